@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+# Thin: every target is a script, and the scripts are the documentation of what they run.
+PRESET ?= dev
+BENCH ?=
+
+# The sanitizer builds have no Python tests.
+PYTHON_FLAG = $(if $(filter asan tsan,$(PRESET)),,--python)
+
+.PHONY: demo test bench check format clean
+
+demo:
+	@scripts/bootstrap
+	@scripts/build release lacuna example.demo example.jacobi_weights
+	@build/release/examples/jacobi_weights
+	@build/release/examples/demo
+
+test:
+	@scripts/bootstrap $(PYTHON_FLAG)
+	@scripts/build $(PRESET)
+	@scripts/test $(PRESET)
+
+bench:
+	@scripts/bootstrap --python
+	@scripts/build release
+	@scripts/bench $(BENCH)
+
+check:
+	@scripts/bootstrap
+	@scripts/build dev
+	@scripts/check
+
+format:
+	@scripts/format
+
+clean:
+	rm -rf build

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file bench_call.c
+/// What one call costs: spmm with a tridiagonal matrix of n = 100, from C, without a tape, on a tape, and with its gradient.
+
+#include <lacuna/extend.h>
+#include <lacuna/lacuna.h>
+#include <lacuna/program.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { N = 100, ROUNDS = 20, CALLS = 20000 };
+
+typedef struct small {
+  lac_context *ctx;
+  lac_pattern *pattern;
+  lac_program *program;
+  lac_array *a, *x, *y;
+  lac_tape *tape;
+} small;
+
+static void must(lac_context *ctx, lac_status status) {
+  if (status == LAC_OK) return;
+  fprintf(stderr, "%s\n", lac_context_error(ctx));
+  exit(1);
+}
+
+static void open_small(small *s) {
+  int32_t row[3 * N], col[3 * N];
+  double ones[3 * N];
+  int count = 0;
+
+  for (int i = 0; i < N; i++) {
+    for (int j = i ? i - 1 : 0; j <= i + 1 && j < N; j++) row[count] = i, col[count] = j, ones[count++] = 1;
+  }
+  must(NULL, lac_context_create("cpu", 0, &s->ctx));
+  must(s->ctx, lac_pattern_from_coo(s->ctx, N, N, count, LAC_I32, row, col, LAC_WIDTH_AUTO, &s->pattern, NULL));
+  must(s->ctx, lac_array_from(s->ctx, LAC_F64, 1, (int64_t[]){count}, ones, LAC_COPY, &s->a));
+  must(s->ctx, lac_array_from(s->ctx, LAC_F64, 2, (int64_t[]){N, 1}, ones, LAC_COPY, &s->x));
+  must(s->ctx, lac_array_create(s->ctx, LAC_F64, 2, (int64_t[]){N, 1}, &s->y));
+  must(s->ctx, lac_tape_create(s->ctx, LAC_RECORD, &s->tape));
+  lac_meta in[2] = {*lac_array_meta(s->a), *lac_array_meta(s->x)};
+  must(s->ctx, lac_program_forward(s->ctx, &(lac_spec){.op = lac_op_find("spmm"), .patterns = {s->pattern}}, in, &s->program));
+}
+
+static void close_small(small *s) {
+  lac_tape_destroy(&s->tape);
+  lac_program_destroy(&s->program);
+  lac_array_destroy(&s->a), lac_array_destroy(&s->x), lac_array_destroy(&s->y);
+  lac_pattern_destroy(&s->pattern);
+  lac_context_destroy(&s->ctx);
+}
+
+static void call_program(small *s) {
+  const void *in[2] = {lac_array_data(s->a), lac_array_data(s->x)};
+  void *out[1] = {lac_array_edit(s->y)};
+  must(s->ctx, lac_program_run(s->ctx, s->program, in, out));
+}
+
+static void call_tape(small *s) {
+  lac_tape_clear(s->tape);
+  (void)lac_spmm(s->tape, s->pattern, LAC_N, lac_tape_leaf(s->tape, s->a), lac_tape_leaf(s->tape, s->x));
+  must(s->ctx, lac_tape_status(s->tape));
+}
+
+static void call_gradient(small *s) {
+  lac_var bar[2];
+
+  lac_tape_clear(s->tape);
+  lac_var in[2] = {lac_tape_leaf(s->tape, s->a), lac_tape_leaf(s->tape, s->x)};
+  lac_var y = lac_spmm(s->tape, s->pattern, LAC_N, in[0], in[1]), seed = lac_tape_constant(s->tape, s->x);
+  must(s->ctx, lac_tape_vjp(s->tape, 1, &y, &seed, 2, in, bar, LAC_PLAIN));
+}
+
+/// The best mean over a round of calls, in seconds.
+static double seconds(small *s, void (*call)(small *)) {
+  double best = 1e30;
+
+  for (int round = 0; round < ROUNDS; round++) {
+    double begin = omp_get_wtime(), mean;
+    for (int i = 0; i < CALLS; i++) call(s);
+    mean = (omp_get_wtime() - begin) / CALLS;
+    if (mean < best) best = mean;
+  }
+  return best;
+}
+
+/// One row: printed, and appended to build/bench.jsonl. Returns 1 when the bar (0: none) is missed.
+static int row(const char *name, double ours, double bar) {
+  FILE *file = fopen("build/bench.jsonl", "a");
+  int ok = bar == 0 || ours <= bar;
+
+  printf("%-34s %8.3f us%s%s\n", name, ours * 1e6, bar > 0 ? "   bar: 2 us" : "", ok ? "" : "  MISSED");
+  if (file) {
+    fprintf(file,
+            "{\"bench\": \"call\", \"row\": \"%s\", \"pass\": %s, \"n\": %d, \"dtype\": \"f64\", \"threads\": 1, \"device\": "
+            "\"cpu\", \"ours_s\": %.3e, \"peer\": null, \"peer_s\": null, \"ratio\": null, \"residual\": 0, \"gbps\": null, "
+            "\"bandwidth_share\": null, \"bytes_per_unknown\": null}\n",
+            name, ok ? "true" : "false", N, ours);
+    fclose(file);
+  }
+  return !ok;
+}
+
+int main(void) {
+  small s;
+  double y[N];
+  int missed = 0;
+
+  open_small(&s);
+  call_program(&s);
+  must(s.ctx, lac_array_read(s.ctx, s.y, y));
+  for (int i = 0; i < N; i++) {
+    if (y[i] != (i == 0 || i == N - 1 ? 2 : 3)) return fprintf(stderr, "wrong product in row %d\n", i), 1;
+  }
+  missed += row("spmm from C, no tape", seconds(&s, call_program), 2e-6);
+  missed += row("spmm from C, recorded", seconds(&s, call_tape), 0);
+  missed += row("spmm from C, with both gradients", seconds(&s, call_gradient), 0);
+  close_small(&s);
+  return missed;
+}

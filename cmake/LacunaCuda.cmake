@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+# Sets LACUNA_HAVE_CUDA, LACUNA_CUDA_SOURCES and LACUNA_CUDA_LIBRARIES.
+set(LACUNA_HAVE_CUDA OFF)
+set(cuda_room ${PROJECT_SOURCE_DIR}/src/backends/cuda)
+file(GLOB cuda_sources CONFIGURE_DEPENDS ${cuda_room}/*.cu ${cuda_room}/*.c)
+if(LACUNA_CUDA STREQUAL "OFF" OR NOT cuda_sources)
+  return()
+endif()
+
+# Machine code for Hopper; newer and older cards (from compute capability 8.0) translate the PTX when they load it.
+if(NOT CMAKE_CUDA_ARCHITECTURES)
+  set(CMAKE_CUDA_ARCHITECTURES 90-real 80-virtual)
+endif()
+find_program(LACUNA_NVCC nvcc HINTS ENV CUDA_HOME PATHS /usr/local/cuda PATH_SUFFIXES bin)
+mark_as_advanced(LACUNA_NVCC)
+if(LACUNA_NVCC AND NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
+  set(ENV{CUDACXX} ${LACUNA_NVCC})
+endif()
+if(LACUNA_CUDA STREQUAL "AUTO")
+  include(CheckLanguage)
+  check_language(CUDA)
+  if(NOT CMAKE_CUDA_COMPILER)
+    return()
+  endif()
+endif()
+
+enable_language(CUDA)
+find_package(CUDAToolkit REQUIRED)
+set(CMAKE_CUDA_STANDARD 17)
+set(CMAKE_CUDA_VISIBILITY_PRESET hidden)
+set(CMAKE_CUDA_RUNTIME_LIBRARY Static)   # so that liblacuna.so loads where there is no driver
+set(LACUNA_HAVE_CUDA ON)
+set(LACUNA_CUDA_SOURCES ${cuda_sources})
+set(LACUNA_CUDA_LIBRARIES CUDA::cudart_static)

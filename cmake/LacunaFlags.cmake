@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+# lacuna_flags: what every C file of the project is compiled with.
+include(CheckCCompilerFlag)
+
+add_library(lacuna_flags INTERFACE)
+target_compile_features(lacuna_flags INTERFACE c_std_11)
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+
+# Strict C11 hides POSIX; empty, so that a file may say `#define _GNU_SOURCE` itself.
+target_compile_definitions(lacuna_flags INTERFACE $<$<COMPILE_LANGUAGE:C>:_GNU_SOURCE=>)
+
+set(c_flags -Wall -Wextra -Wpedantic -Wshadow -Wmissing-prototypes -fno-math-errno -ffp-contract=fast)
+# Not every compiler has these. Limited range: complex products without the NaN recovery that no kernel could vectorise.
+foreach(flag -Wjump-misses-init -fcx-limited-range)
+  string(MAKE_C_IDENTIFIER "LACUNA_HAS${flag}" known)
+  check_c_compiler_flag("-Werror ${flag}" ${known})
+  if(${known})
+    list(APPEND c_flags ${flag})
+  endif()
+endforeach()
+if(LACUNA_WERROR)
+  list(APPEND c_flags -Werror)
+endif()
+target_compile_options(lacuna_flags INTERFACE "$<$<COMPILE_LANGUAGE:C>:${c_flags}>")
+
+if(LACUNA_NATIVE)
+  check_c_compiler_flag(-march=native LACUNA_HAS_MARCH_NATIVE)
+  if(LACUNA_HAS_MARCH_NATIVE)
+    set(LACUNA_KERNEL_FLAGS $<$<COMPILE_LANGUAGE:C>:-march=native>)
+  endif()
+endif()
+
+if(LACUNA_SANITIZE)
+  add_compile_options(-fsanitize=${LACUNA_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${LACUNA_SANITIZE})
+endif()

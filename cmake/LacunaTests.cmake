@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+# Tests, benchmarks and examples. A test program takes the backend's name && exit 77 means skipped.
+
+set(test_environment OMP_WAIT_POLICY=passive)   # programs run side by side: idle threads must not spin
+if(LACUNA_SANITIZE MATCHES "address")
+  list(APPEND test_environment UBSAN_OPTIONS=print_stacktrace=1)
+elseif(LACUNA_SANITIZE MATCHES "thread")
+  # The OpenMP runtime is not instrumented. Archer tells the sanitizer where its barriers are.
+  list(APPEND test_environment TSAN_OPTIONS=ignore_noninstrumented_modules=1)
+  get_filename_component(omp_dir "${OpenMP_omp_LIBRARY}" REALPATH)
+  get_filename_component(omp_dir "${omp_dir}" DIRECTORY)
+  find_library(LACUNA_ARCHER archer HINTS ${omp_dir})
+  if(LACUNA_ARCHER)
+    list(APPEND test_environment OMP_TOOL_LIBRARIES=${LACUNA_ARCHER})
+  else()
+    message(WARNING "libarcher was not found: ThreadSanitizer will report false races at OpenMP barriers")
+  endif()
+endif()
+
+function(lacuna_program target source folder)
+  add_executable(${target} ${source})
+  get_filename_component(name ${source} NAME_WE)
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${folder})
+  target_link_libraries(${target} PRIVATE lacuna_flags m ${ARGN})
+endfunction()
+
+function(lacuna_test name)
+  add_test(NAME ${name} COMMAND ${ARGN} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 900 ENVIRONMENT "${test_environment}")
+endfunction()
+
+# Support code: cases, checks, references.
+file(GLOB support_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/support/*.c)
+add_library(lacuna_inside INTERFACE)   # what sees the library from inside
+target_include_directories(lacuna_inside INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
+if(support_sources)
+  add_library(test_support OBJECT ${support_sources})
+  target_include_directories(test_support PRIVATE src tests include)
+  target_link_libraries(test_support PRIVATE lacuna_flags OpenMP::OpenMP_C)
+  target_link_libraries(lacuna_inside INTERFACE $<TARGET_OBJECTS:test_support>)
+  if(LACUNA_HAVE_CUDA)
+    target_compile_definitions(test_support PRIVATE LACUNA_HAVE_CUDA)
+  endif()
+endif()
+if(LACUNA_HAVE_CUDA)
+  target_compile_definitions(lacuna_inside INTERFACE LACUNA_HAVE_CUDA)
+endif()
+
+# Unit tests: tests/<folder>/test_<name>.c is the program tests/<folder>/test_<name>, run as <folder>.<name>.<backend>.
+file(GLOB_RECURSE tests RELATIVE ${PROJECT_SOURCE_DIR}/tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/test_*.c)
+list(FILTER tests EXCLUDE REGEX "^(distributed|extend|support|python)/")
+foreach(test ${tests})
+  get_filename_component(folder ${test} DIRECTORY)
+  string(REGEX REPLACE "(^|/)test_([^/]*)\\.c$" "\\1\\2" name ${test})
+  string(REPLACE "/" "." name ${name})
+  lacuna_program(test.${name} ${PROJECT_SOURCE_DIR}/tests/${test} tests/${folder} lacuna_objects lacuna_inside)
+  lacuna_test(${name}.cpu test.${name} cpu)
+  if(LACUNA_HAVE_CUDA AND test MATCHES "^(ops|autodiff|backends)/")
+    lacuna_test(${name}.cuda test.${name} cuda)
+    set_tests_properties(${name}.cuda PROPERTIES RESOURCE_LOCK gpu)
+  endif()
+endforeach()
+
+# What a user of the installed library can write: public headers and liblacuna.so alone.
+file(GLOB extends CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/extend/*.c)
+foreach(source ${extends})
+  get_filename_component(name ${source} NAME_WE)
+  string(REGEX REPLACE "^test_" "" name ${name})
+  lacuna_program(test.extend.${name} ${source} tests/extend lacuna)
+  lacuna_test(extend.${name}.cpu test.extend.${name} cpu)
+endforeach()
+file(GLOB examples CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/*.c)
+foreach(source ${examples})
+  get_filename_component(name ${source} NAME_WE)
+  lacuna_program(example.${name} ${source} examples lacuna)
+  lacuna_test(example.${name} example.${name})
+endforeach()
+
+file(GLOB benches CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/*.c)
+foreach(source ${benches})
+  get_filename_component(name ${source} NAME_WE)
+  lacuna_program(bench.${name} ${source} bench lacuna_objects lacuna_inside)
+endforeach()
+
+# Distributed: each program on 1 to 4 ranks, also where there are fewer cores and where we are root (containers).
+# MPI keeps memory until the end and unloads the modules that asked for it, so leaks are not looked for there.
+file(GLOB distributed CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/distributed/test_*.c)
+if(TARGET lacuna_mpi)
+  foreach(source ${distributed})
+    get_filename_component(name ${source} NAME_WE)
+    string(REGEX REPLACE "^test_" "" name ${name})
+    file(STRINGS ${source} inside REGEX "#include \"core/" LIMIT_COUNT 1)
+    if(inside)   # such a test sees the library from inside; the others link what is installed
+      lacuna_program(test.distributed.${name} ${source} tests/distributed lacuna_objects lacuna_inside MPI::MPI_C)
+      target_sources(test.distributed.${name} PRIVATE ${mpi_sources})
+    else()
+      lacuna_program(test.distributed.${name} ${source} tests/distributed lacuna lacuna_mpi MPI::MPI_C)
+      target_include_directories(test.distributed.${name} PRIVATE tests)
+    endif()
+    foreach(ranks 1 2 3 4)
+      set(test distributed.${name}.np${ranks})
+      lacuna_test(${test} ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks} $<TARGET_FILE:test.distributed.${name}> cpu)
+      set_tests_properties(${test} PROPERTIES TIMEOUT 120 PROCESSORS ${ranks} ENVIRONMENT
+        "${test_environment};OMP_NUM_THREADS=1;ASAN_OPTIONS=detect_leaks=0;\
+OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1;\
+OMPI_MCA_hwloc_base_binding_policy=none;OMPI_MCA_btl_vader_single_copy_mechanism=none;OMPI_MCA_mpi_yield_when_idle=1;\
+PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe")
+    endforeach()
+  endforeach()
+elseif(distributed AND NOT LACUNA_SANITIZE MATCHES "thread")
+  lacuna_test(distributed sh -c "echo 'skip: built without MPI' && exit 77")
+endif()
+
+# Python: one ctest test for all that pytest finds, one for what needs the GPU, one for each example.
+set(python_environment "${test_environment};LACUNA_LIBRARY=$<TARGET_FILE:lacuna>;PYTHONPATH=${PROJECT_SOURCE_DIR}/python;\
+PYTHONDONTWRITEBYTECODE=1")
+function(lacuna_python_test name)
+  if(LACUNA_PYTHON)
+    lacuna_test(${name} ${LACUNA_PYTHON} ${ARGN})
+  else()
+    lacuna_test(${name} sh -c "echo 'skip: no Python with pytest, cffi and torch (scripts/bootstrap --python)' && exit 77")
+  endif()
+  set_tests_properties(${name} PROPERTIES ENVIRONMENT "${python_environment}")
+endfunction()
+
+file(GLOB python_tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/python/test_*.py)
+file(GLOB python_examples CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/*.py)
+set(python_cuda "")
+foreach(file ${python_tests})
+  file(STRINGS ${file} lines REGEX "cuda" LIMIT_COUNT 1)
+  list(APPEND python_cuda ${lines})
+endforeach()
+if(LACUNA_SANITIZE)   # the interpreter is not instrumented
+  return()
+endif()
+set(pytest -m pytest -q -rs -p no:cacheprovider tests/python)
+if(python_cuda AND LACUNA_HAVE_CUDA)
+  lacuna_python_test(python ${pytest} -k "not cuda")
+  lacuna_python_test(python.cuda ${pytest} -k cuda)
+  set_tests_properties(python.cuda PROPERTIES RESOURCE_LOCK gpu)
+elseif(python_tests)
+  lacuna_python_test(python ${pytest})
+endif()
+foreach(file ${python_examples})
+  get_filename_component(name ${file} NAME_WE)
+  lacuna_python_test(example.${name} ${file})
+endforeach()

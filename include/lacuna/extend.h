@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file extend.h
+/// For those who add operators: the contract of an operator, its call and its rules.
+///
+/// An operator knows its own derivatives, and a rule does not compute: it emits calls of operators, with the same functions
+/// that users call (ops.h), onto the tape it is given. Rules branch on shapes, patterns, attributes and `wants`, never on values.
+
+#ifndef LACUNA_EXTEND_H
+#define LACUNA_EXTEND_H
+
+#include "lacuna/tape.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { LAC_ANY_ORDER = -1 };
+
+/// Bits of lac_op.flags.
+typedef enum lac_op_flag {
+  LAC_SUMS_BATCH = 1,    ///< the forward sums over batch dimensions that its one output lacks (lac_attrs.fit)
+  LAC_COMMUNICATES = 2,  ///< ranks talk to each other inside the forward: they agree on the status first
+  LAC_POINTWISE = 4      ///< one input, one output, linear, number by number: sums may be moved through it
+} lac_op_flag;
+
+/// One application of an operator as `infer` and `forward` see it.
+typedef struct lac_call {
+  lac_context *ctx;
+  const lac_op *op;
+  const lac_pattern *const *patterns;
+  const void *object;
+  const lac_attrs *attrs;
+  lac_meta in_meta[LAC_MAX_IN];
+  lac_meta out_meta[LAC_MAX_OUT];
+  const lac_array *in[LAC_MAX_IN];  ///< NULL while only shapes are inferred
+  lac_array *out[LAC_MAX_OUT];
+  struct lac_symbols *symbols;  ///< bound sizes, for lac_call_bind and lac_call_match
+} lac_call;
+
+/// One application of an operator as its rules see it. Vars that the needs mask does not name are absent, and so are
+/// adjoints and tangents that nobody has. Emitting with an absent var costs nothing and yields absent.
+typedef struct lac_rule {
+  lac_tape *tape;  ///< where emitted calls go
+  const lac_op *op;
+  const lac_pattern *const *patterns;
+  const void *object;
+  const lac_attrs *attrs;
+  lac_meta in_meta[LAC_MAX_IN], out_meta[LAC_MAX_OUT];  ///< of all inputs and outputs, whatever is absent
+  lac_var in[LAC_MAX_IN], out[LAC_MAX_OUT];
+  int wants[LAC_MAX_IN];                          ///< vjp: which in_bar are asked for
+  lac_var out_bar[LAC_MAX_OUT], in_bar[LAC_MAX_IN];  ///< vjp: given, to be set
+  lac_var in_dot[LAC_MAX_IN], out_dot[LAC_MAX_OUT];  ///< jvp: given, to be set
+} lac_rule;
+
+struct lac_op {
+  const char *name;
+  const char *signature;  ///< "(z),(n,k)->(m,k)": core shapes; leading dimensions are batch, equal or 1
+  uint32_t vjp_needs;     ///< what vjp reads: bit i is input i, bit 8 + i is output i; nothing else is kept
+  uint32_t jvp_needs;
+  int order;       ///< how often it may be differentiated; LAC_ANY_ORDER, or 0 for an operator without rules
+  uint32_t flags;  ///< lac_op_flag
+  lac_status (*infer)(lac_call *call);    ///< binds symbols, refuses what does not fit; NULL: lac_call_match alone
+  lac_status (*forward)(lac_call *call);  ///< runs kernels
+  void (*vjp)(lac_rule *rule);
+  void (*jvp)(lac_rule *rule);
+};
+
+/// Say what a symbol of the signature stands for, before lac_call_match: 'z' is the number of slots, and so on.
+/// `partition` is NULL but for distributed patterns.
+LAC_API lac_status lac_call_bind(lac_call *call, char symbol, int64_t size, const lac_partition *partition);
+
+/// Match the inputs' shapes, dtypes and partitions with the signature and fill out_meta; errors name input and dimension.
+LAC_API lac_status lac_call_match(lac_call *call);
+
+/// Fail with a sentence, from inside a user's infer or forward: returns `status`.
+LAC_API lac_status lac_call_fail(lac_call *call, lac_status status, const char *sentence);
+
+/// The operators of the library: by name (NULL if unknown), and all of them (0 <= i < lac_op_count()).
+LAC_API const lac_op *lac_op_find(const char *name);
+LAC_API int lac_op_count(void);
+LAC_API const lac_op *lac_op_at(int i);
+
+/// How many inputs and outputs a signature names; 0 for one that cannot be read.
+LAC_API int lac_op_inputs(const lac_op *op);
+LAC_API int lac_op_outputs(const lac_op *op);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

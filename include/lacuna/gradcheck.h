@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file gradcheck.h
+/// Check the derivatives of any function built on a tape.
+
+#ifndef LACUNA_GRADCHECK_H
+#define LACUNA_GRADCHECK_H
+
+#include "lacuna/tape.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// A function of `leaves`, built from operators on `tape`; `user` is passed through.
+typedef lac_var (*lac_function)(lac_tape *tape, const lac_var *leaves, void *user);
+
+typedef struct lac_gradcheck_options {
+  int order;          ///< 1: the gradient; 2: also the gradient's own derivative
+  double step;        ///< of the central difference, relative to the size of the input; 0: chosen by dtype
+  double tolerance;   ///< of the adjoint identity, relative to the sum of |terms|; 0: chosen by dtype
+  double fd_tolerance;  ///< of the central difference, relative; 0: chosen by dtype and step
+  uint64_t seed;      ///< of the random directions
+} lac_gradcheck_options;
+
+/// The worst relative deviations seen. All are 0 for what was not asked.
+typedef struct lac_gradcheck_report {
+  double adjoint;         ///< <y_bar, J x_dot> against <J^H y_bar, x_dot>
+  double tangent;         ///< J x_dot against the central difference
+  double second_adjoint;  ///< the same two for the gradient itself
+  double second_tangent;
+} lac_gradcheck_report;
+
+LAC_API lac_gradcheck_options lac_gradcheck_options_defaults(void);
+
+/// Differentiate `function` at `leaves` in random directions, all leaves together and each alone. Fails with
+/// LAC_ERR_CONVERGENCE and a sentence that names check, leaf and both numbers when a tolerance is exceeded. `report` and
+/// `options` may be NULL.
+LAC_API lac_status lac_gradcheck(lac_context *ctx, lac_function function, void *user, int count,
+                                 const lac_array *const *leaves, const lac_gradcheck_options *options,
+                                 lac_gradcheck_report *report);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file lacuna.h
+/// Lacuna: differentiable sparse linear algebra. This is the umbrella; extend.h, program.h and distributed.h stand apart.
+
+#ifndef LACUNA_LACUNA_H
+#define LACUNA_LACUNA_H
+
+#include "lacuna/array.h"
+#include "lacuna/context.h"
+#include "lacuna/gradcheck.h"
+#include "lacuna/map.h"
+#include "lacuna/memory.h"
+#include "lacuna/ops.h"
+#include "lacuna/pattern.h"
+#include "lacuna/solver.h"
+#include "lacuna/status.h"
+#include "lacuna/tape.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// "0.1.0"
+LAC_API const char *lac_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

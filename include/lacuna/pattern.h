@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file pattern.h
+/// A pattern is the immutable structure of a sparse matrix: which entries exist.
+///
+/// Entries are kept by rows, columns ascending, each at most once: the place of an entry in that order is its *slot*, and the
+/// values of a matrix are an array with one number for each slot. Stored zeros are entries like any other. Because the
+/// order is canonical, equal structure means equal slots; what comes in another order (COO, CSC, an unsorted CSR, a
+/// transpose) is taken over by a map (map.h) that says where each input entry went, and `remap` moves values along it.
+///
+/// Patterns are context-free, reference counted and safe to share between threads. What depends on structure alone (the
+/// transpose, the diagonal's slots, ...) is computed when first needed and kept.
+
+#ifndef LACUNA_PATTERN_H
+#define LACUNA_PATTERN_H
+
+#include <stdint.h>
+
+#include "lacuna/array.h"
+#include "lacuna/map.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct lac_pattern lac_pattern;
+
+/// The integers in which indices are handed in.
+typedef enum lac_index_type { LAC_I32, LAC_I64 } lac_index_type;
+
+/// The integers in which a pattern keeps its offsets / columns. Slot maps use the offsets' type.
+typedef enum lac_width {
+  LAC_WIDTH_AUTO,  ///< the narrowest that fits
+  LAC_WIDTH_32_32,
+  LAC_WIDTH_64_32,
+  LAC_WIDTH_64_64
+} lac_width;
+
+/// How a matrix is applied: A, A^T, conj(A), A^H. The fourth closes the set under differentiation.
+typedef enum lac_side { LAC_N = 0, LAC_T = 1, LAC_C = 2, LAC_H = 3 } lac_side;
+
+/// Which triangle, and what stands on the diagonal.
+typedef enum lac_triangle { LAC_LOWER, LAC_UPPER } lac_triangle;
+typedef enum lac_diagonal { LAC_STORED, LAC_UNIT } lac_diagonal;
+
+/// From coordinates in any order. Duplicates share a slot: their values sum, and each gets the full cotangent.
+/// `entries` (optional) receives the map from input entries to slots. Errors name the first offending position.
+LAC_API lac_status lac_pattern_from_coo(lac_context *ctx, int64_t rows, int64_t cols, int64_t count, lac_index_type type,
+                                        const void *row, const void *col, lac_width width, lac_pattern **out,
+                                        lac_map **entries);
+
+/// From compressed rows (rows + 1 offsets). Columns within a row may be unsorted and repeated.
+LAC_API lac_status lac_pattern_from_csr(lac_context *ctx, int64_t rows, int64_t cols, lac_index_type type,
+                                        const void *offsets, const void *columns, lac_width width, lac_pattern **out,
+                                        lac_map **entries);
+
+/// From compressed columns (cols + 1 offsets).
+LAC_API lac_status lac_pattern_from_csc(lac_context *ctx, int64_t rows, int64_t cols, lac_index_type type,
+                                        const void *offsets, const void *rows_of, lac_width width, lac_pattern **out,
+                                        lac_map **entries);
+
+/// One more holder; one holder less (accepts NULL, leaves NULL).
+LAC_API lac_pattern *lac_pattern_retain(const lac_pattern *pattern);
+LAC_API void lac_pattern_destroy(lac_pattern **pattern);
+
+LAC_API int64_t lac_pattern_rows(const lac_pattern *pattern);
+LAC_API int64_t lac_pattern_cols(const lac_pattern *pattern);
+LAC_API int64_t lac_pattern_nnz(const lac_pattern *pattern);
+LAC_API lac_width lac_pattern_width(const lac_pattern *pattern);
+LAC_API int64_t lac_pattern_bytes(const lac_pattern *pattern);  ///< host bytes held, caches included
+
+/// A 64-bit name that no other pattern, map, solver or factor of this process has or will have.
+LAC_API int64_t lac_pattern_id(const lac_pattern *pattern);
+
+/// Host copies of the structure: rows + 1 offsets, nnz columns, nnz rows (each may be NULL).
+LAC_API void lac_pattern_read(const lac_pattern *pattern, int64_t *offsets, int64_t *columns, int64_t *rows_of);
+
+/// Equal structure, and therefore equal slots: 1 or 0. Widths may differ.
+LAC_API int lac_pattern_same(const lac_pattern *a, const lac_pattern *b);
+
+// Patterns made of patterns. Each gives the new pattern and, when asked (the last pointer may be NULL), the map that takes
+// the old values to the new. No derivative passes through the structure; values follow by `remap`. A part that is the whole,
+// and a union that adds nothing, give the pattern itself, retained. Distributed patterns: LAC_ERR_UNSUPPORTED.
+
+/// A^T. For a symmetric structure the result is the same pattern, and still the map is not the identity.
+LAC_API lac_status lac_pattern_transpose(lac_context *ctx, const lac_pattern *pattern, lac_pattern **out, lac_map **map);
+
+/// The entries on and below (LAC_LOWER) or above (LAC_UPPER) the k-th diagonal, col - row <= k or >= k; same shape.
+LAC_API lac_status lac_pattern_triangle(lac_context *ctx, const lac_pattern *pattern, lac_triangle triangle, int64_t k,
+                                        lac_pattern **out, lac_map **map);
+
+/// Rows [row0, row1) and columns [col0, col1).
+LAC_API lac_status lac_pattern_submatrix(lac_context *ctx, const lac_pattern *pattern, int64_t row0, int64_t row1,
+                                         int64_t col0, int64_t col1, lac_pattern **out, lac_map **map);
+
+/// Entries of either: same shape. The maps take the values of a and of b to the slots of the union.
+LAC_API lac_status lac_pattern_union(lac_context *ctx, const lac_pattern *a, const lac_pattern *b, lac_pattern **out,
+                                     lac_map **from_a, lac_map **from_b);
+
+/// Where A B may be nonzero. Kept for the pair, so that asking again costs nothing.
+LAC_API lac_status lac_pattern_product(lac_context *ctx, const lac_pattern *a, const lac_pattern *b, lac_pattern **out);
+
+/// The map from slots to the min(rows, cols) numbers of the diagonal; missing entries read 0.
+LAC_API lac_status lac_pattern_diagonal(lac_context *ctx, const lac_pattern *pattern, lac_map **map);
+
+/// The map from slots to the rows * cols numbers of the dense matrix, row-major. The one map that is as large as that.
+LAC_API lac_status lac_pattern_dense(lac_context *ctx, const lac_pattern *pattern, lac_map **map);
+
+/// Byte budget of the plans kept for pairs of patterns (least recently used go first). Default 256 MiB. A plan goes with the
+/// first of its two patterns, and keeps neither alive.
+LAC_API void lac_pattern_set_plan_budget(int64_t bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

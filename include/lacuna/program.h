@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file program.h
+/// A program is a short list of calls, made from shapes alone: an operator's forward, or what one of its rules emits.
+///
+/// This is the door for frameworks. They keep programs by shape, allocate the outputs themselves, and either run a program in
+/// one call or read its steps and apply each through their own machinery, so that the derivative of a derivative is theirs too.
+
+#ifndef LACUNA_PROGRAM_H
+#define LACUNA_PROGRAM_H
+
+#include "lacuna/tape.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct lac_program lac_program;
+
+/// What an input or result of a program is, relative to the operator's call.
+typedef enum lac_role { LAC_ROLE_IN, LAC_ROLE_OUT, LAC_ROLE_OUT_BAR, LAC_ROLE_IN_DOT, LAC_ROLE_IN_BAR, LAC_ROLE_OUT_DOT } lac_role;
+
+/// A place in a program: `var` names it in the steps (1 and up, 0 is absent).
+typedef struct lac_port {
+  lac_role role;
+  int index;
+  int var;
+  lac_meta meta;
+} lac_port;
+
+/// One call: `spec` is borrowed from the program.
+typedef struct lac_step {
+  const lac_spec *spec;
+  int ins, outs;
+  int in[LAC_MAX_IN];
+  int out[LAC_MAX_OUT];
+} lac_step;
+
+/// The operator's own forward: one step. Inputs are LAC_ROLE_IN in order, results LAC_ROLE_OUT.
+LAC_API lac_status lac_program_forward(lac_context *ctx, const lac_spec *spec, const lac_meta *in, lac_program **out);
+
+/// The vjp rule for the wanted inputs (bit i) given the adjoints that exist (bit i): results LAC_ROLE_IN_BAR, with var 0 where the
+/// adjoint is zero. Only what the steps read becomes an input.
+LAC_API lac_status lac_program_vjp(lac_context *ctx, const lac_spec *spec, const lac_meta *in, uint32_t wants,
+                                   uint32_t out_bars, lac_program **out);
+
+/// The jvp rule given the tangents that exist (bit i): results LAC_ROLE_OUT_DOT.
+LAC_API lac_status lac_program_jvp(lac_context *ctx, const lac_spec *spec, const lac_meta *in, uint32_t in_dots,
+                                   lac_program **out);
+
+LAC_API void lac_program_destroy(lac_program **program);
+
+LAC_API int lac_program_inputs(const lac_program *program);
+LAC_API int lac_program_results(const lac_program *program);
+LAC_API int lac_program_steps(const lac_program *program);
+LAC_API const lac_port *lac_program_input(const lac_program *program, int i);
+LAC_API const lac_port *lac_program_result(const lac_program *program, int i);
+LAC_API lac_step lac_program_step(const lac_program *program, int i);
+
+/// Run all steps. `in` and `out` are the data pointers of the inputs and results on the context's device, contiguous, in the order of
+/// lac_program_input and lac_program_result; a result whose var is 0 is skipped. Temporaries are freed at their last use.
+LAC_API lac_status lac_program_run(lac_context *ctx, const lac_program *program, const void *const *in, void *const *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file solver.h
+/// Solvers and factors: analyse a pattern once, factor values, solve in every direction with the same factor.
+///
+/// A solver is the symbolic analysis of a pattern under given options; a factor is made of it and of values. Both are
+/// immutable, reference counted and shareable between threads. Differentiable solves are on them: lac_solve_with and
+/// lac_solve in ops.h. The built-in solver is direct and works on the CPU, for fewer than 2^30 rows.
+
+#ifndef LACUNA_SOLVER_H
+#define LACUNA_SOLVER_H
+
+#include "lacuna/array.h"
+#include "lacuna/pattern.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct lac_solver lac_solver;
+typedef struct lac_factor lac_factor;
+
+typedef enum lac_method {
+  LAC_METHOD_AUTO,      ///< Cholesky where values are Hermitian with a positive diagonal and it succeeds, else LU
+  LAC_METHOD_CHOLESKY,  ///< Hermitian positive definite, else LAC_ERR_SYMMETRY or LAC_ERR_DEFINITE
+  LAC_METHOD_LDLT,      ///< Hermitian, no pivoting: refuses a zero pivot, and a solve that rounding has spoilt
+  LAC_METHOD_LU         ///< any square matrix, partial pivoting
+} lac_method;
+
+typedef enum lac_ordering { LAC_ORDER_AMD, LAC_ORDER_NATURAL } lac_ordering;
+
+typedef struct lac_solver_options {
+  lac_method method;
+  lac_ordering ordering;
+  /// LU keeps the diagonal as pivot when it is at least this share (0 to 1) of the column's largest. 1 is strict
+  /// partial pivoting; the default, 0.1, gives sparser factors.
+  double pivot_tolerance;
+  int64_t keep_bytes;  ///< of factors that a solver keeps for re-use (lac_solver_factor with values it has seen)
+} lac_solver_options;
+
+/// What a solver says of its work.
+typedef struct lac_report {
+  const char *method;    ///< "cholesky", "ldlt" or "lu"
+  const char *reason;    ///< why this method, and a word where the matrix is singular to working precision
+  int64_t factor_nnz;    ///< entries of all triangles, the diagonal counted once, over the whole batch
+  int64_t factor_bytes;  ///< what the factor holds, the copy of its values included
+  double flops;          ///< of the factorisation
+  double analyse_seconds;
+  double factor_seconds;
+  int64_t factorisations;  ///< how many this solver made so far
+  int64_t reuses;          ///< how often values it had seen came back
+} lac_report;
+
+LAC_API lac_solver_options lac_solver_options_defaults(void);
+
+/// Analyse a square pattern. `options` may be NULL. The analysis stays with the pattern: a second solver of the same
+/// ordering costs nothing. Cost: the ordering, and for symmetric structures one step for each entry of the factor.
+LAC_API lac_status lac_solver_create(lac_context *ctx, const lac_pattern *pattern, const lac_solver_options *options,
+                                     lac_solver **out);
+LAC_API lac_solver *lac_solver_retain(const lac_solver *solver);
+LAC_API void lac_solver_destroy(lac_solver **solver);
+LAC_API int64_t lac_solver_id(const lac_solver *solver);
+LAC_API const lac_pattern *lac_solver_pattern(const lac_solver *solver);
+
+/// Factor values [*batch, nnz]: one factor for each of the batch, all by one method. The factor keeps a copy of the
+/// values. Those that this solver has just factored are recognised, number by number, and give the factor it kept
+/// (least recently used go first). Matrices of a batch are shared out among threads. Errors: LAC_ERR_SINGULAR names the
+/// column, LAC_ERR_DEFINITE the row, LAC_ERR_SYMMETRY and LAC_ERR_NONFINITE the entry; LAC_ERR_UNSUPPORTED on a CUDA
+/// context.
+LAC_API lac_status lac_solver_factor(lac_context *ctx, const lac_solver *solver, const lac_array *values,
+                                     lac_factor **out);
+
+LAC_API lac_factor *lac_factor_retain(const lac_factor *factor);
+LAC_API void lac_factor_destroy(lac_factor **factor);
+LAC_API int64_t lac_factor_id(const lac_factor *factor);
+LAC_API const lac_pattern *lac_factor_pattern(const lac_factor *factor);
+
+/// x = op(A)^-1 b, arrays [*batch, n, k]; the batch of x is the joint one of factor and b; x may not overlap b. The
+/// backward error of every column is measured and, where it is more than rounding, mended by iterative refinement.
+/// Columns of b with NaN or infinity pass through. Errors: LAC_ERR_CONVERGENCE when the error stays above 1000
+/// roundings; LAC_ERR_NONFINITE when x overflows.
+LAC_API lac_status lac_factor_solve(lac_context *ctx, const lac_factor *factor, lac_side side, const lac_array *b,
+                                    lac_array *x);
+
+LAC_API lac_report lac_factor_report(const lac_factor *factor);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

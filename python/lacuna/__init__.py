@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lacuna: differentiable sparse linear algebra. Structure is frozen, values flow.
+
+pattern = lacuna.Pattern.from_scipy(A)
+y = lacuna.spmm(pattern, values, x)          # NumPy in, NumPy out
+y = lacuna.torch.spmm(pattern, values, x)    # the same on torch tensors, with derivatives of every order
+"""
+
+import importlib as _importlib
+
+import numpy as _np
+
+from . import _front, _numpy
+from ._core import context as _context
+from ._core import version as _version
+from .errors import *  # noqa: F403
+from .errors import LacunaError
+from .pattern import Map, Pattern
+from .solver import Factor, Solver
+
+__version__ = _version()
+globals().update(_front.operators(_numpy.apply, _np.asarray))
+
+
+def from_scipy(matrix, width="auto"):
+    """(pattern, values) of a SciPy sparse matrix or array in CSR, CSC or COO format; others are converted to COO."""
+    matrix = matrix if matrix.format in ("csr", "csc", "coo") else matrix.tocoo()
+    pattern = Pattern.from_scipy(matrix, width)
+    return pattern, matrix.data if pattern.entries.is_identity else remap(pattern.entries, matrix.data)  # noqa: F821
+
+
+def set_threads(threads):
+    """How many threads this thread's CPU kernels use. The results do not depend on it, to the bit."""
+    _context().set_threads(threads)
+
+
+def __getattr__(name):
+    if name == "torch":  # imported when first used: NumPy users need no torch
+        return _importlib.import_module(".torch", __name__)
+    raise AttributeError(f"module 'lacuna' has no attribute {name!r}")

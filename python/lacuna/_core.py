@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The C library as Python sees it: cffi (ABI mode) over the public headers, contexts, and errors as exceptions.
+
+cffi lets go of the interpreter's lock around every call, so other threads run while C computes.
+"""
+
+import atexit
+import os
+import re
+import threading
+from pathlib import Path
+
+import cffi
+
+from .errors import BY_STATUS, LacunaError
+
+_HERE = Path(__file__).resolve().parent
+_HEADERS = ("lacuna.h", "extend.h", "program.h")
+
+
+def _include_dir():
+    """Beside the package when installed, else in the source tree."""
+    for base in (_HERE / "include", _HERE.parent.parent / "include"):
+        if (base / "lacuna" / "lacuna.h").exists():
+            return base
+    raise ImportError(f"lacuna: the headers were found neither in {_HERE / 'include'} nor in the source tree")
+
+
+def _declarations(base, header, seen):
+    """The text of a header and of what it includes, each once, without what only a compiler needs."""
+    if header in seen:
+        return ""
+    seen.add(header)
+    text = (base / "lacuna" / header).read_text()
+    text = re.sub(r"(?ms)^#ifdef __cplusplus.*?^#endif\n", "", text)
+    included = re.findall(r'(?m)^#include "lacuna/(\w+\.h)"', text)
+    text = re.sub(r"(?m)^#.*$", "", text).replace("LAC_API ", "")
+    return "".join(_declarations(base, name, seen) for name in included) + text
+
+
+def _open_library(ffi):
+    """LACUNA_LIBRARY, else beside the package, else the builds of the source tree."""
+    named = os.environ.get("LACUNA_LIBRARY")
+    root = _HERE.parent.parent
+    places = (
+        [named]
+        if named
+        else [_HERE / "liblacuna.so"] + [root / "build" / p / "lib/liblacuna.so" for p in ("release", "dev")]
+    )
+    for place in places:
+        if named or Path(place).exists():
+            try:
+                return ffi.dlopen(str(place))
+            except OSError as error:
+                raise ImportError(f"lacuna: cannot load {place}: {error}") from None
+    raise ImportError("lacuna: liblacuna.so was not found; build it (make) or set LACUNA_LIBRARY to its path")
+
+
+def _bind():
+    ffi = cffi.FFI()
+    base, seen = _include_dir(), set()
+    ffi.cdef("".join(_declarations(base, header, seen) for header in _HEADERS))
+    return ffi, _open_library(ffi)
+
+
+ffi, lib = _bind()
+_STATUS = ffi.typeof("lac_status").elements
+
+
+def text(pointer):
+    return ffi.string(pointer).decode() if pointer else ""
+
+
+def failure(status, ctx=ffi.NULL):
+    """The exception that goes with a status of a call through `ctx`."""
+    error = BY_STATUS.get(_STATUS.get(status), LacunaError)(text(lib.lac_context_error(ctx)))
+    error.trace = text(lib.lac_context_trace(ctx)) if ctx else ""
+    return error
+
+
+_alive = [True]
+atexit.register(_alive.clear)
+
+
+def release(destroy, kind):
+    """What ffi.gc calls for an object that C counts: one holder less. Nothing while the interpreter goes down."""
+    pointer, new, alive = ffi.typeof(kind + " **"), ffi.new, _alive
+
+    def gone(c):
+        if alive:
+            destroy(new(pointer, c))
+
+    return gone
+
+
+class Context:
+    """A thread's door to a device, with room for the pointers of one call."""
+
+    __slots__ = ("c", "stream", "ins", "outs", "in_pointers", "out_pointers")
+
+    def __init__(self, backend, device, keep=False):
+        out = ffi.new("lac_context **")
+        status = lib.lac_context_create(backend.encode(), device, out)
+        if status:
+            raise failure(status)
+        self.c = out[0] if keep else ffi.gc(out[0], release(lib.lac_context_destroy, "lac_context"))
+        self.stream = 0
+        # The same memory under two types: addresses are written as integers, which is far cheaper than casting each.
+        self.ins, self.outs = ffi.new("uintptr_t[16]"), ffi.new("uintptr_t[16]")
+        self.in_pointers, self.out_pointers = ffi.cast("void **", self.ins), ffi.cast("void **", self.outs)
+
+    def check(self, status):
+        if status:
+            raise failure(status, self.c)
+
+    def set_stream(self, stream):
+        if stream != self.stream:
+            self.check(lib.lac_context_set_stream(self.c, ffi.cast("void *", stream)))
+            self.stream = stream
+
+    def set_threads(self, threads):
+        self.check(lib.lac_context_set_threads(self.c, threads))
+
+
+class _Local(threading.local):
+    def __init__(self):
+        self.contexts = {}
+
+
+_local = _Local()
+
+
+def context(backend="cpu", device=0):
+    """This thread's context on a device, opened when first asked for."""
+    contexts = _local.contexts
+    found = contexts.get((backend, device))
+    if found is None:
+        found = contexts[backend, device] = Context(backend, device)
+    return found
+
+
+def version():
+    return text(lib.lac_version())

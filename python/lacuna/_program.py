@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Specs and programs: what is frozen in a call of an operator, and what C makes of it for given shapes.
+
+A spec has a name, a decimal 64-bit number that is never used again. Names are what crosses into compiled graphs. Specs
+and programs live in the family of a pattern (or map, solver, factor) and die with it; a family holds C objects and
+never the Python object that owns it, so nothing here is a cycle. Shapes are no part of a spec: `like` goes along with
+every call, so that one spec serves all batch sizes.
+"""
+
+import itertools
+import re
+import struct
+import threading
+import weakref
+
+from ._core import Context, ffi, lib, release, text
+from .errors import ArgumentError, ShapeError, StaleError
+
+FORWARD, VJP, JVP = range(3)
+IN, OUT, OUT_BAR, IN_DOT, IN_BAR, OUT_DOT = (
+    getattr(lib, "LAC_ROLE_" + role) for role in ("IN", "OUT", "OUT_BAR", "IN_DOT", "IN_BAR", "OUT_DOT")
+)
+_MAX_PROGRAMS = 4096  # of a family; beyond, they are made anew
+_MAX_SPECS = 65536  # of a family; beyond, the older half goes: only factors of `scale` can be so many
+_SPECS = weakref.WeakValueDictionary()
+_names = itertools.count(1)
+_lock = threading.RLock()
+_maker = Context("cpu", 0, keep=True)  # programs are written through it, under the lock; it outlives them all
+
+
+class Operator:
+    """A row of the operator table, read once."""
+
+    def __init__(self, c):
+        self.c = c
+        self.name = text(c.name)
+        self.signature = text(c.signature)
+        ins, outs = self.signature.split("->")
+        self.in_cores = tuple(len(re.findall("[a-z]", core)) for core in re.findall(r"\((.*?)\)", ins))
+        self.out_cores = tuple(len(re.findall("[a-z]", core)) for core in re.findall(r"\((.*?)\)", outs))
+        self.ins, self.outs = len(self.in_cores), len(self.out_cores)
+
+
+def _address(pointer):
+    return int(ffi.cast("uintptr_t", pointer))
+
+
+OPERATORS = {op.name: op for op in (Operator(lib.lac_op_at(i)) for i in range(lib.lac_op_count()))}
+_BY_ADDRESS = {_address(op.c): op for op in OPERATORS.values()}
+
+
+class Family:
+    """All specs and programs made of one pattern, map, solver or factor, derivatives of derivatives included."""
+
+    __slots__ = ("specs", "names", "programs", "__weakref__")
+
+    def __init__(self):
+        self.specs = {}  # content -> Spec
+        self.names = {}  # what a front end asked for -> name
+        self.programs = {}  # (name, mode, like, metas, bits) -> Program
+
+    def intern(self, c_spec, keep):
+        """The spec of this content. `keep` holds what its pointers point to."""
+        attrs = c_spec.attrs
+        content = (
+            _address(c_spec.op), tuple(map(_address, c_spec.patterns)), _address(c_spec.object),
+            tuple(attrs.i), struct.pack("2d", *attrs.f), attrs.fit, attrs.like.dtype,
+        )  # fmt: skip
+        with _lock:
+            spec = self.specs.get(content)
+            if spec is None:
+                if len(self.specs) >= _MAX_SPECS:
+                    self._forget()
+                spec = self.specs[content] = Spec(self, c_spec, keep)
+                _SPECS[spec.name] = spec
+            return spec
+
+    def _forget(self):
+        self.names.clear()
+        self.programs.clear()
+        for content in list(self.specs)[: _MAX_SPECS // 2]:
+            del self.specs[content]
+
+
+class Spec:
+    """An application of an operator without its inputs and without shapes."""
+
+    __slots__ = ("name", "op", "fit", "_c", "_keep", "_home", "__weakref__")
+
+    def __init__(self, family, c_spec, keep):
+        self.name = str(next(_names))
+        self.op = _BY_ADDRESS[_address(c_spec.op)]
+        self.fit = bool(c_spec.attrs.fit)
+        self._c = ffi.new("lac_spec *", c_spec)
+        self._keep = keep
+        self._home = weakref.ref(family)
+
+    @property
+    def family(self):
+        family = self._home()
+        if family is None:
+            raise _dead(self.name)
+        return family
+
+    def program(self, mode, like, metas, wants=0, given=0):
+        """The program for inputs of these metas, ((dtype code, shape), ...), made when first asked for."""
+        programs = self.family.programs
+        key = (self.name, mode, like, metas, wants, given)
+        found = programs.get(key)
+        if found is None:
+            if len(programs) >= _MAX_PROGRAMS:
+                programs.clear()
+            found = programs[key] = Program(self, mode, like, metas, wants, given)
+        return found
+
+    def with_like(self, like):
+        c = ffi.new("lac_spec *", self._c[0])
+        _set_shape(self.op.name, c.attrs.like, like)
+        return c
+
+
+def find(name):
+    """The spec of a name."""
+    try:
+        return _SPECS[name]
+    except KeyError:
+        raise _dead(name) from None
+
+
+def _dead(name):
+    return StaleError(
+        f"lacuna: call {name} belongs to a pattern, map, solver or factor that no longer exists in this process; "
+        "keep the object alive for as long as a compiled or exported function that uses it"
+    )
+
+
+def _set_shape(who, meta, shape):
+    if len(shape) > lib.LAC_MAX_DIMS:
+        raise ShapeError(f"{who}: shape {tuple(shape)} has {len(shape)} dimensions; {lib.LAC_MAX_DIMS} are the most")
+    meta.ndim = len(shape)
+    for axis, size in enumerate(shape):
+        meta.shape[axis] = size
+
+
+class Port:
+    """An input or result of a program: its role, its index in the operator's call, and its place among the vars."""
+
+    __slots__ = ("role", "index", "var", "code", "shape")
+
+    def __init__(self, c):
+        self.role, self.index, self.var, self.code = c.role, c.index, c.var, c.meta.dtype
+        self.shape = tuple(c.meta.shape[0 : c.meta.ndim])
+
+
+_destroy = release(lib.lac_program_destroy, "lac_program")
+
+
+class Program:
+    """A short list of calls, made from shapes alone."""
+
+    __slots__ = ("c", "inputs", "results", "shapes", "codes", "reads", "_steps", "_family")
+
+    def __init__(self, spec, mode, like, metas, wants, given):
+        out, c_spec = ffi.new("lac_program **"), spec.with_like(like)
+        if len(metas) != spec.op.ins:
+            raise ArgumentError(f"{spec.op.name}: takes {spec.op.ins} inputs, {len(metas)} came")
+        c_metas = ffi.new("lac_meta[]", max(len(metas), 1))
+        for c_meta, (code, shape) in zip(c_metas, metas):
+            c_meta.dtype = code
+            _set_shape(spec.op.name, c_meta, shape)
+        with _lock:
+            if mode == FORWARD:
+                status = lib.lac_program_forward(_maker.c, c_spec, c_metas, out)
+            elif mode == VJP:
+                status = lib.lac_program_vjp(_maker.c, c_spec, c_metas, wants, given, out)
+            else:
+                status = lib.lac_program_jvp(_maker.c, c_spec, c_metas, given, out)
+            _maker.check(status)
+        self.c = ffi.gc(out[0], _destroy)
+        self.inputs = [Port(lib.lac_program_input(self.c, i)) for i in range(lib.lac_program_inputs(self.c))]
+        self.results = [Port(lib.lac_program_result(self.c, i)) for i in range(lib.lac_program_results(self.c))]
+        self.shapes = tuple(port.shape for port in self.results)
+        self.codes = tuple(port.code for port in self.results)
+        self.reads = tuple((port.role, port.index) for port in self.inputs if port.role in (IN, OUT))
+        self._steps, self._family = None, weakref.ref(spec.family)
+
+    @property
+    def steps(self):
+        """[(spec, like, input vars, output vars)], for those who run a program call by call."""
+        if self._steps is None:
+            self._steps = [self._step(lib.lac_program_step(self.c, i)) for i in range(lib.lac_program_steps(self.c))]
+        return self._steps
+
+    def _step(self, c):
+        spec = self._family().intern(c.spec[0], self.c)
+        like = c.spec.attrs.like
+        return spec, tuple(like.shape[0 : like.ndim]), tuple(getattr(c, "in")[0 : c.ins]), tuple(c.out[0 : c.outs])
+
+    def run(self, ctx, ins, outs):
+        """Run all steps on addresses of contiguous data; 0 for a result that is absent."""
+        slots = ctx.ins
+        for i, address in enumerate(ins):
+            slots[i] = address
+        slots = ctx.outs
+        for i, address in enumerate(outs):
+            slots[i] = address
+        self.run_prepared(ctx)
+
+    def run_prepared(self, ctx):
+        """Run all steps on the pointers that the context holds."""
+        status = lib.lac_program_run(ctx.c, self.c, ctx.in_pointers, ctx.out_pointers)
+        if status:
+            ctx.check(status)

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One exception for each status of the C library. The message is the context's sentence, unchanged."""
+
+
+class LacunaError(Exception):
+    """What every error of Lacuna is. `status` names the code, `trace` the chain of C functions, innermost first."""
+
+    status = "LAC_ERR"
+    trace = ""
+
+
+class ArgumentError(LacunaError, ValueError):
+    status = "LAC_ERR_ARG"
+
+
+class ShapeError(LacunaError, ValueError):
+    status = "LAC_ERR_SHAPE"
+
+
+class DtypeError(LacunaError, TypeError):
+    status = "LAC_ERR_DTYPE"
+
+
+class DeviceError(LacunaError, ValueError):
+    status = "LAC_ERR_DEVICE"
+
+
+class PatternError(LacunaError, ValueError):
+    status = "LAC_ERR_PATTERN"
+
+
+class OutOfMemoryError(LacunaError, MemoryError):
+    status = "LAC_ERR_MEMORY"
+
+
+class IndexOverflowError(LacunaError, OverflowError):
+    status = "LAC_ERR_OVERFLOW"
+
+
+class SingularError(LacunaError, ArithmeticError):
+    status = "LAC_ERR_SINGULAR"
+
+
+class DefiniteError(LacunaError, ArithmeticError):
+    status = "LAC_ERR_DEFINITE"
+
+
+class SymmetryError(LacunaError, ArithmeticError):
+    status = "LAC_ERR_SYMMETRY"
+
+
+class NonfiniteError(LacunaError, ArithmeticError):
+    status = "LAC_ERR_NONFINITE"
+
+
+class ConvergenceError(LacunaError, ArithmeticError):
+    status = "LAC_ERR_CONVERGENCE"
+
+
+class StaleError(LacunaError, RuntimeError):
+    status = "LAC_ERR_STALE"
+
+
+class OrderError(LacunaError, RuntimeError):
+    status = "LAC_ERR_ORDER"
+
+
+class AbsentError(LacunaError, RuntimeError):
+    status = "LAC_ERR_ABSENT"
+
+
+class UnsupportedError(LacunaError, NotImplementedError):
+    status = "LAC_ERR_UNSUPPORTED"
+
+
+class BackendError(LacunaError, RuntimeError):
+    status = "LAC_ERR_BACKEND"
+
+
+class RemoteError(LacunaError, RuntimeError):
+    status = "LAC_ERR_REMOTE"
+
+
+BY_STATUS = {error.status: error for error in LacunaError.__subclasses__()}
+__all__ = ["LacunaError", *(error.__name__ for error in BY_STATUS.values())]

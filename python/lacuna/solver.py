@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Solvers and factors: analyse a pattern once, factor values, solve in every direction with the same factor."""
+
+from ._core import context, ffi, lib, text
+from ._numpy import DTYPES, contiguous
+from .pattern import Handle, Pattern, word
+
+_METHODS = {
+    "auto": lib.LAC_METHOD_AUTO,
+    "cholesky": lib.LAC_METHOD_CHOLESKY,
+    "ldlt": lib.LAC_METHOD_LDLT,
+    "lu": lib.LAC_METHOD_LU,
+}
+_ORDERINGS = {"amd": lib.LAC_ORDER_AMD, "natural": lib.LAC_ORDER_NATURAL}
+
+
+class Solver(Handle):
+    """The analysis of a square pattern. It keeps the factors of values that it has just seen and knows them again.
+
+    method: "auto" (Cholesky where the values allow it, else LU), "cholesky", "ldlt", "lu"; ordering: "amd", "natural".
+    """
+
+    kind = "lac_solver"
+
+    def __new__(cls, pattern, method="auto", ordering="amd", pivot_tolerance=None, keep_bytes=None):
+        ctx, out = context(), ffi.new("lac_solver **")
+        options = ffi.new("lac_solver_options *", lib.lac_solver_options_defaults())
+        options.method, options.ordering = word("method", method, _METHODS), word("ordering", ordering, _ORDERINGS)
+        if pivot_tolerance is not None:
+            options.pivot_tolerance = pivot_tolerance
+        if keep_bytes is not None:
+            options.keep_bytes = keep_bytes
+        ctx.check(lib.lac_solver_create(ctx.c, pattern.c, options, out))
+        return cls.wrap(out[0])
+
+    @property
+    def pattern(self):
+        return Pattern.wrap(lib.lac_pattern_retain(lib.lac_solver_pattern(self.c)))
+
+    def factor(self, values):
+        """The factor of NumPy values [*batch, nnz]."""
+        values = contiguous("factor", 0, values)
+        ctx, array, out = context(), ffi.new("lac_array **"), ffi.new("lac_factor **")
+        shape, data = ffi.new("int64_t[]", values.shape), ffi.from_buffer(values)
+        ctx.check(lib.lac_array_from(ctx.c, DTYPES[values.dtype], values.ndim, shape, data, lib.LAC_COPY, array))
+        try:
+            ctx.check(lib.lac_solver_factor(ctx.c, self.c, array[0], out))
+        finally:
+            lib.lac_array_destroy(array)
+        return Factor.wrap(out[0])
+
+
+class Factor(Handle):
+    """An immutable factor of some values: `solve(factor, values, b)` uses it, and refuses other values."""
+
+    kind = "lac_factor"
+
+    @property
+    def report(self):
+        """What the solver says of its work, as a dict: method, reason, factor_nnz, factorisations, reuses, ..."""
+        c = lib.lac_factor_report(self.c)
+        names = [name for name, _ in ffi.typeof("lac_report").fields]
+        return {name: text(getattr(c, name)) if name in ("method", "reason") else getattr(c, name) for name in names}

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lacuna's operators on torch tensors, differentiable to every order, under autograd, torch.func, compile and export.
+
+    y = lacuna.torch.spmm(pattern, values, x)
+    x = lacuna.torch.solve(pattern, values, b)
+
+Names and meanings are those of the NumPy front end. Values are the leaf: their gradient has one number for each slot.
+Tensors on the CPU and on CUDA devices; a compiled or exported function needs its patterns alive.
+"""
+
+import torch as _torch
+
+from .. import _front
+from . import _apply
+
+_torch.compiler.assume_constant_result(_front.resolve)
+
+
+def _same(tensor):
+    return tensor
+
+
+globals().update(_front.operators(_apply.apply, _same))

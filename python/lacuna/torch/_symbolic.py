@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Dynamic shapes: C plans a program with numbers that stand in for symbolic sizes, which are read back from its shapes.
+
+A rule looks at sizes only to compare them: equal, or 1. A stand-in is a large number that no other size has, so it
+compares as its symbol does. A symbol that the plan cannot move freely is either bound to others of the same size, and
+they are guarded to stay equal, or bound to a pattern, and it is specialised, which the tracer guards too.
+"""
+
+from ..errors import LacunaError
+
+_BASE = 1_000_003  # stand-ins start here
+
+
+def _fixed(size):
+    """The number behind a size, or None for a symbol."""
+    return size if type(size) is int else size.node.maybe_as_int()
+
+
+class _Plan:
+    """One call whose shapes hold symbols. `shapes` are those of `like` and of the inputs."""
+
+    def __init__(self, make, shapes):
+        self.make, self.shapes = make, shapes
+        self.symbols = {}  # expression -> a symbolic size
+        for shape in shapes:
+            for size in shape:
+                if _fixed(size) is None:
+                    self.symbols.setdefault(size.node.expr, size)
+        taken = {_fixed(size) for shape in shapes for size in shape}
+        numbers = (n for n in range(_BASE, 2 * _BASE) if n not in taken)
+        self.stand_in = dict(zip(self.symbols, numbers))
+
+    def number(self, size, moving):
+        """`moving` maps the expressions that have a stand-in to it; others are at their present size."""
+        fixed = _fixed(size)
+        if fixed is not None:
+            return fixed
+        return moving[size.node.expr] if size.node.expr in moving else size.node.hint
+
+    def attempt(self, moving):
+        """The program, or None when it cannot be made with these stand-ins."""
+        shapes = [tuple([self.number(size, moving) for size in shape]) for shape in self.shapes]
+        try:
+            program = self.make(*shapes)
+        except (LacunaError, TypeError):  # TypeError: a size that nothing is known about
+            return None
+        known = set(moving.values()) | {size for shape in shapes for size in shape}
+        made = list(program.shapes) + [like for _, like, _, _ in program.steps]
+        return program if all(size < _BASE or size in known for shape in made for size in shape) else None
+
+    def free(self):
+        """Stand-ins for as many symbols as the plan lets move, alone or with others of the same present size."""
+        moving = {e: n for e, n in self.stand_in.items() if self.attempt({e: n})}
+        bound = [e for e in self.symbols if e not in moving]
+        for size in {self.symbols[e].node.hint for e in bound}:
+            group = {e: self.stand_in[e] for e in bound if self.symbols[e].node.hint == size}
+            group = dict.fromkeys(group, min(group.values()))
+            if len(group) > 1 and self.attempt(group):
+                first, *others = [self.symbols[e] for e in group]
+                if all([bool(first == other) for other in others]):
+                    moving.update(group)
+        return moving
+
+    def solve(self):
+        moving = self.stand_in
+        program = self.attempt(moving)
+        if program is None:
+            moving = self.free()
+            program = self.attempt(moving)
+        if program is None:
+            moving = {}
+        for expression, size in self.symbols.items():
+            if expression not in moving:
+                int(size)  # specialises
+        if program is None:
+            program = self.make(*[tuple([int(size) for size in shape]) for shape in self.shapes])
+        back = {number: self.symbols[expression] for expression, number in moving.items()}
+        return program, lambda shape: tuple([back.get(size, size) for size in shape])
+
+
+def _same(shape):
+    return shape
+
+
+def plan(spec, mode, like, metas, wants=0, given=0):
+    """(program, function that turns its shapes into symbolic ones)."""
+    like, shapes, codes = tuple(like), [tuple(shape) for _, shape in metas], [code for code, _ in metas]
+
+    def make(like, *shapes):
+        return spec.program(mode, like, tuple(zip(codes, shapes)), wants, given)
+
+    if all(type(size) is int for shape in [like, *shapes] for size in shape):
+        return make(like, *shapes), _same
+    return _Plan(make, [like, *shapes]).solve()

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file infer.c
+/// From the signature and the inputs' shapes to the outputs' shapes: the one place where shapes are judged.
+///
+/// Core dimensions are matched by letter; leading dimensions are batch, aligned at the right, equal or 1. An axis that is
+/// spread over ranks keeps its partition through its letter, or through the batch axis it stands on.
+
+#include <string.h>
+
+#include "autodiff/call.h"
+
+/// The place of a letter among the bound symbols, or -1.
+static int infer_find(const struct lac_symbols *symbols, char symbol) {
+  for (int i = 0; i < symbols->count; i++) {
+    if (symbols->symbol[i] == symbol) return i;
+  }
+  return -1;
+}
+
+lac_status lac_call_bind(lac_call *call, char symbol, int64_t size, const lac_partition *partition) {
+  lac_context *ctx = call->ctx;
+  lac_status status = LAC_OK;
+  struct lac_symbols *s = call->symbols;
+  int i;
+
+  LAC_CHECK(s, LAC_ERR_ARG, "%s: lac_call_bind is for infer alone", call->op->name);
+  i = infer_find(s, symbol);
+  if (i < 0) {
+    LAC_CHECK(s->count < LAC_MAX_SYMBOLS, LAC_ERR_ARG, "%s: too many symbols in the signature", call->op->name);
+    i = s->count++;
+    s->symbol[i] = symbol;
+  } else {
+    LAC_CHECK(s->size[i] == size, LAC_ERR_SHAPE, "%s: the patterns do not fit together: %c is %lld and %lld",
+              call->op->name, symbol, (long long)s->size[i], (long long)size);
+  }
+  s->size[i] = size;
+  s->partition[i] = partition;
+done:
+  return status;
+}
+
+static lac_status infer_dtypes(lac_call *call, int ins) {
+  lac_context *ctx = call->ctx;
+  lac_status status = LAC_OK;
+
+  for (int i = 1; i < ins; i++) {
+    LAC_CHECK(call->in_meta[i].dtype == call->in_meta[0].dtype, LAC_ERR_DTYPE,
+              "%s: input %d is %s and input 0 is %s; nothing is promoted silently: convert one of them", call->op->name, i,
+              lac_dtype_name(call->in_meta[i].dtype), lac_dtype_name(call->in_meta[0].dtype));
+  }
+done:
+  return status;
+}
+
+/// The partition of an input's axis, or NULL.
+static const lac_partition *infer_partition(const lac_meta *meta, int axis) {
+  return meta->partition && meta->partition_axis == axis ? meta->partition : NULL;
+}
+
+/// Match the core dimensions of one input, binding letters that are new.
+static lac_status infer_core(lac_call *call, const lac_signature *signature, int i) {
+  lac_context *ctx = call->ctx;
+  lac_status status = LAC_OK;
+  struct lac_symbols *s = call->symbols;
+  const lac_meta *in = &call->in_meta[i];
+  int core = signature->core[i], first = in->ndim - core;
+  char text[LAC_SHAPE_TEXT];
+
+  LAC_CHECK(first >= 0, LAC_ERR_SHAPE, "%s: input %d has shape %s, but \"%s\" asks for at least %d dimensions",
+            call->op->name, i, lac_shape_text(in->ndim, in->shape, text), call->op->signature, core);
+  for (int d = 0; d < core; d++) {
+    const lac_partition *partition = infer_partition(in, first + d);
+    int j = infer_find(s, signature->symbol[i][d]);
+    if (j < 0) {
+      LAC_TRY(lac_call_bind(call, signature->symbol[i][d], in->shape[first + d], partition));
+      continue;
+    }
+    LAC_CHECK(in->shape[first + d] == s->size[j], LAC_ERR_SHAPE,
+              "%s: input %d has shape %s; its dimension %d must be %lld (%c in \"%s\")", call->op->name, i,
+              lac_shape_text(in->ndim, in->shape, text), first + d, (long long)s->size[j], s->symbol[j],
+              call->op->signature);
+    LAC_CHECK(partition == s->partition[j], LAC_ERR_SHAPE,
+              "%s: dimension %d of input %d is %s where %c in \"%s\" is %s; use one partition for both", call->op->name,
+              first + d, i, partition ? "spread over ranks" : "replicated", s->symbol[j], call->op->signature,
+              s->partition[j] ? "spread over ranks by its own partition" : "replicated");
+  }
+done:
+  return status;
+}
+
+/// Join the batch dimensions of one input into `batch`, whose dimensions are counted from the right.
+static lac_status infer_batch(lac_call *call, const lac_signature *signature, int i, lac_meta *batch) {
+  lac_context *ctx = call->ctx;
+  lac_status status = LAC_OK;
+  const lac_meta *in = &call->in_meta[i];
+  int ndim = in->ndim - signature->core[i];
+  char text[LAC_SHAPE_TEXT];
+
+  for (int d = 0; d < ndim; d++) {  // d counts from the right
+    int axis = ndim - 1 - d;
+    int64_t size = in->shape[axis];
+    const lac_partition *partition = infer_partition(in, axis);
+    bool is_new = d >= batch->ndim, was_spread = batch->partition && batch->partition_axis == d;
+    if (is_new) batch->shape[batch->ndim++] = 1;
+    if (size == 1 && !partition) continue;  // broadcast
+    LAC_CHECK((batch->shape[d] == 1 && !was_spread) || batch->shape[d] == size, LAC_ERR_SHAPE,
+              "%s: input %d has shape %s; its dimension %d must be 1 or %lld to go with the inputs before it",
+              call->op->name, i, lac_shape_text(in->ndim, in->shape, text), axis, (long long)batch->shape[d]);
+    LAC_CHECK(partition ? !batch->partition || (was_spread && batch->partition == partition) : !was_spread,
+              LAC_ERR_SHAPE, "%s: dimension %d of input %d is %s, unlike the inputs before it; use one partition for all",
+              call->op->name, axis, i, partition ? "spread over ranks" : "replicated");
+    LAC_CHECK(!partition || was_spread || is_new || batch->shape[d] == 1, LAC_ERR_SHAPE,
+              "%s: dimension %d of input %d is spread over ranks, unlike the inputs before it; use one partition for all",
+              call->op->name, axis, i);
+    batch->shape[d] = size;
+    if (partition) batch->partition = partition, batch->partition_axis = d;
+  }
+done:
+  return status;
+}
+
+/// One output: the joint batch, then its core dimensions.
+static lac_status infer_output(lac_call *call, const lac_signature *signature, int i, const lac_meta *batch) {
+  lac_context *ctx = call->ctx;
+  lac_status status = LAC_OK;
+  lac_meta *out = &call->out_meta[i];
+  const char *letters = signature->symbol[signature->ins + i];
+  int core = signature->core[signature->ins + i];
+
+  *out = (lac_meta){.dtype = call->in_meta[0].dtype, .ndim = batch->ndim + core};
+  LAC_CHECK(out->ndim <= LAC_MAX_DIMS, LAC_ERR_SHAPE, "%s: output %d would have %d dimensions; %d are the most",
+            call->op->name, i, out->ndim, LAC_MAX_DIMS);
+  for (int d = 0; d < batch->ndim; d++) out->shape[d] = batch->shape[batch->ndim - 1 - d];
+  if (batch->partition) {
+    out->partition = batch->partition;
+    out->partition_axis = batch->ndim - 1 - batch->partition_axis;
+  }
+  for (int d = 0; d < core; d++) {
+    int j = infer_find(call->symbols, letters[d]);
+    LAC_CHECK(j >= 0, LAC_ERR_ARG, "%s: nothing says what %c is in \"%s\"; bind it in infer (lac_call_bind)",
+              call->op->name, letters[d], call->op->signature);
+    out->shape[batch->ndim + d] = call->symbols->size[j];
+    if (call->symbols->partition[j]) {
+      out->partition = call->symbols->partition[j];
+      out->partition_axis = batch->ndim + d;
+    }
+  }
+done:
+  return status;
+}
+
+/// Replace the output's batch by the smaller one that attrs.like asks for: the forward sums over the rest.
+static lac_status infer_fit(lac_call *call, int core) {
+  lac_context *ctx = call->ctx;
+  lac_status status = LAC_OK;
+  const lac_meta *like = &call->attrs->like;
+  lac_meta *out = &call->out_meta[0];
+  char want[LAC_SHAPE_TEXT], have[LAC_SHAPE_TEXT];
+  int dropped = out->ndim - like->ndim;
+  bool fits = dropped >= 0 && like->ndim >= core;
+
+  for (int d = 0; fits && d < like->ndim; d++) {
+    bool is_batch = d < like->ndim - core;
+    fits = like->shape[d] == out->shape[d + dropped] || (is_batch && like->shape[d] == 1);
+  }
+  LAC_CHECK(fits, LAC_ERR_SHAPE, "%s: cannot sum an output of shape %s to %s", call->op->name,
+            lac_shape_text(out->ndim, out->shape, have), lac_shape_text(like->ndim, like->shape, want));
+  out->ndim = like->ndim;
+  memcpy(out->shape, like->shape, sizeof out->shape);
+  out->partition = like->partition;
+  out->partition_axis = like->partition_axis;
+done:
+  return status;
+}
+
+lac_status lac_call_match(lac_call *call) {
+  lac_context *ctx = call->ctx;
+  lac_status status = LAC_OK;
+  lac_signature signature;
+  lac_meta batch = {.ndim = 0};
+
+  LAC_CHECK(call->symbols, LAC_ERR_ARG, "%s: lac_call_match is for infer alone", call->op->name);
+  LAC_CHECK(lac_signature_read(call->op->signature, &signature), LAC_ERR_ARG, "%s: cannot read the signature",
+            call->op->name);
+  LAC_TRY(infer_dtypes(call, signature.ins));
+  for (int i = 0; i < signature.ins; i++) {
+    LAC_TRY(infer_core(call, &signature, i));
+    LAC_TRY(infer_batch(call, &signature, i, &batch));
+  }
+  for (int i = 0; i < signature.outs; i++) LAC_TRY(infer_output(call, &signature, i, &batch));
+  if (call->attrs->fit) LAC_TRY(infer_fit(call, signature.core[signature.ins]));
+done:
+  return status;
+}

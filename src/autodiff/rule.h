@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file rule.h
+/// What an operator's room needs: needs masks, sides, and one-line emission.
+
+#ifndef LACUNA_AUTODIFF_RULE_H
+#define LACUNA_AUTODIFF_RULE_H
+
+#include "autodiff/call.h"
+#include "core/kernels.h"
+#include "lacuna/extend.h"
+#include "lacuna/ops.h"
+
+#define NEEDS_IN(i) (1u << (i))
+#define NEEDS_OUT(i) (1u << (8 + (i)))
+
+/// The side of a call or rule; by convention the first attribute of every operator that has one.
+#define SIDE(call_or_rule) ((lac_side)(call_or_rule)->attrs->i[0])
+
+/// The kernels of a call's context.
+#define KERNELS(call) ((call)->ctx->kernels)
+
+/// op(A)^H as a side: N <-> H, T <-> C.
+static inline lac_side flip(lac_side side) { return (lac_side)(side ^ LAC_H); }
+static inline bool is_transposed(lac_side side) { return side & LAC_T; }
+static inline bool is_conjugated(lac_side side) { return side & LAC_C; }
+
+/// Let the tape fail from outside a call; returns the absent var.
+lac_var lac_tape_fail(lac_tape *tape, lac_status status);
+
+/// Apply an operator of one output.
+static inline lac_var lac_emit(lac_tape *tape, const lac_spec *spec, const lac_var *in) {
+  lac_var out[LAC_MAX_OUT] = {{0}};
+  (void)lac_tape_call(tape, spec, in, out);  // the status sticks to the tape
+  return out[0];
+}
+
+/// The adjoint of the values in y = op(A) x: a_bar_z = <y_bar[row z], conj x[col z]> for op = N, alike for the others.
+static inline lac_var lac_emit_matrix_bar(lac_tape *tape, const lac_pattern *p, lac_side side, lac_var y_bar, lac_var x) {
+  lac_var s = is_transposed(side) ? lac_sddmm(tape, p, x, y_bar) : lac_sddmm(tape, p, y_bar, x);
+  return side == LAC_T || side == LAC_C ? lac_conj(tape, s) : s;
+}
+
+/// -x
+static inline lac_var lac_emit_neg(lac_tape *tape, lac_var x) { return lac_scale(tape, -1, 0, x); }
+
+/// Refuse a call without its pattern.
+lac_status lac_call_needs_pattern(lac_call *call, int i);
+
+/// Bind z, and m x n as the shape of op(A).
+lac_status lac_call_bind_matrix(lac_call *call, const lac_pattern *p, lac_side side, char z, char m, char n);
+
+#endif

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file tape.c
+/// The life of a tape, and the vars on it.
+
+#include <string.h>
+
+#include "autodiff/rule.h"
+#include "autodiff/tape_impl.h"
+
+lac_status lac_tape_open(lac_context *ctx, tape_mode mode, lac_tape **out) {
+  lac_status status = LAC_OK;
+  lac_tape *tape = NULL;
+
+  LAC_ALLOC(tape, 1);
+  tape->ctx = ctx;
+  tape->mode = mode;
+  tape->order = LAC_ANY_ORDER;
+  tape->vars_count = 1;  // the absent var; its place is never read
+  *out = tape, tape = NULL;
+done:
+  lac_free(tape);
+  return status;
+}
+
+lac_status lac_tape_create(lac_context *ctx, lac_tape_mode mode, lac_tape **out) {
+  lac_status status = LAC_OK;
+
+  LAC_CHECK(ctx && out, LAC_ERR_ARG, "lac_tape_create: %s is NULL", ctx ? "out" : "ctx");
+  LAC_CHECK(mode == LAC_RECORD || mode == LAC_RUN, LAC_ERR_ARG, "lac_tape_create: mode is LAC_RECORD or LAC_RUN, not %d",
+            (int)mode);
+  LAC_TRY(lac_tape_open(ctx, mode == LAC_RECORD ? TAPE_RECORD : TAPE_RUN, out));
+done:
+  return status;
+}
+
+/// The vars that a node's rules read are kept while it is recorded: `by` is +1 or -1.
+static void tape_count_needs(lac_tape *tape, const tape_node *node, int by) {
+  uint32_t needs = node->spec.op->vjp_needs | node->spec.op->jvp_needs;
+
+  if (tape->mode == TAPE_WRITE) return;
+  for (int i = 0; i < node->ins; i++) {
+    if (needs >> i & 1) tape->vars[node->in[i]].needed += by;
+  }
+  for (int i = 0; i < node->outs; i++) {
+    if (needs >> (8 + i) & 1) tape->vars[node->out[i]].needed += by;
+  }
+}
+
+void lac_tape_truncate(lac_tape *tape, int vars, int nodes) {
+  while (tape->nodes_count > nodes) {
+    tape_node *node = &tape->nodes[--tape->nodes_count];
+    tape_count_needs(tape, node, -1);
+    lac_spec_release(&node->spec);
+  }
+  while (tape->vars_count > vars) {
+    tape_var *var = &tape->vars[--tape->vars_count];
+    lac_array_destroy(&var->array);
+    lac_object_release(var->meta.partition);
+  }
+}
+
+void lac_tape_clear(lac_tape *tape) {
+  if (!tape) return;
+  tape->base += tape->vars_count;
+  lac_tape_truncate(tape, 1, 0);
+  tape->status = LAC_OK;
+  tape->agreed = false;
+}
+
+void lac_tape_destroy(lac_tape **tape) {
+  if (!tape || !*tape) return;
+  lac_tape_truncate(*tape, 1, 0);
+  lac_free((*tape)->vars);
+  lac_free((*tape)->nodes);
+  lac_free(*tape);
+  *tape = NULL;
+}
+
+lac_status lac_tape_status(const lac_tape *tape) { return tape ? tape->status : LAC_ERR_ARG; }
+
+lac_var lac_tape_fail(lac_tape *tape, lac_status status) {
+  if (tape->status == LAC_OK) tape->status = status;
+  return (lac_var){0};
+}
+
+lac_context *lac_tape_context(const lac_tape *tape) { return tape->ctx; }
+
+int lac_tape_place(const lac_tape *tape, lac_var var) {
+  int64_t place = var.id - tape->base;
+  return place > 0 && place < tape->vars_count ? (int)place : 0;
+}
+
+/// Room for one more item in a growing array.
+static lac_status tape_grow(lac_context *ctx, void **items, size_t size, int count, int *capacity) {
+  lac_status status = LAC_OK;
+  int larger = *capacity ? 2 * *capacity : 16;
+  void *grown = NULL;
+
+  if (count < *capacity) return LAC_OK;
+  grown = lac_realloc(*items, (size_t)larger * size);
+  LAC_CHECK(grown, LAC_ERR_MEMORY, "the tape is out of memory after %d entries", count);
+  *items = grown;
+  *capacity = larger;
+done:
+  return status;
+}
+
+lac_status lac_tape_push_var(lac_tape *tape, const lac_meta *meta, lac_array **array, int node, bool differentiable,
+                             int *place) {
+  lac_context *ctx = tape->ctx;
+  lac_status status = LAC_OK;
+  tape_var *var = NULL;
+
+  LAC_TRY(tape_grow(ctx, (void **)&tape->vars, sizeof *tape->vars, tape->vars_count, &tape->vars_capacity));
+  if (tape->vars_count == 1) memset(&tape->vars[0], 0, sizeof tape->vars[0]);
+  var = &tape->vars[tape->vars_count];
+  *var = (tape_var){.meta = *meta, .node = node, .differentiable = differentiable};
+  lac_object_retain(meta->partition);
+  if (array && *array) var->array = *array, var->version = lac_array_version(*array), *array = NULL;
+  *place = tape->vars_count++;
+done:
+  return status;
+}
+
+/// Put an array on the tape; on failure the tape fails and the var is absent.
+static lac_var tape_input(lac_tape *tape, const lac_array *array, bool differentiable) {
+  lac_context *ctx = tape->ctx;
+  lac_status status = LAC_OK;
+  lac_array *held = NULL;
+  int place = 0;
+
+  if (tape->status != LAC_OK) return (lac_var){0};
+  LAC_CHECK(array, LAC_ERR_ARG, "%s: the array is NULL", differentiable ? "lac_tape_leaf" : "lac_tape_constant");
+  LAC_CHECK(array->storage->space == ctx->space, LAC_ERR_DEVICE,
+            "%s: the array is not on the tape's device (%s %d); copy it there", differentiable ? "lac_tape_leaf" : "lac_tape_constant",
+            lac_context_backend(ctx), ctx->device);
+  held = lac_array_retain((lac_array *)array);
+  LAC_TRY(lac_tape_push_var(tape, &array->meta, &held, -1, differentiable && tape->mode == TAPE_RECORD, &place));
+done:
+  lac_array_destroy(&held);
+  if (status != LAC_OK) tape->status = status;
+  return lac_tape_name(tape, place);
+}
+
+lac_var lac_tape_leaf(lac_tape *tape, const lac_array *array) { return tape_input(tape, array, true); }
+
+lac_var lac_tape_constant(lac_tape *tape, const lac_array *array) { return tape_input(tape, array, false); }
+
+lac_var lac_tape_scalar(lac_tape *tape, lac_dtype dtype, double real, double imag) {
+  lac_context *ctx = tape->ctx;
+  lac_status status = LAC_OK;
+  lac_array *array = NULL;
+  lac_var var = {0};
+
+  if (tape->status != LAC_OK) return var;
+  LAC_TRY(lac_array_create(ctx, dtype, 0, NULL, &array));
+  LAC_TRY(lac_array_fill(ctx, array, real, imag));
+  var = lac_tape_constant(tape, array);
+done:
+  lac_array_destroy(&array);
+  if (status != LAC_OK) tape->status = status;
+  return var;
+}
+
+const lac_array *lac_tape_value(const lac_tape *tape, lac_var var) {
+  int place = lac_tape_place(tape, var);
+  return place && !tape->vars[place].released ? tape->vars[place].array : NULL;
+}
+
+const lac_meta *lac_tape_meta(const lac_tape *tape, lac_var var) {
+  int place = lac_tape_place(tape, var);
+  return place ? &tape->vars[place].meta : NULL;
+}
+
+void lac_tape_release(lac_tape *tape, lac_var var) {
+  int place = lac_tape_place(tape, var);
+
+  if (!place) return;
+  tape->vars[place].released = true;
+  if (!tape->vars[place].needed) lac_array_destroy(&tape->vars[place].array);
+}
+
+lac_status lac_tape_check_fresh(lac_tape *tape, int place, const char *what) {
+  lac_context *ctx = tape->ctx;
+  lac_status status = LAC_OK;
+  const tape_var *var = &tape->vars[place];
+
+  LAC_CHECK(var->array, LAC_ERR_ARG, "%s: a var that it needs was released (lac_tape_release); release it later", what);
+  LAC_CHECK(lac_array_version(var->array) == var->version, LAC_ERR_STALE,
+            "%s: an array that it needs was written to after it came onto the tape; write to a copy, or start a new tape",
+            what);
+done:
+  return status;
+}
+
+/// Check the input vars of a call and fill its metas, and its arrays unless the tape is only written.
+static lac_status tape_take_inputs(lac_tape *tape, lac_call *call, const lac_signature *signature, const lac_var *in,
+                                   int *places) {
+  lac_context *ctx = tape->ctx;
+  lac_status status = LAC_OK;
+
+  for (int i = 0; i < signature->ins; i++) {
+    int place = lac_tape_place(tape, in[i]);
+    LAC_CHECK(place, LAC_ERR_ABSENT, "%s: input %d is %s", call->op->name, i,
+              in[i].id ? "a var of another tape, or from before lac_tape_clear" : "absent; give it a value");
+    if (tape->mode != TAPE_WRITE) LAC_TRY(lac_tape_check_fresh(tape, place, call->op->name));
+    call->in_meta[i] = tape->vars[place].meta;
+    call->in[i] = tape->vars[place].array;
+    places[i] = place;
+  }
+done:
+  return status;
+}
+
+/// The order that a node of `op` has on this tape: what the operator allows, within the cap of what it is a derivative of.
+static int tape_order(const lac_tape *tape, const lac_op *op) {
+  if (tape->order == LAC_ANY_ORDER) return op->order;
+  if (op->order == LAC_ANY_ORDER) return tape->order;
+  return op->order < tape->order ? op->order : tape->order;
+}
+
+/// Put the call's outputs on the tape, and the call itself where something differentiable goes in.
+static lac_status tape_push_call(lac_tape *tape, lac_call *call, const lac_spec *spec, const lac_signature *signature,
+                                 const int *places, lac_var *out) {
+  lac_context *ctx = tape->ctx;
+  lac_status status = LAC_OK;
+  int vars = tape->vars_count;
+  bool differentiable = false;
+  tape_node node = {.spec = *spec, .ins = signature->ins, .outs = signature->outs, .order = tape_order(tape, spec->op)};
+
+  for (int i = 0; i < signature->ins; i++) {
+    node.in[i] = places[i];
+    differentiable |= tape->vars[places[i]].differentiable;
+  }
+  bool record = tape->mode == TAPE_WRITE || (tape->mode == TAPE_RECORD && differentiable);
+  if (record) LAC_TRY(tape_grow(ctx, (void **)&tape->nodes, sizeof *tape->nodes, tape->nodes_count, &tape->nodes_capacity));
+  for (int i = 0; i < signature->outs; i++) {
+    LAC_TRY(lac_tape_push_var(tape, &call->out_meta[i], &call->out[i], record ? tape->nodes_count : -1, differentiable,
+                              &node.out[i]));
+  }
+  for (int i = 0; i < signature->outs; i++) out[i] = lac_tape_name(tape, node.out[i]);
+  if (record) {
+    lac_spec_retain(spec);
+    tape->nodes[tape->nodes_count++] = node;
+    tape_count_needs(tape, &node, +1);
+  }
+done:
+  if (status != LAC_OK) lac_tape_truncate(tape, vars, tape->nodes_count);
+  return status;
+}
+
+/// In a program an absent input makes the outputs absent: the rule's term is zero.
+static bool tape_emits_nothing(const lac_tape *tape, int ins, const lac_var *in) {
+  for (int i = 0; i < ins; i++) {
+    if (tape->mode == TAPE_WRITE && !in[i].id) return true;
+  }
+  return false;
+}
+
+lac_status lac_tape_call(lac_tape *tape, const lac_spec *spec, const lac_var *in, lac_var *out) {
+  lac_context *ctx = tape->ctx;
+  lac_status status = tape->status;
+  lac_signature signature = {0};
+  lac_call call;
+  int places[LAC_MAX_IN] = {0};
+
+  ctx->agreed = tape->agreed;
+  if (status == LAC_OK) {
+    LAC_TRY(lac_call_begin(ctx, spec, &signature, &call));
+  } else if (lac_call_begin(ctx, spec, &signature, &call) != LAC_OK) {
+    return status;
+  }
+  for (int i = 0; i < signature.outs; i++) out[i] = (lac_var){0};
+  if (tape->agreed || tape_emits_nothing(tape, signature.ins, in)) return status;
+
+  if (status == LAC_OK) status = tape_take_inputs(tape, &call, &signature, in, places);
+  if (status == LAC_OK) status = lac_call_infer(&call);
+  if (tape->mode != TAPE_WRITE) status = lac_call_run(&call, signature.outs, status);
+  LAC_TRY(status);
+  LAC_TRY(tape_push_call(tape, &call, spec, &signature, places, out));
+done:
+  for (int i = 0; i < signature.outs; i++) lac_array_destroy(&call.out[i]);
+  if (status != LAC_OK) tape->status = status, tape->agreed = ctx->agreed;
+  return status;
+}

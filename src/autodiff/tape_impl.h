@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file tape_impl.h
+/// The inside of tapes and programs. A program is a tape that is written and not run: the same vars, the same nodes.
+
+#ifndef LACUNA_AUTODIFF_TAPE_IMPL_H
+#define LACUNA_AUTODIFF_TAPE_IMPL_H
+
+#include "autodiff/call.h"
+#include "core/array_impl.h"
+#include "lacuna/program.h"
+
+/// Two modes that users see, and the one in which rules emit.
+typedef enum tape_mode { TAPE_RECORD, TAPE_RUN, TAPE_WRITE } tape_mode;
+
+typedef struct tape_var {
+  lac_meta meta;
+  lac_array *array;     // NULL: released, or on a program
+  int64_t version;      // the array's when it came onto the tape
+  int node;             // that made it, or -1
+  int needed;           // by how many recorded calls' rules
+  bool differentiable;  // a leaf, or made of one by recorded calls
+  bool released;        // the user is done with it
+} tape_var;
+
+typedef struct tape_node {
+  lac_spec spec;  // its patterns and object are held
+  int ins, outs;
+  int in[LAC_MAX_IN], out[LAC_MAX_OUT];  // places in vars
+  int order;                             // how often it may be differentiated; LAC_ANY_ORDER
+} tape_node;
+
+struct lac_tape {
+  lac_context *ctx;
+  tape_mode mode;
+  lac_status status;
+  bool agreed;         // all ranks know of that status: they do not speak of it again
+  int64_t base;        // ids that ended with earlier clears
+  int order;           // cap on the order of nodes being recorded: they are a derivative of something
+  int vars_count, vars_capacity;
+  int nodes_count, nodes_capacity;
+  tape_var *vars;  // vars[0] is the absent var
+  tape_node *nodes;
+};
+
+enum { PROGRAM_MAX_INPUTS = LAC_MAX_IN + 2 * LAC_MAX_OUT };
+
+struct lac_program {
+  lac_tape *tape;  // in TAPE_WRITE
+  int inputs, results;
+  lac_port input[PROGRAM_MAX_INPUTS], result[LAC_MAX_IN];
+  int *last_use;  // of each var: the last node that reads it, or -1
+};
+
+/// Create a tape in any mode.
+lac_status lac_tape_open(lac_context *ctx, tape_mode mode, lac_tape **out);
+
+/// The place of a var, or 0 when it is absent or not of this tape.
+int lac_tape_place(const lac_tape *tape, lac_var var);
+static inline lac_var lac_tape_name(const lac_tape *tape, int place) {
+  return (lac_var){place ? tape->base + place : 0};
+}
+
+/// Add a var; takes over `array` (may be NULL) on success.
+lac_status lac_tape_push_var(lac_tape *tape, const lac_meta *meta, lac_array **array, int node, bool differentiable,
+                             int *place);
+
+/// Forget vars and nodes beyond these counts.
+void lac_tape_truncate(lac_tape *tape, int vars, int nodes);
+
+/// Fail when the array behind a var is gone, or was written to since it came onto the tape.
+lac_status lac_tape_check_fresh(lac_tape *tape, int place, const char *what);
+
+/// What a rule emits, for a call with these metas. `wants` and `given` are bits over inputs, outputs or tangents.
+lac_status lac_program_write(lac_context *ctx, const lac_spec *spec, const lac_meta *in, lac_role result, uint32_t wants,
+                             uint32_t given, lac_program **out);
+
+/// Run a program on arrays: inputs in the order of its ports; results are made where result[i] is NULL, and stay NULL where the
+/// result is absent. A result that is an input's or another result's array is that array, held once more.
+lac_status lac_program_execute(lac_context *ctx, const lac_program *program, const lac_array *const *inputs,
+                               lac_array **results);
+
+/// Run a program on a tape, call by call, so that it is recorded.
+lac_status lac_program_replay(lac_tape *tape, const lac_program *program, const lac_var *inputs, lac_var *results);
+
+#endif

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file cpu.h
+/// What the files of the CPU backend share: its kernels, how work is cut among threads, how large outputs are stored.
+///
+/// Threads only ever cut a range of outputs, and each output is computed in one order by one thread. So the bits of a result
+/// do not depend on how many threads there are.
+
+#ifndef LACUNA_BACKENDS_CPU_CPU_H
+#define LACUNA_BACKENDS_CPU_CPU_H
+
+#include <string.h>
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+#include "core/kernels.h"
+
+// Work, counted in products or numbers, below which one thread is faster than waking others.
+enum { CPU_THREADED_WORK = 50000 };
+
+// Outputs from this size on leave no room for anything else in a last-level cache: they are stored past it, which also saves
+// reading them first.
+enum { CPU_STREAMED_BYTES = 16 << 20 };
+
+static inline int cpu_threads(const lac_context *ctx, int64_t work) {
+  return work < CPU_THREADED_WORK ? 1 : ctx->threads;
+}
+
+/// A part of a job: outputs, rows or items [begin, end).
+typedef void (*cpu_part)(const void *job, int64_t begin, int64_t end);
+
+/// Cut [0, count) evenly, at multiples of `grain`.
+void cpu_split(int threads, int64_t count, int64_t grain, cpu_part part, const void *job);
+
+/// Cut rows so that each thread has as many entries and rows as the others.
+void cpu_split_rows(int threads, const lac_buffer *offsets, int64_t rows, cpu_part part, const void *job);
+
+/// Whether the i-th of the joint batch is the first that goes to its item of an operand: what comes later is added.
+bool cpu_batch_is_first(const lac_batch *batch, int operand, int64_t i);
+
+static inline const void *cpu_data(const lac_array *x) { return x->storage->data; }
+static inline void *cpu_edit(lac_array *x) { return x->storage->data; }
+
+/// Whether an output shall be stored past the caches.
+static inline bool cpu_streams(const lac_array *x) {
+  return x->count * (int64_t)lac_dtype_size(x->meta.dtype) >= CPU_STREAMED_BYTES;
+}
+
+/// Store 64 bytes at an address that is a multiple of 64, past the caches.
+static inline void cpu_stream(void *to, const void *from) {
+#if defined(__AVX512F__)
+  _mm512_stream_si512(to, _mm512_loadu_si512(from));
+#elif defined(__AVX__)
+  for (int i = 0; i < 2; ++i) _mm256_stream_si256((__m256i *)to + i, _mm256_loadu_si256((const __m256i *)from + i));
+#elif defined(__SSE2__)
+  for (int i = 0; i < 4; ++i) _mm_stream_si128((__m128i *)to + i, _mm_loadu_si128((const __m128i *)from + i));
+#else
+  memcpy(to, from, 64);
+#endif
+}
+
+/// Store one number of 4, 8 or 16 bytes past the caches. Neighbours that follow each other leave as whole lines.
+static inline void cpu_stream_number(void *to, const void *from, size_t bytes) {
+#if defined(__x86_64__)
+  long long words[2];
+  int word;
+  if (bytes == sizeof word) {
+    memcpy(&word, from, sizeof word);
+    _mm_stream_si32(to, word);
+    return;
+  }
+  memcpy(words, from, bytes);
+  for (size_t i = 0; i < bytes / sizeof *words; ++i) _mm_stream_si64((long long *)to + i, words[i]);
+#else
+  memcpy(to, from, bytes);
+#endif
+}
+
+/// Copy any number of bytes, whole lines of 64 past the caches.
+void cpu_stream_copy(void *to, const void *from, size_t bytes);
+
+/// Make streamed stores visible to other threads.
+static inline void cpu_stream_end(void) {
+#if defined(__SSE2__)
+  _mm_sfence();
+#endif
+}
+
+// The kernels, as in core/kernels.h.
+lac_status cpu_copy(lac_context *ctx, const lac_array *from, lac_array *to);
+lac_status cpu_fill(lac_context *ctx, lac_array *x, double real, double imag);
+lac_status cpu_binary(lac_context *ctx, lac_binary op, const lac_array *x, const lac_array *y, lac_array *z);
+lac_status cpu_scale(lac_context *ctx, double real, double imag, const lac_array *x, lac_array *y);
+lac_status cpu_axpy(lac_context *ctx, double real, double imag, const lac_array *x, lac_array *y);
+lac_status cpu_conj(lac_context *ctx, const lac_array *x, lac_array *y);
+lac_status cpu_sum(lac_context *ctx, const lac_array *x, uint32_t mask, lac_array *y);
+lac_status cpu_broadcast(lac_context *ctx, const lac_array *x, uint32_t mask, lac_array *y);
+lac_status cpu_dot(lac_context *ctx, const lac_array *x, const lac_array *y, lac_array *s);
+lac_status cpu_all_finite(lac_context *ctx, const lac_array *x, int *finite);
+lac_status cpu_remap(lac_context *ctx, const lac_map *map, lac_side side, const lac_array *x, lac_array *y);
+lac_status cpu_spmm(lac_context *ctx, const lac_pattern *p, lac_side side, const lac_array *a, const lac_array *x,
+                    lac_array *y);
+lac_status cpu_sddmm(lac_context *ctx, const lac_pattern *p, const lac_array *u, const lac_array *v, lac_array *s);
+lac_status cpu_sampled_spgemm(lac_context *ctx, const lac_pattern *target, const lac_pattern *px, lac_side sx,
+                              const lac_pattern *py, lac_side sy, const lac_array *x, const lac_array *y, lac_array *t);
+lac_status cpu_trisolve(lac_context *ctx, const lac_pattern *p, lac_triangle triangle, lac_diagonal diagonal,
+                        lac_side side, const lac_array *a, const lac_array *b, lac_array *x);
+
+#endif

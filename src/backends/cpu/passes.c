@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file passes.c
+/// Rows and items of a batch, cut among threads.
+///
+/// Items are cut where every item has an output of its own and there are enough of them; otherwise rows are, and each thread takes
+/// its rows chunk by chunk through all items, so that the structure of a chunk is read once. Either way an output sees the items in
+/// their order.
+
+#include "backends/cpu/passes.h"
+
+enum { PASS_CHUNK = 16384 };  // entries of a chunk of rows
+
+static int64_t core_count(const lac_meta *meta, int core) {
+  int64_t count = 1;
+  for (int d = 0; d < core; ++d) count *= meta->shape[meta->ndim - 1 - d];
+  return count;
+}
+
+void cpu_passes_init(cpu_passes *passes, const lac_rows *rows, const lac_array *const in[2], lac_array *out,
+                     const int core[3]) {
+  cpu_pass *pass = &passes->pass;
+  const lac_meta *metas[] = {&in[0]->meta, &in[1]->meta, &out->meta};
+  lac_batch_init(&passes->batch, 3, metas, core);
+  for (int o = 0; o < 3; ++o) {
+    passes->bytes[o] = (size_t)core_count(metas[o], core[o]) * lac_dtype_size(metas[o]->dtype);
+  }
+  passes->offsets = rows->offsets;
+  pass->offsets = rows->offsets->host;
+  pass->columns = rows->columns->host;
+  pass->slots = rows->slots ? rows->slots->host : NULL;
+  pass->rows = rows->rows;
+  pass->cols = rows->cols;
+  pass->in[0] = cpu_data(in[0]);
+  pass->in[1] = cpu_data(in[1]);
+  pass->out = cpu_edit(out);
+}
+
+static cpu_pass pass_of(const cpu_passes *passes, int64_t item) {
+  const lac_batch *batch = &passes->batch;
+  cpu_pass pass = passes->pass;
+  for (int o = 0; o < 2; ++o) {
+    pass.in[o] = (const char *)pass.in[o] + (size_t)lac_batch_item(batch, o, item) * passes->bytes[o];
+  }
+  pass.out = (char *)pass.out + (size_t)lac_batch_item(batch, 2, item) * passes->bytes[2];
+  pass.adds = !cpu_batch_is_first(batch, 2, item);
+  return pass;
+}
+
+static void passes_items(const void *job, int64_t begin, int64_t end) {
+  const cpu_passes *passes = job;
+  for (int64_t i = begin; i < end; ++i) {
+    cpu_pass pass = pass_of(passes, i);
+    passes->kernel(&pass, 0, pass.rows);
+  }
+}
+
+static void passes_rows(const void *job, int64_t begin, int64_t end) {
+  const cpu_passes *passes = job;
+  int64_t entries = lac_buffer_get(passes->offsets, end) - lac_buffer_get(passes->offsets, begin);
+  int64_t chunks = passes->batch.count > 1 ? entries / PASS_CHUNK + 1 : 1;
+  for (int64_t c = 0; c < chunks; ++c) {
+    int64_t first = begin + (end - begin) * c / chunks, last = begin + (end - begin) * (c + 1) / chunks;
+    for (int64_t i = 0; i < passes->batch.count; ++i) {
+      cpu_pass pass = pass_of(passes, i);
+      passes->kernel(&pass, first, last);
+    }
+  }
+}
+
+/// Whether an output is written by one item alone.
+static bool items_are_apart(const lac_batch *batch) {
+  for (int d = 0; d < batch->ndim; ++d) {
+    if (batch->shape[d] > 1 && batch->stride[2][d] == 0) return false;
+  }
+  return true;
+}
+
+void cpu_passes_run(lac_context *ctx, const cpu_passes *passes, bool whole) {
+  const lac_batch *batch = &passes->batch;
+  int64_t entries = lac_buffer_get(passes->offsets, passes->pass.rows);
+  int threads = cpu_threads(ctx, (entries + passes->pass.rows) * passes->pass.k * batch->count);
+  if (whole || (batch->count >= 4 * threads && items_are_apart(batch))) {
+    cpu_split(whole ? 1 : threads, batch->count, 1, passes_items, passes);
+  } else {
+    cpu_split_rows(threads, passes->offsets, passes->pass.rows, passes_rows, passes);
+  }
+}

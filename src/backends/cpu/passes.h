@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file passes.h
+/// Products that walk the rows of a pattern once for each item of a joint batch: spmm and sddmm.
+
+#ifndef LACUNA_BACKENDS_CPU_PASSES_H
+#define LACUNA_BACKENDS_CPU_PASSES_H
+
+#include "backends/cpu/cpu.h"
+
+/// One walk: one item of the batch.
+typedef struct cpu_pass {
+  const void *offsets, *columns, *slots;  // slots == NULL: entry p has slot p
+  int64_t rows, cols, k;
+  double sign;   // -1 conjugates the values
+  bool adds;     // to what the output holds
+  bool streams;  // the output past the caches
+  const void *in[2];
+  void *out;
+} cpu_pass;
+
+typedef void (*cpu_pass_rows)(const cpu_pass *pass, int64_t begin, int64_t end);
+
+/// All walks of a call. `pass` holds what they share.
+typedef struct cpu_passes {
+  cpu_pass pass;
+  cpu_pass_rows kernel;
+  lac_batch batch;  // of in[0], in[1], out
+  size_t bytes[3];  // of one item of each
+  const lac_buffer *offsets;
+} cpu_passes;
+
+/// Set what the walks share: the pattern, the operands, which have `core` dimensions behind their batch.
+void cpu_passes_init(cpu_passes *passes, const lac_rows *rows, const lac_array *const in[2], lac_array *out,
+                     const int core[3]);
+
+/// Run all walks. `whole`: the kernel must see all rows at once.
+void cpu_passes_run(lac_context *ctx, const cpu_passes *passes, bool whole);
+
+#endif

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// s_z = sum_k u[row z, k] conj(v[col z, k]) for the entries of rows, summed in accumulators (f64 for f32 and c64).
+
+/// The entries of one row, one column: `length` is a constant to the compiler where rows are short.
+INLINE void XN(outer_row)(const cpu_pass *pass, int64_t i, int64_t p, const int64_t length, const bool streams) {
+  const C *column = (const C *)pass->columns + p;
+  const T u = ((const T *)pass->in[0])[i], *v = pass->in[1];
+  T *s = (T *)pass->out + p;
+  UNROLL(8) for (int64_t q = 0; q < length; ++q) {
+    T w = FN(signed)(v[column[q]], -1);
+    if (streams) {
+      w = FN(mul)(u, w);
+      cpu_stream_number(s + q, &w, sizeof w);
+    } else {
+      s[q] = pass->adds ? FN(mac)(s[q], u, w) : FN(mul)(u, w);
+    }
+  }
+}
+
+/// Rows of one length from row i on; returns the first row that is of another.
+INLINE int64_t XN(outer_rows)(const cpu_pass *pass, int64_t i, int64_t end, const int length, const bool streams) {
+  const O *offsets = pass->offsets;
+  int64_t p = offsets[i];
+  do {
+    __builtin_prefetch((const C *)pass->columns + p + SDDMM_AHEAD, 0, 0);
+    XN(outer_row)(pass, i, p, length, streams);
+    p += length, ++i;
+  } while (i < end && offsets[i + 1] - p == length);
+  return i;
+}
+
+INLINE void XN(outer_all)(const cpu_pass *pass, int64_t i, int64_t end, const bool streams) {
+  const O *offsets = pass->offsets;
+  while (i < end) {
+    switch (offsets[i + 1] - offsets[i]) {
+      case 1:
+        i = XN(outer_rows)(pass, i, end, 1, streams);
+        break;
+      case 2:
+        i = XN(outer_rows)(pass, i, end, 2, streams);
+        break;
+      case 3:
+        i = XN(outer_rows)(pass, i, end, 3, streams);
+        break;
+      case 4:
+        i = XN(outer_rows)(pass, i, end, 4, streams);
+        break;
+      case 5:
+        i = XN(outer_rows)(pass, i, end, 5, streams);
+        break;
+      case 6:
+        i = XN(outer_rows)(pass, i, end, 6, streams);
+        break;
+      case 7:
+        i = XN(outer_rows)(pass, i, end, 7, streams);
+        break;
+      case 8:
+        i = XN(outer_rows)(pass, i, end, 8, streams);
+        break;
+      default:
+        XN(outer_row)(pass, i, offsets[i], offsets[i + 1] - offsets[i], streams);
+        ++i;
+    }
+  }
+}
+
+static void XN(outer)(const cpu_pass *shared, int64_t begin, int64_t end) {
+  const cpu_pass local = *shared;
+  if (local.streams) {
+    XN(outer_all)(&local, begin, end, true);
+    cpu_stream_end();
+  } else {
+    XN(outer_all)(&local, begin, end, false);
+  }
+}
+
+/// k columns: a constant to the compiler where they are few.
+INLINE void XN(inner_rows)(const cpu_pass *pass, int64_t begin, int64_t end, const int64_t k) {
+  const O *offsets = pass->offsets;
+  const C *columns = pass->columns;
+  T *s = pass->out;
+  for (int64_t i = begin; i < end; ++i) {
+    const T *u = (const T *)pass->in[0] + i * k;
+    for (int64_t p = offsets[i]; p < offsets[i + 1]; ++p) {
+      const T *v = (const T *)pass->in[1] + columns[p] * k;
+      T product = FN(signed)((T)FN(run_dot)(u, v, k, 8), -1);
+      s[p] = pass->adds ? s[p] + product : product;
+    }
+  }
+}
+
+static void XN(sddmm_rows)(const cpu_pass *shared, int64_t begin, int64_t end) {
+  const cpu_pass local = *shared;
+  switch (local.k) {
+    case 2:
+      XN(inner_rows)(&local, begin, end, 2);
+      break;
+    case 3:
+      XN(inner_rows)(&local, begin, end, 3);
+      break;
+    case 4:
+      XN(inner_rows)(&local, begin, end, 4);
+      break;
+    case 8:
+      XN(inner_rows)(&local, begin, end, 8);
+      break;
+    default:
+      XN(inner_rows)(&local, begin, end, local.k);
+  }
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file spmm.c
+/// y = op(A) x
+///
+/// A and conj(A) are walked by rows. A^T and A^H are gathered by the rows of the kept transpose, or scattered by the rows of A
+/// where one thread works on one column.
+
+#include "backends/cpu/passes.h"
+#include "backends/cpu/types.h"
+
+// How long before they are needed entries, and rows of x, are asked for: far enough for memory to answer, near enough to still
+// be in the first cache. Of a long row of x the beginning is enough.
+enum { SPMM_AHEAD = 256, SPMM_ROWS_AHEAD = 8, SPMM_BYTES_AHEAD = 1024 };
+
+static inline void ask_for_row(const void *x, int64_t row, size_t bytes) {
+  const char *line = (const char *)x + (size_t)row * bytes;
+  for (size_t b = 0; b < bytes && b < SPMM_BYTES_AHEAD; b += 64) __builtin_prefetch(line + b, 0, 3);
+}
+
+#define KERNEL_FILE "backends/cpu/spmm_kernel.h"
+#include "backends/cpu/instantiate_indexed.h"
+
+static const cpu_pass_rows spmv[4][4] = TABLE_INDEXED(spmv);
+static const cpu_pass_rows spmv_gathered[4][4] = TABLE_INDEXED(spmv_gathered);
+static const cpu_pass_rows spmv_scattered[4][4] = TABLE_INDEXED(spmv_scattered);
+static const cpu_pass_rows spmm_rows[4][4] = TABLE_INDEXED(spmm_rows);
+
+/// Whether every row of y consists of whole lines.
+static bool rows_are_lines(const lac_array *y, int64_t k) {
+  return (uintptr_t)y->storage->data % 64 == 0 && k * (int64_t)lac_dtype_size(y->meta.dtype) % 64 == 0;
+}
+
+lac_status cpu_spmm(lac_context *ctx, const lac_pattern *p, lac_side side, const lac_array *a, const lac_array *x,
+                    lac_array *y) {
+  lac_status status = LAC_OK;
+  bool transposed = side == LAC_T || side == LAC_H, scatters = false;
+  int64_t k = x->meta.shape[x->meta.ndim - 1];
+  lac_dtype dtype = y->meta.dtype;
+  cpu_passes passes = {.pass = {.k = k, .sign = side == LAC_C || side == LAC_H ? -1 : 1}};
+  lac_rows rows;
+
+  if (y->count == 0) return LAC_OK;
+  if (p->nnz == 0 || a->count == 0 || x->count == 0) return cpu_fill(ctx, y, 0, 0);
+  scatters = transposed && k == 1 && cpu_threads(ctx, p->nnz * (y->count / p->cols)) == 1;
+  LAC_TRY(lac_pattern_walk(ctx, p, transposed && !scatters, &rows));
+  cpu_passes_init(&passes, &rows, (const lac_array *const[]){a, x}, y, (const int[]){1, 2, 2});
+  passes.pass.streams = cpu_streams(y) && rows_are_lines(y, k) && y->count == passes.batch.count * rows.rows * k;
+  passes.kernel = (k > 1 ? spmm_rows : scatters ? spmv_scattered : transposed ? spmv_gathered : spmv)[dtype][p->width];
+  cpu_passes_run(ctx, &passes, scatters);
+done:
+  return status;
+}

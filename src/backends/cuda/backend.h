@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file backend.h
+/// What the files of the CUDA backend share: a context's own data, the current device, operands as launchers take them.
+
+#ifndef LACUNA_BACKENDS_CUDA_BACKEND_H
+#define LACUNA_BACKENDS_CUDA_BACKEND_H
+
+#include "backends/cuda/launch.h"
+#include "core/kernels.h"
+
+/// What kernels write and the host reads once it has waited: memory that both reach.
+typedef struct cuda_word {
+  int64_t code;   // a lac_status; 0 while nothing went wrong
+  int64_t index;  // where
+  int nonfinite;  // the answer of all_finite
+} cuda_word;
+
+/// What the backend keeps for each context.
+typedef struct cuda_data {
+  cuda_word *word;
+  lac_context *ctx;
+  struct cuda_data *next;    // of the contexts on this device (space.c)
+  _Atomic uintptr_t thread;  // who used the context last (space.c)
+} cuda_data;
+
+// -- the current device ----------------------------------------------------------------------------------------------
+
+/// The caller's device, while ours is current.
+typedef struct cuda_scope {
+  int before, now;
+} cuda_scope;
+
+cuda_scope cuda_enter(int device);
+void cuda_leave(cuda_scope scope);
+
+/// Enter a context's device; remembers the thread too.
+cuda_scope cuda_begin(lac_context *ctx);
+
+/// Leave it again and turn the outcome of `call` into a status with a sentence.
+lac_status cuda_end(lac_context *ctx, cuda_scope scope, cudaError_t error, const char *call);
+
+// -- memory (space.c) ------------------------------------------------------------------------------------------------
+
+/// The space of a device, which is made when first asked for.
+lac_status cuda_space_find(lac_context *ctx, int device, lac_space **out);
+
+/// Contexts say when they come and go, so that blocks know which streams are alive.
+void cuda_space_join(lac_space *space, cuda_data *data);
+void cuda_space_part(lac_space *space, cuda_data *data);
+
+/// Wait for the device and give back what could not be given back in the order of a stream.
+void cuda_space_settle(lac_space *space);
+
+// -- operands (operands.c) -------------------------------------------------------------------------------------------
+
+/// Add an axis inside those that are there. Axes of size 1 vanish, and those that run on without a gap become one.
+void cuda_axes_push(cuda_axes *axes, int64_t size, int64_t stride_x, int64_t stride_y);
+
+/// The batch of two operands and an output with core[i] trailing core dimensions; an item of x has `size_x` numbers.
+cuda_batch cuda_batch_of(const lac_array *x, const lac_array *y, const lac_array *out, const int core[3],
+                         int64_t size_x, int64_t size_y);
+
+/// A buffer where kernels reach it; NULL gives an index without data.
+lac_status cuda_index_of(lac_context *ctx, const lac_buffer *buffer, cuda_index *out);
+
+/// A walk over A or A^T where kernels reach it.
+lac_status cuda_rows_of(lac_context *ctx, const lac_pattern *pattern, bool transposed, cuda_rows *out);
+
+// -- the kernels, as in core/kernels.h -------------------------------------------------------------------------------
+
+lac_status cuda_copy(lac_context *ctx, const lac_array *from, lac_array *to);
+lac_status cuda_fill(lac_context *ctx, lac_array *x, double real, double imag);
+lac_status cuda_binary(lac_context *ctx, lac_binary op, const lac_array *x, const lac_array *y, lac_array *z);
+lac_status cuda_scale(lac_context *ctx, double real, double imag, const lac_array *x, lac_array *y);
+lac_status cuda_axpy(lac_context *ctx, double real, double imag, const lac_array *x, lac_array *y);
+lac_status cuda_conj(lac_context *ctx, const lac_array *x, lac_array *y);
+lac_status cuda_sum(lac_context *ctx, const lac_array *x, uint32_t mask, lac_array *y);
+lac_status cuda_broadcast(lac_context *ctx, const lac_array *x, uint32_t mask, lac_array *y);
+lac_status cuda_dot(lac_context *ctx, const lac_array *x, const lac_array *y, lac_array *s);
+lac_status cuda_all_finite(lac_context *ctx, const lac_array *x, int *finite);
+lac_status cuda_remap(lac_context *ctx, const lac_map *map, lac_side side, const lac_array *x, lac_array *y);
+lac_status cuda_spmm(lac_context *ctx, const lac_pattern *p, lac_side side, const lac_array *a, const lac_array *x,
+                     lac_array *y);
+lac_status cuda_sddmm(lac_context *ctx, const lac_pattern *p, const lac_array *u, const lac_array *v, lac_array *s);
+lac_status cuda_sampled_spgemm(lac_context *ctx, const lac_pattern *target, const lac_pattern *px, lac_side sx,
+                               const lac_pattern *py, lac_side sy, const lac_array *x, const lac_array *y,
+                               lac_array *t);
+
+#endif

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file device.c
+/// The CUDA backend: its table, its door, its bytes.
+///
+/// A context works on one device and on the stream it was given. Every entry makes that device current and restores the caller's.
+/// Nothing waits but synchronize, upload, download and all_finite.
+
+#include <string.h>
+
+#include "backends/cuda/backend.h"
+
+// -- the current device ----------------------------------------------------------------------------------------------
+
+cuda_scope cuda_enter(int device) {
+  cuda_scope scope = {device, device};
+  (void)cudaGetDevice(&scope.before);
+  if (scope.before != device) (void)cudaSetDevice(device);
+  return scope;
+}
+
+void cuda_leave(cuda_scope scope) {
+  if (scope.before != scope.now) (void)cudaSetDevice(scope.before);
+}
+
+lac_status cuda_end(lac_context *ctx, cuda_scope scope, cudaError_t error, const char *call) {
+  cuda_leave(scope);
+  if (error == cudaSuccess) return LAC_OK;
+  (void)cudaGetLastError();  // it is told here, and not once more to whoever uses CUDA next
+  return lac_context_fail(ctx, error == cudaErrorMemoryAllocation ? LAC_ERR_MEMORY : LAC_ERR_BACKEND, call,
+                          "cuda: %s on device %d: %s (%s)", call, scope.now, cudaGetErrorString(error),
+                          cudaGetErrorName(error));
+}
+
+// -- the door --------------------------------------------------------------------------------------------------------
+
+/// Kernels are compiled for compute capability 8.0 and up, and memory comes from pools.
+static lac_status device_check(lac_context *ctx, int device) {
+  lac_status status = LAC_OK;
+  int count = 0, major = 0, pools = 0;
+  cudaError_t error = cudaGetDeviceCount(&count);
+
+  if (error != cudaSuccess) (void)cudaGetLastError();
+  if (error == cudaSuccess && count == 0) error = cudaErrorNoDevice;
+  LAC_CHECK(error == cudaSuccess, LAC_ERR_UNSUPPORTED, "cuda: no device: %s", cudaGetErrorString(error));
+  LAC_CHECK(device >= 0 && device < count, LAC_ERR_UNSUPPORTED,
+            "cuda: device %d was asked for, and there are %d: choose 0 to %d", device, count, count - 1);
+  (void)cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+  (void)cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, device);
+  LAC_CHECK(major >= 8, LAC_ERR_UNSUPPORTED, "cuda: device %d has compute capability %d; 8 or more is needed", device,
+            major);
+  LAC_CHECK(pools, LAC_ERR_UNSUPPORTED, "cuda: device %d has no memory pools (cudaMallocAsync)", device);
+done:
+  return status;
+}
+
+static lac_status cuda_open(lac_context *ctx, int device) {
+  lac_status status = LAC_OK;
+  cuda_data *data = NULL;
+  lac_space *space = NULL;
+  void *word = NULL;
+  cuda_scope scope;
+
+  LAC_TRY(device_check(ctx, device));
+  LAC_TRY(cuda_space_find(ctx, device, &space));
+  LAC_ALLOC(data, 1);
+  scope = cuda_enter(device);
+  LAC_TRY(cuda_end(ctx, scope, cudaHostAlloc(&word, sizeof(cuda_word), cudaHostAllocPortable | cudaHostAllocMapped),
+                   "cudaHostAlloc"));
+  data->word = memset(word, 0, sizeof(cuda_word));
+  data->ctx = ctx;
+  ctx->space = space;
+  ctx->device = device;
+  ctx->threads = 1;
+  ctx->backend_data = data;
+  cuda_space_join(space, data), data = NULL;
+done:
+  lac_free(data);
+  return status;
+}
+
+static void cuda_close(lac_context *ctx) {
+  cuda_data *data = ctx->backend_data;
+  cuda_space_part(ctx->space, data);
+  cuda_scope scope = cuda_enter(ctx->device);
+  (void)cudaFreeHost(data->word);
+  cuda_leave(scope);
+  lac_free(data);
+}
+
+/// What a kernel found wrong comes out here, once.
+static lac_status device_verdict(lac_context *ctx) {
+  lac_status status = LAC_OK;
+  cuda_data *data = ctx->backend_data;
+  cuda_word found = *data->word;
+
+  data->word->code = 0;
+  LAC_CHECK(found.code == 0, (lac_status)found.code, "cuda: a kernel on device %d reported %s at index %lld",
+            ctx->device, lac_status_name((lac_status)found.code), (long long)found.index);
+done:
+  return status;
+}
+
+static lac_status cuda_synchronize(lac_context *ctx) {
+  lac_status status = LAC_OK;
+  cuda_scope scope = cuda_begin(ctx);
+  LAC_TRY(cuda_end(ctx, scope, cudaStreamSynchronize(ctx->stream), "cudaStreamSynchronize"));
+  cuda_space_settle(ctx->space);
+  LAC_TRY(device_verdict(ctx));
+done:
+  return status;
+}
+
+// -- bytes -----------------------------------------------------------------------------------------------------------
+
+static cudaError_t bytes_move(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream) {
+  cudaError_t error = bytes ? cudaMemcpyAsync(to, from, bytes, kind, stream) : cudaSuccess;
+  return error == cudaSuccess ? cudaStreamSynchronize(stream) : error;
+}
+
+static lac_status cuda_upload(lac_context *ctx, void *to, const void *from_host, size_t bytes) {
+  cuda_scope scope = cuda_begin(ctx);
+  return cuda_end(ctx, scope, bytes_move(to, from_host, bytes, cudaMemcpyHostToDevice, ctx->stream), "upload");
+}
+
+static lac_status cuda_download(lac_context *ctx, void *to_host, const void *from, size_t bytes) {
+  cuda_scope scope = cuda_begin(ctx);
+  return cuda_end(ctx, scope, bytes_move(to_host, from, bytes, cudaMemcpyDeviceToHost, ctx->stream), "download");
+}
+
+extern const lac_kernels lac_cuda_kernels;  // backends.c
+const lac_kernels lac_cuda_kernels = {
+    .name = "cuda",
+    .open = cuda_open,
+    .close = cuda_close,
+    .synchronize = cuda_synchronize,
+    .upload = cuda_upload,
+    .download = cuda_download,
+    .copy = cuda_copy,
+    .fill = cuda_fill,
+    .binary = cuda_binary,
+    .scale = cuda_scale,
+    .axpy = cuda_axpy,
+    .conj = cuda_conj,
+    .sum = cuda_sum,
+    .broadcast = cuda_broadcast,
+    .dot = cuda_dot,
+    .all_finite = cuda_all_finite,
+    .remap = cuda_remap,
+    .spmm = cuda_spmm,
+    .sddmm = cuda_sddmm,
+    .sampled_spgemm = cuda_sampled_spgemm,
+};

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file launch.h
+/// The launchers of the CUDA kernels, as C sees them: raw device pointers, sizes and words.
+///
+/// A launcher starts kernels on `stream` and returns at once; it takes no memory and never waits, so that all of them can be captured
+/// into a CUDA graph. The current device is the stream's. Every sum has one fixed order, whatever runs beside it.
+
+#ifndef LACUNA_BACKENDS_CUDA_LAUNCH_H
+#define LACUNA_BACKENDS_CUDA_LAUNCH_H
+
+#include <cuda_runtime_api.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lacuna/array.h"
+#include "lacuna/pattern.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// A row-major range of indices, and where each leads in up to two operands: an offset in numbers, linear in the index.
+typedef struct cuda_axes {
+  int64_t count;  // product of the shape
+  int ndim;
+  int64_t shape[LAC_MAX_DIMS];
+  int64_t stride[2][LAC_MAX_DIMS];  // 0 where an operand is broadcast
+} cuda_axes;
+
+/// How a product runs over batches: `kept` are the items of the output, in order; `summed` what each of them adds up.
+typedef struct cuda_batch {
+  cuda_axes kept, summed;
+} cuda_batch;
+
+/// Integers on the device.
+typedef struct cuda_index {
+  const void *data;
+  lac_index_type type;
+} cuda_index;
+
+/// A matrix on the device as lac_rows walks it; slots.data is NULL where entry p has slot p.
+typedef struct cuda_rows {
+  int64_t rows, entries;
+  cuda_index offsets, columns, slots;
+} cuda_rows;
+
+/// What is done number by number with x, z and a factor alpha.
+typedef enum cuda_map {
+  CUDA_FILL,   // alpha
+  CUDA_COPY,   // x
+  CUDA_SCALE,  // alpha x
+  CUDA_CONJ,   // conj(x)
+  CUDA_AXPY,   // alpha x + z
+  CUDA_ADD,    // x + z
+  CUDA_SUB,    // x - z
+  CUDA_MUL     // x z
+} cuda_map;
+
+/// y_i = map(x at i, z at i) for the indices i of `axes`; x and z may be y itself.
+cudaError_t cuda_launch_map(cudaStream_t stream, lac_dtype dtype, cuda_map map, const double alpha[2],
+                            const cuda_axes *axes, const void *x, const void *z, void *y);
+
+/// *flag = 1 if a number of x is not finite, else left alone. The flag lies where host and device reach it.
+cudaError_t cuda_launch_finite(cudaStream_t stream, lac_dtype dtype, int64_t count, const void *x, int *flag);
+
+/// out_j = sum of x over `summed`, or of conj(x) y when y is given, for the indices j of `kept`, in f64. `scratch` has the
+/// bytes that cuda_reduce_scratch says (0: it may be NULL).
+size_t cuda_reduce_scratch(lac_dtype dtype, const cuda_batch *axes);
+cudaError_t cuda_launch_reduce(cudaStream_t stream, lac_dtype dtype, const cuda_batch *axes, const void *x,
+                               const void *y, void *scratch, void *out);
+
+/// y[b, target[i]] = x[b, i], where no two targets are equal; negative ones are dropped. y is set to zero before.
+cudaError_t cuda_launch_scatter(cudaStream_t stream, lac_dtype dtype, int64_t batch, int64_t inputs, int64_t outputs,
+                                cuda_index target, const void *x, void *y);
+
+/// y[b, i] = x[b, target[i]], or 0 where the target is negative.
+cudaError_t cuda_launch_gather(cudaStream_t stream, lac_dtype dtype, int64_t batch, int64_t inputs, int64_t outputs,
+                               cuda_index target, const void *x, void *y);
+
+/// y[b, j] = sum of x[b, sources[g]] over offsets[j] <= g < offsets[j + 1].
+cudaError_t cuda_launch_group(cudaStream_t stream, lac_dtype dtype, int64_t batch, int64_t inputs, int64_t outputs,
+                              cuda_index offsets, cuda_index sources, const void *x, void *y);
+
+/// y[b, i, :] = sum over entries p of row i, and over `summed`, of a[slot p] x[column p, :], with conj(a) if `conj`.
+/// `batch` leads through the operands a and x.
+cudaError_t cuda_launch_spmm(cudaStream_t stream, lac_dtype dtype, const cuda_rows *rows, int conj,
+                             const cuda_batch *batch, int64_t k, const void *a, const void *x, void *y);
+
+/// s[b, z] = sum over columns c, and over `summed`, of u[row z, c] conj(v[column z, c]). `batch` leads through u and v.
+cudaError_t cuda_launch_sddmm(cudaStream_t stream, lac_dtype dtype, int64_t slots, cuda_index rows_of,
+                              cuda_index columns, const cuda_batch *batch, int64_t k, const void *u, const void *v,
+                              void *s);
+
+/// t[b, z] = sum over l, and over `summed`, of X[row z, l] Y^T[column z, l]: both factors are walked by rows, columns ascending.
+/// Bit 0 of `conj` conjugates X, bit 1 Y. `batch` leads through the values x and y.
+cudaError_t cuda_launch_sampled(cudaStream_t stream, lac_dtype dtype, int64_t slots, cuda_index rows_of,
+                                cuda_index columns, const cuda_rows *left, const cuda_rows *right_t, int conj,
+                                const cuda_batch *batch, const void *x, const void *y, void *t);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

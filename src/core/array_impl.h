@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file array_impl.h
+/// The inside of an array: a meta over a counted block.
+
+#ifndef LACUNA_CORE_ARRAY_IMPL_H
+#define LACUNA_CORE_ARRAY_IMPL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "core/context_impl.h"
+#include "lacuna/array.h"
+
+/// A block of memory that arrays share.
+typedef struct lac_storage {
+  _Atomic int64_t holders;
+  _Atomic int64_t version;
+  lac_space *space;
+  void *data;
+  size_t bytes;
+  void *stream;  // the stream on which it was allocated
+  enum { STORAGE_OWNED, STORAGE_BORROWED, STORAGE_ADOPTED } origin;
+} lac_storage;
+
+struct lac_array {
+  _Atomic int64_t holders;
+  lac_meta meta;
+  int64_t count;
+  lac_storage *storage;
+};
+
+/// An array of a given meta on the context's device, undefined contents.
+lac_status lac_array_make(lac_context *ctx, const lac_meta *meta, lac_array **out);
+
+/// An array of a given meta over memory that lies on the context's device.
+lac_status lac_array_wrap(lac_context *ctx, const lac_meta *meta, void *data, lac_array **out);
+
+/// True when nobody but the caller holds the array or its memory: it may be written in place.
+bool lac_array_is_sole(const lac_array *array);
+
+int64_t lac_meta_count(const lac_meta *meta);
+bool lac_meta_same(const lac_meta *a, const lac_meta *b);
+static inline bool lac_dtype_is_complex(lac_dtype dtype) { return dtype >= LAC_C64; }
+
+/// "(3, 4)" into `text`, for sentences; returns `text`.
+enum { LAC_SHAPE_TEXT = 160 };
+const char *lac_shape_text(int ndim, const int64_t *shape, char text[LAC_SHAPE_TEXT]);
+
+// Batches. Leading dimensions are batch: aligned at the right, equal or 1. A kernel loops over the joint batch of all its
+// operands; an output that has 1 where an input has more sums over it.
+
+enum { LAC_MAX_OPERANDS = 6 };
+
+typedef struct lac_batch {
+  int64_t count;                                     // of the joint batch
+  int ndim;
+  int64_t shape[LAC_MAX_DIMS];
+  int64_t stride[LAC_MAX_OPERANDS][LAC_MAX_DIMS];    // in items of the operand's core; 0 where it is broadcast
+} lac_batch;
+
+/// The joint batch of operands with `core[i]` trailing core dimensions each. The metas are known to fit.
+void lac_batch_init(lac_batch *batch, int operands, const lac_meta *const *metas, const int *core);
+
+/// The item of an operand that belongs to the i-th of the joint batch.
+int64_t lac_batch_item(const lac_batch *batch, int operand, int64_t i);
+
+#endif

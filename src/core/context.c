@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file context.c
+/// Contexts, and the sentences of errors.
+
+#include "core/context_impl.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/kernels.h"
+#include "lacuna/lacuna.h"
+
+#ifndef LACUNA_VERSION
+#define LACUNA_VERSION "0.1.0"
+#endif
+
+/// Keeps the error of functions that have no context: those that fail to make one.
+static _Thread_local lac_context context_none;
+
+static lac_context *context_book(lac_context *ctx) { return ctx ? ctx : &context_none; }
+
+lac_status lac_context_fail(lac_context *ctx, lac_status status, const char *function, const char *format, ...) {
+  lac_context *book = context_book(ctx);
+  va_list arguments;
+
+  book->status = status;
+  va_start(arguments, format);
+  (void)vsnprintf(book->sentence, sizeof book->sentence, format, arguments);
+  va_end(arguments);
+  (void)snprintf(book->trace, sizeof book->trace, "%s", function);
+  return status;
+}
+
+lac_status lac_context_pass(lac_context *ctx, lac_status status, const char *function) {
+  lac_context *book = context_book(ctx);
+  if (book->status != status) {  // somebody returned a status and left no sentence
+    return lac_context_fail(ctx, status, function, "%s: failed with %s and no further word", function,
+                            lac_status_name(status));
+  }
+  size_t used = strlen(book->trace);
+  (void)snprintf(book->trace + used, sizeof book->trace - used, " < %s", function);
+  return status;
+}
+
+lac_status lac_context_create(const char *backend, int device, lac_context **out) {
+  lac_context *const ctx = NULL;
+  lac_status status = LAC_OK;
+  lac_context *made = NULL;
+
+  LAC_CHECK(backend && out, LAC_ERR_ARG, "lac_context_create: %s is NULL", backend ? "out" : "backend");
+  LAC_ALLOC(made, 1);
+  made->kernels = made->local = lac_kernels_find(backend);
+  made->space = &lac_host_space;
+  made->device = device;
+  made->threads = 1;
+  LAC_CHECK(made->local, LAC_ERR_UNSUPPORTED, "lac_context_create: there is no backend '%s'; this build contains: %s",
+            backend, lac_backends());
+  status = made->local->open(made, device);
+  if (status != LAC_OK) {
+    (void)lac_context_fail(NULL, status, "open", "lac_context_create: backend '%s', device %d: %s", backend, device,
+                           made->sentence[0] ? made->sentence : lac_status_name(status));
+    LAC_TRY(status);
+  }
+  *out = made, made = NULL;
+done:
+  lac_free(made);
+  return status;
+}
+
+void lac_context_destroy(lac_context **ctx) {
+  if (!ctx || !*ctx) return;
+  if ((*ctx)->local->close) (*ctx)->local->close(*ctx);
+  lac_free(*ctx);
+  *ctx = NULL;
+}
+
+const char *lac_context_error(const lac_context *ctx) { return ctx ? ctx->sentence : context_none.sentence; }
+const char *lac_context_trace(const lac_context *ctx) { return ctx ? ctx->trace : context_none.trace; }
+lac_status lac_context_status(const lac_context *ctx) { return ctx ? ctx->status : context_none.status; }
+
+void lac_context_clear_error(lac_context *ctx) {
+  lac_context *book = context_book(ctx);
+  book->status = LAC_OK;
+  book->sentence[0] = book->trace[0] = '\0';
+}
+
+const char *lac_context_backend(const lac_context *ctx) { return ctx->local->name; }
+int lac_context_device(const lac_context *ctx) { return ctx->device; }
+
+lac_status lac_context_set_threads(lac_context *ctx, int threads) {
+  lac_status status = LAC_OK;
+  LAC_CHECK(threads >= 1, LAC_ERR_ARG, "lac_context_set_threads: threads is %d; give 1 or more", threads);
+  ctx->threads = threads;
+done:
+  return status;
+}
+
+int lac_context_threads(const lac_context *ctx) { return ctx->threads; }
+
+lac_status lac_context_set_stream(lac_context *ctx, void *stream) {
+  ctx->stream = stream;
+  return LAC_OK;
+}
+
+lac_status lac_context_synchronize(lac_context *ctx) {
+  lac_status status = LAC_OK;
+  if (ctx->local->synchronize) LAC_TRY(ctx->local->synchronize(ctx));
+done:
+  return status;
+}
+
+const char *lac_version(void) { return LACUNA_VERSION; }

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file context_impl.h
+/// The inside of a context, and the two macros by which every function fails.
+
+#ifndef LACUNA_CORE_CONTEXT_IMPL_H
+#define LACUNA_CORE_CONTEXT_IMPL_H
+
+#include <stdbool.h>
+
+#include "core/memory_impl.h"
+#include "lacuna/context.h"
+
+typedef struct lac_kernels lac_kernels;  // core/kernels.h
+typedef struct lac_comm lac_comm;        // lacuna/distributed.h
+
+enum { LAC_SENTENCE_SIZE = 1024, LAC_TRACE_SIZE = 512 };
+
+struct lac_context {
+  const lac_kernels *kernels;  // the backend's table; the distributed table when a communicator is attached
+  const lac_kernels *local;    // the backend's own table, always
+  lac_space *space;            // where this context's arrays live
+  const lac_comm *comm;        // NULL: one process
+  void *stream;                // CUDA only
+  void *backend_data;          // what a backend keeps for each context
+  int device;
+  int threads;
+  bool agreed;  // the last error is known to all ranks
+  lac_status status;
+  char sentence[LAC_SENTENCE_SIZE];
+  char trace[LAC_TRACE_SIZE];
+};
+
+/// Keep the sentence of an error and start its trace; returns `status`. ctx may be NULL: the sentence is then the thread's.
+lac_status lac_context_fail(lac_context *ctx, lac_status status, const char *function, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/// Add a function to the trace of the current error; returns `status`.
+lac_status lac_context_pass(lac_context *ctx, lac_status status, const char *function);
+
+// Both macros expect `ctx`, `status` and a label `done:` that frees owned locals, which are NULL before the first macro.
+
+#define LAC_TRY(expression)                                 \
+  do {                                                      \
+    status = (expression);                                  \
+    if (status != LAC_OK) {                                 \
+      (void)lac_context_pass(ctx, status, __func__);        \
+      goto done;                                            \
+    }                                                       \
+  } while (0)
+
+#define LAC_CHECK(condition, code, ...)                               \
+  do {                                                                \
+    if (!(condition)) {                                               \
+      status = (code); /* where an analyser sees it */                \
+      (void)lac_context_fail(ctx, status, __func__, __VA_ARGS__);     \
+      goto done;                                                      \
+    }                                                                 \
+  } while (0)
+
+/// Take memory or fail: LAC_ALLOC(ptr, count) where ptr is typed and owned.
+#define LAC_ALLOC(pointer, count)                                                                                  \
+  do {                                                                                                             \
+    (pointer) = lac_calloc((size_t)(count), sizeof *(pointer));                                                    \
+    LAC_CHECK((pointer), LAC_ERR_MEMORY, "out of memory: %lld items of %zu bytes", (long long)(count),             \
+              sizeof *(pointer));                                                                                  \
+  } while (0)
+
+#endif

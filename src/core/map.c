@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file map.c
+/// Frozen index maps:
+///
+///     M x    out[j] = sum of x[i] over target[i] = j        one target at most for each input
+///     M^T y  out[i] = y[target[i]], or 0 where it is -1
+///
+/// Where inputs share a target, `groups` lists the sources of each output in ascending order, so that a kernel can sum them
+/// in one fixed order whatever the number of threads.
+
+#include "core/pattern_impl.h"
+
+static void map_free(lac_object *object) {
+  lac_map *map = (lac_map *)object;
+  lac_object_release(map->target);
+  lac_object_release(map->g_offsets);
+  lac_object_release(map->g_sources);
+  lac_object_release(map->input_partition);
+  lac_object_release(map->output_partition);
+  pthread_mutex_destroy(&map->lock);
+  lac_free(map);
+}
+
+static const lac_kind map_kind = {"map", map_free};
+
+lac_index_type lac_map_type(int64_t inputs, int64_t outputs) {
+  return inputs <= INT32_MAX && outputs <= INT32_MAX ? LAC_I32 : LAC_I64;
+}
+
+static bool map_target_is_identity(const lac_buffer *target, int64_t outputs) {
+  if (target->count != outputs) return false;
+  for (int64_t i = 0; i < target->count; ++i) {
+    if (lac_buffer_get(target, i) != i) return false;
+  }
+  return true;
+}
+
+/// Targets that ascend are distinct; most maps are of this kind and need no memory to prove it.
+static bool map_target_ascends(const lac_buffer *target) {
+  int64_t last = -1;
+  for (int64_t i = 0; i < target->count; ++i) {
+    int64_t to = lac_buffer_get(target, i);
+    if (to < 0) continue;
+    if (to <= last) return false;
+    last = to;
+  }
+  return true;
+}
+
+/// One bit for each output.
+static lac_status map_target_is_distinct(lac_context *ctx, const lac_buffer *target, int64_t outputs, bool *out) {
+  lac_status status = LAC_OK;
+  uint64_t *seen = NULL;
+  bool distinct = true;
+
+  LAC_ALLOC(seen, outputs / 64 + 1);
+  for (int64_t i = 0; i < target->count && distinct; ++i) {
+    int64_t to = lac_buffer_get(target, i);
+    if (to < 0) continue;
+    uint64_t bit = (uint64_t)1 << (to % 64);
+    distinct = !(seen[to / 64] & bit);
+    seen[to / 64] |= bit;
+  }
+  *out = distinct;
+done:
+  lac_free(seen);
+  return status;
+}
+
+static lac_status map_make(lac_context *ctx, int64_t outputs, bool injective, lac_buffer **target, lac_map **out) {
+  lac_status status = LAC_OK;
+  lac_map *map = NULL;
+
+  LAC_ALLOC(map, 1);
+  lac_object_init(&map->object, &map_kind);
+  pthread_mutex_init(&map->lock, NULL);
+  map->inputs = (*target)->count;
+  map->outputs = outputs;
+  map->is_injective = injective;
+  map->is_identity = injective && map_target_is_identity(*target, outputs);
+  map->target = *target, *target = NULL;
+  *out = map;
+done:
+  return status;
+}
+
+lac_status lac_map_adopt_injective(lac_context *ctx, int64_t outputs, lac_buffer **target, lac_map **out) {
+  lac_status status = LAC_OK;
+  LAC_TRY(map_make(ctx, outputs, true, target, out));
+done:
+  return status;
+}
+
+lac_status lac_map_adopt(lac_context *ctx, int64_t outputs, lac_buffer **target, lac_map **out) {
+  lac_status status = LAC_OK;
+  bool injective = map_target_ascends(*target);
+
+  if (!injective) LAC_TRY(map_target_is_distinct(ctx, *target, outputs, &injective));
+  LAC_TRY(map_make(ctx, outputs, injective, target, out));
+done:
+  return status;
+}
+
+lac_status lac_map_create(lac_context *ctx, int64_t inputs, int64_t outputs, const int64_t *target, lac_map **out) {
+  lac_status status = LAC_OK;
+  lac_buffer *buffer = NULL;
+
+  LAC_CHECK(out, LAC_ERR_ARG, "lac_map_create: out is NULL");
+  LAC_CHECK(inputs >= 0 && outputs >= 0, LAC_ERR_ARG, "lac_map_create: inputs = %lld, outputs = %lld; give 0 or more",
+            (long long)inputs, (long long)outputs);
+  LAC_CHECK(outputs <= LAC_MAX_COUNT, LAC_ERR_OVERFLOW,
+            "lac_map_create: outputs = %lld is beyond what can be addressed (%lld)", (long long)outputs,
+            (long long)LAC_MAX_COUNT);
+  LAC_CHECK(target || inputs == 0, LAC_ERR_ARG, "lac_map_create: target is NULL with inputs = %lld", (long long)inputs);
+  for (int64_t i = 0; i < inputs; ++i) {
+    LAC_CHECK(target[i] >= -1 && target[i] < outputs, LAC_ERR_ARG,
+              "lac_map_create: target[%lld] = %lld is outside -1..%lld (%lld outputs; -1 drops an entry)", (long long)i,
+              (long long)target[i], (long long)outputs - 1, (long long)outputs);
+  }
+  LAC_TRY(lac_buffer_create(ctx, lac_map_type(inputs, outputs), inputs, &buffer));
+  for (int64_t i = 0; i < inputs; ++i) lac_buffer_set(buffer, i, target[i]);
+  LAC_TRY(lac_map_adopt(ctx, outputs, &buffer, out));
+done:
+  lac_object_release(buffer);
+  return status;
+}
+
+lac_map *lac_map_retain(const lac_map *map) { return lac_object_retain(map); }
+
+void lac_map_destroy(lac_map **map) {
+  if (!map) return;
+  lac_object_release(*map);
+  *map = NULL;
+}
+
+int64_t lac_map_inputs(const lac_map *map) { return map->inputs; }
+int64_t lac_map_outputs(const lac_map *map) { return map->outputs; }
+int64_t lac_map_id(const lac_map *map) { return map->object.id; }
+int lac_map_is_identity(const lac_map *map) { return map->is_identity; }
+
+void lac_map_read(const lac_map *map, int64_t *target) {
+  for (int64_t i = 0; i < map->inputs; ++i) target[i] = lac_buffer_get(map->target, i);
+}
+
+/// Count, add up, distribute: offsets[j] is where the sources of j begin. Going over the inputs in order keeps sources ascending.
+static void map_group(const lac_map *map, lac_buffer *offsets, lac_buffer *sources) {
+  for (int64_t j = 0; j <= map->outputs; ++j) lac_buffer_set(offsets, j, 0);
+  for (int64_t i = 0; i < map->inputs; ++i) {
+    int64_t to = lac_buffer_get(map->target, i);
+    if (to >= 0) lac_buffer_set(offsets, to, lac_buffer_get(offsets, to) + 1);
+  }
+  for (int64_t j = 0, sum = 0; j <= map->outputs; ++j) {
+    sum += lac_buffer_get(offsets, j);
+    lac_buffer_set(offsets, j, sum);  // one past the last source of j
+  }
+  for (int64_t i = map->inputs - 1; i >= 0; --i) {
+    int64_t to = lac_buffer_get(map->target, i);
+    if (to < 0) continue;
+    int64_t place = lac_buffer_get(offsets, to) - 1;
+    lac_buffer_set(offsets, to, place);
+    lac_buffer_set(sources, place, i);
+  }
+}
+
+static lac_status map_make_groups(lac_context *ctx, lac_map *map) {
+  lac_status status = LAC_OK;
+  lac_buffer *offsets = NULL, *sources = NULL;
+  int64_t kept = 0;
+
+  for (int64_t i = 0; i < map->inputs; ++i) kept += lac_buffer_get(map->target, i) >= 0;
+  LAC_TRY(lac_buffer_create(ctx, map->target->type, map->outputs + 1, &offsets));
+  LAC_TRY(lac_buffer_create(ctx, map->target->type, kept, &sources));
+  map_group(map, offsets, sources);
+  map->g_offsets = offsets, offsets = NULL;
+  map->g_sources = sources, sources = NULL;
+done:
+  lac_object_release(offsets);
+  lac_object_release(sources);
+  return status;
+}
+
+lac_status lac_map_groups(lac_context *ctx, const lac_map *map, const lac_buffer **offsets,
+                          const lac_buffer **sources) {
+  lac_status status = LAC_OK;
+  lac_map *self = (lac_map *)map;  // only the groups change, under the lock
+
+  pthread_mutex_lock(&self->lock);
+  if (!self->g_offsets) LAC_TRY(map_make_groups(ctx, self));
+  *offsets = self->g_offsets;
+  *sources = self->g_sources;
+done:
+  pthread_mutex_unlock(&self->lock);
+  return status;
+}

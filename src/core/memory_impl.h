@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file memory_impl.h
+/// Blocks of memory inside the library. All host memory, of structs and of arrays, comes from lac_alloc.
+
+#ifndef LACUNA_CORE_MEMORY_IMPL_H
+#define LACUNA_CORE_MEMORY_IMPL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lacuna/memory.h"
+
+/// A block of host memory aligned to 64 bytes, contents undefined, or NULL. A size of 0 gives a valid block.
+void *lac_alloc(size_t bytes);
+
+/// The same for a number of items of a size, zeroed, with the product checked for overflow.
+void *lac_calloc(size_t number, size_t size);
+
+/// A block of another size with the contents kept; NULL leaves the old block alone.
+void *lac_realloc(void *block, size_t bytes);
+
+/// Give a block back. Accepts NULL. Safe from any thread, with no context alive.
+void lac_free(void *block);
+
+/// Where array data lives: the host, or one CUDA device. Static, so that blocks outlive contexts.
+typedef struct lac_space lac_space;
+struct lac_space {
+  const char *backend;
+  int device;
+  void *(*allocate)(lac_space *space, size_t bytes, void *stream);
+  void (*release)(lac_space *space, void *data, size_t bytes, void *stream);
+  void (*adopted)(lac_space *space, void *data);  // frees what LAC_ADOPT took over
+};
+
+extern lac_space lac_host_space;
+
+/// The stream of a block that kernels of all streams read (index buffers): it is given back when the device is idle.
+#define LAC_EVERY_STREAM ((void *)-1)
+
+/// Counters that a device space keeps through the same book (shown by lac_memory_get_stats("cuda")).
+void lac_memory_count(const char *backend, int64_t bytes);  // negative: given back
+
+/// For tests: let the n-th lac_alloc or space allocation from now fail (1 = the next); 0 switches it off.
+/// Returns how many allocations were asked for since the last call.
+int64_t lac_memory_fail_at(int64_t n);
+/// For allocators of device spaces: whether this allocation is the one that shall fail.
+int lac_memory_shall_fail(void);
+
+#endif

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file pattern_impl.h
+/// The inside of patterns and maps: shared index buffers, and what is derived from them lazily.
+
+#ifndef LACUNA_CORE_PATTERN_IMPL_H
+#define LACUNA_CORE_PATTERN_IMPL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "core/context_impl.h"
+#include "core/object.h"
+#include "lacuna/map.h"
+#include "lacuna/pattern.h"
+
+/// The most rows, columns or entries that anything here counts: sums and sizes in bytes stay within 64 bits.
+#define LAC_MAX_COUNT (INT64_MAX / 64)
+
+/// A counted, immutable block of integers, with copies on devices made when first asked for.
+typedef struct lac_buffer {
+  lac_object object;
+  lac_index_type type;
+  int64_t count;
+  void *host;
+  pthread_mutex_t lock;
+  struct lac_device_copy *copies;  // a short list, one for each device that asked
+} lac_buffer;
+
+/// A buffer with undefined host contents (to be filled before it is shared).
+lac_status lac_buffer_create(lac_context *ctx, lac_index_type type, int64_t count, lac_buffer **out);
+
+/// The integers where the context's kernels can read them. Copies to a device once, synchronously.
+lac_status lac_buffer_on(lac_context *ctx, const lac_buffer *buffer, const void **out);
+
+static inline int64_t lac_buffer_get(const lac_buffer *b, int64_t i) {
+  return b->type == LAC_I32 ? ((const int32_t *)b->host)[i] : ((const int64_t *)b->host)[i];
+}
+static inline void lac_buffer_set(lac_buffer *b, int64_t i, int64_t value) {
+  if (b->type == LAC_I32) {
+    ((int32_t *)b->host)[i] = (int32_t)value;
+  } else {
+    ((int64_t *)b->host)[i] = value;
+  }
+}
+
+/// A matrix as a kernel walks it, row by row: entry p of row i stands in column columns[p] and has slot slots[p]
+/// (slots == NULL: p itself). The same struct serves A and A^T.
+typedef struct lac_rows {
+  int64_t rows, cols;
+  const lac_buffer *offsets, *columns, *slots;
+} lac_rows;
+
+/// The distributed side of a pattern (distributed/); NULL for a pattern of one process.
+typedef struct lac_halo lac_halo;
+
+struct lac_pattern {
+  lac_object object;
+  int64_t rows, cols, nnz;
+  lac_width width;  // never LAC_WIDTH_AUTO
+  lac_buffer *offsets, *columns;
+  uint64_t fingerprint;  // of rows, cols and structure, independent of width: unequal means different
+
+  // Derived from structure, filled when first needed, under the lock. They hold buffers, never the pattern: no cycles.
+  pthread_mutex_t lock;
+  lac_buffer *rows_of;                       // the row of each slot (columns' type)
+  lac_buffer *t_offsets, *t_rows, *t_slots;  // the transpose by rows
+  lac_map *identity;                         // from slots to themselves
+  struct lac_cached *cached;                 // what others keep here: symbolic analyses (solvers/), ...
+  atomic_bool has_plans;                     // a pair plan was kept under this pattern's id
+
+  // A distributed pattern (distributed/): `local` walks owned rows over owned + ghost columns; rows and cols above count
+  // what this rank owns, and these are the partitions of rows and columns. All NULL in one process.
+  lac_object *halo;
+  const lac_partition *row_partition, *col_partition;
+};
+
+/// Take over offsets and columns (canonical, checked) as a new pattern; counts them, hands over on success only.
+lac_status lac_pattern_adopt(lac_context *ctx, int64_t rows, int64_t cols, lac_width width, lac_buffer **offsets,
+                             lac_buffer **columns, lac_pattern **out);
+
+/// The rows of A (transposed = false) or of A^T, computing and keeping the transpose when first asked.
+lac_status lac_pattern_walk(lac_context *ctx, const lac_pattern *pattern, bool transposed, lac_rows *out);
+
+/// The row of each slot, computed when first asked; a borrowed buffer.
+lac_status lac_pattern_rows_of(lac_context *ctx, const lac_pattern *pattern, const lac_buffer **out);
+
+/// The identity map on the slots, made when first asked. Retained for the caller.
+lac_status lac_pattern_identity(lac_context *ctx, const lac_pattern *pattern, lac_map **out);
+
+/// Refuse NULL and distributed patterns, which only `function`'s local parts could serve.
+lac_status lac_pattern_require_local(lac_context *ctx, const lac_pattern *pattern, const char *function);
+
+// Objects that others derive from the structure and keep with the pattern: they must not hold the pattern (no cycles).
+
+/// The first kept object of a kind for which `match(object, key)` is true (match NULL: any), retained for the caller; or NULL.
+lac_object *lac_pattern_find_cached(const lac_pattern *pattern, const lac_kind *kind,
+                                    int (*match)(const lac_object *object, const void *key), const void *key);
+
+/// Keep an object: the pattern becomes one more holder. `bytes` is what lac_pattern_bytes shall count for it.
+lac_status lac_pattern_add_cached(lac_context *ctx, const lac_pattern *pattern, lac_object *object, int64_t bytes);
+
+/// A width that holds these counts: `width` itself if it is wide enough (LAC_WIDTH_AUTO: the narrowest), else LAC_ERR_OVERFLOW.
+lac_status lac_width_choose(lac_context *ctx, const char *function, lac_width width, int64_t rows, int64_t cols,
+                            int64_t nnz, lac_width *out);
+
+lac_index_type lac_width_offsets(lac_width width);  // LAC_I32 or LAC_I64
+lac_index_type lac_width_columns(lac_width width);
+
+struct lac_map {
+  lac_object object;
+  int64_t inputs, outputs;
+  lac_buffer *target;  // of each input; -1: dropped
+  bool is_identity;
+  bool is_injective;  // no two inputs share a target: scattering needs no order
+
+  pthread_mutex_t lock;
+  lac_buffer *g_offsets, *g_sources;  // inputs grouped by target, ascending; only for maps that are not injective
+
+  // The entry map of a distributed pattern (distributed/): how its inputs and outputs are spread. NULL in one process.
+  const lac_partition *input_partition, *output_partition;
+};
+
+/// Take over the targets as a new map (finds identity and injectivity).
+lac_status lac_map_adopt(lac_context *ctx, int64_t outputs, lac_buffer **target, lac_map **out);
+
+/// The same where it is known that no two inputs share a target.
+lac_status lac_map_adopt_injective(lac_context *ctx, int64_t outputs, lac_buffer **target, lac_map **out);
+
+/// The integers in which a map between so many entries keeps its targets.
+lac_index_type lac_map_type(int64_t inputs, int64_t outputs);
+
+/// Inputs grouped by target, computed when first asked; borrowed buffers.
+lac_status lac_map_groups(lac_context *ctx, const lac_map *map, const lac_buffer **offsets, const lac_buffer **sources);
+
+// Plans for pairs of patterns: a cache with a byte budget, least recently used first. `purpose` names the plan and is a
+// literal. Plans are kept under the ids of a and b and hold neither; they go when a or b goes, or when the budget is short.
+typedef struct lac_pair_plan {
+  lac_object object;
+  lac_pattern *pattern;      // union or product; NULL for a union that is a (then from_a is the identity) or else b
+  lac_map *from_a, *from_b;  // union only
+} lac_pair_plan;
+
+/// The plan for (purpose, a, b), made by `make` when it is not there. Retained for the caller (lac_object_release).
+lac_status lac_pair_plan_get(lac_context *ctx, const char *purpose, const lac_pattern *a, const lac_pattern *b,
+                             lac_status (*make)(lac_context *, const lac_pattern *, const lac_pattern *,
+                                                lac_pair_plan *),
+                             lac_pair_plan **out);
+
+/// Drop the plans kept under the id of a pattern that goes.
+void lac_pair_plans_forget(int64_t id);
+
+/// How many threads the structure functions use: ctx->threads, or one without a context.
+static inline int lac_structure_threads(const lac_context *ctx) { return ctx && ctx->threads > 1 ? ctx->threads : 1; }
+
+#endif

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file spmm.c
+/// Sparse matrix times a block of dense vectors.
+///
+///     forward   y     = op(A) x                   op = N, T, C or H
+///     vjp       a_bar = sddmm(P, y_bar, x)        a_bar_z = <y_bar[row z], conj x[col z]>, only where A stores an entry
+///               x_bar = spmm(P, flip(op), a, y_bar)
+///     jvp       y_dot = spmm(P, op, a_dot, x) + spmm(P, op, a, x_dot)
+///
+/// A is (pattern P, values a). The pattern is data; only the values carry derivatives.
+
+#include "autodiff/rule.h"
+
+enum { A, X };
+enum { Y };
+
+static lac_status spmm_infer(lac_call *c) {
+  lac_context *ctx = c->ctx;
+  lac_status status = LAC_OK;
+
+  LAC_TRY(lac_call_needs_pattern(c, 0));
+  LAC_TRY(lac_call_bind_matrix(c, c->patterns[0], SIDE(c), 'z', 'm', 'n'));
+  LAC_TRY(lac_call_match(c));
+done:
+  return status;
+}
+
+static lac_status spmm_forward(lac_call *c) {
+  return KERNELS(c)->spmm(c->ctx, c->patterns[0], SIDE(c), c->in[A], c->in[X], c->out[Y]);
+}
+
+static void spmm_vjp(lac_rule *r) {
+  lac_var a = r->in[A], x = r->in[X], y_bar = r->out_bar[Y];
+
+  if (r->wants[A]) r->in_bar[A] = lac_emit_matrix_bar(r->tape, r->patterns[0], SIDE(r), y_bar, x);
+  if (r->wants[X]) r->in_bar[X] = lac_spmm(r->tape, r->patterns[0], flip(SIDE(r)), a, y_bar);
+}
+
+static void spmm_jvp(lac_rule *r) {
+  r->out_dot[Y] = lac_add(r->tape, lac_spmm(r->tape, r->patterns[0], SIDE(r), r->in_dot[A], r->in[X]),
+                          lac_spmm(r->tape, r->patterns[0], SIDE(r), r->in[A], r->in_dot[X]));
+}
+
+const lac_op lac_op_spmm = {
+    .name = "spmm",
+    .signature = "(z),(n,k)->(m,k)",
+    .order = LAC_ANY_ORDER,
+    .flags = LAC_SUMS_BATCH | LAC_COMMUNICATES,
+    .vjp_needs = NEEDS_IN(A) | NEEDS_IN(X),
+    .jvp_needs = NEEDS_IN(A) | NEEDS_IN(X),
+    .infer = spmm_infer,
+    .forward = spmm_forward,
+    .vjp = spmm_vjp,
+    .jvp = spmm_jvp,
+};
+
+lac_var lac_spmm(lac_tape *tape, const lac_pattern *pattern, lac_side side, lac_var a, lac_var x) {
+  return lac_emit(tape, &(lac_spec){.op = &lac_op_spmm, .patterns = {pattern}, .attrs.i = {side}}, (lac_var[]){a, x});
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file ordering.h
+/// Orders of elimination that keep factors sparse: order[k] is the row or column that is eliminated k-th.
+/// LAC_ORDER_NATURAL gives 0, 1, 2, ...
+
+#ifndef LACUNA_SOLVERS_DIRECT_ORDERING_H
+#define LACUNA_SOLVERS_DIRECT_ORDERING_H
+
+#include "lacuna/solver.h"
+#include "solvers/direct/structure.h"
+
+/// Approximate minimum degree on the graph of A + A^T: for symmetric factors, and for LU with pivots near the diagonal.
+lac_status lac_order_symmetric(lac_context *ctx, const lac_structure *structure, lac_ordering ordering, int32_t *order);
+
+/// Approximate minimum degree on the graph of A^T A, which is never formed: its rows are the first elements of the
+/// quotient graph. It bounds the fill of LU whatever rows are chosen as pivots. Column singletons come first.
+lac_status lac_order_columns(lac_context *ctx, const lac_structure *structure, lac_ordering ordering, int32_t *order);
+
+/// Columns that have one entry, or one left when the rows of earlier ones are taken out: their number, and they at the
+/// begin of `order`. `left` becomes -1 for them, and `is_gone` (all false before) true for their rows.
+int32_t lac_order_singletons(const lac_structure *structure, int32_t *left, bool *is_gone, int32_t *order);
+
+#endif

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file refine.c
+/// Iterative refinement: solve, measure, correct.
+///
+///     r = b - A x,   x += A^-1 r
+///     backward error = max_i |r_i| / (|A| |x| + |b|)_i
+///
+/// A solution whose backward error is a few roundings is the exact solution of a system that differs from the given one
+/// by as much, entry by entry, whatever the scale of rows and columns. This is what tells a good factor from a useless
+/// one: a threshold on pivots, or no pivoting at all, is safe because of it. Corrections go on while this error falls.
+///
+/// Where the factor is known to be stable the verdict is milder: in rows whose denominator is noise beside ||A_i||
+/// ||x|| it takes |A| |x| + ||A_i|| ||x|| instead (after Arioli, Demmel and Duff 1989), since a component that should
+/// vanish cannot do better. Residuals of single precision are summed in double.
+
+#include "solvers/direct/refine.h"
+
+#include <stdio.h>
+
+// In roundings of the dtype: what is good enough as it is, what is too bad to hand out, and which denominators are
+// noise.
+enum { REFINE_GOOD = 32, REFINE_BAD = 1000, REFINE_NOISE = 100, REFINE_STEPS = 10 };
+
+// What a measurement gathers for each column.
+typedef struct refine_gauge {
+  double noise;                     // a denominator below this share of ||A_i|| ||x|| + |b_i| is noise
+  double largest[LAC_BLOCK_WIDTH];  // of x
+  double error[LAC_BLOCK_WIDTH];    // the backward error
+  double near[LAC_BLOCK_WIDTH];     // the same over rows with a denominator,
+  double far[LAC_BLOCK_WIDTH];      // and over the others with the milder one
+} refine_gauge;
+
+static double refine_max(double a, double b) { return b <= a ? a : b; }  // NaN wins
+
+#define wide_size_f32 size_f64
+#define wide_size_f64 size_f64
+#define wide_size_c64 size_c128
+#define wide_size_c128 size_c128
+#define KERNEL_FILE "solvers/direct/refine_kernel.h"
+#include "solvers/direct/instantiate.h"
+
+typedef void refine_measure_kernel(const lac_structure *, const void *, bool, int, const void *, const void *, void *,
+                                   refine_gauge *);
+typedef void refine_add_kernel(int64_t, const void *, void *);
+typedef void refine_take_kernel(int32_t, int, int, const void *, void *);
+typedef bool refine_finite_kernel(int32_t, int, int, const void *);
+static refine_measure_kernel *const refine_measure_kernels[] = TABLE(refine_measure);
+static refine_add_kernel *const refine_add_kernels[] = TABLE(refine_add);
+static refine_take_kernel *const refine_take_kernels[] = TABLE(refine_take);
+static refine_finite_kernel *const refine_finite_kernels[] = TABLE(refine_is_finite);
+static const double refine_rounding[] = {FLT_EPSILON, DBL_EPSILON, FLT_EPSILON, DBL_EPSILON};
+
+static void refine_measure(const lac_system *a, lac_side side, int width, void **blocks, int x, refine_gauge *gauge) {
+  refine_measure_kernels[a->dtype](a->structure, a->values, side == LAC_T, width, blocks[REFINE_B], blocks[x],
+                                   blocks[REFINE_R], gauge);
+}
+
+// One correction. Columns that it betters take it; returns whether it is worth another one.
+static bool refine_step(const lac_system *a, lac_side side, int width, void **blocks, refine_gauge *gauge) {
+  int32_t n = a->structure->n;
+  bool is_worth = false;
+  refine_gauge after;
+
+  a->table->solve(a->analysis, a->numeric, side, width, blocks[REFINE_R], blocks[REFINE_Y], blocks[REFINE_WORK]);
+  refine_add_kernels[a->dtype]((int64_t)n * width, blocks[REFINE_X], blocks[REFINE_Y]);
+  refine_measure(a, side, width, blocks, REFINE_Y, &after);
+  for (int c = 0; c < width; c++) {
+    if (!(after.error[c] < gauge->error[c])) continue;
+    is_worth |= after.error[c] < gauge->error[c] / 2;
+    gauge->error[c] = after.error[c];
+    gauge->near[c] = after.near[c];
+    gauge->far[c] = after.far[c];
+    refine_take_kernels[a->dtype](n, width, c, blocks[REFINE_Y], blocks[REFINE_X]);
+  }
+  return is_worth;
+}
+
+static bool refine_is_good(const lac_system *a, int width, const refine_gauge *gauge) {
+  for (int c = 0; c < width; c++) {
+    if (gauge->error[c] > REFINE_GOOD * refine_rounding[a->dtype]) return false;  // NaN is beyond mending
+  }
+  return true;
+}
+
+static lac_status refine_judge(const lac_system *a, int width, void **blocks, const refine_gauge *gauge,
+                               lac_fault *fault) {
+  int32_t n = a->structure->n;
+  double bad = REFINE_BAD * refine_rounding[a->dtype];
+  for (int c = 0; c < width; c++) {
+    double error = a->is_stable ? gauge->near[c] + gauge->far[c] : gauge->error[c];
+    bool is_finite = refine_finite_kernels[a->dtype](n, width, c, blocks[REFINE_X]);
+    if (is_finite && error <= bad) continue;
+    if (is_finite) {
+      snprintf(fault->text, sizeof fault->text, "the backward error stays at %.2e (at most %.2e is accepted in %s)",
+               error, bad, lac_dtype_name(a->dtype));
+      return LAC_ERR_CONVERGENCE;
+    }
+    if (!refine_finite_kernels[a->dtype](n, width, c, blocks[REFINE_B])) continue;
+    snprintf(fault->text, sizeof fault->text, "the solution overflows %s", lac_dtype_name(a->dtype));
+    return LAC_ERR_NONFINITE;
+  }
+  return LAC_OK;
+}
+
+lac_status lac_refine_solve(const lac_system *a, lac_side side, int width, void *blocks[REFINE_BLOCKS],
+                            lac_fault *fault) {
+  refine_gauge gauge;
+
+  a->table->solve(a->analysis, a->numeric, side, width, blocks[REFINE_B], blocks[REFINE_X], blocks[REFINE_WORK]);
+  refine_measure(a, side, width, blocks, REFINE_X, &gauge);
+  for (int step = 0; step < REFINE_STEPS && !refine_is_good(a, width, &gauge); step++) {
+    if (!refine_step(a, side, width, blocks, &gauge)) break;
+  }
+  return refine_judge(a, width, blocks, &gauge, fault);
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file refine.h
+/// A solve that measures its own error and mends it.
+
+#ifndef LACUNA_SOLVERS_DIRECT_REFINE_H
+#define LACUNA_SOLVERS_DIRECT_REFINE_H
+
+#include "solvers/solver_impl.h"
+
+/// One matrix with its factor.
+typedef struct lac_system {
+  const lac_solver_table *table;
+  const lac_structure *structure;
+  const void *analysis, *numeric, *values;
+  lac_dtype dtype;
+  bool is_stable;  // the factor is known to be good: the verdict may be mild
+} lac_system;
+
+/// Five blocks of n rows and `width` columns: the right-hand sides, the solution, and room to work.
+enum { REFINE_B, REFINE_X, REFINE_R, REFINE_Y, REFINE_WORK, REFINE_BLOCKS };
+
+/// Solve A x = b (LAC_N) or A^T x = b (LAC_T). Errors: LAC_ERR_CONVERGENCE when the backward error stays large,
+/// LAC_ERR_NONFINITE when a finite b gives an x that is not. A column of b with NaN or infinity passes through.
+lac_status lac_refine_solve(const lac_system *a, lac_side side, int width, void *blocks[REFINE_BLOCKS],
+                            lac_fault *fault);
+
+#endif

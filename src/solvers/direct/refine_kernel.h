@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Residual and backward error for one dtype; refine.c has the equation. Included once for each.
+
+// The largest number of each column.
+static void FN(refine_largest)(int32_t n, int width, const T *x, double *largest) {
+  for (int c = 0; c < width; c++) largest[c] = 0;
+  for (int32_t i = 0; i < n; i++) {
+    for (int c = 0; c < width; c++) {
+      double size = FN(size)(x[(int64_t)i * width + c]);
+      if (!(size <= largest[c])) largest[c] = size;  // NaN stays
+    }
+  }
+}
+
+// One row: r = b - A x from its sum, and its share of the errors.
+static inline void FN(refine_row)(refine_gauge *g, int width, double norm, const double *terms, const T *b,
+                                  const WIDE *sum, T *r) {
+  for (int c = 0; c < width; c++) {
+    double size = FN(size)(b[c]), residual = FN(wide_size)(sum[c]), scale = norm * g->largest[c];
+    r[c] = (T)sum[c];
+    if (residual == 0) continue;
+    double error = residual / (terms[c] + size);
+    g->error[c] = refine_max(g->error[c], error);
+    if (terms[c] + size > g->noise * (scale + size)) {
+      g->near[c] = refine_max(g->near[c], error);
+    } else {
+      g->far[c] = refine_max(g->far[c], residual / (terms[c] + scale));
+    }
+  }
+}
+
+static inline __attribute__((always_inline)) void FN(refine_rows)(const lac_structure *s, const T *a, bool transposed,
+                                                                  const int width, const T *b, const T *x, T *r,
+                                                                  refine_gauge *g) {
+  const int64_t *offsets = transposed ? s->t_offsets : s->offsets;
+  const int32_t *columns = transposed ? s->t_rows : s->columns;
+
+  for (int64_t i = 0; i < s->n; i++) {
+    WIDE sum[LAC_BLOCK_WIDTH];
+    double terms[LAC_BLOCK_WIDTH] = {0}, norm = 0;
+    for (int c = 0; c < width; c++) sum[c] = b[i * width + c];
+    for (int64_t p = offsets[i]; p < offsets[i + 1]; p++) {
+      const T *from = x + (int64_t)columns[p] * width, value = a[transposed ? s->t_slots[p] : p];
+      double size = FN(size)(value);
+      norm += size;
+      for (int c = 0; c < width; c++) {
+        sum[c] -= (WIDE)value * (WIDE)from[c];
+        terms[c] += size * FN(size)(from[c]);
+      }
+    }
+    FN(refine_row)(g, width, norm, terms, b + i * width, sum, r + i * width);
+  }
+}
+
+// r = b - A x and the errors of its columns, NaN where x has one.
+static void FN(refine_measure)(const lac_structure *s, const void *a, bool transposed, int width, const void *b,
+                               const void *x, void *r, refine_gauge *g) {
+  *g = (refine_gauge){.noise = REFINE_NOISE * FN(epsilon)};
+  FN(refine_largest)(s->n, width, x, g->largest);
+  if (width == 1) {
+    FN(refine_rows)(s, a, transposed, 1, b, x, r, g);
+  } else {
+    FN(refine_rows)(s, a, transposed, width, b, x, r, g);
+  }
+  for (int c = 0; c < width; c++) {
+    if (!isfinite(g->largest[c])) g->error[c] = (double)NAN;
+  }
+}
+
+// y = x + y
+static void FN(refine_add)(int64_t count, const void *x, void *y) {
+  const T *from = x;
+  T *to = y;
+  for (int64_t i = 0; i < count; i++) to[i] += from[i];
+}
+
+// Column c of y into x.
+static void FN(refine_take)(int32_t n, int width, int c, const void *y, void *x) {
+  for (int64_t i = 0; i < n; i++) ((T *)x)[i * width + c] = ((const T *)y)[i * width + c];
+}
+
+static bool FN(refine_is_finite)(int32_t n, int width, int c, const void *x) {
+  for (int64_t i = 0; i < n; i++) {
+    if (!FN(finite)(((const T *)x)[i * width + c])) return false;
+  }
+  return true;
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file structure.c
+/// Reads a pattern into the integers of the direct solvers, and transposes it.
+
+#include "solvers/direct/structure.h"
+
+static void structure_read(const lac_pattern *pattern, lac_structure *s) {
+  for (int64_t i = 0; i <= s->n; i++) s->offsets[i] = lac_buffer_get(pattern->offsets, i);
+  for (int64_t p = 0; p < s->nnz; p++) s->columns[p] = (int32_t)lac_buffer_get(pattern->columns, p);
+}
+
+// Counting sort by columns. Rows are visited in ascending order, so they ascend in each column.
+static void structure_transpose(lac_structure *s) {
+  for (int64_t p = 0; p < s->nnz; p++) s->t_offsets[s->columns[p] + 1]++;
+  for (int32_t j = 0; j < s->n; j++) s->t_offsets[j + 1] += s->t_offsets[j];
+  for (int32_t i = 0; i < s->n; i++) {
+    for (int64_t p = s->offsets[i]; p < s->offsets[i + 1]; p++) {
+      int64_t place = s->t_offsets[s->columns[p]]++;
+      s->t_rows[place] = i;
+      s->t_slots[place] = p;
+    }
+  }
+  // Each offset has moved to the end of its column, which is where the next one starts.
+  for (int32_t j = s->n; j > 0; j--) s->t_offsets[j] = s->t_offsets[j - 1];
+  s->t_offsets[0] = 0;
+}
+
+// Row i of A and of A^T are both ascending: one walk along the two counts what they share.
+static void structure_compare(lac_structure *s) {
+  s->unmatched = -1;
+  for (int32_t i = 0; i < s->n; i++) {
+    int64_t p = s->offsets[i], q = s->t_offsets[i];
+    while (p < s->offsets[i + 1] && q < s->t_offsets[i + 1]) {
+      int32_t j = s->columns[p], k = s->t_rows[q];
+      if (j == k && j == i) s->diagonals++;
+      if (j == k && j != i) s->matched++;
+      if (j < k && s->unmatched < 0) s->unmatched = p;
+      p += j <= k;
+      q += k <= j;
+    }
+    if (p < s->offsets[i + 1] && s->unmatched < 0) s->unmatched = p;
+  }
+  s->is_symmetric = s->unmatched < 0;
+}
+
+static void structure_destroy(lac_object *object) {
+  lac_structure *s = (lac_structure *)object;
+  lac_free(s->offsets);
+  lac_free(s->columns);
+  lac_free(s->t_offsets);
+  lac_free(s->t_rows);
+  lac_free(s->t_slots);
+  lac_free(s);
+}
+
+static const lac_kind structure_kind = {"structure", structure_destroy};
+
+static lac_status structure_create(lac_context *ctx, const lac_pattern *pattern, lac_structure **out) {
+  lac_status status = LAC_OK;
+  lac_structure *s = NULL;
+
+  LAC_ALLOC(s, 1);
+  lac_object_init(&s->object, &structure_kind);
+  s->n = (int32_t)pattern->rows;
+  s->nnz = pattern->nnz;
+  LAC_ALLOC(s->offsets, s->n + 1);
+  LAC_ALLOC(s->columns, s->nnz);
+  LAC_ALLOC(s->t_offsets, s->n + 1);
+  LAC_ALLOC(s->t_rows, s->nnz);
+  LAC_ALLOC(s->t_slots, s->nnz);
+  structure_read(pattern, s);
+  structure_transpose(s);
+  structure_compare(s);
+  *out = s, s = NULL;
+done:
+  lac_object_release(s);
+  return status;
+}
+
+lac_status lac_structure_get(lac_context *ctx, const lac_pattern *pattern, lac_structure **out) {
+  lac_status status = LAC_OK;
+  lac_structure *s = (lac_structure *)lac_pattern_find_cached(pattern, &structure_kind, NULL, NULL);
+
+  if (!s) {
+    LAC_CHECK(pattern->rows < LAC_DIRECT_MAX_ROWS, LAC_ERR_OVERFLOW,
+              "lac_solver_create: the direct solver takes fewer than %lld rows, the pattern has %lld",
+              (long long)LAC_DIRECT_MAX_ROWS, (long long)pattern->rows);
+    LAC_TRY(structure_create(ctx, pattern, &s));
+    LAC_TRY(lac_pattern_add_cached(ctx, pattern, &s->object, 16 * (s->n + s->nnz)));
+  }
+  *out = s, s = NULL;
+done:
+  lac_object_release(s);
+  return status;
+}
+
+int64_t lac_structure_row(const lac_structure *structure, int64_t slot) {
+  int64_t low = 0, high = structure->n;  // offsets[low] <= slot < offsets[high]
+  while (high - low > 1) {
+    int64_t middle = low + (high - low) / 2;
+    if (structure->offsets[middle] <= slot) {
+      low = middle;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Substitution with a triangle stored by columns, on a block x of n rows and `width` columns. Included by kernel texts.
+//
+//     lower       L x = b        unit diagonal, not stored
+//     lower_t     L^T x = b      or L^H x = b
+//     upper       U x = b        diagonal apart
+//     upper_t     U^T x = b
+//
+// `width` is a constant wherever these are called, so that the innermost loops unroll.
+
+static inline __attribute__((always_inline)) void FN(lower)(int32_t n, const int64_t *offsets, const int32_t *rows,
+                                                            const T *l, const int width, T *x) {
+  for (int32_t k = 0; k < n; k++) {
+    const T *from = x + (int64_t)k * width;
+    for (int64_t p = offsets[k]; p < offsets[k + 1]; p++) {
+      T *to = x + (int64_t)rows[p] * width;
+      for (int c = 0; c < width; c++) to[c] -= l[p] * from[c];
+    }
+  }
+}
+
+static inline __attribute__((always_inline)) void FN(lower_t)(int32_t n, const int64_t *offsets, const int32_t *rows,
+                                                              const T *l, const bool conjugate, const int width, T *x) {
+  for (int32_t k = n - 1; k >= 0; k--) {
+    T *to = x + (int64_t)k * width;
+    for (int64_t p = offsets[k]; p < offsets[k + 1]; p++) {
+      const T *from = x + (int64_t)rows[p] * width, factor = conjugate ? FN(conj)(l[p]) : l[p];
+      for (int c = 0; c < width; c++) to[c] -= factor * from[c];
+    }
+  }
+}
+
+static inline __attribute__((always_inline)) void FN(upper)(int32_t n, const int64_t *offsets, const int32_t *rows,
+                                                            const T *u, const T *diagonal, const int width, T *x) {
+  for (int32_t k = n - 1; k >= 0; k--) {
+    T *from = x + (int64_t)k * width;
+    for (int c = 0; c < width; c++) from[c] = FN(divide)(from[c], diagonal[k]);
+    for (int64_t p = offsets[k]; p < offsets[k + 1]; p++) {
+      T *to = x + (int64_t)rows[p] * width;
+      for (int c = 0; c < width; c++) to[c] -= u[p] * from[c];
+    }
+  }
+}
+
+static inline __attribute__((always_inline)) void FN(upper_t)(int32_t n, const int64_t *offsets, const int32_t *rows,
+                                                              const T *u, const T *diagonal, const int width, T *x) {
+  for (int32_t k = 0; k < n; k++) {
+    T *to = x + (int64_t)k * width;
+    for (int64_t p = offsets[k]; p < offsets[k + 1]; p++) {
+      const T *from = x + (int64_t)rows[p] * width;
+      for (int c = 0; c < width; c++) to[c] -= u[p] * from[c];
+    }
+    for (int c = 0; c < width; c++) to[c] = FN(divide)(to[c], diagonal[k]);
+  }
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file factor_solve.c
+/// x = op(A)^-1 b for batches of matrices and blocks of columns.
+///
+/// The work is cut into tasks, one for each matrix of the joint batch and each block of columns. Tasks do not depend on
+/// the number of threads nor on each other, so neither do the bits of x. conj(A) and A^H are A and A^T between two
+/// conjugations.
+
+#include <omp.h>
+#include <string.h>
+
+#include "solvers/direct/refine.h"
+#include "solvers/solver_impl.h"
+
+typedef struct solve_plan {
+  const lac_factor *factor;
+  lac_side side;
+  lac_batch batch;  // of values, b, x
+  int64_t k;        // columns of b
+  int64_t blocks;   // of columns
+  size_t number;    // bytes of a number
+  const char *b;
+  char *x;
+} solve_plan;
+
+static void solve_conjugate(lac_dtype dtype, int64_t count, void *block) {
+  if (dtype == LAC_C64) {
+    for (int64_t i = 0; i < count; i++) ((float *)block)[2 * i + 1] *= -1;
+  } else if (dtype == LAC_C128) {
+    for (int64_t i = 0; i < count; i++) ((double *)block)[2 * i + 1] *= -1;
+  }
+}
+
+// Columns [column, column + width) of n rows of k numbers, into a block of their own or back.
+static void solve_pack(const solve_plan *plan, int64_t n, const char *from, int width, char *block) {
+  for (int64_t i = 0; i < n; i++) {
+    memcpy(block + (size_t)(i * width) * plan->number, from + (size_t)(i * plan->k) * plan->number,
+           (size_t)width * plan->number);
+  }
+}
+
+static void solve_unpack(const solve_plan *plan, int64_t n, const char *block, int width, char *to) {
+  for (int64_t i = 0; i < n; i++) {
+    memcpy(to + (size_t)(i * plan->k) * plan->number, block + (size_t)(i * width) * plan->number,
+           (size_t)width * plan->number);
+  }
+}
+
+static lac_status solve_task(const solve_plan *plan, int64_t task, char *memory, lac_fault *fault) {
+  const lac_factor *f = plan->factor;
+  int64_t n = f->core->structure->n, item = task / plan->blocks, column = task % plan->blocks * LAC_BLOCK_WIDTH;
+  int64_t matrix = lac_batch_item(&plan->batch, 0, item);
+  int width = plan->k - column < LAC_BLOCK_WIDTH ? (int)(plan->k - column) : LAC_BLOCK_WIDTH;
+  bool conjugated = plan->side == LAC_C || plan->side == LAC_H;
+  lac_side side = plan->side == LAC_T || plan->side == LAC_H ? LAC_T : LAC_N;
+  void *blocks[REFINE_BLOCKS];
+  lac_system system = {.table = f->table,
+                       .structure = f->core->structure,
+                       .analysis = f->analysis->part,
+                       .numeric = f->numerics[matrix],
+                       .values = (const char *)f->values + (size_t)(matrix * f->core->structure->nnz) * plan->number,
+                       .dtype = f->meta.dtype,
+                       .is_stable = f->table->is_stable(&f->core->options)};
+
+  for (int i = 0; i < REFINE_BLOCKS; i++) blocks[i] = memory + (size_t)(i * n * width) * plan->number;
+  solve_pack(plan, n, plan->b + (size_t)(lac_batch_item(&plan->batch, 1, item) * n * plan->k + column) * plan->number,
+             width, blocks[REFINE_B]);
+  if (conjugated) solve_conjugate(f->meta.dtype, n * width, blocks[REFINE_B]);
+  lac_status status = lac_refine_solve(&system, side, width, blocks, fault);
+  if (conjugated) solve_conjugate(f->meta.dtype, n * width, blocks[REFINE_X]);
+  solve_unpack(plan, n, blocks[REFINE_X], width,
+               plan->x + (size_t)(lac_batch_item(&plan->batch, 2, item) * n * plan->k + column) * plan->number);
+  return status;
+}
+
+static lac_status solve_run(lac_context *ctx, const solve_plan *plan) {
+  lac_status status = LAC_OK, result = LAC_OK;
+  lac_fault fault = {""};
+  int64_t tasks = plan->batch.count * plan->blocks, first = tasks;
+  int threads = ctx->threads < tasks ? ctx->threads : (int)tasks;
+  int64_t width = plan->k < LAC_BLOCK_WIDTH ? plan->k : LAC_BLOCK_WIDTH;
+  size_t share = (size_t)(REFINE_BLOCKS * width * plan->factor->core->structure->n) * plan->number;
+  char *memory = NULL;
+
+  if (tasks == 0) goto done;
+  memory = lac_alloc((size_t)threads * share);
+  LAC_CHECK(memory, LAC_ERR_MEMORY, "lac_factor_solve: out of memory: %zu bytes to work in", (size_t)threads * share);
+#pragma omp parallel for schedule(dynamic) num_threads(threads) if (threads > 1)
+  for (int64_t task = 0; task < tasks; task++) {
+    lac_fault own = {""};
+    lac_status one = solve_task(plan, task, memory + (size_t)omp_get_thread_num() * share, &own);
+    if (one == LAC_OK) continue;
+#pragma omp critical(lac_factor_solve_fault)
+    if (task < first) first = task, fault = own, result = one;
+  }
+  LAC_CHECK(result == LAC_OK, result, "lac_factor_solve: %s with %s (matrix %lld of the batch, columns from %lld); %s",
+            fault.text, plan->factor->table->name, (long long)(first / plan->blocks),
+            (long long)(first % plan->blocks * LAC_BLOCK_WIDTH),
+            result == LAC_ERR_NONFINITE ? "scale b down, or check the report for a singular matrix"
+                                        : "use LAC_METHOD_LU with pivot_tolerance = 1, or a wider dtype");
+done:
+  lac_free(memory);
+  return status;
+}
+
+// b and x fit the factor: dtype, rows, columns, and the batch of x is the joint one of values and b.
+static lac_status solve_check(lac_context *ctx, const lac_factor *factor, const lac_meta *b, const lac_meta *x,
+                              lac_batch *batch) {
+  lac_status status = LAC_OK;
+  const lac_meta *metas[] = {&factor->meta, b, x};
+  const int core[] = {1, 2, 2};
+  long long n = factor->core->structure->n;
+  char text[LAC_SHAPE_TEXT], other[LAC_SHAPE_TEXT];
+  bool fits = true;
+
+  LAC_CHECK(b->dtype == factor->meta.dtype && x->dtype == factor->meta.dtype, LAC_ERR_DTYPE,
+            "lac_factor_solve: the factor is %s, b is %s and x is %s; they must agree",
+            lac_dtype_name(factor->meta.dtype), lac_dtype_name(b->dtype), lac_dtype_name(x->dtype));
+  LAC_CHECK(b->ndim >= 2 && b->shape[b->ndim - 2] == n, LAC_ERR_SHAPE,
+            "lac_factor_solve: b must have shape (*batch, %lld, k), it has %s", n,
+            lac_shape_text(b->ndim, b->shape, text));
+  LAC_CHECK(x->ndim >= 2 && x->shape[x->ndim - 2] == n && x->shape[x->ndim - 1] == b->shape[b->ndim - 1], LAC_ERR_SHAPE,
+            "lac_factor_solve: x must have shape (*batch, %lld, %lld), it has %s", n, (long long)b->shape[b->ndim - 1],
+            lac_shape_text(x->ndim, x->shape, text));
+  lac_batch_init(batch, 2, metas, core);
+  for (int o = 0; o < 3; o++) {
+    int own = metas[o]->ndim - core[o];
+    fits = fits && own <= batch->ndim && (o < 2 || own == batch->ndim);
+    for (int d = 0; fits && d < own; d++) {
+      int64_t size = metas[o]->shape[d], joint = batch->shape[batch->ndim - own + d];
+      fits = size == joint || (o < 2 && size == 1);
+    }
+  }
+  LAC_CHECK(
+      fits, LAC_ERR_SHAPE,
+      "lac_factor_solve: the batch dimensions of x, %s, must be the joint ones of the factored values and of b, %s",
+      lac_shape_text(x->ndim, x->shape, text), lac_shape_text(b->ndim, b->shape, other));
+  lac_batch_init(batch, 3, metas, core);
+done:
+  return status;
+}
+
+lac_status lac_factor_solve(lac_context *ctx, const lac_factor *factor, lac_side side, const lac_array *b,
+                            lac_array *x) {
+  lac_status status = LAC_OK;
+  solve_plan plan = {.factor = factor, .side = side};
+
+  LAC_CHECK(factor, LAC_ERR_ARG, "lac_factor_solve: the factor is NULL");
+  LAC_CHECK(side >= LAC_N && side <= LAC_H, LAC_ERR_ARG, "lac_factor_solve: unknown side %d; use one of lac_side",
+            (int)side);
+  LAC_TRY(lac_solver_require_cpu(ctx, "lac_factor_solve", b));
+  LAC_TRY(lac_solver_require_cpu(ctx, "lac_factor_solve", x));
+  LAC_CHECK(b->storage != x->storage, LAC_ERR_ARG, "lac_factor_solve: b and x share memory; give x memory of its own");
+  LAC_TRY(solve_check(ctx, factor, &b->meta, &x->meta, &plan.batch));
+  plan.k = b->meta.shape[b->meta.ndim - 1];
+  plan.blocks = (plan.k + LAC_BLOCK_WIDTH - 1) / LAC_BLOCK_WIDTH;
+  plan.number = lac_dtype_size(factor->meta.dtype);
+  plan.b = lac_array_data(b);
+  plan.x = lac_array_edit(x);
+  LAC_TRY(solve_run(ctx, &plan));
+done:
+  return status;
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file solver.c
+/// Solvers: options, analysis, and the factors they keep.
+
+#include <string.h>
+
+#include "solvers/solver_impl.h"
+
+lac_solver_options lac_solver_options_defaults(void) {
+  return (lac_solver_options){
+      .method = LAC_METHOD_AUTO, .ordering = LAC_ORDER_AMD, .pivot_tolerance = 0.1, .keep_bytes = INT64_C(512) << 20};
+}
+
+// -- life ------------------------------------------------------------------------------------------------------------
+
+static void core_destroy(lac_object *object) {
+  lac_solver_core *core = (lac_solver_core *)object;
+  lac_object_release(core->structure);
+  lac_pattern_destroy(&core->pattern);
+  lac_free(core);
+}
+
+static void solver_destroy(lac_object *object) {
+  lac_solver *solver = (lac_solver *)object;
+  while (solver->kept) {
+    lac_factor *first = solver->kept;
+    solver->kept = first->next;
+    lac_object_release(first);
+  }
+  pthread_mutex_destroy(&solver->lock);
+  lac_object_release(solver->core);
+  lac_free(solver);
+}
+
+static const lac_kind core_kind = {"solver core", core_destroy};
+const lac_kind lac_solver_kind = {"solver", solver_destroy};
+
+static lac_status core_create(lac_context *ctx, const lac_pattern *pattern, const lac_solver_options *options,
+                              lac_solver_core **out) {
+  lac_status status = LAC_OK;
+  double begin = lac_solver_seconds();
+  lac_solver_core *core = NULL;
+
+  LAC_ALLOC(core, 1);
+  lac_object_init(&core->object, &core_kind);
+  core->pattern = lac_pattern_retain(pattern);
+  core->options = *options;
+  LAC_TRY(lac_structure_get(ctx, pattern, &core->structure));
+  core->seconds = lac_solver_seconds() - begin;
+  *out = core, core = NULL;
+done:
+  lac_object_release(core);
+  return status;
+}
+
+// The method that values of this structure will probably need, so that the ordering is done when a solver is created;
+// NULL where they can only be refused.
+static const lac_solver_table *solver_likely(const lac_solver_core *core) {
+  const lac_structure *s = core->structure;
+  switch (core->options.method) {
+    case LAC_METHOD_LU:
+      return &lac_solver_lu;
+    case LAC_METHOD_AUTO:
+      return s->is_symmetric && s->diagonals == s->n ? &lac_solver_cholesky : &lac_solver_lu;
+    default:
+      return s->is_symmetric ? &lac_solver_ldlt : NULL;
+  }
+}
+
+static lac_status solver_check(lac_context *ctx, const lac_pattern *pattern, const lac_solver_options *options) {
+  lac_status status = LAC_OK;
+
+  LAC_TRY(lac_pattern_require_local(ctx, pattern, "lac_solver_create"));
+  LAC_CHECK(pattern->rows == pattern->cols, LAC_ERR_SHAPE,
+            "lac_solver_create: a direct solver needs a square matrix, the pattern is %lld x %lld",
+            (long long)pattern->rows, (long long)pattern->cols);
+  LAC_CHECK(options->method >= LAC_METHOD_AUTO && options->method <= LAC_METHOD_LU, LAC_ERR_ARG,
+            "lac_solver_create: unknown method %d; use one of lac_method", (int)options->method);
+  LAC_CHECK(options->ordering == LAC_ORDER_AMD || options->ordering == LAC_ORDER_NATURAL, LAC_ERR_ARG,
+            "lac_solver_create: unknown ordering %d; use one of lac_ordering", (int)options->ordering);
+  LAC_CHECK(options->pivot_tolerance >= 0 && options->pivot_tolerance <= 1, LAC_ERR_ARG,
+            "lac_solver_create: pivot_tolerance must lie between 0 and 1, it is %g", options->pivot_tolerance);
+  LAC_CHECK(options->keep_bytes >= 0, LAC_ERR_ARG, "lac_solver_create: keep_bytes must not be negative, it is %lld",
+            (long long)options->keep_bytes);
+done:
+  return status;
+}
+
+lac_status lac_solver_create(lac_context *ctx, const lac_pattern *pattern, const lac_solver_options *options,
+                             lac_solver **out) {
+  lac_status status = LAC_OK;
+  lac_solver_options chosen = options ? *options : lac_solver_options_defaults();
+  lac_solver *solver = NULL;
+  lac_solver_core *core = NULL;
+  lac_analysis *analysis = NULL;
+
+  LAC_CHECK(out, LAC_ERR_ARG, "lac_solver_create: out is NULL");
+  LAC_TRY(solver_check(ctx, pattern, &chosen));
+  LAC_TRY(core_create(ctx, pattern, &chosen, &core));
+  if (solver_likely(core)) {
+    LAC_TRY(lac_analysis_get(ctx, pattern, core->structure, solver_likely(core), chosen.ordering, &analysis));
+  }
+  LAC_ALLOC(solver, 1);
+  lac_object_init(&solver->object, &lac_solver_kind);
+  pthread_mutex_init(&solver->lock, NULL);
+  solver->core = core, core = NULL;
+  *out = solver, solver = NULL;
+done:
+  lac_object_release(analysis);
+  lac_object_release(core);
+  return status;
+}
+
+lac_solver *lac_solver_retain(const lac_solver *solver) { return lac_object_retain(solver); }
+
+void lac_solver_destroy(lac_solver **solver) {
+  if (!solver) return;
+  lac_object_release(*solver);
+  *solver = NULL;
+}
+
+int64_t lac_solver_id(const lac_solver *solver) { return solver->object.id; }
+
+const lac_pattern *lac_solver_pattern(const lac_solver *solver) { return solver->core->pattern; }
+
+// -- factors that are kept -------------------------------------------------------------------------------------------
+
+static bool kept_matches(const lac_factor *factor, const lac_array *values) {
+  size_t bytes = (size_t)values->count * lac_dtype_size(values->meta.dtype);
+  return lac_meta_same(&factor->meta, &values->meta) && memcmp(factor->values, lac_array_data(values), bytes) == 0;
+}
+
+// The kept factor of these values, which moves to the front; retained, or NULL. The lock is held.
+static lac_factor *kept_find(lac_solver *solver, const lac_array *values) {
+  for (lac_factor **link = &solver->kept; *link; link = &(*link)->next) {
+    lac_factor *factor = *link;
+    if (!kept_matches(factor, values)) continue;
+    *link = factor->next;
+    factor->next = solver->kept;
+    solver->kept = factor;
+    return lac_factor_retain(factor);
+  }
+  return NULL;
+}
+
+// Keep a factor at the front and let go of those beyond the budget. The lock is held.
+static void kept_add(lac_solver *solver, lac_factor *factor) {
+  int64_t total = 0;
+  factor->next = solver->kept;
+  solver->kept = lac_factor_retain(factor);
+  for (lac_factor **link = &solver->kept; *link;) {
+    lac_factor *kept = *link;
+    total += lac_factor_bytes(kept);
+    if (total <= solver->core->options.keep_bytes) {
+      link = &kept->next;
+      continue;
+    }
+    *link = kept->next;
+    kept->next = NULL;
+    total -= lac_factor_bytes(kept);
+    lac_object_release(kept);
+  }
+}
+
+static lac_factor *solver_recall(lac_solver *solver, const lac_array *values) {
+  pthread_mutex_lock(&solver->lock);
+  lac_factor *factor = kept_find(solver, values);
+  pthread_mutex_unlock(&solver->lock);
+  return factor;
+}
+
+// Another thread may have been faster with the same values: then its factor is everyone's.
+static lac_factor *solver_keep(lac_solver *solver, const lac_array *values, lac_factor *made) {
+  pthread_mutex_lock(&solver->lock);
+  lac_factor *factor = kept_find(solver, values);
+  if (!factor) kept_add(solver, made);
+  pthread_mutex_unlock(&solver->lock);
+  if (!factor) return made;
+  lac_object_release(made);
+  return factor;
+}
+
+lac_status lac_solver_require_cpu(lac_context *ctx, const char *function, const lac_array *array) {
+  lac_status status = LAC_OK;
+
+  LAC_CHECK(array, LAC_ERR_ARG, "%s: an array is NULL", function);
+  LAC_CHECK(
+      strcmp(lac_context_backend(ctx), "cpu") == 0, LAC_ERR_UNSUPPORTED,
+      "%s: the built-in direct solver works on the CPU, this context is on %s; copy values and right-hand sides to "
+      "the host (lac_array_read) and solve through a context on \"cpu\"",
+      function, lac_context_backend(ctx));
+  LAC_CHECK(array->storage->space == ctx->space, LAC_ERR_DEVICE,
+            "%s: an array lies on %s, the context on %s; make it through this context", function,
+            array->storage->space->backend, lac_context_backend(ctx));
+  LAC_CHECK(!array->meta.partition, LAC_ERR_UNSUPPORTED,
+            "%s: the built-in direct solver works in one process, an array is partitioned over ranks", function);
+done:
+  return status;
+}
+
+static lac_status solver_check_values(lac_context *ctx, const lac_solver *solver, const lac_array *values) {
+  lac_status status = LAC_OK;
+  const lac_meta *meta;
+  char text[LAC_SHAPE_TEXT];
+
+  LAC_CHECK(solver, LAC_ERR_ARG, "lac_solver_factor: the solver is NULL");
+  LAC_TRY(lac_solver_require_cpu(ctx, "lac_solver_factor", values));
+  meta = &values->meta;
+  LAC_CHECK(meta->ndim >= 1 && meta->shape[meta->ndim - 1] == solver->core->structure->nnz, LAC_ERR_SHAPE,
+            "lac_solver_factor: values must have shape (*batch, %lld), one number for each entry of the pattern; they "
+            "have %s",
+            (long long)solver->core->structure->nnz, lac_shape_text(meta->ndim, meta->shape, text));
+done:
+  return status;
+}
+
+lac_status lac_solver_factor(lac_context *ctx, const lac_solver *solver, const lac_array *values, lac_factor **out) {
+  lac_status status = LAC_OK;
+  lac_solver *keeper = (lac_solver *)solver;  // what it keeps changes under its lock; what it is does not
+  lac_factor *factor = NULL;
+
+  LAC_CHECK(out, LAC_ERR_ARG, "lac_solver_factor: out is NULL");
+  LAC_TRY(solver_check_values(ctx, solver, values));
+  factor = solver_recall(keeper, values);
+  if (factor) {
+    atomic_fetch_add(&solver->core->reuses, 1);
+  } else {
+    LAC_TRY(lac_factor_make(ctx, solver->core, values, &factor));
+    atomic_fetch_add(&solver->core->factorisations, 1);
+    factor = solver_keep(keeper, values, factor);
+  }
+  *out = factor, factor = NULL;
+done:
+  return status;
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file solver_impl.h
+/// The inside of solvers and factors, and the table that each method fills.
+///
+/// Who holds whom: a solver holds its core and the factors it keeps; a factor holds the core and the analysis it was
+/// made by; a core holds the pattern; the pattern keeps structure and analyses, which hold nothing. So there are no
+/// cycles.
+
+#ifndef LACUNA_SOLVERS_SOLVER_IMPL_H
+#define LACUNA_SOLVERS_SOLVER_IMPL_H
+
+#include <pthread.h>
+
+#include "core/array_impl.h"
+#include "lacuna/solver.h"
+#include "solvers/direct/structure.h"
+
+/// What went wrong with one matrix of a batch. Matrices are worked on by many threads, so there is no context to tell.
+typedef struct lac_fault {
+  char text[200];
+} lac_fault;
+
+/// What a method says of one factored matrix.
+typedef struct lac_finding {
+  int64_t nnz, bytes;
+  double flops;
+  double smallest;  // pivot, beside the largest number of its row or column as it came,
+  int64_t where;    // and that row or column
+} lac_finding;
+
+enum { LAC_BLOCK_WIDTH = 8 };
+
+/// A method. Its analysis depends on structure and ordering alone and is shared; a numeric belongs to one matrix.
+typedef struct lac_solver_table {
+  const char *name;
+  bool (*is_stable)(const lac_solver_options *options);  // nothing grows in its factors, whatever the matrix
+  lac_status (*analyse)(lac_context *ctx, const lac_structure *structure, lac_ordering ordering, void **part,
+                        int64_t *bytes);
+  void (*forget)(void *part);  // accepts NULL
+
+  /// Factor one matrix whose values are finite, and Hermitian where the method needs it. On failure the fault has a
+  /// text.
+  lac_status (*factor)(const lac_structure *structure, const void *part, const lac_solver_options *options,
+                       lac_dtype dtype, const void *values, void **numeric, lac_fault *fault);
+
+  /// x = A^-1 b (LAC_N) or A^-T b (LAC_T) for a block of n rows and `width` columns, 1 <= width <= LAC_BLOCK_WIDTH.
+  /// `work` is another such block; none may overlap.
+  void (*solve)(const void *part, const void *numeric, lac_side side, int width, const void *b, void *x, void *work);
+
+  void (*report)(const void *part, const void *numeric, lac_finding *finding);
+  void (*destroy)(void *numeric);  // accepts NULL
+} lac_solver_table;
+
+#define LAC_SOLVER(method) extern const lac_solver_table lac_solver_##method;
+#include "solvers/solvers.def"
+#undef LAC_SOLVER
+
+/// What a method's `analyse` made for an ordering.
+typedef struct lac_analysis {
+  lac_object object;
+  const lac_solver_table *table;
+  lac_ordering ordering;
+  void *part;
+  double seconds;
+} lac_analysis;
+
+/// The analysis for a pattern, which keeps it. Methods with the same `analyse` share it. Retained for the caller.
+lac_status lac_analysis_get(lac_context *ctx, const lac_pattern *pattern, const lac_structure *structure,
+                            const lac_solver_table *table, lac_ordering ordering, lac_analysis **out);
+
+/// What a solver and its factors share.
+typedef struct lac_solver_core {
+  lac_object object;
+  lac_pattern *pattern;
+  lac_structure *structure;
+  lac_solver_options options;
+  double seconds;  // spent on reading the structure
+  _Atomic int64_t factorisations, reuses;
+} lac_solver_core;
+
+struct lac_solver {
+  lac_object object;
+  lac_solver_core *core;
+  pthread_mutex_t lock;
+  lac_factor *kept;  // chained by `next`, most recently used first; each is held
+  int64_t kept_bytes;
+};
+
+enum { LAC_REASON_SIZE = 400 };
+
+struct lac_factor {
+  lac_object object;
+  lac_solver_core *core;
+  lac_analysis *analysis;
+  const lac_solver_table *table;
+  lac_meta meta;    // of the values
+  void *values;     // a copy
+  int64_t items;    // how many matrices
+  void **numerics;  // of each
+  lac_finding finding;
+  double seconds;
+  char reason[LAC_REASON_SIZE];
+  lac_factor *next;  // in the chain of the solver that keeps it
+};
+
+/// The kinds, by which an operator tells its objects apart.
+extern const lac_kind lac_solver_kind, lac_factor_kind;
+
+/// Factor values: checks them, chooses the method, copies them. Keeps nothing.
+lac_status lac_factor_make(lac_context *ctx, lac_solver_core *core, const lac_array *values, lac_factor **out);
+
+/// Bytes that a factor holds by itself.
+int64_t lac_factor_bytes(const lac_factor *factor);
+
+/// 1 when the factor was made of values with exactly these bits, else 0. Shapes may differ where the count does not.
+lac_status lac_factor_matches(lac_context *ctx, const lac_factor *factor, const lac_array *values, int *matches);
+
+/// Refuse a context that is not on the CPU, and an array that does not lie where the context's arrays lie.
+lac_status lac_solver_require_cpu(lac_context *ctx, const char *function, const lac_array *array);
+
+double lac_solver_seconds(void);  // of a clock that only goes forward
+
+#endif

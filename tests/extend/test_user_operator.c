@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+/// A user's operators, written with public headers and linked to the library alone.
+///
+/// `cube` emits its rules and may be differentiated without end. `sine` has a VJP that is computed, not emitted: it is the
+/// forward of a second operator without rules, so it can be differentiated once, and says so the second time.
+
+#include <lacuna/extend.h>
+#include <lacuna/lacuna.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static int failures;
+
+static void expect(int holds, const char *what, const lac_context *ctx) {
+  if (holds) return;
+  failures++;
+  printf("FAILED: %s (%s)\n", what, lac_context_error(ctx));
+}
+
+// -- cube: y = x^3, rules made of operators ---------------------------------------------------------------------------
+
+static lac_status cube_forward(lac_call *c) {
+  const double *x = lac_array_data(c->in[0]);
+  double *y = lac_array_edit(c->out[0]);
+
+  if (c->in_meta[0].dtype != LAC_F64) return lac_call_fail(c, LAC_ERR_DTYPE, "takes f64 alone");
+  for (int64_t i = 0; i < lac_array_count(c->in[0]); i++) y[i] = x[i] * x[i] * x[i];
+  return LAC_OK;
+}
+
+/// 3 x^2 v
+static lac_var cube_slope(lac_tape *tape, lac_var x, lac_var v) {
+  return lac_scale(tape, 3, 0, lac_mul(tape, lac_mul(tape, x, x), v));
+}
+
+static void cube_vjp(lac_rule *r) { r->in_bar[0] = cube_slope(r->tape, r->in[0], r->out_bar[0]); }
+static void cube_jvp(lac_rule *r) { r->out_dot[0] = cube_slope(r->tape, r->in[0], r->in_dot[0]); }
+
+static const lac_op cube = {.name = "cube",
+                            .signature = "()->()",
+                            .vjp_needs = 1,
+                            .jvp_needs = 1,
+                            .order = LAC_ANY_ORDER,
+                            .forward = cube_forward,
+                            .vjp = cube_vjp,
+                            .jvp = cube_jvp};
+
+static lac_var my_cube(lac_tape *tape, lac_var x) {
+  lac_var y;
+  lac_tape_call(tape, &(lac_spec){.op = &cube}, &x, &y);
+  return y;
+}
+
+// -- sine: its VJP is computed, not emitted ---------------------------------------------------------------------------
+
+static lac_status sine_forward(lac_call *c) {
+  const double *x = lac_array_data(c->in[0]);
+  double *y = lac_array_edit(c->out[0]);
+
+  for (int64_t i = 0; i < lac_array_count(c->in[0]); i++) y[i] = sin(x[i]);
+  return LAC_OK;
+}
+
+static lac_status sine_bar_forward(lac_call *c) {
+  const double *x = lac_array_data(c->in[0]), *y_bar = lac_array_data(c->in[1]);
+  double *x_bar = lac_array_edit(c->out[0]);
+
+  for (int64_t i = 0; i < lac_array_count(c->in[0]); i++) x_bar[i] = cos(x[i]) * y_bar[i];
+  return LAC_OK;
+}
+
+static const lac_op sine_bar = {.name = "sine_bar", .signature = "(n),(n)->(n)", .order = 0, .forward = sine_bar_forward};
+
+static void sine_vjp(lac_rule *r) {
+  lac_tape_call(r->tape, &(lac_spec){.op = &sine_bar}, (lac_var[]){r->in[0], r->out_bar[0]}, &r->in_bar[0]);
+}
+
+static const lac_op sine = {
+    .name = "sine", .signature = "(n)->(n)", .vjp_needs = 1, .order = 1, .forward = sine_forward, .vjp = sine_vjp};
+
+// -- a failing one ----------------------------------------------------------------------------------------------------
+
+static lac_status broken_forward(lac_call *c) { return lac_call_fail(c, LAC_ERR_NONFINITE, "something is not finite"); }
+static const lac_op broken = {.name = "broken", .signature = "()->()", .forward = broken_forward};
+static const lac_op unreadable = {.name = "unreadable", .signature = "(n->n)", .forward = broken_forward};
+
+static lac_var cube_of_leaf(lac_tape *tape, const lac_var *leaves, void *user) {
+  (void)user;
+  return my_cube(tape, leaves[0]);
+}
+
+static void check_cube(lac_context *ctx, const lac_array *x) {
+  lac_gradcheck_report report;
+  lac_tape *tape = NULL;
+  lac_var d;
+  double third[3];
+
+  expect(lac_gradcheck(ctx, cube_of_leaf, NULL, 1, &x, NULL, &report) == LAC_OK, "gradcheck of cube", ctx);
+  expect(lac_tape_create(ctx, LAC_RECORD, &tape) == LAC_OK, "a tape", ctx);
+  lac_var in = lac_tape_leaf(tape, x);
+  d = lac_sum(tape, my_cube(tape, in));
+  for (int order = 0; order < 3; order++) {
+    lac_var sum = order ? lac_sum(tape, d) : d;
+    expect(lac_tape_vjp(tape, 1, &sum, NULL, 1, &in, &d, LAC_CREATE_GRAPH) == LAC_OK, "a derivative of cube", ctx);
+  }
+  expect(lac_array_read(ctx, lac_tape_value(tape, d), third) == LAC_OK, "reading", ctx);
+  for (int i = 0; i < 3; i++) expect(fabs(third[i] - 6) < 1e-14, "the third derivative of x^3 is 6", ctx);
+  lac_tape_destroy(&tape);
+}
+
+static void check_sine(lac_context *ctx, const lac_array *x) {
+  lac_tape *tape = NULL;
+  lac_var g, second;
+  double bar[3], at[3];
+
+  expect(lac_tape_create(ctx, LAC_RECORD, &tape) == LAC_OK, "a tape", ctx);
+  lac_var in = lac_tape_leaf(tape, x), y, s;
+  lac_tape_call(tape, &(lac_spec){.op = &sine}, &in, &y);
+  s = lac_sum(tape, y);
+  expect(lac_tape_vjp(tape, 1, &s, NULL, 1, &in, &g, LAC_CREATE_GRAPH) == LAC_OK, "the derivative of sine", ctx);
+  expect(lac_array_read(ctx, lac_tape_value(tape, g), bar) == LAC_OK, "reading", ctx);
+  expect(lac_array_read(ctx, x, at) == LAC_OK, "reading", ctx);
+  for (int i = 0; i < 3; i++) expect(fabs(bar[i] - cos(at[i])) < 1e-15, "sine' is cosine", ctx);
+  s = lac_sum(tape, g);
+  expect(lac_tape_vjp(tape, 1, &s, NULL, 1, &in, &second, LAC_PLAIN) == LAC_ERR_ORDER, "sine'' is refused", ctx);
+  expect(strstr(lac_context_error(ctx), "sine_bar") != NULL, "the sentence names the operator", ctx);
+  lac_tape_destroy(&tape);
+}
+
+static void check_failures(lac_context *ctx, const lac_array *x) {
+  lac_tape *tape = NULL;
+  lac_var y;
+
+  expect(lac_tape_create(ctx, LAC_RECORD, &tape) == LAC_OK, "a tape", ctx);
+  lac_var in = lac_tape_leaf(tape, x);
+  expect(lac_tape_call(tape, &(lac_spec){.op = &broken}, &in, &y) == LAC_ERR_NONFINITE, "a forward that fails", ctx);
+  expect(strcmp(lac_context_error(ctx), "broken: something is not finite") == 0, "its sentence", ctx);
+  lac_tape_clear(tape);
+  in = lac_tape_leaf(tape, x);
+  expect(lac_tape_call(tape, &(lac_spec){.op = &unreadable}, &in, &y) == LAC_ERR_ARG, "a signature that cannot be read", ctx);
+  lac_tape_clear(tape);
+  in = lac_tape_leaf(tape, x);
+  expect(lac_tape_call(tape, &(lac_spec){.op = NULL}, &in, &y) == LAC_ERR_ARG, "no operator", ctx);
+  lac_tape_destroy(&tape);
+}
+
+int main(void) {
+  lac_context *ctx = NULL;
+  lac_array *x = NULL;
+
+  if (lac_context_create("cpu", 0, &ctx) != LAC_OK) return 1;
+  expect(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){3}, (double[]){0.5, -1.5, 2}, LAC_COPY, &x) == LAC_OK, "an array", ctx);
+  check_cube(ctx, x);
+  check_sine(ctx, x);
+  check_failures(ctx, x);
+  lac_array_destroy(&x);
+  lac_context_destroy(&ctx);
+  expect(lac_memory_get_stats("cpu").live_blocks == 0, "every block was given back", NULL);
+  printf("%s\n", failures ? "failed" : "user operators: all hold");
+  return failures != 0;
+}

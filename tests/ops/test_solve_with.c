@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The operator solve_with, and lac_solve: their values, their refusals, their derivatives.
+
+#include <math.h>
+#include <stdbool.h>
+
+#include "solvers/direct/refine.h"
+#include "support/op_case.h"
+
+enum { FACTOR, SOLVER };  // i[1]: the object is a factor, or a solver for lac_solve
+
+/// How the matrix looks: i[2].
+typedef enum look { GENERAL, SHUFFLED, DEFINITE } look;
+
+static lac_status solver_make(const op_setup *setup, lac_array *const *in, const void **out) {
+  lac_solver *solver = NULL;
+  lac_factor *factor = NULL;
+  lac_status status = lac_solver_create(setup->ctx, setup->patterns[0], setup->c->data, &solver);
+  if (status == LAC_OK && setup->c->i[1] == FACTOR) {
+    status = lac_solver_factor(setup->ctx, solver, in[0], &factor);
+    *out = factor;
+    lac_solver_destroy(&solver);
+  } else {
+    *out = solver;
+  }
+  return status;
+}
+
+static void solve_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
+  lac_side side = (lac_side)setup->c->i[0];
+  out[0] = setup->c->i[1] == FACTOR ? lac_solve_with(tape, setup->object, side, in[0], in[1])
+                                    : lac_solve(tape, setup->object, side, in[0], in[1]);
+}
+
+static void solve_dense(const op_case *c, const ref *in, ref *out) {
+  int64_t n = c->patterns[0]->rows, k = out[0].meta.shape[out[0].meta.ndim - 1];
+  for (walk w = walk_batch(out, 2); walk_next(&w);) {
+    dense a = dense_side(dense_matrix(c->patterns[0], walk_item(&w, &in[0], 1)), (lac_side)c->i[0]);
+    dense_copy_to(dense_solve(a, dense_over(n, k, walk_item(&w, &in[1], 2))), walk_item(&w, out, 2));
+  }
+}
+
+/// GENERAL: nonsymmetric, the diagonal is largest. SHUFFLED: what is largest in row i stands in column i + 1, so that pivoting is
+/// needed. DEFINITE: Hermitian with a large diagonal.
+static void solve_fill(const op_case *c, int input, ref *x) {
+  const sketch *s = c->patterns[0];
+  if (input != 0) return;
+  for (int64_t e = 0; e < x->count; ++e) {
+    int64_t z = e % s->nnz, i = s->row[z], j = s->col[z], mirror = sketch_find(s, j, i) + e - z;
+    bool is_large = c->i[2] == SHUFFLED ? j == (i + 1) % s->rows : i == j;
+    if (c->i[2] == SHUFFLED) x->x[e] /= i == j ? 64 : 4;
+    if (c->i[2] == DEFINITE && j < i) x->x[e] = conj(x->x[mirror]);
+    if (c->i[2] == DEFINITE && i == j) x->x[e] = fabs(creal(x->x[e])) + 2;
+    if (is_large) x->x[e] += 3;
+  }
+}
+
+static op_case solve_case(const sketch *s, lac_side side, look looks, const char *a, const char *b, const char *x) {
+  return (op_case){.op = "solve_with",
+                   .patterns = {s},
+                   .shapes = {a, b},
+                   .result = {x},
+                   .i = {side, FACTOR, looks},
+                   .object = solver_make,
+                   .apply = solve_apply,
+                   .dense = solve_dense,
+                   .fill = solve_fill,
+                   .degree = {s->nnz ? -1 : 0, 1},
+                   .fixed = {1, 2},
+                   .slack = 32};
+}
+
+static void check_solve(lac_context *ctx, const sketch *s, lac_side side, look looks, const char *a, const char *b,
+                        const char *x) {
+  op_case c = solve_case(s, side, looks, a, b, x);
+  check_op(ctx, &c);
+}
+
+static void solve_with_differentiates_on_every_side(lac_context *ctx) {
+  const sketch *s = sketch_square(6, 0.4, 1);
+  for (int side = LAC_N; side <= LAC_H; ++side) check_solve(ctx, s, (lac_side)side, GENERAL, "nnz", "6,2", "6,2");
+}
+
+static void solve_with_pivots(lac_context *ctx) {
+  const sketch *s = sketch_random(2, 2, 1, 1);
+  check_solve(ctx, s, LAC_N, SHUFFLED, "nnz", "2,1", "2,1");
+  check_solve(ctx, sketch_symmetric(5, 1, 2), LAC_H, SHUFFLED, "nnz", "5,2", "5,2");
+}
+
+/// Cholesky is chosen at the point and LU beside it: both halves have gradients of their own.
+static void solve_with_differentiates_definite_matrices(lac_context *ctx) {
+  check_solve(ctx, sketch_symmetric(6, 0.4, 3), LAC_N, DEFINITE, "nnz", "6,2", "6,2");
+  check_solve(ctx, sketch_symmetric(6, 0.4, 3), LAC_T, DEFINITE, "nnz", "6,1", "6,1");
+}
+
+static void solve_with_differentiates_every_method(lac_context *ctx) {
+  lac_solver_options options = lac_solver_options_defaults();
+  op_case c = solve_case(sketch_symmetric(5, 0.4, 4), LAC_N, DEFINITE, "nnz", "5,2", "5,2");
+  c.data = &options;
+  c.skip = OP_TANGENT | OP_SECOND;  // beside the point the matrix is not Hermitian, and the method refuses it
+  options.method = LAC_METHOD_CHOLESKY;
+  check_op(ctx, &c);
+  options.method = LAC_METHOD_LDLT;
+  check_op(ctx, &c);
+  options.method = LAC_METHOD_LU;
+  options.ordering = LAC_ORDER_NATURAL;
+  c.skip = 0;
+  check_op(ctx, &c);
+}
+
+static void solve_with_broadcasts_batches_both_ways(lac_context *ctx) {
+  const sketch *s = sketch_square(4, 0.4, 5);
+  check_solve(ctx, s, LAC_N, GENERAL, "nnz", "3,4,2", "3,4,2");
+  check_solve(ctx, s, LAC_H, GENERAL, "3,nnz", "4,2", "3,4,2");
+  check_solve(ctx, s, LAC_T, GENERAL, "2,nnz", "2,4,1", "2,4,1");
+  check_solve(ctx, s, LAC_N, GENERAL, "2,1,nnz", "2,4,1", "2,2,4,1");
+}
+
+static void solve_with_takes_what_is_empty(lac_context *ctx) {
+  const sketch *s = sketch_square(4, 0.4, 5);
+  check_solve(ctx, s, LAC_N, GENERAL, "nnz", "4,0", "4,0");
+  check_solve(ctx, s, LAC_N, GENERAL, "nnz", "0,4,2", "0,4,2");
+  check_solve(ctx, s, LAC_N, GENERAL, "0,nnz", "4,2", "0,4,2");
+  check_solve(ctx, sketch_empty(0, 0), LAC_H, GENERAL, "nnz", "0,2", "0,2");
+}
+
+static void solve_with_takes_a_single_entry(lac_context *ctx) {
+  check_solve(ctx, sketch_square(1, 1, 1), LAC_H, GENERAL, "nnz", "1,1", "1,1");
+}
+
+static void solve_factors_and_solves(lac_context *ctx) {
+  op_case c = solve_case(sketch_square(5, 0.4, 6), LAC_N, GENERAL, "nnz", "5,2", "5,2");
+  c.i[1] = SOLVER;
+  check_op(ctx, &c);
+  c.i[0] = LAC_H, c.shapes[0] = "2,nnz", c.result[0] = "2,5,2";
+  check_op(ctx, &c);
+}
+
+// -- refusals --------------------------------------------------------------------------------------------------------
+
+typedef struct system_of_two {
+  lac_pattern *pattern;
+  lac_solver *solver;
+  lac_array *a, *b;
+  lac_tape *tape;
+} system_of_two;
+
+static system_of_two system_open(lac_context *ctx, const double values[4]) {
+  system_of_two s = {0};
+  CHECK_OK(sketch_pattern(ctx, sketch_random(2, 2, 1, 1), LAC_WIDTH_AUTO, &s.pattern));
+  CHECK_OK(lac_solver_create(ctx, s.pattern, NULL, &s.solver));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){4}, (void *)values, LAC_COPY, &s.a));
+  CHECK_OK(lac_array_create(ctx, LAC_F64, 2, (int64_t[]){2, 1}, &s.b));
+  CHECK_OK(lac_array_fill(ctx, s.b, 1, 0));
+  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &s.tape));
+  return s;
+}
+
+static void system_close(system_of_two *s) {
+  lac_tape_destroy(&s->tape);
+  lac_array_destroy(&s->a);
+  lac_array_destroy(&s->b);
+  lac_solver_destroy(&s->solver);
+  lac_pattern_destroy(&s->pattern);
+}
+
+static void solve_names_a_singular_matrix(lac_context *ctx) {
+  if (!check_cpu_only("solve")) return;
+  system_of_two s = system_open(ctx, (double[]){1, 2, 2, 4});
+  lac_var x = lac_solve(s.tape, s.solver, LAC_N, lac_tape_leaf(s.tape, s.a), lac_tape_leaf(s.tape, s.b));
+  CHECK(!x.id);
+  CHECK_FAILS(lac_tape_status(s.tape), LAC_ERR_SINGULAR, "1");
+  system_close(&s);
+}
+
+static void solve_refuses_what_is_not_finite(lac_context *ctx) {
+  if (!check_cpu_only("solve")) return;
+  system_of_two s = system_open(ctx, (double[]){1, 2, NAN, 4});
+  lac_var x = lac_solve(s.tape, s.solver, LAC_N, lac_tape_leaf(s.tape, s.a), lac_tape_leaf(s.tape, s.b));
+  CHECK(!x.id);
+  CHECK_FAILS(lac_tape_status(s.tape), LAC_ERR_NONFINITE, "");
+  system_close(&s);
+}
+
+static void a_stale_factor_is_refused(lac_context *ctx) {
+  if (!check_cpu_only("solve")) return;
+  system_of_two s = system_open(ctx, (double[]){3, 1, 2, 4});
+  lac_factor *factor = NULL;
+  double other[4] = {3, 1, 2, 5};
+  CHECK_OK(lac_solver_factor(ctx, s.solver, s.a, &factor));
+  CHECK_OK(lac_array_write(ctx, s.a, other));
+  CHECK(!lac_solve_with(s.tape, factor, LAC_N, lac_tape_leaf(s.tape, s.a), lac_tape_leaf(s.tape, s.b)).id);
+  CHECK_FAILS(lac_tape_status(s.tape), LAC_ERR_STALE, "solve_with");
+  lac_factor_destroy(&factor);
+  system_close(&s);
+}
+
+static void values_written_after_the_solve_make_its_derivative_stale(lac_context *ctx) {
+  if (!check_cpu_only("solve")) return;
+  system_of_two s = system_open(ctx, (double[]){3, 1, 2, 4});
+  double other[4] = {3, 1, 2, 5};
+  lac_var a = lac_tape_leaf(s.tape, s.a), b = lac_tape_leaf(s.tape, s.b), a_bar = {0};
+  lac_var loss = lac_sum(s.tape, lac_solve(s.tape, s.solver, LAC_N, a, b));
+  CHECK_OK(lac_tape_status(s.tape));
+  CHECK_OK(lac_array_write(ctx, s.a, other));
+  CHECK_FAILS(lac_tape_vjp(s.tape, 1, &loss, NULL, 1, &a, &a_bar, LAC_PLAIN), LAC_ERR_STALE, "");
+  system_close(&s);
+}
+
+/// Forward, adjoint, tangent and second order: one factorisation.
+static void every_order_uses_the_same_factor(lac_context *ctx) {
+  if (!check_cpu_only("solve")) return;
+  system_of_two s = system_open(ctx, (double[]){3, 1, 2, 4});
+  lac_factor *factor = NULL;
+  lac_var a = lac_tape_leaf(s.tape, s.a), b = lac_tape_leaf(s.tape, s.b), bars[2], hessian[2];
+  lac_var x = lac_solve(s.tape, s.solver, LAC_N, a, b), loss = lac_dot(s.tape, x, x);
+  CHECK_OK(lac_tape_vjp(s.tape, 1, &loss, NULL, 2, (lac_var[]){a, b}, bars, LAC_CREATE_GRAPH));
+  lac_var size = lac_dot(s.tape, bars[1], bars[1]);
+  CHECK_OK(lac_tape_vjp(s.tape, 1, &size, NULL, 2, (lac_var[]){a, b}, hessian, LAC_PLAIN));
+  CHECK_OK(lac_solver_factor(ctx, s.solver, s.a, &factor));
+  CHECK_EQ(lac_factor_report(factor).factorisations, 1);
+  lac_factor_destroy(&factor);
+  system_close(&s);
+}
+
+static void solve_with_does_not_depend_on_threads(lac_context *ctx) {
+  op_case c = solve_case(sketch_square(120, 0.03, 7), LAC_N, GENERAL, "3,nnz", "120,9", "3,120,9");
+  check_op_large(ctx, &c);
+}
+
+/// Forward: x, and the blocks in which a solve is refined. Gradient: x and lambda, which is b_bar; the blocks, and after them
+/// a_bar before and after its sign is turned. What the factor takes is not counted.
+static void solve_with_takes_what_it_states(lac_context *ctx) {
+  if (!check_cpu_only("solve")) return;
+  op_case c = solve_case(sketch_square(400, 0.02, 7), LAC_N, GENERAL, "nnz", "400,3", "400,3");
+  int64_t x = 8 * 400 * 3, blocks = REFINE_BLOCKS * x, a_bar = 8 * c.patterns[0]->nnz;
+  check_op_peak(ctx, &c, LAC_F64, x + blocks, 2 * x + (blocks > 2 * a_bar ? blocks : 2 * a_bar));
+}
+
+CHECK_MAIN(solve_with_differentiates_on_every_side, solve_with_pivots, solve_with_differentiates_definite_matrices,
+           solve_with_differentiates_every_method, solve_with_broadcasts_batches_both_ways,
+           solve_with_takes_what_is_empty, solve_with_takes_a_single_entry, solve_factors_and_solves,
+           solve_names_a_singular_matrix, solve_refuses_what_is_not_finite, a_stale_factor_is_refused,
+           values_written_after_the_solve_make_its_derivative_stale, every_order_uses_the_same_factor,
+           solve_with_does_not_depend_on_threads, solve_with_takes_what_it_states)

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The operator sum: its values, its refusals, its derivatives.
+
+#include "support/op_case.h"
+
+static void sum_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
+  out[0] = lac_sum_axes(tape, in[0], (uint32_t)setup->c->i[0], (lac_axes)setup->c->i[1]);
+}
+
+/// Every number of x goes where its other axes say.
+static void sum_dense(const op_case *c, const ref *in, ref *out) {
+  int ndim = in[0].meta.ndim;
+  for (walk w = walk_batch(in, 0); walk_next(&w);) {
+    int64_t at = 0;
+    for (int d = 0; d < ndim; ++d) {
+      if (!(c->i[0] >> (ndim - 1 - d) & 1)) at = at * in[0].meta.shape[d] + w.at[d];
+    }
+    out[0].x[at] += *walk_item(&w, in, 0);
+  }
+}
+
+static void check_sum(lac_context *ctx, const char *x, uint32_t mask, lac_axes axes, const char *y) {
+  check_op(ctx, &(op_case){.op = "sum",
+                           .shapes = {x},
+                           .result = {y},
+                           .i = {mask, axes},
+                           .apply = sum_apply,
+                           .dense = sum_dense,
+                           .degree = {1}});
+}
+
+static void sum_differentiates_over_any_axes(lac_context *ctx) {
+  check_sum(ctx, "2,3,4", 1, LAC_DROP_AXES, "2,3");
+  check_sum(ctx, "2,3,4", 2, LAC_DROP_AXES, "2,4");
+  check_sum(ctx, "2,3,4", 4, LAC_DROP_AXES, "3,4");
+  check_sum(ctx, "2,3,4", 5, LAC_DROP_AXES, "3");
+  check_sum(ctx, "2,3,4", 7, LAC_DROP_AXES, "");
+  check_sum(ctx, "2,3,4", 0, LAC_DROP_AXES, "2,3,4");
+}
+
+static void sum_keeps_axes_when_asked(lac_context *ctx) {
+  check_sum(ctx, "2,3,4", 5, LAC_KEEP_AXES, "1,3,1");
+  check_sum(ctx, "2,3", 3, LAC_KEEP_AXES, "1,1");
+}
+
+static void sum_over_nothing_is_zero(lac_context *ctx) {
+  check_sum(ctx, "3,0", 1, LAC_DROP_AXES, "3");
+  check_sum(ctx, "3,0", 2, LAC_DROP_AXES, "0");
+  check_sum(ctx, "0", 1, LAC_DROP_AXES, "");
+}
+
+static void sum_takes_single_numbers(lac_context *ctx) {
+  check_sum(ctx, "", 0, LAC_DROP_AXES, "");
+  check_sum(ctx, "1", 1, LAC_DROP_AXES, "");
+}
+
+static void sum_refuses_axes_that_are_not_there(lac_context *ctx) {
+  lac_tape *tape = NULL;
+  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  CHECK(!lac_sum_axes(tape, lac_tape_scalar(tape, LAC_F64, 3, 0), 1, LAC_DROP_AXES).id);
+  CHECK_FAILS(lac_tape_status(tape), LAC_ERR_SHAPE, "0 dimensions");
+  lac_tape_destroy(&tape);
+}
+
+/// A million times 0.1 in single precision: a plain loop would be off in the third digit.
+static void sum_of_many_single_numbers_is_accurate(lac_context *ctx) {
+  lac_tape *tape = NULL;
+  lac_array *x = NULL;
+  float total = 0;
+  CHECK_OK(lac_array_create(ctx, LAC_F32, 1, (int64_t[]){1000000}, &x));
+  CHECK_OK(lac_array_fill(ctx, x, 0.1, 0));
+  CHECK_OK(lac_tape_create(ctx, LAC_RUN, &tape));
+  lac_var sum = lac_sum(tape, lac_tape_constant(tape, x));
+  CHECK_OK(lac_tape_status(tape));
+  CHECK_OK(lac_array_read(ctx, lac_tape_value(tape, sum), &total));
+  CHECK_NEAR(total, 1e6 * (double)0.1f, 1e-6);
+  lac_tape_destroy(&tape);
+  lac_array_destroy(&x);
+}
+
+static void sum_does_not_depend_on_threads(lac_context *ctx) {
+  op_case c = {.op = "sum", .shapes = {"300,500"}, .result = {""}, .i = {3}, .apply = sum_apply};
+  check_op_large(ctx, &c);
+  c.i[0] = 1, c.result[0] = "300";
+  check_op_large(ctx, &c);
+  c.i[0] = 2, c.result[0] = "500";
+  check_op_large(ctx, &c);
+}
+
+/// Forward: a number. Gradient: x_bar.
+static void sum_takes_its_results_alone(lac_context *ctx) {
+  op_case c = {.op = "sum", .shapes = {"300,500"}, .result = {""}, .i = {3}, .apply = sum_apply};
+  check_op_peak(ctx, &c, LAC_F64, 8, 8 + 300 * 500 * 8);
+}
+
+CHECK_MAIN(sum_differentiates_over_any_axes, sum_keeps_axes_when_asked, sum_over_nothing_is_zero,
+           sum_takes_single_numbers, sum_refuses_axes_that_are_not_there, sum_of_many_single_numbers_is_accurate,
+           sum_does_not_depend_on_threads, sum_takes_its_results_alone)

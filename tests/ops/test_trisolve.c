@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The operator trisolve: its values, its refusals, its derivatives.
+
+#include "support/op_case.h"
+
+#define SIDE(c) ((lac_side)(c)->i[0])
+#define TRIANGLE(c) ((lac_triangle)(c)->i[1])
+#define DIAGONAL(c) ((lac_diagonal)(c)->i[2])
+
+static void trisolve_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
+  const op_case *c = setup->c;
+  out[0] = lac_trisolve(tape, setup->patterns[0], TRIANGLE(c), DIAGONAL(c), SIDE(c), in[0], in[1]);
+}
+
+/// The triangle that is read, as a dense matrix.
+static dense triangle_of(const op_case *c, const number *values) {
+  dense t = dense_matrix(c->patterns[0], values);
+  for (int64_t i = 0; i < t.rows; ++i) {
+    for (int64_t j = 0; j < t.cols; ++j) {
+      if (TRIANGLE(c) == LAC_LOWER ? j > i : j < i) t.x[i * t.cols + j] = 0;
+      if (i == j && DIAGONAL(c) == LAC_UNIT) t.x[i * t.cols + j] = 1;
+    }
+  }
+  return t;
+}
+
+static void trisolve_dense(const op_case *c, const ref *in, ref *out) {
+  int64_t n = c->patterns[0]->rows, k = out[0].meta.shape[out[0].meta.ndim - 1];
+  for (walk w = walk_batch(out, 2); walk_next(&w);) {
+    dense t = dense_side(triangle_of(c, walk_item(&w, &in[0], 1)), SIDE(c));
+    dense_copy_to(dense_solve(t, dense_over(n, k, walk_item(&w, &in[1], 2))), walk_item(&w, out, 2));
+  }
+}
+
+/// Diagonals away from zero, the rest small.
+static void trisolve_fill(const op_case *c, int input, ref *x) {
+  const sketch *s = c->patterns[0];
+  if (input != 0) return;
+  for (int64_t e = 0; e < x->count; ++e) {
+    int64_t z = e % s->nnz;
+    x->x[e] = s->row[z] == s->col[z] ? 2 + x->x[e] / 2 : x->x[e] / 2;
+  }
+}
+
+static void check_trisolve(lac_context *ctx, const sketch *s, lac_triangle triangle, lac_diagonal diagonal,
+                           lac_side side, const char *a, const char *b, const char *x) {
+  op_case c = {.op = "trisolve", .patterns = {s}, .shapes = {a, b}, .result = {x}, .i = {side, triangle, diagonal}};
+  c.apply = trisolve_apply, c.dense = trisolve_dense, c.fill = trisolve_fill;
+  c.degree[0] = diagonal == LAC_STORED && s->nnz ? -1 : 0, c.degree[1] = 1;
+  c.fixed[0] = 1, c.fixed[1] = 2;
+  c.slack = 8;
+  check_op(ctx, &c);
+}
+
+static void trisolve_differentiates_on_every_side(lac_context *ctx) {
+  const sketch *lower = sketch_triangle(5, 0.5, LAC_LOWER, LAC_STORED, 1);
+  const sketch *upper = sketch_triangle(5, 0.5, LAC_UPPER, LAC_STORED, 2);
+  for (int side = LAC_N; side <= LAC_H; ++side) {
+    check_trisolve(ctx, lower, LAC_LOWER, LAC_STORED, (lac_side)side, "nnz", "5,2", "5,2");
+    check_trisolve(ctx, upper, LAC_UPPER, LAC_STORED, (lac_side)side, "nnz", "5,2", "5,2");
+  }
+}
+
+/// The pattern has both triangles and a diagonal: what is not read gets a gradient of exactly zero, as the dense formula says.
+static void trisolve_gives_no_gradient_to_what_it_does_not_read(lac_context *ctx) {
+  const sketch *s = sketch_square(5, 0.5, 3);
+  check_trisolve(ctx, s, LAC_LOWER, LAC_STORED, LAC_N, "nnz", "5,2", "5,2");
+  check_trisolve(ctx, s, LAC_UPPER, LAC_STORED, LAC_H, "nnz", "5,2", "5,2");
+  check_trisolve(ctx, s, LAC_LOWER, LAC_UNIT, LAC_N, "nnz", "5,2", "5,2");
+  check_trisolve(ctx, s, LAC_UPPER, LAC_UNIT, LAC_T, "nnz", "5,1", "5,1");
+}
+
+static void trisolve_takes_unit_triangles_without_a_diagonal(lac_context *ctx) {
+  const sketch *s = sketch_triangle(5, 0.5, LAC_LOWER, LAC_UNIT, 4);
+  check_trisolve(ctx, s, LAC_LOWER, LAC_UNIT, LAC_N, "nnz", "5,2", "5,2");
+  check_trisolve(ctx, s, LAC_LOWER, LAC_UNIT, LAC_C, "2,nnz", "5,2", "2,5,2");
+}
+
+static void trisolve_broadcasts_batches_both_ways(lac_context *ctx) {
+  const sketch *s = sketch_triangle(4, 0.5, LAC_LOWER, LAC_STORED, 5);
+  check_trisolve(ctx, s, LAC_LOWER, LAC_STORED, LAC_N, "nnz", "3,4,2", "3,4,2");
+  check_trisolve(ctx, s, LAC_LOWER, LAC_STORED, LAC_H, "3,nnz", "4,2", "3,4,2");
+  check_trisolve(ctx, s, LAC_LOWER, LAC_STORED, LAC_T, "2,1,nnz", "2,4,1", "2,2,4,1");
+}
+
+static void trisolve_takes_what_is_empty(lac_context *ctx) {
+  const sketch *s = sketch_triangle(4, 0.5, LAC_LOWER, LAC_STORED, 5);
+  check_trisolve(ctx, s, LAC_LOWER, LAC_STORED, LAC_N, "nnz", "4,0", "4,0");
+  check_trisolve(ctx, s, LAC_LOWER, LAC_STORED, LAC_N, "nnz", "0,4,2", "0,4,2");
+  check_trisolve(ctx, sketch_empty(0, 0), LAC_LOWER, LAC_STORED, LAC_N, "nnz", "0,2", "0,2");
+  check_trisolve(ctx, sketch_empty(3, 3), LAC_UPPER, LAC_UNIT, LAC_H, "nnz", "3,2", "3,2");
+}
+
+static void trisolve_takes_a_single_entry(lac_context *ctx) {
+  check_trisolve(ctx, sketch_square(1, 1, 1), LAC_UPPER, LAC_STORED, LAC_H, "nnz", "1,1", "1,1");
+}
+
+/// Solve with values that are all `diagonal` on the diagonal of row 2 and 1 elsewhere.
+static lac_status solve_once(lac_context *ctx, const sketch *s, double diagonal) {
+  lac_pattern *p = NULL;
+  lac_array *a = NULL, *b = NULL;
+  lac_tape *tape = NULL;
+  double values[64];
+  for (int64_t z = 0; z < s->nnz; ++z) values[z] = s->row[z] == 2 && s->col[z] == 2 ? diagonal : 1;
+  CHECK_OK(sketch_pattern(ctx, s, LAC_WIDTH_AUTO, &p));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, &s->nnz, values, LAC_COPY, &a));
+  CHECK_OK(lac_array_create(ctx, LAC_F64, 2, (int64_t[]){s->rows, 1}, &b));
+  CHECK_OK(lac_array_fill(ctx, b, 1, 0));
+  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  (void)lac_trisolve(tape, p, LAC_LOWER, LAC_STORED, LAC_N, lac_tape_leaf(tape, a), lac_tape_leaf(tape, b));
+  lac_status status = lac_tape_status(tape);
+  lac_tape_destroy(&tape);
+  lac_array_destroy(&a);
+  lac_array_destroy(&b);
+  lac_pattern_destroy(&p);
+  return status;
+}
+
+static void trisolve_names_a_zero_or_missing_diagonal(lac_context *ctx) {
+  if (!check_cpu_only("trisolve")) return;
+  CHECK_OK(solve_once(ctx, sketch_square(5, 0.4, 6), 3));
+  CHECK_FAILS(solve_once(ctx, sketch_square(5, 0.4, 6), 0), LAC_ERR_SINGULAR, "2");
+  CHECK_FAILS(solve_once(ctx, sketch_triangle(5, 1, LAC_LOWER, LAC_UNIT, 6), 1), LAC_ERR_SINGULAR, "0");
+  CHECK_FAILS(solve_once(ctx, sketch_random(4, 5, 0.5, 6), 1), LAC_ERR_SHAPE, "square");
+}
+
+static void trisolve_does_not_depend_on_threads(lac_context *ctx) {
+  op_case c = {.op = "trisolve", .patterns = {sketch_triangle(700, 0.03, LAC_LOWER, LAC_STORED, 7)}};
+  c.shapes[0] = "nnz", c.shapes[1] = "700,3", c.result[0] = "700,3";
+  c.apply = trisolve_apply, c.fill = trisolve_fill;
+  check_op_large(ctx, &c);
+  c.i[0] = LAC_H;
+  check_op_large(ctx, &c);
+}
+
+/// Forward: x. Gradient: x and lambda, which is b_bar; a_bar before and after its sign is turned.
+static void trisolve_takes_what_it_states(lac_context *ctx) {
+  if (!check_cpu_only("trisolve")) return;
+  op_case c = {.op = "trisolve", .patterns = {sketch_triangle(700, 0.03, LAC_LOWER, LAC_STORED, 7)}};
+  int64_t x = 8 * 700 * 3, a_bar = 8 * c.patterns[0]->nnz;
+  c.shapes[0] = "nnz", c.shapes[1] = "700,3", c.result[0] = "700,3";
+  c.apply = trisolve_apply, c.fill = trisolve_fill;
+  check_op_peak(ctx, &c, LAC_F64, x, 2 * x + 2 * a_bar);
+}
+
+CHECK_MAIN(trisolve_differentiates_on_every_side, trisolve_gives_no_gradient_to_what_it_does_not_read,
+           trisolve_takes_unit_triangles_without_a_diagonal, trisolve_broadcasts_batches_both_ways,
+           trisolve_takes_what_is_empty, trisolve_takes_a_single_entry, trisolve_names_a_zero_or_missing_diagonal,
+           trisolve_does_not_depend_on_threads, trisolve_takes_what_it_states)

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CUDA tensors go in and out by pointer and stream. Every test here is named *cuda*, so that it can be run alone."""
+
+import pytest
+import torch
+from reference import CASES, SIDES, TRANSFORMS, data, dense, rectangular, same, smooth, square, values
+
+import lacuna
+import lacuna.torch as lt
+from lacuna._core import lib, text
+
+has_cuda = torch.cuda.is_available() and "cuda" in text(lib.lac_backends()).split()
+pytestmark = pytest.mark.skipif(not has_cuda, reason="no CUDA device, or liblacuna was built without CUDA")
+both = pytest.mark.parametrize("dtype", [torch.float64, torch.complex128], ids=["f64", "c128"])
+pattern = rectangular()
+
+
+def on_cuda(*tensors):
+    return tuple(t.detach().cuda().requires_grad_() for t in tensors)
+
+
+@both
+@pytest.mark.parametrize("side", SIDES)
+def test_spmm_cuda_equals_cpu(dtype, side):
+    a = values(pattern, dtype, (3,))
+    x = torch.randn(SIDES[side](dense(pattern, a)).shape[-1], 4, dtype=dtype)
+    f = lambda a, x: lt.spmm(pattern, a, x, side)  # noqa: E731
+    ga, gx = on_cuda(a, x)
+    a.requires_grad_(), x.requires_grad_()
+    y = f(ga, gx)
+    assert y.is_cuda
+    same(y.cpu(), f(a, x))
+    same(
+        [g.cpu() for g in torch.autograd.grad(smooth(f)(ga, gx), (ga, gx))],
+        torch.autograd.grad(smooth(f)(a, x), (a, x)),
+    )
+
+
+@both
+def test_other_operators_cuda_equal_cpu(dtype):
+    u, v, w = torch.randn(7, 2, dtype=dtype), torch.randn(5, 2, dtype=dtype), torch.randn(2, 7, 1, dtype=dtype)
+    for f in [
+        lambda u, v, w: lt.sddmm(pattern, u, v),
+        lambda u, v, w: lt.sub(lt.add(u, w), lt.mul(lt.conj(u), w)),
+        lambda u, v, w: lt.scale(1.5, lt.sum(lt.mul(u, w), (0, 2))),
+        lambda u, v, w: lt.dot(v, v),
+        lambda u, v, w: lt.remap(pattern.transpose()[1], lt.sddmm(pattern, u, v)),
+        lambda u, v, w: lt.sum(lt.reshape(w, (7, 2)), 1, keepdims=True),
+    ]:
+        cpu, cuda = tuple(t.detach().requires_grad_() for t in (u, v, w)), on_cuda(u, v, w)
+        same(f(*cuda).cpu(), f(*cpu))
+        grads = [torch.autograd.grad(smooth(f)(*leaves), leaves, allow_unused=True) for leaves in (cuda, cpu)]
+        same([g.cpu() for g in grads[0] if g is not None], [g for g in grads[1] if g is not None])
+
+
+@both
+def test_gradcheck_cuda(dtype):
+    leaves = on_cuda(values(pattern, dtype), torch.randn(5, 2, dtype=dtype))
+    f = lambda a, x: lt.spmm(pattern, a, x)  # noqa: E731
+    assert torch.autograd.gradcheck(f, leaves, check_forward_ad=True)
+    assert torch.autograd.gradgradcheck(f, leaves, check_fwd_over_rev=True)
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+def test_transforms_cuda(transform):
+    case, evaluate = CASES["spmm"], TRANSFORMS[transform]
+    inputs = data(case)
+    got = evaluate(case.function, {name: t.cuda() for name, t in inputs.items()})
+    same(torch.utils._pytree.tree_map(lambda t: t.cpu(), got), evaluate(case.twin, inputs))
+
+
+@pytest.mark.parametrize("transform", ["forward", "grad", "vmap_of_grad", "jvp", "hessian"])
+def test_compiled_transforms_cuda(transform):
+    torch._dynamo.reset()
+    case, evaluate = CASES["spmm"], TRANSFORMS[transform]
+    inputs = data(case)
+    f = torch.compile(lambda d: evaluate(case.function, d), fullgraph=True, backend="aot_eager")
+    got = f({name: t.cuda() for name, t in inputs.items()})
+    same(torch.utils._pytree.tree_map(lambda t: t.cpu(), got), evaluate(case.twin, inputs))
+
+
+def large():
+    """A matrix large enough that kernels overlap and sums have many terms."""
+    n = 20_000
+    rows = torch.arange(n).repeat_interleave(8)
+    cols = (rows * 7 + torch.randint(0, 50, rows.shape)) % n
+    p = lacuna.Pattern.from_coo(rows.numpy(), cols.numpy(), (n, n))
+    return p, torch.randn(p.nnz, dtype=torch.float64), torch.randn(4, n, 8, dtype=torch.float64)
+
+
+def test_gradients_are_the_same_bits_from_run_to_run_cuda():
+    p, a, x = large()
+    a, x = on_cuda(a, x)
+    runs = [torch.autograd.grad(smooth(lambda a, x: lt.spmm(p, a, x))(a, x), (a, x)) for _ in range(4)]
+    for run in runs[1:]:
+        assert all(torch.equal(first, again) for first, again in zip(runs[0], run))
+
+
+def test_work_is_on_the_current_stream_cuda():
+    p, a, x = large()
+    expected = lt.spmm(p, a, lt.spmm(p, a, x))
+    a, x = a.cuda(), x.cuda()
+    lt.spmm(p, a, x * 1.0)  # the pattern is on the device, kernels are loaded
+    stream, pending = torch.cuda.Stream(), []
+    for _ in range(3):
+        torch.cuda.synchronize()
+        with torch.cuda.stream(stream):
+            torch.cuda._sleep(50_000_000)
+            late = x * 1.0  # not there yet when the product is asked for
+            y = lt.spmm(p, a, lt.spmm(p, a, late))
+            pending.append(not stream.query())
+        stream.synchronize()
+        same(y.cpu(), expected)
+    assert any(pending), "every call waited for the device"
+
+
+def test_backward_runs_on_the_stream_of_forward_cuda():
+    p, a, x = large()
+    a, x = on_cuda(a, x)
+    stream = torch.cuda.Stream()
+    expected = torch.autograd.grad(lt.spmm(p, a, x).sin().sum(), (a, x))
+    torch.cuda.synchronize()
+    with torch.cuda.stream(stream):
+        loss = lt.spmm(p, a, x).sin().sum()
+    got = torch.autograd.grad(loss, (a, x))
+    torch.cuda.synchronize()
+    assert all(torch.equal(g, e) for g, e in zip(got, expected))
+
+
+def test_mixed_devices_and_missing_kernels_are_refused_cuda():
+    a, x = values(pattern), torch.randn(5, 2, dtype=torch.float64)
+    with pytest.raises(lacuna.DeviceError, match="input 1 lies on cuda:0 and input 0 on cpu"):
+        lt.spmm(pattern, a, x.cuda())
+    sq = square()
+    with pytest.raises(lacuna.UnsupportedError):
+        lt.solve(sq, values(sq).cuda(), torch.randn(6, 1, dtype=torch.float64).cuda())
+    with pytest.raises(lacuna.ShapeError):
+        lt.spmm(pattern, a.cuda(), torch.randn(4, 2, dtype=torch.float64).cuda())
+
+
+def test_empty_sizes_cuda():
+    none = lacuna.Pattern.from_coo([], [], (3, 4))
+    a, x = on_cuda(torch.zeros(0, dtype=torch.float64), torch.ones(4, 2, dtype=torch.float64))
+    y = lt.spmm(none, a, x)
+    y.sum().backward()
+    same(
+        (y.cpu(), a.grad.cpu(), x.grad.cpu()),
+        (torch.zeros(3, 2).double(), torch.zeros(0).double(), torch.zeros(4, 2).double()),
+    )

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The built-in direct solver: which method it takes and why, what it refuses and what it says, and the smallest
+/// systems.
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/direct_case.h"
+#include "support/scratch.h"
+
+static lac_solver_options options_of(lac_method method) {
+  lac_solver_options options = lac_solver_options_defaults();
+  options.method = method;
+  return options;
+}
+
+// A small real matrix, row by row; a zero is no entry unless it is `STORED`.
+#define STORED 1e-300
+static direct_system open_dense(lac_context *ctx, int64_t n, const double *full, lac_method method) {
+  int64_t row[64], col[64], shape[] = {0};
+  double values[64];
+  direct_system system = {0};
+  lac_solver_options options = options_of(method);
+  for (int64_t p = 0; p < n * n; p++) {
+    if (full[p] == 0) continue;
+    row[shape[0]] = p / n, col[shape[0]] = p % n;
+    values[shape[0]++] = full[p] == STORED ? 0 : full[p];
+  }
+  CHECK_OK(lac_pattern_from_coo(ctx, n, n, shape[0], LAC_I64, row, col, LAC_WIDTH_AUTO, &system.pattern, NULL));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, shape, values, LAC_COPY, &system.values));
+  CHECK_OK(lac_solver_create(ctx, system.pattern, &options, &system.solver));
+  return system;
+}
+
+static void check_choice(lac_context *ctx, int64_t n, const double *full, lac_method method, const char *name,
+                         const char *reason) {
+  direct_system system = open_dense(ctx, n, full, method);
+  lac_factor *factor = NULL;
+  CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
+  lac_report report = lac_factor_report(factor);
+  CHECK_TEXT(report.method, name);
+  if (!strstr(report.reason, reason)) check_fail(__FILE__, __LINE__, "reason is \"%s\"", report.reason);
+  CHECK(report.factor_nnz >= n && report.factor_bytes > 0 && report.flops >= 0 && report.factor_seconds >= 0);
+  lac_factor_destroy(&factor);
+  direct_close(&system);
+}
+
+static void check_refusal(lac_context *ctx, int64_t n, const double *full, lac_method method, lac_status status,
+                          const char *words) {
+  direct_system system = open_dense(ctx, n, full, method);
+  lac_factor *factor = NULL;
+  CHECK_FAILS(lac_solver_factor(ctx, system.solver, system.values, &factor), status, words);
+  CHECK(!factor);
+  direct_close(&system);
+}
+
+static void the_method_fits_the_matrix_and_says_why(lac_context *ctx) {
+  check_choice(ctx, 2, (double[]){2, -1, -1, 2}, LAC_METHOD_AUTO, "cholesky", "Hermitian with a positive diagonal");
+  check_choice(ctx, 2, (double[]){2, -1, -2, 2}, LAC_METHOD_AUTO, "lu", "entry (0, 1) does not equal entry (1, 0)");
+  check_choice(ctx, 2, (double[]){2, -1, 0, 2}, LAC_METHOD_AUTO, "lu", "entry (0, 1) has no counterpart (1, 0)");
+  check_choice(ctx, 2, (double[]){2, 1, 1, -2}, LAC_METHOD_AUTO, "lu", "the diagonal is not positive in row 1");
+  check_choice(ctx, 2, (double[]){0, 1, 1, 2}, LAC_METHOD_AUTO, "lu", "the diagonal is not positive in row 0");
+  check_choice(ctx, 2, (double[]){1, 2, 2, 1}, LAC_METHOD_AUTO, "lu", "Cholesky gave up");
+  check_choice(ctx, 2, (double[]){2, -1, -1, 2}, LAC_METHOD_CHOLESKY, "cholesky", "asked for");
+  check_choice(ctx, 2, (double[]){2, 3, 3, 2}, LAC_METHOD_LDLT, "ldlt", "asked for");
+  check_choice(ctx, 2, (double[]){2, -1, -1, 2}, LAC_METHOD_LU, "lu", "asked for");
+  check_choice(ctx, 2, (double[]){1, 1, 1, 1 + 0x1p-52}, LAC_METHOD_LU, "lu", "singular to working precision");
+}
+
+static void a_pair_that_differs_by_rounding_is_hermitian(lac_context *ctx) {
+  check_choice(ctx, 2, (double[]){2, 0.3, 0.1 + 0.2, 2}, LAC_METHOD_AUTO, "cholesky", "Hermitian");
+  check_refusal(ctx, 2, (double[]){2, 0.3, 0.3 + 1e-14, 2}, LAC_METHOD_CHOLESKY, LAC_ERR_SYMMETRY, "(0, 1)");
+}
+
+static void complex_symmetric_is_not_hermitian(lac_context *ctx) {
+  direct_case c = direct_make(DIRECT_COMPLEX_SYMMETRIC, 10, LAC_C128, 1);
+  lac_solver_options options = options_of(LAC_METHOD_LDLT);
+  direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options);
+  lac_factor *factor = NULL;
+  CHECK_FAILS(lac_solver_factor(ctx, system.solver, system.values, &factor), LAC_ERR_SYMMETRY,
+              "ldlt needs a Hermitian matrix");
+  direct_close(&system);
+  system = direct_open(ctx, &c, LAC_WIDTH_AUTO, NULL);
+  CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
+  CHECK_TEXT(lac_factor_report(factor).method, "lu");
+  lac_factor_destroy(&factor);
+  direct_close(&system);
+}
+
+static void what_a_method_cannot_take_is_named(lac_context *ctx) {
+  check_refusal(ctx, 2, (double[]){2, -1, -2, 2}, LAC_METHOD_CHOLESKY, LAC_ERR_SYMMETRY, "entry (0, 1)");
+  check_refusal(ctx, 2, (double[]){2, -1, 0, 2}, LAC_METHOD_LDLT, LAC_ERR_SYMMETRY, "entry (0, 1) has no counterpart");
+  check_refusal(ctx, 3, (double[]){2, 0, 0, 0, 2, 0, 0, 0, -5}, LAC_METHOD_CHOLESKY, LAC_ERR_DEFINITE,
+                "pivot -5 in row 2");
+  check_refusal(ctx, 2, (double[]){0, 1, 1, 0}, LAC_METHOD_LDLT, LAC_ERR_SINGULAR, "pivot 0 in column");
+}
+
+static void a_singular_matrix_is_named_by_its_column(lac_context *ctx) {
+  check_refusal(ctx, 2, (double[]){1, 2, 2, 4}, LAC_METHOD_LU, LAC_ERR_SINGULAR, "pivot 0 in column");
+  check_refusal(ctx, 2, (double[]){1, 2, 2, 4}, LAC_METHOD_AUTO, LAC_ERR_SINGULAR, "pivot 0 in column");
+  check_refusal(ctx, 3, (double[]){1, 2, 0, 0, 0, 0, 3, 4, 5}, LAC_METHOD_AUTO, LAC_ERR_SINGULAR, "row 1 is empty");
+  check_refusal(ctx, 3, (double[]){1, 0, 2, 3, 0, 4, 5, 0, 6}, LAC_METHOD_AUTO, LAC_ERR_SINGULAR, "column 1 is empty");
+  check_refusal(ctx, 3, (double[]){1, 2, 0, STORED, 0, STORED, 3, 4, 5}, LAC_METHOD_AUTO, LAC_ERR_SINGULAR, "row 1");
+  check_refusal(ctx, 3, (double[]){1, STORED, 2, 3, STORED, 4, 5, STORED, 6}, LAC_METHOD_LU, LAC_ERR_SINGULAR,
+                "column 1");
+  check_refusal(ctx, 3, (double[]){1, 1, 1, 1, 0, 0, 1, 0, 0}, LAC_METHOD_LU, LAC_ERR_SINGULAR, "singular");
+  check_refusal(ctx, 3, (double[]){0, 1, 1, 0, 1, 1, 1, 1, 1}, LAC_METHOD_LU, LAC_ERR_SINGULAR, "pivot 0 in column");
+  check_refusal(ctx, 1, (double[]){STORED}, LAC_METHOD_AUTO, LAC_ERR_SINGULAR, "pivot 0");
+  check_refusal(ctx, 1, (double[]){0}, LAC_METHOD_AUTO, LAC_ERR_SINGULAR, "row 0 is empty");
+}
+
+static void the_matrix_of_a_batch_that_fails_is_named(lac_context *ctx) {
+  double values[] = {2, -1, -1, 2, 1, 1, 1, 1};
+  int64_t shape[] = {2, 4};
+  direct_system system = open_dense(ctx, 2, values, LAC_METHOD_LU);
+  lac_array *both = NULL;
+  lac_factor *factor = NULL;
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, shape, values, LAC_BORROW, &both));
+  CHECK_FAILS(lac_solver_factor(ctx, system.solver, both, &factor), LAC_ERR_SINGULAR, "(matrix 1 of the batch)");
+  lac_array_destroy(&both);
+  direct_close(&system);
+}
+
+// -- numbers that are none -------------------------------------------------------------------------------------------
+
+static void values_that_are_not_finite_are_refused(lac_context *ctx) {
+  for (int d = LAC_F32; d <= LAC_C128; d++) {
+    for (int infinite = 0; infinite < 2; infinite++) {
+      direct_case c = direct_make(DIRECT_POISSON, 16, (lac_dtype)d, 1);
+      c.a.x[17] = infinite ? INFINITY : NAN;
+      direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, NULL);
+      lac_factor *factor = NULL;
+      char words[64];
+      snprintf(words, sizeof words, "entry (%lld, %lld) is not finite", (long long)c.s->row[17],
+               (long long)c.s->col[17]);
+      CHECK_FAILS(lac_solver_factor(ctx, system.solver, system.values, &factor), LAC_ERR_NONFINITE, words);
+      direct_close(&system);
+    }
+  }
+}
+
+static void a_column_with_nan_passes_through_alone(lac_context *ctx) {
+  direct_system system = open_dense(ctx, 2, (double[]){2, -1, -1, 2}, LAC_METHOD_AUTO);
+  double data[] = {1, NAN, 3, 0, 1, -3}, out[6];
+  int64_t shape[] = {2, 3};
+  lac_array *b = NULL, *x = NULL;
+  lac_factor *factor = NULL;
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, shape, data, LAC_COPY, &b));
+  CHECK_OK(lac_array_create(ctx, LAC_F64, 2, shape, &x));
+  CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
+  CHECK_OK(lac_factor_solve(ctx, factor, LAC_N, b, x));
+  CHECK_OK(lac_array_read(ctx, x, out));
+  CHECK(isnan(out[1]) && isnan(out[4]));
+  CHECK_NEAR(out[0], 2.0 / 3, 1e-15);
+  CHECK_NEAR(out[5], -1.0, 1e-15);
+  lac_array_destroy(&b);
+  lac_array_destroy(&x);
+  lac_factor_destroy(&factor);
+  direct_close(&system);
+}
+
+static void a_solution_that_overflows_is_an_error(lac_context *ctx) {
+  direct_system system = open_dense(ctx, 2, (double[]){1e-200, 0, 0, 1e-200}, LAC_METHOD_AUTO);
+  double data[] = {1e200, 1};
+  int64_t shape[] = {2, 1};
+  lac_array *b = NULL, *x = NULL;
+  lac_factor *factor = NULL;
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, shape, data, LAC_COPY, &b));
+  CHECK_OK(lac_array_create(ctx, LAC_F64, 2, shape, &x));
+  CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
+  CHECK_FAILS(lac_factor_solve(ctx, factor, LAC_N, b, x), LAC_ERR_NONFINITE, "overflows f64");
+  lac_array_destroy(&b);
+  lac_array_destroy(&x);
+  lac_factor_destroy(&factor);
+  direct_close(&system);
+}
+
+static void check_solution(lac_context *ctx, const direct_case *c, const lac_array *b, const lac_array *x) {
+  ref rb, rx;
+  CHECK_OK(ref_download(ctx, b, &rb));
+  CHECK_OK(ref_download(ctx, x, &rx));
+  CHECK(direct_error(c->s, c->a.x, LAC_N, 1, rb.x, rx.x) <= 1e3 * direct_rounding(LAC_F64));
+}
+
+// Without pivoting a factor can be all rounding. Whatever comes out is right or is an error.
+static void ldlt_without_pivoting_is_never_silently_wrong(lac_context *ctx) {
+  int refused = 0, solved = 0;
+  for (uint64_t seed = 1; seed <= 200; seed++) {
+    size_t mark = scratch_mark();
+    direct_case c = direct_make(DIRECT_COMPLEX_SYMMETRIC, 25, LAC_F64, seed);
+    lac_solver_options options = options_of(LAC_METHOD_LDLT);
+    for (int64_t z = 0; z < c.s->nnz; z++) {
+      if (c.s->row[z] == c.s->col[z]) c.a.x[z] *= pow(10, -(double)(seed % 20));
+    }
+    direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options);
+    lac_factor *factor = NULL;
+    lac_array *b = direct_random(ctx, LAC_F64, 2, (int64_t[]){25, 1}, seed), *x = NULL;
+    CHECK_OK(lac_array_create(ctx, LAC_F64, 2, (int64_t[]){25, 1}, &x));
+    lac_status status = lac_solver_factor(ctx, system.solver, system.values, &factor);
+    if (status == LAC_OK) status = lac_factor_solve(ctx, factor, LAC_N, b, x);
+    if (status == LAC_OK) check_solution(ctx, &c, b, x);
+    CHECK(status == LAC_OK || status == LAC_ERR_SINGULAR || status == LAC_ERR_CONVERGENCE ||
+          status == LAC_ERR_NONFINITE);
+    refused += status != LAC_OK;
+    solved += status == LAC_OK;
+    lac_factor_destroy(&factor);
+    lac_array_destroy(&b);
+    lac_array_destroy(&x);
+    direct_close(&system);
+    scratch_release(mark);
+  }
+  CHECK(refused > 0 && solved > 0);
+}
+
+// -- shapes ----------------------------------------------------------------------------------------------------------
+
+static void empty_systems_have_empty_solutions(lac_context *ctx) {
+  int64_t none[] = {0}, shape[] = {0, 3}, batch[] = {0, 4}, batch_b[] = {0, 2, 1};
+  direct_system system = open_dense(ctx, 0, NULL, LAC_METHOD_AUTO),
+                pair = open_dense(ctx, 2, (double[]){2, 1, 1, 2}, 0);
+  lac_array *b = NULL, *x = NULL, *values = NULL;
+  lac_factor *factor = NULL;
+  CHECK_EQ(none[0], lac_array_count(system.values));
+  CHECK_OK(lac_array_create(ctx, LAC_F64, 2, shape, &b));
+  CHECK_OK(lac_array_create(ctx, LAC_F64, 2, shape, &x));
+  CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
+  for (int side = LAC_N; side <= LAC_H; side++) CHECK_OK(lac_factor_solve(ctx, factor, (lac_side)side, b, x));
+  lac_array_destroy(&b);
+  lac_array_destroy(&x);
+  lac_factor_destroy(&factor);
+
+  CHECK_OK(lac_array_create(ctx, LAC_F64, 2, batch, &values));
+  CHECK_OK(lac_array_create(ctx, LAC_F64, 3, batch_b, &b));
+  CHECK_OK(lac_array_create(ctx, LAC_F64, 3, batch_b, &x));
+  CHECK_OK(lac_solver_factor(ctx, pair.solver, values, &factor));
+  CHECK_OK(lac_factor_solve(ctx, factor, LAC_N, b, x));
+  lac_array_destroy(&values);
+  lac_array_destroy(&b);
+  lac_array_destroy(&x);
+  lac_factor_destroy(&factor);
+  direct_close(&system);
+  direct_close(&pair);
+}
+
+static void one_by_one_divides(lac_context *ctx) {
+  for (int d = LAC_F32; d <= LAC_C128; d++) {
+    direct_case c = direct_make(DIRECT_ZERO_DIAGONAL, 1, (lac_dtype)d, 1);
+    direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, NULL);
+    lac_factor *factor = NULL;
+    CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
+    for (int side = LAC_N; side <= LAC_H; side++) direct_check(ctx, &c, factor, (lac_side)side, 2, 4);
+    lac_factor_destroy(&factor);
+    direct_close(&system);
+  }
+}
+
+static void options_and_patterns_that_make_no_solver_are_refused(lac_context *ctx) {
+  lac_solver_options options = lac_solver_options_defaults();
+  lac_solver *solver = NULL;
+  lac_pattern *square = NULL, *wide = NULL;
+  CHECK_OK(sketch_pattern(ctx, sketch_square(4, 0.5, 1), LAC_WIDTH_AUTO, &square));
+  CHECK_OK(sketch_pattern(ctx, sketch_random(3, 4, 0.5, 1), LAC_WIDTH_AUTO, &wide));
+  CHECK_FAILS(lac_solver_create(ctx, wide, NULL, &solver), LAC_ERR_SHAPE, "3 x 4");
+  CHECK_FAILS(lac_solver_create(ctx, NULL, NULL, &solver), LAC_ERR_ARG, "lac_solver_create");
+  CHECK_FAILS(lac_solver_create(ctx, square, NULL, NULL), LAC_ERR_ARG, "out is NULL");
+  options.method = (lac_method)9;
+  CHECK_FAILS(lac_solver_create(ctx, square, &options, &solver), LAC_ERR_ARG, "unknown method 9");
+  options = lac_solver_options_defaults(), options.ordering = (lac_ordering)9;
+  CHECK_FAILS(lac_solver_create(ctx, square, &options, &solver), LAC_ERR_ARG, "unknown ordering 9");
+  options = lac_solver_options_defaults(), options.pivot_tolerance = NAN;
+  CHECK_FAILS(lac_solver_create(ctx, square, &options, &solver), LAC_ERR_ARG, "pivot_tolerance");
+  options = lac_solver_options_defaults(), options.keep_bytes = -1;
+  CHECK_FAILS(lac_solver_create(ctx, square, &options, &solver), LAC_ERR_ARG, "keep_bytes");
+  CHECK(!solver);
+  lac_pattern_destroy(&square);
+  lac_pattern_destroy(&wide);
+}
+
+static void arrays_that_do_not_fit_are_refused(lac_context *ctx) {
+  direct_system system = open_dense(ctx, 2, (double[]){2, -1, -1, 2}, LAC_METHOD_AUTO);
+  lac_array *b = direct_random(ctx, LAC_F64, 2, (int64_t[]){2, 3}, 1),
+            *single = direct_random(ctx, LAC_F32, 2, (int64_t[]){2, 3}, 1);
+  lac_array *tall = direct_random(ctx, LAC_F64, 2, (int64_t[]){3, 3}, 1),
+            *deep = direct_random(ctx, LAC_F64, 3, (int64_t[]){2, 2, 3}, 1);
+  lac_array *x = direct_random(ctx, LAC_F64, 2, (int64_t[]){2, 3}, 1);
+  lac_factor *factor = NULL;
+  CHECK_FAILS(lac_solver_factor(ctx, system.solver, b, &factor), LAC_ERR_SHAPE, "(*batch, 4)");
+  CHECK_FAILS(lac_solver_factor(ctx, system.solver, NULL, &factor), LAC_ERR_ARG, "NULL");
+  CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
+  CHECK_FAILS(lac_factor_solve(ctx, factor, LAC_N, single, x), LAC_ERR_DTYPE, "the factor is f64, b is f32");
+  CHECK_FAILS(lac_factor_solve(ctx, factor, LAC_N, tall, x), LAC_ERR_SHAPE, "(*batch, 2, k)");
+  CHECK_FAILS(lac_factor_solve(ctx, factor, LAC_N, b, tall), LAC_ERR_SHAPE, "(*batch, 2, 3)");
+  CHECK_FAILS(lac_factor_solve(ctx, factor, LAC_N, deep, x), LAC_ERR_SHAPE, "batch dimensions");
+  CHECK_FAILS(lac_factor_solve(ctx, factor, LAC_N, b, deep), LAC_ERR_SHAPE, "batch dimensions");
+  CHECK_FAILS(lac_factor_solve(ctx, factor, LAC_N, b, b), LAC_ERR_ARG, "share memory");
+  CHECK_FAILS(lac_factor_solve(ctx, factor, (lac_side)7, b, x), LAC_ERR_ARG, "unknown side 7");
+  CHECK_FAILS(lac_factor_solve(ctx, NULL, LAC_N, b, x), LAC_ERR_ARG, "the factor is NULL");
+  lac_factor_destroy(&factor);
+  lac_array_destroy(&b);
+  lac_array_destroy(&single);
+  lac_array_destroy(&tall);
+  lac_array_destroy(&deep);
+  lac_array_destroy(&x);
+  direct_close(&system);
+}
+
+CHECK_MAIN(the_method_fits_the_matrix_and_says_why, a_pair_that_differs_by_rounding_is_hermitian,
+           complex_symmetric_is_not_hermitian, what_a_method_cannot_take_is_named,
+           a_singular_matrix_is_named_by_its_column, the_matrix_of_a_batch_that_fails_is_named,
+           values_that_are_not_finite_are_refused, a_column_with_nan_passes_through_alone,
+           a_solution_that_overflows_is_an_error, ldlt_without_pivoting_is_never_silently_wrong,
+           empty_systems_have_empty_solutions, one_by_one_divides, options_and_patterns_that_make_no_solver_are_refused,
+           arrays_that_do_not_fit_are_refused)

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The built-in direct solver on real matrices: solved to rounding, or refused with a reason. Skips what is not there.
+
+#include <stdio.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/direct_case.h"
+#include "support/matrix_market.h"
+#include "support/scratch.h"
+
+// The matrix as a case: sorted entries, and its values in a dtype.
+static direct_case case_of(lac_context *ctx, const mm_matrix *m, lac_dtype dtype) {
+  lac_pattern *pattern = NULL;
+  lac_map *map = NULL;
+  sketch *s = scratch(sizeof *s);
+  CHECK_OK(
+      lac_pattern_from_coo(ctx, m->rows, m->cols, m->count, LAC_I64, m->row, m->col, LAC_WIDTH_AUTO, &pattern, &map));
+  *s = (sketch){m->rows, m->cols, lac_pattern_nnz(pattern), NULL, NULL};
+  s->row = scratch((size_t)s->nnz * sizeof *s->row), s->col = scratch((size_t)s->nnz * sizeof *s->col);
+  lac_pattern_read(pattern, NULL, s->col, s->row);
+  direct_case c = {s, ref_new(&(lac_meta){.dtype = dtype, .ndim = 1, .shape = {s->nnz}})};
+  int64_t *slot = scratch((size_t)m->count * sizeof *slot);
+  lac_map_read(map, slot);
+  for (int64_t i = 0; i < m->count; i++) c.a.x[slot[i]] += m->value[2 * i] + m->value[2 * i + 1] * I;
+  for (int64_t z = 0; m->is_pattern && z < s->nnz; z++)
+    c.a.x[z] = s->row[z] == s->col[z] ? 9 : -1 + 0.25 * (double)(z % 3);
+  if (direct_rounding(dtype) > 1e-10) {
+    for (int64_t z = 0; z < s->nnz; z++) c.a.x[z] = (float complex)c.a.x[z];
+  }
+  lac_pattern_destroy(&pattern);
+  lac_map_destroy(&map);
+  return c;
+}
+
+// Sketches put entries one by one, which is slow here: the pattern comes from the sorted entries at once.
+static direct_system open_sorted(lac_context *ctx, const direct_case *c, const lac_solver_options *options) {
+  direct_system system = {0};
+  CHECK_OK(lac_pattern_from_coo(ctx, c->s->rows, c->s->cols, c->s->nnz, LAC_I64, c->s->row, c->s->col, LAC_WIDTH_AUTO,
+                                &system.pattern, NULL));
+  CHECK_OK(ref_upload(ctx, &c->a, &system.values));
+  CHECK_OK(lac_solver_create(ctx, system.pattern, options, &system.solver));
+  return system;
+}
+
+static void check_matrix(lac_context *ctx, const char *name, const char *method) {
+  mm_matrix m;
+  if (!mm_read(name, &m)) return;
+  direct_case c = case_of(ctx, &m, m.is_complex ? LAC_C128 : LAC_F64);
+  direct_system system = open_sorted(ctx, &c, NULL);
+  lac_factor *factor = NULL;
+  CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
+  lac_report report = lac_factor_report(factor);
+  CHECK_TEXT(report.method, method);
+  for (int side = LAC_N; side <= LAC_H; side++) direct_check(ctx, &c, factor, (lac_side)side, 3, 1e3);  // 2e-13
+  printf("    %-13s %-8s %8lld entries of factors, %.1e flops\n", name, report.method, (long long)report.factor_nnz,
+         report.flops);
+  lac_factor_destroy(&factor);
+  direct_close(&system);
+  mm_free(&m);
+}
+
+static void real_matrices_are_solved_to_rounding(lac_context *ctx) {
+  check_matrix(ctx, "1138_bus", "cholesky");
+  check_matrix(ctx, "bcsstk16", "cholesky");
+  check_matrix(ctx, "cryg2500", "lu");
+  check_matrix(ctx, "hangGlider_2", "lu");
+  check_matrix(ctx, "jagmesh7", "lu");
+  check_matrix(ctx, "nnc1374", "lu");
+  check_matrix(ctx, "rajat01", "lu");
+  check_matrix(ctx, "watt_2", "lu");
+  check_matrix(ctx, "west0479", "lu");
+  check_matrix(ctx, "young1c", "lu");
+}
+
+// nnc1374 has condition 1e14: single precision cannot solve it, and says so.
+static void a_matrix_that_single_precision_cannot_solve_is_refused(lac_context *ctx) {
+  mm_matrix m;
+  if (!mm_read("nnc1374", &m)) return;
+  direct_case c = case_of(ctx, &m, LAC_F32);
+  direct_system system = open_sorted(ctx, &c, NULL);
+  lac_factor *factor = NULL;
+  lac_array *b = direct_random(ctx, LAC_F32, 2, (int64_t[]){m.rows, 1}, 3), *x = NULL;
+  CHECK_OK(lac_array_create(ctx, LAC_F32, 2, (int64_t[]){m.rows, 1}, &x));
+  lac_status status = lac_solver_factor(ctx, system.solver, system.values, &factor);
+  if (status == LAC_OK) {
+    CHECK(strstr(lac_factor_report(factor).reason, "singular to working precision"));
+    for (int side = LAC_N; side <= LAC_T && status == LAC_OK; side++) {
+      status = lac_factor_solve(ctx, factor, (lac_side)side, b, x);
+    }
+  }
+  CHECK(status == LAC_ERR_SINGULAR || status == LAC_ERR_CONVERGENCE);
+  lac_factor_destroy(&factor);
+  lac_array_destroy(&b);
+  lac_array_destroy(&x);
+  direct_close(&system);
+  mm_free(&m);
+}
+
+CHECK_MAIN(real_matrices_are_solved_to_rounding, a_matrix_that_single_precision_cannot_solve_is_refused)

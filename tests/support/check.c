@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file check.c
+/// Runs tests one by one, each under a fresh context, and looks for blocks left behind.
+
+#include "support/check.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "support/scratch.h"
+
+enum { PASSED = 0, FAILED = 1, SKIPPED = 77, PLAN_BUDGET = 256 << 20 };
+
+static jmp_buf check_out;
+static const char *check_name = "cpu";
+
+void check_fail(const char *file, int line, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  (void)printf("  %s:%d: ", file, line);
+  (void)vprintf(format, arguments);
+  (void)printf("\n");
+  va_end(arguments);
+  longjmp(check_out, 1);
+}
+
+void check_ok(const char *file, int line, const lac_context *ctx, lac_status status, const char *call) {
+  if (status == LAC_OK) return;
+  check_fail(file, line, "%s gives %s: %s [%s]", call, lac_status_name(status), lac_context_error(ctx),
+             lac_context_trace(ctx));
+}
+
+void check_fails(const char *file, int line, lac_context *ctx, lac_status status, lac_status expected,
+                 const char *words, const char *call) {
+  if (status != expected) {
+    check_fail(file, line, "%s gives %s, not %s: %s", call, lac_status_name(status), lac_status_name(expected),
+               lac_context_error(ctx));
+  }
+  if (!strstr(lac_context_error(ctx), words)) {
+    check_fail(file, line, "the sentence of %s lacks '%s': %s", call, words, lac_context_error(ctx));
+  }
+  lac_context_clear_error(ctx);
+}
+
+void check_eq(const char *file, int line, long long a, long long b, const char *text) {
+  if (a != b) check_fail(file, line, "%s: %lld against %lld", text, a, b);
+}
+
+void check_near(const char *file, int line, double a, double b, double tolerance, const char *text) {
+  if (!(fabs(a - b) <= tolerance * fmax(fabs(a), fabs(b)))) {
+    check_fail(file, line, "%s: %.17g against %.17g", text, a, b);
+  }
+}
+
+void check_text(const char *file, int line, const char *a, const char *b) {
+  if (strcmp(a, b) != 0) check_fail(file, line, "'%s' against '%s'", a, b);
+}
+
+const char *check_backend(void) { return check_name; }
+
+int check_cpu_only(const char *what) {
+  if (strcmp(check_name, "cpu") == 0) return 1;
+  (void)printf("skip: %s: only the cpu backend has it\n", what);
+  return 0;
+}
+
+long long check_live_blocks(void) {
+  lac_pattern_set_plan_budget(0);  // plans are a cache, not a leak
+  lac_pattern_set_plan_budget(PLAN_BUDGET);
+  return lac_memory_get_stats("cpu").live_blocks + lac_memory_get_stats("cuda").live_blocks;
+}
+
+static int run_one(check_test *test) {
+  lac_context *ctx = NULL;
+  if (setjmp(check_out)) return FAILED;  // what a failed test held is not looked for
+
+  long long before = check_live_blocks();
+  lac_status status = lac_context_create(check_name, 0, &ctx);
+  if (status == LAC_ERR_UNSUPPORTED) {
+    (void)printf("skip: %s\n", lac_context_error(NULL));
+    return SKIPPED;
+  }
+  if (status != LAC_OK) check_fail(__FILE__, __LINE__, "%s", lac_context_error(NULL));
+  test(ctx);
+  lac_context_destroy(&ctx);
+  long long left = check_live_blocks() - before;
+  if (left) check_fail(__FILE__, __LINE__, "%lld blocks were not given back", left);
+  return PASSED;
+}
+
+/// The length of the first name of a list "a, b, c".
+static int name_length(const char *names) { return (int)strcspn(names, ", "); }
+
+int check_main(int argc, char **argv, const char *names, check_test *const *tests, int count) {
+  const char *only = argc > 2 ? argv[2] : NULL;
+  int failures = 0;
+  if (argc > 1) check_name = argv[1];
+  (void)setvbuf(stdout, NULL, _IOLBF, 0);
+
+  for (int i = 0; i < count; ++i) {
+    int length = name_length(names);
+    if (!only || (strncmp(only, names, (size_t)length) == 0 && only[length] == '\0')) {
+      int result = run_one(tests[i]);
+      scratch_release(0);
+      if (result == SKIPPED) return SKIPPED;
+      (void)printf("%s %.*s\n", result == PASSED ? "ok  " : "FAIL", length, names);
+      failures += result != PASSED;
+    }
+    names += length;
+    names += strspn(names, ", \n\t");
+  }
+  return failures ? FAILED : PASSED;
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file check.h
+/// Checks, and the main function of a test program.
+///
+/// Tests are functions of a fresh context, named by the sentence that they prove. A failing check prints where and why and ends
+/// its test; the others still run. Every test must give back every block it took.
+///
+///     test_spmm [backend [name of one test]]        exit 0: all hold, 1: some fail, 77: the backend is not here
+
+#ifndef LACUNA_TESTS_CHECK_H
+#define LACUNA_TESTS_CHECK_H
+
+#include <stddef.h>
+
+#include "lacuna/lacuna.h"
+
+typedef void check_test(lac_context *ctx);
+
+/// The condition holds.
+#define CHECK(condition) ((condition) ? (void)0 : check_fail(__FILE__, __LINE__, "%s", #condition))
+
+/// The call succeeds; `ctx` has the sentence if it does not.
+#define CHECK_OK(call) check_ok(__FILE__, __LINE__, ctx, (call), #call)
+
+/// The call fails with this status and a sentence that contains these words.
+#define CHECK_FAILS(call, expected, words) check_fails(__FILE__, __LINE__, ctx, (call), (expected), (words), #call)
+
+/// Two integers are equal; two numbers are, to a relative tolerance; two texts are.
+#define CHECK_EQ(a, b) check_eq(__FILE__, __LINE__, (long long)(a), (long long)(b), #a " == " #b)
+#define CHECK_NEAR(a, b, tolerance) check_near(__FILE__, __LINE__, (a), (b), (tolerance), #a " ~ " #b)
+#define CHECK_TEXT(a, b) check_text(__FILE__, __LINE__, (a), (b))
+
+#define CHECK_MAIN(...)                                                                      \
+  int main(int argc, char **argv) {                                                          \
+    static check_test *const tests[] = {__VA_ARGS__};                                        \
+    return check_main(argc, argv, #__VA_ARGS__, tests, (int)(sizeof tests / sizeof *tests)); \
+  }
+
+_Noreturn void check_fail(const char *file, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void check_ok(const char *file, int line, const lac_context *ctx, lac_status status, const char *call);
+void check_fails(const char *file, int line, lac_context *ctx, lac_status status, lac_status expected,
+                 const char *words, const char *call);
+void check_eq(const char *file, int line, long long a, long long b, const char *text);
+void check_near(const char *file, int line, double a, double b, double tolerance, const char *text);
+void check_text(const char *file, int line, const char *a, const char *b);
+
+int check_main(int argc, char **argv, const char *names, check_test *const *tests, int count);
+
+/// The program's backend, as on its command line.
+const char *check_backend(void);
+
+/// Whether the test goes on: what only the CPU has is said to be skipped elsewhere.
+int check_cpu_only(const char *what);
+
+/// Blocks live now on host and devices, after caches that may drop what they hold have dropped it.
+long long check_live_blocks(void);
+
+#endif

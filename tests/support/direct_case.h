@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file direct_case.h
+/// Linear systems of every kind that a direct solver must take, and the measure of a solution.
+
+#ifndef LACUNA_TESTS_DIRECT_CASE_H
+#define LACUNA_TESTS_DIRECT_CASE_H
+
+#include "lacuna/solver.h"
+#include "support/dense.h"
+
+typedef enum direct_kind {
+  DIRECT_NONSYMMETRIC,
+  DIRECT_POSITIVE,           ///< Hermitian positive definite
+  DIRECT_INDEFINITE,         ///< Hermitian, definite on no subspace, factors without pivoting
+  DIRECT_COMPLEX_SYMMETRIC,  ///< equal to its transpose, not to its adjoint; real: indefinite
+  DIRECT_TRIANGULAR,         ///< rows and columns shuffled
+  DIRECT_ARROW,              ///< full first row and column: the natural order would fill everything
+  DIRECT_POISSON,
+  DIRECT_ILL_SCALED,  ///< rows and columns times powers of ten
+  DIRECT_ZERO_DIAGONAL,
+  DIRECT_KINDS
+} direct_kind;
+
+typedef struct direct_case {
+  const sketch *s;
+  ref a;  // (nnz): exactly what the dtype holds
+} direct_case;
+
+/// About n rows. Kept in scratch memory.
+direct_case direct_make(direct_kind kind, int64_t n, lac_dtype dtype, uint64_t seed);
+
+/// Pattern, values and solver of a case; `options` may be NULL. Fails the test where one cannot be made.
+typedef struct direct_system {
+  lac_pattern *pattern;
+  lac_array *values;
+  lac_solver *solver;
+} direct_system;
+
+direct_system direct_open(lac_context *ctx, const direct_case *c, lac_width width, const lac_solver_options *options);
+void direct_close(direct_system *system);
+
+/// The largest |b - op(A) x|_i / (|op(A)| |x| + |b|)_i, which is the backward error whatever the scale of rows and
+/// columns.
+double direct_error(const sketch *s, const number *a, lac_side side, int64_t k, const number *b, const number *x);
+
+/// The distance from 1 to the next number.
+double direct_rounding(lac_dtype dtype);
+
+/// A random array of a shape that ends in (n, k), and an empty one like it.
+lac_array *direct_random(lac_context *ctx, lac_dtype dtype, int ndim, const int64_t *shape, uint64_t seed);
+
+/// Solve with random b, of one column block, and check the backward error to `roundings`.
+void direct_check(lac_context *ctx, const direct_case *c, const lac_factor *factor, lac_side side, int64_t k,
+                  double roundings);
+
+#endif

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file matrix_market.h
+/// A small reader of Matrix Market files, for tests with real matrices. Fields real, integer, complex, pattern (ones);
+/// symmetric, Hermitian and skew-symmetric storage is expanded.
+
+#ifndef LACUNA_TESTS_MATRIX_MARKET_H
+#define LACUNA_TESTS_MATRIX_MARKET_H
+
+#include <stdint.h>
+
+typedef struct mm_matrix {
+  int64_t rows, cols, count;
+  int64_t *row, *col;  // from 0, in the file's order
+  double *value;       // two for each entry: real and imaginary part
+  int is_complex, is_pattern;
+} mm_matrix;
+
+/// Read matrices/<name>.mtx below the folder that LACUNA_DATA names (default: ../shared/data). Returns 0 and prints a
+/// line when it is not there, 1 when it was read; a file that cannot be understood fails the test.
+int mm_read(const char *name, mm_matrix *out);
+void mm_free(mm_matrix *matrix);
+
+#endif
