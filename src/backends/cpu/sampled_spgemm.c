@@ -12,8 +12,6 @@
 #include "backends/cpu/cpu.h"
 #include "backends/cpu/types.h"
 
-enum { SPGEMM_AHEAD = 256 };  // entries
-
 typedef enum { EXPAND, DOT, SCATTER, WAYS } spgemm_way;
 
 /// The rows of a sparse operand as they are walked, and its values.
@@ -37,19 +35,16 @@ typedef struct spgemm_job {
 #define INDEX(type) const type *
 #define OPEN(type, buffer) (const type *)(buffer)->host
 #define AT(array, i) ((int64_t)(array)[i])
-#define ASK(array, i) __builtin_prefetch((array) + (i), 0, 0)
 #include "backends/cpu/instantiate_indexed.h"
 #undef INDEX
 #undef OPEN
 #undef AT
-#undef ASK
 
 // Patterns of different widths.
 typedef int64_t any;
 #define INDEX(type) const lac_buffer *
 #define OPEN(type, buffer) (buffer)
 #define AT(array, i) lac_buffer_get(array, i)
-#define ASK(array, i) ((void)(array), (void)(i))
 #define O any
 #define C any
 #include "backends/cpu/instantiate.h"

@@ -2,7 +2,7 @@
 // Three ways to a product at given places. Where the entries of one row stand is kept in `mark`; as positions ascend from row to
 // row, one before the start of the current row is an old one, and nothing has to be cleared.
 //
-// INDEX(type) is an array of integers, OPEN makes one of a buffer, AT reads it and ASK prefetches: all of one width, or each of its own.
+// INDEX(type) is an array of integers, OPEN makes one of a buffer and AT reads it: all of one width, or each of its own.
 
 #define REAL FN(real)
 
@@ -25,14 +25,8 @@ INLINE T XN(entry)(const XN(view) * v, int64_t p, bool direct) {
   return FN(signed)(v->data[direct ? p : AT(v->slots, p)], v->sign);
 }
 
-/// Keep where the entries of row i stand, and ask for entries and values of rows to come.
-INLINE void XN(mark_row)(const XN(view) * v, const T *data, int64_t i, O *mark) {
-  int64_t begin = AT(v->offsets, i), end = AT(v->offsets, i + 1);
-  for (int64_t p = begin; p < end; p += 8) {
-    ASK(v->columns, p + SPGEMM_AHEAD);
-    __builtin_prefetch(data + p + SPGEMM_AHEAD, 0, 3);
-  }
-  for (int64_t p = begin; p < end; ++p) mark[AT(v->columns, p)] = (O)p;
+INLINE void XN(mark_row)(const XN(view) * v, int64_t i, O *mark) {
+  for (int64_t p = AT(v->offsets, i), end = AT(v->offsets, i + 1); p < end; ++p) mark[AT(v->columns, p)] = (O)p;
 }
 
 /// Row i of t: t_i += x_ik y_k. The target's row is marked.
@@ -106,7 +100,7 @@ static void XN(expand)(const spgemm_job *job, int64_t begin, int64_t end, O *mar
   XN(views) v = XN(views_of)(job, 0);
   for (int64_t i = begin; i < end; ++i) {
     int64_t start = AT(v.target.offsets, i);
-    XN(mark_row)(&v.target, v.t, i, mark);
+    XN(mark_row)(&v.target, i, mark);
     for (int64_t item = 0; item < job->batch.count; ++item) {
       if (job->batch.count > 1) v = XN(views_of)(job, item);
       XN(clear_rows)(&v, i, i + 1);
@@ -122,7 +116,7 @@ static void XN(expand)(const spgemm_job *job, int64_t begin, int64_t end, O *mar
 static void XN(dot)(const spgemm_job *job, int64_t begin, int64_t end, O *mark) {
   XN(views) v = XN(views_of)(job, 0);
   for (int64_t i = begin; i < end; ++i) {
-    XN(mark_row)(&v.x, v.x.data, i, mark);
+    XN(mark_row)(&v.x, i, mark);
     for (int64_t item = 0; item < job->batch.count; ++item) {
       if (job->batch.count > 1) v = XN(views_of)(job, item);
       if (v.x.slots) {
@@ -144,7 +138,7 @@ static void XN(scatter)(const spgemm_job *job, int64_t begin, int64_t end, O *ma
     int64_t p = AT(v.x.offsets, i), last = AT(v.x.offsets, i + 1);
     while (p < last && AT(v.x.columns, p) < begin) ++p;
     if (p == last || AT(v.x.columns, p) >= end) continue;
-    XN(mark_row)(&v.y, v.y.data, i, mark);
+    XN(mark_row)(&v.y, i, mark);
     for (int64_t item = 0; item < job->batch.count; ++item) {
       if (job->batch.count > 1) v = XN(views_of)(job, item);
       if (v.y.slots) {

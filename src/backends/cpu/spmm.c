@@ -30,6 +30,8 @@ static bool rows_are_lines(const lac_array *y, int64_t k) {
   return (uintptr_t)y->storage->data % 64 == 0 && k * (int64_t)lac_dtype_size(y->meta.dtype) % 64 == 0;
 }
 
+static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
+
 lac_status cpu_spmm(lac_context *ctx, const lac_pattern *p, lac_side side, const lac_array *a, const lac_array *x,
                     lac_array *y) {
   lac_status status = LAC_OK;
@@ -41,7 +43,8 @@ lac_status cpu_spmm(lac_context *ctx, const lac_pattern *p, lac_side side, const
 
   if (y->count == 0) return LAC_OK;
   if (p->nnz == 0 || a->count == 0 || x->count == 0) return cpu_fill(ctx, y, 0, 0);
-  scatters = transposed && k == 1 && cpu_threads(ctx, p->nnz * (y->count / p->cols)) == 1;
+  scatters = transposed && k == 1 &&
+             cpu_threads(ctx, most(a->count, p->nnz * most(x->count / p->rows, y->count / p->cols))) == 1;
   LAC_TRY(lac_pattern_walk(ctx, p, transposed && !scatters, &rows));
   cpu_passes_init(&passes, &rows, (const lac_array *const[]){a, x}, y, (const int[]){1, 2, 2});
   passes.pass.streams = cpu_streams(y) && rows_are_lines(y, k) && y->count == passes.batch.count * rows.rows * k;
