@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the Python benchmarks share: matrices, timing side by side, rows on the screen and in build/bench.jsonl."""
+
 import json
 import os
 import subprocess
@@ -13,6 +14,7 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 KEYS = (
     "bench row pass n dtype threads device ours_s peer peer_s ratio residual gbps bandwidth_share bytes_per_unknown"
 ).split()
+MAX_RESIDUAL = 1e-13
 
 
 def poisson2d(n):
@@ -30,42 +32,53 @@ def triad():
     return {int(line.split()[0]): float(line.split()[1]) for line in lines if line}
 
 
-def side_by_side(*functions, rounds=30, seconds=4.0):
-    """The best time of each function, run in turns so that both meet the same neighbours."""
+def side_by_side(*functions, seconds=2.0):
+    """The best time of each function, run in turns so that all meet the same neighbours."""
     best = [float("inf")] * len(functions)
     for f in functions:
         f()
     end = time.perf_counter() + seconds
-    for _ in range(rounds):
+    while time.perf_counter() < end:
         for i, f in enumerate(functions):
             begin = time.perf_counter()
             f()
             best[i] = min(best[i], time.perf_counter() - begin)
-        if time.perf_counter() > end:
-            break
     return best
 
 
+def _show(x, form):
+    return "-" if x is None else format(x, form)
+
+
+def _time(seconds):
+    return "-" if seconds is None else f"{seconds * 1e3:.3f} ms" if seconds > 1e-4 else f"{seconds * 1e6:.2f} us"
+
+
 class Table:
-    """Rows as they come: printed, appended to build/bench.jsonl, and remembered for the exit code."""
+    """Rows as they come: printed, appended to build/bench.jsonl, and remembered for the exit code.
+
+    A row passes when its bar holds (`ok`) and its answer is right: a residual above 1e-13, or none, fails every row.
+    """
 
     def __init__(self, bench):
         self.bench, self.failed = bench, 0
-        print(f"{'row':34} {'thr':>3} {'ours':>10} {'peer':>10} {'ratio':>6} {'GB/s':>6} {'share':>6} {'error':>8}  bar")
+        print(f"{'row':34} {'thr':>3} {'ours':>10} {'peer':>10} {'ratio':>6} {'GB/s':>6} {'share':>6} {'error':>8}  "
+              "bar")  # fmt: skip
 
-    def row(self, name, *, n, ours, peer=None, peer_s=None, threads=1, dtype="f64", device="cpu", residual=0.0, gbps=None,
-            share=None, bytes_per_unknown=None, ok=True, bar=""):
-        self.failed += not ok
+    def row(self, name, *, n, ours, residual, peer=None, peer_s=None, threads=1, dtype="f64", device="cpu", gbps=None,
+            share=None, bytes_per_unknown=None, ok=True, bar=""):  # fmt: skip
+        right = residual <= MAX_RESIDUAL  # NaN is not
         ratio = peer_s / ours if peer_s else None
-        values = [self.bench, name, bool(ok), n, dtype, threads, device, ours, peer, peer_s, ratio, residual, gbps, share,
-                  bytes_per_unknown]
-        show = lambda x, form: format(x, form) if x is not None else "-"
-        ms = lambda s: "-" if s is None else f"{s * 1e3:.3f} ms" if s > 1e-4 else f"{s * 1e6:.2f} us"
-        print(f"{name:34} {threads:3} {ms(ours):>10} {ms(peer_s):>10} {show(ratio, '.2f'):>6} {show(gbps, '.1f'):>6} "
-              f"{show(share, '.0%'):>6} {residual:8.1e}  {bar}{'' if ok else '  MISSED'}")
+        ok = bool(ok and right)
+        self.failed += not ok
+        values = [self.bench, name, ok, n, dtype, threads, device, ours, peer, peer_s, ratio, residual, gbps, share,
+                  bytes_per_unknown]  # fmt: skip
+        verdict = "" if ok else "  MISSED" if right else "  WRONG"
+        print(f"{name:34} {threads:3} {_time(ours):>10} {_time(peer_s):>10} {_show(ratio, '.2f'):>6} "
+              f"{_show(gbps, '.1f'):>6} {_show(share, '.0%'):>6} {residual:8.1e}  {bar}{verdict}")  # fmt: skip
         os.makedirs(os.path.join(ROOT, "build"), exist_ok=True)
         with open(os.path.join(ROOT, "build", "bench.jsonl"), "a") as file:
-            file.write(json.dumps(dict(zip(KEYS, values))) + "\n")
+            file.write(json.dumps(dict(zip(KEYS, values, strict=True))) + "\n")
 
     def finish(self):
         print(f"{self.bench}: {'every bar holds' if not self.failed else f'{self.failed} bars missed'}")

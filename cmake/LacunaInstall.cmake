@@ -16,5 +16,17 @@ write_basic_package_version_file(lacuna-config-version.cmake COMPATIBILITY SameM
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/lacuna-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/lacuna-config-version.cmake
         DESTINATION ${package_dir})
 
+# Relative to the file itself, so that `cmake --install --prefix` and moved trees work; only folders named absolutely stay so.
+set(pc_prefix ${CMAKE_INSTALL_PREFIX})
+if(NOT IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR})
+  file(RELATIVE_PATH up /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+  string(REGEX REPLACE "/$" "" pc_prefix "\${pcfiledir}/${up}")
+endif()
+foreach(dir LIBDIR INCLUDEDIR)
+  set(pc_${dir} ${CMAKE_INSTALL_${dir}})
+  if(NOT IS_ABSOLUTE ${pc_${dir}})
+    set(pc_${dir} "\${prefix}/${pc_${dir}}")
+  endif()
+endforeach()
 configure_file(cmake/lacuna.pc.in lacuna.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/lacuna.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -16,7 +16,7 @@ endif()
 
 add_library(lacuna_mpi SHARED ${mpi_sources})
 add_library(lacuna::lacuna_mpi ALIAS lacuna_mpi)
-set_target_properties(lacuna_mpi PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
+set_target_properties(lacuna_mpi PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${LACUNA_SOVERSION}
                       INSTALL_RPATH $ORIGIN)
 target_include_directories(lacuna_mpi PRIVATE src)
 target_link_libraries(lacuna_mpi PUBLIC lacuna PRIVATE lacuna_flags MPI::MPI_C)

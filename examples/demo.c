@@ -68,7 +68,8 @@ static constants build(problem *p, int64_t rows, int64_t cols, triplets *t) {
   lac_array *listed = NULL;
   lac_tape *run = NULL;
 
-  must(p, lac_pattern_from_coo(p->ctx, rows, cols, t->count, LAC_I32, t->row, t->col, LAC_WIDTH_AUTO, &m.pattern, &entries));
+  must(p, lac_pattern_from_coo(p->ctx, rows, cols, t->count, LAC_I32, t->row, t->col, LAC_WIDTH_AUTO, &m.pattern,
+                               &entries));
   must(p, lac_array_from(p->ctx, LAC_F64, 1, (int64_t[]){t->count}, t->value, LAC_BORROW, &listed));
   must(p, lac_tape_create(p->ctx, LAC_RUN, &run));
   lac_var summed = lac_remap(run, entries, LAC_N, lac_tape_constant(run, listed));
@@ -93,7 +94,8 @@ static void make_pattern(problem *p, triplets *t) {
       if (i < N - 1) add(t, c, c + N, 0);
     }
   }
-  must(p, lac_pattern_from_coo(p->ctx, CELLS, CELLS, t->count, LAC_I32, t->row, t->col, LAC_WIDTH_AUTO, &p->pattern, NULL));
+  must(p, lac_pattern_from_coo(p->ctx, CELLS, CELLS, t->count, LAC_I32, t->row, t->col, LAC_WIDTH_AUTO, &p->pattern,
+                               NULL));
   must(p, lac_solver_create(p->ctx, p->pattern, NULL, &p->solver));
 }
 
@@ -178,7 +180,8 @@ static lac_var solution(problem *p, lac_tape *tape, lac_var q) {
 
 /// Observe the true solution in half of the cells, with noise of a thousandth of its size.
 static void observe(problem *p, const double *truth) {
-  double *q = malloc(PARAMETERS * sizeof *q), *u = malloc((size_t)CELLS * SOURCES * sizeof *u), mask[CELLS], largest = 0;
+  double *q = malloc(PARAMETERS * sizeof *q), *u = malloc((size_t)CELLS * SOURCES * sizeof *u), mask[CELLS],
+         largest = 0;
   lac_array *at = NULL;
   lac_tape *run = NULL;
 
@@ -232,8 +235,8 @@ static int progress(void *user, int iteration, double value, double slope) {
 
   // One line that moves on a terminal, a few lines elsewhere.
   if (isatty(1) || iteration % 25 == 0) {
-    printf("%s  fitting %d coefficients: step %3d of %d, loss %.3e, %.1f s of CPU%s", isatty(1) ? "\r" : "", PARAMETERS, iteration,
-           ITERATIONS, value, seconds, isatty(1) ? " " : "\n");
+    printf("%s  fitting %d coefficients: step %3d of %d, loss %.3e, %.1f s of CPU%s", isatty(1) ? "\r" : "", PARAMETERS,
+           iteration, ITERATIONS, value, seconds, isatty(1) ? " " : "\n");
     fflush(stdout);
   }
   return fabs(slope) < 1e-10 * value;
@@ -249,7 +252,8 @@ static double relative(int n, const double *a, const double *b) {
 
 /// Truth, fit and misfit of both coefficients, side by side.
 static int draw(const double *truth, const double *fit) {
-  const char *names[2][3] = {{"kx, truth", "kx, fit", "kx, |fit - truth|"}, {"ky, truth", "ky, fit", "ky, |fit - truth|"}};
+  const char *names[2][3] = {{"kx, truth", "kx, fit", "kx, |fit - truth|"},
+                             {"ky, truth", "ky, fit", "ky, |fit - truth|"}};
   double misfit[CELLS];
   FILE *file = heatmap_open(PICTURE, N, 3, 2);
 

@@ -20,30 +20,33 @@ static void heatmap_colour(double t, int rgb[3]) {
 }
 
 /// One panel: an n x n field with its title, range [low, high], at column and row of the picture.
-static void heatmap_panel(FILE *file, int n, const double *field, double low, double high, const char *title, int column,
-                          int row) {
-  int x0 = HEATMAP_GAP + column * (n * HEATMAP_CELL + HEATMAP_GAP), y0 = HEATMAP_GAP + row * (n * HEATMAP_CELL + HEATMAP_GAP);
+static void heatmap_panel(FILE *file, int n, const double *field, double low, double high, const char *title,
+                          int column, int row) {
+  int x0 = HEATMAP_GAP + column * (n * HEATMAP_CELL + HEATMAP_GAP),
+      y0 = HEATMAP_GAP + row * (n * HEATMAP_CELL + HEATMAP_GAP);
   int rgb[3];
 
-  fprintf(file, "<text x=\"%d\" y=\"%d\" font-family=\"sans-serif\" font-size=\"13\">%s  [%.3g, %.3g]</text>\n", x0, y0 - 8, title,
-          low, high);
+  fprintf(file, "<text x=\"%d\" y=\"%d\" font-family=\"sans-serif\" font-size=\"13\">%s  [%.3g, %.3g]</text>\n", x0,
+          y0 - 8, title, low, high);
   for (int i = 0; i < n; i++) {
     for (int j = 0; j < n; j++) {
       heatmap_colour((field[i * n + j] - low) / (high - low), rgb);
-      fprintf(file, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"#%02x%02x%02x\"/>\n", x0 + j * HEATMAP_CELL,
-              y0 + i * HEATMAP_CELL, HEATMAP_CELL, HEATMAP_CELL, rgb[0], rgb[1], rgb[2]);
+      fprintf(file, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"#%02x%02x%02x\"/>\n",
+              x0 + j * HEATMAP_CELL, y0 + i * HEATMAP_CELL, HEATMAP_CELL, HEATMAP_CELL, rgb[0], rgb[1], rgb[2]);
     }
   }
 }
 
 /// Begin a picture of columns x rows panels.
 static FILE *heatmap_open(const char *path, int n, int columns, int rows) {
-  int width = HEATMAP_GAP + columns * (n * HEATMAP_CELL + HEATMAP_GAP), height = HEATMAP_GAP + rows * (n * HEATMAP_CELL + HEATMAP_GAP);
+  int width = HEATMAP_GAP + columns * (n * HEATMAP_CELL + HEATMAP_GAP),
+      height = HEATMAP_GAP + rows * (n * HEATMAP_CELL + HEATMAP_GAP);
   FILE *file = fopen(path, "w");
 
   if (file) {
-    fprintf(file, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" shape-rendering=\"crispEdges\">\n", width,
-            height);
+    fprintf(file,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" shape-rendering=\"crispEdges\">\n",
+            width, height);
     fprintf(file, "<rect width=\"%d\" height=\"%d\" fill=\"white\"/>\n", width, height);
   }
   return file;

@@ -7,7 +7,8 @@
 
 // [readme]
 // A = [[4, 1, 0], [0, 3, 1], [1, 0, 2]] from unsorted coordinates; loss = |u|^2 with A u = f.
-static lac_status gradient(lac_context *ctx, lac_tape *tape, lac_pattern **pattern, lac_solver **solver, double a_bar[6]) {
+static lac_status gradient(lac_context *ctx, lac_tape *tape, lac_pattern **pattern, lac_solver **solver,
+                           double a_bar[6]) {
   int32_t row[] = {2, 0, 0, 1, 1, 2}, col[] = {2, 0, 1, 1, 2, 0};
   double values[] = {2, 4, 1, 3, 1, 1}, f[] = {1, 2, 3};
   lac_map *entries = NULL;
@@ -15,8 +16,8 @@ static lac_status gradient(lac_context *ctx, lac_tape *tape, lac_pattern **patte
 
   lac_pattern_from_coo(ctx, 3, 3, 6, LAC_I32, row, col, LAC_WIDTH_AUTO, pattern, &entries);
   lac_solver_create(ctx, *pattern, NULL, solver);
-  lac_array_from(ctx, LAC_F64, 1, (int64_t[]){6}, values, LAC_BORROW, &a);
-  lac_array_from(ctx, LAC_F64, 2, (int64_t[]){3, 1}, f, LAC_BORROW, &b);
+  lac_array_from(ctx, LAC_F64, 1, (int64_t[]){6}, values, LAC_COPY, &a);
+  lac_array_from(ctx, LAC_F64, 2, (int64_t[]){3, 1}, f, LAC_COPY, &b);
 
   lac_var leaf = lac_tape_leaf(tape, a), bar;
   lac_var slots = lac_remap(tape, entries, LAC_N, leaf);  // coordinates to slots

@@ -18,7 +18,8 @@ enum { N = 16 };
 static const double exact[N / 2] = {0.7889, 0.5279, 0.6276, 0.5895, 0.6040, 0.5985, 0.6006, 0.5999};
 
 /// The pattern of tridiag, and its values for a given diagonal and off-diagonal.
-static lac_status tridiagonal(lac_context *ctx, lac_pattern **pattern, double values[3 * N - 2], double diagonal, double off) {
+static lac_status tridiagonal(lac_context *ctx, lac_pattern **pattern, double values[3 * N - 2], double diagonal,
+                              double off) {
   int32_t row[3 * N - 2], col[3 * N - 2];
   int count = 0;
 
@@ -54,8 +55,8 @@ static void newton_step(double h[N][N], const double *g, double *step) {
 }
 
 /// The loss at omega, its gradient and its Hessian.
-static lac_status derivatives(lac_context *ctx, const lac_pattern *p, lac_array *const arrays[3], double *omega, double *loss,
-                              double *g, double h[N][N]) {
+static lac_status derivatives(lac_context *ctx, const lac_pattern *p, lac_array *const arrays[3], double *omega,
+                              double *loss, double *g, double h[N][N]) {
   int64_t shape[2] = {N, 1};
   lac_tape *tape = NULL;
   lac_array *at = NULL, *unit = NULL;
@@ -109,7 +110,8 @@ int main(void) {
   if (status == LAC_OK) status = tridiagonal(ctx, &p, a, 2, -1);
   if (status == LAC_OK) status = tridiagonal(ctx, &p, scaled, 1, -0.5);  // D^-1 A
   if (status == LAC_OK) status = lac_array_from(ctx, LAC_F64, 1, (int64_t[]){3 * N - 2}, a, LAC_BORROW, &arrays[0]);
-  if (status == LAC_OK) status = lac_array_from(ctx, LAC_F64, 1, (int64_t[]){3 * N - 2}, scaled, LAC_BORROW, &arrays[1]);
+  if (status == LAC_OK)
+    status = lac_array_from(ctx, LAC_F64, 1, (int64_t[]){3 * N - 2}, scaled, LAC_BORROW, &arrays[1]);
   if (status == LAC_OK) status = lac_array_from(ctx, LAC_F64, 2, (int64_t[]){N, N}, x, LAC_BORROW, &arrays[2]);
 
   if (status == LAC_OK) status = derivatives(ctx, p, arrays, omega, &before, g, h);

@@ -73,7 +73,8 @@ static void lbfgs_remember(lbfgs *o, const double *x) {
 }
 
 /// Minimise from x in place; returns 0 when it ended by itself or by `progress`, nonzero when the function failed.
-static int lbfgs_minimise(int n, double *x, int iterations, lbfgs_function function, lbfgs_progress progress, void *user) {
+static int lbfgs_minimise(int n, double *x, int iterations, lbfgs_function function, lbfgs_progress progress,
+                          void *user) {
   lbfgs o;
   double value, trial_value;
   int failed = lbfgs_open(&o, n);

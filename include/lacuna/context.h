@@ -3,6 +3,8 @@
 /// A context is one thread's door to a device: kernels, stream, threads and the sentence of the last error.
 ///
 /// Contexts are cheap and are not shared between threads. Patterns, maps, solvers and factors are immutable and are.
+///
+/// A NULL context is refused with LAC_ERR_ARG; lac_context_error(NULL) has the sentence.
 
 #ifndef LACUNA_CONTEXT_H
 #define LACUNA_CONTEXT_H
@@ -23,7 +25,7 @@ LAC_API lac_status lac_context_create(const char *backend, int device, lac_conte
 LAC_API void lac_context_destroy(lac_context **ctx);
 
 /// The sentence of the context's last error: what was called, what was expected, what came, the way out; "" if none.
-/// With NULL: the sentence of this thread's last failed lac_context_create.
+/// With NULL: the same for this thread's last error without a context, such as a failed lac_context_create.
 LAC_API const char *lac_context_error(const lac_context *ctx);
 
 /// The chain of functions through which the last error came, innermost first: "spmm_infer < lac_tape_call < ...".
@@ -33,16 +35,19 @@ LAC_API const char *lac_context_trace(const lac_context *ctx);
 LAC_API lac_status lac_context_status(const lac_context *ctx);
 LAC_API void lac_context_clear_error(lac_context *ctx);
 
-/// The backend's name, "cpu" or "cuda", and the device's ordinal.
+/// The backend's name, "cpu" or "cuda", and the device's ordinal; "" and -1 for NULL.
 LAC_API const char *lac_context_backend(const lac_context *ctx);
 LAC_API int lac_context_device(const lac_context *ctx);
 
 /// How many threads the CPU kernels use. Default: all that OpenMP offers. The results do not depend on it, to the bit.
+/// lac_context_threads(NULL) is 0.
 LAC_API lac_status lac_context_set_threads(lac_context *ctx, int threads);
 LAC_API int lac_context_threads(const lac_context *ctx);
 
 /// The CUDA stream (a cudaStream_t) on which kernels run; NULL is the default stream. The CPU ignores it.
-/// It stays the caller's and must live until the context is given another one or destroyed.
+/// It stays the caller's and must live until the context is given another one or destroyed. An array belongs to the
+/// stream under which it was made: another stream must wait for that one before it uses the array, and that one for the
+/// other before the array is destroyed (by events, or lac_context_synchronize under each).
 LAC_API lac_status lac_context_set_stream(lac_context *ctx, void *stream);
 
 /// Wait until everything that was started through this context is done, and report what went wrong on the device.

@@ -83,9 +83,15 @@ LAC_API const lac_partition *lac_map_entries(const lac_map *map);
 /// A communicator of one rank, so that a program for many runs in one process without MPI.
 LAC_API lac_comm lac_comm_self(void);
 
-/// MPI as a communicator (library lacuna_mpi). `mpi_comm` points to an MPI_Comm, which must stay where it is and valid while `out`
-/// is in use; MPI is initialised by the caller. Errors: LAC_ERR_ARG for NULL, LAC_ERR_BACKEND when MPI is not initialised.
+/// MPI as a communicator (library lacuna_mpi). `mpi_comm` points to an MPI_Comm, which is duplicated: the caller's own messages
+/// cannot be taken for Lacuna's, and MPI's errors become LAC_ERR_BACKEND with MPI's code instead of ending the program. Collective over
+/// mpi_comm. MPI is initialised by the caller; `out` is given back by lac_comm_mpi_free.
+/// Errors: LAC_ERR_ARG for NULL and MPI_COMM_NULL, LAC_ERR_BACKEND when MPI is not running or cannot duplicate.
 LAC_API lac_status lac_comm_mpi(const void *mpi_comm, lac_comm *out);
+
+/// Give back what lac_comm_mpi made and clear it: collective, when no context is attached to it any more, and before MPI_Finalize.
+/// Accepts NULL and what is cleared already.
+LAC_API void lac_comm_mpi_free(lac_comm *comm);
 
 #ifdef __cplusplus
 }

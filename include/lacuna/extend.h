@@ -37,8 +37,8 @@ typedef struct lac_call {
   struct lac_symbols *symbols;  ///< bound sizes, for lac_call_bind and lac_call_match
 } lac_call;
 
-/// One application of an operator as its rules see it. Vars that the needs mask does not name are absent, and so are
-/// adjoints and tangents that nobody has. Emitting with an absent var costs nothing and yields absent.
+/// One application of an operator as its rules see it. Vars that the needs mask does not name must not be read: a call with one
+/// fails. Adjoints and tangents that nobody has are absent: emitting with an absent var costs nothing and yields absent.
 typedef struct lac_rule {
   lac_tape *tape;  ///< where emitted calls go
   const lac_op *op;
@@ -47,7 +47,7 @@ typedef struct lac_rule {
   const lac_attrs *attrs;
   lac_meta in_meta[LAC_MAX_IN], out_meta[LAC_MAX_OUT];  ///< of all inputs and outputs, whatever is absent
   lac_var in[LAC_MAX_IN], out[LAC_MAX_OUT];
-  int wants[LAC_MAX_IN];                          ///< vjp: which in_bar are asked for
+  int wants[LAC_MAX_IN];                             ///< vjp: which in_bar are asked for
   lac_var out_bar[LAC_MAX_OUT], in_bar[LAC_MAX_IN];  ///< vjp: given, to be set
   lac_var in_dot[LAC_MAX_IN], out_dot[LAC_MAX_OUT];  ///< jvp: given, to be set
 } lac_rule;
@@ -74,6 +74,14 @@ LAC_API lac_status lac_call_match(lac_call *call);
 
 /// Fail with a sentence, from inside a user's infer or forward: returns `status`.
 LAC_API lac_status lac_call_fail(lac_call *call, lac_status status, const char *sentence);
+
+/// A user's own data for an operator's `object`: calls and tapes hold it, and `destroy` (may be NULL) runs with the last holder.
+typedef struct lac_userdata lac_userdata;
+LAC_API lac_status lac_userdata_create(lac_context *ctx, void *data, void (*destroy)(void *data), lac_userdata **out);
+LAC_API void lac_userdata_destroy(lac_userdata **userdata);
+
+/// The data behind an `object` that is a userdata; NULL for any other.
+LAC_API void *lac_userdata_get(const void *object);
 
 /// The operators of the library: by name (NULL if unknown), and all of them (0 <= i < lac_op_count()).
 LAC_API const lac_op *lac_op_find(const char *name);

@@ -15,11 +15,11 @@ extern "C" {
 typedef lac_var (*lac_function)(lac_tape *tape, const lac_var *leaves, void *user);
 
 typedef struct lac_gradcheck_options {
-  int order;          ///< 1: the gradient; 2: also the gradient's own derivative
-  double step;        ///< of the central difference, relative to the size of the input; 0: chosen by dtype
-  double tolerance;   ///< of the adjoint identity, relative to the sum of |terms|; 0: chosen by dtype
+  int order;            ///< 1: the gradient; 2: also the gradient's own derivative
+  double step;          ///< of the central difference, relative to the size of the input; 0: chosen by dtype
+  double tolerance;     ///< of the adjoint identity, relative to the sum of |terms|; 0: chosen by dtype
   double fd_tolerance;  ///< of the central difference, relative; 0: chosen by dtype and step
-  uint64_t seed;      ///< of the random directions
+  uint64_t seed;        ///< of the random directions
 } lac_gradcheck_options;
 
 /// The worst relative deviations seen. All are 0 for what was not asked.
@@ -33,8 +33,9 @@ typedef struct lac_gradcheck_report {
 LAC_API lac_gradcheck_options lac_gradcheck_options_defaults(void);
 
 /// Differentiate `function` at `leaves` in random directions, all leaves together and each alone. Fails with
-/// LAC_ERR_CONVERGENCE and a sentence that names check, leaf and both numbers when a tolerance is exceeded. `report` and
-/// `options` may be NULL.
+/// LAC_ERR_CONVERGENCE and a sentence that names the check, the leaf (or "all leaves"), both numbers and the tolerance
+/// when that is exceeded; NaN exceeds any. A leaf that the function does not use has the gradient 0. `report` and
+/// `options` may be NULL; a leaf may not.
 LAC_API lac_status lac_gradcheck(lac_context *ctx, lac_function function, void *user, int count,
                                  const lac_array *const *leaves, const lac_gradcheck_options *options,
                                  lac_gradcheck_report *report);

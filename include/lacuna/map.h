@@ -18,7 +18,8 @@ extern "C" {
 typedef struct lac_map lac_map;
 
 /// From the target of each input entry: entry i is added to out[target[i]]; a target of -1 drops it.
-LAC_API lac_status lac_map_create(lac_context *ctx, int64_t inputs, int64_t outputs, const int64_t *target, lac_map **out);
+LAC_API lac_status lac_map_create(lac_context *ctx, int64_t inputs, int64_t outputs, const int64_t *target,
+                                  lac_map **out);
 
 LAC_API lac_map *lac_map_retain(const lac_map *map);
 LAC_API void lac_map_destroy(lac_map **map);

@@ -28,9 +28,9 @@ typedef struct lac_allocator {
 typedef struct lac_memory_stats {
   int64_t live_bytes;    ///< handed out and not yet given back
   int64_t peak_bytes;    ///< the most that was live since the last lac_memory_reset_peak
-  int64_t cached_bytes;  ///< given back and kept for re-use
+  int64_t cached_bytes;  ///< given back and kept for re-use; on CUDA what is taken from the device and not live
   int64_t live_blocks;
-  int64_t allocations;   ///< blocks handed out so far
+  int64_t allocations;  ///< blocks handed out so far
 } lac_memory_stats;
 
 /// Replace the source of host memory for new blocks; NULL restores the default. Recycled blocks are dropped first.
@@ -40,7 +40,9 @@ LAC_API void lac_memory_set_allocator(const lac_allocator *allocator);
 LAC_API lac_memory_stats lac_memory_get_stats(const char *backend);
 LAC_API void lac_memory_reset_peak(const char *backend);
 
-/// Give the recycled blocks back to their source.
+/// Give the recycled blocks back to their source: those of the host, and those of every CUDA device, which is waited for (a
+/// device on which this thread captures a graph is left alone). On its own a device keeps at most a quarter of its memory;
+/// the rest goes back when a stream is next waited for.
 LAC_API void lac_memory_trim(void);
 
 #ifdef __cplusplus

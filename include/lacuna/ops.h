@@ -18,9 +18,9 @@ extern "C" {
 
 // -- arrays ----------------------------------------------------------------------------------------------------------
 
-LAC_API lac_var lac_add(lac_tape *tape, lac_var x, lac_var y);  ///< x + y
-LAC_API lac_var lac_sub(lac_tape *tape, lac_var x, lac_var y);  ///< x - y
-LAC_API lac_var lac_mul(lac_tape *tape, lac_var x, lac_var y);  ///< x * y, number by number
+LAC_API lac_var lac_add(lac_tape *tape, lac_var x, lac_var y);                   ///< x + y
+LAC_API lac_var lac_sub(lac_tape *tape, lac_var x, lac_var y);                   ///< x - y
+LAC_API lac_var lac_mul(lac_tape *tape, lac_var x, lac_var y);                   ///< x * y, number by number
 LAC_API lac_var lac_scale(lac_tape *tape, double real, double imag, lac_var x);  ///< (real + i imag) x, a frozen factor
 LAC_API lac_var lac_conj(lac_tape *tape, lac_var x);                             ///< conj(x); x itself when real
 
@@ -33,7 +33,10 @@ LAC_API lac_var lac_sum(lac_tape *tape, lac_var x);  ///< over all axes: a singl
 LAC_API lac_var lac_broadcast(lac_tape *tape, lac_var x, const lac_meta *like, uint32_t mask, lac_axes axes);
 
 LAC_API lac_var lac_dot(lac_tape *tape, lac_var x, lac_var y);  ///< sum of conj(x) y over the last two axes
-LAC_API lac_var lac_reshape(lac_tape *tape, lac_var x, int ndim, const int64_t *shape);  ///< as many numbers, other shape
+
+/// The same numbers under another shape. Of an array that is spread over ranks the spread axis must survive; write -1 for its size
+/// wherever axes of size 1 stand beside it: a rank with one row could not tell it from them.
+LAC_API lac_var lac_reshape(lac_tape *tape, lac_var x, int ndim, const int64_t *shape);
 
 // -- structure -------------------------------------------------------------------------------------------------------
 

@@ -7,8 +7,9 @@
 /// order is canonical, equal structure means equal slots; what comes in another order (COO, CSC, an unsorted CSR, a
 /// transpose) is taken over by a map (map.h) that says where each input entry went, and `remap` moves values along it.
 ///
-/// Patterns are context-free, reference counted and safe to share between threads. What depends on structure alone (the
-/// transpose, the diagonal's slots, ...) is computed when first needed and kept.
+/// Patterns are context-free, reference counted and safe to share between threads. What depends on structure alone is
+/// computed when first needed and kept with the pattern: the transpose, the diagonal's map, the four triangles used last,
+/// symbolic analyses. Asking for one of them again gives the same object.
 
 #ifndef LACUNA_PATTERN_H
 #define LACUNA_PATTERN_H
@@ -44,9 +45,9 @@ typedef enum lac_diagonal { LAC_STORED, LAC_UNIT } lac_diagonal;
 
 /// From coordinates in any order. Duplicates share a slot: their values sum, and each gets the full cotangent.
 /// `entries` (optional) receives the map from input entries to slots. Errors name the first offending position.
-LAC_API lac_status lac_pattern_from_coo(lac_context *ctx, int64_t rows, int64_t cols, int64_t count, lac_index_type type,
-                                        const void *row, const void *col, lac_width width, lac_pattern **out,
-                                        lac_map **entries);
+LAC_API lac_status lac_pattern_from_coo(lac_context *ctx, int64_t rows, int64_t cols, int64_t count,
+                                        lac_index_type type, const void *row, const void *col, lac_width width,
+                                        lac_pattern **out, lac_map **entries);
 
 /// From compressed rows (rows + 1 offsets). Columns within a row may be unsorted and repeated.
 LAC_API lac_status lac_pattern_from_csr(lac_context *ctx, int64_t rows, int64_t cols, lac_index_type type,
@@ -82,13 +83,14 @@ LAC_API int lac_pattern_same(const lac_pattern *a, const lac_pattern *b);
 // and a union that adds nothing, give the pattern itself, retained. Distributed patterns: LAC_ERR_UNSUPPORTED.
 
 /// A^T. For a symmetric structure the result is the same pattern, and still the map is not the identity.
-LAC_API lac_status lac_pattern_transpose(lac_context *ctx, const lac_pattern *pattern, lac_pattern **out, lac_map **map);
+LAC_API lac_status lac_pattern_transpose(lac_context *ctx, const lac_pattern *pattern, lac_pattern **out,
+                                         lac_map **map);
 
 /// The entries on and below (LAC_LOWER) or above (LAC_UPPER) the k-th diagonal, col - row <= k or >= k; same shape.
 LAC_API lac_status lac_pattern_triangle(lac_context *ctx, const lac_pattern *pattern, lac_triangle triangle, int64_t k,
                                         lac_pattern **out, lac_map **map);
 
-/// Rows [row0, row1) and columns [col0, col1).
+/// Rows [row0, row1) and columns [col0, col1). Not kept: every call makes a new pattern.
 LAC_API lac_status lac_pattern_submatrix(lac_context *ctx, const lac_pattern *pattern, int64_t row0, int64_t row1,
                                          int64_t col0, int64_t col1, lac_pattern **out, lac_map **map);
 
@@ -102,7 +104,8 @@ LAC_API lac_status lac_pattern_product(lac_context *ctx, const lac_pattern *a, c
 /// The map from slots to the min(rows, cols) numbers of the diagonal; missing entries read 0.
 LAC_API lac_status lac_pattern_diagonal(lac_context *ctx, const lac_pattern *pattern, lac_map **map);
 
-/// The map from slots to the rows * cols numbers of the dense matrix, row-major. The one map that is as large as that.
+/// The map from slots to the rows * cols numbers of the dense matrix, row-major. It is made anew by every call, and
+/// `remap` by it is what makes an array of that size.
 LAC_API lac_status lac_pattern_dense(lac_context *ctx, const lac_pattern *pattern, lac_map **map);
 
 /// Byte budget of the plans kept for pairs of patterns (least recently used go first). Default 256 MiB. A plan goes with the

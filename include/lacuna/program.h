@@ -17,7 +17,14 @@ extern "C" {
 typedef struct lac_program lac_program;
 
 /// What an input or result of a program is, relative to the operator's call.
-typedef enum lac_role { LAC_ROLE_IN, LAC_ROLE_OUT, LAC_ROLE_OUT_BAR, LAC_ROLE_IN_DOT, LAC_ROLE_IN_BAR, LAC_ROLE_OUT_DOT } lac_role;
+typedef enum lac_role {
+  LAC_ROLE_IN,
+  LAC_ROLE_OUT,
+  LAC_ROLE_OUT_BAR,
+  LAC_ROLE_IN_DOT,
+  LAC_ROLE_IN_BAR,
+  LAC_ROLE_OUT_DOT
+} lac_role;
 
 /// A place in a program: `var` names it in the steps (1 and up, 0 is absent).
 typedef struct lac_port {
@@ -49,6 +56,7 @@ LAC_API lac_status lac_program_jvp(lac_context *ctx, const lac_spec *spec, const
 
 LAC_API void lac_program_destroy(lac_program **program);
 
+/// Counts, and what stands at a place: NULL, or a step without a spec, for a place that does not exist.
 LAC_API int lac_program_inputs(const lac_program *program);
 LAC_API int lac_program_results(const lac_program *program);
 LAC_API int lac_program_steps(const lac_program *program);
@@ -58,7 +66,8 @@ LAC_API lac_step lac_program_step(const lac_program *program, int i);
 
 /// Run all steps. `in` and `out` are the data pointers of the inputs and results on the context's device, contiguous, in the order of
 /// lac_program_input and lac_program_result; a result whose var is 0 is skipped. Temporaries are freed at their last use.
-LAC_API lac_status lac_program_run(lac_context *ctx, const lac_program *program, const void *const *in, void *const *out);
+LAC_API lac_status lac_program_run(lac_context *ctx, const lac_program *program, const void *const *in,
+                                   void *const *out);
 
 #ifdef __cplusplus
 }

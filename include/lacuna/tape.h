@@ -2,12 +2,13 @@
 /// @file tape.h
 /// A tape runs calls of operators and records them; a var is an array on that record.
 ///
-/// Errors stick: after the first one every call on the tape does nothing and returns an absent var, so that a long formula
-/// needs one check at its end (lac_tape_status; the context has the sentence). A tape belongs to its context's thread.
+/// Errors of calls stick: after the first one every call on the tape does nothing and returns an absent var, so that a long
+/// formula needs one check at its end (lac_tape_status, or the derivative's own status; the context has the sentence). A
+/// derivative that fails leaves the tape as it was. A tape belongs to its context's thread.
 ///
 ///     lac_var a = lac_tape_leaf(tape, values), x = lac_tape_constant(tape, input);
 ///     lac_var y = lac_spmm(tape, pattern, LAC_N, a, x), loss = lac_dot(tape, y, y), a_bar;
-///     lac_tape_vjp(tape, 1, &loss, NULL, 1, &a, &a_bar, LAC_PLAIN);
+///     lac_status status = lac_tape_vjp(tape, 1, &loss, NULL, 1, &a, &a_bar, LAC_PLAIN);
 
 #ifndef LACUNA_TAPE_H
 #define LACUNA_TAPE_H
@@ -19,21 +20,22 @@
 extern "C" {
 #endif
 
-enum { LAC_MAX_IN = 4, LAC_MAX_OUT = 2, LAC_MAX_PATTERNS = 3 };
+enum { LAC_MAX_IN = 6, LAC_MAX_OUT = 4, LAC_MAX_PATTERNS = 3 };
 
 typedef struct lac_tape lac_tape;
 typedef struct lac_op lac_op;  // extend.h
 
-/// A handle to an array on a tape. id 0 is the absent var: a zero that costs nothing.
+/// A handle to an array on a tape, of no other tape and not of after a clear. id 0 is the absent var: inside rules, and in
+/// lac_add and lac_sub, a zero that costs nothing; other calls refuse it, since outside rules it is mostly something forgotten.
 typedef struct lac_var {
   int64_t id;
 } lac_var;
 
 /// What an operator is told besides its inputs. Each operator says in its room which it reads.
 typedef struct lac_attrs {
-  int64_t i[4];   ///< sides, triangles, masks of axes
-  double f[2];    ///< real and imaginary part of a factor
-  int fit;        ///< 1: sum over batch dimensions so that the output has the shape `like` (operators with LAC_SUMS_BATCH)
+  int64_t i[4];  ///< sides, triangles, masks of axes
+  double f[2];   ///< real and imaginary part of a factor
+  int fit;  ///< 1: sum over batch dimensions so that the output has the shape `like` (operators with LAC_SUMS_BATCH)
   lac_meta like;  ///< a shape
 } lac_attrs;
 
@@ -41,7 +43,7 @@ typedef struct lac_attrs {
 typedef struct lac_spec {
   const lac_op *op;
   const lac_pattern *patterns[LAC_MAX_PATTERNS];
-  const void *object;  ///< a map, a solver or a factor, as the operator says
+  const void *object;  ///< a map, a solver, a factor or a userdata (extend.h), as the operator says; nothing else
   lac_attrs attrs;
 } lac_spec;
 
@@ -86,7 +88,8 @@ LAC_API lac_status lac_tape_call(lac_tape *tape, const lac_spec *spec, const lac
 
 /// Reverse mode: in_bar[j] = sum_i J_ij^H seed[i] for each of the `ins` vars, which may be leaves or anything in between.
 /// `seeds` may be NULL, or hold absent vars, where an output is a single number: its seed is then 1.
-/// An in_bar that does not depend on any output comes back absent. Cost: one rule a call; memory: what `needs` masks name.
+/// An in_bar that does not depend on any output comes back absent, and so do all on failure. Results
+/// may share memory with seeds and with each other (y = x + z hands its seed to both): write to none of them. Cost: one rule a call; memory: what `needs` masks name.
 LAC_API lac_status lac_tape_vjp(lac_tape *tape, int outs, const lac_var *out, const lac_var *seeds, int ins,
                                 const lac_var *in, lac_var *in_bar, lac_graph_mode mode);
 

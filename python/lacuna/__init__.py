@@ -14,19 +14,25 @@ from . import _front, _numpy
 from ._core import context as _context
 from ._core import version as _version
 from .errors import *  # noqa: F403
-from .errors import LacunaError
+from .errors import DtypeError, LacunaError
 from .pattern import Map, Pattern
 from .solver import Factor, Solver
 
 __version__ = _version()
-globals().update(_front.operators(_numpy.apply, _np.asarray))
+globals().update(_front.operators(_numpy.apply, _np.asarray, _numpy.number))
 
 
 def from_scipy(matrix, width="auto"):
     """(pattern, values) of a SciPy sparse matrix or array in CSR, CSC or COO format; others are converted to COO."""
-    matrix = matrix if matrix.format in ("csr", "csc", "coo") else matrix.tocoo()
     pattern = Pattern.from_scipy(matrix, width)
-    return pattern, matrix.data if pattern.entries.is_identity else remap(pattern.entries, matrix.data)  # noqa: F821
+    data = (matrix if matrix.format in ("csr", "csc", "coo") else matrix.tocoo()).data
+    if data.dtype not in _numpy.DTYPES:
+        raise DtypeError(
+            f"from_scipy: the matrix holds {data.dtype}; Lacuna computes in float32, float64, complex64 and complex128: "
+            "convert it with .astype(float), or take Pattern.from_scipy(matrix) alone"
+        )
+    data = data[: pattern.entries.inputs]  # a compressed matrix may hold room for more
+    return pattern, data if pattern.entries.is_identity else remap(pattern.entries, data)  # noqa: F821
 
 
 def set_threads(threads):

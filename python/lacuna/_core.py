@@ -12,7 +12,7 @@ from pathlib import Path
 
 import cffi
 
-from .errors import BY_STATUS, LacunaError
+from .errors import BY_STATUS, LacunaError, UnsupportedError
 
 _HERE = Path(__file__).resolve().parent
 _HEADERS = ("lacuna.h", "extend.h", "program.h")
@@ -93,21 +93,53 @@ def release(destroy, kind):
     return gone
 
 
-class Context:
-    """A thread's door to a device, with room for the pointers of one call."""
+def _closer():
+    """What ffi.gc calls for a context: a forked child leaves those of its parent alone, for their threads are not there."""
+    home, close = os.getpid(), release(lib.lac_context_destroy, "lac_context")
 
-    __slots__ = ("c", "stream", "ins", "outs", "in_pointers", "out_pointers")
+    def gone(c):
+        if os.getpid() == home:
+            close(c)
+
+    return gone
+
+
+class Table:
+    """Room for the pointers of one call."""
+
+    __slots__ = ("ins", "outs", "in_pointers", "out_pointers")
+
+    def __init__(self):
+        # The same memory under two types: addresses are written as integers, which is far cheaper than casting each.
+        self.ins, self.outs = ffi.new("uintptr_t[]", _PORTS), ffi.new("uintptr_t[]", _PORTS)
+        self.in_pointers, self.out_pointers = ffi.cast("void **", self.ins), ffi.cast("void **", self.outs)
+
+
+_PORTS = 2 * (lib.LAC_MAX_IN + lib.LAC_MAX_OUT)  # no program has more: inputs, outputs and a derivative of each
+
+
+class Context:
+    """A thread's door to a device, with the tables of pointers that no call is using."""
+
+    __slots__ = ("c", "stream", "tables")
 
     def __init__(self, backend, device, keep=False):
         out = ffi.new("lac_context **")
         status = lib.lac_context_create(backend.encode(), device, out)
         if status:
             raise failure(status)
-        self.c = out[0] if keep else ffi.gc(out[0], release(lib.lac_context_destroy, "lac_context"))
-        self.stream = 0
-        # The same memory under two types: addresses are written as integers, which is far cheaper than casting each.
-        self.ins, self.outs = ffi.new("uintptr_t[16]"), ffi.new("uintptr_t[16]")
-        self.in_pointers, self.out_pointers = ffi.cast("void **", self.ins), ffi.cast("void **", self.outs)
+        self.c = out[0] if keep else ffi.gc(out[0], _closer())
+        self.stream, self.tables = 0, []
+        if _forked:
+            self.set_threads(1)
+
+    def table(self):
+        """A table for one call, which gives it back to `tables` when done. A signal handler or finalizer that runs
+        meanwhile, and calls Lacuna, gets another one."""
+        try:
+            return self.tables.pop()
+        except IndexError:
+            return Table()
 
     def check(self, status):
         if status:
@@ -119,6 +151,11 @@ class Context:
             self.stream = stream
 
     def set_threads(self, threads):
+        if _forked and threads > 1:
+            raise UnsupportedError(
+                f"set_threads: {threads} threads in a forked process; OpenMP does not survive a fork, so it is 1 here: "
+                "start processes with the method 'spawn' to have more"
+            )
         self.check(lib.lac_context_set_threads(self.c, threads))
 
 
@@ -128,6 +165,22 @@ class _Local(threading.local):
 
 
 _local = _Local()
+_forked = False
+
+
+def _after_fork():
+    """The threads of OpenMP stayed in the parent, and a kernel would wait for them for ever: begin anew, with one."""
+    global _forked
+    _forked, _local.contexts = True, {}
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+def survive_fork(lock):
+    """Let no fork happen while another thread holds the lock. Returns it."""
+    os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
+    return lock
 
 
 def context(backend="cpu", device=0):

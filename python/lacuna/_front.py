@@ -6,9 +6,10 @@ vectors (which are (n, 1) inside) has a wrapper line in `operators`: its argumen
 """
 
 from ._core import ffi, lib
-from ._program import OPERATORS, Family
+from ._handle import HANDLES, Handle, expect, word
+from ._program import OPERATORS
 from .errors import ArgumentError, ShapeError
-from .pattern import _HANDLES, Handle, Map, Pattern, word
+from .pattern import Map, Pattern
 from .solver import Factor, Solver
 
 SIDES = {"N": lib.LAC_N, "T": lib.LAC_T, "C": lib.LAC_C, "H": lib.LAC_H}
@@ -19,9 +20,8 @@ DIAGONALS = {"stored": lib.LAC_STORED, "unit": lib.LAC_UNIT}
 class _Arrays(Handle):
     """The home of operators that take arrays alone; it lives for ever."""
 
-    def __init__(self):
-        self.c, self.key, self.family = ffi.NULL, "0", Family()
-        _HANDLES[self.key] = self
+    def __new__(cls):
+        return cls.hold(ffi.NULL, "0")
 
 
 ARRAYS = _Arrays()
@@ -37,11 +37,11 @@ def _triangle(pattern, triangle, diagonal):
 # Where a spec wants other objects than those a user names: (operator, objects, attributes).
 _PREPARE = {
     "solve": lambda s, side: ("solve_with", [s.solver() if isinstance(s, Pattern) else s], (side,)),
-    "spgemm": lambda pa, pb: ("spgemm", [pa, pb, pa.product(pb)], ()),
+    "spgemm.c": lambda pa, pb: ("spgemm", [pa, pb, pa.product(pb)], ()),
     "spadd.a": lambda pa, pb: ("remap", [pa.union(pb)[1]], (lib.LAC_N,)),
     "spadd.b": lambda pa, pb: ("remap", [pa.union(pb)[2]], (lib.LAC_N,)),
     "to_dense": lambda p: ("remap", [p.dense()], (lib.LAC_N,)),
-    "trisolve": lambda p, side, *part: ("trisolve", [_triangle(p, *part)[0]], (side, *part)),
+    "trisolve.x": lambda p, side, *part: ("trisolve", [_triangle(p, *part)[0]], (side, *part)),
     "trisolve.a": lambda p, *part: ("remap", [_triangle(p, *part)[1]], (lib.LAC_N,)),
 }
 _ELIDED = ("spadd.a", "spadd.b", "trisolve.a")  # remaps that are left out when they change nothing
@@ -53,7 +53,7 @@ def resolve(op, keys, ints=(), floats=()):
     Constant: tracers call it once, and guard on the keys, which is why those come instead of the objects. The spec
     belongs to the youngest of the objects.
     """
-    home = _HANDLES[keys[0] if len(keys) == 1 else max(keys, key=int)]
+    home = HANDLES[keys[0] if len(keys) == 1 else max(keys, key=int)]
     request = (op, keys, ints, floats)
     name = home.family.names.get(request)
     if name is None:
@@ -62,33 +62,31 @@ def resolve(op, keys, ints=(), floats=()):
 
 
 def _make(family, wanted, keys, ints, floats):
-    op, handles = wanted, [_HANDLES[key] for key in keys]
+    op, handles = wanted, [HANDLES[key] for key in keys]
     if wanted in _PREPARE:
         op, handles, ints = _PREPARE[wanted](*handles, *ints)
         if wanted in _ELIDED and handles[0].is_identity:
             return ""
     c = ffi.new("lac_spec *")
     c.op = OPERATORS[op].c
-    for i, pattern in enumerate(h for h in handles if isinstance(h, Pattern)):
-        c.patterns[i] = pattern.c
-    for h in handles:
-        if not isinstance(h, (Pattern, _Arrays)):
-            c.object = h.c
+    patterns = [h.c for h in handles if isinstance(h, Pattern)]
+    objects = [h.c for h in handles if not isinstance(h, (Pattern, _Arrays))]
+    for what, given, room in (
+        ("patterns", patterns, c.patterns), ("maps, solvers or factors", objects, [c.object]),
+        ("ints", ints, c.attrs.i), ("floats", floats, c.attrs.f),
+    ):  # fmt: skip
+        if len(given) > len(room):
+            raise ArgumentError(f"{op}: {len(given)} {what} came; {len(room)} is the most that an operator takes")
+    c.patterns[0 : len(patterns)] = patterns
+    c.object = objects[0] if objects else ffi.NULL
     c.attrs.i[0 : len(ints)] = ints
     c.attrs.f[0 : len(floats)] = floats
     return family.intern(c[0], [h.c for h in handles]).name
 
 
-def _check(who, given, *kinds):
-    if not isinstance(given, kinds):
-        raise ArgumentError(
-            f"{who}: expected a lacuna.{' or '.join(k.__name__ for k in kinds)}, got {type(given).__name__}"
-        )
-    return given.key
-
-
-def operators(apply, asarray):
-    """Every operator of the table as a function, over a front end's `apply(name, like, *arrays)`."""
+def operators(apply, asarray, number):
+    """Every operator of the table as a function, over a front end's `apply(name, like, *arrays)`, its way to make an
+    array of anything, and `number(factor, x)`, which makes one of a factor of x."""
 
     def move(name, pattern, x):
         """Values of a pattern along a map; no name is the identity."""
@@ -108,62 +106,65 @@ def operators(apply, asarray):
 
     def spmm(pattern, a, x, side="N"):
         """y = op(A) x: a (nnz), x (n, k) or (n,); side is "N" (A), "T" (A^T), "C" (conj A) or "H" (A^H)."""
-        return column(resolve("spmm", (_check("spmm", pattern, Pattern),), (word("side", side, SIDES),)), a, x)
+        return column(resolve("spmm", (expect("spmm", pattern, Pattern),), (word("side", side, SIDES),)), a, x)
 
     def sddmm(pattern, u, v):
         """s_z = sum_k u[row z, k] conj(v[col z, k]) for each slot z: u (rows, k), v (cols, k), s (nnz)."""
-        return apply(resolve("sddmm", (_check("sddmm", pattern, Pattern),)), (), u, v)
+        return apply(resolve("sddmm", (expect("sddmm", pattern, Pattern),)), (), u, v)
 
     def spgemm(pa, a, pb, b):
         """The values of C = A B on pa.product(pb)."""
-        return apply(resolve("spgemm", (_check("spgemm", pa, Pattern), _check("spgemm", pb, Pattern))), (), a, b)
+        return apply(resolve("spgemm.c", (expect("spgemm", pa, Pattern), expect("spgemm", pb, Pattern))), (), a, b)
 
     def sampled_spgemm(target, px, x, py, y, sides=("N", "N")):
         """t = op(X) op(Y) at the slots of `target` alone."""
-        keys = tuple([_check("sampled_spgemm", p, Pattern) for p in (target, px, py)])
+        keys = tuple([expect("sampled_spgemm", p, Pattern) for p in (target, px, py)])
         return apply(resolve("sampled_spgemm", keys, tuple([word("side", s, SIDES) for s in sides])), (), x, y)
 
     def spadd(pa, a, pb, b):
         """The values of A + B on the first of pa.union(pb)."""
-        keys = (_check("spadd", pa, Pattern), _check("spadd", pb, Pattern))
+        keys = (expect("spadd", pa, Pattern), expect("spadd", pb, Pattern))
         return apply(
             resolve("add", ("0",)), (), move(resolve("spadd.a", keys), pa, a), move(resolve("spadd.b", keys), pb, b)
         )
 
     def remap(map, x, side="N"):
         """y = M x or, with side "T", M^T x on the last axis."""
-        return apply(resolve("remap", (_check("remap", map, Map),), (word("side", side, SIDES),)), (), x)
+        return apply(resolve("remap", (expect("remap", map, Map),), (word("side", side, SIDES),)), (), x)
 
     def to_dense(pattern, a):
         """The dense matrix, (rows, cols)."""
-        dense = apply(resolve("to_dense", (_check("to_dense", pattern, Pattern),)), (), a)
+        dense = apply(resolve("to_dense", (expect("to_dense", pattern, Pattern),)), (), a)
         return dense.reshape(dense.shape[:-1] + pattern.shape)
 
     def trisolve(pattern, a, b, triangle="lower", diagonal="stored", side="N"):
         """op(T) x = b with T the named triangle of the matrix; diagonal "unit" does not read a stored one."""
-        keys = (_check("trisolve", pattern, Pattern),)
+        keys = (expect("trisolve", pattern, Pattern),)
         part = (word("triangle", triangle, TRIANGLES), word("diagonal", diagonal, DIAGONALS))
-        name = resolve("trisolve", keys, (word("side", side, SIDES), *part))
+        name = resolve("trisolve.x", keys, (word("side", side, SIDES), *part))
         return column(name, move(resolve("trisolve.a", keys, part), pattern, a), b)
 
     def solve(solver, a, b, side="N"):
         """x = op(A)^-1 b, with a Pattern (solver with default options), a Solver, or a Factor of just these values."""
-        key = _check("solve", solver, Pattern, Solver, Factor)
+        key = expect("solve", solver, Pattern, Solver, Factor)
         return column(resolve("solve", (key,), (word("side", side, SIDES),)), a, b)
 
     def scale(factor, x):
-        """factor * x, a frozen number."""
-        parts = (factor.real, factor.imag) if isinstance(factor, complex) else (float(factor), 0.0)
-        return apply(resolve("scale", ("0",), (), parts), (), x)
+        """factor * x, a frozen number: there is no derivative in it, and compiled code takes any value."""
+        x = asarray(x)
+        return apply(resolve("mul", ("0",)), (), x, number(factor, x))
 
     def sum(x, axes=None, keepdims=False):
         """The sum over the given axes, all by default."""
         x = asarray(x)
         mask = 0
-        for axis in range(x.ndim) if axes is None else (axes if isinstance(axes, tuple) else (axes,)):
+        for axis in range(x.ndim) if axes is None else (axes if isinstance(axes, (tuple, list)) else (axes,)):
             if not -x.ndim <= axis < x.ndim:
                 raise ShapeError(f"sum: axis {axis} of an array with {x.ndim} dimensions")
-            mask |= 1 << (-1 - axis if axis < 0 else x.ndim - 1 - axis)
+            bit = 1 << (-1 - axis if axis < 0 else x.ndim - 1 - axis)
+            if mask & bit:
+                raise ShapeError(f"sum: axis {axis} comes twice")
+            mask |= bit
         return apply(resolve("sum", ("0",), (mask, int(keepdims))), (), x)
 
     def reshape(x, shape):

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators on NumPy arrays: addresses in, new arrays out, nothing copied that is contiguous already."""
+"""Operators on NumPy arrays: addresses in, new arrays out, nothing copied that is contiguous and aligned already."""
 
 import numpy as np
 
 from ._core import context, ffi, lib
 from ._program import FORWARD, find
-from .errors import DtypeError
+from .errors import ArgumentError, DtypeError
 
 DTYPES = {
     np.dtype(np.float32): lib.LAC_F32, np.dtype(np.float64): lib.LAC_F64,
@@ -16,14 +16,36 @@ _BY_CODE = {code: dtype for dtype, code in DTYPES.items()}
 
 
 def contiguous(who, index, array):
-    """The array as C reads it: row-major in one piece, one of four dtypes. Numbers are never converted."""
+    """The array as C reads it: row-major in one piece, aligned, one of four dtypes. Numbers are never converted."""
+    if isinstance(array, np.ma.MaskedArray):
+        raise ArgumentError(f"{who}: input {index} is a masked array; say what its masked numbers are with .filled()")
     array = np.asarray(array)
     if array.dtype not in DTYPES:
         raise DtypeError(
             f"{who}: input {index} has dtype {array.dtype}; Lacuna computes in float32, float64, complex64 and "
             "complex128: convert it with .astype()"
         )
-    return array if array.flags.c_contiguous else array.copy(order="C")
+    return array if _is_ready(array.flags) else array.copy(order="C")
+
+
+def _is_ready(flags):
+    return flags.c_contiguous and flags.aligned
+
+
+def number(factor, x):
+    """The factor of `scale` as an array like x, without dimensions."""
+    factor = np.asarray(factor)
+    if factor.ndim or factor.dtype.kind not in "biufc":
+        raise ArgumentError(
+            f"scale: the factor is one frozen number, not a {factor.dtype} array of shape {factor.shape}; mul takes arrays"
+        )
+    if x.dtype not in DTYPES:
+        contiguous("scale", 0, x)
+    if factor.dtype.kind == "c" and x.dtype.kind != "c":
+        if factor.imag:
+            raise DtypeError(f"scale: the factor {factor} is complex and the array is {x.dtype}; convert the array")
+        factor = factor.real
+    return factor.astype(x.dtype)
 
 
 def apply(name, like, *arrays):
@@ -31,14 +53,15 @@ def apply(name, like, *arrays):
     spec, ctx = find(name), context()
     ready, metas = [], []
     for index, array in enumerate(arrays):
-        if type(array) is not np.ndarray or array.dtype not in DTYPES or not array.flags.c_contiguous:
+        if type(array) is not np.ndarray or array.dtype not in DTYPES or not _is_ready(array.flags):
             array = contiguous(spec.op.name, index, array)
         ready.append(array)
         metas.append((DTYPES[array.dtype], array.shape))
     program = spec.program(FORWARD, like, tuple(metas))
     outs = [np.empty(shape, _BY_CODE[code]) for shape, code in zip(program.shapes, program.codes)]
-    for pointers, buffers in ((ctx.in_pointers, ready), (ctx.out_pointers, outs)):
+    table = ctx.table()
+    for pointers, buffers in ((table.in_pointers, ready), (table.out_pointers, outs)):
         for index, array in enumerate(buffers):
             pointers[index] = _buffer(array)
-    program.run_prepared(ctx)
+    program.run_prepared(ctx, table)
     return outs[0] if len(outs) == 1 else tuple(outs)

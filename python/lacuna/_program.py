@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Specs and programs: what is frozen in a call of an operator, and what C makes of it for given shapes.
 
-A spec has a name, a decimal 64-bit number that is never used again. Names are what crosses into compiled graphs. Specs
-and programs live in the family of a pattern (or map, solver, factor) and die with it; a family holds C objects and
-never the Python object that owns it, so nothing here is a cycle. Shapes are no part of a spec: `like` goes along with
-every call, so that one spec serves all batch sizes.
+A spec has a name, a decimal 64-bit number that is never used again: each process counts from a random number of its
+own, so that a graph which outlives its process, in a file or a compiler's cache, meets no other spec of the same name.
+Names are what crosses into compiled graphs. Specs and programs live in the family of a pattern (or map, solver, factor)
+and die with it, never before; a family holds C objects and never the Python object that owns it, so nothing here is a
+cycle. Shapes are no part of a spec: `like` goes along with every call, so that one spec serves all batch sizes.
 """
 
 import itertools
+import os
 import re
+import secrets
 import struct
 import threading
 import weakref
 
-from ._core import Context, ffi, lib, release, text
+from ._core import Context, ffi, lib, release, survive_fork, text
 from .errors import ArgumentError, ShapeError, StaleError
 
 FORWARD, VJP, JVP = range(3)
@@ -21,11 +24,19 @@ IN, OUT, OUT_BAR, IN_DOT, IN_BAR, OUT_DOT = (
     getattr(lib, "LAC_ROLE_" + role) for role in ("IN", "OUT", "OUT_BAR", "IN_DOT", "IN_BAR", "OUT_DOT")
 )
 _MAX_PROGRAMS = 4096  # of a family; beyond, they are made anew
-_MAX_SPECS = 65536  # of a family; beyond, the older half goes: only factors of `scale` can be so many
 _SPECS = weakref.WeakValueDictionary()
-_names = itertools.count(1)
-_lock = threading.RLock()
+_lock = survive_fork(threading.RLock())
 _maker = Context("cpu", 0, keep=True)  # programs are written through it, under the lock; it outlives them all
+
+
+def _count_anew():
+    """In every process, forked ones too: what a child names, its parent does not know."""
+    global _names
+    _names = itertools.count(1 + secrets.randbits(62))
+
+
+_count_anew()
+os.register_at_fork(after_in_child=_count_anew)
 
 
 class Operator:
@@ -69,17 +80,9 @@ class Family:
         with _lock:
             spec = self.specs.get(content)
             if spec is None:
-                if len(self.specs) >= _MAX_SPECS:
-                    self._forget()
                 spec = self.specs[content] = Spec(self, c_spec, keep)
                 _SPECS[spec.name] = spec
             return spec
-
-    def _forget(self):
-        self.names.clear()
-        self.programs.clear()
-        for content in list(self.specs)[: _MAX_SPECS // 2]:
-            del self.specs[content]
 
 
 class Spec:
@@ -129,8 +132,9 @@ def find(name):
 
 def _dead(name):
     return StaleError(
-        f"lacuna: call {name} belongs to a pattern, map, solver or factor that no longer exists in this process; "
-        "keep the object alive for as long as a compiled or exported function that uses it"
+        f"lacuna: call {name} belongs to a pattern, map, solver or factor that no longer exists, or never did in this "
+        "process; keep the object alive for as long as a compiled or exported function that uses it, and export again "
+        "in the process that is to run it"
     )
 
 
@@ -198,16 +202,18 @@ class Program:
 
     def run(self, ctx, ins, outs):
         """Run all steps on addresses of contiguous data; 0 for a result that is absent."""
-        slots = ctx.ins
+        table = ctx.table()
+        slots = table.ins
         for i, address in enumerate(ins):
             slots[i] = address
-        slots = ctx.outs
+        slots = table.outs
         for i, address in enumerate(outs):
             slots[i] = address
-        self.run_prepared(ctx)
+        self.run_prepared(ctx, table)
 
-    def run_prepared(self, ctx):
-        """Run all steps on the pointers that the context holds."""
-        status = lib.lac_program_run(ctx.c, self.c, ctx.in_pointers, ctx.out_pointers)
+    def run_prepared(self, ctx, table):
+        """Run all steps on the pointers of a table, which goes back to the context."""
+        status = lib.lac_program_run(ctx.c, self.c, table.in_pointers, table.out_pointers)
         if status:
             ctx.check(status)
+        ctx.tables.append(table)

@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Patterns and maps: the frozen objects. Immutable, counted by C, safe to share between threads."""
 
-import threading
-import weakref
+import operator
 
 import numpy as np
 
-from ._core import context, ffi, lib, release
-from ._program import Family
-from .errors import ArgumentError
+from ._core import context, ffi, lib
+from ._handle import Handle, expect, word
+from .errors import ArgumentError, IndexOverflowError
 
-_HANDLES = weakref.WeakValueDictionary()  # key -> the one Python object of a C object
-_lock = threading.Lock()
+_LARGEST = np.iinfo(np.int64).max
 _WIDTHS = {
     "auto": lib.LAC_WIDTH_AUTO,
     "32/32": lib.LAC_WIDTH_32_32,
@@ -20,66 +18,44 @@ _WIDTHS = {
 }
 
 
-def word(what, given, table):
-    """The code of a word, or a sentence that lists the words there are."""
-    try:
-        return table[given]
-    except (KeyError, TypeError):
-        raise ArgumentError(f"{what} is {given!r}; it must be one of {', '.join(map(repr, table))}") from None
-
-
-class Handle:
-    """A C object: `key` is its 64-bit name as text, `c` the pointer, `family` what was made of it."""
-
-    kind = None
-
-    @classmethod
-    def wrap(cls, pointer):
-        """The Python object of a counted pointer that was handed over."""
-        c = ffi.gc(pointer, release(getattr(lib, cls.kind + "_destroy"), cls.kind))
-        key = str(getattr(lib, cls.kind + "_id")(c))
-        with _lock:
-            found = _HANDLES.get(key)
-            if found is None:
-                found = object.__new__(cls)
-                found.c, found.key, found.family = c, key, Family()
-                found._init()
-                _HANDLES[key] = found
-        return found
-
-    def _init(self):
-        """What a kind reads from C once."""
-
-    def __reduce__(self):
-        raise TypeError(
-            f"a lacuna.{type(self).__name__} cannot be pickled; make it again from the pattern and the values"
-        )
-
-    def __copy__(self):
-        return self
-
-    def __deepcopy__(self, memo):
-        return self
+def _ready(array, dtype=None):
+    """The array as C reads it: in one piece and aligned, copied if need be."""
+    return np.require(array, dtype, ("C", "ALIGNED", "ENSUREARRAY"))
 
 
 def _index(array, what):
-    array = np.ascontiguousarray(array)
+    """One-dimensional integers as C reads them, and their type. Nothing is rounded, flattened, wrapped or unmasked."""
+    if isinstance(array, np.ma.MaskedArray):
+        raise ArgumentError(f"{what} is a masked array; take out what is masked with .compressed()")
+    array = _ready(array)
+    if array.ndim != 1:
+        raise ArgumentError(f"{what} must be one-dimensional, got shape {array.shape}")
     if array.dtype == np.int32:
         return array, lib.LAC_I32
     if array.dtype.kind not in "iu" and array.size:
         raise ArgumentError(f"{what} must be integers, got {array.dtype}")
-    return np.ascontiguousarray(array, dtype=np.int64), lib.LAC_I64
+    if array.dtype == np.uint64 and array.size and array.max() > _LARGEST:
+        where = int(array.argmax())
+        raise IndexOverflowError(f"{what}[{where}] = {array[where]} is beyond 64-bit signed integers ({_LARGEST})")
+    return _ready(array, np.int64), lib.LAC_I64
 
 
 def _indices(first, second, what):
     """Two index arrays in one integer type."""
     (a, ta), (b, tb) = _index(first, what[0]), _index(second, what[1])
-    for array, name in ((a, what[0]), (b, what[1])):
-        if array.ndim != 1:
-            raise ArgumentError(f"{name} must be one-dimensional, got shape {array.shape}")
     if ta != tb:
         a, b, ta = a.astype(np.int64), b.astype(np.int64), lib.LAC_I64
     return a, b, ta
+
+
+def _sizes(shape):
+    try:
+        rows, cols = (operator.index(size) for size in shape)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"a pattern's shape is (rows, cols), two integers; got {shape!r}") from None
+    if not 0 <= min(rows, cols) <= max(rows, cols) <= _LARGEST:
+        raise IndexOverflowError(f"a pattern's shape {(rows, cols)} is not within 0..{_LARGEST}")
+    return rows, cols
 
 
 def _data(array):
@@ -93,7 +69,7 @@ class Map(Handle):
 
     def __new__(cls, target, outputs):
         """Entry i is added to out[target[i]]; a target of -1 drops it."""
-        target = np.ascontiguousarray(target, dtype=np.int64)
+        target = _ready(_index(target, "target")[0], np.int64)
         ctx, out = context(), ffi.new("lac_map **")
         pointer = ffi.cast("const int64_t *", _data(target))
         ctx.check(lib.lac_map_create(ctx.c, target.size, outputs, pointer, out))
@@ -133,18 +109,18 @@ class Pattern(Handle):
     """
 
     kind = "lac_pattern"
+    made_by = "Pattern.from_coo, from_csr, from_csc and from_scipy make one"
 
     def _init(self):
-        self.shape = lib.lac_pattern_rows(self.c), lib.lac_pattern_cols(self.c)
-        self.nnz = lib.lac_pattern_nnz(self.c)
-        self.entries = self._structure = self._solver = None
+        shape = lib.lac_pattern_rows(self.c), lib.lac_pattern_cols(self.c)
+        self._set(shape=shape, nnz=lib.lac_pattern_nnz(self.c), entries=None, _structure=None, _solver=None)
 
     @classmethod
     def _build(cls, function, *arguments, width):
         ctx, out, entries = context(), ffi.new("lac_pattern **"), ffi.new("lac_map **")
         ctx.check(function(ctx.c, *arguments, word("width", width, _WIDTHS), out, entries))
         pattern = cls.wrap(out[0])
-        pattern.entries = Map.wrap(entries[0])
+        pattern._set(entries=Map.wrap(entries[0]))
         return pattern
 
     @classmethod
@@ -153,22 +129,23 @@ class Pattern(Handle):
         row, col, kind = _indices(row, col, ("row", "col"))
         if row.size != col.size:
             raise ArgumentError(f"from_coo: row has {row.size} entries and col {col.size}")
-        rows, cols = shape
-        return cls._build(lib.lac_pattern_from_coo, rows, cols, row.size, kind, _data(row), _data(col), width=width)
+        return cls._build(lib.lac_pattern_from_coo, *_sizes(shape), row.size, kind, _data(row), _data(col), width=width)
 
     @classmethod
     def from_csr(cls, offsets, columns, shape, width="auto"):
         """From compressed rows; columns within a row may be unsorted and repeated."""
-        return cls._compressed(lib.lac_pattern_from_csr, offsets, columns, shape, shape[0], "from_csr", width)
+        return cls._compressed(lib.lac_pattern_from_csr, offsets, columns, shape, 0, "from_csr", width)
 
     @classmethod
     def from_csc(cls, offsets, rows, shape, width="auto"):
         """From compressed columns."""
-        return cls._compressed(lib.lac_pattern_from_csc, offsets, rows, shape, shape[1], "from_csc", width)
+        return cls._compressed(lib.lac_pattern_from_csc, offsets, rows, shape, 1, "from_csc", width)
 
     @classmethod
-    def _compressed(cls, function, offsets, indices, shape, lines, who, width):
+    def _compressed(cls, function, offsets, indices, shape, axis, who, width):
         offsets, indices, kind = _indices(offsets, indices, ("offsets", "indices"))
+        shape = _sizes(shape)
+        lines = shape[axis]
         if offsets.size != lines + 1:
             raise ArgumentError(f"{who}: a shape of {tuple(shape)} needs {lines + 1} offsets, got {offsets.size}")
         if offsets[-1] > indices.size:
@@ -178,6 +155,12 @@ class Pattern(Handle):
     @classmethod
     def from_scipy(cls, matrix, width="auto"):
         """From any SciPy sparse matrix or array; lacuna.from_scipy gives the values too."""
+        if not hasattr(matrix, "tocoo"):
+            raise ArgumentError(
+                f"from_scipy: expected a SciPy sparse matrix or array, got {type(matrix).__name__}; "
+                "scipy.sparse.csr_array makes one of a dense array"
+            )
+        _sizes(matrix.shape)
         if matrix.format == "csc":
             return cls.from_csc(matrix.indptr, matrix.indices, matrix.shape, width)
         if matrix.format == "csr":
@@ -197,11 +180,12 @@ class Pattern(Handle):
             lib.lac_pattern_read(self.c, *(ffi.cast("int64_t *", _data(array)) for array in arrays))
             for array in arrays:
                 array.flags.writeable = False
-            self._structure = tuple(arrays)
+            self._set(_structure=tuple(arrays))
         return self._structure
 
     def same(self, other):
         """Whether both have equal structure, and therefore equal slots."""
+        expect("same", other, Pattern)
         return bool(lib.lac_pattern_same(self.c, other.c))
 
     def to_scipy(self, values):
@@ -234,6 +218,7 @@ class Pattern(Handle):
 
     def union(self, other):
         """(entries of either, the map of our values, the map of the other's)."""
+        expect("union", other, Pattern)
         ctx, out = context(), ffi.new("lac_pattern **")
         maps = ffi.new("lac_map **"), ffi.new("lac_map **")
         ctx.check(lib.lac_pattern_union(ctx.c, self.c, other.c, out, *maps))
@@ -241,6 +226,7 @@ class Pattern(Handle):
 
     def product(self, other):
         """Where A B may be nonzero."""
+        expect("product", other, Pattern)
         ctx, out = context(), ffi.new("lac_pattern **")
         ctx.check(lib.lac_pattern_product(ctx.c, self.c, other.c, out))
         return Pattern.wrap(out[0])
@@ -263,12 +249,19 @@ class Pattern(Handle):
         from .solver import Solver
 
         if self._solver is None:
-            self._solver = Solver(self)
+            self._set(_solver=Solver(self))
         return self._solver
 
     def __reduce__(self):
         offsets, columns, _ = self.structure()
-        return Pattern.from_csr, (offsets, columns, self.shape, self.width)
+        return _restore, (offsets, columns, self.shape, self.width, self.entries)
 
     def __repr__(self):
         return f"Pattern({self.shape[0]} x {self.shape[1]}, nnz={self.nnz})"
+
+
+def _restore(offsets, columns, shape, width, entries):
+    """A pattern from its pickle: the slots and the map of entries that it had, or none if it was derived."""
+    pattern = Pattern.from_csr(offsets, columns, shape, width)
+    pattern._set(entries=entries)
+    return pattern

@@ -2,8 +2,9 @@
 """Solvers and factors: analyse a pattern once, factor values, solve in every direction with the same factor."""
 
 from ._core import context, ffi, lib, text
+from ._handle import Handle, expect, word
 from ._numpy import DTYPES, contiguous
-from .pattern import Handle, Pattern, word
+from .pattern import Pattern
 
 _METHODS = {
     "auto": lib.LAC_METHOD_AUTO,
@@ -23,6 +24,7 @@ class Solver(Handle):
     kind = "lac_solver"
 
     def __new__(cls, pattern, method="auto", ordering="amd", pivot_tolerance=None, keep_bytes=None):
+        expect("Solver", pattern, Pattern)
         ctx, out = context(), ffi.new("lac_solver **")
         options = ffi.new("lac_solver_options *", lib.lac_solver_options_defaults())
         options.method, options.ordering = word("method", method, _METHODS), word("ordering", ordering, _ORDERINGS)
@@ -54,6 +56,7 @@ class Factor(Handle):
     """An immutable factor of some values: `solve(factor, values, b)` uses it, and refuses other values."""
 
     kind = "lac_factor"
+    made_by = "Solver.factor makes one"
 
     @property
     def report(self):

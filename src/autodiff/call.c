@@ -12,6 +12,9 @@ lac_status lac_call_begin(lac_context *ctx, const lac_spec *spec, lac_signature 
   lac_status status = LAC_OK;
   const lac_op *op = spec->op;
 
+  for (int i = 0; i < LAC_MAX_IN; i++) call->in[i] = NULL;
+  for (int i = 0; i < LAC_MAX_OUT; i++) call->out[i] = NULL;
+  ctx->status = LAC_OK;  // so that a code without a sentence does not borrow an older one
   LAC_CHECK(op, LAC_ERR_ARG, "lac_tape_call: the spec names no operator; set spec.op (lac_op_find)");
   LAC_CHECK(op->name && op->forward, LAC_ERR_ARG, "lac_tape_call: an operator needs a name and a forward");
   LAC_CHECK(lac_signature_read(op->signature, signature), LAC_ERR_ARG,
@@ -23,8 +26,6 @@ lac_status lac_call_begin(lac_context *ctx, const lac_spec *spec, lac_signature 
   call->object = spec->object;
   call->attrs = &spec->attrs;
   call->symbols = NULL;
-  for (int i = 0; i < LAC_MAX_IN; i++) call->in[i] = NULL;
-  for (int i = 0; i < LAC_MAX_OUT; i++) call->out[i] = NULL;
 done:
   return status;
 }
@@ -39,8 +40,9 @@ lac_status lac_call_infer(lac_call *call) {
   for (int i = 0; i < LAC_MAX_OUT; i++) call->out_meta[i] = (lac_meta){.ndim = -1};
   LAC_TRY(call->op->infer ? call->op->infer(call) : lac_call_match(call));
   for (int i = 0; i < lac_op_outputs(call->op); i++) {
-    LAC_CHECK(call->out_meta[i].ndim >= 0, LAC_ERR_ARG, "%s: its infer left the shape of output %d open; end it with lac_call_match",
-              call->op->name, i);
+    LAC_CHECK(call->out_meta[i].ndim >= 0, LAC_ERR_ARG,
+              "%s: its infer left the shape of output %d open; end it with lac_call_match", call->op->name, i);
+    LAC_TRY(lac_meta_check(ctx, call->op->name, &call->out_meta[i]));
   }
 done:
   call->symbols = NULL;

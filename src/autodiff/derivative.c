@@ -17,6 +17,8 @@ lac_status lac_pass_open(lac_tape *tape, lac_graph_mode mode, const char *name, 
   *out = (pass){.tape = tape, .mode = mode, .vars = tape->vars_count, .nodes = tape->nodes_count};
   out->had_failed = tape->status != LAC_OK;
   LAC_TRY(tape->status);
+  LAC_CHECK(mode == LAC_PLAIN || mode == LAC_CREATE_GRAPH, LAC_ERR_ARG,
+            "%s: mode is LAC_PLAIN or LAC_CREATE_GRAPH, not %d", name, (int)mode);
   LAC_CHECK(tape->mode == TAPE_RECORD, LAC_ERR_ARG, "%s: the tape does not record; create it with LAC_RECORD", name);
   LAC_ALLOC(out->table, out->vars);
   LAC_ALLOC(out->on_path, out->vars);
@@ -56,9 +58,10 @@ lac_status lac_pass_find_input(pass *p, lac_var var, const char *name, int i, in
   lac_status status = LAC_OK;
 
   LAC_TRY(lac_pass_find(p, var, name, i, place));
-  LAC_CHECK(p->tape->vars[*place].differentiable, LAC_ERR_ARG,
-            "%s: var %d does not depend on a leaf; make it one (lac_tape_leaf), or record what made it (LAC_CREATE_GRAPH)",
-            name, i);
+  LAC_CHECK(
+      p->tape->vars[*place].differentiable, LAC_ERR_ARG,
+      "%s: var %d does not depend on a leaf; make it one (lac_tape_leaf), or record what made it (LAC_CREATE_GRAPH)",
+      name, i);
 done:
   return status;
 }
@@ -99,9 +102,9 @@ lac_status lac_pass_seed(pass *p, int place, lac_var value, const char *name, in
 
   LAC_TRY(lac_pass_find(p, value, name, i, &given));
   seed = &p->tape->vars[given].meta;
-  LAC_CHECK(lac_meta_same(seed, meta), LAC_ERR_SHAPE, "%s: seed %d is %s %s where its var is %s %s; make them alike", name,
-            i, lac_dtype_name(seed->dtype), lac_shape_text(seed->ndim, seed->shape, have), lac_dtype_name(meta->dtype),
-            lac_shape_text(meta->ndim, meta->shape, want));
+  LAC_CHECK(lac_meta_same(seed, meta), LAC_ERR_SHAPE, "%s: seed %d is %s %s where its var is %s %s; make them alike",
+            name, i, lac_dtype_name(seed->dtype), lac_shape_text(seed->ndim, seed->shape, have),
+            lac_dtype_name(meta->dtype), lac_shape_text(meta->ndim, meta->shape, want));
   LAC_TRY(lac_tape_check_fresh(p->tape, given, name));
   if (p->mode == LAC_CREATE_GRAPH) {
     p->table[place].var = lac_add(p->tape, p->table[place].var, value);
@@ -139,7 +142,7 @@ static lac_status pass_execute(pass *p, const tape_node *node, const lac_program
   }
   LAC_TRY(lac_program_execute(ctx, program, inputs, results));
   for (int i = 0; i < program->results; i++) {
-    if (results[i]) LAC_TRY(pass_add_array(p, to[i], &results[i]));
+    if (results[i] && to[i]) LAC_TRY(pass_add_array(p, to[i], &results[i]));
   }
 done:
   for (int i = 0; i < program->results; i++) lac_array_destroy(&results[i]);
@@ -159,7 +162,7 @@ static lac_status pass_replay(pass *p, const tape_node *node, const lac_program 
   p->tape->order = node->order == LAC_ANY_ORDER ? LAC_ANY_ORDER : node->order - 1;
   LAC_TRY(lac_program_replay(p->tape, program, inputs, results));
   for (int i = 0; i < program->results; i++) {
-    if (!results[i].id) continue;
+    if (!results[i].id || !to[i]) continue;
     p->table[to[i]].var = lac_add(p->tape, p->table[to[i]].var, results[i]);
     LAC_TRY(p->tape->status);
   }
@@ -174,10 +177,11 @@ lac_status lac_pass_rule(pass *p, int n, lac_role result, uint32_t wants, uint32
   const tape_node node = p->tape->nodes[n];  // a copy: replaying grows the tape
   lac_meta in[LAC_MAX_IN];
 
-  LAC_CHECK(node.order != 0, LAC_ERR_ORDER,
-            "%s: differentiated more often than it allows (%d times); ask for fewer derivatives, or write its rule with "
-            "operators",
-            node.spec.op->name, node.spec.op->order);
+  LAC_CHECK(
+      node.order != 0, LAC_ERR_ORDER,
+      "%s: differentiated more often than it allows (%d times); ask for fewer derivatives, or write its rule with "
+      "operators",
+      node.spec.op->name, node.spec.op->order);
   for (int i = 0; i < node.ins; i++) in[i] = p->tape->vars[node.in[i]].meta;
   LAC_TRY(lac_program_write(ctx, &node.spec, in, result, wants, given, &program));
   if (p->mode == LAC_PLAIN) {

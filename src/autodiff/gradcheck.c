@@ -12,6 +12,7 @@
 #include <complex.h>
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 
 #include "core/array_impl.h"
 
@@ -22,12 +23,19 @@ typedef struct check {
   lac_function function;
   void *user;
   int count;
-  uint32_t subset;    // which leaves are differentiated
-  int level;          // 1: the function, 2: its gradient
-  lac_array *y_bar;   // the frozen seed of the gradient
+  uint32_t subset;   // which leaves are differentiated
+  int level;         // 1: the function, 2: its gradient
+  lac_array *y_bar;  // the frozen seed of the gradient
   lac_gradcheck_options options;
-  uint64_t state;     // of the random numbers
+  uint64_t state;  // of the random numbers
 } check;
+
+/// One comparison: two numbers that should be equal, and by how much they are not, relative to what they are made of.
+typedef struct comparison {
+  double complex derived, expected;
+  int64_t at;  // where in the output they stand
+  double deviation;
+} comparison;
 
 /// What a level's function gave: its outputs on a tape.
 typedef struct outputs {
@@ -36,6 +44,10 @@ typedef struct outputs {
 } outputs;
 
 lac_gradcheck_options lac_gradcheck_options_defaults(void) { return (lac_gradcheck_options){.order = 2, .seed = 1}; }
+
+/// Whether `a` is worse than the worst so far. NaN is worse than any number, and stays the worst.
+static bool check_worse(double a, double worst) { return !isnan(worst) && !(a <= worst); }
+static double check_max(double a, double b) { return check_worse(b, a) ? b : a; }
 
 /// Uniform in (-1, 1); splitmix64.
 static double check_random(uint64_t *state) {
@@ -62,10 +74,18 @@ static lac_status check_read(lac_context *ctx, const lac_array *array, double co
   LAC_TRY(lac_array_read(ctx, array, raw));
   for (int64_t i = 0; i < array->count; i++) {
     switch (array->meta.dtype) {
-      case LAC_F32: numbers[i] = ((float *)(void *)raw)[i]; break;
-      case LAC_F64: numbers[i] = ((double *)(void *)raw)[i]; break;
-      case LAC_C64: numbers[i] = ((float complex *)(void *)raw)[i]; break;
-      case LAC_C128: numbers[i] = ((double complex *)(void *)raw)[i]; break;
+      case LAC_F32:
+        numbers[i] = ((float *)(void *)raw)[i];
+        break;
+      case LAC_F64:
+        numbers[i] = ((double *)(void *)raw)[i];
+        break;
+      case LAC_C64:
+        numbers[i] = ((float complex *)(void *)raw)[i];
+        break;
+      case LAC_C128:
+        numbers[i] = ((double complex *)(void *)raw)[i];
+        break;
     }
   }
   *out = numbers, numbers = NULL;
@@ -82,10 +102,18 @@ static lac_status check_write(lac_context *ctx, lac_array *array, const double c
   LAC_ALLOC(raw, (size_t)array->count * lac_dtype_size(array->meta.dtype));
   for (int64_t i = 0; i < array->count; i++) {
     switch (array->meta.dtype) {
-      case LAC_F32: ((float *)(void *)raw)[i] = (float)creal(numbers[i]); break;
-      case LAC_F64: ((double *)(void *)raw)[i] = creal(numbers[i]); break;
-      case LAC_C64: ((float complex *)(void *)raw)[i] = (float complex)numbers[i]; break;
-      case LAC_C128: ((double complex *)(void *)raw)[i] = numbers[i]; break;
+      case LAC_F32:
+        ((float *)(void *)raw)[i] = (float)creal(numbers[i]);
+        break;
+      case LAC_F64:
+        ((double *)(void *)raw)[i] = creal(numbers[i]);
+        break;
+      case LAC_C64:
+        ((float complex *)(void *)raw)[i] = (float complex)numbers[i];
+        break;
+      case LAC_C128:
+        ((double complex *)(void *)raw)[i] = numbers[i];
+        break;
     }
   }
   LAC_TRY(lac_array_write(ctx, array, raw));
@@ -122,7 +150,7 @@ static lac_status check_size(lac_context *ctx, const lac_array *array, double *o
 
   LAC_TRY(check_read(ctx, array, &numbers));
   *out = 0;
-  for (int64_t i = 0; i < array->count; i++) *out = fmax(*out, cabs(numbers[i]));
+  for (int64_t i = 0; i < array->count; i++) *out = check_max(*out, cabs(numbers[i]));
 done:
   lac_free(numbers);
   return status;
@@ -147,6 +175,20 @@ done:
   return status;
 }
 
+/// A gradient that is absent, since the function does not use the leaf, is a zero.
+static lac_status check_zero(lac_context *ctx, lac_tape *tape, const lac_meta *meta, lac_var *out) {
+  lac_status status = LAC_OK;
+  lac_array *zero = NULL;
+
+  LAC_TRY(lac_array_make(ctx, meta, &zero));
+  LAC_TRY(lac_array_fill(ctx, zero, 0, 0));
+  *out = lac_tape_constant(tape, zero);
+  LAC_TRY(lac_tape_status(tape));
+done:
+  lac_array_destroy(&zero);
+  return status;
+}
+
 /// Build the level's function at the given arrays: leaves on the tape, outputs of the function or of its gradient.
 static lac_status check_build(check *c, lac_tape *tape, const lac_array *const *at, lac_var *leaf, outputs *out) {
   lac_context *ctx = c->ctx;
@@ -167,6 +209,9 @@ static lac_status check_build(check *c, lac_tape *tape, const lac_array *const *
     seed = lac_tape_constant(tape, c->y_bar);
     out->count = n;
     LAC_TRY(lac_tape_vjp(tape, 1, &y, &seed, n, asked, out->var, LAC_CREATE_GRAPH));
+    for (int i = 0; i < n; i++) {
+      if (!out->var[i].id) LAC_TRY(check_zero(ctx, tape, lac_tape_meta(tape, asked[i]), &out->var[i]));
+    }
   }
 done:
   return status;
@@ -199,13 +244,13 @@ static void check_free_directions(directions *d) {
   for (int i = 0; i < CHECK_MAX_LEAVES; i++) lac_array_destroy(&d->x_dot[i]), lac_array_destroy(&d->seed[i]);
 }
 
-/// |Re <seed, J x_dot> - Re <J^H seed, x_dot>| over the sum of |terms|.
+/// Re <J^H seed, x_dot> against Re <seed, J x_dot>, relative to the sum of |terms|.
 static lac_status check_adjoint(check *c, lac_tape *tape, const lac_var *leaf, const outputs *out, directions *d,
-                                lac_var *y_dot, double *deviation) {
+                                lac_var *y_dot, comparison *found) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
-  lac_var x[CHECK_MAX_LEAVES], x_dot[CHECK_MAX_LEAVES], x_bar[CHECK_MAX_LEAVES], y[CHECK_MAX_LEAVES], seed[CHECK_MAX_LEAVES];
-  int ins = 0, outs = 0;
+  lac_var x[CHECK_MAX_LEAVES], x_dot[CHECK_MAX_LEAVES], x_bar[CHECK_MAX_LEAVES], seed[CHECK_MAX_LEAVES];
+  int ins = 0;
   double forward = 0, reverse = 0, terms = 0;
 
   for (int i = 0; i < c->count; i++) {
@@ -214,13 +259,13 @@ static lac_status check_adjoint(check *c, lac_tape *tape, const lac_var *leaf, c
   LAC_TRY(lac_tape_jvp(tape, ins, x, x_dot, out->count, out->var, y_dot, LAC_PLAIN));
   for (int i = 0; i < out->count; i++) {
     LAC_TRY(check_inner(ctx, d->seed[i], lac_tape_value(tape, y_dot[i]), &forward, &terms));
-    if (d->seed[i]) y[outs] = out->var[i], seed[outs++] = lac_tape_constant(tape, d->seed[i]);
+    seed[i] = lac_tape_constant(tape, d->seed[i]);
   }
-  LAC_TRY(lac_tape_vjp(tape, outs, y, seed, ins, x, x_bar, LAC_PLAIN));
+  LAC_TRY(lac_tape_vjp(tape, out->count, out->var, seed, ins, x, x_bar, LAC_PLAIN));
   for (int j = 0; j < ins; j++) {
     LAC_TRY(check_inner(ctx, lac_tape_value(tape, x_bar[j]), lac_tape_value(tape, x_dot[j]), &reverse, &terms));
   }
-  *deviation = terms > 0 ? fabs(forward - reverse) / terms : 0;
+  *found = (comparison){reverse, forward, 0, terms == 0 ? 0 : fabs(forward - reverse) / terms};
 done:
   return status;
 }
@@ -239,7 +284,7 @@ static lac_status check_evaluate(check *c, const lac_array *const *leaves, const
     if (d->x_dot[j]) {
       LAC_TRY(check_moved(ctx, leaves[j], d->x_dot[j], h, &at[j]));
     } else {
-      at[j] = lac_array_retain((lac_array *)leaves[j]);
+      at[j] = lac_array_retain(leaves[j]);
     }
   }
   LAC_TRY(lac_tape_create(ctx, LAC_RECORD, &tape));
@@ -251,9 +296,9 @@ done:
   return status;
 }
 
-/// max |y_dot - difference| over the size of both, for output i.
+/// J x_dot against the central difference where they differ most, relative to the size of output i.
 static lac_status check_tangent(check *c, const lac_array *const *leaves, const directions *d, const lac_array *y_dot,
-                                int64_t count, int i, double *deviation) {
+                                int64_t count, int i, comparison *found) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
   double complex *plus = NULL, *minus = NULL, *exact = NULL;
@@ -264,10 +309,11 @@ static lac_status check_tangent(check *c, const lac_array *const *leaves, const 
   if (y_dot) LAC_TRY(check_read(ctx, y_dot, &exact));
   for (int64_t k = 0; k < count; k++) {
     double complex difference = (plus[k] - minus[k]) / (2 * h), tangent = exact ? exact[k] : 0;
-    worst = fmax(worst, cabs(difference - tangent));
-    size = fmax(size, fmax(cabs(tangent), 1e-3 * cabs(plus[k])));
+    double gap = cabs(difference - tangent);
+    if (check_worse(gap, worst)) worst = gap, *found = (comparison){tangent, difference, k, 0};
+    size = check_max(size, check_max(cabs(tangent), 1e-3 * cabs(plus[k])));
   }
-  *deviation = size > 0 ? worst / size : worst;
+  found->deviation = size == 0 ? worst : worst / size;
 done:
   lac_free(plus);
   lac_free(minus);
@@ -275,8 +321,9 @@ done:
   return status;
 }
 
-/// Random tangents for the leaves of the subset, of their own size, and random seeds for the outputs that exist.
-static lac_status check_draw(check *c, lac_tape *tape, const lac_array *const *leaves, const outputs *out, directions *d) {
+/// Random tangents for the leaves of the subset, of their own size, and random seeds for the outputs.
+static lac_status check_draw(check *c, lac_tape *tape, const lac_array *const *leaves, const outputs *out,
+                             directions *d) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
 
@@ -287,8 +334,57 @@ static lac_status check_draw(check *c, lac_tape *tape, const lac_array *const *l
     LAC_TRY(check_direction(c, &leaves[i]->meta, size > 0 ? size : 1, &d->x_dot[i]));
   }
   for (int i = 0; i < out->count; i++) {
-    if (out->var[i].id) LAC_TRY(check_direction(c, lac_tape_meta(tape, out->var[i]), 1, &d->seed[i]));
+    LAC_TRY(check_direction(c, lac_tape_meta(tape, out->var[i]), 1, &d->seed[i]));
   }
+done:
+  return status;
+}
+
+enum { CHECK_TEXT = 96 };
+
+/// "leaf 2", or "all leaves", into `text`.
+static const char *check_leaves_text(const check *c, char text[CHECK_TEXT]) {
+  const bool is_one = (c->subset & (c->subset - 1)) == 0;
+
+  (void)snprintf(text, CHECK_TEXT, is_one ? "leaf %d" : "all leaves", __builtin_ctz(c->subset));
+  return text;
+}
+
+/// "1.5", or "1.5-2i", into `text`.
+static const char *check_number_text(double complex number, char text[CHECK_TEXT]) {
+  (void)snprintf(text, CHECK_TEXT, cimag(number) == 0 ? "%.12g" : "%.12g%+.12gi", creal(number), cimag(number));
+  return text;
+}
+
+static lac_status check_judge_adjoint(check *c, const comparison *found, double *worst) {
+  lac_context *ctx = c->ctx;
+  lac_status status = LAC_OK;
+  char leaves[CHECK_TEXT];
+
+  *worst = check_max(*worst, found->deviation);
+  LAC_CHECK(
+      found->deviation <= c->options.tolerance, LAC_ERR_CONVERGENCE,
+      "lac_gradcheck: adjoint identity, order %d, %s: <J^H seed, x_dot> is %.12g and <seed, J x_dot> is %.12g; they "
+      "differ by %.2e of their terms where %.2e is allowed: vjp and jvp do not belong together",
+      c->level, check_leaves_text(c, leaves), creal(found->derived), creal(found->expected), found->deviation,
+      c->options.tolerance);
+done:
+  return status;
+}
+
+static lac_status check_judge_tangent(check *c, const comparison *found, double *worst) {
+  lac_context *ctx = c->ctx;
+  lac_status status = LAC_OK;
+  char leaves[CHECK_TEXT], derived[CHECK_TEXT], expected[CHECK_TEXT];
+
+  *worst = check_max(*worst, found->deviation);
+  LAC_CHECK(
+      found->deviation <= c->options.fd_tolerance, LAC_ERR_CONVERGENCE,
+      "lac_gradcheck: central difference, order %d, %s: number %lld of J x_dot is %s and the difference is %s; they "
+      "differ by %.2e of the largest where %.2e is allowed: the derivative is wrong, or the function is not smooth "
+      "here",
+      c->level, check_leaves_text(c, leaves), (long long)found->at, check_number_text(found->derived, derived),
+      check_number_text(found->expected, expected), found->deviation, c->options.fd_tolerance);
 done:
   return status;
 }
@@ -301,26 +397,18 @@ static lac_status check_level(check *c, const lac_array *const *leaves, double *
   lac_var leaf[CHECK_MAX_LEAVES], y_dot[CHECK_MAX_LEAVES] = {{0}};
   directions d = {{NULL}, {NULL}};
   outputs out;
-  double deviation = 0;
+  comparison found;
 
   LAC_TRY(lac_tape_create(ctx, LAC_RECORD, &tape));
   LAC_TRY(check_build(c, tape, leaves, leaf, &out));
   if (c->level == 1 && !c->y_bar) LAC_TRY(check_direction(c, lac_tape_meta(tape, out.var[0]), 1, &c->y_bar));
   LAC_TRY(check_draw(c, tape, leaves, &out, &d));
-  LAC_TRY(check_adjoint(c, tape, leaf, &out, &d, y_dot, &deviation));
-  *adjoint = fmax(*adjoint, deviation);
-  LAC_CHECK(deviation <= c->options.tolerance, LAC_ERR_CONVERGENCE,
-            "lac_gradcheck: order %d, leaves 0x%x: <seed, J x_dot> and <J^H seed, x_dot> differ by %.2e of their terms (%.2e is "
-            "allowed): vjp and jvp do not belong together",
-            c->level, (unsigned)c->subset, deviation, c->options.tolerance);
+  LAC_TRY(check_adjoint(c, tape, leaf, &out, &d, y_dot, &found));
+  LAC_TRY(check_judge_adjoint(c, &found, adjoint));
   for (int i = 0; i < out.count; i++) {
-    if (!out.var[i].id) continue;
-    LAC_TRY(check_tangent(c, leaves, &d, lac_tape_value(tape, y_dot[i]), lac_tape_value(tape, out.var[i])->count, i, &deviation));
-    *tangent = fmax(*tangent, deviation);
-    LAC_CHECK(deviation <= c->options.fd_tolerance, LAC_ERR_CONVERGENCE,
-              "lac_gradcheck: order %d, leaves 0x%x: J x_dot and the central difference differ by %.2e (%.2e is allowed): the "
-              "derivative is wrong, or the function is not smooth here",
-              c->level, (unsigned)c->subset, deviation, c->options.fd_tolerance);
+    const lac_array *y = lac_tape_value(tape, out.var[i]);
+    LAC_TRY(check_tangent(c, leaves, &d, lac_tape_value(tape, y_dot[i]), y->count, i, &found));
+    LAC_TRY(check_judge_tangent(c, &found, tangent));
   }
 done:
   check_free_directions(&d);
@@ -341,8 +429,12 @@ lac_status lac_gradcheck(lac_context *ctx, lac_function function, void *user, in
   lac_gradcheck_report seen = {0};
   check c = {.ctx = ctx, .function = function, .user = user, .count = count};
 
+  LAC_CHECK_CONTEXT();
   LAC_CHECK(function && leaves && count > 0 && count <= CHECK_MAX_LEAVES, LAC_ERR_ARG,
             "lac_gradcheck: needs a function and 1 to %d leaves, got %d", CHECK_MAX_LEAVES, count);
+  for (int i = 0; i < count; i++) {
+    LAC_CHECK(leaves[i], LAC_ERR_ARG, "lac_gradcheck: leaf %d of %d is NULL; give an array for each", i, count);
+  }
   c.options = options ? *options : lac_gradcheck_options_defaults();
   c.state = c.options.seed;
   check_settle(&c.options, check_epsilon(leaves[0]));

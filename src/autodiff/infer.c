@@ -32,6 +32,9 @@ lac_status lac_call_bind(lac_call *call, char symbol, int64_t size, const lac_pa
   } else {
     LAC_CHECK(s->size[i] == size, LAC_ERR_SHAPE, "%s: the patterns do not fit together: %c is %lld and %lld",
               call->op->name, symbol, (long long)s->size[i], (long long)size);
+    LAC_CHECK(s->partition[i] == partition, LAC_ERR_SHAPE,
+              "%s: the patterns do not fit together: %c is spread over ranks in two ways; use one partition for both",
+              call->op->name, symbol);
   }
   s->size[i] = size;
   s->partition[i] = partition;
@@ -45,8 +48,8 @@ static lac_status infer_dtypes(lac_call *call, int ins) {
 
   for (int i = 1; i < ins; i++) {
     LAC_CHECK(call->in_meta[i].dtype == call->in_meta[0].dtype, LAC_ERR_DTYPE,
-              "%s: input %d is %s and input 0 is %s; nothing is promoted silently: convert one of them", call->op->name, i,
-              lac_dtype_name(call->in_meta[i].dtype), lac_dtype_name(call->in_meta[0].dtype));
+              "%s: input %d is %s and input 0 is %s; nothing is promoted silently: convert one of them", call->op->name,
+              i, lac_dtype_name(call->in_meta[i].dtype), lac_dtype_name(call->in_meta[0].dtype));
   }
 done:
   return status;
@@ -107,11 +110,13 @@ static lac_status infer_batch(lac_call *call, const lac_signature *signature, in
               "%s: input %d has shape %s; its dimension %d must be 1 or %lld to go with the inputs before it",
               call->op->name, i, lac_shape_text(in->ndim, in->shape, text), axis, (long long)batch->shape[d]);
     LAC_CHECK(partition ? !batch->partition || (was_spread && batch->partition == partition) : !was_spread,
-              LAC_ERR_SHAPE, "%s: dimension %d of input %d is %s, unlike the inputs before it; use one partition for all",
+              LAC_ERR_SHAPE,
+              "%s: dimension %d of input %d is %s, unlike the inputs before it; use one partition for all",
               call->op->name, axis, i, partition ? "spread over ranks" : "replicated");
-    LAC_CHECK(!partition || was_spread || is_new || batch->shape[d] == 1, LAC_ERR_SHAPE,
-              "%s: dimension %d of input %d is spread over ranks, unlike the inputs before it; use one partition for all",
-              call->op->name, axis, i);
+    LAC_CHECK(
+        !partition || was_spread || is_new || batch->shape[d] == 1, LAC_ERR_SHAPE,
+        "%s: dimension %d of input %d is spread over ranks, unlike the inputs before it; use one partition for all",
+        call->op->name, axis, i);
     batch->shape[d] = size;
     if (partition) batch->partition = partition, batch->partition_axis = d;
   }
@@ -188,6 +193,8 @@ lac_status lac_call_match(lac_call *call) {
     LAC_TRY(infer_batch(call, &signature, i, &batch));
   }
   for (int i = 0; i < signature.outs; i++) LAC_TRY(infer_output(call, &signature, i, &batch));
+  LAC_CHECK(!call->attrs->fit || call->op->flags & LAC_SUMS_BATCH, LAC_ERR_ARG,
+            "%s: attrs.fit is set, but the operator does not sum over a batch (LAC_SUMS_BATCH)", call->op->name);
   if (call->attrs->fit) LAC_TRY(infer_fit(call, signature.core[signature.ins]));
 done:
   return status;

@@ -22,22 +22,27 @@ static lac_status jvp_node(pass *p, int n, const bool *is_given) {
   const tape_node *node = &p->tape->nodes[n];
   uint32_t given = 0;
   bool leads = false;
+  int to[LAC_MAX_OUT] = {0};
 
   for (int i = 0; i < node->ins; i++) given |= (uint32_t)lac_pass_has(p, node->in[i]) << i;
-  for (int i = 0; i < node->outs; i++) leads |= p->on_path[node->out[i]] && !is_given[node->out[i]];
+  for (int i = 0; i < node->outs; i++) {
+    if (!is_given[node->out[i]]) to[i] = node->out[i];
+    leads |= to[i] && p->on_path[to[i]];
+  }
   if (!given || !leads) return LAC_OK;
-  return lac_pass_rule(p, n, LAC_ROLE_OUT_DOT, 0, given, (int[LAC_MAX_OUT]){node->out[0], node->out[1]});
+  return lac_pass_rule(p, n, LAC_ROLE_OUT_DOT, 0, given, to);
 }
 
 lac_status lac_tape_jvp(lac_tape *tape, int ins, const lac_var *in, const lac_var *in_dot, int outs, const lac_var *out,
                         lac_var *out_dot, lac_graph_mode mode) {
-  lac_context *ctx = tape->ctx;
+  lac_context *ctx = tape ? tape->ctx : NULL;
   lac_status status = LAC_OK;
   pass p = {.tape = tape};
   int *places = NULL;
   bool *is_given = NULL;
   lac_var *results = NULL;
 
+  if (!tape) return lac_context_fail(NULL, LAC_ERR_ARG, __func__, "lac_tape_jvp: the tape is NULL");
   LAC_TRY(lac_pass_open(tape, mode, "lac_tape_jvp", &p));
   LAC_CHECK(in && in_dot && out && out_dot && ins > 0 && outs > 0, LAC_ERR_ARG,
             "lac_tape_jvp: name at least one input with its tangent and one output");
@@ -56,7 +61,7 @@ lac_status lac_tape_jvp(lac_tape *tape, int ins, const lac_var *in, const lac_va
   for (int i = 0; i < outs; i++) LAC_TRY(lac_pass_take(&p, places[i], &results[i]));
 done:
   status = lac_pass_close(&p, status);
-  for (int i = 0; results && i < outs && status == LAC_OK; i++) out_dot[i] = results[i];
+  for (int i = 0; out_dot && i < outs; i++) out_dot[i] = results && status == LAC_OK ? results[i] : (lac_var){0};
   lac_free(places);
   lac_free(results);
   lac_free(is_given);

@@ -29,7 +29,8 @@ static int program_uses(const lac_program *program, const lac_var *results, int 
 }
 
 /// Try to let the call that makes `place` sum over the batch itself; through pointwise calls, to what they read.
-static bool program_fit_inside(lac_program *program, const lac_var *results, int count, int place, const lac_meta *like) {
+static bool program_fit_inside(lac_program *program, const lac_var *results, int count, int place,
+                               const lac_meta *like) {
   lac_tape *tape = program->tape;
   tape_var *var = &tape->vars[place];
 
@@ -48,14 +49,14 @@ static bool program_fit_inside(lac_program *program, const lac_var *results, int
 }
 
 /// Spread a result to the shape `like` along dimensions that it lacks or has with size 1: the tangent of a broadcast sum.
-static lac_var program_spread(lac_tape *tape, lac_var var, const lac_meta *like) {
+static lac_var program_spread(lac_tape *tape, lac_var var, const lac_meta *like, int core) {
   const lac_meta *meta = lac_tape_meta(tape, var);
   lac_meta same_ndim = *like;
   uint32_t grown = 0, added = 0;
 
   if (!meta) return var;
   int missing = like->ndim - meta->ndim;
-  for (int d = 0; d < like->ndim; d++) {  // from the right
+  for (int d = core; d < like->ndim; d++) {  // from the right
     if (d >= meta->ndim) {
       added |= 1u << d;
     } else if (meta->shape[meta->ndim - 1 - d] != like->shape[like->ndim - 1 - d] ||
@@ -72,8 +73,10 @@ static lac_var program_spread(lac_tape *tape, lac_var var, const lac_meta *like)
   return var;
 }
 
-/// Bring a result to the shape `like` by summing over batch dimensions that it has and `like` has not.
-static lac_var program_fit(lac_program *program, const lac_var *results, int count, int i, const lac_meta *like) {
+/// Bring a result to the shape `like` by summing over batch dimensions that it has and `like` has not. The last `core`
+/// dimensions are the operator's own: they fit, or the rule is wrong.
+static lac_var program_fit(lac_program *program, const lac_var *results, int count, int i, const lac_meta *like,
+                           int core) {
   lac_tape *tape = program->tape;
   lac_var var = results[i];
   int place = lac_tape_place(tape, var);
@@ -81,7 +84,7 @@ static lac_var program_fit(lac_program *program, const lac_var *results, int cou
 
   if (!place) return var;
   const lac_meta meta = tape->vars[place].meta;
-  for (int d = 0; d < meta.ndim; d++) {  // from the right
+  for (int d = core; d < meta.ndim; d++) {  // from the right
     int64_t size = meta.shape[meta.ndim - 1 - d];
     if (d >= like->ndim) {
       drop |= 1u << d;
@@ -90,7 +93,7 @@ static lac_var program_fit(lac_program *program, const lac_var *results, int cou
       keep |= 1u << d;
     }
   }
-  if (!keep && !drop) return program_spread(tape, var, like);
+  if (!keep && !drop) return program_spread(tape, var, like, core);
   if (program_fit_inside(program, results, count, place, like)) return var;
   if (keep) var = lac_sum_axes(tape, var, keep, LAC_KEEP_AXES);
   if (drop) var = lac_sum_axes(tape, var, drop, LAC_DROP_AXES);
@@ -119,9 +122,11 @@ static lac_status program_declare_all(lac_program *program, lac_rule *r, const l
   uint32_t needs = is_vjp ? r->op->vjp_needs : r->op->jvp_needs;
 
   for (int i = 0; i < s->ins; i++) {
+    r->in[i] = (lac_var){TAPE_UNNAMED};
     if (needs >> i & 1) LAC_TRY(program_declare(program, LAC_ROLE_IN, i, &r->in_meta[i], &r->in[i]));
   }
   for (int i = 0; i < s->outs; i++) {
+    r->out[i] = (lac_var){TAPE_UNNAMED};
     if (needs >> (8 + i) & 1) LAC_TRY(program_declare(program, LAC_ROLE_OUT, i, &r->out_meta[i], &r->out[i]));
   }
   for (int i = 0; i < s->outs && is_vjp; i++) {
@@ -175,7 +180,10 @@ static lac_status program_rule(lac_context *ctx, const lac_spec *spec, const lac
   lac_call call;
 
   LAC_TRY(lac_call_begin(ctx, spec, signature, &call));
-  memcpy(call.in_meta, in, (size_t)signature->ins * sizeof *in);
+  for (int i = 0; i < signature->ins; i++) {
+    LAC_TRY(lac_meta_check(ctx, spec->op->name, &in[i]));
+    call.in_meta[i] = in[i];
+  }
   LAC_TRY(lac_call_infer(&call));
   *rule = (lac_rule){.op = spec->op, .patterns = spec->patterns, .object = spec->object, .attrs = &spec->attrs};
   memcpy(rule->in_meta, call.in_meta, sizeof rule->in_meta);
@@ -184,10 +192,37 @@ done:
   return status;
 }
 
-/// Turn what the rule set into results: only what was wanted, each in the shape of what it belongs to.
-static void program_take_results(lac_program *program, const lac_rule *rule, const lac_signature *signature,
-                                 lac_role role) {
+/// The last `core` dimensions of result i, and its dtype, must be those of what it belongs to.
+static lac_status program_check_core(lac_program *program, const lac_rule *rule, lac_role role, int i, lac_var var,
+                                     int core) {
+  lac_context *ctx = program->tape->ctx;
+  lac_status status = LAC_OK;
   bool is_vjp = role == LAC_ROLE_IN_BAR;
+  const lac_meta *like = is_vjp ? &rule->in_meta[i] : &rule->out_meta[i], *meta = lac_tape_meta(program->tape, var);
+  char have[LAC_SHAPE_TEXT], want[LAC_SHAPE_TEXT];
+  bool fits;
+
+  LAC_CHECK(meta || !var.id, LAC_ERR_ABSENT,
+            "%s: its %s rule gives %s %d a var that is not on its tape; emit it with r->tape", rule->op->name,
+            is_vjp ? "vjp" : "jvp", is_vjp ? "input" : "output", i);
+  if (!meta) return LAC_OK;  // absent: zero
+  fits = meta->ndim >= core && meta->dtype == like->dtype;
+  for (int d = 1; fits && d <= core; d++) fits = meta->shape[meta->ndim - d] == like->shape[like->ndim - d];
+  LAC_CHECK(fits, LAC_ERR_SHAPE,
+            "%s: its %s rule gives a result of shape %s for %s %d, which has shape %s; mend the rule", rule->op->name,
+            is_vjp ? "vjp" : "jvp", lac_shape_text(meta->ndim, meta->shape, have), is_vjp ? "input" : "output", i,
+            lac_shape_text(like->ndim, like->shape, want));
+done:
+  return status;
+}
+
+/// Turn what the rule set into results: only what was wanted, each in the shape of what it belongs to.
+static lac_status program_take_results(lac_program *program, const lac_rule *rule, const lac_signature *signature,
+                                       lac_role role) {
+  lac_context *ctx = program->tape->ctx;
+  lac_status status = LAC_OK;
+  bool is_vjp = role == LAC_ROLE_IN_BAR;
+  const int *core = signature->core + (is_vjp ? 0 : signature->ins);
   const lac_meta *like = is_vjp ? rule->in_meta : rule->out_meta;
   lac_var var[LAC_MAX_IN] = {{0}};
 
@@ -196,14 +231,19 @@ static void program_take_results(lac_program *program, const lac_rule *rule, con
     if (is_vjp ? rule->wants[i] : 1) var[i] = is_vjp ? rule->in_bar[i] : rule->out_dot[i];
   }
   for (int i = 0; i < program->results; i++) {
-    var[i] = program_fit(program, var, program->results, i, &like[i]);
+    LAC_TRY(program_check_core(program, rule, role, i, var[i], core[i]));
+    var[i] = program_fit(program, var, program->results, i, &like[i], core[i]);
+    LAC_TRY(program->tape->status);
+    LAC_TRY(program_check_core(program, rule, role, i, var[i], like[i].ndim));
     program->result[i] =
         (lac_port){.role = role, .index = i, .var = lac_tape_place(program->tape, var[i]), .meta = like[i]};
   }
+done:
+  return status;
 }
 
-lac_status lac_program_write(lac_context *ctx, const lac_spec *spec, const lac_meta *in, lac_role result, uint32_t wants,
-                             uint32_t given, lac_program **out) {
+lac_status lac_program_write(lac_context *ctx, const lac_spec *spec, const lac_meta *in, lac_role result,
+                             uint32_t wants, uint32_t given, lac_program **out) {
   lac_status status = LAC_OK;
   lac_program *program = NULL;
   lac_signature signature;
@@ -218,8 +258,8 @@ lac_status lac_program_write(lac_context *ctx, const lac_spec *spec, const lac_m
   rule.tape = program->tape;
   for (int i = 0; i < signature.ins; i++) rule.wants[i] = is_vjp && (wants >> i & 1);
   (is_vjp ? rule.op->vjp : rule.op->jvp)(&rule);
-  program_take_results(program, &rule, &signature, result);
   LAC_TRY(program->tape->status);
+  LAC_TRY(program_take_results(program, &rule, &signature, result));
   LAC_TRY(program_finish(program));
   *out = program, program = NULL;
 done:
@@ -241,10 +281,8 @@ lac_status lac_program_forward(lac_context *ctx, const lac_spec *spec, const lac
   LAC_TRY(lac_tape_call(program->tape, spec, vars, results));
   program->results = signature.outs;
   for (int i = 0; i < signature.outs; i++) {
-    program->result[i] = (lac_port){.role = LAC_ROLE_OUT,
-                                    .index = i,
-                                    .var = lac_tape_place(program->tape, results[i]),
-                                    .meta = rule.out_meta[i]};
+    program->result[i] = (lac_port){
+        .role = LAC_ROLE_OUT, .index = i, .var = lac_tape_place(program->tape, results[i]), .meta = rule.out_meta[i]};
   }
   LAC_TRY(program_finish(program));
   *out = program, program = NULL;
@@ -253,8 +291,8 @@ done:
   return status;
 }
 
-lac_status lac_program_vjp(lac_context *ctx, const lac_spec *spec, const lac_meta *in, uint32_t wants, uint32_t out_bars,
-                           lac_program **out) {
+lac_status lac_program_vjp(lac_context *ctx, const lac_spec *spec, const lac_meta *in, uint32_t wants,
+                           uint32_t out_bars, lac_program **out) {
   lac_status status = LAC_OK;
 
   LAC_CHECK(spec && in && out, LAC_ERR_ARG, "lac_program_vjp: spec, in or out is NULL");
@@ -284,10 +322,17 @@ void lac_program_destroy(lac_program **program) {
 int lac_program_inputs(const lac_program *program) { return program->inputs; }
 int lac_program_results(const lac_program *program) { return program->results; }
 int lac_program_steps(const lac_program *program) { return program->tape->nodes_count; }
-const lac_port *lac_program_input(const lac_program *program, int i) { return &program->input[i]; }
-const lac_port *lac_program_result(const lac_program *program, int i) { return &program->result[i]; }
+
+const lac_port *lac_program_input(const lac_program *program, int i) {
+  return i >= 0 && i < program->inputs ? &program->input[i] : NULL;
+}
+
+const lac_port *lac_program_result(const lac_program *program, int i) {
+  return i >= 0 && i < program->results ? &program->result[i] : NULL;
+}
 
 lac_step lac_program_step(const lac_program *program, int i) {
+  if (i < 0 || i >= program->tape->nodes_count) return (lac_step){.spec = NULL};
   const tape_node *node = &program->tape->nodes[i];
   lac_step step = {.spec = &node->spec, .ins = node->ins, .outs = node->outs};
 

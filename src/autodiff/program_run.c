@@ -173,12 +173,14 @@ lac_status lac_program_run(lac_context *ctx, const lac_program *program, const v
   LAC_TRY(run_slots_open(ctx, program, &slots));
   for (int i = 0; i < program->inputs; i++) {
     run_borrow(ctx, &inputs[i], &program->input[i].meta, (void *)in[i]);
+    LAC_CHECK(in[i] || !inputs[i].array.count, LAC_ERR_ARG, "lac_program_run: the pointer of input %d is NULL", i);
     slots.array[program->input[i].var] = &inputs[i].array;
   }
   for (int i = 0; i < program->results; i++) {
     int v = program->result[i].var;
     if (!v) continue;
     run_borrow(ctx, &results[i], &program->result[i].meta, out[i]);
+    LAC_CHECK(out[i] || !results[i].array.count, LAC_ERR_ARG, "lac_program_run: the pointer of result %d is NULL", i);
     if (!slots.array[v]) slots.array[v] = &results[i].array;
   }
   LAC_TRY(run_steps(ctx, program, slots.array, slots.is_result));

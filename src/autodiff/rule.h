@@ -21,8 +21,6 @@
 
 /// op(A)^H as a side: N <-> H, T <-> C.
 static inline lac_side flip(lac_side side) { return (lac_side)(side ^ LAC_H); }
-static inline bool is_transposed(lac_side side) { return side & LAC_T; }
-static inline bool is_conjugated(lac_side side) { return side & LAC_C; }
 
 /// Let the tape fail from outside a call; returns the absent var.
 lac_var lac_tape_fail(lac_tape *tape, lac_status status);
@@ -35,8 +33,9 @@ static inline lac_var lac_emit(lac_tape *tape, const lac_spec *spec, const lac_v
 }
 
 /// The adjoint of the values in y = op(A) x: a_bar_z = <y_bar[row z], conj x[col z]> for op = N, alike for the others.
-static inline lac_var lac_emit_matrix_bar(lac_tape *tape, const lac_pattern *p, lac_side side, lac_var y_bar, lac_var x) {
-  lac_var s = is_transposed(side) ? lac_sddmm(tape, p, x, y_bar) : lac_sddmm(tape, p, y_bar, x);
+static inline lac_var lac_emit_matrix_bar(lac_tape *tape, const lac_pattern *p, lac_side side, lac_var y_bar,
+                                          lac_var x) {
+  lac_var s = lac_side_transposes(side) ? lac_sddmm(tape, p, x, y_bar) : lac_sddmm(tape, p, y_bar, x);
   return side == LAC_T || side == LAC_C ? lac_conj(tape, s) : s;
 }
 

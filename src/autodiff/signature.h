@@ -14,7 +14,7 @@ enum { LAC_MAX_CORE = 4, LAC_MAX_SYMBOLS = 12 };
 /// Operands are numbered through: inputs first, then outputs.
 typedef struct lac_signature {
   int ins, outs;
-  int core[LAC_MAX_IN + LAC_MAX_OUT];                    // how many core dimensions
+  int core[LAC_MAX_IN + LAC_MAX_OUT];                   // how many core dimensions
   char symbol[LAC_MAX_IN + LAC_MAX_OUT][LAC_MAX_CORE];  // their letters
 } lac_signature;
 

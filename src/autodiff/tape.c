@@ -7,6 +7,12 @@
 #include "autodiff/rule.h"
 #include "autodiff/tape_impl.h"
 
+/// A number that no tape had before, as the upper half of ids: a var of another tape, or of before a clear, is found out.
+static int64_t tape_new_base(void) {
+  static _Atomic int64_t tapes;
+  return (atomic_fetch_add(&tapes, 1) + 1) << 32;
+}
+
 lac_status lac_tape_open(lac_context *ctx, tape_mode mode, lac_tape **out) {
   lac_status status = LAC_OK;
   lac_tape *tape = NULL;
@@ -15,6 +21,7 @@ lac_status lac_tape_open(lac_context *ctx, tape_mode mode, lac_tape **out) {
   tape->ctx = ctx;
   tape->mode = mode;
   tape->order = LAC_ANY_ORDER;
+  tape->base = tape_new_base();
   tape->vars_count = 1;  // the absent var; its place is never read
   *out = tape, tape = NULL;
 done:
@@ -26,8 +33,8 @@ lac_status lac_tape_create(lac_context *ctx, lac_tape_mode mode, lac_tape **out)
   lac_status status = LAC_OK;
 
   LAC_CHECK(ctx && out, LAC_ERR_ARG, "lac_tape_create: %s is NULL", ctx ? "out" : "ctx");
-  LAC_CHECK(mode == LAC_RECORD || mode == LAC_RUN, LAC_ERR_ARG, "lac_tape_create: mode is LAC_RECORD or LAC_RUN, not %d",
-            (int)mode);
+  LAC_CHECK(mode == LAC_RECORD || mode == LAC_RUN, LAC_ERR_ARG,
+            "lac_tape_create: mode is LAC_RECORD or LAC_RUN, not %d", (int)mode);
   LAC_TRY(lac_tape_open(ctx, mode == LAC_RECORD ? TAPE_RECORD : TAPE_RUN, out));
 done:
   return status;
@@ -61,7 +68,7 @@ void lac_tape_truncate(lac_tape *tape, int vars, int nodes) {
 
 void lac_tape_clear(lac_tape *tape) {
   if (!tape) return;
-  tape->base += tape->vars_count;
+  tape->base = tape_new_base();
   lac_tape_truncate(tape, 1, 0);
   tape->status = LAC_OK;
   tape->agreed = false;
@@ -83,10 +90,10 @@ lac_var lac_tape_fail(lac_tape *tape, lac_status status) {
   return (lac_var){0};
 }
 
-lac_context *lac_tape_context(const lac_tape *tape) { return tape->ctx; }
+lac_context *lac_tape_context(const lac_tape *tape) { return tape ? tape->ctx : NULL; }
 
 int lac_tape_place(const lac_tape *tape, lac_var var) {
-  int64_t place = var.id - tape->base;
+  int64_t place = tape ? var.id - tape->base : 0;
   return place > 0 && place < tape->vars_count ? (int)place : 0;
 }
 
@@ -124,16 +131,19 @@ done:
 
 /// Put an array on the tape; on failure the tape fails and the var is absent.
 static lac_var tape_input(lac_tape *tape, const lac_array *array, bool differentiable) {
-  lac_context *ctx = tape->ctx;
+  lac_context *ctx = tape ? tape->ctx : NULL;
   lac_status status = LAC_OK;
   lac_array *held = NULL;
   int place = 0;
 
-  if (tape->status != LAC_OK) return (lac_var){0};
+  if (!tape || tape->status != LAC_OK) return (lac_var){0};
+  LAC_CHECK(
+      tape->mode != TAPE_WRITE, LAC_ERR_ARG,
+      "a rule put an array on its tape; rules emit operators on what they are given (lac_scale has frozen factors)");
   LAC_CHECK(array, LAC_ERR_ARG, "%s: the array is NULL", differentiable ? "lac_tape_leaf" : "lac_tape_constant");
   LAC_CHECK(array->storage->space == ctx->space, LAC_ERR_DEVICE,
-            "%s: the array is not on the tape's device (%s %d); copy it there", differentiable ? "lac_tape_leaf" : "lac_tape_constant",
-            lac_context_backend(ctx), ctx->device);
+            "%s: the array is not on the tape's device (%s %d); copy it there",
+            differentiable ? "lac_tape_leaf" : "lac_tape_constant", lac_context_backend(ctx), ctx->device);
   held = lac_array_retain((lac_array *)array);
   LAC_TRY(lac_tape_push_var(tape, &array->meta, &held, -1, differentiable && tape->mode == TAPE_RECORD, &place));
 done:
@@ -147,12 +157,12 @@ lac_var lac_tape_leaf(lac_tape *tape, const lac_array *array) { return tape_inpu
 lac_var lac_tape_constant(lac_tape *tape, const lac_array *array) { return tape_input(tape, array, false); }
 
 lac_var lac_tape_scalar(lac_tape *tape, lac_dtype dtype, double real, double imag) {
-  lac_context *ctx = tape->ctx;
+  lac_context *ctx = tape ? tape->ctx : NULL;
   lac_status status = LAC_OK;
   lac_array *array = NULL;
   lac_var var = {0};
 
-  if (tape->status != LAC_OK) return var;
+  if (!tape || tape->status != LAC_OK) return var;
   LAC_TRY(lac_array_create(ctx, dtype, 0, NULL, &array));
   LAC_TRY(lac_array_fill(ctx, array, real, imag));
   var = lac_tape_constant(tape, array);
@@ -186,9 +196,10 @@ lac_status lac_tape_check_fresh(lac_tape *tape, int place, const char *what) {
   const tape_var *var = &tape->vars[place];
 
   LAC_CHECK(var->array, LAC_ERR_ARG, "%s: a var that it needs was released (lac_tape_release); release it later", what);
-  LAC_CHECK(lac_array_version(var->array) == var->version, LAC_ERR_STALE,
-            "%s: an array that it needs was written to after it came onto the tape; write to a copy, or start a new tape",
-            what);
+  LAC_CHECK(
+      lac_array_version(var->array) == var->version, LAC_ERR_STALE,
+      "%s: an array that it needs was written to after it came onto the tape; write to a copy, or start a new tape",
+      what);
 done:
   return status;
 }
@@ -202,7 +213,10 @@ static lac_status tape_take_inputs(lac_tape *tape, lac_call *call, const lac_sig
   for (int i = 0; i < signature->ins; i++) {
     int place = lac_tape_place(tape, in[i]);
     LAC_CHECK(place, LAC_ERR_ABSENT, "%s: input %d is %s", call->op->name, i,
-              in[i].id ? "a var of another tape, or from before lac_tape_clear" : "absent; give it a value");
+              in[i].id == TAPE_UNNAMED
+                  ? "a var that the rule reads but its needs mask does not name (vjp_needs, jvp_needs)"
+              : in[i].id ? "a var of another tape, or from before lac_tape_clear"
+                         : "absent; give it a value");
     if (tape->mode != TAPE_WRITE) LAC_TRY(lac_tape_check_fresh(tape, place, call->op->name));
     call->in_meta[i] = tape->vars[place].meta;
     call->in[i] = tape->vars[place].array;
@@ -233,7 +247,8 @@ static lac_status tape_push_call(lac_tape *tape, lac_call *call, const lac_spec 
     differentiable |= tape->vars[places[i]].differentiable;
   }
   bool record = tape->mode == TAPE_WRITE || (tape->mode == TAPE_RECORD && differentiable);
-  if (record) LAC_TRY(tape_grow(ctx, (void **)&tape->nodes, sizeof *tape->nodes, tape->nodes_count, &tape->nodes_capacity));
+  if (record)
+    LAC_TRY(tape_grow(ctx, (void **)&tape->nodes, sizeof *tape->nodes, tape->nodes_count, &tape->nodes_capacity));
   for (int i = 0; i < signature->outs; i++) {
     LAC_TRY(lac_tape_push_var(tape, &call->out_meta[i], &call->out[i], record ? tape->nodes_count : -1, differentiable,
                               &node.out[i]));
@@ -257,23 +272,34 @@ static bool tape_emits_nothing(const lac_tape *tape, int ins, const lac_var *in)
   return false;
 }
 
+/// On a failed tape nothing runs. Where ranks would communicate, those that do not know of the failure yet learn of it.
+static lac_status tape_call_failed(lac_tape *tape, const lac_spec *spec, lac_var *out) {
+  for (int i = 0; i < lac_op_outputs(spec->op); i++) out[i] = (lac_var){0};
+  if (spec->op && spec->op->flags & LAC_COMMUNICATES && !tape->agreed) {
+    (void)lac_call_agree(tape->ctx, tape->status);
+    tape->agreed = tape->ctx->agreed;
+  }
+  return tape->status;
+}
+
 lac_status lac_tape_call(lac_tape *tape, const lac_spec *spec, const lac_var *in, lac_var *out) {
-  lac_context *ctx = tape->ctx;
-  lac_status status = tape->status;
+  lac_context *ctx = tape ? tape->ctx : NULL;
+  lac_status status = LAC_OK;
   lac_signature signature = {0};
   lac_call call;
   int places[LAC_MAX_IN] = {0};
 
-  ctx->agreed = tape->agreed;
-  if (status == LAC_OK) {
-    LAC_TRY(lac_call_begin(ctx, spec, &signature, &call));
-  } else if (lac_call_begin(ctx, spec, &signature, &call) != LAC_OK) {
-    return status;
+  if (!tape || !spec || !in || !out) {
+    return lac_context_fail(ctx, LAC_ERR_ARG, __func__, "lac_tape_call: tape, spec, in or out is NULL");
   }
+  if (tape->status != LAC_OK) return tape_call_failed(tape, spec, out);
+  ctx->agreed = false;
+  out[0] = (lac_var){0};
+  LAC_TRY(lac_call_begin(ctx, spec, &signature, &call));
   for (int i = 0; i < signature.outs; i++) out[i] = (lac_var){0};
-  if (tape->agreed || tape_emits_nothing(tape, signature.ins, in)) return status;
+  if (tape_emits_nothing(tape, signature.ins, in)) return LAC_OK;
 
-  if (status == LAC_OK) status = tape_take_inputs(tape, &call, &signature, in, places);
+  status = tape_take_inputs(tape, &call, &signature, in, places);
   if (status == LAC_OK) status = lac_call_infer(&call);
   if (tape->mode != TAPE_WRITE) status = lac_call_run(&call, signature.outs, status);
   LAC_TRY(status);

@@ -33,16 +33,16 @@ struct lac_tape {
   lac_context *ctx;
   tape_mode mode;
   lac_status status;
-  bool agreed;         // all ranks know of that status: they do not speak of it again
-  int64_t base;        // ids that ended with earlier clears
-  int order;           // cap on the order of nodes being recorded: they are a derivative of something
+  bool agreed;   // all ranks know of that status: they do not speak of it again
+  int64_t base;  // of this tape's ids: a number of its own, changed by a clear, in the upper half
+  int order;     // cap on the order of nodes being recorded: they are a derivative of something
   int vars_count, vars_capacity;
   int nodes_count, nodes_capacity;
   tape_var *vars;  // vars[0] is the absent var
   tape_node *nodes;
 };
 
-enum { PROGRAM_MAX_INPUTS = LAC_MAX_IN + 2 * LAC_MAX_OUT };
+enum { PROGRAM_MAX_INPUTS = 2 * (LAC_MAX_IN + LAC_MAX_OUT) };  // values and derivatives of all
 
 struct lac_program {
   lac_tape *tape;  // in TAPE_WRITE
@@ -50,6 +50,9 @@ struct lac_program {
   lac_port input[PROGRAM_MAX_INPUTS], result[LAC_MAX_IN];
   int *last_use;  // of each var: the last node that reads it, or -1
 };
+
+/// The id of a var that a rule may not read, since its needs mask does not name it: a call that reads it fails.
+enum { TAPE_UNNAMED = -1 };
 
 /// Create a tape in any mode.
 lac_status lac_tape_open(lac_context *ctx, tape_mode mode, lac_tape **out);
@@ -71,8 +74,8 @@ void lac_tape_truncate(lac_tape *tape, int vars, int nodes);
 lac_status lac_tape_check_fresh(lac_tape *tape, int place, const char *what);
 
 /// What a rule emits, for a call with these metas. `wants` and `given` are bits over inputs, outputs or tangents.
-lac_status lac_program_write(lac_context *ctx, const lac_spec *spec, const lac_meta *in, lac_role result, uint32_t wants,
-                             uint32_t given, lac_program **out);
+lac_status lac_program_write(lac_context *ctx, const lac_spec *spec, const lac_meta *in, lac_role result,
+                             uint32_t wants, uint32_t given, lac_program **out);
 
 /// Run a program on arrays: inputs in the order of its ports; results are made where result[i] is NULL, and stay NULL where the
 /// result is absent. A result that is an input's or another result's array is that array, held once more.

@@ -62,15 +62,17 @@ done:
 
 lac_status lac_tape_vjp(lac_tape *tape, int outs, const lac_var *out, const lac_var *seeds, int ins, const lac_var *in,
                         lac_var *in_bar, lac_graph_mode mode) {
-  lac_context *ctx = tape->ctx;
+  lac_context *ctx = tape ? tape->ctx : NULL;
   lac_status status = LAC_OK;
   pass p = {.tape = tape};
   int *places = NULL;
   bool *is_asked = NULL;
   lac_var *results = NULL;
 
+  if (!tape) return lac_context_fail(NULL, LAC_ERR_ARG, __func__, "lac_tape_vjp: the tape is NULL");
   LAC_TRY(lac_pass_open(tape, mode, "lac_tape_vjp", &p));
-  LAC_CHECK(out && in && in_bar && outs > 0 && ins > 0, LAC_ERR_ARG, "lac_tape_vjp: name at least one output and one input");
+  LAC_CHECK(out && in && in_bar && outs > 0 && ins > 0, LAC_ERR_ARG,
+            "lac_tape_vjp: name at least one output and one input");
   LAC_ALLOC(places, ins);
   LAC_ALLOC(results, ins);
   LAC_ALLOC(is_asked, p.vars);
@@ -88,7 +90,7 @@ lac_status lac_tape_vjp(lac_tape *tape, int outs, const lac_var *out, const lac_
   for (int j = 0; j < ins; j++) LAC_TRY(lac_pass_take(&p, places[j], &results[j]));
 done:
   status = lac_pass_close(&p, status);
-  for (int j = 0; results && j < ins && status == LAC_OK; j++) in_bar[j] = results[j];
+  for (int j = 0; in_bar && j < ins; j++) in_bar[j] = results && status == LAC_OK ? results[j] : (lac_var){0};
   lac_free(places);
   lac_free(results);
   lac_free(is_asked);

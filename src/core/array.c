@@ -9,7 +9,7 @@
 
 size_t lac_dtype_size(lac_dtype dtype) {
   static const size_t sizes[] = {4, 8, 8, 16};
-  return sizes[dtype];
+  return (unsigned)dtype < 4 ? sizes[dtype] : 0;
 }
 
 const char *lac_dtype_name(lac_dtype dtype) {
@@ -50,36 +50,21 @@ done:
 
 // -- metas -----------------------------------------------------------------------------------------------------------
 
-/// Refuse shapes that cannot be: too many dimensions, negative ones, more bytes than there are addresses.
-static lac_status array_check(lac_context *ctx, lac_dtype dtype, int ndim, const int64_t *shape) {
+/// The meta of a plain array, checked. `who` begins the sentence.
+static lac_status array_describe(lac_context *ctx, const char *who, lac_dtype dtype, int ndim, const int64_t *shape,
+                                 lac_meta *out) {
   lac_status status = LAC_OK;
-  char text[LAC_SHAPE_TEXT];
-  int64_t bytes = 0;
+  lac_meta meta = {.dtype = dtype, .ndim = ndim};
 
-  LAC_CHECK((unsigned)dtype <= LAC_C128, LAC_ERR_DTYPE, "array: dtype %d is none of f32, f64, c64, c128", (int)dtype);
-  LAC_CHECK(ndim >= 0 && ndim <= LAC_MAX_DIMS, LAC_ERR_SHAPE, "array: %d dimensions; at most %d are possible", ndim,
-            LAC_MAX_DIMS);
-  LAC_CHECK(shape || ndim == 0, LAC_ERR_ARG, "array: shape is NULL");
-  bytes = (int64_t)lac_dtype_size(dtype);
-  for (int d = 0; d < ndim; ++d) {
-    LAC_CHECK(shape[d] >= 0, LAC_ERR_SHAPE, "array: dimension %d of shape %s is negative", d,
-              lac_shape_text(ndim, shape, text));
-    int64_t factor = shape[d] ? shape[d] : 1;
-    LAC_CHECK(!__builtin_mul_overflow(bytes, factor, &bytes), LAC_ERR_OVERFLOW,
-              "array: shape %s of %s has more bytes than fit 64 bits", lac_shape_text(ndim, shape, text),
-              lac_dtype_name(dtype));
-  }
+  LAC_CHECK(shape || ndim <= 0 || ndim > LAC_MAX_DIMS, LAC_ERR_ARG, "%s: shape is NULL; give %d sizes", who, ndim);
+  for (int d = 0; d < ndim && d < LAC_MAX_DIMS && shape; ++d) meta.shape[d] = shape[d];
+  LAC_TRY(lac_meta_check(ctx, who, &meta));
+  *out = meta;
 done:
   return status;
 }
 
-static lac_meta array_meta(lac_dtype dtype, int ndim, const int64_t *shape) {
-  lac_meta meta = {.dtype = dtype, .ndim = ndim};
-  for (int d = 0; d < ndim; ++d) meta.shape[d] = shape[d];
-  return meta;
-}
-
-/// An array over storage, which it takes over.
+/// An array over storage: takes over the caller's hold on it, on success only.
 static lac_status array_over(lac_context *ctx, const lac_meta *meta, lac_storage *storage, lac_array **out) {
   lac_status status = LAC_OK;
   lac_array *a = lac_alloc(sizeof *a);
@@ -92,10 +77,10 @@ static lac_status array_over(lac_context *ctx, const lac_meta *meta, lac_storage
   (void)lac_object_retain(meta->partition);
   *out = a;
 done:
-  if (status != LAC_OK) storage_release(storage);
   return status;
 }
 
+/// An array of a checked meta.
 static lac_status array_make(lac_context *ctx, const lac_meta *meta, void *data, int origin, lac_array **out) {
   lac_status status = LAC_OK;
   lac_storage *storage = NULL;
@@ -103,16 +88,26 @@ static lac_status array_make(lac_context *ctx, const lac_meta *meta, void *data,
 
   LAC_TRY(storage_create(ctx, bytes, data, origin, &storage));
   LAC_TRY(array_over(ctx, meta, storage, out));
+  storage = NULL;
 done:
+  storage_release(storage);
   return status;
 }
 
 lac_status lac_array_make(lac_context *ctx, const lac_meta *meta, lac_array **out) {
-  return array_make(ctx, meta, NULL, STORAGE_OWNED, out);
+  lac_status status = LAC_OK;
+  LAC_TRY(lac_meta_check(ctx, "array", meta));
+  LAC_TRY(array_make(ctx, meta, NULL, STORAGE_OWNED, out));
+done:
+  return status;
 }
 
 lac_status lac_array_wrap(lac_context *ctx, const lac_meta *meta, void *data, lac_array **out) {
-  return array_make(ctx, meta, data, STORAGE_BORROWED, out);
+  lac_status status = LAC_OK;
+  LAC_TRY(lac_meta_check(ctx, "array", meta));
+  LAC_TRY(array_make(ctx, meta, data, STORAGE_BORROWED, out));
+done:
+  return status;
 }
 
 // -- public ----------------------------------------------------------------------------------------------------------
@@ -121,10 +116,24 @@ lac_status lac_array_create(lac_context *ctx, lac_dtype dtype, int ndim, const i
   lac_status status = LAC_OK;
   lac_meta meta;
 
+  LAC_CHECK_CONTEXT();
   LAC_CHECK(out, LAC_ERR_ARG, "lac_array_create: out is NULL");
-  LAC_TRY(array_check(ctx, dtype, ndim, shape));
-  meta = array_meta(dtype, ndim, shape);
-  LAC_TRY(lac_array_make(ctx, &meta, out));
+  LAC_TRY(array_describe(ctx, "lac_array_create", dtype, ndim, shape, &meta));
+  LAC_TRY(array_make(ctx, &meta, NULL, STORAGE_OWNED, out));
+done:
+  return status;
+}
+
+/// Refuse memory that kernels cannot read as it is: they load whole numbers, vectors of them on a GPU.
+static lac_status array_usable(lac_context *ctx, const void *data, lac_dtype dtype) {
+  lac_status status = LAC_OK;
+  size_t size = lac_dtype_size(dtype);
+
+  LAC_CHECK(
+      (uintptr_t)data % size == 0, LAC_ERR_ARG,
+      "lac_array_from: data at %p is not aligned to the %zu bytes of a number of %s; align it, or hand it in with "
+      "LAC_COPY",
+      data, size, lac_dtype_name(dtype));
 done:
   return status;
 }
@@ -135,15 +144,19 @@ lac_status lac_array_from(lac_context *ctx, lac_dtype dtype, int ndim, const int
   lac_array *a = NULL;
   lac_meta meta;
 
+  LAC_CHECK_CONTEXT();
   LAC_CHECK(out, LAC_ERR_ARG, "lac_array_from: out is NULL");
-  LAC_TRY(array_check(ctx, dtype, ndim, shape));
-  meta = array_meta(dtype, ndim, shape);
+  LAC_CHECK((unsigned)ownership <= LAC_ADOPT, LAC_ERR_ARG,
+            "lac_array_from: ownership %d is none of LAC_COPY, LAC_BORROW, LAC_ADOPT", (int)ownership);
+  LAC_TRY(array_describe(ctx, "lac_array_from", dtype, ndim, shape, &meta));
   LAC_CHECK(data || lac_meta_count(&meta) == 0, LAC_ERR_ARG, "lac_array_from: data is NULL");
   if (ownership == LAC_COPY) {
-    LAC_TRY(lac_array_make(ctx, &meta, &a));
+    LAC_TRY(array_make(ctx, &meta, NULL, STORAGE_OWNED, &a));
     if (a->count) LAC_TRY(ctx->kernels->upload(ctx, a->storage->data, data, a->storage->bytes));
   } else {
-    LAC_TRY(array_make(ctx, &meta, data, ownership == LAC_ADOPT ? STORAGE_ADOPTED : STORAGE_BORROWED, &a));
+    LAC_TRY(array_usable(ctx, data, dtype));
+    LAC_TRY(array_make(ctx, &meta, data, STORAGE_BORROWED, &a));
+    if (ownership == LAC_ADOPT) a->storage->origin = STORAGE_ADOPTED;  // only now that nothing can fail any more
   }
   *out = a, a = NULL;
 done:
@@ -151,9 +164,10 @@ done:
   return status;
 }
 
-lac_array *lac_array_retain(lac_array *array) {
-  if (array) (void)atomic_fetch_add_explicit(&array->holders, 1, memory_order_relaxed);
-  return array;
+lac_array *lac_array_retain(const lac_array *array) {
+  lac_array *a = (lac_array *)array;
+  if (a) (void)atomic_fetch_add_explicit(&a->holders, 1, memory_order_relaxed);
+  return a;
 }
 
 void lac_array_destroy(lac_array **array) {
@@ -172,11 +186,12 @@ bool lac_array_is_sole(const lac_array *array) {
          atomic_load_explicit(&s->holders, memory_order_acquire) == 1;
 }
 
-/// Refuse arrays whose memory the context's kernels cannot reach.
+/// Refuse a missing context, and arrays whose memory its kernels cannot reach.
 static lac_status array_here(lac_context *ctx, const char *function, const lac_array *array) {
   lac_status status = LAC_OK;
   const lac_space *space = NULL;
 
+  LAC_CHECK(ctx, LAC_ERR_ARG, "%s: the context is NULL; open one with lac_context_create", function);
   LAC_CHECK(array, LAC_ERR_ARG, "%s: the array is NULL", function);
   space = array->storage->space;
   LAC_CHECK(space == ctx->space, LAC_ERR_DEVICE, "%s: the array lies on %s:%d, the context is on %s:%d", function,
@@ -189,9 +204,9 @@ lac_status lac_array_clone(lac_context *ctx, const lac_array *array, lac_array *
   lac_status status = LAC_OK;
   lac_array *copy = NULL;
 
-  LAC_CHECK(out, LAC_ERR_ARG, "lac_array_clone: out is NULL");
   LAC_TRY(array_here(ctx, "lac_array_clone", array));
-  LAC_TRY(lac_array_make(ctx, &array->meta, &copy));
+  LAC_CHECK(out, LAC_ERR_ARG, "lac_array_clone: out is NULL");
+  LAC_TRY(array_make(ctx, &array->meta, NULL, STORAGE_OWNED, &copy));
   if (array->count) LAC_TRY(ctx->kernels->copy(ctx, array, copy));
   *out = copy, copy = NULL;
 done:
@@ -199,59 +214,31 @@ done:
   return status;
 }
 
-/// Numbers behind axis `axis`.
-static int64_t meta_inner(const lac_meta *meta, int axis) {
-  int64_t count = 1;
-  for (int d = axis + 1; d < meta->ndim; ++d) count *= meta->shape[d];
-  return count;
-}
-
-/// A reshaped array stays partitioned when the partitioned axis survives: as long, and as many numbers behind it.
-static bool meta_keep_partition(const lac_meta *old, lac_meta *meta) {
-  if (!old->partition) return true;
-  for (int d = 0; d < meta->ndim; ++d) {
-    if (meta->shape[d] != old->shape[old->partition_axis]) continue;
-    if (meta_inner(meta, d) != meta_inner(old, old->partition_axis)) continue;
-    meta->partition = old->partition;
-    meta->partition_axis = d;
-    return true;
-  }
-  return false;
-}
-
 lac_status lac_array_reshape(lac_context *ctx, lac_array *array, int ndim, const int64_t *shape, lac_array **out) {
   lac_status status = LAC_OK;
   lac_meta meta;
-  char from[LAC_SHAPE_TEXT], to[LAC_SHAPE_TEXT];
 
+  LAC_CHECK_CONTEXT();
   LAC_CHECK(array && out, LAC_ERR_ARG, "lac_array_reshape: %s is NULL", array ? "out" : "array");
-  LAC_TRY(array_check(ctx, array->meta.dtype, ndim, shape));
-  meta = array_meta(array->meta.dtype, ndim, shape);
-  LAC_CHECK(lac_meta_count(&meta) == array->count, LAC_ERR_SHAPE,
-            "lac_array_reshape: shape %s holds %lld numbers, the array %s holds %lld", lac_shape_text(ndim, shape, to),
-            (long long)lac_meta_count(&meta), lac_shape_text(array->meta.ndim, array->meta.shape, from),
-            (long long)array->count);
-  LAC_CHECK(meta_keep_partition(&array->meta, &meta), LAC_ERR_SHAPE,
-            "lac_array_reshape: from %s to %s would break the partitioned axis %d",
-            lac_shape_text(array->meta.ndim, array->meta.shape, from), lac_shape_text(ndim, shape, to),
-            array->meta.partition_axis);
-  (void)atomic_fetch_add_explicit(&array->storage->holders, 1, memory_order_relaxed);
+  LAC_TRY(lac_meta_reshape(ctx, "lac_array_reshape", &array->meta, ndim, shape, &meta));
   LAC_TRY(array_over(ctx, &meta, array->storage, out));
+  (void)atomic_fetch_add_explicit(&array->storage->holders, 1, memory_order_relaxed);  // the new array's
 done:
   return status;
 }
 
-const lac_meta *lac_array_meta(const lac_array *array) { return &array->meta; }
-int64_t lac_array_count(const lac_array *array) { return array->count; }
-const void *lac_array_data(const lac_array *array) { return array->storage->data; }
+const lac_meta *lac_array_meta(const lac_array *array) { return array ? &array->meta : NULL; }
+int64_t lac_array_count(const lac_array *array) { return array ? array->count : 0; }
+const void *lac_array_data(const lac_array *array) { return array ? array->storage->data : NULL; }
 
 void *lac_array_edit(lac_array *array) {
+  if (!array) return NULL;
   (void)atomic_fetch_add_explicit(&array->storage->version, 1, memory_order_relaxed);
   return array->storage->data;
 }
 
 int64_t lac_array_version(const lac_array *array) {
-  return atomic_load_explicit(&array->storage->version, memory_order_relaxed);
+  return array ? atomic_load_explicit(&array->storage->version, memory_order_relaxed) : 0;
 }
 
 static size_t array_bytes(const lac_array *array) { return (size_t)array->count * lac_dtype_size(array->meta.dtype); }

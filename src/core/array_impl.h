@@ -38,8 +38,19 @@ lac_status lac_array_wrap(lac_context *ctx, const lac_meta *meta, void *data, la
 /// True when nobody but the caller holds the array or its memory: it may be written in place.
 bool lac_array_is_sole(const lac_array *array);
 
+/// Refuse a meta that no array can have: an unknown dtype, too many or negative dimensions, more bytes than there are
+/// addresses. Where one dimension is 0 the others must still fit, so that products over some of them never overflow.
+/// `who` begins the sentence.
+lac_status lac_meta_check(lac_context *ctx, const char *who, const lac_meta *meta);
+
 int64_t lac_meta_count(const lac_meta *meta);
 bool lac_meta_same(const lac_meta *a, const lac_meta *b);
+
+/// The meta of `old` under another shape, for `function`. A spread axis stays so: all ranks find the same one, or all
+/// refuse (reshape.c).
+lac_status lac_meta_reshape(lac_context *ctx, const char *function, const lac_meta *old, int ndim, const int64_t *shape,
+                            lac_meta *out);
+
 static inline bool lac_dtype_is_complex(lac_dtype dtype) { return dtype >= LAC_C64; }
 
 /// "(3, 4)" into `text`, for sentences; returns `text`.
@@ -52,10 +63,10 @@ const char *lac_shape_text(int ndim, const int64_t *shape, char text[LAC_SHAPE_T
 enum { LAC_MAX_OPERANDS = 6 };
 
 typedef struct lac_batch {
-  int64_t count;                                     // of the joint batch
+  int64_t count;  // of the joint batch
   int ndim;
   int64_t shape[LAC_MAX_DIMS];
-  int64_t stride[LAC_MAX_OPERANDS][LAC_MAX_DIMS];    // in items of the operand's core; 0 where it is broadcast
+  int64_t stride[LAC_MAX_OPERANDS][LAC_MAX_DIMS];  // in items of the operand's core; 0 where it is broadcast
 } lac_batch;
 
 /// The joint batch of operands with `core[i]` trailing core dimensions each. The metas are known to fit.

@@ -6,6 +6,28 @@
 
 #include "core/array_impl.h"
 
+lac_status lac_meta_check(lac_context *ctx, const char *who, const lac_meta *meta) {
+  lac_status status = LAC_OK;
+  char text[LAC_SHAPE_TEXT];
+  ptrdiff_t bytes = 0;
+
+  LAC_CHECK(meta, LAC_ERR_ARG, "%s: the meta is NULL", who);
+  bytes = (ptrdiff_t)lac_dtype_size(meta->dtype);
+  LAC_CHECK(bytes, LAC_ERR_DTYPE, "%s: dtype %d is none of f32, f64, c64, c128", who, (int)meta->dtype);
+  LAC_CHECK(meta->ndim >= 0 && meta->ndim <= LAC_MAX_DIMS, LAC_ERR_SHAPE, "%s: %d dimensions; give 0 to %d", who,
+            meta->ndim, LAC_MAX_DIMS);
+  for (int d = 0; d < meta->ndim; ++d) {
+    LAC_CHECK(meta->shape[d] >= 0, LAC_ERR_SHAPE, "%s: dimension %d of shape %s is negative; give 0 or more", who, d,
+              lac_shape_text(meta->ndim, meta->shape, text));
+    int64_t factor = meta->shape[d] ? meta->shape[d] : 1;
+    LAC_CHECK(!__builtin_mul_overflow(bytes, factor, &bytes), LAC_ERR_OVERFLOW,
+              "%s: shape %s of %s has more bytes than fit 64 bits, even where a dimension of 0 is left out", who,
+              lac_shape_text(meta->ndim, meta->shape, text), lac_dtype_name(meta->dtype));
+  }
+done:
+  return status;
+}
+
 int64_t lac_meta_count(const lac_meta *meta) {
   int64_t count = 1;
   for (int d = 0; d < meta->ndim; ++d) count *= meta->shape[d];

@@ -15,7 +15,7 @@
 #define LACUNA_VERSION "0.1.0"
 #endif
 
-/// Keeps the error of functions that have no context: those that fail to make one.
+/// Keeps the error of functions that have no context: those that fail to make one, or were given none.
 static _Thread_local lac_context context_none;
 
 static lac_context *context_book(lac_context *ctx) { return ctx ? ctx : &context_none; }
@@ -85,26 +85,31 @@ void lac_context_clear_error(lac_context *ctx) {
   book->sentence[0] = book->trace[0] = '\0';
 }
 
-const char *lac_context_backend(const lac_context *ctx) { return ctx->local->name; }
-int lac_context_device(const lac_context *ctx) { return ctx->device; }
+const char *lac_context_backend(const lac_context *ctx) { return ctx ? ctx->local->name : ""; }
+int lac_context_device(const lac_context *ctx) { return ctx ? ctx->device : -1; }
 
 lac_status lac_context_set_threads(lac_context *ctx, int threads) {
   lac_status status = LAC_OK;
+  LAC_CHECK_CONTEXT();
   LAC_CHECK(threads >= 1, LAC_ERR_ARG, "lac_context_set_threads: threads is %d; give 1 or more", threads);
   ctx->threads = threads;
 done:
   return status;
 }
 
-int lac_context_threads(const lac_context *ctx) { return ctx->threads; }
+int lac_context_threads(const lac_context *ctx) { return ctx ? ctx->threads : 0; }
 
 lac_status lac_context_set_stream(lac_context *ctx, void *stream) {
+  lac_status status = LAC_OK;
+  LAC_CHECK_CONTEXT();
   ctx->stream = stream;
-  return LAC_OK;
+done:
+  return status;
 }
 
 lac_status lac_context_synchronize(lac_context *ctx) {
   lac_status status = LAC_OK;
+  LAC_CHECK_CONTEXT();
   if (ctx->local->synchronize) LAC_TRY(ctx->local->synchronize(ctx));
 done:
   return status;

@@ -39,30 +39,34 @@ lac_status lac_context_pass(lac_context *ctx, lac_status status, const char *fun
 
 // Both macros expect `ctx`, `status` and a label `done:` that frees owned locals, which are NULL before the first macro.
 
-#define LAC_TRY(expression)                                 \
-  do {                                                      \
-    status = (expression);                                  \
-    if (status != LAC_OK) {                                 \
-      (void)lac_context_pass(ctx, status, __func__);        \
-      goto done;                                            \
-    }                                                       \
+#define LAC_TRY(expression)                          \
+  do {                                               \
+    status = (expression);                           \
+    if (status != LAC_OK) {                          \
+      (void)lac_context_pass(ctx, status, __func__); \
+      goto done;                                     \
+    }                                                \
   } while (0)
 
-#define LAC_CHECK(condition, code, ...)                               \
-  do {                                                                \
-    if (!(condition)) {                                               \
-      status = (code); /* where an analyser sees it */                \
-      (void)lac_context_fail(ctx, status, __func__, __VA_ARGS__);     \
-      goto done;                                                      \
-    }                                                                 \
+#define LAC_CHECK(condition, code, ...)                           \
+  do {                                                            \
+    if (!(condition)) {                                           \
+      status = (code); /* where an analyser sees it */            \
+      (void)lac_context_fail(ctx, status, __func__, __VA_ARGS__); \
+      goto done;                                                  \
+    }                                                             \
   } while (0)
+
+/// The first line of every public function that needs a context.
+#define LAC_CHECK_CONTEXT() \
+  LAC_CHECK(ctx, LAC_ERR_ARG, "%s: the context is NULL; open one with lac_context_create", __func__)
 
 /// Take memory or fail: LAC_ALLOC(ptr, count) where ptr is typed and owned.
-#define LAC_ALLOC(pointer, count)                                                                                  \
-  do {                                                                                                             \
-    (pointer) = lac_calloc((size_t)(count), sizeof *(pointer));                                                    \
-    LAC_CHECK((pointer), LAC_ERR_MEMORY, "out of memory: %lld items of %zu bytes", (long long)(count),             \
-              sizeof *(pointer));                                                                                  \
+#define LAC_ALLOC(pointer, count)                                                                      \
+  do {                                                                                                 \
+    (pointer) = lac_calloc((size_t)(count), sizeof *(pointer));                                        \
+    LAC_CHECK((pointer), LAC_ERR_MEMORY, "out of memory: %lld items of %zu bytes", (long long)(count), \
+              sizeof *(pointer));                                                                      \
   } while (0)
 
 #endif

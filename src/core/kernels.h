@@ -5,6 +5,11 @@
 /// Operands have been checked (by `infer`) when a kernel is called: dtypes agree, core shapes fit, batches broadcast
 /// (array_impl.h). Outputs have undefined contents unless said otherwise. Slots marked optional may be NULL; what uses
 /// them answers LAC_ERR_UNSUPPORTED with the backend's name.
+///
+/// Precision: `sum` and `dot` accumulate in f64, also for f32 and c64. The other kernels that add up (remap, the products,
+/// trisolve, and any kernel over the batch dimensions its output lacks) do so in the dtype's own precision or better; which
+/// of them does better differs between backends and shapes, and nothing may rely on it. On one backend every sum has one
+/// order: the same bits on any number of threads, in every run.
 
 #ifndef LACUNA_CORE_KERNELS_H
 #define LACUNA_CORE_KERNELS_H
@@ -18,7 +23,8 @@ struct lac_kernels {
   const char *name;  // "cpu", "cuda"
 
   // -- the door ------------------------------------------------------------------------------------------------------
-  lac_status (*open)(lac_context *ctx, int device);  // sets space, backend_data, threads; finds the device or says why not
+  lac_status (*open)(lac_context *ctx,
+                     int device);  // sets space, backend_data, threads; finds the device or says why not
   void (*close)(lac_context *ctx);
   lac_status (*synchronize)(lac_context *ctx);
 
@@ -37,14 +43,12 @@ struct lac_kernels {
   lac_status (*axpy)(lac_context *ctx, double real, double imag, const lac_array *x, lac_array *y);
   lac_status (*conj)(lac_context *ctx, const lac_array *x, lac_array *y);
   /// y = sum of x over the axes of `mask`, where bit i is axis ndim-1-i of x; y's count is the product of the other axes.
-  /// Fixed reduction tree: the same bits on any number of threads. f32 and c64 accumulate in f64.
+  /// Accumulates in f64.
   lac_status (*sum)(lac_context *ctx, const lac_array *x, uint32_t mask, lac_array *y);
   /// y = x spread over the axes of `mask` (bit i is axis ndim-1-i of y): the adjoint of sum
   lac_status (*broadcast)(lac_context *ctx, const lac_array *x, uint32_t mask, lac_array *y);
-  /// s = sum over the last two axes of conj(x) y, for each of the batch
+  /// s = sum over the last two axes of conj(x) y, for each of the batch; accumulates in f64
   lac_status (*dot)(lac_context *ctx, const lac_array *x, const lac_array *y, lac_array *s);
-  /// *finite = 1 when every number is finite; waits for the device
-  lac_status (*all_finite)(lac_context *ctx, const lac_array *x, int *finite);
 
   // -- structure -----------------------------------------------------------------------------------------------------
   /// y[*batch, outputs] = M x (LAC_N) or y[*batch, inputs] = M^T x' (LAC_T)

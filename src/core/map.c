@@ -21,7 +21,7 @@ static void map_free(lac_object *object) {
   lac_free(map);
 }
 
-static const lac_kind map_kind = {"map", map_free};
+const lac_kind lac_map_kind = {"map", map_free};
 
 lac_index_type lac_map_type(int64_t inputs, int64_t outputs) {
   return inputs <= INT32_MAX && outputs <= INT32_MAX ? LAC_I32 : LAC_I64;
@@ -72,7 +72,7 @@ static lac_status map_make(lac_context *ctx, int64_t outputs, bool injective, la
   lac_map *map = NULL;
 
   LAC_ALLOC(map, 1);
-  lac_object_init(&map->object, &map_kind);
+  lac_object_init(&map->object, &lac_map_kind);
   pthread_mutex_init(&map->lock, NULL);
   map->inputs = (*target)->count;
   map->outputs = outputs;

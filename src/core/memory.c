@@ -56,6 +56,7 @@ static struct {
   lac_allocator source;
   bin bins[BINS];
   lac_memory_stats host, cuda;
+  lac_space *spaces;  // that have joined: of devices
   int64_t most_live;  // ever
   int64_t clock;
   int64_t asked, fail_at;
@@ -150,6 +151,7 @@ static head *bins_evict(int64_t limit) {
   return chain;
 }
 
+/// Without the lock: sources may take locks of their own.
 static void give_back(head *chain) {
   while (chain) {
     head *next = chain->older;
@@ -159,6 +161,14 @@ static void give_back(head *chain) {
     source.release(source.self, chain, bytes);
     chain = next;
   }
+}
+
+/// Give all that waits on the host back. Devices are left alone, since their spaces call lac_alloc under their own lock.
+static void pool_trim(void) {
+  pool_lock();
+  head *chain = bins_evict(0);
+  pool_unlock();
+  give_back(chain);
 }
 
 // -- counting --------------------------------------------------------------------------------------------------------
@@ -211,7 +221,7 @@ void *lac_alloc(size_t bytes) {
     pool_unlock();
     h = head_fresh(capacity, source);
     if (!h) {  // what waits for re-use may be what is missing
-      lac_memory_trim();
+      pool_trim();
       h = head_fresh(capacity, source);
     }
     if (!h) return NULL;
@@ -293,7 +303,25 @@ static void host_adopted(lac_space *space, void *data) {
   free(data);
 }
 
-lac_space lac_host_space = {"cpu", 0, host_allocate, host_release, host_adopted};
+lac_space lac_host_space = {
+    .backend = "cpu", .allocate = host_allocate, .release = host_release, .adopted = host_adopted};
+
+// -- the spaces of devices -------------------------------------------------------------------------------------------
+
+void lac_memory_join(lac_space *space) {
+  pool_lock();
+  space->next = pool.spaces;
+  pool.spaces = space;
+  pool_unlock();
+}
+
+/// The first of a list that only grows at its head, and may therefore be followed without the lock.
+static lac_space *spaces_first(void) {
+  pool_lock();
+  lac_space *first = pool.spaces;
+  pool_unlock();
+  return first;
+}
 
 // -- what users and tests see ----------------------------------------------------------------------------------------
 
@@ -316,6 +344,9 @@ lac_memory_stats lac_memory_get_stats(const char *backend) {
   const lac_memory_stats *stats = stats_of(backend);
   lac_memory_stats copy = stats ? *stats : (lac_memory_stats){0};
   pool_unlock();
+  for (lac_space *space = spaces_first(); space; space = space->next) {
+    if (backend && strcmp(space->backend, backend) == 0) copy.cached_bytes += space->cached(space);
+  }
   return copy;
 }
 
@@ -327,10 +358,8 @@ void lac_memory_reset_peak(const char *backend) {
 }
 
 void lac_memory_trim(void) {
-  pool_lock();
-  head *chain = bins_evict(0);
-  pool_unlock();
-  give_back(chain);
+  pool_trim();
+  for (lac_space *space = spaces_first(); space; space = space->next) space->trim(space);
 }
 
 void lac_memory_count(const char *backend, int64_t bytes) {

@@ -30,12 +30,19 @@ struct lac_space {
   void *(*allocate)(lac_space *space, size_t bytes, void *stream);
   void (*release)(lac_space *space, void *data, size_t bytes, void *stream);
   void (*adopted)(lac_space *space, void *data);  // frees what LAC_ADOPT took over
+  // Of spaces that have joined below: what waits there for re-use, in bytes, and how to give it back to the device.
+  int64_t (*cached)(lac_space *space);
+  void (*trim)(lac_space *space);
+  lac_space *next;
 };
 
 extern lac_space lac_host_space;
 
 /// The stream of a block that kernels of all streams read (index buffers): it is given back when the device is idle.
 #define LAC_EVERY_STREAM ((void *)-1)
+
+/// Let a device's space take part in lac_memory_trim and in the counters; once, for good.
+void lac_memory_join(lac_space *space);
 
 /// Counters that a device space keeps through the same book (shown by lac_memory_get_stats("cuda")).
 void lac_memory_count(const char *backend, int64_t bytes);  // negative: given back

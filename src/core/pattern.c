@@ -16,11 +16,13 @@ typedef struct lac_cached {
 
 static void pattern_free(lac_object *object) {
   lac_pattern *p = (lac_pattern *)object;
-  const void *const held[] = {p->offsets, p->columns,  p->rows_of, p->t_offsets,     p->t_rows,
-                              p->t_slots, p->identity, p->halo,    p->row_partition, p->col_partition};
+  const void *const held[] = {p->offsets,       p->columns,       p->rows_of,        p->t_offsets,
+                              p->t_rows,        p->t_slots,       p->identity,       p->halo,
+                              p->row_partition, p->col_partition, p->entry_partition};
 
   if (atomic_load_explicit(&p->has_plans, memory_order_relaxed)) lac_pair_plans_forget(p->object.id);
   for (size_t i = 0; i < sizeof held / sizeof *held; ++i) lac_object_release(held[i]);
+  for (int i = 0; i < LAC_PARTS_KEPT; ++i) lac_object_release(p->parts[i]);
   while (p->cached) {
     lac_cached *link = p->cached;
     p->cached = link->next;
@@ -145,18 +147,46 @@ static int64_t buffer_bytes(const lac_buffer *b) {
   return b ? (int64_t)sizeof *b + b->count * (b->type == LAC_I32 ? 4 : 8) : 0;
 }
 
-int64_t lac_pattern_bytes(const lac_pattern *pattern) {
+enum { BUFFERS_HELD = 7 };
+
+/// The bytes of a buffer that is not in the list.
+static int64_t buffer_bytes_beyond(const lac_buffer *b, const lac_buffer *const *list, int count) {
+  for (int i = 0; i < count; ++i) {
+    if (list[i] == b) return 0;
+  }
+  return buffer_bytes(b);
+}
+
+/// The bytes of a pattern and of what it keeps, less the buffers that were counted already: parts share them.
+static int64_t pattern_weigh(const lac_pattern *pattern, const lac_buffer *const *counted, int count) {
   lac_pattern *p = (lac_pattern *)pattern;  // for its lock
+  int64_t bytes = (int64_t)sizeof *p;
+
   pthread_mutex_lock(&p->lock);
-  int64_t bytes = (int64_t)sizeof *p + buffer_bytes(p->offsets) + buffer_bytes(p->columns) + buffer_bytes(p->rows_of);
-  if (p->t_offsets != p->offsets) bytes += buffer_bytes(p->t_offsets);  // a symmetric structure is kept once
-  if (p->t_rows != p->columns) bytes += buffer_bytes(p->t_rows);
-  bytes += buffer_bytes(p->t_slots);
-  if (p->identity) bytes += (int64_t)sizeof(lac_map) + buffer_bytes(p->identity->target);
+  const lac_buffer *held[BUFFERS_HELD + 1] = {p->offsets,
+                                              p->columns,
+                                              p->rows_of,
+                                              p->t_offsets,
+                                              p->t_rows,
+                                              p->t_slots,
+                                              p->identity ? p->identity->target : NULL};
+  for (int i = 0; i < BUFFERS_HELD; ++i) {
+    if (buffer_bytes_beyond(held[i], held, i)) bytes += buffer_bytes_beyond(held[i], counted, count);
+  }
+  if (p->identity) bytes += (int64_t)sizeof(lac_map);
   for (const lac_cached *link = p->cached; link; link = link->next) bytes += (int64_t)sizeof *link + link->bytes;
+  for (int i = 0; i < LAC_PARTS_KEPT; ++i) {
+    const lac_part *part = p->parts[i];
+    if (!part) continue;
+    bytes += (int64_t)(sizeof *part + sizeof *part->map) + buffer_bytes_beyond(part->map->target, held, BUFFERS_HELD);
+    held[BUFFERS_HELD] = part->map->target;
+    if (part->pattern) bytes += pattern_weigh(part->pattern, held, BUFFERS_HELD + 1);
+  }
   pthread_mutex_unlock(&p->lock);
   return bytes;
 }
+
+int64_t lac_pattern_bytes(const lac_pattern *pattern) { return pattern_weigh(pattern, NULL, 0); }
 
 void lac_pattern_read(const lac_pattern *pattern, int64_t *offsets, int64_t *columns, int64_t *rows_of) {
   for (int64_t i = 0; offsets && i <= pattern->rows; ++i) offsets[i] = lac_buffer_get(pattern->offsets, i);

@@ -54,6 +54,13 @@ typedef struct lac_rows {
 /// The distributed side of a pattern (distributed/); NULL for a pattern of one process.
 typedef struct lac_halo lac_halo;
 
+/// Whether op(A) is a transpose, and whether it has the conjugates of A's values.
+static inline bool lac_side_transposes(lac_side side) { return side & LAC_T; }
+static inline bool lac_side_conjugates(lac_side side) { return side & LAC_C; }
+
+typedef struct lac_part lac_part;
+enum { LAC_PARTS_KEPT = 6 };  // the transpose, the diagonal, four triangles
+
 struct lac_pattern {
   lac_object object;
   int64_t rows, cols, nnz;
@@ -66,13 +73,15 @@ struct lac_pattern {
   lac_buffer *rows_of;                       // the row of each slot (columns' type)
   lac_buffer *t_offsets, *t_rows, *t_slots;  // the transpose by rows
   lac_map *identity;                         // from slots to themselves
+  lac_part *parts[LAC_PARTS_KEPT];           // the transpose as a pattern, triangles, the diagonal (pattern_part.c)
+  int depth;                                 // 1 for a part, 2 for a part of a part, ...
   struct lac_cached *cached;                 // what others keep here: symbolic analyses (solvers/), ...
   atomic_bool has_plans;                     // a pair plan was kept under this pattern's id
 
   // A distributed pattern (distributed/): `local` walks owned rows over owned + ghost columns; rows and cols above count
-  // what this rank owns, and these are the partitions of rows and columns. All NULL in one process.
+  // what this rank owns, and these are the partitions of rows, columns and slots. All NULL in one process.
   lac_object *halo;
-  const lac_partition *row_partition, *col_partition;
+  const lac_partition *row_partition, *col_partition, *entry_partition;
 };
 
 /// Take over offsets and columns (canonical, checked) as a new pattern; counts them, hands over on success only.
@@ -121,6 +130,9 @@ struct lac_map {
   const lac_partition *input_partition, *output_partition;
 };
 
+/// The kind of maps, by which an operator tells its object.
+extern const lac_kind lac_map_kind;
+
 /// Take over the targets as a new map (finds identity and injectivity).
 lac_status lac_map_adopt(lac_context *ctx, int64_t outputs, lac_buffer **target, lac_map **out);
 
@@ -132,6 +144,23 @@ lac_index_type lac_map_type(int64_t inputs, int64_t outputs);
 
 /// Inputs grouped by target, computed when first asked; borrowed buffers.
 lac_status lac_map_groups(lac_context *ctx, const lac_map *map, const lac_buffer **offsets, const lac_buffer **sources);
+
+/// A pattern derived from another, kept with it, and the map that takes values there.
+typedef enum lac_part_name { LAC_PART_TRANSPOSE, LAC_PART_LOWER, LAC_PART_UPPER, LAC_PART_DIAGONAL } lac_part_name;
+
+struct lac_part {
+  lac_object object;
+  lac_part_name name;
+  int64_t k;             // of a triangle
+  lac_pattern *pattern;  // NULL: the pattern that keeps the part
+  lac_map *map;
+};
+
+/// A part of a pattern, made by `make` when it is not there: it sets part->pattern (may be `pattern` itself) and part->map.
+/// Both are retained for the caller; `out` and `map` may be NULL.
+lac_status lac_pattern_part(lac_context *ctx, const lac_pattern *pattern, lac_part_name name, int64_t k,
+                            lac_status (*make)(lac_context *, const lac_pattern *, lac_part *), lac_pattern **out,
+                            lac_map **map);
 
 // Plans for pairs of patterns: a cache with a byte budget, least recently used first. `purpose` names the plan and is a
 // literal. Plans are kept under the ids of a and b and hold neither; they go when a or b goes, or when the budget is short.

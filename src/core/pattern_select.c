@@ -112,10 +112,18 @@ done:
   return status;
 }
 
+static lac_status triangle_part(lac_context *ctx, const lac_pattern *a, lac_part *part) {
+  lac_status status = LAC_OK;
+  bool is_lower = part->name == LAC_PART_LOWER;
+  LAC_TRY(select_make(ctx, a, &(select_window){0, a->rows, 0, a->cols, is_lower, !is_lower, part->k}, &part->pattern,
+                      &part->map));
+done:
+  return status;
+}
+
 lac_status lac_pattern_triangle(lac_context *ctx, const lac_pattern *pattern, lac_triangle triangle, int64_t k,
                                 lac_pattern **out, lac_map **map) {
   lac_status status = LAC_OK;
-  select_window w = {0};
 
   LAC_CHECK(out, LAC_ERR_ARG, "lac_pattern_triangle: out is NULL");
   LAC_TRY(lac_pattern_require_local(ctx, pattern, "lac_pattern_triangle"));
@@ -123,8 +131,8 @@ lac_status lac_pattern_triangle(lac_context *ctx, const lac_pattern *pattern, la
             "lac_pattern_triangle: triangle = %d; give LAC_LOWER or LAC_UPPER", (int)triangle);
   if (k < -pattern->rows) k = -pattern->rows;  // beyond the corners nothing changes
   if (k > pattern->cols) k = pattern->cols;
-  w = (select_window){0, pattern->rows, 0, pattern->cols, triangle == LAC_LOWER, triangle == LAC_UPPER, k};
-  LAC_TRY(select_make(ctx, pattern, &w, out, map));
+  LAC_TRY(lac_pattern_part(ctx, pattern, triangle == LAC_LOWER ? LAC_PART_LOWER : LAC_PART_UPPER, k, triangle_part, out,
+                           map));
 done:
   return status;
 }
@@ -169,12 +177,18 @@ done:
   return status;
 }
 
+static lac_status diagonal_part(lac_context *ctx, const lac_pattern *a, lac_part *part) {
+  lac_status status = LAC_OK;
+  LAC_TRY(select_places(ctx, a, 0, a->rows < a->cols ? a->rows : a->cols, a->offsets->type, &part->map));
+done:
+  return status;
+}
+
 lac_status lac_pattern_diagonal(lac_context *ctx, const lac_pattern *pattern, lac_map **map) {
   lac_status status = LAC_OK;
   LAC_CHECK(map, LAC_ERR_ARG, "lac_pattern_diagonal: map is NULL");
   LAC_TRY(lac_pattern_require_local(ctx, pattern, "lac_pattern_diagonal"));
-  LAC_TRY(select_places(ctx, pattern, 0, pattern->rows < pattern->cols ? pattern->rows : pattern->cols,
-                        pattern->offsets->type, map));
+  LAC_TRY(lac_pattern_part(ctx, pattern, LAC_PART_DIAGONAL, 0, diagonal_part, NULL, map));
 done:
   return status;
 }

@@ -168,26 +168,30 @@ done:
   return status;
 }
 
-lac_status lac_pattern_transpose(lac_context *ctx, const lac_pattern *pattern, lac_pattern **out, lac_map **map) {
+static lac_status transpose_part(lac_context *ctx, const lac_pattern *pattern, lac_part *part) {
   lac_status status = LAC_OK;
   lac_buffer *target = NULL;
-  lac_pattern *made = NULL;
   lac_rows t;
 
-  LAC_CHECK(out, LAC_ERR_ARG, "lac_pattern_transpose: out is NULL");
-  LAC_TRY(lac_pattern_require_local(ctx, pattern, "lac_pattern_transpose"));
   LAC_TRY(lac_pattern_walk(ctx, pattern, true, &t));
   LAC_TRY(transpose_targets(ctx, &t, &target));
   if (t.columns == pattern->columns) {
-    made = lac_pattern_retain(pattern);
+    part->pattern = lac_pattern_retain(pattern);
   } else {
-    LAC_TRY(transpose_pattern(ctx, pattern, &t, target, &made));
+    LAC_TRY(transpose_pattern(ctx, pattern, &t, target, &part->pattern));
   }
-  if (map) LAC_TRY(lac_map_adopt_injective(ctx, pattern->nnz, &target, map));
-  *out = made, made = NULL;
+  LAC_TRY(lac_map_adopt_injective(ctx, pattern->nnz, &target, &part->map));
 done:
   lac_object_release(target);
-  lac_pattern_destroy(&made);
+  return status;
+}
+
+lac_status lac_pattern_transpose(lac_context *ctx, const lac_pattern *pattern, lac_pattern **out, lac_map **map) {
+  lac_status status = LAC_OK;
+  LAC_CHECK(out, LAC_ERR_ARG, "lac_pattern_transpose: out is NULL");
+  LAC_TRY(lac_pattern_require_local(ctx, pattern, "lac_pattern_transpose"));
+  LAC_TRY(lac_pattern_part(ctx, pattern, LAC_PART_TRANSPOSE, 0, transpose_part, out, map));
+done:
   return status;
 }
 

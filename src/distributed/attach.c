@@ -57,19 +57,20 @@ lac_status lac_context_agree(lac_context *ctx, lac_status mine) {
   lac_status status = LAC_OK;
   int64_t worst = 0;
 
+  LAC_CHECK_CONTEXT();
   if (!ctx->comm) return mine;
   worst = mine == LAC_OK ? 0 : ctx->comm->size - ctx->comm->rank;  // the lowest failing rank has the largest
   LAC_TRY(lac_comm_check(ctx, ctx->comm->max(ctx->comm->self, &worst, 1)));
   if (worst > 0) status = attach_spread(ctx, mine, ctx->comm->size - (int)worst);
 done:
-  ctx->agreed = status != LAC_OK;
+  if (ctx) ctx->agreed = status != LAC_OK;
   return status;
 }
 
 lac_status lac_context_attach(lac_context *ctx, const lac_comm *comm) {
   lac_status status = LAC_OK, mine = LAC_OK;
 
-  LAC_CHECK(ctx, LAC_ERR_ARG, "lac_context_attach: ctx is NULL");
+  LAC_CHECK_CONTEXT();
   ctx->comm = NULL;
   ctx->kernels = ctx->local;
   if (!comm) return LAC_OK;

@@ -40,8 +40,7 @@ int lac_partition_owner(const lac_partition *partition, int64_t row);
 /// global columns, so the slots of `local` are the canonical slots of the global matrix, cut at the rank's rows.
 struct lac_halo {
   lac_object object;
-  lac_pattern *local;      // owned rows x local columns
-  lac_partition *entries;  // of the slots
+  lac_pattern *local;  // owned rows x local columns
   int ranks;
   int64_t below, owned, above;  // how many local columns are which
   int64_t *ghosts;              // ranks + 1: ghosts [ghosts[r], ghosts[r + 1]) come from rank r

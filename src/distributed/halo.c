@@ -10,7 +10,6 @@ static void halo_destroy(lac_object *object) {
   lac_halo *halo = (lac_halo *)object;
 
   lac_pattern_destroy(&halo->local);
-  lac_partition_destroy(&halo->entries);
   lac_free(halo->ghosts);
   lac_free(halo->sent);
   lac_free(halo->rows_sent);
@@ -119,7 +118,8 @@ done:
 
 /// What the user holds: the same offsets, global columns, the sizes that this rank owns.
 static lac_status halo_make_outer(lac_context *ctx, lac_halo **halo, const lac_pattern *global,
-                                  const lac_partition *rows, const lac_partition *cols, lac_pattern **out) {
+                                  const lac_partition *rows, const lac_partition *cols, const lac_partition *slots,
+                                  lac_pattern **out) {
   lac_status status = LAC_OK;
   lac_buffer *offsets = lac_object_retain(global->offsets), *columns = lac_object_retain(global->columns);
   lac_pattern *outer = NULL;
@@ -127,6 +127,7 @@ static lac_status halo_make_outer(lac_context *ctx, lac_halo **halo, const lac_p
   LAC_TRY(lac_pattern_adopt(ctx, global->rows, (*halo)->owned, global->width, &offsets, &columns, &outer));
   outer->row_partition = lac_partition_retain(rows);
   outer->col_partition = lac_partition_retain(cols);
+  outer->entry_partition = lac_partition_retain(slots);
   outer->halo = &(*halo)->object, *halo = NULL;
   *out = outer;
 done:
@@ -190,7 +191,8 @@ done:
 typedef struct halo_parts {
   lac_pattern *global, *outer;  // this rank's rows x all columns; what is handed out
   lac_map *entries;
-  lac_halo *halo;  // owned here until `outer` has it
+  lac_halo *halo;        // owned here until `outer` has it
+  lac_partition *slots;  // of all ranks
   int64_t *ghosts, *scratch;
 } halo_parts;
 
@@ -199,6 +201,7 @@ static void halo_parts_free(halo_parts *parts) {
   lac_pattern_destroy(&parts->outer);
   lac_map_destroy(&parts->entries);
   lac_object_release(parts->halo);
+  lac_partition_destroy(&parts->slots);
   lac_free(parts->ghosts);
   lac_free(parts->scratch);
 }
@@ -218,10 +221,11 @@ done:
 /// Everything that needs no other rank.
 static lac_status halo_prepare(lac_context *ctx, const lac_partition *rows, const lac_partition *cols,
                                lac_index_type type, const void *offsets, const void *columns, lac_width width,
-                               halo_parts *parts) {
+                               lac_pattern **out, halo_parts *parts) {
   lac_status status = LAC_OK;
   int64_t count = 0;
 
+  LAC_CHECK(out, LAC_ERR_ARG, "lac_pattern_distributed: out is NULL");
   LAC_TRY(halo_check(ctx, rows, cols));
   LAC_TRY(lac_pattern_from_csr(ctx, lac_partition_rows(rows), lac_partition_total(cols), type, offsets, columns, width,
                                &parts->global, &parts->entries));
@@ -258,13 +262,13 @@ lac_status lac_pattern_distributed(lac_context *ctx, const lac_partition *rows, 
   lac_status status = LAC_OK;
   halo_parts parts = {0};
 
-  LAC_CHECK(out, LAC_ERR_ARG, "lac_pattern_distributed: out is NULL");
+  LAC_CHECK_CONTEXT();
   LAC_TRY(lac_comm_required(ctx, "lac_pattern_distributed"));
-  LAC_TRY(lac_agree(ctx, halo_prepare(ctx, rows, cols, type, offsets, columns, width, &parts)));
+  LAC_TRY(lac_agree(ctx, halo_prepare(ctx, rows, cols, type, offsets, columns, width, out, &parts)));
   LAC_TRY(halo_connect(ctx, parts.halo, cols, parts.ghosts, parts.scratch));
-  LAC_TRY(lac_partition_create(ctx, parts.global->nnz, &parts.halo->entries));
-  LAC_TRY(halo_spread_map(ctx, parts.entries, parts.halo->entries));
-  LAC_TRY(lac_agree(ctx, halo_make_outer(ctx, &parts.halo, parts.global, rows, cols, &parts.outer)));
+  LAC_TRY(lac_partition_create(ctx, parts.global->nnz, &parts.slots));
+  LAC_TRY(halo_spread_map(ctx, parts.entries, parts.slots));
+  LAC_TRY(lac_agree(ctx, halo_make_outer(ctx, &parts.halo, parts.global, rows, cols, parts.slots, &parts.outer)));
   *out = parts.outer, parts.outer = NULL;
   if (entries) *entries = parts.entries, parts.entries = NULL;
 done:
@@ -272,8 +276,6 @@ done:
   return status;
 }
 
-const lac_partition *lac_pattern_entries(const lac_pattern *pattern) {
-  return pattern->halo ? lac_pattern_halo(pattern)->entries : NULL;
-}
+const lac_partition *lac_pattern_entries(const lac_pattern *pattern) { return pattern->entry_partition; }
 
 const lac_partition *lac_map_entries(const lac_map *map) { return map->input_partition; }

@@ -8,15 +8,13 @@
 ///     sddmm                 fetch ghost rows of v, then the local products
 ///     sum, dot              locally, then over ranks where a contracted axis is partitioned: the result is replicated
 ///
+/// It has no open and close: a context opens and closes through its backend's own table, attached or not.
+///
 /// Rules and tape do not change: the vjp of spmm emits sddmm and spmm with the flipped side, and these communicate.
 
 #include "distributed/distributed_impl.h"
 
 // -- what passes through ---------------------------------------------------------------------------------------------
-
-static lac_status distributed_open(lac_context *ctx, int device) { return ctx->local->open(ctx, device); }
-
-static void distributed_close(lac_context *ctx) { ctx->local->close(ctx); }
 
 static lac_status distributed_synchronize(lac_context *ctx) { return ctx->local->synchronize(ctx); }
 
@@ -82,19 +80,6 @@ static lac_status distributed_dot(lac_context *ctx, const lac_array *x, const la
   const lac_status status = ctx->local->dot(ctx, x, y, s);
 
   return axis >= 0 && axis < 2 ? lac_reduce(ctx, status, s) : status;
-}
-
-static lac_status distributed_all_finite(lac_context *ctx, const lac_array *x, int *finite) {
-  lac_status status = ctx->local->all_finite(ctx, x, finite);
-  int64_t bad = 0;
-
-  if (!x->meta.partition) return status;
-  LAC_TRY(lac_agree(ctx, status));
-  bad = !*finite;
-  LAC_TRY(lac_comm_check(ctx, ctx->comm->max(ctx->comm->self, &bad, 1)));
-  *finite = !bad;
-done:
-  return status;
 }
 
 // -- products --------------------------------------------------------------------------------------------------------
@@ -174,7 +159,7 @@ done:
 static lac_status distributed_spmm(lac_context *ctx, const lac_pattern *p, lac_side side, const lac_array *a,
                                    const lac_array *x, lac_array *y) {
   if (!p->halo) return product_finish(ctx, ctx->local->spmm(ctx, p, side, a, x, y), a, x, y);
-  return side == LAC_T || side == LAC_H ? spmm_return(ctx, p, side, a, x, y) : spmm_fetch(ctx, p, side, a, x, y);
+  return lac_side_transposes(side) ? spmm_return(ctx, p, side, a, x, y) : spmm_fetch(ctx, p, side, a, x, y);
 }
 
 /// s = sddmm(A, u, H v)
@@ -223,8 +208,6 @@ done:
 
 const lac_kernels lac_distributed_kernels = {
     .name = "distributed",
-    .open = distributed_open,
-    .close = distributed_close,
     .synchronize = distributed_synchronize,
     .upload = distributed_upload,
     .download = distributed_download,
@@ -237,7 +220,6 @@ const lac_kernels lac_distributed_kernels = {
     .sum = distributed_sum,
     .broadcast = distributed_broadcast,
     .dot = distributed_dot,
-    .all_finite = distributed_all_finite,
     .remap = distributed_remap,
     .spmm = distributed_spmm,
     .sddmm = distributed_sddmm,

@@ -9,11 +9,12 @@ static void partition_destroy(lac_object *object) { lac_free(object); }
 static const lac_kind partition_kind = {"partition", partition_destroy};
 
 /// Room for the offsets, or the reason why not. Local.
-static lac_status partition_prepare(lac_context *ctx, int64_t rows, lac_partition **made) {
+static lac_status partition_prepare(lac_context *ctx, int64_t rows, lac_partition **out, lac_partition **made) {
   const size_t ranks = (size_t)ctx->comm->size;
   lac_status status = LAC_OK;
   lac_partition *partition = NULL;
 
+  LAC_CHECK(out, LAC_ERR_ARG, "lac_partition_create: out is NULL");
   LAC_CHECK(rows >= 0, LAC_ERR_ARG, "lac_partition_create: rows must not be negative, got %lld", (long long)rows);
   partition = lac_calloc(1, sizeof *partition + (ranks + 1) * sizeof partition->offsets[0]);
   LAC_CHECK(partition, LAC_ERR_MEMORY, "lac_partition_create: out of memory for the offsets of %zu ranks", ranks);
@@ -41,9 +42,9 @@ lac_status lac_partition_create(lac_context *ctx, int64_t rows, lac_partition **
   lac_status status = LAC_OK;
   lac_partition *partition = NULL;
 
-  LAC_CHECK(out, LAC_ERR_ARG, "lac_partition_create: out is NULL");
+  LAC_CHECK_CONTEXT();
   LAC_TRY(lac_comm_required(ctx, "lac_partition_create"));
-  LAC_TRY(lac_agree(ctx, partition_prepare(ctx, rows, &partition)));
+  LAC_TRY(lac_agree(ctx, partition_prepare(ctx, rows, out, &partition)));
   LAC_TRY(lac_comm_check(ctx, ctx->comm->gather(ctx->comm->self, &rows, 1, partition->offsets + 1)));
   LAC_TRY(partition_accumulate(ctx, partition));
   *out = partition, partition = NULL;
@@ -107,9 +108,10 @@ done:
 /// The array of this rank, or the reason why not. Local.
 static lac_status partition_array(lac_context *ctx, lac_dtype dtype, int ndim, const int64_t *shape,
                                   const lac_partition *partition, int axis, void *data, lac_ownership ownership,
-                                  lac_array **made) {
+                                  lac_array **out, lac_array **made) {
   lac_status status = LAC_OK;
 
+  LAC_CHECK(out, LAC_ERR_ARG, "lac_array_partitioned: out is NULL");
   LAC_TRY(partition_check(ctx, ndim, shape, partition, axis));
   if (data) {
     LAC_TRY(lac_array_from(ctx, dtype, ndim, shape, data, ownership, made));
@@ -128,9 +130,9 @@ lac_status lac_array_partitioned(lac_context *ctx, lac_dtype dtype, int ndim, co
   lac_status status = LAC_OK;
   lac_array *array = NULL;
 
-  LAC_CHECK(out, LAC_ERR_ARG, "lac_array_partitioned: out is NULL");
+  LAC_CHECK_CONTEXT();
   LAC_TRY(lac_comm_required(ctx, "lac_array_partitioned"));
-  LAC_TRY(lac_agree(ctx, partition_array(ctx, dtype, ndim, shape, partition, axis, data, ownership, &array)));
+  LAC_TRY(lac_agree(ctx, partition_array(ctx, dtype, ndim, shape, partition, axis, data, ownership, out, &array)));
   *out = array, array = NULL;
 done:
   if (array && array->storage->origin == STORAGE_ADOPTED)

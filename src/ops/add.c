@@ -11,7 +11,9 @@
 enum { X, Y };
 enum { Z };
 
-static lac_status add_forward(lac_call *c) { return KERNELS(c)->binary(c->ctx, LAC_ADD, c->in[X], c->in[Y], c->out[Z]); }
+static lac_status add_forward(lac_call *c) {
+  return KERNELS(c)->binary(c->ctx, LAC_ADD, c->in[X], c->in[Y], c->out[Z]);
+}
 
 static void add_vjp(lac_rule *r) { r->in_bar[X] = r->in_bar[Y] = r->out_bar[Z]; }
 

@@ -14,7 +14,8 @@ enum { Y };
 /// Axis e of x must be axis d of y, which is not spread: size and partition agree.
 static bool broadcast_keeps(const lac_meta *x, int e, const lac_meta *y, int d) {
   bool x_spread = x->partition && x->partition_axis == e, y_spread = y->partition && y->partition_axis == d;
-  return e < x->ndim && x->shape[e] == y->shape[d] && x_spread == y_spread && (!x_spread || x->partition == y->partition);
+  return e < x->ndim && x->shape[e] == y->shape[d] && x_spread == y_spread &&
+         (!x_spread || x->partition == y->partition);
 }
 
 static lac_status broadcast_infer(lac_call *c) {
@@ -25,8 +26,8 @@ static lac_status broadcast_infer(lac_call *c) {
   char have[LAC_SHAPE_TEXT], want[LAC_SHAPE_TEXT];
   int e = 0;
 
-  LAC_CHECK(like->ndim >= 0 && like->ndim <= LAC_MAX_DIMS, LAC_ERR_SHAPE, "broadcast: %d dimensions; 0 to %d are possible",
-            like->ndim, LAC_MAX_DIMS);
+  LAC_CHECK(like->ndim >= 0 && like->ndim <= LAC_MAX_DIMS, LAC_ERR_SHAPE,
+            "broadcast: a shape of %d dimensions; 0 to %d are possible", like->ndim, LAC_MAX_DIMS);
   for (int d = 0; fits && d < like->ndim; d++) {
     bool spread = c->attrs->i[0] >> (like->ndim - 1 - d) & 1;
     fits = like->shape[d] >= 0;
@@ -68,5 +69,8 @@ const lac_op lac_op_broadcast = {
 };
 
 lac_var lac_broadcast(lac_tape *tape, lac_var x, const lac_meta *like, uint32_t mask, lac_axes axes) {
-  return lac_emit(tape, &(lac_spec){.op = &lac_op_broadcast, .attrs = {.i = {mask, axes}, .like = *like}}, &x);
+  lac_spec spec = {.op = &lac_op_broadcast, .attrs = {.i = {mask, axes}, .like = {.ndim = -1}}};
+
+  if (like) spec.attrs.like = *like;
+  return lac_emit(tape, &spec, &x);
 }

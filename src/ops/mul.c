@@ -11,7 +11,9 @@
 enum { X, Y };
 enum { Z };
 
-static lac_status mul_forward(lac_call *c) { return KERNELS(c)->binary(c->ctx, LAC_MUL, c->in[X], c->in[Y], c->out[Z]); }
+static lac_status mul_forward(lac_call *c) {
+  return KERNELS(c)->binary(c->ctx, LAC_MUL, c->in[X], c->in[Y], c->out[Z]);
+}
 
 static void mul_vjp(lac_rule *r) {
   lac_var z_bar = r->out_bar[Z];

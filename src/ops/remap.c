@@ -18,8 +18,9 @@ static lac_status remap_infer(lac_call *c) {
   lac_status status = LAC_OK;
   const lac_map *map = c->object;
 
-  LAC_CHECK(map, LAC_ERR_ARG, "remap: the map is missing");
-  LAC_CHECK(SIDE(c) == LAC_N || SIDE(c) == LAC_T, LAC_ERR_ARG, "remap: the side is LAC_N or LAC_T, not %d", (int)SIDE(c));
+  LAC_CHECK(map && map->object.kind == &lac_map_kind, LAC_ERR_ARG, "remap: the object must be a map (lac_map_create)");
+  LAC_CHECK(SIDE(c) == LAC_N || SIDE(c) == LAC_T, LAC_ERR_ARG, "remap: the side is LAC_N or LAC_T, not %d",
+            (int)SIDE(c));
   LAC_TRY(lac_call_bind(c, SIDE(c) == LAC_N ? 'p' : 'q', map->inputs, map->input_partition));
   LAC_TRY(lac_call_bind(c, SIDE(c) == LAC_N ? 'q' : 'p', map->outputs, map->output_partition));
   LAC_TRY(lac_call_match(c));
@@ -57,7 +58,8 @@ static lac_var remap_unless_identity(lac_tape *tape, const lac_map *map, lac_var
 }
 
 /// A + B = remap(A) + remap(B) on the union: derivatives come from the parts.
-lac_var lac_spadd(lac_tape *tape, const lac_pattern *pa, lac_var a, const lac_pattern *pb, lac_var b, lac_pattern **out) {
+lac_var lac_spadd(lac_tape *tape, const lac_pattern *pa, lac_var a, const lac_pattern *pb, lac_var b,
+                  lac_pattern **out) {
   lac_context *ctx = lac_tape_context(tape);
   lac_status status = LAC_OK;
   lac_pattern *both = NULL;

@@ -36,8 +36,8 @@ static lac_status sampled_spgemm_forward(lac_call *c) {
 
   LAC_CHECK(KERNELS(c)->sampled_spgemm, LAC_ERR_UNSUPPORTED, "sampled_spgemm: the backend %s has no kernel for it",
             KERNELS(c)->name);
-  LAC_TRY(KERNELS(c)->sampled_spgemm(ctx, c->patterns[0], c->patterns[1], SIDE_X(c), c->patterns[2], SIDE_Y(c), c->in[X],
-                                     c->in[Y], c->out[T]));
+  LAC_TRY(KERNELS(c)->sampled_spgemm(ctx, c->patterns[0], c->patterns[1], SIDE_X(c), c->patterns[2], SIDE_Y(c),
+                                     c->in[X], c->in[Y], c->out[T]));
 done:
   return status;
 }
@@ -49,23 +49,26 @@ static void sampled_spgemm_vjp(lac_rule *r) {
   const lac_pattern *pt = r->patterns[0], *px = r->patterns[1], *py = r->patterns[2];
   lac_var x = r->in[X], y = r->in[Y], t_bar = r->out_bar[T];
   lac_side sx = SIDE_X(r), sy = SIDE_Y(r);
-  bool cx = is_conjugated(sx), cy = is_conjugated(sy);
+  bool cx = lac_side_conjugates(sx), cy = lac_side_conjugates(sy);
 
   if (r->wants[X]) {
-    r->in_bar[X] = is_transposed(sx) ? lac_sampled_spgemm(r->tape, px, py, with_conj(sy, !cx), y, pt, cx ? LAC_H : LAC_T, t_bar)
-                                     : lac_sampled_spgemm(r->tape, px, pt, cx ? LAC_C : LAC_N, t_bar, py, with_conj(flip(sy), cx), y);
+    r->in_bar[X] = lac_side_transposes(sx)
+                       ? lac_sampled_spgemm(r->tape, px, py, with_conj(sy, !cx), y, pt, cx ? LAC_H : LAC_T, t_bar)
+                       : lac_sampled_spgemm(r->tape, px, pt, cx ? LAC_C : LAC_N, t_bar, py, with_conj(flip(sy), cx), y);
   }
   if (r->wants[Y]) {
-    r->in_bar[Y] = is_transposed(sy) ? lac_sampled_spgemm(r->tape, py, pt, cy ? LAC_H : LAC_T, t_bar, px, with_conj(sx, !cy), x)
-                                     : lac_sampled_spgemm(r->tape, py, px, with_conj(flip(sx), cy), x, pt, cy ? LAC_C : LAC_N, t_bar);
+    r->in_bar[Y] = lac_side_transposes(sy)
+                       ? lac_sampled_spgemm(r->tape, py, pt, cy ? LAC_H : LAC_T, t_bar, px, with_conj(sx, !cy), x)
+                       : lac_sampled_spgemm(r->tape, py, px, with_conj(flip(sx), cy), x, pt, cy ? LAC_C : LAC_N, t_bar);
   }
 }
 
 static void sampled_spgemm_jvp(lac_rule *r) {
   const lac_pattern *pt = r->patterns[0], *px = r->patterns[1], *py = r->patterns[2];
 
-  r->out_dot[T] = lac_add(r->tape, lac_sampled_spgemm(r->tape, pt, px, SIDE_X(r), r->in_dot[X], py, SIDE_Y(r), r->in[Y]),
-                          lac_sampled_spgemm(r->tape, pt, px, SIDE_X(r), r->in[X], py, SIDE_Y(r), r->in_dot[Y]));
+  r->out_dot[T] =
+      lac_add(r->tape, lac_sampled_spgemm(r->tape, pt, px, SIDE_X(r), r->in_dot[X], py, SIDE_Y(r), r->in[Y]),
+              lac_sampled_spgemm(r->tape, pt, px, SIDE_X(r), r->in[X], py, SIDE_Y(r), r->in_dot[Y]));
 }
 
 const lac_op lac_op_sampled_spgemm = {

@@ -31,9 +31,7 @@ static void scale_vjp(lac_rule *r) {
   r->in_bar[X] = lac_scale(r->tape, r->attrs->f[0], -r->attrs->f[1], r->out_bar[Y]);
 }
 
-static void scale_jvp(lac_rule *r) {
-  r->out_dot[Y] = lac_scale(r->tape, r->attrs->f[0], r->attrs->f[1], r->in_dot[X]);
-}
+static void scale_jvp(lac_rule *r) { r->out_dot[Y] = lac_scale(r->tape, r->attrs->f[0], r->attrs->f[1], r->in_dot[X]); }
 
 const lac_op lac_op_scale = {
     .name = "scale",

@@ -19,6 +19,8 @@ enum { X };
 
 static bool solve_is_factor(const void *object) { return ((const lac_object *)object)->kind == &lac_factor_kind; }
 
+static bool solve_is_solver(const void *object) { return ((const lac_object *)object)->kind == &lac_solver_kind; }
+
 static const lac_pattern *solve_pattern(const void *object) {
   return solve_is_factor(object) ? lac_factor_pattern(object) : lac_solver_pattern(object);
 }
@@ -30,7 +32,8 @@ static lac_status solve_with_infer(lac_call *c) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
 
-  LAC_CHECK(c->object, LAC_ERR_ARG, "solve_with: the solver or factor is missing; see lac_solver_create");
+  LAC_CHECK(c->object && (solve_is_factor(c->object) || solve_is_solver(c->object)), LAC_ERR_ARG,
+            "solve_with: the object must be a solver or a factor; see lac_solver_create");
   LAC_TRY(lac_call_bind_matrix(c, solve_pattern(c->object), SIDE(c), 'z', 'n', 'n'));
   LAC_TRY(lac_call_match(c));
 done:
@@ -45,7 +48,8 @@ static lac_status solve_find_factor(lac_call *c, lac_factor **out) {
 
   if (solve_is_factor(c->object)) {
     LAC_TRY(lac_factor_matches(ctx, c->object, c->in[A], &matches));
-    LAC_CHECK(matches, LAC_ERR_STALE, "solve_with: the factor was made of other values; factor these first (lac_solver_factor)");
+    LAC_CHECK(matches, LAC_ERR_STALE,
+              "solve_with: the factor was made of other values; factor these first (lac_solver_factor)");
     *out = lac_factor_retain(c->object);
   } else {
     LAC_TRY(lac_solver_factor(ctx, c->object, c->in[A], out));

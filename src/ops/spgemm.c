@@ -32,9 +32,10 @@ static lac_status spgemm_forward(lac_call *c) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
 
-  LAC_CHECK(KERNELS(c)->sampled_spgemm, LAC_ERR_UNSUPPORTED, "spgemm: the backend %s has no kernel for it", KERNELS(c)->name);
-  LAC_TRY(KERNELS(c)->sampled_spgemm(ctx, c->patterns[2], c->patterns[A], LAC_N, c->patterns[B], LAC_N, c->in[A], c->in[B],
-                                     c->out[C]));
+  LAC_CHECK(KERNELS(c)->sampled_spgemm, LAC_ERR_UNSUPPORTED, "spgemm: the backend %s has no kernel for it",
+            KERNELS(c)->name);
+  LAC_TRY(KERNELS(c)->sampled_spgemm(ctx, c->patterns[2], c->patterns[A], LAC_N, c->patterns[B], LAC_N, c->in[A],
+                                     c->in[B], c->out[C]));
 done:
   return status;
 }
@@ -69,7 +70,8 @@ static lac_var spgemm_on(lac_tape *tape, const lac_pattern *const *p, lac_var a,
   return lac_emit(tape, &(lac_spec){.op = &lac_op_spgemm, .patterns = {p[0], p[1], p[2]}}, (lac_var[]){a, b});
 }
 
-lac_var lac_spgemm(lac_tape *tape, const lac_pattern *pa, lac_var a, const lac_pattern *pb, lac_var b, lac_pattern **out) {
+lac_var lac_spgemm(lac_tape *tape, const lac_pattern *pa, lac_var a, const lac_pattern *pb, lac_var b,
+                   lac_pattern **out) {
   lac_context *ctx = lac_tape_context(tape);
   lac_status status = LAC_OK;
   lac_pattern *product = NULL;

@@ -11,7 +11,9 @@
 enum { X, Y };
 enum { Z };
 
-static lac_status sub_forward(lac_call *c) { return KERNELS(c)->binary(c->ctx, LAC_SUB, c->in[X], c->in[Y], c->out[Z]); }
+static lac_status sub_forward(lac_call *c) {
+  return KERNELS(c)->binary(c->ctx, LAC_SUB, c->in[X], c->in[Y], c->out[Z]);
+}
 
 static void sub_vjp(lac_rule *r) {
   r->in_bar[X] = r->out_bar[Z];

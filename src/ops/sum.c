@@ -23,6 +23,8 @@ static lac_status sum_infer(lac_call *c) {
   LAC_CHECK(c->attrs->i[0] >= 0 && c->attrs->i[0] < (int64_t)1 << x->ndim, LAC_ERR_SHAPE,
             "sum: the mask of axes is 0x%llx and the array has %d dimensions; bit d is the d-th axis from the end",
             (unsigned long long)c->attrs->i[0], x->ndim);
+  LAC_CHECK(c->attrs->i[1] == LAC_DROP_AXES || c->attrs->i[1] == LAC_KEEP_AXES, LAC_ERR_ARG,
+            "sum: axes is LAC_DROP_AXES or LAC_KEEP_AXES, not %lld", (long long)c->attrs->i[1]);
   *y = (lac_meta){.dtype = x->dtype};
   for (int d = 0; d < x->ndim; d++) {
     bool summed = mask >> (x->ndim - 1 - d) & 1;
@@ -39,7 +41,8 @@ static lac_status sum_forward(lac_call *c) {
 }
 
 static void sum_vjp(lac_rule *r) {
-  r->in_bar[X] = lac_broadcast(r->tape, r->out_bar[Y], &r->in_meta[X], (uint32_t)r->attrs->i[0], (lac_axes)r->attrs->i[1]);
+  r->in_bar[X] =
+      lac_broadcast(r->tape, r->out_bar[Y], &r->in_meta[X], (uint32_t)r->attrs->i[0], (lac_axes)r->attrs->i[1]);
 }
 
 static void sum_jvp(lac_rule *r) {

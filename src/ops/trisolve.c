@@ -26,8 +26,11 @@ static lac_status trisolve_infer(lac_call *c) {
   const lac_pattern *p = c->patterns[0];
 
   LAC_TRY(lac_call_needs_pattern(c, 0));
-  LAC_CHECK(p->rows == p->cols, LAC_ERR_SHAPE, "trisolve: the matrix is %lld x %lld; it must be square", (long long)p->rows,
-            (long long)p->cols);
+  LAC_CHECK(
+      (TRIANGLE(c) == LAC_LOWER || TRIANGLE(c) == LAC_UPPER) && (DIAGONAL(c) == LAC_STORED || DIAGONAL(c) == LAC_UNIT),
+      LAC_ERR_ARG, "trisolve: unknown triangle %d or diagonal %d", (int)TRIANGLE(c), (int)DIAGONAL(c));
+  LAC_CHECK(p->rows == p->cols, LAC_ERR_SHAPE, "trisolve: the matrix is %lld x %lld; it must be square",
+            (long long)p->rows, (long long)p->cols);
   LAC_TRY(lac_call_bind_matrix(c, p, SIDE(c), 'z', 'n', 'n'));
   LAC_TRY(lac_call_match(c));
 done:
@@ -46,8 +49,8 @@ static lac_status trisolve_check_structure(lac_call *c) {
     if (begin == end) continue;
     int64_t j = lac_buffer_get(p->columns, lower ? end - 1 : begin);
     LAC_CHECK((lower ? j <= i : j >= i) && !(unit && j == i), LAC_ERR_PATTERN,
-              "trisolve: entry (%lld, %lld) is outside the %s%s triangle; lac_pattern_triangle takes it out", (long long)i,
-              (long long)j, unit ? "strictly " : "", lower ? "lower" : "upper");
+              "trisolve: entry (%lld, %lld) is outside the %s%s triangle; lac_pattern_triangle takes it out",
+              (long long)i, (long long)j, unit ? "strictly " : "", lower ? "lower" : "upper");
   }
 done:
   return status;
@@ -96,8 +99,8 @@ static lac_var trisolve_like(lac_rule *r, lac_side side, lac_var a, lac_var b) {
   return lac_emit(r->tape, &spec, (lac_var[]){a, b});
 }
 
-lac_var lac_trisolve(lac_tape *tape, const lac_pattern *pattern, lac_triangle triangle, lac_diagonal diagonal, lac_side side,
-                     lac_var a, lac_var b) {
+lac_var lac_trisolve(lac_tape *tape, const lac_pattern *pattern, lac_triangle triangle, lac_diagonal diagonal,
+                     lac_side side, lac_var a, lac_var b) {
   lac_context *ctx = lac_tape_context(tape);
   lac_status status = LAC_OK;
   lac_pattern *part = NULL;

@@ -264,10 +264,23 @@ done:
 
 // -- what others ask -------------------------------------------------------------------------------------------------
 
+int64_t lac_factor_bytes_of(const lac_solver_core *core, lac_dtype dtype, int64_t items, int64_t numeric_bytes) {
+  int64_t values = core->structure->nnz * (int64_t)lac_dtype_size(dtype);
+  return (int64_t)sizeof(lac_factor) + numeric_bytes + items * ((int64_t)sizeof(void *) + values);
+}
+
 int64_t lac_factor_bytes(const lac_factor *factor) {
-  return (int64_t)sizeof *factor + factor->finding.bytes +
-         factor->items *
-             (int64_t)(sizeof(void *) + (size_t)factor->core->structure->nnz * lac_dtype_size(factor->meta.dtype));
+  return lac_factor_bytes_of(factor->core, factor->meta.dtype, factor->items, factor->finding.bytes);
+}
+
+/// Equal shapes but for leading dimensions of size 1: those broadcast alike.
+static bool factor_same_batch(const lac_meta *a, const lac_meta *b) {
+  int skip_a = 0, skip_b = 0;
+
+  while (skip_a < a->ndim - 1 && a->shape[skip_a] == 1) skip_a++;
+  while (skip_b < b->ndim - 1 && b->shape[skip_b] == 1) skip_b++;
+  return a->ndim - skip_a == b->ndim - skip_b &&
+         memcmp(a->shape + skip_a, b->shape + skip_b, (size_t)(a->ndim - skip_a) * sizeof *a->shape) == 0;
 }
 
 lac_status lac_factor_matches(lac_context *ctx, const lac_factor *factor, const lac_array *values, int *matches) {
@@ -276,7 +289,7 @@ lac_status lac_factor_matches(lac_context *ctx, const lac_factor *factor, const 
 
   LAC_TRY(lac_solver_require_cpu(ctx, "solve_with", values));
   bytes = (size_t)values->count * lac_dtype_size(values->meta.dtype);
-  *matches = values->meta.dtype == factor->meta.dtype && values->count == lac_meta_count(&factor->meta) &&
+  *matches = values->meta.dtype == factor->meta.dtype && factor_same_batch(&factor->meta, &values->meta) &&
              memcmp(factor->values, lac_array_data(values), bytes) == 0;
 done:
   return status;

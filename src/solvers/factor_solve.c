@@ -51,8 +51,8 @@ static lac_status solve_task(const solve_plan *plan, int64_t task, char *memory,
   int64_t n = f->core->structure->n, item = task / plan->blocks, column = task % plan->blocks * LAC_BLOCK_WIDTH;
   int64_t matrix = lac_batch_item(&plan->batch, 0, item);
   int width = plan->k - column < LAC_BLOCK_WIDTH ? (int)(plan->k - column) : LAC_BLOCK_WIDTH;
-  bool conjugated = plan->side == LAC_C || plan->side == LAC_H;
-  lac_side side = plan->side == LAC_T || plan->side == LAC_H ? LAC_T : LAC_N;
+  bool conjugated = lac_side_conjugates(plan->side);
+  lac_side side = lac_side_transposes(plan->side) ? LAC_T : LAC_N;
   void *blocks[REFINE_BLOCKS];
   lac_system system = {.table = f->table,
                        .structure = f->core->structure,

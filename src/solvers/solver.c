@@ -28,6 +28,7 @@ static void solver_destroy(lac_object *object) {
     lac_object_release(first);
   }
   pthread_mutex_destroy(&solver->lock);
+  lac_object_release(solver->analysis);
   lac_object_release(solver->core);
   lac_free(solver);
 }
@@ -63,7 +64,9 @@ static const lac_solver_table *solver_likely(const lac_solver_core *core) {
     case LAC_METHOD_AUTO:
       return s->is_symmetric && s->diagonals == s->n ? &lac_solver_cholesky : &lac_solver_lu;
     default:
-      return s->is_symmetric ? &lac_solver_ldlt : NULL;
+      return !s->is_symmetric                              ? NULL
+             : core->options.method == LAC_METHOD_CHOLESKY ? &lac_solver_cholesky
+                                                           : &lac_solver_ldlt;
   }
 }
 
@@ -92,21 +95,22 @@ lac_status lac_solver_create(lac_context *ctx, const lac_pattern *pattern, const
   lac_solver_options chosen = options ? *options : lac_solver_options_defaults();
   lac_solver *solver = NULL;
   lac_solver_core *core = NULL;
-  lac_analysis *analysis = NULL;
 
   LAC_CHECK(out, LAC_ERR_ARG, "lac_solver_create: out is NULL");
   LAC_TRY(solver_check(ctx, pattern, &chosen));
   LAC_TRY(core_create(ctx, pattern, &chosen, &core));
-  if (solver_likely(core)) {
-    LAC_TRY(lac_analysis_get(ctx, pattern, core->structure, solver_likely(core), chosen.ordering, &analysis));
-  }
   LAC_ALLOC(solver, 1);
   lac_object_init(&solver->object, &lac_solver_kind);
   pthread_mutex_init(&solver->lock, NULL);
   solver->core = core, core = NULL;
+  solver->likely = solver_likely(solver->core);
+  if (solver->likely) {
+    LAC_TRY(
+        lac_analysis_get(ctx, pattern, solver->core->structure, solver->likely, chosen.ordering, &solver->analysis));
+  }
   *out = solver, solver = NULL;
 done:
-  lac_object_release(analysis);
+  lac_object_release(solver);
   lac_object_release(core);
   return status;
 }
@@ -125,16 +129,42 @@ const lac_pattern *lac_solver_pattern(const lac_solver *solver) { return solver-
 
 // -- factors that are kept -------------------------------------------------------------------------------------------
 
-static bool kept_matches(const lac_factor *factor, const lac_array *values) {
+static inline uint64_t hash_step(uint64_t hash, const char *from, size_t bytes) {
+  uint64_t word = 0;
+  memcpy(&word, from, bytes);
+  hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+  return hash ^ hash >> 32;
+}
+
+// Of the values' bits: unequal means different. Four lanes, so that it keeps up with memory; the rest goes through one.
+static uint64_t kept_hash(const lac_array *values) {
+  const char *from = lac_array_data(values);
+  size_t bytes = (size_t)values->count * lac_dtype_size(values->meta.dtype), at = 0;
+  uint64_t a = bytes, b = 1, c = 2, d = 3;
+
+  for (; bytes - at >= 32; at += 32) {
+    a = hash_step(a, from + at, 8);
+    b = hash_step(b, from + at + 8, 8);
+    c = hash_step(c, from + at + 16, 8);
+    d = hash_step(d, from + at + 24, 8);
+  }
+  for (; at < bytes; at += 4) a = hash_step(a, from + at, 4);  // every number is made of fours
+  a = hash_step(a, (const char *)&b, sizeof b);
+  a = hash_step(a, (const char *)&c, sizeof c);
+  return hash_step(a, (const char *)&d, sizeof d);
+}
+
+static bool kept_matches(const lac_factor *factor, const lac_array *values, uint64_t hash) {
   size_t bytes = (size_t)values->count * lac_dtype_size(values->meta.dtype);
-  return lac_meta_same(&factor->meta, &values->meta) && memcmp(factor->values, lac_array_data(values), bytes) == 0;
+  return factor->hash == hash && lac_meta_same(&factor->meta, &values->meta) &&
+         memcmp(factor->values, lac_array_data(values), bytes) == 0;
 }
 
 // The kept factor of these values, which moves to the front; retained, or NULL. The lock is held.
-static lac_factor *kept_find(lac_solver *solver, const lac_array *values) {
+static lac_factor *kept_find(lac_solver *solver, const lac_array *values, uint64_t hash) {
   for (lac_factor **link = &solver->kept; *link; link = &(*link)->next) {
     lac_factor *factor = *link;
-    if (!kept_matches(factor, values)) continue;
+    if (!kept_matches(factor, values, hash)) continue;
     *link = factor->next;
     factor->next = solver->kept;
     solver->kept = factor;
@@ -143,36 +173,39 @@ static lac_factor *kept_find(lac_solver *solver, const lac_array *values) {
   return NULL;
 }
 
-// Keep a factor at the front and let go of those beyond the budget. The lock is held.
-static void kept_add(lac_solver *solver, lac_factor *factor) {
-  int64_t total = 0;
-  factor->next = solver->kept;
-  solver->kept = lac_factor_retain(factor);
-  for (lac_factor **link = &solver->kept; *link;) {
-    lac_factor *kept = *link;
-    total += lac_factor_bytes(kept);
-    if (total <= solver->core->options.keep_bytes) {
-      link = &kept->next;
-      continue;
-    }
-    *link = kept->next;
-    kept->next = NULL;
-    total -= lac_factor_bytes(kept);
-    lac_object_release(kept);
-  }
+static void kept_drop_last(lac_solver *solver) {
+  lac_factor **link = &solver->kept, *last;
+  while ((*link)->next) link = &(*link)->next;
+  last = *link;
+  *link = NULL;
+  solver->kept_count--;
+  solver->kept_bytes -= lac_factor_bytes(last);
+  lac_object_release(last);
 }
 
-static lac_factor *solver_recall(lac_solver *solver, const lac_array *values) {
+// Keep a factor at the front, if the budget has room for it at all, and let go of the last ones. The lock is held.
+static void kept_add(lac_solver *solver, lac_factor *factor) {
+  int64_t budget = solver->core->options.keep_bytes;
+  if (lac_factor_bytes(factor) > budget) return;
+  factor->next = solver->kept;
+  solver->kept = lac_factor_retain(factor);
+  solver->kept_count++;
+  solver->kept_bytes += lac_factor_bytes(factor);
+  while (solver->kept_count > LAC_KEPT_FACTORS || solver->kept_bytes > budget) kept_drop_last(solver);
+}
+
+static lac_factor *solver_recall(lac_solver *solver, const lac_array *values, uint64_t hash) {
   pthread_mutex_lock(&solver->lock);
-  lac_factor *factor = kept_find(solver, values);
+  lac_factor *factor = kept_find(solver, values, hash);
   pthread_mutex_unlock(&solver->lock);
   return factor;
 }
 
 // Another thread may have been faster with the same values: then its factor is everyone's.
-static lac_factor *solver_keep(lac_solver *solver, const lac_array *values, lac_factor *made) {
+static lac_factor *solver_keep(lac_solver *solver, const lac_array *values, uint64_t hash, lac_factor *made) {
+  made->hash = hash;
   pthread_mutex_lock(&solver->lock);
-  lac_factor *factor = kept_find(solver, values);
+  lac_factor *factor = kept_find(solver, values, hash);
   if (!factor) kept_add(solver, made);
   pthread_mutex_unlock(&solver->lock);
   if (!factor) return made;
@@ -218,18 +251,60 @@ lac_status lac_solver_factor(lac_context *ctx, const lac_solver *solver, const l
   lac_status status = LAC_OK;
   lac_solver *keeper = (lac_solver *)solver;  // what it keeps changes under its lock; what it is does not
   lac_factor *factor = NULL;
+  uint64_t hash;
 
   LAC_CHECK(out, LAC_ERR_ARG, "lac_solver_factor: out is NULL");
   LAC_TRY(solver_check_values(ctx, solver, values));
-  factor = solver_recall(keeper, values);
+  hash = kept_hash(values);
+  factor = solver_recall(keeper, values, hash);
   if (factor) {
     atomic_fetch_add(&solver->core->reuses, 1);
   } else {
     LAC_TRY(lac_factor_make(ctx, solver->core, values, &factor));
     atomic_fetch_add(&solver->core->factorisations, 1);
-    factor = solver_keep(keeper, values, factor);
+    factor = solver_keep(keeper, values, hash, factor);
   }
   *out = factor, factor = NULL;
 done:
   return status;
+}
+
+// -- what it foresees ------------------------------------------------------------------------------------------------
+
+static const char *solver_reason(const lac_solver *solver) {
+  if (!solver->likely) return "asked for, but it needs a symmetric pattern: all values of this one will be refused";
+  bool is_asked = solver->core->options.method != LAC_METHOD_AUTO;
+  if (solver->likely->predict) {
+    return is_asked
+               ? "asked for; figures are of one f64 matrix"
+               : "the pattern is symmetric with a full diagonal; figures are of one f64 matrix, if its values turn "
+                 "out Hermitian positive definite (else LU is used)";
+  }
+  return is_asked
+             ? "asked for; figures are unknown before the values choose the pivots"
+             : "the pattern is not symmetric with a full diagonal; figures are unknown before the values choose the "
+               "pivots";
+}
+
+lac_report lac_solver_report(const lac_solver *solver) {
+  const lac_solver_core *core = solver->core;
+  lac_report report = {.method = core->options.method == LAC_METHOD_LDLT ? "ldlt" : "cholesky",
+                       .reason = solver_reason(solver),
+                       .factor_nnz = -1,
+                       .factor_bytes = -1,
+                       .flops = -1,
+                       .analyse_seconds = core->seconds,
+                       .factorisations = atomic_load(&core->factorisations),
+                       .reuses = atomic_load(&core->reuses)};
+  lac_finding finding = {0};
+
+  if (!solver->likely) return report;
+  report.method = solver->likely->name;
+  report.analyse_seconds += solver->analysis->seconds;
+  if (!solver->likely->predict) return report;
+  solver->likely->predict(solver->analysis->part, LAC_F64, &finding);
+  report.factor_nnz = finding.nnz;
+  report.factor_bytes = lac_factor_bytes_of(core, LAC_F64, 1, finding.bytes);
+  report.flops = finding.flops;
+  return report;
 }

@@ -38,6 +38,10 @@ typedef struct lac_solver_table {
                         int64_t *bytes);
   void (*forget)(void *part);  // accepts NULL
 
+  /// What a factor of one matrix will be, as far as it follows from the analysis: all of the finding but the pivot.
+  /// NULL where the values decide.
+  void (*predict)(const void *part, lac_dtype dtype, lac_finding *finding);
+
   /// Factor one matrix whose values are finite, and Hermitian where the method needs it. On failure the fault has a
   /// text.
   lac_status (*factor)(const lac_structure *structure, const void *part, const lac_solver_options *options,
@@ -78,11 +82,16 @@ typedef struct lac_solver_core {
   _Atomic int64_t factorisations, reuses;
 } lac_solver_core;
 
+enum { LAC_KEPT_FACTORS = 8 };  // at most
+
 struct lac_solver {
   lac_object object;
   lac_solver_core *core;
-  pthread_mutex_t lock;
-  lac_factor *kept;  // chained by `next`, most recently used first; each is held
+  const lac_solver_table *likely;  // the method that values will probably need; NULL: they can only be refused
+  lac_analysis *analysis;          // of that method
+  pthread_mutex_t lock;            // of what follows
+  lac_factor *kept;                // chained by `next`, most recently used first; each is held
+  int kept_count;
   int64_t kept_bytes;
 };
 
@@ -95,6 +104,7 @@ struct lac_factor {
   const lac_solver_table *table;
   lac_meta meta;    // of the values
   void *values;     // a copy
+  uint64_t hash;    // of the values, as the solver that keeps the factor computes it
   int64_t items;    // how many matrices
   void **numerics;  // of each
   lac_finding finding;
@@ -109,10 +119,11 @@ extern const lac_kind lac_solver_kind, lac_factor_kind;
 /// Factor values: checks them, chooses the method, copies them. Keeps nothing.
 lac_status lac_factor_make(lac_context *ctx, lac_solver_core *core, const lac_array *values, lac_factor **out);
 
-/// Bytes that a factor holds by itself.
+/// Bytes that a factor holds by itself; and what one of `items` matrices would, whose numerics have so many bytes.
 int64_t lac_factor_bytes(const lac_factor *factor);
+int64_t lac_factor_bytes_of(const lac_solver_core *core, lac_dtype dtype, int64_t items, int64_t numeric_bytes);
 
-/// 1 when the factor was made of values with exactly these bits, else 0. Shapes may differ where the count does not.
+/// 1 when the factor was made of values with exactly these bits in the same batch, else 0.
 lac_status lac_factor_matches(lac_context *ctx, const lac_factor *factor, const lac_array *values, int *matches);
 
 /// Refuse a context that is not on the CPU, and an array that does not lie where the context's arrays lie.

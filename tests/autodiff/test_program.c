@@ -50,7 +50,8 @@ static void run(lac_context *ctx, const lac_program *program, const double *cons
 /// A is [[1, 2, 0], [0, 0, 3]].
 static lac_pattern *small_pattern(lac_context *ctx) {
   lac_pattern *pattern = NULL;
-  CHECK_OK(lac_pattern_from_csr(ctx, 2, 3, LAC_I64, (int64_t[]){0, 2, 3}, (int64_t[]){0, 1, 2}, LAC_WIDTH_AUTO, &pattern, NULL));
+  CHECK_OK(lac_pattern_from_csr(ctx, 2, 3, LAC_I64, (int64_t[]){0, 2, 3}, (int64_t[]){0, 1, 2}, LAC_WIDTH_AUTO,
+                                &pattern, NULL));
   return pattern;
 }
 
@@ -125,7 +126,8 @@ static void broadcast_inputs_get_summed_adjoints(lac_context *ctx) {
   CHECK_EQ(lac_program_steps(program), 1);
   CHECK_EQ(lac_program_step(program, 0).spec->attrs.fit, 1);
   CHECK_EQ(lac_program_result(program, 0)->meta.ndim, 1);
-  run(ctx, program, (const double *[]){(double[]){1, 2, 3, 4, 5, 6}, (double[]){1, 1, 10, 10}}, (double *[]){a_bar, NULL});
+  run(ctx, program, (const double *[]){(double[]){1, 2, 3, 4, 5, 6}, (double[]){1, 1, 10, 10}},
+      (double *[]){a_bar, NULL});
   CHECK_NEAR(a_bar[0], 41, 0);
   CHECK_NEAR(a_bar[1], 52, 0);
   CHECK_NEAR(a_bar[2], 63, 0);

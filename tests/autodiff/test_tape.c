@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "lacuna/extend.h"
 #include "support/check.h"
 #include "support/scratch.h"
 
@@ -21,7 +22,8 @@ static void read_doubles(lac_context *ctx, const lac_tape *tape, lac_var var, do
 /// A is [[1, 2, 0], [0, 0, 3]].
 static lac_pattern *small_pattern(lac_context *ctx) {
   lac_pattern *pattern = NULL;
-  CHECK_OK(lac_pattern_from_csr(ctx, 2, 3, LAC_I64, (int64_t[]){0, 2, 3}, (int64_t[]){0, 1, 2}, LAC_WIDTH_AUTO, &pattern, NULL));
+  CHECK_OK(lac_pattern_from_csr(ctx, 2, 3, LAC_I64, (int64_t[]){0, 2, 3}, (int64_t[]){0, 1, 2}, LAC_WIDTH_AUTO,
+                                &pattern, NULL));
   return pattern;
 }
 
@@ -129,7 +131,8 @@ static void written_arrays_are_stale(lac_context *ctx) {
   CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
   lac_var a = lac_tape_leaf(tape, x), s = lac_dot(tape, a, a);
   CHECK_OK(lac_array_write(ctx, x, (double[]){5, 6}));
-  CHECK_FAILS(lac_tape_vjp(tape, 1, &s, NULL, 1, &a, &g, LAC_PLAIN), LAC_ERR_STALE, "written to after it came onto the tape");
+  CHECK_FAILS(lac_tape_vjp(tape, 1, &s, NULL, 1, &a, &g, LAC_PLAIN), LAC_ERR_STALE,
+              "written to after it came onto the tape");
   CHECK_OK(lac_tape_status(tape));  // a failed derivative leaves the tape as it was
   lac_tape_destroy(&tape);
   lac_array_destroy(&x);
@@ -224,12 +227,18 @@ static void released_vars_give_memory_back(lac_context *ctx) {
 
 static void vars_of_another_tape_are_refused(lac_context *ctx) {
   lac_array *x = array_of(ctx, 2, 1, (double[]){1, 2});
-  lac_tape *tape = NULL;
+  lac_tape *tape = NULL, *other = NULL;
 
   CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
-  lac_var a = lac_tape_leaf(tape, x), stranger = {a.id + 100};
+  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &other));
+  lac_var a = lac_tape_leaf(tape, x), stranger = lac_tape_leaf(other, x);
   CHECK_EQ(lac_mul(tape, a, stranger).id, 0);
   CHECK_FAILS(lac_tape_status(tape), LAC_ERR_ABSENT, "of another tape");
+  lac_tape_clear(tape);
+  (void)lac_tape_leaf(tape, x);
+  CHECK_EQ(lac_mul(tape, a, a).id, 0);  // of before the clear, though the tape has as many vars again
+  CHECK_FAILS(lac_tape_status(tape), LAC_ERR_ABSENT, "from before lac_tape_clear");
+  lac_tape_destroy(&other);
   lac_tape_clear(tape);
   a = lac_tape_leaf(tape, x);
   CHECK_EQ(lac_mul(tape, a, (lac_var){0}).id, 0);
@@ -255,7 +264,8 @@ static void shared_values_need_no_batch_of_gradients(lac_context *ctx) {
   CHECK_OK(lac_array_fill(ctx, a, 1, 0));
   CHECK_OK(lac_array_fill(ctx, x, 1, 0));
   CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
-  lac_var va = lac_tape_leaf(tape, a), y = lac_spmm(tape, p, LAC_N, va, lac_tape_constant(tape, x)), s = lac_sum(tape, y);
+  lac_var va = lac_tape_leaf(tape, a), y = lac_spmm(tape, p, LAC_N, va, lac_tape_constant(tape, x)),
+          s = lac_sum(tape, y);
   lac_memory_reset_peak(check_backend());
   int64_t before = lac_memory_get_stats(check_backend()).live_bytes;
   CHECK_OK(lac_tape_vjp(tape, 1, &s, NULL, 1, &va, &g, LAC_PLAIN));
@@ -272,7 +282,169 @@ static void shared_values_need_no_batch_of_gradients(lac_context *ctx) {
   lac_pattern_destroy(&p);
 }
 
+static void failed_derivatives_give_absent_vars(lac_context *ctx) {
+  lac_array *x = array_of(ctx, 2, 1, (double[]){1, 2});
+  lac_tape *tape = NULL;
+  lac_var g = {12345}, dot = {12345};
+
+  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  lac_var a = lac_tape_leaf(tape, x), y = lac_mul(tape, a, a);
+  CHECK(lac_tape_vjp(tape, 1, &y, NULL, 1, &a, &g, LAC_PLAIN) == LAC_ERR_ARG);  // no seed
+  CHECK_EQ(g.id, 0);
+  CHECK(lac_tape_jvp(tape, 1, &a, &y, 1, &(lac_var){77}, &dot, LAC_PLAIN) == LAC_ERR_ABSENT);
+  CHECK_EQ(dot.id, 0);
+  lac_tape_destroy(&tape);
+  lac_array_destroy(&x);
+}
+
+static void calls_on_a_failed_tape_leave_its_sentence(lac_context *ctx) {
+  lac_array *x = array_of(ctx, 3, 1, (double[]){1, 2, 3}), *y = array_of(ctx, 2, 1, (double[]){1, 2});
+  lac_tape *tape = NULL;
+  char trace[512];
+
+  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  lac_var a = lac_tape_leaf(tape, x), bad = lac_add(tape, a, lac_tape_leaf(tape, y));
+  strncpy(trace, lac_context_trace(ctx), sizeof trace - 1);
+  trace[sizeof trace - 1] = '\0';
+  for (int i = 0; i < 10; i++) bad = lac_mul(tape, a, bad);
+  CHECK_TEXT(lac_context_trace(ctx), trace);
+  CHECK_FAILS(lac_tape_status(tape), LAC_ERR_SHAPE, "add: input 1 has shape (2, 1)");
+  lac_tape_destroy(&tape);
+  lac_array_destroy(&x);
+  lac_array_destroy(&y);
+}
+
+static void shapes_that_overflow_are_refused(lac_context *ctx) {
+  lac_array *empty = NULL;
+  lac_tape *tape = NULL;
+  lac_meta huge = {.dtype = LAC_F64, .ndim = 2, .shape = {(int64_t)1 << 31, (int64_t)1 << 31}};
+
+  CHECK_OK(lac_array_create(ctx, LAC_F64, 2, (int64_t[]){0, 1}, &empty));
+  CHECK_OK(lac_tape_create(ctx, LAC_RUN, &tape));
+  CHECK_EQ(lac_broadcast(tape, lac_tape_scalar(tape, LAC_F64, 1, 0), &huge, 3, LAC_DROP_AXES).id, 0);
+  CHECK(lac_tape_status(tape) != LAC_OK);
+  lac_tape_clear(tape);
+  int64_t shape[3] = {0, (int64_t)1 << 40, (int64_t)1 << 40};
+  CHECK_EQ(lac_reshape(tape, lac_tape_constant(tape, empty), 3, shape).id, 0);
+  CHECK(lac_tape_status(tape) != LAC_OK);
+  lac_tape_destroy(&tape);
+  lac_array_destroy(&empty);
+}
+
+static lac_status identity_forward(lac_call *c) {
+  (void)c;
+  return LAC_ERR_NONFINITE;  // a code, and no sentence
+}
+
+/// Gives (1, n) where (n, 1) is asked for.
+static void transposed_vjp(lac_rule *r) {
+  r->in_bar[0] = lac_reshape(r->tape, r->out_bar[0], 2, (int64_t[]){r->in_meta[0].shape[1], r->in_meta[0].shape[0]});
+}
+
+static lac_status copy_forward(lac_call *c) {
+  lac_context *ctx = c->ctx;
+  double numbers[8];
+
+  CHECK_OK(lac_array_read(ctx, c->in[0], numbers));
+  return lac_array_write(ctx, c->out[0], numbers);
+}
+
+/// Reads an input that its mask does not name; makes a number of its own; hands out a var of nowhere.
+static void greedy_vjp(lac_rule *r) { r->in_bar[0] = lac_mul(r->tape, r->in[0], r->out_bar[0]); }
+static void inventing_vjp(lac_rule *r) {
+  r->in_bar[0] = lac_mul(r->tape, r->out_bar[0], lac_tape_scalar(r->tape, LAC_F64, 2, 0));
+}
+static void wild_vjp(lac_rule *r) { r->in_bar[0] = (lac_var){999}; }
+
+static void bad_rules_are_refused(lac_context *ctx) {
+  void (*rules[3])(lac_rule *) = {greedy_vjp, inventing_vjp, wild_vjp};
+  const char *words[3] = {"needs mask does not name", "rules emit operators", "not on its tape"};
+  lac_array *x = array_of(ctx, 2, 1, (double[]){1, 2});
+  lac_tape *tape = NULL;
+
+  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  for (int i = 0; i < 3; i++) {
+    lac_op op = {
+        .name = "bad", .signature = "()->()", .order = LAC_ANY_ORDER, .forward = copy_forward, .vjp = rules[i]};
+    lac_var a = lac_tape_leaf(tape, x), y, g;
+    CHECK_OK(lac_tape_call(tape, &(lac_spec){.op = &op}, &a, &y));
+    lac_status status = lac_tape_vjp(tape, 1, &y, &a, 1, &a, &g, LAC_PLAIN);
+    CHECK_FAILS(status, lac_context_status(ctx), words[i]);
+    CHECK_EQ(g.id, 0);
+    lac_tape_clear(tape);
+  }
+  lac_tape_destroy(&tape);
+  lac_array_destroy(&x);
+}
+
+static const lac_op op_bare = {.name = "bare", .signature = "()->()", .forward = identity_forward};
+static const lac_op op_turned = {.name = "turned",
+                                 .signature = "(n,k)->(n,k)",
+                                 .order = LAC_ANY_ORDER,
+                                 .forward = copy_forward,
+                                 .vjp = transposed_vjp};
+
+static void wrong_rules_and_bare_codes_are_named(lac_context *ctx) {
+  lac_array *x = array_of(ctx, 2, 1, (double[]){1, 2});
+  lac_map *none = NULL;
+  lac_tape *tape = NULL;
+  lac_var y, g;
+
+  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  lac_var a = lac_tape_leaf(tape, x);
+  CHECK_OK(lac_tape_call(tape, &(lac_spec){.op = &op_turned}, &a, &y));
+  CHECK_FAILS(lac_tape_vjp(tape, 1, &y, &y, 1, &a, &g, LAC_PLAIN), LAC_ERR_SHAPE, "turned: its vjp rule gives");
+  CHECK_EQ(g.id, 0);
+  CHECK_FAILS(lac_tape_call(tape, &(lac_spec){.op = lac_op_find("mul"), .attrs.fit = 1}, (lac_var[]){a, a}, &y),
+              LAC_ERR_ARG, "does not sum over a batch");
+  lac_tape_clear(tape);
+  CHECK(lac_map_create(ctx, -1, 0, NULL, &none) != LAC_OK);  // an older sentence
+  a = lac_tape_leaf(tape, x);
+  CHECK_FAILS(lac_tape_call(tape, &(lac_spec){.op = &op_bare}, &a, &y), LAC_ERR_NONFINITE, "no further word");
+  lac_tape_destroy(&tape);
+  lac_array_destroy(&x);
+}
+
+/// (x, x), with tangents 2 x_dot and 3 x_dot so that they can be told apart.
+static lac_status pair_forward(lac_call *c) {
+  lac_context *ctx = c->ctx;
+  double numbers[8];
+
+  CHECK_OK(lac_array_read(ctx, c->in[0], numbers));
+  CHECK_OK(lac_array_write(ctx, c->out[0], numbers));
+  return lac_array_write(ctx, c->out[1], numbers);
+}
+
+static void pair_jvp(lac_rule *r) {
+  r->out_dot[0] = lac_scale(r->tape, 2, 0, r->in_dot[0]);
+  r->out_dot[1] = lac_scale(r->tape, 3, 0, r->in_dot[0]);
+}
+
+static const lac_op op_pair = {
+    .name = "pair", .signature = "()->(),()", .order = LAC_ANY_ORDER, .forward = pair_forward, .jvp = pair_jvp};
+
+static void a_given_tangent_is_not_added_to(lac_context *ctx) {
+  lac_array *x = array_of(ctx, 1, 1, (double[]){5}), *one = array_of(ctx, 1, 1, (double[]){1});
+  lac_tape *tape = NULL;
+  lac_var y[2], dot;
+  double tangent;
+
+  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  lac_var a = lac_tape_leaf(tape, x), unit = lac_tape_constant(tape, one);
+  CHECK_OK(lac_tape_call(tape, &(lac_spec){.op = &op_pair}, &a, y));
+  lac_var sum = lac_add(tape, y[0], y[1]);
+  CHECK_OK(lac_tape_jvp(tape, 2, (lac_var[]){a, y[0]}, (lac_var[]){unit, unit}, 1, &sum, &dot, LAC_PLAIN));
+  read_doubles(ctx, tape, dot, &tangent);
+  CHECK_NEAR(tangent, 4, 0);  // 1 for y[0], as given, and 3
+  lac_tape_destroy(&tape);
+  lac_array_destroy(&x);
+  lac_array_destroy(&one);
+}
+
 CHECK_MAIN(tape_differentiates_a_quadratic, hessian_times_vector_is_the_same_three_ways,
            third_derivative_comes_from_the_same_rules, errors_stick_until_cleared, written_arrays_are_stale,
            absent_adjoints_are_absent, constants_are_not_differentiated, seeds_must_fit, seeds_are_not_written_to,
-           released_vars_give_memory_back, vars_of_another_tape_are_refused, shared_values_need_no_batch_of_gradients)
+           released_vars_give_memory_back, vars_of_another_tape_are_refused, shared_values_need_no_batch_of_gradients,
+           failed_derivatives_give_absent_vars, calls_on_a_failed_tape_leave_its_sentence,
+           shapes_that_overflow_are_refused, wrong_rules_and_bare_codes_are_named, a_given_tangent_is_not_added_to,
+           bad_rules_are_refused)

@@ -253,6 +253,29 @@ static void memory_is_taken_again_and_counted_to_zero(lac_context *ctx) {
   CHECK_EQ(live_bytes(), before);
 }
 
+static int64_t device_bytes_free(void) {
+  size_t left = 0, total = 0;
+  CHECK_CUDA(cudaMemGetInfo(&left, &total));
+  return (int64_t)left;
+}
+
+static void what_is_kept_can_be_given_back(lac_context *ctx) {
+  const int64_t bytes = (int64_t)512 << 20;
+  lac_array *x = NULL;
+
+  lac_memory_trim();
+  int64_t before = lac_memory_get_stats("cuda").cached_bytes;
+  CHECK_OK(lac_array_create(ctx, LAC_F64, 1, (int64_t[]){bytes / 8}, &x));
+  CHECK_OK(lac_array_fill(ctx, x, 1, 0));
+  lac_array_destroy(&x);
+  CHECK_OK(lac_context_synchronize(ctx));
+  CHECK(lac_memory_get_stats("cuda").cached_bytes >= before + bytes);
+  int64_t left = device_bytes_free();
+  lac_memory_trim();
+  CHECK(lac_memory_get_stats("cuda").cached_bytes <= before + bytes / 8);
+  CHECK(device_bytes_free() >= left + bytes / 8 * 7);
+}
+
 static void the_callers_device_stays_current(lac_context *ctx) {
   int count = 0, now = -1;
   lac_array *x = NULL;
@@ -384,10 +407,11 @@ static void calls_are_captured_into_a_graph(lac_context *ctx) {
   stream_close(ctx, stream);
 }
 
-#define TESTS                                                                                                         \
-  borrowed_pointers_are_used_on_the_given_stream, unaligned_pointers_are_taken, two_runs_give_the_same_bits,          \
-      arrays_outlive_context_and_stream, memory_is_taken_again_and_counted_to_zero, the_callers_device_stays_current, \
-      two_threads_share_a_pattern, another_thread_may_give_back, calls_are_captured_into_a_graph
+#define TESTS                                                                                                       \
+  borrowed_pointers_are_used_on_the_given_stream, unaligned_pointers_are_taken, two_runs_give_the_same_bits,        \
+      arrays_outlive_context_and_stream, memory_is_taken_again_and_counted_to_zero, what_is_kept_can_be_given_back, \
+      the_callers_device_stays_current, two_threads_share_a_pattern, another_thread_may_give_back,                  \
+      calls_are_captured_into_a_graph
 #define NAMES_OF(...) #__VA_ARGS__
 #define NAMES(...) NAMES_OF(__VA_ARGS__)
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Kernels on arrays, each beside loops that say what it means: fill, binary, scale, axpy, conj, sum, broadcast, dot, all_finite,
+/// Kernels on arrays, each beside loops that say what it means: fill, binary, scale, axpy, conj, sum, broadcast, dot,
 /// copy, remap.
 
 #include "backends/kernel_check.h"
@@ -108,34 +108,6 @@ static void scale_axpy_and_conj_follow_their_equations(lac_context *ctx) {
   }
 }
 
-static void all_finite_finds_a_single_bad_number(lac_context *ctx) {
-  static const double bad[] = {NAN, INFINITY, -INFINITY};
-  FOR_DTYPES(dtype) {
-    lac_meta meta = meta_of(dtype, "9001", 0, 0, 0);
-    double largest = dtype == LAC_F32 || dtype == LAC_C64 ? 0x1.fffffep127 : 0x1.fffffffffffffp1023;
-    ref x = ref_new(&meta);
-    int finite = -1;
-    ref_random(&x, 5, dtype >= LAC_C64);
-    x.x[17] = -largest, x.x[18] = largest;
-    for (int c = -1; c < 9; ++c) {
-      lac_array *array = NULL;
-      int64_t place = (int64_t[]){0, 4711, 9000}[c < 0 ? 0 : c % 3];
-      number kept = x.x[place];
-      if (c >= 0) x.x[place] = dtype >= LAC_C64 ? __builtin_complex(1.0, bad[c / 3]) : bad[c / 3];
-      CHECK_OK(ref_upload(ctx, &x, &array));
-      CHECK_OK(ctx->kernels->all_finite(ctx, array, &finite));
-      CHECK_EQ(finite, c < 0);
-      x.x[place] = kept;
-      lac_array_destroy(&array);
-    }
-    lac_array *empty = NULL;
-    CHECK_OK(lac_array_create(ctx, dtype, 1, (int64_t[]){0}, &empty));
-    CHECK_OK(ctx->kernels->all_finite(ctx, empty, &finite));
-    CHECK_EQ(finite, 1);
-    lac_array_destroy(&empty);
-  }
-}
-
 // -- sums ------------------------------------------------------------------------------------------------------------
 
 /// Sums over the axes of a mask, and the broadcast that is its adjoint.
@@ -178,20 +150,28 @@ static void sum_and_broadcast_take_any_axes(lac_context *ctx) {
 }
 
 /// Large numbers and many small ones, in turn in every lane: f32 would lose the small ones, an f64 accumulator does not.
-static void sum_of_floats_is_taken_in_doubles(lac_context *ctx) {
-  lac_meta meta = meta_of(LAC_F32, "2", 1, 40000, 0), one = meta_of(LAC_F32, "2", 0, 0, 0);
-  ref x = ref_new(&meta);
-  subject y = subject_out(ctx, one);
-  lac_array *array = NULL;
+/// The dot product with powers of two has the same terms, exactly.
+static void sums_and_dots_of_floats_are_taken_in_doubles(lac_context *ctx) {
+  lac_meta meta = meta_of(LAC_F32, "2", 2, 40000, 1), one = meta_of(LAC_F32, "2", 0, 0, 0);
+  ref x = ref_new(&meta), left = ref_new(&meta), right = ref_new(&meta);
+  subject y = subject_out(ctx, one), s = subject_out(ctx, one);
+  lac_array *in[3] = {0};
   for (int64_t i = 0; i < x.count; ++i) {
     x.x[i] = i % 17 ? 0x1p-13 : 4096;
+    left.x[i] = i % 3 ? 2 : 0.25;
+    right.x[i] = x.x[i] / left.x[i];
     y.value.x[i / 40000] += x.x[i];
     y.size[i / 40000] = cabs(y.value.x[i / 40000]) / 16;
   }
-  CHECK_OK(ref_upload(ctx, &x, &array));
-  CHECK_OK(ctx->kernels->sum(ctx, array, 1, y.array));
-  subject_check(ctx, &y, "sum of floats");
-  lac_array_destroy(&array), lac_array_destroy(&y.array);
+  for (int i = 0; i < 2; ++i) s.value.x[i] = y.value.x[i], s.size[i] = y.size[i];
+  CHECK_OK(ref_upload(ctx, &x, &in[0]));
+  CHECK_OK(ref_upload(ctx, &left, &in[1]));
+  CHECK_OK(ref_upload(ctx, &right, &in[2]));
+  CHECK_OK(ctx->kernels->sum(ctx, in[0], 3, y.array));
+  CHECK_OK(ctx->kernels->dot(ctx, in[1], in[2], s.array));
+  subject_check(ctx, &y, "sum of floats"), subject_check(ctx, &s, "dot of floats");
+  for (int i = 0; i < 3; ++i) lac_array_destroy(&in[i]);
+  lac_array_destroy(&y.array), lac_array_destroy(&s.array);
 }
 
 static void check_dot(lac_context *ctx, lac_dtype dtype, const char *bx, const char *by, const char *bs, int64_t n,
@@ -374,7 +354,7 @@ static void reductions_survive_every_failing_allocation(lac_context *ctx) {
 }
 
 CHECK_MAIN(fill_sets_every_number, binary_broadcasts_all_dimensions, binary_writes_over_an_operand,
-           scale_axpy_and_conj_follow_their_equations, all_finite_finds_a_single_bad_number,
-           sum_and_broadcast_take_any_axes, sum_of_floats_is_taken_in_doubles, dot_takes_each_item_of_a_batch,
-           remap_moves_drops_and_sums, remap_takes_wide_maps, the_number_of_threads_changes_no_bit,
-           large_outputs_hold_the_same_numbers, reductions_survive_every_failing_allocation)
+           scale_axpy_and_conj_follow_their_equations, sum_and_broadcast_take_any_axes,
+           sums_and_dots_of_floats_are_taken_in_doubles, dot_takes_each_item_of_a_batch, remap_moves_drops_and_sums,
+           remap_takes_wide_maps, the_number_of_threads_changes_no_bit, large_outputs_hold_the_same_numbers,
+           reductions_survive_every_failing_allocation)

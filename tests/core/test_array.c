@@ -46,6 +46,9 @@ static void dtypes_have_sizes_and_names(lac_context *ctx) {
     CHECK_EQ(lac_dtype_size((lac_dtype)d), sizes[d]);
     CHECK_TEXT(lac_dtype_name((lac_dtype)d), names[d]);
   }
+  CHECK_EQ(lac_dtype_size((lac_dtype)9), 0);
+  CHECK_EQ(lac_dtype_size((lac_dtype)-1), 0);
+  CHECK_TEXT(lac_dtype_name((lac_dtype)9), "unknown dtype");
 }
 
 static void reshaped_arrays_share_memory_and_version(lac_context *ctx) {
@@ -77,6 +80,58 @@ static void borrowed_memory_is_used_as_it_is(lac_context *ctx) {
   CHECK_OK(lac_array_from(ctx, LAC_F32, 1, (int64_t[]){6}, own, LAC_ADOPT, &b));
   CHECK(lac_array_data(b) == own);
   lac_array_destroy(&b);
+}
+
+static int adopted_freed;
+static void count_adopted(lac_space *space, void *data) {
+  (void)space;
+  ++adopted_freed;
+  free(data);
+}
+
+static void adopted_memory_stays_the_callers_when_adopting_fails(lac_context *ctx) {
+  if (strcmp(check_backend(), "cpu") != 0) return;
+  void (*adopted)(lac_space *, void *) = lac_host_space.adopted;
+  int failures = 0;
+  lac_array *a = NULL;
+  lac_host_space.adopted = count_adopted;
+  for (;; ++failures) {  // the storage, then the array's head
+    double *own = malloc(4 * sizeof *own);
+    lac_memory_fail_at(failures + 1);
+    lac_status status = lac_array_from(ctx, LAC_F64, 1, (int64_t[]){4}, own, LAC_ADOPT, &a);
+    lac_memory_fail_at(0);
+    CHECK_EQ(adopted_freed, 0);
+    if (status == LAC_OK) break;
+    CHECK_EQ(status, LAC_ERR_MEMORY);
+    CHECK(!a);
+    free(own);
+  }
+  CHECK_EQ(failures, 2);
+  lac_array_destroy(&a);
+  CHECK_EQ(adopted_freed, 1);
+  lac_host_space.adopted = adopted;
+}
+
+static void memory_that_is_used_as_it_is_must_be_aligned(lac_context *ctx) {
+  if (strcmp(check_backend(), "cpu") != 0) return;
+  _Alignas(16) char bytes[64] = {0};
+  float in[2] = {3, 4}, back[2];
+  lac_array *a = NULL;
+  int64_t one = 1, two = 2;
+  CHECK_FAILS(lac_array_from(ctx, LAC_F32, 1, &two, bytes + 2, LAC_BORROW, &a), LAC_ERR_ARG, "LAC_COPY");
+  CHECK_FAILS(lac_array_from(ctx, LAC_F64, 1, &two, bytes + 4, LAC_ADOPT, &a), LAC_ERR_ARG,
+              "8 bytes of a number of f64");
+  CHECK_FAILS(lac_array_from(ctx, LAC_C128, 1, &one, bytes + 8, LAC_BORROW, &a), LAC_ERR_ARG, "not aligned");
+  CHECK(!a);
+  CHECK_OK(lac_array_from(ctx, LAC_C64, 1, &one, bytes + 8, LAC_BORROW, &a));
+  lac_array_destroy(&a);
+  memcpy(bytes + 1, in, sizeof in);
+  CHECK_OK(lac_array_from(ctx, LAC_F32, 1, &two, bytes + 1, LAC_COPY, &a));
+  CHECK_OK(lac_array_read(ctx, a, back));
+  CHECK(back[0] == 3 && back[1] == 4);
+  lac_array_destroy(&a);
+  CHECK_FAILS(lac_array_from(ctx, LAC_F32, 1, &two, bytes, (lac_ownership)3, &a), LAC_ERR_ARG, "ownership 3");
+  CHECK_FAILS(lac_array_from(ctx, (lac_dtype)9, 1, &two, bytes, LAC_BORROW, &a), LAC_ERR_DTYPE, "dtype 9");
 }
 
 static void empty_and_single_arrays_are_legal(lac_context *ctx) {
@@ -113,6 +168,57 @@ static void impossible_shapes_are_refused(lac_context *ctx) {
   CHECK(!a);
 }
 
+static void metas_that_no_array_can_have_are_refused(lac_context *ctx) {
+  const int64_t big = (int64_t)1 << 31;
+  lac_array *a = NULL;
+  lac_meta meta = {.dtype = LAC_F64, .ndim = 3, .shape = {big, 0, 3}};
+  double number = 0;
+  CHECK_OK(lac_meta_check(ctx, "who", &meta));
+  CHECK_OK(lac_meta_check(ctx, "who", &(lac_meta){.dtype = LAC_C128}));
+  meta.shape[2] = big;
+  CHECK_FAILS(lac_meta_check(ctx, "who", &meta), LAC_ERR_OVERFLOW, "who: shape (2147483648, 0, 2147483648)");
+  CHECK_FAILS(lac_array_make(ctx, &meta, &a), LAC_ERR_OVERFLOW, "64 bits");
+  CHECK_FAILS(lac_array_wrap(ctx, &meta, &number, &a), LAC_ERR_OVERFLOW, "64 bits");
+  meta.shape[2] = -1;
+  CHECK_FAILS(lac_meta_check(ctx, "who", &meta), LAC_ERR_SHAPE, "who: dimension 2 of shape");
+  meta.ndim = LAC_MAX_DIMS + 1;
+  CHECK_FAILS(lac_meta_check(ctx, "who", &meta), LAC_ERR_SHAPE, "who: 9 dimensions");
+  meta.ndim = -1;
+  CHECK_FAILS(lac_meta_check(ctx, "who", &meta), LAC_ERR_SHAPE, "who: -1 dimensions");
+  meta.dtype = (lac_dtype)4;
+  CHECK_FAILS(lac_meta_check(ctx, "who", &meta), LAC_ERR_DTYPE, "who: dtype 4");
+  CHECK_FAILS(lac_meta_check(ctx, "who", NULL), LAC_ERR_ARG, "who: the meta is NULL");
+  CHECK(!a);
+}
+
+/// Everything that takes a context and an array, of which one is NULL.
+static void refuse_missing(lac_context *ctx, lac_array *array, const char *words) {
+  int64_t one = 1;
+  double number = 0;
+  lac_array *out = NULL;
+  CHECK_FAILS(lac_array_clone(ctx, array, &out), LAC_ERR_ARG, words);
+  CHECK_FAILS(lac_array_reshape(ctx, array, 1, &one, &out), LAC_ERR_ARG, words);
+  CHECK_FAILS(lac_array_read(ctx, array, &number), LAC_ERR_ARG, words);
+  CHECK_FAILS(lac_array_write(ctx, array, &number), LAC_ERR_ARG, words);
+  CHECK_FAILS(lac_array_fill(ctx, array, 0, 0), LAC_ERR_ARG, words);
+  if (!ctx) {
+    CHECK_FAILS(lac_array_create(ctx, LAC_F64, 1, &one, &out), LAC_ERR_ARG, "lac_array_create: the context is NULL");
+    CHECK_FAILS(lac_array_from(ctx, LAC_F64, 1, &one, &number, LAC_COPY, &out), LAC_ERR_ARG, "lac_context_create");
+  }
+  CHECK(!out);
+}
+
+static void missing_contexts_and_arrays_are_refused(lac_context *ctx) {
+  lac_array *a = array_of(ctx, 1, 1);
+  refuse_missing(NULL, a, "context is NULL");
+  refuse_missing(ctx, NULL, "array is NULL");
+  refuse_missing(NULL, NULL, "context is NULL");
+  CHECK(!lac_array_meta(NULL) && !lac_array_data(NULL) && !lac_array_edit(NULL) && !lac_array_retain(NULL));
+  CHECK_EQ(lac_array_count(NULL), 0);
+  CHECK_EQ(lac_array_version(NULL), 0);
+  lac_array_destroy(&a);
+}
+
 static void failing_allocations_leave_nothing(lac_context *ctx) {
   long long before = check_live_blocks();
   double data[4] = {1, 2, 3, 4};
@@ -142,7 +248,7 @@ static void arrays_outlive_contexts_and_threads(lac_context *ctx) {
   pthread_t thread;
   CHECK_OK(lac_context_create(check_backend(), 0, &other));
   CHECK_OK(lac_array_create(other, LAC_F64, 1, (int64_t[]){100}, &a));
-  CHECK(lac_array_retain(a) == a);
+  CHECK(lac_array_retain((const lac_array *)a) == a);
   lac_context_destroy(&other);
   CHECK_EQ(pthread_create(&thread, NULL, destroy_elsewhere, a), 0);
   CHECK_EQ(pthread_join(thread, NULL), 0);
@@ -205,6 +311,8 @@ static void buffers_hold_integers_where_kernels_are(lac_context *ctx) {
 }
 
 CHECK_MAIN(arrays_hold_what_was_written, dtypes_have_sizes_and_names, reshaped_arrays_share_memory_and_version,
-           borrowed_memory_is_used_as_it_is, empty_and_single_arrays_are_legal, impossible_shapes_are_refused,
+           borrowed_memory_is_used_as_it_is, adopted_memory_stays_the_callers_when_adopting_fails,
+           memory_that_is_used_as_it_is_must_be_aligned, metas_that_no_array_can_have_are_refused,
+           missing_contexts_and_arrays_are_refused, empty_and_single_arrays_are_legal, impossible_shapes_are_refused,
            failing_allocations_leave_nothing, arrays_outlive_contexts_and_threads, batches_join_with_broadcasting,
            metas_compare_and_print, buffers_hold_integers_where_kernels_are)

@@ -108,6 +108,22 @@ static void threads_are_set_and_refused(lac_context *ctx) {
   CHECK_EQ(lac_context_threads(ctx), 2);
 }
 
+/// Called with NULL: the checks look for the thread's sentence.
+static void refuse_missing_context(lac_context *ctx) {
+  CHECK_FAILS(lac_context_set_threads(ctx, 2), LAC_ERR_ARG, "lac_context_set_threads: the context is NULL");
+  CHECK_FAILS(lac_context_set_stream(ctx, NULL), LAC_ERR_ARG, "lac_context_set_stream: the context is NULL");
+  CHECK_FAILS(lac_context_synchronize(ctx), LAC_ERR_ARG, "lac_context_synchronize: the context is NULL");
+  CHECK_TEXT(lac_context_backend(ctx), "");
+  CHECK_EQ(lac_context_device(ctx), -1);
+  CHECK_EQ(lac_context_threads(ctx), 0);
+}
+
+static void missing_contexts_are_refused(lac_context *ctx) {
+  refuse_missing_context(NULL);
+  CHECK_EQ(lac_context_status(ctx), LAC_OK);
+  lac_context_clear_error(NULL);
+}
+
 static int destroyed;
 static void count_destroyed(lac_object *object) {
   (void)object;
@@ -132,4 +148,4 @@ static void objects_go_with_their_last_holder(lac_context *ctx) {
 
 CHECK_MAIN(a_context_knows_its_backend, unknown_backends_are_named, creating_a_context_fails_without_memory,
            errors_keep_sentence_and_trace, long_sentences_and_traces_are_cut, every_status_has_a_name,
-           threads_are_set_and_refused, objects_go_with_their_last_holder)
+           threads_are_set_and_refused, missing_contexts_are_refused, objects_go_with_their_last_holder)

@@ -143,6 +143,42 @@ static void blocks_return_to_the_source_they_came_from(lac_context *ctx) {
   CHECK_EQ(own, 0);
 }
 
+// A device that keeps what it was given back.
+static int64_t fake_waiting = 5000;
+static int64_t fake_cached(lac_space *space) { return (void)space, fake_waiting; }
+static void fake_trim(lac_space *space) { (void)space, fake_waiting = 0; }
+
+static void devices_are_counted_and_trimmed_too(lac_context *ctx) {
+  (void)ctx;
+  static lac_space fake = {.backend = "abacus", .cached = fake_cached, .trim = fake_trim};
+  lac_memory_join(&fake);
+  CHECK_EQ(lac_memory_get_stats("abacus").cached_bytes, 5000);
+  int64_t host = lac_memory_get_stats("cpu").cached_bytes;
+  void *block = lac_alloc(700);
+  lac_free(block);
+  CHECK(lac_memory_get_stats("cpu").cached_bytes >= host);
+  CHECK_EQ(lac_memory_get_stats("abacus").cached_bytes, 5000);
+  lac_memory_trim();
+  CHECK_EQ(lac_memory_get_stats("abacus").cached_bytes, 0);
+  CHECK_EQ(lac_memory_get_stats("cpu").cached_bytes, 0);
+}
+
+// A source that has nothing.
+static void *empty_allocate(void *self, size_t bytes) { return (void)self, (void)bytes, NULL; }
+
+/// Spaces take host memory under their own lock, which their trim takes too.
+static void a_lack_of_host_memory_leaves_devices_alone(lac_context *ctx) {
+  (void)ctx;
+  fake_waiting = 7;
+  lac_memory_set_allocator(&(lac_allocator){empty_allocate, counting_release, NULL});
+  void *block = lac_alloc(100);
+  lac_memory_set_allocator(NULL);
+  CHECK(!block);
+  CHECK_EQ(fake_waiting, 7);
+  lac_memory_trim();
+  CHECK_EQ(fake_waiting, 0);
+}
+
 static void *work(void *unused) {
   void *held[16] = {0};
   for (int i = 0; i < 20000; ++i) {
@@ -163,4 +199,5 @@ static void threads_share_the_pool(lac_context *ctx) {
 
 CHECK_MAIN(blocks_are_aligned_and_distinct, freed_blocks_come_back, large_blocks_serve_sizes_a_quarter_smaller,
            live_and_peak_bytes_are_counted, calloc_zeroes_recycled_blocks_and_refuses_overflow, realloc_keeps_contents,
-           the_nth_allocation_fails_once, blocks_return_to_the_source_they_came_from, threads_share_the_pool)
+           the_nth_allocation_fails_once, blocks_return_to_the_source_they_came_from,
+           devices_are_counted_and_trimmed_too, a_lack_of_host_memory_leaves_devices_alone, threads_share_the_pool)

@@ -147,6 +147,153 @@ static void caches_count_as_bytes(lac_context *ctx) {
   lac_pattern_destroy(&p);
 }
 
+static int64_t live_blocks(void) { return lac_memory_get_stats("cpu").live_blocks; }
+
+/// Ask for what is kept, twice; the second time nothing is taken.
+static void check_kept(lac_context *ctx, const lac_pattern *p) {
+  lac_pattern *t[2] = {0}, *lower[2] = {0}, *upper[2] = {0};
+  lac_map *t_map[2] = {0}, *lower_map[2] = {0}, *upper_map[2] = {0}, *diagonal[2] = {0};
+  int64_t after = 0;
+  for (int i = 0; i < 2; ++i) {
+    CHECK_OK(lac_pattern_transpose(ctx, p, &t[i], &t_map[i]));
+    CHECK_OK(lac_pattern_triangle(ctx, p, LAC_LOWER, 0, &lower[i], i ? &lower_map[i] : NULL));
+    CHECK_OK(lac_pattern_triangle(ctx, p, LAC_UPPER, 1, &upper[i], &upper_map[i]));
+    CHECK_OK(lac_pattern_diagonal(ctx, p, &diagonal[i]));
+    if (i) CHECK_EQ(live_blocks(), after);
+    after = live_blocks();
+  }
+  CHECK(t[0] == t[1] && lower[0] == lower[1] && upper[0] == upper[1] && lower[0] != upper[0]);
+  CHECK(t_map[0] == t_map[1] && upper_map[0] == upper_map[1] && diagonal[0] == diagonal[1]);
+  for (int i = 0; i < 2; ++i) {
+    lac_pattern_destroy(&t[i]), lac_pattern_destroy(&lower[i]), lac_pattern_destroy(&upper[i]);
+    lac_map_destroy(&t_map[i]), lac_map_destroy(&lower_map[i]), lac_map_destroy(&upper_map[i]);
+    lac_map_destroy(&diagonal[i]);
+  }
+}
+
+static void parts_are_kept_and_go_with_their_pattern(lac_context *ctx) {
+  int64_t before = live_blocks();
+  lac_pattern *p = NULL;
+  CHECK_OK(sketch_pattern(ctx, sketch_random(6, 5, 0.6, 32), LAC_WIDTH_AUTO, &p));
+  check_kept(ctx, p);
+  lac_pattern_destroy(&p);
+  CHECK_EQ(live_blocks(), before);
+  CHECK_OK(sketch_pattern(ctx, sketch_symmetric(6, 0.5, 33), LAC_WIDTH_AUTO, &p));  // its transpose is itself
+  check_kept(ctx, p);
+  lac_pattern_destroy(&p);
+  CHECK_EQ(live_blocks(), before);
+  CHECK_OK(sketch_pattern(ctx, sketch_empty(0, 3), LAC_WIDTH_AUTO, &p));  // a triangle is the whole
+  lac_pattern *whole = NULL;
+  CHECK_OK(lac_pattern_triangle(ctx, p, LAC_LOWER, 0, &whole, NULL));
+  CHECK(whole == p);
+  lac_pattern_destroy(&whole);
+  lac_pattern_destroy(&p);
+  CHECK_EQ(live_blocks(), before);
+}
+
+static void triangles_used_last_are_kept(lac_context *ctx) {
+  lac_pattern *p = NULL, *first = NULL, *again = NULL, *other = NULL;
+  lac_rows rows;
+  CHECK_OK(sketch_pattern(ctx, sketch_random(8, 8, 0.9, 34), LAC_WIDTH_AUTO, &p));
+  CHECK_OK(lac_pattern_triangle(ctx, p, LAC_LOWER, 0, &first, NULL));
+  CHECK_OK(lac_pattern_walk(ctx, first, true, &rows));
+  for (int64_t k = 1; k < 20; ++k) {
+    CHECK_OK(lac_pattern_triangle(ctx, p, k % 2 ? LAC_LOWER : LAC_UPPER, -k % 5, &other, NULL));
+    lac_pattern_destroy(&other);
+    if (k % 3) continue;
+    CHECK_OK(lac_pattern_triangle(ctx, p, LAC_LOWER, 0, &again, NULL));
+    CHECK(again == first && again->t_slots);  // with what it derived from itself
+    lac_pattern_destroy(&again);
+  }
+  int64_t blocks = 0;
+  for (int64_t k = 0; k < 20; ++k) {
+    CHECK_OK(lac_pattern_triangle(ctx, p, LAC_UPPER, k % 7, &other, NULL));
+    lac_pattern_destroy(&other);
+    if (k == 3) blocks = live_blocks();
+    if (k > 3) CHECK_EQ(live_blocks(), blocks);  // four are kept
+  }
+  CHECK_OK(lac_pattern_triangle(ctx, p, LAC_LOWER, 0, &again, NULL));
+  CHECK(again != first);
+  lac_pattern_destroy(&again);
+  lac_pattern_destroy(&first);
+  lac_pattern_destroy(&p);
+}
+
+static void parts_of_parts_make_no_cycles_and_no_chains(lac_context *ctx) {
+  int64_t before = live_blocks();
+  lac_pattern *p = NULL, *q = NULL, *t = NULL;
+  CHECK_OK(sketch_pattern(ctx, sketch_random(7, 9, 0.5, 35), LAC_WIDTH_AUTO, &p));
+  q = lac_pattern_retain(p);
+  int64_t blocks = 0;
+  for (int i = 0; i < 100; ++i) {
+    CHECK_OK(lac_pattern_transpose(ctx, q, &t, NULL));
+    CHECK_EQ(lac_pattern_rows(t), i % 2 ? 7 : 9);
+    lac_pattern_destroy(&q);
+    q = t, t = NULL;
+    if (i == 20) blocks = live_blocks();
+    if (i > 20) CHECK(live_blocks() <= blocks + 64);
+  }
+  lac_pattern_destroy(&q);
+  CHECK_OK(lac_pattern_transpose(ctx, p, &t, NULL));
+  CHECK_OK(lac_pattern_transpose(ctx, t, &q, NULL));
+  CHECK(q != p && lac_pattern_same(q, p));
+  lac_pattern_destroy(&p);  // the origin goes first
+  lac_pattern_destroy(&q);
+  lac_pattern_destroy(&t);
+  CHECK_EQ(live_blocks(), before);
+}
+
+static void kept_parts_count_as_bytes_once(lac_context *ctx) {
+  lac_pattern *p = NULL, *t = NULL, *lower = NULL;
+  CHECK_OK(sketch_pattern(ctx, sketch_random(50, 70, 0.5, 36), LAC_WIDTH_32_32, &p));
+  int64_t plain = lac_pattern_bytes(p), nnz = lac_pattern_nnz(p);
+  CHECK_OK(lac_pattern_transpose(ctx, p, &t, NULL));
+  int64_t all = lac_pattern_bytes(p), live = 4 * (71 + 3 * nnz);  // offsets, rows, slots and the map's targets
+  CHECK(all >= plain + live && all < plain + live + 4 * nnz);
+  CHECK_OK(lac_pattern_triangle(ctx, p, LAC_LOWER, 0, &lower, NULL));
+  CHECK(lac_pattern_bytes(p) >= all + 4 * (51 + nnz + lac_pattern_nnz(lower)));
+  lac_pattern_destroy(&lower);
+  lac_pattern_destroy(&t);
+  lac_pattern_destroy(&p);
+}
+
+enum { ASKERS = 4 };
+
+/// What a thread gets that asks at the same time as others.
+typedef struct asker {
+  const lac_pattern *p;
+  lac_pattern *t, *lower;
+  lac_status status;
+} asker;
+
+static void *asker_run(void *argument) {
+  asker *a = argument;
+  lac_context *ctx = NULL;
+  a->status = lac_context_create("cpu", 0, &ctx);
+  if (a->status == LAC_OK) a->status = lac_pattern_transpose(ctx, a->p, &a->t, NULL);
+  if (a->status == LAC_OK) a->status = lac_pattern_triangle(ctx, a->p, LAC_LOWER, 0, &a->lower, NULL);
+  lac_context_destroy(&ctx);
+  return NULL;
+}
+
+static void threads_get_the_same_parts(lac_context *ctx) {
+  pthread_t threads[ASKERS];
+  asker askers[ASKERS] = {{0}};
+  lac_pattern *p = NULL;
+  CHECK_OK(sketch_pattern(ctx, sketch_random(300, 200, 0.3, 37), LAC_WIDTH_AUTO, &p));
+  for (int i = 0; i < ASKERS; ++i) {
+    askers[i].p = p;
+    CHECK_EQ(pthread_create(&threads[i], NULL, asker_run, &askers[i]), 0);
+  }
+  for (int i = 0; i < ASKERS; ++i) CHECK_EQ(pthread_join(threads[i], NULL), 0);
+  for (int i = 0; i < ASKERS; ++i) {
+    CHECK_EQ(askers[i].status, LAC_OK);
+    CHECK(askers[i].t == askers[0].t && askers[i].lower == askers[0].lower);
+  }
+  for (int i = 0; i < ASKERS; ++i) lac_pattern_destroy(&askers[i].t), lac_pattern_destroy(&askers[i].lower);
+  lac_pattern_destroy(&p);
+}
+
 /// The part of a pattern that `keeps` names, as a mask of rows x cols moved by (row0, col0).
 typedef struct part {
   int64_t row0, row1, col0, col1, k;
@@ -355,7 +502,9 @@ static void failing_allocations_lose_nothing(lac_context *ctx) {
 
 CHECK_MAIN(transposes_match_brute_force, large_transposes_do_not_depend_on_threads,
            a_symmetric_structure_is_its_own_transpose_but_slots_move,
-           the_transpose_outlives_its_origin_and_shares_its_buffers, caches_count_as_bytes, triangles_match_brute_force,
-           submatrices_match_brute_force, maps_to_diagonal_and_dense_match_brute_force,
+           the_transpose_outlives_its_origin_and_shares_its_buffers, caches_count_as_bytes,
+           parts_are_kept_and_go_with_their_pattern, triangles_used_last_are_kept,
+           parts_of_parts_make_no_cycles_and_no_chains, kept_parts_count_as_bytes_once, threads_get_the_same_parts,
+           triangles_match_brute_force, submatrices_match_brute_force, maps_to_diagonal_and_dense_match_brute_force,
            a_dense_map_beyond_32_bits_is_wide, what_does_not_fit_is_refused, distributed_patterns_are_refused,
            failing_allocations_lose_nothing)

@@ -71,13 +71,14 @@ static inline void mpi_run(mpi_test *test) {
 }
 
 static inline int mpi_main(int *argc, char ***argv, mpi_test *const *tests, int count) {
-  static MPI_Comm comm;  // stays where it is, as lac_comm_mpi asks
+  MPI_Comm comm = MPI_COMM_NULL;
 
   MPI_Init(argc, argv);
   comm = MPI_COMM_WORLD;
   CHECK(lac_comm_mpi(&comm, &world) == LAC_OK);
   for (int i = 0; i < count; ++i) mpi_run(tests[i]);
   if (world.rank == 0) printf("%d tests on %d ranks\n", count, world.size);
+  lac_comm_mpi_free(&world);
   MPI_Finalize();
   return 0;
 }

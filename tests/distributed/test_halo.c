@@ -195,21 +195,6 @@ static void products_sum_over_a_batch_that_is_spread(lac_context *ctx) {
   spread_destroy(&s);
 }
 
-static void finiteness_is_that_of_all_ranks(lac_context *ctx) {
-  spread s = spread_create(ctx, 8, 4, 0.3, DEAL_EVEN, DEAL_EVEN, LAC_WIDTH_AUTO);
-  const int64_t shape[] = {8, 1};
-  twin x = twin_random(&s, LAC_F64, 2, shape, s.rows, 0, 15);
-  int finite = 0;
-
-  CHECK_OK(ctx->kernels->all_finite(ctx, x.part, &finite));
-  CHECK(finite == 1);
-  if (world.rank == world.size - 1) ((double *)lac_array_edit(x.part))[0] = NAN;
-  CHECK_OK(ctx->kernels->all_finite(ctx, x.part, &finite));
-  CHECK(finite == 0);
-  twin_destroy(&x);
-  spread_destroy(&s);
-}
-
 // -- what the halo is ------------------------------------------------------------------------------------------------
 
 /// <A x, y> = <x, A^H y> with inner products over all ranks.
@@ -287,6 +272,5 @@ static void sums_of_many_numbers_are_the_same_on_all_ranks(lac_context *ctx) {
 MPI_CHECK_MAIN(products_agree_however_rows_are_dealt, products_agree_on_wide_and_empty_matrices,
                products_agree_without_ghosts_and_without_entries, products_agree_in_every_index_width,
                products_take_no_columns, sums_agree_over_every_subset_of_axes, dots_agree_along_every_axis,
-               products_sum_over_a_batch_that_is_spread, finiteness_is_that_of_all_ranks,
-               exchange_and_its_reverse_are_adjoint, results_have_the_same_bits_on_all_ranks_and_again,
-               sums_of_many_numbers_are_the_same_on_all_ranks)
+               products_sum_over_a_batch_that_is_spread, exchange_and_its_reverse_are_adjoint,
+               results_have_the_same_bits_on_all_ranks_and_again, sums_of_many_numbers_are_the_same_on_all_ranks)

@@ -44,6 +44,8 @@ static void partition_needs_a_communicator(lac_context *ctx) {
 
   CHECK_OK(lac_context_attach(ctx, NULL));
   CHECK_FAILS(lac_partition_create(ctx, 1, &partition), LAC_ERR_ARG, "call lac_context_attach first");
+  CHECK(lac_partition_create(NULL, 1, &partition) == LAC_ERR_ARG && lac_context_agree(NULL, LAC_OK) == LAC_ERR_ARG);
+  CHECK(!partition);
 }
 
 static void array_holds_its_partition(lac_context *ctx) {
@@ -142,6 +144,26 @@ static void pattern_refuses_what_needs_other_ranks_rows(lac_context *ctx) {
   spread_destroy(&s);
 }
 
+/// A result with nowhere to go on the last rank is an error of all, not a wait for it.
+static void missing_outputs_of_one_rank_fail_on_all(lac_context *ctx) {
+  const int64_t offsets[] = {0, 1}, column = 0, shape = 1;
+  const int last = world.rank == world.size - 1;
+  const lac_status expected = last ? LAC_ERR_ARG : LAC_ERR_REMOTE;
+  lac_partition *rows = NULL, *none = NULL;
+  lac_pattern *pattern = NULL;
+  lac_array *array = NULL;
+
+  CHECK_OK(lac_partition_create(ctx, 1, &rows));
+  CHECK_FAILS(lac_partition_create(ctx, 1, last ? NULL : &none), expected, "lac_partition_create: out is NULL");
+  CHECK_FAILS(lac_array_partitioned(ctx, LAC_F64, 1, &shape, rows, 0, NULL, LAC_COPY, last ? NULL : &array), expected,
+              "lac_array_partitioned: out is NULL");
+  CHECK_FAILS(
+      lac_pattern_distributed(ctx, rows, rows, LAC_I64, offsets, &column, LAC_WIDTH_AUTO, last ? NULL : &pattern, NULL),
+      expected, "lac_pattern_distributed: out is NULL");
+  CHECK(!none && !array && !pattern);
+  lac_partition_destroy(&rows);
+}
+
 static void communicator_of_one_rank_needs_no_mpi(lac_context *ctx) {
   const lac_comm self = lac_comm_self();
   lac_partition *partition = NULL;
@@ -157,4 +179,4 @@ MPI_CHECK_MAIN(partition_counts_rows_in_rank_order, partition_may_be_empty,
                partition_needs_a_communicator, array_holds_its_partition, array_refuses_a_shape_that_is_not_its_part,
                pattern_cuts_the_slots_of_the_whole, pattern_maps_unsorted_and_repeated_entries,
                pattern_refuses_a_column_out_of_range_on_all_ranks, pattern_refuses_what_needs_other_ranks_rows,
-               communicator_of_one_rank_needs_no_mpi)
+               missing_outputs_of_one_rank_fail_on_all, communicator_of_one_rank_needs_no_mpi)

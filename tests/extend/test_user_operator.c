@@ -70,7 +70,8 @@ static lac_status sine_bar_forward(lac_call *c) {
   return LAC_OK;
 }
 
-static const lac_op sine_bar = {.name = "sine_bar", .signature = "(n),(n)->(n)", .order = 0, .forward = sine_bar_forward};
+static const lac_op sine_bar = {
+    .name = "sine_bar", .signature = "(n),(n)->(n)", .order = 0, .forward = sine_bar_forward};
 
 static void sine_vjp(lac_rule *r) {
   lac_tape_call(r->tape, &(lac_spec){.op = &sine_bar}, (lac_var[]){r->in[0], r->out_bar[0]}, &r->in_bar[0]);
@@ -138,7 +139,8 @@ static void check_failures(lac_context *ctx, const lac_array *x) {
   expect(strcmp(lac_context_error(ctx), "broken: something is not finite") == 0, "its sentence", ctx);
   lac_tape_clear(tape);
   in = lac_tape_leaf(tape, x);
-  expect(lac_tape_call(tape, &(lac_spec){.op = &unreadable}, &in, &y) == LAC_ERR_ARG, "a signature that cannot be read", ctx);
+  expect(lac_tape_call(tape, &(lac_spec){.op = &unreadable}, &in, &y) == LAC_ERR_ARG, "a signature that cannot be read",
+         ctx);
   lac_tape_clear(tape);
   in = lac_tape_leaf(tape, x);
   expect(lac_tape_call(tape, &(lac_spec){.op = NULL}, &in, &y) == LAC_ERR_ARG, "no operator", ctx);
@@ -150,7 +152,8 @@ int main(void) {
   lac_array *x = NULL;
 
   if (lac_context_create("cpu", 0, &ctx) != LAC_OK) return 1;
-  expect(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){3}, (double[]){0.5, -1.5, 2}, LAC_COPY, &x) == LAC_OK, "an array", ctx);
+  expect(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){3}, (double[]){0.5, -1.5, 2}, LAC_COPY, &x) == LAC_OK, "an array",
+         ctx);
   check_cube(ctx, x);
   check_sine(ctx, x);
   check_failures(ctx, x);

@@ -40,6 +40,14 @@ static void broken_vjp(lac_rule *r) { r->in_bar[X] = lac_emit(r->tape, &(lac_spe
 static const lac_op square = SQUARE(NEEDS_IN(X), 0, square_forward, square_vjp);
 static const lac_op pointwise = SQUARE(NEEDS_IN(X), LAC_POINTWISE, square_forward, square_vjp);
 static const lac_op needless = SQUARE(0, 0, square_forward, square_vjp);
+/// Rules that set nothing.
+static void silent_rule(lac_rule *r) { (void)r; }
+static const lac_op silent = {.name = "square",
+                              .signature = "()->()",
+                              .order = LAC_ANY_ORDER,
+                              .forward = square_forward,
+                              .vjp = silent_rule,
+                              .jvp = silent_rule};
 static const lac_op broken = SQUARE(NEEDS_IN(X), 0, broken_forward, square_vjp);
 static const lac_op broken_back = SQUARE(NEEDS_IN(X), 0, square_forward, broken_vjp);
 
@@ -130,10 +138,20 @@ static void a_pointwise_operator_that_is_not_linear_is_caught(lac_context *ctx) 
 
 // -- what is said ----------------------------------------------------------------------------------------------------
 
-static void absent_derivatives_come_with_a_hint(lac_context *ctx) {
+/// A rule that reads what its mask does not name is refused by the library, once for each dtype.
+static void rules_that_read_too_much_are_named(lac_context *ctx) {
   op_case c = square_case(&needless);
   uint32_t failed = 0;
-  const char *said = listen(ctx, &c, &failed), *hint = "absent: do vjp_needs and jvp_needs name what the rule reads?";
+  const char *said = listen(ctx, &c, &failed);
+  CHECK_EQ(lines_with(said, "reads but its needs mask does not name"), 4);
+  CHECK_EQ(failed, OP_ADJOINT);
+}
+
+/// A rule that gives nothing where the dense derivative is something.
+static void absent_derivatives_are_pointed_out(lac_context *ctx) {
+  op_case c = square_case(&silent);
+  uint32_t failed = 0;
+  const char *said = listen(ctx, &c, &failed), *hint = "; absent: the rule gives nothing";
   CHECK_EQ(lines_with(said, hint), 2 * 4);  // gradient and tangent, in four dtypes
   CHECK(failed & OP_TANGENT);
   CHECK(failed & OP_GRADIENT);
@@ -169,5 +187,5 @@ static void degrees_of_any_size_are_tried(lac_context *ctx) {
 }
 
 CHECK_MAIN(a_users_operator_passes, unknown_operators_are_refused, an_operator_that_is_not_called_is_caught,
-           a_pointwise_operator_that_is_not_linear_is_caught, absent_derivatives_come_with_a_hint,
-           errors_are_said_once_for_each_dtype, degrees_of_any_size_are_tried)
+           a_pointwise_operator_that_is_not_linear_is_caught, rules_that_read_too_much_are_named,
+           absent_derivatives_are_pointed_out, errors_are_said_once_for_each_dtype, degrees_of_any_size_are_tried)

@@ -225,7 +225,7 @@ static void spadd_adds_on_the_union(lac_context *ctx) {
   check_spadd(ctx, a, sketch_empty(4, 5), "", "", "");
 }
 
-/// Forward: y. Gradient: y and x_bar.
+/// Forward: y. Gradient: y and x_bar. The pattern keeps both maps, so the measured pass has them on the device already.
 static void remap_takes_its_results_alone(lac_context *ctx) {
   op_case c = {
       .op = "remap", .patterns = {sketch_random(900, 1100, 0.03, 7)}, .object = map_make, .apply = remap_apply};

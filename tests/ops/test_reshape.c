@@ -45,6 +45,12 @@ static void reshape_refuses_another_count(lac_context *ctx) {
   lac_tape_clear(tape);
   CHECK(!lac_reshape(tape, lac_tape_scalar(tape, LAC_F64, 3, 0), 2, (int64_t[]){-1, -1}).id);
   CHECK_FAILS(lac_tape_status(tape), LAC_ERR_SHAPE, "-1");
+  lac_tape_clear(tape);
+  CHECK(!lac_reshape(tape, lac_tape_scalar(tape, LAC_F64, 3, 0), 1, (int64_t[]){-1}).id);  // nothing is spread here
+  CHECK_FAILS(lac_tape_status(tape), LAC_ERR_SHAPE, "is negative");
+  lac_tape_clear(tape);
+  CHECK(!lac_reshape(tape, lac_tape_scalar(tape, LAC_F64, 3, 0), 2, (int64_t[]){INT64_MAX, 4}).id);
+  CHECK_FAILS(lac_tape_status(tape), LAC_ERR_OVERFLOW, "more bytes");
   lac_tape_destroy(&tape);
 }
 

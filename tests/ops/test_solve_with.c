@@ -195,6 +195,39 @@ static void a_stale_factor_is_refused(lac_context *ctx) {
   system_close(&s);
 }
 
+static void a_factor_of_another_batch_is_refused(lac_context *ctx) {
+  if (!check_cpu_only("solve")) return;
+  system_of_two s = system_open(ctx, (double[]){3, 1, 2, 4});
+  double values[8] = {3, 1, 2, 4, 5, 1, 1, 2};
+  lac_array *flat = NULL, *deep = NULL;
+  lac_factor *factor = NULL;
+
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){2, 4}, values, LAC_COPY, &flat));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 3, (int64_t[]){2, 1, 4}, values, LAC_COPY, &deep));
+  CHECK_OK(lac_solver_factor(ctx, s.solver, flat, &factor));
+  CHECK(!lac_solve_with(s.tape, factor, LAC_N, lac_tape_leaf(s.tape, deep), lac_tape_leaf(s.tape, s.b)).id);
+  CHECK_FAILS(lac_tape_status(s.tape), LAC_ERR_STALE, "solve_with");
+  lac_factor_destroy(&factor);
+  lac_array_destroy(&flat);
+  lac_array_destroy(&deep);
+  system_close(&s);
+}
+
+static void tiny_right_hand_sides_are_solved(lac_context *ctx) {
+  if (!check_cpu_only("solve")) return;
+  system_of_two s = system_open(ctx, (double[]){3e3, 1e3, 2e3, 4e3});
+  double x[2];
+  for (double size = 1e-300; size > 0; size /= 100) {  // down to the smallest denormal numbers and beyond
+    CHECK_OK(lac_array_fill(ctx, s.b, size, 0));
+    lac_tape_clear(s.tape);
+    lac_var y = lac_solve(s.tape, s.solver, LAC_N, lac_tape_leaf(s.tape, s.a), lac_tape_leaf(s.tape, s.b));
+    CHECK_OK(lac_tape_status(s.tape));
+    CHECK_OK(lac_array_read(ctx, lac_tape_value(s.tape, y), x));
+    CHECK(fabs(x[0] - 3e-4 * size) <= 1e-15 * size + 5e-324);
+  }
+  system_close(&s);
+}
+
 static void values_written_after_the_solve_make_its_derivative_stale(lac_context *ctx) {
   if (!check_cpu_only("solve")) return;
   system_of_two s = system_open(ctx, (double[]){3, 1, 2, 4});
@@ -241,5 +274,6 @@ CHECK_MAIN(solve_with_differentiates_on_every_side, solve_with_pivots, solve_wit
            solve_with_differentiates_every_method, solve_with_broadcasts_batches_both_ways,
            solve_with_takes_what_is_empty, solve_with_takes_a_single_entry, solve_factors_and_solves,
            solve_names_a_singular_matrix, solve_refuses_what_is_not_finite, a_stale_factor_is_refused,
+           a_factor_of_another_batch_is_refused, tiny_right_hand_sides_are_solved,
            values_written_after_the_solve_make_its_derivative_stale, every_order_uses_the_same_factor,
            solve_with_does_not_depend_on_threads, solve_with_takes_what_it_states)

@@ -184,6 +184,39 @@ def test_inputs_of_any_layout_are_read_and_never_written():
     np.testing.assert_array_equal(x, before)
 
 
+def unaligned(array):
+    """The same numbers one byte off."""
+    memory = np.empty(array.nbytes + 1, np.uint8)[1:]
+    off = np.frombuffer(memory, array.dtype).reshape(array.shape)
+    off[...] = array
+    assert off.flags.c_contiguous and not off.flags.aligned
+    return off
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_unaligned_arrays_are_copied_before_c_sees_them(dtype, monkeypatch):
+    m = system(6, dtype)
+    pattern, a = lacuna.from_scipy(m)
+    x = numbers((6, 3), dtype)
+    crossed, buffer = [], lacuna._numpy._buffer
+    monkeypatch.setattr(lacuna._numpy, "_buffer", lambda array: crossed.append(array) or buffer(array))
+    close(lacuna.spmm(pattern, unaligned(a), unaligned(x)), m @ x)
+    assert len(crossed) == 3 and all(array.flags.aligned for array in crossed)
+    close(lacuna.solve(pattern.solver().factor(unaligned(a)), a, x), np.linalg.solve(m.toarray(), x))
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_unaligned_indices_are_copied_before_c_sees_them(index, monkeypatch):
+    crossed, data = [], lacuna.pattern._data
+    monkeypatch.setattr(lacuna.pattern, "_data", lambda array: crossed.append(array) or data(array))
+    row, col = np.array([2, 0, 1], index), np.array([1, 3, 2], index)
+    pattern = lacuna.Pattern.from_coo(unaligned(row), unaligned(col), (3, 4))
+    assert pattern.same(lacuna.Pattern.from_coo(row, col, (3, 4)))
+    target = unaligned(np.array([1, 0, -1]))
+    close(lacuna.remap(lacuna.Map(target, 2), np.array([1.0, 2.0, 4.0])), np.array([2.0, 1.0]))
+    assert len(crossed) >= 5 and all(array.flags.aligned for array in crossed)
+
+
 def test_the_lock_is_released_while_c_computes():
     n = 200_000
     pattern, a = lacuna.from_scipy(sp.diags_array([np.ones(n)] * 5, offsets=[-2, -1, 0, 1, 2], shape=(n, n)).tocsr())

@@ -7,6 +7,7 @@ from reference import SIDES, dense, rectangular, same, square, values
 
 import lacuna
 import lacuna.torch as lt
+from lacuna.torch._apply import _ready
 
 check = torch.autograd.gradcheck
 check2 = torch.autograd.gradgradcheck
@@ -98,6 +99,15 @@ def test_empty_sizes():
         lt.spmm(pattern, leaf(0, pattern.nnz, dtype=torch.float64), leaf(5, 2, dtype=torch.float64)),
         torch.zeros(0, 7, 2).double(),
     )
+
+
+def test_unaligned_tensors_are_copied_before_c_sees_them():
+    a, x = values(pattern), torch.randn(5, 2, dtype=torch.float64)
+    memory = bytearray(b"\0" + a.numpy().tobytes())
+    off = torch.frombuffer(memory, dtype=torch.float64, offset=1)
+    assert off.data_ptr() % 8
+    same(lt.spmm(pattern, off, x), dense(pattern, a) @ x)
+    assert all(t.data_ptr() % 8 == 0 for t in _ready("spmm", [off, x])[1])
 
 
 def test_optimisers_step_on_values():

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The built-in direct solver: every kind of matrix, dtype, width, side and batch is solved to rounding, and what is
-/// made of the same values is made once.
+/// The built-in direct solver: every kind of matrix, dtype, width, side and batch is solved to rounding.
 
 #include <math.h>
-#include <pthread.h>
 #include <string.h>
 
 #include "core/memory_impl.h"
-#include "solvers/solver_impl.h"
 #include "support/check.h"
 #include "support/direct_case.h"
 #include "support/scratch.h"
@@ -209,106 +206,7 @@ static void the_scale_of_matrix_and_right_hand_side_does_not_matter(lac_context 
   }
 }
 
-// -- factors that are kept -------------------------------------------------------------------------------------------
-
-static void values_that_come_back_give_the_same_factor(lac_context *ctx) {
-  direct_case c = direct_make(DIRECT_NONSYMMETRIC, 20, LAC_F64, 2);
-  direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, NULL);
-  lac_factor *first = NULL, *again = NULL, *other = NULL;
-  int matches = 0;
-  CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &first));
-  CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &again));
-  CHECK(first == again);
-  CHECK_EQ(lac_factor_report(first).factorisations, 1);
-  CHECK_EQ(lac_factor_report(first).reuses, 1);
-  CHECK_OK(lac_factor_matches(ctx, first, system.values, &matches));
-  CHECK(matches);
-
-  ((double *)lac_array_edit(system.values))[0] += 1;
-  CHECK_OK(lac_factor_matches(ctx, first, system.values, &matches));
-  CHECK(!matches);
-  CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &other));
-  CHECK(other != first && lac_factor_id(other) != lac_factor_id(first));
-  CHECK_EQ(lac_factor_report(first).factorisations, 2);
-  CHECK(lac_factor_pattern(first) == system.pattern && lac_solver_pattern(system.solver) == system.pattern);
-
-  direct_close(&system);  // factors outlive their solver
-  direct_check(ctx, &c, first, LAC_H, 3, 1e3);
-  lac_factor_destroy(&first);
-  lac_factor_destroy(&again);
-  lac_factor_destroy(&other);
-}
-
-static void what_is_kept_stays_within_the_budget(lac_context *ctx) {
-  direct_case c = direct_make(DIRECT_NONSYMMETRIC, 20, LAC_F64, 2);
-  lac_solver_options options = options_of(LAC_METHOD_LU);
-  direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options);
-  lac_factor *factor = NULL;
-  CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
-  options.keep_bytes = 5 * lac_factor_report(factor).factor_bytes / 2;
-  lac_factor_destroy(&factor);
-  lac_solver_destroy(&system.solver);
-  CHECK_OK(lac_solver_create(ctx, system.pattern, &options, &system.solver));
-
-  for (int i = 0; i < 5; i++) {  // the diagonal changes, the fill does not
-    ((double *)lac_array_edit(system.values))[0] = 4 + i;
-    CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
-    lac_factor_destroy(&factor);
-  }
-  ((double *)lac_array_edit(system.values))[0] = 4 + 3;  // the last but one is still there, the first is not
-  CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
-  CHECK_EQ(lac_factor_report(factor).reuses, 1);
-  lac_factor_destroy(&factor);
-  ((double *)lac_array_edit(system.values))[0] = 4;
-  CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
-  CHECK_EQ(lac_factor_report(factor).factorisations, 6);
-  lac_factor_destroy(&factor);
-  direct_close(&system);
-}
-
-// -- threads and memory ----------------------------------------------------------------------------------------------
-
-typedef struct worker {
-  const lac_solver *solver;
-  const direct_case *c;
-  int fails;
-} worker;
-
-static void *work(void *argument) {
-  worker *w = argument;
-  lac_context *ctx = NULL;
-  int64_t nnz = w->c->s->nnz, shape[] = {nnz}, shape_b[] = {w->c->s->rows, 2};
-  double a[512];
-  if (lac_context_create("cpu", 0, &ctx) != LAC_OK) return w->fails = 1, NULL;
-  for (int round = 0; round < 40 && !w->fails; round++) {
-    lac_array *values = NULL, *b = NULL, *x = NULL;
-    lac_factor *factor = NULL;
-    for (int64_t z = 0; z < nnz; z++) a[z] = creal(w->c->a.x[z]) * (1 + round % 3);  // three matrices, over and over
-    w->fails = lac_array_from(ctx, LAC_F64, 1, shape, a, LAC_COPY, &values) != LAC_OK ||
-               lac_array_create(ctx, LAC_F64, 2, shape_b, &b) != LAC_OK || lac_array_fill(ctx, b, 1, 0) != LAC_OK ||
-               lac_array_create(ctx, LAC_F64, 2, shape_b, &x) != LAC_OK ||
-               lac_solver_factor(ctx, w->solver, values, &factor) != LAC_OK ||
-               lac_factor_solve(ctx, factor, LAC_T, b, x) != LAC_OK;
-    lac_factor_destroy(&factor);
-    lac_array_destroy(&values);
-    lac_array_destroy(&b);
-    lac_array_destroy(&x);
-  }
-  lac_context_destroy(&ctx);
-  return NULL;
-}
-
-static void two_threads_share_a_solver(lac_context *ctx) {
-  direct_case c = direct_make(DIRECT_NONSYMMETRIC, 30, LAC_F64, 2);
-  direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, NULL);
-  worker workers[2] = {{system.solver, &c, 0}, {system.solver, &c, 0}};
-  pthread_t threads[2];
-  CHECK(c.s->nnz <= 512);
-  for (int t = 0; t < 2; t++) CHECK(pthread_create(&threads[t], NULL, work, &workers[t]) == 0);
-  for (int t = 0; t < 2; t++) pthread_join(threads[t], NULL);
-  CHECK(!workers[0].fails && !workers[1].fails);
-  direct_close(&system);
-}
+// -- memory ----------------------------------------------------------------------------------------------------------
 
 // Solver, factor and solve from nothing; returns the first status that is not LAC_OK.
 static lac_status solve_from_nothing(lac_context *ctx, const lac_pattern *pattern, lac_method method,
@@ -359,6 +257,4 @@ static void every_failing_allocation_is_said_and_leaks_nothing(lac_context *ctx)
 CHECK_MAIN(every_kind_dtype_width_and_side_is_solved_to_rounding, every_method_and_ordering_that_may_be_forced_solves,
            many_random_systems_are_solved, sparse_right_hand_sides_are_solved,
            batches_of_matrices_and_right_hand_sides_broadcast, the_bits_do_not_depend_on_the_number_of_threads,
-           the_scale_of_matrix_and_right_hand_side_does_not_matter, values_that_come_back_give_the_same_factor,
-           what_is_kept_stays_within_the_budget, two_threads_share_a_solver,
-           every_failing_allocation_is_said_and_leaks_nothing)
+           the_scale_of_matrix_and_right_hand_side_does_not_matter, every_failing_allocation_is_said_and_leaks_nothing)

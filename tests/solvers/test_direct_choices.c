@@ -69,6 +69,47 @@ static void the_method_fits_the_matrix_and_says_why(lac_context *ctx) {
   check_choice(ctx, 2, (double[]){1, 1, 1, 1 + 0x1p-52}, LAC_METHOD_LU, "lu", "singular to working precision");
 }
 
+// What a solver foresees for one f64 matrix is what its factor then reports.
+static void the_figures_of_a_symmetric_pattern_are_known_before_its_values(lac_context *ctx) {
+  static const lac_method METHODS[] = {LAC_METHOD_AUTO, LAC_METHOD_CHOLESKY, LAC_METHOD_LDLT};
+  for (int m = 0; m < 3; m++) {
+    direct_case c = direct_make(DIRECT_POISSON, 60, LAC_F64, 1);
+    lac_solver_options options = options_of(METHODS[m]);
+    direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options);
+    lac_report before = lac_solver_report(system.solver);
+    lac_factor *factor = NULL;
+    CHECK_EQ(before.factorisations, 0);
+    CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
+    lac_report after = lac_factor_report(factor);
+    CHECK_TEXT(before.method, after.method);
+    CHECK(strstr(before.reason, "figures are of one f64 matrix"));
+    CHECK_EQ(before.factor_nnz, after.factor_nnz);
+    CHECK_EQ(before.factor_bytes, after.factor_bytes);
+    CHECK(before.flops == after.flops && before.analyse_seconds == after.analyse_seconds && before.factor_seconds == 0);
+    CHECK_EQ(lac_solver_report(system.solver).factorisations, 1);
+    lac_factor_destroy(&factor);
+    direct_close(&system);
+  }
+}
+
+static void check_unknown(lac_context *ctx, const double *full, lac_method method, const char *name,
+                          const char *reason) {
+  direct_system system = open_dense(ctx, 2, full, method);
+  lac_report report = lac_solver_report(system.solver);
+  CHECK_TEXT(report.method, name);
+  CHECK(strstr(report.reason, reason));
+  CHECK(report.factor_nnz == -1 && report.factor_bytes == -1 && report.flops == -1 && report.analyse_seconds >= 0);
+  direct_close(&system);
+}
+
+static void figures_that_values_decide_are_said_to_be_unknown(lac_context *ctx) {
+  check_unknown(ctx, (double[]){2, -1, -1, 2}, LAC_METHOD_LU, "lu", "unknown before the values choose the pivots");
+  check_unknown(ctx, (double[]){2, -1, 0, 2}, LAC_METHOD_AUTO, "lu", "not symmetric with a full diagonal");
+  check_unknown(ctx, (double[]){0, -1, -1, 2}, LAC_METHOD_AUTO, "lu", "not symmetric with a full diagonal");
+  check_unknown(ctx, (double[]){2, -1, 0, 2}, LAC_METHOD_CHOLESKY, "cholesky", "will be refused");
+  check_unknown(ctx, (double[]){2, -1, 0, 2}, LAC_METHOD_LDLT, "ldlt", "will be refused");
+}
+
 static void a_pair_that_differs_by_rounding_is_hermitian(lac_context *ctx) {
   check_choice(ctx, 2, (double[]){2, 0.3, 0.1 + 0.2, 2}, LAC_METHOD_AUTO, "cholesky", "Hermitian");
   check_refusal(ctx, 2, (double[]){2, 0.3, 0.3 + 1e-14, 2}, LAC_METHOD_CHOLESKY, LAC_ERR_SYMMETRY, "(0, 1)");
@@ -306,7 +347,8 @@ static void arrays_that_do_not_fit_are_refused(lac_context *ctx) {
   direct_close(&system);
 }
 
-CHECK_MAIN(the_method_fits_the_matrix_and_says_why, a_pair_that_differs_by_rounding_is_hermitian,
+CHECK_MAIN(the_method_fits_the_matrix_and_says_why, the_figures_of_a_symmetric_pattern_are_known_before_its_values,
+           figures_that_values_decide_are_said_to_be_unknown, a_pair_that_differs_by_rounding_is_hermitian,
            complex_symmetric_is_not_hermitian, what_a_method_cannot_take_is_named,
            a_singular_matrix_is_named_by_its_column, the_matrix_of_a_batch_that_fails_is_named,
            values_that_are_not_finite_are_refused, a_column_with_nan_passes_through_alone,

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "support/check.h"
 
@@ -57,17 +58,24 @@ static void mm_read_entries(FILE *file, const char *symmetry, int64_t lines, mm_
   }
 }
 
-int mm_read(const char *name, mm_matrix *out) {
+static const char *mm_folder(void) {
   const char *data = getenv("LACUNA_DATA");
+  return data ? data : "../shared/data";
+}
+
+int mm_is_there(void) {
+  char path[LINE];
+  snprintf(path, sizeof path, "%s/matrices", mm_folder());
+  return access(path, R_OK | X_OK) == 0;
+}
+
+void mm_read(const char *name, mm_matrix *out) {
   char path[LINE], line[LINE], field[32], symmetry[32], *end;
   mm_matrix m = {0};
 
-  snprintf(path, sizeof path, "%s/matrices/%s.mtx", data ? data : "../shared/data", name);
+  snprintf(path, sizeof path, "%s/matrices/%s.mtx", mm_folder(), name);
   FILE *file = fopen(path, "r");
-  if (!file) {
-    printf("    skipped %s: %s is not there (LACUNA_DATA names the folder)\n", name, path);
-    return 0;
-  }
+  if (!file) check_fail(__FILE__, __LINE__, "%s is not there (LACUNA_DATA names the folder)", path);
   CHECK(fgets(line, LINE, file) && sscanf(line, "%%%%MatrixMarket matrix coordinate %31s %31s", field, symmetry) == 2);
   do CHECK(fgets(line, LINE, file));
   while (line[0] == '%');
@@ -78,7 +86,6 @@ int mm_read(const char *name, mm_matrix *out) {
   mm_read_entries(file, symmetry, strtoll(end, NULL, 10), &m);
   fclose(file);
   *out = m;
-  return 1;
 }
 
 void mm_free(mm_matrix *matrix) {

@@ -15,9 +15,11 @@ typedef struct mm_matrix {
   int is_complex, is_pattern;
 } mm_matrix;
 
-/// Read matrices/<name>.mtx below the folder that LACUNA_DATA names (default: ../shared/data). Returns 0 and prints a
-/// line when it is not there, 1 when it was read; a file that cannot be understood fails the test.
-int mm_read(const char *name, mm_matrix *out);
+/// Whether there is a folder `matrices` below the one that LACUNA_DATA names (default: ../shared/data).
+int mm_is_there(void);
+
+/// Read <name>.mtx from that folder. A file that is missing, or cannot be understood, fails the test.
+void mm_read(const char *name, mm_matrix *out);
 void mm_free(mm_matrix *matrix);
 
 #endif

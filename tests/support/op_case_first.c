@@ -14,7 +14,7 @@ static double oracle_tolerance(const op_run *r) {
 
 /// What to add where a derivative that is not zero came back absent.
 static const char *absent_hint(uint32_t absent, int i) {
-  return absent >> i & 1 ? "; absent: do vjp_needs and jvp_needs name what the rule reads?" : "";
+  return absent >> i & 1 ? "; absent: the rule gives nothing" : "";
 }
 
 void op_check_values(op_run *r) {

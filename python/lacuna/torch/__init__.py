@@ -5,7 +5,8 @@
     x = lacuna.torch.solve(pattern, values, b)
 
 Names and meanings are those of the NumPy front end. Values are the leaf: their gradient has one number for each slot.
-Tensors on the CPU and on CUDA devices; a compiled or exported function needs its patterns alive.
+Tensors on the CPU and on CUDA devices. A function that torch.compile, torch.export or torch.func.linearize made needs its
+patterns alive, in the process that made it; the graph of autograd keeps them alive itself.
 """
 
 import torch as _torch
@@ -20,4 +21,4 @@ def _same(tensor):
     return tensor
 
 
-globals().update(_front.operators(_apply.apply, _same))
+globals().update(_front.operators(_apply.apply, _same, _apply.number))

@@ -10,6 +10,7 @@ again, so that their derivatives are torch's too. No operator is named here.
 
 import functools
 
+import numpy as np
 import torch
 from torch._C import _are_functorch_transforms_active as _transforms_active
 from torch._C import _len_torch_dispatch_stack as _modes_active
@@ -29,6 +30,7 @@ CODES = {
 }
 DTYPES = {code: dtype for dtype, code in CODES.items()}
 _PLAIN = {torch.Tensor, torch.nn.Parameter}
+_NUMBERS = (int, float, complex, np.number, torch.SymInt, torch.SymFloat)
 
 
 def _is_plain(tensors):
@@ -61,6 +63,23 @@ def _refuse(who, tensors):
     return None
 
 
+def number(factor, x):
+    """The factor of `scale` as a tensor like x, without dimensions."""
+    if not isinstance(factor, _NUMBERS):
+        raise ArgumentError(
+            f"scale: the factor is a frozen number, not a {type(factor).__name__}; make it one with float(), or take mul, "
+            "which has derivatives in both"
+        )
+    if not isinstance(x, torch.Tensor) or x.dtype not in CODES:
+        raise _refuse("scale", (x,))
+    factor = factor.item() if isinstance(factor, np.generic) else factor
+    if isinstance(factor, complex) and not x.is_complex():
+        if factor.imag:
+            raise DtypeError(f"scale: the factor {factor} is complex and the tensor is {x.dtype}; convert the tensor")
+        factor = factor.real
+    return torch.ones((), dtype=x.dtype, device=x.device) * factor  # a product: compilers keep its number open
+
+
 def _context(device):
     """This thread's context on a device, on torch's current stream."""
     if device.type == "cpu":
@@ -70,21 +89,29 @@ def _context(device):
     return ctx
 
 
-def _ready(who, tensors):
-    """The tensors as C reads them: on one device, in one piece, nothing lazy."""
-    device, ready = tensors[0].device, []
+def _one_device(who, tensors):
+    device = tensors[0].device
     for i, t in enumerate(tensors):
         if t.device != device:
             raise DeviceError(
                 f"{who}: input {i} lies on {t.device} and input 0 on {device}; move one of them with .to()"
             )
+    return device
+
+
+def _ready(who, tensors):
+    """The tensors as C reads them: on one device, in one piece, aligned, nothing lazy."""
+    device, ready = _one_device(who, tensors), []
+    for i, t in enumerate(tensors):
         if t.layout is not torch.strided:
             raise ArgumentError(
                 f"{who}: input {i} has layout {t.layout}; pass the values of a sparse tensor, not the tensor"
             )
         if t.is_conj() or t.is_neg():
             t = t.resolve_conj().resolve_neg()
-        ready.append(t if t.is_contiguous() else t.contiguous())
+        if not t.is_contiguous() or t.data_ptr() % t.element_size():
+            t = t.clone(memory_format=torch.contiguous_format)
+        ready.append(t)
     if device.type not in ("cpu", "cuda"):
         raise DeviceError(f"{who}: tensors lie on {device}; Lacuna computes on cpu and cuda")
     return device, ready
@@ -122,6 +149,7 @@ def _operator(spec, like, inputs):
 @_operator.register_fake
 def _(spec, like, inputs):
     found = find(str(spec))
+    _one_device(found.op.name, inputs)
     program, symbolic = plan(found, FORWARD, tuple(like), _metas(found.op.name, inputs))
     return [inputs[0].new_empty(symbolic(port.shape), dtype=DTYPES[port.code]) for port in program.results]
 

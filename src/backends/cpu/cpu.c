@@ -129,7 +129,6 @@ const lac_kernels lac_cpu_kernels = {
     .sum = cpu_sum,
     .broadcast = cpu_broadcast,
     .dot = cpu_dot,
-    .all_finite = cpu_all_finite,
     .remap = cpu_remap,
     .spmm = cpu_spmm,
     .sddmm = cpu_sddmm,

@@ -96,7 +96,6 @@ lac_status cpu_conj(lac_context *ctx, const lac_array *x, lac_array *y);
 lac_status cpu_sum(lac_context *ctx, const lac_array *x, uint32_t mask, lac_array *y);
 lac_status cpu_broadcast(lac_context *ctx, const lac_array *x, uint32_t mask, lac_array *y);
 lac_status cpu_dot(lac_context *ctx, const lac_array *x, const lac_array *y, lac_array *s);
-lac_status cpu_all_finite(lac_context *ctx, const lac_array *x, int *finite);
 lac_status cpu_remap(lac_context *ctx, const lac_map *map, lac_side side, const lac_array *x, lac_array *y);
 lac_status cpu_spmm(lac_context *ctx, const lac_pattern *p, lac_side side, const lac_array *a, const lac_array *x,
                     lac_array *y);

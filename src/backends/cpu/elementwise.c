@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file elementwise.c
-/// Kernels that work number by number: fill, binary, scale, axpy, conj, broadcast, all_finite.
-
-#include <float.h>
+/// Kernels that work number by number: fill, binary, scale, axpy, conj, broadcast.
 
 #include "backends/cpu/cpu.h"
 #include "backends/cpu/loop.h"
@@ -20,25 +18,10 @@ typedef struct element_job {
   cpu_loop loop;
 } element_job;
 
-typedef struct finite_job {
-  const void *x;
-  _Atomic int *finite;
-} finite_job;
-
-#define magnitude_f32 fabsf
-#define magnitude_f64 fabs
-#define magnitude_c64 fabsf
-#define magnitude_c128 fabs
-#define largest_f32 FLT_MAX
-#define largest_f64 DBL_MAX
-#define largest_c64 FLT_MAX
-#define largest_c128 DBL_MAX
-
 #define KERNEL_FILE "backends/cpu/elementwise_kernel.h"
 #include "backends/cpu/instantiate.h"
 
 static const cpu_part elements[] = TABLE(elements);
-static const cpu_part finites[] = TABLE(finite);
 
 enum { ELEMENT_GRAIN = 1024 };
 
@@ -107,12 +90,4 @@ lac_status cpu_broadcast(lac_context *ctx, const lac_array *x, uint32_t mask, la
   cpu_loop_masked(&y->meta, mask, job.loop.stride[1]);
   cpu_loop_join(&job.loop, &y->meta);
   return element_run(ctx, &job, y);
-}
-
-lac_status cpu_all_finite(lac_context *ctx, const lac_array *x, int *finite) {
-  _Atomic int all = 1;
-  finite_job job = {cpu_data(x), &all};
-  cpu_split(cpu_threads(ctx, x->count), x->count, ELEMENT_GRAIN, finites[x->meta.dtype], &job);
-  *finite = all;
-  return LAC_OK;
 }

@@ -103,19 +103,3 @@ static void FN(elements)(const void *opaque, int64_t begin, int64_t end) {
       }
   }
 }
-
-/// Whether no number has the exponent of infinities and NaNs.
-static void FN(finite)(const void *opaque, int64_t begin, int64_t end) {
-  const finite_job *job = opaque;
-  enum { REALS = sizeof(T) / sizeof(FN(real)), SPAN = 4096 };
-  const FN(real) *x = (const FN(real) *)job->x;
-  for (int64_t i = begin * REALS; i < end * REALS;) {
-    int64_t stop = i + SPAN < end * REALS ? i + SPAN : end * REALS;
-    int bad = 0;
-    for (; i < stop; ++i) bad |= !(FN(magnitude)(x[i]) <= FN(largest));
-    if (bad) {
-      atomic_store_explicit(job->finite, 0, memory_order_relaxed);
-      return;
-    }
-  }
-}

@@ -39,7 +39,7 @@ enum { REMAP_GRAIN = 1024 };
 lac_status cpu_remap(lac_context *ctx, const lac_map *map, lac_side side, const lac_array *x, lac_array *y) {
   lac_status status = LAC_OK;
   const lac_buffer *offsets = NULL, *sources = NULL;
-  bool transposed = side == LAC_T || side == LAC_H;
+  bool transposed = lac_side_transposes(side);
   remap_job job = {map->target->host, NULL, cpu_data(x), cpu_edit(y), map->inputs, map->inputs, map->outputs};
   int64_t count = map->is_injective && !transposed ? x->count : y->count;
   const cpu_part *part = gathers[map->target->type];

@@ -55,12 +55,10 @@ static const cpu_part spgemm_rows[4][4] = TABLE_INDEXED(spgemm_rows);
 static const cpu_part spgemm_rows_mixed[4] = {spgemm_rows_f32_any_any, spgemm_rows_f64_any_any, spgemm_rows_c64_any_any,
                                               spgemm_rows_c128_any_any};
 
-static bool is_transposed(lac_side side) { return side == LAC_T || side == LAC_H; }
-
 /// The products that each way needs, were all rows of a pattern as long, and the entries it marks.
 static double way_cost(spgemm_way way, const lac_pattern *target, const lac_pattern *px, const lac_pattern *py,
                        lac_side sy) {
-  int64_t y_rows = is_transposed(sy) ? py->cols : py->rows;
+  int64_t y_rows = lac_side_transposes(sy) ? py->cols : py->rows;
   double x = (double)px->nnz, y = (double)py->nnz, t = (double)target->nnz;
   switch (way) {
     case EXPAND:
@@ -77,7 +75,7 @@ static lac_status walk_init(lac_context *ctx, const lac_pattern *p, bool transpo
   lac_status status = LAC_OK;
   LAC_TRY(lac_pattern_walk(ctx, p, transposed, &walk->rows));
   walk->nnz = p->nnz;
-  walk->sign = side == LAC_C || side == LAC_H ? -1 : 1;
+  walk->sign = lac_side_conjugates(side) ? -1 : 1;
   walk->data = data;
 done:
   return status;
@@ -99,8 +97,8 @@ lac_status cpu_sampled_spgemm(lac_context *ctx, const lac_pattern *target, const
     if (way_cost(way, target, px, py, sy) < way_cost(job.way, target, px, py, sy)) job.way = way;
   }
   LAC_TRY(walk_init(ctx, target, false, LAC_N, NULL, &job.target));
-  LAC_TRY(walk_init(ctx, px, is_transposed(sx) != (job.way == SCATTER), sx, cpu_data(x), &job.x));
-  LAC_TRY(walk_init(ctx, py, is_transposed(sy) != (job.way == DOT), sy, cpu_data(y), &job.y));
+  LAC_TRY(walk_init(ctx, px, lac_side_transposes(sx) != (job.way == SCATTER), sx, cpu_data(x), &job.x));
+  LAC_TRY(walk_init(ctx, py, lac_side_transposes(sy) != (job.way == DOT), sy, cpu_data(y), &job.y));
   job.marks = job.way == EXPAND ? target->cols : job.way == DOT ? job.x.rows.cols : job.y.rows.cols;
   lac_batch_init(&job.batch, 3, metas, (const int[]){1, 1, 1});
   job.failed = &failed;

@@ -35,10 +35,10 @@ static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 lac_status cpu_spmm(lac_context *ctx, const lac_pattern *p, lac_side side, const lac_array *a, const lac_array *x,
                     lac_array *y) {
   lac_status status = LAC_OK;
-  bool transposed = side == LAC_T || side == LAC_H, scatters = false;
+  bool transposed = lac_side_transposes(side), scatters = false;
   int64_t k = x->meta.shape[x->meta.ndim - 1];
   lac_dtype dtype = y->meta.dtype;
-  cpu_passes passes = {.pass = {.k = k, .sign = side == LAC_C || side == LAC_H ? -1 : 1}};
+  cpu_passes passes = {.pass = {.k = k, .sign = lac_side_conjugates(side) ? -1 : 1}};
   lac_rows rows;
 
   if (y->count == 0) return LAC_OK;

@@ -56,12 +56,12 @@ done:
 lac_status cpu_trisolve(lac_context *ctx, const lac_pattern *p, lac_triangle triangle, lac_diagonal diagonal,
                         lac_side side, const lac_array *a, const lac_array *b, lac_array *x) {
   lac_status status = LAC_OK;
-  bool transposed = side == LAC_T || side == LAC_H;
+  bool transposed = lac_side_transposes(side);
   const lac_meta *metas[] = {&a->meta, &b->meta, &x->meta};
   solve_job job = {.rows = p->rows,
                    .nnz = p->nnz,
                    .k = b->meta.shape[b->meta.ndim - 1],
-                   .sign = side == LAC_C || side == LAC_H ? -1 : 1,
+                   .sign = lac_side_conjugates(side) ? -1 : 1,
                    .is_lower = (triangle == LAC_LOWER) != transposed,
                    .is_unit = diagonal == LAC_UNIT,
                    .a = cpu_data(a),

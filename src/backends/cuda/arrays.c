@@ -95,21 +95,6 @@ lac_status cuda_broadcast(lac_context *ctx, const lac_array *x, uint32_t mask, l
   return arrays_map(ctx, CUDA_COPY, NULL, &axes, x, NULL, y, "broadcast");
 }
 
-lac_status cuda_all_finite(lac_context *ctx, const lac_array *x, int *finite) {
-  lac_status status = LAC_OK;
-  cuda_data *own = ctx->backend_data;
-  cuda_scope scope = cuda_begin(ctx);
-  cudaError_t error = cudaSuccess;
-
-  own->word->nonfinite = 0;
-  error = cuda_launch_finite(ctx->stream, x->meta.dtype, x->count, data_of(x), &own->word->nonfinite);
-  if (error == cudaSuccess) error = cudaStreamSynchronize(ctx->stream);
-  LAC_TRY(cuda_end(ctx, scope, error, "all_finite"));
-  *finite = !own->word->nonfinite;
-done:
-  return status;
-}
-
 // -- sums ------------------------------------------------------------------------------------------------------------
 
 static lac_status arrays_reduce(lac_context *ctx, const cuda_batch *axes, const lac_array *x, const lac_array *y,
@@ -211,7 +196,7 @@ done:
 lac_status cuda_remap(lac_context *ctx, const lac_map *map, lac_side side, const lac_array *x, lac_array *y) {
   lac_status status = LAC_OK;
   int64_t batch = leading_count(&x->meta);
-  bool transposed = side & LAC_T;
+  bool transposed = lac_side_transposes(side);
 
   if (map->is_identity) {
     LAC_TRY(cuda_copy(ctx, x, y));

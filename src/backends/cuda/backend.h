@@ -8,16 +8,8 @@
 #include "backends/cuda/launch.h"
 #include "core/kernels.h"
 
-/// What kernels write and the host reads once it has waited: memory that both reach.
-typedef struct cuda_word {
-  int64_t code;   // a lac_status; 0 while nothing went wrong
-  int64_t index;  // where
-  int nonfinite;  // the answer of all_finite
-} cuda_word;
-
 /// What the backend keeps for each context.
 typedef struct cuda_data {
-  cuda_word *word;
   lac_context *ctx;
   struct cuda_data *next;    // of the contexts on this device (space.c)
   _Atomic uintptr_t thread;  // who used the context last (space.c)
@@ -77,7 +69,6 @@ lac_status cuda_conj(lac_context *ctx, const lac_array *x, lac_array *y);
 lac_status cuda_sum(lac_context *ctx, const lac_array *x, uint32_t mask, lac_array *y);
 lac_status cuda_broadcast(lac_context *ctx, const lac_array *x, uint32_t mask, lac_array *y);
 lac_status cuda_dot(lac_context *ctx, const lac_array *x, const lac_array *y, lac_array *s);
-lac_status cuda_all_finite(lac_context *ctx, const lac_array *x, int *finite);
 lac_status cuda_remap(lac_context *ctx, const lac_map *map, lac_side side, const lac_array *x, lac_array *y);
 lac_status cuda_spmm(lac_context *ctx, const lac_pattern *p, lac_side side, const lac_array *a, const lac_array *x,
                      lac_array *y);

@@ -3,9 +3,8 @@
 /// The CUDA backend: its table, its door, its bytes.
 ///
 /// A context works on one device and on the stream it was given. Every entry makes that device current and restores the caller's.
-/// Nothing waits but synchronize, upload, download and all_finite.
-
-#include <string.h>
+/// Nothing waits but synchronize, upload and download. What goes wrong in a kernel comes out of the first of these after it, or
+/// of a later launch: CUDA reports it there.
 
 #include "backends/cuda/backend.h"
 
@@ -57,16 +56,10 @@ static lac_status cuda_open(lac_context *ctx, int device) {
   lac_status status = LAC_OK;
   cuda_data *data = NULL;
   lac_space *space = NULL;
-  void *word = NULL;
-  cuda_scope scope;
 
   LAC_TRY(device_check(ctx, device));
   LAC_TRY(cuda_space_find(ctx, device, &space));
   LAC_ALLOC(data, 1);
-  scope = cuda_enter(device);
-  LAC_TRY(cuda_end(ctx, scope, cudaHostAlloc(&word, sizeof(cuda_word), cudaHostAllocPortable | cudaHostAllocMapped),
-                   "cudaHostAlloc"));
-  data->word = memset(word, 0, sizeof(cuda_word));
   data->ctx = ctx;
   ctx->space = space;
   ctx->device = device;
@@ -81,23 +74,7 @@ done:
 static void cuda_close(lac_context *ctx) {
   cuda_data *data = ctx->backend_data;
   cuda_space_part(ctx->space, data);
-  cuda_scope scope = cuda_enter(ctx->device);
-  (void)cudaFreeHost(data->word);
-  cuda_leave(scope);
   lac_free(data);
-}
-
-/// What a kernel found wrong comes out here, once.
-static lac_status device_verdict(lac_context *ctx) {
-  lac_status status = LAC_OK;
-  cuda_data *data = ctx->backend_data;
-  cuda_word found = *data->word;
-
-  data->word->code = 0;
-  LAC_CHECK(found.code == 0, (lac_status)found.code, "cuda: a kernel on device %d reported %s at index %lld",
-            ctx->device, lac_status_name((lac_status)found.code), (long long)found.index);
-done:
-  return status;
 }
 
 static lac_status cuda_synchronize(lac_context *ctx) {
@@ -105,7 +82,6 @@ static lac_status cuda_synchronize(lac_context *ctx) {
   cuda_scope scope = cuda_begin(ctx);
   LAC_TRY(cuda_end(ctx, scope, cudaStreamSynchronize(ctx->stream), "cudaStreamSynchronize"));
   cuda_space_settle(ctx->space);
-  LAC_TRY(device_verdict(ctx));
 done:
   return status;
 }
@@ -144,7 +120,6 @@ const lac_kernels lac_cuda_kernels = {
     .sum = cuda_sum,
     .broadcast = cuda_broadcast,
     .dot = cuda_dot,
-    .all_finite = cuda_all_finite,
     .remap = cuda_remap,
     .spmm = cuda_spmm,
     .sddmm = cuda_sddmm,

@@ -60,9 +60,6 @@ typedef enum cuda_map {
 cudaError_t cuda_launch_map(cudaStream_t stream, lac_dtype dtype, cuda_map map, const double alpha[2],
                             const cuda_axes *axes, const void *x, const void *z, void *y);
 
-/// *flag = 1 if a number of x is not finite, else left alone. The flag lies where host and device reach it.
-cudaError_t cuda_launch_finite(cudaStream_t stream, lac_dtype dtype, int64_t count, const void *x, int *flag);
-
 /// out_j = sum of x over `summed`, or of conj(x) y when y is given, for the indices j of `kept`, in f64. `scratch` has the
 /// bytes that cuda_reduce_scratch says (0: it may be NULL).
 size_t cuda_reduce_scratch(lac_dtype dtype, const cuda_batch *axes);

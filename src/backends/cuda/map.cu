@@ -84,16 +84,6 @@ __global__ void __launch_bounds__(BLOCK)
   }
 }
 
-/// What is not finite stays so when it is taken away from itself, and the rest becomes zero.
-template <class R>
-__global__ void __launch_bounds__(BLOCK) find_nonfinite(int64_t count, const R *x, int *flag) {
-  int64_t thread = static_cast<int64_t>(blockIdx.x) * BLOCK + threadIdx.x,
-          step = static_cast<int64_t>(gridDim.x) * BLOCK;
-  bool found = false;
-  for (int64_t i = thread; i < count; i += step) found |= x[i] - x[i] != 0;
-  if (found) *flag = 1;  // whoever writes, writes the same
-}
-
 template <class T>
 cudaError_t start_map(cudaStream_t stream, const Map<T> &map, const cuda_axes *axes, const T *x, const T *z, T *y) {
   if (axes->ndim > 1)
@@ -116,14 +106,4 @@ cudaError_t cuda_launch_map(cudaStream_t stream, lac_dtype dtype, cuda_map map, 
     Map<T> typed = {map, alpha ? Number<T>::make(alpha[0], alpha[1]) : zero<T>()};
     return start_map(stream, typed, axes, static_cast<const T *>(x), static_cast<const T *>(z), static_cast<T *>(y));
   });
-}
-
-cudaError_t cuda_launch_finite(cudaStream_t stream, lac_dtype dtype, int64_t count, const void *x, int *flag) {
-  if (count == 0) return cudaSuccess;
-  int64_t parts = dtype == LAC_C64 || dtype == LAC_C128 ? 2 * count : count;
-  dim3 grid = blocks(ceil_div(parts, 4 * BLOCK), MAX_X);
-  if (dtype == LAC_F32 || dtype == LAC_C64) {
-    return launch(find_nonfinite<float>, grid, stream, parts, static_cast<const float *>(x), flag);
-  }
-  return launch(find_nonfinite<double>, grid, stream, parts, static_cast<const double *>(x), flag);
 }

@@ -4,8 +4,6 @@
 
 #include "backends/cuda/backend.h"
 
-static bool conjugates(lac_side side) { return side & LAC_C; }
-static bool transposes(lac_side side) { return side & LAC_T; }
 static int64_t last_size(const lac_array *x) { return x->meta.shape[x->meta.ndim - 1]; }
 
 /// Numbers in the last two axes.
@@ -21,11 +19,11 @@ lac_status cuda_spmm(lac_context *ctx, const lac_pattern *p, lac_side side, cons
   cuda_scope scope;
 
   if (y->count == 0) return LAC_OK;
-  LAC_TRY(cuda_rows_of(ctx, p, transposes(side), &rows));
+  LAC_TRY(cuda_rows_of(ctx, p, lac_side_transposes(side), &rows));
   batch = cuda_batch_of(a, x, y, core, p->nnz, core_size(x));
   scope = cuda_begin(ctx);
-  error = cuda_launch_spmm(ctx->stream, y->meta.dtype, &rows, conjugates(side), &batch, last_size(y), a->storage->data,
-                           x->storage->data, y->storage->data);
+  error = cuda_launch_spmm(ctx->stream, y->meta.dtype, &rows, lac_side_conjugates(side), &batch, last_size(y),
+                           a->storage->data, x->storage->data, y->storage->data);
   LAC_TRY(cuda_end(ctx, scope, error, "spmm"));
 done:
   return status;
@@ -59,7 +57,7 @@ lac_status cuda_sampled_spgemm(lac_context *ctx, const lac_pattern *target, cons
   lac_status status = LAC_OK;
   cudaError_t error = cudaSuccess;
   const int core[] = {1, 1, 1};
-  int conj = (conjugates(sx) ? 1 : 0) | (conjugates(sy) ? 2 : 0);
+  int conj = (lac_side_conjugates(sx) ? 1 : 0) | (lac_side_conjugates(sy) ? 2 : 0);
   const lac_buffer *rows_of = NULL;
   cuda_index on_rows, on_columns;
   cuda_rows left, right_t;
@@ -70,8 +68,8 @@ lac_status cuda_sampled_spgemm(lac_context *ctx, const lac_pattern *target, cons
   LAC_TRY(lac_pattern_rows_of(ctx, target, &rows_of));
   LAC_TRY(cuda_index_of(ctx, rows_of, &on_rows));
   LAC_TRY(cuda_index_of(ctx, target->columns, &on_columns));
-  LAC_TRY(cuda_rows_of(ctx, px, transposes(sx), &left));
-  LAC_TRY(cuda_rows_of(ctx, py, !transposes(sy), &right_t));
+  LAC_TRY(cuda_rows_of(ctx, px, lac_side_transposes(sx), &left));
+  LAC_TRY(cuda_rows_of(ctx, py, !lac_side_transposes(sy), &right_t));
   batch = cuda_batch_of(x, y, t, core, px->nnz, py->nnz);
   scope = cuda_begin(ctx);
   error = cuda_launch_sampled(ctx->stream, t->meta.dtype, target->nnz, on_rows, on_columns, &left, &right_t, conj,

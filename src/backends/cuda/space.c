@@ -3,7 +3,8 @@
 /// Device memory in the order of streams.
 ///
 /// An array's block is taken from the device's pool on the stream of its context and given back on the same stream, so that it waits
-/// for the work that was started before and for nothing else. The pool keeps what is given back.
+/// for the work that was started before and for nothing else. The pool keeps what is given back, up to a quarter of the
+/// device's memory, and all of it goes back to the device on lac_memory_trim or when memory is short: others live there too.
 ///
 /// A stream belongs to the caller and may be gone when a block goes. So a block is given back on its stream only while the
 /// calling thread has a context that works on that stream: it must live as long as a context has it. All other blocks
@@ -230,15 +231,56 @@ static void *space_allocate(lac_space *space, size_t bytes, void *stream) {
 
 // -- spaces ----------------------------------------------------------------------------------------------------------
 
-/// A pool of our own, which never gives memory back by itself: the device's default pool is not ours to set up.
+/// Bytes taken from the device that are not live: free in the pool, or parked.
+static int64_t space_cached(lac_space *space) {
+  cuda_space *s = space_of(space);
+  uint64_t reserved = 0, used = 0;
+
+  pthread_mutex_lock(&spaces_lock);
+  int64_t bytes = s->parked_bytes;
+  if (succeeds(cudaMemPoolGetAttribute(s->pool, cudaMemPoolAttrReservedMemCurrent, &reserved)) &&
+      succeeds(cudaMemPoolGetAttribute(s->pool, cudaMemPoolAttrUsedMemCurrent, &used)) && reserved > used)
+    bytes += (int64_t)(reserved - used);
+  pthread_mutex_unlock(&spaces_lock);
+  return bytes;
+}
+
+static void space_trim(lac_space *space) {
+  cuda_space *s = space_of(space);
+
+  pthread_mutex_lock(&spaces_lock);
+  cuda_scope scope = cuda_enter(space->device);
+  if (device_wait(s)) {
+    parked_free(s);
+    (void)succeeds(cudaMemPoolTrimTo(s->pool, 0));
+  }
+  cuda_leave(scope);
+  pthread_mutex_unlock(&spaces_lock);
+}
+
+/// A pool of our own, which keeps a quarter of the device: the device's default pool is not ours to set up. The device is current.
 static cudaError_t space_make(cuda_space *s, int device) {
   struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
                                    .location = {.type = cudaMemLocationTypeDevice, .id = device}};
-  uint64_t keep = UINT64_MAX;
-  cudaError_t error = cudaMemPoolCreate(&s->pool, &props);
+  size_t unused = 0, total = 0;
+  cudaError_t error = cudaMemGetInfo(&unused, &total);
+  uint64_t keep = total / 4;
+  if (error == cudaSuccess) error = cudaMemPoolCreate(&s->pool, &props);
   if (error == cudaSuccess) error = cudaMemPoolSetAttribute(s->pool, cudaMemPoolAttrReleaseThreshold, &keep);
-  if (error == cudaSuccess) s->base = (lac_space){"cuda", device, space_allocate, space_release, space_adopted};
-  return error;
+  if (error != cudaSuccess) {
+    if (s->pool) (void)succeeds(cudaMemPoolDestroy(s->pool));
+    s->pool = NULL;
+    return error;
+  }
+  s->base = (lac_space){.backend = "cuda",
+                        .device = device,
+                        .allocate = space_allocate,
+                        .release = space_release,
+                        .adopted = space_adopted,
+                        .cached = space_cached,
+                        .trim = space_trim};
+  lac_memory_join(&s->base);
+  return cudaSuccess;
 }
 
 lac_status cuda_space_find(lac_context *ctx, int device, lac_space **out) {

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file comm_mpi.c
-/// The communication table over MPI. Takes no memory: nothing here fails on one rank alone.
+/// The communication table over MPI, on a duplicate of the caller's communicator: its messages cannot meet the caller's, and
+/// its errors come back as codes. `self` is the duplicate's handle, not a pointer to it: no memory is taken here.
 ///
 /// MPI counts are int, so that longer messages go in pieces.
 
 #include <mpi.h>
+#include <string.h>
 
 #include "lacuna/distributed.h"
+
+_Static_assert(sizeof(MPI_Comm) <= sizeof(void *), "lac_comm.self holds an MPI_Comm");
 
 enum { COMM_TAG = 7121, COMM_PIECE = 1 << 30, COMM_SUM_PIECE = 1024 };
 
@@ -16,7 +20,12 @@ enum { COMM_TAG = 7121, COMM_PIECE = 1 << 30, COMM_SUM_PIECE = 1024 };
     if (code_ != MPI_SUCCESS) return code_; \
   } while (0)
 
-static MPI_Comm mpi_of(void *self) { return *(MPI_Comm *)self; }
+static MPI_Comm mpi_of(void *self) {
+  MPI_Comm comm;
+
+  memcpy(&comm, &self, sizeof comm);
+  return comm;
+}
 
 static int mpi_piece(int64_t left, int64_t most) { return (int)(left < most ? left : most); }
 
@@ -105,20 +114,44 @@ static int mpi_broadcast(void *self, void *data, int64_t bytes, int root) {
   return MPI_SUCCESS;
 }
 
+/// Rank and size of the duplicate, and its handle.
+static int mpi_describe(MPI_Comm comm, lac_comm *out) {
+  COMM_TRY(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+  COMM_TRY(MPI_Comm_rank(comm, &out->rank));
+  COMM_TRY(MPI_Comm_size(comm, &out->size));
+  memcpy(&out->self, &comm, sizeof comm);
+  return MPI_SUCCESS;
+}
+
+static int mpi_is_running(void) {
+  int initialised = 0, finalised = 0;
+
+  if (MPI_Initialized(&initialised) != MPI_SUCCESS || MPI_Finalized(&finalised) != MPI_SUCCESS) return 0;
+  return initialised && !finalised;
+}
+
 lac_status lac_comm_mpi(const void *mpi_comm, lac_comm *out) {
-  int initialised = 0, rank = 0, size = 0;
+  lac_comm made = {
+      .sum = mpi_sum, .max = mpi_max, .gather = mpi_gather, .exchange = mpi_exchange, .broadcast = mpi_broadcast};
+  MPI_Comm comm = MPI_COMM_NULL;
 
   if (!mpi_comm || !out) return LAC_ERR_ARG;
-  if (MPI_Initialized(&initialised) != MPI_SUCCESS || !initialised) return LAC_ERR_BACKEND;
-  if (MPI_Comm_rank(*(const MPI_Comm *)mpi_comm, &rank) != MPI_SUCCESS) return LAC_ERR_BACKEND;
-  if (MPI_Comm_size(*(const MPI_Comm *)mpi_comm, &size) != MPI_SUCCESS) return LAC_ERR_BACKEND;
-  *out = (lac_comm){.self = (void *)mpi_comm,
-                    .rank = rank,
-                    .size = size,
-                    .sum = mpi_sum,
-                    .max = mpi_max,
-                    .gather = mpi_gather,
-                    .exchange = mpi_exchange,
-                    .broadcast = mpi_broadcast};
+  if (!mpi_is_running()) return LAC_ERR_BACKEND;
+  if (*(const MPI_Comm *)mpi_comm == MPI_COMM_NULL) return LAC_ERR_ARG;
+  if (MPI_Comm_dup(*(const MPI_Comm *)mpi_comm, &comm) != MPI_SUCCESS) return LAC_ERR_BACKEND;
+  if (mpi_describe(comm, &made) != MPI_SUCCESS) {
+    (void)MPI_Comm_free(&comm);
+    return LAC_ERR_BACKEND;
+  }
+  *out = made;
   return LAC_OK;
+}
+
+void lac_comm_mpi_free(lac_comm *comm) {
+  MPI_Comm duplicate;
+
+  if (!comm || !comm->self) return;
+  duplicate = mpi_of(comm->self);
+  if (mpi_is_running()) (void)MPI_Comm_free(&duplicate);  // MPI_Finalize has taken it otherwise
+  *comm = (lac_comm){0};
 }

@@ -142,12 +142,17 @@ static void ldlt_solve(const void *analysis, const void *numeric, lac_side side,
   ldlt_solve_kernels[f->dtype](analysis, f, side, width, b, x, work);
 }
 
-static void ldlt_report(const void *analysis, const void *numeric, lac_finding *finding) {
+// Without pivoting the structure says all but the numbers.
+static void ldlt_predict(const void *analysis, lac_dtype dtype, lac_finding *finding) {
   const lac_symbolic *s = analysis;
-  const ldlt_numeric *f = numeric;
   finding->nnz = s->l_offsets[s->n] + s->n;
-  finding->bytes = finding->nnz * (int64_t)lac_dtype_size(f->dtype);
-  finding->flops = s->flops * (lac_dtype_is_complex(f->dtype) ? 4 : 1);
+  finding->bytes = finding->nnz * (int64_t)lac_dtype_size(dtype);
+  finding->flops = s->flops * (lac_dtype_is_complex(dtype) ? 4 : 1);
+}
+
+static void ldlt_report(const void *analysis, const void *numeric, lac_finding *finding) {
+  const ldlt_numeric *f = numeric;
+  ldlt_predict(analysis, f->dtype, finding);
   finding->smallest = f->smallest;
   finding->where = f->where;
 }
@@ -157,6 +162,7 @@ const lac_solver_table lac_solver_cholesky = {
     .is_stable = cholesky_is_stable,
     .analyse = ldlt_analyse,
     .forget = ldlt_forget,
+    .predict = ldlt_predict,
     .factor = cholesky_factor,
     .solve = ldlt_solve,
     .report = ldlt_report,
@@ -168,6 +174,7 @@ const lac_solver_table lac_solver_ldlt = {
     .is_stable = ldlt_is_stable,
     .analyse = ldlt_analyse,
     .forget = ldlt_forget,
+    .predict = ldlt_predict,
     .factor = ldlt_factor,
     .solve = ldlt_solve,
     .report = ldlt_report,

@@ -75,7 +75,7 @@ static void FN(lu_divide)(int32_t pivot_row, int32_t k, const lu_work *w, lu_num
     int32_t row = w->rest[t];
     if (row != pivot_row) {
       f->l.rows[f->l.count] = row;
-      l[f->l.count++] = FN(divide)(x[row], pivot);
+      l[f->l.count++] = FN(div)(x[row], pivot);
     }
     x[row] = 0;
   }

@@ -3,7 +3,7 @@
 /// Iterative refinement: solve, measure, correct.
 ///
 ///     r = b - A x,   x += A^-1 r
-///     backward error = max_i |r_i| / (|A| |x| + |b|)_i
+///     backward error = max_i |r_i| / (|A| |x| + |b|)_i        the denominator never below what underflow takes
 ///
 /// A solution whose backward error is a few roundings is the exact solution of a system that differs from the given one
 /// by as much, entry by entry, whatever the scale of rows and columns. This is what tells a good factor from a useless
@@ -15,6 +15,7 @@
 
 #include "solvers/direct/refine.h"
 
+#include <float.h>
 #include <stdio.h>
 
 // In roundings of the dtype: what is good enough as it is, what is too bad to hand out, and which denominators are
@@ -24,6 +25,7 @@ enum { REFINE_GOOD = 32, REFINE_BAD = 1000, REFINE_NOISE = 100, REFINE_STEPS = 1
 // What a measurement gathers for each column.
 typedef struct refine_gauge {
   double noise;                     // a denominator below this share of ||A_i|| ||x|| + |b_i| is noise
+  double tiny;                      // the smallest normal number
   double largest[LAC_BLOCK_WIDTH];  // of x
   double error[LAC_BLOCK_WIDTH];    // the backward error
   double near[LAC_BLOCK_WIDTH];     // the same over rows with a denominator,
@@ -31,6 +33,8 @@ typedef struct refine_gauge {
 } refine_gauge;
 
 static double refine_max(double a, double b) { return b <= a ? a : b; }  // NaN wins
+
+static const double tiny_f32 = FLT_MIN, tiny_f64 = DBL_MIN, tiny_c64 = FLT_MIN, tiny_c128 = DBL_MIN;
 
 #define wide_size_f32 size_f64
 #define wide_size_f64 size_f64

@@ -17,14 +17,15 @@ static inline void FN(refine_row)(refine_gauge *g, int width, double norm, const
                                   const WIDE *sum, T *r) {
   for (int c = 0; c < width; c++) {
     double size = FN(size)(b[c]), residual = FN(wide_size)(sum[c]), scale = norm * g->largest[c];
+    double lost = (norm + 1) * g->tiny;  // what underflow may take from a row that is right
     r[c] = (T)sum[c];
     if (residual == 0) continue;
-    double error = residual / (terms[c] + size);
+    double error = residual / (terms[c] + size + lost);
     g->error[c] = refine_max(g->error[c], error);
-    if (terms[c] + size > g->noise * (scale + size)) {
+    if (terms[c] + size + lost > g->noise * (scale + size)) {
       g->near[c] = refine_max(g->near[c], error);
     } else {
-      g->far[c] = refine_max(g->far[c], residual / (terms[c] + scale));
+      g->far[c] = refine_max(g->far[c], residual / (terms[c] + scale + lost));
     }
   }
 }
@@ -55,7 +56,7 @@ static inline __attribute__((always_inline)) void FN(refine_rows)(const lac_stru
 // r = b - A x and the errors of its columns, NaN where x has one.
 static void FN(refine_measure)(const lac_structure *s, const void *a, bool transposed, int width, const void *b,
                                const void *x, void *r, refine_gauge *g) {
-  *g = (refine_gauge){.noise = REFINE_NOISE * FN(epsilon)};
+  *g = (refine_gauge){.noise = REFINE_NOISE * FN(epsilon), .tiny = FN(tiny)};
   FN(refine_largest)(s->n, width, x, g->largest);
   if (width == 1) {
     FN(refine_rows)(s, a, transposed, 1, b, x, r, g);

@@ -1,28 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file structure.c
-/// Reads a pattern into the integers of the direct solvers, and transposes it.
+/// Reads a pattern and its transpose into the integers of the direct solvers.
 
 #include "solvers/direct/structure.h"
 
-static void structure_read(const lac_pattern *pattern, lac_structure *s) {
-  for (int64_t i = 0; i <= s->n; i++) s->offsets[i] = lac_buffer_get(pattern->offsets, i);
-  for (int64_t p = 0; p < s->nnz; p++) s->columns[p] = (int32_t)lac_buffer_get(pattern->columns, p);
-}
-
-// Counting sort by columns. Rows are visited in ascending order, so they ascend in each column.
-static void structure_transpose(lac_structure *s) {
-  for (int64_t p = 0; p < s->nnz; p++) s->t_offsets[s->columns[p] + 1]++;
-  for (int32_t j = 0; j < s->n; j++) s->t_offsets[j + 1] += s->t_offsets[j];
-  for (int32_t i = 0; i < s->n; i++) {
-    for (int64_t p = s->offsets[i]; p < s->offsets[i + 1]; p++) {
-      int64_t place = s->t_offsets[s->columns[p]]++;
-      s->t_rows[place] = i;
-      s->t_slots[place] = p;
-    }
-  }
-  // Each offset has moved to the end of its column, which is where the next one starts.
-  for (int32_t j = s->n; j > 0; j--) s->t_offsets[j] = s->t_offsets[j - 1];
-  s->t_offsets[0] = 0;
+// A or A^T as the pattern walks it, in the integers of structure.h: the loops of every factorisation read one type.
+static void structure_read(const lac_rows *rows, int64_t *offsets, int32_t *columns) {
+  for (int64_t i = 0; i <= rows->rows; i++) offsets[i] = lac_buffer_get(rows->offsets, i);
+  for (int64_t p = 0; p < rows->columns->count; p++) columns[p] = (int32_t)lac_buffer_get(rows->columns, p);
 }
 
 // Row i of A and of A^T are both ascending: one walk along the two counts what they share.
@@ -58,6 +43,7 @@ static const lac_kind structure_kind = {"structure", structure_destroy};
 static lac_status structure_create(lac_context *ctx, const lac_pattern *pattern, lac_structure **out) {
   lac_status status = LAC_OK;
   lac_structure *s = NULL;
+  lac_rows rows;
 
   LAC_ALLOC(s, 1);
   lac_object_init(&s->object, &structure_kind);
@@ -68,8 +54,11 @@ static lac_status structure_create(lac_context *ctx, const lac_pattern *pattern,
   LAC_ALLOC(s->t_offsets, s->n + 1);
   LAC_ALLOC(s->t_rows, s->nnz);
   LAC_ALLOC(s->t_slots, s->nnz);
-  structure_read(pattern, s);
-  structure_transpose(s);
+  LAC_TRY(lac_pattern_walk(ctx, pattern, false, &rows));
+  structure_read(&rows, s->offsets, s->columns);
+  LAC_TRY(lac_pattern_walk(ctx, pattern, true, &rows));
+  structure_read(&rows, s->t_offsets, s->t_rows);
+  for (int64_t p = 0; p < s->nnz; p++) s->t_slots[p] = lac_buffer_get(rows.slots, p);
   structure_compare(s);
   *out = s, s = NULL;
 done:

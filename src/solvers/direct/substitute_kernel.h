@@ -34,7 +34,7 @@ static inline __attribute__((always_inline)) void FN(upper)(int32_t n, const int
                                                             const T *u, const T *diagonal, const int width, T *x) {
   for (int32_t k = n - 1; k >= 0; k--) {
     T *from = x + (int64_t)k * width;
-    for (int c = 0; c < width; c++) from[c] = FN(divide)(from[c], diagonal[k]);
+    for (int c = 0; c < width; c++) from[c] = FN(div)(from[c], diagonal[k]);
     for (int64_t p = offsets[k]; p < offsets[k + 1]; p++) {
       T *to = x + (int64_t)rows[p] * width;
       for (int c = 0; c < width; c++) to[c] -= u[p] * from[c];
@@ -50,6 +50,6 @@ static inline __attribute__((always_inline)) void FN(upper_t)(int32_t n, const i
       const T *from = x + (int64_t)rows[p] * width;
       for (int c = 0; c < width; c++) to[c] -= u[p] * from[c];
     }
-    for (int c = 0; c < width; c++) to[c] = FN(divide)(to[c], diagonal[k]);
+    for (int c = 0; c < width; c++) to[c] = FN(div)(to[c], diagonal[k]);
   }
 }

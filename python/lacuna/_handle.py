@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Handles: one frozen Python object for each C object, found by its name."""
+
+import threading
+import weakref
+
+from ._core import ffi, lib, release, survive_fork
+from ._program import Family
+from .errors import ArgumentError
+
+HANDLES = weakref.WeakValueDictionary()  # key -> the one Python object of a C object
+_lock = survive_fork(threading.RLock())
+
+
+def word(what, given, table):
+    """The code of a word, or a sentence that lists the words there are."""
+    try:
+        return table[given]
+    except (KeyError, TypeError):
+        raise ArgumentError(f"{what} is {given!r}; it must be one of {', '.join(map(repr, table))}") from None
+
+
+def expect(who, given, *kinds):
+    """The key of an object that must be one of these."""
+    if not isinstance(given, kinds):
+        raise ArgumentError(
+            f"{who}: expected a lacuna.{' or '.join(k.__name__ for k in kinds)}, got {type(given).__name__}"
+        )
+    return given.key
+
+
+class Handle:
+    """A C object, frozen: `key` is its 64-bit name as text, `c` the pointer, `family` what was made of it."""
+
+    kind = None
+
+    def __new__(cls, *_, **__):
+        raise ArgumentError(f"a lacuna.{cls.__name__} is not made by calling the class; {cls.made_by}")
+
+    def __setattr__(self, name, _):
+        raise AttributeError(f"a lacuna.{type(self).__name__} is frozen: {name} cannot be set")
+
+    @classmethod
+    def hold(cls, c, key):
+        """The Python object of a pointer that has none yet."""
+        made = object.__new__(cls)
+        made._set(c=c, key=key, family=Family())
+        made._init()
+        HANDLES[key] = made
+        return made
+
+    def _set(self, **attributes):
+        self.__dict__.update(attributes)
+
+    @classmethod
+    def wrap(cls, pointer):
+        """The Python object of a counted pointer that was handed over."""
+        c = ffi.gc(pointer, release(getattr(lib, cls.kind + "_destroy"), cls.kind))
+        key = str(getattr(lib, cls.kind + "_id")(c))
+        with _lock:
+            found = HANDLES.get(key)
+            return cls.hold(c, key) if found is None else found
+
+    def _init(self):
+        """What a kind reads from C once."""
+
+    def __reduce__(self):
+        raise TypeError(
+            f"a lacuna.{type(self).__name__} cannot be pickled; make it again from the pattern and the values"
+        )
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self

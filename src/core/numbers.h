@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file numbers.h
+/// The numbers of all CPU kernels, under names that kernel texts paste together (instantiate.h): name_<T> for T = f32,
+/// f64, c64 or c128.
+
+#ifndef LACUNA_CORE_NUMBERS_H
+#define LACUNA_CORE_NUMBERS_H
+
+#include <complex.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#undef I  // of complex.h
+
+typedef float f32;
+typedef double f64;
+typedef float _Complex c64;
+typedef double _Complex c128;
+
+// The real numbers inside, and the numbers in which sums are taken.
+typedef float real_f32;
+typedef double real_f64;
+typedef float real_c64;
+typedef double real_c128;
+typedef double acc_f32;
+typedef double acc_f64;
+typedef double _Complex acc_c64;
+typedef double _Complex acc_c128;
+
+#define INLINE static inline __attribute__((always_inline))
+
+// CMPLX of complex.h, which not every compiler's library has.
+#define PAIR(re, im) __builtin_complex(re, im)
+
+INLINE f32 re_f32(f32 x) { return x; }
+INLINE f64 re_f64(f64 x) { return x; }
+INLINE f32 re_c64(c64 x) { return crealf(x); }
+INLINE f64 re_c128(c128 x) { return creal(x); }
+INLINE f32 im_f32(f32 x) { return (void)x, 0; }
+INLINE f64 im_f64(f64 x) { return (void)x, 0; }
+INLINE f32 im_c64(c64 x) { return cimagf(x); }
+INLINE f64 im_c128(c128 x) { return cimag(x); }
+
+INLINE f32 conj_f32(f32 x) { return x; }
+INLINE f64 conj_f64(f64 x) { return x; }
+INLINE c64 conj_c64(c64 x) { return PAIR(crealf(x), -cimagf(x)); }
+INLINE c128 conj_c128(c128 x) { return PAIR(creal(x), -cimag(x)); }
+
+// x y + s in one rounding where the machine has it: a call of fma() elsewhere would be a hundred times slower.
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+INLINE f32 fused_f32(f32 x, f32 y, f32 s) { return __builtin_fmaf(x, y, s); }
+INLINE f64 fused_f64(f64 x, f64 y, f64 s) { return __builtin_fma(x, y, s); }
+#else
+INLINE f32 fused_f32(f32 x, f32 y, f32 s) { return x * y + s; }
+INLINE f64 fused_f64(f64 x, f64 y, f64 s) { return x * y + s; }
+#endif
+
+/// x / y. Doubles hold every square of a float; doubles themselves are divided by Smith's method, whose quotients stay
+/// in range.
+INLINE f32 div_f32(f32 x, f32 y) { return x / y; }
+INLINE f64 div_f64(f64 x, f64 y) { return x / y; }
+static inline c64 div_c64(c64 x, c64 y) {
+  double a = crealf(x), b = cimagf(x), c = crealf(y), d = cimagf(y), square = fused_f64(c, c, d * d);
+  return PAIR((f32)(fused_f64(a, c, b * d) / square), (f32)(fused_f64(b, c, -(a * d)) / square));
+}
+/// (a + ib) / (c + id) for |c| >= |d|; where d / c underflows, d (b / c) may not.
+static inline c128 div_smith(double a, double b, double c, double d) {
+  double r = d / c, square = fused_f64(d, r, c);
+  if (r != 0) return PAIR(fused_f64(b, r, a) / square, fused_f64(-a, r, b) / square);
+  return PAIR(fused_f64(d, b / c, a) / square, fused_f64(-d, a / c, b) / square);
+}
+static inline c128 div_c128(c128 x, c128 y) {
+  double a = creal(x), b = cimag(x), c = creal(y), d = cimag(y);
+  if (fabs(c) >= fabs(d)) return div_smith(a, b, c, d);
+  return div_smith(b, -a, d, -c);  // numerator and denominator times -i
+}
+
+#endif
