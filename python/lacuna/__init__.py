@@ -28,8 +28,8 @@ def from_scipy(matrix, width="auto"):
     data = (matrix if matrix.format in ("csr", "csc", "coo") else matrix.tocoo()).data
     if data.dtype not in _numpy.DTYPES:
         raise DtypeError(
-            f"from_scipy: the matrix holds {data.dtype}; Lacuna computes in float32, float64, complex64 and complex128: "
-            "convert it with .astype(float), or take Pattern.from_scipy(matrix) alone"
+            f"from_scipy: the matrix holds {data.dtype}; Lacuna computes in float32, float64, complex64 and "
+            "complex128: convert it with .astype(float), or take Pattern.from_scipy(matrix) alone"
         )
     data = data[: pattern.entries.inputs]  # a compressed matrix may hold room for more
     return pattern, data if pattern.entries.is_identity else remap(pattern.entries, data)  # noqa: F821

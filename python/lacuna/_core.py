@@ -94,7 +94,7 @@ def release(destroy, kind):
 
 
 def _closer():
-    """What ffi.gc calls for a context: a forked child leaves those of its parent alone, for their threads are not there."""
+    """What ffi.gc calls for a context. A forked child leaves those of its parent alone: their threads are not there."""
     home, close = os.getpid(), release(lib.lac_context_destroy, "lac_context")
 
     def gone(c):

@@ -37,7 +37,8 @@ def number(factor, x):
     factor = np.asarray(factor)
     if factor.ndim or factor.dtype.kind not in "biufc":
         raise ArgumentError(
-            f"scale: the factor is one frozen number, not a {factor.dtype} array of shape {factor.shape}; mul takes arrays"
+            f"scale: the factor is one frozen number, not a {factor.dtype} array of shape {factor.shape}; "
+            "mul takes arrays"
         )
     if x.dtype not in DTYPES:
         contiguous("scale", 0, x)

@@ -5,7 +5,7 @@
     x = lacuna.torch.solve(pattern, values, b)
 
 Names and meanings are those of the NumPy front end. Values are the leaf: their gradient has one number for each slot.
-Tensors on the CPU and on CUDA devices. A function that torch.compile, torch.export or torch.func.linearize made needs its
+Tensors on the CPU and on CUDA devices. A function made by torch.compile, torch.export or torch.func.linearize needs its
 patterns alive, in the process that made it; the graph of autograd keeps them alive itself.
 """
 

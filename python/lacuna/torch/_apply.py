@@ -67,8 +67,8 @@ def number(factor, x):
     """The factor of `scale` as a tensor like x, without dimensions."""
     if not isinstance(factor, _NUMBERS):
         raise ArgumentError(
-            f"scale: the factor is a frozen number, not a {type(factor).__name__}; make it one with float(), or take mul, "
-            "which has derivatives in both"
+            f"scale: the factor is a frozen number, not a {type(factor).__name__}; make it one with float(), or take "
+            "mul, which has derivatives in both"
         )
     if not isinstance(x, torch.Tensor) or x.dtype not in CODES:
         raise _refuse("scale", (x,))
