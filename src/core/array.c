@@ -130,7 +130,7 @@ static lac_status array_usable(lac_context *ctx, const void *data, lac_dtype dty
   size_t size = lac_dtype_size(dtype);
 
   LAC_CHECK(
-      (uintptr_t)data % size == 0, LAC_ERR_ARG,
+      size && (uintptr_t)data % size == 0, LAC_ERR_ARG,
       "lac_array_from: data at %p is not aligned to the %zu bytes of a number of %s; align it, or hand it in with "
       "LAC_COPY",
       data, size, lac_dtype_name(dtype));

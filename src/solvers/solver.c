@@ -175,8 +175,9 @@ static lac_factor *kept_find(lac_solver *solver, const lac_array *values, uint64
 
 static void kept_drop_last(lac_solver *solver) {
   lac_factor **link = &solver->kept, *last;
-  while ((*link)->next) link = &(*link)->next;
+  while (*link && (*link)->next) link = &(*link)->next;
   last = *link;
+  if (!last) return;
   *link = NULL;
   solver->kept_count--;
   solver->kept_bytes -= lac_factor_bytes(last);
