@@ -30,16 +30,16 @@ done:
   return status;
 }
 
-lac_status lac_call_infer(lac_call *call) {
+lac_status lac_call_infer(lac_call *call, int outs) {
   lac_context *ctx = call->ctx;
   lac_status status = LAC_OK;
   struct lac_symbols symbols;
 
   symbols.count = 0;
   call->symbols = &symbols;
-  for (int i = 0; i < LAC_MAX_OUT; i++) call->out_meta[i] = (lac_meta){.ndim = -1};
+  for (int i = 0; i < outs; i++) call->out_meta[i] = (lac_meta){.ndim = -1};
   LAC_TRY(call->op->infer ? call->op->infer(call) : lac_call_match(call));
-  for (int i = 0; i < lac_op_outputs(call->op); i++) {
+  for (int i = 0; i < outs; i++) {
     LAC_CHECK(call->out_meta[i].ndim >= 0, LAC_ERR_ARG,
               "%s: its infer left the shape of output %d open; end it with lac_call_match", call->op->name, i);
     LAC_TRY(lac_meta_check(ctx, call->op->name, &call->out_meta[i]));

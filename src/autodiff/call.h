@@ -12,8 +12,8 @@
 /// Refuses a spec without an operator, or one whose operator is incomplete.
 lac_status lac_call_begin(lac_context *ctx, const lac_spec *spec, lac_signature *signature, lac_call *call);
 
-/// Fill out_meta from in_meta.
-lac_status lac_call_infer(lac_call *call);
+/// Fill out_meta of the `outs` outputs from in_meta.
+lac_status lac_call_infer(lac_call *call, int outs);
 
 /// Make the outputs that are not there yet and run the forward. `so_far` is the caller's status: ranks agree on it before an
 /// operator that communicates, and a rank that has failed takes part in that. On failure outputs made here are destroyed.

@@ -184,7 +184,7 @@ static lac_status program_rule(lac_context *ctx, const lac_spec *spec, const lac
     LAC_TRY(lac_meta_check(ctx, spec->op->name, &in[i]));
     call.in_meta[i] = in[i];
   }
-  LAC_TRY(lac_call_infer(&call));
+  LAC_TRY(lac_call_infer(&call, signature->outs));
   *rule = (lac_rule){.op = spec->op, .patterns = spec->patterns, .object = spec->object, .attrs = &spec->attrs};
   memcpy(rule->in_meta, call.in_meta, sizeof rule->in_meta);
   memcpy(rule->out_meta, call.out_meta, sizeof rule->out_meta);

@@ -102,7 +102,7 @@ lac_status lac_program_execute(lac_context *ctx, const lac_program *program, con
 
   LAC_TRY(run_slots_open(ctx, program, &slots));
   for (int i = 0; i < program->inputs; i++) {
-    slots.array[program->input[i].var] = lac_array_retain((lac_array *)inputs[i]);
+    slots.array[program->input[i].var] = lac_array_retain(inputs[i]);
   }
   LAC_TRY(run_steps(ctx, program, slots.array, slots.is_result));
   run_take_results(program, slots.array, results);

@@ -144,7 +144,7 @@ static lac_var tape_input(lac_tape *tape, const lac_array *array, bool different
   LAC_CHECK(array->storage->space == ctx->space, LAC_ERR_DEVICE,
             "%s: the array is not on the tape's device (%s %d); copy it there",
             differentiable ? "lac_tape_leaf" : "lac_tape_constant", lac_context_backend(ctx), ctx->device);
-  held = lac_array_retain((lac_array *)array);
+  held = lac_array_retain(array);
   LAC_TRY(lac_tape_push_var(tape, &array->meta, &held, -1, differentiable && tape->mode == TAPE_RECORD, &place));
 done:
   lac_array_destroy(&held);
@@ -300,7 +300,7 @@ lac_status lac_tape_call(lac_tape *tape, const lac_spec *spec, const lac_var *in
   if (tape_emits_nothing(tape, signature.ins, in)) return LAC_OK;
 
   status = tape_take_inputs(tape, &call, &signature, in, places);
-  if (status == LAC_OK) status = lac_call_infer(&call);
+  if (status == LAC_OK) status = lac_call_infer(&call, signature.outs);
   if (tape->mode != TAPE_WRITE) status = lac_call_run(&call, signature.outs, status);
   LAC_TRY(status);
   LAC_TRY(tape_push_call(tape, &call, spec, &signature, places, out));
