@@ -33,7 +33,7 @@ typedef struct lac_var {
 
 /// What an operator is told besides its inputs. Each operator says in its room which it reads.
 typedef struct lac_attrs {
-  int64_t i[4];  ///< sides, triangles, masks of axes
+  int64_t i[8];  ///< sides, triangles, masks of axes, bandwidths
   double f[2];   ///< real and imaginary part of a factor
   int fit;  ///< 1: sum over batch dimensions so that the output has the shape `like` (operators with LAC_SUMS_BATCH)
   lac_meta like;  ///< a shape

@@ -120,7 +120,7 @@ def test_operators_by_name_take_what_c_takes():
     refuses(lacuna.ArgumentError, "must be a map", lacuna.apply, "remap", pattern.solver(), a)
     refuses(lacuna.ArgumentError, "4 patterns came; 3", lacuna.apply, "sampled_spgemm", *[pattern] * 4, a, a)
     refuses(lacuna.ArgumentError, "2 maps, solvers or factors came; 1", lacuna.apply, "remap", map_, map_, a)
-    refuses(lacuna.ArgumentError, "5 ints came; 4", lacuna.apply, "sum", a, ints=(1, 2, 3, 4, 5))
+    refuses(lacuna.ArgumentError, "9 ints came; 8", lacuna.apply, "sum", a, ints=tuple(range(9)))
 
 
 def test_axes_of_sum():

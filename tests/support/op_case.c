@@ -47,6 +47,15 @@ lac_meta op_shape(const op_case *c, lac_dtype dtype, const char *text) {
   return meta;
 }
 
+lac_dtype op_real_dtype(const op_case *c, int output, lac_dtype dtype) {
+  (void)c, (void)output;
+  return dtype == LAC_C64 ? LAC_F32 : dtype == LAC_C128 ? LAC_F64 : dtype;
+}
+
+lac_meta op_result(const op_case *c, int output, lac_dtype dtype) {
+  return op_shape(c, c->result_dtype ? c->result_dtype(c, output, dtype) : dtype, c->result[output]);
+}
+
 // -- what holds ------------------------------------------------------------------------------------------------------
 
 static void op_say(const op_run *r, const char *format, va_list arguments) {
@@ -140,17 +149,19 @@ void op_point_draw(op_run *r, op_point *p) {
     if (r->c->fill) r->c->fill(r->c, i, &p->in[i]);
   }
   for (int o = 0; o < r->outs; ++o) {
-    lac_meta meta = op_shape(r->c, dtype, r->c->result[o]);
+    lac_meta meta = op_result(r->c, o, dtype);
     p->y_bar[o] = ref_new(&meta), p->y_bar_dot[o] = ref_new(&meta);
-    ref_random(&p->y_bar[o], (uint64_t)(1000 + o), r->is_complex);
-    ref_random(&p->y_bar_dot[o], (uint64_t)(2000 + o), r->is_complex);
+    ref_random(&p->y_bar[o], (uint64_t)(1000 + o), meta.dtype >= LAC_C64);
+    ref_random(&p->y_bar_dot[o], (uint64_t)(2000 + o), meta.dtype >= LAC_C64);
   }
 }
 
 static void point_set_dtype(op_run *r, lac_dtype dtype) {
   op_point *p = &r->point;
   for (int i = 0; i < r->ins; ++i) p->in[i].meta.dtype = p->x_dot[i].meta.dtype = p->z_bar[i].meta.dtype = dtype;
-  for (int o = 0; o < r->outs; ++o) p->y_bar[o].meta.dtype = p->y_bar_dot[o].meta.dtype = dtype;
+  for (int o = 0; o < r->outs; ++o) {
+    p->y_bar[o].meta.dtype = p->y_bar_dot[o].meta.dtype = op_result(r->c, o, dtype).dtype;
+  }
 }
 
 // -- the battery -----------------------------------------------------------------------------------------------------
@@ -204,6 +215,32 @@ static bool is_supported(op_run *r) {
   return got.status != LAC_ERR_UNSUPPORTED;
 }
 
+/// A dtype that the operator does not take is refused by it.
+static void refuse_dtype(op_run *r, lac_dtype dtype) {
+  op_first got;
+  point_set_dtype(r, dtype);
+  r->setup = (op_setup){.c = r->c, .ctx = r->ctx, .dtype = dtype, .width = LAC_WIDTH_32_32};
+  got.status = op_setup_open(r, &r->setup);
+  if (got.status == LAC_OK) got = op_differentiate(r, &r->setup, &r->point, 0, ASK_Y);
+  op_expect(r, OP_INPUT, got.status == LAC_ERR_DTYPE, "should be refused with LAC_ERR_DTYPE, and gives %s",
+            lac_status_name(got.status));
+  op_setup_close(&r->setup);
+}
+
+static bool takes(const op_run *r, lac_dtype dtype) { return !r->c->dtypes || r->c->dtypes >> dtype & 1; }
+
+/// Single and double; the dense formula is for what the operator takes.
+static void run_dtypes_of(op_run *r, const lac_dtype dtypes[2]) {
+  if (takes(r, dtypes[0]) || takes(r, dtypes[1])) op_oracle_ask(r);
+  for (int i = 0; i < 2; ++i) {
+    if (takes(r, dtypes[i])) {
+      run_dtype(r, dtypes[i]);
+    } else if (r->sections & OP_INPUT) {
+      refuse_dtype(r, dtypes[i]);
+    }
+  }
+}
+
 /// Real and complex. A backend that lacks the operator has nothing to run.
 static bool run_dtypes(op_run *r) {
   size_t mark = scratch_mark();
@@ -212,9 +249,7 @@ static bool run_dtypes(op_run *r) {
     r->setup = (op_setup){.c = r->c, .ctx = r->ctx, .dtype = is_complex ? LAC_C128 : LAC_F64, .width = LAC_WIDTH_32_32};
     op_point_draw(r, &r->point);
     if (!is_supported(r)) return false;
-    op_oracle_ask(r);
-    run_dtype(r, is_complex ? LAC_C64 : LAC_F32);
-    run_dtype(r, is_complex ? LAC_C128 : LAC_F64);
+    run_dtypes_of(r, is_complex ? (lac_dtype[]){LAC_C64, LAC_C128} : (lac_dtype[]){LAC_F32, LAC_F64});
     scratch_release(mark);
   }
   return true;

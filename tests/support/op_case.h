@@ -58,7 +58,7 @@ struct op_case {
   const sketch *patterns[LAC_MAX_PATTERNS];
   const char *shapes[LAC_MAX_IN];   ///< of the inputs: "2,nnz", "5,3"; nnz, nnz1, nnz2 are those of the patterns
   const char *result[LAC_MAX_OUT];  ///< shapes of the outputs
-  int64_t i[4];                     ///< sides and the like, for `apply` and `dense`
+  int64_t i[8];                     ///< sides and the like, for `apply` and `dense`
   double f[2];
   const void *data;
 
@@ -68,12 +68,15 @@ struct op_case {
   lac_status (*object)(const op_setup *setup, lac_array *const *in, const void **out);
   /// Optional: change random numbers into what an input must look like.
   void (*fill)(const op_case *c, int input, ref *x);
+  /// Optional: the dtype of an output for inputs of `dtype`, where that is another (op_real_dtype: as of abs).
+  lac_dtype (*result_dtype)(const op_case *c, int output, lac_dtype dtype);
 
   int degree[LAC_MAX_IN];      ///< f(s x_i) = s^degree f(x_i), any integer; 0 is not tried
   uint32_t fixed[LAC_MAX_IN];  ///< axes (bit d: the d-th from the end) of which one length alone is right
   int takes_absent;            ///< an absent input is a zero to it, not a mistake
-  double slack;   ///< how much larger than a plain sum's rounding errors are, say a condition number; 0 is 1
-  uint32_t skip;  ///< sections that do not apply
+  double slack;     ///< how much larger than a plain sum's rounding errors are, say a condition number; 0 is 1
+  uint32_t skip;    ///< sections that do not apply
+  uint32_t dtypes;  ///< those that the operator takes (bit LAC_F32 ...), the others must be refused; 0 is all four
 };
 
 /// Run the battery and fail the test when a check fails. Prints `count: operator=... cases=...` for each dtype and width.
@@ -91,6 +94,11 @@ void check_op_peak(lac_context *ctx, const op_case *c, lac_dtype dtype, int64_t 
 
 /// Text in scratch memory, for shapes that are computed.
 const char *op_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+enum { OP_REAL = 1u << LAC_F32 | 1u << LAC_F64 };  ///< op_case.dtypes of operators that need an order
+
+/// The reals inside a dtype: f32 for c64.
+lac_dtype op_real_dtype(const op_case *c, int output, lac_dtype dtype);
 
 /// A meta from "2,nnz,3".
 lac_meta op_shape(const op_case *c, lac_dtype dtype, const char *text);

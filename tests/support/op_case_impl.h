@@ -59,6 +59,9 @@ double op_tolerance(const op_run *r, double factor);
 double op_step(const op_run *r);
 double op_step_tolerance(const op_run *r);
 
+/// The meta of an output for inputs of `dtype`.
+lac_meta op_result(const op_case *c, int output, lac_dtype dtype);
+
 lac_status op_setup_open(op_run *r, op_setup *setup);
 void op_setup_close(op_setup *setup);
 void op_point_draw(op_run *r, op_point *p);
