@@ -38,6 +38,14 @@ LAC_API lac_var lac_dot(lac_tape *tape, lac_var x, lac_var y);  ///< sum of conj
 /// wherever axes of size 1 stand beside it: a rank with one row could not tell it from them.
 LAC_API lac_var lac_reshape(lac_tape *tape, lac_var x, int ndim, const int64_t *shape);
 
+/// The places begin, begin + step, ... before `end` of an axis, which is counted from the end: 0 is the last.
+/// 0 <= begin <= end <= size and step > 0, else LAC_ERR_SHAPE; begin = end is empty.
+LAC_API lac_var lac_slice(lac_tape *tape, lac_var x, int axis, int64_t begin, int64_t end, int64_t step);
+
+/// x at these places of zeros with the shape of `like`: the adjoint of lac_slice.
+LAC_API lac_var lac_embed(lac_tape *tape, lac_var x, const lac_meta *like, int axis, int64_t begin, int64_t end,
+                          int64_t step);
+
 // -- structure -------------------------------------------------------------------------------------------------------
 
 /// y = M x (LAC_N) or M^T x (LAC_T) on the last axis. With the maps of pattern.h: transpose, triangle, submatrix, diagonal,
