@@ -68,9 +68,9 @@ done:
 }
 
 /// Maps are between entries of one rank.
-static lac_status distributed_remap(lac_context *ctx, const lac_map *map, lac_side side, const lac_array *x,
+static lac_status distributed_remap(lac_context *ctx, const lac_map *map, lac_side side, int rest, const lac_array *x,
                                     lac_array *y) {
-  return ctx->local->remap(ctx, map, side, x, y);
+  return ctx->local->remap(ctx, map, side, rest, x, y);
 }
 
 // -- reductions ------------------------------------------------------------------------------------------------------
