@@ -51,9 +51,9 @@ lac_status cpu_remap(lac_context *ctx, const lac_map *map, lac_side side, const 
     part = scatters[map->target->type];
     LAC_TRY(cpu_fill(ctx, y, 0, 0));
   } else {
-    LAC_TRY(lac_map_groups(ctx, map, &offsets, &sources));
+    LAC_TRY(lac_map_runs(ctx, map, &offsets, &sources));
     part = groups[offsets->type];
-    job.index = offsets->host, job.sources = sources->host, job.n = map->outputs;
+    job.index = offsets->host, job.sources = sources ? sources->host : NULL, job.n = map->outputs;
   }
   cpu_split(cpu_threads(ctx, count), count, REMAP_GRAIN, part[x->meta.dtype], &job);
 done:

@@ -29,7 +29,7 @@ static void IN(scatter)(const void *opaque, int64_t begin, int64_t end) {
   }
 }
 
-/// y[j] = the sum of x over the sources of j, in their order.
+/// y[j] = the sum of x over the sources of j, in their order. Of a sorted map sources are the inputs themselves.
 static void IN(group)(const void *opaque, int64_t begin, int64_t end) {
   const remap_job *job = opaque;
   const C *offsets = job->index, *sources = job->sources;
@@ -40,7 +40,12 @@ static void IN(group)(const void *opaque, int64_t begin, int64_t end) {
     n = job->n - j0 < end - begin ? job->n - j0 : end - begin;
     for (int64_t j = 0; j < n; ++j) {
       FN(acc) sum = 0;
-      for (int64_t g = offsets[j0 + j]; g < offsets[j0 + j + 1]; ++g) sum += x[sources[g]];
+      int64_t g = offsets[j0 + j], last = offsets[j0 + j + 1];
+      if (sources) {
+        for (; g < last; ++g) sum += x[sources[g]];
+      } else {
+        for (; g < last; ++g) sum += x[g];
+      }
       y[j] = (T)sum;
     }
   }
