@@ -19,7 +19,9 @@ lac_status lac_pass_open(lac_tape *tape, lac_graph_mode mode, const char *name, 
   LAC_TRY(tape->status);
   LAC_CHECK(mode == LAC_PLAIN || mode == LAC_CREATE_GRAPH, LAC_ERR_ARG,
             "%s: mode is LAC_PLAIN or LAC_CREATE_GRAPH, not %d", name, (int)mode);
-  LAC_CHECK(tape->mode == TAPE_RECORD, LAC_ERR_ARG, "%s: the tape does not record; create it with LAC_RECORD", name);
+  LAC_CHECK(tape->mode != TAPE_RUN, LAC_ERR_ARG, "%s: the tape does not record; create it with LAC_RECORD", name);
+  LAC_CHECK(mode == LAC_CREATE_GRAPH || !lac_tape_is_written(tape), LAC_ERR_ARG,
+            "%s: inside a segment or a rule derivatives are written, not computed; use LAC_CREATE_GRAPH", name);
   LAC_ALLOC(out->table, out->vars);
   LAC_ALLOC(out->on_path, out->vars);
 done:
@@ -32,7 +34,7 @@ lac_status lac_pass_close(pass *p, lac_status status) {
   for (int v = 0; p->table && v < p->vars; v++) lac_array_destroy(&p->table[v].array);
   lac_free(p->table);
   lac_free(p->on_path);
-  if (!tape->ctx->agreed) status = lac_call_agree(tape->ctx, status);
+  if (!tape->ctx->agreed && !lac_tape_is_written(tape)) status = lac_call_agree(tape->ctx, status);
   if (status != LAC_OK && !p->had_failed) {
     lac_tape_truncate(tape, p->vars, p->nodes);
     tape->status = LAC_OK;
@@ -105,7 +107,7 @@ lac_status lac_pass_seed(pass *p, int place, lac_var value, const char *name, in
   LAC_CHECK(lac_meta_same(seed, meta), LAC_ERR_SHAPE, "%s: seed %d is %s %s where its var is %s %s; make them alike",
             name, i, lac_dtype_name(seed->dtype), lac_shape_text(seed->ndim, seed->shape, have),
             lac_dtype_name(meta->dtype), lac_shape_text(meta->ndim, meta->shape, want));
-  LAC_TRY(lac_tape_check_fresh(p->tape, given, name));
+  if (!lac_tape_is_written(p->tape)) LAC_TRY(lac_tape_check_fresh(p->tape, given, name));
   if (p->mode == LAC_CREATE_GRAPH) {
     p->table[place].var = lac_add(p->tape, p->table[place].var, value);
     LAC_TRY(p->tape->status);

@@ -100,8 +100,7 @@ static lac_var program_fit(lac_program *program, const lac_var *results, int cou
   return var;
 }
 
-/// Declare a var of the rule; it becomes an input of the program only if something reads it.
-static lac_status program_declare(lac_program *program, lac_role role, int index, const lac_meta *meta, lac_var *out) {
+lac_status lac_program_declare(lac_program *program, lac_role role, int index, const lac_meta *meta, lac_var *out) {
   lac_port *port = &program->input[program->inputs];
   int place;
   lac_status status = lac_tape_push_var(program->tape, meta, NULL, -1, true, &place);
@@ -123,50 +122,72 @@ static lac_status program_declare_all(lac_program *program, lac_rule *r, const l
 
   for (int i = 0; i < s->ins; i++) {
     r->in[i] = (lac_var){TAPE_UNNAMED};
-    if (needs >> i & 1) LAC_TRY(program_declare(program, LAC_ROLE_IN, i, &r->in_meta[i], &r->in[i]));
+    if (needs >> i & 1) LAC_TRY(lac_program_declare(program, LAC_ROLE_IN, i, &r->in_meta[i], &r->in[i]));
   }
   for (int i = 0; i < s->outs; i++) {
     r->out[i] = (lac_var){TAPE_UNNAMED};
-    if (needs >> (8 + i) & 1) LAC_TRY(program_declare(program, LAC_ROLE_OUT, i, &r->out_meta[i], &r->out[i]));
+    if (needs >> (8 + i) & 1) LAC_TRY(lac_program_declare(program, LAC_ROLE_OUT, i, &r->out_meta[i], &r->out[i]));
   }
   for (int i = 0; i < s->outs && is_vjp; i++) {
-    if (given >> i & 1) LAC_TRY(program_declare(program, LAC_ROLE_OUT_BAR, i, &r->out_meta[i], &r->out_bar[i]));
+    if (given >> i & 1) LAC_TRY(lac_program_declare(program, LAC_ROLE_OUT_BAR, i, &r->out_meta[i], &r->out_bar[i]));
   }
   for (int i = 0; i < s->ins && !is_vjp; i++) {
-    if (given >> i & 1) LAC_TRY(program_declare(program, LAC_ROLE_IN_DOT, i, &r->in_meta[i], &r->in_dot[i]));
+    if (given >> i & 1) LAC_TRY(lac_program_declare(program, LAC_ROLE_IN_DOT, i, &r->in_meta[i], &r->in_dot[i]));
   }
 done:
   return status;
 }
 
-/// Keep the ports that are read, note every var's last reader.
-static lac_status program_finish(lac_program *program) {
+/// Drop the calls of which no result is read. `is_read` is of each var, and zero.
+static void program_prune(lac_program *program, bool *is_read) {
+  lac_tape *tape = program->tape;
+  int kept = tape->nodes_count;
+
+  for (int i = 0; i < program->results; i++) is_read[program->result[i].var] = true;
+  for (int n = tape->nodes_count - 1; n >= 0; n--) {  // the kept ones gather at the end
+    const tape_node node = tape->nodes[n];
+    bool is_live = false;
+    for (int i = 0; i < node.outs; i++) is_live |= is_read[node.out[i]];
+    for (int i = 0; i < node.ins && is_live; i++) is_read[node.in[i]] = true;
+    if (is_live) {
+      tape->nodes[--kept] = node;
+    } else {
+      lac_spec_release(&node.spec);
+    }
+  }
+  tape->nodes_count -= kept;
+  if (kept) memmove(tape->nodes, tape->nodes + kept, (size_t)tape->nodes_count * sizeof *tape->nodes);
+}
+
+lac_status lac_program_finish(lac_program *program) {
   lac_tape *tape = program->tape;
   lac_context *ctx = tape->ctx;
   lac_status status = LAC_OK;
+  bool *is_read = NULL;
   int kept = 0;
 
   LAC_ALLOC(program->last_use, tape->vars_count);
+  LAC_ALLOC(is_read, tape->vars_count);
+  program_prune(program, is_read);
   for (int v = 0; v < tape->vars_count; v++) program->last_use[v] = -1;
   for (int n = 0; n < tape->nodes_count; n++) {
     for (int i = 0; i < tape->nodes[n].ins; i++) program->last_use[tape->nodes[n].in[i]] = n;
   }
   for (int i = 0; i < program->inputs; i++) {
-    bool is_read = program->last_use[program->input[i].var] >= 0;
-    for (int j = 0; j < program->results; j++) is_read |= program->result[j].var == program->input[i].var;
-    if (is_read) program->input[kept++] = program->input[i];
+    if (is_read[program->input[i].var]) program->input[kept++] = program->input[i];
   }
   program->inputs = kept;
 done:
+  lac_free(is_read);
   return status;
 }
 
-static lac_status program_open(lac_context *ctx, lac_program **out) {
+lac_status lac_program_open(lac_context *ctx, tape_mode mode, lac_program **out) {
   lac_status status = LAC_OK;
   lac_program *program = NULL;
 
   LAC_ALLOC(program, 1);
-  LAC_TRY(lac_tape_open(ctx, TAPE_WRITE, &program->tape));
+  LAC_TRY(lac_tape_open(ctx, mode, &program->tape));
   *out = program, program = NULL;
 done:
   lac_program_destroy(&program);
@@ -253,14 +274,14 @@ lac_status lac_program_write(lac_context *ctx, const lac_spec *spec, const lac_m
   LAC_TRY(program_rule(ctx, spec, in, &signature, &rule));
   LAC_CHECK(rule.op->order != 0 && (is_vjp ? rule.op->vjp : rule.op->jvp), LAC_ERR_ORDER,
             "%s: cannot be differentiated again: it has no %s rule", rule.op->name, is_vjp ? "vjp" : "jvp");
-  LAC_TRY(program_open(ctx, &program));
+  LAC_TRY(lac_program_open(ctx, TAPE_WRITE, &program));
   LAC_TRY(program_declare_all(program, &rule, &signature, result, given));
   rule.tape = program->tape;
   for (int i = 0; i < signature.ins; i++) rule.wants[i] = is_vjp && (wants >> i & 1);
   (is_vjp ? rule.op->vjp : rule.op->jvp)(&rule);
   LAC_TRY(program->tape->status);
   LAC_TRY(program_take_results(program, &rule, &signature, result));
-  LAC_TRY(program_finish(program));
+  LAC_TRY(lac_program_finish(program));
   *out = program, program = NULL;
 done:
   lac_program_destroy(&program);
@@ -276,15 +297,15 @@ lac_status lac_program_forward(lac_context *ctx, const lac_spec *spec, const lac
 
   LAC_CHECK(spec && in && out, LAC_ERR_ARG, "lac_program_forward: spec, in or out is NULL");
   LAC_TRY(program_rule(ctx, spec, in, &signature, &rule));
-  LAC_TRY(program_open(ctx, &program));
-  for (int i = 0; i < signature.ins; i++) LAC_TRY(program_declare(program, LAC_ROLE_IN, i, &in[i], &vars[i]));
+  LAC_TRY(lac_program_open(ctx, TAPE_WRITE, &program));
+  for (int i = 0; i < signature.ins; i++) LAC_TRY(lac_program_declare(program, LAC_ROLE_IN, i, &in[i], &vars[i]));
   LAC_TRY(lac_tape_call(program->tape, spec, vars, results));
   program->results = signature.outs;
   for (int i = 0; i < signature.outs; i++) {
     program->result[i] = (lac_port){
         .role = LAC_ROLE_OUT, .index = i, .var = lac_tape_place(program->tape, results[i]), .meta = rule.out_meta[i]};
   }
-  LAC_TRY(program_finish(program));
+  LAC_TRY(lac_program_finish(program));
   *out = program, program = NULL;
 done:
   lac_program_destroy(&program);

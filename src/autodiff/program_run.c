@@ -32,13 +32,17 @@ done:
   return status;
 }
 
-/// Let go of the temporaries that step n read last.
+/// Let go of the temporaries that step n read last, and of what it made for nobody.
 static void run_free_dead(const lac_program *program, int n, lac_array **slots, const bool *is_result) {
   const tape_node *node = &program->tape->nodes[n];
 
   for (int i = 0; i < node->ins; i++) {
     int v = node->in[i];
     if (program->last_use[v] == n && !is_result[v]) lac_array_destroy(&slots[v]);
+  }
+  for (int i = 0; i < node->outs; i++) {
+    int v = node->out[i];
+    if (program->last_use[v] < 0 && !is_result[v]) lac_array_destroy(&slots[v]);
   }
 }
 
@@ -52,12 +56,19 @@ static lac_status run_steps(lac_context *ctx, const lac_program *program, lac_ar
   return status;
 }
 
-/// Move the results out of the slots; one that stands twice, or is an input, is held once more.
-static void run_take_results(const lac_program *program, lac_array **slots, lac_array **results) {
+/// Hold the results, or copy to where the caller wants one what is not there already: an input, or a result that stands twice.
+static lac_status run_take_results(lac_context *ctx, const lac_program *program, lac_array **slots,
+                                   lac_array **results) {
+  lac_status status = LAC_OK;
+
   for (int i = 0; i < program->results; i++) {
     int v = program->result[i].var;
-    if (v) results[i] = lac_array_retain(slots[v]);
+    if (!v || slots[v] == results[i]) continue;
+    if (results[i]) LAC_TRY(ctx->kernels->copy(ctx, slots[v], results[i]));
+    if (!results[i]) results[i] = lac_array_retain(slots[v]);
   }
+done:
+  return status;
 }
 
 /// The slots of a program's vars, on the stack when they are few.
@@ -74,15 +85,10 @@ static lac_status run_slots_open(lac_context *ctx, const lac_program *program, r
   int count = program->tape->vars_count;
   char *heap = NULL;
 
-  slots->heap = NULL;
-  slots->array = slots->inline_array;
-  slots->is_result = slots->inline_result;
-  if (count > RUN_INLINE_VARS) {
-    LAC_ALLOC(heap, (size_t)count * (sizeof(lac_array *) + sizeof(bool)));
-    slots->heap = heap;
-    slots->array = (lac_array **)(void *)heap;
-    slots->is_result = (bool *)(heap + (size_t)count * sizeof(lac_array *));
-  }
+  if (count > RUN_INLINE_VARS) LAC_ALLOC(heap, (size_t)count * (sizeof(lac_array *) + sizeof(bool)));
+  slots->heap = heap;
+  slots->array = heap ? (lac_array **)(void *)heap : slots->inline_array;
+  slots->is_result = heap ? (bool *)(heap + (size_t)count * sizeof(lac_array *)) : slots->inline_result;
   memset(slots->array, 0, (size_t)count * sizeof *slots->array);
   memset(slots->is_result, 0, (size_t)count * sizeof *slots->is_result);
   for (int i = 0; i < program->results; i++) slots->is_result[program->result[i].var] = true;
@@ -95,19 +101,57 @@ static void run_slots_close(const lac_program *program, run_slots *slots) {
   lac_free(slots->heap);
 }
 
+/// Fill the slots with what is there before the run: constants of the program, inputs, and results to be written to.
+static lac_status run_fill_slots(lac_context *ctx, const lac_program *program, const lac_array *const *inputs,
+                                 lac_array *const *results, run_slots *slots) {
+  lac_status status = LAC_OK;
+  lac_tape *tape = program->tape;
+
+  for (int v = 1; v < tape->vars_count; v++) {
+    if (!tape->vars[v].array || (program->last_use[v] < 0 && !slots->is_result[v])) continue;
+    LAC_TRY(lac_tape_check_fresh(tape, v, "a checkpointed segment"));
+    slots->array[v] = lac_array_retain(tape->vars[v].array);
+  }
+  for (int i = 0; i < program->inputs; i++) slots->array[program->input[i].var] = lac_array_retain(inputs[i]);
+  for (int i = 0; i < program->results; i++) {
+    int v = program->result[i].var;
+    if (v && !slots->array[v]) slots->array[v] = lac_array_retain(results[i]);
+  }
+done:
+  return status;
+}
+
 lac_status lac_program_execute(lac_context *ctx, const lac_program *program, const lac_array *const *inputs,
                                lac_array **results) {
   lac_status status = LAC_OK;
   run_slots slots = {.array = NULL};
 
   LAC_TRY(run_slots_open(ctx, program, &slots));
-  for (int i = 0; i < program->inputs; i++) {
-    slots.array[program->input[i].var] = lac_array_retain(inputs[i]);
-  }
+  LAC_TRY(run_fill_slots(ctx, program, inputs, results, &slots));
   LAC_TRY(run_steps(ctx, program, slots.array, slots.is_result));
-  run_take_results(program, slots.array, results);
+  LAC_TRY(run_take_results(ctx, program, slots.array, results));
 done:
   if (slots.array) run_slots_close(program, &slots);
+  return status;
+}
+
+/// The constants of a program come onto the tape with the version that they had when the program was written.
+static lac_status replay_constants(lac_tape *tape, const lac_program *program, lac_var *vars) {
+  lac_context *ctx = tape->ctx;
+  lac_status status = LAC_OK;
+  lac_array *held = NULL;
+
+  for (int v = 1; v < program->tape->vars_count; v++) {
+    const tape_var *constant = &program->tape->vars[v];
+    int place = 0;
+    if (!constant->array) continue;
+    held = lac_array_retain(constant->array);
+    LAC_TRY(lac_tape_push_var(tape, &constant->meta, &held, -1, false, &place));
+    tape->vars[place].version = constant->version;
+    vars[v] = lac_tape_name(tape, place);
+  }
+done:
+  lac_array_destroy(&held);
   return status;
 }
 
@@ -115,18 +159,23 @@ lac_status lac_program_replay(lac_tape *tape, const lac_program *program, const 
   lac_context *ctx = tape->ctx;
   lac_status status = LAC_OK;
   lac_var *vars = NULL;
+  int cap = tape->order;
 
   LAC_ALLOC(vars, program->tape->vars_count);
+  LAC_TRY(replay_constants(tape, program, vars));
   for (int i = 0; i < program->inputs; i++) vars[program->input[i].var] = inputs[i];
   for (int n = 0; n < program->tape->nodes_count; n++) {
     const tape_node *node = &program->tape->nodes[n];
     lac_var in[LAC_MAX_IN], out[LAC_MAX_OUT];
     for (int i = 0; i < node->ins; i++) in[i] = vars[node->in[i]];
+    bool is_capped = cap != LAC_ANY_ORDER && (node->order == LAC_ANY_ORDER || cap < node->order);
+    tape->order = is_capped ? cap : node->order;
     LAC_TRY(lac_tape_call(tape, &node->spec, in, out));
     for (int i = 0; i < node->outs; i++) vars[node->out[i]] = out[i];
   }
   for (int i = 0; i < program->results; i++) results[i] = vars[program->result[i].var];
 done:
+  tape->order = cap;
   lac_free(vars);
   return status;
 }

@@ -44,7 +44,7 @@ done:
 static void tape_count_needs(lac_tape *tape, const tape_node *node, int by) {
   uint32_t needs = node->spec.op->vjp_needs | node->spec.op->jvp_needs;
 
-  if (tape->mode == TAPE_WRITE) return;
+  if (lac_tape_is_written(tape)) return;
   for (int i = 0; i < node->ins; i++) {
     if (needs >> i & 1) tape->vars[node->in[i]].needed += by;
   }
@@ -140,6 +140,9 @@ static lac_var tape_input(lac_tape *tape, const lac_array *array, bool different
   LAC_CHECK(
       tape->mode != TAPE_WRITE, LAC_ERR_ARG,
       "a rule put an array on its tape; rules emit operators on what they are given (lac_scale has frozen factors)");
+  LAC_CHECK(
+      tape->mode != TAPE_SEGMENT || !differentiable, LAC_ERR_ARG,
+      "lac_tape_leaf: a segment has no leaves of its own; make it an input of lac_tape_checkpoint, or a constant");
   LAC_CHECK(array, LAC_ERR_ARG, "%s: the array is NULL", differentiable ? "lac_tape_leaf" : "lac_tape_constant");
   LAC_CHECK(array->storage->space == ctx->space, LAC_ERR_DEVICE,
             "%s: the array is not on the tape's device (%s %d); copy it there",
@@ -185,7 +188,7 @@ const lac_meta *lac_tape_meta(const lac_tape *tape, lac_var var) {
 void lac_tape_release(lac_tape *tape, lac_var var) {
   int place = lac_tape_place(tape, var);
 
-  if (!place) return;
+  if (!place || lac_tape_is_written(tape)) return;  // a program frees at last use by itself
   tape->vars[place].released = true;
   if (!tape->vars[place].needed) lac_array_destroy(&tape->vars[place].array);
 }
@@ -217,7 +220,7 @@ static lac_status tape_take_inputs(lac_tape *tape, lac_call *call, const lac_sig
                   ? "a var that the rule reads but its needs mask does not name (vjp_needs, jvp_needs)"
               : in[i].id ? "a var of another tape, or from before lac_tape_clear"
                          : "absent; give it a value");
-    if (tape->mode != TAPE_WRITE) LAC_TRY(lac_tape_check_fresh(tape, place, call->op->name));
+    if (!lac_tape_is_written(tape)) LAC_TRY(lac_tape_check_fresh(tape, place, call->op->name));
     call->in_meta[i] = tape->vars[place].meta;
     call->in[i] = tape->vars[place].array;
     places[i] = place;
@@ -246,7 +249,7 @@ static lac_status tape_push_call(lac_tape *tape, lac_call *call, const lac_spec 
     node.in[i] = places[i];
     differentiable |= tape->vars[places[i]].differentiable;
   }
-  bool record = tape->mode == TAPE_WRITE || (tape->mode == TAPE_RECORD && differentiable);
+  bool record = lac_tape_is_written(tape) || (tape->mode == TAPE_RECORD && differentiable);
   if (record)
     LAC_TRY(tape_grow(ctx, (void **)&tape->nodes, sizeof *tape->nodes, tape->nodes_count, &tape->nodes_capacity));
   for (int i = 0; i < signature->outs; i++) {
@@ -264,7 +267,7 @@ done:
   return status;
 }
 
-/// In a program an absent input makes the outputs absent: the rule's term is zero.
+/// In a rule an absent input makes the outputs absent: the rule's term is zero.
 static bool tape_emits_nothing(const lac_tape *tape, int ins, const lac_var *in) {
   for (int i = 0; i < ins; i++) {
     if (tape->mode == TAPE_WRITE && !in[i].id) return true;
@@ -301,7 +304,7 @@ lac_status lac_tape_call(lac_tape *tape, const lac_spec *spec, const lac_var *in
 
   status = tape_take_inputs(tape, &call, &signature, in, places);
   if (status == LAC_OK) status = lac_call_infer(&call, signature.outs);
-  if (tape->mode != TAPE_WRITE) status = lac_call_run(&call, signature.outs, status);
+  if (!lac_tape_is_written(tape)) status = lac_call_run(&call, signature.outs, status);
   LAC_TRY(status);
   LAC_TRY(tape_push_call(tape, &call, spec, &signature, places, out));
 done:

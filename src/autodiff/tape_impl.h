@@ -9,12 +9,13 @@
 #include "core/array_impl.h"
 #include "lacuna/program.h"
 
-/// Two modes that users see, and the one in which rules emit.
-typedef enum tape_mode { TAPE_RECORD, TAPE_RUN, TAPE_WRITE } tape_mode;
+/// Two modes that users see; the one in which rules emit; and the one in which a segment is written, which is a user's: it may
+/// put constants on the tape, and an absent input is an error there.
+typedef enum tape_mode { TAPE_RECORD, TAPE_RUN, TAPE_WRITE, TAPE_SEGMENT } tape_mode;
 
 typedef struct tape_var {
   lac_meta meta;
-  lac_array *array;     // NULL: released, or on a program
+  lac_array *array;     // NULL: released, or on a program, where only constants have one
   int64_t version;      // the array's when it came onto the tape
   int node;             // that made it, or -1
   int needed;           // by how many recorded calls' rules
@@ -57,6 +58,9 @@ enum { TAPE_UNNAMED = -1 };
 /// Create a tape in any mode.
 lac_status lac_tape_open(lac_context *ctx, tape_mode mode, lac_tape **out);
 
+/// A tape whose calls are written and not run: it belongs to a program.
+static inline bool lac_tape_is_written(const lac_tape *tape) { return tape->mode >= TAPE_WRITE; }
+
 /// The place of a var, or 0 when it is absent or not of this tape.
 int lac_tape_place(const lac_tape *tape, lac_var var);
 static inline lac_var lac_tape_name(const lac_tape *tape, int place) {
@@ -73,16 +77,22 @@ void lac_tape_truncate(lac_tape *tape, int vars, int nodes);
 /// Fail when the array behind a var is gone, or was written to since it came onto the tape.
 lac_status lac_tape_check_fresh(lac_tape *tape, int place, const char *what);
 
+/// Write a program by hand: open it, declare its inputs in order, emit on its tape, set its results, finish it. Finishing drops
+/// calls whose results nobody reads, and inputs that no call reads.
+lac_status lac_program_open(lac_context *ctx, tape_mode mode, lac_program **out);
+lac_status lac_program_declare(lac_program *program, lac_role role, int index, const lac_meta *meta, lac_var *out);
+lac_status lac_program_finish(lac_program *program);
+
 /// What a rule emits, for a call with these metas. `wants` and `given` are bits over inputs, outputs or tangents.
 lac_status lac_program_write(lac_context *ctx, const lac_spec *spec, const lac_meta *in, lac_role result,
                              uint32_t wants, uint32_t given, lac_program **out);
 
-/// Run a program on arrays: inputs in the order of its ports; results are made where result[i] is NULL, and stay NULL where the
-/// result is absent. A result that is an input's or another result's array is that array, held once more.
+/// Run a program on arrays: inputs in the order of its ports. Where results[i] is given it is written to; else it is made, or
+/// stays NULL where the result is absent, and one that is an input's or another result's array is that array, held once more.
 lac_status lac_program_execute(lac_context *ctx, const lac_program *program, const lac_array *const *inputs,
                                lac_array **results);
 
-/// Run a program on a tape, call by call, so that it is recorded.
+/// Run a program on a tape, call by call, so that it is recorded; or write it once more, on the tape of another program.
 lac_status lac_program_replay(lac_tape *tape, const lac_program *program, const lac_var *inputs, lac_var *results);
 
 #endif
