@@ -74,6 +74,9 @@ LAC_API lac_var lac_spadd(lac_tape *tape, const lac_pattern *pa, lac_var a, cons
 
 // -- products --------------------------------------------------------------------------------------------------------
 
+/// Z = op(X) op(Y), dense: op(X) (m, l), op(Y) (l, n), Z (m, n).
+LAC_API lac_var lac_matmul(lac_tape *tape, lac_side side_x, lac_var x, lac_side side_y, lac_var y);
+
 /// y = op(A) x: a (nnz), x (n, k), y (m, k).
 LAC_API lac_var lac_spmm(lac_tape *tape, const lac_pattern *pattern, lac_side side, lac_var a, lac_var x);
 

@@ -74,6 +74,10 @@ struct lac_kernels {
                                const lac_pattern *py, lac_side sy, const lac_array *x, const lac_array *y,
                                lac_array *t);  // optional
 
+  /// z[*,m,n] = op(X) op(Y), dense; z sums over batch dimensions it does not have
+  lac_status (*matmul)(lac_context *ctx, lac_side side_x, const lac_array *x, lac_side side_y, const lac_array *y,
+                       lac_array *z);  // optional
+
   // -- solves --------------------------------------------------------------------------------------------------------
   /// op(T) x = b, T triangular in structure; LAC_UNIT: no diagonal stored. LAC_ERR_SINGULAR names a zero on the diagonal.
   lac_status (*trisolve)(lac_context *ctx, const lac_pattern *p, lac_triangle triangle, lac_diagonal diagonal,

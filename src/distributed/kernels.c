@@ -189,6 +189,16 @@ done:
   return status;
 }
 
+static lac_status distributed_matmul(lac_context *ctx, lac_side side_x, const lac_array *x, lac_side side_y,
+                                     const lac_array *y, lac_array *z) {
+  lac_status status = LAC_OK;
+
+  LAC_CHECK(ctx->local->matmul, LAC_ERR_UNSUPPORTED, "matmul: backend \"%s\" has no such kernel", ctx->local->name);
+  status = product_finish(ctx, ctx->local->matmul(ctx, side_x, x, side_y, y, z), x, y, z);
+done:
+  return status;
+}
+
 // -- what is not there yet -------------------------------------------------------------------------------------------
 
 static lac_status distributed_sampled_spgemm(lac_context *ctx, const lac_pattern *target, const lac_pattern *px,
@@ -237,6 +247,7 @@ const lac_kernels lac_distributed_kernels = {
     .spmm = distributed_spmm,
     .sddmm = distributed_sddmm,
     .sampled_spgemm = distributed_sampled_spgemm,
+    .matmul = distributed_matmul,
     .trisolve = distributed_trisolve,
     .agree = lac_context_agree,
 };

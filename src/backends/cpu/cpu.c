@@ -134,5 +134,6 @@ const lac_kernels lac_cpu_kernels = {
     .spmm = cpu_spmm,
     .sddmm = cpu_sddmm,
     .sampled_spgemm = cpu_sampled_spgemm,
+    .matmul = cpu_matmul,
     .trisolve = cpu_trisolve,
 };
