@@ -24,6 +24,26 @@ LAC_API lac_var lac_mul(lac_tape *tape, lac_var x, lac_var y);                  
 LAC_API lac_var lac_scale(lac_tape *tape, double real, double imag, lac_var x);  ///< (real + i imag) x, a frozen factor
 LAC_API lac_var lac_conj(lac_tape *tape, lac_var x);                             ///< conj(x); x itself when real
 
+LAC_API lac_var lac_div(lac_tape *tape, lac_var x, lac_var y);         ///< x / y
+LAC_API lac_var lac_real(lac_tape *tape, lac_var x);                   ///< real part; x itself when real
+LAC_API lac_var lac_imag(lac_tape *tape, lac_var x);                   ///< imaginary part, of a real dtype
+LAC_API lac_var lac_cast(lac_tape *tape, lac_dtype dtype, lac_var x);  ///< x in another dtype, not complex to real
+LAC_API lac_var lac_abs(lac_tape *tape, lac_var x);   ///< |x|, of a real dtype; its gradient x / |x| is 0 at 0
+LAC_API lac_var lac_sign(lac_tape *tape, lac_var x);  ///< x / |x|, 0 at 0; so are its derivatives there
+
+/// x / y, and exactly 0 where y is 0. So are its derivatives there, of every order.
+LAC_API lac_var lac_div_or_zero(lac_tape *tape, lac_var x, lac_var y);
+
+/// 1 where x and y stand in the relation, else 0, in their dtype: `x < y` is LAC_LT. NaN is unequal to everything. The
+/// derivative is zero. LAC_ERR_DTYPE for an order of complex numbers.
+typedef enum lac_relation { LAC_EQ, LAC_NE, LAC_LT, LAC_LE, LAC_GT, LAC_GE } lac_relation;
+LAC_API lac_var lac_compare(lac_tape *tape, lac_relation relation, lac_var x, lac_var y);
+
+/// x where c is not zero (or where it is), exactly 0 elsewhere, whatever x holds there; its derivative likewise. c, of x's
+/// dtype, has none.
+typedef enum lac_selection { LAC_WHERE_NONZERO, LAC_WHERE_ZERO } lac_selection;
+LAC_API lac_var lac_select(lac_tape *tape, lac_selection selection, lac_var c, lac_var x);
+
 /// The sum over the axes of `mask` (bit i is the i-th axis from the end), which are removed, or kept with size 1.
 typedef enum lac_axes { LAC_DROP_AXES, LAC_KEEP_AXES } lac_axes;
 LAC_API lac_var lac_sum_axes(lac_tape *tape, lac_var x, uint32_t mask, lac_axes axes);
