@@ -51,7 +51,7 @@ typedef enum lac_unary {
   LAC_LOG1P,
   LAC_SOFTPLUS,
   LAC_RELU,
-  LAC_STEP
+  LAC_HEAVISIDE
 } lac_unary;
 
 /// Places along an axis: begin, begin + step, ...

@@ -66,7 +66,7 @@ REAL_FUNCTION(expm1, expm1f(x), expm1(x))
 REAL_FUNCTION(log1p, log1pf(x), log1p(x))
 REAL_FUNCTION(softplus, fmaxf(x, 0) + log1pf(expf(-fabsf(x))), fmax(x, 0) + log1p(exp(-fabs(x))))
 REAL_FUNCTION(relu, x <= 0 ? 0 : x, x <= 0 ? 0 : x)  // NaN stays
-REAL_FUNCTION(step, x > 0, x > 0)
+REAL_FUNCTION(heaviside, x > 0, x > 0)
 
 /// 1 / (1 + exp(-x)), with an exponential that never exceeds 1
 INLINE f32 sigmoid_f32(f32 x) {
