@@ -84,6 +84,31 @@ typedef enum lac_axes { LAC_DROP_AXES, LAC_KEEP_AXES } lac_axes;
 LAC_API lac_var lac_sum_axes(lac_tape *tape, lac_var x, uint32_t mask, lac_axes axes);
 LAC_API lac_var lac_sum(lac_tape *tape, lac_var x);  ///< over all axes: a single number
 
+/// More over the axes of a mask. The mean; of no numbers it is NaN.
+LAC_API lac_var lac_mean(lac_tape *tape, lac_var x, uint32_t mask, lac_axes axes);
+
+/// The product, exact with zeros; of no numbers it is 1. Made of slices and products, pair by pair.
+LAC_API lac_var lac_prod(lac_tape *tape, lac_var x, uint32_t mask, lac_axes axes);
+
+/// The largest and the smallest number, of reals; NaN if there is one. The gradient is shared evenly among ties.
+/// LAC_ERR_SHAPE for an axis of no numbers.
+LAC_API lac_var lac_max(lac_tape *tape, lac_var x, uint32_t mask, lac_axes axes);
+LAC_API lac_var lac_min(lac_tape *tape, lac_var x, uint32_t mask, lac_axes axes);
+
+/// sqrt(sum |x|^2), sum |x| and max |x|, of a real dtype. No square leaves the range; the gradient at zero is zero.
+LAC_API lac_var lac_norm(lac_tape *tape, lac_var x, uint32_t mask, lac_axes axes);
+LAC_API lac_var lac_norm1(lac_tape *tape, lac_var x, uint32_t mask, lac_axes axes);
+LAC_API lac_var lac_norm_inf(lac_tape *tape, lac_var x, uint32_t mask, lac_axes axes);
+
+/// log(sum(exp(x))), of reals. Nothing overflows; where all x are -inf the result is, with a gradient of zero.
+LAC_API lac_var lac_logsumexp(lac_tape *tape, lac_var x, uint32_t mask, lac_axes axes);
+
+/// exp(x) / sum(exp(x)), of reals, the sum over the axes of a mask; 0 where all x are -inf.
+LAC_API lac_var lac_softmax(lac_tape *tape, lac_var x, uint32_t mask);
+
+/// log(softmax(x)) = x - logsumexp(x).
+LAC_API lac_var lac_log_softmax(lac_tape *tape, lac_var x, uint32_t mask);
+
 /// x spread to the shape of `like` along the axes of `mask`: the adjoint of lac_sum_axes.
 LAC_API lac_var lac_broadcast(lac_tape *tape, lac_var x, const lac_meta *like, uint32_t mask, lac_axes axes);
 
@@ -191,6 +216,9 @@ LAC_API lac_var lac_gather_outer(lac_tape *tape, const lac_map *map, lac_var u, 
 LAC_API lac_var lac_segment_mm(lac_tape *tape, lac_var a, lac_var b, int64_t r, const int64_t *lengths);
 
 // -- products --------------------------------------------------------------------------------------------------------
+
+/// Z = op(X) op(Y), dense: op(X) (m, l), op(Y) (l, n), Z (m, n).
+LAC_API lac_var lac_matmul(lac_tape *tape, lac_side side_x, lac_var x, lac_side side_y, lac_var y);
 
 /// y = op(A) x: a (nnz), x (n, k), y (m, k).
 LAC_API lac_var lac_spmm(lac_tape *tape, const lac_pattern *pattern, lac_side side, lac_var a, lac_var x);

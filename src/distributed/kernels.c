@@ -90,6 +90,27 @@ static lac_status distributed_broadcast(lac_context *ctx, const lac_array *x, ui
   return ctx->local->broadcast(ctx, x, mask, y);
 }
 
+/// Over axes that are not spread (the operators see to it).
+static lac_status distributed_reduce(lac_context *ctx, lac_reduction op, const lac_array *x, uint32_t mask,
+                                     lac_array *y) {
+  lac_status status = LAC_OK;
+
+  LAC_CHECK(ctx->local->reduce, LAC_ERR_UNSUPPORTED, "backend \"%s\" has no kernel for max, min, norm and logsumexp",
+            ctx->local->name);
+  LAC_TRY(ctx->local->reduce(ctx, op, x, mask, y));
+done:
+  return status;
+}
+
+static lac_status distributed_softmax(lac_context *ctx, const lac_array *x, uint32_t mask, lac_array *y) {
+  lac_status status = LAC_OK;
+
+  LAC_CHECK(ctx->local->softmax, LAC_ERR_UNSUPPORTED, "softmax: backend \"%s\" has no such kernel", ctx->local->name);
+  LAC_TRY(ctx->local->softmax(ctx, x, mask, y));
+done:
+  return status;
+}
+
 /// Along an axis that is not spread (slice, embed and concat see to it).
 static lac_status distributed_place(lac_context *ctx, int axis, int64_t count, const lac_array *x, lac_places from,
                                     lac_array *y, lac_places to) {
@@ -224,6 +245,16 @@ done:
   return status;
 }
 
+static lac_status distributed_matmul(lac_context *ctx, lac_side side_x, const lac_array *x, lac_side side_y,
+                                     const lac_array *y, lac_array *z) {
+  lac_status status = LAC_OK;
+
+  LAC_CHECK(ctx->local->matmul, LAC_ERR_UNSUPPORTED, "matmul: backend \"%s\" has no such kernel", ctx->local->name);
+  status = product_finish(ctx, ctx->local->matmul(ctx, side_x, x, side_y, y, z), x, y, z);
+done:
+  return status;
+}
+
 // -- what is not there yet -------------------------------------------------------------------------------------------
 
 static lac_status distributed_sampled_spgemm(lac_context *ctx, const lac_pattern *target, const lac_pattern *px,
@@ -326,6 +357,8 @@ const lac_kernels lac_distributed_kernels = {
     .cast = distributed_cast,
     .where = distributed_where,
     .sum = distributed_sum,
+    .reduce = distributed_reduce,
+    .softmax = distributed_softmax,
     .broadcast = distributed_broadcast,
     .dot = distributed_dot,
     .place = distributed_place,
@@ -338,6 +371,7 @@ const lac_kernels lac_distributed_kernels = {
     .spmm = distributed_spmm,
     .sddmm = distributed_sddmm,
     .sampled_spgemm = distributed_sampled_spgemm,
+    .matmul = distributed_matmul,
     .trisolve = distributed_trisolve,
     .agree = lac_context_agree,
 };

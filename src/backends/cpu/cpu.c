@@ -132,6 +132,8 @@ const lac_kernels lac_cpu_kernels = {
     .cast = cpu_cast,
     .where = cpu_where,
     .sum = cpu_sum,
+    .reduce = cpu_reduce,
+    .softmax = cpu_softmax,
     .broadcast = cpu_broadcast,
     .dot = cpu_dot,
     .place = cpu_place,
@@ -144,5 +146,6 @@ const lac_kernels lac_cpu_kernels = {
     .spmm = cpu_spmm,
     .sddmm = cpu_sddmm,
     .sampled_spgemm = cpu_sampled_spgemm,
+    .matmul = cpu_matmul,
     .trisolve = cpu_trisolve,
 };
