@@ -19,6 +19,11 @@
 
 typedef enum lac_binary { LAC_ADD, LAC_SUB, LAC_MUL } lac_binary;
 
+/// Places along an axis: begin, begin + step, ...
+typedef struct lac_places {
+  int64_t begin, step;
+} lac_places;
+
 struct lac_kernels {
   const char *name;  // "cpu", "cuda"
 
@@ -49,10 +54,14 @@ struct lac_kernels {
   lac_status (*broadcast)(lac_context *ctx, const lac_array *x, uint32_t mask, lac_array *y);
   /// s = sum over the last two axes of conj(x) y, for each of the batch; accumulates in f64
   lac_status (*dot)(lac_context *ctx, const lac_array *x, const lac_array *y, lac_array *s);
+  /// `count` places of an axis (counted from the end) of x go to places of that axis of y; the rest of y is left as it is.
+  /// Dimensions before the axis broadcast to those of y.
+  lac_status (*place)(lac_context *ctx, int axis, int64_t count, const lac_array *x, lac_places from, lac_array *y,
+                      lac_places to);  // optional
 
   // -- structure -----------------------------------------------------------------------------------------------------
-  /// y[*batch, outputs] = M x (LAC_N) or y[*batch, inputs] = M^T x' (LAC_T)
-  lac_status (*remap)(lac_context *ctx, const lac_map *map, lac_side side, const lac_array *x, lac_array *y);
+  /// y[*batch, outputs, *rest] = M x (LAC_N) or y[*batch, inputs, *rest] = M^T x' (LAC_T); `rest` axes travel along
+  lac_status (*remap)(lac_context *ctx, const lac_map *map, lac_side side, int rest, const lac_array *x, lac_array *y);
 
   // -- products ------------------------------------------------------------------------------------------------------
   /// y[*,m,k] = op(A) x[*,n,k]; y sums over batch dimensions it does not have

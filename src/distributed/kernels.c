@@ -55,10 +55,22 @@ static lac_status distributed_broadcast(lac_context *ctx, const lac_array *x, ui
   return ctx->local->broadcast(ctx, x, mask, y);
 }
 
+/// Along an axis that is not spread (slice, embed and concat see to it).
+static lac_status distributed_place(lac_context *ctx, int axis, int64_t count, const lac_array *x, lac_places from,
+                                    lac_array *y, lac_places to) {
+  lac_status status = LAC_OK;
+
+  LAC_CHECK(ctx->local->place, LAC_ERR_UNSUPPORTED, "backend \"%s\" has no kernel that moves parts of arrays",
+            ctx->local->name);
+  LAC_TRY(ctx->local->place(ctx, axis, count, x, from, y, to));
+done:
+  return status;
+}
+
 /// Maps are between entries of one rank.
-static lac_status distributed_remap(lac_context *ctx, const lac_map *map, lac_side side, const lac_array *x,
+static lac_status distributed_remap(lac_context *ctx, const lac_map *map, lac_side side, int rest, const lac_array *x,
                                     lac_array *y) {
-  return ctx->local->remap(ctx, map, side, x, y);
+  return ctx->local->remap(ctx, map, side, rest, x, y);
 }
 
 // -- reductions ------------------------------------------------------------------------------------------------------
@@ -220,6 +232,7 @@ const lac_kernels lac_distributed_kernels = {
     .sum = distributed_sum,
     .broadcast = distributed_broadcast,
     .dot = distributed_dot,
+    .place = distributed_place,
     .remap = distributed_remap,
     .spmm = distributed_spmm,
     .sddmm = distributed_sddmm,

@@ -129,6 +129,7 @@ const lac_kernels lac_cpu_kernels = {
     .sum = cpu_sum,
     .broadcast = cpu_broadcast,
     .dot = cpu_dot,
+    .place = cpu_place,
     .remap = cpu_remap,
     .spmm = cpu_spmm,
     .sddmm = cpu_sddmm,

@@ -96,7 +96,9 @@ lac_status cpu_conj(lac_context *ctx, const lac_array *x, lac_array *y);
 lac_status cpu_sum(lac_context *ctx, const lac_array *x, uint32_t mask, lac_array *y);
 lac_status cpu_broadcast(lac_context *ctx, const lac_array *x, uint32_t mask, lac_array *y);
 lac_status cpu_dot(lac_context *ctx, const lac_array *x, const lac_array *y, lac_array *s);
-lac_status cpu_remap(lac_context *ctx, const lac_map *map, lac_side side, const lac_array *x, lac_array *y);
+lac_status cpu_place(lac_context *ctx, int axis, int64_t count, const lac_array *x, lac_places from, lac_array *y,
+                     lac_places to);
+lac_status cpu_remap(lac_context *ctx, const lac_map *map, lac_side side, int rest, const lac_array *x, lac_array *y);
 lac_status cpu_spmm(lac_context *ctx, const lac_pattern *p, lac_side side, const lac_array *a, const lac_array *x,
                     lac_array *y);
 lac_status cpu_sddmm(lac_context *ctx, const lac_pattern *p, const lac_array *u, const lac_array *v, lac_array *s);
