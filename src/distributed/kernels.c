@@ -206,6 +206,17 @@ done:
   return status;
 }
 
+/// Number by number: the local part.
+static lac_status distributed_adam(lac_context *ctx, const lac_adam *a, const lac_array *g, lac_array *m, lac_array *v,
+                                   lac_array *x) {
+  lac_status status = LAC_OK;
+
+  LAC_CHECK(ctx->local->adam, LAC_ERR_UNSUPPORTED, "adam: backend \"%s\" has no such kernel", ctx->local->name);
+  LAC_TRY(ctx->local->adam(ctx, a, g, m, v, x));
+done:
+  return status;
+}
+
 const lac_kernels lac_distributed_kernels = {
     .name = "distributed",
     .synchronize = distributed_synchronize,
@@ -225,5 +236,6 @@ const lac_kernels lac_distributed_kernels = {
     .sddmm = distributed_sddmm,
     .sampled_spgemm = distributed_sampled_spgemm,
     .trisolve = distributed_trisolve,
+    .adam = distributed_adam,
     .agree = lac_context_agree,
 };

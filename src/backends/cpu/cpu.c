@@ -134,4 +134,5 @@ const lac_kernels lac_cpu_kernels = {
     .sddmm = cpu_sddmm,
     .sampled_spgemm = cpu_sampled_spgemm,
     .trisolve = cpu_trisolve,
+    .adam = cpu_adam,
 };
