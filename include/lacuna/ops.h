@@ -24,6 +24,61 @@ LAC_API lac_var lac_mul(lac_tape *tape, lac_var x, lac_var y);                  
 LAC_API lac_var lac_scale(lac_tape *tape, double real, double imag, lac_var x);  ///< (real + i imag) x, a frozen factor
 LAC_API lac_var lac_conj(lac_tape *tape, lac_var x);                             ///< conj(x); x itself when real
 
+LAC_API lac_var lac_div(lac_tape *tape, lac_var x, lac_var y);         ///< x / y
+LAC_API lac_var lac_real(lac_tape *tape, lac_var x);                   ///< real part; x itself when real
+LAC_API lac_var lac_imag(lac_tape *tape, lac_var x);                   ///< imaginary part, of a real dtype
+LAC_API lac_var lac_cast(lac_tape *tape, lac_dtype dtype, lac_var x);  ///< x in another dtype, not complex to real
+LAC_API lac_var lac_abs(lac_tape *tape, lac_var x);   ///< |x|, of a real dtype; its gradient x / |x| is 0 at 0
+LAC_API lac_var lac_sign(lac_tape *tape, lac_var x);  ///< x / |x|, 0 at 0; so are its derivatives there
+
+/// x / y, and exactly 0 where y is 0. So are its derivatives there, of every order.
+LAC_API lac_var lac_div_or_zero(lac_tape *tape, lac_var x, lac_var y);
+
+/// 1 where x and y stand in the relation, else 0, in their dtype: `x < y` is LAC_LT. NaN is unequal to everything. The
+/// derivative is zero. LAC_ERR_DTYPE for an order of complex numbers.
+typedef enum lac_relation { LAC_EQ, LAC_NE, LAC_LT, LAC_LE, LAC_GT, LAC_GE } lac_relation;
+LAC_API lac_var lac_compare(lac_tape *tape, lac_relation relation, lac_var x, lac_var y);
+
+/// x where c is not zero (or where it is), exactly 0 elsewhere, whatever x holds there; its derivative likewise. c, of x's
+/// dtype, has none.
+typedef enum lac_selection { LAC_WHERE_NONZERO, LAC_WHERE_ZERO } lac_selection;
+LAC_API lac_var lac_select(lac_tape *tape, lac_selection selection, lac_var c, lac_var x);
+
+/// x where c is not zero, else y; what is not chosen is not seen. c, of their dtype, has no derivative.
+LAC_API lac_var lac_where(lac_tape *tape, lac_var c, lac_var x, lac_var y);
+
+// Functions of each number. Complex numbers have the principal branches, cut along the negative real axis.
+
+LAC_API lac_var lac_exp(lac_tape *tape, lac_var x);         ///< e^x
+LAC_API lac_var lac_log(lac_tape *tape, lac_var x);         ///< natural logarithm
+LAC_API lac_var lac_sqrt(lac_tape *tape, lac_var x);        ///< square root; its derivative at 0 is infinite
+LAC_API lac_var lac_sin(lac_tape *tape, lac_var x);         ///< sine
+LAC_API lac_var lac_cos(lac_tape *tape, lac_var x);         ///< cosine
+LAC_API lac_var lac_tanh(lac_tape *tape, lac_var x);        ///< hyperbolic tangent
+LAC_API lac_var lac_sigmoid(lac_tape *tape, lac_var x);     ///< 1 / (1 + e^-x)
+LAC_API lac_var lac_neg(lac_tape *tape, lac_var x);         ///< -x
+LAC_API lac_var lac_square(lac_tape *tape, lac_var x);      ///< x^2
+LAC_API lac_var lac_reciprocal(lac_tape *tape, lac_var x);  ///< 1 / x
+LAC_API lac_var lac_offset(lac_tape *tape, double real, double imag,
+                           lac_var x);  ///< x + (real + i imag), a frozen number
+
+/// x^y with 0^0 = 1, differentiable in both. Of a negative real x the derivative in y is NaN.
+LAC_API lac_var lac_pow(lac_tape *tape, lac_var x, lac_var y);
+
+/// x^exponent, a frozen number: no logarithm, and derivatives at 0 that are right for whole exponents.
+LAC_API lac_var lac_power(lac_tape *tape, double exponent, lac_var x);
+
+// Functions of reals alone: LAC_ERR_DTYPE for complex arrays.
+
+LAC_API lac_var lac_expm1(lac_tape *tape, lac_var x);      ///< e^x - 1, exact for small x
+LAC_API lac_var lac_log1p(lac_tape *tape, lac_var x);      ///< log(1 + x), exact for small x
+LAC_API lac_var lac_softplus(lac_tape *tape, lac_var x);   ///< log(1 + e^x), without overflow
+LAC_API lac_var lac_relu(lac_tape *tape, lac_var x);       ///< max(x, 0); derivative 0 at 0
+LAC_API lac_var lac_heaviside(lac_tape *tape, lac_var x);  ///< 1 where x > 0, else 0; its derivative is zero
+
+/// min(max(x, low), high); infinite bounds are none. The derivative is 1 on the closed interval. LAC_ERR_ARG unless low <= high.
+LAC_API lac_var lac_clamp(lac_tape *tape, double low, double high, lac_var x);
+
 /// The sum over the axes of `mask` (bit i is the i-th axis from the end), which are removed, or kept with size 1.
 typedef enum lac_axes { LAC_DROP_AXES, LAC_KEEP_AXES } lac_axes;
 LAC_API lac_var lac_sum_axes(lac_tape *tape, lac_var x, uint32_t mask, lac_axes axes);

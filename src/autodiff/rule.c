@@ -27,3 +27,42 @@ lac_status lac_call_bind_matrix(lac_call *call, const lac_pattern *p, lac_side s
 done:
   return status;
 }
+
+lac_status lac_call_match_real(lac_call *call) {
+  lac_status status = lac_call_match(call);
+  call->out_meta[0].dtype = lac_dtype_real(call->out_meta[0].dtype);
+  return status;
+}
+
+lac_status lac_call_match_ordered(lac_call *call) {
+  lac_context *ctx = call->ctx;
+  lac_status status = LAC_OK;
+
+  LAC_CHECK(!lac_dtype_is_complex(call->in_meta[0].dtype), LAC_ERR_DTYPE,
+            "%s: takes real arrays, and input 0 is %s; take its real part, imaginary part or size (real, imag, abs)",
+            call->op->name, lac_dtype_name(call->in_meta[0].dtype));
+  LAC_TRY(lac_call_match(call));
+done:
+  return status;
+}
+
+lac_status lac_call_needs_kernel(lac_call *call, bool has_kernel) {
+  lac_context *ctx = call->ctx;
+  lac_status status = LAC_OK;
+
+  LAC_CHECK(has_kernel, LAC_ERR_UNSUPPORTED,
+            "%s: the backend %s has no kernel for it; copy the arrays to a cpu context", call->op->name,
+            KERNELS(call)->name);
+done:
+  return status;
+}
+
+lac_status lac_call_unary(lac_call *call, lac_unary op) {
+  lac_context *ctx = call->ctx;
+  lac_status status = LAC_OK;
+
+  LAC_TRY(lac_call_needs_kernel(call, KERNELS(call)->unary));
+  LAC_TRY(KERNELS(call)->unary(ctx, op, call->in[0], call->out[0]));
+done:
+  return status;
+}

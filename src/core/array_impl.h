@@ -53,6 +53,11 @@ lac_status lac_meta_reshape(lac_context *ctx, const char *function, const lac_me
 
 static inline bool lac_dtype_is_complex(lac_dtype dtype) { return dtype >= LAC_C64; }
 
+/// The reals inside a dtype: f32 for c64.
+static inline lac_dtype lac_dtype_real(lac_dtype dtype) {
+  return dtype == LAC_C64 ? LAC_F32 : dtype == LAC_C128 ? LAC_F64 : dtype;
+}
+
 /// "(3, 4)" into `text`, for sentences; returns `text`.
 enum { LAC_SHAPE_TEXT = 160 };
 const char *lac_shape_text(int ndim, const int64_t *shape, char text[LAC_SHAPE_TEXT]);

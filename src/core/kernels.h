@@ -17,7 +17,42 @@
 #include "core/array_impl.h"
 #include "core/pattern_impl.h"
 
-typedef enum lac_binary { LAC_ADD, LAC_SUB, LAC_MUL } lac_binary;
+/// What `binary` computes. A backend has the first three; what it does not have, it answers with LAC_ERR_UNSUPPORTED.
+/// Comparisons give 1 or 0 in the operands' dtype, in the order of lac_relation (ops.h); complex numbers are only equal or not.
+typedef enum lac_binary {
+  LAC_ADD,
+  LAC_SUB,
+  LAC_MUL,
+  LAC_DIV,
+  LAC_DIV_OR_ZERO,  // x / y, and 0 where y is 0
+  LAC_POW,
+  LAC_COMPARE_EQ,
+  LAC_COMPARE_NE,
+  LAC_COMPARE_LT,
+  LAC_COMPARE_LE,
+  LAC_COMPARE_GT,
+  LAC_COMPARE_GE
+} lac_binary;
+
+/// What `unary` computes. The first three give reals also of complex numbers; those behind LAC_TANH take reals alone.
+typedef enum lac_unary {
+  LAC_ABS,
+  LAC_REAL,
+  LAC_IMAG,
+  LAC_SIGN,  // x / |x|, and 0 where x is 0
+  LAC_EXP,
+  LAC_LOG,
+  LAC_SQRT,
+  LAC_SIN,
+  LAC_COS,
+  LAC_SIGMOID,
+  LAC_TANH,
+  LAC_EXPM1,
+  LAC_LOG1P,
+  LAC_SOFTPLUS,
+  LAC_RELU,
+  LAC_HEAVISIDE
+} lac_unary;
 
 /// The numbers of one step of Adam, as the kernel uses them.
 typedef struct lac_adam {
@@ -51,6 +86,17 @@ struct lac_kernels {
   /// y += alpha x, same shape, in place
   lac_status (*axpy)(lac_context *ctx, double real, double imag, const lac_array *x, lac_array *y);
   lac_status (*conj)(lac_context *ctx, const lac_array *x, lac_array *y);
+  /// y = op(x), same shape
+  lac_status (*unary)(lac_context *ctx, lac_unary op, const lac_array *x, lac_array *y);  // optional
+  /// y = x^exponent, a frozen one; 0^0 = 1
+  lac_status (*power)(lac_context *ctx, double exponent, const lac_array *x, lac_array *y);  // optional
+  /// y = x, moved into [low, high]; NaN stays. Reals alone.
+  lac_status (*clamp)(lac_context *ctx, double low, double high, const lac_array *x, lac_array *y);  // optional
+  /// y = x in y's dtype, same shape; never from complex to real
+  lac_status (*cast)(lac_context *ctx, const lac_array *x, lac_array *y);  // optional
+  /// z = x where c is not zero, else y; all dimensions broadcast. An x or y that is NULL stands for exact zeros.
+  lac_status (*where)(lac_context *ctx, const lac_array *c, const lac_array *x, const lac_array *y,
+                      lac_array *z);  // optional
   /// y = sum of x over the axes of `mask`, where bit i is axis ndim-1-i of x; y's count is the product of the other axes.
   /// Accumulates in f64.
   lac_status (*sum)(lac_context *ctx, const lac_array *x, uint32_t mask, lac_array *y);

@@ -51,6 +51,41 @@ static lac_status distributed_conj(lac_context *ctx, const lac_array *x, lac_arr
   return ctx->local->conj(ctx, x, y);
 }
 
+/// Refuse what the backend of this context has no kernel for.
+static lac_status needs_local(lac_context *ctx, bool has_kernel, const char *name) {
+  lac_status status = LAC_OK;
+
+  LAC_CHECK(has_kernel, LAC_ERR_UNSUPPORTED, "%s: backend \"%s\" has no such kernel", name, ctx->local->name);
+done:
+  return status;
+}
+
+static lac_status distributed_unary(lac_context *ctx, lac_unary op, const lac_array *x, lac_array *y) {
+  lac_status status = needs_local(ctx, ctx->local->unary, "unary");
+  return status == LAC_OK ? ctx->local->unary(ctx, op, x, y) : status;
+}
+
+static lac_status distributed_power(lac_context *ctx, double exponent, const lac_array *x, lac_array *y) {
+  lac_status status = needs_local(ctx, ctx->local->power, "power");
+  return status == LAC_OK ? ctx->local->power(ctx, exponent, x, y) : status;
+}
+
+static lac_status distributed_clamp(lac_context *ctx, double low, double high, const lac_array *x, lac_array *y) {
+  lac_status status = needs_local(ctx, ctx->local->clamp, "clamp");
+  return status == LAC_OK ? ctx->local->clamp(ctx, low, high, x, y) : status;
+}
+
+static lac_status distributed_cast(lac_context *ctx, const lac_array *x, lac_array *y) {
+  lac_status status = needs_local(ctx, ctx->local->cast, "cast");
+  return status == LAC_OK ? ctx->local->cast(ctx, x, y) : status;
+}
+
+static lac_status distributed_where(lac_context *ctx, const lac_array *c, const lac_array *x, const lac_array *y,
+                                    lac_array *z) {
+  lac_status status = needs_local(ctx, ctx->local->where, "where");
+  return status == LAC_OK ? ctx->local->where(ctx, c, x, y, z) : status;
+}
+
 static lac_status distributed_broadcast(lac_context *ctx, const lac_array *x, uint32_t mask, lac_array *y) {
   return ctx->local->broadcast(ctx, x, mask, y);
 }
@@ -228,6 +263,11 @@ const lac_kernels lac_distributed_kernels = {
     .scale = distributed_scale,
     .axpy = distributed_axpy,
     .conj = distributed_conj,
+    .unary = distributed_unary,
+    .power = distributed_power,
+    .clamp = distributed_clamp,
+    .cast = distributed_cast,
+    .where = distributed_where,
     .sum = distributed_sum,
     .broadcast = distributed_broadcast,
     .dot = distributed_dot,

@@ -93,6 +93,11 @@ lac_status cpu_binary(lac_context *ctx, lac_binary op, const lac_array *x, const
 lac_status cpu_scale(lac_context *ctx, double real, double imag, const lac_array *x, lac_array *y);
 lac_status cpu_axpy(lac_context *ctx, double real, double imag, const lac_array *x, lac_array *y);
 lac_status cpu_conj(lac_context *ctx, const lac_array *x, lac_array *y);
+lac_status cpu_unary(lac_context *ctx, lac_unary op, const lac_array *x, lac_array *y);
+lac_status cpu_power(lac_context *ctx, double exponent, const lac_array *x, lac_array *y);
+lac_status cpu_clamp(lac_context *ctx, double low, double high, const lac_array *x, lac_array *y);
+lac_status cpu_cast(lac_context *ctx, const lac_array *x, lac_array *y);
+lac_status cpu_where(lac_context *ctx, const lac_array *c, const lac_array *x, const lac_array *y, lac_array *z);
 lac_status cpu_sum(lac_context *ctx, const lac_array *x, uint32_t mask, lac_array *y);
 lac_status cpu_broadcast(lac_context *ctx, const lac_array *x, uint32_t mask, lac_array *y);
 lac_status cpu_dot(lac_context *ctx, const lac_array *x, const lac_array *y, lac_array *s);

@@ -3,14 +3,14 @@
 /// Kernels that work number by number: fill, binary, scale, axpy, conj, broadcast.
 
 #include "backends/cpu/cpu.h"
+#include "backends/cpu/functions.h"
 #include "backends/cpu/loop.h"
 #include "backends/cpu/types.h"
 
-enum { ELEMENT_ADD, ELEMENT_SUB, ELEMENT_MUL, ELEMENT_SCALE, ELEMENT_AXPY, ELEMENT_CONJ, ELEMENT_COPY };
-_Static_assert((int)LAC_ADD == ELEMENT_ADD && (int)LAC_SUB == ELEMENT_SUB && (int)LAC_MUL == ELEMENT_MUL, "same order");
+enum { ELEMENT_SCALE = LAC_COMPARE_GE + 1, ELEMENT_AXPY, ELEMENT_CONJ, ELEMENT_COPY };  // behind those of lac_binary
 
 typedef struct element_job {
-  int op;
+  int op;  // lac_binary, or one of the above
   bool streams;
   double re, im;  // alpha
   const void *x, *y;

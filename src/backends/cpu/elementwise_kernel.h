@@ -3,12 +3,30 @@
 
 INLINE T FN(element)(const int op, T x, T y, T alpha) {
   switch (op) {
-    case ELEMENT_ADD:
+    case LAC_ADD:
       return FN(add)(x, y);
-    case ELEMENT_SUB:
+    case LAC_SUB:
       return FN(sub)(x, y);
-    case ELEMENT_MUL:
+    case LAC_MUL:
       return FN(mul)(x, y);
+    case LAC_DIV:
+      return FN(div)(x, y);
+    case LAC_DIV_OR_ZERO:
+      return FN(is_zero)(y) ? 0 : FN(div)(x, y);
+    case LAC_POW:
+      return FN(pow)(x, y);
+    case LAC_COMPARE_EQ:
+      return FN(equals)(x, y);
+    case LAC_COMPARE_NE:
+      return !FN(equals)(x, y);
+    case LAC_COMPARE_LT:
+      return FN(re)(x) < FN(re)(y);
+    case LAC_COMPARE_LE:
+      return FN(re)(x) <= FN(re)(y);
+    case LAC_COMPARE_GT:
+      return FN(re)(x) > FN(re)(y);
+    case LAC_COMPARE_GE:
+      return FN(re)(x) >= FN(re)(y);
     case ELEMENT_SCALE:
       return FN(mul)(alpha, x);
     case ELEMENT_AXPY:
@@ -74,18 +92,26 @@ INLINE void FN(binary)(const int op, const element_job *job, int64_t begin, int6
   }
 }
 
+#define BINARY_CASE(op)              \
+  case op:                           \
+    FN(binary)(op, job, begin, end); \
+    break
+
 static void FN(elements)(const void *opaque, int64_t begin, int64_t end) {
   const element_job *job = opaque;
   switch (job->op) {
-    case ELEMENT_ADD:
-      FN(binary)(ELEMENT_ADD, job, begin, end);
-      break;
-    case ELEMENT_SUB:
-      FN(binary)(ELEMENT_SUB, job, begin, end);
-      break;
-    case ELEMENT_MUL:
-      FN(binary)(ELEMENT_MUL, job, begin, end);
-      break;
+    BINARY_CASE(LAC_ADD);
+    BINARY_CASE(LAC_SUB);
+    BINARY_CASE(LAC_MUL);
+    BINARY_CASE(LAC_DIV);
+    BINARY_CASE(LAC_DIV_OR_ZERO);
+    BINARY_CASE(LAC_POW);
+    BINARY_CASE(LAC_COMPARE_EQ);
+    BINARY_CASE(LAC_COMPARE_NE);
+    BINARY_CASE(LAC_COMPARE_LT);
+    BINARY_CASE(LAC_COMPARE_LE);
+    BINARY_CASE(LAC_COMPARE_GT);
+    BINARY_CASE(LAC_COMPARE_GE);
     case ELEMENT_SCALE:
       FN(spans)(ELEMENT_SCALE, 1, 1, job, begin, end);
       break;
@@ -103,3 +129,4 @@ static void FN(elements)(const void *opaque, int64_t begin, int64_t end) {
       }
   }
 }
+#undef BINARY_CASE

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file loop.h
-/// A loop over the dimensions of an array with one or two operands that are spread along some of them.
+/// A loop over the dimensions of an array with up to three operands that are spread along some of them.
 ///
 /// Dimensions of size 1 are dropped and neighbours through which every operand runs on are joined, so that the innermost
 /// dimension is as long as can be; its stride is 0 or 1 for each operand.
@@ -10,7 +10,7 @@
 
 #include "core/array_impl.h"
 
-enum { CPU_LOOP_OPERANDS = 2 };
+enum { CPU_LOOP_OPERANDS = 3 };
 
 typedef struct cpu_loop {
   int ndim;  // at least 1

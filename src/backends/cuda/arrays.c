@@ -55,13 +55,19 @@ static void strides_in(const lac_meta *x, int ndim, int64_t stride[LAC_MAX_DIMS]
 lac_status cuda_binary(lac_context *ctx, lac_binary op, const lac_array *x, const lac_array *y, lac_array *z) {
   static const cuda_map maps[] = {[LAC_ADD] = CUDA_ADD, [LAC_SUB] = CUDA_SUB, [LAC_MUL] = CUDA_MUL};
   static const char *const names[] = {[LAC_ADD] = "add", [LAC_SUB] = "sub", [LAC_MUL] = "mul"};
+  lac_status status = LAC_OK;
   cuda_axes axes = {.count = 1};
   int64_t in_x[LAC_MAX_DIMS], in_y[LAC_MAX_DIMS];
 
+  LAC_CHECK(
+      op <= LAC_MUL, LAC_ERR_UNSUPPORTED,
+      "binary: the backend cuda has no kernel for division, powers and comparisons; copy the arrays to a cpu context");
   strides_in(&x->meta, z->meta.ndim, in_x);
   strides_in(&y->meta, z->meta.ndim, in_y);
   for (int d = 0; d < z->meta.ndim; ++d) cuda_axes_push(&axes, z->meta.shape[d], in_x[d], in_y[d]);
-  return arrays_map(ctx, maps[op], NULL, &axes, x, y, z, names[op]);
+  LAC_TRY(arrays_map(ctx, maps[op], NULL, &axes, x, y, z, names[op]));
+done:
+  return status;
 }
 
 lac_status cuda_scale(lac_context *ctx, double real, double imag, const lac_array *x, lac_array *y) {

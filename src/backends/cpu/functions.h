@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file functions.h
+/// The functions of one number, or two, for every dtype, under names that kernel texts paste together (instantiate.h).
+///
+/// They call the C library one number at a time, and write x y + s as one fused operation: no number's bits depend on where in a
+/// loop it stands. Functions that take reals alone read the real part, so that one text serves all dtypes; operators refuse complex
+/// arrays before a kernel is called.
+///
+/// Complex functions have the branches of the C library: log(z) = log|z| + i arg(z) with -pi < arg(z) <= pi, so the cuts of
+/// log, sqrt and pow lie along the negative real axis.
+
+#ifndef LACUNA_BACKENDS_CPU_FUNCTIONS_H
+#define LACUNA_BACKENDS_CPU_FUNCTIONS_H
+
+#include "backends/cpu/types.h"
+
+INLINE bool is_zero_f32(f32 x) { return x == 0; }
+INLINE bool is_zero_f64(f64 x) { return x == 0; }
+INLINE bool is_zero_c64(c64 x) { return crealf(x) == 0 && cimagf(x) == 0; }
+INLINE bool is_zero_c128(c128 x) { return creal(x) == 0 && cimag(x) == 0; }
+
+INLINE bool equals_f32(f32 x, f32 y) { return x == y; }
+INLINE bool equals_f64(f64 x, f64 y) { return x == y; }
+INLINE bool equals_c64(c64 x, c64 y) { return crealf(x) == crealf(y) && cimagf(x) == cimagf(y); }
+INLINE bool equals_c128(c128 x, c128 y) { return creal(x) == creal(y) && cimag(x) == cimag(y); }
+
+/// |x|, without overflow of squares
+INLINE f32 abs_f32(f32 x) { return fabsf(x); }
+INLINE f64 abs_f64(f64 x) { return fabs(x); }
+INLINE f32 abs_c64(c64 x) { return hypotf(crealf(x), cimagf(x)); }
+INLINE f64 abs_c128(c128 x) { return hypot(creal(x), cimag(x)); }
+
+/// x / |x|, and 0 at 0. Doubles hold every square of a float; doubles themselves are first brought near 1.
+INLINE f64 sign_f64(f64 x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
+INLINE f32 sign_f32(f32 x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
+INLINE c64 sign_c64(c64 x) {
+  double a = crealf(x), b = cimagf(x), size = sqrt(fused_f64(a, a, b * b));
+  return size == 0 ? 0 : PAIR((f32)(a / size), (f32)(b / size));
+}
+static inline c128 sign_c128(c128 x) {
+  double most = fmax(fabs(creal(x)), fabs(cimag(x)));
+  if (most == 0) return x;
+  double a = creal(x) / most, b = cimag(x) / most, size = sqrt(fused_f64(a, a, b * b));
+  return PAIR(a / size, b / size);
+}
+
+// A function that the C library has for complex numbers too, and one of reals alone.
+#define COMPLEX_FUNCTION(name)                           \
+  INLINE f32 name##_f32(f32 x) { return name##f(x); }    \
+  INLINE f64 name##_f64(f64 x) { return name(x); }       \
+  INLINE c64 name##_c64(c64 x) { return c##name##f(x); } \
+  INLINE c128 name##_c128(c128 x) { return c##name(x); }
+#define REAL_FUNCTION(name, of_f32, of_f64)                      \
+  INLINE f32 name##_f32(f32 x) { return of_f32; }                \
+  INLINE f64 name##_f64(f64 x) { return of_f64; }                \
+  INLINE c64 name##_c64(c64 x) { return name##_f32(crealf(x)); } \
+  INLINE c128 name##_c128(c128 x) { return name##_f64(creal(x)); }
+
+COMPLEX_FUNCTION(exp)
+COMPLEX_FUNCTION(log)
+COMPLEX_FUNCTION(sqrt)
+COMPLEX_FUNCTION(sin)
+COMPLEX_FUNCTION(cos)
+COMPLEX_FUNCTION(tanh)
+REAL_FUNCTION(expm1, expm1f(x), expm1(x))
+REAL_FUNCTION(log1p, log1pf(x), log1p(x))
+REAL_FUNCTION(softplus, fmaxf(x, 0) + log1pf(expf(-fabsf(x))), fmax(x, 0) + log1p(exp(-fabs(x))))
+REAL_FUNCTION(relu, x <= 0 ? 0 : x, x <= 0 ? 0 : x)  // NaN stays
+REAL_FUNCTION(heaviside, x > 0, x > 0)
+
+/// 1 / (1 + exp(-x)), with an exponential that never exceeds 1
+INLINE f32 sigmoid_f32(f32 x) {
+  f32 e = expf(-fabsf(x));
+  return (x < 0 ? e : 1) / (1 + e);
+}
+INLINE f64 sigmoid_f64(f64 x) {
+  f64 e = exp(-fabs(x));
+  return (x < 0 ? e : 1) / (1 + e);
+}
+static inline c64 sigmoid_c64(c64 x) {
+  c64 e = cexpf(crealf(x) < 0 ? x : -x);
+  return div_c64(crealf(x) < 0 ? e : 1, 1 + e);
+}
+static inline c128 sigmoid_c128(c128 x) {
+  c128 e = cexp(creal(x) < 0 ? x : -x);
+  return div_c128(creal(x) < 0 ? e : 1, 1 + e);
+}
+
+/// x^y; of complex numbers exp(y log x), with 0^0 = 1 and 0^y = 0 where the real part of y is positive
+INLINE f32 pow_f32(f32 x, f32 y) { return powf(x, y); }
+INLINE f64 pow_f64(f64 x, f64 y) { return pow(x, y); }
+static inline c128 pow_c128(c128 x, c128 y) {
+  if (is_zero_c128(y)) return 1;
+  if (is_zero_c128(x) && creal(y) > 0) return 0;
+  return cexp(mul_c128(y, clog(x)));
+}
+INLINE c64 pow_c64(c64 x, c64 y) { return (c64)pow_c128(x, y); }
+
+/// x^n for an integer n by squaring: of a complex number exact where exp(n log x) would not be.
+static inline c128 power_integer(c128 x, int64_t n) {
+  c128 result = 1;
+  if (n < 0) x = div_c128(1, x);
+  for (uint64_t left = n < 0 ? -(uint64_t)n : (uint64_t)n; left; left >>= 1) {
+    if (left & 1) result = mul_c128(result, x);
+    x = mul_c128(x, x);
+  }
+  return result;
+}
+
+/// x^p for a frozen p, where 2 and -1 need no logarithm and complex numbers none for integers
+enum { POWER_INTEGER = 64 };
+INLINE f32 power_f32(f32 x, f64 p) { return p == 2 ? x * x : p == -1 ? 1 / x : powf(x, (f32)p); }
+INLINE f64 power_f64(f64 x, f64 p) { return p == 2 ? x * x : p == -1 ? 1 / x : pow(x, p); }
+static inline c128 power_c128(c128 x, f64 p) {
+  return fabs(p) <= POWER_INTEGER && p == rint(p) ? power_integer(x, (int64_t)p) : pow_c128(x, p);
+}
+INLINE c64 power_c64(c64 x, f64 p) { return (c64)power_c128(x, p); }
+
+#endif
