@@ -93,17 +93,44 @@ LAC_API lac_var lac_dot(lac_tape *tape, lac_var x, lac_var y);  ///< sum of conj
 /// wherever axes of size 1 stand beside it: a rank with one row could not tell it from them.
 LAC_API lac_var lac_reshape(lac_tape *tape, lac_var x, int ndim, const int64_t *shape);
 
+/// The places begin, begin + step, ... before `end` of an axis, which is counted from the end: 0 is the last.
+/// 0 <= begin <= end <= size and step > 0, else LAC_ERR_SHAPE; begin = end is empty.
+LAC_API lac_var lac_slice(lac_tape *tape, lac_var x, int axis, int64_t begin, int64_t end, int64_t step);
+
+/// x at these places of zeros with the shape of `like`: the adjoint of lac_slice.
+LAC_API lac_var lac_embed(lac_tape *tape, lac_var x, const lac_meta *like, int axis, int64_t begin, int64_t end,
+                          int64_t step);
+
+/// x, then y along an axis (counted from the end): axes before it broadcast, those behind it are equal.
+LAC_API lac_var lac_concat(lac_tape *tape, lac_var x, lac_var y, int axis);
+
+/// Any number of arrays along an axis, at least one: pairs, then pairs of pairs.
+LAC_API lac_var lac_concat_all(lac_tape *tape, int n, const lac_var *vars, int axis);
+
 // -- structure -------------------------------------------------------------------------------------------------------
 
 /// y = M x (LAC_N) or M^T x (LAC_T) on the last axis. With the maps of pattern.h: transpose, triangle, submatrix, diagonal,
 /// to_dense, coalesce.
 LAC_API lac_var lac_remap(lac_tape *tape, const lac_map *map, lac_side side, lac_var x);
 
+/// The same where an entry is a block of numbers with `axes` axes of its own: y and x are [*batch, entries, *block].
+LAC_API lac_var lac_remap_blocks(lac_tape *tape, const lac_map *map, lac_side side, int axes, lac_var x);
+
+/// Rows along a frozen list of indices, the target of a map with n outputs: x (n, k), y (m, k), y[i] = x[target[i]], and 0
+/// where it is -1. This is M^T x on rows.
+LAC_API lac_var lac_gather(lac_tape *tape, const lac_map *map, lac_var x);
+
+/// The adjoint of lac_gather: y[target[i]] += x[i], x (m, k), y (n, k), in one order on any number of threads. This is M x.
+LAC_API lac_var lac_scatter_add(lac_tape *tape, const lac_map *map, lac_var x);
+
 /// A + B on the union of two patterns. `out` (optional) receives the union, to be destroyed by the caller.
 LAC_API lac_var lac_spadd(lac_tape *tape, const lac_pattern *pa, lac_var a, const lac_pattern *pb, lac_var b,
                           lac_pattern **out);
 
 // -- products --------------------------------------------------------------------------------------------------------
+
+/// Z = op(X) op(Y), dense: op(X) (m, l), op(Y) (l, n), Z (m, n).
+LAC_API lac_var lac_matmul(lac_tape *tape, lac_side side_x, lac_var x, lac_side side_y, lac_var y);
 
 /// y = op(A) x: a (nnz), x (n, k), y (m, k).
 LAC_API lac_var lac_spmm(lac_tape *tape, const lac_pattern *pattern, lac_side side, lac_var a, lac_var x);

@@ -62,6 +62,10 @@ typedef struct lac_adam {
   double decay;   // times x, added to the gradient
   double shrink;  // factor of x
 } lac_adam;
+/// Places along an axis: begin, begin + step, ...
+typedef struct lac_places {
+  int64_t begin, step;
+} lac_places;
 
 struct lac_kernels {
   const char *name;  // "cpu", "cuda"
@@ -104,10 +108,14 @@ struct lac_kernels {
   lac_status (*broadcast)(lac_context *ctx, const lac_array *x, uint32_t mask, lac_array *y);
   /// s = sum over the last two axes of conj(x) y, for each of the batch; accumulates in f64
   lac_status (*dot)(lac_context *ctx, const lac_array *x, const lac_array *y, lac_array *s);
+  /// `count` places of an axis (counted from the end) of x go to places of that axis of y; the rest of y is left as it is.
+  /// Dimensions before the axis broadcast to those of y.
+  lac_status (*place)(lac_context *ctx, int axis, int64_t count, const lac_array *x, lac_places from, lac_array *y,
+                      lac_places to);  // optional
 
   // -- structure -----------------------------------------------------------------------------------------------------
-  /// y[*batch, outputs] = M x (LAC_N) or y[*batch, inputs] = M^T x' (LAC_T)
-  lac_status (*remap)(lac_context *ctx, const lac_map *map, lac_side side, const lac_array *x, lac_array *y);
+  /// y[*batch, outputs, *rest] = M x (LAC_N) or y[*batch, inputs, *rest] = M^T x' (LAC_T); `rest` axes travel along
+  lac_status (*remap)(lac_context *ctx, const lac_map *map, lac_side side, int rest, const lac_array *x, lac_array *y);
 
   // -- products ------------------------------------------------------------------------------------------------------
   /// y[*,m,k] = op(A) x[*,n,k]; y sums over batch dimensions it does not have
@@ -119,6 +127,10 @@ struct lac_kernels {
   lac_status (*sampled_spgemm)(lac_context *ctx, const lac_pattern *target, const lac_pattern *px, lac_side sx,
                                const lac_pattern *py, lac_side sy, const lac_array *x, const lac_array *y,
                                lac_array *t);  // optional
+
+  /// z[*,m,n] = op(X) op(Y), dense; z sums over batch dimensions it does not have
+  lac_status (*matmul)(lac_context *ctx, lac_side side_x, const lac_array *x, lac_side side_y, const lac_array *y,
+                       lac_array *z);  // optional
 
   // -- solves --------------------------------------------------------------------------------------------------------
   /// op(T) x = b, T triangular in structure; LAC_UNIT: no diagonal stored. LAC_ERR_SINGULAR names a zero on the diagonal.

@@ -90,10 +90,22 @@ static lac_status distributed_broadcast(lac_context *ctx, const lac_array *x, ui
   return ctx->local->broadcast(ctx, x, mask, y);
 }
 
+/// Along an axis that is not spread (slice, embed and concat see to it).
+static lac_status distributed_place(lac_context *ctx, int axis, int64_t count, const lac_array *x, lac_places from,
+                                    lac_array *y, lac_places to) {
+  lac_status status = LAC_OK;
+
+  LAC_CHECK(ctx->local->place, LAC_ERR_UNSUPPORTED, "backend \"%s\" has no kernel that moves parts of arrays",
+            ctx->local->name);
+  LAC_TRY(ctx->local->place(ctx, axis, count, x, from, y, to));
+done:
+  return status;
+}
+
 /// Maps are between entries of one rank.
-static lac_status distributed_remap(lac_context *ctx, const lac_map *map, lac_side side, const lac_array *x,
+static lac_status distributed_remap(lac_context *ctx, const lac_map *map, lac_side side, int rest, const lac_array *x,
                                     lac_array *y) {
-  return ctx->local->remap(ctx, map, side, x, y);
+  return ctx->local->remap(ctx, map, side, rest, x, y);
 }
 
 // -- reductions ------------------------------------------------------------------------------------------------------
@@ -212,6 +224,16 @@ done:
   return status;
 }
 
+static lac_status distributed_matmul(lac_context *ctx, lac_side side_x, const lac_array *x, lac_side side_y,
+                                     const lac_array *y, lac_array *z) {
+  lac_status status = LAC_OK;
+
+  LAC_CHECK(ctx->local->matmul, LAC_ERR_UNSUPPORTED, "matmul: backend \"%s\" has no such kernel", ctx->local->name);
+  status = product_finish(ctx, ctx->local->matmul(ctx, side_x, x, side_y, y, z), x, y, z);
+done:
+  return status;
+}
+
 // -- what is not there yet -------------------------------------------------------------------------------------------
 
 static lac_status distributed_sampled_spgemm(lac_context *ctx, const lac_pattern *target, const lac_pattern *px,
@@ -271,10 +293,12 @@ const lac_kernels lac_distributed_kernels = {
     .sum = distributed_sum,
     .broadcast = distributed_broadcast,
     .dot = distributed_dot,
+    .place = distributed_place,
     .remap = distributed_remap,
     .spmm = distributed_spmm,
     .sddmm = distributed_sddmm,
     .sampled_spgemm = distributed_sampled_spgemm,
+    .matmul = distributed_matmul,
     .trisolve = distributed_trisolve,
     .adam = distributed_adam,
     .agree = lac_context_agree,

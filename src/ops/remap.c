@@ -2,41 +2,75 @@
 /// @file remap.c
 /// Values moved along a frozen map between entries: every change of structure is this.
 ///
-///     forward   y_j   = sum of x_i over the sources i of j     (N)      x_i = y_target(i)   (T)
+///     forward   y_j   = sum of x_i over the sources i of j     (N)      y_i = x_target(i)   (T)     i[0]: side
 ///     vjp       x_bar = remap(map, flip, y_bar)
 ///     jvp       y_dot = remap(map, side, x_dot)
 ///
-/// The object is the map. Maps hold ones, so conjugation does not touch them and T is all that N flips to.
+/// The object is the map. Maps hold ones, so conjugation does not touch them and T is all that N flips to. Entries are numbers,
+/// or blocks of numbers that travel together: i[1] says how many axes behind the entries' axis these have. With rows of a
+/// matrix as entries this is gather (T) and scatter_add (N).
 
 #include "autodiff/rule.h"
 
 enum { X };
 enum { Y };
 
+#define REST(r) ((int)(r)->attrs->i[1])
+
+/// The meta of y but for its size: entries spread over ranks as the map says, other axes as they were.
+static lac_status remap_infer_partition(lac_call *c, int axis, const lac_partition *from, const lac_partition *to) {
+  lac_context *ctx = c->ctx;
+  lac_status status = LAC_OK;
+  const lac_meta *x = &c->in_meta[X];
+  const lac_partition *have = x->partition && x->partition_axis == axis ? x->partition : NULL;
+
+  LAC_CHECK(have == from, LAC_ERR_SHAPE, "remap: dimension %d of input 0 is %s where the map's entries are %s", axis,
+            have ? "spread over ranks" : "replicated",
+            from ? "spread over ranks by their own partition" : "replicated");
+  c->out_meta[Y] = *x;
+  if (from) c->out_meta[Y].partition = NULL, c->out_meta[Y].partition_axis = 0;
+  if (to) c->out_meta[Y].partition = to, c->out_meta[Y].partition_axis = axis;
+done:
+  return status;
+}
+
 static lac_status remap_infer(lac_call *c) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
   const lac_map *map = c->object;
+  const lac_meta *x = &c->in_meta[X];
+  bool forth = SIDE(c) == LAC_N;
+  int axis = x->ndim - 1 - REST(c);
+  char text[LAC_SHAPE_TEXT];
 
   LAC_CHECK(map && map->object.kind == &lac_map_kind, LAC_ERR_ARG, "remap: the object must be a map (lac_map_create)");
   LAC_CHECK(SIDE(c) == LAC_N || SIDE(c) == LAC_T, LAC_ERR_ARG, "remap: the side is LAC_N or LAC_T, not %d",
             (int)SIDE(c));
-  LAC_TRY(lac_call_bind(c, SIDE(c) == LAC_N ? 'p' : 'q', map->inputs, map->input_partition));
-  LAC_TRY(lac_call_bind(c, SIDE(c) == LAC_N ? 'q' : 'p', map->outputs, map->output_partition));
-  LAC_TRY(lac_call_match(c));
+  LAC_CHECK(REST(c) >= 0 && axis >= 0, LAC_ERR_SHAPE,
+            "remap: input 0 has shape %s; entries that are blocks of %d axes need at least %d dimensions",
+            lac_shape_text(x->ndim, x->shape, text), REST(c), REST(c) + 1);
+  LAC_CHECK(x->shape[axis] == (forth ? map->inputs : map->outputs), LAC_ERR_SHAPE,
+            "remap: input 0 has shape %s; its dimension %d must be %lld, as many as the map %s",
+            lac_shape_text(x->ndim, x->shape, text), axis, (long long)(forth ? map->inputs : map->outputs),
+            forth ? "takes" : "gives");
+  LAC_TRY(remap_infer_partition(c, axis, forth ? map->input_partition : map->output_partition,
+                                forth ? map->output_partition : map->input_partition));
+  c->out_meta[Y].shape[axis] = forth ? map->outputs : map->inputs;
 done:
   return status;
 }
 
 static lac_status remap_forward(lac_call *c) {
-  return KERNELS(c)->remap(c->ctx, c->object, SIDE(c), c->in[X], c->out[Y]);
+  return KERNELS(c)->remap(c->ctx, c->object, SIDE(c), REST(c), c->in[X], c->out[Y]);
 }
 
 static void remap_vjp(lac_rule *r) {
-  r->in_bar[X] = lac_remap(r->tape, r->object, SIDE(r) == LAC_N ? LAC_T : LAC_N, r->out_bar[Y]);
+  r->in_bar[X] = lac_remap_blocks(r->tape, r->object, SIDE(r) == LAC_N ? LAC_T : LAC_N, REST(r), r->out_bar[Y]);
 }
 
-static void remap_jvp(lac_rule *r) { r->out_dot[Y] = lac_remap(r->tape, r->object, SIDE(r), r->in_dot[X]); }
+static void remap_jvp(lac_rule *r) {
+  r->out_dot[Y] = lac_remap_blocks(r->tape, r->object, SIDE(r), REST(r), r->in_dot[X]);
+}
 
 const lac_op lac_op_remap = {
     .name = "remap",
@@ -48,8 +82,18 @@ const lac_op lac_op_remap = {
     .jvp = remap_jvp,
 };
 
+lac_var lac_remap_blocks(lac_tape *tape, const lac_map *map, lac_side side, int axes, lac_var x) {
+  return lac_emit(tape, &(lac_spec){.op = &lac_op_remap, .object = map, .attrs.i = {side, axes}}, &x);
+}
+
 lac_var lac_remap(lac_tape *tape, const lac_map *map, lac_side side, lac_var x) {
-  return lac_emit(tape, &(lac_spec){.op = &lac_op_remap, .object = map, .attrs.i = {side}}, &x);
+  return lac_remap_blocks(tape, map, side, 0, x);
+}
+
+lac_var lac_gather(lac_tape *tape, const lac_map *map, lac_var x) { return lac_remap_blocks(tape, map, LAC_T, 1, x); }
+
+lac_var lac_scatter_add(lac_tape *tape, const lac_map *map, lac_var x) {
+  return lac_remap_blocks(tape, map, LAC_N, 1, x);
 }
 
 /// A value on the way to a larger pattern; the identity costs nothing.

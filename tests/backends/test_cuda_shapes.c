@@ -309,7 +309,7 @@ static lac_status run_binary(const lac_kernels *k, lac_context *ctx, const call 
 }
 
 static lac_status run_remap(const lac_kernels *k, lac_context *ctx, const call *c, int b) {
-  return k->remap(ctx, c->map, c->side, c->in[0]->on[b], c->out->on[b]);
+  return k->remap(ctx, c->map, c->side, 0, c->in[0]->on[b], c->out->on[b]);
 }
 
 /// y = 2 i conj(x) + (1 - i) x in steps: scale, conj and axpy.

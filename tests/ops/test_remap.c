@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The operator remap, and what is made of it: transpose, triangle, submatrix, diagonal, to_dense, coalesce, spadd.
+/// The operator remap, and what is made of it: transpose, triangle, submatrix, diagonal, to_dense, coalesce, gather and
+/// scatter_add of rows, spadd.
 
 #include "core/pattern_impl.h"
 #include "support/op_case.h"
@@ -182,6 +183,86 @@ static void remap_does_not_depend_on_threads(lac_context *ctx) {
   check_op_large(ctx, &c);
 }
 
+/// Entries that are blocks: i[2] axes behind theirs, `rest` numbers in all.
+static void blocks_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
+  const op_case *c = setup->c;
+  lac_side side = (lac_side)c->i[0];
+  if (c->i[2] == 1) {
+    out[0] = side == LAC_N ? lac_scatter_add(tape, setup->object, in[0]) : lac_gather(tape, setup->object, in[0]);
+  } else {
+    out[0] = lac_remap_blocks(tape, setup->object, side, (int)c->i[2], in[0]);
+  }
+}
+
+static void blocks_dense(const op_case *c, const ref *in, ref *out) {
+  int core = 1 + (int)c->i[2];
+  int64_t k = 1;
+  for (int d = 1; d < core; ++d) k *= out[0].meta.shape[out[0].meta.ndim - d];
+  for (walk w = walk_batch(out, core); walk_next(&w);) {
+    const number *x = walk_item(&w, in, core);
+    number *y = walk_item(&w, out, core);
+    for (int64_t e = 0; e < map_inputs(c) * k; ++e) {
+      int64_t target = map_target(c, e / k);
+      if (target < 0) continue;
+      if (c->i[0] == LAC_N) y[target * k + e % k] += x[e];
+      if (c->i[0] == LAC_T) y[e] = x[target * k + e % k];
+    }
+  }
+}
+
+static void check_blocks(lac_context *ctx, const sketch *s, kind k, const sketch *made, int64_t outputs,
+                         const char *batch, const char *block, int axes) {
+  op_case c = {.op = "remap", .patterns = {s}, .data = made, .i = {LAC_N, k, axes}, .degree = {1}};
+  const char *to = op_text("%s%lld%s", batch, (long long)outputs, block), *from = NULL;
+  c.object = map_make, c.apply = blocks_apply, c.dense = blocks_dense, c.fixed[0] = 1u << axes;
+  from = op_text("%s%lld%s", batch, (long long)map_inputs(&c), block);
+  c.shapes[0] = from, c.result[0] = to;
+  check_op(ctx, &c);
+  c.i[0] = LAC_T, c.shapes[0] = to, c.result[0] = from;
+  check_op(ctx, &c);
+}
+
+static void gather_and_scatter_add_move_rows(lac_context *ctx) {
+  const sketch *s = sketch_random(4, 4, 0.5, 6);
+  check_blocks(ctx, s, PLAIN, NULL, 4, "", ",3", 1);
+  check_blocks(ctx, s, PLAIN, NULL, 4, "2,", ",1", 1);
+  check_blocks(ctx, s, PLAIN, NULL, 4, "2,", ",0", 1);
+  check_blocks(ctx, sketch_random(2, 2, 0.9, 6), PLAIN, NULL, 4, "", ",66", 1);
+}
+
+static void remap_moves_blocks(lac_context *ctx) {
+  const sketch *s = sketch_random(5, 4, 0.5, 1);
+  check_blocks(ctx, s, TRANSPOSE, sketch_transpose(s), s->nnz, "", ",2,3", 2);
+  check_blocks(ctx, s, DIAGONAL, NULL, 4, "2,", ",2,2", 2);
+  check_blocks(ctx, sketch_empty(3, 2), DIAGONAL, NULL, 2, "", ",2,2", 2);
+}
+
+static void remap_refuses_blocks_that_are_not_there(lac_context *ctx) {
+  lac_tape *tape = NULL;
+  lac_array *x = NULL;
+  lac_map *map = NULL;
+  CHECK_OK(lac_map_create(ctx, 2, 3, (int64_t[]){2, 0}, &map));
+  CHECK_OK(lac_array_create(ctx, LAC_F64, 1, (int64_t[]){3}, &x));
+  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  CHECK(!lac_gather(tape, map, lac_tape_leaf(tape, x)).id);
+  CHECK_FAILS(lac_tape_status(tape), LAC_ERR_SHAPE, "at least 2 dimensions");
+  lac_tape_clear(tape);
+  CHECK(!lac_remap_blocks(tape, map, LAC_N, -1, lac_tape_leaf(tape, x)).id);
+  CHECK_FAILS(lac_tape_status(tape), LAC_ERR_SHAPE, "blocks of -1 axes");
+  lac_tape_destroy(&tape);
+  lac_array_destroy(&x);
+  lac_map_destroy(&map);
+}
+
+static void rows_do_not_depend_on_threads(lac_context *ctx) {
+  op_case c = {.op = "remap", .patterns = {sketch_random(90, 110, 0.1, 7)}, .i = {LAC_N, PLAIN, 1}};
+  c.object = map_make, c.apply = blocks_apply;
+  c.shapes[0] = "nnz,90", c.result[0] = "4,90";
+  check_op_large(ctx, &c);
+  c.i[0] = LAC_T, c.shapes[0] = "4,90", c.result[0] = "nnz,90";
+  check_op_large(ctx, &c);
+}
+
 static void spadd_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
   out[0] = lac_spadd(tape, setup->patterns[0], in[0], setup->patterns[1], in[1], NULL);
 }
@@ -238,4 +319,6 @@ static void remap_takes_its_results_alone(lac_context *ctx) {
 
 CHECK_MAIN(remap_transposes, remap_takes_triangles_and_submatrices, remap_takes_diagonals_and_dense_matrices,
            remap_gives_duplicates_the_full_cotangent, remap_takes_maps_that_collide_and_drop, remap_takes_what_is_empty,
-           remap_does_not_depend_on_threads, spadd_adds_on_the_union, remap_takes_its_results_alone)
+           remap_does_not_depend_on_threads, gather_and_scatter_add_move_rows, remap_moves_blocks,
+           remap_refuses_blocks_that_are_not_there, rows_do_not_depend_on_threads, spadd_adds_on_the_union,
+           remap_takes_its_results_alone)

@@ -134,10 +134,12 @@ const lac_kernels lac_cpu_kernels = {
     .sum = cpu_sum,
     .broadcast = cpu_broadcast,
     .dot = cpu_dot,
+    .place = cpu_place,
     .remap = cpu_remap,
     .spmm = cpu_spmm,
     .sddmm = cpu_sddmm,
     .sampled_spgemm = cpu_sampled_spgemm,
+    .matmul = cpu_matmul,
     .trisolve = cpu_trisolve,
     .adam = cpu_adam,
 };

@@ -4,15 +4,20 @@
 ///
 ///     y = M x     y[target[i]] += x[i]      scattered where targets are distinct, else summed by groups of sources
 ///     y = M^T x   y[i] = x[target[i]]       gathered
+///
+/// Entries are numbers, or rows of k numbers.
 
 #include "backends/cpu/cpu.h"
 #include "backends/cpu/types.h"
+
+enum { REMAP_GRAIN = 1024, REMAP_TILE = 64 };  // numbers of a part; numbers of an entry that are summed at a time
 
 typedef struct remap_job {
   const void *index, *sources;
   const void *x;
   void *y;
-  int64_t n, n_x, n_y;  // numbers in one item of the batch: of the range that is cut, of x, of y
+  int64_t n, n_x, n_y;  // entries in one item of the batch: of the range that is cut, of x, of y
+  int64_t k;            // numbers in an entry
 } remap_job;
 
 #define IN(name) PASTE(FN(name), C)
@@ -34,14 +39,12 @@ static const cpu_part gathers[2][4] = TABLE_TYPES(gather);
 static const cpu_part scatters[2][4] = TABLE_TYPES(scatter);
 static const cpu_part groups[2][4] = TABLE_TYPES(group);
 
-enum { REMAP_GRAIN = 1024 };
-
-lac_status cpu_remap(lac_context *ctx, const lac_map *map, lac_side side, const lac_array *x, lac_array *y) {
+lac_status cpu_remap(lac_context *ctx, const lac_map *map, lac_side side, int rest, const lac_array *x, lac_array *y) {
   lac_status status = LAC_OK;
   const lac_buffer *offsets = NULL, *sources = NULL;
   bool transposed = lac_side_transposes(side);
-  remap_job job = {map->target->host, NULL, cpu_data(x), cpu_edit(y), map->inputs, map->inputs, map->outputs};
-  int64_t count = map->is_injective && !transposed ? x->count : y->count;
+  remap_job job = {map->target->host, NULL, cpu_data(x), cpu_edit(y), map->inputs, map->inputs, map->outputs, 1};
+  const lac_array *cut = map->is_injective && !transposed ? x : y;
   const cpu_part *part = gathers[map->target->type];
 
   if (map->is_identity) return cpu_copy(ctx, x, y);
@@ -55,7 +58,9 @@ lac_status cpu_remap(lac_context *ctx, const lac_map *map, lac_side side, const 
     part = groups[offsets->type];
     job.index = offsets->host, job.sources = sources->host, job.n = map->outputs;
   }
-  cpu_split(cpu_threads(ctx, count), count, REMAP_GRAIN, part[x->meta.dtype], &job);
+  for (int d = 0; d < rest; ++d) job.k *= x->meta.shape[x->meta.ndim - 1 - d];
+  if (cut->count == 0) goto done;
+  cpu_split(cpu_threads(ctx, cut->count), cut->count / job.k, REMAP_GRAIN / job.k + 1, part[x->meta.dtype], &job);
 done:
   return status;
 }

@@ -152,14 +152,21 @@ lac_status cuda_dot(lac_context *ctx, const lac_array *x, const lac_array *y, la
 
 // -- index maps ------------------------------------------------------------------------------------------------------
 
-static int64_t leading_count(const lac_meta *meta) {
-  int64_t count = 1;
-  for (int d = 0; d < meta->ndim - 1; ++d) count *= meta->shape[d];
-  return count;
+/// Entries of k numbers, in each item of a batch.
+typedef struct entries {
+  int64_t batch, k;
+} entries;
+
+static entries entries_of(const lac_meta *meta, int rest) {
+  entries e = {1, 1};
+  int axis = meta->ndim - 1 - rest;
+  for (int d = 0; d < axis; ++d) e.batch *= meta->shape[d];
+  for (int d = axis + 1; d < meta->ndim; ++d) e.k *= meta->shape[d];
+  return e;
 }
 
 /// M x where several inputs share a target.
-static lac_status remap_grouped(lac_context *ctx, const lac_map *map, int64_t batch, const lac_array *x, lac_array *y) {
+static lac_status remap_grouped(lac_context *ctx, const lac_map *map, entries e, const lac_array *x, lac_array *y) {
   lac_status status = LAC_OK;
   const lac_buffer *offsets = NULL, *sources = NULL;
   cuda_index on_offsets, on_sources;
@@ -170,7 +177,7 @@ static lac_status remap_grouped(lac_context *ctx, const lac_map *map, int64_t ba
   LAC_TRY(cuda_index_of(ctx, offsets, &on_offsets));
   LAC_TRY(cuda_index_of(ctx, sources, &on_sources));
   scope = cuda_begin(ctx);
-  error = cuda_launch_group(ctx->stream, x->meta.dtype, batch, map->inputs, map->outputs, on_offsets, on_sources,
+  error = cuda_launch_group(ctx->stream, x->meta.dtype, e.batch, map->inputs, map->outputs, e.k, on_offsets, on_sources,
                             data_of(x), y->storage->data);
   LAC_TRY(cuda_end(ctx, scope, error, "remap"));
 done:
@@ -178,7 +185,7 @@ done:
 }
 
 /// M x where no two inputs share a target, or M^T x.
-static lac_status remap_direct(lac_context *ctx, const lac_map *map, bool transposed, int64_t batch, const lac_array *x,
+static lac_status remap_direct(lac_context *ctx, const lac_map *map, bool transposed, entries e, const lac_array *x,
                                lac_array *y) {
   lac_status status = LAC_OK;
   cudaError_t error = cudaSuccess;
@@ -188,10 +195,10 @@ static lac_status remap_direct(lac_context *ctx, const lac_map *map, bool transp
   LAC_TRY(cuda_index_of(ctx, map->target, &target));
   scope = cuda_begin(ctx);
   if (transposed) {
-    error = cuda_launch_gather(ctx->stream, x->meta.dtype, batch, map->outputs, map->inputs, target, data_of(x),
+    error = cuda_launch_gather(ctx->stream, x->meta.dtype, e.batch, map->outputs, map->inputs, e.k, target, data_of(x),
                                y->storage->data);
   } else {
-    error = cuda_launch_scatter(ctx->stream, x->meta.dtype, batch, map->inputs, map->outputs, target, data_of(x),
+    error = cuda_launch_scatter(ctx->stream, x->meta.dtype, e.batch, map->inputs, map->outputs, e.k, target, data_of(x),
                                 y->storage->data);
   }
   LAC_TRY(cuda_end(ctx, scope, error, "remap"));
@@ -199,17 +206,17 @@ done:
   return status;
 }
 
-lac_status cuda_remap(lac_context *ctx, const lac_map *map, lac_side side, const lac_array *x, lac_array *y) {
+lac_status cuda_remap(lac_context *ctx, const lac_map *map, lac_side side, int rest, const lac_array *x, lac_array *y) {
   lac_status status = LAC_OK;
-  int64_t batch = leading_count(&x->meta);
+  entries e = entries_of(&x->meta, rest);
   bool transposed = lac_side_transposes(side);
 
   if (map->is_identity) {
     LAC_TRY(cuda_copy(ctx, x, y));
   } else if (transposed || map->is_injective) {
-    LAC_TRY(remap_direct(ctx, map, transposed, batch, x, y));
+    LAC_TRY(remap_direct(ctx, map, transposed, e, x, y));
   } else {
-    LAC_TRY(remap_grouped(ctx, map, batch, x, y));
+    LAC_TRY(remap_grouped(ctx, map, e, x, y));
   }
 done:
   return status;

@@ -68,15 +68,15 @@ cudaError_t cuda_launch_reduce(cudaStream_t stream, lac_dtype dtype, const cuda_
 
 /// y[b, target[i]] = x[b, i], where no two targets are equal; negative ones are dropped. y is set to zero before.
 cudaError_t cuda_launch_scatter(cudaStream_t stream, lac_dtype dtype, int64_t batch, int64_t inputs, int64_t outputs,
-                                cuda_index target, const void *x, void *y);
+                                int64_t k, cuda_index target, const void *x, void *y);
 
 /// y[b, i] = x[b, target[i]], or 0 where the target is negative.
 cudaError_t cuda_launch_gather(cudaStream_t stream, lac_dtype dtype, int64_t batch, int64_t inputs, int64_t outputs,
-                               cuda_index target, const void *x, void *y);
+                               int64_t k, cuda_index target, const void *x, void *y);
 
 /// y[b, j] = sum of x[b, sources[g]] over offsets[j] <= g < offsets[j + 1].
 cudaError_t cuda_launch_group(cudaStream_t stream, lac_dtype dtype, int64_t batch, int64_t inputs, int64_t outputs,
-                              cuda_index offsets, cuda_index sources, const void *x, void *y);
+                              int64_t k, cuda_index offsets, cuda_index sources, const void *x, void *y);
 
 /// y[b, i, :] = sum over entries p of row i, and over `summed`, of a[slot p] x[column p, :], with conj(a) if `conj`.
 /// `batch` leads through the operands a and x.

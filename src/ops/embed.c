@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file embed.c
+/// An array put into zeros: the adjoint of slice.
+///
+///     forward   y[.., begin + i step, ..] = x[.., i, ..]     `like` is the shape of y; i[] as in slice
+///               and zero elsewhere
+///     vjp       x_bar = slice(y_bar)                         from the same places
+///     jvp       y_dot = embed(x_dot)
+
+#include "ops/range.h"
+
+enum { X };
+enum { Y };
+
+static lac_status embed_infer(lac_call *c) {
+  lac_context *ctx = c->ctx;
+  lac_status status = LAC_OK;
+  lac_range range = lac_range_of(c->attrs);
+  const lac_meta *x = &c->in_meta[X];
+  lac_meta part = c->attrs->like;
+  char have[LAC_SHAPE_TEXT], want[LAC_SHAPE_TEXT];
+  int axis;
+
+  part.dtype = x->dtype;
+  LAC_TRY(lac_meta_check(ctx, "embed", &part));
+  LAC_TRY(lac_call_check_range(c, &part, &axis));
+  c->out_meta[Y] = part;
+  part.shape[axis] = lac_range_count(&range);
+  LAC_CHECK(lac_meta_same(x, &part), LAC_ERR_SHAPE,
+            "embed: shape %s does not fill the places %lld to %lld by steps of %lld of axis %d; %s does",
+            lac_shape_text(x->ndim, x->shape, have), (long long)range.begin, (long long)range.end,
+            (long long)range.step, axis, lac_shape_text(part.ndim, part.shape, want));
+done:
+  return status;
+}
+
+static lac_status embed_forward(lac_call *c) {
+  lac_context *ctx = c->ctx;
+  lac_status status = LAC_OK;
+  lac_range range = lac_range_of(c->attrs);
+
+  LAC_TRY(lac_call_needs_kernel(c, KERNELS(c)->place != NULL));
+  LAC_TRY(KERNELS(c)->fill(ctx, c->out[Y], 0, 0));
+  LAC_TRY(KERNELS(c)->place(ctx, range.axis, lac_range_count(&range), c->in[X], (lac_places){0, 1}, c->out[Y],
+                            (lac_places){range.begin, range.step}));
+done:
+  return status;
+}
+
+static void embed_vjp(lac_rule *r) {
+  lac_range range = lac_range_of(r->attrs);
+  r->in_bar[X] = lac_slice(r->tape, r->out_bar[Y], range.axis, range.begin, range.end, range.step);
+}
+
+static void embed_jvp(lac_rule *r) {
+  lac_range range = lac_range_of(r->attrs);
+  r->out_dot[Y] = lac_embed(r->tape, r->in_dot[X], &r->attrs->like, range.axis, range.begin, range.end, range.step);
+}
+
+const lac_op lac_op_embed = {
+    .name = "embed",
+    .signature = "()->()",
+    .order = LAC_ANY_ORDER,
+    .infer = embed_infer,
+    .forward = embed_forward,
+    .vjp = embed_vjp,
+    .jvp = embed_jvp,
+};
+
+lac_var lac_embed(lac_tape *tape, lac_var x, const lac_meta *like, int axis, int64_t begin, int64_t end, int64_t step) {
+  lac_spec spec = {.op = &lac_op_embed, .attrs = {.i = {axis, begin, end, step}, .like = {.ndim = -1}}};
+
+  if (like) spec.attrs.like = *like;
+  return lac_emit(tape, &spec, &x);
+}

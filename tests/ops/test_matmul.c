@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The operator matmul: its values, its refusals, its derivatives.
+
+#include "support/op_case.h"
+
+static void matmul_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
+  out[0] = lac_matmul(tape, (lac_side)setup->c->i[0], in[0], (lac_side)setup->c->i[1], in[1]);
+}
+
+/// op(A) of the item of an operand that belongs to the walk.
+static dense matmul_operand(const walk *w, const ref *a, int64_t side) {
+  const int64_t *shape = a->meta.shape + a->meta.ndim - 2;
+  return dense_side(dense_over(shape[0], shape[1], walk_item(w, a, 2)), (lac_side)side);
+}
+
+static void matmul_dense(const op_case *c, const ref *in, ref *out) {
+  for (walk w = walk_batch(out, 2); walk_next(&w);) {
+    dense x = matmul_operand(&w, &in[0], c->i[0]), y = matmul_operand(&w, &in[1], c->i[1]);
+    dense_copy_to(dense_mul(x, y), walk_item(&w, out, 2));
+  }
+}
+
+static void check_matmul(lac_context *ctx, lac_side side_x, const char *x, lac_side side_y, const char *y,
+                         const char *z) {
+  op_case c = {.op = "matmul", .shapes = {x, y}, .result = {z}, .i = {side_x, side_y}, .degree = {1, 1}};
+  c.apply = matmul_apply, c.dense = matmul_dense;
+  c.fixed[0] = (side_x & LAC_T) ? 2 : 1;
+  c.fixed[1] = (side_y & LAC_T) ? 1 : 2;
+  check_op(ctx, &c);
+}
+
+static void matmul_multiplies_from_all_sides(lac_context *ctx) {
+  for (int sx = LAC_N; sx <= LAC_H; ++sx) {
+    for (int sy = LAC_N; sy <= LAC_H; ++sy) {
+      check_matmul(ctx, (lac_side)sx, sx & LAC_T ? "3,2" : "2,3", (lac_side)sy, sy & LAC_T ? "4,3" : "3,4", "2,4");
+    }
+  }
+}
+
+static void matmul_broadcasts_batches(lac_context *ctx) {
+  check_matmul(ctx, LAC_N, "2,2,3", LAC_N, "3,2", "2,2,2");
+  check_matmul(ctx, LAC_H, "3,2", LAC_N, "2,3,2", "2,2,2");
+  check_matmul(ctx, LAC_N, "2,1,1,3", LAC_T, "3,2,3", "2,3,1,2");
+  check_matmul(ctx, LAC_C, "0,2,3", LAC_N, "3,2", "0,2,2");
+}
+
+static void matmul_takes_what_is_empty(lac_context *ctx) {
+  check_matmul(ctx, LAC_N, "0,3", LAC_N, "3,2", "0,2");
+  check_matmul(ctx, LAC_N, "2,0", LAC_N, "0,3", "2,3");
+  check_matmul(ctx, LAC_T, "2,3", LAC_N, "2,0", "3,0");
+  check_matmul(ctx, LAC_N, "1,1", LAC_H, "1,1", "1,1");
+}
+
+/// Large enough for BLAS, where it is used, with all sides, and for edges of tiles.
+static void matmul_agrees_with_itself_in_tiles(lac_context *ctx) {
+  for (int sx = LAC_N; sx <= LAC_H; ++sx) {
+    for (int sy = LAC_N; sy <= LAC_H; ++sy) {
+      op_case c = {.op = "matmul", .i = {sx, sy}, .result = {"9,8"}, .apply = matmul_apply, .dense = matmul_dense};
+      c.skip = ~(uint32_t)(OP_VALUES | OP_OPERATOR);
+      c.shapes[0] = sx & LAC_T ? "70,9" : "9,70", c.shapes[1] = sy & LAC_T ? "8,70" : "70,8";
+      check_op(ctx, &c);
+    }
+  }
+}
+
+static void matmul_refuses_unknown_sides(lac_context *ctx) {
+  lac_tape *tape = NULL;
+  lac_array *x = NULL;
+  CHECK_OK(lac_array_create(ctx, LAC_F64, 2, (int64_t[]){3, 3}, &x));
+  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  lac_var a = lac_tape_leaf(tape, x);
+  CHECK(!lac_matmul(tape, LAC_N, a, (lac_side)4, a).id);
+  CHECK_FAILS(lac_tape_status(tape), LAC_ERR_ARG, "side 1 is 4");
+  lac_tape_destroy(&tape);
+  lac_array_destroy(&x);
+}
+
+static void matmul_does_not_depend_on_threads(lac_context *ctx) {
+  op_case c = {.op = "matmul", .shapes = {"130,150", "150,140"}, .result = {"130,140"}, .apply = matmul_apply};
+  check_op_large(ctx, &c);
+  c.shapes[0] = "6,70,40", c.shapes[1] = "40,30", c.result[0] = "6,70,30";
+  check_op_large(ctx, &c);
+}
+
+/// Forward: Z. Gradient: Z, X_bar and Y_bar, which is summed over the batch where it is made.
+static void matmul_takes_its_results_alone(lac_context *ctx) {
+  op_case c = {.op = "matmul", .shapes = {"9,60,80", "80,70"}, .result = {"9,60,70"}, .apply = matmul_apply};
+  int64_t z = 9 * 60 * 70 * 8;
+  check_op_peak(ctx, &c, LAC_F64, z, z + 9 * 60 * 80 * 8 + 80 * 70 * 8);
+}
+
+CHECK_MAIN(matmul_multiplies_from_all_sides, matmul_broadcasts_batches, matmul_takes_what_is_empty,
+           matmul_agrees_with_itself_in_tiles, matmul_refuses_unknown_sides, matmul_does_not_depend_on_threads,
+           matmul_takes_its_results_alone)
