@@ -20,7 +20,8 @@ enum { LAC_ANY_ORDER = -1 };
 typedef enum lac_op_flag {
   LAC_SUMS_BATCH = 1,    ///< the forward sums over batch dimensions that its one output lacks (lac_attrs.fit)
   LAC_COMMUNICATES = 2,  ///< ranks talk to each other inside the forward: they agree on the status first
-  LAC_POINTWISE = 4      ///< one input, one output, linear, number by number: sums may be moved through it
+  LAC_POINTWISE = 4      ///< one input, one output, linear, number by number: sums may be moved through it,
+                         ///< and its output may be the memory of its input
 } lac_op_flag;
 
 /// One application of an operator as `infer` and `forward` see it.

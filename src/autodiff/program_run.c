@@ -9,6 +9,25 @@
 
 enum { RUN_INLINE_VARS = 32 };
 
+/// Whether step n may write its output over its input: number by number, an array that is made here and read for the last time.
+static bool run_is_in_place(const lac_program *program, int n, const bool *is_result) {
+  const tape_node *node = &program->tape->nodes[n];
+  const tape_var *in = &program->tape->vars[node->in[0]], *out = &program->tape->vars[node->out[0]];
+
+  return node->spec.op->flags & LAC_POINTWISE && in->node >= 0 && program->last_use[node->in[0]] == n &&
+         !is_result[node->in[0]] && lac_meta_same(&in->meta, &out->meta);
+}
+
+/// Let what is changed in place at the end be made where the caller wants the result.
+static void run_place_results(const lac_program *program, lac_array **slots, const bool *is_result) {
+  for (int n = program->tape->nodes_count - 1; n >= 0; n--) {
+    const tape_node *node = &program->tape->nodes[n];
+    if (slots[node->out[0]] && run_is_in_place(program, n, is_result) && !slots[node->in[0]]) {
+      slots[node->in[0]] = lac_array_retain(slots[node->out[0]]);
+    }
+  }
+}
+
 /// One step on arrays: slots[v] is the array of var v.
 static lac_status run_step(lac_context *ctx, const lac_program *program, int n, lac_array **slots) {
   lac_status status = LAC_OK;
@@ -50,6 +69,10 @@ static lac_status run_steps(lac_context *ctx, const lac_program *program, lac_ar
   lac_status status = LAC_OK;
 
   for (int n = 0; n < program->tape->nodes_count && status == LAC_OK; n++) {
+    const tape_node *node = &program->tape->nodes[n];
+    if (!slots[node->out[0]] && run_is_in_place(program, n, is_result) && lac_array_is_sole(slots[node->in[0]])) {
+      slots[node->out[0]] = lac_array_retain(slots[node->in[0]]);
+    }
     status = run_step(ctx, program, n, slots);
     run_free_dead(program, n, slots, is_result);
   }
@@ -232,6 +255,7 @@ lac_status lac_program_run(lac_context *ctx, const lac_program *program, const v
     LAC_CHECK(out[i] || !results[i].array.count, LAC_ERR_ARG, "lac_program_run: the pointer of result %d is NULL", i);
     if (!slots.array[v]) slots.array[v] = &results[i].array;
   }
+  run_place_results(program, slots.array, slots.is_result);
   LAC_TRY(run_steps(ctx, program, slots.array, slots.is_result));
   LAC_TRY(run_copy_repeated(ctx, program, slots.array, results));
 done:

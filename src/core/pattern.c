@@ -30,6 +30,7 @@ static void pattern_free(lac_object *object) {
     lac_free(link);
   }
   pthread_mutex_destroy(&p->lock);
+  lac_free(p->band);
   lac_free(p);
 }
 

@@ -73,6 +73,7 @@ struct lac_pattern {
   lac_buffer *rows_of;                       // the row of each slot (columns' type)
   lac_buffer *t_offsets, *t_rows, *t_slots;  // the transpose by rows
   lac_map *identity;                         // from slots to themselves
+  struct lac_band *band;                     // where its entries stand about the diagonal (pattern_band.c)
   lac_part *parts[LAC_PARTS_KEPT];           // the transpose as a pattern, triangles, the diagonal (pattern_part.c)
   int depth;                                 // 1 for a part, 2 for a part of a part, ...
   struct lac_cached *cached;                 // what others keep here: symbolic analyses (solvers/), ...
@@ -96,6 +97,15 @@ lac_status lac_pattern_rows_of(lac_context *ctx, const lac_pattern *pattern, con
 
 /// The identity map on the slots, made when first asked. Retained for the caller.
 lac_status lac_pattern_identity(lac_context *ctx, const lac_pattern *pattern, lac_map **out);
+
+/// Where the entries stand about the diagonal. All in one look at the first and last entry of each row.
+typedef struct lac_band {
+  int64_t low, high;                    // the least and the largest col - row; low > high when there are no entries
+  int64_t first_without, last_without;  // the first row whose first (last) entry is not on the diagonal, or -1
+} lac_band;
+
+/// The band of a pattern, found when first asked; borrowed.
+lac_status lac_pattern_band(lac_context *ctx, const lac_pattern *pattern, const lac_band **out);
 
 /// Refuse NULL and distributed patterns, which only `function`'s local parts could serve.
 lac_status lac_pattern_require_local(lac_context *ctx, const lac_pattern *pattern, const char *function);

@@ -37,8 +37,8 @@ done:
   return status;
 }
 
-/// Refuse an entry outside the triangle: rows are sorted, so the first or last of each row tells.
-static lac_status trisolve_check_structure(lac_call *c) {
+/// Name the first entry outside the triangle: rows are sorted, so the first or last of each row tells.
+static lac_status trisolve_name_outside(lac_call *c) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
   const lac_pattern *p = c->patterns[0];
@@ -52,6 +52,20 @@ static lac_status trisolve_check_structure(lac_call *c) {
               "trisolve: entry (%lld, %lld) is outside the %s%s triangle; lac_pattern_triangle takes it out",
               (long long)i, (long long)j, unit ? "strictly " : "", lower ? "lower" : "upper");
   }
+done:
+  return status;
+}
+
+/// Refuse a pattern that is not the triangle. Its band, which is kept, tells.
+static lac_status trisolve_check_structure(lac_call *c) {
+  lac_context *ctx = c->ctx;
+  lac_status status = LAC_OK;
+  const lac_band *band = NULL;
+  int64_t from = DIAGONAL(c) == LAC_UNIT;
+
+  LAC_TRY(lac_pattern_band(ctx, c->patterns[0], &band));
+  if (band->low > band->high) return LAC_OK;
+  if (TRIANGLE(c) == LAC_LOWER ? band->high > -from : band->low < from) LAC_TRY(trisolve_name_outside(c));
 done:
   return status;
 }
