@@ -8,8 +8,8 @@
 /// transpose) is taken over by a map (map.h) that says where each input entry went, and `remap` moves values along it.
 ///
 /// Patterns are context-free, reference counted and safe to share between threads. What depends on structure alone is
-/// computed when first needed and kept with the pattern: the transpose, the diagonal's map, the four triangles used last,
-/// symbolic analyses. Asking for one of them again gives the same object.
+/// computed when first needed and kept with the pattern: the transpose, the maps to diagonal, rows and
+/// columns, the four triangles used last, symbolic analyses. Asking for one of them again gives the same object.
 
 #ifndef LACUNA_PATTERN_H
 #define LACUNA_PATTERN_H
@@ -107,6 +107,42 @@ LAC_API lac_status lac_pattern_diagonal(lac_context *ctx, const lac_pattern *pat
 /// The map from slots to the rows * cols numbers of the dense matrix, row-major. It is made anew by every call, and
 /// `remap` by it is what makes an array of that size.
 LAC_API lac_status lac_pattern_dense(lac_context *ctx, const lac_pattern *pattern, lac_map **map);
+
+/// Entries of both: same shape. The maps take the values of a and of b there; what only one has is dropped. Kept for the pair.
+LAC_API lac_status lac_pattern_intersection(lac_context *ctx, const lac_pattern *a, const lac_pattern *b,
+                                            lac_pattern **out, lac_map **from_a, lac_map **from_b);
+
+/// The Kronecker product: entry (i mb + k, j nb + l) where a has (i, j) and b has (k, l). The map takes the outer product of
+/// the values, nnz_a x nnz_b numbers by rows, to the slots. LAC_ERR_OVERFLOW before any memory is taken. Kept for the pair.
+LAC_API lac_status lac_pattern_kron(lac_context *ctx, const lac_pattern *a, const lac_pattern *b, lac_pattern **out,
+                                    lac_map **map);
+
+/// [A B ...], [A; B; ...], and A, B, ... along the diagonal of a matrix without other entries: at least one pattern, the same one
+/// as often as one likes. `maps` (optional) receives one map for each. The values of a vstack and of a block_diag are those of the
+/// patterns one after the other. Not kept.
+LAC_API lac_status lac_pattern_hstack(lac_context *ctx, int64_t count, const lac_pattern *const *patterns,
+                                      lac_pattern **out, lac_map **maps);
+LAC_API lac_status lac_pattern_vstack(lac_context *ctx, int64_t count, const lac_pattern *const *patterns,
+                                      lac_pattern **out, lac_map **maps);
+LAC_API lac_status lac_pattern_block_diag(lac_context *ctx, int64_t count, const lac_pattern *const *patterns,
+                                          lac_pattern **out, lac_map **maps);
+
+/// B[i, j] = A[row[i], col[j]] with permutations of all rows and all columns; NULL leaves them. Not kept.
+LAC_API lac_status lac_pattern_permute(lac_context *ctx, const lac_pattern *pattern, const int64_t *row,
+                                       const int64_t *col, lac_pattern **out, lac_map **map);
+
+/// B = A[row, :][:, col] with any lists of indices, repeated ones too; NULL takes all. An entry of A may go to several of B, so
+/// this map runs from the slots of B to those of A: values follow by remap with LAC_T. Not kept.
+LAC_API lac_status lac_pattern_select(lac_context *ctx, const lac_pattern *pattern, int64_t rows, const int64_t *row,
+                                      int64_t cols, const int64_t *col, lac_pattern **out, lac_map **map);
+
+/// The pattern of the k-th diagonal, entries (i, i + k): the matrix whose values are a vector.
+LAC_API lac_status lac_pattern_eye(lac_context *ctx, int64_t rows, int64_t cols, int64_t k, lac_width width,
+                                   lac_pattern **out);
+
+/// The maps from slots to rows and to columns, kept with the pattern: remap by them sums each row or column.
+LAC_API lac_status lac_pattern_row_map(lac_context *ctx, const lac_pattern *pattern, lac_map **map);
+LAC_API lac_status lac_pattern_col_map(lac_context *ctx, const lac_pattern *pattern, lac_map **map);
 
 /// Byte budget of the plans kept for pairs of patterns (least recently used go first). Default 256 MiB. A plan goes with the
 /// first of its two patterns, and keeps neither alive.

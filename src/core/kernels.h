@@ -67,6 +67,16 @@ typedef struct lac_places {
   int64_t begin, step;
 } lac_places;
 
+/// What `segment` makes of each group of a map. Ties: 1 / n for each of the n extremes of a group, 0 for the others.
+typedef enum lac_segment {
+  LAC_SEGMENT_LOGSUMEXP,
+  LAC_SEGMENT_SOFTMAX,
+  LAC_SEGMENT_MAX,
+  LAC_SEGMENT_MIN,
+  LAC_SEGMENT_MAX_TIES,
+  LAC_SEGMENT_MIN_TIES
+} lac_segment;
+
 struct lac_kernels {
   const char *name;  // "cpu", "cuda"
 
@@ -116,6 +126,23 @@ struct lac_kernels {
   // -- structure -----------------------------------------------------------------------------------------------------
   /// y[*batch, outputs, *rest] = M x (LAC_N) or y[*batch, inputs, *rest] = M^T x' (LAC_T); `rest` axes travel along
   lac_status (*remap)(lac_context *ctx, const lac_map *map, lac_side side, int rest, const lac_array *x, lac_array *y);
+
+  // -- groups of a map -----------------------------------------------------------------------------------------------
+  /// y[*,p] = d[*,q] along the map, times a[*,p]; y sums over batch dimensions it does not have
+  lac_status (*segment_scale)(lac_context *ctx, const lac_map *map, const lac_array *d, const lac_array *a,
+                              lac_array *y);  // optional
+  /// s[*,q] = sum of u conj(v) over the sources; s sums over batch dimensions it does not have
+  lac_status (*segment_dot)(lac_context *ctx, const lac_map *map, const lac_array *u, const lac_array *v,
+                            lac_array *s);  // optional
+  /// Reals: y is [*,q] or, for softmax and ties, [*,p]. Groups have `full` numbers, zeros where there is no source; full = 0: none
+  lac_status (*segment)(lac_context *ctx, lac_segment what, const lac_map *map, int64_t full, const lac_array *x,
+                        lac_array *y);  // optional
+  /// y[*,i,:] = a[*,i,:] op(b[*,target i,:,:]); y sums over batch dimensions it does not have
+  lac_status (*gather_mm)(lac_context *ctx, const lac_map *map, lac_side side, const lac_array *a, const lac_array *b,
+                          lac_array *y);  // optional
+  /// w[*,j,:,:] = sum of conj(u[*,i,:])^T v[*,i,:] over the sources i of j; w sums over batch dimensions it does not have
+  lac_status (*gather_outer)(lac_context *ctx, const lac_map *map, const lac_array *u, const lac_array *v,
+                             lac_array *w);  // optional
 
   // -- products ------------------------------------------------------------------------------------------------------
   /// y[*,m,k] = op(A) x[*,n,k]; y sums over batch dimensions it does not have

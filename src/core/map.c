@@ -47,6 +47,15 @@ static bool map_target_ascends(const lac_buffer *target) {
   return true;
 }
 
+static bool map_target_is_sorted(const lac_buffer *target) {
+  for (int64_t i = 0, last = 0; i < target->count; ++i) {
+    int64_t to = lac_buffer_get(target, i);
+    if (to < last) return false;
+    last = to;
+  }
+  return true;
+}
+
 /// One bit for each output.
 static lac_status map_target_is_distinct(lac_context *ctx, const lac_buffer *target, int64_t outputs, bool *out) {
   lac_status status = LAC_OK;
@@ -78,6 +87,7 @@ static lac_status map_make(lac_context *ctx, int64_t outputs, bool injective, la
   map->outputs = outputs;
   map->is_injective = injective;
   map->is_identity = injective && map_target_is_identity(*target, outputs);
+  map->is_sorted = map_target_is_sorted(*target);
   map->target = *target, *target = NULL;
   *out = map;
 done:
@@ -142,53 +152,68 @@ void lac_map_read(const lac_map *map, int64_t *target) {
   for (int64_t i = 0; i < map->inputs; ++i) target[i] = lac_buffer_get(map->target, i);
 }
 
-/// Count, add up, distribute: offsets[j] is where the sources of j begin. Going over the inputs in order keeps sources ascending.
-static void map_group(const lac_map *map, lac_buffer *offsets, lac_buffer *sources) {
+/// Where the sources of each output begin: count, then add up.
+static lac_status map_make_offsets(lac_context *ctx, lac_map *map) {
+  lac_status status = LAC_OK;
+  lac_buffer *offsets = NULL;
+  int64_t sum = 0;
+
+  LAC_TRY(lac_buffer_create(ctx, map->target->type, map->outputs + 1, &offsets));
   for (int64_t j = 0; j <= map->outputs; ++j) lac_buffer_set(offsets, j, 0);
   for (int64_t i = 0; i < map->inputs; ++i) {
     int64_t to = lac_buffer_get(map->target, i);
     if (to >= 0) lac_buffer_set(offsets, to, lac_buffer_get(offsets, to) + 1);
   }
-  for (int64_t j = 0, sum = 0; j <= map->outputs; ++j) {
-    sum += lac_buffer_get(offsets, j);
-    lac_buffer_set(offsets, j, sum);  // one past the last source of j
+  for (int64_t j = 0; j <= map->outputs; ++j) {
+    int64_t count = lac_buffer_get(offsets, j);
+    lac_buffer_set(offsets, j, sum);
+    sum += count;
   }
-  for (int64_t i = map->inputs - 1; i >= 0; --i) {
-    int64_t to = lac_buffer_get(map->target, i);
-    if (to < 0) continue;
-    int64_t place = lac_buffer_get(offsets, to) - 1;
-    lac_buffer_set(offsets, to, place);
-    lac_buffer_set(sources, place, i);
-  }
+  map->g_offsets = offsets;
+done:
+  return status;
 }
 
-static lac_status map_make_groups(lac_context *ctx, lac_map *map) {
+/// Distribute the inputs to the places of their outputs. Going over the inputs in order keeps sources ascending.
+static lac_status map_make_sources(lac_context *ctx, lac_map *map) {
   lac_status status = LAC_OK;
-  lac_buffer *offsets = NULL, *sources = NULL;
-  int64_t kept = 0;
+  lac_buffer *sources = NULL;
+  int64_t *place = NULL;
 
-  for (int64_t i = 0; i < map->inputs; ++i) kept += lac_buffer_get(map->target, i) >= 0;
-  LAC_TRY(lac_buffer_create(ctx, map->target->type, map->outputs + 1, &offsets));
-  LAC_TRY(lac_buffer_create(ctx, map->target->type, kept, &sources));
-  map_group(map, offsets, sources);
-  map->g_offsets = offsets, offsets = NULL;
-  map->g_sources = sources, sources = NULL;
+  LAC_ALLOC(place, map->outputs + 1);
+  for (int64_t j = 0; j <= map->outputs; ++j) place[j] = lac_buffer_get(map->g_offsets, j);
+  LAC_TRY(lac_buffer_create(ctx, map->target->type, place[map->outputs], &sources));
+  for (int64_t i = 0; i < map->inputs; ++i) {
+    int64_t to = lac_buffer_get(map->target, i);
+    if (to >= 0) lac_buffer_set(sources, place[to]++, i);
+  }
+  map->g_sources = sources;
 done:
-  lac_object_release(offsets);
-  lac_object_release(sources);
+  lac_free(place);
+  return status;
+}
+
+/// The groups, with their sources or without; what others may have borrowed already stays.
+static lac_status map_groups(lac_context *ctx, const lac_map *map, bool with_sources, const lac_buffer **offsets,
+                             const lac_buffer **sources) {
+  lac_status status = LAC_OK;
+  lac_map *self = (lac_map *)map;  // only the groups change, under the lock
+
+  pthread_mutex_lock(&self->lock);
+  if (!self->g_offsets) LAC_TRY(map_make_offsets(ctx, self));
+  if (with_sources && !self->g_sources) LAC_TRY(map_make_sources(ctx, self));
+  *offsets = self->g_offsets;
+  *sources = with_sources ? self->g_sources : NULL;
+done:
+  pthread_mutex_unlock(&self->lock);
   return status;
 }
 
 lac_status lac_map_groups(lac_context *ctx, const lac_map *map, const lac_buffer **offsets,
                           const lac_buffer **sources) {
-  lac_status status = LAC_OK;
-  lac_map *self = (lac_map *)map;  // only the groups change, under the lock
+  return map_groups(ctx, map, true, offsets, sources);
+}
 
-  pthread_mutex_lock(&self->lock);
-  if (!self->g_offsets) LAC_TRY(map_make_groups(ctx, self));
-  *offsets = self->g_offsets;
-  *sources = self->g_sources;
-done:
-  pthread_mutex_unlock(&self->lock);
-  return status;
+lac_status lac_map_runs(lac_context *ctx, const lac_map *map, const lac_buffer **offsets, const lac_buffer **sources) {
+  return map_groups(ctx, map, !map->is_sorted, offsets, sources);
 }

@@ -59,7 +59,7 @@ static inline bool lac_side_transposes(lac_side side) { return side & LAC_T; }
 static inline bool lac_side_conjugates(lac_side side) { return side & LAC_C; }
 
 typedef struct lac_part lac_part;
-enum { LAC_PARTS_KEPT = 6 };  // the transpose, the diagonal, four triangles
+enum { LAC_PARTS_KEPT = 8 };  // the transpose, the diagonal, both lines, four triangles
 
 struct lac_pattern {
   lac_object object;
@@ -132,9 +132,10 @@ struct lac_map {
   lac_buffer *target;  // of each input; -1: dropped
   bool is_identity;
   bool is_injective;  // no two inputs share a target: scattering needs no order
+  bool is_sorted;     // targets never descend and none is dropped: the sources of an output are a run of inputs
 
   pthread_mutex_t lock;
-  lac_buffer *g_offsets, *g_sources;  // inputs grouped by target, ascending; only for maps that are not injective
+  lac_buffer *g_offsets, *g_sources;  // inputs grouped by target, ascending; made when asked for
 
   // The entry map of a distributed pattern (distributed/): how its inputs and outputs are spread. NULL in one process.
   const lac_partition *input_partition, *output_partition;
@@ -155,8 +156,19 @@ lac_index_type lac_map_type(int64_t inputs, int64_t outputs);
 /// Inputs grouped by target, computed when first asked; borrowed buffers.
 lac_status lac_map_groups(lac_context *ctx, const lac_map *map, const lac_buffer **offsets, const lac_buffer **sources);
 
+/// The same for kernels that know runs: of a sorted map the sources of output j are offsets[j], offsets[j] + 1, ... themselves,
+/// and *sources is NULL.
+lac_status lac_map_runs(lac_context *ctx, const lac_map *map, const lac_buffer **offsets, const lac_buffer **sources);
+
 /// A pattern derived from another, kept with it, and the map that takes values there.
-typedef enum lac_part_name { LAC_PART_TRANSPOSE, LAC_PART_LOWER, LAC_PART_UPPER, LAC_PART_DIAGONAL } lac_part_name;
+typedef enum lac_part_name {
+  LAC_PART_TRANSPOSE,
+  LAC_PART_LOWER,
+  LAC_PART_UPPER,
+  LAC_PART_DIAGONAL,
+  LAC_PART_ROWS,
+  LAC_PART_COLS
+} lac_part_name;
 
 struct lac_part {
   lac_object object;

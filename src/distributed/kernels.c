@@ -270,6 +270,58 @@ static lac_status distributed_adam(lac_context *ctx, const lac_adam *a, const la
 
   LAC_CHECK(ctx->local->adam, LAC_ERR_UNSUPPORTED, "adam: backend \"%s\" has no such kernel", ctx->local->name);
   LAC_TRY(ctx->local->adam(ctx, a, g, m, v, x));
+/// Groups of a map are of one process.
+static lac_status groups_expect(lac_context *ctx, const char *name, bool has, const lac_array *x, const lac_array *y) {
+  lac_status status = LAC_OK;
+
+  LAC_CHECK(!x->meta.partition && !y->meta.partition, LAC_ERR_UNSUPPORTED,
+            "%s: operands that are spread over ranks cannot be grouped yet; use replicated ones", name);
+  LAC_CHECK(has, LAC_ERR_UNSUPPORTED, "%s: backend \"%s\" has no such kernel", name, ctx->local->name);
+done:
+  return status;
+}
+
+static lac_status distributed_segment_scale(lac_context *ctx, const lac_map *map, const lac_array *d,
+                                            const lac_array *a, lac_array *y) {
+  lac_status status = LAC_OK;
+  LAC_TRY(groups_expect(ctx, "segment_scale", ctx->local->segment_scale, d, a));
+  LAC_TRY(ctx->local->segment_scale(ctx, map, d, a, y));
+done:
+  return status;
+}
+
+static lac_status distributed_segment_dot(lac_context *ctx, const lac_map *map, const lac_array *u, const lac_array *v,
+                                          lac_array *s) {
+  lac_status status = LAC_OK;
+  LAC_TRY(groups_expect(ctx, "segment_dot", ctx->local->segment_dot, u, v));
+  LAC_TRY(ctx->local->segment_dot(ctx, map, u, v, s));
+done:
+  return status;
+}
+
+static lac_status distributed_segment(lac_context *ctx, lac_segment what, const lac_map *map, int64_t full,
+                                      const lac_array *x, lac_array *y) {
+  lac_status status = LAC_OK;
+  LAC_TRY(groups_expect(ctx, "segment", ctx->local->segment, x, x));
+  LAC_TRY(ctx->local->segment(ctx, what, map, full, x, y));
+done:
+  return status;
+}
+
+static lac_status distributed_gather_mm(lac_context *ctx, const lac_map *map, lac_side side, const lac_array *a,
+                                        const lac_array *b, lac_array *y) {
+  lac_status status = LAC_OK;
+  LAC_TRY(groups_expect(ctx, "gather_mm", ctx->local->gather_mm, a, b));
+  LAC_TRY(ctx->local->gather_mm(ctx, map, side, a, b, y));
+done:
+  return status;
+}
+
+static lac_status distributed_gather_outer(lac_context *ctx, const lac_map *map, const lac_array *u, const lac_array *v,
+                                           lac_array *w) {
+  lac_status status = LAC_OK;
+  LAC_TRY(groups_expect(ctx, "gather_outer", ctx->local->gather_outer, u, v));
+  LAC_TRY(ctx->local->gather_outer(ctx, map, u, v, w));
 done:
   return status;
 }
@@ -295,6 +347,11 @@ const lac_kernels lac_distributed_kernels = {
     .dot = distributed_dot,
     .place = distributed_place,
     .remap = distributed_remap,
+    .segment_scale = distributed_segment_scale,
+    .segment_dot = distributed_segment_dot,
+    .segment = distributed_segment,
+    .gather_mm = distributed_gather_mm,
+    .gather_outer = distributed_gather_outer,
     .spmm = distributed_spmm,
     .sddmm = distributed_sddmm,
     .sampled_spgemm = distributed_sampled_spgemm,

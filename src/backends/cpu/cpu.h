@@ -104,6 +104,14 @@ lac_status cpu_dot(lac_context *ctx, const lac_array *x, const lac_array *y, lac
 lac_status cpu_place(lac_context *ctx, int axis, int64_t count, const lac_array *x, lac_places from, lac_array *y,
                      lac_places to);
 lac_status cpu_remap(lac_context *ctx, const lac_map *map, lac_side side, int rest, const lac_array *x, lac_array *y);
+lac_status cpu_segment_scale(lac_context *ctx, const lac_map *map, const lac_array *d, const lac_array *a,
+                             lac_array *y);
+lac_status cpu_segment_dot(lac_context *ctx, const lac_map *map, const lac_array *u, const lac_array *v, lac_array *s);
+lac_status cpu_segment(lac_context *ctx, lac_segment what, const lac_map *map, int64_t full, const lac_array *x,
+                       lac_array *y);
+lac_status cpu_gather_mm(lac_context *ctx, const lac_map *map, lac_side side, const lac_array *a, const lac_array *b,
+                         lac_array *y);
+lac_status cpu_gather_outer(lac_context *ctx, const lac_map *map, const lac_array *u, const lac_array *v, lac_array *w);
 lac_status cpu_spmm(lac_context *ctx, const lac_pattern *p, lac_side side, const lac_array *a, const lac_array *x,
                     lac_array *y);
 lac_status cpu_sddmm(lac_context *ctx, const lac_pattern *p, const lac_array *u, const lac_array *v, lac_array *s);

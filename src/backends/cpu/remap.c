@@ -54,9 +54,9 @@ lac_status cpu_remap(lac_context *ctx, const lac_map *map, lac_side side, int re
     part = scatters[map->target->type];
     LAC_TRY(cpu_fill(ctx, y, 0, 0));
   } else {
-    LAC_TRY(lac_map_groups(ctx, map, &offsets, &sources));
+    LAC_TRY(lac_map_runs(ctx, map, &offsets, &sources));
     part = groups[offsets->type];
-    job.index = offsets->host, job.sources = sources->host, job.n = map->outputs;
+    job.index = offsets->host, job.sources = sources ? sources->host : NULL, job.n = map->outputs;
   }
   for (int d = 0; d < rest; ++d) job.k *= x->meta.shape[x->meta.ndim - 1 - d];
   if (cut->count == 0) goto done;

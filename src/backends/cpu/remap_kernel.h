@@ -49,23 +49,24 @@ static void IN(scatter)(const void *opaque, int64_t begin, int64_t end) {
   }
 }
 
-/// The sum of entries of x, in the order of their sources: `width` numbers of each.
-INLINE void IN(group_sum)(const C *sources, int64_t count, const T *x, int64_t k, T *y, const int64_t width) {
+/// The sum of entries of x, in the order of their sources: `width` numbers of each. `runs`: entries [g, end) themselves.
+INLINE void IN(group_sum)(const C *sources, int64_t g, int64_t end, const T *x, int64_t k, T *y, const int64_t width,
+                          const bool runs) {
   FN(acc) sum[REMAP_TILE];
   for (int64_t c = 0; c < width; ++c) sum[c] = 0;
-  for (int64_t g = 0; g < count; ++g) {
-    for (int64_t c = 0; c < width; ++c) sum[c] += x[sources[g] * k + c];
+  for (; g < end; ++g) {
+    for (int64_t c = 0; c < width; ++c) sum[c] += x[(runs ? g : (int64_t)sources[g]) * k + c];
   }
   for (int64_t c = 0; c < width; ++c) y[c] = (T)sum[c];
 }
 
 /// y[j] = the sum of x over the sources of j, in their order.
-INLINE void IN(group_span)(const C *offsets, const C *sources, const T *x, T *y, int64_t n, const int64_t k) {
+INLINE void IN(group_span)(const C *offsets, const C *sources, const T *x, T *y, int64_t n, const int64_t k,
+                           const bool runs) {
   for (int64_t j = 0; j < n; ++j) {
     for (int64_t c = 0; c < k; c += REMAP_TILE) {
       IN(group_sum)
-      (sources + offsets[j], offsets[j + 1] - offsets[j], x + c, k, y + j * k + c,
-       k - c < REMAP_TILE ? k - c : REMAP_TILE);
+      (sources, offsets[j], offsets[j + 1], x + c, k, y + j * k + c, k - c < REMAP_TILE ? k - c : REMAP_TILE, runs);
     }
   }
 }
@@ -78,10 +79,14 @@ static void IN(group)(const void *opaque, int64_t begin, int64_t end) {
     const T *x = (const T *)job->x + item * job->n_x * job->k;
     T *y = (T *)job->y + begin * job->k;
     n = job->n - j0 < end - begin ? job->n - j0 : end - begin;
-    if (job->k == 1) {
-      IN(group_span)(offsets, job->sources, x, y, n, 1);
+    if (job->k == 1 && !job->sources) {
+      IN(group_span)(offsets, NULL, x, y, n, 1, true);
+    } else if (job->k == 1) {
+      IN(group_span)(offsets, job->sources, x, y, n, 1, false);
+    } else if (!job->sources) {
+      IN(group_span)(offsets, NULL, x, y, n, job->k, true);
     } else {
-      IN(group_span)(offsets, job->sources, x, y, n, job->k);
+      IN(group_span)(offsets, job->sources, x, y, n, job->k, false);
     }
   }
 }
