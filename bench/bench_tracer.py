@@ -7,35 +7,14 @@ their lines first; kernels whose stores do not, such as the sum, can go beyond 1
 """
 
 import numpy as np
-from support import Table, poisson2d, side_by_side, triad
+from support import Call, Table, error, poisson2d, side_by_side, triad
 
 import lacuna
 from lacuna._core import context
 from lacuna._front import SIDES, resolve
-from lacuna._numpy import DTYPES
-from lacuna._program import FORWARD, IN, OUT_BAR, VJP, find
+from lacuna._program import VJP
 
 N = 1000
-
-
-class Call:
-    """One program on given arrays: inputs in the order of the operator, results new."""
-
-    def __init__(self, name, arrays, mode=FORWARD, bars=()):
-        metas = tuple((DTYPES[a.dtype], a.shape) for a in arrays)
-        wants, given = ((1 << len(arrays)) - 1, 1) if mode == VJP else (0, 0)
-        self.program = find(name).program(mode, (), metas, wants, given)
-        place = {IN: arrays, OUT_BAR: bars}
-        self.ins = [place[port.role][port.index] for port in self.program.inputs]
-        self.outs = [np.zeros(port.shape, self.ins[0].dtype) for port in self.program.results]
-        self.addresses = [[array.ctypes.data for array in arrays] for arrays in (self.ins, self.outs)]
-
-    def __call__(self):
-        self.program.run(context(), *self.addresses)
-
-
-def error(ours, peer):
-    return float(np.abs(ours - peer).max() / np.abs(peer).max())
 
 
 def bar_of(name, threads, ratio, share):

@@ -10,11 +10,16 @@ import time
 import numpy as np
 import scipy.sparse as sp
 
+from lacuna._core import context
+from lacuna._numpy import _BY_CODE, DTYPES
+from lacuna._program import FORWARD, IN, OUT, OUT_BAR, VJP, find
+
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 KEYS = (
-    "bench row pass n dtype threads device ours_s peer peer_s ratio residual gbps bandwidth_share bytes_per_unknown"
+    "bench row pass n dtype threads device ours_s peer peer_s ratio residual gbps bandwidth_share bytes_per_unknown "
+    "python_s"
 ).split()
-MAX_RESIDUAL = 1e-13
+MAX_RESIDUAL = {"f64": 1e-13, "f32": 1e-5}
 
 
 def poisson2d(n):
@@ -23,6 +28,27 @@ def poisson2d(n):
     a = (sp.kron(line, sp.eye(n)) + sp.kron(sp.eye(n), line)).tocsr()
     a.sort_indices()
     return sp.csr_matrix((a.data, a.indices.astype(np.int32), a.indptr.astype(np.int32)), shape=a.shape)
+
+
+class Call:
+    """One program on given arrays, inside the C library: inputs in the order of the operator, results in place."""
+
+    def __init__(self, name, arrays, mode=FORWARD, bars=(), outs=()):
+        metas = tuple((DTYPES[a.dtype], a.shape) for a in arrays)
+        wants, given = ((1 << len(arrays)) - 1, 1) if mode == VJP else (0, 0)
+        self.program = find(name).program(mode, (), metas, wants, given)
+        place = {IN: arrays, OUT: outs, OUT_BAR: bars}
+        self.ins = [place[port.role][port.index] for port in self.program.inputs]
+        self.outs = [np.zeros(port.shape, _BY_CODE[port.code]) for port in self.program.results]
+        self.addresses = [[array.ctypes.data for array in arrays] for arrays in (self.ins, self.outs)]
+
+    def __call__(self):
+        self.program.run(context(), *self.addresses)
+
+
+def error(ours, peer):
+    """The largest difference, relative to the largest number."""
+    return float(np.abs(ours - peer).max() / np.abs(peer).max())
 
 
 def triad():
@@ -35,7 +61,7 @@ def triad():
 
 
 def side_by_side(*functions, seconds=2.0):
-    """The best time of each function, run in turns so that all meet the same neighbours."""
+    """The best time of each function, run in turns so that all meet the same neighbours; each at least twice."""
     best = [float("inf")] * len(functions)
     for f in functions:
         f()
@@ -59,28 +85,40 @@ def _time(seconds):
 class Table:
     """Rows as they come: printed, appended to build/bench.jsonl, and remembered for the exit code.
 
-    A row passes when its bar holds (`ok`) and its answer is right: a residual above 1e-13, or none, fails every row.
+    `ours` is the time inside the C library, `python` that of the same through NumPy's front, results allocated. A row
+    passes when its bar holds (`ok`) and its answer is right: a residual above its dtype's limit, or none, fails any row.
     """
 
     def __init__(self, bench):
         self.bench, self.failed = bench, 0
-        print(f"{'row':34} {'thr':>3} {'ours':>10} {'peer':>10} {'ratio':>6} {'GB/s':>6} {'share':>6} {'error':>8}  "
-              "bar")  # fmt: skip
+        print(f"{'row':38} {'thr':>3} {'ours':>10} {'python':>10} {'peer':>10} {'ratio':>6} {'GB/s':>6} {'share':>6} "
+              f"{'error':>8}  bar")  # fmt: skip
 
     def row(self, name, *, n, ours, residual, peer=None, peer_s=None, threads=1, dtype="f64", device="cpu", gbps=None,
-            share=None, bytes_per_unknown=None, ok=True, bar=""):  # fmt: skip
-        right = residual <= MAX_RESIDUAL  # NaN is not
+            share=None, bytes_per_unknown=None, python=None, ok=True, bar=""):  # fmt: skip
+        right = residual <= MAX_RESIDUAL[dtype]  # NaN is not
         ratio = peer_s / ours if peer_s else None
         ok = bool(ok and right)
         self.failed += not ok
         values = [self.bench, name, ok, n, dtype, threads, device, ours, peer, peer_s, ratio, residual, gbps, share,
-                  bytes_per_unknown]  # fmt: skip
+                  bytes_per_unknown, python]  # fmt: skip
         verdict = "" if ok else "  MISSED" if right else "  WRONG"
-        print(f"{name:34} {threads:3} {_time(ours):>10} {_time(peer_s):>10} {_show(ratio, '.2f'):>6} "
-              f"{_show(gbps, '.1f'):>6} {_show(share, '.0%'):>6} {residual:8.1e}  {bar}{verdict}")  # fmt: skip
+        print(f"{name:38} {threads:3} {_time(ours):>10} {_time(python):>10} {_time(peer_s):>10} "
+              f"{_show(ratio, '.2f'):>6} {_show(gbps, '.1f'):>6} {_show(share, '.0%'):>6} {residual:8.1e}  "
+              f"{bar}{verdict}", flush=True)  # fmt: skip
         os.makedirs(os.path.join(ROOT, "build"), exist_ok=True)
         with open(os.path.join(ROOT, "build", "bench.jsonl"), "a") as file:
             file.write(json.dumps(dict(zip(KEYS, values, strict=True))) + "\n")
+
+    def at_least(self, factor, name, *, ours, peer, peer_s, **more):
+        """A row whose bar is a speed-up over a peer."""
+        bar = f"at least {factor:g} x {peer}" if factor else ""
+        self.row(name, ours=ours, peer=peer, peer_s=peer_s, ok=peer_s >= factor * ours, bar=bar, **more)
+
+    def at_most(self, factor, name, *, ours, forward_s, **more):
+        """A row whose bar is a multiple of our own forward."""
+        self.row(name, ours=ours, peer="our forward", peer_s=forward_s, ok=ours <= factor * forward_s,
+                 bar=f"at most {factor:g} x forward: {ours / forward_s:.2f}", **more)  # fmt: skip
 
     def finish(self):
         print(f"{self.bench}: {'every bar holds' if not self.failed else f'{self.failed} bars missed'}")

@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""numml's Table 2 in f32 on one thread, beside SciPy in the same run: forward, and forward with both gradients.
+
+The rows are run on A = tridiag(-1, 2, -1), as numml did, and on a nonsymmetric matrix of a million rows with eight
+entries each in random columns. "ours" is the time inside the C library on outputs that are there already, "python" the
+same through NumPy's front with new outputs; SciPy runs as its users call it. Bars are judged by "ours".
+
+cold: the plan for the pair is thrown away each time, so that "ours" makes the product's pattern and its values, and
+"python" makes the patterns of both factors as well. cached: the plan is kept, and only values are computed.
+"""
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import spsolve_triangular
+from support import Call, Table, error, side_by_side
+
+import lacuna
+from lacuna._core import context, ffi, lib
+from lacuna._front import SIDES, resolve
+from lacuna._program import VJP
+
+DTYPE = np.float32
+PLAN_BYTES = 4 << 30  # of kept plans: the product of the random matrix with itself has 64 million entries
+
+
+def tridiagonal(n):
+    a = sp.diags([-np.ones(n - 1), 2 * np.ones(n), -np.ones(n - 1)], [-1, 0, 1], format="csr", dtype=DTYPE)
+    a.sort_indices()
+    return sp.csr_matrix(a)
+
+
+def random_matrix(n, rng):
+    col = rng.integers(0, n, (n, 8), dtype=np.int32)
+    offsets = np.arange(0, 8 * n + 1, 8, dtype=np.int32)
+    a = sp.csr_matrix((rng.standard_normal(8 * n).astype(DTYPE), col.ravel(), offsets), shape=(n, n))
+    a.sum_duplicates()
+    return a
+
+
+def numbers(rng, *shape):
+    return rng.standard_normal(shape, dtype=DTYPE)
+
+
+def worst(ours, expected):
+    return max(error(a.reshape(b.shape), b) for a, b in zip(ours, expected))
+
+
+class Case:
+    """One matrix: its name, its bars, and how long to measure each row."""
+
+    def __init__(self, table, name, seconds):
+        self.table, self.name, self.seconds = table, name, seconds
+
+    def forward(self, row, factor, n, ours, python, peer, expected=None):
+        ours_s, python_s, peer_s = side_by_side(ours, python, peer, seconds=self.seconds)
+        residual = error(ours.outs[0].ravel(), (peer() if expected is None else expected).ravel())
+        self.table.at_least(factor, f"{self.name}: {row}", n=n, ours=ours_s, python=python_s, peer="SciPy",
+                            peer_s=peer_s, residual=residual, dtype="f32")  # fmt: skip
+
+    def backward(self, row, factor, n, forward, backward, expected):
+        forward_s, both_s = side_by_side(forward, lambda: (forward(), backward()), seconds=self.seconds)
+        self.table.at_most(factor, f"{self.name}: {row} + backward", n=n, ours=both_s, forward_s=forward_s,
+                           residual=worst(backward.outs, expected), dtype="f32")  # fmt: skip
+
+
+def coordinates(a):
+    return np.repeat(np.arange(a.shape[0]), np.diff(a.indptr)), a.indices
+
+
+def product(case, row, factors, a, x, y_bar):
+    """y = A x, dense x."""
+    pattern, (i, j) = lacuna.Pattern.from_scipy(a), coordinates(a)
+    name = resolve("spmm", (pattern.key,), (SIDES["N"],))
+    ours = Call(name, (a.data, x))
+    case.forward(row, factors[0], len(x), ours, lambda: lacuna.spmm(pattern, a.data, x), lambda: a @ x)
+    backward = Call(name, (a.data, x), VJP, (y_bar,))
+    a_bar = np.concatenate([np.einsum("zk,zk->z", y_bar[i[s : s + 4096]], x[j[s : s + 4096]])
+                            for s in range(0, a.nnz, 4096)])  # fmt: skip
+    case.backward(row, factors[1], len(x), ours, backward, (a_bar, a.T @ y_bar))
+
+
+class Cold:
+    """C = A B from two patterns and values, with a plan that nobody keeps."""
+
+    def __init__(self, a, b):
+        self.patterns = [lacuna.Pattern.from_scipy(m) for m in (a, b)]
+        self.data, self.ctx, tape = (a.data, b.data), context(), ffi.new("lac_tape **")
+        self.ctx.check(lib.lac_tape_create(self.ctx.c, lib.LAC_RUN, tape))
+        self.tape = tape[0]
+        self.arrays = [self.array(d) for d in self.data]
+
+    def array(self, data):
+        out = ffi.new("lac_array **")
+        self.ctx.check(lib.lac_array_from(self.ctx.c, lib.LAC_F32, 1, [data.size], ffi.from_buffer(data),
+                                          lib.LAC_BORROW, out))  # fmt: skip
+        return out[0]
+
+    def __call__(self):
+        lib.lac_tape_clear(self.tape)
+        pa, pb = self.patterns
+        a, b = (lib.lac_tape_constant(self.tape, array) for array in self.arrays)
+        self.c = lib.lac_spgemm(self.tape, pa.c, a, pb.c, b, ffi.NULL)
+        self.ctx.check(lib.lac_tape_status(self.tape))
+
+    @property
+    def outs(self):
+        array = lib.lac_tape_value(self.tape, self.c)
+        size = 4 * lib.lac_array_count(array)
+        return [np.frombuffer(ffi.buffer(lib.lac_array_data(array), size), DTYPE)]
+
+    def close(self):
+        lib.lac_tape_destroy(ffi.new("lac_tape **", self.tape))
+        for array in self.arrays:
+            lib.lac_array_destroy(ffi.new("lac_array **", array))
+
+
+def cold_in_python(a, b):
+    return lacuna.spgemm(lacuna.Pattern.from_scipy(a), a.data, lacuna.Pattern.from_scipy(b), b.data)
+
+
+def sparse_product(case, a, b, rng):
+    n = a.shape[0]
+    c = a @ b
+    c.sort_indices()
+    lib.lac_pattern_set_plan_budget(0)
+    cold = Cold(a, b)
+    case.forward("SpSpMM, cold", 1, n, cold, lambda: cold_in_python(a, b), lambda: a @ b, c.data)
+    cold.close()
+    lib.lac_pattern_set_plan_budget(PLAN_BYTES)
+    pa, pb = (lacuna.Pattern.from_scipy(m) for m in (a, b))
+    name = resolve("spgemm.c", (pa.key, pb.key))
+    ours = Call(name, (a.data, b.data))
+    case.forward("SpSpMM, cached", 3, n, ours, lambda: lacuna.spgemm(pa, a.data, pb, b.data), lambda: a @ b, c.data)
+    # With c_bar = u v^T at C's entries the gradients are u (B v)^T at A's and (A^T u) v^T at B's: an independent check.
+    u, v = numbers(rng, n), numbers(rng, n)
+    (i, j), (ai, aj), (bi, bj) = coordinates(c), coordinates(a), coordinates(b)
+    backward = Call(name, (a.data, b.data), VJP, (u[i] * v[j],))
+    case.backward("SpSpMM, cached", 5, n, ours, backward, (u[ai] * (b @ v)[aj], (a.T @ u)[bi] * v[bj]))
+
+
+def addition(case, a, b, rng):
+    pattern, n = lacuna.Pattern.from_scipy(a), a.shape[0]
+    name, c_bar = resolve("add", ("0",)), numbers(rng, a.nnz)
+    ours = Call(name, (a.data, b.data))
+    case.forward("Sp + Sp, equal patterns", 4, n, ours, lambda: lacuna.spadd(pattern, a.data, pattern, b.data),
+                 lambda: (a + b).data, a.data + b.data)  # fmt: skip
+    case.backward("Sp + Sp", 3, n, ours, Call(name, (a.data, b.data), VJP, (c_bar,)), (c_bar, c_bar))
+
+
+class Sum:
+    """A + B on different patterns: both to the union along kept maps, then added."""
+
+    def __init__(self, pa, a, pb, b):
+        moves = [Call(resolve(step, (pa.key, pb.key)), (x,)) for step, x in (("spadd.a", a), ("spadd.b", b))]
+        add = Call(resolve("add", ("0",)), [move.outs[0] for move in moves])
+        self.calls, self.outs = [*moves, add], add.outs
+
+    def __call__(self):
+        for call in self.calls:
+            call()
+
+
+def union(case, a, b):
+    pa, pb, n = lacuna.Pattern.from_scipy(a), lacuna.Pattern.from_scipy(b), a.shape[0]
+    c = sp.csr_matrix((np.ones(a.nnz), a.indices, a.indptr), shape=a.shape) + sp.csr_matrix(
+        (np.ones(b.nnz), b.indices, b.indptr), shape=b.shape
+    )
+    i, j = coordinates(c)
+    expected = np.asarray(sum(m.tolil()[i, j] if n < 1000 else m[i, j] for m in (a, b))).ravel()
+    case.forward("Sp + Sp, different patterns", 1, n, Sum(pa, a.data, pb, b.data),
+                 lambda: lacuna.spadd(pa, a.data, pb, b.data), lambda: a + b, expected)  # fmt: skip
+
+
+def triangular(case, low, b, x_bar):
+    pattern, n = lacuna.Pattern.from_scipy(low), low.shape[0]
+    lower, stored = lib.LAC_LOWER, lib.LAC_STORED
+    name = resolve("trisolve.x", (pattern.key,), (SIDES["N"], lower, stored))
+    ours = Call(name, (low.data, b))
+    case.forward("SpTRSV", 1, n, ours, lambda: lacuna.trisolve(pattern, low.data, b, triangle="lower"),
+                 lambda: spsolve_triangular(low, b[:, 0], lower=True))  # fmt: skip
+    x = ours.outs[0]
+    backward = Call(name, (low.data, b), VJP, (x_bar,), (x,))
+    b_bar = spsolve_triangular(low.T.tocsr(), x_bar[:, 0], lower=False)
+    i, j = coordinates(low)
+    case.backward("SpTRSV", 3.5, n, ours, backward, (-b_bar[i] * x[j, 0], b_bar))
+
+
+def on_tridiagonal(table, rng):
+    case, n = Case(table, "tridiagonal", 2.0), 32768
+    a = tridiagonal(n)
+    product(case, "SpMV", (1, 4), a, numbers(rng, n, 1), numbers(rng, n, 1))
+    half = tridiagonal(n // 2)
+    sparse_product(case, half, -half, rng)
+    x = numbers(rng, n // 2, n // 2)
+    product(Case(table, "tridiagonal", 6.0), "SpDMM, dense N x N", (1.5, 4), half, x, x)
+    addition(case, a, 3 * a, rng)
+    shifted = sp.csr_matrix(sp.diags([np.ones(n - 2, DTYPE), np.ones(n, DTYPE)], [-2, 0], format="csr", dtype=DTYPE))
+    union(case, a, shifted)
+    low = sp.csr_matrix(sp.diags([-np.ones(n - 1), 2 * np.ones(n)], [-1, 0], format="csr", dtype=DTYPE))
+    triangular(case, low, numbers(rng, n, 1), numbers(rng, n, 1))
+
+
+def on_random(table, rng):
+    case, n = Case(table, "random", 4.0), 1_000_000
+    a = random_matrix(n, rng)
+    product(case, "SpMV", (1, 4), a, numbers(rng, n, 1), numbers(rng, n, 1))
+    product(case, "SpDMM, 16 columns", (1.5, 4), a, numbers(rng, n, 16), numbers(rng, n, 16))
+    addition(case, a, 3 * a, rng)
+    union(case, a, random_matrix(n, rng))
+    low = sp.csr_matrix(sp.tril(a, -1) + sp.diags(np.full(n, 8, DTYPE)), dtype=DTYPE)
+    low.sort_indices()
+    triangular(case, low, numbers(rng, n, 1), numbers(rng, n, 1))
+    sparse_product(case, a, -a, rng)
+
+
+def main():
+    context().set_threads(1)
+    table, rng = Table("table2"), np.random.default_rng(0)
+    on_tridiagonal(table, rng)
+    on_random(table, rng)
+    table.finish()
+
+
+if __name__ == "__main__":
+    main()
