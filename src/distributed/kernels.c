@@ -47,6 +47,11 @@ static lac_status distributed_axpy(lac_context *ctx, double real, double imag, c
   return ctx->local->axpy(ctx, real, imag, x, y);
 }
 
+static lac_status distributed_adam(lac_context *ctx, const lac_adam *a, const lac_array *g, lac_array *m, lac_array *v,
+                                   lac_array *x) {
+  return ctx->local->adam(ctx, a, g, m, v, x);
+}
+
 static lac_status distributed_conj(lac_context *ctx, const lac_array *x, lac_array *y) {
   return ctx->local->conj(ctx, x, y);
 }
@@ -263,13 +268,6 @@ done:
   return status;
 }
 
-/// Number by number: the local part.
-static lac_status distributed_adam(lac_context *ctx, const lac_adam *a, const lac_array *g, lac_array *m, lac_array *v,
-                                   lac_array *x) {
-  lac_status status = LAC_OK;
-
-  LAC_CHECK(ctx->local->adam, LAC_ERR_UNSUPPORTED, "adam: backend \"%s\" has no such kernel", ctx->local->name);
-  LAC_TRY(ctx->local->adam(ctx, a, g, m, v, x));
 /// Groups of a map are of one process.
 static lac_status groups_expect(lac_context *ctx, const char *name, bool has, const lac_array *x, const lac_array *y) {
   lac_status status = LAC_OK;
