@@ -141,7 +141,7 @@ lac_status lac_line_search(lac_search *s, lac_array *const *x0, lac_array *const
   lac_trial low = {.value = start->value, .slope = start->slope}, high = {0}, trial = {0};
   line l = {.s = s, .x0 = x0, .d = d, .start = start};
 
-  l.rounding = 4 * lac_search_rounding(s) * fabs(start->value);
+  l.rounding = 1000 * lac_search_rounding(s) * fabs(start->value);  // of a value that is a long sum
   LAC_TRY(lac_point_empty(ctx, s->count, &low.gradient));
   LAC_TRY(lac_point_empty(ctx, s->count, &high.gradient));
   LAC_TRY(lac_point_empty(ctx, s->count, &trial.gradient));
