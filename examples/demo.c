@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include "heatmap.h"
-#include "lbfgs.h"
 
 enum { N = 64, CELLS = N * N, SOURCES = 16, PARAMETERS = 2 * CELLS, ITERATIONS = 150 };
 
@@ -208,38 +207,49 @@ static void observe(problem *p, const double *truth) {
 }
 
 /// loss and gradient, for the optimiser.
-static int evaluate(void *user, int n, const double *x, double *value, double *g) {
-  problem *p = user;
+static lac_status evaluate(lac_context *ctx, void *data, int count, lac_array *const *x, double *value,
+                           lac_array **gradient) {
+  problem *p = data;
   lac_tape *tape = p->tape;
-  lac_array *at = NULL;
-  lac_var bar;
 
-  must(p, lac_array_from(p->ctx, LAC_F64, 2, (int64_t[]){n, 1}, (void *)x, LAC_BORROW, &at));
+  (void)ctx;
   lac_tape_clear(tape);
-  lac_var q = lac_tape_leaf(tape, at);
+  lac_var q = lac_tape_leaf(tape, x[0]);
   lac_var miss = lac_sub(tape, solution(p, tape, q), lac_tape_constant(tape, p->observed));
   lac_var seen = lac_mul(tape, lac_tape_constant(tape, p->mask), miss);
   lac_var steps = lac_spmm(tape, p->difference.pattern, LAC_N, lac_tape_constant(tape, p->difference.values), q);
   lac_var loss = lac_add(tape, lac_dot(tape, seen, seen), lac_scale(tape, p->alpha, 0, lac_dot(tape, steps, steps)));
-  must(p, lac_tape_vjp(tape, 1, &loss, NULL, 1, &q, &bar, LAC_PLAIN));
-  must(p, lac_array_read(p->ctx, lac_tape_value(tape, loss), value));
-  must(p, lac_array_read(p->ctx, lac_tape_value(tape, bar), g));
-  lac_tape_clear(tape);
-  lac_array_destroy(&at);
-  return 0;
+  return lac_tape_gradient(tape, loss, count, &q, value, gradient);
 }
 
-static int progress(void *user, int iteration, double value, double slope) {
-  problem *p = user;
+static int progress(void *data, const lac_optimise_report *report) {
+  const problem *p = data;
   double seconds = (double)(clock() - p->begin) / CLOCKS_PER_SEC;
 
   // One line that moves on a terminal, a few lines elsewhere.
-  if (isatty(1) || iteration % 25 == 0) {
+  if (isatty(1) || report->iterations % 25 == 0) {
     printf("%s  fitting %d coefficients: step %3d of %d, loss %.3e, %.1f s of CPU%s", isatty(1) ? "\r" : "", PARAMETERS,
-           iteration, ITERATIONS, value, seconds, isatty(1) ? " " : "\n");
+           report->iterations, ITERATIONS, report->value, seconds, isatty(1) ? " " : "\n");
     fflush(stdout);
   }
-  return fabs(slope) < 1e-10 * value;
+  return 0;
+}
+
+/// Fit the coefficients from q = 1 on; leaves their squares in `k`.
+static void fit(problem *p, double *k) {
+  lac_optimise_options options = lac_optimise_options_defaults();
+  lac_optimise_report report;
+  lac_array *q = NULL;
+
+  options.max_iterations = ITERATIONS;
+  options.progress = progress, options.progress_data = p;
+  must(p, lac_array_create(p->ctx, LAC_F64, 2, (int64_t[]){PARAMETERS, 1}, &q));
+  must(p, lac_array_fill(p->ctx, q, 1, 0));
+  must(p, lac_minimise(p->ctx, &options, 1, &q, evaluate, p, &report));
+  must(p, lac_array_read(p->ctx, q, k));
+  for (int i = 0; i < PARAMETERS; i++) k[i] *= k[i];
+  printf("%s  %s\n", isatty(1) ? "\n" : "", report.reason);
+  lac_array_destroy(&q);
 }
 
 /// The size of the difference of two fields, relative to the second.
@@ -295,12 +305,10 @@ int main(void) {
   printf("diffusion on a %d x %d grid, %d sources, half of the cells observed with noise\n", N, N, SOURCES);
 
   p.begin = clock();
-  for (int i = 0; i < PARAMETERS; i++) q[i] = 1;
-  int failed = lbfgs_minimise(PARAMETERS, q, ITERATIONS, evaluate, progress, &p);
-  for (int i = 0; i < PARAMETERS; i++) q[i] *= q[i];
+  fit(&p, q);
   double error = relative(PARAMETERS, q, truth);
-  printf("%s  relative error of the recovered coefficients: %.1f %%\n", isatty(1) ? "\n" : "", 100 * error);
-  failed |= draw(truth, q);
+  int failed = draw(truth, q);
+  printf("  relative error of the recovered coefficients: %.1f %%\n", 100 * error);
   printf(failed ? "the picture could not be written to %s\n" : "  truth, fit and misfit: %s\n", PICTURE);
 
   free(scratch), free(truth), free(q);

@@ -5,8 +5,8 @@
 ///     e(omega) = (I - diag(omega) D^-1 A) x        A = tridiag(-1, 2, -1), n = 16
 ///     loss     = sum over x of e^T A e             x over the unit vectors: the mean over random x ~ N(0, I)
 ///
-/// The loss is quadratic in omega, so Newton's method ends after one step; the Hessian comes column by column from the tape,
-/// forward over reverse.
+/// The tape gives the gradient, L-BFGS the minimum. The loss is quadratic, so its curvature, forward over reverse, is the same at
+/// the start and at the end.
 
 #include <lacuna/lacuna.h>
 #include <math.h>
@@ -38,51 +38,50 @@ static lac_var loss_of(lac_tape *tape, const lac_pattern *p, lac_var a, lac_var 
   return lac_dot(tape, e, lac_spmm(tape, p, LAC_N, a, e));
 }
 
-/// Solve H step = -g by elimination; H is small, symmetric and positive definite.
-static void newton_step(double h[N][N], const double *g, double *step) {
-  for (int i = 0; i < N; i++) step[i] = -g[i];
-  for (int k = 0; k < N; k++) {
-    for (int i = k + 1; i < N; i++) {
-      double factor = h[i][k] / h[k][k];
-      for (int j = k; j < N; j++) h[i][j] -= factor * h[k][j];
-      step[i] -= factor * step[k];
-    }
-  }
-  for (int i = N - 1; i >= 0; i--) {
-    for (int j = i + 1; j < N; j++) step[i] -= h[i][j] * step[j];
-    step[i] /= h[i][i];
-  }
+/// What the loss is made of.
+typedef struct problem {
+  lac_context *ctx;
+  lac_tape *tape;
+  lac_pattern *pattern;
+  lac_array *a, *scaled, *x;
+} problem;
+
+static lac_var record(const problem *p, const lac_array *omega, lac_var *leaf) {
+  lac_var a = lac_tape_constant(p->tape, p->a), scaled = lac_tape_constant(p->tape, p->scaled);
+  lac_var x = lac_tape_constant(p->tape, p->x);
+
+  *leaf = lac_tape_leaf(p->tape, omega);
+  return loss_of(p->tape, p->pattern, a, scaled, x, *leaf);
 }
 
-/// The loss at omega, its gradient and its Hessian.
-static lac_status derivatives(lac_context *ctx, const lac_pattern *p, lac_array *const arrays[3], double *omega,
-                              double *loss, double *g, double h[N][N]) {
-  int64_t shape[2] = {N, 1};
-  lac_tape *tape = NULL;
-  lac_array *at = NULL, *unit = NULL;
-  lac_status status = lac_tape_create(ctx, LAC_RECORD, &tape);
+static lac_status objective(lac_context *ctx, void *data, int count, lac_array *const *omega, double *value,
+                            lac_array **gradient) {
+  problem *p = data;
+  lac_var leaf;
 
-  if (status == LAC_OK) status = lac_array_from(ctx, LAC_F64, 2, shape, omega, LAC_BORROW, &at);
+  (void)ctx;
+  lac_tape_clear(p->tape);
+  lac_var loss = record(p, omega[0], &leaf);
+  return lac_tape_gradient(p->tape, loss, count, &leaf, value, gradient);
+}
+
+/// v^T H v with v = (1, ..., 1), and the sum of the gradient: forward over reverse.
+static lac_status curvature(const problem *p, const lac_array *omega, double *bend, double *slope) {
+  lac_tape *tape = p->tape;
+  lac_array *ones = NULL;
+  lac_var leaf, bar, column;
+  lac_status status = lac_array_clone(p->ctx, omega, &ones);
+
+  if (status == LAC_OK) status = lac_array_fill(p->ctx, ones, 1, 0);
   if (status == LAC_OK) {
-    lac_var a = lac_tape_constant(tape, arrays[0]), scaled = lac_tape_constant(tape, arrays[1]);
-    lac_var x = lac_tape_constant(tape, arrays[2]), w = lac_tape_leaf(tape, at), bar, column;
-    lac_var value = loss_of(tape, p, a, scaled, x, w);
-    status = lac_tape_vjp(tape, 1, &value, NULL, 1, &w, &bar, LAC_CREATE_GRAPH);
-    if (status == LAC_OK) status = lac_array_read(ctx, lac_tape_value(tape, value), loss);
-    if (status == LAC_OK) status = lac_array_read(ctx, lac_tape_value(tape, bar), g);
-    for (int i = 0; i < N && status == LAC_OK; i++) {
-      double direction[N] = {0};
-      direction[i] = 1;
-      status = lac_array_from(ctx, LAC_F64, 2, shape, direction, LAC_COPY, &unit);
-      if (status != LAC_OK) break;
-      lac_var dot = lac_tape_constant(tape, unit);
-      status = lac_tape_jvp(tape, 1, &w, &dot, 1, &bar, &column, LAC_PLAIN);
-      if (status == LAC_OK) status = lac_array_read(ctx, lac_tape_value(tape, column), h[i]);
-      lac_array_destroy(&unit);
-    }
+    lac_tape_clear(tape);
+    lac_var loss = record(p, omega, &leaf), v = lac_tape_constant(tape, ones);
+    status = lac_tape_vjp(tape, 1, &loss, NULL, 1, &leaf, &bar, LAC_CREATE_GRAPH);
+    if (status == LAC_OK) status = lac_tape_jvp(tape, 1, &leaf, &v, 1, &bar, &column, LAC_PLAIN);
+    if (status == LAC_OK) status = lac_array_read(p->ctx, lac_tape_value(tape, lac_dot(tape, v, column)), bend);
+    if (status == LAC_OK) status = lac_array_read(p->ctx, lac_tape_value(tape, lac_dot(tape, v, bar)), slope);
   }
-  lac_array_destroy(&at);
-  lac_tape_destroy(&tape);
+  lac_array_destroy(&ones);
   return status;
 }
 
@@ -99,35 +98,54 @@ static int compare(const double *omega) {
   return wrong;
 }
 
-int main(void) {
-  double a[3 * N - 2], scaled[3 * N - 2], x[N * N] = {0}, omega[N], g[N], h[N][N], step[N], before, after;
-  lac_context *ctx = NULL;
-  lac_pattern *p = NULL;
-  lac_array *arrays[3] = {NULL};
-  lac_status status = lac_context_create("cpu", 0, &ctx);
+static lac_status open_problem(problem *p, lac_array **omega) {
+  double a[3 * N - 2], scaled[3 * N - 2], x[N * N] = {0};
+  lac_status status = lac_context_create("cpu", 0, &p->ctx);
 
-  for (int i = 0; i < N; i++) omega[i] = 1, x[i * N + i] = 1;
-  if (status == LAC_OK) status = tridiagonal(ctx, &p, a, 2, -1);
-  if (status == LAC_OK) status = tridiagonal(ctx, &p, scaled, 1, -0.5);  // D^-1 A
-  if (status == LAC_OK) status = lac_array_from(ctx, LAC_F64, 1, (int64_t[]){3 * N - 2}, a, LAC_BORROW, &arrays[0]);
+  for (int i = 0; i < N; i++) x[i * N + i] = 1;
+  if (status == LAC_OK) status = lac_tape_create(p->ctx, LAC_RECORD, &p->tape);
+  if (status == LAC_OK) status = tridiagonal(p->ctx, &p->pattern, a, 2, -1);
+  if (status == LAC_OK) status = tridiagonal(p->ctx, &p->pattern, scaled, 1, -0.5);  // D^-1 A
+  if (status == LAC_OK) status = lac_array_from(p->ctx, LAC_F64, 1, (int64_t[]){3 * N - 2}, a, LAC_COPY, &p->a);
   if (status == LAC_OK)
-    status = lac_array_from(ctx, LAC_F64, 1, (int64_t[]){3 * N - 2}, scaled, LAC_BORROW, &arrays[1]);
-  if (status == LAC_OK) status = lac_array_from(ctx, LAC_F64, 2, (int64_t[]){N, N}, x, LAC_BORROW, &arrays[2]);
+    status = lac_array_from(p->ctx, LAC_F64, 1, (int64_t[]){3 * N - 2}, scaled, LAC_COPY, &p->scaled);
+  if (status == LAC_OK) status = lac_array_from(p->ctx, LAC_F64, 2, (int64_t[]){N, N}, x, LAC_COPY, &p->x);
+  if (status == LAC_OK) status = lac_array_create(p->ctx, LAC_F64, 2, (int64_t[]){N, 1}, omega);
+  if (status == LAC_OK) status = lac_array_fill(p->ctx, *omega, 1, 0);
+  return status;
+}
 
-  if (status == LAC_OK) status = derivatives(ctx, p, arrays, omega, &before, g, h);
-  if (status == LAC_OK) newton_step(h, g, step);
-  for (int i = 0; i < N && status == LAC_OK; i++) omega[i] += step[i];
-  if (status == LAC_OK) status = derivatives(ctx, p, arrays, omega, &after, g, h);
+static void close_problem(problem *p) {
+  lac_tape_destroy(&p->tape);
+  lac_array_destroy(&p->a);
+  lac_array_destroy(&p->scaled);
+  lac_array_destroy(&p->x);
+  lac_pattern_destroy(&p->pattern);
+  lac_context_destroy(&p->ctx);
+}
 
-  int wrong = 0;
+int main(void) {
+  problem p = {NULL};
+  lac_array *at = NULL;
+  lac_optimise_report report;
+  double omega[N], bend[2], slope[2];
+  int wrong = 1;
+  lac_status status = open_problem(&p, &at);
+
+  if (status == LAC_OK) status = curvature(&p, at, &bend[0], &slope[0]);
+  if (status == LAC_OK) status = lac_minimise(p.ctx, NULL, 1, &at, objective, &p, &report);
+  if (status == LAC_OK) status = curvature(&p, at, &bend[1], &slope[1]);
+  if (status == LAC_OK) status = lac_array_read(p.ctx, at, omega);
   if (status == LAC_OK) {
-    printf("entry-wise Jacobi weights: loss a vector %.4f at omega = 1, %.4f at the optimum\n", before, after);
-    wrong = compare(omega);
+    printf("entry-wise Jacobi weights: loss a vector %.4f at omega = 1, %.4f at the optimum\n", report.first_value,
+           report.value);
+    printf("  %s in %d steps; v^T H v = %.4f at both ends\n", report.reason, report.iterations, bend[1]);
+    wrong = compare(omega) + !(fabs(report.first_value - 15) < 1e-4) + !(fabs(report.value - 3.1689) < 1e-4);
+    wrong += !(fabs(bend[1] - bend[0]) < 1e-9 * bend[0] && fabs(slope[1]) < 1e-6 * fabs(slope[0]));
   } else {
-    fprintf(stderr, "%s\n", lac_context_error(ctx));
+    fprintf(stderr, "%s\n", lac_context_error(p.ctx));
   }
-  for (int i = 0; i < 3; i++) lac_array_destroy(&arrays[i]);
-  lac_pattern_destroy(&p);
-  lac_context_destroy(&ctx);
+  lac_array_destroy(&at);
+  close_problem(&p);
   return status != LAC_OK || wrong;
 }

@@ -11,6 +11,7 @@
 #include "lacuna/map.h"
 #include "lacuna/memory.h"
 #include "lacuna/ops.h"
+#include "lacuna/optimise.h"
 #include "lacuna/pattern.h"
 #include "lacuna/solver.h"
 #include "lacuna/status.h"

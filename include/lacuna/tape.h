@@ -100,7 +100,7 @@ LAC_API lac_status lac_tape_jvp(lac_tape *tape, int ins, const lac_var *in, cons
 /// A segment: emits calls on `tape` that make `out` of `in`. It is run once, on a tape that only writes: like a rule it branches on
 /// shapes and never on values (lac_tape_value is NULL there), it reads no var but `in`, and arrays come in through
 /// lac_tape_constant and lac_tape_scalar. `step` counts from 0 in lac_tape_checkpoint_steps and is 0 elsewhere.
-typedef lac_status (*lac_segment)(lac_tape *tape, void *data, int step, const lac_var *in, lac_var *out);
+typedef lac_status (*lac_segment_function)(lac_tape *tape, void *data, int step, const lac_var *in, lac_var *out);
 
 /// Run a segment and keep only its inputs and outputs: what lies between is computed again, from the inputs, when a derivative needs
 /// it. Memory: one array for each input and output, and inside a derivative those of one segment. Cost: up to one more
@@ -108,12 +108,12 @@ typedef lac_status (*lac_segment)(lac_tape *tape, void *data, int step, const la
 /// LAC_CREATE_GRAPH) work; a derivative that is recorded (LAC_CREATE_GRAPH) keeps what was computed again. At most
 /// LAC_MAX_IN inputs and LAC_MAX_OUT outputs. `data` is used in this call alone. Errors stick to the tape, and
 /// nothing of the segment is left on it; a constant that is written to before the derivative is LAC_ERR_STALE.
-LAC_API lac_status lac_tape_checkpoint(lac_tape *tape, lac_segment segment, void *data, int ins, const lac_var *in,
-                                       int outs, lac_var *out);
+LAC_API lac_status lac_tape_checkpoint(lac_tape *tape, lac_segment_function segment, void *data, int ins,
+                                       const lac_var *in, int outs, lac_var *out);
 
 /// A loop of `steps` steps in about sqrt(steps) checkpointed segments, so that about 2 sqrt(steps) states are alive at once.
 /// The first `states` of the inputs are the state, which every step maps to the next; the others are the same in each.
-LAC_API lac_status lac_tape_checkpoint_steps(lac_tape *tape, lac_segment step, void *data, int steps, int ins,
+LAC_API lac_status lac_tape_checkpoint_steps(lac_tape *tape, lac_segment_function step, void *data, int steps, int ins,
                                              const lac_var *in, int states, lac_var *out);
 
 #ifdef __cplusplus

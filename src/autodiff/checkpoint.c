@@ -135,7 +135,7 @@ static void segment_make_operator(segment *s, int ins, int outs) {
 }
 
 /// Let the user's function emit on the program's tape.
-static lac_status segment_emit(lac_context *ctx, lac_program *program, lac_segment function, void *data,
+static lac_status segment_emit(lac_context *ctx, lac_program *program, lac_segment_function function, void *data,
                                const lac_var *in, lac_var *out) {
   lac_status status = LAC_OK, returned;
   int64_t base = program->tape->base;
@@ -151,8 +151,8 @@ done:
   return status;
 }
 
-static lac_status segment_write(lac_tape *tape, lac_segment function, void *data, int ins, const lac_var *in, int outs,
-                                segment **out) {
+static lac_status segment_write(lac_tape *tape, lac_segment_function function, void *data, int ins, const lac_var *in,
+                                int outs, segment **out) {
   lac_context *ctx = tape->ctx;
   lac_status status = LAC_OK;
   segment *s = NULL;
@@ -184,8 +184,8 @@ done:
   return status;
 }
 
-lac_status lac_tape_checkpoint(lac_tape *tape, lac_segment function, void *data, int ins, const lac_var *in, int outs,
-                               lac_var *out) {
+lac_status lac_tape_checkpoint(lac_tape *tape, lac_segment_function function, void *data, int ins, const lac_var *in,
+                               int outs, lac_var *out) {
   lac_context *ctx = tape ? tape->ctx : NULL;
   lac_status status = LAC_OK;
   segment *s = NULL;
@@ -210,7 +210,7 @@ done:
 
 /// The steps [first, first + count) of a loop, as one segment.
 typedef struct loop {
-  lac_segment step;
+  lac_segment_function step;
   void *data;
   int first, count, ins, states;
 } loop;
@@ -231,7 +231,7 @@ static lac_status loop_segment(lac_tape *tape, void *data, int step, const lac_v
   return status;
 }
 
-lac_status lac_tape_checkpoint_steps(lac_tape *tape, lac_segment step, void *data, int steps, int ins,
+lac_status lac_tape_checkpoint_steps(lac_tape *tape, lac_segment_function step, void *data, int steps, int ins,
                                      const lac_var *in, int states, lac_var *out) {
   lac_context *ctx = tape ? tape->ctx : NULL;
   lac_status status = LAC_OK;

@@ -58,6 +58,14 @@ typedef enum lac_unary {
 /// smallest. Over nothing the norm is 0 and log(sum(exp)) is -inf; max and min are not asked for.
 typedef enum lac_reduction { LAC_REDUCE_MAX, LAC_REDUCE_MIN, LAC_REDUCE_NORM, LAC_REDUCE_LOGSUMEXP } lac_reduction;
 
+/// The numbers of one step of Adam, as the kernel uses them.
+typedef struct lac_adam {
+  double beta1, beta2, epsilon;
+  double step;    // the rate over 1 - beta1^t
+  double root;    // 1 over the root of 1 - beta2^t
+  double decay;   // times x, added to the gradient
+  double shrink;  // factor of x
+} lac_adam;
 /// Places along an axis: begin, begin + step, ...
 typedef struct lac_places {
   int64_t begin, step;
@@ -164,6 +172,12 @@ struct lac_kernels {
   /// op(T) x = b, T triangular in structure; LAC_UNIT: no diagonal stored. LAC_ERR_SINGULAR names a zero on the diagonal.
   lac_status (*trisolve)(lac_context *ctx, const lac_pattern *p, lac_triangle triangle, lac_diagonal diagonal,
                          lac_side side, const lac_array *a, const lac_array *b, lac_array *x);  // optional
+
+  // -- optimisers ----------------------------------------------------------------------------------------------------
+  /// g += decay x, m = beta1 m + (1 - beta1) g, v = beta2 v + (1 - beta2) g^2, x = shrink x - step m / (root sqrt(v) + epsilon) on
+  /// every real number (the parts of complex ones are two); all of one dtype and count, g itself is only read, and NULL is zero
+  lac_status (*adam)(lac_context *ctx, const lac_adam *a, const lac_array *g, lac_array *m, lac_array *v,
+                     lac_array *x);  // optional
 
   // -- ranks ---------------------------------------------------------------------------------------------------------
   /// All ranks exchange their status before a call that communicates, also those whose tape has failed already, and on leaving

@@ -47,6 +47,11 @@ static lac_status distributed_axpy(lac_context *ctx, double real, double imag, c
   return ctx->local->axpy(ctx, real, imag, x, y);
 }
 
+static lac_status distributed_adam(lac_context *ctx, const lac_adam *a, const lac_array *g, lac_array *m, lac_array *v,
+                                   lac_array *x) {
+  return ctx->local->adam(ctx, a, g, m, v, x);
+}
+
 static lac_status distributed_conj(lac_context *ctx, const lac_array *x, lac_array *y) {
   return ctx->local->conj(ctx, x, y);
 }
@@ -373,5 +378,6 @@ const lac_kernels lac_distributed_kernels = {
     .sampled_spgemm = distributed_sampled_spgemm,
     .matmul = distributed_matmul,
     .trisolve = distributed_trisolve,
+    .adam = distributed_adam,
     .agree = lac_context_agree,
 };

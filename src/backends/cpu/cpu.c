@@ -148,4 +148,5 @@ const lac_kernels lac_cpu_kernels = {
     .sampled_spgemm = cpu_sampled_spgemm,
     .matmul = cpu_matmul,
     .trisolve = cpu_trisolve,
+    .adam = cpu_adam,
 };
