@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file pattern_part.c
-/// What is derived from a pattern and kept with it: its transpose, its latest triangles, the map to its diagonal.
+/// What is derived from a pattern and kept with it: its transpose, its latest triangles, the map to its diagonal, the
+/// scalar pattern of a block pattern.
 ///
 /// Whoever asks again gets the same objects, so that what these keep themselves (a triangle's own transpose, copies on devices)
 /// is kept too. A part holds buffers and never the pattern it is of: there are no cycles, not through the transpose of a
@@ -12,7 +13,7 @@
 #include "core/pattern_impl.h"
 
 enum { DEEPEST = 3 };
-enum { TRANSPOSE, DIAGONAL, TRIANGLES };  // places; the latest triangle comes first
+enum { TRANSPOSE, DIAGONAL, SCALAR, TRIANGLES };  // places; the latest triangle comes first
 
 static void part_free(lac_object *object) {
   lac_part *part = (lac_part *)object;
@@ -26,7 +27,16 @@ static const lac_kind part_kind = {"part", part_free};
 // -- places; the pattern's lock is held ------------------------------------------------------------------------------
 
 static int part_place(const lac_part *part) {
-  return part->name == LAC_PART_TRANSPOSE ? TRANSPOSE : part->name == LAC_PART_DIAGONAL ? DIAGONAL : LAC_PARTS_KEPT - 1;
+  switch (part->name) {
+    case LAC_PART_TRANSPOSE:
+      return TRANSPOSE;
+    case LAC_PART_DIAGONAL:
+      return DIAGONAL;
+    case LAC_PART_SCALAR:
+      return SCALAR;
+    default:
+      return LAC_PARTS_KEPT - 1;
+  }
 }
 
 /// Put a part in its place; a triangle from place i before the others.

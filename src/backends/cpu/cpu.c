@@ -134,4 +134,6 @@ const lac_kernels lac_cpu_kernels = {
     .sddmm = cpu_sddmm,
     .sampled_spgemm = cpu_sampled_spgemm,
     .trisolve = cpu_trisolve,
+    .block_spmm = cpu_block_spmm,
+    .block_sddmm = cpu_block_sddmm,
 };

@@ -104,5 +104,9 @@ lac_status cpu_sampled_spgemm(lac_context *ctx, const lac_pattern *target, const
                               const lac_pattern *py, lac_side sy, const lac_array *x, const lac_array *y, lac_array *t);
 lac_status cpu_trisolve(lac_context *ctx, const lac_pattern *p, lac_triangle triangle, lac_diagonal diagonal,
                         lac_side side, const lac_array *a, const lac_array *b, lac_array *x);
+lac_status cpu_block_spmm(lac_context *ctx, const lac_pattern *p, lac_side side, const lac_array *a, const lac_array *x,
+                          lac_array *y);
+lac_status cpu_block_sddmm(lac_context *ctx, const lac_pattern *p, const lac_array *u, const lac_array *v,
+                           lac_array *s);
 
 #endif
