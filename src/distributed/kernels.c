@@ -218,6 +218,62 @@ done:
   return status;
 }
 
+// -- structured matrices: of one process alone -----------------------------------------------------------------------
+
+/// Refuse operands that are spread over ranks, and backends without the kernel.
+static lac_status structured_expects(lac_context *ctx, const char *name, bool has_kernel, const lac_array *x,
+                                     const lac_array *y) {
+  lac_status status = LAC_OK;
+
+  LAC_CHECK(!x->meta.partition && !y->meta.partition, LAC_ERR_UNSUPPORTED,
+            "%s: operands that are spread over ranks are not possible yet; use replicated ones", name);
+  LAC_CHECK(has_kernel, LAC_ERR_UNSUPPORTED, "%s: backend \"%s\" has no such kernel", name, ctx->local->name);
+done:
+  return status;
+}
+
+static lac_status distributed_banded_mm(lac_context *ctx, const lac_banded *band, lac_side side, const lac_array *ab,
+                                        const lac_array *x, lac_array *y) {
+  lac_status status = structured_expects(ctx, "banded_mm", ctx->local->banded_mm != NULL, ab, x);
+  return status == LAC_OK ? ctx->local->banded_mm(ctx, band, side, ab, x, y) : status;
+}
+
+static lac_status distributed_banded_outer(lac_context *ctx, const lac_banded *band, const lac_array *u,
+                                           const lac_array *v, lac_array *s) {
+  lac_status status = structured_expects(ctx, "banded_outer", ctx->local->banded_outer != NULL, u, v);
+  return status == LAC_OK ? ctx->local->banded_outer(ctx, band, u, v, s) : status;
+}
+
+static lac_status distributed_banded_gemm(lac_context *ctx, const lac_banded *band, const lac_banded *bx, lac_side sx,
+                                          const lac_banded *by, lac_side sy, const lac_array *x, const lac_array *y,
+                                          lac_array *t) {
+  lac_status status = structured_expects(ctx, "banded_gemm", ctx->local->banded_gemm != NULL, x, y);
+  return status == LAC_OK ? ctx->local->banded_gemm(ctx, band, bx, sx, by, sy, x, y, t) : status;
+}
+
+static lac_status distributed_banded_solve(lac_context *ctx, const lac_banded *band, lac_side side, const lac_array *ab,
+                                           const lac_array *b, lac_array *x) {
+  lac_status status = structured_expects(ctx, "banded_solve", ctx->local->banded_solve != NULL, ab, b);
+  return status == LAC_OK ? ctx->local->banded_solve(ctx, band, side, ab, b, x) : status;
+}
+
+static lac_status distributed_circulant_mm(lac_context *ctx, lac_side side, const lac_array *c, const lac_array *x,
+                                           lac_array *y) {
+  lac_status status = structured_expects(ctx, "circulant_mm", ctx->local->circulant_mm != NULL, c, x);
+  return status == LAC_OK ? ctx->local->circulant_mm(ctx, side, c, x, y) : status;
+}
+
+static lac_status distributed_circulant_outer(lac_context *ctx, const lac_array *u, const lac_array *v, lac_array *s) {
+  lac_status status = structured_expects(ctx, "circulant_outer", ctx->local->circulant_outer != NULL, u, v);
+  return status == LAC_OK ? ctx->local->circulant_outer(ctx, u, v, s) : status;
+}
+
+static lac_status distributed_circulant_solve(lac_context *ctx, lac_side side, const lac_array *c, const lac_array *b,
+                                              lac_array *x) {
+  lac_status status = structured_expects(ctx, "circulant_solve", ctx->local->circulant_solve != NULL, c, b);
+  return status == LAC_OK ? ctx->local->circulant_solve(ctx, side, c, b, x) : status;
+}
+
 const lac_kernels lac_distributed_kernels = {
     .name = "distributed",
     .synchronize = distributed_synchronize,
@@ -238,5 +294,12 @@ const lac_kernels lac_distributed_kernels = {
     .sddmm = distributed_sddmm,
     .sampled_spgemm = distributed_sampled_spgemm,
     .trisolve = distributed_trisolve,
+    .banded_mm = distributed_banded_mm,
+    .banded_outer = distributed_banded_outer,
+    .banded_gemm = distributed_banded_gemm,
+    .banded_solve = distributed_banded_solve,
+    .circulant_mm = distributed_circulant_mm,
+    .circulant_outer = distributed_circulant_outer,
+    .circulant_solve = distributed_circulant_solve,
     .agree = lac_context_agree,
 };

@@ -135,4 +135,11 @@ const lac_kernels lac_cpu_kernels = {
     .sddmm = cpu_sddmm,
     .sampled_spgemm = cpu_sampled_spgemm,
     .trisolve = cpu_trisolve,
+    .banded_mm = cpu_banded_mm,
+    .banded_outer = cpu_banded_outer,
+    .banded_gemm = cpu_banded_gemm,
+    .banded_solve = cpu_banded_solve,
+    .circulant_mm = cpu_circulant_mm,
+    .circulant_outer = cpu_circulant_outer,
+    .circulant_solve = cpu_circulant_solve,
 };
