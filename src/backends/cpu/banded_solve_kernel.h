@@ -137,13 +137,15 @@ INLINE int64_t FN(three_eliminate)(const band_solve_job *job, const T *ab, T *wo
   return diag[n - 1] == 0 ? n - 1 : -1;
 }
 
+/// Rows are divided before the unknown that was found last is taken out, so that the chain of rows does not wait for divisions.
 INLINE void FN(three_substitute)(const band_solve_job *job, const T *work, T *x, const int64_t k) {
   const int64_t n = job->n;
   const T *diag = work, *up = work + n, *far = work + 2 * n;
-  for (int64_t i = n - 1; i >= 0; --i) {
-    if (i + 1 < n) FN(row_take)(x, k, i, up[i], i + 1);
+  FN(row_divide)(x, k, n - 1, diag[n - 1]);
+  for (int64_t i = n - 2; i >= 0; --i) {
     if (i + 2 < n) FN(row_take)(x, k, i, far[i], i + 2);
     FN(row_divide)(x, k, i, diag[i]);
+    FN(row_take)(x, k, i, FN(div)(up[i], diag[i]), i + 1);
   }
 }
 

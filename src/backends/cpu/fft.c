@@ -38,6 +38,7 @@ static void pass_of_four(const c128 *roots, int64_t n, int64_t stride, const c12
     const c128 w1 = roots[p * stride], w2 = roots[2 * p * stride], w3 = roots[3 * p * stride];
     const c128 *from = x + p * stride;
     c128 *to = y + 4 * p * stride;
+#pragma omp simd
     for (int64_t q = 0; q < stride; ++q) {
       const c128 a = from[q], b = from[q + quarter * stride], c = from[q + 2 * quarter * stride],
                  d = from[q + 3 * quarter * stride];
