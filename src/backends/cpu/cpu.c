@@ -151,4 +151,11 @@ const lac_kernels lac_cpu_kernels = {
     .adam = cpu_adam,
     .block_spmm = cpu_block_spmm,
     .block_sddmm = cpu_block_sddmm,
+    .banded_mm = cpu_banded_mm,
+    .banded_outer = cpu_banded_outer,
+    .banded_gemm = cpu_banded_gemm,
+    .banded_solve = cpu_banded_solve,
+    .circulant_mm = cpu_circulant_mm,
+    .circulant_outer = cpu_circulant_outer,
+    .circulant_solve = cpu_circulant_solve,
 };
