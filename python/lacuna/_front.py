@@ -5,15 +5,13 @@ An operator needs nothing here: it is a function of its name, objects first, the
 vectors (which are (n, 1) inside) has a wrapper line in `operators`: its argument order, and where its attributes go.
 """
 
-import functools
 from numbers import Real
-
-import numpy as np
-
 
 from ._core import ffi, lib
 from ._handle import HANDLES, Handle, expect, word
+from ._movement import movement
 from ._program import OPERATORS
+from ._structured import structured
 from .errors import ArgumentError, ShapeError
 from .pattern import Map, Pattern
 from .solver import Factor, Solver
@@ -98,19 +96,6 @@ def _make(family, wanted, keys, ints, floats, dtype):
     return family.intern(c[0], [h.c for h in handles]).name
 
 
-@functools.lru_cache(maxsize=64)
-def _structured_maps(kind, *sizes):
-    """Where the numbers of a structured matrix go: its diagonals into a band, its column and row into a circulant."""
-    if kind == "tridiagonal":
-        (n,) = sizes
-        i = np.arange(n)
-        return Map(i[1:], 3 * n), Map(n + i, 3 * n), Map(2 * n + i[: max(n - 1, 0)], 3 * n)
-    m, n = sizes
-    size = 1 << max(m + n - 2, 0).bit_length()
-    j = np.arange(n)
-    return Map(np.arange(m), size), Map(np.where(j > 0, size - j, -1), size)
-
-
 def operators(apply, asarray, number, code, convert):
     """Every operator of the table as a function, over a front end's `apply(name, like, *arrays)`, its way to make an
     array of anything, `number(factor, x, who)`, which makes one of a frozen number beside x, `code(dtype)`, the code of
@@ -184,19 +169,6 @@ def operators(apply, asarray, number, code, convert):
         """factor * x, a frozen number: there is no derivative in it, and compiled code takes any value."""
         x = asarray(x)
         return apply(resolve("mul", ("0",)), (), x, number(factor, x))
-
-    def sum(x, axes=None, keepdims=False):
-        """The sum over the given axes, all by default."""
-        x = asarray(x)
-        mask = 0
-        for axis in range(x.ndim) if axes is None else (axes if isinstance(axes, (tuple, list)) else (axes,)):
-            if not -x.ndim <= axis < x.ndim:
-                raise ShapeError(f"sum: axis {axis} of an array with {x.ndim} dimensions")
-            bit = 1 << (-1 - axis if axis < 0 else x.ndim - 1 - axis)
-            if mask & bit:
-                raise ShapeError(f"sum: axis {axis} comes twice")
-            mask |= bit
-        return apply(resolve("sum", ("0",), (mask, int(keepdims))), (), x)
 
     def reshape(x, shape):
         """As many numbers, other shape."""
@@ -281,130 +253,6 @@ def operators(apply, asarray, number, code, convert):
         """1 / x."""
         return pow(x, -1)
 
-    # -- structured matrices
-
-    def bands(lower_and_upper, ab, name):
-        lower, upper = lower_and_upper
-        ab = asarray(ab)
-        if ab.ndim < 2 or ab.shape[-2] != lower + upper + 1:
-            raise ShapeError(f"{name}: ab has shape {tuple(ab.shape)}; it must be ({lower} + {upper} + 1, n)")
-        return lower, upper, ab
-
-    def banded_mm(lower_and_upper, ab, x, rows=None, side="N"):
-        """y = op(A) x for a banded A stored as SciPy stores it, ab[upper + i - j, j] = A[i, j]; square unless `rows` says."""
-        lower, upper, ab = bands(lower_and_upper, ab, "banded_mm")
-        ints = (word("side", side, SIDES), lower, upper, ab.shape[-1] if rows is None else rows)
-        return column(resolve("banded_mm", ("0",), ints), ab, x)
-
-    def banded_outer(lower_and_upper, u, v):
-        """The band of u v^H: u (rows, k), v (cols, k), or vectors."""
-        u, v = asarray(u), asarray(v)
-        name = resolve("banded_outer", ("0",), (0, *lower_and_upper))
-        return apply(name, (), u[:, None] if u.ndim == 1 else u, v[:, None] if v.ndim == 1 else v)
-
-    def banded_gemm(bands_of_x, x, bands_of_y, y, target=None, sides=("N", "N")):
-        """op(X) op(Y) of two square banded matrices on the band `target`, which by default holds all of it."""
-        lx, ux, x = bands(bands_of_x, x, "banded_gemm")
-        ly, uy, y = bands(bands_of_y, y, "banded_gemm")
-        sx, sy = (word("side", s, SIDES) for s in sides)
-        if target is None:
-            down, up = ((ux, lx) if sx & 1 else (lx, ux)), ((uy, ly) if sy & 1 else (ly, uy))
-            target = (down[0] + up[0], down[1] + up[1])
-        return apply(resolve("banded_gemm", ("0",), (sx + 4 * sy, lx, ux, ly, uy, *target)), (), x, y)
-
-    def banded_solve(lower_and_upper, ab, b, side="N"):
-        """x = op(A)^-1 b as scipy.linalg.solve_banded: (lower, upper), then the band, then b (n,) or (n, k)."""
-        lower, upper, ab = bands(lower_and_upper, ab, "banded_solve")
-        return column(resolve("banded_solve", ("0",), (word("side", side, SIDES), lower, upper)), ab, b)
-
-    def tridiagonal_solve(lower, diag, upper, b):
-        """x = A^-1 b: lower (n - 1), diag (n), upper (n - 1)."""
-        lower, diag, upper = asarray(lower), asarray(diag), asarray(upper)
-        n = diag.shape[-1]
-        off = max(n - 1, 0)
-        if lower.shape[-1] != off or upper.shape[-1] != off:
-            raise ShapeError(f"tridiagonal_solve: diag has {n} numbers; lower and upper must have {off}")
-        maps = _structured_maps("tridiagonal", n)
-        parts = [apply(resolve("remap", (m.key,), (lib.LAC_N,)), (), x) for m, x in zip(maps, (upper, diag, lower))]
-        add = resolve("add", ("0",))
-        ab = apply(add, (), apply(add, (), parts[0], parts[1]), parts[2])
-        return banded_solve((1, 1), ab.reshape(ab.shape[:-1] + (3, n)), b)
-
-    def diag_mm(d, x):
-        """diag(d) x."""
-        d = asarray(d)
-        return banded_mm((0, 0), d[..., None, :], x)
-
-    def diag_solve(d, b):
-        """diag(d)^-1 b; a zero is an error that names it."""
-        d = asarray(d)
-        return banded_solve((0, 0), d[..., None, :], b)
-
-    def circulant_mm(c, x, side="N"):
-        """y = op(C) x with C[i, j] = c[(i - j) mod n], in O(n log n)."""
-        return column(resolve("circulant_mm", ("0",), (word("side", side, SIDES),)), c, x)
-
-    def circulant_solve(c, b, side="N"):
-        """x = op(C)^-1 b, as scipy.linalg.solve_circulant."""
-        return column(resolve("circulant_solve", ("0",), (word("side", side, SIDES),)), c, b)
-
-    def toeplitz_mm(c, r, x, side="N"):
-        """y = op(T) x, T = scipy.linalg.toeplitz(c, r) and never formed; r[0] is not read."""
-        c, r, x = asarray(c), asarray(r), asarray(x)
-        m, n = c.shape[-1], r.shape[-1]
-        rows, out = (m, n) if SIDES.get(side, 0) & 1 else (n, m)
-        if x.ndim == 1:
-            return toeplitz_mm(c, r, x[:, None], side)[..., 0]
-        if x.shape[-2] != rows:
-            raise ShapeError(f"toeplitz_mm: x has {x.shape[-2]} rows; op(T) has {rows} columns")
-        of_c, of_r = _structured_maps("toeplitz", m, n)
-        first = apply(
-            resolve("add", ("0",)), (),
-            apply(resolve("remap", (of_c.key,), (lib.LAC_N,)), (), c),
-            apply(resolve("remap", (of_r.key,), (lib.LAC_N,)), (), r),
-        )  # fmt: skip
-        size = of_c.outputs
-        long = apply(resolve("embed", ("0",), (1, 0, rows, 1)), tuple(x.shape[:-2]) + (size, x.shape[-1]), x)
-        y = apply(resolve("circulant_mm", ("0",), (word("side", side, SIDES),)), (), first, long)
-        return apply(resolve("slice", ("0",), (1, 0, out, 1)), (), y)
-
-    def kron_mm(pa, a, pb, b, x, side="N"):
-        """y = op(A (x) B) x, the Kronecker product never formed: rows of A outside, rows of B inside."""
-        x = asarray(x)
-        if x.ndim == 1:
-            return kron_mm(pa, a, pb, b, x[:, None], side)[..., 0]
-        t = word("side", side, SIDES) & 1
-        (ma, na), (mb, nb) = (pa.shape[::-1], pb.shape[::-1]) if t else (pa.shape, pb.shape)
-        batch, k, b = x.shape[:-2], x.shape[-1], asarray(b)
-        y = spmm(pa, a, x.reshape(batch + (na, nb * k)), side)
-        batch = y.shape[:-2]
-        y = spmm(pb, b[..., None, :] if b.ndim > 1 else b, y.reshape(batch + (ma, nb, k)), side)
-        return y.reshape(y.shape[:-3] + (ma * mb, k))
-
-    def kronsum_mm(pa, a, pb, b, x, side="N"):
-        """y = op(A (x) I + I (x) B) x for square A and B."""
-        x = asarray(x)
-        if x.ndim == 1:
-            return kronsum_mm(pa, a, pb, b, x[:, None], side)[..., 0]
-        n, m, batch, k, b = pa.shape[0], pb.shape[0], x.shape[:-2], x.shape[-1], asarray(b)
-        outer = spmm(pa, a, x.reshape(batch + (n, m * k)), side)
-        inner = spmm(pb, b[..., None, :] if b.ndim > 1 else b, x.reshape(batch + (n, m, k)), side)
-        return apply(
-            resolve("add", ("0",)), (),
-            outer.reshape(outer.shape[:-2] + (n * m, k)), inner.reshape(inner.shape[:-3] + (n * m, k)),
-        )  # fmt: skip
-
-    def kron_solve(sa, a, sb, b, y, side="N"):
-        """x = op(A (x) B)^-1 y by a pattern, solver or factor of A and one of B."""
-        y = asarray(y)
-        if y.ndim == 1:
-            return kron_solve(sa, a, sb, b, y[:, None], side)[..., 0]
-        n, m = ((s if isinstance(s, Pattern) else s.pattern).shape[0] for s in (sa, sb))
-        batch, k = y.shape[:-2], y.shape[-1]
-        x = solve(sa, a, y.reshape(batch + (n, m * k)), side)
-        x = solve(sb, b, x.reshape(x.shape[:-2] + (n, m, k)), side)
-        return x.reshape(x.shape[:-3] + (n * m, k))
-
     def any_operator(op, *arguments, ints=(), floats=(), shape=(), dtype=None):
         """Any operator by its name: patterns and objects first, then arrays; the keywords are its attributes."""
         if op not in OPERATORS:
@@ -424,15 +272,13 @@ def operators(apply, asarray, number, code, convert):
         )
         return function
 
-    wrapped = (spmm, sddmm, spgemm, sampled_spgemm, spadd, remap, to_dense, trisolve, solve, scale, sum, reshape)
+    wrapped = (spmm, sddmm, spgemm, sampled_spgemm, spadd, remap, to_dense, trisolve, solve, scale, reshape)
     wrapped += (cast, compare, equal, not_equal, less, less_equal, greater, greater_equal, select, where, clamp, pow)
     wrapped += (div_or_zero, neg, square, reciprocal)
-    wrapped += (
-        banded_mm, banded_outer, banded_gemm, banded_solve, tridiagonal_solve, diag_mm, diag_solve, circulant_mm,
-        circulant_solve, toeplitz_mm, kron_mm, kronsum_mm, kron_solve,
-    )  # fmt: skip
+    wrapped += structured(apply, asarray, column, resolve, SIDES, spmm, solve)
     table = {function.__name__: function for function in wrapped}
+    table.update(movement(apply, asarray, number, resolve, SIDES))
     # solve and pow stand for the first two; NumPy and torch have the others
-    inside = ("solve_with", "power", "broadcast", "offset")
+    inside = ("solve_with", "power", "broadcast", "offset", "embed")
     table.update({op: plain(op) for op in OPERATORS if op not in table and op not in inside})
     return {**table, "apply": any_operator}
