@@ -44,6 +44,41 @@ LAC_API lac_var lac_compare(lac_tape *tape, lac_relation relation, lac_var x, la
 typedef enum lac_selection { LAC_WHERE_NONZERO, LAC_WHERE_ZERO } lac_selection;
 LAC_API lac_var lac_select(lac_tape *tape, lac_selection selection, lac_var c, lac_var x);
 
+/// x where c is not zero, else y; what is not chosen is not seen. c, of their dtype, has no derivative.
+LAC_API lac_var lac_where(lac_tape *tape, lac_var c, lac_var x, lac_var y);
+
+// Functions of each number. Complex numbers have the principal branches, cut along the negative real axis.
+
+LAC_API lac_var lac_exp(lac_tape *tape, lac_var x);         ///< e^x
+LAC_API lac_var lac_log(lac_tape *tape, lac_var x);         ///< natural logarithm
+LAC_API lac_var lac_sqrt(lac_tape *tape, lac_var x);        ///< square root; its derivative at 0 is infinite
+LAC_API lac_var lac_sin(lac_tape *tape, lac_var x);         ///< sine
+LAC_API lac_var lac_cos(lac_tape *tape, lac_var x);         ///< cosine
+LAC_API lac_var lac_tanh(lac_tape *tape, lac_var x);        ///< hyperbolic tangent
+LAC_API lac_var lac_sigmoid(lac_tape *tape, lac_var x);     ///< 1 / (1 + e^-x)
+LAC_API lac_var lac_neg(lac_tape *tape, lac_var x);         ///< -x
+LAC_API lac_var lac_square(lac_tape *tape, lac_var x);      ///< x^2
+LAC_API lac_var lac_reciprocal(lac_tape *tape, lac_var x);  ///< 1 / x
+LAC_API lac_var lac_offset(lac_tape *tape, double real, double imag,
+                           lac_var x);  ///< x + (real + i imag), a frozen number
+
+/// x^y with 0^0 = 1, differentiable in both. Of a negative real x the derivative in y is NaN.
+LAC_API lac_var lac_pow(lac_tape *tape, lac_var x, lac_var y);
+
+/// x^exponent, a frozen number: no logarithm, and derivatives at 0 that are right for whole exponents.
+LAC_API lac_var lac_power(lac_tape *tape, double exponent, lac_var x);
+
+// Functions of reals alone: LAC_ERR_DTYPE for complex arrays.
+
+LAC_API lac_var lac_expm1(lac_tape *tape, lac_var x);      ///< e^x - 1, exact for small x
+LAC_API lac_var lac_log1p(lac_tape *tape, lac_var x);      ///< log(1 + x), exact for small x
+LAC_API lac_var lac_softplus(lac_tape *tape, lac_var x);   ///< log(1 + e^x), without overflow
+LAC_API lac_var lac_relu(lac_tape *tape, lac_var x);       ///< max(x, 0); derivative 0 at 0
+LAC_API lac_var lac_heaviside(lac_tape *tape, lac_var x);  ///< 1 where x > 0, else 0; its derivative is zero
+
+/// min(max(x, low), high); infinite bounds are none. The derivative is 1 on the closed interval. LAC_ERR_ARG unless low <= high.
+LAC_API lac_var lac_clamp(lac_tape *tape, double low, double high, lac_var x);
+
 /// The sum over the axes of `mask` (bit i is the i-th axis from the end), which are removed, or kept with size 1.
 typedef enum lac_axes { LAC_DROP_AXES, LAC_KEEP_AXES } lac_axes;
 LAC_API lac_var lac_sum_axes(lac_tape *tape, lac_var x, uint32_t mask, lac_axes axes);

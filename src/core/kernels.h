@@ -51,7 +51,7 @@ typedef enum lac_unary {
   LAC_LOG1P,
   LAC_SOFTPLUS,
   LAC_RELU,
-  LAC_STEP
+  LAC_HEAVISIDE
 } lac_unary;
 
 /// What `reduce` computes. Norms are real, also of complex numbers; the others take reals alone. A NaN is the largest and the

@@ -40,7 +40,7 @@ static void div_vjp(lac_rule *r) {
 
   r->in_bar[X] = x_bar;
   if (r->wants[Y]) {
-    r->in_bar[Y] = lac_emit_neg(r->tape, lac_mul(r->tape, x_bar, lac_conj(r->tape, r->out[Z])));
+    r->in_bar[Y] = lac_neg(r->tape, lac_mul(r->tape, x_bar, lac_conj(r->tape, r->out[Z])));
   }
 }
 

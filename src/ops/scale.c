@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file scale.c
-/// An array times a frozen number.
+/// An array times a frozen number, and the negative of an array.
 ///
 ///     forward   y     = alpha x              alpha = f[0] + i f[1]; real dtypes read f[0] alone
 ///     vjp       x_bar = conj(alpha) y_bar
@@ -47,3 +47,5 @@ const lac_op lac_op_scale = {
 lac_var lac_scale(lac_tape *tape, double real, double imag, lac_var x) {
   return lac_emit(tape, &(lac_spec){.op = &lac_op_scale, .attrs.f = {real, imag}}, &x);
 }
+
+lac_var lac_neg(lac_tape *tape, lac_var x) { return lac_scale(tape, -1, 0, x); }

@@ -42,6 +42,16 @@ static void scale_refuses_an_imaginary_factor_of_a_real_array(lac_context *ctx) 
   lac_tape_destroy(&tape);
 }
 
+static void neg_is_a_scale(lac_context *ctx) {
+  lac_tape *tape = NULL;
+  float value = 0;
+  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  lac_var y = lac_neg(tape, lac_tape_scalar(tape, LAC_F32, 3, 0));
+  CHECK_OK(lac_array_read(ctx, lac_tape_value(tape, y), &value));
+  CHECK(value == -3);
+  lac_tape_destroy(&tape);
+}
+
 static void scale_does_not_depend_on_threads(lac_context *ctx) {
   check_op_large(ctx,
                  &(op_case){.op = "scale", .shapes = {"70000"}, .result = {"70000"}, .f = {3}, .apply = scale_apply});
@@ -54,5 +64,5 @@ static void scale_takes_its_results_alone(lac_context *ctx) {
 }
 
 CHECK_MAIN(scale_differentiates, scale_takes_zero_and_one, scale_takes_empty_and_single_arrays,
-           scale_refuses_an_imaginary_factor_of_a_real_array, scale_does_not_depend_on_threads,
+           scale_refuses_an_imaginary_factor_of_a_real_array, neg_is_a_scale, scale_does_not_depend_on_threads,
            scale_takes_its_results_alone)

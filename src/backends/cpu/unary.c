@@ -6,7 +6,7 @@
 #include "backends/cpu/functions.h"
 #include "backends/cpu/types.h"
 
-enum { UNARY_POWER = LAC_STEP + 1, UNARY_CLAMP };  // behind those of lac_unary
+enum { UNARY_POWER = LAC_HEAVISIDE + 1, UNARY_CLAMP };  // behind those of lac_unary
 
 typedef struct unary_job {
   int op;          // lac_unary, or one of the above

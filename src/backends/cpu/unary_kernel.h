@@ -27,8 +27,8 @@ INLINE T FN(unary_value)(const int op, T x, const double *f) {
       return FN(softplus)(x);
     case LAC_RELU:
       return FN(relu)(x);
-    case LAC_STEP:
-      return FN(step)(x);
+    case LAC_HEAVISIDE:
+      return FN(heaviside)(x);
     case UNARY_POWER:
       return FN(power)(x, f[0]);
     default:  // UNARY_CLAMP; NaN stays
@@ -78,7 +78,7 @@ static void FN(unary_part)(const void *opaque, int64_t begin, int64_t end) {
     UNARY_CASE(LAC_LOG1P, unary_span);
     UNARY_CASE(LAC_SOFTPLUS, unary_span);
     UNARY_CASE(LAC_RELU, unary_span);
-    UNARY_CASE(LAC_STEP, unary_span);
+    UNARY_CASE(LAC_HEAVISIDE, unary_span);
     UNARY_CASE(UNARY_POWER, unary_span);
     UNARY_CASE(UNARY_CLAMP, unary_span);
   }
