@@ -148,5 +148,10 @@ def movement(apply, asarray, number, resolve, sides):
         x = asarray(x)
         return plain("sub", x, reduction("logsumexp", x, axes, True))
 
+    def cumsum(x, axis=-1, backwards=False):
+        """Running sums along an axis, from its first place on, or from its last."""
+        x = asarray(x)
+        return plain("cumsum", x, ints=(from_end("cumsum", x, axis), int(backwards)))
+
     functions = (slice, concat, gather, scatter_add, matmul, sum, mean, prod, max, min, norm, logsumexp, softmax)
-    return {function.__name__: function for function in (*functions, log_softmax)}
+    return {function.__name__: function for function in (*functions, log_softmax, cumsum)}

@@ -111,6 +111,15 @@ done:
   return status;
 }
 
+static lac_status distributed_cumsum(lac_context *ctx, int axis, bool backwards, const lac_array *x, lac_array *y) {
+  lac_status status = LAC_OK;
+
+  LAC_CHECK(ctx->local->cumsum, LAC_ERR_UNSUPPORTED, "cumsum: backend \"%s\" has no such kernel", ctx->local->name);
+  LAC_TRY(ctx->local->cumsum(ctx, axis, backwards, x, y));
+done:
+  return status;
+}
+
 /// Along an axis that is not spread (slice, embed and concat see to it).
 static lac_status distributed_place(lac_context *ctx, int axis, int64_t count, const lac_array *x, lac_places from,
                                     lac_array *y, lac_places to) {
@@ -303,6 +312,7 @@ const lac_kernels lac_distributed_kernels = {
     .sum = distributed_sum,
     .reduce = distributed_reduce,
     .softmax = distributed_softmax,
+    .cumsum = distributed_cumsum,
     .broadcast = distributed_broadcast,
     .dot = distributed_dot,
     .place = distributed_place,

@@ -85,6 +85,9 @@ def test_reductions_are_those_of_numpy(axes, keepdims):
         close(lacuna.sum(x, axes, keepdims), x.sum(**how))
         close(lacuna.mean(x, axes, keepdims), x.mean(**how))
         close(lacuna.prod(x, axes, keepdims), x.prod(**how))
+        wide = numbers((2, 5, 70), dtype)
+        close(lacuna.cumsum(wide, 1), wide.cumsum(1))
+        close(lacuna.cumsum(x, 0, backwards=True), x[::-1].cumsum(0)[::-1])
         close(lacuna.norm(x, axes, keepdims), np.sqrt((abs(x) ** 2).sum(**how)))
         close(lacuna.norm(x, axes, keepdims, order=1), abs(x).sum(**how))
         close(lacuna.norm(x, axes, keepdims, order=np.inf), abs(x).max(**how))
@@ -130,6 +133,7 @@ def test_torch_gradients(order):
         (lambda v: lt.scatter_add(lacuna.Map([1, 0, 1], 2), v), lambda v: torch.stack([v[1], v[0] + v[2]]), (w,)),
         (lambda v, u: lt.matmul(v, u, "H", "T"), lambda v, u: v.mH @ u.mT, (z, w[:, :4])),
         (lambda v: lt.prod(v, 1), lambda v: v.prod(1), (x,)),
+        (lambda v: lt.cumsum(v, 0), lambda v: v.cumsum(0), (w,)),
         (lambda v: lt.mean(v, 0), lambda v: v.mean(0), (w,)),
         (lambda v: lt.max(v, 1), lambda v: v.amax(1), (x,)),
         (lambda v: lt.min(v, 0, True), lambda v: v.amin(0, True), (x,)),
