@@ -109,6 +109,10 @@ LAC_API lac_var lac_softmax(lac_tape *tape, lac_var x, uint32_t mask);
 /// log(softmax(x)) = x - logsumexp(x).
 LAC_API lac_var lac_log_softmax(lac_tape *tape, lac_var x, uint32_t mask);
 
+/// Running sums along an axis (counted from the end), from its first place or from its last.
+typedef enum lac_direction { LAC_FORWARDS, LAC_BACKWARDS } lac_direction;
+LAC_API lac_var lac_cumsum(lac_tape *tape, lac_var x, int axis, lac_direction direction);
+
 /// x spread to the shape of `like` along the axes of `mask`: the adjoint of lac_sum_axes.
 LAC_API lac_var lac_broadcast(lac_tape *tape, lac_var x, const lac_meta *like, uint32_t mask, lac_axes axes);
 

@@ -127,6 +127,8 @@ struct lac_kernels {
                        lac_array *y);  // optional
   /// y = exp(x) / sum(exp(x)), the sum over the axes of `mask`; 0 where all x are -inf. Reals alone.
   lac_status (*softmax)(lac_context *ctx, const lac_array *x, uint32_t mask, lac_array *y);  // optional
+  /// y = running sums of x along an axis (counted from the end), from its last place on if `backwards`
+  lac_status (*cumsum)(lac_context *ctx, int axis, bool backwards, const lac_array *x, lac_array *y);  // optional
   /// y = x spread over the axes of `mask` (bit i is axis ndim-1-i of y): the adjoint of sum
   lac_status (*broadcast)(lac_context *ctx, const lac_array *x, uint32_t mask, lac_array *y);
   /// s = sum over the last two axes of conj(x) y, for each of the batch; accumulates in f64

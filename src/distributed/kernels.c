@@ -14,6 +14,130 @@
 
 #include "distributed/distributed_impl.h"
 
+// -- what passes through ---------------------------------------------------------------------------------------------
+
+static lac_status distributed_synchronize(lac_context *ctx) { return ctx->local->synchronize(ctx); }
+
+static lac_status distributed_upload(lac_context *ctx, void *to, const void *from_host, size_t bytes) {
+  return ctx->local->upload(ctx, to, from_host, bytes);
+}
+
+static lac_status distributed_download(lac_context *ctx, void *to_host, const void *from, size_t bytes) {
+  return ctx->local->download(ctx, to_host, from, bytes);
+}
+
+static lac_status distributed_copy(lac_context *ctx, const lac_array *from, lac_array *to) {
+  return ctx->local->copy(ctx, from, to);
+}
+
+static lac_status distributed_fill(lac_context *ctx, lac_array *x, double real, double imag) {
+  return ctx->local->fill(ctx, x, real, imag);
+}
+
+static lac_status distributed_binary(lac_context *ctx, lac_binary op, const lac_array *x, const lac_array *y,
+                                     lac_array *z) {
+  return ctx->local->binary(ctx, op, x, y, z);
+}
+
+static lac_status distributed_scale(lac_context *ctx, double real, double imag, const lac_array *x, lac_array *y) {
+  return ctx->local->scale(ctx, real, imag, x, y);
+}
+
+static lac_status distributed_axpy(lac_context *ctx, double real, double imag, const lac_array *x, lac_array *y) {
+  return ctx->local->axpy(ctx, real, imag, x, y);
+}
+
+static lac_status distributed_conj(lac_context *ctx, const lac_array *x, lac_array *y) {
+  return ctx->local->conj(ctx, x, y);
+}
+
+/// Refuse what the backend of this context has no kernel for.
+static lac_status needs_local(lac_context *ctx, bool has_kernel, const char *name) {
+  lac_status status = LAC_OK;
+
+  LAC_CHECK(has_kernel, LAC_ERR_UNSUPPORTED, "%s: backend \"%s\" has no such kernel", name, ctx->local->name);
+done:
+  return status;
+}
+
+static lac_status distributed_unary(lac_context *ctx, lac_unary op, const lac_array *x, lac_array *y) {
+  lac_status status = needs_local(ctx, ctx->local->unary, "unary");
+  return status == LAC_OK ? ctx->local->unary(ctx, op, x, y) : status;
+}
+
+static lac_status distributed_power(lac_context *ctx, double exponent, const lac_array *x, lac_array *y) {
+  lac_status status = needs_local(ctx, ctx->local->power, "power");
+  return status == LAC_OK ? ctx->local->power(ctx, exponent, x, y) : status;
+}
+
+static lac_status distributed_clamp(lac_context *ctx, double low, double high, const lac_array *x, lac_array *y) {
+  lac_status status = needs_local(ctx, ctx->local->clamp, "clamp");
+  return status == LAC_OK ? ctx->local->clamp(ctx, low, high, x, y) : status;
+}
+
+static lac_status distributed_cast(lac_context *ctx, const lac_array *x, lac_array *y) {
+  lac_status status = needs_local(ctx, ctx->local->cast, "cast");
+  return status == LAC_OK ? ctx->local->cast(ctx, x, y) : status;
+}
+
+static lac_status distributed_where(lac_context *ctx, const lac_array *c, const lac_array *x, const lac_array *y,
+                                    lac_array *z) {
+  lac_status status = needs_local(ctx, ctx->local->where, "where");
+  return status == LAC_OK ? ctx->local->where(ctx, c, x, y, z) : status;
+}
+
+static lac_status distributed_broadcast(lac_context *ctx, const lac_array *x, uint32_t mask, lac_array *y) {
+  return ctx->local->broadcast(ctx, x, mask, y);
+}
+
+/// Over axes that are not spread (the operators see to it).
+static lac_status distributed_reduce(lac_context *ctx, lac_reduction op, const lac_array *x, uint32_t mask,
+                                     lac_array *y) {
+  lac_status status = LAC_OK;
+
+  LAC_CHECK(ctx->local->reduce, LAC_ERR_UNSUPPORTED, "backend \"%s\" has no kernel for max, min, norm and logsumexp",
+            ctx->local->name);
+  LAC_TRY(ctx->local->reduce(ctx, op, x, mask, y));
+done:
+  return status;
+}
+
+static lac_status distributed_softmax(lac_context *ctx, const lac_array *x, uint32_t mask, lac_array *y) {
+  lac_status status = LAC_OK;
+
+  LAC_CHECK(ctx->local->softmax, LAC_ERR_UNSUPPORTED, "softmax: backend \"%s\" has no such kernel", ctx->local->name);
+  LAC_TRY(ctx->local->softmax(ctx, x, mask, y));
+done:
+  return status;
+}
+
+static lac_status distributed_cumsum(lac_context *ctx, int axis, bool backwards, const lac_array *x, lac_array *y) {
+  lac_status status = LAC_OK;
+
+  LAC_CHECK(ctx->local->cumsum, LAC_ERR_UNSUPPORTED, "cumsum: backend \"%s\" has no such kernel", ctx->local->name);
+  LAC_TRY(ctx->local->cumsum(ctx, axis, backwards, x, y));
+done:
+  return status;
+}
+
+/// Along an axis that is not spread (slice, embed and concat see to it).
+static lac_status distributed_place(lac_context *ctx, int axis, int64_t count, const lac_array *x, lac_places from,
+                                    lac_array *y, lac_places to) {
+  lac_status status = LAC_OK;
+
+  LAC_CHECK(ctx->local->place, LAC_ERR_UNSUPPORTED, "backend \"%s\" has no kernel that moves parts of arrays",
+            ctx->local->name);
+  LAC_TRY(ctx->local->place(ctx, axis, count, x, from, y, to));
+done:
+  return status;
+}
+
+/// Maps are between entries of one rank.
+static lac_status distributed_remap(lac_context *ctx, const lac_map *map, lac_side side, int rest, const lac_array *x,
+                                    lac_array *y) {
+  return ctx->local->remap(ctx, map, side, rest, x, y);
+}
+
 // -- reductions ------------------------------------------------------------------------------------------------------
 
 /// The partitioned axis counted from the end, or -1.
@@ -149,3 +273,48 @@ void lac_distributed_kernels(const lac_kernels *local, lac_kernels *out) {
   if (local->matmul) out->matmul = distributed_matmul;
   out->agree = lac_context_agree;
 }
+
+static lac_status distributed_trisolve(lac_context *ctx, const lac_pattern *p, lac_triangle triangle,
+                                       lac_diagonal diagonal, lac_side side, const lac_array *a, const lac_array *b,
+                                       lac_array *x) {
+  lac_status status = LAC_OK;
+
+  LAC_CHECK(!p->halo && !a->meta.partition && !b->meta.partition, LAC_ERR_UNSUPPORTED,
+            "trisolve: a system that is spread over ranks cannot be solved yet; use replicated operands");
+  LAC_CHECK(ctx->local->trisolve, LAC_ERR_UNSUPPORTED, "trisolve: backend \"%s\" has no such kernel", ctx->local->name);
+  LAC_TRY(ctx->local->trisolve(ctx, p, triangle, diagonal, side, a, b, x));
+done:
+  return status;
+}
+
+const lac_kernels lac_distributed_kernels = {
+    .name = "distributed",
+    .synchronize = distributed_synchronize,
+    .upload = distributed_upload,
+    .download = distributed_download,
+    .copy = distributed_copy,
+    .fill = distributed_fill,
+    .binary = distributed_binary,
+    .scale = distributed_scale,
+    .axpy = distributed_axpy,
+    .conj = distributed_conj,
+    .unary = distributed_unary,
+    .power = distributed_power,
+    .clamp = distributed_clamp,
+    .cast = distributed_cast,
+    .where = distributed_where,
+    .sum = distributed_sum,
+    .reduce = distributed_reduce,
+    .softmax = distributed_softmax,
+    .cumsum = distributed_cumsum,
+    .broadcast = distributed_broadcast,
+    .dot = distributed_dot,
+    .place = distributed_place,
+    .remap = distributed_remap,
+    .spmm = distributed_spmm,
+    .sddmm = distributed_sddmm,
+    .sampled_spgemm = distributed_sampled_spgemm,
+    .matmul = distributed_matmul,
+    .trisolve = distributed_trisolve,
+    .agree = lac_context_agree,
+};

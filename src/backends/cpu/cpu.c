@@ -134,6 +134,7 @@ const lac_kernels lac_cpu_kernels = {
     .sum = cpu_sum,
     .reduce = cpu_reduce,
     .softmax = cpu_softmax,
+    .cumsum = cpu_cumsum,
     .broadcast = cpu_broadcast,
     .dot = cpu_dot,
     .place = cpu_place,
