@@ -2,17 +2,20 @@
 /// @file norm2.c
 /// The largest singular value of a sparse matrix: its 2-norm.
 ///
-///     forward   sigma = max |A x| over |x| = 1, with A v = sigma u and A^H u = sigma v       f[0]: tolerance, i[0]: steps
+///     forward   sigma = max |A x| over |x| = 1, with A v = sigma u and A^H u = sigma v
+///               f[0]: tolerance, i[0]: steps, i[1]: 1 refuses to run, for the rule
 ///     vjp       a_bar = sigma_bar u v^H on the pattern = sigma_bar sddmm(P, u, v)
 ///     jvp       sigma_dot = Re(u^H A_dot v)
 ///
-/// Order 1: u and v are outputs for the rules alone. No derivative passes through them, an adjoint of theirs is refused, and so is a second
-/// derivative of sigma (LAC_ERR_ORDER).
+/// Order 1: u and v are outputs for the rules alone. An adjoint of theirs is refused, and so is a second derivative of sigma
+/// (LAC_ERR_ORDER); their tangents, which come beside sigma's, are NaN. lac_norm2 hands out sigma alone.
 ///
 /// Where sigma is a multiple singular value the norm has no gradient; u and v are then one pair out of many, which the fixed
 /// start decides, and a_bar is a subgradient. At A = 0 it is 0. The tolerance is that of |A^H u - sigma v| / sigma: sigma is good to
 /// its square over the gap to the next value, the gradient to the tolerance over the gap. A tolerance of 0 stands for 1e-12 (f32:
 /// 1e-5), 0 steps for 10000. What does not get there is LAC_ERR_CONVERGENCE.
+
+#include <math.h>
 
 #include "autodiff/rule.h"
 #include "solvers/eigen/golub_kahan.h"
@@ -20,7 +23,7 @@
 enum { A };
 enum { SIGMA, U, V };
 
-enum { NORM2_STEPS = 10000 };
+enum { NORM2_STEPS = 10000, NORM2_REFUSES = 1 };
 
 static lac_status norm2_infer(lac_call *c) {
   lac_context *ctx = c->ctx;
@@ -81,6 +84,9 @@ static lac_status norm2_forward(lac_call *c) {
   lac_singular_options options = {"norm2", c->attrs->f[0] > 0 ? c->attrs->f[0] : usual,
                                   c->attrs->i[0] > 0 ? c->attrs->i[0] : NORM2_STEPS};
 
+  LAC_CHECK(c->attrs->i[1] != NORM2_REFUSES, LAC_ERR_ORDER,
+            "norm2: differentiated more often than it allows (once), or through its singular vectors, which have no "
+            "derivative; ask for fewer derivatives");
   for (int64_t i = 0; i < c->out[SIGMA]->count; ++i) LAC_TRY(norm2_one(c, i, &options));
 done:
   return status;
@@ -100,20 +106,30 @@ static lac_var norm2_direction(lac_rule *r) {
                    norm2_column(r, r->out[V], &r->out_meta[V]));
 }
 
-static void norm2_vjp(lac_rule *r) {
-  lac_context *ctx = lac_tape_context(r->tape);
+/// A rule may be written for adjoints that never come, so it is the run that refuses those of u and v: what they would give goes through
+/// a call that fails.
+static lac_var norm2_refused(lac_rule *r) {
+  lac_var u_bar = norm2_column(r, r->out_bar[U], &r->out_meta[U]), u = norm2_column(r, r->out[U], &r->out_meta[U]);
+  lac_var v_bar = norm2_column(r, r->out_bar[V], &r->out_meta[V]), v = norm2_column(r, r->out[V], &r->out_meta[V]);
+  lac_var t =
+      lac_add(r->tape, lac_sddmm(r->tape, r->patterns[0], u_bar, v), lac_sddmm(r->tape, r->patterns[0], u, v_bar));
+  lac_var sigma =
+      lac_emit(r->tape, &(lac_spec){.op = r->op, .patterns = {r->patterns[0]}, .attrs.i = {0, NORM2_REFUSES}}, &t);
 
-  if (r->out_bar[U].id || r->out_bar[V].id) {
-    (void)lac_tape_fail(r->tape, lac_context_fail(ctx, LAC_ERR_ORDER, __func__,
-                                                  "norm2: the singular vectors are outputs without derivative"));
-    return;
-  }
+  return lac_mul(r->tape, lac_cast(r->tape, r->in_meta[A].dtype, norm2_column(r, sigma, &r->out_meta[SIGMA])), t);
+}
+
+static void norm2_vjp(lac_rule *r) {
   lac_var bar = norm2_column(r, r->out_bar[SIGMA], &r->out_meta[SIGMA]);
-  r->in_bar[A] = lac_mul(r->tape, lac_cast(r->tape, r->in_meta[A].dtype, bar), norm2_direction(r));
+
+  bar = lac_mul(r->tape, lac_cast(r->tape, r->in_meta[A].dtype, bar), norm2_direction(r));
+  r->in_bar[A] = r->out_bar[U].id || r->out_bar[V].id ? lac_add(r->tape, bar, norm2_refused(r)) : bar;
 }
 
 static void norm2_jvp(lac_rule *r) {
   lac_var change = lac_mul(r->tape, lac_conj(r->tape, norm2_direction(r)), r->in_dot[A]);
+  r->out_dot[U] = lac_scale(r->tape, NAN, 0, r->out[U]);
+  r->out_dot[V] = lac_scale(r->tape, NAN, 0, r->out[V]);
   r->out_dot[SIGMA] = lac_real(r->tape, lac_sum_axes(r->tape, change, 1, LAC_DROP_AXES));
 }
 

@@ -105,6 +105,24 @@ static void special_values_are_as_stated(lac_context *ctx) {
   lac_pattern_destroy(&p);
 }
 
+/// Vectors are for the rules; whoever differentiates them is told.
+static void vectors_have_no_derivative(lac_context *ctx) {
+  if (!check_cpu_only("norm2")) return;
+  lac_pattern *p = NULL;
+  lac_array *a = NULL;
+  lac_tape *tape = NULL;
+  CHECK_OK(lac_pattern_eye(ctx, 3, 3, 0, LAC_WIDTH_AUTO, &p));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){3}, (double[]){1, 2, 3}, LAC_COPY, &a));
+  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  lac_var x = lac_tape_leaf(tape, a), out[3] = {{0}}, bar = {0};
+  CHECK_OK(lac_tape_call(tape, &(lac_spec){.op = lac_op_find("norm2"), .patterns = {p}}, &x, out));
+  lac_var sum = lac_sum(tape, out[1]);
+  CHECK_FAILS(lac_tape_vjp(tape, 1, &sum, NULL, 1, &x, &bar, LAC_PLAIN), LAC_ERR_ORDER, "have no derivative");
+  lac_tape_destroy(&tape);
+  lac_array_destroy(&a);
+  lac_pattern_destroy(&p);
+}
+
 /// Tridiagonal (-1, 2, -1) of n rows: 2 + 2 cos(pi / (n + 1)), and its neighbour is close by.
 static void what_does_not_converge_is_said(lac_context *ctx) {
   if (!check_cpu_only("norm2")) return;
@@ -158,4 +176,4 @@ static void the_other_norms_equal_the_dense_matrix(lac_context *ctx) {
 }
 
 CHECK_MAIN(norm2_differentiates_once, norm2_takes_small_and_empty_matrices, special_values_are_as_stated,
-           what_does_not_converge_is_said, the_other_norms_equal_the_dense_matrix)
+           vectors_have_no_derivative, what_does_not_converge_is_said, the_other_norms_equal_the_dense_matrix)
