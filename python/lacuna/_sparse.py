@@ -123,13 +123,13 @@ def functions(resolve, apply, asarray, number):
     def sparse_logsumexp(pattern, a, dim, keepdim=False, include_zeros=True):
         """log of the sum of exp of each row (dim=1) or column (dim=0), the reduced dimension kept with size 1 if asked.
 
-        include_zeros: absent entries are zeros, as in the dense matrix; else they are nothing, and an empty line is -inf.
+        include_zeros: absent entries are zeros, as in the dense matrix; else they are nothing, an empty line is -inf.
         """
         y = line(_LOGSUMEXP, "sparse_logsumexp", pattern, a, dim, include_zeros)
         return kept(y, dim, keepdim)
 
     def sparse_bidir_logsumexp(pattern, a, keepdim=False, include_zeros=True, output_layout="tuple"):
-        """(over each column, over each row); output_layout "padded": (2, max(rows, cols)), the shorter filled with -inf."""
+        """(over each column, over each row); output_layout "padded": (2, max(rows, cols)), the shorter ends with -inf."""
         padded = word("output_layout", output_layout, {"tuple": False, "padded": True})
         both = [sparse_logsumexp(pattern, a, d, keepdim and not padded, include_zeros) for d in (0, 1)]
         if not padded:
@@ -207,8 +207,8 @@ def functions(resolve, apply, asarray, number):
         return gather_mm(a, b, np.repeat(np.arange(lengths.size), lengths))
 
     def matrix_norm(pattern, a, ord="fro", tolerance=0.0, steps=0):
-        """The norm of a matrix: "fro", 1, inf, or 2: the largest singular value, to a relative residual in so many steps
-        (0: the defaults), else a ConvergenceError. Norm 2 can be differentiated once."""
+        """The norm of a matrix: "fro", 1, inf, or 2: the largest singular value, to a relative residual in so many
+        steps (0: the defaults), else a ConvergenceError. Norm 2 can be differentiated once."""
         expect("matrix_norm", pattern, Pattern)
         kind, a = word("ord", ord, _ORDERS), values("matrix_norm", pattern, a)
         if kind == 2 and pattern.nnz:
