@@ -7,6 +7,7 @@ vectors (which are (n, 1) inside) has a wrapper line in `operators`: its argumen
 
 from numbers import Real
 
+from . import _sparse
 from ._core import ffi, lib
 from ._handle import HANDLES, Handle, expect, word
 from ._movement import movement
@@ -55,7 +56,8 @@ _PREPARE = {
     "trisolve.x": lambda p, side, *part: ("trisolve", [_triangle(p, *part)[0]], (side, *part)),
     "trisolve.a": lambda p, *part: ("remap", [_triangle(p, *part)[1]], (lib.LAC_N,)),
 }
-_ELIDED = ("spadd.a", "spadd.b", "trisolve.a")  # remaps that are left out when they change nothing
+_PREPARE.update(_sparse.PREPARE)
+_ELIDED = ("spadd.a", "spadd.b", "trisolve.a", *_sparse.ELIDED)  # remaps that are left out when they change nothing
 
 
 def resolve(op, keys, ints=(), floats=(), dtype=0):
@@ -278,7 +280,8 @@ def operators(apply, asarray, number, code, convert):
     wrapped += structured(apply, asarray, column, resolve, SIDES, spmm, solve)
     table = {function.__name__: function for function in wrapped}
     table.update(movement(apply, asarray, number, resolve, SIDES))
-    # solve and pow stand for the first two; NumPy and torch have the others
-    inside = ("solve_with", "power", "broadcast", "offset", "embed")
+    table.update(_sparse.functions(resolve, apply, asarray, number))
+    # solve, pow and matrix_norm stand for the first three; NumPy and torch have the others
+    inside = ("solve_with", "power", "norm2", "broadcast", "offset", "embed")
     table.update({op: plain(op) for op in OPERATORS if op not in table and op not in inside})
     return {**table, "apply": any_operator}

@@ -58,6 +58,18 @@ def _sizes(shape):
     return rows, cols
 
 
+def _list(given, size, what):
+    """A list of indices as C reads it, or None; negative ones count from the end."""
+    if given is None:
+        return None
+    array = _ready(_index(given, what)[0], np.int64)
+    return np.where(array < 0, array + size, array)
+
+
+def _pointer(array):
+    return ffi.NULL if array is None else ffi.cast("const int64_t *", ffi.from_buffer(array))
+
+
 def _data(array):
     return ffi.from_buffer(array)
 
@@ -259,6 +271,78 @@ class Pattern(Handle):
         ctx, out = context(), ffi.new("lac_pattern **")
         ctx.check(lib.lac_pattern_product(ctx.c, self.c, other.c, out))
         return Pattern.wrap(out[0])
+
+    def intersection(self, other):
+        """(entries of both, the map of our values, the map of the other's)."""
+        expect("intersection", other, Pattern)
+        ctx, out = context(), ffi.new("lac_pattern **")
+        maps = ffi.new("lac_map **"), ffi.new("lac_map **")
+        ctx.check(lib.lac_pattern_intersection(ctx.c, self.c, other.c, out, *maps))
+        return Pattern.wrap(out[0]), Map.wrap(maps[0][0]), Map.wrap(maps[1][0])
+
+    def kron(self, other):
+        """(the Kronecker product, the map that takes the outer product of the values, by rows, to its slots)."""
+        expect("kron", other, Pattern)
+        return self._derive(lib.lac_pattern_kron, other.c)
+
+    @staticmethod
+    def _stack(function, who, patterns):
+        patterns = list(patterns)
+        for pattern in patterns:
+            expect(who, pattern, Pattern)
+        ctx, out = context(), ffi.new("lac_pattern **")
+        maps = ffi.new("lac_map *[]", max(len(patterns), 1))
+        given = ffi.new("const lac_pattern *[]", [p.c for p in patterns])
+        ctx.check(function(ctx.c, len(patterns), given, out, maps))
+        return Pattern.wrap(out[0]), [Map.wrap(maps[i]) for i in range(len(patterns))]
+
+    @classmethod
+    def hstack(cls, patterns):
+        """([A B ...], the maps that take the values of each there)."""
+        return cls._stack(lib.lac_pattern_hstack, "hstack", patterns)
+
+    @classmethod
+    def vstack(cls, patterns):
+        """([A; B; ...], the maps that take the values of each there)."""
+        return cls._stack(lib.lac_pattern_vstack, "vstack", patterns)
+
+    @classmethod
+    def block_diag(cls, patterns):
+        """(A, B, ... along the diagonal, the maps that take the values of each there)."""
+        return cls._stack(lib.lac_pattern_block_diag, "block_diag", patterns)
+
+    @classmethod
+    def eye(cls, rows, cols=None, k=0, width="auto"):
+        """The pattern of the k-th diagonal: a matrix whose values are a vector."""
+        rows, cols = _sizes((rows, rows if cols is None else cols))
+        ctx, out = context(), ffi.new("lac_pattern **")
+        ctx.check(lib.lac_pattern_eye(ctx.c, rows, cols, operator.index(k), word("width", width, _WIDTHS), out))
+        return cls.wrap(out[0])
+
+    def permute(self, rows=None, cols=None):
+        """(A[rows, :][:, cols] for permutations, the map that takes values there); None leaves the order."""
+        lists = [_list(given, size, what) for given, size, what in zip((rows, cols), self.shape, ("rows", "cols"))]
+        for given, size, what in zip(lists, self.shape, ("rows", "cols")):
+            if given is not None and given.size != size:
+                raise ArgumentError(f"permute: {given.size} {what} came; a permutation has all {size}")
+        return self._derive(lib.lac_pattern_permute, *map(_pointer, lists))
+
+    def select(self, rows=None, cols=None):
+        """(A[rows, :][:, cols] for any lists of indices, the map from its slots to ours); None takes all.
+
+        Indices may repeat, so this map runs backwards: values follow by remap(map, a, "T").
+        """
+        row, col = (_list(given, n, what) for given, n, what in zip((rows, cols), self.shape, ("rows", "cols")))
+        sizes = (0 if row is None else row.size, 0 if col is None else col.size)
+        return self._derive(lib.lac_pattern_select, sizes[0], _pointer(row), sizes[1], _pointer(col))
+
+    def row_map(self):
+        """The map from slots to rows: remap by it sums each row."""
+        return self._map(lib.lac_pattern_row_map)
+
+    def col_map(self):
+        """The map from slots to columns: remap by it sums each column."""
+        return self._map(lib.lac_pattern_col_map)
 
     def diagonal(self):
         """The map from slots to the min(rows, cols) numbers of the diagonal."""

@@ -3,7 +3,7 @@
 /// Numbers of the groups of a map: products with one number for each group, inner products, and reductions of reals.
 
 #include "backends/cpu/grouped.h"
-#include "backends/cpu/types.h"
+#include "backends/cpu/functions.h"
 
 #define KERNEL_FILE "backends/cpu/segment_kernel.h"
 #define C i32
@@ -13,8 +13,8 @@
 #include "backends/cpu/instantiate.h"
 #undef C
 
-INLINE f32 group_exp_f32(f32 x) { return expf(x); }
-INLINE f64 group_exp_f64(f64 x) { return exp(x); }
+// Entries and groups whose exponentials are taken in one loop.
+enum { SEGMENT_BUFFER = 512, SEGMENT_GROUPS = 128 };
 
 #define T f32
 #define C i32
