@@ -236,6 +236,18 @@ done:
   return status;
 }
 
+static lac_status distributed_sell_mm(lac_context *ctx, const lac_format *f, const lac_array *a, const lac_array *x,
+                                      lac_array *y) {
+  lac_status status = LAC_OK;
+
+  LAC_CHECK(!a->meta.partition && !x->meta.partition, LAC_ERR_UNSUPPORTED,
+            "sell_mm: operands that are spread over ranks cannot be multiplied yet; use spmm, or replicated ones");
+  LAC_CHECK(ctx->local->sell_mm, LAC_ERR_UNSUPPORTED, "sell_mm: backend \"%s\" has no such kernel", ctx->local->name);
+  LAC_TRY(ctx->local->sell_mm(ctx, f, a, x, y));
+done:
+  return status;
+}
+
 const lac_kernels lac_distributed_kernels = {
     .name = "distributed",
     .synchronize = distributed_synchronize,
@@ -257,5 +269,6 @@ const lac_kernels lac_distributed_kernels = {
     .trisolve = distributed_trisolve,
     .block_spmm = distributed_block_spmm,
     .block_sddmm = distributed_block_sddmm,
+    .sell_mm = distributed_sell_mm,
     .agree = lac_context_agree,
 };

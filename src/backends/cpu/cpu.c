@@ -136,4 +136,5 @@ const lac_kernels lac_cpu_kernels = {
     .trisolve = cpu_trisolve,
     .block_spmm = cpu_block_spmm,
     .block_sddmm = cpu_block_sddmm,
+    .sell_mm = cpu_sell_mm,
 };

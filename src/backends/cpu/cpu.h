@@ -106,6 +106,7 @@ lac_status cpu_trisolve(lac_context *ctx, const lac_pattern *p, lac_triangle tri
                         lac_side side, const lac_array *a, const lac_array *b, lac_array *x);
 lac_status cpu_block_spmm(lac_context *ctx, const lac_pattern *p, lac_side side, const lac_array *a, const lac_array *x,
                           lac_array *y);
+lac_status cpu_sell_mm(lac_context *ctx, const lac_format *f, const lac_array *a, const lac_array *x, lac_array *y);
 lac_status cpu_block_sddmm(lac_context *ctx, const lac_pattern *p, const lac_array *u, const lac_array *v,
                            lac_array *s);
 
