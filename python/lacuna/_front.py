@@ -9,6 +9,7 @@ from ._core import ffi, lib
 from ._handle import HANDLES, Handle, expect, word
 from ._program import OPERATORS
 from .errors import ArgumentError, ShapeError
+from .format import Format
 from .pattern import Map, Pattern
 from .solver import Factor, Solver
 
@@ -152,6 +153,10 @@ def operators(apply, asarray, number):
         key = expect("solve", solver, Pattern, Solver, Factor)
         return column(resolve("solve", (key,), (word("side", side, SIDES),)), a, b)
 
+    def sell_mm(format, a, x):
+        """y = A x with A in sliced ELL: a is remap(format.map, values), x (n, k) or (n,)."""
+        return column(resolve("sell_mm", (expect("sell_mm", format, Format),)), a, x)
+
     def scale(factor, x):
         """factor * x, a frozen number: there is no derivative in it, and compiled code takes any value."""
         x = asarray(x)
@@ -192,7 +197,7 @@ def operators(apply, asarray, number):
         )
         return function
 
-    wrapped = (spmm, sddmm, spgemm, sampled_spgemm, spadd, remap, to_dense, trisolve, solve, scale, sum, reshape)
+    wrapped = (spmm, sddmm, spgemm, sampled_spgemm, sell_mm, spadd, remap, to_dense, trisolve, solve, scale, sum, reshape)
     table = {function.__name__: function for function in wrapped}
     inside = ("solve_with", "broadcast")  # solve stands for the first; NumPy and torch have the second
     table.update({op: plain(op) for op in OPERATORS if op not in table and op not in inside})
