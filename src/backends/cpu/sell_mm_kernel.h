@@ -14,12 +14,17 @@ INLINE void IN(sell_lanes)(const sell_job *job, const T *a, const T *x, T *y, in
     UNROLL(8) for (int l = 0; l < lanes; ++l) sum[l] = FN(mac_acc)(sum[l], a[p + l], x[column[p + l]]);
   }
   for (; p < end; p += slice) {
-    for (int l = 0; l < lanes; ++l) {
+    UNROLL(8) for (int l = 0; l < lanes; ++l) {
       if (column[p + l] >= 0) sum[l] = FN(mac_acc)(sum[l], a[p + l], x[column[p + l]]);
     }
   }
-  for (int l = 0; l < lanes; ++l) {
-    int64_t row = sell_row(job, s * slice + lane + l);
+  int64_t first = s * slice + lane;
+  if (job->f->in_order && first + lanes <= job->f->pattern->rows) {
+    UNROLL(8) for (int l = 0; l < lanes; ++l) y[first + l] = (T)sum[l];
+    return;
+  }
+  UNROLL(8) for (int l = 0; l < lanes; ++l) {
+    int64_t row = sell_row(job, first + l);
     if (row >= 0) y[row] = (T)sum[l];
   }
 }
