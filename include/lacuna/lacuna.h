@@ -7,6 +7,7 @@
 
 #include "lacuna/array.h"
 #include "lacuna/context.h"
+#include "lacuna/format.h"
 #include "lacuna/gradcheck.h"
 #include "lacuna/io.h"
 #include "lacuna/map.h"

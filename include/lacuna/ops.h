@@ -9,6 +9,7 @@
 #ifndef LACUNA_OPS_H
 #define LACUNA_OPS_H
 
+#include "lacuna/format.h"
 #include "lacuna/solver.h"
 #include "lacuna/tape.h"
 
@@ -233,6 +234,7 @@ LAC_API lac_var lac_segment_mm(lac_tape *tape, lac_var a, lac_var b, int64_t r, 
 LAC_API lac_var lac_matmul(lac_tape *tape, lac_side side_x, lac_var x, lac_side side_y, lac_var y);
 
 /// y = op(A) x: a (nnz), x (n, k), y (m, k).
+/// y = op(A) x: a (nnz), x (n, k), y (m, k). Where the pattern has blocks, a is (nnz, br, bc).
 LAC_API lac_var lac_spmm(lac_tape *tape, const lac_pattern *pattern, lac_side side, lac_var a, lac_var x);
 
 /// s_z = sum_k u[row z, k] conj(v[col z, k]) for each slot z: u (rows, k), v (cols, k), s (nnz). No rows x cols anywhere.
@@ -245,6 +247,10 @@ LAC_API lac_var lac_spgemm(lac_tape *tape, const lac_pattern *pa, lac_var a, con
 /// t = op(X) op(Y) at the slots of `target` alone.
 LAC_API lac_var lac_sampled_spgemm(lac_tape *tape, const lac_pattern *target, const lac_pattern *px, lac_side sx,
                                    lac_var x, const lac_pattern *py, lac_side sy, lac_var y);
+
+/// y = A x with A in sliced ELL: a holds the numbers of the format's storage, lac_remap(lac_format_map(format)) of the values by
+/// slots. Padding is not read and gets a gradient of zero. LAC_ERR_ARG for a format of another kind.
+LAC_API lac_var lac_sell_mm(lac_tape *tape, const lac_format *format, lac_var a, lac_var x);
 
 // -- solves ----------------------------------------------------------------------------------------------------------
 

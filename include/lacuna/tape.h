@@ -43,7 +43,8 @@ typedef struct lac_attrs {
 typedef struct lac_spec {
   const lac_op *op;
   const lac_pattern *patterns[LAC_MAX_PATTERNS];
-  const void *object;  ///< a map, a solver, a factor or a userdata (extend.h), as the operator says; nothing else
+  const void
+      *object;  ///< a map, a solver, a factor, a format or a userdata (extend.h), as the operator says; nothing else
   lac_attrs attrs;
 } lac_spec;
 

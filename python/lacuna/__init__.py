@@ -15,6 +15,7 @@ from ._core import context as _context
 from ._core import version as _version
 from .errors import *  # noqa: F403
 from .errors import DtypeError, LacunaError
+from .format import Format
 from .pattern import Map, Pattern
 from .solver import Factor, Solver
 

@@ -14,6 +14,7 @@ from ._movement import movement
 from ._program import OPERATORS
 from ._structured import structured
 from .errors import ArgumentError, ShapeError
+from .format import Format
 from .pattern import Map, Pattern
 from .solver import Factor, Solver
 
@@ -167,6 +168,10 @@ def operators(apply, asarray, number, code, convert):
         key = expect("solve", solver, Pattern, Solver, Factor)
         return column(resolve("solve", (key,), (word("side", side, SIDES),)), a, b)
 
+    def sell_mm(format, a, x):
+        """y = A x with A in sliced ELL: a is remap(format.map, values), x (n, k) or (n,)."""
+        return column(resolve("sell_mm", (expect("sell_mm", format, Format),)), a, x)
+
     def scale(factor, x):
         """factor * x, a frozen number: there is no derivative in it, and compiled code takes any value."""
         x = asarray(x)
@@ -274,7 +279,7 @@ def operators(apply, asarray, number, code, convert):
         )
         return function
 
-    wrapped = (spmm, sddmm, spgemm, sampled_spgemm, spadd, remap, to_dense, trisolve, solve, scale, reshape)
+    wrapped = (spmm, sddmm, spgemm, sampled_spgemm, sell_mm, spadd, remap, to_dense, trisolve, solve, scale, reshape)
     wrapped += (cast, compare, equal, not_equal, less, less_equal, greater, greater_equal, select, where, clamp, pow)
     wrapped += (div_or_zero, neg, square, reciprocal)
     wrapped += structured(apply, asarray, column, resolve, SIDES, spmm, solve)

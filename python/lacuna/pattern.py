@@ -122,7 +122,7 @@ class Pattern(Handle):
     """
 
     kind = "lac_pattern"
-    made_by = "Pattern.from_coo, from_csr, from_csc, from_bsr and from_scipy make one"
+    made_by = "Pattern.from_coo, from_csr, from_csc, from_bsr, from_ell, from_sell, from_hyb, from_dia and from_scipy make one"
 
     def _init(self):
         shape = lib.lac_pattern_rows(self.c), lib.lac_pattern_cols(self.c)
@@ -171,6 +171,59 @@ class Pattern(Handle):
             raise ArgumentError(f"from_bsr: the last offset is {offsets[-1]}, but there are {columns.size} columns")
         function = lib.lac_pattern_from_bsr
         return cls._build(function, rows, cols, br, bc, kind, _data(offsets), _data(columns), width=width)
+
+    @classmethod
+    def from_ell(cls, columns, shape, width="auto"):
+        """From ELL: `columns` is (rows, entries a row), negative in padding. `entries` is on its flattened positions."""
+        rows, cols = _sizes(shape)
+        columns = _ready(columns)
+        if columns.ndim != 2 or columns.shape[0] != rows:
+            raise ArgumentError(f"from_ell: columns must have shape ({rows}, entries a row), got {columns.shape}")
+        flat, kind = _index(columns.reshape(-1), "columns")
+        return cls._build(lib.lac_pattern_from_ell, rows, cols, columns.shape[1], kind, _data(flat), width=width)
+
+    @classmethod
+    def from_sell(cls, offsets, columns, shape, slice, rows=None, width="auto"):
+        """From sliced ELL: where slices of `slice` rows begin, columns by positions, the row of each lane or None."""
+        offsets, columns, kind = _indices(offsets, columns, ("offsets", "columns"))
+        lanes = columns[:0] if rows is None else _ready(_index(rows, "rows")[0], columns.dtype)
+        (count, cols), slice = _sizes(shape), _sizes((slice, 0))[0]
+        slices = -(-count // slice) if slice else 0
+        if slice and (offsets.size != slices + 1 or (rows is not None and lanes.size != slices * slice)):
+            raise ArgumentError(
+                f"from_sell: {count} rows in slices of {slice} need {slices + 1} offsets and {slices * slice} rows, got "
+                f"{offsets.size} and {lanes.size}"
+            )
+        if offsets.size and offsets[-1] > columns.size:
+            raise ArgumentError(f"from_sell: the last offset is {offsets[-1]}, but there are {columns.size} columns")
+        lanes = ffi.NULL if rows is None else _data(lanes)
+        arrays = _data(offsets), _data(columns), lanes
+        return cls._build(lib.lac_pattern_from_sell, count, cols, slice, kind, *arrays, width=width)
+
+    @classmethod
+    def from_hyb(cls, columns, rows, shape, entries_a_row, width="auto"):
+        """From ELL + COO: columns of rows x entries_a_row positions and then of the COO entries, whose rows are `rows`."""
+        columns, tail, kind = _indices(columns, rows, ("columns", "rows"))
+        (count, cols), (each, _) = _sizes(shape), _sizes((entries_a_row, 0))
+        if columns.size != count * each + tail.size:
+            raise ArgumentError(
+                f"from_hyb: {count} x {each} + {tail.size} columns are needed, got {columns.size}"
+            )
+        arrays = _data(columns), _data(tail)
+        return cls._build(lib.lac_pattern_from_hyb, count, cols, each, tail.size, kind, *arrays, width=width)
+
+    @classmethod
+    def from_dia(cls, offsets, shape, length=None, width="auto"):
+        """From diagonals as SciPy keeps them: data is (len(offsets), length), by default as long as there are columns.
+
+        What lies inside the matrix is an entry, zeros too. `entries` is on the flattened positions of data.
+        """
+        offsets, kind = _index(offsets, "offsets")
+        rows, cols = _sizes(shape)
+        length = cols if length is None else _sizes((length, 0))[0]
+        return cls._build(
+            lib.lac_pattern_from_dia, rows, cols, offsets.size, length, kind, _data(offsets), width=width
+        )
 
     @classmethod
     def _compressed(cls, function, offsets, indices, shape, axis, who, width):
@@ -356,6 +409,29 @@ class Pattern(Handle):
         ctx, out = context(), ffi.new("lac_map **")
         ctx.check(function(ctx.c, self.c, out))
         return Map.wrap(out[0])
+
+    def to_ell(self):
+        """The Format of ELL: as many entries a row as the longest has."""
+        return self._format(lib.lac_format_ell)
+
+    def to_sell(self, slice=8, window=1):
+        """The Format of sliced ELL, rows sorted by length within windows of so many; sell_mm multiplies by it."""
+        return self._format(lib.lac_format_sell, slice, window)
+
+    def to_hyb(self, entries_a_row=-1):
+        """The Format of ELL + COO; by default as wide as a third of the rows fill."""
+        return self._format(lib.lac_format_hyb, entries_a_row)
+
+    def to_dia(self):
+        """The Format of diagonals, as SciPy keeps them: reshape the storage to format.shape."""
+        return self._format(lib.lac_format_dia)
+
+    def _format(self, function, *arguments):
+        from .format import Format
+
+        ctx, out = context(), ffi.new("lac_format **")
+        ctx.check(function(ctx.c, self.c, *arguments, out))
+        return Format.wrap(out[0])
 
     def solver(self):
         """The solver with default options, analysed once."""

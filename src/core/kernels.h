@@ -15,6 +15,7 @@
 #define LACUNA_CORE_KERNELS_H
 
 #include "core/array_impl.h"
+#include "core/format_impl.h"
 #include "core/pattern_impl.h"
 
 /// What `binary` computes. A backend has the first three; what it does not have, it answers with LAC_ERR_UNSUPPORTED.
@@ -170,6 +171,9 @@ struct lac_kernels {
                            const lac_array *x, lac_array *y);  // optional
   lac_status (*block_sddmm)(lac_context *ctx, const lac_pattern *p, const lac_array *u, const lac_array *v,
                             lac_array *s);  // optional
+  /// y[*,m,k] = A x[*,n,k] with A in sliced ELL; padding is not read
+  lac_status (*sell_mm)(lac_context *ctx, const lac_format *f, const lac_array *a, const lac_array *x,
+                        lac_array *y);  // optional
   /// t = op(X) op(Y) where `target` has entries
   lac_status (*sampled_spgemm)(lac_context *ctx, const lac_pattern *target, const lac_pattern *px, lac_side sx,
                                const lac_pattern *py, lac_side sy, const lac_array *x, const lac_array *y,

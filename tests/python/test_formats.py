@@ -148,3 +148,109 @@ def test_blocks_under_vmap_and_compile():
     same(h[0], g[0])
     compiled = torch.compile(torch.func.grad(loss, (0, 1)), backend="aot_eager", fullgraph=True)(a[0], x)
     same(compiled[0], g[0]), same(compiled[1], g[1])
+
+
+# -- layouts -------------------------------------------------------------------------------------------------------
+
+
+def sparse(seed=0, shape=(9, 7), density=0.3):
+    matrix = sp.random_array(shape, density=density, rng=np.random.default_rng(seed), format="csr")
+    return (matrix, *lacuna.from_scipy(matrix))
+
+
+def from_format(format):
+    """The pattern that comes back from the index arrays of a format."""
+    shape = format.pattern.shape
+    if format.name == "ell":
+        return lacuna.Pattern.from_ell(format.columns, shape)
+    if format.name == "sell":
+        return lacuna.Pattern.from_sell(format.offsets, format.columns, shape, format.width, format.rows)
+    if format.name == "hyb":
+        return lacuna.Pattern.from_hyb(format.columns, format.rows, shape, format.width)
+    return lacuna.Pattern.from_dia(format.offsets, shape)
+
+
+MAKERS = {
+    "ell": lambda p: p.to_ell(), "sell": lambda p: p.to_sell(4, 5), "hyb": lambda p: p.to_hyb(),
+    "hyb0": lambda p: p.to_hyb(0), "dia": lambda p: p.to_dia(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_values_go_out_and_come_back(name):
+    matrix, pattern, values = sparse(1)
+    format = MAKERS[name](pattern)
+    assert format.pattern is pattern and name.startswith(format.name) and format.name in repr(format)
+    storage = lacuna.remap(format.map, values)
+    assert storage.shape == (format.size,)
+    np.testing.assert_array_equal(lacuna.remap(format.map, storage, side="T"), values)
+    back = from_format(format)
+    assert name == "dia" or back.same(pattern)
+    np.testing.assert_array_equal(back.to_scipy(lacuna.remap(back.entries, storage)).toarray(), matrix.toarray())
+
+
+def test_ell_has_the_rows_of_the_matrix():
+    matrix, pattern, values = sparse(2)
+    format = pattern.to_ell()
+    storage = lacuna.remap(format.map, values).reshape(format.shape)
+    dense = np.zeros(matrix.shape)
+    for i, (columns, row) in enumerate(zip(format.columns, storage)):
+        for column, number in zip(columns, row):
+            if column >= 0:
+                dense[i, column] = number
+            else:
+                assert number == 0
+    np.testing.assert_array_equal(dense, matrix.toarray())
+
+
+@pytest.mark.parametrize("shape", [(5, 5), (4, 7), (7, 4)])
+def test_diagonals_are_those_of_scipy(shape):
+    matrix, pattern, values = sparse(3, shape)
+    format, dia = pattern.to_dia(), matrix.todia()
+    np.testing.assert_array_equal(format.offsets, np.sort(dia.offsets))
+    storage = lacuna.remap(format.map, values).reshape(format.shape)
+    np.testing.assert_array_equal(sp.dia_array((storage, format.offsets), shape=shape).toarray(), matrix.toarray())
+    back = lacuna.Pattern.from_dia(dia.offsets, shape, dia.data.shape[1])
+    np.testing.assert_array_equal(
+        back.to_scipy(lacuna.remap(back.entries, dia.data.ravel())).toarray(), matrix.toarray()
+    )
+
+
+@both
+def test_sliced_ell_multiplies_and_differentiates(dtype):
+    _, pattern, _ = sparse(4)
+    format = pattern.to_sell(4, 9)
+    a = torch.randn(pattern.nnz, dtype=dtype, requires_grad=True)
+    x = torch.randn(7, 2, dtype=dtype, requires_grad=True)
+    f = lambda a, x: lt.sell_mm(format, lt.remap(format.map, a), x)  # noqa: E731
+    same(f(a, x), lt.spmm(pattern, a, x))
+    same(f(a, x[:, 0]), lt.spmm(pattern, a, x[:, 0]))
+    assert torch.autograd.gradcheck(f, (a, x), check_forward_ad=True)
+    assert torch.autograd.gradgradcheck(f, (a, x), check_fwd_over_rev=True)
+
+
+def test_sliced_ell_under_vmap_and_compile():
+    _, pattern, _ = sparse(5)
+    format = pattern.to_sell()
+    a, x = torch.randn(3, pattern.nnz, dtype=torch.float64), torch.randn(7, 2, dtype=torch.float64)
+    f = lambda a, x: lt.sell_mm(format, lt.remap(format.map, a), x)  # noqa: E731
+    same(torch.func.vmap(f, (0, None))(a, x), lt.spmm(pattern, a, x))
+    same(torch.compile(f, backend="aot_eager", fullgraph=True)(a[0], x), lt.spmm(pattern, a[0], x))
+
+
+def test_wrong_layouts_are_refused():
+    P, refused = lacuna.Pattern, lacuna.ArgumentError
+    for attempt in (
+        lambda: P.from_ell(np.zeros((2, 2), int), (3, 3)),
+        lambda: P.from_sell([0, 2], [0, 1], (4, 3), 2),
+        lambda: P.from_sell([0, 2], [0], (2, 3), 2),
+        lambda: P.from_hyb([0, 1], [0], (2, 3), 1),
+        lambda: lacuna.sell_mm(sparse()[1].to_ell(), np.ones(1), np.ones((7, 1))),
+        lambda: lacuna.Format(),
+    ):
+        with pytest.raises(refused):
+            attempt()
+    with pytest.raises(lacuna.PatternError, match="comes a second time"):
+        P.from_dia([1, 1], (3, 3))
+    with pytest.raises(lacuna.PatternError, match="columns"):
+        P.from_ell(np.full((3, 1), 3), (3, 3))

@@ -159,4 +159,5 @@ const lac_kernels lac_cpu_kernels = {
     .circulant_mm = cpu_circulant_mm,
     .circulant_outer = cpu_circulant_outer,
     .circulant_solve = cpu_circulant_solve,
+    .sell_mm = cpu_sell_mm,
 };
