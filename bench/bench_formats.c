@@ -77,7 +77,7 @@ static lac_array *array_moved(const lac_map *map, lac_array *from, int ndim, con
   *seconds = 1e9;
   for (int i = 0; i < 5; ++i) {
     double begin = omp_get_wtime(), took;
-    must(ctx->kernels->remap(ctx, map, LAC_N, source, flat));
+    must(ctx->kernels->remap(ctx, map, LAC_N, 0, source, flat));
     took = omp_get_wtime() - begin;
     if (took < *seconds) *seconds = took;
   }
