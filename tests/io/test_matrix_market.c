@@ -113,7 +113,8 @@ static void layout_does_not_matter(lac_context *ctx) {
 }
 
 static void duplicates_sum(lac_context *ctx) {
-  const double complex x[] = {6, 0, 0, 4}, s[] = {0, 5, 5, 0};
+  const double complex x[] = {6, 0, 0, 4}, s[] = {0, 5, 5, 0}, ones[] = {0, 3, 1, 0};
+  check_text_is(ctx, BANNER "coordinate pattern general\n2 2 4\n1 2\n2 1\n1 2\n1 2\n", LAC_F64, 2, ones);
   check_text_is(ctx, BANNER "coordinate real general\n2 2 4\n1 1 1\n2 2 4\n1 1 2\n1 1 3\n", LAC_F64, 2, x);
   check_text_is(ctx, BANNER "coordinate real symmetric\n2 2 2\n2 1 2\n2 1 3\n", LAC_F64, 2, s);
 }
