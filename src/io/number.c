@@ -300,8 +300,8 @@ int io_print_number(double x, bool is_single, char *text) {
 
   if (signbit(x) && !isnan(x)) text[length++] = '-', x = -x;
   if (isnan(x) || isinf(x)) {
-    memcpy(text + length, isnan(x) ? "nan" : "inf", 3);
-    return length + 3;
+    for (const char *word = isnan(x) ? "nan" : "inf"; *word; ++word) text[length++] = *word;
+    return length;
   }
   if (x < whole && x == (double)(int64_t)x) return length + io_print_integer((int64_t)x, text + length);
   int magnitude = (int)floor(log10(x));
