@@ -51,8 +51,8 @@ typedef struct lac_mm_read_options {
 
 LAC_API lac_mm_read_options lac_mm_read_options_defaults(void);
 
-/// Read a Matrix Market file. A coordinate file gives a pattern and values [nnz]; duplicates sum; a file of field `pattern`
-/// gives ones. An array file gives NULL for the pattern and values [rows, cols]. Numbers are rounded to the nearest f64 (and
+/// Read a Matrix Market file. A coordinate file gives a pattern and values [nnz]; duplicates sum; entries of a file of field
+/// `pattern` count as ones. An array file gives NULL for the pattern and values [rows, cols]. Numbers are rounded to the nearest f64 (and
 /// from there to f32), whatever the locale. Options NULL: the defaults. `values` and `info` may be NULL, `pattern` for arrays.
 /// Cost: one parallel pass over the text, then lac_pattern_from_coo. Gzip is known by its first bytes.
 LAC_API lac_status lac_read_matrix_market(lac_context *ctx, const char *path, const lac_mm_read_options *options,

@@ -13,6 +13,7 @@ import numpy as _np
 from . import _front, _numpy
 from ._core import context as _context
 from ._core import version as _version
+from ._io import load_safetensors, read_matrix_market, save_safetensors, write_matrix_market  # noqa: F401
 from .errors import *  # noqa: F403
 from .errors import DtypeError, LacunaError
 from .format import Format

@@ -27,12 +27,13 @@ lac_index_type lac_map_type(int64_t inputs, int64_t outputs) {
   return inputs <= INT32_MAX && outputs <= INT32_MAX ? LAC_I32 : LAC_I64;
 }
 
-static bool map_target_is_identity(const lac_buffer *target, int64_t outputs) {
-  if (target->count != outputs) return false;
+static bool map_target_is_identity(lac_context *ctx, const lac_buffer *target, int64_t outputs) {
+  int threads = lac_structure_threads(ctx), same = target->count == outputs;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(& : same) if (target->count > 1 << 16)
   for (int64_t i = 0; i < target->count; ++i) {
-    if (lac_buffer_get(target, i) != i) return false;
+    if (same) same = lac_buffer_get(target, i) == i;
   }
-  return true;
+  return same;
 }
 
 /// Targets that ascend are distinct; most maps are of this kind and need no memory to prove it.
@@ -86,7 +87,7 @@ static lac_status map_make(lac_context *ctx, int64_t outputs, bool injective, la
   map->inputs = (*target)->count;
   map->outputs = outputs;
   map->is_injective = injective;
-  map->is_identity = injective && map_target_is_identity(*target, outputs);
+  map->is_identity = injective && map_target_is_identity(ctx, *target, outputs);
   map->is_sorted = map_target_is_sorted(*target);
   map->target = *target, *target = NULL;
   *out = map;
@@ -97,6 +98,13 @@ done:
 lac_status lac_map_adopt_injective(lac_context *ctx, int64_t outputs, lac_buffer **target, lac_map **out) {
   lac_status status = LAC_OK;
   LAC_TRY(map_make(ctx, outputs, true, target, out));
+done:
+  return status;
+}
+
+lac_status lac_map_adopt_shared(lac_context *ctx, int64_t outputs, lac_buffer **target, lac_map **out) {
+  lac_status status = LAC_OK;
+  LAC_TRY(map_make(ctx, outputs, false, target, out));
 done:
   return status;
 }

@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #if defined(__SANITIZE_ADDRESS__)
 #define MEMORY_POISONS 1
@@ -32,7 +33,9 @@ enum {
   SMALLEST_LOG = 6,     // bin 0 holds blocks of 64 bytes
   BINS = 4 * (48 - 6),  // up to 2^48 bytes
   LARGE = 1 << 20,      // from here on blocks have sizes of their own
-  PAGE = 4096
+  PAGE = 4096,
+  HUGE_PAGE = 2 << 20,
+  HUGE_FROM = 4 * HUGE_PAGE
 };
 static const int64_t CACHE_FLOOR = (int64_t)256 << 20;
 
@@ -62,9 +65,17 @@ static struct {
   int64_t asked, fail_at;
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/// Large blocks lie on huge pages where the system has them: a fresh one costs a third of the small ones it replaces, and
+/// scattered access misses fewer translations.
 static void *default_allocate(void *self, size_t bytes) {
+  void *block = NULL;
   (void)self;
-  return aligned_alloc(HEAD_SIZE, (bytes + HEAD_SIZE - 1) / HEAD_SIZE * HEAD_SIZE);
+  if (bytes < HUGE_FROM) return aligned_alloc(HEAD_SIZE, (bytes + HEAD_SIZE - 1) / HEAD_SIZE * HEAD_SIZE);
+  if (posix_memalign(&block, HUGE_PAGE, bytes) != 0) return NULL;
+#ifdef MADV_HUGEPAGE
+  (void)madvise(block, bytes / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);  // a wish: the block is as good without
+#endif
+  return block;
 }
 
 static void default_release(void *self, void *block, size_t bytes) {

@@ -100,24 +100,36 @@ done:
   return status;
 }
 
+/// The first of the offsets 1..lines that is less than the one before it, or lines + 1.
+static int64_t build_first_descent(lac_context *ctx, lac_indices offsets, int64_t lines) {
+  int chunks = lac_structure_threads(ctx);
+  int64_t first = lines + 1;
+
+#pragma omp parallel for num_threads(chunks) schedule(static, 1) reduction(min : first) if (lines > 1 << 16)
+  for (int c = 0; c < chunks; ++c) {
+    int64_t i = lines / chunks * c + 1, end = c + 1 < chunks ? lines / chunks * (c + 1) : lines;
+    while (i <= end && lac_indices_get(offsets, i) >= lac_indices_get(offsets, i - 1)) ++i;
+    if (i <= end && i < first) first = i;
+  }
+  return first;
+}
+
 /// Offsets begin at 0 and do not decrease; the last is the number of entries.
 static lac_status build_check_offsets(lac_context *ctx, const char *function, lac_indices offsets, int64_t lines,
                                       int64_t *count) {
   lac_status status = LAC_OK;
-  int64_t last = 0;
+  int64_t i = 0, last = 0;
 
   LAC_CHECK(offsets.data, LAC_ERR_ARG, "%s: offsets is NULL; %" PRId64 " are needed, also for an empty matrix",
             function, lines + 1);
   LAC_CHECK(lac_indices_get(offsets, 0) == 0, LAC_ERR_PATTERN, "%s: offsets[0] = %" PRId64 "; offsets begin with 0",
             function, lac_indices_get(offsets, 0));
-  for (int64_t i = 1; i <= lines; ++i) {
-    int64_t next = lac_indices_get(offsets, i);
-    LAC_CHECK(next >= last, LAC_ERR_PATTERN,
-              "%s: offsets[%" PRId64 "] = %" PRId64 " is less than offsets[%" PRId64 "] = %" PRId64
-              "; offsets must not decrease",
-              function, i, next, i - 1, last);
-    last = next;
-  }
+  i = build_first_descent(ctx, offsets, lines);
+  LAC_CHECK(i > lines, LAC_ERR_PATTERN,
+            "%s: offsets[%" PRId64 "] = %" PRId64 " is less than offsets[%" PRId64 "] = %" PRId64
+            "; offsets must not decrease",
+            function, i, lac_indices_get(offsets, i), i - 1, lac_indices_get(offsets, i - 1));
+  last = lac_indices_get(offsets, lines);
   LAC_CHECK(last <= LAC_MAX_COUNT, LAC_ERR_OVERFLOW,
             "%s: offsets[%" PRId64 "] = %" PRId64 " is beyond what can be addressed", function, lines, last);
   *count = last;
@@ -158,6 +170,7 @@ static void build_find_ascent(lac_entries *e, int threads) {
 /// Where each row begins, for entries that come by row.
 static void build_find_bounds(const lac_entries *e, lac_buffer *bounds, int threads) {
   if (e->offsets.data) {
+#pragma omp parallel for num_threads(threads) schedule(static) if (e->rows > 1 << 16)
     for (int64_t i = 0; i <= e->rows; ++i) lac_buffer_set(bounds, i, lac_indices_get(e->offsets, i));
     return;
   }
@@ -175,9 +188,11 @@ static void build_find_bounds(const lac_entries *e, lac_buffer *bounds, int thre
 static lac_status build_convert(lac_context *ctx, lac_index_type type, lac_buffer **buffer) {
   lac_status status = LAC_OK;
   lac_buffer *other = NULL;
+  int threads = lac_structure_threads(ctx);
 
   if ((*buffer)->type == type) goto done;
   LAC_TRY(lac_buffer_create(ctx, type, (*buffer)->count, &other));
+#pragma omp parallel for num_threads(threads) schedule(static) if (other->count > 1 << 16)
   for (int64_t i = 0; i < other->count; ++i) lac_buffer_set(other, i, lac_buffer_get(*buffer, i));
   lac_object_release(*buffer);
   *buffer = other;
@@ -211,7 +226,7 @@ done:
   return status;
 }
 
-/// Hand over a pattern of these parts and its entry map. Without duplicates no two entries share a slot.
+/// Hand over a pattern of these parts and its entry map. Without duplicates no two entries share a slot; with some, two do.
 static lac_status build_finish(lac_context *ctx, const build_task *task, const lac_entries *e, lac_width width,
                                lac_buffer **offsets, lac_buffer **columns, lac_buffer **target) {
   lac_status status = LAC_OK;
@@ -220,7 +235,7 @@ static lac_status build_finish(lac_context *ctx, const build_task *task, const l
 
   LAC_TRY(lac_pattern_adopt(ctx, e->rows, e->cols, width, offsets, columns, &made));
   if (task->map && nnz == e->count) LAC_TRY(lac_map_adopt_injective(ctx, nnz, target, task->map));
-  if (task->map && nnz < e->count) LAC_TRY(lac_map_adopt(ctx, nnz, target, task->map));
+  if (task->map && nnz < e->count) LAC_TRY(lac_map_adopt_shared(ctx, nnz, target, task->map));
   *task->out = made, made = NULL;
 done:
   lac_pattern_destroy(&made);
@@ -304,11 +319,13 @@ lac_status lac_pattern_from_csc(lac_context *ctx, int64_t rows, int64_t cols, la
   lac_entries e = {.rows = rows, .cols = cols, .row = {rows_of, type}};
   lac_indices starts = {offsets, type};
   lac_buffer *col = NULL;
+  int threads = lac_structure_threads(ctx);
 
   LAC_TRY(build_check_sizes(ctx, &task, rows, cols, 0, type));
   LAC_TRY(build_check_offsets(ctx, task.function, starts, cols, &e.count));
   LAC_TRY(build_check_range(ctx, task.function, (build_axis){"rows_of", "rows", rows}, e.row, e.count));
   LAC_TRY(lac_buffer_create(ctx, cols <= INT32_MAX ? LAC_I32 : LAC_I64, e.count, &col));
+#pragma omp parallel for num_threads(threads) schedule(static) if (e.count > 1 << 16)
   for (int64_t j = 0; j < cols; ++j) {
     int64_t end = lac_indices_get(starts, j + 1);
     for (int64_t p = lac_indices_get(starts, j); p < end; ++p) lac_buffer_set(col, p, j);

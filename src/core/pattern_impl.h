@@ -167,6 +167,9 @@ lac_status lac_map_adopt(lac_context *ctx, int64_t outputs, lac_buffer **target,
 /// The same where it is known that no two inputs share a target.
 lac_status lac_map_adopt_injective(lac_context *ctx, int64_t outputs, lac_buffer **target, lac_map **out);
 
+/// The same where it is known that some two do.
+lac_status lac_map_adopt_shared(lac_context *ctx, int64_t outputs, lac_buffer **target, lac_map **out);
+
 /// The integers in which a map between so many entries keeps its targets.
 lac_index_type lac_map_type(int64_t inputs, int64_t outputs);
 

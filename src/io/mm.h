@@ -35,7 +35,7 @@ lac_status mm_read_entries(lac_context *ctx, io_source from, const mm_head *head
 void mm_entries_free(mm_entries *entries);
 
 /// Arrays, which list column after column: the first row listed of a column, and the place of the k-th number.
-int64_t mm_array_top(const lac_mm_info *info, int64_t col);
+int64_t mm_array_top(const lac_mm_info *info, int64_t j);
 void mm_array_place(const lac_mm_info *info, int64_t k, int64_t *row, int64_t *col);
 
 /// How many numbers an array of this shape and symmetry lists; false when that does not fit.

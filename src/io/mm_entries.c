@@ -35,8 +35,34 @@ typedef struct mm_entry {
 
 // -- one line --------------------------------------------------------------------------------------------------------
 
+// Numbers end where lines end, so no line's end is looked for before its entries are read: `end` is the chunk's.
+
+static inline bool is_line_end(const char *p, const char *end) { return p == end || *p == '\n'; }
+
 static inline const char *scan_end(const char *p, const char *end) {
-  return p && (p == end || mm_is_blank(*p)) ? mm_skip(p, end) : NULL;
+  return p && (is_line_end(p, end) || mm_is_blank(*p)) ? mm_skip(p, end) : NULL;
+}
+
+/// Go on to the next entry, counting lines; false at the end.
+static inline bool next_entry(const char **p, const char *end, int64_t *line) {
+  for (;;) {
+    *p = mm_skip(*p, end);
+    if (*p == end) return false;
+    if (**p == '\n') {
+      ++*p;
+      ++*line;
+    } else if (**p == '%') {
+      const char *newline = memchr(*p, '\n', (size_t)(end - *p));
+      *p = newline ? newline : end;
+    } else {
+      return true;
+    }
+  }
+}
+
+static mm_fault fault_at(int kind, int64_t line, int64_t value, const char *begin, const char *end) {
+  const char *newline = memchr(begin, '\n', (size_t)(end - begin));
+  return (mm_fault){kind, line, value, begin, newline ? newline : end};
 }
 
 /// The numbers of a line from `p` on; NULL when there are none, or other things.
@@ -62,13 +88,16 @@ static int fault_of_place(const lac_mm_info *info, const mm_entry *e) {
   return info->symmetry == LAC_MM_HERMITIAN && e->im != 0 ? FAULT_HERMITIAN : FAULT_NONE;
 }
 
-static inline int parse_coordinate(const lac_mm_info *info, const char *p, const char *end, mm_entry *e) {
+/// One line of coordinates; *at moves behind what was read.
+static inline int parse_coordinate(const lac_mm_info *info, const char **at, const char *end, mm_entry *e) {
+  const char *p = *at;
   p = scan_end(io_scan_integer(p, end, &e->row), end);
   if (p) p = scan_end(io_scan_integer(p, end, &e->col), end);
   if (p) p = scan_values(info, p, end, e);
   if (!p) return FAULT_WORD;
   --e->row, --e->col;
-  return p == end ? fault_of_place(info, e) : FAULT_MORE;
+  *at = p;
+  return is_line_end(p, end) ? fault_of_place(info, e) : FAULT_MORE;
 }
 
 // -- one chunk -------------------------------------------------------------------------------------------------------
@@ -84,14 +113,15 @@ static inline void entries_put(mm_entries *out, int64_t k, int64_t row, int64_t 
 }
 
 static void chunk_coordinates(const mm_job *job, mm_chunk *c, mm_fault *fault) {
-  const char *p = c->begin, *begin = NULL, *end = NULL;
-  int64_t line = c->first_line - 1, k = c->first_entry;
+  const char *p = c->begin;
+  int64_t line = c->first_line, k = c->first_entry;
   mm_entry e = {0};
 
-  while (mm_next_line(&p, c->end, &line, &begin, &end)) {
-    int kind = parse_coordinate(job->info, begin, end, &e);
+  while (next_entry(&p, c->end, &line)) {
+    const char *begin = p;
+    int kind = parse_coordinate(job->info, &p, c->end, &e);
     if (kind) {
-      *fault = (mm_fault){kind, line, kind == FAULT_ROW ? e.row + 1 : e.col + 1, begin, end};
+      *fault = fault_at(kind, line, kind == FAULT_ROW ? e.row + 1 : e.col + 1, begin, c->end);
       return;
     }
     entries_put(job->out, k, e.row, e.col);
@@ -135,16 +165,17 @@ static void array_put(const mm_job *job, const mm_entry *e) {
 }
 
 static void chunk_array(const mm_job *job, mm_chunk *c, mm_fault *fault) {
-  const char *p = c->begin, *begin = NULL, *end = NULL;
-  int64_t line = c->first_line - 1;
+  const char *p = c->begin;
+  int64_t line = c->first_line;
   mm_entry e = {0};
 
   if (c->entries) mm_array_place(job->info, c->first_entry, &e.row, &e.col);
-  while (mm_next_line(&p, c->end, &line, &begin, &end)) {
-    const char *rest = scan_values(job->info, begin, end, &e);
-    int kind = !rest ? FAULT_WORD : rest < end ? FAULT_MORE : fault_of_place(job->info, &e);
+  while (next_entry(&p, c->end, &line)) {
+    const char *begin = p;
+    p = scan_values(job->info, begin, c->end, &e);
+    int kind = !p ? FAULT_WORD : !is_line_end(p, c->end) ? FAULT_MORE : fault_of_place(job->info, &e);
     if (kind) {
-      *fault = (mm_fault){kind, line, 0, begin, end};
+      *fault = fault_at(kind, line, 0, begin, c->end);
       return;
     }
     array_put(job, &e);

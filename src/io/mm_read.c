@@ -53,20 +53,23 @@ done:
   return status;
 }
 
-/// The values of the slots: those of the entries along the entry map, or ones.
-static lac_status read_values(lac_context *ctx, const mm_entries *e, const lac_map *map, lac_array **out) {
+/// Entries without numbers count as ones, of which duplicates have several.
+static lac_status read_ones(lac_context *ctx, const lac_map *map, lac_dtype dtype, lac_array **out) {
   lac_status status = LAC_OK;
-  lac_array *values = NULL;
-  int64_t nnz = lac_map_outputs(map);
+  lac_array *ones = NULL, *values = NULL;
+  int64_t entries = lac_map_inputs(map), slots = lac_map_outputs(map);
 
-  if (e->values) {
-    LAC_TRY(io_values_along(ctx, map, e->dtype, 1, &e->count, e->values, &values));
-  } else {
-    LAC_TRY(lac_array_create(ctx, e->dtype, 1, &nnz, &values));
+  LAC_TRY(lac_array_create(ctx, dtype, 1, &slots, &values));
+  if (map->is_injective) {
     LAC_TRY(lac_array_fill(ctx, values, 1, 0));
+  } else {
+    LAC_TRY(lac_array_create(ctx, dtype, 1, &entries, &ones));
+    LAC_TRY(lac_array_fill(ctx, ones, 1, 0));
+    LAC_TRY(ctx->local->remap(ctx, map, LAC_N, ones, values));
   }
   *out = values, values = NULL;
 done:
+  lac_array_destroy(&ones);
   lac_array_destroy(&values);
   return status;
 }
@@ -79,7 +82,8 @@ static lac_status read_matrix(lac_context *ctx, const lac_mm_info *info, const l
 
   LAC_TRY(lac_pattern_from_coo(ctx, info->rows, info->cols, e->count, e->type, e->row, e->col, o->width, &made,
                                values ? &map : NULL));
-  if (values) LAC_TRY(read_values(ctx, e, map, values));
+  if (values && e->values) LAC_TRY(io_values_along(ctx, map, e->dtype, 1, &e->count, e->values, values));
+  if (values && !e->values) LAC_TRY(read_ones(ctx, map, e->dtype, values));
   *pattern = made, made = NULL;
 done:
   lac_pattern_destroy(&made);

@@ -240,8 +240,11 @@ static mm_text text_of(const lac_pattern *pattern, const lac_array *values, cons
   t.info.format = pattern ? LAC_MM_COORDINATE : LAC_MM_ARRAY;
   t.info.field = !values ? LAC_MM_PATTERN : lac_dtype_is_complex(t.dtype) ? LAC_MM_COMPLEX : LAC_MM_REAL;
   t.info.symmetry = symmetry;
-  t.info.rows = pattern ? pattern->rows : meta->shape[0];
-  t.info.cols = pattern ? pattern->cols : meta->shape[1];
+  if (pattern) {
+    t.info.rows = pattern->rows, t.info.cols = pattern->cols;
+  } else if (meta) {
+    t.info.rows = meta->shape[0], t.info.cols = meta->shape[1];
+  }
   return t;
 }
 

@@ -66,9 +66,39 @@ typedef struct decimal {
 
 static inline bool is_digit(char c) { return (unsigned char)(c - '0') < 10; }
 
-/// Digits before (step 0) or after (step 1) the point.
+/// Eight characters as one integer, the first lowest.
+static inline uint64_t eight_characters(const char *p) {
+  uint64_t x;
+  memcpy(&x, p, sizeof x);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+  x = __builtin_bswap64(x);
+#endif
+  return x;
+}
+
+/// Each byte is '0' to '9': its high half is 3, and stays so when 6 is added.
+static inline bool are_digits(uint64_t x) {
+  return ((x & UINT64_C(0xf0f0f0f0f0f0f0f0)) |
+          (((x + UINT64_C(0x0606060606060606)) & UINT64_C(0xf0f0f0f0f0f0f0f0)) >> 4)) == UINT64_C(0x3333333333333333);
+}
+
+/// Their number: neighbours are joined to pairs, fours, eight.
+static inline uint64_t eight_digits(uint64_t x) {
+  x = (x & UINT64_C(0x0f0f0f0f0f0f0f0f)) * 2561 >> 8;
+  x = (x & UINT64_C(0x00ff00ff00ff00ff)) * 6553601 >> 16;
+  return (x & UINT64_C(0x0000ffff0000ffff)) * UINT64_C(42949672960001) >> 32;
+}
+
+/// Digits before (step 0) or after (step 1) the point. Behind the first that is not 0 they are taken by eights.
 static inline const char *decimal_digits(const char *p, const char *end, int step, decimal *d) {
   for (; p < end && is_digit(*p); ++p) {
+    while (d->digits && d->kept <= MOST_DIGITS - 8 && end - p >= 8 && are_digits(eight_characters(p))) {
+      d->digits = d->digits * 100000000 + eight_digits(eight_characters(p));
+      d->kept += 8;
+      d->exponent -= 8 * step;
+      p += 8;
+    }
+    if (p == end || !is_digit(*p)) break;
     unsigned digit = (unsigned)(*p - '0');
     if (d->kept < MOST_DIGITS) {
       d->digits = 10 * d->digits + digit;
@@ -212,19 +242,17 @@ const char *io_scan_number(const char *p, const char *end, double *out) {
 }
 
 const char *io_scan_integer(const char *p, const char *end, int64_t *out) {
+  enum { ALWAYS_FIT = 18 };
   bool negative = p < end && *p == '-';
-  int64_t x = 0;
+  uint64_t x = 0;
+  const char *first = NULL, *begin = NULL;
 
   if (p < end && (*p == '-' || *p == '+')) ++p;
-  if (p == end || !is_digit(*p)) return NULL;
-  for (; p < end && is_digit(*p); ++p) {
-    if (__builtin_mul_overflow(x, (int64_t)10, &x) || __builtin_add_overflow(x, (int64_t)(*p - '0'), &x)) {
-      x = INT64_MAX;
-      while (p < end && is_digit(*p)) ++p;
-      break;
-    }
-  }
-  *out = negative ? -x : x;
+  for (begin = p; p < end && *p == '0';) ++p;
+  for (first = p; p < end && is_digit(*p); ++p) x = 10 * x + (uint64_t)(*p - '0');  // may wrap: then it is not used
+  if (p == begin) return NULL;
+  if (p - first > ALWAYS_FIT && (p - first > ALWAYS_FIT + 1 || x > INT64_MAX)) x = INT64_MAX;
+  *out = negative ? -(int64_t)x : (int64_t)x;
   return p;
 }
 
@@ -300,8 +328,8 @@ int io_print_number(double x, bool is_single, char *text) {
 
   if (signbit(x) && !isnan(x)) text[length++] = '-', x = -x;
   if (isnan(x) || isinf(x)) {
-    memcpy(text + length, isnan(x) ? "nan" : "inf", 3);
-    return length + 3;
+    for (const char *word = isnan(x) ? "nan" : "inf"; *word; ++word) text[length++] = *word;
+    return length;
   }
   if (x < whole && x == (double)(int64_t)x) return length + io_print_integer((int64_t)x, text + length);
   int magnitude = (int)floor(log10(x));

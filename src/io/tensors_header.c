@@ -72,9 +72,8 @@ static bool scan_hex(st_parser *s, uint32_t *out) {
   uint32_t code = 0;
   if (s->end - s->p < 4) return parser_fail(s, "\\u needs four hexadecimal digits");
   for (int i = 0; i < 4; ++i) {
-    int c = *s->p++, digit = c >= '0' && c <= '9'                 ? c - '0'
-                             : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
-                                                                  : -1;
+    int c = (unsigned char)*s->p++, low = c | 32;
+    int digit = c >= '0' && c <= '9' ? c - '0' : low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
     if (digit < 0) return parser_fail(s, "\\u needs four hexadecimal digits");
     code = code << 4 | (uint32_t)digit;
   }

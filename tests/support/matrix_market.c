@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file matrix_market.c
-/// Reads Matrix Market coordinate files.
+/// Real matrices through the library's own reader, which tests/python/test_io.py holds against SciPy's on the same files.
 
 #include "support/matrix_market.h"
 
@@ -11,52 +11,7 @@
 
 #include "support/check.h"
 
-enum { LINE = 1024 };
-
-static void mm_add(mm_matrix *m, int64_t row, int64_t col, double re, double im) {
-  m->row[m->count] = row;
-  m->col[m->count] = col;
-  m->value[2 * m->count] = re;
-  m->value[2 * m->count + 1] = im;
-  m->count++;
-}
-
-// One line of entries: "row col [re [im]]", from 1.
-static int mm_parse(const mm_matrix *m, const char *line, int64_t place[2], double value[2]) {
-  char *end;
-  for (int i = 0; i < 2; i++) {
-    place[i] = strtoll(line, &end, 10) - 1;
-    if (end == line) return 0;
-    line = end;
-  }
-  value[0] = 1, value[1] = 0;
-  for (int i = 0; !m->is_pattern && i < 1 + m->is_complex; i++) {
-    value[i] = strtod(line, &end);
-    if (end == line) return 0;
-    line = end;
-  }
-  return place[0] >= 0 && place[0] < m->rows && place[1] >= 0 && place[1] < m->cols;
-}
-
-static void mm_read_entries(FILE *file, const char *symmetry, int64_t lines, mm_matrix *m) {
-  double mirror = strcmp(symmetry, "skew-symmetric") == 0 ? -1 : 1,
-         conjugate = strcmp(symmetry, "hermitian") == 0 ? -1 : 1;
-  char line[LINE];
-
-  m->row = malloc((size_t)(2 * lines + 1) * sizeof *m->row);
-  m->col = malloc((size_t)(2 * lines + 1) * sizeof *m->col);
-  m->value = malloc((size_t)(4 * lines + 2) * sizeof *m->value);
-  CHECK(m->row && m->col && m->value);
-  for (int64_t i = 0; i < lines; i++) {
-    int64_t place[2];
-    double value[2];
-    CHECK(fgets(line, LINE, file) && mm_parse(m, line, place, value));
-    mm_add(m, place[0], place[1], value[0], value[1]);
-    if (strcmp(symmetry, "general") != 0 && place[0] != place[1]) {
-      mm_add(m, place[1], place[0], mirror * value[0], mirror * conjugate * value[1]);
-    }
-  }
-}
+enum { LONGEST = 1024 };
 
 static const char *mm_folder(void) {
   const char *data = getenv("LACUNA_DATA");
@@ -64,28 +19,39 @@ static const char *mm_folder(void) {
 }
 
 int mm_is_there(void) {
-  char path[LINE];
-  snprintf(path, sizeof path, "%s/matrices", mm_folder());
+  char path[LONGEST];
+  (void)snprintf(path, sizeof path, "%s/matrices", mm_folder());
   return access(path, R_OK | X_OK) == 0;
 }
 
-void mm_read(const char *name, mm_matrix *out) {
-  char path[LINE], line[LINE], field[32], symmetry[32], *end;
-  mm_matrix m = {0};
+static void mm_take(const lac_pattern *pattern, const lac_array *values, mm_matrix *m) {
+  m->rows = lac_pattern_rows(pattern), m->cols = lac_pattern_cols(pattern), m->count = lac_pattern_nnz(pattern);
+  size_t room = (size_t)m->count + 1;
+  m->row = malloc(room * sizeof *m->row);
+  m->col = malloc(room * sizeof *m->col);
+  m->value = malloc(2 * room * sizeof *m->value);
+  CHECK(m->row && m->col && m->value);
+  lac_pattern_read(pattern, NULL, m->col, m->row);
+  memcpy(m->value, lac_array_data(values), (size_t)m->count * 2 * sizeof *m->value);
+}
 
-  snprintf(path, sizeof path, "%s/matrices/%s.mtx", mm_folder(), name);
-  FILE *file = fopen(path, "r");
-  if (!file) check_fail(__FILE__, __LINE__, "%s is not there (LACUNA_DATA names the folder)", path);
-  CHECK(fgets(line, LINE, file) && sscanf(line, "%%%%MatrixMarket matrix coordinate %31s %31s", field, symmetry) == 2);
-  do CHECK(fgets(line, LINE, file));
-  while (line[0] == '%');
-  m.rows = strtoll(line, &end, 10);
-  m.cols = strtoll(end, &end, 10);
-  m.is_complex = strcmp(field, "complex") == 0;
-  m.is_pattern = strcmp(field, "pattern") == 0;
-  mm_read_entries(file, symmetry, strtoll(end, NULL, 10), &m);
-  fclose(file);
-  *out = m;
+void mm_read(const char *name, mm_matrix *out) {
+  char path[LONGEST];
+  lac_context *ctx = NULL;
+  lac_pattern *pattern = NULL;
+  lac_array *values = NULL;
+  lac_mm_info info;
+  lac_mm_read_options options = lac_mm_read_options_defaults();
+
+  options.dtype = LAC_C128;
+  (void)snprintf(path, sizeof path, "%s/matrices/%s.mtx", mm_folder(), name);
+  CHECK_OK(lac_context_create("cpu", 0, &ctx));
+  CHECK_OK(lac_read_matrix_market(ctx, path, &options, &pattern, &values, &info));
+  *out = (mm_matrix){.is_complex = info.field == LAC_MM_COMPLEX, .is_pattern = info.field == LAC_MM_PATTERN};
+  mm_take(pattern, values, out);
+  lac_pattern_destroy(&pattern);
+  lac_array_destroy(&values);
+  lac_context_destroy(&ctx);
 }
 
 void mm_free(mm_matrix *matrix) {

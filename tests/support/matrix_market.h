@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file matrix_market.h
-/// A small reader of Matrix Market files, for tests with real matrices. Fields real, integer, complex, pattern (ones);
-/// symmetric, Hermitian and skew-symmetric storage is expanded.
+/// Real matrices for tests: the files of a folder, read by the library. Symmetric, Hermitian and skew-symmetric storage is
+/// expanded, patterns have ones.
 
 #ifndef LACUNA_TESTS_MATRIX_MARKET_H
 #define LACUNA_TESTS_MATRIX_MARKET_H
@@ -10,7 +10,7 @@
 
 typedef struct mm_matrix {
   int64_t rows, cols, count;
-  int64_t *row, *col;  // from 0, in the file's order
+  int64_t *row, *col;  // from 0, by rows
   double *value;       // two for each entry: real and imaginary part
   int is_complex, is_pattern;
 } mm_matrix;

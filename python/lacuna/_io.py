@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Matrices and arrays in files: Matrix Market (also gzipped) and safetensors, read and written by the C library."""
+
+import os
+
+import numpy as np
+
+from ._core import context, ffi, lib, release, text
+from ._handle import expect, word
+from ._numpy import DTYPES, contiguous
+from .errors import ArgumentError, DtypeError
+from .pattern import _WIDTHS, Pattern
+
+_BY_CODE = {code: dtype for dtype, code in DTYPES.items()}
+_SYMMETRIES = {
+    "general": lib.LAC_MM_GENERAL, "symmetric": lib.LAC_MM_SYMMETRIC,
+    "skew-symmetric": lib.LAC_MM_SKEW, "hermitian": lib.LAC_MM_HERMITIAN,
+}  # fmt: skip
+# Words of safetensors that NumPy has a dtype for. BF16 and the F8 are not among them.
+_WORDS = {
+    "F64": "<f8", "F32": "<f4", "F16": "<f2", "C64": "<c8", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "i1",
+    "U64": "<u8", "U32": "<u4", "U16": "<u2", "U8": "u1", "BOOL": "?",
+}  # fmt: skip
+_BY_DTYPE = {np.dtype(name): code for code, name in _WORDS.items()}
+_COMPLEX_KEY = "lacuna.dtype."
+_STRUCTURE = (".shape", ".offsets", ".columns")
+
+
+def _path(path):
+    return os.fsencode(path)
+
+
+def _dtype(who, dtype):
+    if dtype is None:
+        return lib.LAC_MM_DTYPE_OF_FILE
+    try:
+        return DTYPES[np.dtype(dtype)]
+    except (KeyError, TypeError):
+        raise DtypeError(f"{who}: dtype is {dtype!r}; float32, float64, complex64 or complex128 can be read") from None
+
+
+def _array_out(ctx, c):
+    """A NumPy copy of a C array that was handed over."""
+    held = ffi.gc(c, release(lib.lac_array_destroy, "lac_array"))
+    meta = lib.lac_array_meta(held)
+    array = np.empty(tuple(meta.shape[d] for d in range(meta.ndim)), _BY_CODE[meta.dtype])
+    ctx.check(lib.lac_array_read(ctx.c, held, ffi.from_buffer(array)))
+    return array
+
+
+def _array_in(ctx, who, array):
+    """A C array over a NumPy array, which it borrows; and that array."""
+    array = contiguous(who, 0, array)
+    out = ffi.new("lac_array **")
+    shape = ffi.new("int64_t[]", array.shape or (0,))
+    data = ffi.cast("void *", array.ctypes.data)
+    ctx.check(lib.lac_array_from(ctx.c, DTYPES[array.dtype], array.ndim, shape, data, lib.LAC_BORROW, out))
+    return ffi.gc(out[0], release(lib.lac_array_destroy, "lac_array")), array
+
+
+def read_matrix_market(path, dtype=None, width="auto", expand=True, most_bytes=0):
+    """(pattern, values) of a Matrix Market file, gzipped or not; (None, array) of one in the array format.
+
+    A file of one triangle is expanded to the whole matrix unless `expand` is false; duplicates sum; a file without numbers
+    gives ones. `dtype` defaults to float64, or complex128 for a complex file. `most_bytes` bounds what a header alone may
+    make the reader allocate (0: 1 GiB and 64 times the file).
+    """
+    ctx = context()
+    storage = lib.LAC_MM_EXPANDED if expand else lib.LAC_MM_AS_STORED
+    options = ffi.new("lac_mm_read_options *", (storage, _dtype("read_matrix_market", dtype),
+                                                word("width", width, _WIDTHS), most_bytes))  # fmt: skip
+    pattern, values = ffi.new("lac_pattern **"), ffi.new("lac_array **")
+    ctx.check(lib.lac_read_matrix_market(ctx.c, _path(path), options, pattern, values, ffi.NULL))
+    return Pattern.wrap(pattern[0]) if pattern[0] else None, _array_out(ctx, values[0])
+
+
+def write_matrix_market(path, pattern=None, values=None, symmetry="general", comment=""):
+    """Write a matrix (pattern and values), a pattern alone, or an array (values alone, two-dimensional).
+
+    Gzipped when the path ends in .gz. A symmetry other than "general" is checked, and one triangle is written.
+    """
+    if pattern is not None:
+        expect("write_matrix_market", pattern, Pattern)
+    ctx, c, keep = context(), ffi.NULL, None
+    if values is not None:
+        c, keep = _array_in(ctx, "write_matrix_market", values)
+    note = ffi.new("char[]", comment.encode())
+    options = ffi.new("lac_mm_write_options *", (word("symmetry", symmetry, _SYMMETRIES), note))
+    ctx.check(lib.lac_write_matrix_market(ctx.c, _path(path), pattern.c if pattern else ffi.NULL, c, options))
+    del keep
+
+
+# -- safetensors ------------------------------------------------------------------------------------------------------
+
+
+def _tensor_out(tensors, tensor):
+    """A NumPy copy of a tensor of an open file."""
+    name, code = text(tensor.name), text(tensor.dtype)
+    if code not in _WORDS:
+        raise DtypeError(f"load_safetensors: {name!r} has the dtype {code}, which NumPy does not have")
+    shape = tuple(tensor.shape[d] for d in range(tensor.ndim))
+    array = np.frombuffer(ffi.buffer(tensor.data, tensor.bytes), _WORDS[code]).reshape(shape)
+    mark = text(lib.lac_tensors_metadata(tensors, (_COMPLEX_KEY + name).encode()))
+    if mark == "c128" and code == "F64" and shape[-1:] == (2,):
+        return np.array(array).view(np.complex128)[..., 0]
+    return np.array(array)
+
+
+def load_safetensors(path):
+    """{name: array} of a safetensors file; a matrix saved under a name is (pattern, values), or a pattern if it has none."""
+    ctx, out = context(), ffi.new("lac_tensors **")
+    ctx.check(lib.lac_tensors_open(ctx.c, _path(path), out))
+    tensors = ffi.gc(out[0], release(lib.lac_tensors_close, "lac_tensors"))
+    listed = {}
+    for i in range(lib.lac_tensors_count(tensors)):
+        tensor = lib.lac_tensors_get(tensors, i)
+        listed[text(tensor.name)] = tensor
+    loaded = {}
+    for name in [n.removesuffix(".shape") for n in listed if n.endswith(".shape")]:
+        if all(name + part in listed for part in _STRUCTURE):
+            pattern, values = ffi.new("lac_pattern **"), ffi.new("lac_array **")
+            has_values = listed.pop(name + ".values", None) is not None
+            ctx.check(lib.lac_tensors_matrix(ctx.c, tensors, name.encode(), pattern, values if has_values else ffi.NULL))
+            made = Pattern.wrap(pattern[0])
+            loaded[name] = (made, _array_out(ctx, values[0])) if has_values else made
+            for part in _STRUCTURE:
+                del listed[name + part]
+    loaded.update((name, _tensor_out(tensors, tensor)) for name, tensor in listed.items())
+    return loaded
+
+
+def _flatten(tensors):
+    """Names and arrays, with matrices in their parts."""
+    for name, value in tensors.items():
+        pattern, values = value if isinstance(value, tuple) else (value, None)
+        if not isinstance(pattern, Pattern):
+            yield name, value
+            continue
+        offsets, columns, _ = pattern.structure()
+        yield name + ".shape", np.array(pattern.shape, np.int64)
+        yield name + ".offsets", offsets.astype(np.int32 if pattern.width == "32/32" else np.int64)
+        yield name + ".columns", columns.astype(np.int64 if pattern.width == "64/64" else np.int32)
+        if values is not None:
+            values = np.asarray(values)
+            if values.ndim == 0 or values.shape[-1] != pattern.nnz:
+                raise ArgumentError(
+                    f"save_safetensors: {name!r} has {pattern.nnz} slots and values of shape {values.shape}"
+                )
+            yield name + ".values", values
+
+
+def save_safetensors(path, tensors, metadata=None):
+    """Write {name: array, (pattern, values) or pattern}, and texts {key: text}, as a safetensors file.
+
+    The format has no complex128: such an array becomes F64 with a last axis of 2, marked in the metadata.
+    """
+    ctx, keep = context(), []
+    texts, listed = dict(metadata or {}), []
+    for name, array in _flatten(tensors):
+        array = np.asarray(array, order="C")
+        if array.dtype == np.complex128:
+            texts[_COMPLEX_KEY + name] = "c128"
+            array = np.stack((array.real, array.imag), axis=-1)
+        if array.dtype not in _BY_DTYPE:
+            raise DtypeError(f"save_safetensors: {name!r} has dtype {array.dtype}, which the format does not have")
+        if array.ndim > lib.LAC_MAX_DIMS:
+            raise ArgumentError(f"save_safetensors: {name!r} has {array.ndim} dimensions; {lib.LAC_MAX_DIMS} are kept")
+        parts = ffi.new("char[]", name.encode()), ffi.new("char[]", _BY_DTYPE[array.dtype].encode())
+        keep.append((array, parts))
+        data = ffi.cast("void *", array.ctypes.data)
+        listed.append((*parts, array.ndim, list(array.shape), data, array.nbytes))
+    pairs = [ffi.new("char[]", each.encode()) for pair in texts.items() for each in pair]
+    ctx.check(lib.lac_tensors_save(ctx.c, _path(path), len(listed), ffi.new("lac_tensor[]", listed), len(texts),
+                                   ffi.new("char *[]", pairs)))  # fmt: skip
+    del keep
