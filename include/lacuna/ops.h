@@ -84,6 +84,31 @@ typedef enum lac_axes { LAC_DROP_AXES, LAC_KEEP_AXES } lac_axes;
 LAC_API lac_var lac_sum_axes(lac_tape *tape, lac_var x, uint32_t mask, lac_axes axes);
 LAC_API lac_var lac_sum(lac_tape *tape, lac_var x);  ///< over all axes: a single number
 
+/// More over the axes of a mask. The mean; of no numbers it is NaN.
+LAC_API lac_var lac_mean(lac_tape *tape, lac_var x, uint32_t mask, lac_axes axes);
+
+/// The product, exact with zeros; of no numbers it is 1. Made of slices and products, pair by pair.
+LAC_API lac_var lac_prod(lac_tape *tape, lac_var x, uint32_t mask, lac_axes axes);
+
+/// The largest and the smallest number, of reals; NaN if there is one. The gradient is shared evenly among ties.
+/// LAC_ERR_SHAPE for an axis of no numbers.
+LAC_API lac_var lac_max(lac_tape *tape, lac_var x, uint32_t mask, lac_axes axes);
+LAC_API lac_var lac_min(lac_tape *tape, lac_var x, uint32_t mask, lac_axes axes);
+
+/// sqrt(sum |x|^2), sum |x| and max |x|, of a real dtype. No square leaves the range; the gradient at zero is zero.
+LAC_API lac_var lac_norm(lac_tape *tape, lac_var x, uint32_t mask, lac_axes axes);
+LAC_API lac_var lac_norm1(lac_tape *tape, lac_var x, uint32_t mask, lac_axes axes);
+LAC_API lac_var lac_norm_inf(lac_tape *tape, lac_var x, uint32_t mask, lac_axes axes);
+
+/// log(sum(exp(x))), of reals. Nothing overflows; where all x are -inf the result is, with a gradient of zero.
+LAC_API lac_var lac_logsumexp(lac_tape *tape, lac_var x, uint32_t mask, lac_axes axes);
+
+/// exp(x) / sum(exp(x)), of reals, the sum over the axes of a mask; 0 where all x are -inf.
+LAC_API lac_var lac_softmax(lac_tape *tape, lac_var x, uint32_t mask);
+
+/// log(softmax(x)) = x - logsumexp(x).
+LAC_API lac_var lac_log_softmax(lac_tape *tape, lac_var x, uint32_t mask);
+
 /// x spread to the shape of `like` along the axes of `mask`: the adjoint of lac_sum_axes.
 LAC_API lac_var lac_broadcast(lac_tape *tape, lac_var x, const lac_meta *like, uint32_t mask, lac_axes axes);
 
@@ -126,6 +151,69 @@ LAC_API lac_var lac_scatter_add(lac_tape *tape, const lac_map *map, lac_var x);
 /// A + B on the union of two patterns. `out` (optional) receives the union, to be destroyed by the caller.
 LAC_API lac_var lac_spadd(lac_tape *tape, const lac_pattern *pa, lac_var a, const lac_pattern *pb, lac_var b,
                           lac_pattern **out);
+
+/// A .* B on the intersection of two patterns. `out` (optional) receives it, to be destroyed by the caller.
+LAC_API lac_var lac_hadamard(lac_tape *tape, const lac_pattern *pa, lac_var a, const lac_pattern *pb, lac_var b,
+                             lac_pattern **out);
+
+/// The Kronecker product of A and B. `out` (optional) receives its pattern, to be destroyed by the caller.
+LAC_API lac_var lac_kron(lac_tape *tape, const lac_pattern *pa, lac_var a, const lac_pattern *pb, lac_var b,
+                         lac_pattern **out);
+
+/// The matrix with n others along its diagonal. `out` (optional) receives its pattern, to be destroyed by the caller.
+LAC_API lac_var lac_block_diag(lac_tape *tape, int n, const lac_pattern *const *patterns, const lac_var *values,
+                               lac_pattern **out);
+
+LAC_API lac_var lac_row_sum(lac_tape *tape, const lac_pattern *pattern, lac_var a);      ///< (nnz) -> (rows)
+LAC_API lac_var lac_col_sum(lac_tape *tape, const lac_pattern *pattern, lac_var a);      ///< (nnz) -> (cols)
+LAC_API lac_var lac_diagonal_of(lac_tape *tape, const lac_pattern *pattern, lac_var a);  ///< (nnz) -> (min(rows, cols))
+LAC_API lac_var lac_trace(lac_tape *tape, const lac_pattern *pattern, lac_var a);        ///< (nnz) -> (): their sum
+
+/// diag(d) A and A diag(d), on the pattern of A: d (rows) or (cols).
+LAC_API lac_var lac_scale_rows(lac_tape *tape, const lac_pattern *pattern, lac_var d, lac_var a);
+LAC_API lac_var lac_scale_cols(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_var d);
+
+// -- groups ----------------------------------------------------------------------------------------------------------
+// The groups of a map are the sources of each of its outputs: x (p), one number for each input, y (q), one for each group. With
+// lac_pattern_row_map and lac_pattern_col_map they are the lines of a matrix. The sum of each group is lac_remap.
+
+LAC_API lac_var lac_segment_scale(lac_tape *tape, const lac_map *map, lac_var d, lac_var a);  ///< d[target i] a_i
+LAC_API lac_var lac_segment_dot(lac_tape *tape, const lac_map *map, lac_var u, lac_var v);    ///< sums of u_i conj(v_i)
+LAC_API lac_var lac_segment_mean(lac_tape *tape, const lac_map *map, lac_var x);  ///< 0 for a group of nothing
+
+/// log of the sum of exp(x) of each group, and the weights exp(x) / sum. Reals alone. `full` is the length of a group of which
+/// entries that are not stored are zeros, which take part; 0: only what is stored counts, and a group of nothing is -inf.
+LAC_API lac_var lac_segment_logsumexp(lac_tape *tape, const lac_map *map, int64_t full, lac_var x);
+LAC_API lac_var lac_segment_softmax(lac_tape *tape, const lac_map *map, int64_t full, lac_var x);
+
+/// The extreme of each group; numbers that tie have even shares of its derivative, which lac_segment_ties gives (itself
+/// without derivative). Reals alone; `full` as above, a group of nothing is -inf or +inf.
+typedef enum lac_extreme { LAC_LARGEST, LAC_SMALLEST } lac_extreme;
+LAC_API lac_var lac_segment_max(lac_tape *tape, const lac_map *map, lac_extreme extreme, int64_t full, lac_var x);
+LAC_API lac_var lac_segment_ties(lac_tape *tape, const lac_map *map, lac_extreme extreme, int64_t full, lac_var x);
+
+/// The same over the lines of a matrix, one number for each row or column; with implicit zeros the results are the dense ones.
+typedef enum lac_lines { LAC_ROWS, LAC_COLS } lac_lines;
+typedef enum lac_absent { LAC_ABSENT_IS_ZERO, LAC_ABSENT_IS_NOTHING } lac_absent;
+LAC_API lac_var lac_sparse_logsumexp(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_lines lines,
+                                     lac_absent absent);
+LAC_API lac_var lac_sparse_softmax(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_lines lines,
+                                   lac_absent absent);
+LAC_API lac_var lac_sparse_max(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_lines lines,
+                               lac_extreme extreme, lac_absent absent);
+
+/// Both at once: out[0] over each column, (cols), and out[1] over each row, (rows).
+LAC_API void lac_sparse_bidir_logsumexp(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_absent absent,
+                                        lac_var out[2]);
+
+/// y[i] = a[i] op(b[target i]): a (n, d), b (r, d, e), y (n, e) for LAC_N; the map is from n rows to r matrices.
+LAC_API lac_var lac_gather_mm(lac_tape *tape, const lac_map *map, lac_side side, lac_var a, lac_var b);
+
+/// w[j] = sum of conj(u[i])^T v[i] over the rows i that name j: u (n, d), v (n, e), w (r, d, e).
+LAC_API lac_var lac_gather_outer(lac_tape *tape, const lac_map *map, lac_var u, lac_var v);
+
+/// The first lengths[0] rows of a times b[0], the next lengths[1] times b[1], ...: r lengths, which add up to n.
+LAC_API lac_var lac_segment_mm(lac_tape *tape, lac_var a, lac_var b, int64_t r, const int64_t *lengths);
 
 // -- products --------------------------------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from .pattern import Map, Pattern
 from .solver import Factor, Solver
 
 __version__ = _version()
-globals().update(_front.operators(_numpy.apply, _np.asarray, _numpy.number))
+globals().update(_front.operators(_numpy.apply, _np.asarray, _numpy.number, _numpy.code, _numpy.convert))
 
 
 def from_scipy(matrix, width="auto"):

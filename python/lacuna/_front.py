@@ -5,6 +5,8 @@ An operator needs nothing here: it is a function of its name, objects first, the
 vectors (which are (n, 1) inside) has a wrapper line in `operators`: its argument order, and where its attributes go.
 """
 
+from numbers import Real
+
 from ._core import ffi, lib
 from ._handle import HANDLES, Handle, expect, word
 from ._program import OPERATORS
@@ -15,6 +17,13 @@ from .solver import Factor, Solver
 SIDES = {"N": lib.LAC_N, "T": lib.LAC_T, "C": lib.LAC_C, "H": lib.LAC_H}
 TRIANGLES = {"lower": lib.LAC_LOWER, "upper": lib.LAC_UPPER}
 DIAGONALS = {"stored": lib.LAC_STORED, "unit": lib.LAC_UNIT}
+SELECTIONS = {"nonzero": lib.LAC_WHERE_NONZERO, "zero": lib.LAC_WHERE_ZERO}
+RELATIONS = {
+    "eq": lib.LAC_EQ, "ne": lib.LAC_NE, "lt": lib.LAC_LT, "le": lib.LAC_LE, "gt": lib.LAC_GT, "ge": lib.LAC_GE,
+}  # fmt: skip
+
+
+INFINITY = float("inf")
 
 
 class _Arrays(Handle):
@@ -47,21 +56,21 @@ _PREPARE = {
 _ELIDED = ("spadd.a", "spadd.b", "trisolve.a")  # remaps that are left out when they change nothing
 
 
-def resolve(op, keys, ints=(), floats=()):
+def resolve(op, keys, ints=(), floats=(), dtype=0):
     """The name of the spec of an operator with these objects and attributes; "" for one that is left out.
 
     Constant: tracers call it once, and guard on the keys, which is why those come instead of the objects. The spec
     belongs to the youngest of the objects.
     """
     home = HANDLES[keys[0] if len(keys) == 1 else max(keys, key=int)]
-    request = (op, keys, ints, floats)
+    request = (op, keys, ints, floats, dtype)
     name = home.family.names.get(request)
     if name is None:
         name = home.family.names[request] = _make(home.family, *request)
     return name
 
 
-def _make(family, wanted, keys, ints, floats):
+def _make(family, wanted, keys, ints, floats, dtype):
     op, handles = wanted, [HANDLES[key] for key in keys]
     if wanted in _PREPARE:
         op, handles, ints = _PREPARE[wanted](*handles, *ints)
@@ -81,12 +90,14 @@ def _make(family, wanted, keys, ints, floats):
     c.object = objects[0] if objects else ffi.NULL
     c.attrs.i[0 : len(ints)] = ints
     c.attrs.f[0 : len(floats)] = floats
+    c.attrs.like.dtype = dtype
     return family.intern(c[0], [h.c for h in handles]).name
 
 
-def operators(apply, asarray, number):
+def operators(apply, asarray, number, code, convert):
     """Every operator of the table as a function, over a front end's `apply(name, like, *arrays)`, its way to make an
-    array of anything, and `number(factor, x)`, which makes one of a factor of x."""
+    array of anything, `number(factor, x, who)`, which makes one of a frozen number beside x, `code(dtype)`, the code of
+    a dtype, and `convert(c, x)`, which makes a condition an array of x's dtype."""
 
     def move(name, pattern, x):
         """Values of a pattern along a map; no name is the identity."""
@@ -171,13 +182,93 @@ def operators(apply, asarray, number):
         """As many numbers, other shape."""
         return apply(resolve("reshape", ("0",)), tuple(shape), x)
 
-    def any_operator(op, *arguments, ints=(), floats=(), shape=()):
+    def beside(who, x, y):
+        """Both as arrays; one of them may be a frozen number."""
+        if isinstance(x, Real):
+            y = asarray(y)
+            return number(x, y, who), y
+        x = asarray(x)
+        return x, number(y, x, who) if isinstance(y, Real) else y
+
+    def cast(x, dtype):
+        """x in another dtype, itself where that is its own. Complex to real is refused: say real, imag or abs."""
+        x, wanted = asarray(x), code(dtype)
+        return x if x.dtype == dtype else apply(resolve("cast", ("0",), dtype=wanted), (), x)
+
+    def compare(x, y, relation):
+        """1 where x and y stand in the relation ("eq", "ne", "lt", "le", "gt", "ge"), else 0, in their dtype."""
+        name = resolve("compare", ("0",), (word("relation", relation, RELATIONS),))
+        return apply(name, (), *beside("compare", x, y))
+
+    def equal(x, y):
+        """1 where x = y, else 0."""
+        return compare(x, y, "eq")
+
+    def not_equal(x, y):
+        """1 where x and y differ, else 0."""
+        return compare(x, y, "ne")
+
+    def less(x, y):
+        """1 where x < y, else 0."""
+        return compare(x, y, "lt")
+
+    def less_equal(x, y):
+        """1 where x <= y, else 0."""
+        return compare(x, y, "le")
+
+    def greater(x, y):
+        """1 where x > y, else 0."""
+        return compare(x, y, "gt")
+
+    def greater_equal(x, y):
+        """1 where x >= y, else 0."""
+        return compare(x, y, "ge")
+
+    def select(c, x, keep="nonzero"):
+        """x where c is not zero (keep="zero": where it is), exactly 0 elsewhere; no derivative in c."""
+        x = asarray(x)
+        return apply(resolve("select", ("0",), (word("keep", keep, SELECTIONS),)), (), convert(c, x), x)
+
+    def where(c, x, y):
+        """x where c is not zero, else y, of which one may be a number; no derivative in c, and nothing leaks."""
+        x, y = beside("where", x, y)
+        return apply(resolve("where", ("0",)), (), convert(c, x), x, y)
+
+    def clamp(x, low=None, high=None):
+        """x moved into [low, high]; the derivative is 1 on the closed interval."""
+        bounds = (-INFINITY if low is None else float(low), INFINITY if high is None else float(high))
+        return apply(resolve("clamp", ("0",), (), bounds), (), x)
+
+    def pow(x, y):
+        """x^y. A y that is a number is frozen: there is no derivative in it, and no logarithm is taken."""
+        if not isinstance(y, Real):
+            return apply(resolve("pow", ("0",)), (), x, y)
+        return asarray(x) if y == 1 else apply(resolve("power", ("0",), (), (float(y),)), (), x)
+
+    def div_or_zero(x, y):
+        """x / y, and exactly 0, with all derivatives, where y is 0."""
+        return apply(resolve("div", ("0",), (1,)), (), x, y)
+
+    def neg(x):
+        """-x."""
+        return scale(-1, x)
+
+    def square(x):
+        """x^2."""
+        return pow(x, 2)
+
+    def reciprocal(x):
+        """1 / x."""
+        return pow(x, -1)
+
+    def any_operator(op, *arguments, ints=(), floats=(), shape=(), dtype=None):
         """Any operator by its name: patterns and objects first, then arrays; the keywords are its attributes."""
         if op not in OPERATORS:
             raise ArgumentError(f"apply: there is no operator {op!r}; there are {', '.join(OPERATORS)}")
         keys = tuple([h.key for h in arguments if isinstance(h, Handle)])
         arrays = [array for array in arguments if not isinstance(array, Handle)]
-        return apply(resolve(op, keys or ("0",), tuple(ints), tuple(floats)), tuple(shape), *arrays)
+        name = resolve(op, keys or ("0",), tuple(ints), tuple(floats), 0 if dtype is None else code(dtype))
+        return apply(name, tuple(shape), *arrays)
 
     def plain(op):
         def function(*arguments, **attributes):
@@ -190,7 +281,10 @@ def operators(apply, asarray, number):
         return function
 
     wrapped = (spmm, sddmm, spgemm, sampled_spgemm, spadd, remap, to_dense, trisolve, solve, scale, sum, reshape)
+    wrapped += (cast, compare, equal, not_equal, less, less_equal, greater, greater_equal, select, where, clamp, pow)
+    wrapped += (div_or_zero, neg, square, reciprocal)
     table = {function.__name__: function for function in wrapped}
-    inside = ("solve_with", "broadcast")  # solve stands for the first; NumPy and torch have the second
+    # solve and pow stand for the first two; NumPy and torch have the others
+    inside = ("solve_with", "power", "broadcast", "offset")
     table.update({op: plain(op) for op in OPERATORS if op not in table and op not in inside})
     return {**table, "apply": any_operator}

@@ -32,19 +32,35 @@ def _is_ready(flags):
     return flags.c_contiguous and flags.aligned
 
 
-def number(factor, x):
-    """The factor of `scale` as an array like x, without dimensions."""
+def code(dtype):
+    """The code of a dtype."""
+    try:
+        return DTYPES[np.dtype(dtype)]
+    except (KeyError, TypeError):
+        raise DtypeError(
+            f"lacuna: {dtype!r} is no dtype that Lacuna has: float32, float64, complex64 and complex128"
+        ) from None
+
+
+def convert(c, x):
+    """A condition as an array of x's dtype: 1 where it holds."""
+    c = np.asarray(c)
+    return c if c.dtype == x.dtype else (c != 0).astype(x.dtype)
+
+
+def number(factor, x, who="scale"):
+    """A frozen number beside x, as an array of its dtype without dimensions."""
     factor = np.asarray(factor)
     if factor.ndim or factor.dtype.kind not in "biufc":
         raise ArgumentError(
-            f"scale: the factor is one frozen number, not a {factor.dtype} array of shape {factor.shape}; "
+            f"{who}: the factor is one frozen number, not a {factor.dtype} array of shape {factor.shape}; "
             "mul takes arrays"
         )
     if x.dtype not in DTYPES:
-        contiguous("scale", 0, x)
+        contiguous(who, 0, x)
     if factor.dtype.kind == "c" and x.dtype.kind != "c":
         if factor.imag:
-            raise DtypeError(f"scale: the factor {factor} is complex and the array is {x.dtype}; convert the array")
+            raise DtypeError(f"{who}: the factor {factor} is complex and the array is {x.dtype}; convert the array")
         factor = factor.real
     return factor.astype(x.dtype)
 

@@ -14,16 +14,6 @@ done:
   return status;
 }
 
-lac_status lac_call_needs_kernel(lac_call *call, bool has) {
-  lac_context *ctx = call->ctx;
-  lac_status status = LAC_OK;
-
-  LAC_CHECK(has, LAC_ERR_UNSUPPORTED, "%s: the backend %s has no kernel for it; copy the arrays to a cpu context",
-            call->op->name, ctx->kernels->name);
-done:
-  return status;
-}
-
 lac_status lac_call_bind_matrix(lac_call *call, const lac_pattern *p, lac_side side, char z, char m, char n) {
   lac_context *ctx = call->ctx;
   lac_status status = LAC_OK;

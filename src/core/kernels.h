@@ -62,6 +62,10 @@ typedef struct lac_adam {
   double decay;   // times x, added to the gradient
   double shrink;  // factor of x
 } lac_adam;
+/// What `reduce` computes. Norms are real, also of complex numbers; the others take reals alone. A NaN is the largest and the
+/// smallest. Over nothing the norm is 0 and log(sum(exp)) is -inf; max and min are not asked for.
+typedef enum lac_reduction { LAC_REDUCE_MAX, LAC_REDUCE_MIN, LAC_REDUCE_NORM, LAC_REDUCE_LOGSUMEXP } lac_reduction;
+
 /// Places along an axis: begin, begin + step, ...
 typedef struct lac_places {
   int64_t begin, step;
@@ -114,6 +118,11 @@ struct lac_kernels {
   /// y = sum of x over the axes of `mask`, where bit i is axis ndim-1-i of x; y's count is the product of the other axes.
   /// Accumulates in f64.
   lac_status (*sum)(lac_context *ctx, const lac_array *x, uint32_t mask, lac_array *y);
+  /// y = op over the axes of `mask`, as in sum
+  lac_status (*reduce)(lac_context *ctx, lac_reduction op, const lac_array *x, uint32_t mask,
+                       lac_array *y);  // optional
+  /// y = exp(x) / sum(exp(x)), the sum over the axes of `mask`; 0 where all x are -inf. Reals alone.
+  lac_status (*softmax)(lac_context *ctx, const lac_array *x, uint32_t mask, lac_array *y);  // optional
   /// y = x spread over the axes of `mask` (bit i is axis ndim-1-i of y): the adjoint of sum
   lac_status (*broadcast)(lac_context *ctx, const lac_array *x, uint32_t mask, lac_array *y);
   /// s = sum over the last two axes of conj(x) y, for each of the batch; accumulates in f64

@@ -95,6 +95,27 @@ static lac_status distributed_broadcast(lac_context *ctx, const lac_array *x, ui
   return ctx->local->broadcast(ctx, x, mask, y);
 }
 
+/// Over axes that are not spread (the operators see to it).
+static lac_status distributed_reduce(lac_context *ctx, lac_reduction op, const lac_array *x, uint32_t mask,
+                                     lac_array *y) {
+  lac_status status = LAC_OK;
+
+  LAC_CHECK(ctx->local->reduce, LAC_ERR_UNSUPPORTED, "backend \"%s\" has no kernel for max, min, norm and logsumexp",
+            ctx->local->name);
+  LAC_TRY(ctx->local->reduce(ctx, op, x, mask, y));
+done:
+  return status;
+}
+
+static lac_status distributed_softmax(lac_context *ctx, const lac_array *x, uint32_t mask, lac_array *y) {
+  lac_status status = LAC_OK;
+
+  LAC_CHECK(ctx->local->softmax, LAC_ERR_UNSUPPORTED, "softmax: backend \"%s\" has no such kernel", ctx->local->name);
+  LAC_TRY(ctx->local->softmax(ctx, x, mask, y));
+done:
+  return status;
+}
+
 /// Along an axis that is not spread (slice, embed and concat see to it).
 static lac_status distributed_place(lac_context *ctx, int axis, int64_t count, const lac_array *x, lac_places from,
                                     lac_array *y, lac_places to) {
@@ -341,6 +362,8 @@ const lac_kernels lac_distributed_kernels = {
     .cast = distributed_cast,
     .where = distributed_where,
     .sum = distributed_sum,
+    .reduce = distributed_reduce,
+    .softmax = distributed_softmax,
     .broadcast = distributed_broadcast,
     .dot = distributed_dot,
     .place = distributed_place,

@@ -52,7 +52,9 @@ static void heaviside_is_zero_at_zero_and_below(lac_context *ctx) {
 
 static void heaviside_does_not_depend_on_threads(lac_context *ctx) {
   check_op_large(
-      ctx, &(op_case){.op = "heaviside", .shapes = {"70001"}, .result = {"70001"}, .apply = heaviside_apply, .dtypes = OP_REAL});
+      ctx,
+      &(op_case){
+          .op = "heaviside", .shapes = {"70001"}, .result = {"70001"}, .apply = heaviside_apply, .dtypes = OP_REAL});
 }
 
 CHECK_MAIN(heaviside_differentiates, heaviside_takes_empty_and_single_arrays, heaviside_is_zero_at_zero_and_below,

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The operator sum: its values, its refusals, its derivatives.
+/// The operator sum: its values, its refusals, its derivatives; mean and prod beside it.
 
-#include "support/op_case.h"
+#include <math.h>
+
+#include "support/axes_case.h"
 
 static void sum_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
   out[0] = lac_sum_axes(tape, in[0], (uint32_t)setup->c->i[0], (lac_axes)setup->c->i[1]);
@@ -93,6 +95,47 @@ static void sum_takes_its_results_alone(lac_context *ctx) {
   check_op_peak(ctx, &c, LAC_F64, 8, 8 + 300 * 500 * 8);
 }
 
+static number mean_formula(const number *x, int64_t n) {
+  number sum = 0;
+  for (int64_t i = 0; i < n; ++i) sum += x[i];
+  return sum / (double)n;
+}
+
+static number prod_formula(const number *x, int64_t n) {
+  number product = 1;
+  for (int64_t i = 0; i < n; ++i) product *= x[i];
+  return product;
+}
+
+static void mean_is_a_scaled_sum(lac_context *ctx) {
+  static const axes_subject mean = {lac_mean, mean_formula};
+  check_op_axes(ctx, (op_case){.op = "sum", .data = &mean, .degree = {1}}, "2,3");
+  CHECK(isnan(axes_probe(ctx, lac_mean, 0, (double[]){0}, NULL)));
+}
+
+static void prod_multiplies_pair_by_pair(lac_context *ctx) {
+  static const axes_subject prod = {lac_prod, prod_formula};
+  op_case c = {.op = "slice", .data = &prod, .apply = axes_apply, .dense = axes_dense, .slack = 4};
+  c.shapes[0] = "2,5", c.result[0] = "2", c.i[0] = 1;
+  check_op(ctx, &c);
+  c.shapes[0] = "3,2", c.result[0] = "1,1", c.i[0] = 3, c.i[1] = LAC_KEEP_AXES;
+  check_op(ctx, &c);
+  c.shapes[0] = "7", c.result[0] = "", c.i[0] = 1, c.i[1] = LAC_DROP_AXES;
+  check_op(ctx, &c);
+}
+
+static void prod_is_exact_with_zeros(lac_context *ctx) {
+  double x_bar[3];
+  CHECK(axes_probe(ctx, lac_prod, 3, (double[]){2, 0, 5}, x_bar) == 0);
+  CHECK(x_bar[0] == 0 && x_bar[1] == 10 && x_bar[2] == 0);
+  CHECK(axes_probe(ctx, lac_prod, 3, (double[]){0, 0, 5}, x_bar) == 0);
+  CHECK(x_bar[0] == 0 && x_bar[1] == 0 && x_bar[2] == 0);
+  CHECK(axes_probe(ctx, lac_prod, 0, (double[]){0}, NULL) == 1);
+  CHECK(axes_probe(ctx, lac_prod, 1, (double[]){7}, x_bar) == 7);
+  CHECK(x_bar[0] == 1);
+}
+
 CHECK_MAIN(sum_differentiates_over_any_axes, sum_keeps_axes_when_asked, sum_over_nothing_is_zero,
            sum_takes_single_numbers, sum_refuses_axes_that_are_not_there, sum_of_many_single_numbers_is_accurate,
-           sum_does_not_depend_on_threads, sum_takes_its_results_alone)
+           sum_does_not_depend_on_threads, sum_takes_its_results_alone, mean_is_a_scaled_sum,
+           prod_multiplies_pair_by_pair, prod_is_exact_with_zeros)

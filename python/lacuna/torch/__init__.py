@@ -21,4 +21,4 @@ def _same(tensor):
     return tensor
 
 
-globals().update(_front.operators(_apply.apply, _same, _apply.number))
+globals().update(_front.operators(_apply.apply, _same, _apply.number, _apply.code, _apply.convert))

@@ -63,19 +63,33 @@ def _refuse(who, tensors):
     return None
 
 
-def number(factor, x):
-    """The factor of `scale` as a tensor like x, without dimensions."""
+def code(dtype):
+    """The code of a dtype."""
+    if dtype not in CODES:
+        raise DtypeError(
+            f"lacuna: {dtype!r} is no dtype that Lacuna has: torch.float32, float64, complex64 and complex128"
+        )
+    return CODES[dtype]
+
+
+def convert(c, x):
+    """A condition as a tensor of x's dtype: 1 where it holds."""
+    return c if c.dtype == x.dtype else (c != 0).to(x.dtype)
+
+
+def number(factor, x, who="scale"):
+    """A frozen number beside x, as a tensor of its dtype without dimensions."""
     if not isinstance(factor, _NUMBERS):
         raise ArgumentError(
-            f"scale: the factor is a frozen number, not a {type(factor).__name__}; make it one with float(), or take "
+            f"{who}: the factor is a frozen number, not a {type(factor).__name__}; make it one with float(), or take "
             "mul, which has derivatives in both"
         )
     if not isinstance(x, torch.Tensor) or x.dtype not in CODES:
-        raise _refuse("scale", (x,))
+        raise _refuse(who, (x,))
     factor = factor.item() if isinstance(factor, np.generic) else factor
     if isinstance(factor, complex) and not x.is_complex():
         if factor.imag:
-            raise DtypeError(f"scale: the factor {factor} is complex and the tensor is {x.dtype}; convert the tensor")
+            raise DtypeError(f"{who}: the factor {factor} is complex and the tensor is {x.dtype}; convert the tensor")
         factor = factor.real
     return torch.ones((), dtype=x.dtype, device=x.device) * factor  # a product: compilers keep its number open
 
@@ -192,6 +206,11 @@ def _record(ctx, spec, like, metas, tensors, outs):
         ctx.save_for_forward(*tensors, *outs)
 
 
+def _zeros(like, symbolic, port):
+    """An absent tangent as numbers: forward mode takes no None."""
+    return like.new_zeros(symbolic(port.shape), dtype=DTYPES[port.code])
+
+
 class _Rules(torch.autograd.Function):
     """Backward and forward mode, by program."""
 
@@ -217,7 +236,9 @@ class _Rules(torch.autograd.Function):
         with forward_ad._set_fwd_grad_enabled(
             False
         ):  # the primals are dual, and their tangents have been accounted for
-            return _bare(_evaluate(spec, program, symbolic, tensors, _is_tracked(tensors)))
+            outs = _evaluate(spec, program, symbolic, tensors, _is_tracked(tensors))
+        one = next(t for t in in_dots if t is not None)
+        return _bare([_zeros(one, symbolic, p) if t is None else t for p, t in zip(program.results, outs)])
 
 
 def _forward(spec, like, metas, tensors):

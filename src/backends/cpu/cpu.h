@@ -99,6 +99,8 @@ lac_status cpu_clamp(lac_context *ctx, double low, double high, const lac_array 
 lac_status cpu_cast(lac_context *ctx, const lac_array *x, lac_array *y);
 lac_status cpu_where(lac_context *ctx, const lac_array *c, const lac_array *x, const lac_array *y, lac_array *z);
 lac_status cpu_sum(lac_context *ctx, const lac_array *x, uint32_t mask, lac_array *y);
+lac_status cpu_reduce(lac_context *ctx, lac_reduction op, const lac_array *x, uint32_t mask, lac_array *y);
+lac_status cpu_softmax(lac_context *ctx, const lac_array *x, uint32_t mask, lac_array *y);
 lac_status cpu_broadcast(lac_context *ctx, const lac_array *x, uint32_t mask, lac_array *y);
 lac_status cpu_dot(lac_context *ctx, const lac_array *x, const lac_array *y, lac_array *s);
 lac_status cpu_place(lac_context *ctx, int axis, int64_t count, const lac_array *x, lac_places from, lac_array *y,

@@ -7,37 +7,8 @@
 
 #include "backends/cpu/cpu.h"
 #include "backends/cpu/loop.h"
+#include "backends/cpu/reduce.h"
 #include "backends/cpu/types.h"
-
-enum { REDUCE_BLOCK = 4096, REDUCE_TILE = 256 };
-
-/// Some dimensions of an array: how many places they have, and where each stands.
-typedef struct axes {
-  int ndim;
-  int64_t count;
-  int64_t shape[LAC_MAX_DIMS], stride[LAC_MAX_DIMS];
-} axes;
-
-static inline int64_t axes_offset(const axes *a, int64_t place) {
-  int64_t offset = 0;
-  for (int d = a->ndim - 1; d > 0; --d) {
-    offset += place % a->shape[d] * a->stride[d];
-    place /= a->shape[d];
-  }
-  return a->ndim ? offset + place * a->stride[0] : 0;
-}
-
-typedef struct sum_job {
-  const void *x;
-  void *partial;
-  axes kept, summed;  // but for the innermost dimension
-  int64_t inner;
-  bool is_along;   // the innermost dimension is summed
-  int64_t blocks;  // of each output (or row of outputs)
-  int64_t pieces;  // into which a run of `inner` numbers is cut
-  int64_t runs;    // in a block
-  int64_t tiles;   // into which a row of outputs is cut
-} sum_job;
 
 typedef struct dot_job {
   const void *x, *y;
@@ -72,7 +43,7 @@ static void axes_add(axes *a, int64_t size, int64_t stride) {
   a->count *= size;
 }
 
-static sum_job sum_plan(const lac_array *x, uint32_t mask) {
+sum_job cpu_sum_plan(const lac_array *x, uint32_t mask) {
   sum_job job = {.x = cpu_data(x), .kept.count = 1, .summed.count = 1, .pieces = 1, .tiles = 1};
   cpu_loop loop;
   cpu_loop_spread(&x->meta, &x->meta, loop.stride[0]);
@@ -113,7 +84,7 @@ lac_status cpu_sum(lac_context *ctx, const lac_array *x, uint32_t mask, lac_arra
   partials p = {.owned = NULL};
 
   if (x->count == 0) return cpu_fill(ctx, y, 0, 0);
-  job = sum_plan(x, mask);
+  job = cpu_sum_plan(x, mask);
   int64_t width = job.is_along ? 1 : job.inner, rows = job.kept.count;
   LAC_TRY(partials_take(ctx, "sum", dtype, rows * job.blocks * width, &p));
   job.partial = p.data;

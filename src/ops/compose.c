@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file compose.c
+/// Matrices made of matrices, and what is made of groups, of operators alone: derivatives come from the parts.
+///
+///     hadamard     remap(from_a, a) * remap(from_b, b)      on the intersection
+///     kron         remap(map, outer product of a and b)     one array of all entries besides the result
+///     block_diag   concat(a, b, ...)
+///     segment_mean remap(map, x) times 1 / count
+///     segment_mm   gather_mm with the map that lengths describe
+
+#include "autodiff/rule.h"
+
+static lac_var compose_remap(lac_tape *tape, const lac_map *map, lac_var x) {
+  return lac_map_is_identity(map) ? x : lac_remap(tape, map, LAC_N, x);
+}
+
+lac_var lac_hadamard(lac_tape *tape, const lac_pattern *pa, lac_var a, const lac_pattern *pb, lac_var b,
+                     lac_pattern **out) {
+  lac_context *ctx = lac_tape_context(tape);
+  lac_status status = LAC_OK;
+  lac_pattern *both = NULL;
+  lac_map *from_a = NULL, *from_b = NULL;
+  lac_var product = {0};
+
+  LAC_TRY(lac_tape_status(tape));
+  LAC_TRY(lac_pattern_intersection(ctx, pa, pb, &both, &from_a, &from_b));
+  product = lac_mul(tape, compose_remap(tape, from_a, a), compose_remap(tape, from_b, b));
+  LAC_TRY(lac_tape_status(tape));
+  if (out) *out = both, both = NULL;
+done:
+  lac_map_destroy(&from_a);
+  lac_map_destroy(&from_b);
+  lac_pattern_destroy(&both);
+  return status == LAC_OK ? product : lac_tape_fail(tape, status);
+}
+
+/// The var under its shape with the last axis in place of the last `drop`, as `count` axes of these sizes.
+static lac_var compose_reshape(lac_tape *tape, lac_var x, int drop, int count, const int64_t *sizes) {
+  const lac_meta *meta = lac_tape_meta(tape, x);
+  int64_t shape[LAC_MAX_DIMS + 2] = {0};
+
+  if (!meta || meta->ndim < drop) return x;  // what comes next refuses it
+  for (int d = 0; d < meta->ndim - drop; ++d) shape[d] = meta->shape[d];
+  for (int d = 0; d < count; ++d) shape[meta->ndim - drop + d] = sizes[d];
+  return lac_reshape(tape, x, meta->ndim - drop + count, shape);
+}
+
+lac_var lac_kron(lac_tape *tape, const lac_pattern *pa, lac_var a, const lac_pattern *pb, lac_var b,
+                 lac_pattern **out) {
+  lac_context *ctx = lac_tape_context(tape);
+  lac_status status = LAC_OK;
+  lac_pattern *made = NULL;
+  lac_map *map = NULL;
+  lac_var y = {0};
+
+  LAC_TRY(lac_tape_status(tape));
+  LAC_TRY(lac_pattern_kron(ctx, pa, pb, &made, &map));
+  a = compose_reshape(tape, a, 1, 2, (int64_t[]){pa->nnz, 1});
+  b = compose_reshape(tape, b, 1, 2, (int64_t[]){1, pb->nnz});
+  y = compose_reshape(tape, lac_mul(tape, a, b), 2, 1, &made->nnz);
+  y = compose_remap(tape, map, y);
+  LAC_TRY(lac_tape_status(tape));
+  if (out) *out = made, made = NULL;
+done:
+  lac_map_destroy(&map);
+  lac_pattern_destroy(&made);
+  return status == LAC_OK ? y : lac_tape_fail(tape, status);
+}
+
+lac_var lac_block_diag(lac_tape *tape, int n, const lac_pattern *const *patterns, const lac_var *values,
+                       lac_pattern **out) {
+  lac_context *ctx = lac_tape_context(tape);
+  lac_status status = LAC_OK;
+  lac_pattern *made = NULL;
+  lac_var y = {0};
+
+  LAC_TRY(lac_tape_status(tape));
+  LAC_TRY(lac_pattern_block_diag(ctx, n, patterns, &made, NULL));
+  for (int i = 0; i < n; ++i) {
+    const lac_meta *meta = lac_tape_meta(tape, values[i]);
+    LAC_CHECK(meta && meta->ndim > 0 && meta->shape[meta->ndim - 1] == patterns[i]->nnz, LAC_ERR_SHAPE,
+              "block_diag: the values of matrix %d must have %lld as their last dimension", i,
+              (long long)patterns[i]->nnz);
+  }
+  y = lac_concat_all(tape, n, values, 0);
+  LAC_TRY(lac_tape_status(tape));
+  if (out) *out = made, made = NULL;
+done:
+  lac_pattern_destroy(&made);
+  return status == LAC_OK ? y : lac_tape_fail(tape, status);
+}
+
+lac_var lac_segment_mean(lac_tape *tape, const lac_map *map, lac_var x) {
+  lac_context *ctx = lac_tape_context(tape);
+  lac_status status = LAC_OK;
+  const lac_meta *meta = lac_tape_meta(tape, x);
+  const lac_buffer *offsets = NULL, *sources = NULL;
+  lac_array *share = NULL;
+  double *numbers = NULL;
+  lac_var y = {0};
+
+  LAC_TRY(lac_tape_status(tape));
+  LAC_CHECK(map && meta, LAC_ERR_ARG, "segment_mean: the map or the array is missing");
+  LAC_TRY(lac_map_runs(ctx, map, &offsets, &sources));
+  LAC_ALLOC(numbers, map->outputs);
+  for (int64_t j = 0; j < map->outputs; ++j) {
+    int64_t count = lac_buffer_get(offsets, j + 1) - lac_buffer_get(offsets, j);
+    numbers[j] = count ? 1 / (double)count : 0;
+  }
+  LAC_TRY(lac_array_from(ctx, LAC_F64, 1, &map->outputs, numbers, LAC_COPY, &share));
+  y = lac_remap(tape, map, LAC_N, x);
+  y = lac_mul(tape, lac_cast(tape, meta->dtype, lac_tape_constant(tape, share)), y);
+  LAC_TRY(lac_tape_status(tape));
+done:
+  lac_free(numbers);
+  lac_array_destroy(&share);
+  return status == LAC_OK ? y : lac_tape_fail(tape, status);
+}
+
+/// Row i of the segments belongs to the matrix whose segment it is in.
+static lac_status compose_segments(lac_context *ctx, int64_t n, int64_t r, const int64_t *lengths, lac_map **out) {
+  lac_status status = LAC_OK;
+  lac_buffer *target = NULL;
+  int64_t sum = 0;
+
+  for (int64_t j = 0; j < r; ++j) {
+    LAC_CHECK(lengths[j] >= 0 && lengths[j] <= n - sum, LAC_ERR_SHAPE,
+              "segment_mm: lengths[%lld] = %lld; lengths are 0 or more and add up to the %lld rows of a", (long long)j,
+              (long long)lengths[j], (long long)n);
+    sum += lengths[j];
+  }
+  LAC_CHECK(sum == n, LAC_ERR_SHAPE, "segment_mm: the lengths add up to %lld and a has %lld rows; they must agree",
+            (long long)sum, (long long)n);
+  LAC_TRY(lac_buffer_create(ctx, lac_map_type(n, r), n, &target));
+  for (int64_t j = 0, i = 0; j < r; ++j) {
+    for (int64_t end = i + lengths[j]; i < end; ++i) lac_buffer_set(target, i, j);
+  }
+  LAC_TRY(lac_map_adopt(ctx, r, &target, out));
+done:
+  lac_object_release(target);
+  return status;
+}
+
+lac_var lac_segment_mm(lac_tape *tape, lac_var a, lac_var b, int64_t r, const int64_t *lengths) {
+  lac_context *ctx = lac_tape_context(tape);
+  lac_status status = LAC_OK;
+  const lac_meta *meta = lac_tape_meta(tape, a);
+  lac_map *map = NULL;
+  lac_var y = {0};
+
+  LAC_TRY(lac_tape_status(tape));
+  LAC_CHECK(meta && meta->ndim >= 2, LAC_ERR_SHAPE, "segment_mm: a must be (n, d)");
+  LAC_CHECK(r >= 0 && (lengths || r == 0), LAC_ERR_ARG, "segment_mm: %lld lengths came, or none where some are needed",
+            (long long)r);
+  LAC_TRY(compose_segments(ctx, meta->shape[meta->ndim - 2], r, lengths, &map));
+  y = lac_gather_mm(tape, map, LAC_N, a, b);
+  LAC_TRY(lac_tape_status(tape));
+done:
+  lac_map_destroy(&map);
+  return status == LAC_OK ? y : lac_tape_fail(tape, status);
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file segment.h
+/// What operators over the groups of a map share. The object is the map; a group is the sources of one of its outputs.
+
+#ifndef LACUNA_OPS_SEGMENT_H
+#define LACUNA_OPS_SEGMENT_H
+
+#include "autodiff/rule.h"
+
+/// Refuse an object that is no map, and bind symbols to its inputs and outputs.
+static inline lac_status segment_bind(lac_call *c, char inputs, char outputs) {
+  lac_context *ctx = c->ctx;
+  lac_status status = LAC_OK;
+  const lac_map *map = c->object;
+
+  LAC_CHECK(map && map->object.kind == &lac_map_kind, LAC_ERR_ARG,
+            "%s: the object must be a map (lac_map_create, lac_pattern_row_map)", c->op->name);
+  LAC_TRY(lac_call_bind(c, inputs, map->inputs, map->input_partition));
+  LAC_TRY(lac_call_bind(c, outputs, map->outputs, map->output_partition));
+done:
+  return status;
+}
+
+/// The length of a group with its implicit zeros, by convention the first attribute of reductions; 0: only what is stored.
+#define FULL(call_or_rule) ((call_or_rule)->attrs->i[0])
+
+/// Bind p and q for a reduction of reals.
+static inline lac_status segment_infer_ordered(lac_call *c) {
+  lac_context *ctx = c->ctx;
+  lac_status status = LAC_OK;
+
+  LAC_CHECK(FULL(c) >= 0, LAC_ERR_ARG, "%s: groups of %lld numbers; give their full length, or 0 for no implicit zeros",
+            c->op->name, (long long)FULL(c));
+  LAC_TRY(segment_bind(c, 'p', 'q'));
+  LAC_TRY(lac_call_match_ordered(c));
+done:
+  return status;
+}
+
+/// Run the kernel of a reduction. A group must not have more sources than its full length.
+static inline lac_status segment_run(lac_call *c, lac_segment what) {
+  lac_context *ctx = c->ctx;
+  lac_status status = LAC_OK;
+  const lac_map *map = c->object;
+  const lac_buffer *offsets = NULL, *sources = NULL;
+
+  LAC_TRY(lac_call_needs_kernel(c, KERNELS(c)->segment));
+  LAC_TRY(lac_map_runs(ctx, map, &offsets, &sources));
+  for (int64_t j = 0; FULL(c) && j < map->outputs; ++j) {
+    int64_t count = lac_buffer_get(offsets, j + 1) - lac_buffer_get(offsets, j);
+    LAC_CHECK(count <= FULL(c), LAC_ERR_ARG, "%s: group %lld has %lld entries, more than its full length of %lld",
+              c->op->name, (long long)j, (long long)count, (long long)FULL(c));
+  }
+  LAC_TRY(KERNELS(c)->segment(ctx, what, map, FULL(c), c->in[0], c->out[0]));
+done:
+  return status;
+}
+
+#endif
