@@ -20,8 +20,9 @@ enum { LAC_ANY_ORDER = -1 };
 typedef enum lac_op_flag {
   LAC_SUMS_BATCH = 1,    ///< the forward sums over batch dimensions that its one output lacks (lac_attrs.fit)
   LAC_COMMUNICATES = 2,  ///< ranks talk to each other inside the forward: they agree on the status first
-  LAC_POINTWISE = 4      ///< one input, one output, linear, number by number: sums may be moved through it,
+  LAC_POINTWISE = 4,     ///< one input, one output, linear, number by number: sums may be moved through it,
                          ///< and its output may be the memory of its input
+  LAC_TAKES_BLOCKS = 8   ///< patterns[0] may have blocks: the letter z, its slots, then stands for (nnz, br, bc)
 } lac_op_flag;
 
 /// One application of an operator as `infer` and `forward` see it.
@@ -66,7 +67,8 @@ struct lac_op {
   void (*jvp)(lac_rule *rule);
 };
 
-/// Say what a symbol of the signature stands for, before lac_call_match: 'z' is the number of slots, and so on.
+/// Say what a symbol of the signature stands for, before lac_call_match: 'z' is the number of slots, and so on. The axes of
+/// blocks (LAC_TAKES_BLOCKS) are bound already.
 /// `partition` is NULL but for distributed patterns.
 LAC_API lac_status lac_call_bind(lac_call *call, char symbol, int64_t size, const lac_partition *partition);
 
@@ -92,6 +94,10 @@ LAC_API const lac_op *lac_op_at(int i);
 /// How many inputs and outputs a signature names; 0 for one that cannot be read.
 LAC_API int lac_op_inputs(const lac_op *op);
 LAC_API int lac_op_outputs(const lac_op *op);
+
+/// How many core dimensions an operand has (inputs first, then outputs): letters of the signature, and two more for z where
+/// the pattern has blocks. What stands before them is batch. -1 for an operand that does not exist.
+LAC_API int lac_spec_core(const lac_spec *spec, int operand);
 
 #ifdef __cplusplus
 }

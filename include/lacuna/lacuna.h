@@ -8,6 +8,7 @@
 #include "lacuna/array.h"
 #include "lacuna/context.h"
 #include "lacuna/gradcheck.h"
+#include "lacuna/io.h"
 #include "lacuna/map.h"
 #include "lacuna/memory.h"
 #include "lacuna/ops.h"

@@ -7,6 +7,11 @@
 /// order is canonical, equal structure means equal slots; what comes in another order (COO, CSC, an unsorted CSR, a
 /// transpose) is taken over by a map (map.h) that says where each input entry went, and `remap` moves values along it.
 ///
+/// A pattern may have blocks: its slots then hold br x bc numbers each, values are [*batch, nnz, br, bc], and nnz counts blocks.
+/// `spmm` and `sddmm` take such patterns; everything else wants single entries, says so, and lac_pattern_scalar gives them. Maps of
+/// block patterns are between the flattened numbers, nnz br bc of them: reshape, remap, reshape. A block of 1 x 1 is no block:
+/// values are [*batch, nnz].
+///
 /// Patterns are context-free, reference counted and safe to share between threads. What depends on structure alone is
 /// computed when first needed and kept with the pattern: the transpose, the maps to diagonal, rows and
 /// columns, the four triangles used last, symbolic analyses. Asking for one of them again gives the same object.
@@ -59,23 +64,31 @@ LAC_API lac_status lac_pattern_from_csc(lac_context *ctx, int64_t rows, int64_t 
                                         const void *offsets, const void *rows_of, lac_width width, lac_pattern **out,
                                         lac_map **entries);
 
+/// From compressed rows of blocks of br x bc (rows / br + 1 offsets, columns of blocks), in any order and repeated. The size must
+/// divide rows and cols. `entries` is on the flattened numbers, offsets[last] br bc of them.
+LAC_API lac_status lac_pattern_from_bsr(lac_context *ctx, int64_t rows, int64_t cols, int64_t br, int64_t bc,
+                                        lac_index_type type, const void *offsets, const void *columns, lac_width width,
+                                        lac_pattern **out, lac_map **entries);
+
 /// One more holder; one holder less (accepts NULL, leaves NULL).
 LAC_API lac_pattern *lac_pattern_retain(const lac_pattern *pattern);
 LAC_API void lac_pattern_destroy(lac_pattern **pattern);
 
 LAC_API int64_t lac_pattern_rows(const lac_pattern *pattern);
 LAC_API int64_t lac_pattern_cols(const lac_pattern *pattern);
-LAC_API int64_t lac_pattern_nnz(const lac_pattern *pattern);
+LAC_API int64_t lac_pattern_nnz(const lac_pattern *pattern);  ///< slots: blocks, where there are blocks
+LAC_API void lac_pattern_blocks(const lac_pattern *pattern, int64_t *br, int64_t *bc);  ///< 1 and 1 without blocks
 LAC_API lac_width lac_pattern_width(const lac_pattern *pattern);
 LAC_API int64_t lac_pattern_bytes(const lac_pattern *pattern);  ///< host bytes held, caches included
 
 /// A 64-bit name that no other pattern, map, solver or factor of this process has or will have.
 LAC_API int64_t lac_pattern_id(const lac_pattern *pattern);
 
-/// Host copies of the structure: rows + 1 offsets, nnz columns, nnz rows (each may be NULL).
+/// Host copies of the structure: rows + 1 offsets, nnz columns, nnz rows (each may be NULL). Of a block pattern: rows / br + 1
+/// offsets, columns and rows of blocks.
 LAC_API void lac_pattern_read(const lac_pattern *pattern, int64_t *offsets, int64_t *columns, int64_t *rows_of);
 
-/// Equal structure, and therefore equal slots: 1 or 0. Widths may differ.
+/// Equal structure and block size, and therefore equal slots: 1 or 0. Widths may differ.
 LAC_API int lac_pattern_same(const lac_pattern *a, const lac_pattern *b);
 
 // Patterns made of patterns. Each gives the new pattern and, when asked (the last pointer may be NULL), the map that takes
@@ -143,6 +156,15 @@ LAC_API lac_status lac_pattern_eye(lac_context *ctx, int64_t rows, int64_t cols,
 /// The maps from slots to rows and to columns, kept with the pattern: remap by them sums each row or column.
 LAC_API lac_status lac_pattern_row_map(lac_context *ctx, const lac_pattern *pattern, lac_map **map);
 LAC_API lac_status lac_pattern_col_map(lac_context *ctx, const lac_pattern *pattern, lac_map **map);
+
+/// The single entries of a block pattern, and the map from its nnz br bc numbers to their slots. A pattern without blocks gives
+/// itself.
+LAC_API lac_status lac_pattern_scalar(lac_context *ctx, const lac_pattern *pattern, lac_pattern **out, lac_map **map);
+
+/// The blocks of br x bc that hold any entry of a pattern without blocks, and the map from its slots to the nnz br bc numbers, 0
+/// where there was no entry. The size must divide the shape. Not kept: every call makes a new pattern.
+LAC_API lac_status lac_pattern_blocked(lac_context *ctx, const lac_pattern *pattern, int64_t br, int64_t bc,
+                                       lac_pattern **out, lac_map **map);
 
 /// Byte budget of the plans kept for pairs of patterns (least recently used go first). Default 256 MiB. A plan goes with the
 /// first of its two patterns, and keeps neither alive.

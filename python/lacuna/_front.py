@@ -116,7 +116,10 @@ def operators(apply, asarray, number, code, convert):
         return apply(name, (), a, x)
 
     def spmm(pattern, a, x, side="N"):
-        """y = op(A) x: a (nnz), x (n, k) or (n,); side is "N" (A), "T" (A^T), "C" (conj A) or "H" (A^H)."""
+        """y = op(A) x: a (nnz), x (n, k) or (n,); side is "N" (A), "T" (A^T), "C" (conj A) or "H" (A^H).
+
+        A pattern with blocks takes a (nnz, *blocks).
+        """
         return column(resolve("spmm", (expect("spmm", pattern, Pattern),), (word("side", side, SIDES),)), a, x)
 
     def sddmm(pattern, u, v):

@@ -10,7 +10,6 @@ cycle. Shapes are no part of a spec: `like` goes along with every call, so that 
 
 import itertools
 import os
-import re
 import secrets
 import struct
 import threading
@@ -47,9 +46,7 @@ class Operator:
         self.name = text(c.name)
         self.signature = text(c.signature)
         ins, outs = self.signature.split("->")
-        self.in_cores = tuple(len(re.findall("[a-z]", core)) for core in re.findall(r"\((.*?)\)", ins))
-        self.out_cores = tuple(len(re.findall("[a-z]", core)) for core in re.findall(r"\((.*?)\)", outs))
-        self.ins, self.outs = len(self.in_cores), len(self.out_cores)
+        self.ins, self.outs = ins.count("("), outs.count("(")
 
 
 def _address(pointer):
@@ -88,13 +85,15 @@ class Family:
 class Spec:
     """An application of an operator without its inputs and without shapes."""
 
-    __slots__ = ("name", "op", "fit", "_c", "_keep", "_home", "__weakref__")
+    __slots__ = ("name", "op", "fit", "in_cores", "out_cores", "_c", "_keep", "_home", "__weakref__")
 
     def __init__(self, family, c_spec, keep):
         self.name = str(next(_names))
         self.op = _BY_ADDRESS[_address(c_spec.op)]
         self.fit = bool(c_spec.attrs.fit)
         self._c = ffi.new("lac_spec *", c_spec)
+        cores = tuple(lib.lac_spec_core(self._c, i) for i in range(self.op.ins + self.op.outs))
+        self.in_cores, self.out_cores = cores[: self.op.ins], cores[self.op.ins :]
         self._keep = keep
         self._home = weakref.ref(family)
 

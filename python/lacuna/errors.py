@@ -81,5 +81,13 @@ class RemoteError(LacunaError, RuntimeError):
     status = "LAC_ERR_REMOTE"
 
 
+class FileError(LacunaError, OSError):
+    status = "LAC_ERR_FILE"
+
+
+class FormatError(LacunaError, ValueError):
+    status = "LAC_ERR_FORMAT"
+
+
 BY_STATUS = {error.status: error for error in LacunaError.__subclasses__()}
 __all__ = ["LacunaError", *(error.__name__ for error in BY_STATUS.values())]

@@ -105,14 +105,18 @@ class Pattern(Handle):
     """The immutable structure of a sparse matrix, by rows with ascending columns; values are an array over its slots.
 
     `shape` is (rows, cols), `nnz` the number of slots. `entries` is the map from the entries a constructor was given to
-    slots (duplicates share one), None for derived patterns.
+    slots (duplicates share one), None for derived patterns. Where `blocks` is not (1, 1), a slot holds a block of that
+    shape, values are (nnz, *blocks), and maps are between the flattened numbers.
     """
 
     kind = "lac_pattern"
-    made_by = "Pattern.from_coo, from_csr, from_csc and from_scipy make one"
+    made_by = "Pattern.from_coo, from_csr, from_csc, from_bsr and from_scipy make one"
 
     def _init(self):
         shape = lib.lac_pattern_rows(self.c), lib.lac_pattern_cols(self.c)
+        br, bc = ffi.new("int64_t *"), ffi.new("int64_t *")
+        lib.lac_pattern_blocks(self.c, br, bc)
+        self._set(blocks=(br[0], bc[0]))
         self._set(shape=shape, nnz=lib.lac_pattern_nnz(self.c), entries=None, _structure=None, _solver=None)
 
     @classmethod
@@ -140,6 +144,21 @@ class Pattern(Handle):
     def from_csc(cls, offsets, rows, shape, width="auto"):
         """From compressed columns."""
         return cls._compressed(lib.lac_pattern_from_csc, offsets, rows, shape, 1, "from_csc", width)
+
+    @classmethod
+    def from_bsr(cls, offsets, columns, shape, blocksize, width="auto"):
+        """From compressed rows of blocks, in any order and repeated, as SciPy's indptr, indices, shape and blocksize.
+
+        `entries` takes the flattened numbers of SciPy's data to those of values (nnz, *blocks).
+        """
+        offsets, columns, kind = _indices(offsets, columns, ("offsets", "columns"))
+        (rows, cols), (br, bc) = _sizes(shape), _sizes(blocksize)
+        if br and rows % br == 0 and offsets.size != rows // br + 1:
+            raise ArgumentError(f"from_bsr: {rows // br} rows of blocks need {rows // br + 1} offsets, got {offsets.size}")
+        if offsets.size and offsets[-1] > columns.size:
+            raise ArgumentError(f"from_bsr: the last offset is {offsets[-1]}, but there are {columns.size} columns")
+        function = lib.lac_pattern_from_bsr
+        return cls._build(function, rows, cols, br, bc, kind, _data(offsets), _data(columns), width=width)
 
     @classmethod
     def _compressed(cls, function, offsets, indices, shape, axis, who, width):
@@ -174,9 +193,9 @@ class Pattern(Handle):
         return {code: name for name, code in _WIDTHS.items()}[lib.lac_pattern_width(self.c)]
 
     def structure(self):
-        """(offsets, columns, rows) as read-only int64 arrays: rows + 1, nnz and nnz of them."""
+        """(offsets, columns, rows) as read-only int64 arrays: rows + 1, nnz and nnz of them; in blocks if it has any."""
         if self._structure is None:
-            arrays = [np.empty(n, np.int64) for n in (self.shape[0] + 1, self.nnz, self.nnz)]
+            arrays = [np.empty(n, np.int64) for n in (self.shape[0] // self.blocks[0] + 1, self.nnz, self.nnz)]
             lib.lac_pattern_read(self.c, *(ffi.cast("int64_t *", _data(array)) for array in arrays))
             for array in arrays:
                 array.flags.writeable = False
@@ -189,10 +208,12 @@ class Pattern(Handle):
         return bool(lib.lac_pattern_same(self.c, other.c))
 
     def to_scipy(self, values):
-        """A SciPy CSR array over these values, without copying them."""
-        from scipy.sparse import csr_array
+        """A SciPy CSR array, or BSR for blocks, over these values, without copying them."""
+        from scipy.sparse import bsr_array, csr_array
 
         offsets, columns, _ = self.structure()
+        if self.blocks != (1, 1):
+            return bsr_array((values, columns, offsets), shape=self.shape, blocksize=self.blocks)
         return csr_array((values, columns, offsets), shape=self.shape)
 
     def _derive(self, function, *arguments):
@@ -215,6 +236,14 @@ class Pattern(Handle):
     def submatrix(self, rows, cols):
         """(rows [r0, r1) and columns [c0, c1), the map that takes values there)."""
         return self._derive(lib.lac_pattern_submatrix, *rows, *cols)
+
+    def scalar(self):
+        """(the single entries of a pattern of blocks, the map that takes flattened values there)."""
+        return self._derive(lib.lac_pattern_scalar)
+
+    def blocked(self, blocksize):
+        """(the blocks of (br, bc) that hold any entry, the map that takes values to their flattened numbers)."""
+        return self._derive(lib.lac_pattern_blocked, *_sizes(blocksize))
 
     def union(self, other):
         """(entries of either, the map of our values, the map of the other's)."""
@@ -254,14 +283,18 @@ class Pattern(Handle):
 
     def __reduce__(self):
         offsets, columns, _ = self.structure()
-        return _restore, (offsets, columns, self.shape, self.width, self.entries)
+        return _restore, (offsets, columns, self.shape, self.width, self.entries, self.blocks)
 
     def __repr__(self):
-        return f"Pattern({self.shape[0]} x {self.shape[1]}, nnz={self.nnz})"
+        blocks = "" if self.blocks == (1, 1) else f", blocks of {self.blocks[0]} x {self.blocks[1]}"
+        return f"Pattern({self.shape[0]} x {self.shape[1]}, nnz={self.nnz}{blocks})"
 
 
-def _restore(offsets, columns, shape, width, entries):
+def _restore(offsets, columns, shape, width, entries, blocks=(1, 1)):
     """A pattern from its pickle: the slots and the map of entries that it had, or none if it was derived."""
-    pattern = Pattern.from_csr(offsets, columns, shape, width)
+    if blocks == (1, 1):
+        pattern = Pattern.from_csr(offsets, columns, shape, width)
+    else:
+        pattern = Pattern.from_bsr(offsets, columns, shape, blocks, width)
     pattern._set(entries=entries)
     return pattern

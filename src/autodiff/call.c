@@ -17,7 +17,7 @@ lac_status lac_call_begin(lac_context *ctx, const lac_spec *spec, lac_signature 
   ctx->status = LAC_OK;  // so that a code without a sentence does not borrow an older one
   LAC_CHECK(op, LAC_ERR_ARG, "lac_tape_call: the spec names no operator; set spec.op (lac_op_find)");
   LAC_CHECK(op->name && op->forward, LAC_ERR_ARG, "lac_tape_call: an operator needs a name and a forward");
-  LAC_CHECK(lac_signature_read(op->signature, signature), LAC_ERR_ARG,
+  LAC_CHECK(lac_signature_of(op, spec->patterns, signature), LAC_ERR_ARG,
             "%s: cannot read the signature \"%s\"; write it like \"(z),(n,k)->(m,k)\"", op->name,
             op->signature ? op->signature : "NULL");
   call->ctx = ctx;
@@ -30,6 +30,26 @@ done:
   return status;
 }
 
+/// Refuse blocks where the operator does not take them, and bind their axes where it does.
+static lac_status call_take_blocks(lac_call *call) {
+  lac_context *ctx = call->ctx;
+  lac_status status = LAC_OK;
+
+  for (int i = 0; i < LAC_MAX_PATTERNS; i++) {
+    const lac_pattern *p = call->patterns[i];
+    if (!p || !lac_pattern_has_blocks(p)) continue;
+    LAC_CHECK(
+        i == 0 && call->op->flags & LAC_TAKES_BLOCKS, LAC_ERR_UNSUPPORTED,
+        "%s: pattern %d has blocks of %lld x %lld, and one with single entries is needed; lac_pattern_scalar gives "
+        "it, and the map that takes values there",
+        call->op->name, i, (long long)p->br, (long long)p->bc);
+    LAC_TRY(lac_call_bind(call, LAC_SYMBOL_BR, p->br, NULL));
+    LAC_TRY(lac_call_bind(call, LAC_SYMBOL_BC, p->bc, NULL));
+  }
+done:
+  return status;
+}
+
 lac_status lac_call_infer(lac_call *call, int outs) {
   lac_context *ctx = call->ctx;
   lac_status status = LAC_OK;
@@ -38,6 +58,7 @@ lac_status lac_call_infer(lac_call *call, int outs) {
   symbols.count = 0;
   call->symbols = &symbols;
   for (int i = 0; i < outs; i++) call->out_meta[i] = (lac_meta){.ndim = -1};
+  LAC_TRY(call_take_blocks(call));
   LAC_TRY(call->op->infer ? call->op->infer(call) : lac_call_match(call));
   for (int i = 0; i < outs; i++) {
     LAC_CHECK(call->out_meta[i].ndim >= 0, LAC_ERR_ARG,

@@ -60,6 +60,12 @@ static const lac_partition *infer_partition(const lac_meta *meta, int axis) {
   return meta->partition && meta->partition_axis == axis ? meta->partition : NULL;
 }
 
+/// What sentences add where z has more axes than its letter shows.
+static const char *infer_hint(const lac_call *call) {
+  bool has_blocks = infer_find(call->symbols, LAC_SYMBOL_BR) >= 0;
+  return has_blocks ? "; the pattern has blocks, so z is (nnz, br, bc)" : "";
+}
+
 /// Match the core dimensions of one input, binding letters that are new.
 static lac_status infer_core(lac_call *call, const lac_signature *signature, int i) {
   lac_context *ctx = call->ctx;
@@ -69,8 +75,8 @@ static lac_status infer_core(lac_call *call, const lac_signature *signature, int
   int core = signature->core[i], first = in->ndim - core;
   char text[LAC_SHAPE_TEXT];
 
-  LAC_CHECK(first >= 0, LAC_ERR_SHAPE, "%s: input %d has shape %s, but \"%s\" asks for at least %d dimensions",
-            call->op->name, i, lac_shape_text(in->ndim, in->shape, text), call->op->signature, core);
+  LAC_CHECK(first >= 0, LAC_ERR_SHAPE, "%s: input %d has shape %s, but \"%s\" asks for at least %d dimensions%s",
+            call->op->name, i, lac_shape_text(in->ndim, in->shape, text), call->op->signature, core, infer_hint(call));
   for (int d = 0; d < core; d++) {
     const lac_partition *partition = infer_partition(in, first + d);
     int j = infer_find(s, signature->symbol[i][d]);
@@ -79,9 +85,9 @@ static lac_status infer_core(lac_call *call, const lac_signature *signature, int
       continue;
     }
     LAC_CHECK(in->shape[first + d] == s->size[j], LAC_ERR_SHAPE,
-              "%s: input %d has shape %s; its dimension %d must be %lld (%c in \"%s\")", call->op->name, i,
+              "%s: input %d has shape %s; its dimension %d must be %lld (%c in \"%s\"%s)", call->op->name, i,
               lac_shape_text(in->ndim, in->shape, text), first + d, (long long)s->size[j], s->symbol[j],
-              call->op->signature);
+              call->op->signature, infer_hint(call));
     LAC_CHECK(partition == s->partition[j], LAC_ERR_SHAPE,
               "%s: dimension %d of input %d is %s where %c in \"%s\" is %s; use one partition for both", call->op->name,
               first + d, i, partition ? "spread over ranks" : "replicated", s->symbol[j], call->op->signature,
@@ -185,7 +191,7 @@ lac_status lac_call_match(lac_call *call) {
   lac_meta batch = {.ndim = 0};
 
   LAC_CHECK(call->symbols, LAC_ERR_ARG, "%s: lac_call_match is for infer alone", call->op->name);
-  LAC_CHECK(lac_signature_read(call->op->signature, &signature), LAC_ERR_ARG, "%s: cannot read the signature",
+  LAC_CHECK(lac_signature_of(call->op, call->patterns, &signature), LAC_ERR_ARG, "%s: cannot read the signature",
             call->op->name);
   LAC_TRY(infer_dtypes(call, signature.ins));
   for (int i = 0; i < signature.ins; i++) {

@@ -14,6 +14,16 @@ done:
   return status;
 }
 
+lac_status lac_call_needs_kernel(lac_call *call, bool has) {
+  lac_context *ctx = call->ctx;
+  lac_status status = LAC_OK;
+
+  LAC_CHECK(has, LAC_ERR_UNSUPPORTED, "%s: the backend %s has no kernel for it; copy the arrays to a cpu context",
+            call->op->name, ctx->kernels->name);
+done:
+  return status;
+}
+
 lac_status lac_call_bind_matrix(lac_call *call, const lac_pattern *p, lac_side side, char z, char m, char n) {
   lac_context *ctx = call->ctx;
   lac_status status = LAC_OK;
@@ -22,8 +32,10 @@ lac_status lac_call_bind_matrix(lac_call *call, const lac_pattern *p, lac_side s
   LAC_CHECK(side >= LAC_N && side <= LAC_H, LAC_ERR_ARG, "%s: side is %d; it is LAC_N, LAC_T, LAC_C or LAC_H",
             call->op->name, (int)side);
   LAC_TRY(lac_call_bind(call, z, p->nnz, p->entry_partition));
-  LAC_TRY(lac_call_bind(call, m, t ? p->cols : p->rows, t ? p->col_partition : p->row_partition));
-  LAC_TRY(lac_call_bind(call, n, t ? p->rows : p->cols, t ? p->row_partition : p->col_partition));
+  LAC_TRY(
+      lac_call_bind(call, m, t ? lac_pattern_cols(p) : lac_pattern_rows(p), t ? p->col_partition : p->row_partition));
+  LAC_TRY(
+      lac_call_bind(call, n, t ? lac_pattern_rows(p) : lac_pattern_cols(p), t ? p->row_partition : p->col_partition));
 done:
   return status;
 }

@@ -45,7 +45,10 @@ static inline lac_var lac_emit_neg(lac_tape *tape, lac_var x) { return lac_scale
 /// Refuse a call without its pattern.
 lac_status lac_call_needs_pattern(lac_call *call, int i);
 
-/// Bind z, and m x n as the shape of op(A).
+/// Refuse a call whose kernel this backend goes without: `has` says whether the slot is filled.
+lac_status lac_call_needs_kernel(lac_call *call, bool has);
+
+/// Bind z, and m x n as the shape of op(A), in rows and columns of numbers.
 lac_status lac_call_bind_matrix(lac_call *call, const lac_pattern *p, lac_side side, char z, char m, char n);
 
 /// Match, and give output 0 the reals of the inputs' dtype.

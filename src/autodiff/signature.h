@@ -9,7 +9,10 @@
 
 #include "lacuna/extend.h"
 
-enum { LAC_MAX_CORE = 4, LAC_MAX_SYMBOLS = 12 };
+enum { LAC_MAX_CORE = 6, LAC_MAX_SYMBOLS = 14 };
+
+// What stands behind z for the rows and columns of a block. Capitals, which a signature cannot have.
+enum { LAC_SYMBOL_BR = 'R', LAC_SYMBOL_BC = 'C' };
 
 /// Operands are numbered through: inputs first, then outputs.
 typedef struct lac_signature {
@@ -20,6 +23,10 @@ typedef struct lac_signature {
 
 /// Read a signature; false when it is malformed or too long.
 bool lac_signature_read(const char *text, lac_signature *out);
+
+/// The signature of an operator on these patterns: read, and z followed by the axes of a block where the first pattern has
+/// blocks and the operator takes them.
+bool lac_signature_of(const lac_op *op, const lac_pattern *const *patterns, lac_signature *out);
 
 /// What the letters stand for in one call. A symbol has a partition when the axis is spread over ranks.
 struct lac_symbols {

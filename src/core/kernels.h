@@ -159,6 +159,11 @@ struct lac_kernels {
                      lac_array *y);
   /// s_z = sum_k u[row z, k] conj(v[col z, k]); s sums over batch dimensions it does not have
   lac_status (*sddmm)(lac_context *ctx, const lac_pattern *p, const lac_array *u, const lac_array *v, lac_array *s);
+  /// The same two for a pattern with blocks: values are [*,nnz,br,bc]
+  lac_status (*block_spmm)(lac_context *ctx, const lac_pattern *p, lac_side side, const lac_array *a,
+                           const lac_array *x, lac_array *y);  // optional
+  lac_status (*block_sddmm)(lac_context *ctx, const lac_pattern *p, const lac_array *u, const lac_array *v,
+                            lac_array *s);  // optional
   /// t = op(X) op(Y) where `target` has entries
   lac_status (*sampled_spgemm)(lac_context *ctx, const lac_pattern *target, const lac_pattern *px, lac_side sx,
                                const lac_pattern *py, lac_side sy, const lac_array *x, const lac_array *y,

@@ -88,12 +88,13 @@ static uint64_t pattern_buffer_print(const lac_buffer *buffer, uint64_t seed, in
 
 static uint64_t pattern_print(const lac_pattern *p, int threads) {
   uint64_t print = pattern_mix((uint64_t)p->rows + 1) + 3 * pattern_mix((uint64_t)p->cols + 2);
+  print += 5 * pattern_mix((uint64_t)p->br) + 7 * pattern_mix((uint64_t)p->bc);
   print += pattern_buffer_print(p->offsets, UINT64_C(0xd6e8feb86659fd93), threads);
   return pattern_mix(print + pattern_buffer_print(p->columns, UINT64_C(0xa0761d6478bd642f), threads));
 }
 
-lac_status lac_pattern_adopt(lac_context *ctx, int64_t rows, int64_t cols, lac_width width, lac_buffer **offsets,
-                             lac_buffer **columns, lac_pattern **out) {
+lac_status lac_pattern_adopt_blocks(lac_context *ctx, int64_t rows, int64_t cols, int64_t br, int64_t bc,
+                                    lac_width width, lac_buffer **offsets, lac_buffer **columns, lac_pattern **out) {
   lac_status status = LAC_OK;
   lac_pattern *p = NULL;
 
@@ -106,6 +107,8 @@ lac_status lac_pattern_adopt(lac_context *ctx, int64_t rows, int64_t cols, lac_w
   pthread_mutex_init(&p->lock, NULL);
   p->rows = rows;
   p->cols = cols;
+  p->br = br;
+  p->bc = bc;
   p->nnz = (*columns)->count;
   p->width = width;
   p->offsets = *offsets, *offsets = NULL;
@@ -116,6 +119,11 @@ done:
   return status;
 }
 
+lac_status lac_pattern_adopt(lac_context *ctx, int64_t rows, int64_t cols, lac_width width, lac_buffer **offsets,
+                             lac_buffer **columns, lac_pattern **out) {
+  return lac_pattern_adopt_blocks(ctx, rows, cols, 1, 1, width, offsets, columns, out);
+}
+
 lac_pattern *lac_pattern_retain(const lac_pattern *pattern) { return lac_object_retain(pattern); }
 
 void lac_pattern_destroy(lac_pattern **pattern) {
@@ -124,7 +132,7 @@ void lac_pattern_destroy(lac_pattern **pattern) {
   *pattern = NULL;
 }
 
-lac_status lac_pattern_require_local(lac_context *ctx, const lac_pattern *pattern, const char *function) {
+lac_status lac_pattern_require_here(lac_context *ctx, const lac_pattern *pattern, const char *function) {
   lac_status status = LAC_OK;
   LAC_CHECK(pattern, LAC_ERR_ARG, "%s: the pattern is NULL", function);
   LAC_CHECK(
@@ -136,11 +144,28 @@ done:
   return status;
 }
 
+lac_status lac_pattern_require_local(lac_context *ctx, const lac_pattern *pattern, const char *function) {
+  lac_status status = LAC_OK;
+  LAC_TRY(lac_pattern_require_here(ctx, pattern, function));
+  LAC_CHECK(!lac_pattern_has_blocks(pattern), LAC_ERR_UNSUPPORTED,
+            "%s: the pattern has blocks of %" PRId64 " x %" PRId64
+            ", and one with single entries is needed; lac_pattern_scalar gives it, and the map that takes values there",
+            function, pattern->br, pattern->bc);
+done:
+  return status;
+}
+
 // -- what it says of itself ------------------------------------------------------------------------------------------
 
-int64_t lac_pattern_rows(const lac_pattern *pattern) { return pattern->rows; }
-int64_t lac_pattern_cols(const lac_pattern *pattern) { return pattern->cols; }
+int64_t lac_pattern_rows(const lac_pattern *pattern) { return pattern->rows * pattern->br; }
+int64_t lac_pattern_cols(const lac_pattern *pattern) { return pattern->cols * pattern->bc; }
 int64_t lac_pattern_nnz(const lac_pattern *pattern) { return pattern->nnz; }
+
+void lac_pattern_blocks(const lac_pattern *pattern, int64_t *br, int64_t *bc) {
+  *br = pattern->br;
+  *bc = pattern->bc;
+}
+
 lac_width lac_pattern_width(const lac_pattern *pattern) { return pattern->width; }
 int64_t lac_pattern_id(const lac_pattern *pattern) { return pattern->object.id; }
 
@@ -211,7 +236,7 @@ static int buffer_same(const lac_buffer *a, const lac_buffer *b) {
 int lac_pattern_same(const lac_pattern *a, const lac_pattern *b) {
   if (a == b) return 1;
   if (!a || !b || a->fingerprint != b->fingerprint || a->rows != b->rows || a->cols != b->cols) return 0;
-  if (a->halo || b->halo) return 0;
+  if (a->br != b->br || a->bc != b->bc || a->halo || b->halo) return 0;
   return buffer_same(a->offsets, b->offsets) && buffer_same(a->columns, b->columns);
 }
 

@@ -276,10 +276,11 @@ done:
   return status;
 }
 
-lac_status lac_pattern_from_csr(lac_context *ctx, int64_t rows, int64_t cols, lac_index_type type, const void *offsets,
-                                const void *columns, lac_width width, lac_pattern **out, lac_map **entries) {
+lac_status lac_pattern_compress(lac_context *ctx, const char *function, int64_t rows, int64_t cols, lac_index_type type,
+                                const void *offsets, const void *columns, lac_width width, lac_pattern **out,
+                                lac_map **entries) {
   lac_status status = LAC_OK;
-  build_task task = {"lac_pattern_from_csr", width, out, entries};
+  build_task task = {function, width, out, entries};
   lac_entries e = {.rows = rows, .cols = cols, .offsets = {offsets, type}, .col = {columns, type}};
 
   LAC_TRY(build_check_sizes(ctx, &task, rows, cols, 0, type));
@@ -289,6 +290,11 @@ lac_status lac_pattern_from_csr(lac_context *ctx, int64_t rows, int64_t cols, la
   LAC_TRY(build_make(ctx, &task, &e));
 done:
   return status;
+}
+
+lac_status lac_pattern_from_csr(lac_context *ctx, int64_t rows, int64_t cols, lac_index_type type, const void *offsets,
+                                const void *columns, lac_width width, lac_pattern **out, lac_map **entries) {
+  return lac_pattern_compress(ctx, "lac_pattern_from_csr", rows, cols, type, offsets, columns, width, out, entries);
 }
 
 lac_status lac_pattern_from_csc(lac_context *ctx, int64_t rows, int64_t cols, lac_index_type type, const void *offsets,

@@ -59,14 +59,15 @@ static inline bool lac_side_transposes(lac_side side) { return side & LAC_T; }
 static inline bool lac_side_conjugates(lac_side side) { return side & LAC_C; }
 
 typedef struct lac_part lac_part;
-enum { LAC_PARTS_KEPT = 8 };  // the transpose, the diagonal, both lines, four triangles
+enum { LAC_PARTS_KEPT = 9 };  // the transpose, the diagonal, both lines, the scalar pattern, four triangles
 
 struct lac_pattern {
   lac_object object;
-  int64_t rows, cols, nnz;
-  lac_width width;  // never LAC_WIDTH_AUTO
+  int64_t rows, cols, nnz;  // in blocks: the structure is that of the blocks
+  int64_t br, bc;           // rows and columns of a block; 1 x 1 is a scalar pattern
+  lac_width width;          // never LAC_WIDTH_AUTO
   lac_buffer *offsets, *columns;
-  uint64_t fingerprint;  // of rows, cols and structure, independent of width: unequal means different
+  uint64_t fingerprint;  // of rows, cols, block size and structure, independent of width: unequal means different
 
   // Derived from structure, filled when first needed, under the lock. They hold buffers, never the pattern: no cycles.
   pthread_mutex_t lock;
@@ -89,7 +90,20 @@ struct lac_pattern {
 lac_status lac_pattern_adopt(lac_context *ctx, int64_t rows, int64_t cols, lac_width width, lac_buffer **offsets,
                              lac_buffer **columns, lac_pattern **out);
 
-/// The rows of A (transposed = false) or of A^T, computing and keeping the transpose when first asked.
+/// The same for a pattern of blocks: rows and cols count blocks.
+lac_status lac_pattern_adopt_blocks(lac_context *ctx, int64_t rows, int64_t cols, int64_t br, int64_t bc,
+                                    lac_width width, lac_buffer **offsets, lac_buffer **columns, lac_pattern **out);
+
+/// Whether a slot holds a block and not one number.
+static inline bool lac_pattern_has_blocks(const lac_pattern *p) { return p->br != 1 || p->bc != 1; }
+
+/// Compressed rows as `function` takes them: lac_pattern_from_csr under another name in its sentences.
+lac_status lac_pattern_compress(lac_context *ctx, const char *function, int64_t rows, int64_t cols, lac_index_type type,
+                                const void *offsets, const void *columns, lac_width width, lac_pattern **out,
+                                lac_map **entries);
+
+/// The rows of A (transposed = false) or of A^T, computing and keeping the transpose when first asked. Rows of
+/// blocks, where the pattern has blocks.
 lac_status lac_pattern_walk(lac_context *ctx, const lac_pattern *pattern, bool transposed, lac_rows *out);
 
 /// The row of each slot, computed when first asked; a borrowed buffer.
@@ -107,8 +121,11 @@ typedef struct lac_band {
 /// The band of a pattern, found when first asked; borrowed.
 lac_status lac_pattern_band(lac_context *ctx, const lac_pattern *pattern, const lac_band **out);
 
-/// Refuse NULL and distributed patterns, which only `function`'s local parts could serve.
+/// Refuse NULL, distributed patterns, which only `function`'s local parts could serve, and patterns of blocks.
 lac_status lac_pattern_require_local(lac_context *ctx, const lac_pattern *pattern, const char *function);
+
+/// The same for a function that knows what to do with blocks.
+lac_status lac_pattern_require_here(lac_context *ctx, const lac_pattern *pattern, const char *function);
 
 // Objects that others derive from the structure and keep with the pattern: they must not hold the pattern (no cycles).
 
@@ -167,7 +184,8 @@ typedef enum lac_part_name {
   LAC_PART_UPPER,
   LAC_PART_DIAGONAL,
   LAC_PART_ROWS,
-  LAC_PART_COLS
+  LAC_PART_COLS,
+  LAC_PART_SCALAR
 } lac_part_name;
 
 struct lac_part {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file pattern_part.c
-/// What is derived from a pattern and kept with it: its transpose, its latest triangles, the maps to its diagonal,
-/// its rows and its columns.
+/// What is derived from a pattern and kept with it: its transpose, its latest triangles, the maps to its diagonal, its
+/// rows and its columns, the scalar pattern of a block pattern.
 ///
 /// Whoever asks again gets the same objects, so that what these keep themselves (a triangle's own transpose, copies on devices)
 /// is kept too. A part holds buffers and never the pattern it is of: there are no cycles, not through the transpose of a
@@ -13,7 +13,7 @@
 #include "core/pattern_impl.h"
 
 enum { DEEPEST = 3 };
-enum { TRANSPOSE, DIAGONAL, ROWS, COLS, TRIANGLES };  // places; the latest triangle comes first
+enum { TRANSPOSE, DIAGONAL, ROWS, COLS, SCALAR, TRIANGLES };  // places; the latest triangle comes first
 
 static void part_free(lac_object *object) {
   lac_part *part = (lac_part *)object;
@@ -32,7 +32,8 @@ static int part_place(const lac_part *part) {
                                [LAC_PART_UPPER] = LAC_PARTS_KEPT - 1,
                                [LAC_PART_DIAGONAL] = DIAGONAL,
                                [LAC_PART_ROWS] = ROWS,
-                               [LAC_PART_COLS] = COLS};
+                               [LAC_PART_COLS] = COLS,
+                               [LAC_PART_SCALAR] = SCALAR};
   return places[part->name];
 }
 

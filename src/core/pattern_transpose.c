@@ -124,7 +124,7 @@ lac_status lac_pattern_walk(lac_context *ctx, const lac_pattern *pattern, bool t
   lac_status status = LAC_OK;
   lac_pattern *a = (lac_pattern *)pattern;  // only its derived parts change, under the lock
 
-  LAC_TRY(lac_pattern_require_local(ctx, pattern, "lac_pattern_walk"));
+  LAC_TRY(lac_pattern_require_here(ctx, pattern, "lac_pattern_walk"));
   if (!transposed) {
     *out = (lac_rows){a->rows, a->cols, a->offsets, a->columns, NULL};
     return LAC_OK;
@@ -158,13 +158,37 @@ static lac_status transpose_pattern(lac_context *ctx, const lac_pattern *a, cons
   lac_status status = LAC_OK;
   lac_buffer *offsets = lac_object_retain(t->offsets), *columns = lac_object_retain(t->columns);
 
-  LAC_TRY(lac_pattern_adopt(ctx, t->rows, t->cols, a->width, &offsets, &columns, out));
+  LAC_TRY(lac_pattern_adopt_blocks(ctx, t->rows, t->cols, a->bc, a->br, a->width, &offsets, &columns, out));
   (*out)->t_offsets = lac_object_retain(a->offsets);
   (*out)->t_rows = lac_object_retain(a->columns);
   (*out)->t_slots = lac_object_retain(target);
 done:
   lac_object_release(offsets);
   lac_object_release(columns);
+  return status;
+}
+
+/// The map that goes with it: for blocks on the flattened numbers, and each block is transposed.
+static lac_status transpose_map(lac_context *ctx, const lac_pattern *a, lac_buffer **target, lac_map **out) {
+  lac_status status = LAC_OK;
+  lac_buffer *flat = NULL;
+  int64_t size = a->br * a->bc;
+  int threads = lac_structure_threads(ctx);
+
+  if (!lac_pattern_has_blocks(a)) {
+    LAC_TRY(lac_map_adopt_injective(ctx, a->nnz, target, out));
+    goto done;
+  }
+  LAC_TRY(lac_buffer_create(ctx, lac_map_type(a->nnz * size, a->nnz * size), a->nnz * size, &flat));
+#pragma omp parallel for num_threads(threads) schedule(static) if (a->nnz * size > 1 << 16)
+  for (int64_t p = 0; p < a->nnz; ++p) {
+    for (int64_t e = 0; e < size; ++e) {
+      lac_buffer_set(flat, p * size + e, lac_buffer_get(*target, p) * size + e % a->bc * a->br + e / a->bc);
+    }
+  }
+  LAC_TRY(lac_map_adopt_injective(ctx, a->nnz * size, &flat, out));
+done:
+  lac_object_release(flat);
   return status;
 }
 
@@ -175,12 +199,12 @@ static lac_status transpose_part(lac_context *ctx, const lac_pattern *pattern, l
 
   LAC_TRY(lac_pattern_walk(ctx, pattern, true, &t));
   LAC_TRY(transpose_targets(ctx, &t, &target));
-  if (t.columns == pattern->columns) {
+  if (t.columns == pattern->columns && pattern->br == pattern->bc) {
     part->pattern = lac_pattern_retain(pattern);
   } else {
     LAC_TRY(transpose_pattern(ctx, pattern, &t, target, &part->pattern));
   }
-  LAC_TRY(lac_map_adopt_injective(ctx, pattern->nnz, &target, &part->map));
+  LAC_TRY(transpose_map(ctx, pattern, &target, &part->map));
 done:
   lac_object_release(target);
   return status;
@@ -189,7 +213,7 @@ done:
 lac_status lac_pattern_transpose(lac_context *ctx, const lac_pattern *pattern, lac_pattern **out, lac_map **map) {
   lac_status status = LAC_OK;
   LAC_CHECK(out, LAC_ERR_ARG, "lac_pattern_transpose: out is NULL");
-  LAC_TRY(lac_pattern_require_local(ctx, pattern, "lac_pattern_transpose"));
+  LAC_TRY(lac_pattern_require_here(ctx, pattern, "lac_pattern_transpose"));
   LAC_TRY(lac_pattern_part(ctx, pattern, LAC_PART_TRANSPOSE, 0, transpose_part, out, map));
 done:
   return status;

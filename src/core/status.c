@@ -28,6 +28,8 @@ const char *lac_status_name(lac_status status) {
     NAME(LAC_ERR_UNSUPPORTED);
     NAME(LAC_ERR_BACKEND);
     NAME(LAC_ERR_REMOTE);
+    NAME(LAC_ERR_FILE);
+    NAME(LAC_ERR_FORMAT);
 #undef NAME
   }
   return "unknown status";

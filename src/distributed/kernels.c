@@ -345,6 +345,36 @@ done:
   return status;
 }
 
+/// Patterns with blocks are of one process.
+static lac_status distributed_block_spmm(lac_context *ctx, const lac_pattern *p, lac_side side, const lac_array *a,
+                                         const lac_array *x, lac_array *y) {
+  lac_status status = LAC_OK;
+
+  LAC_CHECK(!a->meta.partition && !x->meta.partition, LAC_ERR_UNSUPPORTED,
+            "spmm: operands that are spread over ranks cannot be multiplied by blocks yet; use replicated ones, or the "
+            "pattern without blocks (lac_pattern_scalar)");
+  LAC_CHECK(ctx->local->block_spmm, LAC_ERR_UNSUPPORTED, "spmm: backend \"%s\" has no kernel for blocks",
+            ctx->local->name);
+  LAC_TRY(ctx->local->block_spmm(ctx, p, side, a, x, y));
+done:
+  return status;
+}
+
+static lac_status distributed_block_sddmm(lac_context *ctx, const lac_pattern *p, const lac_array *u,
+                                          const lac_array *v, lac_array *s) {
+  lac_status status = LAC_OK;
+
+  LAC_CHECK(
+      !u->meta.partition && !v->meta.partition, LAC_ERR_UNSUPPORTED,
+      "sddmm: operands that are spread over ranks cannot be multiplied by blocks yet; use replicated ones, or the "
+      "pattern without blocks (lac_pattern_scalar)");
+  LAC_CHECK(ctx->local->block_sddmm, LAC_ERR_UNSUPPORTED, "sddmm: backend \"%s\" has no kernel for blocks",
+            ctx->local->name);
+  LAC_TRY(ctx->local->block_sddmm(ctx, p, u, v, s));
+done:
+  return status;
+}
+
 const lac_kernels lac_distributed_kernels = {
     .name = "distributed",
     .synchronize = distributed_synchronize,
@@ -379,5 +409,7 @@ const lac_kernels lac_distributed_kernels = {
     .matmul = distributed_matmul,
     .trisolve = distributed_trisolve,
     .adam = distributed_adam,
+    .block_spmm = distributed_block_spmm,
+    .block_sddmm = distributed_block_sddmm,
     .agree = lac_context_agree,
 };

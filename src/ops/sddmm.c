@@ -6,6 +6,8 @@
 ///     vjp       u_bar = spmm(P, N, s_bar, v)
 ///               v_bar = spmm(P, H, s_bar, u)
 ///     jvp       s_dot = sddmm(P, u_dot, v) + sddmm(P, u, v_dot)
+///
+/// Where P has blocks, s is (nnz, br, bc) and s_z the block u[rows z] v[cols z]^H.
 
 #include "autodiff/rule.h"
 
@@ -24,7 +26,17 @@ done:
 }
 
 static lac_status sddmm_forward(lac_call *c) {
-  return KERNELS(c)->sddmm(c->ctx, c->patterns[0], c->in[U], c->in[V], c->out[S]);
+  lac_context *ctx = c->ctx;
+  lac_status status = LAC_OK;
+  const lac_pattern *p = c->patterns[0];
+  bool has_blocks = lac_pattern_has_blocks(p);
+
+  LAC_CHECK(!has_blocks || KERNELS(c)->block_sddmm, LAC_ERR_UNSUPPORTED,
+            "sddmm: the backend %s has no kernel for blocks; lac_pattern_scalar gives a pattern without",
+            KERNELS(c)->name);
+  LAC_TRY((has_blocks ? KERNELS(c)->block_sddmm : KERNELS(c)->sddmm)(ctx, p, c->in[U], c->in[V], c->out[S]));
+done:
+  return status;
 }
 
 static void sddmm_vjp(lac_rule *r) {
@@ -43,7 +55,7 @@ const lac_op lac_op_sddmm = {
     .name = "sddmm",
     .signature = "(m,k),(n,k)->(z)",
     .order = LAC_ANY_ORDER,
-    .flags = LAC_SUMS_BATCH | LAC_COMMUNICATES,
+    .flags = LAC_SUMS_BATCH | LAC_COMMUNICATES | LAC_TAKES_BLOCKS,
     .vjp_needs = NEEDS_IN(U) | NEEDS_IN(V),
     .jvp_needs = NEEDS_IN(U) | NEEDS_IN(V),
     .infer = sddmm_infer,

@@ -7,6 +7,8 @@
 ///               x_bar = spmm(P, flip(op), a, y_bar)
 ///     jvp       y_dot = spmm(P, op, a_dot, x) + spmm(P, op, a, x_dot)
 ///
+/// Where P has blocks, a is (nnz, br, bc) and z runs over blocks: A_z is a block of A, a_bar_z = y_bar[rows z] x[cols z]^H.
+///
 /// A is (pattern P, values a). The pattern is data; only the values carry derivatives.
 
 #include "autodiff/rule.h"
@@ -26,7 +28,17 @@ done:
 }
 
 static lac_status spmm_forward(lac_call *c) {
-  return KERNELS(c)->spmm(c->ctx, c->patterns[0], SIDE(c), c->in[A], c->in[X], c->out[Y]);
+  lac_context *ctx = c->ctx;
+  lac_status status = LAC_OK;
+  const lac_pattern *p = c->patterns[0];
+  bool has_blocks = lac_pattern_has_blocks(p);
+
+  LAC_CHECK(!has_blocks || KERNELS(c)->block_spmm, LAC_ERR_UNSUPPORTED,
+            "spmm: the backend %s has no kernel for blocks; lac_pattern_scalar gives a pattern without",
+            KERNELS(c)->name);
+  LAC_TRY((has_blocks ? KERNELS(c)->block_spmm : KERNELS(c)->spmm)(ctx, p, SIDE(c), c->in[A], c->in[X], c->out[Y]));
+done:
+  return status;
 }
 
 static void spmm_vjp(lac_rule *r) {
@@ -45,7 +57,7 @@ const lac_op lac_op_spmm = {
     .name = "spmm",
     .signature = "(z),(n,k)->(m,k)",
     .order = LAC_ANY_ORDER,
-    .flags = LAC_SUMS_BATCH | LAC_COMMUNICATES,
+    .flags = LAC_SUMS_BATCH | LAC_COMMUNICATES | LAC_TAKES_BLOCKS,
     .vjp_needs = NEEDS_IN(A) | NEEDS_IN(X),
     .jvp_needs = NEEDS_IN(A) | NEEDS_IN(X),
     .infer = spmm_infer,

@@ -10,17 +10,36 @@ static void sddmm_apply(lac_tape *tape, const op_setup *setup, const lac_var *in
 static void sddmm_dense(const op_case *c, const ref *in, ref *out) {
   const sketch *s = c->patterns[0];
   int64_t k = in[0].meta.shape[in[0].meta.ndim - 1];
-  for (walk w = walk_batch(out, 1); walk_next(&w);) {
-    dense u = dense_over(s->rows, k, walk_item(&w, &in[0], 2)), v = dense_over(s->cols, k, walk_item(&w, &in[1], 2));
+  int64_t br = c->blocks[0][0] ? c->blocks[0][0] : 1, bc = c->blocks[0][1] ? c->blocks[0][1] : 1, size = br * bc;
+  int64_t rows = s->rows * br, cols = s->cols * bc;
+  int core = c->blocks[0][0] ? 3 : 1;
+  for (walk w = walk_batch(out, core); walk_next(&w);) {
+    dense u = dense_over(rows, k, walk_item(&w, &in[0], 2)), v = dense_over(cols, k, walk_item(&w, &in[1], 2));
     dense product = dense_mul(u, dense_side(v, LAC_H));
-    number *values = walk_item(&w, out, 1);
-    for (int64_t z = 0; z < s->nnz; ++z) values[z] = product.x[s->row[z] * s->cols + s->col[z]];
+    number *values = walk_item(&w, out, core);
+    for (int64_t z = 0; z < s->nnz * size; ++z) {
+      int64_t row = s->row[z / size] * br + z % size / bc, col = s->col[z / size] * bc + z % bc;
+      values[z] = product.x[row * cols + col];
+    }
   }
 }
 
 static void check_sddmm(lac_context *ctx, const sketch *s, const char *u, const char *v, const char *result) {
   check_op(ctx, &(op_case){.op = "sddmm",
                            .patterns = {s},
+                           .shapes = {u, v},
+                           .result = {result},
+                           .apply = sddmm_apply,
+                           .dense = sddmm_dense,
+                           .degree = {1, 1},
+                           .fixed = {3, 3}});
+}
+
+static void check_blocks(lac_context *ctx, const sketch *s, int64_t br, int64_t bc, const char *u, const char *v,
+                         const char *result) {
+  check_op(ctx, &(op_case){.op = "sddmm",
+                           .patterns = {s},
+                           .blocks = {{br, bc}},
                            .shapes = {u, v},
                            .result = {result},
                            .apply = sddmm_apply,
@@ -57,11 +76,26 @@ static void sddmm_takes_wide_blocks(lac_context *ctx) {
   check_sddmm(ctx, sketch_random(5, 4, 0.4, 6), "5,17", "4,17", "nnz");
 }
 
+static void sddmm_takes_blocks(lac_context *ctx) {
+  check_blocks(ctx, sketch_random(3, 2, 0.7, 8), 2, 3, "6,2", "6,2", "nnz,2,3");
+  check_blocks(ctx, sketch_random(2, 2, 0.7, 8), 3, 3, "6,1", "6,1", "nnz,3,3");
+  check_blocks(ctx, sketch_empty(2, 3), 2, 2, "4,2", "6,2", "nnz,2,2");
+}
+
+static void sddmm_takes_batches_of_blocks(lac_context *ctx) {
+  const sketch *s = sketch_random(2, 3, 0.6, 2);
+  check_blocks(ctx, s, 2, 2, "4,2", "3,6,2", "3,nnz,2,2");
+  check_blocks(ctx, s, 2, 2, "2,1,4,1", "3,6,1", "2,3,nnz,2,2");
+}
+
 static void sddmm_does_not_depend_on_threads(lac_context *ctx) {
   op_case c = {.op = "sddmm", .patterns = {sketch_random(900, 1100, 0.03, 7)}, .apply = sddmm_apply};
   c.shapes[0] = "900,5", c.shapes[1] = "1100,5", c.result[0] = "nnz";
   check_op_large(ctx, &c);
   c.shapes[0] = "3,900,1", c.shapes[1] = "1100,1", c.result[0] = "3,nnz";
+  check_op_large(ctx, &c);
+  c.patterns[0] = sketch_random(300, 400, 0.03, 7), c.blocks[0][0] = c.blocks[0][1] = 3;
+  c.shapes[0] = "900,5", c.shapes[1] = "1200,5", c.result[0] = "nnz,3,3";
   check_op_large(ctx, &c);
 }
 
@@ -74,5 +108,5 @@ static void sddmm_takes_its_results_alone(lac_context *ctx) {
 }
 
 CHECK_MAIN(sddmm_differentiates, sddmm_broadcasts_batches_both_ways, sddmm_takes_what_is_empty,
-           sddmm_takes_a_single_entry, sddmm_takes_wide_blocks, sddmm_does_not_depend_on_threads,
-           sddmm_takes_its_results_alone)
+           sddmm_takes_a_single_entry, sddmm_takes_wide_blocks, sddmm_takes_blocks, sddmm_takes_batches_of_blocks,
+           sddmm_does_not_depend_on_threads, sddmm_takes_its_results_alone)

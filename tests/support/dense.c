@@ -149,6 +149,16 @@ dense dense_matrix(const sketch *s, const number *values) {
   return a;
 }
 
+dense dense_block_matrix(const sketch *s, int64_t br, int64_t bc, const number *values) {
+  dense a = dense_new(s->rows * br, s->cols * bc);
+  for (int64_t z = 0; z < s->nnz; ++z) {
+    for (int64_t r = 0; r < br; ++r) {
+      for (int64_t c = 0; c < bc; ++c) a.x[(s->row[z] * br + r) * a.cols + s->col[z] * bc + c] += *values++;
+    }
+  }
+  return a;
+}
+
 dense dense_side(dense a, lac_side side) {
   int is_transposed = side == LAC_T || side == LAC_H, is_conjugate = side == LAC_C || side == LAC_H;
   dense b = is_transposed ? dense_new(a.cols, a.rows) : dense_new(a.rows, a.cols);

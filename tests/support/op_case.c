@@ -128,7 +128,10 @@ lac_status op_setup_open(op_run *r, op_setup *setup) {
   memset(setup->patterns, 0, sizeof setup->patterns);
   lac_status status = LAC_OK;
   for (int p = 0; p < LAC_MAX_PATTERNS && status == LAC_OK; ++p) {
-    if (r->c->patterns[p]) status = sketch_pattern(r->ctx, r->c->patterns[p], setup->width, &setup->patterns[p]);
+    const sketch *s = r->c->patterns[p];
+    const int64_t *block = r->c->blocks[p];
+    if (s && !block[0]) status = sketch_pattern(r->ctx, s, setup->width, &setup->patterns[p]);
+    if (s && block[0]) status = sketch_block_pattern(r->ctx, s, block[0], block[1], setup->width, &setup->patterns[p]);
   }
   return status;
 }

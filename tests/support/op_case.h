@@ -56,9 +56,10 @@ struct op_case {
   const char *op;         ///< as in ops.def
   const lac_op *user_op;  ///< optional: a user's operator of that name, which ops.def does not have
   const sketch *patterns[LAC_MAX_PATTERNS];
-  const char *shapes[LAC_MAX_IN];   ///< of the inputs: "2,nnz", "5,3"; nnz, nnz1, nnz2 are those of the patterns
-  const char *result[LAC_MAX_OUT];  ///< shapes of the outputs
-  int64_t i[8];                     ///< sides and the like, for `apply` and `dense`
+  int64_t blocks[LAC_MAX_PATTERNS][2];  ///< their block sizes; {0} is a pattern of single entries
+  const char *shapes[LAC_MAX_IN];       ///< of the inputs: "2,nnz", "5,3"; nnz, nnz1, nnz2 are those of the patterns
+  const char *result[LAC_MAX_OUT];      ///< shapes of the outputs
+  int64_t i[8];                         ///< sides and the like, for `apply` and `dense`
   double f[2];
   const void *data;
 

@@ -125,3 +125,20 @@ lac_status sketch_pattern(lac_context *ctx, const sketch *s, lac_width width, la
   scratch_release(mark);
   return status;
 }
+
+lac_status sketch_block_pattern(lac_context *ctx, const sketch *s, int64_t br, int64_t bc, lac_width width,
+                                lac_pattern **out) {
+  size_t mark = scratch_mark();
+  int64_t *offsets = scratch((size_t)(s->rows + 1) * sizeof *offsets), *col = scratch((size_t)s->nnz * sizeof *col);
+
+  for (int64_t z = 0; z < s->nnz; ++z) ++offsets[s->row[z] + 1];
+  for (int64_t i = 0; i < s->rows; ++i) offsets[i + 1] += offsets[i];
+  for (int64_t z = 0; z < s->nnz; ++z) {
+    int64_t i = s->row[z];
+    col[offsets[i] + offsets[i + 1] - 1 - z] = s->col[z];
+  }
+  lac_status status =
+      lac_pattern_from_bsr(ctx, s->rows * br, s->cols * bc, br, bc, LAC_I64, offsets, col, width, out, NULL);
+  scratch_release(mark);
+  return status;
+}

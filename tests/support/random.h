@@ -51,4 +51,8 @@ int64_t sketch_find(const sketch *s, int64_t row, int64_t col);
 /// The pattern of a sketch, built from coordinates in a shuffled order.
 lac_status sketch_pattern(lac_context *ctx, const sketch *s, lac_width width, lac_pattern **out);
 
+/// The pattern whose blocks of br x bc stand where the sketch has entries, built from rows whose blocks come backwards.
+lac_status sketch_block_pattern(lac_context *ctx, const sketch *s, int64_t br, int64_t bc, lac_width width,
+                                lac_pattern **out);
+
 #endif

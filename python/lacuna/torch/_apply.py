@@ -283,14 +283,13 @@ class Traced(_Rules):
 def _apply_batched(size, dims, name, like, tensors):
     """With one more dimension, at `dims` of the tensors: it becomes the first of the batch, the others stay right."""
     spec = find(name)
-    op = spec.op
-    ranks = [t.dim() - (dim is not None) - core for t, dim, core in zip(tensors, dims, op.in_cores)]
+    ranks = [t.dim() - (dim is not None) - core for t, dim, core in zip(tensors, dims, spec.in_cores)]
     moved = []
     for tensor, dim, rank in zip(tensors, dims, ranks):
         if dim is not None:
             tensor = tensor.movedim(dim, 0)[(slice(None),) + (None,) * (max(ranks) - rank)]
         moved.append(tensor)
-    ones = (1,) * (max(ranks) - (len(like) - op.out_cores[0])) if spec.fit else ()
+    ones = (1,) * (max(ranks) - (len(like) - spec.out_cores[0])) if spec.fit else ()
     out = apply(name, (size, *ones, *like), *moved)
     return out.reshape(size, *like) if ones else out
 

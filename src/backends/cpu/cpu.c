@@ -149,4 +149,6 @@ const lac_kernels lac_cpu_kernels = {
     .matmul = cpu_matmul,
     .trisolve = cpu_trisolve,
     .adam = cpu_adam,
+    .block_spmm = cpu_block_spmm,
+    .block_sddmm = cpu_block_sddmm,
 };

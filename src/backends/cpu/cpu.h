@@ -124,5 +124,9 @@ lac_status cpu_matmul(lac_context *ctx, lac_side side_x, const lac_array *x, lac
 lac_status cpu_trisolve(lac_context *ctx, const lac_pattern *p, lac_triangle triangle, lac_diagonal diagonal,
                         lac_side side, const lac_array *a, const lac_array *b, lac_array *x);
 lac_status cpu_adam(lac_context *ctx, const lac_adam *a, const lac_array *g, lac_array *m, lac_array *v, lac_array *x);
+lac_status cpu_block_spmm(lac_context *ctx, const lac_pattern *p, lac_side side, const lac_array *a, const lac_array *x,
+                          lac_array *y);
+lac_status cpu_block_sddmm(lac_context *ctx, const lac_pattern *p, const lac_array *u, const lac_array *v,
+                           lac_array *s);
 
 #endif

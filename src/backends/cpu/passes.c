@@ -26,6 +26,8 @@ void cpu_passes_init(cpu_passes *passes, const lac_rows *rows, const lac_array *
   }
   passes->offsets = rows->offsets;
   pass->offsets = rows->offsets->host;
+  pass->wide_offsets = rows->offsets->type == LAC_I64;
+  pass->wide_columns = rows->columns->type == LAC_I64;
   pass->columns = rows->columns->host;
   pass->slots = rows->slots ? rows->slots->host : NULL;
   pass->rows = rows->rows;
@@ -78,7 +80,8 @@ static bool items_are_apart(const lac_batch *batch) {
 void cpu_passes_run(lac_context *ctx, const cpu_passes *passes, bool whole) {
   const lac_batch *batch = &passes->batch;
   int64_t entries = lac_buffer_get(passes->offsets, passes->pass.rows);
-  int threads = cpu_threads(ctx, (entries + passes->pass.rows) * passes->pass.k * batch->count);
+  int64_t block = passes->pass.br ? passes->pass.br * passes->pass.bc : 1;
+  int threads = cpu_threads(ctx, (entries + passes->pass.rows) * block * passes->pass.k * batch->count);
   if (whole || (batch->count >= 4 * threads && items_are_apart(batch))) {
     cpu_split(whole ? 1 : threads, batch->count, 1, passes_items, passes);
   } else {

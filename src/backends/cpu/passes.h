@@ -11,12 +11,26 @@
 typedef struct cpu_pass {
   const void *offsets, *columns, *slots;  // slots == NULL: entry p has slot p
   int64_t rows, cols, k;
-  double sign;   // -1 conjugates the values
-  bool adds;     // to what the output holds
-  bool streams;  // the output past the caches
+  int64_t br, bc;                   // rows and columns of a block, for the kernels of blocks
+  bool wide_offsets, wide_columns;  // 64-bit integers, for kernels that do not know from their type
+  double sign;                      // -1 conjugates the values
+  bool adds;                        // to what the output holds
+  bool streams;                     // the output past the caches
   const void *in[2];
   void *out;
 } cpu_pass;
+
+// Reading the structure where the type does not tell the width: the branch is foreseen, and a block is work enough beside it.
+static inline int64_t cpu_pass_offset(const cpu_pass *pass, int64_t i) {
+  return pass->wide_offsets ? ((const int64_t *)pass->offsets)[i] : ((const int32_t *)pass->offsets)[i];
+}
+static inline int64_t cpu_pass_column(const cpu_pass *pass, int64_t p) {
+  return pass->wide_columns ? ((const int64_t *)pass->columns)[p] : ((const int32_t *)pass->columns)[p];
+}
+static inline int64_t cpu_pass_slot(const cpu_pass *pass, int64_t p) {
+  if (!pass->slots) return p;
+  return pass->wide_offsets ? ((const int64_t *)pass->slots)[p] : ((const int32_t *)pass->slots)[p];
+}
 
 typedef void (*cpu_pass_rows)(const cpu_pass *pass, int64_t begin, int64_t end);
 
