@@ -173,6 +173,14 @@ LAC_API lac_var lac_trace(lac_tape *tape, const lac_pattern *pattern, lac_var a)
 LAC_API lac_var lac_scale_rows(lac_tape *tape, const lac_pattern *pattern, lac_var d, lac_var a);
 LAC_API lac_var lac_scale_cols(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_var d);
 
+/// A norm of a matrix: Frobenius, the largest column sum of |a|, the largest row sum of |a|, the largest singular value.
+typedef enum lac_norm_kind { LAC_NORM_FRO, LAC_NORM_1, LAC_NORM_INF, LAC_NORM_2 } lac_norm_kind;
+LAC_API lac_var lac_matrix_norm(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_norm_kind kind);
+
+/// The largest singular value, by Lanczos iteration to a relative residual (0: 1e-12, f32 1e-5) in at most so many steps
+/// (0: 10000), else LAC_ERR_CONVERGENCE. Differentiable once; where the value is multiple, its gradient is one of many.
+LAC_API lac_var lac_norm2(lac_tape *tape, const lac_pattern *pattern, lac_var a, double tolerance, int64_t steps);
+
 // -- groups ----------------------------------------------------------------------------------------------------------
 // The groups of a map are the sources of each of its outputs: x (p), one number for each input, y (q), one for each group. With
 // lac_pattern_row_map and lac_pattern_col_map they are the lines of a matrix. The sum of each group is lac_remap.

@@ -180,6 +180,11 @@ lac_status lac_pass_rule(pass *p, int n, lac_role result, uint32_t wants, uint32
   lac_meta in[LAC_MAX_IN];
 
   LAC_CHECK(
+      node.order != 0 || node.spec.op->order != LAC_ANY_ORDER, LAC_ERR_ORDER,
+      "%s: this call was made by the rule of an operator that may not be differentiated as often as this; ask for "
+      "fewer derivatives",
+      node.spec.op->name);
+  LAC_CHECK(
       node.order != 0, LAC_ERR_ORDER,
       "%s: differentiated more often than it allows (%d times); ask for fewer derivatives, or write its rule with "
       "operators",

@@ -46,9 +46,28 @@ static void exp_ends_at_zero_and_infinity(lac_context *ctx) {
   CHECK(isnan(creal(probe_value(ctx, lac_exp, LAC_F64, NAN))));
 }
 
+/// Over the whole range, the numbers below the normal ones included. The reference has more digits.
+static void exp_is_right_to_a_unit_in_the_last_place(lac_context *ctx) {
+  enum { COUNT = 20000 };
+  double x[COUNT], y[COUNT];
+  lac_array *in = NULL;
+  lac_tape *tape = NULL;
+  if (!check_cpu_only("exp")) return;
+  for (int i = 0; i < COUNT; ++i) x[i] = (-745.1 + 1454.8 * i / COUNT) * (i % 3 ? 1 : 1e-3);
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){COUNT}, x, LAC_COPY, &in));
+  CHECK_OK(lac_tape_create(ctx, LAC_RUN, &tape));
+  CHECK_OK(lac_array_read(ctx, lac_tape_value(tape, lac_exp(tape, lac_tape_constant(tape, in))), y));
+  for (int i = 0; i < COUNT; ++i) {
+    long double right = expl(x[i]), unit = fmaxl((long double)0x1p-1074, right * 0x1p-52L);
+    CHECK(fabsl(y[i] - right) <= unit);
+  }
+  lac_tape_destroy(&tape);
+  lac_array_destroy(&in);
+}
+
 static void exp_does_not_depend_on_threads(lac_context *ctx) {
   check_op_large(ctx, &(op_case){.op = "exp", .shapes = {"70001"}, .result = {"70001"}, .apply = exp_apply});
 }
 
 CHECK_MAIN(exp_differentiates, exp_takes_empty_and_single_arrays, every_derivative_of_exp_is_exp,
-           exp_ends_at_zero_and_infinity, exp_does_not_depend_on_threads)
+           exp_ends_at_zero_and_infinity, exp_is_right_to_a_unit_in_the_last_place, exp_does_not_depend_on_threads)

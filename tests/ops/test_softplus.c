@@ -53,6 +53,14 @@ static void large_numbers_do_not_overflow_and_small_ones_do_not_vanish(lac_conte
   CHECK(isnan(creal(probe_value(ctx, lac_softplus, LAC_F64, NAN))));
 }
 
+static void softplus_keeps_its_digits_everywhere(lac_context *ctx) {
+  if (!check_cpu_only("softplus")) return;
+  for (double x = -30; x < 30; x += 0.37) {
+    CHECK_NEAR(creal(probe_value(ctx, lac_softplus, LAC_F64, x)), (double)log1pl(expl(x)), 1e-15);
+    CHECK_NEAR(creal(probe_value(ctx, lac_softplus, LAC_F32, (float)x)), (double)log1pl(expl((float)x)), 1e-7);
+  }
+}
+
 static void softplus_does_not_depend_on_threads(lac_context *ctx) {
   check_op_large(
       ctx, &(op_case){
@@ -60,4 +68,5 @@ static void softplus_does_not_depend_on_threads(lac_context *ctx) {
 }
 
 CHECK_MAIN(softplus_differentiates, softplus_takes_empty_and_single_arrays, softplus_differentiates_three_times,
-           large_numbers_do_not_overflow_and_small_ones_do_not_vanish, softplus_does_not_depend_on_threads)
+           large_numbers_do_not_overflow_and_small_ones_do_not_vanish, softplus_keeps_its_digits_everywhere,
+           softplus_does_not_depend_on_threads)

@@ -57,9 +57,17 @@ static void tanh_ends_at_one_and_keeps_tiny_numbers(lac_context *ctx) {
   CHECK(probe_value(ctx, lac_tanh, LAC_C128, 1000) == 1);
 }
 
+static void tanh_keeps_its_digits_everywhere(lac_context *ctx) {
+  if (!check_cpu_only("tanh")) return;
+  for (double x = -30; x < 30; x += 0.37) {
+    CHECK_NEAR(creal(probe_value(ctx, lac_tanh, LAC_F64, x)), (double)tanhl(x), 1e-15);
+    CHECK_NEAR(creal(probe_value(ctx, lac_tanh, LAC_F32, (float)x)), (double)tanhl((float)x), 1e-7);
+  }
+}
+
 static void tanh_does_not_depend_on_threads(lac_context *ctx) {
   check_op_large(ctx, &(op_case){.op = "tanh", .shapes = {"70001"}, .result = {"70001"}, .apply = tanh_apply});
 }
 
 CHECK_MAIN(tanh_differentiates, tanh_takes_empty_and_single_arrays, tanh_differentiates_three_times,
-           tanh_ends_at_one_and_keeps_tiny_numbers, tanh_does_not_depend_on_threads)
+           tanh_ends_at_one_and_keeps_tiny_numbers, tanh_keeps_its_digits_everywhere, tanh_does_not_depend_on_threads)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators that work number by number, beside NumPy and torch: values, two orders of derivatives, both modes, compile."""
+"""Operators that work number by number, beside NumPy and torch: values, two orders of derivatives, compile."""
 
 import numpy as np
 import pytest

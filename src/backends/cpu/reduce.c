@@ -45,7 +45,7 @@ static void axes_add(axes *a, int64_t size, int64_t stride) {
 
 sum_job cpu_sum_plan(const lac_array *x, uint32_t mask) {
   sum_job job = {.x = cpu_data(x), .kept.count = 1, .summed.count = 1, .pieces = 1, .tiles = 1};
-  cpu_loop loop;
+  cpu_loop loop = {.ndim = 0};  // operands that are not here run on everywhere
   cpu_loop_spread(&x->meta, &x->meta, loop.stride[0]);
   cpu_loop_masked(&x->meta, mask, loop.stride[1]);
   cpu_loop_join(&loop, &x->meta);

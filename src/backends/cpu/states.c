@@ -152,7 +152,6 @@ lac_status cpu_softmax(lac_context *ctx, const lac_array *x, uint32_t mask, lac_
   job.states = states;
   cpu_loop_spread(&x->meta, &x->meta, job.loop.stride[0]);
   cpu_loop_masked(&x->meta, mask, job.loop.stride[1]);
-  memcpy(job.loop.stride[2], job.loop.stride[1], sizeof job.loop.stride[2]);
   cpu_loop_join(&job.loop, &x->meta);
   cpu_split(cpu_threads(ctx, 16 * x->count), x->count, GRAIN, softmax_spans[x->meta.dtype], &job);
 done:

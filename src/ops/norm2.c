@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file norm2.c
+/// The largest singular value of a sparse matrix: its 2-norm.
+///
+///     forward   sigma = max |A x| over |x| = 1, with A v = sigma u and A^H u = sigma v       f[0]: tolerance, i[0]: steps
+///     vjp       a_bar = sigma_bar u v^H on the pattern = sigma_bar sddmm(P, u, v)
+///     jvp       sigma_dot = Re(u^H A_dot v)
+///
+/// Order 1: u and v are outputs for the rules alone. No derivative passes through them, an adjoint of theirs is refused, and so is a second
+/// derivative of sigma (LAC_ERR_ORDER).
+///
+/// Where sigma is a multiple singular value the norm has no gradient; u and v are then one pair out of many, which the fixed
+/// start decides, and a_bar is a subgradient. At A = 0 it is 0. The tolerance is that of |A^H u - sigma v| / sigma: sigma is good to
+/// its square over the gap to the next value, the gradient to the tolerance over the gap. A tolerance of 0 stands for 1e-12 (f32:
+/// 1e-5), 0 steps for 10000. What does not get there is LAC_ERR_CONVERGENCE.
+
+#include "autodiff/rule.h"
+#include "solvers/eigen/golub_kahan.h"
+
+enum { A };
+enum { SIGMA, U, V };
+
+enum { NORM2_STEPS = 10000 };
+
+static lac_status norm2_infer(lac_call *c) {
+  lac_context *ctx = c->ctx;
+  lac_status status = LAC_OK;
+
+  LAC_TRY(lac_call_needs_pattern(c, 0));
+  LAC_CHECK(!c->patterns[0]->halo, LAC_ERR_UNSUPPORTED,
+            "norm2: the pattern is distributed; take the norm of the whole matrix in one process");
+  LAC_CHECK(c->attrs->f[0] >= 0 && c->attrs->i[0] >= 0, LAC_ERR_ARG,
+            "norm2: tolerance %g and %lld steps; give 0 or more (0: the default)", c->attrs->f[0],
+            (long long)c->attrs->i[0]);
+  LAC_TRY(lac_call_bind_matrix(c, c->patterns[0], LAC_N, 'z', 'm', 'n'));
+  LAC_TRY(lac_call_match(c));
+  c->out_meta[SIGMA].dtype = lac_dtype_real(c->out_meta[SIGMA].dtype);
+done:
+  return status;
+}
+
+/// Item i of an array whose items have `count` numbers, as an array of this shape over the same memory.
+static lac_status norm2_item(lac_context *ctx, const lac_array *x, int64_t i, lac_meta meta, lac_array **out) {
+  meta.dtype = x->meta.dtype;
+  size_t bytes = (size_t)lac_meta_count(&meta) * lac_dtype_size(meta.dtype);
+  return lac_array_wrap(ctx, &meta, (char *)x->storage->data + (size_t)i * bytes, out);
+}
+
+static lac_status norm2_write(lac_call *c, int64_t i, double sigma) {
+  lac_array *out = c->out[SIGMA];
+  size_t bytes = lac_dtype_size(out->meta.dtype);
+  float single = (float)sigma;
+  return KERNELS(c)->upload(c->ctx, (char *)out->storage->data + (size_t)i * bytes,
+                            out->meta.dtype == LAC_F32 ? (void *)&single : (void *)&sigma, bytes);
+}
+
+static lac_status norm2_one(lac_call *c, int64_t i, const lac_singular_options *options) {
+  lac_context *ctx = c->ctx;
+  lac_status status = LAC_OK;
+  const lac_pattern *p = c->patterns[0];
+  lac_array *a = NULL, *u = NULL, *v = NULL;
+  double sigma = 0;
+
+  LAC_TRY(norm2_item(ctx, c->in[A], i, (lac_meta){.ndim = 1, .shape = {p->nnz}}, &a));
+  LAC_TRY(norm2_item(ctx, c->out[U], i, (lac_meta){.ndim = 2, .shape = {p->rows, 1}}, &u));
+  LAC_TRY(norm2_item(ctx, c->out[V], i, (lac_meta){.ndim = 2, .shape = {p->cols, 1}}, &v));
+  LAC_TRY(lac_singular_largest(ctx, p, a, options, &sigma, u, v));
+  LAC_TRY(norm2_write(c, i, sigma));
+done:
+  lac_array_destroy(&a);
+  lac_array_destroy(&u);
+  lac_array_destroy(&v);
+  return status;
+}
+
+static lac_status norm2_forward(lac_call *c) {
+  lac_context *ctx = c->ctx;
+  lac_status status = LAC_OK;
+  lac_dtype dtype = c->in_meta[A].dtype;
+  double usual = dtype == LAC_F32 || dtype == LAC_C64 ? 1e-5 : 1e-12;
+  lac_singular_options options = {"norm2", c->attrs->f[0] > 0 ? c->attrs->f[0] : usual,
+                                  c->attrs->i[0] > 0 ? c->attrs->i[0] : NORM2_STEPS};
+
+  for (int64_t i = 0; i < c->out[SIGMA]->count; ++i) LAC_TRY(norm2_one(c, i, &options));
+done:
+  return status;
+}
+
+/// x with one more axis of size 1 at its end.
+static lac_var norm2_column(lac_rule *r, lac_var x, const lac_meta *meta) {
+  int64_t shape[LAC_MAX_DIMS + 1] = {0};
+  for (int d = 0; d < meta->ndim; ++d) shape[d] = meta->shape[d];
+  shape[meta->ndim] = 1;
+  return lac_reshape(r->tape, x, meta->ndim + 1, shape);
+}
+
+/// u v^H on the pattern.
+static lac_var norm2_direction(lac_rule *r) {
+  return lac_sddmm(r->tape, r->patterns[0], norm2_column(r, r->out[U], &r->out_meta[U]),
+                   norm2_column(r, r->out[V], &r->out_meta[V]));
+}
+
+static void norm2_vjp(lac_rule *r) {
+  lac_context *ctx = lac_tape_context(r->tape);
+
+  if (r->out_bar[U].id || r->out_bar[V].id) {
+    (void)lac_tape_fail(r->tape, lac_context_fail(ctx, LAC_ERR_ORDER, __func__,
+                                                  "norm2: the singular vectors are outputs without derivative"));
+    return;
+  }
+  lac_var bar = norm2_column(r, r->out_bar[SIGMA], &r->out_meta[SIGMA]);
+  r->in_bar[A] = lac_mul(r->tape, lac_cast(r->tape, r->in_meta[A].dtype, bar), norm2_direction(r));
+}
+
+static void norm2_jvp(lac_rule *r) {
+  lac_var change = lac_mul(r->tape, lac_conj(r->tape, norm2_direction(r)), r->in_dot[A]);
+  r->out_dot[SIGMA] = lac_real(r->tape, lac_sum_axes(r->tape, change, 1, LAC_DROP_AXES));
+}
+
+const lac_op lac_op_norm2 = {
+    .name = "norm2",
+    .signature = "(z)->(),(m),(n)",
+    .order = 1,
+    .vjp_needs = NEEDS_OUT(U) | NEEDS_OUT(V),
+    .jvp_needs = NEEDS_OUT(U) | NEEDS_OUT(V),
+    .infer = norm2_infer,
+    .forward = norm2_forward,
+    .vjp = norm2_vjp,
+    .jvp = norm2_jvp,
+};
+
+lac_var lac_norm2(lac_tape *tape, const lac_pattern *pattern, lac_var a, double tolerance, int64_t steps) {
+  lac_spec spec = {.op = &lac_op_norm2, .patterns = {pattern}, .attrs.f = {tolerance}, .attrs.i = {steps}};
+  return lac_emit(tape, &spec, &a);
+}
+
+static lac_status norm_check(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_norm_kind kind) {
+  lac_context *ctx = lac_tape_context(tape);
+  lac_status status = LAC_OK;
+  const lac_meta *meta = lac_tape_meta(tape, a);
+
+  LAC_TRY(lac_tape_status(tape));
+  LAC_TRY(lac_pattern_require_local(ctx, pattern, "matrix_norm"));
+  LAC_CHECK(meta, LAC_ERR_ABSENT, "matrix_norm: the values are absent; give an array on this tape");
+  LAC_CHECK(meta->ndim > 0 && meta->shape[meta->ndim - 1] == pattern->nnz, LAC_ERR_SHAPE,
+            "matrix_norm: the last dimension of the values must be %lld, the entries of the pattern",
+            (long long)pattern->nnz);
+  LAC_CHECK(kind == LAC_NORM_FRO || kind == LAC_NORM_1 || kind == LAC_NORM_INF || kind == LAC_NORM_2, LAC_ERR_ARG,
+            "matrix_norm: kind %d is none of LAC_NORM_FRO, 1, INF and 2", (int)kind);
+done:
+  return status;
+}
+
+/// Of the operator norms the 1-norm and the inf-norm are the largest sum of |a| of a column and of a row.
+lac_var lac_matrix_norm(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_norm_kind kind) {
+  lac_status status = norm_check(tape, pattern, a, kind);
+
+  if (status != LAC_OK) return lac_tape_fail(tape, status);
+  if (pattern->nnz == 0 || kind == LAC_NORM_FRO) return lac_norm(tape, a, 1, LAC_DROP_AXES);  // of nothing all are 0
+  if (kind == LAC_NORM_2) return lac_norm2(tape, pattern, a, 0, 0);
+  a = lac_abs(tape, a);
+  return lac_max(tape, kind == LAC_NORM_1 ? lac_col_sum(tape, pattern, a) : lac_row_sum(tape, pattern, a), 1,
+                 LAC_DROP_AXES);
+}

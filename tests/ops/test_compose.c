@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What is made of operators over several patterns and over lines: hadamard, kron, block_diag, sums, diagonal, trace, means.
+
+#include "support/groups.h"
+#include "support/scratch.h"
+
+typedef enum what { HADAMARD, KRON, BLOCK_DIAG } what;
+
+/// i[0] of a case says what; its data is the sketch of the result.
+static void pair_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
+  lac_pattern *const *p = setup->patterns;
+  lac_pattern *made = NULL;
+  const sketch *want = setup->c->data;
+  out[0] = setup->c->i[0] == HADAMARD ? lac_hadamard(tape, p[0], in[0], p[1], in[1], &made)
+           : setup->c->i[0] == KRON   ? lac_kron(tape, p[0], in[0], p[1], in[1], &made)
+                                      : lac_block_diag(tape, 2, (const lac_pattern *const[]){p[0], p[1]}, in, &made);
+  if (made) CHECK(lac_pattern_rows(made) == want->rows && lac_pattern_nnz(made) == want->nnz);
+  lac_pattern_destroy(&made);
+}
+
+/// An entry (i, j) of the result from the dense matrices; whether it is stored, if `values` is NULL.
+static number pair_entry(const op_case *c, int64_t i, int64_t j, const number *x, const number *y) {
+  const sketch *a = c->patterns[0], *b = c->patterns[1];
+  int64_t p = 0, q = 0;
+  switch ((what)c->i[0]) {
+    case HADAMARD:
+      p = sketch_find(a, i, j), q = sketch_find(b, i, j);
+      break;
+    case KRON:
+      p = sketch_find(a, i / b->rows, j / b->cols), q = sketch_find(b, i % b->rows, j % b->cols);
+      break;
+    case BLOCK_DIAG:
+      p = i < a->rows && j < a->cols ? sketch_find(a, i, j) : -1;
+      q = i >= a->rows && j >= a->cols ? sketch_find(b, i - a->rows, j - a->cols) : -1;
+      if (!x) return p >= 0 || q >= 0;
+      return p >= 0 ? x[p] : q >= 0 ? y[q] : 0;
+  }
+  if (!x) return p >= 0 && q >= 0;
+  return p >= 0 && q >= 0 ? x[p] * y[q] : 0;
+}
+
+static void pair_dense(const op_case *c, const ref *in, ref *out) {
+  const sketch *made = c->data;
+  for (walk w = walk_batch(out, 1); walk_next(&w);) {
+    const number *x = walk_item(&w, &in[0], 1), *y = walk_item(&w, &in[1], 1);
+    number *z = walk_item(&w, out, 1);
+    for (int64_t e = 0; e < made->nnz; ++e) z[e] = pair_entry(c, made->row[e], made->col[e], x, y);
+  }
+}
+
+static void check_pair(lac_context *ctx, what w, const sketch *a, const sketch *b, const char *batch_a,
+                       const char *batch_b, const char *batch) {
+  static const char *const ops[] = {"mul", "mul", "concat"};
+  op_case c = {.op = ops[w], .patterns = {a, b}, .apply = pair_apply, .dense = pair_dense, .i = {w}};
+  sketch *made = scratch(sizeof *made);
+  int64_t rows = w == HADAMARD ? a->rows : w == KRON ? a->rows * b->rows : a->rows + b->rows;
+  int64_t cols = w == HADAMARD ? a->cols : w == KRON ? a->cols * b->cols : a->cols + b->cols;
+  *made = (sketch){rows, cols, 0, scratch((size_t)(rows * cols) * 8 + 1), scratch((size_t)(rows * cols) * 8 + 1)};
+  for (int64_t z = 0; z < rows * cols; ++z) {
+    if (pair_entry(&c, z / cols, z % cols, NULL, NULL) == 0) continue;
+    made->row[made->nnz] = z / cols, made->col[made->nnz++] = z % cols;
+  }
+  c.data = made, c.shapes[0] = op_text("%snnz", batch_a), c.shapes[1] = op_text("%snnz1", batch_b);
+  c.result[0] = op_text("%s%lld", batch, (long long)made->nnz), c.fixed[0] = c.fixed[1] = 1;
+  check_op(ctx, &c);
+}
+
+static void hadamard_multiplies_on_the_intersection(lac_context *ctx) {
+  const sketch *a = sketch_random(4, 5, 0.6, 8), *b = sketch_random(4, 5, 0.6, 9);
+  check_pair(ctx, HADAMARD, a, b, "", "", "");
+  check_pair(ctx, HADAMARD, a, a, "", "", "");
+  check_pair(ctx, HADAMARD, a, b, "2,1,", "3,", "2,3,");
+  check_pair(ctx, HADAMARD, a, sketch_empty(4, 5), "", "", "");
+}
+
+static void kron_multiplies_all_with_all(lac_context *ctx) {
+  check_pair(ctx, KRON, sketch_random(3, 2, 0.7, 1), sketch_random(2, 4, 0.6, 2), "", "", "");
+  check_pair(ctx, KRON, sketch_random(2, 2, 0.7, 1), sketch_random(3, 1, 0.9, 2), "2,", "", "2,");
+  check_pair(ctx, KRON, sketch_empty(2, 3), sketch_random(2, 2, 0.6, 2), "", "", "");
+}
+
+static void block_diag_puts_one_behind_the_other(lac_context *ctx) {
+  check_pair(ctx, BLOCK_DIAG, sketch_random(3, 2, 0.7, 1), sketch_random(2, 4, 0.6, 2), "", "", "");
+  check_pair(ctx, BLOCK_DIAG, sketch_random(2, 2, 0.9, 1), sketch_random(3, 3, 0.6, 2), "2,", "", "2,");
+  check_pair(ctx, BLOCK_DIAG, sketch_random(2, 2, 0.9, 1), sketch_empty(1, 0), "", "", "");
+}
+
+// -- one matrix ------------------------------------------------------------------------------------------------------
+
+typedef lac_var line_function(lac_tape *tape, const lac_pattern *pattern, lac_var a);
+enum { ROW_SUM, COL_SUM, DIAGONAL, TRACE };
+
+static void line_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
+  static line_function *const functions[] = {lac_row_sum, lac_col_sum, lac_diagonal_of, lac_trace};
+  out[0] = functions[setup->c->i[0]](tape, setup->patterns[0], in[0]);
+}
+
+static void line_dense(const op_case *c, const ref *in, ref *out) {
+  const sketch *s = c->patterns[0];
+  int core = c->i[0] == TRACE ? 0 : 1;
+  for (walk w = walk_batch(out, core); walk_next(&w);) {
+    const number *a = walk_item(&w, in, 1);
+    number *y = walk_item(&w, out, core);
+    for (int64_t e = 0; e < s->nnz; ++e) {
+      int diagonal = s->row[e] == s->col[e];
+      if (c->i[0] == ROW_SUM) y[s->row[e]] += a[e];
+      if (c->i[0] == COL_SUM) y[s->col[e]] += a[e];
+      if (c->i[0] == DIAGONAL && diagonal) y[s->row[e]] += a[e];
+      if (c->i[0] == TRACE && diagonal) y[0] += a[e];
+    }
+  }
+}
+
+static void check_line(lac_context *ctx, const sketch *s, int function, const char *batch, const char *result) {
+  op_case c = {.op = function == TRACE ? "sum" : "remap", .patterns = {s}, .apply = line_apply, .dense = line_dense};
+  c.i[0] = function, c.shapes[0] = op_text("%snnz", batch), c.result[0] = result, c.degree[0] = 1, c.fixed[0] = 1;
+  check_op(ctx, &c);
+}
+
+static void rows_columns_and_diagonals_are_summed(lac_context *ctx) {
+  const sketch *s = sketch_random(6, 4, 0.6, 3);
+  check_line(ctx, s, ROW_SUM, "", "6");
+  check_line(ctx, s, COL_SUM, "2,", "2,4");
+  check_line(ctx, s, DIAGONAL, "2,", "2,4");
+  check_line(ctx, s, TRACE, "2,", "2");
+  check_line(ctx, sketch_empty(3, 0), ROW_SUM, "", "3");
+}
+
+static void mean_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
+  out[0] = lac_segment_mean(tape, setup->object, in[0]);
+}
+
+static void mean_dense(const op_case *c, const ref *in, ref *out) {
+  for (walk w = walk_batch(out, 1); walk_next(&w);) {
+    const number *x = walk_item(&w, in, 1);
+    number *y = walk_item(&w, out, 1);
+    for (int64_t j = 0; j < group_count(c); ++j) {
+      double count = 0;
+      for (int64_t e = 0; e < c->patterns[0]->nnz; ++e) {
+        if (group_of(c, e) == j) y[j] += x[e], ++count;
+      }
+      if (count > 0) y[j] /= count;
+    }
+  }
+}
+
+static void groups_have_means(lac_context *ctx) {
+  for (int kind = BY_ROW; kind <= MIXED; ++kind) {
+    op_case c = {.op = "remap", .patterns = {sketch_random(5, 4, 0.6, 3)}, .apply = mean_apply, .dense = mean_dense};
+    c.object = group_map, c.i[5] = kind, c.fixed[0] = 1, c.degree[0] = 1;
+    c.shapes[0] = "2,nnz", c.result[0] = op_text("2,%lld", (long long)group_count(&c));
+    check_op(ctx, &c);
+  }
+}
+
+CHECK_MAIN(hadamard_multiplies_on_the_intersection, kron_multiplies_all_with_all, block_diag_puts_one_behind_the_other,
+           rows_columns_and_diagonals_are_summed, groups_have_means)
