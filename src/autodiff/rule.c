@@ -58,17 +58,6 @@ done:
   return status;
 }
 
-lac_status lac_call_needs_kernel(lac_call *call, bool has_kernel) {
-  lac_context *ctx = call->ctx;
-  lac_status status = LAC_OK;
-
-  LAC_CHECK(has_kernel, LAC_ERR_UNSUPPORTED,
-            "%s: the backend %s has no kernel for it; copy the arrays to a cpu context", call->op->name,
-            KERNELS(call)->name);
-done:
-  return status;
-}
-
 lac_status lac_call_unary(lac_call *call, lac_unary op) {
   lac_context *ctx = call->ctx;
   lac_status status = LAC_OK;

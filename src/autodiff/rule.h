@@ -57,9 +57,6 @@ lac_status lac_call_match_real(lac_call *call);
 /// Refuse complex inputs, then match: for operators that need an order, or a branch that complex numbers do not have.
 lac_status lac_call_match_ordered(lac_call *call);
 
-/// Refuse a call whose kernel the backend does not have.
-lac_status lac_call_needs_kernel(lac_call *call, bool has_kernel);
-
 /// out 0 = op(in 0), number by number.
 lac_status lac_call_unary(lac_call *call, lac_unary op);
 
