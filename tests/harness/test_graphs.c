@@ -117,8 +117,9 @@ static bool graph_agrees(lac_context *ctx, graph_world *w, uint64_t seed, const 
   trio first = {0}, second = {0};
   graph_sample s;
 
-  graph_sample_open(ctx, w, seed, extra, &s);
-  differentiate(&s, seed / 2 % SECOND_EVERY == 0, &first, &second);
+  bool is_second = seed / 2 % SECOND_EVERY == 0;
+  graph_sample_open(ctx, w, seed, is_second ? 2 : 1, extra, &s);
+  differentiate(&s, is_second, &first, &second);
   bool agrees = trio_agrees(&first) && trio_agrees(&second);
   if (!agrees && prints) {
     const trio *f = trio_agrees(&first) ? &second : &first;

@@ -66,12 +66,12 @@ static double find_scale(int64_t count, const double complex *x) {
 }
 
 static const graph_maker *draw_maker(graph *g) {
-  graph_numbers numbers = g->dtype == LAC_C128 ? COMPLEX : REALS;
+  int numbers = g->dtype == LAC_C128 ? COMPLEX : REALS;
 
   for (;;) {
     int i = graph_draw(g, graph_makers_count + (g->extra ? graph_makers_count / 3 : 0));
     const graph_maker *m = i < graph_makers_count ? &graph_makers[i] : g->extra;
-    if (m->numbers & numbers) return m;
+    if (m->numbers & numbers && !(m->numbers & ONCE && g->order > 1)) return m;
   }
 }
 
@@ -186,13 +186,15 @@ void graph_sample_run(graph_sample *s, lac_tape *tape, double t, graph_run *r) {
   if (t == 0) cover(s->g.w, tape);
 }
 
-void graph_sample_open(lac_context *ctx, graph_world *w, uint64_t seed, const graph_maker *extra, graph_sample *s) {
+void graph_sample_open(lac_context *ctx, graph_world *w, uint64_t seed, int order, const graph_maker *extra,
+                       graph_sample *s) {
   random_state r = random_start(seed * 2);
   lac_tape *tape = NULL;
   graph_run first;
 
   *s = (graph_sample){.ctx = ctx, .seed = seed};
-  s->g = (graph){.ctx = ctx, .w = w, .dtype = seed % 2 ? LAC_F64 : LAC_C128, .random = r, .extra = extra};
+  s->g =
+      (graph){.ctx = ctx, .w = w, .dtype = seed % 2 ? LAC_F64 : LAC_C128, .order = order, .random = r, .extra = extra};
   s->leaves = 2 + graph_draw(&s->g, GRAPH_MOST_LEAVES - 1);
   for (int i = 0; i < s->leaves; i++) {
     s->kind[i] = "dvdvs"[i < 2 ? i : 2 + graph_draw(&s->g, 3)];

@@ -32,6 +32,7 @@ typedef struct graph {
   graph_world *w;
   lac_tape *tape;
   lac_dtype dtype;
+  int order;
   random_state random;
   const struct graph_maker *extra;  // beside the table's; may be NULL
   bool is_freezing;                 // the first build
@@ -45,19 +46,20 @@ typedef struct graph {
   size_t room;
 } graph;
 
-typedef enum graph_numbers { REALS = 1, COMPLEX = 2, BOTH = 3 } graph_numbers;
+/// ONCE is for what may be differentiated once: it stays away from graphs of second order.
+typedef enum graph_numbers { REALS = 1, COMPLEX = 2, BOTH = 3, ONCE = 4 } graph_numbers;
 
 /// A node: see graph_makers.def.
 typedef struct graph_maker {
   const char *name;
-  graph_numbers numbers;
+  int numbers;  // graph_numbers
   const char *in;
   char out;
   lac_var (*make)(graph *g, lac_var *in);
 } graph_maker;
 
 /// The numbers of an array on the host.
-typedef struct graph_numbers_of {
+typedef struct graph_array {
   lac_meta meta;
   int64_t count;
   double complex *x;
@@ -75,8 +77,9 @@ typedef struct graph_sample {
   graph_array y_bar[GRAPH_MOST_OUTS];
 } graph_sample;
 
-/// Draw the graph of a seed; its memory is scratch. A graph that fails is printed.
-void graph_sample_open(lac_context *ctx, graph_world *w, uint64_t seed, const graph_maker *extra, graph_sample *out);
+/// Draw the graph of a seed, to be differentiated `order` times; its memory is scratch. A graph that fails is printed.
+void graph_sample_open(lac_context *ctx, graph_world *w, uint64_t seed, int order, const graph_maker *extra,
+                       graph_sample *out);
 
 /// The graph in words, one line a node.
 const char *graph_sample_text(graph_sample *s);

@@ -7,11 +7,11 @@
 
 #include "support/graph.h"
 
-enum { N = 4, K = 2, BATCH = 2, GROUPS = 2 };
+enum { N = 4, K = 2, BATCH = 2, GROUPS = 2, BLOCK = 2 };
 
 struct graph_world {
-  lac_pattern *p, *q, *product, *both, *common, *lower;  // q = p^T; both and common: of p and q
-  lac_map *transposed, *triangle, *dense, *rows, *lines, *groups;
+  lac_pattern *p, *q, *product, *both, *common, *lower, *blocked;  // q = p^T; both and common: of p and q
+  lac_map *transposed, *triangle, *dense, *rows, *lines, *groups, *blocks;
   lac_solver *solver;
   lac_array *mask[2], *diagonal[2], *ramp[2], *ramp_values[2];  // real and complex
   bool *is_covered;                                             // of each operator

@@ -88,6 +88,23 @@ static lac_var dense_of(graph *g, lac_var v) {
   return lac_reshape(g->tape, lac_remap(g->tape, g->w->dense, LAC_N, v), meta.ndim + 1, meta.shape);
 }
 
+/// The values of P in blocks, and back.
+static lac_var blocks_of(graph *g, lac_var v) {
+  lac_meta meta = meta_of(g, v);
+
+  meta.shape[meta.ndim - 1] = lac_pattern_nnz(g->w->blocked);
+  meta.shape[meta.ndim] = meta.shape[meta.ndim + 1] = BLOCK;
+  return lac_reshape(g->tape, lac_remap(g->tape, g->w->blocks, LAC_N, v), meta.ndim + 2, meta.shape);
+}
+
+static lac_var values_of(graph *g, lac_var blocks) {
+  lac_meta meta = meta_of(g, blocks);
+
+  meta.ndim = meta.ndim < 2 ? 0 : meta.ndim - 2;
+  if (meta.ndim) meta.shape[meta.ndim - 1] = lac_map_outputs(g->w->blocks);
+  return lac_remap(g->tape, g->w->blocks, LAC_T, lac_reshape(g->tape, blocks, meta.ndim, meta.shape));
+}
+
 /// The values of P^T on its own pattern.
 static lac_var transposed(graph *g, lac_var v) { return lac_remap(g->tape, g->w->transposed, LAC_N, v); }
 

@@ -44,6 +44,7 @@ graph_world *graph_world_open(lac_context *ctx) {
   CHECK_OK(lac_pattern_union(ctx, w->p, w->q, &w->both, NULL, NULL));
   CHECK_OK(lac_pattern_intersection(ctx, w->p, w->q, &w->common, NULL, NULL));
   CHECK_OK(lac_pattern_triangle(ctx, w->p, LAC_LOWER, 0, &w->lower, &w->triangle));
+  CHECK_OK(lac_pattern_blocked(ctx, w->p, BLOCK, BLOCK, &w->blocked, &w->blocks));
   CHECK_OK(lac_pattern_dense(ctx, w->p, &w->dense));
   CHECK_OK(lac_pattern_row_map(ctx, w->p, &w->lines));
   CHECK_OK(lac_map_create(ctx, N, N, (int64_t[N]){2, 0, 2, -1}, &w->rows));
@@ -54,8 +55,8 @@ graph_world *graph_world_open(lac_context *ctx) {
 }
 
 void graph_world_close(graph_world *w) {
-  lac_pattern **patterns[] = {&w->p, &w->q, &w->product, &w->both, &w->common, &w->lower};
-  lac_map **maps[] = {&w->transposed, &w->triangle, &w->dense, &w->rows, &w->lines, &w->groups};
+  lac_pattern **patterns[] = {&w->p, &w->q, &w->product, &w->both, &w->common, &w->lower, &w->blocked};
+  lac_map **maps[] = {&w->transposed, &w->triangle, &w->dense, &w->rows, &w->lines, &w->groups, &w->blocks};
 
   lac_solver_destroy(&w->solver);
   for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) lac_map_destroy(maps[i]);
