@@ -107,7 +107,7 @@ static graph_array draw_array(random_state *r, const lac_meta *meta) {
   a.x = scratch((size_t)a.count * sizeof *a.x);
   for (int64_t i = 0; i < a.count; i++) {
     double re = random_unit(r), im = random_unit(r);
-    a.x[i] = meta->dtype == LAC_C128 ? CMPLX(re, im) * 0.7 : re;
+    a.x[i] = meta->dtype == LAC_C128 ? 0.7 * (re + im * _Complex_I) : re;
   }
   return a;
 }
