@@ -22,6 +22,7 @@ typedef enum lac_op_flag {
   LAC_COMMUNICATES = 2,  ///< ranks talk to each other inside the forward: they agree on the status first
   LAC_POINTWISE = 4,     ///< one input, one output, linear, number by number: sums may be moved through it,
                          ///< and its output may be the memory of its input
+  LAC_WHOLE = 16,        ///< its operands are whole: an array or pattern that is spread over ranks is refused
   LAC_TAKES_BLOCKS = 8   ///< patterns[0] may have blocks: the letter z, its slots, then stands for (nnz, br, bc)
 } lac_op_flag;
 

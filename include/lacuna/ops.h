@@ -109,6 +109,10 @@ LAC_API lac_var lac_softmax(lac_tape *tape, lac_var x, uint32_t mask);
 /// log(softmax(x)) = x - logsumexp(x).
 LAC_API lac_var lac_log_softmax(lac_tape *tape, lac_var x, uint32_t mask);
 
+/// Running sums along an axis (counted from the end), from its first place or from its last.
+typedef enum lac_direction { LAC_FORWARDS, LAC_BACKWARDS } lac_direction;
+LAC_API lac_var lac_cumsum(lac_tape *tape, lac_var x, int axis, lac_direction direction);
+
 /// x spread to the shape of `like` along the axes of `mask`: the adjoint of lac_sum_axes.
 LAC_API lac_var lac_broadcast(lac_tape *tape, lac_var x, const lac_meta *like, uint32_t mask, lac_axes axes);
 
@@ -254,6 +258,56 @@ LAC_API lac_var lac_solve_with(lac_tape *tape, const lac_factor *factor, lac_sid
 
 /// x = op(A)^-1 b: factor and solve. Every derivative of every order uses the factor made here.
 LAC_API lac_var lac_solve(lac_tape *tape, const lac_solver *solver, lac_side side, lac_var a, lac_var b);
+
+// -- structured matrices ---------------------------------------------------------------------------------------------
+
+// A band is stored as LAPACK and SciPy store it: ab (lower + upper + 1, n) holds A[i, j] at ab[upper + i - j, j]. What lies outside
+// the matrix is not read and has a gradient of exactly zero. lower, upper >= 0 may reach beyond the matrix.
+
+/// y = op(A) x for a banded A with `rows` rows: ab (lower + upper + 1, cols), x (n, k), y (m, k).
+LAC_API lac_var lac_banded_mm(lac_tape *tape, lac_side side, int64_t lower, int64_t upper, int64_t rows, lac_var ab,
+                              lac_var x);
+
+/// The band of u v^H: s[upper + i - j, j] = sum_k u[i, k] conj(v[j, k]): u (rows, k), v (cols, k), s (lower + upper + 1, cols).
+LAC_API lac_var lac_banded_outer(lac_tape *tape, int64_t lower, int64_t upper, lac_var u, lac_var v);
+
+/// The band (lower, upper) of op(X) op(Y), both square and banded; lower_x + lower_y and upper_x + upper_y hold all of X Y.
+LAC_API lac_var lac_banded_gemm(lac_tape *tape, int64_t lower, int64_t upper, lac_side sx, int64_t lower_x,
+                                int64_t upper_x, lac_var x, lac_side sy, int64_t lower_y, int64_t upper_y, lac_var y);
+
+/// x = op(A)^-1 b for a square banded A, pivoted: ab (lower + upper + 1, n), b (n, k). LAC_ERR_SINGULAR names the column.
+LAC_API lac_var lac_banded_solve(lac_tape *tape, lac_side side, int64_t lower, int64_t upper, lac_var ab, lac_var b);
+
+/// x = A^-1 b for a tridiagonal A: lower (n - 1), diag (n), upper (n - 1), b (n, k).
+LAC_API lac_var lac_tridiagonal_solve(lac_tape *tape, lac_var lower, lac_var diag, lac_var upper, lac_var b);
+
+LAC_API lac_var lac_diag_mm(lac_tape *tape, lac_var d, lac_var x);     ///< diag(d) x: d (n), x (n, k)
+LAC_API lac_var lac_diag_solve(lac_tape *tape, lac_var d, lac_var b);  ///< diag(d)^-1 b; LAC_ERR_SINGULAR names a zero
+
+/// y = op(C) x with C[i, j] = c[(i - j) mod n], in O(n log n): c (n), x (n, k).
+LAC_API lac_var lac_circulant_mm(lac_tape *tape, lac_side side, lac_var c, lac_var x);
+
+/// s[d] = sum_i sum_k u[i, k] conj(v[(i - d) mod n, k]): u, v (n, k), s (n).
+LAC_API lac_var lac_circulant_outer(lac_tape *tape, lac_var u, lac_var v);
+
+/// x = op(C)^-1 b: c (n), b (n, k). LAC_ERR_SINGULAR names an eigenvalue that is zero to rounding.
+LAC_API lac_var lac_circulant_solve(lac_tape *tape, lac_side side, lac_var c, lac_var b);
+
+/// y = op(T) x with T[i, j] = column[i - j] for i >= j, else row[j - i], in O(n log n): column (m), row (n), T m x n. row[0] is
+/// not read.
+LAC_API lac_var lac_toeplitz_mm(lac_tape *tape, lac_side side, lac_var column, lac_var row, lac_var x);
+
+/// y = op(A (x) B) x, the Kronecker product never formed: y and x have the rows of A outside, those of B inside.
+LAC_API lac_var lac_kron_mm(lac_tape *tape, lac_side side, const lac_pattern *pa, lac_var a, const lac_pattern *pb,
+                            lac_var b, lac_var x);
+
+/// y = op(A (x) I + I (x) B) x for square A and B.
+LAC_API lac_var lac_kronsum_mm(lac_tape *tape, lac_side side, const lac_pattern *pa, lac_var a, const lac_pattern *pb,
+                               lac_var b, lac_var x);
+
+/// x = op(A (x) B)^-1 y by a solver of A's pattern and one of B's.
+LAC_API lac_var lac_kron_solve(lac_tape *tape, lac_side side, const lac_solver *sa, lac_var a, const lac_solver *sb,
+                               lac_var b, lac_var y);
 
 #ifdef __cplusplus
 }

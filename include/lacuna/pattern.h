@@ -166,6 +166,11 @@ LAC_API lac_status lac_pattern_scalar(lac_context *ctx, const lac_pattern *patte
 LAC_API lac_status lac_pattern_blocked(lac_context *ctx, const lac_pattern *pattern, int64_t br, int64_t bc,
                                        lac_pattern **out, lac_map **map);
 
+/// All entries of a rows x cols matrix with -lower <= col - row <= upper. `map` (optional) takes the band's storage (lac_banded_mm in
+/// ops.h, flattened) to the slots and, transposed, back: its corners are dropped.
+LAC_API lac_status lac_pattern_banded(lac_context *ctx, int64_t rows, int64_t cols, int64_t lower, int64_t upper,
+                                      lac_width width, lac_pattern **out, lac_map **map);
+
 /// Byte budget of the plans kept for pairs of patterns (least recently used go first). Default 256 MiB. A plan goes with the
 /// first of its two patterns, and keeps neither alive.
 LAC_API void lac_pattern_set_plan_budget(int64_t bytes);

@@ -9,7 +9,9 @@ from numbers import Real
 
 from ._core import ffi, lib
 from ._handle import HANDLES, Handle, expect, word
+from ._movement import movement
 from ._program import OPERATORS
+from ._structured import structured
 from .errors import ArgumentError, ShapeError
 from .pattern import Map, Pattern
 from .solver import Factor, Solver
@@ -168,19 +170,6 @@ def operators(apply, asarray, number, code, convert):
         x = asarray(x)
         return apply(resolve("mul", ("0",)), (), x, number(factor, x))
 
-    def sum(x, axes=None, keepdims=False):
-        """The sum over the given axes, all by default."""
-        x = asarray(x)
-        mask = 0
-        for axis in range(x.ndim) if axes is None else (axes if isinstance(axes, (tuple, list)) else (axes,)):
-            if not -x.ndim <= axis < x.ndim:
-                raise ShapeError(f"sum: axis {axis} of an array with {x.ndim} dimensions")
-            bit = 1 << (-1 - axis if axis < 0 else x.ndim - 1 - axis)
-            if mask & bit:
-                raise ShapeError(f"sum: axis {axis} comes twice")
-            mask |= bit
-        return apply(resolve("sum", ("0",), (mask, int(keepdims))), (), x)
-
     def reshape(x, shape):
         """As many numbers, other shape."""
         return apply(resolve("reshape", ("0",)), tuple(shape), x)
@@ -283,11 +272,13 @@ def operators(apply, asarray, number, code, convert):
         )
         return function
 
-    wrapped = (spmm, sddmm, spgemm, sampled_spgemm, spadd, remap, to_dense, trisolve, solve, scale, sum, reshape)
+    wrapped = (spmm, sddmm, spgemm, sampled_spgemm, spadd, remap, to_dense, trisolve, solve, scale, reshape)
     wrapped += (cast, compare, equal, not_equal, less, less_equal, greater, greater_equal, select, where, clamp, pow)
     wrapped += (div_or_zero, neg, square, reciprocal)
+    wrapped += structured(apply, asarray, column, resolve, SIDES, spmm, solve)
     table = {function.__name__: function for function in wrapped}
+    table.update(movement(apply, asarray, number, resolve, SIDES))
     # solve and pow stand for the first two; NumPy and torch have the others
-    inside = ("solve_with", "power", "broadcast", "offset")
+    inside = ("solve_with", "power", "broadcast", "offset", "embed")
     table.update({op: plain(op) for op in OPERATORS if op not in table and op not in inside})
     return {**table, "apply": any_operator}

@@ -12,7 +12,7 @@ lac_status lac_call_begin(lac_context *ctx, const lac_spec *spec, lac_signature 
   lac_status status = LAC_OK;
   const lac_op *op = spec->op;
 
-  for (int i = 0; i < LAC_MAX_IN; i++) call->in[i] = NULL;
+  for (int i = 0; i < LAC_MAX_IN; i++) call->in[i] = NULL, call->in_meta[i].partition = NULL;
   for (int i = 0; i < LAC_MAX_OUT; i++) call->out[i] = NULL;
   ctx->status = LAC_OK;  // so that a code without a sentence does not borrow an older one
   LAC_CHECK(op, LAC_ERR_ARG, "lac_tape_call: the spec names no operator; set spec.op (lac_op_find)");
@@ -50,6 +50,22 @@ done:
   return status;
 }
 
+/// Patterns with blocks, and operators that say so, do without ranks.
+static lac_status call_check_whole(lac_call *call) {
+  lac_context *ctx = call->ctx;
+  lac_status status = LAC_OK;
+  const lac_pattern *first = call->patterns[0];
+  bool is_spread = false;
+
+  if (!(call->op->flags & LAC_WHOLE) && !(first && lac_pattern_has_blocks(first))) return LAC_OK;
+  for (int i = 0; i < LAC_MAX_IN; i++) is_spread = is_spread || call->in_meta[i].partition;
+  for (int i = 0; i < LAC_MAX_PATTERNS; i++) is_spread = is_spread || (call->patterns[i] && call->patterns[i]->halo);
+  LAC_CHECK(!is_spread, LAC_ERR_UNSUPPORTED,
+            "%s: operands that are spread over ranks are not taken yet; use replicated ones", call->op->name);
+done:
+  return status;
+}
+
 lac_status lac_call_infer(lac_call *call, int outs) {
   lac_context *ctx = call->ctx;
   lac_status status = LAC_OK;
@@ -59,6 +75,7 @@ lac_status lac_call_infer(lac_call *call, int outs) {
   call->symbols = &symbols;
   for (int i = 0; i < outs; i++) call->out_meta[i] = (lac_meta){.ndim = -1};
   LAC_TRY(call_take_blocks(call));
+  LAC_TRY(call_check_whole(call));
   LAC_TRY(call->op->infer ? call->op->infer(call) : lac_call_match(call));
   for (int i = 0; i < outs; i++) {
     LAC_CHECK(call->out_meta[i].ndim >= 0, LAC_ERR_ARG,

@@ -71,6 +71,7 @@ done:
 void lac_context_destroy(lac_context **ctx) {
   if (!ctx || !*ctx) return;
   if ((*ctx)->local->close) (*ctx)->local->close(*ctx);
+  lac_free((*ctx)->attached);
   lac_free(*ctx);
   *ctx = NULL;
 }

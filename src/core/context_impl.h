@@ -18,6 +18,7 @@ enum { LAC_SENTENCE_SIZE = 1024, LAC_TRACE_SIZE = 512 };
 struct lac_context {
   const lac_kernels *kernels;  // the backend's table; the distributed table when a communicator is attached
   const lac_kernels *local;    // the backend's own table, always
+  lac_kernels *attached;       // owned: the table of a context that communicates
   lac_space *space;            // where this context's arrays live
   const lac_comm *comm;        // NULL: one process
   void *stream;                // CUDA only

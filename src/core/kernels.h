@@ -80,6 +80,10 @@ typedef enum lac_segment {
   LAC_SEGMENT_MAX_TIES,
   LAC_SEGMENT_MIN_TIES
 } lac_segment;
+/// A banded matrix: ab[upper + i - j, j] = A[i, j].
+typedef struct lac_banded {
+  int64_t lower, upper, rows, cols;
+} lac_banded;
 
 struct lac_kernels {
   const char *name;  // "cpu", "cuda"
@@ -123,6 +127,8 @@ struct lac_kernels {
                        lac_array *y);  // optional
   /// y = exp(x) / sum(exp(x)), the sum over the axes of `mask`; 0 where all x are -inf. Reals alone.
   lac_status (*softmax)(lac_context *ctx, const lac_array *x, uint32_t mask, lac_array *y);  // optional
+  /// y = running sums of x along an axis (counted from the end), from its last place on if `backwards`
+  lac_status (*cumsum)(lac_context *ctx, int axis, bool backwards, const lac_array *x, lac_array *y);  // optional
   /// y = x spread over the axes of `mask` (bit i is axis ndim-1-i of y): the adjoint of sum
   lac_status (*broadcast)(lac_context *ctx, const lac_array *x, uint32_t mask, lac_array *y);
   /// s = sum over the last two axes of conj(x) y, for each of the batch; accumulates in f64
@@ -183,6 +189,28 @@ struct lac_kernels {
   /// every real number (the parts of complex ones are two); all of one dtype and count, g itself is only read, and NULL is zero
   lac_status (*adam)(lac_context *ctx, const lac_adam *a, const lac_array *g, lac_array *m, lac_array *v,
                      lac_array *x);  // optional
+  // -- structured matrices -------------------------------------------------------------------------------------------
+  /// y[*,m,k] = op(A) x[*,n,k]; y sums over batch dimensions it does not have
+  lac_status (*banded_mm)(lac_context *ctx, const lac_banded *band, lac_side side, const lac_array *ab,
+                          const lac_array *x, lac_array *y);  // optional
+  /// the band of u v^H, zero in the corners; s sums over batch dimensions it does not have
+  lac_status (*banded_outer)(lac_context *ctx, const lac_banded *band, const lac_array *u, const lac_array *v,
+                             lac_array *s);  // optional
+  /// the band t of op(X) op(Y), all square, zero in the corners; it sums over batch dimensions it does not have
+  lac_status (*banded_gemm)(lac_context *ctx, const lac_banded *band, const lac_banded *bx, lac_side sx,
+                            const lac_banded *by, lac_side sy, const lac_array *x, const lac_array *y,
+                            lac_array *t);  // optional
+  /// op(A) x = b, pivoted. LAC_ERR_SINGULAR names the column without a pivot.
+  lac_status (*banded_solve)(lac_context *ctx, const lac_banded *band, lac_side side, const lac_array *ab,
+                             const lac_array *b, lac_array *x);  // optional
+  /// y = op(C) x, C[i,j] = c[(i - j) mod n]
+  lac_status (*circulant_mm)(lac_context *ctx, lac_side side, const lac_array *c, const lac_array *x,
+                             lac_array *y);  // optional
+  /// s[d] = sum over i and k of u[i,k] conj(v[(i - d) mod n,k])
+  lac_status (*circulant_outer)(lac_context *ctx, const lac_array *u, const lac_array *v, lac_array *s);  // optional
+  /// op(C) x = b. LAC_ERR_SINGULAR names an eigenvalue that is zero to rounding.
+  lac_status (*circulant_solve)(lac_context *ctx, lac_side side, const lac_array *c, const lac_array *b,
+                                lac_array *x);  // optional
 
   // -- ranks ---------------------------------------------------------------------------------------------------------
   /// All ranks exchange their status before a call that communicates, also those whose tape has failed already, and on leaving

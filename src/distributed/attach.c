@@ -67,6 +67,16 @@ done:
   return status;
 }
 
+/// The context's own table, made when it first communicates.
+static lac_status attach_table(lac_context *ctx) {
+  lac_status status = LAC_OK;
+
+  if (!ctx->attached) LAC_ALLOC(ctx->attached, 1);
+  lac_distributed_kernels(ctx->local, ctx->attached);
+done:
+  return status;
+}
+
 lac_status lac_context_attach(lac_context *ctx, const lac_comm *comm) {
   lac_status status = LAC_OK, mine = LAC_OK;
 
@@ -84,9 +94,10 @@ lac_status lac_context_attach(lac_context *ctx, const lac_comm *comm) {
                             "lac_context_attach: contexts on \"%s\" cannot communicate yet; use \"cpu\"",
                             ctx->local->name);
   }
+  if (mine == LAC_OK) mine = attach_table(ctx);
   status = lac_context_agree(ctx, mine);
   if (status == LAC_OK) {
-    ctx->kernels = &lac_distributed_kernels;
+    ctx->kernels = ctx->attached;
   } else {
     ctx->comm = NULL;
   }

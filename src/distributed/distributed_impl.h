@@ -83,6 +83,7 @@ lac_status lac_comm_check(lac_context *ctx, int code);
 /// LAC_ERR_ARG unless a communicator is attached; `function` is who asks.
 lac_status lac_comm_required(lac_context *ctx, const char *function);
 
-extern const lac_kernels lac_distributed_kernels;
+/// The backend's table with what communicates in the place of what does not.
+void lac_distributed_kernels(const lac_kernels *local, lac_kernels *out);
 
 #endif

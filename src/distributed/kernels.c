@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file kernels.c
-/// The kernel table of a context with a communicator. It wraps the backend's own table:
+/// The kernel table of a context with a communicator: the backend's own, but for
 ///
-///     number by number      the local part, nothing else
 ///     spmm N, C             y = A H x: fetch ghost rows of x, then the local product
 ///     spmm T, H             y = H^T A^T x: the local transposed product, then ghost rows return to their owners and add
 ///     sddmm                 fetch ghost rows of v, then the local products
 ///     sum, dot              locally, then over ranks where a contracted axis is partitioned: the result is replicated
 ///
-/// It has no open and close: a context opens and closes through its backend's own table, attached or not.
+/// What works number by number works on the local part, and needs nothing here. Operators that cannot do with a part say
+/// LAC_WHOLE. The table has no open and close: a context opens and closes through its backend's own, attached or not.
 ///
 /// Rules and tape do not change: the vjp of spmm emits sddmm and spmm with the flipped side, and these communicate.
 
@@ -45,11 +45,6 @@ static lac_status distributed_scale(lac_context *ctx, double real, double imag, 
 
 static lac_status distributed_axpy(lac_context *ctx, double real, double imag, const lac_array *x, lac_array *y) {
   return ctx->local->axpy(ctx, real, imag, x, y);
-}
-
-static lac_status distributed_adam(lac_context *ctx, const lac_adam *a, const lac_array *g, lac_array *m, lac_array *v,
-                                   lac_array *x) {
-  return ctx->local->adam(ctx, a, g, m, v, x);
 }
 
 static lac_status distributed_conj(lac_context *ctx, const lac_array *x, lac_array *y) {
@@ -112,6 +107,15 @@ static lac_status distributed_softmax(lac_context *ctx, const lac_array *x, uint
 
   LAC_CHECK(ctx->local->softmax, LAC_ERR_UNSUPPORTED, "softmax: backend \"%s\" has no such kernel", ctx->local->name);
   LAC_TRY(ctx->local->softmax(ctx, x, mask, y));
+done:
+  return status;
+}
+
+static lac_status distributed_cumsum(lac_context *ctx, int axis, bool backwards, const lac_array *x, lac_array *y) {
+  lac_status status = LAC_OK;
+
+  LAC_CHECK(ctx->local->cumsum, LAC_ERR_UNSUPPORTED, "cumsum: backend \"%s\" has no such kernel", ctx->local->name);
+  LAC_TRY(ctx->local->cumsum(ctx, axis, backwards, x, y));
 done:
   return status;
 }
@@ -252,28 +256,22 @@ done:
 
 static lac_status distributed_matmul(lac_context *ctx, lac_side side_x, const lac_array *x, lac_side side_y,
                                      const lac_array *y, lac_array *z) {
-  lac_status status = LAC_OK;
-
-  LAC_CHECK(ctx->local->matmul, LAC_ERR_UNSUPPORTED, "matmul: backend \"%s\" has no such kernel", ctx->local->name);
-  status = product_finish(ctx, ctx->local->matmul(ctx, side_x, x, side_y, y, z), x, y, z);
-done:
-  return status;
+  return product_finish(ctx, ctx->local->matmul(ctx, side_x, x, side_y, y, z), x, y, z);
 }
 
-// -- what is not there yet -------------------------------------------------------------------------------------------
+// -- the table -------------------------------------------------------------------------------------------------------
 
-static lac_status distributed_sampled_spgemm(lac_context *ctx, const lac_pattern *target, const lac_pattern *px,
-                                             lac_side sx, const lac_pattern *py, lac_side sy, const lac_array *x,
-                                             const lac_array *y, lac_array *t) {
-  lac_status status = LAC_OK;
-
-  LAC_CHECK(!target->halo && !px->halo && !py->halo && !x->meta.partition && !y->meta.partition, LAC_ERR_UNSUPPORTED,
-            "sampled_spgemm: operands that are spread over ranks cannot be multiplied yet; use replicated ones");
-  LAC_CHECK(ctx->local->sampled_spgemm, LAC_ERR_UNSUPPORTED, "sampled_spgemm: backend \"%s\" has no such kernel",
-            ctx->local->name);
-  LAC_TRY(ctx->local->sampled_spgemm(ctx, target, px, sx, py, sy, x, y, t));
-done:
-  return status;
+void lac_distributed_kernels(const lac_kernels *local, lac_kernels *out) {
+  *out = *local;
+  out->name = "distributed";
+  out->open = NULL;
+  out->close = NULL;
+  out->sum = distributed_sum;
+  out->dot = distributed_dot;
+  out->spmm = distributed_spmm;
+  out->sddmm = distributed_sddmm;
+  if (local->matmul) out->matmul = distributed_matmul;
+  out->agree = lac_context_agree;
 }
 
 static lac_status distributed_trisolve(lac_context *ctx, const lac_pattern *p, lac_triangle triangle,
@@ -285,92 +283,6 @@ static lac_status distributed_trisolve(lac_context *ctx, const lac_pattern *p, l
             "trisolve: a system that is spread over ranks cannot be solved yet; use replicated operands");
   LAC_CHECK(ctx->local->trisolve, LAC_ERR_UNSUPPORTED, "trisolve: backend \"%s\" has no such kernel", ctx->local->name);
   LAC_TRY(ctx->local->trisolve(ctx, p, triangle, diagonal, side, a, b, x));
-done:
-  return status;
-}
-
-/// Groups of a map are of one process.
-static lac_status groups_expect(lac_context *ctx, const char *name, bool has, const lac_array *x, const lac_array *y) {
-  lac_status status = LAC_OK;
-
-  LAC_CHECK(!x->meta.partition && !y->meta.partition, LAC_ERR_UNSUPPORTED,
-            "%s: operands that are spread over ranks cannot be grouped yet; use replicated ones", name);
-  LAC_CHECK(has, LAC_ERR_UNSUPPORTED, "%s: backend \"%s\" has no such kernel", name, ctx->local->name);
-done:
-  return status;
-}
-
-static lac_status distributed_segment_scale(lac_context *ctx, const lac_map *map, const lac_array *d,
-                                            const lac_array *a, lac_array *y) {
-  lac_status status = LAC_OK;
-  LAC_TRY(groups_expect(ctx, "segment_scale", ctx->local->segment_scale, d, a));
-  LAC_TRY(ctx->local->segment_scale(ctx, map, d, a, y));
-done:
-  return status;
-}
-
-static lac_status distributed_segment_dot(lac_context *ctx, const lac_map *map, const lac_array *u, const lac_array *v,
-                                          lac_array *s) {
-  lac_status status = LAC_OK;
-  LAC_TRY(groups_expect(ctx, "segment_dot", ctx->local->segment_dot, u, v));
-  LAC_TRY(ctx->local->segment_dot(ctx, map, u, v, s));
-done:
-  return status;
-}
-
-static lac_status distributed_segment(lac_context *ctx, lac_segment what, const lac_map *map, int64_t full,
-                                      const lac_array *x, lac_array *y) {
-  lac_status status = LAC_OK;
-  LAC_TRY(groups_expect(ctx, "segment", ctx->local->segment, x, x));
-  LAC_TRY(ctx->local->segment(ctx, what, map, full, x, y));
-done:
-  return status;
-}
-
-static lac_status distributed_gather_mm(lac_context *ctx, const lac_map *map, lac_side side, const lac_array *a,
-                                        const lac_array *b, lac_array *y) {
-  lac_status status = LAC_OK;
-  LAC_TRY(groups_expect(ctx, "gather_mm", ctx->local->gather_mm, a, b));
-  LAC_TRY(ctx->local->gather_mm(ctx, map, side, a, b, y));
-done:
-  return status;
-}
-
-static lac_status distributed_gather_outer(lac_context *ctx, const lac_map *map, const lac_array *u, const lac_array *v,
-                                           lac_array *w) {
-  lac_status status = LAC_OK;
-  LAC_TRY(groups_expect(ctx, "gather_outer", ctx->local->gather_outer, u, v));
-  LAC_TRY(ctx->local->gather_outer(ctx, map, u, v, w));
-done:
-  return status;
-}
-
-/// Patterns with blocks are of one process.
-static lac_status distributed_block_spmm(lac_context *ctx, const lac_pattern *p, lac_side side, const lac_array *a,
-                                         const lac_array *x, lac_array *y) {
-  lac_status status = LAC_OK;
-
-  LAC_CHECK(!a->meta.partition && !x->meta.partition, LAC_ERR_UNSUPPORTED,
-            "spmm: operands that are spread over ranks cannot be multiplied by blocks yet; use replicated ones, or the "
-            "pattern without blocks (lac_pattern_scalar)");
-  LAC_CHECK(ctx->local->block_spmm, LAC_ERR_UNSUPPORTED, "spmm: backend \"%s\" has no kernel for blocks",
-            ctx->local->name);
-  LAC_TRY(ctx->local->block_spmm(ctx, p, side, a, x, y));
-done:
-  return status;
-}
-
-static lac_status distributed_block_sddmm(lac_context *ctx, const lac_pattern *p, const lac_array *u,
-                                          const lac_array *v, lac_array *s) {
-  lac_status status = LAC_OK;
-
-  LAC_CHECK(
-      !u->meta.partition && !v->meta.partition, LAC_ERR_UNSUPPORTED,
-      "sddmm: operands that are spread over ranks cannot be multiplied by blocks yet; use replicated ones, or the "
-      "pattern without blocks (lac_pattern_scalar)");
-  LAC_CHECK(ctx->local->block_sddmm, LAC_ERR_UNSUPPORTED, "sddmm: backend \"%s\" has no kernel for blocks",
-            ctx->local->name);
-  LAC_TRY(ctx->local->block_sddmm(ctx, p, u, v, s));
 done:
   return status;
 }
@@ -394,22 +306,15 @@ const lac_kernels lac_distributed_kernels = {
     .sum = distributed_sum,
     .reduce = distributed_reduce,
     .softmax = distributed_softmax,
+    .cumsum = distributed_cumsum,
     .broadcast = distributed_broadcast,
     .dot = distributed_dot,
     .place = distributed_place,
     .remap = distributed_remap,
-    .segment_scale = distributed_segment_scale,
-    .segment_dot = distributed_segment_dot,
-    .segment = distributed_segment,
-    .gather_mm = distributed_gather_mm,
-    .gather_outer = distributed_gather_outer,
     .spmm = distributed_spmm,
     .sddmm = distributed_sddmm,
     .sampled_spgemm = distributed_sampled_spgemm,
     .matmul = distributed_matmul,
     .trisolve = distributed_trisolve,
-    .adam = distributed_adam,
-    .block_spmm = distributed_block_spmm,
-    .block_sddmm = distributed_block_sddmm,
     .agree = lac_context_agree,
 };

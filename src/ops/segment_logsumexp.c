@@ -31,6 +31,7 @@ const lac_op lac_op_segment_logsumexp = {
     .name = "segment_logsumexp",
     .signature = "(p)->(q)",
     .order = LAC_ANY_ORDER,
+    .flags = LAC_WHOLE,
     .vjp_needs = NEEDS_IN(X),
     .jvp_needs = NEEDS_IN(X),
     .infer = segment_infer_ordered,

@@ -45,6 +45,7 @@ const lac_op lac_op_segment_max = {
     .name = "segment_max",
     .signature = "(p)->(q)",
     .order = LAC_ANY_ORDER,
+    .flags = LAC_WHOLE,
     .vjp_needs = NEEDS_IN(X),
     .jvp_needs = NEEDS_IN(X),
     .infer = segment_max_infer,

@@ -30,6 +30,7 @@ const lac_op lac_op_segment_softmax = {
     .name = "segment_softmax",
     .signature = "(p)->(p)",
     .order = LAC_ANY_ORDER,
+    .flags = LAC_WHOLE,
     .vjp_needs = NEEDS_OUT(P),
     .jvp_needs = NEEDS_OUT(P),
     .infer = segment_infer_ordered,

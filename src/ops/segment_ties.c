@@ -35,6 +35,7 @@ const lac_op lac_op_segment_ties = {
     .name = "segment_ties",
     .signature = "(p)->(p)",
     .order = LAC_ANY_ORDER,
+    .flags = LAC_WHOLE,
     .infer = segment_ties_infer,
     .forward = segment_ties_forward,
     .vjp = segment_ties_rule,

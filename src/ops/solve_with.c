@@ -89,6 +89,7 @@ const lac_op lac_op_solve_with = {
     .name = "solve_with",
     .signature = "(z),(n,k)->(n,k)",
     .order = LAC_ANY_ORDER,
+    .flags = LAC_WHOLE,
     .vjp_needs = NEEDS_IN(A) | NEEDS_OUT(X),
     .jvp_needs = NEEDS_IN(A) | NEEDS_OUT(X),
     .infer = solve_with_infer,

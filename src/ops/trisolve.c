@@ -100,6 +100,7 @@ const lac_op lac_op_trisolve = {
     .name = "trisolve",
     .signature = "(z),(n,k)->(n,k)",
     .order = LAC_ANY_ORDER,
+    .flags = LAC_WHOLE,
     .vjp_needs = NEEDS_IN(A) | NEEDS_OUT(X),
     .jvp_needs = NEEDS_IN(A) | NEEDS_OUT(X),
     .infer = trisolve_infer,

@@ -100,6 +100,7 @@ lac_status cpu_cast(lac_context *ctx, const lac_array *x, lac_array *y);
 lac_status cpu_where(lac_context *ctx, const lac_array *c, const lac_array *x, const lac_array *y, lac_array *z);
 lac_status cpu_sum(lac_context *ctx, const lac_array *x, uint32_t mask, lac_array *y);
 lac_status cpu_reduce(lac_context *ctx, lac_reduction op, const lac_array *x, uint32_t mask, lac_array *y);
+lac_status cpu_cumsum(lac_context *ctx, int axis, bool backwards, const lac_array *x, lac_array *y);
 lac_status cpu_softmax(lac_context *ctx, const lac_array *x, uint32_t mask, lac_array *y);
 lac_status cpu_broadcast(lac_context *ctx, const lac_array *x, uint32_t mask, lac_array *y);
 lac_status cpu_dot(lac_context *ctx, const lac_array *x, const lac_array *y, lac_array *s);
@@ -128,5 +129,16 @@ lac_status cpu_block_spmm(lac_context *ctx, const lac_pattern *p, lac_side side,
                           lac_array *y);
 lac_status cpu_block_sddmm(lac_context *ctx, const lac_pattern *p, const lac_array *u, const lac_array *v,
                            lac_array *s);
+lac_status cpu_banded_mm(lac_context *ctx, const lac_banded *band, lac_side side, const lac_array *ab,
+                         const lac_array *x, lac_array *y);
+lac_status cpu_banded_outer(lac_context *ctx, const lac_banded *band, const lac_array *u, const lac_array *v,
+                            lac_array *s);
+lac_status cpu_banded_gemm(lac_context *ctx, const lac_banded *band, const lac_banded *bx, lac_side sx,
+                           const lac_banded *by, lac_side sy, const lac_array *x, const lac_array *y, lac_array *t);
+lac_status cpu_banded_solve(lac_context *ctx, const lac_banded *band, lac_side side, const lac_array *ab,
+                            const lac_array *b, lac_array *x);
+lac_status cpu_circulant_mm(lac_context *ctx, lac_side side, const lac_array *c, const lac_array *x, lac_array *y);
+lac_status cpu_circulant_outer(lac_context *ctx, const lac_array *u, const lac_array *v, lac_array *s);
+lac_status cpu_circulant_solve(lac_context *ctx, lac_side side, const lac_array *c, const lac_array *b, lac_array *x);
 
 #endif

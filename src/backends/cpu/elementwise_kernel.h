@@ -38,8 +38,17 @@ INLINE T FN(element)(const int op, T x, T y, T alpha) {
   }
 }
 
+/// Whether the operation is a call or a branch for each number, which no compiler vectorises.
+INLINE bool FN(is_call)(const int op) {
+  return op == LAC_POW || (FN(has_imag) && (op == LAC_DIV || op == LAC_DIV_OR_ZERO));
+}
+
 /// z = op(x, y) on n numbers, where sx and sy are 0 (one number for all) or 1. z may be x or y.
 INLINE void FN(span)(const int op, const T *x, const int sx, const T *y, const int sy, T *z, int64_t n, T alpha) {
+  if (FN(is_call)(op)) {
+    for (int64_t i = 0; i < n; ++i) z[i] = FN(element)(op, x[i * sx], y[i * sy], alpha);
+    return;
+  }
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i) z[i] = FN(element)(op, x[i * sx], y[i * sy], alpha);
 }

@@ -154,10 +154,10 @@ static inline c128 power_integer(c128 x, int64_t n) {
   return result;
 }
 
-/// x^p for a frozen p, where 2 and -1 need no logarithm and complex numbers none for integers
+/// x^p for a frozen p; complex numbers need no logarithm where it is a small integer
 enum { POWER_INTEGER = 64 };
-INLINE f32 power_f32(f32 x, f64 p) { return p == 2 ? x * x : p == -1 ? 1 / x : powf(x, (f32)p); }
-INLINE f64 power_f64(f64 x, f64 p) { return p == 2 ? x * x : p == -1 ? 1 / x : pow(x, p); }
+INLINE f32 power_f32(f32 x, f64 p) { return powf(x, (f32)p); }
+INLINE f64 power_f64(f64 x, f64 p) { return pow(x, p); }
 static inline c128 power_c128(c128 x, f64 p) {
   return fabs(p) <= POWER_INTEGER && p == rint(p) ? power_integer(x, (int64_t)p) : pow_c128(x, p);
 }

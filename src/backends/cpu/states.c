@@ -15,6 +15,8 @@
 #include "backends/cpu/loop.h"
 #include "backends/cpu/reduce.h"
 
+enum { STATE_LANES = 16 };
+
 typedef struct state {
   double most, total;
 } state;
@@ -32,7 +34,8 @@ typedef struct softmax_job {
   cpu_loop loop;        // over y: where x and states stand
 } softmax_job;
 
-static inline double larger(double a, double b) { return a > b || isnan(a) ? a : b; }
+/// The larger of two; a NaN is larger. Written for vectors: no branch.
+static inline double larger(double a, double b) { return (a > b) | (a != a) ? a : b; }
 
 /// What x counts for when the largest is sought.
 static inline double candidate(lac_reduction op, double x, double size) {
@@ -47,11 +50,11 @@ static double state_most(lac_reduction op, double largest) {
   return ldexp(1, exponent < -1000 ? -1000 : exponent > 1000 ? 1000 : exponent);
 }
 
-/// What x adds to the total of a state. The largest itself is exp(0), also where it is infinite.
-static inline double state_term(lac_reduction op, double x, double size, double most) {
-  if (op == LAC_REDUCE_LOGSUMEXP) return x == most ? 1 : exp(x - most);
-  double r = size / most;
-  return r * r;
+/// What x adds to the total of a state; inverse = 1 / most, exact for a norm. The largest itself is exp(0), also where it is
+/// infinite.
+static inline double state_term(lac_reduction op, double x, double size, double most, double inverse) {
+  double r = size * inverse;
+  return op == LAC_REDUCE_LOGSUMEXP ? exp_f64(x == most ? 0 : x - most) : r * r;
 }
 
 /// Whether terms are to be added: there are none for max and min, for norms that are 0, inf or NaN, and where all is -inf.
@@ -63,7 +66,7 @@ static inline bool state_has_total(lac_reduction op, double most) {
 static double state_rescaled(lac_reduction op, const state *s, double most) {
   if (!state_has_total(op, s->most) || !state_has_total(op, most)) return 0;
   double r = s->most / most;
-  return op == LAC_REDUCE_NORM ? s->total * r * r : s->total * (s->most == most ? 1 : exp(s->most - most));
+  return op == LAC_REDUCE_NORM ? s->total * r * r : s->total * exp_f64(s->most == most ? 0 : s->most - most);
 }
 
 static state state_join(lac_reduction op, const state *a, const state *b) {

@@ -1,14 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 // States of blocks (states.c). Reductions other than norms are of reals: they read the real part.
 
+/// The largest candidate of a run, in lanes as long as they last.
+INLINE double FN(run_largest)(const lac_reduction op, const T *x, int64_t n) {
+  double lane[STATE_LANES], largest = state_none(op).most;
+  int64_t i = 0;
+  for (int l = 0; l < STATE_LANES; ++l) lane[l] = largest;
+  for (; i + STATE_LANES <= n; i += STATE_LANES) {
+#pragma omp simd
+    for (int l = 0; l < STATE_LANES; ++l) {
+      lane[l] = larger(lane[l], candidate(op, FN(re)(x[i + l]), FN(abs)(x[i + l])));
+    }
+  }
+  for (; i < n; ++i) largest = larger(largest, candidate(op, FN(re)(x[i]), FN(abs)(x[i])));
+  for (int l = 0; l < STATE_LANES; ++l) largest = larger(largest, lane[l]);
+  return largest;
+}
+
+/// The total of a run, likewise.
+INLINE double FN(run_total)(const lac_reduction op, const T *x, int64_t n, double most, double inverse) {
+  double lane[STATE_LANES] = {0}, total = 0;
+  int64_t i = 0;
+  for (; i + STATE_LANES <= n; i += STATE_LANES) {
+#pragma omp simd
+    for (int l = 0; l < STATE_LANES; ++l) {
+      lane[l] += state_term(op, FN(re)(x[i + l]), FN(abs)(x[i + l]), most, inverse);
+    }
+  }
+  for (; i < n; ++i) total += state_term(op, FN(re)(x[i]), FN(abs)(x[i]), most, inverse);
+  for (int step = STATE_LANES / 2; step; step /= 2) {
+    for (int l = 0; l < step; ++l) lane[l] += lane[l + step];
+  }
+  return total + lane[0];
+}
+
 /// The state of a run. `op` is a constant to the compiler.
 INLINE state FN(run_state)(const lac_reduction op, const T *x, int64_t n) {
-  double largest = state_none(op).most;
-  state s = {0};
-  for (int64_t i = 0; i < n; ++i) largest = larger(largest, candidate(op, FN(re)(x[i]), FN(abs)(x[i])));
-  s.most = state_most(op, largest);
-  if (!state_has_total(op, s.most)) return s;
-  for (int64_t i = 0; i < n; ++i) s.total += state_term(op, FN(re)(x[i]), FN(abs)(x[i]), s.most);
+  state s = {state_most(op, FN(run_largest)(op, x, n)), 0};
+  if (state_has_total(op, s.most)) s.total = FN(run_total)(op, x, n, s.most, 1 / s.most);
   return s;
 }
 
@@ -31,26 +60,33 @@ INLINE void FN(state_along)(const lac_reduction op, const sum_job *plan, int64_t
   }
 }
 
-/// A block whose innermost dimension is kept: a tile of columns, row by row.
+/// The totals of the columns of a tile, row by row.
+INLINE void FN(columns_total)(const lac_reduction op, const T *row, int64_t width, const double *most, double *total) {
+#pragma omp simd
+  for (int64_t c = 0; c < width; ++c) {
+    total[c] += state_term(op, FN(re)(row[c]), FN(abs)(row[c]), most[c], 1 / most[c]);
+  }
+}
+
+/// A block whose innermost dimension is kept: a tile of columns.
 INLINE void FN(state_across)(const lac_reduction op, const sum_job *plan, int64_t unit, int64_t tile, state *out) {
   int64_t first = tile * REDUCE_TILE, left = plan->inner - first, width = left < REDUCE_TILE ? left : REDUCE_TILE;
   const T *x = (const T *)plan->x + axes_offset(&plan->kept, unit / plan->blocks) + first;
   int64_t begin = unit % plan->blocks * plan->runs, last = plan->summed.count;
   int64_t end = begin + plan->runs < last ? begin + plan->runs : last;
-  for (int64_t c = 0; c < width; ++c) out[first + c] = state_none(op);
+  double most[REDUCE_TILE], total[REDUCE_TILE] = {0};
+  for (int64_t c = 0; c < width; ++c) most[c] = state_none(op).most;
   for (int64_t r = begin; r < end; ++r) {
     const T *row = x + axes_offset(&plan->summed, r);
-    for (int64_t c = 0; c < width; ++c) {
-      out[first + c].most = larger(out[first + c].most, candidate(op, FN(re)(row[c]), FN(abs)(row[c])));
-    }
+#pragma omp simd
+    for (int64_t c = 0; c < width; ++c) most[c] = larger(most[c], candidate(op, FN(re)(row[c]), FN(abs)(row[c])));
   }
-  for (int64_t c = 0; c < width; ++c) out[first + c].most = state_most(op, out[first + c].most);
+  for (int64_t c = 0; c < width; ++c) most[c] = state_most(op, most[c]);
   for (int64_t r = begin; r < end && (op == LAC_REDUCE_NORM || op == LAC_REDUCE_LOGSUMEXP); ++r) {
-    const T *row = x + axes_offset(&plan->summed, r);
-    for (int64_t c = 0; c < width; ++c) {
-      state *s = &out[first + c];
-      if (state_has_total(op, s->most)) s->total += state_term(op, FN(re)(row[c]), FN(abs)(row[c]), s->most);
-    }
+    FN(columns_total)(op, x + axes_offset(&plan->summed, r), width, most, total);
+  }
+  for (int64_t c = 0; c < width; ++c) {
+    out[first + c] = (state){most[c], state_has_total(op, most[c]) ? total[c] : 0};
   }
 }
 
@@ -84,7 +120,15 @@ static void FN(state_units)(const void *opaque, int64_t begin, int64_t end) {
   }
 }
 
-/// y = exp(x - most) / total
+/// y = exp(x - most) / total, with one state for all or one for each.
+INLINE void FN(softmax_run)(const T *x, const state *s, const int stride, T *y, int64_t n) {
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) {
+    double most = s[i * stride].most, term = state_term(LAC_REDUCE_LOGSUMEXP, FN(re)(x[i]), 0, most, 0);
+    y[i] = state_has_total(LAC_REDUCE_LOGSUMEXP, most) ? (T)(term / s[i * stride].total) : 0;
+  }
+}
+
 static void FN(softmax_span)(const void *opaque, int64_t begin, int64_t end) {
   const softmax_job *job = opaque;
   const cpu_loop *loop = &job->loop;
@@ -96,9 +140,10 @@ static void FN(softmax_span)(const void *opaque, int64_t begin, int64_t end) {
     const T *x = (const T *)job->x + begin;
     T *y = (T *)job->y + begin;
     n = end - begin < inner - start ? end - begin : inner - start;
-    for (int64_t i = 0; i < n; ++i, s += stride) {
-      bool has = state_has_total(LAC_REDUCE_LOGSUMEXP, s->most);
-      y[i] = has ? (T)(state_term(LAC_REDUCE_LOGSUMEXP, FN(re)(x[i]), 0, s->most) / s->total) : 0;
+    if (stride == 0) {
+      FN(softmax_run)(x, s, 0, y, n);
+    } else {
+      FN(softmax_run)(x, s, 1, y, n);
     }
   }
 }

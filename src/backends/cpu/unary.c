@@ -6,7 +6,7 @@
 #include "backends/cpu/functions.h"
 #include "backends/cpu/types.h"
 
-enum { UNARY_POWER = LAC_HEAVISIDE + 1, UNARY_CLAMP };  // behind those of lac_unary
+enum { UNARY_POWER = LAC_HEAVISIDE + 1, UNARY_SQUARE, UNARY_RECIPROCAL, UNARY_CLAMP };  // behind those of lac_unary
 
 typedef struct unary_job {
   int op;          // lac_unary, or one of the above
@@ -36,7 +36,8 @@ lac_status cpu_unary(lac_context *ctx, lac_unary op, const lac_array *x, lac_arr
 }
 
 lac_status cpu_power(lac_context *ctx, double exponent, const lac_array *x, lac_array *y) {
-  return unary_run(ctx, unary_parts, x->meta.dtype, &(unary_job){.op = UNARY_POWER, .f = {exponent}}, x, y);
+  int op = exponent == 2 ? UNARY_SQUARE : exponent == -1 ? UNARY_RECIPROCAL : UNARY_POWER;
+  return unary_run(ctx, unary_parts, x->meta.dtype, &(unary_job){.op = op, .f = {exponent}}, x, y);
 }
 
 lac_status cpu_clamp(lac_context *ctx, double low, double high, const lac_array *x, lac_array *y) {

@@ -29,6 +29,10 @@ INLINE T FN(unary_value)(const int op, T x, const double *f) {
       return FN(relu)(x);
     case LAC_HEAVISIDE:
       return FN(heaviside)(x);
+    case UNARY_SQUARE:
+      return FN(mul)(x, x);
+    case UNARY_RECIPROCAL:
+      return FN(div)(1, x);
     case UNARY_POWER:
       return FN(power)(x, f[0]);
     default:  // UNARY_CLAMP; NaN stays
@@ -36,19 +40,34 @@ INLINE T FN(unary_value)(const int op, T x, const double *f) {
   }
 }
 
-/// y = op(x), where y may be x.
-INLINE void FN(unary_span)(const int op, const unary_job *job, int64_t begin, int64_t end) {
+/// y = op(x), where y may be x, by calls of the C library.
+INLINE void FN(called)(const int op, const unary_job *job, int64_t begin, int64_t end) {
+  const T *x = job->x;
+  T *y = job->y;
+  for (int64_t i = begin; i < end; ++i) y[i] = FN(unary_value)(op, x[i], job->f);
+}
+
+/// The same for functions that are written out here for reals.
+INLINE void FN(written)(const int op, const unary_job *job, int64_t begin, int64_t end) {
   const T *x = job->x;
   T *y = job->y;
   const double f[2] = {job->f[0], job->f[1]};
+  if (FN(has_imag)) {
+    FN(called)(op, job, begin, end);
+    return;
+  }
 #pragma omp simd
   for (int64_t i = begin; i < end; ++i) y[i] = FN(unary_value)(op, x[i], f);
 }
 
 /// The same for functions whose values are real.
-INLINE void FN(unary_real_span)(const int op, const unary_job *job, int64_t begin, int64_t end) {
+INLINE void FN(measured)(const int op, const unary_job *job, int64_t begin, int64_t end) {
   const T *x = job->x;
   FN(real) *y = job->y;
+  if (FN(has_imag) && op == LAC_ABS) {
+    for (int64_t i = begin; i < end; ++i) y[i] = FN(abs)(x[i]);
+    return;
+  }
 #pragma omp simd
   for (int64_t i = begin; i < end; ++i) {
     y[i] = op == LAC_ABS ? FN(abs)(x[i]) : op == LAC_REAL ? FN(re)(x[i]) : FN(im)(x[i]);
@@ -63,24 +82,26 @@ INLINE void FN(unary_real_span)(const int op, const unary_job *job, int64_t begi
 static void FN(unary_part)(const void *opaque, int64_t begin, int64_t end) {
   const unary_job *job = opaque;
   switch (job->op) {
-    UNARY_CASE(LAC_ABS, unary_real_span);
-    UNARY_CASE(LAC_REAL, unary_real_span);
-    UNARY_CASE(LAC_IMAG, unary_real_span);
-    UNARY_CASE(LAC_SIGN, unary_span);
-    UNARY_CASE(LAC_EXP, unary_span);
-    UNARY_CASE(LAC_LOG, unary_span);
-    UNARY_CASE(LAC_SQRT, unary_span);
-    UNARY_CASE(LAC_SIN, unary_span);
-    UNARY_CASE(LAC_COS, unary_span);
-    UNARY_CASE(LAC_SIGMOID, unary_span);
-    UNARY_CASE(LAC_TANH, unary_span);
-    UNARY_CASE(LAC_EXPM1, unary_span);
-    UNARY_CASE(LAC_LOG1P, unary_span);
-    UNARY_CASE(LAC_SOFTPLUS, unary_span);
-    UNARY_CASE(LAC_RELU, unary_span);
-    UNARY_CASE(LAC_HEAVISIDE, unary_span);
-    UNARY_CASE(UNARY_POWER, unary_span);
-    UNARY_CASE(UNARY_CLAMP, unary_span);
+    UNARY_CASE(LAC_ABS, measured);
+    UNARY_CASE(LAC_REAL, measured);
+    UNARY_CASE(LAC_IMAG, measured);
+    UNARY_CASE(LAC_SIGN, written);
+    UNARY_CASE(LAC_EXP, written);
+    UNARY_CASE(LAC_LOG, called);
+    UNARY_CASE(LAC_SQRT, written);
+    UNARY_CASE(LAC_SIN, called);
+    UNARY_CASE(LAC_COS, called);
+    UNARY_CASE(LAC_SIGMOID, written);
+    UNARY_CASE(LAC_TANH, written);
+    UNARY_CASE(LAC_EXPM1, called);
+    UNARY_CASE(LAC_LOG1P, called);
+    UNARY_CASE(LAC_SOFTPLUS, written);
+    UNARY_CASE(LAC_RELU, written);
+    UNARY_CASE(LAC_HEAVISIDE, written);
+    UNARY_CASE(UNARY_POWER, called);
+    UNARY_CASE(UNARY_SQUARE, written);
+    UNARY_CASE(UNARY_RECIPROCAL, written);
+    UNARY_CASE(UNARY_CLAMP, written);
   }
 }
 

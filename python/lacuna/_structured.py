@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Structured matrices as Python functions: banded, tridiagonal, diagonal, circulant, Toeplitz, Kronecker."""
+
+import functools
+
+import numpy as np
+
+from ._core import lib
+from ._handle import word
+from .errors import ShapeError
+from .pattern import Map, Pattern
+
+
+@functools.lru_cache(maxsize=64)
+def _maps(kind, *sizes):
+    """Where the numbers of a structured matrix go: its diagonals into a band, its column and row into a circulant."""
+    if kind == "tridiagonal":
+        (n,) = sizes
+        i = np.arange(n)
+        return Map(i[1:], 3 * n), Map(n + i, 3 * n), Map(2 * n + i[: max(n - 1, 0)], 3 * n)
+    m, n = sizes
+    size = 1 << max(m + n - 2, 0).bit_length()
+    j = np.arange(n)
+    return Map(np.arange(m), size), Map(np.where(j > 0, size - j, -1), size)
+
+
+def structured(apply, asarray, column, resolve, SIDES, spmm, solve):
+    """The functions over a front end's own, as in _front.operators."""
+
+    def bands(lower_and_upper, ab, name):
+        lower, upper = lower_and_upper
+        ab = asarray(ab)
+        if ab.ndim < 2 or ab.shape[-2] != lower + upper + 1:
+            raise ShapeError(f"{name}: ab has shape {tuple(ab.shape)}; it must be ({lower} + {upper} + 1, n)")
+        return lower, upper, ab
+
+    def banded_mm(lower_and_upper, ab, x, rows=None, side="N"):
+        """y = op(A) x for a banded A stored as SciPy stores it, ab[upper + i - j, j] = A[i, j]; square unless `rows` says."""
+        lower, upper, ab = bands(lower_and_upper, ab, "banded_mm")
+        ints = (word("side", side, SIDES), lower, upper, ab.shape[-1] if rows is None else rows)
+        return column(resolve("banded_mm", ("0",), ints), ab, x)
+
+    def banded_outer(lower_and_upper, u, v):
+        """The band of u v^H: u (rows, k), v (cols, k), or vectors."""
+        u, v = asarray(u), asarray(v)
+        name = resolve("banded_outer", ("0",), (0, *lower_and_upper))
+        return apply(name, (), u[:, None] if u.ndim == 1 else u, v[:, None] if v.ndim == 1 else v)
+
+    def banded_gemm(bands_of_x, x, bands_of_y, y, target=None, sides=("N", "N")):
+        """op(X) op(Y) of two square banded matrices on the band `target`, which by default holds all of it."""
+        lx, ux, x = bands(bands_of_x, x, "banded_gemm")
+        ly, uy, y = bands(bands_of_y, y, "banded_gemm")
+        sx, sy = (word("side", s, SIDES) for s in sides)
+        if target is None:
+            down, up = ((ux, lx) if sx & 1 else (lx, ux)), ((uy, ly) if sy & 1 else (ly, uy))
+            target = (down[0] + up[0], down[1] + up[1])
+        return apply(resolve("banded_gemm", ("0",), (sx + 4 * sy, lx, ux, ly, uy, *target)), (), x, y)
+
+    def banded_solve(lower_and_upper, ab, b, side="N"):
+        """x = op(A)^-1 b as scipy.linalg.solve_banded: (lower, upper), then the band, then b (n,) or (n, k)."""
+        lower, upper, ab = bands(lower_and_upper, ab, "banded_solve")
+        return column(resolve("banded_solve", ("0",), (word("side", side, SIDES), lower, upper)), ab, b)
+
+    def tridiagonal_solve(lower, diag, upper, b):
+        """x = A^-1 b: lower (n - 1), diag (n), upper (n - 1)."""
+        lower, diag, upper = asarray(lower), asarray(diag), asarray(upper)
+        n = diag.shape[-1]
+        off = max(n - 1, 0)
+        if lower.shape[-1] != off or upper.shape[-1] != off:
+            raise ShapeError(f"tridiagonal_solve: diag has {n} numbers; lower and upper must have {off}")
+        maps = _maps("tridiagonal", n)
+        parts = [apply(resolve("remap", (m.key,), (lib.LAC_N,)), (), x) for m, x in zip(maps, (upper, diag, lower))]
+        add = resolve("add", ("0",))
+        ab = apply(add, (), apply(add, (), parts[0], parts[1]), parts[2])
+        return banded_solve((1, 1), ab.reshape(ab.shape[:-1] + (3, n)), b)
+
+    def diag_mm(d, x):
+        """diag(d) x."""
+        d = asarray(d)
+        return banded_mm((0, 0), d[..., None, :], x)
+
+    def diag_solve(d, b):
+        """diag(d)^-1 b; a zero is an error that names it."""
+        d = asarray(d)
+        return banded_solve((0, 0), d[..., None, :], b)
+
+    def circulant_mm(c, x, side="N"):
+        """y = op(C) x with C[i, j] = c[(i - j) mod n], in O(n log n)."""
+        return column(resolve("circulant_mm", ("0",), (word("side", side, SIDES),)), c, x)
+
+    def circulant_solve(c, b, side="N"):
+        """x = op(C)^-1 b, as scipy.linalg.solve_circulant."""
+        return column(resolve("circulant_solve", ("0",), (word("side", side, SIDES),)), c, b)
+
+    def toeplitz_mm(c, r, x, side="N"):
+        """y = op(T) x, T = scipy.linalg.toeplitz(c, r) and never formed; r[0] is not read."""
+        c, r, x = asarray(c), asarray(r), asarray(x)
+        m, n = c.shape[-1], r.shape[-1]
+        rows, out = (m, n) if SIDES.get(side, 0) & 1 else (n, m)
+        if x.ndim == 1:
+            return toeplitz_mm(c, r, x[:, None], side)[..., 0]
+        if x.shape[-2] != rows:
+            raise ShapeError(f"toeplitz_mm: x has {x.shape[-2]} rows; op(T) has {rows} columns")
+        of_c, of_r = _maps("toeplitz", m, n)
+        first = apply(
+            resolve("add", ("0",)), (),
+            apply(resolve("remap", (of_c.key,), (lib.LAC_N,)), (), c),
+            apply(resolve("remap", (of_r.key,), (lib.LAC_N,)), (), r),
+        )  # fmt: skip
+        size = of_c.outputs
+        long = apply(resolve("embed", ("0",), (1, 0, rows, 1)), tuple(x.shape[:-2]) + (size, x.shape[-1]), x)
+        y = apply(resolve("circulant_mm", ("0",), (word("side", side, SIDES),)), (), first, long)
+        return apply(resolve("slice", ("0",), (1, 0, out, 1)), (), y)
+
+    def kron_mm(pa, a, pb, b, x, side="N"):
+        """y = op(A (x) B) x, the Kronecker product never formed: rows of A outside, rows of B inside."""
+        x = asarray(x)
+        if x.ndim == 1:
+            return kron_mm(pa, a, pb, b, x[:, None], side)[..., 0]
+        t = word("side", side, SIDES) & 1
+        (ma, na), (mb, nb) = (pa.shape[::-1], pb.shape[::-1]) if t else (pa.shape, pb.shape)
+        batch, k, b = x.shape[:-2], x.shape[-1], asarray(b)
+        y = spmm(pa, a, x.reshape(batch + (na, nb * k)), side)
+        batch = y.shape[:-2]
+        y = spmm(pb, b[..., None, :] if b.ndim > 1 else b, y.reshape(batch + (ma, nb, k)), side)
+        return y.reshape(y.shape[:-3] + (ma * mb, k))
+
+    def kronsum_mm(pa, a, pb, b, x, side="N"):
+        """y = op(A (x) I + I (x) B) x for square A and B."""
+        x = asarray(x)
+        if x.ndim == 1:
+            return kronsum_mm(pa, a, pb, b, x[:, None], side)[..., 0]
+        n, m, batch, k, b = pa.shape[0], pb.shape[0], x.shape[:-2], x.shape[-1], asarray(b)
+        outer = spmm(pa, a, x.reshape(batch + (n, m * k)), side)
+        inner = spmm(pb, b[..., None, :] if b.ndim > 1 else b, x.reshape(batch + (n, m, k)), side)
+        return apply(
+            resolve("add", ("0",)), (),
+            outer.reshape(outer.shape[:-2] + (n * m, k)), inner.reshape(inner.shape[:-3] + (n * m, k)),
+        )  # fmt: skip
+
+    def kron_solve(sa, a, sb, b, y, side="N"):
+        """x = op(A (x) B)^-1 y by a pattern, solver or factor of A and one of B."""
+        y = asarray(y)
+        if y.ndim == 1:
+            return kron_solve(sa, a, sb, b, y[:, None], side)[..., 0]
+        n, m = ((s if isinstance(s, Pattern) else s.pattern).shape[0] for s in (sa, sb))
+        batch, k = y.shape[:-2], y.shape[-1]
+        x = solve(sa, a, y.reshape(batch + (n, m * k)), side)
+        x = solve(sb, b, x.reshape(x.shape[:-2] + (n, m, k)), side)
+        return x.reshape(x.shape[:-3] + (n * m, k))
+
+    return (
+        banded_mm, banded_outer, banded_gemm, banded_solve, tridiagonal_solve, diag_mm, diag_solve, circulant_mm,
+        circulant_solve, toeplitz_mm, kron_mm, kronsum_mm, kron_solve,
+    )  # fmt: skip
