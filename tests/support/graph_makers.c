@@ -105,6 +105,44 @@ static lac_var values_of(graph *g, lac_var blocks) {
   return lac_remap(g->tape, g->w->blocks, LAC_T, lac_reshape(g->tape, blocks, meta.ndim, meta.shape));
 }
 
+/// X X^H of a band X = band of u v^H.
+static lac_var band_squared(graph *g, lac_var u, lac_var v) {
+  lac_var x = lac_banded_outer(g->tape, 1, 1, u, v);
+  return lac_banded_gemm(g->tape, 2, 2, LAC_N, 1, 1, x, LAC_H, 1, 1, x);
+}
+
+/// Three diagonals of which the middle one outweighs the others.
+static lac_var dominant_band(graph *g, lac_var u, lac_var v) {
+  lac_var band = lac_scale(g->tape, 0.25, 0, lac_banded_outer(g->tape, 1, 1, u, v)), row[3];
+
+  for (int i = 0; i < 3; i++) row[i] = lac_slice(g->tape, band, 1, i, i + 1, 1);
+  row[1] = shifted(g, 3, 0, row[1]);
+  return lac_concat_all(g->tape, 3, row, 1);
+}
+
+/// (N) numbers of which the first outweighs the others.
+static lac_var dominant_ring(graph *g, lac_var c) {
+  lac_var small = lac_scale(g->tape, 0.125, 0, c);
+  return lac_concat(g->tape, shifted(g, 3, 0, lac_slice(g->tape, small, 0, 0, 1, 1)),
+                    lac_slice(g->tape, small, 0, 1, N, 1), 0);
+}
+
+/// The solution with a tridiagonal matrix made of (N) numbers.
+static lac_var tridiagonal(graph *g, lac_var c, lac_var b) {
+  lac_var small = lac_scale(g->tape, 0.125, 0, c), diag = shifted(g, 3, 0, small);
+  lac_var lower = lac_slice(g->tape, small, 0, 0, N - 1, 1), upper = lac_slice(g->tape, small, 0, 1, N, 1);
+  return lac_tridiagonal_solve(g->tape, lower, diag, upper, b);
+}
+
+/// The N N numbers of the dense matrix of values of P as a column.
+static lac_var column_of(graph *g, lac_var v) {
+  lac_meta meta = meta_of(g, v);
+
+  meta.shape[meta.ndim - 1] = N * N;
+  meta.shape[meta.ndim] = 1;
+  return lac_reshape(g->tape, lac_remap(g->tape, g->w->dense, LAC_N, v), meta.ndim + 1, meta.shape);
+}
+
 /// The values of P^T on its own pattern.
 static lac_var transposed(graph *g, lac_var v) { return lac_remap(g->tape, g->w->transposed, LAC_N, v); }
 
