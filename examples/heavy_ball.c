@@ -88,7 +88,7 @@ static int compare(const char *name, double found, double known, double unit) {
 }
 
 int main(void) {
-  problem p = {NULL};
+  problem p = {.ctx = NULL};
   lac_array *at[2] = {NULL};
   lac_optimise_report report;
   double alpha = 0, beta = 0;

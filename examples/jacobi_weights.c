@@ -125,7 +125,7 @@ static void close_problem(problem *p) {
 }
 
 int main(void) {
-  problem p = {NULL};
+  problem p = {.ctx = NULL};
   lac_array *at = NULL;
   lac_optimise_report report;
   double omega[N], bend[2], slope[2];

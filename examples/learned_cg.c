@@ -224,7 +224,7 @@ static int check_plain(const problem *p, const double *b) {
 int main(void) {
   static const double product[2][2] = {{1.542e-01, 1.727e-01}, {1.127e-01, 4.806e-02}};
   static const double solve[2][2] = {{1.826e-01, 2.926e-01}, {1.319e-01, 1.007e-01}};
-  problem p = {NULL};
+  problem p = {.ctx = NULL};
   double b[3][N];
   int wrong = 0;
 

@@ -55,10 +55,6 @@ typedef enum lac_unary {
   LAC_HEAVISIDE
 } lac_unary;
 
-/// What `reduce` computes. Norms are real, also of complex numbers; the others take reals alone. A NaN is the largest and the
-/// smallest. Over nothing the norm is 0 and log(sum(exp)) is -inf; max and min are not asked for.
-typedef enum lac_reduction { LAC_REDUCE_MAX, LAC_REDUCE_MIN, LAC_REDUCE_NORM, LAC_REDUCE_LOGSUMEXP } lac_reduction;
-
 /// The numbers of one step of Adam, as the kernel uses them.
 typedef struct lac_adam {
   double beta1, beta2, epsilon;
@@ -67,6 +63,10 @@ typedef struct lac_adam {
   double decay;   // times x, added to the gradient
   double shrink;  // factor of x
 } lac_adam;
+/// What `reduce` computes. Norms are real, also of complex numbers; the others take reals alone. A NaN is the largest and the
+/// smallest. Over nothing the norm is 0 and log(sum(exp)) is -inf; max and min are not asked for.
+typedef enum lac_reduction { LAC_REDUCE_MAX, LAC_REDUCE_MIN, LAC_REDUCE_NORM, LAC_REDUCE_LOGSUMEXP } lac_reduction;
+
 /// Places along an axis: begin, begin + step, ...
 typedef struct lac_places {
   int64_t begin, step;

@@ -106,6 +106,7 @@ lac_var lac_segment_mean(lac_tape *tape, const lac_map *map, lac_var x) {
   lac_context *ctx = lac_tape_context(tape);
   lac_status status = LAC_OK;
   const lac_meta *meta = lac_tape_meta(tape, x);
+  lac_dtype dtype = meta ? meta->dtype : LAC_F64;  // a copy: calls grow the tape
   const lac_buffer *offsets = NULL, *sources = NULL;
   lac_array *share = NULL;
   double *numbers = NULL;
@@ -121,7 +122,7 @@ lac_var lac_segment_mean(lac_tape *tape, const lac_map *map, lac_var x) {
   }
   LAC_TRY(lac_array_from(ctx, LAC_F64, 1, &map->outputs, numbers, LAC_COPY, &share));
   y = lac_remap(tape, map, LAC_N, x);
-  y = lac_mul(tape, lac_cast(tape, meta->dtype, lac_tape_constant(tape, share)), y);
+  y = lac_mul(tape, lac_cast(tape, dtype, lac_tape_constant(tape, share)), y);
   LAC_TRY(lac_tape_status(tape));
 done:
   lac_free(numbers);

@@ -251,7 +251,7 @@ static void every_method_solves_a_quadratic_of_every_dtype(lac_context *ctx) {
   for (lac_dtype dtype = LAC_F32; dtype <= LAC_C128; dtype++) {
     for (lac_descent method = LAC_GRADIENT_DESCENT; method <= LAC_LBFGS; method++) {
       bool is_single = dtype == LAC_F32 || dtype == LAC_C64;
-      quadratic q = {NULL};
+      quadratic q = {.tape = NULL};
       lac_optimise_options options = lac_optimise_options_defaults();
       lac_optimise_report report;
       lac_array *x = NULL;
@@ -273,7 +273,7 @@ static void every_method_solves_a_quadratic_of_every_dtype(lac_context *ctx) {
 }
 
 static void a_step_makes_what_was_recorded_stale(lac_context *ctx) {
-  quadratic q = {NULL};
+  quadratic q = {.tape = NULL};
   lac_optimise_options options = lac_optimise_options_defaults();
   lac_optimiser *optimiser = NULL;
   lac_array *x = NULL, *g = NULL;
@@ -454,7 +454,7 @@ static void adam_gives_the_same_bits_on_any_number_of_threads(lac_context *ctx) 
 // -- memory ----------------------------------------------------------------------------------------------------------
 
 static void every_failing_allocation_is_told_and_nothing_leaks(lac_context *ctx) {
-  quadratic q = {NULL};
+  quadratic q = {.tape = NULL};
   lac_array *x = NULL;
 
   quadratic_open(ctx, LAC_F64, &q);
