@@ -12,6 +12,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
 
 #if defined(__SANITIZE_ADDRESS__)
 #define MEMORY_POISONS 1
@@ -32,6 +35,7 @@ enum {
   SMALLEST_LOG = 6,     // bin 0 holds blocks of 64 bytes
   BINS = 4 * (48 - 6),  // up to 2^48 bytes
   LARGE = 1 << 20,      // from here on blocks have sizes of their own
+  HUGE = 1 << 22,       // from here on they ask for large pages
   PAGE = 4096
 };
 static const int64_t CACHE_FLOOR = (int64_t)256 << 20;
@@ -62,9 +66,18 @@ static struct {
   int64_t asked, fail_at;
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/// Large blocks ask for large pages: their first touch then costs a five-hundredth of the faults, and random access to them finds
+/// its addresses.
 static void *default_allocate(void *self, size_t bytes) {
   (void)self;
-  return aligned_alloc(HEAD_SIZE, (bytes + HEAD_SIZE - 1) / HEAD_SIZE * HEAD_SIZE);
+  char *block = aligned_alloc(HEAD_SIZE, (bytes + HEAD_SIZE - 1) / HEAD_SIZE * HEAD_SIZE);
+#ifdef MADV_HUGEPAGE
+  if (block && bytes >= HUGE) {
+    size_t skip = (size_t)(-(uintptr_t)block & (PAGE - 1));
+    (void)madvise(block + skip, (bytes - skip) / PAGE * PAGE, MADV_HUGEPAGE);
+  }
+#endif
+  return block;
 }
 
 static void default_release(void *self, void *block, size_t bytes) {
