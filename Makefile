@@ -20,7 +20,7 @@ test:
 	@scripts/test $(PRESET)
 
 bench:
-	@scripts/bootstrap --python
+	@scripts/bootstrap --bench
 	@scripts/build release
 	@scripts/bench $(BENCH)
 

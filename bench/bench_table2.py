@@ -12,15 +12,14 @@ cold: the plan for the pair is thrown away each time, so that "ours" makes the p
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import spsolve_triangular
-from support import Call, Table, error, side_by_side
+from support import PLAN_BYTES, Call, ColdProduct, Table, error, side_by_side
 
 import lacuna
-from lacuna._core import context, ffi, lib
+from lacuna._core import context, lib
 from lacuna._front import SIDES, resolve
 from lacuna._program import VJP
 
 DTYPE = np.float32
-PLAN_BYTES = 4 << 30  # of kept plans: the product of the random matrix with itself has 64 million entries
 
 
 def tridiagonal(n):
@@ -79,41 +78,6 @@ def product(case, row, factors, a, x, y_bar):
     case.backward(row, factors[1], len(x), ours, backward, (a_bar, a.T @ y_bar))
 
 
-class Cold:
-    """C = A B from two patterns and values, with a plan that nobody keeps."""
-
-    def __init__(self, a, b):
-        self.patterns = [lacuna.Pattern.from_scipy(m) for m in (a, b)]
-        self.data, self.ctx, tape = (a.data, b.data), context(), ffi.new("lac_tape **")
-        self.ctx.check(lib.lac_tape_create(self.ctx.c, lib.LAC_RUN, tape))
-        self.tape = tape[0]
-        self.arrays = [self.array(d) for d in self.data]
-
-    def array(self, data):
-        out = ffi.new("lac_array **")
-        self.ctx.check(lib.lac_array_from(self.ctx.c, lib.LAC_F32, 1, [data.size], ffi.from_buffer(data),
-                                          lib.LAC_BORROW, out))  # fmt: skip
-        return out[0]
-
-    def __call__(self):
-        lib.lac_tape_clear(self.tape)
-        pa, pb = self.patterns
-        a, b = (lib.lac_tape_constant(self.tape, array) for array in self.arrays)
-        self.c = lib.lac_spgemm(self.tape, pa.c, a, pb.c, b, ffi.NULL)
-        self.ctx.check(lib.lac_tape_status(self.tape))
-
-    @property
-    def outs(self):
-        array = lib.lac_tape_value(self.tape, self.c)
-        size = 4 * lib.lac_array_count(array)
-        return [np.frombuffer(ffi.buffer(lib.lac_array_data(array), size), DTYPE)]
-
-    def close(self):
-        lib.lac_tape_destroy(ffi.new("lac_tape **", self.tape))
-        for array in self.arrays:
-            lib.lac_array_destroy(ffi.new("lac_array **", array))
-
-
 def cold_in_python(a, b):
     return lacuna.spgemm(lacuna.Pattern.from_scipy(a), a.data, lacuna.Pattern.from_scipy(b), b.data)
 
@@ -122,11 +86,9 @@ def sparse_product(case, a, b, rng):
     n = a.shape[0]
     c = a @ b
     c.sort_indices()
-    lib.lac_pattern_set_plan_budget(0)
-    cold = Cold(a, b)
+    cold = ColdProduct(a, b)
     case.forward("SpSpMM, cold", 1, n, cold, lambda: cold_in_python(a, b), lambda: a @ b, c.data)
     cold.close()
-    lib.lac_pattern_set_plan_budget(PLAN_BYTES)
     pa, pb = (lacuna.Pattern.from_scipy(m) for m in (a, b))
     name = resolve("spgemm.c", (pa.key, pb.key))
     ours = Call(name, (a.data, b.data))
@@ -215,6 +177,7 @@ def on_random(table, rng):
 
 def main():
     context().set_threads(1)
+    lib.lac_pattern_set_plan_budget(PLAN_BYTES)
     table, rng = Table("table2"), np.random.default_rng(0)
     on_tridiagonal(table, rng)
     on_random(table, rng)

@@ -172,7 +172,8 @@ LAC_API lac_status lac_pattern_banded(lac_context *ctx, int64_t rows, int64_t co
                                       lac_width width, lac_pattern **out, lac_map **map);
 
 /// Byte budget of the plans kept for pairs of patterns (least recently used go first). Default 256 MiB. A plan goes with the
-/// first of its two patterns, and keeps neither alive.
+/// first of its two patterns, and keeps neither alive. The places of a product's terms, which make its values and adjoints fast, are
+/// part of its plan when they take at most a quarter of the budget: two bytes for each multiplication that a neighbouring row does not share.
 LAC_API void lac_pattern_set_plan_budget(int64_t bytes);
 
 #ifdef __cplusplus

@@ -141,6 +141,13 @@ void lac_pattern_set_plan_budget(int64_t bytes) {
   plans_release(gone);
 }
 
+int64_t lac_pair_plans_budget(void) {
+  pthread_mutex_lock(&plans.lock);
+  int64_t budget = plans.budget;
+  pthread_mutex_unlock(&plans.lock);
+  return budget;
+}
+
 // -- asking ----------------------------------------------------------------------------------------------------------
 
 static int64_t map_bytes(const lac_map *map) {

@@ -222,6 +222,22 @@ lac_status lac_pair_plan_get(lac_context *ctx, const char *purpose, const lac_pa
 /// Drop the plans kept under the id of a pattern that goes.
 void lac_pair_plans_forget(int64_t id);
 
+int64_t lac_pair_plans_budget(void);
+
+/// Where the products of A B go, kept with the pattern C that lac_pattern_product made of A and B: product n of row i, counted over
+/// the entries of A's row and, for each, over those of B's row under it, belongs to entry place[start[i] + n] of C's row i.
+typedef struct lac_places {
+  lac_object object;
+  int64_t a, b;    // ids
+  int64_t *start;  // for each row; rows that have the same places share them
+  uint16_t *place;
+  bool repeats;  // most rows share: the matrices are grids or bands
+} lac_places;
+
+/// The places of A B = C, retained for the caller (lac_object_release), or NULL: C is none of theirs, a row of it is too long, or
+/// they would take more than a quarter of the budget of plans.
+lac_places *lac_pattern_places(const lac_pattern *a, const lac_pattern *b, const lac_pattern *c);
+
 /// How many threads the structure functions use: ctx->threads, or one without a context.
 static inline int lac_structure_threads(const lac_context *ctx) { return ctx && ctx->threads > 1 ? ctx->threads : 1; }
 

@@ -90,6 +90,88 @@ static void large_products_and_unions_do_not_depend_on_threads(lac_context *ctx)
   }
 }
 
+/// A band with a hole in each row of `every`, so that runs of rows that repeat begin and end.
+static lac_pattern *draw_band(lac_context *ctx, int64_t n, int64_t every, lac_width width) {
+  static const int64_t diagonals[] = {-7, -1, 0, 1, 7};
+  int64_t row[5 * 64], col[5 * 64], count = 0;
+  lac_pattern *p = NULL;
+  for (int64_t i = 0; i < n; ++i) {
+    for (int d = 0; d < 5; ++d) {
+      int64_t j = i + diagonals[d];
+      if (j < 0 || j >= n || (i % every == every - 1 && d == 3)) continue;
+      row[count] = i, col[count++] = j;
+    }
+  }
+  CHECK_OK(lac_pattern_from_coo(ctx, n, n, count, LAC_I64, row, col, width, &p, NULL));
+  return p;
+}
+
+static void products_of_bands_match_brute_force(lac_context *ctx) {
+  for (int trial = 0; trial < 60; ++trial) {
+    size_t mark = scratch_mark();
+    int64_t n = 1 + trial;
+    CHECK_OK(lac_context_set_threads(ctx, 1 + trial % 3));
+    lac_pattern *a = draw_band(ctx, n, 5 + trial % 20, widths[trial % 3]),
+                *b = draw_band(ctx, n, 9, widths[trial / 3 % 3]);
+    check_product(ctx, a, b);
+    check_product(ctx, b, a);
+    check_product(ctx, a, a);
+    lac_pattern_destroy(&a);
+    lac_pattern_destroy(&b);
+    scratch_release(mark);
+  }
+}
+
+/// Every product of A B has the place of its column in C's row.
+static void check_places(lac_context *ctx, const lac_pattern *a, const lac_pattern *b) {
+  lac_pattern *c = NULL;
+  CHECK_OK(lac_pattern_product(ctx, a, b, &c));
+  lac_places *places = lac_pattern_places(a, b, c);
+  CHECK(places);
+  for (int64_t i = 0; i < a->rows; ++i) {
+    const uint16_t *place = places->place + places->start[i];
+    for (int64_t p = lac_buffer_get(a->offsets, i); p < lac_buffer_get(a->offsets, i + 1); ++p) {
+      int64_t k = lac_buffer_get(a->columns, p);
+      for (int64_t q = lac_buffer_get(b->offsets, k); q < lac_buffer_get(b->offsets, k + 1); ++q, ++place) {
+        int64_t at = lac_buffer_get(c->offsets, i) + *place;
+        CHECK(at < lac_buffer_get(c->offsets, i + 1));
+        CHECK_EQ(lac_buffer_get(c->columns, at), lac_buffer_get(b->columns, q));
+      }
+    }
+  }
+  CHECK(lac_pattern_places(b, a, c) == NULL);
+  CHECK(lac_pattern_places(a, b, a) == NULL);
+  lac_object_release(places);
+  lac_pattern_destroy(&c);
+}
+
+static void places_lead_to_their_columns(lac_context *ctx) {
+  random_state r = random_start(59);
+  for (int trial = 0; trial < 60; ++trial) {
+    int64_t n = 1 + random_below(&r, 60);
+    CHECK_OK(lac_context_set_threads(ctx, 1 + trial % 3));
+    lac_pattern *a = draw_band(ctx, n, 5 + trial % 20, widths[trial % 3]),
+                *b = draw(ctx, &r, n, 9, widths[trial / 3 % 3]);
+    check_places(ctx, a, b);
+    lac_pattern_destroy(&b);
+    b = draw_band(ctx, n, 64, widths[trial / 3 % 3]);
+    check_places(ctx, b, a);
+    lac_pattern_destroy(&a);
+    lac_pattern_destroy(&b);
+  }
+}
+
+static void places_beyond_a_quarter_of_the_budget_are_not_kept(lac_context *ctx) {
+  lac_pattern *a = NULL, *c = NULL;
+  CHECK_OK(sketch_pattern(ctx, sketch_square(30, 0.5, 60), LAC_WIDTH_32_32, &a));
+  lac_pattern_set_plan_budget(1000);
+  CHECK_OK(lac_pattern_product(ctx, a, a, &c));
+  CHECK(lac_pattern_places(a, a, c) == NULL);
+  lac_pattern_set_plan_budget(whole_budget);
+  lac_pattern_destroy(&c);
+  lac_pattern_destroy(&a);
+}
+
 static void results_are_as_wide_as_the_wider(lac_context *ctx) {
   random_state r = random_start(45);
   for (int v = 0; v < 9; ++v) {
@@ -180,7 +262,7 @@ static void the_budget_is_honoured_and_the_oldest_goes_first(lac_context *ctx) {
   }
   CHECK_EQ(product_id(ctx, p[COUNT - 1], p[COUNT - 1]), id[COUNT - 1]);
   CHECK(product_id(ctx, p[1], p[1]) != id[1]);
-  lac_pattern_set_plan_budget(each / 2);
+  lac_pattern_set_plan_budget(each / 8);  // too little, also without places
   CHECK_EQ(lac_memory_get_stats("cpu").live_bytes, before);
   CHECK(product_id(ctx, p[0], p[0]) != id[0]);
   CHECK_EQ(lac_memory_get_stats("cpu").live_bytes, before);
@@ -303,43 +385,45 @@ static void failing_allocations_lose_nothing(lac_context *ctx) {
   }
 }
 
-static void index_sets_drain_in_order(lac_context *ctx) {
+static void index_sets_sort_and_rank(lac_context *ctx) {
   static const int64_t sizes[] = {0, 1, 63, 64, 65, 4095, 4096, 4097, 300000, 20000000};
   random_state r = random_start(58);
   for (size_t c = 0; c < sizeof sizes / sizeof *sizes; ++c) {
     lac_index_set set = {0};
-    lac_buffer *drained = NULL;
     CHECK_OK(lac_index_set_open(ctx, &set, sizes[c]));
-    CHECK_OK(lac_buffer_create(ctx, LAC_I64, 200, &drained));
     for (int round = 0; round < 20; ++round) {
       int64_t added[100], count = sizes[c] ? random_below(&r, 100) : 0, distinct = 0;
       for (int64_t i = 0; i < count; ++i) {
         added[i] = i % 4 == 3 ? added[i - 1] : random_below(&r, sizes[c]);
         lac_index_set_add(&set, added[i]);
       }
-      int64_t size = set.count;
-      lac_index_set_drain(&set, round % 2 ? drained : NULL, 0);
-      CHECK_EQ(set.count, 0);
+      lac_index_set_sort(&set);
+      bool fresh[100];  // not added before
       for (int64_t i = 0; i < count; ++i) {
-        int seen = 0;
-        for (int64_t j = 0; j < i; ++j) seen |= added[j] == added[i];
-        distinct += !seen;
+        fresh[i] = true;
+        for (int64_t j = 0; j < i; ++j) fresh[i] = fresh[i] && added[j] != added[i];
+        distinct += fresh[i];
       }
-      CHECK_EQ(size, distinct);
-      for (int64_t k = 0; round % 2 && k < size; ++k) {
-        int found = 0;
-        for (int64_t i = 0; i < count; ++i) found |= added[i] == lac_buffer_get(drained, k);
-        CHECK(found && (k == 0 || lac_buffer_get(drained, k - 1) < lac_buffer_get(drained, k)));
+      for (int64_t i = 0; i < count; ++i) {
+        int64_t smaller = 0;
+        for (int64_t j = 0; j < count; ++j) smaller += fresh[j] && added[j] < added[i];
+        CHECK_EQ(lac_index_set_rank(&set, added[i]), smaller);
       }
+      CHECK_EQ(set.count, distinct);
+      CHECK(set.used_count <= set.count);
+      for (int64_t u = 1; u < set.used_count; ++u) CHECK(set.used[u - 1] < set.used[u]);
+      lac_index_set_clear(&set);
+      CHECK_EQ(set.count, 0);
     }
     lac_index_set_close(&set);
-    lac_object_release(drained);
   }
 }
 
 CHECK_MAIN(unions_and_products_match_brute_force, large_products_and_unions_do_not_depend_on_threads,
-           results_are_as_wide_as_the_wider, a_union_with_the_same_is_the_pattern_itself,
-           shapes_that_do_not_fit_are_refused, asking_again_gives_the_same_result,
-           the_budget_is_honoured_and_the_oldest_goes_first, what_a_result_derives_counts_against_the_budget,
-           plans_do_not_keep_patterns_alive, a_long_chain_of_plans_is_let_go_without_depth, threads_get_the_same_plan,
-           failing_allocations_lose_nothing, index_sets_drain_in_order)
+           products_of_bands_match_brute_force, places_lead_to_their_columns,
+           places_beyond_a_quarter_of_the_budget_are_not_kept, results_are_as_wide_as_the_wider,
+           a_union_with_the_same_is_the_pattern_itself, shapes_that_do_not_fit_are_refused,
+           asking_again_gives_the_same_result, the_budget_is_honoured_and_the_oldest_goes_first,
+           what_a_result_derives_counts_against_the_budget, plans_do_not_keep_patterns_alive,
+           a_long_chain_of_plans_is_let_go_without_depth, threads_get_the_same_plan, failing_allocations_lose_nothing,
+           index_sets_sort_and_rank)

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The operator spgemm: its values, its refusals, its derivatives.
 
+#include <string.h>
+
 #include "support/op_case.h"
+#include "support/random.h"
+#include "support/scratch.h"
 
 static void spgemm_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
   out[0] = lac_spgemm(tape, setup->patterns[0], in[0], setup->patterns[1], in[1], NULL);
@@ -102,6 +106,53 @@ static void spgemm_takes_its_results_alone(lac_context *ctx) {
   check_op_peak(ctx, &c, LAC_F64, 8 * nnz, 8 * (nnz + a->nnz + b->nnz));
 }
 
+/// The product and both its adjoints, one after the other, of complex values that are the same every time.
+static void product_and_adjoints(lac_context *ctx, const sketch *a, const sketch *b, lac_pattern **pc, double *out) {
+  const sketch *sides[] = {a, b, sketch_product(a, b)};
+  lac_pattern *p[2] = {NULL};
+  lac_array *array[3] = {NULL};
+  lac_tape *tape = NULL;
+  lac_var in[3], bar[2];
+  random_state r = random_start(9);
+  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  for (int i = 0; i < 3; ++i) {
+    double *numbers = scratch((size_t)sides[i]->nnz * 2 * sizeof *numbers);
+    for (int64_t z = 0; z < 2 * sides[i]->nnz; ++z) numbers[z] = (double)random_below(&r, 2001) / 1000 - 1;
+    CHECK_OK(lac_array_from(ctx, LAC_C128, 1, &sides[i]->nnz, numbers, LAC_COPY, &array[i]));
+    if (i < 2) CHECK_OK(sketch_pattern(ctx, sides[i], LAC_WIDTH_AUTO, &p[i]));
+    in[i] = lac_tape_leaf(tape, array[i]);
+  }
+  lac_var c = lac_spgemm(tape, p[0], in[0], p[1], in[1], pc);
+  CHECK_OK(lac_tape_vjp(tape, 1, &c, &in[2], 2, in, bar, LAC_PLAIN));
+  const lac_array *results[] = {lac_tape_value(tape, c), lac_tape_value(tape, bar[0]), lac_tape_value(tape, bar[1])};
+  for (int i = 0; i < 3; ++i) {
+    CHECK_OK(lac_array_read(ctx, results[i], out));
+    out += 2 * lac_array_count(results[i]);
+    lac_array_destroy(&array[i]);
+  }
+  lac_tape_destroy(&tape);
+  for (int i = 0; i < 2; ++i) lac_pattern_destroy(&p[i]);
+}
+
+/// Whether the places of a plan are used or rows are marked, every number is summed in the same order.
+static void spgemm_gives_the_same_bits_with_and_without_places(lac_context *ctx) {
+  if (!check_cpu_only("spgemm")) return;
+  const sketch *a = sketch_random(300, 250, 0.05, 7), *b = sketch_random(250, 280, 0.05, 8);
+  size_t count = 2 * (size_t)(a->nnz + b->nnz + sketch_product(a, b)->nnz);
+  double *with = scratch(count * sizeof *with), *without = scratch(count * sizeof *without);
+  lac_pattern *pc = NULL;
+  for (int threads = 1; threads < 4; ++threads) {
+    CHECK_OK(lac_context_set_threads(ctx, threads));
+    product_and_adjoints(ctx, a, b, &pc, with);
+    lac_pattern_destroy(&pc);
+    lac_pattern_set_plan_budget(0);
+    product_and_adjoints(ctx, a, b, &pc, without);
+    lac_pattern_destroy(&pc);
+    lac_pattern_set_plan_budget((int64_t)256 << 20);
+    CHECK(memcmp(with, without, count * sizeof *with) == 0);
+  }
+}
+
 CHECK_MAIN(spgemm_differentiates, spgemm_broadcasts_batches_both_ways, spgemm_takes_what_is_empty,
            spgemm_takes_a_single_entry, spgemm_hands_out_the_products_pattern, spgemm_does_not_depend_on_threads,
-           spgemm_takes_its_results_alone)
+           spgemm_takes_its_results_alone, spgemm_gives_the_same_bits_with_and_without_places)

@@ -10,6 +10,10 @@
 
 enum { PASS_CHUNK = 16384 };  // entries of a chunk of rows
 
+// Operands up to this size stay in a second-level cache. Of larger ones so many rows of the matrix are looked at, and so many bytes
+// are asked for at a time.
+enum { PASS_CACHED_BYTES = 1 << 19, PASS_SAMPLES = 32, PASS_ASKED_BYTES = 1024, PASS_MOST_AHEAD = 64 };
+
 static int64_t core_count(const lac_meta *meta, int core) {
   int64_t count = 1;
   for (int d = 0; d < core; ++d) count *= meta->shape[meta->ndim - 1 - d];
@@ -67,6 +71,22 @@ static void passes_rows(const void *job, int64_t begin, int64_t end) {
       passes->kernel(&pass, first, last);
     }
   }
+}
+
+/// Whether a row ends within a few columns of where the next one does.
+static bool row_is_near_next(const lac_rows *rows, int64_t i) {
+  int64_t end = lac_buffer_get(rows->offsets, i + 1), next = lac_buffer_get(rows->offsets, i + 2);
+  if (end == 0 || next == end) return true;
+  int64_t step = lac_buffer_get(rows->columns, next - 1) - lac_buffer_get(rows->columns, end - 1);
+  return step > -PASS_SAMPLES && step < PASS_SAMPLES;
+}
+
+int64_t cpu_rows_ahead(const lac_rows *rows, size_t bytes) {
+  int64_t near = 0, ahead = PASS_ASKED_BYTES / (int64_t)bytes;
+  if (rows->cols * (int64_t)bytes <= PASS_CACHED_BYTES || rows->rows < 2 * PASS_SAMPLES) return 0;
+  for (int64_t s = 0; s < PASS_SAMPLES; ++s) near += row_is_near_next(rows, (rows->rows - 2) * s / PASS_SAMPLES);
+  if (near > PASS_SAMPLES / 2) return 0;
+  return ahead < 2 ? 2 : ahead > PASS_MOST_AHEAD ? PASS_MOST_AHEAD : ahead;
 }
 
 /// Whether an output is written by one item alone.

@@ -7,6 +7,8 @@
 
 #include "backends/cpu/cpu.h"
 
+enum { CPU_BYTES_AHEAD = 1024 };  // of a row that is asked for: hardware sees the rest coming
+
 /// One walk: one item of the batch.
 typedef struct cpu_pass {
   const void *offsets, *columns, *slots;  // slots == NULL: entry p has slot p
@@ -16,6 +18,8 @@ typedef struct cpu_pass {
   double sign;                      // -1 conjugates the values
   bool adds;                        // to what the output holds
   bool streams;                     // the output past the caches
+  int64_t
+      ahead;  // how many entries before it is needed a row of a dense operand is asked for; 0: hardware foresees them
   const void *in[2];
   void *out;
 } cpu_pass;
@@ -46,6 +50,10 @@ typedef struct cpu_passes {
 /// Set what the walks share: the pattern, the operands, which have `core` dimensions behind their batch.
 void cpu_passes_init(cpu_passes *passes, const lac_rows *rows, const lac_array *const in[2], lac_array *out,
                      const int core[3]);
+
+/// How many entries ahead rows of `bytes` bytes of a dense operand should be asked for: 0 where neighbouring rows of the matrix read
+/// neighbouring rows of the operand, or all of it fits a cache.
+int64_t cpu_rows_ahead(const lac_rows *rows, size_t bytes);
 
 /// Run all walks. `whole`: the kernel must see all rows at once.
 void cpu_passes_run(lac_context *ctx, const cpu_passes *passes, bool whole);

@@ -12,6 +12,8 @@
 #include "backends/cpu/cpu.h"
 #include "backends/cpu/types.h"
 
+enum { SPGEMM_AHEAD = 8, SPGEMM_FAR_AHEAD = 24 };  // entries of A before a row of B is needed, and its offset
+
 typedef enum { EXPAND, DOT, SCATTER, WAYS } spgemm_way;
 
 /// The rows of a sparse operand as they are walked, and its values.
@@ -25,26 +27,58 @@ typedef struct spgemm_walk {
 typedef struct spgemm_job {
   spgemm_way way;
   spgemm_walk target, x, y;
-  int64_t marks;  // columns of the rows that are marked
+  int64_t marks;       // columns of the rows that are marked
+  lac_places *places;  // of a product and its factors; NULL: marks are used
   void *t;
   lac_batch batch;  // of x, y, t
   _Atomic int *failed;
 } spgemm_job;
 
+// A loop with a constant length where it is short: `run` is a macro.
+#define BY_LENGTH(length, run) \
+  switch (length) {            \
+    case 1:                    \
+      run(1);                  \
+      break;                   \
+    case 2:                    \
+      run(2);                  \
+      break;                   \
+    case 3:                    \
+      run(3);                  \
+      break;                   \
+    case 4:                    \
+      run(4);                  \
+      break;                   \
+    case 5:                    \
+      run(5);                  \
+      break;                   \
+    case 7:                    \
+      run(7);                  \
+      break;                   \
+    case 8:                    \
+      run(8);                  \
+      break;                   \
+    default:                   \
+      run(length);             \
+  }
+
 #define KERNEL_FILE "backends/cpu/sampled_spgemm_kernel.h"
 #define INDEX(type) const type *
 #define OPEN(type, buffer) (const type *)(buffer)->host
 #define AT(array, i) ((int64_t)(array)[i])
+#define ASK(array, i) __builtin_prefetch(&(array)[i])
 #include "backends/cpu/instantiate_indexed.h"
 #undef INDEX
 #undef OPEN
 #undef AT
+#undef ASK
 
 // Patterns of different widths.
 typedef int64_t any;
 #define INDEX(type) const lac_buffer *
 #define OPEN(type, buffer) (buffer)
 #define AT(array, i) lac_buffer_get(array, i)
+#define ASK(array, i) ((void)0)
 #define O any
 #define C any
 #include "backends/cpu/instantiate.h"
@@ -81,6 +115,14 @@ done:
   return status;
 }
 
+/// The places of A B = C where the target, X and Y are those three in the roles of a product or one of its adjoints, or NULL.
+static lac_places *find_places(spgemm_way way, const lac_pattern *target, const lac_pattern *px, lac_side sx,
+                               const lac_pattern *py, lac_side sy) {
+  if (lac_side_transposes(sx) != (way == SCATTER) || lac_side_transposes(sy) != (way == DOT)) return NULL;
+  if (way == EXPAND) return lac_pattern_places(px, py, target);
+  return way == DOT ? lac_pattern_places(target, py, px) : lac_pattern_places(px, target, py);
+}
+
 lac_status cpu_sampled_spgemm(lac_context *ctx, const lac_pattern *target, const lac_pattern *px, lac_side sx,
                               const lac_pattern *py, lac_side sy, const lac_array *x, const lac_array *y,
                               lac_array *t) {
@@ -99,6 +141,7 @@ lac_status cpu_sampled_spgemm(lac_context *ctx, const lac_pattern *target, const
   LAC_TRY(walk_init(ctx, target, false, LAC_N, NULL, &job.target));
   LAC_TRY(walk_init(ctx, px, lac_side_transposes(sx) != (job.way == SCATTER), sx, cpu_data(x), &job.x));
   LAC_TRY(walk_init(ctx, py, lac_side_transposes(sy) != (job.way == DOT), sy, cpu_data(y), &job.y));
+  job.places = find_places(job.way, target, px, sx, py, sy);
   job.marks = job.way == EXPAND ? target->cols : job.way == DOT ? job.x.rows.cols : job.y.rows.cols;
   lac_batch_init(&job.batch, 3, metas, (const int[]){1, 1, 1});
   job.failed = &failed;
@@ -107,5 +150,6 @@ lac_status cpu_sampled_spgemm(lac_context *ctx, const lac_pattern *target, const
                  is_mixed ? spgemm_rows_mixed[t->meta.dtype] : spgemm_rows[t->meta.dtype][target->width], &job);
   LAC_CHECK(!failed, LAC_ERR_MEMORY, "sampled_spgemm: out of memory for %lld marks a thread", (long long)job.marks);
 done:
+  lac_object_release(job.places);
   return status;
 }

@@ -2,7 +2,11 @@
 // Three ways to a product at given places. Where the entries of one row stand is kept in `mark`; as positions ascend from row to
 // row, one before the start of the current row is an old one, and nothing has to be cleared.
 //
-// INDEX(type) is an array of integers, OPEN makes one of a buffer and AT reads it: all of one width, or each of its own.
+// Where the target, X and Y are a product and its factors, in any roles, their places say where each product goes, and nothing is
+// marked (core/pattern_impl.h). The order of the sums is the same.
+//
+// INDEX(type) is an array of integers, OPEN makes one of a buffer, AT reads it and ASK asks for one that comes soon: all of one
+// width, or each of its own.
 
 #define REAL FN(real)
 
@@ -150,9 +154,118 @@ static void XN(scatter)(const spgemm_job *job, int64_t begin, int64_t end, O *ma
   }
 }
 
+/// A, B and C = A B as a placed walk reads them, whichever of them is wanted.
+typedef struct XN(placed) {
+  XN(view) a, b, c;
+  int64_t asks;  // entries of A up to which rows of B are asked for
+  const int64_t *start;
+  const uint16_t *place;
+} XN(placed);
+
+/// Rows of B may stand anywhere: the values of one that comes soon are asked for.
+INLINE void XN(ask_ahead)(const XN(placed) * w, int64_t p) {
+  if (p >= w->asks) return;
+  ASK(w->b.offsets, AT(w->a.columns, p + SPGEMM_FAR_AHEAD));
+  __builtin_prefetch(&w->b.data[AT(w->b.offsets, AT(w->a.columns, p + SPGEMM_AHEAD))]);
+}
+
+// One entry of A with n entries of B, from entry q on; n is a constant to the compiler where it is small.
+
+INLINE void XN(expand_run)(const XN(placed) * w, T a, int64_t q, const uint16_t *place, T *c, const int64_t n) {
+  UNROLL(8) for (int64_t r = 0; r < n; ++r) c[place[r]] = FN(mac)(c[place[r]], a, XN(entry)(&w->b, q + r, true));
+}
+
+INLINE T XN(dot_run)(const XN(placed) * w, T sum, int64_t q, const uint16_t *place, int64_t row, const int64_t n) {
+  UNROLL(8) for (int64_t r = 0; r < n; ++r) {
+    sum = FN(mac)(sum, XN(entry)(&w->c, row + place[r], true), XN(entry)(&w->b, q + r, true));
+  }
+  return sum;
+}
+
+INLINE void XN(scatter_run)(const XN(placed) * w, T a, const uint16_t *place, int64_t row, T *b, const int64_t n) {
+  UNROLL(8) for (int64_t r = 0; r < n; ++r) b[r] = FN(mac)(b[r], a, XN(entry)(&w->c, row + place[r], true));
+}
+
+/// Row i of C: c_i += a_ik b_k.
+INLINE void XN(expand_placed)(const XN(placed) * w, int64_t i, T *c) {
+  const uint16_t *place = w->place + w->start[i];
+  for (int64_t p = AT(w->a.offsets, i), end = AT(w->a.offsets, i + 1); p < end; ++p) {
+    int64_t k = AT(w->a.columns, p), q = AT(w->b.offsets, k), n = AT(w->b.offsets, k + 1) - q;
+    T a = XN(entry)(&w->a, p, true);
+    XN(ask_ahead)(w, p);
+#define RUN(n) XN(expand_run)(w, a, q, place, c, n)
+    BY_LENGTH(n, RUN)
+#undef RUN
+    place += n;
+  }
+}
+
+/// Row i of A: a_ik = <c_i, b_k>.
+INLINE void XN(dot_placed)(const XN(placed) * w, int64_t i, T *a, bool adds) {
+  const uint16_t *place = w->place + w->start[i];
+  int64_t row = AT(w->c.offsets, i);
+  for (int64_t p = AT(w->a.offsets, i), end = AT(w->a.offsets, i + 1); p < end; ++p) {
+    int64_t k = AT(w->a.columns, p), q = AT(w->b.offsets, k), n = AT(w->b.offsets, k + 1) - q;
+    T sum = adds ? a[p] : 0;
+    XN(ask_ahead)(w, p);
+#define RUN(n) sum = XN(dot_run)(w, sum, q, place, row, n)
+    BY_LENGTH(n, RUN)
+#undef RUN
+    a[p] = sum;
+    place += n;
+  }
+}
+
+/// What row i of A and of C gives to the rows [begin, end) of B: b_k += a_ik c_i.
+INLINE void XN(scatter_placed)(const XN(placed) * w, int64_t i, T *b, int64_t begin, int64_t end) {
+  const uint16_t *place = w->place + w->start[i];
+  int64_t row = AT(w->c.offsets, i), p = AT(w->a.offsets, i), stop = AT(w->a.offsets, i + 1);
+  if (p == stop || AT(w->a.columns, stop - 1) < begin) return;
+  for (; p < stop; ++p) {
+    int64_t k = AT(w->a.columns, p), q = AT(w->b.offsets, k), n = AT(w->b.offsets, k + 1) - q;
+    T a = XN(entry)(&w->a, p, true);
+    if (k >= end) return;
+    XN(ask_ahead)(w, p);
+    if (k >= begin) {
+#define RUN(n) XN(scatter_run)(w, a, place, row, b + q, n)
+      BY_LENGTH(n, RUN)
+#undef RUN
+    }
+    place += n;
+  }
+}
+
+/// Rows [begin, end) of t, for one item of the batch.
+static void XN(rows_placed)(const spgemm_job *job, int64_t item, int64_t begin, int64_t end) {
+  const XN(views) v = XN(views_of)(job, item);
+  XN(placed) w = {.start = job->places->start, .place = job->places->place};
+  int64_t entries = job->way == DOT ? job->target.nnz : job->x.nnz;
+  w.asks = job->places->repeats ? 0 : entries - SPGEMM_FAR_AHEAD;
+  switch (job->way) {
+    case EXPAND:
+      w.a = v.x, w.b = v.y, w.c = v.target;
+      XN(clear_rows)(&v, begin, end);
+      for (int64_t i = begin; i < end; ++i) XN(expand_placed)(&w, i, v.t + AT(w.c.offsets, i));
+      break;
+    case DOT:
+      w.a = v.target, w.b = v.y, w.c = v.x;
+      for (int64_t i = begin; i < end; ++i) XN(dot_placed)(&w, i, v.t, v.adds);
+      break;
+    default:
+      w.a = v.x, w.b = v.target, w.c = v.y;
+      w.b.data = v.t;
+      XN(clear_rows)(&v, begin, end);
+      for (int64_t i = 0; i < job->x.rows.rows; ++i) XN(scatter_placed)(&w, i, v.t, begin, end);
+  }
+}
+
 /// Rows [begin, end) of t.
 static void XN(spgemm_rows)(const void *opaque, int64_t begin, int64_t end) {
   const spgemm_job *job = opaque;
+  if (job->places) {
+    for (int64_t item = 0; item < job->batch.count; ++item) XN(rows_placed)(job, item, begin, end);
+    return;
+  }
   O *mark = lac_alloc((size_t)job->marks * sizeof(O));
   if (!mark) {
     atomic_store_explicit(job->failed, 1, memory_order_relaxed);

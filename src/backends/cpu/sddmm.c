@@ -12,6 +12,9 @@ enum { SDDMM_AHEAD = 512 };  // entries
 #define KERNEL_FILE "backends/cpu/dot_kernel.h"
 #include "backends/cpu/instantiate.h"
 #undef KERNEL_FILE
+#define KERNEL_FILE "backends/cpu/ask_kernel.h"
+#include "backends/cpu/instantiate_indexed.h"
+#undef KERNEL_FILE
 #define KERNEL_FILE "backends/cpu/sddmm_kernel.h"
 #include "backends/cpu/instantiate_indexed.h"
 
@@ -29,6 +32,7 @@ lac_status cpu_sddmm(lac_context *ctx, const lac_pattern *p, const lac_array *u,
   LAC_TRY(lac_pattern_walk(ctx, p, false, &rows));
   cpu_passes_init(&passes, &rows, (const lac_array *const[]){u, v}, s, (const int[]){2, 2, 1});
   passes.pass.streams = k == 1 && cpu_streams(s) && s->count == passes.batch.count * p->nnz;
+  passes.pass.ahead = cpu_rows_ahead(&rows, (size_t)k * lac_dtype_size(s->meta.dtype));
   passes.kernel = (k == 1 ? outer : sddmm_rows)[s->meta.dtype][p->width];
   cpu_passes_run(ctx, &passes, false);
 done:

@@ -24,6 +24,7 @@ INLINE int64_t XN(outer_rows)(const cpu_pass *pass, int64_t i, int64_t end, cons
   int64_t p = offsets[i];
   do {
     __builtin_prefetch((const C *)pass->columns + p + SDDMM_AHEAD, 0, 0);
+    XN(ask_rows)(pass, pass->in[1], 1, p, p + length);
     XN(outer_row)(pass, i, p, length, streams);
     p += length, ++i;
   } while (i < end && offsets[i + 1] - p == length);
@@ -82,6 +83,7 @@ INLINE void XN(inner_rows)(const cpu_pass *pass, int64_t begin, int64_t end, con
   T *s = pass->out;
   for (int64_t i = begin; i < end; ++i) {
     const T *u = (const T *)pass->in[0] + i * k;
+    XN(ask_rows)(pass, pass->in[1], k, offsets[i], offsets[i + 1]);
     for (int64_t p = offsets[i]; p < offsets[i + 1]; ++p) {
       const T *v = (const T *)pass->in[1] + columns[p] * k;
       T product = FN(signed)((T)FN(run_dot)(u, v, k, 8), -1);

@@ -9,14 +9,17 @@
 #include "backends/cpu/types.h"
 
 // How long before they are needed entries, and rows of x, are asked for: far enough for memory to answer, near enough to still
-// be in the first cache. Of a long row of x the beginning is enough.
-enum { SPMM_AHEAD = 256, SPMM_ROWS_AHEAD = 8, SPMM_BYTES_AHEAD = 1024 };
+// be in the first cache.
+enum { SPMM_AHEAD = 256, SPMM_ROWS_AHEAD = 8 };
 
 static inline void ask_for_row(const void *x, int64_t row, size_t bytes) {
   const char *line = (const char *)x + (size_t)row * bytes;
-  for (size_t b = 0; b < bytes && b < SPMM_BYTES_AHEAD; b += 64) __builtin_prefetch(line + b, 0, 3);
+  for (size_t b = 0; b < bytes && b < CPU_BYTES_AHEAD; b += 64) __builtin_prefetch(line + b, 0, 3);
 }
 
+#define KERNEL_FILE "backends/cpu/ask_kernel.h"
+#include "backends/cpu/instantiate_indexed.h"
+#undef KERNEL_FILE
 #define KERNEL_FILE "backends/cpu/spmm_kernel.h"
 #include "backends/cpu/instantiate_indexed.h"
 
@@ -25,9 +28,9 @@ static const cpu_pass_rows spmv_gathered[4][4] = TABLE_INDEXED(spmv_gathered);
 static const cpu_pass_rows spmv_scattered[4][4] = TABLE_INDEXED(spmv_scattered);
 static const cpu_pass_rows spmm_rows[4][4] = TABLE_INDEXED(spmm_rows);
 
-/// Whether every row of y consists of whole lines.
+/// Whether every row of y is as long as whole lines, and begins where a part of one can be streamed.
 static bool rows_are_lines(const lac_array *y, int64_t k) {
-  return (uintptr_t)y->storage->data % 64 == 0 && k * (int64_t)lac_dtype_size(y->meta.dtype) % 64 == 0;
+  return (uintptr_t)y->storage->data % 16 == 0 && k * (int64_t)lac_dtype_size(y->meta.dtype) % 64 == 0;
 }
 
 static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -48,6 +51,7 @@ lac_status cpu_spmm(lac_context *ctx, const lac_pattern *p, lac_side side, const
   LAC_TRY(lac_pattern_walk(ctx, p, transposed && !scatters, &rows));
   cpu_passes_init(&passes, &rows, (const lac_array *const[]){a, x}, y, (const int[]){1, 2, 2});
   passes.pass.streams = cpu_streams(y) && rows_are_lines(y, k) && y->count == passes.batch.count * rows.rows * k;
+  passes.pass.ahead = scatters ? 0 : cpu_rows_ahead(&rows, (size_t)k * lac_dtype_size(dtype));
   passes.kernel = (k > 1 ? spmm_rows : scatters ? spmv_scattered : transposed ? spmv_gathered : spmv)[dtype][p->width];
   cpu_passes_run(ctx, &passes, scatters);
 done:

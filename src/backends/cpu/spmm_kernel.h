@@ -27,6 +27,7 @@ INLINE int64_t XN(short_rows)(const cpu_pass *pass, int64_t i, int64_t end, cons
   do {
     __builtin_prefetch((const T *)pass->in[0] + p + SPMM_AHEAD, 0, 0);
     __builtin_prefetch((const C *)pass->columns + p + SPMM_AHEAD, 0, 0);
+    XN(ask_rows)(pass, pass->in[1], 1, p, p + length);
     y[i] = (T)XN(short_row)(pass, p, pass->adds ? y[i] : 0, length);
     p += length, ++i;
   } while (i < end && offsets[i + 1] - p == length);
@@ -78,6 +79,7 @@ static void XN(spmv)(const cpu_pass *shared, int64_t begin, int64_t end) {
         i = XN(short_rows)(pass, i, end, 8);
         break;
       default:
+        XN(ask_rows)(pass, pass->in[1], 1, offsets[i], offsets[i + 1]);
         y[i] = (T)((pass->adds ? y[i] : 0) + XN(long_row)(pass, offsets[i], offsets[i + 1]));
         ++i;
     }
@@ -97,6 +99,7 @@ static void XN(spmv_gathered)(const cpu_pass *shared, int64_t begin, int64_t end
     __builtin_prefetch(slots + p + SPMM_AHEAD, 0, 0);
     __builtin_prefetch(column + p + SPMM_AHEAD, 0, 0);
     if (p < stop) __builtin_prefetch((const T *)pass->in[0] + slots[stop - 1] + SPMM_AHEAD, 0, 3);
+    XN(ask_rows)(pass, x, 1, p, stop);
     for (; p < stop; ++p) s = FN(mac)(s, XN(value)(pass, slots[p]), x[column[p]]);
     y[i] = s;
   }
@@ -138,8 +141,10 @@ INLINE void XN(row_blocks)(const cpu_pass *pass, const int64_t k, int64_t i, int
       for (int r = 0; r < WIDTH; r += 2) s[b][r] -= t[b][r + 1], s[b][r + 1] += t[b][r];
     }
     if (pass->adds) s[b] += *(const FN(block) *)y;
-    if (pass->streams) {
+    if (pass->streams && (uintptr_t)y % 64 == 0) {
       cpu_stream(y, &s[b]);
+    } else if (pass->streams) {
+      cpu_stream_parts(y, &s[b]);
     } else {
       *(FN(block) *)y = s[b];
     }
@@ -169,7 +174,8 @@ INLINE void XN(spmm_columns)(const cpu_pass *pass, int64_t begin, int64_t end, c
     int64_t j = 0, ahead = offsets[i] + SPMM_AHEAD;
     if (!pass->slots) __builtin_prefetch((const T *)pass->in[0] + ahead, 0, 0);
     __builtin_prefetch(columns + ahead, 0, 0);
-    if (k > BLOCK && i + SPMM_ROWS_AHEAD < end) {  // the last entry of a row leads through x
+    XN(ask_rows)(pass, pass->in[1], k, offsets[i], offsets[i + 1]);
+    if (!pass->ahead && k > BLOCK && i + SPMM_ROWS_AHEAD < end) {  // the last entry of a row leads through x
       int64_t next = offsets[i + SPMM_ROWS_AHEAD + 1];
       if (next > 0) ask_for_row(pass->in[1], columns[next - 1], (size_t)k * sizeof(T));
     }

@@ -26,10 +26,11 @@ enum { has_imag_f32 = 0, has_imag_f64 = 0, has_imag_c64 = 1, has_imag_c128 = 1 }
 
 enum { DOT_LANES = 16 };  // of dot_kernel.h
 
-// For short loops whose length is a constant at each place where they are inlined.
+// For short loops whose length is a constant at most places where they are inlined. Clang unrolls those by itself, and warns of
+// the others when told to.
 #define PRAGMA(text) _Pragma(#text)
 #if defined(__clang__)
-#define UNROLL(n) PRAGMA(unroll)
+#define UNROLL(n)
 #else
 #define UNROLL(n) PRAGMA(GCC unroll n)
 #endif

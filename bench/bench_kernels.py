@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Products on the 2-D Poisson matrices of one and four million unknowns, f64, two threads, beside SciPy (which has one)
+and SuiteSparse:GraphBLAS (python-graphblas, with as many threads as we have) in the same run.
+
+"ours" is the time inside the C library on outputs that are there already; A A, cold, also makes the pattern of the product
+and allocates its values. GraphBLAS gets its matrices by rows, its dense operands full, by rows or columns as it is faster,
+and makes its results anew, which is how it is used. Shares are of the best triad of this run, over the bytes that must be moved: every array once.
+The last row is the memory of an spmm and its backward on the tape, by the allocator's counter.
+"""
+
+import os
+import time
+
+import numpy as np
+from support import PLAN_BYTES, Call, ColdProduct, Table, error, poisson2d, side_by_side, triad
+
+import lacuna
+from lacuna._core import context, ffi, lib
+from lacuna._front import SIDES, resolve
+from lacuna._program import VJP
+
+try:
+    import graphblas
+except ImportError:
+    graphblas = None
+    print("GraphBLAS is left out: python-graphblas is not installed (pip install python-graphblas)")
+
+THREADS = 2
+
+
+def available_bytes():
+    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+class Peer:
+    """The same matrix in GraphBLAS, whose work is done when a call returns."""
+
+    def __init__(self, a):
+        graphblas.ss.config["nthreads"] = THREADS
+        self.a = graphblas.Matrix.from_csr(a.indptr, a.indices, a.data, ncols=a.shape[1])
+        self.a.ss.config["format"] = "by_row"
+        self.a.wait()
+
+    def dense(self, x):
+        """A x, with x full, by rows or by columns: whichever is faster here."""
+        if x.shape[1] == 1:
+            vector = graphblas.Vector.from_dense(x[:, 0])
+            return lambda: self.a.mxv(vector, graphblas.semiring.plus_times).new().wait()
+        full, times = graphblas.Matrix.from_dense(x), {}
+        product = lambda: self.a.mxm(full, graphblas.semiring.plus_times).new().wait()  # noqa: E731
+        for layout in ("by_col", "by_row"):
+            full.ss.config["format"] = layout
+            full.wait()
+            times[layout] = side_by_side(product, seconds=0)[0]
+        full.ss.config["format"] = min(times, key=times.get)
+        full.wait()
+        return product
+
+    def square(self):
+        return lambda: self.a.mxm(self.a, graphblas.semiring.plus_times).new().wait()
+
+
+def compare(table, row, ours, peers, residual, *, n, seconds=3.0, **more):
+    """One row for each peer: peers are (name, function or None, at least this much faster)."""
+    peers = [peer for peer in peers if peer[1]]
+    ours_s, *peer_s = side_by_side(ours, *(function for _, function, _ in peers), seconds=seconds)
+    for (name, _, factor), seconds_of in zip(peers, peer_s):
+        table.at_least(factor, f"{row}, {name}", n=n, ours=ours_s, peer=name, peer_s=seconds_of, threads=THREADS,
+                       residual=residual(), **more)  # fmt: skip
+    return ours_s
+
+
+def spmv_calls(pattern, a, x):
+    """(format, share of triad that is asked for, call): every format that the library multiplies with."""
+    return [("CSR", 0.80, Call(resolve("spmm", (pattern.key,), (SIDES["N"],)), (a, x)))]
+
+
+def spmv(table, peer, A, pattern, x):
+    n, nnz = A.shape[0], A.nnz
+    size = 4 * nnz + 4 * (n + 1) + 8 * nnz + 16 * n  # structure, values, two vectors
+    expected = A @ x
+    for name, asked, ours in spmv_calls(pattern, A.data, x):
+        functions = [ours, lambda: A @ x, *([peer.dense(x)] if peer else [])]
+        before = triad()[THREADS]
+        ours_s, scipy_s, *peer_s = side_by_side(*functions, seconds=3.0)
+        share = size / ours_s * 1e-9 / max(before, triad()[THREADS])
+        for who, seconds in zip(("SciPy", "GraphBLAS"), (scipy_s, *peer_s)):
+            table.row(f"SpMV {name}, {who}", n=n, ours=ours_s, peer=who, peer_s=seconds, threads=THREADS,
+                      residual=error(ours.outs[0], expected), gbps=size / ours_s * 1e-9, share=share,
+                      ok=asked <= share <= 1.5, bar=f"{asked:.0%} of triad")  # fmt: skip
+
+
+def spmm(table, peer, A, pattern, columns, rng):
+    n = A.shape[0]
+    need = 8 * n * columns * (4 if peer else 2) * 5 // 4
+    if need > available_bytes():
+        print(f"SpMM {columns} columns, n = {n}: left out, for it needs {need >> 20} MiB and "
+              f"{available_bytes() >> 20} MiB are free")  # fmt: skip
+        return
+    x = rng.standard_normal((n, columns))
+    ours = Call(resolve("spmm", (pattern.key,), (SIDES["N"],)), (A.data, x))
+    some = slice(n // 2, n // 2 + 5000)
+    size = 4 * A.nnz + 4 * (n + 1) + 8 * A.nnz + 16 * n * columns
+    bandwidth = triad()[THREADS]
+    peers = [("GraphBLAS", peer.dense(x) if peer else None, 1.2)]
+    if n * columns <= 1 << 27:
+        peers.insert(0, ("SciPy", lambda: A @ x, 0))
+    ours_s = side_by_side(ours, seconds=1.0)[0]
+    compare(table, f"SpMM {columns} columns", ours, peers, lambda: error(ours.outs[0][some], A[some] @ x), n=n,
+            gbps=size / ours_s * 1e-9, share=size / ours_s * 1e-9 / bandwidth)  # fmt: skip
+
+
+def square(table, peer, A, rng):
+    n = A.shape[0]
+    c = A @ A
+    c.sort_indices()
+    cold = ColdProduct(A, A)
+    peers = [("SciPy", lambda: A @ A, 1), ("GraphBLAS", peer.square() if peer else None, 2)]
+    compare(table, "A A, cold", cold, peers, lambda: error(cold.outs[0], c.data), n=n)
+    cold.close()
+    pattern = lacuna.Pattern.from_scipy(A)
+    name = resolve("spgemm.c", (pattern.key, pattern.key))
+    ours = Call(name, (A.data, A.data))
+    compare(table, "A A, cached plan", ours, peers, lambda: error(ours.outs[0], c.data), n=n)
+    u, v = rng.standard_normal((2, n))
+    row, row_c = (np.repeat(np.arange(n, dtype=np.int32), np.diff(m.indptr)) for m in (A, c))
+    adjoints = Call(name, (A.data, A.data), VJP, (u[row_c] * v[c.indices],))  # u v^T at C's entries, as in bench_table2
+    expected = u[row] * (A @ v)[A.indices], (A.T @ u)[row] * v[A.indices]
+    both_s = side_by_side(adjoints)[0]
+    table.row("A A, both adjoints", n=n, ours=both_s, threads=THREADS,
+              residual=max(error(a, b) for a, b in zip(adjoints.outs, expected)))  # fmt: skip
+
+
+def array(ctx, data):
+    out = ffi.new("lac_array **")
+    ctx.check(lib.lac_array_from(ctx.c, lib.LAC_F64, data.ndim, data.shape, ffi.from_buffer(data), lib.LAC_COPY, out))
+    return out
+
+
+def memory(table, columns=64):
+    """y = A x and both gradients on the tape: the peak against the bytes of A, x, y and the three adjoints."""
+    ctx, A, tape = context(), poisson2d(1000), ffi.new("lac_tape **")
+    n, rng = A.shape[0], np.random.default_rng(1)
+    start = lib.lac_memory_get_stats(b"cpu").live_bytes
+    pattern, x = lacuna.Pattern.from_scipy(A), rng.standard_normal((n, columns))
+    pattern._set(entries=None)  # of the map from SciPy's entries nothing is needed
+    arrays = [array(ctx, data) for data in (A.data, x, x)]
+    needed = lib.lac_memory_get_stats(b"cpu").live_bytes - start + 8 * (2 * x.size + A.nnz)  # y, x_bar, a_bar
+    ctx.check(lib.lac_tape_create(ctx.c, lib.LAC_RECORD, tape))
+    lib.lac_memory_reset_peak(b"cpu")
+    begin = time.perf_counter()
+    ins = ffi.new("lac_var[]", [lib.lac_tape_leaf(tape[0], each[0]) for each in arrays[:2]])
+    y = ffi.new("lac_var *", lib.lac_spmm(tape[0], pattern.c, lib.LAC_N, ins[0], ins[1]))
+    seed, bars = ffi.new("lac_var *", lib.lac_tape_constant(tape[0], arrays[2][0])), ffi.new("lac_var[2]")
+    ctx.check(lib.lac_tape_vjp(tape[0], 1, y, seed, 2, ins, bars, lib.LAC_PLAIN))
+    seconds = time.perf_counter() - begin
+    peak = lib.lac_memory_get_stats(b"cpu").peak_bytes - start
+    data = lib.lac_array_data(lib.lac_tape_value(tape[0], bars[1]))
+    x_bar = np.frombuffer(ffi.buffer(data, 8 * x.size)).reshape(x.shape)
+    table.row(f"SpMM {columns} columns + backward, memory", n=n, ours=seconds, threads=THREADS,
+              residual=error(x_bar[:5000], (A.T[:5000] @ x)), bytes_per_unknown=peak / n, ok=peak <= 1.05 * needed,
+              bar=f"peak {peak} bytes, at most {needed} + 5 %: {peak / needed - 1:+.1%}")  # fmt: skip
+    lib.lac_tape_destroy(tape)
+    for each in arrays:
+        lib.lac_array_destroy(each)
+
+
+def main():
+    context().set_threads(THREADS)
+    lib.lac_pattern_set_plan_budget(PLAN_BYTES)
+    table, rng = Table("kernels"), np.random.default_rng(0)
+    memory(table)
+    for side in (1000, 2000):
+        A = poisson2d(side)
+        A.data = rng.standard_normal(A.nnz)
+        pattern, peer = lacuna.Pattern.from_scipy(A), Peer(A) if graphblas else None
+        spmv(table, peer, A, pattern, rng.standard_normal((A.shape[0], 1)))
+        for columns in (32, 128):
+            spmm(table, peer, A, pattern, columns, rng)
+        square(table, peer, A, rng)
+    table.finish()
+
+
+if __name__ == "__main__":
+    main()
