@@ -393,6 +393,45 @@ static void check_threads(lac_context *ctx, const lac_pattern *p, lac_dtype dtyp
   lac_array_destroy(&a.array), lac_array_destroy(&x.array);
 }
 
+/// Five entries in each row, anywhere: neighbouring rows have nothing to do with each other.
+static const sketch *sketch_anywhere(int64_t n, uint64_t seed) {
+  sketch *s = scratch(sizeof *s);
+  random_state r = random_start(seed);
+  s->rows = s->cols = n;
+  s->row = scratch((size_t)(5 * n) * sizeof *s->row);
+  s->col = scratch((size_t)(5 * n) * sizeof *s->col);
+  for (int64_t i = 0; i < n; ++i) {
+    for (int64_t d = 0; d < 5; ++d) s->row[s->nnz] = i, s->col[s->nnz++] = d * (n / 5) + random_below(&r, n / 5);
+  }
+  return s;
+}
+
+/// With as many columns as do not fit a cache: rows are asked for ahead, and one thread scatters what two gather.
+static void products_with_entries_anywhere_are_right_and_their_bits_too(lac_context *ctx) {
+  enum { N = 3000, K = 64 };
+  const sketch *s = sketch_anywhere(N, 30);
+  lac_pattern *p = pattern_of(ctx, s, LAC_WIDTH_AUTO);
+  FOR_DTYPES(dtype) {
+    size_t mark = scratch_mark();
+    const void *bits[2] = {NULL};
+    subject a = subject_in(ctx, meta_of(dtype, "", 1, s->nnz, 0), 31),
+            x = subject_in(ctx, meta_of(dtype, "", 2, N, K), 32);
+    for (int threads = 1; threads < 3; ++threads) {
+      subject y = subject_out(ctx, x.value.meta), z = subject_out(ctx, a.value.meta);
+      CHECK_OK(lac_context_set_threads(ctx, threads));
+      check_spmm(ctx, s, p, dtype, LAC_H, K, batches[0]);
+      CHECK_OK(ctx->kernels->spmm(ctx, p, LAC_T, a.array, x.array, y.array));
+      CHECK_OK(ctx->kernels->sddmm(ctx, p, x.array, x.array, z.array));
+      if (threads == 1) bits[0] = bits_of(ctx, y.array), bits[1] = bits_of(ctx, z.array);
+      CHECK(bits_are(ctx, y.array, bits[0]) && bits_are(ctx, z.array, bits[1]));
+      lac_array_destroy(&y.array), lac_array_destroy(&z.array);
+    }
+    lac_array_destroy(&a.array), lac_array_destroy(&x.array);
+    scratch_release(mark);
+  }
+  lac_pattern_destroy(&p);
+}
+
 static void the_number_of_threads_changes_no_bit(lac_context *ctx) {
   for (size_t w = 0; w < COUNT_OF(all_widths); ++w) {
     lac_pattern *p = ragged_pattern(ctx, all_widths[w]);
@@ -454,10 +493,10 @@ static void products_survive_every_failing_allocation(lac_context *ctx) {
       lac_array_destroy(&z.array);
 }
 
-CHECK_MAIN(spmm_multiplies_by_any_number_of_columns, spmm_broadcasts_and_sums_batches,
-           sddmm_samples_any_number_of_columns, sampled_spgemm_multiplies_on_all_sides,
-           sampled_spgemm_broadcasts_and_sums_batches, sampled_spgemm_takes_empty_patterns,
-           sampled_spgemm_keeps_infinities_where_they_are, trisolve_solves_every_triangle_on_every_side,
-           trisolve_names_a_missing_or_zero_diagonal, scaled_operands_give_scaled_results,
-           the_number_of_threads_changes_no_bit, large_outputs_hold_the_same_numbers,
-           products_survive_every_failing_allocation)
+CHECK_MAIN(spmm_multiplies_by_any_number_of_columns, products_with_entries_anywhere_are_right_and_their_bits_too,
+           spmm_broadcasts_and_sums_batches, sddmm_samples_any_number_of_columns,
+           sampled_spgemm_multiplies_on_all_sides, sampled_spgemm_broadcasts_and_sums_batches,
+           sampled_spgemm_takes_empty_patterns, sampled_spgemm_keeps_infinities_where_they_are,
+           trisolve_solves_every_triangle_on_every_side, trisolve_names_a_missing_or_zero_diagonal,
+           scaled_operands_give_scaled_results, the_number_of_threads_changes_no_bit,
+           large_outputs_hold_the_same_numbers, products_survive_every_failing_allocation)

@@ -151,6 +151,24 @@ INLINE void XN(row_blocks)(const cpu_pass *pass, const int64_t k, int64_t i, int
   }
 }
 
+/// A^T x on one thread, by the rows of A, for real numbers in whole blocks: every y gets the same products in the same order.
+static void XN(spmm_scattered)(const cpu_pass *shared, int64_t begin, int64_t end) {
+  enum { WIDTH = 64 / sizeof(REAL) };
+  const cpu_pass local = *shared, *pass = &local;
+  const O *offsets = pass->offsets;
+  const C *columns = pass->columns;
+  const int64_t k = pass->k;
+  memset(pass->out, 0, (size_t)(pass->cols * k) * sizeof(T));
+  for (int64_t i = begin; i < end; ++i) {
+    const REAL *x = (const REAL *)((const T *)pass->in[1] + i * k);
+    XN(ask_rows)(pass, pass->out, k, offsets[i], offsets[i + 1]);
+    for (int64_t p = offsets[i]; p < offsets[i + 1]; ++p) {
+      REAL a = FN(re)(XN(value)(pass, p)), *y = (REAL *)((T *)pass->out + columns[p] * k);
+      for (int64_t j = 0; j < k; j += WIDTH) *(FN(block) *)(y + j) += a * *(const FN(block) *)(x + j);
+    }
+  }
+}
+
 /// Columns [j, j + n) of row i, n a constant to the compiler.
 INLINE void XN(row_columns)(const cpu_pass *pass, const int64_t k, int64_t i, int64_t j, const int n) {
   const O *offsets = pass->offsets, *slots = pass->slots;
