@@ -68,9 +68,9 @@ typedef struct lac_adam {
 typedef enum lac_reduction { LAC_REDUCE_MAX, LAC_REDUCE_MIN, LAC_REDUCE_NORM, LAC_REDUCE_LOGSUMEXP } lac_reduction;
 
 /// Places along an axis: begin, begin + step, ...
-typedef struct lac_places {
+typedef struct lac_along {
   int64_t begin, step;
-} lac_places;
+} lac_along;
 
 /// What `segment` makes of each group of a map. Ties: 1 / n for each of the n extremes of a group, 0 for the others.
 typedef enum lac_segment {
@@ -136,8 +136,8 @@ struct lac_kernels {
   lac_status (*dot)(lac_context *ctx, const lac_array *x, const lac_array *y, lac_array *s);
   /// `count` places of an axis (counted from the end) of x go to places of that axis of y; the rest of y is left as it is.
   /// Dimensions before the axis broadcast to those of y.
-  lac_status (*place)(lac_context *ctx, int axis, int64_t count, const lac_array *x, lac_places from, lac_array *y,
-                      lac_places to);  // optional
+  lac_status (*place)(lac_context *ctx, int axis, int64_t count, const lac_array *x, lac_along from, lac_array *y,
+                      lac_along to);  // optional
 
   // -- structure -----------------------------------------------------------------------------------------------------
   /// y[*batch, outputs, *rest] = M x (LAC_N) or y[*batch, inputs, *rest] = M^T x' (LAC_T); `rest` axes travel along

@@ -184,7 +184,6 @@ typedef struct blocked_work {
   int64_t rows, cols, br, bc;
   lac_index_set set;
   lac_buffer *offsets, *columns, *target;
-  int64_t *slot;  // of each block column, in the block row at hand
 } blocked_work;
 
 static void blocked_collect(blocked_work *w, int64_t row) {
@@ -200,24 +199,26 @@ static void blocked_count(blocked_work *w) {
     lac_buffer_set(w->offsets, i, sum);
     blocked_collect(w, i);
     sum += w->set.count;
-    lac_index_set_drain(&w->set, NULL, 0);
+    lac_index_set_sort(&w->set);
+    lac_index_set_clear(&w->set);
   }
   lac_buffer_set(w->offsets, w->rows, sum);
 }
 
 /// Columns of the blocks of one block row, and where the numbers of its entries go.
 static void blocked_fill_row(blocked_work *w, int64_t row) {
-  int64_t begin = lac_buffer_get(w->offsets, row), end = lac_buffer_get(w->offsets, row + 1);
+  int64_t begin = lac_buffer_get(w->offsets, row);
   blocked_collect(w, row);
-  lac_index_set_drain(&w->set, w->columns, begin);
-  for (int64_t z = begin; z < end; ++z) w->slot[lac_buffer_get(w->columns, z)] = z;
+  lac_index_set_sort(&w->set);
   for (int64_t r = 0; r < w->br; ++r) {
     int64_t i = row * w->br + r, stop = lac_buffer_get(w->a->offsets, i + 1);
     for (int64_t p = lac_buffer_get(w->a->offsets, i); p < stop; ++p) {
-      int64_t col = lac_buffer_get(w->a->columns, p);
-      lac_buffer_set(w->target, p, (w->slot[col / w->bc] * w->br + r) * w->bc + col % w->bc);
+      int64_t col = lac_buffer_get(w->a->columns, p), slot = begin + lac_index_set_rank(&w->set, col / w->bc);
+      lac_buffer_set(w->columns, slot, col / w->bc);
+      lac_buffer_set(w->target, p, (slot * w->br + r) * w->bc + col % w->bc);
     }
   }
+  lac_index_set_clear(&w->set);
 }
 
 static lac_status blocked_make(lac_context *ctx, blocked_work *w, lac_pattern **out, lac_map **map) {
@@ -227,7 +228,6 @@ static lac_status blocked_make(lac_context *ctx, blocked_work *w, lac_pattern **
   int64_t blocks = 0, numbers = 0;
 
   LAC_TRY(lac_index_set_open(ctx, &w->set, w->cols));
-  LAC_ALLOC(w->slot, w->cols);
   LAC_TRY(lac_buffer_create(ctx, a->offsets->type, w->rows + 1, &w->offsets));
   blocked_count(w);
   blocks = lac_buffer_get(w->offsets, w->rows);
@@ -260,7 +260,6 @@ lac_status lac_pattern_blocked(lac_context *ctx, const lac_pattern *pattern, int
   LAC_TRY(blocked_make(ctx, &w, out, map));
 done:
   lac_index_set_close(&w.set);
-  lac_free(w.slot);
   lac_object_release(w.offsets);
   lac_object_release(w.columns);
   lac_object_release(w.target);

@@ -41,8 +41,8 @@ static lac_status embed_forward(lac_call *c) {
 
   LAC_TRY(lac_call_needs_kernel(c, KERNELS(c)->place != NULL));
   LAC_TRY(KERNELS(c)->fill(ctx, c->out[Y], 0, 0));
-  LAC_TRY(KERNELS(c)->place(ctx, range.axis, lac_range_count(&range), c->in[X], (lac_places){0, 1}, c->out[Y],
-                            (lac_places){range.begin, range.step}));
+  LAC_TRY(KERNELS(c)->place(ctx, range.axis, lac_range_count(&range), c->in[X], (lac_along){0, 1}, c->out[Y],
+                            (lac_along){range.begin, range.step}));
 done:
   return status;
 }

@@ -30,8 +30,8 @@ static lac_status slice_forward(lac_call *c) {
   lac_range range = lac_range_of(c->attrs);
 
   LAC_TRY(lac_call_needs_kernel(c, KERNELS(c)->place != NULL));
-  LAC_TRY(KERNELS(c)->place(ctx, range.axis, lac_range_count(&range), c->in[X], (lac_places){range.begin, range.step},
-                            c->out[Y], (lac_places){0, 1}));
+  LAC_TRY(KERNELS(c)->place(ctx, range.axis, lac_range_count(&range), c->in[X], (lac_along){range.begin, range.step},
+                            c->out[Y], (lac_along){0, 1}));
 done:
   return status;
 }

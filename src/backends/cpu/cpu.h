@@ -113,8 +113,8 @@ lac_status cpu_cumsum(lac_context *ctx, int axis, bool backwards, const lac_arra
 lac_status cpu_softmax(lac_context *ctx, const lac_array *x, uint32_t mask, lac_array *y);
 lac_status cpu_broadcast(lac_context *ctx, const lac_array *x, uint32_t mask, lac_array *y);
 lac_status cpu_dot(lac_context *ctx, const lac_array *x, const lac_array *y, lac_array *s);
-lac_status cpu_place(lac_context *ctx, int axis, int64_t count, const lac_array *x, lac_places from, lac_array *y,
-                     lac_places to);
+lac_status cpu_place(lac_context *ctx, int axis, int64_t count, const lac_array *x, lac_along from, lac_array *y,
+                     lac_along to);
 lac_status cpu_remap(lac_context *ctx, const lac_map *map, lac_side side, int rest, const lac_array *x, lac_array *y);
 lac_status cpu_segment_scale(lac_context *ctx, const lac_map *map, const lac_array *d, const lac_array *a,
                              lac_array *y);

@@ -65,8 +65,8 @@ static int64_t inner_count(const lac_meta *meta, int axes) {
   return count;
 }
 
-lac_status cpu_place(lac_context *ctx, int axis, int64_t count, const lac_array *x, lac_places from, lac_array *y,
-                     lac_places to) {
+lac_status cpu_place(lac_context *ctx, int axis, int64_t count, const lac_array *x, lac_along from, lac_array *y,
+                     lac_along to) {
   enum { GRAIN = 1024 };
   const lac_meta *metas[] = {&x->meta, &y->meta};
   int64_t size = (int64_t)lac_dtype_size(x->meta.dtype), run = inner_count(&x->meta, axis) * size;
