@@ -287,16 +287,17 @@ static void trisolve_names_a_missing_or_zero_diagonal(lac_context *ctx) {
   FOR_SIDES(side) {
     for (int missing = 0; missing < 2; ++missing) {
       lac_pattern *p = NULL;
-      lac_array *a = NULL, *b = NULL;
+      lac_array *a = NULL, *b = NULL, *x = NULL;
       CHECK_OK(lac_pattern_from_coo(ctx, 3, 3, missing ? 4 : 5, LAC_I64, row, col, LAC_WIDTH_AUTO, &p, NULL));
       CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){missing ? 4 : 5}, (double[]){1, 2, missing ? 3 : 0, 4, 5},
                               LAC_COPY, &a));
       CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){3, 1}, (double[]){1, 2, 3}, LAC_COPY, &b));
+      CHECK_OK(lac_array_clone(ctx, b, &x));
       char *before = bits_of(ctx, b);
-      CHECK_FAILS(ctx->kernels->trisolve(ctx, p, LAC_LOWER, LAC_STORED, side, a, b, b), LAC_ERR_SINGULAR,
+      CHECK_FAILS(ctx->kernels->trisolve(ctx, p, LAC_LOWER, LAC_STORED, side, a, b, x), LAC_ERR_SINGULAR,
                   missing ? "row 2 has no diagonal" : "diagonal entry of row 1 is zero");
       CHECK(bits_are(ctx, b, before));
-      lac_array_destroy(&a), lac_array_destroy(&b);
+      lac_array_destroy(&a), lac_array_destroy(&b), lac_array_destroy(&x);
       lac_pattern_destroy(&p);
     }
   }
