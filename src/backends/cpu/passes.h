@@ -13,11 +13,11 @@ enum { CPU_BYTES_AHEAD = 1024 };  // of a row that is asked for: hardware sees t
 typedef struct cpu_pass {
   const void *offsets, *columns, *slots;  // slots == NULL: entry p has slot p
   int64_t rows, cols, k;
-  double sign;   // -1 conjugates the values
-  bool adds;     // to what the output holds
-  bool streams;  // the output past the caches
-  int64_t
-      ahead;  // how many entries before it is needed a row of a dense operand is asked for; 0: hardware foresees them
+  double sign;    // -1 conjugates the values
+  bool adds;      // to what the output holds
+  bool streams;   // the output past the caches
+  bool is_large;  // the matrix is beyond the caches
+  int64_t ahead;  // entries by which rows of a dense operand are asked for early; 0: not at all
   const void *in[2];
   void *out;
 } cpu_pass;

@@ -19,15 +19,17 @@ INLINE FN(acc) XN(short_row)(const cpu_pass *pass, int64_t p, FN(acc) s, const i
 }
 
 /// Rows of the same length from row i on; returns the first row that is not. Hardware does not foresee four streams at once,
-/// so what comes next is asked for.
+/// so what comes next is asked for, unless it is in a cache anyway.
 INLINE int64_t XN(short_rows)(const cpu_pass *pass, int64_t i, int64_t end, const int length) {
   const O *offsets = pass->offsets;
   T *y = pass->out;
   int64_t p = offsets[i];
   do {
-    __builtin_prefetch((const T *)pass->in[0] + p + SPMM_AHEAD, 0, 0);
-    __builtin_prefetch((const C *)pass->columns + p + SPMM_AHEAD, 0, 0);
-    XN(ask_rows)(pass, pass->in[1], 1, p, p + length);
+    if (pass->is_large) {
+      __builtin_prefetch((const T *)pass->in[0] + p + SPMM_AHEAD, 0, 0);
+      __builtin_prefetch((const C *)pass->columns + p + SPMM_AHEAD, 0, 0);
+      XN(ask_rows)(pass, pass->in[1], 1, p, p + length);
+    }
     y[i] = (T)XN(short_row)(pass, p, pass->adds ? y[i] : 0, length);
     p += length, ++i;
   } while (i < end && offsets[i + 1] - p == length);
