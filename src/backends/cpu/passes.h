@@ -18,8 +18,8 @@ typedef struct cpu_pass {
   double sign;                      // -1 conjugates the values
   bool adds;                        // to what the output holds
   bool streams;                     // the output past the caches
-  int64_t
-      ahead;  // how many entries before it is needed a row of a dense operand is asked for; 0: hardware foresees them
+  bool is_large;                    // the matrix is beyond the caches
+  int64_t ahead;                    // entries by which rows of a dense operand are asked for early; 0: not at all
   const void *in[2];
   void *out;
 } cpu_pass;

@@ -23,8 +23,10 @@ INLINE int64_t XN(outer_rows)(const cpu_pass *pass, int64_t i, int64_t end, cons
   const O *offsets = pass->offsets;
   int64_t p = offsets[i];
   do {
-    __builtin_prefetch((const C *)pass->columns + p + SDDMM_AHEAD, 0, 0);
-    XN(ask_rows)(pass, pass->in[1], 1, p, p + length);
+    if (streams) {  // smaller ones are in a cache
+      __builtin_prefetch((const C *)pass->columns + p + SDDMM_AHEAD, 0, 0);
+      XN(ask_rows)(pass, pass->in[1], 1, p, p + length);
+    }
     XN(outer_row)(pass, i, p, length, streams);
     p += length, ++i;
   } while (i < end && offsets[i + 1] - p == length);

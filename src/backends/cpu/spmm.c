@@ -11,6 +11,7 @@
 // How long before they are needed entries, and rows of x, are asked for: far enough for memory to answer, near enough to still
 // be in the first cache.
 enum { SPMM_AHEAD = 256, SPMM_ROWS_AHEAD = 8 };
+enum { SPMM_CACHED_BYTES = 4 << 20 };  // values up to which nothing need be asked for
 
 static inline void ask_for_row(const void *x, int64_t row, size_t bytes) {
   const char *line = (const char *)x + (size_t)row * bytes;
@@ -67,6 +68,7 @@ lac_status cpu_spmm(lac_context *ctx, const lac_pattern *p, lac_side side, const
   cpu_passes_init(&passes, &rows, (const lac_array *const[]){a, x}, y, (const int[]){1, 2, 2});
   passes.pass.streams = cpu_streams(y) && rows_are_lines(y, k) && y->count == passes.batch.count * rows.rows * k;
   passes.pass.ahead = scatters && k == 1 ? 0 : cpu_rows_ahead(&rows, (size_t)k * lac_dtype_size(dtype));
+  passes.pass.is_large = passes.pass.ahead || p->nnz * (int64_t)lac_dtype_size(dtype) > SPMM_CACHED_BYTES;
   passes.kernel = (k > 1        ? scatters ? spmm_scattered : spmm_rows
                    : scatters   ? spmv_scattered
                    : transposed ? spmv_gathered

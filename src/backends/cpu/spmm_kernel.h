@@ -19,15 +19,17 @@ INLINE FN(acc) XN(short_row)(const cpu_pass *pass, int64_t p, FN(acc) s, const i
 }
 
 /// Rows of the same length from row i on; returns the first row that is not. Hardware does not foresee four streams at once,
-/// so what comes next is asked for.
-INLINE int64_t XN(short_rows)(const cpu_pass *pass, int64_t i, int64_t end, const int length) {
+/// so what comes next is asked for, unless it is in a cache anyway.
+INLINE int64_t XN(short_rows)(const cpu_pass *pass, int64_t i, int64_t end, const int length, const bool asks) {
   const O *offsets = pass->offsets;
   T *y = pass->out;
   int64_t p = offsets[i];
   do {
-    __builtin_prefetch((const T *)pass->in[0] + p + SPMM_AHEAD, 0, 0);
-    __builtin_prefetch((const C *)pass->columns + p + SPMM_AHEAD, 0, 0);
-    XN(ask_rows)(pass, pass->in[1], 1, p, p + length);
+    if (asks) {
+      __builtin_prefetch((const T *)pass->in[0] + p + SPMM_AHEAD, 0, 0);
+      __builtin_prefetch((const C *)pass->columns + p + SPMM_AHEAD, 0, 0);
+      XN(ask_rows)(pass, pass->in[1], 1, p, p + length);
+    }
     y[i] = (T)XN(short_row)(pass, p, pass->adds ? y[i] : 0, length);
     p += length, ++i;
   } while (i < end && offsets[i + 1] - p == length);
@@ -48,41 +50,49 @@ static FN(acc) XN(long_row)(const cpu_pass *pass, int64_t p, int64_t end) {
   return (s0 + s1) + (s2 + s3);
 }
 
-static void XN(spmv)(const cpu_pass *shared, int64_t begin, int64_t end) {
-  const cpu_pass local = *shared, *pass = &local;
+INLINE void XN(spmv_all)(const cpu_pass *pass, int64_t i, int64_t end, const bool asks) {
   const O *offsets = pass->offsets;
   T *y = pass->out;
-  for (int64_t i = begin; i < end;) {
+  while (i < end) {
     switch (offsets[i + 1] - offsets[i]) {
       case 1:
-        i = XN(short_rows)(pass, i, end, 1);
+        i = XN(short_rows)(pass, i, end, 1, asks);
         break;
       case 2:
-        i = XN(short_rows)(pass, i, end, 2);
+        i = XN(short_rows)(pass, i, end, 2, asks);
         break;
       case 3:
-        i = XN(short_rows)(pass, i, end, 3);
+        i = XN(short_rows)(pass, i, end, 3, asks);
         break;
       case 4:
-        i = XN(short_rows)(pass, i, end, 4);
+        i = XN(short_rows)(pass, i, end, 4, asks);
         break;
       case 5:
-        i = XN(short_rows)(pass, i, end, 5);
+        i = XN(short_rows)(pass, i, end, 5, asks);
         break;
       case 6:
-        i = XN(short_rows)(pass, i, end, 6);
+        i = XN(short_rows)(pass, i, end, 6, asks);
         break;
       case 7:
-        i = XN(short_rows)(pass, i, end, 7);
+        i = XN(short_rows)(pass, i, end, 7, asks);
         break;
       case 8:
-        i = XN(short_rows)(pass, i, end, 8);
+        i = XN(short_rows)(pass, i, end, 8, asks);
         break;
       default:
-        XN(ask_rows)(pass, pass->in[1], 1, offsets[i], offsets[i + 1]);
+        if (asks) XN(ask_rows)(pass, pass->in[1], 1, offsets[i], offsets[i + 1]);
         y[i] = (T)((pass->adds ? y[i] : 0) + XN(long_row)(pass, offsets[i], offsets[i + 1]));
         ++i;
     }
+  }
+}
+
+static void XN(spmv)(const cpu_pass *shared, int64_t begin, int64_t end) {
+  const cpu_pass pass = *shared;
+  if (pass.is_large) {
+    XN(spmv_all)(&pass, begin, end, true);
+  } else {
+    XN(spmv_all)(&pass, begin, end, false);
   }
 }
 
@@ -114,8 +124,10 @@ static void XN(spmv_scattered)(const cpu_pass *shared, int64_t begin, int64_t en
   T *y = pass->out;
   if (!pass->adds) memset(y, 0, (size_t)pass->cols * sizeof(T));
   for (int64_t i = begin, p = offsets[begin]; i < end; ++i) {
-    __builtin_prefetch((const T *)pass->in[0] + p + SPMM_AHEAD, 0, 0);
-    __builtin_prefetch(column + p + SPMM_AHEAD, 0, 0);
+    if (pass->is_large) {
+      __builtin_prefetch((const T *)pass->in[0] + p + SPMM_AHEAD, 0, 0);
+      __builtin_prefetch(column + p + SPMM_AHEAD, 0, 0);
+    }
     for (int64_t stop = offsets[i + 1]; p < stop; ++p) y[column[p]] = FN(mac)(y[column[p]], XN(value)(pass, p), x[i]);
   }
 }
