@@ -73,7 +73,17 @@ def compare(table, row, ours, peers, residual, *, n, seconds=3.0, **more):
 
 def spmv_calls(pattern, a, x):
     """(format, share of triad that is asked for, call): every format that the library multiplies with."""
-    return [("CSR", 0.80, Call(resolve("spmm", (pattern.key,), (SIDES["N"],)), (a, x)))]
+    begin = time.perf_counter()
+    sell = pattern.to_sell()
+    laid_out = time.perf_counter()
+    storage = lacuna.remap(sell.map, a)
+    filled = time.perf_counter()
+    print(f"sliced ELL, n = {pattern.shape[0]}: layout {laid_out - begin:.3f} s once a pattern, "
+          f"values {filled - laid_out:.4f} s each time they change")  # fmt: skip
+    return [
+        ("CSR", 0.80, Call(resolve("spmm", (pattern.key,), (SIDES["N"],)), (a, x))),
+        ("sliced ELL", 0.90, Call(resolve("sell_mm", (sell.key,)), (storage, x))),
+    ]
 
 
 def spmv(table, peer, A, pattern, x):
