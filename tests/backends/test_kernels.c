@@ -466,6 +466,25 @@ static void large_outputs_hold_the_same_numbers(lac_context *ctx) {
   lac_pattern_destroy(&p);
 }
 
+/// Rows whose lengths cannot be foretold, some beyond any block; outputs in a cache and beyond, adding and not.
+static void one_column_samples_rows_of_all_lengths(lac_context *ctx) {
+  const sketch *rows[] = {sketch_random(300, 40, 0.15, 41), sketch_random(140, 1300, 0.85, 42)};
+  for (int which = 0; which < 2; ++which) {
+    lac_pattern *p = pattern_of(ctx, rows[which], LAC_WIDTH_AUTO);
+    FOR_DTYPES(dtype) {
+      size_t mark = scratch_mark();
+      int64_t bytes = rows[which]->nnz * (int64_t)lac_dtype_size(dtype);
+      char many[16];
+      (void)snprintf(many, sizeof many, "%d", (int)((17 << 20) / bytes) + 1);
+      check_sddmm(ctx, rows[which], p, dtype, 1, (const char *const[]){"", "", ""});
+      check_sddmm(ctx, rows[which], p, dtype, 1, (const char *const[]){"3", "", ""});
+      check_sddmm(ctx, rows[which], p, dtype, 1, (const char *const[]){many, "", many});
+      scratch_release(mark);
+    }
+    lac_pattern_destroy(&p);
+  }
+}
+
 static void products_survive_every_failing_allocation(lac_context *ctx) {
   const sketch *s = sketch_square(30, 0.3, 17), *t = sketch_triangle(30, 0.3, LAC_UPPER, LAC_STORED, 18);
   subject a = subject_in(ctx, meta_of(LAC_F64, "", 1, s->nnz, 0), 19),
@@ -494,10 +513,11 @@ static void products_survive_every_failing_allocation(lac_context *ctx) {
       lac_array_destroy(&z.array);
 }
 
-CHECK_MAIN(spmm_multiplies_by_any_number_of_columns, products_with_entries_anywhere_are_right_and_their_bits_too,
-           spmm_broadcasts_and_sums_batches, sddmm_samples_any_number_of_columns,
-           sampled_spgemm_multiplies_on_all_sides, sampled_spgemm_broadcasts_and_sums_batches,
-           sampled_spgemm_takes_empty_patterns, sampled_spgemm_keeps_infinities_where_they_are,
-           trisolve_solves_every_triangle_on_every_side, trisolve_names_a_missing_or_zero_diagonal,
-           scaled_operands_give_scaled_results, the_number_of_threads_changes_no_bit,
-           large_outputs_hold_the_same_numbers, products_survive_every_failing_allocation)
+CHECK_MAIN(one_column_samples_rows_of_all_lengths, spmm_multiplies_by_any_number_of_columns,
+           products_with_entries_anywhere_are_right_and_their_bits_too, spmm_broadcasts_and_sums_batches,
+           sddmm_samples_any_number_of_columns, sampled_spgemm_multiplies_on_all_sides,
+           sampled_spgemm_broadcasts_and_sums_batches, sampled_spgemm_takes_empty_patterns,
+           sampled_spgemm_keeps_infinities_where_they_are, trisolve_solves_every_triangle_on_every_side,
+           trisolve_names_a_missing_or_zero_diagonal, scaled_operands_give_scaled_results,
+           the_number_of_threads_changes_no_bit, large_outputs_hold_the_same_numbers,
+           products_survive_every_failing_allocation)

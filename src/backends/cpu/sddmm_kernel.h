@@ -68,13 +68,75 @@ INLINE void XN(outer_all)(const cpu_pass *pass, int64_t i, int64_t end, const bo
   }
 }
 
+/// Entries [p, end), each with the number of its row: u[0] is that of entry p.
+INLINE void XN(outer_span)(const cpu_pass *pass, const T *u, int64_t p, int64_t end, const bool streams) {
+  enum { LINE = 64 / sizeof(T) };
+  const C *column = pass->columns;
+  const T *v = pass->in[1];
+  T *s = pass->out;
+  int64_t to_line = (int64_t)(-(uintptr_t)(s + p) % 64 / sizeof(T)), head = p + to_line < end ? p + to_line : end;
+  for (; p < (streams ? head : end); ++p, ++u) {
+    T w = FN(signed)(v[column[p]], -1);
+    s[p] = pass->adds ? FN(mac)(s[p], *u, w) : FN(mul)(*u, w);
+  }
+  for (; p + LINE <= end; p += LINE, u += LINE) {
+    T line[LINE];
+    UNROLL(16) for (int q = 0; q < LINE; ++q) line[q] = FN(mul)(u[q], FN(signed)(v[column[p + q]], -1));
+    cpu_stream(s + p, line);
+  }
+  for (; p < end; ++p, ++u) s[p] = FN(mul)(*u, FN(signed)(v[column[p]], -1));
+}
+
+/// Rows of any lengths: the number of each row is first laid out beside its entries, SHORT of them at a time whatever the
+/// length, so that nothing branches on it. What one row has too many the next one overwrites.
+INLINE void XN(outer_mixed)(const cpu_pass *pass, int64_t i, int64_t end, const bool streams) {
+  enum { SHORT = 8, ENTRIES = 1024 };
+  const O *offsets = pass->offsets;
+  const T *u = pass->in[0];
+  while (i < end) {
+    T of_row[ENTRIES + SHORT];
+    int64_t first = offsets[i];
+    for (; i < end && offsets[i + 1] - first <= ENTRIES; ++i) {
+      T *to = of_row + (offsets[i] - first);
+      int64_t length = offsets[i + 1] - offsets[i];
+      UNROLL(8) for (int q = 0; q < SHORT; ++q) to[q] = u[i];
+      for (int64_t q = SHORT; q < length; ++q) to[q] = u[i];
+    }
+    XN(outer_span)(pass, of_row, first, offsets[i], streams);
+    if (i < end && offsets[i + 1] - offsets[i] > ENTRIES) {
+      XN(outer_row)(pass, i, offsets[i], offsets[i + 1] - offsets[i], streams);
+      ++i;
+    }
+  }
+}
+
+/// Whether rows differ in length so often that a branch on it could not be foretold. Lines want numbers that fill them.
+static bool XN(outer_is_mixed)(const cpu_pass *pass, int64_t begin, int64_t end) {
+  enum { LOOKED_AT = 64 };
+  const O *offsets = pass->offsets;
+  int64_t step = (end - begin) / LOOKED_AT, changes = 0;
+  if (step < 2 || (uintptr_t)pass->out % sizeof(T)) return false;
+  for (int64_t i = begin; i + 2 <= end; i += step) {
+    changes += offsets[i + 2] - offsets[i + 1] != offsets[i + 1] - offsets[i];
+  }
+  return changes > LOOKED_AT / 4;
+}
+
+INLINE void XN(outer_any)(const cpu_pass *pass, int64_t begin, int64_t end, const bool streams) {
+  if (XN(outer_is_mixed)(pass, begin, end)) {
+    XN(outer_mixed)(pass, begin, end, streams);
+  } else {
+    XN(outer_all)(pass, begin, end, streams);
+  }
+}
+
 static void XN(outer)(const cpu_pass *shared, int64_t begin, int64_t end) {
   const cpu_pass local = *shared;
   if (local.streams) {
-    XN(outer_all)(&local, begin, end, true);
+    XN(outer_any)(&local, begin, end, true);
     cpu_stream_end();
   } else {
-    XN(outer_all)(&local, begin, end, false);
+    XN(outer_any)(&local, begin, end, false);
   }
 }
 
