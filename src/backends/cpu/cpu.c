@@ -104,6 +104,21 @@ void cpu_split_rows(int threads, const lac_buffer *offsets, int64_t rows, cpu_pa
   }
 }
 
+// -- batches ---------------------------------------------------------------------------------------------------------
+
+int64_t cpu_core_count(const lac_meta *meta, int core) {
+  int64_t count = 1;
+  for (int d = 0; d < core; ++d) count *= meta->shape[meta->ndim - 1 - d];
+  return count;
+}
+
+bool cpu_batch_is_apart(const lac_batch *batch) {
+  for (int d = 0; d < batch->ndim; ++d) {
+    if (batch->shape[d] > 1 && batch->stride[2][d] == 0) return false;
+  }
+  return true;
+}
+
 bool cpu_batch_is_first(const lac_batch *batch, int operand, int64_t i) {
   for (int d = batch->ndim - 1; d >= 0; --d) {
     if (batch->stride[operand][d] == 0 && i % batch->shape[d]) return false;

@@ -35,6 +35,12 @@ void cpu_split(int threads, int64_t count, int64_t grain, cpu_part part, const v
 /// Cut rows so that each thread has as many entries and rows as the others.
 void cpu_split_rows(int threads, const lac_buffer *offsets, int64_t rows, cpu_part part, const void *job);
 
+/// The numbers in the last `core` dimensions: in one item of a batch.
+int64_t cpu_core_count(const lac_meta *meta, int core);
+
+/// Whether every item of the joint batch of two inputs and an output, operand 2, has an output of its own.
+bool cpu_batch_is_apart(const lac_batch *batch);
+
 /// Whether the i-th of the joint batch is the first that goes to its item of an operand: what comes later is added.
 bool cpu_batch_is_first(const lac_batch *batch, int operand, int64_t i);
 
