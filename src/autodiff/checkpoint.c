@@ -111,12 +111,9 @@ static void segment_sign(segment *s, int ins, int outs) {
   char *end = s->signature;
 
   for (int i = 0; i < ins + outs; i++) {
-    const char *before = i == 0 ? "" : i == ins ? "->" : ",";
-    memcpy(end, before, strlen(before));
-    end += strlen(before);
-    memcpy(end, "()", 3);
-    end += 2;
+    for (const char *c = i == 0 ? "()" : i == ins ? "->()" : ",()"; *c; c++) *end++ = *c;
   }
+  *end = '\0';
 }
 
 /// The operator of a finished program.
