@@ -22,8 +22,8 @@ typedef enum lac_op_flag {
   LAC_COMMUNICATES = 2,  ///< ranks talk to each other inside the forward: they agree on the status first
   LAC_POINTWISE = 4,     ///< one input, one output, linear, number by number: sums may be moved through it,
                          ///< and its output may be the memory of its input
-  LAC_WHOLE = 16,        ///< its operands are whole: an array or pattern that is spread over ranks is refused
-  LAC_TAKES_BLOCKS = 8   ///< patterns[0] may have blocks: the letter z, its slots, then stands for (nnz, br, bc)
+  LAC_TAKES_BLOCKS = 8,  ///< patterns[0] may have blocks: the letter z, its slots, then stands for (nnz, br, bc)
+  LAC_WHOLE = 16         ///< its operands are whole: an array or pattern that is spread over ranks is refused
 } lac_op_flag;
 
 /// One application of an operator as `infer` and `forward` see it.
@@ -69,8 +69,7 @@ struct lac_op {
 };
 
 /// Say what a symbol of the signature stands for, before lac_call_match: 'z' is the number of slots, and so on. The axes of
-/// blocks (LAC_TAKES_BLOCKS) are bound already.
-/// `partition` is NULL but for distributed patterns.
+/// blocks (LAC_TAKES_BLOCKS) are bound already. `partition` is NULL but for distributed patterns.
 LAC_API lac_status lac_call_bind(lac_call *call, char symbol, int64_t size, const lac_partition *partition);
 
 /// Match the inputs' shapes, dtypes and partitions with the signature and fill out_meta; errors name input and dimension.

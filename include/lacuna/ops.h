@@ -5,6 +5,8 @@
 /// All take vars of one tape and return a var; all are differentiable to any order in all their vars unless said. Leading
 /// dimensions are batch and broadcast (aligned at the right, equal or 1). Dense operands carry their columns: a vector is (n, 1).
 /// Errors stick to the tape: LAC_ERR_SHAPE, LAC_ERR_DTYPE, LAC_ERR_MEMORY everywhere, others as said.
+///
+/// What is frozen (patterns, maps, sides, numbers) comes before the vars; axes, shapes, ranges and options come behind them.
 
 #ifndef LACUNA_OPS_H
 #define LACUNA_OPS_H
@@ -17,23 +19,25 @@
 extern "C" {
 #endif
 
-// -- arrays ----------------------------------------------------------------------------------------------------------
+// -- arrays, number by number ----------------------------------------------------------------------------------------
 
 LAC_API lac_var lac_add(lac_tape *tape, lac_var x, lac_var y);                   ///< x + y
 LAC_API lac_var lac_sub(lac_tape *tape, lac_var x, lac_var y);                   ///< x - y
 LAC_API lac_var lac_mul(lac_tape *tape, lac_var x, lac_var y);                   ///< x * y, number by number
+LAC_API lac_var lac_div(lac_tape *tape, lac_var x, lac_var y);                   ///< x / y
+LAC_API lac_var lac_neg(lac_tape *tape, lac_var x);                              ///< -x
 LAC_API lac_var lac_scale(lac_tape *tape, double real, double imag, lac_var x);  ///< (real + i imag) x, a frozen factor
-LAC_API lac_var lac_conj(lac_tape *tape, lac_var x);                             ///< conj(x); x itself when real
-
-LAC_API lac_var lac_div(lac_tape *tape, lac_var x, lac_var y);         ///< x / y
-LAC_API lac_var lac_real(lac_tape *tape, lac_var x);                   ///< real part; x itself when real
-LAC_API lac_var lac_imag(lac_tape *tape, lac_var x);                   ///< imaginary part, of a real dtype
-LAC_API lac_var lac_cast(lac_tape *tape, lac_dtype dtype, lac_var x);  ///< x in another dtype, not complex to real
-LAC_API lac_var lac_abs(lac_tape *tape, lac_var x);   ///< |x|, of a real dtype; its gradient x / |x| is 0 at 0
-LAC_API lac_var lac_sign(lac_tape *tape, lac_var x);  ///< x / |x|, 0 at 0; so are its derivatives there
+LAC_API lac_var lac_offset(lac_tape *tape, double real, double imag, lac_var x);  ///< x + real + i imag, frozen too
 
 /// x / y, and exactly 0 where y is 0. So are its derivatives there, of every order.
 LAC_API lac_var lac_div_or_zero(lac_tape *tape, lac_var x, lac_var y);
+
+LAC_API lac_var lac_conj(lac_tape *tape, lac_var x);  ///< conj(x); x itself when real
+LAC_API lac_var lac_real(lac_tape *tape, lac_var x);  ///< real part; x itself when real
+LAC_API lac_var lac_imag(lac_tape *tape, lac_var x);  ///< imaginary part, of a real dtype
+LAC_API lac_var lac_abs(lac_tape *tape, lac_var x);   ///< |x|, of a real dtype; its gradient x / |x| is 0 at 0
+LAC_API lac_var lac_sign(lac_tape *tape, lac_var x);  ///< x / |x|, 0 at 0; so are its derivatives there
+LAC_API lac_var lac_cast(lac_tape *tape, lac_dtype dtype, lac_var x);  ///< x in another dtype, not complex to real
 
 /// 1 where x and y stand in the relation, else 0, in their dtype: `x < y` is LAC_LT. NaN is unequal to everything. The
 /// derivative is zero. LAC_ERR_DTYPE for an order of complex numbers.
@@ -57,11 +61,8 @@ LAC_API lac_var lac_sin(lac_tape *tape, lac_var x);         ///< sine
 LAC_API lac_var lac_cos(lac_tape *tape, lac_var x);         ///< cosine
 LAC_API lac_var lac_tanh(lac_tape *tape, lac_var x);        ///< hyperbolic tangent
 LAC_API lac_var lac_sigmoid(lac_tape *tape, lac_var x);     ///< 1 / (1 + e^-x)
-LAC_API lac_var lac_neg(lac_tape *tape, lac_var x);         ///< -x
 LAC_API lac_var lac_square(lac_tape *tape, lac_var x);      ///< x^2
 LAC_API lac_var lac_reciprocal(lac_tape *tape, lac_var x);  ///< 1 / x
-LAC_API lac_var lac_offset(lac_tape *tape, double real, double imag,
-                           lac_var x);  ///< x + (real + i imag), a frozen number
 
 /// x^y with 0^0 = 1, differentiable in both. Of a negative real x the derivative in y is NaN.
 LAC_API lac_var lac_pow(lac_tape *tape, lac_var x, lac_var y);
@@ -80,12 +81,17 @@ LAC_API lac_var lac_heaviside(lac_tape *tape, lac_var x);  ///< 1 where x > 0, e
 /// min(max(x, low), high); infinite bounds are none. The derivative is 1 on the closed interval. LAC_ERR_ARG unless low <= high.
 LAC_API lac_var lac_clamp(lac_tape *tape, double low, double high, lac_var x);
 
-/// The sum over the axes of `mask` (bit i is the i-th axis from the end), which are removed, or kept with size 1.
-typedef enum lac_axes { LAC_DROP_AXES, LAC_KEEP_AXES } lac_axes;
-LAC_API lac_var lac_sum_axes(lac_tape *tape, lac_var x, uint32_t mask, lac_axes axes);
-LAC_API lac_var lac_sum(lac_tape *tape, lac_var x);  ///< over all axes: a single number
+// -- reductions over axes --------------------------------------------------------------------------------------------
 
-/// More over the axes of a mask. The mean; of no numbers it is NaN.
+// Over the axes of a mask, of which bit i is the i-th axis from the end.
+
+typedef enum lac_axes { LAC_DROP_AXES, LAC_KEEP_AXES } lac_axes;  ///< axes are removed, or kept with size 1
+
+/// The sum over these axes, and over all axes: a single number.
+LAC_API lac_var lac_sum_axes(lac_tape *tape, lac_var x, uint32_t mask, lac_axes axes);
+LAC_API lac_var lac_sum(lac_tape *tape, lac_var x);
+
+/// The mean; of no numbers it is NaN.
 LAC_API lac_var lac_mean(lac_tape *tape, lac_var x, uint32_t mask, lac_axes axes);
 
 /// The product, exact with zeros; of no numbers it is 1. Made of slices and products, pair by pair.
@@ -114,10 +120,10 @@ LAC_API lac_var lac_log_softmax(lac_tape *tape, lac_var x, uint32_t mask);
 typedef enum lac_direction { LAC_FORWARDS, LAC_BACKWARDS } lac_direction;
 LAC_API lac_var lac_cumsum(lac_tape *tape, lac_var x, int axis, lac_direction direction);
 
+// -- shapes, parts and dense products --------------------------------------------------------------------------------
+
 /// x spread to the shape of `like` along the axes of `mask`: the adjoint of lac_sum_axes.
 LAC_API lac_var lac_broadcast(lac_tape *tape, lac_var x, const lac_meta *like, uint32_t mask, lac_axes axes);
-
-LAC_API lac_var lac_dot(lac_tape *tape, lac_var x, lac_var y);  ///< sum of conj(x) y over the last two axes
 
 /// The same numbers under another shape. Of an array that is spread over ranks the spread axis must survive; write -1 for its size
 /// wherever axes of size 1 stand beside it: a rank with one row could not tell it from them.
@@ -136,6 +142,12 @@ LAC_API lac_var lac_concat(lac_tape *tape, lac_var x, lac_var y, int axis);
 
 /// Any number of arrays along an axis, at least one: pairs, then pairs of pairs.
 LAC_API lac_var lac_concat_all(lac_tape *tape, int n, const lac_var *vars, int axis);
+
+/// The sum of conj(x) y over the last two axes.
+LAC_API lac_var lac_dot(lac_tape *tape, lac_var x, lac_var y);
+
+/// Z = op(X) op(Y), dense: op(X) (m, l), op(Y) (l, n), Z (m, n).
+LAC_API lac_var lac_matmul(lac_tape *tape, lac_side side_x, lac_var x, lac_side side_y, lac_var y);
 
 // -- structure -------------------------------------------------------------------------------------------------------
 
@@ -186,7 +198,8 @@ LAC_API lac_var lac_matrix_norm(lac_tape *tape, const lac_pattern *pattern, lac_
 /// (0: 10000), else LAC_ERR_CONVERGENCE. Differentiable once; where the value is multiple, its gradient is one of many.
 LAC_API lac_var lac_norm2(lac_tape *tape, const lac_pattern *pattern, lac_var a, double tolerance, int64_t steps);
 
-// -- groups ----------------------------------------------------------------------------------------------------------
+// -- reductions over groups ------------------------------------------------------------------------------------------
+
 // The groups of a map are the sources of each of its outputs: x (p), one number for each input, y (q), one for each group. With
 // lac_pattern_row_map and lac_pattern_col_map they are the lines of a matrix. The sum of each group is lac_remap.
 
@@ -219,21 +232,8 @@ LAC_API lac_var lac_sparse_max(lac_tape *tape, const lac_pattern *pattern, lac_v
 LAC_API void lac_sparse_bidir_logsumexp(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_absent absent,
                                         lac_var out[2]);
 
-/// y[i] = a[i] op(b[target i]): a (n, d), b (r, d, e), y (n, e) for LAC_N; the map is from n rows to r matrices.
-LAC_API lac_var lac_gather_mm(lac_tape *tape, const lac_map *map, lac_side side, lac_var a, lac_var b);
-
-/// w[j] = sum of conj(u[i])^T v[i] over the rows i that name j: u (n, d), v (n, e), w (r, d, e).
-LAC_API lac_var lac_gather_outer(lac_tape *tape, const lac_map *map, lac_var u, lac_var v);
-
-/// The first lengths[0] rows of a times b[0], the next lengths[1] times b[1], ...: r lengths, which add up to n.
-LAC_API lac_var lac_segment_mm(lac_tape *tape, lac_var a, lac_var b, int64_t r, const int64_t *lengths);
-
 // -- products --------------------------------------------------------------------------------------------------------
 
-/// Z = op(X) op(Y), dense: op(X) (m, l), op(Y) (l, n), Z (m, n).
-LAC_API lac_var lac_matmul(lac_tape *tape, lac_side side_x, lac_var x, lac_side side_y, lac_var y);
-
-/// y = op(A) x: a (nnz), x (n, k), y (m, k).
 /// y = op(A) x: a (nnz), x (n, k), y (m, k). Where the pattern has blocks, a is (nnz, br, bc).
 LAC_API lac_var lac_spmm(lac_tape *tape, const lac_pattern *pattern, lac_side side, lac_var a, lac_var x);
 
@@ -251,6 +251,15 @@ LAC_API lac_var lac_sampled_spgemm(lac_tape *tape, const lac_pattern *target, co
 /// y = A x with A in sliced ELL: a holds the numbers of the format's storage, lac_remap(lac_format_map(format)) of the values by
 /// slots. Padding is not read and gets a gradient of zero. LAC_ERR_ARG for a format of another kind.
 LAC_API lac_var lac_sell_mm(lac_tape *tape, const lac_format *format, lac_var a, lac_var x);
+
+/// y[i] = a[i] op(b[target i]): a (n, d), b (r, d, e), y (n, e) for LAC_N; the map is from n rows to r matrices.
+LAC_API lac_var lac_gather_mm(lac_tape *tape, const lac_map *map, lac_side side, lac_var a, lac_var b);
+
+/// w[j] = sum of conj(u[i])^T v[i] over the rows i that name j: u (n, d), v (n, e), w (r, d, e).
+LAC_API lac_var lac_gather_outer(lac_tape *tape, const lac_map *map, lac_var u, lac_var v);
+
+/// The first lengths[0] rows of a times b[0], the next lengths[1] times b[1], ...: r lengths, which add up to n.
+LAC_API lac_var lac_segment_mm(lac_tape *tape, lac_var a, lac_var b, int64_t r, const int64_t *lengths);
 
 // -- solves ----------------------------------------------------------------------------------------------------------
 

@@ -70,6 +70,15 @@ LAC_API lac_status lac_pattern_from_bsr(lac_context *ctx, int64_t rows, int64_t 
                                         lac_index_type type, const void *offsets, const void *columns, lac_width width,
                                         lac_pattern **out, lac_map **entries);
 
+/// The pattern of the k-th diagonal, entries (i, i + k): the matrix whose values are a vector.
+LAC_API lac_status lac_pattern_eye(lac_context *ctx, int64_t rows, int64_t cols, int64_t k, lac_width width,
+                                   lac_pattern **out);
+
+/// All entries of a rows x cols matrix with -lower <= col - row <= upper. `map` (optional) takes the band's storage (lac_banded_mm in
+/// ops.h, flattened) to the slots and, transposed, back: its corners are dropped.
+LAC_API lac_status lac_pattern_banded(lac_context *ctx, int64_t rows, int64_t cols, int64_t lower, int64_t upper,
+                                      lac_width width, lac_pattern **out, lac_map **map);
+
 /// One more holder; one holder less (accepts NULL, leaves NULL).
 LAC_API lac_pattern *lac_pattern_retain(const lac_pattern *pattern);
 LAC_API void lac_pattern_destroy(lac_pattern **pattern);
@@ -81,7 +90,7 @@ LAC_API void lac_pattern_blocks(const lac_pattern *pattern, int64_t *br, int64_t
 LAC_API lac_width lac_pattern_width(const lac_pattern *pattern);
 LAC_API int64_t lac_pattern_bytes(const lac_pattern *pattern);  ///< host bytes held, caches included
 
-/// A 64-bit name that no other pattern, map, solver or factor of this process has or will have.
+/// A 64-bit name that no other pattern, map, format, solver or factor of this process has or will have.
 LAC_API int64_t lac_pattern_id(const lac_pattern *pattern);
 
 /// Host copies of the structure: rows + 1 offsets, nnz columns, nnz rows (each may be NULL). Of a block pattern: rows / br + 1
@@ -111,19 +120,23 @@ LAC_API lac_status lac_pattern_submatrix(lac_context *ctx, const lac_pattern *pa
 LAC_API lac_status lac_pattern_union(lac_context *ctx, const lac_pattern *a, const lac_pattern *b, lac_pattern **out,
                                      lac_map **from_a, lac_map **from_b);
 
+/// Entries of both: same shape. The maps take the values of a and of b there; what only one has is dropped. Kept for the pair.
+LAC_API lac_status lac_pattern_intersection(lac_context *ctx, const lac_pattern *a, const lac_pattern *b,
+                                            lac_pattern **out, lac_map **from_a, lac_map **from_b);
+
 /// Where A B may be nonzero. Kept for the pair, so that asking again costs nothing.
 LAC_API lac_status lac_pattern_product(lac_context *ctx, const lac_pattern *a, const lac_pattern *b, lac_pattern **out);
 
 /// The map from slots to the min(rows, cols) numbers of the diagonal; missing entries read 0.
 LAC_API lac_status lac_pattern_diagonal(lac_context *ctx, const lac_pattern *pattern, lac_map **map);
 
+/// The maps from slots to rows and to columns, kept with the pattern: remap by them sums each row or column.
+LAC_API lac_status lac_pattern_row_map(lac_context *ctx, const lac_pattern *pattern, lac_map **map);
+LAC_API lac_status lac_pattern_col_map(lac_context *ctx, const lac_pattern *pattern, lac_map **map);
+
 /// The map from slots to the rows * cols numbers of the dense matrix, row-major. It is made anew by every call, and
 /// `remap` by it is what makes an array of that size.
 LAC_API lac_status lac_pattern_dense(lac_context *ctx, const lac_pattern *pattern, lac_map **map);
-
-/// Entries of both: same shape. The maps take the values of a and of b there; what only one has is dropped. Kept for the pair.
-LAC_API lac_status lac_pattern_intersection(lac_context *ctx, const lac_pattern *a, const lac_pattern *b,
-                                            lac_pattern **out, lac_map **from_a, lac_map **from_b);
 
 /// The Kronecker product: entry (i mb + k, j nb + l) where a has (i, j) and b has (k, l). The map takes the outer product of
 /// the values, nnz_a x nnz_b numbers by rows, to the slots. LAC_ERR_OVERFLOW before any memory is taken. Kept for the pair.
@@ -149,14 +162,6 @@ LAC_API lac_status lac_pattern_permute(lac_context *ctx, const lac_pattern *patt
 LAC_API lac_status lac_pattern_select(lac_context *ctx, const lac_pattern *pattern, int64_t rows, const int64_t *row,
                                       int64_t cols, const int64_t *col, lac_pattern **out, lac_map **map);
 
-/// The pattern of the k-th diagonal, entries (i, i + k): the matrix whose values are a vector.
-LAC_API lac_status lac_pattern_eye(lac_context *ctx, int64_t rows, int64_t cols, int64_t k, lac_width width,
-                                   lac_pattern **out);
-
-/// The maps from slots to rows and to columns, kept with the pattern: remap by them sums each row or column.
-LAC_API lac_status lac_pattern_row_map(lac_context *ctx, const lac_pattern *pattern, lac_map **map);
-LAC_API lac_status lac_pattern_col_map(lac_context *ctx, const lac_pattern *pattern, lac_map **map);
-
 /// The single entries of a block pattern, and the map from its nnz br bc numbers to their slots. A pattern without blocks gives
 /// itself.
 LAC_API lac_status lac_pattern_scalar(lac_context *ctx, const lac_pattern *pattern, lac_pattern **out, lac_map **map);
@@ -166,14 +171,9 @@ LAC_API lac_status lac_pattern_scalar(lac_context *ctx, const lac_pattern *patte
 LAC_API lac_status lac_pattern_blocked(lac_context *ctx, const lac_pattern *pattern, int64_t br, int64_t bc,
                                        lac_pattern **out, lac_map **map);
 
-/// All entries of a rows x cols matrix with -lower <= col - row <= upper. `map` (optional) takes the band's storage (lac_banded_mm in
-/// ops.h, flattened) to the slots and, transposed, back: its corners are dropped.
-LAC_API lac_status lac_pattern_banded(lac_context *ctx, int64_t rows, int64_t cols, int64_t lower, int64_t upper,
-                                      lac_width width, lac_pattern **out, lac_map **map);
-
-/// Byte budget of the plans kept for pairs of patterns (least recently used go first). Default 256 MiB. A plan goes with the
-/// first of its two patterns, and keeps neither alive. The places of a product's terms, which make its values and adjoints fast, are
-/// part of its plan when they take at most a quarter of the budget: two bytes for each multiplication that a neighbouring row does not share.
+/// Byte budget of the plans kept for pairs of patterns (least recently used go first). Default 256 MiB. A plan goes with either of
+/// its patterns, and keeps neither alive. The places of a product's terms, which make its values and adjoints fast, are part of
+/// its plan when they take at most a quarter of the budget: two bytes for each multiplication that a neighbouring row does not share.
 LAC_API void lac_pattern_set_plan_budget(int64_t bytes);
 
 #ifdef __cplusplus

@@ -34,7 +34,7 @@ typedef struct lac_var {
 /// What an operator is told besides its inputs. Each operator says in its room which it reads.
 typedef struct lac_attrs {
   int64_t i[8];  ///< sides, triangles, masks of axes, bandwidths
-  double f[2];   ///< real and imaginary part of a factor
+  double f[2];   ///< a number with its imaginary part, two bounds, a tolerance
   int fit;  ///< 1: sum over batch dimensions so that the output has the shape `like` (operators with LAC_SUMS_BATCH)
   lac_meta like;  ///< a shape
 } lac_attrs;
@@ -43,8 +43,7 @@ typedef struct lac_attrs {
 typedef struct lac_spec {
   const lac_op *op;
   const lac_pattern *patterns[LAC_MAX_PATTERNS];
-  const void
-      *object;  ///< a map, a solver, a factor, a format or a userdata (extend.h), as the operator says; nothing else
+  const void *object;  ///< a map, solver, factor, format or userdata (extend.h), as the operator says; nothing else
   lac_attrs attrs;
 } lac_spec;
 
@@ -88,9 +87,9 @@ LAC_API void lac_tape_release(lac_tape *tape, lac_var var);
 LAC_API lac_status lac_tape_call(lac_tape *tape, const lac_spec *spec, const lac_var *in, lac_var *out);
 
 /// Reverse mode: in_bar[j] = sum_i J_ij^H seed[i] for each of the `ins` vars, which may be leaves or anything in between.
-/// `seeds` may be NULL, or hold absent vars, where an output is a single number: its seed is then 1.
-/// An in_bar that does not depend on any output comes back absent, and so do all on failure. Results
-/// may share memory with seeds and with each other (y = x + z hands its seed to both): write to none of them. Cost: one rule a call; memory: what `needs` masks name.
+/// `seeds` may be NULL, or hold absent vars, where an output is a single number: its seed is then 1. An in_bar that does not depend
+/// on any output comes back absent, and so do all on failure. Results may share memory with seeds and with each other (y = x + z
+/// hands its seed to both): write to none of them. Cost: one rule a call; memory: what `needs` masks name.
 LAC_API lac_status lac_tape_vjp(lac_tape *tape, int outs, const lac_var *out, const lac_var *seeds, int ins,
                                 const lac_var *in, lac_var *in_bar, lac_graph_mode mode);
 
@@ -98,10 +97,10 @@ LAC_API lac_status lac_tape_vjp(lac_tape *tape, int outs, const lac_var *out, co
 LAC_API lac_status lac_tape_jvp(lac_tape *tape, int ins, const lac_var *in, const lac_var *in_dot, int outs,
                                 const lac_var *out, lac_var *out_dot, lac_graph_mode mode);
 
-/// A segment: emits calls on `tape` that make `out` of `in`. It is run once, on a tape that only writes: like a rule it branches on
+/// A part of a computation: emits calls on `tape` that make `out` of `in`. It is run once, on a tape that only writes: like a rule it branches on
 /// shapes and never on values (lac_tape_value is NULL there), it reads no var but `in`, and arrays come in through
 /// lac_tape_constant and lac_tape_scalar. `step` counts from 0 in lac_tape_checkpoint_steps and is 0 elsewhere.
-typedef lac_status (*lac_segment_function)(lac_tape *tape, void *data, int step, const lac_var *in, lac_var *out);
+typedef lac_status (*lac_tape_function)(lac_tape *tape, void *data, int step, const lac_var *in, lac_var *out);
 
 /// Run a segment and keep only its inputs and outputs: what lies between is computed again, from the inputs, when a derivative needs
 /// it. Memory: one array for each input and output, and inside a derivative those of one segment. Cost: up to one more
@@ -109,12 +108,12 @@ typedef lac_status (*lac_segment_function)(lac_tape *tape, void *data, int step,
 /// LAC_CREATE_GRAPH) work; a derivative that is recorded (LAC_CREATE_GRAPH) keeps what was computed again. At most
 /// LAC_MAX_IN inputs and LAC_MAX_OUT outputs. `data` is used in this call alone. Errors stick to the tape, and
 /// nothing of the segment is left on it; a constant that is written to before the derivative is LAC_ERR_STALE.
-LAC_API lac_status lac_tape_checkpoint(lac_tape *tape, lac_segment_function segment, void *data, int ins,
+LAC_API lac_status lac_tape_checkpoint(lac_tape *tape, lac_tape_function segment, void *data, int ins,
                                        const lac_var *in, int outs, lac_var *out);
 
 /// A loop of `steps` steps in about sqrt(steps) checkpointed segments, so that about 2 sqrt(steps) states are alive at once.
 /// The first `states` of the inputs are the state, which every step maps to the next; the others are the same in each.
-LAC_API lac_status lac_tape_checkpoint_steps(lac_tape *tape, lac_segment_function step, void *data, int steps, int ins,
+LAC_API lac_status lac_tape_checkpoint_steps(lac_tape *tape, lac_tape_function step, void *data, int steps, int ins,
                                              const lac_var *in, int states, lac_var *out);
 
 #ifdef __cplusplus

@@ -111,12 +111,9 @@ static void segment_sign(segment *s, int ins, int outs) {
   char *end = s->signature;
 
   for (int i = 0; i < ins + outs; i++) {
-    const char *before = i == 0 ? "" : i == ins ? "->" : ",";
-    memcpy(end, before, strlen(before));
-    end += strlen(before);
-    memcpy(end, "()", 3);
-    end += 2;
+    for (const char *c = i == 0 ? "()" : i == ins ? "->()" : ",()"; *c; c++) *end++ = *c;
   }
+  *end = '\0';
 }
 
 /// The operator of a finished program.
@@ -135,7 +132,7 @@ static void segment_make_operator(segment *s, int ins, int outs) {
 }
 
 /// Let the user's function emit on the program's tape.
-static lac_status segment_emit(lac_context *ctx, lac_program *program, lac_segment_function function, void *data,
+static lac_status segment_emit(lac_context *ctx, lac_program *program, lac_tape_function function, void *data,
                                const lac_var *in, lac_var *out) {
   lac_status status = LAC_OK, returned;
   int64_t base = program->tape->base;
@@ -151,7 +148,7 @@ done:
   return status;
 }
 
-static lac_status segment_write(lac_tape *tape, lac_segment_function function, void *data, int ins, const lac_var *in,
+static lac_status segment_write(lac_tape *tape, lac_tape_function function, void *data, int ins, const lac_var *in,
                                 int outs, segment **out) {
   lac_context *ctx = tape->ctx;
   lac_status status = LAC_OK;
@@ -184,7 +181,7 @@ done:
   return status;
 }
 
-lac_status lac_tape_checkpoint(lac_tape *tape, lac_segment_function function, void *data, int ins, const lac_var *in,
+lac_status lac_tape_checkpoint(lac_tape *tape, lac_tape_function function, void *data, int ins, const lac_var *in,
                                int outs, lac_var *out) {
   lac_context *ctx = tape ? tape->ctx : NULL;
   lac_status status = LAC_OK;
@@ -210,7 +207,7 @@ done:
 
 /// The steps [first, first + count) of a loop, as one segment.
 typedef struct loop {
-  lac_segment_function step;
+  lac_tape_function step;
   void *data;
   int first, count, ins, states;
 } loop;
@@ -231,7 +228,7 @@ static lac_status loop_segment(lac_tape *tape, void *data, int step, const lac_v
   return status;
 }
 
-lac_status lac_tape_checkpoint_steps(lac_tape *tape, lac_segment_function step, void *data, int steps, int ins,
+lac_status lac_tape_checkpoint_steps(lac_tape *tape, lac_tape_function step, void *data, int steps, int ins,
                                      const lac_var *in, int states, lac_var *out) {
   lac_context *ctx = tape ? tape->ctx : NULL;
   lac_status status = LAC_OK;
@@ -247,9 +244,9 @@ lac_status lac_tape_checkpoint_steps(lac_tape *tape, lac_segment_function step, 
             "there are inputs, which are at most %d",
             steps, ins, states, LAC_MAX_OUT, LAC_MAX_IN);
   memcpy(now, in, (size_t)ins * sizeof *now);
-  for (int first = 0; first < steps; first += length) {
+  for (int first = 0, count; first < steps; first += count) {
     lac_var next[LAC_MAX_OUT] = {{0}};
-    int count = steps - first < length ? steps - first : length;
+    count = steps - first < length ? steps - first : length;
     loop l = {.step = step, .data = data, .first = first, .count = count, .ins = ins, .states = states};
     LAC_TRY(lac_tape_checkpoint(tape, loop_segment, &l, ins, now, states, next));
     memcpy(now, next, (size_t)states * sizeof *now);

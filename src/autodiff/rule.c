@@ -1,8 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file rule.c
-/// What the rooms of matrix operators share.
+/// What the rooms of operators share.
 
 #include "autodiff/rule.h"
+
+lac_var lac_emit_along(lac_tape *tape, const lac_map *map, lac_var x) {
+  return lac_map_is_identity(map) ? x : lac_remap(tape, map, LAC_N, x);
+}
+
+lac_var lac_emit_axes(lac_tape *tape, lac_var x, int drop, int count, const int64_t *sizes) {
+  const lac_meta *meta = lac_tape_meta(tape, x);
+  int64_t shape[2 * LAC_MAX_DIMS];
+
+  if (!meta || meta->ndim < drop) return x;
+  int batch = meta->ndim - drop;
+  for (int d = 0; d < batch; d++) shape[d] = meta->shape[d];
+  for (int d = 0; d < count; d++) shape[batch + d] = sizes[d];
+  return lac_reshape(tape, x, batch + count, shape);
+}
+
+lac_status lac_tape_check_values(lac_tape *tape, const char *name, int i, const lac_pattern *p, lac_var values) {
+  lac_context *ctx = lac_tape_context(tape);
+  lac_status status = LAC_OK;
+  const lac_meta *meta = lac_tape_meta(tape, values);
+
+  LAC_CHECK(meta, LAC_ERR_ABSENT, "%s: the values of matrix %d are absent; give an array on this tape", name, i);
+  LAC_CHECK(meta->ndim > 0 && meta->shape[meta->ndim - 1] == p->nnz, LAC_ERR_SHAPE,
+            "%s: the last dimension of the values of matrix %d must be %lld, its entries", name, i, (long long)p->nnz);
+done:
+  return status;
+}
 
 lac_status lac_call_needs_pattern(lac_call *call, int i) {
   lac_context *ctx = call->ctx;
@@ -24,13 +51,33 @@ done:
   return status;
 }
 
+lac_status lac_call_check_side(lac_call *call, int64_t side) {
+  lac_context *ctx = call->ctx;
+  lac_status status = LAC_OK;
+
+  LAC_CHECK(side >= LAC_N && side <= LAC_H, LAC_ERR_ARG, "%s: side is %lld; it is LAC_N, LAC_T, LAC_C or LAC_H",
+            call->op->name, (long long)side);
+done:
+  return status;
+}
+
+lac_status lac_call_check_ordered(lac_call *call) {
+  lac_context *ctx = call->ctx;
+  lac_status status = LAC_OK;
+
+  LAC_CHECK(!lac_dtype_is_complex(call->in_meta[0].dtype), LAC_ERR_DTYPE,
+            "%s: takes real arrays, and input 0 is %s; take its real part, imaginary part or size (real, imag, abs)",
+            call->op->name, lac_dtype_name(call->in_meta[0].dtype));
+done:
+  return status;
+}
+
 lac_status lac_call_bind_matrix(lac_call *call, const lac_pattern *p, lac_side side, char z, char m, char n) {
   lac_context *ctx = call->ctx;
   lac_status status = LAC_OK;
   bool t = lac_side_transposes(side);
 
-  LAC_CHECK(side >= LAC_N && side <= LAC_H, LAC_ERR_ARG, "%s: side is %d; it is LAC_N, LAC_T, LAC_C or LAC_H",
-            call->op->name, (int)side);
+  LAC_TRY(lac_call_check_side(call, side));
   LAC_TRY(lac_call_bind(call, z, p->nnz, p->entry_partition));
   LAC_TRY(
       lac_call_bind(call, m, t ? lac_pattern_cols(p) : lac_pattern_rows(p), t ? p->col_partition : p->row_partition));
@@ -50,9 +97,7 @@ lac_status lac_call_match_ordered(lac_call *call) {
   lac_context *ctx = call->ctx;
   lac_status status = LAC_OK;
 
-  LAC_CHECK(!lac_dtype_is_complex(call->in_meta[0].dtype), LAC_ERR_DTYPE,
-            "%s: takes real arrays, and input 0 is %s; take its real part, imaginary part or size (real, imag, abs)",
-            call->op->name, lac_dtype_name(call->in_meta[0].dtype));
+  LAC_TRY(lac_call_check_ordered(call));
   LAC_TRY(lac_call_match(call));
 done:
   return status;

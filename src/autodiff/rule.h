@@ -39,11 +39,28 @@ static inline lac_var lac_emit_matrix_bar(lac_tape *tape, const lac_pattern *p, 
   return side == LAC_T || side == LAC_C ? lac_conj(tape, s) : s;
 }
 
-/// -x
-static inline lac_var lac_emit_neg(lac_tape *tape, lac_var x) { return lac_scale(tape, -1, 0, x); }
+/// The vjp and jvp of an operator whose result is constant wherever it is differentiable.
+static inline void lac_rule_nothing(lac_rule *rule) { (void)rule; }
+
+/// Values along a map; the identity costs nothing.
+lac_var lac_emit_along(lac_tape *tape, const lac_map *map, lac_var x);
+
+/// The numbers of x with axes of `count` sizes in place of its last `drop` ones. An x that is not there, or has fewer axes, comes
+/// back as it is: the call that takes it says what is wrong.
+lac_var lac_emit_axes(lac_tape *tape, lac_var x, int drop, int count, const int64_t *sizes);
+
+/// Refuse values that are not one number for each slot of a pattern, matrix i of the function `name`: for functions whose
+/// parts would not notice.
+lac_status lac_tape_check_values(lac_tape *tape, const char *name, int i, const lac_pattern *p, lac_var values);
 
 /// Refuse a call without its pattern.
 lac_status lac_call_needs_pattern(lac_call *call, int i);
+
+/// Refuse what is no side.
+lac_status lac_call_check_side(lac_call *call, int64_t side);
+
+/// Refuse complex inputs: for operators that need an order, or a branch that complex numbers do not have.
+lac_status lac_call_check_ordered(lac_call *call);
 
 /// Refuse a call whose kernel this backend goes without: `has` says whether the slot is filled.
 lac_status lac_call_needs_kernel(lac_call *call, bool has);
@@ -54,7 +71,7 @@ lac_status lac_call_bind_matrix(lac_call *call, const lac_pattern *p, lac_side s
 /// Match, and give output 0 the reals of the inputs' dtype.
 lac_status lac_call_match_real(lac_call *call);
 
-/// Refuse complex inputs, then match: for operators that need an order, or a branch that complex numbers do not have.
+/// lac_call_check_ordered, then match.
 lac_status lac_call_match_ordered(lac_call *call);
 
 /// out 0 = op(in 0), number by number.

@@ -55,14 +55,6 @@ typedef enum lac_unary {
   LAC_HEAVISIDE
 } lac_unary;
 
-/// The numbers of one step of Adam, as the kernel uses them.
-typedef struct lac_adam {
-  double beta1, beta2, epsilon;
-  double step;    // the rate over 1 - beta1^t
-  double root;    // 1 over the root of 1 - beta2^t
-  double decay;   // times x, added to the gradient
-  double shrink;  // factor of x
-} lac_adam;
 /// What `reduce` computes. Norms are real, also of complex numbers; the others take reals alone. A NaN is the largest and the
 /// smallest. Over nothing the norm is 0 and log(sum(exp)) is -inf; max and min are not asked for.
 typedef enum lac_reduction { LAC_REDUCE_MAX, LAC_REDUCE_MIN, LAC_REDUCE_NORM, LAC_REDUCE_LOGSUMEXP } lac_reduction;
@@ -81,10 +73,20 @@ typedef enum lac_segment {
   LAC_SEGMENT_MAX_TIES,
   LAC_SEGMENT_MIN_TIES
 } lac_segment;
+
 /// A banded matrix: ab[upper + i - j, j] = A[i, j].
 typedef struct lac_banded {
   int64_t lower, upper, rows, cols;
 } lac_banded;
+
+/// The numbers of one step of Adam, as the kernel uses them.
+typedef struct lac_adam {
+  double beta1, beta2, epsilon;
+  double step;    // the rate over 1 - beta1^t
+  double root;    // 1 over the root of 1 - beta2^t
+  double decay;   // times x, added to the gradient
+  double shrink;  // factor of x
+} lac_adam;
 
 struct lac_kernels {
   const char *name;  // "cpu", "cuda"
@@ -134,6 +136,9 @@ struct lac_kernels {
   lac_status (*broadcast)(lac_context *ctx, const lac_array *x, uint32_t mask, lac_array *y);
   /// s = sum over the last two axes of conj(x) y, for each of the batch; accumulates in f64
   lac_status (*dot)(lac_context *ctx, const lac_array *x, const lac_array *y, lac_array *s);
+  /// z[*,m,n] = op(X) op(Y), dense; z sums over batch dimensions it does not have
+  lac_status (*matmul)(lac_context *ctx, lac_side side_x, const lac_array *x, lac_side side_y, const lac_array *y,
+                       lac_array *z);  // optional
   /// `count` places of an axis (counted from the end) of x go to places of that axis of y; the rest of y is left as it is.
   /// Dimensions before the axis broadcast to those of y.
   lac_status (*place)(lac_context *ctx, int axis, int64_t count, const lac_array *x, lac_along from, lac_array *y,
@@ -179,20 +184,11 @@ struct lac_kernels {
                                const lac_pattern *py, lac_side sy, const lac_array *x, const lac_array *y,
                                lac_array *t);  // optional
 
-  /// z[*,m,n] = op(X) op(Y), dense; z sums over batch dimensions it does not have
-  lac_status (*matmul)(lac_context *ctx, lac_side side_x, const lac_array *x, lac_side side_y, const lac_array *y,
-                       lac_array *z);  // optional
-
   // -- solves --------------------------------------------------------------------------------------------------------
   /// op(T) x = b, T triangular in structure; LAC_UNIT: no diagonal stored. LAC_ERR_SINGULAR names a zero on the diagonal.
   lac_status (*trisolve)(lac_context *ctx, const lac_pattern *p, lac_triangle triangle, lac_diagonal diagonal,
                          lac_side side, const lac_array *a, const lac_array *b, lac_array *x);  // optional
 
-  // -- optimisers ----------------------------------------------------------------------------------------------------
-  /// g += decay x, m = beta1 m + (1 - beta1) g, v = beta2 v + (1 - beta2) g^2, x = shrink x - step m / (root sqrt(v) + epsilon) on
-  /// every real number (the parts of complex ones are two); all of one dtype and count, g itself is only read, and NULL is zero
-  lac_status (*adam)(lac_context *ctx, const lac_adam *a, const lac_array *g, lac_array *m, lac_array *v,
-                     lac_array *x);  // optional
   // -- structured matrices -------------------------------------------------------------------------------------------
   /// y[*,m,k] = op(A) x[*,n,k]; y sums over batch dimensions it does not have
   lac_status (*banded_mm)(lac_context *ctx, const lac_banded *band, lac_side side, const lac_array *ab,
@@ -215,6 +211,12 @@ struct lac_kernels {
   /// op(C) x = b. LAC_ERR_SINGULAR names an eigenvalue that is zero to rounding.
   lac_status (*circulant_solve)(lac_context *ctx, lac_side side, const lac_array *c, const lac_array *b,
                                 lac_array *x);  // optional
+
+  // -- optimisers ----------------------------------------------------------------------------------------------------
+  /// g += decay x, m = beta1 m + (1 - beta1) g, v = beta2 v + (1 - beta2) g^2, x = shrink x - step m / (root sqrt(v) + epsilon) on
+  /// every real number (the parts of complex ones are two); all of one dtype and count, g itself is only read, and NULL is zero
+  lac_status (*adam)(lac_context *ctx, const lac_adam *a, const lac_array *g, lac_array *m, lac_array *v,
+                     lac_array *x);  // optional
 
   // -- ranks ---------------------------------------------------------------------------------------------------------
   /// All ranks exchange their status before a call that communicates, also those whose tape has failed already, and on leaving

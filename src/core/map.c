@@ -89,6 +89,7 @@ static lac_status map_make(lac_context *ctx, int64_t outputs, bool injective, la
   map->is_injective = injective;
   map->is_identity = injective && map_target_is_identity(ctx, *target, outputs);
   map->is_sorted = map_target_is_sorted(*target);
+  map->longest = -1;
   map->target = *target, *target = NULL;
   *out = map;
 done:
@@ -96,17 +97,11 @@ done:
 }
 
 lac_status lac_map_adopt_injective(lac_context *ctx, int64_t outputs, lac_buffer **target, lac_map **out) {
-  lac_status status = LAC_OK;
-  LAC_TRY(map_make(ctx, outputs, true, target, out));
-done:
-  return status;
+  return map_make(ctx, outputs, true, target, out);
 }
 
 lac_status lac_map_adopt_shared(lac_context *ctx, int64_t outputs, lac_buffer **target, lac_map **out) {
-  lac_status status = LAC_OK;
-  LAC_TRY(map_make(ctx, outputs, false, target, out));
-done:
-  return status;
+  return map_make(ctx, outputs, false, target, out);
 }
 
 lac_status lac_map_adopt(lac_context *ctx, int64_t outputs, lac_buffer **target, lac_map **out) {
@@ -224,4 +219,27 @@ lac_status lac_map_groups(lac_context *ctx, const lac_map *map, const lac_buffer
 
 lac_status lac_map_runs(lac_context *ctx, const lac_map *map, const lac_buffer **offsets, const lac_buffer **sources) {
   return map_groups(ctx, map, !map->is_sorted, offsets, sources);
+}
+
+static int64_t map_length(const lac_map *map, int64_t j) {
+  return lac_buffer_get(map->g_offsets, j + 1) - lac_buffer_get(map->g_offsets, j);
+}
+
+lac_status lac_map_longest(lac_context *ctx, const lac_map *map, int64_t *output, int64_t *count) {
+  lac_status status = LAC_OK;
+  lac_map *self = (lac_map *)map;  // only what is derived changes, under the lock
+
+  *output = *count = 0;
+  if (map->outputs == 0) return LAC_OK;
+  pthread_mutex_lock(&self->lock);
+  if (!self->g_offsets) LAC_TRY(map_make_offsets(ctx, self));
+  for (int64_t j = 0; self->longest < 0 && j < map->outputs; ++j) {
+    if (map_length(map, j) > map_length(map, *output)) *output = j;
+  }
+  if (self->longest < 0) self->longest = *output;
+  *output = self->longest;
+  *count = map_length(map, *output);
+done:
+  pthread_mutex_unlock(&self->lock);
+  return status;
 }

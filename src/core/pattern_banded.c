@@ -15,7 +15,7 @@ static row_span banded_row(int64_t i, int64_t cols, int64_t lower, int64_t upper
 
 static int64_t banded_nnz(int64_t rows, int64_t cols, int64_t lower, int64_t upper) {
   int64_t nnz = 0;
-  for (int64_t i = 0; i < rows; ++i) {
+  for (int64_t i = 0; i < rows && i < cols + lower; ++i) {  // rows further down are empty
     row_span span = banded_row(i, cols, lower, upper);
     nnz += span.end - span.begin;
   }

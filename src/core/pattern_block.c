@@ -56,11 +56,7 @@ static lac_status block_spread_map(lac_context *ctx, const lac_map *blocks, int6
   for (int64_t i = 0; i < inputs; ++i) {
     lac_buffer_set(target, i, lac_buffer_get(blocks->target, i / size) * size + i % size);
   }
-  if (blocks->is_injective) {
-    LAC_TRY(lac_map_adopt_injective(ctx, outputs, &target, out));
-  } else {
-    LAC_TRY(lac_map_adopt(ctx, outputs, &target, out));
-  }
+  LAC_TRY((blocks->is_injective ? lac_map_adopt_injective : lac_map_adopt_shared)(ctx, outputs, &target, out));
 done:
   lac_object_release(target);
   return status;

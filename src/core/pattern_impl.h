@@ -75,7 +75,7 @@ struct lac_pattern {
   lac_buffer *t_offsets, *t_rows, *t_slots;  // the transpose by rows
   lac_map *identity;                         // from slots to themselves
   struct lac_band *band;                     // where its entries stand about the diagonal (pattern_band.c)
-  lac_part *parts[LAC_PARTS_KEPT];           // the transpose as a pattern, triangles, the diagonal (pattern_part.c)
+  lac_part *parts[LAC_PARTS_KEPT];           // other patterns and maps (pattern_part.c)
   int depth;                                 // 1 for a part, 2 for a part of a part, ...
   struct lac_cached *cached;                 // what others keep here: symbolic analyses (solvers/), ...
   atomic_bool has_plans;                     // a pair plan was kept under this pattern's id
@@ -153,6 +153,7 @@ struct lac_map {
 
   pthread_mutex_t lock;
   lac_buffer *g_offsets, *g_sources;  // inputs grouped by target, ascending; made when asked for
+  int64_t longest;                    // the first output with the most sources; -1: not looked for yet
 
   // The entry map of a distributed pattern (distributed/): how its inputs and outputs are spread. NULL in one process.
   const lac_partition *input_partition, *output_partition;
@@ -179,6 +180,9 @@ lac_status lac_map_groups(lac_context *ctx, const lac_map *map, const lac_buffer
 /// The same for kernels that know runs: of a sorted map the sources of output j are offsets[j], offsets[j] + 1, ... themselves,
 /// and *sources is NULL.
 lac_status lac_map_runs(lac_context *ctx, const lac_map *map, const lac_buffer **offsets, const lac_buffer **sources);
+
+/// The first output with the most sources, and how many these are; looked for when first asked.
+lac_status lac_map_longest(lac_context *ctx, const lac_map *map, int64_t *output, int64_t *count);
 
 /// A pattern derived from another, kept with it, and the map that takes values there.
 typedef enum lac_part_name {
@@ -209,8 +213,8 @@ lac_status lac_pattern_part(lac_context *ctx, const lac_pattern *pattern, lac_pa
 // literal. Plans are kept under the ids of a and b and hold neither; they go when a or b goes, or when the budget is short.
 typedef struct lac_pair_plan {
   lac_object object;
-  lac_pattern *pattern;      // union or product; NULL for a union that is a (then from_a is the identity) or else b
-  lac_map *from_a, *from_b;  // union only
+  lac_pattern *pattern;      // NULL where it would be a (then from_a is the identity) or b
+  lac_map *from_a, *from_b;  // where values go: of a union and an intersection both, of a Kronecker product from_a
 } lac_pair_plan;
 
 /// The plan for (purpose, a, b), made by `make` when it is not there. Retained for the caller (lac_object_release).

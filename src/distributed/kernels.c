@@ -5,7 +5,7 @@
 ///     spmm N, C             y = A H x: fetch ghost rows of x, then the local product
 ///     spmm T, H             y = H^T A^T x: the local transposed product, then ghost rows return to their owners and add
 ///     sddmm                 fetch ghost rows of v, then the local products
-///     sum, dot              locally, then over ranks where a contracted axis is partitioned: the result is replicated
+///     sum, dot, matmul      locally, then over ranks where a contracted axis is partitioned: the result is replicated
 ///
 /// What works number by number works on the local part, and needs nothing here. Operators that cannot do with a part say
 /// LAC_WHOLE. The table has no open and close: a context opens and closes through its backend's own, attached or not.

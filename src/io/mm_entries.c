@@ -68,9 +68,7 @@ static mm_fault fault_at(int kind, int64_t line, int64_t value, const char *begi
 /// The numbers of a line from `p` on; NULL when there are none, or other things.
 static inline const char *scan_values(const lac_mm_info *info, const char *p, const char *end, mm_entry *e) {
   int64_t whole = 0;
-  e->re = 1;
   e->im = 0;
-  if (info->field == LAC_MM_PATTERN) return p;
   if (info->field == LAC_MM_INTEGER) {
     const char *digits = scan_end(io_scan_integer(p, end, &whole), end);
     return digits ? scan_end(io_scan_number(p, end, &e->re), end) : NULL;  // beyond 2^53 it is rounded, not cut
@@ -93,7 +91,7 @@ static inline int parse_coordinate(const lac_mm_info *info, const char **at, con
   const char *p = *at;
   p = scan_end(io_scan_integer(p, end, &e->row), end);
   if (p) p = scan_end(io_scan_integer(p, end, &e->col), end);
-  if (p) p = scan_values(info, p, end, e);
+  if (p && info->field != LAC_MM_PATTERN) p = scan_values(info, p, end, e);
   if (!p) return FAULT_WORD;
   --e->row, --e->col;
   *at = p;

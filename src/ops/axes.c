@@ -43,9 +43,7 @@ lac_status lac_call_reduce_ordered(lac_call *call) {
   lac_context *ctx = call->ctx;
   lac_status status = LAC_OK;
 
-  LAC_CHECK(!lac_dtype_is_complex(call->in_meta[0].dtype), LAC_ERR_DTYPE,
-            "%s: takes real arrays, and input 0 is %s; take its real part, imaginary part or size (real, imag, abs)",
-            call->op->name, lac_dtype_name(call->in_meta[0].dtype));
+  LAC_TRY(lac_call_check_ordered(call));
   LAC_TRY(lac_call_reduce_local(call));
 done:
   return status;
@@ -55,7 +53,7 @@ lac_status lac_call_reduce(lac_call *call, lac_reduction op) {
   lac_context *ctx = call->ctx;
   lac_status status = LAC_OK;
 
-  LAC_TRY(lac_call_needs_kernel(call, KERNELS(call)->reduce != NULL));
+  LAC_TRY(lac_call_needs_kernel(call, KERNELS(call)->reduce));
   LAC_TRY(KERNELS(call)->reduce(ctx, op, call->in[0], MASK(call), call->out[0]));
 done:
   return status;
@@ -63,9 +61,4 @@ done:
 
 lac_var lac_emit_spread(lac_rule *rule, lac_var y) {
   return lac_broadcast(rule->tape, y, &rule->in_meta[0], MASK(rule), AXES(rule));
-}
-
-uint32_t lac_all_axes(const lac_tape *tape, lac_var x) {
-  const lac_meta *meta = lac_tape_meta(tape, x);
-  return meta ? (1u << meta->ndim) - 1 : 0;
 }

@@ -25,7 +25,4 @@ lac_status lac_call_reduce(lac_call *call, lac_reduction op);
 /// A reduced var spread again over the input that a rule is about.
 lac_var lac_emit_spread(lac_rule *rule, lac_var y);
 
-/// All axes of a var.
-uint32_t lac_all_axes(const lac_tape *tape, lac_var x);
-
 #endif

@@ -18,8 +18,7 @@ static inline lac_status lac_call_check_banded(lac_call *c, lac_side side, int64
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
 
-  LAC_CHECK(side >= LAC_N && side <= LAC_H, LAC_ERR_ARG, "%s: side is %d; it is LAC_N, LAC_T, LAC_C or LAC_H",
-            c->op->name, (int)side);
+  LAC_TRY(lac_call_check_side(c, side));
   LAC_CHECK(lower >= 0 && upper >= 0 && rows >= 0 && lower < LAC_MAX_COUNT && upper < LAC_MAX_COUNT, LAC_ERR_ARG,
             "%s: lower = %lld, upper = %lld and rows = %lld must be 0 or more", c->op->name, (long long)lower,
             (long long)upper, (long long)rows);

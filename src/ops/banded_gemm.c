@@ -30,7 +30,8 @@ static lac_status banded_gemm_infer(lac_call *c) {
   lac_status status = LAC_OK;
   const int64_t *i = c->attrs->i;
 
-  LAC_CHECK(i[0] >= 0 && i[0] < 16, LAC_ERR_ARG, "banded_gemm: the sides are LAC_N, LAC_T, LAC_C or LAC_H");
+  LAC_TRY(lac_call_check_side(c, i[0] % 4));
+  LAC_TRY(lac_call_check_side(c, i[0] / 4));
   for (int f = 0; f < 3; ++f) {
     LAC_TRY(lac_call_check_banded(c, LAC_N, i[1 + 2 * f], i[2 + 2 * f], 0));
     LAC_TRY(lac_call_bind(c, "vwb"[f], i[1 + 2 * f] + i[2 + 2 * f] + 1, NULL));
@@ -46,7 +47,7 @@ static lac_status banded_gemm_forward(lac_call *c) {
   const int64_t *i = c->attrs->i, n = lac_meta_last(&c->in_meta[X]);
   lac_banded x = {i[1], i[2], n, n}, y = {i[3], i[4], n, n}, t = {i[5], i[6], n, n};
 
-  LAC_TRY(lac_call_needs_kernel(c, KERNELS(c)->banded_gemm != NULL));
+  LAC_TRY(lac_call_needs_kernel(c, KERNELS(c)->banded_gemm));
   LAC_TRY(KERNELS(c)->banded_gemm(ctx, &t, &x, SIDE_X(c), &y, SIDE_Y(c), c->in[X], c->in[Y], c->out[T]));
 done:
   return status;

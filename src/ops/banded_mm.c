@@ -32,7 +32,7 @@ static lac_status banded_mm_forward(lac_call *c) {
   lac_status status = LAC_OK;
   lac_banded band = lac_banded_of(c->attrs, lac_meta_last(&c->in_meta[AB]));
 
-  LAC_TRY(lac_call_needs_kernel(c, KERNELS(c)->banded_mm != NULL));
+  LAC_TRY(lac_call_needs_kernel(c, KERNELS(c)->banded_mm));
   LAC_TRY(KERNELS(c)->banded_mm(ctx, &band, SIDE(c), c->in[AB], c->in[X], c->out[Y]));
 done:
   return status;

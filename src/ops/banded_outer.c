@@ -35,7 +35,7 @@ static lac_status banded_outer_forward(lac_call *c) {
                      .rows = banded_outer_rows(&c->in_meta[U]),
                      .cols = banded_outer_rows(&c->in_meta[V])};
 
-  LAC_TRY(lac_call_needs_kernel(c, KERNELS(c)->banded_outer != NULL));
+  LAC_TRY(lac_call_needs_kernel(c, KERNELS(c)->banded_outer));
   LAC_TRY(KERNELS(c)->banded_outer(ctx, &band, c->in[U], c->in[V], c->out[S]));
 done:
   return status;

@@ -29,7 +29,7 @@ static lac_status banded_solve_forward(lac_call *c) {
   int64_t n = lac_meta_last(&c->in_meta[AB]);
   lac_banded band = {.lower = c->attrs->i[1], .upper = c->attrs->i[2], .rows = n, .cols = n};
 
-  LAC_TRY(lac_call_needs_kernel(c, KERNELS(c)->banded_solve != NULL));
+  LAC_TRY(lac_call_needs_kernel(c, KERNELS(c)->banded_solve));
   LAC_TRY(KERNELS(c)->banded_solve(ctx, &band, SIDE(c), c->in[AB], c->in[B], c->out[X]));
 done:
   return status;
@@ -41,7 +41,7 @@ static void banded_solve_vjp(lac_rule *r) {
 
   r->in_bar[B] = lambda;
   if (r->wants[AB]) {
-    r->in_bar[AB] = lac_emit_neg(r->tape, lac_emit_banded_bar(r->tape, SIDE(r), i[1], i[2], lambda, r->out[X]));
+    r->in_bar[AB] = lac_neg(r->tape, lac_emit_banded_bar(r->tape, SIDE(r), i[1], i[2], lambda, r->out[X]));
   }
 }
 

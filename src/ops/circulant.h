@@ -12,8 +12,7 @@ static inline lac_status lac_call_match_circulant(lac_call *c) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
 
-  LAC_CHECK(c->attrs->i[0] >= LAC_N && c->attrs->i[0] <= LAC_H, LAC_ERR_ARG,
-            "%s: side is %d; it is LAC_N, LAC_T, LAC_C or LAC_H", c->op->name, (int)SIDE(c));
+  LAC_TRY(lac_call_check_side(c, c->attrs->i[0]));
   LAC_TRY(lac_call_match(c));
 done:
   return status;

@@ -12,13 +12,11 @@
 enum { C, X };
 enum { Y };
 
-static lac_status circulant_mm_infer(lac_call *c) { return lac_call_match_circulant(c); }
-
 static lac_status circulant_mm_forward(lac_call *c) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
 
-  LAC_TRY(lac_call_needs_kernel(c, KERNELS(c)->circulant_mm != NULL));
+  LAC_TRY(lac_call_needs_kernel(c, KERNELS(c)->circulant_mm));
   LAC_TRY(KERNELS(c)->circulant_mm(ctx, SIDE(c), c->in[C], c->in[X], c->out[Y]));
 done:
   return status;
@@ -41,7 +39,7 @@ const lac_op lac_op_circulant_mm = {
     .flags = LAC_WHOLE,
     .vjp_needs = NEEDS_IN(C) | NEEDS_IN(X),
     .jvp_needs = NEEDS_IN(C) | NEEDS_IN(X),
-    .infer = circulant_mm_infer,
+    .infer = lac_call_match_circulant,
     .forward = circulant_mm_forward,
     .vjp = circulant_mm_vjp,
     .jvp = circulant_mm_jvp,

@@ -15,7 +15,7 @@ static lac_status circulant_outer_forward(lac_call *c) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
 
-  LAC_TRY(lac_call_needs_kernel(c, KERNELS(c)->circulant_outer != NULL));
+  LAC_TRY(lac_call_needs_kernel(c, KERNELS(c)->circulant_outer));
   LAC_TRY(KERNELS(c)->circulant_outer(ctx, c->in[U], c->in[V], c->out[S]));
 done:
   return status;

@@ -11,13 +11,11 @@
 enum { C, B };
 enum { X };
 
-static lac_status circulant_solve_infer(lac_call *c) { return lac_call_match_circulant(c); }
-
 static lac_status circulant_solve_forward(lac_call *c) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
 
-  LAC_TRY(lac_call_needs_kernel(c, KERNELS(c)->circulant_solve != NULL));
+  LAC_TRY(lac_call_needs_kernel(c, KERNELS(c)->circulant_solve));
   LAC_TRY(KERNELS(c)->circulant_solve(ctx, SIDE(c), c->in[C], c->in[B], c->out[X]));
 done:
   return status;
@@ -28,7 +26,7 @@ static void circulant_solve_vjp(lac_rule *r) {
 
   r->in_bar[B] = lambda;
   if (r->wants[C]) {
-    r->in_bar[C] = lac_emit_neg(r->tape, lac_emit_circulant_bar(r->tape, SIDE(r), lambda, r->out[X]));
+    r->in_bar[C] = lac_neg(r->tape, lac_emit_circulant_bar(r->tape, SIDE(r), lambda, r->out[X]));
   }
 }
 
@@ -44,7 +42,7 @@ const lac_op lac_op_circulant_solve = {
     .flags = LAC_WHOLE,
     .vjp_needs = NEEDS_IN(C) | NEEDS_OUT(X),
     .jvp_needs = NEEDS_IN(C) | NEEDS_OUT(X),
-    .infer = circulant_solve_infer,
+    .infer = lac_call_match_circulant,
     .forward = circulant_solve_forward,
     .vjp = circulant_solve_vjp,
     .jvp = circulant_solve_jvp,

@@ -32,16 +32,14 @@ static lac_status compare_forward(lac_call *c) {
   return KERNELS(c)->binary(c->ctx, op, c->in[X], c->in[Y], c->out[Z]);
 }
 
-static void compare_rule(lac_rule *r) { (void)r; }
-
 const lac_op lac_op_compare = {
     .name = "compare",
     .signature = "(),()->()",
     .order = LAC_ANY_ORDER,
     .infer = compare_infer,
     .forward = compare_forward,
-    .vjp = compare_rule,
-    .jvp = compare_rule,
+    .vjp = lac_rule_nothing,
+    .jvp = lac_rule_nothing,
 };
 
 lac_var lac_compare(lac_tape *tape, lac_relation relation, lac_var x, lac_var y) {

@@ -10,23 +10,6 @@
 
 #include "autodiff/rule.h"
 
-/// Refuse values that are not one number for each slot: not every way below would notice.
-static lac_status compose_check(lac_tape *tape, const char *name, int i, const lac_pattern *p, lac_var values) {
-  lac_context *ctx = lac_tape_context(tape);
-  lac_status status = LAC_OK;
-  const lac_meta *meta = lac_tape_meta(tape, values);
-
-  LAC_CHECK(meta, LAC_ERR_ABSENT, "%s: the values of matrix %d are absent; give an array on this tape", name, i);
-  LAC_CHECK(meta->ndim > 0 && meta->shape[meta->ndim - 1] == p->nnz, LAC_ERR_SHAPE,
-            "%s: the last dimension of the values of matrix %d must be %lld, its entries", name, i, (long long)p->nnz);
-done:
-  return status;
-}
-
-static lac_var compose_remap(lac_tape *tape, const lac_map *map, lac_var x) {
-  return lac_map_is_identity(map) ? x : lac_remap(tape, map, LAC_N, x);
-}
-
 lac_var lac_hadamard(lac_tape *tape, const lac_pattern *pa, lac_var a, const lac_pattern *pb, lac_var b,
                      lac_pattern **out) {
   lac_context *ctx = lac_tape_context(tape);
@@ -37,9 +20,9 @@ lac_var lac_hadamard(lac_tape *tape, const lac_pattern *pa, lac_var a, const lac
 
   LAC_TRY(lac_tape_status(tape));
   LAC_TRY(lac_pattern_intersection(ctx, pa, pb, &both, &from_a, &from_b));
-  LAC_TRY(compose_check(tape, "hadamard", 0, pa, a));
-  LAC_TRY(compose_check(tape, "hadamard", 1, pb, b));
-  product = lac_mul(tape, compose_remap(tape, from_a, a), compose_remap(tape, from_b, b));
+  LAC_TRY(lac_tape_check_values(tape, "hadamard", 0, pa, a));
+  LAC_TRY(lac_tape_check_values(tape, "hadamard", 1, pb, b));
+  product = lac_mul(tape, lac_emit_along(tape, from_a, a), lac_emit_along(tape, from_b, b));
   LAC_TRY(lac_tape_status(tape));
   if (out) *out = both, both = NULL;
 done:
@@ -47,17 +30,6 @@ done:
   lac_map_destroy(&from_b);
   lac_pattern_destroy(&both);
   return status == LAC_OK ? product : lac_tape_fail(tape, status);
-}
-
-/// The var under its shape with the last axis in place of the last `drop`, as `count` axes of these sizes.
-static lac_var compose_reshape(lac_tape *tape, lac_var x, int drop, int count, const int64_t *sizes) {
-  const lac_meta *meta = lac_tape_meta(tape, x);
-  int64_t shape[LAC_MAX_DIMS + 2] = {0};
-
-  if (!meta) return x;  // the tape has failed
-  for (int d = 0; d < meta->ndim - drop; ++d) shape[d] = meta->shape[d];
-  for (int d = 0; d < count; ++d) shape[meta->ndim - drop + d] = sizes[d];
-  return lac_reshape(tape, x, meta->ndim - drop + count, shape);
 }
 
 lac_var lac_kron(lac_tape *tape, const lac_pattern *pa, lac_var a, const lac_pattern *pb, lac_var b,
@@ -70,12 +42,12 @@ lac_var lac_kron(lac_tape *tape, const lac_pattern *pa, lac_var a, const lac_pat
 
   LAC_TRY(lac_tape_status(tape));
   LAC_TRY(lac_pattern_kron(ctx, pa, pb, &made, &map));
-  LAC_TRY(compose_check(tape, "kron", 0, pa, a));
-  LAC_TRY(compose_check(tape, "kron", 1, pb, b));
-  a = compose_reshape(tape, a, 1, 2, (int64_t[]){pa->nnz, 1});
-  b = compose_reshape(tape, b, 1, 2, (int64_t[]){1, pb->nnz});
-  y = compose_reshape(tape, lac_mul(tape, a, b), 2, 1, &made->nnz);
-  y = compose_remap(tape, map, y);
+  LAC_TRY(lac_tape_check_values(tape, "kron", 0, pa, a));
+  LAC_TRY(lac_tape_check_values(tape, "kron", 1, pb, b));
+  a = lac_emit_axes(tape, a, 1, 2, (int64_t[]){pa->nnz, 1});
+  b = lac_emit_axes(tape, b, 1, 2, (int64_t[]){1, pb->nnz});
+  y = lac_emit_axes(tape, lac_mul(tape, a, b), 2, 1, &made->nnz);
+  y = lac_emit_along(tape, map, y);
   LAC_TRY(lac_tape_status(tape));
   if (out) *out = made, made = NULL;
 done:
@@ -93,7 +65,7 @@ lac_var lac_block_diag(lac_tape *tape, int n, const lac_pattern *const *patterns
 
   LAC_TRY(lac_tape_status(tape));
   LAC_TRY(lac_pattern_block_diag(ctx, n, patterns, &made, NULL));
-  for (int i = 0; i < n; ++i) LAC_TRY(compose_check(tape, "block_diag", i, patterns[i], values[i]));
+  for (int i = 0; i < n; ++i) LAC_TRY(lac_tape_check_values(tape, "block_diag", i, patterns[i], values[i]));
   y = lac_concat_all(tape, n, values, 0);
   LAC_TRY(lac_tape_status(tape));
   if (out) *out = made, made = NULL;

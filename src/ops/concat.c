@@ -68,7 +68,7 @@ static lac_status concat_forward(lac_call *c) {
   int axis = AXIS(c);
   int64_t nx = concat_size(&c->in_meta[X], axis), ny = concat_size(&c->in_meta[Y], axis);
 
-  LAC_TRY(lac_call_needs_kernel(c, KERNELS(c)->place != NULL));
+  LAC_TRY(lac_call_needs_kernel(c, KERNELS(c)->place));
   LAC_TRY(KERNELS(c)->place(ctx, axis, nx, c->in[X], (lac_along){0, 1}, c->out[Z], (lac_along){0, 1}));
   LAC_TRY(KERNELS(c)->place(ctx, axis, ny, c->in[Y], (lac_along){0, 1}, c->out[Z], (lac_along){nx, 1}));
 done:

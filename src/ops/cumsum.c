@@ -37,7 +37,7 @@ static lac_status cumsum_forward(lac_call *c) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
 
-  LAC_TRY(lac_call_needs_kernel(c, KERNELS(c)->cumsum != NULL));
+  LAC_TRY(lac_call_needs_kernel(c, KERNELS(c)->cumsum));
   LAC_TRY(KERNELS(c)->cumsum(ctx, AXIS(c), DIRECTION(c) == LAC_BACKWARDS, c->in[X], c->out[Y]));
 done:
   return status;

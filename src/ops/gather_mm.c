@@ -21,7 +21,7 @@ static lac_status gather_mm_infer(lac_call *c) {
   const lac_meta *b = &c->in_meta[B];
   bool turned = lac_side_transposes(SIDE(c));
 
-  LAC_CHECK((SIDE(c) & ~LAC_H) == 0, LAC_ERR_ARG, "gather_mm: the side is LAC_N, T, C or H, not %d", (int)SIDE(c));
+  LAC_TRY(lac_call_check_side(c, c->attrs->i[0]));
   LAC_TRY(segment_bind(c, 'n', 'r'));
   if (b->ndim >= 3) {
     LAC_TRY(lac_call_bind(c, 'p', b->shape[b->ndim - (turned ? 1 : 2)], NULL));

@@ -9,16 +9,14 @@
 
 static lac_status heaviside_forward(lac_call *c) { return lac_call_unary(c, LAC_HEAVISIDE); }
 
-static void heaviside_rule(lac_rule *r) { (void)r; }
-
 const lac_op lac_op_heaviside = {
     .name = "heaviside",
     .signature = "()->()",
     .order = LAC_ANY_ORDER,
     .infer = lac_call_match_ordered,
     .forward = heaviside_forward,
-    .vjp = heaviside_rule,
-    .jvp = heaviside_rule,
+    .vjp = lac_rule_nothing,
+    .jvp = lac_rule_nothing,
 };
 
 lac_var lac_heaviside(lac_tape *tape, lac_var x) { return lac_emit(tape, &(lac_spec){.op = &lac_op_heaviside}, &x); }

@@ -9,38 +9,46 @@
 
 #include "autodiff/rule.h"
 
-/// x under the shape [*batch, a, b] or [*batch, a, b, c] (c < 0: not there), where its last `core` axes were.
-static lac_var kron_shape(lac_tape *tape, lac_var x, int core, int64_t a, int64_t b, int64_t c) {
-  const lac_meta *meta = lac_tape_meta(tape, x);
-  int64_t shape[LAC_MAX_DIMS + 3];
+/// x (.., rows, columns) as (.., outer, inner, columns).
+static lac_var kron_split(lac_tape *tape, lac_var x, int64_t outer, int64_t inner, int64_t columns) {
+  return lac_emit_axes(tape, x, 2, 3, (int64_t[]){outer, inner, columns});
+}
 
-  if (!meta || meta->ndim < core) return (lac_var){0};
-  int ndim = meta->ndim - core;
-  for (int d = 0; d < ndim; ++d) shape[d] = meta->shape[d];
-  shape[ndim++] = a;
-  shape[ndim++] = b;
-  if (c >= 0) shape[ndim++] = c;
-  return lac_reshape(tape, x, ndim, shape);
+/// The same with inner rows among the columns, and back from either of both: the last `drop` axes become (rows, columns).
+static lac_var kron_join(lac_tape *tape, lac_var x, int drop, int64_t rows, int64_t columns) {
+  return lac_emit_axes(tape, x, drop, 2, (int64_t[]){rows, columns});
 }
 
 /// Values with a batch get an axis for the outer rows, which all share them.
 static lac_var kron_values(lac_tape *tape, lac_var b) {
   const lac_meta *meta = lac_tape_meta(tape, b);
-  return meta && meta->ndim > 1 ? kron_shape(tape, b, 1, 1, meta->shape[meta->ndim - 1], -1) : b;
+  return meta && meta->ndim > 1 ? kron_join(tape, b, 1, 1, meta->shape[meta->ndim - 1]) : b;
 }
 
-/// Refuse an x that does not have `rows` rows; its columns.
-static lac_status kron_columns(lac_tape *tape, const char *name, lac_var x, int64_t rows, int64_t *k) {
+static lac_status kron_times(lac_context *ctx, const char *name, int64_t a, int64_t b, int64_t *out) {
+  lac_status status = LAC_OK;
+
+  LAC_CHECK(!__builtin_mul_overflow(a, b, out) && *out <= LAC_MAX_COUNT, LAC_ERR_OVERFLOW,
+            "%s: %lld times %lld rows are beyond what can be addressed (%lld)", name, (long long)a, (long long)b,
+            (long long)LAC_MAX_COUNT);
+done:
+  return status;
+}
+
+/// Refuse an x that does not have outer * inner rows; its columns.
+static lac_status kron_columns(lac_tape *tape, const char *name, lac_var x, int64_t outer, int64_t inner, int64_t *k) {
   lac_context *ctx = lac_tape_context(tape);
   lac_status status = LAC_OK;
   const lac_meta *meta = lac_tape_meta(tape, x);
+  int64_t rows = 0, columns = 0;
 
-  LAC_TRY(lac_tape_status(tape));
-  LAC_CHECK(meta && meta->ndim > 1, LAC_ERR_SHAPE, "%s: x must be there, with rows and columns", name);
+  LAC_TRY(kron_times(ctx, name, outer, inner, &rows));
+  LAC_CHECK(meta && meta->ndim > 1, LAC_ERR_SHAPE, "%s: the dense operand must be there, with rows and columns", name);
   LAC_CHECK(meta->shape[meta->ndim - 2] == rows, LAC_ERR_SHAPE,
-            "%s: x has %lld rows; the product of both matrices' columns is %lld", name,
-            (long long)meta->shape[meta->ndim - 2], (long long)rows);
+            "%s: the dense operand has %lld rows; %lld times %lld are needed", name,
+            (long long)meta->shape[meta->ndim - 2], (long long)outer, (long long)inner);
   *k = meta->shape[meta->ndim - 1];
+  LAC_TRY(kron_times(ctx, name, inner, *k, &columns));
 done:
   return status;
 }
@@ -52,20 +60,32 @@ static void kron_sizes(const lac_pattern *p, lac_side side, int64_t *m, int64_t 
   *n = t ? p->rows : p->cols;
 }
 
+static lac_status kron_check(lac_tape *tape, const char *name, const lac_pattern *pa, const lac_pattern *pb) {
+  lac_context *ctx = lac_tape_context(tape);
+  lac_status status = LAC_OK;
+
+  LAC_TRY(lac_tape_status(tape));
+  LAC_TRY(lac_pattern_require_local(ctx, pa, name));
+  LAC_TRY(lac_pattern_require_local(ctx, pb, name));
+done:
+  return status;
+}
+
 lac_var lac_kron_mm(lac_tape *tape, lac_side side, const lac_pattern *pa, lac_var a, const lac_pattern *pb, lac_var b,
                     lac_var x) {
   lac_context *ctx = lac_tape_context(tape);
   lac_status status = LAC_OK;
-  int64_t ma, na, mb, nb, k = 0;
+  int64_t ma, na, mb, nb, rows = 0, k = 0;
   lac_var y = {0};
 
-  LAC_CHECK(pa && pb, LAC_ERR_ARG, "kron_mm: both patterns must be there");
+  LAC_TRY(kron_check(tape, "kron_mm", pa, pb));
   kron_sizes(pa, side, &ma, &na);
   kron_sizes(pb, side, &mb, &nb);
-  LAC_TRY(kron_columns(tape, "kron_mm", x, na * nb, &k));
-  y = lac_spmm(tape, pa, side, a, kron_shape(tape, x, 2, na, nb * k, -1));
-  y = lac_spmm(tape, pb, side, kron_values(tape, b), kron_shape(tape, y, 2, ma, nb, k));
-  return kron_shape(tape, y, 3, ma * mb, k, -1);
+  LAC_TRY(kron_columns(tape, "kron_mm", x, na, nb, &k));
+  LAC_TRY(kron_times(ctx, "kron_mm", ma, mb, &rows));
+  y = lac_spmm(tape, pa, side, a, kron_join(tape, x, 2, na, nb * k));
+  y = lac_spmm(tape, pb, side, kron_values(tape, b), kron_split(tape, y, ma, nb, k));
+  return kron_join(tape, y, 3, rows, k);
 done:
   return lac_tape_fail(tape, status);
 }
@@ -77,15 +97,15 @@ lac_var lac_kronsum_mm(lac_tape *tape, lac_side side, const lac_pattern *pa, lac
   int64_t n, m, k = 0;
   lac_var outer = {0}, inner = {0};
 
-  LAC_CHECK(pa && pb, LAC_ERR_ARG, "kronsum_mm: both patterns must be there");
+  LAC_TRY(kron_check(tape, "kronsum_mm", pa, pb));
   n = pa->rows, m = pb->rows;
   LAC_CHECK(pa->cols == n && pb->cols == m, LAC_ERR_SHAPE,
             "kronsum_mm: the matrices are %lld x %lld and %lld x %lld; both must be square", (long long)n,
             (long long)pa->cols, (long long)m, (long long)pb->cols);
-  LAC_TRY(kron_columns(tape, "kronsum_mm", x, n * m, &k));
-  outer = lac_spmm(tape, pa, side, a, kron_shape(tape, x, 2, n, m * k, -1));
-  inner = lac_spmm(tape, pb, side, kron_values(tape, b), kron_shape(tape, x, 2, n, m, k));
-  return lac_add(tape, kron_shape(tape, outer, 2, n * m, k, -1), kron_shape(tape, inner, 3, n * m, k, -1));
+  LAC_TRY(kron_columns(tape, "kronsum_mm", x, n, m, &k));
+  outer = lac_spmm(tape, pa, side, a, kron_join(tape, x, 2, n, m * k));
+  inner = lac_spmm(tape, pb, side, kron_values(tape, b), kron_split(tape, x, n, m, k));
+  return lac_add(tape, kron_join(tape, outer, 2, n * m, k), kron_join(tape, inner, 3, n * m, k));
 done:
   return lac_tape_fail(tape, status);
 }
@@ -97,12 +117,13 @@ lac_var lac_kron_solve(lac_tape *tape, lac_side side, const lac_solver *sa, lac_
   int64_t n, m, k = 0;
   lac_var x = {0};
 
+  LAC_TRY(lac_tape_status(tape));
   LAC_CHECK(sa && sb, LAC_ERR_ARG, "kron_solve: both solvers must be there; see lac_solver_create");
   n = lac_solver_pattern(sa)->rows, m = lac_solver_pattern(sb)->rows;
-  LAC_TRY(kron_columns(tape, "kron_solve", y, n * m, &k));
-  x = lac_solve(tape, sa, side, a, kron_shape(tape, y, 2, n, m * k, -1));
-  x = lac_solve(tape, sb, side, kron_values(tape, b), kron_shape(tape, x, 2, n, m, k));
-  return kron_shape(tape, x, 3, n * m, k, -1);
+  LAC_TRY(kron_columns(tape, "kron_solve", y, n, m, &k));
+  x = lac_solve(tape, sa, side, a, kron_join(tape, y, 2, n, m * k));
+  x = lac_solve(tape, sb, side, kron_values(tape, b), kron_split(tape, x, n, m, k));
+  return kron_join(tape, x, 3, n * m, k);
 done:
   return lac_tape_fail(tape, status);
 }

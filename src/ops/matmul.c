@@ -30,10 +30,7 @@ static lac_status matmul_infer(lac_call *c) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
 
-  for (int i = 0; i < 2; ++i) {
-    LAC_CHECK(c->attrs->i[i] >= LAC_N && c->attrs->i[i] <= LAC_H, LAC_ERR_ARG,
-              "matmul: side %d is %lld; it is LAC_N, LAC_T, LAC_C or LAC_H", i, (long long)c->attrs->i[i]);
-  }
+  for (int i = 0; i < 2; ++i) LAC_TRY(lac_call_check_side(c, c->attrs->i[i]));
   matmul_turn(&c->in_meta[X], SIDE(c)), matmul_turn(&c->in_meta[Y], SIDE_Y(c));
   status = lac_call_match(c);
   matmul_turn(&c->in_meta[X], SIDE(c)), matmul_turn(&c->in_meta[Y], SIDE_Y(c));
@@ -45,7 +42,7 @@ static lac_status matmul_forward(lac_call *c) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
 
-  LAC_TRY(lac_call_needs_kernel(c, KERNELS(c)->matmul != NULL));
+  LAC_TRY(lac_call_needs_kernel(c, KERNELS(c)->matmul));
   LAC_TRY(KERNELS(c)->matmul(ctx, SIDE(c), c->in[X], SIDE_Y(c), c->in[Y], c->out[Z]));
 done:
   return status;

@@ -30,8 +30,6 @@ static lac_status norm2_infer(lac_call *c) {
   lac_status status = LAC_OK;
 
   LAC_TRY(lac_call_needs_pattern(c, 0));
-  LAC_CHECK(!c->patterns[0]->halo, LAC_ERR_UNSUPPORTED,
-            "norm2: the pattern is distributed; take the norm of the whole matrix in one process");
   LAC_CHECK(c->attrs->f[0] >= 0 && c->attrs->i[0] >= 0, LAC_ERR_ARG,
             "norm2: tolerance %g and %lld steps; give 0 or more (0: the default)", c->attrs->f[0],
             (long long)c->attrs->i[0]);
@@ -93,34 +91,28 @@ done:
 }
 
 /// x with one more axis of size 1 at its end.
-static lac_var norm2_column(lac_rule *r, lac_var x, const lac_meta *meta) {
-  int64_t shape[LAC_MAX_DIMS + 1] = {0};
-  for (int d = 0; d < meta->ndim; ++d) shape[d] = meta->shape[d];
-  shape[meta->ndim] = 1;
-  return lac_reshape(r->tape, x, meta->ndim + 1, shape);
-}
+static lac_var norm2_column(lac_rule *r, lac_var x) { return lac_emit_axes(r->tape, x, 0, 1, (int64_t[]){1}); }
 
 /// u v^H on the pattern.
 static lac_var norm2_direction(lac_rule *r) {
-  return lac_sddmm(r->tape, r->patterns[0], norm2_column(r, r->out[U], &r->out_meta[U]),
-                   norm2_column(r, r->out[V], &r->out_meta[V]));
+  return lac_sddmm(r->tape, r->patterns[0], norm2_column(r, r->out[U]), norm2_column(r, r->out[V]));
 }
 
 /// A rule may be written for adjoints that never come, so it is the run that refuses those of u and v: what they would give goes through
 /// a call that fails.
 static lac_var norm2_refused(lac_rule *r) {
-  lac_var u_bar = norm2_column(r, r->out_bar[U], &r->out_meta[U]), u = norm2_column(r, r->out[U], &r->out_meta[U]);
-  lac_var v_bar = norm2_column(r, r->out_bar[V], &r->out_meta[V]), v = norm2_column(r, r->out[V], &r->out_meta[V]);
+  lac_var u_bar = norm2_column(r, r->out_bar[U]), u = norm2_column(r, r->out[U]);
+  lac_var v_bar = norm2_column(r, r->out_bar[V]), v = norm2_column(r, r->out[V]);
   lac_var t =
       lac_add(r->tape, lac_sddmm(r->tape, r->patterns[0], u_bar, v), lac_sddmm(r->tape, r->patterns[0], u, v_bar));
   lac_var sigma =
       lac_emit(r->tape, &(lac_spec){.op = r->op, .patterns = {r->patterns[0]}, .attrs.i = {0, NORM2_REFUSES}}, &t);
 
-  return lac_mul(r->tape, lac_cast(r->tape, r->in_meta[A].dtype, norm2_column(r, sigma, &r->out_meta[SIGMA])), t);
+  return lac_mul(r->tape, lac_cast(r->tape, r->in_meta[A].dtype, norm2_column(r, sigma)), t);
 }
 
 static void norm2_vjp(lac_rule *r) {
-  lac_var bar = norm2_column(r, r->out_bar[SIGMA], &r->out_meta[SIGMA]);
+  lac_var bar = norm2_column(r, r->out_bar[SIGMA]);
 
   bar = lac_mul(r->tape, lac_cast(r->tape, r->in_meta[A].dtype, bar), norm2_direction(r));
   r->in_bar[A] = r->out_bar[U].id || r->out_bar[V].id ? lac_add(r->tape, bar, norm2_refused(r)) : bar;
@@ -151,17 +143,13 @@ lac_var lac_norm2(lac_tape *tape, const lac_pattern *pattern, lac_var a, double 
   return lac_emit(tape, &spec, &a);
 }
 
-static lac_status norm_check(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_norm_kind kind) {
+static lac_status matrix_norm_check(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_norm_kind kind) {
   lac_context *ctx = lac_tape_context(tape);
   lac_status status = LAC_OK;
-  const lac_meta *meta = lac_tape_meta(tape, a);
 
   LAC_TRY(lac_tape_status(tape));
   LAC_TRY(lac_pattern_require_local(ctx, pattern, "matrix_norm"));
-  LAC_CHECK(meta, LAC_ERR_ABSENT, "matrix_norm: the values are absent; give an array on this tape");
-  LAC_CHECK(meta->ndim > 0 && meta->shape[meta->ndim - 1] == pattern->nnz, LAC_ERR_SHAPE,
-            "matrix_norm: the last dimension of the values must be %lld, the entries of the pattern",
-            (long long)pattern->nnz);
+  LAC_TRY(lac_tape_check_values(tape, "matrix_norm", 0, pattern, a));
   LAC_CHECK(kind == LAC_NORM_FRO || kind == LAC_NORM_1 || kind == LAC_NORM_INF || kind == LAC_NORM_2, LAC_ERR_ARG,
             "matrix_norm: kind %d is none of LAC_NORM_FRO, 1, INF and 2", (int)kind);
 done:
@@ -170,7 +158,7 @@ done:
 
 /// Of the operator norms the 1-norm and the inf-norm are the largest sum of |a| of a column and of a row.
 lac_var lac_matrix_norm(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_norm_kind kind) {
-  lac_status status = norm_check(tape, pattern, a, kind);
+  lac_status status = matrix_norm_check(tape, pattern, a, kind);
 
   if (status != LAC_OK) return lac_tape_fail(tape, status);
   if (pattern->nnz == 0 || kind == LAC_NORM_FRO) return lac_norm(tape, a, 1, LAC_DROP_AXES);  // of nothing all are 0

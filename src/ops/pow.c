@@ -46,10 +46,8 @@ static void pow_vjp(lac_rule *r) {
 }
 
 static void pow_jvp(lac_rule *r) {
-  lac_var x_part = r->in_dot[X].id ? lac_mul(r->tape, pow_slope(r), r->in_dot[X]) : (lac_var){0};
-  lac_var y_part = r->in_dot[Y].id ? lac_mul(r->tape, pow_growth(r), r->in_dot[Y]) : (lac_var){0};
-
-  r->out_dot[Z] = lac_add(r->tape, x_part, y_part);
+  r->out_dot[Z] = lac_add(r->tape, lac_mul(r->tape, pow_slope(r), r->in_dot[X]),
+                          lac_mul(r->tape, pow_growth(r), r->in_dot[Y]));  // what no tangent reads is dropped
 }
 
 const lac_op lac_op_pow = {

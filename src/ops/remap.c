@@ -96,11 +96,6 @@ lac_var lac_scatter_add(lac_tape *tape, const lac_map *map, lac_var x) {
   return lac_remap_blocks(tape, map, LAC_N, 1, x);
 }
 
-/// A value on the way to a larger pattern; the identity costs nothing.
-static lac_var remap_unless_identity(lac_tape *tape, const lac_map *map, lac_var x) {
-  return lac_map_is_identity(map) ? x : lac_remap(tape, map, LAC_N, x);
-}
-
 /// A + B = remap(A) + remap(B) on the union: derivatives come from the parts.
 lac_var lac_spadd(lac_tape *tape, const lac_pattern *pa, lac_var a, const lac_pattern *pb, lac_var b,
                   lac_pattern **out) {
@@ -112,7 +107,7 @@ lac_var lac_spadd(lac_tape *tape, const lac_pattern *pa, lac_var a, const lac_pa
 
   LAC_TRY(lac_tape_status(tape));
   LAC_TRY(lac_pattern_union(ctx, pa, pb, &both, &from_a, &from_b));
-  sum = lac_add(tape, remap_unless_identity(tape, from_a, a), remap_unless_identity(tape, from_b, b));
+  sum = lac_add(tape, lac_emit_along(tape, from_a, a), lac_emit_along(tape, from_b, b));
   LAC_TRY(lac_tape_status(tape));
   if (out) *out = both, both = NULL;
 done:

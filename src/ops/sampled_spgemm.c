@@ -34,8 +34,7 @@ static lac_status sampled_spgemm_forward(lac_call *c) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
 
-  LAC_CHECK(KERNELS(c)->sampled_spgemm, LAC_ERR_UNSUPPORTED, "sampled_spgemm: the backend %s has no kernel for it",
-            KERNELS(c)->name);
+  LAC_TRY(lac_call_needs_kernel(c, KERNELS(c)->sampled_spgemm));
   LAC_TRY(KERNELS(c)->sampled_spgemm(ctx, c->patterns[0], c->patterns[1], SIDE_X(c), c->patterns[2], SIDE_Y(c),
                                      c->in[X], c->in[Y], c->out[T]));
 done:

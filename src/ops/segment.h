@@ -37,20 +37,31 @@ done:
   return status;
 }
 
+/// Which extreme, the second attribute of those that seek one.
+#define EXTREME(call_or_rule) ((lac_extreme)(call_or_rule)->attrs->i[1])
+
+static inline lac_status segment_infer_extreme(lac_call *c) {
+  lac_context *ctx = c->ctx;
+  lac_status status = LAC_OK;
+
+  LAC_CHECK(EXTREME(c) == LAC_LARGEST || EXTREME(c) == LAC_SMALLEST, LAC_ERR_ARG,
+            "%s: the extreme is LAC_LARGEST or LAC_SMALLEST, not %d", c->op->name, (int)EXTREME(c));
+  LAC_TRY(segment_infer_ordered(c));
+done:
+  return status;
+}
+
 /// Run the kernel of a reduction. A group must not have more sources than its full length.
 static inline lac_status segment_run(lac_call *c, lac_segment what) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
   const lac_map *map = c->object;
-  const lac_buffer *offsets = NULL, *sources = NULL;
+  int64_t group = 0, count = 0;
 
   LAC_TRY(lac_call_needs_kernel(c, KERNELS(c)->segment));
-  LAC_TRY(lac_map_runs(ctx, map, &offsets, &sources));
-  for (int64_t j = 0; FULL(c) && j < map->outputs; ++j) {
-    int64_t count = lac_buffer_get(offsets, j + 1) - lac_buffer_get(offsets, j);
-    LAC_CHECK(count <= FULL(c), LAC_ERR_ARG, "%s: group %lld has %lld entries, more than its full length of %lld",
-              c->op->name, (long long)j, (long long)count, (long long)FULL(c));
-  }
+  if (FULL(c)) LAC_TRY(lac_map_longest(ctx, map, &group, &count));
+  LAC_CHECK(count <= FULL(c), LAC_ERR_ARG, "%s: group %lld has %lld entries, more than its full length of %lld",
+            c->op->name, (long long)group, (long long)count, (long long)FULL(c));
   LAC_TRY(KERNELS(c)->segment(ctx, what, map, FULL(c), c->in[0], c->out[0]));
 done:
   return status;

@@ -14,19 +14,6 @@
 enum { X };
 enum { Y };
 
-#define EXTREME(r) ((lac_extreme)(r)->attrs->i[1])
-
-static lac_status segment_max_infer(lac_call *c) {
-  lac_context *ctx = c->ctx;
-  lac_status status = LAC_OK;
-
-  LAC_CHECK(EXTREME(c) == LAC_LARGEST || EXTREME(c) == LAC_SMALLEST, LAC_ERR_ARG,
-            "segment_max: the extreme is LAC_LARGEST or LAC_SMALLEST, not %d", (int)EXTREME(c));
-  LAC_TRY(segment_infer_ordered(c));
-done:
-  return status;
-}
-
 static lac_status segment_max_forward(lac_call *c) {
   return segment_run(c, EXTREME(c) == LAC_LARGEST ? LAC_SEGMENT_MAX : LAC_SEGMENT_MIN);
 }
@@ -48,7 +35,7 @@ const lac_op lac_op_segment_max = {
     .flags = LAC_WHOLE,
     .vjp_needs = NEEDS_IN(X),
     .jvp_needs = NEEDS_IN(X),
-    .infer = segment_max_infer,
+    .infer = segment_infer_extreme,
     .forward = segment_max_forward,
     .vjp = segment_max_vjp,
     .jvp = segment_max_jvp,

@@ -12,34 +12,19 @@
 enum { X };
 enum { W };
 
-#define EXTREME(r) ((lac_extreme)(r)->attrs->i[1])
-
-static lac_status segment_ties_infer(lac_call *c) {
-  lac_context *ctx = c->ctx;
-  lac_status status = LAC_OK;
-
-  LAC_CHECK(EXTREME(c) == LAC_LARGEST || EXTREME(c) == LAC_SMALLEST, LAC_ERR_ARG,
-            "segment_ties: the extreme is LAC_LARGEST or LAC_SMALLEST, not %d", (int)EXTREME(c));
-  LAC_TRY(segment_infer_ordered(c));
-done:
-  return status;
-}
-
 static lac_status segment_ties_forward(lac_call *c) {
   return segment_run(c, EXTREME(c) == LAC_LARGEST ? LAC_SEGMENT_MAX_TIES : LAC_SEGMENT_MIN_TIES);
 }
-
-static void segment_ties_rule(lac_rule *r) { (void)r; }
 
 const lac_op lac_op_segment_ties = {
     .name = "segment_ties",
     .signature = "(p)->(p)",
     .order = LAC_ANY_ORDER,
     .flags = LAC_WHOLE,
-    .infer = segment_ties_infer,
+    .infer = segment_infer_extreme,
     .forward = segment_ties_forward,
-    .vjp = segment_ties_rule,
-    .jvp = segment_ties_rule,
+    .vjp = lac_rule_nothing,
+    .jvp = lac_rule_nothing,
 };
 
 lac_var lac_segment_ties(lac_tape *tape, const lac_map *map, lac_extreme extreme, int64_t full, lac_var x) {

@@ -29,7 +29,7 @@ static lac_status slice_forward(lac_call *c) {
   lac_status status = LAC_OK;
   lac_range range = lac_range_of(c->attrs);
 
-  LAC_TRY(lac_call_needs_kernel(c, KERNELS(c)->place != NULL));
+  LAC_TRY(lac_call_needs_kernel(c, KERNELS(c)->place));
   LAC_TRY(KERNELS(c)->place(ctx, range.axis, lac_range_count(&range), c->in[X], (lac_along){range.begin, range.step},
                             c->out[Y], (lac_along){0, 1}));
 done:

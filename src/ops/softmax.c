@@ -28,7 +28,7 @@ static lac_status softmax_forward(lac_call *c) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
 
-  LAC_TRY(lac_call_needs_kernel(c, KERNELS(c)->softmax != NULL));
+  LAC_TRY(lac_call_needs_kernel(c, KERNELS(c)->softmax));
   LAC_TRY(KERNELS(c)->softmax(ctx, c->in[X], MASK(c), c->out[Y]));
 done:
   return status;

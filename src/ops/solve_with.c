@@ -76,7 +76,7 @@ static void solve_with_vjp(lac_rule *r) {
   r->in_bar[B] = lambda;
   if (r->wants[A]) {
     const lac_pattern *p = solve_pattern(r->object);
-    r->in_bar[A] = lac_emit_neg(r->tape, lac_emit_matrix_bar(r->tape, p, SIDE(r), lambda, r->out[X]));
+    r->in_bar[A] = lac_neg(r->tape, lac_emit_matrix_bar(r->tape, p, SIDE(r), lambda, r->out[X]));
   }
 }
 

@@ -32,8 +32,7 @@ static lac_status spgemm_forward(lac_call *c) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
 
-  LAC_CHECK(KERNELS(c)->sampled_spgemm, LAC_ERR_UNSUPPORTED, "spgemm: the backend %s has no kernel for it",
-            KERNELS(c)->name);
+  LAC_TRY(lac_call_needs_kernel(c, KERNELS(c)->sampled_spgemm));
   LAC_TRY(KERNELS(c)->sampled_spgemm(ctx, c->patterns[2], c->patterns[A], LAC_N, c->patterns[B], LAC_N, c->in[A],
                                      c->in[B], c->out[C]));
 done:

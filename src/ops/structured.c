@@ -8,17 +8,10 @@
 
 #include "ops/banded.h"
 
-/// The same numbers with an axis of size 1 put before the last `behind` axes.
-static lac_var with_axis(lac_tape *tape, lac_var x, int behind) {
+/// A diagonal, (n), as the only row of a band, (1, n).
+static lac_var band_of_one(lac_tape *tape, lac_var x) {
   const lac_meta *meta = lac_tape_meta(tape, x);
-  int64_t shape[LAC_MAX_DIMS + 1];
-
-  if (!meta || meta->ndim < behind) return x;  // a call with it says what is wrong
-  int before = meta->ndim - behind;
-  for (int d = 0; d < before; ++d) shape[d] = meta->shape[d];
-  shape[before] = 1;
-  for (int d = before; d < meta->ndim; ++d) shape[d + 1] = meta->shape[d];
-  return lac_reshape(tape, x, meta->ndim + 1, shape);
+  return lac_emit_axes(tape, x, 1, 2, (int64_t[]){1, meta ? lac_meta_last(meta) : 0});
 }
 
 /// A diagonal of a band as one row of n numbers, of which it is [begin, end).
@@ -29,7 +22,7 @@ static lac_var band_row(lac_tape *tape, lac_var x, int64_t n, int64_t begin, int
   if (!meta || meta->ndim == 0) return x;
   like = *meta;
   like.shape[like.ndim - 1] = n;
-  return with_axis(tape, lac_embed(tape, x, &like, 0, begin, end, 1), 1);
+  return band_of_one(tape, lac_embed(tape, x, &like, 0, begin, end, 1));
 }
 
 lac_var lac_tridiagonal_solve(lac_tape *tape, lac_var lower, lac_var diag, lac_var upper, lac_var b) {
@@ -48,19 +41,19 @@ lac_var lac_tridiagonal_solve(lac_tape *tape, lac_var lower, lac_var diag, lac_v
             (long long)n, (long long)lac_meta_last(lm), (long long)lac_meta_last(um), (long long)off);
   ab = lac_concat_all(
       tape, 3,
-      (lac_var[]){band_row(tape, upper, n, n - off, n), with_axis(tape, diag, 1), band_row(tape, lower, n, 0, off)}, 1);
+      (lac_var[]){band_row(tape, upper, n, n - off, n), band_of_one(tape, diag), band_row(tape, lower, n, 0, off)}, 1);
   return lac_banded_solve(tape, LAC_N, 1, 1, ab, b);
 done:
   return lac_tape_fail(tape, status);
 }
 
 lac_var lac_diag_mm(lac_tape *tape, lac_var d, lac_var x) {
-  return lac_banded_mm(tape, LAC_N, 0, 0, lac_tape_meta(tape, d) ? lac_meta_last(lac_tape_meta(tape, d)) : 0,
-                       with_axis(tape, d, 1), x);
+  const lac_meta *meta = lac_tape_meta(tape, d);
+  return lac_banded_mm(tape, LAC_N, 0, 0, meta ? lac_meta_last(meta) : 0, band_of_one(tape, d), x);
 }
 
 lac_var lac_diag_solve(lac_tape *tape, lac_var d, lac_var b) {
-  return lac_banded_solve(tape, LAC_N, 0, 0, with_axis(tape, d, 1), b);
+  return lac_banded_solve(tape, LAC_N, 0, 0, band_of_one(tape, d), b);
 }
 
 /// The map from a Toeplitz matrix's first column and row, behind each other, to the first column of the circulant.

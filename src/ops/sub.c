@@ -17,7 +17,7 @@ static lac_status sub_forward(lac_call *c) {
 
 static void sub_vjp(lac_rule *r) {
   r->in_bar[X] = r->out_bar[Z];
-  if (r->wants[Y]) r->in_bar[Y] = lac_emit_neg(r->tape, r->out_bar[Z]);
+  if (r->wants[Y]) r->in_bar[Y] = lac_neg(r->tape, r->out_bar[Z]);
 }
 
 static void sub_jvp(lac_rule *r) { r->out_dot[Z] = lac_sub(r->tape, r->in_dot[X], r->in_dot[Y]); }
@@ -33,7 +33,7 @@ const lac_op lac_op_sub = {
 
 /// An absent var is a zero that costs nothing.
 lac_var lac_sub(lac_tape *tape, lac_var x, lac_var y) {
-  if (!x.id) return y.id ? lac_emit_neg(tape, y) : y;
+  if (!x.id) return y.id ? lac_neg(tape, y) : y;
   if (!y.id) return x;
   return lac_emit(tape, &(lac_spec){.op = &lac_op_sub}, (lac_var[]){x, y});
 }

@@ -13,18 +13,11 @@
 enum { X };
 enum { Y };
 
-static lac_status sum_forward(lac_call *c) {
-  return KERNELS(c)->sum(c->ctx, c->in[X], (uint32_t)c->attrs->i[0], c->out[Y]);
-}
+static lac_status sum_forward(lac_call *c) { return KERNELS(c)->sum(c->ctx, c->in[X], MASK(c), c->out[Y]); }
 
-static void sum_vjp(lac_rule *r) {
-  r->in_bar[X] =
-      lac_broadcast(r->tape, r->out_bar[Y], &r->in_meta[X], (uint32_t)r->attrs->i[0], (lac_axes)r->attrs->i[1]);
-}
+static void sum_vjp(lac_rule *r) { r->in_bar[X] = lac_emit_spread(r, r->out_bar[Y]); }
 
-static void sum_jvp(lac_rule *r) {
-  r->out_dot[Y] = lac_sum_axes(r->tape, r->in_dot[X], (uint32_t)r->attrs->i[0], (lac_axes)r->attrs->i[1]);
-}
+static void sum_jvp(lac_rule *r) { r->out_dot[Y] = lac_sum_axes(r->tape, r->in_dot[X], MASK(r), AXES(r)); }
 
 const lac_op lac_op_sum = {
     .name = "sum",

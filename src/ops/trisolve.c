@@ -28,7 +28,8 @@ static lac_status trisolve_infer(lac_call *c) {
   LAC_TRY(lac_call_needs_pattern(c, 0));
   LAC_CHECK(
       (TRIANGLE(c) == LAC_LOWER || TRIANGLE(c) == LAC_UPPER) && (DIAGONAL(c) == LAC_STORED || DIAGONAL(c) == LAC_UNIT),
-      LAC_ERR_ARG, "trisolve: unknown triangle %d or diagonal %d", (int)TRIANGLE(c), (int)DIAGONAL(c));
+      LAC_ERR_ARG, "trisolve: triangle %d is LAC_LOWER or LAC_UPPER, diagonal %d is LAC_STORED or LAC_UNIT",
+      (int)TRIANGLE(c), (int)DIAGONAL(c));
   LAC_CHECK(p->rows == p->cols, LAC_ERR_SHAPE, "trisolve: the matrix is %lld x %lld; it must be square",
             (long long)p->rows, (long long)p->cols);
   LAC_TRY(lac_call_bind_matrix(c, p, SIDE(c), 'z', 'n', 'n'));
@@ -74,8 +75,7 @@ static lac_status trisolve_forward(lac_call *c) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
 
-  LAC_CHECK(KERNELS(c)->trisolve, LAC_ERR_UNSUPPORTED,
-            "trisolve: the backend %s has no kernel for it; copy the arrays to a cpu context", KERNELS(c)->name);
+  LAC_TRY(lac_call_needs_kernel(c, KERNELS(c)->trisolve));
   LAC_TRY(trisolve_check_structure(c));
   LAC_TRY(KERNELS(c)->trisolve(ctx, c->patterns[0], TRIANGLE(c), DIAGONAL(c), SIDE(c), c->in[A], c->in[B], c->out[X]));
 done:
@@ -87,7 +87,7 @@ static void trisolve_vjp(lac_rule *r) {
 
   r->in_bar[B] = lambda;
   if (r->wants[A]) {
-    r->in_bar[A] = lac_emit_neg(r->tape, lac_emit_matrix_bar(r->tape, r->patterns[0], SIDE(r), lambda, r->out[X]));
+    r->in_bar[A] = lac_neg(r->tape, lac_emit_matrix_bar(r->tape, r->patterns[0], SIDE(r), lambda, r->out[X]));
   }
 }
 
@@ -125,9 +125,8 @@ lac_var lac_trisolve(lac_tape *tape, const lac_pattern *pattern, lac_triangle tr
 
   LAC_TRY(lac_tape_status(tape));
   LAC_TRY(lac_pattern_triangle(ctx, pattern, triangle, k, &part, &map));
-  if (!lac_map_is_identity(map)) a = lac_remap(tape, map, LAC_N, a);
   x = lac_emit(tape, &(lac_spec){.op = &lac_op_trisolve, .patterns = {part}, .attrs.i = {side, triangle, diagonal}},
-               (lac_var[]){a, b});
+               (lac_var[]){lac_emit_along(tape, map, a), b});
 done:
   lac_map_destroy(&map);
   lac_pattern_destroy(&part);

@@ -98,7 +98,7 @@ static lac_status lbfgs_remember(lbfgs *l, const lac_trial *before, const lac_tr
   if (l->pairs == l->s->options->memory) l->pairs--;  // the place of the oldest was used
   if (!(curvature > 0) || !(square > 0) || !isfinite(curvature / square)) goto done;
   l->curvature[k] = curvature;
-  l->next = (k + 1) % l->s->options->memory;
+  l->next = k + 1 < l->s->options->memory ? k + 1 : 0;
   l->pairs++;
 done:
   return status;

@@ -94,5 +94,31 @@ static void kronecker_products_are_solved(lac_context *ctx) {
   check_kron(ctx, SOLVE, LAC_T, a, b, "nnz", "nnz1", "6,1", "6,1");
 }
 
+/// The status of kron_mm with a pattern on both sides; x is (1, 1).
+static lac_status kron_of(lac_context *ctx, const lac_pattern *p) {
+  lac_tape *tape = NULL;
+  lac_array *x = NULL;
+  CHECK_OK(lac_array_create(ctx, LAC_F64, 2, (int64_t[]){1, 1}, &x));
+  CHECK_OK(lac_tape_create(ctx, LAC_RUN, &tape));
+  lac_var v = lac_tape_leaf(tape, x);
+  (void)lac_kron_mm(tape, LAC_N, p, v, p, v, v);
+  lac_status status = lac_tape_status(tape);
+  lac_tape_destroy(&tape);
+  lac_array_destroy(&x);
+  return status;
+}
+
+static void blocks_and_sizes_beyond_what_can_be_addressed_are_refused(lac_context *ctx) {
+  lac_pattern *blocks = NULL, *wide = NULL;
+  CHECK_OK(
+      lac_pattern_from_bsr(ctx, 2, 2, 2, 2, LAC_I32, (int32_t[]){0, 1}, (int32_t[]){0}, LAC_WIDTH_AUTO, &blocks, NULL));
+  CHECK_FAILS(kron_of(ctx, blocks), LAC_ERR_UNSUPPORTED, "kron_mm: the pattern has blocks");
+  CHECK_OK(lac_pattern_eye(ctx, 1, (int64_t)1 << 40, 0, LAC_WIDTH_AUTO, &wide));
+  CHECK_FAILS(kron_of(ctx, wide), LAC_ERR_OVERFLOW, "kron_mm: 1099511627776 times 1099511627776 rows");
+  CHECK_FAILS(kron_of(ctx, NULL), LAC_ERR_ARG, "kron_mm: the pattern is NULL");
+  lac_pattern_destroy(&blocks);
+  lac_pattern_destroy(&wide);
+}
+
 CHECK_MAIN(kronecker_products_are_multiplied_on_every_side, kronecker_sums_are_multiplied,
-           kronecker_products_are_solved)
+           kronecker_products_are_solved, blocks_and_sizes_beyond_what_can_be_addressed_are_refused)

@@ -125,7 +125,24 @@ static void both_directions_equal_the_dense_matrix(lac_context *ctx) {
   check_op(ctx, &c);
 }
 
+static void unknown_lines_and_absences_are_refused(lac_context *ctx) {
+  lac_pattern *p = NULL;
+  lac_tape *tape = NULL;
+  lac_array *a = NULL;
+  CHECK_OK(lac_pattern_eye(ctx, 2, 2, 0, LAC_WIDTH_AUTO, &p));
+  CHECK_OK(lac_array_create(ctx, LAC_F64, 1, (int64_t[]){2}, &a));
+  CHECK_OK(lac_tape_create(ctx, LAC_RUN, &tape));
+  (void)lac_sparse_logsumexp(tape, p, lac_tape_leaf(tape, a), (lac_lines)2, LAC_ABSENT_IS_ZERO);
+  CHECK_FAILS(lac_tape_status(tape), LAC_ERR_ARG, "sparse_logsumexp: lines are LAC_ROWS or LAC_COLS, not 2");
+  lac_tape_clear(tape);
+  (void)lac_sparse_softmax(tape, p, lac_tape_leaf(tape, a), LAC_ROWS, (lac_absent)7);
+  CHECK_FAILS(lac_tape_status(tape), LAC_ERR_ARG, "sparse_softmax: absent is LAC_ABSENT_IS_ZERO or");
+  lac_tape_destroy(&tape);
+  lac_array_destroy(&a);
+  lac_pattern_destroy(&p);
+}
+
 CHECK_MAIN(segment_logsumexp_differentiates, implicit_zeros_take_part, segment_logsumexp_takes_what_is_empty,
            segment_logsumexp_does_not_depend_on_threads, edges_are_those_of_the_plain_formula,
            tiny_and_huge_numbers_do_not_overflow, a_group_longer_than_its_length_is_refused,
-           both_directions_equal_the_dense_matrix)
+           both_directions_equal_the_dense_matrix, unknown_lines_and_absences_are_refused)

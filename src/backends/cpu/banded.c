@@ -52,10 +52,7 @@ static void band_run(lac_context *ctx, band_job *job, const cpu_part *part, cons
   job->in[1] = cpu_data(y);
   job->out = cpu_edit(out);
   lac_batch_init(&job->batch, 3, metas, core);
-  for (int o = 0; o < 3; ++o) {
-    job->size[o] = 1;
-    for (int d = 0; d < core[o]; ++d) job->size[o] *= metas[o]->shape[metas[o]->ndim - 1 - d];
-  }
+  for (int o = 0; o < 3; ++o) job->size[o] = cpu_core_count(metas[o], core[o]);
   cpu_split(cpu_threads(ctx, count * work * job->batch.count), count, 64, part[out->meta.dtype], job);
 }
 

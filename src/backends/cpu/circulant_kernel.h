@@ -51,12 +51,12 @@ static void FN(circulant_columns)(const void *opaque, int64_t begin, int64_t end
   const int64_t n = job->n, size = n * job->k, pairs = circulant_pairs(job), step = pairs == job->k ? 1 : 2;
   const bool direct = job->direct;
   c128 *symbol = direct ? NULL : lac_alloc((size_t)(2 * n + cpu_dft_room(&job->dft)) * sizeof *symbol);
-  c128 *column = symbol + n, *room = column + n;
   int64_t last = -1;  // the item of the symbol
   if (!direct && !symbol) {
     atomic_store(job->out_of_memory, true);
     return;
   }
+  c128 *column = direct ? NULL : symbol + n, *room = direct ? NULL : column + n;
   for (int64_t unit = begin; unit < end; ++unit) {
     const int64_t item = unit / pairs, j = unit % pairs * step;
     const T *c = (const T *)job->in[0] + lac_batch_item(&job->batch, 0, item) * n;
@@ -107,11 +107,12 @@ static void FN(circulant_sums)(const void *opaque, int64_t begin, int64_t end) {
   const circulant_job *job = opaque;
   const int64_t n = job->n, k = job->k;
   const bool direct = job->direct;
-  c128 *sum = direct ? NULL : lac_alloc((size_t)(3 * n + cpu_dft_room(&job->dft)) * sizeof *sum), *room = sum + 3 * n;
+  c128 *sum = direct ? NULL : lac_alloc((size_t)(3 * n + cpu_dft_room(&job->dft)) * sizeof *sum);
   if (!direct && !sum) {
     atomic_store(job->out_of_memory, true);
     return;
   }
+  c128 *room = direct ? NULL : sum + 3 * n;
   for (int64_t item = begin; item < end; ++item) {
     const T *u = (const T *)job->in[0] + lac_batch_item(&job->batch, 0, item) * n * k;
     const T *v = (const T *)job->in[1] + lac_batch_item(&job->batch, 1, item) * n * k;

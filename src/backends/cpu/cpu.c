@@ -104,6 +104,21 @@ void cpu_split_rows(int threads, const lac_buffer *offsets, int64_t rows, cpu_pa
   }
 }
 
+// -- batches ---------------------------------------------------------------------------------------------------------
+
+int64_t cpu_core_count(const lac_meta *meta, int core) {
+  int64_t count = 1;
+  for (int d = 0; d < core; ++d) count *= meta->shape[meta->ndim - 1 - d];
+  return count;
+}
+
+bool cpu_batch_is_apart(const lac_batch *batch) {
+  for (int d = 0; d < batch->ndim; ++d) {
+    if (batch->shape[d] > 1 && batch->stride[2][d] == 0) return false;
+  }
+  return true;
+}
+
 bool cpu_batch_is_first(const lac_batch *batch, int operand, int64_t i) {
   for (int d = batch->ndim - 1; d >= 0; --d) {
     if (batch->stride[operand][d] == 0 && i % batch->shape[d]) return false;
@@ -137,6 +152,7 @@ const lac_kernels lac_cpu_kernels = {
     .cumsum = cpu_cumsum,
     .broadcast = cpu_broadcast,
     .dot = cpu_dot,
+    .matmul = cpu_matmul,
     .place = cpu_place,
     .remap = cpu_remap,
     .segment_scale = cpu_segment_scale,
@@ -146,12 +162,11 @@ const lac_kernels lac_cpu_kernels = {
     .gather_outer = cpu_gather_outer,
     .spmm = cpu_spmm,
     .sddmm = cpu_sddmm,
-    .sampled_spgemm = cpu_sampled_spgemm,
-    .matmul = cpu_matmul,
-    .trisolve = cpu_trisolve,
-    .adam = cpu_adam,
     .block_spmm = cpu_block_spmm,
     .block_sddmm = cpu_block_sddmm,
+    .sell_mm = cpu_sell_mm,
+    .sampled_spgemm = cpu_sampled_spgemm,
+    .trisolve = cpu_trisolve,
     .banded_mm = cpu_banded_mm,
     .banded_outer = cpu_banded_outer,
     .banded_gemm = cpu_banded_gemm,
@@ -159,5 +174,5 @@ const lac_kernels lac_cpu_kernels = {
     .circulant_mm = cpu_circulant_mm,
     .circulant_outer = cpu_circulant_outer,
     .circulant_solve = cpu_circulant_solve,
-    .sell_mm = cpu_sell_mm,
+    .adam = cpu_adam,
 };

@@ -35,6 +35,12 @@ void cpu_split(int threads, int64_t count, int64_t grain, cpu_part part, const v
 /// Cut rows so that each thread has as many entries and rows as the others.
 void cpu_split_rows(int threads, const lac_buffer *offsets, int64_t rows, cpu_part part, const void *job);
 
+/// The numbers in the last `core` dimensions: in one item of a batch.
+int64_t cpu_core_count(const lac_meta *meta, int core);
+
+/// Whether every item of the joint batch of two inputs and an output, operand 2, has an output of its own.
+bool cpu_batch_is_apart(const lac_batch *batch);
+
 /// Whether the i-th of the joint batch is the first that goes to its item of an operand: what comes later is added.
 bool cpu_batch_is_first(const lac_batch *batch, int operand, int64_t i);
 
@@ -109,10 +115,12 @@ lac_status cpu_cast(lac_context *ctx, const lac_array *x, lac_array *y);
 lac_status cpu_where(lac_context *ctx, const lac_array *c, const lac_array *x, const lac_array *y, lac_array *z);
 lac_status cpu_sum(lac_context *ctx, const lac_array *x, uint32_t mask, lac_array *y);
 lac_status cpu_reduce(lac_context *ctx, lac_reduction op, const lac_array *x, uint32_t mask, lac_array *y);
-lac_status cpu_cumsum(lac_context *ctx, int axis, bool backwards, const lac_array *x, lac_array *y);
 lac_status cpu_softmax(lac_context *ctx, const lac_array *x, uint32_t mask, lac_array *y);
+lac_status cpu_cumsum(lac_context *ctx, int axis, bool backwards, const lac_array *x, lac_array *y);
 lac_status cpu_broadcast(lac_context *ctx, const lac_array *x, uint32_t mask, lac_array *y);
 lac_status cpu_dot(lac_context *ctx, const lac_array *x, const lac_array *y, lac_array *s);
+lac_status cpu_matmul(lac_context *ctx, lac_side side_x, const lac_array *x, lac_side side_y, const lac_array *y,
+                      lac_array *z);
 lac_status cpu_place(lac_context *ctx, int axis, int64_t count, const lac_array *x, lac_along from, lac_array *y,
                      lac_along to);
 lac_status cpu_remap(lac_context *ctx, const lac_map *map, lac_side side, int rest, const lac_array *x, lac_array *y);
@@ -127,18 +135,15 @@ lac_status cpu_gather_outer(lac_context *ctx, const lac_map *map, const lac_arra
 lac_status cpu_spmm(lac_context *ctx, const lac_pattern *p, lac_side side, const lac_array *a, const lac_array *x,
                     lac_array *y);
 lac_status cpu_sddmm(lac_context *ctx, const lac_pattern *p, const lac_array *u, const lac_array *v, lac_array *s);
-lac_status cpu_sampled_spgemm(lac_context *ctx, const lac_pattern *target, const lac_pattern *px, lac_side sx,
-                              const lac_pattern *py, lac_side sy, const lac_array *x, const lac_array *y, lac_array *t);
-lac_status cpu_matmul(lac_context *ctx, lac_side side_x, const lac_array *x, lac_side side_y, const lac_array *y,
-                      lac_array *z);
-lac_status cpu_trisolve(lac_context *ctx, const lac_pattern *p, lac_triangle triangle, lac_diagonal diagonal,
-                        lac_side side, const lac_array *a, const lac_array *b, lac_array *x);
-lac_status cpu_adam(lac_context *ctx, const lac_adam *a, const lac_array *g, lac_array *m, lac_array *v, lac_array *x);
 lac_status cpu_block_spmm(lac_context *ctx, const lac_pattern *p, lac_side side, const lac_array *a, const lac_array *x,
                           lac_array *y);
-lac_status cpu_sell_mm(lac_context *ctx, const lac_format *f, const lac_array *a, const lac_array *x, lac_array *y);
 lac_status cpu_block_sddmm(lac_context *ctx, const lac_pattern *p, const lac_array *u, const lac_array *v,
                            lac_array *s);
+lac_status cpu_sell_mm(lac_context *ctx, const lac_format *f, const lac_array *a, const lac_array *x, lac_array *y);
+lac_status cpu_sampled_spgemm(lac_context *ctx, const lac_pattern *target, const lac_pattern *px, lac_side sx,
+                              const lac_pattern *py, lac_side sy, const lac_array *x, const lac_array *y, lac_array *t);
+lac_status cpu_trisolve(lac_context *ctx, const lac_pattern *p, lac_triangle triangle, lac_diagonal diagonal,
+                        lac_side side, const lac_array *a, const lac_array *b, lac_array *x);
 lac_status cpu_banded_mm(lac_context *ctx, const lac_banded *band, lac_side side, const lac_array *ab,
                          const lac_array *x, lac_array *y);
 lac_status cpu_banded_outer(lac_context *ctx, const lac_banded *band, const lac_array *u, const lac_array *v,
@@ -150,5 +155,6 @@ lac_status cpu_banded_solve(lac_context *ctx, const lac_banded *band, lac_side s
 lac_status cpu_circulant_mm(lac_context *ctx, lac_side side, const lac_array *c, const lac_array *x, lac_array *y);
 lac_status cpu_circulant_outer(lac_context *ctx, const lac_array *u, const lac_array *v, lac_array *s);
 lac_status cpu_circulant_solve(lac_context *ctx, lac_side side, const lac_array *c, const lac_array *b, lac_array *x);
+lac_status cpu_adam(lac_context *ctx, const lac_adam *a, const lac_array *g, lac_array *m, lac_array *v, lac_array *x);
 
 #endif

@@ -21,9 +21,9 @@ static const cpu_part cumsums[] = TABLE(cumsum_units);
 
 lac_status cpu_cumsum(lac_context *ctx, int axis, bool backwards, const lac_array *x, lac_array *y) {
   int d = x->meta.ndim - 1 - axis;
-  cumsum_job job = {.x = cpu_data(x), .y = cpu_edit(y), .n = x->meta.shape[d], .inner = 1, .backwards = backwards};
+  cumsum_job job = {.x = cpu_data(x), .y = cpu_edit(y), .n = x->meta.shape[d], .backwards = backwards};
   if (x->count == 0) return LAC_OK;
-  for (int e = d + 1; e < x->meta.ndim; ++e) job.inner *= x->meta.shape[e];
+  job.inner = cpu_core_count(&x->meta, axis);
   job.tiles = (job.inner + CUMSUM_TILE - 1) / CUMSUM_TILE;
   cpu_split(cpu_threads(ctx, x->count), x->count / (job.n * job.inner) * job.tiles, 1, cumsums[x->meta.dtype], &job);
   return LAC_OK;

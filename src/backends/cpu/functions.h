@@ -2,9 +2,9 @@
 /// @file functions.h
 /// The functions of one number, or two, for every dtype, under names that kernel texts paste together (instantiate.h).
 ///
-/// They call the C library one number at a time, or are written out so that compilers vectorise them (exp, tanh, sigmoid, softplus); both write x y + s as
-/// one fused operation: no number's bits depend on where in a loop it stands. Functions that take reals alone read the real part, so that one text serves all dtypes; operators refuse complex
-/// arrays before a kernel is called.
+/// They call the C library one number at a time, or are written out so that compilers vectorise them (exp, tanh, sigmoid, softplus);
+/// both write x y + s as one fused operation: no number's bits depend on where in a loop it stands. Functions that take reals alone
+/// read the real part, so that one text serves all dtypes; operators refuse complex arrays before a kernel is called.
 ///
 /// Complex functions have the branches of the C library: log(z) = log|z| + i arg(z) with -pi < arg(z) <= pi, so the cuts of
 /// log, sqrt and pow lie along the negative real axis.

@@ -7,12 +7,6 @@
 
 enum { GROUPED_GRAIN = 64 };
 
-static size_t core_bytes(const lac_meta *meta, int core) {
-  size_t bytes = lac_dtype_size(meta->dtype);
-  for (int d = 0; d < core; ++d) bytes *= (size_t)meta->shape[meta->ndim - 1 - d];
-  return bytes;
-}
-
 lac_status cpu_grouping_init(lac_context *ctx, cpu_grouping *g, const lac_map *map, const lac_array *const in[2],
                              lac_array *out, const int core[3]) {
   lac_status status = LAC_OK;
@@ -21,7 +15,9 @@ lac_status cpu_grouping_init(lac_context *ctx, cpu_grouping *g, const lac_map *m
 
   LAC_TRY(lac_map_runs(ctx, map, &offsets, &sources));
   lac_batch_init(&g->batch, 3, metas, core);
-  for (int o = 0; o < 3; ++o) g->bytes[o] = core_bytes(metas[o], core[o]);
+  for (int o = 0; o < 3; ++o) {
+    g->bytes[o] = (size_t)cpu_core_count(metas[o], core[o]) * lac_dtype_size(metas[o]->dtype);
+  }
   g->offsets = offsets;
   g->shared.target = map->target->host;
   g->shared.offsets = offsets->host;
@@ -62,17 +58,10 @@ static void run_range(const void *job, int64_t begin, int64_t end) {
   }
 }
 
-static bool items_are_apart(const lac_batch *batch) {
-  for (int d = 0; d < batch->ndim; ++d) {
-    if (batch->shape[d] > 1 && batch->stride[2][d] == 0) return false;
-  }
-  return true;
-}
-
 void cpu_grouping_run(lac_context *ctx, const cpu_grouping *g) {
   int threads = cpu_threads(ctx, g->work * g->batch.count);
   if (g->range == 0) return;
-  if (g->batch.count >= 4 * threads && items_are_apart(&g->batch)) {
+  if (g->batch.count >= 4 * threads && cpu_batch_is_apart(&g->batch)) {
     cpu_split(threads, g->batch.count, 1, run_items, g);
   } else if (g->offsets) {
     cpu_split_rows(threads, g->offsets, g->range, run_range, g);

@@ -62,13 +62,6 @@ BLAS_GEMM(c128, zgemm, &)
 
 static const cpu_part matmul_tiles[] = TABLE(matmul_tiles);
 
-static bool batch_is_apart(const lac_batch *batch) {
-  for (int d = 0; d < batch->ndim; ++d) {
-    if (batch->shape[d] > 1 && batch->stride[2][d] == 0) return false;
-  }
-  return true;
-}
-
 lac_status cpu_matmul(lac_context *ctx, lac_side side_x, const lac_array *x, lac_side side_y, const lac_array *y,
                       lac_array *z) {
   const lac_meta *metas[] = {&x->meta, &y->meta, &z->meta};
@@ -84,7 +77,7 @@ lac_status cpu_matmul(lac_context *ctx, lac_side side_x, const lac_array *x, lac
   if (z->count == 0) return LAC_OK;
   lac_batch_init(&job.batch, 3, metas, (const int[]){2, 2, 2});
   if (job.l == 0 || job.batch.count == 0) return cpu_fill(ctx, z, 0, 0);
-  job.is_apart = batch_is_apart(&job.batch);
+  job.is_apart = cpu_batch_is_apart(&job.batch);
   int64_t work = job.m * job.n * job.l * job.batch.count, units = job.is_apart ? job.batch.count : 1;
   cpu_split(cpu_threads(ctx, work), units * job.all_tiles, 1, matmul_tiles[z->meta.dtype], &job);
   return LAC_OK;

@@ -14,19 +14,13 @@ enum { PASS_CHUNK = 16384 };  // entries of a chunk of rows
 // are asked for at a time.
 enum { PASS_CACHED_BYTES = 1 << 19, PASS_SAMPLES = 32, PASS_ASKED_BYTES = 1024, PASS_MOST_AHEAD = 64 };
 
-static int64_t core_count(const lac_meta *meta, int core) {
-  int64_t count = 1;
-  for (int d = 0; d < core; ++d) count *= meta->shape[meta->ndim - 1 - d];
-  return count;
-}
-
 void cpu_passes_init(cpu_passes *passes, const lac_rows *rows, const lac_array *const in[2], lac_array *out,
                      const int core[3]) {
   cpu_pass *pass = &passes->pass;
   const lac_meta *metas[] = {&in[0]->meta, &in[1]->meta, &out->meta};
   lac_batch_init(&passes->batch, 3, metas, core);
   for (int o = 0; o < 3; ++o) {
-    passes->bytes[o] = (size_t)core_count(metas[o], core[o]) * lac_dtype_size(metas[o]->dtype);
+    passes->bytes[o] = (size_t)cpu_core_count(metas[o], core[o]) * lac_dtype_size(metas[o]->dtype);
   }
   passes->offsets = rows->offsets;
   pass->offsets = rows->offsets->host;
@@ -89,20 +83,12 @@ int64_t cpu_rows_ahead(const lac_rows *rows, size_t bytes) {
   return ahead < 2 ? 2 : ahead > PASS_MOST_AHEAD ? PASS_MOST_AHEAD : ahead;
 }
 
-/// Whether an output is written by one item alone.
-static bool items_are_apart(const lac_batch *batch) {
-  for (int d = 0; d < batch->ndim; ++d) {
-    if (batch->shape[d] > 1 && batch->stride[2][d] == 0) return false;
-  }
-  return true;
-}
-
 void cpu_passes_run(lac_context *ctx, const cpu_passes *passes, bool whole) {
   const lac_batch *batch = &passes->batch;
   int64_t entries = lac_buffer_get(passes->offsets, passes->pass.rows);
   int64_t block = passes->pass.br ? passes->pass.br * passes->pass.bc : 1;
   int threads = cpu_threads(ctx, (entries + passes->pass.rows) * block * passes->pass.k * batch->count);
-  if (whole || (batch->count >= 4 * threads && items_are_apart(batch))) {
+  if (whole || (batch->count >= 4 * threads && cpu_batch_is_apart(batch))) {
     cpu_split(whole ? 1 : threads, batch->count, 1, passes_items, passes);
   } else {
     cpu_split_rows(threads, passes->offsets, passes->pass.rows, passes_rows, passes);

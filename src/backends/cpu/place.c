@@ -59,17 +59,11 @@ static void place_part(const void *opaque, int64_t begin, int64_t end) {
   if (job->streams) cpu_stream_end();
 }
 
-static int64_t inner_count(const lac_meta *meta, int axes) {
-  int64_t count = 1;
-  for (int d = 0; d < axes; ++d) count *= meta->shape[meta->ndim - 1 - d];
-  return count;
-}
-
 lac_status cpu_place(lac_context *ctx, int axis, int64_t count, const lac_array *x, lac_along from, lac_array *y,
                      lac_along to) {
   enum { GRAIN = 1024 };
   const lac_meta *metas[] = {&x->meta, &y->meta};
-  int64_t size = (int64_t)lac_dtype_size(x->meta.dtype), run = inner_count(&x->meta, axis) * size;
+  int64_t size = (int64_t)lac_dtype_size(x->meta.dtype), run = cpu_core_count(&x->meta, axis) * size;
   place_job job = {.x = (const char *)cpu_data(x) + from.begin * run,
                    .y = (char *)cpu_edit(y) + to.begin * run,
                    .count = count,
@@ -82,7 +76,7 @@ lac_status cpu_place(lac_context *ctx, int axis, int64_t count, const lac_array 
 
   lac_batch_init(&job.batch, 2, metas, (const int[]){axis + 1, axis + 1});
   if (job.batch.count * count * run == 0) return LAC_OK;
-  job.is_broadcast = inner_count(&x->meta, x->meta.ndim) != job.batch.count * job.x_outer / size;
+  job.is_broadcast = x->count != job.batch.count * job.x_outer / size;
   if (count == 1 || (from.step == 1 && to.step == 1)) {  // one piece, cut anywhere
     job.count = count * run / size;
     job.run = job.x_step = job.y_step = size;

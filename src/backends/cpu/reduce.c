@@ -119,10 +119,9 @@ lac_status cpu_dot(lac_context *ctx, const lac_array *x, const lac_array *y, lac
   lac_dtype dtype = x->meta.dtype;
   const lac_meta *metas[] = {&x->meta, &y->meta, &s->meta};
   int ndim = x->meta.ndim, core = ndim < 2 ? ndim : 2;
-  dot_job job = {.x = cpu_data(x), .y = cpu_data(y), .count = 1};
+  dot_job job = {.x = cpu_data(x), .y = cpu_data(y), .count = cpu_core_count(&x->meta, core)};
   partials p = {.owned = NULL};
 
-  for (int d = 0; d < core; ++d) job.count *= x->meta.shape[ndim - 1 - d];
   lac_batch_init(&job.batch, 3, metas, (const int[]){core, core, 0});
   if (job.count == 0 || job.batch.count == 0) return cpu_fill(ctx, s, 0, 0);
   job.blocks = ceiling(job.count, REDUCE_BLOCK);

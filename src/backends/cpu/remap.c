@@ -58,7 +58,7 @@ lac_status cpu_remap(lac_context *ctx, const lac_map *map, lac_side side, int re
     part = groups[offsets->type];
     job.index = offsets->host, job.sources = sources ? sources->host : NULL, job.n = map->outputs;
   }
-  for (int d = 0; d < rest; ++d) job.k *= x->meta.shape[x->meta.ndim - 1 - d];
+  job.k = cpu_core_count(&x->meta, rest);
   if (cut->count == 0) goto done;
   cpu_split(cpu_threads(ctx, cut->count), cut->count / job.k, REMAP_GRAIN / job.k + 1, part[x->meta.dtype], &job);
 done:
