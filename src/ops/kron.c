@@ -9,6 +9,12 @@
 
 #include "autodiff/rule.h"
 
+/// The product of two sizes; one that no shape can have where it overflows, so that whoever takes it refuses.
+static int64_t kron_times(int64_t a, int64_t b) {
+  int64_t product;
+  return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
+}
+
 /// x under the shape [*batch, a, b] or [*batch, a, b, c] (c < 0: not there), where its last `core` axes were.
 static lac_var kron_shape(lac_tape *tape, lac_var x, int core, int64_t a, int64_t b, int64_t c) {
   const lac_meta *meta = lac_tape_meta(tape, x);
@@ -59,13 +65,15 @@ lac_var lac_kron_mm(lac_tape *tape, lac_side side, const lac_pattern *pa, lac_va
   int64_t ma, na, mb, nb, k = 0;
   lac_var y = {0};
 
-  LAC_CHECK(pa && pb, LAC_ERR_ARG, "kron_mm: both patterns must be there");
+  LAC_TRY(lac_tape_status(tape));
+  LAC_TRY(lac_pattern_require_local(ctx, pa, "kron_mm"));
+  LAC_TRY(lac_pattern_require_local(ctx, pb, "kron_mm"));
   kron_sizes(pa, side, &ma, &na);
   kron_sizes(pb, side, &mb, &nb);
-  LAC_TRY(kron_columns(tape, "kron_mm", x, na * nb, &k));
-  y = lac_spmm(tape, pa, side, a, kron_shape(tape, x, 2, na, nb * k, -1));
+  LAC_TRY(kron_columns(tape, "kron_mm", x, kron_times(na, nb), &k));
+  y = lac_spmm(tape, pa, side, a, kron_shape(tape, x, 2, na, kron_times(nb, k), -1));
   y = lac_spmm(tape, pb, side, kron_values(tape, b), kron_shape(tape, y, 2, ma, nb, k));
-  return kron_shape(tape, y, 3, ma * mb, k, -1);
+  return kron_shape(tape, y, 3, kron_times(ma, mb), k, -1);
 done:
   return lac_tape_fail(tape, status);
 }
@@ -77,15 +85,18 @@ lac_var lac_kronsum_mm(lac_tape *tape, lac_side side, const lac_pattern *pa, lac
   int64_t n, m, k = 0;
   lac_var outer = {0}, inner = {0};
 
-  LAC_CHECK(pa && pb, LAC_ERR_ARG, "kronsum_mm: both patterns must be there");
+  LAC_TRY(lac_tape_status(tape));
+  LAC_TRY(lac_pattern_require_local(ctx, pa, "kronsum_mm"));
+  LAC_TRY(lac_pattern_require_local(ctx, pb, "kronsum_mm"));
   n = pa->rows, m = pb->rows;
   LAC_CHECK(pa->cols == n && pb->cols == m, LAC_ERR_SHAPE,
             "kronsum_mm: the matrices are %lld x %lld and %lld x %lld; both must be square", (long long)n,
             (long long)pa->cols, (long long)m, (long long)pb->cols);
-  LAC_TRY(kron_columns(tape, "kronsum_mm", x, n * m, &k));
-  outer = lac_spmm(tape, pa, side, a, kron_shape(tape, x, 2, n, m * k, -1));
+  LAC_TRY(kron_columns(tape, "kronsum_mm", x, kron_times(n, m), &k));
+  outer = lac_spmm(tape, pa, side, a, kron_shape(tape, x, 2, n, kron_times(m, k), -1));
   inner = lac_spmm(tape, pb, side, kron_values(tape, b), kron_shape(tape, x, 2, n, m, k));
-  return lac_add(tape, kron_shape(tape, outer, 2, n * m, k, -1), kron_shape(tape, inner, 3, n * m, k, -1));
+  return lac_add(tape, kron_shape(tape, outer, 2, kron_times(n, m), k, -1),
+                 kron_shape(tape, inner, 3, kron_times(n, m), k, -1));
 done:
   return lac_tape_fail(tape, status);
 }
@@ -99,10 +110,10 @@ lac_var lac_kron_solve(lac_tape *tape, lac_side side, const lac_solver *sa, lac_
 
   LAC_CHECK(sa && sb, LAC_ERR_ARG, "kron_solve: both solvers must be there; see lac_solver_create");
   n = lac_solver_pattern(sa)->rows, m = lac_solver_pattern(sb)->rows;
-  LAC_TRY(kron_columns(tape, "kron_solve", y, n * m, &k));
-  x = lac_solve(tape, sa, side, a, kron_shape(tape, y, 2, n, m * k, -1));
+  LAC_TRY(kron_columns(tape, "kron_solve", y, kron_times(n, m), &k));
+  x = lac_solve(tape, sa, side, a, kron_shape(tape, y, 2, n, kron_times(m, k), -1));
   x = lac_solve(tape, sb, side, kron_values(tape, b), kron_shape(tape, x, 2, n, m, k));
-  return kron_shape(tape, x, 3, n * m, k, -1);
+  return kron_shape(tape, x, 3, kron_times(n, m), k, -1);
 done:
   return lac_tape_fail(tape, status);
 }

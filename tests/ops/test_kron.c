@@ -94,5 +94,30 @@ static void kronecker_products_are_solved(lac_context *ctx) {
   check_kron(ctx, SOLVE, LAC_T, a, b, "nnz", "nnz1", "6,1", "6,1");
 }
 
+/// Rows and columns that cannot be counted, and blocks, whose rows are not those of the pattern.
+static void kronecker_products_refuse_what_they_cannot_count(lac_context *ctx) {
+  lac_pattern *wide = NULL, *blocks = NULL;
+  lac_array *one = NULL, *four = NULL;
+  lac_tape *tape = NULL;
+  CHECK_OK(lac_pattern_from_coo(ctx, 1, (int64_t)1 << 40, 0, LAC_I64, NULL, NULL, LAC_WIDTH_AUTO, &wide, NULL));
+  CHECK_OK(
+      lac_pattern_from_bsr(ctx, 2, 2, 2, 2, LAC_I64, (int64_t[]){0, 1}, (int64_t[]){0}, LAC_WIDTH_AUTO, &blocks, NULL));
+  CHECK_OK(lac_array_create(ctx, LAC_F64, 1, (int64_t[]){0}, &one));
+  CHECK_OK(lac_array_create(ctx, LAC_F64, 2, (int64_t[]){0, 1}, &four));
+  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  lac_var a = lac_tape_leaf(tape, one), x = lac_tape_leaf(tape, four);
+  (void)lac_kron_mm(tape, LAC_N, wide, a, wide, a, x);  // 2^80 columns are not 0
+  CHECK_FAILS(lac_tape_status(tape), LAC_ERR_SHAPE, "x has 0 rows");
+  lac_tape_clear(tape);
+  (void)lac_kron_mm(tape, LAC_N, wide, a, blocks, a, x);
+  CHECK_FAILS(lac_tape_status(tape), LAC_ERR_UNSUPPORTED, "has blocks of 2 x 2");
+  lac_tape_clear(tape);
+  (void)lac_kronsum_mm(tape, LAC_N, blocks, a, blocks, a, x);
+  CHECK_FAILS(lac_tape_status(tape), LAC_ERR_UNSUPPORTED, "has blocks of 2 x 2");
+  lac_tape_destroy(&tape);
+  lac_array_destroy(&one), lac_array_destroy(&four);
+  lac_pattern_destroy(&wide), lac_pattern_destroy(&blocks);
+}
+
 CHECK_MAIN(kronecker_products_are_multiplied_on_every_side, kronecker_sums_are_multiplied,
-           kronecker_products_are_solved)
+           kronecker_products_are_solved, kronecker_products_refuse_what_they_cannot_count)
