@@ -21,8 +21,8 @@ static inline lac_status lac_call_check_banded(lac_call *c, lac_side side, int64
   LAC_CHECK(side >= LAC_N && side <= LAC_H, LAC_ERR_ARG, "%s: side is %d; it is LAC_N, LAC_T, LAC_C or LAC_H",
             c->op->name, (int)side);
   LAC_CHECK(lower >= 0 && upper >= 0 && rows >= 0 && lower < LAC_MAX_COUNT && upper < LAC_MAX_COUNT, LAC_ERR_ARG,
-            "%s: lower = %lld, upper = %lld and rows = %lld must be 0 or more", c->op->name, (long long)lower,
-            (long long)upper, (long long)rows);
+            "%s: lower = %lld, upper = %lld, rows = %lld; each must be 0 or more, and a band below %lld", c->op->name,
+            (long long)lower, (long long)upper, (long long)rows, (long long)LAC_MAX_COUNT);
 done:
   return status;
 }
