@@ -63,15 +63,20 @@ lac_var lac_scale_cols(lac_tape *tape, const lac_pattern *pattern, lac_var a, la
 
 // -- reductions ------------------------------------------------------------------------------------------------------
 
-static lac_map *lines_of(lac_tape *tape, const lac_pattern *pattern, lac_lines lines) {
+static lac_map *lines_of(lac_tape *tape, const char *name, const lac_pattern *pattern, lac_lines lines,
+                         lac_absent absent) {
   lac_context *ctx = lac_tape_context(tape);
+  lac_status status = LAC_OK;
 
-  if (lines != LAC_ROWS && lines != LAC_COLS) {
-    (void)lac_tape_fail(
-        tape, lac_context_fail(ctx, LAC_ERR_ARG, __func__, "lines are LAC_ROWS or LAC_COLS, not %d", (int)lines));
-    return NULL;
-  }
+  LAC_TRY(lac_tape_status(tape));
+  LAC_CHECK(lines == LAC_ROWS || lines == LAC_COLS, LAC_ERR_ARG, "%s: lines are LAC_ROWS or LAC_COLS, not %d", name,
+            (int)lines);
+  LAC_CHECK(absent == LAC_ABSENT_IS_ZERO || absent == LAC_ABSENT_IS_NOTHING, LAC_ERR_ARG,
+            "%s: absent is LAC_ABSENT_IS_ZERO or LAC_ABSENT_IS_NOTHING, not %d", name, (int)absent);
   return lines_map(tape, pattern, lines == LAC_ROWS ? lac_pattern_row_map : lac_pattern_col_map);
+done:
+  (void)lac_tape_fail(tape, status);
+  return NULL;
 }
 
 /// The length of a line where what is absent is zero; 0 where it is nothing.
@@ -82,7 +87,7 @@ static int64_t lines_full(const lac_pattern *pattern, lac_lines lines, lac_absen
 
 lac_var lac_sparse_logsumexp(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_lines lines,
                              lac_absent absent) {
-  lac_map *map = lines_of(tape, pattern, lines);
+  lac_map *map = lines_of(tape, "sparse_logsumexp", pattern, lines, absent);
   lac_var y = map ? lac_segment_logsumexp(tape, map, lines_full(pattern, lines, absent), a) : (lac_var){0};
 
   lac_map_destroy(&map);
@@ -90,7 +95,7 @@ lac_var lac_sparse_logsumexp(lac_tape *tape, const lac_pattern *pattern, lac_var
 }
 
 lac_var lac_sparse_softmax(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_lines lines, lac_absent absent) {
-  lac_map *map = lines_of(tape, pattern, lines);
+  lac_map *map = lines_of(tape, "sparse_softmax", pattern, lines, absent);
   lac_var y = map ? lac_segment_softmax(tape, map, lines_full(pattern, lines, absent), a) : (lac_var){0};
 
   lac_map_destroy(&map);
@@ -99,7 +104,7 @@ lac_var lac_sparse_softmax(lac_tape *tape, const lac_pattern *pattern, lac_var a
 
 lac_var lac_sparse_max(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_lines lines, lac_extreme extreme,
                        lac_absent absent) {
-  lac_map *map = lines_of(tape, pattern, lines);
+  lac_map *map = lines_of(tape, "sparse_max", pattern, lines, absent);
   lac_var y = map ? lac_segment_max(tape, map, extreme, lines_full(pattern, lines, absent), a) : (lac_var){0};
 
   lac_map_destroy(&map);
