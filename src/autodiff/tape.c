@@ -86,7 +86,7 @@ void lac_tape_destroy(lac_tape **tape) {
 lac_status lac_tape_status(const lac_tape *tape) { return tape ? tape->status : LAC_ERR_ARG; }
 
 lac_var lac_tape_fail(lac_tape *tape, lac_status status) {
-  if (tape->status == LAC_OK) tape->status = status;
+  if (tape && tape->status == LAC_OK) tape->status = status;
   return (lac_var){0};
 }
 

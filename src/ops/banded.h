@@ -20,8 +20,8 @@ static inline lac_status lac_call_check_banded(lac_call *c, lac_side side, int64
 
   LAC_TRY(lac_call_check_side(c, side));
   LAC_CHECK(lower >= 0 && upper >= 0 && rows >= 0 && lower < LAC_MAX_COUNT && upper < LAC_MAX_COUNT, LAC_ERR_ARG,
-            "%s: lower = %lld, upper = %lld and rows = %lld must be 0 or more", c->op->name, (long long)lower,
-            (long long)upper, (long long)rows);
+            "%s: lower = %lld, upper = %lld, rows = %lld; each must be 0 or more, and a band below %lld", c->op->name,
+            (long long)lower, (long long)upper, (long long)rows, (long long)LAC_MAX_COUNT);
 done:
   return status;
 }

@@ -102,8 +102,9 @@ const lac_op lac_op_banded_gemm = {
 };
 
 static lac_var banded_gemm_emit(lac_tape *tape, int64_t lower, int64_t upper, factor x, factor y) {
-  lac_spec spec = {.op = &lac_op_banded_gemm,
-                   .attrs.i = {x.side + 4 * y.side, x.lower, x.upper, y.lower, y.upper, lower, upper}};
+  int64_t sides =
+      (x.side | y.side) & ~LAC_H ? -1 : (int64_t)x.side + 4 * (int64_t)y.side;  // one that is none must show
+  lac_spec spec = {.op = &lac_op_banded_gemm, .attrs.i = {sides, x.lower, x.upper, y.lower, y.upper, lower, upper}};
   return lac_emit(tape, &spec, (lac_var[]){x.ab, y.ab});
 }
 

@@ -64,6 +64,8 @@ lac_var lac_block_diag(lac_tape *tape, int n, const lac_pattern *const *patterns
   lac_var y = {0};
 
   LAC_TRY(lac_tape_status(tape));
+  LAC_CHECK(patterns && values, LAC_ERR_ARG,
+            "block_diag: the patterns or the values are NULL; give one of each for all");
   LAC_TRY(lac_pattern_block_diag(ctx, n, patterns, &made, NULL));
   for (int i = 0; i < n; ++i) LAC_TRY(lac_tape_check_values(tape, "block_diag", i, patterns[i], values[i]));
   y = lac_concat_all(tape, n, values, 0);

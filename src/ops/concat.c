@@ -121,8 +121,16 @@ lac_var lac_concat_all(lac_tape *tape, int n, const lac_var *vars, int axis) {
   lac_context *ctx = lac_tape_context(tape);
   lac_status status = LAC_OK;
 
+  LAC_TRY(lac_tape_status(tape));
   LAC_CHECK(n >= 1 && vars, LAC_ERR_ARG, "concat_all: %d arrays; give at least one", n);
-  if (n == 1) return vars[0];
+  if (n == 1) {  // what no call looks at
+    const lac_meta *meta = lac_tape_meta(tape, vars[0]);
+    LAC_CHECK(meta, LAC_ERR_ABSENT, "concat_all: an array is absent, or of another tape; give it a value");
+    LAC_CHECK(axis >= 0 && axis < meta->ndim, LAC_ERR_SHAPE,
+              "concat_all: an array of %d dimensions has no axis %d; axes are counted from the end, 0 is the last",
+              meta->ndim, axis);
+    return vars[0];
+  }
   return lac_concat(tape, lac_concat_all(tape, n / 2, vars, axis), lac_concat_all(tape, n - n / 2, vars + n / 2, axis),
                     axis);
 done:

@@ -68,6 +68,7 @@ static lac_map *lines_of(lac_tape *tape, const char *name, const lac_pattern *pa
   lac_context *ctx = lac_tape_context(tape);
   lac_status status = LAC_OK;
 
+  LAC_TRY(lac_tape_status(tape));
   LAC_CHECK(lines == LAC_ROWS || lines == LAC_COLS, LAC_ERR_ARG, "%s: lines are LAC_ROWS or LAC_COLS, not %d", name,
             (int)lines);
   LAC_CHECK(absent == LAC_ABSENT_IS_ZERO || absent == LAC_ABSENT_IS_NOTHING, LAC_ERR_ARG,

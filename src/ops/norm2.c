@@ -30,9 +30,9 @@ static lac_status norm2_infer(lac_call *c) {
   lac_status status = LAC_OK;
 
   LAC_TRY(lac_call_needs_pattern(c, 0));
-  LAC_CHECK(c->attrs->f[0] >= 0 && c->attrs->i[0] >= 0, LAC_ERR_ARG,
-            "norm2: tolerance %g and %lld steps; give 0 or more (0: the default)", c->attrs->f[0],
-            (long long)c->attrs->i[0]);
+  LAC_CHECK(c->attrs->f[0] >= 0 && c->attrs->f[0] < 1 && c->attrs->i[0] >= 0, LAC_ERR_ARG,
+            "norm2: tolerance %g and %lld steps; give 0 or more (0: the default), and a tolerance below 1",
+            c->attrs->f[0], (long long)c->attrs->i[0]);
   LAC_TRY(lac_call_bind_matrix(c, c->patterns[0], LAC_N, 'z', 'm', 'n'));
   LAC_TRY(lac_call_match(c));
   c->out_meta[SIGMA].dtype = lac_dtype_real(c->out_meta[SIGMA].dtype);

@@ -40,15 +40,15 @@ static lac_status remap_infer(lac_call *c) {
   const lac_map *map = c->object;
   const lac_meta *x = &c->in_meta[X];
   bool forth = SIDE(c) == LAC_N;
-  int axis = x->ndim - 1 - REST(c);
+  int axis = REST(c) >= 0 && REST(c) < x->ndim ? x->ndim - 1 - REST(c) : -1;
   char text[LAC_SHAPE_TEXT];
 
   LAC_CHECK(map && map->object.kind == &lac_map_kind, LAC_ERR_ARG, "remap: the object must be a map (lac_map_create)");
   LAC_CHECK(SIDE(c) == LAC_N || SIDE(c) == LAC_T, LAC_ERR_ARG, "remap: the side is LAC_N or LAC_T, not %d",
             (int)SIDE(c));
-  LAC_CHECK(REST(c) >= 0 && axis >= 0, LAC_ERR_SHAPE,
-            "remap: input 0 has shape %s; entries that are blocks of %d axes need at least %d dimensions",
-            lac_shape_text(x->ndim, x->shape, text), REST(c), REST(c) + 1);
+  LAC_CHECK(axis >= 0, LAC_ERR_SHAPE,
+            "remap: input 0 has shape %s; entries that are blocks of %d axes need at least %lld dimensions",
+            lac_shape_text(x->ndim, x->shape, text), REST(c), (long long)REST(c) + 1);
   LAC_CHECK(x->shape[axis] == (forth ? map->inputs : map->outputs), LAC_ERR_SHAPE,
             "remap: input 0 has shape %s; its dimension %d must be %lld, as many as the map %s",
             lac_shape_text(x->ndim, x->shape, text), axis, (long long)(forth ? map->inputs : map->outputs),
@@ -107,6 +107,8 @@ lac_var lac_spadd(lac_tape *tape, const lac_pattern *pa, lac_var a, const lac_pa
 
   LAC_TRY(lac_tape_status(tape));
   LAC_TRY(lac_pattern_union(ctx, pa, pb, &both, &from_a, &from_b));
+  if (a.id) LAC_TRY(lac_tape_check_values(tape, "spadd", 0, pa, a));
+  if (b.id) LAC_TRY(lac_tape_check_values(tape, "spadd", 1, pb, b));
   sum = lac_add(tape, lac_emit_along(tape, from_a, a), lac_emit_along(tape, from_b, b));
   LAC_TRY(lac_tape_status(tape));
   if (out) *out = both, both = NULL;

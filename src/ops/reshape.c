@@ -42,8 +42,8 @@ static lac_var reshape_to(lac_tape *tape, lac_var x, lac_meta like) {
 }
 
 lac_var lac_reshape(lac_tape *tape, lac_var x, int ndim, const int64_t *shape) {
-  lac_spec spec = {.op = &lac_op_reshape, .attrs.like.ndim = ndim};
+  lac_spec spec = {.op = &lac_op_reshape, .attrs.like.ndim = shape || ndim == 0 ? ndim : -1};
 
-  for (int d = 0; d < ndim && d < LAC_MAX_DIMS; d++) spec.attrs.like.shape[d] = shape[d];
+  for (int d = 0; d < spec.attrs.like.ndim && d < LAC_MAX_DIMS; d++) spec.attrs.like.shape[d] = shape[d];
   return lac_emit(tape, &spec, &x);
 }

@@ -95,7 +95,7 @@ lac_var lac_toeplitz_mm(lac_tape *tape, lac_side side, lac_var column, lac_var r
   m = lac_meta_last(cm), n = lac_meta_last(rm), in = lac_side_transposes(side) ? m : n;
   LAC_CHECK(xm->shape[xm->ndim - 2] == in, LAC_ERR_SHAPE, "toeplitz_mm: x has %lld rows; op(T) has %lld columns",
             (long long)xm->shape[xm->ndim - 2], (long long)in);
-  while (size < m + n - 1) size *= 2;
+  while (size < m + n - 1 || size < m || size < n) size *= 2;  // of a matrix without rows x is there all the same
   LAC_TRY(toeplitz_map(ctx, m, n, size, &map));
   y = lac_circulant_mm(tape, side, lac_remap(tape, map, LAC_N, lac_concat(tape, column, row, 0)),
                        toeplitz_fill_up(tape, x, size));

@@ -441,10 +441,27 @@ static void a_given_tangent_is_not_added_to(lac_context *ctx) {
   lac_array_destroy(&one);
 }
 
+/// What is made of several calls says it like a single one.
+static void functions_without_a_tape_do_nothing(lac_context *ctx) {
+  lac_pattern *p = NULL;
+  lac_var none = {0};
+  CHECK_OK(lac_pattern_eye(ctx, 2, 2, 0, LAC_WIDTH_AUTO, &p));
+  CHECK(!lac_mul(NULL, none, none).id);
+  CHECK(!lac_spadd(NULL, p, none, p, none, NULL).id);
+  CHECK(!lac_kron(NULL, p, none, p, none, NULL).id);
+  CHECK(!lac_kron_mm(NULL, LAC_N, p, none, p, none, none).id);
+  CHECK(!lac_toeplitz_mm(NULL, LAC_N, none, none, none).id);
+  CHECK(!lac_matrix_norm(NULL, p, none, LAC_NORM_2).id);
+  CHECK(!lac_sparse_logsumexp(NULL, p, none, LAC_ROWS, LAC_ABSENT_IS_ZERO).id);
+  CHECK(!lac_concat_all(NULL, 1, &none, 0).id);
+  CHECK(!lac_prod(NULL, none, 1, LAC_DROP_AXES).id);
+  lac_pattern_destroy(&p);
+}
+
 CHECK_MAIN(tape_differentiates_a_quadratic, hessian_times_vector_is_the_same_three_ways,
            third_derivative_comes_from_the_same_rules, errors_stick_until_cleared, written_arrays_are_stale,
            absent_adjoints_are_absent, constants_are_not_differentiated, seeds_must_fit, seeds_are_not_written_to,
            released_vars_give_memory_back, vars_of_another_tape_are_refused, shared_values_need_no_batch_of_gradients,
            failed_derivatives_give_absent_vars, calls_on_a_failed_tape_leave_its_sentence,
            shapes_that_overflow_are_refused, wrong_rules_and_bare_codes_are_named, a_given_tangent_is_not_added_to,
-           bad_rules_are_refused)
+           bad_rules_are_refused, functions_without_a_tape_do_nothing)

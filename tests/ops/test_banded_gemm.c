@@ -60,6 +60,23 @@ static void banded_gemm_does_not_depend_on_threads(lac_context *ctx) {
   check_op_large(ctx, &c);
 }
 
+/// Two sides travel as one number: -1 and LAC_T must not pass for LAC_H and LAC_N.
+static void banded_gemm_refuses_sides_that_are_none(lac_context *ctx) {
+  static const int sides[][2] = {{-1, 1}, {6, 0}, {4, 3}, {0, 4}};
+  lac_array *x = NULL;
+  lac_tape *tape = NULL;
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){1, 2}, (double[]){1, 2}, LAC_COPY, &x));
+  CHECK_OK(lac_tape_create(ctx, LAC_RUN, &tape));
+  for (size_t i = 0; i < sizeof sides / sizeof *sides; ++i) {
+    lac_var v = lac_tape_constant(tape, x);
+    (void)lac_banded_gemm(tape, 0, 0, (lac_side)sides[i][0], 0, 0, v, (lac_side)sides[i][1], 0, 0, v);
+    CHECK_FAILS(lac_tape_status(tape), LAC_ERR_ARG, "the sides are");
+    lac_tape_clear(tape);
+  }
+  lac_tape_destroy(&tape);
+  lac_array_destroy(&x);
+}
+
 CHECK_MAIN(banded_gemm_differentiates_on_every_pair_of_sides, banded_gemm_gives_all_of_a_product,
            banded_gemm_takes_what_is_small_or_wider_than_the_matrix, banded_gemm_broadcasts_batches,
-           banded_gemm_does_not_depend_on_threads)
+           banded_gemm_does_not_depend_on_threads, banded_gemm_refuses_sides_that_are_none)

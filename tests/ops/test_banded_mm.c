@@ -138,6 +138,10 @@ static void banded_mm_refuses_a_band_that_is_none(lac_context *ctx) {
   v = lac_tape_constant(tape, ab);
   (void)lac_banded_mm(tape, (lac_side)7, 0, 1, 2, v, v);
   CHECK_FAILS(lac_tape_status(tape), LAC_ERR_ARG, "side is 7");
+  lac_tape_clear(tape);
+  v = lac_tape_constant(tape, ab);
+  (void)lac_banded_mm(tape, LAC_N, INT64_MAX, INT64_MAX, 2, v, v);
+  CHECK_FAILS(lac_tape_status(tape), LAC_ERR_ARG, "and a band below");
   lac_tape_destroy(&tape);
   lac_array_destroy(&ab);
 }

@@ -120,6 +120,9 @@ static void toeplitz_matrices_of_any_shape_are_multiplied(lac_context *ctx) {
   check_toeplitz(ctx, LAC_T, "1", "1", "1,1", "1,1");
   check_toeplitz(ctx, LAC_C, "2,4", "3", "3,2", "2,4,2");
   check_toeplitz(ctx, LAC_N, "30", "20", "20,1", "30,1");
+  check_toeplitz(ctx, LAC_N, "0", "3", "3,2", "0,2");
+  check_toeplitz(ctx, LAC_H, "0", "3", "0,2", "3,2");
+  check_toeplitz(ctx, LAC_N, "5", "0", "0,1", "5,1");
 }
 
 static void toeplitz_mm_refuses_rows_that_do_not_fit(lac_context *ctx) {

@@ -154,5 +154,16 @@ static void groups_have_means(lac_context *ctx) {
   }
 }
 
+static void block_diag_refuses_values_that_are_not_there(lac_context *ctx) {
+  lac_pattern *p = NULL;
+  lac_tape *tape = NULL;
+  CHECK_OK(lac_pattern_eye(ctx, 2, 2, 0, LAC_WIDTH_AUTO, &p));
+  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  CHECK(!lac_block_diag(tape, 2, (const lac_pattern *const[]){p, p}, NULL, NULL).id);
+  CHECK_FAILS(lac_tape_status(tape), LAC_ERR_ARG, "the values are NULL");
+  lac_tape_destroy(&tape);
+  lac_pattern_destroy(&p);
+}
+
 CHECK_MAIN(hadamard_multiplies_on_the_intersection, kron_multiplies_all_with_all, block_diag_puts_one_behind_the_other,
-           rows_columns_and_diagonals_are_summed, groups_have_means)
+           rows_columns_and_diagonals_are_summed, groups_have_means, block_diag_refuses_values_that_are_not_there)

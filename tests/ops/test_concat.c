@@ -88,11 +88,18 @@ static void concat_all_joins_many(lac_context *ctx) {
   check_op(ctx, &c);
 }
 
-static void concat_all_refuses_none(lac_context *ctx) {
+static void concat_all_refuses_what_is_not_there(lac_context *ctx) {
   lac_tape *tape = NULL;
   CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
   CHECK(!lac_concat_all(tape, 0, NULL, 0).id);
   CHECK_FAILS(lac_tape_status(tape), LAC_ERR_ARG, "give at least one");
+  lac_tape_clear(tape);
+  CHECK(!lac_concat_all(tape, 1, (lac_var[]){{0}}, 0).id);
+  CHECK_FAILS(lac_tape_status(tape), LAC_ERR_ABSENT, "is absent");
+  lac_tape_clear(tape);
+  lac_var single = lac_tape_scalar(tape, LAC_F64, 1, 0);
+  CHECK(!lac_concat_all(tape, 1, &single, 0).id);
+  CHECK_FAILS(lac_tape_status(tape), LAC_ERR_SHAPE, "no axis 0");
   lac_tape_destroy(&tape);
 }
 
@@ -109,5 +116,5 @@ static void concat_takes_its_results_alone(lac_context *ctx) {
 }
 
 CHECK_MAIN(concat_takes_any_axis, concat_broadcasts_axes_before, concat_takes_what_is_empty,
-           concat_refuses_what_does_not_fit, concat_all_joins_many, concat_all_refuses_none,
+           concat_refuses_what_does_not_fit, concat_all_joins_many, concat_all_refuses_what_is_not_there,
            concat_does_not_depend_on_threads, concat_takes_its_results_alone)

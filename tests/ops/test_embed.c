@@ -42,6 +42,7 @@ static void embed_takes_any_axis_and_step(lac_context *ctx) {
   check_embed(ctx, "2,2,3", 1, 1, 5, 3, "2,5,3", 7);
   check_embed(ctx, "1,1,3", 2, 3, 4, 5, "4,1,3", 7);
   check_embed(ctx, "2,3", 0, 0, 3, 1, "2,3", 3);
+  check_embed(ctx, "2,1", 0, 1, 5, INT64_MAX, "2,5", 3);  // beyond the axis
 }
 
 static void embed_takes_what_is_empty(lac_context *ctx) {

@@ -102,6 +102,7 @@ static void special_values_are_as_stated(lac_context *ctx) {
   CHECK_NEAR(got.bar[0] + got.bar[1] + got.bar[2], 1, 1e-12);
   CHECK_FAILS(norm2_of(ctx, p, (double[]){2, NAN, 2}, 0, 0).status, LAC_ERR_NONFINITE, "slot 1");
   CHECK_FAILS(norm2_of(ctx, p, (double[]){2, 1, 2}, -1, 0).status, LAC_ERR_ARG, "tolerance -1");
+  CHECK_FAILS(norm2_of(ctx, p, (double[]){2, 1, 2}, INFINITY, 0).status, LAC_ERR_ARG, "below 1");  // would say 0
   lac_pattern_destroy(&p);
 }
 

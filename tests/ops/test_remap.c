@@ -2,6 +2,8 @@
 /// The operator remap, and what is made of it: transpose, triangle, submatrix, diagonal, to_dense, coalesce, gather and
 /// scatter_add of rows, spadd.
 
+#include <limits.h>
+
 #include "core/pattern_impl.h"
 #include "support/op_case.h"
 #include "support/scratch.h"
@@ -249,6 +251,9 @@ static void remap_refuses_blocks_that_are_not_there(lac_context *ctx) {
   lac_tape_clear(tape);
   CHECK(!lac_remap_blocks(tape, map, LAC_N, -1, lac_tape_leaf(tape, x)).id);
   CHECK_FAILS(lac_tape_status(tape), LAC_ERR_SHAPE, "blocks of -1 axes");
+  lac_tape_clear(tape);
+  CHECK(!lac_remap_blocks(tape, map, LAC_N, INT_MAX, lac_tape_leaf(tape, x)).id);
+  CHECK_FAILS(lac_tape_status(tape), LAC_ERR_SHAPE, "blocks of 2147483647 axes need at least 2147483648");
   lac_tape_destroy(&tape);
   lac_array_destroy(&x);
   lac_map_destroy(&map);
@@ -317,8 +322,28 @@ static void remap_takes_its_results_alone(lac_context *ctx) {
   check_op_peak(ctx, &c, LAC_F64, diagonal, diagonal + x);
 }
 
+/// Of equal patterns both maps are the identity, and yet the values must be those of the entries.
+static void spadd_refuses_values_of_another_count(lac_context *ctx) {
+  static const int64_t counts[] = {1, 2, 4};
+  lac_pattern *p = NULL;
+  lac_tape *tape = NULL;
+  CHECK_OK(lac_pattern_eye(ctx, 3, 3, 0, LAC_WIDTH_AUTO, &p));
+  CHECK_OK(lac_tape_create(ctx, LAC_RUN, &tape));
+  for (size_t i = 0; i < sizeof counts / sizeof *counts; ++i) {
+    lac_array *x = NULL;
+    CHECK_OK(lac_array_create(ctx, LAC_F64, 1, &counts[i], &x));
+    lac_var v = lac_tape_constant(tape, x);
+    CHECK(!lac_spadd(tape, p, v, p, v, NULL).id);
+    CHECK_FAILS(lac_tape_status(tape), LAC_ERR_SHAPE, "of matrix 0 must be 3");
+    lac_tape_clear(tape);
+    lac_array_destroy(&x);
+  }
+  lac_tape_destroy(&tape);
+  lac_pattern_destroy(&p);
+}
+
 CHECK_MAIN(remap_transposes, remap_takes_triangles_and_submatrices, remap_takes_diagonals_and_dense_matrices,
            remap_gives_duplicates_the_full_cotangent, remap_takes_maps_that_collide_and_drop, remap_takes_what_is_empty,
            remap_does_not_depend_on_threads, gather_and_scatter_add_move_rows, remap_moves_blocks,
            remap_refuses_blocks_that_are_not_there, rows_do_not_depend_on_threads, spadd_adds_on_the_union,
-           remap_takes_its_results_alone)
+           remap_takes_its_results_alone, spadd_refuses_values_of_another_count)

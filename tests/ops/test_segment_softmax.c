@@ -65,14 +65,15 @@ static void segment_softmax_does_not_depend_on_threads(lac_context *ctx) {
 
 static void edges_are_weights(lac_context *ctx) {
   if (!check_cpu_only("segment_softmax")) return;
-  static const int64_t target[] = {0, 0, 1, 1, 2, 2, -1};
-  const double x[7] = {-INFINITY, -INFINITY, 1000, -1000, 1, NAN, 3};
-  double p[7];
-  CHECK_OK(group_probe(ctx, lac_segment_softmax, 7, target, 3, 0, x, p, NULL));
+  static const int64_t target[] = {0, 0, 1, 1, 2, 2, -1, 3, 3, 3};
+  const double x[10] = {-INFINITY, -INFINITY, 1000, -1000, 1, NAN, 3, INFINITY, 7, INFINITY};
+  double p[10];
+  CHECK_OK(group_probe(ctx, lac_segment_softmax, 10, target, 4, 0, x, p, NULL));
   CHECK(p[0] == 0 && p[1] == 0);  // no mass
   CHECK(p[2] == 1 && p[3] == 0);
   CHECK(isnan(p[4]) && isnan(p[5]));
   CHECK(p[6] == 0);
+  CHECK(p[7] == 0.5 && p[8] == 0 && p[9] == 0.5);  // as in softmax
 }
 
 // -- lines of a matrix -----------------------------------------------------------------------------------------------
@@ -93,5 +94,20 @@ static void rows_and_columns_have_weights(lac_context *ctx) {
   }
 }
 
+static void lines_refuse_words_that_are_none(lac_context *ctx) {
+  lac_pattern *p = NULL;
+  lac_tape *tape = NULL;
+  CHECK_OK(lac_pattern_eye(ctx, 2, 2, 0, LAC_WIDTH_AUTO, &p));
+  CHECK_OK(lac_tape_create(ctx, LAC_RUN, &tape));
+  (void)lac_sparse_softmax(tape, p, (lac_var){0}, (lac_lines)7, LAC_ABSENT_IS_ZERO);
+  CHECK_FAILS(lac_tape_status(tape), LAC_ERR_ARG, "sparse_softmax: lines are");
+  lac_tape_clear(tape);
+  (void)lac_sparse_logsumexp(tape, p, (lac_var){0}, LAC_ROWS, (lac_absent)9);
+  CHECK_FAILS(lac_tape_status(tape), LAC_ERR_ARG, "sparse_logsumexp: absent is");
+  lac_tape_destroy(&tape);
+  lac_pattern_destroy(&p);
+}
+
 CHECK_MAIN(segment_softmax_differentiates, implicit_zeros_take_part, segment_softmax_takes_what_is_empty,
-           segment_softmax_does_not_depend_on_threads, edges_are_weights, rows_and_columns_have_weights)
+           segment_softmax_does_not_depend_on_threads, edges_are_weights, rows_and_columns_have_weights,
+           lines_refuse_words_that_are_none)

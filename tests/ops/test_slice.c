@@ -40,6 +40,7 @@ static void slice_takes_any_axis_and_step(lac_context *ctx) {
   check_slice(ctx, "2,5,3", 1, 1, 5, 3, "2,2,3");
   check_slice(ctx, "4,1,3", 2, 3, 4, 5, "1,1,3");
   check_slice(ctx, "2,3", 0, 0, 3, 1, "2,3");
+  check_slice(ctx, "2,5", 0, 1, 5, INT64_MAX, "2,1");  // beyond the axis
 }
 
 static void slice_takes_what_is_empty(lac_context *ctx) {

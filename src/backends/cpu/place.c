@@ -68,8 +68,8 @@ lac_status cpu_place(lac_context *ctx, int axis, int64_t count, const lac_array 
                    .y = (char *)cpu_edit(y) + to.begin * run,
                    .count = count,
                    .run = run,
-                   .x_step = from.step * run,
-                   .y_step = to.step * run,
+                   .x_step = count > 1 ? from.step * run : run,  // a step beyond the axis may be any number
+                   .y_step = count > 1 ? to.step * run : run,
                    .x_outer = x->meta.shape[x->meta.ndim - 1 - axis] * run,
                    .y_outer = y->meta.shape[y->meta.ndim - 1 - axis] * run,
                    .streams = cpu_streams(y)};

@@ -18,13 +18,16 @@ INLINE T IN(group_extreme)(const T *x, const C *sources, int64_t p, int64_t last
 
 INLINE int64_t IN(group_zeros)(const cpu_grouped *g, int64_t count) { return g->full > count ? g->full - count : 0; }
 
-/// What is taken from every exponent: the largest, or 0 where that is infinite or NaN, so that these show in the sum.
-INLINE T IN(group_shift)(T most) { return isfinite(most) ? most : 0; }
+/// What is taken from every exponent: the largest, or 0 where that is -inf or NaN, so that these show in the sum.
+INLINE T IN(group_shift)(T most) { return most > -(T)INFINITY ? most : 0; }
 
-/// e = exp(x - shift) of entries [p, last), whose places in x are p itself or sources[p].
+/// e = x - shift of entries [p, last), whose places in x are p itself or sources[p]; 0 also for what is +inf like the shift.
 INLINE void IN(group_differences)(const T *x, const C *sources, int64_t p, int64_t last, T shift, T *e,
                                   const bool runs) {
-  for (; p < last; ++p) *e++ = x[runs ? p : sources[p]] - shift;
+  for (; p < last; ++p) {
+    T value = x[runs ? p : sources[p]];
+    *e++ = value == shift ? 0 : value - shift;
+  }
 }
 
 INLINE void IN(group_exps)(T *e, int64_t n) {
