@@ -11,14 +11,8 @@ patterns alive, in the process that made it; the graph of autograd keeps them al
 
 import torch as _torch
 
-from .. import _front
+from .. import _operators
 from . import _apply
 
-_torch.compiler.assume_constant_result(_front.resolve)
-
-
-def _same(tensor):
-    return tensor
-
-
-globals().update(_front.operators(_apply.apply, _same, _apply.number, _apply.code, _apply.convert))
+_torch.compiler.assume_constant_result(_operators.resolve)
+globals().update(_operators.of(_apply))
