@@ -13,7 +13,7 @@ from .._program import OPERATORS
 from ..errors import ArgumentError
 from ..pattern import Pattern
 from . import arrays, groups, matrices, movement, products, structured
-from .front import SIDES, Front  # noqa: F401
+from .front import CONSTANT, SIDES, Front  # noqa: F401
 
 _GROUPS = (arrays, movement, products, matrices, groups, structured)  # a later one may use what an earlier one made
 _PREPARE = {name: prepare for group in _GROUPS for name, prepare in getattr(group, "PREPARE", {}).items()}
@@ -31,8 +31,9 @@ class _Arrays(Handle):
 ARRAYS = _Arrays()
 
 
-def resolve(op, keys=("0",), ints=(), floats=(), dtype=0):
-    """The name of the spec of an operator with these objects and attributes; "" for one that is left out.
+def resolve(op, keys, ints=(), floats=(), dtype=0):
+    """The name of the spec of an operator with these objects and attributes (floats by float.hex, so that no two are
+    taken for one); "" for one that is left out.
 
     Constant: tracers call it once, and guard on the keys, which is why those come instead of the objects. The spec
     belongs to the youngest of the objects.
@@ -65,7 +66,7 @@ def _make(family, op, keys, ints, floats, dtype):
     c.patterns[0 : len(patterns)] = patterns
     c.object = objects[0] if objects else ffi.NULL
     c.attrs.i[0 : len(ints)] = ints
-    c.attrs.f[0 : len(floats)] = floats
+    c.attrs.f[0 : len(floats)] = map(float.fromhex, floats)
     c.attrs.like.dtype = dtype
     return family.intern(c[0], [h.c for h in handles]).name
 
@@ -80,7 +81,7 @@ def _by_name(front):
         keys = tuple([h.key for h in arguments if isinstance(h, Handle)])
         arrays = [array for array in arguments if not isinstance(array, Handle)]
         code = 0 if dtype is None else front.code(dtype)
-        return front.apply(resolve(op, keys or ("0",), tuple(ints), tuple(floats), code), tuple(shape), *arrays)
+        return front.apply(front.resolve(op, keys or ("0",), tuple(ints), tuple(floats), code), tuple(shape), *arrays)
 
     return apply
 

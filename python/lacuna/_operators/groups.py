@@ -8,19 +8,34 @@ import numpy as np
 from .._core import lib
 from .._handle import expect
 from ..errors import ArgumentError, ShapeError
-from ..pattern import Map
+from ..pattern import Map, _index
+from .front import of_integers
 
 
-def _groups(who, index, count):
+def _groups(index, count):
     """The map of indices, each of which names one of `count`; a Map is taken as it is."""
     if isinstance(index, Map):
         if index.outputs != count:
-            raise ShapeError(f"{who}: the map names {index.outputs} matrices and there are {count}")
+            raise ShapeError(f"gather_mm: the map names {index.outputs} matrices and there are {count}")
         return index
-    index = np.asarray(index.detach().cpu() if hasattr(index, "detach") else index)
-    if index.size and index.dtype.kind in "iu" and index.min() < 0:
-        raise ArgumentError(f"{who}: index {int(index.argmin())} is {index.min()}; indices are 0..{count - 1}")
+    return _indexed(index, operator.index(count))
+
+
+@of_integers
+def _indexed(index, count):
+    index, _ = _index(index, "idx_b")
+    if index.size and index.min() < 0:
+        raise ArgumentError(f"gather_mm: index {int(index.argmin())} is {index.min()}; indices are 0..{count - 1}")
     return Map(index, count)
+
+
+@of_integers
+def _segments(lengths):
+    """The map of rows to the segments that they lie in."""
+    lengths, _ = _index(lengths, "seglen_a")
+    if (lengths < 0).any():
+        raise ArgumentError(f"segment_mm: length {int(lengths.argmin())} is {lengths.min()}; lengths are 0 or more")
+    return Map(np.repeat(np.arange(lengths.size), lengths), lengths.size)
 
 
 def functions(front):
@@ -62,21 +77,19 @@ def functions(front):
         b = asarray(b)
         if b.ndim < 3:
             raise ShapeError(f"gather_mm: b has shape {tuple(b.shape)}; it must be (r, d, e)")
-        map_ = _groups("gather_mm", idx_b, b.shape[-3])  # it must live while its key is used
+        map_ = _groups(idx_b, b.shape[-3])  # it must live while its key is used
         return apply(resolve("gather_mm", (map_.key,), (lib.LAC_N,)), (), a, b)
 
     def segment_mm(a, b, seglen_a):
         """The first seglen_a[0] rows of a times b[0], the next seglen_a[1] times b[1], ...: the lengths add up to n."""
         a, b = asarray(a), asarray(b)
-        lengths = np.asarray(seglen_a.detach().cpu() if hasattr(seglen_a, "detach") else seglen_a)
-        if lengths.ndim != 1 or lengths.dtype.kind not in "iu" or (lengths < 0).any():
-            raise ArgumentError("segment_mm: lengths are a list of integers, 0 or more")
-        if a.ndim < 2 or b.ndim < 3 or lengths.size != b.shape[-3] or lengths.sum() != a.shape[-2]:
+        segments = _segments(seglen_a)
+        if a.ndim < 2 or b.ndim < 3 or segments.outputs != b.shape[-3] or segments.inputs != a.shape[-2]:
             raise ShapeError(
-                f"segment_mm: {lengths.size} lengths add up to {lengths.sum()}; a is {tuple(a.shape)} and b is "
+                f"segment_mm: {segments.outputs} lengths add up to {segments.inputs}; a is {tuple(a.shape)} and b is "
                 f"{tuple(b.shape)}, so {b.shape[-3] if b.ndim > 2 else '?'} lengths must add up to the rows of a"
             )
-        return gather_mm(a, b, np.repeat(np.arange(lengths.size), lengths))
+        return gather_mm(a, b, segments)
 
     made = (segment_sum, segment_mean, segment_logsumexp, segment_softmax, segment_max, segment_min)
     return (*made, gather_mm, segment_mm)

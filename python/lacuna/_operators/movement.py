@@ -2,11 +2,12 @@
 """Operators that have axes: parts of arrays, rows along indices, reductions, dense products."""
 
 import builtins
+import operator
 
 from .._handle import expect, word
 from ..errors import ArgumentError, ShapeError
 from ..pattern import Map
-from .front import SIDES
+from .front import SIDES, map_of
 
 
 def _axes_mask(who, x, axes):
@@ -60,13 +61,13 @@ def functions(front):
         x = asarray(x)
         block = 0 if x.ndim == 1 else 1
         if not isinstance(index, Map):
-            index = Map(index, x.shape[-1 - block] if outputs is None else outputs)
+            index = map_of(index, operator.index(x.shape[-1 - block] if outputs is None else outputs))
         return apply(resolve("remap", (expect(who, index, Map),), (SIDES[side], block)), (), x)
 
     def gather(index, x):
         """y[i] = x[index[i]] for the rows of x (..., n, k) or the numbers of a vector; 0 where the index is -1.
 
-        `index` is frozen: a Map whose target it is, or integers, of which one is made in each call.
+        `index` is frozen: a Map whose target it is, or integers, of which one is made, in each call for an array.
         """
         return rows("gather", index, x, None, "T")
 

@@ -1,24 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """Structured matrices as Python functions: banded, tridiagonal, diagonal, circulant, Toeplitz, Kronecker."""
 
-import functools
+from operator import index
 
 import numpy as np
 
 from .._handle import word
 from ..errors import ShapeError
 from ..pattern import Map, Pattern
-from .front import SIDES
+from .front import SIDES, constant
 
 
-@functools.lru_cache(maxsize=64)
-def _maps(kind, *sizes):
-    """Where the numbers of a structured matrix go: its diagonals into a band, its column and row into a circulant."""
-    if kind == "tridiagonal":
-        (n,) = sizes
-        i = np.arange(n)
-        return Map(i[1:], 3 * n), Map(n + i, 3 * n), Map(2 * n + i[: max(n - 1, 0)], 3 * n)
-    m, n = sizes
+@constant
+def _tridiagonal(n):
+    """The maps of the upper, main and lower diagonal into a band."""
+    i = np.arange(n)
+    return Map(i[1:], 3 * n), Map(n + i, 3 * n), Map(2 * n + i[: max(n - 1, 0)], 3 * n)
+
+
+@constant
+def _toeplitz(m, n):
+    """The maps of the first column and row into the first column of a circulant."""
     size = 1 << max(m + n - 2, 0).bit_length()
     j = np.arange(n)
     return Map(np.arange(m), size), Map(np.where(j > 0, size - j, -1), size)
@@ -70,7 +72,7 @@ def functions(front):
         off = max(n - 1, 0)
         if lower.shape[-1] != off or upper.shape[-1] != off:
             raise ShapeError(f"tridiagonal_solve: diag has {n} numbers; lower and upper must have {off}")
-        maps = _maps("tridiagonal", n)
+        maps = _tridiagonal(index(n))
         parts = [remap(m, x) for m, x in zip(maps, (upper, diag, lower))]
         ab = plain("add", plain("add", parts[0], parts[1]), parts[2])
         return banded_solve((1, 1), ab.reshape(ab.shape[:-1] + (3, n)), b)
@@ -102,7 +104,7 @@ def functions(front):
             return toeplitz_mm(c, r, x[:, None], side)[..., 0]
         if x.shape[-2] != rows:
             raise ShapeError(f"toeplitz_mm: x has {x.shape[-2]} rows; op(T) has {rows} columns")
-        of_c, of_r = _maps("toeplitz", m, n)
+        of_c, of_r = _toeplitz(index(m), index(n))
         first = plain("add", remap(of_c, c), remap(of_r, r))
         size = of_c.outputs
         long = apply(resolve("embed", ("0",), (1, 0, rows, 1)), tuple(x.shape[:-2]) + (size, x.shape[-1]), x)

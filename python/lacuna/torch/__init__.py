@@ -14,5 +14,6 @@ import torch as _torch
 from .. import _operators
 from . import _apply
 
-_torch.compiler.assume_constant_result(_operators.resolve)
+for _constant in (_operators.resolve, *_operators.CONSTANT):
+    _torch.compiler.assume_constant_result(_constant)
 globals().update(_operators.of(_apply))
