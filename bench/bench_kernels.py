@@ -15,7 +15,7 @@ from support import PLAN_BYTES, Call, ColdProduct, Table, error, poisson2d, side
 
 import lacuna
 from lacuna._core import context, ffi, lib
-from lacuna._front import SIDES, resolve
+from lacuna._operators import SIDES, resolve
 from lacuna._program import VJP
 
 try:

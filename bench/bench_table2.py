@@ -16,7 +16,7 @@ from support import PLAN_BYTES, Call, ColdProduct, Table, error, side_by_side
 
 import lacuna
 from lacuna._core import context, lib
-from lacuna._front import SIDES, resolve
+from lacuna._operators import SIDES, resolve
 from lacuna._program import VJP
 
 DTYPE = np.float32

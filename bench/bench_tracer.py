@@ -11,7 +11,7 @@ from support import Call, Table, error, poisson2d, side_by_side, triad
 
 import lacuna
 from lacuna._core import context
-from lacuna._front import SIDES, resolve
+from lacuna._operators import SIDES, resolve
 from lacuna._program import VJP
 
 N = 1000

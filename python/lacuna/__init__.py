@@ -8,9 +8,7 @@ y = lacuna.torch.spmm(pattern, values, x)    # the same on torch tensors, with d
 
 import importlib as _importlib
 
-import numpy as _np
-
-from . import _front, _numpy
+from . import _numpy, _operators
 from ._core import context as _context
 from ._core import version as _version
 from ._io import load_safetensors, read_matrix_market, save_safetensors, write_matrix_market  # noqa: F401
@@ -21,7 +19,7 @@ from .pattern import Map, Pattern
 from .solver import Factor, Solver
 
 __version__ = _version()
-globals().update(_front.operators(_numpy.apply, _np.asarray, _numpy.number, _numpy.code, _numpy.convert))
+globals().update(_operators.of(_numpy))
 
 
 def from_scipy(matrix, width="auto"):

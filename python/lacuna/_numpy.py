@@ -42,6 +42,9 @@ def code(dtype):
         ) from None
 
 
+asarray = np.asarray
+
+
 def convert(c, x):
     """A condition as an array of x's dtype: 1 where it holds."""
     c = np.asarray(c)

@@ -85,12 +85,12 @@ class Family:
 class Spec:
     """An application of an operator without its inputs and without shapes."""
 
-    __slots__ = ("name", "op", "fit", "in_cores", "out_cores", "_c", "_keep", "_home", "__weakref__")
+    __slots__ = ("name", "op", "fit", "ints", "in_cores", "out_cores", "_c", "_keep", "_home", "__weakref__")
 
     def __init__(self, family, c_spec, keep):
         self.name = str(next(_names))
         self.op = _BY_ADDRESS[_address(c_spec.op)]
-        self.fit = bool(c_spec.attrs.fit)
+        self.fit, self.ints = bool(c_spec.attrs.fit), tuple(c_spec.attrs.i)
         self._c = ffi.new("lac_spec *", c_spec)
         cores = tuple(lib.lac_spec_core(self._c, i) for i in range(self.op.ins + self.op.outs))
         self.in_cores, self.out_cores = cores[: self.op.ins], cores[self.op.ins :]

@@ -75,7 +75,10 @@ def _data(array):
 
 
 class Map(Handle):
-    """A frozen index map between entries: out[j] = sum of in[i] over the sources i of j. `remap` applies it."""
+    """A frozen index map between entries: out[j] = sum of in[i] over the sources i of j. `remap` applies it.
+
+    `inputs` and `outputs` are how many there are.
+    """
 
     kind = "lac_map"
 
@@ -87,13 +90,8 @@ class Map(Handle):
         ctx.check(lib.lac_map_create(ctx.c, target.size, outputs, pointer, out))
         return cls.wrap(out[0])
 
-    @property
-    def inputs(self):
-        return lib.lac_map_inputs(self.c)
-
-    @property
-    def outputs(self):
-        return lib.lac_map_outputs(self.c)
+    def _init(self):
+        self._set(inputs=lib.lac_map_inputs(self.c), outputs=lib.lac_map_outputs(self.c))
 
     @property
     def is_identity(self):

@@ -10,7 +10,7 @@ from torch._dynamo.testing import CompileCounterWithBackend
 
 import lacuna
 import lacuna.torch as lt
-from lacuna._front import ARRAYS
+from lacuna._operators import ARRAYS, SIDES
 
 sp = pytest.importorskip("scipy.sparse")
 pattern = lacuna.Pattern.from_coo([2, 0, 0, 1, 1, 2, 0], [2, 0, 1, 1, 2, 0, 0], (3, 3))  # unsorted, (0, 0) comes twice
@@ -110,7 +110,7 @@ def test_wrong_objects_are_named():
 def test_operators_by_name_take_what_c_takes():
     lower, map_ = pattern.tril()
     b = np.ones((3, 1))
-    got = lacuna.apply("trisolve", lower, lacuna.remap(map_, a), b, ints=(lacuna._front.SIDES["T"],))
+    got = lacuna.apply("trisolve", lower, lacuna.remap(map_, a), b, ints=(SIDES["T"],))
     np.testing.assert_array_equal(got, lacuna.trisolve(pattern, a, b, side="T"))
     got = lacuna.apply("spgemm", pattern, pattern, pattern.product(pattern), a, a)
     np.testing.assert_array_equal(got, lacuna.spgemm(pattern, a, pattern, a))

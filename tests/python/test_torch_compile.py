@@ -162,7 +162,7 @@ def test_export(name, strict):
 
 def test_the_registered_operator_passes_torchs_own_checks():
     case = CASES["spmm"]
-    name = lacuna._front.resolve("spmm", (case.pattern.key,), (0,))
+    name = lacuna._operators.resolve("spmm", (case.pattern.key,), (0,))
     for batch in ((), (3,)):
         torch.library.opcheck(torch.ops.lacuna.apply.default, (int(name), (), list(case.inputs(batch_a=batch))))
 

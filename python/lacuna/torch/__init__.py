@@ -11,14 +11,9 @@ patterns alive, in the process that made it; the graph of autograd keeps them al
 
 import torch as _torch
 
-from .. import _front
+from .. import _operators
 from . import _apply
 
-_torch.compiler.assume_constant_result(_front.resolve)
-
-
-def _same(tensor):
-    return tensor
-
-
-globals().update(_front.operators(_apply.apply, _same, _apply.number, _apply.code, _apply.convert))
+for _constant in (_operators.resolve, *_operators.CONSTANT):
+    _torch.compiler.assume_constant_result(_constant)
+globals().update(_operators.of(_apply))

@@ -17,10 +17,10 @@ def _fixed(size):
 
 
 class _Plan:
-    """One call whose shapes hold symbols. `shapes` are those of `like` and of the inputs."""
+    """One call whose shapes hold symbols. `shapes` are those of `like` and of the inputs, `ints` its attributes."""
 
-    def __init__(self, make, shapes):
-        self.make, self.shapes = make, shapes
+    def __init__(self, make, shapes, ints):
+        self.make, self.shapes, self.ints = make, shapes, ints
         self.symbols = {}  # expression -> a symbolic size
         for shape in shapes:
             for size in shape:
@@ -46,7 +46,12 @@ class _Plan:
             return None
         known = set(moving.values()) | {size for shape in shapes for size in shape}
         made = list(program.shapes) + [like for _, like, _, _ in program.steps]
-        return program if all(size < _BASE or size in known for shape in made for size in shape) else None
+        is_symbolic = all(size < _BASE or size in known for shape in made for size in shape)
+        return program if is_symbolic and not self.is_frozen(program) else None
+
+    def is_frozen(self, program):
+        """Whether a rule wrote a stand-in, or a number computed from one, into an attribute, where no symbol can go."""
+        return any(n > _BASE // 2 and n not in self.ints for spec, *_ in program.steps for n in spec.ints)
 
     def free(self):
         """Stand-ins for as many symbols as the plan lets move, alone or with others of the same present size."""
@@ -91,4 +96,4 @@ def plan(spec, mode, like, metas, wants=0, given=0):
 
     if all(type(size) is int for shape in [like, *shapes] for size in shape):
         return make(like, *shapes), _same
-    return _Plan(make, [like, *shapes]).solve()
+    return _Plan(make, [like, *shapes], spec.ints).solve()

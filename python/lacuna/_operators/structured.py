@@ -1,31 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
 """Structured matrices as Python functions: banded, tridiagonal, diagonal, circulant, Toeplitz, Kronecker."""
 
-import functools
+from operator import index
 
 import numpy as np
 
-from ._core import lib
-from ._handle import word
-from .errors import ShapeError
-from .pattern import Map, Pattern
+from .._handle import word
+from ..errors import ShapeError
+from ..pattern import Map, Pattern
+from .front import SIDES, constant
 
 
-@functools.lru_cache(maxsize=64)
-def _maps(kind, *sizes):
-    """Where the numbers of a structured matrix go: its diagonals into a band, its column and row into a circulant."""
-    if kind == "tridiagonal":
-        (n,) = sizes
-        i = np.arange(n)
-        return Map(i[1:], 3 * n), Map(n + i, 3 * n), Map(2 * n + i[: max(n - 1, 0)], 3 * n)
-    m, n = sizes
+@constant
+def _tridiagonal(n):
+    """The maps of the upper, main and lower diagonal into a band."""
+    i = np.arange(n)
+    return Map(i[1:], 3 * n), Map(n + i, 3 * n), Map(2 * n + i[: max(n - 1, 0)], 3 * n)
+
+
+@constant
+def _toeplitz(m, n):
+    """The maps of the first column and row into the first column of a circulant."""
     size = 1 << max(m + n - 2, 0).bit_length()
     j = np.arange(n)
     return Map(np.arange(m), size), Map(np.where(j > 0, size - j, -1), size)
 
 
-def structured(apply, asarray, column, resolve, SIDES, spmm, solve):
-    """The functions over a front end's own, as in _front.operators."""
+def functions(front):
+    apply, resolve, plain = front.apply, front.resolve, front.plain
+    asarray, column = front.asarray, front.column
+    spmm, solve, remap = (front.made[name] for name in ("spmm", "solve", "remap"))
 
     def bands(lower_and_upper, ab, name):
         lower, upper = lower_and_upper
@@ -43,8 +47,8 @@ def structured(apply, asarray, column, resolve, SIDES, spmm, solve):
     def banded_outer(lower_and_upper, u, v):
         """The band of u v^H: u (rows, k), v (cols, k), or vectors."""
         u, v = asarray(u), asarray(v)
-        name = resolve("banded_outer", ("0",), (0, *lower_and_upper))
-        return apply(name, (), u[:, None] if u.ndim == 1 else u, v[:, None] if v.ndim == 1 else v)
+        u, v = (x[:, None] if x.ndim == 1 else x for x in (u, v))
+        return plain("banded_outer", u, v, ints=(0, *lower_and_upper))
 
     def banded_gemm(bands_of_x, x, bands_of_y, y, target=None, sides=("N", "N")):
         """op(X) op(Y) of two square banded matrices on the band `target`, which by default holds all of it."""
@@ -54,7 +58,7 @@ def structured(apply, asarray, column, resolve, SIDES, spmm, solve):
         if target is None:
             down, up = ((ux, lx) if sx & 1 else (lx, ux)), ((uy, ly) if sy & 1 else (ly, uy))
             target = (down[0] + up[0], down[1] + up[1])
-        return apply(resolve("banded_gemm", ("0",), (sx + 4 * sy, lx, ux, ly, uy, *target)), (), x, y)
+        return plain("banded_gemm", x, y, ints=(sx + 4 * sy, lx, ux, ly, uy, *target))
 
     def banded_solve(lower_and_upper, ab, b, side="N"):
         """x = op(A)^-1 b as scipy.linalg.solve_banded: (lower, upper), then the band, then b (n,) or (n, k)."""
@@ -68,10 +72,9 @@ def structured(apply, asarray, column, resolve, SIDES, spmm, solve):
         off = max(n - 1, 0)
         if lower.shape[-1] != off or upper.shape[-1] != off:
             raise ShapeError(f"tridiagonal_solve: diag has {n} numbers; lower and upper must have {off}")
-        maps = _maps("tridiagonal", n)
-        parts = [apply(resolve("remap", (m.key,), (lib.LAC_N,)), (), x) for m, x in zip(maps, (upper, diag, lower))]
-        add = resolve("add", ("0",))
-        ab = apply(add, (), apply(add, (), parts[0], parts[1]), parts[2])
+        maps = _tridiagonal(index(n))
+        parts = [remap(m, x) for m, x in zip(maps, (upper, diag, lower))]
+        ab = plain("add", plain("add", parts[0], parts[1]), parts[2])
         return banded_solve((1, 1), ab.reshape(ab.shape[:-1] + (3, n)), b)
 
     def diag_mm(d, x):
@@ -101,16 +104,12 @@ def structured(apply, asarray, column, resolve, SIDES, spmm, solve):
             return toeplitz_mm(c, r, x[:, None], side)[..., 0]
         if x.shape[-2] != rows:
             raise ShapeError(f"toeplitz_mm: x has {x.shape[-2]} rows; op(T) has {rows} columns")
-        of_c, of_r = _maps("toeplitz", m, n)
-        first = apply(
-            resolve("add", ("0",)), (),
-            apply(resolve("remap", (of_c.key,), (lib.LAC_N,)), (), c),
-            apply(resolve("remap", (of_r.key,), (lib.LAC_N,)), (), r),
-        )  # fmt: skip
+        of_c, of_r = _toeplitz(index(m), index(n))
+        first = plain("add", remap(of_c, c), remap(of_r, r))
         size = of_c.outputs
         long = apply(resolve("embed", ("0",), (1, 0, rows, 1)), tuple(x.shape[:-2]) + (size, x.shape[-1]), x)
-        y = apply(resolve("circulant_mm", ("0",), (word("side", side, SIDES),)), (), first, long)
-        return apply(resolve("slice", ("0",), (1, 0, out, 1)), (), y)
+        y = plain("circulant_mm", first, long, ints=(word("side", side, SIDES),))
+        return plain("slice", y, ints=(1, 0, out, 1))
 
     def kron_mm(pa, a, pb, b, x, side="N"):
         """y = op(A (x) B) x, the Kronecker product never formed: rows of A outside, rows of B inside."""
@@ -133,10 +132,8 @@ def structured(apply, asarray, column, resolve, SIDES, spmm, solve):
         n, m, batch, k, b = pa.shape[0], pb.shape[0], x.shape[:-2], x.shape[-1], asarray(b)
         outer = spmm(pa, a, x.reshape(batch + (n, m * k)), side)
         inner = spmm(pb, b[..., None, :] if b.ndim > 1 else b, x.reshape(batch + (n, m, k)), side)
-        return apply(
-            resolve("add", ("0",)), (),
-            outer.reshape(outer.shape[:-2] + (n * m, k)), inner.reshape(inner.shape[:-3] + (n * m, k)),
-        )  # fmt: skip
+        sums = outer.reshape(outer.shape[:-2] + (n * m, k)), inner.reshape(inner.shape[:-3] + (n * m, k))
+        return plain("add", *sums)
 
     def kron_solve(sa, a, sb, b, y, side="N"):
         """x = op(A (x) B)^-1 y by a pattern, solver or factor of A and one of B."""

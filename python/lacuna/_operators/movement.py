@@ -1,47 +1,47 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators that have axes: parts of arrays, rows along indices, reductions, dense products. A part of `_front.operators`."""
+"""Operators that have axes: parts of arrays, rows along indices, reductions, dense products."""
 
 import builtins
+import operator
 
-from ._handle import expect, word
-from .errors import ArgumentError, ShapeError
-from .pattern import Map
+from .._handle import expect, word
+from ..errors import ArgumentError, ShapeError
+from ..pattern import Map
+from .front import SIDES, map_of
 
 
-def axes_mask(who, x, axes):
+def _axes_mask(who, x, axes):
     """Axes as NumPy counts them (None: all) as a mask whose bit d is the d-th axis from the end."""
     mask = 0
     for axis in range(x.ndim) if axes is None else (axes if isinstance(axes, (tuple, list)) else (axes,)):
-        bit = 1 << from_end(who, x, axis)
+        bit = 1 << _from_end(who, x, axis)
         if mask & bit:
             raise ShapeError(f"{who}: axis {axis} comes twice")
         mask |= bit
     return mask
 
 
-def from_end(who, x, axis):
+def _from_end(who, x, axis):
     """An axis as NumPy counts it, counted from the end: 0 is the last."""
     if not -x.ndim <= axis < x.ndim:
         raise ShapeError(f"{who}: axis {axis} of an array with {x.ndim} dimensions")
     return -1 - axis if axis < 0 else x.ndim - 1 - axis
 
 
-def movement(apply, asarray, number, resolve, sides):
-    """These operators over a front end, as a table of functions."""
-
-    def plain(op, *arrays, ints=()):
-        return apply(resolve(op, ("0",), ints), (), *arrays)
+def functions(front):
+    apply, resolve, plain = front.apply, front.resolve, front.plain
+    asarray, number = front.asarray, front.number
 
     def reduction(op, x, axes, keepdims):
         x = asarray(x)
-        return plain(op, x, ints=(axes_mask(op, x, axes), int(keepdims)))
+        return plain(op, x, ints=(_axes_mask(op, x, axes), int(keepdims)))
 
     def slice(x, axis, begin=None, end=None, step=1):
         """x[begin:end:step] along an axis, with NumPy's meaning of negative and missing ends; the step is positive."""
         x = asarray(x)
         if step < 1:
             raise ArgumentError(f"slice: the step is {step}; it must be positive")
-        place = from_end("slice", x, axis)
+        place = _from_end("slice", x, axis)
         begin, end, step = builtins.slice(begin, end, step).indices(x.shape[x.ndim - 1 - place])
         return plain("slice", x, ints=(place, begin, builtins.max(begin, end), step))
 
@@ -50,7 +50,7 @@ def movement(apply, asarray, number, resolve, sides):
         arrays = [asarray(x) for x in arrays]
         if not arrays:
             raise ArgumentError("concat: no arrays; give at least one")
-        place = from_end("concat", arrays[0], axis)
+        place = _from_end("concat", arrays[0], axis)
         while len(arrays) > 1:
             odd = arrays[-1:] if len(arrays) % 2 else []
             arrays = [plain("concat", *arrays[i : i + 2], ints=(place,)) for i in range(0, len(arrays) - 1, 2)] + odd
@@ -61,13 +61,13 @@ def movement(apply, asarray, number, resolve, sides):
         x = asarray(x)
         block = 0 if x.ndim == 1 else 1
         if not isinstance(index, Map):
-            index = Map(index, x.shape[-1 - block] if outputs is None else outputs)
-        return apply(resolve("remap", (expect(who, index, Map),), (sides[side], block)), (), x)
+            index = map_of(index, operator.index(x.shape[-1 - block] if outputs is None else outputs))
+        return apply(resolve("remap", (expect(who, index, Map),), (SIDES[side], block)), (), x)
 
     def gather(index, x):
         """y[i] = x[index[i]] for the rows of x (..., n, k) or the numbers of a vector; 0 where the index is -1.
 
-        `index` is frozen: a Map whose target it is, or integers, of which one is made in each call.
+        `index` is frozen: a Map whose target it is, or integers, of which one is made, in each call for an array.
         """
         return rows("gather", index, x, None, "T")
 
@@ -80,7 +80,7 @@ def movement(apply, asarray, number, resolve, sides):
 
     def matmul(x, y, side_x="N", side_y="N"):
         """op(X) op(Y), dense: "N", "T" (transpose), "C" (conjugate) or "H" (both) for each."""
-        return plain("matmul", x, y, ints=(word("side", side_x, sides), word("side", side_y, sides)))
+        return plain("matmul", x, y, ints=(word("side", side_x, SIDES), word("side", side_y, SIDES)))
 
     def sum(x, axes=None, keepdims=False):
         """The sum over the given axes, all by default."""
@@ -89,7 +89,7 @@ def movement(apply, asarray, number, resolve, sides):
     def mean(x, axes=None, keepdims=False):
         """The mean over the given axes, all by default; NaN of no numbers."""
         x, count = asarray(x), 1
-        mask = axes_mask("mean", x, axes)
+        mask = _axes_mask("mean", x, axes)
         for d in range(x.ndim):
             if mask >> (x.ndim - 1 - d) & 1:
                 count = count * x.shape[d]
@@ -99,7 +99,7 @@ def movement(apply, asarray, number, resolve, sides):
     def prod(x, axes=None, keepdims=False):
         """The product over the given axes, all by default, pair by pair: exact with zeros; 1 of no numbers."""
         x = asarray(x)
-        mask = axes_mask("prod", x, axes)
+        mask = _axes_mask("prod", x, axes)
         for d in range(x.ndim):
             if mask >> d & 1:
                 x = prod_along(x, d)
@@ -151,7 +151,7 @@ def movement(apply, asarray, number, resolve, sides):
     def cumsum(x, axis=-1, backwards=False):
         """Running sums along an axis, from its first place on, or from its last."""
         x = asarray(x)
-        return plain("cumsum", x, ints=(from_end("cumsum", x, axis), int(backwards)))
+        return plain("cumsum", x, ints=(_from_end("cumsum", x, axis), int(backwards)))
 
-    functions = (slice, concat, gather, scatter_add, matmul, sum, mean, prod, max, min, norm, logsumexp, softmax)
-    return {function.__name__: function for function in (*functions, log_softmax, cumsum)}
+    made = (slice, concat, gather, scatter_add, matmul, sum, mean, prod, max, min, norm, logsumexp, softmax)
+    return (*made, log_softmax, cumsum)
