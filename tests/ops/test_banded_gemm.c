@@ -70,7 +70,7 @@ static void banded_gemm_refuses_sides_that_are_none(lac_context *ctx) {
   for (size_t i = 0; i < sizeof sides / sizeof *sides; ++i) {
     lac_var v = lac_tape_constant(tape, x);
     (void)lac_banded_gemm(tape, 0, 0, (lac_side)sides[i][0], 0, 0, v, (lac_side)sides[i][1], 0, 0, v);
-    CHECK_FAILS(lac_tape_status(tape), LAC_ERR_ARG, "the sides are");
+    CHECK_FAILS(lac_tape_status(tape), LAC_ERR_ARG, "side is");
     lac_tape_clear(tape);
   }
   lac_tape_destroy(&tape);
