@@ -88,7 +88,8 @@ typedef lac_status (*lac_objective)(lac_context *ctx, void *data, int count, lac
 LAC_API lac_status lac_tape_gradient(lac_tape *tape, lac_var loss, int count, const lac_var *leaves, double *value,
                                      lac_array **gradient);
 
-/// Minimise over the arrays x, which are changed in place and hold the lowest point accepted so far whatever happens.
+/// Minimise over the arrays x, which are changed in place and hold the last point accepted whatever happens: of L-BFGS the lowest so
+/// far; first-order methods accept every step.
 /// Inner products are in the arrays' dtype. LAC_OK: the report says whether it converged or met a limit.
 /// Errors: LAC_ERR_NONFINITE when the objective is not finite where the search cannot go back; what the objective returned.
 /// `options` may be NULL; `report` may not. L-BFGS holds 2 memory + 4 copies of x; Adam two, momentum one.

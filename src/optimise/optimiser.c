@@ -54,6 +54,8 @@ static lac_status optimiser_check(lac_context *ctx, const lac_optimise_options *
             "lac_optimiser_create: rate %g, decay %g or momentum %g is not finite", o->rate, o->decay, o->momentum);
   LAC_CHECK(o->method != LAC_ADAM || (o->beta1 >= 0 && o->beta1 < 1 && o->beta2 >= 0 && o->beta2 < 1), LAC_ERR_ARG,
             "lac_optimiser_create: beta1 %g and beta2 %g lie in [0, 1)", o->beta1, o->beta2);
+  LAC_CHECK(o->method != LAC_ADAM || o->epsilon >= 0, LAC_ERR_ARG,
+            "lac_optimiser_create: epsilon %g is added to a root and must be 0 or more", o->epsilon);
   LAC_CHECK(o->method != LAC_ADAM || ctx->local->adam, LAC_ERR_UNSUPPORTED,
             "lac_optimiser_create: backend \"%s\" has no kernel for Adam; use LAC_GRADIENT_DESCENT or LAC_LBFGS",
             ctx->local->name);

@@ -55,6 +55,9 @@ static void norm2_differentiates_once(lac_context *ctx) {
 static void norm2_takes_small_and_empty_matrices(lac_context *ctx) {
   if (!check_cpu_only("norm2")) return;
   check_norm2(ctx, sketch_square(1, 1, 1), "", "");
+  check_norm2(ctx, sketch_random(1, 5, 0.9, 1), "", "");  // the start is not a multiple of the only row
+  check_norm2(ctx, sketch_random(6, 1, 0.9, 1), "", "");
+  check_norm2(ctx, sketch_random(2, 7, 0.8, 4), "", "");
   check_norm2(ctx, sketch_random(4, 4, 0.6, 2), "0,", "0");
 }
 

@@ -157,6 +157,8 @@ static void bad_arguments_are_refused(lac_context *ctx) {
   CHECK_FAILS(lac_optimiser_create(ctx, &options, 1, &at, &optimiser), LAC_ERR_ARG, "not a first-order");
   options.method = LAC_ADAM, options.beta2 = 1;
   CHECK_FAILS(lac_optimiser_create(ctx, &options, 1, &at, &optimiser), LAC_ERR_ARG, "beta2 1");
+  options.beta2 = 0.999, options.epsilon = -1;
+  CHECK_FAILS(lac_optimiser_create(ctx, &options, 1, &at, &optimiser), LAC_ERR_ARG, "epsilon -1");
   options.method = LAC_GRADIENT_DESCENT, options.rate = NAN;
   CHECK_FAILS(lac_optimiser_create(ctx, &options, 1, &at, &optimiser), LAC_ERR_ARG, "not finite");
   options.rate = 0.1;

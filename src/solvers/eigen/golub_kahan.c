@@ -241,7 +241,8 @@ static lac_status golub_open(golub *g) {
   lac_status status = LAC_OK;
   int64_t least = g->p->rows < g->p->cols ? g->p->rows : g->p->cols;
 
-  g->most = least < BASIS ? (int)least : BASIS;
+  g->most =
+      least < BASIS ? (int)least + 1 : BASIS;  // the start may lie outside what A^H reaches: one more than the rank
   g->epsilon = g->dtype == LAC_F32 || g->dtype == LAC_C64 ? FLT_EPSILON : DBL_EPSILON;
   LAC_TRY(lac_array_make(ctx, &(lac_meta){.dtype = g->dtype}, &g->number));
   for (int i = 0; i < g->most; ++i) LAC_TRY(golub_vector(g, g->p->rows, &g->u[i]));
