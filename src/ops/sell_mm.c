@@ -47,13 +47,24 @@ done:
   return status;
 }
 
+/// The adjoint of the values by slots. It is summed over the batch that these lack before it is moved: nothing of the size
+/// batch x nnz appears.
+static lac_var sell_mm_slots_bar(lac_rule *r) {
+  const lac_format *f = r->object;
+  lac_spec spec = {.op = lac_op_find("sddmm"), .patterns = {f->pattern}, .attrs = {.fit = 1, .like = r->in_meta[A]}};
+
+  spec.attrs.like.shape[spec.attrs.like.ndim - 1] = f->pattern->nnz;
+  return lac_emit(r->tape, &spec, (lac_var[]){r->out_bar[Y], r->in[X]});
+}
+
 static void sell_mm_vjp(lac_rule *r) {
   const lac_format *f = r->object;
-  lac_var y_bar = r->out_bar[Y];
 
-  if (r->wants[A]) r->in_bar[A] = lac_remap(r->tape, f->map, LAC_N, lac_sddmm(r->tape, f->pattern, y_bar, r->in[X]));
-  if (r->wants[X])
-    r->in_bar[X] = lac_spmm(r->tape, f->pattern, LAC_H, lac_remap(r->tape, f->map, LAC_T, r->in[A]), y_bar);
+  if (r->wants[A]) r->in_bar[A] = lac_remap(r->tape, f->map, LAC_N, sell_mm_slots_bar(r));
+  if (r->wants[X]) {
+    lac_var slots = lac_remap(r->tape, f->map, LAC_T, r->in[A]);
+    r->in_bar[X] = lac_spmm(r->tape, f->pattern, LAC_H, slots, r->out_bar[Y]);
+  }
 }
 
 static void sell_mm_jvp(lac_rule *r) {

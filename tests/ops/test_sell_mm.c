@@ -109,6 +109,14 @@ static void sell_mm_does_not_depend_on_threads(lac_context *ctx) {
   for (int i = 0; i < 3; ++i) check_op_large(ctx, &c[i]);
 }
 
+/// The result; then both gradients and, one at a time, the values by slots: none for each item of the batch.
+static void sell_mm_keeps_no_array_for_each_item(lac_context *ctx) {
+  const sketch *s = sketch_random(900, 1100, 0.03, 7);
+  op_case c = sell_case(s, 8, 64, "", "9,", "9,", 1);
+  int64_t y = 9 * 900 * 8, x_bar = 9 * 1100 * 8, a_bar = layout_of(s, 8, 64).size * 8;
+  check_op_peak(ctx, &c, LAC_F64, y, y + x_bar + a_bar + s->nnz * 8);
+}
+
 /// What stands in padding, and what x holds where padding would point, changes nothing.
 static void sell_mm_does_not_read_padding(lac_context *ctx) {
   if (!check_cpu_only("sell_mm")) return;
@@ -149,4 +157,5 @@ static void sell_mm_refuses_other_formats(lac_context *ctx) {
 }
 
 CHECK_MAIN(sell_mm_differentiates, sell_mm_broadcasts_batches_both_ways, sell_mm_takes_what_is_empty,
-           sell_mm_does_not_depend_on_threads, sell_mm_does_not_read_padding, sell_mm_refuses_other_formats)
+           sell_mm_keeps_no_array_for_each_item, sell_mm_does_not_depend_on_threads, sell_mm_does_not_read_padding,
+           sell_mm_refuses_other_formats)

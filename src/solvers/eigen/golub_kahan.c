@@ -199,7 +199,7 @@ done:
   return status;
 }
 
-/// The exponent of the largest part of a value; INT_MIN-like for all zero. Refuses what is not finite.
+/// The exponent of the largest part of a value, and whether all are zero. Refuses what is not finite.
 static lac_status golub_exponent(lac_context *ctx, const char *function, const lac_array *a, bool *is_zero, int *out) {
   lac_status status = LAC_OK;
   lac_dtype dtype = a->meta.dtype;
