@@ -19,7 +19,7 @@ from .pattern import Map, Pattern
 from .solver import Factor, Solver
 
 __version__ = _version()
-globals().update(_operators.of(_numpy))
+globals().update(_operators.of(_numpy, __name__))
 
 
 def from_scipy(matrix, width="auto"):

@@ -8,7 +8,7 @@ import numpy as np
 from ._core import context, ffi, lib, release, text
 from ._handle import expect, word
 from ._numpy import DTYPES, contiguous
-from .errors import ArgumentError, DtypeError
+from .errors import ArgumentError, DtypeError, UnsupportedError
 from .pattern import _WIDTHS, Pattern
 
 _BY_CODE = {code: dtype for dtype, code in DTYPES.items()}
@@ -136,6 +136,8 @@ def _flatten(tensors):
         if not isinstance(pattern, Pattern):
             yield name, value
             continue
+        if pattern.blocks != (1, 1):
+            raise UnsupportedError(f"save_safetensors: {name!r} has blocks; pattern.scalar() gives one of single entries")
         offsets, columns, _ = pattern.structure()
         yield name + ".shape", np.array(pattern.shape, np.int64)
         yield name + ".offsets", offsets.astype(np.int32 if pattern.width == "32/32" else np.int64)

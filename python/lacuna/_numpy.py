@@ -42,7 +42,11 @@ def code(dtype):
         ) from None
 
 
-asarray = np.asarray
+def asarray(x):
+    """An array of anything but a masked array, whose mask would be lost."""
+    if isinstance(x, np.ma.MaskedArray):
+        raise ArgumentError("lacuna: a masked array came; say what its masked numbers are with .filled()")
+    return np.asarray(x)
 
 
 def convert(c, x):

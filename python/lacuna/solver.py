@@ -16,7 +16,7 @@ _ORDERINGS = {"amd": lib.LAC_ORDER_AMD, "natural": lib.LAC_ORDER_NATURAL}
 
 
 class Solver(Handle):
-    """The analysis of a square pattern. It keeps the factors of values that it has just seen and knows them again.
+    """The analysis of a square pattern of this `shape`. It keeps the factors of values that it has just seen and knows them again.
 
     method: "auto" (Cholesky where the values allow it, else LU), "cholesky", "ldlt", "lu"; ordering: "amd", "natural".
     """
@@ -34,6 +34,9 @@ class Solver(Handle):
             options.keep_bytes = keep_bytes
         ctx.check(lib.lac_solver_create(ctx.c, pattern.c, options, out))
         return cls.wrap(out[0])
+
+    def _init(self):
+        self._set(shape=self.pattern.shape)
 
     @property
     def pattern(self):
@@ -57,6 +60,13 @@ class Factor(Handle):
 
     kind = "lac_factor"
     made_by = "Solver.factor makes one"
+
+    def _init(self):
+        self._set(shape=self.pattern.shape)
+
+    @property
+    def pattern(self):
+        return Pattern.wrap(lib.lac_pattern_retain(lib.lac_factor_pattern(self.c)))
 
     @property
     def report(self):

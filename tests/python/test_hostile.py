@@ -2,6 +2,7 @@
 """What users do that their authors did not think of."""
 
 import gc
+import pickle
 
 import numpy as np
 import pytest
@@ -76,3 +77,90 @@ def test_a_frozen_list_is_no_excuse_for_other_types():
             lacuna.gather(index, x)
         with pytest.raises(lacuna.ArgumentError):
             lacuna.gather_mm(x[:2, None], np.ones((2, 1, 1)), index)
+
+
+def square(n, seed=3):
+    """A pattern with a heavy diagonal, and two matrices on it."""
+    rng = np.random.default_rng(seed)
+    made = lacuna.Pattern.from_coo(*np.nonzero(np.eye(n) + (rng.random((n, n)) < 0.4)), (n, n))
+    _, columns, rows = made.structure()
+    return made, rng.random((2, made.nnz)) + 6 * (rows == columns)
+
+
+@pytest.mark.parametrize("kind", ["pattern", "solver", "factor"])
+def test_kron_solve_takes_batches_of_either_matrix_and_each_kind_of_solver(kind):
+    (pa, a), (pb, b) = square(4), square(3, 4)
+    y = np.random.default_rng(5).random((2, 12, 2))
+    make = {"pattern": lambda p, v: p, "solver": lambda p, v: p.solver(), "factor": lambda p, v: p.solver().factor(v)}[kind]
+    for u, v in ((a, b), (a, b[0]), (a[0], b)):
+        both = zip(np.broadcast_to(u, a.shape), np.broadcast_to(v, b.shape))
+        dense = np.stack([np.kron(pa.to_scipy(i).toarray(), pb.to_scipy(j).toarray()) for i, j in both])
+        got = lacuna.kron_solve(make(pa, u), u, make(pb, v), v, y)
+        np.testing.assert_allclose(got, np.linalg.solve(dense, y), rtol=1e-12)
+
+
+@pytest.mark.parametrize("function", [lacuna.kron_mm, lacuna.kronsum_mm, lacuna.kron_solve])
+def test_kronecker_functions_name_what_does_not_fit(function):
+    p, (a, _) = square(3)
+    with pytest.raises(lacuna.ShapeError, match=f"{function.__name__}: .* 9 rows"):
+        function(p, a, p, a, np.ones(8))
+    with pytest.raises(lacuna.ArgumentError, match=f"{function.__name__}: expected a lacuna.Pattern"):
+        function(a, p, p, a, np.ones(9))
+
+
+def test_functions_that_want_single_entries_do_not_take_blocks_for_batches():
+    blocks = lacuna.Pattern.from_bsr([0, 1, 2], [0, 1], (4, 4), (2, 2))
+    a = np.ones((2, 2, 2))  # might be 4 matrices of 2 entries
+    for function in (
+        lambda: lacuna.matrix_norm(blocks, a), lambda: lacuna.block_diag([blocks], [a]),
+        lambda: lacuna.hadamard(blocks, a, blocks, a), lambda: lacuna.kron(blocks, a, blocks, a),
+        lambda: lacuna.save_safetensors("never", {"a": (blocks, a)}), lambda: lacuna.save_safetensors("never", {"a": blocks}),
+    ):  # fmt: skip
+        with pytest.raises(lacuna.UnsupportedError, match="scalar"):
+            function()
+
+
+@pytest.mark.parametrize(
+    "function", [lambda x: lacuna.pow(x, 1), lambda x: lacuna.concat([x]), lambda x: lacuna.block_diag([pattern], [x])]
+)
+def test_results_are_new_arrays(function):
+    x = np.ones(pattern.nnz)
+    got = function(x)
+    got += 1
+    assert (x == 1).all() and (got == 2).all()
+
+
+def test_masks_are_not_lost():
+    masked = np.ma.array([1.0, 2.0], mask=[True, False])
+    for function in (lacuna.sum, lacuna.exp, lacuna.mean, lambda x: lacuna.cast(x, "float32"), lambda x: lacuna.scale(2, x)):
+        with pytest.raises(lacuna.ArgumentError, match="filled"):
+            function(masked)
+
+
+@pytest.mark.parametrize("name", ["sum", "softmax", "prod", "exp", "cumsum", "mean"])
+def test_torch_functions_say_that_they_take_tensors(name):
+    for x in ([1.0, 2.0], np.ones(2), 1.0, None):
+        with pytest.raises(lacuna.ArgumentError, match="must be a torch.Tensor"):
+            getattr(lt, name)(x)
+
+
+def test_a_condition_may_be_a_number():
+    x, y = numbers(3), numbers(3) + 1
+    for c in (True, 0, 2.0):
+        torch.testing.assert_close(lt.where(c, x, y), x if c else y)
+        np.testing.assert_array_equal(lacuna.where(c, x.numpy(), y.numpy()), (x if c else y).numpy())
+
+
+@pytest.mark.parametrize("name", ["spmm", "sum", "exp", "apply", "kron_mm", "segment_mm", "cast"])
+@pytest.mark.parametrize("package", [lacuna, lt], ids=["numpy", "torch"])
+def test_functions_are_at_home_in_their_package(package, name):
+    function = getattr(package, name)
+    assert pickle.loads(pickle.dumps(function)) is function
+    assert f"{function.__module__}.{function.__qualname__}" == f"{package.__name__}.{name}"
+
+
+@pytest.mark.parametrize("function", [lt.sign, lt.heaviside, lambda x: lt.pow(x, 0)])
+def test_flat_functions_have_a_gradient_of_zero(function):
+    x = numbers(3).requires_grad_()
+    (g,) = torch.autograd.grad(function(x).sum(), x)
+    assert (g == 0).all()

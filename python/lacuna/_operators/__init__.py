@@ -90,18 +90,21 @@ def _plain(op, apply):
     def function(*arguments, **attributes):
         return apply(op, *arguments, **attributes)
 
-    function.__name__ = function.__qualname__ = op
+    function.__name__ = op
     function.__doc__ = (
         f"The operator {op}: {OPERATORS[op].signature}, leading dimensions are batch. Arguments as in apply."
     )
     return function
 
 
-def of(module):
-    """Every operator of the table as a function, by name, over the module of a front end (see Front)."""
+def of(module, package):
+    """Every operator of the table as a function of a package, by name, over the module of a front end (see Front)."""
     front = Front(module, resolve)
     for group in _GROUPS:
         front.made.update({function.__name__: function for function in group.functions(front)})
     apply, table = _by_name(front), front.made
     table.update({op: _plain(op, apply) for op in OPERATORS if op not in table and op not in _INSIDE})
-    return {**table, "apply": apply}
+    table["apply"] = apply
+    for function in table.values():  # where users find it: for help, messages and pickles
+        function.__module__, function.__qualname__ = package, function.__name__
+    return table

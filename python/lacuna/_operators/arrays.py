@@ -86,7 +86,7 @@ def functions(front):
         """x^y. A y that is a number is frozen: there is no derivative in it, and no logarithm is taken."""
         if not isinstance(y, Real):
             return plain("pow", x, y)
-        return asarray(x) if y == 1 else plain("power", x, floats=(float(y),))
+        return plain("power", x, floats=(y,))
 
     def div_or_zero(x, y):
         """x / y, and exactly 0, with all derivatives, where y is 0."""

@@ -7,7 +7,7 @@ from operator import index
 import numpy as np
 
 from .._core import lib
-from ..errors import ShapeError
+from ..errors import ShapeError, UnsupportedError
 from ..pattern import Map
 
 SIDES = {"N": lib.LAC_N, "T": lib.LAC_T, "C": lib.LAC_C, "H": lib.LAC_H}
@@ -82,6 +82,8 @@ class Front:
 
     def values(self, who, pattern, x):
         """Values of a pattern of single entries."""
+        if pattern.blocks != (1, 1):
+            raise UnsupportedError(f"{who}: the pattern has blocks; pattern.scalar() gives one of single entries")
         x = self.asarray(x)
         if tuple(x.shape[-1:]) != (pattern.nnz,):
             raise ShapeError(f"{who}: values have shape {tuple(x.shape)}; their last dimension must be {pattern.nnz}")

@@ -30,7 +30,7 @@ _ORDERS = {"fro": "fro", "1": 1, "inf": "inf", "2": 2, 1: 1, 2: 2, np.inf: "inf"
 
 def functions(front):
     apply, resolve, plain = front.apply, front.resolve, front.plain
-    values, along, spread = front.values, front.along, front.spread
+    values, along, spread, concat = front.values, front.along, front.spread, front.made["concat"]
 
     def named(op, pattern, *arrays):
         return apply(resolve(op, (expect(op, pattern, Pattern),)), (), *arrays)
@@ -73,14 +73,12 @@ def functions(front):
 
     def block_diag(patterns, arrays):
         """The values on the first of Pattern.block_diag(patterns): one matrix's behind the other's."""
+        patterns, arrays = list(patterns), list(arrays)
         for pattern in patterns:
             expect("block_diag", pattern, Pattern)
         if len(patterns) != len(arrays) or not patterns:
             raise ArgumentError(f"block_diag: {len(patterns)} patterns and {len(arrays)} arrays; give as many, some")
-        z, *rest = [values("block_diag", p, a) for p, a in zip(patterns, arrays)]
-        for a in rest:
-            z = plain("concat", z, a, ints=(0,))
-        return z
+        return concat([values("block_diag", p, a) for p, a in zip(patterns, arrays)], -1)
 
     def line(op, who, pattern, a, dim, include_zeros, *ints):
         """A reduction of each row (dim 1 or -1) or column (0 or -2)."""

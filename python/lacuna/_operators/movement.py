@@ -51,6 +51,8 @@ def functions(front):
         if not arrays:
             raise ArgumentError("concat: no arrays; give at least one")
         place = _from_end("concat", arrays[0], axis)
+        if len(arrays) == 1:
+            return slice(arrays[0], axis)  # a copy, as of many
         while len(arrays) > 1:
             odd = arrays[-1:] if len(arrays) % 2 else []
             arrays = [plain("concat", *arrays[i : i + 2], ints=(place,)) for i in range(0, len(arrays) - 1, 2)] + odd

@@ -5,9 +5,10 @@ from operator import index
 
 import numpy as np
 
-from .._handle import word
+from .._handle import expect, word
 from ..errors import ShapeError
 from ..pattern import Map, Pattern
+from ..solver import Factor, Solver
 from .front import SIDES, constant
 
 
@@ -111,40 +112,51 @@ def functions(front):
         y = plain("circulant_mm", first, long, ints=(word("side", side, SIDES),))
         return plain("slice", y, ints=(1, 0, out, 1))
 
+    def columns(who, x, rows):
+        """x, which must have so many rows, as (..., rows, k)."""
+        x = asarray(x)
+        if x.ndim < 1 or x.shape[-1 if x.ndim == 1 else -2] != rows:
+            raise ShapeError(f"{who}: the operand has shape {tuple(x.shape)}; it must have {rows} rows")
+        return x[:, None] if x.ndim == 1 else x
+
     def kron_mm(pa, a, pb, b, x, side="N"):
         """y = op(A (x) B) x, the Kronecker product never formed: rows of A outside, rows of B inside."""
-        x = asarray(x)
-        if x.ndim == 1:
-            return kron_mm(pa, a, pb, b, x[:, None], side)[..., 0]
-        t = word("side", side, SIDES) & 1
+        expect("kron_mm", pa, Pattern), expect("kron_mm", pb, Pattern)
+        t, x, b = word("side", side, SIDES) & 1, asarray(x), asarray(b)
         (ma, na), (mb, nb) = (pa.shape[::-1], pb.shape[::-1]) if t else (pa.shape, pb.shape)
-        batch, k, b = x.shape[:-2], x.shape[-1], asarray(b)
+        is_vector, x = x.ndim == 1, columns("kron_mm", x, na * nb)
+        batch, k = x.shape[:-2], x.shape[-1]
         y = spmm(pa, a, x.reshape(batch + (na, nb * k)), side)
-        batch = y.shape[:-2]
-        y = spmm(pb, b[..., None, :] if b.ndim > 1 else b, y.reshape(batch + (ma, nb, k)), side)
-        return y.reshape(y.shape[:-3] + (ma * mb, k))
+        y = spmm(pb, b[..., None, :] if b.ndim > 1 else b, y.reshape(y.shape[:-2] + (ma, nb, k)), side)
+        y = y.reshape(y.shape[:-3] + (ma * mb, k))
+        return y[..., 0] if is_vector else y
 
     def kronsum_mm(pa, a, pb, b, x, side="N"):
         """y = op(A (x) I + I (x) B) x for square A and B."""
-        x = asarray(x)
-        if x.ndim == 1:
-            return kronsum_mm(pa, a, pb, b, x[:, None], side)[..., 0]
-        n, m, batch, k, b = pa.shape[0], pb.shape[0], x.shape[:-2], x.shape[-1], asarray(b)
+        expect("kronsum_mm", pa, Pattern), expect("kronsum_mm", pb, Pattern)
+        (n, _), (m, _), x, b = pa.shape, pb.shape, asarray(x), asarray(b)
+        if pa.shape != (n, n) or pb.shape != (m, m):
+            raise ShapeError(f"kronsum_mm: A is {pa.shape} and B is {pb.shape}; both must be square")
+        is_vector, x = x.ndim == 1, columns("kronsum_mm", x, n * m)
+        batch, k = x.shape[:-2], x.shape[-1]
         outer = spmm(pa, a, x.reshape(batch + (n, m * k)), side)
         inner = spmm(pb, b[..., None, :] if b.ndim > 1 else b, x.reshape(batch + (n, m, k)), side)
-        sums = outer.reshape(outer.shape[:-2] + (n * m, k)), inner.reshape(inner.shape[:-3] + (n * m, k))
-        return plain("add", *sums)
+        y = plain("add", outer.reshape(outer.shape[:-2] + (n * m, k)), inner.reshape(inner.shape[:-3] + (n * m, k)))
+        return y[..., 0] if is_vector else y
 
     def kron_solve(sa, a, sb, b, y, side="N"):
         """x = op(A (x) B)^-1 y by a pattern, solver or factor of A and one of B."""
-        y = asarray(y)
-        if y.ndim == 1:
-            return kron_solve(sa, a, sb, b, y[:, None], side)[..., 0]
-        n, m = ((s if isinstance(s, Pattern) else s.pattern).shape[0] for s in (sa, sb))
+        for s in (sa, sb):
+            expect("kron_solve", s, Pattern, Solver, Factor)
+        n, m, y = sa.shape[0], sb.shape[0], asarray(y)
+        is_vector, y = y.ndim == 1, columns("kron_solve", y, n * m)
         batch, k = y.shape[:-2], y.shape[-1]
         x = solve(sa, a, y.reshape(batch + (n, m * k)), side)
-        x = solve(sb, b, x.reshape(x.shape[:-2] + (n, m, k)), side)
-        return x.reshape(x.shape[:-3] + (n * m, k))
+        x = x.reshape(x.shape[:-2] + (n, m, k)).swapaxes(-3, -2)  # b must stay as it is: a factor knows its values
+        x = solve(sb, b, x.reshape(x.shape[:-3] + (m, n * k)), side)
+        x = x.reshape(x.shape[:-2] + (m, n, k)).swapaxes(-3, -2)
+        x = x.reshape(x.shape[:-3] + (n * m, k))
+        return x[..., 0] if is_vector else x
 
     return (
         banded_mm, banded_outer, banded_gemm, banded_solve, tridiagonal_solve, diag_mm, diag_solve, circulant_mm,

@@ -16,4 +16,4 @@ from . import _apply
 
 for _constant in (_operators.resolve, *_operators.CONSTANT):
     _torch.compiler.assume_constant_result(_constant)
-globals().update(_operators.of(_apply))
+globals().update(_operators.of(_apply, __name__))

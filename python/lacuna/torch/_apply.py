@@ -73,12 +73,17 @@ def code(dtype):
 
 
 def asarray(x):
-    """Tensors alone are taken, as they are: `apply` says so of others."""
+    """A tensor, as it is; nothing else is made one."""
+    if not isinstance(x, torch.Tensor):
+        raise _refuse("lacuna", (x,))
     return x
 
 
 def convert(c, x):
     """A condition as a tensor of x's dtype: 1 where it holds."""
+    if isinstance(c, (bool, *_NUMBERS)):
+        return number(int(c != 0), x, "where")
+    c = asarray(c)
     return c if c.dtype == x.dtype else (c != 0).to(x.dtype)
 
 
@@ -212,7 +217,7 @@ def _record(ctx, spec, like, metas, tensors, outs):
 
 
 def _zeros(like, symbolic, port):
-    """An absent tangent as numbers: forward mode takes no None."""
+    """An absent tangent or gradient as numbers."""
     return like.new_zeros(symbolic(port.shape), dtype=DTYPES[port.code])
 
 
@@ -229,7 +234,12 @@ class _Rules(torch.autograd.Function):
         saved = dict(zip(reads, ctx.saved_tensors))
         tensors = [out_bars[p.index] if p.role == OUT_BAR else saved[p.role, p.index] for p in program.inputs]
         step_by_step = forward_ad._current_level >= 0 or _is_tracked(tensors)
-        return (None, None, *_evaluate(spec, program, symbolic, tensors, step_by_step))
+        in_bars = _evaluate(spec, program, symbolic, tensors, step_by_step)
+        if not _present(in_bars):  # flat, as sign is: like torch's own, the inputs were used, and have a gradient
+            one = next(t for t in out_bars if t is not None)
+            ports = zip(program.results, ctx.needs_input_grad[2:])
+            in_bars = [_zeros(one, symbolic, port) if wanted else None for port, wanted in ports]
+        return (None, None, *in_bars)
 
     @staticmethod
     def jvp(ctx, _name, _like, *in_dots):
@@ -243,6 +253,7 @@ class _Rules(torch.autograd.Function):
         ):  # the primals are dual, and their tangents have been accounted for
             outs = _evaluate(spec, program, symbolic, tensors, _is_tracked(tensors))
         one = next(t for t in in_dots if t is not None)
+        # forward mode takes no None
         return _bare([_zeros(one, symbolic, p) if t is None else t for p, t in zip(program.results, outs)])
 
 
