@@ -43,10 +43,9 @@ enum { LAC_MM_DTYPE_OF_FILE = -1 };
 
 typedef struct lac_mm_read_options {
   lac_mm_storage storage;
-  int dtype;        ///< a lac_dtype, or LAC_MM_DTYPE_OF_FILE: f64, or c128 for a complex file
-  lac_width width;  ///< of the pattern
-  int64_t
-      most_bytes;  ///< what a header alone may make the reader take (empty rows need memory); 0: 1 GiB + 64 x the file
+  int dtype;           ///< a lac_dtype, or LAC_MM_DTYPE_OF_FILE: f64, or c128 for a complex file
+  lac_width width;     ///< of the pattern
+  int64_t most_bytes;  ///< what few bytes may make the reader take (empty rows, gzip); 0: 1 GiB + 64 x the file
 } lac_mm_read_options;
 
 LAC_API lac_mm_read_options lac_mm_read_options_defaults(void);

@@ -58,6 +58,11 @@ void io_bytes_close(io_bytes *bytes) {
   *bytes = (io_bytes){0};
 }
 
+int64_t io_most_bytes(io_source from, size_t size) {
+  const int64_t floor = (int64_t)1 << 30, of_file = 64;
+  return from.most_bytes ? from.most_bytes : floor + of_file * (int64_t)size;
+}
+
 lac_status io_bytes_unpack(lac_context *ctx, io_source from, io_bytes *bytes) {
   lac_status status = LAC_OK;
   char *text = NULL;

@@ -12,7 +12,11 @@
 /// Who reads which file: what every sentence begins with.
 typedef struct io_source {
   const char *function, *path;
+  int64_t most_bytes;  // that a few bytes of the file may ask for; 0: io_most_bytes decides
 } io_source;
+
+/// How much memory a file of `size` bytes may announce, beyond what it holds itself.
+int64_t io_most_bytes(io_source from, size_t size);
 
 /// The bytes of a file. Zeroed: closed.
 typedef struct io_bytes {

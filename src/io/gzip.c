@@ -26,14 +26,18 @@ static void gzip_free(void *self, void *block) {
 /// What has come out so far.
 typedef struct unpacked {
   char *data;
-  size_t size, capacity;
+  size_t size, capacity, most;
 } unpacked;
 
 static lac_status unpacked_grow(lac_context *ctx, io_source from, unpacked *u) {
   lac_status status = LAC_OK;
-  size_t capacity = u->capacity * 2;
-  char *more = lac_realloc(u->data, capacity);
+  size_t capacity = u->capacity < u->most / 2 ? u->capacity * 2 : u->most;
+  char *more = NULL;
 
+  LAC_CHECK(capacity > u->capacity, LAC_ERR_FORMAT,
+            "%s: '%s' is gzipped and unpacks to more than %zu bytes: raise most_bytes if that is meant", from.function,
+            from.path, u->most);
+  more = lac_realloc(u->data, capacity);
   LAC_CHECK(more, LAC_ERR_MEMORY, "%s: out of memory: '%s' unpacks to more than %zu bytes", from.function, from.path,
             u->capacity);
   u->data = more;
@@ -71,10 +75,11 @@ done:
 lac_status io_gunzip(lac_context *ctx, io_source from, const char *data, size_t size, char **out, size_t *out_size) {
   lac_status status = LAC_OK;
   z_stream z = {.zalloc = gzip_alloc, .zfree = gzip_free, .next_in = (z_const Bytef *)data};
-  unpacked u = {.capacity = 4 * size < PIECE ? PIECE : 4 * size};
+  unpacked u = {.capacity = 4 * size < PIECE ? PIECE : 4 * size, .most = (size_t)io_most_bytes(from, size)};
   bool open = false, ended = false;
   size_t left = size;
 
+  if (u.capacity > u.most) u.capacity = u.most;
   u.data = lac_alloc(u.capacity);
   LAC_CHECK(u.data, LAC_ERR_MEMORY, "%s: out of memory: %zu bytes", from.function, u.capacity);
   open = inflateInit2(&z, GZIP_WINDOW) == Z_OK;

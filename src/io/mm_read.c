@@ -39,12 +39,11 @@ done:
 }
 
 /// Rows without entries cost memory too, and a header can announce any number of them.
-static lac_status read_check_rows(lac_context *ctx, io_source from, const lac_mm_info *info, int64_t most_bytes) {
+static lac_status read_check_rows(lac_context *ctx, io_source from, const lac_mm_info *info) {
   lac_status status = LAC_OK;
-  const int64_t a_row = 16, floor = (int64_t)1 << 30, of_file = 64;  // two offsets while the pattern is built
-  int64_t limit = most_bytes ? most_bytes : floor + of_file * info->bytes;
+  const int64_t a_row = 16;  // two offsets while the pattern is built
 
-  LAC_CHECK(info->rows < limit / a_row, LAC_ERR_FORMAT,
+  LAC_CHECK(info->rows < io_most_bytes(from, (size_t)info->bytes) / a_row, LAC_ERR_FORMAT,
             "%s: '%s' announces %" PRId64 " rows in %" PRId64 " bytes of text; their offsets alone need %" PRId64
             " bytes: raise most_bytes if that is meant",
             from.function, from.path, info->rows, info->bytes,
@@ -104,7 +103,7 @@ static lac_status read_text(lac_context *ctx, io_source from, const io_bytes *te
   LAC_CHECK(pattern || is_array, LAC_ERR_ARG, "%s: pattern is NULL, and '%s' holds a sparse matrix", from.function,
             from.path);
   LAC_TRY(read_choose_dtype(ctx, from, &head.info, o->dtype, &dtype));
-  if (!is_array) LAC_TRY(read_check_rows(ctx, from, &head.info, o->most_bytes));
+  if (!is_array) LAC_TRY(read_check_rows(ctx, from, &head.info));
   LAC_TRY(mm_read_entries(ctx, from, &head, o->storage, dtype, &entries));
   if (!is_array) {
     LAC_TRY(read_matrix(ctx, &head.info, o, &entries, pattern, values));
@@ -124,7 +123,7 @@ lac_status lac_read_matrix_market(lac_context *ctx, const char *path, const lac_
                                   lac_pattern **pattern, lac_array **values, lac_mm_info *info) {
   lac_status status = LAC_OK;
   lac_mm_read_options o = options ? *options : lac_mm_read_options_defaults();
-  io_source from = {FUNCTION, path};
+  io_source from = {FUNCTION, path, o.most_bytes};
   io_bytes text = {0};
 
   LAC_CHECK_CONTEXT();

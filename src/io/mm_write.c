@@ -269,7 +269,7 @@ lac_status lac_write_matrix_market(lac_context *ctx, const char *path, const lac
     (void)mm_array_entries(&t.info, &t.info.entries);  // an array that exists can be counted
     t.walked = t.info.entries;
   }
-  LAC_TRY(io_writer_open(ctx, (io_source){FUNCTION, path}, io_path_is_gzip(path) ? IO_GZIP : IO_PLAIN, &file));
+  LAC_TRY(io_writer_open(ctx, (io_source){FUNCTION, path, 0}, io_path_is_gzip(path) ? IO_GZIP : IO_PLAIN, &file));
   LAC_TRY(put_head(ctx, file, &t, o.comment));
   LAC_TRY(put_body(ctx, file, &t));
   LAC_TRY(io_writer_finish(ctx, file));

@@ -103,7 +103,7 @@ done:
 
 lac_status lac_tensors_open(lac_context *ctx, const char *path, lac_tensors **out) {
   lac_status status = LAC_OK;
-  io_source from = {FUNCTION, path};
+  io_source from = {FUNCTION, path, 0};
   lac_tensors *t = NULL;
   const char *json = NULL;
   size_t length = 0;

@@ -180,7 +180,7 @@ lac_status lac_tensors_save(lac_context *ctx, const char *path, int64_t count, c
   LAC_ALLOC(order, count);
   LAC_TRY(save_header(ctx, count, tensors, pairs, metadata, &json, order));
   for (int i = 0; i < 8; ++i) length[i] = (unsigned char)(json.size >> (8 * i));
-  LAC_TRY(io_writer_open(ctx, (io_source){FUNCTION, path}, IO_PLAIN, &file));
+  LAC_TRY(io_writer_open(ctx, (io_source){FUNCTION, path, 0}, IO_PLAIN, &file));
   LAC_TRY(io_writer_put(ctx, file, length, sizeof length));
   LAC_TRY(io_writer_put(ctx, file, json.data, json.size));
   for (int64_t i = 0; i < count; ++i)

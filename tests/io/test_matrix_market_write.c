@@ -189,6 +189,10 @@ static void gzipped_files_come_back_and_damaged_ones_do_not(lac_context *ctx) {
     char *packed = temporary_read(path, &size);
     CHECK(memcmp(packed, "\x1f\x8b", 2) == 0);
     check_back(ctx, temporary_bytes("other.name", packed, size), p, a);
+    lac_mm_read_options small = lac_mm_read_options_defaults();
+    small.most_bytes = 100000;  // the text has more
+    CHECK_FAILS(lac_read_matrix_market(ctx, path, &small, &none, NULL, NULL), LAC_ERR_FORMAT,
+                "unpacks to more than 100000 bytes");
     for (size_t cut = 2; cut < size; cut += size / 23) {
       CHECK_FAILS(lac_read_matrix_market(ctx, temporary_bytes("cut.gz", packed, cut), NULL, &none, NULL, NULL),
                   LAC_ERR_FORMAT, "ends too early");
