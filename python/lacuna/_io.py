@@ -137,7 +137,7 @@ def _flatten(tensors):
             yield name, value
             continue
         if pattern.blocks != (1, 1):
-            raise UnsupportedError(f"save_safetensors: {name!r} has blocks; pattern.scalar() gives one of single entries")
+            raise UnsupportedError(f"save_safetensors: {name!r} has blocks; pattern.scalar() gives single entries")
         offsets, columns, _ = pattern.structure()
         yield name + ".shape", np.array(pattern.shape, np.int64)
         yield name + ".offsets", offsets.astype(np.int32 if pattern.width == "32/32" else np.int64)
