@@ -3,9 +3,10 @@
 
 A spec has a name, a decimal 64-bit number that is never used again: each process counts from a random number of its
 own, so that a graph which outlives its process, in a file or a compiler's cache, meets no other spec of the same name.
-Names are what crosses into compiled graphs. Specs and programs live in the family of a pattern (or map, solver, factor)
-and die with it, those that stand in a graph never before; a family holds C objects and never the Python object that owns it, so nothing here is a
-cycle. Shapes are no part of a spec: `like` goes along with every call, so that one spec serves all batch sizes.
+Names are what crosses into compiled graphs. Specs and programs live in the family of a pattern (or map, solver,
+factor) and die with it, those that stand in a graph never before; a family holds C objects and never the Python object
+that owns it, so nothing here is a cycle. Shapes are no part of a spec: `like` goes along with every call, so that one
+spec serves all batch sizes.
 """
 
 import itertools

@@ -185,3 +185,16 @@ def test_ever_new_frozen_numbers_do_not_fill_the_memory_nor_break_what_was_made_
     torch.testing.assert_close(torch.autograd.grad(loss, x)[0], 3.25 * x**2.25)
     torch.testing.assert_close(torch.autograd.grad(compiled(x), x)[0], 2.25 * x**1.25)
     torch.testing.assert_close(traced(x.detach()), x.detach() ** 2.5)
+
+
+def test_files_are_those_that_were_named_and_can_be_read_back(tmp_path):
+    ones = np.ones(pattern.nnz)
+    for use in (
+        lambda: lacuna.write_matrix_market(f"{tmp_path}/a\0b", pattern, ones),
+        lambda: lacuna.save_safetensors(f"{tmp_path}/a\0b", {"a": ones}),
+        lambda: lacuna.save_safetensors(tmp_path / "a", {"a": (pattern, ones.astype(int))}),
+        lambda: lacuna.save_safetensors(tmp_path / "a", {"a": np.ma.array(ones, mask=ones)}),
+    ):
+        with pytest.raises(lacuna.LacunaError):
+            use()
+    assert not list(tmp_path.iterdir())
