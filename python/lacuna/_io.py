@@ -7,7 +7,7 @@ import numpy as np
 
 from ._core import context, ffi, lib, release, text
 from ._handle import expect, word
-from ._numpy import DTYPES, contiguous
+from ._numpy import DTYPES, asarray, contiguous
 from .errors import ArgumentError, DtypeError, UnsupportedError
 from .pattern import _WIDTHS, Pattern
 
@@ -27,7 +27,10 @@ _STRUCTURE = (".shape", ".offsets", ".columns")
 
 
 def _path(path):
-    return os.fsencode(path)
+    path = os.fsencode(path)
+    if b"\0" in path:
+        raise ArgumentError(f"lacuna: the path {path!r} has a null byte in it, where C would end it")
+    return path
 
 
 def _dtype(who, dtype):
@@ -137,13 +140,13 @@ def _flatten(tensors):
             yield name, value
             continue
         if pattern.blocks != (1, 1):
-            raise UnsupportedError(f"save_safetensors: {name!r} has blocks; pattern.scalar() gives one of single entries")
+            raise UnsupportedError(f"save_safetensors: {name!r} has blocks; pattern.scalar() gives single entries")
         offsets, columns, _ = pattern.structure()
         yield name + ".shape", np.array(pattern.shape, np.int64)
         yield name + ".offsets", offsets.astype(np.int32 if pattern.width == "32/32" else np.int64)
         yield name + ".columns", columns.astype(np.int64 if pattern.width == "64/64" else np.int32)
         if values is not None:
-            values = np.asarray(values)
+            values = contiguous("save_safetensors", 0, values)
             if values.ndim == 0 or values.shape[-1] != pattern.nnz:
                 raise ArgumentError(
                     f"save_safetensors: {name!r} has {pattern.nnz} slots and values of shape {values.shape}"
@@ -159,7 +162,7 @@ def save_safetensors(path, tensors, metadata=None):
     ctx, keep = context(), []
     texts, listed = dict(metadata or {}), []
     for name, array in _flatten(tensors):
-        array = np.asarray(array, order="C")
+        array = np.asarray(asarray(array), order="C")
         if array.dtype == np.complex128:
             texts[_COMPLEX_KEY + name] = "c128"
             array = np.stack((array.real, array.imag), axis=-1)

@@ -3,9 +3,10 @@
 
 A spec has a name, a decimal 64-bit number that is never used again: each process counts from a random number of its
 own, so that a graph which outlives its process, in a file or a compiler's cache, meets no other spec of the same name.
-Names are what crosses into compiled graphs. Specs and programs live in the family of a pattern (or map, solver, factor)
-and die with it, never before; a family holds C objects and never the Python object that owns it, so nothing here is a
-cycle. Shapes are no part of a spec: `like` goes along with every call, so that one spec serves all batch sizes.
+Names are what crosses into compiled graphs. Specs and programs live in the family of a pattern (or map, solver,
+factor) and die with it, those that stand in a graph never before; a family holds C objects and never the Python object
+that owns it, so nothing here is a cycle. Shapes are no part of a spec: `like` goes along with every call, so that one
+spec serves all batch sizes.
 """
 
 import itertools
@@ -23,6 +24,7 @@ IN, OUT, OUT_BAR, IN_DOT, IN_BAR, OUT_DOT = (
     getattr(lib, "LAC_ROLE_" + role) for role in ("IN", "OUT", "OUT_BAR", "IN_DOT", "IN_BAR", "OUT_DOT")
 )
 _MAX_PROGRAMS = 4096  # of a family; beyond, they are made anew
+_MAX_SPECS = 8192  # likewise, but for those that a graph names
 _SPECS = weakref.WeakValueDictionary()
 _lock = survive_fork(threading.RLock())
 _maker = Context("cpu", 0, keep=True)  # programs are written through it, under the lock; it outlives them all
@@ -60,12 +62,14 @@ _BY_ADDRESS = {_address(op.c): op for op in OPERATORS.values()}
 class Family:
     """All specs and programs made of one pattern, map, solver or factor, derivatives of derivatives included."""
 
-    __slots__ = ("specs", "names", "programs", "__weakref__")
+    __slots__ = ("specs", "names", "programs", "named", "leaving", "__weakref__")
 
     def __init__(self):
         self.specs = {}  # content -> Spec
         self.names = {}  # what a front end asked for -> name
         self.programs = {}  # (name, mode, like, metas, bits) -> Program
+        self.named = {}  # name -> Spec, of those that stand in graphs of torch
+        self.leaving = ()
 
     def intern(self, c_spec, keep):
         """The spec of this content. `keep` holds what its pointers point to."""
@@ -77,9 +81,16 @@ class Family:
         with _lock:
             spec = self.specs.get(content)
             if spec is None:
+                if len(self.specs) >= _MAX_SPECS:
+                    self._forget()
                 spec = self.specs[content] = Spec(self, c_spec, keep)
                 _SPECS[spec.name] = spec
             return spec
+
+    def _forget(self):
+        """Let go of all names and specs: of one more frozen number with every call there would be no end. Specs live on
+        until the next time, because calls may be about to run those that they have just resolved."""
+        self.leaving, self.specs, self.names = self.specs, {}, {}
 
 
 class Spec:
@@ -114,6 +125,10 @@ class Spec:
                 programs.clear()
             found = programs[key] = Program(self, mode, like, metas, wants, given)
         return found
+
+    def stay(self):
+        """A graph is about to name this spec: it lives as long as its family."""
+        self.family.named[self.name] = self
 
     def with_like(self, like):
         c = ffi.new("lac_spec *", self._c[0])

@@ -16,7 +16,7 @@ _ORDERINGS = {"amd": lib.LAC_ORDER_AMD, "natural": lib.LAC_ORDER_NATURAL}
 
 
 class Solver(Handle):
-    """The analysis of a square pattern of this `shape`. It keeps the factors of values that it has just seen and knows them again.
+    """The analysis of a square pattern. It keeps the factors of values that it has just seen and knows them again.
 
     method: "auto" (Cholesky where the values allow it, else LU), "cholesky", "ldlt", "lu"; ordering: "amd", "natural".
     """

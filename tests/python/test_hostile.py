@@ -10,6 +10,7 @@ import torch
 
 import lacuna
 import lacuna.torch as lt
+from lacuna._operators import ARRAYS
 
 pattern = lacuna.Pattern.from_coo([0, 0, 1, 2, 2], [0, 3, 1, 0, 2], (3, 4))
 groups = lacuna.Map([0, 2, 2, -1, 4, 0], 5)
@@ -91,7 +92,8 @@ def square(n, seed=3):
 def test_kron_solve_takes_batches_of_either_matrix_and_each_kind_of_solver(kind):
     (pa, a), (pb, b) = square(4), square(3, 4)
     y = np.random.default_rng(5).random((2, 12, 2))
-    make = {"pattern": lambda p, v: p, "solver": lambda p, v: p.solver(), "factor": lambda p, v: p.solver().factor(v)}[kind]
+    makers = {"pattern": lambda p, v: p, "solver": lambda p, v: p.solver(), "factor": lambda p, v: p.solver().factor(v)}
+    make = makers[kind]
     for u, v in ((a, b), (a, b[0]), (a[0], b)):
         both = zip(np.broadcast_to(u, a.shape), np.broadcast_to(v, b.shape))
         dense = np.stack([np.kron(pa.to_scipy(i).toarray(), pb.to_scipy(j).toarray()) for i, j in both])
@@ -114,7 +116,8 @@ def test_functions_that_want_single_entries_do_not_take_blocks_for_batches():
     for function in (
         lambda: lacuna.matrix_norm(blocks, a), lambda: lacuna.block_diag([blocks], [a]),
         lambda: lacuna.hadamard(blocks, a, blocks, a), lambda: lacuna.kron(blocks, a, blocks, a),
-        lambda: lacuna.save_safetensors("never", {"a": (blocks, a)}), lambda: lacuna.save_safetensors("never", {"a": blocks}),
+        lambda: lacuna.save_safetensors("never", {"a": (blocks, a)}),
+        lambda: lacuna.save_safetensors("never", {"a": blocks}),
     ):  # fmt: skip
         with pytest.raises(lacuna.UnsupportedError, match="scalar"):
             function()
@@ -132,7 +135,8 @@ def test_results_are_new_arrays(function):
 
 def test_masks_are_not_lost():
     masked = np.ma.array([1.0, 2.0], mask=[True, False])
-    for function in (lacuna.sum, lacuna.exp, lacuna.mean, lambda x: lacuna.cast(x, "float32"), lambda x: lacuna.scale(2, x)):
+    functions = lacuna.sum, lacuna.exp, lacuna.mean, lambda x: lacuna.cast(x, "float32"), lambda x: lacuna.scale(2, x)
+    for function in functions:
         with pytest.raises(lacuna.ArgumentError, match="filled"):
             function(masked)
 
@@ -164,3 +168,33 @@ def test_flat_functions_have_a_gradient_of_zero(function):
     x = numbers(3).requires_grad_()
     (g,) = torch.autograd.grad(function(x).sum(), x)
     assert (g == 0).all()
+
+
+def test_ever_new_frozen_numbers_do_not_fill_the_memory_nor_break_what_was_made_before(monkeypatch):
+    monkeypatch.setattr(lacuna._program, "_MAX_SPECS", 50)
+    torch._dynamo.reset()
+    x = numbers(4).requires_grad_()
+    compiled = torch.compile(lambda x: lt.pow(x, 2.25).sum(), fullgraph=True, backend="aot_eager")
+    traced = torch.fx.experimental.proxy_tensor.make_fx(lambda x: lt.pow(x, 2.5))(x.detach())
+    compiled(x).backward()
+    loss = lt.pow(x, 3.25).sum()
+    for i in range(300):
+        lt.pow(x, 4 + i / 1000).sum().backward()
+    assert len(ARRAYS.family.specs) <= 50 and len(ARRAYS.family.names) <= 50
+    gc.collect()
+    torch.testing.assert_close(torch.autograd.grad(loss, x)[0], 3.25 * x**2.25)
+    torch.testing.assert_close(torch.autograd.grad(compiled(x), x)[0], 2.25 * x**1.25)
+    torch.testing.assert_close(traced(x.detach()), x.detach() ** 2.5)
+
+
+def test_files_are_those_that_were_named_and_can_be_read_back(tmp_path):
+    ones = np.ones(pattern.nnz)
+    for use in (
+        lambda: lacuna.write_matrix_market(f"{tmp_path}/a\0b", pattern, ones),
+        lambda: lacuna.save_safetensors(f"{tmp_path}/a\0b", {"a": ones}),
+        lambda: lacuna.save_safetensors(tmp_path / "a", {"a": (pattern, ones.astype(int))}),
+        lambda: lacuna.save_safetensors(tmp_path / "a", {"a": np.ma.array(ones, mask=ones)}),
+    ):
+        with pytest.raises(lacuna.LacunaError):
+            use()
+    assert not list(tmp_path.iterdir())

@@ -39,10 +39,10 @@ def resolve(op, keys, ints=(), floats=(), dtype=0):
     belongs to the youngest of the objects.
     """
     home = HANDLES[keys[0] if len(keys) == 1 else max(keys, key=int)]
-    request = (op, keys, ints, floats, dtype)
-    name = home.family.names.get(request)
+    request, names = (op, keys, ints, floats, dtype), home.family.names
+    name = names.get(request)
     if name is None:
-        name = home.family.names[request] = _make(home.family, *request)
+        name = names[request] = _make(home.family, *request)
     return name
 
 

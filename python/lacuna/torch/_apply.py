@@ -167,12 +167,14 @@ def _replay(program, symbolic, tensors, call=None):
 )
 def _operator(spec, like, inputs):
     found = find(str(spec))
+    found.stay()
     return _forward(found, tuple(like), _metas(found.op.name, inputs), inputs)
 
 
 @_operator.register_fake
 def _(spec, like, inputs):
     found = find(str(spec))
+    found.stay()
     _one_device(found.op.name, inputs)
     program, symbolic = plan(found, FORWARD, tuple(like), _metas(found.op.name, inputs))
     return [inputs[0].new_empty(symbolic(port.shape), dtype=DTYPES[port.code]) for port in program.results]
