@@ -19,9 +19,9 @@ def moved(map):
     return None if map.is_identity else ("remap", [map], (lib.LAC_N,))
 
 
-def constant(function):
+def constant(function, keep=64):
     """A function of frozen arguments whose last results are kept; tracers call it once, and keep what it gave."""
-    kept = functools.lru_cache(maxsize=64)(function)
+    kept = functools.lru_cache(keep)(function)
 
     def once(*arguments):
         return kept(*arguments)
@@ -31,8 +31,8 @@ def constant(function):
 
 
 def of_integers(make):
-    """make(integers, ...) of a list through `constant`, of an array or a tensor anew in each call."""
-    of_list = constant(make)
+    """make(integers, ...), anew in each call; tracers take a list for frozen."""
+    of_list = constant(make, keep=0)
 
     def made(integers, *more):
         if isinstance(integers, (list, tuple)) and all([type(i) is int for i in integers]):

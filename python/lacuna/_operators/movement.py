@@ -69,7 +69,7 @@ def functions(front):
     def gather(index, x):
         """y[i] = x[index[i]] for the rows of x (..., n, k) or the numbers of a vector; 0 where the index is -1.
 
-        `index` is frozen: a Map whose target it is, or integers, of which one is made, in each call for an array.
+        `index` is frozen: a Map whose target it is, or integers, of which one is made in each call.
         """
         return rows("gather", index, x, None, "T")
 
