@@ -49,7 +49,9 @@ done:
 
 lac_var lac_diag_mm(lac_tape *tape, lac_var d, lac_var x) {
   const lac_meta *meta = lac_tape_meta(tape, d);
-  return lac_banded_mm(tape, LAC_N, 0, 0, meta ? lac_meta_last(meta) : 0, band_of_one(tape, d), x);
+  int64_t n = meta ? lac_meta_last(meta) : 0;  // a copy: calls grow the tape
+
+  return lac_banded_mm(tape, LAC_N, 0, 0, n, band_of_one(tape, d), x);
 }
 
 lac_var lac_diag_solve(lac_tape *tape, lac_var d, lac_var b) {
