@@ -252,7 +252,7 @@ int main(int argc, char **argv) {
   const char *data = getenv("LACUNA_DATA");
   long seeds = argc > 1 ? strtol(argv[1], NULL, 10) : 10;
   char folder[2048];
-  problem p = {NULL};
+  problem p = {.ctx = NULL};
   double sum = 0;
 
   (void)snprintf(folder, sizeof folder, "%s/citeseer", data ? data : "../shared/data");

@@ -35,7 +35,7 @@ typedef struct softmax_job {
 } softmax_job;
 
 /// The larger of two; a NaN is larger. Written for vectors: no branch.
-static inline double larger(double a, double b) { return (a > b) | (a != a) ? a : b; }
+static inline double larger(double a, double b) { return ((a > b) | (a != a)) ? a : b; }
 
 /// What x counts for when the largest is sought.
 static inline double candidate(lac_reduction op, double x, double size) {
