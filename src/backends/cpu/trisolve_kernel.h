@@ -21,9 +21,9 @@ INLINE T XN(finish)(T s, T v, T d, T x, bool *zero) {
 }
 
 /// Row i, one right-hand side. A row has its diagonal at one end; the other entries are taken towards it.
-/// `found` is the unknown before this one.
-INLINE T XN(row_one)(const solve_job *job, const T *a, const T *b, const T *x, int64_t i, T found, const bool is_lower,
-                     bool *zero) {
+/// `found` is the unknown before this one, and read only by rows that need it: in a level others may be writing it.
+INLINE T XN(row_one)(const solve_job *job, const T *a, const T *b, const T *x, int64_t i, const T *found,
+                     const bool is_lower, bool *zero) {
   const O *offsets = job->offsets;
   const C *column = job->columns;
   const int64_t begin = offsets[i], end = offsets[i + 1], step = is_lower ? 1 : -1, stored = !job->is_unit;
@@ -32,7 +32,7 @@ INLINE T XN(row_one)(const solve_job *job, const T *a, const T *b, const T *x, i
   for (; left > 1; --left, p += step) s = FN(mac)(s, -XN(entry)(job, a, p), x[column[p]]);
   if (left == 1 && column[p] == i - step) {
     T v = XN(entry)(job, a, p);
-    return stored ? XN(finish)(s, v, XN(entry)(job, a, p + step), found, zero) : FN(mac)(s, -v, found);
+    return stored ? XN(finish)(s, v, XN(entry)(job, a, p + step), *found, zero) : FN(mac)(s, -v, *found);
   }
   if (left == 1) s = FN(mac)(s, -XN(entry)(job, a, p), x[column[p]]), p += step;
   if (!stored) return s;
@@ -46,7 +46,7 @@ INLINE void XN(sweep_one)(const solve_job *job, const T *a, const T *b, T *x, co
   bool zero = false;
   T found = 0;
   for (int64_t n = 0, i = is_lower ? 0 : rows - 1; n < rows; ++n, i += step) {
-    x[i] = found = XN(row_one)(job, a, b, x, i, found, is_lower, &zero);
+    x[i] = found = XN(row_one)(job, a, b, x, i, &found, is_lower, &zero);
   }
   if (zero) solve_note_zero(job);
 }
@@ -82,7 +82,7 @@ INLINE void XN(level_one)(const solve_job *job, const T *a, const T *b, T *x, in
   for (int64_t n = begin; n < end; ++n) {
     XN(ask_ahead)(job, a, b, n, end);
     int64_t i = order[n], before = i - step;
-    T found = before >= 0 && before < job->rows ? x[before] : 0;
+    const T *found = x + (before >= 0 && before < job->rows ? before : 0);
     x[i] = XN(row_one)(job, a, b, x, i, found, is_lower, &zero);
   }
   if (zero) solve_note_zero(job);
