@@ -52,6 +52,9 @@ const char *check_backend(void);
 /// Whether the test goes on: what only the CPU has is said to be skipped elsewhere.
 int check_cpu_only(const char *what);
 
+/// The battery has run a case of an operator, or had to leave one out: a program that left out all of them counts as skipped.
+void check_battery(int has_run);
+
 /// Blocks live now on host and devices, after caches that may drop what they hold have dropped it.
 long long check_live_blocks(void);
 

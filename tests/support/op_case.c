@@ -203,6 +203,7 @@ static void run_dtype(op_run *r, lac_dtype dtype) {
     if (status != LAC_OK) op_expect(r, OP_VALUES, false, "patterns: %s", lac_context_error(r->ctx));
     op_setup_close(&r->setup);
     if (!r->out || r->is_stopped) continue;
+    check_battery(1);
     (void)fprintf(r->out, "count: operator=%s cases=%d dtype=%s width=%s backend=%s\n", r->c->op, r->checks,
                   lac_dtype_name(dtype), width_name((lac_width)width), lac_context_backend(r->ctx));
   }
@@ -214,7 +215,10 @@ static bool is_supported(op_run *r) {
   op_first got = {.status = op_setup_open(r, &r->setup)};
   if (got.status == LAC_OK) got = op_differentiate(r, &r->setup, &r->point, 0, ASK_Y);
   op_setup_close(&r->setup);
-  if (got.status == LAC_ERR_UNSUPPORTED && r->out) (void)fprintf(r->out, "skip: %s\n", lac_context_error(r->ctx));
+  if (got.status == LAC_ERR_UNSUPPORTED && r->out) {
+    check_battery(0);
+    (void)fprintf(r->out, "skip: %s\n", lac_context_error(r->ctx));
+  }
   return got.status != LAC_ERR_UNSUPPORTED;
 }
 
