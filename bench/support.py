@@ -99,14 +99,18 @@ def triad():
     return {int(threads): float(plain) for threads, plain, _ in rows}
 
 
-def side_by_side(*functions, seconds=2.0):
-    """The best time of each function, run in turns so that all meet the same neighbours; each at least twice."""
+def side_by_side(*functions, seconds=2.0, rest=0.0):
+    """The best time of each function, run in turns so that all meet the same neighbours; each at least twice.
+
+    `rest` before each: threads of the one before, which may wait on a core of the next, fall asleep.
+    """
     best = [float("inf")] * len(functions)
     for f in functions:
         f()
     end = time.perf_counter() + seconds
     while min(best) == float("inf") or time.perf_counter() < end:
         for i, f in enumerate(functions):
+            time.sleep(rest)
             begin = time.perf_counter()
             f()
             best[i] = min(best[i], time.perf_counter() - begin)
