@@ -139,7 +139,7 @@ class Table:
 
     def row(self, name, *, n, ours, residual, peer=None, peer_s=None, threads=1, dtype="f64", device="cpu", gbps=None,
             share=None, bytes_per_unknown=None, python=None, ok=True, bar=""):  # fmt: skip
-        right = residual <= MAX_RESIDUAL[dtype]  # NaN is not
+        right = residual <= MAX_RESIDUAL.get(dtype, 0)  # NaN is not; what has no dtype is right or wrong
         ratio = peer_s / ours if peer_s else None
         ok = bool(ok and right)
         self.failed += not ok
