@@ -9,10 +9,11 @@
 ///
 /// P is the pattern of F. The storage is filled once, by `remap` along the format's map, and then used again and again.
 ///
-/// `spmm` does not choose this by itself. As measured (bench_formats: AVX-512, f64, one column, 1M rows, slices of 8) a product
-/// takes 0.86 to 0.98 of the time by rows on the 2-D Poisson stencil, 0.84 to 1.03 on rows of 8 random columns, and the same time
-/// where all is in cache; moving the values costs as much as 3 products or more whenever they change, the layout as much as 30
-/// and more once, and both stay in memory beside the original. Only who keeps one matrix for some hundred products gains, and knows it.
+/// `spmm` does not choose this by itself. As measured (f64, one column, slices of 8) a product takes 0.97 to 1.00 of the time by
+/// rows on the 2-D Poisson stencil of 1M and 4M rows, where both run at the memory's bandwidth, 0.84 to 1.03 on rows of 8 random
+/// columns, and the same time where all is in cache; moving the values costs as much as 3 products or more whenever they change, the
+/// layout as much as 20 and more once, and both stay in memory beside the original. Only who keeps one matrix for some hundred
+/// products may gain, and knows it.
 
 #include "autodiff/rule.h"
 #include "core/format_impl.h"
