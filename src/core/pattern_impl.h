@@ -209,6 +209,10 @@ lac_status lac_pattern_part(lac_context *ctx, const lac_pattern *pattern, lac_pa
                             lac_status (*make)(lac_context *, const lac_pattern *, lac_part *), lac_pattern **out,
                             lac_map **map);
 
+/// The map of a part that is a map alone, for the public `function` that gives it.
+lac_status lac_pattern_part_map(lac_context *ctx, const char *function, const lac_pattern *pattern, lac_part_name name,
+                                lac_status (*make)(lac_context *, const lac_pattern *, lac_part *), lac_map **map);
+
 // Plans for pairs of patterns: a cache with a byte budget, least recently used first. `purpose` names the plan and is a
 // literal. Plans are kept under the ids of a and b and hold neither; they go when a or b goes, or when the budget is short.
 typedef struct lac_pair_plan {
@@ -222,6 +226,14 @@ lac_status lac_pair_plan_get(lac_context *ctx, const char *purpose, const lac_pa
                              lac_status (*make)(lac_context *, const lac_pattern *, const lac_pattern *,
                                                 lac_pair_plan *),
                              lac_pair_plan **out);
+
+/// Refuse a NULL `out`, and patterns that `function` cannot take.
+lac_status lac_pair_check(lac_context *ctx, const char *function, const lac_pattern *a, const lac_pattern *b,
+                          lac_pattern **out);
+
+/// The width of what is made of a and b: the narrowest that fits, and no narrower than theirs.
+lac_status lac_pair_width(lac_context *ctx, const char *function, const lac_pattern *a, const lac_pattern *b,
+                          int64_t rows, int64_t cols, int64_t nnz, lac_width *out);
 
 /// Drop the plans kept under the id of a pattern that goes.
 void lac_pair_plans_forget(int64_t id);

@@ -55,21 +55,11 @@ done:
 }
 
 lac_status lac_pattern_row_map(lac_context *ctx, const lac_pattern *pattern, lac_map **map) {
-  lac_status status = LAC_OK;
-  LAC_CHECK(map, LAC_ERR_ARG, "lac_pattern_row_map: map is NULL");
-  LAC_TRY(lac_pattern_require_local(ctx, pattern, "lac_pattern_row_map"));
-  LAC_TRY(lac_pattern_part(ctx, pattern, LAC_PART_ROWS, 0, row_part, NULL, map));
-done:
-  return status;
+  return lac_pattern_part_map(ctx, "lac_pattern_row_map", pattern, LAC_PART_ROWS, row_part, map);
 }
 
 lac_status lac_pattern_col_map(lac_context *ctx, const lac_pattern *pattern, lac_map **map) {
-  lac_status status = LAC_OK;
-  LAC_CHECK(map, LAC_ERR_ARG, "lac_pattern_col_map: map is NULL");
-  LAC_TRY(lac_pattern_require_local(ctx, pattern, "lac_pattern_col_map"));
-  LAC_TRY(lac_pattern_part(ctx, pattern, LAC_PART_COLS, 0, col_part, NULL, map));
-done:
-  return status;
+  return lac_pattern_part_map(ctx, "lac_pattern_col_map", pattern, LAC_PART_COLS, col_part, map);
 }
 
 /// Rows [first, end) have one entry each, in column i + k.

@@ -192,12 +192,11 @@ done:
 static lac_status product_assemble(lac_context *ctx, const product_work *w, lac_pattern **out) {
   lac_status status = LAC_OK;
   lac_buffer *offsets = NULL, *columns = NULL;
-  lac_width width = LAC_WIDTH_AUTO, wider = w->a->width > w->b->width ? w->a->width : w->b->width;
+  lac_width width = LAC_WIDTH_AUTO;
   int64_t rows = w->a->rows, nnz = 0;
 
   for (int t = 0; t < w->threads; ++t) nnz += w->ranges[t].total;
-  LAC_TRY(lac_width_choose(ctx, "lac_pattern_product", LAC_WIDTH_AUTO, rows, w->b->cols, nnz, &width));
-  if (wider > width) width = wider;
+  LAC_TRY(lac_pair_width(ctx, "lac_pattern_product", w->a, w->b, rows, w->b->cols, nnz, &width));
   LAC_TRY(lac_buffer_create(ctx, lac_width_offsets(width), rows + 1, &offsets));
   LAC_TRY(lac_buffer_create(ctx, lac_width_columns(width), nnz, &columns));
 #pragma omp parallel for num_threads(w->threads) schedule(static, 1)
@@ -274,9 +273,7 @@ lac_status lac_pattern_product(lac_context *ctx, const lac_pattern *a, const lac
   lac_status status = LAC_OK;
   lac_pair_plan *plan = NULL;
 
-  LAC_CHECK(out, LAC_ERR_ARG, "lac_pattern_product: out is NULL");
-  LAC_TRY(lac_pattern_require_local(ctx, a, "lac_pattern_product"));
-  LAC_TRY(lac_pattern_require_local(ctx, b, "lac_pattern_product"));
+  LAC_TRY(lac_pair_check(ctx, "lac_pattern_product", a, b, out));
   LAC_CHECK(a->cols == b->rows, LAC_ERR_SHAPE,
             "lac_pattern_product: a is %lld x %lld and b is %lld x %lld; a must have as many columns as b has rows",
             (long long)a->rows, (long long)a->cols, (long long)b->rows, (long long)b->cols);

@@ -185,12 +185,7 @@ done:
 }
 
 lac_status lac_pattern_diagonal(lac_context *ctx, const lac_pattern *pattern, lac_map **map) {
-  lac_status status = LAC_OK;
-  LAC_CHECK(map, LAC_ERR_ARG, "lac_pattern_diagonal: map is NULL");
-  LAC_TRY(lac_pattern_require_local(ctx, pattern, "lac_pattern_diagonal"));
-  LAC_TRY(lac_pattern_part(ctx, pattern, LAC_PART_DIAGONAL, 0, diagonal_part, NULL, map));
-done:
-  return status;
+  return lac_pattern_part_map(ctx, "lac_pattern_diagonal", pattern, LAC_PART_DIAGONAL, diagonal_part, map);
 }
 
 lac_status lac_pattern_dense(lac_context *ctx, const lac_pattern *pattern, lac_map **map) {

@@ -2,6 +2,7 @@
 /// @file compose.c
 /// Matrices made of matrices, and what is made of groups, of operators alone: derivatives come from the parts.
 ///
+///     spadd        remap(from_a, a) + remap(from_b, b)      on the union
 ///     hadamard     remap(from_a, a) * remap(from_b, b)      on the intersection
 ///     kron         remap(map, outer product of a and b)     one array of all entries besides the result
 ///     block_diag   concat(a, b, ...)
@@ -10,26 +11,46 @@
 
 #include "autodiff/rule.h"
 
-lac_var lac_hadamard(lac_tape *tape, const lac_pattern *pa, lac_var a, const lac_pattern *pb, lac_var b,
-                     lac_pattern **out) {
+/// Two matrices on one pattern, and their values combined there number by number.
+typedef struct compose_pair {
+  const char *name;
+  lac_status (*join)(lac_context *, const lac_pattern *, const lac_pattern *, lac_pattern **, lac_map **, lac_map **);
+  lac_var (*combine)(lac_tape *, lac_var, lac_var);
+  bool takes_absent;  // values that are absent are zeros
+} compose_pair;
+
+static lac_var compose_on_pair(lac_tape *tape, const compose_pair *kind, const lac_pattern *pa, lac_var a,
+                               const lac_pattern *pb, lac_var b, lac_pattern **out) {
   lac_context *ctx = lac_tape_context(tape);
   lac_status status = LAC_OK;
   lac_pattern *both = NULL;
   lac_map *from_a = NULL, *from_b = NULL;
-  lac_var product = {0};
+  lac_var y = {0};
 
   LAC_TRY(lac_tape_status(tape));
-  LAC_TRY(lac_pattern_intersection(ctx, pa, pb, &both, &from_a, &from_b));
-  LAC_TRY(lac_tape_check_values(tape, "hadamard", 0, pa, a));
-  LAC_TRY(lac_tape_check_values(tape, "hadamard", 1, pb, b));
-  product = lac_mul(tape, lac_emit_along(tape, from_a, a), lac_emit_along(tape, from_b, b));
+  LAC_TRY(kind->join(ctx, pa, pb, &both, &from_a, &from_b));
+  if (a.id || !kind->takes_absent) LAC_TRY(lac_tape_check_values(tape, kind->name, 0, pa, a));
+  if (b.id || !kind->takes_absent) LAC_TRY(lac_tape_check_values(tape, kind->name, 1, pb, b));
+  y = kind->combine(tape, lac_emit_along(tape, from_a, a), lac_emit_along(tape, from_b, b));
   LAC_TRY(lac_tape_status(tape));
   if (out) *out = both, both = NULL;
 done:
   lac_map_destroy(&from_a);
   lac_map_destroy(&from_b);
   lac_pattern_destroy(&both);
-  return status == LAC_OK ? product : lac_tape_fail(tape, status);
+  return status == LAC_OK ? y : lac_tape_fail(tape, status);
+}
+
+lac_var lac_spadd(lac_tape *tape, const lac_pattern *pa, lac_var a, const lac_pattern *pb, lac_var b,
+                  lac_pattern **out) {
+  static const compose_pair kind = {"spadd", lac_pattern_union, lac_add, true};
+  return compose_on_pair(tape, &kind, pa, a, pb, b, out);
+}
+
+lac_var lac_hadamard(lac_tape *tape, const lac_pattern *pa, lac_var a, const lac_pattern *pb, lac_var b,
+                     lac_pattern **out) {
+  static const compose_pair kind = {"hadamard", lac_pattern_intersection, lac_mul, false};
+  return compose_on_pair(tape, &kind, pa, a, pb, b, out);
 }
 
 lac_var lac_kron(lac_tape *tape, const lac_pattern *pa, lac_var a, const lac_pattern *pb, lac_var b,

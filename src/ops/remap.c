@@ -95,26 +95,3 @@ lac_var lac_gather(lac_tape *tape, const lac_map *map, lac_var x) { return lac_r
 lac_var lac_scatter_add(lac_tape *tape, const lac_map *map, lac_var x) {
   return lac_remap_blocks(tape, map, LAC_N, 1, x);
 }
-
-/// A + B = remap(A) + remap(B) on the union: derivatives come from the parts.
-lac_var lac_spadd(lac_tape *tape, const lac_pattern *pa, lac_var a, const lac_pattern *pb, lac_var b,
-                  lac_pattern **out) {
-  lac_context *ctx = lac_tape_context(tape);
-  lac_status status = LAC_OK;
-  lac_pattern *both = NULL;
-  lac_map *from_a = NULL, *from_b = NULL;
-  lac_var sum = {0};
-
-  LAC_TRY(lac_tape_status(tape));
-  LAC_TRY(lac_pattern_union(ctx, pa, pb, &both, &from_a, &from_b));
-  if (a.id) LAC_TRY(lac_tape_check_values(tape, "spadd", 0, pa, a));
-  if (b.id) LAC_TRY(lac_tape_check_values(tape, "spadd", 1, pb, b));
-  sum = lac_add(tape, lac_emit_along(tape, from_a, a), lac_emit_along(tape, from_b, b));
-  LAC_TRY(lac_tape_status(tape));
-  if (out) *out = both, both = NULL;
-done:
-  lac_map_destroy(&from_a);
-  lac_map_destroy(&from_b);
-  lac_pattern_destroy(&both);
-  return status == LAC_OK ? sum : lac_tape_fail(tape, status);
-}

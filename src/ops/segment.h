@@ -21,6 +21,17 @@ done:
   return status;
 }
 
+/// Bind p and q, and match.
+static inline lac_status segment_infer(lac_call *c) {
+  lac_context *ctx = c->ctx;
+  lac_status status = LAC_OK;
+
+  LAC_TRY(segment_bind(c, 'p', 'q'));
+  LAC_TRY(lac_call_match(c));
+done:
+  return status;
+}
+
 /// The length of a group with its implicit zeros, by convention the first attribute of reductions; 0: only what is stored.
 #define FULL(call_or_rule) ((call_or_rule)->attrs->i[0])
 

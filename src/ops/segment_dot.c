@@ -12,16 +12,6 @@
 enum { U, V };
 enum { S };
 
-static lac_status segment_dot_infer(lac_call *c) {
-  lac_context *ctx = c->ctx;
-  lac_status status = LAC_OK;
-
-  LAC_TRY(segment_bind(c, 'p', 'q'));
-  LAC_TRY(lac_call_match(c));
-done:
-  return status;
-}
-
 static lac_status segment_dot_forward(lac_call *c) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
@@ -51,7 +41,7 @@ const lac_op lac_op_segment_dot = {
     .flags = LAC_SUMS_BATCH | LAC_WHOLE,
     .vjp_needs = NEEDS_IN(U) | NEEDS_IN(V),
     .jvp_needs = NEEDS_IN(U) | NEEDS_IN(V),
-    .infer = segment_dot_infer,
+    .infer = segment_infer,
     .forward = segment_dot_forward,
     .vjp = segment_dot_vjp,
     .jvp = segment_dot_jvp,

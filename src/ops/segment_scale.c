@@ -14,16 +14,6 @@
 enum { D, A };
 enum { Y };
 
-static lac_status segment_scale_infer(lac_call *c) {
-  lac_context *ctx = c->ctx;
-  lac_status status = LAC_OK;
-
-  LAC_TRY(segment_bind(c, 'p', 'q'));
-  LAC_TRY(lac_call_match(c));
-done:
-  return status;
-}
-
 static lac_status segment_scale_forward(lac_call *c) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
@@ -53,7 +43,7 @@ const lac_op lac_op_segment_scale = {
     .flags = LAC_SUMS_BATCH | LAC_WHOLE,
     .vjp_needs = NEEDS_IN(D) | NEEDS_IN(A),
     .jvp_needs = NEEDS_IN(D) | NEEDS_IN(A),
-    .infer = segment_scale_infer,
+    .infer = segment_infer,
     .forward = segment_scale_forward,
     .vjp = segment_scale_vjp,
     .jvp = segment_scale_jvp,
