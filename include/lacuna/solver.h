@@ -19,14 +19,49 @@ extern "C" {
 typedef struct lac_solver lac_solver;
 typedef struct lac_factor lac_factor;
 
+/// How a matrix is factored. The first is chosen by its nature (lac_pattern_nature) and values; each other can be asked for.
 typedef enum lac_method {
-  LAC_METHOD_AUTO,      ///< Cholesky where values are Hermitian with a positive diagonal and it succeeds, else LU
-  LAC_METHOD_CHOLESKY,  ///< Hermitian positive definite, else LAC_ERR_SYMMETRY or LAC_ERR_DEFINITE
-  LAC_METHOD_LDLT,      ///< Hermitian, no pivoting: refuses a zero pivot, and a solve that rounding has spoilt
-  LAC_METHOD_LU         ///< any square matrix, partial pivoting
+  LAC_METHOD_AUTO,         ///< the cheapest that fits the matrix, with what is more robust in reserve
+  LAC_METHOD_DIAGONAL,     ///< nothing off the diagonal
+  LAC_METHOD_TRIANGULAR,   ///< triangular, or so after a permutation of rows and one of columns
+  LAC_METHOD_BANDED,       ///< LU with partial pivoting inside a band; tridiagonal matrices too
+  LAC_METHOD_CHOLESKY,     ///< Hermitian positive definite, else LAC_ERR_SYMMETRY or LAC_ERR_DEFINITE
+  LAC_METHOD_LDLT,         ///< Hermitian, pivots of one or two rows chosen inside supernodes
+  LAC_METHOD_LU,           ///< any square matrix: matched and scaled, pivots chosen inside supernodes, refined
+  LAC_METHOD_PIVOTING_LU,  ///< any square matrix: threshold partial pivoting, column by column; slow and safe
+  LAC_METHOD_CHOLMOD,      ///< engines: loaded when they are asked for, see lac_engine_find
+  LAC_METHOD_UMFPACK,
+  LAC_METHOD_KLU,
+  LAC_METHOD_MUMPS
 } lac_method;
 
-typedef enum lac_ordering { LAC_ORDER_AMD, LAC_ORDER_NATURAL } lac_ordering;
+/// The order of elimination.
+typedef enum lac_ordering {
+  LAC_ORDER_AUTO,    ///< AMD; METIS where it is found and AMD promises a costly factor, the better of the two
+  LAC_ORDER_AMD,     ///< approximate minimum degree
+  LAC_ORDER_METIS,   ///< nested dissection; LAC_ERR_UNSUPPORTED where METIS is not found
+  LAC_ORDER_NATURAL  ///< as the matrix comes
+} lac_ordering;
+
+/// What can be read off a square pattern.
+typedef struct lac_nature {
+  int is_diagonal;
+  int is_triangular;        ///< by some permutation of rows and of columns
+  int is_symmetric;         ///< (i, j) stored where (j, i) is
+  int64_t lower, upper;     ///< bandwidths
+  int64_t diagonals;        ///< entries on the diagonal
+  int64_t structural_rank;  ///< the largest number of entries, no two in a row or column
+  int64_t blocks;           ///< of the block triangular form: strongly connected components after a matching
+  int64_t components;       ///< connected components: independent systems
+} lac_nature;
+
+/// The nature of a pattern, found once and kept with it. Time: proportional to the entries, but for the matching.
+LAC_API lac_status lac_pattern_nature(lac_context *ctx, const lac_pattern *pattern, lac_nature *out);
+
+/// LAC_OK where the engine of a method can be used, else LAC_ERR_UNSUPPORTED with a sentence that names the package that
+/// brings it. LAC_ORDER_METIS has its own: lac_ordering_find.
+LAC_API lac_status lac_engine_find(lac_context *ctx, lac_method method);
+LAC_API lac_status lac_ordering_find(lac_context *ctx, lac_ordering ordering);
 
 typedef struct lac_solver_options {
   lac_method method;
@@ -37,15 +72,22 @@ typedef struct lac_solver_options {
   /// Of factors that a solver keeps for re-use (lac_solver_factor with values it has seen): at most 8, and no more than
   /// these bytes together. 0 keeps none.
   int64_t keep_bytes;
+  /// A factorisation that is foreseen to need more than this is refused before it begins, with LAC_ERR_MEMORY. 0: what
+  /// the machine has free.
+  int64_t max_bytes;
 } lac_solver_options;
 
-/// What a solver says of its work.
+/// What a solver says of its work. The texts of a factor's report live as long as the factor.
 typedef struct lac_report {
-  const char *method;    ///< "cholesky", "ldlt" or "lu"
-  const char *reason;    ///< why this method, and a word where the matrix is singular to working precision
+  const char *method;    ///< as lac_method names it, in small letters
+  const char *reason;    ///< why this method
+  const char *warning;   ///< a sentence where something is doubtful: singular to working precision, much fill; else ""
+  const char *ordering;  ///< "amd", "metis", "natural", or the engine's own
   int64_t factor_nnz;    ///< entries of all triangles, the diagonal counted once, over the whole batch
   int64_t factor_bytes;  ///< what the factor holds, the copy of its values included
+  int64_t work_bytes;    ///< what factoring takes besides, at its peak
   double flops;          ///< of the factorisation
+  int64_t perturbed;     ///< pivots that were too small and were enlarged: refinement makes good for them
   double analyse_seconds;
   double factor_seconds;
   int64_t factorisations;  ///< how many this solver made so far
@@ -91,6 +133,22 @@ LAC_API lac_status lac_factor_solve(lac_context *ctx, const lac_factor *factor, 
                                     lac_array *x);
 
 LAC_API lac_report lac_factor_report(const lac_factor *factor);
+
+/// A factor of other values of the same shape and dtype, with the method, matching, scaling and pivots of `like`. The
+/// residual of a test is measured: where the old choices do not suit the new values they are made afresh.
+LAC_API lac_status lac_factor_refactor(lac_context *ctx, const lac_factor *like, const lac_array *values,
+                                       lac_factor **out);
+
+/// log|det A|, real, and the sign (complex: the phase) of det A, of the factor's dtype; arrays [*batch] of the factor.
+/// Never overflows. Differentiable forms are lac_logdet and its kin (ops.h).
+LAC_API lac_status lac_factor_logdet(lac_context *ctx, const lac_factor *factor, lac_array *logabs, lac_array *sign);
+
+/// A^-T where A has entries, [*batch, nnz] in its slots: the number in the slot of (i, j) is (A^-1)(j, i). Takahashi's
+/// recursion on the factor: about twice the work of the factorisation. Every row is checked: sum_j a_ij z_ij = 1.
+LAC_API lac_status lac_factor_selected_inverse(lac_context *ctx, const lac_factor *factor, lac_array *values);
+
+/// An estimate of 1 / (||A||_1 ||A^-1||_1) for each matrix, real, [*batch]: a few solves (Hager and Higham).
+LAC_API lac_status lac_factor_rcond(lac_context *ctx, const lac_factor *factor, lac_array *rcond);
 
 #ifdef __cplusplus
 }

@@ -7,12 +7,11 @@ from ._numpy import DTYPES, contiguous
 from .pattern import Pattern
 
 _METHODS = {
-    "auto": lib.LAC_METHOD_AUTO,
-    "cholesky": lib.LAC_METHOD_CHOLESKY,
-    "ldlt": lib.LAC_METHOD_LDLT,
-    "lu": lib.LAC_METHOD_LU,
+    name: getattr(lib, "LAC_METHOD_" + name.upper())
+    for name in "auto diagonal triangular banded cholesky ldlt lu pivoting_lu cholmod umfpack klu mumps".split()
 }
-_ORDERINGS = {"amd": lib.LAC_ORDER_AMD, "natural": lib.LAC_ORDER_NATURAL}
+_ORDERINGS = {name: getattr(lib, "LAC_ORDER_" + name.upper()) for name in "auto amd metis natural".split()}
+_TEXTS = ("method", "reason", "warning", "ordering")
 
 
 class Solver(Handle):
@@ -23,7 +22,7 @@ class Solver(Handle):
 
     kind = "lac_solver"
 
-    def __new__(cls, pattern, method="auto", ordering="amd", pivot_tolerance=None, keep_bytes=None):
+    def __new__(cls, pattern, method="auto", ordering="auto", pivot_tolerance=None, keep_bytes=None):
         expect("Solver", pattern, Pattern)
         ctx, out = context(), ffi.new("lac_solver **")
         options = ffi.new("lac_solver_options *", lib.lac_solver_options_defaults())
@@ -73,4 +72,4 @@ class Factor(Handle):
         """What the solver says of its work, as a dict: method, reason, factor_nnz, factorisations, reuses, ..."""
         c = lib.lac_factor_report(self.c)
         names = [name for name, _ in ffi.typeof("lac_report").fields]
-        return {name: text(getattr(c, name)) if name in ("method", "reason") else getattr(c, name) for name in names}
+        return {name: text(getattr(c, name)) if name in _TEXTS else getattr(c, name) for name in names}

@@ -89,8 +89,13 @@ static factor_outcome factor_items(const lac_context *ctx, lac_factor *f) {
 #pragma omp parallel for schedule(dynamic) num_threads(threads) if (threads > 1)
   for (int64_t i = 0; i < f->items; i++) {
     factor_outcome own = {.item = i};
-    own.status = f->table->factor(f->core->structure, f->analysis->part, &f->core->options, f->meta.dtype,
-                                  factor_item(f, i), &f->numerics[i], &own.fault);
+    lac_factor_job job = {.structure = f->core->structure,
+                          .part = f->analysis->part,
+                          .options = &f->core->options,
+                          .dtype = f->meta.dtype,
+                          .values = factor_item(f, i),
+                          .threads = f->items < ctx->threads ? ctx->threads : 1};
+    own.status = f->table->factor(&job, &f->numerics[i], &own.fault);
     if (own.status == LAC_OK) continue;
 #pragma omp critical(lac_factor_fault)
     if (i < outcome.item) outcome = own;
@@ -106,6 +111,8 @@ static void factor_sum_up(lac_factor *f) {
     f->finding.nnz += one.nnz;
     f->finding.bytes += one.bytes;
     f->finding.flops += one.flops;
+    f->finding.perturbed += one.perturbed;
+    if (one.growth > f->finding.growth) f->finding.growth = one.growth;
     if (one.smallest < f->finding.smallest) f->finding.smallest = one.smallest, f->finding.where = one.where;
   }
 }
@@ -137,7 +144,7 @@ done:
 
 // The nature of the batch: the first offender of each kind, and the matrix it is in.
 typedef struct factor_nature {
-  lac_nature is;
+  lac_values_nature is;
   int64_t asymmetric_item, not_positive_item;
 } factor_nature;
 
@@ -148,7 +155,7 @@ static lac_status factor_look(lac_context *ctx, const lac_factor *f, factor_natu
 
   *out = (factor_nature){.is = {-1, -1, -1}};
   for (int64_t i = 0; i < f->items; i++) {
-    lac_nature one = lac_nature_of(s, f->meta.dtype, factor_item(f, i));
+    lac_values_nature one = lac_values_nature_of(s, f->meta.dtype, factor_item(f, i));
     LAC_CHECK(
         one.nonfinite < 0, LAC_ERR_NONFINITE,
         "lac_solver_factor: the value of entry (%lld, %lld) is not finite%s; a matrix with NaN or infinity has no "
@@ -211,7 +218,7 @@ static lac_status factor_automatic(lac_context *ctx, lac_factor *f, const factor
   if (outcome.status != LAC_ERR_DEFINITE) LAC_TRY(factor_explain(ctx, f, &outcome));
   if (f->table) snprintf(f->reason, sizeof f->reason, "Cholesky gave up: %s", outcome.fault.text);
   factor_drop_numerics(f);
-  LAC_TRY(factor_by(ctx, f, &lac_solver_lu));
+  LAC_TRY(factor_by(ctx, f, &lac_solver_pivoting_lu));
 done:
   return status;
 }
@@ -226,7 +233,8 @@ static lac_status factor_choose(lac_context *ctx, lac_factor *f) {
       LAC_TRY(factor_automatic(ctx, f, &nature));
       break;
     case LAC_METHOD_LU:
-      LAC_TRY(factor_by(ctx, f, &lac_solver_lu));
+    case LAC_METHOD_PIVOTING_LU:
+      LAC_TRY(factor_by(ctx, f, &lac_solver_pivoting_lu));
       snprintf(f->reason, sizeof f->reason, "asked for");
       break;
     default:
@@ -240,10 +248,9 @@ done:
 // A pivot that is all rounding does not stop anything, but it is said.
 static void factor_warn(lac_factor *f) {
   double rounding = f->meta.dtype == LAC_F32 || f->meta.dtype == LAC_C64 ? FLT_EPSILON : DBL_EPSILON;
-  size_t used = strlen(f->reason);
   if (f->finding.smallest >= rounding) return;
-  snprintf(f->reason + used, sizeof f->reason - used,
-           "; the matrix is singular to working precision: the pivot of column %lld is %.1e of the column",
+  snprintf(f->warning, sizeof f->warning,
+           "the matrix is singular to working precision: the pivot of column %lld is %.1e of the column",
            (long long)f->finding.where, f->finding.smallest);
 }
 
@@ -310,9 +317,13 @@ const lac_pattern *lac_factor_pattern(const lac_factor *factor) { return factor-
 lac_report lac_factor_report(const lac_factor *factor) {
   return (lac_report){.method = factor->table->name,
                       .reason = factor->reason,
+                      .warning = factor->warning,
+                      .ordering = lac_ordering_name(factor->core->options.ordering),
                       .factor_nnz = factor->finding.nnz,
                       .factor_bytes = lac_factor_bytes(factor),
+                      .work_bytes = factor->finding.work_bytes,
                       .flops = factor->finding.flops,
+                      .perturbed = factor->finding.perturbed,
                       .analyse_seconds = factor->core->seconds + factor->analysis->seconds,
                       .factor_seconds = factor->seconds,
                       .factorisations = atomic_load(&factor->core->factorisations),

@@ -19,6 +19,7 @@ typedef struct solve_plan {
   int64_t k;        // columns of b
   int64_t blocks;   // of columns
   size_t number;    // bytes of a number
+  int threads;      // of each task
   const char *b;
   char *x;
 } solve_plan;
@@ -60,6 +61,7 @@ static lac_status solve_task(const solve_plan *plan, int64_t task, char *memory,
                        .numeric = f->numerics[matrix],
                        .values = (const char *)f->values + (size_t)(matrix * f->core->structure->nnz) * plan->number,
                        .dtype = f->meta.dtype,
+                       .threads = plan->threads,
                        .is_stable = f->table->is_stable(&f->core->options)};
 
   for (int i = 0; i < REFINE_BLOCKS; i++) blocks[i] = memory + (size_t)(i * n * width) * plan->number;
@@ -155,6 +157,7 @@ lac_status lac_factor_solve(lac_context *ctx, const lac_factor *factor, lac_side
   plan.k = b->meta.shape[b->meta.ndim - 1];
   plan.blocks = (plan.k + LAC_BLOCK_WIDTH - 1) / LAC_BLOCK_WIDTH;
   plan.number = lac_dtype_size(factor->meta.dtype);
+  plan.threads = plan.batch.count * plan.blocks < ctx->threads ? ctx->threads : 1;
   plan.b = lac_array_data(b);
   plan.x = lac_array_edit(x);
   LAC_TRY(solve_run(ctx, &plan));

@@ -8,7 +8,12 @@
 
 lac_solver_options lac_solver_options_defaults(void) {
   return (lac_solver_options){
-      .method = LAC_METHOD_AUTO, .ordering = LAC_ORDER_AMD, .pivot_tolerance = 0.1, .keep_bytes = INT64_C(512) << 20};
+      .method = LAC_METHOD_AUTO, .ordering = LAC_ORDER_AUTO, .pivot_tolerance = 0.1, .keep_bytes = INT64_C(512) << 20};
+}
+
+const char *lac_ordering_name(lac_ordering ordering) {
+  static const char *const names[] = {"amd", "amd", "metis", "natural"};
+  return names[ordering];
 }
 
 // -- life ------------------------------------------------------------------------------------------------------------
@@ -60,9 +65,10 @@ static const lac_solver_table *solver_likely(const lac_solver_core *core) {
   const lac_structure *s = core->structure;
   switch (core->options.method) {
     case LAC_METHOD_LU:
-      return &lac_solver_lu;
+    case LAC_METHOD_PIVOTING_LU:
+      return &lac_solver_pivoting_lu;
     case LAC_METHOD_AUTO:
-      return s->is_symmetric && s->diagonals == s->n ? &lac_solver_cholesky : &lac_solver_lu;
+      return s->is_symmetric && s->diagonals == s->n ? &lac_solver_cholesky : &lac_solver_pivoting_lu;
     default:
       return !s->is_symmetric                              ? NULL
              : core->options.method == LAC_METHOD_CHOLESKY ? &lac_solver_cholesky
@@ -77,9 +83,9 @@ static lac_status solver_check(lac_context *ctx, const lac_pattern *pattern, con
   LAC_CHECK(pattern->rows == pattern->cols, LAC_ERR_SHAPE,
             "lac_solver_create: a direct solver needs a square matrix, the pattern is %lld x %lld",
             (long long)pattern->rows, (long long)pattern->cols);
-  LAC_CHECK(options->method >= LAC_METHOD_AUTO && options->method <= LAC_METHOD_LU, LAC_ERR_ARG,
+  LAC_CHECK(options->method >= LAC_METHOD_AUTO && options->method <= LAC_METHOD_MUMPS, LAC_ERR_ARG,
             "lac_solver_create: unknown method %d; use one of lac_method", (int)options->method);
-  LAC_CHECK(options->ordering == LAC_ORDER_AMD || options->ordering == LAC_ORDER_NATURAL, LAC_ERR_ARG,
+  LAC_CHECK(options->ordering >= LAC_ORDER_AUTO && options->ordering <= LAC_ORDER_NATURAL, LAC_ERR_ARG,
             "lac_solver_create: unknown ordering %d; use one of lac_ordering", (int)options->ordering);
   LAC_CHECK(options->pivot_tolerance >= 0 && options->pivot_tolerance <= 1, LAC_ERR_ARG,
             "lac_solver_create: pivot_tolerance must lie between 0 and 1, it is %g", options->pivot_tolerance);
@@ -291,8 +297,11 @@ lac_report lac_solver_report(const lac_solver *solver) {
   const lac_solver_core *core = solver->core;
   lac_report report = {.method = core->options.method == LAC_METHOD_LDLT ? "ldlt" : "cholesky",
                        .reason = solver_reason(solver),
+                       .warning = "",
+                       .ordering = lac_ordering_name(core->options.ordering),
                        .factor_nnz = -1,
                        .factor_bytes = -1,
+                       .work_bytes = -1,
                        .flops = -1,
                        .analyse_seconds = core->seconds,
                        .factorisations = atomic_load(&core->factorisations),
@@ -306,6 +315,7 @@ lac_report lac_solver_report(const lac_solver *solver) {
   solver->likely->predict(solver->analysis->part, LAC_F64, &finding);
   report.factor_nnz = finding.nnz;
   report.factor_bytes = lac_factor_bytes_of(core, LAC_F64, 1, finding.bytes);
+  report.work_bytes = finding.work_bytes;
   report.flops = finding.flops;
   return report;
 }

@@ -20,15 +20,36 @@ typedef struct lac_fault {
   char text[200];
 } lac_fault;
 
-/// What a method says of one factored matrix.
+/// What a method says of one factored matrix, or foresees.
 typedef struct lac_finding {
-  int64_t nnz, bytes;
+  int64_t nnz, bytes;  // of the factor
+  int64_t work_bytes;  // that factoring takes besides, at its peak, in one thread
   double flops;
   double smallest;  // pivot, beside the largest number of its row or column as it came,
   int64_t where;    // and that row or column
+  int64_t
+      perturbed;  // pivots that were too small and made larger: solves must refine, logdet and inverse cannot be had
+  double growth;  // the largest number of the factor beside the largest of the (scaled) matrix; 0: not measured
 } lac_finding;
 
 enum { LAC_BLOCK_WIDTH = 8 };
+
+/// One matrix to factor. Its values are finite, and Hermitian where the method needs it.
+typedef struct lac_factor_job {
+  const lac_structure *structure;
+  const void *part;  // of the method's analysis
+  const lac_solver_options *options;
+  lac_dtype dtype;
+  const void *values;
+  const void
+      *like;    // a numeric of the same method and pattern whose matching, scaling and pivots are taken over; or NULL
+  int threads;  // that the method may use
+} lac_factor_job;
+
+/// det = sign exp(logabs), for complex matrices sign is the phase: sign_re + i sign_im.
+typedef struct lac_logdet {
+  double logabs, sign_re, sign_im;
+} lac_logdet;
 
 /// A method. Its analysis depends on structure and ordering alone and is shared; a numeric belongs to one matrix.
 typedef struct lac_solver_table {
@@ -38,18 +59,24 @@ typedef struct lac_solver_table {
                         int64_t *bytes);
   void (*forget)(void *part);  // accepts NULL
 
-  /// What a factor of one matrix will be, as far as it follows from the analysis: all of the finding but the pivot.
+  /// What a factor of one matrix will be, as far as it follows from the analysis: nnz, bytes, work_bytes, flops.
   /// NULL where the values decide.
   void (*predict)(const void *part, lac_dtype dtype, lac_finding *finding);
 
-  /// Factor one matrix whose values are finite, and Hermitian where the method needs it. On failure the fault has a
-  /// text.
-  lac_status (*factor)(const lac_structure *structure, const void *part, const lac_solver_options *options,
-                       lac_dtype dtype, const void *values, void **numeric, lac_fault *fault);
+  /// Factor one matrix. On failure the fault has a text.
+  lac_status (*factor)(const lac_factor_job *job, void **numeric, lac_fault *fault);
 
   /// x = A^-1 b (LAC_N) or A^-T b (LAC_T) for a block of n rows and `width` columns, 1 <= width <= LAC_BLOCK_WIDTH.
   /// `work` is another such block; none may overlap.
-  void (*solve)(const void *part, const void *numeric, lac_side side, int width, const void *b, void *x, void *work);
+  void (*solve)(const void *part, const void *numeric, lac_side side, int width, int threads, const void *b, void *x,
+                void *work);
+
+  /// The determinant, both permutations and all scalings counted. Never asked of a perturbed factor. Optional.
+  void (*logdet)(const void *part, const void *numeric, lac_logdet *out);
+
+  /// A^-T on the pattern of A: values[slot of (i, j)] = (A^-1)(j, i). Never asked of a perturbed factor. Optional.
+  lac_status (*selected_inverse)(const lac_structure *structure, const void *part, const void *numeric, int threads,
+                                 void *values, lac_fault *fault);
 
   void (*report)(const void *part, const void *numeric, lac_finding *finding);
   void (*destroy)(void *numeric);  // accepts NULL
@@ -95,7 +122,7 @@ struct lac_solver {
   int64_t kept_bytes;
 };
 
-enum { LAC_REASON_SIZE = 400 };
+enum { LAC_REASON_SIZE = 400, LAC_WARNING_SIZE = 300 };
 
 struct lac_factor {
   lac_object object;
@@ -110,6 +137,7 @@ struct lac_factor {
   lac_finding finding;
   double seconds;
   char reason[LAC_REASON_SIZE];
+  char warning[LAC_WARNING_SIZE];
   lac_factor *next;  // in the chain of the solver that keeps it
 };
 
@@ -128,6 +156,8 @@ lac_status lac_factor_matches(lac_context *ctx, const lac_factor *factor, const 
 
 /// Refuse a context that is not on the CPU, and an array that does not lie where the context's arrays lie.
 lac_status lac_solver_require_cpu(lac_context *ctx, const char *function, const lac_array *array);
+
+const char *lac_ordering_name(lac_ordering ordering);
 
 double lac_solver_seconds(void);  // of a clock that only goes forward
 

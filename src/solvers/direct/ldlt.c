@@ -120,24 +120,20 @@ static lac_status ldlt_make(const lac_symbolic *s, bool positive, lac_dtype dtyp
   return status;
 }
 
-static lac_status cholesky_factor(const lac_structure *structure, const void *analysis,
-                                  const lac_solver_options *options, lac_dtype dtype, const void *values,
-                                  void **numeric, lac_fault *fault) {
-  (void)structure, (void)options;
-  return ldlt_make(analysis, true, dtype, values, numeric, fault);
+static lac_status cholesky_factor(const lac_factor_job *job, void **numeric, lac_fault *fault) {
+  return ldlt_make(job->part, true, job->dtype, job->values, numeric, fault);
 }
 
-static lac_status ldlt_factor(const lac_structure *structure, const void *analysis, const lac_solver_options *options,
-                              lac_dtype dtype, const void *values, void **numeric, lac_fault *fault) {
-  (void)structure, (void)options;
-  return ldlt_make(analysis, false, dtype, values, numeric, fault);
+static lac_status ldlt_factor(const lac_factor_job *job, void **numeric, lac_fault *fault) {
+  return ldlt_make(job->part, false, job->dtype, job->values, numeric, fault);
 }
 
 static bool cholesky_is_stable(const lac_solver_options *options) { return (void)options, true; }
 static bool ldlt_is_stable(const lac_solver_options *options) { return (void)options, false; }
 
-static void ldlt_solve(const void *analysis, const void *numeric, lac_side side, int width, const void *b, void *x,
-                       void *work) {
+static void ldlt_solve(const void *analysis, const void *numeric, lac_side side, int width, int threads, const void *b,
+                       void *x, void *work) {
+  (void)threads;
   const ldlt_numeric *f = numeric;
   ldlt_solve_kernels[f->dtype](analysis, f, side, width, b, x, work);
 }

@@ -10,9 +10,9 @@
 #define KERNEL_FILE "solvers/direct/nature_kernel.h"
 #include "solvers/direct/instantiate.h"
 
-typedef lac_nature nature_kernel(const lac_structure *, const void *);
+typedef lac_values_nature nature_kernel(const lac_structure *, const void *);
 static nature_kernel *const nature_kernels[] = TABLE(nature);
 
-lac_nature lac_nature_of(const lac_structure *structure, lac_dtype dtype, const void *values) {
+lac_values_nature lac_values_nature_of(const lac_structure *structure, lac_dtype dtype, const void *values) {
   return nature_kernels[dtype](structure, values);
 }

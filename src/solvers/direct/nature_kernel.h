@@ -29,8 +29,8 @@ static int64_t FN(nature_not_positive)(const lac_structure *s, const T *a) {
   return -1;
 }
 
-static lac_nature FN(nature)(const lac_structure *s, const void *values) {
-  lac_nature nature = {.nonfinite = FN(nature_nonfinite)(s, values), .asymmetric = -1, .not_positive = -1};
+static lac_values_nature FN(nature)(const lac_structure *s, const void *values) {
+  lac_values_nature nature = {.nonfinite = FN(nature_nonfinite)(s, values), .asymmetric = -1, .not_positive = -1};
   if (nature.nonfinite >= 0) return nature;
   nature.asymmetric = FN(nature_asymmetric)(s, values);
   nature.not_positive = FN(nature_not_positive)(s, values);

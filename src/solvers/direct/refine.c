@@ -65,7 +65,8 @@ static bool refine_step(const lac_system *a, lac_side side, int width, void **bl
   bool is_worth = false;
   refine_gauge after;
 
-  a->table->solve(a->analysis, a->numeric, side, width, blocks[REFINE_R], blocks[REFINE_Y], blocks[REFINE_WORK]);
+  a->table->solve(a->analysis, a->numeric, side, width, a->threads, blocks[REFINE_R], blocks[REFINE_Y],
+                  blocks[REFINE_WORK]);
   refine_add_kernels[a->dtype]((int64_t)n * width, blocks[REFINE_X], blocks[REFINE_Y]);
   refine_measure(a, side, width, blocks, REFINE_Y, &after);
   for (int c = 0; c < width; c++) {
@@ -110,7 +111,8 @@ lac_status lac_refine_solve(const lac_system *a, lac_side side, int width, void 
                             lac_fault *fault) {
   refine_gauge gauge;
 
-  a->table->solve(a->analysis, a->numeric, side, width, blocks[REFINE_B], blocks[REFINE_X], blocks[REFINE_WORK]);
+  a->table->solve(a->analysis, a->numeric, side, width, a->threads, blocks[REFINE_B], blocks[REFINE_X],
+                  blocks[REFINE_WORK]);
   refine_measure(a, side, width, blocks, REFINE_X, &gauge);
   for (int step = 0; step < REFINE_STEPS && !refine_is_good(a, width, &gauge); step++) {
     if (!refine_step(a, side, width, blocks, &gauge)) break;

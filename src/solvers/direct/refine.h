@@ -13,6 +13,7 @@ typedef struct lac_system {
   const lac_structure *structure;
   const void *analysis, *numeric, *values;
   lac_dtype dtype;
+  int threads;     // that a solve may use
   bool is_stable;  // the factor is known to be good: the verdict may be mild
 } lac_system;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file lu_reach.c
+/// @file pivoting_lu_reach.c
 /// Which entries of L x = a may be nonzero: what can be reached from a's entries in the graph of L (Gilbert and Peierls
 /// 1988).
 ///
@@ -7,10 +7,10 @@
 /// that each comes before those it leads to. Where L_kj and U_jk are both there, column k has all rows of column j that
 /// come later, and the search need not look at them in column j (Eisenstat and Liu 1992): they lie behind `pruned[j]`.
 
-#include "solvers/direct/lu.h"
+#include "solvers/direct/pivoting_lu.h"
 
 // Search from step j. Returns the new begin of the path.
-static int32_t lu_search(int32_t j, int32_t k, const lu_triangle *l, lu_work *w, int32_t top) {
+static int32_t pivoting_search(int32_t j, int32_t k, const pivoting_triangle *l, pivoting_work *w, int32_t top) {
   int32_t depth = 0;
   w->stack[0] = j;
   w->resume[0] = l->offsets[j];
@@ -37,7 +37,8 @@ static int32_t lu_search(int32_t j, int32_t k, const lu_triangle *l, lu_work *w,
   return top;
 }
 
-int32_t lu_reach(const lac_structure *a, int32_t column, int32_t k, const lu_triangle *l, lu_work *w) {
+int32_t pivoting_reach(const lac_structure *a, int32_t column, int32_t k, const pivoting_triangle *l,
+                       pivoting_work *w) {
   int32_t top = a->n;
   w->rest_count = 0;
   for (int64_t q = a->t_offsets[column]; q < a->t_offsets[column + 1]; q++) {
@@ -47,7 +48,7 @@ int32_t lu_reach(const lac_structure *a, int32_t column, int32_t k, const lu_tri
     if (w->place[row] < 0) {
       w->rest[w->rest_count++] = row;
     } else {
-      top = lu_search(w->place[row], k, l, w, top);
+      top = pivoting_search(w->place[row], k, l, w, top);
     }
   }
   return top;

@@ -1,40 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file lu.h
+/// @file pivoting_lu.h
 /// What the parts of LU share: analysis, factors, workspace.
 
-#ifndef LACUNA_SOLVERS_DIRECT_LU_H
-#define LACUNA_SOLVERS_DIRECT_LU_H
+#ifndef LACUNA_SOLVERS_DIRECT_PIVOTING_LU_H
+#define LACUNA_SOLVERS_DIRECT_PIVOTING_LU_H
 
 #include "solvers/solver_impl.h"
 
-typedef struct lu_analysis {
+typedef struct pivoting_analysis {
   int32_t n;
   int32_t *order;  // the column of A that is eliminated k-th
-} lu_analysis;
+} pivoting_analysis;
 
 /// A triangle by columns that grows at its end. Numbers are of the factor's dtype.
-typedef struct lu_triangle {
+typedef struct pivoting_triangle {
   int64_t *offsets;
   int32_t *rows;
   void *values;
   int64_t count, capacity;
-} lu_triangle;
+} pivoting_triangle;
 
-typedef struct lu_numeric {
+typedef struct pivoting_numeric {
   lac_dtype dtype;
   int32_t n;
-  lu_triangle l;    // strictly lower, unit diagonal
-  lu_triangle u;    // strictly upper
-  void *diagonal;   // of U
-  int32_t *pivots;  // the row of A that is eliminated k-th
-  void *row_scale;  // real powers of two that bring the largest number of every row and column near 1:
-  void *col_scale;  // what is factored is R A C
-  double flops;     // multiply-adds
-  double smallest;  // pivot, of a column whose largest number is near 1
+  pivoting_triangle l;  // strictly lower, unit diagonal
+  pivoting_triangle u;  // strictly upper
+  void *diagonal;       // of U
+  int32_t *pivots;      // the row of A that is eliminated k-th
+  void *row_scale;      // real powers of two that bring the largest number of every row and column near 1:
+  void *col_scale;      // what is factored is R A C
+  double flops;         // multiply-adds
+  double smallest;      // pivot, of a column whose largest number is near 1
   int64_t where;
-} lu_numeric;
+} pivoting_numeric;
 
-typedef struct lu_work {
+typedef struct pivoting_work {
   void *x;          // the column in hand, by rows of A
   int32_t *place;   // the step at which a row became pivot, or -1
   int32_t *mark;    // == k: the row is in the column's structure
@@ -44,13 +44,13 @@ typedef struct lu_work {
   int32_t *rest;    // rows of the column that are not pivots yet
   int64_t *pruned;  // where the search may stop in each column of L
   int32_t rest_count;
-} lu_work;
+} pivoting_work;
 
 /// Room for `count` more entries.
-bool lu_reserve(lu_triangle *triangle, int64_t count, size_t number_size);
+bool pivoting_reserve(pivoting_triangle *triangle, int64_t count, size_t number_size);
 
 /// The structure of column k: path[return value .. n - 1] are the steps that update it, rest the rows below. See
-/// lu_reach.c.
-int32_t lu_reach(const lac_structure *a, int32_t column, int32_t k, const lu_triangle *l, lu_work *w);
+/// pivoting_lu_reach.c.
+int32_t pivoting_reach(const lac_structure *a, int32_t column, int32_t k, const pivoting_triangle *l, pivoting_work *w);
 
 #endif

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// LU for one dtype; lu.c has the equation. Included once for each.
+// LU for one dtype; pivoting_lu.c has the equation. Included once for each.
 
 #include "solvers/direct/substitute_kernel.h"
 
 // The power of two that brings a largest number to [1/2, 1), within what the dtype can multiply by; 1 for 0.
-static REAL FN(lu_power)(double largest) {
+static REAL FN(pivoting_power)(double largest) {
   int exponent = 0;
   if (largest > 0) (void)frexp(largest, &exponent);
   exponent = exponent > FN(range) ? FN(range) : exponent < -FN(range) ? -FN(range) : exponent;
@@ -12,28 +12,28 @@ static REAL FN(lu_power)(double largest) {
 }
 
 // Bring every row's largest number near 1, then every column's. Returns a row of zeros, or -1.
-static int32_t FN(lu_scale)(const lac_structure *s, const void *values, lu_numeric *f) {
+static int32_t FN(pivoting_scale)(const lac_structure *s, const void *values, pivoting_numeric *f) {
   const T *a = values;
   REAL *row_scale = f->row_scale, *col_scale = f->col_scale;
   for (int32_t i = 0; i < s->n; i++) {
     double largest = 0;
     for (int64_t p = s->offsets[i]; p < s->offsets[i + 1]; p++) largest = fmax(largest, FN(size)(a[p]));
     if (largest == 0) return i;
-    row_scale[i] = FN(lu_power)(largest);
+    row_scale[i] = FN(pivoting_power)(largest);
   }
   for (int32_t j = 0; j < s->n; j++) {
     double largest = 0;
     for (int64_t q = s->t_offsets[j]; q < s->t_offsets[j + 1]; q++) {
       largest = fmax(largest, FN(size)(a[s->t_slots[q]]) * row_scale[s->t_rows[q]]);
     }
-    col_scale[j] = FN(lu_power)(largest);
+    col_scale[j] = FN(pivoting_power)(largest);
   }
   return -1;
 }
 
 // x = L^-1 a for the column in hand, scaled; the steps of the path in their order, which become a column of U.
-static void FN(lu_update)(const lac_structure *s, const T *a, int32_t column, int32_t top, const lu_work *w,
-                          lu_numeric *f) {
+static void FN(pivoting_update)(const lac_structure *s, const T *a, int32_t column, int32_t top, const pivoting_work *w,
+                                pivoting_numeric *f) {
   T *x = w->x, *l = f->l.values, *u = f->u.values;
   const REAL *row_scale = f->row_scale, scale = ((const REAL *)f->col_scale)[column];
   for (int64_t q = s->t_offsets[column]; q < s->t_offsets[column + 1]; q++) {
@@ -52,7 +52,7 @@ static void FN(lu_update)(const lac_structure *s, const T *a, int32_t column, in
 }
 
 // The row to eliminate with: the largest number, or the diagonal where it is not much smaller. -1: all are zero.
-static int32_t FN(lu_choose)(const lu_work *w, int32_t diagonal, double tolerance, double *size) {
+static int32_t FN(pivoting_choose)(const pivoting_work *w, int32_t diagonal, double tolerance, double *size) {
   const T *x = w->x;
   int32_t pivot = -1;
   double largest = 0, own = -1;
@@ -68,7 +68,7 @@ static int32_t FN(lu_choose)(const lu_work *w, int32_t diagonal, double toleranc
 }
 
 // Column k of L: what is left of x, over the pivot.
-static void FN(lu_divide)(int32_t pivot_row, int32_t k, const lu_work *w, lu_numeric *f) {
+static void FN(pivoting_divide)(int32_t pivot_row, int32_t k, const pivoting_work *w, pivoting_numeric *f) {
   T *x = w->x, *l = f->l.values, pivot = x[pivot_row];
   ((T *)f->diagonal)[k] = pivot;
   for (int32_t t = 0; t < w->rest_count; t++) {
@@ -82,7 +82,7 @@ static void FN(lu_divide)(int32_t pivot_row, int32_t k, const lu_work *w, lu_num
 }
 
 // Bring the rows of column j that are pivots to its front, so that searches need not pass the others.
-static void FN(lu_partition)(int32_t j, const lu_work *w, lu_numeric *f) {
+static void FN(pivoting_partition)(int32_t j, const pivoting_work *w, pivoting_numeric *f) {
   T *l = f->l.values;
   int64_t front = f->l.offsets[j], back = f->l.offsets[j + 1];
   while (front < back) {
@@ -100,80 +100,82 @@ static void FN(lu_partition)(int32_t j, const lu_work *w, lu_numeric *f) {
 }
 
 // After step k, whose pivot was `pivot_row`: columns of L that met it both ways are pruned.
-static void FN(lu_prune)(int32_t pivot_row, int32_t top, const lu_work *w, lu_numeric *f) {
+static void FN(pivoting_prune)(int32_t pivot_row, int32_t top, const pivoting_work *w, pivoting_numeric *f) {
   for (int32_t t = top; t < f->n; t++) {
     int32_t j = w->path[t];
     if (w->pruned[j] != f->l.offsets[j + 1]) continue;
     for (int64_t p = f->l.offsets[j]; p < f->l.offsets[j + 1]; p++) {
       if (f->l.rows[p] != pivot_row) continue;
-      FN(lu_partition)(j, w, f);
+      FN(pivoting_partition)(j, w, f);
       break;
     }
   }
 }
 
 // One column.
-static lac_status FN(lu_column)(const lac_structure *s, const void *values, int32_t column, int32_t k, double tolerance,
-                                lu_work *w, lu_numeric *f) {
-  int32_t top = lu_reach(s, column, k, &f->l, w);
+static lac_status FN(pivoting_column)(const lac_structure *s, const void *values, int32_t column, int32_t k,
+                                      double tolerance, pivoting_work *w, pivoting_numeric *f) {
+  int32_t top = pivoting_reach(s, column, k, &f->l, w);
   double size;
 
-  if (!lu_reserve(&f->u, f->n - top, sizeof(T)) || !lu_reserve(&f->l, w->rest_count, sizeof(T))) return LAC_ERR_MEMORY;
-  FN(lu_update)(s, values, column, top, w, f);
-  int32_t row = FN(lu_choose)(w, column, tolerance, &size);
+  if (!pivoting_reserve(&f->u, f->n - top, sizeof(T)) || !pivoting_reserve(&f->l, w->rest_count, sizeof(T)))
+    return LAC_ERR_MEMORY;
+  FN(pivoting_update)(s, values, column, top, w, f);
+  int32_t row = FN(pivoting_choose)(w, column, tolerance, &size);
   if (row < 0) return isfinite(size) ? LAC_ERR_SINGULAR : LAC_ERR_NONFINITE;
   if (size < f->smallest) f->smallest = size, f->where = column;
   f->pivots[k] = row;
   w->place[row] = k;
-  FN(lu_divide)(row, k, w, f);
+  FN(pivoting_divide)(row, k, w, f);
   f->l.offsets[k + 1] = w->pruned[k] = f->l.count;
   f->u.offsets[k + 1] = f->u.count;
-  FN(lu_prune)(row, top, w, f);
+  FN(pivoting_prune)(row, top, w, f);
   return LAC_OK;
 }
 
-static inline __attribute__((always_inline)) void FN(lu_load)(int32_t n, const int32_t *order, const REAL *scale,
-                                                              const int width, const T *b, T *x) {
+static inline __attribute__((always_inline)) void FN(pivoting_load)(int32_t n, const int32_t *order, const REAL *scale,
+                                                                    const int width, const T *b, T *x) {
   for (int32_t k = 0; k < n; k++) {
     REAL power = scale[order[k]];
     for (int c = 0; c < width; c++) x[(int64_t)k * width + c] = b[(int64_t)order[k] * width + c] * power;
   }
 }
 
-static inline __attribute__((always_inline)) void FN(lu_store)(int32_t n, const int32_t *order, const REAL *scale,
-                                                               const int width, const T *x, T *b) {
+static inline __attribute__((always_inline)) void FN(pivoting_store)(int32_t n, const int32_t *order, const REAL *scale,
+                                                                     const int width, const T *x, T *b) {
   for (int32_t k = 0; k < n; k++) {
     REAL power = scale[order[k]];
     for (int c = 0; c < width; c++) b[(int64_t)order[k] * width + c] = x[(int64_t)k * width + c] * power;
   }
 }
 
-static inline __attribute__((always_inline)) void FN(lu_block)(const int32_t *order, const lu_numeric *f, lac_side side,
-                                                               const int width, const T *b, T *x, T *work) {
-  const lu_triangle *l = &f->l, *u = &f->u;
+static inline __attribute__((always_inline)) void FN(pivoting_block)(const int32_t *order, const pivoting_numeric *f,
+                                                                     lac_side side, const int width, const T *b, T *x,
+                                                                     T *work) {
+  const pivoting_triangle *l = &f->l, *u = &f->u;
   if (side == LAC_T) {
-    FN(lu_load)(f->n, order, f->col_scale, width, b, work);
+    FN(pivoting_load)(f->n, order, f->col_scale, width, b, work);
     FN(upper_t)(f->n, u->offsets, u->rows, u->values, f->diagonal, width, work);
     FN(lower_t)(f->n, l->offsets, l->rows, l->values, false, width, work);
-    FN(lu_store)(f->n, f->pivots, f->row_scale, width, work, x);
+    FN(pivoting_store)(f->n, f->pivots, f->row_scale, width, work, x);
   } else {
-    FN(lu_load)(f->n, f->pivots, f->row_scale, width, b, work);
+    FN(pivoting_load)(f->n, f->pivots, f->row_scale, width, b, work);
     FN(lower)(f->n, l->offsets, l->rows, l->values, width, work);
     FN(upper)(f->n, u->offsets, u->rows, u->values, f->diagonal, width, work);
-    FN(lu_store)(f->n, order, f->col_scale, width, work, x);
+    FN(pivoting_store)(f->n, order, f->col_scale, width, work, x);
   }
 }
 
-static void FN(lu_solve)(const int32_t *order, const lu_numeric *f, lac_side side, int width, const void *b, void *x,
-                         void *work) {
+static void FN(pivoting_solve)(const int32_t *order, const pivoting_numeric *f, lac_side side, int width, const void *b,
+                               void *x, void *work) {
   switch (width) {
     case 1:
-      FN(lu_block)(order, f, side, 1, b, x, work);
+      FN(pivoting_block)(order, f, side, 1, b, x, work);
       break;
     case LAC_BLOCK_WIDTH:
-      FN(lu_block)(order, f, side, LAC_BLOCK_WIDTH, b, x, work);
+      FN(pivoting_block)(order, f, side, LAC_BLOCK_WIDTH, b, x, work);
       break;
     default:
-      FN(lu_block)(order, f, side, width, b, x, work);
+      FN(pivoting_block)(order, f, side, width, b, x, work);
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file lu.c
+/// @file pivoting_lu.c
 /// LU with partial pivoting, column by column (Gilbert and Peierls 1988).
 ///
 ///     P R A C Q = L U        R, C scale by powers of two (exactly); Q keeps L and U sparse; P is chosen on the way
@@ -9,27 +9,28 @@
 ///
 /// Scaled so, "large" means the same in every row, and no product leaves the range of the dtype.
 
-#include "solvers/direct/lu.h"
+#include "solvers/direct/pivoting_lu.h"
 
 #include <stdio.h>
 
 #include "solvers/direct/ordering.h"
 
-#define KERNEL_FILE "solvers/direct/lu_kernel.h"
+#define KERNEL_FILE "solvers/direct/pivoting_lu_kernel.h"
 #include "solvers/direct/instantiate.h"
 
-typedef int32_t lu_scale_kernel(const lac_structure *, const void *, lu_numeric *);
-typedef lac_status lu_column_kernel(const lac_structure *, const void *, int32_t, int32_t, double, lu_work *,
-                                    lu_numeric *);
-typedef void lu_solve_kernel(const int32_t *, const lu_numeric *, lac_side, int, const void *, void *, void *);
-static lu_scale_kernel *const lu_scale_kernels[] = TABLE(lu_scale);
-static lu_column_kernel *const lu_column_kernels[] = TABLE(lu_column);
-static lu_solve_kernel *const lu_solve_kernels[] = TABLE(lu_solve);
+typedef int32_t pivoting_scale_kernel(const lac_structure *, const void *, pivoting_numeric *);
+typedef lac_status pivoting_column_kernel(const lac_structure *, const void *, int32_t, int32_t, double,
+                                          pivoting_work *, pivoting_numeric *);
+typedef void pivoting_solve_kernel(const int32_t *, const pivoting_numeric *, lac_side, int, const void *, void *,
+                                   void *);
+static pivoting_scale_kernel *const pivoting_scale_kernels[] = TABLE(pivoting_scale);
+static pivoting_column_kernel *const pivoting_column_kernels[] = TABLE(pivoting_column);
+static pivoting_solve_kernel *const pivoting_solve_kernels[] = TABLE(pivoting_solve);
 
 // -- analysis --------------------------------------------------------------------------------------------------------
 
-static void lu_forget(void *analysis) {
-  lu_analysis *a = analysis;
+static void pivoting_forget(void *analysis) {
+  pivoting_analysis *a = analysis;
   if (!a) return;
   lac_free(a->order);
   lac_free(a);
@@ -37,19 +38,19 @@ static void lu_forget(void *analysis) {
 
 // Pivots will stay on the diagonal, mostly, where it is nearly full and the structure nearly symmetric: then the fill
 // is that of A + A^T. Otherwise they may come from anywhere, and the fill of A^T A is the bound to keep low.
-static bool lu_is_nearly_symmetric(const lac_structure *s) {
+static bool pivoting_is_nearly_symmetric(const lac_structure *s) {
   return s->diagonals >= 0.9 * s->n && s->matched >= 0.5 * (double)(s->nnz - s->diagonals);
 }
 
-static lac_status lu_analyse(lac_context *ctx, const lac_structure *structure, lac_ordering ordering, void **analysis,
-                             int64_t *bytes) {
+static lac_status pivoting_analyse(lac_context *ctx, const lac_structure *structure, lac_ordering ordering,
+                                   void **analysis, int64_t *bytes) {
   lac_status status = LAC_OK;
-  lu_analysis *a = NULL;
+  pivoting_analysis *a = NULL;
 
   LAC_ALLOC(a, 1);
   a->n = structure->n;
   LAC_ALLOC(a->order, a->n);
-  if (lu_is_nearly_symmetric(structure)) {
+  if (pivoting_is_nearly_symmetric(structure)) {
     LAC_TRY(lac_order_symmetric(ctx, structure, ordering, a->order));
   } else {
     LAC_TRY(lac_order_columns(ctx, structure, ordering, a->order));
@@ -57,13 +58,13 @@ static lac_status lu_analyse(lac_context *ctx, const lac_structure *structure, l
   *bytes = (int64_t)sizeof *a + a->n * (int64_t)sizeof *a->order;
   *analysis = a, a = NULL;
 done:
-  lu_forget(a);
+  pivoting_forget(a);
   return status;
 }
 
 // -- memory ----------------------------------------------------------------------------------------------------------
 
-bool lu_reserve(lu_triangle *triangle, int64_t count, size_t number_size) {
+bool pivoting_reserve(pivoting_triangle *triangle, int64_t count, size_t number_size) {
   if (count <= triangle->capacity - triangle->count) return true;
   int64_t capacity = triangle->count + count + triangle->capacity / 2;
   int32_t *rows = lac_realloc(triangle->rows, (size_t)capacity * sizeof *rows);
@@ -74,7 +75,7 @@ bool lu_reserve(lu_triangle *triangle, int64_t count, size_t number_size) {
   return rows && values;
 }
 
-static bool lu_triangle_init(lu_triangle *triangle, int32_t n, int64_t capacity, size_t number_size) {
+static bool pivoting_triangle_init(pivoting_triangle *triangle, int32_t n, int64_t capacity, size_t number_size) {
   triangle->capacity = capacity;
   triangle->offsets = lac_calloc((size_t)n + 1, sizeof *triangle->offsets);
   triangle->rows = lac_alloc((size_t)capacity * sizeof *triangle->rows);
@@ -82,17 +83,17 @@ static bool lu_triangle_init(lu_triangle *triangle, int32_t n, int64_t capacity,
   return triangle->offsets && triangle->rows && triangle->values;
 }
 
-static void lu_triangle_clear(lu_triangle *triangle) {
+static void pivoting_triangle_clear(pivoting_triangle *triangle) {
   lac_free(triangle->offsets);
   lac_free(triangle->rows);
   lac_free(triangle->values);
 }
 
-static void lu_destroy(void *numeric) {
-  lu_numeric *f = numeric;
+static void pivoting_destroy(void *numeric) {
+  pivoting_numeric *f = numeric;
   if (!f) return;
-  lu_triangle_clear(&f->l);
-  lu_triangle_clear(&f->u);
+  pivoting_triangle_clear(&f->l);
+  pivoting_triangle_clear(&f->u);
   lac_free(f->diagonal);
   lac_free(f->pivots);
   lac_free(f->row_scale);
@@ -100,8 +101,8 @@ static void lu_destroy(void *numeric) {
   lac_free(f);
 }
 
-static lu_numeric *lu_create(const lac_structure *s, lac_dtype dtype) {
-  lu_numeric *f = lac_calloc(1, sizeof *f);
+static pivoting_numeric *pivoting_create(const lac_structure *s, lac_dtype dtype) {
+  pivoting_numeric *f = lac_calloc(1, sizeof *f);
   size_t n = (size_t)s->n, size = lac_dtype_size(dtype);
   if (!f) return NULL;
   f->dtype = dtype;
@@ -111,13 +112,14 @@ static lu_numeric *lu_create(const lac_structure *s, lac_dtype dtype) {
   f->pivots = lac_alloc(n * sizeof *f->pivots);
   f->row_scale = lac_alloc(n * size);
   f->col_scale = lac_alloc(n * size);
-  bool has_l = lu_triangle_init(&f->l, s->n, 2 * s->nnz, size), has_u = lu_triangle_init(&f->u, s->n, 2 * s->nnz, size);
+  bool has_l = pivoting_triangle_init(&f->l, s->n, 2 * s->nnz, size),
+       has_u = pivoting_triangle_init(&f->u, s->n, 2 * s->nnz, size);
   if (has_l && has_u && f->diagonal && f->pivots && f->row_scale && f->col_scale) return f;
-  lu_destroy(f);
+  pivoting_destroy(f);
   return NULL;
 }
 
-static void lu_work_clear(lu_work *w) {
+static void pivoting_work_clear(pivoting_work *w) {
   lac_free(w->x);
   lac_free(w->place);
   lac_free(w->mark);
@@ -128,7 +130,7 @@ static void lu_work_clear(lu_work *w) {
   lac_free(w->pruned);
 }
 
-static bool lu_work_init(lu_work *w, size_t n, lac_dtype dtype) {
+static bool pivoting_work_init(pivoting_work *w, size_t n, lac_dtype dtype) {
   w->x = lac_calloc(n, lac_dtype_size(dtype));
   w->place = lac_alloc(n * sizeof *w->place);
   w->mark = lac_alloc(n * sizeof *w->mark);
@@ -145,74 +147,76 @@ static bool lu_work_init(lu_work *w, size_t n, lac_dtype dtype) {
 
 // -- factor ----------------------------------------------------------------------------------------------------------
 
-static lac_status lu_fault(lac_fault *fault, lac_status status, const char *format, int64_t number) {
+static lac_status pivoting_fault(lac_fault *fault, lac_status status, const char *format, int64_t number) {
   snprintf(fault->text, sizeof fault->text, format, (long long)number);
   return status;
 }
 
 // An empty row or column is named before anything else: elimination would only find that some column is left over.
-static lac_status lu_check_structure(const lac_structure *s, lac_fault *fault) {
+static lac_status pivoting_check_structure(const lac_structure *s, lac_fault *fault) {
   for (int32_t i = 0; i < s->n; i++) {
     if (s->offsets[i] == s->offsets[i + 1]) {
-      return lu_fault(fault, LAC_ERR_SINGULAR, "the matrix is structurally singular: row %lld is empty", i);
+      return pivoting_fault(fault, LAC_ERR_SINGULAR, "the matrix is structurally singular: row %lld is empty", i);
     }
     if (s->t_offsets[i] == s->t_offsets[i + 1]) {
-      return lu_fault(fault, LAC_ERR_SINGULAR, "the matrix is structurally singular: column %lld is empty", i);
+      return pivoting_fault(fault, LAC_ERR_SINGULAR, "the matrix is structurally singular: column %lld is empty", i);
     }
   }
   return LAC_OK;
 }
 
-static lac_status lu_explain(lac_status status, const lu_work *w, int32_t column, lac_fault *fault) {
-  if (status == LAC_ERR_MEMORY) return lu_fault(fault, status, "out of memory in column %lld of LU", column);
-  if (status == LAC_ERR_NONFINITE) return lu_fault(fault, status, "LU overflows in column %lld", column);
-  if (w->rest_count > 0) return lu_fault(fault, status, "the matrix is singular: pivot 0 in column %lld", column);
-  return lu_fault(fault, status, "the matrix is structurally singular: no pivot is left for column %lld", column);
+static lac_status pivoting_explain(lac_status status, const pivoting_work *w, int32_t column, lac_fault *fault) {
+  if (status == LAC_ERR_MEMORY) return pivoting_fault(fault, status, "out of memory in column %lld of LU", column);
+  if (status == LAC_ERR_NONFINITE) return pivoting_fault(fault, status, "LU overflows in column %lld", column);
+  if (w->rest_count > 0) return pivoting_fault(fault, status, "the matrix is singular: pivot 0 in column %lld", column);
+  return pivoting_fault(fault, status, "the matrix is structurally singular: no pivot is left for column %lld", column);
 }
 
-static lac_status lu_eliminate(const lac_structure *s, const lu_analysis *a, double tolerance, const void *values,
-                               lu_work *w, lu_numeric *f, lac_fault *fault) {
-  int32_t zero_row = lu_scale_kernels[f->dtype](s, values, f);
+static lac_status pivoting_eliminate(const lac_structure *s, const pivoting_analysis *a, double tolerance,
+                                     const void *values, pivoting_work *w, pivoting_numeric *f, lac_fault *fault) {
+  int32_t zero_row = pivoting_scale_kernels[f->dtype](s, values, f);
   if (zero_row >= 0) {
-    return lu_fault(fault, LAC_ERR_SINGULAR, "the matrix is singular: row %lld has only zeros, pivot 0", zero_row);
+    return pivoting_fault(fault, LAC_ERR_SINGULAR, "the matrix is singular: row %lld has only zeros, pivot 0",
+                          zero_row);
   }
   for (int32_t k = 0; k < f->n; k++) {
-    lac_status status = lu_column_kernels[f->dtype](s, values, a->order[k], k, tolerance, w, f);
-    if (status != LAC_OK) return lu_explain(status, w, a->order[k], fault);
+    lac_status status = pivoting_column_kernels[f->dtype](s, values, a->order[k], k, tolerance, w, f);
+    if (status != LAC_OK) return pivoting_explain(status, w, a->order[k], fault);
   }
   for (int64_t p = 0; p < f->l.count; p++) f->l.rows[p] = w->place[f->l.rows[p]];
   return LAC_OK;
 }
 
-static lac_status lu_factor(const lac_structure *structure, const void *analysis, const lac_solver_options *options,
-                            lac_dtype dtype, const void *values, void **numeric, lac_fault *fault) {
-  lac_status status = lu_check_structure(structure, fault);
+static lac_status pivoting_factor(const lac_factor_job *job, void **numeric, lac_fault *fault) {
+  const lac_structure *structure = job->structure;
+  lac_status status = pivoting_check_structure(structure, fault);
   if (status != LAC_OK) return status;
 
-  lu_work w = {0};
-  lu_numeric *f = lu_create(structure, dtype);
-  if (!f || !lu_work_init(&w, (size_t)structure->n, dtype)) {
-    status = lu_fault(fault, LAC_ERR_MEMORY, "out of memory: LU of %lld rows", structure->n);
+  pivoting_work w = {0};
+  pivoting_numeric *f = pivoting_create(structure, job->dtype);
+  if (!f || !pivoting_work_init(&w, (size_t)structure->n, job->dtype)) {
+    status = pivoting_fault(fault, LAC_ERR_MEMORY, "out of memory: LU of %lld rows", structure->n);
   } else {
-    status = lu_eliminate(structure, analysis, options->pivot_tolerance, values, &w, f, fault);
+    status = pivoting_eliminate(structure, job->part, job->options->pivot_tolerance, job->values, &w, f, fault);
   }
   if (status == LAC_OK) *numeric = f, f = NULL;
-  lu_destroy(f);
-  lu_work_clear(&w);
+  pivoting_destroy(f);
+  pivoting_work_clear(&w);
   return status;
 }
 
 // Pivots that may be a thousand times smaller than what they eliminate are hardly chosen at all.
-static bool lu_is_stable(const lac_solver_options *options) { return options->pivot_tolerance >= 1e-3; }
+static bool pivoting_is_stable(const lac_solver_options *options) { return options->pivot_tolerance >= 1e-3; }
 
-static void lu_solve(const void *analysis, const void *numeric, lac_side side, int width, const void *b, void *x,
-                     void *work) {
-  const lu_numeric *f = numeric;
-  lu_solve_kernels[f->dtype](((const lu_analysis *)analysis)->order, f, side, width, b, x, work);
+static void pivoting_solve(const void *analysis, const void *numeric, lac_side side, int width, int threads,
+                           const void *b, void *x, void *work) {
+  (void)threads;
+  const pivoting_numeric *f = numeric;
+  pivoting_solve_kernels[f->dtype](((const pivoting_analysis *)analysis)->order, f, side, width, b, x, work);
 }
 
-static void lu_report(const void *analysis, const void *numeric, lac_finding *finding) {
-  const lu_numeric *f = numeric;
+static void pivoting_report(const void *analysis, const void *numeric, lac_finding *finding) {
+  const pivoting_numeric *f = numeric;
   size_t size = lac_dtype_size(f->dtype);
   (void)analysis;
   finding->nnz = f->l.count + f->u.count + f->n;
@@ -223,13 +227,13 @@ static void lu_report(const void *analysis, const void *numeric, lac_finding *fi
   finding->where = f->where;
 }
 
-const lac_solver_table lac_solver_lu = {
+const lac_solver_table lac_solver_pivoting_lu = {
     .name = "lu",
-    .is_stable = lu_is_stable,
-    .analyse = lu_analyse,
-    .forget = lu_forget,
-    .factor = lu_factor,
-    .solve = lu_solve,
-    .report = lu_report,
-    .destroy = lu_destroy,
+    .is_stable = pivoting_is_stable,
+    .analyse = pivoting_analyse,
+    .forget = pivoting_forget,
+    .factor = pivoting_factor,
+    .solve = pivoting_solve,
+    .report = pivoting_report,
+    .destroy = pivoting_destroy,
 };

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file fronts.h
+/// The numeric factor over supernodes, whichever method made it.
+///
+///     Cholesky   B = L L^H
+///     L D L^H    B = Pi^T L D L^H Pi      D with blocks of 1 and 2; Pi permutes inside supernodes
+///     LU         R B C = Pi^T L U         L unit; Pi permutes rows inside supernodes; R, C real diagonal scalings
+///
+/// Panel s of `l`, at number panels[s]: (p + r) x p by columns with leading dimension p + r. Its diagonal block holds
+/// L_PP (Cholesky), unit L_PP below D's diagonal (L D L^H), L_PP\U_PP (LU); below stands L_RP. LU: U_PR^T, r x p by
+/// columns with leading dimension r, stands in `u` at u_panels[s].
+
+#ifndef LACUNA_SOLVERS_DIRECT_FRONTS_H
+#define LACUNA_SOLVERS_DIRECT_FRONTS_H
+
+#include "solvers/direct/supernodes.h"
+#include "solvers/solver_impl.h"
+
+typedef enum lac_front_kind { LAC_FRONT_CHOLESKY, LAC_FRONT_LDLT, LAC_FRONT_LU } lac_front_kind;
+
+typedef struct lac_fronts {
+  lac_front_kind kind;
+  lac_dtype dtype;
+  lac_supernodes *s;  // held
+  void *l, *u;
+  int64_t *u_panels;  // LU: count + 1
+  int32_t
+      *pivots;  // L D L^H, LU: n: at step k the pivot row (and column) is that of step pivots[k]; inside its supernode
+  void *d_below;    // L D L^H: n: D(k + 1, k), nonzero where a block of 2 begins at k
+  void *row_scale;  // LU: n, real, by rows of A; NULL: none
+  void *col_scale;  // and by columns
+  double smallest;  // see lac_finding
+  int64_t where;
+  int64_t perturbed;
+  double growth;
+  double flops;
+} lac_fronts;
+
+void lac_fronts_destroy(void *fronts);  // accepts NULL
+
+#endif

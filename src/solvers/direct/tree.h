@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file tree.h
+/// Work along the tree of supernodes.
+///
+/// Disjoint subtrees are done by one thread each, several at once; what is above them by all threads together, one
+/// supernode after another. Which subtrees these are depends on the tree alone, never on the number of threads: so the
+/// bits of a result do not either.
+
+#ifndef LACUNA_SOLVERS_DIRECT_TREE_H
+#define LACUNA_SOLVERS_DIRECT_TREE_H
+
+#include "solvers/direct/supernodes.h"
+
+/// Work on supernode s in thread `worker` of 0 .. threads - 1 given to the walk; `threads` may be used inside. False
+/// stops the walk.
+typedef bool lac_tree_visit(void *job, int32_t s, int worker, int threads);
+
+/// Children before parents; parents before children. False when a visit said so.
+bool lac_tree_up(const lac_supernodes *s, int threads, lac_tree_visit *visit, void *job);
+bool lac_tree_down(const lac_supernodes *s, int threads, lac_tree_visit *visit, void *job);
+
+#endif
