@@ -152,8 +152,9 @@ lac_status lac_factor_make(lac_context *ctx, lac_solver_core *core, const lac_ar
 int64_t lac_factor_bytes(const lac_factor *factor);
 int64_t lac_factor_bytes_of(const lac_solver_core *core, lac_dtype dtype, int64_t items, int64_t numeric_bytes);
 
-/// 1 when the factor was made of values with exactly these bits in the same batch, else 0.
-lac_status lac_factor_matches(lac_context *ctx, const lac_factor *factor, const lac_array *values, int *matches);
+/// 1 when the factor was made of values with exactly these bits in the same batch, else 0; for `function`.
+lac_status lac_factor_matches(lac_context *ctx, const char *function, const lac_factor *factor, const lac_array *values,
+                              int *matches);
 
 /// Refuse a context that is not on the CPU, and an array that does not lie where the context's arrays lie.
 lac_status lac_solver_require_cpu(lac_context *ctx, const char *function, const lac_array *array);
