@@ -22,6 +22,8 @@ static void factor_drop_numerics(lac_factor *f) {
 static void factor_destroy(lac_object *object) {
   lac_factor *f = (lac_factor *)object;
   factor_drop_numerics(f);
+  lac_object_release(f->partner);
+  pthread_mutex_destroy(&f->lock);
   lac_free(f->numerics);
   lac_free(f->values);
   lac_object_release(f->core);
@@ -48,6 +50,7 @@ static lac_status factor_create(lac_context *ctx, lac_solver_core *core, const l
 
   LAC_ALLOC(f, 1);
   lac_object_init(&f->object, &lac_factor_kind);
+  pthread_mutex_init(&f->lock, NULL);
   f->core = lac_object_retain(core);
   f->meta = values->meta;
   f->items = 1;
@@ -153,7 +156,7 @@ static lac_status factor_look(lac_context *ctx, const lac_factor *f, factor_natu
   const lac_structure *s = f->core->structure;
   char which[64];
 
-  *out = (factor_nature){.is = {-1, -1, -1}};
+  *out = (factor_nature){.is = {-1, s->unmatched, -1}};  // a batch of no matrices has a structure too
   for (int64_t i = 0; i < f->items; i++) {
     lac_values_nature one = lac_values_nature_of(s, f->meta.dtype, factor_item(f, i));
     LAC_CHECK(

@@ -71,8 +71,9 @@ typedef struct lac_solver_table {
   void (*solve)(const void *part, const void *numeric, lac_side side, int width, int threads, const void *b, void *x,
                 void *work);
 
-  /// The determinant, both permutations and all scalings counted. Never asked of a perturbed factor. Optional.
-  void (*logdet)(const void *part, const void *numeric, lac_logdet *out);
+  /// The determinant, both permutations and all scalings counted (determinant.h). Never asked of a perturbed factor.
+  /// Fails with LAC_ERR_MEMORY alone. Optional.
+  lac_status (*logdet)(const void *part, const void *numeric, lac_logdet *out);
 
   /// A^-T on the pattern of A: values[slot of (i, j)] = (A^-1)(j, i). Never asked of a perturbed factor. Optional.
   lac_status (*selected_inverse)(const lac_structure *structure, const void *part, const void *numeric, int threads,
@@ -109,6 +110,10 @@ typedef struct lac_solver_core {
   _Atomic int64_t factorisations, reuses;
 } lac_solver_core;
 
+/// A core of the same structure under other options.
+lac_status lac_solver_core_create(lac_context *ctx, const lac_pattern *pattern, const lac_solver_options *options,
+                                  lac_solver_core **out);
+
 enum { LAC_KEPT_FACTORS = 8 };  // at most
 
 struct lac_solver {
@@ -139,6 +144,8 @@ struct lac_factor {
   char reason[LAC_REASON_SIZE];
   char warning[LAC_WARNING_SIZE];
   lac_factor *next;  // in the chain of the solver that keeps it
+  pthread_mutex_t lock;
+  lac_factor *partner;  // of the same values by another method, made under the lock where this one cannot serve
 };
 
 /// The kinds, by which an operator tells its objects apart.
@@ -146,6 +153,10 @@ extern const lac_kind lac_solver_kind, lac_factor_kind;
 
 /// Factor values: checks them, chooses the method, copies them. Keeps nothing.
 lac_status lac_factor_make(lac_context *ctx, lac_solver_core *core, const lac_array *values, lac_factor **out);
+
+/// A factor of the same values by a method that can do more, or that is safer: made once, kept by the factor, and living
+/// as long. NULL where there is none: at the end of the chain stands LU with strict partial pivoting.
+lac_status lac_factor_partner(lac_context *ctx, const lac_factor *factor, const lac_factor **out);
 
 /// Bytes that a factor holds by itself; and what one of `items` matrices would, whose numerics have so many bytes.
 int64_t lac_factor_bytes(const lac_factor *factor);
