@@ -23,12 +23,13 @@ typedef struct lac_front {
   void *l;          // A_PP and A_RP, (p + r) x p, leading dimension p + r; L D L^H reads the lower triangle of A_PP
   void *u;          // LU: A_PR^T, r x p, leading dimension r
   void *update;     // A_RR, r x r, leading dimension r; L D L^H: the lower triangle
-  void *work;       // L D L^H: (p + r) p numbers; LU: none
+  void *work;       // L D L^H: (p + r) p numbers; LU: p int32_t
   int32_t *pivots;  // p: at step first + k the pivot row (and column) is that of step pivots[k]
   void *d_below;    // L D L^H: p: D(k + 1, k), nonzero where a block of 2 begins at k
   const int32_t *like_pivots;  // the choices of an earlier factor, to be taken over; NULL: choose
   const void *like_d_below;    // L D L^H: which of those were blocks of 2
   double small;
+  double beta;  // 1: A_RR is there; 0: it is not, and becomes the update alone
   // What came of it.
   int32_t where;    // the step of
   double smallest;  // the smallest pivot,
