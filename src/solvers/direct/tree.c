@@ -59,23 +59,86 @@ static int tree_compare(const void *a, const void *b) {
   return x->range.begin < y->range.begin ? -1 : 1;
 }
 
+// -- memory of update matrices ---------------------------------------------------------------------------------------
+
+static int64_t tree_update(const lac_supernodes *s, int32_t k) {
+  int64_t rows = lac_front_rows(s, k);
+  return (rows * rows + 7) / 8 * 8;
+}
+
+static int64_t tree_children(const lac_supernodes *s, int32_t k) {
+  int64_t sum = 0;
+  for (int32_t c = k - 1; c >= s->leftmost[k]; c = s->leftmost[c] - 1) sum += tree_update(s, c);
+  return sum;
+}
+
+// Supernodes of even and odd depth stack their updates at the two ends of the memory: a parent's grows at one end while
+// its children's lie on top at the other, and nothing moves. Those at the far end are counted from it, negative.
+static int64_t tree_stack(lac_supernodes *s, lac_range range) {
+  int64_t top[2] = {0, 0}, peak = 0, *at = s->update_at;
+  for (int32_t k = range.end - 1; k >= range.begin; k--) {
+    at[k] = s->parent[k] == -1 || s->parent[k] >= range.end ? 0 : 1 - at[s->parent[k]];
+  }
+  for (int32_t k = range.begin; k < range.end; k++) {
+    int64_t side = at[k];
+    at[k] = INT64_MIN;
+    if (s->parent[k] != -1 && s->parent[k] < range.end) {
+      int64_t begin = top[side];
+      top[side] += tree_update(s, k);
+      at[k] = side == 0 ? begin : -top[side];
+      if (top[0] + top[1] > peak) peak = top[0] + top[1];
+    }
+    top[1 - side] -= tree_children(s, k);
+  }
+  return peak;
+}
+
+static void tree_place_updates(lac_supernodes *s) {
+  int64_t alive = 0;
+  s->update_work = s->update_blocks = 0;
+  for (int32_t i = 0; i < s->subtree_count; i++) {
+    int64_t peak = tree_stack(s, s->ranges[i]);
+    if (peak > s->update_work) s->update_work = peak;
+  }
+  for (int32_t i = s->subtree_count; i < s->range_count; i++) s->update_at[s->ranges[i].begin] = INT64_MIN;
+  for (int32_t k = 0; k < s->count; k++) {
+    if (s->update_at[k] != INT64_MIN && s->update_at[k] < 0) s->update_at[k] += s->update_work;
+    if (s->update_at[k] == INT64_MIN) s->update_at[k] = -1;
+  }
+  for (int32_t i = 0; i < s->subtree_count; i++) {
+    for (int32_t k = s->ranges[i].end - 1; k >= s->ranges[i].begin; k = s->leftmost[k] - 1) alive += tree_update(s, k);
+  }
+  s->update_blocks = alive;
+  for (int32_t i = s->subtree_count; i < s->range_count; i++) {
+    alive += tree_update(s, s->ranges[i].begin);
+    if (alive > s->update_blocks) s->update_blocks = alive;
+    alive -= tree_children(s, s->ranges[i].begin);
+  }
+}
+
+// -- the cut ---------------------------------------------------------------------------------------------------------
+
 bool lac_tree_cut(lac_supernodes *s) {
   double limit = fmax(tree_flops(s) / TREE_SHARES, TREE_SMALL);
   int32_t aboves = 0, pieces = tree_pieces(s, limit, NULL, NULL, &aboves);
   tree_range *cut = lac_calloc((size_t)pieces, sizeof *cut);
   lac_range *ranges = lac_calloc((size_t)(pieces + aboves), sizeof *ranges);
-  bool fits = cut && ranges;
+  int64_t *update_at = lac_calloc((size_t)s->count, sizeof *update_at);
+  bool fits = cut && ranges && update_at;
 
   if (fits) {
     tree_pieces(s, limit, cut, ranges + pieces + aboves, &aboves);
     qsort(cut, (size_t)pieces, sizeof *cut, tree_compare);
     for (int32_t i = 0; i < pieces; i++) ranges[i] = cut[i].range;
     s->ranges = ranges, ranges = NULL;
+    s->update_at = update_at, update_at = NULL;
     s->range_count = pieces + aboves;
     s->subtree_count = pieces;
+    tree_place_updates(s);
   }
   lac_free(cut);
   lac_free(ranges);
+  lac_free(update_at);
   return fits;
 }
 

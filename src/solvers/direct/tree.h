@@ -11,8 +11,8 @@
 
 #include "solvers/direct/supernodes.h"
 
-/// Cut the tree: fills s->ranges, `range_count` and `subtree_count` from parent, leftmost and flops. False: no memory.
-/// Part of making an analysis.
+/// Cut the tree: fills s->ranges and what goes with them, update_at and what goes with it, from parent, leftmost, rows
+/// and flops. False: no memory. Part of making an analysis.
 bool lac_tree_cut(lac_supernodes *s);
 
 /// Work on supernode s in thread `worker` of 0 .. threads - 1 given to the walk; `threads` may be used inside. False
