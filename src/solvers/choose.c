@@ -175,7 +175,7 @@ static lac_status choose_look(lac_context *ctx, const lac_factor *f, choose_natu
   const lac_structure *s = f->core->structure;
   char which[64];
 
-  *out = (choose_nature){.is = {-1, -1, -1}};
+  *out = (choose_nature){.is = {-1, s->unmatched, -1}};  // a batch of no matrices has a structure too
   for (int64_t i = 0; i < f->items; i++) {
     lac_values_nature one = lac_values_nature_of(s, f->meta.dtype, lac_factor_item(f, i));
     LAC_CHECK(

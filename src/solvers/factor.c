@@ -21,6 +21,8 @@ static void factor_drop_numerics(lac_factor *f) {
 static void factor_destroy(lac_object *object) {
   lac_factor *f = (lac_factor *)object;
   factor_drop_numerics(f);
+  lac_object_release(f->partner);
+  pthread_mutex_destroy(&f->lock);
   lac_free(f->numerics);
   lac_free(f->values);
   lac_object_release(f->core);
@@ -46,6 +48,7 @@ static lac_status factor_create(lac_context *ctx, lac_solver_core *core, const l
 
   LAC_ALLOC(f, 1);
   lac_object_init(&f->object, &lac_factor_kind);
+  pthread_mutex_init(&f->lock, NULL);
   f->core = lac_object_retain(core);
   f->meta = values->meta;
   f->items = 1;

@@ -112,6 +112,10 @@ typedef struct lac_solver_core {
   _Atomic int64_t factorisations, reuses;
 } lac_solver_core;
 
+/// A core of the same structure under other options.
+lac_status lac_solver_core_create(lac_context *ctx, const lac_pattern *pattern, const lac_solver_options *options,
+                                  lac_solver_core **out);
+
 enum { LAC_KEPT_FACTORS = 8 };  // at most
 
 struct lac_solver {
@@ -143,6 +147,8 @@ struct lac_factor {
   char reason[LAC_REASON_SIZE];
   char warning[LAC_WARNING_SIZE];
   lac_factor *next;  // in the chain of the solver that keeps it
+  pthread_mutex_t lock;
+  lac_factor *partner;  // of the same values by another method, made under the lock where this one cannot serve
 };
 
 /// The kinds, by which an operator tells its objects apart.
@@ -158,8 +164,8 @@ typedef struct lac_trial {
   lac_fault fault;
 } lac_trial;
 
-/// Numeric factors of all matrices by one method, in place of those that are there. What the method cannot take is an
-/// outcome; lac_factor_explain makes an error of it.
+/// Numeric factors of all matrices by one method, in place of those that are there. What the method cannot take is a
+/// failed trial; lac_factor_explain makes an error of it.
 lac_status lac_factor_try(lac_context *ctx, lac_factor *factor, const lac_solver_table *table, lac_trial *trial);
 lac_status lac_factor_explain(lac_context *ctx, const lac_factor *factor, const lac_trial *trial);
 
@@ -174,6 +180,10 @@ lac_status lac_choose_likely(lac_context *ctx, const lac_solver_core *core, cons
 
 /// Factor by the method that is asked for, or by the cheapest that fits; the factor's reason says why.
 lac_status lac_choose(lac_context *ctx, lac_factor *factor);
+
+/// A factor of the same values by a method that can do more, or that is safer: made once, kept by the factor, and living
+/// as long. NULL where there is none: at the end of the chain stands LU with strict partial pivoting.
+lac_status lac_factor_partner(lac_context *ctx, const lac_factor *factor, const lac_factor **out);
 
 /// Bytes that a factor holds by itself; and what one of `items` matrices would, whose numerics have so many bytes.
 int64_t lac_factor_bytes(const lac_factor *factor);
