@@ -3,8 +3,8 @@
 /// The inside of solvers and factors, and the table that each method fills.
 ///
 /// Who holds whom: a solver holds its core and the factors it keeps; a factor holds the core and the analysis it was
-/// made by; a core holds the pattern; the pattern keeps structure and analyses, which hold nothing. So there are no
-/// cycles.
+/// made by; a core holds the pattern, and solvers of larger patterns made of it; the pattern keeps structure and
+/// analyses, which hold nothing. So there are no cycles.
 
 #ifndef LACUNA_SOLVERS_SOLVER_IMPL_H
 #define LACUNA_SOLVERS_SOLVER_IMPL_H
@@ -47,9 +47,9 @@ typedef struct lac_factor_job {
 } lac_factor_job;
 
 /// det = sign exp(logabs), for complex matrices sign is the phase: sign_re + i sign_im.
-typedef struct lac_logdet {
+typedef struct lac_polar {
   double logabs, sign_re, sign_im;
-} lac_logdet;
+} lac_polar;
 
 /// A method. Its analysis depends on structure and ordering alone and is shared; a numeric belongs to one matrix.
 typedef struct lac_solver_table {
@@ -72,7 +72,7 @@ typedef struct lac_solver_table {
                 void *work);
 
   /// The determinant, both permutations and all scalings counted. Never asked of a perturbed factor. Optional.
-  void (*logdet)(const void *part, const void *numeric, lac_logdet *out);
+  void (*logdet)(const void *part, const void *numeric, lac_polar *out);
 
   /// A^-T on the pattern of A: values[slot of (i, j)] = (A^-1)(j, i). Never asked of a perturbed factor. Optional.
   lac_status (*selected_inverse)(const lac_structure *structure, const void *part, const void *numeric, int threads,
@@ -99,6 +99,8 @@ typedef struct lac_analysis {
 lac_status lac_analysis_get(lac_context *ctx, const lac_pattern *pattern, const lac_structure *structure,
                             const lac_solver_table *table, lac_ordering ordering, lac_analysis **out);
 
+typedef struct lac_extension lac_extension;
+
 /// What a solver and its factors share.
 typedef struct lac_solver_core {
   lac_object object;
@@ -107,7 +109,12 @@ typedef struct lac_solver_core {
   lac_solver_options options;
   double seconds;  // spent on reading the structure
   _Atomic int64_t factorisations, reuses;
+  pthread_mutex_t lock;       // of what follows
+  lac_extension *extensions;  // solvers of larger patterns (extension.h), each held
 } lac_solver_core;
+
+/// Let go of all extensions.
+void lac_extensions_drop(lac_solver_core *core);
 
 enum { LAC_KEPT_FACTORS = 8 };  // at most
 
