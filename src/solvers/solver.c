@@ -43,8 +43,8 @@ static void solver_destroy(lac_object *object) {
 static const lac_kind core_kind = {"solver core", core_destroy};
 const lac_kind lac_solver_kind = {"solver", solver_destroy};
 
-static lac_status core_create(lac_context *ctx, const lac_pattern *pattern, const lac_solver_options *options,
-                              lac_solver_core **out) {
+lac_status lac_solver_core_create(lac_context *ctx, const lac_pattern *pattern, const lac_solver_options *options,
+                                  lac_solver_core **out) {
   lac_status status = LAC_OK;
   double begin = lac_solver_seconds();
   lac_solver_core *core = NULL;
@@ -107,7 +107,7 @@ lac_status lac_solver_create(lac_context *ctx, const lac_pattern *pattern, const
 
   LAC_CHECK(out, LAC_ERR_ARG, "lac_solver_create: out is NULL");
   LAC_TRY(solver_check(ctx, pattern, &chosen));
-  LAC_TRY(core_create(ctx, pattern, &chosen, &core));
+  LAC_TRY(lac_solver_core_create(ctx, pattern, &chosen, &core));
   LAC_ALLOC(solver, 1);
   lac_object_init(&solver->object, &lac_solver_kind);
   pthread_mutex_init(&solver->lock, NULL);

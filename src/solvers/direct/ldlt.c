@@ -12,6 +12,7 @@
 
 #include <stdio.h>
 
+#include "solvers/determinant.h"
 #include "solvers/direct/symbolic.h"
 #include "solvers/solver_impl.h"
 
@@ -35,7 +36,9 @@ typedef struct ldlt_work {
 typedef int32_t ldlt_factor_kernel(const lac_symbolic *, const void *, bool, ldlt_work *, ldlt_numeric *, double *);
 typedef void ldlt_solve_kernel(const lac_symbolic *, const ldlt_numeric *, lac_side, int, const void *, void *, void *);
 static ldlt_factor_kernel *const ldlt_factor_kernels[] = TABLE(ldlt_factor);
+typedef double ldlt_pivot_kernel(const ldlt_numeric *, int32_t);
 static ldlt_solve_kernel *const ldlt_solve_kernels[] = TABLE(ldlt_solve);
+static ldlt_pivot_kernel *const ldlt_pivot_kernels[] = TABLE(ldlt_pivot);
 
 static lac_status ldlt_analyse(lac_context *ctx, const lac_structure *structure, lac_ordering ordering, void **analysis,
                                int64_t *bytes) {
@@ -131,11 +134,23 @@ static lac_status ldlt_factor(const lac_factor_job *job, void **numeric, lac_fau
 static bool cholesky_is_stable(const lac_solver_options *options) { return (void)options, true; }
 static bool ldlt_is_stable(const lac_solver_options *options) { return (void)options, false; }
 
-static void ldlt_solve(const void *analysis, const void *numeric, lac_side side, int width, int threads, const void *b,
-                       void *x, void *work) {
-  (void)threads;
+static lac_status ldlt_solve(const void *analysis, const void *numeric, lac_side side, int width, int threads,
+                             const void *b, void *x, void *work, lac_fault *fault) {
+  (void)threads, (void)fault;
   const ldlt_numeric *f = numeric;
   ldlt_solve_kernels[f->dtype](analysis, f, side, width, b, x, work);
+  return LAC_OK;
+}
+
+// det A = det D: the permutation stands on both sides.
+static lac_status ldlt_logdet(const void *analysis, const void *numeric, lac_polar *out) {
+  const ldlt_numeric *f = numeric;
+  lac_determinant det = lac_determinant_one();
+  for (int32_t k = 0; k < ((const lac_symbolic *)analysis)->n; k++) {
+    lac_determinant_times(&det, ldlt_pivot_kernels[f->dtype](f, k), 0);
+  }
+  *out = lac_determinant_log(&det);
+  return LAC_OK;
 }
 
 // Without pivoting the structure says all but the numbers.
@@ -161,6 +176,7 @@ const lac_solver_table lac_solver_cholesky = {
     .predict = ldlt_predict,
     .factor = cholesky_factor,
     .solve = ldlt_solve,
+    .logdet = ldlt_logdet,
     .report = ldlt_report,
     .destroy = ldlt_destroy,
 };
@@ -173,6 +189,7 @@ const lac_solver_table lac_solver_ldlt = {
     .predict = ldlt_predict,
     .factor = ldlt_factor,
     .solve = ldlt_solve,
+    .logdet = ldlt_logdet,
     .report = ldlt_report,
     .destroy = ldlt_destroy,
 };

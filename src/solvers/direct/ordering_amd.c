@@ -378,35 +378,19 @@ static int32_t amd_dense(int32_t n) {
   return limit > 16 ? (int32_t)limit : 16;
 }
 
-static lac_status amd_natural(int32_t n, int32_t *order) {
-  for (int32_t k = 0; k < n; k++) order[k] = k;
-  return LAC_OK;
-}
-
-// Row i of A and row i of A^T, both ascending, without the diagonal and each neighbour once.
-static void amd_load_row(amd *g, const lac_structure *s, int32_t i) {
-  int64_t p = s->offsets[i], p_end = s->offsets[i + 1], q = s->t_offsets[i], q_end = s->t_offsets[i + 1];
-  g->start[i] = g->used;
-  while (p < p_end || q < q_end) {
-    int32_t j = p < p_end ? s->columns[p] : INT32_MAX, k = q < q_end ? s->t_rows[q] : INT32_MAX;
-    int32_t low = j < k ? j : k;
-    p += j == low;
-    q += k == low;
-    if (low != i) g->list[g->used++] = low;
-  }
-  g->length[i] = g->degree[i] = (int32_t)(g->used - g->start[i]);
-  if (g->length[i] > amd_dense(g->n)) g->weight[i] = 0;
-}
-
-lac_status lac_order_symmetric(lac_context *ctx, const lac_structure *structure, lac_ordering ordering,
-                               int32_t *order) {
+lac_status lac_order_amd(lac_context *ctx, const lac_graph *graph, int32_t *order) {
   lac_status status = LAC_OK;
   amd g = {0};
-  int64_t off_diagonal = structure->nnz - structure->diagonals;
+  int32_t dense = amd_dense(graph->n);
 
-  if (ordering == LAC_ORDER_NATURAL) return amd_natural(structure->n, order);
-  LAC_TRY(amd_init(ctx, &g, structure->n, 0, 2 * off_diagonal - structure->matched));
-  for (int32_t i = 0; i < g.n; i++) amd_load_row(&g, structure, i);
+  LAC_TRY(amd_init(ctx, &g, graph->n, 0, graph->offsets[graph->n]));
+  g.used = graph->offsets[g.n];
+  memcpy(g.list, graph->columns, (size_t)g.used * sizeof *g.list);
+  for (int32_t i = 0; i < g.n; i++) {
+    g.start[i] = graph->offsets[i];
+    g.length[i] = g.degree[i] = (int32_t)(graph->offsets[i + 1] - graph->offsets[i]);
+    if (g.length[i] > dense) g.weight[i] = 0;
+  }
   LAC_TRY(amd_run(ctx, &g, 0, order));
 done:
   amd_clear(&g);
@@ -453,7 +437,10 @@ lac_status lac_order_columns(lac_context *ctx, const lac_structure *structure, l
   bool *is_gone = NULL;
   int32_t singletons;
 
-  if (ordering == LAC_ORDER_NATURAL) return amd_natural(structure->n, order);
+  if (ordering == LAC_ORDER_NATURAL) {
+    for (int32_t k = 0; k < structure->n; k++) order[k] = k;
+    return LAC_OK;
+  }
   LAC_TRY(amd_init(ctx, &g, structure->n, structure->n, 2 * structure->nnz));
   LAC_ALLOC(is_gone, structure->n);
   singletons = lac_order_singletons(structure, g.degree, is_gone, order);
