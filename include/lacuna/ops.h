@@ -274,6 +274,21 @@ LAC_API lac_var lac_solve_with(lac_tape *tape, const lac_factor *factor, lac_sid
 /// x = op(A)^-1 b: factor and solve. Every derivative of every order uses the factor made here.
 LAC_API lac_var lac_solve(lac_tape *tape, const lac_solver *solver, lac_side side, lac_var a, lac_var b);
 
+// -- factors as arrays -----------------------------------------------------------------------------------------------
+
+/// What the pivots of an elimination may be: LAC_ERR_SINGULAR where one is zero and divided by, or LAC_ERR_DEFINITE where one is not
+/// positive. Both name the row.
+typedef enum lac_pivots { LAC_PIVOTS_NONZERO, LAC_PIVOTS_POSITIVE } lac_pivots;
+
+/// C = L U without pivoting, on a square pattern with a full diagonal: L, whose diagonal is one, below the diagonal and U on and
+/// above. What falls outside the pattern is dropped: nothing where it is closed under elimination (lac_pattern_fill), else this is
+/// ILU(0). `steps` (may be NULL) is the map of lac_pattern_fill that says in errors which row a step eliminates.
+LAC_API lac_var lac_lu_values(lac_tape *tape, const lac_pattern *pattern, lac_pivots pivots, const lac_map *steps,
+                              lac_var c);
+
+/// The gradient in c of lac_lu_values, given that of its result.
+LAC_API lac_var lac_lu_values_adjoint(lac_tape *tape, const lac_pattern *pattern, lac_var c, lac_var lu_bar);
+
 // -- structured matrices ---------------------------------------------------------------------------------------------
 
 // A band is stored as LAPACK and SciPy store it: ab (lower + upper + 1, n) holds A[i, j] at ab[upper + i - j, j]. What lies outside
