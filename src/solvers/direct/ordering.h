@@ -7,9 +7,17 @@
 #define LACUNA_SOLVERS_DIRECT_ORDERING_H
 
 #include "lacuna/solver.h"
-#include "solvers/direct/structure.h"
+#include "solvers/direct/elimination.h"
 
-/// Approximate minimum degree on the graph of A + A^T: for symmetric factors, and for LU with pivots near the diagonal.
+/// Order a graph, and say what eliminating it so makes. LAC_ORDER_AUTO takes the better of what it tries; `name` is what
+/// was taken: "amd", "metis", "natural".
+lac_status lac_order_graph(lac_context *ctx, const lac_graph *graph, lac_ordering ordering, lac_elimination *out,
+                           const char **name);
+
+/// Approximate minimum degree.
+lac_status lac_order_amd(lac_context *ctx, const lac_graph *graph, int32_t *order);
+
+/// The order of the graph of A + A^T.
 lac_status lac_order_symmetric(lac_context *ctx, const lac_structure *structure, lac_ordering ordering, int32_t *order);
 
 /// Approximate minimum degree on the graph of A^T A, which is never formed: its rows are the first elements of the
