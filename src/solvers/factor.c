@@ -22,6 +22,8 @@ static void factor_drop_numerics(lac_factor *f) {
 static void factor_destroy(lac_object *object) {
   lac_factor *f = (lac_factor *)object;
   factor_drop_numerics(f);
+  lac_object_release(f->partner);
+  pthread_mutex_destroy(&f->lock);
   lac_free(f->numerics);
   lac_free(f->values);
   lac_object_release(f->core);
@@ -48,6 +50,7 @@ static lac_status factor_create(lac_context *ctx, lac_solver_core *core, const l
 
   LAC_ALLOC(f, 1);
   lac_object_init(&f->object, &lac_factor_kind);
+  pthread_mutex_init(&f->lock, NULL);
   f->core = lac_object_retain(core);
   f->meta = values->meta;
   f->items = 1;
@@ -153,7 +156,7 @@ static lac_status factor_look(lac_context *ctx, const lac_factor *f, factor_natu
   const lac_structure *s = f->core->structure;
   char which[64];
 
-  *out = (factor_nature){.is = {-1, -1, -1}};
+  *out = (factor_nature){.is = {-1, s->unmatched, -1}};  // a batch of no matrices has a structure too
   for (int64_t i = 0; i < f->items; i++) {
     lac_values_nature one = lac_values_nature_of(s, f->meta.dtype, factor_item(f, i));
     LAC_CHECK(
@@ -280,12 +283,11 @@ int64_t lac_factor_bytes(const lac_factor *factor) {
   return lac_factor_bytes_of(factor->core, factor->meta.dtype, factor->items, factor->finding.bytes);
 }
 
-/// Equal shapes but for leading dimensions of size 1: those broadcast alike.
-static bool factor_same_batch(const lac_meta *a, const lac_meta *b) {
+bool lac_factor_same_shape(const lac_meta *a, const lac_meta *b, int core) {
   int skip_a = 0, skip_b = 0;
 
-  while (skip_a < a->ndim - 1 && a->shape[skip_a] == 1) skip_a++;
-  while (skip_b < b->ndim - 1 && b->shape[skip_b] == 1) skip_b++;
+  while (skip_a < a->ndim - core && a->shape[skip_a] == 1) skip_a++;
+  while (skip_b < b->ndim - core && b->shape[skip_b] == 1) skip_b++;
   return a->ndim - skip_a == b->ndim - skip_b &&
          memcmp(a->shape + skip_a, b->shape + skip_b, (size_t)(a->ndim - skip_a) * sizeof *a->shape) == 0;
 }
@@ -297,7 +299,7 @@ lac_status lac_factor_matches(lac_context *ctx, const char *function, const lac_
 
   LAC_TRY(lac_solver_require_cpu(ctx, function, values));
   bytes = (size_t)values->count * lac_dtype_size(values->meta.dtype);
-  *matches = values->meta.dtype == factor->meta.dtype && factor_same_batch(&factor->meta, &values->meta) &&
+  *matches = values->meta.dtype == factor->meta.dtype && lac_factor_same_shape(&factor->meta, &values->meta, 1) &&
              memcmp(factor->values, lac_array_data(values), bytes) == 0;
 done:
   return status;

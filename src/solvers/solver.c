@@ -20,6 +20,8 @@ const char *lac_ordering_name(lac_ordering ordering) {
 
 static void core_destroy(lac_object *object) {
   lac_solver_core *core = (lac_solver_core *)object;
+  lac_extensions_drop(core);
+  pthread_mutex_destroy(&core->lock);
   lac_object_release(core->structure);
   lac_pattern_destroy(&core->pattern);
   lac_free(core);
@@ -41,14 +43,15 @@ static void solver_destroy(lac_object *object) {
 static const lac_kind core_kind = {"solver core", core_destroy};
 const lac_kind lac_solver_kind = {"solver", solver_destroy};
 
-static lac_status core_create(lac_context *ctx, const lac_pattern *pattern, const lac_solver_options *options,
-                              lac_solver_core **out) {
+lac_status lac_solver_core_create(lac_context *ctx, const lac_pattern *pattern, const lac_solver_options *options,
+                                  lac_solver_core **out) {
   lac_status status = LAC_OK;
   double begin = lac_solver_seconds();
   lac_solver_core *core = NULL;
 
   LAC_ALLOC(core, 1);
   lac_object_init(&core->object, &core_kind);
+  pthread_mutex_init(&core->lock, NULL);
   core->pattern = lac_pattern_retain(pattern);
   core->options = *options;
   LAC_TRY(lac_structure_get(ctx, pattern, &core->structure));
@@ -104,7 +107,7 @@ lac_status lac_solver_create(lac_context *ctx, const lac_pattern *pattern, const
 
   LAC_CHECK(out, LAC_ERR_ARG, "lac_solver_create: out is NULL");
   LAC_TRY(solver_check(ctx, pattern, &chosen));
-  LAC_TRY(core_create(ctx, pattern, &chosen, &core));
+  LAC_TRY(lac_solver_core_create(ctx, pattern, &chosen, &core));
   LAC_ALLOC(solver, 1);
   lac_object_init(&solver->object, &lac_solver_kind);
   pthread_mutex_init(&solver->lock, NULL);

@@ -235,6 +235,7 @@ const lac_solver_table lac_solver_pivoting_lu = {
     .forget = pivoting_forget,
     .factor = pivoting_factor,
     .solve = pivoting_solve,
+    .logdet = pivoting_logdet,
     .report = pivoting_report,
     .destroy = pivoting_destroy,
 };

@@ -26,6 +26,9 @@ typedef struct lac_structure {
   int64_t matched;     // entries off the diagonal whose mirror exists
   int64_t unmatched;   // slot of the first one without; -1: none
   int32_t diagonals;   // entries on the diagonal
+  int32_t lower;       // bandwidths: the largest i - j and j - i of an entry, 0 at least
+  int32_t upper;
+  _Atomic(struct lac_block_form *) form;  // NULL until it is asked for (block_form.h)
 } lac_structure;
 
 /// The structure of a square pattern, which keeps it; retained for the caller (lac_object_release).
