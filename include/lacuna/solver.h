@@ -58,6 +58,13 @@ typedef struct lac_nature {
 /// The nature of a pattern, found once and kept with it. Time: proportional to the entries, but for the matching.
 LAC_API lac_status lac_pattern_nature(lac_context *ctx, const lac_pattern *pattern, lac_nature *out);
 
+/// The structure of the factors of a square pattern, whatever its values: F holds A[order, order], its transpose, the diagonal and all
+/// that elimination without pivoting fills in; the triangles of F are those of L and U. `map` (optional) takes the values of A
+/// there. `steps` (optional) says which row of A each row of F is: lac_gather by it takes b to the order of F, lac_scatter_add
+/// takes x back. Kept with the pattern. Time and memory: proportional to the entries of F, besides the ordering.
+LAC_API lac_status lac_pattern_fill(lac_context *ctx, const lac_pattern *pattern, lac_ordering ordering,
+                                    lac_pattern **out, lac_map **map, lac_map **steps);
+
 /// LAC_OK where the engine of a method can be used, else LAC_ERR_UNSUPPORTED with a sentence that names the package that
 /// brings it. LAC_ORDER_METIS has its own: lac_ordering_find.
 LAC_API lac_status lac_engine_find(lac_context *ctx, lac_method method);
