@@ -290,11 +290,12 @@ static bool factor_same_batch(const lac_meta *a, const lac_meta *b) {
          memcmp(a->shape + skip_a, b->shape + skip_b, (size_t)(a->ndim - skip_a) * sizeof *a->shape) == 0;
 }
 
-lac_status lac_factor_matches(lac_context *ctx, const lac_factor *factor, const lac_array *values, int *matches) {
+lac_status lac_factor_matches(lac_context *ctx, const char *function, const lac_factor *factor, const lac_array *values,
+                              int *matches) {
   lac_status status = LAC_OK;
   size_t bytes;
 
-  LAC_TRY(lac_solver_require_cpu(ctx, "solve_with", values));
+  LAC_TRY(lac_solver_require_cpu(ctx, function, values));
   bytes = (size_t)values->count * lac_dtype_size(values->meta.dtype);
   *matches = values->meta.dtype == factor->meta.dtype && factor_same_batch(&factor->meta, &values->meta) &&
              memcmp(factor->values, lac_array_data(values), bytes) == 0;

@@ -75,6 +75,12 @@ static lac_status solve_task(const solve_plan *plan, int64_t task, char *memory,
   return status;
 }
 
+static const char *solve_way_out(lac_status status) {
+  if (status == LAC_ERR_NONFINITE) return "scale b down, or check the report for a singular matrix";
+  if (status == LAC_ERR_CONVERGENCE) return "use LAC_METHOD_LU with pivot_tolerance = 1, or a wider dtype";
+  return "solve for fewer columns, or free memory";
+}
+
 static lac_status solve_run(lac_context *ctx, const solve_plan *plan) {
   lac_status status = LAC_OK, result = LAC_OK;
   lac_fault fault = {""};
@@ -97,9 +103,7 @@ static lac_status solve_run(lac_context *ctx, const solve_plan *plan) {
   }
   LAC_CHECK(result == LAC_OK, result, "lac_factor_solve: %s with %s (matrix %lld of the batch, columns from %lld); %s",
             fault.text, plan->factor->table->name, (long long)(first / plan->blocks),
-            (long long)(first % plan->blocks * LAC_BLOCK_WIDTH),
-            result == LAC_ERR_NONFINITE ? "scale b down, or check the report for a singular matrix"
-                                        : "use LAC_METHOD_LU with pivot_tolerance = 1, or a wider dtype");
+            (long long)(first % plan->blocks * LAC_BLOCK_WIDTH), solve_way_out(result));
 done:
   lac_free(memory);
   return status;

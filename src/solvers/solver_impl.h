@@ -67,9 +67,10 @@ typedef struct lac_solver_table {
   lac_status (*factor)(const lac_factor_job *job, void **numeric, lac_fault *fault);
 
   /// x = A^-1 b (LAC_N) or A^-T b (LAC_T) for a block of n rows and `width` columns, 1 <= width <= LAC_BLOCK_WIDTH.
-  /// `work` is another such block; none may overlap.
-  void (*solve)(const void *part, const void *numeric, lac_side side, int width, int threads, const void *b, void *x,
-                void *work);
+  /// `work` is another such block; none may overlap. What needs no more memory than that cannot fail; on failure the
+  /// fault has a text.
+  lac_status (*solve)(const void *part, const void *numeric, lac_side side, int width, int threads, const void *b,
+                      void *x, void *work, lac_fault *fault);
 
   /// The determinant, both permutations and all scalings counted. Never asked of a perturbed factor. Optional.
   void (*logdet)(const void *part, const void *numeric, lac_logdet *out);
@@ -151,8 +152,9 @@ lac_status lac_factor_make(lac_context *ctx, lac_solver_core *core, const lac_ar
 int64_t lac_factor_bytes(const lac_factor *factor);
 int64_t lac_factor_bytes_of(const lac_solver_core *core, lac_dtype dtype, int64_t items, int64_t numeric_bytes);
 
-/// 1 when the factor was made of values with exactly these bits in the same batch, else 0.
-lac_status lac_factor_matches(lac_context *ctx, const lac_factor *factor, const lac_array *values, int *matches);
+/// 1 when the factor was made of values with exactly these bits in the same batch, else 0; for `function`.
+lac_status lac_factor_matches(lac_context *ctx, const char *function, const lac_factor *factor, const lac_array *values,
+                              int *matches);
 
 /// Refuse a context that is not on the CPU, and an array that does not lie where the context's arrays lie.
 lac_status lac_solver_require_cpu(lac_context *ctx, const char *function, const lac_array *array);

@@ -306,8 +306,8 @@ static void options_and_patterns_that_make_no_solver_are_refused(lac_context *ct
   CHECK_FAILS(lac_solver_create(ctx, wide, NULL, &solver), LAC_ERR_SHAPE, "3 x 4");
   CHECK_FAILS(lac_solver_create(ctx, NULL, NULL, &solver), LAC_ERR_ARG, "lac_solver_create");
   CHECK_FAILS(lac_solver_create(ctx, square, NULL, NULL), LAC_ERR_ARG, "out is NULL");
-  options.method = (lac_method)9;
-  CHECK_FAILS(lac_solver_create(ctx, square, &options, &solver), LAC_ERR_ARG, "unknown method 9");
+  options.method = (lac_method)99;
+  CHECK_FAILS(lac_solver_create(ctx, square, &options, &solver), LAC_ERR_ARG, "unknown method 99");
   options = lac_solver_options_defaults(), options.ordering = (lac_ordering)9;
   CHECK_FAILS(lac_solver_create(ctx, square, &options, &solver), LAC_ERR_ARG, "unknown ordering 9");
   options = lac_solver_options_defaults(), options.pivot_tolerance = NAN;

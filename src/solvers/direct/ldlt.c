@@ -131,11 +131,12 @@ static lac_status ldlt_factor(const lac_factor_job *job, void **numeric, lac_fau
 static bool cholesky_is_stable(const lac_solver_options *options) { return (void)options, true; }
 static bool ldlt_is_stable(const lac_solver_options *options) { return (void)options, false; }
 
-static void ldlt_solve(const void *analysis, const void *numeric, lac_side side, int width, int threads, const void *b,
-                       void *x, void *work) {
-  (void)threads;
+static lac_status ldlt_solve(const void *analysis, const void *numeric, lac_side side, int width, int threads,
+                             const void *b, void *x, void *work, lac_fault *fault) {
+  (void)threads, (void)fault;
   const ldlt_numeric *f = numeric;
   ldlt_solve_kernels[f->dtype](analysis, f, side, width, b, x, work);
+  return LAC_OK;
 }
 
 // Without pivoting the structure says all but the numbers.

@@ -208,11 +208,12 @@ static lac_status pivoting_factor(const lac_factor_job *job, void **numeric, lac
 // Pivots that may be a thousand times smaller than what they eliminate are hardly chosen at all.
 static bool pivoting_is_stable(const lac_solver_options *options) { return options->pivot_tolerance >= 1e-3; }
 
-static void pivoting_solve(const void *analysis, const void *numeric, lac_side side, int width, int threads,
-                           const void *b, void *x, void *work) {
-  (void)threads;
+static lac_status pivoting_solve(const void *analysis, const void *numeric, lac_side side, int width, int threads,
+                                 const void *b, void *x, void *work, lac_fault *fault) {
+  (void)threads, (void)fault;
   const pivoting_numeric *f = numeric;
   pivoting_solve_kernels[f->dtype](((const pivoting_analysis *)analysis)->order, f, side, width, b, x, work);
+  return LAC_OK;
 }
 
 static void pivoting_report(const void *analysis, const void *numeric, lac_finding *finding) {

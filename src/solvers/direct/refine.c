@@ -59,25 +59,32 @@ static void refine_measure(const lac_system *a, lac_side side, int width, void *
                                    blocks[REFINE_R], gauge);
 }
 
-// One correction. Columns that it betters take it; returns whether it is worth another one.
-static bool refine_step(const lac_system *a, lac_side side, int width, void **blocks, refine_gauge *gauge) {
-  int32_t n = a->structure->n;
-  bool is_worth = false;
-  refine_gauge after;
+static lac_status refine_apply(const lac_system *a, lac_side side, int width, void **blocks, int b, int x,
+                               lac_fault *fault) {
+  return a->table->solve(a->analysis, a->numeric, side, width, a->threads, blocks[b], blocks[x], blocks[REFINE_WORK],
+                         fault);
+}
 
-  a->table->solve(a->analysis, a->numeric, side, width, a->threads, blocks[REFINE_R], blocks[REFINE_Y],
-                  blocks[REFINE_WORK]);
+// One correction. Columns that it betters take it; says whether it is worth another one.
+static lac_status refine_step(const lac_system *a, lac_side side, int width, void **blocks, refine_gauge *gauge,
+                              bool *is_worth, lac_fault *fault) {
+  int32_t n = a->structure->n;
+  refine_gauge after;
+  lac_status status = refine_apply(a, side, width, blocks, REFINE_R, REFINE_Y, fault);
+
+  *is_worth = false;
+  if (status != LAC_OK) return status;
   refine_add_kernels[a->dtype]((int64_t)n * width, blocks[REFINE_X], blocks[REFINE_Y]);
   refine_measure(a, side, width, blocks, REFINE_Y, &after);
   for (int c = 0; c < width; c++) {
     if (!(after.error[c] < gauge->error[c])) continue;
-    is_worth |= after.error[c] < gauge->error[c] / 2;
+    *is_worth |= after.error[c] < gauge->error[c] / 2;
     gauge->error[c] = after.error[c];
     gauge->near[c] = after.near[c];
     gauge->far[c] = after.far[c];
     refine_take_kernels[a->dtype](n, width, c, blocks[REFINE_Y], blocks[REFINE_X]);
   }
-  return is_worth;
+  return LAC_OK;
 }
 
 static bool refine_is_good(const lac_system *a, int width, const refine_gauge *gauge) {
@@ -110,12 +117,14 @@ static lac_status refine_judge(const lac_system *a, int width, void **blocks, co
 lac_status lac_refine_solve(const lac_system *a, lac_side side, int width, void *blocks[REFINE_BLOCKS],
                             lac_fault *fault) {
   refine_gauge gauge;
+  bool is_worth = true;
+  lac_status status = refine_apply(a, side, width, blocks, REFINE_B, REFINE_X, fault);
 
-  a->table->solve(a->analysis, a->numeric, side, width, a->threads, blocks[REFINE_B], blocks[REFINE_X],
-                  blocks[REFINE_WORK]);
+  if (status != LAC_OK) return status;
   refine_measure(a, side, width, blocks, REFINE_X, &gauge);
-  for (int step = 0; step < REFINE_STEPS && !refine_is_good(a, width, &gauge); step++) {
-    if (!refine_step(a, side, width, blocks, &gauge)) break;
+  for (int step = 0; is_worth && step < REFINE_STEPS && !refine_is_good(a, width, &gauge); step++) {
+    status = refine_step(a, side, width, blocks, &gauge, &is_worth, fault);
+    if (status != LAC_OK) return status;
   }
   return refine_judge(a, width, blocks, &gauge, fault);
 }

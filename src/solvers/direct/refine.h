@@ -21,7 +21,7 @@ typedef struct lac_system {
 enum { REFINE_B, REFINE_X, REFINE_R, REFINE_Y, REFINE_WORK, REFINE_BLOCKS };
 
 /// Solve A x = b (LAC_N) or A^T x = b (LAC_T). Errors: LAC_ERR_CONVERGENCE when the backward error stays large,
-/// LAC_ERR_NONFINITE when a finite b gives an x that is not. A column of b with NaN or infinity passes through.
+/// LAC_ERR_NONFINITE when a finite b gives an x that is not; and what the method's own solve fails with. A column of b with NaN or infinity passes through.
 lac_status lac_refine_solve(const lac_system *a, lac_side side, int width, void *blocks[REFINE_BLOCKS],
                             lac_fault *fault);
 
