@@ -124,7 +124,7 @@ static void small_matrices_have_the_best_of_all_matchings(lac_context *ctx) {
     lac_dtype dtype = (lac_dtype)(seed % 4);
     int is_complex = dtype == LAC_C64 || dtype == LAC_C128, reach = dtype == LAC_F32 || dtype == LAC_C64 ? 10 : 200;
     random_state r = random_start(seed);
-    const sketch *s = sketch_random((int64_t)(seed % 8), (int64_t)(seed % 8), 0.2 + 0.2 * (double)(seed % 5), seed);
+    const sketch *s = sketch_scattered((int64_t)(seed % 8), 0.2 + 0.2 * (double)(seed % 5), seed);
     ref a = ref_new(&(lac_meta){.dtype = dtype, .ndim = 1, .shape = {s->nnz}});
     ref_random(&a, seed, is_complex);
     for (int64_t z = 0; z < s->nnz; z++) {

@@ -24,4 +24,8 @@ static inline double lac_matching_scaled(double a, double r, double c) {
   return (r > 1) == (c > 1) ? a * r * c : a * (r * c);
 }
 
+/// The same by structure alone, as many entries as possible; returns their number, or -1 where memory runs out. Rows that
+/// are left over have match[i] = -1 - j.
+int32_t lac_matching_structural(const lac_structure *structure, int32_t *match);
+
 #endif

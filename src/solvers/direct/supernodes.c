@@ -8,12 +8,14 @@
 
 #include "solvers/direct/amalgamation.h"
 #include "solvers/direct/ordering.h"
+#include "solvers/direct/tree.h"
 
 static void supernodes_destroy(lac_object *object) {
   lac_supernodes *s = (lac_supernodes *)object;
-  void *blocks[] = {s->row_step,      s->col_step,      s->row_at,      s->col_at,     s->first,      s->owner,
-                    s->parent,        s->leftmost,      s->row_offsets, s->rows,       s->relative,   s->panels,
-                    s->entry_offsets, s->upper_offsets, s->entry_slots, s->entry_rows, s->entry_cols, s->flops};
+  void *blocks[] = {s->row_step,   s->col_step,   s->row_at,        s->col_at,        s->first,
+                    s->owner,      s->parent,     s->leftmost,      s->row_offsets,   s->rows,
+                    s->relative,   s->panels,     s->entry_offsets, s->upper_offsets, s->entry_slots,
+                    s->entry_rows, s->entry_cols, s->flops,         s->ranges,        s->update_at};
   for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) lac_free(blocks[i]);
   lac_free(s);
 }
@@ -22,7 +24,7 @@ static const lac_kind supernodes_kind = {"supernodes", supernodes_destroy};
 
 int64_t lac_supernodes_bytes(const lac_supernodes *s) {
   int64_t rows = s->row_offsets[s->count], entries = s->entry_offsets[s->count];
-  return (int64_t)sizeof *s + 20 * (int64_t)s->n + 52 * (int64_t)s->count + 8 * rows + 16 * entries;
+  return (int64_t)sizeof *s + 20 * (int64_t)s->n + 60 * (int64_t)s->count + 8 * (rows + s->range_count) + 16 * entries;
 }
 
 static lac_status supernodes_allocate(lac_context *ctx, const lac_structure *a, lac_supernodes *s) {
@@ -187,6 +189,7 @@ static lac_status supernodes_build(lac_context *ctx, const lac_structure *a, con
   supernodes_number(e, &part, match, s);
   supernodes_measure(&part, s);
   LAC_TRY(supernodes_fill(ctx, a, graph, s));
+  LAC_CHECK(lac_tree_cut(s), LAC_ERR_MEMORY, "out of memory: the subtrees of %d supernodes", s->count);
 done:
   lac_partition_clear(&part);
   return status;
