@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "solvers/direct/nature.h"
+#include "solvers/engines/engine.h"
 #include "solvers/solver_impl.h"
 
 static void factor_drop_numerics(lac_factor *f) {
@@ -226,6 +227,7 @@ done:
 static lac_status factor_choose(lac_context *ctx, lac_factor *f) {
   lac_status status = LAC_OK;
   factor_nature nature;
+  const lac_solver_table *engine = NULL;
 
   LAC_TRY(factor_look(ctx, f, &nature));
   switch (f->core->options.method) {
@@ -235,6 +237,17 @@ static lac_status factor_choose(lac_context *ctx, lac_factor *f) {
     case LAC_METHOD_LU:
     case LAC_METHOD_PIVOTING_LU:
       LAC_TRY(factor_by(ctx, f, &lac_solver_pivoting_lu));
+      snprintf(f->reason, sizeof f->reason, "asked for");
+      break;
+    case LAC_METHOD_CHOLMOD:
+      LAC_TRY(lac_engine_table(ctx, f->core->options.method, &engine));
+      LAC_TRY(factor_hermitian(ctx, f, engine, &nature));
+      break;
+    case LAC_METHOD_UMFPACK:
+    case LAC_METHOD_KLU:
+    case LAC_METHOD_MUMPS:
+      LAC_TRY(lac_engine_table(ctx, f->core->options.method, &engine));
+      LAC_TRY(factor_by(ctx, f, engine));
       snprintf(f->reason, sizeof f->reason, "asked for");
       break;
     default:

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "solvers/engines/engine.h"
 #include "solvers/solver_impl.h"
 
 lac_solver_options lac_solver_options_defaults(void) {
@@ -110,6 +111,10 @@ lac_status lac_solver_create(lac_context *ctx, const lac_pattern *pattern, const
   pthread_mutex_init(&solver->lock, NULL);
   solver->core = core, core = NULL;
   solver->likely = solver_likely(solver->core);
+  if (chosen.method >= LAC_METHOD_CHOLMOD) {
+    LAC_TRY(lac_engine_table(ctx, chosen.method, &solver->likely));
+    if (chosen.method == LAC_METHOD_CHOLMOD && !solver->core->structure->is_symmetric) solver->likely = NULL;
+  }
   if (solver->likely) {
     LAC_TRY(
         lac_analysis_get(ctx, pattern, solver->core->structure, solver->likely, chosen.ordering, &solver->analysis));
@@ -295,7 +300,9 @@ static const char *solver_reason(const lac_solver *solver) {
 
 lac_report lac_solver_report(const lac_solver *solver) {
   const lac_solver_core *core = solver->core;
-  lac_report report = {.method = core->options.method == LAC_METHOD_LDLT ? "ldlt" : "cholesky",
+  lac_report report = {.method = core->options.method == LAC_METHOD_LDLT      ? "ldlt"
+                                 : core->options.method == LAC_METHOD_CHOLMOD ? "cholmod"
+                                                                              : "cholesky",
                        .reason = solver_reason(solver),
                        .warning = "",
                        .ordering = lac_ordering_name(core->options.ordering),
