@@ -29,11 +29,11 @@ static void values_that_come_back_give_the_same_factor(lac_context *ctx) {
   CHECK(first == again);
   CHECK_EQ(lac_factor_report(first).factorisations, 1);
   CHECK_EQ(lac_factor_report(first).reuses, 1);
-  CHECK_OK(lac_factor_matches(ctx, first, system.values, &matches));
+  CHECK_OK(lac_factor_matches(ctx, "test", first, system.values, &matches));
   CHECK(matches);
 
   ((double *)lac_array_edit(system.values))[0] += 1;
-  CHECK_OK(lac_factor_matches(ctx, first, system.values, &matches));
+  CHECK_OK(lac_factor_matches(ctx, "test", first, system.values, &matches));
   CHECK(!matches);
   CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &other));
   CHECK(other != first && lac_factor_id(other) != lac_factor_id(first));

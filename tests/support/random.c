@@ -59,6 +59,10 @@ const sketch *sketch_random(int64_t rows, int64_t cols, double density, uint64_t
   return sketch_of(rows, cols, mask);
 }
 
+const sketch *sketch_scattered(int64_t n, double density, uint64_t seed) {
+  return sketch_of(n, n, mask_random(n, n, density, seed));
+}
+
 const sketch *sketch_square(int64_t n, double density, uint64_t seed) {
   bool *mask = mask_random(n, n, density, seed);
   for (int64_t i = 0; i < n; ++i) mask[i * n + i] = true;

@@ -29,6 +29,9 @@ typedef struct sketch {
 /// About `density` of all entries; no symmetry; an empty row and an empty column where there are more than two.
 const sketch *sketch_random(int64_t rows, int64_t cols, double density, uint64_t seed);
 
+/// Square, about `density` of all entries wherever they fall.
+const sketch *sketch_scattered(int64_t n, double density, uint64_t seed);
+
 /// Square, with a full diagonal.
 const sketch *sketch_square(int64_t n, double density, uint64_t seed);
 

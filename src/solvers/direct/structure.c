@@ -4,6 +4,10 @@
 
 #include "solvers/direct/structure.h"
 
+#include <stdio.h>
+
+#include "solvers/direct/block_form.h"
+
 // A or A^T as the pattern walks it, in the integers of structure.h: the loops of every factorisation read one type.
 static void structure_read(const lac_rows *rows, int64_t *offsets, int32_t *columns) {
   for (int64_t i = 0; i <= rows->rows; i++) offsets[i] = lac_buffer_get(rows->offsets, i);
@@ -28,6 +32,16 @@ static void structure_compare(lac_structure *s) {
   s->is_symmetric = s->unmatched < 0;
 }
 
+// Columns ascend: the first and the last entry of each row tell how far it reaches.
+static void structure_measure(lac_structure *s) {
+  for (int32_t i = 0; i < s->n; i++) {
+    if (s->offsets[i] == s->offsets[i + 1]) continue;
+    int32_t below = i - s->columns[s->offsets[i]], above = s->columns[s->offsets[i + 1] - 1] - i;
+    if (below > s->lower) s->lower = below;
+    if (above > s->upper) s->upper = above;
+  }
+}
+
 static void structure_destroy(lac_object *object) {
   lac_structure *s = (lac_structure *)object;
   lac_free(s->offsets);
@@ -35,6 +49,7 @@ static void structure_destroy(lac_object *object) {
   lac_free(s->t_offsets);
   lac_free(s->t_rows);
   lac_free(s->t_slots);
+  lac_block_form_destroy(s->form);
   lac_free(s);
 }
 
@@ -60,6 +75,7 @@ static lac_status structure_create(lac_context *ctx, const lac_pattern *pattern,
   structure_read(&rows, s->t_offsets, s->t_rows);
   for (int64_t p = 0; p < s->nnz; p++) s->t_slots[p] = lac_buffer_get(rows.slots, p);
   structure_compare(s);
+  structure_measure(s);
   *out = s, s = NULL;
 done:
   lac_object_release(s);
@@ -94,4 +110,21 @@ int64_t lac_structure_row(const lac_structure *structure, int64_t slot) {
     }
   }
   return low;
+}
+
+static void structure_say(char *text, size_t size, const char *format, int64_t number) {
+  static const char BEGIN[] = "the matrix is structurally singular: ";
+  snprintf(text, size, "%s", BEGIN);
+  if (size > sizeof BEGIN) snprintf(text + sizeof BEGIN - 1, size - sizeof BEGIN + 1, format, (long long)number);
+}
+
+void lac_structure_singular_text(const lac_structure *structure, int64_t column, char *text, size_t size) {
+  for (int32_t i = 0; i < structure->n; i++) {
+    bool row_is_empty = structure->offsets[i] == structure->offsets[i + 1];
+    bool column_is_empty = structure->t_offsets[i] == structure->t_offsets[i + 1];
+    if (row_is_empty) structure_say(text, size, "row %lld is empty", i);
+    if (column_is_empty && !row_is_empty) structure_say(text, size, "column %lld is empty", i);
+    if (row_is_empty || column_is_empty) return;
+  }
+  structure_say(text, size, "no pivot is left for column %lld", column);
 }

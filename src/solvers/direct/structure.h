@@ -26,6 +26,9 @@ typedef struct lac_structure {
   int64_t matched;     // entries off the diagonal whose mirror exists
   int64_t unmatched;   // slot of the first one without; -1: none
   int32_t diagonals;   // entries on the diagonal
+  int32_t lower;       // bandwidths: the largest i - j and j - i of an entry, 0 at least
+  int32_t upper;
+  _Atomic(struct lac_block_form *) form;  // NULL until it is asked for (block_form.h)
 } lac_structure;
 
 /// The structure of a square pattern, which keeps it; retained for the caller (lac_object_release).
@@ -33,5 +36,9 @@ lac_status lac_structure_get(lac_context *ctx, const lac_pattern *pattern, lac_s
 
 /// The row of a slot, for sentences.
 int64_t lac_structure_row(const lac_structure *structure, int64_t slot);
+
+/// "the matrix is structurally singular: row 3 is empty"; a row or column without entries is named before the column that
+/// could not be matched.
+void lac_structure_singular_text(const lac_structure *structure, int64_t column, char *text, size_t size);
 
 #endif

@@ -19,6 +19,11 @@
 #include "lacuna/solver.h"
 #include "solvers/direct/structure.h"
 
+/// Supernodes begin .. end - 1.
+typedef struct lac_range {
+  int32_t begin, end;
+} lac_range;
+
 typedef struct lac_supernodes {
   lac_object object;
   const char *ordering;    // "amd", "metis", "natural"
@@ -41,8 +46,14 @@ typedef struct lac_supernodes {
   int32_t *entry_rows;     // nnz: their local rows
   int32_t *entry_cols;     // nnz: and columns
   double *flops;           // count: of the subtree of s, real symmetric factorisation; unsymmetric: twice
-  int64_t nnz;             // of L with its diagonal, the zeros inside supernodes included
-  int64_t stack;           // numbers of r x r update matrices alive at once, at most, in postorder
+  lac_range *ranges;       // by lac_tree_cut: whole subtrees, those with most work first; then the supernodes above
+  int32_t range_count;     // them, ascending, one in each range
+  int32_t subtree_count;   // ranges of whole subtrees
+  int64_t *update_at;   // count: where the update matrix of s stands in its thread's memory; -1: in a block of its own
+  int64_t update_work;  // numbers of that memory
+  int64_t update_blocks;  // numbers of blocks of their own alive at once, at most
+  int64_t stack;          // numbers of r x r update matrices alive at once, at most, in postorder
+  int64_t nnz;            // of L with its diagonal, the zeros inside supernodes included
 } lac_supernodes;
 
 /// `match` gives the column whose diagonal place row i takes; NULL: its own. Retained for the caller.

@@ -11,6 +11,10 @@
 
 #include "solvers/direct/supernodes.h"
 
+/// Cut the tree: fills s->ranges and what goes with them, update_at and what goes with it, from parent, leftmost, rows
+/// and flops. False: no memory. Part of making an analysis.
+bool lac_tree_cut(lac_supernodes *s);
+
 /// Work on supernode s in thread `worker` of 0 .. threads - 1 given to the walk; `threads` may be used inside. False
 /// stops the walk.
 typedef bool lac_tree_visit(void *job, int32_t s, int worker, int threads);
@@ -18,5 +22,14 @@ typedef bool lac_tree_visit(void *job, int32_t s, int worker, int threads);
 /// Children before parents; parents before children. False when a visit said so.
 bool lac_tree_up(const lac_supernodes *s, int threads, lac_tree_visit *visit, void *job);
 bool lac_tree_down(const lac_supernodes *s, int threads, lac_tree_visit *visit, void *job);
+
+/// The same for those who want to know where subtrees begin and end: ranges[range] holds whole subtrees, for one thread,
+/// or one supernode above them, for all. Inside a range, the visit goes through the supernodes itself.
+typedef bool lac_tree_visit_range(void *job, int32_t range, int worker, int threads);
+bool lac_tree_up_ranges(const lac_supernodes *s, int threads, lac_tree_visit_range *visit, void *job);
+bool lac_tree_down_ranges(const lac_supernodes *s, int threads, lac_tree_visit_range *visit, void *job);
+
+/// The subtrees alone.
+bool lac_tree_subtrees(const lac_supernodes *s, int threads, lac_tree_visit_range *visit, void *job);
 
 #endif

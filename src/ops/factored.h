@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file factored.h
+/// What the rooms share whose object is a factor of a matrix, or a solver that factors when asked: solve_with, logdet,
+/// selected_inverse and others.
+///
+/// A public function factors where there are values, so that the recorded call holds its factor and no derivative factors again.
+/// A program has no values yet: its calls hold the solver, which knows values again that it has factored.
+
+#ifndef LACUNA_OPS_FACTORED_H
+#define LACUNA_OPS_FACTORED_H
+
+#include "autodiff/rule.h"
+#include "solvers/solver_impl.h"
+
+/// The pattern of such an object, and what solvers and their factors share.
+const lac_pattern *lac_factored_pattern(const void *object);
+lac_solver_core *lac_factored_core(const void *object);
+
+/// Refuse a call whose object is neither.
+lac_status lac_call_needs_factored(lac_call *call);
+
+/// The factor of the values in input `a`: the object if it was made of these values, else LAC_ERR_STALE; or what the solver makes
+/// or has kept. To be destroyed by the caller.
+lac_status lac_call_factor(lac_call *call, int a, lac_factor **out);
+
+/// The object that the public `function` hands to its operator, retained: a factor of a's values, or the solver in a program.
+/// NULL: the tape has failed.
+void *lac_tape_factored(lac_tape *tape, const char *function, const lac_solver *solver, lac_var a);
+
+/// The operator selected_inverse by such an object.
+lac_var lac_emit_selected_inverse(lac_tape *tape, const void *object, lac_var a);
+
+/// The sum of x_k y_k over the slots, the last axis, without conjugates.
+lac_var lac_emit_pairing(lac_tape *tape, lac_var x, lac_var y);
+
+#endif

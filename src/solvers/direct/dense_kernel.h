@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dense products, Cholesky factors and substitutions for one dtype: blocks that go to BLAS or to the small kernels.
+// Included once for each by dense.c.
+
+#include "solvers/direct/dense_small_kernel.h"
+
+// -- products --------------------------------------------------------------------------------------------------------
+
+// Bits of op(A) that are not read by columns, into memory of their own.
+static void FN(pack)(lac_side side, int m, int k, const T *a, int64_t lda, T *to) {
+  int64_t down = lac_side_transposes(side) ? lda : 1, right = lac_side_transposes(side) ? 1 : lda;
+  bool conjugated = lac_side_conjugates(side);
+  for (int l = 0; l < k; l++) {
+    for (int i = 0; i < m; i++) {
+      T x = a[i * down + l * right];
+      to[l * DENSE_PACK + i] = conjugated ? FN(conj)(x) : x;
+    }
+  }
+}
+
+// By the small kernels, whatever the side of A.
+static void FN(product_packed)(lac_side side_a, FN(product) p) {
+  T room[DENSE_PACK * DENSE_PACK];
+  FN(product) part = p;
+  part.a = room, part.lda = DENSE_PACK;
+  for (int i = 0; i < p.m; i += DENSE_PACK) {
+    part.m = p.m - i < DENSE_PACK ? p.m - i : DENSE_PACK;
+    part.c = p.c + i;
+    for (int l = 0; l == 0 || l < p.k; l += DENSE_PACK) {
+      part.k = p.k - l < DENSE_PACK ? p.k - l : DENSE_PACK;
+      part.b = p.b + l * p.along;
+      part.beta = l == 0 ? p.beta : 1;
+      FN(pack)
+      (side_a, part.m, part.k, p.a + (lac_side_transposes(side_a) ? l + i * p.lda : i + l * p.lda), p.lda, room);
+      FN(small_product)(&part);
+    }
+  }
+}
+
+void FN(dense_thin)(lac_side side_b, int m, int n, int k, const T *a, int lda, const T *b, int ldb, T beta, T *c,
+                    int ldc) {
+  bool turned = lac_side_transposes(side_b);
+  FN(product) p = {.m = m, .n = n, .k = k, .a = a, .lda = lda, .b = b, .c = c, .ldc = ldc, .alpha = -1, .beta = beta};
+  p.along = turned ? ldb : 1, p.across = turned ? 1 : ldb, p.conjugated = lac_side_conjugates(side_b);
+  FN(small_product)(&p);
+}
+
+// A product of at most DENSE_TILE x DENSE_TILE in the thread that calls.
+static void FN(product_block)(lac_side side_a, lac_side side_b, int m, int n, int k, T alpha, const T *a, int64_t lda,
+                              const T *b, int64_t ldb, T beta, T *c, int64_t ldc) {
+  if (m == 0 || n == 0) return;
+  if (!FN(is_complex)) side_a &= LAC_T, side_b &= LAC_T;
+#if defined(LACUNA_HAVE_BLAS)
+  if (side_a != LAC_C && side_b != LAC_C && (double)m * n * k > FN(BLAS_FROM)) {
+    FN(blas_gemm)(side_a, side_b, m, n, k, alpha, a, (int)lda, b, (int)ldb, beta, c, (int)ldc);
+    return;
+  }
+#endif
+  bool turned = lac_side_transposes(side_b);
+  FN(product)
+  p = {.m = m, .n = n, .k = k, .a = a, .lda = lda, .b = b, .c = c, .ldc = ldc, .alpha = alpha, .beta = beta};
+  p.along = turned ? ldb : 1, p.across = turned ? 1 : ldb, p.conjugated = lac_side_conjugates(side_b);
+  if (side_a == LAC_N) {
+    FN(small_product)(&p);
+  } else {
+    FN(product_packed)(side_a, p);
+  }
+}
+
+static const T *FN(at)(lac_side side, const T *a, int64_t lda, int64_t i, int64_t j) {
+  return lac_side_transposes(side) ? a + j + i * lda : a + i + j * lda;
+}
+
+void FN(dense_gemm)(lac_side side_a, lac_side side_b, int m, int n, int k, T alpha, const T *a, int lda, const T *b,
+                    int ldb, T beta, T *c, int ldc, int threads) {
+  int down = dense_tiles(m), tiles = down * dense_tiles(n);
+#pragma omp parallel for schedule(dynamic) num_threads(threads) if (dense_splits(threads, tiles, (double)m * n * k))
+  for (int t = 0; t < tiles; t++) {
+    int i = t % down * DENSE_TILE, j = t / down * DENSE_TILE;
+    int rows = m - i < DENSE_TILE ? m - i : DENSE_TILE, cols = n - j < DENSE_TILE ? n - j : DENSE_TILE;
+    FN(product_block)
+    (side_a, side_b, rows, cols, k, alpha, FN(at)(side_a, a, lda, i, 0), lda, FN(at)(side_b, b, ldb, 0, j), ldb, beta,
+     c + i + (int64_t)j * ldc, ldc);
+  }
+}
+
+// The lower triangle of C = beta C - A op(B): halves, until the triangle is small.
+static void FN(triangle_block)(lac_side side_b, int n, int k, const T *a, int64_t lda, const T *b, int64_t ldb, T beta,
+                               T *c, int64_t ldc) {
+  if (n <= DENSE_TRIANGLE) {
+    bool turned = lac_side_transposes(side_b);
+    FN(product) p = {.m = n, .n = n, .k = k, .a = a, .lda = lda, .b = b, .c = c, .ldc = ldc, .alpha = -1, .beta = beta};
+    p.along = turned ? ldb : 1, p.across = turned ? 1 : ldb, p.conjugated = lac_side_conjugates(side_b), p.lower = true;
+    FN(small_product)(&p);
+    return;
+  }
+  int half = dense_half(n);
+  const T *right = FN(at)(side_b, b, ldb, 0, half);
+  FN(triangle_block)(side_b, half, k, a, lda, b, ldb, beta, c, ldc);
+  FN(product_block)(LAC_N, side_b, n - half, half, k, -1, a + half, lda, b, ldb, beta, c + half, ldc);
+  FN(triangle_block)(side_b, n - half, k, a + half, lda, right, ldb, beta, c + half + half * ldc, ldc);
+}
+
+void FN(dense_gemmt)(lac_side side_b, int n, int k, const T *a, int lda, const T *b, int ldb, double beta, T *c,
+                     int ldc, int threads) {
+  int down = dense_tiles(n), tiles = down * down;
+#pragma omp parallel for schedule(dynamic) num_threads(threads) if (dense_splits(threads, tiles, (double)n * n * k / 2))
+  for (int t = 0; t < tiles; t++) {
+    int i = t % down * DENSE_TILE, j = t / down * DENSE_TILE;
+    int rows = n - i < DENSE_TILE ? n - i : DENSE_TILE;
+    const T *right = FN(at)(side_b, b, ldb, 0, j);
+    T *to = c + i + (int64_t)j * ldc;
+    if (i == j) FN(triangle_block)(side_b, rows, k, a + i, lda, right, ldb, (T)beta, to, ldc);
+    if (i > j) FN(product_block)(LAC_N, side_b, rows, DENSE_TILE, k, -1, a + i, lda, right, ldb, (T)beta, to, ldc);
+  }
+}
+
+void FN(dense_herk)(int n, int k, const T *a, int lda, double beta, T *c, int ldc, int threads) {
+  FN(dense_gemmt)(LAC_H, n, k, a, lda, a, lda, beta, c, ldc, threads);
+  for (int64_t j = 0; j < n; j++) c[j + j * ldc] = FN(re)(c[j + j * ldc]);  // rounding leaves something beside it
+}
+
+// -- substitution ----------------------------------------------------------------------------------------------------
+
+/// X op(T) = B or op(T) X = B; `forward` when the first columns or rows of X come first.
+typedef struct FN(system) {
+  dense_place place;
+  lac_side side;
+  bool unit, forward;
+  int64_t ldt, ldb;
+} FN(system);
+
+// op(T) or its transpose in the order of substitution, as an upper triangle with reciprocals on the diagonal.
+static void FN(triangle_take)(const FN(system) * s, int n, const T *t, FN(triangle) w) {
+  bool turned = lac_side_transposes(s->side) != (s->place == DENSE_LEFT), conjugated = lac_side_conjugates(s->side);
+  for (int j = 0; j < n; j++) {
+    for (int l = 0; l <= j; l++) {
+      int64_t row = s->forward ? l : n - 1 - l, col = s->forward ? j : n - 1 - j;
+      T x = turned ? t[col + row * s->ldt] : t[row + col * s->ldt];
+      if (conjugated) x = FN(conj)(x);
+      w[l][j] = l < j ? x : s->unit ? 1 : FN(div)(1, x);
+    }
+  }
+}
+
+static void FN(substitute_leaf)(const FN(system) * s, int m, int n, const T *t, T *b) {
+  FN(triangle) w;
+  int size = s->place == DENSE_LEFT ? m : n;
+  FN(triangle_take)(s, size, t, w);
+  if (s->place == DENSE_LEFT) {
+    FN(small_left)(m, n, w, s->forward ? b : b + m - 1, s->forward ? 1 : -1, s->ldb);
+  } else {
+    FN(small_right)(m, n, w, s->forward ? b : b + (n - 1) * s->ldb, s->forward ? s->ldb : -s->ldb);
+  }
+}
+
+// Halves: one is solved, its share taken off the other, which is then solved.
+static void FN(substitute)(const FN(system) * s, int m, int n, const T *t, T *b) {
+  bool left = s->place == DENSE_LEFT;
+  int size = left ? m : n, half = dense_half(size), rest = size - half;
+  if (size <= DENSE_LEAF) {
+    FN(substitute_leaf)(s, m, n, t, b);
+    return;
+  }
+  T *b2 = left ? b + half : b + half * s->ldb, *from = s->forward ? b : b2, *to = s->forward ? b2 : b;
+  const T *t2 = t + half + half * s->ldt;
+  bool below = left == s->forward;  // the block of op(T) between the halves
+  const T *between = below ? FN(at)(s->side, t, s->ldt, half, 0) : FN(at)(s->side, t, s->ldt, 0, half);
+  int done = s->forward ? half : rest, left_over = size - done;
+
+  FN(substitute)(s, left ? done : m, left ? n : done, s->forward ? t : t2, from);
+  if (left) {
+    FN(product_block)(s->side, LAC_N, left_over, n, done, -1, between, s->ldt, from, s->ldb, 1, to, s->ldb);
+  } else {
+    FN(product_block)(LAC_N, s->side, m, left_over, done, -1, from, s->ldb, between, s->ldt, 1, to, s->ldb);
+  }
+  FN(substitute)(s, left ? left_over : m, left ? n : left_over, s->forward ? t2 : t, to);
+}
+
+void FN(dense_trsm)(dense_place place, dense_shape shape, lac_side side, int m, int n, const T *t, int ldt, T *b,
+                    int ldb, int threads) {
+  bool lower = shape == DENSE_LOWER || shape == DENSE_LOWER_UNIT, left = place == DENSE_LEFT;
+  FN(system) s = {.place = place, .side = side, .ldt = ldt, .ldb = ldb};
+  int free = left ? n : m, tiles = dense_tiles(free), size = left ? m : n;
+  s.unit = shape == DENSE_LOWER_UNIT || shape == DENSE_UPPER_UNIT;
+  s.forward = (lower != lac_side_transposes(side)) == left;
+  if (m == 0 || n == 0) return;
+#pragma omp parallel for schedule(dynamic) \
+    num_threads(threads) if (dense_splits(threads, tiles, (double)m * n * size / 2))
+  for (int tile = 0; tile < tiles; tile++) {
+    int at = tile * DENSE_TILE, share = free - at < DENSE_TILE ? free - at : DENSE_TILE;
+    FN(substitute)(&s, left ? m : share, left ? share : n, t, left ? b + (int64_t)at * ldb : b + at);
+  }
+}
+
+// -- Cholesky --------------------------------------------------------------------------------------------------------
+
+// Halves of the columns: the first is factored, its share taken off the second, which is factored.
+static int FN(cholesky_block)(int m, int n, T *a, int64_t lda, double *pivot) {
+  if (n <= DENSE_LEAF) return FN(small_cholesky)(m, n, a, lda, pivot);
+  int half = dense_half(n), rest = n - half;
+  T *below = a + half, *second = a + half + half * lda;
+  int refused = FN(cholesky_block)(m, half, a, lda, pivot);
+  if (refused >= 0) return refused;
+  FN(triangle_block)(LAC_H, rest, half, below, lda, below, lda, 1, second, lda);
+  FN(product_block)(LAC_N, LAC_H, m - n, rest, half, -1, a + n, lda, below, lda, 1, second + rest, lda);
+  refused = FN(cholesky_block)(m - half, rest, second, lda, pivot);
+  return refused < 0 ? -1 : half + refused;
+}
+
+int FN(dense_cholesky)(int m, int n, T *a, int lda, double *pivot, int threads) {
+  for (int j = 0; j < n; j += DENSE_TILE) {
+    int cols = n - j < DENSE_TILE ? n - j : DENSE_TILE, low = m - j - cols, rest = n - j - cols;
+    bool whole = low <= DENSE_TILE;  // few rows below: they go with the block
+    T *block = a + j + (int64_t)j * lda, *below = block + cols, *second = below + (int64_t)cols * lda;
+    int refused = FN(cholesky_block)(whole ? cols + low : cols, cols, block, lda, pivot);
+    if (refused >= 0) return j + refused;
+    if (!whole) FN(dense_trsm)(DENSE_RIGHT, DENSE_LOWER, LAC_H, low, cols, block, lda, below, lda, threads);
+    FN(dense_herk)(rest, cols, below, lda, 1, second, lda, threads);
+    FN(dense_gemm)
+    (LAC_N, LAC_H, low - rest, rest, cols, -1, below + rest, lda, below, lda, 1, second + rest, lda, threads);
+  }
+  return -1;
+}

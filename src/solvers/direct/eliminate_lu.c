@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file eliminate_lu.c
+/// LU of one front, by halves of its columns (Toledo 1997).
+///
+///     [A_1 A_2]    A_1 = L_1 U_1 over all rows;   U_12 = L_11^-1 A_12;   A_22 -= L_21 U_12;   A_22 likewise
+///
+/// The rows of R take part in everything but the choice of pivots, so that L_RP comes of itself.
+
+#include "solvers/direct/eliminate.h"
+
+#include "solvers/direct/dense.h"
+
+// Columns that are done one by one: products of so few are not worth a call of BLAS.
+enum { LU_NARROW = 8 };
+
+#define KERNEL_FILE "solvers/direct/eliminate_lu_kernel.h"
+#include "solvers/direct/instantiate.h"
+
+lac_eliminate *const lac_eliminate_lu[4] = TABLE(eliminate_lu);
