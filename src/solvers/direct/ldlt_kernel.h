@@ -86,3 +86,5 @@ static void FN(ldlt_solve)(const lac_symbolic *s, const ldlt_numeric *f, lac_sid
       FN(ldlt_block)(s, f, side == LAC_T, width, b, x, work);
   }
 }
+
+static double FN(ldlt_pivot)(const ldlt_numeric *f, int32_t k) { return ((const REAL *)f->d)[k]; }

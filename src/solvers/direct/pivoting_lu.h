@@ -53,4 +53,7 @@ bool pivoting_reserve(pivoting_triangle *triangle, int64_t count, size_t number_
 /// pivoting_lu_reach.c.
 int32_t pivoting_reach(const lac_structure *a, int32_t column, int32_t k, const pivoting_triangle *l, pivoting_work *w);
 
+/// Slots of the table: see pivoting_lu_inverse.c.
+lac_status pivoting_logdet(const void *analysis, const void *numeric, lac_logdet *out);
+
 #endif
