@@ -274,6 +274,42 @@ LAC_API lac_var lac_solve_with(lac_tape *tape, const lac_factor *factor, lac_sid
 /// x = op(A)^-1 b: factor and solve. Every derivative of every order uses the factor made here.
 LAC_API lac_var lac_solve(lac_tape *tape, const lac_solver *solver, lac_side side, lac_var a, lac_var b);
 
+// -- determinants and inverses ---------------------------------------------------------------------------------------
+
+// Of a square matrix, through a factor as solves are: a (nnz), one number for each matrix of the batch. Gradients cost one selected
+// inversion, about twice the factorisation; second derivatives one of twice the size. LAC_ERR_SINGULAR names the column. Nothing
+// overflows but det itself, and nothing is estimated.
+
+/// log|det A|; of a complex matrix log|det A| + i arg(det A), the principal branch.
+LAC_API lac_var lac_logdet(lac_tape *tape, const lac_solver *solver, lac_var a);
+
+/// The same with a factor of these values. LAC_ERR_STALE when `a` is not what `factor` was made of.
+LAC_API lac_var lac_logdet_with(lac_tape *tape, const lac_factor *factor, lac_var a);
+
+/// det A = sign exp(logabs): sign is 1 or -1, of complex matrices the phase; logabs is of a real dtype.
+LAC_API void lac_slogdet(lac_tape *tape, const lac_solver *solver, lac_var a, lac_var *sign, lac_var *logabs);
+
+/// det A. It overflows and underflows where the number does: lac_slogdet does not.
+LAC_API lac_var lac_det(lac_tape *tape, const lac_solver *solver, lac_var a);
+
+/// A^-T where A has entries, (nnz): in the slot of (i, j) stands (A^-1)(j, i), the gradient of log|det A| before its conjugate.
+LAC_API lac_var lac_selected_inverse(lac_tape *tape, const lac_solver *solver, lac_var a);
+
+/// The same with a factor of these values. LAC_ERR_STALE when `a` is not what `factor` was made of.
+LAC_API lac_var lac_selected_inverse_with(lac_tape *tape, const lac_factor *factor, lac_var a);
+
+/// A^-1 where `target` has entries, in its slots. Entries that A^T lacks widen the pattern that is factored.
+LAC_API lac_var lac_inverse_on(lac_tape *tape, const lac_solver *solver, const lac_pattern *target, lac_var a);
+
+LAC_API lac_var lac_inverse_diagonal(lac_tape *tape, const lac_solver *solver, lac_var a);  ///< (A^-1)_ii: (nnz) -> (n)
+
+/// tr(A^-1 B), B sparse with a pattern of its own. Entries that A lacks widen the pattern that is factored.
+LAC_API lac_var lac_trace_solve(lac_tape *tape, const lac_solver *solver, lac_var a, const lac_pattern *pb, lac_var b);
+
+/// x^H A y and x^H A^-1 y of each column: x (m, k), y (n, k), result (k).
+LAC_API lac_var lac_quadratic_form(lac_tape *tape, const lac_pattern *pattern, lac_var x, lac_var a, lac_var y);
+LAC_API lac_var lac_inverse_quadratic_form(lac_tape *tape, const lac_solver *solver, lac_var x, lac_var a, lac_var y);
+
 // -- structured matrices ---------------------------------------------------------------------------------------------
 
 // A band is stored as LAPACK and SciPy store it: ab (lower + upper + 1, n) holds A[i, j] at ab[upper + i - j, j]. What lies outside

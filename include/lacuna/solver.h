@@ -106,6 +106,12 @@ LAC_API void lac_solver_destroy(lac_solver **solver);
 LAC_API int64_t lac_solver_id(const lac_solver *solver);
 LAC_API const lac_pattern *lac_solver_pattern(const lac_solver *solver);
 
+/// A solver, with the same options where they fit, of this one's pattern with the entries of `target` besides, so that a
+/// selected inverse has them too (lac_inverse_on): this solver itself where its pattern has them. Kept with the solver: of
+/// the last eight patterns asking again costs nothing.
+LAC_API lac_status lac_solver_covering(lac_context *ctx, const lac_solver *solver, const lac_pattern *target,
+                                       lac_solver **out);
+
 /// What is known before there are values, at no cost: the method that they will probably need and why, the time of the
 /// analysis, and the counts. factor_nnz, factor_bytes and flops are exact for Cholesky and L D L^H, for one f64 matrix
 /// (complex: twice the bytes of the numbers, four times the flops); they are -1 for LU, whose fill the pivots decide,
