@@ -138,7 +138,7 @@ static lac_status ldlt_solve(const void *analysis, const void *numeric, lac_side
 }
 
 // det A = det D: the permutation stands on both sides.
-static lac_status ldlt_logdet(const void *analysis, const void *numeric, lac_logdet *out) {
+static lac_status ldlt_logdet(const void *analysis, const void *numeric, lac_polar *out) {
   const ldlt_numeric *f = numeric;
   lac_determinant det = lac_determinant_one();
   for (int32_t k = 0; k < ((const lac_symbolic *)analysis)->n; k++) {
