@@ -167,12 +167,11 @@ int64_t lac_factor_bytes(const lac_factor *factor) {
   return lac_factor_bytes_of(factor->core, factor->meta.dtype, factor->items, factor->finding.bytes);
 }
 
-/// Equal shapes but for leading dimensions of size 1: those broadcast alike.
-static bool factor_same_batch(const lac_meta *a, const lac_meta *b) {
+bool lac_factor_same_shape(const lac_meta *a, const lac_meta *b, int core) {
   int skip_a = 0, skip_b = 0;
 
-  while (skip_a < a->ndim - 1 && a->shape[skip_a] == 1) skip_a++;
-  while (skip_b < b->ndim - 1 && b->shape[skip_b] == 1) skip_b++;
+  while (skip_a < a->ndim - core && a->shape[skip_a] == 1) skip_a++;
+  while (skip_b < b->ndim - core && b->shape[skip_b] == 1) skip_b++;
   return a->ndim - skip_a == b->ndim - skip_b &&
          memcmp(a->shape + skip_a, b->shape + skip_b, (size_t)(a->ndim - skip_a) * sizeof *a->shape) == 0;
 }
@@ -184,7 +183,7 @@ lac_status lac_factor_matches(lac_context *ctx, const char *function, const lac_
 
   LAC_TRY(lac_solver_require_cpu(ctx, function, values));
   bytes = (size_t)values->count * lac_dtype_size(values->meta.dtype);
-  *matches = values->meta.dtype == factor->meta.dtype && factor_same_batch(&factor->meta, &values->meta) &&
+  *matches = values->meta.dtype == factor->meta.dtype && lac_factor_same_shape(&factor->meta, &values->meta, 1) &&
              memcmp(factor->values, lac_array_data(values), bytes) == 0;
 done:
   return status;
