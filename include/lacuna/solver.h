@@ -58,8 +58,16 @@ typedef struct lac_nature {
 /// The nature of a pattern, found once and kept with it. Time: proportional to the entries, but for the matching.
 LAC_API lac_status lac_pattern_nature(lac_context *ctx, const lac_pattern *pattern, lac_nature *out);
 
+/// The structure of the factors of a square pattern, whatever its values: F holds A[order, order], its transpose, the diagonal and all
+/// that elimination without pivoting fills in; the triangles of F are those of L and U. `map` (optional) takes the values of A
+/// there. `steps` (optional) says which row of A each row of F is: lac_gather by it takes b to the order of F, lac_scatter_add
+/// takes x back. Kept with the pattern. Time and memory: proportional to the entries of F, besides the ordering.
+LAC_API lac_status lac_pattern_fill(lac_context *ctx, const lac_pattern *pattern, lac_ordering ordering,
+                                    lac_pattern **out, lac_map **map, lac_map **steps);
+
 /// LAC_OK where the engine of a method can be used, else LAC_ERR_UNSUPPORTED with a sentence that names the package that
-/// brings it. LAC_ORDER_METIS has its own: lac_ordering_find.
+/// brings it. LAC_ORDER_METIS has its own: lac_ordering_find. METIS 5 is loaded at run time, from what LACUNA_METIS in the
+/// environment names or else where the system finds libmetis.so.
 LAC_API lac_status lac_engine_find(lac_context *ctx, lac_method method);
 LAC_API lac_status lac_ordering_find(lac_context *ctx, lac_ordering ordering);
 
@@ -104,6 +112,12 @@ LAC_API lac_solver *lac_solver_retain(const lac_solver *solver);
 LAC_API void lac_solver_destroy(lac_solver **solver);
 LAC_API int64_t lac_solver_id(const lac_solver *solver);
 LAC_API const lac_pattern *lac_solver_pattern(const lac_solver *solver);
+
+/// A solver, with the same options where they fit, of this one's pattern with the entries of `target` besides, so that a
+/// selected inverse has them too (lac_inverse_on): this solver itself where its pattern has them. Kept with the solver: of
+/// the last eight patterns asking again costs nothing.
+LAC_API lac_status lac_solver_covering(lac_context *ctx, const lac_solver *solver, const lac_pattern *target,
+                                       lac_solver **out);
 
 /// What is known before there are values, at no cost: the method that they will probably need and why, the time of the
 /// analysis, and the counts. factor_nnz, factor_bytes and flops are exact for Cholesky and L D L^H, for one f64 matrix

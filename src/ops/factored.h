@@ -27,4 +27,10 @@ lac_status lac_call_factor(lac_call *call, int a, lac_factor **out);
 /// NULL: the tape has failed.
 void *lac_tape_factored(lac_tape *tape, const char *function, const lac_solver *solver, lac_var a);
 
+/// The operator selected_inverse by such an object.
+lac_var lac_emit_selected_inverse(lac_tape *tape, const void *object, lac_var a);
+
+/// The sum of x_k y_k over the slots, the last axis, without conjugates.
+lac_var lac_emit_pairing(lac_tape *tape, lac_var x, lac_var y);
+
 #endif

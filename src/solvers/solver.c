@@ -20,6 +20,8 @@ const char *lac_ordering_name(lac_ordering ordering) {
 
 static void core_destroy(lac_object *object) {
   lac_solver_core *core = (lac_solver_core *)object;
+  lac_extensions_drop(core);
+  pthread_mutex_destroy(&core->lock);
   lac_object_release(core->structure);
   lac_pattern_destroy(&core->pattern);
   lac_free(core);
@@ -49,6 +51,7 @@ lac_status lac_solver_core_create(lac_context *ctx, const lac_pattern *pattern, 
 
   LAC_ALLOC(core, 1);
   lac_object_init(&core->object, &core_kind);
+  pthread_mutex_init(&core->lock, NULL);
   core->pattern = lac_pattern_retain(pattern);
   core->options = *options;
   LAC_TRY(lac_structure_get(ctx, pattern, &core->structure));

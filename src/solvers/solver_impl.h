@@ -3,8 +3,8 @@
 /// The inside of solvers and factors, and the table that each method fills.
 ///
 /// Who holds whom: a solver holds its core and the factors it keeps; a factor holds the core and the analysis it was
-/// made by; a core holds the pattern; the pattern keeps structure and analyses, which hold nothing. So there are no
-/// cycles.
+/// made by; a core holds the pattern, and solvers of larger patterns made of it; the pattern keeps structure and
+/// analyses, which hold nothing. So there are no cycles.
 
 #ifndef LACUNA_SOLVERS_SOLVER_IMPL_H
 #define LACUNA_SOLVERS_SOLVER_IMPL_H
@@ -42,15 +42,16 @@ typedef struct lac_factor_job {
   const lac_solver_options *options;
   lac_dtype dtype;
   const void *values;
-  const void
-      *like;    // a numeric of the same method and pattern whose matching, scaling and pivots are taken over; or NULL
-  int threads;  // that the method may use
+  const void *like;  // a numeric of the same method and pattern whose matching, scaling and pivots are taken over, and
+                     // probed: LAC_ERR_CONVERGENCE where they do not suit; or NULL
+  const void *near;  // the first numeric of the same batch, whose choices may be taken where they suit; or NULL
+  int threads;       // that the method may use
 } lac_factor_job;
 
 /// det = sign exp(logabs), for complex matrices sign is the phase: sign_re + i sign_im.
-typedef struct lac_logdet {
+typedef struct lac_polar {
   double logabs, sign_re, sign_im;
-} lac_logdet;
+} lac_polar;
 
 /// A method. Its analysis depends on structure and ordering alone and is shared; a numeric belongs to one matrix.
 typedef struct lac_solver_table {
@@ -75,7 +76,7 @@ typedef struct lac_solver_table {
 
   /// The determinant, both permutations and all scalings counted (determinant.h). Never asked of a perturbed factor.
   /// Fails with LAC_ERR_MEMORY alone. Optional.
-  lac_status (*logdet)(const void *part, const void *numeric, lac_logdet *out);
+  lac_status (*logdet)(const void *part, const void *numeric, lac_polar *out);
 
   /// A^-T on the pattern of A: values[slot of (i, j)] = (A^-1)(j, i). Never asked of a perturbed factor. Optional.
   lac_status (*selected_inverse)(const lac_structure *structure, const void *part, const void *numeric, int threads,
@@ -102,6 +103,8 @@ typedef struct lac_analysis {
 lac_status lac_analysis_get(lac_context *ctx, const lac_pattern *pattern, const lac_structure *structure,
                             const lac_solver_table *table, lac_ordering ordering, lac_analysis **out);
 
+typedef struct lac_extension lac_extension;
+
 /// What a solver and its factors share.
 typedef struct lac_solver_core {
   lac_object object;
@@ -110,7 +113,12 @@ typedef struct lac_solver_core {
   lac_solver_options options;
   double seconds;  // spent on reading the structure
   _Atomic int64_t factorisations, reuses;
+  pthread_mutex_t lock;       // of what follows
+  lac_extension *extensions;  // solvers of larger patterns (extension.h), each held
 } lac_solver_core;
+
+/// Let go of all extensions.
+void lac_extensions_drop(lac_solver_core *core);
 
 /// A core of the same structure under other options.
 lac_status lac_solver_core_create(lac_context *ctx, const lac_pattern *pattern, const lac_solver_options *options,
@@ -169,6 +177,13 @@ typedef struct lac_trial {
 lac_status lac_factor_try(lac_context *ctx, lac_factor *factor, const lac_solver_table *table, lac_trial *trial);
 lac_status lac_factor_explain(lac_context *ctx, const lac_factor *factor, const lac_trial *trial);
 
+/// The same by the method and the choices of an earlier factor of the same shape and dtype.
+lac_trial lac_factor_try_like(const lac_context *ctx, lac_factor *factor, const lac_factor *like);
+
+/// The parts of lac_factor_make: a factor without numerics, and what is said of it when it has them.
+lac_status lac_factor_begin(lac_context *ctx, lac_solver_core *core, const lac_array *values, lac_factor **out);
+void lac_factor_finish(lac_factor *factor, double begin);
+
 /// The values of one matrix; and " (matrix 3 of the batch)", or nothing for a single one.
 const void *lac_factor_item(const lac_factor *factor, int64_t item);
 const char *lac_factor_item_text(const lac_factor *factor, int64_t item, char text[64]);
@@ -178,8 +193,15 @@ const char *lac_factor_item_text(const lac_factor *factor, int64_t item, char te
 lac_status lac_choose_likely(lac_context *ctx, const lac_solver_core *core, const lac_solver_table **table,
                              const char **reason);
 
-/// Factor by the method that is asked for, or by the cheapest that fits; the factor's reason says why.
+/// Factor by the method that is asked for, or by the cheapest that fits; the factor's reason says why. Where a method
+/// gives up with LAC_ERR_CONVERGENCE, the next safer one follows.
 lac_status lac_choose(lac_context *ctx, lac_factor *factor);
+
+/// Whether a factor's values are what a method needs; those that are not finite are refused.
+lac_status lac_choose_fits(lac_context *ctx, const lac_factor *factor, const lac_solver_table *table, bool *fits);
+
+/// Add to the reason of a factor.
+void lac_choose_say(lac_factor *factor, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /// A factor of the same values by a method that can do more, or that is safer: made once, kept by the factor, and living
 /// as long. NULL where there is none: at the end of the chain stands LU with strict partial pivoting.
@@ -188,6 +210,9 @@ lac_status lac_factor_partner(lac_context *ctx, const lac_factor *factor, const 
 /// Bytes that a factor holds by itself; and what one of `items` matrices would, whose numerics have so many bytes.
 int64_t lac_factor_bytes(const lac_factor *factor);
 int64_t lac_factor_bytes_of(const lac_solver_core *core, lac_dtype dtype, int64_t items, int64_t numeric_bytes);
+
+/// Equal shapes but for leading dimensions of size 1 before the last `core` ones: those broadcast alike.
+bool lac_factor_same_shape(const lac_meta *a, const lac_meta *b, int core);
 
 /// 1 when the factor was made of values with exactly these bits in the same batch, else 0; for `function`.
 lac_status lac_factor_matches(lac_context *ctx, const char *function, const lac_factor *factor, const lac_array *values,

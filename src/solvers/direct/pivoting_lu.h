@@ -46,6 +46,13 @@ typedef struct pivoting_work {
   int32_t rest_count;
 } pivoting_work;
 
+/// With room for so many entries of L and U; NULL: there is no memory. And its end, which accepts NULL.
+pivoting_numeric *pivoting_create(const lac_structure *structure, lac_dtype dtype, int64_t l_count, int64_t u_count);
+void pivoting_destroy(void *numeric);
+
+/// With the pivots of job->like: pivoting_lu_again.c.
+lac_status pivoting_factor_again(const lac_factor_job *job, void **numeric, lac_fault *fault);
+
 /// Room for `count` more entries.
 bool pivoting_reserve(pivoting_triangle *triangle, int64_t count, size_t number_size);
 
@@ -54,6 +61,6 @@ bool pivoting_reserve(pivoting_triangle *triangle, int64_t count, size_t number_
 int32_t pivoting_reach(const lac_structure *a, int32_t column, int32_t k, const pivoting_triangle *l, pivoting_work *w);
 
 /// Slots of the table: see pivoting_lu_inverse.c.
-lac_status pivoting_logdet(const void *analysis, const void *numeric, lac_logdet *out);
+lac_status pivoting_logdet(const void *analysis, const void *numeric, lac_polar *out);
 
 #endif
