@@ -31,7 +31,7 @@ static lac_status fronts_sign(const lac_fronts *f, lac_determinant *det) {
   return status;
 }
 
-lac_status lac_fronts_logdet(const void *part, const void *fronts, lac_logdet *out) {
+lac_status lac_fronts_logdet(const void *part, const void *fronts, lac_polar *out) {
   const lac_fronts *f = fronts;
   lac_determinant det = lac_determinant_one();
   (void)part;

@@ -7,7 +7,7 @@
 
 #include "solvers/direct/fronts.h"
 
-lac_status lac_fronts_logdet(const void *part, const void *fronts, lac_logdet *out);
+lac_status lac_fronts_logdet(const void *part, const void *fronts, lac_polar *out);
 
 /// Works, besides the result, in the fronts of the inverse along one path of the tree in each thread, and in those above
 /// the subtrees whose children are not done.
