@@ -66,7 +66,8 @@ LAC_API lac_status lac_pattern_fill(lac_context *ctx, const lac_pattern *pattern
                                     lac_pattern **out, lac_map **map, lac_map **steps);
 
 /// LAC_OK where the engine of a method can be used, else LAC_ERR_UNSUPPORTED with a sentence that names the package that
-/// brings it. LAC_ORDER_METIS has its own: lac_ordering_find.
+/// brings it. LAC_ORDER_METIS has its own: lac_ordering_find. METIS 5 is loaded at run time, from what LACUNA_METIS in the
+/// environment names or else where the system finds libmetis.so.
 LAC_API lac_status lac_engine_find(lac_context *ctx, lac_method method);
 LAC_API lac_status lac_ordering_find(lac_context *ctx, lac_ordering ordering);
 

@@ -62,23 +62,6 @@ done:
   return status;
 }
 
-// The method that values of this structure will probably need, so that the ordering is done when a solver is created;
-// NULL where they can only be refused.
-static const lac_solver_table *solver_likely(const lac_solver_core *core) {
-  const lac_structure *s = core->structure;
-  switch (core->options.method) {
-    case LAC_METHOD_LU:
-    case LAC_METHOD_PIVOTING_LU:
-      return &lac_solver_pivoting_lu;
-    case LAC_METHOD_AUTO:
-      return s->is_symmetric && s->diagonals == s->n ? &lac_solver_cholesky : &lac_solver_pivoting_lu;
-    default:
-      return !s->is_symmetric                              ? NULL
-             : core->options.method == LAC_METHOD_CHOLESKY ? &lac_solver_cholesky
-                                                           : &lac_solver_ldlt;
-  }
-}
-
 static lac_status solver_check(lac_context *ctx, const lac_pattern *pattern, const lac_solver_options *options) {
   lac_status status = LAC_OK;
 
@@ -112,7 +95,7 @@ lac_status lac_solver_create(lac_context *ctx, const lac_pattern *pattern, const
   lac_object_init(&solver->object, &lac_solver_kind);
   pthread_mutex_init(&solver->lock, NULL);
   solver->core = core, core = NULL;
-  solver->likely = solver_likely(solver->core);
+  LAC_TRY(lac_choose_likely(ctx, solver->core, &solver->likely, &solver->reason));
   if (solver->likely) {
     LAC_TRY(
         lac_analysis_get(ctx, pattern, solver->core->structure, solver->likely, chosen.ordering, &solver->analysis));
@@ -281,25 +264,10 @@ done:
 
 // -- what it foresees ------------------------------------------------------------------------------------------------
 
-static const char *solver_reason(const lac_solver *solver) {
-  if (!solver->likely) return "asked for, but it needs a symmetric pattern: all values of this one will be refused";
-  bool is_asked = solver->core->options.method != LAC_METHOD_AUTO;
-  if (solver->likely->predict) {
-    return is_asked
-               ? "asked for; figures are of one f64 matrix"
-               : "the pattern is symmetric with a full diagonal; figures are of one f64 matrix, if its values turn "
-                 "out Hermitian positive definite (else LU is used)";
-  }
-  return is_asked
-             ? "asked for; figures are unknown before the values choose the pivots"
-             : "the pattern is not symmetric with a full diagonal; figures are unknown before the values choose the "
-               "pivots";
-}
-
 lac_report lac_solver_report(const lac_solver *solver) {
   const lac_solver_core *core = solver->core;
   lac_report report = {.method = core->options.method == LAC_METHOD_LDLT ? "ldlt" : "cholesky",
-                       .reason = solver_reason(solver),
+                       .reason = solver->reason,
                        .warning = "",
                        .ordering = lac_ordering_name(core->options.ordering),
                        .factor_nnz = -1,

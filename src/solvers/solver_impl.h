@@ -34,7 +34,8 @@ typedef struct lac_finding {
 
 enum { LAC_BLOCK_WIDTH = 8 };
 
-/// One matrix to factor. Its values are finite, and Hermitian where the method needs it.
+/// One matrix to factor. Its values are finite, and Hermitian where the method needs it; they outlive the numeric, which
+/// may point to them.
 typedef struct lac_factor_job {
   const lac_structure *structure;
   const void *part;  // of the method's analysis
@@ -128,6 +129,7 @@ struct lac_solver {
   lac_object object;
   lac_solver_core *core;
   const lac_solver_table *likely;  // the method that values will probably need; NULL: they can only be refused
+  const char *reason;              // why
   lac_analysis *analysis;          // of that method
   pthread_mutex_t lock;            // of what follows
   lac_factor *kept;                // chained by `next`, most recently used first; each is held
@@ -161,6 +163,30 @@ extern const lac_kind lac_solver_kind, lac_factor_kind;
 
 /// Factor values: checks them, chooses the method, copies them. Keeps nothing.
 lac_status lac_factor_make(lac_context *ctx, lac_solver_core *core, const lac_array *values, lac_factor **out);
+
+/// How the factorisation of a batch ended: where it failed, the first matrix to do so and why.
+typedef struct lac_trial {
+  lac_status status;
+  int64_t item;
+  lac_fault fault;
+} lac_trial;
+
+/// Numeric factors of all matrices by one method, in place of those that are there. What the method cannot take is a
+/// failed trial; lac_factor_explain makes an error of it.
+lac_status lac_factor_try(lac_context *ctx, lac_factor *factor, const lac_solver_table *table, lac_trial *trial);
+lac_status lac_factor_explain(lac_context *ctx, const lac_factor *factor, const lac_trial *trial);
+
+/// The values of one matrix; and " (matrix 3 of the batch)", or nothing for a single one.
+const void *lac_factor_item(const lac_factor *factor, int64_t item);
+const char *lac_factor_item_text(const lac_factor *factor, int64_t item, char text[64]);
+
+/// The method that values of this structure will probably need, and why; NULL where they can only be refused. Refuses a
+/// method that the pattern does not have the nature for.
+lac_status lac_choose_likely(lac_context *ctx, const lac_solver_core *core, const lac_solver_table **table,
+                             const char **reason);
+
+/// Factor by the method that is asked for, or by the cheapest that fits; the factor's reason says why.
+lac_status lac_choose(lac_context *ctx, lac_factor *factor);
 
 /// A factor of the same values by a method that can do more, or that is safer: made once, kept by the factor, and living
 /// as long. NULL where there is none: at the end of the chain stands LU with strict partial pivoting.

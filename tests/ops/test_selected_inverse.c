@@ -31,13 +31,16 @@ static op_case inverse_case(const sketch *s, look looks, const char *shape) {
                    .slack = 64};
 }
 
+/// Failing allocations are tried once, with the first case: they are many, and the same ones every time.
 static void check_inverse(lac_context *ctx, const sketch *s, look looks, const char *shape) {
   op_case c = inverse_case(s, looks, shape);
+  c.skip = OP_MEMORY;
   check_op(ctx, &c);
 }
 
 static void selected_inverse_differentiates_matrices_without_symmetry(lac_context *ctx) {
-  check_inverse(ctx, sketch_square(6, 0.4, 1), GENERAL, "nnz");
+  op_case c = inverse_case(sketch_square(5, 0.3, 1), GENERAL, "nnz");
+  check_op(ctx, &c);
 }
 
 static void selected_inverse_pivots(lac_context *ctx) {
@@ -54,12 +57,13 @@ static void selected_inverse_differentiates_every_method(lac_context *ctx) {
   lac_solver_options options = lac_solver_options_defaults();
   op_case c = inverse_case(sketch_symmetric(5, 0.4, 4), DEFINITE, "nnz");
   c.data = &options;
-  c.skip = OP_TANGENT | OP_SECOND;  // beside the point the matrix is not Hermitian, and the method refuses it
+  c.skip =
+      OP_MEMORY | OP_TANGENT | OP_SECOND;  // beside the point the matrix is not Hermitian, and the method refuses it
   options.method = LAC_METHOD_CHOLESKY;
   check_op(ctx, &c);
   options.method = LAC_METHOD_LDLT;
   check_op(ctx, &c);
-  c.skip = 0;
+  c.skip = OP_MEMORY;
   options.method = LAC_METHOD_PIVOTING_LU;
   check_op(ctx, &c);
   options.method = LAC_METHOD_LU;
@@ -80,7 +84,7 @@ static void selected_inverse_takes_what_is_small_or_empty(lac_context *ctx) {
 
 static void a_solver_factors_when_asked(lac_context *ctx) {
   op_case c = inverse_case(sketch_square(5, 0.4, 6), GENERAL, "2,nnz");
-  c.i[1] = SOLVER;
+  c.i[1] = SOLVER, c.skip = OP_MEMORY;
   check_op(ctx, &c);
 }
 

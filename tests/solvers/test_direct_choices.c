@@ -59,9 +59,16 @@ static void check_refusal(lac_context *ctx, int64_t n, const double *full, lac_m
 static void the_method_fits_the_matrix_and_says_why(lac_context *ctx) {
   check_choice(ctx, 2, (double[]){2, -1, -1, 2}, LAC_METHOD_AUTO, "cholesky", "Hermitian with a positive diagonal");
   check_choice(ctx, 2, (double[]){2, -1, -2, 2}, LAC_METHOD_AUTO, "lu", "entry (0, 1) does not equal entry (1, 0)");
-  check_choice(ctx, 2, (double[]){2, -1, 0, 2}, LAC_METHOD_AUTO, "lu", "entry (0, 1) has no counterpart (1, 0)");
+  check_choice(ctx, 3, (double[]){2, -1, 3, 1, 2, 3, 0, 1, 1}, LAC_METHOD_AUTO, "lu",
+               "entry (0, 2) has no counterpart (2, 0)");
   check_choice(ctx, 2, (double[]){2, 1, 1, -2}, LAC_METHOD_AUTO, "lu", "the diagonal is not positive in row 1");
-  check_choice(ctx, 2, (double[]){0, 1, 1, 2}, LAC_METHOD_AUTO, "lu", "the diagonal is not positive in row 0");
+  check_choice(ctx, 3, (double[]){0, 1, 1, 1, 2, 1, 1, 1, 2}, LAC_METHOD_AUTO, "lu",
+               "the diagonal is not positive in row 0");
+  check_choice(ctx, 2, (double[]){0, 1, 1, 2}, LAC_METHOD_AUTO, "triangular", "after permutations");
+  check_choice(ctx, 2, (double[]){2, -1, 0, 2}, LAC_METHOD_AUTO, "triangular", "the pattern is triangular");
+  check_choice(ctx, 2, (double[]){2, 0, 0, -2}, LAC_METHOD_AUTO, "diagonal", "the pattern is diagonal");
+  check_choice(ctx, 4, (double[]){2, 1, 0, 0, 1, 2, 1, 0, 0, 1, 2, 1, 0, 0, 1, 2}, LAC_METHOD_AUTO, "banded",
+               "the pattern is tridiagonal");
   check_choice(ctx, 2, (double[]){1, 2, 2, 1}, LAC_METHOD_AUTO, "lu", "Cholesky gave up");
   check_choice(ctx, 2, (double[]){2, -1, -1, 2}, LAC_METHOD_CHOLESKY, "cholesky", "asked for");
   check_choice(ctx, 2, (double[]){2, 3, 3, 2}, LAC_METHOD_LDLT, "ldlt", "asked for");
@@ -92,9 +99,9 @@ static void the_figures_of_a_symmetric_pattern_are_known_before_its_values(lac_c
   }
 }
 
-static void check_unknown(lac_context *ctx, const double *full, lac_method method, const char *name,
+static void check_unknown(lac_context *ctx, int64_t n, const double *full, lac_method method, const char *name,
                           const char *reason) {
-  direct_system system = open_dense(ctx, 2, full, method);
+  direct_system system = open_dense(ctx, n, full, method);
   lac_report report = lac_solver_report(system.solver);
   CHECK_TEXT(report.method, name);
   CHECK(strstr(report.reason, reason));
@@ -103,11 +110,12 @@ static void check_unknown(lac_context *ctx, const double *full, lac_method metho
 }
 
 static void figures_that_values_decide_are_said_to_be_unknown(lac_context *ctx) {
-  check_unknown(ctx, (double[]){2, -1, -1, 2}, LAC_METHOD_LU, "lu", "unknown before the values choose the pivots");
-  check_unknown(ctx, (double[]){2, -1, 0, 2}, LAC_METHOD_AUTO, "lu", "not symmetric with a full diagonal");
-  check_unknown(ctx, (double[]){0, -1, -1, 2}, LAC_METHOD_AUTO, "lu", "not symmetric with a full diagonal");
-  check_unknown(ctx, (double[]){2, -1, 0, 2}, LAC_METHOD_CHOLESKY, "cholesky", "will be refused");
-  check_unknown(ctx, (double[]){2, -1, 0, 2}, LAC_METHOD_LDLT, "ldlt", "will be refused");
+  check_unknown(ctx, 2, (double[]){2, -1, -1, 2}, LAC_METHOD_LU, "lu", "unknown before the values choose the pivots");
+  check_unknown(ctx, 3, (double[]){2, 1, 1, 1, 2, 1, 0, 1, 2}, LAC_METHOD_AUTO, "lu", "not symmetric with a full");
+  check_unknown(ctx, 3, (double[]){0, 1, 1, 1, 2, 1, 1, 1, 2}, LAC_METHOD_AUTO, "lu",
+                "not symmetric with a full diagonal");
+  check_unknown(ctx, 2, (double[]){2, -1, 0, 2}, LAC_METHOD_CHOLESKY, "cholesky", "will be refused");
+  check_unknown(ctx, 2, (double[]){2, -1, 0, 2}, LAC_METHOD_LDLT, "ldlt", "will be refused");
 }
 
 static void a_pair_that_differs_by_rounding_is_hermitian(lac_context *ctx) {

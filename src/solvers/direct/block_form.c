@@ -8,6 +8,7 @@
 
 #include "solvers/direct/block_form.h"
 
+#include "solvers/determinant.h"
 #include "solvers/direct/matching.h"
 
 typedef struct form_work {
@@ -187,19 +188,14 @@ void lac_block_form_destroy(lac_block_form *form) {
 lac_status lac_block_form_parity(lac_context *ctx, const lac_block_form *form, bool *is_odd) {
   lac_status status = LAC_OK;
   int32_t *to = NULL;
+  char *seen = NULL;
 
   LAC_ALLOC(to, form->n);
+  LAC_ALLOC(seen, form->n);
   for (int32_t k = 0; k < form->n; k++) to[form->rows[k]] = form->cols[k];
-  *is_odd = false;
-  for (int32_t i = 0; i < form->n; i++) {
-    for (int32_t next = to[i]; next != i; *is_odd = !*is_odd) {  // a cycle of c rows is c - 1 swaps
-      int32_t after = to[next];
-      to[next] = next;
-      next = after;
-    }
-    to[i] = i;
-  }
+  *is_odd = lac_permutation_is_odd(form->n, to, seen);
 done:
   lac_free(to);
+  lac_free(seen);
   return status;
 }

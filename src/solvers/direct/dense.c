@@ -85,6 +85,8 @@ void lac_blas_enter(void) {}
 void lac_blas_leave(void) {}
 #endif
 
+enum { is_complex_f32 = 0, is_complex_f64 = 0, is_complex_c64 = 1, is_complex_c128 = 1 };
+
 INLINE f32 root_f32(f32 x) { return sqrtf(x); }
 INLINE f64 root_f64(f64 x) { return sqrt(x); }
 INLINE f32 root_c64(f32 x) { return sqrtf(x); }

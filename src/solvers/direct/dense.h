@@ -25,6 +25,9 @@ typedef enum dense_shape { DENSE_LOWER, DENSE_LOWER_UNIT, DENSE_UPPER, DENSE_UPP
   /* C = beta C + alpha op(A) op(B), C m x n, k the inner size; C is not read where beta is 0. LAC_C is slow. */         \
   void dense_gemm_##T(lac_side side_a, lac_side side_b, int m, int n, int k, T alpha, const T *a, int lda, const T *b,   \
                       int ldb, T beta, T *c, int ldc, int threads);                                                      \
+  /* C = beta C - A op(B) for few rows m: each number is summed in one order whatever m and n are, without BLAS */       \
+  void dense_thin_##T(lac_side side_b, int m, int n, int k, const T *a, int lda, const T *b, int ldb, T beta, T *c,      \
+                      int ldc);                                                                                          \
   /* the lower triangle of C = beta C - A A^H, C n x n, A n x k; C is not read where beta is 0 */                        \
   void dense_herk_##T(int n, int k, const T *a, int lda, double beta, T *c, int ldc, int threads);                       \
   /* the lower triangle of C = beta C - A op(B), C n x n, A n x k, op(B) k x n: for products known to be Hermitian */    \

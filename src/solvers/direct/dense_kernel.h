@@ -37,10 +37,19 @@ static void FN(product_packed)(lac_side side_a, FN(product) p) {
   }
 }
 
+void FN(dense_thin)(lac_side side_b, int m, int n, int k, const T *a, int lda, const T *b, int ldb, T beta, T *c,
+                    int ldc) {
+  bool turned = lac_side_transposes(side_b);
+  FN(product) p = {.m = m, .n = n, .k = k, .a = a, .lda = lda, .b = b, .c = c, .ldc = ldc, .alpha = -1, .beta = beta};
+  p.along = turned ? ldb : 1, p.across = turned ? 1 : ldb, p.conjugated = lac_side_conjugates(side_b);
+  FN(small_product)(&p);
+}
+
 // A product of at most DENSE_TILE x DENSE_TILE in the thread that calls.
 static void FN(product_block)(lac_side side_a, lac_side side_b, int m, int n, int k, T alpha, const T *a, int64_t lda,
                               const T *b, int64_t ldb, T beta, T *c, int64_t ldc) {
   if (m == 0 || n == 0) return;
+  if (!FN(is_complex)) side_a &= LAC_T, side_b &= LAC_T;
 #if defined(LACUNA_HAVE_BLAS)
   if (side_a != LAC_C && side_b != LAC_C && (double)m * n * k > FN(BLAS_FROM)) {
     FN(blas_gemm)(side_a, side_b, m, n, k, alpha, a, (int)lda, b, (int)ldb, beta, c, (int)ldc);

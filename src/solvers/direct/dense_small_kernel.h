@@ -35,7 +35,7 @@ INLINE void FN(tile_store)(const FN(product) * p, int i, int j, int end, FN(vec)
 
 // The tile at (i, j); `full` when all its rows are there.
 INLINE void FN(tile)(const FN(product) * p, const int vectors, const int cols, const bool full, int i, int j) {
-  FN(vec) sum[2][4] = {0};
+  FN(vec) sum[2][8] = {0};
   int rows = p->m - i, last = rows - (vectors - 1) * FN(LANES);
   const T *a = p->a + i, *b = p->b + j * p->across;
 

@@ -3,7 +3,8 @@
 /// Vectors of the machine for the small dense kernels: vec_<T> of LANES_<T> numbers, loaded and stored in part.
 ///
 /// The lanes of a part are first .. end - 1. Others are read as zero and are not written: a column of a front may end
-/// anywhere, and what lies behind it belongs to others. Complex numbers are vectors of one.
+/// anywhere, and what lies behind it belongs to others. Complex numbers are vectors of one. vec_sum adds the lanes,
+/// halves onto halves.
 
 #ifndef LACUNA_SOLVERS_DIRECT_DENSE_VECTOR_H
 #define LACUNA_SOLVERS_DIRECT_DENSE_VECTOR_H
@@ -81,6 +82,24 @@ INLINE void part_store_f64(f64 *p, int first, int end, vec_f64 v) {
 DENSE_PART(f32)
 DENSE_PART(f64)
 #endif
+
+#define DENSE_WHOLE(T)                                          \
+  INLINE vec_##T vec_conj_##T(vec_##T v) { return v; }          \
+  INLINE T vec_sum_##T(vec_##T v) {                             \
+    T sums[LANES_##T];                                          \
+    memcpy(sums, &v, sizeof sums);                              \
+    for (int half = LANES_##T / 2; half > 0; half /= 2) {       \
+      for (int i = 0; i < half; i++) sums[i] += sums[i + half]; \
+    }                                                           \
+    return sums[0];                                             \
+  }
+DENSE_WHOLE(f32)
+DENSE_WHOLE(f64)
+
+INLINE c64 vec_conj_c64(c64 x) { return conj_c64(x); }
+INLINE c128 vec_conj_c128(c128 x) { return conj_c128(x); }
+INLINE c64 vec_sum_c64(c64 x) { return x; }
+INLINE c128 vec_sum_c128(c128 x) { return x; }
 
 INLINE c64 part_load_c64(const c64 *p, int first, int end) { return first < end ? *p : 0; }
 INLINE c128 part_load_c128(const c128 *p, int first, int end) { return first < end ? *p : 0; }

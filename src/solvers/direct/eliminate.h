@@ -30,12 +30,13 @@ typedef struct lac_front {
   void *d_below;    // L D L^H: p: D(k + 1, k), nonzero where a block of 2 begins at k
   const int32_t *like_pivots;  // the choices of an earlier factor, to be taken over; NULL: choose
   const void *like_d_below;    // L D L^H: which of those were blocks of 2
+  const double *norms;         // Cholesky: p: the largest number of each row as it came; the others: none
   double small;
   double beta;  // 1: A_RR is there; 0: the driver adds it afterwards
   // What came of it.
   int32_t where;    // the step of
-  double smallest;  // the smallest pivot,
-  double largest;   // and the largest number met
+  double smallest;  // the smallest pivot; Cholesky: beside its row's largest number
+  double largest;   // the largest number met
   int perturbed;    // pivots enlarged
 } lac_front;
 

@@ -13,6 +13,7 @@
 #ifndef LACUNA_SOLVERS_DIRECT_FRONTS_H
 #define LACUNA_SOLVERS_DIRECT_FRONTS_H
 
+#include "solvers/direct/eliminate.h"
 #include "solvers/direct/supernodes.h"
 #include "solvers/solver_impl.h"
 
@@ -24,8 +25,7 @@ typedef struct lac_fronts {
   lac_supernodes *s;  // held
   void *l, *u;
   int64_t *u_panels;  // LU: count + 1
-  int32_t
-      *pivots;  // L D L^H, LU: n: at step k the pivot row (and column) is that of step pivots[k]; inside its supernode
+  int32_t *pivots;  // not Cholesky: n: at step k the pivot row (and column) is that of step pivots[k], in its supernode
   void *d_below;    // L D L^H: n: D(k + 1, k), nonzero where a block of 2 begins at k
   void *row_scale;  // LU: n, real, by rows of A; NULL: none
   void *col_scale;  // and by columns
@@ -36,6 +36,35 @@ typedef struct lac_fronts {
   double flops;
 } lac_fronts;
 
+/// Memory for a factor, which holds the analysis. NULL: there is none.
+lac_fronts *lac_fronts_create(lac_supernodes *s, lac_front_kind kind, lac_dtype dtype);
 void lac_fronts_destroy(void *fronts);  // accepts NULL
+
+/// How one matrix is factored.
+typedef struct lac_fronts_job {
+  lac_eliminate *const *eliminate;  // by lac_dtype
+  const void *values;               // of A in its slots, scaled where the method scales
+  const lac_fronts *like;           // a factor whose pivots are taken over; or NULL
+  const double *norms;              // Cholesky: n, by steps: see eliminate.h
+  double small;                     // see eliminate.h
+  int threads;
+} lac_fronts_job;
+
+/// Factor. LAC_ERR_DEFINITE (Cholesky) or LAC_ERR_NONFINITE where a front was refused: `where` is then the step, the
+/// first of all, and `smallest` what the front said; else `where` is the row of A of the smallest pivot.
+/// LAC_ERR_MEMORY.
+lac_status lac_fronts_factor(lac_fronts *f, const lac_fronts_job *job);
+
+/// x = A^-1 b (LAC_N) or A^-T b (LAC_T); see lac_solver_table.
+void lac_fronts_solve(const lac_fronts *f, lac_side side, int width, int threads, const void *b, void *x, void *work);
+
+/// nnz, bytes, work_bytes and flops of a factor.
+void lac_fronts_predict(const lac_supernodes *s, lac_front_kind kind, lac_dtype dtype, lac_finding *finding);
+void lac_fronts_report(const lac_fronts *f, lac_finding *finding);
+
+/// The analysis of methods for Hermitian matrices, as lac_solver_table has it: no matching.
+lac_status lac_fronts_analyse(lac_context *ctx, const lac_structure *structure, lac_ordering ordering, void **part,
+                              int64_t *bytes);
+void lac_fronts_forget(void *part);
 
 #endif

@@ -123,15 +123,10 @@ static lac_status ldlt_make(const lac_symbolic *s, bool positive, lac_dtype dtyp
   return status;
 }
 
-static lac_status cholesky_factor(const lac_factor_job *job, void **numeric, lac_fault *fault) {
-  return ldlt_make(job->part, true, job->dtype, job->values, numeric, fault);
-}
-
 static lac_status ldlt_factor(const lac_factor_job *job, void **numeric, lac_fault *fault) {
   return ldlt_make(job->part, false, job->dtype, job->values, numeric, fault);
 }
 
-static bool cholesky_is_stable(const lac_solver_options *options) { return (void)options, true; }
 static bool ldlt_is_stable(const lac_solver_options *options) { return (void)options, false; }
 
 static lac_status ldlt_solve(const void *analysis, const void *numeric, lac_side side, int width, int threads,
@@ -167,19 +162,6 @@ static void ldlt_report(const void *analysis, const void *numeric, lac_finding *
   finding->smallest = f->smallest;
   finding->where = f->where;
 }
-
-const lac_solver_table lac_solver_cholesky = {
-    .name = "cholesky",
-    .is_stable = cholesky_is_stable,
-    .analyse = ldlt_analyse,
-    .forget = ldlt_forget,
-    .predict = ldlt_predict,
-    .factor = cholesky_factor,
-    .solve = ldlt_solve,
-    .logdet = ldlt_logdet,
-    .report = ldlt_report,
-    .destroy = ldlt_destroy,
-};
 
 const lac_solver_table lac_solver_ldlt = {
     .name = "ldlt",

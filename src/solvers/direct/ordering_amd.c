@@ -446,6 +446,7 @@ lac_status lac_order_columns(lac_context *ctx, const lac_structure *structure, l
   bool *is_gone = NULL;
   int32_t singletons;
 
+  if (ordering == LAC_ORDER_METIS) return lac_order_symmetric(ctx, structure, ordering, order);
   if (ordering == LAC_ORDER_NATURAL) {
     for (int32_t k = 0; k < structure->n; k++) order[k] = k;
     return LAC_OK;

@@ -18,12 +18,12 @@
 #define KERNEL_FILE "solvers/direct/pivoting_lu_kernel.h"
 #include "solvers/direct/instantiate.h"
 
-typedef int32_t pivoting_scale_kernel(const lac_structure *, const void *, pivoting_numeric *);
+typedef int32_t pivoting_scale_kernel(const lac_structure *, const void *, void *, void *);
 typedef lac_status pivoting_column_kernel(const lac_structure *, const void *, int32_t, int32_t, double,
                                           pivoting_work *, pivoting_numeric *);
 typedef void pivoting_solve_kernel(const int32_t *, const pivoting_numeric *, lac_side, int, const void *, void *,
                                    void *);
-static pivoting_scale_kernel *const pivoting_scale_kernels[] = TABLE(pivoting_scale);
+static pivoting_scale_kernel *const pivoting_scale_kernels[] = TABLE(equilibrate);
 static pivoting_column_kernel *const pivoting_column_kernels[] = TABLE(pivoting_column);
 static pivoting_solve_kernel *const pivoting_solve_kernels[] = TABLE(pivoting_solve);
 
@@ -174,7 +174,7 @@ static lac_status pivoting_explain(lac_status status, const pivoting_work *w, in
 
 static lac_status pivoting_eliminate(const lac_structure *s, const pivoting_analysis *a, double tolerance,
                                      const void *values, pivoting_work *w, pivoting_numeric *f, lac_fault *fault) {
-  int32_t zero_row = pivoting_scale_kernels[f->dtype](s, values, f);
+  int32_t zero_row = pivoting_scale_kernels[f->dtype](s, values, f->row_scale, f->col_scale);
   if (zero_row >= 0) {
     return pivoting_fault(fault, LAC_ERR_SINGULAR, "the matrix is singular: row %lld has only zeros, pivot 0",
                           zero_row);

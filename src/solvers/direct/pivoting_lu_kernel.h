@@ -1,35 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // LU for one dtype; pivoting_lu.c has the equation. Included once for each.
 
+#include "solvers/direct/equilibrate_kernel.h"
 #include "solvers/direct/substitute_kernel.h"
-
-// The power of two that brings a largest number to [1/2, 1), within what the dtype can multiply by; 1 for 0.
-static REAL FN(pivoting_power)(double largest) {
-  int exponent = 0;
-  if (largest > 0) (void)frexp(largest, &exponent);
-  exponent = exponent > FN(range) ? FN(range) : exponent < -FN(range) ? -FN(range) : exponent;
-  return (REAL)ldexp(1, -exponent);
-}
-
-// Bring every row's largest number near 1, then every column's. Returns a row of zeros, or -1.
-static int32_t FN(pivoting_scale)(const lac_structure *s, const void *values, pivoting_numeric *f) {
-  const T *a = values;
-  REAL *row_scale = f->row_scale, *col_scale = f->col_scale;
-  for (int32_t i = 0; i < s->n; i++) {
-    double largest = 0;
-    for (int64_t p = s->offsets[i]; p < s->offsets[i + 1]; p++) largest = fmax(largest, FN(size)(a[p]));
-    if (largest == 0) return i;
-    row_scale[i] = FN(pivoting_power)(largest);
-  }
-  for (int32_t j = 0; j < s->n; j++) {
-    double largest = 0;
-    for (int64_t q = s->t_offsets[j]; q < s->t_offsets[j + 1]; q++) {
-      largest = fmax(largest, FN(size)(a[s->t_slots[q]]) * row_scale[s->t_rows[q]]);
-    }
-    col_scale[j] = FN(pivoting_power)(largest);
-  }
-  return -1;
-}
 
 // x = L^-1 a for the column in hand, scaled; the steps of the path in their order, which become a column of U.
 static void FN(pivoting_update)(const lac_structure *s, const T *a, int32_t column, int32_t top, const pivoting_work *w,

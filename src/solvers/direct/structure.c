@@ -4,6 +4,8 @@
 
 #include "solvers/direct/structure.h"
 
+#include <stdio.h>
+
 #include "solvers/direct/block_form.h"
 
 // A or A^T as the pattern walks it, in the integers of structure.h: the loops of every factorisation read one type.
@@ -108,4 +110,21 @@ int64_t lac_structure_row(const lac_structure *structure, int64_t slot) {
     }
   }
   return low;
+}
+
+static void structure_say(char *text, size_t size, const char *format, int64_t number) {
+  static const char BEGIN[] = "the matrix is structurally singular: ";
+  snprintf(text, size, "%s", BEGIN);
+  if (size > sizeof BEGIN) snprintf(text + sizeof BEGIN - 1, size - sizeof BEGIN + 1, format, (long long)number);
+}
+
+void lac_structure_singular_text(const lac_structure *structure, int64_t column, char *text, size_t size) {
+  for (int32_t i = 0; i < structure->n; i++) {
+    bool row_is_empty = structure->offsets[i] == structure->offsets[i + 1];
+    bool column_is_empty = structure->t_offsets[i] == structure->t_offsets[i + 1];
+    if (row_is_empty) structure_say(text, size, "row %lld is empty", i);
+    if (column_is_empty && !row_is_empty) structure_say(text, size, "column %lld is empty", i);
+    if (row_is_empty || column_is_empty) return;
+  }
+  structure_say(text, size, "no pivot is left for column %lld", column);
 }

@@ -37,4 +37,8 @@ lac_status lac_structure_get(lac_context *ctx, const lac_pattern *pattern, lac_s
 /// The row of a slot, for sentences.
 int64_t lac_structure_row(const lac_structure *structure, int64_t slot);
 
+/// "the matrix is structurally singular: row 3 is empty"; a row or column without entries is named before the column that
+/// could not be matched.
+void lac_structure_singular_text(const lac_structure *structure, int64_t column, char *text, size_t size);
+
 #endif

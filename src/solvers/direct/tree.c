@@ -144,7 +144,7 @@ bool lac_tree_cut(lac_supernodes *s) {
 
 // -- walks over ranges -----------------------------------------------------------------------------------------------
 
-static bool tree_subtrees(const lac_supernodes *s, int threads, lac_tree_visit_range *visit, void *job) {
+bool lac_tree_subtrees(const lac_supernodes *s, int threads, lac_tree_visit_range *visit, void *job) {
   int fails = 0;
   threads = threads < s->subtree_count ? threads : s->subtree_count;
   if (threads <= 1) {
@@ -164,7 +164,7 @@ static bool tree_subtrees(const lac_supernodes *s, int threads, lac_tree_visit_r
 }
 
 bool lac_tree_up_ranges(const lac_supernodes *s, int threads, lac_tree_visit_range *visit, void *job) {
-  if (!tree_subtrees(s, threads, visit, job)) return false;
+  if (!lac_tree_subtrees(s, threads, visit, job)) return false;
   for (int32_t i = s->subtree_count; i < s->range_count; i++) {
     if (!visit(job, i, 0, threads)) return false;
   }
@@ -175,7 +175,7 @@ bool lac_tree_down_ranges(const lac_supernodes *s, int threads, lac_tree_visit_r
   for (int32_t i = s->range_count - 1; i >= s->subtree_count; i--) {
     if (!visit(job, i, 0, threads)) return false;
   }
-  return tree_subtrees(s, threads, visit, job);
+  return lac_tree_subtrees(s, threads, visit, job);
 }
 
 // -- walks over supernodes -------------------------------------------------------------------------------------------

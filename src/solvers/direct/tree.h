@@ -29,4 +29,7 @@ typedef bool lac_tree_visit_range(void *job, int32_t range, int worker, int thre
 bool lac_tree_up_ranges(const lac_supernodes *s, int threads, lac_tree_visit_range *visit, void *job);
 bool lac_tree_down_ranges(const lac_supernodes *s, int threads, lac_tree_visit_range *visit, void *job);
 
+/// The subtrees alone.
+bool lac_tree_subtrees(const lac_supernodes *s, int threads, lac_tree_visit_range *visit, void *job);
+
 #endif
