@@ -41,6 +41,13 @@ class Solver(Handle):
     def pattern(self):
         return Pattern.wrap(lib.lac_pattern_retain(lib.lac_solver_pattern(self.c)))
 
+    def covering(self, target):
+        """A solver of this one's pattern with the entries of another besides; itself where it has them."""
+        expect("covering", target, Pattern)
+        ctx, out = context(), ffi.new("lac_solver **")
+        ctx.check(lib.lac_solver_covering(ctx.c, self.c, target.c, out))
+        return Solver.wrap(out[0])
+
     def factor(self, values):
         """The factor of NumPy values [*batch, nnz]."""
         values = contiguous("factor", 0, values)

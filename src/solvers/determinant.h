@@ -48,10 +48,10 @@ static inline void lac_determinant_over(lac_determinant *d, double scale) {
 
 static inline void lac_determinant_negate(lac_determinant *d) { d->re = -d->re, d->im = -d->im; }
 
-static inline lac_logdet lac_determinant_log(const lac_determinant *d) {
+static inline lac_polar lac_determinant_log(const lac_determinant *d) {
   static const double LOG_2 = 0.693147180559945309417232121458176568;
   double modulus = d->im == 0 ? fabs(d->re) : hypot(d->re, d->im);
-  return (lac_logdet){
+  return (lac_polar){
       .logabs = log(d->mantissa) + (double)d->exponent * LOG_2, .sign_re = d->re / modulus, .sign_im = d->im / modulus};
 }
 

@@ -117,6 +117,8 @@ static void factor_sum_up(lac_factor *f) {
     f->finding.bytes += one.bytes;
     f->finding.flops += one.flops;
     f->finding.perturbed += one.perturbed;
+    f->finding.ordering = one.ordering;
+    if (one.work_bytes > f->finding.work_bytes) f->finding.work_bytes = one.work_bytes;
     if (one.growth > f->finding.growth) f->finding.growth = one.growth;
     if (one.smallest < f->finding.smallest) f->finding.smallest = one.smallest, f->finding.where = one.where;
   }
@@ -129,6 +131,7 @@ lac_status lac_factor_try(lac_context *ctx, lac_factor *f, const lac_solver_tabl
   factor_drop_numerics(f);
   LAC_TRY(lac_analysis_get(ctx, core->pattern, core->structure, table, core->options.ordering, &f->analysis));
   f->table = table;
+  LAC_TRY(lac_foresee_check(ctx, f));
   *trial = factor_items(ctx, f, NULL);
   if (trial->status == LAC_OK) factor_sum_up(f);
 done:
@@ -144,13 +147,18 @@ lac_trial lac_factor_try_like(const lac_context *ctx, lac_factor *f, const lac_f
   return trial;
 }
 
-// A pivot that is little more than rounding does not stop anything, but it is said.
+// A pivot that is little more than rounding does not stop anything, but it is said. So is a factor with very many entries.
 static void factor_warn(lac_factor *f) {
   double rounding = f->meta.dtype == LAC_F32 || f->meta.dtype == LAC_C64 ? FLT_EPSILON : DBL_EPSILON;
-  if (f->finding.smallest >= 8 * rounding) return;
-  snprintf(f->warning, sizeof f->warning,
-           "the matrix is singular to working precision: the pivot of column %lld is %.1e of the column",
-           (long long)f->finding.where, f->finding.smallest);
+  lac_finding one = f->finding;
+  if (f->items == 0) return;
+  if (f->finding.smallest < 8 * rounding) {
+    snprintf(f->warning, sizeof f->warning,
+             "the matrix is singular to working precision: the pivot of column %lld is %.1e of the column",
+             (long long)f->finding.where, f->finding.smallest);
+  }
+  one.nnz /= f->items, one.bytes /= f->items;
+  lac_foresee_warn(f->core->structure, f->table, f->meta.dtype, &one, f->warning, sizeof f->warning);
 }
 
 void lac_factor_finish(lac_factor *f, double begin) {
@@ -183,12 +191,11 @@ int64_t lac_factor_bytes(const lac_factor *factor) {
   return lac_factor_bytes_of(factor->core, factor->meta.dtype, factor->items, factor->finding.bytes);
 }
 
-/// Equal shapes but for leading dimensions of size 1: those broadcast alike.
-static bool factor_same_batch(const lac_meta *a, const lac_meta *b) {
+bool lac_factor_same_shape(const lac_meta *a, const lac_meta *b, int core) {
   int skip_a = 0, skip_b = 0;
 
-  while (skip_a < a->ndim - 1 && a->shape[skip_a] == 1) skip_a++;
-  while (skip_b < b->ndim - 1 && b->shape[skip_b] == 1) skip_b++;
+  while (skip_a < a->ndim - core && a->shape[skip_a] == 1) skip_a++;
+  while (skip_b < b->ndim - core && b->shape[skip_b] == 1) skip_b++;
   return a->ndim - skip_a == b->ndim - skip_b &&
          memcmp(a->shape + skip_a, b->shape + skip_b, (size_t)(a->ndim - skip_a) * sizeof *a->shape) == 0;
 }
@@ -200,7 +207,7 @@ lac_status lac_factor_matches(lac_context *ctx, const char *function, const lac_
 
   LAC_TRY(lac_solver_require_cpu(ctx, function, values));
   bytes = (size_t)values->count * lac_dtype_size(values->meta.dtype);
-  *matches = values->meta.dtype == factor->meta.dtype && factor_same_batch(&factor->meta, &values->meta) &&
+  *matches = values->meta.dtype == factor->meta.dtype && lac_factor_same_shape(&factor->meta, &values->meta, 1) &&
              memcmp(factor->values, lac_array_data(values), bytes) == 0;
 done:
   return status;
@@ -222,7 +229,7 @@ lac_report lac_factor_report(const lac_factor *factor) {
   return (lac_report){.method = factor->table->name,
                       .reason = factor->reason,
                       .warning = factor->warning,
-                      .ordering = lac_ordering_name(factor->core->options.ordering),
+                      .ordering = lac_finding_ordering(&factor->finding, factor->core),
                       .factor_nnz = factor->finding.nnz,
                       .factor_bytes = lac_factor_bytes(factor),
                       .work_bytes = factor->finding.work_bytes,

@@ -191,7 +191,7 @@ lac_status lac_factor_selected_inverse(lac_context *ctx, const lac_factor *facto
   LAC_CHECK(values->meta.dtype == factor->meta.dtype, LAC_ERR_DTYPE,
             "lac_factor_selected_inverse: the factor is %s and values are %s; they must agree",
             lac_dtype_name(factor->meta.dtype), lac_dtype_name(values->meta.dtype));
-  LAC_CHECK(lac_meta_same(&factor->meta, &values->meta), LAC_ERR_SHAPE,
+  LAC_CHECK(lac_factor_same_shape(&factor->meta, &values->meta, 1), LAC_ERR_SHAPE,
             "lac_factor_selected_inverse: values must have the shape of those that were factored, %s; they have %s",
             lac_shape_text(factor->meta.ndim, factor->meta.shape, text),
             lac_shape_text(values->meta.ndim, values->meta.shape, other));

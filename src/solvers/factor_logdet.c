@@ -17,7 +17,7 @@ static lac_status logdet_check(lac_context *ctx, const lac_factor *factor, const
             lac_dtype_name(dtype), lac_dtype_name(array->meta.dtype));
   wanted.dtype = dtype;
   wanted.ndim--;
-  LAC_CHECK(lac_meta_same(&wanted, &array->meta), LAC_ERR_SHAPE,
+  LAC_CHECK(lac_factor_same_shape(&wanted, &array->meta, 0), LAC_ERR_SHAPE,
             "lac_factor_logdet: %s must have the batch shape of the factor, %s; it has %s", name,
             lac_shape_text(wanted.ndim, wanted.shape, text),
             lac_shape_text(array->meta.ndim, array->meta.shape, other));
@@ -47,7 +47,7 @@ static lac_status logdet_items(lac_context *ctx, const lac_factor *f, void *loga
 
 #pragma omp parallel for schedule(dynamic) num_threads(threads) if (threads > 1) reduction(| : failed)
   for (int64_t i = 0; i < f->items; i++) {
-    lac_logdet one = {0};
+    lac_polar one = {0};
     failed |= f->table->logdet(f->analysis->part, f->numerics[i], &one) != LAC_OK;
     logdet_store(lac_dtype_real(f->meta.dtype), logabs, i, one.logabs, 0);
     logdet_store(f->meta.dtype, sign, i, one.sign_re, one.sign_im);

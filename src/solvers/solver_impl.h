@@ -3,8 +3,8 @@
 /// The inside of solvers and factors, and the table that each method fills.
 ///
 /// Who holds whom: a solver holds its core and the factors it keeps; a factor holds the core and the analysis it was
-/// made by; a core holds the pattern; the pattern keeps structure and analyses, which hold nothing. So there are no
-/// cycles.
+/// made by; a core holds the pattern, and solvers of larger patterns made of it; the pattern keeps structure and
+/// analyses, which hold nothing. So there are no cycles.
 
 #ifndef LACUNA_SOLVERS_SOLVER_IMPL_H
 #define LACUNA_SOLVERS_SOLVER_IMPL_H
@@ -22,8 +22,9 @@ typedef struct lac_fault {
 
 /// What a method says of one factored matrix, or foresees.
 typedef struct lac_finding {
-  int64_t nnz, bytes;  // of the factor
-  int64_t work_bytes;  // that factoring takes besides, at its peak, in one thread
+  const char *ordering;  // that was taken; NULL: the one that was asked for
+  int64_t nnz, bytes;    // of the factor
+  int64_t work_bytes;    // that factoring takes besides, at its peak, in one thread
   double flops;
   double smallest;  // pivot, beside the largest number of its row or column as it came,
   int64_t where;    // and that row or column
@@ -49,9 +50,9 @@ typedef struct lac_factor_job {
 } lac_factor_job;
 
 /// det = sign exp(logabs), for complex matrices sign is the phase: sign_re + i sign_im.
-typedef struct lac_logdet {
+typedef struct lac_polar {
   double logabs, sign_re, sign_im;
-} lac_logdet;
+} lac_polar;
 
 /// A method. Its analysis depends on structure and ordering alone and is shared; a numeric belongs to one matrix.
 typedef struct lac_solver_table {
@@ -61,8 +62,8 @@ typedef struct lac_solver_table {
                         int64_t *bytes);
   void (*forget)(void *part);  // accepts NULL
 
-  /// What a factor of one matrix will be, as far as it follows from the analysis: nnz, bytes, work_bytes, flops; all
-  /// are -1, or the slot is NULL, where the values decide.
+  /// What a factor of one matrix will be, as far as it follows from the analysis: ordering, nnz, bytes, work_bytes,
+  /// flops. Where the values decide: NULL, or an nnz of -1.
   void (*predict)(const void *part, lac_dtype dtype, lac_finding *finding);
 
   /// Factor one matrix. On failure the fault has a text.
@@ -76,7 +77,7 @@ typedef struct lac_solver_table {
 
   /// The determinant, both permutations and all scalings counted (determinant.h). Never asked of a perturbed factor.
   /// Fails with LAC_ERR_MEMORY alone. Optional.
-  lac_status (*logdet)(const void *part, const void *numeric, lac_logdet *out);
+  lac_status (*logdet)(const void *part, const void *numeric, lac_polar *out);
 
   /// A^-T on the pattern of A: values[slot of (i, j)] = (A^-1)(j, i). Never asked of a perturbed factor. Optional.
   lac_status (*selected_inverse)(const lac_structure *structure, const void *part, const void *numeric, int threads,
@@ -103,6 +104,8 @@ typedef struct lac_analysis {
 lac_status lac_analysis_get(lac_context *ctx, const lac_pattern *pattern, const lac_structure *structure,
                             const lac_solver_table *table, lac_ordering ordering, lac_analysis **out);
 
+typedef struct lac_extension lac_extension;
+
 /// What a solver and its factors share.
 typedef struct lac_solver_core {
   lac_object object;
@@ -111,13 +114,19 @@ typedef struct lac_solver_core {
   lac_solver_options options;
   double seconds;  // spent on reading the structure
   _Atomic int64_t factorisations, reuses;
+  pthread_mutex_t lock;       // of what follows
+  lac_extension *extensions;  // solvers of larger patterns (extension.h), each held
 } lac_solver_core;
+
+/// Let go of all extensions.
+void lac_extensions_drop(lac_solver_core *core);
 
 /// A core of the same structure under other options.
 lac_status lac_solver_core_create(lac_context *ctx, const lac_pattern *pattern, const lac_solver_options *options,
                                   lac_solver_core **out);
 
 enum { LAC_KEPT_FACTORS = 8 };  // at most
+enum { LAC_REASON_SIZE = 400, LAC_WARNING_SIZE = 600 };
 
 struct lac_solver {
   lac_object object;
@@ -125,13 +134,13 @@ struct lac_solver {
   const lac_solver_table *likely;  // the method that values will probably need; NULL: they can only be refused
   const char *reason;              // why
   lac_analysis *analysis;          // of that method
+  lac_finding foreseen;            // of one f64 matrix; nnz is -1 where the values decide
+  char warning[LAC_WARNING_SIZE];  // of what is foreseen
   pthread_mutex_t lock;            // of what follows
   lac_factor *kept;                // chained by `next`, most recently used first; each is held
   int kept_count;
   int64_t kept_bytes;
 };
-
-enum { LAC_REASON_SIZE = 400, LAC_WARNING_SIZE = 300 };
 
 struct lac_factor {
   lac_object object;
@@ -196,6 +205,16 @@ lac_status lac_choose_fits(lac_context *ctx, const lac_factor *factor, const lac
 /// Add to the reason of a factor.
 void lac_choose_say(lac_factor *factor, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/// What the method of an analysis foresees for one matrix; nnz is -1 where the values decide.
+lac_finding lac_foresee(const lac_analysis *analysis, lac_dtype dtype);
+
+/// Refuse, before it begins, a factorisation of `items` matrices that is foreseen to take more memory than there is.
+lac_status lac_foresee_check(lac_context *ctx, const lac_factor *factor);
+
+/// Add a sentence to a warning where a factor of one matrix has very many entries.
+void lac_foresee_warn(const lac_structure *structure, const lac_solver_table *table, lac_dtype dtype,
+                      const lac_finding *finding, char *warning, size_t size);
+
 /// A factor of the same values by a method that can do more, or that is safer: made once, kept by the factor, and living
 /// as long. NULL where there is none: at the end of the chain stands LU with strict partial pivoting.
 lac_status lac_factor_partner(lac_context *ctx, const lac_factor *factor, const lac_factor **out);
@@ -204,6 +223,9 @@ lac_status lac_factor_partner(lac_context *ctx, const lac_factor *factor, const 
 int64_t lac_factor_bytes(const lac_factor *factor);
 int64_t lac_factor_bytes_of(const lac_solver_core *core, lac_dtype dtype, int64_t items, int64_t numeric_bytes);
 
+/// Equal shapes but for leading dimensions of size 1 before the last `core` ones: those broadcast alike.
+bool lac_factor_same_shape(const lac_meta *a, const lac_meta *b, int core);
+
 /// 1 when the factor was made of values with exactly these bits in the same batch, else 0; for `function`.
 lac_status lac_factor_matches(lac_context *ctx, const char *function, const lac_factor *factor, const lac_array *values,
                               int *matches);
@@ -211,7 +233,8 @@ lac_status lac_factor_matches(lac_context *ctx, const char *function, const lac_
 /// Refuse a context that is not on the CPU, and an array that does not lie where the context's arrays lie.
 lac_status lac_solver_require_cpu(lac_context *ctx, const char *function, const lac_array *array);
 
-const char *lac_ordering_name(lac_ordering ordering);
+/// The name of the ordering that was taken.
+const char *lac_finding_ordering(const lac_finding *finding, const lac_solver_core *core);
 
 double lac_solver_seconds(void);  // of a clock that only goes forward
 

@@ -2,29 +2,9 @@
 /// The operator solve_with, and lac_solve: their values, their refusals, their derivatives.
 
 #include <math.h>
-#include <stdbool.h>
 
 #include "solvers/direct/refine.h"
-#include "support/op_case.h"
-
-enum { FACTOR, SOLVER };  // i[1]: the object is a factor, or a solver for lac_solve
-
-/// How the matrix looks: i[2].
-typedef enum look { GENERAL, SHUFFLED, DEFINITE } look;
-
-static lac_status solver_make(const op_setup *setup, lac_array *const *in, const void **out) {
-  lac_solver *solver = NULL;
-  lac_factor *factor = NULL;
-  lac_status status = lac_solver_create(setup->ctx, setup->patterns[0], setup->c->data, &solver);
-  if (status == LAC_OK && setup->c->i[1] == FACTOR) {
-    status = lac_solver_factor(setup->ctx, solver, in[0], &factor);
-    *out = factor;
-    lac_solver_destroy(&solver);
-  } else {
-    *out = solver;
-  }
-  return status;
-}
+#include "support/square.h"
 
 static void solve_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
   lac_side side = (lac_side)setup->c->i[0];
@@ -40,31 +20,16 @@ static void solve_dense(const op_case *c, const ref *in, ref *out) {
   }
 }
 
-/// GENERAL: nonsymmetric, the diagonal is largest. SHUFFLED: what is largest in row i stands in column i + 1, so that pivoting is
-/// needed. DEFINITE: Hermitian with a large diagonal.
-static void solve_fill(const op_case *c, int input, ref *x) {
-  const sketch *s = c->patterns[0];
-  if (input != 0) return;
-  for (int64_t e = 0; e < x->count; ++e) {
-    int64_t z = e % s->nnz, i = s->row[z], j = s->col[z], mirror = sketch_find(s, j, i) + e - z;
-    bool is_large = c->i[2] == SHUFFLED ? j == (i + 1) % s->rows : i == j;
-    if (c->i[2] == SHUFFLED) x->x[e] /= i == j ? 64 : 4;
-    if (c->i[2] == DEFINITE && j < i) x->x[e] = conj(x->x[mirror]);
-    if (c->i[2] == DEFINITE && i == j) x->x[e] = fabs(creal(x->x[e])) + 2;
-    if (is_large) x->x[e] += 3;
-  }
-}
-
 static op_case solve_case(const sketch *s, lac_side side, look looks, const char *a, const char *b, const char *x) {
   return (op_case){.op = "solve_with",
                    .patterns = {s},
                    .shapes = {a, b},
                    .result = {x},
                    .i = {side, FACTOR, looks},
-                   .object = solver_make,
+                   .object = square_object,
                    .apply = solve_apply,
                    .dense = solve_dense,
-                   .fill = solve_fill,
+                   .fill = square_fill,
                    .degree = {s->nnz ? -1 : 0, 1},
                    .fixed = {1, 2},
                    .slack = 32};
@@ -139,29 +104,23 @@ static void solve_factors_and_solves(lac_context *ctx) {
 // -- refusals --------------------------------------------------------------------------------------------------------
 
 typedef struct system_of_two {
-  lac_pattern *pattern;
+  two_by_two matrix;
   lac_solver *solver;
   lac_array *a, *b;
   lac_tape *tape;
 } system_of_two;
 
 static system_of_two system_open(lac_context *ctx, const double values[4]) {
-  system_of_two s = {0};
-  CHECK_OK(sketch_pattern(ctx, sketch_random(2, 2, 1, 1), LAC_WIDTH_AUTO, &s.pattern));
-  CHECK_OK(lac_solver_create(ctx, s.pattern, NULL, &s.solver));
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){4}, (void *)values, LAC_COPY, &s.a));
+  system_of_two s = {.matrix = two_by_two_open(ctx, values)};
+  s.solver = s.matrix.solver, s.a = s.matrix.a, s.tape = s.matrix.tape;
   CHECK_OK(lac_array_create(ctx, LAC_F64, 2, (int64_t[]){2, 1}, &s.b));
   CHECK_OK(lac_array_fill(ctx, s.b, 1, 0));
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &s.tape));
   return s;
 }
 
 static void system_close(system_of_two *s) {
-  lac_tape_destroy(&s->tape);
-  lac_array_destroy(&s->a);
   lac_array_destroy(&s->b);
-  lac_solver_destroy(&s->solver);
-  lac_pattern_destroy(&s->pattern);
+  two_by_two_close(&s->matrix);
 }
 
 static void solve_names_a_singular_matrix(lac_context *ctx) {

@@ -3,6 +3,7 @@
 /// elimination makes.
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/memory_impl.h"
@@ -29,7 +30,8 @@ static void check_permutation(const int32_t *order, int64_t n) {
 static void check_orders(lac_context *ctx, const sketch *s) {
   lac_structure *structure = structure_of(ctx, s);
   int32_t *order = scratch((size_t)s->rows * sizeof *order + 1);
-  for (int ordering = LAC_ORDER_AMD; ordering <= LAC_ORDER_NATURAL; ordering++) {
+  for (int ordering = LAC_ORDER_AUTO; ordering <= LAC_ORDER_NATURAL; ordering++) {
+    if (ordering == LAC_ORDER_METIS && !lac_metis_find()) continue;
     CHECK_OK(lac_order_symmetric(ctx, structure, (lac_ordering)ordering, order));
     check_permutation(order, s->rows);
     CHECK_OK(lac_order_columns(ctx, structure, (lac_ordering)ordering, order));
@@ -67,6 +69,88 @@ static void dense_rows_and_columns_do_not_get_lost(lac_context *ctx) {
     }
   }
   check_orders(ctx, s);
+}
+
+// -- METIS -----------------------------------------------------------------------------------------------------------
+
+// A grid of side^3 nodes and their six neighbours.
+static const sketch *sketch_cube(int64_t side) {
+  sketch *s = scratch(sizeof *s);
+  int64_t n = side * side * side, steps[3] = {side * side, side, 1};
+  *s = (sketch){n, n, 0, scratch((size_t)(7 * n) * sizeof *s->row), scratch((size_t)(7 * n) * sizeof *s->col)};
+  for (int64_t i = 0; i < n; i++) {
+    for (int k = 0; k < 7; k++) {
+      int64_t step = k == 3 ? 0 : steps[k < 3 ? k : 6 - k], at = k == 3 ? 0 : i / step % side;
+      if (k != 3 && (k < 3 ? at == 0 : at == side - 1)) continue;
+      s->row[s->nnz] = i;
+      s->col[s->nnz++] = k < 3 ? i - step : i + step;
+    }
+  }
+  return s;
+}
+
+static double order_flops(lac_context *ctx, const lac_structure *structure, lac_ordering ordering, const char **name) {
+  lac_graph graph = {0};
+  lac_elimination e = {0};
+  CHECK_OK(lac_graph_init(ctx, structure, NULL, &graph));
+  CHECK_OK(lac_order_graph(ctx, &graph, ordering, &e, name));
+  double flops = e.flops;
+  lac_elimination_clear(&e);
+  lac_graph_clear(&graph);
+  return flops;
+}
+
+static void a_costly_factor_is_worth_a_second_order(lac_context *ctx) {
+  lac_structure *cube = structure_of(ctx, sketch_cube(28)), *square = structure_of(ctx, sketch_cube(4));
+  const char *name;
+  double amd = order_flops(ctx, cube, LAC_ORDER_AMD, &name), automatic = order_flops(ctx, cube, LAC_ORDER_AUTO, &name);
+  if (lac_metis_find()) {
+    CHECK_TEXT(name, "metis");
+    CHECK(automatic < 0.75 * amd);
+    CHECK(order_flops(ctx, cube, LAC_ORDER_METIS, &name) == automatic);
+  }
+  order_flops(ctx, square, LAC_ORDER_AUTO, &name);
+  CHECK_TEXT(name, "amd");
+  lac_metis_hide(true);
+  CHECK(order_flops(ctx, cube, LAC_ORDER_AUTO, &name) == amd);
+  CHECK_TEXT(name, "amd");
+  lac_metis_hide(false);
+  lac_object_release(cube);
+  lac_object_release(square);
+}
+
+static void a_metis_that_is_not_there_is_named(lac_context *ctx) {
+  lac_pattern *pattern = NULL;
+  lac_solver *solver = NULL;
+  lac_solver_options options = lac_solver_options_defaults();
+  options.ordering = LAC_ORDER_METIS;
+  CHECK_OK(sketch_pattern(ctx, sketch_symmetric(9, 0.4, 1), LAC_WIDTH_AUTO, &pattern));
+  lac_metis_hide(true);
+  CHECK_FAILS(lac_ordering_find(ctx, LAC_ORDER_METIS), LAC_ERR_UNSUPPORTED, "libmetis5");
+  CHECK_FAILS(lac_solver_create(ctx, pattern, &options, &solver), LAC_ERR_UNSUPPORTED, "libmetis5");
+  CHECK_OK(lac_ordering_find(ctx, LAC_ORDER_AUTO));
+  CHECK_OK(lac_ordering_find(ctx, LAC_ORDER_AMD));
+  CHECK_OK(lac_ordering_find(ctx, LAC_ORDER_NATURAL));
+  CHECK_FAILS(lac_ordering_find(ctx, (lac_ordering)9), LAC_ERR_ARG, "unknown ordering 9");
+  lac_metis_hide(false);
+  lac_pattern_destroy(&pattern);
+}
+
+// It draws from rand, as the program may.
+static void metis_leaves_the_random_numbers_of_others_alone(lac_context *ctx) {
+  lac_structure *cube = structure_of(ctx, sketch_cube(8));
+  int32_t *order = scratch(512 * sizeof *order), *again = scratch(512 * sizeof *order);
+  int first, second;
+  lac_ordering ordering = lac_metis_find() ? LAC_ORDER_METIS : LAC_ORDER_AMD;
+  srand(5);
+  first = rand(), second = rand();
+  srand(5);
+  CHECK_EQ(rand(), first);
+  CHECK_OK(lac_order_symmetric(ctx, cube, ordering, order));
+  CHECK_EQ(rand(), second);
+  CHECK_OK(lac_order_symmetric(ctx, cube, ordering, again));
+  CHECK(memcmp(order, again, 512 * sizeof *order) == 0);
+  lac_object_release(cube);
 }
 
 // -- fill ------------------------------------------------------------------------------------------------------------
@@ -134,7 +218,7 @@ static void the_structure_of_l_is_what_elimination_makes(lac_context *ctx) {
     const sketch *s = sketch_symmetric(1 + (int64_t)(seed * 5 % 47), 0.02 * (double)(seed % 11), seed);
     lac_structure *structure = structure_of(ctx, s);
     lac_symbolic *symbolic = NULL;
-    CHECK_OK(lac_symbolic_create(ctx, structure, (lac_ordering)(seed % 2), &symbolic));
+    CHECK_OK(lac_symbolic_create(ctx, structure, seed % 2 ? LAC_ORDER_AMD : LAC_ORDER_NATURAL, &symbolic));
     check_permutation(symbolic->order, s->rows);
     check_structure_of_l(s, symbolic);
     lac_symbolic_destroy(symbolic);
@@ -155,5 +239,7 @@ static void orders_of_a_pattern_are_made_once(lac_context *ctx) {
 }
 
 CHECK_MAIN(every_order_is_a_permutation, dense_rows_and_columns_do_not_get_lost,
-           fill_on_a_grid_is_that_of_minimum_degree, no_fill_where_none_is_needed,
-           the_structure_of_l_is_what_elimination_makes, orders_of_a_pattern_are_made_once)
+           a_costly_factor_is_worth_a_second_order, a_metis_that_is_not_there_is_named,
+           metis_leaves_the_random_numbers_of_others_alone, fill_on_a_grid_is_that_of_minimum_degree,
+           no_fill_where_none_is_needed, the_structure_of_l_is_what_elimination_makes,
+           orders_of_a_pattern_are_made_once)

@@ -217,4 +217,26 @@ dense dense_solve(dense a, dense b) {
   return x;
 }
 
+number dense_determinant(dense a) {
+  dense lu = dense_side(a, LAC_N);  // a copy
+  int64_t n = a.rows;
+  number det = 1;
+  for (int64_t k = 0; k < n; ++k) {
+    int64_t pivot = k;
+    for (int64_t i = k; i < n; ++i) {
+      if (cabs(lu.x[i * n + k]) > cabs(lu.x[pivot * n + k])) pivot = i;
+    }
+    dense_swap_rows(lu, k, pivot);
+    det *= pivot == k ? lu.x[k * n + k] : -lu.x[k * n + k];
+    for (int64_t i = k + 1; i < n; ++i) dense_subtract(lu, i, k, lu.x[i * n + k] / lu.x[k * n + k]);
+  }
+  return det;
+}
+
+dense dense_inverse(dense a) {
+  dense one = dense_new(a.rows, a.rows);
+  for (int64_t i = 0; i < a.rows; ++i) one.x[i * a.rows + i] = 1;
+  return dense_solve(a, one);
+}
+
 void dense_copy_to(dense a, number *x) { memcpy(x, a.x, (size_t)(a.rows * a.cols) * sizeof *x); }

@@ -137,7 +137,7 @@ static lac_status banded_solve(const void *part, const void *numeric, lac_side s
   return LAC_OK;
 }
 
-static lac_status banded_logdet(const void *part, const void *numeric, lac_logdet *out) {
+static lac_status banded_logdet(const void *part, const void *numeric, lac_polar *out) {
   const banded_numeric *f = numeric;
   lac_determinant d = lac_determinant_one();
   (void)part;

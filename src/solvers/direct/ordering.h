@@ -14,14 +14,21 @@
 lac_status lac_order_graph(lac_context *ctx, const lac_graph *graph, lac_ordering ordering, lac_elimination *out,
                            const char **name);
 
-/// Approximate minimum degree.
+/// Approximate minimum degree; nested dissection by METIS, LAC_ERR_UNSUPPORTED where it is not found.
 lac_status lac_order_amd(lac_context *ctx, const lac_graph *graph, int32_t *order);
+lac_status lac_order_metis(lac_context *ctx, const lac_graph *graph, int32_t *order);
+
+/// Whether METIS can be loaded: what LACUNA_METIS in the environment names, else libmetis.so where the system looks.
+bool lac_metis_find(void);
+/// For tests: as if it could not.
+void lac_metis_hide(bool is_hidden);
 
 /// The order of the graph of A + A^T.
 lac_status lac_order_symmetric(lac_context *ctx, const lac_structure *structure, lac_ordering ordering, int32_t *order);
 
 /// Approximate minimum degree on the graph of A^T A, which is never formed: its rows are the first elements of the
-/// quotient graph. It bounds the fill of LU whatever rows are chosen as pivots. Column singletons come first.
+/// quotient graph. It bounds the fill of LU whatever rows are chosen as pivots. Column singletons come first. METIS is given
+/// the graph of A + A^T, which suits pivots near the diagonal.
 lac_status lac_order_columns(lac_context *ctx, const lac_structure *structure, lac_ordering ordering, int32_t *order);
 
 /// Columns that have one entry, or one left when the rows of earlier ones are taken out: their number, and they at the

@@ -30,20 +30,20 @@ typedef struct amd {
   int32_t *elements;       // how many of them are elements
   int32_t *weight;         // variables: how many they stand for; 0: merged or gone; negative while in the new element
   int32_t *degree;         // variables: the bound above; elements: |L_e|
-  bool *is_element;        // alive and an element
-  int64_t *stamp;          // elements: tag + |L_e \ L_v|, when at least tag; variables: marks of a comparison
+  int64_t *stamp;          // elements: tag + |L_e \ L_v|, when at least tag, and 0 when absorbed;
+                           // variables: marks of a comparison, and 0 when merged
   int64_t tag;
   int32_t *head, *next, *previous;  // variables by degree
-  int32_t *bucket, *chain;          // variables of the new element by hash
-  int32_t *hash;
-  int32_t *member, *last;  // variables merged into one: a chain from each that is alive
-  int32_t lowest;          // no variable has a smaller degree
-  int32_t left;            // variables that are not eliminated yet, by weight
+  int32_t *bucket;                  // variables of the new element by hash, chained by `next`
+  int32_t *hash;                    // which is `previous`: those variables stand in no list by degree
+  int32_t *member;                  // variables merged into one: a circle through each that is alive
+  int32_t lowest;                   // no variable has a smaller degree
+  int32_t left;                     // variables that are not eliminated yet, by weight
 } amd;
 
 static void amd_clear(amd *g) {
-  void *blocks[] = {g->list, g->start, g->length,   g->elements, g->weight, g->degree, g->is_element, g->stamp,
-                    g->head, g->next,  g->previous, g->bucket,   g->chain,  g->hash,   g->member,     g->last};
+  void *blocks[] = {g->list,  g->start, g->length, g->elements, g->weight, g->degree,
+                    g->stamp, g->head,  g->next,   g->previous, g->bucket, g->member};
   for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) lac_free(blocks[i]);
 }
 
@@ -53,7 +53,7 @@ static lac_status amd_init(lac_context *ctx, amd *g, int32_t n, int32_t first_el
   g->n = n;
   g->nodes = n + first_elements;
   g->capacity = entries + entries / 5 + n;
-  g->tag = 1;
+  g->tag = 2;
   g->lowest = n;
   LAC_ALLOC(g->list, g->capacity);
   LAC_ALLOC(g->start, g->nodes);
@@ -61,20 +61,17 @@ static lac_status amd_init(lac_context *ctx, amd *g, int32_t n, int32_t first_el
   LAC_ALLOC(g->elements, g->nodes);
   LAC_ALLOC(g->weight, g->nodes);
   LAC_ALLOC(g->degree, g->nodes);
-  LAC_ALLOC(g->is_element, g->nodes);
   LAC_ALLOC(g->stamp, g->nodes);
   LAC_ALLOC(g->head, n);
   LAC_ALLOC(g->next, n);
   LAC_ALLOC(g->previous, n);
   LAC_ALLOC(g->bucket, n);
-  LAC_ALLOC(g->chain, n);
-  LAC_ALLOC(g->hash, n);
   LAC_ALLOC(g->member, n);
-  LAC_ALLOC(g->last, n);
+  g->hash = g->previous;
   for (int32_t i = 0; i < n; i++) {
     g->weight[i] = 1;
-    g->head[i] = g->bucket[i] = g->member[i] = NONE;
-    g->last[i] = i;
+    g->head[i] = g->bucket[i] = NONE;
+    g->member[i] = i;
   }
 done:
   return status;
@@ -110,9 +107,7 @@ static int32_t amd_take_lowest(amd *g) {
 
 // -- memory of the lists ---------------------------------------------------------------------------------------------
 
-static bool amd_is_live(const amd *g, int32_t node) {
-  return node < g->n && !g->is_element[node] ? g->weight[node] != 0 : g->is_element[node];
-}
+static bool amd_is_live(const amd *g, int32_t node) { return g->weight[node] != 0 || g->stamp[node] != 0; }
 
 // Close the gaps. The first entry of each live list moves aside and leaves its owner's name, so that one sweep from
 // left to right finds the lists in the order in which they lie.
@@ -181,7 +176,7 @@ static lac_status amd_make_element(lac_context *ctx, amd *g, int32_t v) {
 
   for (int32_t k = 0; k < elements; k++) {
     int32_t e = g->list[g->start[v] + k];
-    if (g->is_element[e]) count += g->length[e];
+    if (g->stamp[e] != 0) count += g->length[e];
   }
   if (elements > 0) LAC_TRY(amd_reserve(ctx, g, count));
   start = to = elements > 0 ? g->used : g->start[v];
@@ -189,14 +184,14 @@ static lac_status amd_make_element(lac_context *ctx, amd *g, int32_t v) {
   g->degree[v] = 0;
   for (int32_t k = 0; k < elements; k++) {
     int32_t e = g->list[g->start[v] + k];
-    if (g->is_element[e]) to = amd_join(g, v, g->start[e], g->length[e], to);
-    g->is_element[e] = false;
+    if (g->stamp[e] != 0) to = amd_join(g, v, g->start[e], g->length[e], to);
+    g->stamp[e] = 0;
   }
   to = amd_join(g, v, g->start[v] + elements, variables, to);
   g->start[v] = start;
   g->length[v] = (int32_t)(to - start);
   g->elements[v] = 0;
-  g->is_element[v] = true;
+  g->stamp[v] = 1;
   if (to > g->used) g->used = to;
 done:
   return status;
@@ -208,18 +203,20 @@ static void amd_measure(amd *g, int32_t v) {
     int32_t i = g->list[g->start[v] + k], weight = -g->weight[i];
     for (int32_t q = 0; q < g->elements[i]; q++) {
       int32_t e = g->list[g->start[i] + q];
-      if (!g->is_element[e]) continue;
+      if (g->stamp[e] == 0) continue;
       if (g->stamp[e] < g->tag) g->stamp[e] = g->tag + g->degree[e];
       g->stamp[e] -= weight;
     }
   }
 }
 
-// Join j to i: they are eliminated together, j behind i.
+// Join j to i: they are eliminated together.
 static void amd_merge(amd *g, int32_t i, int32_t j) {
-  g->member[g->last[i]] = j;
-  g->last[i] = g->last[j];
+  int32_t after = g->member[i];
+  g->member[i] = g->member[j];
+  g->member[j] = after;
   g->weight[j] = 0;
+  g->stamp[j] = 0;
 }
 
 // Rewrite the lists of i without what is gone or covered by v, put v among its elements, and add up its degree outside
@@ -231,10 +228,10 @@ static void amd_prune(amd *g, int32_t v, int32_t i) {
 
   for (int32_t q = 0; q < g->elements[i]; q++) {
     int32_t e = list[q];
-    if (!g->is_element[e]) continue;
+    if (g->stamp[e] == 0) continue;
     int32_t beyond = (int32_t)(g->stamp[e] - g->tag);
     if (beyond == 0) {
-      g->is_element[e] = false;  // L_e lies inside L_v
+      g->stamp[e] = 0;  // L_e lies inside L_v
       continue;
     }
     outside += beyond;
@@ -271,7 +268,7 @@ static void amd_update(amd *g, int32_t v) {
       amd_merge(g, v, i);
       continue;
     }
-    g->chain[i] = g->bucket[g->hash[i]];
+    g->next[i] = g->bucket[g->hash[i]];
     g->bucket[g->hash[i]] = i;
   }
   g->degree[v] = size;
@@ -288,13 +285,13 @@ static bool amd_equal(const amd *g, int32_t i, int32_t j) {
 
 // Merge the variables of one bucket that have the same lists.
 static void amd_merge_bucket(amd *g, int32_t first) {
-  for (int32_t i = first; i != NONE && g->chain[i] != NONE; i = g->chain[i]) {
+  for (int32_t i = first; i != NONE && g->next[i] != NONE; i = g->next[i]) {
     for (int32_t q = 0; q < g->length[i]; q++) g->stamp[g->list[g->start[i] + q]] = g->tag;
-    for (int32_t before = i, j = g->chain[i]; j != NONE; j = g->chain[j]) {
+    for (int32_t before = i, j = g->next[i]; j != NONE; j = g->next[j]) {
       if (amd_equal(g, i, j)) {
         g->weight[i] += g->weight[j];
         amd_merge(g, i, j);
-        g->chain[before] = g->chain[j];
+        g->next[before] = g->next[j];
       } else {
         before = j;
       }
@@ -313,7 +310,17 @@ static void amd_merge_equal(amd *g, int32_t v) {
   }
 }
 
-// Give the variables of L_v their weights and degrees back, and drop from it what was merged or eliminated.
+static void amd_reverse(int32_t *list, int32_t count) {
+  for (int32_t i = 0, k = count - 1; i < k; i++, k--) {
+    int32_t held = list[i];
+    list[i] = list[k];
+    list[k] = held;
+  }
+}
+
+// Give the variables of L_v their weights and degrees back, and drop from it what was merged or eliminated. Among equal
+// degrees the last of L_v is taken next and the list is turned round: on regular grids, other ways with ties give up to
+// twice the fill.
 static void amd_finish(amd *g, int32_t v) {
   int32_t *list = g->list + g->start[v];
   int32_t count = 0;
@@ -329,9 +336,10 @@ static void amd_finish(amd *g, int32_t v) {
     amd_enlist(g, i);
     list[count++] = i;
   }
+  amd_reverse(list, count);
   if (g->start[v] + g->length[v] == g->used) g->used = g->start[v] + count;
   g->length[v] = count;
-  g->is_element[v] = count > 0;
+  g->stamp[v] = count > 0;
 }
 
 static lac_status amd_eliminate(lac_context *ctx, amd *g, int32_t v) {
@@ -352,7 +360,7 @@ static lac_status amd_run(lac_context *ctx, amd *g, int32_t done_with, int32_t *
   lac_status status = LAC_OK;
   int32_t behind = g->n;
 
-  for (int32_t i = g->n - 1; i >= 0; i--) {
+  for (int32_t i = 0; i < g->n; i++) {
     if (g->weight[i] > 0) {
       amd_enlist(g, i);
     } else if (g->degree[i] >= 0) {
@@ -363,7 +371,8 @@ static lac_status amd_run(lac_context *ctx, amd *g, int32_t done_with, int32_t *
   while (g->left > 0) {
     int32_t v = amd_take_lowest(g);
     LAC_TRY(amd_eliminate(ctx, g, v));
-    for (int32_t i = v; i != NONE; i = g->member[i]) order[done_with++] = i;
+    order[done_with++] = v;
+    for (int32_t i = g->member[v]; i != v; i = g->member[i]) order[done_with++] = i;
   }
 done:
   return status;
@@ -411,7 +420,7 @@ static void amd_load_elements(amd *g, const lac_structure *s, const bool *is_gon
       if (g->weight[s->columns[p]] > 0) g->list[g->used++] = s->columns[p];
     }
     g->length[e] = g->degree[e] = (int32_t)(g->used - g->start[e]);
-    g->is_element[e] = g->length[e] > 1;
+    g->stamp[e] = g->length[e] > 1;
   }
 }
 
@@ -422,7 +431,7 @@ static void amd_load_columns(amd *g, const lac_structure *s) {
     if (g->weight[j] == 0) continue;
     for (int64_t q = s->t_offsets[j]; q < s->t_offsets[j + 1]; q++) {
       int32_t e = g->n + s->t_rows[q];
-      if (!g->is_element[e]) continue;
+      if (g->stamp[e] == 0) continue;
       g->list[g->used++] = e;
       degree += g->degree[e] - 1;
     }
@@ -437,6 +446,7 @@ lac_status lac_order_columns(lac_context *ctx, const lac_structure *structure, l
   bool *is_gone = NULL;
   int32_t singletons;
 
+  if (ordering == LAC_ORDER_METIS) return lac_order_symmetric(ctx, structure, ordering, order);
   if (ordering == LAC_ORDER_NATURAL) {
     for (int32_t k = 0; k < structure->n; k++) order[k] = k;
     return LAC_OK;

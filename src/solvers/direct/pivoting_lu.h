@@ -61,6 +61,6 @@ bool pivoting_reserve(pivoting_triangle *triangle, int64_t count, size_t number_
 int32_t pivoting_reach(const lac_structure *a, int32_t column, int32_t k, const pivoting_triangle *l, pivoting_work *w);
 
 /// Slots of the table: see pivoting_lu_inverse.c.
-lac_status pivoting_logdet(const void *analysis, const void *numeric, lac_logdet *out);
+lac_status pivoting_logdet(const void *analysis, const void *numeric, lac_polar *out);
 
 #endif

@@ -14,7 +14,7 @@ typedef void pivoting_multiply_kernel(const pivoting_numeric *, lac_determinant 
 static pivoting_multiply_kernel *const pivoting_multiply_kernels[] = TABLE(pivoting_multiply);
 
 // Row pivots[k] of A meets column order[k]: the permutation between them has the sign of both together.
-lac_status pivoting_logdet(const void *analysis, const void *numeric, lac_logdet *out) {
+lac_status pivoting_logdet(const void *analysis, const void *numeric, lac_polar *out) {
   const int32_t *order = ((const pivoting_analysis *)analysis)->order;
   const pivoting_numeric *f = numeric;
   lac_determinant det = lac_determinant_one();

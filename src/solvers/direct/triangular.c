@@ -142,7 +142,7 @@ static lac_status triangular_solve(const void *part, const void *numeric, lac_si
   return LAC_OK;
 }
 
-static lac_status triangular_logdet(const void *part, const void *numeric, lac_logdet *out) {
+static lac_status triangular_logdet(const void *part, const void *numeric, lac_polar *out) {
   const triangular_part *t = part;
   const triangular_numeric *f = numeric;
   lac_determinant d = lac_determinant_one();

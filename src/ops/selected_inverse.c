@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file selected_inverse.c
+/// The inverse of a sparse matrix where the matrix has entries.
+///
+///     forward   z     = A^-T on the pattern: in the slot of (i, j) stands (A^-1)(j, i)
+///               the object is a factor of A, or a solver that factors when asked
+///     vjp       a_bar = conj(S(conj(z_bar)))
+///     jvp       z_dot = S(a_dot)                    S(M) = -A^-T M^T A^-T on the pattern
+///
+/// S is its own transpose. It is read off a selected inverse again, that of a matrix of twice the size
+/// (solvers/extension.h),
+///
+///     [A M]^-T   [A^-T    0 ]
+///     [0 A]    = [S(M)  A^-T]
+///
+/// with every entry of A a block of two by two, the zeros stored: remap, selected_inverse, remap. So the set is closed to any
+/// order; each order doubles the size. LU's matching and scaling make it indifferent to the size of M; an M with NaN or infinity
+/// has no factor, and is refused with LAC_ERR_NONFINITE.
+
+#include "ops/factored.h"
+#include "solvers/extension.h"
+
+enum { A };
+enum { Z };
+
+static lac_status selected_inverse_infer(lac_call *c) {
+  lac_context *ctx = c->ctx;
+  lac_status status = LAC_OK;
+
+  LAC_TRY(lac_call_needs_factored(c));
+  LAC_TRY(lac_call_bind(c, 'z', lac_factored_pattern(c->object)->nnz, NULL));
+  LAC_TRY(lac_call_match(c));
+done:
+  return status;
+}
+
+static lac_status selected_inverse_forward(lac_call *c) {
+  lac_context *ctx = c->ctx;
+  lac_status status = LAC_OK;
+  lac_factor *factor = NULL;
+
+  LAC_TRY(lac_call_factor(c, A, &factor));
+  LAC_TRY(lac_factor_selected_inverse(ctx, factor, c->out[Z]));
+done:
+  lac_factor_destroy(&factor);
+  return status;
+}
+
+/// S(m).
+static lac_var selected_inverse_change(lac_rule *r, lac_var m) {
+  lac_context *ctx = lac_tape_context(r->tape);
+  lac_status status = LAC_OK;
+  lac_extension *e = NULL;
+  lac_var change = {0};
+
+  if (!m.id) return m;
+  LAC_TRY(lac_extension_doubled(ctx, lac_factored_core(r->object), &e));
+  change = lac_remap(r->tape, e->parts, LAC_T, lac_concat(r->tape, r->in[A], m, 0));
+  change = lac_remap(r->tape, e->block, LAC_N, lac_emit_selected_inverse(r->tape, e->solver, change));
+done:
+  lac_object_release(e);
+  return status == LAC_OK ? change : lac_tape_fail(r->tape, status);
+}
+
+static void selected_inverse_vjp(lac_rule *r) {
+  r->in_bar[A] = lac_conj(r->tape, selected_inverse_change(r, lac_conj(r->tape, r->out_bar[Z])));
+}
+
+static void selected_inverse_jvp(lac_rule *r) { r->out_dot[Z] = selected_inverse_change(r, r->in_dot[A]); }
+
+const lac_op lac_op_selected_inverse = {
+    .name = "selected_inverse",
+    .signature = "(z)->(z)",
+    .order = LAC_ANY_ORDER,
+    .flags = LAC_WHOLE,
+    .vjp_needs = NEEDS_IN(A),
+    .jvp_needs = NEEDS_IN(A),
+    .infer = selected_inverse_infer,
+    .forward = selected_inverse_forward,
+    .vjp = selected_inverse_vjp,
+    .jvp = selected_inverse_jvp,
+};
+
+lac_var lac_emit_selected_inverse(lac_tape *tape, const void *object, lac_var a) {
+  return lac_emit(tape, &(lac_spec){.op = &lac_op_selected_inverse, .object = object}, &a);
+}
+
+lac_var lac_selected_inverse_with(lac_tape *tape, const lac_factor *factor, lac_var a) {
+  return lac_emit_selected_inverse(tape, factor, a);
+}
+
+lac_var lac_selected_inverse(lac_tape *tape, const lac_solver *solver, lac_var a) {
+  void *object = lac_tape_factored(tape, "lac_selected_inverse", solver, a);
+  lac_var z = object ? lac_emit_selected_inverse(tape, object, a) : (lac_var){0};
+
+  lac_object_release(object);
+  return z;
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file square.c
+/// Square matrices that have a factor.
+
+#include "support/square.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+lac_status square_object(const op_setup *setup, lac_array *const *in, const void **out) {
+  lac_solver *solver = NULL;
+  lac_factor *factor = NULL;
+  lac_status status = lac_solver_create(setup->ctx, setup->patterns[0], setup->c->data, &solver);
+  if (status == LAC_OK && setup->c->i[1] == FACTOR) {
+    status = lac_solver_factor(setup->ctx, solver, in[0], &factor);
+    *out = factor;
+    lac_solver_destroy(&solver);
+  } else {
+    *out = solver;
+  }
+  return status;
+}
+
+void square_fill(const op_case *c, int input, ref *x) {
+  const sketch *s = c->patterns[0];
+  if (input != 0) return;
+  for (int64_t e = 0; e < x->count; ++e) {
+    int64_t z = e % s->nnz, i = s->row[z], j = s->col[z], mirror = sketch_find(s, j, i) + e - z;
+    bool is_large = c->i[2] == SHUFFLED ? j == (i + 1) % s->rows : i == j;
+    if (c->i[2] == SHUFFLED) x->x[e] /= i == j ? 64 : 4;
+    if (c->i[2] == DEFINITE && j < i) x->x[e] = conj(x->x[mirror]);
+    if (c->i[2] == DEFINITE && i == j) x->x[e] = fabs(creal(x->x[e])) + 2;
+    if (is_large) x->x[e] += 3;
+  }
+}
+
+two_by_two two_by_two_open(lac_context *ctx, const double values[4]) {
+  two_by_two s = {0};
+  CHECK_OK(sketch_pattern(ctx, sketch_random(2, 2, 1, 1), LAC_WIDTH_AUTO, &s.pattern));
+  CHECK_OK(lac_solver_create(ctx, s.pattern, NULL, &s.solver));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){4}, (void *)values, LAC_COPY, &s.a));
+  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &s.tape));
+  return s;
+}
+
+void two_by_two_close(two_by_two *s) {
+  lac_tape_destroy(&s->tape);
+  lac_array_destroy(&s->a);
+  lac_solver_destroy(&s->solver);
+  lac_pattern_destroy(&s->pattern);
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file square.h
+/// Cases of operators on factors: square matrices that have one, as the patterns[0] and the input 0 of an op_case.
+///
+/// i[1] says whether the object is a factor or a solver, i[2] how the matrix looks, `data` are lac_solver_options (NULL: defaults).
+
+#ifndef LACUNA_TESTS_SQUARE_H
+#define LACUNA_TESTS_SQUARE_H
+
+#include "support/op_case.h"
+
+enum { FACTOR, SOLVER };
+
+/// GENERAL: nonsymmetric, the diagonal is largest. SHUFFLED: what is largest in row i stands in column i + 1, so that pivoting is
+/// needed. DEFINITE: Hermitian with a large diagonal.
+typedef enum look { GENERAL, SHUFFLED, DEFINITE } look;
+
+/// op_case.object and op_case.fill.
+lac_status square_object(const op_setup *setup, lac_array *const *in, const void **out);
+void square_fill(const op_case *c, int input, ref *x);
+
+/// A matrix of two rows and columns, all four entries stored, on a tape: for refusals.
+typedef struct two_by_two {
+  lac_pattern *pattern;
+  lac_solver *solver;
+  lac_array *a;
+  lac_tape *tape;
+} two_by_two;
+
+two_by_two two_by_two_open(lac_context *ctx, const double values[4]);
+void two_by_two_close(two_by_two *s);
+
+#endif
