@@ -39,6 +39,10 @@ LAC_API lac_var lac_abs(lac_tape *tape, lac_var x);   ///< |x|, of a real dtype;
 LAC_API lac_var lac_sign(lac_tape *tape, lac_var x);  ///< x / |x|, 0 at 0; so are its derivatives there
 LAC_API lac_var lac_cast(lac_tape *tape, lac_dtype dtype, lac_var x);  ///< x in another dtype, not complex to real
 
+/// The power of two at or below |x|, of a real dtype; 1 at 0, and no less than the smallest normal number. What is divided by it
+/// comes near 1 without rounding. Its derivative is zero: nothing passes through such a scale.
+LAC_API lac_var lac_magnitude(lac_tape *tape, lac_var x);
+
 /// 1 where x and y stand in the relation, else 0, in their dtype: `x < y` is LAC_LT. NaN is unequal to everything. The
 /// derivative is zero. LAC_ERR_DTYPE for an order of complex numbers.
 typedef enum lac_relation { LAC_EQ, LAC_NE, LAC_LT, LAC_LE, LAC_GT, LAC_GE } lac_relation;
@@ -274,6 +278,49 @@ LAC_API lac_var lac_solve_with(lac_tape *tape, const lac_factor *factor, lac_sid
 /// x = op(A)^-1 b: factor and solve. Every derivative of every order uses the factor made here.
 LAC_API lac_var lac_solve(lac_tape *tape, const lac_solver *solver, lac_side side, lac_var a, lac_var b);
 
+/// Least squares: x = out[0] (cols, k) minimises |A x - b|^2 + |damp x|^2, and of all such x, where A is wide, it is the shortest;
+/// out[1] = b - A x (rows, k). Any shape of A; b (rows, k); damp, one real number for each of the batch, may be absent, which
+/// is zero. All three are differentiable to any order, the residual's part of the gradient included (Golub and Pereyra). `solver` is
+/// one of the pattern that lac_pattern_augmented makes of A's. LAC_ERR_SINGULAR where A has not full rank and is not damped.
+LAC_API void lac_lstsq(lac_tape *tape, const lac_solver *solver, const lac_pattern *pattern, lac_var a, lac_var b,
+                       lac_var damp, lac_var out[2]);
+
+// -- factors as arrays -----------------------------------------------------------------------------------------------
+
+/// What the pivots of an elimination may be: LAC_ERR_SINGULAR where one is zero and divided by, or LAC_ERR_DEFINITE where one is not
+/// positive. Both name the row.
+typedef enum lac_pivots { LAC_PIVOTS_NONZERO, LAC_PIVOTS_POSITIVE } lac_pivots;
+
+/// C = L U without pivoting, on a square pattern with a full diagonal: L, whose diagonal is one, below the diagonal and U on and
+/// above. What falls outside the pattern is dropped: nothing where it is closed under elimination (lac_pattern_fill), else this is
+/// ILU(0). `steps` (may be NULL) is the map of lac_pattern_fill that says in errors which row a step eliminates.
+LAC_API lac_var lac_lu_values(lac_tape *tape, const lac_pattern *pattern, lac_pivots pivots, const lac_map *steps,
+                              lac_var c);
+
+/// The gradient in c of lac_lu_values, given that of its result.
+LAC_API lac_var lac_lu_values_adjoint(lac_tape *tape, const lac_pattern *pattern, lac_var c, lac_var lu_bar);
+
+// The functions that follow are made of it. A[order, order] is factored in the order and on the filled pattern of lac_pattern_fill;
+// `patterns` and `lower` (optional) receive the triangles of that pattern which the values are on, to be destroyed by the caller.
+
+/// A[order, order] = L U without pivoting: out[0] is L, its ones stored, out[1] is U. LAC_ERR_SINGULAR names the row.
+LAC_API void lac_lu(lac_tape *tape, const lac_pattern *pattern, lac_ordering ordering, lac_var a,
+                    lac_pattern *patterns[2], lac_var out[2]);
+
+/// H[order, order] = L D L^H without pivoting, H = (A + A^H) / 2: out[0] is L, its ones stored, out[1] is D (n), real.
+LAC_API void lac_ldlt(lac_tape *tape, const lac_pattern *pattern, lac_ordering ordering, lac_var a, lac_pattern **lower,
+                      lac_var out[2]);
+
+/// H[order, order] = L L^H, H = (A + A^H) / 2: for a Hermitian A the gradient is Hermitian too. LAC_ERR_DEFINITE names the row.
+LAC_API lac_var lac_cholesky(lac_tape *tape, const lac_pattern *pattern, lac_ordering ordering, lac_var a,
+                             lac_pattern **lower);
+
+/// The incomplete factors on the pattern of A itself, in its own order, which need a full diagonal: L U = A where A has entries.
+LAC_API void lac_ilu0(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_pattern *patterns[2], lac_var out[2]);
+
+/// L L^H = (A + A^H) / 2 where A or A^H has entries. LAC_ERR_DEFINITE where a pivot is not positive: a positive definite
+/// matrix may have no such factor, one whose diagonal outweighs its rows has.
+LAC_API lac_var lac_ic0(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_pattern **lower);
 // -- determinants and inverses ---------------------------------------------------------------------------------------
 
 // Of a square matrix, through a factor as solves are: a (nnz), one number for each matrix of the batch. Gradients cost one selected

@@ -58,6 +58,13 @@ typedef struct lac_nature {
 /// The nature of a pattern, found once and kept with it. Time: proportional to the entries, but for the matching.
 LAC_API lac_status lac_pattern_nature(lac_context *ctx, const lac_pattern *pattern, lac_nature *out);
 
+/// The structure of the factors of a square pattern, whatever its values: F holds A[order, order], its transpose, the diagonal and all
+/// that elimination without pivoting fills in; the triangles of F are those of L and U. `map` (optional) takes the values of A
+/// there. `steps` (optional) says which row of A each row of F is: lac_gather by it takes b to the order of F, lac_scatter_add
+/// takes x back. Kept with the pattern. Time and memory: proportional to the entries of F, besides the ordering.
+LAC_API lac_status lac_pattern_fill(lac_context *ctx, const lac_pattern *pattern, lac_ordering ordering,
+                                    lac_pattern **out, lac_map **map, lac_map **steps);
+
 /// LAC_OK where the engine of a method can be used, else LAC_ERR_UNSUPPORTED with a sentence that names the package that
 /// brings it. LAC_ORDER_METIS has its own: lac_ordering_find. METIS 5 is loaded at run time, from what LACUNA_METIS in the
 /// environment names or else where the system finds libmetis.so.
@@ -78,7 +85,7 @@ typedef struct lac_solver_options {
   int64_t max_bytes;
 } lac_solver_options;
 
-/// What a solver says of its work. The texts of a factor's report live as long as the factor.
+/// What a solver says of its work. The texts of a report live as long as the solver or factor that gave it.
 typedef struct lac_report {
   const char *method;    ///< as lac_method names it, in small letters
   const char *reason;    ///< why this method
@@ -113,9 +120,9 @@ LAC_API lac_status lac_solver_covering(lac_context *ctx, const lac_solver *solve
                                        lac_solver **out);
 
 /// What is known before there are values, at no cost: the method that they will probably need and why, the time of the
-/// analysis, and the counts. factor_nnz, factor_bytes and flops are exact for Cholesky and L D L^H, for one f64 matrix
-/// (complex: twice the bytes of the numbers, four times the flops); they are -1 for LU, whose fill the pivots decide,
-/// and where all values will be refused. factor_seconds is 0. The texts live as long as the library.
+/// analysis, and the counts. factor_nnz, factor_bytes, work_bytes and flops are of one f64 matrix (complex: twice the bytes
+/// of the numbers, four times the flops): exact for Cholesky and L D L^H, and for LU if it keeps the diagonal; -1 where the
+/// values decide and where all of them will be refused. A warning says that the pattern fills in. factor_seconds is 0.
 LAC_API lac_report lac_solver_report(const lac_solver *solver);
 
 /// Factor values [*batch, nnz]: one factor for each of the batch, all by one method. The factor keeps a copy of the

@@ -35,12 +35,13 @@ typedef enum lac_binary {
   LAC_COMPARE_GE
 } lac_binary;
 
-/// What `unary` computes. The first three give reals also of complex numbers; those behind LAC_TANH take reals alone.
+/// What `unary` computes. The first four give reals also of complex numbers; those behind LAC_TANH take reals alone.
 typedef enum lac_unary {
   LAC_ABS,
   LAC_REAL,
   LAC_IMAG,
-  LAC_SIGN,  // x / |x|, and 0 where x is 0
+  LAC_MAGNITUDE,  // the power of two at or below |x|, and 1 where x is 0
+  LAC_SIGN,       // x / |x|, and 0 where x is 0
   LAC_EXP,
   LAC_LOG,
   LAC_SQRT,
@@ -78,6 +79,12 @@ typedef enum lac_segment {
 typedef struct lac_banded {
   int64_t lower, upper, rows, cols;
 } lac_banded;
+
+/// Where an elimination met a pivot that does not do: in which item of the batch and row, and what it was. row < 0: nowhere.
+typedef struct lac_pivot_fault {
+  int64_t item, row;
+  double pivot;  // its real part
+} lac_pivot_fault;
 
 /// The numbers of one step of Adam, as the kernel uses them.
 typedef struct lac_adam {
@@ -188,6 +195,14 @@ struct lac_kernels {
   /// op(T) x = b, T triangular in structure; LAC_UNIT: no diagonal stored. LAC_ERR_SINGULAR names a zero on the diagonal.
   lac_status (*trisolve)(lac_context *ctx, const lac_pattern *p, lac_triangle triangle, lac_diagonal diagonal,
                          lac_side side, const lac_array *a, const lac_array *b, lac_array *x);  // optional
+
+  /// L\U of c on a square pattern with a full diagonal, without pivoting. A pivot that is zero and divided by, or with `positive`
+  /// one whose real part is not positive, is told in *fault: of the first such item, the first such row.
+  lac_status (*lu_values)(lac_context *ctx, const lac_pattern *p, bool positive, const lac_array *c, lac_array *lu,
+                          lac_pivot_fault *fault);  // optional
+  /// c_bar = J^H lu_bar, J the derivative of lu_values in c at its result lu; c_bar has the joint batch
+  lac_status (*lu_values_adjoint)(lac_context *ctx, const lac_pattern *p, const lac_array *lu, const lac_array *lu_bar,
+                                  lac_array *c_bar);  // optional
 
   // -- structured matrices -------------------------------------------------------------------------------------------
   /// y[*,m,k] = op(A) x[*,n,k]; y sums over batch dimensions it does not have

@@ -213,6 +213,17 @@ lac_status lac_pattern_part(lac_context *ctx, const lac_pattern *pattern, lac_pa
 lac_status lac_pattern_part_map(lac_context *ctx, const char *function, const lac_pattern *pattern, lac_part_name name,
                                 lac_status (*make)(lac_context *, const lac_pattern *, lac_part *), lac_map **map);
 
+/// A pattern whose entries are the dual numbers [[c, m], [0, c]] (pattern_double.c): 2 rows x 2 cols, 3 nnz. The maps run from its slots
+/// to those of the pattern: `twice` from the places of c, `once` from that of m, `pair` from both to (c, m) one behind the other.
+typedef struct lac_doubled {
+  lac_object object;
+  lac_pattern *pattern;
+  lac_map *pair, *twice, *once;
+} lac_doubled;
+
+/// Made when first asked and kept with the pattern; retained for the caller (lac_object_release).
+lac_status lac_pattern_doubled(lac_context *ctx, const lac_pattern *pattern, lac_doubled **out);
+
 // Plans for pairs of patterns: a cache with a byte budget, least recently used first. `purpose` names the plan and is a
 // literal. Plans are kept under the ids of a and b and hold neither; they go when a or b goes, or when the budget is short.
 typedef struct lac_pair_plan {

@@ -144,6 +144,10 @@ lac_status cpu_sampled_spgemm(lac_context *ctx, const lac_pattern *target, const
                               const lac_pattern *py, lac_side sy, const lac_array *x, const lac_array *y, lac_array *t);
 lac_status cpu_trisolve(lac_context *ctx, const lac_pattern *p, lac_triangle triangle, lac_diagonal diagonal,
                         lac_side side, const lac_array *a, const lac_array *b, lac_array *x);
+lac_status cpu_lu_values(lac_context *ctx, const lac_pattern *p, bool positive, const lac_array *c, lac_array *lu,
+                         lac_pivot_fault *fault);
+lac_status cpu_lu_values_adjoint(lac_context *ctx, const lac_pattern *p, const lac_array *lu, const lac_array *lu_bar,
+                                 lac_array *c_bar);
 lac_status cpu_banded_mm(lac_context *ctx, const lac_banded *band, lac_side side, const lac_array *ab,
                          const lac_array *x, lac_array *y);
 lac_status cpu_banded_outer(lac_context *ctx, const lac_banded *band, const lac_array *u, const lac_array *v,
