@@ -90,6 +90,7 @@ static void ldlt_predict(const void *part, lac_dtype dtype, lac_finding *finding
 
 const lac_solver_table lac_solver_ldlt = {
     .name = "ldlt",
+    .needs_hermitian = true,
     .is_stable = lac_pivoted_is_stable,
     .analyse = lac_front_analyse,
     .forget = lac_front_forget,
