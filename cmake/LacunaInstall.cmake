@@ -8,6 +8,11 @@ if(TARGET lacuna_mpi)
   list(APPEND libraries lacuna_mpi)
 endif()
 install(TARGETS ${libraries} EXPORT lacuna-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+foreach(plugin lacuna_suitesparse lacuna_mumps)   # found beside the library; nothing links them
+  if(TARGET ${plugin})
+    install(TARGETS ${plugin} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  endif()
+endforeach()
 install(DIRECTORY include/lacuna DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(EXPORT lacuna-targets NAMESPACE lacuna:: DESTINATION ${package_dir})
 

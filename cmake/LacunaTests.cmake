@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests, benchmarks and examples. A test program takes the backend's name && exit 77 means skipped.
 
-set(test_environment OMP_WAIT_POLICY=passive)   # programs run side by side: idle threads must not spin
+# Programs run side by side: idle threads must not spin. A test is not beside the engines' plug-ins, as the library is.
+set(test_environment OMP_WAIT_POLICY=passive LACUNA_ENGINES=${CMAKE_LIBRARY_OUTPUT_DIRECTORY})
 if(LACUNA_SANITIZE MATCHES "address")
   list(APPEND test_environment UBSAN_OPTIONS=print_stacktrace=1)
 elseif(LACUNA_SANITIZE MATCHES "thread")

@@ -110,7 +110,7 @@ static lac_status choose_likely_automatic(lac_context *ctx, const lac_structure 
         "the pattern is symmetric with a full diagonal; figures are of one f64 matrix, if its values turn out "
         "Hermitian positive definite (else LU is used)";
   } else {
-    *table = &lac_solver_pivoting_lu;
+    *table = &lac_solver_lu;
     *reason =
         "the pattern is not symmetric with a full diagonal; figures are unknown before the values choose the pivots";
   }
@@ -130,13 +130,15 @@ static const lac_solver_table *choose_built_in(lac_method method) {
       return &lac_solver_cholesky;
     case LAC_METHOD_LDLT:
       return &lac_solver_ldlt;
+    case LAC_METHOD_LU:
+      return &lac_solver_lu;
     default:
       return &lac_solver_pivoting_lu;
   }
 }
 
-static bool choose_needs_hermitian(lac_method method) {
-  return method == LAC_METHOD_CHOLESKY || method == LAC_METHOD_LDLT;
+static bool choose_needs_hermitian(const lac_solver_table *table) {
+  return table == &lac_solver_cholesky || table == &lac_solver_ldlt;
 }
 
 lac_status lac_choose_likely(lac_context *ctx, const lac_solver_core *core, const lac_solver_table **table,
@@ -154,7 +156,7 @@ lac_status lac_choose_likely(lac_context *ctx, const lac_solver_core *core, cons
   *table = choose_built_in(method);
   *reason = (*table)->predict ? "asked for; figures are of one f64 matrix"
                               : "asked for; figures are unknown before the values choose the pivots";
-  if (choose_needs_hermitian(method) && !core->structure->is_symmetric) {
+  if (choose_needs_hermitian(*table) && !core->structure->is_symmetric) {
     *table = NULL;
     *reason = "asked for, but it needs a symmetric pattern: all values of this one will be refused";
   }
@@ -205,14 +207,18 @@ static void choose_asymmetry_text(const lac_factor *f, const choose_nature *natu
            lac_factor_item_text(f, nature->asymmetric_item, which));
 }
 
-// Add to the reason.
-static void choose_say(lac_factor *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void choose_say(lac_factor *f, const char *format, ...) {
+void lac_choose_say(lac_factor *f, const char *format, ...) {
   size_t length = strlen(f->reason);
   va_list list;
   va_start(list, format);
   vsnprintf(f->reason + length, sizeof f->reason - length, format, list);
   va_end(list);
+}
+
+// What follows where pivots chosen inside supernodes do not suit.
+static const lac_solver_table *choose_safer(const lac_solver_table *table) {
+  if (table == &lac_solver_ldlt) return &lac_solver_lu;
+  return table == &lac_solver_lu ? &lac_solver_pivoting_lu : NULL;
 }
 
 // By this method or not at all.
@@ -226,18 +232,35 @@ done:
   return status;
 }
 
+// From one method to the next safer one, until one takes the matrix; the reason says why those before it did not.
+static lac_status choose_ladder(lac_context *ctx, lac_factor *f, const lac_solver_table *table) {
+  lac_status status = LAC_OK;
+  lac_trial trial;
+
+  while (table) {
+    const lac_solver_table *next = choose_safer(table);
+    LAC_TRY(lac_factor_try(ctx, f, table, &trial));
+    if (trial.status == LAC_OK) break;
+    if (trial.status != LAC_ERR_CONVERGENCE || !next) LAC_TRY(lac_factor_explain(ctx, f, &trial));
+    lac_choose_say(f, "; %s gave up: %s", table->name, trial.fault.text);
+    table = next;
+  }
+done:
+  return status;
+}
+
 static lac_status choose_asked(lac_context *ctx, lac_factor *f, const choose_nature *nature) {
   lac_status status = LAC_OK;
   const lac_solver_table *table = choose_built_in(f->core->options.method);
-  bool is_refused = choose_needs_hermitian(f->core->options.method) && nature->is.asymmetric >= 0;
+  bool is_refused = choose_needs_hermitian(table) && nature->is.asymmetric >= 0;
   char text[160] = "";
 
   if (is_refused) choose_asymmetry_text(f, nature, text, sizeof text);
   LAC_CHECK(!is_refused, LAC_ERR_SYMMETRY,
             "lac_solver_factor: %s needs a Hermitian matrix, but %s; use LAC_METHOD_LU or LAC_METHOD_AUTO", table->name,
             text);
-  LAC_TRY(choose_only(ctx, f, table));
-  choose_say(f, "asked for");
+  lac_choose_say(f, "asked for");
+  LAC_TRY(choose_ladder(ctx, f, table));
 done:
   return status;
 }
@@ -250,15 +273,15 @@ static lac_status choose_cholesky(lac_context *ctx, lac_factor *f, const choose_
 
   if (nature->is.asymmetric >= 0) {
     choose_asymmetry_text(f, nature, text, sizeof text);
-    choose_say(f, "the matrix is not Hermitian: %s", text);
+    lac_choose_say(f, "the matrix is not Hermitian: %s", text);
   } else if (nature->is.not_positive >= 0) {
-    choose_say(f, "the diagonal is not positive in row %lld%s", (long long)nature->is.not_positive,
-               lac_factor_item_text(f, nature->not_positive_item, which));
+    lac_choose_say(f, "the diagonal is not positive in row %lld%s", (long long)nature->is.not_positive,
+                   lac_factor_item_text(f, nature->not_positive_item, which));
   } else {
     LAC_TRY(lac_factor_try(ctx, f, &lac_solver_cholesky, &trial));
     *is_done = trial.status == LAC_OK;
-    choose_say(f, "%s%s", *is_done ? "the matrix is Hermitian with a positive diagonal" : "Cholesky gave up: ",
-               *is_done ? "" : trial.fault.text);
+    lac_choose_say(f, "%s%s", *is_done ? "the matrix is Hermitian with a positive diagonal" : "Cholesky gave up: ",
+                   *is_done ? "" : trial.fault.text);
     if (!*is_done && trial.status != LAC_ERR_DEFINITE) LAC_TRY(lac_factor_explain(ctx, f, &trial));
   }
 done:
@@ -273,12 +296,12 @@ static lac_status choose_automatic(lac_context *ctx, lac_factor *f, const choose
 
   LAC_TRY(choose_by_pattern(ctx, f->core->structure, &table, &reason));
   if (table) {
-    choose_say(f, "%s", reason);
+    lac_choose_say(f, "%s", reason);
     LAC_TRY(choose_only(ctx, f, table));
     goto done;
   }
   LAC_TRY(choose_cholesky(ctx, f, nature, &is_done));
-  if (!is_done) LAC_TRY(choose_only(ctx, f, &lac_solver_pivoting_lu));
+  if (!is_done) LAC_TRY(choose_ladder(ctx, f, nature->is.asymmetric < 0 ? &lac_solver_ldlt : &lac_solver_lu));
 done:
   return status;
 }
@@ -293,6 +316,16 @@ lac_status lac_choose(lac_context *ctx, lac_factor *factor) {
   } else {
     LAC_TRY(choose_asked(ctx, factor, &nature));
   }
+done:
+  return status;
+}
+
+lac_status lac_choose_fits(lac_context *ctx, const lac_factor *factor, const lac_solver_table *table, bool *fits) {
+  lac_status status = LAC_OK;
+  choose_nature nature;
+
+  LAC_TRY(choose_look(ctx, factor, &nature));
+  *fits = nature.is.asymmetric < 0 || !choose_needs_hermitian(table);
 done:
   return status;
 }

@@ -41,7 +41,7 @@ const char *lac_factor_item_text(const lac_factor *f, int64_t item, char text[64
   return text;
 }
 
-static lac_status factor_create(lac_context *ctx, lac_solver_core *core, const lac_array *values, lac_factor **out) {
+lac_status lac_factor_begin(lac_context *ctx, lac_solver_core *core, const lac_array *values, lac_factor **out) {
   lac_status status = LAC_OK;
   lac_factor *f = NULL;
   size_t bytes = (size_t)values->count * lac_dtype_size(values->meta.dtype);
@@ -76,23 +76,35 @@ lac_status lac_factor_explain(lac_context *ctx, const lac_factor *f, const lac_t
                           trial->item < f->items ? lac_factor_item_text(f, trial->item, which) : which, way_out);
 }
 
-static lac_trial factor_items(const lac_context *ctx, lac_factor *f) {
+// One matrix. `like` may be NULL; a batch is worked on by many threads, one for each matrix.
+static lac_trial factor_one(const lac_context *ctx, lac_factor *f, const lac_factor *like, int64_t i) {
+  lac_trial trial = {.item = i};
+  lac_factor_job job = {.structure = f->core->structure,
+                        .part = f->analysis->part,
+                        .options = &f->core->options,
+                        .dtype = f->meta.dtype,
+                        .values = lac_factor_item(f, i),
+                        .like = like ? like->numerics[i] : NULL,
+                        .near = i > 0 ? f->numerics[0] : NULL,
+                        .threads = f->items < ctx->threads ? ctx->threads : 1};
+  trial.status = f->table->factor(&job, &f->numerics[i], &trial.fault);
+  return trial;
+}
+
+// The first matrix by itself: what it chooses may suit the others, and does not depend on who is faster.
+static lac_trial factor_items(const lac_context *ctx, lac_factor *f, const lac_factor *like) {
   lac_trial trial = {.status = LAC_OK, .item = f->items};
   int threads = ctx->threads < f->items ? ctx->threads : (int)f->items;
   lac_finding one = lac_foresee(f->analysis, f->meta.dtype);
 
   trial.status = lac_foresee_check(f->table, &f->core->options, f->meta.dtype, f->items, threads, &one, &trial.fault);
   if (trial.status != LAC_OK) return trial;
+  if (f->items > 0) trial = factor_one(ctx, f, like, 0);
+  if (f->items <= 1 || trial.status != LAC_OK) return trial;
+  trial.item = f->items;
 #pragma omp parallel for schedule(dynamic) num_threads(threads) if (threads > 1)
-  for (int64_t i = 0; i < f->items; i++) {
-    lac_trial own = {.item = i};
-    lac_factor_job job = {.structure = f->core->structure,
-                          .part = f->analysis->part,
-                          .options = &f->core->options,
-                          .dtype = f->meta.dtype,
-                          .values = lac_factor_item(f, i),
-                          .threads = f->items < ctx->threads ? ctx->threads : 1};
-    own.status = f->table->factor(&job, &f->numerics[i], &own.fault);
+  for (int64_t i = 1; i < f->items; i++) {
+    lac_trial own = factor_one(ctx, f, like, i);
     if (own.status == LAC_OK) continue;
 #pragma omp critical(lac_factor_fault)
     if (i < trial.item) trial = own;
@@ -123,10 +135,19 @@ lac_status lac_factor_try(lac_context *ctx, lac_factor *f, const lac_solver_tabl
   factor_drop_numerics(f);
   LAC_TRY(lac_analysis_get(ctx, core->pattern, core->structure, table, core->options.ordering, &f->analysis));
   f->table = table;
-  *trial = factor_items(ctx, f);
+  *trial = factor_items(ctx, f, NULL);
   if (trial->status == LAC_OK) factor_sum_up(f);
 done:
   return status;
+}
+
+lac_trial lac_factor_try_like(const lac_context *ctx, lac_factor *f, const lac_factor *like) {
+  factor_drop_numerics(f);
+  f->analysis = lac_object_retain(like->analysis);
+  f->table = like->table;
+  lac_trial trial = factor_items(ctx, f, like);
+  if (trial.status == LAC_OK) factor_sum_up(f);
+  return trial;
 }
 
 // A pivot that is all rounding does not stop anything, but it is said. So is a factor with very many entries.
@@ -143,15 +164,19 @@ static void factor_warn(lac_factor *f) {
   lac_foresee_warn(f->core->structure, f->table, f->meta.dtype, &one, f->warning, sizeof f->warning);
 }
 
+void lac_factor_finish(lac_factor *f, double begin) {
+  factor_warn(f);
+  f->seconds = lac_solver_seconds() - begin;
+}
+
 lac_status lac_factor_make(lac_context *ctx, lac_solver_core *core, const lac_array *values, lac_factor **out) {
   lac_status status = LAC_OK;
   double begin = lac_solver_seconds();
   lac_factor *f = NULL;
 
-  LAC_TRY(factor_create(ctx, core, values, &f));
+  LAC_TRY(lac_factor_begin(ctx, core, values, &f));
   LAC_TRY(lac_choose(ctx, f));
-  factor_warn(f);
-  f->seconds = lac_solver_seconds() - begin;
+  lac_factor_finish(f, begin);
   *out = f, f = NULL;
 done:
   lac_object_release(f);

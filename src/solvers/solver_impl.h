@@ -44,9 +44,10 @@ typedef struct lac_factor_job {
   const lac_solver_options *options;
   lac_dtype dtype;
   const void *values;
-  const void
-      *like;    // a numeric of the same method and pattern whose matching, scaling and pivots are taken over; or NULL
-  int threads;  // that the method may use
+  const void *like;  // a numeric of the same method and pattern whose matching, scaling and pivots are taken over, and
+                     // probed: LAC_ERR_CONVERGENCE where they do not suit; or NULL
+  const void *near;  // the first numeric of the same batch, whose choices may be taken where they suit; or NULL
+  int threads;       // that the method may use
 } lac_factor_job;
 
 /// det = sign exp(logabs), for complex matrices sign is the phase: sign_re + i sign_im.
@@ -179,6 +180,13 @@ typedef struct lac_trial {
 lac_status lac_factor_try(lac_context *ctx, lac_factor *factor, const lac_solver_table *table, lac_trial *trial);
 lac_status lac_factor_explain(lac_context *ctx, const lac_factor *factor, const lac_trial *trial);
 
+/// The same by the method and the choices of an earlier factor of the same shape and dtype.
+lac_trial lac_factor_try_like(const lac_context *ctx, lac_factor *factor, const lac_factor *like);
+
+/// The parts of lac_factor_make: a factor without numerics, and what is said of it when it has them.
+lac_status lac_factor_begin(lac_context *ctx, lac_solver_core *core, const lac_array *values, lac_factor **out);
+void lac_factor_finish(lac_factor *factor, double begin);
+
 /// The values of one matrix; and " (matrix 3 of the batch)", or nothing for a single one.
 const void *lac_factor_item(const lac_factor *factor, int64_t item);
 const char *lac_factor_item_text(const lac_factor *factor, int64_t item, char text[64]);
@@ -188,8 +196,15 @@ const char *lac_factor_item_text(const lac_factor *factor, int64_t item, char te
 lac_status lac_choose_likely(lac_context *ctx, const lac_solver_core *core, const lac_solver_table **table,
                              const char **reason);
 
-/// Factor by the method that is asked for, or by the cheapest that fits; the factor's reason says why.
+/// Factor by the method that is asked for, or by the cheapest that fits; the factor's reason says why. Where a method
+/// gives up with LAC_ERR_CONVERGENCE, the next safer one follows.
 lac_status lac_choose(lac_context *ctx, lac_factor *factor);
+
+/// Whether a factor's values are what a method needs; those that are not finite are refused.
+lac_status lac_choose_fits(lac_context *ctx, const lac_factor *factor, const lac_solver_table *table, bool *fits);
+
+/// Add to the reason of a factor.
+void lac_choose_say(lac_factor *factor, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /// What the method of an analysis foresees for one matrix; nnz is -1 where the values decide.
 lac_finding lac_foresee(const lac_analysis *analysis, lac_dtype dtype);

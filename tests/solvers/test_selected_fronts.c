@@ -251,7 +251,7 @@ static number dense_det(dense a, double *logabs) {
 static void check_determinant(const direct_case *c, const maker *m) {
   double wanted, rounding = direct_rounding(m->f.dtype);
   number phase = dense_det(dense_matrix(c->s, c->a.x), &wanted);
-  lac_logdet got;
+  lac_polar got;
   CHECK_EQ(lac_fronts_logdet(NULL, &m->f, &got), LAC_OK);
   CHECK(fabs(got.logabs - wanted) <= 1e3 * rounding * (1 + fabs(wanted)));
   CHECK(cabs(got.sign_re + got.sign_im * I - phase) <= 1e3 * rounding);

@@ -79,7 +79,7 @@ typedef struct matching_work {
   int32_t heap_count, reached_count;
 } matching_work;
 
-enum { MATCHING_OUT = -1, MATCHING_DONE = -2 };
+enum { MATCHING_OUT = -1, MATCHING_DONE = -2, MATCHING_BIDS = 1000 };
 
 static void matching_clear(matching_work *w) {
   lac_free(w->cost);
@@ -159,28 +159,54 @@ static int64_t matching_free(const matching_work *w, int32_t i) {
   return found;
 }
 
-// Let the holder of a column that row i could have at no cost move on to a free one.
-static bool matching_push(matching_work *w, int32_t i) {
-  const lac_structure *s = w->s;
-  for (int64_t p = s->offsets[i]; p < s->offsets[i + 1]; p++) {
-    if (matching_reduced(w, i, p) > 0) continue;
-    int32_t other = w->holder[s->columns[p]];
-    int64_t free = matching_free(w, other);
-    if (free < 0) continue;
-    matching_assign(w, other, free);
-    matching_assign(w, i, p);
-    return true;
-  }
-  return false;
+// What an entry costs beyond the price of its column.
+static inline double matching_cost(const matching_work *w, int64_t p) {
+  return w->cost[p] == INFINITY ? INFINITY : w->cost[p] - w->v[w->s->columns[p]];
 }
 
+// The cheapest entry of row i, a free column first where several are equal, and the cost of the next one.
+static int64_t matching_cheapest(const matching_work *w, int32_t i, double *first, double *second) {
+  const lac_structure *s = w->s;
+  int64_t best = -1;
+  *first = *second = INFINITY;
+  for (int64_t p = s->offsets[i]; p < s->offsets[i + 1]; p++) {
+    double cost = matching_cost(w, p);
+    if (cost < *first || (cost == *first && cost < INFINITY && w->holder[s->columns[p]] < 0)) {
+      *second = *first, *first = cost, best = p;
+    } else if (cost < *second) {
+      *second = cost;
+    }
+  }
+  return best;
+}
+
+// Row i outbids whoever holds its cheapest column: the price goes up by what i would rather pay than take the next one.
+// Returns the row that has lost its column, or -1.
+static int32_t matching_bid(matching_work *w, int32_t i) {
+  double first, second;
+  int64_t p = matching_cheapest(w, i, &first, &second);
+  if (second == INFINITY) return -1;
+  int32_t column = w->s->columns[p], loser = w->holder[column];
+  if (loser >= 0) w->slot[loser] = -1, w->v[column] -= second - first;
+  matching_assign(w, i, p);
+  w->u[i] = matching_cost(w, p);
+  return loser;
+}
+
+// Every row takes what is free of cost; then those without a column bid, and losers in their turn, a limited number of
+// times (augmenting row reduction, Jonker and Volgenant 1987).
 static void matching_begin(matching_work *w) {
   for (int32_t i = 0; i < w->s->n; i++) {
     int64_t p = matching_free(w, i);
     if (p >= 0) matching_assign(w, i, p);
   }
+  for (int32_t start = 0; start < w->s->n; start++) {
+    int32_t i = w->slot[start] < 0 ? start : -1;
+    for (int bids = 0; i >= 0 && bids < MATCHING_BIDS; bids++) i = matching_bid(w, i);
+  }
   for (int32_t i = 0; i < w->s->n; i++) {
-    if (w->slot[i] < 0) (void)matching_push(w, i);
+    double first, second;
+    if (w->slot[i] < 0 && matching_cheapest(w, i, &first, &second) >= 0) w->u[i] = first;
   }
 }
 

@@ -89,7 +89,7 @@ static void pivoting_triangle_clear(pivoting_triangle *triangle) {
   lac_free(triangle->values);
 }
 
-static void pivoting_destroy(void *numeric) {
+void pivoting_destroy(void *numeric) {
   pivoting_numeric *f = numeric;
   if (!f) return;
   pivoting_triangle_clear(&f->l);
@@ -101,7 +101,7 @@ static void pivoting_destroy(void *numeric) {
   lac_free(f);
 }
 
-static pivoting_numeric *pivoting_create(const lac_structure *s, lac_dtype dtype) {
+pivoting_numeric *pivoting_create(const lac_structure *s, lac_dtype dtype, int64_t l_count, int64_t u_count) {
   pivoting_numeric *f = lac_calloc(1, sizeof *f);
   size_t n = (size_t)s->n, size = lac_dtype_size(dtype);
   if (!f) return NULL;
@@ -112,8 +112,8 @@ static pivoting_numeric *pivoting_create(const lac_structure *s, lac_dtype dtype
   f->pivots = lac_alloc(n * sizeof *f->pivots);
   f->row_scale = lac_alloc(n * size);
   f->col_scale = lac_alloc(n * size);
-  bool has_l = pivoting_triangle_init(&f->l, s->n, 2 * s->nnz, size),
-       has_u = pivoting_triangle_init(&f->u, s->n, 2 * s->nnz, size);
+  bool has_l = pivoting_triangle_init(&f->l, s->n, l_count, size),
+       has_u = pivoting_triangle_init(&f->u, s->n, u_count, size);
   if (has_l && has_u && f->diagonal && f->pivots && f->row_scale && f->col_scale) return f;
   pivoting_destroy(f);
   return NULL;
@@ -188,12 +188,13 @@ static lac_status pivoting_eliminate(const lac_structure *s, const pivoting_anal
 }
 
 static lac_status pivoting_factor(const lac_factor_job *job, void **numeric, lac_fault *fault) {
+  if (job->like) return pivoting_factor_again(job, numeric, fault);
   const lac_structure *structure = job->structure;
   lac_status status = pivoting_check_structure(structure, fault);
   if (status != LAC_OK) return status;
 
   pivoting_work w = {0};
-  pivoting_numeric *f = pivoting_create(structure, job->dtype);
+  pivoting_numeric *f = pivoting_create(structure, job->dtype, 2 * structure->nnz, 2 * structure->nnz);
   if (!f || !pivoting_work_init(&w, (size_t)structure->n, job->dtype)) {
     status = pivoting_fault(fault, LAC_ERR_MEMORY, "out of memory: LU of %lld rows", structure->n);
   } else {
@@ -229,7 +230,7 @@ static void pivoting_report(const void *analysis, const void *numeric, lac_findi
 }
 
 const lac_solver_table lac_solver_pivoting_lu = {
-    .name = "lu",
+    .name = "pivoting_lu",
     .is_stable = pivoting_is_stable,
     .analyse = pivoting_analyse,
     .forget = pivoting_forget,

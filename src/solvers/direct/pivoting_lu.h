@@ -46,6 +46,13 @@ typedef struct pivoting_work {
   int32_t rest_count;
 } pivoting_work;
 
+/// With room for so many entries of L and U; NULL: there is no memory. And its end, which accepts NULL.
+pivoting_numeric *pivoting_create(const lac_structure *structure, lac_dtype dtype, int64_t l_count, int64_t u_count);
+void pivoting_destroy(void *numeric);
+
+/// With the pivots of job->like: pivoting_lu_again.c.
+lac_status pivoting_factor_again(const lac_factor_job *job, void **numeric, lac_fault *fault);
+
 /// Room for `count` more entries.
 bool pivoting_reserve(pivoting_triangle *triangle, int64_t count, size_t number_size);
 

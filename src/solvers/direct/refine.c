@@ -18,9 +18,9 @@
 #include <float.h>
 #include <stdio.h>
 
-// In roundings of the dtype: what is good enough as it is, what is too bad to hand out, and which denominators are
-// noise.
-enum { REFINE_GOOD = 32, REFINE_BAD = 1000, REFINE_NOISE = 100, REFINE_STEPS = 10 };
+// In roundings of the dtype: what is good enough as it is, what a probe must come to, what is too bad to hand out, and
+// which denominators are noise.
+enum { REFINE_GOOD = 32, REFINE_PROBED = 64, REFINE_BAD = 1000, REFINE_NOISE = 100, REFINE_STEPS = 10 };
 
 // What a measurement gathers for each column.
 typedef struct refine_gauge {
@@ -48,10 +48,12 @@ typedef void refine_measure_kernel(const lac_structure *, const void *, bool, in
 typedef void refine_add_kernel(int64_t, const void *, void *);
 typedef void refine_take_kernel(int32_t, int, int, const void *, void *);
 typedef bool refine_finite_kernel(int32_t, int, int, const void *);
+typedef void refine_sample_kernel(int32_t, const void *, void *);
 static refine_measure_kernel *const refine_measure_kernels[] = TABLE(refine_measure);
 static refine_add_kernel *const refine_add_kernels[] = TABLE(refine_add);
 static refine_take_kernel *const refine_take_kernels[] = TABLE(refine_take);
 static refine_finite_kernel *const refine_finite_kernels[] = TABLE(refine_is_finite);
+static refine_sample_kernel *const refine_sample_kernels[] = TABLE(refine_sample);
 static const double refine_rounding[] = {FLT_EPSILON, DBL_EPSILON, FLT_EPSILON, DBL_EPSILON};
 
 static void refine_measure(const lac_system *a, lac_side side, int width, void **blocks, int x, refine_gauge *gauge) {
@@ -114,17 +116,52 @@ static lac_status refine_judge(const lac_system *a, int width, void **blocks, co
   return LAC_OK;
 }
 
-lac_status lac_refine_solve(const lac_system *a, lac_side side, int width, void *blocks[REFINE_BLOCKS],
-                            lac_fault *fault) {
-  refine_gauge gauge;
+static lac_status refine_run(const lac_system *a, lac_side side, int width, void *blocks[REFINE_BLOCKS],
+                             refine_gauge *gauge, lac_fault *fault) {
   bool is_worth = true;
   lac_status status = refine_apply(a, side, width, blocks, REFINE_B, REFINE_X, fault);
 
   if (status != LAC_OK) return status;
-  refine_measure(a, side, width, blocks, REFINE_X, &gauge);
-  for (int step = 0; is_worth && step < REFINE_STEPS && !refine_is_good(a, width, &gauge); step++) {
-    status = refine_step(a, side, width, blocks, &gauge, &is_worth, fault);
+  refine_measure(a, side, width, blocks, REFINE_X, gauge);
+  for (int step = 0; is_worth && step < REFINE_STEPS && !refine_is_good(a, width, gauge); step++) {
+    status = refine_step(a, side, width, blocks, gauge, &is_worth, fault);
     if (status != LAC_OK) return status;
   }
-  return refine_judge(a, width, blocks, &gauge, fault);
+  return LAC_OK;
+}
+
+lac_status lac_refine_solve(const lac_system *a, lac_side side, int width, void *blocks[REFINE_BLOCKS],
+                            lac_fault *fault) {
+  refine_gauge gauge;
+  lac_status status = refine_run(a, side, width, blocks, &gauge, fault);
+  return status == LAC_OK ? refine_judge(a, width, blocks, &gauge, fault) : status;
+}
+
+// -- probe -----------------------------------------------------------------------------------------------------------
+
+lac_status lac_refine_probe(const lac_system *a, const void *row_scale, const void *col_scale, double *error,
+                            lac_fault *fault) {
+  lac_status status = LAC_OK;
+  size_t block = (size_t)a->structure->n * lac_dtype_size(a->dtype);
+  char *memory = lac_alloc(REFINE_BLOCKS * block);
+  void *blocks[REFINE_BLOCKS];
+
+  *error = 0;
+  if (!memory) {
+    snprintf(fault->text, sizeof fault->text, "out of memory: %zu bytes to probe a factor", REFINE_BLOCKS * block);
+    return LAC_ERR_MEMORY;
+  }
+  for (int i = 0; i < REFINE_BLOCKS; i++) blocks[i] = memory + (size_t)i * block;
+  for (int side = LAC_N; side <= LAC_T && status == LAC_OK; side++) {
+    refine_gauge gauge = {0};
+    refine_sample_kernels[a->dtype](a->structure->n, side == LAC_N ? row_scale : col_scale, blocks[REFINE_B]);
+    status = refine_run(a, (lac_side)side, 1, blocks, &gauge, fault);
+    *error = refine_max(*error, gauge.error[0]);
+  }
+  if (status == LAC_OK && !(*error <= REFINE_PROBED * refine_rounding[a->dtype])) {
+    snprintf(fault->text, sizeof fault->text, "the backward error of a probe stays at %.1e", *error);
+    status = LAC_ERR_CONVERGENCE;
+  }
+  lac_free(memory);
+  return status;
 }

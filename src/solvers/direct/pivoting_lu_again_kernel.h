@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// LU with given pivots for one dtype; pivoting_lu_again.c has the equation. Included once for each.
+
+// x -= L(:, j) x_j for the steps j of column k, in their order, which become its column of U.
+static void FN(again_update)(int32_t k, pivoting_numeric *f, T *x) {
+  T *l = f->l.values, *u = f->u.values;
+  for (int64_t p = f->u.offsets[k]; p < f->u.offsets[k + 1]; p++) {
+    int32_t j = f->u.rows[p];
+    T value = x[j];
+    x[j] = 0;
+    u[p] = value;
+    for (int64_t q = f->l.offsets[j]; q < f->l.offsets[j + 1]; q++) x[f->l.rows[q]] -= l[q] * value;
+  }
+}
+
+// Returns the step whose pivot is zero or not finite, or -1.
+static int32_t FN(again_factor)(const lac_structure *s, const int32_t *order, const void *values, const int32_t *place,
+                                void *work, pivoting_numeric *f) {
+  const T *a = values;
+  T *x = work, *l = f->l.values, *diagonal = f->diagonal;
+  const REAL *row_scale = f->row_scale, *col_scale = f->col_scale;
+  for (int32_t k = 0; k < f->n; k++) {
+    int32_t column = order[k];
+    for (int64_t q = s->t_offsets[column]; q < s->t_offsets[column + 1]; q++) {
+      x[place[s->t_rows[q]]] = a[s->t_slots[q]] * row_scale[s->t_rows[q]] * col_scale[column];
+    }
+    FN(again_update)(k, f, x);
+    T pivot = x[k];
+    double size = FN(size)(pivot);
+    x[k] = 0;
+    if (!(size > 0) || !isfinite(size)) return k;
+    if (size < f->smallest) f->smallest = size, f->where = column;
+    diagonal[k] = pivot;
+    for (int64_t q = f->l.offsets[k]; q < f->l.offsets[k + 1]; q++) {
+      l[q] = FN(div)(x[f->l.rows[q]], pivot);
+      x[f->l.rows[q]] = 0;
+    }
+  }
+  return -1;
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file load.c
+/// Finds plug-ins: in the folder that LACUNA_ENGINES names, else beside the library that this code is in.
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory_impl.h"
+#include "solvers/direct/ordering.h"
+#include "solvers/engines/engine.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define ENGINE_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define ENGINE_SANITIZED 1
+#endif
+#endif
+
+typedef struct engine_plugin {
+  const char *name, *project, *package;
+  const lac_solver_table *const *tables;  // once it is loaded
+} engine_plugin;
+
+/// What a method needs, and what serves where it is missing.
+typedef struct engine_method {
+  const char *table, *name;
+  engine_plugin *plugin;
+  const char *instead;
+} engine_method;
+
+static engine_plugin engine_suitesparse = {"suitesparse", "SuiteSparse", "libsuitesparse-dev", NULL};
+static engine_plugin engine_mumps = {"mumps", "sequential MUMPS", "libmumps-seq-dev", NULL};
+
+static const engine_method engine_methods[] = {
+    {"cholmod", "CHOLMOD", &engine_suitesparse, "LAC_METHOD_CHOLESKY"},
+    {"umfpack", "UMFPACK", &engine_suitesparse, "LAC_METHOD_LU"},
+    {"klu", "KLU", &engine_suitesparse, "LAC_METHOD_LU"},
+    {"mumps", "MUMPS", &engine_mumps, "LAC_METHOD_LU"},
+};
+
+static pthread_mutex_t engine_lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_bool engine_hidden;
+static _Atomic int64_t engine_narrow = INT32_MAX;
+
+static const lac_engine_host engine_host = {
+    .version = LACUNA_VERSION,
+    .sizes = LAC_ENGINE_SIZES,
+    .alloc = lac_alloc,
+    .calloc = lac_calloc,
+    .free = lac_free,
+    .fail = lac_context_fail,
+    .pass = lac_context_pass,
+    .order = lac_order_symmetric,
+    .narrow = &engine_narrow,
+};
+
+void lac_engine_hide(bool hidden) { atomic_store(&engine_hidden, hidden); }
+void lac_engine_set_narrow(int64_t narrow) { atomic_store(&engine_narrow, narrow); }
+
+// -- loading ---------------------------------------------------------------------------------------------------------
+
+// The path of a plug-in. A bare file name, where nothing says which folder, is looked for where the system looks.
+static void engine_path(const engine_plugin *plugin, char *path, size_t size) {
+  const char *folder = getenv("LACUNA_ENGINES");
+  Dl_info info = {0};
+  int length = 0;
+
+  if (folder && *folder) {
+    snprintf(path, size, "%s/liblacuna_%s.so", folder, plugin->name);
+    return;
+  }
+  if (dladdr(&engine_lock, &info) && info.dli_fname && strrchr(info.dli_fname, '/')) {
+    length = (int)(strrchr(info.dli_fname, '/') - info.dli_fname) + 1;
+  }
+  snprintf(path, size, "%.*sliblacuna_%s.so", length, length ? info.dli_fname : "", plugin->name);
+}
+
+// Sequential MUMPS brings an MPI of its own, for one process. Where the program has a true one, whose Fortran names are
+// the same, a plug-in must prefer what it brings.
+static int engine_flags(void) {
+  int flags = RTLD_NOW | RTLD_LOCAL;
+#if defined(RTLD_DEEPBIND) && !defined(ENGINE_SANITIZED)
+  if (dlsym(RTLD_DEFAULT, "mpi_init_")) flags |= RTLD_DEEPBIND;
+#endif
+  return flags;
+}
+
+// Why a plug-in could not be loaded goes to `why`. The lock is held.
+static void engine_load(engine_plugin *plugin, char *why, size_t size) {
+  char path[4096], symbol[64];
+  lac_engine_open *open = NULL;
+
+  engine_path(plugin, path, sizeof path);
+  void *library = dlopen(path, engine_flags());
+  if (!library) {
+    const char *error = dlerror();
+    snprintf(why, size, "%.400s", error ? error : path);
+    return;
+  }
+  snprintf(symbol, sizeof symbol, "lac_engine_%s", plugin->name);
+  *(void **)&open = dlsym(library, symbol);
+  if (open) plugin->tables = open(&engine_host);
+  if (!plugin->tables) {
+    snprintf(why, size, "%.400s belongs to another build of Lacuna", path);
+    dlclose(library);
+  }
+}
+
+static const lac_solver_table *engine_lookup(const engine_method *method, char *why, size_t size) {
+  const lac_solver_table *found = NULL;
+
+  snprintf(why, size, "hidden");
+  if (atomic_load(&engine_hidden)) return NULL;
+  pthread_mutex_lock(&engine_lock);
+  if (!method->plugin->tables) engine_load(method->plugin, why, size);
+  for (const lac_solver_table *const *t = method->plugin->tables; t && *t; t++) {
+    if (strcmp((*t)->name, method->table) == 0) found = *t;
+  }
+  pthread_mutex_unlock(&engine_lock);
+  return found;
+}
+
+// -- what others ask -------------------------------------------------------------------------------------------------
+
+lac_status lac_engine_table(lac_context *ctx, lac_method method, const lac_solver_table **out) {
+  lac_status status = LAC_OK;
+  const engine_method *wanted = NULL;
+  char why[512];
+
+  LAC_CHECK(method >= LAC_METHOD_CHOLMOD && method <= LAC_METHOD_MUMPS, LAC_ERR_ARG,
+            "lac_engine_table: method %d is no engine", (int)method);
+  wanted = &engine_methods[method - LAC_METHOD_CHOLMOD];
+  *out = engine_lookup(wanted, why, sizeof why);
+  LAC_CHECK(*out, LAC_ERR_UNSUPPORTED,
+            "%s cannot be used: liblacuna_%s.so, by which it is called, could not be loaded (%s); install %s (Debian: "
+            "%s) and build Lacuna with it, or use %s",
+            wanted->name, wanted->plugin->name, why, wanted->plugin->project, wanted->plugin->package, wanted->instead);
+done:
+  return status;
+}
+
+lac_status lac_engine_find(lac_context *ctx, lac_method method) {
+  lac_status status = LAC_OK;
+  const lac_solver_table *table = NULL;
+
+  LAC_CHECK_CONTEXT();
+  LAC_CHECK(method >= LAC_METHOD_AUTO && method <= LAC_METHOD_MUMPS, LAC_ERR_ARG,
+            "lac_engine_find: unknown method %d; use one of lac_method", (int)method);
+  if (method >= LAC_METHOD_CHOLMOD) LAC_TRY(lac_engine_table(ctx, method, &table));
+done:
+  return status;
+}

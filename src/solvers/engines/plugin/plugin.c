@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file plugin.c
+/// The core as a plug-in sees it, and what all plug-ins do alike.
+
+#include "solvers/engines/plugin/plugin.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/memory_impl.h"
+
+static const lac_engine_host *plugin_host;
+
+bool plugin_start(const lac_engine_host *host) {
+  static const size_t sizes[] = LAC_ENGINE_SIZES;
+  if (strcmp(host->version, LACUNA_VERSION) != 0 || memcmp(host->sizes, sizes, sizeof sizes) != 0) return false;
+  plugin_host = host;
+  return true;
+}
+
+void *lac_alloc(size_t bytes) { return plugin_host->alloc(bytes); }
+void *lac_calloc(size_t number, size_t size) { return plugin_host->calloc(number, size); }
+void lac_free(void *block) { plugin_host->free(block); }
+
+lac_status lac_context_fail(lac_context *ctx, lac_status status, const char *function, const char *format, ...) {
+  char text[LAC_SENTENCE_SIZE];
+  va_list list;
+  va_start(list, format);
+  vsnprintf(text, sizeof text, format, list);
+  va_end(list);
+  return plugin_host->fail(ctx, status, function, "%s", text);
+}
+
+lac_status lac_context_pass(lac_context *ctx, lac_status status, const char *function) {
+  return plugin_host->pass(ctx, status, function);
+}
+
+lac_status plugin_order(lac_context *ctx, const lac_structure *structure, lac_ordering ordering, int32_t *order) {
+  return plugin_host->order(ctx, structure, ordering, order);
+}
+
+bool plugin_is_wide(const lac_structure *structure) { return structure->nnz > atomic_load(plugin_host->narrow); }
+
+lac_status plugin_fault(lac_fault *fault, lac_status status, const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  vsnprintf(fault->text, sizeof fault->text, format, list);
+  va_end(list);
+  return status;
+}
+
+lac_status plugin_check_double(const char *engine, const char *instead, lac_dtype dtype, lac_fault *fault) {
+  if (dtype == LAC_F64 || dtype == LAC_C128) return LAC_OK;
+  return plugin_fault(fault, LAC_ERR_UNSUPPORTED,
+                      "%s factors f64 and c128, the values are %s; cast them, or use %s which takes all dtypes", engine,
+                      dtype == LAC_F32 ? "f32" : "c64", instead);
+}
+
+// -- blocks ----------------------------------------------------------------------------------------------------------
+
+typedef struct plugin_pair {
+  double re, im;
+} plugin_pair;
+
+#define PLUGIN_MOVES(T)                                                                            \
+  static void gather_##T(int64_t count, const int64_t *slots, const T *values, T *out) {           \
+    for (int64_t i = 0; i < count; i++) out[i] = values[slots[i]];                                 \
+  }                                                                                                \
+  static void move_##T(int64_t n, int width, bool to_columns, const T *from, T *to) {              \
+    for (int64_t i = 0; i < n; i++) {                                                              \
+      for (int c = 0; c < width; c++) {                                                            \
+        to[to_columns ? c * n + i : i * width + c] = from[to_columns ? i * width + c : c * n + i]; \
+      }                                                                                            \
+    }                                                                                              \
+  }
+PLUGIN_MOVES(float)
+PLUGIN_MOVES(double)
+PLUGIN_MOVES(plugin_pair)
+
+void plugin_gather(int64_t count, size_t size, const int64_t *slots, const void *values, void *out) {
+  if (size == sizeof(float)) gather_float(count, slots, values, out);
+  if (size == sizeof(double)) gather_double(count, slots, values, out);
+  if (size == sizeof(plugin_pair)) gather_plugin_pair(count, slots, values, out);
+}
+
+static void plugin_move(int64_t n, int width, size_t size, bool to_columns, const void *from, void *to) {
+  if (size == sizeof(float)) move_float(n, width, to_columns, from, to);
+  if (size == sizeof(double)) move_double(n, width, to_columns, from, to);
+  if (size == sizeof(plugin_pair)) move_plugin_pair(n, width, to_columns, from, to);
+}
+
+void plugin_to_columns(int64_t n, int width, size_t size, const void *rows, void *columns) {
+  plugin_move(n, width, size, true, rows, columns);
+}
+
+void plugin_to_rows(int64_t n, int width, size_t size, const void *columns, void *rows) {
+  plugin_move(n, width, size, false, columns, rows);
+}
+
+// -- determinants and pivots -----------------------------------------------------------------------------------------
+
+lac_logdet plugin_logdet(void) { return (lac_logdet){.sign_re = 1}; }
+
+void plugin_logdet_times(lac_logdet *det, double re, double im) {
+  double size = hypot(re, im), old = det->sign_re;
+  if (size == 0) {
+    *det = (lac_logdet){.logabs = -(double)INFINITY};
+    return;
+  }
+  re /= size, im /= size;
+  det->logabs += log(size);
+  det->sign_re = old * re - det->sign_im * im;
+  det->sign_im = old * im + det->sign_im * re;
+}
+
+void plugin_logdet_end(lac_logdet *det, bool is_odd) {
+  double size = hypot(det->sign_re, det->sign_im) * (is_odd ? -1 : 1);  // 1, but for the roundings of many phases
+  if (size != 0) det->sign_re /= size, det->sign_im /= size;
+}
+
+void plugin_smallest(lac_finding *finding, double pivot, int64_t where) {
+  if (pivot < finding->smallest) finding->smallest = pivot, finding->where = where;
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file plugin.h
+/// What all plug-ins share: the core's functions through the host, blocks of columns, determinants.
+///
+/// plugin.c defines lac_alloc, lac_calloc, lac_free, lac_context_fail and lac_context_pass once more, as calls of the host,
+/// so that a plug-in is written like any other file of Lacuna.
+
+#ifndef LACUNA_SOLVERS_ENGINES_PLUGIN_H
+#define LACUNA_SOLVERS_ENGINES_PLUGIN_H
+
+#include "solvers/engines/engine.h"
+
+/// False when the host is of another build.
+bool plugin_start(const lac_engine_host *host);
+
+/// Order by the core's own; the k-th to be eliminated. Structures for which 64-bit indices are used from the beginning.
+lac_status plugin_order(lac_context *ctx, const lac_structure *structure, lac_ordering ordering, int32_t *order);
+bool plugin_is_wide(const lac_structure *structure);
+
+lac_status plugin_fault(lac_fault *fault, lac_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/// Refuse what is neither f64 nor c128.
+lac_status plugin_check_double(const char *engine, const char *instead, lac_dtype dtype, lac_fault *fault);
+
+/// out[i] = values[slots[i]], numbers of `size` bytes.
+void plugin_gather(int64_t count, size_t size, const int64_t *slots, const void *values, void *out);
+
+/// A block of n rows of `width` numbers, as columns one after the other, and back.
+void plugin_to_columns(int64_t n, int width, size_t size, const void *rows, void *columns);
+void plugin_to_rows(int64_t n, int width, size_t size, const void *columns, void *rows);
+
+/// det = 1; det *= re + i im; at the end det *= -1 where the permutations are odd.
+lac_logdet plugin_logdet(void);
+void plugin_logdet_times(lac_logdet *det, double re, double im);
+void plugin_logdet_end(lac_logdet *det, bool is_odd);
+
+/// A pivot beside the largest number of its row or column, taken down where it is the smallest so far.
+void plugin_smallest(lac_finding *finding, double pivot, int64_t where);
+
+#endif

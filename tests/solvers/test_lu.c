@@ -1,0 +1,498 @@
+// SPDX-License-Identifier: Apache-2.0
+/// LU inside supernodes: right against a dense solve, matched where it must be, enlarged pivots told, and what it cannot
+/// take passed on or refused.
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/memory_impl.h"
+#include "support/check.h"
+#include "support/direct_case.h"
+#include "support/scratch.h"
+
+static const lac_dtype DTYPES[] = {LAC_F32, LAC_F64, LAC_C64, LAC_C128};
+static const lac_side SIDES[] = {LAC_N, LAC_T, LAC_C, LAC_H};
+
+static lac_solver_options lu_options(void) {
+  lac_solver_options options = lac_solver_options_defaults();
+  options.method = LAC_METHOD_LU;
+  return options;
+}
+
+static direct_system open_lu(lac_context *ctx, const direct_case *c) {
+  lac_solver_options options = lu_options();
+  return direct_open(ctx, c, LAC_WIDTH_AUTO, &options);
+}
+
+static lac_factor *factor_of(lac_context *ctx, const direct_system *system, const char *method) {
+  lac_factor *factor = NULL;
+  CHECK_OK(lac_solver_factor(ctx, system->solver, system->values, &factor));
+  if (method) CHECK_TEXT(lac_factor_report(factor).method, method);
+  return factor;
+}
+
+// The five-point grid with a wind across it, `peclet` times as strong as the diffusion between two points.
+static direct_case convection(int64_t side, double peclet, lac_dtype dtype) {
+  direct_case c = direct_make(DIRECT_POISSON, side * side, dtype, 1);
+  for (int64_t z = 0; z < c.s->nnz; z++) {
+    int64_t step = c.s->col[z] - c.s->row[z];
+    if (step == 1 || step == side) c.a.x[z] += peclet / 2;
+    if (step == -1 || step == -side) c.a.x[z] -= peclet / 2;
+  }
+  return c;
+}
+
+// -- solves ----------------------------------------------------------------------------------------------------------
+
+// A random right-hand side, by the factor and by dense elimination: as near as their conditions allow.
+static void check_against_dense(lac_context *ctx, const direct_case *c, const lac_factor *factor, lac_side side) {
+  int64_t n = c->s->rows, shape[] = {n, 2};
+  lac_array *b = direct_random(ctx, c->a.meta.dtype, 2, shape, 5), *x = NULL;
+  ref rb, rx;
+  CHECK_OK(lac_array_create(ctx, c->a.meta.dtype, 2, shape, &x));
+  CHECK_OK(lac_factor_solve(ctx, factor, side, b, x));
+  CHECK_OK(ref_download(ctx, b, &rb));
+  CHECK_OK(ref_download(ctx, x, &rx));
+  dense a = dense_matrix(c->s, c->a.x);
+  dense expected = dense_solve(dense_side(a, side), dense_over(n, 2, rb.x));
+  double largest = 0, worst = 0;
+  for (int64_t i = 0; i < 2 * n; i++) {
+    largest = fmax(largest, cabs(expected.x[i]));
+    worst = fmax(worst, cabs(expected.x[i] - rx.x[i]));
+  }
+  CHECK(worst <= 1e5 * direct_rounding(c->a.meta.dtype) * largest);
+  lac_array_destroy(&b);
+  lac_array_destroy(&x);
+}
+
+static void convection_is_solved_as_densely_in_all_dtypes_and_sides(lac_context *ctx) {
+  for (int d = 0; d < 4; d++) {
+    for (int strong = 0; strong < 2; strong++) {
+      size_t mark = scratch_mark();
+      direct_case c = convection(9, strong ? 20 : 1, DTYPES[d]);
+      direct_system system = open_lu(ctx, &c);
+      lac_factor *factor = factor_of(ctx, &system, "lu");
+      CHECK_EQ(lac_factor_report(factor).perturbed, 0);
+      for (int s = 0; s < 4; s++) {
+        check_against_dense(ctx, &c, factor, SIDES[s]);
+        direct_check(ctx, &c, factor, SIDES[s], 11, 64);
+      }
+      lac_factor_destroy(&factor);
+      direct_close(&system);
+      scratch_release(mark);
+    }
+  }
+}
+
+static void every_kind_and_dtype_is_solved(lac_context *ctx) {
+  for (int kind = 0; kind < DIRECT_KINDS; kind++) {
+    for (int d = 0; d < 4; d++) {
+      size_t mark = scratch_mark();
+      direct_case c = direct_make((direct_kind)kind, 60, DTYPES[d], 21 + (uint64_t)kind);
+      direct_system system = open_lu(ctx, &c);
+      lac_factor *factor = factor_of(ctx, &system, NULL);
+      for (int s = 0; s < 4; s++) direct_check(ctx, &c, factor, SIDES[s], 3, 1e3);
+      lac_factor_destroy(&factor);
+      direct_close(&system);
+      scratch_release(mark);
+    }
+  }
+}
+
+// Large random structures: most take their pivots inside supernodes.
+static void random_systems_are_solved_and_few_of_them_fall_back(lac_context *ctx) {
+  int inside = 0;
+  for (uint64_t seed = 1; seed <= 40; seed++) {
+    size_t mark = scratch_mark();
+    direct_case c = direct_make(seed % 2 ? DIRECT_ZERO_DIAGONAL : DIRECT_NONSYMMETRIC, 100, DTYPES[seed % 4], seed);
+    direct_system system = open_lu(ctx, &c);
+    lac_factor *factor = factor_of(ctx, &system, NULL);
+    for (int s = 0; s < 2; s++) direct_check(ctx, &c, factor, SIDES[s], 2, 1e3);
+    inside += strcmp(lac_factor_report(factor).method, "lu") == 0;
+    lac_factor_destroy(&factor);
+    direct_close(&system);
+    scratch_release(mark);
+  }
+  CHECK(inside >= 30);
+}
+
+// -- matching --------------------------------------------------------------------------------------------------------
+
+// The rows of a convection matrix turned by some places: only a matching finds the strong numbers.
+static direct_case turned(int64_t side, lac_dtype dtype) {
+  direct_case from = convection(side, 3, dtype);
+  int64_t n = side * side, at = 0;
+  sketch *s = scratch(sizeof *s);
+  direct_case c = {s, ref_copy(&from.a)};
+  *s = (sketch){n, n, from.s->nnz, scratch((size_t)from.s->nnz * sizeof *s->row),
+                scratch((size_t)from.s->nnz * sizeof *s->col)};
+  for (int64_t i = 0; i < n; i++) {
+    for (int64_t z = 0; z < from.s->nnz; z++) {
+      if (from.s->row[z] != (i * 7 + 3) % n) continue;
+      s->row[at] = i, s->col[at] = from.s->col[z], c.a.x[at++] = from.a.x[z];
+    }
+  }
+  return c;
+}
+
+static void rows_out_of_place_are_matched_with_their_columns(lac_context *ctx) {
+  for (int d = 0; d < 4; d++) {
+    direct_case c = turned(10, DTYPES[d]);  // 7 and 100 have no divisor in common
+    direct_system system = open_lu(ctx, &c);
+    lac_factor *factor = factor_of(ctx, &system, "lu");
+    direct_case plain = convection(10, 3, DTYPES[d]);
+    direct_system other = open_lu(ctx, &plain);
+    lac_factor *straight = factor_of(ctx, &other, "lu");
+    CHECK_EQ(lac_factor_report(factor).perturbed, 0);
+    CHECK(lac_factor_report(factor).factor_nnz < 1.5 * (double)lac_factor_report(straight).factor_nnz);
+    for (int s = 0; s < 4; s++) direct_check(ctx, &c, factor, SIDES[s], 3, 64);
+    lac_factor_destroy(&factor);
+    lac_factor_destroy(&straight);
+    direct_close(&system);
+    direct_close(&other);
+  }
+}
+
+// Other values, batched ones too, go by the matching that is kept; values of another matching get their own.
+static void matchings_are_kept_and_left_as_values_ask(lac_context *ctx) {
+  direct_case c = turned(10, LAC_F64), other = {c.s, ref_copy(&c.a)};
+  direct_system system = open_lu(ctx, &c);
+  lac_factor *first = factor_of(ctx, &system, "lu"), *again = NULL, *batch = NULL;
+  lac_array *values = NULL, *many = NULL;
+  int64_t nnz = c.s->nnz;
+  ref a = ref_new(&(lac_meta){.dtype = LAC_F64, .ndim = 2, .shape = {5, nnz}});
+  for (int64_t z = 0; z < nnz; z++) other.a.x[z] *= 1 + 0.1 * (double)(z % 5);
+  for (int64_t z = 0; z < 5 * nnz; z++) a.x[z] = c.a.x[z % nnz] * (1 + 0.02 * (double)(z % 7));
+  for (int64_t z = 0; z < nnz; z++) a.x[2 * nnz + z] = z % 3 ? 1 + z % 4 : 0.001;  // strong elsewhere
+  CHECK_OK(ref_upload(ctx, &other.a, &values));
+  CHECK_OK(ref_upload(ctx, &a, &many));
+  CHECK_OK(lac_solver_factor(ctx, system.solver, values, &again));
+  direct_check(ctx, &other, again, LAC_N, 2, 64);
+  direct_check(ctx, &c, first, LAC_N, 2, 64);
+  CHECK_EQ(lac_factor_report(again).factor_nnz, lac_factor_report(first).factor_nnz);
+  CHECK_OK(lac_solver_factor(ctx, system.solver, many, &batch));
+  lac_array *b = direct_random(ctx, LAC_F64, 3, (int64_t[]){5, 100, 2}, 3), *x = NULL;
+  ref rb, rx;
+  CHECK_OK(lac_array_create(ctx, LAC_F64, 3, (int64_t[]){5, 100, 2}, &x));
+  CHECK_OK(lac_factor_solve(ctx, batch, LAC_T, b, x));
+  CHECK_OK(ref_download(ctx, b, &rb));
+  CHECK_OK(ref_download(ctx, x, &rx));
+  for (int64_t i = 0; i < 5; i++) {
+    CHECK(direct_error(c.s, a.x + i * nnz, LAC_T, 2, rb.x + i * 200, rx.x + i * 200) <= 1e3 * direct_rounding(LAC_F64));
+  }
+  lac_factor_destroy(&first);
+  lac_factor_destroy(&again);
+  lac_factor_destroy(&batch);
+  lac_array_destroy(&values);
+  lac_array_destroy(&many);
+  lac_array_destroy(&b);
+  lac_array_destroy(&x);
+  direct_close(&system);
+}
+
+// -- matrices that are hard ------------------------------------------------------------------------------------------
+
+// [K B; B^T 0]: zeros on the diagonal that no elimination order avoids.
+static direct_case saddle(int64_t n, int64_t constraints, lac_dtype dtype) {
+  int64_t size = n + constraints;
+  sketch *s = scratch(sizeof *s);
+  *s = (sketch){size, size, 0, scratch((size_t)(9 * size) * sizeof *s->row),
+                scratch((size_t)(9 * size) * sizeof *s->col)};
+  number *x = scratch((size_t)(9 * size) * sizeof *x);
+  for (int64_t i = 0; i < size; i++) {
+    for (int64_t j = 0; j < size; j++) {
+      int64_t low = i < j ? i : j, high = i < j ? j : i;
+      number value = 0;
+      if (high < n && high == low) value = 2.5;
+      if (high < n && high == low + 1) value = -1;
+      if (low < n && high >= n && low % constraints == high - n) value = 1 + 0.125 * (double)(low % 3);
+      if (value == 0) continue;
+      s->row[s->nnz] = i, s->col[s->nnz] = j, x[s->nnz++] = value;
+    }
+  }
+  direct_case c = {s, ref_new(&(lac_meta){.dtype = dtype, .ndim = 1, .shape = {s->nnz}})};
+  memcpy(c.a.x, x, (size_t)s->nnz * sizeof *x);
+  return c;
+}
+
+static void saddle_points_are_solved(lac_context *ctx) {
+  for (int d = 0; d < 4; d++) {
+    size_t mark = scratch_mark();
+    direct_case c = saddle(60, 13, DTYPES[d]);
+    direct_system system = open_lu(ctx, &c);
+    lac_factor *factor = factor_of(ctx, &system, NULL);
+    for (int s = 0; s < 4; s++) direct_check(ctx, &c, factor, SIDES[s], 3, 64);
+    lac_factor_destroy(&factor);
+    direct_close(&system);
+    scratch_release(mark);
+  }
+}
+
+// Rows and columns times powers of ten: what is solved is the same.
+static void graded_matrices_are_solved(lac_context *ctx) {
+  for (int d = 0; d < 4; d++) {
+    size_t mark = scratch_mark();
+    direct_case c = turned(10, DTYPES[d]);
+    int reach = direct_rounding(DTYPES[d]) > 1e-10 ? 8 : 100;
+    for (int64_t z = 0; z < c.s->nnz; z++) {
+      c.a.x[z] *= pow(10, (double)((c.s->row[z] * 37) % (2 * reach) - reach));
+      c.a.x[z] *= pow(10, (double)((c.s->col[z] * 53) % (2 * reach) - reach));
+      if (direct_rounding(DTYPES[d]) > 1e-10) c.a.x[z] = (float complex)c.a.x[z];
+    }
+    direct_system system = open_lu(ctx, &c);
+    lac_factor *factor = factor_of(ctx, &system, "lu");
+    CHECK_EQ(lac_factor_report(factor).perturbed, 0);
+    CHECK_TEXT(lac_factor_report(factor).warning, "");
+    for (int s = 0; s < 2; s++) direct_check(ctx, &c, factor, SIDES[s], 1, 1e3);
+    lac_factor_destroy(&factor);
+    direct_close(&system);
+    scratch_release(mark);
+  }
+}
+
+// A small real matrix, row by row; zeros are no entries.
+static direct_case small_case(int64_t n, const double *full) {
+  sketch *s = scratch(sizeof *s);
+  *s = (sketch){n, n, 0, scratch((size_t)(n * n) * sizeof *s->row), scratch((size_t)(n * n) * sizeof *s->col)};
+  double *x = scratch((size_t)(n * n) * sizeof *x);
+  for (int64_t p = 0; p < n * n; p++) {
+    if (full[p] == 0) continue;
+    s->row[s->nnz] = p / n, s->col[s->nnz] = p % n, x[s->nnz++] = full[p];
+  }
+  direct_case c = {s, ref_new(&(lac_meta){.dtype = LAC_F64, .ndim = 1, .shape = {s->nnz}})};
+  for (int64_t z = 0; z < s->nnz; z++) c.a.x[z] = x[z];
+  return c;
+}
+
+// Strong on the diagonal, but the first pivots leave nothing for the next: only rows of other supernodes could help.
+static direct_case treacherous(int64_t blocks) {
+  int64_t n = 2 * blocks + 8;
+  double *full = scratch((size_t)(n * n) * sizeof *full);
+  for (int64_t i = 0; i < 2 * blocks; i += 2) {
+    full[i * n + i] = 1, full[i * n + i + 1] = 1, full[(i + 1) * n + i] = 1;
+    full[(i + 1) * n + i + 1] = 1 + (i == 4 ? 1e-13 : 0.5);
+    full[(i + 1) * n + n - 1 - i % 8] = 0.9, full[(n - 1 - i % 8) * n + i + 1] = 0.8;
+  }
+  for (int64_t i = 2 * blocks; i < n; i++) full[i * n + i] = 1;
+  return small_case(n, full);
+}
+
+static void what_pivots_inside_supernodes_do_not_suit_is_tried_and_told(lac_context *ctx) {
+  direct_case c = treacherous(6);
+  direct_system system = open_lu(ctx, &c);
+  lac_factor *factor = factor_of(ctx, &system, NULL);
+  lac_report report = lac_factor_report(factor);
+  CHECK(report.perturbed > 0 || strcmp(report.method, "pivoting_lu") == 0);
+  if (report.perturbed == 0) CHECK(strstr(report.reason, "lu gave up: pivots inside supernodes do not suit"));
+  CHECK(strstr(report.reason, "asked for"));
+  for (int s = 0; s < 4; s++) direct_check(ctx, &c, factor, SIDES[s], 3, 64);
+  lac_factor_destroy(&factor);
+  direct_close(&system);
+}
+
+static void check_refused(lac_context *ctx, int64_t n, const double *full, const char *words) {
+  direct_case c = small_case(n, full);
+  direct_system system = open_lu(ctx, &c);
+  lac_factor *factor = NULL;
+  CHECK_FAILS(lac_solver_factor(ctx, system.solver, system.values, &factor), LAC_ERR_SINGULAR, words);
+  CHECK(!factor);
+  direct_close(&system);
+}
+
+static void singular_matrices_are_refused_and_never_solved_by_enlarged_pivots(lac_context *ctx) {
+  check_refused(ctx, 2, (double[]){1, 2, 2, 4}, "pivot 0 in column");
+  check_refused(ctx, 3, (double[]){2, -1, -1, -1, 2, -1, -1, -1, 2}, "pivot 0 in column");
+  check_refused(ctx, 4, (double[]){1, 2, 0, 0, 3, 4, 0, 0, 0, 0, 1, 1, 0, 0, 1, 1}, "pivot 0 in column");
+  check_refused(ctx, 3, (double[]){1, 1, 1, 1, 0, 0, 1, 0, 0}, "structurally singular: no pivot is left for column");
+  check_refused(ctx, 3, (double[]){1, 0, 1, 1, 0, 2, 1, 0, 4}, "structurally singular: column 1 is empty");
+  check_refused(ctx, 3, (double[]){1, 3, 1, 0, 0, 0, 1, 0, 4}, "structurally singular: row 1 is empty");
+}
+
+// The grid whose rows sum to zero, all but a trace: solvable, and doubtful.
+static void near_singular_matrices_are_solved_with_a_warning(lac_context *ctx) {
+  direct_case c = convection(8, 0, LAC_F64);
+  for (int64_t z = 0; z < c.s->nnz; z++) {
+    if (c.s->row[z] != c.s->col[z]) continue;
+    int64_t i = c.s->row[z];
+    c.a.x[z] = (i % 8 > 0) + (i % 8 < 7) + (i / 8 > 0) + (i / 8 < 7) + (i == 0 ? 1e-13 : 0);
+  }
+  direct_system system = open_lu(ctx, &c);
+  lac_factor *factor = factor_of(ctx, &system, NULL);
+  for (int s = 0; s < 2; s++) direct_check(ctx, &c, factor, SIDES[s], 1, 1e3);
+  lac_factor_destroy(&factor);
+  for (int64_t z = 0; z < c.s->nnz; z++) {
+    if (c.s->row[z] == 0 && c.s->col[z] == 0) c.a.x[z] = 2 + 4e-16;
+  }
+  lac_array_destroy(&system.values);
+  CHECK_OK(ref_upload(ctx, &c.a, &system.values));
+  lac_status status = lac_solver_factor(ctx, system.solver, system.values, &factor);
+  CHECK(status == LAC_ERR_SINGULAR || strstr(lac_factor_report(factor).warning, "singular to working precision"));
+  lac_factor_destroy(&factor);
+  direct_close(&system);
+}
+
+// -- refactor --------------------------------------------------------------------------------------------------------
+
+static void check_refactor(lac_context *ctx, direct_case c, lac_method method, double change, const char *reason) {
+  lac_solver_options options = lac_solver_options_defaults();
+  options.method = method;
+  direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options);
+  direct_case other = {c.s, ref_copy(&c.a)};
+  lac_array *values = NULL;
+  lac_factor *first = factor_of(ctx, &system, NULL), *second = NULL, *third = NULL;
+  for (int64_t z = 0; z < c.s->nnz; z++) other.a.x[z] *= 1 + change * (double)((c.s->row[z] + c.s->col[z]) % 4);
+  if (direct_rounding(c.a.meta.dtype) > 1e-10) {
+    for (int64_t z = 0; z < c.s->nnz; z++) other.a.x[z] = (float complex)other.a.x[z];
+  }
+  CHECK_OK(ref_upload(ctx, &other.a, &values));
+  CHECK_OK(lac_factor_refactor(ctx, first, values, &second));
+  CHECK_OK(lac_factor_refactor(ctx, second, system.values, &third));
+  CHECK_EQ(lac_factor_report(third).factorisations, 3);
+  CHECK_TEXT(lac_factor_report(second).method, lac_factor_report(first).method);
+  CHECK(strstr(lac_factor_report(second).reason, reason));
+  CHECK(!strstr(lac_factor_report(third).reason + 1, "as before"));  // said once
+  for (int s = 0; s < 4; s++) {
+    direct_check(ctx, &other, second, SIDES[s], 2, 1e3);
+    direct_check(ctx, &c, third, SIDES[s], 2, 1e3);
+  }
+  lac_factor_destroy(&first);
+  lac_factor_destroy(&second);
+  lac_factor_destroy(&third);
+  lac_array_destroy(&values);
+  direct_close(&system);
+}
+
+static void values_are_refactored_by_the_choices_made_before(lac_context *ctx) {
+  static const lac_method METHODS[] = {LAC_METHOD_LU, LAC_METHOD_PIVOTING_LU};
+  for (int m = 0; m < 2; m++) {
+    for (int d = 0; d < 4; d++) {
+      size_t mark = scratch_mark();
+      check_refactor(ctx, convection(8, 5, DTYPES[d]), METHODS[m], 0.05, "as before: asked for");
+      check_refactor(ctx, turned(8, DTYPES[d]), METHODS[m], 0.05, "as before: asked for");
+      scratch_release(mark);
+    }
+  }
+}
+
+// The second matrix is strong where the first is zero, nearly, and the other way round.
+static void choices_that_do_not_suit_are_made_afresh(lac_context *ctx) {
+  static const lac_method METHODS[] = {LAC_METHOD_LU, LAC_METHOD_PIVOTING_LU, LAC_METHOD_AUTO};
+  for (int m = 0; m < 3; m++) {
+    lac_solver_options options = lac_solver_options_defaults();
+    options.method = METHODS[m];
+    direct_case c = convection(8, 1, LAC_F64), other = {c.s, ref_copy(&c.a)};
+    direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options);
+    lac_array *values = NULL;
+    lac_factor *first = factor_of(ctx, &system, NULL), *second = NULL;
+    for (int64_t z = 0; z < c.s->nnz; z++) {
+      other.a.x[z] = c.s->row[z] == c.s->col[z] ? 0 : 1 + 0.25 * (double)(z % 5);
+    }
+    CHECK_OK(ref_upload(ctx, &other.a, &values));
+    CHECK_OK(lac_factor_refactor(ctx, first, values, &second));
+    CHECK(strstr(lac_factor_report(second).reason, "afresh"));
+    for (int s = 0; s < 2; s++) direct_check(ctx, &other, second, SIDES[s], 2, 1e3);
+    lac_factor_destroy(&first);
+    lac_factor_destroy(&second);
+    lac_array_destroy(&values);
+    direct_close(&system);
+  }
+}
+
+static void refactor_refuses_what_does_not_fit(lac_context *ctx) {
+  direct_case c = convection(4, 1, LAC_F64);
+  direct_system system = open_lu(ctx, &c);
+  lac_factor *factor = factor_of(ctx, &system, "lu"), *out = NULL;
+  lac_array *single = direct_random(ctx, LAC_F32, 1, (int64_t[]){c.s->nnz}, 1);
+  lac_array *twice = direct_random(ctx, LAC_F64, 2, (int64_t[]){2, c.s->nnz}, 1);
+  lac_array *bad = direct_random(ctx, LAC_F64, 1, (int64_t[]){c.s->nnz}, 1);
+  ((double *)lac_array_edit(bad))[5] = NAN;
+  CHECK_FAILS(lac_factor_refactor(ctx, NULL, single, &out), LAC_ERR_ARG, "the factor is NULL");
+  CHECK_FAILS(lac_factor_refactor(ctx, factor, NULL, &out), LAC_ERR_ARG, "NULL");
+  CHECK_FAILS(lac_factor_refactor(ctx, factor, system.values, NULL), LAC_ERR_ARG, "out is NULL");
+  CHECK_FAILS(lac_factor_refactor(ctx, factor, single, &out), LAC_ERR_DTYPE, "the factor is f64, the values are f32");
+  CHECK_FAILS(lac_factor_refactor(ctx, factor, twice, &out), LAC_ERR_SHAPE, "lac_solver_factor");
+  CHECK_FAILS(lac_factor_refactor(ctx, factor, bad, &out), LAC_ERR_NONFINITE, "is not finite");
+  CHECK_OK(lac_array_fill(ctx, bad, 0, 0));
+  CHECK_FAILS(lac_factor_refactor(ctx, factor, bad, &out), LAC_ERR_SINGULAR, "pivot 0");
+  CHECK(!out);
+  lac_factor_destroy(&factor);
+  lac_array_destroy(&single);
+  lac_array_destroy(&twice);
+  lac_array_destroy(&bad);
+  direct_close(&system);
+}
+
+// -- machine ---------------------------------------------------------------------------------------------------------
+
+static void *solution_bits(lac_context *ctx, const direct_case *c, int threads, size_t *bytes) {
+  direct_system system = open_lu(ctx, c);
+  lac_factor *factor = NULL;
+  int64_t n = c->s->rows, shape[] = {n, 2};
+  lac_array *b = direct_random(ctx, c->a.meta.dtype, 2, shape, 1), *x = NULL;
+  *bytes = (size_t)(2 * n) * lac_dtype_size(c->a.meta.dtype);
+  void *result = scratch(*bytes);
+  CHECK_OK(lac_array_create(ctx, c->a.meta.dtype, 2, shape, &x));
+  CHECK_OK(lac_context_set_threads(ctx, threads));
+  CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
+  CHECK_OK(lac_factor_solve(ctx, factor, LAC_T, b, x));
+  CHECK_OK(lac_array_read(ctx, x, result));
+  lac_array_destroy(&b);
+  lac_array_destroy(&x);
+  lac_factor_destroy(&factor);
+  direct_close(&system);
+  return result;
+}
+
+static void the_bits_do_not_depend_on_the_number_of_threads(lac_context *ctx) {
+  for (int t = 0; t < 2; t++) {
+    direct_case c = t ? turned(11, LAC_C128) : convection(40, 10, LAC_F64);
+    size_t bytes;
+    void *one = solution_bits(ctx, &c, 1, &bytes), *two = solution_bits(ctx, &c, 2, &bytes);
+    CHECK(memcmp(one, two, bytes) == 0);
+  }
+}
+
+static lac_status factor_and_refactor(lac_context *ctx, const lac_pattern *pattern, const lac_array *values) {
+  lac_solver_options options = lu_options();
+  lac_solver *solver = NULL;
+  lac_factor *factor = NULL, *again = NULL;
+  lac_status status = lac_solver_create(ctx, pattern, &options, &solver);
+  if (status == LAC_OK) status = lac_solver_factor(ctx, solver, values, &factor);
+  if (status == LAC_OK) status = lac_factor_refactor(ctx, factor, values, &again);
+  lac_factor_destroy(&factor);
+  lac_factor_destroy(&again);
+  lac_solver_destroy(&solver);
+  return status;
+}
+
+static void every_failing_allocation_is_said_and_leaks_nothing(lac_context *ctx) {
+  const direct_case cases[] = {convection(5, 1, LAC_F64), turned(4, LAC_F64), treacherous(4)};
+  for (int t = 0; t < 3; t++) {
+    lac_array *values = NULL;
+    int64_t n = 1;
+    CHECK_OK(ref_upload(ctx, &cases[t].a, &values));
+    for (lac_status status = LAC_ERR_MEMORY; status != LAC_OK; n++) {
+      lac_pattern *pattern = NULL;
+      long long before = check_live_blocks();
+      CHECK_OK(sketch_pattern(ctx, cases[t].s, LAC_WIDTH_AUTO, &pattern));
+      lac_memory_fail_at(n);
+      status = factor_and_refactor(ctx, pattern, values);
+      int is_reached = lac_memory_fail_at(0) >= n;
+      CHECK_EQ(status, is_reached ? LAC_ERR_MEMORY : LAC_OK);
+      lac_pattern_destroy(&pattern);
+      CHECK_EQ(check_live_blocks(), before);
+    }
+    CHECK(n > 40);
+    lac_array_destroy(&values);
+  }
+}
+
+CHECK_MAIN(convection_is_solved_as_densely_in_all_dtypes_and_sides, every_kind_and_dtype_is_solved,
+           random_systems_are_solved_and_few_of_them_fall_back, rows_out_of_place_are_matched_with_their_columns,
+           matchings_are_kept_and_left_as_values_ask, saddle_points_are_solved, graded_matrices_are_solved,
+           what_pivots_inside_supernodes_do_not_suit_is_tried_and_told,
+           singular_matrices_are_refused_and_never_solved_by_enlarged_pivots,
+           near_singular_matrices_are_solved_with_a_warning, values_are_refactored_by_the_choices_made_before,
+           choices_that_do_not_suit_are_made_afresh, refactor_refuses_what_does_not_fit,
+           the_bits_do_not_depend_on_the_number_of_threads, every_failing_allocation_is_said_and_leaks_nothing)
