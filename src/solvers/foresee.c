@@ -69,14 +69,9 @@ lac_status lac_foresee_check(const lac_solver_table *table, const lac_solver_opt
 // is sparse.
 enum { FORESEE_MANY = 100, FORESEE_ROWS = 10000, FORESEE_FULL_ROWS = 1000, FORESEE_SPARSE = 20 };
 
-static bool foresee_is_half(const lac_solver_table *table) {
-  return strcmp(table->name, "cholesky") == 0 || strcmp(table->name, "ldlt") == 0 ||
-         strcmp(table->name, "cholmod") == 0;
-}
-
 void lac_foresee_warn(const lac_structure *s, const lac_solver_table *table, lac_dtype dtype,
                       const lac_finding *finding, char *warning, size_t size) {
-  double n = s->n, entries = (double)finding->nnz, full = foresee_is_half(table) ? n * (n + 1) / 2 : n * n;
+  double n = s->n, entries = (double)finding->nnz, full = table->needs_hermitian ? n * (n + 1) / 2 : n * n;
   bool is_many = s->n > FORESEE_ROWS && entries > FORESEE_MANY * (double)s->nnz;
   bool is_full = s->n > FORESEE_FULL_ROWS && entries > full / 2 && FORESEE_SPARSE * (double)s->nnz < n * n;
   size_t length = strlen(warning);

@@ -58,6 +58,7 @@ typedef struct lac_polar {
 /// A method. Its analysis depends on structure and ordering alone and is shared; a numeric belongs to one matrix.
 typedef struct lac_solver_table {
   const char *name;
+  bool needs_hermitian;                                  // it takes Hermitian matrices alone
   bool (*is_stable)(const lac_solver_options *options);  // nothing grows in its factors, whatever the matrix
   lac_status (*analyse)(lac_context *ctx, const lac_structure *structure, lac_ordering ordering, void **part,
                         int64_t *bytes);
