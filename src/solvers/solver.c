@@ -284,6 +284,7 @@ lac_report lac_solver_report(const lac_solver *solver) {
   report.analyse_seconds += solver->analysis->seconds;
   if (!solver->likely->predict) return report;
   solver->likely->predict(solver->analysis->part, LAC_F64, &finding);
+  if (finding.nnz < 0) return report;
   report.factor_nnz = finding.nnz;
   report.factor_bytes = lac_factor_bytes_of(core, LAC_F64, 1, finding.bytes);
   report.work_bytes = finding.work_bytes;

@@ -61,8 +61,8 @@ typedef struct lac_solver_table {
                         int64_t *bytes);
   void (*forget)(void *part);  // accepts NULL
 
-  /// What a factor of one matrix will be, as far as it follows from the analysis: nnz, bytes, work_bytes, flops.
-  /// NULL where the values decide.
+  /// What a factor of one matrix will be, as far as it follows from the analysis: nnz, bytes, work_bytes, flops; all
+  /// are -1, or the slot is NULL, where the values decide.
   void (*predict)(const void *part, lac_dtype dtype, lac_finding *finding);
 
   /// Factor one matrix. On failure the fault has a text.
