@@ -39,6 +39,10 @@ LAC_API lac_var lac_abs(lac_tape *tape, lac_var x);   ///< |x|, of a real dtype;
 LAC_API lac_var lac_sign(lac_tape *tape, lac_var x);  ///< x / |x|, 0 at 0; so are its derivatives there
 LAC_API lac_var lac_cast(lac_tape *tape, lac_dtype dtype, lac_var x);  ///< x in another dtype, not complex to real
 
+/// The power of two at or below |x|, of a real dtype; 1 at 0, and no less than the smallest normal number. What is divided by it
+/// comes near 1 without rounding. Its derivative is zero: nothing passes through such a scale.
+LAC_API lac_var lac_magnitude(lac_tape *tape, lac_var x);
+
 /// 1 where x and y stand in the relation, else 0, in their dtype: `x < y` is LAC_LT. NaN is unequal to everything. The
 /// derivative is zero. LAC_ERR_DTYPE for an order of complex numbers.
 typedef enum lac_relation { LAC_EQ, LAC_NE, LAC_LT, LAC_LE, LAC_GT, LAC_GE } lac_relation;
@@ -273,6 +277,13 @@ LAC_API lac_var lac_solve_with(lac_tape *tape, const lac_factor *factor, lac_sid
 
 /// x = op(A)^-1 b: factor and solve. Every derivative of every order uses the factor made here.
 LAC_API lac_var lac_solve(lac_tape *tape, const lac_solver *solver, lac_side side, lac_var a, lac_var b);
+
+/// Least squares: x = out[0] (cols, k) minimises |A x - b|^2 + |damp x|^2, and of all such x, where A is wide, it is the shortest;
+/// out[1] = b - A x (rows, k). Any shape of A; b (rows, k); damp, one real number for each of the batch, may be absent, which
+/// is zero. All three are differentiable to any order, the residual's part of the gradient included (Golub and Pereyra). `solver` is
+/// one of the pattern that lac_pattern_augmented makes of A's. LAC_ERR_SINGULAR where A has not full rank and is not damped.
+LAC_API void lac_lstsq(lac_tape *tape, const lac_solver *solver, const lac_pattern *pattern, lac_var a, lac_var b,
+                       lac_var damp, lac_var out[2]);
 
 // -- factors as arrays -----------------------------------------------------------------------------------------------
 

@@ -153,6 +153,11 @@ LAC_API lac_status lac_pattern_vstack(lac_context *ctx, int64_t count, const lac
 LAC_API lac_status lac_pattern_block_diag(lac_context *ctx, int64_t count, const lac_pattern *const *patterns,
                                           lac_pattern **out, lac_map **maps);
 
+/// [[I, A], [A^T, I]], a square of rows + cols: the system of least squares (lac_lstsq). The map takes to its slots, one behind the
+/// other: the first diagonal (rows), the values of A, those of its mirror image in A's slots, the second diagonal (cols). Kept.
+LAC_API lac_status lac_pattern_augmented(lac_context *ctx, const lac_pattern *pattern, lac_pattern **out,
+                                         lac_map **map);
+
 /// B[i, j] = A[row[i], col[j]] with permutations of all rows and all columns; NULL leaves them. Not kept.
 LAC_API lac_status lac_pattern_permute(lac_context *ctx, const lac_pattern *pattern, const int64_t *row,
                                        const int64_t *col, lac_pattern **out, lac_map **map);

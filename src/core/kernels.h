@@ -35,12 +35,13 @@ typedef enum lac_binary {
   LAC_COMPARE_GE
 } lac_binary;
 
-/// What `unary` computes. The first three give reals also of complex numbers; those behind LAC_TANH take reals alone.
+/// What `unary` computes. The first four give reals also of complex numbers; those behind LAC_TANH take reals alone.
 typedef enum lac_unary {
   LAC_ABS,
   LAC_REAL,
   LAC_IMAG,
-  LAC_SIGN,  // x / |x|, and 0 where x is 0
+  LAC_MAGNITUDE,  // the power of two at or below |x|, and 1 where x is 0
+  LAC_SIGN,       // x / |x|, and 0 where x is 0
   LAC_EXP,
   LAC_LOG,
   LAC_SQRT,

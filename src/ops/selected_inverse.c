@@ -14,7 +14,8 @@
 ///     [0 A]    = [S(M)  A^-T]
 ///
 /// with every entry of A a block of two by two, the zeros stored: remap, selected_inverse, remap. So the set is closed to any
-/// order; each order doubles the size. LU's matching and scaling make it indifferent to the size of M.
+/// order; each order doubles the size. LU's matching and scaling make it indifferent to the size of M; an M with NaN or infinity
+/// has no factor, and is refused with LAC_ERR_NONFINITE.
 
 #include "ops/factored.h"
 #include "solvers/extension.h"

@@ -11,7 +11,7 @@ static void slogdet_apply(lac_tape *tape, const op_setup *setup, const lac_var *
 
 static void slogdet_dense(const op_case *c, const ref *in, ref *out) {
   for (walk w = walk_batch(out, 0); walk_next(&w);) {
-    number det = dense_det(dense_matrix(c->patterns[0], walk_item(&w, &in[0], 1)));
+    number det = dense_determinant(dense_matrix(c->patterns[0], walk_item(&w, &in[0], 1)));
     *walk_item(&w, &out[0], 0) = det / cabs(det);
     *walk_item(&w, &out[1], 0) = log(cabs(det));
   }
@@ -44,7 +44,7 @@ static void det_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, 
 
 static void det_dense(const op_case *c, const ref *in, ref *out) {
   for (walk w = walk_batch(out, 0); walk_next(&w);) {
-    *walk_item(&w, out, 0) = dense_det(dense_matrix(c->patterns[0], walk_item(&w, &in[0], 1)));
+    *walk_item(&w, out, 0) = dense_determinant(dense_matrix(c->patterns[0], walk_item(&w, &in[0], 1)));
   }
 }
 

@@ -296,7 +296,7 @@ static void determinants_are_those_of_the_dense_matrix(lac_context *ctx) {
       double tolerance = 2e3 * direct_rounding(DTYPES[d]);
       direct_system system = direct_open(ctx, &s.c, LAC_WIDTH_AUTO, NULL);
       lac_factor *factor = NULL;
-      lac_logdet own;
+      lac_polar own;
       number sign;
       double logabs = dense_logdet(dense_matrix(s.c.s, s.c.a.x), &sign);
       CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));

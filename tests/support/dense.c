@@ -217,7 +217,7 @@ dense dense_solve(dense a, dense b) {
   return x;
 }
 
-number dense_det(dense a) {
+number dense_determinant(dense a) {
   dense lu = dense_side(a, LAC_N);  // a copy
   int64_t n = a.rows;
   number det = 1;

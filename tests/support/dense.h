@@ -57,7 +57,7 @@ dense dense_mul(dense a, dense b);
 /// A^-1 B by elimination with partial pivoting.
 dense dense_solve(dense a, dense b);
 /// The determinant, by elimination with partial pivoting.
-number dense_det(dense a);
+number dense_determinant(dense a);
 /// A^-1.
 dense dense_inverse(dense a);
 void dense_copy_to(dense a, number *x);

@@ -30,6 +30,19 @@ INLINE f64 abs_f64(f64 x) { return fabs(x); }
 INLINE f32 abs_c64(c64 x) { return hypotf(crealf(x), cimagf(x)); }
 INLINE f64 abs_c128(c128 x) { return hypot(creal(x), cimag(x)); }
 
+/// The power of two at or below |x|, but no less than the smallest normal number, whose reciprocal is finite; 1 at 0.
+INLINE f64 magnitude_f64(f64 x) {
+  uint64_t bits;
+  double size = fabs(x) < 0x1p-1022 ? 0x1p-1022 : fabs(x), power;
+  memcpy(&bits, &size, sizeof bits);
+  bits &= (uint64_t)0x7ff << 52;  // the exponent alone
+  memcpy(&power, &bits, sizeof power);
+  return x == 0 ? 1 : x == x ? power : x;
+}
+INLINE f32 magnitude_f32(f32 x) { return fabsf(x) < 0x1p-126f && x != 0 ? 0x1p-126f : (f32)magnitude_f64(x); }
+INLINE f32 magnitude_c64(c64 x) { return magnitude_f32(abs_c64(x)); }
+INLINE f64 magnitude_c128(c128 x) { return magnitude_f64(abs_c128(x)); }
+
 /// x / |x|, and 0 at 0. Doubles hold every square of a float; doubles themselves are first brought near 1.
 INLINE f64 sign_f64(f64 x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
 INLINE f32 sign_f32(f32 x) { return x > 0 ? 1 : x < 0 ? -1 : x; }

@@ -64,13 +64,16 @@ INLINE void FN(written)(const int op, const unary_job *job, int64_t begin, int64
 INLINE void FN(measured)(const int op, const unary_job *job, int64_t begin, int64_t end) {
   const T *x = job->x;
   FN(real) *y = job->y;
-  if (FN(has_imag) && op == LAC_ABS) {
-    for (int64_t i = begin; i < end; ++i) y[i] = FN(abs)(x[i]);
+  if (FN(has_imag) && (op == LAC_ABS || op == LAC_MAGNITUDE)) {
+    for (int64_t i = begin; i < end; ++i) y[i] = op == LAC_ABS ? FN(abs)(x[i]) : FN(magnitude)(x[i]);
     return;
   }
 #pragma omp simd
   for (int64_t i = begin; i < end; ++i) {
-    y[i] = op == LAC_ABS ? FN(abs)(x[i]) : op == LAC_REAL ? FN(re)(x[i]) : FN(im)(x[i]);
+    y[i] = op == LAC_ABS         ? FN(abs)(x[i])
+           : op == LAC_MAGNITUDE ? FN(magnitude)(x[i])
+           : op == LAC_REAL      ? FN(re)(x[i])
+                                 : FN(im)(x[i]);
   }
 }
 
@@ -85,6 +88,7 @@ static void FN(unary_part)(const void *opaque, int64_t begin, int64_t end) {
     UNARY_CASE(LAC_ABS, measured);
     UNARY_CASE(LAC_REAL, measured);
     UNARY_CASE(LAC_IMAG, measured);
+    UNARY_CASE(LAC_MAGNITUDE, measured);
     UNARY_CASE(LAC_SIGN, written);
     UNARY_CASE(LAC_EXP, written);
     UNARY_CASE(LAC_LOG, called);

@@ -13,6 +13,7 @@
 #include "solvers/direct/dense.h"
 #include "solvers/direct/front_analysis.h"
 #include "solvers/direct/fronts.h"
+#include "solvers/direct/selected.h"
 
 enum { CHOLESKY_SHARED = 1 << 14 };  // rows from which threads share them
 
@@ -78,6 +79,8 @@ const lac_solver_table lac_solver_cholesky = {
     .predict = cholesky_predict,
     .factor = cholesky_factor,
     .solve = cholesky_solve,
+    .logdet = lac_fronts_logdet,
+    .selected_inverse = lac_fronts_selected_inverse,
     .report = cholesky_report,
     .destroy = lac_fronts_destroy,
 };
