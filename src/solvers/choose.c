@@ -99,6 +99,19 @@ done:
 
 // -- what is foreseen ------------------------------------------------------------------------------------------------
 
+// LU is analysed before there are values where its pivots may all be found on the diagonal.
+static const char *choose_lu_reason(const lac_structure *s, bool is_asked) {
+  bool is_known = s->is_symmetric || s->diagonals == s->n;
+  if (is_asked) {
+    return is_known ? "asked for; figures are of one f64 matrix, unless its values need a matching of rows and columns"
+                    : "asked for; figures are unknown before the values choose the pivots";
+  }
+  return is_known ? "the pattern is not symmetric with a full diagonal; figures are of one f64 matrix, unless its "
+                    "values need a matching of rows and columns"
+                  : "the pattern is not symmetric with a full diagonal; figures are unknown before the values choose "
+                    "the pivots";
+}
+
 static lac_status choose_likely_automatic(lac_context *ctx, const lac_structure *s, const lac_solver_table **table,
                                           const char **reason) {
   lac_status status = LAC_OK;
@@ -112,8 +125,7 @@ static lac_status choose_likely_automatic(lac_context *ctx, const lac_structure 
         "Hermitian positive definite (else LU is used)";
   } else {
     *table = &lac_solver_lu;
-    *reason =
-        "the pattern is not symmetric with a full diagonal; figures are unknown before the values choose the pivots";
+    *reason = choose_lu_reason(s, false);
   }
 done:
   return status;
@@ -159,6 +171,7 @@ lac_status lac_choose_likely(lac_context *ctx, const lac_solver_core *core, cons
   LAC_TRY(choose_table(ctx, method, table));
   *reason = (*table)->predict ? "asked for; figures are of one f64 matrix"
                               : "asked for; figures are unknown before the values choose the pivots";
+  if (*table == &lac_solver_lu) *reason = choose_lu_reason(core->structure, true);
   if ((*table)->needs_hermitian && !core->structure->is_symmetric) {
     *table = NULL;
     *reason = "asked for, but it needs a symmetric pattern: all values of this one will be refused";
