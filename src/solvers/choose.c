@@ -99,6 +99,17 @@ done:
 
 // -- what is foreseen ------------------------------------------------------------------------------------------------
 
+// LU is foreseen for pivots from a diagonal that is there.
+static const char *choose_lu_reason(const lac_structure *s, bool is_asked) {
+  if (s->is_symmetric || s->diagonals == s->n) {
+    return is_asked ? "asked for; figures are of one f64 matrix that is strong on its diagonal"
+                    : "the pattern is not symmetric; figures are of one f64 matrix that is strong on its diagonal";
+  }
+  return is_asked ? "asked for; figures are unknown before the values choose the pivots"
+                  : "the pattern is not symmetric and has gaps on its diagonal; figures are unknown before the values "
+                    "choose the pivots";
+}
+
 static lac_status choose_likely_automatic(lac_context *ctx, const lac_structure *s, const lac_solver_table **table,
                                           const char **reason) {
   lac_status status = LAC_OK;
@@ -110,10 +121,14 @@ static lac_status choose_likely_automatic(lac_context *ctx, const lac_structure 
     *reason =
         "the pattern is symmetric with a full diagonal; figures are of one f64 matrix, if its values turn out "
         "Hermitian positive definite (else LU is used)";
+  } else if (s->is_symmetric) {
+    *table = &lac_solver_ldlt;
+    *reason =
+        "the pattern is symmetric with gaps on the diagonal; figures are of one f64 matrix, if its values turn out "
+        "Hermitian (else LU is used)";
   } else {
     *table = &lac_solver_lu;
-    *reason =
-        "the pattern is not symmetric with a full diagonal; figures are unknown before the values choose the pivots";
+    *reason = choose_lu_reason(s, false);
   }
 done:
   return status;
@@ -159,6 +174,7 @@ lac_status lac_choose_likely(lac_context *ctx, const lac_solver_core *core, cons
   LAC_TRY(choose_table(ctx, method, table));
   *reason = (*table)->predict ? "asked for; figures are of one f64 matrix"
                               : "asked for; figures are unknown before the values choose the pivots";
+  if (*table == &lac_solver_lu) *reason = choose_lu_reason(core->structure, true);
   if ((*table)->needs_hermitian && !core->structure->is_symmetric) {
     *table = NULL;
     *reason = "asked for, but it needs a symmetric pattern: all values of this one will be refused";
