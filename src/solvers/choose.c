@@ -99,17 +99,15 @@ done:
 
 // -- what is foreseen ------------------------------------------------------------------------------------------------
 
-// LU is analysed before there are values where its pivots may all be found on the diagonal.
+// LU is foreseen for pivots from a diagonal that is there.
 static const char *choose_lu_reason(const lac_structure *s, bool is_asked) {
-  bool is_known = s->is_symmetric || s->diagonals == s->n;
-  if (is_asked) {
-    return is_known ? "asked for; figures are of one f64 matrix, unless its values need a matching of rows and columns"
-                    : "asked for; figures are unknown before the values choose the pivots";
+  if (s->is_symmetric || s->diagonals == s->n) {
+    return is_asked ? "asked for; figures are of one f64 matrix that is strong on its diagonal"
+                    : "the pattern is not symmetric; figures are of one f64 matrix that is strong on its diagonal";
   }
-  return is_known ? "the pattern is not symmetric with a full diagonal; figures are of one f64 matrix, unless its "
-                    "values need a matching of rows and columns"
-                  : "the pattern is not symmetric with a full diagonal; figures are unknown before the values choose "
-                    "the pivots";
+  return is_asked ? "asked for; figures are unknown before the values choose the pivots"
+                  : "the pattern is not symmetric and has gaps on its diagonal; figures are unknown before the values "
+                    "choose the pivots";
 }
 
 static lac_status choose_likely_automatic(lac_context *ctx, const lac_structure *s, const lac_solver_table **table,
@@ -123,6 +121,11 @@ static lac_status choose_likely_automatic(lac_context *ctx, const lac_structure 
     *reason =
         "the pattern is symmetric with a full diagonal; figures are of one f64 matrix, if its values turn out "
         "Hermitian positive definite (else LU is used)";
+  } else if (s->is_symmetric) {
+    *table = &lac_solver_ldlt;
+    *reason =
+        "the pattern is symmetric with gaps on the diagonal; figures are of one f64 matrix, if its values turn out "
+        "Hermitian (else LU is used)";
   } else {
     *table = &lac_solver_lu;
     *reason = choose_lu_reason(s, false);

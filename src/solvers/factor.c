@@ -71,7 +71,6 @@ lac_status lac_factor_explain(lac_context *ctx, const lac_factor *f, const lac_t
   const char *way_out = "";
   if (status == LAC_ERR_DEFINITE) way_out = "; use LAC_METHOD_LU, or LAC_METHOD_AUTO which falls back to it";
   if (status == LAC_ERR_SINGULAR) way_out = "; check the entries it is made of, or add to its diagonal";
-  if (status == LAC_ERR_SINGULAR && f->table == &lac_solver_ldlt) way_out = "; use LAC_METHOD_LU";
   return lac_context_fail(ctx, status, "lac_solver_factor", "lac_solver_factor: %s%s%s", trial->fault.text,
                           trial->item < f->items ? lac_factor_item_text(f, trial->item, which) : which, way_out);
 }
@@ -150,12 +149,12 @@ lac_trial lac_factor_try_like(const lac_context *ctx, lac_factor *f, const lac_f
   return trial;
 }
 
-// A pivot that is all rounding does not stop anything, but it is said. So is a factor with very many entries.
+// A pivot that is little more than rounding does not stop anything, but it is said. So is a factor with very many entries.
 static void factor_warn(lac_factor *f) {
   double rounding = f->meta.dtype == LAC_F32 || f->meta.dtype == LAC_C64 ? FLT_EPSILON : DBL_EPSILON;
   lac_finding one = f->finding;
   if (f->items == 0) return;
-  if (f->finding.smallest < rounding) {
+  if (f->finding.smallest < 8 * rounding) {
     snprintf(f->warning, sizeof f->warning,
              "the matrix is singular to working precision: the pivot of column %lld is %.1e of the column",
              (long long)f->finding.where, f->finding.smallest);

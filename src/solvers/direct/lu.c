@@ -11,6 +11,7 @@
 #include "solvers/direct/front_analysis.h"
 #include "solvers/direct/lu_choice.h"
 #include "solvers/direct/pivoted_fronts.h"
+#include "solvers/direct/selected.h"
 
 static lac_status lu_eliminate(const lac_factor_job *job, lac_lu_choice *c, lac_fronts **out, lac_fault *fault) {
   lac_pivoted_job pivoted = {.job = job,
@@ -59,6 +60,8 @@ const lac_solver_table lac_solver_lu = {
     .predict = lu_predict,
     .factor = lu_factor,
     .solve = lac_pivoted_solve,
+    .logdet = lac_fronts_logdet,
+    .selected_inverse = lac_fronts_selected_inverse,
     .report = lac_pivoted_report,
     .destroy = lac_fronts_destroy,
 };
