@@ -85,7 +85,7 @@ typedef struct lac_solver_options {
   int64_t max_bytes;
 } lac_solver_options;
 
-/// What a solver says of its work. The texts of a factor's report live as long as the factor.
+/// What a solver says of its work. The texts of a report live as long as the solver or factor that gave it.
 typedef struct lac_report {
   const char *method;    ///< as lac_method names it, in small letters
   const char *reason;    ///< why this method
@@ -120,9 +120,9 @@ LAC_API lac_status lac_solver_covering(lac_context *ctx, const lac_solver *solve
                                        lac_solver **out);
 
 /// What is known before there are values, at no cost: the method that they will probably need and why, the time of the
-/// analysis, and the counts. factor_nnz, factor_bytes and flops are exact for Cholesky and L D L^H, for one f64 matrix
-/// (complex: twice the bytes of the numbers, four times the flops); they are -1 for LU, whose fill the pivots decide,
-/// and where all values will be refused. factor_seconds is 0. The texts live as long as the library.
+/// analysis, and the counts. factor_nnz, factor_bytes, work_bytes and flops are of one f64 matrix (complex: twice the bytes
+/// of the numbers, four times the flops): exact for Cholesky and L D L^H, and for LU if it keeps the diagonal; -1 where the
+/// values decide and where all of them will be refused. A warning says that the pattern fills in. factor_seconds is 0.
 LAC_API lac_report lac_solver_report(const lac_solver *solver);
 
 /// Factor values [*batch, nnz]: one factor for each of the batch, all by one method. The factor keeps a copy of the

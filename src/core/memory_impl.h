@@ -47,6 +47,9 @@ void lac_memory_join(lac_space *space);
 /// Counters that a device space keeps through the same book (shown by lac_memory_get_stats("cuda")).
 void lac_memory_count(const char *backend, int64_t bytes);  // negative: given back
 
+/// Bytes of host memory that can still be had, those that wait for re-use included; INT64_MAX where nothing says.
+int64_t lac_memory_available(void);
+
 /// For tests: let the n-th lac_alloc or space allocation from now fail (1 = the next); 0 switches it off.
 /// Returns how many allocations were asked for since the last call.
 int64_t lac_memory_fail_at(int64_t n);

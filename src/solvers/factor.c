@@ -118,6 +118,8 @@ static void factor_sum_up(lac_factor *f) {
     f->finding.bytes += one.bytes;
     f->finding.flops += one.flops;
     f->finding.perturbed += one.perturbed;
+    f->finding.ordering = one.ordering;
+    if (one.work_bytes > f->finding.work_bytes) f->finding.work_bytes = one.work_bytes;
     if (one.growth > f->finding.growth) f->finding.growth = one.growth;
     if (one.smallest < f->finding.smallest) f->finding.smallest = one.smallest, f->finding.where = one.where;
   }
@@ -130,6 +132,7 @@ lac_status lac_factor_try(lac_context *ctx, lac_factor *f, const lac_solver_tabl
   factor_drop_numerics(f);
   LAC_TRY(lac_analysis_get(ctx, core->pattern, core->structure, table, core->options.ordering, &f->analysis));
   f->table = table;
+  LAC_TRY(lac_foresee_check(ctx, f));
   *trial = factor_items(ctx, f, NULL);
   if (trial->status == LAC_OK) factor_sum_up(f);
 done:
@@ -145,13 +148,18 @@ lac_trial lac_factor_try_like(const lac_context *ctx, lac_factor *f, const lac_f
   return trial;
 }
 
-// A pivot that is all rounding does not stop anything, but it is said.
+// A pivot that is all rounding does not stop anything, but it is said. So is a factor with very many entries.
 static void factor_warn(lac_factor *f) {
   double rounding = f->meta.dtype == LAC_F32 || f->meta.dtype == LAC_C64 ? FLT_EPSILON : DBL_EPSILON;
-  if (f->finding.smallest >= rounding) return;
-  snprintf(f->warning, sizeof f->warning,
-           "the matrix is singular to working precision: the pivot of column %lld is %.1e of the column",
-           (long long)f->finding.where, f->finding.smallest);
+  lac_finding one = f->finding;
+  if (f->items == 0) return;
+  if (f->finding.smallest < rounding) {
+    snprintf(f->warning, sizeof f->warning,
+             "the matrix is singular to working precision: the pivot of column %lld is %.1e of the column",
+             (long long)f->finding.where, f->finding.smallest);
+  }
+  one.nnz /= f->items, one.bytes /= f->items;
+  lac_foresee_warn(f->core->structure, f->table, f->meta.dtype, &one, f->warning, sizeof f->warning);
 }
 
 void lac_factor_finish(lac_factor *f, double begin) {
@@ -222,7 +230,7 @@ lac_report lac_factor_report(const lac_factor *factor) {
   return (lac_report){.method = factor->table->name,
                       .reason = factor->reason,
                       .warning = factor->warning,
-                      .ordering = lac_ordering_name(factor->core->options.ordering),
+                      .ordering = lac_finding_ordering(&factor->finding, factor->core),
                       .factor_nnz = factor->finding.nnz,
                       .factor_bytes = lac_factor_bytes(factor),
                       .work_bytes = factor->finding.work_bytes,

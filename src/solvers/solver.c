@@ -11,9 +11,9 @@ lac_solver_options lac_solver_options_defaults(void) {
       .method = LAC_METHOD_AUTO, .ordering = LAC_ORDER_AUTO, .pivot_tolerance = 0.1, .keep_bytes = INT64_C(512) << 20};
 }
 
-const char *lac_ordering_name(lac_ordering ordering) {
+const char *lac_finding_ordering(const lac_finding *finding, const lac_solver_core *core) {
   static const char *const names[] = {"amd", "amd", "metis", "natural"};
-  return names[ordering];
+  return finding->ordering ? finding->ordering : names[core->options.ordering];
 }
 
 // -- life ------------------------------------------------------------------------------------------------------------
@@ -77,6 +77,8 @@ static lac_status solver_check(lac_context *ctx, const lac_pattern *pattern, con
             "lac_solver_create: pivot_tolerance must lie between 0 and 1, it is %g", options->pivot_tolerance);
   LAC_CHECK(options->keep_bytes >= 0, LAC_ERR_ARG, "lac_solver_create: keep_bytes must not be negative, it is %lld",
             (long long)options->keep_bytes);
+  LAC_CHECK(options->max_bytes >= 0, LAC_ERR_ARG, "lac_solver_create: max_bytes must not be negative, it is %lld",
+            (long long)options->max_bytes);
 done:
   return status;
 }
@@ -99,6 +101,11 @@ lac_status lac_solver_create(lac_context *ctx, const lac_pattern *pattern, const
   if (solver->likely) {
     LAC_TRY(
         lac_analysis_get(ctx, pattern, solver->core->structure, solver->likely, chosen.ordering, &solver->analysis));
+  }
+  solver->foreseen = lac_foresee(solver->analysis, LAC_F64);
+  if (solver->foreseen.nnz >= 0) {
+    lac_foresee_warn(solver->core->structure, solver->likely, LAC_F64, &solver->foreseen, solver->warning,
+                     sizeof solver->warning);
   }
   *out = solver, solver = NULL;
 done:
@@ -266,27 +273,23 @@ done:
 
 lac_report lac_solver_report(const lac_solver *solver) {
   const lac_solver_core *core = solver->core;
-  lac_report report = {.method = core->options.method == LAC_METHOD_LDLT ? "ldlt" : "cholesky",
+  lac_method asked = core->options.method;
+  lac_report report = {.method = asked == LAC_METHOD_LDLT      ? "ldlt"
+                                 : asked == LAC_METHOD_CHOLMOD ? "cholmod"
+                                                               : "cholesky",
                        .reason = solver->reason,
-                       .warning = "",
-                       .ordering = lac_ordering_name(core->options.ordering),
-                       .factor_nnz = -1,
+                       .warning = solver->warning,
+                       .ordering = lac_finding_ordering(&solver->foreseen, core),
+                       .factor_nnz = solver->foreseen.nnz,
                        .factor_bytes = -1,
-                       .work_bytes = -1,
-                       .flops = -1,
+                       .work_bytes = solver->foreseen.work_bytes,
+                       .flops = solver->foreseen.flops,
                        .analyse_seconds = core->seconds,
                        .factorisations = atomic_load(&core->factorisations),
                        .reuses = atomic_load(&core->reuses)};
-  lac_finding finding = {0};
-
+  if (solver->foreseen.nnz >= 0) report.factor_bytes = lac_factor_bytes_of(core, LAC_F64, 1, solver->foreseen.bytes);
   if (!solver->likely) return report;
   report.method = solver->likely->name;
   report.analyse_seconds += solver->analysis->seconds;
-  if (!solver->likely->predict) return report;
-  solver->likely->predict(solver->analysis->part, LAC_F64, &finding);
-  report.factor_nnz = finding.nnz;
-  report.factor_bytes = lac_factor_bytes_of(core, LAC_F64, 1, finding.bytes);
-  report.work_bytes = finding.work_bytes;
-  report.flops = finding.flops;
   return report;
 }

@@ -22,8 +22,9 @@ typedef struct lac_fault {
 
 /// What a method says of one factored matrix, or foresees.
 typedef struct lac_finding {
-  int64_t nnz, bytes;  // of the factor
-  int64_t work_bytes;  // that factoring takes besides, at its peak, in one thread
+  const char *ordering;  // that was taken; NULL: the one that was asked for
+  int64_t nnz, bytes;    // of the factor
+  int64_t work_bytes;    // that factoring takes besides, at its peak, in one thread
   double flops;
   double smallest;  // pivot, beside the largest number of its row or column as it came,
   int64_t where;    // and that row or column
@@ -56,13 +57,14 @@ typedef struct lac_polar {
 /// A method. Its analysis depends on structure and ordering alone and is shared; a numeric belongs to one matrix.
 typedef struct lac_solver_table {
   const char *name;
+  bool needs_hermitian;                                  // it takes Hermitian matrices alone
   bool (*is_stable)(const lac_solver_options *options);  // nothing grows in its factors, whatever the matrix
   lac_status (*analyse)(lac_context *ctx, const lac_structure *structure, lac_ordering ordering, void **part,
                         int64_t *bytes);
   void (*forget)(void *part);  // accepts NULL
 
-  /// What a factor of one matrix will be, as far as it follows from the analysis: nnz, bytes, work_bytes, flops.
-  /// NULL where the values decide.
+  /// What a factor of one matrix will be, as far as it follows from the analysis: ordering, nnz, bytes, work_bytes,
+  /// flops. Where the values decide: NULL, or an nnz of -1.
   void (*predict)(const void *part, lac_dtype dtype, lac_finding *finding);
 
   /// Factor one matrix. On failure the fault has a text.
@@ -125,6 +127,7 @@ lac_status lac_solver_core_create(lac_context *ctx, const lac_pattern *pattern, 
                                   lac_solver_core **out);
 
 enum { LAC_KEPT_FACTORS = 8 };  // at most
+enum { LAC_REASON_SIZE = 400, LAC_WARNING_SIZE = 600 };
 
 struct lac_solver {
   lac_object object;
@@ -132,13 +135,13 @@ struct lac_solver {
   const lac_solver_table *likely;  // the method that values will probably need; NULL: they can only be refused
   const char *reason;              // why
   lac_analysis *analysis;          // of that method
+  lac_finding foreseen;            // of one f64 matrix; nnz is -1 where the values decide
+  char warning[LAC_WARNING_SIZE];  // of what is foreseen
   pthread_mutex_t lock;            // of what follows
   lac_factor *kept;                // chained by `next`, most recently used first; each is held
   int kept_count;
   int64_t kept_bytes;
 };
-
-enum { LAC_REASON_SIZE = 400, LAC_WARNING_SIZE = 300 };
 
 struct lac_factor {
   lac_object object;
@@ -203,6 +206,16 @@ lac_status lac_choose_fits(lac_context *ctx, const lac_factor *factor, const lac
 /// Add to the reason of a factor.
 void lac_choose_say(lac_factor *factor, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/// What the method of an analysis foresees for one matrix; nnz is -1 where the values decide.
+lac_finding lac_foresee(const lac_analysis *analysis, lac_dtype dtype);
+
+/// Refuse, before it begins, a factorisation of `items` matrices that is foreseen to take more memory than there is.
+lac_status lac_foresee_check(lac_context *ctx, const lac_factor *factor);
+
+/// Add a sentence to a warning where a factor of one matrix has very many entries.
+void lac_foresee_warn(const lac_structure *structure, const lac_solver_table *table, lac_dtype dtype,
+                      const lac_finding *finding, char *warning, size_t size);
+
 /// A factor of the same values by a method that can do more, or that is safer: made once, kept by the factor, and living
 /// as long. NULL where there is none: at the end of the chain stands LU with strict partial pivoting.
 lac_status lac_factor_partner(lac_context *ctx, const lac_factor *factor, const lac_factor **out);
@@ -221,7 +234,8 @@ lac_status lac_factor_matches(lac_context *ctx, const char *function, const lac_
 /// Refuse a context that is not on the CPU, and an array that does not lie where the context's arrays lie.
 lac_status lac_solver_require_cpu(lac_context *ctx, const char *function, const lac_array *array);
 
-const char *lac_ordering_name(lac_ordering ordering);
+/// The name of the ordering that was taken.
+const char *lac_finding_ordering(const lac_finding *finding, const lac_solver_core *core);
 
 double lac_solver_seconds(void);  // of a clock that only goes forward
 

@@ -4,6 +4,10 @@
 
 #include "solvers/direct/front_analysis.h"
 
+#include <string.h>
+
+#include "core/array_impl.h"
+
 void lac_front_forget(void *part) {
   lac_front_analysis *a = part;
   if (!a) return;

@@ -13,7 +13,7 @@
 INLINE void FN(spread_lanes)(const int vectors, const bool full, int left, int cols, const T *m, int64_t ld,
                              const int32_t *rows, const T *x, T *y) {
   FN(vec) sum[4] = {0};
-  T sums[4 * FN(LANES)];
+  const T *sums = (const T *)sum;
   for (int j = 0; j < cols; j++, m += ld) {
     SOLVE_UNROLL
     for (int v = 0; v < vectors; v++) {
@@ -21,7 +21,6 @@ INLINE void FN(spread_lanes)(const int vectors, const bool full, int left, int c
       sum[v] += (full ? *(const FN(vec) *)from : FN(part_load)(from, 0, left)) * x[j];
     }
   }
-  memcpy(sums, sum, (size_t)vectors * sizeof *sum);
   for (int i = 0; i < left; i++) y[rows ? rows[i] : i] -= sums[i];
 }
 

@@ -165,6 +165,7 @@ static void ldlt_report(const void *analysis, const void *numeric, lac_finding *
 
 const lac_solver_table lac_solver_ldlt = {
     .name = "ldlt",
+    .needs_hermitian = true,
     .is_stable = ldlt_is_stable,
     .analyse = ldlt_analyse,
     .forget = ldlt_forget,

@@ -8,6 +8,7 @@
 #include "solvers/direct/lu_choice.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "solvers/direct/front_analysis.h"
 #include "solvers/direct/fronts.h"

@@ -18,6 +18,7 @@
 #include <zmumps_c.h>
 
 #include "core/memory_impl.h"
+#include "solvers/determinant.h"
 #include "solvers/engines/plugin/plugin.h"
 
 enum { MUMPS_UNSYMMETRIC, MUMPS_POSITIVE, MUMPS_SYMMETRIC };
@@ -31,7 +32,7 @@ typedef struct mumps_part {
 typedef struct mumps_numeric {
   void *instance;  // NULL where n = 0
   lac_dtype dtype;
-  lac_logdet det;
+  lac_polar det;
   lac_finding finding;
 } mumps_numeric;
 
@@ -218,10 +219,12 @@ static lac_status engine_mumps_factor(const lac_factor_job *job, void **numeric,
 
   if (!f) return plugin_fault(fault, LAC_ERR_MEMORY, "out of memory: a factor of MUMPS");
   f->dtype = job->dtype;
-  f->det = plugin_logdet();
+  f->det = (lac_polar){.sign_re = 1};
   f->finding = (lac_finding){.smallest = 1, .where = -1};
   pthread_mutex_lock(&mumps_lock);
+  plugin_enter(job->threads);
   if (job->structure->n > 0) status = mumps_factor_kernels[job->dtype](job, f, fault);
+  plugin_leave(job->threads);
   pthread_mutex_unlock(&mumps_lock);
   if (status == LAC_OK) *numeric = f, f = NULL;
   engine_mumps_destroy(f);
@@ -234,11 +237,12 @@ static lac_status engine_mumps_solve(const void *part, const void *numeric, lac_
   const mumps_numeric *f = numeric;
   lac_status status;
 
-  (void)threads;
   if (a->n == 0) return LAC_OK;
   plugin_to_columns(a->n, width, mumps_sizes[f->dtype], b, work);
   pthread_mutex_lock(&mumps_lock);
+  plugin_enter(threads);
   status = mumps_solve_kernels[f->dtype](f, side, width, work, fault);
+  plugin_leave(threads);
   pthread_mutex_unlock(&mumps_lock);
   if (status == LAC_OK) plugin_to_rows(a->n, width, mumps_sizes[f->dtype], work, x);
   return status;
@@ -248,9 +252,10 @@ static lac_status engine_mumps_solve(const void *part, const void *numeric, lac_
 
 static bool engine_mumps_is_stable(const lac_solver_options *options) { return options->pivot_tolerance >= 0.1; }
 
-static void engine_mumps_logdet(const void *part, const void *numeric, lac_logdet *out) {
+static lac_status engine_mumps_logdet(const void *part, const void *numeric, lac_polar *out) {
   (void)part;
   *out = ((const mumps_numeric *)numeric)->det;
+  return LAC_OK;
 }
 
 static void engine_mumps_report(const void *part, const void *numeric, lac_finding *finding) {

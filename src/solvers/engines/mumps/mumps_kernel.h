@@ -44,9 +44,10 @@ static int64_t FN(mumps_count)(MUMPS_INT count) { return count < 0 ? -(int64_t)1
 
 static void FN(mumps_take)(const STRUC *id, mumps_numeric *f) {
   double re = id->rinfog[11], im = PARTS == 2 ? id->rinfog[12] : 0;
-  plugin_logdet_times(&f->det, re, im);
-  f->det.logabs += id->infog[33] * log(2);
-  plugin_logdet_end(&f->det, false);
+  lac_determinant det = lac_determinant_one();
+  lac_determinant_times(&det, re, im);
+  det.exponent += id->infog[33];
+  f->det = lac_determinant_log(&det);
   f->finding.nnz = FN(mumps_count)(id->infog[28]);
   f->finding.bytes = FN(mumps_count)(id->infog[8]) * (int64_t)(PARTS * sizeof(REAL)) +
                      FN(mumps_count)(id->infog[9]) * (int64_t)sizeof(MUMPS_INT);
