@@ -83,7 +83,7 @@ static T FN(ldlt_beside)(lac_front *f, int k, T d, double one, double two, doubl
     largest = least, det = least * least;
     f->perturbed++;
   }
-  if (det / largest < f->smallest) f->smallest = det / largest, f->where = f->first + k;
+  FN(front_note)(f, k, det / largest);
   return d;
 }
 
