@@ -10,27 +10,31 @@ _METHODS = {
     name: getattr(lib, "LAC_METHOD_" + name.upper())
     for name in "auto diagonal triangular banded cholesky ldlt lu pivoting_lu cholmod umfpack klu mumps".split()
 }
-_ORDERINGS = {name: getattr(lib, "LAC_ORDER_" + name.upper()) for name in "auto amd metis natural".split()}
+ORDERINGS = {name: getattr(lib, "LAC_ORDER_" + name.upper()) for name in "auto amd metis natural".split()}
 _TEXTS = ("method", "reason", "warning", "ordering")
 
 
 class Solver(Handle):
     """The analysis of a square pattern. It keeps the factors of values that it has just seen and knows them again.
 
-    method: "auto" (Cholesky where the values allow it, else LU), "cholesky", "ldlt", "lu"; ordering: "amd", "natural".
+    method: "auto" (Cholesky where the values allow it, else LU), "cholesky", "ldlt", "lu"; ordering: "auto", "amd",
+    "metis" (nested dissection, where METIS is installed), "natural". A factorisation that is foreseen to need more than
+    max_bytes (0: what the machine has free) is refused.
     """
 
     kind = "lac_solver"
 
-    def __new__(cls, pattern, method="auto", ordering="auto", pivot_tolerance=None, keep_bytes=None):
+    def __new__(cls, pattern, method="auto", ordering="auto", pivot_tolerance=None, keep_bytes=None, max_bytes=None):
         expect("Solver", pattern, Pattern)
         ctx, out = context(), ffi.new("lac_solver **")
         options = ffi.new("lac_solver_options *", lib.lac_solver_options_defaults())
-        options.method, options.ordering = word("method", method, _METHODS), word("ordering", ordering, _ORDERINGS)
+        options.method, options.ordering = word("method", method, _METHODS), word("ordering", ordering, ORDERINGS)
         if pivot_tolerance is not None:
             options.pivot_tolerance = pivot_tolerance
         if keep_bytes is not None:
             options.keep_bytes = keep_bytes
+        if max_bytes is not None:
+            options.max_bytes = max_bytes
         ctx.check(lib.lac_solver_create(ctx.c, pattern.c, options, out))
         return cls.wrap(out[0])
 

@@ -17,6 +17,7 @@
 #include "solvers/direct/block_form.h"
 #include "solvers/direct/block_lu.h"
 #include "solvers/direct/nature.h"
+#include "solvers/engines/engine.h"
 #include "solvers/solver_impl.h"
 
 // -- by the pattern --------------------------------------------------------------------------------------------------
@@ -164,8 +165,10 @@ static const lac_solver_table *choose_built_in(lac_method method) {
   }
 }
 
-static bool choose_needs_hermitian(const lac_solver_table *table) {
-  return table == &lac_solver_cholesky || table == &lac_solver_ldlt;
+static lac_status choose_table(lac_context *ctx, lac_method method, const lac_solver_table **table) {
+  if (method >= LAC_METHOD_CHOLMOD) return lac_engine_table(ctx, method, table);
+  *table = choose_built_in(method);
+  return LAC_OK;
 }
 
 lac_status lac_choose_likely(lac_context *ctx, const lac_solver_core *core, const lac_solver_table **table,
@@ -181,11 +184,11 @@ lac_status lac_choose_likely(lac_context *ctx, const lac_solver_core *core, cons
   if (method == LAC_METHOD_DIAGONAL || method == LAC_METHOD_TRIANGULAR) {
     LAC_TRY(choose_require_pattern(ctx, core->structure, method));
   }
-  *table = choose_built_in(method);
+  LAC_TRY(choose_table(ctx, method, table));
   *reason = (*table)->predict ? "asked for; figures are of one f64 matrix"
                               : "asked for; figures are unknown before the values choose the pivots";
   if (*table == &lac_solver_lu) *reason = choose_lu_reason(core->structure, true);
-  if (choose_needs_hermitian(*table) && !core->structure->is_symmetric) {
+  if ((*table)->needs_hermitian && !core->structure->is_symmetric) {
     *table = NULL;
     *reason = "asked for, but it needs a symmetric pattern: all values of this one will be refused";
   }
@@ -281,10 +284,12 @@ done:
 
 static lac_status choose_asked(lac_context *ctx, lac_factor *f, const choose_nature *nature) {
   lac_status status = LAC_OK;
-  const lac_solver_table *table = choose_built_in(f->core->options.method);
-  bool is_refused = choose_needs_hermitian(table) && nature->is.asymmetric >= 0;
+  const lac_solver_table *table = NULL;
+  bool is_refused = false;
   char text[160] = "";
 
+  LAC_TRY(choose_table(ctx, f->core->options.method, &table));
+  is_refused = table->needs_hermitian && nature->is.asymmetric >= 0;
   if (is_refused) choose_asymmetry_text(f, nature, text, sizeof text);
   LAC_CHECK(!is_refused, LAC_ERR_SYMMETRY,
             "lac_solver_factor: %s needs a Hermitian matrix, but %s; use LAC_METHOD_LU or LAC_METHOD_AUTO", table->name,
@@ -359,7 +364,7 @@ lac_status lac_choose_fits(lac_context *ctx, const lac_factor *factor, const lac
   choose_nature nature;
 
   LAC_TRY(choose_look(ctx, factor, &nature));
-  *fits = nature.is.asymmetric < 0 || !choose_needs_hermitian(table);
+  *fits = nature.is.asymmetric < 0 || !table->needs_hermitian;
 done:
   return status;
 }

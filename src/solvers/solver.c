@@ -273,7 +273,10 @@ done:
 
 lac_report lac_solver_report(const lac_solver *solver) {
   const lac_solver_core *core = solver->core;
-  lac_report report = {.method = core->options.method == LAC_METHOD_LDLT ? "ldlt" : "cholesky",
+  lac_method asked = core->options.method;
+  lac_report report = {.method = asked == LAC_METHOD_LDLT      ? "ldlt"
+                                 : asked == LAC_METHOD_CHOLMOD ? "cholmod"
+                                                               : "cholesky",
                        .reason = solver->reason,
                        .warning = solver->warning,
                        .ordering = lac_finding_ordering(&solver->foreseen, core),

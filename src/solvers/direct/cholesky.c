@@ -73,6 +73,7 @@ static lac_status cholesky_solve(const void *part, const void *numeric, lac_side
 
 const lac_solver_table lac_solver_cholesky = {
     .name = "cholesky",
+    .needs_hermitian = true,
     .is_stable = cholesky_is_stable,
     .analyse = lac_front_analyse,
     .forget = lac_front_forget,

@@ -277,6 +277,7 @@ void lac_fronts_predict(const lac_supernodes *s, lac_front_kind kind, lac_dtype 
   for (int32_t i = 0; kind == LAC_FRONT_LDLT && i < s->count; i++) {
     if (s->panels[i + 1] - s->panels[i] > widest) widest = s->panels[i + 1] - s->panels[i];
   }
+  finding->ordering = s->ordering;
   finding->nnz = unsymmetric ? 2 * s->nnz - n : s->nnz;
   finding->bytes = (int64_t)sizeof(lac_fronts) + panels * size;
   if (kind != LAC_FRONT_CHOLESKY) finding->bytes += n * (2 * size + (int64_t)sizeof(int32_t));  // scales and pivots

@@ -13,6 +13,7 @@
 #include "solvers/direct/front_analysis.h"
 #include "solvers/direct/pivoted_fronts.h"
 #include "solvers/direct/scaling.h"
+#include "solvers/direct/selected.h"
 
 typedef struct ldlt_room {
   void *row_scale, *col_scale, *scaled;
@@ -89,12 +90,15 @@ static void ldlt_predict(const void *part, lac_dtype dtype, lac_finding *finding
 
 const lac_solver_table lac_solver_ldlt = {
     .name = "ldlt",
+    .needs_hermitian = true,
     .is_stable = lac_pivoted_is_stable,
     .analyse = lac_front_analyse,
     .forget = lac_front_forget,
     .predict = ldlt_predict,
     .factor = ldlt_factor,
     .solve = lac_pivoted_solve,
+    .logdet = lac_fronts_logdet,
+    .selected_inverse = lac_fronts_selected_inverse,
     .report = lac_pivoted_report,
     .destroy = lac_fronts_destroy,
 };

@@ -23,6 +23,8 @@ typedef struct lac_engine_host {
       __attribute__((format(printf, 4, 5)));
   lac_status (*pass)(lac_context *ctx, lac_status status, const char *function);
   lac_status (*order)(lac_context *ctx, const lac_structure *structure, lac_ordering ordering, int32_t *order);
+  void (*blas_enter)(void);  // BLAS runs in the thread that calls it, until
+  void (*blas_leave)(void);
   const _Atomic int64_t *narrow;  // structures with more entries get 64-bit indices from the beginning
 } lac_engine_host;
 

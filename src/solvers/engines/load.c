@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/memory_impl.h"
+#include "solvers/direct/dense.h"
 #include "solvers/direct/ordering.h"
 #include "solvers/engines/engine.h"
 
@@ -54,6 +55,8 @@ static const lac_engine_host engine_host = {
     .fail = lac_context_fail,
     .pass = lac_context_pass,
     .order = lac_order_symmetric,
+    .blas_enter = lac_blas_enter,
+    .blas_leave = lac_blas_leave,
     .narrow = &engine_narrow,
 };
 

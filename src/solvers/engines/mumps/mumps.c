@@ -18,6 +18,7 @@
 #include <zmumps_c.h>
 
 #include "core/memory_impl.h"
+#include "solvers/determinant.h"
 #include "solvers/engines/plugin/plugin.h"
 
 enum { MUMPS_UNSYMMETRIC, MUMPS_POSITIVE, MUMPS_SYMMETRIC };
@@ -25,13 +26,14 @@ enum { MUMPS_ONE_PROCESS = -987654, MUMPS_GROWTHS = 8 };
 
 typedef struct mumps_part {
   int32_t n;
-  MUMPS_INT *place;  // of a row in the order, from 1; NULL: each factor finds its own
+  const char *ordering;  // MUMPS' own, where it was asked without values
+  MUMPS_INT *place;      // of a row in the order, from 1; NULL: each factor finds its own
 } mumps_part;
 
 typedef struct mumps_numeric {
   void *instance;  // NULL where n = 0
   lac_dtype dtype;
-  lac_logdet det;
+  lac_polar det;
   lac_finding finding;
 } mumps_numeric;
 
@@ -64,6 +66,12 @@ static bool mumps_entries_open(const lac_structure *s, bool is_symmetric, mumps_
     }
   }
   return true;
+}
+
+// The orders that MUMPS has, by its own numbers.
+static const char *mumps_ordering(MUMPS_INT number) {
+  static const char *const names[] = {"amd", NULL, "amf", "scotch", "pord", "metis", "qamd"};
+  return number >= 0 && number < 7 ? names[number] : NULL;
 }
 
 static lac_status mumps_problem(int64_t code, int64_t detail, lac_fault *fault) {
@@ -134,7 +142,7 @@ static void engine_mumps_forget(void *part) {
 }
 
 // The order that MUMPS itself chooses for the pattern.
-static lac_status mumps_order(const lac_structure *s, MUMPS_INT *place, lac_fault *fault) {
+static lac_status mumps_order(const lac_structure *s, mumps_part *a, lac_fault *fault) {
   mumps_entries e;
   DMUMPS_STRUC_C *id = NULL;
   lac_status status = LAC_OK;
@@ -152,7 +160,8 @@ static lac_status mumps_order(const lac_structure *s, MUMPS_INT *place, lac_faul
     if (id->infog[0] < 0) {
       status = mumps_problem(id->infog[0], id->infog[1], fault);
     } else {
-      memcpy(place, id->sym_perm, (size_t)s->n * sizeof *place);
+      memcpy(a->place, id->sym_perm, (size_t)s->n * sizeof *a->place);
+      a->ordering = mumps_ordering(id->infog[6]);
     }
     mumps_close_d(id);
   } else {
@@ -187,7 +196,7 @@ static lac_status engine_mumps_analyse(lac_context *ctx, const lac_structure *s,
     LAC_ALLOC(a->place, s->n);
     if (is_own) {
       pthread_mutex_lock(&mumps_lock);
-      lac_status made = mumps_order(s, a->place, &fault);
+      lac_status made = mumps_order(s, a, &fault);
       pthread_mutex_unlock(&mumps_lock);
       LAC_CHECK(made == LAC_OK, made, "lac_solver_create: %s", fault.text);
     } else {
@@ -218,10 +227,12 @@ static lac_status engine_mumps_factor(const lac_factor_job *job, void **numeric,
 
   if (!f) return plugin_fault(fault, LAC_ERR_MEMORY, "out of memory: a factor of MUMPS");
   f->dtype = job->dtype;
-  f->det = plugin_logdet();
+  f->det = (lac_polar){.sign_re = 1};
   f->finding = (lac_finding){.smallest = 1, .where = -1};
   pthread_mutex_lock(&mumps_lock);
+  plugin_enter(job->threads);
   if (job->structure->n > 0) status = mumps_factor_kernels[job->dtype](job, f, fault);
+  plugin_leave(job->threads);
   pthread_mutex_unlock(&mumps_lock);
   if (status == LAC_OK) *numeric = f, f = NULL;
   engine_mumps_destroy(f);
@@ -234,11 +245,12 @@ static lac_status engine_mumps_solve(const void *part, const void *numeric, lac_
   const mumps_numeric *f = numeric;
   lac_status status;
 
-  (void)threads;
   if (a->n == 0) return LAC_OK;
   plugin_to_columns(a->n, width, mumps_sizes[f->dtype], b, work);
   pthread_mutex_lock(&mumps_lock);
+  plugin_enter(threads);
   status = mumps_solve_kernels[f->dtype](f, side, width, work, fault);
+  plugin_leave(threads);
   pthread_mutex_unlock(&mumps_lock);
   if (status == LAC_OK) plugin_to_rows(a->n, width, mumps_sizes[f->dtype], work, x);
   return status;
@@ -248,9 +260,10 @@ static lac_status engine_mumps_solve(const void *part, const void *numeric, lac_
 
 static bool engine_mumps_is_stable(const lac_solver_options *options) { return options->pivot_tolerance >= 0.1; }
 
-static void engine_mumps_logdet(const void *part, const void *numeric, lac_logdet *out) {
+static lac_status engine_mumps_logdet(const void *part, const void *numeric, lac_polar *out) {
   (void)part;
   *out = ((const mumps_numeric *)numeric)->det;
+  return LAC_OK;
 }
 
 static void engine_mumps_report(const void *part, const void *numeric, lac_finding *finding) {

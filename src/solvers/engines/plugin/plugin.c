@@ -4,7 +4,6 @@
 
 #include "solvers/engines/plugin/plugin.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -39,6 +38,14 @@ lac_status lac_context_pass(lac_context *ctx, lac_status status, const char *fun
 
 lac_status plugin_order(lac_context *ctx, const lac_structure *structure, lac_ordering ordering, int32_t *order) {
   return plugin_host->order(ctx, structure, ordering, order);
+}
+
+void plugin_enter(int threads) {
+  if (threads == 1) plugin_host->blas_enter();
+}
+
+void plugin_leave(int threads) {
+  if (threads == 1) plugin_host->blas_leave();
 }
 
 bool plugin_is_wide(const lac_structure *structure) { return structure->nnz > atomic_load(plugin_host->narrow); }
@@ -97,27 +104,6 @@ void plugin_to_columns(int64_t n, int width, size_t size, const void *rows, void
 
 void plugin_to_rows(int64_t n, int width, size_t size, const void *columns, void *rows) {
   plugin_move(n, width, size, false, columns, rows);
-}
-
-// -- determinants and pivots -----------------------------------------------------------------------------------------
-
-lac_logdet plugin_logdet(void) { return (lac_logdet){.sign_re = 1}; }
-
-void plugin_logdet_times(lac_logdet *det, double re, double im) {
-  double size = hypot(re, im), old = det->sign_re;
-  if (size == 0) {
-    *det = (lac_logdet){.logabs = -(double)INFINITY};
-    return;
-  }
-  re /= size, im /= size;
-  det->logabs += log(size);
-  det->sign_re = old * re - det->sign_im * im;
-  det->sign_im = old * im + det->sign_im * re;
-}
-
-void plugin_logdet_end(lac_logdet *det, bool is_odd) {
-  double size = hypot(det->sign_re, det->sign_im) * (is_odd ? -1 : 1);  // 1, but for the roundings of many phases
-  if (size != 0) det->sign_re /= size, det->sign_im /= size;
 }
 
 void plugin_smallest(lac_finding *finding, double pivot, int64_t where) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file plugin.h
-/// What all plug-ins share: the core's functions through the host, blocks of columns, determinants.
+/// What all plug-ins share: the core's functions through the host, blocks of columns.
 ///
 /// plugin.c defines lac_alloc, lac_calloc, lac_free, lac_context_fail and lac_context_pass once more, as calls of the host,
 /// so that a plug-in is written like any other file of Lacuna.
@@ -9,6 +9,10 @@
 #define LACUNA_SOLVERS_ENGINES_PLUGIN_H
 
 #include "solvers/engines/engine.h"
+
+/// Where the caller's threads are all there is, BLAS runs in the one that calls it: between these two, if `threads` is 1.
+void plugin_enter(int threads);
+void plugin_leave(int threads);
 
 /// False when the host is of another build.
 bool plugin_start(const lac_engine_host *host);
@@ -29,11 +33,6 @@ void plugin_gather(int64_t count, size_t size, const int64_t *slots, const void 
 /// A block of n rows of `width` numbers, as columns one after the other, and back.
 void plugin_to_columns(int64_t n, int width, size_t size, const void *rows, void *columns);
 void plugin_to_rows(int64_t n, int width, size_t size, const void *columns, void *rows);
-
-/// det = 1; det *= re + i im; at the end det *= -1 where the permutations are odd.
-lac_logdet plugin_logdet(void);
-void plugin_logdet_times(lac_logdet *det, double re, double im);
-void plugin_logdet_end(lac_logdet *det, bool is_odd);
 
 /// A pivot beside the largest number of its row or column, taken down where it is the smallest so far.
 void plugin_smallest(lac_finding *finding, double pivot, int64_t where);

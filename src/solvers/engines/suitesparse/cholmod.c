@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "core/memory_impl.h"
+#include "solvers/determinant.h"
 #include "solvers/engines/suitesparse/tables.h"
 
 typedef struct cholmod_part {
@@ -26,7 +27,7 @@ typedef struct cholmod_part {
 typedef struct cholmod_numeric {
   cholmod_factor *l;
   lac_dtype dtype;
-  lac_logdet det;
+  lac_polar det;
   double smallest;
   int64_t where;
 } cholmod_numeric;
@@ -113,8 +114,10 @@ static lac_status engine_cholmod_factor(const lac_factor_job *job, void **numeri
   f->dtype = job->dtype;
   f->smallest = 1;
   f->where = -1;
-  f->det = plugin_logdet();
+  f->det = (lac_polar){.sign_re = 1};
+  plugin_enter(job->threads);
   if (a->n > 0) status = (a->is_wide ? cholmod_factor_wide : cholmod_factor_narrow)(job, f, fault);
+  plugin_leave(job->threads);
   if (status == LAC_OK) *numeric = f, f = NULL;
   engine_cholmod_destroy(f);
   return status;
@@ -132,11 +135,12 @@ static lac_status engine_cholmod_solve(const void *part, const void *numeric, la
   size_t size = f->dtype == LAC_C128 ? 2 * sizeof(double) : sizeof(double);
   lac_status status;
 
-  (void)threads;
   if (a->n == 0) return LAC_OK;
   plugin_to_columns(a->n, width, size, b, work);
   if (side == LAC_N) cholmod_conjugate(f->dtype, count, work);
+  plugin_enter(threads);
   status = (a->is_wide ? cholmod_solve_wide : cholmod_solve_narrow)(f, width, work, x, fault);
+  plugin_leave(threads);
   if (status != LAC_OK) return status;
   if (side == LAC_N) cholmod_conjugate(f->dtype, count, x);
   if (width == 1) return LAC_OK;
@@ -149,9 +153,24 @@ static lac_status engine_cholmod_solve(const void *part, const void *numeric, la
 
 static bool engine_cholmod_is_stable(const lac_solver_options *options) { return (void)options, true; }
 
-static void engine_cholmod_logdet(const void *part, const void *numeric, lac_logdet *out) {
+static lac_status engine_cholmod_logdet(const void *part, const void *numeric, lac_polar *out) {
   (void)part;
   *out = ((const cholmod_numeric *)numeric)->det;
+  return LAC_OK;
+}
+
+// What CHOLMOD chose; an order that was handed in is the one that was asked for.
+static const char *cholmod_ordering(int ordering) {
+  switch (ordering) {
+    case CHOLMOD_AMD:
+      return "amd";
+    case CHOLMOD_METIS:
+      return "metis";
+    case CHOLMOD_NATURAL:
+      return "natural";
+    default:
+      return NULL;
+  }
 }
 
 static void engine_cholmod_predict(const void *part, lac_dtype dtype, lac_finding *finding) {
@@ -160,6 +179,7 @@ static void engine_cholmod_predict(const void *part, lac_dtype dtype, lac_findin
   bool is_complex = dtype == LAC_C128 || dtype == LAC_C64;
   if (!l) return;
   size_t number = (is_complex ? 2 : 1) * sizeof(double), index = a->is_wide ? sizeof(int64_t) : sizeof(int32_t);
+  finding->ordering = cholmod_ordering(l->ordering);
   finding->nnz = (int64_t)a->nnz;
   finding->flops = a->flops * (is_complex ? 4 : 1);
   finding->bytes = (int64_t)(l->xsize * number + (l->ssize + 3 * l->nsuper + 2 * l->n) * index);
@@ -175,6 +195,7 @@ static void engine_cholmod_report(const void *part, const void *numeric, lac_fin
 
 const lac_solver_table engine_cholmod = {
     .name = "cholmod",
+    .needs_hermitian = true,
     .is_stable = engine_cholmod_is_stable,
     .analyse = engine_cholmod_analyse,
     .forget = engine_cholmod_forget,

@@ -76,6 +76,7 @@ static void FN(cholmod_inspect)(const lac_factor_job *job, cholmod_numeric *f) {
   const double *l = f->l->x, *values = job->values;
   int64_t step = job->dtype == LAC_C128 ? 2 : 1;
   lac_finding smallest = {.smallest = 1, .where = -1};
+  lac_determinant det = lac_determinant_one();
 
   for (size_t k = 0; k < f->l->nsuper; k++) {
     int64_t rows = pi[k + 1] - pi[k];
@@ -83,10 +84,11 @@ static void FN(cholmod_inspect)(const lac_factor_job *job, cholmod_numeric *f) {
       double root = l[step * (px[k] + (j - super[k]) * (rows + 1))];
       int64_t row = order[j], p = s->offsets[row];
       while (s->columns[p] != row) p++;
-      plugin_logdet_times(&f->det, root, 0);
+      lac_determinant_times_modulus(&det, root);
       plugin_smallest(&smallest, root / values[step * p] * root, row);
     }
   }
+  f->det = lac_determinant_log(&det);
   f->det.logabs *= 2;
   f->smallest = smallest.smallest;
   f->where = smallest.where;

@@ -13,9 +13,12 @@
 #include <string.h>
 
 #include "core/memory_impl.h"
+#include "solvers/determinant.h"
 #include "solvers/engines/suitesparse/tables.h"
 
 enum { KLU_COMPLEX = 1, KLU_WIDE = 2 };
+
+static const double KLU_GROWTH = 1e8;  // beyond it the pivots of another matrix do not suit
 
 typedef struct klu_part {
   int32_t n;
@@ -29,7 +32,7 @@ typedef struct klu_part {
 typedef struct klu_lu {
   void *lu;  // klu_numeric or klu_l_numeric; NULL where n = 0
   int variant;
-  lac_logdet det;
+  lac_polar det;
   lac_finding finding;
 } klu_lu;
 
@@ -188,7 +191,7 @@ static lac_status engine_klu_factor(const lac_factor_job *job, void **numeric, l
   if (!f) return plugin_fault(fault, LAC_ERR_MEMORY, "out of memory: a factor of KLU");
   f->variant =
       (job->dtype == LAC_C128 ? KLU_COMPLEX : 0) + (a->is_wide || (like && like->variant & KLU_WIDE) ? KLU_WIDE : 0);
-  f->det = plugin_logdet();
+  f->det = (lac_polar){.sign_re = 1};
   f->finding = (lac_finding){.smallest = 1, .where = -1};
   if (a->n > 0 && klu_try(job, f, fault, &status) == KLU_TOO_LARGE && !(f->variant & KLU_WIDE)) {
     lac_factor_job wide = *job;  // pivots in narrow indices cannot be taken over
@@ -221,9 +224,10 @@ static lac_status engine_klu_solve(const void *part, const void *numeric, lac_si
 
 static bool engine_klu_is_stable(const lac_solver_options *options) { return options->pivot_tolerance >= 0.1; }
 
-static void engine_klu_logdet(const void *part, const void *numeric, lac_logdet *out) {
+static lac_status engine_klu_logdet(const void *part, const void *numeric, lac_polar *out) {
   (void)part;
   *out = ((const klu_lu *)numeric)->det;
+  return LAC_OK;
 }
 
 static void engine_klu_report(const void *part, const void *numeric, lac_finding *finding) {

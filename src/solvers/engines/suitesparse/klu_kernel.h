@@ -49,15 +49,17 @@ static lac_status FN(klu_inspect)(const SYMBOLIC *symbolic, klu_lu *f, lac_fault
   const NUMERIC *lu = f->lu;
   const double *pivots = lu->Udiag;
   bool *seen = lac_calloc((size_t)lu->n, sizeof *seen);
+  lac_determinant det = lac_determinant_one();
 
   if (!seen) return plugin_fault(fault, LAC_ERR_MEMORY, "out of memory: the pivots of KLU");
   for (int64_t k = 0; k < lu->n; k++) {
     double re = pivots[PARTS * k], im = PARTS == 2 ? pivots[PARTS * k + 1] : 0;
     plugin_smallest(&f->finding, fabs(re) + fabs(im), symbolic->Q[k]);
-    plugin_logdet_times(&f->det, re, im);
-    f->det.logabs += log(lu->Rs[k]);
+    lac_determinant_times(&det, re, im);
+    lac_determinant_times_modulus(&det, lu->Rs[k]);
   }
-  plugin_logdet_end(&f->det, FN(parity)(lu->n, lu->Pnum, seen) != FN(parity)(lu->n, symbolic->Q, seen));
+  if (FN(parity)(lu->n, lu->Pnum, seen) != FN(parity)(lu->n, symbolic->Q, seen)) lac_determinant_negate(&det);
+  f->det = lac_determinant_log(&det);
   lac_free(seen);
   if (isfinite(f->det.logabs)) return LAC_OK;
   return plugin_fault(fault, LAC_ERR_NONFINITE, "KLU overflows");
@@ -109,7 +111,10 @@ static int64_t FN(klu_factor)(const lac_factor_job *job, const void *analysis, k
   }
   FN(indices_close)(&indices);
   lac_free(values);
-  if (common.status == KLU_OK && f->lu) {
+  if (common.status == KLU_OK && f->finding.growth > KLU_GROWTH) {
+    *status =
+        plugin_fault(fault, LAC_ERR_CONVERGENCE, "KLU's factor grows to %.1e times the matrix", f->finding.growth);
+  } else if (common.status == KLU_OK && f->lu) {
     FN(klu_take)(symbolic, f, &common);
     *status = FN(klu_inspect)(symbolic, f, fault);
   } else {

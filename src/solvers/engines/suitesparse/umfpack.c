@@ -13,6 +13,7 @@
 #include <umfpack.h>
 
 #include "core/memory_impl.h"
+#include "solvers/determinant.h"
 #include "solvers/engines/suitesparse/tables.h"
 
 enum { UMFPACK_COMPLEX = 1, UMFPACK_WIDE = 2, UMFPACK_VARIANTS = 4 };
@@ -28,7 +29,7 @@ typedef struct umfpack_part {
 typedef struct umfpack_numeric {
   void *lu;  // NULL where n = 0
   int variant;
-  lac_logdet det;
+  lac_polar det;
   lac_finding finding;
 } umfpack_numeric;
 
@@ -167,13 +168,15 @@ static lac_status engine_umfpack_factor(const lac_factor_job *job, void **numeri
   f = lac_calloc(1, sizeof *f);
   if (!f) return plugin_fault(fault, LAC_ERR_MEMORY, "out of memory: a factor of UMFPACK");
   f->variant = (job->dtype == LAC_C128 ? UMFPACK_COMPLEX : 0) + (a->is_wide ? UMFPACK_WIDE : 0);
-  f->det = plugin_logdet();
+  f->det = (lac_polar){.sign_re = 1};
   f->finding = (lac_finding){.smallest = 1, .where = -1};
+  plugin_enter(job->threads);
   if (a->n > 0) status = umfpack_try(job, f, &is_large, fault);
   if (is_large && !a->is_wide) {
     f->variant += UMFPACK_WIDE;
     status = umfpack_try(job, f, &is_large, fault);
   }
+  plugin_leave(job->threads);
   if (status == LAC_OK) *numeric = f, f = NULL;
   engine_umfpack_destroy(f);
   return status;
@@ -200,9 +203,10 @@ static lac_status engine_umfpack_solve(const void *part, const void *numeric, la
 
 static bool engine_umfpack_is_stable(const lac_solver_options *options) { return options->pivot_tolerance >= 0.1; }
 
-static void engine_umfpack_logdet(const void *part, const void *numeric, lac_logdet *out) {
+static lac_status engine_umfpack_logdet(const void *part, const void *numeric, lac_polar *out) {
   (void)part;
   *out = ((const umfpack_numeric *)numeric)->det;
+  return LAC_OK;
 }
 
 static void engine_umfpack_report(const void *part, const void *numeric, lac_finding *finding) {

@@ -25,7 +25,8 @@ static lac_status FN(umfpack_symbolic)(const lac_structure *s, lac_ordering orde
 static lac_status FN(umfpack_inspect)(const lac_structure *s, umfpack_numeric *f, lac_fault *fault) {
   INT *order = lac_alloc(2 * (size_t)s->n * sizeof *order), recip = 0;
   double *pivots = lac_alloc((PARTS + 1) * (size_t)s->n * sizeof *pivots), *scale = NULL;
-  bool *seen = lac_calloc((size_t)s->n, sizeof *seen), is_odd = false;
+  bool *seen = lac_calloc((size_t)s->n, sizeof *seen);
+  lac_determinant det = lac_determinant_one();
   lac_status status = LAC_OK;
 
   if (!order || !pivots || !seen) {
@@ -49,11 +50,11 @@ static lac_status FN(umfpack_inspect)(const lac_structure *s, umfpack_numeric *f
       goto done;
     }
     plugin_smallest(&f->finding, size, column);
-    plugin_logdet_times(&f->det, re, im);
-    f->det.logabs += recip ? -log(scale[k]) : log(scale[k]);
+    lac_determinant_times(&det, re, im);
+    (recip ? lac_determinant_over : lac_determinant_times_modulus)(&det, scale[k]);
   }
-  is_odd = FN(parity)(s->n, order, seen) != FN(parity)(s->n, order + s->n, seen);
-  plugin_logdet_end(&f->det, is_odd);
+  if (FN(parity)(s->n, order, seen) != FN(parity)(s->n, order + s->n, seen)) lac_determinant_negate(&det);
+  f->det = lac_determinant_log(&det);
 done:
   lac_free(order);
   lac_free(pivots);
