@@ -17,12 +17,14 @@ _TEXTS = ("method", "reason", "warning", "ordering")
 class Solver(Handle):
     """The analysis of a square pattern. It keeps the factors of values that it has just seen and knows them again.
 
-    method: "auto" (Cholesky where the values allow it, else LU), "cholesky", "ldlt", "lu"; ordering: "amd", "natural".
+    method: "auto" (Cholesky where the values allow it, else LU), "cholesky", "ldlt", "lu"; ordering: "auto", "amd",
+    "metis" (nested dissection, where METIS is installed), "natural". A factorisation that is foreseen to need more than
+    max_bytes (0: what the machine has free) is refused.
     """
 
     kind = "lac_solver"
 
-    def __new__(cls, pattern, method="auto", ordering="auto", pivot_tolerance=None, keep_bytes=None):
+    def __new__(cls, pattern, method="auto", ordering="auto", pivot_tolerance=None, keep_bytes=None, max_bytes=None):
         expect("Solver", pattern, Pattern)
         ctx, out = context(), ffi.new("lac_solver **")
         options = ffi.new("lac_solver_options *", lib.lac_solver_options_defaults())
@@ -31,6 +33,8 @@ class Solver(Handle):
             options.pivot_tolerance = pivot_tolerance
         if keep_bytes is not None:
             options.keep_bytes = keep_bytes
+        if max_bytes is not None:
+            options.max_bytes = max_bytes
         ctx.check(lib.lac_solver_create(ctx.c, pattern.c, options, out))
         return cls.wrap(out[0])
 

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "solvers/direct/block_form.h"
+#include "solvers/direct/block_lu.h"
 #include "solvers/direct/nature.h"
 #include "solvers/engines/engine.h"
 #include "solvers/solver_impl.h"
@@ -69,6 +70,17 @@ done:
   return status;
 }
 
+// LU takes a matrix apart where its blocks pay.
+static lac_status choose_blocks(lac_context *ctx, const lac_structure *s, const lac_solver_table **table) {
+  lac_status status = LAC_OK;
+  bool pays = false;
+
+  if (*table == &lac_solver_lu) LAC_TRY(lac_block_lu_pays(ctx, s, &pays));
+  if (pays) *table = &lac_solver_block_lu;
+done:
+  return status;
+}
+
 // The first entry off the diagonal.
 static int64_t choose_off_diagonal(const lac_structure *s) {
   int64_t p = 0;
@@ -99,6 +111,17 @@ done:
 
 // -- what is foreseen ------------------------------------------------------------------------------------------------
 
+// LU is foreseen for pivots from a diagonal that is there.
+static const char *choose_lu_reason(const lac_structure *s, bool is_asked) {
+  if (s->is_symmetric || s->diagonals == s->n) {
+    return is_asked ? "asked for; figures are of one f64 matrix that is strong on its diagonal"
+                    : "the pattern is not symmetric; figures are of one f64 matrix that is strong on its diagonal";
+  }
+  return is_asked ? "asked for; figures are unknown before the values choose the pivots"
+                  : "the pattern is not symmetric and has gaps on its diagonal; figures are unknown before the values "
+                    "choose the pivots";
+}
+
 static lac_status choose_likely_automatic(lac_context *ctx, const lac_structure *s, const lac_solver_table **table,
                                           const char **reason) {
   lac_status status = LAC_OK;
@@ -110,10 +133,14 @@ static lac_status choose_likely_automatic(lac_context *ctx, const lac_structure 
     *reason =
         "the pattern is symmetric with a full diagonal; figures are of one f64 matrix, if its values turn out "
         "Hermitian positive definite (else LU is used)";
+  } else if (s->is_symmetric) {
+    *table = &lac_solver_ldlt;
+    *reason =
+        "the pattern is symmetric with gaps on the diagonal; figures are of one f64 matrix, if its values turn out "
+        "Hermitian (else LU is used)";
   } else {
     *table = &lac_solver_lu;
-    *reason =
-        "the pattern is not symmetric with a full diagonal; figures are unknown before the values choose the pivots";
+    *reason = choose_lu_reason(s, false);
   }
 done:
   return status;
@@ -151,6 +178,7 @@ lac_status lac_choose_likely(lac_context *ctx, const lac_solver_core *core, cons
 
   if (method == LAC_METHOD_AUTO) {
     LAC_TRY(choose_likely_automatic(ctx, core->structure, table, reason));
+    LAC_TRY(choose_blocks(ctx, core->structure, table));
     goto done;
   }
   if (method == LAC_METHOD_DIAGONAL || method == LAC_METHOD_TRIANGULAR) {
@@ -159,10 +187,12 @@ lac_status lac_choose_likely(lac_context *ctx, const lac_solver_core *core, cons
   LAC_TRY(choose_table(ctx, method, table));
   *reason = (*table)->predict ? "asked for; figures are of one f64 matrix"
                               : "asked for; figures are unknown before the values choose the pivots";
+  if (*table == &lac_solver_lu) *reason = choose_lu_reason(core->structure, true);
   if ((*table)->needs_hermitian && !core->structure->is_symmetric) {
     *table = NULL;
     *reason = "asked for, but it needs a symmetric pattern: all values of this one will be refused";
   }
+  LAC_TRY(choose_blocks(ctx, core->structure, table));
 done:
   return status;
 }
@@ -221,7 +251,7 @@ void lac_choose_say(lac_factor *f, const char *format, ...) {
 // What follows where pivots chosen inside supernodes do not suit.
 static const lac_solver_table *choose_safer(const lac_solver_table *table) {
   if (table == &lac_solver_ldlt) return &lac_solver_lu;
-  return table == &lac_solver_lu ? &lac_solver_pivoting_lu : NULL;
+  return table == &lac_solver_lu || table == &lac_solver_block_lu ? &lac_solver_pivoting_lu : NULL;
 }
 
 // By this method or not at all.
@@ -265,6 +295,7 @@ static lac_status choose_asked(lac_context *ctx, lac_factor *f, const choose_nat
             "lac_solver_factor: %s needs a Hermitian matrix, but %s; use LAC_METHOD_LU or LAC_METHOD_AUTO", table->name,
             text);
   lac_choose_say(f, "asked for");
+  LAC_TRY(choose_blocks(ctx, f->core->structure, &table));
   LAC_TRY(choose_ladder(ctx, f, table));
 done:
   return status;
@@ -306,7 +337,10 @@ static lac_status choose_automatic(lac_context *ctx, lac_factor *f, const choose
     goto done;
   }
   LAC_TRY(choose_cholesky(ctx, f, nature, &is_done));
-  if (!is_done) LAC_TRY(choose_ladder(ctx, f, nature->is.asymmetric < 0 ? &lac_solver_ldlt : &lac_solver_lu));
+  if (is_done) goto done;
+  table = nature->is.asymmetric < 0 ? &lac_solver_ldlt : &lac_solver_lu;
+  LAC_TRY(choose_blocks(ctx, f->core->structure, &table));
+  LAC_TRY(choose_ladder(ctx, f, table));
 done:
   return status;
 }

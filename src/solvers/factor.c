@@ -67,13 +67,12 @@ done:
 
 lac_status lac_factor_explain(lac_context *ctx, const lac_factor *f, const lac_trial *trial) {
   lac_status status = trial->status;
-  char which[64];
+  char which[64] = "";
   const char *way_out = "";
   if (status == LAC_ERR_DEFINITE) way_out = "; use LAC_METHOD_LU, or LAC_METHOD_AUTO which falls back to it";
   if (status == LAC_ERR_SINGULAR) way_out = "; check the entries it is made of, or add to its diagonal";
-  if (status == LAC_ERR_SINGULAR && f->table == &lac_solver_ldlt) way_out = "; use LAC_METHOD_LU";
   return lac_context_fail(ctx, status, "lac_solver_factor", "lac_solver_factor: %s%s%s", trial->fault.text,
-                          lac_factor_item_text(f, trial->item, which), way_out);
+                          trial->item < f->items ? lac_factor_item_text(f, trial->item, which) : which, way_out);
 }
 
 // One matrix. `like` may be NULL; a batch is worked on by many threads, one for each matrix.
@@ -95,7 +94,10 @@ static lac_trial factor_one(const lac_context *ctx, lac_factor *f, const lac_fac
 static lac_trial factor_items(const lac_context *ctx, lac_factor *f, const lac_factor *like) {
   lac_trial trial = {.status = LAC_OK, .item = f->items};
   int threads = ctx->threads < f->items ? ctx->threads : (int)f->items;
+  lac_finding one = lac_foresee(f->analysis, f->meta.dtype);
 
+  trial.status = lac_foresee_check(f->table, &f->core->options, f->meta.dtype, f->items, threads, &one, &trial.fault);
+  if (trial.status != LAC_OK) return trial;
   if (f->items > 0) trial = factor_one(ctx, f, like, 0);
   if (f->items <= 1 || trial.status != LAC_OK) return trial;
   trial.item = f->items;
@@ -132,7 +134,6 @@ lac_status lac_factor_try(lac_context *ctx, lac_factor *f, const lac_solver_tabl
   factor_drop_numerics(f);
   LAC_TRY(lac_analysis_get(ctx, core->pattern, core->structure, table, core->options.ordering, &f->analysis));
   f->table = table;
-  LAC_TRY(lac_foresee_check(ctx, f));
   *trial = factor_items(ctx, f, NULL);
   if (trial->status == LAC_OK) factor_sum_up(f);
 done:
@@ -148,12 +149,12 @@ lac_trial lac_factor_try_like(const lac_context *ctx, lac_factor *f, const lac_f
   return trial;
 }
 
-// A pivot that is all rounding does not stop anything, but it is said. So is a factor with very many entries.
+// A pivot that is little more than rounding does not stop anything, but it is said. So is a factor with very many entries.
 static void factor_warn(lac_factor *f) {
   double rounding = f->meta.dtype == LAC_F32 || f->meta.dtype == LAC_C64 ? FLT_EPSILON : DBL_EPSILON;
   lac_finding one = f->finding;
   if (f->items == 0) return;
-  if (f->finding.smallest < rounding) {
+  if (f->finding.smallest < 8 * rounding) {
     snprintf(f->warning, sizeof f->warning,
              "the matrix is singular to working precision: the pivot of column %lld is %.1e of the column",
              (long long)f->finding.where, f->finding.smallest);

@@ -77,7 +77,7 @@ static lac_status solve_task(const solve_plan *plan, int64_t task, char *memory,
 
 static const char *solve_way_out(lac_status status) {
   if (status == LAC_ERR_NONFINITE) return "scale b down, or check the report for a singular matrix";
-  if (status == LAC_ERR_CONVERGENCE) return "use LAC_METHOD_LU with pivot_tolerance = 1, or a wider dtype";
+  if (status == LAC_ERR_CONVERGENCE) return "use LAC_METHOD_PIVOTING_LU with pivot_tolerance = 1, or a wider dtype";
   return "solve for fewer columns, or free memory";
 }
 
@@ -146,6 +146,18 @@ done:
   return status;
 }
 
+// Where the error stays large, a partner of the factor that pivots more carefully has its turn.
+static lac_status solve_by_partners(lac_context *ctx, solve_plan *plan) {
+  lac_status status = solve_run(ctx, plan), made = LAC_OK;
+
+  while (status == LAC_ERR_CONVERGENCE && made == LAC_OK) {
+    made = lac_factor_partner(ctx, plan->factor, &plan->factor);
+    if (made != LAC_OK || !plan->factor) break;
+    status = solve_run(ctx, plan);
+  }
+  return made == LAC_OK ? status : made;
+}
+
 lac_status lac_factor_solve(lac_context *ctx, const lac_factor *factor, lac_side side, const lac_array *b,
                             lac_array *x) {
   lac_status status = LAC_OK;
@@ -164,7 +176,7 @@ lac_status lac_factor_solve(lac_context *ctx, const lac_factor *factor, lac_side
   plan.threads = plan.batch.count * plan.blocks < ctx->threads ? ctx->threads : 1;
   plan.b = lac_array_data(b);
   plan.x = lac_array_edit(x);
-  LAC_TRY(solve_run(ctx, &plan));
+  LAC_TRY(solve_by_partners(ctx, &plan));
 done:
   return status;
 }

@@ -45,23 +45,22 @@ static void foresee_ways(const char *ordering, lac_dtype dtype, char text[FORESE
 // Asking the system takes longer than factoring what is small.
 static const int64_t foresee_small = INT64_C(64) << 20;
 
-lac_status lac_foresee_check(lac_context *ctx, const lac_factor *f) {
-  lac_status status = LAC_OK;
-  lac_finding one = lac_foresee(f->analysis, f->meta.dtype);
-  int64_t at_once = ctx->threads < f->items ? ctx->threads : f->items, limit = f->core->options.max_bytes, there;
-  double factors = (double)f->items * (double)one.bytes, work = (double)at_once * (double)one.work_bytes;
+lac_status lac_foresee_check(const lac_solver_table *table, const lac_solver_options *options, lac_dtype dtype,
+                             int64_t items, int64_t at_once, const lac_finding *one, lac_fault *fault) {
+  double factors = (double)items * (double)one->bytes, work = (double)at_once * (double)one->work_bytes, there;
   char total[FORESEE_TEXT], aside[FORESEE_TEXT], have[FORESEE_TEXT], ways[FORESEE_WAYS];
+  bool is_limited = options->max_bytes > 0;
 
-  if (one.nnz < 0 || (limit == 0 && factors + work <= (double)foresee_small)) goto done;
-  there = limit > 0 ? limit : lac_memory_available();
-  foresee_ways(one.ordering, f->meta.dtype, ways);
-  LAC_CHECK(factors + work <= (double)there, LAC_ERR_MEMORY,
-            "lac_solver_factor: %s needs %s for %lld entries%s and %s besides while it works, but %s %s; %s%s",
-            f->table->name, foresee_bytes(factors, total), (long long)one.nnz, f->items > 1 ? " of each matrix" : "",
-            foresee_bytes(work, aside), limit > 0 ? "max_bytes is" : "there are", foresee_bytes((double)there, have),
-            limit > 0 ? "raise it, " : "", ways);
-done:
-  return status;
+  if (one->nnz < 0 || one->is_guess || (!is_limited && factors + work <= (double)foresee_small)) return LAC_OK;
+  there = (double)(is_limited ? options->max_bytes : lac_memory_available());
+  if (factors + work <= there) return LAC_OK;
+  foresee_ways(one->ordering, dtype, ways);
+  snprintf(fault->text, sizeof fault->text,
+           "%s needs %s for %lld entries%s and %s besides while it works, but %s %s; %s%s", table->name,
+           foresee_bytes(factors, total), (long long)one->nnz, items > 1 ? " of each matrix" : "",
+           foresee_bytes(work, aside), is_limited ? "max_bytes is" : "there are", foresee_bytes(there, have),
+           is_limited ? "raise it, " : "", ways);
+  return LAC_ERR_MEMORY;
 }
 
 // -- fill ------------------------------------------------------------------------------------------------------------
@@ -70,14 +69,9 @@ done:
 // is sparse.
 enum { FORESEE_MANY = 100, FORESEE_ROWS = 10000, FORESEE_FULL_ROWS = 1000, FORESEE_SPARSE = 20 };
 
-static bool foresee_is_half(const lac_solver_table *table) {
-  return strcmp(table->name, "cholesky") == 0 || strcmp(table->name, "ldlt") == 0 ||
-         strcmp(table->name, "cholmod") == 0;
-}
-
 void lac_foresee_warn(const lac_structure *s, const lac_solver_table *table, lac_dtype dtype,
                       const lac_finding *finding, char *warning, size_t size) {
-  double n = s->n, entries = (double)finding->nnz, full = foresee_is_half(table) ? n * (n + 1) / 2 : n * n;
+  double n = s->n, entries = (double)finding->nnz, full = table->needs_hermitian ? n * (n + 1) / 2 : n * n;
   bool is_many = s->n > FORESEE_ROWS && entries > FORESEE_MANY * (double)s->nnz;
   bool is_full = s->n > FORESEE_FULL_ROWS && entries > full / 2 && FORESEE_SPARSE * (double)s->nnz < n * n;
   size_t length = strlen(warning);

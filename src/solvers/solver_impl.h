@@ -17,12 +17,13 @@
 
 /// What went wrong with one matrix of a batch. Matrices are worked on by many threads, so there is no context to tell.
 typedef struct lac_fault {
-  char text[200];
+  char text[400];
 } lac_fault;
 
 /// What a method says of one factored matrix, or foresees.
 typedef struct lac_finding {
   const char *ordering;  // that was taken; NULL: the one that was asked for
+  bool is_guess;         // the values may come to other figures
   int64_t nnz, bytes;    // of the factor
   int64_t work_bytes;    // that factoring takes besides, at its peak, in one thread
   double flops;
@@ -209,8 +210,10 @@ void lac_choose_say(lac_factor *factor, const char *format, ...) __attribute__((
 /// What the method of an analysis foresees for one matrix; nnz is -1 where the values decide.
 lac_finding lac_foresee(const lac_analysis *analysis, lac_dtype dtype);
 
-/// Refuse, before it begins, a factorisation of `items` matrices that is foreseen to take more memory than there is.
-lac_status lac_foresee_check(lac_context *ctx, const lac_factor *factor);
+/// Refuse, before it begins, a factorisation of `items` matrices, so many of them at once, that is foreseen to take more
+/// memory than there is: LAC_ERR_MEMORY, and the fault has a text. What is unknown or a guess passes.
+lac_status lac_foresee_check(const lac_solver_table *table, const lac_solver_options *options, lac_dtype dtype,
+                             int64_t items, int64_t at_once, const lac_finding *one, lac_fault *fault);
 
 /// Add a sentence to a warning where a factor of one matrix has very many entries.
 void lac_foresee_warn(const lac_structure *structure, const lac_solver_table *table, lac_dtype dtype,

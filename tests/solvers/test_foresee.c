@@ -91,6 +91,33 @@ static void the_machine_says_what_it_has(lac_context *ctx) {
   CHECK(there == INT64_MAX || there < INT64_C(1) << 50);
 }
 
+// Full first row and column, and the diagonal.
+static const sketch *sketch_arrow(int64_t n) {
+  sketch *s = scratch(sizeof *s);
+  *s = (sketch){n, n, 0, scratch((size_t)(3 * n) * sizeof *s->row), scratch((size_t)(3 * n) * sizeof *s->col)};
+  for (int64_t j = 0; j < n; j++) s->col[s->nnz++] = j;
+  for (int64_t i = 1; i < n; i++) {
+    s->row[s->nnz] = s->row[s->nnz + 1] = i;
+    s->col[s->nnz + 1] = i;
+    s->nnz += 2;
+  }
+  return s;
+}
+
+// Taken from the wrong end, an arrow of so many rows would fill some terabytes.
+static void more_than_the_machine_has_is_refused(lac_context *ctx) {
+  lac_solver_options options = options_of(LAC_METHOD_CHOLESKY, LAC_ORDER_NATURAL);
+  direct_case c = {.s = sketch_arrow(1000000)};
+  c.a = ref_new(&(lac_meta){.dtype = LAC_F64, .ndim = 1, .shape = {c.s->nnz}});
+  for (int64_t i = 0; i < c.s->nnz; i++) c.a.x[i] = 1;
+  direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options);
+  lac_factor *factor = NULL;
+  CHECK_EQ(lac_solver_report(system.solver).factor_nnz, c.s->rows * (c.s->rows + 1) / 2);
+  CHECK_FAILS(lac_solver_factor(ctx, system.solver, system.values, &factor), LAC_ERR_MEMORY, "but there are");
+  CHECK_FAILS(lac_solver_factor(ctx, system.solver, system.values, &factor), LAC_ERR_MEMORY, "TB");
+  direct_close(&system);
+}
+
 // -- fill ------------------------------------------------------------------------------------------------------------
 
 static void an_arrow_fills_in_when_it_is_taken_from_the_wrong_end(lac_context *ctx) {
@@ -113,5 +140,6 @@ static void an_arrow_fills_in_when_it_is_taken_from_the_wrong_end(lac_context *c
   }
 }
 
-CHECK_MAIN(figures_come_true, more_than_max_bytes_is_refused, a_negative_limit_is_refused, the_machine_says_what_it_has,
+CHECK_MAIN(figures_come_true, more_than_max_bytes_is_refused, more_than_the_machine_has_is_refused,
+           a_negative_limit_is_refused, the_machine_says_what_it_has,
            an_arrow_fills_in_when_it_is_taken_from_the_wrong_end)

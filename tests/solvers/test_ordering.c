@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Orders of elimination and the structure of factors: always permutations, little fill, and exactly the fill that
-/// elimination makes.
+/// Orders of elimination, the tree and the counts: always permutations, little fill, and exactly the fill that elimination
+/// makes.
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,7 +8,6 @@
 
 #include "core/memory_impl.h"
 #include "solvers/direct/ordering.h"
-#include "solvers/direct/symbolic.h"
 #include "support/check.h"
 #include "support/direct_case.h"
 #include "support/scratch.h"
@@ -89,14 +88,21 @@ static const sketch *sketch_cube(int64_t side) {
   return s;
 }
 
-static double order_flops(lac_context *ctx, const lac_structure *structure, lac_ordering ordering, const char **name) {
+// The elimination of A + A^T in an order; cleared by the caller.
+static lac_elimination eliminate(lac_context *ctx, const lac_structure *structure, lac_ordering ordering,
+                                 const char **name) {
   lac_graph graph = {0};
   lac_elimination e = {0};
   CHECK_OK(lac_graph_init(ctx, structure, NULL, &graph));
   CHECK_OK(lac_order_graph(ctx, &graph, ordering, &e, name));
+  lac_graph_clear(&graph);
+  return e;
+}
+
+static double order_flops(lac_context *ctx, const lac_structure *structure, lac_ordering ordering, const char **name) {
+  lac_elimination e = eliminate(ctx, structure, ordering, name);
   double flops = e.flops;
   lac_elimination_clear(&e);
-  lac_graph_clear(&graph);
   return flops;
 }
 
@@ -155,16 +161,20 @@ static void metis_leaves_the_random_numbers_of_others_alone(lac_context *ctx) {
 
 // -- fill ------------------------------------------------------------------------------------------------------------
 
-// Entries of L, with its diagonal, on a 5-point grid.
-static int64_t grid_fill(lac_context *ctx, int64_t side, lac_ordering ordering) {
-  direct_case c = direct_make(DIRECT_POISSON, side * side, LAC_F64, 1);
-  lac_structure *structure = structure_of(ctx, c.s);
-  lac_symbolic *symbolic = NULL;
-  CHECK_OK(lac_symbolic_create(ctx, structure, ordering, &symbolic));
-  int64_t fill = symbolic->l_offsets[symbolic->n] + symbolic->n;
-  lac_symbolic_destroy(symbolic);
+// Entries of L, with its diagonal.
+static int64_t order_fill(lac_context *ctx, const sketch *s, lac_ordering ordering) {
+  lac_structure *structure = structure_of(ctx, s);
+  const char *name;
+  lac_elimination e = eliminate(ctx, structure, ordering, &name);
+  int64_t fill = e.nnz;
+  lac_elimination_clear(&e);
   lac_object_release(structure);
   return fill;
+}
+
+// On a 5-point grid.
+static int64_t grid_fill(lac_context *ctx, int64_t side, lac_ordering ordering) {
+  return order_fill(ctx, direct_make(DIRECT_POISSON, side * side, LAC_F64, 1).s, ordering);
 }
 
 // Reference: multiple minimum degree as SciPy has it, splu(A, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0,
@@ -176,52 +186,53 @@ static void fill_on_a_grid_is_that_of_minimum_degree(lac_context *ctx) {
 }
 
 static void no_fill_where_none_is_needed(lac_context *ctx) {
-  static const direct_kind KINDS[] = {DIRECT_ARROW, DIRECT_TRIANGULAR};
-  for (int i = 0; i < 2; i++) {
-    direct_case c = direct_make(KINDS[i], 60, LAC_F64, 2);
-    direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, NULL);
-    lac_factor *factor = NULL;
-    CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
-    CHECK_EQ(lac_factor_report(factor).factor_nnz, KINDS[i] == DIRECT_ARROW ? (c.s->nnz + 60) / 2 : c.s->nnz);
-    lac_factor_destroy(&factor);
-    direct_close(&system);
-  }
+  direct_case arrow = direct_make(DIRECT_ARROW, 60, LAC_F64, 2),
+              triangular = direct_make(DIRECT_TRIANGULAR, 60, LAC_F64, 2);
+  CHECK_EQ(order_fill(ctx, arrow.s, LAC_ORDER_AMD), (arrow.s->nnz + 60) / 2);
+  lac_solver_options options = lac_solver_options_defaults();
+  options.method = LAC_METHOD_PIVOTING_LU;
+  direct_system system = direct_open(ctx, &triangular, LAC_WIDTH_AUTO, &options);
+  lac_factor *factor = NULL;
+  CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
+  CHECK_EQ(lac_factor_report(factor).factor_nnz, triangular.s->nnz);
+  lac_factor_destroy(&factor);
+  direct_close(&system);
 }
 
-// L by elimination on a dense mask, in the symbolic's order.
-static void check_structure_of_l(const sketch *s, const lac_symbolic *symbolic) {
-  int64_t n = s->rows, count = 0;
+// L by elimination on a dense mask, in the same order: its counts, and the first entry below each diagonal.
+static void check_counts(const sketch *s, const lac_elimination *e) {
+  int64_t n = s->rows, nnz = 0;
   char *mask = scratch((size_t)(n * n) + 1);
-  int32_t *place = scratch((size_t)n * sizeof *place + 1);
-  for (int32_t k = 0; k < n; k++) place[symbolic->order[k]] = k;
-  for (int64_t z = 0; z < s->nnz; z++) mask[place[s->row[z]] * n + place[s->col[z]]] = 1;
-  for (int64_t k = 0; k < n; k++) {
-    for (int64_t i = k + 1; i < n; i++) {
-      for (int64_t j = k + 1; mask[i * n + k] && j < n; j++) mask[i * n + j] |= mask[k * n + j];
-    }
+  for (int64_t z = 0; z < s->nnz; z++) {
+    int64_t i = e->place[s->row[z]], j = e->place[s->col[z]];
+    mask[i * n + j] = mask[j * n + i] = 1;
   }
   for (int64_t k = 0; k < n; k++) {
-    int64_t p = symbolic->l_offsets[k];
-    for (int64_t i = k + 1; i < n; i++) {
+    int64_t count = 1, parent = -1;
+    for (int64_t i = n - 1; i > k; i--) {
       if (!mask[i * n + k]) continue;
-      CHECK(p < symbolic->l_offsets[k + 1] && symbolic->l_rows[p] == i);
-      p++, count++;
+      count++, parent = i;
+      for (int64_t j = k + 1; j < n; j++) mask[i * n + j] |= mask[k * n + j];
     }
-    CHECK_EQ(p, symbolic->l_offsets[k + 1]);
+    CHECK_EQ(e->count[k], count);
+    CHECK_EQ(e->parent[k], parent);
+    nnz += count;
   }
-  CHECK_EQ(count, symbolic->l_offsets[n]);
+  CHECK_EQ(e->nnz, nnz);
 }
 
-static void the_structure_of_l_is_what_elimination_makes(lac_context *ctx) {
-  for (uint64_t seed = 1; seed <= 60; seed++) {
+static void counts_are_what_elimination_makes(lac_context *ctx) {
+  for (uint64_t seed = 1; seed <= 120; seed++) {
     size_t mark = scratch_mark();
-    const sketch *s = sketch_symmetric(1 + (int64_t)(seed * 5 % 47), 0.02 * (double)(seed % 11), seed);
+    int64_t n = 1 + (int64_t)(seed * 5 % 47);
+    double density = 0.02 * (double)(seed % 11);
+    const sketch *s = seed % 3 ? sketch_symmetric(n, density, seed) : sketch_random(n, n, density, seed);
     lac_structure *structure = structure_of(ctx, s);
-    lac_symbolic *symbolic = NULL;
-    CHECK_OK(lac_symbolic_create(ctx, structure, seed % 2 ? LAC_ORDER_AMD : LAC_ORDER_NATURAL, &symbolic));
-    check_permutation(symbolic->order, s->rows);
-    check_structure_of_l(s, symbolic);
-    lac_symbolic_destroy(symbolic);
+    const char *name;
+    lac_elimination e = eliminate(ctx, structure, seed % 2 ? LAC_ORDER_AMD : LAC_ORDER_NATURAL, &name);
+    check_permutation(e.order, n);
+    check_counts(s, &e);
+    lac_elimination_clear(&e);
     lac_object_release(structure);
     scratch_release(mark);
   }
@@ -241,5 +252,4 @@ static void orders_of_a_pattern_are_made_once(lac_context *ctx) {
 CHECK_MAIN(every_order_is_a_permutation, dense_rows_and_columns_do_not_get_lost,
            a_costly_factor_is_worth_a_second_order, a_metis_that_is_not_there_is_named,
            metis_leaves_the_random_numbers_of_others_alone, fill_on_a_grid_is_that_of_minimum_degree,
-           no_fill_where_none_is_needed, the_structure_of_l_is_what_elimination_makes,
-           orders_of_a_pattern_are_made_once)
+           no_fill_where_none_is_needed, counts_are_what_elimination_makes, orders_of_a_pattern_are_made_once)

@@ -60,6 +60,7 @@ done:
 static void banded_predict(const void *part, lac_dtype dtype, lac_finding *finding) {
   const banded_part *p = part;
   int64_t width = 2 * (int64_t)p->lower + p->upper + 1, size = (int64_t)lac_dtype_size(dtype);
+  finding->ordering = "natural";
   finding->nnz = p->n * width;
   finding->bytes =
       (int64_t)sizeof(banded_numeric) + finding->nnz * size + p->n * (2 * size + 2 * (int64_t)sizeof(int32_t));

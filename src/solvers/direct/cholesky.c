@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "solvers/direct/dense.h"
+#include "solvers/direct/front_analysis.h"
 #include "solvers/direct/fronts.h"
 #include "solvers/direct/selected.h"
 
@@ -32,7 +33,7 @@ static lac_status cholesky_refuse(const lac_fronts *f, lac_status status, lac_fa
 }
 
 static lac_status cholesky_factor(const lac_factor_job *job, void **numeric, lac_fault *fault) {
-  lac_supernodes *s = (lac_supernodes *)job->part;
+  lac_supernodes *s = ((const lac_front_analysis *)job->part)->plain;
   lac_status status = LAC_ERR_MEMORY;
   double *norms = lac_alloc((size_t)s->n * sizeof *norms);
   lac_fronts *f = lac_fronts_create(s, LAC_FRONT_CHOLESKY, job->dtype);
@@ -55,7 +56,7 @@ static lac_status cholesky_factor(const lac_factor_job *job, void **numeric, lac
 static bool cholesky_is_stable(const lac_solver_options *options) { return (void)options, true; }
 
 static void cholesky_predict(const void *part, lac_dtype dtype, lac_finding *finding) {
-  lac_fronts_predict(part, LAC_FRONT_CHOLESKY, dtype, finding);
+  lac_fronts_predict(((const lac_front_analysis *)part)->plain, LAC_FRONT_CHOLESKY, dtype, finding);
 }
 
 static void cholesky_report(const void *part, const void *numeric, lac_finding *finding) {
@@ -74,8 +75,8 @@ const lac_solver_table lac_solver_cholesky = {
     .name = "cholesky",
     .needs_hermitian = true,
     .is_stable = cholesky_is_stable,
-    .analyse = lac_fronts_analyse,
-    .forget = lac_fronts_forget,
+    .analyse = lac_front_analyse,
+    .forget = lac_front_forget,
     .predict = cholesky_predict,
     .factor = cholesky_factor,
     .solve = cholesky_solve,

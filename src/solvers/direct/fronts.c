@@ -219,7 +219,7 @@ static void fronts_sum_up(fronts_walk *w, int threads) {
     all.perturbed += one->perturbed;
   }
   f->smallest = all.smallest;
-  f->where = all.where < 0 ? -1 : f->s->row_at[all.where];
+  f->where = all.where < 0 ? -1 : f->s->col_at[all.where];
   f->growth = all.largest;
   f->perturbed = all.perturbed;
 }
@@ -277,9 +277,10 @@ void lac_fronts_predict(const lac_supernodes *s, lac_front_kind kind, lac_dtype 
   for (int32_t i = 0; kind == LAC_FRONT_LDLT && i < s->count; i++) {
     if (s->panels[i + 1] - s->panels[i] > widest) widest = s->panels[i + 1] - s->panels[i];
   }
+  finding->ordering = s->ordering;
   finding->nnz = unsymmetric ? 2 * s->nnz - n : s->nnz;
   finding->bytes = (int64_t)sizeof(lac_fronts) + panels * size;
-  if (kind != LAC_FRONT_CHOLESKY) finding->bytes += n * (int64_t)sizeof(int32_t);
+  if (kind != LAC_FRONT_CHOLESKY) finding->bytes += n * (2 * size + (int64_t)sizeof(int32_t));  // scales and pivots
   if (kind == LAC_FRONT_LDLT) finding->bytes += n * size;
   if (unsymmetric) finding->bytes += (2 * s->nnz - n - panels) * size + (s->count + 1) * (int64_t)sizeof(int64_t);
   finding->work_bytes = (s->update_work + s->update_blocks + widest) * size + s->count * (int64_t)sizeof(char *);
@@ -293,15 +294,3 @@ void lac_fronts_report(const lac_fronts *f, lac_finding *finding) {
   finding->perturbed = f->perturbed;
   finding->growth = f->growth;
 }
-
-lac_status lac_fronts_analyse(lac_context *ctx, const lac_structure *structure, lac_ordering ordering, void **part,
-                              int64_t *bytes) {
-  lac_supernodes *s = NULL;
-  lac_status status = lac_supernodes_create(ctx, structure, NULL, ordering, &s);
-  if (status != LAC_OK) return status;
-  *part = s;
-  *bytes = lac_supernodes_bytes(s);
-  return LAC_OK;
-}
-
-void lac_fronts_forget(void *part) { lac_object_release(part); }

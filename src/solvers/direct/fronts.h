@@ -51,7 +51,7 @@ typedef struct lac_fronts_job {
 } lac_fronts_job;
 
 /// Factor. LAC_ERR_DEFINITE (Cholesky) or LAC_ERR_NONFINITE where a front was refused: `where` is then the step, the
-/// first of all, and `smallest` what the front said; else `where` is the row of A of the smallest pivot.
+/// first of all, and `smallest` what the front said; else `where` is the column of A of the smallest pivot.
 /// LAC_ERR_MEMORY.
 lac_status lac_fronts_factor(lac_fronts *f, const lac_fronts_job *job);
 
@@ -61,10 +61,5 @@ void lac_fronts_solve(const lac_fronts *f, lac_side side, int width, int threads
 /// nnz, bytes, work_bytes and flops of a factor.
 void lac_fronts_predict(const lac_supernodes *s, lac_front_kind kind, lac_dtype dtype, lac_finding *finding);
 void lac_fronts_report(const lac_fronts *f, lac_finding *finding);
-
-/// The analysis of methods for Hermitian matrices, as lac_solver_table has it: no matching.
-lac_status lac_fronts_analyse(lac_context *ctx, const lac_structure *structure, lac_ordering ordering, void **part,
-                              int64_t *bytes);
-void lac_fronts_forget(void *part);
 
 #endif

@@ -1,178 +1,104 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file ldlt.c
-/// Cholesky without roots, and L D L^H without pivoting, for Hermitian matrices.
+/// L D L^H inside supernodes, for Hermitian matrices that are not definite.
 ///
-///     P A P^T = C = L D L^H            L unit lower triangular, D real and diagonal
-///     row k      L y = C(:, k),  l_ki = conj(y_i) / d_i,  d_k = c_kk - sum_i l_ki y_i        (above the diagonal)
-///     solve      A^-1 b = P^T L^-H D^-1 L^-1 P b
+///     B = D A D / 2^g,   P B P^T = Pi^T L D L^H Pi        D powers of two; P the order; Pi inside supernodes
 ///
-/// Positive definite means that every d_k is positive: then nothing grows and no pivoting is needed. Otherwise the
-/// factor may be useless, which the residual of every solve shows (refine.c). Numbers are only compared with others of
-/// their own row and multiplied by quotients, so that the scale of the matrix does not matter.
+/// D has blocks of one and two rows (eliminate.h). Where pivots inside supernodes do not suit (pivoted_fronts.h) the
+/// method gives up with LAC_ERR_CONVERGENCE, and LU is the way out.
 
 #include <stdio.h>
+#include <string.h>
 
-#include "solvers/determinant.h"
-#include "solvers/direct/symbolic.h"
-#include "solvers/solver_impl.h"
+#include "solvers/direct/front_analysis.h"
+#include "solvers/direct/pivoted_fronts.h"
+#include "solvers/direct/scaling.h"
+#include "solvers/direct/selected.h"
 
-typedef struct ldlt_numeric {
-  lac_dtype dtype;
-  void *l;  // by the symbolic's l_offsets
-  void *d;  // real
-  double smallest;
-  int64_t where;
-} ldlt_numeric;
+typedef struct ldlt_room {
+  void *row_scale, *col_scale, *scaled;
+} ldlt_room;
 
-typedef struct ldlt_work {
-  void *y;
-  int32_t *mark, *path;
-  int64_t *cursor;  // where the next row of each column of L goes
-} ldlt_work;
-
-#define KERNEL_FILE "solvers/direct/ldlt_kernel.h"
-#include "solvers/direct/instantiate.h"
-
-typedef int32_t ldlt_factor_kernel(const lac_symbolic *, const void *, bool, ldlt_work *, ldlt_numeric *, double *);
-typedef void ldlt_solve_kernel(const lac_symbolic *, const ldlt_numeric *, lac_side, int, const void *, void *, void *);
-static ldlt_factor_kernel *const ldlt_factor_kernels[] = TABLE(ldlt_factor);
-typedef double ldlt_pivot_kernel(const ldlt_numeric *, int32_t);
-static ldlt_solve_kernel *const ldlt_solve_kernels[] = TABLE(ldlt_solve);
-static ldlt_pivot_kernel *const ldlt_pivot_kernels[] = TABLE(ldlt_pivot);
-
-static lac_status ldlt_analyse(lac_context *ctx, const lac_structure *structure, lac_ordering ordering, void **analysis,
-                               int64_t *bytes) {
-  lac_symbolic *symbolic = NULL;
-  lac_status status = lac_symbolic_create(ctx, structure, ordering, &symbolic);
-  if (status != LAC_OK) return status;
-  *analysis = symbolic;
-  *bytes = lac_symbolic_bytes(symbolic);
-  return LAC_OK;
+static void ldlt_room_clear(ldlt_room *room) {
+  lac_free(room->row_scale);
+  lac_free(room->col_scale);
+  lac_free(room->scaled);
 }
 
-static void ldlt_forget(void *analysis) { lac_symbolic_destroy(analysis); }
-
-static void ldlt_destroy(void *numeric) {
-  ldlt_numeric *f = numeric;
-  if (!f) return;
-  lac_free(f->l);
-  lac_free(f->d);
-  lac_free(f);
+static bool ldlt_room_init(const lac_factor_job *job, ldlt_room *room) {
+  size_t n = (size_t)job->structure->n, size = lac_dtype_size(job->dtype);
+  room->row_scale = lac_alloc(n * size);
+  room->col_scale = lac_alloc(n * size);
+  room->scaled = lac_alloc((size_t)job->structure->nnz * size);
+  return room->row_scale && room->col_scale && room->scaled;
 }
 
-static void ldlt_work_clear(ldlt_work *w) {
-  lac_free(w->y);
-  lac_free(w->mark);
-  lac_free(w->path);
-  lac_free(w->cursor);
-}
-
-static bool ldlt_work_init(const lac_symbolic *s, lac_dtype dtype, ldlt_work *w) {
-  size_t n = (size_t)s->n;
-  w->y = lac_calloc(n, lac_dtype_size(dtype));
-  w->mark = lac_calloc(n, sizeof *w->mark);
-  w->path = lac_calloc(n, sizeof *w->path);
-  w->cursor = lac_calloc(n, sizeof *w->cursor);
-  if (!w->y || !w->mark || !w->path || !w->cursor) return false;
-  memset(w->mark, -1, n * sizeof *w->mark);
-  memcpy(w->cursor, s->l_offsets, n * sizeof *w->cursor);
-  return true;
-}
-
-static ldlt_numeric *ldlt_create(const lac_symbolic *s, lac_dtype dtype) {
-  ldlt_numeric *f = lac_calloc(1, sizeof *f);
-  if (!f) return NULL;
-  f->dtype = dtype;
-  f->smallest = 1;
-  f->l = lac_alloc((size_t)s->l_offsets[s->n] * lac_dtype_size(dtype));
-  f->d = lac_alloc((size_t)s->n * lac_dtype_size(dtype));
-  if (f->l && f->d) return f;
-  ldlt_destroy(f);
-  return NULL;
-}
-
-static lac_status ldlt_refuse(const lac_symbolic *s, int32_t step, bool positive, double pivot, lac_fault *fault) {
-  if (positive) {
-    snprintf(fault->text, sizeof fault->text, "the matrix is not positive definite: pivot %.3g in row %d", pivot,
-             s->order[step]);
-    return LAC_ERR_DEFINITE;
-  }
-  snprintf(fault->text, sizeof fault->text, "L D L^H without pivoting meets pivot %.3g in column %d", pivot,
-           s->order[step]);
-  return LAC_ERR_SINGULAR;
-}
-
-static lac_status ldlt_make(const lac_symbolic *s, bool positive, lac_dtype dtype, const void *values, void **numeric,
-                            lac_fault *fault) {
-  lac_status status = LAC_OK;
-  ldlt_work w = {0};
-  ldlt_numeric *f = ldlt_create(s, dtype);
-
-  if (!f || !ldlt_work_init(s, dtype, &w)) {
-    snprintf(fault->text, sizeof fault->text, "out of memory: a factor of %lld entries",
-             (long long)s->l_offsets[s->n] + s->n);
-    status = LAC_ERR_MEMORY;
+// Scales as before or of these values. Returns a row of zeros, or -1.
+static int32_t ldlt_scale(const lac_factor_job *job, ldlt_room *room) {
+  const lac_fronts *like = job->like;
+  size_t bytes = (size_t)job->structure->n * lac_dtype_size(job->dtype);
+  int32_t zero_row = -1;
+  if (like) {
+    memcpy(room->row_scale, like->row_scale, bytes);
+    memcpy(room->col_scale, like->col_scale, bytes);
   } else {
-    double pivot = 0;
-    int32_t step = ldlt_factor_kernels[dtype](s, values, positive, &w, f, &pivot);
-    if (step >= 0) status = ldlt_refuse(s, step, positive, pivot, fault);
+    zero_row = lac_scaling_symmetric(job->structure, job->dtype, job->values, room->row_scale, room->col_scale);
   }
-  if (status == LAC_OK) *numeric = f, f = NULL;
-  ldlt_destroy(f);
-  ldlt_work_clear(&w);
+  if (zero_row >= 0) return zero_row;
+  lac_scaling_apply(job->structure, job->dtype, job->values, room->row_scale, room->col_scale, room->scaled);
+  return -1;
+}
+
+static lac_status ldlt_eliminate(const lac_factor_job *job, ldlt_room *room, void **numeric, lac_fault *fault) {
+  const lac_front_analysis *a = job->part;
+  lac_fronts *f = NULL;
+  lac_pivoted_job pivoted = {.job = job,
+                             .table = &lac_solver_ldlt,
+                             .kind = LAC_FRONT_LDLT,
+                             .s = a->plain,
+                             .scaled = room->scaled,
+                             .row_scale = room->row_scale,
+                             .col_scale = room->col_scale};
+  lac_status status = lac_pivoted_factor(&pivoted, &f, fault);
+  room->row_scale = pivoted.row_scale, room->col_scale = pivoted.col_scale;
+  *numeric = f;
   return status;
 }
 
 static lac_status ldlt_factor(const lac_factor_job *job, void **numeric, lac_fault *fault) {
-  return ldlt_make(job->part, false, job->dtype, job->values, numeric, fault);
-}
-
-static bool ldlt_is_stable(const lac_solver_options *options) { return (void)options, false; }
-
-static lac_status ldlt_solve(const void *analysis, const void *numeric, lac_side side, int width, int threads,
-                             const void *b, void *x, void *work, lac_fault *fault) {
-  (void)threads, (void)fault;
-  const ldlt_numeric *f = numeric;
-  ldlt_solve_kernels[f->dtype](analysis, f, side, width, b, x, work);
-  return LAC_OK;
-}
-
-// det A = det D: the permutation stands on both sides.
-static lac_status ldlt_logdet(const void *analysis, const void *numeric, lac_polar *out) {
-  const ldlt_numeric *f = numeric;
-  lac_determinant det = lac_determinant_one();
-  for (int32_t k = 0; k < ((const lac_symbolic *)analysis)->n; k++) {
-    lac_determinant_times(&det, ldlt_pivot_kernels[f->dtype](f, k), 0);
+  ldlt_room room = {0};
+  lac_status status = LAC_OK;
+  if (!ldlt_room_init(job, &room)) {
+    snprintf(fault->text, sizeof fault->text, "out of memory: a copy of %lld scaled values",
+             (long long)job->structure->nnz);
+    status = LAC_ERR_MEMORY;
+  } else {
+    int32_t zero_row = ldlt_scale(job, &room);
+    if (zero_row >= 0) {
+      lac_scaling_zero_text(job->structure, zero_row, fault->text, sizeof fault->text);
+      status = LAC_ERR_SINGULAR;
+    }
   }
-  *out = lac_determinant_log(&det);
-  return LAC_OK;
+  if (status == LAC_OK) status = ldlt_eliminate(job, &room, numeric, fault);
+  ldlt_room_clear(&room);
+  return status;
 }
 
-// Without pivoting the structure says all but the numbers.
-static void ldlt_predict(const void *analysis, lac_dtype dtype, lac_finding *finding) {
-  const lac_symbolic *s = analysis;
-  finding->nnz = s->l_offsets[s->n] + s->n;
-  finding->bytes = finding->nnz * (int64_t)lac_dtype_size(dtype);
-  finding->flops = s->flops * (lac_dtype_is_complex(dtype) ? 4 : 1);
-}
-
-static void ldlt_report(const void *analysis, const void *numeric, lac_finding *finding) {
-  const ldlt_numeric *f = numeric;
-  ldlt_predict(analysis, f->dtype, finding);
-  finding->smallest = f->smallest;
-  finding->where = f->where;
+static void ldlt_predict(const void *part, lac_dtype dtype, lac_finding *finding) {
+  lac_fronts_predict(((const lac_front_analysis *)part)->plain, LAC_FRONT_LDLT, dtype, finding);
 }
 
 const lac_solver_table lac_solver_ldlt = {
     .name = "ldlt",
     .needs_hermitian = true,
-    .is_stable = ldlt_is_stable,
-    .analyse = ldlt_analyse,
-    .forget = ldlt_forget,
+    .is_stable = lac_pivoted_is_stable,
+    .analyse = lac_front_analyse,
+    .forget = lac_front_forget,
     .predict = ldlt_predict,
     .factor = ldlt_factor,
-    .solve = ldlt_solve,
-    .logdet = ldlt_logdet,
-    .report = ldlt_report,
-    .destroy = ldlt_destroy,
+    .solve = lac_pivoted_solve,
+    .logdet = lac_fronts_logdet,
+    .selected_inverse = lac_fronts_selected_inverse,
+    .report = lac_pivoted_report,
+    .destroy = lac_fronts_destroy,
 };

@@ -11,6 +11,7 @@
 #include "solvers/direct/front_analysis.h"
 #include "solvers/direct/lu_choice.h"
 #include "solvers/direct/pivoted_fronts.h"
+#include "solvers/direct/selected.h"
 
 static lac_status lu_eliminate(const lac_factor_job *job, lac_lu_choice *c, lac_fronts **out, lac_fault *fault) {
   lac_pivoted_job pivoted = {.job = job,
@@ -43,11 +44,12 @@ static lac_status lu_factor(const lac_factor_job *job, void **numeric, lac_fault
   return status;
 }
 
-// The values decide where a matching is needed: then nothing is known.
+// The values decide where a matching is needed: then nothing is known, or what is known is that of the matrix as it stands.
 static void lu_predict(const void *part, lac_dtype dtype, lac_finding *finding) {
   const lac_front_analysis *a = part;
   *finding = (lac_finding){.nnz = -1, .bytes = -1, .work_bytes = -1, .flops = -1};
   if (a->plain) lac_fronts_predict(a->plain, LAC_FRONT_LU, dtype, finding);
+  finding->is_guess = true;
 }
 
 const lac_solver_table lac_solver_lu = {
@@ -58,6 +60,8 @@ const lac_solver_table lac_solver_lu = {
     .predict = lu_predict,
     .factor = lu_factor,
     .solve = lac_pivoted_solve,
+    .logdet = lac_fronts_logdet,
+    .selected_inverse = lac_fronts_selected_inverse,
     .report = lac_pivoted_report,
     .destroy = lac_fronts_destroy,
 };

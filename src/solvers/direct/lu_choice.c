@@ -91,15 +91,6 @@ static lac_status choice_unmatched(const lac_structure *s, const int32_t *match,
   return LAC_ERR_SINGULAR;
 }
 
-static lac_status choice_zero_row(const lac_structure *s, int32_t row, lac_fault *fault) {
-  if (s->offsets[row] == s->offsets[row + 1]) {
-    lac_structure_singular_text(s, 0, fault->text, sizeof fault->text);
-  } else {
-    snprintf(fault->text, sizeof fault->text, "the matrix is singular: row %d has only zeros, pivot 0", row);
-  }
-  return LAC_ERR_SINGULAR;
-}
-
 static void choice_round(lac_dtype dtype, int32_t n, const double *power, void *scale) {
   bool is_single = dtype == LAC_F32 || dtype == LAC_C64;
   for (int32_t i = 0; i < n && is_single; i++) ((float *)scale)[i] = (float)power[i];
@@ -151,7 +142,10 @@ lac_status lac_lu_choose(const lac_factor_job *job, lac_lu_choice *c, lac_fault 
     return LAC_OK;
   }
   int32_t zero_row = lac_scaling_equilibrate(s, job->dtype, job->values, c->row_scale, c->col_scale);
-  if (zero_row >= 0) return choice_zero_row(s, zero_row, fault);
+  if (zero_row >= 0) {
+    lac_scaling_zero_text(s, zero_row, fault->text, sizeof fault->text);
+    return LAC_ERR_SINGULAR;
+  }
   choice_apply(job, c);
   if (a->plain && lac_scaling_measure(s, job->dtype, c->scaled, NULL).weakest >= CHOICE_STRONG) {
     return choice_take(c, a->plain), LAC_OK;

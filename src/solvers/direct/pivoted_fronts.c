@@ -62,10 +62,19 @@ static lac_status pivoted_probe(const lac_pivoted_job *p, const lac_fronts *f, l
   return status;
 }
 
+// What is foreseen once the supernodes are chosen is no guess.
+static lac_status pivoted_check(const lac_pivoted_job *p, lac_fault *fault) {
+  lac_finding finding = {0};
+  lac_fronts_predict(p->s, p->kind, p->job->dtype, &finding);
+  return lac_foresee_check(p->table, p->job->options, p->job->dtype, 1, 1, &finding, fault);
+}
+
 lac_status lac_pivoted_factor(lac_pivoted_job *p, lac_fronts **out, lac_fault *fault) {
+  lac_status status = pivoted_check(p, fault);
+  if (status != LAC_OK) return status;
   lac_fronts *f = lac_fronts_create(p->s, p->kind, p->job->dtype);
   if (!f) return pivoted_memory(p, fault);
-  lac_status status = pivoted_eliminate(p, f, fault);
+  status = pivoted_eliminate(p, f, fault);
   f->row_scale = p->row_scale, f->col_scale = p->col_scale;
   if (status == LAC_OK) status = pivoted_probe(p, f, fault);
   if (status == LAC_OK) {

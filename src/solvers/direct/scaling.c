@@ -8,6 +8,8 @@
 
 #include "solvers/direct/scaling.h"
 
+#include <stdio.h>
+
 // Each round halves the exponents that are left: five bring 1e-300 to 1e-9 and what is usual to 1.
 enum { SCALING_ROUNDS = 5 };
 
@@ -30,6 +32,14 @@ int32_t lac_scaling_equilibrate(const lac_structure *structure, lac_dtype dtype,
 int32_t lac_scaling_symmetric(const lac_structure *structure, lac_dtype dtype, const void *values, void *row_scale,
                               void *col_scale) {
   return scaling_symmetric_kernels[dtype](structure, values, row_scale, col_scale);
+}
+
+void lac_scaling_zero_text(const lac_structure *structure, int32_t row, char *text, size_t size) {
+  if (structure->offsets[row] == structure->offsets[row + 1]) {
+    lac_structure_singular_text(structure, 0, text, size);
+  } else {
+    snprintf(text, size, "the matrix is singular: row %d has only zeros, pivot 0", row);
+  }
 }
 
 void lac_scaling_apply(const lac_structure *structure, lac_dtype dtype, const void *values, const void *row_scale,

@@ -17,6 +17,9 @@ int32_t lac_scaling_equilibrate(const lac_structure *structure, lac_dtype dtype,
 int32_t lac_scaling_symmetric(const lac_structure *structure, lac_dtype dtype, const void *values, void *row_scale,
                               void *col_scale);
 
+/// The sentence for such a row.
+void lac_scaling_zero_text(const lac_structure *structure, int32_t row, char *text, size_t size);
+
 void lac_scaling_apply(const lac_structure *structure, lac_dtype dtype, const void *values, const void *row_scale,
                        const void *col_scale, void *scaled);
 

@@ -105,6 +105,7 @@ done:
 
 static void triangular_predict(const void *part, lac_dtype dtype, lac_finding *finding) {
   (void)dtype;
+  finding->ordering = "natural";
   finding->nnz = ((const triangular_part *)part)->s->nnz;
   finding->bytes = (int64_t)sizeof(triangular_numeric);
 }

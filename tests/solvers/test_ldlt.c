@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+/// L D L^H inside supernodes: indefinite Hermitian matrices, with pivots of one and two rows.
+
+#include <math.h>
+#include <string.h>
+
+#include "core/memory_impl.h"
+#include "support/check.h"
+#include "support/direct_case.h"
+#include "support/scratch.h"
+
+static const lac_dtype DTYPES[] = {LAC_F32, LAC_F64, LAC_C64, LAC_C128};
+static const lac_side SIDES[] = {LAC_N, LAC_T, LAC_C, LAC_H};
+
+static direct_system open_ldlt(lac_context *ctx, const direct_case *c) {
+  lac_solver_options options = lac_solver_options_defaults();
+  options.method = LAC_METHOD_LDLT;
+  return direct_open(ctx, c, LAC_WIDTH_AUTO, &options);
+}
+
+static lac_factor *factor_of(lac_context *ctx, const direct_system *system, const char *method) {
+  lac_factor *factor = NULL;
+  CHECK_OK(lac_solver_factor(ctx, system->solver, system->values, &factor));
+  if (method) CHECK_TEXT(lac_factor_report(factor).method, method);
+  return factor;
+}
+
+static int is_complex(lac_dtype dtype) { return dtype == LAC_C64 || dtype == LAC_C128; }
+
+// What makes a sketch of a symmetric structure Hermitian: each entry below the diagonal follows the one above.
+static void make_hermitian(direct_case *c) {
+  for (int64_t z = 0; z < c->s->nnz; z++) {
+    int64_t i = c->s->row[z], j = c->s->col[z];
+    if (i == j) c->a.x[z] = creal(c->a.x[z]);
+    if (i < j) c->a.x[sketch_find(c->s, j, i)] = conj(c->a.x[z]);
+  }
+}
+
+// -Laplacian - shift: indefinite; complex with a field through the grid.
+static direct_case helmholtz(int64_t side, double shift, lac_dtype dtype) {
+  direct_case c = direct_make(DIRECT_POISSON, side * side, dtype, 1);
+  for (int64_t z = 0; z < c.s->nnz; z++) {
+    if (c.s->row[z] == c.s->col[z]) c.a.x[z] -= shift;
+    if (is_complex(dtype) && c.s->col[z] == c.s->row[z] + 1) c.a.x[z] *= 0.6 + 0.8 * I;
+    c.a.x[z] = (float complex)c.a.x[z];
+  }
+  make_hermitian(&c);
+  return c;
+}
+
+static void check_all_sides(lac_context *ctx, const direct_case *c, const char *method, double roundings) {
+  direct_system system = open_ldlt(ctx, c);
+  lac_factor *factor = factor_of(ctx, &system, method);
+  for (int s = 0; s < 4; s++) {
+    direct_check(ctx, c, factor, SIDES[s], 1, roundings);
+    direct_check(ctx, c, factor, SIDES[s], 11, roundings);
+  }
+  lac_factor_destroy(&factor);
+  direct_close(&system);
+}
+
+static void indefinite_grids_are_solved_in_all_dtypes_and_sides(lac_context *ctx) {
+  static const double SHIFTS[] = {0, 0.7, 2.3, 3.98, 5.1};  // nearly nothing is left of the diagonal
+  for (int d = 0; d < 4; d++) {
+    for (int t = 0; t < 5; t++) {
+      size_t mark = scratch_mark();
+      direct_case c = helmholtz(9, SHIFTS[t], DTYPES[d]);
+      check_all_sides(ctx, &c, NULL, 64);
+      scratch_release(mark);
+    }
+  }
+}
+
+// Against dense elimination: the solution itself, not its residual.
+static void the_solution_is_that_of_dense_elimination(lac_context *ctx) {
+  for (int d = 0; d < 4; d++) {
+    size_t mark = scratch_mark();
+    direct_case c = helmholtz(7, 2.3, DTYPES[d]);
+    int64_t n = c.s->rows, shape[] = {n, 2};
+    direct_system system = open_ldlt(ctx, &c);
+    lac_factor *factor = factor_of(ctx, &system, "ldlt");
+    lac_array *b = direct_random(ctx, DTYPES[d], 2, shape, 5), *x = NULL;
+    ref rb, rx;
+    CHECK_OK(lac_array_create(ctx, DTYPES[d], 2, shape, &x));
+    CHECK_OK(lac_factor_solve(ctx, factor, LAC_T, b, x));
+    CHECK_OK(ref_download(ctx, b, &rb));
+    CHECK_OK(ref_download(ctx, x, &rx));
+    dense expected = dense_solve(dense_side(dense_matrix(c.s, c.a.x), LAC_T), dense_over(n, 2, rb.x));
+    for (int64_t i = 0; i < 2 * n; i++) {
+      CHECK(cabs(expected.x[i] - rx.x[i]) <= 1e4 * direct_rounding(DTYPES[d]) * (1 + cabs(expected.x[i])));
+    }
+    lac_array_destroy(&b);
+    lac_array_destroy(&x);
+    lac_factor_destroy(&factor);
+    direct_close(&system);
+    scratch_release(mark);
+  }
+}
+
+// A small Hermitian matrix, row by row; zeros are no entries.
+static direct_case small_case(int64_t n, const double *full, lac_dtype dtype) {
+  sketch *s = scratch(sizeof *s);
+  *s = (sketch){n, n, 0, scratch((size_t)(n * n) * sizeof *s->row), scratch((size_t)(n * n) * sizeof *s->col)};
+  double *x = scratch((size_t)(n * n) * sizeof *x);
+  for (int64_t p = 0; p < n * n; p++) {
+    if (full[p] == 0) continue;
+    s->row[s->nnz] = p / n, s->col[s->nnz] = p % n, x[s->nnz++] = full[p];
+  }
+  direct_case c = {s, ref_new(&(lac_meta){.dtype = dtype, .ndim = 1, .shape = {s->nnz}})};
+  for (int64_t z = 0; z < s->nnz; z++) c.a.x[z] = x[z];
+  return c;
+}
+
+static void pivots_of_two_rows_solve_what_one_cannot(lac_context *ctx) {
+  for (int d = 0; d < 4; d++) {
+    direct_case swap = small_case(2, (double[]){0, 1, 1, 0}, DTYPES[d]);
+    direct_case weak = small_case(3, (double[]){1e-20, 2, 1, 2, 1e-20, 3, 1, 3, 0}, DTYPES[d]);
+    check_all_sides(ctx, &swap, "ldlt", 4);
+    check_all_sides(ctx, &weak, "ldlt", 16);
+  }
+}
+
+// [K B; B^T 0] with K definite: as many negative pivots as constraints.
+static direct_case saddle(int64_t n, int64_t constraints, lac_dtype dtype) {
+  int64_t size = n + constraints;
+  double *full = scratch((size_t)(size * size) * sizeof *full);
+  for (int64_t i = 0; i < n; i++) {
+    int64_t other = n + i % constraints;
+    full[i * size + i] = 2.5;
+    if (i + 1 < n) full[i * size + i + 1] = full[(i + 1) * size + i] = -1;
+    full[i * size + other] = full[other * size + i] = 1 + 0.125 * (double)(i % 3);
+  }
+  return small_case(size, full, dtype);
+}
+
+static void saddle_points_are_solved_by_this_or_what_follows(lac_context *ctx) {
+  for (int d = 0; d < 4; d++) {
+    size_t mark = scratch_mark();
+    direct_case c = saddle(60, 13, DTYPES[d]);
+    check_all_sides(ctx, &c, NULL, 64);
+    scratch_release(mark);
+  }
+}
+
+static void graded_matrices_are_solved(lac_context *ctx) {
+  for (int d = 0; d < 4; d++) {
+    size_t mark = scratch_mark();
+    direct_case c = helmholtz(8, 2.3, DTYPES[d]);
+    int reach = direct_rounding(DTYPES[d]) > 1e-10 ? 12 : 300;
+    for (int64_t z = 0; z < c.s->nnz; z++) {
+      int power = (int)(c.s->row[z] * 37 % (2 * reach) + c.s->col[z] * 37 % (2 * reach)) - 2 * reach;
+      c.a.x[z] *= ldexp(1, power);
+    }
+    direct_system system = open_ldlt(ctx, &c);
+    lac_factor *factor = factor_of(ctx, &system, "ldlt");
+    CHECK_EQ(lac_factor_report(factor).perturbed, 0);
+    CHECK_TEXT(lac_factor_report(factor).warning, "");
+    for (int s = 0; s < 2; s++) direct_check(ctx, &c, factor, SIDES[s], 1, 1e3);
+    lac_factor_destroy(&factor);
+    direct_close(&system);
+    scratch_release(mark);
+  }
+}
+
+static void check_refused(lac_context *ctx, int64_t n, const double *full, const char *words) {
+  direct_case c = small_case(n, full, LAC_F64);
+  direct_system system = open_ldlt(ctx, &c);
+  lac_factor *factor = NULL;
+  CHECK_FAILS(lac_solver_factor(ctx, system.solver, system.values, &factor), LAC_ERR_SINGULAR, words);
+  CHECK(!factor);
+  direct_close(&system);
+}
+
+static void singular_matrices_are_refused(lac_context *ctx) {
+  check_refused(ctx, 2, (double[]){1, 2, 2, 4}, "pivot 0 in column");
+  check_refused(ctx, 3, (double[]){2, -1, -1, -1, 2, -1, -1, -1, 2}, "pivot 0 in column");
+  check_refused(ctx, 3, (double[]){1, 0, 2, 0, 0, 0, 2, 0, 3}, "row 1 is empty");
+  check_refused(ctx, 3, (double[]){0, 0, 1, 0, 0, 2, 1, 2, 3}, "structurally singular");
+}
+
+// Pairs of rows [1 1; 1 1 + tiny], each beside rows that all pairs share: what could help stands in another supernode.
+static direct_case treacherous(int64_t pairs, double tiny) {
+  int64_t shared = 24, n = 2 * pairs + shared;
+  double *full = scratch((size_t)(n * n) * sizeof *full);
+  for (int64_t i = 0; i < 2 * pairs; i += 2) {
+    full[i * n + i] = 1, full[i * n + i + 1] = 1, full[(i + 1) * n + i] = 1;
+    full[(i + 1) * n + i + 1] = 1 + (i % 16 == 4 ? tiny : 0.5);
+    for (int64_t j = 0; j < 4; j++) {
+      int64_t other = 2 * pairs + (i * i + 5 * j) % shared;
+      full[(i + 1) * n + other] = full[other * n + i + 1] = 0.6 + 0.3 * sin((double)(i + j));
+    }
+  }
+  for (int64_t i = 2 * pairs; i < n; i++) full[i * n + i] = i % 2 ? 1 : -1;
+  return small_case(n, full, LAC_F64);
+}
+
+static void what_pivots_inside_supernodes_do_not_suit_is_told_and_passed_on(lac_context *ctx) {
+  direct_case c = treacherous(40, 1e-9);
+  direct_system system = open_ldlt(ctx, &c);
+  lac_factor *factor = factor_of(ctx, &system, "pivoting_lu");
+  CHECK(strstr(lac_factor_report(factor).reason, "asked for; ldlt gave up: pivots inside supernodes do not suit"));
+  CHECK(strstr(lac_factor_report(factor).reason, "; lu gave up: pivots inside supernodes do not suit"));
+  for (int s = 0; s < 4; s++) direct_check(ctx, &c, factor, SIDES[s], 2, 64);
+  lac_factor_destroy(&factor);
+  direct_close(&system);
+}
+
+static void values_are_refactored_by_the_choices_made_before(lac_context *ctx) {
+  for (int d = 0; d < 4; d++) {
+    size_t mark = scratch_mark();
+    direct_case c = helmholtz(9, 2.3, DTYPES[d]), other = helmholtz(9, 2.4, DTYPES[d]);
+    direct_system system = open_ldlt(ctx, &c);
+    lac_factor *first = factor_of(ctx, &system, "ldlt"), *second = NULL;
+    lac_array *values = NULL;
+    CHECK_OK(ref_upload(ctx, &other.a, &values));
+    CHECK_OK(lac_factor_refactor(ctx, first, values, &second));
+    CHECK_TEXT(lac_factor_report(second).reason, "as before: asked for");
+    for (int s = 0; s < 4; s++) direct_check(ctx, &other, second, SIDES[s], 2, 1e3);
+    lac_factor_destroy(&first);
+    lac_factor_destroy(&second);
+    lac_array_destroy(&values);
+    direct_close(&system);
+    scratch_release(mark);
+  }
+}
+
+static void the_bits_do_not_depend_on_the_number_of_threads(lac_context *ctx) {
+  direct_case c = helmholtz(40, 2.3, LAC_F64);
+  int64_t n = c.s->rows, shape[] = {n, 1};
+  lac_array *b = direct_random(ctx, LAC_F64, 2, shape, 1), *x = NULL;
+  double *bits[2];
+  CHECK_OK(lac_array_create(ctx, LAC_F64, 2, shape, &x));
+  for (int t = 0; t < 2; t++) {
+    direct_system system = open_ldlt(ctx, &c);
+    CHECK_OK(lac_context_set_threads(ctx, t + 1));
+    lac_factor *factor = factor_of(ctx, &system, "ldlt");
+    bits[t] = scratch((size_t)n * sizeof(double));
+    CHECK_OK(lac_factor_solve(ctx, factor, LAC_N, b, x));
+    CHECK_OK(lac_array_read(ctx, x, bits[t]));
+    lac_factor_destroy(&factor);
+    direct_close(&system);
+  }
+  CHECK(memcmp(bits[0], bits[1], (size_t)n * sizeof(double)) == 0);
+  lac_array_destroy(&b);
+  lac_array_destroy(&x);
+}
+
+static lac_status factor_and_refactor(lac_context *ctx, const lac_pattern *pattern, const lac_array *values) {
+  lac_solver_options options = lac_solver_options_defaults();
+  lac_solver *solver = NULL;
+  lac_factor *factor = NULL, *again = NULL;
+  options.method = LAC_METHOD_LDLT;
+  lac_status status = lac_solver_create(ctx, pattern, &options, &solver);
+  if (status == LAC_OK) status = lac_solver_factor(ctx, solver, values, &factor);
+  if (status == LAC_OK) status = lac_factor_refactor(ctx, factor, values, &again);
+  lac_factor_destroy(&factor);
+  lac_factor_destroy(&again);
+  lac_solver_destroy(&solver);
+  return status;
+}
+
+static void every_failing_allocation_is_said_and_leaks_nothing(lac_context *ctx) {
+  direct_case c = helmholtz(5, 2.3, LAC_F64);
+  lac_array *values = NULL;
+  int64_t n = 1;
+  CHECK_OK(ref_upload(ctx, &c.a, &values));
+  for (lac_status status = LAC_ERR_MEMORY; status != LAC_OK; n++) {
+    lac_pattern *pattern = NULL;
+    long long before = check_live_blocks();
+    CHECK_OK(sketch_pattern(ctx, c.s, LAC_WIDTH_AUTO, &pattern));
+    lac_memory_fail_at(n);
+    status = factor_and_refactor(ctx, pattern, values);
+    int is_reached = lac_memory_fail_at(0) >= n;
+    CHECK_EQ(status, is_reached ? LAC_ERR_MEMORY : LAC_OK);
+    lac_pattern_destroy(&pattern);
+    CHECK_EQ(check_live_blocks(), before);
+  }
+  CHECK(n > 40);
+  lac_array_destroy(&values);
+}
+
+CHECK_MAIN(indefinite_grids_are_solved_in_all_dtypes_and_sides, the_solution_is_that_of_dense_elimination,
+           pivots_of_two_rows_solve_what_one_cannot, saddle_points_are_solved_by_this_or_what_follows,
+           graded_matrices_are_solved, singular_matrices_are_refused,
+           what_pivots_inside_supernodes_do_not_suit_is_told_and_passed_on,
+           values_are_refactored_by_the_choices_made_before, the_bits_do_not_depend_on_the_number_of_threads,
+           every_failing_allocation_is_said_and_leaks_nothing)
