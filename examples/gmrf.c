@@ -154,6 +154,7 @@ static lac_status simulate(problem *p, uint64_t state, double *field) {
   lac_var theta[PARAMETERS];
   lac_status status = set_theta(p, TRUTH);
 
+  for (int i = 0; i < 8; i++) (void)normal(&state);  // neighbouring seeds part
   half_of_precision(&state, field);
   if (status == LAC_OK) status = lac_array_from(p->ctx, LAC_F64, 2, (int64_t[]){N, 1}, field, LAC_COPY, &b);
   if (status == LAC_OK) {
@@ -280,8 +281,10 @@ static lac_status show(problem *p, int *missed) {
   return status;
 }
 
-int main(void) {
+/// gmrf [seed]: another field.
+int main(int count, char **words) {
   problem p = {0};
+  uint64_t seed = count > 1 ? strtoull(words[1], NULL, 10) : 4;
   lac_optimise_report report = {0};
   double *field = malloc(N * sizeof *field), difference = 1, begin;
   int missed = 0;
@@ -289,7 +292,7 @@ int main(void) {
 
   printf("A Gaussian Markov random field on a grid of %d x %d: tau, kappa, sigma by exact maximum likelihood\n", SIDE,
          SIDE);
-  if (status == LAC_OK) status = simulate(&p, 2026, field);
+  if (status == LAC_OK) status = simulate(&p, seed, field);
   if (status == LAC_OK) status = check_logdet(&p, &difference);
   begin = seconds();
   if (status == LAC_OK) status = fit(&p, &report);
