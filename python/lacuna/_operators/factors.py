@@ -13,7 +13,7 @@ from .front import moved
 _OWN, _BOTH = -1, -2  # places beside the orderings: the pattern itself, with its transpose
 _NONZERO, _POSITIVE = lib.LAC_PIVOTS_NONZERO, lib.LAC_PIVOTS_POSITIVE
 _COMPLEX = (lib.LAC_C64, lib.LAC_C128)
-_FULL_RANK = 1  # asked of solve_with: a matrix that is singular to working precision is refused
+_FULL_RANK = 1  # asked of solve_with: a system whose matrix has not full rank is refused
 _ALPHA = 2.0**-10  # of the system of least squares: small beside A
 
 
@@ -38,7 +38,9 @@ def _system(pattern, solver):
         solver = pattern.lstsq_solver()
     if not solver.pattern.same(pattern.augmented()[0]):
         raise PatternError("lstsq: the solver is one of another pattern; make it of pattern.augmented()[0]")
-    return "solve_with", [solver], (lib.LAC_N, _FULL_RANK)
+    (m, n), shorter = pattern.shape, min(pattern.shape)
+    begin = m if m >= n else 0
+    return "solve_with", [solver], (lib.LAC_N, _FULL_RANK, begin, begin + shorter)
 
 
 PREPARE = {
@@ -168,7 +170,7 @@ def functions(front):
         right = b if tall else plain("mul", d[..., None], b)
         right = apply(resolve("embed", ("0",), (1, 0, m, 1)), (*right.shape[:-2], m + n, right.shape[-1]), right)
         keys = (key,) if solver is None else (key, expect("lstsq", solver, Solver))
-        z = apply(resolve("lstsq.solve", keys), (), system, right)
+        z = apply(resolve("lstsq.solve", keys, (), (_ALPHA,)), (), system, right)
         x = slice_(z, -2, m, m + n)
         x = plain("mul", d[..., None], x) if tall else x
         return (x, rest(slice_(z, -2, 0, m), d, delta, tall)) if residual else x
