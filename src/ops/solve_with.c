@@ -83,7 +83,7 @@ lac_var lac_solve_with(lac_tape *tape, const lac_factor *factor, lac_side side, 
 }
 
 lac_var lac_solve(lac_tape *tape, const lac_solver *solver, lac_side side, lac_var a, lac_var b) {
-  lac_spec spec = {.op = &lac_op_solve_with, .attrs.i = {side, LAC_ANY_RANK}};
+  lac_spec spec = {.op = &lac_op_solve_with, .attrs.i = {side}};
   lac_var x;
 
   lac_tape_call_factored(tape, "lac_solve", solver, spec, (lac_var[]){a, b}, &x);
