@@ -23,9 +23,10 @@ lac_status lac_call_needs_factored(lac_call *call);
 /// or has kept. To be destroyed by the caller.
 lac_status lac_call_factor(lac_call *call, int a, lac_factor **out);
 
-/// The object that the public `function` hands to its operator, retained: a factor of a's values, or the solver in a program.
-/// NULL: the tape has failed.
-void *lac_tape_factored(lac_tape *tape, const char *function, const lac_solver *solver, lac_var a);
+/// Apply the operator of a spec for the public `function`, by a factor made here of the values in input 0, or in a program by
+/// the solver. What cannot be taken is refused before anything is factored.
+void lac_tape_call_factored(lac_tape *tape, const char *function, const lac_solver *solver, lac_spec spec,
+                            const lac_var *in, lac_var *out);
 
 /// The operator solve_with by such an object.
 lac_var lac_emit_solve(lac_tape *tape, const void *object, const lac_attrs *attrs, lac_var a, lac_var b);

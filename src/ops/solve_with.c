@@ -83,9 +83,9 @@ lac_var lac_solve_with(lac_tape *tape, const lac_factor *factor, lac_side side, 
 }
 
 lac_var lac_solve(lac_tape *tape, const lac_solver *solver, lac_side side, lac_var a, lac_var b) {
-  void *object = lac_tape_factored(tape, "lac_solve", solver, a);
-  lac_var x = object ? solve_on(tape, object, side, a, b) : (lac_var){0};
+  lac_spec spec = {.op = &lac_op_solve_with, .attrs.i = {side}};
+  lac_var x;
 
-  lac_object_release(object);
+  lac_tape_call_factored(tape, "lac_solve", solver, spec, (lac_var[]){a, b}, &x);
   return x;
 }
