@@ -127,7 +127,7 @@ class Pattern(Handle):
         br, bc = ffi.new("int64_t *"), ffi.new("int64_t *")
         lib.lac_pattern_blocks(self.c, br, bc)
         self._set(blocks=(br[0], bc[0]))
-        self._set(shape=shape, nnz=lib.lac_pattern_nnz(self.c), entries=None, _structure=None, _solver=None)
+        self._set(shape=shape, nnz=lib.lac_pattern_nnz(self.c), entries=None, _structure=None, _solver=None, _lstsq=None)
 
     @classmethod
     def _build(cls, function, *arguments, width):
@@ -430,6 +430,33 @@ class Pattern(Handle):
         ctx, out = context(), ffi.new("lac_format **")
         ctx.check(function(ctx.c, self.c, *arguments, out))
         return Format.wrap(out[0])
+
+    def fill(self, ordering="auto"):
+        """(the structure of the factors in that order, the map that takes values there, the map of its rows to ours).
+
+        gather by the last takes a vector to the order of the factors, scatter_add takes it back.
+        """
+        from .solver import ORDERINGS
+
+        return self._fill(word("ordering", ordering, ORDERINGS))
+
+    def _fill(self, ordering):
+        ctx, out = context(), ffi.new("lac_pattern **")
+        maps = ffi.new("lac_map **"), ffi.new("lac_map **")
+        ctx.check(lib.lac_pattern_fill(ctx.c, self.c, ordering, out, *maps))
+        return Pattern.wrap(out[0]), Map.wrap(maps[0][0]), Map.wrap(maps[1][0])
+
+    def augmented(self):
+        """([[I, A], [A^T, I]], the map that takes (first diagonal, a, its mirror image, second diagonal) there)."""
+        return self._derive(lib.lac_pattern_augmented)
+
+    def lstsq_solver(self):
+        """The solver of least squares with default options, analysed once."""
+        from .solver import Solver
+
+        if self._lstsq is None:
+            self._set(_lstsq=Solver(self.augmented()[0]))
+        return self._lstsq
 
     def solver(self):
         """The solver with default options, analysed once."""

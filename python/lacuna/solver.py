@@ -10,7 +10,7 @@ _METHODS = {
     name: getattr(lib, "LAC_METHOD_" + name.upper())
     for name in "auto diagonal triangular banded cholesky ldlt lu pivoting_lu cholmod umfpack klu mumps".split()
 }
-_ORDERINGS = {name: getattr(lib, "LAC_ORDER_" + name.upper()) for name in "auto amd metis natural".split()}
+ORDERINGS = {name: getattr(lib, "LAC_ORDER_" + name.upper()) for name in "auto amd metis natural".split()}
 _TEXTS = ("method", "reason", "warning", "ordering")
 
 
@@ -28,7 +28,7 @@ class Solver(Handle):
         expect("Solver", pattern, Pattern)
         ctx, out = context(), ffi.new("lac_solver **")
         options = ffi.new("lac_solver_options *", lib.lac_solver_options_defaults())
-        options.method, options.ordering = word("method", method, _METHODS), word("ordering", ordering, _ORDERINGS)
+        options.method, options.ordering = word("method", method, _METHODS), word("ordering", ordering, ORDERINGS)
         if pivot_tolerance is not None:
             options.pivot_tolerance = pivot_tolerance
         if keep_bytes is not None:

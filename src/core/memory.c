@@ -3,9 +3,9 @@
 /// Recycled host memory.
 ///
 /// Every block has a head of 64 bytes that remembers its size and its source. Freed blocks wait in bins, four to an octave:
-/// small ones have their bin's exact size, large ones their own, and serve requests of at least four fifths of it. What waits
-/// is bounded; the block that waited longest goes first. Sources are called without the lock, since they may take
-/// locks of their own.
+/// small ones have their bin's exact size, large ones their own, and serve requests of at least four fifths of it. What lives
+/// and what waits together are hardly ever more than what lived at once before; the block that waited longest goes first.
+/// Sources are called without the lock, since they may take locks of their own.
 
 #include "core/memory_impl.h"
 
@@ -196,6 +196,10 @@ static void count_host(int64_t bytes, int64_t blocks) {
   if (pool.host.live_bytes > pool.most_live) pool.most_live = pool.host.live_bytes;
 }
 
+/// Bytes that may wait: what is missing to the most that ever lived, and a little. A factor that is given back and made
+/// anew finds its pages, and the process does not grow.
+static int64_t pool_cap(void) { return pool.most_live - pool.host.live_bytes + CACHE_FLOOR; }
+
 static int shall_fail(void) {
   ++pool.asked;
   return pool.fail_at > 0 && pool.asked == pool.fail_at;
@@ -238,7 +242,9 @@ void *lac_alloc(size_t bytes) {
     if (!h) return NULL;
     pool_lock();
     count_host((int64_t)bytes, 1);
+    head *chain = bins_evict(pool_cap());
     pool_unlock();
+    give_back(chain);
   }
   h->requested = bytes;
   ASAN_POISON_MEMORY_REGION(block_of(h), h->capacity);
@@ -262,7 +268,7 @@ void lac_free(void *block) {
   pool_lock();
   count_host(-(int64_t)h->requested, -1);
   const lac_allocator *now = pool.source.allocate ? &pool.source : &default_source;
-  int64_t cap = pool.most_live / 4 > CACHE_FLOOR ? pool.most_live / 4 : CACHE_FLOOR;
+  int64_t cap = pool_cap();
   int is_current = h->source.allocate == now->allocate && h->source.self == now->self;
   if (is_current && (int64_t)h->capacity <= cap) {
     bin_push(h);

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "solvers/direct/block_form.h"
+#include "solvers/direct/block_lu.h"
 #include "solvers/direct/nature.h"
 #include "solvers/engines/engine.h"
 #include "solvers/solver_impl.h"
@@ -65,6 +66,17 @@ static lac_status choose_by_pattern(lac_context *ctx, const lac_structure *s, co
   } else if (choose_is_narrow(s)) {
     *table = &lac_solver_banded, *reason = "the pattern is a narrow band";
   }
+done:
+  return status;
+}
+
+// LU takes a matrix apart where its blocks pay.
+static lac_status choose_blocks(lac_context *ctx, const lac_structure *s, const lac_solver_table **table) {
+  lac_status status = LAC_OK;
+  bool pays = false;
+
+  if (*table == &lac_solver_lu) LAC_TRY(lac_block_lu_pays(ctx, s, &pays));
+  if (pays) *table = &lac_solver_block_lu;
 done:
   return status;
 }
@@ -166,6 +178,7 @@ lac_status lac_choose_likely(lac_context *ctx, const lac_solver_core *core, cons
 
   if (method == LAC_METHOD_AUTO) {
     LAC_TRY(choose_likely_automatic(ctx, core->structure, table, reason));
+    LAC_TRY(choose_blocks(ctx, core->structure, table));
     goto done;
   }
   if (method == LAC_METHOD_DIAGONAL || method == LAC_METHOD_TRIANGULAR) {
@@ -179,6 +192,7 @@ lac_status lac_choose_likely(lac_context *ctx, const lac_solver_core *core, cons
     *table = NULL;
     *reason = "asked for, but it needs a symmetric pattern: all values of this one will be refused";
   }
+  LAC_TRY(choose_blocks(ctx, core->structure, table));
 done:
   return status;
 }
@@ -237,7 +251,7 @@ void lac_choose_say(lac_factor *f, const char *format, ...) {
 // What follows where pivots chosen inside supernodes do not suit.
 static const lac_solver_table *choose_safer(const lac_solver_table *table) {
   if (table == &lac_solver_ldlt) return &lac_solver_lu;
-  return table == &lac_solver_lu ? &lac_solver_pivoting_lu : NULL;
+  return table == &lac_solver_lu || table == &lac_solver_block_lu ? &lac_solver_pivoting_lu : NULL;
 }
 
 // By this method or not at all.
@@ -281,6 +295,7 @@ static lac_status choose_asked(lac_context *ctx, lac_factor *f, const choose_nat
             "lac_solver_factor: %s needs a Hermitian matrix, but %s; use LAC_METHOD_LU or LAC_METHOD_AUTO", table->name,
             text);
   lac_choose_say(f, "asked for");
+  LAC_TRY(choose_blocks(ctx, f->core->structure, &table));
   LAC_TRY(choose_ladder(ctx, f, table));
 done:
   return status;
@@ -322,7 +337,10 @@ static lac_status choose_automatic(lac_context *ctx, lac_factor *f, const choose
     goto done;
   }
   LAC_TRY(choose_cholesky(ctx, f, nature, &is_done));
-  if (!is_done) LAC_TRY(choose_ladder(ctx, f, nature->is.asymmetric < 0 ? &lac_solver_ldlt : &lac_solver_lu));
+  if (is_done) goto done;
+  table = nature->is.asymmetric < 0 ? &lac_solver_ldlt : &lac_solver_lu;
+  LAC_TRY(choose_blocks(ctx, f->core->structure, &table));
+  LAC_TRY(choose_ladder(ctx, f, table));
 done:
   return status;
 }

@@ -4,7 +4,8 @@
 ///
 /// Everything is reduced to products by halving: a triangle is two triangles and a rectangle. Rectangles go to BLAS
 /// when they are large enough for a call to pay, and to kernels in registers else (dense_small_kernel.h); without a BLAS
-/// all do. What threads share are tiles of 256 x 256 at fixed places, each computed by one thread in one order.
+/// all do. What threads share are tiles at fixed places, each computed by one thread in one order: tall ones, since BLAS
+/// packs what it multiplies and columns are packed once for all rows.
 
 #include "solvers/direct/dense.h"
 
@@ -17,7 +18,9 @@
 #endif
 
 enum {
-  DENSE_TILE = 256,
+  DENSE_TILE = 256,     // columns of a tile,
+  DENSE_TALL = 1024,    // and rows
+  DENSE_SHARE = 512,    // rows or columns of a system that are solved at once
   DENSE_LEAF = 16,      // columns of triangles that are solved in registers
   DENSE_TRIANGLE = 32,  // of triangles of products that are
   DENSE_PACK = 32
@@ -29,13 +32,14 @@ enum {
 #define DENSE_UNROLL _Pragma("GCC unroll 8")
 #endif
 
-static int dense_tiles(int n) { return (n + DENSE_TILE - 1) / DENSE_TILE; }
+static int dense_least(int a, int b) { return a < b ? a : b; }
+static int dense_pieces(int n, int size) { return (n + size - 1) / size; }
 
 /// Products with less than this many multiplications are not worth waking threads for.
 static bool dense_splits(int threads, int tiles, double work) { return threads > 1 && tiles > 1 && work > 2e6; }
 
-/// About half of n, a multiple of the leaf.
-static int dense_half(int n) { return (n / 2 + DENSE_LEAF - 1) / DENSE_LEAF * DENSE_LEAF; }
+/// About half of n, a multiple of `leaf`.
+static int dense_half(int n, int leaf) { return dense_pieces(n / 2, leaf) * leaf; }
 
 // -- BLAS ------------------------------------------------------------------------------------------------------------
 
@@ -79,7 +83,7 @@ BLAS_GEMM(c64, cgemm, &)
 BLAS_GEMM(c128, zgemm, &)
 
 // From so many multiplications on BLAS is faster than the small kernels: measured.
-enum { BLAS_FROM_f32 = 32768, BLAS_FROM_f64 = 32768, BLAS_FROM_c64 = 512, BLAS_FROM_c128 = 512 };
+enum { BLAS_FROM_f32 = 64 * 64 * 64, BLAS_FROM_f64 = 64 * 64 * 64, BLAS_FROM_c64 = 512, BLAS_FROM_c128 = 512 };
 #else
 void lac_blas_enter(void) {}
 void lac_blas_leave(void) {}

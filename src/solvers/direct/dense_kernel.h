@@ -71,17 +71,33 @@ static const T *FN(at)(lac_side side, const T *a, int64_t lda, int64_t i, int64_
   return lac_side_transposes(side) ? a + j + i * lda : a + i + j * lda;
 }
 
+/// What threads share: tile t of C.
+typedef struct FN(tiled) {
+  lac_side side_a, side_b;
+  int m, n, k, lda, ldb, ldc, down;
+  T alpha, beta;
+  const T *a, *b;
+  T *c;
+} FN(tiled);
+
+static void FN(gemm_tile)(const FN(tiled) * p, int t) {
+  int i = t % p->down * DENSE_TALL, j = t / p->down * DENSE_TILE;
+  int rows = dense_least(p->m - i, DENSE_TALL), cols = dense_least(p->n - j, DENSE_TILE);
+  FN(product_block)
+  (p->side_a, p->side_b, rows, cols, p->k, p->alpha, FN(at)(p->side_a, p->a, p->lda, i, 0), p->lda,
+   FN(at)(p->side_b, p->b, p->ldb, 0, j), p->ldb, p->beta, p->c + i + (int64_t)j * p->ldc, p->ldc);
+}
+
 void FN(dense_gemm)(lac_side side_a, lac_side side_b, int m, int n, int k, T alpha, const T *a, int lda, const T *b,
                     int ldb, T beta, T *c, int ldc, int threads) {
-  int down = dense_tiles(m), tiles = down * dense_tiles(n);
-#pragma omp parallel for schedule(dynamic) num_threads(threads) if (dense_splits(threads, tiles, (double)m * n * k))
-  for (int t = 0; t < tiles; t++) {
-    int i = t % down * DENSE_TILE, j = t / down * DENSE_TILE;
-    int rows = m - i < DENSE_TILE ? m - i : DENSE_TILE, cols = n - j < DENSE_TILE ? n - j : DENSE_TILE;
-    FN(product_block)
-    (side_a, side_b, rows, cols, k, alpha, FN(at)(side_a, a, lda, i, 0), lda, FN(at)(side_b, b, ldb, 0, j), ldb, beta,
-     c + i + (int64_t)j * ldc, ldc);
+  FN(tiled) p = {side_a, side_b, m, n, k, lda, ldb, ldc, dense_pieces(m, DENSE_TALL), alpha, beta, a, b, c};
+  int tiles = p.down * dense_pieces(n, DENSE_TILE);
+  if (!dense_splits(threads, tiles, (double)m * n * k)) {
+    for (int t = 0; t < tiles; t++) FN(gemm_tile)(&p, t);
+    return;
   }
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
+  for (int t = 0; t < tiles; t++) FN(gemm_tile)(&p, t);
 }
 
 // The lower triangle of C = beta C - A op(B): halves, until the triangle is small.
@@ -94,25 +110,37 @@ static void FN(triangle_block)(lac_side side_b, int n, int k, const T *a, int64_
     FN(small_product)(&p);
     return;
   }
-  int half = dense_half(n);
+  int half = dense_half(n, DENSE_LEAF);
   const T *right = FN(at)(side_b, b, ldb, 0, half);
   FN(triangle_block)(side_b, half, k, a, lda, b, ldb, beta, c, ldc);
   FN(product_block)(LAC_N, side_b, n - half, half, k, -1, a + half, lda, b, ldb, beta, c + half, ldc);
   FN(triangle_block)(side_b, n - half, k, a + half, lda, right, ldb, beta, c + half + half * ldc, ldc);
 }
 
+// Column by column of tiles: the triangle on the diagonal, then what is below it.
+static void FN(gemmt_tile)(const FN(tiled) * p, int t) {
+  int j = t / p->down * DENSE_TILE, i = t % p->down == 0 ? j : j + DENSE_TILE + (t % p->down - 1) * DENSE_TALL;
+  int rows = dense_least(p->n - i, i == j ? DENSE_TILE : DENSE_TALL);
+  if (rows <= 0) return;
+  const T *left = p->a + i, *right = FN(at)(p->side_b, p->b, p->ldb, 0, j);
+  T *c = p->c + i + (int64_t)j * p->ldc;
+  if (i == j) {
+    FN(triangle_block)(p->side_b, rows, p->k, left, p->lda, right, p->ldb, p->beta, c, p->ldc);
+  } else {
+    FN(product_block)(LAC_N, p->side_b, rows, DENSE_TILE, p->k, -1, left, p->lda, right, p->ldb, p->beta, c, p->ldc);
+  }
+}
+
 void FN(dense_gemmt)(lac_side side_b, int n, int k, const T *a, int lda, const T *b, int ldb, double beta, T *c,
                      int ldc, int threads) {
-  int down = dense_tiles(n), tiles = down * down;
-#pragma omp parallel for schedule(dynamic) num_threads(threads) if (dense_splits(threads, tiles, (double)n * n * k / 2))
-  for (int t = 0; t < tiles; t++) {
-    int i = t % down * DENSE_TILE, j = t / down * DENSE_TILE;
-    int rows = n - i < DENSE_TILE ? n - i : DENSE_TILE;
-    const T *right = FN(at)(side_b, b, ldb, 0, j);
-    T *to = c + i + (int64_t)j * ldc;
-    if (i == j) FN(triangle_block)(side_b, rows, k, a + i, lda, right, ldb, (T)beta, to, ldc);
-    if (i > j) FN(product_block)(LAC_N, side_b, rows, DENSE_TILE, k, -1, a + i, lda, right, ldb, (T)beta, to, ldc);
+  FN(tiled) p = {LAC_N, side_b, n, n, k, lda, ldb, ldc, 1 + dense_pieces(n, DENSE_TALL), -1, (T)beta, a, b, c};
+  int tiles = p.down * dense_pieces(n, DENSE_TILE);
+  if (!dense_splits(threads, tiles, (double)n * n * k / 2)) {
+    for (int t = 0; t < tiles; t++) FN(gemmt_tile)(&p, t);
+    return;
   }
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
+  for (int t = 0; t < tiles; t++) FN(gemmt_tile)(&p, t);
 }
 
 void FN(dense_herk)(int n, int k, const T *a, int lda, double beta, T *c, int ldc, int threads) {
@@ -157,7 +185,7 @@ static void FN(substitute_leaf)(const FN(system) * s, int m, int n, const T *t, 
 // Halves: one is solved, its share taken off the other, which is then solved.
 static void FN(substitute)(const FN(system) * s, int m, int n, const T *t, T *b) {
   bool left = s->place == DENSE_LEFT;
-  int size = left ? m : n, half = dense_half(size), rest = size - half;
+  int size = left ? m : n, half = dense_half(size, DENSE_LEAF), rest = size - half;
   if (size <= DENSE_LEAF) {
     FN(substitute_leaf)(s, m, n, t, b);
     return;
@@ -177,20 +205,27 @@ static void FN(substitute)(const FN(system) * s, int m, int n, const T *t, T *b)
   FN(substitute)(s, left ? left_over : m, left ? n : left_over, s->forward ? t2 : t, to);
 }
 
+// Piece `tile` of the rows (right) or columns (left) of B, which do not depend on each other.
+static void FN(substitute_tile)(const FN(system) * s, int m, int n, const T *t, T *b, int tile) {
+  bool left = s->place == DENSE_LEFT;
+  int at = tile * DENSE_SHARE, share = dense_least((left ? n : m) - at, DENSE_SHARE);
+  FN(substitute)(s, left ? m : share, left ? share : n, t, left ? b + at * s->ldb : b + at);
+}
+
 void FN(dense_trsm)(dense_place place, dense_shape shape, lac_side side, int m, int n, const T *t, int ldt, T *b,
                     int ldb, int threads) {
   bool lower = shape == DENSE_LOWER || shape == DENSE_LOWER_UNIT, left = place == DENSE_LEFT;
   FN(system) s = {.place = place, .side = side, .ldt = ldt, .ldb = ldb};
-  int free = left ? n : m, tiles = dense_tiles(free), size = left ? m : n;
+  int tiles = dense_pieces(left ? n : m, DENSE_SHARE);
   s.unit = shape == DENSE_LOWER_UNIT || shape == DENSE_UPPER_UNIT;
   s.forward = (lower != lac_side_transposes(side)) == left;
   if (m == 0 || n == 0) return;
-#pragma omp parallel for schedule(dynamic) \
-    num_threads(threads) if (dense_splits(threads, tiles, (double)m * n * size / 2))
-  for (int tile = 0; tile < tiles; tile++) {
-    int at = tile * DENSE_TILE, share = free - at < DENSE_TILE ? free - at : DENSE_TILE;
-    FN(substitute)(&s, left ? m : share, left ? share : n, t, left ? b + (int64_t)at * ldb : b + at);
+  if (!dense_splits(threads, tiles, (double)m * n * (left ? m : n) / 2)) {
+    for (int tile = 0; tile < tiles; tile++) FN(substitute_tile)(&s, m, n, t, b, tile);
+    return;
   }
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
+  for (int tile = 0; tile < tiles; tile++) FN(substitute_tile)(&s, m, n, t, b, tile);
 }
 
 // -- Cholesky --------------------------------------------------------------------------------------------------------
@@ -198,7 +233,7 @@ void FN(dense_trsm)(dense_place place, dense_shape shape, lac_side side, int m, 
 // Halves of the columns: the first is factored, its share taken off the second, which is factored.
 static int FN(cholesky_block)(int m, int n, T *a, int64_t lda, double *pivot) {
   if (n <= DENSE_LEAF) return FN(small_cholesky)(m, n, a, lda, pivot);
-  int half = dense_half(n), rest = n - half;
+  int half = dense_half(n, DENSE_LEAF), rest = n - half;
   T *below = a + half, *second = a + half + half * lda;
   int refused = FN(cholesky_block)(m, half, a, lda, pivot);
   if (refused >= 0) return refused;
@@ -208,17 +243,23 @@ static int FN(cholesky_block)(int m, int n, T *a, int64_t lda, double *pivot) {
   return refused < 0 ? -1 : half + refused;
 }
 
-int FN(dense_cholesky)(int m, int n, T *a, int lda, double *pivot, int threads) {
-  for (int j = 0; j < n; j += DENSE_TILE) {
-    int cols = n - j < DENSE_TILE ? n - j : DENSE_TILE, low = m - j - cols, rest = n - j - cols;
-    bool whole = low <= DENSE_TILE;  // few rows below: they go with the block
-    T *block = a + j + (int64_t)j * lda, *below = block + cols, *second = below + (int64_t)cols * lda;
-    int refused = FN(cholesky_block)(whole ? cols + low : cols, cols, block, lda, pivot);
-    if (refused >= 0) return j + refused;
-    if (!whole) FN(dense_trsm)(DENSE_RIGHT, DENSE_LOWER, LAC_H, low, cols, block, lda, below, lda, threads);
-    FN(dense_herk)(rest, cols, below, lda, 1, second, lda, threads);
-    FN(dense_gemm)
-    (LAC_N, LAC_H, low - rest, rest, cols, -1, below + rest, lda, below, lda, 1, second + rest, lda, threads);
-  }
+// At most DENSE_TILE columns: many rows below them are solved for apart, by threads.
+static int FN(cholesky_columns)(int m, int n, T *a, int lda, double *pivot, int threads) {
+  bool whole = m - n <= DENSE_TILE;
+  int refused = FN(cholesky_block)(whole ? m : n, n, a, lda, pivot);
+  if (refused >= 0 || whole) return refused;
+  FN(dense_trsm)(DENSE_RIGHT, DENSE_LOWER, LAC_H, m - n, n, a, lda, a + n, lda, threads);
   return -1;
+}
+
+int FN(dense_cholesky)(int m, int n, T *a, int lda, double *pivot, int threads) {
+  if (n <= DENSE_TILE) return FN(cholesky_columns)(m, n, a, lda, pivot, threads);
+  int half = dense_half(n, DENSE_TILE), rest = n - half;
+  T *below = a + half, *second = below + (int64_t)half * lda;
+  int refused = FN(dense_cholesky)(m, half, a, lda, pivot, threads);
+  if (refused >= 0) return refused;
+  FN(dense_herk)(rest, half, below, lda, 1, second, lda, threads);
+  FN(dense_gemm)(LAC_N, LAC_H, m - n, rest, half, -1, a + n, lda, below, lda, 1, second + rest, lda, threads);
+  refused = FN(dense_cholesky)(m - half, rest, second, lda, pivot, threads);
+  return refused < 0 ? -1 : half + refused;
 }

@@ -42,6 +42,7 @@ INLINE void FN(tile)(const FN(product) * p, const int vectors, const int cols, c
   for (int l = 0; l < p->k; l++, a += p->lda, b += p->along) {
     FN(vec) x0 = FN(lanes_load)(full || vectors == 2, a, last);
     FN(vec) x1 = vectors == 2 ? FN(lanes_load)(full, a + FN(LANES), last) : x0;
+    FN(vec_hold)(&x0), FN(vec_hold)(&x1);
     DENSE_UNROLL
     for (int c = 0; c < cols; c++) {
       T y = p->conjugated ? FN(conj)(b[c * p->across]) : b[c * p->across];

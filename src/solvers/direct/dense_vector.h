@@ -28,6 +28,17 @@ typedef c64 vec_c64;
 typedef c128 vec_c128;
 enum { LANES_f32 = DENSE_BYTES / 4, LANES_f64 = DENSE_BYTES / 8, LANES_c64 = 1, LANES_c128 = 1 };
 
+/// Keep a vector in a register: compilers would rather load it again for each product, and loads are what is scarce.
+#if defined(__AVX__)
+INLINE void vec_hold_f32(vec_f32 *v) { __asm__("" : "+v"(*v)); }
+INLINE void vec_hold_f64(vec_f64 *v) { __asm__("" : "+v"(*v)); }
+#else
+INLINE void vec_hold_f32(vec_f32 *v) { (void)v; }
+INLINE void vec_hold_f64(vec_f64 *v) { (void)v; }
+#endif
+INLINE void vec_hold_c64(vec_c64 *v) { (void)v; }
+INLINE void vec_hold_c128(vec_c128 *v) { (void)v; }
+
 #if defined(__AVX512F__)
 #define DENSE_MASK(type) ((type)(((1u << end) - 1) & ~((1u << first) - 1)))
 INLINE vec_f32 part_load_f32(const f32 *p, int first, int end) {

@@ -39,34 +39,42 @@ static inline void FN(front_add)(int count, const int32_t *relative, const T *fr
   for (int a = 0; a < count; a++) to[relative[a]] += from[a];
 }
 
-// What the update of a child, rows x rows, adds to the columns of P; `inner` of its rows are among those.
-static void FN(front_extend_panel)(const lac_front *front, bool symmetric, int rows, int inner, const int32_t *relative,
-                                   const void *update) {
-  const T *from = update;
-  int64_t p = front->p, r = front->r, m = p + r;
-  T *l = front->l, *u = front->u;
-#pragma omp parallel for schedule(dynamic, 8) num_threads(front->threads) if (FRONTS_SHARES(front, inner, rows))
-  for (int b = 0; b < inner; b++) {
-    int a = symmetric ? b : 0;
-    FN(front_add)(rows - a, relative + a, from + (int64_t)b * rows + a, l + relative[b] * m);
-  }
+// Column b of a child's update, rows x rows, into a column of P; `inner` of its rows are among those. Where LU has row b
+// above P, into U_PR^T.
+static inline void FN(front_extend_column)(const lac_front *front, bool symmetric, int rows, int inner,
+                                           const int32_t *relative, const T *from, int b) {
+  int64_t p = front->p, r = front->r;
+  int a = symmetric ? b : 0;
+  FN(front_add)(rows - a, relative + a, from + (int64_t)b * rows + a, (T *)front->l + relative[b] * (p + r));
   if (symmetric) return;
-#pragma omp parallel for schedule(dynamic, 8) num_threads(front->threads) if (FRONTS_SHARES(front, inner, rows))
-  for (int a = 0; a < inner; a++) {
-    T *to = u + relative[a] * r - p;
-    for (int b = inner; b < rows; b++) to[relative[b]] += from[(int64_t)b * rows + a];
-  }
+  T *to = (T *)front->u + relative[b] * r - p;
+  for (int c = inner; c < rows; c++) to[relative[c]] += from[(int64_t)c * rows + b];
 }
 
-// And to the update of the front itself.
+static void FN(front_extend_panel)(const lac_front *front, bool symmetric, int rows, int inner, const int32_t *relative,
+                                   const void *update) {
+  if (!FRONTS_SHARES(front, inner, rows)) {
+    for (int b = 0; b < inner; b++) FN(front_extend_column)(front, symmetric, rows, inner, relative, update, b);
+    return;
+  }
+#pragma omp parallel for schedule(dynamic, 8) num_threads(front->threads)
+  for (int b = 0; b < inner; b++) FN(front_extend_column)(front, symmetric, rows, inner, relative, update, b);
+}
+
+// And what it adds to the update of the front itself.
+static inline void FN(front_extend_rest)(const lac_front *front, bool symmetric, int rows, int inner,
+                                         const int32_t *relative, const T *from, int b) {
+  int64_t p = front->p, r = front->r;
+  int a = symmetric ? b : inner;
+  FN(front_add)(rows - a, relative + a, from + (int64_t)b * rows + a, (T *)front->update + (relative[b] - p) * r - p);
+}
+
 static void FN(front_extend_update)(const lac_front *front, bool symmetric, int rows, int inner,
                                     const int32_t *relative, const void *update) {
-  const T *from = update;
-  int64_t p = front->p, r = front->r;
-  T *to = front->update;
-#pragma omp parallel for schedule(dynamic, 8) num_threads(front->threads) if (FRONTS_SHARES(front, rows - inner, rows))
-  for (int b = inner; b < rows; b++) {
-    int a = symmetric ? b : inner;
-    FN(front_add)(rows - a, relative + a, from + (int64_t)b * rows + a, to + (relative[b] - p) * r - p);
+  if (!FRONTS_SHARES(front, rows - inner, rows)) {
+    for (int b = inner; b < rows; b++) FN(front_extend_rest)(front, symmetric, rows, inner, relative, update, b);
+    return;
   }
+#pragma omp parallel for schedule(dynamic, 8) num_threads(front->threads)
+  for (int b = inner; b < rows; b++) FN(front_extend_rest)(front, symmetric, rows, inner, relative, update, b);
 }

@@ -148,6 +148,64 @@ done:
   return status;
 }
 
+// The entries of a part by rows, with the slots they have in A; without `columns` they are only counted.
+static void part_read(const lac_structure *from, const int32_t *rows, const int32_t *place, int32_t first,
+                      lac_structure *s, int64_t *slots) {
+  int64_t count = 0;
+  for (int32_t i = 0; i < s->n; i++) {
+    for (int64_t p = from->offsets[rows[i]]; p < from->offsets[rows[i] + 1]; p++) {
+      int32_t j = place[from->columns[p]] - first;
+      if (j < 0 || j >= s->n) continue;
+      if (s->columns) s->columns[count] = j, slots[count] = p;
+      count++;
+    }
+    s->offsets[i + 1] = count;
+  }
+  s->nnz = count;
+}
+
+static void part_transpose(lac_structure *s) {
+  for (int64_t p = 0; p < s->nnz; p++) s->t_offsets[s->columns[p] + 1]++;
+  for (int32_t j = 0; j < s->n; j++) s->t_offsets[j + 1] += s->t_offsets[j];
+  for (int32_t i = 0; i < s->n; i++) {
+    for (int64_t p = s->offsets[i]; p < s->offsets[i + 1]; p++) {
+      int64_t q = s->t_offsets[s->columns[p]]++;
+      s->t_rows[q] = i;
+      s->t_slots[q] = p;
+    }
+  }
+  for (int32_t j = s->n; j > 0; j--) s->t_offsets[j] = s->t_offsets[j - 1];
+  s->t_offsets[0] = 0;
+}
+
+lac_status lac_structure_part(lac_context *ctx, const lac_structure *structure, int32_t n, const int32_t *rows,
+                              const int32_t *place, int32_t first, lac_structure **out, int64_t **slots) {
+  lac_status status = LAC_OK;
+  lac_structure *s = NULL;
+  int64_t *own = NULL;
+
+  LAC_ALLOC(s, 1);
+  lac_object_init(&s->object, &structure_kind);
+  s->n = n;
+  LAC_ALLOC(s->offsets, n + 1);
+  LAC_ALLOC(s->t_offsets, n + 1);
+  part_read(structure, rows, place, first, s, NULL);
+  LAC_ALLOC(s->columns, s->nnz);
+  LAC_ALLOC(s->t_rows, s->nnz);
+  LAC_ALLOC(s->t_slots, s->nnz);
+  LAC_ALLOC(own, s->nnz);
+  part_read(structure, rows, place, first, s, own);
+  part_transpose(s);
+  structure_compare(s);
+  structure_measure(s);
+  *out = s, s = NULL;
+  *slots = own, own = NULL;
+done:
+  lac_object_release(s);
+  lac_free(own);
+  return status;
+}
+
 int64_t lac_structure_row(const lac_structure *structure, int64_t slot) {
   int64_t low = 0, high = structure->n;  // offsets[low] <= slot < offsets[high]
   while (high - low > 1) {

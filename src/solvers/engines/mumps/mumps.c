@@ -26,7 +26,8 @@ enum { MUMPS_ONE_PROCESS = -987654, MUMPS_GROWTHS = 8 };
 
 typedef struct mumps_part {
   int32_t n;
-  MUMPS_INT *place;  // of a row in the order, from 1; NULL: each factor finds its own
+  const char *ordering;  // MUMPS' own, where it was asked without values
+  MUMPS_INT *place;      // of a row in the order, from 1; NULL: each factor finds its own
 } mumps_part;
 
 typedef struct mumps_numeric {
@@ -65,6 +66,12 @@ static bool mumps_entries_open(const lac_structure *s, bool is_symmetric, mumps_
     }
   }
   return true;
+}
+
+// The orders that MUMPS has, by its own numbers.
+static const char *mumps_ordering(MUMPS_INT number) {
+  static const char *const names[] = {"amd", NULL, "amf", "scotch", "pord", "metis", "qamd"};
+  return number >= 0 && number < 7 ? names[number] : NULL;
 }
 
 static lac_status mumps_problem(int64_t code, int64_t detail, lac_fault *fault) {
@@ -135,7 +142,7 @@ static void engine_mumps_forget(void *part) {
 }
 
 // The order that MUMPS itself chooses for the pattern.
-static lac_status mumps_order(const lac_structure *s, MUMPS_INT *place, lac_fault *fault) {
+static lac_status mumps_order(const lac_structure *s, mumps_part *a, lac_fault *fault) {
   mumps_entries e;
   DMUMPS_STRUC_C *id = NULL;
   lac_status status = LAC_OK;
@@ -153,7 +160,8 @@ static lac_status mumps_order(const lac_structure *s, MUMPS_INT *place, lac_faul
     if (id->infog[0] < 0) {
       status = mumps_problem(id->infog[0], id->infog[1], fault);
     } else {
-      memcpy(place, id->sym_perm, (size_t)s->n * sizeof *place);
+      memcpy(a->place, id->sym_perm, (size_t)s->n * sizeof *a->place);
+      a->ordering = mumps_ordering(id->infog[6]);
     }
     mumps_close_d(id);
   } else {
@@ -188,7 +196,7 @@ static lac_status engine_mumps_analyse(lac_context *ctx, const lac_structure *s,
     LAC_ALLOC(a->place, s->n);
     if (is_own) {
       pthread_mutex_lock(&mumps_lock);
-      lac_status made = mumps_order(s, a->place, &fault);
+      lac_status made = mumps_order(s, a, &fault);
       pthread_mutex_unlock(&mumps_lock);
       LAC_CHECK(made == LAC_OK, made, "lac_solver_create: %s", fault.text);
     } else {

@@ -42,12 +42,13 @@ static int FN(mumps_kind)(const lac_structure *s, const REAL *a) {
 // Counts that are too large come as millions, negative.
 static int64_t FN(mumps_count)(MUMPS_INT count) { return count < 0 ? -(int64_t)1000000 * count : count; }
 
-static void FN(mumps_take)(const STRUC *id, mumps_numeric *f) {
+static void FN(mumps_take)(const mumps_part *a, const STRUC *id, mumps_numeric *f) {
   double re = id->rinfog[11], im = PARTS == 2 ? id->rinfog[12] : 0;
   lac_determinant det = lac_determinant_one();
   lac_determinant_times(&det, re, im);
   det.exponent += id->infog[33];
   f->det = lac_determinant_log(&det);
+  f->finding.ordering = a->ordering ? a->ordering : mumps_ordering(id->infog[6]);
   f->finding.nnz = FN(mumps_count)(id->infog[28]);
   f->finding.bytes = FN(mumps_count)(id->infog[8]) * (int64_t)(PARTS * sizeof(REAL)) +
                      FN(mumps_count)(id->infog[9]) * (int64_t)sizeof(MUMPS_INT);
@@ -122,7 +123,7 @@ static lac_status FN(mumps_factor)(const lac_factor_job *job, mumps_numeric *f, 
   } else {
     status = mumps_problem(-13, 0, fault);
   }
-  if (status == LAC_OK) FN(mumps_take)(f->instance, f);
+  if (status == LAC_OK) FN(mumps_take)(job->part, f->instance, f);
   mumps_entries_close(&e);
   lac_free(own);
   return status;

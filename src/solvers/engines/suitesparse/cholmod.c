@@ -159,12 +159,27 @@ static lac_status engine_cholmod_logdet(const void *part, const void *numeric, l
   return LAC_OK;
 }
 
+// What CHOLMOD chose; an order that was handed in is the one that was asked for.
+static const char *cholmod_ordering(int ordering) {
+  switch (ordering) {
+    case CHOLMOD_AMD:
+      return "amd";
+    case CHOLMOD_METIS:
+      return "metis";
+    case CHOLMOD_NATURAL:
+      return "natural";
+    default:
+      return NULL;
+  }
+}
+
 static void engine_cholmod_predict(const void *part, lac_dtype dtype, lac_finding *finding) {
   const cholmod_part *a = part;
   const cholmod_factor *l = a->symbolic;
   bool is_complex = dtype == LAC_C128 || dtype == LAC_C64;
   if (!l) return;
   size_t number = (is_complex ? 2 : 1) * sizeof(double), index = a->is_wide ? sizeof(int64_t) : sizeof(int32_t);
+  finding->ordering = cholmod_ordering(l->ordering);
   finding->nnz = (int64_t)a->nnz;
   finding->flops = a->flops * (is_complex ? 4 : 1);
   finding->bytes = (int64_t)(l->xsize * number + (l->ssize + 3 * l->nsuper + 2 * l->n) * index);
