@@ -84,15 +84,18 @@ static lac_var lstsq_residual(lac_tape *tape, const lstsq_task *t, lac_var s) {
 }
 
 /// The solution of the system, whose matrix must have full rank.
-static lac_status lstsq_solve(lac_tape *tape, const lac_solver *solver, lac_var k, lac_var right, lac_var *out) {
+static lac_status lstsq_solve(lac_tape *tape, const lac_solver *solver, const lstsq_task *t, lac_var k, lac_var right,
+                              lac_var *out) {
   lac_context *ctx = lac_tape_context(tape);
   lac_status status = LAC_OK;
   const lac_array *values = lac_tape_value(tape, k);
+  int64_t m = t->pattern->rows, begin = t->tall ? m : 0, end = t->tall ? m + t->pattern->cols : m;
+  lac_attrs attrs = {.i = {LAC_N, 1, begin, end}, .f = {lstsq_alpha}};
   lac_factor *factor = NULL;
 
   LAC_TRY(lac_tape_status(tape));
-  if (values) LAC_TRY(lac_rank_judge(ctx, lac_solver_factor(ctx, solver, values, &factor)));
-  *out = lac_emit_solve(tape, factor ? (const void *)factor : solver, LAC_N, LAC_FULL_RANK, k, right);
+  if (values) LAC_TRY(lac_rank_judge(ctx, &attrs, lac_solver_factor(ctx, solver, values, &factor)));
+  *out = lac_emit_solve(tape, factor ? (const void *)factor : solver, &attrs, k, right);
   LAC_TRY(lac_tape_status(tape));
 done:
   lac_factor_destroy(&factor);
@@ -152,7 +155,7 @@ void lac_lstsq(lac_tape *tape, const lac_solver *solver, const lac_pattern *patt
   m = pattern->rows, t.tall = m >= pattern->cols, t.dtype = lac_tape_meta(tape, a)->dtype;
   if (damp.id) damp = lstsq_column(tape, damp), t.damp = lstsq_in_dtype(tape, &t, damp);
   t.d = lstsq_scale(tape, &t, a, damp);
-  LAC_TRY(lstsq_solve(tape, solver, lstsq_values(tape, &t, map, a), lstsq_right(tape, &t, b), &z));
+  LAC_TRY(lstsq_solve(tape, solver, &t, lstsq_values(tape, &t, map, a), lstsq_right(tape, &t, b), &z));
   x = lac_slice(tape, z, 1, m, m + pattern->cols, 1);
   if (t.tall) x = lac_mul(tape, lstsq_column(tape, t.d), x);
   r = lstsq_residual(tape, &t, lac_slice(tape, z, 1, 0, m, 1));

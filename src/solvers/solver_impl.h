@@ -223,6 +223,10 @@ void lac_foresee_warn(const lac_structure *structure, const lac_solver_table *ta
 /// as long. NULL where there is none: at the end of the chain stands LU with strict partial pivoting.
 lac_status lac_factor_partner(lac_context *ctx, const lac_factor *factor, const lac_factor **out);
 
+/// Refuse an array that does not hold one number of `dtype` for each matrix of a factor, for `function`.
+lac_status lac_factor_check_batch(lac_context *ctx, const char *function, const lac_factor *factor,
+                                  const lac_array *array, lac_dtype dtype, const char *name);
+
 /// Bytes that a factor holds by itself; and what one of `items` matrices would, whose numerics have so many bytes.
 int64_t lac_factor_bytes(const lac_factor *factor);
 int64_t lac_factor_bytes_of(const lac_solver_core *core, lac_dtype dtype, int64_t items, int64_t numeric_bytes);

@@ -19,8 +19,8 @@
 #include "solvers/determinant.h"
 #include "solvers/direct/block_form.h"
 
-// Blocks pay from so many percent of the rows outside the largest one; from so many rows on supernodes do.
-enum { BLOCK_SHARE = 10, BLOCK_LARGE = 64 };
+// Blocks pay from so many rows on, so many percent of them outside the largest; from so many rows on supernodes do.
+enum { BLOCK_ROWS = 128, BLOCK_SHARE = 10, BLOCK_LARGE = 64 };
 
 // A block of more than one row.
 typedef struct block_piece {
@@ -72,12 +72,14 @@ lac_status lac_block_lu_pays(lac_context *ctx, const lac_structure *structure, b
   const lac_block_form *form = NULL;
   int32_t largest = 0;
 
+  *pays = false;
+  if (structure->n < BLOCK_ROWS) goto done;
   LAC_TRY(lac_block_form_get(ctx, structure, &form));
   for (int32_t b = 0; b < form->blocks; b++) {
     int32_t size = form->first[b + 1] - form->first[b];
     if (size > largest) largest = size;
   }
-  *pays = form->rank == form->n && 100 * (int64_t)(form->n - largest) >= BLOCK_SHARE * (int64_t)form->n && form->n > 0;
+  *pays = form->rank == form->n && 100 * (int64_t)(form->n - largest) >= BLOCK_SHARE * (int64_t)form->n;
 done:
   return status;
 }
@@ -313,6 +315,7 @@ static void block_report(const void *part, const void *numeric, lac_finding *fin
     lac_finding own = {0};
     if (i < 0) continue;
     p->pieces[i].table->report(p->pieces[i].part, f->numerics[i], &own);
+    if (own.nnz > finding->nnz) finding->ordering = own.ordering;
     finding->nnz += own.nnz;
     finding->bytes += own.bytes;
     finding->flops += own.flops;

@@ -19,7 +19,9 @@ void lac_elimination_clear(lac_elimination *e) {
   *e = (lac_elimination){0};
 }
 
-void lac_tree_postorder(int32_t n, const int32_t *parent, int32_t *first, int32_t *next, int32_t *post) {
+// post[k] is the node that comes k-th when each subtree is left before its root; children in the order of their numbers.
+// `first` and `next` are work of n.
+static void elimination_walk(int32_t n, const int32_t *parent, int32_t *first, int32_t *next, int32_t *post) {
   for (int32_t j = 0; j < n; j++) first[j] = -1;
   for (int32_t j = n - 1; j >= 0; j--) {
     if (parent[j] == -1) continue;
@@ -63,7 +65,7 @@ static void elimination_tree(const lac_graph *graph, lac_elimination *e, int32_t
 static void elimination_postorder(lac_elimination *e, int32_t *work[3]) {
   int32_t *post = work[2], *order = work[0], *parent = work[1];
 
-  lac_tree_postorder(e->n, e->parent, work[0], work[1], post);
+  elimination_walk(e->n, e->parent, work[0], work[1], post);
   for (int32_t k = 0; k < e->n; k++) order[k] = e->order[post[k]];
   for (int32_t k = 0; k < e->n; k++) e->count[post[k]] = k;
   for (int32_t k = 0; k < e->n; k++) parent[k] = e->parent[post[k]] == -1 ? -1 : e->count[e->parent[post[k]]];

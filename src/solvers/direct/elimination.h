@@ -27,8 +27,4 @@ lac_status lac_elimination_init(lac_context *ctx, const lac_graph *graph, const 
                                 lac_elimination *elimination);
 void lac_elimination_clear(lac_elimination *elimination);
 
-/// post[k] is the node that comes k-th when each subtree is left before its root; children in the order of their
-/// numbers. `first` and `next` are work of n.
-void lac_tree_postorder(int32_t n, const int32_t *parent, int32_t *first, int32_t *next, int32_t *post);
-
 #endif

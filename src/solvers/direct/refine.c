@@ -139,7 +139,7 @@ lac_status lac_refine_solve(const lac_system *a, lac_side side, int width, void 
 
 // -- probe -----------------------------------------------------------------------------------------------------------
 
-lac_status lac_refine_probe(const lac_system *a, const void *row_scale, const void *col_scale, double *error,
+lac_status lac_refine_probe(const lac_system *a, bool both, const void *row_scale, const void *col_scale, double *error,
                             lac_fault *fault) {
   lac_status status = LAC_OK;
   size_t block = (size_t)a->structure->n * lac_dtype_size(a->dtype);
@@ -152,7 +152,7 @@ lac_status lac_refine_probe(const lac_system *a, const void *row_scale, const vo
     return LAC_ERR_MEMORY;
   }
   for (int i = 0; i < REFINE_BLOCKS; i++) blocks[i] = memory + (size_t)i * block;
-  for (int side = LAC_N; side <= LAC_T && status == LAC_OK; side++) {
+  for (int side = LAC_N; side <= (both ? LAC_T : LAC_N) && status == LAC_OK; side++) {
     refine_gauge gauge = {0};
     refine_sample_kernels[a->dtype](a->structure->n, side == LAC_N ? row_scale : col_scale, blocks[REFINE_B]);
     status = refine_run(a, (lac_side)side, 1, blocks, &gauge, fault);
