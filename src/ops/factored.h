@@ -32,7 +32,9 @@ void lac_tape_call_factored(lac_tape *tape, const char *function, const lac_solv
 lac_var lac_emit_solve(lac_tape *tape, const void *object, const lac_attrs *attrs, lac_var a, lac_var b);
 
 /// The rank of a least-squares system (rank.c), where attributes of solve_with ask for it: i[1] = 1, its shorter side is rows i[2] to
-/// i[3] - 1, f[0] is alpha. What a factorisation ended with, LAC_ERR_SINGULAR in the words of least squares; and the look at a factor.
+/// i[3] - 1, f[0] is alpha. Refuse others; what a factorisation ended with, LAC_ERR_SINGULAR in the words of least squares; the look
+/// at a factor.
+lac_status lac_rank_infer(lac_call *call);
 lac_status lac_rank_judge(lac_context *ctx, const lac_attrs *attrs, lac_status status);
 lac_status lac_rank_check(lac_context *ctx, const lac_attrs *attrs, const lac_factor *factor);
 

@@ -26,6 +26,18 @@ typedef struct rank_look {
 
 static bool rank_is_asked(const lac_attrs *attrs) { return attrs->i[1] == 1; }
 
+lac_status lac_rank_infer(lac_call *c) {
+  lac_context *ctx = c->ctx;
+  lac_status status = LAC_OK;
+  int64_t rows = lac_factored_pattern(c->object)->rows, begin = c->attrs->i[2], end = c->attrs->i[3];
+
+  LAC_CHECK(c->attrs->i[1] == 0 || (rank_is_asked(c->attrs) && 0 <= begin && begin <= end && end <= rows), LAC_ERR_ARG,
+            "%s: i[1] is 0, or 1 with rows i[2] = %lld to i[3] = %lld within 0..%lld", c->op->name, (long long)begin,
+            (long long)end, (long long)rows);
+done:
+  return status;
+}
+
 static lac_status rank_refuse(lac_context *ctx) {
   return lac_context_fail(
       ctx, LAC_ERR_SINGULAR, __func__,
