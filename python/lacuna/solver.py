@@ -14,6 +14,11 @@ ORDERINGS = {name: getattr(lib, "LAC_ORDER_" + name.upper()) for name in "auto a
 _TEXTS = ("method", "reason", "warning", "ordering")
 
 
+def _report(c):
+    names = [name for name, _ in ffi.typeof("lac_report").fields]
+    return {name: text(getattr(c, name)) if name in _TEXTS else getattr(c, name) for name in names}
+
+
 class Solver(Handle):
     """The analysis of a square pattern. It keeps the factors of values that it has just seen and knows them again.
 
@@ -44,6 +49,11 @@ class Solver(Handle):
     @property
     def pattern(self):
         return Pattern.wrap(lib.lac_pattern_retain(lib.lac_solver_pattern(self.c)))
+
+    @property
+    def report(self):
+        """What is foreseen, before there are values, as a dict: method, factor_nnz, factor_bytes, flops, warning, ..."""
+        return _report(lib.lac_solver_report(self.c))
 
     def covering(self, target):
         """A solver of this one's pattern with the entries of another besides; itself where it has them."""
@@ -81,6 +91,4 @@ class Factor(Handle):
     @property
     def report(self):
         """What the solver says of its work, as a dict: method, reason, factor_nnz, factorisations, reuses, ..."""
-        c = lib.lac_factor_report(self.c)
-        names = [name for name, _ in ffi.typeof("lac_report").fields]
-        return {name: text(getattr(c, name)) if name in _TEXTS else getattr(c, name) for name in names}
+        return _report(lib.lac_factor_report(self.c))

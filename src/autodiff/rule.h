@@ -25,6 +25,9 @@ static inline lac_side flip(lac_side side) { return (lac_side)(side ^ LAC_H); }
 /// Let the tape fail from outside a call; returns the absent var.
 lac_var lac_tape_fail(lac_tape *tape, lac_status status);
 
+/// Refuse what lac_tape_call would refuse before it runs: for functions that do costly work ahead of their call.
+lac_status lac_tape_judge(lac_tape *tape, const lac_spec *spec, const lac_var *in);
+
 /// Apply an operator of one output.
 static inline lac_var lac_emit(lac_tape *tape, const lac_spec *spec, const lac_var *in) {
   lac_var out[LAC_MAX_OUT] = {{0}};

@@ -229,6 +229,21 @@ done:
   return status;
 }
 
+lac_status lac_tape_judge(lac_tape *tape, const lac_spec *spec, const lac_var *in) {
+  lac_context *ctx = tape->ctx;
+  lac_status status = LAC_OK;
+  lac_signature signature = {0};
+  lac_call call;
+  int places[LAC_MAX_IN] = {0};
+
+  LAC_TRY(tape->status);
+  LAC_TRY(lac_call_begin(ctx, spec, &signature, &call));
+  LAC_TRY(tape_take_inputs(tape, &call, &signature, in, places));
+  LAC_TRY(lac_call_infer(&call, signature.outs));
+done:
+  return status;
+}
+
 /// The order that a node of `op` has on this tape: what the operator allows, within the cap of what it is a derivative of.
 static int tape_order(const lac_tape *tape, const lac_op *op) {
   if (tape->order == LAC_ANY_ORDER) return op->order;

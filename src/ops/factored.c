@@ -41,20 +41,25 @@ done:
   return status;
 }
 
-void *lac_tape_factored(lac_tape *tape, const char *function, const lac_solver *solver, lac_var a) {
+void lac_tape_call_factored(lac_tape *tape, const char *function, const lac_solver *solver, lac_spec spec,
+                            const lac_var *in, lac_var *out) {
   lac_context *ctx = lac_tape_context(tape);
   lac_status status = LAC_OK;
-  const lac_array *values = lac_tape_value(tape, a);
   lac_factor *factor = NULL;
 
+  for (int i = 0; i < lac_op_outputs(spec.op); i++) out[i] = (lac_var){0};
   LAC_TRY(lac_tape_status(tape));
   LAC_CHECK(solver, LAC_ERR_ARG, "%s: the solver is NULL; see lac_solver_create", function);
-  if (!values) return lac_solver_retain(solver);
-  LAC_TRY(lac_solver_factor(ctx, solver, values, &factor));
-  return factor;
+  spec.object = solver;
+  LAC_TRY(lac_tape_judge(tape, &spec, in));
+  if (lac_tape_value(tape, in[0])) {
+    LAC_TRY(lac_solver_factor(ctx, solver, lac_tape_value(tape, in[0]), &factor));
+    spec.object = factor;
+  }
+  (void)lac_tape_call(tape, &spec, in, out);  // the status sticks to the tape
 done:
-  (void)lac_tape_fail(tape, status);
-  return NULL;
+  lac_factor_destroy(&factor);
+  if (status != LAC_OK) (void)lac_tape_fail(tape, status);
 }
 
 /// x with one more axis of size 1 at its end.

@@ -97,7 +97,7 @@ done:
   return lac_tape_fail(tape, status);
 }
 
-/// x has `rows` rows, and the columns of y. Products would broadcast what does not fit.
+/// x has `rows` rows, and the columns and the dtype of y. Products would broadcast what does not fit, and find out late.
 static lac_status form_check(lac_tape *tape, const char *function, int64_t rows, lac_var x, lac_var y) {
   lac_context *ctx = lac_tape_context(tape);
   lac_status status = LAC_OK;
@@ -108,6 +108,8 @@ static lac_status form_check(lac_tape *tape, const char *function, int64_t rows,
   LAC_CHECK(mx->ndim > 1 && my->ndim > 1 && mx->shape[mx->ndim - 2] == rows &&
                 mx->shape[mx->ndim - 1] == my->shape[my->ndim - 1],
             LAC_ERR_SHAPE, "%s: x must have %lld rows and as many columns as y", function, (long long)rows);
+  LAC_CHECK(mx->dtype == my->dtype, LAC_ERR_DTYPE, "%s: x is %s and y is %s; cast one of them (lac_cast)", function,
+            lac_dtype_name(mx->dtype), lac_dtype_name(my->dtype));
 done:
   return status;
 }

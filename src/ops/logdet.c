@@ -109,17 +109,9 @@ const lac_op lac_op_logdet = {
     .jvp = logdet_jvp,
 };
 
-static void logdet_on(lac_tape *tape, const void *object, lac_var a, lac_var out[2]) {
-  out[LOGDET] = out[SIGN] = (lac_var){0};
-  if (object) (void)lac_tape_call(tape, &(lac_spec){.op = &lac_op_logdet, .object = object}, &a, out);
-}
-
 /// Both outputs, by a factor made here.
 static void logdet_by(lac_tape *tape, const char *function, const lac_solver *solver, lac_var a, lac_var out[2]) {
-  void *object = lac_tape_factored(tape, function, solver, a);
-
-  logdet_on(tape, object, a, out);
-  lac_object_release(object);
+  lac_tape_call_factored(tape, function, solver, (lac_spec){.op = &lac_op_logdet}, &a, out);
 }
 
 lac_var lac_logdet_with(lac_tape *tape, const lac_factor *factor, lac_var a) {

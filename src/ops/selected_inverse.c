@@ -90,9 +90,8 @@ lac_var lac_selected_inverse_with(lac_tape *tape, const lac_factor *factor, lac_
 }
 
 lac_var lac_selected_inverse(lac_tape *tape, const lac_solver *solver, lac_var a) {
-  void *object = lac_tape_factored(tape, "lac_selected_inverse", solver, a);
-  lac_var z = object ? lac_emit_selected_inverse(tape, object, a) : (lac_var){0};
+  lac_var z;
 
-  lac_object_release(object);
+  lac_tape_call_factored(tape, "lac_selected_inverse", solver, (lac_spec){.op = &lac_op_selected_inverse}, &a, &z);
   return z;
 }

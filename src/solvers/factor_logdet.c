@@ -5,20 +5,19 @@
 #include "core/numbers.h"
 #include "solvers/solver_impl.h"
 
-static lac_status logdet_check(lac_context *ctx, const lac_factor *factor, const lac_array *array, lac_dtype dtype,
-                               const char *name) {
+lac_status lac_factor_check_batch(lac_context *ctx, const char *function, const lac_factor *factor,
+                                  const lac_array *array, lac_dtype dtype, const char *name) {
   lac_status status = LAC_OK;
   lac_meta wanted = factor->meta;
   char text[LAC_SHAPE_TEXT], other[LAC_SHAPE_TEXT];
 
-  LAC_TRY(lac_solver_require_cpu(ctx, "lac_factor_logdet", array));
-  LAC_CHECK(array->meta.dtype == dtype, LAC_ERR_DTYPE,
-            "lac_factor_logdet: the factor is %s, so %s must be %s; it is %s", lac_dtype_name(factor->meta.dtype), name,
-            lac_dtype_name(dtype), lac_dtype_name(array->meta.dtype));
+  LAC_TRY(lac_solver_require_cpu(ctx, function, array));
+  LAC_CHECK(array->meta.dtype == dtype, LAC_ERR_DTYPE, "%s: the factor is %s, so %s must be %s; it is %s", function,
+            lac_dtype_name(factor->meta.dtype), name, lac_dtype_name(dtype), lac_dtype_name(array->meta.dtype));
   wanted.dtype = dtype;
   wanted.ndim--;
   LAC_CHECK(lac_factor_same_shape(&wanted, &array->meta, 0), LAC_ERR_SHAPE,
-            "lac_factor_logdet: %s must have the batch shape of the factor, %s; it has %s", name,
+            "%s: %s must have the batch shape of the factor, %s; it has %s", function, name,
             lac_shape_text(wanted.ndim, wanted.shape, text),
             lac_shape_text(array->meta.ndim, array->meta.shape, other));
 done:
@@ -64,8 +63,8 @@ lac_status lac_factor_logdet(lac_context *ctx, const lac_factor *factor, lac_arr
 
   LAC_CHECK_CONTEXT();
   LAC_CHECK(factor, LAC_ERR_ARG, "lac_factor_logdet: the factor is NULL");
-  LAC_TRY(logdet_check(ctx, factor, logabs, lac_dtype_real(factor->meta.dtype), "logabs"));
-  LAC_TRY(logdet_check(ctx, factor, sign, factor->meta.dtype, "sign"));
+  LAC_TRY(lac_factor_check_batch(ctx, __func__, factor, logabs, lac_dtype_real(factor->meta.dtype), "logabs"));
+  LAC_TRY(lac_factor_check_batch(ctx, __func__, factor, sign, factor->meta.dtype, "sign"));
   LAC_CHECK(logabs->storage != sign->storage, LAC_ERR_ARG,
             "lac_factor_logdet: logabs and sign share memory; give each its own");
   while (f && (!f->table->logdet || f->finding.perturbed > 0)) LAC_TRY(lac_factor_partner(ctx, f, &f));

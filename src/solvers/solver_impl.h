@@ -34,7 +34,7 @@ typedef struct lac_finding {
   double growth;  // the largest number of the factor beside the largest of the (scaled) matrix; 0: not measured
 } lac_finding;
 
-enum { LAC_BLOCK_WIDTH = 8 };
+enum { LAC_BLOCK_WIDTH = 16 };
 
 /// One matrix to factor. Its values are finite, and Hermitian where the method needs it; they outlive the numeric, which
 /// may point to them.
@@ -222,6 +222,10 @@ void lac_foresee_warn(const lac_structure *structure, const lac_solver_table *ta
 /// A factor of the same values by a method that can do more, or that is safer: made once, kept by the factor, and living
 /// as long. NULL where there is none: at the end of the chain stands LU with strict partial pivoting.
 lac_status lac_factor_partner(lac_context *ctx, const lac_factor *factor, const lac_factor **out);
+
+/// Refuse an array that does not hold one number of `dtype` for each matrix of a factor, for `function`.
+lac_status lac_factor_check_batch(lac_context *ctx, const char *function, const lac_factor *factor,
+                                  const lac_array *array, lac_dtype dtype, const char *name);
 
 /// Bytes that a factor holds by itself; and what one of `items` matrices would, whose numerics have so many bytes.
 int64_t lac_factor_bytes(const lac_factor *factor);

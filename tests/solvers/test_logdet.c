@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/memory_impl.h"
+#include "solvers/solver_impl.h"
 #include "support/check.h"
 #include "support/direct_case.h"
 #include "support/scratch.h"
@@ -206,6 +206,27 @@ static void every_matrix_of_a_batch_has_its_own(lac_context *ctx) {
   }
 }
 
+static void a_factor_with_enlarged_pivots_is_served_by_a_partner(lac_context *ctx) {
+  direct_case c = direct_make(DIRECT_NONSYMMETRIC, 30, LAC_F64, 3);
+  direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, NULL);
+  lac_factor *factor = NULL;
+  lac_array *logabs = NULL, *sign = NULL;
+  double wanted;
+  number phase = dense_logdet(dense_matrix(c.s, c.a.x), &wanted);
+  CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
+  CHECK_OK(lac_array_create(ctx, LAC_F64, 0, NULL, &logabs));
+  CHECK_OK(lac_array_create(ctx, LAC_F64, 0, NULL, &sign));
+  factor->finding.perturbed = 1;
+  CHECK_OK(lac_factor_logdet(ctx, factor, logabs, sign));
+  CHECK(factor->partner && factor->partner->table == &lac_solver_pivoting_lu);
+  CHECK_NEAR(*(const double *)lac_array_data(logabs), wanted, 1e-12);
+  CHECK(*(const double *)lac_array_data(sign) == creal(phase));
+  lac_array_destroy(&logabs);
+  lac_array_destroy(&sign);
+  lac_factor_destroy(&factor);
+  direct_close(&system);
+}
+
 // -- refusals --------------------------------------------------------------------------------------------------------
 
 static void arrays_that_do_not_fit_are_refused(lac_context *ctx) {
@@ -217,7 +238,7 @@ static void arrays_that_do_not_fit_are_refused(lac_context *ctx) {
   CHECK_OK(lac_array_create(ctx, LAC_F32, 0, NULL, &real));
   CHECK_OK(lac_array_create(ctx, LAC_C64, 0, NULL, &phase));
   CHECK_OK(lac_array_create(ctx, LAC_F64, 0, NULL, &wide));
-  CHECK_OK(lac_array_create(ctx, LAC_C64, 1, (int64_t[]){1}, &row));
+  CHECK_OK(lac_array_create(ctx, LAC_C64, 1, (int64_t[]){2}, &row));
   CHECK_OK(lac_factor_logdet(ctx, factor, real, phase));
   CHECK_FAILS(lac_factor_logdet(ctx, NULL, real, phase), LAC_ERR_ARG, "the factor is NULL");
   CHECK_FAILS(lac_factor_logdet(ctx, factor, NULL, phase), LAC_ERR_ARG, "an array is NULL");
@@ -258,5 +279,6 @@ static void every_failing_allocation_is_said_and_leaks_nothing(lac_context *ctx)
 
 CHECK_MAIN(the_sign_is_right_for_every_signed_permutation, small_full_matrices_have_the_sign_of_elimination,
            every_kind_and_dtype_agrees_with_elimination, determinants_beyond_the_range_of_the_dtype_have_logarithms,
-           an_empty_matrix_has_determinant_one, every_matrix_of_a_batch_has_its_own, arrays_that_do_not_fit_are_refused,
+           an_empty_matrix_has_determinant_one, every_matrix_of_a_batch_has_its_own,
+           a_factor_with_enlarged_pivots_is_served_by_a_partner, arrays_that_do_not_fit_are_refused,
            every_failing_allocation_is_said_and_leaks_nothing)

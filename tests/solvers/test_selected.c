@@ -2,9 +2,11 @@
 /// The inverse on the pattern: every kind of matrix, dtype and method against the dense inverse, and its refusals.
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/memory_impl.h"
+#include "solvers/direct/pivoting_lu.h"
 #include "support/check.h"
 #include "support/direct_case.h"
 #include "support/scratch.h"
@@ -175,6 +177,83 @@ static void every_matrix_of_a_batch_has_its_own_and_the_bits_do_not_depend_on_th
   direct_close(&system);
 }
 
+// -- partners and checks ----------------------------------------------------------------------------------------------
+
+static lac_factor *factor_of(lac_context *ctx, const direct_system *system) {
+  lac_factor *factor = NULL;
+  CHECK_OK(lac_solver_factor(ctx, system->solver, system->values, &factor));
+  return factor;
+}
+
+static void check_factor(lac_context *ctx, const direct_case *c, const lac_factor *factor, double tolerance) {
+  lac_array *z = NULL;
+  ref got;
+  CHECK_OK(lac_array_create(ctx, c->a.meta.dtype, 1, (int64_t[]){c->s->nnz}, &z));
+  CHECK_OK(lac_factor_selected_inverse(ctx, factor, z));
+  CHECK_OK(ref_download(ctx, z, &got));
+  check_values(c->s, c->a.x, got.x, tolerance);
+  lac_array_destroy(&z);
+}
+
+static void a_factor_with_enlarged_pivots_is_served_by_a_partner_that_is_made_once(lac_context *ctx) {
+  direct_case c = direct_make(DIRECT_NONSYMMETRIC, 30, LAC_F64, 3);
+  lac_solver_options options = options_of(LAC_METHOD_LU);
+  direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options);
+  lac_factor *factor = factor_of(ctx, &system);
+  factor->finding.perturbed = 1;
+  check_factor(ctx, &c, factor, 1e-10);
+  CHECK(factor->partner && factor->partner->table == &lac_solver_pivoting_lu && !factor->partner->partner);
+  lac_factor *partner = factor->partner;
+  check_factor(ctx, &c, factor, 1e-10);
+  CHECK(factor->partner == partner);
+  CHECK_EQ(lac_factor_report(factor).factorisations, 2);
+  lac_factor_destroy(&factor);
+  direct_close(&system);
+}
+
+static lac_status invert_wrongly(const lac_structure *structure, const void *part, const void *numeric, int threads,
+                                 void *values, lac_fault *fault) {
+  (void)part, (void)numeric, (void)threads, (void)fault;
+  for (int64_t p = 0; p < structure->nnz; p++) ((double *)values)[p] = 1e-3;
+  return LAC_OK;
+}
+
+static void a_wrong_inverse_is_found_out_and_a_partner_serves(lac_context *ctx) {
+  direct_case c = direct_make(DIRECT_POSITIVE, 30, LAC_F64, 3);
+  direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, NULL);
+  lac_factor *factor = factor_of(ctx, &system);
+  const lac_solver_table *table = factor->table;
+  lac_solver_table wrong = *table;
+  wrong.selected_inverse = invert_wrongly;
+  factor->table = &wrong;
+  check_factor(ctx, &c, factor, 1e-10);
+  CHECK(factor->partner);
+  factor->table = table;
+  lac_factor_destroy(&factor);
+  direct_close(&system);
+}
+
+// The last of the chain with a pivot that is off: it is the factor of another matrix, and its row shows it.
+static void an_inverse_of_another_matrix_is_refused(lac_context *ctx) {
+  direct_case c = direct_make(DIRECT_NONSYMMETRIC, 30, LAC_F64, 3);
+  lac_solver_options options = options_of(LAC_METHOD_PIVOTING_LU);
+  options.pivot_tolerance = 1;
+  direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options);
+  lac_factor *factor = factor_of(ctx, &system);
+  lac_array *z = NULL;
+  pivoting_numeric *numeric = factor->numerics[0];
+  char row[32];
+  check_factor(ctx, &c, factor, 1e-10);
+  ((double *)numeric->diagonal)[20] *= 1 + 1e-9;
+  snprintf(row, sizeof row, "row %d of A", numeric->pivots[20]);
+  CHECK_OK(lac_array_clone(ctx, system.values, &z));
+  CHECK_FAILS(lac_factor_selected_inverse(ctx, factor, z), LAC_ERR_CONVERGENCE, row);
+  CHECK(!factor->partner);
+  lac_array_destroy(&z);
+  lac_factor_destroy(&factor);
+  direct_close(&system);
+}
+
 // -- refusals --------------------------------------------------------------------------------------------------------
 
 static void arrays_that_do_not_fit_are_refused(lac_context *ctx) {
@@ -184,7 +263,7 @@ static void arrays_that_do_not_fit_are_refused(lac_context *ctx) {
   lac_array *wide = NULL, *row = NULL;
   CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
   CHECK_OK(lac_array_create(ctx, LAC_F64, 1, (int64_t[]){c.s->nnz}, &wide));
-  CHECK_OK(lac_array_create(ctx, LAC_F32, 2, (int64_t[]){1, c.s->nnz}, &row));
+  CHECK_OK(lac_array_create(ctx, LAC_F32, 2, (int64_t[]){2, c.s->nnz}, &row));
   CHECK_FAILS(lac_factor_selected_inverse(ctx, NULL, row), LAC_ERR_ARG, "the factor is NULL");
   CHECK_FAILS(lac_factor_selected_inverse(ctx, factor, NULL), LAC_ERR_ARG, "an array is NULL");
   CHECK_FAILS(lac_factor_selected_inverse(ctx, factor, wide), LAC_ERR_DTYPE, "the factor is f32 and values are f64");
@@ -226,4 +305,6 @@ static void every_failing_allocation_is_said_and_leaks_nothing(lac_context *ctx)
 CHECK_MAIN(every_kind_dtype_and_method_agrees_with_the_dense_inverse, many_random_matrices_agree_with_the_dense_inverse,
            the_smallest_matrices_have_inverses, the_scale_of_the_matrix_does_not_matter,
            every_matrix_of_a_batch_has_its_own_and_the_bits_do_not_depend_on_threads,
+           a_factor_with_enlarged_pivots_is_served_by_a_partner_that_is_made_once,
+           a_wrong_inverse_is_found_out_and_a_partner_serves, an_inverse_of_another_matrix_is_refused,
            arrays_that_do_not_fit_are_refused, every_failing_allocation_is_said_and_leaks_nothing)

@@ -133,6 +133,27 @@ static void any_matrix_has_a_band(lac_context *ctx) {
   }
 }
 
+// A band that is wide for a band but narrow for LU: symmetric in pattern, definite, indefinite, not symmetric.
+static void a_wider_band_is_for_cholesky_first(lac_context *ctx) {
+  static const char *const METHODS[] = {"cholesky", "banded", "banded"};
+  for (int which = 0; which < 3; which++) {
+    direct_case c = band_of(120, 12, 12, LAC_F64, 8);
+    lac_factor *factor = NULL;
+    for (int64_t z = 0; z < c.s->nnz; z++) {
+      int64_t i = c.s->row[z], j = c.s->col[z];
+      c.a.x[z] = i == j ? (which == 1 && i == 60 ? -100 : 100) : (double)((i + j) % 5) - 2;
+      if (which == 2 && i == j + 1) c.a.x[z] += 1;
+    }
+    direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, NULL);
+    CHECK_TEXT(lac_solver_report(system.solver).method, "cholesky");
+    CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
+    CHECK_TEXT(lac_factor_report(factor).method, METHODS[which]);
+    direct_check(ctx, &c, factor, LAC_N, 2, 100);
+    lac_factor_destroy(&factor);
+    direct_close(&system);
+  }
+}
+
 static void a_pattern_of_another_nature_is_refused(lac_context *ctx) {
   direct_case c = band_of(6, 1, 1, LAC_F64, 1);
   lac_solver_options diagonal = options_of(LAC_METHOD_DIAGONAL), triangular = options_of(LAC_METHOD_TRIANGULAR);
@@ -265,29 +286,6 @@ static void every_failing_allocation_is_said(lac_context *ctx) {
 
 // -- determinant and inverse -----------------------------------------------------------------------------------------
 
-// log|det| and its phase by elimination with partial pivoting on the dense matrix.
-static double dense_logdet(dense a, number *sign) {
-  double sum = 0;
-  int64_t n = a.rows;
-  *sign = 1;
-  for (int64_t k = 0; k < n; k++) {
-    int64_t pivot = k;
-    for (int64_t i = k; i < n; i++) pivot = cabs(a.x[i * n + k]) > cabs(a.x[pivot * n + k]) ? i : pivot;
-    for (int64_t j = 0; j < n && pivot != k; j++) {
-      number swap = a.x[k * n + j];
-      a.x[k * n + j] = a.x[pivot * n + j], a.x[pivot * n + j] = swap;
-    }
-    number d = a.x[k * n + k];
-    *sign *= (pivot == k ? 1 : -1) * d / cabs(d);
-    sum += log(cabs(d));
-    for (int64_t i = k + 1; i < n; i++) {
-      number l = a.x[i * n + k] / d;
-      for (int64_t j = k; j < n; j++) a.x[i * n + j] -= l * a.x[k * n + j];
-    }
-  }
-  return sum;
-}
-
 static void determinants_are_those_of_the_dense_matrix(lac_context *ctx) {
   for (int which = 0; which < SPECIALS; which++) {
     for (int d = 0; d < 4; d++) {
@@ -297,8 +295,8 @@ static void determinants_are_those_of_the_dense_matrix(lac_context *ctx) {
       direct_system system = direct_open(ctx, &s.c, LAC_WIDTH_AUTO, NULL);
       lac_factor *factor = NULL;
       lac_polar own;
-      number sign;
-      double logabs = dense_logdet(dense_matrix(s.c.s, s.c.a.x), &sign);
+      number det = dense_determinant(dense_matrix(s.c.s, s.c.a.x)), sign = det / cabs(det);
+      double logabs = log(cabs(det));
       CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
       CHECK_OK(factor->table->logdet(factor->analysis->part, factor->numerics[0], &own));
       CHECK(fabs(own.logabs - logabs) <= tolerance * (1 + fabs(logabs)));
@@ -334,7 +332,7 @@ static void the_inverse_of_a_triangle_is_found_where_it_is_stored(lac_context *c
 }
 
 CHECK_MAIN(each_is_recognised_and_solved_from_all_sides, each_can_be_asked_for, any_matrix_has_a_band,
-           a_pattern_of_another_nature_is_refused, a_zero_pivot_is_named, a_pattern_without_a_full_matching_is_singular,
-           empty_and_single_systems_are_solved, batches_are_solved_and_the_one_that_fails_is_named,
-           every_failing_allocation_is_said, determinants_are_those_of_the_dense_matrix,
-           the_inverse_of_a_triangle_is_found_where_it_is_stored)
+           a_wider_band_is_for_cholesky_first, a_pattern_of_another_nature_is_refused, a_zero_pivot_is_named,
+           a_pattern_without_a_full_matching_is_singular, empty_and_single_systems_are_solved,
+           batches_are_solved_and_the_one_that_fails_is_named, every_failing_allocation_is_said,
+           determinants_are_those_of_the_dense_matrix, the_inverse_of_a_triangle_is_found_where_it_is_stored)

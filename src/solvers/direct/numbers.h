@@ -20,6 +20,17 @@ INLINE bool finite_f64(f64 x) { return isfinite(x); }
 INLINE bool finite_c64(c64 x) { return isfinite(crealf(x)) && isfinite(cimagf(x)); }
 INLINE bool finite_c128(c128 x) { return isfinite(creal(x)) && isfinite(cimag(x)); }
 
+/// r x c for two positive scales. They nearly undo each other, as a rule: where their product is out of range, x must help.
+#define NUMBERS_RESCALE(T)                                      \
+  static inline T rescale_##T(T x, f64 r, f64 c) {              \
+    if (isnormal(r * c)) return (T)((acc_##T)x * (r * c));      \
+    return (T)((acc_##T)x * (r < c ? r : c) * (r < c ? c : r)); \
+  }
+NUMBERS_RESCALE(f32)
+NUMBERS_RESCALE(f64)
+NUMBERS_RESCALE(c64)
+NUMBERS_RESCALE(c128)
+
 // The distance from 1 to the next number, and how far a scaling by a power of two may go.
 static const f64 epsilon_f32 = FLT_EPSILON, epsilon_f64 = DBL_EPSILON, epsilon_c64 = FLT_EPSILON,
                  epsilon_c128 = DBL_EPSILON;

@@ -237,6 +237,7 @@ const lac_solver_table lac_solver_pivoting_lu = {
     .factor = pivoting_factor,
     .solve = pivoting_solve,
     .logdet = pivoting_logdet,
+    .selected_inverse = pivoting_selected_inverse,
     .report = pivoting_report,
     .destroy = pivoting_destroy,
 };

@@ -128,13 +128,6 @@ static void FN(selected_invert)(const selected_front *front) {
   }
 }
 
-// r z c. The two scales nearly undo each other, as a rule: where even their product is out of range, z must help.
-static inline T FN(selected_scale)(T z, double r, double c) {
-  WIDE value = z;
-  if (isnormal(r * c)) return (T)(value * (r * c));
-  return (T)(value * fmin(r, c) * fmax(r, c));
-}
-
 // (A^-1)(j, i) = c_j Z(j, i) r_i into the slots of A's entries in this front.
 static void FN(selected_store)(const selected_front *front, void *values) {
   const lac_fronts *f = front->f;
@@ -149,8 +142,8 @@ static void FN(selected_store)(const selected_front *front, void *values) {
     int64_t row = front->place && j < p && f->kind == LAC_FRONT_LDLT ? front->place[j] : j;
     T value = z[column * m + row];
     if (row_scale) {
-      value = FN(selected_scale)(value, (double)row_scale[s->row_at[i < p ? first + i : rows[i]]],
-                                 (double)col_scale[s->col_at[j < p ? first + j : rows[j]]]);
+      value = FN(rescale)(value, (double)row_scale[s->row_at[i < p ? first + i : rows[i]]],
+                          (double)col_scale[s->col_at[j < p ? first + j : rows[j]]]);
     }
     ((T *)values)[s->entry_slots[e]] = value;
   }
