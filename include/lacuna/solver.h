@@ -137,6 +137,7 @@ LAC_API lac_factor *lac_factor_retain(const lac_factor *factor);
 LAC_API void lac_factor_destroy(lac_factor **factor);
 LAC_API int64_t lac_factor_id(const lac_factor *factor);
 LAC_API const lac_pattern *lac_factor_pattern(const lac_factor *factor);
+LAC_API const lac_meta *lac_factor_meta(const lac_factor *factor);  ///< of the values that were factored
 
 /// x = op(A)^-1 b, arrays [*batch, n, k]; the batch of x is the joint one of factor and b; x may not overlap b. The
 /// backward error of every column is measured and, where it is more than rounding, mended by iterative refinement.

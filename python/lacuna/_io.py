@@ -7,11 +7,10 @@ import numpy as np
 
 from ._core import context, ffi, lib, release, text
 from ._handle import expect, word
-from ._numpy import DTYPES, asarray, contiguous
+from ._numpy import BY_CODE, DTYPES, asarray, contiguous
 from .errors import ArgumentError, DtypeError, UnsupportedError
 from .pattern import _WIDTHS, Pattern
 
-_BY_CODE = {code: dtype for dtype, code in DTYPES.items()}
 _SYMMETRIES = {
     "general": lib.LAC_MM_GENERAL, "symmetric": lib.LAC_MM_SYMMETRIC,
     "skew-symmetric": lib.LAC_MM_SKEW, "hermitian": lib.LAC_MM_HERMITIAN,
@@ -46,7 +45,7 @@ def _array_out(ctx, c):
     """A NumPy copy of a C array that was handed over."""
     held = ffi.gc(c, release(lib.lac_array_destroy, "lac_array"))
     meta = lib.lac_array_meta(held)
-    array = np.empty(tuple(meta.shape[d] for d in range(meta.ndim)), _BY_CODE[meta.dtype])
+    array = np.empty(tuple(meta.shape[d] for d in range(meta.ndim)), BY_CODE[meta.dtype])
     ctx.check(lib.lac_array_read(ctx.c, held, ffi.from_buffer(array)))
     return array
 

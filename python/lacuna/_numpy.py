@@ -12,7 +12,7 @@ DTYPES = {
     np.dtype(np.complex64): lib.LAC_C64, np.dtype(np.complex128): lib.LAC_C128,
 }  # fmt: skip
 _buffer = ffi.from_buffer  # several times faster than asking NumPy for the address
-_BY_CODE = {code: dtype for dtype, code in DTYPES.items()}
+BY_CODE = {code: dtype for dtype, code in DTYPES.items()}
 
 
 def contiguous(who, index, array):
@@ -82,7 +82,7 @@ def apply(name, like, *arrays):
         ready.append(array)
         metas.append((DTYPES[array.dtype], array.shape))
     program = spec.program(FORWARD, like, tuple(metas))
-    outs = [np.empty(shape, _BY_CODE[code]) for shape, code in zip(program.shapes, program.codes)]
+    outs = [np.empty(shape, BY_CODE[code]) for shape, code in zip(program.shapes, program.codes)]
     table = ctx.table()
     for pointers, buffers in ((table.in_pointers, ready), (table.out_pointers, outs)):
         for index, array in enumerate(buffers):

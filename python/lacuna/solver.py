@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Solvers and factors: analyse a pattern once, factor values, solve in every direction with the same factor."""
 
+import contextlib
+
+import numpy as np
+
 from ._core import context, ffi, lib, text
 from ._handle import Handle, expect, word
-from ._numpy import DTYPES, contiguous
+from ._numpy import BY_CODE, DTYPES, contiguous
+from .errors import ShapeError
 from .pattern import Pattern
 
 _METHODS = {
@@ -11,12 +16,28 @@ _METHODS = {
     for name in "auto diagonal triangular banded cholesky ldlt lu pivoting_lu cholmod umfpack klu mumps".split()
 }
 ORDERINGS = {name: getattr(lib, "LAC_ORDER_" + name.upper()) for name in "auto amd metis natural".split()}
+_SIDES = {"N": lib.LAC_N, "T": lib.LAC_T, "C": lib.LAC_C, "H": lib.LAC_H}
 _TEXTS = ("method", "reason", "warning", "ordering")
 
 
 def _report(c):
     names = [name for name, _ in ffi.typeof("lac_report").fields]
     return {name: text(getattr(c, name)) if name in _TEXTS else getattr(c, name) for name in names}
+
+
+@contextlib.contextmanager
+def _borrowed(ctx, *arrays):
+    """C arrays over the memory of NumPy arrays, while they are used. Inputs that are not aligned are copied."""
+    made = [ffi.new("lac_array **") for _ in arrays]
+    try:
+        for array, out in zip(arrays, made):
+            shape, data = ffi.new("int64_t[]", array.shape), ffi.cast("void *", array.ctypes.data)
+            own = lib.LAC_COPY if array.ctypes.data % array.itemsize else lib.LAC_BORROW
+            ctx.check(lib.lac_array_from(ctx.c, DTYPES[array.dtype], array.ndim, shape, data, own, out))
+        yield [out[0] for out in made]
+    finally:
+        for out in made:
+            lib.lac_array_destroy(out)
 
 
 class Solver(Handle):
@@ -62,27 +83,33 @@ class Solver(Handle):
         ctx.check(lib.lac_solver_covering(ctx.c, self.c, target.c, out))
         return Solver.wrap(out[0])
 
+    @property
+    def report(self):
+        """What is known before there are values, as a dict: the method they will probably need and why, factor_nnz, ..."""
+        return _report(lib.lac_solver_report(self.c))
+
     def factor(self, values):
         """The factor of NumPy values [*batch, nnz]."""
         values = contiguous("factor", 0, values)
-        ctx, array, out = context(), ffi.new("lac_array **"), ffi.new("lac_factor **")
-        shape, data = ffi.new("int64_t[]", values.shape), ffi.from_buffer(values)
-        ctx.check(lib.lac_array_from(ctx.c, DTYPES[values.dtype], values.ndim, shape, data, lib.LAC_COPY, array))
-        try:
-            ctx.check(lib.lac_solver_factor(ctx.c, self.c, array[0], out))
-        finally:
-            lib.lac_array_destroy(array)
+        ctx, out = context(), ffi.new("lac_factor **")
+        with _borrowed(ctx, values) as (array,):
+            ctx.check(lib.lac_solver_factor(ctx.c, self.c, array, out))
         return Factor.wrap(out[0])
 
 
 class Factor(Handle):
-    """An immutable factor of some values: `solve(factor, values, b)` uses it, and refuses other values."""
+    """An immutable factor of some values: `solve(factor, values, b)` uses it, and refuses other values.
+
+    Its own methods take and give NumPy arrays and are not differentiable; dtype and batch are those of the values.
+    """
 
     kind = "lac_factor"
     made_by = "Solver.factor makes one"
 
     def _init(self):
-        self._set(shape=self.pattern.shape)
+        meta = lib.lac_factor_meta(self.c)
+        self._set(shape=self.pattern.shape, dtype=BY_CODE[meta.dtype])
+        self._set(batch=tuple(meta.shape[d] for d in range(meta.ndim - 1)), nnz=meta.shape[meta.ndim - 1])
 
     @property
     def pattern(self):
@@ -92,3 +119,54 @@ class Factor(Handle):
     def report(self):
         """What the solver says of its work, as a dict: method, reason, factor_nnz, factorisations, reuses, ..."""
         return _report(lib.lac_factor_report(self.c))
+
+    def _fill(self, function, *outs):
+        ctx = context()
+        with _borrowed(ctx, *outs) as arrays:
+            ctx.check(function(ctx.c, self.c, *arrays))
+        return [out[()] for out in outs]
+
+    def _real(self):
+        return np.empty(self.batch, np.empty(0, self.dtype).real.dtype)
+
+    def solve(self, b, side="N"):
+        """op(A)^-1 b: b (*batch, n, k), or one vector (n)."""
+        b = contiguous("Factor.solve", 0, b)
+        rows = b[:, None] if b.ndim == 1 else b
+        try:
+            batch = np.broadcast_shapes(self.batch, rows.shape[:-2])
+        except ValueError:
+            raise ShapeError(
+                f"Factor.solve: the batch of b, {rows.shape[:-2]}, does not go with that of the factor, {self.batch}"
+            ) from None
+        ctx, x = context(), np.empty((*batch, *rows.shape[-2:]), rows.dtype)
+        with _borrowed(ctx, rows, x) as arrays:
+            ctx.check(lib.lac_factor_solve(ctx.c, self.c, word("side", side, _SIDES), *arrays))
+        return x[..., 0] if b.ndim == 1 else x
+
+    def slogdet(self):
+        """(sign, logabs) of each matrix: det A = sign exp(logabs)."""
+        logabs, sign = self._fill(lib.lac_factor_logdet, self._real(), np.empty(self.batch, self.dtype))
+        return sign, logabs
+
+    def logdet(self):
+        """log|det A| of each matrix; of complex matrices log|det A| + i arg(det A)."""
+        sign, logabs = self.slogdet()
+        return logabs + 1j * np.angle(sign) if self.dtype.kind == "c" else logabs
+
+    def selected_inverse(self):
+        """A^-T where A has entries: in the slot of (i, j) stands (A^-1)(j, i)."""
+        return self._fill(lib.lac_factor_selected_inverse, np.empty((*self.batch, self.nnz), self.dtype))[0]
+
+    @property
+    def rcond(self):
+        """An estimate of 1 / (norm(A, 1) norm(inv(A), 1)) of each matrix."""
+        return self._fill(lib.lac_factor_rcond, self._real())[0]
+
+    def refactor(self, values):
+        """A factor of other values of the same shape and dtype, with the choices of this one where they suit."""
+        values = contiguous("refactor", 0, values)
+        ctx, out = context(), ffi.new("lac_factor **")
+        with _borrowed(ctx, values) as (array,):
+            ctx.check(lib.lac_factor_refactor(ctx.c, self.c, array, out))
+        return Factor.wrap(out[0])

@@ -227,6 +227,8 @@ int64_t lac_factor_id(const lac_factor *factor) { return factor->object.id; }
 
 const lac_pattern *lac_factor_pattern(const lac_factor *factor) { return factor->core->pattern; }
 
+const lac_meta *lac_factor_meta(const lac_factor *factor) { return &factor->meta; }
+
 lac_report lac_factor_report(const lac_factor *factor) {
   return (lac_report){.method = factor->table->name,
                       .reason = factor->reason,

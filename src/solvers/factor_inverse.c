@@ -60,7 +60,7 @@ static size_t inverse_offset(const lac_factor *f, int64_t item) {
 static inverse_fault inverse_compute(const lac_context *ctx, const lac_factor *f, char *z) {
   int threads = ctx->threads < f->items ? ctx->threads : (int)f->items;
   int inner = f->items < ctx->threads ? ctx->threads : 1;
-  inverse_fault first = {LAC_OK};
+  inverse_fault first = {.status = LAC_OK};
 
 #pragma omp parallel for schedule(dynamic) num_threads(threads) if (threads > 1)
   for (int64_t i = 0; i < f->items; i++) {
@@ -78,7 +78,7 @@ static inverse_fault inverse_check(const lac_context *ctx, const lac_factor *f, 
   const lac_structure *s = f->core->structure;
   int64_t chunks = (s->n + INVERSE_CHUNK - 1) / INVERSE_CHUNK, tasks = f->items * chunks;
   int threads = ctx->threads < tasks ? ctx->threads : (int)tasks;
-  inverse_fault first = {LAC_OK};
+  inverse_fault first = {.status = LAC_OK};
 
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
   for (int64_t t = 0; t < tasks; t++) {
@@ -190,7 +190,7 @@ static lac_status inverse_explain(lac_context *ctx, const lac_factor *f, const i
 // Down the chain of partners until one gives what is right.
 static lac_status inverse_run(lac_context *ctx, const lac_factor *f, char *z) {
   lac_status status = LAC_OK;
-  inverse_fault fault = {LAC_OK};
+  inverse_fault fault = {.status = LAC_OK};
 
   for (const lac_factor *next = f; next;) {
     f = next;

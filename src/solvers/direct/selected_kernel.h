@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // One front of the inverse for one dtype; selected.c has the equation. Included once for each.
 
-// Z_RR out of the parent's front.
-static void FN(selected_gather)(const selected_front *front) {
-  int64_t p = front->p, r = front->r, m = p + r;
-  const T *above = front->above;
-  T *z = (T *)front->z + p * m + p;
-#pragma omp parallel for schedule(static) \
-    num_threads(front->threads) if (front->threads > 1 && r * r >= SELECTED_SHARED)
-  for (int64_t j = 0; j < r; j++) {
-    const T *from = above + front->columns[j] * front->above_rows;
-    T *to = z + j * m;
-    for (int k = 0; k < front->run_count; k++) {
-      selected_run run = front->runs[k];
-      for (int32_t i = 0; i < run.count; i++) to[run.to + i] = from[run.from + i];
-    }
+// Column j of Z_RR out of the parent's front.
+static inline void FN(selected_take)(const selected_front *front, int64_t j) {
+  int64_t p = front->p, m = p + front->r;
+  const T *from = (const T *)front->above + front->columns[j] * front->above_rows;
+  T *to = (T *)front->z + (p + j) * m + p;
+  for (int k = 0; k < front->run_count; k++) {
+    selected_run run = front->runs[k];
+    for (int32_t i = 0; i < run.count; i++) to[run.to + i] = from[run.from + i];
   }
+}
+
+static void FN(selected_gather)(const selected_front *front) {
+  int64_t r = front->r;
+  if (front->threads == 1 || r * r < SELECTED_SHARED) {
+    for (int64_t j = 0; j < r; j++) FN(selected_take)(front, j);
+    return;
+  }
+#pragma omp parallel for schedule(static) num_threads(front->threads)
+  for (int64_t j = 0; j < r; j++) FN(selected_take)(front, j);
 }
 
 // B = A^H, A m x n; in squares, so that both stay in cache.
