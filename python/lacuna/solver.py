@@ -22,9 +22,10 @@ def _report(c):
 class Solver(Handle):
     """The analysis of a square pattern. It keeps the factors of values that it has just seen and knows them again.
 
-    method: "auto" (Cholesky where the values allow it, else LU), "cholesky", "ldlt", "lu"; ordering: "auto", "amd",
-    "metis" (nested dissection, where METIS is installed), "natural". A factorisation that is foreseen to need more than
-    max_bytes (0: what the machine has free) is refused.
+    method: "auto" (the cheapest that fits the pattern and the values), "diagonal", "triangular", "banded", "cholesky",
+    "ldlt", "lu", "pivoting_lu", or an engine where it is installed: "cholmod", "umfpack", "klu", "mumps". ordering: "auto",
+    "amd", "metis" (nested dissection, where METIS is installed), "natural". A factorisation that is foreseen to need more
+    than max_bytes (0: what the machine has free) is refused.
     """
 
     kind = "lac_solver"
