@@ -19,6 +19,19 @@ def _report(c):
     return {name: text(getattr(c, name)) if name in _TEXTS else getattr(c, name) for name in names}
 
 
+def _factor(name, make, owner, values):
+    """What `make` factors, by a solver or like a factor, of NumPy values [*batch, nnz]."""
+    values = contiguous(name, 0, values)
+    ctx, array, out = context(), ffi.new("lac_array **"), ffi.new("lac_factor **")
+    shape, data = ffi.new("int64_t[]", values.shape), ffi.from_buffer(values)
+    ctx.check(lib.lac_array_from(ctx.c, DTYPES[values.dtype], values.ndim, shape, data, lib.LAC_COPY, array))
+    try:
+        ctx.check(make(ctx.c, owner.c, array[0], out))
+    finally:
+        lib.lac_array_destroy(array)
+    return Factor.wrap(out[0])
+
+
 class Solver(Handle):
     """The analysis of a square pattern. It keeps the factors of values that it has just seen and knows them again.
 
@@ -65,15 +78,7 @@ class Solver(Handle):
 
     def factor(self, values):
         """The factor of NumPy values [*batch, nnz]."""
-        values = contiguous("factor", 0, values)
-        ctx, array, out = context(), ffi.new("lac_array **"), ffi.new("lac_factor **")
-        shape, data = ffi.new("int64_t[]", values.shape), ffi.from_buffer(values)
-        ctx.check(lib.lac_array_from(ctx.c, DTYPES[values.dtype], values.ndim, shape, data, lib.LAC_COPY, array))
-        try:
-            ctx.check(lib.lac_solver_factor(ctx.c, self.c, array[0], out))
-        finally:
-            lib.lac_array_destroy(array)
-        return Factor.wrap(out[0])
+        return _factor("factor", lib.lac_solver_factor, self, values)
 
 
 class Factor(Handle):
@@ -93,3 +98,7 @@ class Factor(Handle):
     def report(self):
         """What the solver says of its work, as a dict: method, reason, factor_nnz, factorisations, reuses, ..."""
         return _report(lib.lac_factor_report(self.c))
+
+    def refactor(self, values):
+        """A factor of other NumPy values of the same shape and dtype, by the choices of this one."""
+        return _factor("refactor", lib.lac_factor_refactor, self, values)
