@@ -129,7 +129,7 @@ class Table:
     """Rows as they come: printed, appended to build/bench.jsonl, and remembered for the exit code.
 
     `ours` is the time inside the C library, `python` that of the same through NumPy's front, results allocated. A row
-    passes when its bar holds (`ok`) and its answer is right: a residual above its dtype's limit, or none, fails any row.
+    passes when its bar holds (`ok`) and its answer is right: a residual above `limit`, its dtype's as a rule, fails any row.
     """
 
     def __init__(self, bench):
@@ -138,8 +138,8 @@ class Table:
               f"{'error':>8}  bar")  # fmt: skip
 
     def row(self, name, *, n, ours, residual, peer=None, peer_s=None, threads=1, dtype="f64", device="cpu", gbps=None,
-            share=None, bytes_per_unknown=None, python=None, ok=True, bar=""):  # fmt: skip
-        right = residual <= MAX_RESIDUAL.get(dtype, 0)  # NaN is not; what has no dtype is right or wrong
+            share=None, bytes_per_unknown=None, python=None, ok=True, bar="", limit=None):  # fmt: skip
+        right = residual <= (limit or MAX_RESIDUAL.get(dtype, 0))  # NaN is not; what has no dtype is right or wrong
         ratio = peer_s / ours if peer_s else None
         ok = bool(ok and right)
         self.failed += not ok

@@ -141,7 +141,7 @@ LAC_API const lac_meta *lac_factor_meta(const lac_factor *factor);  ///< of the 
 
 /// x = op(A)^-1 b, arrays [*batch, n, k]; the batch of x is the joint one of factor and b; x may not overlap b. The
 /// backward error of every column is measured and, where it is more than rounding, mended by iterative refinement.
-/// Columns of b with NaN or infinity pass through. Works in 5 n min(k, 8) numbers for each thread, which it gives back;
+/// Columns of b with NaN or infinity pass through. Works in 5 n min(k, 16) numbers for each thread, which it gives back;
 /// threads with contexts of their own may use one factor at once. Errors: LAC_ERR_CONVERGENCE when the error stays
 /// above 1000 roundings; LAC_ERR_NONFINITE when x overflows.
 LAC_API lac_status lac_factor_solve(lac_context *ctx, const lac_factor *factor, lac_side side, const lac_array *b,

@@ -450,6 +450,15 @@ class Pattern(Handle):
         """([[I, A], [A^T, I]], the map that takes (first diagonal, a, its mirror image, second diagonal) there)."""
         return self._derive(lib.lac_pattern_augmented)
 
+    @property
+    def nature(self):
+        """What can be read off a square pattern, as a dict: is_diagonal, is_triangular (by some permutation of rows and of
+        columns), is_symmetric, lower and upper bandwidth, diagonals, structural_rank, blocks, components. Found once."""
+        ctx, out = context(), ffi.new("lac_nature *")
+        ctx.check(lib.lac_pattern_nature(ctx.c, self.c, out))
+        names = [name for name, _ in ffi.typeof("lac_nature").fields]
+        return {name: bool(getattr(out, name)) if name.startswith("is_") else getattr(out, name) for name in names}
+
     def lstsq_solver(self):
         """The solver of least squares with default options, analysed once."""
         from .solver import Solver

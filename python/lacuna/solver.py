@@ -71,6 +71,11 @@ class Solver(Handle):
     def pattern(self):
         return Pattern.wrap(lib.lac_pattern_retain(lib.lac_solver_pattern(self.c)))
 
+    @property
+    def report(self):
+        """What is foreseen, before there are values, as a dict: method, factor_nnz, factor_bytes, flops, warning, ..."""
+        return _report(lib.lac_solver_report(self.c))
+
     def covering(self, target):
         """A solver of this one's pattern with the entries of another besides; itself where it has them."""
         expect("covering", target, Pattern)

@@ -28,13 +28,15 @@ lac_status lac_call_factor(lac_call *call, int a, lac_factor **out);
 void lac_tape_call_factored(lac_tape *tape, const char *function, const lac_solver *solver, lac_spec spec,
                             const lac_var *in, lac_var *out);
 
-/// The operator solve_with by such an object. LAC_FULL_RANK refuses a matrix that is singular to working precision, in the words of
-/// least squares, whose systems come from lstsq; the values and sides that rules ask for need no such look.
-typedef enum lac_rank { LAC_ANY_RANK, LAC_FULL_RANK } lac_rank;
-lac_var lac_emit_solve(lac_tape *tape, const void *object, lac_side side, lac_rank rank, lac_var a, lac_var b);
+/// The operator solve_with by such an object.
+lac_var lac_emit_solve(lac_tape *tape, const void *object, const lac_attrs *attrs, lac_var a, lac_var b);
 
-/// The status of a factorisation for least squares: LAC_ERR_SINGULAR gets their sentence.
-lac_status lac_rank_judge(lac_context *ctx, lac_status status);
+/// The rank of a least-squares system (rank.c), where attributes of solve_with ask for it: i[1] = 1, its shorter side is rows i[2] to
+/// i[3] - 1, f[0] is alpha. Refuse others; what a factorisation ended with, LAC_ERR_SINGULAR in the words of least squares; the look
+/// at a factor.
+lac_status lac_rank_infer(lac_call *call);
+lac_status lac_rank_judge(lac_context *ctx, const lac_attrs *attrs, lac_status status);
+lac_status lac_rank_check(lac_context *ctx, const lac_attrs *attrs, const lac_factor *factor);
 
 /// The operator selected_inverse by such an object.
 lac_var lac_emit_selected_inverse(lac_tape *tape, const void *object, lac_var a);

@@ -14,12 +14,15 @@
 
 #include "ops/factored.h"
 
-static const double lstsq_alpha = 0x1p-10;
+/// Small beside A, so that small singular values stay apart from zero; no smaller than what solvers take as a pivot, which is the square
+/// root of a rounding.
+static double lstsq_alpha_of(lac_dtype dtype) { return lac_dtype_real(dtype) == LAC_F32 ? 0x1p-10 : 0x1p-24; }
 
 /// What is frozen, and the scale d of the shorter side.
 typedef struct lstsq_task {
   const lac_pattern *pattern;
   lac_dtype dtype;
+  double alpha;
   bool tall;
   lac_var d, damp;  // damp (.., 1), in the dtype
 } lstsq_task;
@@ -49,10 +52,10 @@ static lac_var lstsq_spread(lac_tape *tape, const lstsq_task *t, double value, i
 static lac_var lstsq_values(lac_tape *tape, const lstsq_task *t, const lac_map *map, lac_var a) {
   int64_t m = t->pattern->rows, n = t->pattern->cols;
   lac_var scaled = t->tall ? lac_scale_cols(tape, t->pattern, a, t->d) : lac_scale_rows(tape, t->pattern, t->d, a);
-  lac_var alpha = lstsq_spread(tape, t, lstsq_alpha, t->tall ? m : n), damped = {0}, parts[4];
+  lac_var alpha = lstsq_spread(tape, t, t->alpha, t->tall ? m : n), damped = {0}, parts[4];
 
   if (t->damp.id) {
-    damped = lac_scale(tape, -1 / lstsq_alpha, 0, lac_square(tape, lac_mul(tape, t->d, t->damp)));
+    damped = lac_scale(tape, -1 / t->alpha, 0, lac_square(tape, lac_mul(tape, t->d, t->damp)));
   } else {
     damped = lstsq_spread(tape, t, 0, t->tall ? n : m);
   }
@@ -77,22 +80,25 @@ static lac_var lstsq_right(lac_tape *tape, const lstsq_task *t, lac_var b) {
 
 /// r = p s: alpha s, or -delta^2 / alpha times what the scaled system has in its place.
 static lac_var lstsq_residual(lac_tape *tape, const lstsq_task *t, lac_var s) {
-  if (t->tall) return lac_scale(tape, lstsq_alpha, 0, s);
+  if (t->tall) return lac_scale(tape, t->alpha, 0, s);
   if (!t->damp.id) return lac_scale(tape, 0, 0, s);
   lac_var p = lac_mul(tape, lac_mul(tape, t->d, t->damp), t->damp);
-  return lac_scale(tape, -1 / lstsq_alpha, 0, lac_mul(tape, lstsq_column(tape, p), s));
+  return lac_scale(tape, -1 / t->alpha, 0, lac_mul(tape, lstsq_column(tape, p), s));
 }
 
 /// The solution of the system, whose matrix must have full rank.
-static lac_status lstsq_solve(lac_tape *tape, const lac_solver *solver, lac_var k, lac_var right, lac_var *out) {
+static lac_status lstsq_solve(lac_tape *tape, const lac_solver *solver, const lstsq_task *t, lac_var k, lac_var right,
+                              lac_var *out) {
   lac_context *ctx = lac_tape_context(tape);
   lac_status status = LAC_OK;
   const lac_array *values = lac_tape_value(tape, k);
+  int64_t m = t->pattern->rows, begin = t->tall ? m : 0, end = t->tall ? m + t->pattern->cols : m;
+  lac_attrs attrs = {.i = {LAC_N, 1, begin, end}, .f = {t->alpha}};
   lac_factor *factor = NULL;
 
   LAC_TRY(lac_tape_status(tape));
-  if (values) LAC_TRY(lac_rank_judge(ctx, lac_solver_factor(ctx, solver, values, &factor)));
-  *out = lac_emit_solve(tape, factor ? (const void *)factor : solver, LAC_N, LAC_FULL_RANK, k, right);
+  if (values) LAC_TRY(lac_rank_judge(ctx, &attrs, lac_solver_factor(ctx, solver, values, &factor)));
+  *out = lac_emit_solve(tape, factor ? (const void *)factor : solver, &attrs, k, right);
   LAC_TRY(lac_tape_status(tape));
 done:
   lac_factor_destroy(&factor);
@@ -149,10 +155,11 @@ void lac_lstsq(lac_tape *tape, const lac_solver *solver, const lac_pattern *patt
   out[0] = out[1] = z;
   LAC_TRY(lstsq_check(tape, solver, pattern, a, b, damp));
   LAC_TRY(lstsq_system(ctx, solver, pattern, &map));
-  m = pattern->rows, t.tall = m >= pattern->cols, t.dtype = lac_tape_meta(tape, a)->dtype;
+  m = pattern->rows, t.tall = m >= pattern->cols, t.dtype = lac_tape_meta(tape, a)->dtype,
+  t.alpha = lstsq_alpha_of(t.dtype);
   if (damp.id) damp = lstsq_column(tape, damp), t.damp = lstsq_in_dtype(tape, &t, damp);
   t.d = lstsq_scale(tape, &t, a, damp);
-  LAC_TRY(lstsq_solve(tape, solver, lstsq_values(tape, &t, map, a), lstsq_right(tape, &t, b), &z));
+  LAC_TRY(lstsq_solve(tape, solver, &t, lstsq_values(tape, &t, map, a), lstsq_right(tape, &t, b), &z));
   x = lac_slice(tape, z, 1, m, m + pattern->cols, 1);
   if (t.tall) x = lac_mul(tape, lstsq_column(tape, t.d), x);
   r = lstsq_residual(tape, &t, lac_slice(tape, z, 1, 0, m, 1));

@@ -9,24 +9,17 @@
 ///     jvp       x_dot  = solve_with(F, op, a, b_dot - spmm(P, op, a_dot, x))
 ///
 /// Every order uses the same F. A factor that was not made of exactly these values is refused, never used. The values are
-/// independent parameters: for a symmetric A with both halves stored, each half has its own gradient. i[0] is the side, i[1] asks for
-/// full rank (factored.h).
-
-#include <float.h>
+/// independent parameters: for a symmetric A with both halves stored, each half has its own gradient. i[0] is the side; i[1], i[2],
+/// i[3] and f[0] may ask for full rank (rank.c).
 
 #include "ops/factored.h"
 
 enum { A, B };
 enum { X };
 
-#define RANK(c) ((lac_rank)(c)->attrs->i[1])
-
-// A pivot that is no more than this many roundings of its row or column, as they came, is what cancellation left of zero.
-enum { SOLVE_ROUNDINGS = 64 };
-
 /// The call with other inputs or another side, as rules emit it.
 static lac_var solve_on(lac_tape *tape, const void *object, lac_side side, lac_var a, lac_var b) {
-  return lac_emit_solve(tape, object, side, LAC_ANY_RANK, a, b);
+  return lac_emit_solve(tape, object, &(lac_attrs){.i = {side}}, a, b);
 }
 
 static lac_status solve_with_infer(lac_call *c) {
@@ -34,32 +27,9 @@ static lac_status solve_with_infer(lac_call *c) {
   lac_status status = LAC_OK;
 
   LAC_TRY(lac_call_needs_factored(c));
+  LAC_TRY(lac_rank_infer(c));
   LAC_TRY(lac_call_bind_matrix(c, lac_factored_pattern(c->object), SIDE(c), 'z', 'n', 'n'));
   LAC_TRY(lac_call_match(c));
-done:
-  return status;
-}
-
-lac_status lac_rank_judge(lac_context *ctx, lac_status given) {
-  lac_status status = LAC_OK;
-
-  LAC_CHECK(given != LAC_ERR_SINGULAR, LAC_ERR_SINGULAR,
-            "lstsq: the matrix has not full rank to working precision, so that no solution is the least-squares one; "
-            "give (more) damp, or take out what depends on the rest");
-  LAC_TRY(given);
-done:
-  return status;
-}
-
-/// The same for a factor that was made: where pivots were enlarged, one that leaves them as they are is asked.
-static lac_status solve_check_rank(lac_context *ctx, const lac_factor *factor) {
-  lac_status status = LAC_OK;
-  bool is_single = factor->meta.dtype == LAC_F32 || factor->meta.dtype == LAC_C64;
-
-  while (factor && factor->finding.perturbed) LAC_TRY(lac_rank_judge(ctx, lac_factor_partner(ctx, factor, &factor)));
-  if (factor && factor->finding.smallest < SOLVE_ROUNDINGS * (is_single ? FLT_EPSILON : DBL_EPSILON)) {
-    LAC_TRY(lac_rank_judge(ctx, LAC_ERR_SINGULAR));
-  }
 done:
   return status;
 }
@@ -69,12 +39,8 @@ static lac_status solve_with_forward(lac_call *c) {
   lac_status status = LAC_OK;
   lac_factor *factor = NULL;
 
-  if (RANK(c) == LAC_FULL_RANK) {
-    LAC_TRY(lac_rank_judge(ctx, lac_call_factor(c, A, &factor)));
-    LAC_TRY(solve_check_rank(ctx, factor));
-  } else {
-    LAC_TRY(lac_call_factor(c, A, &factor));
-  }
+  LAC_TRY(lac_rank_judge(ctx, c->attrs, lac_call_factor(c, A, &factor)));
+  LAC_TRY(lac_rank_check(ctx, c->attrs, factor));
   LAC_TRY(lac_factor_solve(ctx, factor, SIDE(c), c->in[B], c->out[X]));
 done:
   lac_factor_destroy(&factor);
@@ -109,9 +75,8 @@ const lac_op lac_op_solve_with = {
     .jvp = solve_with_jvp,
 };
 
-lac_var lac_emit_solve(lac_tape *tape, const void *object, lac_side side, lac_rank rank, lac_var a, lac_var b) {
-  lac_spec spec = {.op = &lac_op_solve_with, .object = object, .attrs.i = {side, rank}};
-  return lac_emit(tape, &spec, (lac_var[]){a, b});
+lac_var lac_emit_solve(lac_tape *tape, const void *object, const lac_attrs *attrs, lac_var a, lac_var b) {
+  return lac_emit(tape, &(lac_spec){.op = &lac_op_solve_with, .object = object, .attrs = *attrs}, (lac_var[]){a, b});
 }
 
 lac_var lac_solve_with(lac_tape *tape, const lac_factor *factor, lac_side side, lac_var a, lac_var b) {
@@ -119,7 +84,7 @@ lac_var lac_solve_with(lac_tape *tape, const lac_factor *factor, lac_side side, 
 }
 
 lac_var lac_solve(lac_tape *tape, const lac_solver *solver, lac_side side, lac_var a, lac_var b) {
-  lac_spec spec = {.op = &lac_op_solve_with, .attrs.i = {side, LAC_ANY_RANK}};
+  lac_spec spec = {.op = &lac_op_solve_with, .attrs.i = {side}};
   lac_var x;
 
   lac_tape_call_factored(tape, "lac_solve", solver, spec, (lac_var[]){a, b}, &x);

@@ -6,7 +6,9 @@
 ///     triangular                    all blocks of the block triangular form have one row
 ///     banded                        a narrow band with few holes
 ///     Cholesky                      Hermitian with a positive diagonal, until a pivot is not positive
-///     LU                            all others
+///     L D L^H                       Hermitian, until pivots inside supernodes do not suit
+///     LU                            all others, block by block where there are several, until pivots do not suit
+///     pivoting LU                   what is left
 ///
 /// What the pattern says is kept with it. Values are looked at once for every factor that is made of them.
 
@@ -22,16 +24,15 @@
 
 // -- by the pattern --------------------------------------------------------------------------------------------------
 
-// Bands up to this many diagonals on either side need no ordering and no dense blocks; wider ones are better off with
-// both. At least a third of the band is stored, else the holes are worth an ordering.
-enum { CHOOSE_NARROW = 16, CHOOSE_HOLES = 3 };
+// Bands up to so many diagonals on either side need no ordering and no dense blocks: wider ones are better off with
+// both, and Cholesky with less. At least a third of the band is stored, else the holes are worth an ordering.
+enum { CHOOSE_NARROW = 32, CHOOSE_NARROW_CHOLESKY = 8, CHOOSE_HOLES = 3 };
 
 static bool choose_is_tridiagonal(const lac_structure *s) { return s->lower <= 1 && s->upper <= 1 && s->n > 3; }
 
-static bool choose_is_narrow(const lac_structure *s) {
+static bool choose_is_narrow(const lac_structure *s, int32_t most) {
   int64_t band = (int64_t)s->lower + s->upper + 1;
-  return s->lower <= CHOOSE_NARROW && s->upper <= CHOOSE_NARROW && 4 * band <= s->n &&
-         s->n * band <= CHOOSE_HOLES * s->nnz;
+  return s->lower <= most && s->upper <= most && 4 * band <= s->n && s->n * band <= CHOOSE_HOLES * s->nnz;
 }
 
 // A symmetric structure with a diagonal and anything beside it has a block of two rows at least: nothing to look for.
@@ -63,7 +64,7 @@ static lac_status choose_by_pattern(lac_context *ctx, const lac_structure *s, co
                                              : "the pattern is triangular after permutations of rows and columns";
   } else if (choose_is_tridiagonal(s)) {
     *table = &lac_solver_banded, *reason = "the pattern is tridiagonal";
-  } else if (choose_is_narrow(s)) {
+  } else if (choose_is_narrow(s, s->is_symmetric ? CHOOSE_NARROW_CHOLESKY : CHOOSE_NARROW)) {
     *table = &lac_solver_banded, *reason = "the pattern is a narrow band";
   }
 done:
@@ -278,6 +279,9 @@ static lac_status choose_ladder(lac_context *ctx, lac_factor *f, const lac_solve
     lac_choose_say(f, "; %s gave up: %s", table->name, trial.fault.text);
     table = next;
   }
+  if (table == &lac_solver_block_lu) {
+    lac_choose_say(f, "; the blocks of the block triangular form are factored one by one");
+  }
 done:
   return status;
 }
@@ -338,7 +342,9 @@ static lac_status choose_automatic(lac_context *ctx, lac_factor *f, const choose
   }
   LAC_TRY(choose_cholesky(ctx, f, nature, &is_done));
   if (is_done) goto done;
-  table = nature->is.asymmetric < 0 ? &lac_solver_ldlt : &lac_solver_lu;
+  table = choose_is_narrow(f->core->structure, CHOOSE_NARROW) ? &lac_solver_banded
+          : nature->is.asymmetric < 0                         ? &lac_solver_ldlt
+                                                              : &lac_solver_lu;
   LAC_TRY(choose_blocks(ctx, f->core->structure, &table));
   LAC_TRY(choose_ladder(ctx, f, table));
 done:

@@ -34,7 +34,7 @@ typedef struct lac_finding {
   double growth;  // the largest number of the factor beside the largest of the (scaled) matrix; 0: not measured
 } lac_finding;
 
-enum { LAC_BLOCK_WIDTH = 8 };
+enum { LAC_BLOCK_WIDTH = 16 };
 
 /// One matrix to factor. Its values are finite, and Hermitian where the method needs it; they outlive the numeric, which
 /// may point to them.

@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <stdbool.h>
-#include <stdlib.h>
 
 #include "core/memory_impl.h"
 #include "support/matrix_market.h"
@@ -11,11 +10,11 @@
 #include "support/scratch.h"
 
 /// The solver of a case's system.
-static lac_status system_of(lac_context *ctx, const lac_pattern *p, lac_solver **out) {
+static lac_status system_of(lac_context *ctx, const lac_pattern *p, lac_method method, lac_solver **out) {
   lac_pattern *system = NULL;
   lac_status status = lac_pattern_augmented(ctx, p, &system, NULL);
   lac_solver_options options = lac_solver_options_defaults();
-  options.method = getenv("LSTSQ_METHOD") ? (lac_method)atoi(getenv("LSTSQ_METHOD")) : LAC_METHOD_AUTO;
+  options.method = method;
   if (status == LAC_OK) status = lac_solver_create(ctx, system, &options, out);
   lac_pattern_destroy(&system);
   return status;
@@ -24,7 +23,7 @@ static lac_status system_of(lac_context *ctx, const lac_pattern *p, lac_solver *
 static lac_status lstsq_object(const op_setup *setup, lac_array *const *in, const void **out) {
   lac_solver *solver = NULL;
   (void)in;
-  lac_status status = system_of(setup->ctx, setup->patterns[0], &solver);
+  lac_status status = system_of(setup->ctx, setup->patterns[0], LAC_METHOD_AUTO, &solver);
   *out = solver;
   return status;
 }
@@ -157,8 +156,13 @@ typedef struct answer {
   double *x, *r;
 } answer;
 
+/// What solves the systems; each test below is run with all of them.
+static const lac_method methods[] = {LAC_METHOD_AUTO, LAC_METHOD_LDLT, LAC_METHOD_LU, LAC_METHOD_PIVOTING_LU};
+enum { METHODS = sizeof methods / sizeof *methods };
+
 /// x and r of min |A x - b|, k = 1. A negative damp is none. Kept in scratch memory.
-static answer least_squares(lac_context *ctx, const sketch *s, const double *a, const double *b, double damp) {
+static answer least_squares(lac_context *ctx, lac_method method, const sketch *s, const double *a, const double *b,
+                            double damp) {
   answer out = {.x = scratch((size_t)(s->cols + 1) * 8), .r = scratch((size_t)(s->rows + 1) * 8)};
   lac_pattern *p = NULL;
   lac_solver *solver = NULL;
@@ -166,7 +170,7 @@ static answer least_squares(lac_context *ctx, const sketch *s, const double *a, 
   lac_tape *tape = NULL;
   lac_var both[2], delta = {0};
   CHECK_OK(sketch_pattern(ctx, s, LAC_WIDTH_AUTO, &p));
-  CHECK_OK(system_of(ctx, p, &solver));
+  CHECK_OK(system_of(ctx, p, method, &solver));
   CHECK_OK(lac_array_from(ctx, LAC_F64, 1, &s->nnz, (void *)a, LAC_COPY, &values));
   CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){s->rows, 1}, (void *)b, LAC_COPY, &right));
   CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
@@ -193,8 +197,7 @@ static const sketch *full(int64_t m, int64_t n) {
   return s;
 }
 
-static void lstsq_asks_for_damp_where_the_rank_is_not_full(lac_context *ctx) {
-  if (!check_cpu_only("lstsq")) return;
+static void check_rank(lac_context *ctx, lac_method method) {
   enum { M = 7, N = 4 };
   double tall[M * N], wide[M * N], b[M];
   random_state random = random_start(4);
@@ -204,18 +207,22 @@ static void lstsq_asks_for_damp_where_the_rank_is_not_full(lac_context *ctx) {
     tall[i * N + 2] = 0.3 * tall[i * N] - 0.7 * tall[i * N + 1];
     for (int j = 0; j < N; ++j) wide[j * M + i] = tall[i * N + j];
   }
-  CHECK_FAILS(least_squares(ctx, full(M, N), tall, b, -1).status, LAC_ERR_SINGULAR, "give (more) damp");
-  CHECK_FAILS(least_squares(ctx, full(N, M), wide, b, -1).status, LAC_ERR_SINGULAR, "give (more) damp");
-  CHECK_FAILS(least_squares(ctx, full(M, N), tall, b, 0).status, LAC_ERR_SINGULAR, "give (more) damp");
-  CHECK_OK(least_squares(ctx, full(M, N), tall, b, 1e-3).status);
-  CHECK_OK(least_squares(ctx, full(N, M), wide, b, 1e-3).status);
-  CHECK_FAILS(least_squares(ctx, sketch_empty(3, 2), tall, b, -1).status, LAC_ERR_SINGULAR, "give (more) damp");
-  CHECK_OK(least_squares(ctx, sketch_empty(3, 2), tall, b, 1).status);
+  CHECK_FAILS(least_squares(ctx, method, full(M, N), tall, b, -1).status, LAC_ERR_SINGULAR, "give (more) damp");
+  CHECK_FAILS(least_squares(ctx, method, full(N, M), wide, b, -1).status, LAC_ERR_SINGULAR, "give (more) damp");
+  CHECK_FAILS(least_squares(ctx, method, full(M, N), tall, b, 0).status, LAC_ERR_SINGULAR, "give (more) damp");
+  CHECK_OK(least_squares(ctx, method, full(M, N), tall, b, 1e-3).status);
+  CHECK_OK(least_squares(ctx, method, full(N, M), wide, b, 1e-3).status);
+  CHECK_FAILS(least_squares(ctx, method, sketch_empty(3, 2), tall, b, -1).status, LAC_ERR_SINGULAR, "give (more) damp");
+  CHECK_OK(least_squares(ctx, method, sketch_empty(3, 2), tall, b, 1).status);
+}
+
+static void lstsq_asks_for_damp_where_the_rank_is_not_full(lac_context *ctx) {
+  if (!check_cpu_only("lstsq")) return;
+  for (int i = 0; i < METHODS; ++i) check_rank(ctx, methods[i]);
 }
 
 /// Columns of sizes from 1e-100 to 1e100, of a matrix whose solution is known: x_j is 1 over the size.
-static void lstsq_takes_columns_of_any_size(lac_context *ctx) {
-  if (!check_cpu_only("lstsq")) return;
+static void check_columns(lac_context *ctx, lac_method method) {
   enum { M = 12, N = 5 };
   double a[M * N], wide[M * N], b[M] = {0}, c[N] = {0};
   random_state random = random_start(8);
@@ -226,11 +233,11 @@ static void lstsq_takes_columns_of_any_size(lac_context *ctx) {
     wide[j * M + i] = v * pow(10, 50 * (j - 2));
     b[i] += v;
   }
-  answer tall = least_squares(ctx, full(M, N), a, b, -1);
+  answer tall = least_squares(ctx, method, full(M, N), a, b, -1);
   CHECK_OK(tall.status);
   for (int j = 0; j < N; ++j) CHECK_NEAR(tall.x[j] * pow(10, 50 * (j - 2)), 1, 1e-13);
   for (int j = 0; j < N; ++j) c[j] = pow(10, 50 * (j - 2));
-  answer short_one = least_squares(ctx, full(N, M), wide, c, -1);
+  answer short_one = least_squares(ctx, method, full(N, M), wide, c, -1);
   CHECK_OK(short_one.status);
   for (int j = 0; j < N; ++j) {
     double sum = 0;
@@ -239,19 +246,28 @@ static void lstsq_takes_columns_of_any_size(lac_context *ctx) {
   }
 }
 
-/// A condition of 1e7, which its square would drown: polynomials of degree 8 on 20 points, fitted to one of them.
-static void lstsq_is_as_accurate_as_an_orthogonal_factorisation(lac_context *ctx) {
+static void lstsq_takes_columns_of_any_size(lac_context *ctx) {
   if (!check_cpu_only("lstsq")) return;
+  for (int i = 0; i < METHODS; ++i) check_columns(ctx, methods[i]);
+}
+
+/// A condition of 1e7, which its square would drown: polynomials of degree 8 on 20 points, fitted to one of them.
+static void check_accuracy(lac_context *ctx, lac_method method) {
   enum { M = 20, N = 9 };
   double a[M * N], b[M] = {0};
   for (int i = 0; i < M; ++i) {
     for (int j = 0; j < N; ++j) a[i * N + j] = pow((double)(i + 1) / M, j);
     for (int j = 0; j < N; ++j) b[i] += a[i * N + j] * (j % 2 ? -1 : 1);
   }
-  answer got = least_squares(ctx, full(M, N), a, b, -1);
+  answer got = least_squares(ctx, method, full(M, N), a, b, -1);
   CHECK_OK(got.status);
   for (int j = 0; j < N; ++j) CHECK_NEAR(got.x[j], j % 2 ? -1 : 1, 1e-8);
   for (int i = 0; i < M; ++i) CHECK(fabs(got.r[i]) < 1e-14);
+}
+
+static void lstsq_is_as_accurate_as_an_orthogonal_factorisation(lac_context *ctx) {
+  if (!check_cpu_only("lstsq")) return;
+  for (int i = 0; i < METHODS; ++i) check_accuracy(ctx, methods[i]);
 }
 
 static double largest(int64_t n, const double *x) {
@@ -261,9 +277,7 @@ static double largest(int64_t n, const double *x) {
 }
 
 /// A matrix of a linear program, 223 x 472, on its side and upright.
-static void lstsq_solves_a_matrix_from_practice(lac_context *ctx) {
-  if (!check_cpu_only("lstsq")) return;
-  if (!mm_is_there()) return;
+static void check_practice(lac_context *ctx, lac_method method) {
   mm_matrix mm;
   mm_read("lp_e226", &mm);
   sketch wide = {mm.rows, mm.cols, mm.count, mm.row, mm.col};
@@ -272,7 +286,7 @@ static void lstsq_solves_a_matrix_from_practice(lac_context *ctx) {
   for (int64_t z = 0; z < mm.count; ++z) a[z] = mm.value[2 * z];
   for (int64_t z = 0; z < mm.count; ++z) t[sketch_find(tall, mm.col[z], mm.row[z])] = a[z];
   for (int64_t i = 0; i < mm.cols; ++i) b[i] = sin((double)i + 1);
-  answer shortest = least_squares(ctx, &wide, a, b, -1), nearest = least_squares(ctx, tall, t, b, -1);
+  answer shortest = least_squares(ctx, method, &wide, a, b, -1), nearest = least_squares(ctx, method, tall, t, b, -1);
   CHECK_OK(shortest.status);
   CHECK_OK(nearest.status);
   double *ax = scratch((size_t)mm.rows * 8), *slope = scratch((size_t)mm.rows * 8);
@@ -281,12 +295,17 @@ static void lstsq_solves_a_matrix_from_practice(lac_context *ctx) {
     slope[mm.row[z]] += a[z] * nearest.r[mm.col[z]];
   }
   for (int64_t i = 0; i < mm.rows; ++i) ax[i] -= b[i];
-  CHECK(largest(mm.rows, ax) < 1e-12);                             // it is a solution,
-  CHECK(largest(mm.rows, slope) < 1e-11 * largest(mm.count, a));   // it is a minimum,
-  answer row_space = least_squares(ctx, tall, t, shortest.x, -1);  // it has no part outside the row space:
+  CHECK(largest(mm.rows, ax) < 1e-12);                                     // it is a solution,
+  CHECK(largest(mm.rows, slope) < 1e-11 * largest(mm.count, a));           // it is a minimum,
+  answer row_space = least_squares(ctx, method, tall, t, shortest.x, -1);  // it has no part outside the row space:
   CHECK_OK(row_space.status);
   CHECK(largest(mm.cols, row_space.r) < 1e-12 * largest(mm.cols, shortest.x));  // so it is the shortest one
   mm_free(&mm);
+}
+
+static void lstsq_solves_a_matrix_from_practice(lac_context *ctx) {
+  if (!check_cpu_only("lstsq") || !mm_is_there()) return;
+  for (int i = 0; i < METHODS; ++i) check_practice(ctx, methods[i]);
 }
 
 /// Damp of another dtype, a solver of another pattern, b of another length, nothing at all.
@@ -301,7 +320,7 @@ static void lstsq_refuses_what_does_not_fit(lac_context *ctx) {
     lac_var out[2], damp = {0};
     CHECK_OK(sketch_pattern(ctx, s, LAC_WIDTH_AUTO, &p));
     CHECK_OK(lac_pattern_eye(ctx, 4, 4, 0, LAC_WIDTH_AUTO, &other));
-    CHECK_OK(wrong == 1 ? lac_solver_create(ctx, other, NULL, &solver) : system_of(ctx, p, &solver));
+    CHECK_OK(wrong == 1 ? lac_solver_create(ctx, other, NULL, &solver) : system_of(ctx, p, LAC_METHOD_AUTO, &solver));
     CHECK_OK(lac_array_create(ctx, LAC_F64, 1, &s->nnz, &a));
     CHECK_OK(lac_array_create(ctx, wrong == 4 ? LAC_F32 : LAC_F64, 2, (int64_t[]){wrong == 2 ? 3 : 4, 1}, &b));
     CHECK_OK(lac_array_fill(ctx, a, 1, 0));
@@ -338,7 +357,7 @@ static problem problem_open(lac_context *ctx, const sketch *s) {
   ref_random(&values, 1, 0);
   lstsq_fill(&c, 0, &values);
   CHECK_OK(sketch_pattern(ctx, s, LAC_WIDTH_AUTO, &p.pattern));
-  CHECK_OK(system_of(ctx, p.pattern, &p.solver));
+  CHECK_OK(system_of(ctx, p.pattern, LAC_METHOD_AUTO, &p.solver));
   CHECK_OK(ref_upload(ctx, &values, &p.a));
   CHECK_OK(lac_array_create(ctx, LAC_F64, 2, (int64_t[]){s->rows, 1}, &p.b));
   CHECK_OK(lac_array_fill(ctx, p.b, 1, 0));

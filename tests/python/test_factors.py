@@ -65,7 +65,10 @@ everywhere = torch.ones(6, 6, dtype=bool)
 whole = pattern.union(pattern.transpose()[0])[0]
 # name -> (function of values, the same of the dense matrix)
 FUNCTIONS = {
-    "lu.l": (lambda a: lt.lu(pattern, a, "natural")[0], lambda m: taken(places("natural")[0], eliminate(m, everywhere)[0])),
+    "lu.l": (
+        lambda a: lt.lu(pattern, a, "natural")[0],
+        lambda m: taken(places("natural")[0], eliminate(m, everywhere)[0]),
+    ),
     "lu.u": (
         lambda a: lt.lu(pattern, a, "amd")[1],
         lambda m: taken(places("amd")[1], eliminate(ordered(m, "amd"), everywhere)[1]),
@@ -138,7 +141,7 @@ def test_factors_compile():
 
 @both
 def test_the_gradient_of_cholesky_is_hermitian(dtype):
-    """As that of torch.linalg.cholesky is for reals; of complex matrices torch's has a skew part, which no Hermitian change sees."""
+    """As that of torch.linalg.cholesky; of complex matrices torch's has a skew part too, which no change of A sees."""
     full = lacuna.Pattern.from_scipy(sp.csr_array(np.ones((5, 5))))
     m = torch.randn(5, 5, dtype=dtype)
     m = (m @ m.mH + torch.eye(5)).requires_grad_()
@@ -177,8 +180,8 @@ def test_factors_refuse():
 def test_a_large_incomplete_factor():
     """L U equals A on the pattern of A: a grid, against the product itself."""
     n = 30
-    along, across = (sp.diags_array(d, offsets=[-1, 0, 1], shape=(n, n)) for d in ([-1.0, 2.5, -1.3], [-0.7, 2.0, -1.1]))
-    grid = sp.kronsum(along, across, format="csr")
+    lines = [sp.diags_array(d, offsets=[-1, 0, 1], shape=(n, n)) for d in ([-1.0, 2.5, -1.3], [-0.7, 2.0, -1.1])]
+    grid = sp.kronsum(*lines, format="csr")
     p, a = lacuna.from_scipy(grid)
     left, upper = lacuna.ilu0(p, a)
     product = (p.tril()[0].to_scipy(left) @ p.triu()[0].to_scipy(upper)).toarray()
@@ -198,8 +201,8 @@ def rectangle(m, n, seed=3):
     return lacuna.Pattern.from_coo(row, col, (m, n))
 
 
-tall, wide = rectangle(7, 4), rectangle(4, 7)
-shapes = pytest.mark.parametrize("p", [tall, wide, rectangle(4, 4)], ids=["tall", "wide", "square"])
+tall, wide = rectangle(6, 3), rectangle(3, 5)
+shapes = pytest.mark.parametrize("p", [tall, wide, rectangle(3, 3)], ids=["tall", "wide", "square"])
 
 
 def strong(p, dtype=torch.float64, batch=()):
@@ -221,7 +224,7 @@ def normal(m, b, damp=0.0):
 @pytest.mark.parametrize("damped", [False, True], ids=["undamped", "damped"])
 def test_derivatives_of_least_squares(p, dtype, damped):
     m = p.shape[0]
-    a, b = strong(p, dtype).requires_grad_(), torch.randn(m, 2, dtype=dtype, requires_grad=True)
+    a, b = strong(p, dtype).requires_grad_(), torch.randn(m, 1, dtype=dtype, requires_grad=True)
     damp = torch.tensor(0.7, dtype=torch.float64, requires_grad=True)
     inputs = (a, b, damp) if damped else (a, b)
     function = lambda a, b, *damp: lt.lstsq(p, a, b, *damp)  # noqa: E731
@@ -237,7 +240,7 @@ def test_derivatives_of_least_squares(p, dtype, damped):
 
 @both
 def test_batches_of_least_squares_and_vmap(dtype):
-    a, b = strong(tall, dtype, (3,)), torch.randn(3, 7, 2, dtype=dtype)
+    a, b = strong(tall, dtype, (3,)), torch.randn(3, 6, 2, dtype=dtype)
     damp = torch.tensor([0.1, 0.5, 2.0], dtype=torch.float64)
     function = lambda a, b, damp: lt.lstsq(tall, a, b, damp)  # noqa: E731
     twin = torch.stack([normal(dense(tall, a[i]), b[i], float(damp[i])) for i in range(3)])
@@ -248,7 +251,7 @@ def test_batches_of_least_squares_and_vmap(dtype):
     same(grad(lambda a, b: lt.lstsq(tall, a, b)), grad(lambda a, b: normal(dense(tall, a), b)))
 
 
-@shapes
+@pytest.mark.parametrize("p", [tall, wide], ids=["tall", "wide"])
 def test_compiled_least_squares(p):
     a, b = strong(p), torch.randn(p.shape[0], 2, dtype=torch.float64)
     f = lambda f: lambda a, b, damp: torch.func.grad(smooth(f), (0, 1, 2))(a, b, damp)  # noqa: E731
@@ -288,6 +291,42 @@ def test_a_matrix_from_practice(turned):
     x = lacuna.lstsq(p, a, b)
     expected = np.linalg.lstsq(m.toarray(), b, rcond=None)[0]
     assert np.linalg.norm(x - expected) < 1e-9 * np.linalg.norm(expected)
+
+
+@pytest.mark.parametrize("turned", [False, True], ids=["tall", "wide"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_rank_is_found(turned, dtype):
+    """A column that depends on three others is refused; one that nearly does is not."""
+    rng = np.random.default_rng(11)
+    for trial in range(12):
+        m, n = int(rng.integers(20, 90)), int(rng.integers(5, 20))
+        a = sp.random_array((m, n), density=rng.uniform(0.1, 0.5), rng=rng).toarray() + np.eye(m, n)
+        a *= 10.0 ** rng.uniform(-3, 3, n)
+        others, near = rng.choice(n - 1, 3, replace=False), trial % 2
+        a[:, -1] = a[:, others] @ rng.standard_normal(3)
+        away = 1e-8 if dtype == np.float64 else 2e-3
+        a[:, -1] += near * away * np.abs(a[:, -1]).max() * rng.standard_normal(m)
+        p, v = lacuna.from_scipy(sp.csr_array((a.T if turned else a).astype(dtype)))
+        b = rng.standard_normal(p.shape[0]).astype(dtype)
+        if near:
+            assert np.isfinite(lacuna.lstsq(p, v, b)).all()
+        else:
+            with pytest.raises(lacuna.SingularError, match="damp"):
+                lacuna.lstsq(p, v, b)
+
+
+@pytest.mark.parametrize("turned", [False, True], ids=["tall", "wide"])
+def test_an_ill_conditioned_matrix(turned):
+    """As accurate as LAPACK where the normal equations would have no digit left."""
+    rng = np.random.default_rng(2)
+    (u, _), (v, _) = (np.linalg.qr(rng.standard_normal(shape)) for shape in ((30, 8), (8, 8)))
+    m = (u * np.logspace(0, -10, 8)) @ v.T
+    m = m.T if turned else m
+    b = m @ rng.standard_normal(m.shape[1])
+    p, a = lacuna.from_scipy(sp.csr_array(m))
+    x, expected = lacuna.lstsq(p, a, b), np.linalg.lstsq(m, b, rcond=None)[0]
+    assert np.linalg.norm(x - expected) < 1e-4 * np.linalg.norm(expected)
+    assert np.linalg.norm(m @ x - b) < 1e-14 * np.linalg.norm(x)
 
 
 def test_what_peers_get_wrong():

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "core/memory_impl.h"
 #include "solvers/solver_impl.h"
@@ -58,6 +59,7 @@ static lac_factor *factor_of(lac_context *ctx, const direct_system *system) {
   CHECK_OK(lac_solver_factor(ctx, system->solver, system->values, &factor));
   CHECK(factor->table == &lac_solver_block_lu);
   CHECK_TEXT(lac_factor_report(factor).method, "lu");
+  CHECK(strstr(lac_factor_report(factor).reason, "blocks of the block triangular form"));
   return factor;
 }
 

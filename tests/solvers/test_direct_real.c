@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "support/check.h"
-#include "support/direct_case.h"
+#include "support/engine_case.h"
 #include "support/matrix_market.h"
 #include "support/scratch.h"
 
@@ -44,11 +44,13 @@ static direct_system open_sorted(lac_context *ctx, const direct_case *c, const l
   return system;
 }
 
-static void check_matrix(lac_context *ctx, const char *name, const char *method) {
+static void check_method(lac_context *ctx, const char *name, lac_method asked, const char *method) {
   mm_matrix m;
   mm_read(name, &m);
   direct_case c = case_of(ctx, &m, m.is_complex ? LAC_C128 : LAC_F64);
-  direct_system system = open_sorted(ctx, &c, NULL);
+  lac_solver_options options = lac_solver_options_defaults();
+  options.method = asked;
+  direct_system system = open_sorted(ctx, &c, &options);
   lac_factor *factor = NULL;
   CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
   lac_report report = lac_factor_report(factor);
@@ -59,6 +61,10 @@ static void check_matrix(lac_context *ctx, const char *name, const char *method)
   lac_factor_destroy(&factor);
   direct_close(&system);
   mm_free(&m);
+}
+
+static void check_matrix(lac_context *ctx, const char *name, const char *method) {
+  check_method(ctx, name, LAC_METHOD_AUTO, method);
 }
 
 static void real_matrices_are_solved_to_rounding(lac_context *ctx) {
@@ -72,6 +78,19 @@ static void real_matrices_are_solved_to_rounding(lac_context *ctx) {
   check_matrix(ctx, "watt_2", "lu");
   check_matrix(ctx, "west0479", "lu");
   check_matrix(ctx, "young1c", "lu");
+}
+
+static void engines_solve_them_too(lac_context *ctx) {
+  static const char *const NAMES[] = {"1138_bus", "bcsstk16", "cryg2500", "hangGlider_2", "jagmesh7",
+                                      "nnc1374",  "rajat01",  "watt_2",   "west0479",     "young1c"};
+  for (int e = 0; e < ENGINE_COUNT; e++) {
+    lac_status status = lac_engine_find(ctx, ENGINES[e].method);
+    if (status != LAC_OK) printf("    skip: %s\n", lac_context_error(ctx));
+    for (int i = 0; status == LAC_OK && i < (ENGINES[e].is_hermitian ? 2 : 10); i++) {
+      check_method(ctx, NAMES[i], ENGINES[e].method, ENGINES[e].name);
+    }
+  }
+  lac_context_clear_error(ctx);
 }
 
 // nnc1374 has condition 1e14: single precision cannot solve it, and says so.
@@ -99,13 +118,14 @@ static void a_matrix_that_single_precision_cannot_solve_is_refused(lac_context *
 }
 
 int main(int argc, char **argv) {
-  static check_test *const tests[] = {real_matrices_are_solved_to_rounding,
+  static check_test *const tests[] = {real_matrices_are_solved_to_rounding, engines_solve_them_too,
                                       a_matrix_that_single_precision_cannot_solve_is_refused};
   if (!mm_is_there()) {
     printf("skip: the real matrices are not here (LACUNA_DATA names their folder)\n");
     return 77;
   }
   return check_main(argc, argv,
-                    "real_matrices_are_solved_to_rounding, a_matrix_that_single_precision_cannot_solve_is_refused",
-                    tests, 2);
+                    "real_matrices_are_solved_to_rounding, engines_solve_them_too, "
+                    "a_matrix_that_single_precision_cannot_solve_is_refused",
+                    tests, 3);
 }

@@ -244,15 +244,15 @@ static int64_t solve_peak(lac_context *ctx, const lac_factor *factor, int64_t n,
   return peak;
 }
 
-static void a_solve_works_in_one_block_of_n_by_eight_for_each_thread(lac_context *ctx) {
+static void a_solve_works_in_one_block_of_n_by_sixteen_for_each_thread(lac_context *ctx) {
   direct_case c = direct_make(DIRECT_NONSYMMETRIC, 100, LAC_F64, 2);
   direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, NULL);
-  int64_t n = c.s->rows, block = 5 * n * 8 * (int64_t)sizeof(double);
+  int64_t n = c.s->rows, block = 5 * n * 16 * (int64_t)sizeof(double);
   lac_factor *factor = NULL;
   CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
   for (int threads = 1; threads <= 2; threads++) {
     CHECK_OK(lac_context_set_threads(ctx, threads));
-    CHECK(solve_peak(ctx, factor, n, 1) <= block / 8 + 256);
+    CHECK(solve_peak(ctx, factor, n, 1) <= block / 16 + 256);
     CHECK(solve_peak(ctx, factor, n, 100) <= threads * block + 256);
   }
   lac_factor_destroy(&factor);
@@ -262,4 +262,4 @@ static void a_solve_works_in_one_block_of_n_by_eight_for_each_thread(lac_context
 CHECK_MAIN(values_that_come_back_give_the_same_factor, what_is_kept_stays_within_the_budget,
            always_changing_values_keep_a_few_factors_only, a_hash_alone_does_not_make_values_the_same,
            a_factor_beyond_the_budget_is_not_kept_and_drives_nothing_out, two_threads_share_a_solver,
-           two_threads_solve_with_one_factor, a_solve_works_in_one_block_of_n_by_eight_for_each_thread)
+           two_threads_solve_with_one_factor, a_solve_works_in_one_block_of_n_by_sixteen_for_each_thread)

@@ -133,6 +133,27 @@ static void any_matrix_has_a_band(lac_context *ctx) {
   }
 }
 
+// A band that is wide for a band but narrow for LU: symmetric in pattern, definite, indefinite, not symmetric.
+static void a_wider_band_is_for_cholesky_first(lac_context *ctx) {
+  static const char *const METHODS[] = {"cholesky", "banded", "banded"};
+  for (int which = 0; which < 3; which++) {
+    direct_case c = band_of(120, 12, 12, LAC_F64, 8);
+    lac_factor *factor = NULL;
+    for (int64_t z = 0; z < c.s->nnz; z++) {
+      int64_t i = c.s->row[z], j = c.s->col[z];
+      c.a.x[z] = i == j ? (which == 1 && i == 60 ? -100 : 100) : (double)((i + j) % 5) - 2;
+      if (which == 2 && i == j + 1) c.a.x[z] += 1;
+    }
+    direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, NULL);
+    CHECK_TEXT(lac_solver_report(system.solver).method, "cholesky");
+    CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
+    CHECK_TEXT(lac_factor_report(factor).method, METHODS[which]);
+    direct_check(ctx, &c, factor, LAC_N, 2, 100);
+    lac_factor_destroy(&factor);
+    direct_close(&system);
+  }
+}
+
 static void a_pattern_of_another_nature_is_refused(lac_context *ctx) {
   direct_case c = band_of(6, 1, 1, LAC_F64, 1);
   lac_solver_options diagonal = options_of(LAC_METHOD_DIAGONAL), triangular = options_of(LAC_METHOD_TRIANGULAR);
@@ -311,7 +332,7 @@ static void the_inverse_of_a_triangle_is_found_where_it_is_stored(lac_context *c
 }
 
 CHECK_MAIN(each_is_recognised_and_solved_from_all_sides, each_can_be_asked_for, any_matrix_has_a_band,
-           a_pattern_of_another_nature_is_refused, a_zero_pivot_is_named, a_pattern_without_a_full_matching_is_singular,
-           empty_and_single_systems_are_solved, batches_are_solved_and_the_one_that_fails_is_named,
-           every_failing_allocation_is_said, determinants_are_those_of_the_dense_matrix,
-           the_inverse_of_a_triangle_is_found_where_it_is_stored)
+           a_wider_band_is_for_cholesky_first, a_pattern_of_another_nature_is_refused, a_zero_pivot_is_named,
+           a_pattern_without_a_full_matching_is_singular, empty_and_single_systems_are_solved,
+           batches_are_solved_and_the_one_that_fails_is_named, every_failing_allocation_is_said,
+           determinants_are_those_of_the_dense_matrix, the_inverse_of_a_triangle_is_found_where_it_is_stored)

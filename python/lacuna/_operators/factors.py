@@ -13,8 +13,8 @@ from .front import moved
 _OWN, _BOTH = -1, -2  # places beside the orderings: the pattern itself, with its transpose
 _NONZERO, _POSITIVE = lib.LAC_PIVOTS_NONZERO, lib.LAC_PIVOTS_POSITIVE
 _COMPLEX = (lib.LAC_C64, lib.LAC_C128)
-_FULL_RANK = 1  # asked of solve_with: a matrix that is singular to working precision is refused
-_ALPHA = 2.0**-10  # of the system of least squares: small beside A
+_FULL_RANK = 1  # asked of solve_with: a system whose matrix has not full rank is refused
+_ALPHA = {code: 2.0**-10 if code in (lib.LAC_F32, lib.LAC_C64) else 2.0**-24 for code in range(4)}  # small beside A
 
 
 def _place(pattern, place):
@@ -38,7 +38,9 @@ def _system(pattern, solver):
         solver = pattern.lstsq_solver()
     if not solver.pattern.same(pattern.augmented()[0]):
         raise PatternError("lstsq: the solver is one of another pattern; make it of pattern.augmented()[0]")
-    return "solve_with", [solver], (lib.LAC_N, _FULL_RANK)
+    (m, n), shorter = pattern.shape, min(pattern.shape)
+    begin = m if m >= n else 0
+    return "solve_with", [solver], (lib.LAC_N, _FULL_RANK, begin, begin + shorter)
 
 
 PREPARE = {
@@ -153,6 +155,7 @@ def functions(front):
             return (both[0][..., 0], both[1][..., 0]) if residual else both[0][..., 0]
         if b.ndim < 2 or b.shape[-2] != m:
             raise ShapeError(f"lstsq: b has shape {tuple(b.shape)}; it must be ({m},) or (.., {m}, k)")
+        small = _ALPHA[front.code(a.dtype)]
         most = sparse_max(pattern, plain("abs", a), 0 if tall else 1)
         delta = None if damp is None else damping(damp, most)
         if delta is not None:
@@ -160,23 +163,23 @@ def functions(front):
             delta = cast(delta, a.dtype)
         d = cast(reciprocal(plain("magnitude", most)), a.dtype)
         scaled = (made["scale_cols"](pattern, a, d)) if tall else made["scale_rows"](pattern, d, a)
-        alpha = spread(_ALPHA, a, m if tall else n)
-        damped = spread(0, a, n if tall else m) if delta is None else scale(-1 / _ALPHA, square(plain("mul", d, delta)))
+        alpha = spread(small, a, m if tall else n)
+        damped = spread(0, a, n if tall else m) if delta is None else scale(-1 / small, square(plain("mul", d, delta)))
         first, second = (alpha, damped) if tall else (damped, alpha)
         mirror = plain("conj", scaled) if is_complex(a) else scaled
         system = apply(resolve("lstsq.system", (key,)), (), concat([first, scaled, mirror, second], -1))
         right = b if tall else plain("mul", d[..., None], b)
         right = apply(resolve("embed", ("0",), (1, 0, m, 1)), (*right.shape[:-2], m + n, right.shape[-1]), right)
         keys = (key,) if solver is None else (key, expect("lstsq", solver, Solver))
-        z = apply(resolve("lstsq.solve", keys), (), system, right)
+        z = apply(resolve("lstsq.solve", keys, (), (small,)), (), system, right)
         x = slice_(z, -2, m, m + n)
         x = plain("mul", d[..., None], x) if tall else x
-        return (x, rest(slice_(z, -2, 0, m), d, delta, tall)) if residual else x
+        return (x, rest(slice_(z, -2, 0, m), small, d, delta, tall)) if residual else x
 
-    def rest(s, d, delta, tall):
+    def rest(s, small, d, delta, tall):
         """b - A x of the first part of the system's solution."""
         if tall or delta is None:
-            return scale(_ALPHA if tall else 0, s)
-        return scale(-1 / _ALPHA, plain("mul", plain("mul", plain("mul", d, delta), delta)[..., None], s))
+            return scale(small if tall else 0, s)
+        return scale(-1 / small, plain("mul", plain("mul", plain("mul", d, delta), delta)[..., None], s))
 
     return (lu, ldlt, cholesky, ilu0, ic0, lstsq)

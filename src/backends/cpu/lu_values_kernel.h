@@ -44,6 +44,7 @@ INLINE T XN(lu_give_back)(const lu_job *job, int64_t k, T l, const T *lu, const 
   const O *offsets = job->offsets, *diagonal = job->diagonal;
   const C *columns = job->columns;
   T sum = 0;
+#pragma omp simd reduction(+ : sum)
   for (int64_t q = diagonal[k] + 1; q < offsets[k + 1]; ++q) {
     const T v = row[columns[q]];
     sum = FN(mac)(sum, FN(conj)(lu[q]), v);

@@ -47,26 +47,30 @@ void lac_partition_clear(lac_partition *part) {
 
 // -- fundamental supernodes ------------------------------------------------------------------------------------------
 
-// Step j continues the supernode of j - 1: its only child, with one row more. `children` has more than one only where the
-// second is not j - 1 or j has others.
+// Step j continues the supernode of j - 1: its only child, with one row more.
 static bool merge_continues(const lac_elimination *e, const int32_t *children, int32_t j) {
   return j > 0 && e->parent[j - 1] == j && e->count[j - 1] == e->count[j] + 1 && children[j] == 1;
 }
 
-static void merge_fundamental(const lac_elimination *e, int32_t *owner, merge *m) {
+// owner[j] becomes the supernode of step j; returns how many there are.
+static int32_t merge_find_fundamental(const lac_elimination *e, int32_t *owner) {
   int32_t *children = owner;  // a step's children are counted until its owner is known
+  int32_t count = 0;
   for (int32_t j = 0; j < e->n; j++) children[j] = 0;
   for (int32_t j = 0; j < e->n; j++) {
     if (e->parent[j] != -1) children[e->parent[j]]++;
   }
+  for (int32_t j = 0; j < e->n; j++) owner[j] = merge_continues(e, children, j) ? count - 1 : count++;
+  return count;
+}
+
+static void merge_fill(const lac_elimination *e, const int32_t *owner, merge *m) {
   for (int32_t j = 0; j < e->n; j++) {
-    if (!merge_continues(e, children, j)) {
-      m->nodes[m->count] = (merge_node){.first = j, .child = -1, .sibling = -1, .into = -1, .next = -1};
-      m->nodes[m->count].head = m->nodes[m->count].tail = m->count;
-      m->count++;
+    int32_t s = owner[j];
+    merge_node *node = &m->nodes[s];
+    if (j == 0 || owner[j - 1] != s) {
+      *node = (merge_node){.first = j, .child = -1, .sibling = -1, .into = -1, .next = -1, .head = s, .tail = s};
     }
-    merge_node *node = &m->nodes[m->count - 1];
-    owner[j] = m->count - 1;
     node->end = j + 1;
     node->cols++;
     node->rows = e->count[j] - 1;
@@ -216,10 +220,11 @@ lac_status lac_partition_init(lac_context *ctx, const lac_elimination *e, lac_pa
   merge m = {0};
   int32_t *owner = NULL;
 
-  LAC_ALLOC(m.nodes, e->n);
-  LAC_ALLOC(m.ranks, e->n);
   LAC_ALLOC(owner, e->n);
-  merge_fundamental(e, owner, &m);
+  m.count = merge_find_fundamental(e, owner);
+  LAC_ALLOC(m.nodes, m.count);
+  LAC_ALLOC(m.ranks, m.count);
+  merge_fill(e, owner, &m);
   LAC_ALLOC(part->first, m.count + 1);
   LAC_ALLOC(part->rows, m.count);
   LAC_ALLOC(part->parent, m.count);

@@ -20,7 +20,7 @@
 #include "solvers/direct/block_form.h"
 
 // Blocks pay from so many rows on, so many percent of them outside the largest; from so many rows on supernodes do.
-enum { BLOCK_ROWS = 128, BLOCK_SHARE = 10, BLOCK_LARGE = 64 };
+enum { BLOCK_ROWS = 128, BLOCK_SHARE = 2, BLOCK_LARGE = 64 };
 
 // A block of more than one row.
 typedef struct block_piece {

@@ -6,6 +6,11 @@
 
 // -- products --------------------------------------------------------------------------------------------------------
 
+// Where op(A) at (i, j) stands.
+static const T *FN(at)(lac_side side, const T *a, int64_t lda, int64_t i, int64_t j) {
+  return lac_side_transposes(side) ? a + j + i * lda : a + i + j * lda;
+}
+
 // Bits of op(A) that are not read by columns, into memory of their own.
 static void FN(pack)(lac_side side, int m, int k, const T *a, int64_t lda, T *to) {
   int64_t down = lac_side_transposes(side) ? lda : 1, right = lac_side_transposes(side) ? 1 : lda;
@@ -18,34 +23,44 @@ static void FN(pack)(lac_side side, int m, int k, const T *a, int64_t lda, T *to
   }
 }
 
-// By the small kernels, whatever the side of A.
-static void FN(product_packed)(lac_side side_a, FN(product) p) {
+// By the small kernels, whatever the side of A; in pieces that stay in the cache.
+static void FN(product_loops)(lac_side side_a, const FN(product) * p) {
+  int tall = side_a == LAC_N ? DENSE_TILE : DENSE_PACK, deep = side_a == LAC_N ? DENSE_TILE : DENSE_PACK;
   T room[DENSE_PACK * DENSE_PACK];
-  FN(product) part = p;
-  part.a = room, part.lda = DENSE_PACK;
-  for (int i = 0; i < p.m; i += DENSE_PACK) {
-    part.m = p.m - i < DENSE_PACK ? p.m - i : DENSE_PACK;
-    part.c = p.c + i;
-    for (int l = 0; l == 0 || l < p.k; l += DENSE_PACK) {
-      part.k = p.k - l < DENSE_PACK ? p.k - l : DENSE_PACK;
-      part.b = p.b + l * p.along;
-      part.beta = l == 0 ? p.beta : 1;
-      FN(pack)
-      (side_a, part.m, part.k, p.a + (lac_side_transposes(side_a) ? l + i * p.lda : i + l * p.lda), p.lda, room);
+  FN(product) part = *p;
+  for (int i = 0; i < p->m; i += tall) {
+    part.m = dense_least(p->m - i, tall);
+    part.c = p->c + i;
+    for (int l = 0; l == 0 || l < p->k; l += deep) {
+      part.k = dense_least(p->k - l, deep);
+      part.a = FN(at)(side_a, p->a, p->lda, i, l);
+      part.b = p->b + l * p->along;
+      part.beta = l == 0 ? p->beta : 1;
+      if (side_a != LAC_N) {
+        FN(pack)(side_a, part.m, part.k, part.a, p->lda, room);
+        part.a = room, part.lda = DENSE_PACK;
+      }
       FN(small_product)(&part);
     }
   }
 }
 
+static FN(product) FN(product_of)(lac_side side_b, int m, int n, int k, T alpha, const T *a, int64_t lda, const T *b,
+                                  int64_t ldb, T beta, T *c, int64_t ldc) {
+  bool turned = lac_side_transposes(side_b);
+  FN(product) p = {.m = m, .n = n, .k = k, .a = a, .lda = lda, .b = b, .c = c, .ldc = ldc, .alpha = alpha};
+  p.along = turned ? ldb : 1, p.across = turned ? 1 : ldb;
+  p.beta = beta, p.conjugated = lac_side_conjugates(side_b);
+  return p;
+}
+
 void FN(dense_thin)(lac_side side_b, int m, int n, int k, const T *a, int lda, const T *b, int ldb, T beta, T *c,
                     int ldc) {
-  bool turned = lac_side_transposes(side_b);
-  FN(product) p = {.m = m, .n = n, .k = k, .a = a, .lda = lda, .b = b, .c = c, .ldc = ldc, .alpha = -1, .beta = beta};
-  p.along = turned ? ldb : 1, p.across = turned ? 1 : ldb, p.conjugated = lac_side_conjugates(side_b);
+  FN(product) p = FN(product_of)(side_b, m, n, k, -1, a, lda, b, ldb, beta, c, ldc);
   FN(small_product)(&p);
 }
 
-// A product of at most DENSE_TILE x DENSE_TILE in the thread that calls.
+// A product of at most DENSE_TALL x DENSE_TILE in the thread that calls.
 static void FN(product_block)(lac_side side_a, lac_side side_b, int m, int n, int k, T alpha, const T *a, int64_t lda,
                               const T *b, int64_t ldb, T beta, T *c, int64_t ldc) {
   if (m == 0 || n == 0) return;
@@ -56,19 +71,8 @@ static void FN(product_block)(lac_side side_a, lac_side side_b, int m, int n, in
     return;
   }
 #endif
-  bool turned = lac_side_transposes(side_b);
-  FN(product)
-  p = {.m = m, .n = n, .k = k, .a = a, .lda = lda, .b = b, .c = c, .ldc = ldc, .alpha = alpha, .beta = beta};
-  p.along = turned ? ldb : 1, p.across = turned ? 1 : ldb, p.conjugated = lac_side_conjugates(side_b);
-  if (side_a == LAC_N) {
-    FN(small_product)(&p);
-  } else {
-    FN(product_packed)(side_a, p);
-  }
-}
-
-static const T *FN(at)(lac_side side, const T *a, int64_t lda, int64_t i, int64_t j) {
-  return lac_side_transposes(side) ? a + j + i * lda : a + i + j * lda;
+  FN(product) p = FN(product_of)(side_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  FN(product_loops)(side_a, &p);
 }
 
 /// What threads share: tile t of C.
@@ -104,9 +108,8 @@ void FN(dense_gemm)(lac_side side_a, lac_side side_b, int m, int n, int k, T alp
 static void FN(triangle_block)(lac_side side_b, int n, int k, const T *a, int64_t lda, const T *b, int64_t ldb, T beta,
                                T *c, int64_t ldc) {
   if (n <= DENSE_TRIANGLE) {
-    bool turned = lac_side_transposes(side_b);
-    FN(product) p = {.m = n, .n = n, .k = k, .a = a, .lda = lda, .b = b, .c = c, .ldc = ldc, .alpha = -1, .beta = beta};
-    p.along = turned ? ldb : 1, p.across = turned ? 1 : ldb, p.conjugated = lac_side_conjugates(side_b), p.lower = true;
+    FN(product) p = FN(product_of)(side_b, n, n, k, -1, a, lda, b, ldb, beta, c, ldc);
+    p.lower = true;
     FN(small_product)(&p);
     return;
   }

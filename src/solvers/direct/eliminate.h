@@ -36,9 +36,12 @@ typedef struct lac_front {
   // What came of it.
   int32_t where;    // the step of
   double smallest;  // the smallest pivot; Cholesky: beside its row's largest number
-  double largest;   // the largest number met
-  int perturbed;    // pivots enlarged
+  double largest;   // the largest number that stands in the front or comes of a pivot
+  int perturbed;    // pivots enlarged,
+  int zeros;        // and those of them that were zero with nothing but zeros to eliminate: `smallest` is 0 then
 } lac_front;
+
+static inline double lac_front_larger(double a, double b) { return b > a ? b : a; }
 
 /// One front by lac_dtype. False when a number is not finite; Cholesky: when the pivot of step `where`, which is
 /// `smallest`, is not positive.

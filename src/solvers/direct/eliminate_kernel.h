@@ -52,23 +52,26 @@ static inline void FN(front_swap)(int n, int stride, T *restrict x, T *restrict 
   }
 }
 
+static inline void FN(front_note)(lac_front *f, int k, double pivot) {
+  if (pivot < f->smallest) f->smallest = pivot, f->where = f->first + k;
+}
+
 // A pivot that is too small for what it eliminates, of size `below`, becomes as large as it must be, with its sign or
 // phase.
 static inline T FN(front_pivot)(lac_front *f, int k, T pivot, double below) {
   double size = FN(size)(pivot), least = f->small * (below > 0 ? below : size > 0 ? 0 : 1);
-  if (size < least) {
-    pivot = size > 0 ? pivot / (REAL)size * (REAL)least : (T)least;
-    size = least;
-    f->perturbed++;
-  }
-  if (size < f->smallest) f->smallest = size, f->where = f->first + k;
-  return pivot;
+  bool is_zero = size == 0 && !(below > 0);
+  FN(front_note)(f, k, is_zero || size > least ? size : least);
+  if (size >= least) return pivot;
+  f->perturbed++;
+  f->zeros += is_zero;
+  return size > 0 ? pivot / (REAL)size * (REAL)least : (T)least;
 }
 
 static inline void FN(front_begin)(lac_front *f) {
   f->smallest = (double)INFINITY;
   f->where = f->first;
   f->largest = 0;
-  f->perturbed = 0;
+  f->perturbed = f->zeros = 0;
   for (int k = 0; k < f->p; k++) f->pivots[k] = f->first + k;
 }

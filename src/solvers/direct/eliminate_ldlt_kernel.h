@@ -49,7 +49,7 @@ static int FN(ldlt_choose)(lac_front *f, int begin, int k, int *row) {
   double outside = FN(front_largest)(f->r, w + f->p);
 
   *row = k;
-  if (rival < 0 || own >= LDLT_ALPHA * column || fmax(own, column) < f->small * outside) return 1;
+  if (rival < 0 || own >= LDLT_ALPHA * column || lac_front_larger(own, column) < f->small * outside) return 1;
   T *v = FN(ldlt_column)(f, begin, k, rival, k + 1);
   double beside = FN(ldlt_rival)(f, k, rival, v, &other);
   if (own * beside >= LDLT_ALPHA * column * column) return 1;
@@ -63,7 +63,7 @@ static void FN(ldlt_one)(lac_front *f, int k) {
   int m = f->p + f->r;
   T *a = (T *)f->l + (int64_t)k * m, *w = (T *)f->work + (int64_t)k * m;
   double below = FN(front_largest)(m - k - 1, w + k + 1);
-  f->largest = fmax(f->largest, fmax(below, FN(size)(w[k])));
+  f->largest = lac_front_larger(f->largest, lac_front_larger(below, FN(size)(w[k])));
   a[k] = w[k] = FN(front_pivot)(f, k, FN(re)(w[k]), below);
   ((T *)f->d_below)[k] = 0;
   REAL inverse = 1 / FN(re)(w[k]);
@@ -73,16 +73,17 @@ static void FN(ldlt_one)(lac_front *f, int k) {
 // What stands beside the diagonal of a block of two: enlarged where the block could not bear what it eliminates, whose
 // growth is (w^2 d22 + 2 w v d21 + v^2 d11) / det.
 static T FN(ldlt_beside)(lac_front *f, int k, T d, double one, double two, double w, double v) {
-  double size = FN(size)(d), largest = fmax(size, fmax(fabs(one), fabs(two))), below = fmax(w, v);
+  double size = FN(size)(d), largest = lac_front_larger(size, lac_front_larger(fabs(one), fabs(two))),
+         below = lac_front_larger(w, v);
   double det = fabs(one * two - (double)FN(re)(d * FN(conj)(d)));
   double growth = w * w * fabs(two) + 2 * w * v * size + v * v * fabs(one);
   if (!(det > 0 && size > 0 && det * below >= f->small * growth)) {
-    double least = 2 * fmax(largest, f->small * (below > 0 ? below : 1));
+    double least = 2 * lac_front_larger(largest, f->small * (below > 0 ? below : 1));
     d = size > 0 ? d / (REAL)size * (REAL)least : (T)least;
     largest = least, det = least * least;
     f->perturbed++;
   }
-  if (det / largest < f->smallest) f->smallest = det / largest, f->where = f->first + k;
+  FN(front_note)(f, k, det / largest);
   return d;
 }
 
@@ -96,7 +97,9 @@ static void FN(ldlt_two)(lac_front *f, int k) {
   T unit = d / size;
   REAL scale = 1 / (one * two - FN(re)(unit * FN(conj)(unit))) / size;
 
-  f->largest = fmax(f->largest, fmax(fmax(w_below, v_below), size * fmax(1, fmax(fabs(one), fabs(two)))));
+  f->largest = lac_front_larger(f->largest,
+                                lac_front_larger(lac_front_larger(w_below, v_below),
+                                                 size * lac_front_larger(1, lac_front_larger(fabs(one), fabs(two)))));
   a[k] = w[k], a[k + 1] = 0, a[m + k + 1] = v[k + 1];
   w[k + 1] = d_below[k] = d, v[k] = FN(conj)(d), d_below[k + 1] = 0;
   for (int i = k + 2; i < m; i++) {

@@ -10,12 +10,12 @@ static void FN(lu_column)(lac_front *f, int begin, int end, int k) {
   int32_t *swaps = f->work;
   T *a = f->l, *column = a + (int64_t)k * m;
   int largest = FN(front_search)(k, f->p, column), row = f->like_pivots ? k : largest;
-  double below = fmax(FN(size)(column[largest]), FN(front_largest)(f->r, column + f->p));
+  double below = lac_front_larger(FN(size)(column[largest]), FN(front_largest)(f->r, column + f->p));
 
   swaps[k] = row;
   if (row != k) FN(front_swap)(end - begin, m, a + (int64_t)begin * m + k, a + (int64_t)begin * m + row);
-  f->largest = fmax(f->largest, below);
   column[k] = FN(front_pivot)(f, k, column[k], k + 1 < m ? below : 0);
+  f->largest = lac_front_larger(f->largest, below * (below / FN(size)(column[k])));
   FN(front_multiply)(m - k - 1, FN(div)(1, column[k]), column + k + 1);
 }
 
@@ -95,14 +95,41 @@ static void FN(lu_right)(lac_front *f) {
   if (r > 0 && p > 1) {
     FN(dense_trsm)(DENSE_RIGHT, DENSE_LOWER_UNIT, LAC_T, r, p, f->l, p + r, u, r, f->threads);
   }
-  f->largest = fmax(f->largest, FN(front_largest)((int64_t)r * p, u));
+}
+
+// A_PP aside: false, with nothing done, where a pivot is in doubt.
+static bool FN(lu_aside)(lac_front *f) {
+  T room[LU_ASIDE * LU_ASIDE], *a = f->l;
+  int p = f->p, m = p + f->r, where = 0;
+  int32_t *swaps = f->work;
+  double sure = LU_SURE * f->largest, smallest = (double)INFINITY;
+
+  for (int j = 0; j < p; j++) memcpy(room + j * p, a + (int64_t)j * m, (size_t)p * sizeof *room);
+  for (int k = 0; k < p; k++) {
+    T *column = room + k * p;
+    swaps[k] = f->like_pivots ? k : FN(front_search)(k, p, column);
+    if (swaps[k] != k) FN(front_swap)(p, p, room + k, room + swaps[k]);
+    double size = FN(size)(column[k]);
+    if (!(size >= sure) || size == 0) return false;
+    if (size < smallest) smallest = size, where = k;
+    FN(front_multiply)(p - k - 1, FN(div)(1, column[k]), column + k + 1);
+    for (int j = k + 1; j < p; j++) {
+      T *right = room + j * p;
+      FN(front_subtract)(p - k - 1, 1, column + k + 1, p, right + k, 1, false, right + k + 1);
+    }
+  }
+  for (int j = 0; j < p; j++) memcpy(a + (int64_t)j * m, room + j * p, (size_t)p * sizeof *room);
+  f->smallest = smallest, f->where = f->first + where;
+  if (f->r > 0) FN(dense_trsm)(DENSE_RIGHT, DENSE_UPPER, LAC_N, f->r, p, a, m, a + p, m, f->threads);
+  return true;
 }
 
 static bool FN(eliminate_lu)(lac_front *f) {
   int p = f->p, r = f->r;
   FN(front_begin)(f);
+  f->largest = lac_front_larger(FN(front_largest)((int64_t)(p + r) * p, f->l), FN(front_largest)((int64_t)r * p, f->u));
   if (f->like_pivots) FN(lu_arrange)(f);
-  FN(lu_halves)(f, 0, p);
+  if (p > LU_ASIDE || !FN(lu_aside)(f)) FN(lu_halves)(f, 0, p);
   FN(lu_right)(f);
   if (r > 0) {
     FN(dense_gemm)(LAC_N, LAC_T, r, r, p, -1, (T *)f->l + p, p + r, f->u, r, (T)f->beta, f->update, r, f->threads);

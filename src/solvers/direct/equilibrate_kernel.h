@@ -3,10 +3,9 @@
 
 // The power of two that brings a largest number to [1/2, 1), within what the dtype can multiply by; 1 for 0.
 static REAL FN(equilibrate_power)(double largest) {
-  int exponent = 0;
-  if (largest > 0) (void)frexp(largest, &exponent);
+  int exponent = largest > 0 ? exponent_of(largest) : 0;
   exponent = exponent > FN(range) ? FN(range) : exponent < -FN(range) ? -FN(range) : exponent;
-  return (REAL)ldexp(1, -exponent);
+  return (REAL)power_of_two(-exponent);
 }
 
 // Bring every row's largest number near 1, then every column's. Returns a row of zeros, or -1.
@@ -15,14 +14,18 @@ static int32_t FN(equilibrate)(const lac_structure *s, const void *values, void 
   REAL *row_scale = rows, *col_scale = columns;
   for (int32_t i = 0; i < s->n; i++) {
     double largest = 0;
-    for (int64_t p = s->offsets[i]; p < s->offsets[i + 1]; p++) largest = fmax(largest, FN(size)(a[p]));
+    for (int64_t p = s->offsets[i]; p < s->offsets[i + 1]; p++) {
+      double size = FN(size)(a[p]);
+      if (size > largest) largest = size;
+    }
     if (largest == 0) return i;
     row_scale[i] = FN(equilibrate_power)(largest);
   }
   for (int32_t j = 0; j < s->n; j++) {
     double largest = 0;
     for (int64_t q = s->t_offsets[j]; q < s->t_offsets[j + 1]; q++) {
-      largest = fmax(largest, FN(size)(a[s->t_slots[q]]) * row_scale[s->t_rows[q]]);
+      double size = FN(size)(a[s->t_slots[q]]) * row_scale[s->t_rows[q]];
+      if (size > largest) largest = size;
     }
     col_scale[j] = FN(equilibrate_power)(largest);
   }

@@ -78,7 +78,7 @@ typedef struct fronts_worker {
   size_t work_bytes;
   double smallest, largest;
   int32_t where;
-  int64_t perturbed;
+  int64_t perturbed, zeros;
 } fronts_worker;
 
 typedef struct fronts_walk {
@@ -160,6 +160,7 @@ static lac_front fronts_front(const fronts_walk *w, int32_t i, int threads) {
 static void fronts_count(fronts_worker *worker, const lac_front *front) {
   if (front->largest > worker->largest) worker->largest = front->largest;
   worker->perturbed += front->perturbed;
+  worker->zeros += front->zeros;
   if (front->smallest > worker->smallest) return;
   if (front->smallest == worker->smallest && front->where > worker->where) return;
   worker->smallest = front->smallest;
@@ -217,11 +218,13 @@ static void fronts_sum_up(fronts_walk *w, int threads) {
     const fronts_worker *one = &w->workers[t];
     fronts_count(&all, &(lac_front){.smallest = one->smallest, .where = one->where, .largest = one->largest});
     all.perturbed += one->perturbed;
+    all.zeros += one->zeros;
   }
   f->smallest = all.smallest;
   f->where = all.where < 0 ? -1 : f->s->col_at[all.where];
   f->growth = all.largest;
   f->perturbed = all.perturbed;
+  f->zeros = all.zeros;
 }
 
 static void fronts_clear(fronts_walk *w, int threads) {

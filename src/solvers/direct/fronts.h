@@ -32,6 +32,7 @@ typedef struct lac_fronts {
   double smallest;  // see lac_finding
   int64_t where;
   int64_t perturbed;
+  int64_t zeros;  // of these: see eliminate.h
   double growth;
   double flops;
 } lac_fronts;

@@ -20,7 +20,8 @@ static lac_status lu_eliminate(const lac_factor_job *job, lac_lu_choice *c, lac_
                              .s = c->s,
                              .scaled = c->scaled,
                              .row_scale = c->row_scale,
-                             .col_scale = c->col_scale};
+                             .col_scale = c->col_scale,
+                             .is_strict = c->is_weak && !job->like};
   lac_status status = lac_pivoted_factor(&pivoted, out, fault);
   c->row_scale = pivoted.row_scale, c->col_scale = pivoted.col_scale;
   return status;

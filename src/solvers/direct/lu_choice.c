@@ -4,6 +4,9 @@
 ///
 ///     equilibrated   |a_ij| < 1 with a number of 1/2 or more in every row and column: strong where |a_ii| >= 1/100
 ///     matched        |a_ij| <= 2, about 1 where j = match(i)                          still so after small changes
+///
+/// A diagonal that is weak but there has the first turn too: its order is at hand, and what is nearly skew needs no other
+/// (convection against little diffusion), where a matching would tear it apart.
 
 #include "solvers/direct/lu_choice.h"
 
@@ -15,7 +18,7 @@
 #include "solvers/direct/matching.h"
 #include "solvers/direct/scaling.h"
 
-static const double CHOICE_STRONG = 0.01, CHOICE_NEAR = 1.0 / 16;
+static const double CHOICE_STRONG = 0.01, CHOICE_WEAK = 1e-6, CHOICE_NEAR = 1.0 / 16;
 
 void lac_lu_choice_clear(lac_lu_choice *c) {
   lac_object_release(c->s);
@@ -124,6 +127,7 @@ lac_status lac_lu_choose_matching(const lac_factor_job *job, lac_lu_choice *c, l
   status = lac_matching(s, job->dtype, job->values, c->match, c->row_power, c->col_power, &rank);
   if (status == LAC_ERR_SINGULAR) return choice_unmatched(s, c->match, fault);
   if (status != LAC_OK) return choice_memory(fault);
+  c->is_weak = false;
   choice_round(job->dtype, s->n, c->row_power, c->row_scale);
   choice_round(job->dtype, s->n, c->col_power, c->col_scale);
   choice_apply(job, c);
@@ -147,8 +151,10 @@ lac_status lac_lu_choose(const lac_factor_job *job, lac_lu_choice *c, lac_fault 
     return LAC_ERR_SINGULAR;
   }
   choice_apply(job, c);
-  if (a->plain && lac_scaling_measure(s, job->dtype, c->scaled, NULL).weakest >= CHOICE_STRONG) {
-    return choice_take(c, a->plain), LAC_OK;
+  if (a->plain) {
+    double weakest = lac_scaling_measure(s, job->dtype, c->scaled, NULL).weakest;
+    c->is_weak = weakest < CHOICE_STRONG;
+    if (weakest >= CHOICE_WEAK) return choice_take(c, a->plain), LAC_OK;
   }
   return choice_recall(job, a, c) ? LAC_OK : lac_lu_choose_matching(job, c, fault);
 }

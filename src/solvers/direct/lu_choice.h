@@ -13,10 +13,11 @@ typedef struct lac_lu_choice {
   void *row_scale, *col_scale;    // owned: n real numbers
   void *scaled;                   // owned: R A C in the slots of A
   int32_t *match;                 // owned: n
+  bool is_weak;                   // the diagonal is: any enlarged pivot speaks for a matching
   double *row_power, *col_power;  // owned, where a matching is made: its scales
 } lac_lu_choice;
 
-/// The diagonal where it is strong; else the matching of `near` or the one that is kept, where it suits these values; else
+/// The diagonal where it is strong, or nowhere nothing; else the matching of `near` or the one that is kept, where it suits these values; else
 /// a new one. With job->like, its choice.
 lac_status lac_lu_choose(const lac_factor_job *job, lac_lu_choice *choice, lac_fault *fault);
 

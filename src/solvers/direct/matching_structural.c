@@ -4,7 +4,8 @@
 ///
 /// In phases: from every row without a column a depth-first search looks for a way to a free one, and no two searches of
 /// a phase visit the same column. A row looks for a free column of its own before it goes deeper; what it has passed it
-/// never looks at again, since columns do not become free.
+/// never looks at again, since columns do not become free. Every other phase searches from the other end of each row: on
+/// grids this is the difference between few phases and many.
 
 #include "solvers/direct/matching.h"
 
@@ -64,7 +65,8 @@ static int32_t structural_look(const structural_work *w, int32_t row) {
 // The next column of a row that this phase has not visited, or -1.
 static int32_t structural_next(const structural_work *w, int32_t row, int32_t phase) {
   while (w->next[row] < w->s->offsets[row + 1]) {
-    int32_t column = w->s->columns[w->next[row]++];
+    int64_t p = w->next[row]++;
+    int32_t column = w->s->columns[phase % 2 ? p : w->s->offsets[row] + w->s->offsets[row + 1] - 1 - p];
     if (w->seen[column] != phase) return column;
   }
   return -1;

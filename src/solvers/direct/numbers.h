@@ -36,4 +36,19 @@ static const f64 epsilon_f32 = FLT_EPSILON, epsilon_f64 = DBL_EPSILON, epsilon_c
                  epsilon_c128 = DBL_EPSILON;
 enum { range_f32 = 120, range_f64 = 1000, range_c64 = 120, range_c128 = 1000 };
 
+// e with 2^(e - 1) <= x < 2^e for x > 0, and 2^e for |e| <= 1000: what frexp and ldexp give, without a call.
+INLINE int exponent_of(double x) {
+  uint64_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  int exponent = (int)(bits >> 52 & 0x7ff) - 1022;
+  if (exponent == -1022) (void)frexp(x, &exponent);
+  return exponent;
+}
+INLINE double power_of_two(int e) {
+  uint64_t bits = (uint64_t)(e + 1023) << 52;
+  double power;
+  memcpy(&power, &bits, sizeof power);
+  return power;
+}
+
 #endif

@@ -33,7 +33,7 @@ typedef struct amd {
   int64_t *stamp;          // elements: tag + |L_e \ L_v|, when at least tag, and 0 when absorbed;
                            // variables: marks of a comparison, and 0 when merged
   int64_t tag;
-  int32_t *head, *next, *previous;  // variables by degree
+  int32_t *head, *next, *previous;  // variables by degree; next of an element: the one that absorbed it
   int32_t *bucket;                  // variables of the new element by hash, chained by `next`
   int32_t *hash;                    // which is `previous`: those variables stand in no list by degree
   int32_t *member;                  // variables merged into one: a circle through each that is alive
@@ -167,6 +167,12 @@ static int64_t amd_join(amd *g, int32_t v, int64_t from, int32_t count, int64_t 
   return to;
 }
 
+// Elements that the graph starts with have no place in the order.
+static void amd_absorb(amd *g, int32_t e, int32_t v) {
+  if (g->stamp[e] != 0 && e < g->n) g->next[e] = v;
+  g->stamp[e] = 0;
+}
+
 // L_v = A_v + union of L_e; the e are absorbed. L_v takes the place of A_v or, where there are elements, lies at the
 // end.
 static lac_status amd_make_element(lac_context *ctx, amd *g, int32_t v) {
@@ -185,13 +191,14 @@ static lac_status amd_make_element(lac_context *ctx, amd *g, int32_t v) {
   for (int32_t k = 0; k < elements; k++) {
     int32_t e = g->list[g->start[v] + k];
     if (g->stamp[e] != 0) to = amd_join(g, v, g->start[e], g->length[e], to);
-    g->stamp[e] = 0;
+    amd_absorb(g, e, v);
   }
   to = amd_join(g, v, g->start[v] + elements, variables, to);
   g->start[v] = start;
   g->length[v] = (int32_t)(to - start);
   g->elements[v] = 0;
   g->stamp[v] = 1;
+  g->next[v] = NONE;
   if (to > g->used) g->used = to;
 done:
   return status;
@@ -231,7 +238,7 @@ static void amd_prune(amd *g, int32_t v, int32_t i) {
     if (g->stamp[e] == 0) continue;
     int32_t beyond = (int32_t)(g->stamp[e] - g->tag);
     if (beyond == 0) {
-      g->stamp[e] = 0;  // L_e lies inside L_v
+      amd_absorb(g, e, v);  // L_e lies inside L_v
       continue;
     }
     outside += beyond;
@@ -354,11 +361,39 @@ done:
   return status;
 }
 
+// Elements are numbered anew, each right after those that it absorbed: that gives the same fill, and neighbours in the
+// tree stand side by side for all who walk along it. pivots[0 .. count - 1] are in the order of their elimination.
+static void amd_postorder(amd *g, const int32_t *pivots, int32_t count, int32_t *order) {
+  int32_t *child = g->head, *sibling = g->previous;
+  for (int32_t k = 0; k < count; k++) child[pivots[k]] = NONE;
+  for (int32_t k = count - 1; k >= 0; k--) {
+    int32_t v = pivots[k], up = g->next[v];
+    if (up == NONE) continue;
+    sibling[v] = child[up];
+    child[up] = v;
+  }
+  for (int32_t k = 0; k < count; k++) {
+    if (g->next[pivots[k]] != NONE) continue;
+    for (int32_t v = pivots[k]; v != NONE;) {
+      int32_t down = child[v];
+      if (down != NONE) {
+        child[v] = sibling[down];
+        v = down;
+        continue;
+      }
+      *order++ = v;
+      for (int32_t i = g->member[v]; i != v; i = g->member[i]) *order++ = i;
+      v = g->next[v];
+    }
+  }
+}
+
 // Eliminate all variables, then those that were set aside. The first `done_with` of the order are given, with a degree
 // of -1.
 static lac_status amd_run(lac_context *ctx, amd *g, int32_t done_with, int32_t *order) {
   lac_status status = LAC_OK;
-  int32_t behind = g->n;
+  int32_t behind = g->n, count = 0;
+  int32_t *pivots = g->bucket;
 
   for (int32_t i = 0; i < g->n; i++) {
     if (g->weight[i] > 0) {
@@ -371,9 +406,10 @@ static lac_status amd_run(lac_context *ctx, amd *g, int32_t done_with, int32_t *
   while (g->left > 0) {
     int32_t v = amd_take_lowest(g);
     LAC_TRY(amd_eliminate(ctx, g, v));
-    order[done_with++] = v;
-    for (int32_t i = g->member[v]; i != v; i = g->member[i]) order[done_with++] = i;
+    order[done_with + count++] = v;
   }
+  memcpy(pivots, order + done_with, (size_t)count * sizeof *pivots);
+  amd_postorder(g, pivots, count, order + done_with);
 done:
   return status;
 }

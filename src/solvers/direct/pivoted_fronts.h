@@ -15,6 +15,7 @@ typedef struct lac_pivoted_job {
   lac_supernodes *s;
   const void *scaled;           // R A C in the slots of A
   void *row_scale, *col_scale;  // owned by the factor when it is made; else taken back
+  bool is_strict;               // no pivot may be enlarged
 } lac_pivoted_job;
 
 /// Factor, and probe where pivots were enlarged, numbers grew or choices were taken over. LAC_ERR_CONVERGENCE where the

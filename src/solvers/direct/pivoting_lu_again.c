@@ -6,7 +6,7 @@
 ///     column k   x = (R A C)(:, order(k)), rows by their steps;   u_jk = x_j, x -= l_j u_jk for its steps j in order
 ///                d_k = x_k;   l_ik = x_i / d_k
 ///
-/// Whether the old pivots suit is probed by solves.
+/// Whether the old pivots suit is probed by a solve.
 
 #include <stdio.h>
 
@@ -48,7 +48,7 @@ static lac_status again_probe(const lac_factor_job *job, const pivoting_numeric 
                        .dtype = job->dtype,
                        .threads = job->threads};
   double error;
-  return lac_refine_probe(&system, f->row_scale, f->col_scale, &error, fault);
+  return lac_refine_probe(&system, false, f->row_scale, f->col_scale, &error, fault);
 }
 
 static lac_status again_eliminate(const lac_factor_job *job, const int32_t *place, void *x, pivoting_numeric *f,

@@ -67,6 +67,11 @@ static lac_status refine_apply(const lac_system *a, lac_side side, int width, vo
                          fault);
 }
 
+// What is judged in the end: the milder measure where the factor is stable.
+static double refine_verdict(const lac_system *a, const refine_gauge *gauge, int c) {
+  return a->is_stable ? gauge->near[c] + gauge->far[c] : gauge->error[c];
+}
+
 // One correction. Columns that it betters take it; says whether it is worth another one.
 static lac_status refine_step(const lac_system *a, lac_side side, int width, void **blocks, refine_gauge *gauge,
                               bool *is_worth, lac_fault *fault) {
@@ -79,8 +84,11 @@ static lac_status refine_step(const lac_system *a, lac_side side, int width, voi
   refine_add_kernels[a->dtype]((int64_t)n * width, blocks[REFINE_X], blocks[REFINE_Y]);
   refine_measure(a, side, width, blocks, REFINE_Y, &after);
   for (int c = 0; c < width; c++) {
-    if (!(after.error[c] < gauge->error[c])) continue;
-    *is_worth |= after.error[c] < gauge->error[c] / 2;
+    double before = refine_verdict(a, gauge, c);
+    // Rows that are all noise keep the error where it is, while those that count are still mended.
+    bool is_mended = before > REFINE_BAD * refine_rounding[a->dtype] && refine_verdict(a, &after, c) < before / 2;
+    if (!(after.error[c] < gauge->error[c] || is_mended)) continue;
+    *is_worth |= after.error[c] < gauge->error[c] / 2 || is_mended;
     gauge->error[c] = after.error[c];
     gauge->near[c] = after.near[c];
     gauge->far[c] = after.far[c];
@@ -101,7 +109,7 @@ static lac_status refine_judge(const lac_system *a, int width, void **blocks, co
   int32_t n = a->structure->n;
   double bad = REFINE_BAD * refine_rounding[a->dtype];
   for (int c = 0; c < width; c++) {
-    double error = a->is_stable ? gauge->near[c] + gauge->far[c] : gauge->error[c];
+    double error = refine_verdict(a, gauge, c);
     bool is_finite = refine_finite_kernels[a->dtype](n, width, c, blocks[REFINE_X]);
     if (is_finite && error <= bad) continue;
     if (is_finite) {
@@ -139,7 +147,7 @@ lac_status lac_refine_solve(const lac_system *a, lac_side side, int width, void 
 
 // -- probe -----------------------------------------------------------------------------------------------------------
 
-lac_status lac_refine_probe(const lac_system *a, const void *row_scale, const void *col_scale, double *error,
+lac_status lac_refine_probe(const lac_system *a, bool both, const void *row_scale, const void *col_scale, double *error,
                             lac_fault *fault) {
   lac_status status = LAC_OK;
   size_t block = (size_t)a->structure->n * lac_dtype_size(a->dtype);
@@ -152,7 +160,7 @@ lac_status lac_refine_probe(const lac_system *a, const void *row_scale, const vo
     return LAC_ERR_MEMORY;
   }
   for (int i = 0; i < REFINE_BLOCKS; i++) blocks[i] = memory + (size_t)i * block;
-  for (int side = LAC_N; side <= LAC_T && status == LAC_OK; side++) {
+  for (int side = LAC_N; side <= (both ? LAC_T : LAC_N) && status == LAC_OK; side++) {
     refine_gauge gauge = {0};
     refine_sample_kernels[a->dtype](a->structure->n, side == LAC_N ? row_scale : col_scale, blocks[REFINE_B]);
     status = refine_run(a, (lac_side)side, 1, blocks, &gauge, fault);

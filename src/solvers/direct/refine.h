@@ -25,11 +25,11 @@ enum { REFINE_B, REFINE_X, REFINE_R, REFINE_Y, REFINE_WORK, REFINE_BLOCKS };
 lac_status lac_refine_solve(const lac_system *a, lac_side side, int width, void *blocks[REFINE_BLOCKS],
                             lac_fault *fault);
 
-/// Probe a factor whose pivots are in doubt: A x = b and A^T x = b are solved and refined, with numbers b that are as large
-/// as 1 in a matrix scaled by rows and columns (NULL: as it is). LAC_ERR_CONVERGENCE, with the error said, where it does
-/// not come down to rounding. Numbers without order reach into every null space: a matrix that is singular does not
-/// pass.
-lac_status lac_refine_probe(const lac_system *a, const void *row_scale, const void *col_scale, double *error,
+/// Probe a factor whose pivots are in doubt: A x = b, and A^T x = b too where `both`, are solved and refined, with numbers
+/// b that are as large as 1 in a matrix scaled by rows and columns (NULL: as it is). LAC_ERR_CONVERGENCE, with the error
+/// said, where it does not come down to rounding. Numbers without order reach into every null space: a matrix that is
+/// singular does not pass.
+lac_status lac_refine_probe(const lac_system *a, bool both, const void *row_scale, const void *col_scale, double *error,
                             lac_fault *fault);
 
 #endif

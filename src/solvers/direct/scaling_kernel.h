@@ -9,10 +9,11 @@ static inline T FN(scaled)(T a, REAL r, REAL c) { return (r > 1) == (c > 1) ? a 
 // The exponent of the largest number of all, so that the scale of the matrix does not matter to the bit.
 static int FN(scaling_exponent)(const lac_structure *s, const T *a) {
   double largest = 0;
-  int exponent = 0;
-  for (int64_t p = 0; p < s->nnz; p++) largest = fmax(largest, FN(size)(a[p]));
-  if (largest > 0) (void)frexp(largest, &exponent);
-  return exponent;
+  for (int64_t p = 0; p < s->nnz; p++) {
+    double size = FN(size)(a[p]);
+    if (size > largest) largest = size;
+  }
+  return largest > 0 ? exponent_of(largest) : 0;
 }
 
 static int32_t FN(scaling_symmetric)(const lac_structure *s, const void *values, void *row_scale, void *col_scale) {
@@ -25,12 +26,12 @@ static int32_t FN(scaling_symmetric)(const lac_structure *s, const void *values,
     is_even = true;
     for (int32_t i = 0; i < s->n; i++) {
       double largest = 0;
-      int own;
       for (int64_t p = s->offsets[i]; p < s->offsets[i + 1]; p++) {
-        largest = fmax(largest, FN(size)(FN(scaled)(a[p], r[i], c[s->columns[p]])));
+        double size = FN(size)(FN(scaled)(a[p], r[i], c[s->columns[p]]));
+        if (size > largest) largest = size;
       }
       if (largest == 0) return i;
-      (void)frexp(largest, &own);
+      int own = exponent_of(largest);
       r[i] = (REAL)ldexp(r[i], -(own / 2)), c[i] = (REAL)ldexp(c[i], -(own / 2));
       is_even = is_even && own / 2 == 0;
     }

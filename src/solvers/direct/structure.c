@@ -5,13 +5,32 @@
 #include "solvers/direct/structure.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "solvers/direct/block_form.h"
 
-// A or A^T as the pattern walks it, in the integers of structure.h: the loops of every factorisation read one type.
-static void structure_read(const lac_rows *rows, int64_t *offsets, int32_t *columns) {
-  for (int64_t i = 0; i <= rows->rows; i++) offsets[i] = lac_buffer_get(rows->offsets, i);
-  for (int64_t p = 0; p < rows->columns->count; p++) columns[p] = (int32_t)lac_buffer_get(rows->columns, p);
+// Buffers of a pattern in the integers of structure.h: the loops of every factorisation read one type.
+static void structure_widen(const lac_buffer *from, int64_t *to) {
+  const int32_t *narrow = from->host;
+  if (from->type == LAC_I64) {
+    memcpy(to, from->host, (size_t)from->count * sizeof *to);
+  } else {
+    for (int64_t i = 0; i < from->count; i++) to[i] = narrow[i];
+  }
+}
+
+static void structure_narrow(const lac_buffer *from, int32_t *to) {
+  const int64_t *wide = from->host;
+  if (from->type == LAC_I32) {
+    memcpy(to, from->host, (size_t)from->count * sizeof *to);
+  } else {
+    for (int64_t i = 0; i < from->count; i++) to[i] = (int32_t)wide[i];
+  }
+}
+
+static bool structure_same(const lac_buffer *a, const lac_buffer *b) {
+  size_t size = a->type == LAC_I32 ? sizeof(int32_t) : sizeof(int64_t);
+  return a->type == b->type && a->count == b->count && memcmp(a->host, b->host, (size_t)a->count * size) == 0;
 }
 
 // Row i of A and of A^T are both ascending: one walk along the two counts what they share.
@@ -46,8 +65,8 @@ static void structure_destroy(lac_object *object) {
   lac_structure *s = (lac_structure *)object;
   lac_free(s->offsets);
   lac_free(s->columns);
-  lac_free(s->t_offsets);
-  lac_free(s->t_rows);
+  if (s->t_offsets != s->offsets) lac_free(s->t_offsets);
+  if (s->t_rows != s->columns) lac_free(s->t_rows);
   lac_free(s->t_slots);
   lac_block_form_destroy(s->form);
   lac_free(s);
@@ -55,31 +74,61 @@ static void structure_destroy(lac_object *object) {
 
 static const lac_kind structure_kind = {"structure", structure_destroy};
 
+static lac_status structure_read(lac_context *ctx, const lac_rows *rows, int64_t **offsets, int32_t **columns) {
+  lac_status status = LAC_OK;
+
+  *offsets = lac_alloc((size_t)rows->offsets->count * sizeof **offsets);
+  *columns = lac_alloc((size_t)rows->columns->count * sizeof **columns);
+  LAC_CHECK(*offsets && *columns, LAC_ERR_MEMORY, "out of memory: a structure of %lld entries",
+            (long long)rows->columns->count);
+  structure_widen(rows->offsets, *offsets);
+  structure_narrow(rows->columns, *columns);
+done:
+  return status;
+}
+
+// A symmetric structure is its own transpose.
+static lac_status structure_read_transpose(lac_context *ctx, const lac_rows *rows, const lac_rows *t,
+                                           lac_structure *s) {
+  lac_status status = LAC_OK;
+
+  if (structure_same(rows->offsets, t->offsets) && structure_same(rows->columns, t->columns)) {
+    s->t_offsets = s->offsets;
+    s->t_rows = s->columns;
+  } else {
+    LAC_TRY(structure_read(ctx, t, &s->t_offsets, &s->t_rows));
+  }
+  s->t_slots = lac_alloc((size_t)s->nnz * sizeof *s->t_slots);
+  LAC_CHECK(s->t_slots, LAC_ERR_MEMORY, "out of memory: a structure of %lld entries", (long long)s->nnz);
+  structure_widen(t->slots, s->t_slots);
+done:
+  return status;
+}
+
 static lac_status structure_create(lac_context *ctx, const lac_pattern *pattern, lac_structure **out) {
   lac_status status = LAC_OK;
   lac_structure *s = NULL;
-  lac_rows rows;
+  lac_rows rows, transpose;
 
   LAC_ALLOC(s, 1);
   lac_object_init(&s->object, &structure_kind);
   s->n = (int32_t)pattern->rows;
   s->nnz = pattern->nnz;
-  LAC_ALLOC(s->offsets, s->n + 1);
-  LAC_ALLOC(s->columns, s->nnz);
-  LAC_ALLOC(s->t_offsets, s->n + 1);
-  LAC_ALLOC(s->t_rows, s->nnz);
-  LAC_ALLOC(s->t_slots, s->nnz);
   LAC_TRY(lac_pattern_walk(ctx, pattern, false, &rows));
-  structure_read(&rows, s->offsets, s->columns);
-  LAC_TRY(lac_pattern_walk(ctx, pattern, true, &rows));
-  structure_read(&rows, s->t_offsets, s->t_rows);
-  for (int64_t p = 0; p < s->nnz; p++) s->t_slots[p] = lac_buffer_get(rows.slots, p);
+  LAC_TRY(structure_read(ctx, &rows, &s->offsets, &s->columns));
+  LAC_TRY(lac_pattern_walk(ctx, pattern, true, &transpose));
+  LAC_TRY(structure_read_transpose(ctx, &rows, &transpose, s));
   structure_compare(s);
   structure_measure(s);
   *out = s, s = NULL;
 done:
   lac_object_release(s);
   return status;
+}
+
+static int64_t structure_bytes(const lac_structure *s) {
+  int64_t one = 8 * (int64_t)s->n + 4 * s->nnz;
+  return (int64_t)sizeof *s + (s->t_rows == s->columns ? one : 2 * one) + 8 * s->nnz;
 }
 
 lac_status lac_structure_get(lac_context *ctx, const lac_pattern *pattern, lac_structure **out) {
@@ -91,7 +140,7 @@ lac_status lac_structure_get(lac_context *ctx, const lac_pattern *pattern, lac_s
               "lac_solver_create: the direct solver takes fewer than %lld rows, the pattern has %lld",
               (long long)LAC_DIRECT_MAX_ROWS, (long long)pattern->rows);
     LAC_TRY(structure_create(ctx, pattern, &s));
-    LAC_TRY(lac_pattern_add_cached(ctx, pattern, &s->object, 16 * (s->n + s->nnz)));
+    LAC_TRY(lac_pattern_add_cached(ctx, pattern, &s->object, structure_bytes(s)));
   }
   *out = s, s = NULL;
 done:

@@ -19,7 +19,7 @@ typedef struct lac_structure {
   int64_t nnz;
   int64_t *offsets;    // by rows, as the pattern: n + 1
   int32_t *columns;    // ascending in each row; entry p has slot p
-  int64_t *t_offsets;  // by columns
+  int64_t *t_offsets;  // by columns; in a symmetric structure, the same memory
   int32_t *t_rows;     // ascending in each column
   int64_t *t_slots;    // the slot of each entry by columns; in a symmetric structure, the slot of the mirrored entry
   bool is_symmetric;   // an entry (i, j) has its (j, i)

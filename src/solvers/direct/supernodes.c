@@ -43,9 +43,11 @@ static lac_status supernodes_allocate(lac_context *ctx, const lac_structure *a, 
   LAC_ALLOC(s->entry_offsets, s->count + 1);
   LAC_ALLOC(s->upper_offsets, s->count);
   LAC_ALLOC(s->flops, s->count);
-  LAC_ALLOC(s->entry_slots, a->nnz);
-  LAC_ALLOC(s->entry_rows, a->nnz);
-  LAC_ALLOC(s->entry_cols, a->nnz);
+  s->entry_slots = lac_alloc((size_t)a->nnz * sizeof *s->entry_slots);  // the large ones, not zeroed
+  s->entry_rows = lac_alloc((size_t)a->nnz * sizeof *s->entry_rows);
+  s->entry_cols = lac_alloc((size_t)a->nnz * sizeof *s->entry_cols);
+  LAC_CHECK(s->entry_slots && s->entry_rows && s->entry_cols, LAC_ERR_MEMORY,
+            "out of memory: the places of %lld entries", (long long)a->nnz);
 done:
   return status;
 }

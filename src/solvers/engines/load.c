@@ -138,7 +138,8 @@ lac_status lac_engine_table(lac_context *ctx, lac_method method, const lac_solve
   wanted = &engine_methods[method - LAC_METHOD_CHOLMOD];
   *out = engine_lookup(wanted, why, sizeof why);
   LAC_CHECK(*out, LAC_ERR_UNSUPPORTED,
-            "%s cannot be used: liblacuna_%s.so, by which it is called, could not be loaded (%s); install %s (Debian: "
+            "lac_engine_find: %s cannot be used: liblacuna_%s.so, by which it is called, could not be loaded (%s); "
+            "install %s (Debian: "
             "%s) and build Lacuna with it, or use %s",
             wanted->name, wanted->plugin->name, why, wanted->plugin->project, wanted->plugin->package, wanted->instead);
 done:
