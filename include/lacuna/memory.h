@@ -41,8 +41,9 @@ LAC_API lac_memory_stats lac_memory_get_stats(const char *backend);
 LAC_API void lac_memory_reset_peak(const char *backend);
 
 /// Give the recycled blocks back to their source: those of the host, and those of every CUDA device, which is waited for (a
-/// device on which this thread captures a graph is left alone). On its own a device keeps at most a quarter of its memory;
-/// the rest goes back when a stream is next waited for.
+/// device on which this thread captures a graph is left alone). On its own the host keeps what, with all that lives, is no more
+/// than lived at once before and 256 MB; a device keeps at most a quarter of its memory, and the rest goes back when a stream
+/// is next waited for.
 LAC_API void lac_memory_trim(void);
 
 #ifdef __cplusplus
