@@ -153,7 +153,7 @@ static void *selected_memory(const selected_walk *w, const selected_worker *work
 static void selected_release(selected_walk *w, int32_t i, int32_t taken) {
   int32_t left;
   if (i < 0 || w->at[i] >= 0) return;
-#pragma omp atomic capture
+#pragma omp atomic capture seq_cst
   left = w->waiting[i] -= taken;
   if (left > 0) return;
   lac_free(w->blocks[i]);
