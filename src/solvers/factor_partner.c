@@ -7,6 +7,7 @@
 ///
 ///     an engine                     ->  the built-in choice
 ///     a method without the slots    ->  LU inside supernodes
+///     L D L^H                       ->  LU inside supernodes, which may match rows with other columns
 ///     enlarged pivots, bad results  ->  LU with threshold partial pivoting, and at last strict partial pivoting
 
 #include "solvers/solver_impl.h"
@@ -24,7 +25,7 @@ static bool partner_options(const lac_factor *f, lac_solver_options *options) {
   if (options->pivot_tolerance < usual) options->pivot_tolerance = usual;
   if (options->method >= LAC_METHOD_CHOLMOD && !is_able) {
     options->method = LAC_METHOD_AUTO;
-  } else if (f->finding.perturbed == 0 && !is_able) {
+  } else if ((f->finding.perturbed == 0 && !is_able) || f->table == &lac_solver_ldlt) {
     options->method = LAC_METHOD_LU;
   } else {
     options->method = LAC_METHOD_PIVOTING_LU;

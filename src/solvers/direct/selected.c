@@ -149,7 +149,7 @@ static void *selected_memory(const selected_walk *w, const selected_worker *work
   return w->at[i] < 0 ? w->blocks[i] : worker->fronts + (size_t)w->at[i] * w->size;
 }
 
-// A child has what it needs, or there are none.
+// A child has what it needs, or there are none. Sequentially consistent: all of them have read before one frees.
 static void selected_release(selected_walk *w, int32_t i, int32_t taken) {
   int32_t left;
   if (i < 0 || w->at[i] >= 0) return;
