@@ -237,7 +237,7 @@ lac_report lac_factor_report(const lac_factor *factor) {
                       .warning = factor->warning,
                       .ordering = lac_finding_ordering(&factor->finding, factor->core),
                       .factor_nnz = factor->finding.nnz,
-                      .factor_bytes = lac_factor_bytes(factor),
+                      .factor_bytes = lac_factor_bytes(factor) + lac_factor_partner_bytes(factor),
                       .work_bytes = factor->finding.work_bytes,
                       .flops = factor->finding.flops,
                       .perturbed = factor->finding.perturbed,

@@ -223,6 +223,7 @@ void lac_foresee_warn(const lac_structure *structure, const lac_solver_table *ta
 /// A factor of the same values by a method that can do more, or that is safer: made once, kept by the factor, and living
 /// as long. NULL where there is none: at the end of the chain stands LU with strict partial pivoting.
 lac_status lac_factor_partner(lac_context *ctx, const lac_factor *factor, const lac_factor **out);
+int64_t lac_factor_partner_bytes(const lac_factor *factor);  // of all down the chain, as far as they are made
 
 /// Refuse an array that does not hold one number of `dtype` for each matrix of a factor, for `function`.
 lac_status lac_factor_check_batch(lac_context *ctx, const char *function, const lac_factor *factor,
