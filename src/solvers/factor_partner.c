@@ -61,3 +61,11 @@ lac_status lac_factor_partner(lac_context *ctx, const lac_factor *factor, const 
   pthread_mutex_unlock(&f->lock);
   return status == LAC_OK ? status : lac_context_pass(ctx, status, __func__);
 }
+
+int64_t lac_factor_partner_bytes(const lac_factor *factor) {
+  lac_factor *f = (lac_factor *)factor;
+  pthread_mutex_lock(&f->lock);
+  const lac_factor *partner = f->partner;
+  pthread_mutex_unlock(&f->lock);
+  return partner ? lac_factor_bytes(partner) + lac_factor_partner_bytes(partner) : 0;
+}

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/memory_impl.h"
+#include "core/context_impl.h"
 #include "support/check.h"
 #include "support/direct_case.h"
 #include "support/scratch.h"
@@ -37,6 +37,46 @@ static void figures_come_true(lac_context *ctx) {
       direct_close(&system);
     }
   }
+}
+
+// Methods share an analysis; the figures are those of the method that is asked, whoever came first.
+static void each_method_has_its_own_figures(lac_context *ctx) {
+  lac_solver_options lu = options_of(LAC_METHOD_LU, LAC_ORDER_AMD),
+                     cholesky = options_of(LAC_METHOD_CHOLESKY, LAC_ORDER_AMD);
+  direct_case c = direct_make(DIRECT_POISSON, 400, LAC_F64, 1);
+  direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, &lu);
+  lac_solver *second = NULL;
+  CHECK_OK(lac_solver_create(ctx, lac_solver_pattern(system.solver), &cholesky, &second));
+  lac_report both = lac_solver_report(system.solver), half = lac_solver_report(second);
+  CHECK(half.factor_nnz > 0);
+  CHECK_EQ(both.factor_nnz, 2 * half.factor_nnz - 400);
+  CHECK(both.flops == 2 * half.flops);
+  lac_solver_destroy(&second);
+  direct_close(&system);
+}
+
+// Against what the memory of the library counts.
+static void bytes_come_true(lac_context *ctx) {
+  static const lac_method METHODS[] = {LAC_METHOD_CHOLESKY, LAC_METHOD_LDLT, LAC_METHOD_LU};
+  int threads = ctx->threads;
+  ctx->threads = 1;
+  for (int m = 0; m < 3; m++) {
+    lac_solver_options options = options_of(METHODS[m], LAC_ORDER_AMD);
+    direct_case c = direct_make(DIRECT_POISSON, 6400, LAC_F64, 1);
+    direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options);
+    lac_report report = lac_solver_report(system.solver);
+    lac_factor *factor = NULL;
+    int64_t before = lac_memory_get_stats("cpu").live_bytes;
+    lac_memory_reset_peak("cpu");
+    CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
+    lac_memory_stats after = lac_memory_get_stats("cpu");
+    double bytes = (double)report.factor_bytes, work = (double)report.work_bytes;
+    CHECK_NEAR((double)(after.live_bytes - before), bytes, 0.1 * bytes);
+    CHECK_NEAR((double)(after.peak_bytes - before), bytes + work, 0.25 * (bytes + work));
+    lac_factor_destroy(&factor);
+    direct_close(&system);
+  }
+  ctx->threads = threads;
 }
 
 // -- memory ----------------------------------------------------------------------------------------------------------
@@ -140,6 +180,6 @@ static void an_arrow_fills_in_when_it_is_taken_from_the_wrong_end(lac_context *c
   }
 }
 
-CHECK_MAIN(figures_come_true, more_than_max_bytes_is_refused, more_than_the_machine_has_is_refused,
-           a_negative_limit_is_refused, the_machine_says_what_it_has,
+CHECK_MAIN(figures_come_true, bytes_come_true, each_method_has_its_own_figures, more_than_max_bytes_is_refused,
+           more_than_the_machine_has_is_refused, a_negative_limit_is_refused, the_machine_says_what_it_has,
            an_arrow_fills_in_when_it_is_taken_from_the_wrong_end)

@@ -55,13 +55,20 @@ static lac_status cholesky_factor(const lac_factor_job *job, void **numeric, lac
 
 static bool cholesky_is_stable(const lac_solver_options *options) { return (void)options, true; }
 
+static void cholesky_add_norms(const lac_supernodes *s, lac_finding *finding) {
+  finding->work_bytes += s->n * (int64_t)sizeof(double);
+}
+
 static void cholesky_predict(const void *part, lac_dtype dtype, lac_finding *finding) {
-  lac_fronts_predict(((const lac_front_analysis *)part)->plain, LAC_FRONT_CHOLESKY, dtype, finding);
+  const lac_supernodes *s = ((const lac_front_analysis *)part)->plain;
+  lac_fronts_predict(s, LAC_FRONT_CHOLESKY, dtype, finding);
+  cholesky_add_norms(s, finding);
 }
 
 static void cholesky_report(const void *part, const void *numeric, lac_finding *finding) {
   (void)part;
   lac_fronts_report(numeric, finding);
+  cholesky_add_norms(((const lac_fronts *)numeric)->s, finding);
 }
 
 static lac_status cholesky_solve(const void *part, const void *numeric, lac_side side, int width, int threads,

@@ -36,8 +36,4 @@ lac_status lac_order_symmetric(lac_context *ctx, const lac_structure *structure,
 /// the graph of A + A^T, which suits pivots near the diagonal.
 lac_status lac_order_columns(lac_context *ctx, const lac_structure *structure, lac_ordering ordering, int32_t *order);
 
-/// Columns that have one entry, or one left when the rows of earlier ones are taken out: their number, and they at the
-/// begin of `order`. `left` becomes -1 for them, and `is_gone` (all false before) true for their rows.
-int32_t lac_order_singletons(const lac_structure *structure, int32_t *left, bool *is_gone, int32_t *order);
-
 #endif
