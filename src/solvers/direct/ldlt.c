@@ -115,10 +115,14 @@ static lac_status ldlt_eliminate(const lac_factor_job *job, ldlt_choice *c, lac_
   return status;
 }
 
-static double ldlt_flops(const lac_supernodes *s) {
-  lac_finding finding = {0};
-  lac_fronts_predict(s, LAC_FRONT_LDLT, LAC_F64, &finding);
-  return finding.flops;
+// Whether pairs may take the place of a factor with enlarged pivots: they are worth much, but not everything.
+static bool ldlt_pays(const lac_factor_job *job, const lac_supernodes *pairs, const lac_fronts *f) {
+  lac_finding paired = {0}, plain = {0};
+  lac_fault unheard;
+  lac_fronts_predict(pairs, LAC_FRONT_LDLT, f->dtype, &paired);
+  lac_fronts_predict(f->s, LAC_FRONT_LDLT, f->dtype, &plain);
+  return paired.flops <= LDLT_WORTH * plain.flops &&
+         lac_foresee_check(&lac_solver_ldlt, job->options, f->dtype, 1, 1, &paired, &unheard) == LAC_OK;
 }
 
 // What values to come will begin with.
@@ -134,8 +138,8 @@ static lac_status ldlt_pair(const lac_factor_job *job, lac_fronts **f, lac_fault
   lac_fronts *paired = NULL;
   lac_fault before = *fault;
   lac_status status = ldlt_choose_pairs(job, &choice, fault);
-  bool is_tried = status == LAC_OK && choice.s && !(*f && ldlt_flops(choice.s) > LDLT_WORTH * ldlt_flops((*f)->s));
-  if (is_tried) status = ldlt_eliminate(job, &choice, &paired, fault);
+  bool pays = status == LAC_OK && choice.s && (!*f || ldlt_pays(job, choice.s, *f));
+  if (pays) status = ldlt_eliminate(job, &choice, &paired, fault);
   if (paired && (!*f || paired->perturbed < (*f)->perturbed)) {
     lac_fronts *other = *f;
     *f = paired, paired = other;
