@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 import lacuna
 from lacuna._core import context, ffi, lib
-from lacuna._numpy import _BY_CODE, DTYPES
+from lacuna._numpy import BY_CODE, DTYPES
 from lacuna._program import FORWARD, IN, OUT, OUT_BAR, VJP, find
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
@@ -41,7 +41,7 @@ class Call:
         self.program = find(name).program(mode, (), metas, wants, given)
         place = {IN: arrays, OUT: outs, OUT_BAR: bars}
         self.ins = [place[port.role][port.index] for port in self.program.inputs]
-        self.outs = [np.zeros(port.shape, _BY_CODE[port.code]) for port in self.program.results]
+        self.outs = [np.zeros(port.shape, BY_CODE[port.code]) for port in self.program.results]
         self.addresses = [[array.ctypes.data for array in arrays] for arrays in (self.ins, self.outs)]
 
     def __call__(self):

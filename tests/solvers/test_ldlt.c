@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/memory_impl.h"
+#include "solvers/direct/supernodes.h"
 #include "support/check.h"
 #include "support/direct_case.h"
 #include "support/scratch.h"
@@ -119,13 +120,84 @@ static direct_case saddle(int64_t n, int64_t constraints, lac_dtype dtype) {
   return direct_small(size, full, dtype);
 }
 
-static void saddle_points_are_solved_by_this_or_what_follows(lac_context *ctx) {
+static void saddle_points_are_solved(lac_context *ctx) {
   for (int d = 0; d < 4; d++) {
     size_t mark = scratch_mark();
     direct_case c = saddle(60, 13, DTYPES[d]);
-    check_all_sides(ctx, &c, NULL, 64);
+    check_all_sides(ctx, &c, "ldlt", 64);
     scratch_release(mark);
   }
+}
+
+// A grid with a constraint on every pair of neighbours in a row, and nothing on the diagonal there: elimination as it
+// comes meets zeros, pairs do not. Values to come go by the same pairs.
+static direct_case constrained(int64_t side, double weight) {
+  int64_t n = side * side, half = side / 2, size = n + half * side, at = 0;
+  direct_case grid = direct_convection(side, 0, LAC_F64);
+  sketch *s = scratch(sizeof *s);
+  *s = (sketch){size, size, 0, scratch((size_t)(8 * size) * sizeof *s->row),
+                scratch((size_t)(8 * size) * sizeof *s->col)};
+  number *x = scratch((size_t)(8 * size) * sizeof *x);
+  for (int64_t i = 0; i < size; i++) {
+    for (; at < grid.s->nnz && grid.s->row[at] == i; at++) {
+      s->row[s->nnz] = i, s->col[s->nnz] = grid.s->col[at], x[s->nnz++] = grid.a.x[at] * weight;
+    }
+    int64_t left = i >= n ? (i - n) / half * side + (i - n) % half * 2 : -1, own = i % side / 2 + i / side * half;
+    for (int64_t m = 0; i >= n && m < 2; m++) {
+      s->row[s->nnz] = i, s->col[s->nnz] = left + m, x[s->nnz++] = m ? 1 : -1;
+    }
+    if (i < n && i % side < 2 * half) s->row[s->nnz] = i, s->col[s->nnz] = n + own, x[s->nnz++] = i % side % 2 ? 1 : -1;
+  }
+  direct_case c = {s, ref_new(&(lac_meta){.dtype = LAC_F64, .ndim = 1, .shape = {s->nnz}})};
+  memcpy(c.a.x, x, (size_t)s->nnz * sizeof *x);
+  return c;
+}
+
+static void both_of_a_pair_are_in_one_supernode(lac_context *ctx) {
+  for (int ordering = LAC_ORDER_AMD; ordering <= LAC_ORDER_NATURAL; ordering += 2) {
+    lac_pattern *pattern = NULL;
+    lac_structure *structure = NULL;
+    lac_supernodes *s = NULL;
+    int32_t mate[120];
+    for (int32_t i = 0; i < 120; i++) mate[i] = i < 90 ? (i + 45) % 90 : i;
+    CHECK_OK(sketch_pattern(ctx, sketch_symmetric(120, 0.04, 7), LAC_WIDTH_AUTO, &pattern));
+    CHECK_OK(lac_structure_get(ctx, pattern, &structure));
+    CHECK_OK(lac_supernodes_create_paired(ctx, structure, mate, (lac_ordering)ordering, &s));
+    for (int32_t i = 0; i < 120; i++) CHECK_EQ(s->owner[s->col_step[i]], s->owner[s->col_step[mate[i]]]);
+    for (int32_t i = 0; i < 120; i++) CHECK_EQ(s->row_step[i], s->col_step[i]);
+    lac_object_release(s);
+    lac_object_release(structure);
+    lac_pattern_destroy(&pattern);
+  }
+}
+
+static void rows_are_paired_where_single_ones_have_no_pivot(lac_context *ctx) {
+  direct_case c = constrained(24, 1), other = constrained(24, 1.5);
+  direct_system system = open_ldlt(ctx, &c);
+  lac_array *values = NULL, *two = NULL;
+  lac_factor *first = factor_of(ctx, &system, "ldlt"), *second = NULL, *batch = NULL;
+  ref both = ref_new(&(lac_meta){.dtype = LAC_F64, .ndim = 2, .shape = {2, c.s->nnz}});
+  memcpy(both.x, other.a.x, (size_t)c.s->nnz * sizeof *both.x);
+  memcpy(both.x + c.s->nnz, c.a.x, (size_t)c.s->nnz * sizeof *both.x);
+  CHECK_OK(ref_upload(ctx, &other.a, &values));
+  CHECK_OK(ref_upload(ctx, &both, &two));
+  CHECK_OK(lac_solver_factor(ctx, system.solver, values, &second));
+  CHECK_OK(lac_solver_factor(ctx, system.solver, two, &batch));
+  CHECK_EQ(lac_factor_report(first).perturbed, 0);
+  CHECK_EQ(lac_factor_report(second).perturbed, 0);
+  CHECK_EQ(lac_factor_report(first).factor_nnz, lac_factor_report(second).factor_nnz);
+  CHECK_EQ(lac_factor_report(batch).factor_nnz, 2 * lac_factor_report(first).factor_nnz);
+  CHECK(lac_factor_report(first).factor_nnz > lac_solver_report(system.solver).factor_nnz);  // not the plain order
+  for (int s = 0; s < 4; s++) {
+    direct_check(ctx, &c, first, SIDES[s], 3, 64);
+    direct_check(ctx, &other, second, SIDES[s], 3, 64);
+  }
+  lac_factor_destroy(&first);
+  lac_factor_destroy(&second);
+  lac_factor_destroy(&batch);
+  lac_array_destroy(&values);
+  lac_array_destroy(&two);
+  direct_close(&system);
 }
 
 static void graded_matrices_are_solved(lac_context *ctx) {
@@ -229,15 +301,14 @@ static lac_status factor_and_refactor(lac_context *ctx, const lac_pattern *patte
   return status;
 }
 
-static void every_failing_allocation_is_said_and_leaks_nothing(lac_context *ctx) {
-  direct_case c = helmholtz(5, 2.3, LAC_F64);
+static void check_failing_allocations(lac_context *ctx, const direct_case *c) {
   lac_array *values = NULL;
   int64_t n = 1;
-  CHECK_OK(ref_upload(ctx, &c.a, &values));
+  CHECK_OK(ref_upload(ctx, &c->a, &values));
   for (lac_status status = LAC_ERR_MEMORY; status != LAC_OK; n++) {
     lac_pattern *pattern = NULL;
     long long before = check_live_blocks();
-    CHECK_OK(sketch_pattern(ctx, c.s, LAC_WIDTH_AUTO, &pattern));
+    CHECK_OK(sketch_pattern(ctx, c->s, LAC_WIDTH_AUTO, &pattern));
     lac_memory_fail_at(n);
     status = factor_and_refactor(ctx, pattern, values);
     int is_reached = lac_memory_fail_at(0) >= n;
@@ -249,8 +320,14 @@ static void every_failing_allocation_is_said_and_leaks_nothing(lac_context *ctx)
   lac_array_destroy(&values);
 }
 
+static void every_failing_allocation_is_said_and_leaks_nothing(lac_context *ctx) {
+  direct_case cases[] = {helmholtz(5, 2.3, LAC_F64), constrained(12, 1)};
+  for (int t = 0; t < 2; t++) check_failing_allocations(ctx, &cases[t]);
+}
+
 CHECK_MAIN(indefinite_grids_are_solved_in_all_dtypes_and_sides, the_solution_is_that_of_dense_elimination,
-           pivots_of_two_rows_solve_what_one_cannot, saddle_points_are_solved_by_this_or_what_follows,
+           pivots_of_two_rows_solve_what_one_cannot, saddle_points_are_solved,
+           rows_are_paired_where_single_ones_have_no_pivot, both_of_a_pair_are_in_one_supernode,
            graded_matrices_are_solved, singular_matrices_are_refused,
            what_pivots_inside_supernodes_do_not_suit_is_told_and_passed_on,
            values_are_refactored_by_the_choices_made_before, the_bits_do_not_depend_on_the_number_of_threads,

@@ -3,6 +3,7 @@
 /// take passed on or refused.
 
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -329,6 +330,46 @@ static void the_bits_do_not_depend_on_the_number_of_threads(lac_context *ctx) {
   }
 }
 
+typedef struct pair_worker {
+  const lac_solver *solver;
+  const direct_case *c;
+  double factor;  // of the values
+  int fails;
+} pair_worker;
+
+// Values of two scales in turn, so that each thread finds the matching of the other.
+static void *factor_often(void *argument) {
+  pair_worker *w = argument;
+  lac_context *ctx = NULL;
+  double values[2048];
+  int64_t nnz = w->c->s->nnz;
+  if (lac_context_create("cpu", 0, &ctx) != LAC_OK) return w->fails = 1, NULL;
+  for (int round = 0; round < 20 && !w->fails; round++) {
+    lac_array *a = NULL;
+    lac_factor *factor = NULL;
+    for (int64_t z = 0; z < nnz; z++) values[z] = creal(w->c->a.x[z]) * w->factor * (1 + 0.01 * round);
+    w->fails = lac_array_from(ctx, LAC_F64, 1, (int64_t[]){nnz}, values, LAC_COPY, &a) != LAC_OK ||
+               lac_solver_factor(ctx, w->solver, a, &factor) != LAC_OK ||
+               strcmp(lac_factor_report(factor).method, "lu") != 0 || lac_factor_report(factor).perturbed > 0;
+    lac_factor_destroy(&factor);
+    lac_array_destroy(&a);
+  }
+  lac_context_destroy(&ctx);
+  return NULL;
+}
+
+static void two_threads_share_a_matching(lac_context *ctx) {
+  direct_case c = direct_turned(13, LAC_F64);
+  direct_system system = open_lu(ctx, &c);
+  pair_worker workers[2] = {{system.solver, &c, 1, 0}, {system.solver, &c, 1e20, 0}};
+  pthread_t threads[2];
+  CHECK(c.s->nnz <= 2048);
+  for (int t = 0; t < 2; t++) CHECK(pthread_create(&threads[t], NULL, factor_often, &workers[t]) == 0);
+  for (int t = 0; t < 2; t++) pthread_join(threads[t], NULL);
+  CHECK(!workers[0].fails && !workers[1].fails);
+  direct_close(&system);
+}
+
 static lac_status factor_and_refactor(lac_context *ctx, const lac_pattern *pattern, const lac_array *values) {
   lac_solver_options options = lu_options();
   lac_solver *solver = NULL;
@@ -371,4 +412,5 @@ CHECK_MAIN(convection_is_solved_as_densely_in_all_dtypes_and_sides, every_kind_a
            enlarged_pivots_are_told_and_made_good_for, what_refinement_cannot_make_good_for_is_passed_on,
            singular_matrices_are_refused_and_never_solved_by_enlarged_pivots,
            near_singular_matrices_are_solved_with_a_warning, a_weak_diagonal_is_enough_for_what_is_nearly_skew,
-           the_bits_do_not_depend_on_the_number_of_threads, every_failing_allocation_is_said_and_leaks_nothing)
+           the_bits_do_not_depend_on_the_number_of_threads, two_threads_share_a_matching,
+           every_failing_allocation_is_said_and_leaks_nothing)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file front_analysis.c
-/// The supernodes of a matrix as it stands, and of its latest matching.
+/// The supernodes of a matrix as it stands, and of the latest choices.
 
 #include "solvers/direct/front_analysis.h"
 
@@ -8,13 +8,17 @@
 
 #include "core/array_impl.h"
 
+static void front_choice_clear(lac_front_choice *choice) {
+  lac_object_release(choice->s);
+  lac_free(choice->row_scale);
+  lac_free(choice->col_scale);
+}
+
 void lac_front_forget(void *part) {
   lac_front_analysis *a = part;
   if (!a) return;
   lac_object_release(a->plain);
-  lac_object_release(a->matched);
-  lac_free(a->row_scale);
-  lac_free(a->col_scale);
+  for (int slot = 0; slot < LAC_FRONT_SLOTS; slot++) front_choice_clear(&a->kept[slot]);
   pthread_mutex_destroy(&a->lock);
   lac_free(a);
 }
@@ -41,42 +45,40 @@ static size_t front_scale_bytes(const lac_supernodes *s, lac_dtype dtype) {
   return (size_t)s->n * (lac_dtype_size(dtype) / (lac_dtype_is_complex(dtype) ? 2 : 1));
 }
 
-lac_supernodes *lac_front_recall(const lac_front_analysis *analysis, lac_dtype dtype, void *row_scale,
-                                 void *col_scale) {
+lac_supernodes *lac_front_recall(const lac_front_analysis *analysis, lac_front_slot slot, lac_dtype dtype,
+                                 void *row_scale, void *col_scale) {
   lac_front_analysis *a = (lac_front_analysis *)analysis;  // what it keeps changes under its lock
-  lac_supernodes *matched = NULL;
+  const lac_front_choice *kept = &a->kept[slot];
+  lac_supernodes *s = NULL;
 
   pthread_mutex_lock(&a->lock);
-  if (a->matched && a->dtype == dtype) {
-    size_t bytes = front_scale_bytes(a->matched, dtype);
-    matched = lac_object_retain(a->matched);
-    memcpy(row_scale, a->row_scale, bytes);
-    memcpy(col_scale, a->col_scale, bytes);
+  if (kept->s && kept->dtype == dtype) {
+    size_t bytes = front_scale_bytes(kept->s, dtype);
+    s = lac_object_retain(kept->s);
+    memcpy(row_scale, kept->row_scale, bytes);
+    memcpy(col_scale, kept->col_scale, bytes);
   }
   pthread_mutex_unlock(&a->lock);
-  return matched;
+  return s;
 }
 
-bool lac_front_keep(const lac_front_analysis *analysis, lac_dtype dtype, lac_supernodes *matched, const void *row_scale,
-                    const void *col_scale) {
+bool lac_front_keep(const lac_front_analysis *analysis, lac_front_slot slot, lac_dtype dtype, lac_supernodes *s,
+                    const void *row_scale, const void *col_scale) {
   lac_front_analysis *a = (lac_front_analysis *)analysis;
-  size_t bytes = front_scale_bytes(matched, dtype);
-  lac_supernodes *before = NULL;
-  void *rows = lac_alloc(bytes), *cols = lac_alloc(bytes), *old_rows = rows, *old_cols = cols;
-
-  bool fits = rows && cols;
+  size_t bytes = front_scale_bytes(s, dtype);
+  lac_front_choice choice = {.dtype = dtype, .row_scale = lac_alloc(bytes), .col_scale = lac_alloc(bytes)};
+  bool fits = choice.row_scale && choice.col_scale;
 
   if (fits) {
-    memcpy(rows, row_scale, bytes);
-    memcpy(cols, col_scale, bytes);
+    choice.s = lac_object_retain(s);
+    memcpy(choice.row_scale, row_scale, bytes);
+    memcpy(choice.col_scale, col_scale, bytes);
     pthread_mutex_lock(&a->lock);
-    before = a->matched, old_rows = a->row_scale, old_cols = a->col_scale;
-    a->matched = lac_object_retain(matched), a->dtype = dtype;
-    a->row_scale = rows, a->col_scale = cols;
+    lac_front_choice before = a->kept[slot];
+    a->kept[slot] = choice;
     pthread_mutex_unlock(&a->lock);
+    choice = before;
   }
-  lac_object_release(before);
-  lac_free(old_rows);
-  lac_free(old_cols);
+  front_choice_clear(&choice);
   return fits;
 }

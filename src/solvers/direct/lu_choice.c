@@ -77,7 +77,7 @@ static void choice_copy(const lac_factor_job *job, const lac_fronts *from, lac_l
 static bool choice_recall(const lac_factor_job *job, const lac_front_analysis *a, lac_lu_choice *c) {
   const lac_fronts *near = job->near;
   if (near && near->s != a->plain) choice_copy(job, near, c);
-  if (!near) c->s = lac_front_recall(a, job->dtype, c->row_scale, c->col_scale);
+  if (!near) c->s = lac_front_recall(a, LAC_FRONT_MATCHED, job->dtype, c->row_scale, c->col_scale);
   if (!c->s) return false;
   for (int32_t i = 0; i < c->s->n; i++) c->match[i] = choice_match(c->s, i);
   choice_apply(job, c);
@@ -137,7 +137,8 @@ lac_status lac_lu_choose_matching(const lac_factor_job *job, lac_lu_choice *c, l
   choice_apply(job, c);
   status = choice_analyse(job, c, fault);
   if (status != LAC_OK || job->near) return status;
-  return lac_front_keep(job->part, job->dtype, c->s, c->row_scale, c->col_scale) ? LAC_OK : choice_memory(fault);
+  bool is_kept = lac_front_keep(job->part, LAC_FRONT_MATCHED, job->dtype, c->s, c->row_scale, c->col_scale);
+  return is_kept ? LAC_OK : choice_memory(fault);
 }
 
 lac_status lac_lu_choose(const lac_factor_job *job, lac_lu_choice *c, lac_fault *fault) {

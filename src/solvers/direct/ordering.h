@@ -14,6 +14,11 @@
 lac_status lac_order_graph(lac_context *ctx, const lac_graph *graph, lac_ordering ordering, lac_elimination *out,
                            const char **name);
 
+/// The same where each node has a mate, or is its own: mates are eliminated one after the other. `joined`, zeroed before,
+/// is the graph of what is eliminated so: both of a pair beside all that one of them is.
+lac_status lac_order_pairs(lac_context *ctx, const lac_graph *graph, const int32_t *mate, lac_ordering ordering,
+                           lac_graph *joined, lac_elimination *out, const char **name);
+
 /// Approximate minimum degree; nested dissection by METIS, LAC_ERR_UNSUPPORTED where it is not found.
 lac_status lac_order_amd(lac_context *ctx, const lac_graph *graph, int32_t *order);
 lac_status lac_order_metis(lac_context *ctx, const lac_graph *graph, int32_t *order);

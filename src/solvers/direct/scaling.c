@@ -22,6 +22,8 @@ typedef lac_scaling_range scaling_measure_kernel(const lac_structure *, const vo
 static scaling_find_kernel *const scaling_find_kernels[] = TABLE(equilibrate);
 static scaling_find_kernel *const scaling_symmetric_kernels[] = TABLE(scaling_symmetric);
 static scaling_apply_kernel *const scaling_apply_kernels[] = TABLE(scaling_apply);
+typedef int scaling_exponent_kernel(const lac_structure *, const void *);
+static scaling_exponent_kernel *const scaling_exponent_kernels[] = TABLE(scaling_exponent);
 static scaling_measure_kernel *const scaling_measure_kernels[] = TABLE(scaling_measure);
 
 int32_t lac_scaling_equilibrate(const lac_structure *structure, lac_dtype dtype, const void *values, void *row_scale,
@@ -40,6 +42,10 @@ void lac_scaling_zero_text(const lac_structure *structure, int32_t row, char *te
   } else {
     snprintf(text, size, "the matrix is singular: row %d has only zeros, pivot 0", row);
   }
+}
+
+int lac_scaling_exponent(const lac_structure *structure, lac_dtype dtype, const void *values) {
+  return scaling_exponent_kernels[dtype](structure, values);
 }
 
 void lac_scaling_apply(const lac_structure *structure, lac_dtype dtype, const void *values, const void *row_scale,

@@ -20,6 +20,9 @@ int32_t lac_scaling_symmetric(const lac_structure *structure, lac_dtype dtype, c
 /// The sentence for such a row.
 void lac_scaling_zero_text(const lac_structure *structure, int32_t row, char *text, size_t size);
 
+/// e with 2^(e - 1) <= largest number of all < 2^e; 0 for a matrix of zeros.
+int lac_scaling_exponent(const lac_structure *structure, lac_dtype dtype, const void *values);
+
 void lac_scaling_apply(const lac_structure *structure, lac_dtype dtype, const void *values, const void *row_scale,
                        const void *col_scale, void *scaled);
 

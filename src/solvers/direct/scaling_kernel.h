@@ -7,7 +7,8 @@
 static inline T FN(scaled)(T a, REAL r, REAL c) { return (r > 1) == (c > 1) ? a * r * c : a * (r * c); }
 
 // The exponent of the largest number of all, so that the scale of the matrix does not matter to the bit.
-static int FN(scaling_exponent)(const lac_structure *s, const T *a) {
+static int FN(scaling_exponent)(const lac_structure *s, const void *values) {
+  const T *a = values;
   double largest = 0;
   for (int64_t p = 0; p < s->nnz; p++) {
     double size = FN(size)(a[p]);

@@ -216,3 +216,24 @@ done:
   lac_object_release(s);
   return status;
 }
+
+lac_status lac_supernodes_create_paired(lac_context *ctx, const lac_structure *structure, const int32_t *mate,
+                                        lac_ordering ordering, lac_supernodes **out) {
+  lac_status status = LAC_OK;
+  lac_supernodes *s = NULL;
+  lac_graph graph = {0}, joined = {0};
+  lac_elimination e = {0};
+
+  LAC_ALLOC(s, 1);
+  lac_object_init(&s->object, &supernodes_kind);
+  LAC_TRY(lac_graph_init(ctx, structure, NULL, &graph));
+  LAC_TRY(lac_order_pairs(ctx, &graph, mate, ordering, &joined, &e, &s->ordering));
+  LAC_TRY(supernodes_build(ctx, structure, NULL, &joined, &e, s));
+  *out = s, s = NULL;
+done:
+  lac_elimination_clear(&e);
+  lac_graph_clear(&joined);
+  lac_graph_clear(&graph);
+  lac_object_release(s);
+  return status;
+}

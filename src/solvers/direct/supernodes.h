@@ -59,6 +59,10 @@ typedef struct lac_supernodes {
 /// `match` gives the column whose diagonal place row i takes; NULL: its own. Retained for the caller.
 lac_status lac_supernodes_create(lac_context *ctx, const lac_structure *structure, const int32_t *match,
                                  lac_ordering ordering, lac_supernodes **out);
+/// Of a symmetric structure whose rows are paired (pairs.h): both of a pair are in one supernode.
+lac_status lac_supernodes_create_paired(lac_context *ctx, const lac_structure *structure, const int32_t *mate,
+                                        lac_ordering ordering, lac_supernodes **out);
+
 int64_t lac_supernodes_bytes(const lac_supernodes *s);
 
 static inline int32_t lac_front_cols(const lac_supernodes *s, int32_t i) { return s->first[i + 1] - s->first[i]; }
