@@ -74,7 +74,7 @@ LAC_API lac_status lac_ordering_find(lac_context *ctx, lac_ordering ordering);
 typedef struct lac_solver_options {
   lac_method method;
   lac_ordering ordering;
-  /// LU keeps the diagonal as pivot when it is at least this share (0 to 1) of the column's largest. 1 is strict
+  /// Pivoting LU keeps the diagonal as pivot when it is at least this share (0 to 1) of the column's largest. 1 is strict
   /// partial pivoting; the default, 0.1, gives sparser factors.
   double pivot_tolerance;
   /// Of factors that a solver keeps for re-use (lac_solver_factor with values it has seen): at most 8, and no more than
@@ -87,7 +87,7 @@ typedef struct lac_solver_options {
 
 /// What a solver says of its work. The texts of a report live as long as the solver or factor that gave it.
 typedef struct lac_report {
-  const char *method;    ///< as lac_method names it, in small letters
+  const char *method;    ///< as lac_method names it, in small letters; what was taken in the end
   const char *reason;    ///< why this method
   const char *warning;   ///< a sentence where something is doubtful: singular to working precision, much fill; else ""
   const char *ordering;  ///< "amd", "metis", "natural", or the engine's own
@@ -105,7 +105,9 @@ typedef struct lac_report {
 LAC_API lac_solver_options lac_solver_options_defaults(void);
 
 /// Analyse a square pattern. `options` may be NULL. The analysis stays with the pattern: a second solver of the same
-/// ordering costs nothing. Cost: the ordering, and for symmetric structures one step for each entry of the factor.
+/// ordering costs nothing. Cost: the ordering, and a step for each entry of the matrix and each row of each supernode.
+/// Errors: LAC_ERR_SHAPE for a pattern that is not square, LAC_ERR_ARG for options and for a method that the pattern is
+/// not of the nature for, LAC_ERR_UNSUPPORTED for an engine or METIS that is not found.
 LAC_API lac_status lac_solver_create(lac_context *ctx, const lac_pattern *pattern, const lac_solver_options *options,
                                      lac_solver **out);
 LAC_API lac_solver *lac_solver_retain(const lac_solver *solver);
@@ -150,12 +152,14 @@ LAC_API lac_status lac_factor_solve(lac_context *ctx, const lac_factor *factor, 
 LAC_API lac_report lac_factor_report(const lac_factor *factor);
 
 /// A factor of other values of the same shape and dtype, with the method, matching, scaling and pivots of `like`. The
-/// residual of a test is measured: where the old choices do not suit the new values they are made afresh.
+/// residual of a test is measured: where the old choices do not suit the new values they are made afresh. Not kept by the
+/// solver. Errors: those of lac_solver_factor; LAC_ERR_SHAPE and LAC_ERR_DTYPE.
 LAC_API lac_status lac_factor_refactor(lac_context *ctx, const lac_factor *like, const lac_array *values,
                                        lac_factor **out);
 
 /// log|det A|, real, and the sign (complex: the phase) of det A, of the factor's dtype; arrays [*batch] of the factor.
-/// Never overflows. Differentiable forms are lac_logdet and its kin (ops.h).
+/// Never overflows. Differentiable forms are lac_logdet and its kin (ops.h). Errors: those of factoring, where another
+/// factor is needed (see lac_factor_selected_inverse).
 LAC_API lac_status lac_factor_logdet(lac_context *ctx, const lac_factor *factor, lac_array *logabs, lac_array *sign);
 
 /// A^-T where A has entries, [*batch, nnz] in its slots: the number in the slot of (i, j) is (A^-1)(j, i). Takahashi's

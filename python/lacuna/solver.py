@@ -40,12 +40,22 @@ def _borrowed(ctx, *arrays):
             lib.lac_array_destroy(out)
 
 
+def _factor(name, make, owner, values):
+    """What `make` factors, by a solver or like a factor, of NumPy values [*batch, nnz]."""
+    values = contiguous(name, 0, values)
+    ctx, out = context(), ffi.new("lac_factor **")
+    with _borrowed(ctx, values) as (array,):
+        ctx.check(make(ctx.c, owner.c, array, out))
+    return Factor.wrap(out[0])
+
+
 class Solver(Handle):
     """The analysis of a square pattern. It keeps the factors of values that it has just seen and knows them again.
 
-    method: "auto" (Cholesky where the values allow it, else LU), "cholesky", "ldlt", "lu"; ordering: "auto", "amd",
-    "metis" (nested dissection, where METIS is installed), "natural". A factorisation that is foreseen to need more than
-    max_bytes (0: what the machine has free) is refused.
+    method: "auto" (the cheapest that fits the pattern and the values), "diagonal", "triangular", "banded", "cholesky",
+    "ldlt", "lu", "pivoting_lu", or an engine where it is installed: "cholmod", "umfpack", "klu", "mumps". ordering: "auto",
+    "amd", "metis" (nested dissection, where METIS is installed), "natural". A factorisation that is foreseen to need more
+    than max_bytes (0: what the machine has free) is refused.
     """
 
     kind = "lac_solver"
@@ -90,11 +100,7 @@ class Solver(Handle):
 
     def factor(self, values):
         """The factor of NumPy values [*batch, nnz]."""
-        values = contiguous("factor", 0, values)
-        ctx, out = context(), ffi.new("lac_factor **")
-        with _borrowed(ctx, values) as (array,):
-            ctx.check(lib.lac_solver_factor(ctx.c, self.c, array, out))
-        return Factor.wrap(out[0])
+        return _factor("factor", lib.lac_solver_factor, self, values)
 
 
 class Factor(Handle):
@@ -164,9 +170,5 @@ class Factor(Handle):
         return self._fill(lib.lac_factor_rcond, self._real())[0]
 
     def refactor(self, values):
-        """A factor of other values of the same shape and dtype, with the choices of this one where they suit."""
-        values = contiguous("refactor", 0, values)
-        ctx, out = context(), ffi.new("lac_factor **")
-        with _borrowed(ctx, values) as (array,):
-            ctx.check(lib.lac_factor_refactor(ctx.c, self.c, array, out))
-        return Factor.wrap(out[0])
+        """A factor of other NumPy values of the same shape and dtype, by the choices of this one."""
+        return _factor("refactor", lib.lac_factor_refactor, self, values)

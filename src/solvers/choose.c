@@ -133,7 +133,7 @@ static lac_status choose_likely_automatic(lac_context *ctx, const lac_structure 
     *table = &lac_solver_cholesky;
     *reason =
         "the pattern is symmetric with a full diagonal; figures are of one f64 matrix, if its values turn out "
-        "Hermitian positive definite (else LU is used)";
+        "Hermitian positive definite (else L D L^H or LU is used)";
   } else if (s->is_symmetric) {
     *table = &lac_solver_ldlt;
     *reason =

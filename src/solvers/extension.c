@@ -171,15 +171,12 @@ done:
 static lac_status extension_covering(lac_context *ctx, lac_solver_core *core, const lac_pattern *target,
                                      lac_extension **out) {
   lac_status status = LAC_OK;
-  lac_extension *e = extension_recall(core, target);
+  lac_extension *e = NULL;
 
-  if (!e) {
-    LAC_TRY(extension_create(ctx, &e));
-    e->target = lac_pattern_retain(target);
-    LAC_TRY(extension_cover(ctx, core, e));
-    e = extension_keep(core, e);
-  }
-  *out = e, e = NULL;
+  LAC_TRY(extension_create(ctx, &e));
+  e->target = lac_pattern_retain(target);
+  LAC_TRY(extension_cover(ctx, core, e));
+  *out = extension_keep(core, e), e = NULL;
 done:
   lac_object_release(e);
   return status;
@@ -204,14 +201,16 @@ lac_status lac_solver_covering(lac_context *ctx, const lac_solver *solver, const
   lac_extension *e = NULL;
   bool is_part = false;
 
+  LAC_CHECK_CONTEXT();
   LAC_CHECK(out, LAC_ERR_ARG, "lac_solver_covering: out is NULL");
   LAC_CHECK(solver, LAC_ERR_ARG, "lac_solver_covering: the solver is NULL; see lac_solver_create");
   LAC_TRY(lac_pattern_require_local(ctx, target, "lac_solver_covering"));
   LAC_CHECK(target->rows == solver->core->structure->n && target->cols == solver->core->structure->n, LAC_ERR_SHAPE,
             "lac_solver_covering: the target is %lld x %lld, the matrix has %lld rows and columns; they must agree",
             (long long)target->rows, (long long)target->cols, (long long)solver->core->structure->n);
-  LAC_TRY(extension_is_part(ctx, solver->core->pattern, target, &is_part));
-  if (!is_part) LAC_TRY(extension_covering(ctx, solver->core, target, &e));
+  e = extension_recall(solver->core, target);
+  if (!e) LAC_TRY(extension_is_part(ctx, solver->core->pattern, target, &is_part));
+  if (!e && !is_part) LAC_TRY(extension_covering(ctx, solver->core, target, &e));
   *out = lac_solver_retain(is_part ? solver : e->solver);
 done:
   lac_object_release(e);

@@ -69,8 +69,10 @@ lac_status lac_factor_explain(lac_context *ctx, const lac_factor *f, const lac_t
   lac_status status = trial->status;
   char which[64] = "";
   const char *way_out = "";
-  if (status == LAC_ERR_DEFINITE) way_out = "; use LAC_METHOD_LU, or LAC_METHOD_AUTO which falls back to it";
+  if (status == LAC_ERR_DEFINITE) way_out = "; use LAC_METHOD_LDLT, or LAC_METHOD_AUTO which falls back to it";
   if (status == LAC_ERR_SINGULAR) way_out = "; check the entries it is made of, or add to its diagonal";
+  if (status == LAC_ERR_CONVERGENCE) way_out = "; use LAC_METHOD_PIVOTING_LU, which may pivot anywhere";
+  if (status == LAC_ERR_NONFINITE) way_out = "; scale the values, or use a wider dtype";
   return lac_context_fail(ctx, status, "lac_solver_factor", "lac_solver_factor: %s%s%s", trial->fault.text,
                           trial->item < f->items ? lac_factor_item_text(f, trial->item, which) : which, way_out);
 }
@@ -94,7 +96,7 @@ static lac_trial factor_one(const lac_context *ctx, lac_factor *f, const lac_fac
 static lac_trial factor_items(const lac_context *ctx, lac_factor *f, const lac_factor *like) {
   lac_trial trial = {.status = LAC_OK, .item = f->items};
   int threads = ctx->threads < f->items ? ctx->threads : (int)f->items;
-  lac_finding one = lac_foresee(f->analysis, f->meta.dtype);
+  lac_finding one = lac_foresee(f->table, f->analysis, f->meta.dtype);
 
   trial.status = lac_foresee_check(f->table, &f->core->options, f->meta.dtype, f->items, threads, &one, &trial.fault);
   if (trial.status != LAC_OK) return trial;
@@ -235,7 +237,7 @@ lac_report lac_factor_report(const lac_factor *factor) {
                       .warning = factor->warning,
                       .ordering = lac_finding_ordering(&factor->finding, factor->core),
                       .factor_nnz = factor->finding.nnz,
-                      .factor_bytes = lac_factor_bytes(factor),
+                      .factor_bytes = lac_factor_bytes(factor) + lac_factor_partner_bytes(factor),
                       .work_bytes = factor->finding.work_bytes,
                       .flops = factor->finding.flops,
                       .perturbed = factor->finding.perturbed,

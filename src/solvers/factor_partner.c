@@ -7,6 +7,7 @@
 ///
 ///     an engine                     ->  the built-in choice
 ///     a method without the slots    ->  LU inside supernodes
+///     L D L^H                       ->  LU inside supernodes, which may match rows with other columns
 ///     enlarged pivots, bad results  ->  LU with threshold partial pivoting, and at last strict partial pivoting
 
 #include "solvers/solver_impl.h"
@@ -24,7 +25,7 @@ static bool partner_options(const lac_factor *f, lac_solver_options *options) {
   if (options->pivot_tolerance < usual) options->pivot_tolerance = usual;
   if (options->method >= LAC_METHOD_CHOLMOD && !is_able) {
     options->method = LAC_METHOD_AUTO;
-  } else if (f->finding.perturbed == 0 && !is_able) {
+  } else if ((f->finding.perturbed == 0 && !is_able) || f->table == &lac_solver_ldlt) {
     options->method = LAC_METHOD_LU;
   } else {
     options->method = LAC_METHOD_PIVOTING_LU;
@@ -59,4 +60,12 @@ lac_status lac_factor_partner(lac_context *ctx, const lac_factor *factor, const 
   if (status == LAC_OK) *out = f->partner;
   pthread_mutex_unlock(&f->lock);
   return status == LAC_OK ? status : lac_context_pass(ctx, status, __func__);
+}
+
+int64_t lac_factor_partner_bytes(const lac_factor *factor) {
+  lac_factor *f = (lac_factor *)factor;
+  pthread_mutex_lock(&f->lock);
+  const lac_factor *partner = f->partner;
+  pthread_mutex_unlock(&f->lock);
+  return partner ? lac_factor_bytes(partner) + lac_factor_partner_bytes(partner) : 0;
 }

@@ -98,7 +98,7 @@ static lac_status rcond_item(const lac_factor *f, int64_t item, int threads, cha
                              .is_stable = f->table->is_stable(&f->core->options)};
   *rcond = 1;
   if (s->n == 0) return LAC_OK;
-  for (int i = 0; i < REFINE_BLOCKS; i++) task.blocks[i] = memory + (size_t)(i * s->n * RCOND_WIDTH) * number;
+  for (int i = 0; i < REFINE_BLOCKS; i++) task.blocks[i] = memory + (size_t)(i * (int64_t)s->n * RCOND_WIDTH) * number;
   norm = rcond_norm_kernels[f->meta.dtype](s, task.system.values, &task.scale);
   lac_status status = rcond_estimate(&task, &inverse, fault);
   *rcond = isfinite(inverse) ? fmin(1, 1 / norm / inverse) : 0;

@@ -163,6 +163,7 @@ lac_status lac_factor_solve(lac_context *ctx, const lac_factor *factor, lac_side
   lac_status status = LAC_OK;
   solve_plan plan = {.factor = factor, .side = side};
 
+  LAC_CHECK_CONTEXT();
   LAC_CHECK(factor, LAC_ERR_ARG, "lac_factor_solve: the factor is NULL");
   LAC_CHECK(side >= LAC_N && side <= LAC_H, LAC_ERR_ARG, "lac_factor_solve: unknown side %d; use one of lac_side",
             (int)side);

@@ -9,9 +9,9 @@
 #include "core/memory_impl.h"
 #include "solvers/solver_impl.h"
 
-lac_finding lac_foresee(const lac_analysis *analysis, lac_dtype dtype) {
+lac_finding lac_foresee(const lac_solver_table *table, const lac_analysis *analysis, lac_dtype dtype) {
   lac_finding finding = {.nnz = -1};
-  if (analysis && analysis->table->predict) analysis->table->predict(analysis->part, dtype, &finding);
+  if (analysis && table->predict) table->predict(analysis->part, dtype, &finding);
   if (finding.nnz < 0) finding.bytes = finding.work_bytes = -1, finding.flops = -1;
   return finding;
 }

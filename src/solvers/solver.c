@@ -73,6 +73,7 @@ static lac_status solver_check(lac_context *ctx, const lac_pattern *pattern, con
             "lac_solver_create: unknown method %d; use one of lac_method", (int)options->method);
   LAC_CHECK(options->ordering >= LAC_ORDER_AUTO && options->ordering <= LAC_ORDER_NATURAL, LAC_ERR_ARG,
             "lac_solver_create: unknown ordering %d; use one of lac_ordering", (int)options->ordering);
+  LAC_TRY(lac_ordering_find(ctx, options->ordering));
   LAC_CHECK(options->pivot_tolerance >= 0 && options->pivot_tolerance <= 1, LAC_ERR_ARG,
             "lac_solver_create: pivot_tolerance must lie between 0 and 1, it is %g", options->pivot_tolerance);
   LAC_CHECK(options->keep_bytes >= 0, LAC_ERR_ARG, "lac_solver_create: keep_bytes must not be negative, it is %lld",
@@ -90,6 +91,7 @@ lac_status lac_solver_create(lac_context *ctx, const lac_pattern *pattern, const
   lac_solver *solver = NULL;
   lac_solver_core *core = NULL;
 
+  LAC_CHECK_CONTEXT();
   LAC_CHECK(out, LAC_ERR_ARG, "lac_solver_create: out is NULL");
   LAC_TRY(solver_check(ctx, pattern, &chosen));
   LAC_TRY(lac_solver_core_create(ctx, pattern, &chosen, &core));
@@ -102,7 +104,7 @@ lac_status lac_solver_create(lac_context *ctx, const lac_pattern *pattern, const
     LAC_TRY(
         lac_analysis_get(ctx, pattern, solver->core->structure, solver->likely, chosen.ordering, &solver->analysis));
   }
-  solver->foreseen = lac_foresee(solver->analysis, LAC_F64);
+  solver->foreseen = lac_foresee(solver->likely, solver->analysis, LAC_F64);
   if (solver->foreseen.nnz >= 0) {
     lac_foresee_warn(solver->core->structure, solver->likely, LAC_F64, &solver->foreseen, solver->warning,
                      sizeof solver->warning);
@@ -253,6 +255,7 @@ lac_status lac_solver_factor(lac_context *ctx, const lac_solver *solver, const l
   lac_factor *factor = NULL;
   uint64_t hash;
 
+  LAC_CHECK_CONTEXT();
   LAC_CHECK(out, LAC_ERR_ARG, "lac_solver_factor: out is NULL");
   LAC_TRY(solver_check_values(ctx, solver, values));
   hash = kept_hash(values);

@@ -4,7 +4,7 @@
 ///
 /// Who holds whom: a solver holds its core and the factors it keeps; a factor holds the core and the analysis it was
 /// made by; a core holds the pattern, and solvers of larger patterns made of it; the pattern keeps structure and
-/// analyses, which hold nothing. So there are no cycles.
+/// analyses, which hold no more than structure. So there are no cycles.
 
 #ifndef LACUNA_SOLVERS_SOLVER_IMPL_H
 #define LACUNA_SOLVERS_SOLVER_IMPL_H
@@ -207,8 +207,9 @@ lac_status lac_choose_fits(lac_context *ctx, const lac_factor *factor, const lac
 /// Add to the reason of a factor.
 void lac_choose_say(lac_factor *factor, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/// What the method of an analysis foresees for one matrix; nnz is -1 where the values decide.
-lac_finding lac_foresee(const lac_analysis *analysis, lac_dtype dtype);
+/// What a method foresees for one matrix from an analysis, which it may share with others; nnz is -1 where the values
+/// decide. `analysis` may be NULL.
+lac_finding lac_foresee(const lac_solver_table *table, const lac_analysis *analysis, lac_dtype dtype);
 
 /// Refuse, before it begins, a factorisation of `items` matrices, so many of them at once, that is foreseen to take more
 /// memory than there is: LAC_ERR_MEMORY, and the fault has a text. What is unknown or a guess passes.
@@ -222,6 +223,7 @@ void lac_foresee_warn(const lac_structure *structure, const lac_solver_table *ta
 /// A factor of the same values by a method that can do more, or that is safer: made once, kept by the factor, and living
 /// as long. NULL where there is none: at the end of the chain stands LU with strict partial pivoting.
 lac_status lac_factor_partner(lac_context *ctx, const lac_factor *factor, const lac_factor **out);
+int64_t lac_factor_partner_bytes(const lac_factor *factor);  // of all down the chain, as far as they are made
 
 /// Refuse an array that does not hold one number of `dtype` for each matrix of a factor, for `function`.
 lac_status lac_factor_check_batch(lac_context *ctx, const char *function, const lac_factor *factor,

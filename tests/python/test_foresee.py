@@ -52,3 +52,14 @@ def test_a_pattern_that_fills_in_is_warned_of():
     pattern = lacuna.Pattern.from_scipy(sp.csr_array(arrow + first + first.T))
     assert "fills in" in lacuna.Solver(pattern, method="cholesky", ordering="natural").report["warning"]
     assert lacuna.Solver(pattern, method="cholesky").report["warning"] == ""
+
+
+def test_a_factor_is_made_of_other_values_by_the_choices_of_an_earlier_one():
+    a = poisson(8)
+    solver = lacuna.Solver(lacuna.Pattern.from_scipy(a))
+    again = solver.factor(a.data).refactor(2 * a.data)
+    b = np.arange(64.0).reshape(64, 1)
+    assert again.report["reason"].startswith("as before: ")
+    assert np.allclose(2 * a @ lacuna.solve(again, 2 * a.data, b), b)
+    with pytest.raises(lacuna.ShapeError):
+        again.refactor(np.stack([a.data, a.data]))

@@ -177,6 +177,25 @@ static void batches_are_solved(lac_context *ctx) {
   direct_close(&system);
 }
 
+static void the_bits_do_not_depend_on_the_number_of_threads(lac_context *ctx) {
+  direct_case c = blocks_of(LAC_F64, 9);
+  lac_array *b = direct_random(ctx, LAC_F64, 2, (int64_t[]){ROWS, 20}, 3), *x = NULL;
+  double results[2][ROWS * 20];
+  CHECK_OK(lac_array_create(ctx, LAC_F64, 2, (int64_t[]){ROWS, 20}, &x));
+  for (int t = 0; t < 2; t++) {
+    CHECK_OK(lac_context_set_threads(ctx, t + 1));
+    direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, NULL);
+    lac_factor *factor = factor_of(ctx, &system);
+    CHECK_OK(lac_factor_solve(ctx, factor, LAC_T, b, x));
+    CHECK_OK(lac_array_read(ctx, x, results[t]));
+    lac_factor_destroy(&factor);
+    direct_close(&system);
+  }
+  CHECK(memcmp(results[0], results[1], sizeof results[0]) == 0);
+  lac_array_destroy(&b);
+  lac_array_destroy(&x);
+}
+
 // A zero where a block has one row; and a block of rows that are all alike, which LU of the whole matrix names.
 static void what_is_singular_is_named_by_its_own_column(lac_context *ctx) {
   direct_case c = blocks_of(LAC_F64, 6), alike = blocks_of(LAC_F64, 7);
@@ -255,4 +274,5 @@ static void a_chemical_plant_has_blocks(lac_context *ctx) {
 
 CHECK_MAIN(every_dtype_and_side_is_solved_to_rounding, the_inverse_is_that_of_the_dense_matrix,
            the_determinant_is_that_of_the_dense_matrix, values_are_refactored, batches_are_solved,
-           what_is_singular_is_named_by_its_own_column, every_failing_allocation_is_said, a_chemical_plant_has_blocks)
+           the_bits_do_not_depend_on_the_number_of_threads, what_is_singular_is_named_by_its_own_column,
+           every_failing_allocation_is_said, a_chemical_plant_has_blocks)

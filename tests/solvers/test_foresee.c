@@ -63,6 +63,22 @@ static void bytes_come_true(lac_context *ctx) {
   ctx->threads = threads;
 }
 
+// Methods share an analysis; the figures are those of the method that is asked, whoever came first.
+static void each_method_has_its_own_figures(lac_context *ctx) {
+  lac_solver_options lu = options_of(LAC_METHOD_LU, LAC_ORDER_AMD),
+                     cholesky = options_of(LAC_METHOD_CHOLESKY, LAC_ORDER_AMD);
+  direct_case c = direct_make(DIRECT_POISSON, 400, LAC_F64, 1);
+  direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, &lu);
+  lac_solver *second = NULL;
+  CHECK_OK(lac_solver_create(ctx, lac_solver_pattern(system.solver), &cholesky, &second));
+  lac_report both = lac_solver_report(system.solver), half = lac_solver_report(second);
+  CHECK(half.factor_nnz > 0);
+  CHECK_EQ(both.factor_nnz, 2 * half.factor_nnz - 400);
+  CHECK(both.flops == 2 * half.flops);
+  lac_solver_destroy(&second);
+  direct_close(&system);
+}
+
 // -- memory ----------------------------------------------------------------------------------------------------------
 
 // A batch of `items` copies of a matrix under a limit.
@@ -164,6 +180,6 @@ static void an_arrow_fills_in_when_it_is_taken_from_the_wrong_end(lac_context *c
   }
 }
 
-CHECK_MAIN(figures_come_true, bytes_come_true, more_than_max_bytes_is_refused, more_than_the_machine_has_is_refused,
-           a_negative_limit_is_refused, the_machine_says_what_it_has,
+CHECK_MAIN(figures_come_true, bytes_come_true, each_method_has_its_own_figures, more_than_max_bytes_is_refused,
+           more_than_the_machine_has_is_refused, a_negative_limit_is_refused, the_machine_says_what_it_has,
            an_arrow_fills_in_when_it_is_taken_from_the_wrong_end)

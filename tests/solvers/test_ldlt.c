@@ -97,24 +97,10 @@ static void the_solution_is_that_of_dense_elimination(lac_context *ctx) {
   }
 }
 
-// A small Hermitian matrix, row by row; zeros are no entries.
-static direct_case small_case(int64_t n, const double *full, lac_dtype dtype) {
-  sketch *s = scratch(sizeof *s);
-  *s = (sketch){n, n, 0, scratch((size_t)(n * n) * sizeof *s->row), scratch((size_t)(n * n) * sizeof *s->col)};
-  double *x = scratch((size_t)(n * n) * sizeof *x);
-  for (int64_t p = 0; p < n * n; p++) {
-    if (full[p] == 0) continue;
-    s->row[s->nnz] = p / n, s->col[s->nnz] = p % n, x[s->nnz++] = full[p];
-  }
-  direct_case c = {s, ref_new(&(lac_meta){.dtype = dtype, .ndim = 1, .shape = {s->nnz}})};
-  for (int64_t z = 0; z < s->nnz; z++) c.a.x[z] = x[z];
-  return c;
-}
-
 static void pivots_of_two_rows_solve_what_one_cannot(lac_context *ctx) {
   for (int d = 0; d < 4; d++) {
-    direct_case swap = small_case(2, (double[]){0, 1, 1, 0}, DTYPES[d]);
-    direct_case weak = small_case(3, (double[]){1e-20, 2, 1, 2, 1e-20, 3, 1, 3, 0}, DTYPES[d]);
+    direct_case swap = direct_small(2, (double[]){0, 1, 1, 0}, DTYPES[d]);
+    direct_case weak = direct_small(3, (double[]){1e-20, 2, 1, 2, 1e-20, 3, 1, 3, 0}, DTYPES[d]);
     check_all_sides(ctx, &swap, "ldlt", 4);
     check_all_sides(ctx, &weak, "ldlt", 16);
   }
@@ -130,7 +116,7 @@ static direct_case saddle(int64_t n, int64_t constraints, lac_dtype dtype) {
     if (i + 1 < n) full[i * size + i + 1] = full[(i + 1) * size + i] = -1;
     full[i * size + other] = full[other * size + i] = 1 + 0.125 * (double)(i % 3);
   }
-  return small_case(size, full, dtype);
+  return direct_small(size, full, dtype);
 }
 
 static void saddle_points_are_solved_by_this_or_what_follows(lac_context *ctx) {
@@ -163,7 +149,7 @@ static void graded_matrices_are_solved(lac_context *ctx) {
 }
 
 static void check_refused(lac_context *ctx, int64_t n, const double *full, const char *words) {
-  direct_case c = small_case(n, full, LAC_F64);
+  direct_case c = direct_small(n, full, LAC_F64);
   direct_system system = open_ldlt(ctx, &c);
   lac_factor *factor = NULL;
   CHECK_FAILS(lac_solver_factor(ctx, system.solver, system.values, &factor), LAC_ERR_SINGULAR, words);
@@ -178,24 +164,8 @@ static void singular_matrices_are_refused(lac_context *ctx) {
   check_refused(ctx, 3, (double[]){0, 0, 1, 0, 0, 2, 1, 2, 3}, "structurally singular");
 }
 
-// Pairs of rows [1 1; 1 1 + tiny], each beside rows that all pairs share: what could help stands in another supernode.
-static direct_case treacherous(int64_t pairs, double tiny) {
-  int64_t shared = 24, n = 2 * pairs + shared;
-  double *full = scratch((size_t)(n * n) * sizeof *full);
-  for (int64_t i = 0; i < 2 * pairs; i += 2) {
-    full[i * n + i] = 1, full[i * n + i + 1] = 1, full[(i + 1) * n + i] = 1;
-    full[(i + 1) * n + i + 1] = 1 + (i % 16 == 4 ? tiny : 0.5);
-    for (int64_t j = 0; j < 4; j++) {
-      int64_t other = 2 * pairs + (i * i + 5 * j) % shared;
-      full[(i + 1) * n + other] = full[other * n + i + 1] = 0.6 + 0.3 * sin((double)(i + j));
-    }
-  }
-  for (int64_t i = 2 * pairs; i < n; i++) full[i * n + i] = i % 2 ? 1 : -1;
-  return small_case(n, full, LAC_F64);
-}
-
 static void what_pivots_inside_supernodes_do_not_suit_is_told_and_passed_on(lac_context *ctx) {
-  direct_case c = treacherous(40, 1e-9);
+  direct_case c = direct_treacherous(40, 1e-9, 1, 1);
   direct_system system = open_ldlt(ctx, &c);
   lac_factor *factor = factor_of(ctx, &system, "pivoting_lu");
   CHECK(strstr(lac_factor_report(factor).reason, "asked for; ldlt gave up: pivots inside supernodes do not suit"));

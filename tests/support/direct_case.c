@@ -152,6 +152,66 @@ direct_case direct_make(direct_kind kind, int64_t n, lac_dtype dtype, uint64_t s
   return c;
 }
 
+// -- cases of their own -----------------------------------------------------------------------------------------------
+
+direct_case direct_convection(int64_t side, double peclet, lac_dtype dtype) {
+  direct_case c = direct_make(DIRECT_POISSON, side * side, dtype, 1);
+  for (int64_t z = 0; z < c.s->nnz; z++) {
+    int64_t step = c.s->col[z] - c.s->row[z];
+    if (step == 1 || step == side) c.a.x[z] += peclet / 2;
+    if (step == -1 || step == -side) c.a.x[z] -= peclet / 2;
+  }
+  return c;
+}
+
+direct_case direct_turned(int64_t side, lac_dtype dtype) {
+  direct_case from = direct_convection(side, 3, dtype);
+  int64_t n = side * side, at = 0;
+  sketch *s = scratch(sizeof *s);
+  direct_case c = {s, ref_copy(&from.a)};
+  *s = (sketch){n, n, from.s->nnz, scratch((size_t)from.s->nnz * sizeof *s->row),
+                scratch((size_t)from.s->nnz * sizeof *s->col)};
+  for (int64_t i = 0; i < n; i++) {
+    for (int64_t z = 0; z < from.s->nnz; z++) {
+      if (from.s->row[z] != (i * 7 + 3) % n) continue;
+      s->row[at] = i, s->col[at] = from.s->col[z], c.a.x[at++] = from.a.x[z];
+    }
+  }
+  return c;
+}
+
+direct_case direct_small(int64_t n, const double *full, lac_dtype dtype) {
+  sketch *s = scratch(sizeof *s);
+  *s = (sketch){n, n, 0, scratch((size_t)(n * n) * sizeof *s->row), scratch((size_t)(n * n) * sizeof *s->col)};
+  double *x = scratch((size_t)(n * n) * sizeof *x);
+  for (int64_t p = 0; p < n * n; p++) {
+    if (full[p] == 0) continue;
+    s->row[s->nnz] = p / n, s->col[s->nnz] = p % n, x[s->nnz++] = full[p];
+  }
+  direct_case c = {s, ref_new(&(lac_meta){.dtype = dtype, .ndim = 1, .shape = {s->nnz}})};
+  for (int64_t z = 0; z < s->nnz; z++) c.a.x[z] = x[z];
+  return c;
+}
+
+direct_case direct_treacherous(int64_t pairs, double tiny, int alike, int is_hermitian) {
+  int64_t shared = 24, n = 2 * pairs + shared;
+  double *full = scratch((size_t)(n * n) * sizeof *full);
+  for (int64_t i = 0; i < 2 * pairs; i += 2) {
+    full[i * n + i] = 1, full[i * n + i + 1] = 1, full[(i + 1) * n + i] = 1;
+    full[(i + 1) * n + i + 1] = 1 + (i % 16 == 4 ? tiny : 0.5);
+    for (int64_t j = 0; j < 4; j++) {
+      int64_t place = alike ? i * i : (int64_t)(1000 + 1000 * sin((double)i)),
+              other = 2 * pairs + (place + 5 * j) % shared;
+      full[(i + 1) * n + other] = 0.6 + 0.3 * sin((double)(i + j));
+      full[other * n + i + 1] = is_hermitian ? full[(i + 1) * n + other] : 0.4 * cos((double)(i * j));
+    }
+  }
+  for (int64_t i = 2 * pairs; i < n; i++) full[i * n + i] = is_hermitian && i % 2 == 0 ? -1 : 1;
+  return direct_small(n, full, LAC_F64);
+}
+
+// -- systems ----------------------------------------------------------------------------------------------------------
+
 direct_system direct_open(lac_context *ctx, const direct_case *c, lac_width width, const lac_solver_options *options) {
   direct_system system = {0};
   CHECK_OK(sketch_pattern(ctx, c->s, width, &system.pattern));

@@ -56,12 +56,15 @@ static lac_status cholesky_factor(const lac_factor_job *job, void **numeric, lac
 static bool cholesky_is_stable(const lac_solver_options *options) { return (void)options, true; }
 
 static void cholesky_predict(const void *part, lac_dtype dtype, lac_finding *finding) {
-  lac_fronts_predict(((const lac_front_analysis *)part)->plain, LAC_FRONT_CHOLESKY, dtype, finding);
+  const lac_supernodes *s = ((const lac_front_analysis *)part)->plain;
+  lac_fronts_predict(s, LAC_FRONT_CHOLESKY, dtype, finding);
+  finding->work_bytes += s->n * (int64_t)sizeof(double);  // norms
 }
 
 static void cholesky_report(const void *part, const void *numeric, lac_finding *finding) {
-  (void)part;
-  lac_fronts_report(numeric, finding);
+  const lac_fronts *f = numeric;
+  lac_fronts_report(f, finding);
+  cholesky_predict(part, f->dtype, finding);
 }
 
 static lac_status cholesky_solve(const void *part, const void *numeric, lac_side side, int width, int threads,

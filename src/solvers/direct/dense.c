@@ -82,8 +82,14 @@ BLAS_GEMM(f64, dgemm, )
 BLAS_GEMM(c64, cgemm, &)
 BLAS_GEMM(c128, zgemm, &)
 
-// From so many multiplications on BLAS is faster than the small kernels: measured.
-enum { BLAS_FROM_f32 = 64 * 64 * 64, BLAS_FROM_f64 = 64 * 64 * 64, BLAS_FROM_c64 = 512, BLAS_FROM_c128 = 512 };
+// From so many multiplications on BLAS, which knows the machine at run time, is faster than the small kernels: measured.
+enum {
+  BLAS_FROM_real = DENSE_BYTES > 16 ? 64 * 64 * 64 : 8 * 8 * 8,
+  BLAS_FROM_f32 = BLAS_FROM_real,
+  BLAS_FROM_f64 = BLAS_FROM_real,
+  BLAS_FROM_c64 = 8 * 8 * 8,
+  BLAS_FROM_c128 = 8 * 8 * 8
+};
 #else
 void lac_blas_enter(void) {}
 void lac_blas_leave(void) {}

@@ -181,7 +181,11 @@ static bool fronts_do(fronts_walk *w, fronts_worker *worker, int32_t i, int thre
   fronts_extend(w, worker, i, &front, fronts_extend_panel[dtype]);
   if (!w->job->eliminate[dtype](&front)) {
 #pragma omp critical(lac_fronts_refused)
-    if (front.where < w->refused) w->refused = front.where, w->pivot = front.smallest;
+    if (front.where < w->refused) {
+#pragma omp atomic write
+      w->refused = front.where;
+      w->pivot = front.smallest;
+    }
     return false;
   }
   if (front.r > 0) fronts_extend(w, worker, i, &front, fronts_extend_update[dtype]);

@@ -109,7 +109,11 @@ static lac_status choice_analyse(const lac_factor_job *job, lac_lu_choice *c, la
   if (choice_has_match(a->plain, c->match)) return choice_take(c, a->plain), LAC_OK;
   if (near && choice_has_match(near->s, c->match)) return choice_take(c, near->s), LAC_OK;
   lac_status status = lac_supernodes_create(NULL, job->structure, c->match, a->ordering, &s);
-  if (status != LAC_OK) return choice_memory(fault);
+  if (status == LAC_ERR_MEMORY) return choice_memory(fault);
+  if (status != LAC_OK) {
+    snprintf(fault->text, sizeof fault->text, "the matched matrix could not be ordered; use LAC_ORDER_AMD");
+    return status;
+  }
   choice_take(c, s);
   lac_object_release(s);
   return LAC_OK;

@@ -155,12 +155,9 @@ static lac_status pivoting_fault(lac_fault *fault, lac_status status, const char
 // An empty row or column is named before anything else: elimination would only find that some column is left over.
 static lac_status pivoting_check_structure(const lac_structure *s, lac_fault *fault) {
   for (int32_t i = 0; i < s->n; i++) {
-    if (s->offsets[i] == s->offsets[i + 1]) {
-      return pivoting_fault(fault, LAC_ERR_SINGULAR, "the matrix is structurally singular: row %lld is empty", i);
-    }
-    if (s->t_offsets[i] == s->t_offsets[i + 1]) {
-      return pivoting_fault(fault, LAC_ERR_SINGULAR, "the matrix is structurally singular: column %lld is empty", i);
-    }
+    if (s->offsets[i] < s->offsets[i + 1] && s->t_offsets[i] < s->t_offsets[i + 1]) continue;
+    lac_structure_singular_text(s, i, fault->text, sizeof fault->text);
+    return LAC_ERR_SINGULAR;
   }
   return LAC_OK;
 }

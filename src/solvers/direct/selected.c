@@ -149,11 +149,11 @@ static void *selected_memory(const selected_walk *w, const selected_worker *work
   return w->at[i] < 0 ? w->blocks[i] : worker->fronts + (size_t)w->at[i] * w->size;
 }
 
-// A child has what it needs, or there are none.
+// A child has what it needs, or there are none. Sequentially consistent: all of them have read before one frees.
 static void selected_release(selected_walk *w, int32_t i, int32_t taken) {
   int32_t left;
   if (i < 0 || w->at[i] >= 0) return;
-#pragma omp atomic capture
+#pragma omp atomic capture seq_cst
   left = w->waiting[i] -= taken;
   if (left > 0) return;
   lac_free(w->blocks[i]);

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Factors of other values by the choices of an earlier one: right, told, and made afresh where they do not suit.
+
+#include <math.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/direct_case.h"
+#include "support/scratch.h"
+
+static const lac_dtype DTYPES[] = {LAC_F32, LAC_F64, LAC_C64, LAC_C128};
+static const lac_side SIDES[] = {LAC_N, LAC_T, LAC_C, LAC_H};
+
+static direct_system open_by(lac_context *ctx, const direct_case *c, lac_method method) {
+  lac_solver_options options = lac_solver_options_defaults();
+  options.method = method;
+  return direct_open(ctx, c, LAC_WIDTH_AUTO, &options);
+}
+
+static lac_factor *factor_of(lac_context *ctx, const direct_system *system) {
+  lac_factor *factor = NULL;
+  CHECK_OK(lac_solver_factor(ctx, system->solver, system->values, &factor));
+  return factor;
+}
+
+static void check_refactor(lac_context *ctx, direct_case c, lac_method method, double change, const char *reason) {
+  direct_system system = open_by(ctx, &c, method);
+  direct_case other = {c.s, ref_copy(&c.a)};
+  lac_array *values = NULL;
+  lac_factor *first = factor_of(ctx, &system), *second = NULL, *third = NULL;
+  for (int64_t z = 0; z < c.s->nnz; z++) other.a.x[z] *= 1 + change * (double)((c.s->row[z] + c.s->col[z]) % 4);
+  if (direct_rounding(c.a.meta.dtype) > 1e-10) {
+    for (int64_t z = 0; z < c.s->nnz; z++) other.a.x[z] = (float complex)other.a.x[z];
+  }
+  CHECK_OK(ref_upload(ctx, &other.a, &values));
+  CHECK_OK(lac_factor_refactor(ctx, first, values, &second));
+  CHECK_OK(lac_factor_refactor(ctx, second, system.values, &third));
+  CHECK_EQ(lac_factor_report(third).factorisations, 3);
+  CHECK_TEXT(lac_factor_report(second).method, lac_factor_report(first).method);
+  CHECK(strstr(lac_factor_report(second).reason, reason));
+  CHECK(!strstr(lac_factor_report(third).reason + 1, "as before"));  // said once
+  for (int s = 0; s < 4; s++) {
+    direct_check(ctx, &other, second, SIDES[s], 2, 1e3);
+    direct_check(ctx, &c, third, SIDES[s], 2, 1e3);
+  }
+  lac_factor_destroy(&first);
+  lac_factor_destroy(&second);
+  lac_factor_destroy(&third);
+  lac_array_destroy(&values);
+  direct_close(&system);
+}
+
+static void values_are_refactored_by_the_choices_made_before(lac_context *ctx) {
+  static const lac_method METHODS[] = {LAC_METHOD_LU, LAC_METHOD_PIVOTING_LU};
+  for (int m = 0; m < 2; m++) {
+    for (int d = 0; d < 4; d++) {
+      size_t mark = scratch_mark();
+      check_refactor(ctx, direct_convection(8, 5, DTYPES[d]), METHODS[m], 0.05, "as before: asked for");
+      check_refactor(ctx, direct_turned(8, DTYPES[d]), METHODS[m], 0.05, "as before: asked for");
+      scratch_release(mark);
+    }
+  }
+}
+
+static void check_afresh(lac_context *ctx, const direct_case *c, const direct_case *other, lac_method method,
+                         const char *name) {
+  direct_system system = open_by(ctx, c, method);
+  lac_array *values = NULL;
+  lac_factor *first = factor_of(ctx, &system), *second = NULL;
+  CHECK_OK(ref_upload(ctx, &other->a, &values));
+  CHECK_OK(lac_factor_refactor(ctx, first, values, &second));
+  CHECK_TEXT(lac_factor_report(second).method, name);
+  CHECK(strncmp(lac_factor_report(second).reason, "afresh", 6) == 0);
+  for (int s = 0; s < 2; s++) direct_check(ctx, other, second, SIDES[s], 2, 1e3);
+  lac_factor_destroy(&first);
+  lac_factor_destroy(&second);
+  lac_array_destroy(&values);
+  direct_close(&system);
+}
+
+static void choices_that_do_not_suit_are_made_afresh(lac_context *ctx) {
+  direct_case c = direct_treacherous(40, 0.5, 1, 0), other = direct_treacherous(40, 1e-9, 1, 0);
+  direct_case grid = direct_convection(16, 1, LAC_F64), hollow = {grid.s, ref_copy(&grid.a)};
+  direct_case definite = direct_convection(8, 0, LAC_F64), not = {definite.s, ref_copy(&definite.a)};
+  for (int64_t z = 0; z < grid.s->nnz; z++) {
+    hollow.a.x[z] = grid.s->row[z] == grid.s->col[z] ? 0 : 1.5 + sin((double)(z * z));
+  }
+  check_afresh(ctx, &c, &other, LAC_METHOD_LU, "pivoting_lu");
+  check_afresh(ctx, &grid, &hollow, LAC_METHOD_PIVOTING_LU, "pivoting_lu");
+  not .a.x[0] = -4;
+  check_afresh(ctx, &definite, &not, LAC_METHOD_AUTO, "ldlt");
+  not .a.x[1] = 3;
+  check_afresh(ctx, &definite, &not, LAC_METHOD_AUTO, "lu");
+}
+
+static void refactor_refuses_what_does_not_fit(lac_context *ctx) {
+  direct_case c = direct_convection(4, 1, LAC_F64);
+  direct_system system = open_by(ctx, &c, LAC_METHOD_LU);
+  lac_factor *factor = factor_of(ctx, &system), *out = NULL;
+  lac_array *single = direct_random(ctx, LAC_F32, 1, (int64_t[]){c.s->nnz}, 1);
+  lac_array *twice = direct_random(ctx, LAC_F64, 2, (int64_t[]){2, c.s->nnz}, 1);
+  lac_array *bad = direct_random(ctx, LAC_F64, 1, (int64_t[]){c.s->nnz}, 1);
+  ((double *)lac_array_edit(bad))[5] = NAN;
+  CHECK_FAILS(lac_factor_refactor(ctx, NULL, single, &out), LAC_ERR_ARG, "the factor is NULL");
+  CHECK_FAILS(lac_factor_refactor(ctx, factor, NULL, &out), LAC_ERR_ARG, "NULL");
+  CHECK_FAILS(lac_factor_refactor(ctx, factor, system.values, NULL), LAC_ERR_ARG, "out is NULL");
+  CHECK_FAILS(lac_factor_refactor(ctx, factor, single, &out), LAC_ERR_DTYPE, "the factor is f64, the values are f32");
+  CHECK_FAILS(lac_factor_refactor(ctx, factor, twice, &out), LAC_ERR_SHAPE, "lac_solver_factor");
+  CHECK_FAILS(lac_factor_refactor(ctx, factor, bad, &out), LAC_ERR_NONFINITE, "is not finite");
+  CHECK_OK(lac_array_fill(ctx, bad, 0, 0));
+  CHECK_FAILS(lac_factor_refactor(ctx, factor, bad, &out), LAC_ERR_SINGULAR, "pivot 0");
+  CHECK(!out);
+  lac_factor_destroy(&factor);
+  lac_array_destroy(&single);
+  lac_array_destroy(&twice);
+  lac_array_destroy(&bad);
+  direct_close(&system);
+}
+
+CHECK_MAIN(values_are_refactored_by_the_choices_made_before, choices_that_do_not_suit_are_made_afresh,
+           refactor_refuses_what_does_not_fit)
