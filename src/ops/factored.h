@@ -35,7 +35,7 @@ lac_var lac_emit_solve(lac_tape *tape, const void *object, const lac_attrs *attr
 /// i[3] - 1, f[0] is alpha. Refuse others; what a factorisation ended with, LAC_ERR_SINGULAR in the words of least squares; the look
 /// at a factor.
 lac_status lac_rank_infer(lac_call *call);
-lac_status lac_rank_judge(lac_context *ctx, const lac_attrs *attrs, lac_status status);
+lac_status lac_rank_judge(lac_context *ctx, const lac_attrs *attrs, lac_status given);
 lac_status lac_rank_check(lac_context *ctx, const lac_attrs *attrs, const lac_factor *factor);
 
 /// The operator selected_inverse by such an object.

@@ -92,7 +92,7 @@ static bool merge_pays(const merge_node *child, const merge_node *parent) {
   double cols = (double)child->cols + parent->cols, rows = parent->rows;
   double size = cols * (cols + 1) / 2 + cols * rows;
   double zeros = size - (double)child->filled - (double)parent->filled;
-  double share = cols <= 4 ? 0.9 : cols <= 16 ? 0.5 : cols <= 48 ? 0.1 : 0.05;
+  double share = cols <= 4 ? 0.9 : cols <= 16 ? 0.3 : cols <= 48 ? 0.1 : 0.05;
   return zeros <= share * size;
 }
 
