@@ -66,15 +66,9 @@ static void cholesky_predict(const void *part, lac_dtype dtype, lac_finding *fin
 }
 
 static void cholesky_report(const void *part, const void *numeric, lac_finding *finding) {
-<<<<<<< HEAD
   (void)part;
   lac_fronts_report(numeric, finding);
   cholesky_add_norms(((const lac_fronts *)numeric)->s, finding);
-=======
-  const lac_fronts *f = numeric;
-  lac_fronts_report(f, finding);
-  cholesky_predict(part, f->dtype, finding);
->>>>>>> w/analysis
 }
 
 static lac_status cholesky_solve(const void *part, const void *numeric, lac_side side, int width, int threads,

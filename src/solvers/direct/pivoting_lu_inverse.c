@@ -139,6 +139,6 @@ lac_status pivoting_selected_inverse(const lac_structure *structure, const void 
   lac_free(col_step);
   if (fits) return LAC_OK;
   snprintf(fault->text, sizeof fault->text, "out of memory: the inverse on %lld entries of L and U",
-           (long long)(f->l.count + f->u.count + f->n));
+           (long long)f->l.count + f->u.count + f->n);
   return LAC_ERR_MEMORY;
 }

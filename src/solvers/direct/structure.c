@@ -148,7 +148,7 @@ done:
   return status;
 }
 
-// The entries of a part by rows, with the slots they have in A; without `columns` they are only counted.
+// The entries of a part by rows, with the slots they have in A; without `slots` they are only counted.
 static void part_read(const lac_structure *from, const int32_t *rows, const int32_t *place, int32_t first,
                       lac_structure *s, int64_t *slots) {
   int64_t count = 0;
@@ -156,7 +156,7 @@ static void part_read(const lac_structure *from, const int32_t *rows, const int3
     for (int64_t p = from->offsets[rows[i]]; p < from->offsets[rows[i] + 1]; p++) {
       int32_t j = place[from->columns[p]] - first;
       if (j < 0 || j >= s->n) continue;
-      if (s->columns) s->columns[count] = j, slots[count] = p;
+      if (slots) s->columns[count] = j, slots[count] = p;
       count++;
     }
     s->offsets[i + 1] = count;

@@ -122,7 +122,7 @@ bool lac_tree_cut(lac_supernodes *s) {
   double limit = fmax(tree_flops(s) / TREE_SHARES, TREE_SMALL);
   int32_t aboves = 0, pieces = tree_pieces(s, limit, NULL, NULL, &aboves);
   tree_range *cut = lac_calloc((size_t)pieces, sizeof *cut);
-  lac_range *ranges = lac_calloc((size_t)(pieces + aboves), sizeof *ranges);
+  lac_range *ranges = lac_calloc((size_t)pieces + (size_t)aboves, sizeof *ranges);
   int64_t *update_at = lac_calloc((size_t)s->count, sizeof *update_at);
   bool fits = cut && ranges && update_at;
 
