@@ -10,6 +10,7 @@
 #include "lacuna/format.h"
 #include "lacuna/gradcheck.h"
 #include "lacuna/io.h"
+#include "lacuna/iterative.h"
 #include "lacuna/map.h"
 #include "lacuna/memory.h"
 #include "lacuna/ops.h"

@@ -10,6 +10,7 @@
 #define LACUNA_SOLVER_H
 
 #include "lacuna/array.h"
+#include "lacuna/iterative.h"
 #include "lacuna/pattern.h"
 
 #ifdef __cplusplus
@@ -17,7 +18,6 @@ extern "C" {
 #endif
 
 typedef struct lac_solver lac_solver;
-typedef struct lac_factor lac_factor;
 
 /// How a matrix is factored. The first is chosen by its nature (lac_pattern_nature) and values; each other can be asked for.
 typedef enum lac_method {
@@ -32,7 +32,23 @@ typedef enum lac_method {
   LAC_METHOD_CHOLMOD,      ///< engines: loaded when they are asked for, see lac_engine_find
   LAC_METHOD_UMFPACK,
   LAC_METHOD_KLU,
-  LAC_METHOD_MUMPS
+  LAC_METHOD_MUMPS,
+  LAC_METHOD_CG,  ///< Krylov methods: iterate to a tolerance. Hermitian positive definite, with a fixed preconditioner
+  LAC_METHOD_FLEXIBLE_CG,  ///< the same; the preconditioner may vary
+  LAC_METHOD_BICGSTAB,     ///< any square matrix, short recurrences
+  LAC_METHOD_GMRES,        ///< any square matrix, restarted
+  LAC_METHOD_FLEXIBLE_GMRES,
+  LAC_METHOD_MINRES,  ///< Hermitian, indefinite too
+  LAC_METHOD_LSMR,    ///< least squares: any shape
+  LAC_METHOD_LSQR,
+  LAC_METHOD_IDENTITY,  ///< preconditioners: approximate inverses, applied once by a solve of their own
+  LAC_METHOD_JACOBI,
+  LAC_METHOD_BLOCK_JACOBI,
+  LAC_METHOD_SSOR,
+  LAC_METHOD_IC0,
+  LAC_METHOD_ILU0,
+  LAC_METHOD_CHEBYSHEV,
+  LAC_METHOD_MULTIGRID
 } lac_method;
 
 /// The order of elimination.
@@ -83,6 +99,8 @@ typedef struct lac_solver_options {
   /// A factorisation that is foreseen to need more than this is refused before it begins, with LAC_ERR_MEMORY. 0: what
   /// the machine has free.
   int64_t max_bytes;
+  lac_iteration iteration;          ///< of Krylov methods
+  lac_precondition preconditioner;  ///< of them, and of preconditioners by themselves
 } lac_solver_options;
 
 /// What a solver says of its work. The texts of a report live as long as the solver or factor that gave it.
@@ -98,8 +116,15 @@ typedef struct lac_report {
   int64_t perturbed;     ///< pivots that were too small and were enlarged: refinement makes good for them
   double analyse_seconds;
   double factor_seconds;
-  int64_t factorisations;  ///< how many this solver made so far
-  int64_t reuses;          ///< how often values it had seen came back
+  int64_t factorisations;      ///< how many this solver made so far
+  int64_t reuses;              ///< how often values it had seen came back
+  const char *preconditioner;  ///< of a Krylov method: its name; else ""
+  int levels;                  ///< of a multigrid hierarchy, the finest counted; else 0
+  double complexity;           ///< its entries on all levels beside those of the matrix
+  int64_t setups;              ///< preconditioners that were set up from nothing by this solver
+  int64_t refreshes;           ///< and with new values on an old structure
+  int64_t solves;              ///< iterations of all columns of solves by this factor, and how many solves there were
+  int64_t iterations;
 } lac_report;
 
 LAC_API lac_solver_options lac_solver_options_defaults(void);
@@ -150,6 +175,15 @@ LAC_API lac_status lac_factor_solve(lac_context *ctx, const lac_factor *factor, 
                                     lac_array *x);
 
 LAC_API lac_report lac_factor_report(const lac_factor *factor);
+
+/// The same from a start x0 (NULL: zero), and what became of it: a tolerance that is not reached is no error here, the report says so,
+/// and x holds the best there is. Direct factors have 0 iterations.
+LAC_API lac_status lac_factor_iterate(lac_context *ctx, const lac_factor *factor, lac_side side, const lac_array *b,
+                                      const lac_array *x0, lac_array *x, lac_solve_report *report);
+
+/// The levels of a multigrid hierarchy as a table: rows, entries, bytes, smoother of each; "" for other factors. To be
+/// freed by free().
+LAC_API lac_status lac_factor_describe(lac_context *ctx, const lac_factor *factor, char **text);
 
 /// A factor of other values of the same shape and dtype, with the method, matching, scaling and pivots of `like`. The
 /// residual of a test is measured: where the old choices do not suit the new values they are made afresh. Not kept by the

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file iterative.h
+/// How iterative solvers go about it: tolerances, limits, preconditioners, multigrid, and how a solve ended.
+///
+/// An iterative solver is a lac_solver whose method is a Krylov method (solver.h); its factor is the set-up of a preconditioner. A
+/// preconditioner is a solver too: by itself, its factor's solve applies it once.
+
+#ifndef LACUNA_ITERATIVE_H
+#define LACUNA_ITERATIVE_H
+
+#include "lacuna/array.h"
+#include "lacuna/pattern.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct lac_factor lac_factor;
+
+/// How an iteration ended.
+typedef enum lac_ending {
+  LAC_CONVERGED,   ///< the true residual of every column is within its tolerance
+  LAC_LIMIT,       ///< max_iterations
+  LAC_STAGNATED,   ///< the residual does not fall any more
+  LAC_BROKE_DOWN,  ///< the method divides by zero: an indefinite matrix or preconditioner in CG, a singular matrix
+  LAC_DIVERGED,    ///< NaN or infinity came up
+  LAC_INTERRUPTED  ///< `progress` asked for it
+} lac_ending;
+
+/// What a solve says of its work. Of several columns and matrices: the worst.
+typedef struct lac_solve_report {
+  lac_ending ending;
+  int64_t iterations;     ///< the most that a column needed
+  double residual;        ///< |b - op(A) x| / |b|, computed anew at the end; the largest
+  double first_residual;  ///< of the start
+  int64_t item, column;   ///< where that is
+  double seconds;
+  char reason[240];  ///< the ending as a sentence
+} lac_solve_report;
+
+/// y = op(M) x for arrays [items, n, k], any k; y does not overlap x. A user's preconditioner (M stands for an approximate
+/// inverse) or matrix. Anything but LAC_OK ends the solve with that status.
+typedef lac_status (*lac_apply)(lac_context *ctx, void *data, lac_side side, const lac_array *x, lac_array *y);
+
+/// Called at each look at the residual, the largest of all columns beside |b|; anything but 0 ends the solve.
+typedef int (*lac_iteration_progress)(void *data, int64_t iteration, double residual);
+
+/// How a Krylov method goes on and when it ends.
+typedef struct lac_iteration {
+  /// A column has converged when |b - op(A) x| <= max(rtol |b|, atol) in the 2-norm, by the true residual. Defaults: 1e-10, 0 (f32 and c64: no
+  /// less than 1e-5 by default).
+  double rtol, atol;
+  double adjoint_rtol;              ///< of the solves that derivatives need; 0 (default): rtol
+  int64_t max_iterations;           ///< 0 (default): 10 000 and no more than 10 n + 10
+  int restart;                      ///< GMRES and FGMRES keep so many vectors: 30
+  int look_every;                   ///< iterations between looks at the residual: 1
+  int accept_unconverged;           ///< 1: differentiable solves do not fail where the tolerance is not met; 0
+  lac_iteration_progress progress;  ///< may be NULL
+  void *progress_data;
+  /// Columns [n, m] that span the null space of A, and that of A^H where it differs; NULL: none. b is freed of its part along the
+  /// latter and x of its part along the former. Held by the solver.
+  const lac_array *null_space, *left_null_space;
+} lac_iteration;
+
+/// Which multigrid.
+typedef enum lac_multigrid_kind {
+  LAC_MULTIGRID_AUTO,      ///< pairwise, and smoothed where that is slow
+  LAC_MULTIGRID_PAIRWISE,  ///< aggregates of pairs of pairs, plain interpolation, K-cycle: least memory, quick to set up
+  LAC_MULTIGRID_SMOOTHED   ///< smoothed aggregation along strong entries, Chebyshev smoothers
+} lac_multigrid_kind;
+
+/// The numbers of preconditioners. Zero stands for the default.
+typedef struct lac_precondition {
+  int method;                ///< a lac_method, any: LAC_METHOD_AUTO chooses by the matrix, LAC_METHOD_IDENTITY is none
+  const lac_factor *factor;  ///< use this factor, of any matrix of that size, instead; held by the solver
+  lac_apply apply;  ///< or this function; NULL: none. op(M)^-1 is asked of it for both sides when derivatives are
+  void *apply_data;
+  double omega;  ///< SSOR: over-relaxation, 0 < omega < 2: 1
+  int block;     ///< block Jacobi: rows of a block: those of the pattern's blocks, else 8
+  int degree;    ///< Chebyshev: 2
+  lac_multigrid_kind kind;
+  double
+      strength;  ///< smoothed aggregation: entries below this share of sqrt(a_ii a_jj) are weak: 0.08, halved at each level
+  const lac_array
+      *near_null;      ///< [n, m]: what coarse levels must hold, rigid motions for elasticity; NULL: constants. Held
+  int full_precision;  ///< 1: the hierarchy has the dtype of the matrix; 0: f32 (c64) where that does
+  int coarse_rows;     ///< the coarsest level is solved directly; at most so many rows: 700
+  int max_levels;      ///< 30
+} lac_precondition;
+
+LAC_API lac_iteration lac_iteration_defaults(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file krylov.h
+/// Krylov methods on linear maps: op(A) x = b to a tolerance, for many columns and matrices at once.
+///
+/// Each column of each matrix is a system with coefficients of its own: they are arrays [items, 1, k] in backend memory, and columns
+/// that have converged stand still. The host reads one number an iteration, or one each `look_every`. The true residual is
+/// computed anew before a column is called converged, and on exit.
+
+#ifndef LACUNA_SOLVERS_KRYLOV_KRYLOV_H
+#define LACUNA_SOLVERS_KRYLOV_KRYLOV_H
+
+#include "lacuna/solver.h"
+#include "solvers/linear.h"
+
+typedef struct lac_krylov_job {
+  lac_linear a;
+  lac_linear m;                    // op(M)^-1; apply NULL: none
+  lac_side side;                   // op(A) x = b
+  const lac_iteration *iteration;  // its rtol is the one to keep to
+  int64_t items, rows, cols, width;
+  lac_dtype dtype;
+  const lac_array *b;   // [items, rows, width] (side N)
+  lac_array *x;         // [items, cols, width]; holds the start
+  bool starts_at_zero;  // x is all zero: its product is not computed
+} lac_krylov_job;
+
+typedef struct lac_krylov_table {
+  const char *name;
+  bool needs_hermitian;
+  bool takes_rectangles;  // least squares
+  bool is_flexible;       // the preconditioner may vary
+  lac_status (*run)(lac_context *ctx, const lac_krylov_job *job, lac_solve_report *report);
+} lac_krylov_table;
+
+#define LAC_KRYLOV(name) extern const lac_krylov_table lac_krylov_##name;
+#include "solvers/krylov/krylov.def"
+#undef LAC_KRYLOV
+
+#endif
