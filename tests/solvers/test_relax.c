@@ -4,7 +4,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "solvers/eigen/tridiagonal.h"
+#include "solvers/relax/relax.h"
+#include "support/direct_case.h"
 #include "support/relax_case.h"
+#include "support/scratch.h"
+
+static const relax_case identity_case = {.table = &lac_preconditioner_identity};
 
 static dense identity_inverse(dense a, const lac_precondition *p) {
   dense m = dense_new(a.rows, a.rows);
@@ -87,6 +93,54 @@ static dense block_inverse(dense a, const lac_precondition *p) {
   return dense_inverse(blocks);
 }
 
+// The estimate is the library's own, looked at by a test of its own below.
+static double largest_of(lac_context *ctx, dense a) {
+  int64_t n = a.rows, *row = scratch((size_t)(n * n) * sizeof *row + 1),
+          *col = scratch((size_t)(n * n) * sizeof *col + 1);
+  sketch s = {n, n, 0, row, col};
+  int is_hermitian = 1;
+  ref values = ref_new(&(lac_meta){.dtype = LAC_C128, .ndim = 2, .shape = {1, n * n}});
+  double largest = 0;
+  relax_setup r;
+  for (int64_t p = 0; p < n * n; p++) {
+    is_hermitian = is_hermitian && a.x[p] == conj(a.x[p % n * n + p / n]);
+    if (a.x[p] == 0) continue;
+    row[s.nnz] = p / n, col[s.nnz] = p % n;
+    values.x[s.nnz++] = a.x[p];
+  }
+  values.meta.shape[1] = values.count = s.nnz;
+  relax_open(ctx, &identity_case, &s, &values, is_hermitian, &r);
+  CHECK_OK(lac_relax_largest(ctx, &r.setup, &largest));
+  relax_close(&r);
+  return largest;
+}
+
+static lac_context *inside;
+
+// T_d((1 - 2 (z - a) / (b - a))) / T_d(sigma), as a recurrence of matrices: M^-1 = (1 - that) A^-1.
+static dense chebyshev_inverse(dense a, const lac_precondition *p) {
+  int64_t n = a.rows, degree = p->degree > 0 ? p->degree : 2;
+  dense z = dense_mul(jacobi_inverse(a, p), a), now = dense_new(n, n), old = dense_new(n, n), left = dense_new(n, n);
+  double most = n > 0 ? largest_of(inside, a) : 1, high = 1.1 * most, low = most / 30,
+         sigma = (high + low) / (high - low);
+  double t_now = sigma, t_old = 1;
+  for (int64_t i = 0; i < n * n; i++) {
+    double one = i / n == i % n;
+    z.x[i] = ((high + low) * one - 2 * z.x[i]) / (high - low);
+    now.x[i] = z.x[i];
+    old.x[i] = one;
+  }
+  for (int64_t k = 1; k < degree; k++) {
+    dense next = dense_mul(z, now);
+    for (int64_t i = 0; i < n * n; i++) next.x[i] = 2 * next.x[i] - old.x[i];
+    old = now, now = next;
+    double t = 2 * sigma * t_now - t_old;
+    t_old = t_now, t_now = t;
+  }
+  for (int64_t i = 0; i < n * n; i++) left.x[i] = (i / n == i % n) - now.x[i] / t_now;
+  return dense_mul(left, dense_inverse(a));
+}
+
 static const relax_case identity = {
     .table = &lac_preconditioner_identity, .inverse = identity_inverse, .scale_power = 0};
 static const relax_case jacobi = {.table = &lac_preconditioner_jacobi, .inverse = jacobi_inverse, .scale_power = -1};
@@ -164,7 +218,62 @@ static void block_jacobi_pivots_and_names_singular_blocks(lac_context *ctx) {
   relax_refuses(ctx, &pairs, 4, turned, LAC_ERR_ARG, "block = -1");
 }
 
+static void chebyshev_is_its_polynomial(lac_context *ctx) {
+  inside = ctx;
+  for (int degree = 0; degree < 5; degree++) {
+    relax_case c = {.table = &lac_preconditioner_chebyshev, .inverse = chebyshev_inverse, .scale_power = -1};
+    c.options.degree = degree;
+    c.roundings = 2000;
+    relax_check(ctx, &c);
+  }
+}
+
+static void chebyshev_refuses_zeros_on_the_diagonal(lac_context *ctx) {
+  relax_case c = {.table = &lac_preconditioner_chebyshev};
+  relax_refuses(ctx, &c, 2, (const double[]){0, 1, 1, 2}, LAC_ERR_SINGULAR, "row 0 in matrix 0");
+  c.options.degree = -1;
+  relax_refuses(ctx, &c, 2, (const double[]){2, 1, 1, 2}, LAC_ERR_ARG, "degree = -1");
+}
+
+static void the_largest_eigenvalue_is_found_nearly(lac_context *ctx) {
+  for (int64_t side = 3; side < 70; side *= 2) {  // the grid's is 1 + cos(pi / (side + 1))
+    direct_case c = direct_make(DIRECT_POISSON, side * side, LAC_F64, 1);
+    ref values = ref_new(&(lac_meta){.dtype = LAC_F64, .ndim = 2, .shape = {1, c.s->nnz}});
+    double largest = 0, exact = 1 + cos(3.14159265358979323846 / (double)(side + 1));
+    relax_setup r;
+    memcpy(values.x, c.a.x, (size_t)values.count * sizeof *values.x);
+    for (int is_hermitian = 0; is_hermitian < 2; is_hermitian++) {
+      relax_open(ctx, &identity_case, c.s, &values, is_hermitian, &r);
+      CHECK_OK(lac_relax_largest(ctx, &r.setup, &largest));
+      CHECK(largest <= 2.0000001);
+      CHECK(largest >= (is_hermitian ? 0.98 : 1) * exact);
+      relax_close(&r);
+    }
+  }
+}
+
+static void tridiagonal_matrices_have_their_eigenvalues(lac_context *ctx) {
+  (void)ctx;
+  for (int64_t n = 1; n <= 40; n++) {  // 2 -1: 2 - 2 cos(k pi / (n + 1)), weights 2 / (n + 1) sin^2
+    double d[40], e[40], first[40], angle = 3.14159265358979323846 / (double)(n + 1);
+    for (int64_t i = 0; i < n; i++) d[i] = 2, e[i] = -1;
+    CHECK(lac_tridiagonal_eigen(n, d, e, first));
+    for (int64_t k = 1; k <= n; k++) {
+      double exact = 2 - 2 * cos((double)k * angle), best = INFINITY, weight = 0;
+      for (int64_t i = 0; i < n; i++) {
+        if (fabs(d[i] - exact) < best) best = fabs(d[i] - exact), weight = first[i] * first[i];
+      }
+      CHECK(best < 1e-13);
+      CHECK(fabs(weight - 2 / (double)(n + 1) * pow(sin((double)k * angle), 2)) < 1e-13);
+    }
+  }
+  double d[] = {1, NAN}, e[] = {1, 0};
+  CHECK(!lac_tridiagonal_eigen(2, d, e, NULL));
+}
+
 CHECK_MAIN(identity_is_nothing, jacobi_divides_by_the_diagonal, jacobi_names_a_row_without_a_diagonal,
            ssor_sweeps_down_and_up, ssor_refuses_other_factors_and_zeros, ilu0_is_elimination_on_the_pattern,
            ilu0_names_its_pivots, ic0_is_its_hermitian_form, ic0_shifts_where_a_pivot_is_not_positive,
-           block_jacobi_inverts_blocks, block_jacobi_pivots_and_names_singular_blocks)
+           block_jacobi_inverts_blocks, block_jacobi_pivots_and_names_singular_blocks, chebyshev_is_its_polynomial,
+           chebyshev_refuses_zeros_on_the_diagonal, the_largest_eigenvalue_is_found_nearly,
+           tridiagonal_matrices_have_their_eigenvalues)

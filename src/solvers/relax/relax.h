@@ -28,6 +28,10 @@ lac_status lac_relax_like(lac_context *ctx, const lac_array *like, lac_array **o
 /// Bytes of an array; 0 for NULL.
 int64_t lac_relax_bytes(const lac_array *array);
 
+/// The largest size of an eigenvalue of D^-1 A, for each matrix (room for `items`). Hermitian with a positive diagonal: ten steps of
+/// Lanczos and the residual on top, seldom too small. Else a bound, |D^-1 A| being all that is looked at. Deterministic.
+lac_status lac_relax_largest(lac_context *ctx, const lac_setup *setup, double *largest);
+
 /// M = L U by triangles of the matrix's own pattern: L strictly below the diagonal, with ones on it; U on and above.
 typedef struct lac_relax_split {
   lac_pattern *lower, *upper;
