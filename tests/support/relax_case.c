@@ -258,8 +258,29 @@ void relax_refuses(lac_context *ctx, const relax_case *c, int64_t n, const doubl
   relax_setup r;
   void *part = NULL;
   memcpy(values.x, small.a.x, (size_t)values.count * sizeof *values.x);
-  relax_open(ctx, c, small.s, &values, 0, &r);
+  relax_open(ctx, c, small.s, &values, c->is_hermitian, &r);
   CHECK_FAILS(c->table->create(ctx, &r.setup, &part), expected, words);
   CHECK(!part);
   relax_close(&r);
+}
+
+lac_setup_finding relax_takes(lac_context *ctx, const relax_case *c, int64_t n, const double *full, int is_hermitian) {
+  direct_case small = direct_small(n, full, LAC_F64);
+  ref values = ref_new(&(lac_meta){.dtype = LAC_F64, .ndim = 2, .shape = {1, small.s->nnz}});
+  ref b = columns(LAC_F64, 1, n, 3, 8);
+  dense m = c->inverse(dense_matrix(small.s, small.a.x), &c->options);
+  lac_setup_finding finding = {0};
+  relax_setup r;
+  void *part = NULL;
+  memcpy(values.x, small.a.x, (size_t)values.count * sizeof *values.x);
+  relax_open(ctx, c, small.s, &values, is_hermitian, &r);
+  CHECK_OK(c->table->create(ctx, &r.setup, &part));
+  c->table->report(part, &finding);
+  for (lac_side side = LAC_N; side <= LAC_H; side++) {
+    ref x = applied(ctx, c, part, side, &b);
+    check_item(c, &m, side, 3, b.x, x.x, direct_rounding(LAC_F64));
+  }
+  c->table->destroy(part);
+  relax_close(&r);
+  return finding;
 }

@@ -14,6 +14,7 @@ typedef struct relax_case {
   lac_precondition options;
   dense (*inverse)(dense a, const lac_precondition *options);  ///< M^-1 by the textbook
   int hermitian_only;
+  int is_hermitian;  ///< of the matrices of relax_refuses
   int scale_power;   ///< M^-1 of s A is s^power M^-1 of A: -1, or 0 where it does not look at A
   double roundings;  ///< allowed, in units of the largest number; 0: 200
 } relax_case;
@@ -24,6 +25,9 @@ void relax_check(lac_context *ctx, const relax_case *c);
 /// A small real matrix, row by row, zeros are no entries: it is refused with this status and words.
 void relax_refuses(lac_context *ctx, const relax_case *c, int64_t n, const double *full, lac_status expected,
                    const char *words);
+
+/// The same: it is taken, and applied as it should; what it says of itself.
+lac_setup_finding relax_takes(lac_context *ctx, const relax_case *c, int64_t n, const double *full, int is_hermitian);
 
 /// A set-up of a sketch with values [items, nnz].
 typedef struct relax_setup {

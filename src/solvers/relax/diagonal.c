@@ -23,25 +23,36 @@ int64_t lac_relax_bytes(const lac_array *array) {
   return array ? array->count * (int64_t)lac_dtype_size(array->meta.dtype) : 0;
 }
 
-/// The diagonal's reciprocal, by way of the host.
-static lac_status diagonal_reciprocal(lac_context *ctx, const char *who, const lac_array *diagonal,
-                                      lac_array *inverse) {
+lac_status lac_relax_invert(lac_context *ctx, const lac_array *d, lac_array *inverse, int64_t *fault) {
   lac_status status = LAC_OK;
-  int64_t n = diagonal->meta.shape[1], fault = -1;
-  size_t bytes = (size_t)diagonal->count * lac_dtype_size(diagonal->meta.dtype);
+  size_t bytes = (size_t)d->count * lac_dtype_size(d->meta.dtype);
   char *host = NULL;
 
   LAC_ALLOC(host, 2 * bytes);
-  LAC_TRY(lac_array_read(ctx, diagonal, host));
-  fault = diagonal_invert[diagonal->meta.dtype](diagonal->count, host, host + bytes);
-  LAC_CHECK(
-      fault < 0, LAC_ERR_SINGULAR,
-      "%s: the diagonal of row %lld in matrix %lld is zero or missing; order the rows so that it is not, or choose "
-      "another preconditioner (identity, block_jacobi) or a direct method",
-      who, (long long)(fault % n), (long long)(fault / n));
-  LAC_TRY(lac_array_write(ctx, inverse, host + bytes));
+  LAC_TRY(lac_array_read(ctx, d, host));
+  *fault = diagonal_invert[d->meta.dtype](d->count, host, host + bytes);
+  if (inverse && *fault < 0) LAC_TRY(lac_array_write(ctx, inverse, host + bytes));
 done:
   lac_free(host);
+  return status;
+}
+
+lac_status lac_relax_require_diagonal(lac_context *ctx, const char *who, const lac_pattern *pattern) {
+  lac_status status = LAC_OK;
+  const lac_buffer *offsets = NULL, *slots = NULL;
+  lac_map *map = NULL;
+  int64_t row = 0;
+
+  LAC_TRY(lac_pattern_diagonal(ctx, pattern, &map));
+  LAC_TRY(lac_map_groups(ctx, map, &offsets, &slots));
+  if (slots->count == pattern->rows) goto done;
+  while (lac_buffer_get(offsets, row + 1) > lac_buffer_get(offsets, row)) row++;
+  LAC_CHECK(false, LAC_ERR_SINGULAR,
+            "%s: row %lld has no entry on the diagonal; order the rows so that it has one, or choose another "
+            "preconditioner (identity, block_jacobi) or a direct method",
+            who, (long long)row);
+done:
+  lac_map_destroy(&map);
   return status;
 }
 
@@ -86,10 +97,16 @@ lac_status lac_relax_diagonal(lac_context *ctx, const char *who, const lac_setup
                               lac_array **inverse, lac_array **mirrored) {
   lac_status status = LAC_OK;
   lac_array *d = NULL, *r = NULL, *m = NULL;
+  int64_t n = setup->pattern->rows, fault = -1;
 
   LAC_TRY(diagonal_take(ctx, setup, &d));
   LAC_TRY(lac_relax_like(ctx, d, &r));
-  LAC_TRY(diagonal_reciprocal(ctx, who, d, r));
+  LAC_TRY(lac_relax_invert(ctx, d, r, &fault));
+  LAC_CHECK(
+      fault < 0, LAC_ERR_SINGULAR,
+      "%s: the diagonal of row %lld in matrix %lld is zero or missing; order the rows so that it is not, or choose "
+      "another preconditioner (identity, block_jacobi) or a direct method",
+      who, (long long)(fault % n), (long long)(fault / n));
   if (mirrored) LAC_TRY(diagonal_mirror(ctx, r, &m));
   if (diagonal) *diagonal = d, d = NULL;
   if (inverse) *inverse = r, r = NULL;
