@@ -24,6 +24,7 @@ struct lac_iterative {
   int64_t version;                        // of that memory when it was looked at
   bool is_hermitian;
   lac_setup_finding finding;
+  char *text;  // of lac_factor_describe, made under the factor's lock when first asked; by malloc
   _Atomic int64_t solves, iterations;
   atomic_bool has_fallen;  // solves go to the partner: set once, after `fallen` was written under the factor's lock
   char fallen[LAC_REASON_SIZE];  // why

@@ -49,6 +49,7 @@ static void choose_note(lac_factor *f) {
   lac_iterative *it = f->iterative;
   it->finding = (lac_setup_finding){0};
   if (it->table && it->part) it->table->report(it->part, &it->finding);
+  snprintf(f->warning, sizeof f->warning, "%s", it->finding.warning);
   f->finding = (lac_finding){.bytes = it->finding.bytes, .smallest = 1, .where = -1};
   if (it->inner) f->finding.bytes += lac_factor_bytes(it->inner);
 }

@@ -13,6 +13,7 @@ void lac_iterative_destroy(lac_iterative *it) {
   lac_object_release(it->inner);
   lac_array_destroy(&it->values);
   lac_array_destroy(&it->given);
+  free(it->text);
   lac_free(it);
 }
 
@@ -237,21 +238,28 @@ lac_report lac_iterative_foreseen(const lac_solver_core *core) {
                       .refreshes = atomic_load(&core->refreshes)};
 }
 
-lac_status lac_factor_describe(lac_context *ctx, const lac_factor *factor, char **text) {
+static lac_status iterative_describe(lac_context *ctx, const lac_factor *f, const char **text) {
+  lac_status status = LAC_OK;
+  lac_iterative *it = f->iterative;
+
+  pthread_mutex_lock(&((lac_factor *)f)->lock);
+  if (!it->text) status = it->table->describe(ctx, it->part, &it->text);
+  *text = it->text;
+  pthread_mutex_unlock(&((lac_factor *)f)->lock);
+  return status == LAC_OK ? status : lac_context_pass(ctx, status, __func__);
+}
+
+lac_status lac_factor_describe(lac_context *ctx, const lac_factor *factor, const char **text) {
   lac_status status = LAC_OK;
   const lac_iterative *it;
+  const char *made = "";
 
   LAC_CHECK_CONTEXT();
   LAC_CHECK(factor && text, LAC_ERR_ARG, "lac_factor_describe: the factor or text is NULL");
   it = factor->iterative;
-  if (it && it->table && it->part && it->table->describe) {
-    LAC_TRY(it->table->describe(ctx, it->part, text));
-  } else if (it && it->inner) {
-    LAC_TRY(lac_factor_describe(ctx, it->inner, text));
-  } else {
-    *text = calloc(1, 1);
-    LAC_CHECK(*text, LAC_ERR_MEMORY, "lac_factor_describe: out of memory: one byte");
-  }
+  if (it && it->table && it->part && it->table->describe) LAC_TRY(iterative_describe(ctx, factor, &made));
+  if (it && it->inner) LAC_TRY(lac_factor_describe(ctx, it->inner, &made));
+  *text = made;
 done:
   return status;
 }
