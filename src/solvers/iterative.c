@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "solvers/iterative.h"
 
@@ -12,11 +13,14 @@ static const double iterative_rtol = 1e-10, iterative_rtol_single = 1e-5;
 
 enum { ITERATIVE_LIMIT = 10000, ITERATIVE_RESTART = 30 };
 
-lac_iteration lac_iteration_defaults(void) {
-  return (lac_iteration){.rtol = iterative_rtol, .restart = ITERATIVE_RESTART, .look_every = 1};
-}
+#pragma weak lac_preconditioner_multigrid  // until its room is there
 
 // -- methods ---------------------------------------------------------------------------------------------------------
+
+static const char *const iterative_krylov_names[] = {"cg",     "flexible_cg", "bicgstab", "gmres", "flexible_gmres",
+                                                     "minres", "lsmr",        "lsqr"};
+static const char *const iterative_preconditioner_names[] = {"identity", "jacobi", "block_jacobi", "ssor",
+                                                             "ic0",      "ilu0",   "chebyshev",    "multigrid"};
 
 const lac_krylov_table *lac_krylov_of(lac_method method) {
   static const lac_krylov_table *const tables[] = {
@@ -24,7 +28,11 @@ const lac_krylov_table *lac_krylov_of(lac_method method) {
 #include "solvers/krylov/krylov.def"
 #undef LAC_KRYLOV
   };
-  return method >= LAC_METHOD_CG && method <= LAC_METHOD_LSQR ? tables[method - LAC_METHOD_CG] : NULL;
+  if (method < LAC_METHOD_CG || method > LAC_METHOD_LSQR) return NULL;
+  for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+    if (strcmp(tables[i]->name, iterative_krylov_names[method - LAC_METHOD_CG]) == 0) return tables[i];
+  }
+  return NULL;
 }
 
 const lac_preconditioner_table *lac_preconditioner_of(lac_method method) {
@@ -33,8 +41,12 @@ const lac_preconditioner_table *lac_preconditioner_of(lac_method method) {
 #include "solvers/preconditioners.def"
 #undef LAC_PRECONDITIONER
   };
-  bool is_one = method >= LAC_METHOD_IDENTITY && method <= LAC_METHOD_MULTIGRID;
-  return is_one ? tables[method - LAC_METHOD_IDENTITY] : NULL;
+  if (method < LAC_METHOD_IDENTITY || method > LAC_METHOD_MULTIGRID) return NULL;
+  for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+    if (!tables[i]) continue;
+    if (strcmp(tables[i]->name, iterative_preconditioner_names[method - LAC_METHOD_IDENTITY]) == 0) return tables[i];
+  }
+  return NULL;
 }
 
 bool lac_iterative_takes_rectangles(lac_method method) {

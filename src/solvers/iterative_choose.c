@@ -171,7 +171,8 @@ static int choose_candidates(const lac_factor *f, const lac_survey *s, const lac
   int count = 0;
 
   if (!krylov->takes_rectangles && s->without < 0) {
-    if (is_definite || s->is_m_like) list[count++] = &lac_preconditioner_multigrid;
+    const lac_preconditioner_table *multigrid = lac_preconditioner_of(LAC_METHOD_MULTIGRID);
+    if (multigrid && (is_definite || s->is_m_like)) list[count++] = multigrid;
     if (is_definite) list[count++] = &lac_preconditioner_ic0;
     if (!is_definite && !krylov->needs_hermitian) list[count++] = &lac_preconditioner_ilu0;
     if (is_definite || !krylov->needs_hermitian) list[count++] = &lac_preconditioner_jacobi;

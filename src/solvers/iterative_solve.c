@@ -133,7 +133,7 @@ static lac_status solve_fall_back(lac_context *ctx, const lac_factor *f, const c
             text, other);
   pthread_mutex_lock(&((lac_factor *)f)->lock);
   if (!atomic_load(&it->has_fallen)) {
-    snprintf(it->fallen, sizeof it->fallen, "%s; %s", partner->reason, text);
+    snprintf(it->fallen, sizeof it->fallen, "%.120s; iterating %.260s", partner->reason, text);
     atomic_store(&it->has_fallen, true);
   }
   pthread_mutex_unlock(&((lac_factor *)f)->lock);
