@@ -17,6 +17,7 @@
 #include "core/array_impl.h"
 #include "core/columns.h"
 #include "core/format_impl.h"
+#include "core/multigrid_kernels.h"
 #include "core/pattern_impl.h"
 
 /// What `binary` computes. A backend has the first three; what it does not have, it answers with LAC_ERR_UNSUPPORTED.
@@ -243,6 +244,9 @@ struct lac_kernels {
   /// every real number (the parts of complex ones are two); all of one dtype and count, g itself is only read, and NULL is zero
   lac_status (*adam)(lac_context *ctx, const lac_adam *a, const lac_array *g, lac_array *m, lac_array *v,
                      lac_array *x);  // optional
+
+  // -- multigrid -----------------------------------------------------------------------------------------------------
+  const lac_multigrid_kernels *multigrid;  // optional
 
   // -- ranks ---------------------------------------------------------------------------------------------------------
   /// All ranks exchange their status before a call that communicates, also those whose tape has failed already, and on leaving

@@ -6,6 +6,8 @@
 
 #include <omp.h>
 
+#include "backends/cpu/multigrid.h"
+
 static lac_status cpu_open(lac_context *ctx, int device) {
   lac_status status = LAC_OK;
   LAC_CHECK(device == 0, LAC_ERR_ARG, "the CPU is device 0; device %d was asked for", device);
@@ -179,4 +181,5 @@ const lac_kernels lac_cpu_kernels = {
     .columns = cpu_columns,
     .column_step = cpu_column_step,
     .adam = cpu_adam,
+    .multigrid = &cpu_multigrid_kernels,
 };
