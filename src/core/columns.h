@@ -21,6 +21,7 @@ typedef enum lac_column_what {
   LAC_COLUMN_ADD,    // y += c x
   LAC_COLUMN_TURN,   // y = x + c y
   LAC_COLUMN_SCALE,  // y = c x; x may be y
+  LAC_COLUMN_TAKE,   // y = x where c is not zero
   LAC_COLUMN_DOT     // state[slot] = sum of conj(x) y over the rows; accumulates in f64
 } lac_column_what;
 
@@ -41,6 +42,10 @@ typedef struct lac_step_numbers {
   int64_t iteration;   // of this column's cycle
   int64_t restart;     // longest cycle
   int first, is_last;  // the first look at the residual; the last
+  int has_m;           // there is a preconditioner
+  int is_lsmr;         // not LSQR
+  int is_rectangular;  // a least-squares solution is what is asked for
+  double least;        // |A^H r| beside |A| |r| that is none
 } lac_step_numbers;
 
 /// The steps: LAC_STEP(name) is lac_step_<name>(coefficients of a column, distance of its slots, numbers).
@@ -55,7 +60,22 @@ typedef struct lac_step_numbers {
   LAC_STEP(cg_flexible)     \
   LAC_STEP(gmres_begin)     \
   LAC_STEP(gmres_column)    \
-  LAC_STEP(gmres_solve)
+  LAC_STEP(gmres_solve)     \
+  LAC_STEP(bicgstab_begin)  \
+  LAC_STEP(bicgstab_alpha)  \
+  LAC_STEP(bicgstab_half)   \
+  LAC_STEP(bicgstab_omega)  \
+  LAC_STEP(bicgstab_end)    \
+  LAC_STEP(bicgstab_keep)   \
+  LAC_STEP(minres_begin)    \
+  LAC_STEP(minres_alpha)    \
+  LAC_STEP(minres_rotate)   \
+  LAC_STEP(minres_residual) \
+  LAC_STEP(gk_begin)        \
+  LAC_STEP(gk_first)        \
+  LAC_STEP(gk_u)            \
+  LAC_STEP(lsqr_rotate)     \
+  LAC_STEP(lsmr_rotate)
 
 #define LAC_STEP(name) LAC_STEP_##name,
 typedef enum lac_column_step { LAC_STEPS(LAC_STEP) LAC_STEPS_END } lac_column_step;

@@ -38,6 +38,9 @@ typedef struct krylov_result {
 /// Run a case. Fails the test where the run itself fails, unless `may_fail`.
 krylov_result krylov_solve(lac_context *ctx, const krylov_case *c, int may_fail);
 
+/// The same without the residual by dense matrices: for large systems.
+krylov_result krylov_solve_only(lac_context *ctx, const krylov_case *c);
+
 /// The largest distance of x from op(A)^-1 b, beside the largest number of a column.
 double krylov_error(const krylov_case *c, const krylov_result *got);
 

@@ -31,9 +31,22 @@ INLINE void FN(column_turn)(const T *c, int64_t wide, int64_t count, const T *x,
 
 /// y = c x
 INLINE void FN(column_scale)(const T *c, int64_t wide, int64_t count, const T *x, T *y) {
+  if (wide == 1 && c[0] == 1 && x == y) return;
   for (int64_t i = 0; i < count; i += wide) {
     int64_t end = count - i < wide ? count - i : wide;
     for (int64_t l = 0; l < end; ++l) y[i + l] = c[l] == 0 ? 0 : FN(mul)(c[l], x[i + l]);
+  }
+}
+
+/// y = x where c is not zero
+INLINE void FN(column_take)(const T *c, int64_t wide, int64_t count, const T *x, T *y) {
+  if (wide == 1) {
+    if (c[0] != 0) memcpy(y, x, (size_t)count * sizeof *y);
+    return;
+  }
+  for (int64_t i = 0; i < count; i += wide) {
+    int64_t end = count - i < wide ? count - i : wide;
+    for (int64_t l = 0; l < end; ++l) y[i + l] = c[l] == 0 ? y[i + l] : x[i + l];
   }
 }
 
@@ -82,6 +95,7 @@ static void FN(columns_block)(const columns_job *job, int64_t item, int64_t bloc
     if (op->what == LAC_COLUMN_ADD) FN(column_add)(c, wide, count, x, y);
     if (op->what == LAC_COLUMN_TURN) FN(column_turn)(c, wide, count, x, y);
     if (op->what == LAC_COLUMN_SCALE) FN(column_scale)(c, wide, count, x, y);
+    if (op->what == LAC_COLUMN_TAKE) FN(column_take)(c, wide, count, x, y);
   }
 }
 

@@ -80,6 +80,23 @@ done:
   return status;
 }
 
+/// y = x where the coefficient is not zero: both over masks, added.
+static lac_status column_choose(lac_context *ctx, const lac_column_op *op, lac_array *state, lac_array *one,
+                                lac_array *two) {
+  lac_status status = LAC_OK;
+  lac_array *c = NULL, *mask = NULL;
+  LAC_TRY(coefficients_take(ctx, op, state, &c, &mask));
+  LAC_TRY(ctx->kernels->binary(ctx, LAC_DIV_OR_ZERO, op->x, mask, one));
+  LAC_TRY(ctx->kernels->fill(ctx, c, 1, 0));
+  LAC_TRY(ctx->kernels->axpy(ctx, -1, 0, mask, c));
+  LAC_TRY(ctx->kernels->binary(ctx, LAC_DIV_OR_ZERO, op->y, c, two));
+  LAC_TRY(ctx->kernels->binary(ctx, LAC_ADD, one, two, op->y));
+done:
+  lac_array_destroy(&c);
+  lac_array_destroy(&mask);
+  return status;
+}
+
 /// The sums of the columns of `product`, into a slot.
 static lac_status column_sums(lac_context *ctx, const lac_array *product, int slot, lac_array *state) {
   lac_status status = LAC_OK;
@@ -118,6 +135,9 @@ static lac_status column_do(lac_context *ctx, const lac_column_op *op, lac_array
     case LAC_COLUMN_SCALE:
       LAC_TRY(column_multiply(ctx, op, state, op->x, one, two));
       LAC_TRY(kernels->copy(ctx, two, op->y));
+      break;
+    case LAC_COLUMN_TAKE:
+      LAC_TRY(column_choose(ctx, op, state, one, two));
       break;
     case LAC_COLUMN_DOT:
       LAC_TRY(kernels->conj(ctx, op->x, one));

@@ -72,7 +72,10 @@ static lac_status krylov_look(krylov *k) {
     k->running += k->seen[c].re == LAC_COLUMN_RUNS;
     if (b > 0 && !(r / b <= worst)) worst = r / b;
   }
-  if (iteration->progress && iteration->progress(iteration->progress_data, k->iterations, worst)) k->is_stopped = true;
+  if (iteration->progress && k->told != k->iterations &&
+      iteration->progress(iteration->progress_data, k->iterations, worst))
+    k->is_stopped = true;
+  k->told = k->iterations;
 done:
   return status;
 }
@@ -266,7 +269,7 @@ static void krylov_close(krylov *k) {
 lac_status krylov_run(lac_context *ctx, const lac_krylov_job *job, const krylov_method *method,
                       lac_solve_report *report) {
   lac_status status = LAC_OK;
-  krylov k = {.ctx = ctx, .job = job};
+  krylov k = {.ctx = ctx, .job = job, .told = -1};
   double begin = krylov_seconds();
 
   *report = (lac_solve_report){.ending = LAC_CONVERGED, .reason = "nothing to solve"};

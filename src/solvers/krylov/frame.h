@@ -27,6 +27,7 @@ typedef struct krylov {
   int64_t columns;         // items times width
   int64_t limit, iterations;
   int64_t looked;    // the iteration of the last look
+  int64_t told;      // the last iteration that `progress` heard of
   int64_t running;   // columns, at the last look
   bool is_scaled;    // some columns are
   bool is_stopped;   // by the progress callback
