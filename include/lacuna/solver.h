@@ -4,7 +4,8 @@
 ///
 /// A solver is the symbolic analysis of a pattern under given options; a factor is made of it and of values. Both are
 /// immutable, reference counted and shareable between threads. Differentiable solves are on them: lac_solve_with and
-/// lac_solve in ops.h. The built-in solver is direct and works on the CPU, for fewer than 2^30 rows.
+/// lac_solve in ops.h. Direct solvers work on the CPU, for fewer than 2^30 rows; iterative ones (iterative.h) wherever the kernels of
+/// the backend suffice.
 
 #ifndef LACUNA_SOLVER_H
 #define LACUNA_SOLVER_H
@@ -129,7 +130,8 @@ typedef struct lac_report {
 
 LAC_API lac_solver_options lac_solver_options_defaults(void);
 
-/// Analyse a square pattern. `options` may be NULL. The analysis stays with the pattern: a second solver of the same
+/// Analyse a pattern, square but for LSMR and LSQR. `options` may be NULL. LAC_METHOD_AUTO iterates where a direct factor is foreseen to be
+/// costly, in a few bytes a row and without an analysis; iterative methods have none. The analysis stays with the pattern: a second solver of the same
 /// ordering costs nothing. Cost: the ordering, and a step for each entry of the matrix and each row of each supernode.
 /// Errors: LAC_ERR_SHAPE for a pattern that is not square, LAC_ERR_ARG for options and for a method that the pattern is
 /// not of the nature for, LAC_ERR_UNSUPPORTED for an engine or METIS that is not found.
@@ -152,8 +154,8 @@ LAC_API lac_status lac_solver_covering(lac_context *ctx, const lac_solver *solve
 /// values decide and where all of them will be refused. A warning says that the pattern fills in. factor_seconds is 0.
 LAC_API lac_report lac_solver_report(const lac_solver *solver);
 
-/// Factor values [*batch, nnz]: one factor for each of the batch, all by one method. The factor keeps a copy of the
-/// values. Those that this solver has just factored are recognised, bit by bit, and give the factor it kept (least
+/// Factor values [*batch, nnz]: one factor for each of the batch, all by one method. A direct factor keeps a copy of the
+/// values; an iterative one shares the array where the library owns its memory, and is stale once that is written to. Those that this solver has just factored are recognised, bit by bit, and give the factor it kept (least
 /// recently used go first; keep_bytes). Matrices of a batch are shared out among threads. Errors: LAC_ERR_SINGULAR
 /// names the column, LAC_ERR_DEFINITE the row, LAC_ERR_SYMMETRY and LAC_ERR_NONFINITE the entry; LAC_ERR_UNSUPPORTED on
 /// a CUDA context.

@@ -93,7 +93,8 @@ done:
 
 static lac_status iterative_check_method(lac_context *ctx, const lac_pattern *pattern, const lac_precondition *p) {
   lac_status status = LAC_OK;
-  const lac_pattern *other = p->factor ? p->factor->core->pattern : pattern;
+  const lac_pattern *other = p->factor ? p->factor->core->pattern : NULL;
+  bool is_square = pattern->rows == pattern->cols, is_plain = !p->method || p->method == LAC_METHOD_IDENTITY;
 
   LAC_CHECK(p->method >= LAC_METHOD_AUTO && p->method <= LAC_METHOD_MULTIGRID, LAC_ERR_ARG,
             "lac_solver_create: unknown preconditioner %d; use one of lac_method", p->method);
@@ -103,9 +104,14 @@ static lac_status iterative_check_method(lac_context *ctx, const lac_pattern *pa
             lac_krylov_of((lac_method)p->method)->name);
   LAC_CHECK(!(p->factor && p->apply), LAC_ERR_ARG,
             "lac_solver_create: the preconditioner is both a factor and a function; give one of them");
-  LAC_CHECK(other->rows == pattern->cols && other->cols == pattern->cols, LAC_ERR_SHAPE,
+  LAC_CHECK(!other || (other->rows == pattern->cols && other->cols == pattern->cols), LAC_ERR_SHAPE,
             "lac_solver_create: the preconditioner's factor is of a %lld x %lld matrix, this one has %lld columns",
             (long long)other->rows, (long long)other->cols, (long long)pattern->cols);
+  LAC_CHECK(
+      is_square || is_plain, LAC_ERR_ARG,
+      "lac_solver_create: a matrix of %lld x %lld has no preconditioner of its own; leave it out, or give a factor or "
+      "a function that stands for an inverse of (A^H A)^1/2",
+      (long long)pattern->rows, (long long)pattern->cols);
 done:
   return status;
 }
@@ -130,7 +136,7 @@ lac_status lac_iterative_check(lac_context *ctx, const lac_pattern *pattern, con
   LAC_TRY(iterative_check_iteration(ctx, &options->iteration));
   LAC_TRY(iterative_check_numbers(ctx, &options->preconditioner));
   if (options->method == LAC_METHOD_AUTO || options->method >= LAC_METHOD_CG) {
-    if (pattern->rows == pattern->cols) LAC_TRY(iterative_check_method(ctx, pattern, &options->preconditioner));
+    LAC_TRY(iterative_check_method(ctx, pattern, &options->preconditioner));
     LAC_TRY(iterative_check_columns(ctx, "null_space", options->iteration.null_space, pattern->cols));
     LAC_TRY(iterative_check_columns(ctx, "left_null_space", options->iteration.left_null_space, pattern->rows));
     LAC_TRY(iterative_check_columns(ctx, "near_null", options->preconditioner.near_null, pattern->rows));
