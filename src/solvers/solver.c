@@ -67,7 +67,8 @@ static lac_status solver_check(lac_context *ctx, const lac_pattern *pattern, con
 
   LAC_TRY(lac_pattern_require_local(ctx, pattern, "lac_solver_create"));
   LAC_CHECK(pattern->rows == pattern->cols, LAC_ERR_SHAPE,
-            "lac_solver_create: a direct solver needs a square matrix, the pattern is %lld x %lld",
+            "lac_solver_create: a direct solver needs a square matrix, the pattern is %lld x %lld; lac_lstsq solves "
+            "others, through lac_pattern_augmented",
             (long long)pattern->rows, (long long)pattern->cols);
   LAC_CHECK(options->method >= LAC_METHOD_AUTO && options->method <= LAC_METHOD_MUMPS, LAC_ERR_ARG,
             "lac_solver_create: unknown method %d; use one of lac_method", (int)options->method);

@@ -172,6 +172,25 @@ static void the_matrix_of_a_batch_that_fails_is_named(lac_context *ctx) {
   direct_close(&system);
 }
 
+// Warnings too: the second matrix has the columns (1, 1) and (1, 1 + rounding).
+static void the_matrix_of_a_batch_that_is_doubtful_is_named(lac_context *ctx) {
+  double values[] = {2, -1, -1, 2, 1, 1, 1, 1 + 0x1p-52};
+  direct_system system = open_dense(ctx, 2, values, LAC_METHOD_BANDED);
+  lac_array *both = NULL;
+  lac_factor *factor = NULL, *alone = NULL;
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){2, 4}, values, LAC_BORROW, &both));
+  CHECK_OK(lac_solver_factor(ctx, system.solver, both, &factor));
+  CHECK(strstr(lac_factor_report(factor).warning, "of the column (matrix 1 of the batch)"));
+  CHECK_OK(lac_array_write(ctx, system.values, values + 4));
+  CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &alone));
+  CHECK(strstr(lac_factor_report(alone).warning, "of the column") &&
+        !strstr(lac_factor_report(alone).warning, "batch"));
+  lac_array_destroy(&both);
+  lac_factor_destroy(&factor);
+  lac_factor_destroy(&alone);
+  direct_close(&system);
+}
+
 // -- numbers that are none -------------------------------------------------------------------------------------------
 
 static void values_that_are_not_finite_are_refused(lac_context *ctx) {
@@ -359,6 +378,7 @@ CHECK_MAIN(the_method_fits_the_matrix_and_says_why, the_figures_of_a_symmetric_p
            figures_that_values_decide_are_said_to_be_unknown, a_pair_that_differs_by_rounding_is_hermitian,
            complex_symmetric_is_not_hermitian, what_a_method_cannot_take_is_named,
            a_singular_matrix_is_named_by_its_column, the_matrix_of_a_batch_that_fails_is_named,
-           values_that_are_not_finite_are_refused, a_column_with_nan_passes_through_alone,
-           a_solution_that_overflows_is_an_error, ldlt_is_never_silently_wrong, empty_systems_have_empty_solutions,
-           one_by_one_divides, options_and_patterns_that_make_no_solver_are_refused, arrays_that_do_not_fit_are_refused)
+           the_matrix_of_a_batch_that_is_doubtful_is_named, values_that_are_not_finite_are_refused,
+           a_column_with_nan_passes_through_alone, a_solution_that_overflows_is_an_error, ldlt_is_never_silently_wrong,
+           empty_systems_have_empty_solutions, one_by_one_divides, options_and_patterns_that_make_no_solver_are_refused,
+           arrays_that_do_not_fit_are_refused)
