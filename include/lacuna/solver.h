@@ -142,7 +142,8 @@ LAC_API const lac_pattern *lac_factor_pattern(const lac_factor *factor);
 LAC_API const lac_meta *lac_factor_meta(const lac_factor *factor);  ///< of the values that were factored
 
 /// x = op(A)^-1 b, arrays [*batch, n, k]; the batch of x is the joint one of factor and b; x may not overlap b. The
-/// backward error of every column is measured and, where it is more than rounding, mended by iterative refinement.
+/// backward error of every column is measured and, where it is more than rounding, mended by iterative refinement: entry by
+/// entry, and where a nearly singular matrix does not allow that, row by row (residual beside the row's norm times x's).
 /// Columns of b with NaN or infinity pass through. Works in 5 n min(k, 16) numbers for each thread, which it gives back;
 /// threads with contexts of their own may use one factor at once. Errors: LAC_ERR_CONVERGENCE when the error stays
 /// above 1000 roundings; LAC_ERR_NONFINITE when x overflows.

@@ -153,7 +153,8 @@ static lac_status inverse_excuse_item(lac_context *ctx, const lac_factor *f, int
                        .values = (const char *)f->values + at,
                        .dtype = f->meta.dtype,
                        .threads = ctx->threads,
-                       .is_stable = f->table->is_stable(&f->core->options)};
+                       .is_stable = f->table->is_stable(&f->core->options),
+                       .is_regular = lac_factor_is_regular(f, item)};
 
   LAC_CHECK(memory, LAC_ERR_MEMORY, "lac_factor_selected_inverse: out of memory: columns of %d rows", s->n);
   for (int k = 0; k < count && *excused; k += LAC_BLOCK_WIDTH) {
