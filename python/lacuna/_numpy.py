@@ -29,7 +29,7 @@ def contiguous(who, index, array):
 
 
 def _array(what, given):
-    """NumPy's array of something; it makes an array of no numbers of what it does not know, None and SciPy's matrices too."""
+    """NumPy's array of something that has numbers: of None and of SciPy's matrices it makes arrays of objects."""
     array = np.asarray(given)
     if array.dtype != object or isinstance(given, np.ndarray):
         return array

@@ -27,6 +27,12 @@ def _report(c):
     return {name: text(getattr(c, name)) if name in _TEXTS else getattr(c, name) for name in names}
 
 
+def _known(report):
+    """What a repr says of a report; some methods foresee no fill."""
+    nnz = report["factor_nnz"]
+    return f"{report['method']}, factor_nnz={nnz}" if nnz >= 0 else report["method"]
+
+
 def _number(name, given):
     try:
         return float(given)
@@ -109,8 +115,8 @@ class Solver(Handle):
 
     @property
     def report(self):
-        """What is foreseen before there are values, as a dict: the method that they will probably need and why, factor_nnz,
-        factor_bytes, flops, warning, ..."""
+        """What is foreseen before there are values, as a dict: the method that they will probably need and why,
+        factor_nnz, factor_bytes, flops, warning, ..."""
         return _report(lib.lac_solver_report(self.c))
 
     def factor(self, values):
@@ -118,8 +124,7 @@ class Solver(Handle):
         return _factor("factor", lib.lac_solver_factor, self, values)
 
     def __repr__(self):
-        report = self.report
-        return f"Solver({self.shape[0]} x {self.shape[1]}, {report['method']}, factor_nnz={report['factor_nnz']})"
+        return f"Solver({self.shape[0]} x {self.shape[1]}, {_known(self.report)})"
 
 
 class Factor(Handle):
@@ -193,6 +198,5 @@ class Factor(Handle):
         return _factor("refactor", lib.lac_factor_refactor, self, values)
 
     def __repr__(self):
-        report, batch = self.report, f", batch={self.batch}" if self.batch else ""
-        size = f"{self.shape[0]} x {self.shape[1]}, {self.dtype}{batch}"
-        return f"Factor({size}, {report['method']}, factor_nnz={report['factor_nnz']})"
+        batch = f", batch={self.batch}" if self.batch else ""
+        return f"Factor({self.shape[0]} x {self.shape[1]}, {self.dtype}{batch}, {_known(self.report)})"

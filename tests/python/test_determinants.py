@@ -106,7 +106,7 @@ def third_of_logdet(m):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_third_derivatives(seed):
-    """Beside a closed form, because that of torch is a third derivative too; to rounding, as the condition lets it grow."""
+    """Beside a closed form, because that of torch is a third derivative too; to rounding, as the condition lets grow."""
     a = values(pattern, generator=torch.Generator().manual_seed(seed))
     m = dense(pattern, a)
     got = torch.func.jacrev(torch.func.hessian(smooth(pair("logdet")[0])))(a)
@@ -175,6 +175,19 @@ def test_factors_serve_their_own_values_only():
         lacuna.logdet(factor, a + 1)
     with pytest.raises(lacuna.StaleError, match="selected_inverse: the factor was made of other values"):
         lacuna.selected_inverse(factor, a + 1)
+
+
+@pytest.mark.parametrize("method", ["auto", "ldlt", "lu", "pivoting_lu", "banded"])
+def test_the_argument_of_a_negative_number_is_pi(method):
+    """The principal branch, in (-pi, pi], as that of numpy.log: a zero imaginary part has no sign."""
+    m = np.diag([-4.0, 3, 3, 2]) + np.eye(4, k=1) + np.eye(4, k=-1)
+    for n in range(1, 5):
+        where, a = lacuna.from_scipy(sp.csr_array(m[:n, :n]).astype(complex))
+        solver = lacuna.Solver(where, method)
+        factor = solver.factor(a)
+        for log in (lacuna.logdet(solver, a), factor.logdet()):
+            np.testing.assert_allclose(log, np.log(np.linalg.det(m[:n, :n]) + 0j), rtol=1e-13)
+        assert not np.signbit(factor.slogdet()[0].imag)
 
 
 def test_singular_matrices_are_named():
