@@ -6,6 +6,7 @@ import pytest
 import scipy.sparse as sp
 import torch
 from reference import dense, real_chart, same, smooth, square, values
+from scipy.linalg import hilbert, invhilbert
 
 import lacuna
 import lacuna.torch as lt
@@ -112,6 +113,20 @@ def test_third_derivatives(seed):
     got = torch.func.jacrev(torch.func.hessian(smooth(pair("logdet")[0])))(a)
     rounding = torch.finfo(a.dtype).eps * torch.linalg.cond(m) ** 3  # three inverses
     same(got, third_of_logdet(m), rtol=float(1000 * rounding))
+
+
+@pytest.mark.parametrize("method", ["auto", "lu", "pivoting_lu"])
+@pytest.mark.parametrize("size", [2.0**-460, 1.0, 2.0**460])
+def test_second_derivatives_lose_no_more_than_the_condition_takes(method, size):
+    """Hilbert's matrix, condition 1.5e10, whose inverse is known: the Hessian of log|det| is -Z_kl Z_lk."""
+    m, inverse = hilbert(8) * size, torch.tensor(invhilbert(8) / size)
+    where = lacuna.Pattern.from_scipy(sp.csr_array(m))
+    _, columns, rows = (torch.tensor(s.copy()) for s in where.structure())
+    z = inverse[columns][:, rows] * size
+    solver = lacuna.Solver(where, method)
+    hessian = torch.func.hessian(lambda a: lt.logdet(solver, a))(torch.tensor(m.reshape(-1)))
+    rounding = np.finfo(float).eps * np.linalg.cond(m)
+    same(hessian * size * size, -z * z.mT, rtol=10 * rounding)
 
 
 @each
