@@ -95,8 +95,9 @@ static lac_trial factor_one(const lac_context *ctx, lac_factor *f, const lac_fac
 // The first matrix by itself: what it chooses may suit the others, and does not depend on who is faster.
 static lac_trial factor_items(const lac_context *ctx, lac_factor *f, const lac_factor *like) {
   lac_trial trial = {.status = LAC_OK, .item = f->items};
-  int threads = ctx->threads < f->items ? ctx->threads : (int)f->items;
   lac_finding one = lac_foresee(f->table, f->analysis, f->meta.dtype);
+  double work = one.flops + (double)(one.nnz + f->core->structure->nnz);
+  int threads = lac_threads_worth(ctx->threads, f->items, (double)f->items * work);
 
   trial.status = lac_foresee_check(f->table, &f->core->options, f->meta.dtype, f->items, threads, &one, &trial.fault);
   if (trial.status != LAC_OK) return trial;

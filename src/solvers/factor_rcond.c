@@ -115,7 +115,8 @@ static void rcond_store(lac_dtype dtype, void *data, int64_t at, double value) {
 
 static lac_status rcond_run(lac_context *ctx, const lac_factor *f, void *out) {
   lac_status status = LAC_OK, result = LAC_OK;
-  int threads = ctx->threads < f->items ? ctx->threads : (int)f->items;
+  double work = (double)f->finding.nnz + (double)f->items * (double)f->core->structure->nnz;
+  int threads = lac_threads_worth(ctx->threads, f->items, work * RCOND_WIDTH);
   size_t share = (size_t)(REFINE_BLOCKS * RCOND_WIDTH) * (size_t)f->core->structure->n * lac_dtype_size(f->meta.dtype);
   char *memory = lac_alloc((size_t)threads * share);
   lac_fault fault = {""};
