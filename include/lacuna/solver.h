@@ -78,7 +78,8 @@ typedef struct lac_solver_options {
   /// partial pivoting; the default, 0.1, gives sparser factors.
   double pivot_tolerance;
   /// Of factors that a solver keeps for re-use (lac_solver_factor with values it has seen): at most 8, and no more than
-  /// these bytes together. 0 keeps none.
+  /// these bytes together, with the factors by other methods that serve in their place (counted from the next use on). A
+  /// solver of a larger pattern (lac_solver_covering) has such a budget of its own. 0 keeps none.
   int64_t keep_bytes;
   /// A factorisation that is foreseen to need more than this is refused before it begins, with LAC_ERR_MEMORY. 0: what
   /// the machine has free.
