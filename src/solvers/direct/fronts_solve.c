@@ -27,7 +27,7 @@ enum {
   SOLVE_COLS = 64,         // of a small triangle
   SOLVE_SHARED = 1 << 15,  // multiplications from which threads share them
   SOLVE_SHARES = 64,       // of the rows above subtrees, at most,
-  SOLVE_SHARE = 64         // and so many rows at least to each
+  SOLVE_SHARE = 256        // and so many rows at least to each
 };
 
 #if defined(__clang__)
