@@ -3,6 +3,7 @@
 /// Factors: their life, and one numeric factor for each matrix of the batch.
 
 #include <float.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -97,8 +98,9 @@ static lac_trial factor_one(const lac_context *ctx, lac_factor *f, const lac_fac
 // The first matrix by itself: what it chooses may suit the others, and does not depend on who is faster.
 static lac_trial factor_items(const lac_context *ctx, lac_factor *f, const lac_factor *like) {
   lac_trial trial = {.status = LAC_OK, .item = f->items};
-  int threads = ctx->threads < f->items ? ctx->threads : (int)f->items;
   lac_finding one = lac_foresee(f->table, f->analysis, f->meta.dtype);
+  double work = fmax(one.flops, (double)f->core->structure->nnz);  // those that are not foreseen are -1
+  int threads = lac_threads_worth(ctx->threads, f->items, (double)f->items * work);
 
   trial.status = lac_foresee_check(f->table, &f->core->options, f->meta.dtype, f->items, threads, &one, &trial.fault);
   if (trial.status != LAC_OK) return trial;

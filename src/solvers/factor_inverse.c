@@ -58,7 +58,7 @@ static size_t inverse_offset(const lac_factor *f, int64_t item) {
 }
 
 static inverse_fault inverse_compute(const lac_context *ctx, const lac_factor *f, char *z) {
-  int threads = ctx->threads < f->items ? ctx->threads : (int)f->items;
+  int threads = lac_threads_worth(ctx->threads, f->items, f->finding.flops + (double)f->finding.nnz);
   int inner = f->items < ctx->threads ? ctx->threads : 1;
   inverse_fault first = {.status = LAC_OK};
 
@@ -77,7 +77,7 @@ static inverse_fault inverse_compute(const lac_context *ctx, const lac_factor *f
 static inverse_fault inverse_check(const lac_context *ctx, const lac_factor *f, const char *z) {
   const lac_structure *s = f->core->structure;
   int64_t chunks = (s->n + INVERSE_CHUNK - 1) / INVERSE_CHUNK, tasks = f->items * chunks;
-  int threads = ctx->threads < tasks ? ctx->threads : (int)tasks;
+  int threads = lac_threads_worth(ctx->threads, tasks, (double)f->items * (double)s->nnz);
   inverse_fault first = {.status = LAC_OK};
 
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)

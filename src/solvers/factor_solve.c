@@ -82,11 +82,18 @@ static const char *solve_way_out(lac_status status) {
   return "solve for fewer columns, or free memory";
 }
 
+// Numbers of the factors and of the matrices that all columns meet.
+static double solve_work(const solve_plan *plan) {
+  const lac_factor *f = plan->factor;
+  double one = (double)f->core->structure->nnz + (f->items > 0 ? (double)f->finding.nnz / (double)f->items : 0);
+  return one * (double)plan->k * (double)plan->batch.count;
+}
+
 static lac_status solve_run(lac_context *ctx, const solve_plan *plan) {
   lac_status status = LAC_OK, result = LAC_OK;
   lac_fault fault = {""};
   int64_t tasks = plan->batch.count * plan->blocks, first = tasks;
-  int threads = ctx->threads < tasks ? ctx->threads : (int)tasks;
+  int threads = lac_threads_worth(ctx->threads, tasks, solve_work(plan));
   int64_t width = plan->k < LAC_BLOCK_WIDTH ? plan->k : LAC_BLOCK_WIDTH;
   size_t share = (size_t)(REFINE_BLOCKS * width * plan->factor->core->structure->n) * plan->number;
   char *memory = NULL;

@@ -162,7 +162,8 @@ struct lac_factor {
   char warning[LAC_WARNING_SIZE];
   lac_factor *next;  // in the chain of the solver that keeps it
   pthread_mutex_t lock;
-  lac_factor *partner;  // of the same values by another method, made under the lock where this one cannot serve
+  // of the same values by another method, made under the lock where this one cannot serve
+  _Atomic(lac_factor *) partner;
 };
 
 /// The kinds, by which an operator tells its objects apart.
