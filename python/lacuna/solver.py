@@ -2,13 +2,14 @@
 """Solvers and factors: analyse a pattern once, factor values, solve in every direction with the same factor."""
 
 import contextlib
+import operator
 
 import numpy as np
 
 from ._core import context, ffi, lib, text
 from ._handle import Handle, expect, word
 from ._numpy import BY_CODE, DTYPES, contiguous
-from .errors import ShapeError
+from .errors import ArgumentError, IndexOverflowError, ShapeError
 from .pattern import Pattern
 
 _METHODS = {
@@ -18,11 +19,35 @@ _METHODS = {
 ORDERINGS = {name: getattr(lib, "LAC_ORDER_" + name.upper()) for name in "auto amd metis natural".split()}
 _SIDES = {"N": lib.LAC_N, "T": lib.LAC_T, "C": lib.LAC_C, "H": lib.LAC_H}
 _TEXTS = ("method", "reason", "warning", "ordering")
+_LARGEST = np.iinfo(np.int64).max
 
 
 def _report(c):
     names = [name for name, _ in ffi.typeof("lac_report").fields]
     return {name: text(getattr(c, name)) if name in _TEXTS else getattr(c, name) for name in names}
+
+
+def _known(report):
+    """What a repr says of a report; some methods foresee no fill."""
+    nnz = report["factor_nnz"]
+    return f"{report['method']}, factor_nnz={nnz}" if nnz >= 0 else report["method"]
+
+
+def _number(name, given):
+    try:
+        return float(given)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"Solver: {name} is {given!r}; it must be a number") from None
+
+
+def _bytes(name, given):
+    try:
+        given = operator.index(given)
+    except TypeError:
+        raise ArgumentError(f"Solver: {name} is {given!r}; it must be a number of bytes, an integer") from None
+    if abs(given) > _LARGEST:
+        raise IndexOverflowError(f"Solver: {name} is {given}; it must be within 0..{_LARGEST}")
+    return given
 
 
 @contextlib.contextmanager
@@ -66,11 +91,11 @@ class Solver(Handle):
         options = ffi.new("lac_solver_options *", lib.lac_solver_options_defaults())
         options.method, options.ordering = word("method", method, _METHODS), word("ordering", ordering, ORDERINGS)
         if pivot_tolerance is not None:
-            options.pivot_tolerance = pivot_tolerance
+            options.pivot_tolerance = _number("pivot_tolerance", pivot_tolerance)
         if keep_bytes is not None:
-            options.keep_bytes = keep_bytes
+            options.keep_bytes = _bytes("keep_bytes", keep_bytes)
         if max_bytes is not None:
-            options.max_bytes = max_bytes
+            options.max_bytes = _bytes("max_bytes", max_bytes)
         ctx.check(lib.lac_solver_create(ctx.c, pattern.c, options, out))
         return cls.wrap(out[0])
 
@@ -81,11 +106,6 @@ class Solver(Handle):
     def pattern(self):
         return Pattern.wrap(lib.lac_pattern_retain(lib.lac_solver_pattern(self.c)))
 
-    @property
-    def report(self):
-        """What is foreseen, before there are values, as a dict: method, factor_nnz, factor_bytes, flops, warning, ..."""
-        return _report(lib.lac_solver_report(self.c))
-
     def covering(self, target):
         """A solver of this one's pattern with the entries of another besides; itself where it has them."""
         expect("covering", target, Pattern)
@@ -95,12 +115,16 @@ class Solver(Handle):
 
     @property
     def report(self):
-        """What is known before there are values, as a dict: the method they will probably need and why, factor_nnz, ..."""
+        """What is foreseen before there are values, as a dict: the method that they will probably need and why,
+        factor_nnz, factor_bytes, flops, warning, ..."""
         return _report(lib.lac_solver_report(self.c))
 
     def factor(self, values):
         """The factor of NumPy values [*batch, nnz]."""
         return _factor("factor", lib.lac_solver_factor, self, values)
+
+    def __repr__(self):
+        return f"Solver({self.shape[0]} x {self.shape[1]}, {_known(self.report)})"
 
 
 class Factor(Handle):
@@ -172,3 +196,7 @@ class Factor(Handle):
     def refactor(self, values):
         """A factor of other NumPy values of the same shape and dtype, by the choices of this one."""
         return _factor("refactor", lib.lac_factor_refactor, self, values)
+
+    def __repr__(self):
+        batch = f", batch={self.batch}" if self.batch else ""
+        return f"Factor({self.shape[0]} x {self.shape[1]}, {self.dtype}{batch}, {_known(self.report)})"

@@ -61,7 +61,7 @@ lac_status lac_factor_refactor(lac_context *ctx, const lac_factor *like, const l
   LAC_CHECK_CONTEXT();
   LAC_CHECK(out, LAC_ERR_ARG, "lac_factor_refactor: out is NULL");
   LAC_TRY(refactor_check(ctx, like, values));
-  LAC_TRY(lac_factor_begin(ctx, like->core, values, &f));
+  LAC_TRY(lac_factor_begin(ctx, "lac_factor_refactor", like->core, values, &f));
   LAC_TRY(refactor_run(ctx, f, like));
   lac_factor_finish(f, begin);
   atomic_fetch_add(&like->core->factorisations, 1);

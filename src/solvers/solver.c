@@ -67,7 +67,8 @@ static lac_status solver_check(lac_context *ctx, const lac_pattern *pattern, con
 
   LAC_TRY(lac_pattern_require_local(ctx, pattern, "lac_solver_create"));
   LAC_CHECK(pattern->rows == pattern->cols, LAC_ERR_SHAPE,
-            "lac_solver_create: a direct solver needs a square matrix, the pattern is %lld x %lld",
+            "lac_solver_create: a direct solver needs a square matrix, the pattern is %lld x %lld; lac_lstsq solves "
+            "others, through lac_pattern_augmented",
             (long long)pattern->rows, (long long)pattern->cols);
   LAC_CHECK(options->method >= LAC_METHOD_AUTO && options->method <= LAC_METHOD_MUMPS, LAC_ERR_ARG,
             "lac_solver_create: unknown method %d; use one of lac_method", (int)options->method);
@@ -161,19 +162,6 @@ static bool kept_matches(const lac_factor *factor, const lac_array *values, uint
          memcmp(factor->values, lac_array_data(values), bytes) == 0;
 }
 
-// The kept factor of these values, which moves to the front; retained, or NULL. The lock is held.
-static lac_factor *kept_find(lac_solver *solver, const lac_array *values, uint64_t hash) {
-  for (lac_factor **link = &solver->kept; *link; link = &(*link)->next) {
-    lac_factor *factor = *link;
-    if (!kept_matches(factor, values, hash)) continue;
-    *link = factor->next;
-    factor->next = solver->kept;
-    solver->kept = factor;
-    return lac_factor_retain(factor);
-  }
-  return NULL;
-}
-
 static void kept_drop_last(lac_solver *solver) {
   lac_factor **link = &solver->kept, *last;
   while (*link && (*link)->next) link = &(*link)->next;
@@ -181,19 +169,42 @@ static void kept_drop_last(lac_solver *solver) {
   if (!last) return;
   *link = NULL;
   solver->kept_count--;
-  solver->kept_bytes -= lac_factor_bytes(last);
   lac_object_release(last);
 }
 
-// Keep a factor at the front, if the budget has room for it at all, and let go of the last ones. The lock is held.
+// Let go of the last ones until the others fit the budget, with the partners they have by now. The lock is held.
+static void kept_fit(lac_solver *solver) {
+  int64_t bytes = 0, count = 0;
+  for (const lac_factor *f = solver->kept; f && count < LAC_KEPT_FACTORS; f = f->next, count++) {
+    int64_t own = lac_factor_bytes(f) + lac_factor_partner_bytes(f);
+    if (own > solver->core->options.keep_bytes - bytes) break;
+    bytes += own;
+  }
+  while (solver->kept_count > count) kept_drop_last(solver);
+  solver->kept_bytes = bytes;
+}
+
+// The kept factor of these values, which moves to the front; retained, or NULL. The lock is held.
+static lac_factor *kept_find(lac_solver *solver, const lac_array *values, uint64_t hash) {
+  for (lac_factor **link = &solver->kept; *link; link = &(*link)->next) {
+    lac_factor *factor = *link;
+    if (!kept_matches(factor, values, hash)) continue;
+    *link = factor->next;
+    factor->next = solver->kept;
+    solver->kept = lac_factor_retain(factor);
+    kept_fit(solver);
+    return factor;
+  }
+  return NULL;
+}
+
+// Keep a factor at the front, if the budget has room for it at all. The lock is held.
 static void kept_add(lac_solver *solver, lac_factor *factor) {
-  int64_t budget = solver->core->options.keep_bytes;
-  if (lac_factor_bytes(factor) > budget) return;
+  if (lac_factor_bytes(factor) > solver->core->options.keep_bytes) return;
   factor->next = solver->kept;
   solver->kept = lac_factor_retain(factor);
   solver->kept_count++;
-  solver->kept_bytes += lac_factor_bytes(factor);
-  while (solver->kept_count > LAC_KEPT_FACTORS || solver->kept_bytes > budget) kept_drop_last(solver);
+  kept_fit(solver);
 }
 
 static lac_factor *solver_recall(lac_solver *solver, const lac_array *values, uint64_t hash) {
