@@ -95,7 +95,8 @@ typedef struct lac_solver_options {
   /// partial pivoting; the default, 0.1, gives sparser factors.
   double pivot_tolerance;
   /// Of factors that a solver keeps for re-use (lac_solver_factor with values it has seen): at most 8, and no more than
-  /// these bytes together. 0 keeps none.
+  /// these bytes together, with the factors by other methods that serve in their place (counted from the next use on). A
+  /// solver of a larger pattern (lac_solver_covering) has such a budget of its own. 0 keeps none.
   int64_t keep_bytes;
   /// A factorisation that is foreseen to need more than this is refused before it begins, with LAC_ERR_MEMORY. 0: what
   /// the machine has free.
@@ -155,8 +156,12 @@ LAC_API lac_status lac_solver_covering(lac_context *ctx, const lac_solver *solve
 LAC_API lac_report lac_solver_report(const lac_solver *solver);
 
 /// Factor values [*batch, nnz]: one factor for each of the batch, all by one method. A direct factor keeps a copy of the
-/// values; an iterative one shares the array where the library owns its memory, and is stale once that is written to. Those that this solver has just factored are recognised, bit by bit, and give the factor it kept (least
-/// recently used go first; keep_bytes). Matrices of a batch are shared out among threads. Errors: LAC_ERR_SINGULAR
+/// values; an iterative one shares the array where the library owns its memory, and is stale once that is written to. Those
+/// that this solver has just factored are recognised, bit by bit, and give the factor it kept (least
+/// recently used go first; keep_bytes). Matrices of a batch are shared out among threads. Where LU must match rows with
+/// columns, or L D L^H must pair rows, the choice made last is taken over if it suits the new values, and the second
+/// matrix of a batch on takes over that of the first. The solution is as accurate, but its last bits may then depend on
+/// what this solver factored before: where they must not, give a solver of its own. Errors: LAC_ERR_SINGULAR
 /// names the column, LAC_ERR_DEFINITE the row, LAC_ERR_SYMMETRY and LAC_ERR_NONFINITE the entry; LAC_ERR_UNSUPPORTED on
 /// a CUDA context.
 LAC_API lac_status lac_solver_factor(lac_context *ctx, const lac_solver *solver, const lac_array *values,
@@ -169,7 +174,8 @@ LAC_API const lac_pattern *lac_factor_pattern(const lac_factor *factor);
 LAC_API const lac_meta *lac_factor_meta(const lac_factor *factor);  ///< of the values that were factored
 
 /// x = op(A)^-1 b, arrays [*batch, n, k]; the batch of x is the joint one of factor and b; x may not overlap b. The
-/// backward error of every column is measured and, where it is more than rounding, mended by iterative refinement.
+/// backward error of every column is measured and, where it is more than rounding, mended by iterative refinement: entry by
+/// entry, and where a nearly singular matrix does not allow that, row by row (residual beside the row's norm times x's).
 /// Columns of b with NaN or infinity pass through. Works in 5 n min(k, 16) numbers for each thread, which it gives back;
 /// threads with contexts of their own may use one factor at once. Errors: LAC_ERR_CONVERGENCE when the error stays
 /// above 1000 roundings; LAC_ERR_NONFINITE when x overflows.

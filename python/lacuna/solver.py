@@ -2,13 +2,14 @@
 """Solvers and factors: analyse a pattern once, factor values, solve in every direction with the same factor."""
 
 import contextlib
+import operator
 
 import numpy as np
 
 from ._core import context, ffi, lib, text
 from ._handle import Handle, expect, word
 from ._numpy import BY_CODE, DTYPES, contiguous
-from .errors import ShapeError
+from .errors import ArgumentError, IndexOverflowError, ShapeError
 from .pattern import Pattern
 
 _METHODS = {
@@ -27,11 +28,35 @@ _ENDINGS = {getattr(lib, "LAC_" + name.upper()): name for name in
 _ITERATION = ("rtol", "atol", "adjoint_rtol", "max_iterations", "restart", "look_every")
 _NUMBERS = ("omega", "block", "degree", "strength", "coarse_rows", "max_levels")
 _TEXTS = ("method", "reason", "warning", "ordering", "preconditioner")
+_LARGEST = np.iinfo(np.int64).max
 
 
 def _report(c):
     names = [name for name, _ in ffi.typeof("lac_report").fields]
     return {name: text(getattr(c, name)) if name in _TEXTS else getattr(c, name) for name in names}
+
+
+def _known(report):
+    """What a repr says of a report; some methods foresee no fill."""
+    nnz = report["factor_nnz"]
+    return f"{report['method']}, factor_nnz={nnz}" if nnz >= 0 else report["method"]
+
+
+def _number(name, given):
+    try:
+        return float(given)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"Solver: {name} is {given!r}; it must be a number") from None
+
+
+def _bytes(name, given):
+    try:
+        given = operator.index(given)
+    except TypeError:
+        raise ArgumentError(f"Solver: {name} is {given!r}; it must be a number of bytes, an integer") from None
+    if abs(given) > _LARGEST:
+        raise IndexOverflowError(f"Solver: {name} is {given}; it must be within 0..{_LARGEST}")
+    return given
 
 
 @contextlib.contextmanager
@@ -126,7 +151,11 @@ class Solver(Handle):
             for name in ("null_space", "left_null_space", "near_null")
             if given.get(name) is not None
         }
-        _set_given(options, given, ("pivot_tolerance", "keep_bytes", "max_bytes"))
+        if given.get("pivot_tolerance") is not None:
+            options.pivot_tolerance = _number("pivot_tolerance", given.pop("pivot_tolerance"))
+        for name in ("keep_bytes", "max_bytes"):
+            if given.get(name) is not None:
+                setattr(options, name, _bytes(name, given.pop(name)))
         _set_given(options.iteration, given, _ITERATION)
         _set_given(options.preconditioner, given, _NUMBERS)
         _preconditioner(options, given)
@@ -155,12 +184,16 @@ class Solver(Handle):
 
     @property
     def report(self):
-        """What is known before there are values, as a dict: the method they will probably need and why, factor_nnz, ..."""
+        """What is foreseen before there are values, as a dict: the method that they will probably need and why,
+        factor_nnz, factor_bytes, flops, warning, ..."""
         return _report(lib.lac_solver_report(self.c))
 
     def factor(self, values):
         """The factor of NumPy values [*batch, nnz]."""
         return _factor("factor", lib.lac_solver_factor, self, values)
+
+    def __repr__(self):
+        return f"Solver({self.shape[0]} x {self.shape[1]}, {_known(self.report)})"
 
 
 class Factor(Handle):
@@ -261,3 +294,7 @@ class Factor(Handle):
     def refactor(self, values):
         """A factor of other NumPy values of the same shape and dtype, by the choices of this one."""
         return _factor("refactor", lib.lac_factor_refactor, self, values)
+
+    def __repr__(self):
+        batch = f", batch={self.batch}" if self.batch else ""
+        return f"Factor({self.shape[0]} x {self.shape[1]}, {self.dtype}{batch}, {_known(self.report)})"

@@ -42,7 +42,7 @@ static void logdet_store(lac_dtype dtype, void *data, int64_t at, double re, dou
 
 static lac_status logdet_items(lac_context *ctx, const lac_factor *f, void *logabs, void *sign) {
   lac_status status = LAC_OK;
-  int threads = ctx->threads < f->items ? ctx->threads : (int)f->items, failed = 0;
+  int threads = lac_threads_worth(ctx->threads, f->items, (double)f->items * (double)f->core->structure->n), failed = 0;
 
 #pragma omp parallel for schedule(dynamic) num_threads(threads) if (threads > 1) reduction(| : failed)
   for (int64_t i = 0; i < f->items; i++) {

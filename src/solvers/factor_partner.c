@@ -42,6 +42,7 @@ static lac_status partner_make(lac_context *ctx, lac_factor *f, const lac_solver
   lac_status status = LAC_OK;
   lac_solver_core *core = NULL;
   lac_array *values = NULL;
+  lac_factor *partner = NULL;
 
   if (f->iterative) {
     LAC_TRY(lac_iterative_require_fresh(ctx, "lac_solver_factor", f));
@@ -49,7 +50,8 @@ static lac_status partner_make(lac_context *ctx, lac_factor *f, const lac_solver
   }
   LAC_TRY(lac_factor_values(ctx, f, &values));
   LAC_TRY(lac_solver_core_create(ctx, f->core->pattern, options, &core));
-  LAC_TRY(lac_factor_make(ctx, core, values, &f->partner));
+  LAC_TRY(lac_factor_make(ctx, core, values, &partner));
+  atomic_store(&f->partner, partner);
   atomic_fetch_add(&f->core->factorisations, 1);
 done:
   lac_array_destroy(&values);
@@ -71,10 +73,8 @@ lac_status lac_factor_partner(lac_context *ctx, const lac_factor *factor, const 
   return status == LAC_OK ? status : lac_context_pass(ctx, status, __func__);
 }
 
+// Without the lock, which is held for as long as a partner is being made.
 int64_t lac_factor_partner_bytes(const lac_factor *factor) {
-  lac_factor *f = (lac_factor *)factor;
-  pthread_mutex_lock(&f->lock);
-  const lac_factor *partner = f->partner;
-  pthread_mutex_unlock(&f->lock);
+  const lac_factor *partner = atomic_load(&factor->partner);
   return partner ? lac_factor_bytes(partner) + lac_factor_partner_bytes(partner) : 0;
 }

@@ -62,7 +62,8 @@ static lac_status solve_task(const solve_plan *plan, int64_t task, char *memory,
                        .values = (const char *)f->values + (size_t)(matrix * f->core->structure->nnz) * plan->number,
                        .dtype = f->meta.dtype,
                        .threads = plan->threads,
-                       .is_stable = f->table->is_stable(&f->core->options)};
+                       .is_stable = f->table->is_stable(&f->core->options),
+                       .is_regular = lac_factor_is_regular(f, matrix)};
 
   for (int i = 0; i < REFINE_BLOCKS; i++) blocks[i] = memory + (size_t)(i * n * width) * plan->number;
   solve_pack(plan, n, plan->b + (size_t)(lac_batch_item(&plan->batch, 1, item) * n * plan->k + column) * plan->number,
@@ -77,15 +78,22 @@ static lac_status solve_task(const solve_plan *plan, int64_t task, char *memory,
 
 static const char *solve_way_out(lac_status status) {
   if (status == LAC_ERR_NONFINITE) return "scale b down, or check the report for a singular matrix";
-  if (status == LAC_ERR_CONVERGENCE) return "use LAC_METHOD_PIVOTING_LU with pivot_tolerance = 1, or a wider dtype";
+  if (status == LAC_ERR_CONVERGENCE) return "use a wider dtype, or check lac_factor_rcond for a singular matrix";
   return "solve for fewer columns, or free memory";
+}
+
+// Numbers of the factors and of the matrices that all columns meet.
+static double solve_work(const solve_plan *plan) {
+  const lac_factor *f = plan->factor;
+  double one = (double)f->core->structure->nnz + (f->items > 0 ? (double)f->finding.nnz / (double)f->items : 0);
+  return one * (double)plan->k * (double)plan->batch.count;
 }
 
 static lac_status solve_run(lac_context *ctx, const solve_plan *plan) {
   lac_status status = LAC_OK, result = LAC_OK;
   lac_fault fault = {""};
   int64_t tasks = plan->batch.count * plan->blocks, first = tasks;
-  int threads = ctx->threads < tasks ? ctx->threads : (int)tasks;
+  int threads = lac_threads_worth(ctx->threads, tasks, solve_work(plan));
   int64_t width = plan->k < LAC_BLOCK_WIDTH ? plan->k : LAC_BLOCK_WIDTH;
   size_t share = (size_t)(REFINE_BLOCKS * width * plan->factor->core->structure->n) * plan->number;
   char *memory = NULL;

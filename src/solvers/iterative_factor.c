@@ -44,6 +44,7 @@ static lac_status iterative_begin(lac_context *ctx, lac_solver_core *core, const
   lac_object_init(&f->object, &lac_factor_kind);
   pthread_mutex_init(&f->lock, NULL);
   f->core = lac_object_retain(core);
+  f->function = "lac_solver_factor";
   f->meta = values->meta;
   f->items = 1;
   for (int d = 0; d < f->meta.ndim - 1; d++) f->items *= f->meta.shape[d];

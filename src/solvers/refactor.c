@@ -68,7 +68,7 @@ lac_status lac_factor_refactor(lac_context *ctx, const lac_factor *like, const l
   if (like->iterative) {
     LAC_TRY(lac_iterative_make(ctx, like->core, like, values, &f));
   } else {
-    LAC_TRY(lac_factor_begin(ctx, like->core, values, &f));
+    LAC_TRY(lac_factor_begin(ctx, "lac_factor_refactor", like->core, values, &f));
     LAC_TRY(refactor_run(ctx, f, like));
     lac_factor_finish(f, begin);
   }

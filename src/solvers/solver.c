@@ -196,19 +196,6 @@ static bool kept_matches(const lac_factor *factor, const lac_array *values, uint
          memcmp(factor->values, lac_array_data(values), bytes) == 0;
 }
 
-// The kept factor of these values, which moves to the front; retained, or NULL. The lock is held.
-static lac_factor *kept_find(lac_solver *solver, const lac_array *values, uint64_t hash) {
-  for (lac_factor **link = &solver->kept; *link; link = &(*link)->next) {
-    lac_factor *factor = *link;
-    if (!kept_matches(factor, values, hash)) continue;
-    *link = factor->next;
-    factor->next = solver->kept;
-    solver->kept = factor;
-    return lac_factor_retain(factor);
-  }
-  return NULL;
-}
-
 static void kept_drop_last(lac_solver *solver) {
   lac_factor **link = &solver->kept, *last;
   while (*link && (*link)->next) link = &(*link)->next;
@@ -216,23 +203,45 @@ static void kept_drop_last(lac_solver *solver) {
   if (!last) return;
   *link = NULL;
   solver->kept_count--;
-  solver->kept_bytes -= lac_factor_bytes(last);
   lac_object_release(last);
 }
 
-// Keep a factor at the front, if the budget has room for it at all, and let go of the last ones. The last set-up of an
-// iterative solver is kept whatever its size: the next ones are refreshed from it. The lock is held.
+// Let go of the last ones until the others fit the budget, with the partners they have by now. The last set-up of an
+// iterative solver stays whatever its size: the next ones are refreshed from it. The lock is held.
+static void kept_fit(lac_solver *solver) {
+  int64_t bytes = 0, count = 0;
+  for (const lac_factor *f = solver->kept; f && count < LAC_KEPT_FACTORS; f = f->next, count++) {
+    int64_t own = lac_factor_bytes(f) + lac_factor_partner_bytes(f);
+    bool is_last_set_up = count == 0 && f->iterative;
+    if (own > solver->core->options.keep_bytes - bytes && !is_last_set_up) break;
+    bytes += own;
+  }
+  while (solver->kept_count > count) kept_drop_last(solver);
+  solver->kept_bytes = bytes;
+}
+
+// The kept factor of these values, which moves to the front; retained, or NULL. The lock is held.
+static lac_factor *kept_find(lac_solver *solver, const lac_array *values, uint64_t hash) {
+  for (lac_factor **link = &solver->kept; *link; link = &(*link)->next) {
+    lac_factor *factor = *link;
+    if (!kept_matches(factor, values, hash)) continue;
+    *link = factor->next;
+    factor->next = solver->kept;
+    solver->kept = lac_factor_retain(factor);
+    kept_fit(solver);
+    return factor;
+  }
+  return NULL;
+}
+
+// Keep a factor at the front, if the budget has room for it at all. The lock is held.
 static void kept_add(lac_solver *solver, lac_factor *factor) {
   int64_t budget = solver->core->options.keep_bytes;
-  int least = factor->iterative ? 1 : 0;
   if (budget == 0 || (lac_factor_bytes(factor) > budget && !factor->iterative)) return;
   factor->next = solver->kept;
   solver->kept = lac_factor_retain(factor);
   solver->kept_count++;
-  solver->kept_bytes += lac_factor_bytes(factor);
-  while (solver->kept_count > LAC_KEPT_FACTORS || (solver->kept_bytes > budget && solver->kept_count > least)) {
-    kept_drop_last(solver);
-  }
+  kept_fit(solver);
 }
 
 static lac_factor *solver_recall(lac_solver *solver, const lac_array *values, uint64_t hash) {

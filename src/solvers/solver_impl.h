@@ -29,7 +29,8 @@ typedef struct lac_finding {
   int64_t work_bytes;    // that factoring takes besides, at its peak, in one thread
   double flops;
   double smallest;  // pivot, beside the largest number of its row or column as it came,
-  int64_t where;    // and that row or column
+  int64_t where;    // that row or column,
+  int64_t item;     // and of a batch the matrix it is in
   int64_t
       perturbed;  // pivots that were too small and made larger: solves must refine, logdet and inverse cannot be had
   double growth;  // the largest number of the factor beside the largest of the (scaled) matrix; 0: not measured
@@ -162,6 +163,7 @@ struct lac_factor {
   void *values;                   // a copy; NULL: it is iterative, and has an array
   uint64_t hash;                  // of the values, as the solver that keeps the factor computes it
   int64_t items;                  // how many matrices
+  const char *function;           // that was called for it, as errors name it
   void **numerics;                // of each
   lac_finding finding;
   double seconds;
@@ -169,7 +171,8 @@ struct lac_factor {
   char warning[LAC_WARNING_SIZE];
   lac_factor *next;  // in the chain of the solver that keeps it
   pthread_mutex_t lock;
-  lac_factor *partner;  // of the same values by another method, made under the lock where this one cannot serve
+  // of the same values by another method, made under the lock where this one cannot serve
+  _Atomic(lac_factor *) partner;
 };
 
 static inline int64_t lac_factor_rows(const lac_factor *factor) { return factor->core->pattern->rows; }
@@ -196,7 +199,9 @@ lac_status lac_factor_explain(lac_context *ctx, const lac_factor *factor, const 
 lac_trial lac_factor_try_like(const lac_context *ctx, lac_factor *factor, const lac_factor *like);
 
 /// The parts of lac_factor_make: a factor without numerics, and what is said of it when it has them.
-lac_status lac_factor_begin(lac_context *ctx, lac_solver_core *core, const lac_array *values, lac_factor **out);
+/// `function` is the one that was called, for sentences.
+lac_status lac_factor_begin(lac_context *ctx, const char *function, lac_solver_core *core, const lac_array *values,
+                            lac_factor **out);
 void lac_factor_finish(lac_factor *factor, double begin);
 
 /// All values as an array, over the memory of the factor.
@@ -205,6 +210,9 @@ lac_status lac_factor_values(lac_context *ctx, const lac_factor *factor, lac_arr
 /// The values of one matrix; and " (matrix 3 of the batch)", or nothing for a single one.
 const void *lac_factor_item(const lac_factor *factor, int64_t item);
 const char *lac_factor_item_text(const lac_factor *factor, int64_t item, char text[64]);
+
+/// Whether all pivots of one matrix are more than rounding.
+bool lac_factor_is_regular(const lac_factor *factor, int64_t item);
 
 /// The method that values of this structure will probably need, and why; NULL where they can only be refused. Refuses a
 /// method that the pattern does not have the nature for.
