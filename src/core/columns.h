@@ -10,7 +10,7 @@
 #ifndef LACUNA_CORE_COLUMNS_H
 #define LACUNA_CORE_COLUMNS_H
 
-#include "core/array_impl.h"
+#include "lacuna/array.h"
 
 typedef struct lac_pair {
   double re, im;

@@ -152,7 +152,7 @@ done:
 lac_status krylov_columns(lac_context *ctx, int count, const lac_column_op *ops, lac_array *state) {
   lac_status status = LAC_OK;
   lac_array *one = NULL, *two = NULL;
-  if (ops[0].y->count == 0) goto done;
+  if (state->count == 0) goto done;
   LAC_TRY(lac_array_make(ctx, &ops[0].y->meta, &one));
   LAC_TRY(lac_array_make(ctx, &ops[0].y->meta, &two));
   for (int i = 0; i < count; ++i) LAC_TRY(column_do(ctx, ops + i, state, one, two));
