@@ -37,6 +37,7 @@ typedef struct lac_column_op {
 typedef struct lac_step_numbers {
   double rtol, atol;
   double low, high;    // norms outside are scaled
+  int reach;           // by two to this power at most
   double floor;        // of a right-hand side that is all rounding, beside what it was
   int64_t window;      // iterations without progress that are stagnation
   int64_t iteration;   // of this column's cycle

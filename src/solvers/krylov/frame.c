@@ -240,6 +240,7 @@ static lac_status krylov_open(krylov *k, const krylov_method *method) {
                                   .atol = job->iteration->atol,
                                   .low = ldexp(1, is_double ? -300 : -50),
                                   .high = ldexp(1, is_double ? 300 : 50),
+                                  .reach = is_double ? 1000 : 120,
                                   .window = method->window,
                                   .restart = method->restart};
   LAC_ALLOC(k->seen, LAC_SLOTS_SEEN * k->columns);
