@@ -10,7 +10,7 @@
 #ifndef LACUNA_CORE_COLUMNS_H
 #define LACUNA_CORE_COLUMNS_H
 
-#include "core/array_impl.h"
+#include "lacuna/array.h"
 
 typedef struct lac_pair {
   double re, im;
@@ -37,6 +37,7 @@ typedef struct lac_column_op {
 typedef struct lac_step_numbers {
   double rtol, atol;
   double low, high;    // norms outside are scaled
+  int reach;           // by two to this power at most
   double floor;        // of a right-hand side that is all rounding, beside what it was
   int64_t window;      // iterations without progress that are stagnation
   int64_t iteration;   // of this column's cycle

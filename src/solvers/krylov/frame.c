@@ -2,7 +2,7 @@
 /// @file frame.c
 /// Start, true residual, look and end of every Krylov method.
 ///
-/// Works in r_count vectors like b, v_count like x, and slots pairs of doubles for each column.
+/// Works in at most r_count vectors like b, v_count like x, and slots pairs of doubles for each column.
 
 #include "solvers/krylov/frame.h"
 
@@ -215,16 +215,13 @@ done:
 
 // -- memory ----------------------------------------------------------------------------------------------------------
 
-static lac_status krylov_vectors(krylov *k, int64_t rows, int count, lac_array ***out) {
-  lac_context *ctx = k->ctx;
-  lac_status status = LAC_OK;
-  LAC_ALLOC(*out, count + 1);
-  for (int i = 0; i < count; ++i) {
-    LAC_TRY(lac_array_create(ctx, k->job->dtype, 3, (int64_t[]){k->job->items, rows, k->job->width}, *out + i));
-  }
-done:
-  return status;
+static lac_status krylov_need(krylov *k, int64_t rows, lac_array **vector) {
+  if (*vector) return LAC_OK;
+  return lac_array_create(k->ctx, k->job->dtype, 3, (int64_t[]){k->job->items, rows, k->job->width}, vector);
 }
+
+lac_status krylov_need_r(krylov *k, int64_t i) { return krylov_need(k, k->b_rows, k->r + i); }
+lac_status krylov_need_v(krylov *k, int64_t i) { return krylov_need(k, k->x_rows, k->v + i); }
 
 static lac_status krylov_open(krylov *k, const krylov_method *method) {
   lac_context *ctx = k->ctx;
@@ -243,13 +240,16 @@ static lac_status krylov_open(krylov *k, const krylov_method *method) {
                                   .atol = job->iteration->atol,
                                   .low = ldexp(1, is_double ? -300 : -50),
                                   .high = ldexp(1, is_double ? 300 : 50),
+                                  .reach = is_double ? 1000 : 120,
                                   .window = method->window,
                                   .restart = method->restart};
   LAC_ALLOC(k->seen, LAC_SLOTS_SEEN * k->columns);
   LAC_TRY(lac_array_create(ctx, LAC_C128, 3, (int64_t[]){method->slots, job->items, job->width}, &k->state));
   LAC_TRY(ctx->kernels->fill(ctx, k->state, 0, 0));
-  LAC_TRY(krylov_vectors(k, k->b_rows, k->r_count, &k->r));
-  LAC_TRY(krylov_vectors(k, k->x_rows, k->v_count, &k->v));
+  LAC_ALLOC(k->r, k->r_count);
+  LAC_ALLOC(k->v, k->v_count + 1);
+  for (int i = 0; i < (method->restart ? 2 : k->r_count); ++i) LAC_TRY(krylov_need_r(k, i));
+  for (int i = 0; i < (method->restart ? 0 : k->v_count); ++i) LAC_TRY(krylov_need_v(k, i));
   LAC_TRY(krylov_bases_open(k));
   if (k->b_null.count) k->numbers.floor = is_double ? 1e-14 : 1e-6;
 done:
