@@ -15,6 +15,7 @@
 #define LACUNA_CORE_KERNELS_H
 
 #include "core/array_impl.h"
+#include "core/columns.h"
 #include "core/format_impl.h"
 #include "core/pattern_impl.h"
 
@@ -228,6 +229,16 @@ struct lac_kernels {
   /// op(C) x = b. LAC_ERR_SINGULAR names an eigenvalue that is zero to rounding.
   lac_status (*circulant_solve)(lac_context *ctx, lac_side side, const lac_array *c, const lac_array *b,
                                 lac_array *x);  // optional
+
+  // -- columns (columns.h) -------------------------------------------------------------------------------------------
+  /// Operations one after the other on vectors [items, n, k] of one shape, with the coefficients of a state [slots, items, k]
+  lac_status (*columns)(lac_context *ctx, int count, const lac_column_op *ops,
+                        lac_array *state);  // optional: composed in solvers/krylov/compose.c
+  lac_status (*column_step)(lac_context *ctx, lac_column_step step, const lac_step_numbers *numbers,
+                            lac_array *state);  // optional: the same
+  /// Around what an iteration starts, whose shapes and memory are those of the one before: a device may record it once
+  lac_status (*step_begin)(lac_context *ctx);  // optional
+  lac_status (*step_end)(lac_context *ctx);    // optional
 
   // -- optimisers ----------------------------------------------------------------------------------------------------
   /// g += decay x, m = beta1 m + (1 - beta1) g, v = beta2 v + (1 - beta2) g^2, x = shrink x - step m / (root sqrt(v) + epsilon) on

@@ -178,6 +178,8 @@ const lac_kernels lac_cpu_kernels = {
     .circulant_mm = cpu_circulant_mm,
     .circulant_outer = cpu_circulant_outer,
     .circulant_solve = cpu_circulant_solve,
+    .columns = cpu_columns,
+    .column_step = cpu_column_step,
     .adam = cpu_adam,
     .multigrid = &cpu_multigrid_kernels,
 };
