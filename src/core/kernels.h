@@ -17,7 +17,6 @@
 #include "core/array_impl.h"
 #include "core/columns.h"
 #include "core/format_impl.h"
-#include "core/multigrid_kernels.h"
 #include "core/pattern_impl.h"
 
 /// What `binary` computes. A backend has the first three; what it does not have, it answers with LAC_ERR_UNSUPPORTED.
@@ -96,6 +95,8 @@ typedef struct lac_adam {
   double decay;   // times x, added to the gradient
   double shrink;  // factor of x
 } lac_adam;
+
+typedef struct lac_multigrid_kernels lac_multigrid_kernels;  // core/multigrid_kernels.h
 
 struct lac_kernels {
   const char *name;  // "cpu", "cuda"

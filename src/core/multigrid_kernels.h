@@ -10,14 +10,14 @@
 #ifndef LACUNA_CORE_MULTIGRID_KERNELS_H
 #define LACUNA_CORE_MULTIGRID_KERNELS_H
 
-#include "core/array_impl.h"
-#include "core/pattern_impl.h"
+#include "core/kernels.h"
 
 /// The aggregates of a level: those rows that `aggregates` sends to I are members[starts[I]] ... members[starts[I + 1] - 1], ascending.
 /// Rows sent to -1 have no part in the coarse level. All are 32-bit.
 typedef struct lac_aggregation {
   int64_t fine, coarse;
   lac_buffer *aggregates, *starts, *members;
+  bool is_regular;  // most have the same size, and neighbours among them have members that are neighbours
 } lac_aggregation;
 
 /// A level as kernels walk it.
@@ -34,7 +34,7 @@ typedef struct lac_level_view {
 enum { LAC_SUM_RHO, LAC_SUM_ALPHA, LAC_SUM_GAMMA, LAC_SUM_BETA, LAC_SUM_ALPHA2, LAC_SUMS };
 enum { LAC_STEP_FIRST, LAC_STEP_C, LAC_STEP_D, LAC_STEPS };
 
-typedef struct lac_multigrid_kernels {
+struct lac_multigrid_kernels {
   /// scale[item, 0, column] = 1 / u, scale[item, 1, column] = u unit[item, 0] where u is the power of two at or below the largest
   /// magnitude in that column of x, and 1 for a column of zeros or with one that is not finite
   lac_status (*magnitudes)(lac_context *ctx, const lac_array *x, const lac_array *unit, lac_array *scale);
@@ -50,10 +50,11 @@ typedef struct lac_multigrid_kernels {
   /// y = weights x scale[., which, .] in the dtype of y, one of T and H; weights and scale may be NULL
   lac_status (*scaled)(lac_context *ctx, const lac_array *weights, bool conjugates, const lac_array *scale, int which,
                        const lac_array *x, lac_array *y);
-  /// rc = P^T (b - A x) and xc = weights rc, the first sweep of the next level (its weights; both may be NULL)
+  /// rc = P^T (b - A x) and xc = weights rc, the first sweep of the next level (its weights; both may be NULL). `room` is an array
+  /// like b that may be written to.
   lac_status (*restricted)(lac_context *ctx, const lac_level_view *level, const lac_aggregation *aggregation,
-                           const lac_array *weights, const lac_array *b, const lac_array *x, lac_array *rc,
-                           lac_array *xc);
+                           const lac_array *weights, const lac_array *b, const lac_array *x, lac_array *room,
+                           lac_array *rc, lac_array *xc);
   /// x += P (step c + step' d), or x += P c where there are no steps
   lac_status (*prolonged)(lac_context *ctx, const lac_aggregation *aggregation, const lac_array *steps,
                           const lac_array *c, const lac_array *d, lac_array *x);
@@ -69,6 +70,6 @@ typedef struct lac_multigrid_kernels {
   /// r -= first v and x = weights r
   lac_status (*advanced)(lac_context *ctx, const lac_level_view *level, const lac_array *steps, const lac_array *v,
                          lac_array *r, lac_array *x);
-} lac_multigrid_kernels;
+};
 
 #endif

@@ -10,6 +10,7 @@
 #include "backends/cpu/multigrid_instantiate.h"
 
 static const grid_rows restricts[4][2][4] = TABLE_MULTIGRID(restrict);
+static const grid_rows remains[4][2][4] = TABLE_MULTIGRID(remain);
 static const grid_rows smooths[4][2][4] = TABLE_MULTIGRID(smooth);
 static const grid_rows products[4][2][4] = TABLE_MULTIGRID(product);
 static const grid_rows weighs[4][2][4] = TABLE_MULTIGRID(weigh);
@@ -30,6 +31,7 @@ lac_status grid_jobs_level(lac_context *ctx, grid_jobs *jobs, const lac_level_vi
   LAC_TRY(lac_buffer_on(ctx, level->rows.columns, &job->columns));
   if (level->rows.slots) LAC_TRY(lac_buffer_on(ctx, level->rows.slots, &job->slots));
   job->gathers = job->slots != NULL;
+  job->asks = level->rows.columns->count * (int64_t)lac_dtype_size(level->values->meta.dtype) > GRID_CACHED_BYTES;
   job->rows = level->rows.rows;
   job->sign = level->conjugates ? -1 : 1;
   job->values = grid_operand(jobs, GRID_VALUES, level->values);
@@ -80,7 +82,8 @@ static void run_blocks(const void *shared, int64_t begin, int64_t end) {
 void grid_jobs_run(lac_context *ctx, grid_jobs *jobs, int64_t work) {
   jobs->blocks = (jobs->job.rows + GRID_BLOCK - 1) / GRID_BLOCK;
   if (jobs->items * jobs->blocks == 0) return;
-  cpu_split(cpu_threads(ctx, work * jobs->items), jobs->items * jobs->blocks, 1, run_blocks, jobs);
+  cpu_split(work * jobs->items < GRID_THREADED_WORK ? 1 : ctx->threads, jobs->items * jobs->blocks, 1, run_blocks,
+            jobs);
 }
 
 // -- passes over the matrix ------------------------------------------------------------------------------------------
@@ -111,22 +114,27 @@ done:
   return status;
 }
 
+/// In one pass by aggregates where their rows lie in order: else memory would be read all over, and the residual comes first.
 static lac_status cpu_restricted(lac_context *ctx, const lac_level_view *level, const lac_aggregation *aggregation,
-                                 const lac_array *weights, const lac_array *b, const lac_array *x, lac_array *rc,
-                                 lac_array *xc) {
+                                 const lac_array *weights, const lac_array *b, const lac_array *x, lac_array *room,
+                                 lac_array *rc, lac_array *xc) {
   lac_status status = LAC_OK;
+  bool fuses = aggregation->is_regular;
   grid_jobs jobs = {.job = {.k = b->meta.shape[2]}};
   LAC_TRY(grid_jobs_level(ctx, &jobs, level));
-  jobs.job.rows = aggregation->coarse;
-  jobs.job.starts = aggregation->starts->host;
-  jobs.job.members = aggregation->members->host;
-  jobs.job.next_weights = grid_operand(&jobs, GRID_NEXT_WEIGHTS, weights);
   jobs.job.b = grid_operand(&jobs, GRID_B, b);
   jobs.job.x = grid_operand(&jobs, GRID_X, x);
-  jobs.job.y = (void *)grid_operand(&jobs, GRID_Y, rc);
-  jobs.job.z = (void *)grid_operand(&jobs, GRID_Z, xc);
-  jobs.kernel = pick(restricts, level, x->meta.dtype);
+  if (fuses) {
+    jobs.job.rows = aggregation->coarse;
+    jobs.job.starts = aggregation->starts->host;
+    jobs.job.members = aggregation->members->host;
+    jobs.job.next_weights = grid_operand(&jobs, GRID_NEXT_WEIGHTS, weights);
+    jobs.job.y = (void *)grid_operand(&jobs, GRID_Y, rc);
+  }
+  jobs.job.z = (void *)grid_operand(&jobs, GRID_Z, fuses ? xc : room);
+  jobs.kernel = pick(fuses ? restricts : remains, level, x->meta.dtype);
   grid_jobs_run(ctx, &jobs, level_work(level, jobs.job.k));
+  if (!fuses) cpu_multigrid_collected(ctx, aggregation, weights, level->conjugates, room, rc, xc);
 done:
   return status;
 }

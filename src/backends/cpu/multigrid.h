@@ -8,15 +8,17 @@
 #include "backends/cpu/cpu.h"
 #include "core/multigrid_kernels.h"
 
-enum { GRID_BLOCK = 2048 };  // rows: sums are taken block by block
-enum { GRID_COLUMNS = 8 };   // that are worked on at once
-enum { GRID_AHEAD = 256 };   // entries by which a matrix beyond the caches is asked for early
+enum { GRID_BLOCK = 2048 };            // rows: sums are taken block by block
+enum { GRID_COLUMNS = 8 };             // that are worked on at once
+enum { GRID_THREADED_WORK = 200000 };  // of a pass that is soon over one thread is faster
+enum { GRID_CACHED_BYTES = 4 << 20 };  // values that need not be asked for
+enum { GRID_AHEAD = 256 };             // entries by which a matrix beyond the caches is asked for early
 
 /// All that a kernel reads and writes, of one item of the batch.
 typedef struct grid_job {
   const void *offsets, *columns, *slots;
   const void *values, *weights, *next_weights;
-  const int32_t *starts, *members;
+  const int32_t *starts, *members, *aggregates;
   int64_t rows, k;  // rows are cut: those of the coarse level where aggregates are walked
   double sign;      // -1 conjugates values and weights
   double unit;
@@ -25,6 +27,7 @@ typedef struct grid_job {
   void *y, *z, *sums;
   bool of_image;
   bool gathers;  // through slots
+  bool asks;     // for what comes next: the matrix is beyond the caches
 } grid_job;
 
 typedef void (*grid_rows)(const grid_job *job, int64_t begin, int64_t end);
@@ -72,6 +75,9 @@ lac_status cpu_multigrid_galerkin(lac_context *ctx, const lac_level_view *level,
                                   const lac_pattern *coarse, lac_array *values);
 lac_status cpu_multigrid_scaled(lac_context *ctx, const lac_array *weights, bool conjugates, const lac_array *scale,
                                 int which, const lac_array *x, lac_array *y);
+/// rc = P^T r and xc = weights rc
+void cpu_multigrid_collected(lac_context *ctx, const lac_aggregation *aggregation, const lac_array *weights,
+                             bool conjugates, const lac_array *r, lac_array *rc, lac_array *xc);
 lac_status cpu_multigrid_prolonged(lac_context *ctx, const lac_aggregation *aggregation, const lac_array *steps,
                                    const lac_array *c, const lac_array *d, lac_array *x);
 lac_status cpu_multigrid_steps(lac_context *ctx, bool second, const lac_array *sums, lac_array *steps);

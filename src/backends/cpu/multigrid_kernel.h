@@ -3,12 +3,58 @@
 
 #define REAL FN(real)
 
+/// The sum of `length` entries, a constant to the compiler, from entry p on.
+INLINE T MN(few)(const grid_job *g, int64_t p, const H *x, const int length) {
+  const C *columns = (const C *)g->columns + p;
+  const T *values = (const T *)g->values + p;
+  T s = 0;
+  UNROLL(12) for (int q = 0; q < length; ++q) s = FN(mac)(s, FN(signed)(values[q], (REAL)g->sign), x[columns[q]]);
+  return s;
+}
+
+/// Row i of A x for one column. Lengths that grids have are told apart, which spares the loop.
+INLINE T MN(row_one)(const grid_job *g, int64_t i, const H *x) {
+  const O *offsets = g->offsets;
+  const int64_t p = offsets[i], length = offsets[i + 1] - p;
+  if (g->asks) {
+    __builtin_prefetch((const T *)g->values + p + GRID_AHEAD, 0, 0);
+    __builtin_prefetch((const C *)g->columns + p + GRID_AHEAD, 0, 0);
+  }
+  switch (length) {
+    case 3:
+      return MN(few)(g, p, x, 3);
+    case 4:
+      return MN(few)(g, p, x, 4);
+    case 5:
+      return MN(few)(g, p, x, 5);
+    case 6:
+      return MN(few)(g, p, x, 6);
+    case 7:
+      return MN(few)(g, p, x, 7);
+    case 8:
+      return MN(few)(g, p, x, 8);
+    case 9:
+      return MN(few)(g, p, x, 9);
+    default: {
+      T s = 0;
+      for (int64_t q = p; q < p + length; ++q) {
+        s = FN(mac)(s, FN(signed)(((const T *)g->values)[q], (REAL)g->sign), x[((const C *)g->columns)[q]]);
+      }
+      return s;
+    }
+  }
+}
+
 /// s = columns [0, m) of row i of op(A) x, where x is that of the first such column.
 INLINE void MN(row)(const grid_job *g, const bool gathers, int64_t i, const H *x, const int64_t k, const int m, T *s) {
   const O *offsets = g->offsets, *slots = g->slots;
   const C *columns = g->columns;
   const T *values = g->values;
   const REAL sign = (REAL)g->sign;
+  if (k == 1 && !gathers) {
+    s[0] = MN(row_one)(g, i, x);
+    return;
+  }
   UNROLL(8) for (int c = 0; c < m; ++c) s[c] = 0;
   for (int64_t p = offsets[i], end = offsets[i + 1]; p < end; ++p) {
     T a = FN(signed)(values[gathers ? slots[p] : p], sign);
@@ -47,6 +93,18 @@ INLINE void MN(restrict_all)(const grid_job *g, int64_t begin, int64_t end, cons
         y[c] = (H)sum[c];
         if (z) z[i * k + j + c] = HN(mul)(MN(weight)(g, g->next_weights, i), y[c]);
       }
+    }
+  }
+}
+
+/// z = b - A x
+INLINE void MN(remain_all)(const grid_job *g, int64_t begin, int64_t end, const int64_t k, const bool gathers) {
+  for (int64_t i = begin; i < end; ++i) {
+    for (int64_t j = 0; j < k; j += GRID_COLUMNS) {
+      const int m = k - j < GRID_COLUMNS ? (int)(k - j) : GRID_COLUMNS;
+      T s[GRID_COLUMNS] = {0}, *z = (T *)g->z + i * k + j;
+      MN(residual)(g, gathers, i, k, j, m, s);
+      UNROLL(8) for (int c = 0; c < m; ++c) z[c] = s[c];
     }
   }
 }
@@ -100,6 +158,7 @@ INLINE void MN(product_all)(const grid_job *g, int64_t begin, int64_t end, const
     }                                                                        \
   }
 KERNEL(restrict)
+KERNEL(remain)
 KERNEL(smooth)
 KERNEL(product)
 

@@ -4,15 +4,47 @@
 #define REAL FN(real)
 
 /// z = weights b scale, from T to H
-static void VN(narrow)(const grid_job *g, int64_t begin, int64_t end) {
+INLINE void VN(narrow_all)(const grid_job *g, int64_t begin, int64_t end, const int64_t k) {
   const T *b = g->b;
   const H *weights = g->weights;
   H *z = g->z;
-  for (int64_t i = begin; i < end; ++i) {
-    const T w = weights ? HN(signed)(weights[i], (HN(real))g->sign) : 1;
-    for (int64_t c = 0; c < g->k; ++c) {
-      z[i * g->k + c] = (H)(FN(mul)(w, b[i * g->k + c]) * (g->in_scale ? (REAL)g->in_scale[c] : 1));
+  for (int64_t c = 0; c < k; ++c) {
+    const REAL scale = g->in_scale ? (REAL)g->in_scale[c] : 1;
+    for (int64_t i = begin; i < end; ++i) {
+      const T x = b[i * k + c] * scale;
+      z[i * k + c] = (H)(weights ? FN(mul)(HN(signed)(weights[i], (HN(real))g->sign), x) : x);
     }
+  }
+}
+
+static void VN(narrow)(const grid_job *g, int64_t begin, int64_t end) {
+  if (g->k == 1) {
+    VN(narrow_all)(g, begin, end, 1);
+  } else {
+    VN(narrow_all)(g, begin, end, g->k);
+  }
+}
+
+/// y = P^T b, z = next_weights y
+INLINE void VN(collect_all)(const grid_job *g, int64_t begin, int64_t end, const int64_t k) {
+  const T *b = g->b;
+  const H *weights = g->next_weights;
+  H *y = g->y, *z = g->z;
+  for (int64_t i = begin; i < end; ++i) {
+    for (int64_t c = 0; c < k; ++c) {
+      T sum = 0;
+      for (int32_t q = g->starts[i]; q < g->starts[i + 1]; ++q) sum += b[g->members[q] * k + c];
+      y[i * k + c] = (H)sum;
+      if (z) z[i * k + c] = HN(mul)(HN(signed)(weights[i], (HN(real))g->sign), y[i * k + c]);
+    }
+  }
+}
+
+static void VN(collect)(const grid_job *g, int64_t begin, int64_t end) {
+  if (g->k == 1) {
+    VN(collect_all)(g, begin, end, 1);
+  } else {
+    VN(collect_all)(g, begin, end, g->k);
   }
 }
 

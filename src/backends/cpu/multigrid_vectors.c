@@ -29,6 +29,7 @@
 
 static const grid_rows narrows[4][2] = TABLE_PAIRS(narrow);
 static const grid_rows widens[4][2] = TABLE_PAIRS(widen);
+static const grid_rows collects[4][2] = TABLE_PAIRS(collect);
 static const grid_rows largests[4][2] = TABLE_PAIRS(largest);
 static const grid_rows prolongs[4] = TABLE(prolong);
 static const grid_rows advances[4] = TABLE(advance);
@@ -91,12 +92,26 @@ lac_status cpu_multigrid_scaled(lac_context *ctx, const lac_array *weights, bool
   return LAC_OK;
 }
 
+void cpu_multigrid_collected(lac_context *ctx, const lac_aggregation *aggregation, const lac_array *weights,
+                             bool conjugates, const lac_array *r, lac_array *rc, lac_array *xc) {
+  int64_t k = r->meta.shape[2];
+  grid_jobs jobs = {.items = r->meta.shape[0], .job = {.k = k, .rows = aggregation->coarse}};
+  jobs.job.sign = conjugates ? -1 : 1;
+  jobs.job.starts = aggregation->starts->host;
+  jobs.job.members = aggregation->members->host;
+  jobs.job.next_weights = grid_operand(&jobs, GRID_NEXT_WEIGHTS, weights);
+  jobs.job.b = grid_operand(&jobs, GRID_B, r);
+  jobs.job.y = (void *)grid_operand(&jobs, GRID_Y, rc);
+  jobs.job.z = (void *)grid_operand(&jobs, GRID_Z, xc);
+  jobs.kernel = collects[r->meta.dtype][r->meta.dtype != rc->meta.dtype];
+  grid_jobs_run(ctx, &jobs, aggregation->fine * k);
+}
+
 lac_status cpu_multigrid_prolonged(lac_context *ctx, const lac_aggregation *aggregation, const lac_array *steps,
                                    const lac_array *c, const lac_array *d, lac_array *x) {
   int64_t k = x->meta.shape[2];
-  grid_jobs jobs = {.items = x->meta.shape[0], .job = {.k = k, .rows = aggregation->coarse}};
-  jobs.job.starts = aggregation->starts->host;
-  jobs.job.members = aggregation->members->host;
+  grid_jobs jobs = {.items = x->meta.shape[0], .job = {.k = k, .rows = aggregation->fine}};
+  jobs.job.aggregates = aggregation->aggregates->host;
   jobs.job.steps = grid_operand(&jobs, GRID_STEPS, steps);
   jobs.job.c = grid_operand(&jobs, GRID_C, c);
   jobs.job.d = grid_operand(&jobs, GRID_D, d);

@@ -99,7 +99,7 @@ static lac_status descend(lac_context *ctx, cycle *s, int level, const lac_array
   if (level == last_of(s) && s->h->inverse) return ctx->kernels->matmul(ctx, s->side, s->h->inverse, LAC_N, b, z);
   if (level < last_of(s)) {
     const lac_array *weights = s->h->weights[level + 1];
-    LAC_TRY(s->kernels->restricted(ctx, &s->views[level], aggregation, weights, b, here->x, next->b,
+    LAC_TRY(s->kernels->restricted(ctx, &s->views[level], aggregation, weights, b, here->x, z, next->b,
                                    weights ? next->x : NULL));
     LAC_TRY(solve_level(ctx, s, level + 1));
     LAC_TRY(s->kernels->prolonged(ctx, aggregation, next->steps, next->c, next->d, here->x));

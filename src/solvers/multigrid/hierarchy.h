@@ -9,7 +9,7 @@
 #ifndef LACUNA_SOLVERS_MULTIGRID_HIERARCHY_H
 #define LACUNA_SOLVERS_MULTIGRID_HIERARCHY_H
 
-#include "core/kernels.h"
+#include "core/multigrid_kernels.h"
 #include "solvers/preconditioner.h"
 
 enum { LAC_LEVELS = 40 };  // each has at most half the rows of the one above
@@ -47,8 +47,8 @@ lac_status lac_aggregation_pattern(lac_context *ctx, const lac_pattern *pattern,
 
 /// Dense inverses [items, n, n] of values [items, nnz] in f64 or c128. Of a singular matrix an inverse of its largest regular part, with
 /// zeros elsewhere: what is below the rounding of `dtype` counts as zero.
-lac_status lac_coarse_inverse(lac_context *ctx, const lac_pattern *pattern, lac_dtype dtype, const lac_array *values,
-                              lac_array *out);
+lac_status lac_pairwise_inverse(lac_context *ctx, const lac_pattern *pattern, lac_dtype dtype, const lac_array *values,
+                                lac_array *out);
 
 /// A hierarchy of a matrix; `like` (or NULL) has the structure to take.
 lac_status lac_hierarchy_create(lac_context *ctx, const lac_setup *setup, const lac_levels *like, lac_hierarchy **out);

@@ -136,6 +136,17 @@ void lac_aggregation_clear(lac_aggregation *aggregation) {
   *aggregation = (lac_aggregation){0};
 }
 
+/// Whether at least seven of eight aggregates have the same size.
+static bool have_one_size(int64_t count, const int32_t *starts) {
+  enum { SIZES = 16 };
+  int64_t of_size[SIZES] = {0}, most = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    int32_t size = starts[i + 1] - starts[i];
+    if (size < SIZES && ++of_size[size] > most) most = of_size[size];
+  }
+  return 8 * most >= 7 * count;
+}
+
 static void match_clear(match *m) {
   lac_free(m->place);
   lac_free(m->starts);
@@ -166,6 +177,7 @@ lac_status lac_pairwise_match(lac_context *ctx, const lac_pattern *pattern, lac_
   LAC_TRY(lac_buffer_create(ctx, LAC_I32, made.coarse + 1, &made.starts));
   LAC_TRY(lac_buffer_create(ctx, LAC_I32, taken, &made.members));
   group(m.rows, m.pair, m.merges, made.starts->host, made.members->host);
+  made.is_regular = !order && have_one_size(made.coarse, made.starts->host);
   *out = made, made = (lac_aggregation){0};
 done:
   lac_aggregation_clear(&made);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file hierarchy.c
+/// @file pairwise_hierarchy.c
 /// From a matrix to its hierarchy: match, merge, add up; and again with the result, until it is small.
 
 #include "solvers/multigrid/hierarchy.h"
@@ -134,7 +134,7 @@ static lac_status hierarchy_invert(lac_context *ctx, lac_hierarchy *h, const lac
     LAC_TRY(lac_array_reshape(ctx, scaled, 2, (const int64_t[]){h->items, pattern->nnz}, &values));
   }
   LAC_TRY(make(ctx, full, 3, h->items, pattern->rows, pattern->rows, &inverse));
-  LAC_TRY(lac_coarse_inverse(ctx, pattern, h->dtype, values, inverse));
+  LAC_TRY(lac_pairwise_inverse(ctx, pattern, h->dtype, values, inverse));
   if (h->narrow == full) {
     h->inverse = inverse, inverse = NULL;
   } else {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file coarse.c
+/// @file pairwise_coarse.c
 /// The inverse of the coarsest matrix, dense, by Gauss-Jordan elimination with complete pivoting.
 ///
 /// After k pivots (r_s, c_s) that are large enough, what remains is zero to rounding: the inverse has A11^-1 of the rows r and columns c in its
@@ -18,7 +18,7 @@ typedef struct inversion {
   int64_t *column_of;  // the pivot column of each row, or -1
 } inversion;
 
-#define KERNEL_FILE "solvers/multigrid/coarse_kernel.h"
+#define KERNEL_FILE "solvers/multigrid/pairwise_coarse_kernel.h"
 #define T f64
 #define FN(name) name##_f64
 #include KERNEL_FILE
@@ -30,8 +30,8 @@ typedef struct inversion {
 #undef T
 #undef FN
 
-lac_status lac_coarse_inverse(lac_context *ctx, const lac_pattern *pattern, lac_dtype dtype, const lac_array *values,
-                              lac_array *out) {
+lac_status lac_pairwise_inverse(lac_context *ctx, const lac_pattern *pattern, lac_dtype dtype, const lac_array *values,
+                                lac_array *out) {
   lac_status status = LAC_OK;
   bool is_complex = lac_dtype_is_complex(dtype), is_single = dtype == LAC_F32 || dtype == LAC_C64;
   int64_t n = pattern->rows, items = values->meta.shape[0];
