@@ -95,6 +95,8 @@ typedef struct lac_adam {
   double shrink;  // factor of x
 } lac_adam;
 
+typedef struct lac_smoothed_kernels lac_smoothed_kernels;  // core/smoothed_kernels.h
+
 struct lac_kernels {
   const char *name;  // "cpu", "cuda"
 
@@ -232,6 +234,9 @@ struct lac_kernels {
   /// every real number (the parts of complex ones are two); all of one dtype and count, g itself is only read, and NULL is zero
   lac_status (*adam)(lac_context *ctx, const lac_adam *a, const lac_array *g, lac_array *m, lac_array *v,
                      lac_array *x);  // optional
+
+  // -- multigrid -----------------------------------------------------------------------------------------------------
+  const lac_smoothed_kernels *smoothed;  // optional: smoothed aggregation
 
   // -- ranks ---------------------------------------------------------------------------------------------------------
   /// All ranks exchange their status before a call that communicates, also those whose tape has failed already, and on leaving

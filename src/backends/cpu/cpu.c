@@ -6,6 +6,8 @@
 
 #include <omp.h>
 
+#include "backends/cpu/smoothed.h"
+
 static lac_status cpu_open(lac_context *ctx, int device) {
   lac_status status = LAC_OK;
   LAC_CHECK(device == 0, LAC_ERR_ARG, "the CPU is device 0; device %d was asked for", device);
@@ -177,4 +179,5 @@ const lac_kernels lac_cpu_kernels = {
     .circulant_outer = cpu_circulant_outer,
     .circulant_solve = cpu_circulant_solve,
     .adam = cpu_adam,
+    .smoothed = &cpu_smoothed_kernels,
 };
