@@ -15,6 +15,7 @@
 #define LACUNA_CORE_KERNELS_H
 
 #include "core/array_impl.h"
+#include "core/columns.h"
 #include "core/format_impl.h"
 #include "core/pattern_impl.h"
 
@@ -96,6 +97,7 @@ typedef struct lac_adam {
 } lac_adam;
 
 typedef struct lac_smoothed_kernels lac_smoothed_kernels;  // core/smoothed_kernels.h
+typedef struct lac_multigrid_kernels lac_multigrid_kernels;  // core/multigrid_kernels.h
 
 struct lac_kernels {
   const char *name;  // "cpu", "cuda"
@@ -229,6 +231,16 @@ struct lac_kernels {
   lac_status (*circulant_solve)(lac_context *ctx, lac_side side, const lac_array *c, const lac_array *b,
                                 lac_array *x);  // optional
 
+  // -- columns (columns.h) -------------------------------------------------------------------------------------------
+  /// Operations one after the other on vectors [items, n, k] of one shape, with the coefficients of a state [slots, items, k]
+  lac_status (*columns)(lac_context *ctx, int count, const lac_column_op *ops,
+                        lac_array *state);  // optional: composed in solvers/krylov/compose.c
+  lac_status (*column_step)(lac_context *ctx, lac_column_step step, const lac_step_numbers *numbers,
+                            lac_array *state);  // optional: the same
+  /// Around what an iteration starts, whose shapes and memory are those of the one before: a device may record it once
+  lac_status (*step_begin)(lac_context *ctx);  // optional
+  lac_status (*step_end)(lac_context *ctx);    // optional
+
   // -- optimisers ----------------------------------------------------------------------------------------------------
   /// g += decay x, m = beta1 m + (1 - beta1) g, v = beta2 v + (1 - beta2) g^2, x = shrink x - step m / (root sqrt(v) + epsilon) on
   /// every real number (the parts of complex ones are two); all of one dtype and count, g itself is only read, and NULL is zero
@@ -237,6 +249,7 @@ struct lac_kernels {
 
   // -- multigrid -----------------------------------------------------------------------------------------------------
   const lac_smoothed_kernels *smoothed;  // optional: smoothed aggregation
+  const lac_multigrid_kernels *multigrid;  // optional
 
   // -- ranks ---------------------------------------------------------------------------------------------------------
   /// All ranks exchange their status before a call that communicates, also those whose tape has failed already, and on leaving

@@ -7,6 +7,7 @@
 #include <omp.h>
 
 #include "backends/cpu/smoothed.h"
+#include "backends/cpu/multigrid.h"
 
 static lac_status cpu_open(lac_context *ctx, int device) {
   lac_status status = LAC_OK;
@@ -178,6 +179,9 @@ const lac_kernels lac_cpu_kernels = {
     .circulant_mm = cpu_circulant_mm,
     .circulant_outer = cpu_circulant_outer,
     .circulant_solve = cpu_circulant_solve,
+    .columns = cpu_columns,
+    .column_step = cpu_column_step,
     .adam = cpu_adam,
     .smoothed = &cpu_smoothed_kernels,
+    .multigrid = &cpu_multigrid_kernels,
 };
