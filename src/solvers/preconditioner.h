@@ -45,6 +45,9 @@ typedef struct lac_preconditioner_table {
 #include "solvers/preconditioners.def"
 #undef LAC_PRECONDITIONER
 
+/// What `multigrid` chooses from.
+extern const lac_preconditioner_table lac_preconditioner_smoothed;
+
 /// A square matrix as Krylov methods see it.
 typedef struct lac_matrix_linear {
   const lac_pattern *pattern;

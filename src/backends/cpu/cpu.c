@@ -6,6 +6,7 @@
 
 #include <omp.h>
 
+#include "backends/cpu/smoothed.h"
 #include "backends/cpu/multigrid.h"
 
 static lac_status cpu_open(lac_context *ctx, int device) {
@@ -181,5 +182,6 @@ const lac_kernels lac_cpu_kernels = {
     .columns = cpu_columns,
     .column_step = cpu_column_step,
     .adam = cpu_adam,
+    .smoothed = &cpu_smoothed_kernels,
     .multigrid = &cpu_multigrid_kernels,
 };

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// The text of smoothed_aggregate.c, for one dtype T and integers O, C (instantiate_indexed.h).
+
+enum { XN(FREE) = -1, XN(ALONE) = -2 };  // no aggregate yet; no strong entry
+
+/// Whether row i and all its strong neighbours are free.
+INLINE bool XN(is_root)(const aggregate_job *j, int64_t i) {
+  const O *offsets = j->a->offsets;
+  const C *columns = j->a->columns, *member = j->member;
+  bool has = false;
+  for (int64_t p = offsets[i]; p < offsets[i + 1]; ++p) {
+    if (j->kinds[p] != LAC_ENTRY_STRONG) continue;
+    if (member[columns[p]] >= 0) return false;
+    has = true;
+  }
+  if (!has) ((C *)j->member)[i] = XN(ALONE);
+  return has;
+}
+
+/// Row i and its strong neighbours that are free become an aggregate.
+INLINE void XN(gather)(const aggregate_job *j, int64_t i, C number) {
+  const O *offsets = j->a->offsets;
+  const C *columns = j->a->columns;
+  C *member = j->member;
+  member[i] = number;
+  for (int64_t p = offsets[i]; p < offsets[i + 1]; ++p) {
+    C *other = &member[columns[p]];
+    if (j->kinds[p] == LAC_ENTRY_STRONG && *other < 0) *other = number;
+  }
+}
+
+/// The aggregate of the strongest neighbour that has one, as 2 and more below zero: -3 - number; or FREE.
+INLINE C XN(strongest)(const aggregate_job *j, int64_t i) {
+  const O *offsets = j->a->offsets;
+  const C *columns = j->a->columns, *member = j->member;
+  const T *values = j->values;
+  double most = 0;
+  C best = XN(FREE);
+  for (int64_t p = offsets[i]; p < offsets[i + 1]; ++p) {
+    if (j->kinds[p] != LAC_ENTRY_STRONG || member[columns[p]] < 0) continue;
+    double size = FN(modulus)(values[p]);
+    if (size > most) most = size, best = (C)(-3 - member[columns[p]]);
+  }
+  return best;
+}
+
+/// Roots whose neighbours are all free; the rest joins its strongest neighbour; what has none by then makes aggregates of its own.
+static int64_t XN(aggregate_greedily)(const aggregate_job *j) {
+  int64_t rows = j->a->rows, count = 0;
+  C *member = j->member;
+  for (int64_t i = 0; i < rows; ++i) member[i] = XN(FREE);
+  for (int64_t i = 0; i < rows; ++i) {
+    if (member[i] == XN(FREE) && XN(is_root)(j, i)) XN(gather)(j, i, (C)count++);
+  }
+  for (int64_t i = 0; i < rows; ++i) {
+    if (member[i] == XN(FREE)) member[i] = XN(strongest)(j, i);
+  }
+  for (int64_t i = 0; i < rows; ++i) {
+    if (member[i] <= -3) member[i] = (C)(-3 - member[i]);
+  }
+  for (int64_t i = 0; i < rows; ++i) {
+    if (member[i] == XN(FREE)) XN(gather)(j, i, (C)count++);
+  }
+  for (int64_t i = 0; i < rows; ++i) {
+    if (member[i] < 0) member[i] = -1;
+  }
+  return count;
+}
+
+INLINE int64_t XN(width_of)(const lac_aggregates *g, int64_t a) {
+  const C *first = g->first;
+  return first ? first[a + 1] - first[a] : 1;
+}
+
+/// The next aggregate along row i of A: that of entry p, which is strong or the diagonal; or -1.
+INLINE int64_t XN(member_of)(const interpolate_job *j, int64_t i, int64_t p) {
+  const C *columns = j->a->columns, *member = j->aggregates->member;
+  return j->kinds[p] == LAC_ENTRY_STRONG && columns[p] != i ? (int64_t)member[columns[p]] : -1;
+}
+
+/// Lengths of the rows of P, into `numbers`. Marks: the row that saw the aggregate last.
+static void XN(interpolate_lengths)(const void *job, int64_t begin, int64_t end) {
+  const interpolate_job *j = job;
+  const O *offsets = j->a->offsets;
+  const C *member = j->aggregates->member;
+  O *lengths = j->numbers;
+  for (int64_t i = begin; i < end; ++i) {
+    lengths[i] = 0;
+    if (member[i] < 0) continue;
+    j->mark[member[i]] = i;
+    lengths[i] = (O)XN(width_of)(j->aggregates, member[i]);
+    for (int64_t p = offsets[i]; p < offsets[i + 1]; ++p) {
+      int64_t a = XN(member_of)(j, i, p);
+      if (a < 0 || j->mark[a] == i) continue;
+      j->mark[a] = i;
+      lengths[i] = (O)(lengths[i] + XN(width_of)(j->aggregates, a));
+    }
+  }
+}
+
+INLINE int64_t XN(put_columns)(const lac_aggregates *g, int64_t a, C *columns, int64_t at) {
+  const C *first = g->first;
+  for (int64_t c = 0; c < XN(width_of)(g, a); ++c) columns[at + c] = (C)((first ? first[a] : a) + c);
+  return at + XN(width_of)(g, a);
+}
+
+static void XN(interpolate_columns)(const void *job, int64_t begin, int64_t end) {
+  const interpolate_job *j = job;
+  const O *offsets = j->a->offsets, *to = j->offsets;
+  const C *member = j->aggregates->member;
+  for (int64_t i = begin; i < end; ++i) {
+    if (member[i] < 0) continue;
+    int64_t at = XN(put_columns)(j->aggregates, member[i], j->columns, to[i]);
+    j->mark[member[i]] = i;
+    for (int64_t p = offsets[i]; p < offsets[i + 1]; ++p) {
+      int64_t a = XN(member_of)(j, i, p);
+      if (a < 0 || j->mark[a] == i) continue;
+      j->mark[a] = i;
+      at = XN(put_columns)(j->aggregates, a, j->columns, at);
+    }
+  }
+}
+
+/// numbers[at ..] += factor basis[row, ..]
+INLINE void XN(add_basis)(const lac_aggregates *g, int64_t row, int64_t a, T factor, T *numbers) {
+  const T *basis = g->basis;
+  if (!basis) {
+    numbers[0] += factor;
+    return;
+  }
+  for (int64_t c = 0; c < XN(width_of)(g, a); ++c) numbers[c] = FN(mac)(numbers[c], factor, basis[row * g->m + c]);
+}
+
+/// Marks: where the columns of the aggregate stand in P; those before the row are old.
+static void XN(interpolate_numbers)(const void *job, int64_t begin, int64_t end) {
+  const interpolate_job *j = job;
+  const O *offsets = j->a->offsets, *to = j->offsets;
+  const C *columns = j->a->columns, *member = j->aggregates->member;
+  const T *f = j->f, *values = j->values;
+  FN(real) omega = (FN(real))j->omega;
+  T *numbers = j->numbers;
+  for (int64_t i = begin; i < end; ++i) {
+    if (member[i] < 0) continue;
+    int64_t at = to[i];
+    for (int64_t q = at; q < to[i + 1]; ++q) numbers[q] = 0;
+    j->mark[member[i]] = at;
+    XN(add_basis)(j->aggregates, i, member[i], f[i] == 0 ? 1 : 1 - omega, numbers + at);
+    at += XN(width_of)(j->aggregates, member[i]);
+    for (int64_t p = offsets[i]; p < offsets[i + 1]; ++p) {
+      int64_t a = XN(member_of)(j, i, p);
+      if (a < 0) continue;
+      if (j->mark[a] < to[i]) j->mark[a] = at, at += XN(width_of)(j->aggregates, a);
+      XN(add_basis)(j->aggregates, columns[p], a, -omega * FN(mul)(f[i], values[p]), numbers + j->mark[a]);
+    }
+  }
+}

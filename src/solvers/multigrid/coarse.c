@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file coarse.c
+/// Dense factors of the coarsest level (coarse.h), by rows and in double precision.
+
+#include "solvers/multigrid/coarse.h"
+
+#include <float.h>
+
+#include "core/numbers.h"
+
+struct lac_coarse {
+  lac_dtype dtype;
+  int64_t n, items;
+  void *factors;         // [items, n, n]: L without its diagonal below U, of accumulators
+  int64_t *rows, *cols;  // [items, n]: row k of P A is row rows[k] of A, and so for columns
+};
+
+// Pivots below this share of what they began with are rounding.
+enum { COARSE_ROUNDING = 100 };
+
+#define KERNEL_FILE "solvers/multigrid/coarse_kernel.h"
+#include "core/instantiate.h"
+
+typedef void (*coarse_fill)(const lac_pattern *pattern, const void *values, void *dense);
+typedef bool (*coarse_try)(int64_t n, void *dense);
+typedef void (*coarse_factor)(int64_t n, void *dense, int64_t *rows, int64_t *cols);
+typedef void (*coarse_solve)(const lac_coarse *c, int64_t item, bool adjoint, int64_t k, const void *b, void *x,
+                             void *work);
+
+static const coarse_fill coarse_dense[4] = TABLE(coarse_dense);
+static const coarse_try coarse_hermitian[4] = TABLE(coarse_hermitian);
+static const coarse_factor coarse_pivoted[4] = TABLE(coarse_pivoted);
+static const coarse_solve coarse_columns[4] = TABLE(coarse_columns);
+
+static size_t coarse_wide(lac_dtype dtype) { return dtype == LAC_C64 || dtype == LAC_C128 ? 16 : 8; }
+
+void lac_coarse_destroy(lac_coarse *coarse) {
+  if (!coarse) return;
+  lac_free(coarse->factors);
+  lac_free(coarse->rows);
+  lac_free(coarse->cols);
+  lac_free(coarse);
+}
+
+int64_t lac_coarse_bytes(const lac_coarse *coarse) {
+  if (!coarse) return 0;
+  return coarse->items * coarse->n * (coarse->n * (int64_t)coarse_wide(coarse->dtype) + 16);
+}
+
+static void coarse_factorise(lac_coarse *c, const lac_pattern *pattern, int64_t item, const void *values,
+                             bool is_hermitian) {
+  int64_t *rows = c->rows + item * c->n, *cols = c->cols + item * c->n;
+  char *dense = (char *)c->factors + (size_t)(item * c->n * c->n) * coarse_wide(c->dtype);
+  const char *numbers = (const char *)values + (size_t)(item * pattern->nnz) * lac_dtype_size(c->dtype);
+
+  for (int64_t i = 0; i < c->n; ++i) rows[i] = cols[i] = i;
+  coarse_dense[c->dtype](pattern, numbers, dense);
+  if (is_hermitian && coarse_hermitian[c->dtype](c->n, dense)) return;
+  coarse_dense[c->dtype](pattern, numbers, dense);
+  coarse_pivoted[c->dtype](c->n, dense, rows, cols);
+}
+
+lac_status lac_coarse_create(lac_context *ctx, lac_dtype dtype, const lac_pattern *pattern, int64_t items,
+                             const void *values, bool is_hermitian, lac_coarse **out) {
+  lac_status status = LAC_OK;
+  lac_coarse *c = NULL;
+  int64_t n = pattern->rows;
+
+  LAC_ALLOC(c, 1);
+  c->dtype = dtype, c->n = n, c->items = items;
+  LAC_ALLOC(c->rows, items * n);
+  LAC_ALLOC(c->cols, items * n);
+  c->factors = lac_calloc((size_t)(items * n * n), coarse_wide(dtype));
+  LAC_CHECK(c->factors, LAC_ERR_MEMORY, "out of memory: a dense factor of %lld rows", (long long)n);
+  for (int64_t item = 0; item < items; ++item) coarse_factorise(c, pattern, item, values, is_hermitian);
+  *out = c, c = NULL;
+done:
+  lac_coarse_destroy(c);
+  return status;
+}
+
+lac_status lac_coarse_solve(lac_context *ctx, const lac_coarse *coarse, int64_t item, bool adjoint, int64_t k,
+                            const void *b, void *x) {
+  lac_status status = LAC_OK;
+  void *work = lac_alloc((size_t)(coarse->n * k) * coarse_wide(coarse->dtype));
+
+  LAC_CHECK(work, LAC_ERR_MEMORY, "out of memory: %lld numbers", (long long)(coarse->n * k));
+  coarse_columns[coarse->dtype](coarse, item, adjoint, k, b, x, work);
+done:
+  lac_free(work);
+  return status;
+}
