@@ -181,9 +181,9 @@ LAC_API lac_report lac_factor_report(const lac_factor *factor);
 LAC_API lac_status lac_factor_iterate(lac_context *ctx, const lac_factor *factor, lac_side side, const lac_array *b,
                                       const lac_array *x0, lac_array *x, lac_solve_report *report);
 
-/// The levels of a multigrid hierarchy as a table: rows, entries, bytes, smoother of each; "" for other factors. To be
-/// freed by free().
-LAC_API lac_status lac_factor_describe(lac_context *ctx, const lac_factor *factor, char **text);
+/// The levels of a multigrid hierarchy as a table: rows, entries, bytes, smoother of each; "" for other factors. The text lives
+/// as long as the factor.
+LAC_API lac_status lac_factor_describe(lac_context *ctx, const lac_factor *factor, const char **text);
 
 /// A factor of other values of the same shape and dtype, with the method, matching, scaling and pivots of `like`. The
 /// residual of a test is measured: where the old choices do not suit the new values they are made afresh. Not kept by the

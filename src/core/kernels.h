@@ -15,7 +15,9 @@
 #define LACUNA_CORE_KERNELS_H
 
 #include "core/array_impl.h"
+#include "core/columns.h"
 #include "core/format_impl.h"
+#include "core/multigrid_kernels.h"
 #include "core/pattern_impl.h"
 
 /// What `binary` computes. A backend has the first three; what it does not have, it answers with LAC_ERR_UNSUPPORTED.
@@ -227,11 +229,24 @@ struct lac_kernels {
   lac_status (*circulant_solve)(lac_context *ctx, lac_side side, const lac_array *c, const lac_array *b,
                                 lac_array *x);  // optional
 
+  // -- columns (columns.h) -------------------------------------------------------------------------------------------
+  /// Operations one after the other on vectors [items, n, k] of one shape, with the coefficients of a state [slots, items, k]
+  lac_status (*columns)(lac_context *ctx, int count, const lac_column_op *ops,
+                        lac_array *state);  // optional: composed in solvers/krylov/compose.c
+  lac_status (*column_step)(lac_context *ctx, lac_column_step step, const lac_step_numbers *numbers,
+                            lac_array *state);  // optional: the same
+  /// Around what an iteration starts, whose shapes and memory are those of the one before: a device may record it once
+  lac_status (*step_begin)(lac_context *ctx);  // optional
+  lac_status (*step_end)(lac_context *ctx);    // optional
+
   // -- optimisers ----------------------------------------------------------------------------------------------------
   /// g += decay x, m = beta1 m + (1 - beta1) g, v = beta2 v + (1 - beta2) g^2, x = shrink x - step m / (root sqrt(v) + epsilon) on
   /// every real number (the parts of complex ones are two); all of one dtype and count, g itself is only read, and NULL is zero
   lac_status (*adam)(lac_context *ctx, const lac_adam *a, const lac_array *g, lac_array *m, lac_array *v,
                      lac_array *x);  // optional
+
+  // -- multigrid -----------------------------------------------------------------------------------------------------
+  const lac_multigrid_kernels *multigrid;  // optional
 
   // -- ranks ---------------------------------------------------------------------------------------------------------
   /// All ranks exchange their status before a call that communicates, also those whose tape has failed already, and on leaving

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "solvers/solver_impl.h"
+#include "solvers/iterative.h"
 
 static void factor_drop_numerics(lac_factor *f) {
   for (int64_t i = 0; f->numerics && f->table && i < f->items; i++) {
@@ -21,6 +21,7 @@ static void factor_drop_numerics(lac_factor *f) {
 static void factor_destroy(lac_object *object) {
   lac_factor *f = (lac_factor *)object;
   factor_drop_numerics(f);
+  lac_iterative_destroy(f->iterative);
   lac_object_release(f->partner);
   pthread_mutex_destroy(&f->lock);
   lac_free(f->numerics);
@@ -33,6 +34,12 @@ const lac_kind lac_factor_kind = {"factor", factor_destroy};
 
 const void *lac_factor_item(const lac_factor *f, int64_t item) {
   return (const char *)f->values + (size_t)(item * f->core->structure->nnz) * lac_dtype_size(f->meta.dtype);
+}
+
+lac_status lac_factor_values(lac_context *ctx, const lac_factor *f, lac_array **out) {
+  if (!f->iterative) return lac_array_wrap(ctx, &f->meta, f->values, out);
+  *out = lac_array_retain(f->iterative->given);
+  return LAC_OK;
 }
 
 const char *lac_factor_item_text(const lac_factor *f, int64_t item, char text[64]) {
@@ -187,7 +194,7 @@ done:
 // -- what others ask -------------------------------------------------------------------------------------------------
 
 int64_t lac_factor_bytes_of(const lac_solver_core *core, lac_dtype dtype, int64_t items, int64_t numeric_bytes) {
-  int64_t values = core->structure->nnz * (int64_t)lac_dtype_size(dtype);
+  int64_t values = core->pattern->nnz * (int64_t)lac_dtype_size(dtype);
   return (int64_t)sizeof(lac_factor) + numeric_bytes + items * ((int64_t)sizeof(void *) + values);
 }
 
@@ -209,6 +216,7 @@ lac_status lac_factor_matches(lac_context *ctx, const char *function, const lac_
   lac_status status = LAC_OK;
   size_t bytes;
 
+  if (factor->iterative) return lac_iterative_matches(ctx, function, factor, values, matches);
   LAC_TRY(lac_solver_require_cpu(ctx, function, values));
   bytes = (size_t)values->count * lac_dtype_size(values->meta.dtype);
   *matches = values->meta.dtype == factor->meta.dtype && lac_factor_same_shape(&factor->meta, &values->meta, 1) &&
@@ -232,6 +240,7 @@ const lac_pattern *lac_factor_pattern(const lac_factor *factor) { return factor-
 const lac_meta *lac_factor_meta(const lac_factor *factor) { return &factor->meta; }
 
 lac_report lac_factor_report(const lac_factor *factor) {
+  if (factor->iterative) return lac_iterative_report(factor);
   return (lac_report){.method = factor->table->name,
                       .reason = factor->reason,
                       .warning = factor->warning,
@@ -244,5 +253,6 @@ lac_report lac_factor_report(const lac_factor *factor) {
                       .analyse_seconds = factor->core->seconds + factor->analysis->seconds,
                       .factor_seconds = factor->seconds,
                       .factorisations = atomic_load(&factor->core->factorisations),
-                      .reuses = atomic_load(&factor->core->reuses)};
+                      .reuses = atomic_load(&factor->core->reuses),
+                      .preconditioner = ""};
 }

@@ -194,7 +194,7 @@ static lac_status inverse_run(lac_context *ctx, const lac_factor *f, char *z) {
 
   for (const lac_factor *next = f; next;) {
     f = next;
-    if (f->table->selected_inverse && f->finding.perturbed == 0) {
+    if (!f->iterative && f->table->selected_inverse && f->finding.perturbed == 0) {
       fault = inverse_compute(ctx, f, z);
       if (fault.status == LAC_OK) LAC_TRY(inverse_judge(ctx, f, z, &fault));
       if (fault.status != LAC_ERR_CONVERGENCE) break;

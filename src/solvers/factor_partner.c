@@ -5,17 +5,22 @@
 /// Enlarged pivots are made good for by refinement in a solve, but a determinant or an inverse of such a factor is that of
 /// another matrix; and some methods only solve. Then the same values are factored once more, by
 ///
+///     an iterative method           ->  the built-in choice of direct ones
 ///     an engine                     ->  the built-in choice
 ///     a method without the slots    ->  LU inside supernodes
 ///     L D L^H                       ->  LU inside supernodes, which may match rows with other columns
 ///     enlarged pivots, bad results  ->  LU with threshold partial pivoting, and at last strict partial pivoting
 
-#include "solvers/solver_impl.h"
+#include "solvers/iterative.h"
 
 // The options of the partner; false: there is none.
 static bool partner_options(const lac_factor *f, lac_solver_options *options) {
   const double usual = lac_solver_options_defaults().pivot_tolerance;
   *options = f->core->options;
+  if (f->iterative) {
+    options->method = LAC_METHOD_AUTO;
+    return true;
+  }
   if (f->table == &lac_solver_pivoting_lu) {
     options->method = LAC_METHOD_PIVOTING_LU;
     options->pivot_tolerance = options->pivot_tolerance < usual ? usual : 1;
@@ -38,8 +43,12 @@ static lac_status partner_make(lac_context *ctx, lac_factor *f, const lac_solver
   lac_solver_core *core = NULL;
   lac_array *values = NULL;
 
+  if (f->iterative) {
+    LAC_TRY(lac_iterative_require_fresh(ctx, "lac_solver_factor", f));
+    LAC_TRY(lac_solver_require_cpu(ctx, "lac_solver_factor", f->iterative->values));
+  }
+  LAC_TRY(lac_factor_values(ctx, f, &values));
   LAC_TRY(lac_solver_core_create(ctx, f->core->pattern, options, &core));
-  LAC_TRY(lac_array_wrap(ctx, &f->meta, f->values, &values));
   LAC_TRY(lac_factor_make(ctx, core, values, &f->partner));
   atomic_fetch_add(&f->core->factorisations, 1);
 done:

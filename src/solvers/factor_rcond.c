@@ -144,6 +144,7 @@ lac_status lac_factor_rcond(lac_context *ctx, const lac_factor *factor, lac_arra
   LAC_CHECK_CONTEXT();
   LAC_CHECK(factor, LAC_ERR_ARG, "lac_factor_rcond: the factor is NULL");
   LAC_TRY(lac_factor_check_batch(ctx, __func__, factor, rcond, lac_dtype_real(factor->meta.dtype), "rcond"));
+  if (factor->iterative) LAC_TRY(lac_factor_partner(ctx, factor, &factor));
   LAC_TRY(rcond_run(ctx, factor, lac_array_edit(rcond)));
 done:
   return status;

@@ -6,6 +6,8 @@
 
 #include <omp.h>
 
+#include "backends/cpu/multigrid.h"
+
 static lac_status cpu_open(lac_context *ctx, int device) {
   lac_status status = LAC_OK;
   LAC_CHECK(device == 0, LAC_ERR_ARG, "the CPU is device 0; device %d was asked for", device);
@@ -176,5 +178,8 @@ const lac_kernels lac_cpu_kernels = {
     .circulant_mm = cpu_circulant_mm,
     .circulant_outer = cpu_circulant_outer,
     .circulant_solve = cpu_circulant_solve,
+    .columns = cpu_columns,
+    .column_step = cpu_column_step,
     .adam = cpu_adam,
+    .multigrid = &cpu_multigrid_kernels,
 };

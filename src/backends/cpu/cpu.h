@@ -159,6 +159,8 @@ lac_status cpu_banded_solve(lac_context *ctx, const lac_banded *band, lac_side s
 lac_status cpu_circulant_mm(lac_context *ctx, lac_side side, const lac_array *c, const lac_array *x, lac_array *y);
 lac_status cpu_circulant_outer(lac_context *ctx, const lac_array *u, const lac_array *v, lac_array *s);
 lac_status cpu_circulant_solve(lac_context *ctx, lac_side side, const lac_array *c, const lac_array *b, lac_array *x);
+lac_status cpu_columns(lac_context *ctx, int count, const lac_column_op *ops, lac_array *state);
+lac_status cpu_column_step(lac_context *ctx, lac_column_step step, const lac_step_numbers *numbers, lac_array *state);
 lac_status cpu_adam(lac_context *ctx, const lac_adam *a, const lac_array *g, lac_array *m, lac_array *v, lac_array *x);
 
 #endif

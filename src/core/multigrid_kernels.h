@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file multigrid_kernels.h
+/// The loops of aggregation multigrid: a table of its own, that a backend may have.
+///
+/// Vectors are [items, n, k]. Those of a hierarchy have its dtype H, the same as the matrix's dtype T or that of half the bytes; on the
+/// finest level the matrix, b and z have T, on all others H. The finest level works with scaled numbers: the matrix times
+/// unit[item, 0], b times scale[item, 0, column], and what comes out times scale[item, 1, column]; these are powers of two, so
+/// that no scale of a problem leaves the range of H. NULL stands for ones.
+
+#ifndef LACUNA_CORE_MULTIGRID_KERNELS_H
+#define LACUNA_CORE_MULTIGRID_KERNELS_H
+
+#include "core/array_impl.h"
+#include "core/pattern_impl.h"
+
+/// The aggregates of a level: those rows that `aggregates` sends to I are members[starts[I]] ... members[starts[I + 1] - 1], ascending.
+/// Rows sent to -1 have no part in the coarse level. All are 32-bit.
+typedef struct lac_aggregation {
+  int64_t fine, coarse;
+  lac_buffer *aggregates, *starts, *members;
+} lac_aggregation;
+
+/// A level as kernels walk it.
+typedef struct lac_level_view {
+  lac_rows rows;             // op(A)
+  bool conjugates;           // values and weights
+  const lac_array *values;   // [items, nnz]
+  const lac_array *weights;  // [items, n], H: the smoother is x += weights (b - A x)
+  const lac_array *unit;     // [items, 2, 1], f64: the magnitudes of values
+  const lac_array *scale;    // [items, 2, k], f64
+} lac_level_view;
+
+/// Of a K-cycle's two steps: its sums and the coefficients from them, both [items, 4 or 3, k] in f64 or c128.
+enum { LAC_SUM_RHO, LAC_SUM_ALPHA, LAC_SUM_GAMMA, LAC_SUM_BETA, LAC_SUM_ALPHA2, LAC_SUMS };
+enum { LAC_STEP_FIRST, LAC_STEP_C, LAC_STEP_D, LAC_STEPS };
+
+typedef struct lac_multigrid_kernels {
+  /// scale[item, 0, column] = 1 / u, scale[item, 1, column] = u unit[item, 0] where u is the power of two at or below the largest
+  /// magnitude in that column of x, and 1 for a column of zeros or with one that is not finite
+  lac_status (*magnitudes)(lac_context *ctx, const lac_array *x, const lac_array *unit, lac_array *scale);
+
+  // -- set-up --------------------------------------------------------------------------------------------------------
+  /// w_i = omega conj(phase a_ii) / max(|a_ii|, sum_j |a_ij| / 2), of the scaled matrix; 0 for an empty row
+  lac_status (*weights)(lac_context *ctx, const lac_level_view *level, double omega, lac_array *weights);
+  /// The values [items, nnz] of P^T A P on its pattern, from those of A: f64 or c128
+  lac_status (*galerkin)(lac_context *ctx, const lac_level_view *level, const lac_aggregation *aggregation,
+                         const lac_pattern *coarse, lac_array *values);
+
+  // -- the cycle -----------------------------------------------------------------------------------------------------
+  /// y = weights x scale[., which, .] in the dtype of y, one of T and H; weights and scale may be NULL
+  lac_status (*scaled)(lac_context *ctx, const lac_array *weights, bool conjugates, const lac_array *scale, int which,
+                       const lac_array *x, lac_array *y);
+  /// rc = P^T (b - A x) and xc = weights rc, the first sweep of the next level (its weights; both may be NULL)
+  lac_status (*restricted)(lac_context *ctx, const lac_level_view *level, const lac_aggregation *aggregation,
+                           const lac_array *weights, const lac_array *b, const lac_array *x, lac_array *rc,
+                           lac_array *xc);
+  /// x += P (step c + step' d), or x += P c where there are no steps
+  lac_status (*prolonged)(lac_context *ctx, const lac_aggregation *aggregation, const lac_array *steps,
+                          const lac_array *c, const lac_array *d, lac_array *x);
+  /// z = x + weights (b - A x)
+  lac_status (*smoothed)(lac_context *ctx, const lac_level_view *level, const lac_array *b, const lac_array *x,
+                         lac_array *z);
+  /// v = A c (kept unless v is NULL), and with t = c (or A c where `of_image`): <t, A c> and <t, r> into sums; a second step, where
+  /// `before` is the first one's v, has <t, before> as well
+  lac_status (*product)(lac_context *ctx, const lac_level_view *level, bool of_image, const lac_array *c,
+                        const lac_array *r, const lac_array *before, lac_array *v, lac_array *sums);
+  /// The coefficients after the first step (`second` false) or both
+  lac_status (*steps)(lac_context *ctx, bool second, const lac_array *sums, lac_array *steps);
+  /// r -= first v and x = weights r
+  lac_status (*advanced)(lac_context *ctx, const lac_level_view *level, const lac_array *steps, const lac_array *v,
+                         lac_array *r, lac_array *x);
+} lac_multigrid_kernels;
+
+#endif

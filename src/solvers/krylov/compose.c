@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file compose.c
+/// The kernels columns and column_step of a backend that has none: by binary, conj and sum, with coefficients that travel
+/// through the host.
+///
+/// Zero coefficients shut out what they multiply: x over a mask of ones and zeros, by a division that makes zero of x / 0.
+/// Works in one or two vectors, which it gives back.
+
+#include <stdlib.h>
+
+#include "core/numbers.h"
+#include "solvers/krylov/frame.h"
+
+static lac_pair *slot_data(lac_array *state, int slot) {
+  return (lac_pair *)state->storage->data + slot * state->meta.shape[1] * state->meta.shape[2];
+}
+
+static void pair_put(lac_dtype dtype, void *data, int64_t i, double re, double im) {
+  switch (dtype) {
+    case LAC_F32:
+      ((f32 *)data)[i] = (f32)re;
+      break;
+    case LAC_F64:
+      ((f64 *)data)[i] = re;
+      break;
+    case LAC_C64:
+      ((c64 *)data)[i] = PAIR((f32)re, (f32)im);
+      break;
+    default:
+      ((c128 *)data)[i] = PAIR(re, im);
+  }
+}
+
+static lac_pair pair_get(lac_dtype dtype, const void *data, int64_t i) {
+  switch (dtype) {
+    case LAC_F32:
+      return lac_pair_of(((const f32 *)data)[i], 0);
+    case LAC_F64:
+      return lac_pair_of(((const f64 *)data)[i], 0);
+    case LAC_C64:
+      return lac_pair_of(crealf(((const c64 *)data)[i]), cimagf(((const c64 *)data)[i]));
+    default:
+      return lac_pair_of(creal(((const c128 *)data)[i]), cimag(((const c128 *)data)[i]));
+  }
+}
+
+/// The coefficients of an operation [items, 1, k], and a mask of those that are not zero.
+static lac_status coefficients_take(lac_context *ctx, const lac_column_op *op, lac_array *state, lac_array **c,
+                                    lac_array **mask) {
+  lac_status status = LAC_OK;
+  lac_dtype dtype = op->y->meta.dtype;
+  int64_t shape[] = {state->meta.shape[1], 1, state->meta.shape[2]}, columns = shape[0] * shape[2];
+  size_t bytes = (size_t)columns * sizeof(lac_pair);
+  lac_pair *pairs = lac_alloc(bytes);
+  void *numbers = lac_alloc(bytes);
+
+  LAC_CHECK(pairs && numbers, LAC_ERR_MEMORY, "out of memory: %lld coefficients", (long long)columns);
+  LAC_TRY(ctx->kernels->download(ctx, pairs, slot_data(state, op->slot), bytes));
+  for (int64_t i = 0; i < columns; ++i) pair_put(dtype, numbers, i, op->sign * pairs[i].re, op->sign * pairs[i].im);
+  LAC_TRY(lac_array_from(ctx, dtype, 3, shape, numbers, LAC_COPY, c));
+  for (int64_t i = 0; i < columns; ++i) pair_put(dtype, numbers, i, lac_pair_is_zero(pairs[i]) ? 0 : 1, 0);
+  LAC_TRY(lac_array_from(ctx, dtype, 3, shape, numbers, LAC_COPY, mask));
+done:
+  lac_free(pairs);
+  lac_free(numbers);
+  return status;
+}
+
+/// product = c x, with zeros where c is
+static lac_status column_multiply(lac_context *ctx, const lac_column_op *op, lac_array *state, const lac_array *x,
+                                  lac_array *masked, lac_array *product) {
+  lac_status status = LAC_OK;
+  lac_array *c = NULL, *mask = NULL;
+  LAC_TRY(coefficients_take(ctx, op, state, &c, &mask));
+  LAC_TRY(ctx->kernels->binary(ctx, LAC_DIV_OR_ZERO, x, mask, masked));
+  LAC_TRY(ctx->kernels->binary(ctx, LAC_MUL, masked, c, product));
+done:
+  lac_array_destroy(&c);
+  lac_array_destroy(&mask);
+  return status;
+}
+
+/// y = x where the coefficient is not zero: both over masks, added.
+static lac_status column_choose(lac_context *ctx, const lac_column_op *op, lac_array *state, lac_array *one,
+                                lac_array *two) {
+  lac_status status = LAC_OK;
+  lac_array *c = NULL, *mask = NULL;
+  LAC_TRY(coefficients_take(ctx, op, state, &c, &mask));
+  LAC_TRY(ctx->kernels->binary(ctx, LAC_DIV_OR_ZERO, op->x, mask, one));
+  LAC_TRY(ctx->kernels->fill(ctx, c, 1, 0));
+  LAC_TRY(ctx->kernels->axpy(ctx, -1, 0, mask, c));
+  LAC_TRY(ctx->kernels->binary(ctx, LAC_DIV_OR_ZERO, op->y, c, two));
+  LAC_TRY(ctx->kernels->binary(ctx, LAC_ADD, one, two, op->y));
+done:
+  lac_array_destroy(&c);
+  lac_array_destroy(&mask);
+  return status;
+}
+
+/// The sums of the columns of `product`, into a slot.
+static lac_status column_sums(lac_context *ctx, const lac_array *product, int slot, lac_array *state) {
+  lac_status status = LAC_OK;
+  lac_dtype dtype = product->meta.dtype;
+  int64_t shape[] = {state->meta.shape[1], 1, state->meta.shape[2]}, columns = shape[0] * shape[2];
+  lac_array *sums = NULL;
+  lac_pair *pairs = lac_alloc((size_t)columns * sizeof *pairs);
+  void *numbers = lac_alloc((size_t)columns * sizeof *pairs);
+
+  LAC_CHECK(pairs && numbers, LAC_ERR_MEMORY, "out of memory: %lld sums", (long long)columns);
+  LAC_TRY(lac_array_create(ctx, dtype, 3, shape, &sums));
+  LAC_TRY(ctx->kernels->sum(ctx, product, 1u << 1, sums));
+  LAC_TRY(ctx->kernels->download(ctx, numbers, sums->storage->data, (size_t)columns * lac_dtype_size(dtype)));
+  for (int64_t i = 0; i < columns; ++i) pairs[i] = pair_get(dtype, numbers, i);
+  LAC_TRY(ctx->kernels->upload(ctx, slot_data(state, slot), pairs, (size_t)columns * sizeof *pairs));
+done:
+  lac_array_destroy(&sums);
+  lac_free(pairs);
+  lac_free(numbers);
+  return status;
+}
+
+static lac_status column_do(lac_context *ctx, const lac_column_op *op, lac_array *state, lac_array *one,
+                            lac_array *two) {
+  lac_status status = LAC_OK;
+  const lac_kernels *kernels = ctx->kernels;
+  switch (op->what) {
+    case LAC_COLUMN_ADD:
+      LAC_TRY(column_multiply(ctx, op, state, op->x, one, two));
+      LAC_TRY(kernels->axpy(ctx, 1, 0, two, op->y));
+      break;
+    case LAC_COLUMN_TURN:
+      LAC_TRY(column_multiply(ctx, op, state, op->y, one, two));
+      LAC_TRY(kernels->binary(ctx, LAC_ADD, op->x, two, op->y));
+      break;
+    case LAC_COLUMN_SCALE:
+      LAC_TRY(column_multiply(ctx, op, state, op->x, one, two));
+      LAC_TRY(kernels->copy(ctx, two, op->y));
+      break;
+    case LAC_COLUMN_TAKE:
+      LAC_TRY(column_choose(ctx, op, state, one, two));
+      break;
+    case LAC_COLUMN_DOT:
+      LAC_TRY(kernels->conj(ctx, op->x, one));
+      LAC_TRY(kernels->binary(ctx, LAC_MUL, one, op->y, two));
+      LAC_TRY(column_sums(ctx, two, op->slot, state));
+      break;
+  }
+done:
+  return status;
+}
+
+lac_status krylov_columns(lac_context *ctx, int count, const lac_column_op *ops, lac_array *state) {
+  lac_status status = LAC_OK;
+  lac_array *one = NULL, *two = NULL;
+  if (ops[0].y->count == 0) goto done;
+  LAC_TRY(lac_array_make(ctx, &ops[0].y->meta, &one));
+  LAC_TRY(lac_array_make(ctx, &ops[0].y->meta, &two));
+  for (int i = 0; i < count; ++i) LAC_TRY(column_do(ctx, ops + i, state, one, two));
+done:
+  lac_array_destroy(&one);
+  lac_array_destroy(&two);
+  return status;
+}
+
+lac_status krylov_column_step(lac_context *ctx, lac_column_step step, const lac_step_numbers *numbers,
+                              lac_array *state) {
+  lac_status status = LAC_OK;
+  int64_t columns = state->meta.shape[1] * state->meta.shape[2];
+  size_t bytes = (size_t)state->count * sizeof(lac_pair);
+  lac_pair *pairs = lac_alloc(bytes);
+  LAC_CHECK(pairs, LAC_ERR_MEMORY, "out of memory: %lld coefficients", (long long)state->count);
+  LAC_TRY(ctx->kernels->download(ctx, pairs, state->storage->data, bytes));
+  for (int64_t i = 0; i < columns; ++i) lac_column_step_run(step, pairs + i, columns, numbers);
+  LAC_TRY(ctx->kernels->upload(ctx, state->storage->data, pairs, bytes));
+done:
+  lac_free(pairs);
+  return status;
+}

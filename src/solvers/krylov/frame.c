@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file frame.c
+/// Start, true residual, look and end of every Krylov method.
+///
+/// Works in r_count vectors like b, v_count like x, and slots pairs of doubles for each column.
+
+#include "solvers/krylov/frame.h"
+
+#include <string.h>
+#include <time.h>
+
+static double krylov_seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+int64_t krylov_limit(const lac_krylov_job *job) {
+  int64_t n = job->rows > job->cols ? job->rows : job->cols, most = n < 999 ? 10 * n + 10 : 10000;
+  return job->iteration->max_iterations > 0 ? job->iteration->max_iterations : most;
+}
+
+int64_t krylov_window(const lac_krylov_job *job) {
+  int64_t n = job->rows > job->cols ? job->rows : job->cols;
+  return n < 975 ? 2 * n + 50 : 2000;
+}
+
+lac_status krylov_pass(krylov *k, int count, const lac_column_op *ops) {
+  lac_context *ctx = k->ctx;
+  if (ctx->kernels->columns) return ctx->kernels->columns(ctx, count, ops, k->state);
+  return krylov_columns(ctx, count, ops, k->state);
+}
+
+lac_status krylov_step(krylov *k, lac_column_step step) {
+  lac_context *ctx = k->ctx;
+  if (ctx->kernels->column_step) return ctx->kernels->column_step(ctx, step, &k->numbers, k->state);
+  return krylov_column_step(ctx, step, &k->numbers, k->state);
+}
+
+lac_status krylov_product(krylov *k, const lac_array *x, lac_array *y) {
+  return lac_linear_apply(k->ctx, &k->job->a, k->job->side, x, y);
+}
+
+lac_status krylov_adjoint(krylov *k, const lac_array *x, lac_array *y) {
+  return lac_linear_apply(k->ctx, &k->job->a, (lac_side)(k->job->side ^ LAC_H), x, y);
+}
+
+lac_status krylov_precondition(krylov *k, const lac_array *x, lac_array *y) {
+  lac_context *ctx = k->ctx;
+  lac_status status = LAC_OK;
+  LAC_TRY(lac_linear_apply(ctx, &k->job->m, k->job->side, x, y));
+  LAC_TRY(krylov_free_of(k, &k->x_null, y));
+done:
+  return status;
+}
+
+// -- looks -----------------------------------------------------------------------------------------------------------
+
+/// Read what the host may know, and say it.
+static lac_status krylov_look(krylov *k) {
+  lac_context *ctx = k->ctx;
+  lac_status status = LAC_OK;
+  const lac_iteration *iteration = k->job->iteration;
+  double worst = 0;
+
+  LAC_TRY(ctx->kernels->download(ctx, k->seen, k->state->storage->data,
+                                 (size_t)(LAC_SLOTS_SEEN * k->columns) * sizeof *k->seen));
+  k->running = 0;
+  k->looked = k->iterations;
+  for (int64_t c = 0; c < k->columns; ++c) {
+    double b = k->seen[LAC_SLOT_B * k->columns + c].re, r = k->seen[LAC_SLOT_RESIDUAL * k->columns + c].re;
+    k->running += k->seen[c].re == LAC_COLUMN_RUNS;
+    if (b > 0 && !(r / b <= worst)) worst = r / b;
+  }
+  if (iteration->progress && k->told != k->iterations &&
+      iteration->progress(iteration->progress_data, k->iterations, worst))
+    k->is_stopped = true;
+  k->told = k->iterations;
+done:
+  return status;
+}
+
+lac_status krylov_begin(krylov *k) {
+  return k->ctx->kernels->step_begin ? k->ctx->kernels->step_begin(k->ctx) : LAC_OK;
+}
+
+lac_status krylov_end(krylov *k, bool *goes_on) {
+  lac_context *ctx = k->ctx;
+  lac_status status = LAC_OK;
+  int64_t every = k->job->iteration->look_every > 1 ? k->job->iteration->look_every : 1;
+
+  if (ctx->kernels->step_end) LAC_TRY(ctx->kernels->step_end(ctx));
+  ++k->iterations;
+  if (k->iterations - k->looked >= every || k->iterations >= k->limit) LAC_TRY(krylov_look(k));
+  *goes_on = k->running > 0 && k->iterations < k->limit && !k->is_stopped;
+done:
+  return status;
+}
+
+// -- residuals -------------------------------------------------------------------------------------------------------
+
+/// r = b - op(A) x and its square; where `starts` is set, r = b.
+static lac_status krylov_residual(krylov *k, bool starts) {
+  lac_context *ctx = k->ctx;
+  lac_status status = LAC_OK;
+  lac_array *r = k->r[0], *w = k->r[1];
+  lac_column_op ops[] = {{LAC_COLUMN_SCALE, LAC_SLOT_SCALE, 1, k->job->b, r},
+                         {LAC_COLUMN_ADD, LAC_SLOT_ONE, -1, w, r},
+                         {LAC_COLUMN_DOT, LAC_SLOT_SQUARE, 1, r, r}};
+  bool is_singular = k->b_null.count > 0;
+
+  if (starts) {
+    ops[1] = ops[2];
+  } else {
+    LAC_TRY(krylov_product(k, k->job->x, w));
+  }
+  LAC_TRY(krylov_pass(k, (starts ? 2 : 3) - is_singular, ops));
+  if (is_singular) {
+    LAC_TRY(krylov_free_of(k, &k->b_null, r));
+    LAC_TRY(krylov_pass(k, 1, &ops[starts ? 1 : 2]));
+  }
+done:
+  return status;
+}
+
+/// Norms by the backend's own reduction, which stays in range, into the state.
+static lac_status krylov_safe_norms(krylov *k) {
+  lac_context *ctx = k->ctx;
+  lac_status status = LAC_OK;
+  lac_dtype real = lac_dtype_real(k->job->dtype);
+  lac_array *norms = NULL;
+  void *host = NULL;
+
+  LAC_CHECK(ctx->kernels->reduce, LAC_ERR_UNSUPPORTED,
+            "%s has no norms that stay in range; scale b so that the sum of its squares is a finite number",
+            ctx->kernels->name);
+  LAC_TRY(lac_array_create(ctx, real, 2, (int64_t[]){k->job->items, k->job->width}, &norms));
+  LAC_TRY(ctx->kernels->reduce(ctx, LAC_REDUCE_NORM, k->job->b, 1u << 1, norms));
+  host = lac_alloc((size_t)k->columns * sizeof(double));
+  LAC_CHECK(host, LAC_ERR_MEMORY, "out of memory: %lld norms", (long long)k->columns);
+  LAC_TRY(ctx->kernels->download(ctx, host, norms->storage->data, (size_t)k->columns * lac_dtype_size(real)));
+  for (int64_t c = 0; c < k->columns; ++c) {
+    double norm = real == LAC_F32 ? (double)((float *)host)[c] : ((double *)host)[c];
+    k->seen[c] = lac_pair_of(norm, 0);
+  }
+  LAC_TRY(ctx->kernels->upload(ctx, (lac_pair *)k->state->storage->data + LAC_SLOT_RESIDUAL * k->columns, k->seen,
+                               (size_t)k->columns * sizeof *k->seen));
+done:
+  lac_free(host);
+  lac_array_destroy(&norms);
+  return status;
+}
+
+/// The scale of every column. b may not be as long as the vectors of a pass over x: it has its own.
+static lac_status krylov_scale(krylov *k) {
+  lac_context *ctx = k->ctx;
+  lac_status status = LAC_OK;
+  bool is_safe = true;
+  lac_column_op dot = {LAC_COLUMN_DOT, LAC_SLOT_SQUARE, 1, k->job->b, (lac_array *)k->job->b};
+
+  LAC_TRY(krylov_pass(k, 1, &dot));
+  LAC_TRY(ctx->kernels->download(ctx, k->seen, (lac_pair *)k->state->storage->data + LAC_SLOT_SQUARE * k->columns,
+                                 (size_t)k->columns * sizeof *k->seen));
+  for (int64_t c = 0; c < k->columns; ++c) {
+    double norm = sqrt(k->seen[c].re);
+    if (!(norm >= k->numbers.low && norm <= k->numbers.high)) is_safe = false;
+  }
+  if (!is_safe) LAC_TRY(krylov_safe_norms(k));
+  k->is_scaled = !is_safe;
+  LAC_TRY(krylov_step(k, LAC_STEP_open));
+done:
+  return status;
+}
+
+/// x times a coefficient.
+static lac_status krylov_rescale(krylov *k, int slot) {
+  lac_column_op op = {LAC_COLUMN_SCALE, slot, 1, k->job->x, k->job->x};
+  return k->is_scaled ? krylov_pass(k, 1, &op) : LAC_OK;
+}
+
+/// Up to the first residual.
+static lac_status krylov_start(krylov *k) {
+  lac_context *ctx = k->ctx;
+  lac_status status = LAC_OK;
+
+  LAC_TRY(krylov_scale(k));
+  LAC_TRY(krylov_residual(k, true));
+  LAC_TRY(krylov_step(k, LAC_STEP_norm));
+  if (k->b_null.count) k->is_scaled = true;  // a b that is all null space makes x zero
+  LAC_TRY(krylov_rescale(k, LAC_SLOT_SCALE));
+  if (!k->job->starts_at_zero) LAC_TRY(krylov_residual(k, false));
+  k->numbers.first = 1;
+  LAC_TRY(krylov_step(k, LAC_STEP_look));
+  k->numbers.first = 0;
+  LAC_TRY(krylov_look(k));
+done:
+  return status;
+}
+
+/// Cycles and true residuals in turn.
+static lac_status krylov_cycles(krylov *k, const krylov_method *method) {
+  lac_context *ctx = k->ctx;
+  lac_status status = LAC_OK;
+
+  while (k->running && !k->is_stopped) {
+    LAC_TRY(method->cycle(k));
+    k->numbers.is_last = k->iterations >= k->limit || k->is_stopped;
+    LAC_TRY(krylov_residual(k, false));
+    LAC_TRY(krylov_step(k, LAC_STEP_look));
+    LAC_TRY(krylov_look(k));
+  }
+done:
+  return status;
+}
+
+// -- memory ----------------------------------------------------------------------------------------------------------
+
+static lac_status krylov_vectors(krylov *k, int64_t rows, int count, lac_array ***out) {
+  lac_context *ctx = k->ctx;
+  lac_status status = LAC_OK;
+  LAC_ALLOC(*out, count + 1);
+  for (int i = 0; i < count; ++i) {
+    LAC_TRY(lac_array_create(ctx, k->job->dtype, 3, (int64_t[]){k->job->items, rows, k->job->width}, *out + i));
+  }
+done:
+  return status;
+}
+
+static lac_status krylov_open(krylov *k, const krylov_method *method) {
+  lac_context *ctx = k->ctx;
+  lac_status status = LAC_OK;
+  const lac_krylov_job *job = k->job;
+  bool is_double = lac_dtype_real(job->dtype) == LAC_F64;
+
+  k->columns = job->items * job->width;
+  k->b_rows = lac_side_transposes(job->side) ? job->cols : job->rows;
+  k->x_rows = lac_side_transposes(job->side) ? job->rows : job->cols;
+  k->limit = krylov_limit(job);
+  k->restart = method->restart;
+  k->r_count = method->r_count;
+  k->v_count = method->v_count;
+  k->numbers = (lac_step_numbers){.rtol = job->iteration->rtol,
+                                  .atol = job->iteration->atol,
+                                  .low = ldexp(1, is_double ? -300 : -50),
+                                  .high = ldexp(1, is_double ? 300 : 50),
+                                  .window = method->window,
+                                  .restart = method->restart};
+  LAC_ALLOC(k->seen, LAC_SLOTS_SEEN * k->columns);
+  LAC_TRY(lac_array_create(ctx, LAC_C128, 3, (int64_t[]){method->slots, job->items, job->width}, &k->state));
+  LAC_TRY(ctx->kernels->fill(ctx, k->state, 0, 0));
+  LAC_TRY(krylov_vectors(k, k->b_rows, k->r_count, &k->r));
+  LAC_TRY(krylov_vectors(k, k->x_rows, k->v_count, &k->v));
+  LAC_TRY(krylov_bases_open(k));
+  if (k->b_null.count) k->numbers.floor = is_double ? 1e-14 : 1e-6;
+done:
+  return status;
+}
+
+static void krylov_close(krylov *k) {
+  for (int i = 0; k->r && i < k->r_count; ++i) lac_array_destroy(k->r + i);
+  for (int i = 0; k->v && i < k->v_count; ++i) lac_array_destroy(k->v + i);
+  lac_free(k->r);
+  lac_free(k->v);
+  krylov_bases_close(k);
+  lac_array_destroy(&k->state);
+  lac_free(k->seen);
+}
+
+lac_status krylov_run(lac_context *ctx, const lac_krylov_job *job, const krylov_method *method,
+                      lac_solve_report *report) {
+  lac_status status = LAC_OK;
+  krylov k = {.ctx = ctx, .job = job, .told = -1};
+  double begin = krylov_seconds();
+
+  *report = (lac_solve_report){.ending = LAC_CONVERGED, .reason = "nothing to solve"};
+  if (job->b->count == 0 || job->x->count == 0) {
+    LAC_TRY(ctx->kernels->fill(ctx, job->x, 0, 0));
+    goto done;
+  }
+  LAC_TRY(krylov_open(&k, method));
+  LAC_TRY(krylov_start(&k));
+  LAC_TRY(krylov_cycles(&k, method));
+  LAC_TRY(krylov_free_of(&k, &k.x_null, job->x));
+  LAC_TRY(krylov_rescale(&k, LAC_SLOT_UNSCALE));
+  krylov_tell(&k, report);
+done:
+  krylov_close(&k);
+  report->seconds = krylov_seconds() - begin;
+  return status;
+}

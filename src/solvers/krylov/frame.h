@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file frame.h
+/// What all Krylov methods share: vectors, coefficients, true residuals, endings.
+///
+///     repeat   r = b - op(A) x     columns that are within their tolerance have converged
+///              a cycle             until no column runs: each has claimed convergence or ended
+///
+/// so that a claim of the recurrence is checked by the true residual, and a column whose claim does not hold starts again from
+/// there. Right-hand sides whose squares leave the range of numbers are scaled by powers of two, and x with them.
+
+#ifndef LACUNA_SOLVERS_KRYLOV_FRAME_H
+#define LACUNA_SOLVERS_KRYLOV_FRAME_H
+
+#include "core/column_steps.h"
+#include "solvers/krylov/krylov.h"
+
+/// Directions that are taken out of a vector: orthonormal, each an array [n].
+typedef struct krylov_basis {
+  int64_t count;
+  lac_array **vectors;
+} krylov_basis;
+
+typedef struct krylov {
+  lac_context *ctx;
+  const lac_krylov_job *job;
+  int64_t b_rows, x_rows;  // of op(A)
+  int64_t columns;         // items times width
+  int64_t limit, iterations;
+  int64_t looked;    // the iteration of the last look
+  int64_t told;      // the last iteration that `progress` heard of
+  int64_t running;   // columns, at the last look
+  bool is_scaled;    // some columns are
+  bool is_stopped;   // by the progress callback
+  int64_t restart;   // longest cycle
+  lac_array *state;  // coefficients [slots, items, k]
+  lac_pair *seen;    // its first slots, on the host
+  lac_array **r;     // vectors like b; the first is the residual, the second free between cycles
+  lac_array **v;     // vectors like x
+  int r_count, v_count;
+  krylov_basis x_null, b_null;
+  lac_array *spread;  // a vector of a basis, where there are several columns
+  lac_step_numbers numbers;
+} krylov;
+
+/// A method: how much it works in and what a cycle is.
+typedef struct krylov_method {
+  int r_count, v_count, slots;
+  int64_t window;   // iterations without progress that are stagnation
+  int64_t restart;  // 0: none
+  lac_status (*cycle)(krylov *k);
+} krylov_method;
+
+/// Run a method to its end.
+lac_status krylov_run(lac_context *ctx, const lac_krylov_job *job, const krylov_method *method,
+                      lac_solve_report *report);
+
+/// The most iterations that a job asks for, and how many without progress are stagnation in a short recurrence.
+int64_t krylov_limit(const lac_krylov_job *job);
+int64_t krylov_window(const lac_krylov_job *job);
+
+/// Operations on vectors of one shape; a step of the coefficients.
+lac_status krylov_pass(krylov *k, int count, const lac_column_op *ops);
+lac_status krylov_step(krylov *k, lac_column_step step);
+
+/// y = op(A) x; y = op(A)^H x; y = op(M)^-1 x, freed of the null space.
+lac_status krylov_product(krylov *k, const lac_array *x, lac_array *y);
+lac_status krylov_adjoint(krylov *k, const lac_array *x, lac_array *y);
+lac_status krylov_precondition(krylov *k, const lac_array *x, lac_array *y);
+
+static inline bool krylov_is_preconditioned(const krylov *k) { return k->job->m.apply; }
+
+/// An iteration begins; and has ended: count it and look at the residuals when it is time. Goes on while *goes_on.
+lac_status krylov_begin(krylov *k);
+lac_status krylov_end(krylov *k, bool *goes_on);
+
+/// Null spaces of a job, made orthonormal (null_space.c).
+lac_status krylov_bases_open(krylov *k);
+void krylov_bases_close(krylov *k);
+lac_status krylov_free_of(krylov *k, const krylov_basis *basis, lac_array *y);
+
+/// What became of it (report.c).
+void krylov_tell(const krylov *k, lac_solve_report *report);
+
+/// columns and column_step by what every backend has (compose.c).
+lac_status krylov_columns(lac_context *ctx, int count, const lac_column_op *ops, lac_array *state);
+lac_status krylov_column_step(lac_context *ctx, lac_column_step step, const lac_step_numbers *numbers,
+                              lac_array *state);
+
+#endif

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file report.c
+/// How a Krylov method ended, as numbers and as a sentence.
+
+#include <stdio.h>
+
+#include "solvers/krylov/frame.h"
+
+static lac_pair seen(const krylov *k, int slot, int64_t column) { return k->seen[slot * k->columns + column]; }
+
+static double relative(double norm, double b) { return b == 0 ? 0 : norm / b; }
+
+static lac_ending ending_of(const krylov *k, int64_t column) {
+  switch ((lac_column_status)seen(k, LAC_SLOT_STATUS, column).re) {
+    case LAC_COLUMN_CONVERGED:
+      return LAC_CONVERGED;
+    case LAC_COLUMN_STAGNATED:
+      return LAC_STAGNATED;
+    case LAC_COLUMN_BROKE_DOWN:
+      return LAC_BROKE_DOWN;
+    case LAC_COLUMN_DIVERGED:
+      return LAC_DIVERGED;
+    default:
+      return k->is_stopped ? LAC_INTERRUPTED : LAC_LIMIT;
+  }
+}
+
+/// The sentence of a fault, with %g for the quantity.
+static const char *fault_text(lac_column_fault fault) {
+  switch (fault) {
+    case LAC_FAULT_CURVATURE:
+      return "(p, A p) = %g is not positive: the matrix is not Hermitian positive definite";
+    case LAC_FAULT_PRECONDITIONER:
+      return "(r, M^-1 r) = %g is not positive: the preconditioner is not definite";
+    case LAC_FAULT_SINGULAR:
+      return "the matrix (norm about %g) is singular on the Krylov space";
+    case LAC_FAULT_SHADOW:
+      return "(r0, r) = %g is zero beside the norms of both";
+    case LAC_FAULT_STABILISER:
+      return "(A s, s) = %g is zero beside the norms of both";
+    case LAC_FAULT_NORMAL:
+      return "A^H r is %g of |A| |r|: this is the least-squares solution, and b is not in the range";
+    case LAC_FAULT_CLAIMS:
+      return "the true residual stopped falling while the recurrence went on, for %g iterations";
+    default:
+      return "it has not fallen by a hundredth for %g iterations";
+  }
+}
+
+static void fault_tell(const krylov *k, int64_t column, char *text, size_t size) {
+  const char *format = fault_text((lac_column_fault)seen(k, LAC_SLOT_STATUS, column).im);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+  (void)snprintf(text, size, format, seen(k, LAC_SLOT_DETAIL, column).re);
+#pragma GCC diagnostic pop
+}
+
+/// Why a column ended as it did.
+static void why(const krylov *k, int64_t column, char *text, size_t size) {
+  switch (ending_of(k, column)) {
+    case LAC_STAGNATED:
+    case LAC_BROKE_DOWN:
+      fault_tell(k, column, text, size);
+      break;
+    case LAC_CONVERGED:
+      (void)snprintf(text, size, "converged");
+      if (seen(k, LAC_SLOT_STATUS, column).im != LAC_FAULT_NONE) fault_tell(k, column, text, size);
+      break;
+    case LAC_DIVERGED:
+      (void)snprintf(text, size, "NaN or infinity came up in b, the matrix or M");
+      break;
+    case LAC_INTERRUPTED:
+      (void)snprintf(text, size, "the progress callback ended it");
+      break;
+    case LAC_LIMIT:
+      (void)snprintf(text, size, "the limit of iterations is reached");
+      break;
+  }
+}
+
+/// The name of a column, where there are several.
+static const char *place(const krylov *k, int64_t column, char *text, size_t size) {
+  int64_t width = k->job->width;
+  text[0] = '\0';
+  if (k->job->items > 1) {
+    (void)snprintf(text, size, "matrix %lld, column %lld: ", (long long)(column / width), (long long)(column % width));
+  } else if (width > 1) {
+    (void)snprintf(text, size, "column %lld: ", (long long)column);
+  }
+  return text;
+}
+
+/// Of endings, the worse is the greater; who interrupts knows.
+static int severity(lac_ending ending) { return (int)ending; }
+
+void krylov_tell(const krylov *k, lac_solve_report *report) {
+  int64_t worst = 0, largest = 0;
+  char cause[160], at[64];
+
+  *report = (lac_solve_report){.ending = LAC_CONVERGED};
+  for (int64_t c = 0; c < k->columns; ++c) {
+    double b = seen(k, LAC_SLOT_B, c).re, residual = relative(seen(k, LAC_SLOT_RESIDUAL, c).re, b);
+    double first = relative(seen(k, LAC_SLOT_B, c).im, b);
+    int64_t count = (int64_t)seen(k, LAC_SLOT_COUNT, c).re;
+    if (!(residual <= report->residual)) report->residual = residual, largest = c;
+    if (!(first <= report->first_residual)) report->first_residual = first;
+    if (count > report->iterations) report->iterations = count;
+    if (severity(ending_of(k, c)) > severity(report->ending)) report->ending = ending_of(k, c), worst = c;
+  }
+  if (report->ending == LAC_CONVERGED) worst = largest;
+  report->item = largest / k->job->width;
+  report->column = largest % k->job->width;
+  why(k, worst, cause, sizeof cause);
+  double b = seen(k, LAC_SLOT_B, worst).re;
+  (void)snprintf(report->reason, sizeof report->reason,
+                 "%s%s; relative residual %.3g (asked: %.3g) after %lld iterations", place(k, worst, at, sizeof at),
+                 cause, relative(seen(k, LAC_SLOT_RESIDUAL, worst).re, b),
+                 relative(seen(k, LAC_SLOT_RESIDUAL, worst).im, b), (long long)seen(k, LAC_SLOT_COUNT, worst).re);
+}
