@@ -75,6 +75,20 @@ def test_the_gradient_estimates_that_of_logdet():
     assert (rough - true).norm() < 0.1 * true.norm()
 
 
+def test_iterative_solvers_serve_the_derivatives():
+    where, a = lacuna.from_scipy(poisson(12))
+    a = torch.tensor(a, requires_grad=True)
+    solver = lacuna.Solver(where, method="cg", preconditioner="ic0", rtol=1e-12)
+    found = []
+    for by in (solver, where):
+        value, _ = lt.logdet_estimate(by, a, probes=5)
+        (first,) = torch.autograd.grad(value, a, create_graph=True)
+        (second,) = torch.autograd.grad((first**2).sum(), a)
+        found.append((value, first, second))
+    same(*found, rtol=1e-7)
+    assert solver.report["setups"] == 1  # of the value, its gradient and the gradient of that
+
+
 def test_probes_are_signs_that_a_seed_decides():
     like = np.zeros(1, np.complex64)
     few, many = lacuna.probes(like, 5, 2, seed=3), lacuna.probes(like, 5, 4, seed=3)
