@@ -357,6 +357,25 @@ LAC_API lac_var lac_trace_solve(lac_tape *tape, const lac_solver *solver, lac_va
 LAC_API lac_var lac_quadratic_form(lac_tape *tape, const lac_pattern *pattern, lac_var x, lac_var a, lac_var y);
 LAC_API lac_var lac_inverse_quadratic_form(lac_tape *tape, const lac_solver *solver, lac_var x, lac_var a, lac_var y);
 
+// -- estimates of what cannot be factored ----------------------------------------------------------------------------
+
+// From probes: columns z with E[z z^H] = I, as lac_probes makes them. out[0] is the mean over the probes and out[1] its standard
+// error, real, which falls with their root; of one probe it is NaN.
+
+/// A constant (rows, count) of signs at random: the same for the same seed, and more columns leave the first ones as they are.
+LAC_API lac_var lac_probes(lac_tape *tape, lac_dtype dtype, int64_t rows, int64_t count, int64_t seed);
+
+/// log det A of the Hermitian part of A, positive definite, by `steps` of Lanczos (0: 50) from each probe; both outputs are real. No
+/// factor is made. The gradient is an unbiased estimate of that of log det A, (A^-1 z) z^H with the same probes by solves of `solver`,
+/// and not the derivative of the estimate; higher orders are the derivatives of the gradient. None passes through probes or error.
+/// LAC_ERR_DEFINITE where an eigenvalue is not positive.
+LAC_API void lac_logdet_estimate(lac_tape *tape, const lac_solver *solver, lac_var a, lac_var probes, int64_t steps,
+                                 lac_var out[2]);
+
+/// tr(A^-1 B) by Hutchinson's z^H A^-1 B z, any square A and B: one solve for each probe. Its derivatives are those of the estimate.
+LAC_API void lac_trace_solve_estimate(lac_tape *tape, const lac_solver *solver, lac_var a, const lac_pattern *pb,
+                                      lac_var b, lac_var probes, lac_var out[2]);
+
 // -- structured matrices ---------------------------------------------------------------------------------------------
 
 // A band is stored as LAPACK and SciPy store it: ab (lower + upper + 1, n) holds A[i, j] at ab[upper + i - j, j]. What lies outside

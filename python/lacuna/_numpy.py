@@ -64,6 +64,11 @@ def convert(c, x):
     return c if c.dtype == x.dtype else (c != 0).astype(x.dtype)
 
 
+def placed(numbers, x):
+    """A NumPy array in the dtype of x."""
+    return numbers.astype(x.dtype)
+
+
 def number(factor, x, who="scale"):
     """A frozen number beside x, as an array of its dtype without dimensions."""
     factor = np.asarray(factor)

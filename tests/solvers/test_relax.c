@@ -10,14 +10,15 @@
 #include "support/relax_case.h"
 #include "support/scratch.h"
 
-static const relax_case identity_case = {.table = &lac_preconditioner_identity};
-
 static dense identity_inverse(dense a, const lac_precondition *p) {
   dense m = dense_new(a.rows, a.rows);
   (void)p;
   for (int64_t i = 0; i < a.rows; i++) m.x[i * a.rows + i] = 1;
   return m;
 }
+
+static const relax_case identity = {
+    .table = &lac_preconditioner_identity, .inverse = identity_inverse, .scale_power = 0};
 
 static dense jacobi_inverse(dense a, const lac_precondition *p) {
   dense m = dense_new(a.rows, a.rows);
@@ -109,7 +110,7 @@ static double largest_of(lac_context *ctx, dense a) {
     values.x[s.nnz++] = a.x[p];
   }
   values.meta.shape[1] = values.count = s.nnz;
-  relax_open(ctx, &identity_case, &s, &values, is_hermitian, &r);
+  relax_open(ctx, &identity, &s, &values, is_hermitian, &r);
   CHECK_OK(lac_relax_largest(ctx, &r.setup, &largest));
   relax_close(&r);
   return largest;
@@ -141,8 +142,6 @@ static dense chebyshev_inverse(dense a, const lac_precondition *p) {
   return dense_mul(left, dense_inverse(a));
 }
 
-static const relax_case identity = {
-    .table = &lac_preconditioner_identity, .inverse = identity_inverse, .scale_power = 0};
 static const relax_case jacobi = {.table = &lac_preconditioner_jacobi, .inverse = jacobi_inverse, .scale_power = -1};
 
 static const relax_case ssor = {.table = &lac_preconditioner_ssor, .inverse = ssor_inverse, .scale_power = -1};
@@ -243,7 +242,7 @@ static void the_largest_eigenvalue_is_found_nearly(lac_context *ctx) {
     relax_setup r;
     memcpy(values.x, c.a.x, (size_t)values.count * sizeof *values.x);
     for (int is_hermitian = 0; is_hermitian < 2; is_hermitian++) {
-      relax_open(ctx, &identity_case, c.s, &values, is_hermitian, &r);
+      relax_open(ctx, &identity, c.s, &values, is_hermitian, &r);
       CHECK_OK(lac_relax_largest(ctx, &r.setup, &largest));
       CHECK(largest <= 2.0000001);
       CHECK(largest >= (is_hermitian ? 0.98 : 1) * exact);

@@ -79,19 +79,19 @@ done:
   return status;
 }
 
-/// d = carry d + gain D^-1 (b - op(A) x), x += d; r and t are room.
-static lac_status chebyshev_step(lac_context *ctx, const chebyshev_part *c, lac_side side, double carry, double gain,
-                                 const lac_array *b, lac_array *x, lac_array *d, lac_array *r, lac_array *t) {
+/// next = carry d + gain D^-1 (b - op(A) x), x += next; t is room.
+static lac_status chebyshev_step(lac_context *ctx, const chebyshev_part *c, lac_side side, const double factor[2],
+                                 const lac_array *b, lac_array *x, const lac_array *d, lac_array *next, lac_array *t) {
   lac_status status = LAC_OK;
   const lac_kernels *k = ctx->kernels;
+  const lac_array *inverse = lac_side_conjugates(side) ? c->mirrored : c->inverse;
 
   LAC_TRY(k->spmm(ctx, c->pattern, side, c->values, x, t));
-  LAC_TRY(k->binary(ctx, LAC_SUB, b, t, r));
-  LAC_TRY(k->binary(ctx, LAC_MUL, lac_side_conjugates(side) ? c->mirrored : c->inverse, r, t));
-  LAC_TRY(k->scale(ctx, carry, 0, d, r));
-  LAC_TRY(k->axpy(ctx, gain, 0, t, r));
-  LAC_TRY(k->copy(ctx, r, d));
-  LAC_TRY(k->axpy(ctx, 1, 0, d, x));
+  LAC_TRY(k->binary(ctx, LAC_SUB, b, t, next));
+  LAC_TRY(k->binary(ctx, LAC_MUL, inverse, next, t));
+  LAC_TRY(k->scale(ctx, factor[0], 0, d, next));
+  LAC_TRY(k->axpy(ctx, factor[1], 0, t, next));
+  LAC_TRY(k->axpy(ctx, 1, 0, next, x));
 done:
   return status;
 }
@@ -100,22 +100,23 @@ static lac_status chebyshev_apply(lac_context *ctx, const void *part, lac_side s
   lac_status status = LAC_OK;
   const chebyshev_part *c = part;
   double high = chebyshev_safety, low = 1.0 / CHEBYSHEV_RATIO, sigma = (high + low) / (high - low), rho = 1 / sigma;
-  lac_array *d = NULL, *r = NULL, *t = NULL;
+  lac_array *d = NULL, *next = NULL, *t = NULL;
 
   LAC_TRY(ctx->kernels->binary(ctx, LAC_MUL, lac_side_conjugates(side) ? c->mirrored : c->inverse, b, x));
   if (c->degree == 1) goto done;
   LAC_TRY(lac_relax_like(ctx, b, &d));
-  LAC_TRY(lac_relax_like(ctx, b, &r));
+  LAC_TRY(lac_relax_like(ctx, b, &next));
   LAC_TRY(lac_relax_like(ctx, b, &t));
   LAC_TRY(ctx->kernels->copy(ctx, x, d));
   for (int i = 1; i < c->degree; i++) {
-    double next = 1 / (2 * sigma - rho);
-    LAC_TRY(chebyshev_step(ctx, c, side, next * rho, 2 * next * sigma, b, x, d, r, t));
-    rho = next;
+    double following = 1 / (2 * sigma - rho), factor[] = {following * rho, 2 * following * sigma};
+    LAC_TRY(chebyshev_step(ctx, c, side, factor, b, x, d, next, t));
+    lac_array *last = d;
+    d = next, next = last, rho = following;
   }
 done:
   lac_array_destroy(&d);
-  lac_array_destroy(&r);
+  lac_array_destroy(&next);
   lac_array_destroy(&t);
   return status;
 }
