@@ -278,6 +278,12 @@ LAC_API lac_var lac_solve_with(lac_tape *tape, const lac_factor *factor, lac_sid
 /// x = op(A)^-1 b: factor and solve. Every derivative of every order uses the factor made here.
 LAC_API lac_var lac_solve(lac_tape *tape, const lac_solver *solver, lac_side side, lac_var a, lac_var b);
 
+/// x = L(theta)^-1 b without a matrix: `function` emits y = L(theta) x from in = {theta .., x} into out[0], linear in x, x and y like b, which is
+/// one vector whatever its shape. It runs twice, now. `options` (NULL: GMRES) give a Krylov method, its iteration, and preconditioner.factor
+/// or .apply, which sees arrays [1, n, 1]. Differentiable in b and theta, to any order.
+LAC_API lac_var lac_solve_operator(lac_tape *tape, lac_tape_function function, void *data,
+                                   const lac_solver_options *options, int thetas, const lac_var *theta, lac_var b);
+
 /// Least squares: x = out[0] (cols, k) minimises |A x - b|^2 + |damp x|^2, and of all such x, where A is wide, it is the shortest;
 /// out[1] = b - A x (rows, k). Any shape of A; b (rows, k); damp, one real number for each of the batch, may be absent, which
 /// is zero. All three are differentiable to any order, the residual's part of the gradient included (Golub and Pereyra). `solver` is

@@ -56,7 +56,8 @@ bool lac_iterative_takes_rectangles(lac_method method) {
 
 // -- options ---------------------------------------------------------------------------------------------------------
 
-static lac_status iterative_check_iteration(lac_context *ctx, const lac_iteration *i) {
+lac_status lac_iteration_check(lac_context *ctx, const lac_iteration *iteration) {
+  const lac_iteration *i = iteration;
   lac_status status = LAC_OK;
 
   LAC_CHECK(i->rtol >= 0 && i->rtol < 1 && i->adjoint_rtol >= 0 && i->adjoint_rtol < 1, LAC_ERR_ARG,
@@ -133,7 +134,7 @@ done:
 lac_status lac_iterative_check(lac_context *ctx, const lac_pattern *pattern, const lac_solver_options *options) {
   lac_status status = LAC_OK;
 
-  LAC_TRY(iterative_check_iteration(ctx, &options->iteration));
+  LAC_TRY(lac_iteration_check(ctx, &options->iteration));
   LAC_TRY(iterative_check_numbers(ctx, &options->preconditioner));
   if (options->method == LAC_METHOD_AUTO || options->method >= LAC_METHOD_CG) {
     LAC_TRY(iterative_check_method(ctx, pattern, &options->preconditioner));
@@ -164,9 +165,8 @@ void lac_iterative_let_go(const lac_solver_options *o) {
   lac_object_release(o->preconditioner.factor);
 }
 
-lac_iteration lac_iteration_of(const lac_solver_core *core, lac_dtype dtype, bool is_derivative) {
-  lac_iteration i = core->options.iteration;
-  int64_t n = core->pattern->rows > core->pattern->cols ? core->pattern->rows : core->pattern->cols;
+lac_iteration lac_iteration_for(const lac_iteration *asked, int64_t n, lac_dtype dtype, bool is_derivative) {
+  lac_iteration i = *asked;
 
   if (i.rtol == 0 && i.atol == 0) i.rtol = iterative_rtol;
   if (is_derivative && i.adjoint_rtol > 0) i.rtol = i.adjoint_rtol;
@@ -175,6 +175,11 @@ lac_iteration lac_iteration_of(const lac_solver_core *core, lac_dtype dtype, boo
   if (i.restart == 0) i.restart = ITERATIVE_RESTART;
   if (i.look_every == 0) i.look_every = 1;
   return i;
+}
+
+lac_iteration lac_iteration_of(const lac_solver_core *core, lac_dtype dtype, bool is_derivative) {
+  int64_t n = core->pattern->rows > core->pattern->cols ? core->pattern->rows : core->pattern->cols;
+  return lac_iteration_for(&core->options.iteration, n, dtype, is_derivative);
 }
 
 // -- cores -----------------------------------------------------------------------------------------------------------
