@@ -76,7 +76,7 @@ def functions(front):
 
     def logdet_estimate(solver, a, probes=20, steps=0, seed=0):
         """(estimate, error) of log det of the Hermitian part of A, positive definite, by Lanczos quadrature: `steps`
-        from each probe, 50 by default. Both are real; the error is the standard error of chance alone, NaN of one probe.
+        from each probe, 50 by default. Both are real; the error is that of chance alone, and NaN of one probe.
 
         The gradient is an unbiased estimate of that of log det A, (A^-1 z) z^H with the same probes, and not the
         derivative of the estimate: with random probes gradcheck finds the two apart. Higher orders are derivatives of
