@@ -14,6 +14,11 @@ static void XN(galerkin_rows)(const galerkin_job *g, int32_t *mark, int64_t begi
       for (int64_t q = 0; q < length; ++q) out[q] = 0;
       for (int32_t q = g->starts[i]; q < g->starts[i + 1]; ++q) {
         int64_t row = g->members[q];
+        if (!g->is_regular && q + 16 < g->starts[g->coarse]) {  // rows lie anywhere
+          __builtin_prefetch(offsets + g->members[q + 16]);
+          __builtin_prefetch(columns + offsets[g->members[q + 8]]);
+          __builtin_prefetch(values + offsets[g->members[q + 8]]);
+        }
         for (int64_t p = offsets[row]; p < offsets[row + 1]; ++p) {
           int32_t aggregate = g->aggregates[columns[p]];
           if (aggregate >= 0) out[mark[aggregate]] += unit * (FN(acc))values[p];

@@ -14,7 +14,11 @@ typedef struct aggregate_job {
   const void *values;
   const uint8_t *kinds;
   void *member;
+  void *queue;  // room for all rows
+  uint8_t *seen;
 } aggregate_job;
+
+enum { SHUFFLED_SAMPLES = 1000 };
 
 typedef struct interpolate_job {
   const lac_sparse *a;
@@ -40,10 +44,17 @@ static const cpu_part interpolate_numbers[4][4] = TABLE_INDEXED(interpolate_numb
 
 lac_status cpu_smoothed_aggregate(lac_context *ctx, lac_dtype dtype, const lac_sparse *a, const void *values,
                                   const uint8_t *kinds, void *member, int64_t *count) {
-  (void)ctx;
-  aggregate_job job = {a, values, kinds, member};
+  lac_status status = LAC_OK;
+  aggregate_job job = {a, values, kinds, member, NULL, NULL};
+
+  LAC_ALLOC(job.seen, a->rows);
+  job.queue = lac_alloc((size_t)a->rows * sizeof(int64_t));
+  LAC_CHECK(job.queue, LAC_ERR_MEMORY, "out of memory: a queue of %lld rows", (long long)a->rows);
   *count = aggregate_greedily[dtype][a->width](&job);
-  return LAC_OK;
+done:
+  lac_free(job.seen);
+  lac_free(job.queue);
+  return status;
 }
 
 /// Run over the rows with marks for each thread.

@@ -44,14 +44,58 @@ INLINE C XN(strongest)(const aggregate_job *j, int64_t i) {
   return best;
 }
 
-/// Roots whose neighbours are all free; the rest joins its strongest neighbour; what has none by then makes aggregates of its own.
-static int64_t XN(aggregate_greedily)(const aggregate_job *j) {
-  int64_t rows = j->a->rows, count = 0;
-  C *member = j->member;
-  for (int64_t i = 0; i < rows; ++i) member[i] = XN(FREE);
-  for (int64_t i = 0; i < rows; ++i) {
+/// Whether most neighbours of the rows looked at are far off in number: rows that have been shuffled.
+static bool XN(is_shuffled)(const aggregate_job *j) {
+  const O *offsets = j->a->offsets;
+  const C *columns = j->a->columns;
+  int64_t rows = j->a->rows, far = 0, all = 0, step = rows / SHUFFLED_SAMPLES + 1;
+  for (int64_t i = 0; i < rows; i += step) {
+    for (int64_t p = offsets[i]; p < offsets[i + 1]; ++p) {
+      int64_t apart = columns[p] < i ? i - columns[p] : columns[p] - i;
+      all += apart > 0;
+      far += apart > rows / 8;
+    }
+  }
+  return 2 * far > all;
+}
+
+/// Roots in the order of the rows; returns how many.
+static int64_t XN(roots_in_order)(const aggregate_job *j) {
+  int64_t count = 0;
+  const C *member = j->member;
+  for (int64_t i = 0; i < j->a->rows; ++i) {
     if (member[i] == XN(FREE) && XN(is_root)(j, i)) XN(gather)(j, i, (C)count++);
   }
+  return count;
+}
+
+/// Roots breadth first along strong entries: aggregates pack densely, and neighbours have near numbers.
+static int64_t XN(roots_along)(const aggregate_job *j) {
+  const O *offsets = j->a->offsets;
+  const C *columns = j->a->columns, *member = j->member;
+  C *queue = j->queue;
+  int64_t count = 0, next = 0, last = 0;
+  for (int64_t start = 0; start < j->a->rows; ++start) {
+    if (!j->seen[start]) queue[last++] = (C)start, j->seen[start] = 1;
+    for (; next < last; ++next) {
+      int64_t i = queue[next];
+      if (member[i] == XN(FREE) && XN(is_root)(j, i)) XN(gather)(j, i, (C)count++);
+      for (int64_t p = offsets[i]; p < offsets[i + 1]; ++p) {
+        if (j->kinds[p] != LAC_ENTRY_STRONG || j->seen[columns[p]]) continue;
+        j->seen[columns[p]] = 1;
+        queue[last++] = columns[p];
+      }
+    }
+  }
+  return count;
+}
+
+/// Roots whose neighbours are all free; the rest joins its strongest neighbour; what has none by then makes aggregates of its own.
+static int64_t XN(aggregate_greedily)(const aggregate_job *j) {
+  int64_t rows = j->a->rows, count;
+  C *member = j->member;
+  for (int64_t i = 0; i < rows; ++i) member[i] = XN(FREE);
+  count = XN(is_shuffled)(j) ? XN(roots_along)(j) : XN(roots_in_order)(j);
   for (int64_t i = 0; i < rows; ++i) {
     if (member[i] == XN(FREE)) member[i] = XN(strongest)(j, i);
   }

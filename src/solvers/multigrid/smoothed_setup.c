@@ -300,6 +300,8 @@ static lac_status course_open(lac_context *ctx, const lac_setup *setup, lac_dtyp
       ctx->kernels->download(ctx, course->vectors, cast->storage->data, (size_t)given->count * lac_dtype_size(wide)));
   if (course->m == 1) goto done;
   block = smoothed_blocks(setup->pattern, course->m < 8 ? course->m : 8);
+  if (block == 1) block = course->m == 3 ? 2 : course->m == 6 ? 3 : 1;  // rigid motions of two and three dimensions
+  if (n % block) block = 1;
   course->nodes = n / block;
   LAC_ALLOC(course->node, course->nodes + 1);
   for (int64_t i = 0; i <= course->nodes; ++i) course->node[i] = i * block;
@@ -441,7 +443,7 @@ static lac_status part_open(lac_context *ctx, const lac_setup *setup, smoothed_p
   part->dtype = setup_dtype(setup);
   part->items = meta->ndim > 1 ? meta->shape[0] : 1;
   part->is_hermitian = setup->is_hermitian;
-  part->degree = setup->is_hermitian && setup->options->preconditioner.degree > 1 ? 2 : 1;
+  part->degree = setup->is_hermitian && setup->options->preconditioner.degree != 1 ? 2 : 1;
   LAC_TRY(setup_finest(ctx, setup, part));
   *out = part, part = NULL;
 done:

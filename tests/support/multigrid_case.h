@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file multigrid_case.h
+/// A matrix with a preconditioner, by its table: set up, applied, iterated with.
+
+#ifndef LACUNA_TESTS_MULTIGRID_CASE_H
+#define LACUNA_TESTS_MULTIGRID_CASE_H
+
+#include <math.h>
+#include <string.h>
+
+#include "solvers/krylov/krylov.h"
+#include "solvers/preconditioner.h"
+#include "support/check.h"
+#include "support/direct_case.h"
+
+typedef struct multigrid_case {
+  const lac_preconditioner_table *table;
+  lac_pattern *pattern;
+  lac_array *values;  // [items, nnz]
+  lac_solver_options options;
+  lac_setup setup;
+  void *part;
+} multigrid_case;
+
+/// Item i has the values times 2^i.
+static inline void case_open(lac_context *ctx, multigrid_case *s, const lac_preconditioner_table *table,
+                             const direct_case *c, lac_width width, int64_t items, bool is_hermitian) {
+  lac_meta meta = {.dtype = c->a.meta.dtype, .ndim = 2, .shape = {items, c->s->nnz}};
+  ref a = ref_new(&meta);
+  for (int64_t i = 0; i < a.count; ++i) a.x[i] = c->a.x[i % c->s->nnz] * ldexp(1, (int)(i / c->s->nnz));
+  *s = (multigrid_case){.table = table, .options = lac_solver_options_defaults()};
+  CHECK_OK(sketch_pattern(ctx, c->s, width, &s->pattern));
+  CHECK_OK(ref_upload(ctx, &a, &s->values));
+  s->setup = (lac_setup){s->pattern, s->values, NULL, is_hermitian};
+}
+
+static inline void case_set_up(lac_context *ctx, multigrid_case *s) {
+  s->setup.options = &s->options;
+  CHECK_OK(s->table->create(ctx, &s->setup, &s->part));
+}
+
+static inline void case_close(multigrid_case *s) {
+  s->table->destroy(s->part);
+  lac_array_destroy(&s->values);
+  lac_pattern_destroy(&s->pattern);
+}
+
+static inline lac_array *case_random(lac_context *ctx, const multigrid_case *s, int64_t k, uint64_t seed) {
+  const int64_t shape[] = {s->values->meta.shape[0], s->pattern->rows, k};
+  return direct_random(ctx, s->values->meta.dtype, 3, shape, seed);
+}
+
+static inline lac_array *case_apply(lac_context *ctx, const multigrid_case *s, lac_side side, const lac_array *b) {
+  lac_array *x = NULL;
+  CHECK_OK(lac_array_create(ctx, b->meta.dtype, 3, b->meta.shape, &x));
+  CHECK_OK(s->table->apply(ctx, s->part, side, b, x));
+  return x;
+}
+
+static inline bool case_same_bits(const lac_array *x, const lac_array *y) {
+  return x->count == y->count &&
+         memcmp(x->storage->data, y->storage->data, (size_t)x->count * lac_dtype_size(x->meta.dtype)) == 0;
+}
+
+static inline lac_status case_precondition(lac_context *ctx, const void *self, lac_side side, const lac_array *b,
+                                           lac_array *x) {
+  const multigrid_case *s = self;
+  return s->table->apply(ctx, s->part, side, b, x);
+}
+
+/// The iterations of flexible CG, or GMRES, to 1e-10 (single: 1e-5); b NULL: random. Checks that it converges.
+static inline int64_t case_iterations(lac_context *ctx, const multigrid_case *s, lac_side side, int64_t k,
+                                      const lac_array *b) {
+  lac_matrix_linear matrix = {s->pattern, s->values};
+  lac_iteration iteration = lac_iteration_defaults();
+  lac_solve_report report;
+  lac_dtype dtype = s->values->meta.dtype;
+  lac_array *x = NULL, *random = b ? NULL : case_random(ctx, s, k, 9);
+  lac_krylov_job job = {.a = {lac_matrix_linear_apply, &matrix}, .m = {case_precondition, s}, .side = side};
+
+  iteration.rtol = lac_dtype_real(dtype) == LAC_F32 ? 1e-5 : 1e-10;
+  iteration.max_iterations = 200;
+  if (!b) b = random;
+  CHECK_OK(lac_array_create(ctx, dtype, 3, b->meta.shape, &x));
+  CHECK_OK(lac_array_fill(ctx, x, 0, 0));
+  job.iteration = &iteration, job.items = b->meta.shape[0], job.rows = job.cols = s->pattern->rows;
+  job.width = k, job.dtype = dtype, job.b = b, job.x = x, job.starts_at_zero = true;
+  CHECK_OK((s->setup.is_hermitian ? &lac_krylov_flexible_cg : &lac_krylov_flexible_gmres)->run(ctx, &job, &report));
+  lac_array_destroy(&x);
+  lac_array_destroy(&random);
+  if (report.ending != LAC_CONVERGED) check_fail(__FILE__, __LINE__, "%s", report.reason);
+  return report.iterations;
+}
+
+/// sum x y, x conjugated where asked for, and the product of the norms.
+static inline number case_inner(lac_context *ctx, const lac_array *x, const lac_array *y, bool conjugates,
+                                double *size) {
+  ref a, b;
+  number sum = 0;
+  double xx = 0, yy = 0;
+  CHECK_OK(ref_download(ctx, x, &a));
+  CHECK_OK(ref_download(ctx, y, &b));
+  for (int64_t i = 0; i < a.count; ++i) {
+    sum += (conjugates ? conj(a.x[i]) : a.x[i]) * b.x[i];
+    xx += creal(a.x[i] * conj(a.x[i])), yy += creal(b.x[i] * conj(b.x[i]));
+  }
+  *size = sqrt(xx * yy);
+  return sum;
+}
+
+#endif
