@@ -49,7 +49,8 @@ typedef enum lac_method {
   LAC_METHOD_IC0,
   LAC_METHOD_ILU0,
   LAC_METHOD_CHEBYSHEV,
-  LAC_METHOD_MULTIGRID
+  LAC_METHOD_MULTIGRID,
+  LAC_METHOD_DIRECT  ///< what LAC_METHOD_AUTO takes among direct methods
 } lac_method;
 
 /// The order of elimination.

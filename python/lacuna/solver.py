@@ -17,14 +17,16 @@ _METHODS = {
     for name in (
         "auto diagonal triangular banded cholesky ldlt lu pivoting_lu cholmod umfpack klu mumps "
         "cg flexible_cg bicgstab gmres flexible_gmres minres lsmr lsqr "
-        "identity jacobi block_jacobi ssor ic0 ilu0 chebyshev multigrid"
+        "identity jacobi block_jacobi ssor ic0 ilu0 chebyshev multigrid direct"
     ).split()
 }
 ORDERINGS = {name: getattr(lib, "LAC_ORDER_" + name.upper()) for name in "auto amd metis natural".split()}
 _SIDES = {"N": lib.LAC_N, "T": lib.LAC_T, "C": lib.LAC_C, "H": lib.LAC_H}
 _KINDS = {name: getattr(lib, "LAC_MULTIGRID_" + name.upper()) for name in "auto pairwise smoothed".split()}
-_ENDINGS = {getattr(lib, "LAC_" + name.upper()): name for name in
-            "converged limit stagnated broke_down diverged interrupted".split()}
+_ENDINGS = {
+    getattr(lib, "LAC_" + name.upper()): name
+    for name in "converged limit stagnated broke_down diverged interrupted".split()
+}
 _ITERATION = ("rtol", "atol", "adjoint_rtol", "max_iterations", "restart", "look_every")
 _NUMBERS = ("omega", "block", "degree", "strength", "coarse_rows", "max_levels")
 _TEXTS = ("method", "reason", "warning", "ordering", "preconditioner")
@@ -124,10 +126,10 @@ def _owned(ctx, arrays):
 class Solver(Handle):
     """The analysis of a pattern. It keeps the factors of values that it has just seen and knows them again.
 
-    method: "auto" (the cheapest that fits the pattern and the values), a direct one: "diagonal", "triangular", "banded",
-    "cholesky", "ldlt", "lu", "pivoting_lu", or an engine where it is installed: "cholmod", "umfpack", "klu", "mumps".
-    ordering: "auto", "amd", "metis" (nested dissection, where METIS is installed), "natural". A factorisation that is
-    foreseen to need more than max_bytes (0: what the machine has free) is refused.
+    method: "auto" (the cheapest that fits the pattern and the values), "direct" (the same without iterating), or by name
+    "diagonal", "triangular", "banded", "cholesky", "ldlt", "lu", "pivoting_lu", or an engine where it is installed:
+    "cholmod", "umfpack", "klu", "mumps". ordering: "auto", "amd", "metis" (nested dissection, where METIS is installed),
+    "natural". A factorisation that is foreseen to need more than max_bytes (0: what the machine has free) is refused.
 
     Or one that iterates until |b - A x| <= max(rtol |b|, atol): "cg", "flexible_cg", "bicgstab", "gmres",
     "flexible_gmres", "minres", and for matrices of any shape "lsmr", "lsqr". Derivatives are solved for to adjoint_rtol,

@@ -303,7 +303,9 @@ done:
 /// "(),()->()": inputs have no core dimensions in common.
 static void operator_make(operator_solve *o) {
   char *end = o->signature;
+  uint32_t needs = NEEDS_OUT(0);
 
+  for (int i = 0; i < o->thetas; i++) needs |= NEEDS_IN(i);
   for (int i = 0; i < o->thetas + 2; i++) {
     for (const char *c = i == 0 ? "()" : i == o->thetas + 1 ? "->()" : ",()"; *c; c++) *end++ = *c;
   }
@@ -311,8 +313,8 @@ static void operator_make(operator_solve *o) {
                    .signature = o->signature,
                    .order = LAC_ANY_ORDER,
                    .flags = LAC_WHOLE,
-                   .vjp_needs = NEEDS_OUT(0) | ((1u << o->thetas) - 1),
-                   .jvp_needs = NEEDS_OUT(0) | ((1u << o->thetas) - 1),
+                   .vjp_needs = needs,
+                   .jvp_needs = needs,
                    .infer = operator_infer,
                    .forward = operator_forward,
                    .vjp = operator_vjp,

@@ -13,8 +13,6 @@ static const double iterative_rtol = 1e-10, iterative_rtol_single = 1e-5;
 
 enum { ITERATIVE_LIMIT = 10000, ITERATIVE_RESTART = 30 };
 
-#pragma weak lac_preconditioner_multigrid  // until its room is there
-
 // -- methods ---------------------------------------------------------------------------------------------------------
 
 static const char *const iterative_krylov_names[] = {"cg",     "flexible_cg", "bicgstab", "gmres", "flexible_gmres",
@@ -43,7 +41,6 @@ const lac_preconditioner_table *lac_preconditioner_of(lac_method method) {
   };
   if (method < LAC_METHOD_IDENTITY || method > LAC_METHOD_MULTIGRID) return NULL;
   for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
-    if (!tables[i]) continue;
     if (strcmp(tables[i]->name, iterative_preconditioner_names[method - LAC_METHOD_IDENTITY]) == 0) return tables[i];
   }
   return NULL;
@@ -97,7 +94,7 @@ static lac_status iterative_check_method(lac_context *ctx, const lac_pattern *pa
   const lac_pattern *other = p->factor ? p->factor->core->pattern : NULL;
   bool is_square = pattern->rows == pattern->cols, is_plain = !p->method || p->method == LAC_METHOD_IDENTITY;
 
-  LAC_CHECK(p->method >= LAC_METHOD_AUTO && p->method <= LAC_METHOD_MULTIGRID, LAC_ERR_ARG,
+  LAC_CHECK(p->method >= LAC_METHOD_AUTO && p->method <= LAC_METHOD_DIRECT, LAC_ERR_ARG,
             "lac_solver_create: unknown preconditioner %d; use one of lac_method", p->method);
   LAC_CHECK(!lac_krylov_of((lac_method)p->method), LAC_ERR_ARG,
             "lac_solver_create: %s as a preconditioner is an iteration inside one; make a factor of it, hand that over "
@@ -136,7 +133,7 @@ lac_status lac_iterative_check(lac_context *ctx, const lac_pattern *pattern, con
 
   LAC_TRY(lac_iteration_check(ctx, &options->iteration));
   LAC_TRY(iterative_check_numbers(ctx, &options->preconditioner));
-  if (options->method == LAC_METHOD_AUTO || options->method >= LAC_METHOD_CG) {
+  if (options->method == LAC_METHOD_AUTO || (options->method >= LAC_METHOD_CG && options->method < LAC_METHOD_DIRECT)) {
     LAC_TRY(iterative_check_method(ctx, pattern, &options->preconditioner));
     LAC_TRY(iterative_check_columns(ctx, "null_space", options->iteration.null_space, pattern->cols));
     LAC_TRY(iterative_check_columns(ctx, "left_null_space", options->iteration.left_null_space, pattern->rows));

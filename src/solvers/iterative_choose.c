@@ -86,7 +86,7 @@ static lac_status choose_direct(lac_context *ctx, lac_factor *f, const lac_facto
   lac_solver_options options = f->core->options;
   lac_solver_core *core = NULL;
 
-  options.method = method;
+  options.method = method == LAC_METHOD_DIRECT ? LAC_METHOD_AUTO : method;
   if (like && like->iterative && like->iterative->inner && !f->core->options.preconditioner.factor) {
     LAC_TRY(lac_factor_refactor(ctx, like->iterative->inner, it->given, &it->inner));
     atomic_fetch_add(&f->core->refreshes, 1);
@@ -171,8 +171,7 @@ static int choose_candidates(const lac_factor *f, const lac_survey *s, const lac
   int count = 0;
 
   if (!krylov->takes_rectangles && s->without < 0) {
-    const lac_preconditioner_table *multigrid = lac_preconditioner_of(LAC_METHOD_MULTIGRID);
-    if (multigrid && (is_definite || s->is_m_like)) list[count++] = multigrid;
+    if (is_definite || s->is_m_like) list[count++] = &lac_preconditioner_multigrid;
     if (is_definite) list[count++] = &lac_preconditioner_ic0;
     if (!is_definite && !krylov->needs_hermitian) list[count++] = &lac_preconditioner_ilu0;
     if (is_definite || !krylov->needs_hermitian) list[count++] = &lac_preconditioner_jacobi;

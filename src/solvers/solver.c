@@ -84,7 +84,7 @@ static lac_status solver_check(lac_context *ctx, const lac_pattern *pattern, con
   lac_status status = LAC_OK;
 
   LAC_TRY(lac_pattern_require_local(ctx, pattern, "lac_solver_create"));
-  LAC_CHECK(options->method >= LAC_METHOD_AUTO && options->method <= LAC_METHOD_MULTIGRID, LAC_ERR_ARG,
+  LAC_CHECK(options->method >= LAC_METHOD_AUTO && options->method <= LAC_METHOD_DIRECT, LAC_ERR_ARG,
             "lac_solver_create: unknown method %d; use one of lac_method", (int)options->method);
   LAC_CHECK(
       pattern->rows == pattern->cols || lac_iterative_takes_rectangles(options->method), LAC_ERR_SHAPE,
@@ -128,13 +128,15 @@ lac_status lac_solver_create(lac_context *ctx, const lac_pattern *pattern, const
                              lac_solver **out) {
   lac_status status = LAC_OK;
   lac_solver_options chosen = options ? *options : lac_solver_options_defaults();
+  bool is_direct = chosen.method == LAC_METHOD_DIRECT;
   lac_solver *solver = NULL;
   lac_solver_core *core = NULL;
 
   LAC_CHECK_CONTEXT();
   LAC_CHECK(out, LAC_ERR_ARG, "lac_solver_create: out is NULL");
   LAC_TRY(solver_check(ctx, pattern, &chosen));
-  LAC_TRY(lac_iterative_core(ctx, pattern, &chosen, &core));
+  if (is_direct) chosen.method = LAC_METHOD_AUTO;
+  if (!is_direct) LAC_TRY(lac_iterative_core(ctx, pattern, &chosen, &core));
   if (!core) LAC_TRY(lac_solver_core_create(ctx, pattern, &chosen, &core));
   LAC_ALLOC(solver, 1);
   lac_object_init(&solver->object, &lac_solver_kind);

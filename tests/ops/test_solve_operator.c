@@ -3,6 +3,7 @@
 
 #include <float.h>
 
+#include "core/memory_impl.h"
 #include "lacuna/extend.h"
 #include "support/square.h"
 
@@ -56,7 +57,7 @@ static void solve_operator_differentiates(lac_context *ctx) {
                  .fill = square_fill,
                  .degree = {0, 0, 1},
                  .slack = 1024,
-                 .skip = OP_OPERATOR | OP_INPUT | (m ? OP_MEMORY : 0)};
+                 .skip = OP_OPERATOR | OP_INPUT | OP_MEMORY};
     check_op(ctx, &c);
   }
 }
@@ -147,5 +148,31 @@ static void a_factor_preconditions_an_operator(lac_context *ctx) {
   line_close(&s);
 }
 
-CHECK_MAIN(solve_operator_differentiates, what_is_not_linear_is_refused, methods_that_need_a_matrix_are_refused,
-           what_is_not_reached_is_an_error, a_factor_preconditions_an_operator)
+static lac_status solve_and_differentiate(lac_context *ctx, const line_system *s) {
+  product p = {s->pattern, 0};
+  lac_tape *tape = NULL;
+  lac_status status = lac_tape_create(ctx, LAC_RECORD, &tape);
+  if (status != LAC_OK) return status;
+  lac_var theta[2] = {lac_tape_leaf(tape, s->a), lac_tape_leaf(tape, s->d)}, b = lac_tape_leaf(tape, s->b), bar[2];
+  lac_var column = lac_reshape(tape, theta[1], 2, (int64_t[]){6, 1}), in[2] = {theta[0], column};
+  lac_var loss = lac_sum(tape, lac_solve_operator(tape, product_emit, &p, NULL, 2, in, b));
+  status = lac_tape_vjp(tape, 1, &loss, NULL, 2, theta, bar, LAC_PLAIN);
+  lac_tape_destroy(&tape);
+  return status;
+}
+
+static void every_failing_allocation_is_told(lac_context *ctx) {
+  line_system s = line_open(ctx, 6);
+  CHECK_OK(solve_and_differentiate(ctx, &s));
+  for (int64_t n = 1;; n++) {
+    lac_memory_fail_at(n);
+    lac_status status = solve_and_differentiate(ctx, &s);
+    lac_memory_fail_at(0);
+    if (status == LAC_OK) break;
+    CHECK_EQ(status, LAC_ERR_MEMORY);
+  }
+  line_close(&s);
+}
+
+CHECK_MAIN(solve_operator_differentiates, every_failing_allocation_is_told, what_is_not_linear_is_refused,
+           methods_that_need_a_matrix_are_refused, what_is_not_reached_is_an_error, a_factor_preconditions_an_operator)
