@@ -197,7 +197,8 @@ static void MN(weigh)(const grid_job *g, int64_t begin, int64_t end) {
       sum += size;
       if (columns[p] != i || size == 0) continue;
       diagonal = size;
-      phase = PAIR(g->unit * FN(re)(values[p]) / size, -g->unit * FN(im)(values[p]) / size);
+      phase = FN(has_imag) ? PAIR(g->unit * FN(re)(values[p]) / size, -g->unit * FN(im)(values[p]) / size)
+                           : PAIR(FN(re)(values[p]) < 0 ? -1.0 : 1.0, 0.0);
     }
     double d = diagonal > sum / 2 ? diagonal : sum / 2, w = d > 0 ? omega / d : 0;
     if (w > most) w = most;

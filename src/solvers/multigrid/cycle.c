@@ -11,7 +11,7 @@
 
 // Levels from this size on take two steps: below, waking threads and starting loops would cost more than iterations do. Small problems
 // can afford them down to a 64th of their rows.
-enum { K_CYCLE_ROWS = 4000, K_CYCLE_FEWEST = 300 };
+enum { K_CYCLE_ROWS = 3000, K_CYCLE_FEWEST = 300 };
 
 /// What a level works in: [items, n, k] each, and the sums and coefficients of its two steps.
 typedef struct room {

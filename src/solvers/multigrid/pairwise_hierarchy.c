@@ -4,7 +4,7 @@
 
 #include "solvers/multigrid/hierarchy.h"
 
-enum { COARSE_ROWS = 700, COARSE_GOAL = 256 };  // rows of a dense inverse: at most, and what is cheap to invert
+enum { COARSE_ROWS = 700, COARSE_GOAL = 100 };  // rows of a dense inverse: at most, and what is cheap to invert
 
 static const double OMEGA = 0.8;  // of Jacobi sweeps: the spectrum of D^-1 A ends at 2
 
