@@ -52,7 +52,7 @@ static lac_status levels_grow(lac_context *ctx, lac_levels *levels, const lac_pr
   lac_aggregation *made = &levels->aggregates[last];
 
   if (rows <= (limit < COARSE_GOAL ? limit : COARSE_GOAL)) return LAC_OK;
-  if (levels->count == most) {
+  if (levels->count == most || values->meta.shape[0] == 0) {  // no matrix: nothing to go by
     levels->is_smoothed_last = rows > limit;
     return LAC_OK;
   }
