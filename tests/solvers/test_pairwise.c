@@ -123,7 +123,7 @@ static void a_cycle_of_a_hermitian_matrix_is_hermitian(lac_context *ctx) {
 
 static void the_transposed_cycle_is_the_adjoint(lac_context *ctx) {
   for (int d = 0; d < 4; ++d) {
-    direct_case c = direct_convection(30, 0.7, DTYPES[d]);
+    direct_case c = direct_convection(24, 0.7, DTYPES[d]);
     if (lac_dtype_is_complex(DTYPES[d])) {
       for (int64_t z = 0; z < c.s->nnz; ++z)
         c.a.x[z] *= c.s->row[z] == c.s->col[z] ? 1 + 0.5 * _Complex_I : 1 - 0.25 * _Complex_I;
@@ -237,7 +237,7 @@ static void nonsymmetric_matrices_need_few_iterations_on_every_side(lac_context 
     direct_case c = direct_convection(110, 0.5, DTYPES[d]);  // two steps of residuals on the second level
     system_of s;
     open_matrix(ctx, &s, &c, LAC_WIDTH_AUTO, 1, false), set_up(ctx, &s);
-    for (int side = 0; side < 4; ++side) CHECK(random_iterations(ctx, &s, SIDES[side], 1) <= 25);
+    for (int side = 0; side < 4; ++side) CHECK(random_iterations(ctx, &s, SIDES[side], 1) <= 30);
     close_system(&s);
   }
 }
@@ -336,6 +336,18 @@ static void nothing_and_a_single_number_are_matrices_too(lac_context *ctx) {
       lac_array_destroy(&b), lac_array_destroy(&x), lac_array_destroy(&y);
       close_system(&s);
     }
+  }
+}
+
+static void an_empty_batch_and_no_columns_are_nothing_to_do(lac_context *ctx) {
+  direct_case c = direct_make(DIRECT_POISSON, 40 * 40, LAC_F64, 1);
+  for (int64_t items = 0; items < 2; ++items) {
+    system_of s;
+    open_matrix(ctx, &s, &c, LAC_WIDTH_AUTO, items, true), set_up(ctx, &s);
+    lac_array *b = random_like(ctx, &s, 1 - items, 5), *x = apply(ctx, &s, LAC_N, b);
+    CHECK_EQ(lac_array_count(x), 0);
+    lac_array_destroy(&b), lac_array_destroy(&x);
+    close_system(&s);
   }
 }
 
@@ -510,8 +522,9 @@ CHECK_MAIN(a_cycle_of_a_hermitian_matrix_is_hermitian, the_transposed_cycle_is_t
            all_dtypes_widths_and_precisions_need_few_iterations,
            nonsymmetric_matrices_need_few_iterations_on_every_side, columns_and_matrices_are_those_one_by_one,
            a_singular_matrix_of_neumann_is_solved, a_small_matrix_is_inverted,
-           nothing_and_a_single_number_are_matrices_too, odd_diagonals_and_signs_give_finite_numbers,
-           disconnected_parts_are_solved_each, dominant_diagonals_need_no_second_level,
-           a_shuffled_grid_needs_few_iterations, a_refresh_is_a_set_up_to_the_bit,
-           new_values_on_old_aggregates_precondition, the_bits_do_not_depend_on_the_number_of_threads,
-           no_failing_allocation_does_harm, a_hierarchy_tells_of_its_levels)
+           nothing_and_a_single_number_are_matrices_too, an_empty_batch_and_no_columns_are_nothing_to_do,
+           odd_diagonals_and_signs_give_finite_numbers, disconnected_parts_are_solved_each,
+           dominant_diagonals_need_no_second_level, a_shuffled_grid_needs_few_iterations,
+           a_refresh_is_a_set_up_to_the_bit, new_values_on_old_aggregates_precondition,
+           the_bits_do_not_depend_on_the_number_of_threads, no_failing_allocation_does_harm,
+           a_hierarchy_tells_of_its_levels)
