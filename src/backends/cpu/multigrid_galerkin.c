@@ -12,7 +12,7 @@ typedef struct galerkin_job {
   const int32_t *aggregates, *starts, *members;
   const void *coarse_offsets;
   const int32_t *coarse_columns;
-  bool has_wide_offsets;
+  bool has_wide_offsets, is_regular;
   const double *unit;
   void *out;
   int64_t items, nnz, coarse, coarse_nnz;
@@ -51,6 +51,7 @@ lac_status cpu_multigrid_galerkin(lac_context *ctx, const lac_level_view *level,
                       .coarse_offsets = coarse->offsets->host,
                       .coarse_columns = coarse->columns->host,
                       .has_wide_offsets = coarse->offsets->type == LAC_I64,
+                      .is_regular = aggregation->is_regular,
                       .unit = level->unit ? cpu_data(level->unit) : NULL,
                       .out = cpu_edit(values),
                       .items = level->values->meta.shape[0],

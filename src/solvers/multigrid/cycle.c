@@ -9,7 +9,9 @@
 
 #include "solvers/multigrid/hierarchy.h"
 
-enum { K_CYCLE_ROWS = 2000 };  // of levels from this size on two steps are taken
+// Levels from this size on take two steps: below, waking threads and starting loops would cost more than iterations do. Small problems
+// can afford them down to a 64th of their rows.
+enum { K_CYCLE_ROWS = 3000, K_CYCLE_FEWEST = 300 };
 
 /// What a level works in: [items, n, k] each, and the sums and coefficients of its two steps.
 typedef struct room {
@@ -28,7 +30,10 @@ typedef struct cycle {
 static int last_of(const cycle *s) { return s->h->levels->count - 1; }
 
 static bool takes_two_steps(const cycle *s, int level) {
-  return level != last_of(s) && s->h->levels->patterns[level]->rows >= K_CYCLE_ROWS;
+  int64_t rows = s->h->levels->patterns[level]->rows, least = s->h->levels->patterns[0]->rows / 64;
+  if (least > K_CYCLE_ROWS) least = K_CYCLE_ROWS;
+  if (least < K_CYCLE_FEWEST) least = K_CYCLE_FEWEST;
+  return level != last_of(s) && rows >= least;
 }
 
 static lac_status open_level(lac_context *ctx, cycle *s, int level, int64_t k) {
@@ -42,6 +47,7 @@ static lac_status open_level(lac_context *ctx, cycle *s, int level, int64_t k) {
   *view = (lac_level_view){.values = h->values[level],
                            .weights = h->weights[level],
                            .conjugates = lac_side_conjugates(s->side),
+                           .is_ragged = h->levels->is_ragged[level],
                            .unit = level == 0 ? h->unit : NULL,
                            .scale = level == 0 ? s->scale : NULL};
   LAC_TRY(lac_pattern_walk(ctx, h->levels->patterns[level], lac_side_transposes(s->side), &view->rows));

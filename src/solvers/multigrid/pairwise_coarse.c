@@ -36,7 +36,7 @@ lac_status lac_pairwise_inverse(lac_context *ctx, const lac_pattern *pattern, la
   bool is_complex = lac_dtype_is_complex(dtype), is_single = dtype == LAC_F32 || dtype == LAC_C64;
   int64_t n = pattern->rows, items = values->meta.shape[0];
   size_t size = is_complex ? sizeof(c128) : sizeof(f64);
-  inversion v = {.n = n, .pattern = pattern, .rounding = 4 * (double)n * (is_single ? 6e-8 : 1.2e-16)};
+  inversion v = {.n = n, .pattern = pattern, .rounding = is_single ? 2.4e-7 : 2e-15 * sqrt((double)n)};
   char *result = lac_array_edit(out);
 
   v.work = lac_alloc((size_t)(n * n) * size);

@@ -13,7 +13,7 @@
 
 enum { FREE = -1, OUT = -2 };
 
-static const double STRONG = 0.25;   // of the strongest entry in the row
+static const double STRONG = 0.5;    // of the strongest entry in the row
 static const double DOMINANT = 3.0;  // a diagonal so many times all others needs no coarse level
 
 /// A matching in the making.
@@ -37,6 +37,16 @@ static inline int64_t match_offset(const match *m, int64_t i) {
 }
 static inline int64_t match_column(const match *m, int64_t p) {
   return m->has_wide_columns ? ((const int64_t *)m->columns)[p] : ((const int32_t *)m->columns)[p];
+}
+
+/// Ask for what a visit some steps ahead will read: rows that are visited in another order than they are stored lie anywhere.
+static inline void match_ask(const match *m, const int32_t *order, int64_t at, int64_t count, size_t bytes) {
+  enum { SOON = 8, LATER = 16 };
+  if (at + LATER >= count) return;
+  __builtin_prefetch((const char *)m->offsets + order[at + LATER] * (m->has_wide_offsets ? 8 : 4));
+  int64_t p = match_offset(m, order[at + SOON]);
+  __builtin_prefetch((const char *)m->columns + p * (m->has_wide_columns ? 8 : 4));
+  if (bytes) __builtin_prefetch((const char *)m->values + (size_t)p * bytes);
 }
 
 #define KERNEL_FILE "solvers/multigrid/pairwise_match_kernel.h"
@@ -73,7 +83,7 @@ static void visit_from(const match *m, int32_t first, int32_t *order, int32_t *p
   place[first] = (*count)++;
   for (; head < *count; ++head) {
     int32_t i = order[head];
-    if (head + 8 < *count) __builtin_prefetch((const char *)m->columns + match_offset(m, order[head + 8]) * 4);
+    match_ask(m, order, head, *count, 0);
     for (int64_t p = match_offset(m, i); p < match_offset(m, i + 1); ++p) {
       int32_t j = (int32_t)match_column(m, p);
       if (place[j] >= 0) continue;

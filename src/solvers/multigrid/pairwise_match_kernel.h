@@ -57,6 +57,7 @@ static void FN(match_rows)(match *m) {
   for (int64_t i = 0; i < m->rows; ++i) m->pair[i] = FREE;
   for (int64_t visit = 0; visit < m->rows; ++visit) {
     int64_t i = m->order ? m->order[visit] : visit;
+    if (m->order) match_ask(m, m->order, visit, m->rows, sizeof(T));
     if (m->pair[i] != FREE) continue;
     if (FN(is_dominant)(m, i, match_offset(m, i), match_offset(m, i + 1))) {
       m->pair[i] = OUT;
@@ -93,6 +94,8 @@ static int32_t FN(look_around)(const match *m, int32_t i) {
 
 static void FN(match_pairs)(match *m) {
   for (int32_t i = 0; i < m->pairs; ++i) {
+    if (m->order) match_ask(m, m->members, m->starts[i], m->starts[m->pairs], sizeof(T));
+    if (m->order) match_ask(m, m->members, m->starts[i] + 1, m->starts[m->pairs], sizeof(T));
     if (m->merged[i] != FREE) continue;
     int32_t best = -1, count = FN(look_around)(m, i);
     double most = 0, strongest = 0;

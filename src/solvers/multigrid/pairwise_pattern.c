@@ -12,6 +12,7 @@ typedef struct merge {
   const int32_t *aggregates, *starts, *members;
   int32_t *marks;  // of each thread: the last coarse row that has this column
   int64_t coarse;
+  bool is_regular;
   lac_buffer *offsets;
   int32_t *columns;  // NULL: only count
 } merge;
@@ -38,6 +39,12 @@ static inline int64_t merge_row(const merge *m, int64_t i, int32_t *mark, int32_
   int64_t count = 0;
   for (int32_t q = m->starts[i]; q < m->starts[i + 1]; ++q) {
     int64_t row = m->members[q];
+    if (!m->is_regular && q + 16 < m->starts[m->coarse]) {  // rows lie anywhere
+      const size_t integers = wide_offsets ? 8 : 4;
+      __builtin_prefetch((const char *)offsets + (size_t)m->members[q + 16] * integers);
+      int64_t soon = lac_buffer_get(m->pattern->offsets, m->members[q + 8]);
+      __builtin_prefetch((const char *)fine + (size_t)soon * (wide_columns ? 8 : 4));
+    }
     int64_t p = wide_offsets ? ((const int64_t *)offsets)[row] : ((const int32_t *)offsets)[row];
     int64_t end = wide_offsets ? ((const int64_t *)offsets)[row + 1] : ((const int32_t *)offsets)[row + 1];
     for (; p < end; ++p) {
@@ -86,7 +93,8 @@ lac_status lac_aggregation_pattern(lac_context *ctx, const lac_pattern *pattern,
              .aggregates = aggregation->aggregates->host,
              .starts = aggregation->starts->host,
              .members = aggregation->members->host,
-             .coarse = aggregation->coarse};
+             .coarse = aggregation->coarse,
+             .is_regular = aggregation->is_regular};
   LAC_ALLOC(m.marks, threads * m.coarse);
   LAC_TRY(lac_buffer_create(ctx, lac_width_offsets(width), m.coarse + 1, &m.offsets));
   lac_buffer_set(m.offsets, 0, 0);
