@@ -11,11 +11,11 @@ static bool XN(make_row)(const galerkin_job *j, galerkin_work *w, int64_t i) {
   for (int64_t q = offsets[i]; q < offsets[i + 1]; ++q) most += p_offsets[columns[q] + 1] - p_offsets[columns[q]];
   if (!grow_both(&w->columns, &w->numbers, &w->room, begin - base + most, sizeof(C), sizeof(T))) return false;
   if (!grow((void **)&w->start, &w->start_room, w->made - w->made_before + 2, sizeof *w->start)) return false;
-  C *made = (C *)w->columns - base;
-  T *numbers = (T *)w->numbers - base;
+  C *made = w->columns;
+  T *numbers = w->numbers;
   O *mark = w->mark;
   int64_t count = begin;
-  for (int64_t n = begin; n < begin + most; ++n) numbers[n] = 0;
+  for (int64_t n = begin - base; n < begin - base + most; ++n) numbers[n] = 0;
   for (int64_t q = offsets[i]; q < offsets[i + 1]; ++q) {
     T value = values[q];
     for (int64_t s = p_offsets[columns[q]]; s < p_offsets[columns[q] + 1]; ++s) {  // no branch: none could be foreseen
@@ -24,8 +24,8 @@ static bool XN(make_row)(const galerkin_job *j, galerkin_work *w, int64_t i) {
       at = is_new ? count : at;
       count += is_new;
       mark[column] = (O)at;
-      made[at] = column;
-      numbers[at] = FN(mac)(numbers[at], value, p_values[s]);
+      made[at - base] = column;
+      numbers[at - base] = FN(mac)(numbers[at - base], value, p_values[s]);
     }
   }
   w->entries = count;
