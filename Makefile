@@ -10,8 +10,7 @@ PYTHON_FLAG = $(if $(filter asan tsan,$(PRESET)),,--python)
 
 demo:
 	@scripts/bootstrap
-	@scripts/build release lacuna example.demo example.jacobi_weights
-	@build/release/examples/jacobi_weights
+	@scripts/build release lacuna example.demo
 	@build/release/examples/demo
 
 test:

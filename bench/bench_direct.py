@@ -233,7 +233,7 @@ def backward_of_a_solve(table, name, A):
     rng, n = np.random.default_rng(2), A.shape[0]
     b, bar = rng.standard_normal((2, n, 1))
     pattern = lacuna.Pattern.from_scipy(A)
-    solver = lacuna.Solver(pattern, keep_bytes=8 << 30)
+    solver = lacuna.Solver(pattern, "direct", keep_bytes=8 << 30)
     solve = resolve("solve", (solver.key,), (SIDES["N"],))
     forward = Call(solve, (A.data, b))
     forward()
@@ -258,7 +258,7 @@ def solve_again(table, name, A):
     """From the matrix to its solution, and then with other values on the same pattern."""
     b = np.random.default_rng(5).standard_normal((A.shape[0], 1))
     begin = time.perf_counter()
-    solver = lacuna.Solver(lacuna.Pattern.from_scipy(A), keep_bytes=0)
+    solver = lacuna.Solver(lacuna.Pattern.from_scipy(A), "direct", keep_bytes=0)
     solve = resolve("solve", (solver.key,), (SIDES["N"],))
     Call(solve, (A.data, b))()
     first_s = time.perf_counter() - begin
@@ -284,12 +284,12 @@ def inverse_entries(A, solver, slots):
 
 def logdet(table, name, A):
     rng, n = np.random.default_rng(3), A.shape[0]
-    factored = System(A, "auto", "auto")
+    factored = System(A, "direct", "auto")
     for _ in range(3):
         factored.factor(A.data)
     factor_s = factored.factor_s
     factored.close()
-    solver = lacuna.Solver(factored.pattern, keep_bytes=8 << 30)
+    solver = lacuna.Solver(factored.pattern, "direct", keep_bytes=8 << 30)
     solver.factor(A.data)
     gradient = Call(resolve("logdet", (solver.key,)), (A.data,), VJP, (np.array(1.0),), ())
     gradient_s = best_of(3, gradient)[0]
@@ -326,7 +326,7 @@ def beside_columns(table, A):
     """Everything, from the pattern on: analysis, factor, determinant, gradient."""
 
     def ours():
-        solver = lacuna.Solver(lacuna.Pattern.from_scipy(A))
+        solver = lacuna.Solver(lacuna.Pattern.from_scipy(A), "direct")
         size, inverse = lacuna.logdet(solver, A.data), lacuna.selected_inverse(solver, A.data)
         return size, inverse
 
@@ -354,7 +354,7 @@ def batch(table, count=1000, side=32):
     b = rng.standard_normal((count, n, 1))
     matrices = [sp.csr_matrix((v, A.indices, A.indptr), A.shape) for v in values]
     columns = [m.tocsc() for m in matrices]
-    solver = lacuna.Solver(lacuna.Pattern.from_scipy(A), keep_bytes=0)
+    solver = lacuna.Solver(lacuna.Pattern.from_scipy(A), "direct", keep_bytes=0)
     call = Call(resolve("solve", (solver.key,), (SIDES["N"],)), (values, b))
 
     def peer():

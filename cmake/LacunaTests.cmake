@@ -74,7 +74,11 @@ file(GLOB examples CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/*.c)
 foreach(source ${examples})
   get_filename_component(name ${source} NAME_WE)
   lacuna_program(example.${name} ${source} examples lacuna)
-  lacuna_test(example.${name} example.${name})
+  set(arguments)
+  if(name STREQUAL demo)   # it takes a minute at its own size
+    set(arguments 96)
+  endif()
+  lacuna_test(example.${name} example.${name} ${arguments})
 endforeach()
 
 file(GLOB benches CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/*.c)

@@ -278,6 +278,12 @@ LAC_API lac_var lac_solve_with(lac_tape *tape, const lac_factor *factor, lac_sid
 /// x = op(A)^-1 b: factor and solve. Every derivative of every order uses the factor made here.
 LAC_API lac_var lac_solve(lac_tape *tape, const lac_solver *solver, lac_side side, lac_var a, lac_var b);
 
+/// x = L(theta)^-1 b without a matrix: `function` emits y = L(theta) x from in = {theta .., x} into out[0], linear in x, x and y like b, which is
+/// one vector whatever its shape. It runs twice, now. `options` (NULL: GMRES) give a Krylov method, its iteration, and preconditioner.factor
+/// or .apply, which sees arrays [1, n, 1]. Differentiable in b and theta, to any order.
+LAC_API lac_var lac_solve_operator(lac_tape *tape, lac_tape_function function, void *data,
+                                   const lac_solver_options *options, int thetas, const lac_var *theta, lac_var b);
+
 /// Least squares: x = out[0] (cols, k) minimises |A x - b|^2 + |damp x|^2, and of all such x, where A is wide, it is the shortest;
 /// out[1] = b - A x (rows, k). Any shape of A; b (rows, k); damp, one real number for each of the batch, may be absent, which
 /// is zero. All three are differentiable to any order, the residual's part of the gradient included (Golub and Pereyra). `solver` is
@@ -356,6 +362,25 @@ LAC_API lac_var lac_trace_solve(lac_tape *tape, const lac_solver *solver, lac_va
 /// x^H A y and x^H A^-1 y of each column: x (m, k), y (n, k), result (k).
 LAC_API lac_var lac_quadratic_form(lac_tape *tape, const lac_pattern *pattern, lac_var x, lac_var a, lac_var y);
 LAC_API lac_var lac_inverse_quadratic_form(lac_tape *tape, const lac_solver *solver, lac_var x, lac_var a, lac_var y);
+
+// -- estimates of what cannot be factored ----------------------------------------------------------------------------
+
+// From probes: columns z with E[z z^H] = I, as lac_probes makes them. out[0] is the mean over the probes and out[1] its standard
+// error, real, which falls with their root; of one probe it is NaN.
+
+/// A constant (rows, count) of signs at random: the same for the same seed, and more columns leave the first ones as they are.
+LAC_API lac_var lac_probes(lac_tape *tape, lac_dtype dtype, int64_t rows, int64_t count, int64_t seed);
+
+/// log det A of the Hermitian part of A, positive definite, by `steps` of Lanczos (0: 50) from each probe; both outputs are real. No
+/// factor is made. The gradient is an unbiased estimate of that of log det A, (A^-1 z) z^H with the same probes by solves of `solver`,
+/// and not the derivative of the estimate; higher orders are the derivatives of the gradient. None passes through probes or error.
+/// LAC_ERR_DEFINITE where an eigenvalue is not positive.
+LAC_API void lac_logdet_estimate(lac_tape *tape, const lac_solver *solver, lac_var a, lac_var probes, int64_t steps,
+                                 lac_var out[2]);
+
+/// tr(A^-1 B) by Hutchinson's z^H A^-1 B z, any square A and B: one solve for each probe. Its derivatives are those of the estimate.
+LAC_API void lac_trace_solve_estimate(lac_tape *tape, const lac_solver *solver, lac_var a, const lac_pattern *pb,
+                                      lac_var b, lac_var probes, lac_var out[2]);
 
 // -- structured matrices ---------------------------------------------------------------------------------------------
 

@@ -4,7 +4,8 @@
 ///
 /// A solver is the symbolic analysis of a pattern under given options; a factor is made of it and of values. Both are
 /// immutable, reference counted and shareable between threads. Differentiable solves are on them: lac_solve_with and
-/// lac_solve in ops.h. The built-in solver is direct and works on the CPU, for fewer than 2^30 rows.
+/// lac_solve in ops.h. Direct solvers work on the CPU, for fewer than 2^30 rows; iterative ones (iterative.h) wherever the kernels of
+/// the backend suffice.
 
 #ifndef LACUNA_SOLVER_H
 #define LACUNA_SOLVER_H
@@ -48,7 +49,8 @@ typedef enum lac_method {
   LAC_METHOD_IC0,
   LAC_METHOD_ILU0,
   LAC_METHOD_CHEBYSHEV,
-  LAC_METHOD_MULTIGRID
+  LAC_METHOD_MULTIGRID,
+  LAC_METHOD_DIRECT  ///< what LAC_METHOD_AUTO takes among direct methods
 } lac_method;
 
 /// The order of elimination.
@@ -94,7 +96,8 @@ typedef struct lac_solver_options {
   /// partial pivoting; the default, 0.1, gives sparser factors.
   double pivot_tolerance;
   /// Of factors that a solver keeps for re-use (lac_solver_factor with values it has seen): at most 8, and no more than
-  /// these bytes together. 0 keeps none.
+  /// these bytes together, with the factors by other methods that serve in their place (counted from the next use on). A
+  /// solver of a larger pattern (lac_solver_covering) has such a budget of its own. 0 keeps none.
   int64_t keep_bytes;
   /// A factorisation that is foreseen to need more than this is refused before it begins, with LAC_ERR_MEMORY. 0: what
   /// the machine has free.
@@ -129,7 +132,8 @@ typedef struct lac_report {
 
 LAC_API lac_solver_options lac_solver_options_defaults(void);
 
-/// Analyse a square pattern. `options` may be NULL. The analysis stays with the pattern: a second solver of the same
+/// Analyse a pattern, square but for LSMR and LSQR. `options` may be NULL. LAC_METHOD_AUTO iterates where a direct factor is foreseen to be
+/// costly, in a few bytes a row and without an analysis; iterative methods have none. The analysis stays with the pattern: a second solver of the same
 /// ordering costs nothing. Cost: the ordering, and a step for each entry of the matrix and each row of each supernode.
 /// Errors: LAC_ERR_SHAPE for a pattern that is not square, LAC_ERR_ARG for options and for a method that the pattern is
 /// not of the nature for, LAC_ERR_UNSUPPORTED for an engine or METIS that is not found.
@@ -152,9 +156,13 @@ LAC_API lac_status lac_solver_covering(lac_context *ctx, const lac_solver *solve
 /// values decide and where all of them will be refused. A warning says that the pattern fills in. factor_seconds is 0.
 LAC_API lac_report lac_solver_report(const lac_solver *solver);
 
-/// Factor values [*batch, nnz]: one factor for each of the batch, all by one method. The factor keeps a copy of the
-/// values. Those that this solver has just factored are recognised, bit by bit, and give the factor it kept (least
-/// recently used go first; keep_bytes). Matrices of a batch are shared out among threads. Errors: LAC_ERR_SINGULAR
+/// Factor values [*batch, nnz]: one factor for each of the batch, all by one method. A direct factor keeps a copy of the
+/// values; an iterative one shares the array where the library owns its memory, and is stale once that is written to. Those
+/// that this solver has just factored are recognised, bit by bit, and give the factor it kept (least
+/// recently used go first; keep_bytes). Matrices of a batch are shared out among threads. Where LU must match rows with
+/// columns, or L D L^H must pair rows, the choice made last is taken over if it suits the new values, and the second
+/// matrix of a batch on takes over that of the first. The solution is as accurate, but its last bits may then depend on
+/// what this solver factored before: where they must not, give a solver of its own. Errors: LAC_ERR_SINGULAR
 /// names the column, LAC_ERR_DEFINITE the row, LAC_ERR_SYMMETRY and LAC_ERR_NONFINITE the entry; LAC_ERR_UNSUPPORTED on
 /// a CUDA context.
 LAC_API lac_status lac_solver_factor(lac_context *ctx, const lac_solver *solver, const lac_array *values,
@@ -167,7 +175,8 @@ LAC_API const lac_pattern *lac_factor_pattern(const lac_factor *factor);
 LAC_API const lac_meta *lac_factor_meta(const lac_factor *factor);  ///< of the values that were factored
 
 /// x = op(A)^-1 b, arrays [*batch, n, k]; the batch of x is the joint one of factor and b; x may not overlap b. The
-/// backward error of every column is measured and, where it is more than rounding, mended by iterative refinement.
+/// backward error of every column is measured and, where it is more than rounding, mended by iterative refinement: entry by
+/// entry, and where a nearly singular matrix does not allow that, row by row (residual beside the row's norm times x's).
 /// Columns of b with NaN or infinity pass through. Works in 5 n min(k, 16) numbers for each thread, which it gives back;
 /// threads with contexts of their own may use one factor at once. Errors: LAC_ERR_CONVERGENCE when the error stays
 /// above 1000 roundings; LAC_ERR_NONFINITE when x overflows.
@@ -181,9 +190,9 @@ LAC_API lac_report lac_factor_report(const lac_factor *factor);
 LAC_API lac_status lac_factor_iterate(lac_context *ctx, const lac_factor *factor, lac_side side, const lac_array *b,
                                       const lac_array *x0, lac_array *x, lac_solve_report *report);
 
-/// The levels of a multigrid hierarchy as a table: rows, entries, bytes, smoother of each; "" for other factors. To be
-/// freed by free().
-LAC_API lac_status lac_factor_describe(lac_context *ctx, const lac_factor *factor, char **text);
+/// The levels of a multigrid hierarchy as a table: rows, entries, bytes, smoother of each; "" for other factors. The text lives
+/// as long as the factor.
+LAC_API lac_status lac_factor_describe(lac_context *ctx, const lac_factor *factor, const char **text);
 
 /// A factor of other values of the same shape and dtype, with the method, matching, scaling and pivots of `like`. The
 /// residual of a test is measured: where the old choices do not suit the new values they are made afresh. Not kept by the

@@ -19,13 +19,22 @@ def contiguous(who, index, array):
     """The array as C reads it: row-major in one piece, aligned, one of four dtypes. Numbers are never converted."""
     if isinstance(array, np.ma.MaskedArray):
         raise ArgumentError(f"{who}: input {index} is a masked array; say what its masked numbers are with .filled()")
-    array = np.asarray(array)
+    array = _array(f"{who}: input {index} is", array)
     if array.dtype not in DTYPES:
         raise DtypeError(
             f"{who}: input {index} has dtype {array.dtype}; Lacuna computes in float32, float64, complex64 and "
             "complex128: convert it with .astype()"
         )
     return array if _is_ready(array.flags) else array.copy(order="C")
+
+
+def _array(what, given):
+    """NumPy's array of something that has numbers: of None and of SciPy's matrices it makes arrays of objects."""
+    array = np.asarray(given)
+    if array.dtype != object or isinstance(given, np.ndarray):
+        return array
+    way = " (lacuna.from_scipy gives the pattern and the values of a sparse matrix)" if hasattr(given, "tocoo") else ""
+    raise ArgumentError(f"{what} a {type(given).__name__}; it must be an array of numbers{way}")
 
 
 def _is_ready(flags):
@@ -46,13 +55,18 @@ def asarray(x):
     """An array of anything but a masked array, whose mask would be lost."""
     if isinstance(x, np.ma.MaskedArray):
         raise ArgumentError("lacuna: a masked array came; say what its masked numbers are with .filled()")
-    return np.asarray(x)
+    return _array("lacuna: an input is", x)
 
 
 def convert(c, x):
     """A condition as an array of x's dtype: 1 where it holds."""
     c = np.asarray(c)
     return c if c.dtype == x.dtype else (c != 0).astype(x.dtype)
+
+
+def placed(numbers, x):
+    """A NumPy array in the dtype of x."""
+    return numbers.astype(x.dtype)
 
 
 def number(factor, x, who="scale"):

@@ -2,27 +2,63 @@
 """Solvers and factors: analyse a pattern once, factor values, solve in every direction with the same factor."""
 
 import contextlib
+import operator
 
 import numpy as np
 
 from ._core import context, ffi, lib, text
 from ._handle import Handle, expect, word
 from ._numpy import BY_CODE, DTYPES, contiguous
-from .errors import ShapeError
+from .errors import ArgumentError, IndexOverflowError, ShapeError
 from .pattern import Pattern
 
 _METHODS = {
     name: getattr(lib, "LAC_METHOD_" + name.upper())
-    for name in "auto diagonal triangular banded cholesky ldlt lu pivoting_lu cholmod umfpack klu mumps".split()
+    for name in (
+        "auto diagonal triangular banded cholesky ldlt lu pivoting_lu cholmod umfpack klu mumps "
+        "cg flexible_cg bicgstab gmres flexible_gmres minres lsmr lsqr "
+        "identity jacobi block_jacobi ssor ic0 ilu0 chebyshev multigrid direct"
+    ).split()
 }
 ORDERINGS = {name: getattr(lib, "LAC_ORDER_" + name.upper()) for name in "auto amd metis natural".split()}
 _SIDES = {"N": lib.LAC_N, "T": lib.LAC_T, "C": lib.LAC_C, "H": lib.LAC_H}
-_TEXTS = ("method", "reason", "warning", "ordering")
+_KINDS = {name: getattr(lib, "LAC_MULTIGRID_" + name.upper()) for name in "auto pairwise smoothed".split()}
+_ENDINGS = {
+    getattr(lib, "LAC_" + name.upper()): name
+    for name in "converged limit stagnated broke_down diverged interrupted".split()
+}
+_ITERATION = ("rtol", "atol", "adjoint_rtol", "max_iterations", "restart", "look_every")
+_NUMBERS = ("omega", "block", "degree", "strength", "coarse_rows", "max_levels")
+_TEXTS = ("method", "reason", "warning", "ordering", "preconditioner")
+_LARGEST = np.iinfo(np.int64).max
 
 
 def _report(c):
     names = [name for name, _ in ffi.typeof("lac_report").fields]
     return {name: text(getattr(c, name)) if name in _TEXTS else getattr(c, name) for name in names}
+
+
+def _known(report):
+    """What a repr says of a report; some methods foresee no fill."""
+    nnz = report["factor_nnz"]
+    return f"{report['method']}, factor_nnz={nnz}" if nnz >= 0 else report["method"]
+
+
+def _number(name, given):
+    try:
+        return float(given)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"Solver: {name} is {given!r}; it must be a number") from None
+
+
+def _bytes(name, given):
+    try:
+        given = operator.index(given)
+    except TypeError:
+        raise ArgumentError(f"Solver: {name} is {given!r}; it must be a number of bytes, an integer") from None
+    if abs(given) > _LARGEST:
+        raise IndexOverflowError(f"Solver: {name} is {given}; it must be within 0..{_LARGEST}")
+    return given
 
 
 @contextlib.contextmanager
@@ -49,29 +85,89 @@ def _factor(name, make, owner, values):
     return Factor.wrap(out[0])
 
 
-class Solver(Handle):
-    """The analysis of a square pattern. It keeps the factors of values that it has just seen and knows them again.
+def _set_given(struct, given, names):
+    """The options that are given, into a C struct."""
+    for name in names:
+        if given.get(name) is not None:
+            setattr(struct, name, given.pop(name))
 
-    method: "auto" (the cheapest that fits the pattern and the values), "diagonal", "triangular", "banded", "cholesky",
-    "ldlt", "lu", "pivoting_lu", or an engine where it is installed: "cholmod", "umfpack", "klu", "mumps". ordering: "auto",
-    "amd", "metis" (nested dissection, where METIS is installed), "natural". A factorisation that is foreseen to need more
-    than max_bytes (0: what the machine has free) is refused.
+
+def _preconditioner(options, given):
+    """A word, a Factor, or nothing."""
+    chosen = given.pop("preconditioner", None)
+    if isinstance(chosen, Factor):
+        options.preconditioner.factor = chosen.c
+    elif chosen is not None:
+        options.preconditioner.method = word("preconditioner", chosen, _METHODS)
+    options.preconditioner.kind = word("multigrid", given.pop("multigrid", None) or "auto", _KINDS)
+    options.preconditioner.full_precision = bool(given.pop("full_precision", False))
+    options.iteration.accept_unconverged = bool(given.pop("accept_unconverged", False))
+
+
+def _columns(name, array):
+    array = contiguous(name, 0, array)
+    return array[:, None].copy() if array.ndim == 1 else array
+
+
+@contextlib.contextmanager
+def _owned(ctx, arrays):
+    """C arrays with memory of their own, by name, while somebody takes hold of them."""
+    made = {name: ffi.new("lac_array **") for name in arrays}
+    try:
+        for name, array in arrays.items():
+            shape, data = ffi.new("int64_t[]", array.shape), ffi.cast("void *", array.ctypes.data)
+            ctx.check(lib.lac_array_from(ctx.c, DTYPES[array.dtype], array.ndim, shape, data, lib.LAC_COPY, made[name]))
+        yield {name: out[0] for name, out in made.items()}
+    finally:
+        for out in made.values():
+            lib.lac_array_destroy(out)
+
+
+class Solver(Handle):
+    """The analysis of a pattern. It keeps the factors of values that it has just seen and knows them again.
+
+    method: "auto" (the cheapest that fits the pattern and the values), "direct" (the same without iterating), or by name
+    "diagonal", "triangular", "banded", "cholesky", "ldlt", "lu", "pivoting_lu", or an engine where it is installed:
+    "cholmod", "umfpack", "klu", "mumps". ordering: "auto", "amd", "metis" (nested dissection, where METIS is installed),
+    "natural". A factorisation that is foreseen to need more than max_bytes (0: what the machine has free) is refused.
+
+    Or one that iterates until |b - A x| <= max(rtol |b|, atol): "cg", "flexible_cg", "bicgstab", "gmres",
+    "flexible_gmres", "minres", and for matrices of any shape "lsmr", "lsqr". Derivatives are solved for to adjoint_rtol,
+    rtol where it is not given. Further: max_iterations, restart, look_every, accept_unconverged, null_space and
+    left_null_space (n, m).
+
+    preconditioner: "auto", "identity", "jacobi", "block_jacobi" (block), "ssor" (omega), "ic0", "ilu0", "chebyshev"
+    (degree), "multigrid" (multigrid="pairwise" or "smoothed", near_null (n, m), strength, full_precision, coarse_rows,
+    max_levels), a direct method, or a Factor. Each is a method too: its factor's solve applies it once.
     """
 
     kind = "lac_solver"
 
-    def __new__(cls, pattern, method="auto", ordering="auto", pivot_tolerance=None, keep_bytes=None, max_bytes=None):
+    def __new__(cls, pattern, method="auto", ordering="auto", **given):
         expect("Solver", pattern, Pattern)
         ctx, out = context(), ffi.new("lac_solver **")
         options = ffi.new("lac_solver_options *", lib.lac_solver_options_defaults())
         options.method, options.ordering = word("method", method, _METHODS), word("ordering", ordering, ORDERINGS)
-        if pivot_tolerance is not None:
-            options.pivot_tolerance = pivot_tolerance
-        if keep_bytes is not None:
-            options.keep_bytes = keep_bytes
-        if max_bytes is not None:
-            options.max_bytes = max_bytes
-        ctx.check(lib.lac_solver_create(ctx.c, pattern.c, options, out))
+        arrays = {
+            name: _columns(name, given.pop(name))
+            for name in ("null_space", "left_null_space", "near_null")
+            if given.get(name) is not None
+        }
+        if given.get("pivot_tolerance") is not None:
+            options.pivot_tolerance = _number("pivot_tolerance", given.pop("pivot_tolerance"))
+        for name in ("keep_bytes", "max_bytes"):
+            if given.get(name) is not None:
+                setattr(options, name, _bytes(name, given.pop(name)))
+        _set_given(options.iteration, given, _ITERATION)
+        _set_given(options.preconditioner, given, _NUMBERS)
+        _preconditioner(options, given)
+        left = [name for name, value in given.items() if value is not None]
+        if left:
+            raise TypeError(f"Solver: unexpected option {left[0]!r}")
+        with _owned(ctx, arrays) as held:
+            for name, array in held.items():
+                setattr(options.preconditioner if name == "near_null" else options.iteration, name, array)
+            ctx.check(lib.lac_solver_create(ctx.c, pattern.c, options, out))
         return cls.wrap(out[0])
 
     def _init(self):
@@ -80,11 +176,6 @@ class Solver(Handle):
     @property
     def pattern(self):
         return Pattern.wrap(lib.lac_pattern_retain(lib.lac_solver_pattern(self.c)))
-
-    @property
-    def report(self):
-        """What is foreseen, before there are values, as a dict: method, factor_nnz, factor_bytes, flops, warning, ..."""
-        return _report(lib.lac_solver_report(self.c))
 
     def covering(self, target):
         """A solver of this one's pattern with the entries of another besides; itself where it has them."""
@@ -95,12 +186,16 @@ class Solver(Handle):
 
     @property
     def report(self):
-        """What is known before there are values, as a dict: the method they will probably need and why, factor_nnz, ..."""
+        """What is foreseen before there are values, as a dict: the method that they will probably need and why,
+        factor_nnz, factor_bytes, flops, warning, ..."""
         return _report(lib.lac_solver_report(self.c))
 
     def factor(self, values):
         """The factor of NumPy values [*batch, nnz]."""
         return _factor("factor", lib.lac_solver_factor, self, values)
+
+    def __repr__(self):
+        return f"Solver({self.shape[0]} x {self.shape[1]}, {_known(self.report)})"
 
 
 class Factor(Handle):
@@ -135,20 +230,49 @@ class Factor(Handle):
     def _real(self):
         return np.empty(self.batch, np.empty(0, self.dtype).real.dtype)
 
-    def solve(self, b, side="N"):
-        """op(A)^-1 b: b (*batch, n, k), or one vector (n)."""
-        b = contiguous("Factor.solve", 0, b)
+    def _place(self, who, b, side):
+        """b as (*batch, m, k), an empty x that fits it, and whether b is one vector."""
+        b = contiguous(who, 0, b)
         rows = b[:, None] if b.ndim == 1 else b
         try:
             batch = np.broadcast_shapes(self.batch, rows.shape[:-2])
         except ValueError:
             raise ShapeError(
-                f"Factor.solve: the batch of b, {rows.shape[:-2]}, does not go with that of the factor, {self.batch}"
+                f"{who}: the batch of b, {rows.shape[:-2]}, does not go with that of the factor, {self.batch}"
             ) from None
-        ctx, x = context(), np.empty((*batch, *rows.shape[-2:]), rows.dtype)
+        n = self.shape[1 if side in ("N", "C") else 0]
+        return np.ascontiguousarray(rows), np.empty((*batch, n, rows.shape[-1]), rows.dtype), b.ndim == 1
+
+    def solve(self, b, side="N"):
+        """op(A)^-1 b: b (*batch, n, k), or one vector (n)."""
+        code = word("side", side, _SIDES)
+        rows, x, is_vector = self._place("Factor.solve", b, side)
+        ctx = context()
         with _borrowed(ctx, rows, x) as arrays:
-            ctx.check(lib.lac_factor_solve(ctx.c, self.c, word("side", side, _SIDES), *arrays))
-        return x[..., 0] if b.ndim == 1 else x
+            ctx.check(lib.lac_factor_solve(ctx.c, self.c, code, *arrays))
+        return x[..., 0] if is_vector else x
+
+    def iterate(self, b, x0=None, side="N"):
+        """(x, report): the same from a start x0. What was not reached is in the report, a dict, and is no error."""
+        code = word("side", side, _SIDES)
+        rows, x, is_vector = self._place("Factor.iterate", b, side)
+        start = []
+        if x0 is not None:
+            x0 = contiguous("Factor.iterate", 1, x0)
+            start = [np.ascontiguousarray(np.broadcast_to(x0[:, None] if x0.ndim == 1 else x0, x.shape))]
+        ctx, report = context(), ffi.new("lac_solve_report *")
+        with _borrowed(ctx, rows, x, *start) as arrays:
+            begin = arrays[2] if start else ffi.NULL
+            ctx.check(lib.lac_factor_iterate(ctx.c, self.c, code, arrays[0], begin, arrays[1], report))
+        told = {name: getattr(report, name) for name, _ in ffi.typeof("lac_solve_report").fields}
+        told.update(ending=_ENDINGS[report.ending], reason=text(report.reason))
+        return (x[..., 0] if is_vector else x), told
+
+    def describe(self):
+        """The levels of a multigrid hierarchy as a table; "" for other factors."""
+        ctx, out = context(), ffi.new("const char **")
+        ctx.check(lib.lac_factor_describe(ctx.c, self.c, out))
+        return text(out[0])
 
     def slogdet(self):
         """(sign, logabs) of each matrix: det A = sign exp(logabs)."""
@@ -172,3 +296,7 @@ class Factor(Handle):
     def refactor(self, values):
         """A factor of other NumPy values of the same shape and dtype, by the choices of this one."""
         return _factor("refactor", lib.lac_factor_refactor, self, values)
+
+    def __repr__(self):
+        batch = f", batch={self.batch}" if self.batch else ""
+        return f"Factor({self.shape[0]} x {self.shape[1]}, {self.dtype}{batch}, {_known(self.report)})"

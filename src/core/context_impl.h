@@ -6,6 +6,7 @@
 #define LACUNA_CORE_CONTEXT_IMPL_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "core/memory_impl.h"
 #include "lacuna/context.h"
@@ -30,6 +31,15 @@ struct lac_context {
   char sentence[LAC_SENTENCE_SIZE];
   char trace[LAC_TRACE_SIZE];
 };
+
+/// Work, counted in products or numbers, below which one thread is faster than waking others.
+enum { LAC_THREADED_WORK = 50000 };
+
+/// How many of `threads` to wake for `tasks` pieces of `work` in all: at least one, and no more where the work is small.
+static inline int lac_threads_worth(int threads, int64_t tasks, double work) {
+  if (threads <= 1 || tasks <= 1 || !(work >= LAC_THREADED_WORK)) return 1;
+  return tasks < threads ? (int)tasks : threads;
+}
 
 /// Keep the sentence of an error and start its trace; returns `status`. ctx may be NULL: the sentence is then the thread's.
 lac_status lac_context_fail(lac_context *ctx, lac_status status, const char *function, const char *format, ...)

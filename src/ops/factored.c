@@ -4,6 +4,8 @@
 
 #include "ops/factored.h"
 
+#include "solvers/iterative.h"
+
 static bool factored_is_factor(const void *object) { return ((const lac_object *)object)->kind == &lac_factor_kind; }
 
 static bool factored_is_solver(const void *object) { return ((const lac_object *)object)->kind == &lac_solver_kind; }
@@ -20,6 +22,10 @@ lac_status lac_call_needs_factored(lac_call *call) {
 
   LAC_CHECK(call->object && (factored_is_factor(call->object) || factored_is_solver(call->object)), LAC_ERR_ARG,
             "%s: the object must be a solver or a factor; see lac_solver_create", call->op->name);
+  LAC_CHECK(!lac_preconditioner_of(lac_factored_core(call->object)->options.method), LAC_ERR_ARG,
+            "%s: the object is a preconditioner, which is not the inverse of its matrix; use it with a Krylov method "
+            "(lac_solver_options.preconditioner)",
+            call->op->name);
 done:
   return status;
 }

@@ -10,7 +10,7 @@
 /// ldlt, cholesky and ic0 are functions of the Hermitian part of A: for a Hermitian A that is A, and the gradient is Hermitian, as
 /// torch.linalg.cholesky gives it. What is stored once, in one triangle, is therefore half of what is meant: store both.
 
-#include "autodiff/rule.h"
+#include "ops/factored.h"
 
 /// Where elimination takes place: the pattern, the way there, and which rows its steps are (NULL: their own).
 typedef struct factors_place {
@@ -61,8 +61,7 @@ done:
   return status;
 }
 
-/// x / 2 + (x / 2)^H on a pattern that is symmetric.
-static lac_status factors_hermitian(lac_tape *tape, const lac_pattern *pattern, lac_var x, lac_var *out) {
+lac_status lac_tape_hermitian(lac_tape *tape, const lac_pattern *pattern, lac_var x, lac_var *out) {
   lac_context *ctx = lac_tape_context(tape);
   lac_status status = LAC_OK;
   lac_pattern *transpose = NULL;
@@ -189,7 +188,7 @@ static lac_status factors_ldlt(lac_tape *tape, const factors_place *place, lac_p
   lac_status status = LAC_OK;
   lac_var h = {0}, lu = {0};
 
-  LAC_TRY(factors_hermitian(tape, place->pattern, lac_emit_along(tape, place->map, a), &h));
+  LAC_TRY(lac_tape_hermitian(tape, place->pattern, lac_emit_along(tape, place->map, a), &h));
   lu = lac_lu_values(tape, place->pattern, pivots, place->steps, h);
   *d = lac_real(tape, lac_diagonal_of(tape, place->pattern, lu));
   LAC_TRY(factors_lower(tape, place->pattern, lu, lower, l));

@@ -5,11 +5,14 @@
 ///     inverse_on               A^-1 where a target pattern has entries
 ///     inverse_diagonal         (A^-1)_ii
 ///     trace_solve              tr(A^-1 B) = sum of b_ij (A^-T)_ij over the entries of B
+///     trace_solve_estimate     mean and standard error of z^H A^-1 B z over probes z with E[z z^H] = I
 ///     quadratic_form           x^H A y of each column
 ///     inverse_quadratic_form   x^H A^-1 y of each column
 ///
 /// Where the target has entries that A lacks, A is embedded in a pattern that has them too, with zeros there, and the selected inverse is
 /// that of the larger matrix. Nothing of size n x n is formed, and no system is solved for each entry.
+
+#include <math.h>
 
 #include "ops/factored.h"
 
@@ -132,4 +135,33 @@ lac_var lac_inverse_quadratic_form(lac_tape *tape, const lac_solver *solver, lac
 
   if (status != LAC_OK) return lac_tape_fail(tape, status);
   return form_of_columns(tape, x, lac_solve(tape, solver, LAC_N, a, y));
+}
+
+/// Mean and standard error of the k numbers of the last axis; of one number the error is NaN.
+static void form_statistics(lac_tape *tape, lac_var t, double k, lac_var out[2]) {
+  lac_var mean = lac_mean(tape, t, 1, LAC_KEEP_AXES);
+  lac_var spread = lac_norm(tape, lac_sub(tape, t, mean), 1, LAC_DROP_AXES);
+
+  out[0] = lac_mean(tape, t, 1, LAC_DROP_AXES);
+  out[1] = lac_scale(tape, k > 1 ? 1 / sqrt(k * (k - 1)) : NAN, 0, spread);
+}
+
+void lac_trace_solve_estimate(lac_tape *tape, const lac_solver *solver, lac_var a, const lac_pattern *pb, lac_var b,
+                              lac_var probes, lac_var out[2]) {
+  lac_context *ctx = lac_tape_context(tape);
+  lac_status status = LAC_OK;
+  const lac_meta *z = lac_tape_meta(tape, probes);
+  lac_var x = {0};
+
+  out[0] = out[1] = x;
+  LAC_TRY(lac_tape_status(tape));
+  LAC_CHECK(solver, LAC_ERR_ARG, "lac_trace_solve_estimate: the solver is NULL; see lac_solver_create");
+  LAC_TRY(lac_tape_check_values(tape, "lac_trace_solve_estimate", 1, pb, b));
+  LAC_TRY(form_check(tape, "lac_trace_solve_estimate", lac_pattern_rows(lac_solver_pattern(solver)), probes, probes));
+  LAC_CHECK(z->shape[z->ndim - 1] > 0, LAC_ERR_SHAPE,
+            "lac_trace_solve_estimate: there are no probes; give at least one column");
+  x = lac_solve(tape, solver, LAC_N, a, lac_spmm(tape, pb, LAC_N, b, probes));
+  form_statistics(tape, form_of_columns(tape, probes, x), (double)z->shape[z->ndim - 1], out);
+done:
+  if (status != LAC_OK) (void)lac_tape_fail(tape, status);
 }

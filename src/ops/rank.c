@@ -121,9 +121,9 @@ static lac_status rank_open(lac_context *ctx, rank_look *l) {
   lac_status status = LAC_OK;
   lac_meta meta = l->factor->meta;
 
-  l->rows = l->factor->core->structure->n;
+  l->rows = lac_factor_rows(l->factor);
   l->parts = lac_dtype_is_complex(meta.dtype) ? 2 : 1;
-  LAC_TRY(lac_array_wrap(ctx, &meta, l->factor->values, &l->values));
+  LAC_TRY(lac_factor_values(ctx, l->factor, &l->values));
   meta.shape[meta.ndim - 1] = l->rows;
   meta.shape[meta.ndim++] = 1;
   LAC_TRY(lac_array_make(ctx, &meta, &l->y));

@@ -14,8 +14,9 @@
 ///     [0 A]    = [S(M)  A^-T]
 ///
 /// with every entry of A a block of two by two, the zeros stored: remap, selected_inverse, remap. So the set is closed to any
-/// order; each order doubles the size. LU's matching and scaling make it indifferent to the size of M; an M with NaN or infinity
-/// has no factor, and is refused with LAC_ERR_NONFINITE.
+/// order; each order doubles the size. S is linear, and M goes in scaled by a power of two, far below A: then all pivots are A's,
+/// elimination is that of dual numbers, and S(M) is as accurate as A^-T. With an M as large as A the larger matrix has the square of
+/// A's condition. An M with NaN or infinity has no factor, and is refused with LAC_ERR_NONFINITE.
 
 #include "ops/factored.h"
 #include "solvers/extension.h"
@@ -46,20 +47,39 @@ done:
   return status;
 }
 
+/// The power of two below the largest number, beside the numbers.
+static lac_var selected_inverse_size(lac_tape *tape, lac_var x, lac_dtype dtype) {
+  lac_var size = lac_magnitude(tape, lac_norm_inf(tape, x, 1, LAC_KEEP_AXES));
+  return lac_dtype_is_complex(dtype) ? lac_cast(tape, dtype, size) : size;
+}
+
+/// S(m) of the extension, m scaled to less of A than one over any condition that leaves digits.
+static lac_var selected_inverse_read(lac_rule *r, const lac_extension *e, lac_dtype dtype, lac_var m) {
+  lac_tape *tape = r->tape;
+  double share = lac_dtype_real(dtype) == LAC_F32 ? 0x1p-24 : 0x1p-100;
+  lac_var from = selected_inverse_size(tape, m, dtype);
+  lac_var to = lac_scale(tape, share, 0, selected_inverse_size(tape, r->in[A], dtype));
+  lac_var z;
+
+  m = lac_mul(tape, to, lac_div(tape, m, from));
+  z = lac_remap(tape, e->parts, LAC_T, lac_concat(tape, r->in[A], m, 0));
+  z = lac_remap(tape, e->block, LAC_N, lac_emit_selected_inverse(tape, e->solver, z));
+  return lac_mul(tape, from, lac_div(tape, z, to));
+}
+
 /// S(m).
 static lac_var selected_inverse_change(lac_rule *r, lac_var m) {
   lac_context *ctx = lac_tape_context(r->tape);
   lac_status status = LAC_OK;
+  const lac_meta *meta = lac_tape_meta(r->tape, m);
   lac_extension *e = NULL;
-  lac_var change = {0};
 
-  if (!m.id) return m;
+  if (!meta || lac_factored_pattern(r->object)->nnz == 0) return m;  // absent, or of no numbers
   LAC_TRY(lac_extension_doubled(ctx, lac_factored_core(r->object), &e));
-  change = lac_remap(r->tape, e->parts, LAC_T, lac_concat(r->tape, r->in[A], m, 0));
-  change = lac_remap(r->tape, e->block, LAC_N, lac_emit_selected_inverse(r->tape, e->solver, change));
+  m = selected_inverse_read(r, e, meta->dtype, m);
 done:
   lac_object_release(e);
-  return status == LAC_OK ? change : lac_tape_fail(r->tape, status);
+  return status == LAC_OK ? m : lac_tape_fail(r->tape, status);
 }
 
 static void selected_inverse_vjp(lac_rule *r) {

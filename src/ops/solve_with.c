@@ -10,16 +10,19 @@
 ///
 /// Every order uses the same F. A factor that was not made of exactly these values is refused, never used. The values are
 /// independent parameters: for a symmetric A with both halves stored, each half has its own gradient. i[0] is the side; i[1], i[2],
-/// i[3] and f[0] may ask for full rank (rank.c).
+/// i[3] and f[0] may ask for full rank (rank.c). i[4] = 1: the solve is that of a derivative, for which an iterative solver may have a
+/// tolerance of its own; it uses the preconditioner that was set up.
 
 #include "ops/factored.h"
 
 enum { A, B };
 enum { X };
 
+enum { SIDE_AT, RANK_AT, BEGIN_AT, END_AT, DERIVATIVE_AT };
+
 /// The call with other inputs or another side, as rules emit it.
 static lac_var solve_on(lac_tape *tape, const void *object, lac_side side, lac_var a, lac_var b) {
-  return lac_emit_solve(tape, object, &(lac_attrs){.i = {side}}, a, b);
+  return lac_emit_solve(tape, object, &(lac_attrs){.i = {[SIDE_AT] = side, [DERIVATIVE_AT] = 1}}, a, b);
 }
 
 static lac_status solve_with_infer(lac_call *c) {
@@ -41,7 +44,7 @@ static lac_status solve_with_forward(lac_call *c) {
 
   LAC_TRY(lac_rank_judge(ctx, c->attrs, lac_call_factor(c, A, &factor)));
   LAC_TRY(lac_rank_check(ctx, c->attrs, factor));
-  LAC_TRY(lac_factor_solve(ctx, factor, SIDE(c), c->in[B], c->out[X]));
+  LAC_TRY(lac_factor_solve_for(ctx, factor, SIDE(c), c->attrs->i[DERIVATIVE_AT] != 0, c->in[B], c->out[X]));
 done:
   lac_factor_destroy(&factor);
   return status;
@@ -80,7 +83,7 @@ lac_var lac_emit_solve(lac_tape *tape, const void *object, const lac_attrs *attr
 }
 
 lac_var lac_solve_with(lac_tape *tape, const lac_factor *factor, lac_side side, lac_var a, lac_var b) {
-  return solve_on(tape, factor, side, a, b);
+  return lac_emit_solve(tape, factor, &(lac_attrs){.i = {side}}, a, b);
 }
 
 lac_var lac_solve(lac_tape *tape, const lac_solver *solver, lac_side side, lac_var a, lac_var b) {

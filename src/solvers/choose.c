@@ -214,12 +214,10 @@ static lac_status choose_look(lac_context *ctx, const lac_factor *f, choose_natu
   *out = (choose_nature){.is = {-1, s->unmatched, -1}};  // a batch of no matrices has a structure too
   for (int64_t i = 0; i < f->items; i++) {
     lac_values_nature one = lac_values_nature_of(s, f->meta.dtype, lac_factor_item(f, i));
-    LAC_CHECK(
-        one.nonfinite < 0, LAC_ERR_NONFINITE,
-        "lac_solver_factor: the value of entry (%lld, %lld) is not finite%s; a matrix with NaN or infinity has no "
-        "factor",
-        (long long)lac_structure_row(s, one.nonfinite), (long long)s->columns[one.nonfinite],
-        lac_factor_item_text(f, i, which));
+    LAC_CHECK(one.nonfinite < 0, LAC_ERR_NONFINITE,
+              "%s: the value of entry (%lld, %lld) is not finite%s; a matrix with NaN or infinity has no factor",
+              f->function, (long long)lac_structure_row(s, one.nonfinite), (long long)s->columns[one.nonfinite],
+              lac_factor_item_text(f, i, which));
     if (out->is.asymmetric < 0 && one.asymmetric >= 0) out->is.asymmetric = one.asymmetric, out->asymmetric_item = i;
     if (out->is.not_positive < 0 && one.not_positive >= 0) {
       out->is.not_positive = one.not_positive, out->not_positive_item = i;
@@ -296,7 +294,7 @@ static lac_status choose_asked(lac_context *ctx, lac_factor *f, const choose_nat
   is_refused = table->needs_hermitian && nature->is.asymmetric >= 0;
   if (is_refused) choose_asymmetry_text(f, nature, text, sizeof text);
   LAC_CHECK(!is_refused, LAC_ERR_SYMMETRY,
-            "lac_solver_factor: %s needs a Hermitian matrix, but %s; use LAC_METHOD_LU or LAC_METHOD_AUTO", table->name,
+            "%s: %s needs a Hermitian matrix, but %s; use LAC_METHOD_LU or LAC_METHOD_AUTO", f->function, table->name,
             text);
   lac_choose_say(f, "asked for");
   LAC_TRY(choose_blocks(ctx, f->core->structure, &table));

@@ -51,8 +51,9 @@ static inline void lac_determinant_negate(lac_determinant *d) { d->re = -d->re, 
 static inline lac_polar lac_determinant_log(const lac_determinant *d) {
   static const double LOG_2 = 0.693147180559945309417232121458176568;
   double modulus = d->im == 0 ? fabs(d->re) : hypot(d->re, d->im);
+  double im = d->im == 0 ? 0 : d->im / modulus;  // never -0: the argument of a negative number is pi, and not -pi
   return (lac_polar){
-      .logabs = log(d->mantissa) + (double)d->exponent * LOG_2, .sign_re = d->re / modulus, .sign_im = d->im / modulus};
+      .logabs = log(d->mantissa) + (double)d->exponent * LOG_2, .sign_re = d->re / modulus, .sign_im = im};
 }
 
 /// Whether the permutation i -> next[i] is odd. `seen` is room for n, zeroed.

@@ -123,7 +123,7 @@ static lac_status extension_double(lac_context *ctx, lac_solver_core *core, lac_
   options.keep_bytes = 0;  // the direction is another each time
   LAC_TRY(lac_pattern_banded(ctx, 2, 2, 1, 1, LAC_WIDTH_AUTO, &two, NULL));
   LAC_TRY(lac_pattern_kron(ctx, core->pattern, two, &doubled, &spread));
-  LAC_TRY(extension_make_maps(ctx, core->structure->nnz, spread, e));
+  LAC_TRY(extension_make_maps(ctx, core->pattern->nnz, spread, e));
   LAC_TRY(lac_solver_create(ctx, doubled, &options, &e->solver));
 done:
   lac_map_destroy(&spread);
@@ -154,14 +154,17 @@ static lac_status extension_cover(lac_context *ctx, lac_solver_core *core, lac_e
   lac_status status = LAC_OK;
   lac_solver_options options = extension_options(core, LAC_METHOD_AUTO);
   lac_pattern *wide = NULL, *turned = NULL, *whole = NULL;
+  lac_structure *structure = NULL;
 
+  LAC_TRY(lac_structure_get(ctx, core->pattern, &structure));
   LAC_TRY(lac_pattern_union(ctx, core->pattern, e->target, &wide, NULL, NULL));
-  if (core->structure->is_symmetric) {
+  if (structure->is_symmetric) {
     LAC_TRY(lac_pattern_transpose(ctx, wide, &turned, NULL));
     LAC_TRY(lac_pattern_union(ctx, wide, turned, &whole, NULL, NULL));
   }
   LAC_TRY(lac_solver_create(ctx, whole ? whole : wide, &options, &e->solver));
 done:
+  lac_object_release(structure);
   lac_pattern_destroy(&wide);
   lac_pattern_destroy(&turned);
   lac_pattern_destroy(&whole);
@@ -205,9 +208,9 @@ lac_status lac_solver_covering(lac_context *ctx, const lac_solver *solver, const
   LAC_CHECK(out, LAC_ERR_ARG, "lac_solver_covering: out is NULL");
   LAC_CHECK(solver, LAC_ERR_ARG, "lac_solver_covering: the solver is NULL; see lac_solver_create");
   LAC_TRY(lac_pattern_require_local(ctx, target, "lac_solver_covering"));
-  LAC_CHECK(target->rows == solver->core->structure->n && target->cols == solver->core->structure->n, LAC_ERR_SHAPE,
+  LAC_CHECK(target->rows == solver->core->pattern->rows && target->cols == solver->core->pattern->rows, LAC_ERR_SHAPE,
             "lac_solver_covering: the target is %lld x %lld, the matrix has %lld rows and columns; they must agree",
-            (long long)target->rows, (long long)target->cols, (long long)solver->core->structure->n);
+            (long long)target->rows, (long long)target->cols, (long long)solver->core->pattern->rows);
   e = extension_recall(solver->core, target);
   if (!e) LAC_TRY(extension_is_part(ctx, solver->core->pattern, target, &is_part));
   if (!e && !is_part) LAC_TRY(extension_covering(ctx, solver->core, target, &e));

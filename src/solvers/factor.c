@@ -3,10 +3,11 @@
 /// Factors: their life, and one numeric factor for each matrix of the batch.
 
 #include <float.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "solvers/solver_impl.h"
+#include "solvers/iterative.h"
 
 static void factor_drop_numerics(lac_factor *f) {
   for (int64_t i = 0; f->numerics && f->table && i < f->items; i++) {
@@ -21,6 +22,7 @@ static void factor_drop_numerics(lac_factor *f) {
 static void factor_destroy(lac_object *object) {
   lac_factor *f = (lac_factor *)object;
   factor_drop_numerics(f);
+  lac_iterative_destroy(f->iterative);
   lac_object_release(f->partner);
   pthread_mutex_destroy(&f->lock);
   lac_free(f->numerics);
@@ -35,13 +37,20 @@ const void *lac_factor_item(const lac_factor *f, int64_t item) {
   return (const char *)f->values + (size_t)(item * f->core->structure->nnz) * lac_dtype_size(f->meta.dtype);
 }
 
+lac_status lac_factor_values(lac_context *ctx, const lac_factor *f, lac_array **out) {
+  if (!f->iterative) return lac_array_wrap(ctx, &f->meta, f->values, out);
+  *out = lac_array_retain(f->iterative->given);
+  return LAC_OK;
+}
+
 const char *lac_factor_item_text(const lac_factor *f, int64_t item, char text[64]) {
   text[0] = '\0';
   if (f->items > 1) snprintf(text, 64, " (matrix %lld of the batch)", (long long)item);
   return text;
 }
 
-lac_status lac_factor_begin(lac_context *ctx, lac_solver_core *core, const lac_array *values, lac_factor **out) {
+lac_status lac_factor_begin(lac_context *ctx, const char *function, lac_solver_core *core, const lac_array *values,
+                            lac_factor **out) {
   lac_status status = LAC_OK;
   lac_factor *f = NULL;
   size_t bytes = (size_t)values->count * lac_dtype_size(values->meta.dtype);
@@ -51,6 +60,7 @@ lac_status lac_factor_begin(lac_context *ctx, lac_solver_core *core, const lac_a
   pthread_mutex_init(&f->lock, NULL);
   f->core = lac_object_retain(core);
   f->meta = values->meta;
+  f->function = function;
   f->items = 1;
   for (int d = 0; d < f->meta.ndim - 1; d++) f->items *= f->meta.shape[d];
   LAC_ALLOC(f->numerics, f->items);
@@ -73,7 +83,7 @@ lac_status lac_factor_explain(lac_context *ctx, const lac_factor *f, const lac_t
   if (status == LAC_ERR_SINGULAR) way_out = "; check the entries it is made of, or add to its diagonal";
   if (status == LAC_ERR_CONVERGENCE) way_out = "; use LAC_METHOD_PIVOTING_LU, which may pivot anywhere";
   if (status == LAC_ERR_NONFINITE) way_out = "; scale the values, or use a wider dtype";
-  return lac_context_fail(ctx, status, "lac_solver_factor", "lac_solver_factor: %s%s%s", trial->fault.text,
+  return lac_context_fail(ctx, status, f->function, "%s: %s%s%s", f->function, trial->fault.text,
                           trial->item < f->items ? lac_factor_item_text(f, trial->item, which) : which, way_out);
 }
 
@@ -95,8 +105,9 @@ static lac_trial factor_one(const lac_context *ctx, lac_factor *f, const lac_fac
 // The first matrix by itself: what it chooses may suit the others, and does not depend on who is faster.
 static lac_trial factor_items(const lac_context *ctx, lac_factor *f, const lac_factor *like) {
   lac_trial trial = {.status = LAC_OK, .item = f->items};
-  int threads = ctx->threads < f->items ? ctx->threads : (int)f->items;
   lac_finding one = lac_foresee(f->table, f->analysis, f->meta.dtype);
+  double work = fmax(one.flops, (double)f->core->structure->nnz);  // those that are not foreseen are -1
+  int threads = lac_threads_worth(ctx->threads, f->items, (double)f->items * work);
 
   trial.status = lac_foresee_check(f->table, &f->core->options, f->meta.dtype, f->items, threads, &one, &trial.fault);
   if (trial.status != LAC_OK) return trial;
@@ -125,7 +136,9 @@ static void factor_sum_up(lac_factor *f) {
     f->finding.ordering = one.ordering;
     if (one.work_bytes > f->finding.work_bytes) f->finding.work_bytes = one.work_bytes;
     if (one.growth > f->finding.growth) f->finding.growth = one.growth;
-    if (one.smallest < f->finding.smallest) f->finding.smallest = one.smallest, f->finding.where = one.where;
+    if (one.smallest < f->finding.smallest) {
+      f->finding.smallest = one.smallest, f->finding.where = one.where, f->finding.item = i;
+    }
   }
 }
 
@@ -151,15 +164,27 @@ lac_trial lac_factor_try_like(const lac_context *ctx, lac_factor *f, const lac_f
   return trial;
 }
 
+// Pivots below so much of their column are little more than rounding.
+static double factor_doubt(const lac_factor *f) {
+  return 8 * (f->meta.dtype == LAC_F32 || f->meta.dtype == LAC_C64 ? (double)FLT_EPSILON : DBL_EPSILON);
+}
+
+bool lac_factor_is_regular(const lac_factor *f, int64_t item) {
+  lac_finding one = {0};
+  if (f->finding.smallest >= factor_doubt(f)) return true;
+  f->table->report(f->analysis->part, f->numerics[item], &one);
+  return one.smallest >= factor_doubt(f);
+}
+
 // A pivot that is little more than rounding does not stop anything, but it is said. So is a factor with very many entries.
 static void factor_warn(lac_factor *f) {
-  double rounding = f->meta.dtype == LAC_F32 || f->meta.dtype == LAC_C64 ? FLT_EPSILON : DBL_EPSILON;
   lac_finding one = f->finding;
+  char which[64];
   if (f->items == 0) return;
-  if (f->finding.smallest < 8 * rounding) {
+  if (f->finding.smallest < factor_doubt(f)) {
     snprintf(f->warning, sizeof f->warning,
-             "the matrix is singular to working precision: the pivot of column %lld is %.1e of the column",
-             (long long)f->finding.where, f->finding.smallest);
+             "the matrix is singular to working precision: the pivot of column %lld is %.1e of the column%s",
+             (long long)f->finding.where, f->finding.smallest, lac_factor_item_text(f, f->finding.item, which));
   }
   one.nnz /= f->items, one.bytes /= f->items;
   lac_foresee_warn(f->core->structure, f->table, f->meta.dtype, &one, f->warning, sizeof f->warning);
@@ -175,7 +200,7 @@ lac_status lac_factor_make(lac_context *ctx, lac_solver_core *core, const lac_ar
   double begin = lac_solver_seconds();
   lac_factor *f = NULL;
 
-  LAC_TRY(lac_factor_begin(ctx, core, values, &f));
+  LAC_TRY(lac_factor_begin(ctx, "lac_solver_factor", core, values, &f));
   LAC_TRY(lac_choose(ctx, f));
   lac_factor_finish(f, begin);
   *out = f, f = NULL;
@@ -187,7 +212,7 @@ done:
 // -- what others ask -------------------------------------------------------------------------------------------------
 
 int64_t lac_factor_bytes_of(const lac_solver_core *core, lac_dtype dtype, int64_t items, int64_t numeric_bytes) {
-  int64_t values = core->structure->nnz * (int64_t)lac_dtype_size(dtype);
+  int64_t values = core->pattern->nnz * (int64_t)lac_dtype_size(dtype);
   return (int64_t)sizeof(lac_factor) + numeric_bytes + items * ((int64_t)sizeof(void *) + values);
 }
 
@@ -209,6 +234,7 @@ lac_status lac_factor_matches(lac_context *ctx, const char *function, const lac_
   lac_status status = LAC_OK;
   size_t bytes;
 
+  if (factor->iterative) return lac_iterative_matches(ctx, function, factor, values, matches);
   LAC_TRY(lac_solver_require_cpu(ctx, function, values));
   bytes = (size_t)values->count * lac_dtype_size(values->meta.dtype);
   *matches = values->meta.dtype == factor->meta.dtype && lac_factor_same_shape(&factor->meta, &values->meta, 1) &&
@@ -232,6 +258,7 @@ const lac_pattern *lac_factor_pattern(const lac_factor *factor) { return factor-
 const lac_meta *lac_factor_meta(const lac_factor *factor) { return &factor->meta; }
 
 lac_report lac_factor_report(const lac_factor *factor) {
+  if (factor->iterative) return lac_iterative_report(factor);
   return (lac_report){.method = factor->table->name,
                       .reason = factor->reason,
                       .warning = factor->warning,
@@ -244,5 +271,6 @@ lac_report lac_factor_report(const lac_factor *factor) {
                       .analyse_seconds = factor->core->seconds + factor->analysis->seconds,
                       .factor_seconds = factor->seconds,
                       .factorisations = atomic_load(&factor->core->factorisations),
-                      .reuses = atomic_load(&factor->core->reuses)};
+                      .reuses = atomic_load(&factor->core->reuses),
+                      .preconditioner = ""};
 }

@@ -58,7 +58,7 @@ static size_t inverse_offset(const lac_factor *f, int64_t item) {
 }
 
 static inverse_fault inverse_compute(const lac_context *ctx, const lac_factor *f, char *z) {
-  int threads = ctx->threads < f->items ? ctx->threads : (int)f->items;
+  int threads = lac_threads_worth(ctx->threads, f->items, f->finding.flops + (double)f->finding.nnz);
   int inner = f->items < ctx->threads ? ctx->threads : 1;
   inverse_fault first = {.status = LAC_OK};
 
@@ -77,7 +77,7 @@ static inverse_fault inverse_compute(const lac_context *ctx, const lac_factor *f
 static inverse_fault inverse_check(const lac_context *ctx, const lac_factor *f, const char *z) {
   const lac_structure *s = f->core->structure;
   int64_t chunks = (s->n + INVERSE_CHUNK - 1) / INVERSE_CHUNK, tasks = f->items * chunks;
-  int threads = ctx->threads < tasks ? ctx->threads : (int)tasks;
+  int threads = lac_threads_worth(ctx->threads, tasks, (double)f->items * (double)s->nnz);
   inverse_fault first = {.status = LAC_OK};
 
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
@@ -153,7 +153,8 @@ static lac_status inverse_excuse_item(lac_context *ctx, const lac_factor *f, int
                        .values = (const char *)f->values + at,
                        .dtype = f->meta.dtype,
                        .threads = ctx->threads,
-                       .is_stable = f->table->is_stable(&f->core->options)};
+                       .is_stable = f->table->is_stable(&f->core->options),
+                       .is_regular = lac_factor_is_regular(f, item)};
 
   LAC_CHECK(memory, LAC_ERR_MEMORY, "lac_factor_selected_inverse: out of memory: columns of %d rows", s->n);
   for (int k = 0; k < count && *excused; k += LAC_BLOCK_WIDTH) {
@@ -194,7 +195,7 @@ static lac_status inverse_run(lac_context *ctx, const lac_factor *f, char *z) {
 
   for (const lac_factor *next = f; next;) {
     f = next;
-    if (f->table->selected_inverse && f->finding.perturbed == 0) {
+    if (!f->iterative && f->table->selected_inverse && f->finding.perturbed == 0) {
       fault = inverse_compute(ctx, f, z);
       if (fault.status == LAC_OK) LAC_TRY(inverse_judge(ctx, f, z, &fault));
       if (fault.status != LAC_ERR_CONVERGENCE) break;

@@ -42,7 +42,7 @@ static void logdet_store(lac_dtype dtype, void *data, int64_t at, double re, dou
 
 static lac_status logdet_items(lac_context *ctx, const lac_factor *f, void *logabs, void *sign) {
   lac_status status = LAC_OK;
-  int threads = ctx->threads < f->items ? ctx->threads : (int)f->items, failed = 0;
+  int threads = lac_threads_worth(ctx->threads, f->items, (double)f->items * (double)f->core->structure->n), failed = 0;
 
 #pragma omp parallel for schedule(dynamic) num_threads(threads) if (threads > 1) reduction(| : failed)
   for (int64_t i = 0; i < f->items; i++) {
@@ -67,7 +67,7 @@ lac_status lac_factor_logdet(lac_context *ctx, const lac_factor *factor, lac_arr
   LAC_TRY(lac_factor_check_batch(ctx, __func__, factor, sign, factor->meta.dtype, "sign"));
   LAC_CHECK(logabs->storage != sign->storage, LAC_ERR_ARG,
             "lac_factor_logdet: logabs and sign share memory; give each its own");
-  while (f && (!f->table->logdet || f->finding.perturbed > 0)) LAC_TRY(lac_factor_partner(ctx, f, &f));
+  while (f && (f->iterative || !f->table->logdet || f->finding.perturbed > 0)) LAC_TRY(lac_factor_partner(ctx, f, &f));
   LAC_CHECK(f, LAC_ERR_UNSUPPORTED, "lac_factor_logdet: no method gives the determinant");
   LAC_TRY(logdet_items(ctx, f, lac_array_edit(logabs), lac_array_edit(sign)));
 done:

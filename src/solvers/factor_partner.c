@@ -5,17 +5,22 @@
 /// Enlarged pivots are made good for by refinement in a solve, but a determinant or an inverse of such a factor is that of
 /// another matrix; and some methods only solve. Then the same values are factored once more, by
 ///
+///     an iterative method           ->  the built-in choice of direct ones
 ///     an engine                     ->  the built-in choice
 ///     a method without the slots    ->  LU inside supernodes
 ///     L D L^H                       ->  LU inside supernodes, which may match rows with other columns
 ///     enlarged pivots, bad results  ->  LU with threshold partial pivoting, and at last strict partial pivoting
 
-#include "solvers/solver_impl.h"
+#include "solvers/iterative.h"
 
 // The options of the partner; false: there is none.
 static bool partner_options(const lac_factor *f, lac_solver_options *options) {
   const double usual = lac_solver_options_defaults().pivot_tolerance;
   *options = f->core->options;
+  if (f->iterative) {
+    options->method = LAC_METHOD_AUTO;
+    return true;
+  }
   if (f->table == &lac_solver_pivoting_lu) {
     options->method = LAC_METHOD_PIVOTING_LU;
     options->pivot_tolerance = options->pivot_tolerance < usual ? usual : 1;
@@ -37,10 +42,16 @@ static lac_status partner_make(lac_context *ctx, lac_factor *f, const lac_solver
   lac_status status = LAC_OK;
   lac_solver_core *core = NULL;
   lac_array *values = NULL;
+  lac_factor *partner = NULL;
 
+  if (f->iterative) {
+    LAC_TRY(lac_iterative_require_fresh(ctx, "lac_solver_factor", f));
+    LAC_TRY(lac_solver_require_cpu(ctx, "lac_solver_factor", f->iterative->values));
+  }
+  LAC_TRY(lac_factor_values(ctx, f, &values));
   LAC_TRY(lac_solver_core_create(ctx, f->core->pattern, options, &core));
-  LAC_TRY(lac_array_wrap(ctx, &f->meta, f->values, &values));
-  LAC_TRY(lac_factor_make(ctx, core, values, &f->partner));
+  LAC_TRY(lac_factor_make(ctx, core, values, &partner));
+  atomic_store(&f->partner, partner);
   atomic_fetch_add(&f->core->factorisations, 1);
 done:
   lac_array_destroy(&values);
@@ -62,10 +73,8 @@ lac_status lac_factor_partner(lac_context *ctx, const lac_factor *factor, const 
   return status == LAC_OK ? status : lac_context_pass(ctx, status, __func__);
 }
 
+// Without the lock, which is held for as long as a partner is being made.
 int64_t lac_factor_partner_bytes(const lac_factor *factor) {
-  lac_factor *f = (lac_factor *)factor;
-  pthread_mutex_lock(&f->lock);
-  const lac_factor *partner = f->partner;
-  pthread_mutex_unlock(&f->lock);
+  const lac_factor *partner = atomic_load(&factor->partner);
   return partner ? lac_factor_bytes(partner) + lac_factor_partner_bytes(partner) : 0;
 }

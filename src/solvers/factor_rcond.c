@@ -115,10 +115,12 @@ static void rcond_store(lac_dtype dtype, void *data, int64_t at, double value) {
 
 static lac_status rcond_run(lac_context *ctx, const lac_factor *f, void *out) {
   lac_status status = LAC_OK, result = LAC_OK;
-  int threads = ctx->threads < f->items ? ctx->threads : (int)f->items;
+  double work = (double)f->finding.nnz + (double)f->items * (double)f->core->structure->nnz;
+  int threads = lac_threads_worth(ctx->threads, f->items, work * RCOND_WIDTH);
   size_t share = (size_t)(REFINE_BLOCKS * RCOND_WIDTH) * (size_t)f->core->structure->n * lac_dtype_size(f->meta.dtype);
   char *memory = lac_alloc((size_t)threads * share);
   lac_fault fault = {""};
+  int64_t first = f->items;
 
   LAC_CHECK(memory, LAC_ERR_MEMORY, "lac_factor_rcond: out of memory: %zu bytes to work in", (size_t)threads * share);
 #pragma omp parallel for schedule(dynamic) num_threads(threads) if (threads > 1)
@@ -130,7 +132,7 @@ static lac_status rcond_run(lac_context *ctx, const lac_factor *f, void *out) {
     rcond_store(f->meta.dtype, out, i, rcond);
     if (got == LAC_OK) continue;
 #pragma omp critical(lac_rcond_fault)
-    result = got, fault = own;
+    if (i < first) first = i, result = got, fault = own;
   }
   LAC_CHECK(result == LAC_OK, result, "lac_factor_rcond: %s", fault.text);
 done:
@@ -144,6 +146,7 @@ lac_status lac_factor_rcond(lac_context *ctx, const lac_factor *factor, lac_arra
   LAC_CHECK_CONTEXT();
   LAC_CHECK(factor, LAC_ERR_ARG, "lac_factor_rcond: the factor is NULL");
   LAC_TRY(lac_factor_check_batch(ctx, __func__, factor, rcond, lac_dtype_real(factor->meta.dtype), "rcond"));
+  if (factor->iterative) LAC_TRY(lac_factor_partner(ctx, factor, &factor));
   LAC_TRY(rcond_run(ctx, factor, lac_array_edit(rcond)));
 done:
   return status;

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "solvers/direct/refine.h"
-#include "solvers/solver_impl.h"
+#include "solvers/iterative.h"
 
 typedef struct solve_plan {
   const lac_factor *factor;
@@ -62,7 +62,8 @@ static lac_status solve_task(const solve_plan *plan, int64_t task, char *memory,
                        .values = (const char *)f->values + (size_t)(matrix * f->core->structure->nnz) * plan->number,
                        .dtype = f->meta.dtype,
                        .threads = plan->threads,
-                       .is_stable = f->table->is_stable(&f->core->options)};
+                       .is_stable = f->table->is_stable(&f->core->options),
+                       .is_regular = lac_factor_is_regular(f, matrix)};
 
   for (int i = 0; i < REFINE_BLOCKS; i++) blocks[i] = memory + (size_t)(i * n * width) * plan->number;
   solve_pack(plan, n, plan->b + (size_t)(lac_batch_item(&plan->batch, 1, item) * n * plan->k + column) * plan->number,
@@ -77,15 +78,22 @@ static lac_status solve_task(const solve_plan *plan, int64_t task, char *memory,
 
 static const char *solve_way_out(lac_status status) {
   if (status == LAC_ERR_NONFINITE) return "scale b down, or check the report for a singular matrix";
-  if (status == LAC_ERR_CONVERGENCE) return "use LAC_METHOD_PIVOTING_LU with pivot_tolerance = 1, or a wider dtype";
+  if (status == LAC_ERR_CONVERGENCE) return "use a wider dtype, or check lac_factor_rcond for a singular matrix";
   return "solve for fewer columns, or free memory";
+}
+
+// Numbers of the factors and of the matrices that all columns meet.
+static double solve_work(const solve_plan *plan) {
+  const lac_factor *f = plan->factor;
+  double one = (double)f->core->structure->nnz + (f->items > 0 ? (double)f->finding.nnz / (double)f->items : 0);
+  return one * (double)plan->k * (double)plan->batch.count;
 }
 
 static lac_status solve_run(lac_context *ctx, const solve_plan *plan) {
   lac_status status = LAC_OK, result = LAC_OK;
   lac_fault fault = {""};
   int64_t tasks = plan->batch.count * plan->blocks, first = tasks;
-  int threads = ctx->threads < tasks ? ctx->threads : (int)tasks;
+  int threads = lac_threads_worth(ctx->threads, tasks, solve_work(plan));
   int64_t width = plan->k < LAC_BLOCK_WIDTH ? plan->k : LAC_BLOCK_WIDTH;
   size_t share = (size_t)(REFINE_BLOCKS * width * plan->factor->core->structure->n) * plan->number;
   char *memory = NULL;
@@ -110,23 +118,24 @@ done:
 }
 
 // b and x fit the factor: dtype, rows, columns, and the batch of x is the joint one of values and b.
-static lac_status solve_check(lac_context *ctx, const lac_factor *factor, const lac_meta *b, const lac_meta *x,
-                              lac_batch *batch) {
+static lac_status solve_fits(lac_context *ctx, const char *who, const lac_factor *factor, lac_side side,
+                             const lac_meta *b, const lac_meta *x, lac_batch *batch) {
   lac_status status = LAC_OK;
   const lac_meta *metas[] = {&factor->meta, b, x};
   const int core[] = {1, 2, 2};
-  long long n = factor->core->structure->n;
+  const lac_pattern *pattern = factor->core->pattern;
+  bool turns = lac_side_transposes(side);
+  long long m = turns ? pattern->cols : pattern->rows, n = turns ? pattern->rows : pattern->cols;
   char text[LAC_SHAPE_TEXT], other[LAC_SHAPE_TEXT];
   bool fits = true;
 
   LAC_CHECK(b->dtype == factor->meta.dtype && x->dtype == factor->meta.dtype, LAC_ERR_DTYPE,
-            "lac_factor_solve: the factor is %s, b is %s and x is %s; they must agree",
-            lac_dtype_name(factor->meta.dtype), lac_dtype_name(b->dtype), lac_dtype_name(x->dtype));
-  LAC_CHECK(b->ndim >= 2 && b->shape[b->ndim - 2] == n, LAC_ERR_SHAPE,
-            "lac_factor_solve: b must have shape (*batch, %lld, k), it has %s", n,
-            lac_shape_text(b->ndim, b->shape, text));
+            "%s: the factor is %s, b is %s and x is %s; they must agree", who, lac_dtype_name(factor->meta.dtype),
+            lac_dtype_name(b->dtype), lac_dtype_name(x->dtype));
+  LAC_CHECK(b->ndim >= 2 && b->shape[b->ndim - 2] == m, LAC_ERR_SHAPE,
+            "%s: b must have shape (*batch, %lld, k), it has %s", who, m, lac_shape_text(b->ndim, b->shape, text));
   LAC_CHECK(x->ndim >= 2 && x->shape[x->ndim - 2] == n && x->shape[x->ndim - 1] == b->shape[b->ndim - 1], LAC_ERR_SHAPE,
-            "lac_factor_solve: x must have shape (*batch, %lld, %lld), it has %s", n, (long long)b->shape[b->ndim - 1],
+            "%s: x must have shape (*batch, %lld, %lld), it has %s", who, n, (long long)b->shape[b->ndim - 1],
             lac_shape_text(x->ndim, x->shape, text));
   lac_batch_init(batch, 2, metas, core);
   for (int o = 0; o < 3; o++) {
@@ -137,10 +146,9 @@ static lac_status solve_check(lac_context *ctx, const lac_factor *factor, const 
       fits = size == joint || (o < 2 && size == 1);
     }
   }
-  LAC_CHECK(
-      fits, LAC_ERR_SHAPE,
-      "lac_factor_solve: the batch dimensions of x, %s, must be the joint ones of the factored values and of b, %s",
-      lac_shape_text(x->ndim, x->shape, text), lac_shape_text(b->ndim, b->shape, other));
+  LAC_CHECK(fits, LAC_ERR_SHAPE,
+            "%s: the batch dimensions of x, %s, must be the joint ones of the factored values and of b, %s", who,
+            lac_shape_text(x->ndim, x->shape, text), lac_shape_text(b->ndim, b->shape, other));
   lac_batch_init(batch, 3, metas, core);
 done:
   return status;
@@ -158,19 +166,36 @@ static lac_status solve_by_partners(lac_context *ctx, solve_plan *plan) {
   return made == LAC_OK ? status : made;
 }
 
-lac_status lac_factor_solve(lac_context *ctx, const lac_factor *factor, lac_side side, const lac_array *b,
-                            lac_array *x) {
+lac_status lac_factor_solve_check(lac_context *ctx, const char *function, const lac_factor *factor, lac_side side,
+                                  const lac_array *b, const lac_array *x, lac_batch *batch) {
+  lac_status status = LAC_OK;
+
+  LAC_CHECK(factor, LAC_ERR_ARG, "%s: the factor is NULL", function);
+  LAC_CHECK(side >= LAC_N && side <= LAC_H, LAC_ERR_ARG, "%s: unknown side %d; use one of lac_side", function,
+            (int)side);
+  if (factor->iterative) {
+    LAC_TRY(lac_solver_require_here(ctx, function, b));
+    LAC_TRY(lac_solver_require_here(ctx, function, x));
+  } else {
+    LAC_TRY(lac_solver_require_cpu(ctx, function, b));
+    LAC_TRY(lac_solver_require_cpu(ctx, function, x));
+  }
+  LAC_CHECK(b->storage != x->storage, LAC_ERR_ARG, "%s: b and x share memory; give x memory of its own", function);
+  LAC_TRY(solve_fits(ctx, function, factor, side, &b->meta, &x->meta, batch));
+done:
+  return status;
+}
+
+lac_status lac_factor_solve_for(lac_context *ctx, const lac_factor *factor, lac_side side, bool is_derivative,
+                                const lac_array *b, lac_array *x) {
   lac_status status = LAC_OK;
   solve_plan plan = {.factor = factor, .side = side};
 
-  LAC_CHECK_CONTEXT();
-  LAC_CHECK(factor, LAC_ERR_ARG, "lac_factor_solve: the factor is NULL");
-  LAC_CHECK(side >= LAC_N && side <= LAC_H, LAC_ERR_ARG, "lac_factor_solve: unknown side %d; use one of lac_side",
-            (int)side);
-  LAC_TRY(lac_solver_require_cpu(ctx, "lac_factor_solve", b));
-  LAC_TRY(lac_solver_require_cpu(ctx, "lac_factor_solve", x));
-  LAC_CHECK(b->storage != x->storage, LAC_ERR_ARG, "lac_factor_solve: b and x share memory; give x memory of its own");
-  LAC_TRY(solve_check(ctx, factor, &b->meta, &x->meta, &plan.batch));
+  LAC_TRY(lac_factor_solve_check(ctx, "lac_factor_solve", factor, side, b, x, &plan.batch));
+  if (factor->iterative) {
+    LAC_TRY(lac_iterative_solve(ctx, factor, side, is_derivative, &plan.batch, b, x));
+    goto done;
+  }
   plan.k = b->meta.shape[b->meta.ndim - 1];
   plan.blocks = (plan.k + LAC_BLOCK_WIDTH - 1) / LAC_BLOCK_WIDTH;
   plan.number = lac_dtype_size(factor->meta.dtype);
@@ -178,6 +203,16 @@ lac_status lac_factor_solve(lac_context *ctx, const lac_factor *factor, lac_side
   plan.b = lac_array_data(b);
   plan.x = lac_array_edit(x);
   LAC_TRY(solve_by_partners(ctx, &plan));
+done:
+  return status;
+}
+
+lac_status lac_factor_solve(lac_context *ctx, const lac_factor *factor, lac_side side, const lac_array *b,
+                            lac_array *x) {
+  lac_status status = LAC_OK;
+
+  LAC_CHECK_CONTEXT();
+  LAC_TRY(lac_factor_solve_for(ctx, factor, side, false, b, x));
 done:
   return status;
 }

@@ -51,7 +51,8 @@ lac_status lac_foresee_check(const lac_solver_table *table, const lac_solver_opt
   char total[FORESEE_TEXT], aside[FORESEE_TEXT], have[FORESEE_TEXT], ways[FORESEE_WAYS];
   bool is_limited = options->max_bytes > 0;
 
-  if (one->nnz < 0 || one->is_guess || (!is_limited && factors + work <= (double)foresee_small)) return LAC_OK;
+  if (items == 0 || one->nnz < 0 || one->is_guess || (!is_limited && factors + work <= (double)foresee_small))
+    return LAC_OK;
   there = (double)(is_limited ? options->max_bytes : lac_memory_available());
   if (factors + work <= there) return LAC_OK;
   foresee_ways(one->ordering, dtype, ways);

@@ -8,7 +8,8 @@
 #include "lacuna/solver.h"
 #include "solvers/linear.h"
 
-/// A matrix to be preconditioned: values [items, nnz] on a square pattern (no blocks: those have become scalars), finite.
+/// A matrix to be preconditioned: values [items, nnz] on a square pattern (no blocks: those have become scalars, and their size is in
+/// options->preconditioner.block unless the user has set that), finite.
 typedef struct lac_setup {
   const lac_pattern *pattern;
   const lac_array *values;
@@ -21,6 +22,7 @@ typedef struct lac_setup_finding {
   int64_t bytes;      // that it holds, shared arrays not counted
   int levels;         // of a hierarchy
   double complexity;  // entries of all levels beside those of the matrix
+  char warning[200];  // a sentence where something had to be changed: IC(0) enlarged the diagonal; else ""
 } lac_setup_finding;
 
 /// M approximates A. A part is immutable once made and may be applied by several threads; it holds (retains) what it needs of

@@ -8,14 +8,18 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "solvers/solver_impl.h"
+#include "solvers/iterative.h"
 
 static lac_status refactor_check(lac_context *ctx, const lac_factor *like, const lac_array *values) {
   lac_status status = LAC_OK;
   char text[LAC_SHAPE_TEXT], other[LAC_SHAPE_TEXT];
 
   LAC_CHECK(like, LAC_ERR_ARG, "lac_factor_refactor: the factor is NULL");
-  LAC_TRY(lac_solver_require_cpu(ctx, "lac_factor_refactor", values));
+  if (like->iterative) {
+    LAC_TRY(lac_solver_require_here(ctx, "lac_factor_refactor", values));
+  } else {
+    LAC_TRY(lac_solver_require_cpu(ctx, "lac_factor_refactor", values));
+  }
   LAC_CHECK(values->meta.dtype == like->meta.dtype, LAC_ERR_DTYPE,
             "lac_factor_refactor: the factor is %s, the values are %s; they must agree",
             lac_dtype_name(like->meta.dtype), lac_dtype_name(values->meta.dtype));
@@ -61,9 +65,13 @@ lac_status lac_factor_refactor(lac_context *ctx, const lac_factor *like, const l
   LAC_CHECK_CONTEXT();
   LAC_CHECK(out, LAC_ERR_ARG, "lac_factor_refactor: out is NULL");
   LAC_TRY(refactor_check(ctx, like, values));
-  LAC_TRY(lac_factor_begin(ctx, like->core, values, &f));
-  LAC_TRY(refactor_run(ctx, f, like));
-  lac_factor_finish(f, begin);
+  if (like->iterative) {
+    LAC_TRY(lac_iterative_make(ctx, like->core, like, values, &f));
+  } else {
+    LAC_TRY(lac_factor_begin(ctx, "lac_factor_refactor", like->core, values, &f));
+    LAC_TRY(refactor_run(ctx, f, like));
+    lac_factor_finish(f, begin);
+  }
   atomic_fetch_add(&like->core->factorisations, 1);
   *out = f, f = NULL;
 done:

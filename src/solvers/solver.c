@@ -4,11 +4,14 @@
 
 #include <string.h>
 
-#include "solvers/solver_impl.h"
+#include "solvers/iterative.h"
 
 lac_solver_options lac_solver_options_defaults(void) {
-  return (lac_solver_options){
-      .method = LAC_METHOD_AUTO, .ordering = LAC_ORDER_AUTO, .pivot_tolerance = 0.1, .keep_bytes = INT64_C(512) << 20};
+  return (lac_solver_options){.method = LAC_METHOD_AUTO,
+                              .ordering = LAC_ORDER_AUTO,
+                              .pivot_tolerance = 0.1,
+                              .keep_bytes = INT64_C(512) << 20,
+                              .iteration = lac_iteration_defaults()};
 }
 
 const char *lac_finding_ordering(const lac_finding *finding, const lac_solver_core *core) {
@@ -21,6 +24,8 @@ const char *lac_finding_ordering(const lac_finding *finding, const lac_solver_co
 static void core_destroy(lac_object *object) {
   lac_solver_core *core = (lac_solver_core *)object;
   lac_extensions_drop(core);
+  lac_iterative_let_go(&core->options);
+  lac_object_release(core->direct);
   pthread_mutex_destroy(&core->lock);
   lac_object_release(core->structure);
   lac_pattern_destroy(&core->pattern);
@@ -43,10 +48,9 @@ static void solver_destroy(lac_object *object) {
 static const lac_kind core_kind = {"solver core", core_destroy};
 const lac_kind lac_solver_kind = {"solver", solver_destroy};
 
-lac_status lac_solver_core_create(lac_context *ctx, const lac_pattern *pattern, const lac_solver_options *options,
-                                  lac_solver_core **out) {
+lac_status lac_solver_core_begin(lac_context *ctx, const lac_pattern *pattern, const lac_solver_options *options,
+                                 lac_solver_core **out) {
   lac_status status = LAC_OK;
-  double begin = lac_solver_seconds();
   lac_solver_core *core = NULL;
 
   LAC_ALLOC(core, 1);
@@ -54,6 +58,20 @@ lac_status lac_solver_core_create(lac_context *ctx, const lac_pattern *pattern, 
   pthread_mutex_init(&core->lock, NULL);
   core->pattern = lac_pattern_retain(pattern);
   core->options = *options;
+  lac_iterative_hold(&core->options);
+  *out = core, core = NULL;
+done:
+  lac_object_release(core);
+  return status;
+}
+
+lac_status lac_solver_core_create(lac_context *ctx, const lac_pattern *pattern, const lac_solver_options *options,
+                                  lac_solver_core **out) {
+  lac_status status = LAC_OK;
+  double begin = lac_solver_seconds();
+  lac_solver_core *core = NULL;
+
+  LAC_TRY(lac_solver_core_begin(ctx, pattern, options, &core));
   LAC_TRY(lac_structure_get(ctx, pattern, &core->structure));
   core->seconds = lac_solver_seconds() - begin;
   *out = core, core = NULL;
@@ -66,11 +84,13 @@ static lac_status solver_check(lac_context *ctx, const lac_pattern *pattern, con
   lac_status status = LAC_OK;
 
   LAC_TRY(lac_pattern_require_local(ctx, pattern, "lac_solver_create"));
-  LAC_CHECK(pattern->rows == pattern->cols, LAC_ERR_SHAPE,
-            "lac_solver_create: a direct solver needs a square matrix, the pattern is %lld x %lld",
-            (long long)pattern->rows, (long long)pattern->cols);
-  LAC_CHECK(options->method >= LAC_METHOD_AUTO && options->method <= LAC_METHOD_MUMPS, LAC_ERR_ARG,
+  LAC_CHECK(options->method >= LAC_METHOD_AUTO && options->method <= LAC_METHOD_DIRECT, LAC_ERR_ARG,
             "lac_solver_create: unknown method %d; use one of lac_method", (int)options->method);
+  LAC_CHECK(
+      pattern->rows == pattern->cols || lac_iterative_takes_rectangles(options->method), LAC_ERR_SHAPE,
+      "lac_solver_create: this method needs a square matrix, the pattern is %lld x %lld; least squares are solved by "
+      "lac_lstsq, LAC_METHOD_LSMR or LAC_METHOD_LSQR",
+      (long long)pattern->rows, (long long)pattern->cols);
   LAC_CHECK(options->ordering >= LAC_ORDER_AUTO && options->ordering <= LAC_ORDER_NATURAL, LAC_ERR_ARG,
             "lac_solver_create: unknown ordering %d; use one of lac_ordering", (int)options->ordering);
   LAC_TRY(lac_ordering_find(ctx, options->ordering));
@@ -80,6 +100,26 @@ static lac_status solver_check(lac_context *ctx, const lac_pattern *pattern, con
             (long long)options->keep_bytes);
   LAC_CHECK(options->max_bytes >= 0, LAC_ERR_ARG, "lac_solver_create: max_bytes must not be negative, it is %lld",
             (long long)options->max_bytes);
+  LAC_TRY(lac_iterative_check(ctx, pattern, options));
+done:
+  return status;
+}
+
+// The method that values will probably need, its analysis, and what that foresees.
+static lac_status solver_analyse(lac_context *ctx, lac_solver *solver) {
+  lac_status status = LAC_OK;
+  const lac_solver_core *core = solver->core;
+
+  LAC_TRY(lac_choose_likely(ctx, core, &solver->likely, &solver->reason));
+  if (solver->likely) {
+    LAC_TRY(lac_analysis_get(ctx, core->pattern, core->structure, solver->likely, core->options.ordering,
+                             &solver->analysis));
+  }
+  solver->foreseen = lac_foresee(solver->likely, solver->analysis, LAC_F64);
+  if (solver->foreseen.nnz >= 0) {
+    lac_foresee_warn(core->structure, solver->likely, LAC_F64, &solver->foreseen, solver->warning,
+                     sizeof solver->warning);
+  }
 done:
   return status;
 }
@@ -88,27 +128,23 @@ lac_status lac_solver_create(lac_context *ctx, const lac_pattern *pattern, const
                              lac_solver **out) {
   lac_status status = LAC_OK;
   lac_solver_options chosen = options ? *options : lac_solver_options_defaults();
+  bool is_direct = chosen.method == LAC_METHOD_DIRECT;
   lac_solver *solver = NULL;
   lac_solver_core *core = NULL;
 
   LAC_CHECK_CONTEXT();
   LAC_CHECK(out, LAC_ERR_ARG, "lac_solver_create: out is NULL");
   LAC_TRY(solver_check(ctx, pattern, &chosen));
-  LAC_TRY(lac_solver_core_create(ctx, pattern, &chosen, &core));
+  if (is_direct) chosen.method = LAC_METHOD_AUTO;
+  if (!is_direct) LAC_TRY(lac_iterative_core(ctx, pattern, &chosen, &core));
+  if (!core) LAC_TRY(lac_solver_core_create(ctx, pattern, &chosen, &core));
   LAC_ALLOC(solver, 1);
   lac_object_init(&solver->object, &lac_solver_kind);
   pthread_mutex_init(&solver->lock, NULL);
   solver->core = core, core = NULL;
-  LAC_TRY(lac_choose_likely(ctx, solver->core, &solver->likely, &solver->reason));
-  if (solver->likely) {
-    LAC_TRY(
-        lac_analysis_get(ctx, pattern, solver->core->structure, solver->likely, chosen.ordering, &solver->analysis));
-  }
-  solver->foreseen = lac_foresee(solver->likely, solver->analysis, LAC_F64);
-  if (solver->foreseen.nnz >= 0) {
-    lac_foresee_warn(solver->core->structure, solver->likely, LAC_F64, &solver->foreseen, solver->warning,
-                     sizeof solver->warning);
-  }
+  solver->reason = solver->core->why;
+  solver->foreseen = (lac_finding){.nnz = -1, .bytes = -1, .work_bytes = -1, .flops = -1};
+  if (solver->core->structure) LAC_TRY(solver_analyse(ctx, solver));
   *out = solver, solver = NULL;
 done:
   lac_object_release(solver);
@@ -156,22 +192,10 @@ static uint64_t kept_hash(const lac_array *values) {
 }
 
 static bool kept_matches(const lac_factor *factor, const lac_array *values, uint64_t hash) {
+  if (factor->iterative) return lac_iterative_recognises(factor, values, hash);
   size_t bytes = (size_t)values->count * lac_dtype_size(values->meta.dtype);
   return factor->hash == hash && lac_meta_same(&factor->meta, &values->meta) &&
          memcmp(factor->values, lac_array_data(values), bytes) == 0;
-}
-
-// The kept factor of these values, which moves to the front; retained, or NULL. The lock is held.
-static lac_factor *kept_find(lac_solver *solver, const lac_array *values, uint64_t hash) {
-  for (lac_factor **link = &solver->kept; *link; link = &(*link)->next) {
-    lac_factor *factor = *link;
-    if (!kept_matches(factor, values, hash)) continue;
-    *link = factor->next;
-    factor->next = solver->kept;
-    solver->kept = factor;
-    return lac_factor_retain(factor);
-  }
-  return NULL;
 }
 
 static void kept_drop_last(lac_solver *solver) {
@@ -181,19 +205,45 @@ static void kept_drop_last(lac_solver *solver) {
   if (!last) return;
   *link = NULL;
   solver->kept_count--;
-  solver->kept_bytes -= lac_factor_bytes(last);
   lac_object_release(last);
 }
 
-// Keep a factor at the front, if the budget has room for it at all, and let go of the last ones. The lock is held.
+// Let go of the last ones until the others fit the budget, with the partners they have by now. The last set-up of an
+// iterative solver stays whatever its size: the next ones are refreshed from it. The lock is held.
+static void kept_fit(lac_solver *solver) {
+  int64_t bytes = 0, count = 0;
+  for (const lac_factor *f = solver->kept; f && count < LAC_KEPT_FACTORS; f = f->next, count++) {
+    int64_t own = lac_factor_bytes(f) + lac_factor_partner_bytes(f);
+    bool is_last_set_up = count == 0 && f->iterative;
+    if (own > solver->core->options.keep_bytes - bytes && !is_last_set_up) break;
+    bytes += own;
+  }
+  while (solver->kept_count > count) kept_drop_last(solver);
+  solver->kept_bytes = bytes;
+}
+
+// The kept factor of these values, which moves to the front; retained, or NULL. The lock is held.
+static lac_factor *kept_find(lac_solver *solver, const lac_array *values, uint64_t hash) {
+  for (lac_factor **link = &solver->kept; *link; link = &(*link)->next) {
+    lac_factor *factor = *link;
+    if (!kept_matches(factor, values, hash)) continue;
+    *link = factor->next;
+    factor->next = solver->kept;
+    solver->kept = lac_factor_retain(factor);
+    kept_fit(solver);
+    return factor;
+  }
+  return NULL;
+}
+
+// Keep a factor at the front, if the budget has room for it at all. The lock is held.
 static void kept_add(lac_solver *solver, lac_factor *factor) {
   int64_t budget = solver->core->options.keep_bytes;
-  if (lac_factor_bytes(factor) > budget) return;
+  if (budget == 0 || (lac_factor_bytes(factor) > budget && !factor->iterative)) return;
   factor->next = solver->kept;
   solver->kept = lac_factor_retain(factor);
   solver->kept_count++;
-  solver->kept_bytes += lac_factor_bytes(factor);
-  while (solver->kept_count > LAC_KEPT_FACTORS || solver->kept_bytes > budget) kept_drop_last(solver);
+  kept_fit(solver);
 }
 
 static lac_factor *solver_recall(lac_solver *solver, const lac_array *values, uint64_t hash) {
@@ -215,6 +265,30 @@ static lac_factor *solver_keep(lac_solver *solver, const lac_array *values, uint
   return factor;
 }
 
+// The last set-up of this dtype and shape, retained; or NULL.
+static lac_factor *solver_last(lac_solver *solver, const lac_array *values) {
+  lac_factor *last = NULL;
+  pthread_mutex_lock(&solver->lock);
+  for (lac_factor *f = solver->kept; f && !last; f = f->next) {
+    if (f->iterative && lac_meta_same(&f->meta, &values->meta)) last = lac_factor_retain(f);
+  }
+  pthread_mutex_unlock(&solver->lock);
+  return last;
+}
+
+lac_status lac_solver_require_here(lac_context *ctx, const char *function, const lac_array *array) {
+  lac_status status = LAC_OK;
+
+  LAC_CHECK(array, LAC_ERR_ARG, "%s: an array is NULL", function);
+  LAC_CHECK(array->storage->space == ctx->space, LAC_ERR_DEVICE,
+            "%s: an array lies on %s, the context on %s; make it through this context", function,
+            array->storage->space->backend, lac_context_backend(ctx));
+  LAC_CHECK(!array->meta.partition, LAC_ERR_UNSUPPORTED,
+            "%s: the built-in solvers work in one process, an array is partitioned over ranks", function);
+done:
+  return status;
+}
+
 lac_status lac_solver_require_cpu(lac_context *ctx, const char *function, const lac_array *array) {
   lac_status status = LAC_OK;
 
@@ -224,11 +298,7 @@ lac_status lac_solver_require_cpu(lac_context *ctx, const char *function, const 
       "%s: the built-in direct solver works on the CPU, this context is on %s; copy values and right-hand sides to "
       "the host (lac_array_read) and solve through a context on \"cpu\"",
       function, lac_context_backend(ctx));
-  LAC_CHECK(array->storage->space == ctx->space, LAC_ERR_DEVICE,
-            "%s: an array lies on %s, the context on %s; make it through this context", function,
-            array->storage->space->backend, lac_context_backend(ctx));
-  LAC_CHECK(!array->meta.partition, LAC_ERR_UNSUPPORTED,
-            "%s: the built-in direct solver works in one process, an array is partitioned over ranks", function);
+  LAC_TRY(lac_solver_require_here(ctx, function, array));
 done:
   return status;
 }
@@ -239,13 +309,32 @@ static lac_status solver_check_values(lac_context *ctx, const lac_solver *solver
   char text[LAC_SHAPE_TEXT];
 
   LAC_CHECK(solver, LAC_ERR_ARG, "lac_solver_factor: the solver is NULL");
-  LAC_TRY(lac_solver_require_cpu(ctx, "lac_solver_factor", values));
+  if (solver->core->structure) {
+    LAC_TRY(lac_solver_require_cpu(ctx, "lac_solver_factor", values));
+  } else {
+    LAC_TRY(lac_solver_require_here(ctx, "lac_solver_factor", values));
+  }
   meta = &values->meta;
-  LAC_CHECK(meta->ndim >= 1 && meta->shape[meta->ndim - 1] == solver->core->structure->nnz, LAC_ERR_SHAPE,
+  LAC_CHECK(meta->ndim >= 1 && meta->shape[meta->ndim - 1] == solver->core->pattern->nnz, LAC_ERR_SHAPE,
             "lac_solver_factor: values must have shape (*batch, %lld), one number for each entry of the pattern; they "
             "have %s",
-            (long long)solver->core->structure->nnz, lac_shape_text(meta->ndim, meta->shape, text));
+            (long long)solver->core->pattern->nnz, lac_shape_text(meta->ndim, meta->shape, text));
 done:
+  return status;
+}
+
+static lac_status solver_make(lac_context *ctx, lac_solver *solver, const lac_array *values, lac_factor **out) {
+  lac_status status = LAC_OK;
+  lac_factor *last = NULL;
+
+  if (solver->core->structure) {
+    LAC_TRY(lac_factor_make(ctx, solver->core, values, out));
+  } else {
+    last = solver_last(solver, values);
+    LAC_TRY(lac_iterative_make(ctx, solver->core, last, values, out));
+  }
+done:
+  lac_object_release(last);
   return status;
 }
 
@@ -258,12 +347,12 @@ lac_status lac_solver_factor(lac_context *ctx, const lac_solver *solver, const l
   LAC_CHECK_CONTEXT();
   LAC_CHECK(out, LAC_ERR_ARG, "lac_solver_factor: out is NULL");
   LAC_TRY(solver_check_values(ctx, solver, values));
-  hash = kept_hash(values);
+  hash = strcmp(lac_context_backend(ctx), "cpu") == 0 ? kept_hash(values) : 0;
   factor = solver_recall(keeper, values, hash);
   if (factor) {
     atomic_fetch_add(&solver->core->reuses, 1);
   } else {
-    LAC_TRY(lac_factor_make(ctx, solver->core, values, &factor));
+    LAC_TRY(solver_make(ctx, keeper, values, &factor));
     atomic_fetch_add(&solver->core->factorisations, 1);
     factor = solver_keep(keeper, values, hash, factor);
   }
@@ -277,6 +366,7 @@ done:
 lac_report lac_solver_report(const lac_solver *solver) {
   const lac_solver_core *core = solver->core;
   lac_method asked = core->options.method;
+  if (!core->structure) return lac_iterative_foreseen(core);
   lac_report report = {.method = asked == LAC_METHOD_LDLT      ? "ldlt"
                                  : asked == LAC_METHOD_CHOLMOD ? "cholmod"
                                                                : "cholesky",
@@ -289,7 +379,8 @@ lac_report lac_solver_report(const lac_solver *solver) {
                        .flops = solver->foreseen.flops,
                        .analyse_seconds = core->seconds,
                        .factorisations = atomic_load(&core->factorisations),
-                       .reuses = atomic_load(&core->reuses)};
+                       .reuses = atomic_load(&core->reuses),
+                       .preconditioner = ""};
   if (solver->foreseen.nnz >= 0) report.factor_bytes = lac_factor_bytes_of(core, LAC_F64, 1, solver->foreseen.bytes);
   if (!solver->likely) return report;
   report.method = solver->likely->name;

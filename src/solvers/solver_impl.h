@@ -4,7 +4,8 @@
 ///
 /// Who holds whom: a solver holds its core and the factors it keeps; a factor holds the core and the analysis it was
 /// made by; a core holds the pattern, and solvers of larger patterns made of it; the pattern keeps structure and
-/// analyses, which hold no more than structure. So there are no cycles.
+/// analyses, which hold no more than structure. So there are no cycles. An iterative solver has a core without structure, and
+/// factors without numerics (iterative.h).
 
 #ifndef LACUNA_SOLVERS_SOLVER_IMPL_H
 #define LACUNA_SOLVERS_SOLVER_IMPL_H
@@ -28,7 +29,8 @@ typedef struct lac_finding {
   int64_t work_bytes;    // that factoring takes besides, at its peak, in one thread
   double flops;
   double smallest;  // pivot, beside the largest number of its row or column as it came,
-  int64_t where;    // and that row or column
+  int64_t where;    // that row or column,
+  int64_t item;     // and of a batch the matrix it is in
   int64_t
       perturbed;  // pivots that were too small and made larger: solves must refine, logdet and inverse cannot be had
   double growth;  // the largest number of the factor beside the largest of the (scaled) matrix; 0: not measured
@@ -107,36 +109,43 @@ lac_status lac_analysis_get(lac_context *ctx, const lac_pattern *pattern, const 
                             const lac_solver_table *table, lac_ordering ordering, lac_analysis **out);
 
 typedef struct lac_extension lac_extension;
+typedef struct lac_iterative lac_iterative;
+
+enum { LAC_REASON_SIZE = 400, LAC_WARNING_SIZE = 600 };
 
 /// What a solver and its factors share.
 typedef struct lac_solver_core {
   lac_object object;
   lac_pattern *pattern;
-  lac_structure *structure;
-  lac_solver_options options;
-  double seconds;  // spent on reading the structure
+  lac_structure *structure;    // NULL: the solver is iterative
+  lac_solver_options options;  // whose arrays and factor are held
+  double seconds;              // spent on reading the structure, or on foreseeing what a direct solver would need
+  char why[LAC_REASON_SIZE];   // it is iterative
   _Atomic int64_t factorisations, reuses;
-  pthread_mutex_t lock;       // of what follows
-  lac_extension *extensions;  // solvers of larger patterns (extension.h), each held
+  _Atomic int64_t setups, refreshes;  // of preconditioners
+  pthread_mutex_t lock;               // of what follows
+  lac_extension *extensions;          // solvers of larger patterns (extension.h), each held
+  struct lac_solver_core *direct;     // of an automatic choice whose values were not for iterating; held
 } lac_solver_core;
 
 /// Let go of all extensions.
 void lac_extensions_drop(lac_solver_core *core);
 
-/// A core of the same structure under other options.
+/// A core without structure; and one that has it, for direct methods.
+lac_status lac_solver_core_begin(lac_context *ctx, const lac_pattern *pattern, const lac_solver_options *options,
+                                 lac_solver_core **out);
 lac_status lac_solver_core_create(lac_context *ctx, const lac_pattern *pattern, const lac_solver_options *options,
                                   lac_solver_core **out);
 
 enum { LAC_KEPT_FACTORS = 8 };  // at most
-enum { LAC_REASON_SIZE = 400, LAC_WARNING_SIZE = 600 };
-
 struct lac_solver {
   lac_object object;
   lac_solver_core *core;
-  const lac_solver_table *likely;  // the method that values will probably need; NULL: they can only be refused
-  const char *reason;              // why
-  lac_analysis *analysis;          // of that method
-  lac_finding foreseen;            // of one f64 matrix; nnz is -1 where the values decide
+  const lac_solver_table
+      *likely;             // the method that values will probably need; NULL: they can only be refused, or iterated on
+  const char *reason;      // why
+  lac_analysis *analysis;  // of that method
+  lac_finding foreseen;    // of one f64 matrix; nnz is -1 where the values decide
   char warning[LAC_WARNING_SIZE];  // of what is foreseen
   pthread_mutex_t lock;            // of what follows
   lac_factor *kept;                // chained by `next`, most recently used first; each is held
@@ -148,20 +157,25 @@ struct lac_factor {
   lac_object object;
   lac_solver_core *core;
   lac_analysis *analysis;
-  const lac_solver_table *table;
-  lac_meta meta;    // of the values
-  void *values;     // a copy
-  uint64_t hash;    // of the values, as the solver that keeps the factor computes it
-  int64_t items;    // how many matrices
-  void **numerics;  // of each
+  const lac_solver_table *table;  // NULL: it is iterative
+  lac_iterative *iterative;       // NULL: it is direct
+  lac_meta meta;                  // of the values
+  void *values;                   // a copy; NULL: it is iterative, and has an array
+  uint64_t hash;                  // of the values, as the solver that keeps the factor computes it
+  int64_t items;                  // how many matrices
+  const char *function;           // that was called for it, as errors name it
+  void **numerics;                // of each
   lac_finding finding;
   double seconds;
   char reason[LAC_REASON_SIZE];
   char warning[LAC_WARNING_SIZE];
   lac_factor *next;  // in the chain of the solver that keeps it
   pthread_mutex_t lock;
-  lac_factor *partner;  // of the same values by another method, made under the lock where this one cannot serve
+  // of the same values by another method, made under the lock where this one cannot serve
+  _Atomic(lac_factor *) partner;
 };
+
+static inline int64_t lac_factor_rows(const lac_factor *factor) { return factor->core->pattern->rows; }
 
 /// The kinds, by which an operator tells its objects apart.
 extern const lac_kind lac_solver_kind, lac_factor_kind;
@@ -185,12 +199,20 @@ lac_status lac_factor_explain(lac_context *ctx, const lac_factor *factor, const 
 lac_trial lac_factor_try_like(const lac_context *ctx, lac_factor *factor, const lac_factor *like);
 
 /// The parts of lac_factor_make: a factor without numerics, and what is said of it when it has them.
-lac_status lac_factor_begin(lac_context *ctx, lac_solver_core *core, const lac_array *values, lac_factor **out);
+/// `function` is the one that was called, for sentences.
+lac_status lac_factor_begin(lac_context *ctx, const char *function, lac_solver_core *core, const lac_array *values,
+                            lac_factor **out);
 void lac_factor_finish(lac_factor *factor, double begin);
+
+/// All values as an array, over the memory of the factor.
+lac_status lac_factor_values(lac_context *ctx, const lac_factor *factor, lac_array **out);
 
 /// The values of one matrix; and " (matrix 3 of the batch)", or nothing for a single one.
 const void *lac_factor_item(const lac_factor *factor, int64_t item);
 const char *lac_factor_item_text(const lac_factor *factor, int64_t item, char text[64]);
+
+/// Whether all pivots of one matrix are more than rounding.
+bool lac_factor_is_regular(const lac_factor *factor, int64_t item);
 
 /// The method that values of this structure will probably need, and why; NULL where they can only be refused. Refuses a
 /// method that the pattern does not have the nature for.
@@ -225,6 +247,14 @@ void lac_foresee_warn(const lac_structure *structure, const lac_solver_table *ta
 lac_status lac_factor_partner(lac_context *ctx, const lac_factor *factor, const lac_factor **out);
 int64_t lac_factor_partner_bytes(const lac_factor *factor);  // of all down the chain, as far as they are made
 
+/// Refuse b and x that do not fit a factor, for `function`; the joint batch is of values, b and x.
+lac_status lac_factor_solve_check(lac_context *ctx, const char *function, const lac_factor *factor, lac_side side,
+                                  const lac_array *b, const lac_array *x, lac_batch *batch);
+
+/// lac_factor_solve, to the tolerance of derivatives where it is for one.
+lac_status lac_factor_solve_for(lac_context *ctx, const lac_factor *factor, lac_side side, bool is_derivative,
+                                const lac_array *b, lac_array *x);
+
 /// Refuse an array that does not hold one number of `dtype` for each matrix of a factor, for `function`.
 lac_status lac_factor_check_batch(lac_context *ctx, const char *function, const lac_factor *factor,
                                   const lac_array *array, lac_dtype dtype, const char *name);
@@ -239,6 +269,9 @@ bool lac_factor_same_shape(const lac_meta *a, const lac_meta *b, int core);
 /// 1 when the factor was made of values with exactly these bits in the same batch, else 0; for `function`.
 lac_status lac_factor_matches(lac_context *ctx, const char *function, const lac_factor *factor, const lac_array *values,
                               int *matches);
+
+/// Refuse an array that does not lie where the context's arrays lie, or that is spread over ranks.
+lac_status lac_solver_require_here(lac_context *ctx, const char *function, const lac_array *array);
 
 /// Refuse a context that is not on the CPU, and an array that does not lie where the context's arrays lie.
 lac_status lac_solver_require_cpu(lac_context *ctx, const char *function, const lac_array *array);

@@ -40,9 +40,9 @@ def dense(pattern, a):
     return flat.reshape(*a.shape[:-1], *pattern.shape)
 
 
-def values(pattern, dtype=torch.float64, batch=()):
+def values(pattern, dtype=torch.float64, batch=(), generator=None):
     """Random values; square matrices are kept well away from singular ones."""
-    a = torch.randn(*batch, pattern.nnz, dtype=dtype)
+    a = torch.randn(*batch, pattern.nnz, dtype=dtype, generator=generator)
     if pattern.shape[0] == pattern.shape[1]:
         _, columns, rows = pattern.structure()
         a = a * 0.3 + torch.tensor(columns == rows) * 3.0

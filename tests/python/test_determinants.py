@@ -6,6 +6,7 @@ import pytest
 import scipy.sparse as sp
 import torch
 from reference import dense, real_chart, same, smooth, square, values
+from scipy.linalg import hilbert, invhilbert
 
 import lacuna
 import lacuna.torch as lt
@@ -86,11 +87,46 @@ def test_hessians(name, dtype):
     same(torch.func.hessian(got[0])(got[1]), torch.func.hessian(expected[0])(got[1]), rtol=1e-8)
 
 
-def test_third_derivatives():
-    function, twin = pair("logdet")
-    a = values(pattern)
-    third = lambda f: torch.func.jacrev(torch.func.hessian(smooth(f)))(a)  # noqa: E731
-    same(third(function), third(twin), rtol=1e-8)
+def third_of_logdet(m):
+    """The third derivatives of y^4 + y^3, y = log|det|, in the entries of the pattern, in closed form.
+
+    With Z_kl = (A^-1)(column of k, row of l):  dy_k = Z_kk,  ddy_kl = -Z_kl Z_lk,
+    dddy_klm = Z_kl Z_lm Z_mk + Z_km Z_ml Z_lk.
+    """
+    _, columns, rows = (torch.tensor(s.copy()) for s in pattern.structure())
+    y, z = torch.linalg.slogdet(m)[1], torch.linalg.inv(m)[columns][:, rows]
+    first, second = z.diagonal(), -z * z.mT
+    third = torch.einsum("kl,lm,mk->klm", z, z, z)
+    mixed = torch.einsum("kl,m->klm", second, first)
+    return (
+        (24 * y + 6) * torch.einsum("k,l,m->klm", first, first, first)
+        + (12 * y**2 + 6 * y) * (mixed + mixed.permute(0, 2, 1) + mixed.permute(2, 1, 0))
+        + (4 * y**3 + 3 * y**2) * (third + third.mT)
+    )
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_third_derivatives(seed):
+    """Beside a closed form, because that of torch is a third derivative too; to rounding, as the condition lets grow."""
+    a = values(pattern, generator=torch.Generator().manual_seed(seed))
+    m = dense(pattern, a)
+    got = torch.func.jacrev(torch.func.hessian(smooth(pair("logdet")[0])))(a)
+    rounding = torch.finfo(a.dtype).eps * torch.linalg.cond(m) ** 3  # three inverses
+    same(got, third_of_logdet(m), rtol=float(1000 * rounding))
+
+
+@pytest.mark.parametrize("method", ["auto", "lu", "pivoting_lu"])
+@pytest.mark.parametrize("size", [2.0**-460, 1.0, 2.0**460])
+def test_second_derivatives_lose_no_more_than_the_condition_takes(method, size):
+    """Hilbert's matrix, condition 1.5e10, whose inverse is known: the Hessian of log|det| is -Z_kl Z_lk."""
+    m, inverse = hilbert(8) * size, torch.tensor(invhilbert(8) / size)
+    where = lacuna.Pattern.from_scipy(sp.csr_array(m))
+    _, columns, rows = (torch.tensor(s.copy()) for s in where.structure())
+    z = inverse[columns][:, rows] * size
+    solver = lacuna.Solver(where, method)
+    hessian = torch.func.hessian(lambda a: lt.logdet(solver, a))(torch.tensor(m.reshape(-1)))
+    rounding = np.finfo(float).eps * np.linalg.cond(m)
+    same(hessian * size * size, -z * z.mT, rtol=10 * rounding)
 
 
 @each
@@ -154,6 +190,19 @@ def test_factors_serve_their_own_values_only():
         lacuna.logdet(factor, a + 1)
     with pytest.raises(lacuna.StaleError, match="selected_inverse: the factor was made of other values"):
         lacuna.selected_inverse(factor, a + 1)
+
+
+@pytest.mark.parametrize("method", ["auto", "ldlt", "lu", "pivoting_lu", "banded"])
+def test_the_argument_of_a_negative_number_is_pi(method):
+    """The principal branch, in (-pi, pi], as that of numpy.log: a zero imaginary part has no sign."""
+    m = np.diag([-4.0, 3, 3, 2]) + np.eye(4, k=1) + np.eye(4, k=-1)
+    for n in range(1, 5):
+        where, a = lacuna.from_scipy(sp.csr_array(m[:n, :n]).astype(complex))
+        solver = lacuna.Solver(where, method)
+        factor = solver.factor(a)
+        for log in (lacuna.logdet(solver, a), factor.logdet()):
+            np.testing.assert_allclose(log, np.log(np.linalg.det(m[:n, :n]) + 0j), rtol=1e-13)
+        assert not np.signbit(factor.slogdet()[0].imag)
 
 
 def test_singular_matrices_are_named():

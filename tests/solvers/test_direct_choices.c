@@ -160,6 +160,20 @@ static void a_singular_matrix_is_named_by_its_column(lac_context *ctx) {
   check_refusal(ctx, 1, (double[]){0}, LAC_METHOD_AUTO, LAC_ERR_SINGULAR, "row 0 is empty");
 }
 
+// Beside the first pivot all else is swallowed, and what is left is singular; the matrix, whose determinant is 2, is not.
+static void a_tolerance_of_zero_makes_no_regular_matrix_singular(lac_context *ctx) {
+  direct_case c = direct_small(3, (double[]){1e-20, 1, 1, 1, 1, 2, 1, 2, 1}, LAC_F64);
+  lac_solver_options options = options_of(LAC_METHOD_PIVOTING_LU);
+  options.ordering = LAC_ORDER_NATURAL;
+  options.pivot_tolerance = 0;
+  direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options);
+  lac_factor *factor = NULL;
+  CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
+  for (int side = LAC_N; side <= LAC_H; side++) direct_check(ctx, &c, factor, (lac_side)side, 2, 1e3);
+  lac_factor_destroy(&factor);
+  direct_close(&system);
+}
+
 static void the_matrix_of_a_batch_that_fails_is_named(lac_context *ctx) {
   double values[] = {2, -1, -1, 2, 1, 1, 1, 1};
   int64_t shape[] = {2, 4};
@@ -169,6 +183,25 @@ static void the_matrix_of_a_batch_that_fails_is_named(lac_context *ctx) {
   CHECK_OK(lac_array_from(ctx, LAC_F64, 2, shape, values, LAC_BORROW, &both));
   CHECK_FAILS(lac_solver_factor(ctx, system.solver, both, &factor), LAC_ERR_SINGULAR, "(matrix 1 of the batch)");
   lac_array_destroy(&both);
+  direct_close(&system);
+}
+
+// Warnings too: the second matrix has the columns (1, 1) and (1, 1 + rounding).
+static void the_matrix_of_a_batch_that_is_doubtful_is_named(lac_context *ctx) {
+  double values[] = {2, -1, -1, 2, 1, 1, 1, 1 + 0x1p-52};
+  direct_system system = open_dense(ctx, 2, values, LAC_METHOD_BANDED);
+  lac_array *both = NULL;
+  lac_factor *factor = NULL, *alone = NULL;
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){2, 4}, values, LAC_BORROW, &both));
+  CHECK_OK(lac_solver_factor(ctx, system.solver, both, &factor));
+  CHECK(strstr(lac_factor_report(factor).warning, "of the column (matrix 1 of the batch)"));
+  CHECK_OK(lac_array_write(ctx, system.values, values + 4));
+  CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &alone));
+  CHECK(strstr(lac_factor_report(alone).warning, "of the column") &&
+        !strstr(lac_factor_report(alone).warning, "batch"));
+  lac_array_destroy(&both);
+  lac_factor_destroy(&factor);
+  lac_factor_destroy(&alone);
   direct_close(&system);
 }
 
@@ -358,7 +391,8 @@ static void arrays_that_do_not_fit_are_refused(lac_context *ctx) {
 CHECK_MAIN(the_method_fits_the_matrix_and_says_why, the_figures_of_a_symmetric_pattern_are_known_before_its_values,
            figures_that_values_decide_are_said_to_be_unknown, a_pair_that_differs_by_rounding_is_hermitian,
            complex_symmetric_is_not_hermitian, what_a_method_cannot_take_is_named,
-           a_singular_matrix_is_named_by_its_column, the_matrix_of_a_batch_that_fails_is_named,
+           a_singular_matrix_is_named_by_its_column, a_tolerance_of_zero_makes_no_regular_matrix_singular,
+           the_matrix_of_a_batch_that_fails_is_named, the_matrix_of_a_batch_that_is_doubtful_is_named,
            values_that_are_not_finite_are_refused, a_column_with_nan_passes_through_alone,
            a_solution_that_overflows_is_an_error, ldlt_is_never_silently_wrong, empty_systems_have_empty_solutions,
            one_by_one_divides, options_and_patterns_that_make_no_solver_are_refused, arrays_that_do_not_fit_are_refused)

@@ -100,6 +100,33 @@ static void engines_solve_them_too(lac_context *ctx) {
   lac_context_clear_error(ctx);
 }
 
+// Of the columns of the inverse of west0479, whose condition is 1e12, many vanish in some components and nearly in others.
+static void unit_vectors_are_solved_for_however_pivots_are_chosen(lac_context *ctx) {
+  mm_matrix m;
+  mm_read("west0479", &m);
+  direct_case c = case_of(ctx, &m, LAC_F64);
+  for (int t = 0; t < 3; t++) {
+    lac_solver_options options = lac_solver_options_defaults();
+    options.method = LAC_METHOD_PIVOTING_LU;
+    options.pivot_tolerance = (double[]){1e-3, 0.1, 1}[t];
+    direct_system system = open_sorted(ctx, &c, &options);
+    lac_factor *factor = NULL;
+    lac_array *b = NULL, *x = NULL;
+    CHECK_OK(lac_array_create(ctx, LAC_F64, 2, (int64_t[]){m.rows, m.rows}, &b));
+    CHECK_OK(lac_array_create(ctx, LAC_F64, 2, (int64_t[]){m.rows, m.rows}, &x));
+    CHECK_OK(lac_array_fill(ctx, b, 0, 0));
+    for (int64_t i = 0; i < m.rows; i++) ((double *)lac_array_edit(b))[i * m.rows + i] = 1;
+    CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
+    for (int side = LAC_N; side <= LAC_T; side++) CHECK_OK(lac_factor_solve(ctx, factor, (lac_side)side, b, x));
+    CHECK_EQ(lac_factor_report(factor).factorisations, 1);
+    lac_factor_destroy(&factor);
+    lac_array_destroy(&b);
+    lac_array_destroy(&x);
+    direct_close(&system);
+  }
+  mm_free(&m);
+}
+
 // nnc1374 has condition 1e14: single precision cannot solve it, and says so.
 static void a_matrix_that_single_precision_cannot_solve_is_refused(lac_context *ctx) {
   mm_matrix m;
@@ -126,6 +153,7 @@ static void a_matrix_that_single_precision_cannot_solve_is_refused(lac_context *
 
 int main(int argc, char **argv) {
   static check_test *const tests[] = {real_matrices_are_solved_to_rounding, lu_solves_them_all, engines_solve_them_too,
+                                      unit_vectors_are_solved_for_however_pivots_are_chosen,
                                       a_matrix_that_single_precision_cannot_solve_is_refused};
   if (!mm_is_there()) {
     printf("skip: the real matrices are not here (LACUNA_DATA names their folder)\n");
@@ -133,6 +161,7 @@ int main(int argc, char **argv) {
   }
   return check_main(argc, argv,
                     "real_matrices_are_solved_to_rounding, lu_solves_them_all, engines_solve_them_too, "
+                    "unit_vectors_are_solved_for_however_pivots_are_chosen, "
                     "a_matrix_that_single_precision_cannot_solve_is_refused",
-                    tests, 4);
+                    tests, 5);
 }

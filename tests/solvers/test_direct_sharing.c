@@ -120,6 +120,27 @@ static void a_hash_alone_does_not_make_values_the_same(lac_context *ctx) {
   direct_close(&system);
 }
 
+static void partners_count_from_the_next_use_on(lac_context *ctx) {
+  direct_case c = direct_make(DIRECT_NONSYMMETRIC, 20, LAC_F64, 2);
+  lac_solver_options options = options_of(LAC_METHOD_LU);
+  for (int fits = 1; fits >= 0; fits--) {
+    direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options);
+    const lac_factor *partner = NULL;
+    lac_factor *factor = NULL, *again = NULL;
+    CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
+    CHECK_OK(lac_factor_partner(ctx, factor, &partner));
+    CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &again));
+    int64_t both = lac_factor_bytes(factor) + lac_factor_bytes(partner);
+    CHECK(partner && again == factor);
+    CHECK_EQ(system.solver->kept_bytes, fits ? both : 0);
+    CHECK_EQ(system.solver->kept_count, fits);
+    options.keep_bytes = both - 1;
+    lac_factor_destroy(&factor);
+    lac_factor_destroy(&again);
+    direct_close(&system);
+  }
+}
+
 static void a_factor_beyond_the_budget_is_not_kept_and_drives_nothing_out(lac_context *ctx) {
   direct_case c = direct_make(DIRECT_TRIANGULAR, 20, LAC_F64, 2);
   lac_solver_options options = options_of(LAC_METHOD_LU);
@@ -261,5 +282,6 @@ static void a_solve_works_in_one_block_of_n_by_sixteen_for_each_thread(lac_conte
 
 CHECK_MAIN(values_that_come_back_give_the_same_factor, what_is_kept_stays_within_the_budget,
            always_changing_values_keep_a_few_factors_only, a_hash_alone_does_not_make_values_the_same,
-           a_factor_beyond_the_budget_is_not_kept_and_drives_nothing_out, two_threads_share_a_solver,
-           two_threads_solve_with_one_factor, a_solve_works_in_one_block_of_n_by_sixteen_for_each_thread)
+           partners_count_from_the_next_use_on, a_factor_beyond_the_budget_is_not_kept_and_drives_nothing_out,
+           two_threads_share_a_solver, two_threads_solve_with_one_factor,
+           a_solve_works_in_one_block_of_n_by_sixteen_for_each_thread)

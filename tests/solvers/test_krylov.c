@@ -77,4 +77,39 @@ static void every_method_takes_columns_and_batches(lac_context *ctx) {
   }
 }
 
-CHECK_MAIN(every_method_solves_what_it_is_for, every_method_takes_columns_and_batches)
+static void flexible_methods_take_preconditioners_that_vary(lac_context *ctx) {
+  for (int m = 0; m < METHOD_COUNT; ++m) {
+    if (!METHODS[m]->is_flexible) continue;
+    krylov_case c = {.method = METHODS[m], .matrix = direct_make(DIRECT_POISSON, 100, LAC_C128, 1), .width = 2};
+    krylov_result plain = krylov_solve(ctx, &c, 0);
+    c.inverse = krylov_diagonal(&c);
+    c.inverse->varies = 1;
+    krylov_result got = krylov_solve(ctx, &c, 0);
+    check_converged(&c, &got);
+    CHECK(got.report.iterations <= 5 * plain.report.iterations);
+  }
+}
+
+/// Bytes beyond what there was, at the peak of a solve of n unknowns in f64.
+static int64_t peak_of(lac_context *ctx, krylov_case *c) {
+  lac_memory_stats before, after;
+  (void)krylov_solve_only(ctx, c);
+  lac_memory_reset_peak("cpu");
+  before = lac_memory_get_stats("cpu");
+  (void)krylov_solve_only(ctx, c);
+  after = lac_memory_get_stats("cpu");
+  return after.peak_bytes - before.live_bytes;
+}
+
+static void memory_does_not_grow_with_iterations(lac_context *ctx) {
+  for (int m = 0; m < METHOD_COUNT; ++m) {
+    krylov_case c = {.method = METHODS[m], .matrix = direct_make(DIRECT_POISSON, 900, LAC_F64, 1)};
+    c.iteration.restart = 5, c.iteration.max_iterations = 6;
+    int64_t few = peak_of(ctx, &c);
+    c.iteration.max_iterations = 60;
+    CHECK_EQ(peak_of(ctx, &c), few);
+  }
+}
+
+CHECK_MAIN(every_method_solves_what_it_is_for, every_method_takes_columns_and_batches,
+           flexible_methods_take_preconditioners_that_vary, memory_does_not_grow_with_iterations)

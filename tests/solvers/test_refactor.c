@@ -106,9 +106,11 @@ static void refactor_refuses_what_does_not_fit(lac_context *ctx) {
   CHECK_FAILS(lac_factor_refactor(ctx, factor, system.values, NULL), LAC_ERR_ARG, "out is NULL");
   CHECK_FAILS(lac_factor_refactor(ctx, factor, single, &out), LAC_ERR_DTYPE, "the factor is f64, the values are f32");
   CHECK_FAILS(lac_factor_refactor(ctx, factor, twice, &out), LAC_ERR_SHAPE, "lac_solver_factor");
-  CHECK_FAILS(lac_factor_refactor(ctx, factor, bad, &out), LAC_ERR_NONFINITE, "is not finite");
+  CHECK_FAILS(lac_factor_refactor(ctx, factor, bad, &out), LAC_ERR_NONFINITE,
+              "lac_factor_refactor: the value of entry");
   CHECK_OK(lac_array_fill(ctx, bad, 0, 0));
-  CHECK_FAILS(lac_factor_refactor(ctx, factor, bad, &out), LAC_ERR_SINGULAR, "pivot 0");
+  CHECK_FAILS(lac_factor_refactor(ctx, factor, bad, &out), LAC_ERR_SINGULAR,
+              "lac_factor_refactor: the matrix is singular");
   CHECK(!out);
   lac_factor_destroy(&factor);
   lac_array_destroy(&single);
@@ -117,5 +119,22 @@ static void refactor_refuses_what_does_not_fit(lac_context *ctx) {
   direct_close(&system);
 }
 
+static void refactor_names_itself_where_a_method_refuses(lac_context *ctx) {
+  direct_case c = direct_convection(4, 0, LAC_F64);
+  direct_system system = open_by(ctx, &c, LAC_METHOD_CHOLESKY);
+  lac_factor *factor = factor_of(ctx, &system), *out = NULL;
+  lac_array *other = NULL;
+  CHECK_OK(lac_array_clone(ctx, system.values, &other));
+  ((double *)lac_array_edit(other))[0] = -4;
+  CHECK_FAILS(lac_factor_refactor(ctx, factor, other, &out), LAC_ERR_DEFINITE,
+              "lac_factor_refactor: the matrix is not");
+  ((double *)lac_array_edit(other))[1] = 3;
+  CHECK_FAILS(lac_factor_refactor(ctx, factor, other, &out), LAC_ERR_SYMMETRY, "lac_factor_refactor: cholesky needs");
+  CHECK(!out);
+  lac_factor_destroy(&factor);
+  lac_array_destroy(&other);
+  direct_close(&system);
+}
+
 CHECK_MAIN(values_are_refactored_by_the_choices_made_before, choices_that_do_not_suit_are_made_afresh,
-           refactor_refuses_what_does_not_fit)
+           refactor_refuses_what_does_not_fit, refactor_names_itself_where_a_method_refuses)

@@ -53,6 +53,7 @@ static lac_status inverse_apply(lac_context *ctx, const void *self, lac_side sid
     dense part = dense_over(n, k, from.x + i * n * k), inverse = dense_over(n, n, (number *)m->x + i * n * n);
     dense_copy_to(dense_mul(dense_side(inverse, side), part), to.x + i * n * k);
   }
+  for (int64_t i = 0; m->varies && m->calls % 2 && i < to.count; ++i) to.x[i] *= i / k % 2 ? 0.5 : 1;
   LAC_TRY(ref_upload(ctx, &to, &out));
   LAC_TRY(ctx->kernels->copy(ctx, out, y));
 done:
@@ -73,7 +74,7 @@ static krylov_inverse *inverse_of(const krylov_case *c, int keeps_triangle) {
     }
     dense_copy_to(dense_inverse(full), x + i * n * n);
   }
-  *m = (krylov_inverse){items_of(c), n, x, 0};
+  *m = (krylov_inverse){.items = items_of(c), .n = n, .x = x};
   return m;
 }
 

@@ -13,6 +13,7 @@ typedef struct krylov_inverse {
   int64_t items, n;
   const number *x;  // [items, n, n]: the inverses
   int calls;
+  int varies;  ///< each second call gives the half of a row in two
 } krylov_inverse;
 
 typedef struct krylov_case {

@@ -12,11 +12,11 @@ from .._handle import HANDLES, Handle
 from .._program import OPERATORS
 from ..errors import ArgumentError
 from ..pattern import Pattern
-from . import arrays, determinants, factors, groups, matrices, movement, products, structured
+from . import arrays, determinants, estimates, factors, groups, matrices, movement, products, structured
 from .front import CONSTANT, SIDES, Front  # noqa: F401
 
 # a later one may use what an earlier one made
-_GROUPS = (arrays, movement, products, matrices, groups, structured, determinants, factors)
+_GROUPS = (arrays, movement, products, matrices, groups, structured, determinants, factors, estimates)
 _PREPARE = {name: prepare for group in _GROUPS for name, prepare in getattr(group, "PREPARE", {}).items()}
 # solve, pow and matrix_norm stand for the first three; NumPy and torch have the others
 _INSIDE = ("solve_with", "power", "norm2", "broadcast", "offset", "embed")

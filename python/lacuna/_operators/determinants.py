@@ -115,9 +115,12 @@ def functions(front):
         x, y = asarray(x), asarray(x if y is None else y)
         if x.ndim == 1 and y.ndim == 1:
             return form(who, x[:, None], y[:, None], times)[..., 0]
+        if min(x.ndim, y.ndim) < 2:
+            shapes = f"x has shape {tuple(x.shape)} and y {tuple(y.shape)}"
+            raise ShapeError(f"{who}: {shapes}; they must be two vectors, or both have columns, (.., n, k)")
         y = times(y)
-        if x.ndim < 2 or tuple(x.shape[-2:]) != tuple(y.shape[-2:]):
-            raise ShapeError(f"{who}: x has shape {tuple(x.shape)}; it must have {tuple(y.shape[-2:])} rows and columns")
+        if tuple(x.shape[-2:]) != tuple(y.shape[-2:]):
+            raise ShapeError(f"{who}: x has shape {tuple(x.shape)}; it must end in {tuple(y.shape[-2:])}, rows and columns")
         return made["sum"](plain("mul", plain("conj", x), y), axes=-2)
 
     def quadratic_form(pattern, a, x, y=None):

@@ -53,12 +53,13 @@ class Front:
     number(factor, x, who)  an array of a frozen number beside x
     code(dtype)  the code of a dtype
     convert(c, x)  a condition as an array of x's dtype
+    placed(numbers, x)  a NumPy array as one of x's dtype, where x is
     made  {name: function} of the groups before
     """
 
     def __init__(self, module, resolve):
         self.apply, self.asarray, self._resolve = module.apply, module.asarray, resolve
-        self.number, self.code, self.convert = module.number, module.code, module.convert
+        self.number, self.code, self.convert, self.placed = module.number, module.code, module.convert, module.placed
         self.made = {}
 
     def resolve(self, op, keys=("0",), ints=(), floats=(), dtype=0):

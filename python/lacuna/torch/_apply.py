@@ -19,7 +19,7 @@ from torch.autograd import forward_ad
 
 from .._core import context, lib
 from .._program import FORWARD, IN, IN_DOT, JVP, OUT, OUT_BAR, VJP, find
-from ..errors import ArgumentError, DeviceError, DtypeError
+from ..errors import ArgumentError, DeviceError, DtypeError, ShapeError
 from ._symbolic import plan
 
 CODES = {
@@ -87,6 +87,11 @@ def convert(c, x):
     return c if c.dtype == x.dtype else (c != 0).to(x.dtype)
 
 
+def placed(numbers, x):
+    """A NumPy array as a tensor of x's dtype, on its device."""
+    return torch.as_tensor(numbers, device=x.device).to(x.dtype)
+
+
 def number(factor, x, who="scale"):
     """A frozen number beside x, as a tensor of its dtype without dimensions."""
     if not isinstance(factor, _NUMBERS):
@@ -123,14 +128,19 @@ def _one_device(who, tensors):
     return device
 
 
-def _ready(who, tensors):
-    """The tensors as C reads them: on one device, in one piece, aligned, nothing lazy."""
-    device, ready = _one_device(who, tensors), []
+def _all_dense(who, tensors):
     for i, t in enumerate(tensors):
         if t.layout is not torch.strided:
             raise ArgumentError(
                 f"{who}: input {i} has layout {t.layout}; pass the values of a sparse tensor, not the tensor"
             )
+
+
+def _ready(who, tensors):
+    """The tensors as C reads them: on one device, in one piece, aligned, nothing lazy."""
+    device, ready = _one_device(who, tensors), []
+    _all_dense(who, tensors)
+    for t in tensors:
         if t.is_conj() or t.is_neg():
             t = t.resolve_conj().resolve_neg()
         if not t.is_contiguous() or t.data_ptr() % t.element_size():
@@ -260,7 +270,12 @@ class _Rules(torch.autograd.Function):
 
 
 def _forward(spec, like, metas, tensors):
-    return _run(spec.op.name, spec.program(FORWARD, like, metas), tensors)
+    try:
+        program = spec.program(FORWARD, like, metas)
+    except ShapeError:
+        _all_dense(spec.op.name, tensors)  # their shape is that of the matrix, which is not what is wrong
+        raise
+    return _run(spec.op.name, program, tensors)
 
 
 class Eager(_Rules):

@@ -2,39 +2,57 @@
 // Passes over columns, block by block. `c` holds the coefficients of `wide` numbers in a row, over and over.
 
 /// y += c x
-INLINE void FN(column_add)(const T *c, int64_t wide, int64_t count, const T *x, T *y) {
+INLINE void FN(column_add)(const T *c, int64_t wide, bool has_zeros, int64_t count, const T *x, T *y) {
   if (wide == 1) {
     T one = c[0];
-    if (one == 0) return;
+    if (has_zeros) return;
     for (int64_t i = 0; i < count; ++i) y[i] = FN(mac)(y[i], one, x[i]);
     return;
   }
   for (int64_t i = 0; i < count; i += wide) {
     int64_t end = count - i < wide ? count - i : wide;
-    for (int64_t l = 0; l < end; ++l) y[i + l] = c[l] == 0 ? y[i + l] : FN(mac)(y[i + l], c[l], x[i + l]);
+    if (has_zeros) {
+      for (int64_t l = 0; l < end; ++l) y[i + l] = c[l] == 0 ? y[i + l] : FN(mac)(y[i + l], c[l], x[i + l]);
+    } else {
+      for (int64_t l = 0; l < end; ++l) y[i + l] = FN(mac)(y[i + l], c[l], x[i + l]);
+    }
   }
 }
 
 /// y = x + c y
-INLINE void FN(column_turn)(const T *c, int64_t wide, int64_t count, const T *x, T *y) {
+INLINE void FN(column_turn)(const T *c, int64_t wide, bool has_zeros, int64_t count, const T *x, T *y) {
   if (wide == 1) {
     T one = c[0];
-    if (one == 0) memcpy(y, x, (size_t)count * sizeof *y);
-    for (int64_t i = 0; one != 0 && i < count; ++i) y[i] = FN(mac)(x[i], one, y[i]);
+    if (has_zeros) memcpy(y, x, (size_t)count * sizeof *y);
+    for (int64_t i = 0; !has_zeros && i < count; ++i) y[i] = FN(mac)(x[i], one, y[i]);
     return;
   }
   for (int64_t i = 0; i < count; i += wide) {
     int64_t end = count - i < wide ? count - i : wide;
-    for (int64_t l = 0; l < end; ++l) y[i + l] = c[l] == 0 ? x[i + l] : FN(mac)(x[i + l], c[l], y[i + l]);
+    if (has_zeros) {
+      for (int64_t l = 0; l < end; ++l) y[i + l] = c[l] == 0 ? x[i + l] : FN(mac)(x[i + l], c[l], y[i + l]);
+    } else {
+      for (int64_t l = 0; l < end; ++l) y[i + l] = FN(mac)(x[i + l], c[l], y[i + l]);
+    }
   }
 }
 
 /// y = c x
-INLINE void FN(column_scale)(const T *c, int64_t wide, int64_t count, const T *x, T *y) {
-  if (wide == 1 && c[0] == 1 && x == y) return;
+INLINE void FN(column_scale)(const T *c, int64_t wide, bool has_zeros, int64_t count, const T *x, T *y) {
+  if (wide == 1) {
+    T one = c[0];
+    if (has_zeros) memset(y, 0, (size_t)count * sizeof *y);
+    if (has_zeros || (one == 1 && x == y)) return;
+    for (int64_t i = 0; i < count; ++i) y[i] = FN(mul)(one, x[i]);
+    return;
+  }
   for (int64_t i = 0; i < count; i += wide) {
     int64_t end = count - i < wide ? count - i : wide;
-    for (int64_t l = 0; l < end; ++l) y[i + l] = c[l] == 0 ? 0 : FN(mul)(c[l], x[i + l]);
+    if (has_zeros) {
+      for (int64_t l = 0; l < end; ++l) y[i + l] = c[l] == 0 ? 0 : FN(mul)(c[l], x[i + l]);
+    } else {
+      for (int64_t l = 0; l < end; ++l) y[i + l] = FN(mul)(c[l], x[i + l]);
+    }
   }
 }
 
@@ -66,6 +84,12 @@ INLINE void FN(column_dot)(int64_t k, int64_t wide, int64_t count, const T *x, c
   for (int64_t l = k; l < wide; ++l) total[l % k] += lane[l];
 }
 
+INLINE bool FN(column_has_zeros)(const T *c, int64_t k) {
+  bool has_zeros = false;
+  for (int64_t l = 0; l < k; ++l) has_zeros |= c[l] == 0;
+  return has_zeros;
+}
+
 /// Coefficients c[0..k) repeated to a row of `wide`.
 INLINE const T *FN(column_row)(const T *c, int64_t k, int64_t wide, T *row) {
   if (wide == k) return c;
@@ -91,10 +115,11 @@ static void FN(columns_block)(const columns_job *job, int64_t item, int64_t bloc
       total += k;
       continue;
     }
+    bool has_zeros = FN(column_has_zeros)(c, k);
     if (wide > 1) c = FN(column_row)(c, k, wide, row);
-    if (op->what == LAC_COLUMN_ADD) FN(column_add)(c, wide, count, x, y);
-    if (op->what == LAC_COLUMN_TURN) FN(column_turn)(c, wide, count, x, y);
-    if (op->what == LAC_COLUMN_SCALE) FN(column_scale)(c, wide, count, x, y);
+    if (op->what == LAC_COLUMN_ADD) FN(column_add)(c, wide, has_zeros, count, x, y);
+    if (op->what == LAC_COLUMN_TURN) FN(column_turn)(c, wide, has_zeros, count, x, y);
+    if (op->what == LAC_COLUMN_SCALE) FN(column_scale)(c, wide, has_zeros, count, x, y);
     if (op->what == LAC_COLUMN_TAKE) FN(column_take)(c, wide, count, x, y);
   }
 }

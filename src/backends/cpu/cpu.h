@@ -15,15 +15,12 @@
 
 #include "core/kernels.h"
 
-// Work, counted in products or numbers, below which one thread is faster than waking others.
-enum { CPU_THREADED_WORK = 50000 };
-
 // Outputs from this size on leave no room for anything else in a last-level cache: they are stored past it, which also saves
 // reading them first.
 enum { CPU_STREAMED_BYTES = 16 << 20 };
 
 static inline int cpu_threads(const lac_context *ctx, int64_t work) {
-  return work < CPU_THREADED_WORK ? 1 : ctx->threads;
+  return lac_threads_worth(ctx->threads, ctx->threads, (double)work);
 }
 
 /// A part of a job: outputs, rows or items [begin, end).

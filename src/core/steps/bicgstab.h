@@ -62,7 +62,7 @@ LAC_STEP_FUNCTION lac_step_bicgstab_half(lac_pair *s, int64_t stride, const lac_
   int exponent;
   if (size > 0 && isfinite(size) && !(size >= numbers->low && size <= numbers->high)) {
     (void)frexp(size, &exponent);
-    scale = ldexp(1, -exponent);
+    scale = ldexp(1.0, -exponent);
   }
   LAC_SLOT(LAC_BICGSTAB_RANGE) = lac_pair_of(scale, 0);
 }

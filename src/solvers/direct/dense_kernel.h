@@ -84,7 +84,7 @@ typedef struct FN(tiled) {
   T *c;
 } FN(tiled);
 
-static void FN(gemm_tile)(const FN(tiled) * p, int t) {
+APART void FN(gemm_tile)(const FN(tiled) * p, int t) {
   int i = t % p->down * DENSE_TALL, j = t / p->down * DENSE_TILE;
   int rows = dense_least(p->m - i, DENSE_TALL), cols = dense_least(p->n - j, DENSE_TILE);
   FN(product_block)
@@ -121,7 +121,7 @@ static void FN(triangle_block)(lac_side side_b, int n, int k, const T *a, int64_
 }
 
 // Column by column of tiles: the triangle on the diagonal, then what is below it.
-static void FN(gemmt_tile)(const FN(tiled) * p, int t) {
+APART void FN(gemmt_tile)(const FN(tiled) * p, int t) {
   int j = t / p->down * DENSE_TILE, i = t % p->down == 0 ? j : j + DENSE_TILE + (t % p->down - 1) * DENSE_TALL;
   int rows = dense_least(p->n - i, i == j ? DENSE_TILE : DENSE_TALL);
   if (rows <= 0) return;
@@ -209,7 +209,7 @@ static void FN(substitute)(const FN(system) * s, int m, int n, const T *t, T *b)
 }
 
 // Piece `tile` of the rows (right) or columns (left) of B, which do not depend on each other.
-static void FN(substitute_tile)(const FN(system) * s, int m, int n, const T *t, T *b, int tile) {
+APART void FN(substitute_tile)(const FN(system) * s, int m, int n, const T *t, T *b, int tile) {
   bool left = s->place == DENSE_LEFT;
   int at = tile * DENSE_SHARE, share = dense_least((left ? n : m) - at, DENSE_SHARE);
   FN(substitute)(s, left ? m : share, left ? share : n, t, left ? b + at * s->ldb : b + at);

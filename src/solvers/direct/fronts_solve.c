@@ -11,20 +11,23 @@
 /// A^T = conj(A) for Hermitian matrices: their transposed solve is the plain one between two conjugations.
 ///
 /// Threads take subtrees. On the way down they only read what is above them. On the way up, what subtrees take off rows
-/// above them is left until all are done; then each thread takes its share of those rows through all subtrees, so that
-/// every number is summed in one order by one thread, without memory.
+/// above them is left until all are done; then each thread takes some shares of those rows through all subtrees, so that
+/// every number is summed in one order by one thread, without memory. Shares are cut by the tree alone.
 
 #include <omp.h>
 
+#include "core/context_impl.h"
 #include "solvers/direct/dense.h"
 #include "solvers/direct/dense_vector.h"
 #include "solvers/direct/fronts.h"
 #include "solvers/direct/tree.h"
 
 enum {
-  SOLVE_ROWS = 256,       // of a piece of the block below a triangle
-  SOLVE_COLS = 64,        // of a small triangle
-  SOLVE_SHARED = 1 << 15  // multiplications from which threads share them
+  SOLVE_ROWS = 256,        // of a piece of the block below a triangle
+  SOLVE_COLS = 64,         // of a small triangle
+  SOLVE_SHARED = 1 << 15,  // multiplications from which threads share them
+  SOLVE_SHARES = 64,       // of the rows above subtrees, at most,
+  SOLVE_SHARE = 256        // and so many rows at least to each
 };
 
 #if defined(__clang__)
@@ -115,40 +118,67 @@ static bool solve_range_down(void *opaque, int32_t range, int worker, int thread
   return true;
 }
 
-// The step at which the share of a thread begins: the steps above subtrees are shared out evenly.
-static int32_t solve_share(const lac_supernodes *s, int thread, int threads) {
-  int64_t all = 0, count = 0;
+// -- what subtrees take off rows above them --------------------------------------------------------------------------
+
+/// The steps above subtrees, cut into shares: of the tree alone, whatever the number of threads.
+typedef struct solve_shares {
+  int count;
+  int32_t begin[SOLVE_SHARES + 1];  // share k is the steps begin[k] .. begin[k + 1] - 1
+} solve_shares;
+
+static solve_shares solve_share_out(const lac_supernodes *s) {
+  solve_shares shares = {.count = 0};
+  int64_t all = 0, size, left = 0;
   for (int32_t i = s->subtree_count; i < s->range_count; i++) all += lac_front_cols(s, s->ranges[i].begin);
-  for (int32_t i = s->subtree_count; i < s->range_count && thread > 0; i++) {
+  size = (all + SOLVE_SHARES - 1) / SOLVE_SHARES;
+  if (size < SOLVE_SHARE) size = SOLVE_SHARE;
+  for (int32_t i = s->subtree_count; i < s->range_count; i++) {
     int32_t top = s->ranges[i].begin, cols = lac_front_cols(s, top);
-    if (count + cols > all * thread / threads) return s->first[top] + (int32_t)(all * thread / threads - count);
-    count += cols;
+    for (; left < cols; left += size) shares.begin[shares.count++] = s->first[top] + (int32_t)left;
+    left -= cols;
   }
-  return thread == 0 ? 0 : s->n;
+  shares.begin[shares.count] = s->n;
+  return shares;
 }
 
-// What subtrees take off rows above them, for the rows of one thread.
-static void solve_tails(const fronts_solve *w, int thread, int threads) {
+// What supernode i of a subtree that ends before step `above` takes off the rows of shares `share` .. `end` - 1.
+static void solve_tail_of(const fronts_solve *w, const solve_shares *shares, int32_t i, int32_t above, int share,
+                          int end) {
   const lac_supernodes *s = w->f->s;
-  int32_t from = solve_share(s, thread, threads), to = solve_share(s, thread + 1, threads);
-  for (int32_t range = 0; range < s->subtree_count; range++) {
-    int32_t end = s->ranges[range].end, begin = s->first[end] > from ? s->first[end] : from;
-    for (int32_t i = s->ranges[range].begin; i < end; i++) {
-      int rows = lac_front_rows(s, i);
-      if (rows == 0 || s->rows[s->row_offsets[i + 1] - 1] < begin) continue;
-      int first = solve_rows_before(s, i, begin), last = solve_rows_before(s, i, to);
-      if (first < last) solve_tail[w->f->dtype](w, i, first, last, 1);
-    }
+  const int32_t *rows = s->rows + s->row_offsets[i];
+  int count = lac_front_rows(s, i), from = shares->begin[share] > above ? shares->begin[share] : above;
+  if (count == 0 || rows[count - 1] < from) return;
+  for (int at = solve_rows_before(s, i, from); at < count; share++) {
+    while (share < end && shares->begin[share + 1] <= rows[at]) share++;
+    if (share == end) return;
+    int next = solve_rows_before(s, i, shares->begin[share + 1]);
+    solve_tail[w->f->dtype](w, i, at, next, 1);
+    at = next;
+  }
+}
+
+static void solve_tails(const fronts_solve *w, const solve_shares *shares, int begin, int end) {
+  const lac_supernodes *s = w->f->s;
+  for (int32_t range = 0; range < s->subtree_count && begin < end; range++) {
+    int32_t stop = s->ranges[range].end;
+    for (int32_t i = s->ranges[range].begin; i < stop; i++) solve_tail_of(w, shares, i, s->first[stop], begin, end);
+  }
+}
+
+static void solve_all_tails(const fronts_solve *w, int threads) {
+  solve_shares shares = solve_share_out(w->f->s);
+  threads = lac_threads_worth(threads, shares.count, (double)w->f->s->nnz * w->width);
+#pragma omp parallel num_threads(threads) if (threads > 1)
+  {
+    int me = omp_get_thread_num(), all = omp_get_num_threads();
+    solve_tails(w, &shares, shares.count * me / all, shares.count * (me + 1) / all);
   }
 }
 
 static void solve_through(fronts_solve *w, int threads) {
   const lac_supernodes *s = w->f->s;
   lac_tree_subtrees(s, threads, solve_range_up, w);
-  if (s->subtree_count < s->range_count) {
-#pragma omp parallel num_threads(threads) if (threads > 1)
-    solve_tails(w, omp_get_thread_num(), omp_get_num_threads());
-  }
+  if (s->subtree_count < s->range_count) solve_all_tails(w, threads);
   for (int32_t i = s->subtree_count; i < s->range_count; i++) {
     int32_t top = s->ranges[i].begin;
     solve_up[w->f->dtype](w, top, lac_front_rows(s, top), threads);

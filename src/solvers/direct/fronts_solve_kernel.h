@@ -6,7 +6,9 @@
 //     spread    y[rows] -= M x              rows are steps, or follow one another where they are NULL
 //     gather    x -= M^T y[rows]            or M^H
 //
-// Every number is summed in an order that does not depend on how rows or columns are shared out.
+// Every number is summed in one order. How its products are rounded may yet depend on which kernel meets it, full or in
+// part: compilers fuse products and sums in one and not in another. So pieces are cut at places that do not depend on the
+// number of threads, and within them at multiples of what a kernel takes.
 
 // -- one column ------------------------------------------------------------------------------------------------------
 
@@ -72,7 +74,7 @@ static void FN(gather_one)(bool conjugated, int count, int cols, const T *m, int
 
 // -- blocks ----------------------------------------------------------------------------------------------------------
 
-static void FN(spread)(int width, int count, int cols, const T *m, int64_t ld, const int32_t *rows, const T *x, T *y) {
+APART void FN(spread)(int width, int count, int cols, const T *m, int64_t ld, const int32_t *rows, const T *x, T *y) {
   T room[SOLVE_ROWS * LAC_BLOCK_WIDTH];
   if (width == 1) {
     FN(spread_one)(count, cols, m, ld, rows, x, y);
@@ -88,7 +90,7 @@ static void FN(spread)(int width, int count, int cols, const T *m, int64_t ld, c
   }
 }
 
-static void FN(gather)(int width, bool conjugated, int count, int cols, const T *m, int64_t ld, const int32_t *rows,
+APART void FN(gather)(int width, bool conjugated, int count, int cols, const T *m, int64_t ld, const int32_t *rows,
                        const T *y, T *x) {
   T room[SOLVE_ROWS * LAC_BLOCK_WIDTH + FN(LANES)];
   for (int i = 0; i < count; i += SOLVE_ROWS) {
@@ -262,6 +264,7 @@ static void FN(solve_move)(const fronts_solve *w, bool back, const int32_t *at, 
                            const void *from, void *to) {
   const REAL *scale = scales;
   const int width = w->width;
+  threads = lac_threads_worth(threads, w->f->s->n, (double)w->f->s->n * width);
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
   for (int32_t k = 0; k < w->f->s->n; k++) {
     const T *a = (const T *)from + (int64_t)(back ? k : at[k]) * width;

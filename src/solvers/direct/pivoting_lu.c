@@ -184,8 +184,7 @@ static lac_status pivoting_eliminate(const lac_structure *s, const pivoting_anal
   return LAC_OK;
 }
 
-static lac_status pivoting_factor(const lac_factor_job *job, void **numeric, lac_fault *fault) {
-  if (job->like) return pivoting_factor_again(job, numeric, fault);
+static lac_status pivoting_factor_by(const lac_factor_job *job, double tolerance, void **numeric, lac_fault *fault) {
   const lac_structure *structure = job->structure;
   lac_status status = pivoting_check_structure(structure, fault);
   if (status != LAC_OK) return status;
@@ -195,7 +194,7 @@ static lac_status pivoting_factor(const lac_factor_job *job, void **numeric, lac
   if (!f || !pivoting_work_init(&w, (size_t)structure->n, job->dtype)) {
     status = pivoting_fault(fault, LAC_ERR_MEMORY, "out of memory: LU of %lld rows", structure->n);
   } else {
-    status = pivoting_eliminate(structure, job->part, job->options->pivot_tolerance, job->values, &w, f, fault);
+    status = pivoting_eliminate(structure, job->part, tolerance, job->values, &w, f, fault);
   }
   if (status == LAC_OK) *numeric = f, f = NULL;
   pivoting_destroy(f);
@@ -205,6 +204,15 @@ static lac_status pivoting_factor(const lac_factor_job *job, void **numeric, lac
 
 // Pivots that may be a thousand times smaller than what they eliminate are hardly chosen at all.
 static bool pivoting_is_stable(const lac_solver_options *options) { return options->pivot_tolerance >= 1e-3; }
+
+// Numbers that grow beside small pivots swallow the others, and what is left may cancel though the matrix is regular: that
+// it is singular is for pivots to say that were chosen.
+static lac_status pivoting_factor(const lac_factor_job *job, void **numeric, lac_fault *fault) {
+  if (job->like) return pivoting_factor_again(job, numeric, fault);
+  lac_status status = pivoting_factor_by(job, job->options->pivot_tolerance, numeric, fault);
+  if (pivoting_is_stable(job->options) || (status != LAC_ERR_SINGULAR && status != LAC_ERR_NONFINITE)) return status;
+  return pivoting_factor_by(job, lac_solver_options_defaults().pivot_tolerance, numeric, fault);
+}
 
 static lac_status pivoting_solve(const void *analysis, const void *numeric, lac_side side, int width, int threads,
                                  const void *b, void *x, void *work, lac_fault *fault) {

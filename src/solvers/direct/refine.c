@@ -9,9 +9,16 @@
 /// by as much, entry by entry, whatever the scale of rows and columns. This is what tells a good factor from a useless
 /// one: a threshold on pivots, or no pivoting at all, is safe because of it. Corrections go on while this error falls.
 ///
-/// Where the factor is known to be stable the verdict is milder: in rows whose denominator is noise beside ||A_i||
-/// ||x|| it takes |A| |x| + ||A_i|| ||x|| instead (after Arioli, Demmel and Duff 1989), since a component that should
-/// vanish cannot do better. Residuals of single precision are summed in double.
+/// Where the factor is known to be stable the verdict is milder, after Arioli, Demmel and Duff (1989): a row whose
+/// denominator is small beside
+///
+///     s_i = ||A_i D^-1||_1 ||D x||_oo,   D_j = max_i |a_ij| / ||A_i||_oo
+///
+/// cannot do better than rounding of s_i where the matrix is nearly singular, since corrections of the large components of
+/// x bring that much to all. So a row is also good whose residual is a few roundings of s_i, and where the denominator is
+/// noise beside it, as many as of the denominator elsewhere. Of a matrix that is singular to working precision anything is
+/// a solution in this sense, so there the first does not hold. D makes s_i, like the first measure, independent of the units of
+/// rows and columns. Residuals of single precision are summed in double.
 
 #include "solvers/direct/refine.h"
 
@@ -24,12 +31,12 @@ enum { REFINE_GOOD = 32, REFINE_PROBED = 64, REFINE_BAD = 1000, REFINE_NOISE = 1
 
 // What a measurement gathers for each column.
 typedef struct refine_gauge {
-  double noise;                     // a denominator below this share of ||A_i|| ||x|| + |b_i| is noise
+  double noise;                     // a denominator below this share of s_i is noise
+  double few;                       // so many times fewer roundings of s_i are allowed where it is not
   double tiny;                      // the smallest normal number
   double largest[LAC_BLOCK_WIDTH];  // of x
   double error[LAC_BLOCK_WIDTH];    // the backward error
-  double near[LAC_BLOCK_WIDTH];     // the same over rows with a denominator,
-  double far[LAC_BLOCK_WIDTH];      // and over the others with the milder one
+  double mild[LAC_BLOCK_WIDTH];     // the milder one, no more than this: measured where that is bad and it counts
 } refine_gauge;
 
 static double refine_max(double a, double b) { return b <= a ? a : b; }  // NaN wins
@@ -45,20 +52,33 @@ static const double tiny_f32 = FLT_MIN, tiny_f64 = DBL_MIN, tiny_c64 = FLT_MIN, 
 
 typedef void refine_measure_kernel(const lac_structure *, const void *, bool, int, const void *, const void *, void *,
                                    refine_gauge *);
+typedef void refine_soften_kernel(const lac_structure *, const void *, bool, int, const void *, const void *,
+                                  const void *, void *, refine_gauge *);
 typedef void refine_add_kernel(int64_t, const void *, void *);
 typedef void refine_take_kernel(int32_t, int, int, const void *, void *);
 typedef bool refine_finite_kernel(int32_t, int, int, const void *);
 typedef void refine_sample_kernel(int32_t, const void *, void *);
 static refine_measure_kernel *const refine_measure_kernels[] = TABLE(refine_measure);
+static refine_soften_kernel *const refine_soften_kernels[] = TABLE(refine_soften);
 static refine_add_kernel *const refine_add_kernels[] = TABLE(refine_add);
 static refine_take_kernel *const refine_take_kernels[] = TABLE(refine_take);
 static refine_finite_kernel *const refine_finite_kernels[] = TABLE(refine_is_finite);
 static refine_sample_kernel *const refine_sample_kernels[] = TABLE(refine_sample);
 static const double refine_rounding[] = {FLT_EPSILON, DBL_EPSILON, FLT_EPSILON, DBL_EPSILON};
 
+// The block to work in, which solves need no longer, has room for D.
 static void refine_measure(const lac_system *a, lac_side side, int width, void **blocks, int x, refine_gauge *gauge) {
+  bool is_bad = false;
   refine_measure_kernels[a->dtype](a->structure, a->values, side == LAC_T, width, blocks[REFINE_B], blocks[x],
                                    blocks[REFINE_R], gauge);
+  for (int c = 0; c < width; c++) {
+    gauge->mild[c] = gauge->error[c];
+    is_bad = is_bad || gauge->error[c] > REFINE_BAD * refine_rounding[a->dtype];
+  }
+  if (!is_bad || !a->is_stable) return;
+  gauge->few = a->is_regular ? (double)REFINE_BAD / REFINE_GOOD : (double)INFINITY;
+  refine_soften_kernels[a->dtype](a->structure, a->values, side == LAC_T, width, blocks[REFINE_B], blocks[x],
+                                  blocks[REFINE_R], blocks[REFINE_WORK], gauge);
 }
 
 static lac_status refine_apply(const lac_system *a, lac_side side, int width, void **blocks, int b, int x,
@@ -69,7 +89,7 @@ static lac_status refine_apply(const lac_system *a, lac_side side, int width, vo
 
 // What is judged in the end: the milder measure where the factor is stable.
 static double refine_verdict(const lac_system *a, const refine_gauge *gauge, int c) {
-  return a->is_stable ? gauge->near[c] + gauge->far[c] : gauge->error[c];
+  return a->is_stable ? gauge->mild[c] : gauge->error[c];
 }
 
 // One correction. Columns that it betters take it; says whether it is worth another one.
@@ -86,12 +106,11 @@ static lac_status refine_step(const lac_system *a, lac_side side, int width, voi
   for (int c = 0; c < width; c++) {
     double before = refine_verdict(a, gauge, c);
     // Rows that are all noise keep the error where it is, while those that count are still mended.
-    bool is_mended = before > REFINE_BAD * refine_rounding[a->dtype] && refine_verdict(a, &after, c) < before / 2;
+    bool is_mended = before > REFINE_GOOD * refine_rounding[a->dtype] && refine_verdict(a, &after, c) < before / 2;
     if (!(after.error[c] < gauge->error[c] || is_mended)) continue;
     *is_worth |= after.error[c] < gauge->error[c] / 2 || is_mended;
     gauge->error[c] = after.error[c];
-    gauge->near[c] = after.near[c];
-    gauge->far[c] = after.far[c];
+    gauge->mild[c] = after.mild[c];
     refine_take_kernels[a->dtype](n, width, c, blocks[REFINE_Y], blocks[REFINE_X]);
   }
   return LAC_OK;

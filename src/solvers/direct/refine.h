@@ -13,8 +13,9 @@ typedef struct lac_system {
   const lac_structure *structure;
   const void *analysis, *numeric, *values;
   lac_dtype dtype;
-  int threads;     // that a solve may use
-  bool is_stable;  // the factor is known to be good: the verdict may be mild
+  int threads;      // that a solve may use
+  bool is_stable;   // the factor is known to be good: the verdict may be mild
+  bool is_regular;  // and the matrix not singular to working precision: then milder still
 } lac_system;
 
 /// Five blocks of n rows and `width` columns: the right-hand sides, the solution, and room to work.

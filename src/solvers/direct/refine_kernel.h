@@ -16,17 +16,11 @@ static void FN(refine_largest)(int32_t n, int width, const T *x, double *largest
 static inline void FN(refine_row)(refine_gauge *g, int width, double norm, const double *terms, const T *b,
                                   const WIDE *sum, T *r) {
   for (int c = 0; c < width; c++) {
-    double size = FN(size)(b[c]), residual = FN(wide_size)(sum[c]), scale = norm * g->largest[c];
+    double size = FN(size)(b[c]), residual = FN(wide_size)(sum[c]);
     double lost = (norm + 1) * g->tiny;  // what underflow may take from a row that is right
     r[c] = (T)sum[c];
     if (residual == 0) continue;
-    double error = residual / (terms[c] + size + lost);
-    g->error[c] = refine_max(g->error[c], error);
-    if (terms[c] + size + lost > g->noise * (scale + size)) {
-      g->near[c] = refine_max(g->near[c], error);
-    } else {
-      g->far[c] = refine_max(g->far[c], residual / (terms[c] + scale + lost));
-    }
+    g->error[c] = refine_max(g->error[c], residual / (terms[c] + size + lost));
   }
 }
 
@@ -65,6 +59,55 @@ static void FN(refine_measure)(const lac_structure *s, const void *a, bool trans
   }
   for (int c = 0; c < width; c++) {
     if (!isfinite(g->largest[c])) g->error[c] = (double)NAN;
+  }
+}
+
+// D, such that the largest number of each column of A D^-1 is 1 when that of each row is.
+static void FN(refine_columns)(const lac_structure *s, const T *a, const int64_t *offsets, const int32_t *columns,
+                               const int64_t *slots, REAL *d) {
+  for (int64_t j = 0; j < s->n; j++) d[j] = (REAL)FN(tiny);
+  for (int64_t i = 0; i < s->n; i++) {
+    double largest = 0;
+    for (int64_t p = offsets[i]; p < offsets[i + 1]; p++) {
+      largest = refine_max(largest, FN(size)(a[slots ? slots[p] : p]));
+    }
+    for (int64_t p = offsets[i]; largest > 0 && p < offsets[i + 1]; p++) {
+      REAL share = (REAL)(FN(size)(a[slots ? slots[p] : p]) / largest);
+      if (share > d[columns[p]]) d[columns[p]] = share;
+    }
+  }
+}
+
+// The milder error of one row, whose s_i is `scale`, from its residual.
+static double FN(refine_mild)(const refine_gauge *g, double residual, double terms, double scale) {
+  double few = terms > g->noise * scale ? g->few : 1;
+  return residual == 0 ? 0 : fmin(residual / terms, few * residual / (terms + scale));
+}
+
+// The milder errors of those columns that are bad by the other measure; r is their residual.
+static void FN(refine_soften)(const lac_structure *s, const void *values, bool transposed, int width, const void *b,
+                              const void *x, const void *r, void *work, refine_gauge *g) {
+  const int64_t *offsets = transposed ? s->t_offsets : s->offsets, *slots = transposed ? s->t_slots : NULL;
+  const int32_t *columns = transposed ? s->t_rows : s->columns;
+  const T *a = values, *from = x;
+  REAL *d = work;
+
+  FN(refine_columns)(s, a, offsets, columns, slots, d);
+  for (int c = 0; c < width; c++) {
+    double largest = 0, mild = 0;
+    if (!(g->error[c] > REFINE_BAD * FN(epsilon))) continue;
+    for (int64_t j = 0; j < s->n; j++) largest = refine_max(largest, (double)d[j] * FN(size)(from[j * width + c]));
+    for (int64_t i = 0; i < s->n; i++) {
+      double norm = 0, terms = FN(size)(((const T *)b)[i * width + c]);
+      for (int64_t p = offsets[i]; p < offsets[i + 1]; p++) {
+        double size = FN(size)(a[slots ? slots[p] : p]);
+        norm += size / (double)d[columns[p]];
+        terms += size * FN(size)(from[columns[p] * (int64_t)width + c]);
+      }
+      terms += (norm + 1) * g->tiny;
+      mild = refine_max(mild, FN(refine_mild)(g, FN(size)(((const T *)r)[i * width + c]), terms, norm * largest));
+    }
+    g->mild[c] = mild;
   }
 }
 

@@ -151,9 +151,9 @@ lac_status lac_engine_find(lac_context *ctx, lac_method method) {
   const lac_solver_table *table = NULL;
 
   LAC_CHECK_CONTEXT();
-  LAC_CHECK(method >= LAC_METHOD_AUTO && method <= LAC_METHOD_MUMPS, LAC_ERR_ARG,
+  LAC_CHECK(method >= LAC_METHOD_AUTO && method <= LAC_METHOD_DIRECT, LAC_ERR_ARG,
             "lac_engine_find: unknown method %d; use one of lac_method", (int)method);
-  if (method >= LAC_METHOD_CHOLMOD) LAC_TRY(lac_engine_table(ctx, method, &table));
+  if (method >= LAC_METHOD_CHOLMOD && method <= LAC_METHOD_MUMPS) LAC_TRY(lac_engine_table(ctx, method, &table));
 done:
   return status;
 }

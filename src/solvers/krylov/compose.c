@@ -3,8 +3,8 @@
 /// The kernels columns and column_step of a backend that has none: by binary, conj and sum, with coefficients that travel
 /// through the host.
 ///
-/// Zero coefficients shut out what they multiply: x over a mask of ones and zeros, by a division that makes zero of x / 0.
-/// Works in one or two vectors, which it gives back.
+/// Zero coefficients shut out what they multiply where the backend has `where`; without it, NaN in a column that has diverged
+/// goes into its x, and into no other. Works in two vectors, which it gives back.
 
 #include <stdlib.h>
 
@@ -66,31 +66,34 @@ done:
   return status;
 }
 
-/// product = c x, with zeros where c is
+/// product = c x, with zeros where c is, by way of `masked`
 static lac_status column_multiply(lac_context *ctx, const lac_column_op *op, lac_array *state, const lac_array *x,
                                   lac_array *masked, lac_array *product) {
   lac_status status = LAC_OK;
   lac_array *c = NULL, *mask = NULL;
   LAC_TRY(coefficients_take(ctx, op, state, &c, &mask));
-  LAC_TRY(ctx->kernels->binary(ctx, LAC_DIV_OR_ZERO, x, mask, masked));
-  LAC_TRY(ctx->kernels->binary(ctx, LAC_MUL, masked, c, product));
+  if (ctx->kernels->where) LAC_TRY(ctx->kernels->where(ctx, mask, x, NULL, masked));
+  LAC_TRY(ctx->kernels->binary(ctx, LAC_MUL, ctx->kernels->where ? masked : x, c, product));
 done:
   lac_array_destroy(&c);
   lac_array_destroy(&mask);
   return status;
 }
 
-/// y = x where the coefficient is not zero: both over masks, added.
+/// y = x where the coefficient is not zero
 static lac_status column_choose(lac_context *ctx, const lac_column_op *op, lac_array *state, lac_array *one,
                                 lac_array *two) {
   lac_status status = LAC_OK;
   lac_array *c = NULL, *mask = NULL;
   LAC_TRY(coefficients_take(ctx, op, state, &c, &mask));
-  LAC_TRY(ctx->kernels->binary(ctx, LAC_DIV_OR_ZERO, op->x, mask, one));
-  LAC_TRY(ctx->kernels->fill(ctx, c, 1, 0));
-  LAC_TRY(ctx->kernels->axpy(ctx, -1, 0, mask, c));
-  LAC_TRY(ctx->kernels->binary(ctx, LAC_DIV_OR_ZERO, op->y, c, two));
-  LAC_TRY(ctx->kernels->binary(ctx, LAC_ADD, one, two, op->y));
+  if (ctx->kernels->where) {
+    LAC_TRY(ctx->kernels->where(ctx, mask, op->x, op->y, one));
+    LAC_TRY(ctx->kernels->copy(ctx, one, op->y));
+    goto done;
+  }
+  LAC_TRY(ctx->kernels->binary(ctx, LAC_SUB, op->x, op->y, one));
+  LAC_TRY(ctx->kernels->binary(ctx, LAC_MUL, one, mask, two));
+  LAC_TRY(ctx->kernels->axpy(ctx, 1, 0, two, op->y));
 done:
   lac_array_destroy(&c);
   lac_array_destroy(&mask);
@@ -152,7 +155,7 @@ done:
 lac_status krylov_columns(lac_context *ctx, int count, const lac_column_op *ops, lac_array *state) {
   lac_status status = LAC_OK;
   lac_array *one = NULL, *two = NULL;
-  if (ops[0].y->count == 0) goto done;
+  if (state->count == 0) goto done;
   LAC_TRY(lac_array_make(ctx, &ops[0].y->meta, &one));
   LAC_TRY(lac_array_make(ctx, &ops[0].y->meta, &two));
   for (int i = 0; i < count; ++i) LAC_TRY(column_do(ctx, ops + i, state, one, two));

@@ -37,12 +37,15 @@ typedef struct krylov {
   lac_array **r;     // vectors like b; the first is the residual, the second free between cycles
   lac_array **v;     // vectors like x
   int r_count, v_count;
+  lac_array *start;  // a copy of the start, unless that is zero
+  bool is_again;     // columns run for the second time
   krylov_basis x_null, b_null;
   lac_array *spread;  // a vector of a basis, where there are several columns
   lac_step_numbers numbers;
 } krylov;
 
-/// A method: how much it works in and what a cycle is.
+/// A method: how much it works in and what a cycle is. One that restarts makes its vectors when it needs
+/// them, but for the first two.
 typedef struct krylov_method {
   int r_count, v_count, slots;
   int64_t window;   // iterations without progress that are stagnation
@@ -57,6 +60,10 @@ lac_status krylov_run(lac_context *ctx, const lac_krylov_job *job, const krylov_
 /// The most iterations that a job asks for, and how many without progress are stagnation in a short recurrence.
 int64_t krylov_limit(const lac_krylov_job *job);
 int64_t krylov_window(const lac_krylov_job *job);
+
+/// The i-th vector like b, or like x, is there from now on.
+lac_status krylov_need_r(krylov *k, int64_t i);
+lac_status krylov_need_v(krylov *k, int64_t i);
 
 /// Operations on vectors of one shape; a step of the coefficients.
 lac_status krylov_pass(krylov *k, int count, const lac_column_op *ops);

@@ -6,7 +6,8 @@
 ///
 /// The right side keeps the residual that of A x = b. V is made orthogonal by the classical process, twice: each vector comes from
 /// memory three times, whatever j. H is rotated to a triangle as it grows, so that its last number is the residual. Works in
-/// m + 1 vectors and one for M; flexible: 2 m + 1, which keeps M^-1 v_j since M may vary. m^2 / 2 + 6 m numbers for each column.
+/// m + 1 vectors and one for M; flexible: 2 m + 1, which keeps M^-1 v_j since M may vary. They are made as the first
+/// cycle grows. m^2 / 2 + 6 m pairs of doubles for each column.
 
 #include "solvers/krylov/frame.h"
 
@@ -66,6 +67,8 @@ static lac_status gmres_repeat(krylov *k, bool is_flexible) {
   LAC_TRY(krylov_pass(k, 1, &(lac_column_op){LAC_COLUMN_SCALE, LAC_GMRES_INVERSE, 1, k->r[0], k->r[0]}));
   for (; goes_on && j < k->restart; ++j) {
     const lac_array *z = k->r[j];
+    LAC_TRY(krylov_need_r(k, j + 1));
+    if (has_m) LAC_TRY(krylov_need_v(k, is_flexible ? j : 0));
     LAC_TRY(krylov_begin(k));
     if (has_m) {
       z = k->v[is_flexible ? j : 0];

@@ -112,8 +112,9 @@ void krylov_tell(const krylov *k, lac_solve_report *report) {
   report->column = largest % k->job->width;
   why(k, worst, cause, sizeof cause);
   double b = seen(k, LAC_SLOT_B, worst).re;
-  (void)snprintf(report->reason, sizeof report->reason,
-                 "%s%s; relative residual %.3g (asked: %.3g) after %lld iterations", place(k, worst, at, sizeof at),
-                 cause, relative(seen(k, LAC_SLOT_RESIDUAL, worst).re, b),
-                 relative(seen(k, LAC_SLOT_RESIDUAL, worst).im, b), (long long)seen(k, LAC_SLOT_COUNT, worst).re);
+  int length = snprintf(
+      report->reason, sizeof report->reason, "%s%s; relative residual %.3g (asked: %.3g) after %lld iterations",
+      place(k, worst, at, sizeof at), cause, relative(seen(k, LAC_SLOT_RESIDUAL, worst).re, b),
+      relative(seen(k, LAC_SLOT_RESIDUAL, worst).im, b), (long long)seen(k, LAC_SLOT_COUNT, worst).re);
+  if (length < 0) report->reason[0] = '\0';
 }

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Peers that are programs: compiled when a benchmark asks for them, into build/peers, and run on systems in files.
+
+Nothing of them is part of Lacuna. PETSc (with hypre) comes from the system's packages; AMGCL's headers lie in the source
+package of pyamgcl. A peer that cannot be had is said and left out.
+"""
+
+import glob
+import os
+import subprocess
+import sys
+import tarfile
+from dataclasses import dataclass
+
+import numpy as np
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+BUILD = os.path.join(HERE, "..", "..", "build", "peers")
+AMGCL = "pyamgcl==1.0.0.post4"
+
+
+@dataclass
+class Ran:
+    """The best repetition of a peer."""
+
+    setup: float
+    solve: float
+    iterations: int
+    residual: float
+
+    @property
+    def seconds(self):
+        return self.setup + self.solve
+
+
+@dataclass
+class Peer:
+    """A program with its settings."""
+
+    name: str
+    command: list
+    threads: int  # or ranks
+    options: list
+
+    def run(self, system, rtol, seconds):
+        env = dict(os.environ, OMP_NUM_THREADS=str(1 if "mpirun" in self.command else self.threads),
+                   OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")  # fmt: skip
+        out = _run([*self.command, system, str(rtol), str(seconds), *self.options], env=env, timeout=600)
+        rows = [line.split() for line in out.splitlines()]
+        return min((Ran(float(a), float(b), int(c), float(d)) for a, b, c, d in rows), key=lambda ran: ran.seconds)
+
+
+def write_system(path, a, b):
+    """{n, nnz: int64; offsets, columns: int32; values, b: double}, as the programs read it."""
+    with open(path, "wb") as file:
+        for part in (np.array([a.shape[0], a.nnz], np.int64), a.indptr, a.indices, a.data, b):
+            part.tofile(file)
+
+
+def _run(command, **more):
+    return subprocess.run(command, capture_output=True, text=True, check=True, **more).stdout
+
+
+def _build(name, source, command):
+    """The program `name`, compiled where it is missing or older than its source."""
+    program, source = os.path.join(BUILD, name), os.path.join(HERE, source)
+    if not os.path.exists(program) or os.path.getmtime(program) < os.path.getmtime(source):
+        os.makedirs(BUILD, exist_ok=True)
+        _run([*command, "-o", program])
+    return program
+
+
+def _amgcl_headers():
+    """The folder of AMGCL's headers, fetched when it is not there."""
+    pattern = os.path.join(BUILD, "pyamgcl-*", "")
+    if not glob.glob(pattern):
+        os.makedirs(BUILD, exist_ok=True)
+        _run([sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", ":all:", AMGCL, "-d", BUILD])
+        with tarfile.open(glob.glob(os.path.join(BUILD, "pyamgcl-*.tar.gz"))[0]) as archive:
+            archive.extractall(BUILD)
+    return glob.glob(pattern)[0]
+
+
+def _amgcl(*flags):
+    source = os.path.join(HERE, "amgcl.cpp")
+    compiler = ["g++", "-O3", "-march=native", "-fopenmp", *flags, "-I", _amgcl_headers(), source]
+    return _build("amgcl" + "".join(flags), "amgcl.cpp", compiler)
+
+
+def _petsc():
+    flags = [_run(["pkg-config", what, "petsc"]).split() for what in ("--cflags", "--libs")]
+    return _build("petsc", "petsc.c", ["mpicc", "-O2", *flags[0], os.path.join(HERE, "petsc.c"), *flags[1]])
+
+
+def find(dimensions=2):
+    """The peers that can be had here, with the settings that were best of those tried."""
+    strong = "0.5" if dimensions == 3 else "0.25"
+    hypre = f"-pc_type hypre -pc_hypre_type boomeramg -pc_hypre_boomeramg_strong_threshold {strong}".split()
+    gamg = "-pc_type gamg -pc_gamg_threshold 0.02".split()
+    peers = []
+
+    def add(what, make):
+        try:
+            peers.extend(make())
+        except (OSError, subprocess.SubprocessError, IndexError) as error:
+            print(f"{what} cannot be had here and is left out: {getattr(error, 'stderr', None) or error}".strip())
+
+    def ranked(name, options):
+        return [Peer(f"{name}, {n} rank{'s' * (n > 1)}", ["mpirun", "-n", str(n), _petsc()], n, options) for n in (2, 1)]
+
+    add("PETSc with hypre", lambda: ranked("hypre BoomerAMG", hypre))
+    add("PETSc", lambda: ranked("PETSc GAMG", gamg))
+    add("AMGCL", lambda: [Peer("AMGCL f64", [_amgcl()], 2, []), Peer("AMGCL f32", [_amgcl("-DSINGLE")], 2, [])])
+    return peers

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+/// lac_solve_operator: systems without a matrix, their values, their refusals, their derivatives.
+
+#include <float.h>
+
+#include "core/memory_impl.h"
+#include "lacuna/extend.h"
+#include "support/square.h"
+
+typedef struct product {
+  const lac_pattern *pattern;
+  int is_bent;  // not linear
+} product;
+
+/// y = A x + d x, number by number.
+static lac_status product_emit(lac_tape *tape, void *data, int step, const lac_var *in, lac_var *out) {
+  const product *p = data;
+  (void)step;
+  out[0] = lac_add(tape, lac_spmm(tape, p->pattern, LAC_N, in[0], in[2]), lac_mul(tape, in[1], in[2]));
+  if (p->is_bent) out[0] = lac_add(tape, out[0], lac_square(tape, in[2]));
+  return lac_tape_status(tape);
+}
+
+static void operator_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
+  lac_solver_options options = lac_solver_options_defaults();
+  product p = {setup->patterns[0], 0};
+  int is_single = setup->dtype == LAC_F32 || setup->dtype == LAC_C64;
+  options.method = (lac_method)setup->c->i[3];
+  options.iteration.rtol = 16 * (is_single ? FLT_EPSILON : DBL_EPSILON);
+  options.iteration.max_iterations = 400;
+  out[0] = lac_solve_operator(tape, product_emit, &p, &options, 2, in, in[2]);
+}
+
+static void operator_dense(const op_case *c, const ref *in, ref *out) {
+  int64_t n = c->patterns[0]->rows, k = out[0].meta.shape[1];
+  for (int64_t j = 0; j < k; j++) {
+    dense a = dense_matrix(c->patterns[0], in[0].x), b = dense_new(n, 1);
+    for (int64_t i = 0; i < n; i++) a.x[i * n + i] += in[1].x[i * k + j], b.x[i] = in[2].x[i * k + j];
+    dense x = dense_solve(a, b);
+    for (int64_t i = 0; i < n; i++) out[0].x[i * k + j] = x.x[i];
+  }
+}
+
+static const lac_op any_arity = {.name = "solve_operator", .signature = "(),(),()->()", .order = LAC_ANY_ORDER};
+
+static void solve_operator_differentiates(lac_context *ctx) {
+  const lac_method methods[] = {LAC_METHOD_AUTO, LAC_METHOD_BICGSTAB, LAC_METHOD_LSMR};
+  for (int m = 0; m < 3; m++) {
+    op_case c = {.op = "solve_operator",
+                 .user_op = &any_arity,
+                 .patterns = {sketch_square(4, 0.5, 1)},
+                 .shapes = {"nnz", "4,2", "4,2"},
+                 .result = {"4,2"},
+                 .i = {LAC_N, FACTOR, GENERAL, methods[m]},
+                 .apply = operator_apply,
+                 .dense = operator_dense,
+                 .fill = square_fill,
+                 .degree = {0, 0, 1},
+                 .slack = 1024,
+                 .skip = OP_OPERATOR | OP_INPUT | OP_MEMORY};
+    check_op(ctx, &c);
+  }
+}
+
+typedef struct line_system {
+  lac_pattern *pattern;
+  lac_array *a, *d, *b;
+  lac_tape *tape;
+  lac_var theta[2], right;
+} line_system;
+
+static line_system line_open(lac_context *ctx, int64_t n) {
+  line_system s = {0};
+  int64_t nnz = 3 * n - 2;
+  CHECK_OK(lac_pattern_banded(ctx, n, n, 1, 1, LAC_WIDTH_AUTO, &s.pattern, NULL));
+  CHECK_OK(lac_array_create(ctx, LAC_F64, 1, &nnz, &s.a));
+  CHECK_OK(lac_array_create(ctx, LAC_F64, 1, &n, &s.d));
+  CHECK_OK(lac_array_create(ctx, LAC_F64, 2, (int64_t[]){n, 1}, &s.b));
+  CHECK_OK(lac_array_fill(ctx, s.a, -1, 0));
+  CHECK_OK(lac_array_fill(ctx, s.d, 3.1, 0));
+  CHECK_OK(lac_array_fill(ctx, s.b, 1, 0));
+  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &s.tape));
+  s.theta[0] = lac_tape_leaf(s.tape, s.a);
+  s.right = lac_tape_leaf(s.tape, s.b);
+  s.theta[1] = lac_reshape(s.tape, lac_tape_leaf(s.tape, s.d), 2, (int64_t[]){n, 1});
+  return s;
+}
+
+static void line_close(line_system *s) {
+  lac_tape_destroy(&s->tape);
+  lac_array_destroy(&s->a);
+  lac_array_destroy(&s->d);
+  lac_array_destroy(&s->b);
+  lac_pattern_destroy(&s->pattern);
+}
+
+static void what_is_not_linear_is_refused(lac_context *ctx) {
+  line_system s = line_open(ctx, 5);
+  product p = {s.pattern, 1};
+  CHECK(!lac_solve_operator(s.tape, product_emit, &p, NULL, 2, s.theta, s.right).id);
+  CHECK_FAILS(lac_tape_status(s.tape), LAC_ERR_ARG, "not linear in x");
+  line_close(&s);
+}
+
+static void methods_that_need_a_matrix_are_refused(lac_context *ctx) {
+  line_system s = line_open(ctx, 5);
+  product p = {s.pattern, 0};
+  lac_solver_options options = lac_solver_options_defaults();
+  options.method = LAC_METHOD_LU;
+  CHECK(!lac_solve_operator(s.tape, product_emit, &p, &options, 2, s.theta, s.right).id);
+  CHECK_FAILS(lac_tape_status(s.tape), LAC_ERR_ARG, "Krylov");
+  line_close(&s);
+}
+
+static void what_is_not_reached_is_an_error(lac_context *ctx) {
+  line_system s = line_open(ctx, 200);
+  product p = {s.pattern, 0};
+  lac_solver_options options = lac_solver_options_defaults();
+  options.method = LAC_METHOD_CG;
+  options.iteration.max_iterations = 2;
+  CHECK(!lac_solve_operator(s.tape, product_emit, &p, &options, 2, s.theta, s.right).id);
+  CHECK_FAILS(lac_tape_status(s.tape), LAC_ERR_CONVERGENCE, "after 2 iterations");
+  line_close(&s);
+}
+
+/// A factor of the matrix itself: one iteration, and one for the adjoint.
+static void a_factor_preconditions_an_operator(lac_context *ctx) {
+  if (!check_cpu_only("direct solvers")) return;
+  line_system s = line_open(ctx, 30);
+  product p = {s.pattern, 0};
+  lac_solver_options options = lac_solver_options_defaults();
+  lac_solver *solver = NULL;
+  lac_factor *factor = NULL;
+  lac_array *values = NULL;
+  lac_var loss, bar;
+  CHECK_OK(lac_array_clone(ctx, s.a, &values));
+  double *x = lac_array_edit(values);
+  for (int64_t i = 0; i < 30; i++) x[3 * i] += 3.1;
+  CHECK_OK(lac_solver_create(ctx, s.pattern, NULL, &solver));
+  CHECK_OK(lac_solver_factor(ctx, solver, values, &factor));
+  options.iteration.max_iterations = 2;
+  options.preconditioner.factor = factor;
+  loss = lac_sum(s.tape, lac_solve_operator(s.tape, product_emit, &p, &options, 2, s.theta, s.right));
+  lac_factor_destroy(&factor);  // the call holds it
+  lac_solver_destroy(&solver);
+  lac_array_destroy(&values);
+  CHECK_OK(lac_tape_vjp(s.tape, 1, &loss, NULL, 1, &s.theta[0], &bar, LAC_PLAIN));
+  line_close(&s);
+}
+
+static lac_status solve_and_differentiate(lac_context *ctx, const line_system *s) {
+  product p = {s->pattern, 0};
+  lac_tape *tape = NULL;
+  lac_status status = lac_tape_create(ctx, LAC_RECORD, &tape);
+  if (status != LAC_OK) return status;
+  lac_var theta[2] = {lac_tape_leaf(tape, s->a), lac_tape_leaf(tape, s->d)}, b = lac_tape_leaf(tape, s->b), bar[2];
+  lac_var column = lac_reshape(tape, theta[1], 2, (int64_t[]){6, 1}), in[2] = {theta[0], column};
+  lac_var loss = lac_sum(tape, lac_solve_operator(tape, product_emit, &p, NULL, 2, in, b));
+  status = lac_tape_vjp(tape, 1, &loss, NULL, 2, theta, bar, LAC_PLAIN);
+  lac_tape_destroy(&tape);
+  return status;
+}
+
+static void every_failing_allocation_is_told(lac_context *ctx) {
+  line_system s = line_open(ctx, 6);
+  CHECK_OK(solve_and_differentiate(ctx, &s));
+  for (int64_t n = 1;; n++) {
+    lac_memory_fail_at(n);
+    lac_status status = solve_and_differentiate(ctx, &s);
+    lac_memory_fail_at(0);
+    if (status == LAC_OK) break;
+    CHECK_EQ(status, LAC_ERR_MEMORY);
+  }
+  line_close(&s);
+}
+
+CHECK_MAIN(solve_operator_differentiates, every_failing_allocation_is_told, what_is_not_linear_is_refused,
+           methods_that_need_a_matrix_are_refused, what_is_not_reached_is_an_error, a_factor_preconditions_an_operator)

@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Iterative solvers: beside SciPy's direct solver, and derivatives beside dense torch."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import scipy.sparse.linalg as sl
+import torch
+from reference import SIDES, dense, same, smooth, square, values
+
+import lacuna
+import lacuna.torch as lt
+
+HERMITIAN = ["cg", "flexible_cg", "minres"]
+GENERAL = ["bicgstab", "gmres", "flexible_gmres", "lsmr", "lsqr"]
+SIMPLE = ["identity", "jacobi", "block_jacobi", "ssor", "chebyshev"]
+NUMPY_SIDES = {"N": lambda m: m, "T": lambda m: m.T, "C": lambda m: m.conj(), "H": lambda m: m.conj().T}
+
+
+def grid(n, wind=0.0, dtype=float):
+    """The five-point grid, with a wind across it."""
+    t = sp.diags([-1.0, 2.0, -1.0], [-1, 0, 1], shape=(n, n))
+    w = sp.diags([-1.0, 1.0], [-1, 1], shape=(n, n)) * wind
+    m = sp.csr_matrix(sp.kron(sp.eye(n), t + w) + sp.kron(t, sp.eye(n)), dtype=dtype)
+    if np.dtype(dtype).kind == "c":
+        upper = sp.triu(m, 1)
+        m = sp.csr_matrix(sp.diags(m.diagonal()) + upper * np.exp(0.3j) + upper.T * np.exp(-0.3j))
+        m = m + sp.kron(sp.eye(n), w) * 1j
+    m = sp.csr_matrix(m)
+    m.sort_indices()
+    return m
+
+
+def made(m, *args, **options):
+    """A factor of a SciPy matrix, and its solver."""
+    solver = lacuna.Solver(lacuna.Pattern.from_csr(m.indptr, m.indices, m.shape), *args, **options)
+    return solver.factor(m.data), solver
+
+
+def right(m, k=2, rows=None):
+    rng = np.random.default_rng(5)
+    b = rng.standard_normal((rows or m.shape[0], k))
+    return (b + 1j * rng.standard_normal(b.shape)).astype(m.dtype) if m.dtype.kind == "c" else b
+
+
+@pytest.mark.parametrize("dtype", [float, complex])
+@pytest.mark.parametrize("preconditioner", ["auto", "ic0", "multigrid", *SIMPLE])
+@pytest.mark.parametrize("method", HERMITIAN + GENERAL)
+def test_every_method_with_every_preconditioner(method, preconditioner, dtype):
+    if preconditioner == "multigrid" and method not in ("flexible_cg", "flexible_gmres"):
+        pytest.skip("multigrid varies")
+    m = grid(9, dtype=dtype)
+    factor, _ = made(m, method, preconditioner=preconditioner, rtol=1e-11, max_iterations=2000)
+    b = right(m)
+    for side, op in NUMPY_SIDES.items():
+        np.testing.assert_allclose(factor.solve(b, side), sl.spsolve(op(m).tocsc(), b), atol=1e-8)
+    report = factor.report
+    assert report["setups"] == 1 and report["refreshes"] == 0 and report["solves"] == 4 and report["iterations"] > 0
+
+
+@pytest.mark.parametrize("dtype", [float, complex])
+@pytest.mark.parametrize("preconditioner", ["auto", "ilu0", *SIMPLE])
+@pytest.mark.parametrize("method", ["bicgstab", "gmres", "flexible_gmres"])
+def test_nonsymmetric_matrices(method, preconditioner, dtype):
+    m = grid(9, 0.4, dtype)
+    factor, _ = made(m, method, preconditioner=preconditioner, rtol=1e-11)
+    b = right(m)
+    for side, op in NUMPY_SIDES.items():
+        np.testing.assert_allclose(factor.solve(b, side), sl.spsolve(op(m).tocsc(), b), atol=1e-8)
+
+
+def test_a_hermitian_method_names_the_entry_that_is_not():
+    m = grid(4, 0.4)
+    with pytest.raises(lacuna.SymmetryError, match=r"entry \(0, 1\) does not equal entry \(1, 0\)"):
+        made(m, "cg")
+
+
+def test_iterate_starts_where_it_is_told():
+    m = grid(12)
+    factor, _ = made(m, "cg", preconditioner="jacobi", rtol=1e-10)
+    b = right(m, 1)[:, 0]
+    x, cold = factor.iterate(b)
+    again, warm = factor.iterate(b, x0=x)
+    assert cold["ending"] == "converged" and cold["iterations"] > 10 and cold["residual"] <= 1e-10
+    assert warm["iterations"] == 0 and cold["first_residual"] == pytest.approx(1)
+    np.testing.assert_allclose(again, sl.spsolve(m.tocsc(), b), atol=1e-7)
+
+
+def test_what_is_not_reached_is_an_error_with_its_reason():
+    m = grid(20)
+    factor, _ = made(m, "cg", preconditioner="identity", max_iterations=3)
+    b = right(m)
+    with pytest.raises(lacuna.ConvergenceError, match="after 3 iterations of cg with identity"):
+        factor.solve(b)
+    x, report = factor.iterate(b)
+    assert report["ending"] == "limit" and report["iterations"] == 3 and 1e-10 < report["residual"] < 10
+    r = np.linalg.norm(b - m @ x, axis=0) / np.linalg.norm(b, axis=0)
+    assert report["residual"] == pytest.approx(r.max(), rel=1e-6)
+    accepting, _ = made(m, "cg", preconditioner="identity", max_iterations=3, accept_unconverged=True)
+    np.testing.assert_array_equal(accepting.solve(b), x)
+
+
+def test_null_spaces():
+    m = grid(8)
+    m = sp.csr_matrix(m - sp.diags(np.asarray(m.sum(1)).ravel()))
+    n = m.shape[0]
+    b = right(m, 1)[:, 0]
+    factor, _ = made(m, "cg", preconditioner="jacobi", null_space=np.ones(n), rtol=1e-12)
+    x = factor.solve(b)
+    assert abs(x.sum()) < 1e-9
+    np.testing.assert_allclose(m @ x, b - b.mean(), atol=1e-9)
+
+
+def test_a_factor_is_a_preconditioner():
+    m = grid(10, 0.2)
+    rough, _ = made(grid(10), "cholesky")
+    factor, _ = made(m, "gmres", preconditioner=rough, rtol=1e-11)
+    b = right(m)
+    x, report = factor.iterate(b)
+    np.testing.assert_allclose(x, sl.spsolve(m.tocsc(), b), atol=1e-8)
+    assert report["iterations"] < 20 and factor.report["preconditioner"] == "cholesky"
+    exact, _ = made(m, "gmres", preconditioner="lu", rtol=1e-11)
+    assert exact.iterate(b)[1]["iterations"] <= 2
+    inner, _ = made(m, "gmres", preconditioner="jacobi", rtol=1e-3)
+    with pytest.raises(lacuna.ArgumentError, match="FLEXIBLE_GMRES"):
+        made(m, "gmres", preconditioner=inner)
+    outer, _ = made(m, "flexible_gmres", preconditioner=inner, rtol=1e-11)
+    np.testing.assert_allclose(outer.solve(b), sl.spsolve(m.tocsc(), b), atol=1e-8)
+
+
+def test_a_preconditioner_by_itself_is_applied_once():
+    m = grid(6)
+    factor, _ = made(m, "jacobi")
+    b = right(m)
+    np.testing.assert_allclose(factor.solve(b), b / m.diagonal()[:, None], rtol=1e-14)
+    assert factor.iterate(b)[1]["ending"] == "limit"
+    with pytest.raises(lacuna.ArgumentError, match="not the inverse"):
+        lt.solve(factor, torch.tensor(m.data), torch.tensor(b))
+
+
+def test_least_squares_of_any_shape():
+    rng = np.random.default_rng(3)
+    for shape in ((30, 12), (12, 30)):
+        m = sp.random(*shape, density=0.3, random_state=1, format="csr") + sp.eye(*shape, format="csr")
+        m = sp.csr_matrix(m)
+        m.sort_indices()
+        for method in ("lsmr", "lsqr"):
+            factor, _ = made(m, method, rtol=1e-12, accept_unconverged=True)
+            for side in ("N", "T"):
+                full = NUMPY_SIDES[side](m.toarray())
+                b = rng.standard_normal(full.shape[0])
+                np.testing.assert_allclose(factor.solve(b, side), np.linalg.lstsq(full, b, rcond=None)[0], atol=1e-6)
+
+
+def test_new_values_on_the_same_structure():
+    m = grid(30)
+    factor, solver = made(m, "flexible_cg", preconditioner="multigrid")
+    second = solver.factor(m.data * 2)
+    assert solver.factor(m.data) is factor and second.report["setups"] == 1 and second.report["refreshes"] == 1
+    b = right(m)
+    np.testing.assert_allclose(second.solve(b), sl.spsolve(m.tocsc(), b) / 2, atol=1e-7)
+    assert "levels" in factor.describe() or factor.report["levels"] >= 1
+
+
+def test_determinants_go_through_a_direct_partner():
+    m = grid(7)
+    factor, _ = made(m, "cg", preconditioner="jacobi")
+    assert factor.logdet() == pytest.approx(np.linalg.slogdet(m.toarray())[1])
+    assert factor.selected_inverse()[0] == pytest.approx(np.linalg.inv(m.toarray())[0, 0])
+    exact = 1 / np.linalg.cond(m.toarray(), 1)
+    assert 0.99 * exact <= factor.rcond <= 4 * exact
+
+
+def test_options_are_checked():
+    m = grid(3)
+    for wrong, words in (
+        (dict(rtol=-1.0), "rtol"),
+        (dict(max_iterations=-1), "max_iterations"),
+        (dict(omega=3.0), "omega"),
+        (dict(preconditioner="cg"), "flexible"),
+        (dict(null_space=np.ones(4)), "null_space"),
+        (dict(strength=2.0), "strength"),
+    ):
+        with pytest.raises((lacuna.ArgumentError, lacuna.ShapeError), match=words):
+            made(m, "gmres", **wrong)
+    with pytest.raises(TypeError, match="unexpected"):
+        made(m, "gmres", tolerance=1)
+    m.data[3] = np.nan
+    with pytest.raises(lacuna.NonfiniteError, match="not finite"):
+        made(m, "gmres")
+
+
+# -- derivatives ------------------------------------------------------------------------------------------------------
+
+pattern = square()
+both = pytest.mark.parametrize("dtype", [torch.float64, torch.complex128], ids=["f64", "c128"])
+
+
+@both
+@pytest.mark.parametrize("side", SIDES)
+@pytest.mark.parametrize("method", ["gmres", "flexible_gmres"])
+def test_derivatives_of_solves(method, side, dtype):
+    a, b = values(pattern, dtype).requires_grad_(), torch.randn(6, 2, dtype=dtype, requires_grad=True)
+    solver = lacuna.Solver(pattern, method, preconditioner="jacobi", rtol=1e-14, max_iterations=500)
+    f = lambda a, b: lt.solve(solver, a, b, side=side)  # noqa: E731
+    same(f(a, b), torch.linalg.solve(SIDES[side](dense(pattern, a)), b))
+    assert torch.autograd.gradcheck(f, (a, b), check_forward_ad=True)
+    assert torch.autograd.gradgradcheck(f, (a, b), check_fwd_over_rev=True)
+
+
+def test_no_derivative_sets_up_again():
+    a, b = values(pattern, torch.float64).requires_grad_(), torch.randn(6, 2, dtype=torch.float64, requires_grad=True)
+    solver = lacuna.Solver(pattern, "gmres", preconditioner="ilu0", rtol=1e-13)
+    grads = torch.autograd.grad(smooth(lambda a, b: lt.solve(solver, a, b))(a, b), (a, b), create_graph=True)
+    torch.autograd.grad(sum(g.pow(2).sum() for g in grads), (a, b))
+    report = solver.factor(a.detach().numpy()).report
+    assert report["setups"] == 1 and report["refreshes"] == 0 and report["solves"] >= 4
+
+
+def test_derivatives_have_a_tolerance_of_their_own():
+    m = grid(20)
+    where = lacuna.Pattern.from_csr(m.indptr, m.indices, m.shape)
+    a, b = torch.tensor(m.data), torch.tensor(right(m), requires_grad=True)
+    counts = []
+    for loose in (None, 1e-3):
+        solver = lacuna.Solver(where, "cg", preconditioner="jacobi", rtol=1e-10, adjoint_rtol=loose)
+        x = lt.solve(solver, a, b)
+        before = solver.factor(m.data).report["iterations"]
+        (g,) = torch.autograd.grad(x.pow(2).sum(), b)
+        counts.append(solver.factor(m.data).report["iterations"] - before)
+        exact = sl.spsolve(m.tocsc(), 2 * x.detach().numpy())
+        np.testing.assert_allclose(g.numpy(), exact, rtol=0, atol=(1e-1 if loose else 1e-6) * np.abs(exact).max())
+    assert counts[1] < 0.7 * counts[0]

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Iterative solvers as solvers and factors: every method with every preconditioner, how solves end, what is refused.
+
+#include <math.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "solvers/iterative.h"
+#include "support/check.h"
+#include "support/iterative_case.h"
+
+static const lac_side SIDES[] = {LAC_N, LAC_T, LAC_C, LAC_H};
+
+// -- all with all ----------------------------------------------------------------------------------------------------
+
+static bool goes_together(lac_method method, lac_method preconditioner, bool is_hermitian) {
+  const lac_krylov_table *krylov = lac_krylov_of(method);
+  const lac_preconditioner_table *table = lac_preconditioner_of(preconditioner);
+  if (krylov->needs_hermitian && (!is_hermitian || !table->keeps_hermitian)) return false;
+  if (table->is_variable && !krylov->is_flexible) return false;
+  if (preconditioner == LAC_METHOD_IC0 && !is_hermitian) return false;
+  return true;
+}
+
+static void check_pair(lac_context *ctx, const direct_case *c, lac_method method, lac_method preconditioner) {
+  lac_solver_options options = iterative_options(method, preconditioner);
+  options.iteration.max_iterations = 3000;
+  iterative_system system = iterative_open(ctx, c, &options);
+  for (int s = 0; s < 4; s++) {
+    double residual = iterative_residual(ctx, c, system.factor, SIDES[s], 3);
+    if (!(residual <= 1.1 * iterative_asked(c->a.meta.dtype))) {
+      check_fail(__FILE__, __LINE__, "%s with %s: residual %g", lac_krylov_of(method)->name,
+                 lac_preconditioner_of(preconditioner)->name, residual);
+    }
+  }
+  lac_report report = lac_factor_report(system.factor);
+  CHECK_TEXT(report.method, lac_krylov_of(method)->name);
+  CHECK_TEXT(report.preconditioner, lac_preconditioner_of(preconditioner)->name);
+  CHECK_EQ(report.setups, 1);
+  CHECK_EQ(report.solves, 4);
+  CHECK(report.iterations > 0 && report.factor_bytes > 0);
+  iterative_close(&system);
+}
+
+static void every_method_solves_with_every_preconditioner(lac_context *ctx) {
+  for (int d = LAC_F32; d <= LAC_C128; d++) {
+    direct_case definite = direct_make(DIRECT_POISSON, 80, (lac_dtype)d, 1);
+    direct_case windy = direct_convection(8, 0.5, (lac_dtype)d);
+    for (int m = LAC_METHOD_CG; m <= LAC_METHOD_LSQR; m++) {
+      for (int p = LAC_METHOD_IDENTITY; p <= LAC_METHOD_MULTIGRID; p++) {
+        lac_method method = (lac_method)m, preconditioner = (lac_method)p;
+        if (goes_together(method, preconditioner, true)) check_pair(ctx, &definite, method, preconditioner);
+        if (goes_together(method, preconditioner, false)) check_pair(ctx, &windy, method, preconditioner);
+      }
+    }
+  }
+}
+
+static void what_does_not_go_together_is_refused(lac_context *ctx) {
+  direct_case c = direct_make(DIRECT_POISSON, 30, LAC_F64, 1);
+  lac_solver_options options = iterative_options(LAC_METHOD_CG, LAC_METHOD_ILU0);
+  direct_system s = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options);
+  lac_factor *factor = NULL;
+  CHECK_FAILS(lac_solver_factor(ctx, s.solver, s.values, &factor), LAC_ERR_ARG, "Hermitian positive definite");
+  direct_close(&s);
+  options = iterative_options(LAC_METHOD_CG, LAC_METHOD_MULTIGRID);
+  s = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options);
+  CHECK_FAILS(lac_solver_factor(ctx, s.solver, s.values, &factor), LAC_ERR_ARG, "FLEXIBLE_CG");
+  direct_close(&s);
+}
+
+static void what_is_left_open_is_chosen(lac_context *ctx) {
+  direct_case definite = direct_make(DIRECT_POISSON, 80, LAC_F64, 1), windy = direct_convection(8, 0.5, LAC_F64);
+  direct_case gaps = direct_make(DIRECT_ZERO_DIAGONAL, 12, LAC_F64, 1);
+  lac_solver_options options = iterative_options(LAC_METHOD_CG, LAC_METHOD_AUTO);
+  iterative_system a = iterative_open(ctx, &definite, &options);
+  CHECK_TEXT(lac_factor_report(a.factor).method, "flexible_cg");
+  CHECK_TEXT(lac_factor_report(a.factor).preconditioner, "multigrid");
+  CHECK(strstr(lac_factor_report(a.factor).reason, "positive diagonal"));
+  options.method = LAC_METHOD_GMRES;
+  iterative_system b = iterative_open(ctx, &windy, &options);
+  CHECK_TEXT(lac_factor_report(b.factor).method, "flexible_gmres");
+  CHECK_TEXT(lac_factor_report(b.factor).preconditioner, "multigrid");
+  iterative_system c = iterative_open(ctx, &gaps, &options);
+  CHECK_TEXT(lac_factor_report(c.factor).preconditioner, "identity");
+  CHECK(strstr(lac_factor_report(c.factor).reason, "diagonal"));
+  iterative_close(&a);
+  iterative_close(&b);
+  iterative_close(&c);
+}
+
+// -- how it ends -----------------------------------------------------------------------------------------------------
+
+static void a_zero_right_hand_side_has_the_solution_zero(lac_context *ctx) {
+  direct_case c = direct_make(DIRECT_POISSON, 60, LAC_F64, 1);
+  lac_solver_options options = iterative_options(LAC_METHOD_CG, LAC_METHOD_JACOBI);
+  iterative_system s = iterative_open(ctx, &c, &options);
+  lac_solve_report report = iterative_run(ctx, s.factor, c.s->rows, 0);
+  CHECK(report.ending == LAC_CONVERGED && report.iterations == 0 && report.residual == 0);
+  iterative_close(&s);
+}
+
+static void the_limit_is_an_error_unless_it_is_accepted(lac_context *ctx) {
+  direct_case c = direct_make(DIRECT_POISSON, 400, LAC_F64, 1);
+  lac_solver_options options = iterative_options(LAC_METHOD_CG, LAC_METHOD_IDENTITY);
+  options.iteration.max_iterations = 4;
+  iterative_system s = iterative_open(ctx, &c, &options);
+  int64_t shape[] = {c.s->rows, 1};
+  lac_array *b = direct_random(ctx, LAC_F64, 2, shape, 3), *x = direct_random(ctx, LAC_F64, 2, shape, 3);
+  CHECK_FAILS(lac_factor_solve(ctx, s.factor, LAC_N, b, x), LAC_ERR_CONVERGENCE,
+              "after 4 iterations of cg with identity");
+  CHECK(iterative_run(ctx, s.factor, c.s->rows, 1).ending == LAC_LIMIT);
+  iterative_close(&s);
+  options.iteration.accept_unconverged = 1;
+  s = iterative_open(ctx, &c, &options);
+  CHECK_OK(lac_factor_solve(ctx, s.factor, LAC_N, b, x));
+  lac_array_destroy(&b);
+  lac_array_destroy(&x);
+  iterative_close(&s);
+}
+
+static void a_singular_system_without_its_null_space_does_not_converge(lac_context *ctx) {
+  direct_case c = direct_small(2, (double[]){1, -1, -1, 1}, LAC_F64);
+  lac_solver_options options = iterative_options(LAC_METHOD_CG, LAC_METHOD_JACOBI);
+  iterative_system s = iterative_open(ctx, &c, &options);
+  CHECK(iterative_run(ctx, s.factor, 2, 1).ending != LAC_CONVERGED);
+  iterative_close(&s);
+}
+
+static void a_singular_system_with_its_null_space_is_solved(lac_context *ctx) {
+  direct_case c = direct_small(3, (double[]){1, -1, 0, -1, 2, -1, 0, -1, 1}, LAC_F64);
+  lac_solver_options options = iterative_options(LAC_METHOD_CG, LAC_METHOD_JACOBI);
+  double b[3] = {1, 2, 6}, x[3];
+  lac_array *ones = NULL, *right = NULL, *left = NULL;
+  CHECK_OK(lac_array_create(ctx, LAC_F64, 2, (int64_t[]){3, 1}, &ones));
+  CHECK_OK(lac_array_fill(ctx, ones, 1, 0));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){3, 1}, b, LAC_COPY, &right));
+  CHECK_OK(lac_array_create(ctx, LAC_F64, 2, (int64_t[]){3, 1}, &left));
+  options.iteration.null_space = ones;
+  iterative_system s = iterative_open(ctx, &c, &options);
+  lac_array_destroy(&ones);  // the solver holds it
+  CHECK_OK(lac_factor_solve(ctx, s.factor, LAC_N, right, left));
+  CHECK_OK(lac_array_read(ctx, left, x));
+  CHECK_NEAR(x[0] - x[1], -2, 1e-9);
+  CHECK_NEAR(x[2] - x[1], 3, 1e-9);
+  CHECK(fabs(x[0] + x[1] + x[2]) < 1e-9);
+  lac_array_destroy(&right);
+  lac_array_destroy(&left);
+  iterative_close(&s);
+}
+
+static void what_cannot_get_better_stagnates(lac_context *ctx) {
+  direct_case c = direct_make(DIRECT_POISSON, 100, LAC_F64, 1);
+  lac_solver_options options = iterative_options(LAC_METHOD_GMRES, LAC_METHOD_JACOBI);
+  options.iteration.rtol = 1e-30;
+  iterative_system s = iterative_open(ctx, &c, &options);
+  lac_solve_report report = iterative_run(ctx, s.factor, c.s->rows, 1);
+  CHECK(report.ending == LAC_STAGNATED && report.residual < 1e-13 && strlen(report.reason) > 10);
+  iterative_close(&s);
+}
+
+static void what_is_not_finite_is_refused(lac_context *ctx) {
+  direct_case c = direct_make(DIRECT_POISSON, 30, LAC_F64, 1);
+  lac_solver_options options = iterative_options(LAC_METHOD_GMRES, LAC_METHOD_JACOBI);
+  direct_system s = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options);
+  lac_factor *factor = NULL;
+  ((double *)lac_array_edit(s.values))[4] = NAN;
+  CHECK_FAILS(lac_solver_factor(ctx, s.solver, s.values, &factor), LAC_ERR_NONFINITE, "entry (");
+  direct_close(&s);
+}
+
+static void a_hermitian_method_names_the_entry(lac_context *ctx) {
+  direct_case c = direct_small(3, (double[]){4, 1, 0, 1, 4, 2, 0, 1, 4}, LAC_F64);
+  direct_case gap = direct_small(3, (double[]){4, 1, 0, 1, 4, 0, 0, 1, 4}, LAC_F64);
+  lac_solver_options options = iterative_options(LAC_METHOD_CG, LAC_METHOD_JACOBI);
+  direct_system s = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options),
+                t = direct_open(ctx, &gap, LAC_WIDTH_AUTO, &options);
+  lac_factor *factor = NULL;
+  CHECK_FAILS(lac_solver_factor(ctx, s.solver, s.values, &factor), LAC_ERR_SYMMETRY,
+              "(1, 2) does not equal entry (2, 1)");
+  CHECK_FAILS(lac_solver_factor(ctx, t.solver, t.values, &factor), LAC_ERR_SYMMETRY,
+              "(2, 1) has no counterpart (1, 2)");
+  direct_close(&s);
+  direct_close(&t);
+}
+
+// -- sizes -----------------------------------------------------------------------------------------------------------
+
+static void nothing_and_one_are_sizes_too(lac_context *ctx) {
+  direct_case none = {sketch_empty(0, 0), ref_new(&(lac_meta){.dtype = LAC_F64, .ndim = 1, .shape = {0}})};
+  direct_case one = direct_small(1, (double[]){4}, LAC_F64);
+  for (int m = LAC_METHOD_CG; m <= LAC_METHOD_LSQR; m++) {
+    lac_solver_options options = iterative_options((lac_method)m, LAC_METHOD_AUTO);
+    iterative_system s = iterative_open(ctx, &none, &options), t = iterative_open(ctx, &one, &options);
+    CHECK(iterative_run(ctx, s.factor, 0, 1).ending == LAC_CONVERGED);
+    CHECK(iterative_residual(ctx, &one, t.factor, LAC_H, 2) <= 1e-10);
+    iterative_close(&s);
+    iterative_close(&t);
+  }
+}
+
+static void least_squares_take_rectangles(lac_context *ctx) {
+  const double a[6] = {1, 0, 0, 2, 1, 1}, b[3] = {1, 2, 3};
+  lac_solver_options options = iterative_options(LAC_METHOD_LSMR, LAC_METHOD_AUTO);
+  const lac_method methods[] = {LAC_METHOD_LSMR, LAC_METHOD_LSQR};
+  lac_pattern *pattern = NULL;
+  lac_array *values = NULL, *right = NULL, *x = NULL;
+  lac_solver *solver = NULL;
+  lac_factor *factor = NULL;
+  lac_solve_report report;
+  double got[2];
+  CHECK_OK(lac_pattern_banded(ctx, 3, 2, 2, 1, LAC_WIDTH_AUTO, &pattern, NULL));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){6}, (void *)a, LAC_COPY, &values));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){3, 1}, (void *)b, LAC_COPY, &right));
+  CHECK_OK(lac_array_create(ctx, LAC_F64, 2, (int64_t[]){2, 1}, &x));
+  for (int m = 0; m < 2; m++) {
+    options.method = methods[m];
+    CHECK_OK(lac_solver_create(ctx, pattern, &options, &solver));
+    CHECK_OK(lac_solver_factor(ctx, solver, values, &factor));
+    CHECK_OK(lac_factor_iterate(ctx, factor, LAC_N, right, NULL, x, &report));
+    CHECK_OK(lac_array_read(ctx, x, got));
+    CHECK_NEAR(got[0], 13.0 / 9, 1e-6);
+    CHECK_NEAR(got[1], 10.0 / 9, 1e-6);
+    lac_factor_destroy(&factor);
+    lac_solver_destroy(&solver);
+  }
+  options.method = LAC_METHOD_GMRES;
+  CHECK_FAILS(lac_solver_create(ctx, pattern, &options, &solver), LAC_ERR_SHAPE, "LAC_METHOD_LSMR");
+  lac_array_destroy(&values);
+  lac_array_destroy(&right);
+  lac_array_destroy(&x);
+  lac_pattern_destroy(&pattern);
+}
+
+// -- robust ----------------------------------------------------------------------------------------------------------
+
+typedef struct visitor {
+  const lac_factor *factor;
+  lac_array *b, *x;
+  lac_status status;
+} visitor;
+
+static void *visit(void *data) {
+  visitor *v = data;
+  lac_context *own = NULL;
+  v->status = lac_context_create("cpu", 0, &own);
+  for (int i = 0; i < 10 && v->status == LAC_OK; i++) v->status = lac_factor_solve(own, v->factor, LAC_N, v->b, v->x);
+  lac_context_destroy(&own);
+  return NULL;
+}
+
+static void threads_share_a_factor(lac_context *ctx) {
+  if (!check_cpu_only("threads with contexts of their own")) return;
+  direct_case c = direct_make(DIRECT_POISSON, 100, LAC_F64, 1);
+  lac_solver_options options = iterative_options(LAC_METHOD_GMRES, LAC_METHOD_ILU0);
+  iterative_system s = iterative_open(ctx, &c, &options);
+  int64_t shape[] = {c.s->rows, 2};
+  visitor visitors[3];
+  pthread_t threads[3];
+  for (int i = 0; i < 3; i++) {
+    visitors[i] =
+        (visitor){s.factor, direct_random(ctx, LAC_F64, 2, shape, 1), direct_random(ctx, LAC_F64, 2, shape, 2), 0};
+    CHECK_EQ(pthread_create(&threads[i], NULL, visit, &visitors[i]), 0);
+  }
+  for (int i = 0; i < 3; i++) {
+    pthread_join(threads[i], NULL);
+    CHECK_EQ(visitors[i].status, LAC_OK);
+    CHECK_EQ(memcmp(lac_array_data(visitors[i].x), lac_array_data(visitors[0].x), (size_t)(16 * c.s->rows)), 0);
+  }
+  for (int i = 0; i < 3; i++) lac_array_destroy(&visitors[i].b), lac_array_destroy(&visitors[i].x);
+  CHECK_EQ(lac_factor_report(s.factor).solves, 30);
+  iterative_close(&s);
+}
+
+static lac_status make_and_solve(lac_context *ctx, const lac_pattern *pattern, const lac_solver_options *options,
+                                 const lac_array *values, const lac_array *b, lac_array *x) {
+  lac_solver *solver = NULL;
+  lac_factor *factor = NULL;
+  const char *text;
+  lac_status status = lac_solver_create(ctx, pattern, options, &solver);
+  if (status == LAC_OK) status = lac_solver_factor(ctx, solver, values, &factor);
+  if (status == LAC_OK) status = lac_factor_solve(ctx, factor, LAC_T, b, x);
+  if (status == LAC_OK) status = lac_factor_describe(ctx, factor, &text);
+  lac_factor_destroy(&factor);
+  lac_solver_destroy(&solver);
+  return status;
+}
+
+static void every_failing_allocation_is_told(lac_context *ctx) {
+  direct_case c = direct_convection(6, 0.5, LAC_F64);
+  direct_system s = direct_open(ctx, &c, LAC_WIDTH_AUTO, NULL);
+  int64_t shape[] = {c.s->rows, 1};
+  lac_array *b = direct_random(ctx, LAC_F64, 2, shape, 3), *x = direct_random(ctx, LAC_F64, 2, shape, 3);
+  for (int p = LAC_METHOD_AUTO; p <= LAC_METHOD_MULTIGRID; p = p ? p + 1 : LAC_METHOD_IDENTITY) {
+    lac_solver_options options = iterative_options(LAC_METHOD_FLEXIBLE_GMRES, (lac_method)p);
+    if (p == LAC_METHOD_IC0) continue;
+    CHECK_OK(make_and_solve(ctx, s.pattern, &options, s.values, b, x));
+    for (int64_t n = 1;; n++) {
+      lac_memory_fail_at(n);
+      lac_status status = make_and_solve(ctx, s.pattern, &options, s.values, b, x);
+      lac_memory_fail_at(0);
+      if (status == LAC_OK) break;
+      CHECK_EQ(status, LAC_ERR_MEMORY);
+    }
+  }
+  lac_array_destroy(&b);
+  lac_array_destroy(&x);
+  direct_close(&s);
+}
+
+static void options_are_checked(lac_context *ctx) {
+  direct_case c = direct_make(DIRECT_POISSON, 30, LAC_F64, 1);
+  direct_system s = direct_open(ctx, &c, LAC_WIDTH_AUTO, NULL);
+  lac_solver_options usual = iterative_options(LAC_METHOD_GMRES, LAC_METHOD_JACOBI), options = usual;
+  lac_solver *solver = NULL;
+  options.iteration.rtol = NAN;
+  CHECK_FAILS(lac_solver_create(ctx, s.pattern, &options, &solver), LAC_ERR_ARG, "rtol");
+  options = usual, options.iteration.atol = -1;
+  CHECK_FAILS(lac_solver_create(ctx, s.pattern, &options, &solver), LAC_ERR_ARG, "atol");
+  options = usual, options.preconditioner.omega = 2;
+  CHECK_FAILS(lac_solver_create(ctx, s.pattern, &options, &solver), LAC_ERR_ARG, "omega");
+  options = usual, options.preconditioner.method = LAC_METHOD_CG;
+  CHECK_FAILS(lac_solver_create(ctx, s.pattern, &options, &solver), LAC_ERR_ARG, "flexible");
+  options = usual, options.iteration.null_space = s.values;
+  CHECK_FAILS(lac_solver_create(ctx, s.pattern, &options, &solver), LAC_ERR_SHAPE, "null_space");
+  options = usual, options.method = (lac_method)99;
+  CHECK_FAILS(lac_solver_create(ctx, s.pattern, &options, &solver), LAC_ERR_ARG, "unknown method");
+  direct_close(&s);
+}
+
+CHECK_MAIN(every_method_solves_with_every_preconditioner, what_does_not_go_together_is_refused,
+           what_is_left_open_is_chosen, a_zero_right_hand_side_has_the_solution_zero,
+           the_limit_is_an_error_unless_it_is_accepted, a_singular_system_without_its_null_space_does_not_converge,
+           a_singular_system_with_its_null_space_is_solved, what_cannot_get_better_stagnates,
+           what_is_not_finite_is_refused, a_hermitian_method_names_the_entry, nothing_and_one_are_sizes_too,
+           least_squares_take_rectangles, threads_share_a_factor, every_failing_allocation_is_told, options_are_checked)
