@@ -96,7 +96,7 @@ typedef struct lac_adam {
   double shrink;  // factor of x
 } lac_adam;
 
-typedef struct lac_smoothed_kernels lac_smoothed_kernels;  // core/smoothed_kernels.h
+typedef struct lac_smoothed_kernels lac_smoothed_kernels;    // core/smoothed_kernels.h
 typedef struct lac_multigrid_kernels lac_multigrid_kernels;  // core/multigrid_kernels.h
 
 struct lac_kernels {
@@ -248,7 +248,7 @@ struct lac_kernels {
                      lac_array *x);  // optional
 
   // -- multigrid -----------------------------------------------------------------------------------------------------
-  const lac_smoothed_kernels *smoothed;  // optional: smoothed aggregation
+  const lac_smoothed_kernels *smoothed;    // optional: smoothed aggregation
   const lac_multigrid_kernels *multigrid;  // optional
 
   // -- ranks ---------------------------------------------------------------------------------------------------------

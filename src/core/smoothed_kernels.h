@@ -52,7 +52,8 @@ struct lac_smoothed_kernels {
   lac_status (*widen)(lac_context *ctx, lac_dtype dtype, int64_t count, int64_t k, const double *factor, const void *x,
                       void *y);
 
-  /// kinds[p] of each entry: strong where |a_ij| > theta sqrt(|a_ii a_jj|) in any of the matrices; *weak counts those that are not
+  /// kinds[p] of each entry: strong where |a_ij| > theta sqrt(|a_ii|) min(sqrt(|a_ii|), sqrt(|a_jj|)) in any of the matrices: in the usual
+  /// measure, or beside its own diagonal, which is all that a row between much larger ones has. *weak counts those that are not
   lac_status (*strength)(lac_context *ctx, lac_dtype dtype, const lac_sparse *a, int64_t items, const void *values,
                          double theta, uint8_t *kinds, int64_t *weak);
   /// Of one matrix: S, and F = 1 / (a_ii + the weak entries of row i), 0 where that is nothing to divide by; bounds[0] >= |S A|,

@@ -12,6 +12,7 @@
 #include "solvers/preconditioner.h"
 #include "support/check.h"
 #include "support/direct_case.h"
+#include "support/scratch.h"
 
 typedef struct multigrid_case {
   const lac_preconditioner_table *table;
@@ -106,6 +107,47 @@ static inline number case_inner(lac_context *ctx, const lac_array *x, const lac_
   }
   *size = sqrt(xx * yy);
   return sum;
+}
+
+/// Diagonals so that rows sum up to zero.
+static inline direct_case multigrid_neumann(int64_t side, lac_dtype dtype) {
+  direct_case c = direct_make(DIRECT_POISSON, side * side, dtype, 1);
+  number *sum = scratch((size_t)c.s->rows * sizeof *sum);
+  for (int64_t z = 0; z < c.s->nnz; ++z) {
+    if (c.s->row[z] != c.s->col[z]) sum[c.s->row[z]] += c.a.x[z];
+  }
+  for (int64_t z = 0; z < c.s->nnz; ++z) {
+    if (c.s->row[z] == c.s->col[z]) c.a.x[z] = -sum[c.s->row[z]];
+  }
+  return c;
+}
+
+/// A grid of side x side points with two unknowns each: springs along the edges and diagonals, held at one side.
+static inline direct_case multigrid_springs(int64_t side, ref *motions) {
+  static const int64_t AHEAD[4][2] = {{1, 0}, {0, 1}, {1, 1}, {1, -1}};
+  int64_t n = 2 * side * side;
+  number *full = scratch((size_t)(n * n) * sizeof *full);
+  double *real = scratch((size_t)(n * n) * sizeof *real);
+  *motions = ref_new(&(lac_meta){.dtype = LAC_F64, .ndim = 2, .shape = {n, 3}});
+  for (int64_t p = 0; p < side * side; ++p) {
+    int64_t x = p % side, y = p / side;
+    motions->x[6 * p] = 1, motions->x[6 * p + 4] = 1;
+    motions->x[6 * p + 2] = -(double)y, motions->x[6 * p + 5] = (double)x;
+    for (int e = 0; e < 4; ++e) {
+      int64_t u = x + AHEAD[e][0], v = y + AHEAD[e][1], q = v * side + u;
+      double length = hypot((double)AHEAD[e][0], (double)AHEAD[e][1]);
+      if (u >= side || v < 0 || v >= side) continue;
+      for (int i = 0; i < 4; ++i) {
+        double k = (double)AHEAD[e][i / 2] * (double)AHEAD[e][i % 2] / (length * length);
+        int64_t r = i / 2, c = i % 2;
+        full[(2 * p + r) * n + 2 * p + c] += k, full[(2 * q + r) * n + 2 * q + c] += k;
+        full[(2 * p + r) * n + 2 * q + c] -= k, full[(2 * q + r) * n + 2 * p + c] -= k;
+      }
+    }
+    if (x == 0) full[2 * p * (n + 1)] += 1, full[(2 * p + 1) * (n + 1)] += 1;
+  }
+  for (int64_t i = 0; i < n * n; ++i) real[i] = creal(full[i]);
+  return direct_small(n, real, LAC_F64);
 }
 
 #endif

@@ -34,9 +34,11 @@ static void XN(strength_blocks)(const void *job, int64_t begin, int64_t end) {
     ROWS_OF_BLOCK(b, j->a->rows, from, to);
     int64_t weak = 0;
     for (int64_t i = from; i < to; ++i) {
-      FN(real) own = (FN(real))j->theta * root[i];
+      FN(real) own = root[i];
+      double theta = j->theta * own;
       for (int64_t p = offsets[i]; p < offsets[i + 1]; ++p) {
-        uint8_t kind = FN(modulus)(values[p]) > own * root[columns[p]] ? LAC_ENTRY_STRONG : LAC_ENTRY_WEAK;
+        FN(real) other = root[columns[p]];
+        uint8_t kind = FN(modulus)(values[p]) > theta * (other < own ? other : own) ? LAC_ENTRY_STRONG : LAC_ENTRY_WEAK;
         if (j->item && j->kinds[p]) kind = j->kinds[p];
         j->kinds[p] = columns[p] == i ? LAC_ENTRY_DIAGONAL : kind;
         weak += j->kinds[p] == LAC_ENTRY_WEAK;

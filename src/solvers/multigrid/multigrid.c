@@ -17,8 +17,8 @@
 
 extern const lac_preconditioner_table lac_preconditioner_pairwise;  // pairwise.c
 
-enum { CHOICE_SAMPLES = 2048, CHOICE_PROBE = 8 };
-static const double CHOICE_EVEN = 4, CHOICE_UNEVEN = 30;   // the largest entry beside the diagonal over the smallest
+enum { CHOICE_SAMPLES = 2048, CHOICE_PROBE = 6 };
+static const double CHOICE_EVEN = 4, CHOICE_UNEVEN = 12;   // the largest entry beside the diagonal over the smallest
 static const double CHOICE_FEW = 0.05, CHOICE_MANY = 0.3;  // shares of the rows looked at
 static const double CHOICE_SLOW = 0.6;                     // factor of the residual per iteration
 

@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The cycle of smoothed aggregation: as a matrix, as a preconditioner, and with everything that a matrix may be.
+
+#include <stdlib.h>
+
+#include "core/memory_impl.h"
+#include "support/multigrid_case.h"
+#include "support/scratch.h"
+
+#define TABLE (&lac_preconditioner_smoothed)
+static const lac_dtype DTYPES[] = {LAC_F32, LAC_F64, LAC_C64, LAC_C128};
+static const lac_side SIDES[] = {LAC_N, LAC_T, LAC_C, LAC_H};
+static const lac_width WIDTHS[] = {LAC_WIDTH_32_32, LAC_WIDTH_64_32, LAC_WIDTH_64_64};
+
+// -- the cycle as a matrix -------------------------------------------------------------------------------------------
+
+static void check_adjoint(lac_context *ctx, const direct_case *c, bool is_hermitian, int degree, lac_side one,
+                          lac_side other, bool conjugates) {
+  multigrid_case s;
+  double size = 0;
+  case_open(ctx, &s, TABLE, c, LAC_WIDTH_AUTO, 1, is_hermitian);
+  s.options.preconditioner.full_precision = 1;
+  s.options.preconditioner.coarse_rows = 40;
+  s.options.preconditioner.degree = degree;
+  case_set_up(ctx, &s);
+  lac_array *u = case_random(ctx, &s, 1, 3), *v = case_random(ctx, &s, 1, 4);
+  lac_array *mu = case_apply(ctx, &s, one, u), *mv = case_apply(ctx, &s, other, v);
+  number left = case_inner(ctx, mu, v, conjugates, &size), right = case_inner(ctx, u, mv, conjugates, &size);
+  CHECK(cabs(left - right) <= 200 * direct_rounding(c->a.meta.dtype) * size);
+  CHECK(cabs(left) > 0);
+  lac_array_destroy(&u), lac_array_destroy(&v), lac_array_destroy(&mu), lac_array_destroy(&mv);
+  case_close(&s);
+}
+
+static void a_cycle_of_a_hermitian_matrix_is_hermitian(lac_context *ctx) {
+  if (!check_cpu_only("smoothed aggregation")) return;
+  for (int d = 0; d < 4; ++d) {
+    direct_case c = direct_make(DIRECT_POISSON, 25 * 25, DTYPES[d], 1);
+    for (int degree = 1; degree <= 2; ++degree) {
+      check_adjoint(ctx, &c, true, degree, LAC_N, LAC_N, true);
+      check_adjoint(ctx, &c, true, degree, LAC_H, LAC_N, true);
+      check_adjoint(ctx, &c, true, degree, LAC_T, LAC_N, false);
+    }
+  }
+}
+
+static void the_transposed_cycle_is_the_adjoint(lac_context *ctx) {
+  if (!check_cpu_only("smoothed aggregation")) return;
+  for (int d = 0; d < 4; ++d) {
+    direct_case c = direct_convection(25, 0.7, DTYPES[d]);
+    for (int64_t z = 0; lac_dtype_is_complex(DTYPES[d]) && z < c.s->nnz; ++z) {
+      c.a.x[z] *= c.s->row[z] == c.s->col[z] ? 1 + 0.5 * _Complex_I : 1 - 0.25 * _Complex_I;
+    }
+    check_adjoint(ctx, &c, false, 0, LAC_T, LAC_N, false);
+    check_adjoint(ctx, &c, false, 0, LAC_H, LAC_N, true);
+    check_adjoint(ctx, &c, false, 0, LAC_C, LAC_H, false);
+  }
+}
+
+static void the_cycle_is_positive(lac_context *ctx) {
+  if (!check_cpu_only("smoothed aggregation")) return;
+  direct_case c = direct_make(DIRECT_POISSON, 14 * 14, LAC_F64, 1);
+  multigrid_case s;
+  case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, true);
+  s.options.preconditioner.coarse_rows = 10;
+  case_set_up(ctx, &s);
+  for (uint64_t seed = 1; seed < 20; ++seed) {
+    double size = 0;
+    lac_array *u = case_random(ctx, &s, 1, seed), *mu = case_apply(ctx, &s, LAC_N, u);
+    CHECK(creal(case_inner(ctx, u, mu, true, &size)) > 0);
+    lac_array_destroy(&u), lac_array_destroy(&mu);
+  }
+  case_close(&s);
+}
+
+static void scales_come_out_exactly(lac_context *ctx) {
+  if (!check_cpu_only("smoothed aggregation")) return;
+  for (int d = 0; d < 4; ++d) {
+    direct_case c = direct_make(DIRECT_POISSON, 25 * 25, DTYPES[d], 1), scaled = c;
+    bool is_single = lac_dtype_real(DTYPES[d]) == LAC_F32;
+    int a_exponent = is_single ? 60 : 500, b_exponent = is_single ? -30 : -400;
+    multigrid_case s, t;
+    ref b, x, y;
+    lac_array *bt = NULL;
+    scaled.a = ref_copy(&c.a);
+    for (int64_t z = 0; z < c.s->nnz; ++z) scaled.a.x[z] *= ldexp(1, a_exponent);
+    case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, true), case_set_up(ctx, &s);
+    case_open(ctx, &t, TABLE, &scaled, LAC_WIDTH_AUTO, 1, true), case_set_up(ctx, &t);
+    lac_array *bs = case_random(ctx, &s, 2, 5);
+    CHECK_OK(ref_download(ctx, bs, &b));
+    for (int64_t i = 0; i < b.count; ++i) b.x[i] *= ldexp(1, b_exponent);
+    CHECK_OK(ref_upload(ctx, &b, &bt));
+    lac_array *xs = case_apply(ctx, &s, LAC_N, bs), *xt = case_apply(ctx, &t, LAC_N, bt);
+    CHECK_OK(ref_download(ctx, xs, &x));
+    CHECK_OK(ref_download(ctx, xt, &y));
+    for (int64_t i = 0; i < x.count; ++i) {
+      CHECK(x.x[i] * ldexp(1, b_exponent - a_exponent) == y.x[i]);
+    }
+    lac_array_destroy(&bs), lac_array_destroy(&bt), lac_array_destroy(&xs), lac_array_destroy(&xt);
+    case_close(&s), case_close(&t);
+  }
+}
+
+// -- as a preconditioner ---------------------------------------------------------------------------------------------
+
+static void iterations_do_not_grow_with_the_grid(lac_context *ctx) {
+  if (!check_cpu_only("smoothed aggregation")) return;
+  for (int i = 0; i < 2; ++i) {
+    for (int degree = 1; degree <= 2; ++degree) {
+      int64_t side = i ? 120 : 40;
+      direct_case c = direct_make(DIRECT_POISSON, side * side, LAC_F64, 1);
+      multigrid_case s;
+      case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, true);
+      s.options.preconditioner.degree = degree;
+      case_set_up(ctx, &s);
+      CHECK(case_iterations(ctx, &s, LAC_N, 1, NULL) <= (degree > 1 ? 16 : 20));
+      case_close(&s);
+    }
+  }
+}
+
+static void strong_directions_are_followed(lac_context *ctx) {
+  if (!check_cpu_only("smoothed aggregation")) return;
+  direct_case c = direct_make(DIRECT_POISSON, 60 * 60, LAC_F64, 1);
+  multigrid_case s;
+  for (int64_t z = 0; z < c.s->nnz; ++z) {
+    int64_t apart = c.s->row[z] - c.s->col[z];
+    if (apart == 1 || apart == -1) c.a.x[z] *= 0.01;
+    if (apart == 0) c.a.x[z] = 2.02;
+  }
+  case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, true), case_set_up(ctx, &s);
+  CHECK(case_iterations(ctx, &s, LAC_N, 1, NULL) <= 25);
+  case_close(&s);
+}
+
+static void all_dtypes_widths_and_precisions_need_few_iterations(lac_context *ctx) {
+  if (!check_cpu_only("smoothed aggregation")) return;
+  for (int d = 0; d < 4; ++d) {
+    direct_case c = direct_make(DIRECT_POISSON, 30 * 30, DTYPES[d], 1);
+    for (int w = 0; w < 3; ++w) {
+      for (int full = 0; full < 2; ++full) {
+        multigrid_case s;
+        case_open(ctx, &s, TABLE, &c, WIDTHS[w], 2, true);
+        s.options.preconditioner.full_precision = full;
+        case_set_up(ctx, &s);
+        CHECK(case_iterations(ctx, &s, LAC_N, 3, NULL) <= 20);
+        case_close(&s);
+      }
+    }
+  }
+}
+
+static void nonsymmetric_matrices_need_few_iterations_on_every_side(lac_context *ctx) {
+  if (!check_cpu_only("smoothed aggregation")) return;
+  for (int d = 0; d < 4; ++d) {
+    direct_case c = direct_convection(40, 0.5, DTYPES[d]);
+    multigrid_case s;
+    case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, false), case_set_up(ctx, &s);
+    for (int side = 0; side < 4; ++side) CHECK(case_iterations(ctx, &s, SIDES[side], 1, NULL) <= 30);
+    case_close(&s);
+  }
+}
+
+static void columns_and_matrices_are_those_one_by_one(lac_context *ctx) {
+  if (!check_cpu_only("smoothed aggregation")) return;
+  enum { ITEMS = 2, K = 9 };
+  direct_case c = direct_make(DIRECT_POISSON, 40 * 40, LAC_F64, 1);
+  int64_t n = c.s->rows;
+  multigrid_case many, one;
+  ref b, x, y;
+  case_open(ctx, &many, TABLE, &c, LAC_WIDTH_AUTO, ITEMS, true), case_set_up(ctx, &many);
+  case_open(ctx, &one, TABLE, &c, LAC_WIDTH_AUTO, 1, true), case_set_up(ctx, &one);
+  lac_array *bs = case_random(ctx, &many, K, 5), *xs = case_apply(ctx, &many, LAC_N, bs);
+  CHECK_OK(ref_download(ctx, bs, &b));
+  CHECK_OK(ref_download(ctx, xs, &x));
+  for (int64_t at = 0; at < ITEMS * K; at += 4) {
+    int64_t item = at / K, j = at % K;
+    ref column = ref_new(&(lac_meta){.dtype = LAC_F64, .ndim = 3, .shape = {1, n, 1}});
+    lac_array *bc = NULL;
+    double worst = 0, most = 0;
+    for (int64_t i = 0; i < n; ++i) column.x[i] = b.x[(item * n + i) * K + j];
+    CHECK_OK(ref_upload(ctx, &column, &bc));
+    lac_array *xc = case_apply(ctx, &one, LAC_N, bc);
+    CHECK_OK(ref_download(ctx, xc, &y));
+    for (int64_t i = 0; i < n; ++i) {
+      number expected = y.x[i] * ldexp(1, -(int)item);
+      worst = fmax(worst, cabs(expected - x.x[(item * n + i) * K + j])), most = fmax(most, cabs(expected));
+    }
+    CHECK(worst <= 1e-5 * most);
+    lac_array_destroy(&bc), lac_array_destroy(&xc);
+  }
+  lac_array_destroy(&bs), lac_array_destroy(&xs);
+  case_close(&many), case_close(&one);
+}
+
+// -- values again, threads, memory -----------------------------------------------------------------------------------
+
+static void refreshed_values_give_what_a_new_set_up_gives(lac_context *ctx) {
+  if (!check_cpu_only("smoothed aggregation")) return;
+  for (int d = 0; d < 4; ++d) {
+    direct_case c = direct_convection(30, 0.5, DTYPES[d]);
+    multigrid_case s;
+    void *again = NULL;
+    case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 2, false);
+    s.options.preconditioner.coarse_rows = 30;
+    case_set_up(ctx, &s);
+    CHECK_OK(TABLE->refresh(ctx, &s.setup, s.part, &again));
+    lac_array *b = case_random(ctx, &s, 2, 3), *x = case_apply(ctx, &s, LAC_N, b), *y = NULL;
+    TABLE->destroy(s.part);
+    s.part = again;
+    y = case_apply(ctx, &s, LAC_N, b);
+    CHECK(case_same_bits(x, y));
+    lac_array_destroy(&b), lac_array_destroy(&x), lac_array_destroy(&y);
+    case_close(&s);
+  }
+}
+
+static void new_values_on_old_aggregates_are_solved_for(lac_context *ctx) {
+  if (!check_cpu_only("smoothed aggregation")) return;
+  direct_case c = direct_make(DIRECT_POISSON, 40 * 40, LAC_F64, 1), other = {c.s, ref_copy(&c.a)};
+  multigrid_case s, t;
+  for (int64_t z = 0; z < c.s->nnz; ++z) {
+    if (c.s->row[z] == c.s->col[z]) other.a.x[z] += 0.01;
+  }
+  case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, true), case_set_up(ctx, &s);
+  case_open(ctx, &t, TABLE, &other, LAC_WIDTH_AUTO, 1, true);
+  t.setup.options = &t.options;
+  t.setup.pattern = s.pattern;
+  CHECK_OK(TABLE->refresh(ctx, &t.setup, s.part, &t.part));
+  CHECK(case_iterations(ctx, &t, LAC_N, 1, NULL) <= 18);
+  case_close(&s), case_close(&t);
+}
+
+static void bits_do_not_depend_on_threads(lac_context *ctx) {
+  if (!check_cpu_only("smoothed aggregation")) return;
+  static const direct_kind KINDS[] = {DIRECT_POISSON};
+  for (int kind = 0; kind < 2; ++kind) {
+    direct_case c = kind ? direct_convection(130, 0.5, LAC_F64) : direct_make(KINDS[0], 130 * 130, LAC_F64, 1);
+    lac_array *x[3] = {NULL, NULL, NULL}, *y[3] = {NULL, NULL, NULL}, *b = NULL;
+    int before = ctx->threads;
+    for (int threads = 1; threads <= 3; ++threads) {
+      multigrid_case s;
+      ctx->threads = threads;
+      case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, kind == 0), case_set_up(ctx, &s);
+      if (!b) b = case_random(ctx, &s, 1, 3);
+      x[threads - 1] = case_apply(ctx, &s, LAC_N, b);
+      y[threads - 1] = case_apply(ctx, &s, LAC_H, b);
+      case_close(&s);
+    }
+    ctx->threads = before;
+    for (int t = 1; t < 3; ++t) CHECK(case_same_bits(x[0], x[t]) && case_same_bits(y[0], y[t]));
+    for (int t = 0; t < 3; ++t) lac_array_destroy(&x[t]), lac_array_destroy(&y[t]);
+    lac_array_destroy(&b);
+  }
+}
+
+static void every_allocation_may_fail(lac_context *ctx) {
+  if (!check_cpu_only("smoothed aggregation")) return;
+  ref motions;
+  direct_case c = multigrid_springs(5, &motions);
+  multigrid_case s;
+  lac_array *near_null = NULL;
+  lac_status status = LAC_ERR_MEMORY;
+  case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 2, true);
+  CHECK_OK(ref_upload(ctx, &motions, &near_null));
+  s.options.preconditioner.near_null = near_null;
+  s.options.preconditioner.coarse_rows = 6;
+  s.setup.options = &s.options;
+  lac_array *b = case_random(ctx, &s, 2, 3), *x = case_random(ctx, &s, 2, 4);
+  for (int n = 1; status != LAC_OK && n < 400; ++n) {
+    void *part = NULL, *again = NULL;
+    lac_memory_fail_at(n);
+    status = TABLE->create(ctx, &s.setup, &part);
+    if (status == LAC_OK) status = TABLE->refresh(ctx, &s.setup, part, &again);
+    if (status == LAC_OK) status = TABLE->apply(ctx, again, LAC_H, b, x);
+    lac_memory_fail_at(0);
+    CHECK(status == LAC_OK || status == LAC_ERR_MEMORY);
+    TABLE->destroy(part), TABLE->destroy(again);
+  }
+  CHECK_EQ(status, LAC_OK);
+  lac_array_destroy(&b), lac_array_destroy(&x), lac_array_destroy(&near_null);
+  case_close(&s);
+}
+
+// -- matrices of all kinds -------------------------------------------------------------------------------------------
+
+static void a_singular_matrix_of_neumann_is_solved(lac_context *ctx) {
+  if (!check_cpu_only("smoothed aggregation")) return;
+  for (int coarse = 0; coarse < 2; ++coarse) {
+    direct_case c = multigrid_neumann(40, LAC_F64);
+    multigrid_case s;
+    ref b;
+    number mean = 0;
+    lac_array *bs = NULL;
+    case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, true);
+    s.options.preconditioner.coarse_rows = coarse ? 8 : 0;
+    case_set_up(ctx, &s);
+    lac_array *random = case_random(ctx, &s, 1, 5);
+    CHECK_OK(ref_download(ctx, random, &b));
+    for (int64_t i = 0; i < b.count; ++i) mean += b.x[i] / (double)b.count;
+    for (int64_t i = 0; i < b.count; ++i) b.x[i] -= mean;
+    CHECK_OK(ref_upload(ctx, &b, &bs));
+    CHECK(case_iterations(ctx, &s, LAC_N, 1, bs) <= 22);
+    lac_array_destroy(&bs), lac_array_destroy(&random);
+    case_close(&s);
+  }
+}
+
+static void small_matrices_are_inverted(lac_context *ctx) {
+  if (!check_cpu_only("smoothed aggregation")) return;
+  static const direct_kind KINDS[] = {DIRECT_NONSYMMETRIC, DIRECT_POSITIVE, DIRECT_INDEFINITE, DIRECT_ZERO_DIAGONAL};
+  for (int d = 0; d < 4; ++d) {
+    for (int kind = 0; kind < 4; ++kind) {
+      direct_case c = direct_make(KINDS[kind], 40, DTYPES[d], 4);
+      multigrid_case s;
+      lac_setup_finding finding = {0};
+      case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, kind == 1 || kind == 2);
+      s.options.preconditioner.full_precision = 1;
+      case_set_up(ctx, &s);
+      s.setup.is_hermitian = kind == 1;  // for the choice of the method
+      for (int side = 0; side < 4; ++side) CHECK(case_iterations(ctx, &s, SIDES[side], 2, NULL) <= 4);
+      TABLE->report(s.part, &finding);
+      CHECK_EQ(finding.levels, 1);
+      case_close(&s);
+    }
+  }
+}
+
+static void nothing_and_a_single_number_are_matrices_too(lac_context *ctx) {
+  if (!check_cpu_only("smoothed aggregation")) return;
+  for (int64_t n = 0; n <= 3; ++n) {
+    for (int has_entries = 0; has_entries < 2; ++has_entries) {
+      const double full[] = {2, 0, 0, 0, 3, 0, 0, 0, 4}, none[9] = {0};
+      direct_case c = direct_small(n, has_entries ? full : none, LAC_F64);
+      multigrid_case s;
+      case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, true);
+      case_set_up(ctx, &s);
+      for (int64_t k = 0; k < 3; ++k) {
+        lac_array *b = case_random(ctx, &s, k, 3), *x = case_apply(ctx, &s, LAC_T, b);
+        lac_array_destroy(&b), lac_array_destroy(&x);
+      }
+      case_close(&s);
+    }
+  }
+}
+
+/// Rows without neighbours, without entries, and parts that do not touch.
+static void rows_alone_and_parts_apart_are_solved(lac_context *ctx) {
+  if (!check_cpu_only("smoothed aggregation")) return;
+  direct_case c = direct_make(DIRECT_POISSON, 30 * 30, LAC_F64, 1);
+  multigrid_case s;
+  for (int64_t z = 0; z < c.s->nnz; ++z) {
+    int64_t i = c.s->row[z], j = c.s->col[z];
+    if (i != j && (i % 50 == 7 || j % 50 == 7)) c.a.x[z] = 0;
+    if ((i < 450) != (j < 450)) c.a.x[z] = 0;
+  }
+  case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, true);
+  s.options.preconditioner.coarse_rows = 30;
+  case_set_up(ctx, &s);
+  CHECK(case_iterations(ctx, &s, LAC_N, 1, NULL) <= 20);
+  case_close(&s);
+}
+
+static void a_diagonal_matrix_has_no_coarse_level(lac_context *ctx) {
+  if (!check_cpu_only("smoothed aggregation")) return;
+  int64_t n = 800;
+  double *full = scratch((size_t)(n * n) * sizeof *full);
+  lac_setup_finding finding = {0};
+  multigrid_case s;
+  for (int64_t i = 0; i < n; ++i) full[i * (n + 1)] = i == 5 ? 0 : (double)(1 + i);
+  direct_case c = direct_small(n, full, LAC_F64);
+  case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, true);
+  s.options.preconditioner.degree = 1;
+  case_set_up(ctx, &s);
+  TABLE->report(s.part, &finding);
+  CHECK_EQ(finding.levels, 1);
+  lac_array *b = case_random(ctx, &s, 1, 3), *x = case_apply(ctx, &s, LAC_N, b);
+  ref from, to;
+  CHECK_OK(ref_download(ctx, b, &from));
+  CHECK_OK(ref_download(ctx, x, &to));
+  for (int64_t i = 0; i < n; ++i) {
+    number expected = i == 5 ? 0 : from.x[i] / (double)(1 + i);
+    CHECK(cabs(to.x[i] - expected) <= 1e-5 * cabs(from.x[i]));
+  }
+  lac_array_destroy(&b), lac_array_destroy(&x);
+  case_close(&s);
+}
+
+static void it_says_what_it_is(lac_context *ctx) {
+  if (!check_cpu_only("smoothed aggregation")) return;
+  direct_case c = direct_make(DIRECT_POISSON, 40 * 40, LAC_F64, 1);
+  multigrid_case s;
+  char *text = NULL;
+  lac_setup_finding finding = {0};
+  case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, true), case_set_up(ctx, &s);
+  CHECK_OK(TABLE->describe(ctx, s.part, &text));
+  CHECK(strstr(text, "1600 rows") && strstr(text, "solved directly"));
+  TABLE->report(s.part, &finding);
+  CHECK(finding.levels >= 2 && finding.complexity > 1 && finding.complexity < 2 && finding.bytes > 0);
+  free(text);
+  case_close(&s);
+}
+
+static void wrong_near_null_vectors_are_refused(lac_context *ctx) {
+  if (!check_cpu_only("smoothed aggregation")) return;
+  direct_case c = direct_make(DIRECT_POISSON, 30 * 30, LAC_F64, 1);
+  multigrid_case s;
+  lac_array *wrong = direct_random(ctx, LAC_F64, 2, (int64_t[]){7, 2}, 1);
+  case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, true);
+  s.options.preconditioner.near_null = wrong;
+  s.setup.options = &s.options;
+  CHECK_FAILS(TABLE->create(ctx, &s.setup, &s.part), LAC_ERR_SHAPE, "near_null must be [900, m]");
+  lac_array_destroy(&wrong);
+  case_close(&s);
+}
+
+CHECK_MAIN(a_cycle_of_a_hermitian_matrix_is_hermitian, the_transposed_cycle_is_the_adjoint, the_cycle_is_positive,
+           scales_come_out_exactly, iterations_do_not_grow_with_the_grid, strong_directions_are_followed,
+           all_dtypes_widths_and_precisions_need_few_iterations,
+           nonsymmetric_matrices_need_few_iterations_on_every_side, columns_and_matrices_are_those_one_by_one,
+           refreshed_values_give_what_a_new_set_up_gives, new_values_on_old_aggregates_are_solved_for,
+           bits_do_not_depend_on_threads, every_allocation_may_fail, a_singular_matrix_of_neumann_is_solved,
+           small_matrices_are_inverted, nothing_and_a_single_number_are_matrices_too,
+           rows_alone_and_parts_apart_are_solved, a_diagonal_matrix_has_no_coarse_level, it_says_what_it_is,
+           wrong_near_null_vectors_are_refused)
