@@ -236,10 +236,26 @@ static lac_factor *kept_find(lac_solver *solver, const lac_array *values, uint64
   return NULL;
 }
 
+// Factors whose values have changed since will never be asked for again. The lock is held.
+static void kept_drop_stale(lac_solver *solver) {
+  lac_factor **link = &solver->kept;
+  while (*link) {
+    lac_factor *factor = *link;
+    if (!factor->iterative || lac_iterative_is_fresh(factor)) {
+      link = &factor->next;
+      continue;
+    }
+    *link = factor->next;
+    solver->kept_count--;
+    lac_object_release(factor);
+  }
+}
+
 // Keep a factor at the front, if the budget has room for it at all. The lock is held.
 static void kept_add(lac_solver *solver, lac_factor *factor) {
   int64_t budget = solver->core->options.keep_bytes;
   if (budget == 0 || (lac_factor_bytes(factor) > budget && !factor->iterative)) return;
+  kept_drop_stale(solver);
   factor->next = solver->kept;
   solver->kept = lac_factor_retain(factor);
   solver->kept_count++;
@@ -347,7 +363,7 @@ lac_status lac_solver_factor(lac_context *ctx, const lac_solver *solver, const l
   LAC_CHECK_CONTEXT();
   LAC_CHECK(out, LAC_ERR_ARG, "lac_solver_factor: out is NULL");
   LAC_TRY(solver_check_values(ctx, solver, values));
-  hash = strcmp(lac_context_backend(ctx), "cpu") == 0 ? kept_hash(values) : 0;
+  hash = keeper->core->options.keep_bytes > 0 && strcmp(lac_context_backend(ctx), "cpu") == 0 ? kept_hash(values) : 0;
   factor = solver_recall(keeper, values, hash);
   if (factor) {
     atomic_fetch_add(&solver->core->reuses, 1);
