@@ -38,6 +38,7 @@ typedef struct lac_step_numbers {
   double rtol, atol;
   double low, high;    // norms outside are scaled
   int reach;           // by two to this power at most
+  double epsilon;      // the rounding of the vectors' dtype
   double floor;        // of a right-hand side that is all rounding, beside what it was
   int64_t window;      // iterations without progress that are stagnation
   int64_t iteration;   // of this column's cycle
@@ -54,6 +55,7 @@ typedef struct lac_step_numbers {
   LAC_STEP(open)            \
   LAC_STEP(norm)            \
   LAC_STEP(look)            \
+  LAC_STEP(again)           \
   LAC_STEP(cg_alpha)        \
   LAC_STEP(cg_residual)     \
   LAC_STEP(cg_plain)        \

@@ -274,11 +274,18 @@ static void null_spaces_are_taken_out(lac_context *ctx) {
 
 static void singular_systems_without_a_null_space_end(lac_context *ctx) {
   for (int m = 0; m < METHOD_COUNT; ++m) {
-    krylov_case c = {.method = METHODS[m], .matrix = laplacian(12, LAC_F64)};
-    krylov_result got = krylov_solve(ctx, &c, 0);
-    CHECK(got.report.ending != LAC_CONVERGED);
-    CHECK(isfinite(ref_max(&got.x)) && strlen(got.report.reason) > 20);
-    CHECK_NEAR(got.report.residual, got.residual, 1e-6);
+    for (int d = 0; d < 2; ++d) {
+      krylov_case c = {.method = METHODS[m], .matrix = laplacian(12, d ? LAC_C128 : LAC_F32)};
+      krylov_result got = krylov_solve(ctx, &c, 0);
+      ref x0 = columns(c.matrix.a.meta.dtype, 1, 12, 1, 5);
+      CHECK(got.report.ending != LAC_CONVERGED);
+      CHECK(isfinite(ref_max(&got.x)) && strlen(got.report.reason) > 20);
+      c.x0 = &x0;
+      krylov_result other = krylov_solve(ctx, &c, 0);
+      CHECK(other.residual <= 10 * other.report.first_residual);
+      CHECK_NEAR(got.report.residual, got.residual, 1e-3);
+      CHECK(got.residual < 1);  // where iterates stray, x is the best of them
+    }
   }
 }
 

@@ -51,6 +51,10 @@ enum {
   LAC_SLOT_SQUARE,                  // (r, r)
   LAC_SLOT_BEST,                    // the smallest residual, the true one of the last claim
   LAC_SLOT_CLAIMS,                  // claims in a row that did not hold
+  LAC_SLOT_STOP,                    // of a column that runs again: the iteration at which it ends, and the old detail
+  LAC_SLOT_ENDED,                   // how it had ended: status and fault
+  LAC_SLOT_SPENT,                   // the iterations that it had taken
+  LAC_SLOT_KEEP,                    // 1, and 0 where x goes back to its start
   LAC_SLOTS_COMMON
 };
 
@@ -101,6 +105,7 @@ LAC_STEP_FUNCTION lac_step_open(lac_pair *s, int64_t stride, const lac_step_numb
   }
   LAC_SLOT(LAC_SLOT_STATUS) = lac_pair_of(LAC_COLUMN_RUNS, LAC_FAULT_NONE);
   LAC_SLOT(LAC_SLOT_COUNT) = LAC_SLOT(LAC_SLOT_DETAIL) = LAC_SLOT(LAC_SLOT_CLAIMS) = lac_pair_of(0, 0);
+  LAC_SLOT(LAC_SLOT_STOP) = LAC_SLOT(LAC_SLOT_SPENT) = lac_pair_of(0, 0);
   LAC_SLOT(LAC_SLOT_BEST) = lac_pair_of(INFINITY, INFINITY);
   LAC_SLOT(LAC_SLOT_ONE) = lac_pair_of(1, 0);
   LAC_SLOT(LAC_SLOT_B) = lac_pair_of(norm * scale, 0);
@@ -157,13 +162,40 @@ LAC_STEP_FUNCTION lac_step_look(lac_pair *s, int64_t stride, const lac_step_numb
   if (numbers->is_last && lac_column_runs(s)) lac_column_end(s, stride, LAC_COLUMN_LIMIT, LAC_FAULT_NONE, 0);
 }
 
+/// A column that runs again has come to its best iterate: it ends as it had ended.
+LAC_STEP_FUNCTION lac_column_stop(lac_pair *s, int64_t stride) {
+  lac_column_end(s, stride, (lac_column_status)LAC_SLOT(LAC_SLOT_ENDED).re,
+                 (lac_column_fault)LAC_SLOT(LAC_SLOT_ENDED).im, LAC_SLOT(LAC_SLOT_STOP).im);
+  LAC_SLOT(LAC_SLOT_COUNT) = LAC_SLOT(LAC_SLOT_SPENT);
+}
+
+/// A column that has failed and is ten times farther off than it was goes back to its start, and shall end where it was best.
+LAC_STEP_FUNCTION lac_step_again(lac_pair *s, int64_t stride, const lac_step_numbers *numbers) {
+  double norm = LAC_SLOT(LAC_SLOT_RESIDUAL).re, b = LAC_SLOT(LAC_SLOT_B).re, first = LAC_SLOT(LAC_SLOT_B).im;
+  double best = LAC_SLOT(LAC_SLOT_BEST).re, at = LAC_SLOT(LAC_SLOT_COUNT).im;
+  (void)numbers;
+  LAC_SLOT(LAC_SLOT_KEEP) = lac_pair_of(1, 0);
+  if (!(first <= best)) first = best;
+  if (LAC_SLOT(LAC_SLOT_STATUS).re <= LAC_COLUMN_CONVERGED || !(b > 0) || norm <= 10 * first) return;
+  if (!(best <= first) || LAC_SLOT(LAC_SLOT_SPENT).re > 0) at = 0;  // the second time x is the start itself
+  LAC_SLOT(LAC_SLOT_ENDED) = LAC_SLOT(LAC_SLOT_STATUS);
+  LAC_SLOT(LAC_SLOT_STOP) = lac_pair_of(at, LAC_SLOT(LAC_SLOT_DETAIL).re);
+  LAC_SLOT(LAC_SLOT_SPENT) = LAC_SLOT(LAC_SLOT_COUNT);
+  LAC_SLOT(LAC_SLOT_KEEP) = LAC_SLOT(LAC_SLOT_COUNT) = LAC_SLOT(LAC_SLOT_CLAIMS) = lac_pair_of(0, 0);
+  LAC_SLOT(LAC_SLOT_BEST) = lac_pair_of(INFINITY, INFINITY);
+  LAC_SLOT(LAC_SLOT_STATUS) = lac_pair_of(LAC_COLUMN_RUNS, LAC_FAULT_NONE);
+  if (LAC_SLOT(LAC_SLOT_STOP).re == 0) lac_column_stop(s, stride);
+}
+
 /// An iteration has brought |r|, by the recurrence.
 LAC_STEP_FUNCTION lac_column_count(lac_pair *s, int64_t stride, const lac_step_numbers *numbers, double norm) {
   lac_pair *count = &LAC_SLOT(LAC_SLOT_COUNT), *best = &LAC_SLOT(LAC_SLOT_BEST);
   count->re += 1;
   LAC_SLOT(LAC_SLOT_RESIDUAL).re = norm;
   if (norm < 0.99 * best->re) best->re = norm, count->im = count->re;
-  if (!isfinite(norm)) {
+  if (count->re == LAC_SLOT(LAC_SLOT_STOP).re) {
+    lac_column_stop(s, stride);
+  } else if (!isfinite(norm)) {
     lac_column_end(s, stride, LAC_COLUMN_DIVERGED, LAC_FAULT_NONE, norm);
   } else if (norm <= LAC_SLOT(LAC_SLOT_RESIDUAL).im) {
     lac_column_end(s, stride, LAC_COLUMN_CLAIMS, LAC_FAULT_NONE, 0);

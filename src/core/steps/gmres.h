@@ -57,11 +57,11 @@ LAC_STEP_FUNCTION lac_step_gmres_column(lac_pair *s, int64_t stride, const lac_s
     lac_column_end(s, stride, LAC_COLUMN_DIVERGED, LAC_FAULT_NONE, length);
     return;
   }
-  if (next <= 1e-15 * length) next = 0;  // what is left is rounding: the space is invariant
+  if (next <= 4 * numbers->epsilon * length) next = 0;  // what is left is rounding: the space is invariant
   lac_pair r = LAC_SLOT(LAC_GMRES_R(m, j, j)), g = LAC_SLOT(LAC_GMRES_G(m, j)), phase;
   above = lac_pair_abs(r);
   size = hypot(above, next);
-  if (size <= 1e-14 * length || length == 0) {
+  if (size <= 40 * numbers->epsilon * length || length == 0) {
     lac_column_end(s, stride, LAC_COLUMN_BROKE_DOWN, LAC_FAULT_SINGULAR, length);
     return;
   }

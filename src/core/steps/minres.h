@@ -9,6 +9,7 @@
 
 enum {
   LAC_MINRES_SQUARE = LAC_SLOTS_COMMON,  // (r2, z)
+  LAC_MINRES_NORM,                       // |A|, about; 1 once a cycle has ended for |A r|
   LAC_MINRES_ALPHA,                      // (v, A v)
   LAC_MINRES_BETA,
   LAC_MINRES_INVERSE,  // 1 / beta
@@ -78,6 +79,25 @@ LAC_STEP_FUNCTION lac_minres_rest(lac_pair *s, int64_t stride) {
   LAC_SLOT(LAC_MINRES_KEEP) = lac_pair_of(1, 0);
 }
 
+/// |A r| / |r| of the last x, in the norms of M, is nothing beside |A|: that solves the least-squares problem. Where it is only
+/// small the true residual shall say so: once, a cycle ends for it.
+static inline LAC_DEVICE int lac_minres_is_least(lac_pair *s, int64_t stride, const lac_step_numbers *numbers,
+                                                 double size, double normal) {
+  lac_pair *norm = &LAC_SLOT(LAC_MINRES_NORM);
+  int is_first = LAC_SLOT(LAC_MINRES_BEFORE).re == 0;
+  double share;
+  norm->re = fmax(norm->re, size);
+  share = norm->re > 0 ? normal / norm->re : 0;
+  if (share <= (is_first ? 200 : 20) * numbers->epsilon) {
+    lac_column_end(s, stride, LAC_COLUMN_STAGNATED, LAC_FAULT_NORMAL, share);
+    return 1;
+  }
+  if (share > 1000 * numbers->epsilon || norm->im != 0 || is_first) return 0;
+  norm->im = 1;
+  lac_column_end(s, stride, LAC_COLUMN_CLAIMS, LAC_FAULT_NORMAL, share);
+  return 1;
+}
+
 /// The next column of the tridiagonal matrix is complete: rotate it, and count where phi bar is the residual itself.
 LAC_STEP_FUNCTION lac_step_minres_rotate(lac_pair *s, int64_t stride, const lac_step_numbers *numbers) {
   double alpha = LAC_SLOT(LAC_MINRES_ALPHA).re, old = LAC_SLOT(LAC_MINRES_BETA).re, beta = 0;
@@ -92,8 +112,7 @@ LAC_STEP_FUNCTION lac_step_minres_rotate(lac_pair *s, int64_t stride, const lac_
   size = fabs(alpha) + beta + (LAC_SLOT(LAC_MINRES_BEFORE).re > 0 ? old : 0);  // the first beta is not of the matrix
   *bar = lac_pair_of(-cosine * beta, sine * beta);
   gamma = hypot(gamma_bar, beta);
-  if (gamma <= 1e-15 * size) {
-    lac_column_end(s, stride, LAC_COLUMN_BROKE_DOWN, LAC_FAULT_SINGULAR, size);
+  if (lac_minres_is_least(s, stride, numbers, size, hypot(gamma_bar, bar->re))) {
     lac_minres_rest(s, stride);
     return;
   }

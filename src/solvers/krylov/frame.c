@@ -2,11 +2,11 @@
 /// @file frame.c
 /// Start, true residual, look and end of every Krylov method.
 ///
-/// Works in at most r_count vectors like b, v_count like x, and slots pairs of doubles for each column.
+/// Works in a vector for a start that is not zero, in at most r_count vectors like b, v_count like x, and slots pairs of doubles for each column.
 
 #include "solvers/krylov/frame.h"
 
-#include <string.h>
+#include <float.h>
 #include <time.h>
 
 static double krylov_seconds(void) {
@@ -72,7 +72,7 @@ static lac_status krylov_look(krylov *k) {
     k->running += k->seen[c].re == LAC_COLUMN_RUNS;
     if (b > 0 && !(r / b <= worst)) worst = r / b;
   }
-  if (iteration->progress && k->told != k->iterations &&
+  if (iteration->progress && k->told != k->iterations && !k->is_again &&
       iteration->progress(iteration->progress_data, k->iterations, worst))
     k->is_stopped = true;
   k->told = k->iterations;
@@ -188,6 +188,7 @@ static lac_status krylov_start(krylov *k) {
   LAC_TRY(krylov_step(k, LAC_STEP_norm));
   if (k->b_null.count) k->is_scaled = true;  // a b that is all null space makes x zero
   LAC_TRY(krylov_rescale(k, LAC_SLOT_SCALE));
+  if (k->start) LAC_TRY(ctx->kernels->copy(ctx, k->job->x, k->start));
   if (!k->job->starts_at_zero) LAC_TRY(krylov_residual(k, false));
   k->numbers.first = 1;
   LAC_TRY(krylov_step(k, LAC_STEP_look));
@@ -211,6 +212,45 @@ static lac_status krylov_cycles(krylov *k, const krylov_method *method) {
   }
 done:
   return status;
+}
+
+/// Columns that failed far from their best iterate run once more from the start, up to there: what no vector was kept for.
+static lac_status krylov_again(krylov *k, const krylov_method *method) {
+  lac_context *ctx = k->ctx;
+  lac_status status = LAC_OK;
+  lac_array *x = k->job->x;
+  const lac_column_op keep = {LAC_COLUMN_SCALE, LAC_SLOT_KEEP, 1, x, x};
+
+  if (k->is_stopped) goto done;
+  LAC_TRY(krylov_step(k, LAC_STEP_again));
+  LAC_TRY(krylov_look(k));
+  k->is_again = true;
+  if (k->start) {
+    // x of a column is its start where KEEP is 0: what is kept of it, and of the start what is not.
+    LAC_TRY(krylov_pass(k, 2,
+                        (lac_column_op[]){{LAC_COLUMN_TAKE, LAC_SLOT_KEEP, 1, x, k->start},
+                                          {LAC_COLUMN_SCALE, LAC_SLOT_ONE, 1, k->start, x}}));
+  } else {
+    LAC_TRY(krylov_pass(k, 1, &keep));
+  }
+  k->iterations = k->looked = 0;
+  k->numbers.is_last = 0;
+  LAC_TRY(krylov_residual(k, false));
+  LAC_TRY(krylov_step(k, LAC_STEP_look));
+  LAC_TRY(krylov_look(k));
+  LAC_TRY(krylov_cycles(k, method));
+done:
+  return status;
+}
+
+/// Whether some column is far from where it was, by what the host has seen.
+static bool krylov_is_astray(const krylov *k) {
+  for (int64_t c = 0; c < k->columns; ++c) {
+    double status = k->seen[c].re, b = k->seen[LAC_SLOT_B * k->columns + c].re;
+    double norm = k->seen[LAC_SLOT_RESIDUAL * k->columns + c].re, first = k->seen[LAC_SLOT_B * k->columns + c].im;
+    if (status > LAC_COLUMN_CONVERGED && b > 0 && !(norm <= first)) return true;
+  }
+  return false;
 }
 
 // -- memory ----------------------------------------------------------------------------------------------------------
@@ -241,6 +281,7 @@ static lac_status krylov_open(krylov *k, const krylov_method *method) {
                                   .low = ldexp(1, is_double ? -300 : -50),
                                   .high = ldexp(1, is_double ? 300 : 50),
                                   .reach = is_double ? 1000 : 120,
+                                  .epsilon = is_double ? DBL_EPSILON : FLT_EPSILON,
                                   .window = method->window,
                                   .restart = method->restart};
   LAC_ALLOC(k->seen, LAC_SLOTS_SEEN * k->columns);
@@ -250,6 +291,7 @@ static lac_status krylov_open(krylov *k, const krylov_method *method) {
   LAC_ALLOC(k->v, k->v_count + 1);
   for (int i = 0; i < (method->restart ? 2 : k->r_count); ++i) LAC_TRY(krylov_need_r(k, i));
   for (int i = 0; i < (method->restart ? 0 : k->v_count); ++i) LAC_TRY(krylov_need_v(k, i));
+  if (!job->starts_at_zero) LAC_TRY(krylov_need(k, k->x_rows, &k->start));
   LAC_TRY(krylov_bases_open(k));
   if (k->b_null.count) k->numbers.floor = is_double ? 1e-14 : 1e-6;
 done:
@@ -261,6 +303,7 @@ static void krylov_close(krylov *k) {
   for (int i = 0; k->v && i < k->v_count; ++i) lac_array_destroy(k->v + i);
   lac_free(k->r);
   lac_free(k->v);
+  lac_array_destroy(&k->start);
   krylov_bases_close(k);
   lac_array_destroy(&k->state);
   lac_free(k->seen);
@@ -280,6 +323,7 @@ lac_status krylov_run(lac_context *ctx, const lac_krylov_job *job, const krylov_
   LAC_TRY(krylov_open(&k, method));
   LAC_TRY(krylov_start(&k));
   LAC_TRY(krylov_cycles(&k, method));
+  for (int i = 0; i < 2 && krylov_is_astray(&k); ++i) LAC_TRY(krylov_again(&k, method));
   LAC_TRY(krylov_free_of(&k, &k.x_null, job->x));
   LAC_TRY(krylov_rescale(&k, LAC_SLOT_UNSCALE));
   krylov_tell(&k, report);

@@ -37,6 +37,8 @@ typedef struct krylov {
   lac_array **r;     // vectors like b; the first is the residual, the second free between cycles
   lac_array **v;     // vectors like x
   int r_count, v_count;
+  lac_array *start;  // a copy of the start, unless that is zero
+  bool is_again;     // columns run for the second time
   krylov_basis x_null, b_null;
   lac_array *spread;  // a vector of a basis, where there are several columns
   lac_step_numbers numbers;

@@ -10,8 +10,6 @@
 /// convergence for a rectangular A and stagnation for a square one. A preconditioner stands at the right: A M^-1, and x = M^-1 y. Works
 /// in 2 vectors like b and 3 (LSMR: 4) like x, 2 more with a preconditioner.
 
-#include <float.h>
-
 #include "solvers/krylov/frame.h"
 
 enum { U, T };           // like b
@@ -106,9 +104,7 @@ static lac_status gk_repeat(krylov *k, int is_lsmr) {
 
   k->numbers.is_lsmr = is_lsmr;
   k->numbers.is_rectangular = k->job->rows != k->job->cols;
-  k->numbers.least = k->numbers.is_rectangular                  ? k->job->iteration->rtol
-                     : lac_dtype_real(k->job->dtype) == LAC_F64 ? 10 * DBL_EPSILON
-                                                                : 10 * FLT_EPSILON;
+  k->numbers.least = k->numbers.is_rectangular ? k->job->iteration->rtol : 10 * k->numbers.epsilon;
   LAC_TRY(gk_begin(k));
   while (goes_on) {
     LAC_TRY(krylov_begin(k));
