@@ -24,6 +24,7 @@ typedef struct lac_aggregation {
 typedef struct lac_level_view {
   lac_rows rows;             // op(A)
   bool conjugates;           // values and weights
+  bool is_ragged;            // the lengths of rows change from one to the next
   const lac_array *values;   // [items, nnz]
   const lac_array *weights;  // [items, n], H: the smoother is x += weights (b - A x)
   const lac_array *unit;     // [items, 2, 1], f64: the magnitudes of values

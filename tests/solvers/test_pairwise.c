@@ -123,7 +123,7 @@ static void a_cycle_of_a_hermitian_matrix_is_hermitian(lac_context *ctx) {
 
 static void the_transposed_cycle_is_the_adjoint(lac_context *ctx) {
   for (int d = 0; d < 4; ++d) {
-    direct_case c = direct_convection(30, 0.7, DTYPES[d]);
+    direct_case c = direct_convection(24, 0.7, DTYPES[d]);
     if (lac_dtype_is_complex(DTYPES[d])) {
       for (int64_t z = 0; z < c.s->nnz; ++z)
         c.a.x[z] *= c.s->row[z] == c.s->col[z] ? 1 + 0.5 * _Complex_I : 1 - 0.25 * _Complex_I;

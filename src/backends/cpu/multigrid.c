@@ -31,6 +31,7 @@ lac_status grid_jobs_level(lac_context *ctx, grid_jobs *jobs, const lac_level_vi
   LAC_TRY(lac_buffer_on(ctx, level->rows.columns, &job->columns));
   if (level->rows.slots) LAC_TRY(lac_buffer_on(ctx, level->rows.slots, &job->slots));
   job->gathers = job->slots != NULL;
+  job->is_ragged = level->is_ragged;
   job->asks = level->rows.columns->count * (int64_t)lac_dtype_size(level->values->meta.dtype) > GRID_CACHED_BYTES;
   job->rows = level->rows.rows;
   job->sign = level->conjugates ? -1 : 1;

@@ -27,7 +27,8 @@ typedef struct grid_job {
   void *y, *z, *sums;
   bool of_image;
   bool gathers;  // through slots
-  bool asks;     // for what comes next: the matrix is beyond the caches
+  bool is_ragged;
+  bool asks;  // for what comes next: the matrix is beyond the caches
 } grid_job;
 
 typedef void (*grid_rows)(const grid_job *job, int64_t begin, int64_t end);

@@ -12,13 +12,32 @@ INLINE T MN(few)(const grid_job *g, int64_t p, const H *x, const int length) {
   return s;
 }
 
+/// The sum of 1 to 8 entries without a branch on how many there are: where that changes from row to row, branches are guessed wrong. Places
+/// behind the last hold zero times the first.
+INLINE T MN(up_to_eight)(const grid_job *g, int64_t p, const H *x, const int64_t length) {
+  const C *columns = (const C *)g->columns + p;
+  const T *values = (const T *)g->values + p;
+  T s = 0;
+  UNROLL(8) for (int64_t q = 0; q < 8; ++q) {
+    const int64_t at = q < length ? q : 0;
+    const REAL keep = q < length ? 1 : 0;
+    s = FN(mac)(s, FN(signed)(values[at], (REAL)g->sign) * keep, x[columns[at]]);
+  }
+  return s;
+}
+
 /// Row i of A x for one column. Lengths that grids have are told apart, which spares the loop.
 INLINE T MN(row_one)(const grid_job *g, int64_t i, const H *x) {
   const O *offsets = g->offsets;
-  const int64_t p = offsets[i], length = offsets[i + 1] - p;
+  int64_t p = offsets[i], length = offsets[i + 1] - p;
   if (g->asks) {
     __builtin_prefetch((const T *)g->values + p + GRID_AHEAD, 0, 0);
     __builtin_prefetch((const C *)g->columns + p + GRID_AHEAD, 0, 0);
+  }
+  if (g->is_ragged && length > 0) {
+    T s = 0;
+    for (; length > 8; p += 8, length -= 8) s += MN(few)(g, p, x, 8);
+    return s + MN(up_to_eight)(g, p, x, length);
   }
   switch (length) {
     case 3:

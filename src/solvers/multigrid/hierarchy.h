@@ -19,6 +19,7 @@ typedef struct lac_levels {
   lac_object object;
   int count;                          // of levels
   bool is_smoothed_last;              // the last level has no rows below it and none that need them: smoothing does
+  bool is_ragged[LAC_LEVELS];         // rows of a level differ in length from their neighbours
   lac_pattern *patterns[LAC_LEVELS];  // of each level; the first is the caller's
   lac_aggregation aggregates[LAC_LEVELS];  // from each level to the next
 } lac_levels;

@@ -19,6 +19,16 @@ static void levels_free(lac_object *object) {
   lac_free(levels);
 }
 
+/// Whether lengths change at every eighth row or more, of the 2048 in the middle.
+static bool is_ragged(const lac_pattern *p) {
+  int64_t begin = p->rows > 2048 ? p->rows / 2 - 1024 : 0, end = p->rows > 2048 ? begin + 2048 : p->rows, changes = 0;
+  for (int64_t i = begin + 1; i < end; ++i) {
+    int64_t here = lac_buffer_get(p->offsets, i);
+    changes += lac_buffer_get(p->offsets, i + 1) - here != here - lac_buffer_get(p->offsets, i - 1);
+  }
+  return 8 * changes >= end - begin;
+}
+
 static const lac_kind levels_kind = {"levels", levels_free};
 
 static lac_status levels_create(lac_context *ctx, const lac_pattern *pattern, lac_levels **out) {
@@ -26,6 +36,7 @@ static lac_status levels_create(lac_context *ctx, const lac_pattern *pattern, la
   LAC_ALLOC(*out, 1);
   lac_object_init(&(*out)->object, &levels_kind);
   (*out)->patterns[0] = lac_pattern_retain(pattern);
+  (*out)->is_ragged[0] = is_ragged(pattern);
   (*out)->count = 1;
 done:
   return status;
@@ -52,6 +63,7 @@ static lac_status levels_grow(lac_context *ctx, lac_levels *levels, const lac_pr
     return LAC_OK;
   }
   LAC_TRY(lac_aggregation_pattern(ctx, levels->patterns[last], made, &levels->patterns[last + 1]));
+  levels->is_ragged[last + 1] = is_ragged(levels->patterns[last + 1]);
   ++levels->count;
 done:
   return status;

@@ -13,7 +13,7 @@
 
 enum { FREE = -1, OUT = -2 };
 
-static const double STRONG = 0.25;   // of the strongest entry in the row
+static const double STRONG = 0.5;    // of the strongest entry in the row
 static const double DOMINANT = 3.0;  // a diagonal so many times all others needs no coarse level
 
 /// A matching in the making.
