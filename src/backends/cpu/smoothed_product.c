@@ -12,7 +12,8 @@
 
 #include "backends/cpu/smoothed.h"
 
-enum { GALERKIN_CHUNK = 1024 };
+// Rows of the result for which rows of A P are kept, and how many entries of these at most; when counting starts anew.
+enum { GALERKIN_CHUNK = 1 << 13, GALERKIN_KEPT = 1 << 20, GALERKIN_COUNT = 1 << 30 };
 
 typedef struct galerkin_job {
   const lac_sparse *a, *p, *r;
@@ -28,7 +29,7 @@ typedef struct galerkin_work {
   void *where;                          // for each row of A: when its row of A P was made, counted from 1
   int64_t made, entries;                // rows of A P made in all, and their entries
   int64_t made_before, entries_before;  // the present chunk
-  int64_t *mark, *place;                // for each column: where it stands in the present row of A P, and of the result
+  void *mark, *place;                   // for each column: where it stands in the present row of A P, and of the result
   int64_t *start;                       // of the chunk's rows of A P
   int64_t start_room;
   void *columns, *numbers;  // of the chunk's rows of A P
@@ -152,10 +153,9 @@ static lac_status work_open(lac_context *ctx, const galerkin_job *job, int threa
     w->begin = t ? cpu_smoothed_cut(job->r, (double)t / threads) : 0;
     w->end = t + 1 == threads ? job->r->rows : cpu_smoothed_cut(job->r, (double)(t + 1) / threads);
     w->where = lac_calloc((size_t)job->a->rows + 1, width_offset(job->a->width));
-    LAC_CHECK(w->where, LAC_ERR_MEMORY, "out of memory: %lld items", (long long)job->a->rows);
-    LAC_ALLOC(w->mark, job->p->cols);
-    LAC_ALLOC(w->place, job->p->cols);
-    for (int64_t c = 0; c < job->p->cols; ++c) w->mark[c] = w->place[c] = -1;
+    w->mark = lac_alloc((size_t)job->p->cols * width_offset(job->a->width));
+    w->place = lac_alloc((size_t)job->p->cols * width_offset(job->a->width));
+    LAC_CHECK(w->where && w->mark && w->place, LAC_ERR_MEMORY, "out of memory: %lld items", (long long)job->a->rows);
   }
 done:
   return status;

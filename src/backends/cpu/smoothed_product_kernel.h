@@ -11,20 +11,24 @@ static bool XN(make_row)(const galerkin_job *j, galerkin_work *w, int64_t i) {
   for (int64_t q = offsets[i]; q < offsets[i + 1]; ++q) most += p_offsets[columns[q] + 1] - p_offsets[columns[q]];
   if (!grow_both(&w->columns, &w->numbers, &w->room, begin - base + most, sizeof(C), sizeof(T))) return false;
   if (!grow((void **)&w->start, &w->start_room, w->made - w->made_before + 2, sizeof *w->start)) return false;
-  C *made = w->columns;
-  T *numbers = w->numbers;
+  C *made = (C *)w->columns - base;
+  T *numbers = (T *)w->numbers - base;
+  O *mark = w->mark;
+  int64_t count = begin;
+  for (int64_t n = begin; n < begin + most; ++n) numbers[n] = 0;
   for (int64_t q = offsets[i]; q < offsets[i + 1]; ++q) {
-    for (int64_t s = p_offsets[columns[q]]; s < p_offsets[columns[q] + 1]; ++s) {
-      int64_t at = w->mark[p_columns[s]];
-      if (at < begin) {
-        at = w->mark[p_columns[s]] = w->entries++;
-        made[at - base] = p_columns[s];
-        numbers[at - base] = FN(mul)(values[q], p_values[s]);
-      } else {
-        numbers[at - base] = FN(mac)(numbers[at - base], values[q], p_values[s]);
-      }
+    T value = values[q];
+    for (int64_t s = p_offsets[columns[q]]; s < p_offsets[columns[q] + 1]; ++s) {  // no branch: none could be foreseen
+      C column = p_columns[s];
+      int64_t at = mark[column], is_new = at < begin;
+      at = is_new ? count : at;
+      count += is_new;
+      mark[column] = (O)at;
+      made[at] = column;
+      numbers[at] = FN(mac)(numbers[at], value, p_values[s]);
     }
   }
+  w->entries = count;
   w->start[w->made - w->made_before] = begin - base;
   w->start[w->made - w->made_before + 1] = w->entries - base;
   ((O *)w->where)[i] = (O)++w->made;
@@ -43,6 +47,7 @@ static bool XN(new_row)(const galerkin_job *j, galerkin_work *w, int64_t row) {
   const O *r_offsets = j->r->offsets;
   const C *r_columns = j->r->columns;
   const T *r_values = j->r_values;
+  O *place = w->place;
   int64_t begin = w->c_count;
   for (int64_t q = r_offsets[row]; q < r_offsets[row + 1]; ++q) {
     int64_t found = XN(find_row)(j, w, r_columns[q]);
@@ -53,16 +58,19 @@ static bool XN(new_row)(const galerkin_job *j, galerkin_work *w, int64_t row) {
     const C *columns = w->columns;
     const T *numbers = w->numbers;
     C *out = w->c_columns;
-    T *sums = w->c_numbers;
+    T *sums = w->c_numbers, factor = r_values[q];
+    int64_t count = w->c_count;
+    for (int64_t n = count; n < count + to - from; ++n) sums[n] = 0;
     for (int64_t s = from; s < to; ++s) {
-      int64_t at = w->place[columns[s]];
-      if (at < begin) {
-        at = w->place[columns[s]] = w->c_count++;
-        out[at] = columns[s];
-        sums[at] = 0;
-      }
-      sums[at] = FN(mac)(sums[at], r_values[q], numbers[s]);
+      C column = columns[s];
+      int64_t at = place[column], is_new = at < begin;
+      at = is_new ? count : at;
+      count += is_new;
+      place[column] = (O)at;
+      out[at] = column;
+      sums[at] = FN(mac)(sums[at], factor, numbers[s]);
     }
+    w->c_count = count;
   }
   j->lengths[row] = w->c_count - begin;
   return true;
@@ -74,23 +82,37 @@ static bool XN(known_row)(const galerkin_job *j, galerkin_work *w, int64_t row) 
   const C *r_columns = j->r->columns, *c_columns = j->c->columns;
   const T *r_values = j->r_values;
   T *sums = j->out;
-  for (int64_t q = c_offsets[row]; q < c_offsets[row + 1]; ++q) w->place[c_columns[q]] = q, sums[q] = 0;
+  O *place = w->place;
+  for (int64_t q = c_offsets[row]; q < c_offsets[row + 1]; ++q) place[c_columns[q]] = (O)q, sums[q] = 0;
   for (int64_t q = r_offsets[row]; q < r_offsets[row + 1]; ++q) {
     int64_t found = XN(find_row)(j, w, r_columns[q]);
     if (found < 0) return false;
     const C *columns = w->columns;
-    const T *numbers = w->numbers;
+    const T *numbers = w->numbers, factor = r_values[q];
     for (int64_t s = w->start[found]; s < w->start[found + 1]; ++s) {
-      T *sum = &sums[w->place[columns[s]]];
-      *sum = FN(mac)(*sum, r_values[q], numbers[s]);
+      T *sum = &sums[place[columns[s]]];
+      *sum = FN(mac)(*sum, factor, numbers[s]);
     }
   }
   return true;
 }
 
+/// Start a chunk. Entries are counted on from chunk to chunk, so that marks of earlier ones are old; before they would not fit, marks
+/// are made anew.
+static void XN(open_chunk)(const galerkin_job *j, galerkin_work *w) {
+  O *mark = w->mark;
+  if (w->entries > GALERKIN_COUNT) {
+    for (int64_t c = 0; c < j->p->cols; ++c) mark[c] = -1;
+    w->entries = 0;
+  }
+  w->made_before = w->made, w->entries_before = w->entries;
+}
+
 static void XN(galerkin_rows)(const galerkin_job *j, galerkin_work *w) {
+  O *mark = w->mark, *place = w->place;
+  for (int64_t c = 0; c < j->p->cols; ++c) mark[c] = place[c] = -1;
   for (int64_t row = w->begin; row < w->end && !w->failed; ++row) {
-    if ((row - w->begin) % GALERKIN_CHUNK == 0) w->made_before = w->made, w->entries_before = w->entries;
+    if ((row - w->begin) % GALERKIN_CHUNK == 0 || w->entries - w->entries_before > GALERKIN_KEPT) XN(open_chunk)(j, w);
     w->failed = !(j->c ? XN(known_row) : XN(new_row))(j, w, row);
   }
 }
