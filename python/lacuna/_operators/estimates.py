@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Log-determinants and traces of what cannot be factored, estimated from probes, each with its standard error.
 
-Probes are columns z with E[z z^H] = I: a number of them, which are signs at random decided by the seed, or an array (n, k)
-of one's own. Both take a Pattern (its solver with default options) or a Solver, an iterative one where nothing can be factored.
+Probes are columns z with E[z z^H] = I: a number of them, which are signs at random decided by the seed, or an array
+(n, k) of one's own. Both take a Pattern (its solver with default options) or a Solver, an iterative one where nothing
+can be factored.
 """
 
 import operator
@@ -68,16 +69,18 @@ def functions(front):
         return front.placed(_kept_signs(solver.shape[0], count, operator.index(seed)), a)
 
     def probes(like, rows, count, seed=0):
-        """(rows, count) signs at random in the dtype, and on the device, of the array `like`: the same for the same seed,
-        and more columns leave the first ones as they are."""
-        return front.placed(_kept_signs(operator.index(rows), operator.index(count), operator.index(seed)), asarray(like))
+        """(rows, count) signs at random in the dtype, and on the device, of the array `like`: the same for the same
+        seed, and more columns leave the first ones as they are."""
+        rows, count, seed = (operator.index(i) for i in (rows, count, seed))
+        return front.placed(_kept_signs(rows, count, seed), asarray(like))
 
     def logdet_estimate(solver, a, probes=20, steps=0, seed=0):
-        """(estimate, error) of log det of the Hermitian part of A, positive definite, by Lanczos quadrature: `steps` from
-        each probe, 50 by default. Both are real; the error is the standard error of chance alone, NaN of one probe.
+        """(estimate, error) of log det of the Hermitian part of A, positive definite, by Lanczos quadrature: `steps`
+        from each probe, 50 by default. Both are real; the error is that of chance alone, and NaN of one probe.
 
-        The gradient is an unbiased estimate of that of log det A, (A^-1 z) z^H with the same probes, and not the derivative
-        of the estimate: with random probes gradcheck finds the two apart. Higher orders are derivatives of the gradient.
+        The gradient is an unbiased estimate of that of log det A, (A^-1 z) z^H with the same probes, and not the
+        derivative of the estimate: with random probes gradcheck finds the two apart. Higher orders are derivatives of
+        the gradient.
         """
         keys = (expect("logdet_estimate", solver, Pattern, Solver),)
         a = values("logdet_estimate", solver if isinstance(solver, Pattern) else solver.pattern, a)
@@ -88,8 +91,8 @@ def functions(front):
         return apply(resolve("logdet_estimate.run", keys, (operator.index(steps),)), (), h, z)
 
     def trace_solve_estimate(solver, a, pb, b, probes=20, seed=0):
-        """(estimate, error) of tr(A^-1 B), any square A and B with the pattern pb: one solve for each probe. The error is
-        the standard error; derivatives are those of the estimate."""
+        """(estimate, error) of tr(A^-1 B), any square A and B with the pattern pb: one solve for each probe. The error
+        is the standard error; derivatives are those of the estimate."""
         expect("trace_solve_estimate", solver, Pattern, Solver)
         expect("trace_solve_estimate", pb, Pattern)
         a = asarray(a)
