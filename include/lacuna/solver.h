@@ -179,7 +179,9 @@ LAC_API const lac_meta *lac_factor_meta(const lac_factor *factor);  ///< of the 
 /// entry, and where a nearly singular matrix does not allow that, row by row (residual beside the row's norm times x's).
 /// Columns of b with NaN or infinity pass through. Works in 5 n min(k, 16) numbers for each thread, which it gives back;
 /// threads with contexts of their own may use one factor at once. Errors: LAC_ERR_CONVERGENCE when the error stays
-/// above 1000 roundings; LAC_ERR_NONFINITE when x overflows.
+/// above 1000 roundings; LAC_ERR_NONFINITE when x overflows. An iterative factor goes on until every column is within its tolerance, from
+/// zero; LAC_ERR_CONVERGENCE says why it is not (accept_unconverged: no error), unless LAC_METHOD_AUTO can fall back on a direct
+/// factor. LAC_ERR_STALE when its values have been written to.
 LAC_API lac_status lac_factor_solve(lac_context *ctx, const lac_factor *factor, lac_side side, const lac_array *b,
                                     lac_array *x);
 

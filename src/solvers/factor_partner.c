@@ -45,6 +45,9 @@ static lac_status partner_make(lac_context *ctx, lac_factor *f, const lac_solver
   lac_factor *partner = NULL;
 
   if (f->iterative) {
+    LAC_CHECK(f->core->pattern->rows == f->core->pattern->cols, LAC_ERR_SHAPE,
+              "lac_solver_factor: a matrix of %lld x %lld has no direct factor, determinant or inverse",
+              (long long)f->core->pattern->rows, (long long)f->core->pattern->cols);
     LAC_TRY(lac_iterative_require_fresh(ctx, "lac_solver_factor", f));
     LAC_TRY(lac_solver_require_cpu(ctx, "lac_solver_factor", f->iterative->values));
   }

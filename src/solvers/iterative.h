@@ -81,7 +81,8 @@ lac_status lac_iterative_choose(lac_context *ctx, lac_factor *factor, const lac_
 /// Whether an automatic choice may iterate on such values; the reason says what it found.
 bool lac_iterative_suits(const lac_survey *survey, const char **finding);
 
-/// Refuse a factor whose values have changed since.
+/// Whether the values are those that were factored; refuse a factor whose values have changed since.
+bool lac_iterative_is_fresh(const lac_factor *factor);
 lac_status lac_iterative_require_fresh(lac_context *ctx, const char *function, const lac_factor *factor);
 
 /// Whether a factor was made of these values: for the solver that keeps it, which knows a hash; and for operators.

@@ -56,14 +56,14 @@ done:
   return status;
 }
 
-static bool iterative_is_fresh(const lac_iterative *it) {
-  return atomic_load(&it->given->storage->version) == it->version;
+bool lac_iterative_is_fresh(const lac_factor *f) {
+  return atomic_load(&f->iterative->given->storage->version) == f->iterative->version;
 }
 
 lac_status lac_iterative_require_fresh(lac_context *ctx, const char *function, const lac_factor *f) {
   lac_status status = LAC_OK;
 
-  LAC_CHECK(iterative_is_fresh(f->iterative), LAC_ERR_STALE,
+  LAC_CHECK(lac_iterative_is_fresh(f), LAC_ERR_STALE,
             "%s: the values have changed since they were factored, and the factor shares them; factor them again "
             "(lac_solver_factor), or factor a copy (lac_array_clone)",
             function);
@@ -75,7 +75,7 @@ bool lac_iterative_recognises(const lac_factor *f, const lac_array *values, uint
   const lac_array *own = f->iterative->given;
   size_t bytes = (size_t)values->count * lac_dtype_size(values->meta.dtype);
 
-  if (!lac_meta_same(&f->meta, &values->meta) || !iterative_is_fresh(f->iterative)) return false;
+  if (!lac_meta_same(&f->meta, &values->meta) || !lac_iterative_is_fresh(f)) return false;
   if (own->storage == values->storage) return true;
   if (own->storage->space != values->storage->space || strcmp(own->storage->space->backend, "cpu") != 0) return false;
   return f->hash == hash && memcmp(own->storage->data, lac_array_data(values), bytes) == 0;
@@ -106,7 +106,7 @@ lac_status lac_iterative_matches(lac_context *ctx, const char *function, const l
 
   LAC_TRY(lac_solver_require_here(ctx, function, values));
   *matches = values->meta.dtype == f->meta.dtype && lac_factor_same_shape(&f->meta, &values->meta, 1) &&
-             iterative_is_fresh(f->iterative);
+             lac_iterative_is_fresh(f);
   if (*matches && f->iterative->given->storage != values->storage) {
     LAC_TRY(iterative_compare(ctx, f->iterative->given, values, matches));
   }

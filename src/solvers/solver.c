@@ -173,10 +173,9 @@ static inline uint64_t hash_step(uint64_t hash, const char *from, size_t bytes) 
   return hash ^ hash >> 32;
 }
 
-// Of the values' bits: unequal means different. Four lanes, so that it keeps up with memory; the rest goes through one.
-static uint64_t kept_hash(const lac_array *values) {
-  const char *from = lac_array_data(values);
-  size_t bytes = (size_t)values->count * lac_dtype_size(values->meta.dtype), at = 0;
+// Of a block's bits. Four lanes, so that it keeps up with memory; the rest goes through one.
+static uint64_t hash_block(const char *from, size_t bytes) {
+  size_t at = 0;
   uint64_t a = bytes, b = 1, c = 2, d = 3;
 
   for (; bytes - at >= 32; at += 32) {
@@ -189,6 +188,24 @@ static uint64_t kept_hash(const lac_array *values) {
   a = hash_step(a, (const char *)&b, sizeof b);
   a = hash_step(a, (const char *)&c, sizeof c);
   return hash_step(a, (const char *)&d, sizeof d);
+}
+
+// Of the values' bits: unequal means different. Blocks do not depend on the number of threads.
+static uint64_t kept_hash(const lac_context *ctx, const lac_array *values) {
+  enum { BLOCKS = 64, LEAST = 1 << 18 };
+  const char *from = lac_array_data(values);
+  size_t bytes = (size_t)values->count * lac_dtype_size(values->meta.dtype);
+  size_t block = bytes / BLOCKS / 32 * 32 + 32 < LEAST ? LEAST : bytes / BLOCKS / 32 * 32 + 32;
+  int blocks = (int)((bytes + block - 1) / block);
+  uint64_t parts[BLOCKS] = {0};
+
+  if (blocks <= 1) return hash_block(from, bytes);
+#pragma omp parallel for schedule(static) num_threads(ctx->threads) if (ctx->threads > 1)
+  for (int i = 0; i < blocks; i++) {
+    size_t begin = (size_t)i * block;
+    parts[i] = hash_block(from + begin, bytes - begin < block ? bytes - begin : block);
+  }
+  return hash_block((const char *)parts, (size_t)blocks * sizeof *parts);
 }
 
 static bool kept_matches(const lac_factor *factor, const lac_array *values, uint64_t hash) {
@@ -236,10 +253,26 @@ static lac_factor *kept_find(lac_solver *solver, const lac_array *values, uint64
   return NULL;
 }
 
+// Factors whose values have changed since will never be asked for again. The lock is held.
+static void kept_drop_stale(lac_solver *solver) {
+  lac_factor **link = &solver->kept;
+  while (*link) {
+    lac_factor *factor = *link;
+    if (!factor->iterative || lac_iterative_is_fresh(factor)) {
+      link = &factor->next;
+      continue;
+    }
+    *link = factor->next;
+    solver->kept_count--;
+    lac_object_release(factor);
+  }
+}
+
 // Keep a factor at the front, if the budget has room for it at all. The lock is held.
 static void kept_add(lac_solver *solver, lac_factor *factor) {
   int64_t budget = solver->core->options.keep_bytes;
   if (budget == 0 || (lac_factor_bytes(factor) > budget && !factor->iterative)) return;
+  kept_drop_stale(solver);
   factor->next = solver->kept;
   solver->kept = lac_factor_retain(factor);
   solver->kept_count++;
@@ -347,7 +380,8 @@ lac_status lac_solver_factor(lac_context *ctx, const lac_solver *solver, const l
   LAC_CHECK_CONTEXT();
   LAC_CHECK(out, LAC_ERR_ARG, "lac_solver_factor: out is NULL");
   LAC_TRY(solver_check_values(ctx, solver, values));
-  hash = strcmp(lac_context_backend(ctx), "cpu") == 0 ? kept_hash(values) : 0;
+  hash =
+      keeper->core->options.keep_bytes > 0 && strcmp(lac_context_backend(ctx), "cpu") == 0 ? kept_hash(ctx, values) : 0;
   factor = solver_recall(keeper, values, hash);
   if (factor) {
     atomic_fetch_add(&solver->core->reuses, 1);

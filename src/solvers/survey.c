@@ -12,7 +12,10 @@
 // How far the two numbers of a Hermitian pair may be apart: they are often sums of the same terms in another order.
 #define SURVEY_ROUNDINGS 8
 
-enum { SURVEY_BLOCK = 4096 };
+enum {
+  SURVEY_BLOCK = 4096,
+  SURVEY_SHORT = 16
+};  // rows that are looked at together; entries that are searched one by one
 
 // What is positive beside the diagonal of an M-like matrix, at most, of all that stands there.
 static const double survey_share = 0.05;
@@ -24,34 +27,39 @@ typedef struct survey_rows {
 } survey_rows;
 
 typedef struct survey_part {
-  int64_t asymmetric, not_positive, without;
+  int64_t nonfinite, asymmetric, not_positive, without;
   int64_t above, below;     // entries
   double positive, beside;  // sums of real parts above zero, and of sizes, beside the diagonal
   bool is_unpaired;
 } survey_part;
 
-static inline int64_t survey_offset(const survey_rows *s, int64_t i) {
-  return s->offsets32 ? s->offsets32[i] : s->offsets64[i];
+// `narrow` is known where these are compiled: all indices have 32 bits.
+static inline int64_t survey_offset(const survey_rows *s, bool narrow, int64_t i) {
+  return narrow || s->offsets32 ? s->offsets32[i] : s->offsets64[i];
 }
 
-static inline int64_t survey_column(const survey_rows *s, int64_t p) {
-  return s->columns32 ? s->columns32[p] : s->columns64[p];
+static inline int64_t survey_column(const survey_rows *s, bool narrow, int64_t p) {
+  return narrow || s->columns32 ? s->columns32[p] : s->columns64[p];
 }
 
 static inline int64_t survey_first(int64_t a, int64_t b) { return a < 0 || (b >= 0 && b < a) ? b : a; }
 
 // The slot of (i, j), or -1. Columns ascend.
-static inline int64_t survey_find(const survey_rows *s, int64_t i, int64_t j) {
-  int64_t low = survey_offset(s, i), high = survey_offset(s, i + 1);
+static inline int64_t survey_find(const survey_rows *s, bool narrow, int64_t i, int64_t j) {
+  int64_t low = survey_offset(s, narrow, i), high = survey_offset(s, narrow, i + 1);
+  if (high - low <= SURVEY_SHORT) {
+    while (low < high && survey_column(s, narrow, low) < j) low++;
+    high = low;
+  }
   while (low < high) {
     int64_t middle = low + (high - low) / 2;
-    if (survey_column(s, middle) < j) {
+    if (survey_column(s, narrow, middle) < j) {
       low = middle + 1;
     } else {
       high = middle;
     }
   }
-  return low < survey_offset(s, i + 1) && survey_column(s, low) == j ? low : -1;
+  return low < survey_offset(s, narrow, i + 1) && survey_column(s, narrow, low) == j ? low : -1;
 }
 
 #define KERNEL_FILE "solvers/survey_kernel.h"
@@ -101,8 +109,8 @@ static int64_t survey_nonfinite_in(const lac_context *ctx, lac_dtype dtype, cons
 // An entry below the diagonal without its mirror, where all above have theirs.
 static int64_t survey_unpaired(const survey_rows *s) {
   for (int64_t i = 0; i < s->rows; i++) {
-    for (int64_t p = survey_offset(s, i); p < survey_offset(s, i + 1); p++) {
-      if (survey_column(s, p) != i && survey_find(s, survey_column(s, p), i) < 0) return p;
+    for (int64_t p = survey_offset(s, false, i); p < survey_offset(s, false, i + 1); p++) {
+      if (survey_column(s, false, p) != i && survey_find(s, false, survey_column(s, false, p), i) < 0) return p;
     }
   }
   return -1;
@@ -113,6 +121,7 @@ static void survey_join(survey_part *all, const survey_part *one) {
     all->is_unpaired = one->is_unpaired;
   }
   all->asymmetric = survey_first(all->asymmetric, one->asymmetric);
+  all->nonfinite = survey_first(all->nonfinite, one->nonfinite);
   all->not_positive = survey_first(all->not_positive, one->not_positive);
   all->without = survey_first(all->without, one->without);
   all->above += one->above, all->below += one->below;
@@ -130,10 +139,10 @@ static lac_status survey_matrix(lac_context *ctx, const survey_rows *s, lac_dtyp
 #pragma omp parallel for schedule(static) num_threads(ctx->threads) if (ctx->threads > 1 && blocks > 2)
   for (int64_t b = 0; b < blocks; b++) {
     int64_t begin = b * SURVEY_BLOCK, end = begin + SURVEY_BLOCK < s->rows ? begin + SURVEY_BLOCK : s->rows;
-    parts[b].asymmetric = parts[b].not_positive = parts[b].without = -1;
+    parts[b].nonfinite = parts[b].asymmetric = parts[b].not_positive = parts[b].without = -1;
     survey_rows_kernels[dtype](s, values, begin, end, &parts[b]);
   }
-  *out = (survey_part){.asymmetric = -1, .not_positive = -1, .without = -1};
+  *out = (survey_part){.nonfinite = -1, .asymmetric = -1, .not_positive = -1, .without = -1};
   for (int64_t b = 0; b < blocks; b++) survey_join(out, &parts[b]);
   if (out->asymmetric < 0 && out->above != out->below) out->asymmetric = survey_unpaired(s), out->is_unpaired = true;
 done:
@@ -155,6 +164,7 @@ static lac_status survey_items(lac_context *ctx, const lac_pattern *p, const lac
   for (int64_t item = 0; item < values->meta.shape[0]; item++) {
     bool was_symmetric = out->asymmetric < 0;
     LAC_TRY(survey_matrix(ctx, &s, values->meta.dtype, data + (size_t)item * bytes, &part));
+    survey_note(part.nonfinite, item, &out->nonfinite, &out->nonfinite_item);
     survey_note(part.asymmetric, item, &out->asymmetric, &out->asymmetric_item);
     survey_note(part.not_positive, item, &out->not_positive, &out->not_positive_item);
     survey_note(part.without, item, &out->without, &out->without_item);
@@ -179,14 +189,13 @@ lac_status lac_survey_values(lac_context *ctx, const lac_pattern *pattern, const
     LAC_TRY(lac_array_read(ctx, values, host));
     data = host;
   }
-  out->nonfinite = survey_nonfinite_in(ctx, values->meta.dtype, data, values->count);
-  if (out->nonfinite >= 0) {
-    out->nonfinite_item = out->nonfinite / pattern->nnz, out->nonfinite %= pattern->nnz;
-  } else if (pattern->rows == pattern->cols) {
+  if (pattern->rows == pattern->cols) {
     LAC_TRY(survey_items(ctx, pattern, values, data, out));
-  } else {
-    out->asymmetric = out->not_positive = out->without = 0, out->is_m_like = false;
+    goto done;
   }
+  out->nonfinite = survey_nonfinite_in(ctx, values->meta.dtype, data, values->count);
+  if (out->nonfinite >= 0) out->nonfinite_item = out->nonfinite / pattern->nnz, out->nonfinite %= pattern->nnz;
+  out->asymmetric = out->not_positive = out->without = 0, out->is_m_like = false;
 done:
   lac_free(host);
   return status;

@@ -10,7 +10,7 @@
 
 /// Of all matrices of a batch. Slots and rows are the first offender of the first matrix that has one, or -1.
 typedef struct lac_survey {
-  int64_t nonfinite;     // slot of a NaN or an infinity; nothing else is looked at then
+  int64_t nonfinite;     // slot of a NaN or an infinity; the others mean nothing then
   int64_t asymmetric;    // slot of an entry (i, j) that is not conj of (j, i), to a few roundings; 0 for a rectangle
   int64_t not_positive;  // row whose diagonal is not a positive number
   int64_t without;       // row whose diagonal is zero or not stored

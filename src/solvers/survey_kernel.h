@@ -16,29 +16,41 @@ static bool FN(survey_mirrors)(T here, T there) {
 }
 
 // Each entry above the diagonal looks for its mirror, and there are as many below: then all have one.
-static void FN(survey_row)(const survey_rows *s, const void *values, int64_t i, survey_part *part) {
-  const T *a = values;
+static inline void FN(survey_row)(const survey_rows *s, bool narrow, const T *a, int64_t i, survey_part *part) {
+  int64_t begin = survey_offset(s, narrow, i), end = survey_offset(s, narrow, i + 1), below = 0, above = 0;
+  bool is_finite = true, has_looked = part->asymmetric >= 0;
+  double positive = 0, beside = 0;
   T diagonal = 0;
 
-  for (int64_t p = survey_offset(s, i); p < survey_offset(s, i + 1); p++) {
-    int64_t j = survey_column(s, p), mirror;
-    double real = (double)FN(re)(a[p]);
+  for (int64_t p = begin; p < end; p++) {
+    int64_t j = survey_column(s, narrow, p), mirror = p;
+    is_finite = is_finite && FN(finite)(a[p]);
+    if (j < i) {
+      below++;
+    } else if (!has_looked) {
+      if (j > i) mirror = survey_find(s, narrow, j, i);
+      has_looked = mirror < 0 || !FN(survey_mirrors)(a[p], a[mirror]);
+      if (has_looked) part->asymmetric = p, part->is_unpaired = mirror < 0;
+    }
+    above += j > i;
     if (j == i) {
       diagonal = a[p];
-      part->asymmetric = survey_first(part->asymmetric, FN(survey_mirrors)(a[p], a[p]) ? -1 : p);
-      continue;
+    } else {
+      positive += fmax((double)FN(re)(a[p]), 0);
+      beside += FN(size)(a[p]);
     }
-    if (real > 0) part->positive += real;
-    part->beside += FN(size)(a[p]);
-    part->below += j<i, part->above += j> i;
-    if (j < i || part->asymmetric >= 0) continue;
-    mirror = survey_find(s, j, i);
-    if (mirror < 0 || !FN(survey_mirrors)(a[p], a[mirror])) part->asymmetric = p, part->is_unpaired = mirror < 0;
   }
+  part->below += below, part->above += above;
+  part->positive += positive, part->beside += beside;
   if (!(FN(re)(diagonal) > 0)) part->not_positive = survey_first(part->not_positive, i);
   if (FN(size)(diagonal) == 0) part->without = survey_first(part->without, i);
+  if (!is_finite) part->nonfinite = survey_first(part->nonfinite, FN(survey_nonfinite)(a, begin, end));
 }
 
 static void FN(survey_rows)(const survey_rows *s, const void *values, int64_t begin, int64_t end, survey_part *part) {
-  for (int64_t i = begin; i < end; i++) FN(survey_row)(s, values, i, part);
+  if (s->offsets32 && s->columns32) {
+    for (int64_t i = begin; i < end; i++) FN(survey_row)(s, true, values, i, part);
+  } else {
+    for (int64_t i = begin; i < end; i++) FN(survey_row)(s, false, values, i, part);
+  }
 }

@@ -152,6 +152,15 @@ def test_least_squares_of_any_shape():
                 np.testing.assert_allclose(factor.solve(b, side), np.linalg.lstsq(full, b, rcond=None)[0], atol=1e-6)
 
 
+def test_rectangles_have_no_inverse():
+    m = sp.csr_matrix(sp.eye(6, 4))
+    factor, solver = made(m, "lsmr")
+    with pytest.raises(lacuna.ShapeError, match="lac_lstsq"):
+        lt.solve(solver, torch.tensor(m.data), torch.ones(6, 1, dtype=torch.float64))
+    with pytest.raises(lacuna.ShapeError, match="no direct factor"):
+        factor.logdet()
+
+
 def test_new_values_on_the_same_structure():
     m = grid(30)
     factor, solver = made(m, "flexible_cg", preconditioner="multigrid")

@@ -119,6 +119,23 @@ static void the_limit_is_an_error_unless_it_is_accepted(lac_context *ctx) {
   iterative_close(&s);
 }
 
+static int stop_at_three(void *data, int64_t iteration, double residual) {
+  *(double *)data = residual;
+  return iteration >= 3;
+}
+
+static void progress_may_end_a_solve(lac_context *ctx) {
+  direct_case c = direct_make(DIRECT_POISSON, 400, LAC_F64, 1);
+  lac_solver_options options = iterative_options(LAC_METHOD_CG, LAC_METHOD_JACOBI);
+  double seen = -1;
+  options.iteration.progress = stop_at_three;
+  options.iteration.progress_data = &seen;
+  iterative_system s = iterative_open(ctx, &c, &options);
+  lac_solve_report report = iterative_run(ctx, s.factor, c.s->rows, 1);
+  CHECK(report.ending == LAC_INTERRUPTED && report.iterations == 3 && seen > 0);
+  iterative_close(&s);
+}
+
 static void a_singular_system_without_its_null_space_does_not_converge(lac_context *ctx) {
   direct_case c = direct_small(2, (double[]){1, -1, -1, 1}, LAC_F64);
   lac_solver_options options = iterative_options(LAC_METHOD_CG, LAC_METHOD_JACOBI);
@@ -328,9 +345,10 @@ static void options_are_checked(lac_context *ctx) {
   direct_close(&s);
 }
 
-CHECK_MAIN(every_method_solves_with_every_preconditioner, what_does_not_go_together_is_refused,
-           what_is_left_open_is_chosen, a_zero_right_hand_side_has_the_solution_zero,
-           the_limit_is_an_error_unless_it_is_accepted, a_singular_system_without_its_null_space_does_not_converge,
-           a_singular_system_with_its_null_space_is_solved, what_cannot_get_better_stagnates,
-           what_is_not_finite_is_refused, a_hermitian_method_names_the_entry, nothing_and_one_are_sizes_too,
-           least_squares_take_rectangles, threads_share_a_factor, every_failing_allocation_is_told, options_are_checked)
+CHECK_MAIN(progress_may_end_a_solve, every_method_solves_with_every_preconditioner,
+           what_does_not_go_together_is_refused, what_is_left_open_is_chosen,
+           a_zero_right_hand_side_has_the_solution_zero, the_limit_is_an_error_unless_it_is_accepted,
+           a_singular_system_without_its_null_space_does_not_converge, a_singular_system_with_its_null_space_is_solved,
+           what_cannot_get_better_stagnates, what_is_not_finite_is_refused, a_hermitian_method_names_the_entry,
+           nothing_and_one_are_sizes_too, least_squares_take_rectangles, threads_share_a_factor,
+           every_failing_allocation_is_told, options_are_checked)

@@ -25,6 +25,24 @@ static void a_factor_shares_values_and_is_stale_when_they_change(lac_context *ct
   iterative_close(&s);
 }
 
+/// As an optimiser does: the array stays, its numbers change.
+static void values_that_change_in_place_refresh_and_leave_nothing_behind(lac_context *ctx) {
+  direct_case c = direct_make(DIRECT_POISSON, 400, LAC_F64, 1);
+  lac_solver_options options = iterative_options(LAC_METHOD_FLEXIBLE_CG, LAC_METHOD_MULTIGRID);
+  iterative_system s = iterative_open(ctx, &c, &options);
+  for (int step = 0; step < 5; step++) {
+    double *a = lac_array_edit(s.s.values);
+    for (int64_t z = 0; z < c.s->nnz; z++) a[z] *= 1.5, c.a.x[z] *= 1.5;
+    lac_factor_destroy(&s.factor);
+    CHECK_OK(lac_solver_factor(ctx, s.s.solver, s.s.values, &s.factor));
+    CHECK_EQ(s.s.solver->kept_count, 1);
+    CHECK(iterative_residual(ctx, &c, s.factor, LAC_N, 1) <= 1e-10);
+  }
+  CHECK_EQ(lac_factor_report(s.factor).setups, 1);
+  CHECK_EQ(lac_factor_report(s.factor).refreshes, 5);
+  iterative_close(&s);
+}
+
 static void borrowed_values_are_copied(lac_context *ctx) {
   direct_case c = direct_small(2, (double[]){2, 1, 1, 2}, LAC_F64);
   lac_solver_options options = iterative_options(LAC_METHOD_CG, LAC_METHOD_JACOBI);
@@ -220,7 +238,8 @@ static void where_neither_will_do_the_error_tells_of_both(lac_context *ctx) {
   iterative_close(&s);
 }
 
-CHECK_MAIN(a_factor_shares_values_and_is_stale_when_they_change, borrowed_values_are_copied,
+CHECK_MAIN(values_that_change_in_place_refresh_and_leave_nothing_behind,
+           a_factor_shares_values_and_is_stale_when_they_change, borrowed_values_are_copied,
            new_values_refresh_the_set_up, a_factor_serves_as_preconditioner_and_is_held,
            a_function_serves_as_preconditioner, determinants_come_from_a_direct_partner,
            small_systems_are_solved_directly, a_large_cube_is_iterated_on_without_a_direct_analysis,
