@@ -91,7 +91,7 @@ APART void FN(spread)(int width, int count, int cols, const T *m, int64_t ld, co
 }
 
 APART void FN(gather)(int width, bool conjugated, int count, int cols, const T *m, int64_t ld, const int32_t *rows,
-                       const T *y, T *x) {
+                      const T *y, T *x) {
   T room[SOLVE_ROWS * LAC_BLOCK_WIDTH + FN(LANES)];
   for (int i = 0; i < count; i += SOLVE_ROWS) {
     int part = count - i < SOLVE_ROWS ? count - i : SOLVE_ROWS;
