@@ -62,6 +62,14 @@ static inline int64_t survey_find(const survey_rows *s, bool narrow, int64_t i, 
   return low < survey_offset(s, narrow, i + 1) && survey_column(s, narrow, low) == j ? low : -1;
 }
 
+// The slot of (j, i), the mirror of slot p of (i, j), or -1. Rows of a stencil mirror each other: there it is as far from the end
+// as p is from the beginning of its row, and nothing is searched.
+static inline int64_t survey_mirror(const survey_rows *s, bool narrow, int64_t i, int64_t j, int64_t from_begin) {
+  int64_t guess = survey_offset(s, narrow, j + 1) - 1 - from_begin;
+  if (guess >= survey_offset(s, narrow, j) && survey_column(s, narrow, guess) == i) return guess;
+  return survey_find(s, narrow, j, i);
+}
+
 #define KERNEL_FILE "solvers/survey_kernel.h"
 #include "solvers/direct/instantiate.h"
 

@@ -28,7 +28,7 @@ static inline void FN(survey_row)(const survey_rows *s, bool narrow, const T *a,
     if (j < i) {
       below++;
     } else if (!has_looked) {
-      if (j > i) mirror = survey_find(s, narrow, j, i);
+      if (j > i) mirror = survey_mirror(s, narrow, i, j, p - begin);
       has_looked = mirror < 0 || !FN(survey_mirrors)(a[p], a[mirror]);
       if (has_looked) part->asymmetric = p, part->is_unpaired = mirror < 0;
     }
@@ -36,7 +36,8 @@ static inline void FN(survey_row)(const survey_rows *s, bool narrow, const T *a,
     if (j == i) {
       diagonal = a[p];
     } else {
-      positive += fmax((double)FN(re)(a[p]), 0);
+      double real = (double)FN(re)(a[p]);
+      positive += real > 0 ? real : 0;
       beside += FN(size)(a[p]);
     }
   }
