@@ -97,6 +97,6 @@ int main(int argc, char **argv) {
   Problem p;
   if (argc < 4 || !read(argv[1], p)) return fprintf(stderr, "usage: amgcl FILE RTOL SECONDS [STRENGTH]\n"), 1;
   double left = strtod(argv[3], nullptr);
-  for (int i = 0; i < 2 || left > 0; i++)
+  for (int i = 0; i < 1 || left > 0; i++)
     left -= repeat(p, strtod(argv[2], nullptr), argc > 4 ? strtod(argv[4], nullptr) : 0.08);
 }

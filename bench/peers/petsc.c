@@ -111,7 +111,7 @@ int main(int argc, char **argv) {
   PetscCheck(argc > 3, PETSC_COMM_SELF, PETSC_ERR_USER, "usage: petsc FILE RTOL SECONDS [options]");
   PetscCall(problem_read(argv[1], &p));
   left = strtod(argv[3], NULL);
-  for (int i = 0; i < 2 || left > 0; i++, left -= seconds) {
+  for (int i = 0; i < 1 || left > 0; i++, left -= seconds) {
     PetscCall(repeat(&p, strtod(argv[2], NULL), &seconds));
     PetscCallMPI(MPI_Bcast(&seconds, 1, MPI_DOUBLE, 0, PETSC_COMM_WORLD));
   }
