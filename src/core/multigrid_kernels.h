@@ -31,7 +31,7 @@ typedef struct lac_level_view {
   const lac_array *scale;    // [items, 2, k], f64
 } lac_level_view;
 
-/// Of a K-cycle's two steps: its sums and the coefficients from them, both [items, 4 or 3, k] in f64 or c128.
+/// Of a K-cycle's two steps: its sums and the coefficients from them, [items, LAC_SUMS, k] and [items, LAC_STEPS, k] in f64 or c128.
 enum { LAC_SUM_RHO, LAC_SUM_ALPHA, LAC_SUM_GAMMA, LAC_SUM_BETA, LAC_SUM_ALPHA2, LAC_SUMS };
 enum { LAC_STEP_FIRST, LAC_STEP_C, LAC_STEP_D, LAC_STEPS };
 

@@ -5,6 +5,7 @@
 #ifndef LACUNA_CORE_RANDOM_H
 #define LACUNA_CORE_RANDOM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /// 64 bits that look independent for each (seed, i): the finisher of splitmix64, twice.
@@ -23,6 +24,18 @@ static inline double lac_random_sign(uint64_t seed, uint64_t i) { return lac_ran
 /// Uniform in (-1, 1).
 static inline double lac_random_unit(uint64_t seed, uint64_t i) {
   return (double)((int64_t)(lac_random_bits(seed, i) >> 11) - (INT64_C(1) << 52)) * 0x1p-52;
+}
+
+/// `count` such numbers as doubles or floats.
+static inline void lac_random_fill(uint64_t seed, bool is_double, int64_t count, void *x) {
+  for (int64_t i = 0; i < count; i++) {
+    double number = lac_random_unit(seed, (uint64_t)i);
+    if (is_double) {
+      ((double *)x)[i] = number;
+    } else {
+      ((float *)x)[i] = (float)number;
+    }
+  }
 }
 
 #endif

@@ -2,7 +2,6 @@
 /// @file iterative_factor.c
 /// Factors of iterative solvers: the values they share, and what they say of themselves.
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "solvers/iterative.h"
@@ -13,7 +12,7 @@ void lac_iterative_destroy(lac_iterative *it) {
   lac_object_release(it->inner);
   lac_array_destroy(&it->values);
   lac_array_destroy(&it->given);
-  free(it->text);
+  lac_free(it->text);
   lac_free(it);
 }
 

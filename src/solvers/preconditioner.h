@@ -37,7 +37,7 @@ typedef struct lac_preconditioner_table {
   /// x = op(M)^-1 b, arrays [items, n, k] of the matrix's dtype.
   lac_status (*apply)(lac_context *ctx, const void *part, lac_side side, const lac_array *b, lac_array *x);
   void (*report)(const void *part, lac_setup_finding *finding);
-  lac_status (*describe)(lac_context *ctx, const void *part, char **text);  // optional; by malloc
+  lac_status (*describe)(lac_context *ctx, const void *part, char **text);  // optional; by lac_alloc
   void (*destroy)(void *part);                                              // accepts NULL
 } lac_preconditioner_table;
 

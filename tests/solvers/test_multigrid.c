@@ -29,7 +29,7 @@ static void check_choice(lac_context *ctx, const direct_case *c, lac_multigrid_k
   case_set_up(ctx, &s);
   CHECK_OK(TABLE->describe(ctx, s.part, &text));
   if (!strstr(text, expected)) check_fail(__FILE__, __LINE__, "it says '%s', not '%s'", text, expected);
-  free(text);
+  lac_free(text);
   CHECK(case_iterations(ctx, &s, LAC_N, 1, NULL) <= 150);
   case_close(&s);
 }

@@ -513,7 +513,7 @@ static void a_hierarchy_tells_of_its_levels(lac_context *ctx) {
   CHECK(finding.bytes > 0);
   CHECK_OK(TABLE->describe(ctx, s.part, &text));
   CHECK(strstr(text, "1600") && strstr(text, "400") && strstr(text, "dense inverse"));
-  free(text);
+  lac_free(text);
   close_system(&s);
 }
 

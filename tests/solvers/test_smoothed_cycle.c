@@ -306,6 +306,24 @@ static void a_singular_matrix_of_neumann_is_solved(lac_context *ctx) {
   }
 }
 
+/// One level of 1600 rows.
+static void the_last_level_is_solved_directly_up_to_coarse_rows(lac_context *ctx) {
+  if (!check_cpu_only("smoothed aggregation")) return;
+  for (int is_direct = 0; is_direct < 2; ++is_direct) {
+    direct_case c = multigrid_neumann(40, LAC_F64);
+    multigrid_case s;
+    char *text = NULL;
+    case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, true);
+    s.options.preconditioner.max_levels = 1;
+    s.options.preconditioner.coarse_rows = is_direct ? 1600 : 1599;
+    case_set_up(ctx, &s);
+    CHECK_OK(TABLE->describe(ctx, s.part, &text));
+    CHECK(!strstr(text, "solved directly") == !is_direct);
+    lac_free(text);
+    case_close(&s);
+  }
+}
+
 static void small_matrices_are_inverted(lac_context *ctx) {
   if (!check_cpu_only("smoothed aggregation")) return;
   static const direct_kind KINDS[] = {DIRECT_NONSYMMETRIC, DIRECT_POSITIVE, DIRECT_INDEFINITE, DIRECT_ZERO_DIAGONAL};
@@ -397,7 +415,7 @@ static void it_says_what_it_is(lac_context *ctx) {
   CHECK(strstr(text, "1600 rows") && strstr(text, "solved directly"));
   TABLE->report(s.part, &finding);
   CHECK(finding.levels >= 2 && finding.complexity > 1 && finding.complexity < 2 && finding.bytes > 0);
-  free(text);
+  lac_free(text);
   case_close(&s);
 }
 
@@ -420,6 +438,6 @@ CHECK_MAIN(a_cycle_of_a_hermitian_matrix_is_hermitian, the_transposed_cycle_is_t
            nonsymmetric_matrices_need_few_iterations_on_every_side, columns_and_matrices_are_those_one_by_one,
            refreshed_values_give_what_a_new_set_up_gives, new_values_on_old_aggregates_are_solved_for,
            bits_do_not_depend_on_threads, every_allocation_may_fail, a_singular_matrix_of_neumann_is_solved,
-           small_matrices_are_inverted, nothing_and_a_single_number_are_matrices_too,
-           rows_alone_and_parts_apart_are_solved, a_diagonal_matrix_has_no_coarse_level, it_says_what_it_is,
-           wrong_near_null_vectors_are_refused)
+           the_last_level_is_solved_directly_up_to_coarse_rows, small_matrices_are_inverted,
+           nothing_and_a_single_number_are_matrices_too, rows_alone_and_parts_apart_are_solved,
+           a_diagonal_matrix_has_no_coarse_level, it_says_what_it_is, wrong_near_null_vectors_are_refused)

@@ -11,13 +11,23 @@
 #define LACUNA_SOLVERS_MULTIGRID_COARSE_H
 
 #include "core/pattern_impl.h"
-#include "lacuna/array.h"
+#include "lacuna/solver.h"
+
+/// Levels that a hierarchy has room for: far more than halving the rows needs, as coarse_rows of 1 might.
+enum { LAC_LEVELS = 32 };
 
 typedef struct lac_coarse lac_coarse;
 
-/// Factors of values [items, nnz] on a square pattern.
+/// What the options, or their defaults, allow: levels, and rows of a level that is solved directly.
+int lac_coarse_levels(const lac_precondition *options);
+int64_t lac_coarse_rows(const lac_precondition *options);
+
+/// Factors of values [items, nnz] on a square pattern. A pivot below `rounding` times what it began with is zero.
 lac_status lac_coarse_create(lac_context *ctx, lac_dtype dtype, const lac_pattern *pattern, int64_t items,
-                             const void *values, bool is_hermitian, lac_coarse **out);
+                             const void *values, bool is_hermitian, double rounding, lac_coarse **out);
+
+/// A^+ of all matrices, [items, n, n].
+lac_status lac_coarse_inverse(lac_context *ctx, const lac_coarse *coarse, void *out);
 
 /// x = op(A)^+ b for one of the matrices, op = N or H; b and x [n, k] lie by rows and may be the same.
 lac_status lac_coarse_solve(lac_context *ctx, const lac_coarse *coarse, int64_t item, bool adjoint, int64_t k,

@@ -6,7 +6,6 @@
 
 INLINE double FN(coarse_size)(W x) { return ABS(x); }
 INLINE W FN(coarse_conj)(W x) { return (W)conj(x); }
-static const double FN(coarse_epsilon) = sizeof(FN(real)) == 4 ? FLT_EPSILON : DBL_EPSILON;
 
 static void FN(coarse_dense)(const lac_pattern *pattern, const void *values, void *dense) {
   const T *a = values;
@@ -20,7 +19,7 @@ static void FN(coarse_dense)(const lac_pattern *pattern, const void *values, voi
   }
 }
 
-/// Column k of L, below its pivot, and what it takes from the rows behind; U's row k is kept for the end. `row` is the scaled row.
+/// Column k of L, below its pivot, and what it takes from the rows behind; row k becomes that of U.
 static void FN(coarse_eliminate)(int64_t n, int64_t k, W *d, double pivot) {
   for (int64_t i = k + 1; i < n; ++i) d[k * n + i] = FN(coarse_conj)(d[i * n + k]);
   for (int64_t i = k + 1; i < n; ++i) {
@@ -33,14 +32,14 @@ static void FN(coarse_eliminate)(int64_t n, int64_t k, W *d, double pivot) {
 }
 
 /// L D L^H from the lower triangle; false where a pivot is negative, or zero beside entries that are not.
-static bool FN(coarse_hermitian)(int64_t n, void *dense) {
+static bool FN(coarse_hermitian)(int64_t n, double share, void *dense) {
   W *d = dense;
   for (int64_t k = 0; k < n; ++k) {
     double before = 0, pivot = (double)creal(d[k * n + k]), below = 0;
     for (int64_t j = 0; j < k; ++j) before += FN(coarse_size)(d[k * n + j]) * FN(coarse_size)(d[j * n + k]);
     before += fabs(pivot);
     for (int64_t i = k + 1; i < n; ++i) below = fmax(below, FN(coarse_size)(d[i * n + k]));
-    double rounding = COARSE_ROUNDING * FN(coarse_epsilon) * before;
+    double rounding = share * before;
     if (pivot > rounding) {
       d[k * n + k] = pivot;
       FN(coarse_eliminate)(n, k, d, pivot);
@@ -76,13 +75,13 @@ static double FN(coarse_pivot)(int64_t n, int64_t k, W *d, int64_t *rows, int64_
 }
 
 /// L U with the largest pivots; what is left when none is more than rounding counts as zero.
-static void FN(coarse_pivoted)(int64_t n, void *dense, int64_t *rows, int64_t *cols) {
+static void FN(coarse_pivoted)(int64_t n, double share, void *dense, int64_t *rows, int64_t *cols) {
   W *d = dense;
   double first = 0;
   for (int64_t k = 0; k < n; ++k) {
     double most = FN(coarse_pivot)(n, k, d, rows, cols);
     if (k == 0) first = most;
-    bool vanishes = !(most > COARSE_ROUNDING * FN(coarse_epsilon) * first);
+    bool vanishes = !(most > share * first);
     for (int64_t i = k + 1; i < n; ++i) {
       W l = vanishes ? 0 : d[i * n + k] / d[k * n + k];
       const W *restrict from = d + k * n;
@@ -114,6 +113,11 @@ INLINE void FN(coarse_adjoint)(int64_t n, const W *d, W *y) {
   for (int64_t i = n - 1; i >= 0; --i) {
     for (int64_t j = 0; j < i; ++j) y[j] -= FN(coarse_conj)(d[i * n + j]) * y[i];
   }
+}
+
+static void FN(coarse_identity)(int64_t n, void *x) {
+  T *to = x;
+  for (int64_t i = 0; i < n * n; ++i) to[i] = i % (n + 1) == 0;
 }
 
 static void FN(coarse_columns)(const lac_coarse *c, int64_t item, bool adjoint, int64_t k, const void *b, void *x,

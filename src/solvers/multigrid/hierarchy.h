@@ -10,9 +10,8 @@
 #define LACUNA_SOLVERS_MULTIGRID_HIERARCHY_H
 
 #include "core/multigrid_kernels.h"
+#include "solvers/multigrid/coarse.h"
 #include "solvers/preconditioner.h"
-
-enum { LAC_LEVELS = 40 };  // each has at most half the rows of the one above
 
 /// The structure of all levels.
 typedef struct lac_levels {
@@ -45,11 +44,6 @@ void lac_aggregation_clear(lac_aggregation *aggregation);
 /// The pattern of P^T A P.
 lac_status lac_aggregation_pattern(lac_context *ctx, const lac_pattern *pattern, const lac_aggregation *aggregation,
                                    lac_pattern **out);
-
-/// Dense inverses [items, n, n] of values [items, nnz] in f64 or c128. Of a singular matrix an inverse of its largest regular part, with
-/// zeros elsewhere: what is below the rounding of `dtype` counts as zero.
-lac_status lac_pairwise_inverse(lac_context *ctx, const lac_pattern *pattern, lac_dtype dtype, const lac_array *values,
-                                lac_array *out);
 
 /// A hierarchy of a matrix; `like` (or NULL) has the structure to take.
 lac_status lac_hierarchy_create(lac_context *ctx, const lac_setup *setup, const lac_levels *like, lac_hierarchy **out);

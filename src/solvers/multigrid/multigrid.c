@@ -8,19 +8,20 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/numbers.h"
+#include "core/random.h"
 #include "solvers/krylov/krylov.h"
 #include "solvers/multigrid/smoothed.h"
 
 extern const lac_preconditioner_table lac_preconditioner_pairwise;  // pairwise.c
 
-enum { CHOICE_SAMPLES = 2048, CHOICE_PROBE = 6 };
+enum { CHOICE_SAMPLES = 2048, CHOICE_PROBE = 6, CHOICE_SEED = 2 };
 static const double CHOICE_EVEN = 4, CHOICE_UNEVEN = 12;   // the largest entry beside the diagonal over the smallest
 static const double CHOICE_FEW = 0.05, CHOICE_MANY = 0.3;  // shares of the rows looked at
 static const double CHOICE_SLOW = 0.6;                     // factor of the residual per iteration
+static const double CHOICE_ENOUGH = 1e-5;                  // of the residual: below, f32 measures its own rounding
 
 typedef struct multigrid_part {
   const lac_preconditioner_table *table;
@@ -87,19 +88,10 @@ static lac_status choice_random(lac_context *ctx, const lac_setup *setup, lac_ar
   lac_status status = LAC_OK;
   lac_dtype dtype = setup->values->meta.dtype, real = lac_dtype_real(dtype);
   int64_t items = setup->values->meta.ndim > 1 ? setup->values->meta.shape[0] : 1, n = setup->pattern->rows;
-  uint64_t state = 88172645463325252u;
   lac_array *b = NULL;
 
   LAC_TRY(lac_array_create(ctx, dtype, 3, (int64_t[]){items, n, 1}, &b));
-  for (int64_t i = 0; i < (lac_dtype_is_complex(dtype) ? 2 : 1) * b->count; ++i) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    double number = (double)(state >> 11) * 0x1p-52 - 1;
-    if (real == LAC_F64) {
-      ((double *)b->storage->data)[i] = number;
-    } else {
-      ((float *)b->storage->data)[i] = (float)number;
-    }
-  }
+  lac_random_fill(CHOICE_SEED, real == LAC_F64, (lac_dtype_is_complex(dtype) ? 2 : 1) * b->count, b->storage->data);
   *out = b;
 done:
   return status;
@@ -122,6 +114,7 @@ static lac_status choice_probe(lac_context *ctx, const lac_setup *setup, const l
   multigrid_part part = {table, (void *)inner, ""};
   lac_krylov_job job = {.iteration = &iteration, .rows = setup->pattern->rows, .cols = setup->pattern->rows};
 
+  iteration.rtol = CHOICE_ENOUGH;
   iteration.max_iterations = CHOICE_PROBE;
   iteration.look_every = CHOICE_PROBE;
   LAC_TRY(choice_random(ctx, setup, &b));
@@ -237,12 +230,11 @@ static lac_status multigrid_describe(lac_context *ctx, const void *self, char **
 
   LAC_TRY(part->table->describe(ctx, part->inner, &inner));
   room = strlen(inner) + sizeof part->reason + 64;
-  whole = malloc(room);
-  LAC_CHECK(whole, LAC_ERR_MEMORY, "out of memory: %zu bytes of text", room);
+  LAC_ALLOC(whole, room);
   (void)snprintf(whole, room, "%s multigrid: %s\n%s", part->table->name, part->reason, inner);
   *text = whole;
 done:
-  free(inner);
+  lac_free(inner);
   return status;
 }
 

@@ -3,7 +3,6 @@
 /// Multigrid by pairwise aggregation with a K-cycle: M^-1 b is one cycle over the hierarchy of hierarchy.h.
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "solvers/multigrid/hierarchy.h"
 
@@ -58,8 +57,9 @@ static lac_status pairwise_describe(lac_context *ctx, const void *part, char **t
   lac_status status = LAC_OK;
   const lac_hierarchy *h = part;
   size_t room = (size_t)(h->levels->count + 1) * LINE, at = 0;
-  char *made = malloc(room);
-  LAC_CHECK(made, LAC_ERR_MEMORY, "out of memory: a table of %d levels", h->levels->count);
+  char *made = NULL;
+
+  LAC_ALLOC(made, room);
   at += (size_t)snprintf(made, room, "%5s %12s %14s %14s  %s\n", "level", "rows", "entries", "bytes", "solved by");
   for (int l = 0; l < h->levels->count; ++l) {
     const lac_pattern *p = h->levels->patterns[l];

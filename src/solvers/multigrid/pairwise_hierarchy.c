@@ -2,9 +2,14 @@
 /// @file pairwise_hierarchy.c
 /// From a matrix to its hierarchy: match, merge, add up; and again with the result, until it is small.
 
+#include <math.h>
+
 #include "solvers/multigrid/hierarchy.h"
 
-enum { COARSE_ROWS = 700, COARSE_GOAL = 100 };  // rows of a dense inverse: at most, and what is cheap to invert
+enum { COARSE_GOAL = 100 };  // rows of a dense inverse that is cheap to make and to apply
+
+// Pivots of the coarsest level below this are zero: what is left of a singular matrix in f32, and in f64 (times the root of n).
+static const double ROUNDING_SINGLE = 2.4e-7, ROUNDING_DOUBLE = 2e-15;
 
 static const double OMEGA = 0.8;  // of Jacobi sweeps: the spectrum of D^-1 A ends at 2
 
@@ -46,13 +51,12 @@ done:
 static lac_status levels_grow(lac_context *ctx, lac_levels *levels, const lac_precondition *options,
                               const lac_array *values) {
   lac_status status = LAC_OK;
-  int last = levels->count - 1, limit = options->coarse_rows > 0 ? options->coarse_rows : COARSE_ROWS;
-  int most = options->max_levels > 0 && options->max_levels < LAC_LEVELS ? options->max_levels : 30;
-  int64_t rows = levels->patterns[last]->rows;
+  int last = levels->count - 1;
+  int64_t rows = levels->patterns[last]->rows, limit = lac_coarse_rows(options);
   lac_aggregation *made = &levels->aggregates[last];
 
   if (rows <= (limit < COARSE_GOAL ? limit : COARSE_GOAL)) return LAC_OK;
-  if (levels->count == most || values->meta.shape[0] == 0) {  // no matrix: nothing to go by
+  if (levels->count == lac_coarse_levels(options) || values->meta.shape[0] == 0) {  // no matrix: nothing to go by
     levels->is_smoothed_last = rows > limit;
     return LAC_OK;
   }
@@ -134,7 +138,10 @@ static lac_status hierarchy_invert(lac_context *ctx, lac_hierarchy *h, const lac
   int last = h->levels->count - 1;
   const lac_pattern *pattern = h->levels->patterns[last];
   lac_dtype full = lac_dtype_is_complex(h->dtype) ? LAC_C128 : LAC_F64;
+  bool is_single = lac_dtype_real(h->dtype) == LAC_F32;
+  double rounding = is_single ? ROUNDING_SINGLE : ROUNDING_DOUBLE * sqrt((double)pattern->rows);
   lac_array *inverse = NULL, *values = NULL, *column = NULL, *scaled = NULL;
+  lac_coarse *coarse = NULL;
 
   if (h->levels->is_smoothed_last) return LAC_OK;
   if (wide) {
@@ -146,7 +153,8 @@ static lac_status hierarchy_invert(lac_context *ctx, lac_hierarchy *h, const lac
     LAC_TRY(lac_array_reshape(ctx, scaled, 2, (const int64_t[]){h->items, pattern->nnz}, &values));
   }
   LAC_TRY(make(ctx, full, 3, h->items, pattern->rows, pattern->rows, &inverse));
-  LAC_TRY(lac_pairwise_inverse(ctx, pattern, h->dtype, values, inverse));
+  LAC_TRY(lac_coarse_create(ctx, full, pattern, h->items, lac_array_data(values), h->is_hermitian, rounding, &coarse));
+  LAC_TRY(lac_coarse_inverse(ctx, coarse, lac_array_edit(inverse)));
   if (h->narrow == full) {
     h->inverse = inverse, inverse = NULL;
   } else {
@@ -154,6 +162,7 @@ static lac_status hierarchy_invert(lac_context *ctx, lac_hierarchy *h, const lac
     LAC_TRY(ctx->kernels->cast(ctx, inverse, h->inverse));
   }
 done:
+  lac_coarse_destroy(coarse);
   lac_array_destroy(&inverse);
   lac_array_destroy(&values);
   lac_array_destroy(&column);

@@ -9,8 +9,6 @@
 #include "solvers/multigrid/coarse.h"
 #include "solvers/preconditioner.h"
 
-enum { SMOOTHED_LEVELS = 32 };
-
 /// The structure of a level and of the way to the next one; the last has none of that.
 typedef struct smoothed_structure {
   lac_pattern *pattern;
@@ -27,7 +25,7 @@ typedef struct smoothed_shape {
   lac_object object;
   int levels;
   int64_t bytes;
-  smoothed_structure level[SMOOTHED_LEVELS];
+  smoothed_structure level[LAC_LEVELS];
 } smoothed_shape;
 
 /// The numbers of a level: of each matrix one behind the other.
@@ -46,7 +44,7 @@ typedef struct smoothed_part {
   int degree;         // of the smoother: 1 or 2
   double *factor;     // for each matrix: what its values were scaled by
   lac_array *shared;  // the caller's values, where they are used as they are
-  smoothed_numbers level[SMOOTHED_LEVELS];
+  smoothed_numbers level[LAC_LEVELS];
   lac_coarse *coarse;  // NULL: the last level is smoothed
   int64_t bytes;
 } smoothed_part;

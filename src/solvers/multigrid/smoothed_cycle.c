@@ -15,8 +15,8 @@ typedef struct cycle_run {
   const smoothed_part *part;
   int64_t item, k;
   bool adjoint;
-  lac_sparse a[SMOOTHED_LEVELS];  // of A, or of A^H
-  char *b[SMOOTHED_LEVELS], *x[SMOOTHED_LEVELS], *u[SMOOTHED_LEVELS], *v[SMOOTHED_LEVELS];
+  lac_sparse a[LAC_LEVELS];  // of A, or of A^H
+  char *b[LAC_LEVELS], *x[LAC_LEVELS], *u[LAC_LEVELS], *v[LAC_LEVELS];
 } cycle_run;
 
 /// Steps of a smoother: x + first S r, then x + beta (x - old) + second S r.

@@ -7,16 +7,22 @@
 /// A' is A with its weak entries on the diagonal, F its inverted diagonal. Structure (kinds of entries, aggregates, patterns) goes into a shape
 /// that refreshments share; they redo the numbers alone.
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
+#include "core/random.h"
 #include "solvers/multigrid/smoothed.h"
 
-enum { SETUP_POWER_STEPS = 8, SETUP_COARSE = 300, SETUP_COARSE_MOST = 700 };
+enum { SETUP_POWER_STEPS = 8, SETUP_SEED = 1 };
+enum { SETUP_GOAL = 300 };  // rows of a dense factor that costs less than another level
 static const double SETUP_THETA = 0.08;
 static const double SETUP_TIGHT = 2.1;    // a bound of rho that needs no better one
 static const double SETUP_SAFETY = 1.15;  // for what the power method has not found yet
 static const double SETUP_STALL = 0.85;   // a next level with more rows than this share is none
+static const double SETUP_ZERO = 100;     // roundings: a pivot of the last level below them is none
+// A diagonal smoother I - omega S A: S A has eigenvalues near 1, unless rho is near 2; then omega rho is 1.8, safely below 2.
+static const double SETUP_NEAR_TWO = 1.9, SETUP_DAMPED = 1.8;
 
 // -- what owns memory ------------------------------------------------------------------------------------------------
 
@@ -28,7 +34,7 @@ static void structure_clear(smoothed_structure *level) {
 
 static void shape_destroy(lac_object *object) {
   smoothed_shape *shape = (smoothed_shape *)object;
-  for (int l = 0; l < SMOOTHED_LEVELS; ++l) structure_clear(&shape->level[l]);
+  for (int l = 0; l < LAC_LEVELS; ++l) structure_clear(&shape->level[l]);
   lac_free(shape);
 }
 
@@ -37,7 +43,7 @@ static const lac_kind SHAPE_KIND = {.name = "smoothed_shape", .destroy = shape_d
 void smoothed_destroy(void *part) {
   smoothed_part *p = part;
   if (!p) return;
-  for (int l = 0; l < SMOOTHED_LEVELS; ++l) {
+  for (int l = 0; l < LAC_LEVELS; ++l) {
     smoothed_numbers *level = &p->level[l];
     lac_free(level->owned), lac_free(level->s), lac_free(level->p_values), lac_free(level->r_values);
     lac_free(level->omega);
@@ -104,18 +110,8 @@ done:
 
 /// Numbers of no order, the same in every run, as real numbers of a dtype.
 static void setup_random(lac_dtype dtype, int64_t count, void *x) {
-  bool is_double = lac_dtype_real(dtype) == LAC_F64;
   int64_t reals = lac_dtype_is_complex(dtype) ? 2 * count : count;
-  uint64_t state = 0x9e3779b97f4a7c15u;
-  for (int64_t i = 0; i < reals; ++i) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    double number = (double)(state >> 11) * 0x1p-52 - 1;
-    if (is_double) {
-      ((double *)x)[i] = number;
-    } else {
-      ((float *)x)[i] = (float)number;
-    }
-  }
+  lac_random_fill(SETUP_SEED, lac_dtype_real(dtype) == LAC_F64, reals, x);
 }
 
 /// rho(S A), or of F A' with kinds: a bound that is tight enough, or what a few power steps find.
@@ -158,7 +154,7 @@ static lac_status setup_item(lac_context *ctx, smoothed_part *part, int l, int64
 
   LAC_TRY(kernels->diagonals(ctx, part->dtype, &structure->a, values, structure->kinds, smoother, s, f, bounds));
   LAC_TRY(setup_rho(ctx, part, &structure->a, values, NULL, s, bounds[0], &rho));
-  level->omega[item] = part->degree > 1 ? rho : rho > 1.9 ? 1.8 / rho : 1;
+  level->omega[item] = part->degree > 1 ? rho : rho > SETUP_NEAR_TWO ? SETUP_DAMPED / rho : 1;
   if (!structure->p.rows) goto done;
   LAC_TRY(setup_rho(ctx, part, &structure->a, values, structure->kinds, f, bounds[1], &rho));
   LAC_TRY(kernels->interpolate_values(ctx, part->dtype, &structure->a, values, structure->kinds, f,
@@ -349,14 +345,11 @@ done:
   return status;
 }
 
-static int64_t course_coarse(const setup_course *course) {
-  return course->options->coarse_rows > 0 ? course->options->coarse_rows : SETUP_COARSE;
-}
-
 /// Whether a level shall have one below it.
 static bool setup_is_last(const smoothed_part *part, int l, const setup_course *course) {
-  int most = course->options->max_levels > 0 ? course->options->max_levels : 30;
-  return part->shape->level[l].a.rows <= course_coarse(course) || l + 1 >= most || l + 1 >= SMOOTHED_LEVELS;
+  int64_t goal = lac_coarse_rows(course->options);
+  if (goal > SETUP_GOAL) goal = SETUP_GOAL;
+  return part->shape->level[l].a.rows <= goal || l + 1 >= lac_coarse_levels(course->options);
 }
 
 static lac_status setup_levels(lac_context *ctx, smoothed_part *part, setup_course *course) {
@@ -379,15 +372,16 @@ done:
 }
 
 /// The last level: a dense factor, or a smoother where it is too large for one.
-static lac_status setup_last(lac_context *ctx, smoothed_part *part) {
+static lac_status setup_last(lac_context *ctx, const lac_setup *setup, smoothed_part *part) {
   lac_status status = LAC_OK;
   int l = part->shape->levels - 1;
   smoothed_structure *structure = &part->shape->level[l];
+  double rounding = SETUP_ZERO * (lac_dtype_real(part->dtype) == LAC_F32 ? FLT_EPSILON : DBL_EPSILON);
   int64_t weak = 0;
 
-  if (structure->a.rows <= SETUP_COARSE_MOST) {
+  if (structure->a.rows <= lac_coarse_rows(&setup->options->preconditioner)) {
     LAC_TRY(lac_coarse_create(ctx, part->dtype, structure->pattern, part->items, part->level[l].values,
-                              part->is_hermitian, &part->coarse));
+                              part->is_hermitian, rounding, &part->coarse));
     part->bytes += lac_coarse_bytes(part->coarse);
     goto done;
   }
@@ -463,7 +457,7 @@ lac_status smoothed_create(lac_context *ctx, const lac_setup *setup, void **out)
   part->shape->level[0].pattern = lac_pattern_retain(setup->pattern);
   part->shape->level[0].a = sparse_of(setup->pattern);
   LAC_TRY(setup_levels(ctx, part, &course));
-  LAC_TRY(setup_last(ctx, part));
+  LAC_TRY(setup_last(ctx, setup, part));
   shape_count(part->shape, part->dtype);
   *out = part, part = NULL;
 done:
@@ -487,7 +481,7 @@ lac_status smoothed_refresh(lac_context *ctx, const lac_setup *setup, const void
     part->level[l + 1].values = part->level[l + 1].owned;
     LAC_TRY(setup_galerkin(ctx, part, l, 0));
   }
-  LAC_TRY(setup_last(ctx, part));
+  LAC_TRY(setup_last(ctx, setup, part));
   *out = part, part = NULL;
 done:
   smoothed_destroy(part);

@@ -3,7 +3,6 @@
 /// Smoothed aggregation as a preconditioner: its table, what it says of itself.
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "solvers/multigrid/smoothed.h"
 
@@ -23,9 +22,9 @@ static lac_status smoothed_describe(lac_context *ctx, const void *self, char **t
   lac_status status = LAC_OK;
   const smoothed_part *part = self;
   size_t room = (size_t)(part->shape->levels + 2) * 160, at = 0;
-  char *line = malloc(room);
+  char *line = NULL;
 
-  LAC_CHECK(line, LAC_ERR_MEMORY, "out of memory: %zu bytes of text", room);
+  LAC_ALLOC(line, room);
   at += (size_t)snprintf(line, room, "smoothed aggregation, %s, %s smoother\n", lac_dtype_name(part->dtype),
                          part->degree > 1 ? "Chebyshev" : "diagonal");
   for (int l = 0; l < part->shape->levels; ++l) {
