@@ -2,7 +2,8 @@
 /// @file forecast.c
 /// What a direct factor will cost, without an ordering: the levels of a breadth-first search are separators.
 ///
-///     w       rows of the widest level, from a row at the far end of the graph
+///     w       rows of the widest level, from a row at the far end of the graph, and dense rows, which are left out of it: they are
+///             neighbours of all, and orderings put them last
 ///     flops   10 w^3                    nested dissection of a square (w = sqrt n) and of a cube (w = n^(2/3))
 ///     nnz     4 n log2 w + 6 w^2
 ///
@@ -19,20 +20,23 @@
 static const double forecast_iterating = 1000, forecast_worth = 4;
 
 enum { FORECAST_SMALL = 50000 };  // rows: below, a direct solver is always taken
+enum { FORECAST_DENSE = 10 };     // times sqrt(n) entries make a row dense
 
 typedef struct forecast_search {
   const lac_pattern *pattern;
   int64_t *queue;
   unsigned char *seen;
   unsigned char mark;  // of this search
+  int64_t most;        // entries of a row that is not dense
 } forecast_search;
 
 /// The neighbours of queue[head] that were not seen go to the end of the queue; returns where it ends.
 static int64_t forecast_visit(forecast_search *s, int64_t head, int64_t tail) {
   const lac_pattern *p = s->pattern;
-  int64_t row = s->queue[head], end = lac_buffer_get(p->offsets, row + 1);
+  int64_t row = s->queue[head], begin = lac_buffer_get(p->offsets, row), end = lac_buffer_get(p->offsets, row + 1);
 
-  for (int64_t e = lac_buffer_get(p->offsets, row); e < end; e++) {
+  if (end - begin > s->most) return tail;
+  for (int64_t e = begin; e < end; e++) {
     int64_t j = lac_buffer_get(p->columns, e);
     if (s->seen[j] == s->mark) continue;
     s->seen[j] = s->mark;
@@ -64,15 +68,23 @@ static int64_t forecast_levels(forecast_search *s, int64_t start, int64_t *last)
   return widest;
 }
 
+static int64_t forecast_dense(const forecast_search *s) {
+  int64_t count = 0;
+  for (int64_t i = 0; i < s->pattern->rows; i++) {
+    count += lac_buffer_get(s->pattern->offsets, i + 1) - lac_buffer_get(s->pattern->offsets, i) > s->most;
+  }
+  return count;
+}
+
 static lac_status forecast_width(lac_context *ctx, const lac_pattern *pattern, double *width) {
   lac_status status = LAC_OK;
-  forecast_search search = {.pattern = pattern};
+  forecast_search search = {.pattern = pattern, .most = (int64_t)(FORECAST_DENSE * sqrt((double)pattern->rows))};
   int64_t last = 0;
 
   LAC_ALLOC(search.queue, pattern->rows);
   LAC_ALLOC(search.seen, pattern->rows);
   (void)forecast_levels(&search, 0, &last);
-  *width = (double)forecast_levels(&search, last, &last);
+  *width = (double)(forecast_levels(&search, last, &last) + forecast_dense(&search));
 done:
   lac_free(search.queue);
   lac_free(search.seen);

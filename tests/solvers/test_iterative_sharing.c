@@ -189,6 +189,25 @@ static void a_large_cube_is_iterated_on_without_a_direct_analysis(lac_context *c
   direct_close(&s);
 }
 
+/// An arrow of 60 000 rows: the first is a neighbour of all, and a factor fills nothing in.
+static void a_dense_row_does_not_make_a_factor_costly(lac_context *ctx) {
+  enum { N = 60000 };
+  lac_pattern *pattern = NULL;
+  lac_forecast forecast = {0};
+  int32_t *row = lac_alloc(3 * N * sizeof *row), *column = lac_alloc(3 * N * sizeof *column);
+  for (int32_t i = 0; i < N; i++) {
+    row[3 * i] = column[3 * i] = i;
+    row[3 * i + 1] = column[3 * i + 2] = i;
+    column[3 * i + 1] = row[3 * i + 2] = 0;
+  }
+  CHECK_OK(lac_pattern_from_coo(ctx, N, N, 3 * N, LAC_I32, row, column, LAC_WIDTH_AUTO, &pattern, NULL));
+  CHECK_OK(lac_forecast_direct(ctx, pattern, &forecast));
+  CHECK(!forecast.is_costly && forecast.width < 100);
+  lac_pattern_destroy(&pattern);
+  lac_free(row);
+  lac_free(column);
+}
+
 /// The forecast is overruled, so that what follows is seen on a small system.
 static iterative_system automatic_open(lac_context *ctx, const direct_case *c, const lac_solver_options *options) {
   lac_solver_options given = *options;
@@ -243,5 +262,5 @@ CHECK_MAIN(values_that_change_in_place_refresh_and_leave_nothing_behind,
            new_values_refresh_the_set_up, a_factor_serves_as_preconditioner_and_is_held,
            a_function_serves_as_preconditioner, determinants_come_from_a_direct_partner,
            small_systems_are_solved_directly, a_large_cube_is_iterated_on_without_a_direct_analysis,
-           what_is_not_for_iterating_is_solved_directly, an_iteration_that_fails_falls_back_on_a_direct_factor,
-           where_neither_will_do_the_error_tells_of_both)
+           a_dense_row_does_not_make_a_factor_costly, what_is_not_for_iterating_is_solved_directly,
+           an_iteration_that_fails_falls_back_on_a_direct_factor, where_neither_will_do_the_error_tells_of_both)
