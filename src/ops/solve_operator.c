@@ -83,7 +83,13 @@ static lac_status operator_precondition(lac_context *ctx, const void *self, lac_
   const operator_view *v = self;
   const lac_precondition *p = &v->o->options.preconditioner;
   lac_side own = v->which ? flip(side) : side;
-  return p->apply ? p->apply(ctx, p->apply_data, own, x, y) : lac_factor_solve(ctx, p->factor, own, x, y);
+  return p->apply ? p->apply(ctx, p->apply_data, own, x, y) : lac_iterative_by_factor(ctx, p->factor, own, x, y);
+}
+
+static const lac_krylov_table *operator_krylov(const lac_solver_options *options) {
+  const lac_factor *factor = options->preconditioner.factor;
+  if (options->method != LAC_METHOD_AUTO) return lac_krylov_of(options->method);
+  return factor && lac_iterative_varies(factor) ? &lac_krylov_flexible_gmres : &lac_krylov_gmres;
 }
 
 // -- the operator ----------------------------------------------------------------------------------------------------
@@ -107,7 +113,6 @@ done:
 static lac_status operator_run(lac_call *c, lac_array *b, lac_array *x, lac_solve_report *report) {
   const operator_solve *o = c->object;
   operator_view view = {o, c->in, (int)c->attrs->i[0]};
-  const lac_krylov_table *krylov = lac_krylov_of(o->options.method);
   int64_t n = b->count;
   lac_iteration iteration = lac_iteration_for(&o->options.iteration, n, o->meta.dtype, c->attrs->i[1] != 0);
   lac_krylov_job job = {.a = {operator_product, &view},
@@ -125,7 +130,7 @@ static lac_status operator_run(lac_call *c, lac_array *b, lac_array *x, lac_solv
   if (o->options.preconditioner.apply || o->options.preconditioner.factor) {
     job.m = (lac_linear){operator_precondition, &view};
   }
-  return (krylov ? krylov : &lac_krylov_gmres)->run(c->ctx, &job, report);
+  return operator_krylov(&o->options)->run(c->ctx, &job, report);
 }
 
 static lac_status operator_forward(lac_call *c) {
@@ -331,6 +336,12 @@ static lac_status operator_check(lac_context *ctx, const lac_solver_options *opt
   LAC_CHECK(p->method == LAC_METHOD_AUTO || p->method == LAC_METHOD_IDENTITY, LAC_ERR_ARG,
             "solve_operator: this preconditioner needs a matrix; give preconditioner.factor, made of a matrix that is "
             "near, or preconditioner.apply");
+  LAC_CHECK(!(p->factor && p->apply), LAC_ERR_ARG,
+            "solve_operator: the preconditioner is both a factor and a function; give one of them");
+  LAC_CHECK(!p->factor || !lac_iterative_varies(p->factor) || operator_krylov(options)->is_flexible, LAC_ERR_ARG,
+            "solve_operator: the preconditioner's factor is another matrix each time it is applied, which %s cannot "
+            "take; use LAC_METHOD_FLEXIBLE_CG or LAC_METHOD_FLEXIBLE_GMRES",
+            operator_krylov(options)->name);
   LAC_TRY(lac_iteration_check(ctx, &options->iteration));
 done:
   return status;

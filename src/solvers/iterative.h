@@ -24,7 +24,7 @@ struct lac_iterative {
   int64_t version;                        // of that memory when it was looked at
   bool is_hermitian;
   lac_setup_finding finding;
-  char *text;  // of lac_factor_describe, made under the factor's lock when first asked; by malloc
+  char *text;  // of lac_factor_describe, made under the factor's lock when first asked
   _Atomic int64_t solves, iterations;
   atomic_bool has_fallen;  // solves go to the partner: set once, after `fallen` was written under the factor's lock
   char fallen[LAC_REASON_SIZE];  // why
@@ -78,6 +78,9 @@ void lac_iterative_destroy(lac_iterative *iterative);  // accepts NULL
 /// Set up the preconditioner that the options ask for, or the first that will do (iterative_choose.c).
 lac_status lac_iterative_choose(lac_context *ctx, lac_factor *factor, const lac_factor *like, const lac_survey *survey);
 
+/// Whether solves by a factor are another linear map each time, or none: inner iterations, K-cycles. Flexible methods alone may use it.
+bool lac_iterative_varies(const lac_factor *factor);
+
 /// Whether an automatic choice may iterate on such values; the reason says what it found.
 bool lac_iterative_suits(const lac_survey *survey, const char **finding);
 
@@ -120,6 +123,10 @@ lac_iterative_view lac_iterative_view_of(const lac_factor *factor, const lac_bat
 lac_status lac_iterative_product(lac_context *ctx, const void *self, lac_side side, const lac_array *x, lac_array *y);
 lac_status lac_iterative_precondition(lac_context *ctx, const void *self, lac_side side, const lac_array *x,
                                       lac_array *y);
+
+/// y = op(F)^-1 x by a factor as preconditioner; an inner iteration need not reach its tolerance.
+lac_status lac_iterative_by_factor(lac_context *ctx, const lac_factor *factor, lac_side side, const lac_array *x,
+                                   lac_array *y);
 
 /// `count` items of an array [items, ...] from `first` on, over the same memory.
 lac_status lac_iterative_items(lac_context *ctx, const lac_array *array, int64_t first, int64_t count, lac_array **out);

@@ -55,7 +55,13 @@ done:
 
 // -- by another factor -----------------------------------------------------------------------------------------------
 
-/// An inner iteration does what it can: its factor's tolerance need not be reached.
+lac_status lac_iterative_by_factor(lac_context *ctx, const lac_factor *f, lac_side side, const lac_array *x,
+                                   lac_array *y) {
+  lac_solve_report report;
+  if (f->iterative && f->iterative->krylov) return lac_factor_iterate(ctx, f, side, x, NULL, y, &report);
+  return lac_factor_solve(ctx, f, side, x, y);
+}
+
 static lac_status apply_inner(lac_context *ctx, const lac_iterative_view *v, lac_side side, const lac_array *x,
                               lac_array *y) {
   lac_status status = LAC_OK;
@@ -63,17 +69,12 @@ static lac_status apply_inner(lac_context *ctx, const lac_iterative_view *v, lac
   int64_t ones[LAC_MAX_DIMS];
   int ndim = inner->items == 1 ? inner->meta.ndim - 1 : v->batch->ndim;
   lac_array *wide_x = NULL, *wide_y = NULL;
-  lac_solve_report report;
 
   if (ndim == 0 || inner->items == 1) ndim = ndim > 1 ? ndim : 1;
   for (int d = 0; d < ndim; d++) ones[d] = d + 1 < ndim ? 1 : v->count;
   LAC_TRY(apply_unfold(ctx, ndim, inner->items == 1 ? ones : v->batch->shape, x, &wide_x));
   LAC_TRY(apply_unfold(ctx, ndim, inner->items == 1 ? ones : v->batch->shape, y, &wide_y));
-  if (inner->iterative && inner->iterative->krylov) {
-    LAC_TRY(lac_factor_iterate(ctx, inner, side, wide_x, NULL, wide_y, &report));
-  } else {
-    LAC_TRY(lac_factor_solve(ctx, inner, side, wide_x, wide_y));
-  }
+  LAC_TRY(lac_iterative_by_factor(ctx, inner, side, wide_x, wide_y));
 done:
   lac_array_destroy(&wide_x);
   lac_array_destroy(&wide_y);

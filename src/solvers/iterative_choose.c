@@ -68,7 +68,7 @@ static lac_status choose_set_up(lac_context *ctx, lac_factor *f, const lac_facto
   it->table = table;
   if (f->items == 0 || f->core->pattern->rows == 0 || f->core->pattern->rows != f->core->pattern->cols) goto done;
   if (has_like && table->refresh) refreshed = table->refresh(ctx, &setup, like->iterative->part, &it->part);
-  if (refreshed == LAC_ERR_MEMORY) LAC_TRY(refreshed);
+  if (refreshed == LAC_ERR_MEMORY || refreshed == LAC_ERR_BACKEND) LAC_TRY(refreshed);
   if (refreshed == LAC_OK) {
     atomic_fetch_add(&f->core->refreshes, 1);
   } else {
@@ -126,12 +126,16 @@ done:
   return status;
 }
 
+bool lac_iterative_varies(const lac_factor *f) {
+  const lac_iterative *it = f->iterative;
+  if (!it || atomic_load(&it->has_fallen)) return false;
+  return it->krylov || (it->table && it->table->is_variable) || (it->inner && lac_iterative_varies(it->inner));
+}
+
 // -- asked for -------------------------------------------------------------------------------------------------------
 
 static lac_status choose_given_factor(lac_context *ctx, lac_factor *f, const lac_factor *given) {
   lac_status status = LAC_OK;
-  bool is_krylov = given->iterative && given->iterative->krylov;
-  bool is_variable = is_krylov || (given->iterative && given->iterative->table && given->iterative->table->is_variable);
   char text[LAC_SHAPE_TEXT], other[LAC_SHAPE_TEXT];
 
   LAC_CHECK(given->meta.dtype == f->meta.dtype, LAC_ERR_DTYPE,
@@ -142,7 +146,8 @@ static lac_status choose_given_factor(lac_context *ctx, lac_factor *f, const lac
       "lac_solver_factor: the preconditioner's factor has the batch shape of values %s, these have %s; it must be "
       "of one matrix or of as many",
       lac_shape_text(given->meta.ndim, given->meta.shape, text), lac_shape_text(f->meta.ndim, f->meta.shape, other));
-  LAC_TRY(choose_require_fit(ctx, f->iterative->krylov, lac_factor_report(given).method, is_variable, true));
+  LAC_TRY(choose_require_fit(ctx, f->iterative->krylov, lac_factor_report(given).method, lac_iterative_varies(given),
+                             true));
   f->iterative->inner = lac_factor_retain(given);
   lac_choose_say(f, "; preconditioned by a factor that was given");
 done:
@@ -180,6 +185,12 @@ static int choose_candidates(const lac_factor *f, const lac_survey *s, const lac
   return count;
 }
 
+/// Whether a set-up failed for what the matrix is, so that a plainer one may do; not for want of memory, nor a device's fault.
+static bool choose_may_go_on(lac_status status) {
+  return status == LAC_ERR_SINGULAR || status == LAC_ERR_DEFINITE || status == LAC_ERR_SYMMETRY ||
+         status == LAC_ERR_NONFINITE || status == LAC_ERR_OVERFLOW || status == LAC_ERR_UNSUPPORTED;
+}
+
 /// One that was left open; `krylov` becomes its flexible form where it must be.
 static lac_status choose_try(lac_context *ctx, lac_factor *f, const lac_factor *like,
                              const lac_preconditioner_table *table, bool *is_done) {
@@ -190,7 +201,7 @@ static lac_status choose_try(lac_context *ctx, lac_factor *f, const lac_factor *
   if (!krylov || (krylov->needs_hermitian && !table->keeps_hermitian)) return LAC_OK;
   status = choose_set_up(ctx, f, like, table);
   *is_done = status == LAC_OK;
-  if (status == LAC_ERR_MEMORY) return lac_context_pass(ctx, status, __func__);
+  if (!*is_done && !choose_may_go_on(status)) return lac_context_pass(ctx, status, __func__);
   if (!*is_done) {
     lac_choose_say(f, "; %s gave up", table->name);
     return LAC_OK;

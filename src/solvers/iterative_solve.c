@@ -178,7 +178,7 @@ static lac_status solve_norms(lac_context *ctx, const lac_array *r, void *host) 
   LAC_CHECK(ctx->kernels->reduce, LAC_ERR_UNSUPPORTED, "lac_factor_iterate: the backend %s has no norms",
             lac_context_backend(ctx));
   LAC_TRY(lac_array_create(ctx, real, 2, (int64_t[]){r->meta.shape[0], r->meta.shape[2]}, &norms));
-  LAC_TRY(ctx->kernels->reduce(ctx, LAC_REDUCE_NORM, r, 2, norms));
+  LAC_TRY(ctx->kernels->reduce(ctx, LAC_REDUCE_NORM, r, 1u << 1, norms));
   LAC_TRY(lac_array_read(ctx, norms, host));
 done:
   lac_array_destroy(&norms);

@@ -148,6 +148,31 @@ static void a_factor_preconditions_an_operator(lac_context *ctx) {
   line_close(&s);
 }
 
+/// A factor that iterates: the method that is left open takes it, one that is not flexible is refused.
+static void a_factor_that_varies_wants_a_flexible_method(lac_context *ctx) {
+  line_system s = line_open(ctx, 30);
+  product p = {s.pattern, 0};
+  lac_solver_options options = lac_solver_options_defaults(), inner = options;
+  lac_solver *solver = NULL;
+  lac_factor *factor = NULL;
+  lac_var x;
+  inner.method = LAC_METHOD_GMRES;
+  inner.preconditioner.method = LAC_METHOD_JACOBI;
+  inner.iteration.max_iterations = 3;  // which does not reach its tolerance, and need not
+  CHECK_OK(lac_solver_create(ctx, s.pattern, &inner, &solver));
+  CHECK_OK(lac_solver_factor(ctx, solver, s.a, &factor));
+  options.preconditioner.factor = factor;
+  x = lac_solve_operator(s.tape, product_emit, &p, &options, 2, s.theta, s.right);
+  CHECK_OK(lac_tape_status(s.tape));
+  CHECK(x.id);
+  options.method = LAC_METHOD_GMRES;
+  CHECK(!lac_solve_operator(s.tape, product_emit, &p, &options, 2, s.theta, s.right).id);
+  CHECK_FAILS(lac_tape_status(s.tape), LAC_ERR_ARG, "FLEXIBLE_GMRES");
+  lac_factor_destroy(&factor);
+  lac_solver_destroy(&solver);
+  line_close(&s);
+}
+
 static lac_status solve_and_differentiate(lac_context *ctx, const line_system *s) {
   product p = {s->pattern, 0};
   lac_tape *tape = NULL;
@@ -175,4 +200,5 @@ static void every_failing_allocation_is_told(lac_context *ctx) {
 }
 
 CHECK_MAIN(solve_operator_differentiates, every_failing_allocation_is_told, what_is_not_linear_is_refused,
-           methods_that_need_a_matrix_are_refused, what_is_not_reached_is_an_error, a_factor_preconditions_an_operator)
+           methods_that_need_a_matrix_are_refused, what_is_not_reached_is_an_error, a_factor_preconditions_an_operator,
+           a_factor_that_varies_wants_a_flexible_method)
