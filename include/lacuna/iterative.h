@@ -38,8 +38,8 @@ typedef struct lac_solve_report {
   char reason[240];  ///< the ending as a sentence
 } lac_solve_report;
 
-/// y = op(M) x for arrays [items, n, k], any k; y does not overlap x. A user's preconditioner (M stands for an approximate
-/// inverse) or matrix. Anything but LAC_OK ends the solve with that status.
+/// y = op(B) x for arrays [items, n, k], any k; y does not overlap x. A user's preconditioner: B stands for an approximate inverse of
+/// A. May be called by every thread that solves. Anything but LAC_OK ends the solve with that status.
 typedef lac_status (*lac_apply)(lac_context *ctx, void *data, lac_side side, const lac_array *x, lac_array *y);
 
 /// Called at each look at the residual, the largest of all columns beside |b|; anything but 0 ends the solve.
@@ -47,14 +47,14 @@ typedef int (*lac_iteration_progress)(void *data, int64_t iteration, double resi
 
 /// How a Krylov method goes on and when it ends.
 typedef struct lac_iteration {
-  /// A column has converged when |b - op(A) x| <= max(rtol |b|, atol) in the 2-norm, by the true residual. Defaults: 1e-10, 0 (f32 and c64: no
-  /// less than 1e-5 by default).
+  /// A column has converged when |b - op(A) x| <= max(rtol |b|, atol) in the 2-norm, by the true residual. Both 0 (default): rtol is 1e-10, in
+  /// f32 and c64 1e-5. atol has the unit of b: solves that derivatives need, whose right-hand sides are others, do without it.
   double rtol, atol;
   double adjoint_rtol;              ///< of the solves that derivatives need; 0 (default): rtol
   int64_t max_iterations;           ///< 0 (default): 10 000 and no more than 10 n + 10
-  int restart;                      ///< GMRES and FGMRES keep so many vectors: 30
-  int look_every;                   ///< iterations between looks at the residual: 1
-  int accept_unconverged;           ///< 1: differentiable solves do not fail where the tolerance is not met; 0
+  int restart;                      ///< GMRES and flexible GMRES keep so many vectors, at most 10 000; 0 (default): 30
+  int look_every;                   ///< iterations between looks at the residual; 0 (default): 1
+  int accept_unconverged;           ///< 1: solves do not fail where the tolerance is not met; 0 (default): they do
   lac_iteration_progress progress;  ///< may be NULL
   void *progress_data;
   /// Columns [n, m] that span the null space of A, and that of A^H where it differs; NULL: none. b is freed of its part along the
@@ -73,19 +73,19 @@ typedef enum lac_multigrid_kind {
 typedef struct lac_precondition {
   int method;                ///< a lac_method, any: LAC_METHOD_AUTO chooses by the matrix, LAC_METHOD_IDENTITY is none
   const lac_factor *factor;  ///< use this factor, of any matrix of that size, instead; held by the solver
-  lac_apply apply;  ///< or this function; NULL: none. op(M)^-1 is asked of it for both sides when derivatives are
+  lac_apply apply;           ///< or this function, for every side that solves and derivatives ask for; NULL: none
   void *apply_data;
   double omega;  ///< SSOR: over-relaxation, 0 < omega < 2: 1
   int block;     ///< block Jacobi: rows of a block: those of the pattern's blocks, else 8
-  int degree;    ///< Chebyshev: 2
+  int degree;    ///< Chebyshev: 2; of the smoothers of smoothed aggregation 1, or 2 for any more
   lac_multigrid_kind kind;
   double
       strength;  ///< smoothed aggregation: entries below this share of sqrt(a_ii a_jj) are weak: 0.08, halved at each level
   const lac_array
       *near_null;      ///< [n, m]: what coarse levels must hold, rigid motions for elasticity; NULL: constants. Held
-  int full_precision;  ///< 1: the hierarchy has the dtype of the matrix; 0: f32 (c64) where that does
-  int coarse_rows;     ///< the coarsest level is solved directly; at most so many rows: 700
-  int max_levels;      ///< 30
+  int full_precision;  ///< 1: the hierarchy has the dtype of the matrix; 0: f32 (c64)
+  int coarse_rows;     ///< the coarsest level is solved directly where it has at most so many rows, else smoothed: 700
+  int max_levels;      ///< 30; more than 32 are 32
 } lac_precondition;
 
 LAC_API lac_iteration lac_iteration_defaults(void);

@@ -123,11 +123,11 @@ typedef struct lac_report {
   int64_t reuses;              ///< how often values it had seen came back
   const char *preconditioner;  ///< of a Krylov method: its name; else ""
   int levels;                  ///< of a multigrid hierarchy, the finest counted; else 0
-  double complexity;           ///< its entries on all levels beside those of the matrix
+  double complexity;           ///< its entries on all levels over those of the matrix
   int64_t setups;              ///< preconditioners that were set up from nothing by this solver
   int64_t refreshes;           ///< and with new values on an old structure
-  int64_t solves;              ///< iterations of all columns of solves by this factor, and how many solves there were
-  int64_t iterations;
+  int64_t solves;              ///< by iterating with this factor
+  int64_t iterations;          ///< of all of them; each counts those of its slowest column
 } lac_report;
 
 LAC_API lac_solver_options lac_solver_options_defaults(void);

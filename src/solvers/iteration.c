@@ -4,4 +4,4 @@
 
 #include "lacuna/iterative.h"
 
-lac_iteration lac_iteration_defaults(void) { return (lac_iteration){.rtol = 1e-10, .restart = 30, .look_every = 1}; }
+lac_iteration lac_iteration_defaults(void) { return (lac_iteration){0}; }

@@ -11,7 +11,8 @@
 // The tolerance that is not asked for, and what takes its place in single precision.
 static const double iterative_rtol = 1e-10, iterative_rtol_single = 1e-5;
 
-enum { ITERATIVE_LIMIT = 10000, ITERATIVE_RESTART = 30 };
+// Of restarts: the triangle of GMRES is counted in 32-bit numbers, and is 50 million of them then.
+enum { ITERATIVE_LIMIT = 10000, ITERATIVE_RESTART = 30, ITERATIVE_RESTART_MOST = 10000 };
 
 // -- methods ---------------------------------------------------------------------------------------------------------
 
@@ -65,9 +66,10 @@ lac_status lac_iteration_check(lac_context *ctx, const lac_iteration *iteration)
   LAC_CHECK(i->max_iterations >= 0, LAC_ERR_ARG,
             "lac_solver_create: max_iterations must not be negative, it is %lld; 0 is the default",
             (long long)i->max_iterations);
-  LAC_CHECK(i->restart >= 0 && i->look_every >= 0, LAC_ERR_ARG,
-            "lac_solver_create: restart and look_every must not be negative, they are %d and %d; 0 is the default",
-            i->restart, i->look_every);
+  LAC_CHECK(i->restart >= 0 && i->restart <= ITERATIVE_RESTART_MOST && i->look_every >= 0, LAC_ERR_ARG,
+            "lac_solver_create: restart must lie between 0 and %d and look_every must not be negative, they are %d and "
+            "%d; 0 is the default",
+            (int)ITERATIVE_RESTART_MOST, i->restart, i->look_every);
 done:
   return status;
 }
@@ -165,9 +167,9 @@ void lac_iterative_let_go(const lac_solver_options *o) {
 lac_iteration lac_iteration_for(const lac_iteration *asked, int64_t n, lac_dtype dtype, bool is_derivative) {
   lac_iteration i = *asked;
 
-  if (i.rtol == 0 && i.atol == 0) i.rtol = iterative_rtol;
+  if (is_derivative) i.atol = 0;  // it has the unit of b, and cotangents have another
   if (is_derivative && i.adjoint_rtol > 0) i.rtol = i.adjoint_rtol;
-  if (i.rtol == iterative_rtol && lac_dtype_real(dtype) == LAC_F32) i.rtol = iterative_rtol_single;
+  if (i.rtol == 0 && i.atol == 0) i.rtol = lac_dtype_real(dtype) == LAC_F32 ? iterative_rtol_single : iterative_rtol;
   if (i.max_iterations == 0) i.max_iterations = n < ITERATIVE_LIMIT / 10 ? 10 * n + 10 : ITERATIVE_LIMIT;
   if (i.restart == 0) i.restart = ITERATIVE_RESTART;
   if (i.look_every == 0) i.look_every = 1;

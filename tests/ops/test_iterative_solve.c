@@ -207,6 +207,20 @@ static void the_adjoint_has_its_own_tolerance_and_its_own_failure(lac_context *c
   grid_close(&s);
 }
 
+/// A cotangent that is small beside atol is solved for all the same: atol alone would take 0 for its solution.
+static void an_absolute_tolerance_is_not_for_derivatives(lac_context *ctx) {
+  lac_solver_options options = options_of(LAC_METHOD_CG, LAC_METHOD_JACOBI);
+  options.iteration.atol = 1e-4;
+  grid_system s = grid_open(ctx, 50, &options);
+  double first[50];
+  lac_var a = lac_tape_leaf(s.tape, s.a), b = lac_tape_leaf(s.tape, s.b), bar = {0};
+  lac_var x = lac_solve(s.tape, s.solver, LAC_N, a, b), loss = lac_scale(s.tape, 1e-6, 0, lac_sum(s.tape, x));
+  CHECK_OK(lac_tape_vjp(s.tape, 1, &loss, NULL, 1, &b, &bar, LAC_PLAIN));
+  CHECK_OK(lac_array_read(ctx, lac_tape_value(s.tape, bar), first));
+  for (int i = 1; i < 49; i++) CHECK_NEAR(1e6 * (2.5 * first[i] - first[i - 1] - first[i + 1]), 1, 1e-8);
+  grid_close(&s);
+}
+
 static void what_is_not_reached_fails_forward(lac_context *ctx) {
   lac_solver_options options = options_of(LAC_METHOD_CG, LAC_METHOD_IDENTITY);
   options.iteration.max_iterations = 2;
@@ -238,5 +252,6 @@ static void values_written_after_the_solve_make_its_derivative_stale(lac_context
 CHECK_MAIN(every_method_differentiates_nonsymmetric_systems, every_preconditioner_differentiates_nonsymmetric_systems,
            hermitian_methods_differentiate, batches_broadcast_both_ways, what_is_empty_is_solved,
            a_solver_sets_up_when_asked, bits_do_not_depend_on_threads, every_order_uses_the_same_set_up,
-           the_adjoint_has_its_own_tolerance_and_its_own_failure, what_is_not_reached_fails_forward,
-           a_preconditioner_is_no_inverse, values_written_after_the_solve_make_its_derivative_stale)
+           the_adjoint_has_its_own_tolerance_and_its_own_failure, an_absolute_tolerance_is_not_for_derivatives,
+           what_is_not_reached_fails_forward, a_preconditioner_is_no_inverse,
+           values_written_after_the_solve_make_its_derivative_stale)

@@ -176,6 +176,20 @@ static void what_cannot_get_better_stagnates(lac_context *ctx) {
   iterative_close(&s);
 }
 
+/// 1e-10 is what f64 has by default; asked for in f32 it is not taken for the default of f32.
+static void a_tolerance_that_is_asked_for_is_kept_to(lac_context *ctx) {
+  direct_case c = direct_make(DIRECT_POISSON, 100, LAC_F32, 1);
+  lac_solver_options options = iterative_options(LAC_METHOD_CG, LAC_METHOD_JACOBI);
+  iterative_system s = iterative_open(ctx, &c, &options);
+  lac_solve_report report = iterative_run(ctx, s.factor, c.s->rows, 1);
+  CHECK(report.ending == LAC_CONVERGED && report.residual > 1e-10);
+  iterative_close(&s);
+  options.iteration.rtol = 1e-10;
+  s = iterative_open(ctx, &c, &options);
+  CHECK(iterative_run(ctx, s.factor, c.s->rows, 1).ending != LAC_CONVERGED);
+  iterative_close(&s);
+}
+
 static void what_is_not_finite_is_refused(lac_context *ctx) {
   direct_case c = direct_make(DIRECT_POISSON, 30, LAC_F64, 1);
   lac_solver_options options = iterative_options(LAC_METHOD_GMRES, LAC_METHOD_JACOBI);
@@ -334,6 +348,8 @@ static void options_are_checked(lac_context *ctx) {
   CHECK_FAILS(lac_solver_create(ctx, s.pattern, &options, &solver), LAC_ERR_ARG, "rtol");
   options = usual, options.iteration.atol = -1;
   CHECK_FAILS(lac_solver_create(ctx, s.pattern, &options, &solver), LAC_ERR_ARG, "atol");
+  options = usual, options.iteration.restart = 100000;
+  CHECK_FAILS(lac_solver_create(ctx, s.pattern, &options, &solver), LAC_ERR_ARG, "restart");
   options = usual, options.preconditioner.omega = 2;
   CHECK_FAILS(lac_solver_create(ctx, s.pattern, &options, &solver), LAC_ERR_ARG, "omega");
   options = usual, options.preconditioner.method = LAC_METHOD_CG;
@@ -349,6 +365,6 @@ CHECK_MAIN(progress_may_end_a_solve, every_method_solves_with_every_precondition
            what_does_not_go_together_is_refused, what_is_left_open_is_chosen,
            a_zero_right_hand_side_has_the_solution_zero, the_limit_is_an_error_unless_it_is_accepted,
            a_singular_system_without_its_null_space_does_not_converge, a_singular_system_with_its_null_space_is_solved,
-           what_cannot_get_better_stagnates, what_is_not_finite_is_refused, a_hermitian_method_names_the_entry,
-           nothing_and_one_are_sizes_too, least_squares_take_rectangles, threads_share_a_factor,
-           every_failing_allocation_is_told, options_are_checked)
+           what_cannot_get_better_stagnates, a_tolerance_that_is_asked_for_is_kept_to, what_is_not_finite_is_refused,
+           a_hermitian_method_names_the_entry, nothing_and_one_are_sizes_too, least_squares_take_rectangles,
+           threads_share_a_factor, every_failing_allocation_is_told, options_are_checked)

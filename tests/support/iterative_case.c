@@ -67,10 +67,11 @@ double iterative_residual(lac_context *ctx, const direct_case *c, const lac_fact
 double iterative_asked(lac_dtype dtype) { return dtype == LAC_F32 || dtype == LAC_C64 ? 1e-5 : 1e-10; }
 
 lac_solve_report iterative_run(lac_context *ctx, const lac_factor *factor, int64_t n, double fill) {
-  lac_array *b = direct_random(ctx, LAC_F64, 2, (int64_t[]){n, 2}, 3), *x = NULL;
+  lac_dtype dtype = lac_factor_meta(factor)->dtype;
+  lac_array *b = direct_random(ctx, dtype, 2, (int64_t[]){n, 2}, 3), *x = NULL;
   lac_solve_report report;
   if (fill != 1) CHECK_OK(lac_array_fill(ctx, b, fill, 0));
-  CHECK_OK(lac_array_create(ctx, LAC_F64, 2, (int64_t[]){n, 2}, &x));
+  CHECK_OK(lac_array_create(ctx, dtype, 2, (int64_t[]){n, 2}, &x));
   CHECK_OK(lac_factor_iterate(ctx, factor, LAC_N, b, NULL, x, &report));
   lac_array_destroy(&b);
   lac_array_destroy(&x);
