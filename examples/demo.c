@@ -156,6 +156,7 @@ static void make_assembly(problem *p, triplets *t) {
   p->assembly = build(p, lac_pattern_nnz(p->pattern), p->cells, t);
 }
 
+// [solver]
 static lac_solver *make_solver(problem *p) {
   lac_solver_options options = lac_solver_options_defaults();
   lac_solver *solver = NULL;
@@ -166,6 +167,7 @@ static lac_solver *make_solver(problem *p) {
   must(p, lac_solver_create(p->ctx, p->pattern, &options, &solver));
   return solver;
 }
+// [end]
 
 // -- the experiment ----------------------------------------------------------------------------------------------------
 
