@@ -32,8 +32,8 @@ typedef struct lac_solve_report {
   lac_ending ending;
   int64_t iterations;     ///< the most that a column needed
   double residual;        ///< |b - op(A) x| / |b|, computed anew at the end; the largest
-  double first_residual;  ///< of the start
-  int64_t item, column;   ///< where that is
+  double first_residual;  ///< of the start; the largest
+  int64_t item, column;   ///< where `residual` is
   double seconds;
   char reason[240];  ///< the ending as a sentence
 } lac_solve_report;

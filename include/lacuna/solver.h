@@ -96,8 +96,8 @@ typedef struct lac_solver_options {
   /// partial pivoting; the default, 0.1, gives sparser factors.
   double pivot_tolerance;
   /// Of factors that a solver keeps for re-use (lac_solver_factor with values it has seen): at most 8, and no more than
-  /// these bytes together, with the factors by other methods that serve in their place (counted from the next use on). A
-  /// solver of a larger pattern (lac_solver_covering) has such a budget of its own. 0 keeps none.
+  /// these bytes together, with the factors by other methods that serve in their place (counted from the next use on); the last
+  /// set-up of an iterative solver stays in any case. A solver of a larger pattern (lac_solver_covering) has a budget of its own. 0 keeps none.
   int64_t keep_bytes;
   /// A factorisation that is foreseen to need more than this is refused before it begins, with LAC_ERR_MEMORY. 0: what
   /// the machine has free.
@@ -163,8 +163,8 @@ LAC_API lac_report lac_solver_report(const lac_solver *solver);
 /// columns, or L D L^H must pair rows, the choice made last is taken over if it suits the new values, and the second
 /// matrix of a batch on takes over that of the first. The solution is as accurate, but its last bits may then depend on
 /// what this solver factored before: where they must not, give a solver of its own. Errors: LAC_ERR_SINGULAR
-/// names the column, LAC_ERR_DEFINITE the row, LAC_ERR_SYMMETRY and LAC_ERR_NONFINITE the entry; LAC_ERR_UNSUPPORTED on
-/// a CUDA context.
+/// names the column, LAC_ERR_DEFINITE the row, LAC_ERR_SYMMETRY and LAC_ERR_NONFINITE the entry; LAC_ERR_UNSUPPORTED for
+/// a direct method, or a preconditioner that the backend has no kernels for, on a CUDA context.
 LAC_API lac_status lac_solver_factor(lac_context *ctx, const lac_solver *solver, const lac_array *values,
                                      lac_factor **out);
 

@@ -114,7 +114,7 @@ static lac_status operator_run(lac_call *c, lac_array *b, lac_array *x, lac_solv
   const operator_solve *o = c->object;
   operator_view view = {o, c->in, (int)c->attrs->i[0]};
   int64_t n = b->count;
-  lac_iteration iteration = lac_iteration_for(&o->options.iteration, n, o->meta.dtype, c->attrs->i[1] != 0);
+  lac_iteration iteration = lac_iteration_for(&o->options.iteration, o->meta.dtype, c->attrs->i[1] != 0);
   lac_krylov_job job = {.a = {operator_product, &view},
                         .side = LAC_N,
                         .iteration = &iteration,

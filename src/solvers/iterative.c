@@ -11,8 +11,8 @@
 // The tolerance that is not asked for, and what takes its place in single precision.
 static const double iterative_rtol = 1e-10, iterative_rtol_single = 1e-5;
 
-// Of restarts: the triangle of GMRES is counted in 32-bit numbers, and is 50 million of them then.
-enum { ITERATIVE_LIMIT = 10000, ITERATIVE_RESTART = 30, ITERATIVE_RESTART_MOST = 10000 };
+// The triangle of GMRES is counted in 32-bit numbers, and is 50 million of them then.
+enum { ITERATIVE_RESTART_MOST = 10000 };
 
 // -- methods ---------------------------------------------------------------------------------------------------------
 
@@ -164,21 +164,13 @@ void lac_iterative_let_go(const lac_solver_options *o) {
   lac_object_release(o->preconditioner.factor);
 }
 
-lac_iteration lac_iteration_for(const lac_iteration *asked, int64_t n, lac_dtype dtype, bool is_derivative) {
+lac_iteration lac_iteration_for(const lac_iteration *asked, lac_dtype dtype, bool is_derivative) {
   lac_iteration i = *asked;
 
   if (is_derivative) i.atol = 0;  // it has the unit of b, and cotangents have another
   if (is_derivative && i.adjoint_rtol > 0) i.rtol = i.adjoint_rtol;
   if (i.rtol == 0 && i.atol == 0) i.rtol = lac_dtype_real(dtype) == LAC_F32 ? iterative_rtol_single : iterative_rtol;
-  if (i.max_iterations == 0) i.max_iterations = n < ITERATIVE_LIMIT / 10 ? 10 * n + 10 : ITERATIVE_LIMIT;
-  if (i.restart == 0) i.restart = ITERATIVE_RESTART;
-  if (i.look_every == 0) i.look_every = 1;
   return i;
-}
-
-lac_iteration lac_iteration_of(const lac_solver_core *core, lac_dtype dtype, bool is_derivative) {
-  int64_t n = core->pattern->rows > core->pattern->cols ? core->pattern->rows : core->pattern->cols;
-  return lac_iteration_for(&core->options.iteration, n, dtype, is_derivative);
 }
 
 // -- cores -----------------------------------------------------------------------------------------------------------

@@ -44,9 +44,9 @@ lac_status lac_iterative_check(lac_context *ctx, const lac_pattern *pattern, con
 void lac_iterative_hold(const lac_solver_options *options);
 void lac_iterative_let_go(const lac_solver_options *options);
 
-/// What the options ask of one solve of n rows: defaults filled in, the tolerance of derivatives where it is for one.
-lac_iteration lac_iteration_for(const lac_iteration *asked, int64_t n, lac_dtype dtype, bool is_derivative);
-lac_iteration lac_iteration_of(const lac_solver_core *core, lac_dtype dtype, bool is_derivative);
+/// What the options ask of one solve: the tolerance that it is held to, that of derivatives where it is for one. Krylov methods know the
+/// other defaults.
+lac_iteration lac_iteration_for(const lac_iteration *asked, lac_dtype dtype, bool is_derivative);
 
 /// Refuse numbers that no iteration can mean.
 lac_status lac_iteration_check(lac_context *ctx, const lac_iteration *iteration);

@@ -70,7 +70,8 @@ static lac_status apply_inner(lac_context *ctx, const lac_iterative_view *v, lac
   int ndim = inner->items == 1 ? inner->meta.ndim - 1 : v->batch->ndim;
   lac_array *wide_x = NULL, *wide_y = NULL;
 
-  if (ndim == 0 || inner->items == 1) ndim = ndim > 1 ? ndim : 1;
+  // One matrix serves all: to its batch of ones the items are the last dimension. Else its batch is that of the values.
+  if (inner->items == 1 && ndim == 0) ndim = 1;
   for (int d = 0; d < ndim; d++) ones[d] = d + 1 < ndim ? 1 : v->count;
   LAC_TRY(apply_unfold(ctx, ndim, inner->items == 1 ? ones : v->batch->shape, x, &wide_x));
   LAC_TRY(apply_unfold(ctx, ndim, inner->items == 1 ? ones : v->batch->shape, y, &wide_y));
@@ -111,16 +112,9 @@ done:
   return status;
 }
 
-/// The round-th item that a matrix serves.
-static int64_t apply_served(const lac_iterative_view *v, int64_t matrix, int64_t round) {
-  for (int64_t i = 0; i < v->count; i++) {
-    if (lac_batch_item(v->batch, 0, i) == matrix && round-- == 0) return i;
-  }
-  return -1;
-}
-
+/// One round: matrix m serves item served[m].
 static lac_status apply_gathered(lac_context *ctx, const lac_iterative_view *v, lac_side side, const lac_array *x,
-                                 int64_t round, lac_array *y) {
+                                 const int64_t *served, lac_array *y) {
   lac_status status = LAC_OK;
   const lac_iterative *it = v->factor->iterative;
   lac_meta meta = x->meta;
@@ -130,15 +124,35 @@ static lac_status apply_gathered(lac_context *ctx, const lac_iterative_view *v, 
   LAC_TRY(lac_array_make(ctx, &meta, &some_x));
   LAC_TRY(lac_array_make(ctx, &meta, &some_y));
   for (int64_t m = 0; m < v->factor->items; m++) {
-    LAC_TRY(apply_move(ctx, x, apply_served(v, m, round), some_x, m));
+    LAC_TRY(apply_move(ctx, x, served[m], some_x, m));
   }
   LAC_TRY(it->table->apply(ctx, it->part, side, some_x, some_y));
   for (int64_t m = 0; m < v->factor->items; m++) {
-    LAC_TRY(apply_move(ctx, some_y, m, y, apply_served(v, m, round)));
+    LAC_TRY(apply_move(ctx, some_y, m, y, served[m]));
   }
 done:
   lac_array_destroy(&some_x);
   lac_array_destroy(&some_y);
+  return status;
+}
+
+static lac_status apply_rounds(lac_context *ctx, const lac_iterative_view *v, lac_side side, const lac_array *x,
+                               lac_array *y) {
+  lac_status status = LAC_OK;
+  int64_t items = v->factor->items, *served = NULL, *rounds = NULL;  // [rounds, items]; of each matrix, so far
+
+  LAC_ALLOC(served, v->count);
+  LAC_ALLOC(rounds, items);
+  for (int64_t i = 0; i < v->count; i++) {
+    int64_t m = lac_batch_item(v->batch, 0, i);
+    served[rounds[m]++ * items + m] = i;
+  }
+  for (int64_t first = 0; first < v->count; first += items) {
+    LAC_TRY(apply_gathered(ctx, v, side, x, served + first, y));
+  }
+done:
+  lac_free(served);
+  lac_free(rounds);
   return status;
 }
 
@@ -148,7 +162,6 @@ lac_status lac_iterative_precondition(lac_context *ctx, const void *self, lac_si
   const lac_iterative_view *v = self;
   const lac_iterative *it = v->factor->iterative;
   const lac_precondition *given = &v->factor->core->options.preconditioner;
-  int64_t rounds = v->factor->items ? v->count / v->factor->items : 0;
 
   if (it->inner) {
     LAC_TRY(apply_inner(ctx, v, side, x, y));
@@ -156,11 +169,10 @@ lac_status lac_iterative_precondition(lac_context *ctx, const void *self, lac_si
     LAC_TRY(given->apply(ctx, given->apply_data, side, x, y));
   } else if (v->is_plain) {
     LAC_TRY(it->table->apply(ctx, it->part, side, x, y));
+  } else if (v->is_single) {
+    for (int64_t i = 0; i < v->count; i++) LAC_TRY(apply_some(ctx, v, side, x, i, y));
   } else {
-    for (int64_t round = 0; round < rounds; round++) {
-      if (v->is_single) LAC_TRY(apply_some(ctx, v, side, x, round, y));
-      if (!v->is_single) LAC_TRY(apply_gathered(ctx, v, side, x, round, y));
-    }
+    LAC_TRY(apply_rounds(ctx, v, side, x, y));
   }
 done:
   return status;

@@ -55,7 +55,7 @@ static lac_status solve_krylov(lac_context *ctx, const lac_iterative_view *view,
                                const lac_array *b, bool starts_at_zero, lac_array *x, lac_solve_report *report) {
   const lac_factor *f = view->factor;
   const lac_pattern *pattern = f->core->pattern;
-  lac_iteration iteration = lac_iteration_of(f->core, f->meta.dtype, is_derivative);
+  lac_iteration iteration = lac_iteration_for(&f->core->options.iteration, f->meta.dtype, is_derivative);
   lac_krylov_job job = {.a = {lac_iterative_product, view},
                         .side = solve_side(f, side),
                         .iteration = &iteration,
@@ -109,7 +109,7 @@ done:
 // -- what was not reached --------------------------------------------------------------------------------------------
 
 static void solve_explain(const lac_factor *f, bool is_derivative, const lac_solve_report *r, char *text, size_t size) {
-  lac_iteration asked = lac_iteration_of(f->core, f->meta.dtype, is_derivative);
+  lac_iteration asked = lac_iteration_for(&f->core->options.iteration, f->meta.dtype, is_derivative);
   lac_report names = lac_iterative_report(f);
   snprintf(
       text, size,
@@ -230,7 +230,7 @@ done:
 static lac_status iterate_once(lac_context *ctx, const lac_factor *f, lac_side side, const lac_batch *batch,
                                const lac_array *b, lac_array *x, lac_solve_report *report) {
   lac_status status = LAC_OK;
-  double begin = lac_solver_seconds(), rtol = lac_iteration_of(f->core, f->meta.dtype, false).rtol;
+  double begin = lac_solver_seconds(), rtol = lac_iteration_for(&f->core->options.iteration, f->meta.dtype, false).rtol;
   bool is_direct = !f->iterative || atomic_load(&f->iterative->has_fallen);
 
   *report = (lac_solve_report){.ending = LAC_CONVERGED};

@@ -105,11 +105,10 @@ static void transpose_scan(int threads, const transpose_job *job, void *offsets)
   }
 }
 
-static lac_status transpose_by(lac_context *ctx, lac_dtype dtype, transpose_job *job, void *offsets, cpu_part part) {
+static lac_status transpose_by(lac_context *ctx, transpose_job *job, void *offsets, cpu_part part) {
   lac_status status = LAC_OK;
   int threads = cpu_threads(ctx, job->p->nnz);
 
-  (void)dtype;
   LAC_ALLOC(job->next, threads * job->p->cols);
   transpose_run(threads, job, transpose_count[LAC_F64][job->p->width]);
   transpose_scan(threads, job, offsets);
@@ -121,14 +120,14 @@ done:
 
 lac_status cpu_smoothed_transpose(lac_context *ctx, const lac_sparse *p, void *offsets, void *columns) {
   transpose_job job = {.p = p, .columns = columns};
-  return transpose_by(ctx, LAC_F64, &job, offsets, transpose_columns[LAC_F64][p->width]);
+  return transpose_by(ctx, &job, offsets, transpose_columns[LAC_F64][p->width]);
 }
 
 lac_status cpu_smoothed_transpose_values(lac_context *ctx, lac_dtype dtype, const lac_sparse *p, const void *p_values,
                                          const lac_sparse *r, void *r_values) {
   (void)r;
   transpose_job job = {.p = p, .p_values = p_values, .values = r_values};
-  return transpose_by(ctx, dtype, &job, NULL, transpose_numbers[dtype][p->width]);
+  return transpose_by(ctx, &job, NULL, transpose_numbers[dtype][p->width]);
 }
 
 // -- the product -----------------------------------------------------------------------------------------------------

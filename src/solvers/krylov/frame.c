@@ -15,14 +15,21 @@ static double krylov_seconds(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+// Unless the options say otherwise. In exact arithmetic n iterations are enough; rounding takes several times as many, and small systems
+// get the 10 and the 50 besides. Residuals of CG and BiCGSTAB may rise for long before they fall, but not for so long.
+enum { KRYLOV_MOST = 10000, KRYLOV_WINDOW = 2000 };
+
+static int64_t krylov_longest(const lac_krylov_job *job) { return job->rows > job->cols ? job->rows : job->cols; }
+
 int64_t krylov_limit(const lac_krylov_job *job) {
-  int64_t n = job->rows > job->cols ? job->rows : job->cols, most = n < 999 ? 10 * n + 10 : 10000;
-  return job->iteration->max_iterations > 0 ? job->iteration->max_iterations : most;
+  int64_t n = krylov_longest(job), most = n < KRYLOV_MOST / 10 ? 10 * n + 10 : KRYLOV_MOST;
+  if (job->iteration->max_iterations > 0) return job->iteration->max_iterations;
+  return most < KRYLOV_MOST ? most : KRYLOV_MOST;
 }
 
 int64_t krylov_window(const lac_krylov_job *job) {
-  int64_t n = job->rows > job->cols ? job->rows : job->cols;
-  return n < 975 ? 2 * n + 50 : 2000;
+  int64_t n = krylov_longest(job), window = n < KRYLOV_WINDOW / 2 ? 2 * n + 50 : KRYLOV_WINDOW;
+  return window < KRYLOV_WINDOW ? window : KRYLOV_WINDOW;
 }
 
 lac_status krylov_pass(krylov *k, int count, const lac_column_op *ops) {

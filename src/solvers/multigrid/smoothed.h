@@ -61,6 +61,9 @@ lac_status smoothed_aggregate(lac_context *ctx, lac_dtype dtype, int64_t items, 
 /// Rows that belong together in the finest matrix: the largest block size up to `most` into which its structure can be cut; 1: none.
 int64_t smoothed_blocks(const lac_pattern *pattern, int most);
 
+/// A power of two that takes the largest number to about 1, so that narrow numbers hold it; 1 for what is zero or not finite.
+double smoothed_factor(double largest);
+
 lac_status smoothed_create(lac_context *ctx, const lac_setup *setup, void **out);
 lac_status smoothed_refresh(lac_context *ctx, const lac_setup *setup, const void *like, void **out);
 lac_status smoothed_apply(lac_context *ctx, const void *self, lac_side side, const lac_array *b, lac_array *x);

@@ -150,14 +150,6 @@ done:
   return status;
 }
 
-/// A power of two that takes the largest number to about 1, so that the narrow numbers hold it.
-static double cycle_factor(double largest) {
-  int exponent = 0;
-  if (!(largest > 0) || !isfinite(largest)) return 1;
-  (void)frexp(largest, &exponent);
-  return ldexp(1, exponent < -1000 ? 1000 : -exponent);
-}
-
 /// The cycle between vectors of the wider dtype. `factor` has room for k numbers.
 static lac_status cycle_between(lac_context *ctx, cycle_run *run, const void *b, void *x, double *factor) {
   lac_status status = LAC_OK;
@@ -166,7 +158,7 @@ static lac_status cycle_between(lac_context *ctx, cycle_run *run, const void *b,
   int64_t n = run->a[0].rows;
 
   LAC_TRY(kernels->largest(ctx, part->outer, n, run->k, b, factor));
-  for (int64_t j = 0; j < run->k; ++j) factor[j] = cycle_factor(factor[j]);
+  for (int64_t j = 0; j < run->k; ++j) factor[j] = smoothed_factor(factor[j]);
   LAC_TRY(kernels->narrow(ctx, part->dtype, n, run->k, factor, b, run->b[0]));
   LAC_TRY(cycle_run_all(ctx, run));
   for (int64_t j = 0; j < run->k; ++j) factor[j] = part->factor[run->item] / factor[j];

@@ -71,8 +71,7 @@ static lac_sparse sparse_of(const lac_pattern *p) {
 
 // -- numbers ---------------------------------------------------------------------------------------------------------
 
-/// A power of two that takes the largest number to about 1.
-static double setup_factor(double largest) {
+double smoothed_factor(double largest) {
   int exponent = 0;
   if (!(largest > 0) || !isfinite(largest)) return 1;
   (void)frexp(largest, &exponent);
@@ -100,7 +99,7 @@ static lac_status setup_finest(lac_context *ctx, const lac_setup *setup, smoothe
     const char *from = values + (size_t)(item * nnz) * wide;
     double largest = 0;
     LAC_TRY(kernels->largest(ctx, part->outer, nnz, 1, from, &largest));
-    part->factor[item] = setup_factor(largest);
+    part->factor[item] = smoothed_factor(largest);
     LAC_TRY(kernels->narrow(ctx, part->dtype, nnz, 1, &part->factor[item], from,
                             (char *)part->level[0].owned + (size_t)(item * nnz) * narrow));
   }
