@@ -76,7 +76,7 @@ typedef struct lac_precondition {
   lac_apply apply;           ///< or this function, for every side that solves and derivatives ask for; NULL: none
   void *apply_data;
   double omega;  ///< SSOR: over-relaxation, 0 < omega < 2: 1
-  int block;     ///< block Jacobi: rows of a block: those of the pattern's blocks, else 8
+  int block;     ///< block Jacobi: rows of a block: 8
   int degree;    ///< Chebyshev: 2; of the smoothers of smoothed aggregation 1, or 2 for any more
   lac_multigrid_kind kind;
   double

@@ -31,6 +31,9 @@ void lac_tape_call_factored(lac_tape *tape, const char *function, const lac_solv
 /// The operator solve_with by such an object.
 lac_var lac_emit_solve(lac_tape *tape, const void *object, const lac_attrs *attrs, lac_var a, lac_var b);
 
+/// The same as rules emit it: to the tolerance of derivatives where the solver iterates.
+lac_var lac_emit_derivative_solve(lac_tape *tape, const void *object, lac_side side, lac_var a, lac_var b);
+
 /// The rank of a least-squares system (rank.c), where attributes of solve_with ask for it: i[1] = 1, its shorter side is rows i[2] to
 /// i[3] - 1, f[0] is alpha. Refuse others; what a factorisation ended with, LAC_ERR_SINGULAR in the words of least squares; the look
 /// at a factor.

@@ -209,7 +209,7 @@ done:
 
 /// A^-H z.
 static lac_var estimate_solve(lac_rule *r) {
-  return lac_emit_solve(r->tape, r->object, &(lac_attrs){.i = {LAC_H}}, r->in[A], r->in[Z]);
+  return lac_emit_derivative_solve(r->tape, r->object, LAC_H, r->in[A], r->in[Z]);
 }
 
 /// x / k.

@@ -20,8 +20,7 @@ enum { X };
 
 enum { SIDE_AT, RANK_AT, BEGIN_AT, END_AT, DERIVATIVE_AT };
 
-/// The call with other inputs or another side, as rules emit it.
-static lac_var solve_on(lac_tape *tape, const void *object, lac_side side, lac_var a, lac_var b) {
+lac_var lac_emit_derivative_solve(lac_tape *tape, const void *object, lac_side side, lac_var a, lac_var b) {
   return lac_emit_solve(tape, object, &(lac_attrs){.i = {[SIDE_AT] = side, [DERIVATIVE_AT] = 1}}, a, b);
 }
 
@@ -51,7 +50,7 @@ done:
 }
 
 static void solve_with_vjp(lac_rule *r) {
-  lac_var lambda = solve_on(r->tape, r->object, flip(SIDE(r)), r->in[A], r->out_bar[X]);
+  lac_var lambda = lac_emit_derivative_solve(r->tape, r->object, flip(SIDE(r)), r->in[A], r->out_bar[X]);
 
   r->in_bar[B] = lambda;
   if (r->wants[A]) {
@@ -62,7 +61,8 @@ static void solve_with_vjp(lac_rule *r) {
 
 static void solve_with_jvp(lac_rule *r) {
   lac_var change = lac_spmm(r->tape, lac_factored_pattern(r->object), SIDE(r), r->in_dot[A], r->out[X]);
-  r->out_dot[X] = solve_on(r->tape, r->object, SIDE(r), r->in[A], lac_sub(r->tape, r->in_dot[B], change));
+  r->out_dot[X] =
+      lac_emit_derivative_solve(r->tape, r->object, SIDE(r), r->in[A], lac_sub(r->tape, r->in_dot[B], change));
 }
 
 const lac_op lac_op_solve_with = {

@@ -8,8 +8,7 @@
 #include "lacuna/solver.h"
 #include "solvers/linear.h"
 
-/// A matrix to be preconditioned: values [items, nnz] on a square pattern (no blocks: those have become scalars, and their size is in
-/// options->preconditioner.block unless the user has set that), finite.
+/// A matrix to be preconditioned: finite values [items, nnz] on a square pattern of single entries.
 typedef struct lac_setup {
   const lac_pattern *pattern;
   const lac_array *values;
