@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/number_at.h"
 #include "solvers/iterative.h"
 
 // -- one run ---------------------------------------------------------------------------------------------------------
@@ -165,10 +166,6 @@ done:
 
 // -- residuals -------------------------------------------------------------------------------------------------------
 
-static double solve_number(lac_dtype dtype, const void *data, int64_t i) {
-  return dtype == LAC_F32 ? (double)((const float *)data)[i] : ((const double *)data)[i];
-}
-
 /// Norms of the columns of [count, m, k], on the host.
 static lac_status solve_norms(lac_context *ctx, const lac_array *r, void *host) {
   lac_status status = LAC_OK;
@@ -189,7 +186,7 @@ static void solve_worst(const void *sizes, const void *left, lac_dtype real, int
                         lac_solve_report *report) {
   report->residual = 0, report->first_residual = 1;
   for (int64_t i = 0; i < count * k; i++) {
-    double size = solve_number(real, sizes, i), rest = solve_number(real, left, i);
+    double size = creal(lac_number_get(real, sizes, i)), rest = creal(lac_number_get(real, left, i));
     double share = size > 0 ? rest / size : rest;
     if (share > report->residual || isnan(share))
       report->residual = share, report->item = i / k, report->column = i % k;

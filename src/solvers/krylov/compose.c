@@ -6,42 +6,11 @@
 /// Zero coefficients shut out what they multiply where the backend has `where`; without it, NaN in a column that has diverged
 /// goes into its x, and into no other. Works in two vectors, which it gives back.
 
-#include <stdlib.h>
-
-#include "core/numbers.h"
+#include "core/number_at.h"
 #include "solvers/krylov/frame.h"
 
 static lac_pair *slot_data(lac_array *state, int slot) {
   return (lac_pair *)state->storage->data + slot * state->meta.shape[1] * state->meta.shape[2];
-}
-
-static void pair_put(lac_dtype dtype, void *data, int64_t i, double re, double im) {
-  switch (dtype) {
-    case LAC_F32:
-      ((f32 *)data)[i] = (f32)re;
-      break;
-    case LAC_F64:
-      ((f64 *)data)[i] = re;
-      break;
-    case LAC_C64:
-      ((c64 *)data)[i] = PAIR((f32)re, (f32)im);
-      break;
-    default:
-      ((c128 *)data)[i] = PAIR(re, im);
-  }
-}
-
-static lac_pair pair_get(lac_dtype dtype, const void *data, int64_t i) {
-  switch (dtype) {
-    case LAC_F32:
-      return lac_pair_of(((const f32 *)data)[i], 0);
-    case LAC_F64:
-      return lac_pair_of(((const f64 *)data)[i], 0);
-    case LAC_C64:
-      return lac_pair_of(crealf(((const c64 *)data)[i]), cimagf(((const c64 *)data)[i]));
-    default:
-      return lac_pair_of(creal(((const c128 *)data)[i]), cimag(((const c128 *)data)[i]));
-  }
 }
 
 /// The coefficients of an operation [items, 1, k], and a mask of those that are not zero.
@@ -56,9 +25,10 @@ static lac_status coefficients_take(lac_context *ctx, const lac_column_op *op, l
 
   LAC_CHECK(pairs && numbers, LAC_ERR_MEMORY, "out of memory: %lld coefficients", (long long)columns);
   LAC_TRY(ctx->kernels->download(ctx, pairs, slot_data(state, op->slot), bytes));
-  for (int64_t i = 0; i < columns; ++i) pair_put(dtype, numbers, i, op->sign * pairs[i].re, op->sign * pairs[i].im);
+  for (int64_t i = 0; i < columns; ++i)
+    lac_number_put(dtype, numbers, i, PAIR(op->sign * pairs[i].re, op->sign * pairs[i].im));
   LAC_TRY(lac_array_from(ctx, dtype, 3, shape, numbers, LAC_COPY, c));
-  for (int64_t i = 0; i < columns; ++i) pair_put(dtype, numbers, i, lac_pair_is_zero(pairs[i]) ? 0 : 1, 0);
+  for (int64_t i = 0; i < columns; ++i) lac_number_put(dtype, numbers, i, lac_pair_is_zero(pairs[i]) ? 0 : 1);
   LAC_TRY(lac_array_from(ctx, dtype, 3, shape, numbers, LAC_COPY, mask));
 done:
   lac_free(pairs);
@@ -113,7 +83,10 @@ static lac_status column_sums(lac_context *ctx, const lac_array *product, int sl
   LAC_TRY(lac_array_create(ctx, dtype, 3, shape, &sums));
   LAC_TRY(ctx->kernels->sum(ctx, product, 1u << 1, sums));
   LAC_TRY(ctx->kernels->download(ctx, numbers, sums->storage->data, (size_t)columns * lac_dtype_size(dtype)));
-  for (int64_t i = 0; i < columns; ++i) pairs[i] = pair_get(dtype, numbers, i);
+  for (int64_t i = 0; i < columns; ++i) {
+    c128 sum = lac_number_get(dtype, numbers, i);
+    pairs[i] = lac_pair_of(creal(sum), cimag(sum));
+  }
   LAC_TRY(ctx->kernels->upload(ctx, slot_data(state, slot), pairs, (size_t)columns * sizeof *pairs));
 done:
   lac_array_destroy(&sums);

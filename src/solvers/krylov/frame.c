@@ -7,13 +7,9 @@
 #include "solvers/krylov/frame.h"
 
 #include <float.h>
-#include <time.h>
 
-static double krylov_seconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
+#include "core/number_at.h"
+#include "solvers/solver_impl.h"
 
 // Unless the options say otherwise. In exact arithmetic n iterations are enough; rounding takes several times as many, and small systems
 // get the 10 and the 50 besides. Residuals of CG and BiCGSTAB may rise for long before they fall, but not for so long.
@@ -147,8 +143,7 @@ static lac_status krylov_safe_norms(krylov *k) {
   LAC_CHECK(host, LAC_ERR_MEMORY, "out of memory: %lld norms", (long long)k->columns);
   LAC_TRY(ctx->kernels->download(ctx, host, norms->storage->data, (size_t)k->columns * lac_dtype_size(real)));
   for (int64_t c = 0; c < k->columns; ++c) {
-    double norm = real == LAC_F32 ? (double)((float *)host)[c] : ((double *)host)[c];
-    k->seen[c] = lac_pair_of(norm, 0);
+    k->seen[c] = lac_pair_of(creal(lac_number_get(real, host, c)), 0);
   }
   LAC_TRY(ctx->kernels->upload(ctx, (lac_pair *)k->state->storage->data + LAC_SLOT_RESIDUAL * k->columns, k->seen,
                                (size_t)k->columns * sizeof *k->seen));
@@ -320,7 +315,7 @@ lac_status krylov_run(lac_context *ctx, const lac_krylov_job *job, const krylov_
                       lac_solve_report *report) {
   lac_status status = LAC_OK;
   krylov k = {.ctx = ctx, .job = job, .told = -1};
-  double begin = krylov_seconds();
+  double begin = lac_solver_seconds();
 
   *report = (lac_solve_report){.ending = LAC_CONVERGED, .reason = "nothing to solve"};
   if (job->b->count == 0 || job->x->count == 0) {
@@ -336,6 +331,6 @@ lac_status krylov_run(lac_context *ctx, const lac_krylov_job *job, const krylov_
   krylov_tell(&k, report);
 done:
   krylov_close(&k);
-  report->seconds = krylov_seconds() - begin;
+  report->seconds = lac_solver_seconds() - begin;
   return status;
 }

@@ -7,37 +7,8 @@
 
 #include <math.h>
 
-#include "core/numbers.h"
+#include "core/number_at.h"
 #include "solvers/krylov/frame.h"
-
-static c128 null_get(lac_dtype dtype, const void *data, int64_t i) {
-  switch (dtype) {
-    case LAC_F32:
-      return ((const f32 *)data)[i];
-    case LAC_F64:
-      return ((const f64 *)data)[i];
-    case LAC_C64:
-      return ((const c64 *)data)[i];
-    default:
-      return ((const c128 *)data)[i];
-  }
-}
-
-static void null_put(lac_dtype dtype, void *data, int64_t i, c128 x) {
-  switch (dtype) {
-    case LAC_F32:
-      ((f32 *)data)[i] = (f32)creal(x);
-      break;
-    case LAC_F64:
-      ((f64 *)data)[i] = creal(x);
-      break;
-    case LAC_C64:
-      ((c64 *)data)[i] = (c64)x;
-      break;
-    default:
-      ((c128 *)data)[i] = x;
-  }
-}
 
 /// Make row m of [m + 1, n] orthogonal to those before, twice, and of length one. False where it depends on them.
 static bool null_orthogonalise(c128 *rows, int64_t n, int64_t m) {
@@ -87,7 +58,7 @@ static lac_status null_rows(krylov *k, const lac_array *space, int64_t n, c128 *
   *count = 0;
   for (int64_t j = 0; j < m; ++j) {
     for (int64_t i = 0; i < n; ++i) {
-      c128 x = null_get(dtype, host, i * m + j);
+      c128 x = lac_number_get(dtype, host, i * m + j);
       rows[*count * n + i] = conjugates ? conj(x) : x;
     }
     *count += null_orthogonalise(rows, n, *count);
@@ -110,7 +81,7 @@ static lac_status null_open(krylov *k, const lac_array *space, int64_t n, krylov
   LAC_TRY(null_rows(k, space, n, rows, &count));
   LAC_ALLOC(basis->vectors, count + 1);
   for (int64_t j = 0; j < count; ++j) {
-    for (int64_t i = 0; i < n; ++i) null_put(dtype, rows, i, rows[j * n + i]);  // never ahead of what is read
+    for (int64_t i = 0; i < n; ++i) lac_number_put(dtype, rows, i, rows[j * n + i]);  // never ahead of what is read
     LAC_TRY(lac_array_from(ctx, dtype, 3, (int64_t[]){1, n, 1}, rows, LAC_COPY, &basis->vectors[basis->count]));
     ++basis->count;
   }

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/numbers.h"
+#include "core/number_at.h"
 #include "core/random.h"
 #include "solvers/krylov/krylov.h"
 #include "solvers/multigrid/smoothed.h"
@@ -37,31 +37,19 @@ typedef struct multigrid_look {
   double uneven;    // entries that are far from even, or many of the diagonal's sign
 } multigrid_look;
 
-static c128 choice_number(const lac_array *values, int64_t i) {
-  const void *x = values->storage->data;
-  switch (values->meta.dtype) {
-    case LAC_F32:
-      return ((const f32 *)x)[i];
-    case LAC_F64:
-      return ((const f64 *)x)[i];
-    case LAC_C64:
-      return ((const c64 *)x)[i];
-    default:
-      return ((const c128 *)x)[i];
-  }
-}
-
 /// One row: its largest and smallest size beside the diagonal, and the size of what has the diagonal's sign.
 static void choice_row(const lac_setup *setup, int64_t i, double *largest, double *smallest, double *positive) {
   const lac_pattern *p = setup->pattern;
+  lac_dtype dtype = setup->values->meta.dtype;
+  const void *values = setup->values->storage->data;
   int64_t begin = lac_buffer_get(p->offsets, i), end = lac_buffer_get(p->offsets, i + 1);
   c128 diagonal = 1;
   *largest = *positive = 0, *smallest = INFINITY;
   for (int64_t q = begin; q < end; ++q) {
-    if (lac_buffer_get(p->columns, q) == i) diagonal = choice_number(setup->values, q);
+    if (lac_buffer_get(p->columns, q) == i) diagonal = lac_number_get(dtype, values, q);
   }
   for (int64_t q = begin; q < end; ++q) {
-    c128 a = choice_number(setup->values, q);
+    c128 a = lac_number_get(dtype, values, q);
     double size = cabs(a);
     if (lac_buffer_get(p->columns, q) == i || size == 0) continue;
     *largest = fmax(*largest, size), *smallest = fmin(*smallest, size);
