@@ -131,10 +131,10 @@ class Solver(Handle):
     "cholmod", "umfpack", "klu", "mumps". ordering: "auto", "amd", "metis" (nested dissection, where METIS is installed),
     "natural". A factorisation that is foreseen to need more than max_bytes (0: what the machine has free) is refused.
 
-    Or one that iterates until |b - A x| <= max(rtol |b|, atol): "cg", "flexible_cg", "bicgstab", "gmres",
-    "flexible_gmres", "minres", and for matrices of any shape "lsmr", "lsqr". Derivatives are solved for to adjoint_rtol,
-    rtol where it is not given. Further: max_iterations, restart, look_every, accept_unconverged, null_space and
-    left_null_space (n, m).
+    Or one that iterates until |b - A x| <= max(rtol |b|, atol) (neither given: rtol=1e-10, in single precision 1e-5):
+    "cg", "flexible_cg", "bicgstab", "gmres", "flexible_gmres", "minres", and for matrices of any shape "lsmr", "lsqr".
+    Derivatives are solved for to adjoint_rtol, rtol where it is not given, and without atol. Further: max_iterations,
+    restart, look_every, accept_unconverged, null_space and left_null_space (n, m).
 
     preconditioner: "auto", "identity", "jacobi", "block_jacobi" (block), "ssor" (omega), "ic0", "ilu0", "chebyshev"
     (degree), "multigrid" (multigrid="pairwise" or "smoothed", near_null (n, m), strength, full_precision, coarse_rows,

@@ -31,7 +31,8 @@ typedef struct lac_preconditioner_table {
   bool is_variable;      // op(M)^-1 is not linear (an inner iteration): flexible methods alone may use it
   bool keeps_hermitian;  // M is Hermitian positive definite where A is: CG and MINRES may use it
   lac_status (*create)(lac_context *ctx, const lac_setup *setup, void **part);
-  /// The same for other values on the structure of `like`: no aggregation, no symbolic work. NULL: create.
+  /// The same for other values on the structure of `like`: no aggregation, no symbolic work. NULL: create, which is also asked where this
+  /// one fails, since what suited other values does not suit these.
   lac_status (*refresh)(lac_context *ctx, const lac_setup *setup, const void *like, void **part);
   /// x = op(M)^-1 b, arrays [items, n, k] of the matrix's dtype.
   lac_status (*apply)(lac_context *ctx, const void *part, lac_side side, const lac_array *b, lac_array *x);

@@ -115,6 +115,24 @@ static void refreshed_it_is_what_it_was(lac_context *ctx) {
   }
 }
 
+/// The pattern of both is the same: a grid whose entries along one axis are a thousandth of what they were.
+static void pairs_are_not_refreshed_for_values_that_want_another_kind(lac_context *ctx) {
+  direct_case c = grid(32, -1), other = grid(32, -0.001);
+  multigrid_case s, t;
+  void *again = NULL;
+  if (!check_cpu_only("multigrid")) return;
+  case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, true);
+  case_open(ctx, &t, TABLE, &other, LAC_WIDTH_AUTO, 1, true);
+  case_set_up(ctx, &s);
+  case_set_up(ctx, &t);
+  CHECK_FAILS(TABLE->refresh(ctx, &t.setup, s.part, &again), LAC_ERR_UNSUPPORTED, "set it up afresh");
+  t.options.preconditioner.kind = LAC_MULTIGRID_PAIRWISE;  // whoever asks for pairs keeps them
+  CHECK_OK(TABLE->refresh(ctx, &t.setup, s.part, &again));
+  TABLE->destroy(again);
+  case_close(&s);
+  case_close(&t);
+}
+
 static void every_allocation_may_fail(lac_context *ctx) {
   direct_case c = squared(grid(28, -1));
   multigrid_case s;
@@ -136,4 +154,5 @@ static void every_allocation_may_fail(lac_context *ctx) {
 
 CHECK_MAIN(what_is_asked_for_is_taken, even_entries_take_pairs,
            entries_of_other_magnitude_or_sign_take_smoothed_aggregates, near_null_vectors_take_smoothed_aggregates,
-           a_doubt_is_measured, slow_pairs_give_way, refreshed_it_is_what_it_was, every_allocation_may_fail)
+           a_doubt_is_measured, slow_pairs_give_way, refreshed_it_is_what_it_was,
+           pairs_are_not_refreshed_for_values_that_want_another_kind, every_allocation_may_fail)

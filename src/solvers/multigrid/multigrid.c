@@ -190,11 +190,18 @@ done:
   return status;
 }
 
+/// Pairs were chosen for other values; those that a look tells to be no good for pairs are set up from nothing.
 static lac_status multigrid_refresh(lac_context *ctx, const lac_setup *setup, const void *like, void **out) {
   lac_status status = LAC_OK;
   const multigrid_part *old = like;
+  bool is_chosen = setup->options->preconditioner.kind == LAC_MULTIGRID_AUTO && ctx->kernels->smoothed;
   multigrid_part *part = NULL;
 
+  LAC_CHECK(
+      !is_chosen || old->table != &lac_preconditioner_pairwise || choice_look(setup).uneven <= CHOICE_MANY,
+      LAC_ERR_UNSUPPORTED,
+      "multigrid: pairs that suited earlier values do not suit these, whose entries differ by orders of magnitude; "
+      "set it up afresh");
   LAC_ALLOC(part, 1);
   part->table = old->table;
   memcpy(part->reason, old->reason, sizeof part->reason);
