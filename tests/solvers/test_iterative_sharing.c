@@ -11,6 +11,26 @@
 
 // -- what is shared --------------------------------------------------------------------------------------------------
 
+/// With a direct factor behind it that was made before, and without.
+static void determinants_and_inverses_are_stale_too(lac_context *ctx) {
+  direct_case c = direct_make(DIRECT_POISSON, 60, LAC_F64, 1);
+  lac_solver_options options = iterative_options(LAC_METHOD_CG, LAC_METHOD_JACOBI);
+  for (int was_asked = 0; was_asked < 2; was_asked++) {
+    iterative_system s = iterative_open(ctx, &c, &options);
+    lac_array *one = direct_random(ctx, LAC_F64, 0, NULL, 3), *sign = direct_random(ctx, LAC_F64, 0, NULL, 3);
+    lac_array *inverse = direct_random(ctx, LAC_F64, 1, (int64_t[]){c.s->nnz}, 3);
+    if (was_asked) CHECK_OK(lac_factor_logdet(ctx, s.factor, one, sign));
+    (void)lac_array_edit(s.s.values);
+    CHECK_FAILS(lac_factor_logdet(ctx, s.factor, one, sign), LAC_ERR_STALE, "changed since");
+    CHECK_FAILS(lac_factor_selected_inverse(ctx, s.factor, inverse), LAC_ERR_STALE, "changed since");
+    CHECK_FAILS(lac_factor_rcond(ctx, s.factor, one), LAC_ERR_STALE, "changed since");
+    lac_array_destroy(&one);
+    lac_array_destroy(&sign);
+    lac_array_destroy(&inverse);
+    iterative_close(&s);
+  }
+}
+
 static void a_factor_shares_values_and_is_stale_when_they_change(lac_context *ctx) {
   direct_case c = direct_make(DIRECT_POISSON, 60, LAC_F64, 1);
   lac_solver_options options = iterative_options(LAC_METHOD_CG, LAC_METHOD_JACOBI);
@@ -239,8 +259,8 @@ static void where_neither_will_do_the_error_tells_of_both(lac_context *ctx) {
 }
 
 CHECK_MAIN(values_that_change_in_place_refresh_and_leave_nothing_behind,
-           a_factor_shares_values_and_is_stale_when_they_change, borrowed_values_are_copied,
-           new_values_refresh_the_set_up, a_factor_serves_as_preconditioner_and_is_held,
+           a_factor_shares_values_and_is_stale_when_they_change, determinants_and_inverses_are_stale_too,
+           borrowed_values_are_copied, new_values_refresh_the_set_up, a_factor_serves_as_preconditioner_and_is_held,
            a_function_serves_as_preconditioner, determinants_come_from_a_direct_partner,
            small_systems_are_solved_directly, a_large_cube_is_iterated_on_without_a_direct_analysis,
            what_is_not_for_iterating_is_solved_directly, an_iteration_that_fails_falls_back_on_a_direct_factor,
