@@ -79,6 +79,7 @@ void lac_iterative_destroy(lac_iterative *iterative);  // accepts NULL
 lac_status lac_iterative_choose(lac_context *ctx, lac_factor *factor, const lac_factor *like, const lac_survey *survey);
 
 /// Whether an automatic choice may iterate on such values; the reason says what it found.
+bool lac_iterative_may_go_direct(const lac_solver_core *core);
 bool lac_iterative_suits(const lac_survey *survey, const char **finding);
 
 /// Whether the values are those that were factored; refuse a factor whose values have changed since.
