@@ -204,7 +204,7 @@ LAC_API lac_status lac_factor_refactor(lac_context *ctx, const lac_factor *like,
 
 /// log|det A|, real, and the sign (complex: the phase) of det A, of the factor's dtype; arrays [*batch] of the factor.
 /// Never overflows. Differentiable forms are lac_logdet and its kin (ops.h). Errors: those of factoring, where another
-/// factor is needed (see lac_factor_selected_inverse).
+/// factor is needed (see lac_factor_selected_inverse), as for every iterative one: LAC_ERR_STALE once its values were written to.
 LAC_API lac_status lac_factor_logdet(lac_context *ctx, const lac_factor *factor, lac_array *logabs, lac_array *sign);
 
 /// A^-T where A has entries, [*batch, nnz] in its slots: the number in the slot of (i, j) is (A^-1)(j, i). Takahashi's

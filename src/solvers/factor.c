@@ -38,9 +38,13 @@ const void *lac_factor_item(const lac_factor *f, int64_t item) {
 }
 
 lac_status lac_factor_values(lac_context *ctx, const lac_factor *f, lac_array **out) {
+  lac_status status = LAC_OK;
+
   if (!f->iterative) return lac_array_wrap(ctx, &f->meta, f->values, out);
+  LAC_TRY(lac_iterative_require_fresh(ctx, __func__, f));
   *out = lac_array_retain(f->iterative->given);
-  return LAC_OK;
+done:
+  return status;
 }
 
 const char *lac_factor_item_text(const lac_factor *f, int64_t item, char text[64]) {

@@ -70,7 +70,9 @@ lac_status lac_factor_partner(lac_context *ctx, const lac_factor *factor, const 
   *out = NULL;
   if (!partner_options(f, &options)) return LAC_OK;
   pthread_mutex_lock(&f->lock);
-  if (!f->partner) status = partner_make(ctx, f, &options);
+  if (f->iterative)
+    status = lac_iterative_require_fresh(ctx, __func__, f);  // whether there is a partner already or not
+  if (status == LAC_OK && !f->partner) status = partner_make(ctx, f, &options);
   if (status == LAC_OK) *out = f->partner;
   pthread_mutex_unlock(&f->lock);
   return status == LAC_OK ? status : lac_context_pass(ctx, status, __func__);

@@ -82,6 +82,7 @@ lac_status lac_iterative_choose(lac_context *ctx, lac_factor *factor, const lac_
 bool lac_iterative_varies(const lac_factor *factor);
 
 /// Whether an automatic choice may iterate on such values; the reason says what it found.
+bool lac_iterative_may_go_direct(const lac_solver_core *core);
 bool lac_iterative_suits(const lac_survey *survey, const char **finding);
 
 /// Whether the values are those that were factored; refuse a factor whose values have changed since.

@@ -15,6 +15,11 @@
 
 enum { CHOOSE_CANDIDATES = 5 };
 
+/// A direct factor knows of no null space: with one the matrix is singular, and what it gives would be rounding magnified.
+bool lac_iterative_may_go_direct(const lac_solver_core *core) {
+  return core->options.method == LAC_METHOD_AUTO && !core->options.iteration.null_space;
+}
+
 bool lac_iterative_suits(const lac_survey *s, const char **finding) {
   bool is_definite = s->asymmetric < 0 && s->not_positive < 0;
   if (is_definite || s->is_m_like) return true;

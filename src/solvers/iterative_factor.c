@@ -166,7 +166,7 @@ lac_status lac_iterative_make(lac_context *ctx, lac_solver_core *core, const lac
   LAC_TRY(iterative_begin(ctx, core, values, &f));
   LAC_TRY(lac_survey_values(ctx, core->pattern, f->iterative->values, &survey));
   LAC_TRY(iterative_refuse(ctx, f, &survey));
-  if (core->options.method == LAC_METHOD_AUTO && !lac_iterative_suits(&survey, &finding)) {
+  if (lac_iterative_may_go_direct(core) && !lac_iterative_suits(&survey, &finding)) {
     LAC_TRY(iterative_go_direct(ctx, core, values, finding, out));
     goto done;
   }
@@ -208,6 +208,7 @@ lac_report lac_iterative_report(const lac_factor *f) {
   if (!atomic_load(&it->has_fallen)) return report;
   report.method = f->partner->table->name;
   report.reason = it->fallen;
+  report.warning = f->partner->warning;
   report.ordering = lac_finding_ordering(&f->partner->finding, f->partner->core);
   report.factor_nnz = f->partner->finding.nnz;
   report.flops = f->partner->finding.flops;

@@ -153,7 +153,7 @@ lac_status lac_iterative_solve(lac_context *ctx, const lac_factor *f, lac_side s
     if (report.ending == LAC_CONVERGED || f->core->options.iteration.accept_unconverged) goto done;
     solve_explain(f, is_derivative, &report, text, sizeof text);
     LAC_CHECK(
-        f->core->options.method == LAC_METHOD_AUTO && report.ending != LAC_INTERRUPTED, LAC_ERR_CONVERGENCE,
+        lac_iterative_may_go_direct(f->core) && report.ending != LAC_INTERRUPTED, LAC_ERR_CONVERGENCE,
         "lac_factor_solve: %s; raise max_iterations or rtol, choose another preconditioner, or use a direct method",
         text);
     LAC_TRY(solve_fall_back(ctx, f, text));

@@ -11,6 +11,26 @@
 
 // -- what is shared --------------------------------------------------------------------------------------------------
 
+/// With a direct factor behind it that was made before, and without.
+static void determinants_and_inverses_are_stale_too(lac_context *ctx) {
+  direct_case c = direct_make(DIRECT_POISSON, 60, LAC_F64, 1);
+  lac_solver_options options = iterative_options(LAC_METHOD_CG, LAC_METHOD_JACOBI);
+  for (int was_asked = 0; was_asked < 2; was_asked++) {
+    iterative_system s = iterative_open(ctx, &c, &options);
+    lac_array *one = direct_random(ctx, LAC_F64, 0, NULL, 3), *sign = direct_random(ctx, LAC_F64, 0, NULL, 3);
+    lac_array *inverse = direct_random(ctx, LAC_F64, 1, (int64_t[]){c.s->nnz}, 3);
+    if (was_asked) CHECK_OK(lac_factor_logdet(ctx, s.factor, one, sign));
+    (void)lac_array_edit(s.s.values);
+    CHECK_FAILS(lac_factor_logdet(ctx, s.factor, one, sign), LAC_ERR_STALE, "changed since");
+    CHECK_FAILS(lac_factor_selected_inverse(ctx, s.factor, inverse), LAC_ERR_STALE, "changed since");
+    CHECK_FAILS(lac_factor_rcond(ctx, s.factor, one), LAC_ERR_STALE, "changed since");
+    lac_array_destroy(&one);
+    lac_array_destroy(&sign);
+    lac_array_destroy(&inverse);
+    iterative_close(&s);
+  }
+}
+
 static void a_factor_shares_values_and_is_stale_when_they_change(lac_context *ctx) {
   direct_case c = direct_make(DIRECT_POISSON, 60, LAC_F64, 1);
   lac_solver_options options = iterative_options(LAC_METHOD_CG, LAC_METHOD_JACOBI);
@@ -241,6 +261,45 @@ static void an_iteration_that_fails_falls_back_on_a_direct_factor(lac_context *c
   iterative_close(&s);
 }
 
+/// The Laplacian of a path, times `sign`, with the constants as its null space.
+static iterative_system path_open(lac_context *ctx, direct_case *c, double sign, int64_t limit, lac_array **constants) {
+  enum { N = 12 };
+  double entries[N * N] = {0};
+  lac_solver_options options = lac_solver_options_defaults();
+  for (int i = 0; i + 1 < N; i++) {
+    entries[i * N + i] += sign, entries[(i + 1) * N + i + 1] += sign;
+    entries[i * N + i + 1] = entries[(i + 1) * N + i] = -sign;
+  }
+  *c = direct_small(N, entries, LAC_F64);
+  CHECK_OK(lac_array_create(ctx, LAC_F64, 2, (int64_t[]){N, 1}, constants));
+  CHECK_OK(lac_array_fill(ctx, *constants, 1, 0));
+  options.iteration.null_space = *constants;
+  options.iteration.max_iterations = limit;
+  options.preconditioner.method = LAC_METHOD_JACOBI;
+  return iterative_open(ctx, c, &options);
+}
+
+static void a_null_space_keeps_an_automatic_solver_from_direct_factors(lac_context *ctx) {
+  direct_case c;
+  lac_array *constants = NULL, *b = NULL, *x = NULL;
+  iterative_system s = path_open(ctx, &c, -1, 0, &constants);  // not definite, not an M-matrix
+  double sum = 0;
+  b = direct_random(ctx, LAC_F64, 2, (int64_t[]){c.s->rows, 1}, 3);
+  x = direct_random(ctx, LAC_F64, 2, (int64_t[]){c.s->rows, 1}, 3);
+  CHECK(s.factor->iterative != NULL);
+  CHECK_OK(lac_factor_solve(ctx, s.factor, LAC_N, b, x));
+  for (int64_t i = 0; i < c.s->rows; i++) sum += ((const double *)lac_array_data(x))[i];
+  CHECK(fabs(sum) <= 1e-9);
+  iterative_close(&s);
+  lac_array_destroy(&constants);
+  s = path_open(ctx, &c, 1, 2, &constants);
+  CHECK_FAILS(lac_factor_solve(ctx, s.factor, LAC_N, b, x), LAC_ERR_CONVERGENCE, "after 2 iterations");
+  iterative_close(&s);
+  lac_array_destroy(&constants);
+  lac_array_destroy(&b);
+  lac_array_destroy(&x);
+}
+
 static void where_neither_will_do_the_error_tells_of_both(lac_context *ctx) {
   if (!check_cpu_only("direct solvers")) return;
   direct_case c = direct_make(DIRECT_POISSON, 400, LAC_F64, 1);
@@ -258,9 +317,9 @@ static void where_neither_will_do_the_error_tells_of_both(lac_context *ctx) {
 }
 
 CHECK_MAIN(values_that_change_in_place_refresh_and_leave_nothing_behind,
-           a_factor_shares_values_and_is_stale_when_they_change, borrowed_values_are_copied,
-           new_values_refresh_the_set_up, a_factor_serves_as_preconditioner_and_is_held,
+           a_factor_shares_values_and_is_stale_when_they_change, determinants_and_inverses_are_stale_too,
+           borrowed_values_are_copied, new_values_refresh_the_set_up, a_factor_serves_as_preconditioner_and_is_held,
            a_function_serves_as_preconditioner, determinants_come_from_a_direct_partner,
            small_systems_are_solved_directly, a_large_cube_is_iterated_on_without_a_direct_analysis,
            a_dense_row_does_not_make_a_factor_costly, what_is_not_for_iterating_is_solved_directly,
-           an_iteration_that_fails_falls_back_on_a_direct_factor, where_neither_will_do_the_error_tells_of_both)
+           an_iteration_that_fails_falls_back_on_a_direct_factor, a_null_space_keeps_an_automatic_solver_from_direct_factors, where_neither_will_do_the_error_tells_of_both)

@@ -20,6 +20,8 @@ enum {
 
 static inline LAC_DEVICE int lac_is_positive(lac_pair a) { return a.re > 0 && fabs(a.im) <= 0.01 * a.re; }
 
+/// alpha = (p, r) / (p, q), where (p, r) is (z, r): complex where M is Hermitian only to its own rounding, as one of a lower
+/// precision is. Its real part alone would leave the rest of r along p, which the next direction is freed of.
 LAC_STEP_FUNCTION lac_step_cg_alpha(lac_pair *s, int64_t stride, const lac_step_numbers *numbers) {
   lac_pair pq = LAC_SLOT(LAC_CG_PQ), alpha = lac_pair_of(0, 0);
   (void)numbers;
@@ -29,7 +31,7 @@ LAC_STEP_FUNCTION lac_step_cg_alpha(lac_pair *s, int64_t stride, const lac_step_
     } else if (!lac_is_positive(pq)) {
       lac_column_end(s, stride, LAC_COLUMN_BROKE_DOWN, LAC_FAULT_CURVATURE, pq.re);
     } else {
-      alpha = lac_pair_of(LAC_SLOT(LAC_CG_RZ).re / pq.re, 0);
+      alpha = lac_pair_of(LAC_SLOT(LAC_CG_RZ).re / pq.re, -LAC_SLOT(LAC_CG_RZ).im / pq.re);
     }
   }
   LAC_SLOT(LAC_CG_ALPHA) = alpha;
