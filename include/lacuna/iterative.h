@@ -58,7 +58,7 @@ typedef struct lac_iteration {
   lac_iteration_progress progress;  ///< may be NULL
   void *progress_data;
   /// Columns [n, m] that span the null space of A, and that of A^H where it differs; NULL: none. b is freed of its part along the
-  /// latter and x of its part along the former. Held by the solver.
+  /// latter and x of its part along the former. LAC_ERR_ARG for vectors that are not in it, when values are factored. Held by the solver.
   const lac_array *null_space, *left_null_space;
 } lac_iteration;
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Python functions that a solver calls: preconditioners and progress.
 
-C gets one function for each kind, which lives for ever, and the name of the Python function as its data. Python functions
-live as long as their Solver and its Factors, or what these made; C that outlives them all meets an error, not freed memory.
+C gets one function for each kind, which lives for ever, and the name of the Python function as its data. Python
+functions live as long as their Solver and its Factors, or what these made; C that outlives them all meets an error, not
+freed memory.
 """
 
 import itertools

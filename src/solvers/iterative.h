@@ -78,6 +78,10 @@ void lac_iterative_destroy(lac_iterative *iterative);  // accepts NULL
 /// Set up the preconditioner that the options ask for, or the first that will do (iterative_choose.c).
 lac_status lac_iterative_choose(lac_context *ctx, lac_factor *factor, const lac_factor *like, const lac_survey *survey);
 
+/// Refuse columns with NaN or infinity; and, of a factor, null spaces that are none (iterative_null.c).
+lac_status lac_iterative_require_finite(lac_context *ctx, const char *name, const lac_array *columns);
+lac_status lac_iterative_require_null(lac_context *ctx, const lac_factor *f);
+
 /// Whether an automatic choice may iterate on such values; the reason says what it found.
 bool lac_iterative_suits(const lac_survey *survey, const char **finding);
 

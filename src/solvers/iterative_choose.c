@@ -109,6 +109,14 @@ static const lac_krylov_table *choose_flexible(const lac_krylov_table *krylov) {
   return krylov->is_flexible ? krylov : NULL;
 }
 
+/// CG and GMRES become their flexible forms with a preconditioner that varies.
+static void choose_bend(lac_factor *f, const lac_preconditioner_table *table) {
+  const lac_krylov_table *krylov = f->iterative->krylov, *bent = krylov ? choose_flexible(krylov) : NULL;
+  if (!table->is_variable || !bent || bent == krylov) return;
+  f->iterative->krylov = bent;
+  lac_choose_say(f, "; the flexible form, for %s varies", table->name);
+}
+
 static lac_status choose_require_fit(lac_context *ctx, const lac_krylov_table *krylov, const char *name,
                                      bool is_variable, bool keeps_hermitian) {
   lac_status status = LAC_OK;
@@ -156,6 +164,7 @@ static lac_status choose_asked(lac_context *ctx, lac_factor *f, const lac_factor
   if (!table) {
     LAC_TRY(choose_direct(ctx, f, like, method));
   } else {
+    choose_bend(f, table);
     LAC_TRY(choose_require_fit(ctx, f->iterative->krylov, table->name, table->is_variable, table->keeps_hermitian));
     LAC_TRY(choose_set_up(ctx, f, like, table));
   }
@@ -195,8 +204,7 @@ static lac_status choose_try(lac_context *ctx, lac_factor *f, const lac_factor *
     lac_choose_say(f, "; %s gave up", table->name);
     return LAC_OK;
   }
-  if (krylov != f->iterative->krylov) lac_choose_say(f, "; the flexible form, for %s varies", table->name);
-  f->iterative->krylov = krylov;
+  choose_bend(f, table);
   return LAC_OK;
 }
 
@@ -246,6 +254,7 @@ lac_status lac_iterative_choose(lac_context *ctx, lac_factor *f, const lac_facto
   } else {
     LAC_TRY(choose_open(ctx, f, like, s));
   }
+  if (it->krylov) LAC_TRY(lac_iterative_require_null(ctx, f));
   choose_note(f);
 done:
   return status;
