@@ -30,6 +30,7 @@ _ENDINGS = {
 }
 _ITERATION = ("rtol", "atol", "adjoint_rtol", "max_iterations", "restart", "look_every")
 _NUMBERS = ("omega", "block", "degree", "strength", "coarse_rows", "max_levels")
+_ITERATING = ("preconditioner", "null_space", "left_null_space", "near_null", "progress")
 _TEXTS = ("method", "reason", "warning", "ordering", "preconditioner")
 _LARGEST, _LARGEST_INT = np.iinfo(np.int64).max, np.iinfo(np.intc).max
 
@@ -103,6 +104,14 @@ def _flag(name, given):
     if given is None or isinstance(given, (bool, np.bool_)):
         return bool(given)
     raise ArgumentError(f"Solver: {name} is {given!r}; it must be True or False")
+
+
+def _require_iterating(method, code, given):
+    """A method that does not iterate would leave these options unread."""
+    if lib.LAC_METHOD_AUTO < code < lib.LAC_METHOD_CG or code == lib.LAC_METHOD_DIRECT:
+        for name in _ITERATING:
+            if given.get(name) is not None:
+                raise ArgumentError(f"Solver: {name} is for methods that iterate, and {method!r} does not; leave it out")
 
 
 def _callbacks(options, given):
@@ -182,6 +191,7 @@ class Solver(Handle):
         ctx, out = context(), ffi.new("lac_solver **")
         options = ffi.new("lac_solver_options *", lib.lac_solver_options_defaults())
         options.method, options.ordering = word("method", method, _METHODS), word("ordering", ordering, ORDERINGS)
+        _require_iterating(method, options.method, given)
         arrays = {
             name: _columns(name, given.pop(name))
             for name in ("null_space", "left_null_space", "near_null")

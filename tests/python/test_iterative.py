@@ -235,6 +235,10 @@ def test_options_are_checked():
     ):
         with pytest.raises(error, match=words):
             made(m, "gmres", **wrong)
+    for name in ("preconditioner", "null_space", "left_null_space", "near_null", "progress"):
+        for method in ("lu", "direct", "mumps"):
+            with pytest.raises(lacuna.ArgumentError, match=f"{name} is for methods that iterate, and '{method}' does not"):
+                made(m, method, **{name: "jacobi" if name == "preconditioner" else np.ones(9)})
     factor, _ = made(m, "gmres")
     for b, x0, error, words in (
         (np.float64(3), None, lacuna.ShapeError, "b is one number"),
