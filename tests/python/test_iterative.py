@@ -104,6 +104,22 @@ def test_what_is_not_reached_is_an_error_with_its_reason():
     np.testing.assert_array_equal(accepting.solve(b), x)
 
 
+def test_a_report_is_of_the_worst_column():
+    m = grid(12)
+    b = right(m, 4)
+    b[:, 1] = np.nan
+    for method in ("cg", "cholesky"):
+        factor, _ = made(m, method)
+        _, report = factor.iterate(b)
+        assert np.isnan(report["residual"]) and report["column"] == 1, report
+    b[:, 1] = b[:, 0]
+    factor, _ = made(m, "cg", preconditioner="identity", max_iterations=5)
+    x, report = factor.iterate(b)
+    r = np.linalg.norm(b - m @ x, axis=0) / np.linalg.norm(b, axis=0)
+    worst = int(np.argmax(r))
+    assert worst > 0 and report["column"] == worst and report["reason"].startswith(f"column {worst}: "), report
+
+
 def test_null_spaces():
     m = grid(8)
     m = sp.csr_matrix(m - sp.diags(np.asarray(m.sum(1)).ravel()))
