@@ -109,14 +109,6 @@ static const lac_krylov_table *choose_flexible(const lac_krylov_table *krylov) {
   return krylov->is_flexible ? krylov : NULL;
 }
 
-/// CG and GMRES become their flexible forms with a preconditioner that varies.
-static void choose_bend(lac_factor *f, const lac_preconditioner_table *table) {
-  const lac_krylov_table *krylov = f->iterative->krylov, *bent = krylov ? choose_flexible(krylov) : NULL;
-  if (!table->is_variable || !bent || bent == krylov) return;
-  f->iterative->krylov = bent;
-  lac_choose_say(f, "; the flexible form, for %s varies", table->name);
-}
-
 static lac_status choose_require_fit(lac_context *ctx, const lac_krylov_table *krylov, const char *name,
                                      bool is_variable, bool keeps_hermitian) {
   lac_status status = LAC_OK;
@@ -164,7 +156,6 @@ static lac_status choose_asked(lac_context *ctx, lac_factor *f, const lac_factor
   if (!table) {
     LAC_TRY(choose_direct(ctx, f, like, method));
   } else {
-    choose_bend(f, table);
     LAC_TRY(choose_require_fit(ctx, f->iterative->krylov, table->name, table->is_variable, table->keeps_hermitian));
     LAC_TRY(choose_set_up(ctx, f, like, table));
   }
@@ -204,7 +195,8 @@ static lac_status choose_try(lac_context *ctx, lac_factor *f, const lac_factor *
     lac_choose_say(f, "; %s gave up", table->name);
     return LAC_OK;
   }
-  choose_bend(f, table);
+  if (krylov != f->iterative->krylov) lac_choose_say(f, "; the flexible form, for %s varies", table->name);
+  f->iterative->krylov = krylov;
   return LAC_OK;
 }
 
