@@ -59,7 +59,7 @@ typedef struct lac_iteration {
   void *progress_data;
   /// Columns [n, m] that span the null space of A, and that of A^H where it differs; NULL: none. b is freed of its part along the
   /// latter and x of its part along the former. LAC_METHOD_AUTO then iterates whatever the matrix: a direct factor knows of no null
-  /// space. Held by the solver.
+  /// space. LAC_ERR_ARG for vectors that are not in it, when values are factored. Held by the solver.
   const lac_array *null_space, *left_null_space;
 } lac_iteration;
 

@@ -71,6 +71,23 @@ def text(pointer):
     return ffi.string(pointer).decode() if pointer else ""
 
 
+RAISED = []  # (thread, exception): what Python functions raised that C called, until C is back
+
+
+def raise_later(_kind, exception, _trace):
+    """Keep an exception that cannot pass through C, for the call that brought us there. What ffi.callback calls."""
+    RAISED.append((threading.get_ident(), exception))
+
+
+def raised(take=False):
+    """The first exception that waits for this thread; `take` forgets all of them."""
+    me = threading.get_ident()
+    mine = [pair for pair in RAISED if pair[0] == me]
+    for pair in mine if take else ():
+        RAISED.remove(pair)
+    return mine[0][1] if mine else None
+
+
 def failure(status, ctx=ffi.NULL):
     """The exception that goes with a status of a call through `ctx`."""
     error = BY_STATUS.get(_STATUS.get(status), LacunaError)(text(lib.lac_context_error(ctx)))
@@ -82,11 +99,12 @@ _alive = [True]
 atexit.register(_alive.clear)
 
 
-def release(destroy, kind):
-    """What ffi.gc calls for an object that C counts: one holder less. Nothing while the interpreter goes down."""
+def release(destroy, kind, held=()):
+    """What ffi.gc calls for an object that C counts: one holder less. Nothing while the interpreter goes down. `held`
+    lives until then."""
     pointer, new, alive = ffi.typeof(kind + " **"), ffi.new, _alive
 
-    def gone(c):
+    def gone(c, held=held):
         if alive:
             destroy(new(pointer, c))
 
@@ -142,6 +160,10 @@ class Context:
             return Table()
 
     def check(self, status):
+        """Raise what a call failed with, or what a Python function raised that it called."""
+        first = raised(take=True) if RAISED else None
+        if first is not None:
+            raise first
         if status:
             raise failure(status, self.c)
 

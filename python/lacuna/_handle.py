@@ -53,13 +53,16 @@ class Handle:
         self.__dict__.update(attributes)
 
     @classmethod
-    def wrap(cls, pointer):
-        """The Python object of a counted pointer that was handed over."""
-        c = ffi.gc(pointer, release(getattr(lib, cls.kind + "_destroy"), cls.kind))
+    def wrap(cls, pointer, held=()):
+        """The Python object of a counted pointer that was handed over. `held` lives as long as anything has its `c`."""
+        c = ffi.gc(pointer, release(getattr(lib, cls.kind + "_destroy"), cls.kind, held))
         key = str(getattr(lib, cls.kind + "_id")(c))
         with _lock:
             found = HANDLES.get(key)
-            return cls.hold(c, key) if found is None else found
+            if found is None:
+                found = cls.hold(c, key)
+                found._set(held=held)
+            return found
 
     def _init(self):
         """What a kind reads from C once."""

@@ -16,7 +16,7 @@ import struct
 import threading
 import weakref
 
-from ._core import Context, ffi, lib, release, survive_fork, text
+from ._core import RAISED, Context, ffi, lib, release, survive_fork, text
 from .errors import ArgumentError, ShapeError, StaleError
 
 FORWARD, VJP, JVP = range(3)
@@ -228,6 +228,6 @@ class Program:
     def run_prepared(self, ctx, table):
         """Run all steps on the pointers of a table, which goes back to the context."""
         status = lib.lac_program_run(ctx.c, self.c, table.in_pointers, table.out_pointers)
-        if status:
+        if status or RAISED:
             ctx.check(status)
         ctx.tables.append(table)

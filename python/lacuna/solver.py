@@ -6,10 +6,11 @@ import operator
 
 import numpy as np
 
+from ._callbacks import APPLY, PROGRESS, Callback
 from ._core import context, ffi, lib, text
 from ._handle import Handle, expect, word
 from ._numpy import BY_CODE, DTYPES, contiguous
-from .errors import ArgumentError, IndexOverflowError, ShapeError
+from .errors import ArgumentError, DtypeError, IndexOverflowError, ShapeError
 from .pattern import Pattern
 
 _METHODS = {
@@ -29,8 +30,9 @@ _ENDINGS = {
 }
 _ITERATION = ("rtol", "atol", "adjoint_rtol", "max_iterations", "restart", "look_every")
 _NUMBERS = ("omega", "block", "degree", "strength", "coarse_rows", "max_levels")
+_ITERATING = ("preconditioner", "null_space", "left_null_space", "near_null", "progress")
 _TEXTS = ("method", "reason", "warning", "ordering", "preconditioner")
-_LARGEST = np.iinfo(np.int64).max
+_LARGEST, _LARGEST_INT = np.iinfo(np.int64).max, np.iinfo(np.intc).max
 
 
 def _report(c):
@@ -51,13 +53,13 @@ def _number(name, given):
         raise ArgumentError(f"Solver: {name} is {given!r}; it must be a number") from None
 
 
-def _bytes(name, given):
+def _integer(name, given, largest=_LARGEST, what="an integer"):
     try:
         given = operator.index(given)
     except TypeError:
-        raise ArgumentError(f"Solver: {name} is {given!r}; it must be a number of bytes, an integer") from None
-    if abs(given) > _LARGEST:
-        raise IndexOverflowError(f"Solver: {name} is {given}; it must be within 0..{_LARGEST}")
+        raise ArgumentError(f"Solver: {name} is {given!r}; it must be {what}") from None
+    if abs(given) > largest:
+        raise IndexOverflowError(f"Solver: {name} is {given}; it must be within 0..{largest}")
     return given
 
 
@@ -82,14 +84,51 @@ def _factor(name, make, owner, values):
     ctx, out = context(), ffi.new("lac_factor **")
     with _borrowed(ctx, values) as (array,):
         ctx.check(make(ctx.c, owner.c, array, out))
-    return Factor.wrap(out[0])
+    return Factor.wrap(out[0], owner.held)
 
 
 def _set_given(struct, given, names):
     """The options that are given, into a C struct."""
+    kinds = {name: field.type.cname for name, field in ffi.typeof(struct).fields}
     for name in names:
-        if given.get(name) is not None:
-            setattr(struct, name, given.pop(name))
+        if given.get(name) is None:
+            continue
+        value = given.pop(name)
+        if kinds[name] == "double":
+            setattr(struct, name, _number(name, value))
+        else:
+            setattr(struct, name, _integer(name, value, _LARGEST_INT if kinds[name] == "int" else _LARGEST))
+
+
+def _flag(name, given):
+    if given is None or isinstance(given, (bool, np.bool_)):
+        return bool(given)
+    raise ArgumentError(f"Solver: {name} is {given!r}; it must be True or False")
+
+
+def _require_iterating(method, code, given):
+    """A method that does not iterate would leave these options unread."""
+    if lib.LAC_METHOD_AUTO < code < lib.LAC_METHOD_CG or code == lib.LAC_METHOD_DIRECT:
+        for name in _ITERATING:
+            if given.get(name) is not None:
+                raise ArgumentError(f"Solver: {name} is for methods that iterate, and {method!r} does not; leave it out")
+
+
+def _callbacks(options, given):
+    """The Python functions among the options, and those of a Factor; the solver must hold what comes back."""
+    held = []
+    chosen, progress = given.get("preconditioner"), given.pop("progress", None)
+    if isinstance(chosen, Factor):
+        held.append(chosen.c)
+    elif callable(chosen):
+        held.append(Callback(given.pop("preconditioner")))
+        options.preconditioner.apply, options.preconditioner.apply_data = APPLY, held[-1].data
+    if progress is not None:
+        if not callable(progress):
+            raise ArgumentError(f"Solver: progress is {progress!r}; it must be a function of (iteration, residual)")
+        held.append(Callback(progress))
+        options.iteration.progress, options.iteration.progress_data = PROGRESS, held[-1].data
+    return tuple(held)
 
 
 def _preconditioner(options, given):
@@ -100,8 +139,8 @@ def _preconditioner(options, given):
     elif chosen is not None:
         options.preconditioner.method = word("preconditioner", chosen, _METHODS)
     options.preconditioner.kind = word("multigrid", given.pop("multigrid", None) or "auto", _KINDS)
-    options.preconditioner.full_precision = bool(given.pop("full_precision", False))
-    options.iteration.accept_unconverged = bool(given.pop("accept_unconverged", False))
+    options.preconditioner.full_precision = _flag("full_precision", given.pop("full_precision", None))
+    options.iteration.accept_unconverged = _flag("accept_unconverged", given.pop("accept_unconverged", None))
 
 
 def _columns(name, array):
@@ -138,7 +177,11 @@ class Solver(Handle):
 
     preconditioner: "auto", "identity", "jacobi", "block_jacobi" (block), "ssor" (omega), "ic0", "ilu0", "chebyshev"
     (degree), "multigrid" (multigrid="pairwise" or "smoothed", near_null (n, m), strength, full_precision, coarse_rows,
-    max_levels), a direct method, or a Factor. Each is a method too: its factor's solve applies it once.
+    max_levels), a direct method, a Factor, or a function (x, side) -> y of NumPy arrays [items, n, k] that applies
+    op(M)^-1, op being "N", "T", "C" or "H". Each that has a name is a method too: its factor's solve applies it once.
+
+    progress: a function (iteration, residual) that is called at each look at the residual; a true result ends the solve.
+    What such a function raises ends the solve and is raised by it.
     """
 
     kind = "lac_solver"
@@ -148,6 +191,7 @@ class Solver(Handle):
         ctx, out = context(), ffi.new("lac_solver **")
         options = ffi.new("lac_solver_options *", lib.lac_solver_options_defaults())
         options.method, options.ordering = word("method", method, _METHODS), word("ordering", ordering, ORDERINGS)
+        _require_iterating(method, options.method, given)
         arrays = {
             name: _columns(name, given.pop(name))
             for name in ("null_space", "left_null_space", "near_null")
@@ -157,9 +201,10 @@ class Solver(Handle):
             options.pivot_tolerance = _number("pivot_tolerance", given.pop("pivot_tolerance"))
         for name in ("keep_bytes", "max_bytes"):
             if given.get(name) is not None:
-                setattr(options, name, _bytes(name, given.pop(name)))
+                setattr(options, name, _integer(name, given.pop(name), what="a number of bytes, an integer"))
         _set_given(options.iteration, given, _ITERATION)
         _set_given(options.preconditioner, given, _NUMBERS)
+        callbacks = _callbacks(options, given)
         _preconditioner(options, given)
         left = [name for name, value in given.items() if value is not None]
         if left:
@@ -168,7 +213,7 @@ class Solver(Handle):
             for name, array in held.items():
                 setattr(options.preconditioner if name == "near_null" else options.iteration, name, array)
             ctx.check(lib.lac_solver_create(ctx.c, pattern.c, options, out))
-        return cls.wrap(out[0])
+        return cls.wrap(out[0], callbacks)
 
     def _init(self):
         self._set(shape=self.pattern.shape)
@@ -182,7 +227,7 @@ class Solver(Handle):
         expect("covering", target, Pattern)
         ctx, out = context(), ffi.new("lac_solver **")
         ctx.check(lib.lac_solver_covering(ctx.c, self.c, target.c, out))
-        return Solver.wrap(out[0])
+        return Solver.wrap(out[0], self.held)
 
     @property
     def report(self):
@@ -233,6 +278,8 @@ class Factor(Handle):
     def _place(self, who, b, side):
         """b as (*batch, m, k), an empty x that fits it, and whether b is one vector."""
         b = contiguous(who, 0, b)
+        if b.ndim == 0:
+            raise ShapeError(f"{who}: b is one number; it must be (*batch, n, k), or one vector (n)")
         rows = b[:, None] if b.ndim == 1 else b
         try:
             batch = np.broadcast_shapes(self.batch, rows.shape[:-2])
@@ -252,6 +299,15 @@ class Factor(Handle):
             ctx.check(lib.lac_factor_solve(ctx.c, self.c, code, *arrays))
         return x[..., 0] if is_vector else x
 
+    @staticmethod
+    def _start(x0, x):
+        if x0.dtype != x.dtype:
+            raise DtypeError(f"Factor.iterate: x0 is {x0.dtype} and b is {x.dtype}; they must agree")
+        try:
+            return np.ascontiguousarray(np.broadcast_to(x0, x.shape))
+        except ValueError:
+            raise ShapeError(f"Factor.iterate: x0 has shape {x0.shape}; it must go with that of x, {x.shape}") from None
+
     def iterate(self, b, x0=None, side="N"):
         """(x, report): the same from a start x0. What was not reached is in the report, a dict, and is no error."""
         code = word("side", side, _SIDES)
@@ -259,7 +315,7 @@ class Factor(Handle):
         start = []
         if x0 is not None:
             x0 = contiguous("Factor.iterate", 1, x0)
-            start = [np.ascontiguousarray(np.broadcast_to(x0[:, None] if x0.ndim == 1 else x0, x.shape))]
+            start = [self._start(x0[:, None] if x0.ndim == 1 else x0, x)]
         ctx, report = context(), ffi.new("lac_solve_report *")
         with _borrowed(ctx, rows, x, *start) as arrays:
             begin = arrays[2] if start else ffi.NULL

@@ -126,6 +126,7 @@ static lac_status iterative_check_columns(lac_context *ctx, const char *name, co
   LAC_CHECK(array->meta.ndim == 2 && array->meta.shape[0] == rows, LAC_ERR_SHAPE,
             "lac_solver_create: %s must have shape (%lld, m), one column for each vector; it has %s", name,
             (long long)rows, lac_shape_text(array->meta.ndim, array->meta.shape, text));
+  LAC_TRY(lac_iterative_require_finite(ctx, name, array));
 done:
   return status;
 }

@@ -81,6 +81,10 @@ lac_status lac_iterative_choose(lac_context *ctx, lac_factor *factor, const lac_
 /// Whether solves by a factor are another linear map each time, or none: inner iterations, K-cycles. Flexible methods alone may use it.
 bool lac_iterative_varies(const lac_factor *factor);
 
+/// Refuse columns with NaN or infinity; and, of a factor, null spaces that are none (iterative_null.c).
+lac_status lac_iterative_require_finite(lac_context *ctx, const char *name, const lac_array *columns);
+lac_status lac_iterative_require_null(lac_context *ctx, const lac_factor *f);
+
 /// Whether an automatic choice may iterate on such values; the reason says what it found.
 bool lac_iterative_may_go_direct(const lac_solver_core *core);
 bool lac_iterative_suits(const lac_survey *survey, const char **finding);

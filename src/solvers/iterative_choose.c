@@ -262,6 +262,7 @@ lac_status lac_iterative_choose(lac_context *ctx, lac_factor *f, const lac_facto
   } else {
     LAC_TRY(choose_open(ctx, f, like, s));
   }
+  if (it->krylov) LAC_TRY(lac_iterative_require_null(ctx, f));
   choose_note(f);
 done:
   return status;

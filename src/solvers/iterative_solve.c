@@ -188,7 +188,7 @@ static void solve_worst(const void *sizes, const void *left, lac_dtype real, int
   for (int64_t i = 0; i < count * k; i++) {
     double size = creal(lac_number_get(real, sizes, i)), rest = creal(lac_number_get(real, left, i));
     double share = size > 0 ? rest / size : rest;
-    if (share > report->residual || isnan(share))
+    if (share > report->residual || (isnan(share) && !isnan(report->residual)))
       report->residual = share, report->item = i / k, report->column = i % k;
   }
 }

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Iterative solvers: beside SciPy's direct solver, and derivatives beside dense torch."""
 
+import gc
+import weakref
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -100,6 +104,22 @@ def test_what_is_not_reached_is_an_error_with_its_reason():
     np.testing.assert_array_equal(accepting.solve(b), x)
 
 
+def test_a_report_is_of_the_worst_column():
+    m = grid(12)
+    b = right(m, 4)
+    b[:, 1] = np.nan
+    for method in ("cg", "cholesky"):
+        factor, _ = made(m, method)
+        _, report = factor.iterate(b)
+        assert np.isnan(report["residual"]) and report["column"] == 1, report
+    b[:, 1] = b[:, 0]
+    factor, _ = made(m, "cg", preconditioner="identity", max_iterations=5)
+    x, report = factor.iterate(b)
+    r = np.linalg.norm(b - m @ x, axis=0) / np.linalg.norm(b, axis=0)
+    worst = int(np.argmax(r))
+    assert worst > 0 and report["column"] == worst and report["reason"].startswith(f"column {worst}: "), report
+
+
 def test_null_spaces():
     m = grid(8)
     m = sp.csr_matrix(m - sp.diags(np.asarray(m.sum(1)).ravel()))
@@ -109,6 +129,26 @@ def test_null_spaces():
     x = factor.solve(b)
     assert abs(x.sum()) < 1e-9
     np.testing.assert_allclose(m @ x, b - b.mean(), atol=1e-9)
+
+
+def test_null_spaces_are_null_spaces():
+    m = grid(8)
+    n = m.shape[0]
+    for name in ("null_space", "left_null_space"):
+        with pytest.raises(lacuna.ArgumentError, match=f"column 0 of {name} is not in the null space of matrix 0"):
+            made(m, "gmres", **{name: np.ones(n)})
+        with pytest.raises(lacuna.NonfiniteError, match=f"{name} is not finite in row 0 of column 0"):
+            made(m, "gmres", **{name: np.full(n, np.nan)})
+    with pytest.raises(lacuna.NonfiniteError, match="near_null is not finite in row 3 of column 1"):
+        made(m, "flexible_cg", preconditioner="multigrid", near_null=np.where(np.arange(2 * n) == 7, np.inf, 1.0).reshape(n, 2))
+    free = sp.csr_matrix(m - sp.diags(np.asarray(m.sum(1)).ravel()))
+    where = lacuna.Pattern.from_csr(free.indptr, free.indices, free.shape)
+    for size in (1e-150, 1.0, 1e150):
+        solver = lacuna.Solver(where, "gmres", null_space=np.ones((n, 1)) * [1, 1e100])
+        batch = np.stack([free.data, 3 * free.data]) * size
+        assert abs(solver.factor(batch).solve(right(m)).sum()) * size < 1e-8
+        with pytest.raises(lacuna.ArgumentError, match="matrix 1"):
+            solver.factor(np.stack([free.data, m.data]) * size)
 
 
 def test_a_factor_is_a_preconditioner():
@@ -192,6 +232,28 @@ def test_options_are_checked():
     ):
         with pytest.raises((lacuna.ArgumentError, lacuna.ShapeError), match=words):
             made(m, "gmres", **wrong)
+    for wrong, error, words in (
+        (dict(rtol="a"), lacuna.ArgumentError, "rtol is 'a'; it must be a number"),
+        (dict(rtol=1j), lacuna.ArgumentError, "rtol is 1j"),
+        (dict(max_iterations=3.5), lacuna.ArgumentError, "max_iterations is 3.5; it must be an integer"),
+        (dict(block=2.0), lacuna.ArgumentError, "block is 2.0"),
+        (dict(restart=2**40), lacuna.IndexOverflowError, "restart is 1099511627776"),
+        (dict(accept_unconverged="no"), lacuna.ArgumentError, "accept_unconverged is 'no'"),
+    ):
+        with pytest.raises(error, match=words):
+            made(m, "gmres", **wrong)
+    for name in ("preconditioner", "null_space", "left_null_space", "near_null", "progress"):
+        for method in ("lu", "direct", "mumps"):
+            with pytest.raises(lacuna.ArgumentError, match=f"{name} is for methods that iterate, and '{method}' does not"):
+                made(m, method, **{name: "jacobi" if name == "preconditioner" else np.ones(9)})
+    factor, _ = made(m, "gmres")
+    for b, x0, error, words in (
+        (np.float64(3), None, lacuna.ShapeError, "b is one number"),
+        (np.ones(9), np.ones(5), lacuna.ShapeError, r"x0 has shape \(5, 1\)"),
+        (np.ones(9), np.ones(9, np.float32), lacuna.DtypeError, "x0 is float32 and b is float64"),
+    ):
+        with pytest.raises(error, match=words):
+            factor.iterate(b, x0)
     with pytest.raises(TypeError, match="unexpected"):
         made(m, "gmres", tolerance=1)
     m.data[3] = np.nan
@@ -240,3 +302,163 @@ def test_derivatives_have_a_tolerance_of_their_own():
         exact = sl.spsolve(m.tocsc(), 2 * x.detach().numpy())
         np.testing.assert_allclose(g.numpy(), exact, rtol=0, atol=(1e-1 if loose else 1e-6) * np.abs(exact).max())
     assert counts[1] < 0.7 * counts[0]
+
+
+# -- functions of the caller ------------------------------------------------------------------------------------------
+
+
+def by_lu(m, seen=None):
+    """A preconditioner: the matrix itself, by SuperLU."""
+    lu = {side: sl.splu(sp.csc_matrix(op(m))) for side, op in NUMPY_SIDES.items()}
+
+    def apply(x, side):
+        if seen is not None:
+            seen.append((x.shape, x.dtype, side))
+        return np.stack([lu[side].solve(item) for item in x])
+
+    return apply
+
+
+@pytest.mark.parametrize("dtype", [float, complex])
+def test_a_function_is_a_preconditioner(dtype):
+    m, seen = grid(9, 0.4, dtype), []
+    factor, _ = made(m, "gmres", preconditioner=by_lu(m, seen), rtol=1e-11)
+    b = right(m)
+    for side, op in NUMPY_SIDES.items():
+        x, report = factor.iterate(b, side=side)
+        assert report["ending"] == "converged" and report["iterations"] <= 2
+        np.testing.assert_allclose(x, sl.spsolve(op(m).tocsc(), b), atol=1e-8)
+    assert len({side for _, _, side in seen}) > 1 and all(shape[:2] == (1, 81) for shape, _, _ in seen)
+    assert {d for _, d, _ in seen} == {m.dtype}
+
+
+def test_functions_serve_derivatives_after_their_solver_is_gone():
+    where, seen = square(), []
+    a, b = values(where, torch.float64).requires_grad_(), torch.randn(6, 2, dtype=torch.float64, requires_grad=True)
+    full = sp.csr_matrix(dense(where, a).detach().numpy())
+    solver = lacuna.Solver(where, "gmres", preconditioner=by_lu(full, seen), rtol=1e-13)
+    x = lt.solve(solver, a, b)
+    solver = None
+    gc.collect()
+    g = torch.autograd.grad(x.sum(), (a, b))
+    same(g[1], torch.linalg.solve(dense(where, a).T, torch.ones(6, 2, dtype=torch.float64)))
+    assert len({side for _, _, side in seen}) > 1
+    factor = lacuna.Solver(where, "gmres", preconditioner=by_lu(full), rtol=1e-13).factor(a.detach().numpy())
+    outer = lacuna.Solver(where, "flexible_gmres", preconditioner=factor).factor(a.detach().numpy())
+    other = factor.refactor(a.detach().numpy() * 2)
+    del factor
+    gc.collect()
+    same(torch.tensor(outer.solve(b.detach().numpy())), x.detach())
+    same(torch.tensor(other.solve(b.detach().numpy())), x.detach() / 2)
+
+
+def test_functions_live_no_longer_than_what_calls_them():
+    m = grid(4)
+    apply = by_lu(m)
+    alive = weakref.ref(apply)
+    factor, solver = made(m, "gmres", preconditioner=apply)
+    del apply, solver
+    gc.collect()
+    factor.solve(right(m))
+    del factor
+    gc.collect()
+    assert alive() is None
+
+
+def test_progress_hears_of_the_residual_and_ends_the_solve():
+    m, heard = grid(20), []
+    b = right(m, 1)[:, 0]
+    factor, _ = made(m, "cg", preconditioner="jacobi", progress=lambda *told: heard.append(told))
+    _, report = factor.iterate(b)
+    assert [i for i, _ in heard][-1] == report["iterations"] and heard[-1][1] <= 1e-10 < heard[0][1]
+    short, _ = made(m, "cg", preconditioner="jacobi", progress=lambda iteration, residual: iteration >= 4)
+    _, report = short.iterate(b)
+    assert report["ending"] == "interrupted" and report["iterations"] == 4
+    with pytest.raises(lacuna.ConvergenceError, match="progress"):
+        short.solve(b)
+
+
+class Odd(BaseException):
+    pass
+
+
+@pytest.mark.parametrize("accept", [False, True])
+@pytest.mark.parametrize("where", ["preconditioner", "progress"])
+def test_what_a_function_raises_is_raised(where, accept):
+    m, odd, calls = grid(6), Odd("now"), []
+
+    def fail(*_):
+        calls.append(1)
+        raise odd
+
+    factor, solver = made(m, "gmres", accept_unconverged=accept, **{"preconditioner": "jacobi", where: fail})
+    b = right(m)
+    a, c = torch.tensor(m.data, requires_grad=True), torch.tensor(b)
+    for run in (
+        factor.solve,
+        factor.iterate,
+        lambda b: lacuna.solve(solver, m.data, b),
+        lambda _: lt.solve(solver, a, c),
+    ):
+        calls.clear()
+        with pytest.raises(Odd) as caught:
+            run(b)
+        assert caught.value is odd and len(calls) == 1
+    assert lacuna.solve(made(m, "cg")[1], m.data, b).shape == b.shape
+
+
+def test_what_a_function_raises_in_backward_is_raised():
+    m, is_over = grid(6), []
+
+    def apply(x, side):
+        if is_over:
+            raise Odd("backward")
+        return x
+
+    solver = made(m, "gmres", preconditioner=apply)[1]
+    b = torch.tensor(right(m), requires_grad=True)
+    x = lt.solve(solver, torch.tensor(m.data), b)
+    is_over.append(1)
+    with pytest.raises(Odd, match="backward"):
+        x.sum().backward()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "words"),
+    [
+        (lambda x, side: None, lacuna.ArgumentError, "returned None"),
+        (lambda x, side: x[0], lacuna.ShapeError, r"\(1, 36, 2\)"),
+        (lambda x, side: x * 1j, lacuna.DtypeError, "complex128"),
+        (lambda x: x, TypeError, "argument"),
+    ],
+)
+def test_functions_that_give_something_else_are_told(wrong, error, words):
+    with pytest.raises(error, match=words):
+        made(grid(6), "gmres", preconditioner=wrong)[0].solve(right(grid(6)))
+    with pytest.raises(lacuna.ArgumentError, match="progress is 3"):
+        made(grid(6), "gmres", progress=3)
+
+
+def test_functions_may_call_the_library():
+    m = grid(12)
+    rough, _ = made(m, "cholesky")
+    inner, _ = made(m, "cg", preconditioner="jacobi", rtol=1e-2)
+    for helper, method in ((rough, "cg"), (inner, "flexible_cg")):
+        factor, _ = made(m, method, preconditioner=lambda x, side, helper=helper: helper.solve(x, side), rtol=1e-11)
+        np.testing.assert_allclose(factor.solve(right(m)), sl.spsolve(m.tocsc(), right(m)), atol=1e-8)
+
+
+def test_functions_on_several_threads():
+    m = grid(9, 0.3)
+    factor, _ = made(m, "gmres", preconditioner=by_lu(m), rtol=1e-11)
+    b = right(m)
+
+    def run(i):
+        if i % 3 == 2:
+            with pytest.raises(Odd):
+                made(m, "gmres", progress=lambda *_: (_ for _ in ()).throw(Odd(i)))[0].solve(b)
+            return True
+        return np.allclose(factor.solve(b * (i + 1)), sl.spsolve(m.tocsc(), b) * (i + 1))
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(run, range(24)))

@@ -166,6 +166,25 @@ static void a_singular_system_with_its_null_space_is_solved(lac_context *ctx) {
   iterative_close(&s);
 }
 
+static void a_null_space_that_is_none_is_refused(lac_context *ctx) {
+  direct_case c = direct_small(3, (double[]){1, -1, 0, -1, 2, -1, 0, -1, 3}, LAC_F64);
+  lac_solver_options options = iterative_options(LAC_METHOD_CG, LAC_METHOD_JACOBI);
+  direct_system s = direct_open(ctx, &c, LAC_WIDTH_AUTO, NULL);
+  lac_array *ones = NULL;
+  lac_solver *solver = NULL;
+  lac_factor *factor = NULL;
+  CHECK_OK(lac_array_create(ctx, LAC_F64, 2, (int64_t[]){3, 1}, &ones));
+  CHECK_OK(lac_array_fill(ctx, ones, 1, 0));
+  options.iteration.null_space = ones;
+  CHECK_OK(lac_solver_create(ctx, s.pattern, &options, &solver));
+  CHECK_FAILS(lac_solver_factor(ctx, solver, s.values, &factor), LAC_ERR_ARG, "column 0 of null_space");
+  lac_solver_destroy(&solver);
+  CHECK_OK(lac_array_fill(ctx, ones, NAN, 0));
+  CHECK_FAILS(lac_solver_create(ctx, s.pattern, &options, &solver), LAC_ERR_NONFINITE, "row 0 of column 0");
+  lac_array_destroy(&ones);
+  direct_close(&s);
+}
+
 static void what_cannot_get_better_stagnates(lac_context *ctx) {
   direct_case c = direct_make(DIRECT_POISSON, 100, LAC_F64, 1);
   lac_solver_options options = iterative_options(LAC_METHOD_GMRES, LAC_METHOD_JACOBI);
@@ -375,6 +394,7 @@ CHECK_MAIN(progress_may_end_a_solve, every_method_solves_with_every_precondition
            what_does_not_go_together_is_refused, what_is_left_open_is_chosen,
            a_zero_right_hand_side_has_the_solution_zero, the_limit_is_an_error_unless_it_is_accepted,
            a_singular_system_without_its_null_space_does_not_converge, a_singular_system_with_its_null_space_is_solved,
-           what_cannot_get_better_stagnates, a_tolerance_that_is_asked_for_is_kept_to, what_is_not_finite_is_refused,
-           a_hermitian_method_names_the_entry, nothing_is_a_size_too, one_is_a_size_too, least_squares_take_rectangles,
-           threads_share_a_factor, every_failing_allocation_is_told, options_are_checked)
+           a_null_space_that_is_none_is_refused, what_cannot_get_better_stagnates,
+           a_tolerance_that_is_asked_for_is_kept_to, what_is_not_finite_is_refused, a_hermitian_method_names_the_entry,
+           nothing_is_a_size_too, one_is_a_size_too, least_squares_take_rectangles, threads_share_a_factor,
+           every_failing_allocation_is_told, options_are_checked)

@@ -322,4 +322,5 @@ CHECK_MAIN(values_that_change_in_place_refresh_and_leave_nothing_behind,
            a_function_serves_as_preconditioner, determinants_come_from_a_direct_partner,
            small_systems_are_solved_directly, a_large_cube_is_iterated_on_without_a_direct_analysis,
            a_dense_row_does_not_make_a_factor_costly, what_is_not_for_iterating_is_solved_directly,
-           an_iteration_that_fails_falls_back_on_a_direct_factor, a_null_space_keeps_an_automatic_solver_from_direct_factors, where_neither_will_do_the_error_tells_of_both)
+           an_iteration_that_fails_falls_back_on_a_direct_factor,
+           a_null_space_keeps_an_automatic_solver_from_direct_factors, where_neither_will_do_the_error_tells_of_both)

@@ -73,7 +73,7 @@ static lac_status krylov_look(krylov *k) {
   for (int64_t c = 0; c < k->columns; ++c) {
     double b = k->seen[LAC_SLOT_B * k->columns + c].re, r = k->seen[LAC_SLOT_RESIDUAL * k->columns + c].re;
     k->running += k->seen[c].re == LAC_COLUMN_RUNS;
-    if (b > 0 && !(r / b <= worst)) worst = r / b;
+    if (b > 0 && krylov_is_worse(r / b, worst)) worst = r / b;
   }
   if (iteration->progress && k->told != k->iterations && !k->is_again &&
       iteration->progress(iteration->progress_data, k->iterations, worst))

@@ -80,6 +80,11 @@ static inline bool krylov_is_preconditioned(const krylov *k) { return k->job->m.
 lac_status krylov_begin(krylov *k);
 lac_status krylov_end(krylov *k, bool *goes_on);
 
+/// Of two residuals; NaN is the worst, and no number after it takes its place.
+static inline bool krylov_is_worse(double a, double than) {
+  return a > than || (a != a && than == than);  // NOLINT(misc-redundant-expression): NaN
+}
+
 /// Null spaces of a job, made orthonormal (null_space.c).
 lac_status krylov_bases_open(krylov *k);
 void krylov_bases_close(krylov *k);

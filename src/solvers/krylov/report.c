@@ -95,6 +95,7 @@ static int severity(lac_ending ending) { return (int)ending; }
 
 void krylov_tell(const krylov *k, lac_solve_report *report) {
   int64_t worst = 0, largest = 0;
+  double of_worst = -1;
   char cause[160], at[64];
 
   *report = (lac_solve_report){.ending = LAC_CONVERGED};
@@ -102,12 +103,13 @@ void krylov_tell(const krylov *k, lac_solve_report *report) {
     double b = seen(k, LAC_SLOT_B, c).re, residual = relative(seen(k, LAC_SLOT_RESIDUAL, c).re, b);
     double first = relative(seen(k, LAC_SLOT_B, c).im, b);
     int64_t count = (int64_t)seen(k, LAC_SLOT_COUNT, c).re;
-    if (!(residual <= report->residual)) report->residual = residual, largest = c;
-    if (!(first <= report->first_residual)) report->first_residual = first;
+    int more = severity(ending_of(k, c)) - severity(report->ending);
+    if (krylov_is_worse(residual, report->residual)) report->residual = residual, largest = c;
+    if (krylov_is_worse(first, report->first_residual)) report->first_residual = first;
     if (count > report->iterations) report->iterations = count;
-    if (severity(ending_of(k, c)) > severity(report->ending)) report->ending = ending_of(k, c), worst = c;
+    if (more > 0 || (more == 0 && krylov_is_worse(residual, of_worst)))
+      report->ending = ending_of(k, c), worst = c, of_worst = residual;
   }
-  if (report->ending == LAC_CONVERGED) worst = largest;
   report->item = largest / k->job->width;
   report->column = largest % k->job->width;
   why(k, worst, cause, sizeof cause);
