@@ -141,6 +141,7 @@ static lac_status operator_forward(lac_call *c) {
   const int64_t shape[] = {1, c->out[0]->count, 1};
   lac_solve_report report = {.ending = LAC_CONVERGED};
 
+  LAC_TRY(lac_solver_require_iterative(ctx, "solve_operator", c->in[o->thetas]));
   LAC_TRY(ctx->kernels->fill(ctx, c->out[0], 0, 0));
   if (c->out[0]->count == 0) goto done;
   LAC_TRY(lac_array_reshape(ctx, (lac_array *)c->in[o->thetas], 3, shape, &b));

@@ -174,7 +174,7 @@ lac_status lac_factor_solve_check(lac_context *ctx, const char *function, const 
   LAC_CHECK(side >= LAC_N && side <= LAC_H, LAC_ERR_ARG, "%s: unknown side %d; use one of lac_side", function,
             (int)side);
   if (factor->iterative) {
-    LAC_TRY(lac_solver_require_here(ctx, function, b));
+    LAC_TRY(lac_solver_require_iterative(ctx, function, b));
     LAC_TRY(lac_solver_require_here(ctx, function, x));
   } else {
     LAC_TRY(lac_solver_require_cpu(ctx, function, b));

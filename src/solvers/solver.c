@@ -322,6 +322,18 @@ done:
   return status;
 }
 
+lac_status lac_solver_require_iterative(lac_context *ctx, const char *function, const lac_array *array) {
+  lac_status status = LAC_OK;
+
+  LAC_CHECK(ctx->kernels->columns, LAC_ERR_UNSUPPORTED,
+            "%s: iterative solvers need kernels that the backend %s does not have; copy values and right-hand sides to "
+            "the host (lac_array_read) and solve through a context on \"cpu\"",
+            function, lac_context_backend(ctx));
+  LAC_TRY(lac_solver_require_here(ctx, function, array));
+done:
+  return status;
+}
+
 lac_status lac_solver_require_cpu(lac_context *ctx, const char *function, const lac_array *array) {
   lac_status status = LAC_OK;
 
@@ -345,7 +357,7 @@ static lac_status solver_check_values(lac_context *ctx, const lac_solver *solver
   if (solver->core->structure) {
     LAC_TRY(lac_solver_require_cpu(ctx, "lac_solver_factor", values));
   } else {
-    LAC_TRY(lac_solver_require_here(ctx, "lac_solver_factor", values));
+    LAC_TRY(lac_solver_require_iterative(ctx, "lac_solver_factor", values));
   }
   meta = &values->meta;
   LAC_CHECK(meta->ndim >= 1 && meta->shape[meta->ndim - 1] == solver->core->pattern->nnz, LAC_ERR_SHAPE,

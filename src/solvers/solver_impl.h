@@ -272,6 +272,8 @@ lac_status lac_factor_matches(lac_context *ctx, const char *function, const lac_
 
 /// Refuse an array that does not lie where the context's arrays lie, or that is spread over ranks.
 lac_status lac_solver_require_here(lac_context *ctx, const char *function, const lac_array *array);
+/// The same, and a context whose backend has the kernels of iterative solvers.
+lac_status lac_solver_require_iterative(lac_context *ctx, const char *function, const lac_array *array);
 
 /// Refuse a context that is not on the CPU, and an array that does not lie where the context's arrays lie.
 lac_status lac_solver_require_cpu(lac_context *ctx, const char *function, const lac_array *array);
