@@ -6,20 +6,6 @@
 #include "solvers/direct/refine.h"
 #include "support/square.h"
 
-static void solve_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
-  lac_side side = (lac_side)setup->c->i[0];
-  out[0] = setup->c->i[1] == FACTOR ? lac_solve_with(tape, setup->object, side, in[0], in[1])
-                                    : lac_solve(tape, setup->object, side, in[0], in[1]);
-}
-
-static void solve_dense(const op_case *c, const ref *in, ref *out) {
-  int64_t n = c->patterns[0]->rows, k = out[0].meta.shape[out[0].meta.ndim - 1];
-  for (walk w = walk_batch(out, 2); walk_next(&w);) {
-    dense a = dense_side(dense_matrix(c->patterns[0], walk_item(&w, &in[0], 1)), (lac_side)c->i[0]);
-    dense_copy_to(dense_solve(a, dense_over(n, k, walk_item(&w, &in[1], 2))), walk_item(&w, out, 2));
-  }
-}
-
 static op_case solve_case(const sketch *s, lac_side side, look looks, const char *a, const char *b, const char *x) {
   return (op_case){.op = "solve_with",
                    .patterns = {s},
@@ -27,8 +13,8 @@ static op_case solve_case(const sketch *s, lac_side side, look looks, const char
                    .result = {x},
                    .i = {side, FACTOR, looks},
                    .object = square_object,
-                   .apply = solve_apply,
-                   .dense = solve_dense,
+                   .apply = square_solve_apply,
+                   .dense = square_solve_dense,
                    .fill = square_fill,
                    .degree = {s->nnz ? -1 : 0, 1},
                    .fixed = {1, 2},

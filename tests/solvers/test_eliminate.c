@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/number_at.h"
 #include "solvers/direct/dense.h"
 #include "solvers/direct/eliminate.h"
 #include "support/check.h"
@@ -12,36 +13,6 @@
 
 static const lac_dtype DTYPES[] = {LAC_F32, LAC_F64, LAC_C64, LAC_C128};
 static const double ROUNDING[] = {1.2e-7, 2.3e-16, 1.2e-7, 2.3e-16};
-
-// Numbers of a dtype, one by one.
-static number get(lac_dtype dtype, const void *x, int64_t i) {
-  switch (dtype) {
-    case LAC_F32:
-      return ((const float *)x)[i];
-    case LAC_F64:
-      return ((const double *)x)[i];
-    case LAC_C64:
-      return ((const float complex *)x)[i];
-    default:
-      return ((const double complex *)x)[i];
-  }
-}
-
-static void put(lac_dtype dtype, void *x, int64_t i, number value) {
-  switch (dtype) {
-    case LAC_F32:
-      ((float *)x)[i] = (float)creal(value);
-      break;
-    case LAC_F64:
-      ((double *)x)[i] = creal(value);
-      break;
-    case LAC_C64:
-      ((float complex *)x)[i] = (float complex)value;
-      break;
-    default:
-      ((double complex *)x)[i] = value;
-  }
-}
 
 // A front with the dense matrix that it holds.
 typedef struct front_case {
@@ -58,9 +29,9 @@ static void case_fill(front_case *c) {
   for (int j = 0; j < m; j++) {
     for (int i = c->is_hermitian ? j : 0; i < m; i++) {
       number value = c->a.x[i * m + j];
-      if (j < p) put(c->dtype, c->front.l, i + (int64_t)j * m, value);
-      if (i < p && j >= p) put(c->dtype, c->front.u, j - p + (int64_t)i * r, value);
-      if (i >= p && j >= p) put(c->dtype, c->front.update, i - p + (int64_t)(j - p) * r, value);
+      if (j < p) lac_number_put(c->dtype, c->front.l, i + (int64_t)j * m, value);
+      if (i < p && j >= p) lac_number_put(c->dtype, c->front.u, j - p + (int64_t)i * r, value);
+      if (i >= p && j >= p) lac_number_put(c->dtype, c->front.update, i - p + (int64_t)(j - p) * r, value);
     }
   }
 }
@@ -100,29 +71,30 @@ static dense case_product(const front_case *c) {
   dense l = dense_new(m, m), u = dense_new(m, m);
   for (int i = 0; i < m; i++) l.x[i * m + i] = 1;
   for (int j = 0; j < p; j++) {
-    for (int i = j + 1; i < m; i++) l.x[i * m + j] = get(c->dtype, c->front.l, i + (int64_t)j * m);
+    for (int i = j + 1; i < m; i++) l.x[i * m + j] = lac_number_get(c->dtype, c->front.l, i + (int64_t)j * m);
   }
   if (c->is_hermitian) {
     dense d = dense_new(m, m);
     for (int k = 0; k < p; k++) {
-      number below = get(c->dtype, c->front.d_below, k);
-      d.x[k * m + k] = get(c->dtype, c->front.l, k + (int64_t)k * m);
+      number below = lac_number_get(c->dtype, c->front.d_below, k);
+      d.x[k * m + k] = lac_number_get(c->dtype, c->front.l, k + (int64_t)k * m);
       if (below != 0) d.x[(k + 1) * m + k] = below, d.x[k * m + k + 1] = conj(below);
     }
     for (int j = p; j < m; j++) {
       for (int i = j; i < m; i++) {
-        d.x[i * m + j] = get(c->dtype, c->front.update, i - p + (int64_t)(j - p) * r);
+        d.x[i * m + j] = lac_number_get(c->dtype, c->front.update, i - p + (int64_t)(j - p) * r);
         d.x[j * m + i] = conj(d.x[i * m + j]);
       }
     }
     return dense_mul(dense_mul(l, d), dense_side(l, LAC_H));
   }
   for (int i = 0; i < p; i++) {
-    for (int j = i; j < p; j++) u.x[i * m + j] = get(c->dtype, c->front.l, i + (int64_t)j * m);
-    for (int j = p; j < m; j++) u.x[i * m + j] = get(c->dtype, c->front.u, j - p + (int64_t)i * r);
+    for (int j = i; j < p; j++) u.x[i * m + j] = lac_number_get(c->dtype, c->front.l, i + (int64_t)j * m);
+    for (int j = p; j < m; j++) u.x[i * m + j] = lac_number_get(c->dtype, c->front.u, j - p + (int64_t)i * r);
   }
   for (int i = p; i < m; i++) {
-    for (int j = p; j < m; j++) u.x[i * m + j] = get(c->dtype, c->front.update, i - p + (int64_t)(j - p) * r);
+    for (int j = p; j < m; j++)
+      u.x[i * m + j] = lac_number_get(c->dtype, c->front.update, i - p + (int64_t)(j - p) * r);
   }
   return dense_mul(l, u);
 }
@@ -197,7 +169,7 @@ static void choices_can_be_taken_over(lac_context *ctx) {
     CHECK(d.front.perturbed == 0);
     CHECK(case_error(&d) < 1000);
     for (int k = 0; is_hermitian && k < p; k++) {
-      CHECK((get(dtype, c.front.d_below, k) != 0) == (get(dtype, d.front.d_below, k) != 0));
+      CHECK((lac_number_get(dtype, c.front.d_below, k) != 0) == (lac_number_get(dtype, d.front.d_below, k) != 0));
     }
     scratch_release(mark);
   }
@@ -217,7 +189,7 @@ static void pivots_that_are_too_small_are_enlarged_and_counted(lac_context *ctx)
     CHECK(eliminate(&c));
     CHECK(c.front.perturbed == p);
     CHECK(c.front.smallest <= 2e-4 && c.front.smallest > 1e-6);
-    for (int k = 0; k < p; k++) CHECK(cabs(get(c.dtype, c.front.l, k + k * m)) > 0);
+    for (int k = 0; k < p; k++) CHECK(cabs(lac_number_get(c.dtype, c.front.l, k + k * m)) > 0);
     scratch_release(mark);
   }
 }
@@ -247,7 +219,7 @@ static void growth_is_seen(lac_context *ctx) {
     front_case c = case_of(LAC_F64, is_hermitian, 1, 1, a);
     CHECK(eliminate(&c));
     CHECK(c.front.perturbed == 0);
-    CHECK_NEAR(creal(get(LAC_F64, c.front.update, 0)), 1 - 1000, 1e-9);
+    CHECK_NEAR(creal(lac_number_get(LAC_F64, c.front.update, 0)), 1 - 1000, 1e-9);
     CHECK_NEAR(c.front.smallest, 1e-3, 1e-15);
   }
 }

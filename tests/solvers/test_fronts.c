@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/memory_impl.h"
+#include "core/number_at.h"
 #include "solvers/direct/fronts.h"
 #include "solvers/direct/tree.h"
 #include "support/check.h"
@@ -150,19 +151,6 @@ static void updates_have_places_of_their_own(lac_context *ctx) {
 
 // -- factors ---------------------------------------------------------------------------------------------------------
 
-static number number_at(lac_dtype dtype, const void *x, int64_t i) {
-  switch (dtype) {
-    case LAC_F32:
-      return ((const float *)x)[i];
-    case LAC_F64:
-      return ((const double *)x)[i];
-    case LAC_C64:
-      return ((const float complex *)x)[i];
-    default:
-      return ((const double complex *)x)[i];
-  }
-}
-
 // L as a dense matrix, by steps.
 static dense front_lower(const lac_fronts *f) {
   const lac_supernodes *s = f->s;
@@ -172,7 +160,7 @@ static dense front_lower(const lac_fronts *f) {
     for (int64_t j = 0; j < p; j++) {
       for (int64_t k = j; k < m; k++) {
         int64_t row = k < p ? s->first[i] + k : s->rows[s->row_offsets[i] + k - p];
-        l.x[row * s->n + s->first[i] + j] = number_at(f->dtype, f->l, s->panels[i] + j * m + k);
+        l.x[row * s->n + s->first[i] + j] = lac_number_get(f->dtype, f->l, s->panels[i] + j * m + k);
       }
     }
   }
@@ -239,7 +227,7 @@ static void check_solves(lac_context *ctx, direct_case c, lac_front_kind kind, d
   lac_status status;
   lac_fronts *fronts = front_factor(&f, kind, 2, &status);
   CHECK_EQ(status, LAC_OK);
-  if (kind == LAC_FRONT_LDLT && c.a.x[0] == 0) CHECK(number_at(dtype, fronts->d_below, 0) != 0);
+  if (kind == LAC_FRONT_LDLT && c.a.x[0] == 0) CHECK(lac_number_get(dtype, fronts->d_below, 0) != 0);
   for (int width = 1; width <= LAC_BLOCK_WIDTH; width++) {
     int64_t shape[] = {f.s->n, width};
     lac_array *b = direct_random(ctx, dtype, 2, shape, 5), *x = direct_random(ctx, dtype, 2, shape, 6);

@@ -2,71 +2,17 @@
 /// Multigrid by pairwise aggregation: a linear cycle is Hermitian, its transpose its adjoint; few iterations whatever the size; and
 /// everything that a matrix may be.
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/memory_impl.h"
-#include "solvers/krylov/krylov.h"
 #include "solvers/multigrid/hierarchy.h"
-#include "support/check.h"
-#include "support/direct_case.h"
-#include "support/scratch.h"
+#include "support/multigrid_case.h"
 
 extern const lac_preconditioner_table lac_preconditioner_pairwise;
 static const lac_preconditioner_table *const TABLE = &lac_preconditioner_pairwise;
 
 static const lac_dtype DTYPES[] = {LAC_F32, LAC_F64, LAC_C64, LAC_C128};
 static const lac_side SIDES[] = {LAC_N, LAC_T, LAC_C, LAC_H};
-
-/// A matrix with its preconditioner.
-typedef struct system {
-  lac_pattern *pattern;
-  lac_array *values;
-  lac_solver_options options;
-  lac_setup setup;
-  void *part;
-} system_of;
-
-static void open_matrix(lac_context *ctx, system_of *s, const direct_case *c, lac_width width, int64_t items,
-                        bool hermitian) {
-  int64_t shape[] = {items, c->s->nnz};
-  lac_meta meta = {.dtype = c->a.meta.dtype, .ndim = 2, .shape = {items, c->s->nnz}};
-  ref a = ref_new(&meta);
-  for (int64_t i = 0; i < items * shape[1]; ++i) a.x[i] = c->a.x[i % shape[1]] * ldexp(1, (int)(i / shape[1]));
-  *s = (system_of){.options = lac_solver_options_defaults()};
-  CHECK_OK(sketch_pattern(ctx, c->s, width, &s->pattern));
-  CHECK_OK(ref_upload(ctx, &a, &s->values));
-  s->setup = (lac_setup){s->pattern, s->values, &s->options, hermitian};
-}
-
-static void set_up(lac_context *ctx, system_of *s) {
-  s->setup.options = &s->options;
-  CHECK_OK(TABLE->create(ctx, &s->setup, &s->part));
-}
-
-static void close_system(system_of *s) {
-  TABLE->destroy(s->part);
-  lac_array_destroy(&s->values);
-  lac_pattern_destroy(&s->pattern);
-}
-
-static lac_array *apply(lac_context *ctx, const system_of *s, lac_side side, const lac_array *b) {
-  lac_array *x = NULL;
-  CHECK_OK(lac_array_create(ctx, b->meta.dtype, 3, b->meta.shape, &x));
-  CHECK_OK(TABLE->apply(ctx, s->part, side, b, x));
-  return x;
-}
-
-static lac_array *random_like(lac_context *ctx, const system_of *s, int64_t k, uint64_t seed) {
-  const int64_t shape[] = {s->values->meta.shape[0], s->pattern->rows, k};
-  return direct_random(ctx, s->values->meta.dtype, 3, shape, seed);
-}
-
-static bool same_bits(const lac_array *x, const lac_array *y) {
-  return x->count == y->count &&
-         memcmp(lac_array_data(x), lac_array_data(y), (size_t)x->count * lac_dtype_size(x->meta.dtype)) == 0;
-}
 
 static bool all_finite(lac_context *ctx, const lac_array *x) {
   ref r;
@@ -77,47 +23,14 @@ static bool all_finite(lac_context *ctx, const lac_array *x) {
   return true;
 }
 
-/// sum x y, x conjugated where asked for, and the product of the norms.
-static number inner(lac_context *ctx, const lac_array *x, const lac_array *y, bool conjugates, double *size) {
-  ref a, b;
-  number sum = 0;
-  double xx = 0, yy = 0;
-  CHECK_OK(ref_download(ctx, x, &a));
-  CHECK_OK(ref_download(ctx, y, &b));
-  for (int64_t i = 0; i < a.count; ++i) {
-    sum += (conjugates ? conj(a.x[i]) : a.x[i]) * b.x[i];
-    xx += creal(a.x[i] * conj(a.x[i]));
-    yy += creal(b.x[i] * conj(b.x[i]));
-  }
-  *size = sqrt(xx * yy);
-  return sum;
-}
-
 // -- the cycle as a matrix -------------------------------------------------------------------------------------------
-
-static void check_adjoint(lac_context *ctx, const direct_case *c, bool hermitian, lac_side one, lac_side other,
-                          bool conjugates) {
-  system_of s;
-  double size = 0;
-  open_matrix(ctx, &s, c, LAC_WIDTH_AUTO, 1, hermitian);
-  s.options.preconditioner.full_precision = 1;
-  s.options.preconditioner.coarse_rows = 40;
-  set_up(ctx, &s);
-  lac_array *u = random_like(ctx, &s, 1, 3), *v = random_like(ctx, &s, 1, 4);
-  lac_array *mu = apply(ctx, &s, one, u), *mv = apply(ctx, &s, other, v);
-  number left = inner(ctx, mu, v, conjugates, &size), right = inner(ctx, u, mv, conjugates, &size);
-  CHECK(cabs(left - right) <= 100 * direct_rounding(c->a.meta.dtype) * size);
-  CHECK(cabs(left) > 0);
-  lac_array_destroy(&u), lac_array_destroy(&v), lac_array_destroy(&mu), lac_array_destroy(&mv);
-  close_system(&s);
-}
 
 static void a_cycle_of_a_hermitian_matrix_is_hermitian(lac_context *ctx) {
   for (int d = 0; d < 4; ++d) {
     direct_case c = direct_make(DIRECT_POISSON, 30 * 30, DTYPES[d], 1);
-    check_adjoint(ctx, &c, true, LAC_N, LAC_N, true);
-    check_adjoint(ctx, &c, true, LAC_H, LAC_N, true);
-    check_adjoint(ctx, &c, true, LAC_T, LAC_N, false);
+    case_check_adjoint(ctx, TABLE, &c, true, 0, 100, LAC_N, LAC_N, true);
+    case_check_adjoint(ctx, TABLE, &c, true, 0, 100, LAC_H, LAC_N, true);
+    case_check_adjoint(ctx, TABLE, &c, true, 0, 100, LAC_T, LAC_N, false);
   }
 }
 
@@ -128,9 +41,9 @@ static void the_transposed_cycle_is_the_adjoint(lac_context *ctx) {
       for (int64_t z = 0; z < c.s->nnz; ++z)
         c.a.x[z] *= c.s->row[z] == c.s->col[z] ? 1 + 0.5 * _Complex_I : 1 - 0.25 * _Complex_I;
     }
-    check_adjoint(ctx, &c, false, LAC_T, LAC_N, false);
-    check_adjoint(ctx, &c, false, LAC_H, LAC_N, true);
-    check_adjoint(ctx, &c, false, LAC_C, LAC_H, false);
+    case_check_adjoint(ctx, TABLE, &c, false, 0, 100, LAC_T, LAC_N, false);
+    case_check_adjoint(ctx, TABLE, &c, false, 0, 100, LAC_H, LAC_N, true);
+    case_check_adjoint(ctx, TABLE, &c, false, 0, 100, LAC_C, LAC_H, false);
   }
 }
 
@@ -139,77 +52,36 @@ static void scales_of_matrix_and_right_hand_side_come_out_exactly(lac_context *c
     direct_case c = direct_make(DIRECT_POISSON, 40 * 40, DTYPES[d], 1), scaled = c;
     const bool is_single = DTYPES[d] == LAC_F32 || DTYPES[d] == LAC_C64;
     const int a_exponent = is_single ? 30 : 500, b_exponent = is_single ? -40 : -400;
-    system_of s, t;
+    multigrid_case s, t;
     ref b, x, y;
     scaled.a = ref_copy(&c.a);
     for (int64_t z = 0; z < c.s->nnz; ++z) scaled.a.x[z] *= ldexp(1, a_exponent);
-    open_matrix(ctx, &s, &c, LAC_WIDTH_AUTO, 1, true), set_up(ctx, &s);
-    open_matrix(ctx, &t, &scaled, LAC_WIDTH_AUTO, 1, true), set_up(ctx, &t);
-    lac_array *bs = random_like(ctx, &s, 2, 5), *bt = NULL;
+    case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, true), case_set_up(ctx, &s);
+    case_open(ctx, &t, TABLE, &scaled, LAC_WIDTH_AUTO, 1, true), case_set_up(ctx, &t);
+    lac_array *bs = case_random(ctx, &s, 2, 5), *bt = NULL;
     CHECK_OK(ref_download(ctx, bs, &b));
     for (int64_t i = 0; i < b.count; ++i) b.x[i] *= ldexp(1, b_exponent);
     CHECK_OK(ref_upload(ctx, &b, &bt));
-    lac_array *xs = apply(ctx, &s, LAC_N, bs), *xt = apply(ctx, &t, LAC_N, bt);
+    lac_array *xs = case_apply(ctx, &s, LAC_N, bs), *xt = case_apply(ctx, &t, LAC_N, bt);
     CHECK_OK(ref_download(ctx, xs, &x));
     CHECK_OK(ref_download(ctx, xt, &y));
     for (int64_t i = 0; i < x.count; ++i) CHECK(x.x[i] * ldexp(1, b_exponent - a_exponent) == y.x[i]);
     lac_array_destroy(&bs), lac_array_destroy(&bt), lac_array_destroy(&xs), lac_array_destroy(&xt);
-    close_system(&s), close_system(&t);
+    case_close(&s), case_close(&t);
   }
 }
 
 // -- as a preconditioner ---------------------------------------------------------------------------------------------
-
-static lac_status precondition(lac_context *ctx, const void *self, lac_side side, const lac_array *b, lac_array *x) {
-  return TABLE->apply(ctx, self, side, b, x);
-}
-
-/// Iterations of flexible CG or GMRES to a tolerance; checks the ending.
-static int64_t iterations(lac_context *ctx, const system_of *s, lac_side side, int64_t k, const lac_array *b) {
-  const lac_meta *meta = &s->values->meta;
-  const bool is_single = meta->dtype == LAC_F32 || meta->dtype == LAC_C64;
-  lac_matrix_linear matrix = {s->pattern, s->values};
-  lac_iteration iteration = lac_iteration_defaults();
-  lac_solve_report report;
-  lac_array *x = NULL;
-  iteration.rtol = is_single ? 1e-5 : 1e-10;
-  iteration.max_iterations = 100;
-  CHECK_OK(lac_array_create(ctx, meta->dtype, 3, b->meta.shape, &x));
-  CHECK_OK(lac_array_fill(ctx, x, 0, 0));
-  lac_krylov_job job = {.a = {lac_matrix_linear_apply, &matrix},
-                        .m = {precondition, s->part},
-                        .side = side,
-                        .iteration = &iteration,
-                        .items = meta->shape[0],
-                        .rows = s->pattern->rows,
-                        .cols = s->pattern->rows,
-                        .width = k,
-                        .dtype = meta->dtype,
-                        .b = b,
-                        .x = x,
-                        .starts_at_zero = true};
-  CHECK_OK((s->setup.is_hermitian ? &lac_krylov_flexible_cg : &lac_krylov_flexible_gmres)->run(ctx, &job, &report));
-  lac_array_destroy(&x);
-  CHECK_EQ(report.ending, LAC_CONVERGED);
-  return report.iterations;
-}
-
-static int64_t random_iterations(lac_context *ctx, const system_of *s, lac_side side, int64_t k) {
-  lac_array *b = random_like(ctx, s, k, 9);
-  int64_t count = iterations(ctx, s, side, k, b);
-  lac_array_destroy(&b);
-  return count;
-}
 
 static void iterations_do_not_grow_with_the_grid(lac_context *ctx) {
   int64_t counts[2];
   for (int i = 0; i < 2; ++i) {
     const int64_t side = i ? 200 : 50;  // the larger one takes two steps on its second level
     direct_case c = direct_make(DIRECT_POISSON, side * side, LAC_F64, 1);
-    system_of s;
-    open_matrix(ctx, &s, &c, LAC_WIDTH_AUTO, 1, true), set_up(ctx, &s);
-    counts[i] = random_iterations(ctx, &s, LAC_N, 1);
-    close_system(&s);
+    multigrid_case s;
+    case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, true), case_set_up(ctx, &s);
+    counts[i] = case_iterations(ctx, &s, LAC_N, 1, NULL);
+    case_close(&s);
   }
   CHECK(counts[0] <= 18);
   CHECK(counts[1] <= 18);
@@ -221,12 +93,12 @@ static void all_dtypes_widths_and_precisions_need_few_iterations(lac_context *ct
     direct_case c = direct_make(DIRECT_POISSON, 40 * 40, DTYPES[d], 1);
     for (int w = 0; w < 3; ++w) {
       for (int full = 0; full < 2; ++full) {
-        system_of s;
-        open_matrix(ctx, &s, &c, WIDTHS[w], 1, true);
+        multigrid_case s;
+        case_open(ctx, &s, TABLE, &c, WIDTHS[w], 1, true);
         s.options.preconditioner.full_precision = full;
-        set_up(ctx, &s);
-        CHECK(random_iterations(ctx, &s, LAC_N, 1) <= 18);
-        close_system(&s);
+        case_set_up(ctx, &s);
+        CHECK(case_iterations(ctx, &s, LAC_N, 1, NULL) <= 18);
+        case_close(&s);
       }
     }
   }
@@ -235,10 +107,10 @@ static void all_dtypes_widths_and_precisions_need_few_iterations(lac_context *ct
 static void nonsymmetric_matrices_need_few_iterations_on_every_side(lac_context *ctx) {
   for (int d = 0; d < 4; ++d) {
     direct_case c = direct_convection(110, 0.5, DTYPES[d]);  // two steps of residuals on the second level
-    system_of s;
-    open_matrix(ctx, &s, &c, LAC_WIDTH_AUTO, 1, false), set_up(ctx, &s);
-    for (int side = 0; side < 4; ++side) CHECK(random_iterations(ctx, &s, SIDES[side], 1) <= 30);
-    close_system(&s);
+    multigrid_case s;
+    case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, false), case_set_up(ctx, &s);
+    for (int side = 0; side < 4; ++side) CHECK(case_iterations(ctx, &s, SIDES[side], 1, NULL) <= 30);
+    case_close(&s);
   }
 }
 
@@ -246,11 +118,11 @@ static void columns_and_matrices_are_those_one_by_one(lac_context *ctx) {
   enum { ITEMS = 2, K = 9 };
   direct_case c = direct_make(DIRECT_POISSON, 110 * 110, LAC_F64, 1);
   const int64_t n = c.s->rows;
-  system_of many, one;
+  multigrid_case many, one;
   ref b, x, y;
-  open_matrix(ctx, &many, &c, LAC_WIDTH_AUTO, ITEMS, true), set_up(ctx, &many);
-  open_matrix(ctx, &one, &c, LAC_WIDTH_AUTO, 1, true), set_up(ctx, &one);
-  lac_array *bs = random_like(ctx, &many, K, 5), *xs = apply(ctx, &many, LAC_N, bs);
+  case_open(ctx, &many, TABLE, &c, LAC_WIDTH_AUTO, ITEMS, true), case_set_up(ctx, &many);
+  case_open(ctx, &one, TABLE, &c, LAC_WIDTH_AUTO, 1, true), case_set_up(ctx, &one);
+  lac_array *bs = case_random(ctx, &many, K, 5), *xs = case_apply(ctx, &many, LAC_N, bs);
   CHECK_OK(ref_download(ctx, bs, &b));
   CHECK_OK(ref_download(ctx, xs, &x));
   for (int64_t item = 0; item < ITEMS; ++item) {
@@ -261,7 +133,7 @@ static void columns_and_matrices_are_those_one_by_one(lac_context *ctx) {
       double worst = 0, most = 0;
       for (int64_t i = 0; i < n; ++i) column.x[i] = b.x[(item * n + i) * K + j];
       CHECK_OK(ref_upload(ctx, &column, &bc));
-      lac_array *xc = apply(ctx, &one, LAC_N, bc);
+      lac_array *xc = case_apply(ctx, &one, LAC_N, bc);
       CHECK_OK(ref_download(ctx, xc, &y));
       for (int64_t i = 0; i < n; ++i) {
         worst = fmax(worst, cabs(y.x[i] * ldexp(1, -(int)item) - x.x[(item * n + i) * K + j]));
@@ -271,54 +143,41 @@ static void columns_and_matrices_are_those_one_by_one(lac_context *ctx) {
       lac_array_destroy(&bc), lac_array_destroy(&xc);
     }
   }
-  CHECK(random_iterations(ctx, &many, LAC_N, 3) <= 18);
+  CHECK(case_iterations(ctx, &many, LAC_N, 3, NULL) <= 18);
   lac_array_destroy(&bs), lac_array_destroy(&xs);
-  close_system(&many), close_system(&one);
+  case_close(&many), case_close(&one);
 }
 
 // -- matrices of all kinds -------------------------------------------------------------------------------------------
 
-/// Diagonals so that rows sum up to zero: the problem of Neumann.
-static direct_case neumann(int64_t side) {
-  direct_case c = direct_make(DIRECT_POISSON, side * side, LAC_F64, 1);
-  for (int64_t z = 0; z < c.s->nnz; ++z) {
-    if (c.s->row[z] != c.s->col[z]) continue;
-    c.a.x[z] = 0;
-    for (int64_t p = 0; p < c.s->nnz; ++p) {
-      if (c.s->row[p] == c.s->row[z] && c.s->col[p] != c.s->row[z]) c.a.x[z] -= c.a.x[p];
-    }
-  }
-  return c;
-}
-
 static void a_singular_matrix_of_neumann_is_solved(lac_context *ctx) {
-  direct_case c = neumann(40);
-  system_of s;
+  direct_case c = multigrid_neumann(40, LAC_F64);
+  multigrid_case s;
   ref b;
   number mean = 0;
-  open_matrix(ctx, &s, &c, LAC_WIDTH_AUTO, 1, true), set_up(ctx, &s);
-  lac_array *random = random_like(ctx, &s, 1, 5), *bs = NULL;
+  case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, true), case_set_up(ctx, &s);
+  lac_array *random = case_random(ctx, &s, 1, 5), *bs = NULL;
   CHECK_OK(ref_download(ctx, random, &b));
   for (int64_t i = 0; i < b.count; ++i) mean += b.x[i] / (double)b.count;
   for (int64_t i = 0; i < b.count; ++i) b.x[i] -= mean;
   CHECK_OK(ref_upload(ctx, &b, &bs));
-  CHECK(iterations(ctx, &s, LAC_N, 1, bs) <= 20);
+  CHECK(case_iterations(ctx, &s, LAC_N, 1, bs) <= 20);
   lac_array_destroy(&bs), lac_array_destroy(&random);
-  close_system(&s);
+  case_close(&s);
 }
 
 static void a_small_matrix_is_inverted(lac_context *ctx) {
   for (int d = 1; d < 4; d += 2) {
     direct_case c = direct_make(DIRECT_NONSYMMETRIC, 60, DTYPES[d], 4);
-    system_of s;
+    multigrid_case s;
     lac_setup_finding finding;
-    open_matrix(ctx, &s, &c, LAC_WIDTH_AUTO, 1, false);
+    case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, false);
     s.options.preconditioner.full_precision = 1;
-    set_up(ctx, &s);
-    for (int side = 0; side < 4; ++side) CHECK(random_iterations(ctx, &s, SIDES[side], 2) <= 3);
+    case_set_up(ctx, &s);
+    for (int side = 0; side < 4; ++side) CHECK(case_iterations(ctx, &s, SIDES[side], 2, NULL) <= 3);
     TABLE->report(s.part, &finding);
     CHECK_EQ(finding.levels, 1);
-    close_system(&s);
+    case_close(&s);
   }
 }
 
@@ -327,14 +186,14 @@ static void nothing_and_a_single_number_are_matrices_too(lac_context *ctx) {
     for (int has_entries = 0; has_entries < 2; ++has_entries) {
       const double full[] = {2, n == 2, 1, 3};
       direct_case c = direct_small(n, full, LAC_F64);
-      system_of s;
+      multigrid_case s;
       if (!has_entries) c.s = sketch_empty(n, n);
-      open_matrix(ctx, &s, &c, LAC_WIDTH_AUTO, 1, false), set_up(ctx, &s);
-      lac_array *b = random_like(ctx, &s, 2, 5), *x = apply(ctx, &s, LAC_N, b), *y = apply(ctx, &s, LAC_H, b);
+      case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, false), case_set_up(ctx, &s);
+      lac_array *b = case_random(ctx, &s, 2, 5), *x = case_apply(ctx, &s, LAC_N, b), *y = case_apply(ctx, &s, LAC_H, b);
       CHECK(all_finite(ctx, x));
       CHECK(all_finite(ctx, y));
       lac_array_destroy(&b), lac_array_destroy(&x), lac_array_destroy(&y);
-      close_system(&s);
+      case_close(&s);
     }
   }
 }
@@ -342,25 +201,25 @@ static void nothing_and_a_single_number_are_matrices_too(lac_context *ctx) {
 static void an_empty_batch_and_no_columns_are_nothing_to_do(lac_context *ctx) {
   direct_case c = direct_make(DIRECT_POISSON, 40 * 40, LAC_F64, 1);
   for (int64_t items = 0; items < 2; ++items) {
-    system_of s;
-    open_matrix(ctx, &s, &c, LAC_WIDTH_AUTO, items, true), set_up(ctx, &s);
-    lac_array *b = random_like(ctx, &s, 1 - items, 5), *x = apply(ctx, &s, LAC_N, b);
+    multigrid_case s;
+    case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, items, true), case_set_up(ctx, &s);
+    lac_array *b = case_random(ctx, &s, 1 - items, 5), *x = case_apply(ctx, &s, LAC_N, b);
     CHECK_EQ(lac_array_count(x), 0);
     lac_array_destroy(&b), lac_array_destroy(&x);
-    close_system(&s);
+    case_close(&s);
   }
 }
 
 /// The Poisson matrix after `change` has seen each of its entries: 0 is an entry that is stored and zero.
 static void check_finite(lac_context *ctx, double (*change)(int64_t row, int64_t col, double a)) {
   direct_case c = direct_make(DIRECT_POISSON, 40 * 40, LAC_F64, 1);
-  system_of s;
+  multigrid_case s;
   for (int64_t z = 0; z < c.s->nnz; ++z) c.a.x[z] = change(c.s->row[z], c.s->col[z], creal(c.a.x[z]));
-  open_matrix(ctx, &s, &c, LAC_WIDTH_AUTO, 1, true), set_up(ctx, &s);
-  lac_array *b = random_like(ctx, &s, 1, 5), *x = apply(ctx, &s, LAC_N, b);
+  case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, true), case_set_up(ctx, &s);
+  lac_array *b = case_random(ctx, &s, 1, 5), *x = case_apply(ctx, &s, LAC_N, b);
   CHECK(all_finite(ctx, x));
   lac_array_destroy(&b), lac_array_destroy(&x);
-  close_system(&s);
+  case_close(&s);
 }
 
 static double without_diagonal(int64_t row, int64_t col, double a) { return row == col ? 0 : a; }
@@ -379,27 +238,27 @@ static void odd_diagonals_and_signs_give_finite_numbers(lac_context *ctx) {
 
 static void disconnected_parts_are_solved_each(lac_context *ctx) {
   direct_case c = direct_make(DIRECT_POISSON, 40 * 40, LAC_F64, 1);
-  system_of s;
+  multigrid_case s;
   for (int64_t z = 0; z < c.s->nnz; ++z) {
     if (c.s->row[z] / 400 != c.s->col[z] / 400) c.a.x[z] = 0;
   }
-  open_matrix(ctx, &s, &c, LAC_WIDTH_AUTO, 1, true), set_up(ctx, &s);
-  CHECK(random_iterations(ctx, &s, LAC_N, 1) <= 18);
-  close_system(&s);
+  case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, true), case_set_up(ctx, &s);
+  CHECK(case_iterations(ctx, &s, LAC_N, 1, NULL) <= 18);
+  case_close(&s);
 }
 
 static void dominant_diagonals_need_no_second_level(lac_context *ctx) {
   direct_case c = direct_make(DIRECT_POISSON, 40 * 40, LAC_F64, 1);
-  system_of s;
+  multigrid_case s;
   lac_setup_finding finding;
   for (int64_t z = 0; z < c.s->nnz; ++z) {
     if (c.s->row[z] == c.s->col[z]) c.a.x[z] *= 5;
   }
-  open_matrix(ctx, &s, &c, LAC_WIDTH_AUTO, 1, true), set_up(ctx, &s);
+  case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, true), case_set_up(ctx, &s);
   TABLE->report(s.part, &finding);
   CHECK_EQ(finding.levels, 1);
-  CHECK(random_iterations(ctx, &s, LAC_N, 1) <= 18);
-  close_system(&s);
+  CHECK(case_iterations(ctx, &s, LAC_N, 1, NULL) <= 18);
+  case_close(&s);
 }
 
 static void a_shuffled_grid_needs_few_iterations(lac_context *ctx) {
@@ -410,7 +269,7 @@ static void a_shuffled_grid_needs_few_iterations(lac_context *ctx) {
   lac_pattern *pattern = NULL;
   lac_map *entries = NULL;
   lac_array *natural = NULL;
-  system_of s = {.options = lac_solver_options_defaults()};
+  multigrid_case s = {.table = TABLE, .options = lac_solver_options_defaults()};
   for (int64_t i = 0; i < N; ++i) place[i] = i;
   for (int64_t i = N - 1; i > 0; --i) {
     int64_t j = random_below(&random, i + 1), held = place[i];
@@ -425,59 +284,59 @@ static void a_shuffled_grid_needs_few_iterations(lac_context *ctx) {
   CHECK_OK(lac_array_create(ctx, LAC_F64, 2, natural->meta.shape, &s.values));
   CHECK_OK(ctx->kernels->remap(ctx, entries, LAC_N, 0, natural, s.values));
   s.setup = (lac_setup){s.pattern, s.values, &s.options, true};
-  set_up(ctx, &s);
-  CHECK(random_iterations(ctx, &s, LAC_N, 1) <= 20);
+  case_set_up(ctx, &s);
+  CHECK(case_iterations(ctx, &s, LAC_N, 1, NULL) <= 20);
   lac_array_destroy(&natural);
   lac_map_destroy(&entries);
-  close_system(&s);
+  case_close(&s);
 }
 
 // -- new values, threads, memory -------------------------------------------------------------------------------------
 
 static void a_refresh_is_a_set_up_to_the_bit(lac_context *ctx) {
   direct_case c = direct_make(DIRECT_POISSON, 110 * 110, LAC_F64, 1);
-  system_of s;
+  multigrid_case s;
   void *again = NULL;
-  open_matrix(ctx, &s, &c, LAC_WIDTH_AUTO, 1, true), set_up(ctx, &s);
+  case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, true), case_set_up(ctx, &s);
   CHECK_OK(TABLE->refresh(ctx, &s.setup, s.part, &again));
-  lac_array *b = random_like(ctx, &s, 1, 5), *x = apply(ctx, &s, LAC_N, b), *y = apply(ctx, &s, LAC_N, b);
+  lac_array *b = case_random(ctx, &s, 1, 5), *x = case_apply(ctx, &s, LAC_N, b), *y = case_apply(ctx, &s, LAC_N, b);
   CHECK_OK(TABLE->apply(ctx, again, LAC_N, b, y));
-  CHECK(same_bits(x, y));
+  CHECK(case_same_bits(x, y));
   TABLE->destroy(s.part);  // the structure is held by both
   CHECK_OK(TABLE->apply(ctx, again, LAC_N, b, y));
-  CHECK(same_bits(x, y));
+  CHECK(case_same_bits(x, y));
   s.part = again;
   lac_array_destroy(&b), lac_array_destroy(&x), lac_array_destroy(&y);
-  close_system(&s);
+  case_close(&s);
 }
 
 static void new_values_on_old_aggregates_precondition(lac_context *ctx) {
   direct_case c = direct_make(DIRECT_POISSON, 40 * 40, LAC_F64, 1), other = c;
-  system_of s, t;
+  multigrid_case s, t;
   other.a = ref_copy(&c.a);
   for (int64_t z = 0; z < c.s->nnz; ++z) other.a.x[z] *= c.s->row[z] == c.s->col[z] ? 7.25 : 7;
-  open_matrix(ctx, &s, &c, LAC_WIDTH_AUTO, 1, true), set_up(ctx, &s);
-  open_matrix(ctx, &t, &other, LAC_WIDTH_AUTO, 1, true);
+  case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, true), case_set_up(ctx, &s);
+  case_open(ctx, &t, TABLE, &other, LAC_WIDTH_AUTO, 1, true);
   t.setup.options = &t.options;
   t.setup.pattern = s.pattern;
   CHECK_OK(TABLE->refresh(ctx, &t.setup, s.part, &t.part));
-  CHECK(random_iterations(ctx, &t, LAC_N, 1) <= 18);
-  close_system(&s), close_system(&t);
+  CHECK(case_iterations(ctx, &t, LAC_N, 1, NULL) <= 18);
+  case_close(&s), case_close(&t);
 }
 
 static void the_bits_do_not_depend_on_the_number_of_threads(lac_context *ctx) {
   direct_case c = direct_make(DIRECT_POISSON, 220 * 220, LAC_F64, 1);
   lac_array *x[2] = {NULL};
   for (int t = 0; t < 2; ++t) {
-    system_of s;
+    multigrid_case s;
     CHECK_OK(lac_context_set_threads(ctx, 1 + 2 * t));
-    open_matrix(ctx, &s, &c, LAC_WIDTH_AUTO, 1, true), set_up(ctx, &s);
-    lac_array *b = random_like(ctx, &s, 1, 5);
-    x[t] = apply(ctx, &s, LAC_N, b);
+    case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, true), case_set_up(ctx, &s);
+    lac_array *b = case_random(ctx, &s, 1, 5);
+    x[t] = case_apply(ctx, &s, LAC_N, b);
     lac_array_destroy(&b);
-    close_system(&s);
+    case_close(&s);
   }
-  CHECK(same_bits(x[0], x[1]));
+  CHECK(case_same_bits(x[0], x[1]));
   lac_array_destroy(&x[0]), lac_array_destroy(&x[1]);
 }
 
@@ -485,11 +344,11 @@ static void no_failing_allocation_does_harm(lac_context *ctx) {
   direct_case c = direct_convection(30, 0.5, LAC_F64);
   bool is_reached = true;
   for (int64_t n = 1; is_reached; ++n) {
-    system_of s;
+    multigrid_case s;
     lac_array *x = NULL;
-    open_matrix(ctx, &s, &c, LAC_WIDTH_AUTO, 1, false);
+    case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, false);
     s.setup.options = &s.options;
-    lac_array *b = random_like(ctx, &s, 1, 5);
+    lac_array *b = case_random(ctx, &s, 1, 5);
     CHECK_OK(lac_array_create(ctx, LAC_F64, 3, b->meta.shape, &x));
     lac_memory_fail_at(n);
     lac_status status = TABLE->create(ctx, &s.setup, &s.part);
@@ -497,16 +356,16 @@ static void no_failing_allocation_does_harm(lac_context *ctx) {
     is_reached = lac_memory_fail_at(0) >= n;
     CHECK_EQ(status, is_reached ? LAC_ERR_MEMORY : LAC_OK);
     lac_array_destroy(&b), lac_array_destroy(&x);
-    close_system(&s);
+    case_close(&s);
   }
 }
 
 static void a_hierarchy_tells_of_its_levels(lac_context *ctx) {
   direct_case c = direct_make(DIRECT_POISSON, 40 * 40, LAC_F64, 1);
-  system_of s;
+  multigrid_case s;
   lac_setup_finding finding;
   char *text = NULL;
-  open_matrix(ctx, &s, &c, LAC_WIDTH_AUTO, 1, true), set_up(ctx, &s);
+  case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, true), case_set_up(ctx, &s);
   TABLE->report(s.part, &finding);
   CHECK_EQ(finding.levels, 3);
   CHECK(finding.complexity > 1.2 && finding.complexity < 1.5);
@@ -514,7 +373,7 @@ static void a_hierarchy_tells_of_its_levels(lac_context *ctx) {
   CHECK_OK(TABLE->describe(ctx, s.part, &text));
   CHECK(strstr(text, "1600") && strstr(text, "400") && strstr(text, "dense inverse"));
   lac_free(text);
-  close_system(&s);
+  case_close(&s);
 }
 
 CHECK_MAIN(a_cycle_of_a_hermitian_matrix_is_hermitian, the_transposed_cycle_is_the_adjoint,

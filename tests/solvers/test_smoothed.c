@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The hierarchy of smoothed aggregation: its interpolation, its products, near-null vectors.
 
+#include "core/number_at.h"
 #include "solvers/multigrid/smoothed.h"
 #include "support/multigrid_case.h"
 #include "support/scratch.h"
@@ -11,19 +12,6 @@ static const lac_width WIDTHS[] = {LAC_WIDTH_32_32, LAC_WIDTH_64_32, LAC_WIDTH_6
 
 // -- the structure ---------------------------------------------------------------------------------------------------
 
-static number number_at(lac_dtype dtype, const void *x, int64_t i) {
-  switch (dtype) {
-    case LAC_F32:
-      return ((const float *)x)[i];
-    case LAC_F64:
-      return ((const double *)x)[i];
-    case LAC_C64:
-      return ((const float complex *)x)[i];
-    default:
-      return ((const double complex *)x)[i];
-  }
-}
-
 static int64_t offset_at(const lac_sparse *a, int64_t i) {
   return a->width == LAC_WIDTH_32_32 ? ((const int32_t *)a->offsets)[i] : ((const int64_t *)a->offsets)[i];
 }
@@ -32,7 +20,7 @@ static dense dense_of(lac_dtype dtype, const lac_sparse *a, const void *values) 
   dense d = dense_new(a->rows, a->cols);
   for (int64_t i = 0; i < a->rows; ++i) {
     for (int64_t p = offset_at(a, i); p < offset_at(a, i + 1); ++p) {
-      d.x[i * a->cols + smoothed_index(a->width, a->columns, p)] += number_at(dtype, values, p);
+      d.x[i * a->cols + smoothed_index(a->width, a->columns, p)] += lac_number_get(dtype, values, p);
     }
   }
   return d;
@@ -97,7 +85,7 @@ static void constants_are_interpolated_exactly(lac_context *ctx) {
     for (int64_t i = 0; i < p->rows; ++i) {
       number sum = 0;
       for (int64_t q = offset_at(p, i); q < offset_at(p, i + 1); ++q)
-        sum += number_at(LAC_F64, part->level[l].p_values, q);
+        sum += lac_number_get(LAC_F64, part->level[l].p_values, q);
       CHECK(cabs(sum - 1) <= 1e-12);
     }
   }

@@ -14,32 +14,14 @@ static const lac_width WIDTHS[] = {LAC_WIDTH_32_32, LAC_WIDTH_64_32, LAC_WIDTH_6
 
 // -- the cycle as a matrix -------------------------------------------------------------------------------------------
 
-static void check_adjoint(lac_context *ctx, const direct_case *c, bool is_hermitian, int degree, lac_side one,
-                          lac_side other, bool conjugates) {
-  multigrid_case s;
-  double size = 0;
-  case_open(ctx, &s, TABLE, c, LAC_WIDTH_AUTO, 1, is_hermitian);
-  s.options.preconditioner.full_precision = 1;
-  s.options.preconditioner.coarse_rows = 40;
-  s.options.preconditioner.degree = degree;
-  case_set_up(ctx, &s);
-  lac_array *u = case_random(ctx, &s, 1, 3), *v = case_random(ctx, &s, 1, 4);
-  lac_array *mu = case_apply(ctx, &s, one, u), *mv = case_apply(ctx, &s, other, v);
-  number left = case_inner(ctx, mu, v, conjugates, &size), right = case_inner(ctx, u, mv, conjugates, &size);
-  CHECK(cabs(left - right) <= 200 * direct_rounding(c->a.meta.dtype) * size);
-  CHECK(cabs(left) > 0);
-  lac_array_destroy(&u), lac_array_destroy(&v), lac_array_destroy(&mu), lac_array_destroy(&mv);
-  case_close(&s);
-}
-
 static void a_cycle_of_a_hermitian_matrix_is_hermitian(lac_context *ctx) {
   if (!check_cpu_only("smoothed aggregation")) return;
   for (int d = 0; d < 4; ++d) {
     direct_case c = direct_make(DIRECT_POISSON, 25 * 25, DTYPES[d], 1);
     for (int degree = 1; degree <= 2; ++degree) {
-      check_adjoint(ctx, &c, true, degree, LAC_N, LAC_N, true);
-      check_adjoint(ctx, &c, true, degree, LAC_H, LAC_N, true);
-      check_adjoint(ctx, &c, true, degree, LAC_T, LAC_N, false);
+      case_check_adjoint(ctx, TABLE, &c, true, degree, 200, LAC_N, LAC_N, true);
+      case_check_adjoint(ctx, TABLE, &c, true, degree, 200, LAC_H, LAC_N, true);
+      case_check_adjoint(ctx, TABLE, &c, true, degree, 200, LAC_T, LAC_N, false);
     }
   }
 }
@@ -51,9 +33,9 @@ static void the_transposed_cycle_is_the_adjoint(lac_context *ctx) {
     for (int64_t z = 0; lac_dtype_is_complex(DTYPES[d]) && z < c.s->nnz; ++z) {
       c.a.x[z] *= c.s->row[z] == c.s->col[z] ? 1 + 0.5 * _Complex_I : 1 - 0.25 * _Complex_I;
     }
-    check_adjoint(ctx, &c, false, 0, LAC_T, LAC_N, false);
-    check_adjoint(ctx, &c, false, 0, LAC_H, LAC_N, true);
-    check_adjoint(ctx, &c, false, 0, LAC_C, LAC_H, false);
+    case_check_adjoint(ctx, TABLE, &c, false, 0, 200, LAC_T, LAC_N, false);
+    case_check_adjoint(ctx, TABLE, &c, false, 0, 200, LAC_H, LAC_N, true);
+    case_check_adjoint(ctx, TABLE, &c, false, 0, 200, LAC_C, LAC_H, false);
   }
 }
 

@@ -109,6 +109,26 @@ static inline number case_inner(lac_context *ctx, const lac_array *x, const lac_
   return sum;
 }
 
+/// <op(M)^-1 u, v> = <u, other(M)^-1 v> to so many roundings, in full precision with few rows on the coarsest level.
+static inline void case_check_adjoint(lac_context *ctx, const lac_preconditioner_table *table, const direct_case *c,
+                                      bool is_hermitian, int degree, double roundings, lac_side one, lac_side other,
+                                      bool conjugates) {
+  multigrid_case s;
+  double size = 0;
+  case_open(ctx, &s, table, c, LAC_WIDTH_AUTO, 1, is_hermitian);
+  s.options.preconditioner.full_precision = 1;
+  s.options.preconditioner.coarse_rows = 40;
+  s.options.preconditioner.degree = degree;
+  case_set_up(ctx, &s);
+  lac_array *u = case_random(ctx, &s, 1, 3), *v = case_random(ctx, &s, 1, 4);
+  lac_array *mu = case_apply(ctx, &s, one, u), *mv = case_apply(ctx, &s, other, v);
+  number left = case_inner(ctx, mu, v, conjugates, &size), right = case_inner(ctx, u, mv, conjugates, &size);
+  CHECK(cabs(left - right) <= roundings * direct_rounding(c->a.meta.dtype) * size);
+  CHECK(cabs(left) > 0);
+  lac_array_destroy(&u), lac_array_destroy(&v), lac_array_destroy(&mu), lac_array_destroy(&mv);
+  case_close(&s);
+}
+
 /// Diagonals so that rows sum up to zero.
 static inline direct_case multigrid_neumann(int64_t side, lac_dtype dtype) {
   direct_case c = direct_make(DIRECT_POISSON, side * side, dtype, 1);
