@@ -15,7 +15,7 @@ import time
 import numpy as np
 import peers
 import scipy.sparse as sp
-from support import Call, Table, poisson2d
+from support import Call, Table, line, poisson2d, poisson3d, sorted_csr
 
 import lacuna
 from lacuna._core import context, ffi, lib
@@ -31,20 +31,6 @@ TURNS, SECONDS = 2, 2.0  # how often each runs, and how long a peer goes on at a
 
 
 # -- matrices --------------------------------------------------------------------------------------------------------
-
-
-def sorted_csr(a):
-    a = sp.csr_matrix(a)
-    a.sort_indices()
-    return sp.csr_matrix((a.data.astype(float), a.indices.astype(np.int32), a.indptr.astype(np.int32)), shape=a.shape)
-
-
-def line(n):
-    return sp.diags([-np.ones(n - 1), 2 * np.ones(n), -np.ones(n - 1)], [-1, 0, 1])
-
-
-def poisson3d(n):
-    return sorted_csr(sp.kron(poisson2d(n), sp.eye(n)) + sp.kron(sp.eye(n * n), line(n)))
 
 
 def anisotropic2d(n, weak):

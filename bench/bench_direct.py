@@ -24,7 +24,7 @@ import numpy as np
 import scipy.io
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
-from support import ROOT, Call, Table, poisson2d
+from support import ROOT, Call, Table, poisson2d, poisson3d, sorted_csr
 
 import lacuna
 from lacuna._core import context, ffi, lib
@@ -38,17 +38,6 @@ MATRICES = os.environ.get("LACUNA_DATA", os.path.join(ROOT, "..", "shared", "dat
 
 
 # -- matrices --------------------------------------------------------------------------------------------------------
-
-
-def sorted_csr(a):
-    a = sp.csr_matrix(a)
-    a.sort_indices()
-    return sp.csr_matrix((a.data.astype(float), a.indices.astype(np.int32), a.indptr.astype(np.int32)), shape=a.shape)
-
-
-def poisson3d(n):
-    plane, line = poisson2d(n), sp.diags([-np.ones(n - 1), 2 * np.ones(n), -np.ones(n - 1)], [-1, 0, 1])
-    return sorted_csr(sp.kron(plane, sp.eye(n)) + sp.kron(sp.eye(n * n), line))
 
 
 def convection2d(n, peclet=20.0):

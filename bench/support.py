@@ -24,12 +24,26 @@ PLAN_BYTES = 4 << 30  # of kept plans: the largest product here has 64 million e
 MAX_RESIDUAL = {"f64": 1e-13, "f32": 1e-5}
 
 
-def poisson2d(n):
-    """The five-point matrix of an n x n grid, as SciPy CSR with sorted 32-bit indices."""
-    line = sp.diags([-np.ones(n - 1), 2 * np.ones(n), -np.ones(n - 1)], [-1, 0, 1])
-    a = (sp.kron(line, sp.eye(n)) + sp.kron(sp.eye(n), line)).tocsr()
+def sorted_csr(a):
+    """A matrix as SciPy CSR in double precision with sorted 32-bit indices."""
+    a = sp.csr_matrix(a)
     a.sort_indices()
-    return sp.csr_matrix((a.data, a.indices.astype(np.int32), a.indptr.astype(np.int32)), shape=a.shape)
+    return sp.csr_matrix((a.data.astype(float), a.indices.astype(np.int32), a.indptr.astype(np.int32)), shape=a.shape)
+
+
+def line(n):
+    """The second difference of n points."""
+    return sp.diags([-np.ones(n - 1), 2 * np.ones(n), -np.ones(n - 1)], [-1, 0, 1])
+
+
+def poisson2d(n):
+    """The five-point matrix of an n x n grid."""
+    return sorted_csr(sp.kron(line(n), sp.eye(n)) + sp.kron(sp.eye(n), line(n)))
+
+
+def poisson3d(n):
+    """The seven-point matrix of an n x n x n grid."""
+    return sorted_csr(sp.kron(poisson2d(n), sp.eye(n)) + sp.kron(sp.eye(n * n), line(n)))
 
 
 class Call:
