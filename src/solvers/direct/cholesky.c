@@ -37,12 +37,12 @@ static lac_status cholesky_factor(const lac_factor_job *job, void **numeric, lac
   lac_status status = LAC_ERR_MEMORY;
   double *norms = lac_alloc((size_t)s->n * sizeof *norms);
   lac_fronts *f = lac_fronts_create(s, LAC_FRONT_CHOLESKY, job->dtype);
-  lac_fronts_job todo = {.eliminate = lac_eliminate_cholesky, .values = job->values, .threads = job->threads};
+  lac_fronts_job fronts = {.eliminate = lac_eliminate_cholesky, .values = job->values, .threads = job->threads};
 
   if (f && norms) {
     cholesky_norms[job->dtype](job->structure, s, job->values, job->threads, norms);
-    todo.norms = norms;
-    status = cholesky_refuse(f, lac_fronts_factor(f, &todo), fault);
+    fronts.norms = norms;
+    status = cholesky_refuse(f, lac_fronts_factor(f, &fronts), fault);
   }
   if (status == LAC_ERR_MEMORY) {
     snprintf(fault->text, sizeof fault->text, "out of memory: a factor of %lld entries", (long long)s->nnz);
