@@ -20,12 +20,24 @@ typedef struct lac_aggregation {
   bool is_regular;  // most have the same size, and neighbours among them have members that are neighbours
 } lac_aggregation;
 
+/// How a coarse level holds its values in slices of LAC_SLICE rows. On a grid neighbouring rows have neighbouring columns, so that the
+/// entries of a slice lie on a few diagonals: it holds LAC_SLICE values of each, one diagonal behind the other, and zeros
+/// where a row has no entry there. Columns need not be read: lists[firsts[s]] is the number of diagonals, and their shifts,
+/// columns less rows and ascending, are behind it; no column on them is outside of the matrix. A slice with none holds its rows one
+/// behind the other.
+enum { LAC_SLICE = 16 };
+typedef struct lac_slices {
+  int64_t count, room;                  // slices; values of all of them
+  lac_buffer *firsts, *lists, *starts;  // the list of each slice, and where its values begin: 32-bit
+} lac_slices;
+
 /// A level as kernels walk it.
 typedef struct lac_level_view {
   lac_rows rows;             // op(A)
   bool conjugates;           // values and weights
   bool is_ragged;            // the lengths of rows change from one to the next
-  const lac_array *values;   // [items, nnz]
+  const lac_slices *slices;  // that hold the values; NULL: as rows have them
+  const lac_array *values;   // [items, nnz] or [items, room]
   const lac_array *weights;  // [items, n], H: the smoother is x += weights (b - A x)
   const lac_array *unit;     // [items, 2, 1], f64: the magnitudes of values
   const lac_array *scale;    // [items, 2, k], f64
@@ -46,6 +58,9 @@ struct lac_multigrid_kernels {
   /// The values [items, nnz] of P^T A P on its pattern, from those of A: f64 or c128
   lac_status (*galerkin)(lac_context *ctx, const lac_level_view *level, const lac_aggregation *aggregation,
                          const lac_pattern *coarse, lac_array *values);
+  /// The same values in slices, [items, room] in the dtype of `out`, which is as wide or half as wide
+  lac_status (*sliced)(lac_context *ctx, const lac_pattern *pattern, const lac_slices *slices, const lac_array *values,
+                       lac_array *out);
 
   // -- the cycle -----------------------------------------------------------------------------------------------------
   /// y = weights x scale[., which, .] in the dtype of y, one of T and H; weights and scale may be NULL

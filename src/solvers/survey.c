@@ -12,10 +12,9 @@
 // How far the two numbers of a Hermitian pair may be apart: they are often sums of the same terms in another order.
 #define SURVEY_ROUNDINGS 8
 
-enum {
-  SURVEY_BLOCK = 4096,
-  SURVEY_SHORT = 16
-};  // rows that are looked at together; entries that are searched one by one
+enum { SURVEY_BLOCK = 4096 };  // rows that are looked at together
+enum { SURVEY_SHORT = 16 };    // entries that are searched one by one
+enum { SURVEY_AHEAD = 256 };   // entries that are asked for early
 
 // What is positive beside the diagonal of an M-like matrix, at most, of all that stands there.
 static const double survey_share = 0.05;

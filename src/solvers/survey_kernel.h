@@ -15,37 +15,48 @@ static bool FN(survey_mirrors)(T here, T there) {
   return FN(size)(here - FN(conj)(there)) <= SURVEY_ROUNDINGS * FN(epsilon) * size;
 }
 
-// Each entry above the diagonal looks for its mirror, and there are as many below: then all have one.
+// Sums of a row beside its diagonal: what is positive of real parts, and all sizes.
+static inline void FN(survey_add)(T a, double *positive, double *beside) {
+  double real = (double)FN(re)(a);
+  *positive += real > 0 ? real : 0;
+  *beside += FN(size)(a);
+}
+
+static inline void FN(survey_pair)(const survey_rows *s, bool narrow, const T *a, int64_t i, int64_t p, int64_t begin,
+                                   survey_part *part) {
+  int64_t mirror = survey_mirror(s, narrow, i, survey_column(s, narrow, p), p - begin);
+  if (narrow) {  // mirrors run ahead of the rows: what comes behind them is asked for
+    __builtin_prefetch(a + mirror + SURVEY_AHEAD, 0, 3);
+    __builtin_prefetch(s->columns32 + mirror + SURVEY_AHEAD, 0, 3);
+  }
+  if (mirror < 0 || !FN(survey_mirrors)(a[p], a[mirror])) part->asymmetric = p, part->is_unpaired = mirror < 0;
+}
+
+// Each entry above the diagonal looks for its mirror, and there are as many below: then all have one. Sums tell whether all is finite; one that
+// overflows sends for a closer look.
 static inline void FN(survey_row)(const survey_rows *s, bool narrow, const T *a, int64_t i, survey_part *part) {
-  int64_t begin = survey_offset(s, narrow, i), end = survey_offset(s, narrow, i + 1), below = 0, above = 0;
-  bool is_finite = true, has_looked = part->asymmetric >= 0;
+  int64_t begin = survey_offset(s, narrow, i), end = survey_offset(s, narrow, i + 1), p = begin;
   double positive = 0, beside = 0;
   T diagonal = 0;
 
-  for (int64_t p = begin; p < end; p++) {
-    int64_t j = survey_column(s, narrow, p), mirror = p;
-    is_finite = is_finite && FN(finite)(a[p]);
-    if (j < i) {
-      below++;
-    } else if (!has_looked) {
-      if (j > i) mirror = survey_mirror(s, narrow, i, j, p - begin);
-      has_looked = mirror < 0 || !FN(survey_mirrors)(a[p], a[mirror]);
-      if (has_looked) part->asymmetric = p, part->is_unpaired = mirror < 0;
-    }
-    above += j > i;
-    if (j == i) {
-      diagonal = a[p];
-    } else {
-      double real = (double)FN(re)(a[p]);
-      positive += real > 0 ? real : 0;
-      beside += FN(size)(a[p]);
-    }
+  for (; p < end && survey_column(s, narrow, p) < i; p++) FN(survey_add)(a[p], &positive, &beside);
+  part->below += p - begin;
+  if (p < end && survey_column(s, narrow, p) == i) {
+    diagonal = a[p];
+    if (part->asymmetric < 0 && !FN(survey_mirrors)(diagonal, diagonal))
+      part->asymmetric = p, part->is_unpaired = false;
+    p++;
   }
-  part->below += below, part->above += above;
+  part->above += end - p;
+  for (; p < end; p++) {
+    FN(survey_add)(a[p], &positive, &beside);
+    if (part->asymmetric < 0) FN(survey_pair)(s, narrow, a, i, p, begin, part);
+  }
   part->positive += positive, part->beside += beside;
   if (!(FN(re)(diagonal) > 0)) part->not_positive = survey_first(part->not_positive, i);
   if (FN(size)(diagonal) == 0) part->without = survey_first(part->without, i);
-  if (!is_finite) part->nonfinite = survey_first(part->nonfinite, FN(survey_nonfinite)(a, begin, end));
+  if (!isfinite(beside + FN(size)(diagonal)))
+    part->nonfinite = survey_first(part->nonfinite, FN(survey_nonfinite)(a, begin, end));
 }
 
 static void FN(survey_rows)(const survey_rows *s, const void *values, int64_t begin, int64_t end, survey_part *part) {

@@ -71,6 +71,91 @@ static void scales_of_matrix_and_right_hand_side_come_out_exactly(lac_context *c
   }
 }
 
+// -- slices ----------------------------------------------------------------------------------------------------------
+
+/// A grid of side x side points; some rows of it have a neighbour more, far away, so that the coarse level has rows that are like no others.
+static direct_case grid_with_bridges(int64_t side, bool has_bridges, lac_dtype dtype) {
+  int64_t n = side * side;
+  double *full = scratch((size_t)(n * n) * sizeof *full);
+  for (int64_t i = 0; i < n; ++i) {
+    full[i * (n + 1)] = 4;
+    if (i % side) full[i * n + i - 1] = full[(i - 1) * n + i] = -1;
+    if (i >= side) full[i * n + i - side] = full[(i - side) * n + i] = -1;
+  }
+  for (int64_t i = 0; has_bridges && i < 10; ++i) {
+    int64_t j = n - 1 - 7 * i;
+    full[i * n + j] = full[j * n + i] = -0.125;
+  }
+  return direct_small(n, full, dtype);
+}
+
+/// The same cycle by slices and, told that the matrix is not Hermitian, by rows: small levels take no steps, so that both are linear.
+static void check_slices(lac_context *ctx, const direct_case *c, bool full_precision, int64_t k) {
+  multigrid_case s[2];
+  lac_array *b = NULL, *x[2];
+  ref got, expected;
+  double worst = 0, most = 0;
+  for (int rows = 0; rows < 2; ++rows) {
+    case_open(ctx, &s[rows], TABLE, c, LAC_WIDTH_AUTO, 2, !rows);
+    s[rows].options.preconditioner.full_precision = full_precision;
+    s[rows].options.preconditioner.coarse_rows = 40;
+    case_set_up(ctx, &s[rows]);
+    CHECK_EQ(((lac_hierarchy *)s[rows].part)->is_sliced[1], !rows);
+    if (!b) b = case_random(ctx, &s[rows], k, 6);
+    x[rows] = case_apply(ctx, &s[rows], LAC_N, b);
+  }
+  CHECK_OK(ref_download(ctx, x[0], &got));
+  CHECK_OK(ref_download(ctx, x[1], &expected));
+  for (int64_t i = 0; i < got.count; ++i) {
+    worst = fmax(worst, cabs(got.x[i] - expected.x[i]));
+    most = fmax(most, cabs(expected.x[i]));
+  }
+  CHECK(worst <= 50 * direct_rounding(full_precision ? c->a.meta.dtype : LAC_F32) * most);
+  lac_array_destroy(&b), lac_array_destroy(&x[0]), lac_array_destroy(&x[1]);
+  case_close(&s[0]), case_close(&s[1]);
+}
+
+static void a_cycle_by_slices_is_that_by_rows(lac_context *ctx) {
+  for (int d = 0; d < 4; ++d) {
+    for (int bridges = 0; bridges < 2; ++bridges) {
+      direct_case c = grid_with_bridges(32, bridges, DTYPES[d]);
+      check_slices(ctx, &c, true, 1);
+      check_slices(ctx, &c, true, 11);
+      check_slices(ctx, &c, false, 1);
+    }
+  }
+}
+
+/// Diagonals of a slice and its rows have the same entries, wherever the slice is.
+static void slices_have_the_entries_of_rows(lac_context *ctx) {
+  direct_case c = grid_with_bridges(32, true, LAC_F64);
+  int64_t on_diagonals = 0;
+  multigrid_case s;
+  case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, true), case_set_up(ctx, &s);
+  const lac_hierarchy *h = s.part;
+  const lac_pattern *p = h->levels->patterns[1];
+  const lac_slices *slices = h->levels->slices[1];
+  const float *values = lac_array_data(h->values[1]);
+  CHECK(slices != NULL);
+  CHECK_EQ(slices->count, (p->rows + LAC_SLICE - 1) / LAC_SLICE);
+  for (int64_t i = 0; i < p->rows; ++i) {
+    const int32_t *list = (const int32_t *)slices->lists->host + lac_buffer_get(slices->firsts, i / LAC_SLICE);
+    double own = 0, diagonals = 0;
+    for (int32_t q = 0; q < *list; ++q) {
+      float value = values[lac_buffer_get(slices->starts, i / LAC_SLICE) + q * LAC_SLICE + i % LAC_SLICE];
+      CHECK(i + list[1 + q] >= 0 && i + list[1 + q] < p->cols);
+      diagonals += value;
+      if (list[1 + q] == 0) own = value;
+    }
+    if (*list == 0) continue;
+    ++on_diagonals;
+    CHECK(own > 0);
+    CHECK(fabs(diagonals) <= own);  // the signs of the others are not its own
+  }
+  CHECK(on_diagonals >= p->rows / 2 && on_diagonals < p->rows);
+  case_close(&s);
+}
+
 // -- as a preconditioner ---------------------------------------------------------------------------------------------
 
 static void iterations_do_not_grow_with_the_grid(lac_context *ctx) {
@@ -376,7 +461,8 @@ static void a_hierarchy_tells_of_its_levels(lac_context *ctx) {
   case_close(&s);
 }
 
-CHECK_MAIN(a_cycle_of_a_hermitian_matrix_is_hermitian, the_transposed_cycle_is_the_adjoint,
+CHECK_MAIN(a_cycle_by_slices_is_that_by_rows, slices_have_the_entries_of_rows,
+           a_cycle_of_a_hermitian_matrix_is_hermitian, the_transposed_cycle_is_the_adjoint,
            scales_of_matrix_and_right_hand_side_come_out_exactly, iterations_do_not_grow_with_the_grid,
            all_dtypes_widths_and_precisions_need_few_iterations,
            nonsymmetric_matrices_need_few_iterations_on_every_side, columns_and_matrices_are_those_one_by_one,

@@ -4,8 +4,11 @@
 
 #include "backends/cpu/multigrid.h"
 
-#include "backends/cpu/types.h"
+#include "backends/cpu/functions.h"
 
+#define KERNEL_FILE "backends/cpu/multigrid_diagonal_kernel.h"
+#include "backends/cpu/instantiate.h"
+#undef KERNEL_FILE
 #define KERNEL_FILE "backends/cpu/multigrid_kernel.h"
 #include "backends/cpu/multigrid_instantiate.h"
 
@@ -30,7 +33,12 @@ lac_status grid_jobs_level(lac_context *ctx, grid_jobs *jobs, const lac_level_vi
   LAC_TRY(lac_buffer_on(ctx, level->rows.offsets, &job->offsets));
   LAC_TRY(lac_buffer_on(ctx, level->rows.columns, &job->columns));
   if (level->rows.slots) LAC_TRY(lac_buffer_on(ctx, level->rows.slots, &job->slots));
-  job->gathers = job->slots != NULL;
+  job->way = level->slices ? GRID_SLICES : job->slots ? GRID_SLOTS : GRID_ROWS;
+  if (level->slices) {
+    job->firsts = level->slices->firsts->host;
+    job->lists = level->slices->lists->host;
+    job->slice_starts = level->slices->starts->host;
+  }
   job->is_ragged = level->is_ragged;
   job->asks = level->rows.columns->count * (int64_t)lac_dtype_size(level->values->meta.dtype) > GRID_CACHED_BYTES;
   job->rows = level->rows.rows;
@@ -115,12 +123,13 @@ done:
   return status;
 }
 
-/// In one pass by aggregates where their rows lie in order: else memory would be read all over, and the residual comes first.
+/// In one pass by aggregates where their rows lie in order: else memory would be read all over, and the residual comes first. So it does
+/// where rows are taken in slices.
 static lac_status cpu_restricted(lac_context *ctx, const lac_level_view *level, const lac_aggregation *aggregation,
                                  const lac_array *weights, const lac_array *b, const lac_array *x, lac_array *room,
                                  lac_array *rc, lac_array *xc) {
   lac_status status = LAC_OK;
-  bool fuses = aggregation->is_regular;
+  bool fuses = aggregation->is_regular && !level->slices;
   grid_jobs jobs = {.job = {.k = b->meta.shape[2]}};
   LAC_TRY(grid_jobs_level(ctx, &jobs, level));
   jobs.job.b = grid_operand(&jobs, GRID_B, b);
@@ -182,6 +191,7 @@ static lac_status cpu_product(lac_context *ctx, const lac_level_view *level, boo
   jobs.partial_bytes = 3 * reals * (int64_t)sizeof(double);
   jobs.partial = lac_alloc((size_t)(jobs.items * blocks * jobs.partial_bytes));
   LAC_CHECK(jobs.partial, LAC_ERR_MEMORY, "out of memory: sums of %lld blocks", (long long)blocks);
+  memset(jobs.partial, 0, (size_t)(jobs.items * blocks * jobs.partial_bytes));
   jobs.job.x = grid_operand(&jobs, GRID_X, c);
   jobs.job.b = grid_operand(&jobs, GRID_B, r);
   jobs.job.c = grid_operand(&jobs, GRID_C, before);
@@ -198,6 +208,7 @@ const lac_multigrid_kernels cpu_multigrid_kernels = {
     .magnitudes = cpu_multigrid_magnitudes,
     .weights = cpu_multigrid_weights,
     .galerkin = cpu_multigrid_galerkin,
+    .sliced = cpu_multigrid_sliced,
     .scaled = cpu_multigrid_scaled,
     .restricted = cpu_restricted,
     .prolonged = cpu_multigrid_prolonged,

@@ -10,15 +10,19 @@
 
 enum { GRID_BLOCK = 2048 };            // rows: sums are taken block by block
 enum { GRID_COLUMNS = 8 };             // that are worked on at once
-enum { GRID_THREADED_WORK = 200000 };  // of a pass that is soon over one thread is faster
+enum { GRID_THREADED_WORK = 50000 };   // of a pass that is soon over one thread is faster
 enum { GRID_CACHED_BYTES = 4 << 20 };  // values that need not be asked for
 enum { GRID_AHEAD = 256 };             // entries by which a matrix beyond the caches is asked for early
+
+/// How the entries of rows are found: one behind the other, through slots, in slices.
+enum { GRID_ROWS, GRID_SLOTS, GRID_SLICES };
 
 /// All that a kernel reads and writes, of one item of the batch.
 typedef struct grid_job {
   const void *offsets, *columns, *slots;
   const void *values, *weights, *next_weights;
   const int32_t *starts, *members, *aggregates;
+  const int32_t *slice_starts, *firsts, *lists;
   int64_t rows, k;  // rows are cut: those of the coarse level where aggregates are walked
   double sign;      // -1 conjugates values and weights
   double unit;
@@ -26,7 +30,7 @@ typedef struct grid_job {
   const void *b, *x, *c, *d, *steps;
   void *y, *z, *sums;
   bool of_image;
-  bool gathers;  // through slots
+  int way;  // GRID_ROWS, ...
   bool is_ragged;
   bool asks;  // for what comes next: the matrix is beyond the caches
 } grid_job;
@@ -74,6 +78,8 @@ lac_status cpu_multigrid_magnitudes(lac_context *ctx, const lac_array *x, const 
 lac_status cpu_multigrid_weights(lac_context *ctx, const lac_level_view *level, double omega, lac_array *weights);
 lac_status cpu_multigrid_galerkin(lac_context *ctx, const lac_level_view *level, const lac_aggregation *aggregation,
                                   const lac_pattern *coarse, lac_array *values);
+lac_status cpu_multigrid_sliced(lac_context *ctx, const lac_pattern *pattern, const lac_slices *slices,
+                                const lac_array *values, lac_array *out);
 lac_status cpu_multigrid_scaled(lac_context *ctx, const lac_array *weights, bool conjugates, const lac_array *scale,
                                 int which, const lac_array *x, lac_array *y);
 /// rc = P^T r and xc = weights rc

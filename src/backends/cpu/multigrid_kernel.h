@@ -4,9 +4,9 @@
 #define REAL FN(real)
 
 /// The sum of `length` entries, a constant to the compiler, from entry p on.
-INLINE T MN(few)(const grid_job *g, int64_t p, const H *x, const int length) {
+INLINE T MN(few)(const grid_job *g, const T *values, int64_t p, const H *x, const int length) {
   const C *columns = (const C *)g->columns + p;
-  const T *values = (const T *)g->values + p;
+  values += p;
   T s = 0;
   UNROLL(12) for (int q = 0; q < length; ++q) s = FN(mac)(s, FN(signed)(values[q], (REAL)g->sign), x[columns[q]]);
   return s;
@@ -14,9 +14,9 @@ INLINE T MN(few)(const grid_job *g, int64_t p, const H *x, const int length) {
 
 /// The sum of 1 to 8 entries without a branch on how many there are: where that changes from row to row, branches are guessed wrong. Places
 /// behind the last hold zero times the first.
-INLINE T MN(up_to_eight)(const grid_job *g, int64_t p, const H *x, const int64_t length) {
+INLINE T MN(up_to_eight)(const grid_job *g, const T *values, int64_t p, const H *x, const int64_t length) {
   const C *columns = (const C *)g->columns + p;
-  const T *values = (const T *)g->values + p;
+  values += p;
   T s = 0;
   UNROLL(8) for (int64_t q = 0; q < 8; ++q) {
     const int64_t at = q < length ? q : 0;
@@ -27,37 +27,37 @@ INLINE T MN(up_to_eight)(const grid_job *g, int64_t p, const H *x, const int64_t
 }
 
 /// Row i of A x for one column. Lengths that grids have are told apart, which spares the loop.
-INLINE T MN(row_one)(const grid_job *g, int64_t i, const H *x) {
+INLINE T MN(row_one)(const grid_job *g, const T *values, int64_t i, const H *x) {
   const O *offsets = g->offsets;
   int64_t p = offsets[i], length = offsets[i + 1] - p;
   if (g->asks) {
-    __builtin_prefetch((const T *)g->values + p + GRID_AHEAD, 0, 0);
+    __builtin_prefetch(values + p + GRID_AHEAD, 0, 0);
     __builtin_prefetch((const C *)g->columns + p + GRID_AHEAD, 0, 0);
   }
   if (g->is_ragged && length > 0) {
     T s = 0;
-    for (; length > 8; p += 8, length -= 8) s += MN(few)(g, p, x, 8);
-    return s + MN(up_to_eight)(g, p, x, length);
+    for (; length > 8; p += 8, length -= 8) s += MN(few)(g, values, p, x, 8);
+    return s + MN(up_to_eight)(g, values, p, x, length);
   }
   switch (length) {
     case 3:
-      return MN(few)(g, p, x, 3);
+      return MN(few)(g, values, p, x, 3);
     case 4:
-      return MN(few)(g, p, x, 4);
+      return MN(few)(g, values, p, x, 4);
     case 5:
-      return MN(few)(g, p, x, 5);
+      return MN(few)(g, values, p, x, 5);
     case 6:
-      return MN(few)(g, p, x, 6);
+      return MN(few)(g, values, p, x, 6);
     case 7:
-      return MN(few)(g, p, x, 7);
+      return MN(few)(g, values, p, x, 7);
     case 8:
-      return MN(few)(g, p, x, 8);
+      return MN(few)(g, values, p, x, 8);
     case 9:
-      return MN(few)(g, p, x, 9);
+      return MN(few)(g, values, p, x, 9);
     default: {
       T s = 0;
       for (int64_t q = p; q < p + length; ++q) {
-        s = FN(mac)(s, FN(signed)(((const T *)g->values)[q], (REAL)g->sign), x[((const C *)g->columns)[q]]);
+        s = FN(mac)(s, FN(signed)(values[q], (REAL)g->sign), x[((const C *)g->columns)[q]]);
       }
       return s;
     }
@@ -65,13 +65,13 @@ INLINE T MN(row_one)(const grid_job *g, int64_t i, const H *x) {
 }
 
 /// s = columns [0, m) of row i of op(A) x, where x is that of the first such column.
-INLINE void MN(row)(const grid_job *g, const bool gathers, int64_t i, const H *x, const int64_t k, const int m, T *s) {
+INLINE void MN(row)(const grid_job *g, const bool gathers, const T *values, int64_t i, const H *x, const int64_t k,
+                    const int m, T *s) {
   const O *offsets = g->offsets, *slots = g->slots;
   const C *columns = g->columns;
-  const T *values = g->values;
   const REAL sign = (REAL)g->sign;
   if (k == 1 && !gathers) {
-    s[0] = MN(row_one)(g, i, x);
+    s[0] = MN(row_one)(g, values, i, x);
     return;
   }
   UNROLL(8) for (int c = 0; c < m; ++c) s[c] = 0;
@@ -82,13 +82,39 @@ INLINE void MN(row)(const grid_job *g, const bool gathers, int64_t i, const H *x
   }
 }
 
-/// s = columns [j, j + m) of row i of the scaled b - op(A) x.
-INLINE void MN(residual)(const grid_job *g, const bool gathers, int64_t i, const int64_t k, int64_t j, const int m,
-                         T *s) {
+/// s[r, c] = column j + c of rows [i, i + count) of op(A) x: a slice, the last rows of one, or a single row.
+INLINE void MN(rows)(const grid_job *g, const int way, int64_t i, int64_t count, const int64_t k, int64_t j,
+                     const int m, T *s) {
+  const H *x = (const H *)g->x + j;
+  const T *values = g->values;
+  if (way == GRID_SLICES) {
+    const int32_t *list = g->lists + g->firsts[i / LAC_SLICE];
+    const T *own = (const T *)g->x + i * k + j;  // coarse levels have numbers of one kind
+    values += g->slice_starts[i / LAC_SLICE];
+    if (*list > 0) {
+      if (k == 1) {
+        FN(slice)(g, values, list, own, s);
+      } else {
+        FN(slice_columns)(g, values, list, own, k, m, s);
+      }
+      return;
+    }
+    values -= ((const O *)g->offsets)[i];
+  }
+  for (int64_t r = 0; r < count; ++r) MN(row)(g, way == GRID_SLOTS, values, i + r, x, k, m, s + r * m);
+}
+
+/// s = columns [j, j + m) of rows [i, i + count) of the scaled b - op(A) x.
+INLINE void MN(residuals)(const grid_job *g, const int way, int64_t i, int64_t count, const int64_t k, int64_t j,
+                          const int m, T *s) {
   const T *b = (const T *)g->b + i * k + j;
   const REAL unit = (REAL)g->unit;
-  MN(row)(g, gathers, i, (const H *)g->x + j, k, m, s);
-  UNROLL(8) for (int c = 0; c < m; ++c) { s[c] = b[c] * (g->in_scale ? (REAL)g->in_scale[j + c] : 1) - unit * s[c]; }
+  MN(rows)(g, way, i, count, k, j, m, s);
+  for (int64_t r = 0; r < count; ++r) {
+    UNROLL(8) for (int c = 0; c < m; ++c) {
+      s[r * m + c] = b[r * k + c] * (g->in_scale ? (REAL)g->in_scale[j + c] : 1) - unit * s[r * m + c];
+    }
+  }
 }
 
 INLINE H MN(weight)(const grid_job *g, const void *weights, int64_t i) {
@@ -96,7 +122,7 @@ INLINE H MN(weight)(const grid_job *g, const void *weights, int64_t i) {
 }
 
 /// y = P^T (b - A x), z = next_weights y
-INLINE void MN(restrict_all)(const grid_job *g, int64_t begin, int64_t end, const int64_t k, const bool gathers) {
+INLINE void MN(restrict_all)(const grid_job *g, int64_t begin, int64_t end, const int64_t k, const int way) {
   const int32_t *starts = g->starts, *members = g->members;
   for (int64_t i = begin; i < end; ++i) {
     for (int64_t j = 0; j < k; j += GRID_COLUMNS) {
@@ -104,7 +130,7 @@ INLINE void MN(restrict_all)(const grid_job *g, int64_t begin, int64_t end, cons
       T sum[GRID_COLUMNS] = {0}, s[GRID_COLUMNS] = {0};
 
       for (int32_t q = starts[i]; q < starts[i + 1]; ++q) {
-        MN(residual)(g, gathers, members[q], k, j, m, s);
+        MN(residuals)(g, way == GRID_SLOTS ? GRID_SLOTS : GRID_ROWS, members[q], 1, k, j, m, s);  // never in slices
         UNROLL(8) for (int c = 0; c < m; ++c) sum[c] += s[c];
       }
       H *y = (H *)g->y + i * k + j, *z = g->z;
@@ -117,63 +143,86 @@ INLINE void MN(restrict_all)(const grid_job *g, int64_t begin, int64_t end, cons
 }
 
 /// z = b - A x
-INLINE void MN(remain_all)(const grid_job *g, int64_t begin, int64_t end, const int64_t k, const bool gathers) {
-  for (int64_t i = begin; i < end; ++i) {
-    for (int64_t j = 0; j < k; j += GRID_COLUMNS) {
-      const int m = k - j < GRID_COLUMNS ? (int)(k - j) : GRID_COLUMNS;
-      T s[GRID_COLUMNS] = {0}, *z = (T *)g->z + i * k + j;
-      MN(residual)(g, gathers, i, k, j, m, s);
-      UNROLL(8) for (int c = 0; c < m; ++c) z[c] = s[c];
-    }
+INLINE void MN(remain_some)(const grid_job *g, int64_t i, int64_t count, const int64_t k, int64_t j, const int m,
+                            const int way) {
+  T s[LAC_SLICE * GRID_COLUMNS], *z = (T *)g->z + i * k + j;
+  MN(residuals)(g, way, i, count, k, j, m, s);
+  for (int64_t r = 0; r < count; ++r) {
+    UNROLL(8) for (int c = 0; c < m; ++c) z[r * k + c] = s[r * m + c];
   }
 }
 
 /// z = (x + weights (b - A x)) out_scale
-INLINE void MN(smooth_all)(const grid_job *g, int64_t begin, int64_t end, const int64_t k, const bool gathers) {
-  for (int64_t i = begin; i < end; ++i) {
-    const T w = MN(weight)(g, g->weights, i);
-    for (int64_t j = 0; j < k; j += GRID_COLUMNS) {
-      const int m = k - j < GRID_COLUMNS ? (int)(k - j) : GRID_COLUMNS;
-      const H *x = (const H *)g->x + i * k + j;
-      T s[GRID_COLUMNS] = {0}, *z = (T *)g->z + i * k + j;
-      MN(residual)(g, gathers, i, k, j, m, s);
-      UNROLL(8) for (int c = 0; c < m; ++c) {
-        z[c] = FN(mac)(x[c], w, s[c]) * (g->out_scale ? (REAL)g->out_scale[j + c] : 1);
-      }
+INLINE void MN(smooth_some)(const grid_job *g, int64_t i, int64_t count, const int64_t k, int64_t j, const int m,
+                            const int way) {
+  const H *x = (const H *)g->x + i * k + j;
+  T s[LAC_SLICE * GRID_COLUMNS], *z = (T *)g->z + i * k + j;
+  MN(residuals)(g, way, i, count, k, j, m, s);
+  for (int64_t r = 0; r < count; ++r) {
+    const T w = MN(weight)(g, g->weights, i + r);
+    UNROLL(8) for (int c = 0; c < m; ++c) {
+      z[r * k + c] = FN(mac)(x[r * k + c], w, s[r * m + c]) * (g->out_scale ? (REAL)g->out_scale[j + c] : 1);
     }
   }
 }
 
-/// y = A x, with the inner products of t = x or A x: <t, A x>, <t, b>, <t, c>
-INLINE void MN(product_all)(const grid_job *g, int64_t begin, int64_t end, const int64_t k, const bool gathers) {
-  FN(acc) *sums = g->sums;
-  memset(sums, 0, (size_t)(3 * k) * sizeof *sums);
-  for (int64_t i = begin; i < end; ++i) {
-    for (int64_t j = 0; j < k; j += GRID_COLUMNS) {
-      const int m = k - j < GRID_COLUMNS ? (int)(k - j) : GRID_COLUMNS;
-      const int64_t at = i * k + j;
-      T s[GRID_COLUMNS] = {0};
-      MN(row)(g, gathers, i, (const H *)g->x + j, k, m, s);
-      UNROLL(8) for (int c = 0; c < m; ++c) {
-        T t = FN(conj)(g->of_image ? s[c] : (T)((const H *)g->x)[at + c]);
-        sums[j + c] = FN(mac_acc)(sums[j + c], t, s[c]);
-        sums[k + j + c] = FN(mac_acc)(sums[k + j + c], t, ((const T *)g->b)[at + c]);
-        if (g->c) sums[2 * k + j + c] = FN(mac_acc)(sums[2 * k + j + c], t, ((const T *)g->c)[at + c]);
-        if (g->y) ((T *)g->y)[at + c] = s[c];
-      }
+/// The sum of conj(a) b over `count` rows, at most LAC_SLICE, in eight parts: one after another they would wait for each other.
+INLINE FN(acc) MN(dot)(const T *a, const int64_t a_stride, const T *b, const int64_t b_stride, const int64_t count) {
+  FN(acc) parts[8] = {0};
+  int64_t r = 0;
+  for (; r + 8 <= count; r += 8) {
+    for (int q = 0; q < 8; ++q) {
+      parts[q] = FN(mac_acc)(parts[q], FN(conj)(a[(r + q) * a_stride]), b[(r + q) * b_stride]);
+    }
+  }
+  for (; r < count; ++r) parts[r % 8] = FN(mac_acc)(parts[r % 8], FN(conj)(a[r * a_stride]), b[r * b_stride]);
+  return ((parts[0] + parts[4]) + (parts[2] + parts[6])) + ((parts[1] + parts[5]) + (parts[3] + parts[7]));
+}
+
+/// y = A x, with the inner products of t = x or A x: <t, A x>, <t, b>, <t, c>. x has the numbers of the level, T.
+INLINE void MN(product_some)(const grid_job *g, int64_t i, int64_t count, const int64_t k, int64_t j, const int m,
+                             const int way) {
+  FN(acc) *sums = (FN(acc) *)g->sums + j;
+  T s[LAC_SLICE * GRID_COLUMNS];
+  MN(rows)(g, way, i, count, k, j, m, s);
+  for (int c = 0; c < m; ++c) {
+    const int64_t at = i * k + j + c;
+    const T *here = s + c, *t = g->of_image ? here : (const T *)g->x + at;
+    const int64_t stride = g->of_image ? m : k;
+    sums[c] += MN(dot)(t, stride, here, m, count);
+    sums[k + c] += MN(dot)(t, stride, (const T *)g->b + at, k, count);
+    if (g->c) sums[2 * k + c] += MN(dot)(t, stride, (const T *)g->c + at, k, count);
+    if (g->y) {
+      for (int64_t r = 0; r < count; ++r) ((T *)g->y)[at + r * k] = here[r * m];
     }
   }
 }
 
+/// Rows in groups of LAC_SLICE: blocks begin with one.
+#define IN_GROUPS(name)                                                                                       \
+  INLINE void MN(name##_all)(const grid_job *g, int64_t begin, int64_t end, const int64_t k, const int way) { \
+    for (int64_t i = begin; i < end; i += LAC_SLICE) {                                                        \
+      const int64_t count = end - i < LAC_SLICE ? end - i : LAC_SLICE;                                        \
+      for (int64_t j = 0; j < k; j += GRID_COLUMNS) {                                                         \
+        const int m = k - j < GRID_COLUMNS ? (int)(k - j) : GRID_COLUMNS;                                     \
+        MN(name##_some)(g, i, count, k, j, m, way);                                                           \
+      }                                                                                                       \
+    }                                                                                                         \
+  }
+IN_GROUPS(remain)
+IN_GROUPS(smooth)
+IN_GROUPS(product)
+
+/// One column is what counts most.
 #define KERNEL(name)                                                         \
   static void MN(name)(const grid_job *shared, int64_t begin, int64_t end) { \
     const grid_job g = *shared;                                              \
-    if (g.k == 1 && !g.gathers) {                                            \
-      MN(name##_all)(&g, begin, end, 1, false);                              \
-    } else if (g.gathers) {                                                  \
-      MN(name##_all)(&g, begin, end, g.k, true);                             \
+    if (g.k > 1 || g.way == GRID_SLOTS) {                                    \
+      MN(name##_all)(&g, begin, end, g.k, g.way);                            \
+    } else if (g.way == GRID_SLICES) {                                       \
+      MN(name##_all)(&g, begin, end, 1, GRID_SLICES);                        \
     } else {                                                                 \
-      MN(name##_all)(&g, begin, end, g.k, false);                            \
+      MN(name##_all)(&g, begin, end, 1, GRID_ROWS);                          \
     }                                                                        \
   }
 KERNEL(restrict)
@@ -187,24 +236,24 @@ static void MN(weigh)(const grid_job *g, int64_t begin, int64_t end) {
   const C *columns = g->columns;
   const T *values = g->values;
   H *weights = g->y;
-  const double omega = *(const double *)g->c, most = sizeof(HN(real)) == sizeof(f32) ? 1e30 : 1e300;
+  const double unit = g->unit, omega = *(const double *)g->c, most = sizeof(HN(real)) == sizeof(f32) ? 1e30 : 1e300;
   for (int64_t i = begin; i < end; ++i) {
-    double sum = 0, diagonal = 0;
-    c128 phase = 1;
+    double sum = 0;
+    T own = 0;
+    __builtin_prefetch(values + offsets[i] + GRID_AHEAD, 0, 3);
+    __builtin_prefetch(columns + offsets[i] + GRID_AHEAD, 0, 3);
     for (int64_t p = offsets[i]; p < offsets[i + 1]; ++p) {
-      double size = g->unit * (FN(has_imag) ? hypot((double)FN(re)(values[p]), (double)FN(im)(values[p]))
-                                            : fabs((double)FN(re)(values[p])));
-      sum += size;
-      if (columns[p] != i || size == 0) continue;
-      diagonal = size;
-      phase = FN(has_imag) ? PAIR(g->unit * FN(re)(values[p]) / size, -g->unit * FN(im)(values[p]) / size)
-                           : PAIR(FN(re)(values[p]) < 0 ? -1.0 : 1.0, 0.0);
+      sum += unit * FN(abs)(values[p]);
+      own = columns[p] == i ? values[p] : own;
     }
-    double d = diagonal > sum / 2 ? diagonal : sum / 2, w = d > 0 ? omega / d : 0;
-    if (w > most) w = most;
-    weights[i] = HN(make)(w * creal(phase), w * cimag(phase));
+    const double diagonal = unit * FN(abs)(own), d = diagonal > sum / 2 ? diagonal : sum / 2;
+    const double w = d > 0 ? fmin(omega / d, most) : 0;
+    const double re = diagonal > 0 ? unit * FN(re)(own) / diagonal : 1,
+                 im = diagonal > 0 ? -unit * FN(im)(own) / diagonal : 0;
+    weights[i] = HN(make)(w * re, w * im);
   }
 }
 
 #undef KERNEL
+#undef IN_GROUPS
 #undef REAL

@@ -48,6 +48,7 @@ static lac_status open_level(lac_context *ctx, cycle *s, int level, int64_t k) {
                            .weights = h->weights[level],
                            .conjugates = lac_side_conjugates(s->side),
                            .is_ragged = h->levels->is_ragged[level],
+                           .slices = h->is_sliced[level] ? h->levels->slices[level] : NULL,
                            .unit = level == 0 ? h->unit : NULL,
                            .scale = level == 0 ? s->scale : NULL};
   LAC_TRY(lac_pattern_walk(ctx, h->levels->patterns[level], lac_side_transposes(s->side), &view->rows));

@@ -21,6 +21,7 @@ typedef struct lac_levels {
   bool is_ragged[LAC_LEVELS];         // rows of a level differ in length from their neighbours
   lac_pattern *patterns[LAC_LEVELS];  // of each level; the first is the caller's
   lac_aggregation aggregates[LAC_LEVELS];  // from each level to the next
+  lac_slices *slices[LAC_LEVELS];          // of coarse levels whose rows are like those of a grid
 } lac_levels;
 
 /// A hierarchy of values.
@@ -30,7 +31,8 @@ typedef struct lac_hierarchy {
   bool is_hermitian;               // A^H is A
   int64_t items;                   // matrices
   lac_array *unit;                 // [items, 2, 1]: magnitudes of the matrix
-  lac_array *values[LAC_LEVELS];   // [items, nnz]; the first is the caller's
+  bool is_sliced[LAC_LEVELS];      // values are in the slices of that level
+  lac_array *values[LAC_LEVELS];   // [items, nnz] or [items, room]; the first is the caller's
   lac_array *weights[LAC_LEVELS];  // [items, n]
   lac_array *inverse;              // [items, n, n] of the last level, unless it is smoothed
 } lac_hierarchy;
@@ -44,6 +46,10 @@ void lac_aggregation_clear(lac_aggregation *aggregation);
 /// The pattern of P^T A P.
 lac_status lac_aggregation_pattern(lac_context *ctx, const lac_pattern *pattern, const lac_aggregation *aggregation,
                                    lac_pattern **out);
+
+/// Slices of a pattern, or NULL where too few rows are like their neighbours (slices.c).
+lac_status lac_slices_create(lac_context *ctx, const lac_pattern *pattern, lac_slices **out);
+void lac_slices_destroy(lac_slices *slices);
 
 /// A hierarchy of a matrix; `like` (or NULL) has the structure to take.
 lac_status lac_hierarchy_create(lac_context *ctx, const lac_setup *setup, const lac_levels *like, lac_hierarchy **out);

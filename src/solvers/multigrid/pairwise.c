@@ -28,6 +28,10 @@ static int64_t array_bytes(const lac_array *x) { return x ? x->count * (int64_t)
 
 static int64_t buffer_bytes(const lac_buffer *b) { return b ? b->count * (b->type == LAC_I32 ? 4 : 8) : 0; }
 
+static int64_t slices_bytes(const lac_slices *s) {
+  return s ? buffer_bytes(s->firsts) + buffer_bytes(s->lists) + buffer_bytes(s->starts) : 0;
+}
+
 /// What a level holds; of the finest not the matrix, which is the caller's.
 static int64_t level_bytes(const lac_hierarchy *h, int l) {
   const lac_levels *levels = h->levels;
@@ -36,7 +40,7 @@ static int64_t level_bytes(const lac_hierarchy *h, int l) {
       array_bytes(h->weights[l]) + buffer_bytes(a->aggregates) + buffer_bytes(a->starts) + buffer_bytes(a->members);
   if (l > 0)
     bytes += array_bytes(h->values[l]) + buffer_bytes(levels->patterns[l]->offsets) +
-             buffer_bytes(levels->patterns[l]->columns);
+             buffer_bytes(levels->patterns[l]->columns) + slices_bytes(levels->slices[l]);
   if (l + 1 == levels->count) bytes += array_bytes(h->inverse);
   return bytes;
 }

@@ -20,6 +20,7 @@ static void levels_free(lac_object *object) {
   for (int l = 0; l < levels->count; ++l) {
     lac_object_release(levels->patterns[l]);
     lac_aggregation_clear(&levels->aggregates[l]);
+    lac_slices_destroy(levels->slices[l]);
   }
   lac_free(levels);
 }
@@ -47,8 +48,8 @@ done:
   return status;
 }
 
-/// Aggregates of the last level and the pattern of a next one, if there is to be one.
-static lac_status levels_grow(lac_context *ctx, lac_levels *levels, const lac_precondition *options,
+/// Aggregates of the last level and the pattern of a next one, if there is to be one. Slices serve matrices whose adjoint needs no other walk.
+static lac_status levels_grow(lac_context *ctx, lac_levels *levels, const lac_precondition *options, bool is_hermitian,
                               const lac_array *values) {
   lac_status status = LAC_OK;
   int last = levels->count - 1;
@@ -69,6 +70,7 @@ static lac_status levels_grow(lac_context *ctx, lac_levels *levels, const lac_pr
   LAC_TRY(lac_aggregation_pattern(ctx, levels->patterns[last], made, &levels->patterns[last + 1]));
   levels->is_ragged[last + 1] = is_ragged(levels->patterns[last + 1]);
   ++levels->count;
+  if (is_hermitian) LAC_TRY(lac_slices_create(ctx, levels->patterns[last + 1], &levels->slices[last + 1]));
 done:
   return status;
 }
@@ -106,11 +108,16 @@ static lac_status hierarchy_coarsen(lac_context *ctx, lac_hierarchy *h, int leve
   const lac_pattern *coarse = h->levels->patterns[level + 1];
   lac_dtype full = lac_dtype_is_complex(h->dtype) ? LAC_C128 : LAC_F64;
   lac_level_view view = view_of(h, level, values);
+  const lac_slices *slices = h->levels->slices[level + 1];
   lac_array *made = NULL;
 
+  h->is_sliced[level + 1] = slices && h->is_hermitian;
   LAC_TRY(make(ctx, full, 2, h->items, coarse->nnz, 0, &made));
   LAC_TRY(ctx->kernels->multigrid->galerkin(ctx, &view, &h->levels->aggregates[level], coarse, made));
-  if (h->narrow == full) {
+  if (h->is_sliced[level + 1]) {
+    LAC_TRY(make(ctx, h->narrow, 2, h->items, slices->room, 0, &h->values[level + 1]));
+    LAC_TRY(ctx->kernels->multigrid->sliced(ctx, coarse, slices, made, h->values[level + 1]));
+  } else if (h->narrow == full) {
     h->values[level + 1] = lac_array_retain(made);
   } else {
     LAC_TRY(make(ctx, h->narrow, 2, h->items, coarse->nnz, 0, &h->values[level + 1]));
@@ -175,7 +182,7 @@ static lac_status hierarchy_fill(lac_context *ctx, lac_hierarchy *h, const lac_p
   lac_array *wide = NULL;
   for (int level = 0;; ++level) {
     const lac_array *values = level == 0 ? h->values[0] : wide;
-    if (grows) LAC_TRY(levels_grow(ctx, h->levels, options, values));
+    if (grows) LAC_TRY(levels_grow(ctx, h->levels, options, h->is_hermitian, values));
     bool is_last = level + 1 == h->levels->count;
     if (!is_last || h->levels->is_smoothed_last) LAC_TRY(hierarchy_weights(ctx, h, level, values));
     if (is_last) break;

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file multigrid_slices.c
+/// The values of a coarse level from its rows into slices (core/multigrid_kernels.h).
+
+#include "backends/cpu/multigrid.h"
+#include "backends/cpu/types.h"
+
+typedef struct slice_job {
+  const void *offsets;
+  bool has_wide_offsets;
+  const int32_t *columns, *starts, *firsts, *lists;
+  int64_t rows, nnz, count, room;
+  const void *values;
+  void *out;
+} slice_job;
+
+static inline int64_t slice_offset(const slice_job *g, int64_t i) {
+  return g->has_wide_offsets ? ((const int64_t *)g->offsets)[i] : ((const int32_t *)g->offsets)[i];
+}
+
+#define PASTE_(a, b) a##_##b
+#define PASTE(a, b) PASTE_(a, b)
+#define VN(name) PASTE(PASTE(name, T), H)
+#define KERNEL_FILE "backends/cpu/multigrid_slice_kernel.h"
+#include "backends/cpu/multigrid_pairs.h"
+
+static const cpu_part fills[4][2] = {{fill_slices_f32_f32, fill_slices_f32_f32},
+                                     {fill_slices_f64_f64, fill_slices_f64_f32},
+                                     {fill_slices_c64_c64, fill_slices_c64_c64},
+                                     {fill_slices_c128_c128, fill_slices_c128_c64}};
+
+lac_status cpu_multigrid_sliced(lac_context *ctx, const lac_pattern *pattern, const lac_slices *slices,
+                                const lac_array *values, lac_array *out) {
+  lac_dtype from = values->meta.dtype;
+  int64_t items = values->meta.shape[0];
+  slice_job job = {.offsets = pattern->offsets->host,
+                   .has_wide_offsets = pattern->offsets->type == LAC_I64,
+                   .columns = pattern->columns->host,
+                   .starts = slices->starts->host,
+                   .firsts = slices->firsts->host,
+                   .lists = slices->lists->host,
+                   .rows = pattern->rows,
+                   .nnz = pattern->nnz,
+                   .count = slices->count,
+                   .room = slices->room,
+                   .values = cpu_data(values),
+                   .out = cpu_edit(out)};
+  cpu_split(cpu_threads(ctx, items * pattern->nnz), items * slices->count, 1, fills[from][from != out->meta.dtype],
+            &job);
+  return LAC_OK;
+}
