@@ -152,16 +152,17 @@ void lac_trace_solve_estimate(lac_tape *tape, const lac_solver *solver, lac_var 
   lac_status status = LAC_OK;
   const lac_meta *z = lac_tape_meta(tape, probes);
   lac_var x = {0};
+  int64_t k = 0;
 
   out[0] = out[1] = x;
   LAC_TRY(lac_tape_status(tape));
   LAC_CHECK(solver, LAC_ERR_ARG, "lac_trace_solve_estimate: the solver is NULL; see lac_solver_create");
   LAC_TRY(lac_tape_check_values(tape, "lac_trace_solve_estimate", 1, pb, b));
   LAC_TRY(form_check(tape, "lac_trace_solve_estimate", lac_pattern_rows(lac_solver_pattern(solver)), probes, probes));
-  LAC_CHECK(z->shape[z->ndim - 1] > 0, LAC_ERR_SHAPE,
-            "lac_trace_solve_estimate: there are no probes; give at least one column");
+  k = z->shape[z->ndim - 1];  // a copy: calls grow the tape
+  LAC_CHECK(k > 0, LAC_ERR_SHAPE, "lac_trace_solve_estimate: there are no probes; give at least one column");
   x = lac_solve(tape, solver, LAC_N, a, lac_spmm(tape, pb, LAC_N, b, probes));
-  form_statistics(tape, form_of_columns(tape, probes, x), (double)z->shape[z->ndim - 1], out);
+  form_statistics(tape, form_of_columns(tape, probes, x), (double)k, out);
 done:
   if (status != LAC_OK) (void)lac_tape_fail(tape, status);
 }
