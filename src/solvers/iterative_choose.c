@@ -3,6 +3,7 @@
 /// Which Krylov method and which preconditioner, and why.
 ///
 ///     Hermitian, a positive diagonal     flexible CG    multigrid, else IC(0), Jacobi, none
+///     diagonally dominant by a margin    GMRES          ILU(0), else Jacobi, none
 ///     like an M-matrix                   flexible GMRES multigrid, else ILU(0), Jacobi, none
 ///     any other                          GMRES          ILU(0), else Jacobi, none
 ///     least squares                                     none
@@ -15,6 +16,9 @@
 
 enum { CHOOSE_CANDIDATES = 5 };
 
+// What stands beside the diagonal, as a share of it, up to which ILU(0) needs a few iterations: multigrid is not worth its set-up.
+static const double choose_margin = 0.95;
+
 /// A direct factor knows of no null space: with one the matrix is singular, and what it gives would be rounding magnified.
 bool lac_iterative_may_go_direct(const lac_solver_core *core) {
   return core->options.method == LAC_METHOD_AUTO && !core->options.iteration.null_space;
@@ -22,9 +26,9 @@ bool lac_iterative_may_go_direct(const lac_solver_core *core) {
 
 bool lac_iterative_suits(const lac_survey *s, const char **finding) {
   bool is_definite = s->asymmetric < 0 && s->not_positive < 0;
-  if (is_definite || s->is_m_like) return true;
-  *finding = s->asymmetric < 0 ? "the matrix is Hermitian without a positive diagonal"
-                               : "the matrix is neither Hermitian nor like an M-matrix";
+  if (is_definite || s->is_m_like || s->dominance < 1) return true;
+  *finding = s->asymmetric < 0 ? "the matrix is Hermitian without a positive diagonal, and not diagonally dominant"
+                               : "the matrix is neither Hermitian nor like an M-matrix nor diagonally dominant";
   return false;
 }
 
@@ -181,7 +185,7 @@ static int choose_candidates(const lac_factor *f, const lac_survey *s, const lac
   int count = 0;
 
   if (!krylov->takes_rectangles && s->without < 0) {
-    if (is_definite || s->is_m_like) list[count++] = &lac_preconditioner_multigrid;
+    if (is_definite || (s->is_m_like && s->dominance > choose_margin)) list[count++] = &lac_preconditioner_multigrid;
     if (is_definite) list[count++] = &lac_preconditioner_ic0;
     if (!is_definite && !krylov->needs_hermitian) list[count++] = &lac_preconditioner_ilu0;
     if (is_definite || !krylov->needs_hermitian) list[count++] = &lac_preconditioner_jacobi;
@@ -219,6 +223,7 @@ static lac_status choose_try(lac_context *ctx, lac_factor *f, const lac_factor *
 static const char *choose_finding(const lac_survey *s) {
   if (s->asymmetric < 0 && s->not_positive < 0) return "the matrix is Hermitian with a positive diagonal";
   if (s->without >= 0) return "there are gaps or zeros on the diagonal";
+  if (s->dominance <= choose_margin || (s->dominance < 1 && !s->is_m_like)) return "the matrix is diagonally dominant";
   if (s->asymmetric < 0) return "the matrix is Hermitian without a positive diagonal";
   return s->is_m_like ? "the matrix is like an M-matrix" : "the matrix is not Hermitian";
 }

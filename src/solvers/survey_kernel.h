@@ -15,6 +15,11 @@ static bool FN(survey_mirrors)(T here, T there) {
   return FN(size)(here - FN(conj)(there)) <= SURVEY_ROUNDINGS * FN(epsilon) * size;
 }
 
+static inline double FN(survey_modulus)(T x) {
+  double im = fabs((double)FN(im)(x)), re = fabs((double)FN(re)(x));
+  return im > 0 ? hypot(re, im) : re;
+}
+
 // Each entry above the diagonal looks for its mirror, and there are as many below: then all have one.
 static inline void FN(survey_row)(const survey_rows *s, bool narrow, const T *a, int64_t i, survey_part *part) {
   int64_t begin = survey_offset(s, narrow, i), end = survey_offset(s, narrow, i + 1), below = 0, above = 0;
@@ -43,6 +48,8 @@ static inline void FN(survey_row)(const survey_rows *s, bool narrow, const T *a,
   }
   part->below += below, part->above += above;
   part->positive += positive, part->beside += beside;
+  double share = survey_part_of(beside, FN(survey_modulus)(diagonal));
+  if (share > part->dominance) part->dominance = share;
   if (!(FN(re)(diagonal) > 0)) part->not_positive = survey_first(part->not_positive, i);
   if (FN(size)(diagonal) == 0) part->without = survey_first(part->without, i);
   if (!is_finite) part->nonfinite = survey_first(part->nonfinite, FN(survey_nonfinite)(a, begin, end));
@@ -54,4 +61,21 @@ static void FN(survey_rows)(const survey_rows *s, const void *values, int64_t be
   } else {
     for (int64_t i = begin; i < end; i++) FN(survey_row)(s, false, values, i, part);
   }
+}
+
+// The largest share of a column; `sums` has room for one number a row, and zeros.
+static double FN(survey_columns)(const survey_rows *s, const void *values, double *sums) {
+  const T *a = values;
+  double largest = 0;
+  for (int64_t i = 0; i < s->rows; i++) {
+    for (int64_t p = survey_offset(s, false, i); p < survey_offset(s, false, i + 1); p++) {
+      int64_t j = survey_column(s, false, p);
+      if (j != i) sums[j] += FN(size)(a[p]);
+    }
+  }
+  for (int64_t i = 0; i < s->rows; i++) {
+    int64_t p = survey_find(s, false, i, i);
+    largest = fmax(largest, survey_part_of(sums[i], p < 0 ? 0 : FN(survey_modulus)(a[p])));
+  }
+  return largest;
 }
