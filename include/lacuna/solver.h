@@ -99,8 +99,8 @@ typedef struct lac_solver_options {
   /// these bytes together, with the factors by other methods that serve in their place (counted from the next use on); the last
   /// set-up of an iterative solver stays in any case. A solver of a larger pattern (lac_solver_covering) has a budget of its own. 0 keeps none.
   int64_t keep_bytes;
-  /// A factorisation that is foreseen to need more than this is refused before it begins, with LAC_ERR_MEMORY. 0: what
-  /// the machine has free.
+  /// A factorisation that is foreseen to need more than this is refused before it begins, with LAC_ERR_MEMORY; LAC_METHOD_AUTO
+  /// iterates instead on what is suited for it. 0: what the machine has free.
   int64_t max_bytes;
   lac_iteration iteration;          ///< of Krylov methods
   lac_precondition preconditioner;  ///< of them, and of preconditioners by themselves

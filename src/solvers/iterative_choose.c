@@ -102,7 +102,7 @@ static lac_status choose_direct(lac_context *ctx, lac_factor *f, const lac_facto
   } else {
     LAC_TRY(lac_solver_require_cpu(ctx, "lac_solver_factor", it->given));
     LAC_TRY(lac_solver_core_create(ctx, f->core->pattern, &options, &core));
-    LAC_TRY(lac_factor_make(ctx, core, it->given, &it->inner));
+    LAC_TRY(lac_factor_make(ctx, core, it->given, NULL, &it->inner));
     atomic_fetch_add(&f->core->setups, 1);
   }
 done:

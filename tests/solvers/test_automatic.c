@@ -238,8 +238,49 @@ static void where_neither_will_do_the_error_tells_of_both(lac_context *ctx) {
   iterative_close(&s);
 }
 
+/// Where there is room for a direct factor it is taken; nothing else is asked.
+static void what_has_no_room_for_a_factor_is_iterated_on(lac_context *ctx) {
+  if (!check_cpu_only("direct solvers")) return;
+  direct_case c = direct_make(DIRECT_POISSON, 400, LAC_F64, 1);
+  lac_solver_options options = lac_solver_options_defaults();
+  lac_factor *again = NULL;
+  lac_array *twice = NULL;
+  options.max_bytes = 1000;
+  iterative_system s = iterative_open(ctx, &c, &options);
+  CHECK_TEXT(lac_factor_report(s.factor).method, "flexible_cg");
+  CHECK(strstr(lac_factor_report(s.factor).reason, "no room for a direct factor"));
+  CHECK(strstr(lac_factor_report(s.factor).reason, "max_bytes is 1.00 kB"));
+  CHECK(iterative_residual(ctx, &c, s.factor, LAC_N, 2) <= 1e-10);
+  for (int64_t z = 0; z < c.s->nnz; z++) c.a.x[z] *= 2;
+  CHECK_OK(ref_upload(ctx, &c.a, &twice));
+  CHECK_OK(lac_solver_factor(ctx, s.s.solver, twice, &again));
+  CHECK_EQ(lac_factor_report(again).refreshes, 1);
+  CHECK(iterative_residual(ctx, &c, again, LAC_N, 2) <= 1e-10);
+  lac_array_destroy(&twice);
+  lac_factor_destroy(&again);
+  iterative_close(&s);
+}
+
+static void what_has_no_room_and_is_not_for_iterating_is_refused_for_both(lac_context *ctx) {
+  if (!check_cpu_only("direct solvers")) return;
+  direct_case unfit = direct_make(DIRECT_COMPLEX_SYMMETRIC, 60, LAC_F64, 2),
+              fit = direct_make(DIRECT_POISSON, 400, LAC_F64, 1);
+  lac_solver_options options = lac_solver_options_defaults();
+  lac_factor *factor = NULL;
+  options.max_bytes = 1000;
+  direct_system s = direct_open(ctx, &unfit, LAC_WIDTH_AUTO, &options);
+  CHECK_FAILS(lac_solver_factor(ctx, s.solver, s.values, &factor), LAC_ERR_MEMORY, "max_bytes is 1.00 kB");
+  CHECK_FAILS(lac_solver_factor(ctx, s.solver, s.values, &factor), LAC_ERR_MEMORY, "nor is it iterated on");
+  direct_close(&s);
+  options.method = LAC_METHOD_DIRECT;
+  s = direct_open(ctx, &fit, LAC_WIDTH_AUTO, &options);
+  CHECK_FAILS(lac_solver_factor(ctx, s.solver, s.values, &factor), LAC_ERR_MEMORY, "max_bytes is 1.00 kB");
+  direct_close(&s);
+}
+
 CHECK_MAIN(small_systems_are_solved_directly, a_large_cube_is_iterated_on_without_a_direct_analysis,
            a_dense_row_does_not_make_a_factor_costly, scattered_matrices_with_a_dominant_diagonal_are_iterated_on,
            only_what_dominates_in_all_rows_or_all_columns_is_dominant, what_is_not_for_iterating_is_solved_directly,
            an_iteration_that_fails_falls_back_on_a_direct_factor,
-           a_null_space_keeps_an_automatic_solver_from_direct_factors, where_neither_will_do_the_error_tells_of_both)
+           a_null_space_keeps_an_automatic_solver_from_direct_factors, where_neither_will_do_the_error_tells_of_both,
+           what_has_no_room_for_a_factor_is_iterated_on, what_has_no_room_and_is_not_for_iterating_is_refused_for_both)
