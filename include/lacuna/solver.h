@@ -162,7 +162,8 @@ LAC_API lac_report lac_solver_report(const lac_solver *solver);
 /// recently used go first; keep_bytes). Matrices of a batch are shared out among threads. Where LU must match rows with
 /// columns, or L D L^H must pair rows, the choice made last is taken over if it suits the new values, and the second
 /// matrix of a batch on takes over that of the first. The solution is as accurate, but its last bits may then depend on
-/// what this solver factored before: where they must not, give a solver of its own. Errors: LAC_ERR_SINGULAR
+/// what this solver factored before: where they must not, give a solver of its own. So may the method that LAC_METHOD_AUTO takes: once
+/// an iteration has failed and a direct factor served, it goes on with direct ones. Errors: LAC_ERR_SINGULAR
 /// names the column, LAC_ERR_DEFINITE the row, LAC_ERR_SYMMETRY and LAC_ERR_NONFINITE the entry; LAC_ERR_UNSUPPORTED for
 /// a direct method, or a preconditioner that the backend has no kernels for, on a CUDA context.
 LAC_API lac_status lac_solver_factor(lac_context *ctx, const lac_solver *solver, const lac_array *values,

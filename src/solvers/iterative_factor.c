@@ -206,6 +206,10 @@ lac_status lac_iterative_make(lac_context *ctx, lac_solver_core *core, const lac
   lac_survey survey;
   const char *finding = "";
 
+  if (lac_iterative_may_go_direct(core) && atomic_load(&core->has_failed)) {
+    LAC_TRY(iterative_go_direct(ctx, core, values, "iterating on earlier values did not converge", out));
+    goto done;
+  }
   LAC_TRY(iterative_begin(ctx, core, values, &f));
   LAC_TRY(lac_survey_values(ctx, core->pattern, f->iterative->values, &survey));
   LAC_TRY(iterative_refuse(ctx, f, &survey));

@@ -183,6 +183,39 @@ static void an_iteration_that_fails_falls_back_on_a_direct_factor(lac_context *c
   iterative_close(&s);
 }
 
+/// Two factors of a solver whose iterations must fail: by AUTO the second is direct at once; a method by name tries again.
+static void a_solver_remembers_that_iterating_failed(lac_context *ctx) {
+  if (!check_cpu_only("direct solvers")) return;
+  direct_case c = direct_make(DIRECT_POISSON, 400, LAC_F64, 1);
+  lac_solver_options options = lac_solver_options_defaults();
+  lac_factor *second = NULL, *third = NULL;
+  lac_array *twice = NULL;
+  options.iteration.max_iterations = 2;
+  iterative_system s = automatic_open(ctx, &c, &options);
+  CHECK(iterative_residual(ctx, &c, s.factor, LAC_N, 2) <= 1e-12);
+  for (int64_t z = 0; z < c.s->nnz; z++) c.a.x[z] *= 2;
+  CHECK_OK(ref_upload(ctx, &c.a, &twice));
+  CHECK_OK(lac_solver_factor(ctx, s.s.solver, twice, &second));
+  CHECK(!second->iterative && strstr(lac_factor_report(second).reason, "earlier values did not converge"));
+  CHECK(iterative_residual(ctx, &c, second, LAC_N, 2) <= 1e-12);
+  CHECK_OK(lac_factor_refactor(ctx, s.factor, twice, &third));
+  CHECK(!third->iterative);
+  lac_factor_destroy(&second);
+  lac_factor_destroy(&third);
+  iterative_close(&s);
+  options.method = LAC_METHOD_CG;
+  s = iterative_open(ctx, &c, &options);
+  CHECK(iterative_run(ctx, s.factor, c.s->rows, 1).ending == LAC_LIMIT);
+  for (int64_t z = 0; z < c.s->nnz; z++) c.a.x[z] *= 2;
+  lac_array_destroy(&twice);
+  CHECK_OK(ref_upload(ctx, &c.a, &twice));
+  CHECK_OK(lac_solver_factor(ctx, s.s.solver, twice, &second));
+  CHECK(second->iterative != NULL);
+  lac_factor_destroy(&second);
+  lac_array_destroy(&twice);
+  iterative_close(&s);
+}
+
 /// The Laplacian of a path, times `sign`, with the constants as its null space.
 static iterative_system path_open(lac_context *ctx, direct_case *c, double sign, int64_t limit, lac_array **constants) {
   enum { N = 12 };
@@ -283,4 +316,5 @@ CHECK_MAIN(small_systems_are_solved_directly, a_large_cube_is_iterated_on_withou
            only_what_dominates_in_all_rows_or_all_columns_is_dominant, what_is_not_for_iterating_is_solved_directly,
            an_iteration_that_fails_falls_back_on_a_direct_factor,
            a_null_space_keeps_an_automatic_solver_from_direct_factors, where_neither_will_do_the_error_tells_of_both,
-           what_has_no_room_for_a_factor_is_iterated_on, what_has_no_room_and_is_not_for_iterating_is_refused_for_both)
+           a_solver_remembers_that_iterating_failed, what_has_no_room_for_a_factor_is_iterated_on,
+           what_has_no_room_and_is_not_for_iterating_is_refused_for_both)
