@@ -34,10 +34,10 @@ typedef enum lac_method {
   LAC_METHOD_UMFPACK,
   LAC_METHOD_KLU,
   LAC_METHOD_MUMPS,
-  LAC_METHOD_CG,  ///< Krylov methods: iterate to a tolerance. Hermitian positive definite, with a fixed preconditioner
+  LAC_METHOD_CG,  ///< Krylov methods: iterate to a tolerance. Hermitian positive definite; flexible where the preconditioner varies
   LAC_METHOD_FLEXIBLE_CG,  ///< the same; the preconditioner may vary
   LAC_METHOD_BICGSTAB,     ///< any square matrix, short recurrences
-  LAC_METHOD_GMRES,        ///< any square matrix, restarted
+  LAC_METHOD_GMRES,        ///< any square matrix, restarted; flexible where the preconditioner varies
   LAC_METHOD_FLEXIBLE_GMRES,
   LAC_METHOD_MINRES,  ///< Hermitian, indefinite too
   LAC_METHOD_LSMR,    ///< least squares: any shape

@@ -35,6 +35,8 @@ struct lac_iterative {
 /// The table of a method, or NULL where it is none of those.
 const lac_krylov_table *lac_krylov_of(lac_method method);
 const lac_preconditioner_table *lac_preconditioner_of(lac_method method);
+/// The form of a method that takes a preconditioner which varies: CG and GMRES have one, flexible methods are; NULL: there is none.
+const lac_krylov_table *lac_krylov_flexible(const lac_krylov_table *krylov);
 bool lac_iterative_takes_rectangles(lac_method method);
 
 /// Refuse options that no method can mean.

@@ -112,18 +112,20 @@ done:
 
 // -- what goes together ----------------------------------------------------------------------------------------------
 
-static const lac_krylov_table *choose_flexible(const lac_krylov_table *krylov) {
-  if (krylov == &lac_krylov_cg) return &lac_krylov_flexible_cg;
-  if (krylov == &lac_krylov_gmres) return &lac_krylov_flexible_gmres;
-  return krylov->is_flexible ? krylov : NULL;
+/// CG and GMRES become their flexible forms where the preconditioner varies; the others cannot.
+static void choose_bend(lac_factor *f, const lac_krylov_table *flexible) {
+  if (!flexible || flexible == f->iterative->krylov) return;
+  f->iterative->krylov = flexible;
+  lac_choose_say(f, "; %s, since the preconditioner varies", flexible->name);
 }
 
-static lac_status choose_require_fit(lac_context *ctx, const lac_krylov_table *krylov, const char *name,
-                                     bool is_variable, bool keeps_hermitian) {
+static lac_status choose_require_fit(lac_context *ctx, lac_factor *f, const char *name, bool is_variable,
+                                     bool keeps_hermitian) {
   lac_status status = LAC_OK;
+  const lac_krylov_table *krylov = f->iterative->krylov, *flexible = lac_krylov_flexible(krylov);
 
   if (!krylov) goto done;
-  LAC_CHECK(!is_variable || krylov->is_flexible, LAC_ERR_ARG,
+  LAC_CHECK(!is_variable || flexible, LAC_ERR_ARG,
             "lac_solver_factor: %s is another matrix each time it is applied, which %s cannot take; use "
             "LAC_METHOD_FLEXIBLE_CG or LAC_METHOD_FLEXIBLE_GMRES",
             name, krylov->name);
@@ -131,6 +133,7 @@ static lac_status choose_require_fit(lac_context *ctx, const lac_krylov_table *k
             "lac_solver_factor: %s needs a Hermitian positive definite preconditioner, and %s is none; use "
             "LAC_METHOD_IC0 or LAC_METHOD_SSOR, or LAC_METHOD_GMRES with this one",
             krylov->name, name);
+  if (is_variable) choose_bend(f, flexible);
 done:
   return status;
 }
@@ -155,8 +158,7 @@ static lac_status choose_given_factor(lac_context *ctx, lac_factor *f, const lac
       "lac_solver_factor: the preconditioner's factor has the batch shape of values %s, these have %s; it must be "
       "of one matrix or of as many",
       lac_shape_text(given->meta.ndim, given->meta.shape, text), lac_shape_text(f->meta.ndim, f->meta.shape, other));
-  LAC_TRY(choose_require_fit(ctx, f->iterative->krylov, lac_factor_report(given).method, lac_iterative_varies(given),
-                             true));
+  LAC_TRY(choose_require_fit(ctx, f, lac_factor_report(given).method, lac_iterative_varies(given), true));
   f->iterative->inner = lac_factor_retain(given);
   lac_choose_say(f, "; preconditioned by a factor that was given");
 done:
@@ -170,7 +172,7 @@ static lac_status choose_asked(lac_context *ctx, lac_factor *f, const lac_factor
   if (!table) {
     LAC_TRY(choose_direct(ctx, f, like, method));
   } else {
-    LAC_TRY(choose_require_fit(ctx, f->iterative->krylov, table->name, table->is_variable, table->keeps_hermitian));
+    LAC_TRY(choose_require_fit(ctx, f, table->name, table->is_variable, table->keeps_hermitian));
     LAC_TRY(choose_set_up(ctx, f, like, table));
   }
 done:
@@ -206,7 +208,7 @@ static lac_status choose_try(lac_context *ctx, lac_factor *f, const lac_factor *
   lac_status status;
   const lac_krylov_table *krylov = f->iterative->krylov;
 
-  if (table->is_variable) krylov = choose_flexible(krylov);
+  if (table->is_variable) krylov = lac_krylov_flexible(krylov);
   if (!krylov || (krylov->needs_hermitian && !table->keeps_hermitian)) return LAC_OK;
   status = choose_set_up(ctx, f, like, table);
   *is_done = status == LAC_OK;
@@ -215,8 +217,7 @@ static lac_status choose_try(lac_context *ctx, lac_factor *f, const lac_factor *
     lac_choose_say(f, "; %s gave up", table->name);
     return LAC_OK;
   }
-  if (krylov != f->iterative->krylov) lac_choose_say(f, "; the flexible form, for %s varies", table->name);
-  f->iterative->krylov = krylov;
+  choose_bend(f, krylov);
   return LAC_OK;
 }
 

@@ -266,6 +266,7 @@ lac_report lac_iterative_foreseen(const lac_solver_core *core) {
   const lac_krylov_table *krylov = lac_krylov_of(core->options.method);
   const lac_preconditioner_table *asked = lac_preconditioner_of(core->options.method);
   const lac_preconditioner_table *table = lac_preconditioner_of((lac_method)core->options.preconditioner.method);
+  if (table && table->is_variable && lac_krylov_flexible(krylov)) krylov = lac_krylov_flexible(krylov);
   return (lac_report){.method = krylov  ? krylov->name
                                 : asked ? asked->name
                                         : lac_krylov_flexible_cg.name,
