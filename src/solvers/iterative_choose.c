@@ -243,9 +243,11 @@ done:
 
 // -- all of it -------------------------------------------------------------------------------------------------------
 
-static const lac_krylov_table *choose_krylov(lac_method method, const lac_survey *s) {
-  if (method != LAC_METHOD_AUTO) return lac_krylov_of(method);
-  return s->asymmetric < 0 && s->not_positive < 0 ? &lac_krylov_flexible_cg : &lac_krylov_flexible_gmres;
+// A function may vary, nobody knows; where the library sees that a preconditioner does, GMRES becomes flexible.
+static const lac_krylov_table *choose_krylov(const lac_solver_options *o, const lac_survey *s) {
+  if (o->method != LAC_METHOD_AUTO) return lac_krylov_of(o->method);
+  if (s->asymmetric < 0 && s->not_positive < 0) return &lac_krylov_flexible_cg;
+  return o->preconditioner.apply ? &lac_krylov_flexible_gmres : &lac_krylov_gmres;
 }
 
 lac_status lac_iterative_choose(lac_context *ctx, lac_factor *f, const lac_factor *like, const lac_survey *s) {
@@ -253,7 +255,7 @@ lac_status lac_iterative_choose(lac_context *ctx, lac_factor *f, const lac_facto
   lac_iterative *it = f->iterative;
   const lac_solver_options *o = &f->core->options;
 
-  it->krylov = choose_krylov(o->method, s);
+  it->krylov = choose_krylov(o, s);
   it->is_hermitian = s->asymmetric < 0;
   LAC_TRY(choose_require_hermitian(ctx, f, s));
   lac_choose_say(f, "%s", f->core->why);

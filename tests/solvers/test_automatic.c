@@ -124,6 +124,7 @@ static void scattered_matrices_with_a_dominant_diagonal_are_iterated_on(lac_cont
     CHECK_OK(lac_solver_factor(ctx, s.solver, s.values, &factor));
     CHECK(factor->iterative && strstr(lac_factor_report(factor).reason, "diagonally dominant"));
     CHECK(strstr(lac_factor_report(factor).reason, "separators"));
+    CHECK_TEXT(lac_factor_report(factor).method, "gmres");
     CHECK_TEXT(lac_factor_report(factor).preconditioner, "ilu0");
     CHECK(iterative_run(ctx, factor, s.pattern->rows, 1).ending == LAC_CONVERGED);
     lac_factor_destroy(&factor);
