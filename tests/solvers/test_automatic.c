@@ -312,10 +312,54 @@ static void what_has_no_room_and_is_not_for_iterating_is_refused_for_both(lac_co
   direct_close(&s);
 }
 
+static lac_status make_and_solve_twice(lac_context *ctx, const lac_pattern *pattern, const lac_solver_options *options,
+                                       lac_array *const values[2], const lac_array *b, lac_array *x) {
+  lac_solver *solver = NULL;
+  lac_status status = lac_solver_create(ctx, pattern, options, &solver);
+  for (int i = 0; i < 2 && status == LAC_OK; i++) {
+    lac_factor *factor = NULL;
+    status = lac_solver_factor(ctx, solver, values[i], &factor);
+    if (status == LAC_OK) status = lac_factor_solve(ctx, factor, LAC_N, b, x);
+    lac_factor_destroy(&factor);
+  }
+  lac_solver_destroy(&solver);
+  return status;
+}
+
+/// No room for a factor; no convergence, twice. What fails for want of memory is told as that, or as no convergence without room for a
+/// factor.
+static void every_failing_allocation_is_told(lac_context *ctx) {
+  if (!check_cpu_only("direct solvers")) return;
+  direct_case c = direct_make(DIRECT_POISSON, 100, LAC_F64, 1);
+  lac_solver_options cases[] = {lac_solver_options_defaults(), lac_solver_options_defaults()};
+  direct_system s = direct_open(ctx, &c, LAC_WIDTH_AUTO, NULL);
+  int64_t shape[] = {c.s->rows, 1};
+  lac_array *values[2] = {s.values, NULL};
+  lac_array *b = direct_random(ctx, LAC_F64, 2, shape, 3), *x = direct_random(ctx, LAC_F64, 2, shape, 3);
+  for (int64_t z = 0; z < c.s->nnz; z++) c.a.x[z] *= 2;
+  CHECK_OK(ref_upload(ctx, &c.a, &values[1]));
+  cases[0].max_bytes = 1000;
+  cases[1].preconditioner.method = LAC_METHOD_JACOBI, cases[1].iteration.max_iterations = 2;
+  for (int i = 0; i < 2; i++) {
+    CHECK_OK(make_and_solve_twice(ctx, s.pattern, &cases[i], values, b, x));
+    for (int64_t n = 1;; n++) {
+      lac_memory_fail_at(n);
+      lac_status status = make_and_solve_twice(ctx, s.pattern, &cases[i], values, b, x);
+      lac_memory_fail_at(0);
+      if (status == LAC_OK) break;
+      CHECK(status == LAC_ERR_MEMORY || (i == 1 && status == LAC_ERR_CONVERGENCE));
+    }
+  }
+  lac_array_destroy(&values[1]);
+  lac_array_destroy(&b);
+  lac_array_destroy(&x);
+  direct_close(&s);
+}
+
 CHECK_MAIN(small_systems_are_solved_directly, a_large_cube_is_iterated_on_without_a_direct_analysis,
            a_dense_row_does_not_make_a_factor_costly, scattered_matrices_with_a_dominant_diagonal_are_iterated_on,
            only_what_dominates_in_all_rows_or_all_columns_is_dominant, what_is_not_for_iterating_is_solved_directly,
            an_iteration_that_fails_falls_back_on_a_direct_factor,
            a_null_space_keeps_an_automatic_solver_from_direct_factors, where_neither_will_do_the_error_tells_of_both,
            a_solver_remembers_that_iterating_failed, what_has_no_room_for_a_factor_is_iterated_on,
-           what_has_no_room_and_is_not_for_iterating_is_refused_for_both)
+           what_has_no_room_and_is_not_for_iterating_is_refused_for_both, every_failing_allocation_is_told)
