@@ -77,8 +77,8 @@ typedef struct lac_precondition {
   lac_apply apply;           ///< or this function, for every side that solves and derivatives ask for; NULL: none
   void *apply_data;
   double omega;  ///< SSOR: over-relaxation, 0 < omega < 2: 1
-  int block;     ///< block Jacobi: rows of a block: 8
-  int degree;    ///< Chebyshev: 2; of the smoothers of smoothed aggregation 1, or 2 for any more
+  int block;  ///< block Jacobi: rows of a block: the largest size up to 8 that the structure is made of, 8 where it is of none
+  int degree;  ///< Chebyshev: 2; of the smoothers of smoothed aggregation 1, or 2 for any more
   lac_multigrid_kind kind;
   double
       strength;  ///< smoothed aggregation: entries below this share of sqrt(a_ii a_jj) are weak: 0.08, halved at each level

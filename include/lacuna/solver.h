@@ -34,10 +34,10 @@ typedef enum lac_method {
   LAC_METHOD_UMFPACK,
   LAC_METHOD_KLU,
   LAC_METHOD_MUMPS,
-  LAC_METHOD_CG,  ///< Krylov methods: iterate to a tolerance. Hermitian positive definite, with a fixed preconditioner
+  LAC_METHOD_CG,  ///< Krylov methods: iterate to a tolerance. Hermitian positive definite; flexible where the preconditioner varies
   LAC_METHOD_FLEXIBLE_CG,  ///< the same; the preconditioner may vary
   LAC_METHOD_BICGSTAB,     ///< any square matrix, short recurrences
-  LAC_METHOD_GMRES,        ///< any square matrix, restarted
+  LAC_METHOD_GMRES,        ///< any square matrix, restarted; flexible where the preconditioner varies
   LAC_METHOD_FLEXIBLE_GMRES,
   LAC_METHOD_MINRES,  ///< Hermitian, indefinite too
   LAC_METHOD_LSMR,    ///< least squares: any shape
@@ -99,8 +99,8 @@ typedef struct lac_solver_options {
   /// these bytes together, with the factors by other methods that serve in their place (counted from the next use on); the last
   /// set-up of an iterative solver stays in any case. A solver of a larger pattern (lac_solver_covering) has a budget of its own. 0 keeps none.
   int64_t keep_bytes;
-  /// A factorisation that is foreseen to need more than this is refused before it begins, with LAC_ERR_MEMORY. 0: what
-  /// the machine has free.
+  /// A factorisation that is foreseen to need more than this is refused before it begins, with LAC_ERR_MEMORY; LAC_METHOD_AUTO
+  /// iterates instead on what is suited for it. 0: what the machine has free.
   int64_t max_bytes;
   lac_iteration iteration;          ///< of Krylov methods
   lac_precondition preconditioner;  ///< of them, and of preconditioners by themselves
@@ -162,7 +162,8 @@ LAC_API lac_report lac_solver_report(const lac_solver *solver);
 /// recently used go first; keep_bytes). Matrices of a batch are shared out among threads. Where LU must match rows with
 /// columns, or L D L^H must pair rows, the choice made last is taken over if it suits the new values, and the second
 /// matrix of a batch on takes over that of the first. The solution is as accurate, but its last bits may then depend on
-/// what this solver factored before: where they must not, give a solver of its own. Errors: LAC_ERR_SINGULAR
+/// what this solver factored before: where they must not, give a solver of its own. So may the method that LAC_METHOD_AUTO takes: once
+/// an iteration has failed and a direct factor served, it goes on with direct ones. Errors: LAC_ERR_SINGULAR
 /// names the column, LAC_ERR_DEFINITE the row, LAC_ERR_SYMMETRY and LAC_ERR_NONFINITE the entry; LAC_ERR_UNSUPPORTED for
 /// a direct method, or a preconditioner that the backend has no kernels for, on a CUDA context.
 LAC_API lac_status lac_solver_factor(lac_context *ctx, const lac_solver *solver, const lac_array *values,

@@ -168,7 +168,8 @@ class Solver(Handle):
     method: "auto" (the cheapest that fits the pattern and the values), "direct" (the same without iterating), or by name
     "diagonal", "triangular", "banded", "cholesky", "ldlt", "lu", "pivoting_lu", or an engine where it is installed:
     "cholmod", "umfpack", "klu", "mumps". ordering: "auto", "amd", "metis" (nested dissection, where METIS is installed),
-    "natural". A factorisation that is foreseen to need more than max_bytes (0: what the machine has free) is refused.
+    "natural". A factorisation that is foreseen to need more than max_bytes (0: what the machine has free) is refused;
+    "auto" iterates instead on what is suited for it.
 
     Or one that iterates until |b - A x| <= max(rtol |b|, atol) (neither given: rtol=1e-10, in single precision 1e-5):
     "cg", "flexible_cg", "bicgstab", "gmres", "flexible_gmres", "minres", and for matrices of any shape "lsmr", "lsqr".

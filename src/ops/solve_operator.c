@@ -88,8 +88,10 @@ static lac_status operator_precondition(lac_context *ctx, const void *self, lac_
 
 static const lac_krylov_table *operator_krylov(const lac_solver_options *options) {
   const lac_factor *factor = options->preconditioner.factor;
-  if (options->method != LAC_METHOD_AUTO) return lac_krylov_of(options->method);
-  return factor && lac_iterative_varies(factor) ? &lac_krylov_flexible_gmres : &lac_krylov_gmres;
+  const lac_krylov_table *krylov =
+      options->method == LAC_METHOD_AUTO ? &lac_krylov_gmres : lac_krylov_of(options->method);
+  const lac_krylov_table *flexible = factor && lac_iterative_varies(factor) ? lac_krylov_flexible(krylov) : NULL;
+  return flexible ? flexible : krylov;
 }
 
 // -- the operator ----------------------------------------------------------------------------------------------------

@@ -114,7 +114,8 @@ static lac_trial factor_items(const lac_context *ctx, lac_factor *f, const lac_f
   int threads = lac_threads_worth(ctx->threads, f->items, (double)f->items * work);
 
   trial.status = lac_foresee_check(f->table, &f->core->options, f->meta.dtype, f->items, threads, &one, &trial.fault);
-  if (trial.status != LAC_OK) return trial;
+  f->lacks_room = trial.status != LAC_OK;
+  if (f->lacks_room) return trial;
   if (f->items > 0) trial = factor_one(ctx, f, like, 0);
   if (f->items <= 1 || trial.status != LAC_OK) return trial;
   trial.item = f->items;
@@ -199,7 +200,8 @@ void lac_factor_finish(lac_factor *f, double begin) {
   f->seconds = lac_solver_seconds() - begin;
 }
 
-lac_status lac_factor_make(lac_context *ctx, lac_solver_core *core, const lac_array *values, lac_factor **out) {
+lac_status lac_factor_make(lac_context *ctx, lac_solver_core *core, const lac_array *values, bool *lacks_room,
+                           lac_factor **out) {
   lac_status status = LAC_OK;
   double begin = lac_solver_seconds();
   lac_factor *f = NULL;
@@ -209,6 +211,7 @@ lac_status lac_factor_make(lac_context *ctx, lac_solver_core *core, const lac_ar
   lac_factor_finish(f, begin);
   *out = f, f = NULL;
 done:
+  if (lacks_room) *lacks_room = f && f->lacks_room;
   lac_object_release(f);
   return status;
 }

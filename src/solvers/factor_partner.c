@@ -53,7 +53,7 @@ static lac_status partner_make(lac_context *ctx, lac_factor *f, const lac_solver
   }
   LAC_TRY(lac_factor_values(ctx, f, &values));
   LAC_TRY(lac_solver_core_create(ctx, f->core->pattern, options, &core));
-  LAC_TRY(lac_factor_make(ctx, core, values, &partner));
+  LAC_TRY(lac_factor_make(ctx, core, values, NULL, &partner));
   atomic_store(&f->partner, partner);
   atomic_fetch_add(&f->core->factorisations, 1);
 done:

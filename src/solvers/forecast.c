@@ -16,11 +16,15 @@
 #include "solvers/iterative.h"
 
 // Iterating to a tolerance takes about as long as so many operations of a dense kernel for each entry of the matrix. Direct
-// solvers are worth more than that: they do not fail, and a factor serves many right-hand sides.
-static const double forecast_iterating = 1000, forecast_worth = 4;
+// solvers are worth more than that: they do not fail, and a factor serves many right-hand sides. Small systems are solved directly
+// but where that is far more work: patterns that fill in as random ones do.
+static const double forecast_iterating = 1000, forecast_worth = 4, forecast_worth_small = 1000;
 
-enum { FORECAST_SMALL = 50000 };  // rows: below, a direct solver is always taken
-enum { FORECAST_DENSE = 10 };     // times sqrt(n) entries make a row dense
+enum {
+  FORECAST_SMALL = 50000,
+  FORECAST_LEAST = 10000
+};                             // rows: a small system, and one that is always solved directly
+enum { FORECAST_DENSE = 10 };  // times sqrt(n) entries make a row dense
 
 typedef struct forecast_search {
   const lac_pattern *pattern;
@@ -97,14 +101,15 @@ lac_status lac_forecast_direct(lac_context *ctx, const lac_pattern *pattern, lac
   const lac_band *band = NULL;
 
   *out = (lac_forecast){0};
-  if (pattern->rows < FORECAST_SMALL || pattern->rows != pattern->cols) goto done;
+  if (pattern->rows < FORECAST_LEAST || pattern->rows != pattern->cols) goto done;
   LAC_TRY(lac_pattern_band(ctx, pattern, &band));
   if (band->low >= 0 || band->high <= 0) goto done;  // triangular
   LAC_TRY(forecast_width(ctx, pattern, &out->width));
   out->flops = 10 * pow(out->width, 3);
   out->bytes = 8 * (4 * n * log2(out->width + 1) + 6 * pow(out->width, 2));
   out->share = out->flops / (forecast_iterating * (double)pattern->nnz);
-  out->is_costly = out->share >= forecast_worth || out->bytes > 0.5 * (double)lac_memory_available();
+  out->is_costly = out->share >= (pattern->rows < FORECAST_SMALL ? forecast_worth_small : forecast_worth) ||
+                   out->bytes > 0.5 * (double)lac_memory_available();
 done:
   return status;
 }

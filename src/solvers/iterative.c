@@ -47,6 +47,12 @@ const lac_preconditioner_table *lac_preconditioner_of(lac_method method) {
   return NULL;
 }
 
+const lac_krylov_table *lac_krylov_flexible(const lac_krylov_table *krylov) {
+  if (krylov == &lac_krylov_cg) return &lac_krylov_flexible_cg;
+  if (krylov == &lac_krylov_gmres) return &lac_krylov_flexible_gmres;
+  return krylov && krylov->is_flexible ? krylov : NULL;
+}
+
 bool lac_iterative_takes_rectangles(lac_method method) {
   const lac_krylov_table *table = lac_krylov_of(method);
   return table && table->takes_rectangles;

@@ -35,6 +35,8 @@ struct lac_iterative {
 /// The table of a method, or NULL where it is none of those.
 const lac_krylov_table *lac_krylov_of(lac_method method);
 const lac_preconditioner_table *lac_preconditioner_of(lac_method method);
+/// The form of a method that takes a preconditioner which varies: CG and GMRES have one, flexible methods are; NULL: there is none.
+const lac_krylov_table *lac_krylov_flexible(const lac_krylov_table *krylov);
 bool lac_iterative_takes_rectangles(lac_method method);
 
 /// Refuse options that no method can mean.
@@ -73,6 +75,9 @@ lac_status lac_forecast_direct(lac_context *ctx, const lac_pattern *pattern, lac
 /// set-up may be refreshed; or NULL. Under LAC_METHOD_AUTO it may turn out a direct one.
 lac_status lac_iterative_make(lac_context *ctx, lac_solver_core *core, const lac_factor *like, const lac_array *values,
                               lac_factor **out);
+/// The same where an automatic choice began as a direct one, and the context has just been told that there is no room for that.
+lac_status lac_iterative_make_instead(lac_context *ctx, lac_solver_core *core, const lac_factor *like,
+                                      const lac_array *values, lac_factor **out);
 void lac_iterative_destroy(lac_iterative *iterative);  // accepts NULL
 
 /// Set up the preconditioner that the options ask for, or the first that will do (iterative_choose.c).

@@ -3,6 +3,7 @@
 /// Which Krylov method and which preconditioner, and why.
 ///
 ///     Hermitian, a positive diagonal     flexible CG    multigrid, else IC(0), Jacobi, none
+///     diagonally dominant by a margin    GMRES          ILU(0), else Jacobi, none
 ///     like an M-matrix                   flexible GMRES multigrid, else ILU(0), Jacobi, none
 ///     any other                          GMRES          ILU(0), else Jacobi, none
 ///     least squares                                     none
@@ -15,6 +16,9 @@
 
 enum { CHOOSE_CANDIDATES = 5 };
 
+// What stands beside the diagonal, as a share of it, up to which ILU(0) needs a few iterations: multigrid is not worth its set-up.
+static const double choose_margin = 0.95;
+
 /// A direct factor knows of no null space: with one the matrix is singular, and what it gives would be rounding magnified.
 bool lac_iterative_may_go_direct(const lac_solver_core *core) {
   return core->options.method == LAC_METHOD_AUTO && !core->options.iteration.null_space;
@@ -22,9 +26,9 @@ bool lac_iterative_may_go_direct(const lac_solver_core *core) {
 
 bool lac_iterative_suits(const lac_survey *s, const char **finding) {
   bool is_definite = s->asymmetric < 0 && s->not_positive < 0;
-  if (is_definite || s->is_m_like) return true;
-  *finding = s->asymmetric < 0 ? "the matrix is Hermitian without a positive diagonal"
-                               : "the matrix is neither Hermitian nor like an M-matrix";
+  if (is_definite || s->is_m_like || s->dominance < 1) return true;
+  *finding = s->asymmetric < 0 ? "the matrix is Hermitian without a positive diagonal, and not diagonally dominant"
+                               : "the matrix is neither Hermitian nor like an M-matrix nor diagonally dominant";
   return false;
 }
 
@@ -98,7 +102,7 @@ static lac_status choose_direct(lac_context *ctx, lac_factor *f, const lac_facto
   } else {
     LAC_TRY(lac_solver_require_cpu(ctx, "lac_solver_factor", it->given));
     LAC_TRY(lac_solver_core_create(ctx, f->core->pattern, &options, &core));
-    LAC_TRY(lac_factor_make(ctx, core, it->given, &it->inner));
+    LAC_TRY(lac_factor_make(ctx, core, it->given, NULL, &it->inner));
     atomic_fetch_add(&f->core->setups, 1);
   }
 done:
@@ -108,18 +112,20 @@ done:
 
 // -- what goes together ----------------------------------------------------------------------------------------------
 
-static const lac_krylov_table *choose_flexible(const lac_krylov_table *krylov) {
-  if (krylov == &lac_krylov_cg) return &lac_krylov_flexible_cg;
-  if (krylov == &lac_krylov_gmres) return &lac_krylov_flexible_gmres;
-  return krylov->is_flexible ? krylov : NULL;
+/// CG and GMRES become their flexible forms where the preconditioner varies; the others cannot.
+static void choose_bend(lac_factor *f, const lac_krylov_table *flexible) {
+  if (!flexible || flexible == f->iterative->krylov) return;
+  f->iterative->krylov = flexible;
+  lac_choose_say(f, "; %s, since the preconditioner varies", flexible->name);
 }
 
-static lac_status choose_require_fit(lac_context *ctx, const lac_krylov_table *krylov, const char *name,
-                                     bool is_variable, bool keeps_hermitian) {
+static lac_status choose_require_fit(lac_context *ctx, lac_factor *f, const char *name, bool is_variable,
+                                     bool keeps_hermitian) {
   lac_status status = LAC_OK;
+  const lac_krylov_table *krylov = f->iterative->krylov, *flexible = lac_krylov_flexible(krylov);
 
   if (!krylov) goto done;
-  LAC_CHECK(!is_variable || krylov->is_flexible, LAC_ERR_ARG,
+  LAC_CHECK(!is_variable || flexible, LAC_ERR_ARG,
             "lac_solver_factor: %s is another matrix each time it is applied, which %s cannot take; use "
             "LAC_METHOD_FLEXIBLE_CG or LAC_METHOD_FLEXIBLE_GMRES",
             name, krylov->name);
@@ -127,6 +133,7 @@ static lac_status choose_require_fit(lac_context *ctx, const lac_krylov_table *k
             "lac_solver_factor: %s needs a Hermitian positive definite preconditioner, and %s is none; use "
             "LAC_METHOD_IC0 or LAC_METHOD_SSOR, or LAC_METHOD_GMRES with this one",
             krylov->name, name);
+  if (is_variable) choose_bend(f, flexible);
 done:
   return status;
 }
@@ -151,8 +158,7 @@ static lac_status choose_given_factor(lac_context *ctx, lac_factor *f, const lac
       "lac_solver_factor: the preconditioner's factor has the batch shape of values %s, these have %s; it must be "
       "of one matrix or of as many",
       lac_shape_text(given->meta.ndim, given->meta.shape, text), lac_shape_text(f->meta.ndim, f->meta.shape, other));
-  LAC_TRY(choose_require_fit(ctx, f->iterative->krylov, lac_factor_report(given).method, lac_iterative_varies(given),
-                             true));
+  LAC_TRY(choose_require_fit(ctx, f, lac_factor_report(given).method, lac_iterative_varies(given), true));
   f->iterative->inner = lac_factor_retain(given);
   lac_choose_say(f, "; preconditioned by a factor that was given");
 done:
@@ -166,7 +172,7 @@ static lac_status choose_asked(lac_context *ctx, lac_factor *f, const lac_factor
   if (!table) {
     LAC_TRY(choose_direct(ctx, f, like, method));
   } else {
-    LAC_TRY(choose_require_fit(ctx, f->iterative->krylov, table->name, table->is_variable, table->keeps_hermitian));
+    LAC_TRY(choose_require_fit(ctx, f, table->name, table->is_variable, table->keeps_hermitian));
     LAC_TRY(choose_set_up(ctx, f, like, table));
   }
 done:
@@ -181,7 +187,7 @@ static int choose_candidates(const lac_factor *f, const lac_survey *s, const lac
   int count = 0;
 
   if (!krylov->takes_rectangles && s->without < 0) {
-    if (is_definite || s->is_m_like) list[count++] = &lac_preconditioner_multigrid;
+    if (is_definite || (s->is_m_like && s->dominance > choose_margin)) list[count++] = &lac_preconditioner_multigrid;
     if (is_definite) list[count++] = &lac_preconditioner_ic0;
     if (!is_definite && !krylov->needs_hermitian) list[count++] = &lac_preconditioner_ilu0;
     if (is_definite || !krylov->needs_hermitian) list[count++] = &lac_preconditioner_jacobi;
@@ -202,7 +208,7 @@ static lac_status choose_try(lac_context *ctx, lac_factor *f, const lac_factor *
   lac_status status;
   const lac_krylov_table *krylov = f->iterative->krylov;
 
-  if (table->is_variable) krylov = choose_flexible(krylov);
+  if (table->is_variable) krylov = lac_krylov_flexible(krylov);
   if (!krylov || (krylov->needs_hermitian && !table->keeps_hermitian)) return LAC_OK;
   status = choose_set_up(ctx, f, like, table);
   *is_done = status == LAC_OK;
@@ -211,14 +217,14 @@ static lac_status choose_try(lac_context *ctx, lac_factor *f, const lac_factor *
     lac_choose_say(f, "; %s gave up", table->name);
     return LAC_OK;
   }
-  if (krylov != f->iterative->krylov) lac_choose_say(f, "; the flexible form, for %s varies", table->name);
-  f->iterative->krylov = krylov;
+  choose_bend(f, krylov);
   return LAC_OK;
 }
 
 static const char *choose_finding(const lac_survey *s) {
   if (s->asymmetric < 0 && s->not_positive < 0) return "the matrix is Hermitian with a positive diagonal";
   if (s->without >= 0) return "there are gaps or zeros on the diagonal";
+  if (s->dominance <= choose_margin || (s->dominance < 1 && !s->is_m_like)) return "the matrix is diagonally dominant";
   if (s->asymmetric < 0) return "the matrix is Hermitian without a positive diagonal";
   return s->is_m_like ? "the matrix is like an M-matrix" : "the matrix is not Hermitian";
 }
@@ -237,9 +243,11 @@ done:
 
 // -- all of it -------------------------------------------------------------------------------------------------------
 
-static const lac_krylov_table *choose_krylov(lac_method method, const lac_survey *s) {
-  if (method != LAC_METHOD_AUTO) return lac_krylov_of(method);
-  return s->asymmetric < 0 && s->not_positive < 0 ? &lac_krylov_flexible_cg : &lac_krylov_flexible_gmres;
+// A function may vary, nobody knows; where the library sees that a preconditioner does, GMRES becomes flexible.
+static const lac_krylov_table *choose_krylov(const lac_solver_options *o, const lac_survey *s) {
+  if (o->method != LAC_METHOD_AUTO) return lac_krylov_of(o->method);
+  if (s->asymmetric < 0 && s->not_positive < 0) return &lac_krylov_flexible_cg;
+  return o->preconditioner.apply ? &lac_krylov_flexible_gmres : &lac_krylov_gmres;
 }
 
 lac_status lac_iterative_choose(lac_context *ctx, lac_factor *f, const lac_factor *like, const lac_survey *s) {
@@ -247,7 +255,7 @@ lac_status lac_iterative_choose(lac_context *ctx, lac_factor *f, const lac_facto
   lac_iterative *it = f->iterative;
   const lac_solver_options *o = &f->core->options;
 
-  it->krylov = choose_krylov(o->method, s);
+  it->krylov = choose_krylov(o, s);
   it->is_hermitian = s->asymmetric < 0;
   LAC_TRY(choose_require_hermitian(ctx, f, s));
   lac_choose_say(f, "%s", f->core->why);

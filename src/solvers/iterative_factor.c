@@ -2,6 +2,7 @@
 /// @file iterative_factor.c
 /// Factors of iterative solvers: the values they share, and what they say of themselves.
 
+#include <stdio.h>
 #include <string.h>
 
 #include "solvers/iterative.h"
@@ -141,16 +142,58 @@ static lac_status iterative_direct_core(lac_context *ctx, lac_solver_core *core,
   return status == LAC_OK ? status : lac_context_pass(ctx, status, __func__);
 }
 
+// What the other way of solving has to say, without the function's name before it.
+static void iterative_quote(const lac_context *ctx, char text[LAC_SENTENCE_SIZE / 2]) {
+  const char *sentence = lac_context_error(ctx), *colon = strstr(sentence, ": ");
+  snprintf(text, LAC_SENTENCE_SIZE / 2, "%s", colon ? colon + 2 : sentence);
+}
+
 static lac_status iterative_go_direct(lac_context *ctx, lac_solver_core *core, const lac_array *values,
                                       const char *finding, lac_factor **out) {
-  lac_status status = LAC_OK;
+  lac_status status = LAC_OK, made;
   lac_solver_core *direct = NULL;
+  bool lacks_room = false;
+  char refusal[LAC_SENTENCE_SIZE / 2];
 
   LAC_TRY(lac_solver_require_cpu(ctx, "lac_solver_factor", values));
   LAC_TRY(iterative_direct_core(ctx, core, &direct));
-  LAC_TRY(lac_factor_make(ctx, direct, values, out));
+  made = lac_factor_make(ctx, direct, values, &lacks_room, out);
+  if (lacks_room) iterative_quote(ctx, refusal);
+  LAC_CHECK(!lacks_room, LAC_ERR_MEMORY,
+            "lac_solver_factor: %s; nor is it iterated on unless a Krylov method is asked for by name: %s", refusal,
+            finding);
+  LAC_TRY(made);
   atomic_fetch_add(&direct->factorisations, 1);
   lac_choose_say(*out, "; %s, so that it is not iterated on", finding);
+done:
+  return status;
+}
+
+/// The core for iterating of an automatic choice that began as a direct one, made when first needed; borrowed.
+static lac_status iterative_core_beside(lac_context *ctx, lac_solver_core *core, lac_solver_core **out) {
+  lac_status status = LAC_OK;
+
+  pthread_mutex_lock(&core->lock);
+  if (!core->iterative) {
+    status = lac_solver_core_begin(ctx, core->pattern, &core->options, &core->iterative);
+    if (core->iterative) snprintf(core->iterative->why, LAC_REASON_SIZE, "there is no room for a direct factor");
+  }
+  *out = core->iterative;
+  pthread_mutex_unlock(&core->lock);
+  return status == LAC_OK ? status : lac_context_pass(ctx, status, __func__);
+}
+
+lac_status lac_iterative_make_instead(lac_context *ctx, lac_solver_core *core, const lac_factor *like,
+                                      const lac_array *values, lac_factor **out) {
+  lac_status status = LAC_OK;
+  lac_solver_core *beside = NULL;
+  char refusal[LAC_SENTENCE_SIZE / 2];
+
+  iterative_quote(ctx, refusal);
+  LAC_TRY(iterative_core_beside(ctx, core, &beside));
+  LAC_TRY(lac_iterative_make(ctx, beside, like, values, out));
+  atomic_fetch_add(&beside->factorisations, 1);
+  if ((*out)->iterative) lac_choose_say(*out, "; %s", refusal);
 done:
   return status;
 }
@@ -163,6 +206,10 @@ lac_status lac_iterative_make(lac_context *ctx, lac_solver_core *core, const lac
   lac_survey survey;
   const char *finding = "";
 
+  if (lac_iterative_may_go_direct(core) && atomic_load(&core->has_failed)) {
+    LAC_TRY(iterative_go_direct(ctx, core, values, "iterating on earlier values did not converge", out));
+    goto done;
+  }
   LAC_TRY(iterative_begin(ctx, core, values, &f));
   LAC_TRY(lac_survey_values(ctx, core->pattern, f->iterative->values, &survey));
   LAC_TRY(iterative_refuse(ctx, f, &survey));
@@ -219,6 +266,7 @@ lac_report lac_iterative_foreseen(const lac_solver_core *core) {
   const lac_krylov_table *krylov = lac_krylov_of(core->options.method);
   const lac_preconditioner_table *asked = lac_preconditioner_of(core->options.method);
   const lac_preconditioner_table *table = lac_preconditioner_of((lac_method)core->options.preconditioner.method);
+  if (table && table->is_variable && lac_krylov_flexible(krylov)) krylov = lac_krylov_flexible(krylov);
   return (lac_report){.method = krylov  ? krylov->name
                                 : asked ? asked->name
                                         : lac_krylov_flexible_cg.name,

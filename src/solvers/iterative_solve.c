@@ -157,6 +157,7 @@ lac_status lac_iterative_solve(lac_context *ctx, const lac_factor *f, lac_side s
         "lac_factor_solve: %s; raise max_iterations or rtol, choose another preconditioner, or use a direct method",
         text);
     LAC_TRY(solve_fall_back(ctx, f, text));
+    if (report.ending != LAC_DIVERGED) atomic_store(&f->core->has_failed, true);  // that may be b's fault
   }
   LAC_TRY(lac_iterative_require_fresh(ctx, "lac_factor_solve", f));
   LAC_TRY(lac_factor_solve(ctx, f->partner, side, b, x));

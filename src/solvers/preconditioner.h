@@ -16,6 +16,9 @@ typedef struct lac_setup {
   bool is_hermitian;  // in values
 } lac_setup;
 
+/// Rows that belong together: the largest block size up to `most` into which the structure can be cut; 1: none.
+int64_t lac_setup_blocks(const lac_pattern *pattern, int most);
+
 /// What a preconditioner says of itself.
 typedef struct lac_setup_finding {
   int64_t bytes;      // that it holds, shared arrays not counted

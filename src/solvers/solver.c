@@ -26,6 +26,7 @@ static void core_destroy(lac_object *object) {
   lac_extensions_drop(core);
   lac_iterative_let_go(&core->options);
   lac_object_release(core->direct);
+  lac_object_release(core->iterative);
   pthread_mutex_destroy(&core->lock);
   lac_object_release(core->structure);
   lac_pattern_destroy(&core->pattern);
@@ -135,13 +136,14 @@ lac_status lac_solver_create(lac_context *ctx, const lac_pattern *pattern, const
   LAC_CHECK_CONTEXT();
   LAC_CHECK(out, LAC_ERR_ARG, "lac_solver_create: out is NULL");
   LAC_TRY(solver_check(ctx, pattern, &chosen));
-  if (is_direct) chosen.method = LAC_METHOD_AUTO;
+  if (is_direct) chosen.method = LAC_METHOD_AUTO;  // of direct ones
   if (!is_direct) LAC_TRY(lac_iterative_core(ctx, pattern, &chosen, &core));
   if (!core) LAC_TRY(lac_solver_core_create(ctx, pattern, &chosen, &core));
   LAC_ALLOC(solver, 1);
   lac_object_init(&solver->object, &lac_solver_kind);
   pthread_mutex_init(&solver->lock, NULL);
   solver->core = core, core = NULL;
+  solver->core->may_iterate = !is_direct && chosen.method == LAC_METHOD_AUTO;
   solver->reason = solver->core->why;
   solver->foreseen = (lac_finding){.nnz = -1, .bytes = -1, .work_bytes = -1, .flops = -1};
   if (solver->core->structure) LAC_TRY(solver_analyse(ctx, solver));
@@ -369,15 +371,19 @@ done:
 }
 
 static lac_status solver_make(lac_context *ctx, lac_solver *solver, const lac_array *values, lac_factor **out) {
-  lac_status status = LAC_OK;
-  lac_factor *last = NULL;
+  lac_status status = LAC_OK, made = LAC_OK;
+  bool lacks_room = false;
+  lac_factor *last = solver_last(solver, values);
 
-  if (solver->core->structure) {
-    LAC_TRY(lac_factor_make(ctx, solver->core, values, out));
-  } else {
-    last = solver_last(solver, values);
+  if (!solver->core->structure) {
     LAC_TRY(lac_iterative_make(ctx, solver->core, last, values, out));
+    goto done;
   }
+  made = lac_factor_make(ctx, solver->core, values, &lacks_room, out);
+  if (lacks_room && solver->core->may_iterate) {
+    made = lac_iterative_make_instead(ctx, solver->core, last, values, out);
+  }
+  LAC_TRY(made);
 done:
   lac_object_release(last);
   return status;

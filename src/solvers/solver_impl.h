@@ -121,11 +121,15 @@ typedef struct lac_solver_core {
   lac_solver_options options;  // whose arrays and factor are held
   double seconds;              // spent on reading the structure, or on foreseeing what a direct solver would need
   char why[LAC_REASON_SIZE];   // it is iterative
+  bool may_iterate;            // where a direct factor has no room
+  atomic_bool
+      has_failed;  // an automatic choice that iterated fell back on a direct factor: the next ones are direct at once
   _Atomic int64_t factorisations, reuses;
   _Atomic int64_t setups, refreshes;  // of preconditioners
   pthread_mutex_t lock;               // of what follows
   lac_extension *extensions;          // solvers of larger patterns (extension.h), each held
   struct lac_solver_core *direct;     // of an automatic choice whose values were not for iterating; held
+  struct lac_solver_core *iterative;  // of an automatic choice whose factors had no room; held
 } lac_solver_core;
 
 /// Let go of all extensions.
@@ -163,6 +167,7 @@ struct lac_factor {
   void *values;                   // a copy; NULL: it is iterative, and has an array
   uint64_t hash;                  // of the values, as the solver that keeps the factor computes it
   int64_t items;                  // how many matrices
+  bool lacks_room;                // it was refused, not to begin what there is no memory for
   const char *function;           // that was called for it, as errors name it
   void **numerics;                // of each
   lac_finding finding;
@@ -180,8 +185,10 @@ static inline int64_t lac_factor_rows(const lac_factor *factor) { return factor-
 /// The kinds, by which an operator tells its objects apart.
 extern const lac_kind lac_solver_kind, lac_factor_kind;
 
-/// Factor values: checks them, chooses the method, copies them. Keeps nothing.
-lac_status lac_factor_make(lac_context *ctx, lac_solver_core *core, const lac_array *values, lac_factor **out);
+/// Factor values: checks them, chooses the method, copies them. Keeps nothing. *lacks_room (may be NULL): it was refused, for it is
+/// foreseen to need more memory than there is.
+lac_status lac_factor_make(lac_context *ctx, lac_solver_core *core, const lac_array *values, bool *lacks_room,
+                           lac_factor **out);
 
 /// How the factorisation of a batch ended: where it failed, the first matrix to do so and why.
 typedef struct lac_trial {

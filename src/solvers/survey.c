@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file survey.c
-/// Finite? Hermitian? A positive diagonal? Like an M-matrix?
+/// Finite? Hermitian? A positive diagonal? Like an M-matrix? Diagonally dominant?
 ///
 /// Rows are looked at in blocks that do not depend on the number of threads, and the first offender counts: the answer is the
-/// same on any number of them. Needs no memory on the CPU.
+/// same on any number of them. Needs no memory on the CPU, but a number a row where columns must be summed.
 
+#include <math.h>
 #include <string.h>
 
 #include "solvers/survey.h"
@@ -29,6 +30,7 @@ typedef struct survey_part {
   int64_t nonfinite, asymmetric, not_positive, without;
   int64_t above, below;     // entries
   double positive, beside;  // sums of real parts above zero, and of sizes, beside the diagonal
+  double dominance;         // the largest share of a row
   bool is_unpaired;
 } survey_part;
 
@@ -39,6 +41,12 @@ static inline int64_t survey_offset(const survey_rows *s, bool narrow, int64_t i
 
 static inline int64_t survey_column(const survey_rows *s, bool narrow, int64_t p) {
   return narrow || s->columns32 ? s->columns32[p] : s->columns64[p];
+}
+
+// What stands beside a diagonal entry, as a share of it; nothing dominates zero.
+static inline double survey_part_of(double beside, double diagonal) {
+  if (!(diagonal > 0)) return INFINITY;
+  return isfinite(beside) ? beside / diagonal : INFINITY;
 }
 
 static inline int64_t survey_first(int64_t a, int64_t b) { return a < 0 || (b >= 0 && b < a) ? b : a; }
@@ -75,7 +83,9 @@ static inline int64_t survey_mirror(const survey_rows *s, bool narrow, int64_t i
 typedef int64_t survey_finite_kernel(const void *, int64_t, int64_t);
 typedef void survey_rows_kernel(const survey_rows *, const void *, int64_t, int64_t, survey_part *);
 static survey_finite_kernel *const survey_finite_kernels[] = TABLE(survey_nonfinite);
+typedef double survey_columns_kernel(const survey_rows *, const void *, double *);
 static survey_rows_kernel *const survey_rows_kernels[] = TABLE(survey_rows);
+static survey_columns_kernel *const survey_columns_kernels[] = TABLE(survey_columns);
 
 static survey_rows survey_open(const lac_pattern *p) {
   survey_rows s = {.rows = p->rows};
@@ -133,6 +143,25 @@ static void survey_join(survey_part *all, const survey_part *one) {
   all->without = survey_first(all->without, one->without);
   all->above += one->above, all->below += one->below;
   all->positive += one->positive, all->beside += one->beside;
+  all->dominance = fmax(all->dominance, one->dominance);
+}
+
+static bool survey_is_m_like(const survey_part *part) {
+  return part->not_positive < 0 && part->positive <= survey_share * part->beside;
+}
+
+// Whether columns dominate is asked where nothing else is in favour of iterating.
+static lac_status survey_by_columns(lac_context *ctx, const survey_rows *s, lac_dtype dtype, const void *values,
+                                    survey_part *part) {
+  lac_status status = LAC_OK;
+  double *sums = NULL;
+
+  if (part->dominance < 1 || part->asymmetric < 0 || part->without >= 0 || survey_is_m_like(part)) goto done;
+  LAC_ALLOC(sums, s->rows);
+  part->dominance = fmin(part->dominance, survey_columns_kernels[dtype](s, values, sums));
+done:
+  lac_free(sums);
+  return status;
 }
 
 // Sums are joined in the order of the blocks.
@@ -176,7 +205,9 @@ static lac_status survey_items(lac_context *ctx, const lac_pattern *p, const lac
     survey_note(part.not_positive, item, &out->not_positive, &out->not_positive_item);
     survey_note(part.without, item, &out->without, &out->without_item);
     if (was_symmetric) out->is_unpaired = part.is_unpaired;
-    out->is_m_like = out->is_m_like && part.not_positive < 0 && part.positive <= survey_share * part.beside;
+    out->is_m_like = out->is_m_like && survey_is_m_like(&part);
+    LAC_TRY(survey_by_columns(ctx, &s, values->meta.dtype, data + (size_t)item * bytes, &part));
+    out->dominance = fmax(out->dominance, part.dominance);
   }
 done:
   return status;
@@ -202,7 +233,7 @@ lac_status lac_survey_values(lac_context *ctx, const lac_pattern *pattern, const
   }
   out->nonfinite = survey_nonfinite_in(ctx, values->meta.dtype, data, values->count);
   if (out->nonfinite >= 0) out->nonfinite_item = out->nonfinite / pattern->nnz, out->nonfinite %= pattern->nnz;
-  out->asymmetric = out->not_positive = out->without = 0, out->is_m_like = false;
+  out->asymmetric = out->not_positive = out->without = 0, out->is_m_like = false, out->dominance = INFINITY;
 done:
   lac_free(host);
   return status;

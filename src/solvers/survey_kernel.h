@@ -15,6 +15,11 @@ static bool FN(survey_mirrors)(T here, T there) {
   return FN(size)(here - FN(conj)(there)) <= SURVEY_ROUNDINGS * FN(epsilon) * size;
 }
 
+static inline double FN(survey_modulus)(T x) {
+  double im = fabs((double)FN(im)(x)), re = fabs((double)FN(re)(x));
+  return im > 0 ? hypot(re, im) : re;
+}
+
 // Sums of a row beside its diagonal: what is positive of real parts, and all sizes.
 static inline void FN(survey_add)(T a, double *positive, double *beside) {
   double real = (double)FN(re)(a);
@@ -53,6 +58,8 @@ static inline void FN(survey_row)(const survey_rows *s, bool narrow, const T *a,
     if (part->asymmetric < 0) FN(survey_pair)(s, narrow, a, i, p, begin, part);
   }
   part->positive += positive, part->beside += beside;
+  double share = survey_part_of(beside, FN(survey_modulus)(diagonal));
+  if (share > part->dominance) part->dominance = share;
   if (!(FN(re)(diagonal) > 0)) part->not_positive = survey_first(part->not_positive, i);
   if (FN(size)(diagonal) == 0) part->without = survey_first(part->without, i);
   if (!isfinite(beside + FN(size)(diagonal)))
@@ -65,4 +72,21 @@ static void FN(survey_rows)(const survey_rows *s, const void *values, int64_t be
   } else {
     for (int64_t i = begin; i < end; i++) FN(survey_row)(s, false, values, i, part);
   }
+}
+
+// The largest share of a column; `sums` has room for one number a row, and zeros.
+static double FN(survey_columns)(const survey_rows *s, const void *values, double *sums) {
+  const T *a = values;
+  double largest = 0;
+  for (int64_t i = 0; i < s->rows; i++) {
+    for (int64_t p = survey_offset(s, false, i); p < survey_offset(s, false, i + 1); p++) {
+      int64_t j = survey_column(s, false, p);
+      if (j != i) sums[j] += FN(size)(a[p]);
+    }
+  }
+  for (int64_t i = 0; i < s->rows; i++) {
+    int64_t p = survey_find(s, false, i, i);
+    largest = fmax(largest, survey_part_of(sums[i], p < 0 ? 0 : FN(survey_modulus)(a[p])));
+  }
+  return largest;
 }

@@ -39,7 +39,11 @@ def test_what_does_not_fit_is_refused():
     pattern = lacuna.Pattern.from_scipy(a)
     need = lacuna.Solver(pattern).report["factor_nnz"] * 8
     with pytest.raises(MemoryError, match="max_bytes is .* f32"):
-        lacuna.Solver(pattern, max_bytes=need // 2).factor(a.data)
+        lacuna.Solver(pattern, "direct", max_bytes=need // 2).factor(a.data)
+    instead = lacuna.Solver(pattern, max_bytes=need // 2).factor(a.data)
+    assert instead.report["method"] == "flexible_cg" and "max_bytes is" in instead.report["reason"]
+    with pytest.raises(MemoryError, match="max_bytes is .* nor is it iterated on .* positive diagonal"):
+        lacuna.Solver(pattern, max_bytes=need // 2).factor(-(a - 2 * sp.eye_array(400)).tocsr().data)
     lacuna.Solver(pattern, max_bytes=10 * need).factor(a.data)
     with pytest.raises(lacuna.LacunaError, match="max_bytes must not be negative"):
         lacuna.Solver(pattern, max_bytes=-1)

@@ -6,6 +6,7 @@
 
 #include "solvers/eigen/tridiagonal.h"
 #include "solvers/relax/relax.h"
+#include "support/iterative_case.h"
 #include "support/direct_case.h"
 #include "support/relax_case.h"
 #include "support/scratch.h"
@@ -217,6 +218,19 @@ static void block_jacobi_pivots_and_names_singular_blocks(lac_context *ctx) {
   relax_refuses(ctx, &pairs, 4, turned, LAC_ERR_ARG, "block = -1");
 }
 
+/// Four full blocks of 3 x 3 along the diagonal: blocks of 3 rows are all of the matrix, blocks of 8 cut one in two.
+static void block_jacobi_takes_the_blocks_of_the_structure(lac_context *ctx) {
+  double full[144] = {0};
+  for (int i = 0; i < 12; i++) {
+    for (int j = i / 3 * 3; j < i / 3 * 3 + 3; j++) full[12 * i + j] = i == j ? 4 : 1 + 0.1 * i;
+  }
+  direct_case c = direct_small(12, full, LAC_F64);
+  lac_solver_options options = iterative_options(LAC_METHOD_BLOCK_JACOBI, LAC_METHOD_AUTO);
+  iterative_system s = iterative_open(ctx, &c, &options);
+  CHECK(iterative_residual(ctx, &c, s.factor, LAC_N, 2) <= 1e-14);
+  iterative_close(&s);
+}
+
 static void chebyshev_is_its_polynomial(lac_context *ctx) {
   inside = ctx;
   for (int degree = 0; degree < 5; degree++) {
@@ -273,6 +287,7 @@ static void tridiagonal_matrices_have_their_eigenvalues(lac_context *ctx) {
 CHECK_MAIN(identity_is_nothing, jacobi_divides_by_the_diagonal, jacobi_names_a_row_without_a_diagonal,
            ssor_sweeps_down_and_up, ssor_refuses_other_factors_and_zeros, ilu0_is_elimination_on_the_pattern,
            ilu0_names_its_pivots, ic0_is_its_hermitian_form, ic0_shifts_where_a_pivot_is_not_positive,
-           block_jacobi_inverts_blocks, block_jacobi_pivots_and_names_singular_blocks, chebyshev_is_its_polynomial,
+           block_jacobi_inverts_blocks, block_jacobi_pivots_and_names_singular_blocks,
+           block_jacobi_takes_the_blocks_of_the_structure, chebyshev_is_its_polynomial,
            chebyshev_refuses_zeros_on_the_diagonal, the_largest_eigenvalue_is_found_nearly,
            tridiagonal_matrices_have_their_eigenvalues)

@@ -139,9 +139,9 @@ static void blocks_of_unknowns_are_found(lac_context *ctx) {
   direct_case c = direct_small(4, FULL, LAC_F64);
   lac_pattern *pattern = NULL;
   CHECK_OK(sketch_pattern(ctx, c.s, LAC_WIDTH_AUTO, &pattern));
-  CHECK_EQ(smoothed_blocks(pattern, 3), 2);
-  CHECK_EQ(smoothed_blocks(pattern, 4), 2);
-  CHECK_EQ(smoothed_blocks(pattern, 1), 1);
+  CHECK_EQ(lac_setup_blocks(pattern, 3), 2);
+  CHECK_EQ(lac_setup_blocks(pattern, 4), 2);
+  CHECK_EQ(lac_setup_blocks(pattern, 1), 1);
   lac_pattern_destroy(&pattern);
 }
 

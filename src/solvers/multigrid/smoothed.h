@@ -58,9 +58,6 @@ lac_status smoothed_tentative(lac_context *ctx, lac_dtype dtype, int m, const vo
 lac_status smoothed_aggregate(lac_context *ctx, lac_dtype dtype, int64_t items, const void *values, double theta,
                               int64_t nodes, const int64_t *node, smoothed_structure *level);
 
-/// Rows that belong together in the finest matrix: the largest block size up to `most` into which its structure can be cut; 1: none.
-int64_t smoothed_blocks(const lac_pattern *pattern, int most);
-
 /// A power of two that takes the largest number to about 1, so that narrow numbers hold it; 1 for what is zero or not finite.
 double smoothed_factor(double largest);
 

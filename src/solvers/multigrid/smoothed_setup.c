@@ -294,7 +294,7 @@ static lac_status course_open(lac_context *ctx, const lac_setup *setup, lac_dtyp
   LAC_TRY(
       ctx->kernels->download(ctx, course->vectors, cast->storage->data, (size_t)given->count * lac_dtype_size(wide)));
   if (course->m == 1) goto done;
-  block = smoothed_blocks(setup->pattern, course->m < 8 ? course->m : 8);
+  block = lac_setup_blocks(setup->pattern, course->m < 8 ? course->m : 8);
   if (block == 1) block = course->m == 3 ? 2 : course->m == 6 ? 3 : 1;  // rigid motions of two and three dimensions
   if (n % block) block = 1;
   course->nodes = n / block;

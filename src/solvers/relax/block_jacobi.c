@@ -100,7 +100,8 @@ static lac_status block_structure(lac_context *ctx, const lac_setup *setup, cons
     made->pattern = lac_pattern_retain(like->pattern);
     made->map = lac_map_retain(like->map);
   } else {
-    if (size == 0) size = BLOCK_DEFAULT;
+    if (size == 0) size = lac_setup_blocks(setup->pattern, BLOCK_DEFAULT);
+    if (size == 1 && setup->options->preconditioner.block == 0) size = BLOCK_DEFAULT;
     if (size > n) size = n > 0 ? n : 1;
     LAC_CHECK(size == 0 || n <= LAC_MAX_COUNT / size, LAC_ERR_OVERFLOW,
               "block_jacobi: %lld rows in blocks of %lld have too many entries; choose smaller blocks", (long long)n,

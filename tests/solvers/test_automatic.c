@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The automatic choice between direct and iterative solvers: what is foreseen, what the values say, what follows a failure.
+
+#include <math.h>
+#include <string.h>
+
+#include "solvers/iterative.h"
+#include "support/check.h"
+#include "support/iterative_case.h"
+#include "support/random.h"
+
+// -- what is foreseen ------------------------------------------------------------------------------------------------
+
+static void small_systems_are_solved_directly(lac_context *ctx) {
+  if (!check_cpu_only("direct solvers")) return;
+  direct_case c = direct_make(DIRECT_POISSON, 400, LAC_F64, 1);
+  iterative_system s = iterative_open(ctx, &c, NULL);
+  CHECK(!s.factor->iterative);
+  iterative_close(&s);
+}
+
+/// A cube of n^3 points: pattern and values of the seven-point stencil.
+static direct_system cube_open(lac_context *ctx, int64_t n, const lac_solver_options *options) {
+  direct_system s = {0};
+  lac_pattern *line = NULL, *eye = NULL, *plane = NULL, *left = NULL, *right = NULL, *square = NULL;
+  CHECK_OK(lac_pattern_banded(ctx, n, n, 1, 1, LAC_WIDTH_AUTO, &line, NULL));
+  CHECK_OK(lac_pattern_banded(ctx, n, n, 0, 0, LAC_WIDTH_AUTO, &eye, NULL));
+  CHECK_OK(lac_pattern_kron(ctx, line, eye, &left, NULL));
+  CHECK_OK(lac_pattern_kron(ctx, eye, line, &right, NULL));
+  CHECK_OK(lac_pattern_union(ctx, left, right, &square, NULL, NULL));
+  lac_pattern_destroy(&left);
+  lac_pattern_destroy(&right);
+  CHECK_OK(lac_pattern_kron(ctx, square, eye, &left, NULL));
+  CHECK_OK(lac_pattern_banded(ctx, n * n, n * n, 0, 0, LAC_WIDTH_AUTO, &plane, NULL));
+  CHECK_OK(lac_pattern_kron(ctx, plane, line, &right, NULL));
+  CHECK_OK(lac_pattern_union(ctx, left, right, &s.pattern, NULL, NULL));
+  CHECK_OK(lac_array_create(ctx, LAC_F64, 1, (int64_t[]){s.pattern->nnz}, &s.values));
+  double *a = lac_array_edit(s.values);
+  for (int64_t i = 0; i < s.pattern->rows; i++) {
+    int64_t begin = lac_buffer_get(s.pattern->offsets, i), end = lac_buffer_get(s.pattern->offsets, i + 1);
+    for (int64_t p = begin; p < end; p++) a[p] = lac_buffer_get(s.pattern->columns, p) == i ? 6 : -1;
+  }
+  CHECK_OK(lac_solver_create(ctx, s.pattern, options, &s.solver));
+  lac_pattern_destroy(&line);
+  lac_pattern_destroy(&eye);
+  lac_pattern_destroy(&plane);
+  lac_pattern_destroy(&left);
+  lac_pattern_destroy(&right);
+  lac_pattern_destroy(&square);
+  return s;
+}
+
+static void a_large_cube_is_iterated_on_without_a_direct_analysis(lac_context *ctx) {
+  if (!check_cpu_only("direct solvers")) return;
+  direct_system s = cube_open(ctx, 38, NULL);
+  lac_factor *factor = NULL;
+  CHECK(!s.solver->core->structure && strstr(lac_solver_report(s.solver).reason, "separators"));
+  CHECK_OK(lac_solver_factor(ctx, s.solver, s.values, &factor));
+  CHECK(factor->iterative && !factor->partner);
+  CHECK_TEXT(lac_factor_report(factor).method, "flexible_cg");
+  CHECK(iterative_run(ctx, factor, s.pattern->rows, 1).ending == LAC_CONVERGED);
+  lac_factor_destroy(&factor);
+  direct_close(&s);
+}
+
+/// An arrow of 60 000 rows: the first is a neighbour of all, and a factor fills nothing in.
+static void a_dense_row_does_not_make_a_factor_costly(lac_context *ctx) {
+  enum { N = 60000 };
+  lac_pattern *pattern = NULL;
+  lac_forecast forecast = {0};
+  int32_t *row = lac_alloc(3 * N * sizeof *row), *column = lac_alloc(3 * N * sizeof *column);
+  for (int32_t i = 0; i < N; i++) {
+    row[3 * i] = column[3 * i] = i;
+    row[3 * i + 1] = column[3 * i + 2] = i;
+    column[3 * i + 1] = row[3 * i + 2] = 0;
+  }
+  CHECK_OK(lac_pattern_from_coo(ctx, N, N, 3 * N, LAC_I32, row, column, LAC_WIDTH_AUTO, &pattern, NULL));
+  CHECK_OK(lac_forecast_direct(ctx, pattern, &forecast));
+  CHECK(!forecast.is_costly && forecast.width < 100);
+  lac_pattern_destroy(&pattern);
+  lac_free(row);
+  lac_free(column);
+}
+
+/// Five entries a row anywhere, and a diagonal that is `share` times their sum, by rows or by columns: a factor fills in.
+static direct_system scattered_open(lac_context *ctx, int32_t n, double share, bool by_columns) {
+  enum { BESIDE = 5 };
+  direct_system s = {0};
+  random_state random = random_start(7);
+  int64_t count = (int64_t)n * (BESIDE + 1);
+  lac_array *listed = NULL;
+  lac_map *entries = NULL;
+  lac_tape *run = NULL;
+  int32_t *row = lac_alloc((size_t)count * sizeof *row), *column = lac_alloc((size_t)count * sizeof *column);
+  double *value = lac_calloc((size_t)count, sizeof *value);
+  for (int32_t i = 0; i < n; i++) row[i] = column[i] = i, value[i] = 1e-3;
+  for (int64_t k = n; k < count; k++) {
+    row[k] = (int32_t)(k % n), column[k] = (int32_t)(random_bits(&random) % (uint64_t)n);
+    value[k] = random_unit(&random);
+    value[by_columns ? column[k] : row[k]] += share * fabs(value[k]);
+  }
+  CHECK_OK(lac_pattern_from_coo(ctx, n, n, count, LAC_I32, row, column, LAC_WIDTH_AUTO, &s.pattern, &entries));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){count}, value, LAC_BORROW, &listed));
+  CHECK_OK(lac_tape_create(ctx, LAC_RUN, &run));
+  lac_var summed = lac_remap(run, entries, LAC_N, lac_tape_constant(run, listed));
+  CHECK_OK(lac_tape_status(run));
+  CHECK_OK(lac_array_clone(ctx, lac_tape_value(run, summed), &s.values));
+  lac_tape_destroy(&run);
+  lac_array_destroy(&listed);
+  lac_map_destroy(&entries);
+  lac_free(row);
+  lac_free(column);
+  lac_free(value);
+  return s;
+}
+
+/// LU takes seconds for each.
+static void scattered_matrices_with_a_dominant_diagonal_are_iterated_on(lac_context *ctx) {
+  if (!check_cpu_only("direct solvers")) return;
+  for (int by_columns = 0; by_columns < 2; by_columns++) {
+    direct_system s = scattered_open(ctx, 12000, 1.25, by_columns);
+    lac_factor *factor = NULL;
+    CHECK_OK(lac_solver_create(ctx, s.pattern, NULL, &s.solver));
+    CHECK_OK(lac_solver_factor(ctx, s.solver, s.values, &factor));
+    CHECK(factor->iterative && strstr(lac_factor_report(factor).reason, "diagonally dominant"));
+    CHECK(strstr(lac_factor_report(factor).reason, "separators"));
+    CHECK_TEXT(lac_factor_report(factor).method, "gmres");
+    CHECK_TEXT(lac_factor_report(factor).preconditioner, "ilu0");
+    CHECK(iterative_run(ctx, factor, s.pattern->rows, 1).ending == LAC_CONVERGED);
+    lac_factor_destroy(&factor);
+    direct_close(&s);
+  }
+}
+
+static void only_what_dominates_in_all_rows_or_all_columns_is_dominant(lac_context *ctx) {
+  const double shares[] = {1.25, 0.8}, expected[] = {0.8, 1.25};
+  for (int i = 0; i < 4; i++) {
+    direct_system s = scattered_open(ctx, 300, shares[i / 2], i % 2);
+    lac_array *values = NULL;
+    lac_survey survey;
+    const char *finding = "";
+    CHECK_OK(lac_array_reshape(ctx, s.values, 2, (int64_t[]){1, s.pattern->nnz}, &values));
+    CHECK_OK(lac_survey_values(ctx, s.pattern, values, &survey));
+    CHECK(survey.dominance > 0.9 * expected[i / 2] && (i / 2 || survey.dominance <= expected[i / 2]));
+    CHECK_EQ(lac_iterative_suits(&survey, &finding), i < 2);
+    CHECK(i < 2 || strstr(finding, "nor diagonally dominant"));
+    lac_array_destroy(&values);
+    direct_close(&s);
+  }
+}
+
+// -- what the values say, and what follows ---------------------------------------------------------------------------
+
+/// The forecast is overruled, so that what follows is seen on a small system.
+static iterative_system automatic_open(lac_context *ctx, const direct_case *c, const lac_solver_options *options) {
+  lac_solver_options given = *options;
+  given.method = LAC_METHOD_AUTO;
+  given.preconditioner.method = LAC_METHOD_JACOBI;
+  return iterative_open(ctx, c, &given);
+}
+
+static void what_is_not_for_iterating_is_solved_directly(lac_context *ctx) {
+  if (!check_cpu_only("direct solvers")) return;
+  direct_case c = direct_make(DIRECT_ZERO_DIAGONAL, 30, LAC_F64, 2);
+  lac_solver_options options = lac_solver_options_defaults();
+  iterative_system s = automatic_open(ctx, &c, &options);
+  CHECK(!s.factor->iterative && strstr(lac_factor_report(s.factor).reason, "not iterated on"));
+  direct_check(ctx, &c, s.factor, LAC_T, 2, 1e3);
+  iterative_close(&s);
+}
+
+static void an_iteration_that_fails_falls_back_on_a_direct_factor(lac_context *ctx) {
+  if (!check_cpu_only("direct solvers")) return;
+  direct_case c = direct_make(DIRECT_POISSON, 400, LAC_F64, 1);
+  lac_solver_options options = lac_solver_options_defaults();
+  options.iteration.max_iterations = 2;
+  iterative_system s = automatic_open(ctx, &c, &options);
+  CHECK(iterative_residual(ctx, &c, s.factor, LAC_N, 2) <= 1e-12);
+  CHECK_TEXT(lac_factor_report(s.factor).method, "cholesky");
+  CHECK(strstr(lac_factor_report(s.factor).reason, "did not reach the tolerance"));
+  int64_t solves = lac_factor_report(s.factor).solves;
+  CHECK(iterative_residual(ctx, &c, s.factor, LAC_H, 2) <= 1e-12);
+  CHECK_EQ(lac_factor_report(s.factor).solves, solves);  // not tried again
+  iterative_close(&s);
+}
+
+/// Two factors of a solver whose iterations must fail: by AUTO the second is direct at once; a method by name tries again.
+static void a_solver_remembers_that_iterating_failed(lac_context *ctx) {
+  if (!check_cpu_only("direct solvers")) return;
+  direct_case c = direct_make(DIRECT_POISSON, 400, LAC_F64, 1);
+  lac_solver_options options = lac_solver_options_defaults();
+  lac_factor *second = NULL, *third = NULL;
+  lac_array *twice = NULL;
+  options.iteration.max_iterations = 2;
+  iterative_system s = automatic_open(ctx, &c, &options);
+  CHECK(iterative_residual(ctx, &c, s.factor, LAC_N, 2) <= 1e-12);
+  for (int64_t z = 0; z < c.s->nnz; z++) c.a.x[z] *= 2;
+  CHECK_OK(ref_upload(ctx, &c.a, &twice));
+  CHECK_OK(lac_solver_factor(ctx, s.s.solver, twice, &second));
+  CHECK(!second->iterative && strstr(lac_factor_report(second).reason, "earlier values did not converge"));
+  CHECK(iterative_residual(ctx, &c, second, LAC_N, 2) <= 1e-12);
+  CHECK_OK(lac_factor_refactor(ctx, s.factor, twice, &third));
+  CHECK(!third->iterative);
+  lac_factor_destroy(&second);
+  lac_factor_destroy(&third);
+  iterative_close(&s);
+  options.method = LAC_METHOD_CG;
+  s = iterative_open(ctx, &c, &options);
+  CHECK(iterative_run(ctx, s.factor, c.s->rows, 1).ending == LAC_LIMIT);
+  for (int64_t z = 0; z < c.s->nnz; z++) c.a.x[z] *= 2;
+  lac_array_destroy(&twice);
+  CHECK_OK(ref_upload(ctx, &c.a, &twice));
+  CHECK_OK(lac_solver_factor(ctx, s.s.solver, twice, &second));
+  CHECK(second->iterative != NULL);
+  lac_factor_destroy(&second);
+  lac_array_destroy(&twice);
+  iterative_close(&s);
+}
+
+/// The Laplacian of a path, times `sign`, with the constants as its null space.
+static iterative_system path_open(lac_context *ctx, direct_case *c, double sign, int64_t limit, lac_array **constants) {
+  enum { N = 12 };
+  double entries[N * N] = {0};
+  lac_solver_options options = lac_solver_options_defaults();
+  for (int i = 0; i + 1 < N; i++) {
+    entries[i * N + i] += sign, entries[(i + 1) * N + i + 1] += sign;
+    entries[i * N + i + 1] = entries[(i + 1) * N + i] = -sign;
+  }
+  *c = direct_small(N, entries, LAC_F64);
+  CHECK_OK(lac_array_create(ctx, LAC_F64, 2, (int64_t[]){N, 1}, constants));
+  CHECK_OK(lac_array_fill(ctx, *constants, 1, 0));
+  options.iteration.null_space = *constants;
+  options.iteration.max_iterations = limit;
+  options.preconditioner.method = LAC_METHOD_JACOBI;
+  return iterative_open(ctx, c, &options);
+}
+
+static void a_null_space_keeps_an_automatic_solver_from_direct_factors(lac_context *ctx) {
+  direct_case c;
+  lac_array *constants = NULL, *b = NULL, *x = NULL;
+  iterative_system s = path_open(ctx, &c, -1, 0, &constants);  // not definite, not an M-matrix
+  double sum = 0;
+  b = direct_random(ctx, LAC_F64, 2, (int64_t[]){c.s->rows, 1}, 3);
+  x = direct_random(ctx, LAC_F64, 2, (int64_t[]){c.s->rows, 1}, 3);
+  CHECK(s.factor->iterative != NULL);
+  CHECK_OK(lac_factor_solve(ctx, s.factor, LAC_N, b, x));
+  for (int64_t i = 0; i < c.s->rows; i++) sum += ((const double *)lac_array_data(x))[i];
+  CHECK(fabs(sum) <= 1e-9);
+  iterative_close(&s);
+  lac_array_destroy(&constants);
+  s = path_open(ctx, &c, 1, 2, &constants);
+  CHECK_FAILS(lac_factor_solve(ctx, s.factor, LAC_N, b, x), LAC_ERR_CONVERGENCE, "after 2 iterations");
+  iterative_close(&s);
+  lac_array_destroy(&constants);
+  lac_array_destroy(&b);
+  lac_array_destroy(&x);
+}
+
+static void where_neither_will_do_the_error_tells_of_both(lac_context *ctx) {
+  if (!check_cpu_only("direct solvers")) return;
+  direct_case c = direct_make(DIRECT_POISSON, 400, LAC_F64, 1);
+  lac_solver_options options = lac_solver_options_defaults();
+  options.iteration.max_iterations = 2;
+  options.max_bytes = 1000;
+  iterative_system s = automatic_open(ctx, &c, &options);
+  int64_t shape[] = {c.s->rows, 1};
+  lac_array *b = direct_random(ctx, LAC_F64, 2, shape, 3), *x = direct_random(ctx, LAC_F64, 2, shape, 3);
+  CHECK_FAILS(lac_factor_solve(ctx, s.factor, LAC_N, b, x), LAC_ERR_CONVERGENCE, "max_bytes is 1.00 kB");
+  CHECK_FAILS(lac_factor_solve(ctx, s.factor, LAC_N, b, x), LAC_ERR_CONVERGENCE, "after 2 iterations");
+  lac_array_destroy(&b);
+  lac_array_destroy(&x);
+  iterative_close(&s);
+}
+
+/// Where there is room for a direct factor it is taken; nothing else is asked.
+static void what_has_no_room_for_a_factor_is_iterated_on(lac_context *ctx) {
+  if (!check_cpu_only("direct solvers")) return;
+  direct_case c = direct_make(DIRECT_POISSON, 400, LAC_F64, 1);
+  lac_solver_options options = lac_solver_options_defaults();
+  lac_factor *again = NULL;
+  lac_array *twice = NULL;
+  options.max_bytes = 1000;
+  iterative_system s = iterative_open(ctx, &c, &options);
+  CHECK_TEXT(lac_factor_report(s.factor).method, "flexible_cg");
+  CHECK(strstr(lac_factor_report(s.factor).reason, "no room for a direct factor"));
+  CHECK(strstr(lac_factor_report(s.factor).reason, "max_bytes is 1.00 kB"));
+  CHECK(iterative_residual(ctx, &c, s.factor, LAC_N, 2) <= 1e-10);
+  for (int64_t z = 0; z < c.s->nnz; z++) c.a.x[z] *= 2;
+  CHECK_OK(ref_upload(ctx, &c.a, &twice));
+  CHECK_OK(lac_solver_factor(ctx, s.s.solver, twice, &again));
+  CHECK_EQ(lac_factor_report(again).refreshes, 1);
+  CHECK(iterative_residual(ctx, &c, again, LAC_N, 2) <= 1e-10);
+  lac_array_destroy(&twice);
+  lac_factor_destroy(&again);
+  iterative_close(&s);
+}
+
+static void what_has_no_room_and_is_not_for_iterating_is_refused_for_both(lac_context *ctx) {
+  if (!check_cpu_only("direct solvers")) return;
+  direct_case unfit = direct_make(DIRECT_COMPLEX_SYMMETRIC, 60, LAC_F64, 2),
+              fit = direct_make(DIRECT_POISSON, 400, LAC_F64, 1);
+  lac_solver_options options = lac_solver_options_defaults();
+  lac_factor *factor = NULL;
+  options.max_bytes = 1000;
+  direct_system s = direct_open(ctx, &unfit, LAC_WIDTH_AUTO, &options);
+  CHECK_FAILS(lac_solver_factor(ctx, s.solver, s.values, &factor), LAC_ERR_MEMORY, "max_bytes is 1.00 kB");
+  CHECK_FAILS(lac_solver_factor(ctx, s.solver, s.values, &factor), LAC_ERR_MEMORY, "nor is it iterated on");
+  direct_close(&s);
+  options.method = LAC_METHOD_DIRECT;
+  s = direct_open(ctx, &fit, LAC_WIDTH_AUTO, &options);
+  CHECK_FAILS(lac_solver_factor(ctx, s.solver, s.values, &factor), LAC_ERR_MEMORY, "max_bytes is 1.00 kB");
+  direct_close(&s);
+}
+
+static lac_status make_and_solve_twice(lac_context *ctx, const lac_pattern *pattern, const lac_solver_options *options,
+                                       lac_array *const values[2], const lac_array *b, lac_array *x) {
+  lac_solver *solver = NULL;
+  lac_status status = lac_solver_create(ctx, pattern, options, &solver);
+  for (int i = 0; i < 2 && status == LAC_OK; i++) {
+    lac_factor *factor = NULL;
+    status = lac_solver_factor(ctx, solver, values[i], &factor);
+    if (status == LAC_OK) status = lac_factor_solve(ctx, factor, LAC_N, b, x);
+    lac_factor_destroy(&factor);
+  }
+  lac_solver_destroy(&solver);
+  return status;
+}
+
+/// No room for a factor; no convergence, twice. What fails for want of memory is told as that, or as no convergence without room for a
+/// factor.
+static void every_failing_allocation_is_told(lac_context *ctx) {
+  if (!check_cpu_only("direct solvers")) return;
+  direct_case c = direct_make(DIRECT_POISSON, 100, LAC_F64, 1);
+  lac_solver_options cases[] = {lac_solver_options_defaults(), lac_solver_options_defaults()};
+  direct_system s = direct_open(ctx, &c, LAC_WIDTH_AUTO, NULL);
+  int64_t shape[] = {c.s->rows, 1};
+  lac_array *values[2] = {s.values, NULL};
+  lac_array *b = direct_random(ctx, LAC_F64, 2, shape, 3), *x = direct_random(ctx, LAC_F64, 2, shape, 3);
+  for (int64_t z = 0; z < c.s->nnz; z++) c.a.x[z] *= 2;
+  CHECK_OK(ref_upload(ctx, &c.a, &values[1]));
+  cases[0].max_bytes = 1000;
+  cases[1].preconditioner.method = LAC_METHOD_JACOBI, cases[1].iteration.max_iterations = 2;
+  for (int i = 0; i < 2; i++) {
+    CHECK_OK(make_and_solve_twice(ctx, s.pattern, &cases[i], values, b, x));
+    for (int64_t n = 1;; n++) {
+      lac_memory_fail_at(n);
+      lac_status status = make_and_solve_twice(ctx, s.pattern, &cases[i], values, b, x);
+      lac_memory_fail_at(0);
+      if (status == LAC_OK) break;
+      CHECK(status == LAC_ERR_MEMORY || (i == 1 && status == LAC_ERR_CONVERGENCE));
+    }
+  }
+  lac_array_destroy(&values[1]);
+  lac_array_destroy(&b);
+  lac_array_destroy(&x);
+  direct_close(&s);
+}
+
+CHECK_MAIN(small_systems_are_solved_directly, a_large_cube_is_iterated_on_without_a_direct_analysis,
+           a_dense_row_does_not_make_a_factor_costly, scattered_matrices_with_a_dominant_diagonal_are_iterated_on,
+           only_what_dominates_in_all_rows_or_all_columns_is_dominant, what_is_not_for_iterating_is_solved_directly,
+           an_iteration_that_fails_falls_back_on_a_direct_factor,
+           a_null_space_keeps_an_automatic_solver_from_direct_factors, where_neither_will_do_the_error_tells_of_both,
+           a_solver_remembers_that_iterating_failed, what_has_no_room_for_a_factor_is_iterated_on,
+           what_has_no_room_and_is_not_for_iterating_is_refused_for_both, every_failing_allocation_is_told)
