@@ -12,12 +12,21 @@
 
 #include "core/kernels.h"
 
+/// Rows are looked at in slices: on a grid neighbours are alike.
+enum { LAC_SLICE = 16 };
+
 /// The aggregates of a level: those rows that `aggregates` sends to I are members[starts[I]] ... members[starts[I + 1] - 1], ascending.
 /// Rows sent to -1 have no part in the coarse level. All are 32-bit.
+///
+/// Slices of coarse rows whose aggregates are alike have a shape, others a 0: shapes[firsts[s]] is the number of members, behind it are the
+/// length of a coarse row and its columns, less the row; then the length of each member's row, and the place in the coarse row that each
+/// of their entries, at most LAC_SHAPE, adds up in.
+enum { LAC_SHAPE = 64 };
 typedef struct lac_aggregation {
   int64_t fine, coarse;
   lac_buffer *aggregates, *starts, *members;
-  bool is_regular;  // most have the same size, and neighbours among them have members that are neighbours
+  lac_buffer *firsts, *shapes;  // or NULL
+  bool is_regular;              // most have the same size, and neighbours among them have members that are neighbours
 } lac_aggregation;
 
 /// How a coarse level holds its values in slices of LAC_SLICE rows. On a grid neighbouring rows have neighbouring columns, so that the
@@ -25,7 +34,6 @@ typedef struct lac_aggregation {
 /// where a row has no entry there. Columns need not be read: lists[firsts[s]] is the number of diagonals, and their shifts,
 /// columns less rows and ascending, are behind it; no column on them is outside of the matrix. A slice with none holds its rows one
 /// behind the other.
-enum { LAC_SLICE = 16 };
 typedef struct lac_slices {
   int64_t count, room;                  // slices; values of all of them
   lac_buffer *firsts, *lists, *starts;  // the list of each slice, and where its values begin: 32-bit

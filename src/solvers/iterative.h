@@ -23,6 +23,7 @@ struct lac_iterative {
   lac_array *values;                      // the same as [items, nnz]
   int64_t version;                        // of that memory when it was looked at
   bool is_hermitian;
+  lac_array *largest;  // [items, 1, 1]: sizes of numbers
   lac_setup_finding finding;
   char *text;  // of lac_factor_describe, made under the factor's lock when first asked
   _Atomic int64_t solves, iterations;

@@ -71,7 +71,8 @@ static lac_status choose_set_up(lac_context *ctx, lac_factor *f, const lac_facto
   lac_setup setup = {.pattern = f->core->pattern,
                      .values = it->values,
                      .options = &f->core->options,
-                     .is_hermitian = it->is_hermitian};
+                     .is_hermitian = it->is_hermitian,
+                     .largest = it->largest};
   bool has_like = like && like->iterative && like->iterative->table == table && like->iterative->part;
 
   it->table = table;

@@ -13,6 +13,7 @@ void lac_iterative_destroy(lac_iterative *it) {
   lac_object_release(it->inner);
   lac_array_destroy(&it->values);
   lac_array_destroy(&it->given);
+  lac_array_destroy(&it->largest);
   lac_free(it->text);
   lac_free(it);
 }
@@ -204,6 +205,7 @@ lac_status lac_iterative_make(lac_context *ctx, lac_solver_core *core, const lac
   double begin = lac_solver_seconds();
   lac_factor *f = NULL;
   lac_survey survey;
+  double *largest = NULL;
   const char *finding = "";
 
   if (lac_iterative_may_go_direct(core) && atomic_load(&core->has_failed)) {
@@ -211,7 +213,10 @@ lac_status lac_iterative_make(lac_context *ctx, lac_solver_core *core, const lac
     goto done;
   }
   LAC_TRY(iterative_begin(ctx, core, values, &f));
-  LAC_TRY(lac_survey_values(ctx, core->pattern, f->iterative->values, &survey));
+  LAC_ALLOC(largest, f->items);
+  LAC_TRY(lac_survey_values(ctx, core->pattern, f->iterative->values, largest, &survey));
+  LAC_TRY(
+      lac_array_from(ctx, LAC_F64, 3, (const int64_t[]){f->items, 1, 1}, largest, LAC_COPY, &f->iterative->largest));
   LAC_TRY(iterative_refuse(ctx, f, &survey));
   if (lac_iterative_may_go_direct(core) && !lac_iterative_suits(&survey, &finding)) {
     LAC_TRY(iterative_go_direct(ctx, core, values, finding, out));
@@ -222,6 +227,7 @@ lac_status lac_iterative_make(lac_context *ctx, lac_solver_core *core, const lac
   *out = f, f = NULL;
 done:
   lac_object_release(f);
+  lac_free(largest);
   return status;
 }
 

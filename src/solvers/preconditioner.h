@@ -13,7 +13,8 @@ typedef struct lac_setup {
   const lac_pattern *pattern;
   const lac_array *values;
   const lac_solver_options *options;
-  bool is_hermitian;  // in values
+  bool is_hermitian;         // in values
+  const lac_array *largest;  // [items, 1, 1]: sizes of numbers; NULL: not known
 } lac_setup;
 
 /// Rows that belong together: the largest block size up to `most` into which the structure can be cut; 1: none.

@@ -31,6 +31,7 @@ typedef struct survey_part {
   int64_t above, below;     // entries
   double positive, beside;  // sums of real parts above zero, and of sizes, beside the diagonal
   double dominance;         // the largest share of a row
+  double largest;           // size
   bool is_unpaired;
 } survey_part;
 
@@ -144,6 +145,7 @@ static void survey_join(survey_part *all, const survey_part *one) {
   all->above += one->above, all->below += one->below;
   all->positive += one->positive, all->beside += one->beside;
   all->dominance = fmax(all->dominance, one->dominance);
+  all->largest = fmax(all->largest, one->largest);
 }
 
 static bool survey_is_m_like(const survey_part *part) {
@@ -191,7 +193,7 @@ static void survey_note(int64_t found, int64_t item, int64_t *first, int64_t *fi
 }
 
 static lac_status survey_items(lac_context *ctx, const lac_pattern *p, const lac_array *values, const char *data,
-                               lac_survey *out) {
+                               double *largest, lac_survey *out) {
   lac_status status = LAC_OK;
   survey_rows s = survey_open(p);
   size_t bytes = (size_t)p->nnz * lac_dtype_size(values->meta.dtype);
@@ -208,12 +210,14 @@ static lac_status survey_items(lac_context *ctx, const lac_pattern *p, const lac
     out->is_m_like = out->is_m_like && survey_is_m_like(&part);
     LAC_TRY(survey_by_columns(ctx, &s, values->meta.dtype, data + (size_t)item * bytes, &part));
     out->dominance = fmax(out->dominance, part.dominance);
+    if (largest) largest[item] = part.largest;
   }
 done:
   return status;
 }
 
-lac_status lac_survey_values(lac_context *ctx, const lac_pattern *pattern, const lac_array *values, lac_survey *out) {
+lac_status lac_survey_values(lac_context *ctx, const lac_pattern *pattern, const lac_array *values, double *largest,
+                             lac_survey *out) {
   lac_status status = LAC_OK;
   bool is_here = strcmp(lac_context_backend(ctx), "cpu") == 0;
   void *host = NULL;
@@ -228,7 +232,7 @@ lac_status lac_survey_values(lac_context *ctx, const lac_pattern *pattern, const
     data = host;
   }
   if (pattern->rows == pattern->cols) {
-    LAC_TRY(survey_items(ctx, pattern, values, data, out));
+    LAC_TRY(survey_items(ctx, pattern, values, data, largest, out));
     goto done;
   }
   out->nonfinite = survey_nonfinite_in(ctx, values->meta.dtype, data, values->count);

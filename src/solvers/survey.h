@@ -22,8 +22,10 @@ typedef struct lac_survey {
   double dominance;
 } lac_survey;
 
-/// Values [items, nnz], on any backend: they come to the host where they are elsewhere.
-lac_status lac_survey_values(lac_context *ctx, const lac_pattern *pattern, const lac_array *values, lac_survey *out);
+/// Values [items, nnz], on any backend: they come to the host where they are elsewhere. `largest` (or NULL) gets the largest size in each matrix
+/// that is square.
+lac_status lac_survey_values(lac_context *ctx, const lac_pattern *pattern, const lac_array *values, double *largest,
+                             lac_survey *out);
 
 /// The row and the column of a slot, for sentences.
 void lac_survey_place(const lac_pattern *pattern, int64_t slot, long long *row, long long *column);

@@ -20,11 +20,12 @@ static inline double FN(survey_modulus)(T x) {
   return im > 0 ? hypot(re, im) : re;
 }
 
-// Sums of a row beside its diagonal: what is positive of real parts, and all sizes.
-static inline void FN(survey_add)(T a, double *positive, double *beside) {
-  double real = (double)FN(re)(a);
+// Sums of a row beside its diagonal: what is positive of real parts, and all sizes; and the largest size.
+static inline void FN(survey_add)(T a, double *positive, double *beside, double *largest) {
+  double real = (double)FN(re)(a), size = FN(size)(a);
   *positive += real > 0 ? real : 0;
-  *beside += FN(size)(a);
+  *beside += size;
+  *largest = size > *largest ? size : *largest;
 }
 
 static inline void FN(survey_pair)(const survey_rows *s, bool narrow, const T *a, int64_t i, int64_t p, int64_t begin,
@@ -41,10 +42,10 @@ static inline void FN(survey_pair)(const survey_rows *s, bool narrow, const T *a
 // overflows sends for a closer look.
 static inline void FN(survey_row)(const survey_rows *s, bool narrow, const T *a, int64_t i, survey_part *part) {
   int64_t begin = survey_offset(s, narrow, i), end = survey_offset(s, narrow, i + 1), p = begin;
-  double positive = 0, beside = 0;
+  double positive = 0, beside = 0, largest = 0;
   T diagonal = 0;
 
-  for (; p < end && survey_column(s, narrow, p) < i; p++) FN(survey_add)(a[p], &positive, &beside);
+  for (; p < end && survey_column(s, narrow, p) < i; p++) FN(survey_add)(a[p], &positive, &beside, &largest);
   part->below += p - begin;
   if (p < end && survey_column(s, narrow, p) == i) {
     diagonal = a[p];
@@ -54,10 +55,12 @@ static inline void FN(survey_row)(const survey_rows *s, bool narrow, const T *a,
   }
   part->above += end - p;
   for (; p < end; p++) {
-    FN(survey_add)(a[p], &positive, &beside);
+    FN(survey_add)(a[p], &positive, &beside, &largest);
     if (part->asymmetric < 0) FN(survey_pair)(s, narrow, a, i, p, begin, part);
   }
   part->positive += positive, part->beside += beside;
+  largest = FN(size)(diagonal) > largest ? FN(size)(diagonal) : largest;
+  part->largest = largest > part->largest ? largest : part->largest;
   double share = survey_part_of(beside, FN(survey_modulus)(diagonal));
   if (share > part->dominance) part->dominance = share;
   if (!(FN(re)(diagonal) > 0)) part->not_positive = survey_first(part->not_positive, i);

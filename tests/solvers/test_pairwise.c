@@ -156,6 +156,44 @@ static void slices_have_the_entries_of_rows(lac_context *ctx) {
   case_close(&s);
 }
 
+/// P^T A P entry by entry, with slices of aggregates that are alike and some that are not.
+static void the_coarse_matrix_is_the_triple_product(lac_context *ctx) {
+  enum { ITEMS = 2 };
+  for (int d = 0; d < 4; ++d) {
+    direct_case c = direct_convection(37, 0.6, DTYPES[d]);
+    multigrid_case s;
+    int64_t alike = 0;
+    case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, ITEMS, false);
+    s.options.preconditioner.full_precision = 1;
+    case_set_up(ctx, &s);
+    const lac_hierarchy *h = s.part;
+    const lac_aggregation *a = &h->levels->aggregates[0];
+    const lac_pattern *p = h->levels->patterns[1];
+    const int32_t *to = a->aggregates->host;
+    ref got, unit;
+    CHECK_OK(ref_download(ctx, h->values[1], &got));
+    CHECK_OK(ref_download(ctx, h->unit, &unit));
+    CHECK(a->shapes != NULL);
+    for (int64_t slice = 0; slice * LAC_SLICE < p->rows; ++slice)
+      alike += lac_buffer_get(a->shapes, lac_buffer_get(a->firsts, slice)) > 0;
+    CHECK(alike > 0 && alike < p->rows / LAC_SLICE);
+    for (int64_t item = 0; item < ITEMS; ++item) {
+      number *full = scratch((size_t)(p->rows * p->rows) * sizeof *full);
+      for (int64_t z = 0; z < c.s->nnz; ++z)
+        full[to[c.s->row[z]] * p->rows + to[c.s->col[z]]] += c.a.x[z] * ldexp(1, (int)item) * unit.x[2 * item];
+      for (int64_t i = 0; i < p->rows; ++i) {
+        for (int64_t q = lac_buffer_get(p->offsets, i); q < lac_buffer_get(p->offsets, i + 1); ++q) {
+          number *expected = &full[i * p->rows + lac_buffer_get(p->columns, q)];
+          CHECK(cabs(got.x[item * p->nnz + q] - *expected) <= 20 * direct_rounding(DTYPES[d]));
+          *expected = 0;
+        }
+      }
+      for (int64_t i = 0; i < p->rows * p->rows; ++i) CHECK(cabs(full[i]) == 0);
+    }
+    case_close(&s);
+  }
+}
+
 // -- as a preconditioner ---------------------------------------------------------------------------------------------
 
 static void iterations_do_not_grow_with_the_grid(lac_context *ctx) {
@@ -368,7 +406,7 @@ static void a_shuffled_grid_needs_few_iterations(lac_context *ctx) {
   s.pattern = pattern;
   CHECK_OK(lac_array_create(ctx, LAC_F64, 2, natural->meta.shape, &s.values));
   CHECK_OK(ctx->kernels->remap(ctx, entries, LAC_N, 0, natural, s.values));
-  s.setup = (lac_setup){s.pattern, s.values, &s.options, true};
+  s.setup = (lac_setup){.pattern = s.pattern, .values = s.values, .options = &s.options, .is_hermitian = true};
   case_set_up(ctx, &s);
   CHECK(case_iterations(ctx, &s, LAC_N, 1, NULL) <= 20);
   lac_array_destroy(&natural);
@@ -461,7 +499,7 @@ static void a_hierarchy_tells_of_its_levels(lac_context *ctx) {
   case_close(&s);
 }
 
-CHECK_MAIN(a_cycle_by_slices_is_that_by_rows, slices_have_the_entries_of_rows,
+CHECK_MAIN(a_cycle_by_slices_is_that_by_rows, slices_have_the_entries_of_rows, the_coarse_matrix_is_the_triple_product,
            a_cycle_of_a_hermitian_matrix_is_hermitian, the_transposed_cycle_is_the_adjoint,
            scales_of_matrix_and_right_hand_side_come_out_exactly, iterations_do_not_grow_with_the_grid,
            all_dtypes_widths_and_precisions_need_few_iterations,

@@ -32,7 +32,7 @@ static inline void case_open(lac_context *ctx, multigrid_case *s, const lac_prec
   *s = (multigrid_case){.table = table, .options = lac_solver_options_defaults()};
   CHECK_OK(sketch_pattern(ctx, c->s, width, &s->pattern));
   CHECK_OK(ref_upload(ctx, &a, &s->values));
-  s->setup = (lac_setup){s->pattern, s->values, NULL, is_hermitian};
+  s->setup = (lac_setup){.pattern = s->pattern, .values = s->values, .is_hermitian = is_hermitian};
 }
 
 static inline void case_set_up(lac_context *ctx, multigrid_case *s) {

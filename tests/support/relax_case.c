@@ -40,7 +40,8 @@ void relax_open(lac_context *ctx, const relax_case *c, const sketch *s, const re
   CHECK_OK(sketch_pattern(ctx, s, LAC_WIDTH_AUTO, &out->pattern));
   CHECK_OK(ref_upload(ctx, values, &out->values));
   out->options.preconditioner = c->options;
-  out->setup = (lac_setup){out->pattern, out->values, &out->options, is_hermitian};
+  out->setup = (lac_setup){
+      .pattern = out->pattern, .values = out->values, .options = &out->options, .is_hermitian = is_hermitian};
 }
 
 void relax_close(relax_setup *out) {

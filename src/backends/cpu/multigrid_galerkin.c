@@ -9,7 +9,7 @@
 
 typedef struct galerkin_job {
   const void *offsets, *columns, *values;
-  const int32_t *aggregates, *starts, *members;
+  const int32_t *aggregates, *starts, *members, *firsts, *shapes;
   const void *coarse_offsets;
   const int32_t *coarse_columns;
   bool has_wide_offsets, is_regular;
@@ -48,6 +48,8 @@ lac_status cpu_multigrid_galerkin(lac_context *ctx, const lac_level_view *level,
                       .aggregates = aggregation->aggregates->host,
                       .starts = aggregation->starts->host,
                       .members = aggregation->members->host,
+                      .firsts = aggregation->firsts ? aggregation->firsts->host : NULL,
+                      .shapes = aggregation->shapes ? aggregation->shapes->host : NULL,
                       .coarse_offsets = coarse->offsets->host,
                       .coarse_columns = coarse->columns->host,
                       .has_wide_offsets = coarse->offsets->type == LAC_I64,
@@ -60,7 +62,7 @@ lac_status cpu_multigrid_galerkin(lac_context *ctx, const lac_level_view *level,
                       .coarse_nnz = coarse->nnz,
                       .kernel = kernels[level->values->meta.dtype][width]};
   LAC_ALLOC(job.marks, threads * coarse->rows);
-  cpu_split(threads, coarse->rows, 1, galerkin_part, &job);
+  cpu_split(threads, coarse->rows, LAC_SLICE, galerkin_part, &job);
 done:
   lac_free(job.marks);
   return status;

@@ -230,27 +230,41 @@ KERNEL(remain)
 KERNEL(smooth)
 KERNEL(product)
 
+/// The sum of the sizes of `length` entries of row i, and its diagonal entry.
+INLINE double MN(sizes)(const grid_job *g, int64_t i, int64_t p, const int64_t length, T *own) {
+  const C *columns = (const C *)g->columns + p;
+  const T *values = (const T *)g->values + p;
+  double sum = 0;
+  UNROLL(8) for (int64_t q = 0; q < length; ++q) {
+    sum += g->unit * FN(abs)(values[q]);
+    *own = columns[q] == i ? values[q] : *own;
+  }
+  return sum;
+}
+
 /// weights = omega conj(phase a_ii) / max(|a_ii|, sum_j |a_ij| / 2); small ones of narrow numbers do not overflow
-static void MN(weigh)(const grid_job *g, int64_t begin, int64_t end) {
+static void MN(weigh)(const grid_job *shared, int64_t begin, int64_t end) {
+  const grid_job local = *shared, *g = &local;
   const O *offsets = g->offsets;
-  const C *columns = g->columns;
-  const T *values = g->values;
   H *weights = g->y;
-  const double unit = g->unit, omega = *(const double *)g->c, most = sizeof(HN(real)) == sizeof(f32) ? 1e30 : 1e300;
+  const double omega = *(const double *)g->c, most = sizeof(HN(real)) == sizeof(f32) ? 1e30 : 1e300;
   for (int64_t i = begin; i < end; ++i) {
-    double sum = 0;
+    const int64_t p = offsets[i], length = offsets[i + 1] - p;
     T own = 0;
-    __builtin_prefetch(values + offsets[i] + GRID_AHEAD, 0, 3);
-    __builtin_prefetch(columns + offsets[i] + GRID_AHEAD, 0, 3);
-    for (int64_t p = offsets[i]; p < offsets[i + 1]; ++p) {
-      sum += unit * FN(abs)(values[p]);
-      own = columns[p] == i ? values[p] : own;
+    __builtin_prefetch((const T *)g->values + p + GRID_AHEAD, 0, 3);
+    __builtin_prefetch((const C *)g->columns + p + GRID_AHEAD, 0, 3);
+    const double sum = length == 5   ? MN(sizes)(g, i, p, 5, &own)
+                       : length == 7 ? MN(sizes)(g, i, p, 7, &own)
+                                     : MN(sizes)(g, i, p, length, &own);
+    const double diagonal = g->unit * FN(abs)(own), d = diagonal > sum / 2 ? diagonal : sum / 2;
+    const double share = omega / d, w = d > 0 ? (share < most ? share : most) : 0;
+    if (!FN(has_imag)) {
+      weights[i] = HN(make)(FN(re)(own) < 0 ? -w : w, 0);
+    } else {
+      const double re = diagonal > 0 ? g->unit * FN(re)(own) / diagonal : 1;
+      const double im = diagonal > 0 ? -g->unit * FN(im)(own) / diagonal : 0;
+      weights[i] = HN(make)(w * re, w * im);
     }
-    const double diagonal = unit * FN(abs)(own), d = diagonal > sum / 2 ? diagonal : sum / 2;
-    const double w = d > 0 ? fmin(omega / d, most) : 0;
-    const double re = diagonal > 0 ? unit * FN(re)(own) / diagonal : 1,
-                 im = diagonal > 0 ? -unit * FN(im)(own) / diagonal : 0;
-    weights[i] = HN(make)(w * re, w * im);
   }
 }
 

@@ -43,6 +43,9 @@ lac_status lac_pairwise_match(lac_context *ctx, const lac_pattern *pattern, lac_
                               bool is_first, lac_aggregation *out);
 void lac_aggregation_clear(lac_aggregation *aggregation);
 
+/// The shapes of aggregates of a grid (shapes.c).
+lac_status lac_aggregation_shapes(lac_context *ctx, const lac_pattern *pattern, lac_aggregation *aggregation);
+
 /// The pattern of P^T A P.
 lac_status lac_aggregation_pattern(lac_context *ctx, const lac_pattern *pattern, const lac_aggregation *aggregation,
                                    lac_pattern **out);

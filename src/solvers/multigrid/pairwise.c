@@ -38,6 +38,7 @@ static int64_t level_bytes(const lac_hierarchy *h, int l) {
   const lac_aggregation *a = &levels->aggregates[l];
   int64_t bytes =
       array_bytes(h->weights[l]) + buffer_bytes(a->aggregates) + buffer_bytes(a->starts) + buffer_bytes(a->members);
+  bytes += buffer_bytes(a->firsts) + buffer_bytes(a->shapes);
   if (l > 0)
     bytes += array_bytes(h->values[l]) + buffer_bytes(levels->patterns[l]->offsets) +
              buffer_bytes(levels->patterns[l]->columns) + slices_bytes(levels->slices[l]);

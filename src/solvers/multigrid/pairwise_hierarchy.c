@@ -67,6 +67,7 @@ static lac_status levels_grow(lac_context *ctx, lac_levels *levels, const lac_pr
     levels->is_smoothed_last = true;
     return LAC_OK;
   }
+  LAC_TRY(lac_aggregation_shapes(ctx, levels->patterns[last], made));
   LAC_TRY(lac_aggregation_pattern(ctx, levels->patterns[last], made, &levels->patterns[last + 1]));
   levels->is_ragged[last + 1] = is_ragged(levels->patterns[last + 1]);
   ++levels->count;
@@ -81,13 +82,13 @@ static lac_status make(lac_context *ctx, lac_dtype dtype, int ndim, int64_t a, i
   return lac_array_create(ctx, dtype, ndim, (const int64_t[]){a, b, c}, out);
 }
 
-static lac_status hierarchy_units(lac_context *ctx, lac_hierarchy *h) {
+static lac_status hierarchy_units(lac_context *ctx, lac_hierarchy *h, const lac_array *largest) {
   lac_status status = LAC_OK;
   lac_array *column = NULL;
   int64_t nnz = h->levels->patterns[0]->nnz;
-  LAC_TRY(lac_array_reshape(ctx, h->values[0], 3, (const int64_t[]){h->items, nnz, 1}, &column));
   LAC_TRY(make(ctx, LAC_F64, 3, h->items, 2, 1, &h->unit));
-  LAC_TRY(ctx->kernels->multigrid->magnitudes(ctx, column, NULL, h->unit));
+  if (!largest) LAC_TRY(lac_array_reshape(ctx, h->values[0], 3, (const int64_t[]){h->items, nnz, 1}, &column));
+  LAC_TRY(ctx->kernels->multigrid->magnitudes(ctx, largest ? largest : column, NULL, h->unit));
 done:
   lac_array_destroy(&column);
   return status;
@@ -219,7 +220,7 @@ lac_status lac_hierarchy_create(lac_context *ctx, const lac_setup *setup, const 
   h->is_hermitian = setup->is_hermitian;
   h->items = setup->values->meta.shape[0];
   h->values[0] = lac_array_retain(setup->values);
-  LAC_TRY(hierarchy_units(ctx, h));
+  LAC_TRY(hierarchy_units(ctx, h, setup->largest));
   LAC_TRY(hierarchy_fill(ctx, h, options, !like));
   *out = h, h = NULL;
 done:

@@ -143,6 +143,8 @@ void lac_aggregation_clear(lac_aggregation *aggregation) {
   lac_object_release(aggregation->aggregates);
   lac_object_release(aggregation->starts);
   lac_object_release(aggregation->members);
+  lac_object_release(aggregation->firsts);
+  lac_object_release(aggregation->shapes);
   *aggregation = (lac_aggregation){0};
 }
 

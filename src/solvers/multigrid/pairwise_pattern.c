@@ -10,7 +10,8 @@
 typedef struct merge {
   const lac_pattern *pattern;
   const int32_t *aggregates, *starts, *members;
-  int32_t *marks;  // of each thread: the last coarse row that has this column
+  const int32_t *firsts, *shapes;  // or NULL
+  int32_t *marks;                  // of each thread: the last coarse row that has this column
   int64_t coarse;
   bool is_regular;
   lac_buffer *offsets;
@@ -58,11 +59,23 @@ static inline int64_t merge_row(const merge *m, int64_t i, int32_t *mark, int32_
   return count;
 }
 
+/// The shape of coarse row i, or NULL.
+static const int32_t *shape_of(const merge *m, int64_t i) {
+  const int32_t *shape = m->shapes ? m->shapes + m->firsts[i / LAC_SLICE] : NULL;
+  return shape && *shape ? shape : NULL;
+}
+
 static void merge_rows(const merge *m, int64_t begin, int64_t end, int32_t *mark) {
   bool wide_offsets = m->pattern->offsets->type == LAC_I64, wide_columns = m->pattern->columns->type == LAC_I64;
   for (int64_t j = 0; j < m->coarse; ++j) mark[j] = -1;
   for (int64_t i = begin; i < end; ++i) {
     int32_t *columns = m->columns ? m->columns + lac_buffer_get(m->offsets, i) : NULL;
+    const int32_t *shape = shape_of(m, i);
+    if (shape) {
+      for (int32_t q = 0; columns && q < shape[1]; ++q) columns[q] = (int32_t)i + shape[2 + q];
+      if (!columns) lac_buffer_set(m->offsets, i + 1, shape[1]);
+      continue;
+    }
     int64_t count = !wide_offsets ? merge_row(m, i, mark, columns, false, false)
                                   : merge_row(m, i, mark, columns, true, wide_columns);
     if (!columns) {
@@ -93,6 +106,8 @@ lac_status lac_aggregation_pattern(lac_context *ctx, const lac_pattern *pattern,
              .aggregates = aggregation->aggregates->host,
              .starts = aggregation->starts->host,
              .members = aggregation->members->host,
+             .firsts = aggregation->firsts ? aggregation->firsts->host : NULL,
+             .shapes = aggregation->shapes ? aggregation->shapes->host : NULL,
              .coarse = aggregation->coarse,
              .is_regular = aggregation->is_regular};
   LAC_ALLOC(m.marks, threads * m.coarse);
