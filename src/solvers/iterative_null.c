@@ -32,25 +32,6 @@ done:
   return status;
 }
 
-/// Norms along the axes of `mask`, on the host, in `out`, which the caller frees.
-static lac_status null_norms(lac_context *ctx, const lac_array *x, uint32_t mask, int64_t count, double **out) {
-  lac_status status = LAC_OK;
-  lac_dtype real = lac_dtype_real(x->meta.dtype);
-  lac_array *norms = NULL;
-  float *single = NULL;
-
-  LAC_ALLOC(*out, count + 1);
-  LAC_ALLOC(single, count + 1);
-  LAC_TRY(lac_array_create(ctx, real, 1, &count, &norms));
-  LAC_TRY(ctx->kernels->reduce(ctx, LAC_REDUCE_NORM, x, mask, norms));
-  LAC_TRY(lac_array_read(ctx, norms, real == LAC_F32 ? (void *)single : (void *)*out));
-  for (int64_t i = 0; real == LAC_F32 && i < count; i++) (*out)[i] = single[i];
-done:
-  lac_free(single);
-  lac_array_destroy(&norms);
-  return status;
-}
-
 static lac_status null_judge(lac_context *ctx, const lac_factor *f, const char *name, int64_t rows, int64_t m,
                              double *const norms[3]) {
   lac_status status = LAC_OK;
@@ -78,16 +59,18 @@ static lac_status null_require(lac_context *ctx, const lac_factor *f, const char
   int64_t rows = lac_side_transposes(side) ? pattern->cols : pattern->rows, m = space ? space->meta.shape[1] : 0;
 
   // Another dtype is refused by the solve.
-  if (!space || space->count == 0 || f->items == 0 || space->meta.dtype != meta.dtype || !ctx->kernels->reduce)
-    goto done;
+  if (!space || space->count == 0 || f->items == 0 || space->meta.dtype != meta.dtype) goto done;
+  LAC_ALLOC(norms[0], f->items);
+  LAC_ALLOC(norms[1], m);
+  LAC_ALLOC(norms[2], f->items * m);
   meta.shape[meta.ndim - 1] = rows;
   meta.shape[meta.ndim++] = m;
   LAC_TRY(lac_factor_values(ctx, f, &values));
   LAC_TRY(lac_array_make(ctx, &meta, &product));
   LAC_TRY(ctx->kernels->spmm(ctx, pattern, side, values, space, product));
-  LAC_TRY(null_norms(ctx, values, 1, f->items, &norms[0]));
-  LAC_TRY(null_norms(ctx, space, 2, m, &norms[1]));
-  LAC_TRY(null_norms(ctx, product, 2, f->items * m, &norms[2]));
+  LAC_TRY(lac_column_norms(ctx, values, f->items, pattern->nnz, 1, norms[0]));
+  LAC_TRY(lac_column_norms(ctx, space, 1, space->meta.shape[0], m, norms[1]));
+  LAC_TRY(lac_column_norms(ctx, product, f->items, rows, m, norms[2]));
   LAC_TRY(null_judge(ctx, f, name, rows, m, norms));
 done:
   for (int i = 0; i < 3; i++) lac_free(norms[i]);

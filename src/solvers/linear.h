@@ -19,4 +19,7 @@ static inline lac_status lac_linear_apply(lac_context *ctx, const lac_linear *li
   return linear->apply(ctx, linear->self, side, x, y);
 }
 
+/// norms[i, j] = |x[i, :, j]| of the [items, n, k] numbers of x, whose squares may be out of range (norms.c).
+lac_status lac_column_norms(lac_context *ctx, const lac_array *x, int64_t items, int64_t n, int64_t k, double *norms);
+
 #endif

@@ -342,8 +342,9 @@ lac_status lac_solver_require_cpu(lac_context *ctx, const char *function, const 
   LAC_CHECK(array, LAC_ERR_ARG, "%s: an array is NULL", function);
   LAC_CHECK(
       strcmp(lac_context_backend(ctx), "cpu") == 0, LAC_ERR_UNSUPPORTED,
-      "%s: the built-in direct solver works on the CPU, this context is on %s; copy values and right-hand sides to "
-      "the host (lac_array_read) and solve through a context on \"cpu\"",
+      "%s: the built-in direct solver works on the CPU, this context is on %s; ask for a Krylov method (LAC_METHOD_CG, "
+      "LAC_METHOD_GMRES), or copy values and right-hand sides to the host (lac_array_read) and solve through a context "
+      "on \"cpu\"",
       function, lac_context_backend(ctx));
   LAC_TRY(lac_solver_require_here(ctx, function, array));
 done:

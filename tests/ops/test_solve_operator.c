@@ -44,7 +44,6 @@ static void operator_dense(const op_case *c, const ref *in, ref *out) {
 static const lac_op any_arity = {.name = "solve_operator", .signature = "(),(),()->()", .order = LAC_ANY_ORDER};
 
 static void solve_operator_differentiates(lac_context *ctx) {
-  if (!check_cpu_only("iterative solvers")) return;
   const lac_method methods[] = {LAC_METHOD_AUTO, LAC_METHOD_BICGSTAB, LAC_METHOD_LSMR};
   for (int m = 0; m < 3; m++) {
     op_case c = {.op = "solve_operator",
@@ -96,7 +95,6 @@ static void line_close(line_system *s) {
 }
 
 static void what_is_not_linear_is_refused(lac_context *ctx) {
-  if (!check_cpu_only("iterative solvers")) return;
   line_system s = line_open(ctx, 5);
   product p = {s.pattern, 1};
   CHECK(!lac_solve_operator(s.tape, product_emit, &p, NULL, 2, s.theta, s.right).id);
@@ -105,7 +103,6 @@ static void what_is_not_linear_is_refused(lac_context *ctx) {
 }
 
 static void methods_that_need_a_matrix_are_refused(lac_context *ctx) {
-  if (!check_cpu_only("iterative solvers")) return;
   line_system s = line_open(ctx, 5);
   product p = {s.pattern, 0};
   lac_solver_options options = lac_solver_options_defaults();
@@ -116,7 +113,6 @@ static void methods_that_need_a_matrix_are_refused(lac_context *ctx) {
 }
 
 static void what_is_not_reached_is_an_error(lac_context *ctx) {
-  if (!check_cpu_only("iterative solvers")) return;
   line_system s = line_open(ctx, 200);
   product p = {s.pattern, 0};
   lac_solver_options options = lac_solver_options_defaults();
@@ -129,7 +125,6 @@ static void what_is_not_reached_is_an_error(lac_context *ctx) {
 
 /// A factor of the matrix itself: one iteration, and one for the adjoint.
 static void a_factor_preconditions_an_operator(lac_context *ctx) {
-  if (!check_cpu_only("iterative solvers")) return;
   if (!check_cpu_only("direct solvers")) return;
   line_system s = line_open(ctx, 30);
   product p = {s.pattern, 0};
@@ -155,7 +150,6 @@ static void a_factor_preconditions_an_operator(lac_context *ctx) {
 
 /// A factor that iterates: GMRES, asked for or not, becomes flexible; what has no flexible form is refused.
 static void a_factor_that_varies_wants_a_flexible_method(lac_context *ctx) {
-  if (!check_cpu_only("iterative solvers")) return;
   line_system s = line_open(ctx, 30);
   product p = {s.pattern, 0};
   lac_solver_options options = lac_solver_options_defaults(), inner = options;
@@ -196,7 +190,6 @@ static lac_status solve_and_differentiate(lac_context *ctx, const line_system *s
 }
 
 static void every_failing_allocation_is_told(lac_context *ctx) {
-  if (!check_cpu_only("iterative solvers")) return;
   line_system s = line_open(ctx, 6);
   CHECK_OK(solve_and_differentiate(ctx, &s));
   for (int64_t n = 1;; n++) {

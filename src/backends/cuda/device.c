@@ -124,4 +124,6 @@ const lac_kernels lac_cuda_kernels = {
     .spmm = cuda_spmm,
     .sddmm = cuda_sddmm,
     .sampled_spgemm = cuda_sampled_spgemm,
+    .columns = cuda_columns,
+    .column_step = cuda_column_step,
 };

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/columns.h"
 #include "lacuna/array.h"
 #include "lacuna/pattern.h"
 
@@ -65,6 +66,30 @@ cudaError_t cuda_launch_map(cudaStream_t stream, lac_dtype dtype, cuda_map map, 
 size_t cuda_reduce_scratch(lac_dtype dtype, const cuda_batch *axes);
 cudaError_t cuda_launch_reduce(cudaStream_t stream, lac_dtype dtype, const cuda_batch *axes, const void *x,
                                const void *y, void *scratch, void *out);
+
+/// An operation on columns, and a pass of them, as core/columns.h has it.
+enum { CUDA_COLUMN_OPS = 4 };
+typedef struct cuda_column_op {
+  lac_column_what what;
+  int slot;
+  double sign;
+  const void *x;
+  void *y;
+} cuda_column_op;
+typedef struct cuda_column_pass {
+  int count;
+  cuda_column_op op[CUDA_COLUMN_OPS];
+} cuda_column_pass;
+
+/// All operations of a pass over vectors [items, n, k], with a state [., items, k]. `scratch` has the bytes that cuda_columns_scratch says
+/// for so many inner products (0: it may be NULL).
+size_t cuda_columns_scratch(int64_t items, int64_t n, int64_t k, int dots);
+cudaError_t cuda_launch_columns(cudaStream_t stream, lac_dtype dtype, int64_t items, int64_t n, int64_t k,
+                                const cuda_column_pass *ops, lac_pair *state, void *scratch);
+
+/// A step for each column of a state.
+cudaError_t cuda_launch_column_step(cudaStream_t stream, lac_column_step which, const lac_step_numbers *numbers,
+                                    int64_t columns, lac_pair *state);
 
 /// y[b, target[i]] = x[b, i], where no two targets are equal; negative ones are dropped. y is set to zero before.
 cudaError_t cuda_launch_scatter(cudaStream_t stream, lac_dtype dtype, int64_t batch, int64_t inputs, int64_t outputs,

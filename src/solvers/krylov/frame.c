@@ -8,7 +8,6 @@
 
 #include <float.h>
 
-#include "core/number_at.h"
 #include "solvers/solver_impl.h"
 
 // Unless the options say otherwise. In exact arithmetic n iterations are enough; rounding takes several times as many, and small systems
@@ -126,30 +125,19 @@ done:
   return status;
 }
 
-/// Norms by the backend's own reduction, which stays in range, into the state.
+/// Norms that stay in range, into the state.
 static lac_status krylov_safe_norms(krylov *k) {
   lac_context *ctx = k->ctx;
   lac_status status = LAC_OK;
-  lac_dtype real = lac_dtype_real(k->job->dtype);
-  lac_array *norms = NULL;
-  void *host = NULL;
+  double *norms = NULL;
 
-  LAC_CHECK(ctx->kernels->reduce, LAC_ERR_UNSUPPORTED,
-            "%s has no norms that stay in range; scale b so that the sum of its squares is a finite number",
-            ctx->kernels->name);
-  LAC_TRY(lac_array_create(ctx, real, 2, (int64_t[]){k->job->items, k->job->width}, &norms));
-  LAC_TRY(ctx->kernels->reduce(ctx, LAC_REDUCE_NORM, k->job->b, 1u << 1, norms));
-  host = lac_alloc((size_t)k->columns * sizeof(double));
-  LAC_CHECK(host, LAC_ERR_MEMORY, "out of memory: %lld norms", (long long)k->columns);
-  LAC_TRY(ctx->kernels->download(ctx, host, norms->storage->data, (size_t)k->columns * lac_dtype_size(real)));
-  for (int64_t c = 0; c < k->columns; ++c) {
-    k->seen[c] = lac_pair_of(creal(lac_number_get(real, host, c)), 0);
-  }
+  LAC_ALLOC(norms, k->columns);
+  LAC_TRY(lac_column_norms(ctx, k->job->b, k->job->items, k->b_rows, k->job->width, norms));
+  for (int64_t c = 0; c < k->columns; ++c) k->seen[c] = lac_pair_of(norms[c], 0);
   LAC_TRY(ctx->kernels->upload(ctx, (lac_pair *)k->state->storage->data + LAC_SLOT_RESIDUAL * k->columns, k->seen,
                                (size_t)k->columns * sizeof *k->seen));
 done:
-  lac_free(host);
-  lac_array_destroy(&norms);
+  lac_free(norms);
   return status;
 }
 

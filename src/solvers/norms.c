@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file norms.c
+/// Norms of columns that stay in range, on the host: by the backend's own reduction, or from a copy where it has none.
+
+#include <math.h>
+
+#include "core/number_at.h"
+#include "solvers/linear.h"
+
+static lac_status norms_reduced(lac_context *ctx, const lac_array *x, double *norms) {
+  lac_status status = LAC_OK;
+  lac_dtype real = lac_dtype_real(x->meta.dtype);
+  lac_array *sums = NULL;
+  double *host = NULL;
+
+  LAC_TRY(lac_array_create(ctx, real, 2, (int64_t[]){x->meta.shape[0], x->meta.shape[2]}, &sums));
+  LAC_ALLOC(host, sums->count);
+  LAC_TRY(ctx->kernels->reduce(ctx, LAC_REDUCE_NORM, x, 1u << 1, sums));
+  LAC_TRY(lac_array_read(ctx, sums, host));
+  for (int64_t i = 0; i < sums->count; ++i) norms[i] = creal(lac_number_get(real, host, i));
+done:
+  lac_free(host);
+  lac_array_destroy(&sums);
+  return status;
+}
+
+static lac_status norms_copied(lac_context *ctx, const lac_array *x, double *norms) {
+  lac_status status = LAC_OK;
+  int64_t items = x->meta.shape[0], n = x->meta.shape[1], k = x->meta.shape[2];
+  lac_dtype dtype = x->meta.dtype;
+  char *host = NULL;
+
+  LAC_ALLOC(host, x->count * (int64_t)lac_dtype_size(dtype));
+  LAC_TRY(lac_array_read(ctx, x, host));
+  for (int64_t i = 0; i < items * k; ++i) norms[i] = 0;
+  for (int64_t i = 0; i < x->count; ++i) {
+    c128 number = lac_number_get(dtype, host, i);
+    double *norm = &norms[i / (n * k) * k + i % k];
+    *norm = hypot(*norm, hypot(creal(number), cimag(number)));
+  }
+done:
+  lac_free(host);
+  return status;
+}
+
+lac_status lac_column_norms(lac_context *ctx, const lac_array *x, int64_t items, int64_t n, int64_t k, double *norms) {
+  lac_status status = LAC_OK;
+  lac_array *view = NULL;
+  LAC_TRY(lac_array_reshape(ctx, (lac_array *)x, 3, (int64_t[]){items, n, k}, &view));  // which is only read
+  LAC_TRY((ctx->kernels->reduce ? norms_reduced : norms_copied)(ctx, view, norms));
+done:
+  lac_array_destroy(&view);
+  return status;
+}
