@@ -61,6 +61,28 @@ def test_gradcheck_cuda(dtype):
     assert torch.autograd.gradgradcheck(f, leaves, check_fwd_over_rev=True)
 
 
+@both
+@pytest.mark.parametrize("side", SIDES)
+def test_krylov_solve_cuda(dtype, side):
+    where = square()
+    solver = lacuna.Solver(where, "gmres", preconditioner="jacobi", rtol=1e-14, max_iterations=500)
+    a, b = values(where, dtype), torch.randn(where.shape[0], 2, dtype=dtype)
+    leaves = on_cuda(a, b)
+    f = lambda a, b: lt.solve(solver, a, b, side=side)  # noqa: E731
+    x = f(*leaves)
+    assert x.is_cuda
+    same(x.cpu(), torch.linalg.solve(SIDES[side](dense(where, a)), b))
+    assert torch.autograd.gradcheck(f, leaves, check_forward_ad=True)
+    assert torch.autograd.gradgradcheck(f, leaves)
+
+
+def test_direct_solve_cuda_is_refused():
+    where = square()
+    a, b = on_cuda(values(where, torch.float64), torch.randn(where.shape[0], 1, dtype=torch.float64))
+    with pytest.raises(lacuna.UnsupportedError, match="Krylov method"):
+        lt.solve(lacuna.Solver(where), a, b)
+
+
 @pytest.mark.parametrize("transform", TRANSFORMS)
 def test_transforms_cuda(transform):
     case, evaluate = CASES["spmm"], TRANSFORMS[transform]
