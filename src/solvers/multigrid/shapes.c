@@ -6,6 +6,7 @@
 #include "solvers/multigrid/lists.h"
 
 enum { MEMBERS = 8, ENTRIES = LAC_SHAPE };  // of a shape, at most
+_Static_assert(2 + MEMBERS + 3 * ENTRIES <= LAC_LIST, "a list has room for a shape and its shifts");
 
 typedef struct sight {
   const lac_pattern *pattern;

@@ -9,6 +9,7 @@
 
 enum { DIAGONALS = 32 };  // of a slice, at most
 enum { SAMPLES = 64 };    // slices that are looked at first
+_Static_assert(1 + DIAGONALS <= LAC_LIST, "a list has room for them");
 
 /// Take a diagonal into the ascending list of `count`, beginning at place *at, where the one before it in the row went; returns the new count.
 static int put(int32_t *shifts, int count, int32_t shift, int *at) {
