@@ -14,6 +14,7 @@
 
 /// Rows are looked at in slices: on a grid neighbours are alike.
 enum { LAC_SLICE = 16 };
+enum { LAC_SHAPE = 64 };  // entries that the members of an aggregate may have where it is to be like others
 
 /// The aggregates of a level: those rows that `aggregates` sends to I are members[starts[I]] ... members[starts[I + 1] - 1], ascending.
 /// Rows sent to -1 have no part in the coarse level. All are 32-bit.
@@ -21,7 +22,6 @@ enum { LAC_SLICE = 16 };
 /// Slices of coarse rows whose aggregates are alike have a shape, others a 0: shapes[firsts[s]] is the number of members, behind it are the
 /// length of a coarse row and its columns, less the row; then the length of each member's row, and the place in the coarse row that each
 /// of their entries, at most LAC_SHAPE, adds up in.
-enum { LAC_SHAPE = 64 };
 typedef struct lac_aggregation {
   int64_t fine, coarse;
   lac_buffer *aggregates, *starts, *members;

@@ -149,10 +149,12 @@ done:
 
 // -- covering --------------------------------------------------------------------------------------------------------
 
-/// The union, and of a symmetric pattern one that stays symmetric, so that Cholesky remains possible.
+/// The union, and of a symmetric pattern one that stays symmetric, so that Cholesky remains possible. Where the solver does not iterate
+/// this one does not either.
 static lac_status extension_cover(lac_context *ctx, lac_solver_core *core, lac_extension *e) {
   lac_status status = LAC_OK;
-  lac_solver_options options = extension_options(core, LAC_METHOD_AUTO);
+  bool is_direct = core->structure && !core->may_iterate;
+  lac_solver_options options = extension_options(core, is_direct ? LAC_METHOD_DIRECT : LAC_METHOD_AUTO);
   lac_pattern *wide = NULL, *turned = NULL, *whole = NULL;
   lac_structure *structure = NULL;
 

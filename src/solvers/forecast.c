@@ -20,11 +20,9 @@
 // but where that is far more work: patterns that fill in as random ones do.
 static const double forecast_iterating = 1000, forecast_worth = 4, forecast_worth_small = 1000;
 
-enum {
-  FORECAST_SMALL = 50000,
-  FORECAST_LEAST = 10000
-};                             // rows: a small system, and one that is always solved directly
-enum { FORECAST_DENSE = 10 };  // times sqrt(n) entries make a row dense
+enum { FORECAST_SMALL = 50000 };  // rows: below, a system is small
+enum { FORECAST_LEAST = 10000 };  // rows: below, it is always solved directly
+enum { FORECAST_DENSE = 10 };     // times sqrt(n) entries make a row dense
 
 typedef struct forecast_search {
   const lac_pattern *pattern;

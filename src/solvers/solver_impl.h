@@ -122,8 +122,7 @@ typedef struct lac_solver_core {
   double seconds;              // spent on reading the structure, or on foreseeing what a direct solver would need
   char why[LAC_REASON_SIZE];   // it is iterative
   bool may_iterate;            // where a direct factor has no room
-  atomic_bool
-      has_failed;  // an automatic choice that iterated fell back on a direct factor: the next ones are direct at once
+  atomic_bool has_failed;      // iterating, and an automatic choice fell back: its next factors are direct at once
   _Atomic int64_t factorisations, reuses;
   _Atomic int64_t setups, refreshes;  // of preconditioners
   pthread_mutex_t lock;               // of what follows

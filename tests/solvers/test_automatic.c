@@ -314,6 +314,38 @@ static void what_has_no_room_and_is_not_for_iterating_is_refused_for_both(lac_co
   direct_close(&s);
 }
 
+/// The square of a pattern has more entries.
+static void a_solver_that_covers_more_iterates_only_where_the_first_does(lac_context *ctx) {
+  if (!check_cpu_only("direct solvers")) return;
+  static const lac_method METHODS[] = {LAC_METHOD_AUTO, LAC_METHOD_DIRECT, LAC_METHOD_CHOLESKY};
+  direct_case c = direct_make(DIRECT_POISSON, 400, LAC_F64, 1);
+  for (int m = 0; m < 3; m++) {
+    lac_solver_options options = lac_solver_options_defaults();
+    lac_solver *wide = NULL;
+    lac_factor *factor = NULL;
+    lac_pattern *square = NULL;
+    lac_array *ones = NULL;
+    options.method = METHODS[m], options.max_bytes = 1000;
+    direct_system s = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options);
+    CHECK_OK(lac_pattern_product(ctx, s.pattern, s.pattern, &square));
+    CHECK_OK(lac_solver_covering(ctx, s.solver, square, &wide));
+    CHECK_EQ(lac_pattern_nnz(square), lac_pattern_nnz(lac_solver_pattern(wide)));
+    CHECK_OK(lac_array_create(ctx, LAC_F64, 1, (int64_t[]){lac_pattern_nnz(square)}, &ones));
+    CHECK_OK(lac_array_fill(ctx, ones, 1, 0));
+    if (METHODS[m] == LAC_METHOD_AUTO) {
+      CHECK_OK(lac_solver_factor(ctx, wide, ones, &factor));
+      CHECK_TEXT(lac_factor_report(factor).method, "flexible_cg");
+    } else {
+      CHECK_FAILS(lac_solver_factor(ctx, wide, ones, &factor), LAC_ERR_MEMORY, "max_bytes is 1.00 kB");
+    }
+    lac_factor_destroy(&factor);
+    lac_solver_destroy(&wide);
+    lac_array_destroy(&ones);
+    lac_pattern_destroy(&square);
+    direct_close(&s);
+  }
+}
+
 static lac_status make_and_solve_twice(lac_context *ctx, const lac_pattern *pattern, const lac_solver_options *options,
                                        lac_array *const values[2], const lac_array *b, lac_array *x) {
   lac_solver *solver = NULL;
@@ -364,4 +396,5 @@ CHECK_MAIN(small_systems_are_solved_directly, a_large_cube_is_iterated_on_withou
            an_iteration_that_fails_falls_back_on_a_direct_factor,
            a_null_space_keeps_an_automatic_solver_from_direct_factors, where_neither_will_do_the_error_tells_of_both,
            a_solver_remembers_that_iterating_failed, what_has_no_room_for_a_factor_is_iterated_on,
-           what_has_no_room_and_is_not_for_iterating_is_refused_for_both, every_failing_allocation_is_told)
+           what_has_no_room_and_is_not_for_iterating_is_refused_for_both,
+           a_solver_that_covers_more_iterates_only_where_the_first_does, every_failing_allocation_is_told)

@@ -71,129 +71,6 @@ static void scales_of_matrix_and_right_hand_side_come_out_exactly(lac_context *c
   }
 }
 
-// -- slices ----------------------------------------------------------------------------------------------------------
-
-/// A grid of side x side points; some rows of it have a neighbour more, far away, so that the coarse level has rows that are like no others.
-static direct_case grid_with_bridges(int64_t side, bool has_bridges, lac_dtype dtype) {
-  int64_t n = side * side;
-  double *full = scratch((size_t)(n * n) * sizeof *full);
-  for (int64_t i = 0; i < n; ++i) {
-    full[i * (n + 1)] = 4;
-    if (i % side) full[i * n + i - 1] = full[(i - 1) * n + i] = -1;
-    if (i >= side) full[i * n + i - side] = full[(i - side) * n + i] = -1;
-  }
-  for (int64_t i = 0; has_bridges && i < 10; ++i) {
-    int64_t j = n - 1 - 7 * i;
-    full[i * n + j] = full[j * n + i] = -0.125;
-  }
-  return direct_small(n, full, dtype);
-}
-
-/// The same cycle by slices and, told that the matrix is not Hermitian, by rows: small levels take no steps, so that both are linear.
-static void check_slices(lac_context *ctx, const direct_case *c, bool full_precision, int64_t k) {
-  multigrid_case s[2];
-  lac_array *b = NULL, *x[2];
-  ref got, expected;
-  double worst = 0, most = 0;
-  for (int rows = 0; rows < 2; ++rows) {
-    case_open(ctx, &s[rows], TABLE, c, LAC_WIDTH_AUTO, 2, !rows);
-    s[rows].options.preconditioner.full_precision = full_precision;
-    s[rows].options.preconditioner.coarse_rows = 40;
-    case_set_up(ctx, &s[rows]);
-    CHECK_EQ(((lac_hierarchy *)s[rows].part)->is_sliced[1], !rows);
-    if (!b) b = case_random(ctx, &s[rows], k, 6);
-    x[rows] = case_apply(ctx, &s[rows], LAC_N, b);
-  }
-  CHECK_OK(ref_download(ctx, x[0], &got));
-  CHECK_OK(ref_download(ctx, x[1], &expected));
-  for (int64_t i = 0; i < got.count; ++i) {
-    worst = fmax(worst, cabs(got.x[i] - expected.x[i]));
-    most = fmax(most, cabs(expected.x[i]));
-  }
-  CHECK(worst <= 50 * direct_rounding(full_precision ? c->a.meta.dtype : LAC_F32) * most);
-  lac_array_destroy(&b), lac_array_destroy(&x[0]), lac_array_destroy(&x[1]);
-  case_close(&s[0]), case_close(&s[1]);
-}
-
-static void a_cycle_by_slices_is_that_by_rows(lac_context *ctx) {
-  for (int d = 0; d < 4; ++d) {
-    for (int bridges = 0; bridges < 2; ++bridges) {
-      direct_case c = grid_with_bridges(32, bridges, DTYPES[d]);
-      check_slices(ctx, &c, true, 1);
-      check_slices(ctx, &c, true, 11);
-      check_slices(ctx, &c, false, 1);
-    }
-  }
-}
-
-/// Diagonals of a slice and its rows have the same entries, wherever the slice is.
-static void slices_have_the_entries_of_rows(lac_context *ctx) {
-  direct_case c = grid_with_bridges(32, true, LAC_F64);
-  int64_t on_diagonals = 0;
-  multigrid_case s;
-  case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, true), case_set_up(ctx, &s);
-  const lac_hierarchy *h = s.part;
-  const lac_pattern *p = h->levels->patterns[1];
-  const lac_slices *slices = h->levels->slices[1];
-  const float *values = lac_array_data(h->values[1]);
-  CHECK(slices != NULL);
-  CHECK_EQ(slices->count, (p->rows + LAC_SLICE - 1) / LAC_SLICE);
-  for (int64_t i = 0; i < p->rows; ++i) {
-    const int32_t *list = (const int32_t *)slices->lists->host + lac_buffer_get(slices->firsts, i / LAC_SLICE);
-    double own = 0, diagonals = 0;
-    for (int32_t q = 0; q < *list; ++q) {
-      float value = values[lac_buffer_get(slices->starts, i / LAC_SLICE) + q * LAC_SLICE + i % LAC_SLICE];
-      CHECK(i + list[1 + q] >= 0 && i + list[1 + q] < p->cols);
-      diagonals += value;
-      if (list[1 + q] == 0) own = value;
-    }
-    if (*list == 0) continue;
-    ++on_diagonals;
-    CHECK(own > 0);
-    CHECK(fabs(diagonals) <= own);  // the signs of the others are not its own
-  }
-  CHECK(on_diagonals >= p->rows / 2 && on_diagonals < p->rows);
-  case_close(&s);
-}
-
-/// P^T A P entry by entry, with slices of aggregates that are alike and some that are not.
-static void the_coarse_matrix_is_the_triple_product(lac_context *ctx) {
-  enum { ITEMS = 2 };
-  for (int d = 0; d < 4; ++d) {
-    direct_case c = direct_convection(37, 0.6, DTYPES[d]);
-    multigrid_case s;
-    int64_t alike = 0;
-    case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, ITEMS, false);
-    s.options.preconditioner.full_precision = 1;
-    case_set_up(ctx, &s);
-    const lac_hierarchy *h = s.part;
-    const lac_aggregation *a = &h->levels->aggregates[0];
-    const lac_pattern *p = h->levels->patterns[1];
-    const int32_t *to = a->aggregates->host;
-    ref got, unit;
-    CHECK_OK(ref_download(ctx, h->values[1], &got));
-    CHECK_OK(ref_download(ctx, h->unit, &unit));
-    CHECK(a->shapes != NULL);
-    for (int64_t slice = 0; slice * LAC_SLICE < p->rows; ++slice)
-      alike += lac_buffer_get(a->shapes, lac_buffer_get(a->firsts, slice)) > 0;
-    CHECK(alike > 0 && alike < p->rows / LAC_SLICE);
-    for (int64_t item = 0; item < ITEMS; ++item) {
-      number *full = scratch((size_t)(p->rows * p->rows) * sizeof *full);
-      for (int64_t z = 0; z < c.s->nnz; ++z)
-        full[to[c.s->row[z]] * p->rows + to[c.s->col[z]]] += c.a.x[z] * ldexp(1, (int)item) * unit.x[2 * item];
-      for (int64_t i = 0; i < p->rows; ++i) {
-        for (int64_t q = lac_buffer_get(p->offsets, i); q < lac_buffer_get(p->offsets, i + 1); ++q) {
-          number *expected = &full[i * p->rows + lac_buffer_get(p->columns, q)];
-          CHECK(cabs(got.x[item * p->nnz + q] - *expected) <= 20 * direct_rounding(DTYPES[d]));
-          *expected = 0;
-        }
-      }
-      for (int64_t i = 0; i < p->rows * p->rows; ++i) CHECK(cabs(full[i]) == 0);
-    }
-    case_close(&s);
-  }
-}
-
 // -- as a preconditioner ---------------------------------------------------------------------------------------------
 
 static void iterations_do_not_grow_with_the_grid(lac_context *ctx) {
@@ -447,15 +324,14 @@ static void new_values_on_old_aggregates_precondition(lac_context *ctx) {
   case_close(&s), case_close(&t);
 }
 
-static void the_bits_do_not_depend_on_the_number_of_threads(lac_context *ctx) {
-  direct_case c = direct_make(DIRECT_POISSON, 220 * 220, LAC_F64, 1);
+static void check_threads(lac_context *ctx, const direct_case *c, bool is_hermitian, int64_t items, int64_t k) {
   lac_array *x[2] = {NULL};
   for (int t = 0; t < 2; ++t) {
     multigrid_case s;
     CHECK_OK(lac_context_set_threads(ctx, 1 + 2 * t));
-    case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, true), case_set_up(ctx, &s);
-    lac_array *b = case_random(ctx, &s, 1, 5);
-    x[t] = case_apply(ctx, &s, LAC_N, b);
+    case_open(ctx, &s, TABLE, c, LAC_WIDTH_AUTO, items, is_hermitian), case_set_up(ctx, &s);
+    lac_array *b = case_random(ctx, &s, k, 5);
+    x[t] = case_apply(ctx, &s, LAC_T, b);
     lac_array_destroy(&b);
     case_close(&s);
   }
@@ -463,24 +339,38 @@ static void the_bits_do_not_depend_on_the_number_of_threads(lac_context *ctx) {
   lac_array_destroy(&x[0]), lac_array_destroy(&x[1]);
 }
 
-static void no_failing_allocation_does_harm(lac_context *ctx) {
-  direct_case c = direct_convection(30, 0.5, LAC_F64);
+static void the_bits_do_not_depend_on_the_number_of_threads(lac_context *ctx) {
+  direct_case c = direct_make(DIRECT_POISSON, 220 * 220, LAC_F64, 1), small = direct_convection(70, 0.5, LAC_C64);
+  check_threads(ctx, &c, true, 1, 1);
+  check_threads(ctx, &c, true, 1, 9);
+  check_threads(ctx, &c, false, 1, 1);
+  check_threads(ctx, &small, false, 3, 3);
+}
+
+static void check_allocations(lac_context *ctx, const direct_case *c, bool is_hermitian) {
   bool is_reached = true;
   for (int64_t n = 1; is_reached; ++n) {
     multigrid_case s;
     lac_array *x = NULL;
-    case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, false);
+    case_open(ctx, &s, TABLE, c, LAC_WIDTH_AUTO, 1, is_hermitian);
     s.setup.options = &s.options;
     lac_array *b = case_random(ctx, &s, 1, 5);
     CHECK_OK(lac_array_create(ctx, LAC_F64, 3, b->meta.shape, &x));
     lac_memory_fail_at(n);
     lac_status status = TABLE->create(ctx, &s.setup, &s.part);
+    if (status == LAC_OK) CHECK_EQ(((lac_hierarchy *)s.part)->is_sliced[1], is_hermitian);
     if (status == LAC_OK) status = TABLE->apply(ctx, s.part, LAC_T, b, x);
     is_reached = lac_memory_fail_at(0) >= n;
     CHECK_EQ(status, is_reached ? LAC_ERR_MEMORY : LAC_OK);
     lac_array_destroy(&b), lac_array_destroy(&x);
     case_close(&s);
   }
+}
+
+static void no_failing_allocation_does_harm(lac_context *ctx) {
+  direct_case plain = direct_convection(30, 0.5, LAC_F64), sliced = direct_make(DIRECT_POISSON, 32 * 32, LAC_F64, 1);
+  check_allocations(ctx, &plain, false);
+  check_allocations(ctx, &sliced, true);
 }
 
 static void a_hierarchy_tells_of_its_levels(lac_context *ctx) {
@@ -499,8 +389,7 @@ static void a_hierarchy_tells_of_its_levels(lac_context *ctx) {
   case_close(&s);
 }
 
-CHECK_MAIN(a_cycle_by_slices_is_that_by_rows, slices_have_the_entries_of_rows, the_coarse_matrix_is_the_triple_product,
-           a_cycle_of_a_hermitian_matrix_is_hermitian, the_transposed_cycle_is_the_adjoint,
+CHECK_MAIN(a_cycle_of_a_hermitian_matrix_is_hermitian, the_transposed_cycle_is_the_adjoint,
            scales_of_matrix_and_right_hand_side_come_out_exactly, iterations_do_not_grow_with_the_grid,
            all_dtypes_widths_and_precisions_need_few_iterations,
            nonsymmetric_matrices_need_few_iterations_on_every_side, columns_and_matrices_are_those_one_by_one,

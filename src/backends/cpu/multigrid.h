@@ -14,6 +14,8 @@ enum { GRID_THREADED_WORK = 50000 };   // of a pass that is soon over one thread
 enum { GRID_CACHED_BYTES = 4 << 20 };  // values that need not be asked for
 enum { GRID_AHEAD = 256 };             // entries by which a matrix beyond the caches is asked for early
 
+_Static_assert(GRID_BLOCK % LAC_SLICE == 0, "blocks of rows begin with a slice");
+
 /// How the entries of rows are found: one behind the other, through slots, in slices.
 enum { GRID_ROWS, GRID_SLOTS, GRID_SLICES };
 

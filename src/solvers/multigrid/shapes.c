@@ -6,6 +6,7 @@
 #include "solvers/multigrid/lists.h"
 
 enum { MEMBERS = 8, ENTRIES = LAC_SHAPE };  // of a shape, at most
+_Static_assert(2 + MEMBERS + 3 * ENTRIES <= LAC_LIST, "a list has room for a shape and its shifts");
 
 typedef struct sight {
   const lac_pattern *pattern;
@@ -97,7 +98,9 @@ lac_status lac_aggregation_shapes(lac_context *ctx, const lac_pattern *pattern, 
   sight s = {pattern, aggregation->coarse, aggregation->aggregates->host, aggregation->starts->host,
              aggregation->members->host};
   lac_lister lister = {&s, shape_make, shape_is_like};
-  if (!aggregation->is_regular || pattern->columns->type != LAC_I32) return LAC_OK;
+  bool fits = (2 + MEMBERS) * s.coarse + 3 * pattern->nnz <=
+              LAC_SLICE * (int64_t)INT32_MAX;  // all lists, if no two are the same
+  if (!aggregation->is_regular || pattern->columns->type != LAC_I32 || !fits) return LAC_OK;
   return lac_lists_create(ctx, &lister, (aggregation->coarse + LAC_SLICE - 1) / LAC_SLICE, threads,
                           &aggregation->firsts, &aggregation->shapes);
 }

@@ -9,6 +9,7 @@
 
 enum { DIAGONALS = 32 };  // of a slice, at most
 enum { SAMPLES = 64 };    // slices that are looked at first
+_Static_assert(1 + DIAGONALS <= LAC_LIST, "a list has room for them");
 
 /// Take a diagonal into the ascending list of `count`, beginning at place *at, where the one before it in the row went; returns the new count.
 static int put(int32_t *shifts, int count, int32_t shift, int *at) {
@@ -43,18 +44,19 @@ static int slice_make(const void *self, int64_t slice, int32_t list[LAC_LIST]) {
   }
   bool fits =
       count > 0 && count <= DIAGONALS && first + shifts[0] >= 0 && first + LAC_SLICE - 1 + shifts[count - 1] < p->cols;
-  if (!fits || 4 * LAC_SLICE * count > 5 * (end - begin)) return 1;  // a quarter of zeros, at most
+  if (!fits || 4 * LAC_SLICE * count > 5 * (end - begin)) return 1;  // a zero to four entries, at most
   list[0] = count;
   return 1 + count;
 }
 
-/// Whether every row of a slice has all diagonals of the list: most slices of a grid, found at the speed of reading.
+/// Whether every row of a slice has all diagonals of the list: most slices of a grid, found at the speed of reading. Where rows end need
+/// not be read, for columns ascend; but those of a single diagonal do from row to row as well, and say nothing.
 static bool slice_is_like(const void *self, int64_t slice, const int32_t *list) {
   const lac_pattern *p = self;
   int64_t first = slice * LAC_SLICE, begin = lac_buffer_get(p->offsets, first);
   const int32_t *columns = (const int32_t *)p->columns->host + begin;
   int32_t count = list[0], other = 0;
-  if (count == 0 || first + LAC_SLICE > p->rows ||
+  if (count <= 1 || first + LAC_SLICE > p->rows ||
       lac_buffer_get(p->offsets, first + LAC_SLICE) - begin != LAC_SLICE * count)
     return false;
   for (int32_t r = 0; r < LAC_SLICE; ++r, columns += count) {
