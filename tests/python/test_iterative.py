@@ -526,3 +526,26 @@ def test_a_solution_that_its_dtype_cannot_hold_has_not_converged(method, matrix,
     assert report["ending"] == "diverged" and report["column"] == 1 and not report["residual"] <= 1e-10, report
     np.testing.assert_allclose(x[:, 0] * matrix, sl.spsolve(m.tocsc(), b[:, 0]), atol=1e-8)
     assert not x[:, 2].any()
+
+
+@pytest.mark.parametrize("matrix, right_scale", [(1e145, 1e-90), (1e-149, 1e86)])
+@pytest.mark.parametrize("kind", ["pairwise", "smoothed"])
+def test_the_scales_of_the_matrix_and_of_b_may_lie_far_apart(kind, matrix, right_scale):
+    m = grid(12)
+    b = right(m)
+    factor, _ = made(m * matrix, "cg", preconditioner="multigrid", multigrid=kind)
+    x = factor.solve(b * right_scale)
+    np.testing.assert_allclose(x * (matrix / right_scale), sl.spsolve(m.tocsc(), b), atol=1e-7)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64])
+@pytest.mark.parametrize("method", ["cg", "gmres", "lsqr"])
+def test_a_finite_b_whose_norm_is_beyond_its_dtype_is_solved_for(method, dtype):
+    m = grid(12).astype(dtype)
+    b = np.full((m.shape[0], 2), 2e38, dtype)
+    b[:, 1] = 1
+    factor, _ = made(m * dtype(1e6), method, preconditioner="identity", rtol=1e-4)
+    expected = sl.spsolve(m.astype(complex).tocsc(), np.ones(m.shape[0]))
+    x = factor.solve(b).astype(complex) * 1e6
+    np.testing.assert_allclose(x[:, 1], expected, rtol=1e-2)
+    np.testing.assert_allclose(x[:, 0] / 2e38, expected, rtol=1e-2)

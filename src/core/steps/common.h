@@ -101,7 +101,8 @@ LAC_STEP_FUNCTION lac_step_open(lac_pair *s, int64_t stride, const lac_step_numb
     norm = LAC_SLOT(LAC_SLOT_RESIDUAL).re;
     if (norm > 0 && isfinite(norm)) {
       (void)frexp(norm, &exponent);
-      scale = ldexp(1.0, 1 - exponent > numbers->reach ? numbers->reach : 1 - exponent);
+      exponent = 1 - exponent > numbers->reach ? numbers->reach : 1 - exponent;
+      scale = ldexp(1.0, exponent < -numbers->reach ? -numbers->reach : exponent);
     }
   }
   LAC_SLOT(LAC_SLOT_STATUS) = lac_pair_of(LAC_COLUMN_RUNS, LAC_FAULT_NONE);

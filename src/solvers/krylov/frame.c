@@ -126,30 +126,51 @@ done:
   return status;
 }
 
-/// Norms by the backend's own reduction, which stays in range, into the state.
-static lac_status krylov_safe_norms(krylov *k) {
+/// Norms by the backend's own reduction, which stays in range, into k->seen. Those of vectors in single precision may be beyond it.
+static lac_status krylov_norms(krylov *k, const lac_array *vectors, bool *are_finite) {
   lac_context *ctx = k->ctx;
   lac_status status = LAC_OK;
-  lac_dtype real = lac_dtype_real(k->job->dtype);
+  lac_dtype real = lac_dtype_real(vectors->meta.dtype);
   lac_array *norms = NULL;
   void *host = NULL;
 
+  *are_finite = true;
   LAC_CHECK(ctx->kernels->reduce, LAC_ERR_UNSUPPORTED,
             "%s has no norms that stay in range; scale b so that the sum of its squares is a finite number",
             ctx->kernels->name);
   LAC_TRY(lac_array_create(ctx, real, 2, (int64_t[]){k->job->items, k->job->width}, &norms));
-  LAC_TRY(ctx->kernels->reduce(ctx, LAC_REDUCE_NORM, k->job->b, 1u << 1, norms));
+  LAC_TRY(ctx->kernels->reduce(ctx, LAC_REDUCE_NORM, vectors, 1u << 1, norms));
   host = lac_alloc((size_t)k->columns * sizeof(double));
   LAC_CHECK(host, LAC_ERR_MEMORY, "out of memory: %lld norms", (long long)k->columns);
   LAC_TRY(ctx->kernels->download(ctx, host, norms->storage->data, (size_t)k->columns * lac_dtype_size(real)));
   for (int64_t c = 0; c < k->columns; ++c) {
     k->seen[c] = lac_pair_of(creal(lac_number_get(real, host, c)), 0);
+    *are_finite = *are_finite && isfinite(k->seen[c].re);
+  }
+done:
+  lac_free(host);
+  lac_array_destroy(&norms);
+  return status;
+}
+
+/// Those of b, into the state.
+static lac_status krylov_safe_norms(krylov *k) {
+  lac_context *ctx = k->ctx;
+  lac_status status = LAC_OK;
+  lac_dtype dtype = k->job->dtype, wide = lac_dtype_is_complex(dtype) ? LAC_C128 : LAC_F64;
+  lac_array *b = NULL;
+  bool are_finite;
+
+  LAC_TRY(krylov_norms(k, k->job->b, &are_finite));
+  if (!are_finite && dtype != wide && ctx->kernels->cast) {
+    LAC_TRY(lac_array_create(ctx, wide, 3, k->job->b->meta.shape, &b));
+    LAC_TRY(ctx->kernels->cast(ctx, k->job->b, b));
+    LAC_TRY(krylov_norms(k, b, &are_finite));
   }
   LAC_TRY(ctx->kernels->upload(ctx, (lac_pair *)k->state->storage->data + LAC_SLOT_RESIDUAL * k->columns, k->seen,
                                (size_t)k->columns * sizeof *k->seen));
 done:
-  lac_free(host);
-  lac_array_destroy(&norms);
+  lac_array_destroy(&b);
   return status;
 }
 
@@ -307,8 +328,8 @@ static lac_status krylov_open(krylov *k, const krylov_method *method) {
   k->v_count = method->v_count;
   k->numbers = (lac_step_numbers){.rtol = job->iteration->rtol,
                                   .atol = job->iteration->atol,
-                                  .low = ldexp(1, is_double ? -300 : -50),
-                                  .high = ldexp(1, is_double ? 300 : 50),
+                                  .low = ldexp(1, is_double ? -150 : -50),  // (r, M^-1 r) has the scale of A besides
+                                  .high = ldexp(1, is_double ? 150 : 50),
                                   .reach = is_double ? 1000 : 120,
                                   .epsilon = is_double ? DBL_EPSILON : FLT_EPSILON,
                                   .window = method->window,
