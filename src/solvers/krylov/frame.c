@@ -205,7 +205,8 @@ static lac_status krylov_rescale(krylov *k, int slot) {
   return k->is_scaled ? krylov_pass(k, 1, &op) : LAC_OK;
 }
 
-/// x as the caller's b has it. What converged is the scaled x: one whose numbers do not outlive the way back has not.
+/// x as the caller's b has it. What converged is the scaled x: one that overflows on the way back has not, and of one that underflows the
+/// report has the residual that is left.
 static lac_status krylov_unscale(krylov *k) {
   lac_context *ctx = k->ctx;
   lac_status status = LAC_OK;
@@ -217,11 +218,9 @@ static lac_status krylov_unscale(krylov *k) {
   LAC_TRY(krylov_step(k, LAC_STEP_look));
   LAC_TRY(krylov_look(k));
   for (int64_t c = 0; c < k->columns; ++c) {
-    lac_pair ended = k->seen[c], residual = k->seen[LAC_SLOT_RESIDUAL * k->columns + c];
-    bool is_within = ended.im == LAC_FAULT_NONE ? residual.re <= residual.im : isfinite(residual.re) != 0;
-    if (ended.re == LAC_COLUMN_CONVERGED && !is_within) {
+    bool is_finite = isfinite(k->seen[LAC_SLOT_RESIDUAL * k->columns + c].re);
+    if (k->seen[c].re == LAC_COLUMN_CONVERGED && !is_finite)
       k->seen[c] = lac_pair_of(LAC_COLUMN_DIVERGED, LAC_FAULT_RANGE);
-    }
   }
   LAC_TRY(krylov_rescale(k, LAC_SLOT_UNSCALE));
 done:

@@ -69,7 +69,7 @@ static void why(const krylov *k, int64_t column, char *text, size_t size) {
     case LAC_DIVERGED:
       (void)snprintf(text, size, "%s",
                      seen(k, LAC_SLOT_STATUS, column).im == LAC_FAULT_RANGE
-                         ? "x has numbers that are too large or too small for its dtype; scale b or the matrix"
+                         ? "x has numbers that are too large for its dtype; scale b or the matrix"
                          : "NaN or infinity came up in b, the start, the matrix or M");
       break;
     case LAC_INTERRUPTED:
