@@ -23,7 +23,7 @@ typedef enum lac_ending {
   LAC_LIMIT,       ///< max_iterations
   LAC_STAGNATED,   ///< the residual does not fall any more
   LAC_BROKE_DOWN,  ///< the method divides by zero: an indefinite matrix or preconditioner in CG, a singular matrix
-  LAC_DIVERGED,    ///< NaN or infinity came up
+  LAC_DIVERGED,    ///< NaN or infinity came up, or x is too large for its dtype
   LAC_INTERRUPTED  ///< `progress` asked for it
 } lac_ending;
 

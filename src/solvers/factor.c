@@ -114,8 +114,7 @@ static lac_trial factor_items(const lac_context *ctx, lac_factor *f, const lac_f
   int threads = lac_threads_worth(ctx->threads, f->items, (double)f->items * work);
 
   trial.status = lac_foresee_check(f->table, &f->core->options, f->meta.dtype, f->items, threads, &one, &trial.fault);
-  f->lacks_room = trial.status != LAC_OK;
-  if (f->lacks_room) return trial;
+  if (trial.status != LAC_OK) return trial;
   if (f->items > 0) trial = factor_one(ctx, f, like, 0);
   if (f->items <= 1 || trial.status != LAC_OK) return trial;
   trial.item = f->items;
@@ -147,6 +146,12 @@ static void factor_sum_up(lac_factor *f) {
   }
 }
 
+// A method may find out only by the values that it has no room.
+static void factor_conclude(lac_factor *f, const lac_trial *trial) {
+  f->lacks_room = trial->status == LAC_ERR_MEMORY && trial->fault.lacks_room;
+  if (trial->status == LAC_OK) factor_sum_up(f);
+}
+
 lac_status lac_factor_try(lac_context *ctx, lac_factor *f, const lac_solver_table *table, lac_trial *trial) {
   lac_status status = LAC_OK;
   const lac_solver_core *core = f->core;
@@ -155,7 +160,7 @@ lac_status lac_factor_try(lac_context *ctx, lac_factor *f, const lac_solver_tabl
   LAC_TRY(lac_analysis_get(ctx, core->pattern, core->structure, table, core->options.ordering, &f->analysis));
   f->table = table;
   *trial = factor_items(ctx, f, NULL);
-  if (trial->status == LAC_OK) factor_sum_up(f);
+  factor_conclude(f, trial);
 done:
   return status;
 }
@@ -165,7 +170,7 @@ lac_trial lac_factor_try_like(const lac_context *ctx, lac_factor *f, const lac_f
   f->analysis = lac_object_retain(like->analysis);
   f->table = like->table;
   lac_trial trial = factor_items(ctx, f, like);
-  if (trial.status == LAC_OK) factor_sum_up(f);
+  factor_conclude(f, &trial);
   return trial;
 }
 

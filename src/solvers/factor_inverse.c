@@ -191,7 +191,7 @@ static lac_status inverse_explain(lac_context *ctx, const lac_factor *f, const i
 // Down the chain of partners until one gives what is right.
 static lac_status inverse_run(lac_context *ctx, const lac_factor *f, char *z) {
   lac_status status = LAC_OK;
-  inverse_fault fault = {.status = LAC_ERR_CONVERGENCE, .fault = {"no inverse can be read off the factor"}};
+  inverse_fault fault = {.status = LAC_ERR_CONVERGENCE, .fault = {.text = "no inverse can be read off the factor"}};
 
   for (const lac_factor *next = f; next;) {
     f = next;

@@ -119,13 +119,13 @@ static lac_status rcond_run(lac_context *ctx, const lac_factor *f, void *out) {
   int threads = lac_threads_worth(ctx->threads, f->items, work * RCOND_WIDTH);
   size_t share = (size_t)(REFINE_BLOCKS * RCOND_WIDTH) * (size_t)f->core->structure->n * lac_dtype_size(f->meta.dtype);
   char *memory = lac_alloc((size_t)threads * share);
-  lac_fault fault = {""};
+  lac_fault fault = {.text = ""};
   int64_t first = f->items;
 
   LAC_CHECK(memory, LAC_ERR_MEMORY, "lac_factor_rcond: out of memory: %zu bytes to work in", (size_t)threads * share);
 #pragma omp parallel for schedule(dynamic) num_threads(threads) if (threads > 1)
   for (int64_t i = 0; i < f->items; i++) {
-    lac_fault own = {""};
+    lac_fault own = {.text = ""};
     double rcond;
     lac_status got = rcond_item(f, i, f->items < ctx->threads ? ctx->threads : 1,
                                 memory + (size_t)omp_get_thread_num() * share, &rcond, &own);

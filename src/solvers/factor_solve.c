@@ -91,7 +91,7 @@ static double solve_work(const solve_plan *plan) {
 
 static lac_status solve_run(lac_context *ctx, const solve_plan *plan) {
   lac_status status = LAC_OK, result = LAC_OK;
-  lac_fault fault = {""};
+  lac_fault fault = {.text = ""};
   int64_t tasks = plan->batch.count * plan->blocks, first = tasks;
   int threads = lac_threads_worth(ctx->threads, tasks, solve_work(plan));
   int64_t width = plan->k < LAC_BLOCK_WIDTH ? plan->k : LAC_BLOCK_WIDTH;
@@ -103,7 +103,7 @@ static lac_status solve_run(lac_context *ctx, const solve_plan *plan) {
   LAC_CHECK(memory, LAC_ERR_MEMORY, "lac_factor_solve: out of memory: %zu bytes to work in", (size_t)threads * share);
 #pragma omp parallel for schedule(dynamic) num_threads(threads) if (threads > 1)
   for (int64_t task = 0; task < tasks; task++) {
-    lac_fault own = {""};
+    lac_fault own = {.text = ""};
     lac_status one = solve_task(plan, task, memory + (size_t)omp_get_thread_num() * share, &own);
     if (one == LAC_OK) continue;
 #pragma omp critical(lac_factor_solve_fault)

@@ -56,6 +56,7 @@ lac_status lac_foresee_check(const lac_solver_table *table, const lac_solver_opt
   there = (double)(is_limited ? options->max_bytes : lac_memory_available());
   if (factors + work <= there) return LAC_OK;
   foresee_ways(one->ordering, dtype, ways);
+  fault->lacks_room = true;
   snprintf(fault->text, sizeof fault->text,
            "%s needs %s for %lld entries%s and %s besides while it works, but %s %s; %s%s", table->name,
            foresee_bytes(factors, total), (long long)one->nnz, items > 1 ? " of each matrix" : "",

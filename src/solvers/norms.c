@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file norms.c
-/// Norms of columns that stay in range, on the host: by the backend's own reduction, or from a copy where it has none.
+/// Norms of columns that stay in range, on the host: by the backend's own reduction, or from a copy where it has none or where a norm is
+/// beyond single precision.
 
 #include <math.h>
 
@@ -46,8 +47,12 @@ done:
 lac_status lac_column_norms(lac_context *ctx, const lac_array *x, int64_t items, int64_t n, int64_t k, double *norms) {
   lac_status status = LAC_OK;
   lac_array *view = NULL;
+  bool is_done = ctx->kernels->reduce != NULL;
   LAC_TRY(lac_array_reshape(ctx, (lac_array *)x, 3, (int64_t[]){items, n, k}, &view));  // which is only read
-  LAC_TRY((ctx->kernels->reduce ? norms_reduced : norms_copied)(ctx, view, norms));
+  if (ctx->kernels->reduce) LAC_TRY(norms_reduced(ctx, view, norms));
+  for (int64_t i = 0; i < items * k && is_done; ++i)
+    is_done = isfinite(norms[i]) || lac_dtype_real(x->meta.dtype) == LAC_F64;
+  if (!is_done) LAC_TRY(norms_copied(ctx, view, norms));
 done:
   lac_array_destroy(&view);
   return status;

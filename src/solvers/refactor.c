@@ -41,7 +41,7 @@ static void refactor_say(lac_factor *f, const lac_factor *like) {
 
 static lac_status refactor_run(lac_context *ctx, lac_factor *f, const lac_factor *like) {
   lac_status status = LAC_OK;
-  lac_trial trial = {.status = LAC_ERR_SYMMETRY, .fault = {"they are not Hermitian"}};
+  lac_trial trial = {.status = LAC_ERR_SYMMETRY, .fault = {.text = "they are not Hermitian"}};
   bool fits = true;
 
   LAC_TRY(lac_choose_fits(ctx, f, like->table, &fits));

@@ -19,6 +19,7 @@
 /// What went wrong with one matrix of a batch. Matrices are worked on by many threads, so there is no context to tell.
 typedef struct lac_fault {
   char text[400];
+  bool lacks_room;  // more memory is foreseen to be needed than there is, and nothing was begun
 } lac_fault;
 
 /// What a method says of one factored matrix, or foresees.

@@ -3,7 +3,7 @@
 /// Finite? Hermitian? A positive diagonal? Like an M-matrix? Diagonally dominant?
 ///
 /// Rows are looked at in blocks that do not depend on the number of threads, and the first offender counts: the answer is the
-/// same on any number of them. Needs no memory on the CPU, but a number a row where columns must be summed.
+/// same on any number of them. Needs no memory on the CPU, but a number a row where columns or moduli must be summed.
 
 #include <math.h>
 #include <string.h>
@@ -84,9 +84,9 @@ static inline int64_t survey_mirror(const survey_rows *s, bool narrow, int64_t i
 typedef int64_t survey_finite_kernel(const void *, int64_t, int64_t);
 typedef void survey_rows_kernel(const survey_rows *, const void *, int64_t, int64_t, survey_part *);
 static survey_finite_kernel *const survey_finite_kernels[] = TABLE(survey_nonfinite);
-typedef double survey_columns_kernel(const survey_rows *, const void *, double *);
+typedef double survey_shares_kernel(const survey_rows *, const void *, bool, double *);
 static survey_rows_kernel *const survey_rows_kernels[] = TABLE(survey_rows);
-static survey_columns_kernel *const survey_columns_kernels[] = TABLE(survey_columns);
+static survey_shares_kernel *const survey_shares_kernels[] = TABLE(survey_shares);
 
 static survey_rows survey_open(const lac_pattern *p) {
   survey_rows s = {.rows = p->rows};
@@ -152,15 +152,22 @@ static bool survey_is_m_like(const survey_part *part) {
   return part->not_positive < 0 && part->positive <= survey_share * part->beside;
 }
 
-// Whether columns dominate is asked where nothing else is in favour of iterating.
-static lac_status survey_by_columns(lac_context *ctx, const survey_rows *s, lac_dtype dtype, const void *values,
-                                    survey_part *part) {
+// Whether complex rows dominate by moduli, which take longer than sizes, and whether columns do, is asked where nothing else is in favour
+// of iterating. Columns of a Hermitian matrix are its rows.
+static lac_status survey_closer(lac_context *ctx, const survey_rows *s, lac_dtype dtype, const void *values,
+                                survey_part *part) {
   lac_status status = LAC_OK;
+  bool is_hermitian = part->asymmetric < 0, is_definite = is_hermitian && part->not_positive < 0;
   double *sums = NULL;
 
-  if (part->dominance < 1 || part->asymmetric < 0 || part->without >= 0 || survey_is_m_like(part)) goto done;
+  if (part->dominance < 1 || is_definite || part->without >= 0 || survey_is_m_like(part)) goto done;
   LAC_ALLOC(sums, s->rows);
-  part->dominance = fmin(part->dominance, survey_columns_kernels[dtype](s, values, sums));
+  if (lac_dtype_is_complex(dtype)) {
+    part->dominance = fmin(part->dominance, survey_shares_kernels[dtype](s, values, false, sums));
+    memset(sums, 0, (size_t)s->rows * sizeof *sums);
+  }
+  if (part->dominance < 1 || is_hermitian) goto done;
+  part->dominance = fmin(part->dominance, survey_shares_kernels[dtype](s, values, true, sums));
 done:
   lac_free(sums);
   return status;
@@ -208,7 +215,7 @@ static lac_status survey_items(lac_context *ctx, const lac_pattern *p, const lac
     survey_note(part.without, item, &out->without, &out->without_item);
     if (was_symmetric) out->is_unpaired = part.is_unpaired;
     out->is_m_like = out->is_m_like && survey_is_m_like(&part);
-    LAC_TRY(survey_by_columns(ctx, &s, values->meta.dtype, data + (size_t)item * bytes, &part));
+    LAC_TRY(survey_closer(ctx, &s, values->meta.dtype, data + (size_t)item * bytes, &part));
     out->dominance = fmax(out->dominance, part.dominance);
     if (largest) largest[item] = part.largest;
   }

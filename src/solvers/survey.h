@@ -18,7 +18,8 @@ typedef struct lac_survey {
   bool is_unpaired;  // what makes it asymmetric is that (j, i) is not stored
   bool is_m_like;    // real parts: a positive diagonal, and all but a small share of what stands beside it is negative
   // The most that stands beside a diagonal entry, as a share of it: of all rows, or of all columns if that is less; from 1 on neither
-  // dominate. Columns are asked where rows do not and the matrix is neither Hermitian nor m_like.
+  // dominate. Columns are asked where rows do not and the matrix is neither Hermitian nor m_like; sizes of complex entries are at most sqrt(2)
+  // too large unless that alone would tell against iterating.
   double dominance;
 } lac_survey;
 

@@ -77,14 +77,14 @@ static void FN(survey_rows)(const survey_rows *s, const void *values, int64_t be
   }
 }
 
-// The largest share of a column; `sums` has room for one number a row, and zeros.
-static double FN(survey_columns)(const survey_rows *s, const void *values, double *sums) {
+// The largest share of a row or of a column, by moduli; `sums` has room for one number a row, and zeros.
+static double FN(survey_shares)(const survey_rows *s, const void *values, bool by_columns, double *sums) {
   const T *a = values;
   double largest = 0;
   for (int64_t i = 0; i < s->rows; i++) {
     for (int64_t p = survey_offset(s, false, i); p < survey_offset(s, false, i + 1); p++) {
       int64_t j = survey_column(s, false, p);
-      if (j != i) sums[j] += FN(size)(a[p]);
+      if (j != i) sums[by_columns ? j : i] += FN(survey_modulus)(a[p]);
     }
   }
   for (int64_t i = 0; i < s->rows; i++) {

@@ -464,3 +464,98 @@ def test_functions_on_several_threads():
 
     with ThreadPoolExecutor(4) as pool:
         assert all(pool.map(run, range(24)))
+
+
+def scattered(n, dtype, hermitian=False):
+    """Random entries with a diagonal of random phases that is 1.05 times the moduli beside it."""
+    rng = np.random.default_rng(2)
+    i, j = np.repeat(np.arange(n), 6), rng.integers(0, n, 6 * n)
+    i, j = i[i != j], j[i != j]
+    entries = rng.standard_normal(i.size) + (1j * rng.standard_normal(i.size) if np.dtype(dtype).kind == "c" else 0)
+    m = sp.csr_matrix((entries, (i, j)), (n, n))
+    if hermitian:
+        m = m + m.conj().T
+        phases = -np.ones(n)
+    else:
+        phases = np.exp(1j * rng.uniform(0, 6, n)) if np.dtype(dtype).kind == "c" else rng.choice([-1.0, 1.0], n)
+    m = sp.csr_matrix(m + sp.diags(1.05 * np.asarray(abs(m).sum(1)).ravel() * phases), dtype=dtype)
+    m.sort_indices()
+    return m
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("dtype", [float, complex])
+def test_auto_iterates_where_lu_has_no_room(dtype, transposed):
+    m = scattered(300, dtype)
+    m = sp.csr_matrix(m.T) if transposed else m
+    m.sort_indices()
+    factor, _ = made(m, "auto", max_bytes=1000)
+    b = right(m)
+    np.testing.assert_allclose(factor.solve(b), sl.spsolve(m.tocsc(), b), atol=1e-8)
+    report = factor.report
+    assert report["method"] == "gmres" and "lu needs" in report["reason"], report
+    assert "diagonally dominant" in report["reason"], report
+
+
+def test_lu_without_room_is_refused_for_both_where_nothing_dominates():
+    m = scattered(300, float)
+    m.setdiag(m.diagonal() / 4)
+    with pytest.raises(lacuna.OutOfMemoryError, match="lu needs .*; nor is it iterated on"):
+        made(m, "auto", max_bytes=1000)
+
+
+def test_complex_hermitian_matrices_dominate_by_their_moduli():
+    m = scattered(300, complex, hermitian=True)
+    factor, _ = made(m, "auto", max_bytes=1000)
+    b = right(m)
+    np.testing.assert_allclose(factor.solve(b), sl.spsolve(m.tocsc(), b), atol=1e-8)
+    assert "diagonally dominant" in factor.report["reason"], factor.report
+
+
+@pytest.mark.parametrize("method", ["cg", "gmres", "bicgstab", "minres", "lsqr"])
+def test_a_solution_that_is_too_large_for_its_dtype_has_not_converged(method):
+    m = grid(8)
+    b = right(m, 3)
+    b[:, 1] *= 1e200
+    b[:, 2] = 0
+    factor, _ = made(m * 1e-120, method, preconditioner="identity")
+    with pytest.raises(lacuna.ConvergenceError, match="column 1: x has numbers that are too large"):
+        factor.solve(b)
+    x, report = factor.iterate(b)
+    assert report["ending"] == "diverged" and report["column"] == 1 and not report["residual"] <= 1e-10, report
+    np.testing.assert_allclose(x[:, 0] * 1e-120, sl.spsolve(m.tocsc(), b[:, 0]), atol=1e-8)
+    assert not x[:, 2].any()
+
+
+@pytest.mark.parametrize("method", ["cg", "gmres", "bicgstab", "minres", "lsqr"])
+def test_of_a_solution_that_underflows_the_residual_that_is_left_is_told(method):
+    m, b = grid(8), right(grid(8), 1)
+    factor, _ = made(m * 1e20, method, preconditioner="identity")
+    x, report = factor.iterate(b * 1e-300)
+    np.testing.assert_array_equal(factor.solve(b * 1e-300), x)
+    left = np.linalg.norm(b - m @ (x * 2.0**200) * (1e20 / 2.0**200 * 1e300)) / np.linalg.norm(b)
+    assert report["ending"] == "converged" and left > 1e-6, report
+    assert report["residual"] == pytest.approx(left, rel=1e-2), report
+
+
+@pytest.mark.parametrize("matrix, right_scale", [(1e145, 1e-90), (1e-149, 1e86)])
+@pytest.mark.parametrize("kind", ["pairwise", "smoothed"])
+def test_the_scales_of_the_matrix_and_of_b_may_lie_far_apart(kind, matrix, right_scale):
+    m = grid(12)
+    b = right(m)
+    factor, _ = made(m * matrix, "cg", preconditioner="multigrid", multigrid=kind)
+    x = factor.solve(b * right_scale)
+    np.testing.assert_allclose(x * (matrix / right_scale), sl.spsolve(m.tocsc(), b), atol=1e-7)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64])
+@pytest.mark.parametrize("method", ["cg", "gmres", "lsqr"])
+def test_a_finite_b_whose_norm_is_beyond_its_dtype_is_solved_for(method, dtype):
+    m = grid(12).astype(dtype)
+    b = np.full((m.shape[0], 2), 2e38, dtype)
+    b[:, 1] = 1
+    factor, _ = made(m * dtype(1e6), method, preconditioner="identity", rtol=1e-4)
+    expected = sl.spsolve(m.astype(complex).tocsc(), np.ones(m.shape[0]))
+    x = factor.solve(b).astype(complex) * 1e6
+    np.testing.assert_allclose(x[:, 1], expected, rtol=1e-2)
+    np.testing.assert_allclose(x[:, 0] / 2e38, expected, rtol=1e-2)

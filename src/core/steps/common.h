@@ -33,7 +33,8 @@ typedef enum lac_column_fault {
   LAC_FAULT_SHADOW,          // (r~, r) = 0
   LAC_FAULT_STABILISER,      // (t, s) = 0
   LAC_FAULT_NORMAL,          // A^H r = 0: least squares
-  LAC_FAULT_CLAIMS           // claims that did not hold
+  LAC_FAULT_CLAIMS,          // claims that did not hold
+  LAC_FAULT_RANGE            // x, scaled back, overflows
 } lac_column_fault;
 
 /// Slots of every method. The first, up to LAC_SLOTS_SEEN, are what the host reads.
@@ -100,7 +101,8 @@ LAC_STEP_FUNCTION lac_step_open(lac_pair *s, int64_t stride, const lac_step_numb
     norm = LAC_SLOT(LAC_SLOT_RESIDUAL).re;
     if (norm > 0 && isfinite(norm)) {
       (void)frexp(norm, &exponent);
-      scale = ldexp(1.0, 1 - exponent > numbers->reach ? numbers->reach : 1 - exponent);
+      exponent = 1 - exponent > numbers->reach ? numbers->reach : 1 - exponent;
+      scale = ldexp(1.0, exponent < -numbers->reach ? -numbers->reach : exponent);
     }
   }
   LAC_SLOT(LAC_SLOT_STATUS) = lac_pair_of(LAC_COLUMN_RUNS, LAC_FAULT_NONE);

@@ -156,6 +156,10 @@ static lac_status krylov_scale(krylov *k) {
     if (!(norm >= k->numbers.low && norm <= k->numbers.high)) is_safe = false;
   }
   if (!is_safe) LAC_TRY(krylov_safe_norms(k));
+  for (int64_t c = 0; c < k->columns && !is_safe; ++c) {
+    double norm = k->seen[c].re;
+    k->is_far |= norm > 0 && isfinite(norm) && !(norm >= k->numbers.low && norm <= k->numbers.high);
+  }
   k->is_scaled = !is_safe;
   LAC_TRY(krylov_step(k, LAC_STEP_open));
 done:
@@ -166,6 +170,28 @@ done:
 static lac_status krylov_rescale(krylov *k, int slot) {
   lac_column_op op = {LAC_COLUMN_SCALE, slot, 1, k->job->x, k->job->x};
   return k->is_scaled ? krylov_pass(k, 1, &op) : LAC_OK;
+}
+
+/// x as the caller's b has it. What converged is the scaled x: one that overflows on the way back has not, and of one that underflows the
+/// report has the residual that is left.
+static lac_status krylov_unscale(krylov *k) {
+  lac_context *ctx = k->ctx;
+  lac_status status = LAC_OK;
+
+  LAC_TRY(krylov_rescale(k, LAC_SLOT_UNSCALE));
+  if (!k->is_far) goto done;
+  LAC_TRY(krylov_rescale(k, LAC_SLOT_SCALE));
+  LAC_TRY(krylov_residual(k, false));
+  LAC_TRY(krylov_step(k, LAC_STEP_look));
+  LAC_TRY(krylov_look(k));
+  for (int64_t c = 0; c < k->columns; ++c) {
+    bool is_finite = isfinite(k->seen[LAC_SLOT_RESIDUAL * k->columns + c].re);
+    if (k->seen[c].re == LAC_COLUMN_CONVERGED && !is_finite)
+      k->seen[c] = lac_pair_of(LAC_COLUMN_DIVERGED, LAC_FAULT_RANGE);
+  }
+  LAC_TRY(krylov_rescale(k, LAC_SLOT_UNSCALE));
+done:
+  return status;
 }
 
 /// Up to the first residual.
@@ -268,8 +294,8 @@ static lac_status krylov_open(krylov *k, const krylov_method *method) {
   k->v_count = method->v_count;
   k->numbers = (lac_step_numbers){.rtol = job->iteration->rtol,
                                   .atol = job->iteration->atol,
-                                  .low = ldexp(1, is_double ? -300 : -50),
-                                  .high = ldexp(1, is_double ? 300 : 50),
+                                  .low = ldexp(1, is_double ? -150 : -50),  // (r, M^-1 r) has the scale of A besides
+                                  .high = ldexp(1, is_double ? 150 : 50),
                                   .reach = is_double ? 1000 : 120,
                                   .epsilon = is_double ? DBL_EPSILON : FLT_EPSILON,
                                   .window = method->window,
@@ -315,7 +341,7 @@ lac_status krylov_run(lac_context *ctx, const lac_krylov_job *job, const krylov_
   LAC_TRY(krylov_cycles(&k, method));
   for (int i = 0; i < 2 && krylov_is_astray(&k); ++i) LAC_TRY(krylov_again(&k, method));
   LAC_TRY(krylov_free_of(&k, &k.x_null, job->x));
-  LAC_TRY(krylov_rescale(&k, LAC_SLOT_UNSCALE));
+  LAC_TRY(krylov_unscale(&k));
   krylov_tell(&k, report);
 done:
   krylov_close(&k);

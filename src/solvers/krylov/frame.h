@@ -30,6 +30,7 @@ typedef struct krylov {
   int64_t told;      // the last iteration that `progress` heard of
   int64_t running;   // columns, at the last look
   bool is_scaled;    // some columns are
+  bool is_far;       // some of these are not zero: b has another scale
   bool is_stopped;   // by the progress callback
   int64_t restart;   // longest cycle
   lac_array *state;  // coefficients [slots, items, k]

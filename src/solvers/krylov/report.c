@@ -67,7 +67,10 @@ static void why(const krylov *k, int64_t column, char *text, size_t size) {
       if (seen(k, LAC_SLOT_STATUS, column).im != LAC_FAULT_NONE) fault_tell(k, column, text, size);
       break;
     case LAC_DIVERGED:
-      (void)snprintf(text, size, "NaN or infinity came up in b, the start, the matrix or M");
+      (void)snprintf(text, size, "%s",
+                     seen(k, LAC_SLOT_STATUS, column).im == LAC_FAULT_RANGE
+                         ? "x has numbers that are too large for its dtype; scale b or the matrix"
+                         : "NaN or infinity came up in b, the start, the matrix or M");
       break;
     case LAC_INTERRUPTED:
       (void)snprintf(text, size, "the progress callback ended it");

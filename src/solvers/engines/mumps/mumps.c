@@ -188,7 +188,7 @@ static lac_status engine_mumps_analyse(lac_context *ctx, const lac_structure *s,
   lac_status status = LAC_OK;
   mumps_part *a = NULL;
   bool is_own = ordering == LAC_ORDER_AUTO, by_values = is_own && (!s->is_symmetric || s->diagonals < s->n);
-  lac_fault fault = {""};
+  lac_fault fault = {.text = ""};
 
   LAC_ALLOC(a, 1);
   a->n = s->n;

@@ -134,7 +134,7 @@ static lac_status engine_klu_analyse(lac_context *ctx, const lac_structure *s, l
                                      int64_t *bytes) {
   lac_status status = LAC_OK;
   klu_part *a = NULL;
-  lac_fault fault = {""};
+  lac_fault fault = {.text = ""};
 
   LAC_ALLOC(a, 1);
   pthread_mutex_init(&a->lock, NULL);

@@ -123,7 +123,7 @@ static lac_status engine_umfpack_analyse(lac_context *ctx, const lac_structure *
   lac_status status = LAC_OK;
   umfpack_part *a = NULL;
   void *symbolic;
-  lac_fault fault = {""};
+  lac_fault fault = {.text = ""};
 
   LAC_ALLOC(a, 1);
   pthread_mutex_init(&a->lock, NULL);
