@@ -207,7 +207,7 @@ static void check_inverse(lac_context *ctx, const direct_case *c, const maker *m
   int64_t n = m->n;
   dense unit = dense_new(n, n);
   lac_array *out = NULL;
-  lac_fault fault = {""};
+  lac_fault fault = {.text = ""};
   ref z;
   for (int64_t i = 0; i < n; i++) unit.x[i * n + i] = 1;
   dense inverse = dense_solve(dense_matrix(c->s, c->a.x), unit);
