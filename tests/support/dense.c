@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/number_at.h"
 #include "support/scratch.h"
 
 // -- refs ------------------------------------------------------------------------------------------------------------
@@ -28,7 +29,7 @@ void ref_random(ref *x, uint64_t seed, int is_complex) {
   random_state r = random_start(seed);
   for (int64_t i = 0; i < x->count; ++i) {
     double real = random_unit(&r), imag = random_unit(&r);
-    x->x[i] = is_complex ? real + imag * I : real;
+    x->x[i] = is_complex ? real + imag * _Complex_I : real;
   }
 }
 
@@ -51,43 +52,11 @@ double ref_inner(const ref *x, const ref *y, double *size) {
   return sum;
 }
 
-/// One number to or from the layout of a dtype.
-static void number_store(lac_dtype dtype, void *data, int64_t i, number value) {
-  switch (dtype) {
-    case LAC_F32:
-      ((float *)data)[i] = (float)creal(value);
-      break;
-    case LAC_F64:
-      ((double *)data)[i] = creal(value);
-      break;
-    case LAC_C64:
-      ((float complex *)data)[i] = (float complex)value;
-      break;
-    case LAC_C128:
-      ((number *)data)[i] = value;
-      break;
-  }
-}
-
-static number number_load(lac_dtype dtype, const void *data, int64_t i) {
-  switch (dtype) {
-    case LAC_F32:
-      return ((const float *)data)[i];
-    case LAC_F64:
-      return ((const double *)data)[i];
-    case LAC_C64:
-      return ((const float complex *)data)[i];
-    case LAC_C128:
-      return ((const number *)data)[i];
-  }
-  return 0;
-}
-
 lac_status ref_upload(lac_context *ctx, const ref *x, lac_array **out) {
   size_t mark = scratch_mark();
   lac_dtype dtype = x->meta.dtype;
   void *data = scratch((size_t)x->count * lac_dtype_size(dtype));
-  for (int64_t i = 0; i < x->count; ++i) number_store(dtype, data, i, x->x[i]);
+  for (int64_t i = 0; i < x->count; ++i) lac_number_put(dtype, data, i, x->x[i]);
   lac_status status = lac_array_from(ctx, dtype, x->meta.ndim, x->meta.shape, data, LAC_COPY, out);
   scratch_release(mark);
   return status;
@@ -98,7 +67,7 @@ lac_status ref_download(lac_context *ctx, const lac_array *array, ref *out) {
   size_t mark = scratch_mark();
   void *data = scratch((size_t)out->count * lac_dtype_size(out->meta.dtype));
   lac_status status = lac_array_read(ctx, array, data);
-  for (int64_t i = 0; i < out->count; ++i) out->x[i] = number_load(out->meta.dtype, data, i);
+  for (int64_t i = 0; i < out->count; ++i) out->x[i] = lac_number_get(out->meta.dtype, data, i);
   scratch_release(mark);
   return status;
 }
