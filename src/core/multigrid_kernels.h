@@ -29,6 +29,14 @@ typedef struct lac_aggregation {
   bool is_regular;              // most have the same size, and neighbours among them have members that are neighbours
 } lac_aggregation;
 
+/// The shape of a coarse row, or NULL.
+static inline const int32_t *lac_aggregation_shape(const lac_aggregation *aggregation, int64_t row) {
+  if (!aggregation->shapes) return NULL;
+  int64_t first = lac_buffer_get(aggregation->firsts, row / LAC_SLICE);
+  const int32_t *shape = (const int32_t *)aggregation->shapes->host + first;
+  return *shape ? shape : NULL;
+}
+
 /// How a coarse level holds its values in slices of LAC_SLICE rows. On a grid neighbouring rows have neighbouring columns, so that the
 /// entries of a slice lie on a few diagonals: it holds LAC_SLICE values of each, one diagonal behind the other, and zeros
 /// where a row has no entry there. Columns need not be read: lists[firsts[s]] is the number of diagonals, and their shifts,

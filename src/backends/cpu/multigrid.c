@@ -91,8 +91,7 @@ static void run_blocks(const void *shared, int64_t begin, int64_t end) {
 void grid_jobs_run(lac_context *ctx, grid_jobs *jobs, int64_t work) {
   jobs->blocks = (jobs->job.rows + GRID_BLOCK - 1) / GRID_BLOCK;
   if (jobs->items * jobs->blocks == 0) return;
-  cpu_split(work * jobs->items < GRID_THREADED_WORK ? 1 : ctx->threads, jobs->items * jobs->blocks, 1, run_blocks,
-            jobs);
+  cpu_split(cpu_threads(ctx, work * jobs->items), jobs->items * jobs->blocks, 1, run_blocks, jobs);
 }
 
 // -- passes over the matrix ------------------------------------------------------------------------------------------

@@ -10,7 +10,6 @@
 
 enum { GRID_BLOCK = 2048 };            // rows: sums are taken block by block
 enum { GRID_COLUMNS = 8 };             // that are worked on at once
-enum { GRID_THREADED_WORK = 50000 };   // of a pass that is soon over one thread is faster
 enum { GRID_CACHED_BYTES = 4 << 20 };  // values that need not be asked for
 enum { GRID_AHEAD = 256 };             // entries by which a matrix beyond the caches is asked for early
 

@@ -9,20 +9,17 @@
 
 typedef struct galerkin_job {
   const void *offsets, *columns, *values;
-  const int32_t *aggregates, *starts, *members, *firsts, *shapes;
-  const void *coarse_offsets;
+  const int32_t *aggregates, *starts, *members;
+  const lac_aggregation *aggregation;
+  const lac_buffer *coarse_offsets;
   const int32_t *coarse_columns;
-  bool has_wide_offsets, is_regular;
+  bool is_regular;
   const double *unit;
   void *out;
   int64_t items, nnz, coarse, coarse_nnz;
   int32_t *marks;  // of each thread, one for each coarse row
   void (*kernel)(const struct galerkin_job *job, int32_t *mark, int64_t begin, int64_t end);
 } galerkin_job;
-
-static inline int64_t galerkin_offset(const galerkin_job *g, int64_t i) {
-  return g->has_wide_offsets ? ((const int64_t *)g->coarse_offsets)[i] : ((const int32_t *)g->coarse_offsets)[i];
-}
 
 #define KERNEL_FILE "backends/cpu/multigrid_galerkin_kernel.h"
 #include "backends/cpu/instantiate_indexed.h"
@@ -48,11 +45,9 @@ lac_status cpu_multigrid_galerkin(lac_context *ctx, const lac_level_view *level,
                       .aggregates = aggregation->aggregates->host,
                       .starts = aggregation->starts->host,
                       .members = aggregation->members->host,
-                      .firsts = aggregation->firsts ? aggregation->firsts->host : NULL,
-                      .shapes = aggregation->shapes ? aggregation->shapes->host : NULL,
-                      .coarse_offsets = coarse->offsets->host,
+                      .aggregation = aggregation,
+                      .coarse_offsets = coarse->offsets,
                       .coarse_columns = coarse->columns->host,
-                      .has_wide_offsets = coarse->offsets->type == LAC_I64,
                       .is_regular = aggregation->is_regular,
                       .unit = level->unit ? cpu_data(level->unit) : NULL,
                       .out = cpu_edit(values),

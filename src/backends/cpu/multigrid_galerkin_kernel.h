@@ -47,9 +47,10 @@ static void XN(galerkin_row)(const galerkin_job *g, const int32_t *mark, int64_t
 
 static void XN(galerkin_rows)(const galerkin_job *g, int32_t *mark, int64_t begin, int64_t end) {
   for (int64_t i = begin, next; i < end; i = next) {
-    const int32_t *shape = g->shapes ? g->shapes + g->firsts[i / LAC_SLICE] : NULL;
-    const bool is_slice = i % LAC_SLICE == 0 && shape && *shape;
-    const int64_t first = galerkin_offset(g, i), length = galerkin_offset(g, i + 1) - first;
+    const int32_t *shape = lac_aggregation_shape(g->aggregation, i);
+    const bool is_slice = i % LAC_SLICE == 0 && shape;
+    const int64_t first = lac_buffer_get(g->coarse_offsets, i),
+                  length = lac_buffer_get(g->coarse_offsets, i + 1) - first;
     next = is_slice ? i + LAC_SLICE : i + 1;
     for (int64_t q = 0; !is_slice && q < length; ++q) mark[g->coarse_columns[first + q]] = (int32_t)q;
     for (int64_t item = 0; item < g->items; ++item) {

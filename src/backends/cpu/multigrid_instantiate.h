@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// One kernel source for the numbers of a matrix, T, and of a hierarchy, H, which are as wide or half as wide: includes KERNEL_FILE
-// six times for each width of indices (O and C as in instantiate_indexed.h), with
+// One kernel source for the pairs of numbers of multigrid_pairs.h: includes KERNEL_FILE six times for each width of indices (O and C as
+// in instantiate_indexed.h), with
 //
 //     MN(name)                name_<T>_<H>_<O>_<C>: for functions of the text
-//     HN(name)                name_<H>
 //     TABLE_MULTIGRID(name)   afterwards: by lac_dtype of T, whether H is narrower, and lac_width
 
 #include "backends/cpu/types.h"
 
 #ifndef MN
-#define PASTE_(a, b) a##_##b
-#define PASTE(a, b) PASTE_(a, b)
-#define FN(name) PASTE(name, T)
-#define HN(name) PASTE(name, H)
 #define MN(name) PASTE(PASTE(PASTE(PASTE(name, T), H), O), C)
 #define TABLE_WIDTHS(name) \
   { NULL, name##_i32_i32, name##_i64_i32, name##_i64_i64 }

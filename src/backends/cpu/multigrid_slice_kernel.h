@@ -3,8 +3,8 @@
 
 /// One slice that lies on `count` diagonals. Where every row has them all, their order is that of the rows.
 static void VN(fill_slice)(const slice_job *g, int64_t row, const T *values, int count, const int32_t *shifts, H *out) {
-  const int64_t begin = slice_offset(g, row);
-  if (slice_offset(g, row + LAC_SLICE) - begin == count * LAC_SLICE) {
+  const int64_t begin = lac_buffer_get(g->offsets, row);
+  if (lac_buffer_get(g->offsets, row + LAC_SLICE) - begin == count * LAC_SLICE) {
     for (int r = 0; r < LAC_SLICE; ++r) {
       for (int q = 0; q < count; ++q) out[q * LAC_SLICE + r] = (H)values[begin + r * count + q];
     }
@@ -13,7 +13,7 @@ static void VN(fill_slice)(const slice_job *g, int64_t row, const T *values, int
   for (int q = 0; q < count * LAC_SLICE; ++q) out[q] = 0;
   for (int r = 0; r < LAC_SLICE; ++r) {
     int q = 0;
-    for (int64_t p = slice_offset(g, row + r); p < slice_offset(g, row + r + 1); ++p) {
+    for (int64_t p = lac_buffer_get(g->offsets, row + r); p < lac_buffer_get(g->offsets, row + r + 1); ++p) {
       while (row + r + shifts[q] != g->columns[p]) ++q;
       out[q * LAC_SLICE + r] = (H)values[p];
     }
@@ -32,7 +32,8 @@ static void VN(fill_slices)(const void *job, int64_t begin, int64_t end) {
     if (count) {
       VN(fill_slice)(g, row, values, count, list + 1, out);
     } else {
-      for (int64_t p = slice_offset(g, row), q = p; q < slice_offset(g, last); ++q) out[q - p] = (H)values[q];
+      for (int64_t p = lac_buffer_get(g->offsets, row), q = p; q < lac_buffer_get(g->offsets, last); ++q)
+        out[q - p] = (H)values[q];
     }
   }
 }

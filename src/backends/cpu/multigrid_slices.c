@@ -6,35 +6,23 @@
 #include "backends/cpu/types.h"
 
 typedef struct slice_job {
-  const void *offsets;
-  bool has_wide_offsets;
+  const lac_buffer *offsets;
   const int32_t *columns, *starts, *firsts, *lists;
   int64_t rows, nnz, count, room;
   const void *values;
   void *out;
 } slice_job;
 
-static inline int64_t slice_offset(const slice_job *g, int64_t i) {
-  return g->has_wide_offsets ? ((const int64_t *)g->offsets)[i] : ((const int32_t *)g->offsets)[i];
-}
-
-#define PASTE_(a, b) a##_##b
-#define PASTE(a, b) PASTE_(a, b)
-#define VN(name) PASTE(PASTE(name, T), H)
 #define KERNEL_FILE "backends/cpu/multigrid_slice_kernel.h"
 #include "backends/cpu/multigrid_pairs.h"
 
-static const cpu_part fills[4][2] = {{fill_slices_f32_f32, fill_slices_f32_f32},
-                                     {fill_slices_f64_f64, fill_slices_f64_f32},
-                                     {fill_slices_c64_c64, fill_slices_c64_c64},
-                                     {fill_slices_c128_c128, fill_slices_c128_c64}};
+static const cpu_part fills[4][2] = TABLE_PAIRS(fill_slices);
 
 lac_status cpu_multigrid_sliced(lac_context *ctx, const lac_pattern *pattern, const lac_slices *slices,
                                 const lac_array *values, lac_array *out) {
   lac_dtype from = values->meta.dtype;
   int64_t items = values->meta.shape[0];
-  slice_job job = {.offsets = pattern->offsets->host,
-                   .has_wide_offsets = pattern->offsets->type == LAC_I64,
+  slice_job job = {.offsets = pattern->offsets,
                    .columns = pattern->columns->host,
                    .starts = slices->starts->host,
                    .firsts = slices->firsts->host,

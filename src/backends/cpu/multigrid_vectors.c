@@ -7,20 +7,6 @@
 #include "backends/cpu/multigrid.h"
 #include "backends/cpu/types.h"
 
-#define PASTE_(a, b) a##_##b
-#define PASTE(a, b) PASTE_(a, b)
-#define FN(name) PASTE(name, T)
-#define HN(name) PASTE(name, H)
-#define VN(name) PASTE(PASTE(name, T), H)
-#define TABLE(name) \
-  { name##_f32, name##_f64, name##_c64, name##_c128 }
-#define TABLE_PAIRS(name)                                                                                   \
-  {                                                                                                         \
-    {name##_f32_f32, name##_f32_f32}, {name##_f64_f64, name##_f64_f32}, {name##_c64_c64, name##_c64_c64}, { \
-      name##_c128_c128, name##_c128_c64                                                                     \
-    }                                                                                                       \
-  }
-
 #define KERNEL_FILE "backends/cpu/multigrid_vector_kernel.h"
 #include "backends/cpu/multigrid_pairs.h"
 #undef KERNEL_FILE

@@ -4,7 +4,6 @@
 
 #include "solvers/multigrid/lists.h"
 
-#include <omp.h>
 #include <string.h>
 
 enum { GROUP = 1024 };

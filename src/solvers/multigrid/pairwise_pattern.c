@@ -9,9 +9,9 @@
 
 typedef struct merge {
   const lac_pattern *pattern;
+  const lac_aggregation *aggregation;
   const int32_t *aggregates, *starts, *members;
-  const int32_t *firsts, *shapes;  // or NULL
-  int32_t *marks;                  // of each thread: the last coarse row that has this column
+  int32_t *marks;  // of each thread: the last coarse row that has this column
   int64_t coarse;
   bool is_regular;
   lac_buffer *offsets;
@@ -59,18 +59,12 @@ static inline int64_t merge_row(const merge *m, int64_t i, int32_t *mark, int32_
   return count;
 }
 
-/// The shape of coarse row i, or NULL.
-static const int32_t *shape_of(const merge *m, int64_t i) {
-  const int32_t *shape = m->shapes ? m->shapes + m->firsts[i / LAC_SLICE] : NULL;
-  return shape && *shape ? shape : NULL;
-}
-
 static void merge_rows(const merge *m, int64_t begin, int64_t end, int32_t *mark) {
   bool wide_offsets = m->pattern->offsets->type == LAC_I64, wide_columns = m->pattern->columns->type == LAC_I64;
   for (int64_t j = 0; j < m->coarse; ++j) mark[j] = -1;
   for (int64_t i = begin; i < end; ++i) {
     int32_t *columns = m->columns ? m->columns + lac_buffer_get(m->offsets, i) : NULL;
-    const int32_t *shape = shape_of(m, i);
+    const int32_t *shape = lac_aggregation_shape(m->aggregation, i);
     if (shape) {
       for (int32_t q = 0; columns && q < shape[1]; ++q) columns[q] = (int32_t)i + shape[2 + q];
       if (!columns) lac_buffer_set(m->offsets, i + 1, shape[1]);
@@ -100,14 +94,13 @@ lac_status lac_aggregation_pattern(lac_context *ctx, const lac_pattern *pattern,
                                    lac_pattern **out) {
   lac_status status = LAC_OK;
   lac_buffer *columns = NULL;
-  int threads = pattern->nnz < 50000 ? 1 : lac_structure_threads(ctx);
+  int threads = lac_threads_worth(ctx->threads, ctx->threads, (double)pattern->nnz);
   lac_width width = pattern->nnz > INT32_MAX ? LAC_WIDTH_64_32 : LAC_WIDTH_32_32;
   merge m = {.pattern = pattern,
+             .aggregation = aggregation,
              .aggregates = aggregation->aggregates->host,
              .starts = aggregation->starts->host,
              .members = aggregation->members->host,
-             .firsts = aggregation->firsts ? aggregation->firsts->host : NULL,
-             .shapes = aggregation->shapes ? aggregation->shapes->host : NULL,
              .coarse = aggregation->coarse,
              .is_regular = aggregation->is_regular};
   LAC_ALLOC(m.marks, threads * m.coarse);

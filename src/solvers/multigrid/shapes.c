@@ -54,21 +54,15 @@ static int shape_of_row(const sight *s, int64_t i, int32_t list[LAC_LIST]) {
 }
 
 /// Whether coarse row i has the shape of a list.
-static inline bool row_is_like(const sight *s, const bool narrow, int64_t i, const int32_t *list) {
+static inline bool row_is_like(const sight *s, int64_t i, const int32_t *list) {
   const int32_t first = s->starts[i], members = list[0], *lengths = list + 2 + list[1], *shifts = lengths + members;
   const int32_t *columns = s->pattern->columns->host;
   int32_t other = 0;
   if (s->starts[i + 1] - first != members) return false;
   for (int32_t m = 0; m < members; ++m) shifts += lengths[m];
   for (int32_t m = 0; m < members; ++m) {
-    int64_t row = s->members[first + m], p, end;
-    if (narrow) {
-      p = ((const int32_t *)s->pattern->offsets->host)[row],
-      end = ((const int32_t *)s->pattern->offsets->host)[row + 1];
-    } else {
-      p = lac_buffer_get(s->pattern->offsets, row), end = lac_buffer_get(s->pattern->offsets, row + 1);
-    }
-    if (end - p != lengths[m]) return false;
+    int64_t row = s->members[first + m], p = lac_buffer_get(s->pattern->offsets, row);
+    if (lac_buffer_get(s->pattern->offsets, row + 1) - p != lengths[m]) return false;
     for (int32_t q = 0; q < lengths[m]; ++q) other |= s->aggregates[columns[p + q]] ^ ((int32_t)i + *shifts++);
   }
   return other == 0;
@@ -76,11 +70,10 @@ static inline bool row_is_like(const sight *s, const bool narrow, int64_t i, con
 
 static bool shape_is_like(const void *self, int64_t slice, const int32_t *list) {
   const sight *s = self;
-  const bool narrow = s->pattern->offsets->type == LAC_I32;
   int64_t first = slice * LAC_SLICE;
   if (list[0] == 0 || first + LAC_SLICE > s->coarse) return false;
   for (int64_t i = first; i < first + LAC_SLICE; ++i) {
-    if (!(narrow ? row_is_like(s, true, i, list) : row_is_like(s, false, i, list))) return false;
+    if (!row_is_like(s, i, list)) return false;
   }
   return true;
 }
@@ -94,7 +87,7 @@ static int shape_make(const void *self, int64_t slice, int32_t list[LAC_LIST]) {
 }
 
 lac_status lac_aggregation_shapes(lac_context *ctx, const lac_pattern *pattern, lac_aggregation *aggregation) {
-  int threads = pattern->nnz < 50000 ? 1 : lac_structure_threads(ctx);
+  int threads = lac_threads_worth(ctx->threads, ctx->threads, (double)pattern->nnz);
   sight s = {pattern, aggregation->coarse, aggregation->aggregates->host, aggregation->starts->host,
              aggregation->members->host};
   lac_lister lister = {&s, shape_make, shape_is_like};

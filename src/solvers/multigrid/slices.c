@@ -88,7 +88,7 @@ static void place_values(const lac_pattern *p, lac_slices *slices) {
 
 lac_status lac_slices_create(lac_context *ctx, const lac_pattern *pattern, lac_slices **out) {
   lac_status status = LAC_OK;
-  int threads = pattern->nnz < 50000 ? 1 : lac_structure_threads(ctx);
+  int threads = lac_threads_worth(ctx->threads, ctx->threads, (double)pattern->nnz);
   int64_t count = (pattern->rows + LAC_SLICE - 1) / LAC_SLICE;
   lac_lister lister = {pattern, slice_make, slice_is_like};
   lac_slices *made = NULL;
