@@ -14,7 +14,7 @@
 #include <emmintrin.h>
 #endif
 
-#include "core/kernels.h"
+#include "kernels/kernels.h"
 #include "lacuna/lacuna.h"
 
 enum { TRIAD = 1 << 24, MOST = 8 };

@@ -94,7 +94,7 @@ if(TARGET lacuna_mpi)
   foreach(source ${distributed})
     get_filename_component(name ${source} NAME_WE)
     string(REGEX REPLACE "^test_" "" name ${name})
-    file(STRINGS ${source} inside REGEX "#include \"core/" LIMIT_COUNT 1)
+    file(STRINGS ${source} inside REGEX "#include \"(core|kernels)/" LIMIT_COUNT 1)
     if(inside)   # such a test sees the library from inside; the others link what is installed
       lacuna_program(test.distributed.${name} ${source} tests/distributed lacuna_objects lacuna_inside MPI::MPI_C)
       target_sources(test.distributed.${name} PRIVATE ${mpi_sources})

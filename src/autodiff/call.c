@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "core/kernels.h"
+#include "kernels/kernels.h"
 
 lac_status lac_call_begin(lac_context *ctx, const lac_spec *spec, lac_signature *signature, lac_call *call) {
   lac_status status = LAC_OK;

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "core/kernels.h"
+#include "kernels/kernels.h"
 #include "lacuna/ops.h"
 
 lac_status lac_pass_open(lac_tape *tape, lac_graph_mode mode, const char *name, pass *out) {

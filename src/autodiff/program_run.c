@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "autodiff/tape_impl.h"
-#include "core/kernels.h"
+#include "kernels/kernels.h"
 
 enum { RUN_INLINE_VARS = 32 };
 

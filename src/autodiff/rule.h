@@ -6,7 +6,7 @@
 #define LACUNA_AUTODIFF_RULE_H
 
 #include "autodiff/call.h"
-#include "core/kernels.h"
+#include "kernels/kernels.h"
 #include "lacuna/extend.h"
 #include "lacuna/ops.h"
 

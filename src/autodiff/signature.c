@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "core/pattern_impl.h"
+#include "core/pattern/pattern_impl.h"
 
 /// Read one operand at *text, and step over it.
 static bool signature_operand(const char **text, int *core, char symbol[LAC_MAX_CORE]) {

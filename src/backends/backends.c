@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "core/kernels.h"
+#include "kernels/kernels.h"
 
 #define LAC_BACKEND(name) extern const lac_kernels lac_##name##_kernels;
 #include "backends/backends.def"

@@ -4,7 +4,7 @@
 
 #include "core/array_impl.h"
 
-#include "core/kernels.h"
+#include "kernels/kernels.h"
 #include "core/object.h"
 
 size_t lac_dtype_size(lac_dtype dtype) {

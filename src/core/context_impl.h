@@ -11,7 +11,7 @@
 #include "core/memory_impl.h"
 #include "lacuna/context.h"
 
-typedef struct lac_kernels lac_kernels;  // core/kernels.h
+typedef struct lac_kernels lac_kernels;  // kernels/kernels.h
 typedef struct lac_comm lac_comm;        // lacuna/distributed.h
 
 enum { LAC_SENTENCE_SIZE = 1024, LAC_TRACE_SIZE = 512 };

@@ -12,8 +12,8 @@
 #define LACUNA_DISTRIBUTED_DISTRIBUTED_IMPL_H
 
 #include "core/array_impl.h"
-#include "core/kernels.h"
-#include "core/pattern_impl.h"
+#include "kernels/kernels.h"
+#include "core/pattern/pattern_impl.h"
 #include "lacuna/distributed.h"
 
 /// lac_context_agree, and never LAC_OK where this rank failed, whatever the communicator says.

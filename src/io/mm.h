@@ -6,7 +6,7 @@
 #define LACUNA_IO_MM_H
 
 #include "core/array_impl.h"
-#include "core/pattern_impl.h"
+#include "core/pattern/pattern_impl.h"
 #include "io/file.h"
 #include "lacuna/io.h"
 

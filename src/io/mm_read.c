@@ -4,7 +4,7 @@
 
 #include <inttypes.h>
 
-#include "core/kernels.h"
+#include "kernels/kernels.h"
 #include "io/mm.h"
 #include "io/values.h"
 

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/pattern_impl.h"
+#include "core/pattern/pattern_impl.h"
 #include "io/tensors.h"
 #include "io/values.h"
 

@@ -4,7 +4,7 @@
 
 #include "io/values.h"
 
-#include "core/kernels.h"
+#include "kernels/kernels.h"
 
 lac_status io_values_along(lac_context *ctx, const lac_map *map, lac_dtype dtype, int ndim, const int64_t *shape,
                            const void *host, lac_array **out) {

@@ -6,7 +6,7 @@
 #define LACUNA_IO_VALUES_H
 
 #include "core/array_impl.h"
-#include "core/pattern_impl.h"
+#include "core/pattern/pattern_impl.h"
 
 /// The slots' values of entries [*batch, inputs] that lie in host memory: y = M x. The last size is the map's inputs.
 lac_status io_values_along(lac_context *ctx, const lac_map *map, lac_dtype dtype, int ndim, const int64_t *shape,

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-#include "core/kernels.h"
+#include "kernels/kernels.h"
 #include "optimise/optimise_impl.h"
 
 typedef struct lbfgs {

@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-#include "core/kernels.h"
+#include "kernels/kernels.h"
 #include "optimise/optimise_impl.h"
 
 enum { LINE_TRIALS = 40 };

@@ -7,7 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "core/kernels.h"
+#include "kernels/kernels.h"
 #include "optimise/optimise_impl.h"
 
 void lac_search_end(lac_search *s, lac_outcome outcome, const char *format, ...) {

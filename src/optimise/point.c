@@ -2,7 +2,7 @@
 /// @file point.c
 /// Several arrays as one vector.
 
-#include "core/kernels.h"
+#include "kernels/kernels.h"
 #include "optimise/optimise_impl.h"
 
 lac_status lac_point_empty(lac_context *ctx, int count, lac_point *out) {

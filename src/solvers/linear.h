@@ -5,7 +5,7 @@
 #ifndef LACUNA_SOLVERS_LINEAR_H
 #define LACUNA_SOLVERS_LINEAR_H
 
-#include "core/kernels.h"
+#include "kernels/kernels.h"
 
 /// y = op(L) x; x and y have the dtype of the system and do not overlap. `apply` may be called by several threads at once, each with a
 /// context of its own: what it works in, it takes and gives back.

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "solvers/iterative.h"
+#include "solvers/krylov/iterative.h"
 
 lac_solver_options lac_solver_options_defaults(void) {
   return (lac_solver_options){.method = LAC_METHOD_AUTO,

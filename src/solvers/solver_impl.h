@@ -14,7 +14,7 @@
 
 #include "core/array_impl.h"
 #include "lacuna/solver.h"
-#include "solvers/direct/structure.h"
+#include "solvers/direct/order/structure.h"
 
 /// What went wrong with one matrix of a batch. Matrices are worked on by many threads, so there is no context to tell.
 typedef struct lac_fault {

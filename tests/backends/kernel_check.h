@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/kernels.h"
+#include "kernels/kernels.h"
 #include "support/check.h"
 #include "support/dense.h"
 #include "support/scratch.h"

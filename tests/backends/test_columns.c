@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/column_steps.h"
-#include "core/kernels.h"
+#include "solvers/krylov/steps/column_steps.h"
+#include "kernels/kernels.h"
 #include "solvers/krylov/frame.h"
 #include "support/check.h"
 #include "support/dense.h"

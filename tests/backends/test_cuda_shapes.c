@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/kernels.h"
+#include "kernels/kernels.h"
 #include "support/check.h"
 #include "support/random.h"
 #include "support/scratch.h"

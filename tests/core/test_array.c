@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/array_impl.h"
-#include "core/pattern_impl.h"
+#include "core/pattern/pattern_impl.h"
 #include "support/check.h"
 
 static lac_array *array_of(lac_context *ctx, int64_t rows, int64_t cols) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Maps: what they say of themselves, their groups, their refusals.
 
-#include "core/pattern_impl.h"
+#include "core/pattern/pattern_impl.h"
 #include "support/check.h"
 #include "support/random.h"
 #include "support/scratch.h"

@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "core/pattern_impl.h"
+#include "core/pattern/pattern_impl.h"
 #include "support/check.h"
 #include "support/mask.h"
 #include "support/random.h"

@@ -2,7 +2,7 @@
 /// Patterns made of one pattern for an operator's sake: the augmented one of least squares, the doubled one of dual numbers.
 
 #include "core/memory_impl.h"
-#include "core/pattern_impl.h"
+#include "core/pattern/pattern_impl.h"
 #include "support/check.h"
 #include "support/dense.h"
 #include "support/scratch.h"

@@ -2,7 +2,7 @@
 /// Patterns made of several, or of lists: intersection, kron, stacks, permutations, selections, diagonals, and the maps to lines.
 /// The oracle is a table of all cells.
 
-#include "core/pattern_impl.h"
+#include "core/pattern/pattern_impl.h"
 #include "support/check.h"
 #include "support/mask.h"
 #include "support/random.h"

@@ -3,8 +3,8 @@
 
 #include <pthread.h>
 
-#include "core/index_set.h"
-#include "core/pattern_impl.h"
+#include "core/pattern/index_set.h"
+#include "core/pattern/pattern_impl.h"
 #include "support/check.h"
 #include "support/mask.h"
 #include "support/random.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Patterns made of one pattern: transpose, triangle, submatrix, and the maps to the diagonal and to the dense matrix.
 
-#include "core/pattern_impl.h"
+#include "core/pattern/pattern_impl.h"
 #include "support/check.h"
 #include "support/mask.h"
 #include "support/random.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// One rank's error is everyone's, with its sentence; nobody hangs; what comes after works.
 
-#include "core/kernels.h"
+#include "kernels/kernels.h"
 #include "distributed/spread.h"
 
 enum { WIDTH = 2 };

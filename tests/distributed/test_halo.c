@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The kernels of a context with a communicator: products with a halo, reductions over ranks, against one process.
 
-#include "core/kernels.h"
+#include "kernels/kernels.h"
 #include "distributed/spread.h"
 
 enum { BATCH = 2, WIDTH = 3 };

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "autodiff/rule.h"
-#include "core/kernels.h"
+#include "kernels/kernels.h"
 #include "support/op_case.h"
 #include "support/scratch.h"
 

@@ -4,7 +4,7 @@
 /// All are copies of y = A x with one thing wrong, named by an attribute; the copy without a fault passes.
 
 #include "autodiff/rule.h"
-#include "core/kernels.h"
+#include "kernels/kernels.h"
 #include "support/op_case.h"
 #include "support/scratch.h"
 

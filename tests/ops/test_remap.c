@@ -4,7 +4,7 @@
 
 #include <limits.h>
 
-#include "core/pattern_impl.h"
+#include "core/pattern/pattern_impl.h"
 #include "support/op_case.h"
 #include "support/scratch.h"
 

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "solvers/direct/refine.h"
+#include "solvers/direct/method/refine.h"
 #include "support/square.h"
 
 static op_case solve_case(const sketch *s, lac_side side, look looks, const char *a, const char *b, const char *x) {

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "solvers/iterative.h"
+#include "solvers/krylov/iterative.h"
 #include "support/check.h"
 #include "support/iterative_case.h"
 #include "support/random.h"

@@ -4,7 +4,7 @@
 
 #include <float.h>
 
-#include "solvers/direct/dense.h"
+#include "solvers/direct/dense/dense.h"
 #include "support/check.h"
 #include "support/random.h"
 #include "support/scratch.h"

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "core/number_at.h"
-#include "solvers/direct/dense.h"
-#include "solvers/direct/eliminate.h"
+#include "solvers/direct/dense/dense.h"
+#include "solvers/direct/dense/eliminate.h"
 #include "support/check.h"
 #include "support/dense.h"
 #include "support/scratch.h"

@@ -7,8 +7,8 @@
 
 #include "core/memory_impl.h"
 #include "core/number_at.h"
-#include "solvers/direct/fronts.h"
-#include "solvers/direct/tree.h"
+#include "solvers/direct/fronts/fronts.h"
+#include "solvers/direct/symbolic/tree.h"
 #include "support/check.h"
 #include "support/direct_case.h"
 #include "support/scratch.h"

@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "solvers/iterative.h"
+#include "solvers/krylov/iterative.h"
 #include "support/check.h"
 #include "support/iterative_case.h"
 

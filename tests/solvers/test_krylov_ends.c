@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/kernels.h"
+#include "kernels/kernels.h"
 #include "support/check.h"
 #include "support/krylov_case.h"
 #include "support/scratch.h"

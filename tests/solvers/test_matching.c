@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The diagonal with the largest product: beside all permutations where they can be counted, by its duals where not.
 
-#include "solvers/direct/matching.h"
+#include "solvers/direct/order/matching.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "core/memory_impl.h"
-#include "solvers/direct/block_form.h"
+#include "solvers/direct/order/block_form.h"
 #include "support/check.h"
 #include "support/direct_case.h"
 #include "support/matrix_market.h"

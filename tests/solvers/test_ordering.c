@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "core/memory_impl.h"
-#include "solvers/direct/ordering.h"
+#include "solvers/direct/order/ordering.h"
 #include "support/check.h"
 #include "support/direct_case.h"
 #include "support/scratch.h"

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "solvers/multigrid/hierarchy.h"
+#include "solvers/precondition/multigrid/pairwise/hierarchy.h"
 #include "support/multigrid_case.h"
 
 extern const lac_preconditioner_table lac_preconditioner_pairwise;

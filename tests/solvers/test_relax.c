@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "solvers/eigen/tridiagonal.h"
-#include "solvers/relax/relax.h"
+#include "solvers/precondition/relax.h"
 #include "support/iterative_case.h"
 #include "support/direct_case.h"
 #include "support/relax_case.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "core/memory_impl.h"
-#include "solvers/direct/pivoting_lu.h"
+#include "solvers/direct/pivoting/pivoting_lu.h"
 #include "support/check.h"
 #include "support/direct_case.h"
 #include "support/scratch.h"

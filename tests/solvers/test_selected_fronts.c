@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "solvers/direct/selected.h"
+#include "solvers/direct/fronts/selected.h"
 #include "support/check.h"
 #include "support/direct_case.h"
 #include "support/scratch.h"

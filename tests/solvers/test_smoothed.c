@@ -2,7 +2,7 @@
 /// The hierarchy of smoothed aggregation: its interpolation, its products, near-null vectors.
 
 #include "core/number_at.h"
-#include "solvers/multigrid/smoothed.h"
+#include "solvers/precondition/multigrid/smoothed/smoothed.h"
 #include "support/multigrid_case.h"
 #include "support/scratch.h"
 

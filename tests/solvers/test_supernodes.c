@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/memory_impl.h"
-#include "solvers/direct/supernodes.h"
+#include "solvers/direct/symbolic/supernodes.h"
 #include "support/check.h"
 #include "support/direct_case.h"
 #include "support/scratch.h"

@@ -4,7 +4,7 @@
 
 #include "support/groups.h"
 
-#include "core/pattern_impl.h"
+#include "core/pattern/pattern_impl.h"
 #include "support/scratch.h"
 
 enum { MIXED_GROUPS = 4 };

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "solvers/preconditioner.h"
+#include "solvers/precondition/preconditioner.h"
 #include "support/check.h"
 #include "support/scratch.h"
 

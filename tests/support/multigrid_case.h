@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "solvers/krylov/krylov.h"
-#include "solvers/preconditioner.h"
+#include "solvers/precondition/preconditioner.h"
 #include "support/check.h"
 #include "support/direct_case.h"
 #include "support/scratch.h"

@@ -5,7 +5,7 @@
 #ifndef LACUNA_TESTS_RELAX_CASE_H
 #define LACUNA_TESTS_RELAX_CASE_H
 
-#include "solvers/preconditioner.h"
+#include "solvers/precondition/preconditioner.h"
 #include "support/check.h"
 #include "support/dense.h"
 

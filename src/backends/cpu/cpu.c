@@ -6,8 +6,8 @@
 
 #include <omp.h>
 
-#include "backends/cpu/smoothed.h"
-#include "backends/cpu/multigrid.h"
+#include "backends/cpu/smoothed/smoothed.h"
+#include "backends/cpu/pairwise/pairwise.h"
 
 static lac_status cpu_open(lac_context *ctx, int device) {
   lac_status status = LAC_OK;

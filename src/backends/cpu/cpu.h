@@ -13,7 +13,7 @@
 #include <immintrin.h>
 #endif
 
-#include "core/kernels.h"
+#include "kernels/kernels.h"
 
 // Outputs from this size on leave no room for anything else in a last-level cache: they are stored past it, which also saves
 // reading them first.
@@ -98,7 +98,7 @@ static inline void cpu_stream_end(void) {
 #endif
 }
 
-// The kernels, as in core/kernels.h.
+// The kernels, as in kernels/kernels.h.
 lac_status cpu_copy(lac_context *ctx, const lac_array *from, lac_array *to);
 lac_status cpu_fill(lac_context *ctx, lac_array *x, double real, double imag);
 lac_status cpu_binary(lac_context *ctx, lac_binary op, const lac_array *x, const lac_array *y, lac_array *z);

@@ -6,7 +6,7 @@
 #define LACUNA_BACKENDS_CUDA_BACKEND_H
 
 #include "backends/cuda/launch.h"
-#include "core/kernels.h"
+#include "kernels/kernels.h"
 
 /// What the backend keeps for each context.
 typedef struct cuda_data {
@@ -58,7 +58,7 @@ lac_status cuda_index_of(lac_context *ctx, const lac_buffer *buffer, cuda_index 
 /// A walk over A or A^T where kernels reach it.
 lac_status cuda_rows_of(lac_context *ctx, const lac_pattern *pattern, bool transposed, cuda_rows *out);
 
-// -- the kernels, as in core/kernels.h -------------------------------------------------------------------------------
+// -- the kernels, as in kernels/kernels.h -------------------------------------------------------------------------------
 
 lac_status cuda_copy(lac_context *ctx, const lac_array *from, lac_array *to);
 lac_status cuda_fill(lac_context *ctx, lac_array *x, double real, double imag);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file columns.cu
-/// What Krylov methods do to vectors [items, n, k] (core/columns.h): all operations of a pass on a number before the next one, so that
+/// What Krylov methods do to vectors [items, n, k] (kernels/columns.h): all operations of a pass on a number before the next one, so that
 /// every vector comes from memory once; and steps, a thread for each column.
 ///
 /// A thread keeps to one column. Inner products are summed by threads, blocks and then over blocks, each by a tree; the cut depends
@@ -9,7 +9,7 @@
 #define LAC_DEVICE __device__
 
 #include "backends/cuda/grid.cuh"
-#include "core/column_steps.h"
+#include "solvers/krylov/steps/column_steps.h"
 
 using namespace lac_cuda;
 

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/columns.h"
+#include "kernels/columns.h"
 #include "lacuna/array.h"
 #include "lacuna/pattern.h"
 
@@ -67,7 +67,7 @@ size_t cuda_reduce_scratch(lac_dtype dtype, const cuda_batch *axes);
 cudaError_t cuda_launch_reduce(cudaStream_t stream, lac_dtype dtype, const cuda_batch *axes, const void *x,
                                const void *y, void *scratch, void *out);
 
-/// An operation on columns, and a pass of them, as core/columns.h has it.
+/// An operation on columns, and a pass of them, as kernels/columns.h has it.
 enum { CUDA_COLUMN_OPS = 4 };
 typedef struct cuda_column_op {
   lac_column_what what;

@@ -5,7 +5,7 @@
 #ifndef LACUNA_SOLVERS_EIGEN_GOLUB_KAHAN_H
 #define LACUNA_SOLVERS_EIGEN_GOLUB_KAHAN_H
 
-#include "core/kernels.h"
+#include "kernels/kernels.h"
 
 typedef struct lac_singular_options {
   const char *function;  // begins sentences

@@ -5,7 +5,7 @@
 #ifndef LACUNA_SOLVERS_EIGEN_LANCZOS_H
 #define LACUNA_SOLVERS_EIGEN_LANCZOS_H
 
-#include "core/kernels.h"
+#include "kernels/kernels.h"
 
 /// What is asked, and room on the host for what comes of it, for each of the `items` of the batch.
 typedef struct lac_lanczos {

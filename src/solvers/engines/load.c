@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "core/memory_impl.h"
-#include "solvers/direct/dense.h"
-#include "solvers/direct/ordering.h"
+#include "solvers/direct/dense/dense.h"
+#include "solvers/direct/order/ordering.h"
 #include "solvers/engines/engine.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

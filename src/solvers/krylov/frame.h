@@ -11,7 +11,7 @@
 #ifndef LACUNA_SOLVERS_KRYLOV_FRAME_H
 #define LACUNA_SOLVERS_KRYLOV_FRAME_H
 
-#include "core/column_steps.h"
+#include "solvers/krylov/steps/column_steps.h"
 #include "solvers/krylov/krylov.h"
 
 /// Directions that are taken out of a vector: orthonormal, each an array [n].

@@ -18,7 +18,7 @@
 #include <zmumps_c.h>
 
 #include "core/memory_impl.h"
-#include "solvers/determinant.h"
+#include "solvers/direct/method/determinant.h"
 #include "solvers/engines/plugin/plugin.h"
 
 enum { MUMPS_UNSYMMETRIC, MUMPS_POSITIVE, MUMPS_SYMMETRIC };

@@ -5,8 +5,8 @@
 /// plugin.c defines lac_alloc, lac_calloc, lac_free, lac_context_fail and lac_context_pass once more, as calls of the host,
 /// so that a plug-in is written like any other file of Lacuna.
 
-#ifndef LACUNA_SOLVERS_ENGINES_PLUGIN_H
-#define LACUNA_SOLVERS_ENGINES_PLUGIN_H
+#ifndef LACUNA_SOLVERS_ENGINES_PLUGIN_PLUGIN_H
+#define LACUNA_SOLVERS_ENGINES_PLUGIN_PLUGIN_H
 
 #include "solvers/engines/engine.h"
 

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "core/memory_impl.h"
-#include "solvers/determinant.h"
+#include "solvers/direct/method/determinant.h"
 #include "solvers/engines/suitesparse/tables.h"
 
 typedef struct cholmod_part {

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "core/memory_impl.h"
-#include "solvers/determinant.h"
+#include "solvers/direct/method/determinant.h"
 #include "solvers/engines/suitesparse/tables.h"
 
 enum { KLU_COMPLEX = 1, KLU_WIDE = 2 };

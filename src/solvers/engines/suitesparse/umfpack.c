@@ -13,7 +13,7 @@
 #include <umfpack.h>
 
 #include "core/memory_impl.h"
-#include "solvers/determinant.h"
+#include "solvers/direct/method/determinant.h"
 #include "solvers/engines/suitesparse/tables.h"
 
 enum { UMFPACK_COMPLEX = 1, UMFPACK_WIDE = 2, UMFPACK_VARIANTS = 4 };

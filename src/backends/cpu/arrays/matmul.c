@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file matmul.c
+/// Z = op(X) op(Y), dense, tile by tile.
+///
+/// Z is cut into tiles of 64 x 64 and the sum of each into steps of 64; threads share the tiles. Neither depends on how many
+/// threads there are, and each tile is summed by one thread in one order: the same bits on any number of them. The steps go
+/// to BLAS. A product of 64 x 64 x 64 is the largest that OpenBLAS computes in the thread that calls it, whatever number of
+/// threads it was told to use; so neither its global setting, which is the user's, nor its pool of threads is touched. Other
+/// libraries are sequential when called by many threads at once.
+///
+/// Tiny products, for which a call of BLAS takes longer than the work, and matrices whose rows are beyond its integers are
+/// loops of our own; without a BLAS all are.
+
+#include "backends/cpu/cpu.h"
+#include "backends/cpu/types.h"
+#if defined(LACUNA_HAVE_BLAS)
+#include <cblas.h>
+#endif
+
+enum { MATMUL_TILE = 64, MATMUL_TINY = 6 * 6 * 6 };
+
+typedef struct matmul_job {
+  const void *x, *y;
+  void *z;
+  lac_side side_x, side_y;
+  int64_t m, l, n;
+  int64_t x_cols, y_cols;  // of X and Y as they are stored
+  int64_t tiles;           // in a row of tiles of Z
+  int64_t all_tiles;       // of one Z
+  lac_batch batch;         // of x, y, z
+  bool is_apart;           // each item of the batch has a Z of its own: they are shared among threads too
+} matmul_job;
+
+/// A step of a tile: z += op(x) op(y), or = at the first.
+typedef struct matmul_step {
+  int64_t m, l, n;
+  int64_t x_cols, y_cols, z_cols;
+  lac_side side_x, side_y;
+  bool adds;
+} matmul_step;
+
+#if defined(LACUNA_HAVE_BLAS)
+/// A side as BLAS has it; conj(A) is not among its words and never asked for.
+static enum CBLAS_TRANSPOSE blas_side(lac_side side) {
+  return side == LAC_H ? CblasConjTrans : side == LAC_T ? CblasTrans : CblasNoTrans;
+}
+
+#define BLAS_GEMM(T, name, ALPHA)                                                                            \
+  static void blas_##T(const matmul_step *s, const T *x, const T *y, T *z) {                                 \
+    const T one = 1, beta = s->adds ? 1 : 0;                                                                 \
+    cblas_##name(CblasRowMajor, blas_side(s->side_x), blas_side(s->side_y), (int)s->m, (int)s->n, (int)s->l, \
+                 ALPHA one, x, (int)s->x_cols, y, (int)s->y_cols, ALPHA beta, z, (int)s->z_cols);            \
+  }
+BLAS_GEMM(f32, sgemm, )
+BLAS_GEMM(f64, dgemm, )
+BLAS_GEMM(c64, cgemm, &)
+BLAS_GEMM(c128, zgemm, &)
+#endif
+
+#define KERNEL_FILE "backends/cpu/arrays/matmul_kernel.h"
+#include "backends/cpu/instantiate.h"
+
+static const cpu_part matmul_tiles[] = TABLE(matmul_tiles);
+
+lac_status cpu_matmul(lac_context *ctx, lac_side side_x, const lac_array *x, lac_side side_y, const lac_array *y,
+                      lac_array *z) {
+  const lac_meta *metas[] = {&x->meta, &y->meta, &z->meta};
+  const int64_t *shape_x = x->meta.shape + x->meta.ndim - 2, *shape_z = z->meta.shape + z->meta.ndim - 2;
+  matmul_job job = {.x = cpu_data(x), .y = cpu_data(y), .z = cpu_edit(z), .side_x = side_x, .side_y = side_y};
+
+  if (!lac_dtype_is_complex(x->meta.dtype)) job.side_x &= LAC_T, job.side_y &= LAC_T;
+  job.m = shape_z[0], job.n = shape_z[1];
+  job.l = shape_x[lac_side_transposes(side_x) ? 0 : 1];
+  job.x_cols = shape_x[1], job.y_cols = y->meta.shape[y->meta.ndim - 1];
+  job.tiles = (job.n + MATMUL_TILE - 1) / MATMUL_TILE;
+  job.all_tiles = job.tiles * ((job.m + MATMUL_TILE - 1) / MATMUL_TILE);
+  if (z->count == 0) return LAC_OK;
+  lac_batch_init(&job.batch, 3, metas, (const int[]){2, 2, 2});
+  if (job.l == 0 || job.batch.count == 0) return cpu_fill(ctx, z, 0, 0);
+  job.is_apart = cpu_batch_is_apart(&job.batch);
+  int64_t work = job.m * job.n * job.l * job.batch.count, units = job.is_apart ? job.batch.count : 1;
+  cpu_split(cpu_threads(ctx, work), units * job.all_tiles, 1, matmul_tiles[z->meta.dtype], &job);
+  return LAC_OK;
+}

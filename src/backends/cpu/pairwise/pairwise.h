@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file pairwise.h
+/// What the loops of multigrid share: a job, cut into blocks of rows that do not depend on the number of threads.
+
+#ifndef LACUNA_BACKENDS_CPU_PAIRWISE_PAIRWISE_H
+#define LACUNA_BACKENDS_CPU_PAIRWISE_PAIRWISE_H
+
+#include "backends/cpu/cpu.h"
+#include "kernels/pairwise.h"
+
+enum { GRID_BLOCK = 2048 };            // rows: sums are taken block by block
+enum { GRID_COLUMNS = 8 };             // that are worked on at once
+enum { GRID_CACHED_BYTES = 4 << 20 };  // values that need not be asked for
+enum { GRID_AHEAD = 256 };             // entries by which a matrix beyond the caches is asked for early
+
+_Static_assert(GRID_BLOCK % LAC_SLICE == 0, "blocks of rows begin with a slice");
+
+/// How the entries of rows are found: one behind the other, through slots, in slices.
+enum { GRID_ROWS, GRID_SLOTS, GRID_SLICES };
+
+/// All that a kernel reads and writes, of one item of the batch.
+typedef struct grid_job {
+  const void *offsets, *columns, *slots;
+  const void *values, *weights, *next_weights;
+  const int32_t *starts, *members, *aggregates;
+  const int32_t *slice_starts, *firsts, *lists;
+  int64_t rows, k;  // rows are cut: those of the coarse level where aggregates are walked
+  double sign;      // -1 conjugates values and weights
+  double unit;
+  const double *in_scale, *out_scale;
+  const void *b, *x, *c, *d, *steps;
+  void *y, *z, *sums;
+  bool of_image;
+  int way;  // GRID_ROWS, ...
+  bool is_ragged;
+  bool asks;  // for what comes next: the matrix is beyond the caches
+} grid_job;
+
+typedef void (*grid_rows)(const grid_job *job, int64_t begin, int64_t end);
+
+/// A job for each item. `bytes` of an item, for the pointers in the order of grid_pointers.
+enum {
+  GRID_VALUES,
+  GRID_WEIGHTS,
+  GRID_NEXT_WEIGHTS,
+  GRID_IN_SCALE,
+  GRID_OUT_SCALE,
+  GRID_B,
+  GRID_X,
+  GRID_C,
+  GRID_D,
+  GRID_STEPS,
+  GRID_Y,
+  GRID_Z,
+  GRID_POINTERS
+};
+typedef struct grid_jobs {
+  grid_job job;  // of the first item
+  grid_rows kernel;
+  int64_t items, blocks;
+  int64_t bytes[GRID_POINTERS];
+  const double *unit;
+  char *partial;  // sums of each block
+  int64_t partial_bytes;
+} grid_jobs;
+
+/// Of an array [items, ...]: where it begins, and the bytes of an item into `bytes`.
+const void *grid_operand(grid_jobs *jobs, int which, const lac_array *x);
+
+/// Take over the matrix, weights and scales of a level.
+lac_status grid_jobs_level(lac_context *ctx, grid_jobs *jobs, const lac_level_view *level);
+
+/// Run all blocks; `work` decides on threads.
+void grid_jobs_run(lac_context *ctx, grid_jobs *jobs, int64_t work);
+
+extern const lac_multigrid_kernels cpu_multigrid_kernels;
+
+lac_status cpu_multigrid_magnitudes(lac_context *ctx, const lac_array *x, const lac_array *unit, lac_array *scale);
+lac_status cpu_multigrid_weights(lac_context *ctx, const lac_level_view *level, double omega, lac_array *weights);
+lac_status cpu_multigrid_galerkin(lac_context *ctx, const lac_level_view *level, const lac_aggregation *aggregation,
+                                  const lac_pattern *coarse, lac_array *values);
+lac_status cpu_multigrid_sliced(lac_context *ctx, const lac_pattern *pattern, const lac_slices *slices,
+                                const lac_array *values, lac_array *out);
+lac_status cpu_multigrid_scaled(lac_context *ctx, const lac_array *weights, bool conjugates, const lac_array *scale,
+                                int which, const lac_array *x, lac_array *y);
+/// rc = P^T r and xc = weights rc
+void cpu_multigrid_collected(lac_context *ctx, const lac_aggregation *aggregation, const lac_array *weights,
+                             bool conjugates, const lac_array *r, lac_array *rc, lac_array *xc);
+lac_status cpu_multigrid_prolonged(lac_context *ctx, const lac_aggregation *aggregation, const lac_array *steps,
+                                   const lac_array *c, const lac_array *d, lac_array *x);
+lac_status cpu_multigrid_steps(lac_context *ctx, bool second, const lac_array *sums, lac_array *steps);
+lac_status cpu_multigrid_advanced(lac_context *ctx, const lac_level_view *level, const lac_array *steps,
+                                  const lac_array *v, lac_array *r, lac_array *x);
+
+#endif

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file smoothed_aggregate.c
+/// Aggregates and the interpolation from them.
+///
+///     T[i, first[a] + c] = basis[i, c] for a = member[i]
+///     P = (I - omega F A') T,  F A' with a unit diagonal, the other entries the strong ones of A
+
+#include <omp.h>
+
+#include "backends/cpu/smoothed/smoothed.h"
+
+typedef struct aggregate_job {
+  const lac_sparse *a;
+  const void *values;
+  const uint8_t *kinds;
+  void *member;
+  void *queue;  // room for all rows
+  uint8_t *seen;
+} aggregate_job;
+
+enum { SHUFFLED_SAMPLES = 1000 };
+
+typedef struct interpolate_job {
+  const lac_sparse *a;
+  const void *values;
+  const uint8_t *kinds;
+  const void *f;
+  double omega;
+  const lac_aggregates *aggregates;
+  const void *offsets;  // of P
+  void *columns, *numbers;
+  int64_t *mark;  // of this thread: for each aggregate, where its columns stand in the row
+} interpolate_job;
+
+typedef int64_t (*aggregate_walk)(const aggregate_job *job);
+
+#define KERNEL_FILE "backends/cpu/smoothed/smoothed_aggregate_kernel.h"
+#include "backends/cpu/instantiate_indexed.h"
+
+static const aggregate_walk aggregate_greedily[4][4] = TABLE_INDEXED(aggregate_greedily);
+static const cpu_part interpolate_lengths[4][4] = TABLE_INDEXED(interpolate_lengths);
+static const cpu_part interpolate_columns[4][4] = TABLE_INDEXED(interpolate_columns);
+static const cpu_part interpolate_numbers[4][4] = TABLE_INDEXED(interpolate_numbers);
+
+lac_status cpu_smoothed_aggregate(lac_context *ctx, lac_dtype dtype, const lac_sparse *a, const void *values,
+                                  const uint8_t *kinds, void *member, int64_t *count) {
+  lac_status status = LAC_OK;
+  aggregate_job job = {a, values, kinds, member, NULL, NULL};
+
+  LAC_ALLOC(job.seen, a->rows);
+  job.queue = lac_alloc((size_t)a->rows * sizeof(int64_t));
+  LAC_CHECK(job.queue, LAC_ERR_MEMORY, "out of memory: a queue of %lld rows", (long long)a->rows);
+  *count = aggregate_greedily[dtype][a->width](&job);
+done:
+  lac_free(job.seen);
+  lac_free(job.queue);
+  return status;
+}
+
+/// Run over the rows with marks for each thread.
+static lac_status interpolate_run(lac_context *ctx, const interpolate_job *job, cpu_part part) {
+  lac_status status = LAC_OK;
+  int threads = cpu_threads(ctx, job->a->nnz);
+  int64_t count = job->aggregates->count, *marks = NULL;
+
+  LAC_ALLOC(marks, count * threads);
+#pragma omp parallel num_threads(threads)
+  {
+    int me = omp_get_thread_num(), all = omp_get_num_threads();
+    interpolate_job mine = *job;
+    int64_t begin = me ? cpu_smoothed_cut(job->a, (double)me / all) : 0;
+    int64_t end = me + 1 == all ? job->a->rows : cpu_smoothed_cut(job->a, (double)(me + 1) / all);
+    mine.mark = marks + me * count;
+    for (int64_t n = 0; n < count; ++n) mine.mark[n] = -1;
+    if (begin < end) part(&mine, begin, end);
+  }
+done:
+  lac_free(marks);
+  return status;
+}
+
+/// Lengths to offsets.
+static lac_status interpolate_scan(lac_context *ctx, const lac_sparse *a, void *offsets) {
+  lac_status status = LAC_OK;
+  bool narrow = a->width == LAC_WIDTH_32_32;
+  i32 *o32 = offsets;
+  i64 *o64 = offsets, sum = 0;
+
+  for (int64_t i = 0; i <= a->rows; ++i) {
+    int64_t length = i == a->rows ? 0 : narrow ? o32[i] : o64[i];
+    LAC_CHECK(!narrow || sum <= INT32_MAX, LAC_ERR_OVERFLOW,
+              "the interpolation has more than %d entries; give the pattern LAC_WIDTH_64_32", INT32_MAX);
+    if (narrow) {
+      o32[i] = (i32)sum;
+    } else {
+      o64[i] = sum;
+    }
+    sum += length;
+  }
+done:
+  return status;
+}
+
+lac_status cpu_smoothed_interpolate(lac_context *ctx, const lac_sparse *a, const uint8_t *kinds,
+                                    const lac_aggregates *aggregates, void *offsets, void *columns) {
+  lac_status status = LAC_OK;
+  interpolate_job job = {.a = a, .kinds = kinds, .aggregates = aggregates, .columns = columns};
+
+  job.numbers = columns ? NULL : offsets;
+  job.offsets = columns ? offsets : NULL;
+  LAC_TRY(interpolate_run(ctx, &job, (columns ? interpolate_columns : interpolate_lengths)[LAC_F64][a->width]));
+  if (!columns) LAC_TRY(interpolate_scan(ctx, a, offsets));
+done:
+  return status;
+}
+
+lac_status cpu_smoothed_interpolate_values(lac_context *ctx, lac_dtype dtype, const lac_sparse *a, const void *values,
+                                           const uint8_t *kinds, const void *f, double omega,
+                                           const lac_aggregates *aggregates, const lac_sparse *p, void *p_values) {
+  interpolate_job job = {.a = a, .values = values, .kinds = kinds, .f = f, .omega = omega, .aggregates = aggregates};
+  job.offsets = p->offsets;
+  job.numbers = p_values;
+  return interpolate_run(ctx, &job, interpolate_numbers[dtype][a->width]);
+}

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file map.c
+/// Frozen index maps:
+///
+///     M x    out[j] = sum of x[i] over target[i] = j        one target at most for each input
+///     M^T y  out[i] = y[target[i]], or 0 where it is -1
+///
+/// Where inputs share a target, `groups` lists the sources of each output in ascending order, so that a kernel can sum them
+/// in one fixed order whatever the number of threads.
+
+#include "core/pattern/pattern_impl.h"
+
+static void map_free(lac_object *object) {
+  lac_map *map = (lac_map *)object;
+  lac_object_release(map->target);
+  lac_object_release(map->g_offsets);
+  lac_object_release(map->g_sources);
+  lac_object_release(map->input_partition);
+  lac_object_release(map->output_partition);
+  pthread_mutex_destroy(&map->lock);
+  lac_free(map);
+}
+
+const lac_kind lac_map_kind = {"map", map_free};
+
+lac_index_type lac_map_type(int64_t inputs, int64_t outputs) {
+  return inputs <= INT32_MAX && outputs <= INT32_MAX ? LAC_I32 : LAC_I64;
+}
+
+static bool map_target_is_identity(lac_context *ctx, const lac_buffer *target, int64_t outputs) {
+  int threads = lac_structure_threads(ctx), same = target->count == outputs;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(& : same) if (target->count > 1 << 16)
+  for (int64_t i = 0; i < target->count; ++i) {
+    if (same) same = lac_buffer_get(target, i) == i;
+  }
+  return same;
+}
+
+/// Targets that ascend are distinct; most maps are of this kind and need no memory to prove it.
+static bool map_target_ascends(const lac_buffer *target) {
+  int64_t last = -1;
+  for (int64_t i = 0; i < target->count; ++i) {
+    int64_t to = lac_buffer_get(target, i);
+    if (to < 0) continue;
+    if (to <= last) return false;
+    last = to;
+  }
+  return true;
+}
+
+static bool map_target_is_sorted(const lac_buffer *target) {
+  for (int64_t i = 0, last = 0; i < target->count; ++i) {
+    int64_t to = lac_buffer_get(target, i);
+    if (to < last) return false;
+    last = to;
+  }
+  return true;
+}
+
+/// One bit for each output.
+static lac_status map_target_is_distinct(lac_context *ctx, const lac_buffer *target, int64_t outputs, bool *out) {
+  lac_status status = LAC_OK;
+  uint64_t *seen = NULL;
+  bool distinct = true;
+
+  LAC_ALLOC(seen, outputs / 64 + 1);
+  for (int64_t i = 0; i < target->count && distinct; ++i) {
+    int64_t to = lac_buffer_get(target, i);
+    if (to < 0) continue;
+    uint64_t bit = (uint64_t)1 << (to % 64);
+    distinct = !(seen[to / 64] & bit);
+    seen[to / 64] |= bit;
+  }
+  *out = distinct;
+done:
+  lac_free(seen);
+  return status;
+}
+
+static lac_status map_make(lac_context *ctx, int64_t outputs, bool injective, lac_buffer **target, lac_map **out) {
+  lac_status status = LAC_OK;
+  lac_map *map = NULL;
+
+  LAC_ALLOC(map, 1);
+  lac_object_init(&map->object, &lac_map_kind);
+  pthread_mutex_init(&map->lock, NULL);
+  map->inputs = (*target)->count;
+  map->outputs = outputs;
+  map->is_injective = injective;
+  map->is_identity = injective && map_target_is_identity(ctx, *target, outputs);
+  map->is_sorted = map_target_is_sorted(*target);
+  map->longest = -1;
+  map->target = *target, *target = NULL;
+  *out = map;
+done:
+  return status;
+}
+
+lac_status lac_map_adopt_injective(lac_context *ctx, int64_t outputs, lac_buffer **target, lac_map **out) {
+  return map_make(ctx, outputs, true, target, out);
+}
+
+lac_status lac_map_adopt_shared(lac_context *ctx, int64_t outputs, lac_buffer **target, lac_map **out) {
+  return map_make(ctx, outputs, false, target, out);
+}
+
+lac_status lac_map_adopt(lac_context *ctx, int64_t outputs, lac_buffer **target, lac_map **out) {
+  lac_status status = LAC_OK;
+  bool injective = map_target_ascends(*target);
+
+  if (!injective) LAC_TRY(map_target_is_distinct(ctx, *target, outputs, &injective));
+  LAC_TRY(map_make(ctx, outputs, injective, target, out));
+done:
+  return status;
+}
+
+lac_status lac_map_create(lac_context *ctx, int64_t inputs, int64_t outputs, const int64_t *target, lac_map **out) {
+  lac_status status = LAC_OK;
+  lac_buffer *buffer = NULL;
+
+  LAC_CHECK(out, LAC_ERR_ARG, "lac_map_create: out is NULL");
+  LAC_CHECK(inputs >= 0 && outputs >= 0, LAC_ERR_ARG, "lac_map_create: inputs = %lld, outputs = %lld; give 0 or more",
+            (long long)inputs, (long long)outputs);
+  LAC_CHECK(outputs <= LAC_MAX_COUNT, LAC_ERR_OVERFLOW,
+            "lac_map_create: outputs = %lld is beyond what can be addressed (%lld)", (long long)outputs,
+            (long long)LAC_MAX_COUNT);
+  LAC_CHECK(target || inputs == 0, LAC_ERR_ARG, "lac_map_create: target is NULL with inputs = %lld", (long long)inputs);
+  for (int64_t i = 0; i < inputs; ++i) {
+    LAC_CHECK(target[i] >= -1 && target[i] < outputs, LAC_ERR_ARG,
+              "lac_map_create: target[%lld] = %lld is outside -1..%lld (%lld outputs; -1 drops an entry)", (long long)i,
+              (long long)target[i], (long long)outputs - 1, (long long)outputs);
+  }
+  LAC_TRY(lac_buffer_create(ctx, lac_map_type(inputs, outputs), inputs, &buffer));
+  for (int64_t i = 0; i < inputs; ++i) lac_buffer_set(buffer, i, target[i]);
+  LAC_TRY(lac_map_adopt(ctx, outputs, &buffer, out));
+done:
+  lac_object_release(buffer);
+  return status;
+}
+
+lac_map *lac_map_retain(const lac_map *map) { return lac_object_retain(map); }
+
+void lac_map_destroy(lac_map **map) {
+  if (!map) return;
+  lac_object_release(*map);
+  *map = NULL;
+}
+
+int64_t lac_map_inputs(const lac_map *map) { return map->inputs; }
+int64_t lac_map_outputs(const lac_map *map) { return map->outputs; }
+int64_t lac_map_id(const lac_map *map) { return map->object.id; }
+int lac_map_is_identity(const lac_map *map) { return map->is_identity; }
+
+void lac_map_read(const lac_map *map, int64_t *target) {
+  for (int64_t i = 0; i < map->inputs; ++i) target[i] = lac_buffer_get(map->target, i);
+}
+
+/// Where the sources of each output begin: count, then add up.
+static lac_status map_make_offsets(lac_context *ctx, lac_map *map) {
+  lac_status status = LAC_OK;
+  lac_buffer *offsets = NULL;
+  int64_t sum = 0;
+
+  LAC_TRY(lac_buffer_create(ctx, map->target->type, map->outputs + 1, &offsets));
+  for (int64_t j = 0; j <= map->outputs; ++j) lac_buffer_set(offsets, j, 0);
+  for (int64_t i = 0; i < map->inputs; ++i) {
+    int64_t to = lac_buffer_get(map->target, i);
+    if (to >= 0) lac_buffer_set(offsets, to, lac_buffer_get(offsets, to) + 1);
+  }
+  for (int64_t j = 0; j <= map->outputs; ++j) {
+    int64_t count = lac_buffer_get(offsets, j);
+    lac_buffer_set(offsets, j, sum);
+    sum += count;
+  }
+  map->g_offsets = offsets;
+done:
+  return status;
+}
+
+/// Distribute the inputs to the places of their outputs. Going over the inputs in order keeps sources ascending.
+static lac_status map_make_sources(lac_context *ctx, lac_map *map) {
+  lac_status status = LAC_OK;
+  lac_buffer *sources = NULL;
+  int64_t *place = NULL;
+
+  LAC_ALLOC(place, map->outputs + 1);
+  for (int64_t j = 0; j <= map->outputs; ++j) place[j] = lac_buffer_get(map->g_offsets, j);
+  LAC_TRY(lac_buffer_create(ctx, map->target->type, place[map->outputs], &sources));
+  for (int64_t i = 0; i < map->inputs; ++i) {
+    int64_t to = lac_buffer_get(map->target, i);
+    if (to >= 0) lac_buffer_set(sources, place[to]++, i);
+  }
+  map->g_sources = sources;
+done:
+  lac_free(place);
+  return status;
+}
+
+/// The groups, with their sources or without; what others may have borrowed already stays.
+static lac_status map_groups(lac_context *ctx, const lac_map *map, bool with_sources, const lac_buffer **offsets,
+                             const lac_buffer **sources) {
+  lac_status status = LAC_OK;
+  lac_map *self = (lac_map *)map;  // only the groups change, under the lock
+
+  pthread_mutex_lock(&self->lock);
+  if (!self->g_offsets) LAC_TRY(map_make_offsets(ctx, self));
+  if (with_sources && !self->g_sources) LAC_TRY(map_make_sources(ctx, self));
+  *offsets = self->g_offsets;
+  *sources = with_sources ? self->g_sources : NULL;
+done:
+  pthread_mutex_unlock(&self->lock);
+  return status;
+}
+
+lac_status lac_map_groups(lac_context *ctx, const lac_map *map, const lac_buffer **offsets,
+                          const lac_buffer **sources) {
+  return map_groups(ctx, map, true, offsets, sources);
+}
+
+lac_status lac_map_runs(lac_context *ctx, const lac_map *map, const lac_buffer **offsets, const lac_buffer **sources) {
+  return map_groups(ctx, map, !map->is_sorted, offsets, sources);
+}
+
+static int64_t map_length(const lac_map *map, int64_t j) {
+  return lac_buffer_get(map->g_offsets, j + 1) - lac_buffer_get(map->g_offsets, j);
+}
+
+lac_status lac_map_longest(lac_context *ctx, const lac_map *map, int64_t *output, int64_t *count) {
+  lac_status status = LAC_OK;
+  lac_map *self = (lac_map *)map;  // only what is derived changes, under the lock
+
+  *output = *count = 0;
+  if (map->outputs == 0) return LAC_OK;
+  pthread_mutex_lock(&self->lock);
+  if (!self->g_offsets) LAC_TRY(map_make_offsets(ctx, self));
+  for (int64_t j = 0; self->longest < 0 && j < map->outputs; ++j) {
+    if (map_length(map, j) > map_length(map, *output)) *output = j;
+  }
+  if (self->longest < 0) self->longest = *output;
+  *output = self->longest;
+  *count = map_length(map, *output);
+done:
+  pthread_mutex_unlock(&self->lock);
+  return status;
+}

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file pattern_build.c
+/// Patterns from what users have: coordinates, compressed rows, compressed columns.
+///
+/// Input is checked once, here; errors name the first offending position and its value. What is canonical already is copied and its
+/// entry map is the identity; everything else is sorted (pattern_sort.h).
+
+#include <inttypes.h>
+
+#include "core/pattern/pattern_sort.h"
+
+/// Who asks, for what, to where.
+typedef struct build_task {
+  const char *function;
+  lac_width width;
+  lac_pattern **out;
+  lac_map **map;
+} build_task;
+
+// -- checks ----------------------------------------------------------------------------------------------------------
+
+static lac_status build_check_sizes(lac_context *ctx, const build_task *task, int64_t rows, int64_t cols, int64_t count,
+                                    lac_index_type type) {
+  lac_status status = LAC_OK;
+  const char *function = task->function;
+  const char *names[] = {"rows", "cols", "count"};
+  const int64_t sizes[] = {rows, cols, count};
+  lac_width width = LAC_WIDTH_AUTO;
+
+  LAC_CHECK(task->out, LAC_ERR_ARG, "%s: out is NULL", function);
+  LAC_CHECK(type == LAC_I32 || type == LAC_I64, LAC_ERR_ARG, "%s: type = %d; give LAC_I32 or LAC_I64", function,
+            (int)type);
+  for (int i = 0; i < 3; ++i) {
+    LAC_CHECK(sizes[i] >= 0, LAC_ERR_ARG, "%s: %s = %" PRId64 " is negative", function, names[i], sizes[i]);
+    LAC_CHECK(sizes[i] <= LAC_MAX_COUNT, LAC_ERR_OVERFLOW,
+              "%s: %s = %" PRId64 " is beyond what can be addressed (%" PRId64 ")", function, names[i], sizes[i],
+              (int64_t)LAC_MAX_COUNT);
+  }
+  LAC_TRY(lac_width_choose(ctx, function, task->width, rows, cols, 0, &width));
+done:
+  return status;
+}
+
+/// The first of `count` indices that is outside 0..size-1, or `count`.
+static int64_t build_first_outside(lac_context *ctx, lac_indices indices, int64_t count, int64_t size) {
+  int chunks = lac_structure_threads(ctx);
+  int64_t first = count;
+
+#pragma omp parallel for num_threads(chunks) schedule(static, 1) reduction(min : first) if (count > 1 << 16)
+  for (int c = 0; c < chunks; ++c) {
+    int64_t i = count / chunks * c, end = c + 1 < chunks ? count / chunks * (c + 1) : count;
+    while (i < end && (uint64_t)lac_indices_get(indices, i) < (uint64_t)size) ++i;
+    if (i < end && i < first) first = i;
+  }
+  return first;
+}
+
+/// The name of indices in sentences, and of what they count.
+typedef struct build_axis {
+  const char *name, *of;
+  int64_t size;
+} build_axis;
+
+static lac_status build_refuse(lac_context *ctx, const char *function, build_axis axis, int64_t i, int64_t value) {
+  lac_status status = LAC_OK;
+  LAC_CHECK(axis.size > 0, LAC_ERR_PATTERN, "%s: %s[%" PRId64 "] = %" PRId64 ", but the matrix has no %s", function,
+            axis.name, i, value, axis.of);
+  LAC_CHECK(false, LAC_ERR_PATTERN,
+            "%s: %s[%" PRId64 "] = %" PRId64 " is outside 0..%" PRId64 " (%" PRId64 " %s, counted from 0)", function,
+            axis.name, i, value, axis.size - 1, axis.size, axis.of);
+done:
+  return status;
+}
+
+static lac_status build_check_range(lac_context *ctx, const char *function, build_axis axis, lac_indices indices,
+                                    int64_t count) {
+  lac_status status = LAC_OK;
+  int64_t i = 0;
+
+  LAC_CHECK(indices.data || count == 0, LAC_ERR_ARG, "%s: %s is NULL, and there are %" PRId64 " entries", function,
+            axis.name, count);
+  i = build_first_outside(ctx, indices, count, axis.size);
+  if (i < count) LAC_TRY(build_refuse(ctx, function, axis, i, lac_indices_get(indices, i)));
+done:
+  return status;
+}
+
+/// Rows and columns: whichever goes wrong first is named.
+static lac_status build_check_coordinates(lac_context *ctx, const char *function, const lac_entries *e) {
+  lac_status status = LAC_OK;
+  int64_t i = e->count;
+
+  LAC_CHECK(e->row.data || e->count == 0, LAC_ERR_ARG, "%s: row is NULL, and there are %" PRId64 " entries", function,
+            e->count);
+  i = build_first_outside(ctx, e->row, e->count, e->rows);
+  LAC_TRY(build_check_range(ctx, function, (build_axis){"col", "columns", e->cols}, e->col, i));
+  if (i < e->count)
+    LAC_TRY(build_refuse(ctx, function, (build_axis){"row", "rows", e->rows}, i, lac_indices_get(e->row, i)));
+done:
+  return status;
+}
+
+/// The first of the offsets 1..lines that is less than the one before it, or lines + 1.
+static int64_t build_first_descent(lac_context *ctx, lac_indices offsets, int64_t lines) {
+  int chunks = lac_structure_threads(ctx);
+  int64_t first = lines + 1;
+
+#pragma omp parallel for num_threads(chunks) schedule(static, 1) reduction(min : first) if (lines > 1 << 16)
+  for (int c = 0; c < chunks; ++c) {
+    int64_t i = lines / chunks * c + 1, end = c + 1 < chunks ? lines / chunks * (c + 1) : lines;
+    while (i <= end && lac_indices_get(offsets, i) >= lac_indices_get(offsets, i - 1)) ++i;
+    if (i <= end && i < first) first = i;
+  }
+  return first;
+}
+
+/// Offsets begin at 0 and do not decrease; the last is the number of entries.
+static lac_status build_check_offsets(lac_context *ctx, const char *function, lac_indices offsets, int64_t lines,
+                                      int64_t *count) {
+  lac_status status = LAC_OK;
+  int64_t i = 0, last = 0;
+
+  LAC_CHECK(offsets.data, LAC_ERR_ARG, "%s: offsets is NULL; %" PRId64 " are needed, also for an empty matrix",
+            function, lines + 1);
+  LAC_CHECK(lac_indices_get(offsets, 0) == 0, LAC_ERR_PATTERN, "%s: offsets[0] = %" PRId64 "; offsets begin with 0",
+            function, lac_indices_get(offsets, 0));
+  i = build_first_descent(ctx, offsets, lines);
+  LAC_CHECK(i > lines, LAC_ERR_PATTERN,
+            "%s: offsets[%" PRId64 "] = %" PRId64 " is less than offsets[%" PRId64 "] = %" PRId64
+            "; offsets must not decrease",
+            function, i, lac_indices_get(offsets, i), i - 1, lac_indices_get(offsets, i - 1));
+  last = lac_indices_get(offsets, lines);
+  LAC_CHECK(last <= LAC_MAX_COUNT, LAC_ERR_OVERFLOW,
+            "%s: offsets[%" PRId64 "] = %" PRId64 " is beyond what can be addressed", function, lines, last);
+  *count = last;
+done:
+  return status;
+}
+
+// -- order -----------------------------------------------------------------------------------------------------------
+
+/// Whether coordinates come by row, and whether they are canonical.
+static void build_find_order(lac_entries *e, int threads) {
+  int by_row = 1, canonical = 1;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(& : by_row, canonical) if (e->count > 1 << 16)
+  for (int64_t i = 1; i < e->count; ++i) {
+    if (!by_row) continue;
+    int64_t above = lac_indices_get(e->row, i - 1), row = lac_indices_get(e->row, i);
+    by_row &= above <= row;
+    canonical &= above < row || (above == row && lac_indices_get(e->col, i - 1) < lac_indices_get(e->col, i));
+  }
+  e->by_row = by_row;
+  e->canonical = by_row && canonical;
+}
+
+/// Whether columns ascend within each of the compressed rows.
+static void build_find_ascent(lac_entries *e, int threads) {
+  int canonical = 1;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(& : canonical) if (e->count > 1 << 16)
+  for (int64_t i = 0; i < e->rows; ++i) {
+    int64_t end = lac_indices_get(e->offsets, i + 1);
+    for (int64_t p = lac_indices_get(e->offsets, i) + 1; p < end && canonical; ++p) {
+      canonical &= lac_indices_get(e->col, p - 1) < lac_indices_get(e->col, p);
+    }
+  }
+  e->by_row = true;
+  e->canonical = canonical;
+}
+
+/// Where each row begins, for entries that come by row.
+static void build_find_bounds(const lac_entries *e, lac_buffer *bounds, int threads) {
+  if (e->offsets.data) {
+#pragma omp parallel for num_threads(threads) schedule(static) if (e->rows > 1 << 16)
+    for (int64_t i = 0; i <= e->rows; ++i) lac_buffer_set(bounds, i, lac_indices_get(e->offsets, i));
+    return;
+  }
+#pragma omp parallel for num_threads(threads) schedule(static) if (e->count > 1 << 16)
+  for (int64_t p = 0; p <= e->count; ++p) {  // entry p begins all rows after the one before it, up to its own
+    int64_t above = p > 0 ? lac_indices_get(e->row, p - 1) : -1;
+    int64_t row = p < e->count ? lac_indices_get(e->row, p) : e->rows;
+    for (int64_t i = above + 1; i <= row; ++i) lac_buffer_set(bounds, i, p);
+  }
+}
+
+// -- making ----------------------------------------------------------------------------------------------------------
+
+/// The same integers in another type; takes the buffer over.
+static lac_status build_convert(lac_context *ctx, lac_index_type type, lac_buffer **buffer) {
+  lac_status status = LAC_OK;
+  lac_buffer *other = NULL;
+  int threads = lac_structure_threads(ctx);
+
+  if ((*buffer)->type == type) goto done;
+  LAC_TRY(lac_buffer_create(ctx, type, (*buffer)->count, &other));
+#pragma omp parallel for num_threads(threads) schedule(static) if (other->count > 1 << 16)
+  for (int64_t i = 0; i < other->count; ++i) lac_buffer_set(other, i, lac_buffer_get(*buffer, i));
+  lac_object_release(*buffer);
+  *buffer = other;
+done:
+  return status;
+}
+
+static void build_copy(const lac_entries *e, lac_buffer *columns, lac_buffer *target, int threads) {
+#pragma omp parallel for num_threads(threads) schedule(static) if (e->count > 1 << 16)
+  for (int64_t p = 0; p < e->count; ++p) {
+    lac_buffer_set(columns, p, lac_indices_get(e->col, p));
+    if (target) lac_buffer_set(target, p, p);
+  }
+}
+
+/// Offsets of the slots and, unless the entries are canonical, the sorted entries with their bounds.
+static lac_status build_order(lac_context *ctx, const lac_entries *e, lac_buffer **offsets, lac_buffer **bounds,
+                              void **sorted) {
+  lac_status status = LAC_OK;
+  lac_index_type type = lac_entries_type(e);
+
+  LAC_TRY(lac_buffer_create(ctx, type, e->rows + 1, bounds));
+  if (e->by_row) build_find_bounds(e, *bounds, lac_structure_threads(ctx));
+  if (e->canonical) {
+    *offsets = lac_object_retain(*bounds);
+    goto done;
+  }
+  LAC_TRY(lac_buffer_create(ctx, type, e->rows + 1, offsets));
+  LAC_TRY(lac_entries_sort(ctx, e, *bounds, *offsets, sorted));
+done:
+  return status;
+}
+
+/// Hand over a pattern of these parts and its entry map. Without duplicates no two entries share a slot; with some, two do.
+static lac_status build_finish(lac_context *ctx, const build_task *task, const lac_entries *e, lac_width width,
+                               lac_buffer **offsets, lac_buffer **columns, lac_buffer **target) {
+  lac_status status = LAC_OK;
+  lac_pattern *made = NULL;
+  int64_t nnz = (*columns)->count;
+
+  LAC_TRY(lac_pattern_adopt(ctx, e->rows, e->cols, width, offsets, columns, &made));
+  if (task->map && nnz == e->count) LAC_TRY(lac_map_adopt_injective(ctx, nnz, target, task->map));
+  if (task->map && nnz < e->count) LAC_TRY(lac_map_adopt_shared(ctx, nnz, target, task->map));
+  *task->out = made, made = NULL;
+done:
+  lac_pattern_destroy(&made);
+  return status;
+}
+
+static lac_status build_make(lac_context *ctx, const build_task *task, const lac_entries *e) {
+  lac_status status = LAC_OK;
+  lac_buffer *offsets = NULL, *bounds = NULL, *columns = NULL, *target = NULL;
+  void *sorted = NULL;
+  lac_width width = LAC_WIDTH_AUTO;
+  int64_t nnz = 0;
+
+  LAC_TRY(build_order(ctx, e, &offsets, &bounds, &sorted));
+  nnz = lac_buffer_get(offsets, e->rows);
+  LAC_TRY(lac_width_choose(ctx, task->function, task->width, e->rows, e->cols, nnz, &width));
+  LAC_TRY(lac_buffer_create(ctx, lac_width_columns(width), nnz, &columns));
+  if (task->map) {
+    lac_index_type type = lac_width_offsets(width);
+    if (lac_map_type(e->count, nnz) == LAC_I64) type = LAC_I64;
+    LAC_TRY(lac_buffer_create(ctx, type, e->count, &target));
+  }
+  if (e->canonical) {
+    build_copy(e, columns, target, lac_structure_threads(ctx));
+  } else {
+    lac_entries_emit(ctx, e, sorted, bounds, offsets, columns, target);
+  }
+  LAC_TRY(build_convert(ctx, lac_width_offsets(width), &offsets));
+  LAC_TRY(build_finish(ctx, task, e, width, &offsets, &columns, &target));
+done:
+  lac_free(sorted);
+  lac_object_release(offsets);
+  lac_object_release(bounds);
+  lac_object_release(columns);
+  lac_object_release(target);
+  return status;
+}
+
+// -- what users have -------------------------------------------------------------------------------------------------
+
+lac_status lac_pattern_from_coo(lac_context *ctx, int64_t rows, int64_t cols, int64_t count, lac_index_type type,
+                                const void *row, const void *col, lac_width width, lac_pattern **out,
+                                lac_map **entries) {
+  lac_status status = LAC_OK;
+  build_task task = {"lac_pattern_from_coo", width, out, entries};
+  lac_entries e = {.rows = rows, .cols = cols, .count = count, .row = {row, type}, .col = {col, type}};
+
+  LAC_TRY(build_check_sizes(ctx, &task, rows, cols, count, type));
+  LAC_TRY(build_check_coordinates(ctx, task.function, &e));
+  build_find_order(&e, lac_structure_threads(ctx));
+  LAC_TRY(build_make(ctx, &task, &e));
+done:
+  return status;
+}
+
+lac_status lac_pattern_compress(lac_context *ctx, const char *function, int64_t rows, int64_t cols, lac_index_type type,
+                                const void *offsets, const void *columns, lac_width width, lac_pattern **out,
+                                lac_map **entries) {
+  lac_status status = LAC_OK;
+  build_task task = {function, width, out, entries};
+  lac_entries e = {.rows = rows, .cols = cols, .offsets = {offsets, type}, .col = {columns, type}};
+
+  LAC_TRY(build_check_sizes(ctx, &task, rows, cols, 0, type));
+  LAC_TRY(build_check_offsets(ctx, task.function, e.offsets, rows, &e.count));
+  LAC_TRY(build_check_range(ctx, task.function, (build_axis){"columns", "columns", cols}, e.col, e.count));
+  build_find_ascent(&e, lac_structure_threads(ctx));
+  LAC_TRY(build_make(ctx, &task, &e));
+done:
+  return status;
+}
+
+lac_status lac_pattern_from_csr(lac_context *ctx, int64_t rows, int64_t cols, lac_index_type type, const void *offsets,
+                                const void *columns, lac_width width, lac_pattern **out, lac_map **entries) {
+  return lac_pattern_compress(ctx, "lac_pattern_from_csr", rows, cols, type, offsets, columns, width, out, entries);
+}
+
+lac_status lac_pattern_from_csc(lac_context *ctx, int64_t rows, int64_t cols, lac_index_type type, const void *offsets,
+                                const void *rows_of, lac_width width, lac_pattern **out, lac_map **entries) {
+  lac_status status = LAC_OK;
+  build_task task = {"lac_pattern_from_csc", width, out, entries};
+  lac_entries e = {.rows = rows, .cols = cols, .row = {rows_of, type}};
+  lac_indices starts = {offsets, type};
+  lac_buffer *col = NULL;
+  int threads = lac_structure_threads(ctx);
+
+  LAC_TRY(build_check_sizes(ctx, &task, rows, cols, 0, type));
+  LAC_TRY(build_check_offsets(ctx, task.function, starts, cols, &e.count));
+  LAC_TRY(build_check_range(ctx, task.function, (build_axis){"rows_of", "rows", rows}, e.row, e.count));
+  LAC_TRY(lac_buffer_create(ctx, cols <= INT32_MAX ? LAC_I32 : LAC_I64, e.count, &col));
+#pragma omp parallel for num_threads(threads) schedule(static) if (e.count > 1 << 16)
+  for (int64_t j = 0; j < cols; ++j) {
+    int64_t end = lac_indices_get(starts, j + 1);
+    for (int64_t p = lac_indices_get(starts, j); p < end; ++p) lac_buffer_set(col, p, j);
+  }
+  e.col = (lac_indices){col->host, col->type};
+  build_find_order(&e, lac_structure_threads(ctx));
+  LAC_TRY(build_make(ctx, &task, &e));
+done:
+  lac_object_release(col);
+  return status;
+}

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file pattern_transpose.c
+/// What a pattern derives from itself when first asked, and keeps: its transpose, the row of each slot, the identity.
+///
+///     t_offsets, t_rows   A^T by rows: the rows of A that have an entry in column j, ascending
+///     t_slots             the slot in A of each of these, so that A^T is walked with the values of A
+///
+/// The pattern of A^T is made of the same buffers with the roles exchanged, and a symmetric structure is stored once.
+
+#include <string.h>
+
+#include "core/pattern/pattern_impl.h"
+
+// -- the transpose ---------------------------------------------------------------------------------------------------
+
+/// A cut of the rows into chunks of about equal work, with a count of each column for every chunk.
+typedef struct transpose_cut {
+  int chunks;
+  int64_t *begin;   // chunks + 1 rows
+  int64_t *cursor;  // chunks x cols: entries of a column in a chunk, then where the next one goes
+} transpose_cut;
+
+/// The first row that begins at or after entry `p`.
+static int64_t row_at(const lac_pattern *a, int64_t p) {
+  int64_t low = 0, high = a->rows;
+  while (low < high) {
+    int64_t middle = low + (high - low) / 2;
+    if (lac_buffer_get(a->offsets, middle) < p) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+static lac_status transpose_cut_make(lac_context *ctx, const lac_pattern *a, transpose_cut *cut) {
+  lac_status status = LAC_OK;
+
+  cut->chunks = lac_structure_threads(ctx);
+  while (cut->chunks > 1 && cut->chunks * a->cols > 2 * a->nnz) cut->chunks /= 2;  // the counts stay O(nnz)
+  LAC_ALLOC(cut->begin, cut->chunks + 1);
+  LAC_ALLOC(cut->cursor, cut->chunks * a->cols);
+  for (int c = 1; c < cut->chunks; ++c) cut->begin[c] = row_at(a, a->nnz / cut->chunks * c);
+  cut->begin[cut->chunks] = a->rows;
+done:
+  return status;
+}
+
+/// Count the columns of each chunk, and turn the counts into places: column by column, chunk after chunk.
+static void transpose_count(const lac_pattern *a, const transpose_cut *cut, lac_buffer *t_offsets) {
+#pragma omp parallel for num_threads(cut->chunks) schedule(static, 1)
+  for (int c = 0; c < cut->chunks; ++c) {
+    int64_t *count = cut->cursor + c * a->cols;
+    int64_t end = lac_buffer_get(a->offsets, cut->begin[c + 1]);
+    for (int64_t p = lac_buffer_get(a->offsets, cut->begin[c]); p < end; ++p) ++count[lac_buffer_get(a->columns, p)];
+  }
+  int64_t place = 0;
+  for (int64_t j = 0; j < a->cols; ++j) {
+    lac_buffer_set(t_offsets, j, place);
+    for (int c = 0; c < cut->chunks; ++c) {
+      int64_t *cursor = &cut->cursor[c * a->cols + j], count = *cursor;
+      *cursor = place;
+      place += count;
+    }
+  }
+  lac_buffer_set(t_offsets, a->cols, place);
+}
+
+static void transpose_fill(const lac_pattern *a, const transpose_cut *cut, lac_buffer *t_rows, lac_buffer *t_slots) {
+#pragma omp parallel for num_threads(cut->chunks) schedule(static, 1)
+  for (int c = 0; c < cut->chunks; ++c) {
+    int64_t *cursor = cut->cursor + c * a->cols;
+    int64_t p = lac_buffer_get(a->offsets, cut->begin[c]);
+    for (int64_t i = cut->begin[c]; i < cut->begin[c + 1]; ++i) {
+      for (int64_t end = lac_buffer_get(a->offsets, i + 1); p < end; ++p) {
+        int64_t place = cursor[lac_buffer_get(a->columns, p)]++;
+        lac_buffer_set(t_rows, place, i);
+        lac_buffer_set(t_slots, place, p);
+      }
+    }
+  }
+}
+
+/// Keep one copy where A and A^T have the same structure.
+static void transpose_share(const lac_pattern *a, lac_buffer **t_offsets, lac_buffer **t_rows) {
+  size_t offset_bytes = (size_t)a->offsets->count * (a->offsets->type == LAC_I32 ? 4 : 8);
+  size_t column_bytes = (size_t)a->columns->count * (a->columns->type == LAC_I32 ? 4 : 8);
+
+  if (a->rows != a->cols || memcmp((*t_offsets)->host, a->offsets->host, offset_bytes) != 0 ||
+      memcmp((*t_rows)->host, a->columns->host, column_bytes) != 0)
+    return;
+  lac_object_release(*t_offsets);
+  lac_object_release(*t_rows);
+  *t_offsets = lac_object_retain(a->offsets);
+  *t_rows = lac_object_retain(a->columns);
+}
+
+static lac_status transpose_make(lac_context *ctx, lac_pattern *a) {
+  lac_status status = LAC_OK;
+  transpose_cut cut = {0};
+  lac_buffer *t_offsets = NULL, *t_rows = NULL, *t_slots = NULL;
+
+  LAC_TRY(lac_buffer_create(ctx, a->offsets->type, a->cols + 1, &t_offsets));
+  LAC_TRY(lac_buffer_create(ctx, a->columns->type, a->nnz, &t_rows));
+  LAC_TRY(lac_buffer_create(ctx, a->offsets->type, a->nnz, &t_slots));
+  LAC_TRY(transpose_cut_make(ctx, a, &cut));
+  transpose_count(a, &cut, t_offsets);
+  transpose_fill(a, &cut, t_rows, t_slots);
+  transpose_share(a, &t_offsets, &t_rows);
+  a->t_offsets = t_offsets, t_offsets = NULL;
+  a->t_rows = t_rows, t_rows = NULL;
+  a->t_slots = t_slots, t_slots = NULL;
+done:
+  lac_free(cut.begin);
+  lac_free(cut.cursor);
+  lac_object_release(t_offsets);
+  lac_object_release(t_rows);
+  lac_object_release(t_slots);
+  return status;
+}
+
+lac_status lac_pattern_walk(lac_context *ctx, const lac_pattern *pattern, bool transposed, lac_rows *out) {
+  lac_status status = LAC_OK;
+  lac_pattern *a = (lac_pattern *)pattern;  // only its derived parts change, under the lock
+
+  LAC_TRY(lac_pattern_require_here(ctx, pattern, "lac_pattern_walk"));
+  if (!transposed) {
+    *out = (lac_rows){a->rows, a->cols, a->offsets, a->columns, NULL};
+    return LAC_OK;
+  }
+  pthread_mutex_lock(&a->lock);
+  if (!a->t_slots) status = transpose_make(ctx, a);
+  *out = (lac_rows){a->cols, a->rows, a->t_offsets, a->t_rows, a->t_slots};
+  pthread_mutex_unlock(&a->lock);
+  LAC_TRY(status);
+done:
+  return status;
+}
+
+/// The place of each slot of A in the transpose: the map from the values of A to those of A^T.
+static lac_status transpose_targets(lac_context *ctx, const lac_rows *t, lac_buffer **out) {
+  lac_status status = LAC_OK;
+  lac_buffer *target = NULL;
+  int threads = lac_structure_threads(ctx);
+
+  LAC_TRY(lac_buffer_create(ctx, t->slots->type, t->slots->count, &target));
+#pragma omp parallel for num_threads(threads) schedule(static) if (t->slots->count > 1 << 16)
+  for (int64_t q = 0; q < t->slots->count; ++q) lac_buffer_set(target, lac_buffer_get(t->slots, q), q);
+  *out = target;
+done:
+  return status;
+}
+
+/// The pattern of A^T over the buffers of A; its own transpose is A, whose entries find their values through `target`.
+static lac_status transpose_pattern(lac_context *ctx, const lac_pattern *a, const lac_rows *t, const lac_buffer *target,
+                                    lac_pattern **out) {
+  lac_status status = LAC_OK;
+  lac_buffer *offsets = lac_object_retain(t->offsets), *columns = lac_object_retain(t->columns);
+
+  LAC_TRY(lac_pattern_adopt_blocks(ctx, t->rows, t->cols, a->bc, a->br, a->width, &offsets, &columns, out));
+  (*out)->t_offsets = lac_object_retain(a->offsets);
+  (*out)->t_rows = lac_object_retain(a->columns);
+  (*out)->t_slots = lac_object_retain(target);
+done:
+  lac_object_release(offsets);
+  lac_object_release(columns);
+  return status;
+}
+
+/// The map that goes with it: for blocks on the flattened numbers, and each block is transposed.
+static lac_status transpose_map(lac_context *ctx, const lac_pattern *a, lac_buffer **target, lac_map **out) {
+  lac_status status = LAC_OK;
+  lac_buffer *flat = NULL;
+  int64_t size = a->br * a->bc;
+  int threads = lac_structure_threads(ctx);
+
+  if (!lac_pattern_has_blocks(a)) {
+    LAC_TRY(lac_map_adopt_injective(ctx, a->nnz, target, out));
+    goto done;
+  }
+  LAC_TRY(lac_buffer_create(ctx, lac_map_type(a->nnz * size, a->nnz * size), a->nnz * size, &flat));
+#pragma omp parallel for num_threads(threads) schedule(static) if (a->nnz * size > 1 << 16)
+  for (int64_t p = 0; p < a->nnz; ++p) {
+    for (int64_t e = 0; e < size; ++e) {
+      lac_buffer_set(flat, p * size + e, lac_buffer_get(*target, p) * size + e % a->bc * a->br + e / a->bc);
+    }
+  }
+  LAC_TRY(lac_map_adopt_injective(ctx, a->nnz * size, &flat, out));
+done:
+  lac_object_release(flat);
+  return status;
+}
+
+static lac_status transpose_part(lac_context *ctx, const lac_pattern *pattern, lac_part *part) {
+  lac_status status = LAC_OK;
+  lac_buffer *target = NULL;
+  lac_rows t;
+
+  LAC_TRY(lac_pattern_walk(ctx, pattern, true, &t));
+  LAC_TRY(transpose_targets(ctx, &t, &target));
+  if (t.columns == pattern->columns && pattern->br == pattern->bc) {
+    part->pattern = lac_pattern_retain(pattern);
+  } else {
+    LAC_TRY(transpose_pattern(ctx, pattern, &t, target, &part->pattern));
+  }
+  LAC_TRY(transpose_map(ctx, pattern, &target, &part->map));
+done:
+  lac_object_release(target);
+  return status;
+}
+
+lac_status lac_pattern_transpose(lac_context *ctx, const lac_pattern *pattern, lac_pattern **out, lac_map **map) {
+  lac_status status = LAC_OK;
+  LAC_CHECK(out, LAC_ERR_ARG, "lac_pattern_transpose: out is NULL");
+  LAC_TRY(lac_pattern_require_here(ctx, pattern, "lac_pattern_transpose"));
+  LAC_TRY(lac_pattern_part(ctx, pattern, LAC_PART_TRANSPOSE, 0, transpose_part, out, map));
+done:
+  return status;
+}
+
+// -- rows and the identity -------------------------------------------------------------------------------------------
+
+static lac_status rows_of_make(lac_context *ctx, lac_pattern *a) {
+  lac_status status = LAC_OK;
+  lac_buffer *rows_of = NULL;
+  int threads = lac_structure_threads(ctx);
+
+  LAC_TRY(lac_buffer_create(ctx, a->columns->type, a->nnz, &rows_of));
+#pragma omp parallel for num_threads(threads) schedule(static) if (a->nnz > 1 << 16)
+  for (int64_t i = 0; i < a->rows; ++i) {
+    int64_t end = lac_buffer_get(a->offsets, i + 1);
+    for (int64_t p = lac_buffer_get(a->offsets, i); p < end; ++p) lac_buffer_set(rows_of, p, i);
+  }
+  a->rows_of = rows_of;
+done:
+  return status;
+}
+
+lac_status lac_pattern_rows_of(lac_context *ctx, const lac_pattern *pattern, const lac_buffer **out) {
+  lac_status status = LAC_OK;
+  lac_pattern *a = (lac_pattern *)pattern;  // only its derived parts change, under the lock
+
+  pthread_mutex_lock(&a->lock);
+  if (!a->rows_of) LAC_TRY(rows_of_make(ctx, a));
+  *out = a->rows_of;
+done:
+  pthread_mutex_unlock(&a->lock);
+  return status;
+}
+
+static lac_status identity_make(lac_context *ctx, lac_pattern *a) {
+  lac_status status = LAC_OK;
+  lac_buffer *target = NULL;
+
+  LAC_TRY(lac_buffer_create(ctx, a->offsets->type, a->nnz, &target));
+  for (int64_t p = 0; p < a->nnz; ++p) lac_buffer_set(target, p, p);
+  LAC_TRY(lac_map_adopt_injective(ctx, a->nnz, &target, &a->identity));
+done:
+  lac_object_release(target);
+  return status;
+}
+
+lac_status lac_pattern_identity(lac_context *ctx, const lac_pattern *pattern, lac_map **out) {
+  lac_status status = LAC_OK;
+  lac_pattern *a = (lac_pattern *)pattern;  // only its derived parts change, under the lock
+
+  pthread_mutex_lock(&a->lock);
+  if (!a->identity) LAC_TRY(identity_make(ctx, a));
+  *out = lac_map_retain(a->identity);
+done:
+  pthread_mutex_unlock(&a->lock);
+  return status;
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file pairwise.h
+/// The loops of aggregation multigrid: a table of its own, that a backend may have.
+///
+/// Vectors are [items, n, k]. Those of a hierarchy have its dtype H, the same as the matrix's dtype T or that of half the bytes; on the
+/// finest level the matrix, b and z have T, on all others H. The finest level works with scaled numbers: the matrix times
+/// unit[item, 0], b times scale[item, 0, column], and what comes out times scale[item, 1, column]; these are powers of two, so
+/// that no scale of a problem leaves the range of H. NULL stands for ones.
+
+#ifndef LACUNA_KERNELS_PAIRWISE_H
+#define LACUNA_KERNELS_PAIRWISE_H
+
+#include "kernels/kernels.h"
+
+/// Rows are looked at in slices: on a grid neighbours are alike.
+enum { LAC_SLICE = 16 };
+enum { LAC_SHAPE = 64 };  // entries that the members of an aggregate may have where it is to be like others
+
+/// The aggregates of a level: those rows that `aggregates` sends to I are members[starts[I]] ... members[starts[I + 1] - 1], ascending.
+/// Rows sent to -1 have no part in the coarse level. All are 32-bit.
+///
+/// Slices of coarse rows whose aggregates are alike have a shape, others a 0: shapes[firsts[s]] is the number of members, behind it are the
+/// length of a coarse row and its columns, less the row; then the length of each member's row, and the place in the coarse row that each
+/// of their entries, at most LAC_SHAPE, adds up in.
+typedef struct lac_aggregation {
+  int64_t fine, coarse;
+  lac_buffer *aggregates, *starts, *members;
+  lac_buffer *firsts, *shapes;  // or NULL
+  bool is_regular;              // most have the same size, and neighbours among them have members that are neighbours
+} lac_aggregation;
+
+/// The shape of a coarse row, or NULL.
+static inline const int32_t *lac_aggregation_shape(const lac_aggregation *aggregation, int64_t row) {
+  if (!aggregation->shapes) return NULL;
+  int64_t first = lac_buffer_get(aggregation->firsts, row / LAC_SLICE);
+  const int32_t *shape = (const int32_t *)aggregation->shapes->host + first;
+  return *shape ? shape : NULL;
+}
+
+/// How a coarse level holds its values in slices of LAC_SLICE rows. On a grid neighbouring rows have neighbouring columns, so that the
+/// entries of a slice lie on a few diagonals: it holds LAC_SLICE values of each, one diagonal behind the other, and zeros
+/// where a row has no entry there. Columns need not be read: lists[firsts[s]] is the number of diagonals, and their shifts,
+/// columns less rows and ascending, are behind it; no column on them is outside of the matrix. A slice with none holds its rows one
+/// behind the other.
+typedef struct lac_slices {
+  int64_t count, room;                  // slices; values of all of them
+  lac_buffer *firsts, *lists, *starts;  // the list of each slice, and where its values begin: 32-bit
+} lac_slices;
+
+/// A level as kernels walk it.
+typedef struct lac_level_view {
+  lac_rows rows;             // op(A)
+  bool conjugates;           // values and weights
+  bool is_ragged;            // the lengths of rows change from one to the next
+  const lac_slices *slices;  // that hold the values; NULL: as rows have them
+  const lac_array *values;   // [items, nnz] or [items, room]
+  const lac_array *weights;  // [items, n], H: the smoother is x += weights (b - A x)
+  const lac_array *unit;     // [items, 2, 1], f64: the magnitudes of values
+  const lac_array *scale;    // [items, 2, k], f64
+} lac_level_view;
+
+/// Of a K-cycle's two steps: its sums and the coefficients from them, [items, LAC_SUMS, k] and [items, LAC_STEPS, k] in f64 or c128.
+enum { LAC_SUM_RHO, LAC_SUM_ALPHA, LAC_SUM_GAMMA, LAC_SUM_BETA, LAC_SUM_ALPHA2, LAC_SUMS };
+enum { LAC_STEP_FIRST, LAC_STEP_C, LAC_STEP_D, LAC_STEPS };
+
+struct lac_multigrid_kernels {
+  /// scale[item, 0, column] = 1 / u, scale[item, 1, column] = u unit[item, 0] where u is the power of two at or below the largest
+  /// magnitude in that column of x, and 1 for a column of zeros or with one that is not finite
+  lac_status (*magnitudes)(lac_context *ctx, const lac_array *x, const lac_array *unit, lac_array *scale);
+
+  // -- set-up --------------------------------------------------------------------------------------------------------
+  /// w_i = omega conj(phase a_ii) / max(|a_ii|, sum_j |a_ij| / 2), of the scaled matrix; 0 for an empty row
+  lac_status (*weights)(lac_context *ctx, const lac_level_view *level, double omega, lac_array *weights);
+  /// The values [items, nnz] of P^T A P on its pattern, from those of A: f64 or c128
+  lac_status (*galerkin)(lac_context *ctx, const lac_level_view *level, const lac_aggregation *aggregation,
+                         const lac_pattern *coarse, lac_array *values);
+  /// The same values in slices, [items, room] in the dtype of `out`, which is as wide or half as wide
+  lac_status (*sliced)(lac_context *ctx, const lac_pattern *pattern, const lac_slices *slices, const lac_array *values,
+                       lac_array *out);
+
+  // -- the cycle -----------------------------------------------------------------------------------------------------
+  /// y = weights x scale[., which, .] in the dtype of y, one of T and H; weights and scale may be NULL
+  lac_status (*scaled)(lac_context *ctx, const lac_array *weights, bool conjugates, const lac_array *scale, int which,
+                       const lac_array *x, lac_array *y);
+  /// rc = P^T (b - A x) and xc = weights rc, the first sweep of the next level (its weights; both may be NULL). `room` is an array
+  /// like b that may be written to.
+  lac_status (*restricted)(lac_context *ctx, const lac_level_view *level, const lac_aggregation *aggregation,
+                           const lac_array *weights, const lac_array *b, const lac_array *x, lac_array *room,
+                           lac_array *rc, lac_array *xc);
+  /// x += P (step c + step' d), or x += P c where there are no steps
+  lac_status (*prolonged)(lac_context *ctx, const lac_aggregation *aggregation, const lac_array *steps,
+                          const lac_array *c, const lac_array *d, lac_array *x);
+  /// z = x + weights (b - A x)
+  lac_status (*smoothed)(lac_context *ctx, const lac_level_view *level, const lac_array *b, const lac_array *x,
+                         lac_array *z);
+  /// v = A c (kept unless v is NULL), and with t = c (or A c where `of_image`): <t, A c> and <t, r> into sums; a second step, where
+  /// `before` is the first one's v, has <t, before> as well
+  lac_status (*product)(lac_context *ctx, const lac_level_view *level, bool of_image, const lac_array *c,
+                        const lac_array *r, const lac_array *before, lac_array *v, lac_array *sums);
+  /// The coefficients after the first step (`second` false) or both
+  lac_status (*steps)(lac_context *ctx, bool second, const lac_array *sums, lac_array *steps);
+  /// r -= first v and x = weights r
+  lac_status (*advanced)(lac_context *ctx, const lac_level_view *level, const lac_array *steps, const lac_array *v,
+                         lac_array *r, lac_array *x);
+};
+
+#endif

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file max.c
+/// The largest number over some axes.
+///
+///     forward   y = the largest of x over the axes of a mask      i[0]: mask, i[1]: lac_axes; a NaN is it
+///     vjp, jvp  in extreme.h: shared evenly among ties
+
+#include "ops/reductions/extreme.h"
+
+static lac_status max_forward(lac_call *c) { return lac_call_reduce(c, LAC_REDUCE_MAX); }
+
+const lac_op lac_op_max = {
+    .name = "max",
+    .signature = "()->()",
+    .order = LAC_ANY_ORDER,
+    .vjp_needs = NEEDS_IN(0) | NEEDS_OUT(0),
+    .jvp_needs = NEEDS_IN(0) | NEEDS_OUT(0),
+    .infer = extreme_infer,
+    .forward = max_forward,
+    .vjp = extreme_vjp,
+    .jvp = extreme_jvp,
+};
+
+lac_var lac_max(lac_tape *tape, lac_var x, uint32_t mask, lac_axes axes) {
+  return lac_emit(tape, &(lac_spec){.op = &lac_op_max, .attrs.i = {mask, axes}}, &x);
+}

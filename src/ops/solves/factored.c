@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file factored.c
+/// Objects that are a factor of a matrix, or a solver that factors when asked.
+
+#include "ops/solves/factored.h"
+
+#include "solvers/krylov/iterative.h"
+
+static bool factored_is_factor(const void *object) { return ((const lac_object *)object)->kind == &lac_factor_kind; }
+
+static bool factored_is_solver(const void *object) { return ((const lac_object *)object)->kind == &lac_solver_kind; }
+
+lac_solver_core *lac_factored_core(const void *object) {
+  return factored_is_factor(object) ? ((const lac_factor *)object)->core : ((const lac_solver *)object)->core;
+}
+
+const lac_pattern *lac_factored_pattern(const void *object) { return lac_factored_core(object)->pattern; }
+
+lac_status lac_call_needs_factored(lac_call *call) {
+  lac_context *ctx = call->ctx;
+  lac_status status = LAC_OK;
+  const lac_pattern *pattern;
+
+  LAC_CHECK(call->object && (factored_is_factor(call->object) || factored_is_solver(call->object)), LAC_ERR_ARG,
+            "%s: the object must be a solver or a factor; see lac_solver_create", call->op->name);
+  pattern = lac_factored_pattern(call->object);
+  LAC_CHECK(pattern->rows == pattern->cols, LAC_ERR_SHAPE,
+            "%s: the matrix is %lld x %lld, where a square one is needed; lac_lstsq differentiates least squares",
+            call->op->name, (long long)pattern->rows, (long long)pattern->cols);
+  LAC_CHECK(!lac_preconditioner_of(lac_factored_core(call->object)->options.method), LAC_ERR_ARG,
+            "%s: the object is a preconditioner, which is not the inverse of its matrix; use it with a Krylov method "
+            "(lac_solver_options.preconditioner)",
+            call->op->name);
+done:
+  return status;
+}
+
+lac_status lac_call_factor(lac_call *call, int a, lac_factor **out) {
+  lac_context *ctx = call->ctx;
+  lac_status status = LAC_OK;
+  int matches = 0;
+
+  if (factored_is_factor(call->object)) {
+    LAC_TRY(lac_factor_matches(ctx, call->op->name, call->object, call->in[a], &matches));
+    LAC_CHECK(matches, LAC_ERR_STALE, "%s: the factor was made of other values; factor these first (lac_solver_factor)",
+              call->op->name);
+    *out = lac_factor_retain(call->object);
+  } else {
+    LAC_TRY(lac_solver_factor(ctx, call->object, call->in[a], out));
+  }
+done:
+  return status;
+}
+
+void lac_tape_call_factored(lac_tape *tape, const char *function, const lac_solver *solver, lac_spec spec,
+                            const lac_var *in, lac_var *out) {
+  lac_context *ctx = lac_tape_context(tape);
+  lac_status status = LAC_OK;
+  lac_factor *factor = NULL;
+
+  for (int i = 0; i < lac_op_outputs(spec.op); i++) out[i] = (lac_var){0};
+  LAC_TRY(lac_tape_status(tape));
+  LAC_CHECK(solver, LAC_ERR_ARG, "%s: the solver is NULL; see lac_solver_create", function);
+  spec.object = solver;
+  LAC_TRY(lac_tape_judge(tape, &spec, in));
+  if (lac_tape_value(tape, in[0])) {
+    LAC_TRY(lac_solver_factor(ctx, solver, lac_tape_value(tape, in[0]), &factor));
+    spec.object = factor;
+  }
+  (void)lac_tape_call(tape, &spec, in, out);  // the status sticks to the tape
+done:
+  lac_factor_destroy(&factor);
+  if (status != LAC_OK) (void)lac_tape_fail(tape, status);
+}
+
+/// x with one more axis of size 1 at its end.
+static lac_var factored_column(lac_tape *tape, lac_var x) { return lac_emit_axes(tape, x, 0, 1, (int64_t[]){1}); }
+
+lac_var lac_emit_pairing(lac_tape *tape, lac_var x, lac_var y) {
+  return lac_dot(tape, factored_column(tape, lac_conj(tape, x)), factored_column(tape, y));
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file factored.h
+/// What the rooms share whose object is a factor of a matrix, or a solver that factors when asked: solve_with, logdet,
+/// selected_inverse and others.
+///
+/// A public function factors where there are values, so that the recorded call holds its factor and no derivative factors again.
+/// A program has no values yet: its calls hold the solver, which knows values again that it has factored.
+
+#ifndef LACUNA_OPS_SOLVES_FACTORED_H
+#define LACUNA_OPS_SOLVES_FACTORED_H
+
+#include "autodiff/rule.h"
+#include "solvers/solver_impl.h"
+
+/// The pattern of such an object, and what solvers and their factors share.
+const lac_pattern *lac_factored_pattern(const void *object);
+lac_solver_core *lac_factored_core(const void *object);
+
+/// Refuse a call whose object is neither.
+lac_status lac_call_needs_factored(lac_call *call);
+
+/// The factor of the values in input `a`: the object if it was made of these values, else LAC_ERR_STALE; or what the solver makes
+/// or has kept. To be destroyed by the caller.
+lac_status lac_call_factor(lac_call *call, int a, lac_factor **out);
+
+/// Apply the operator of a spec for the public `function`, by a factor made here of the values in input 0, or in a program by
+/// the solver. What cannot be taken is refused before anything is factored.
+void lac_tape_call_factored(lac_tape *tape, const char *function, const lac_solver *solver, lac_spec spec,
+                            const lac_var *in, lac_var *out);
+
+/// The operator solve_with by such an object.
+lac_var lac_emit_solve(lac_tape *tape, const void *object, const lac_attrs *attrs, lac_var a, lac_var b);
+
+/// The same as rules emit it: to the tolerance of derivatives where the solver iterates.
+lac_var lac_emit_derivative_solve(lac_tape *tape, const void *object, lac_side side, lac_var a, lac_var b);
+
+/// The rank of a least-squares system (rank.c), where attributes of solve_with ask for it: i[1] = 1, its shorter side is rows i[2] to
+/// i[3] - 1, f[0] is alpha. Refuse others; what a factorisation ended with, LAC_ERR_SINGULAR in the words of least squares; the look
+/// at a factor.
+lac_status lac_rank_infer(lac_call *call);
+lac_status lac_rank_judge(lac_context *ctx, const lac_attrs *attrs, lac_status given);
+lac_status lac_rank_check(lac_context *ctx, const lac_attrs *attrs, const lac_factor *factor);
+
+/// The operator selected_inverse by such an object.
+lac_var lac_emit_selected_inverse(lac_tape *tape, const void *object, lac_var a);
+
+/// The Hermitian part of values, x / 2 + (x / 2)^H, on a pattern that is symmetric (factors.c).
+lac_status lac_tape_hermitian(lac_tape *tape, const lac_pattern *pattern, lac_var x, lac_var *out);
+
+/// The sum of x_k y_k over the slots, the last axis, without conjugates.
+lac_var lac_emit_pairing(lac_tape *tape, lac_var x, lac_var y);
+
+#endif

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file factors.c
+/// The factors of a matrix as arrays, made of lu_values: derivatives come from the parts.
+///
+///     lu         P A P^T = L U          remap of A to the filled pattern, lu_values, its two triangles; L has ones on its diagonal
+///     ldlt       P H P^T = L D L^H      H = (A + A^H) / 2; D real
+///     cholesky   P H P^T = L L^H        L of ldlt times sqrt(D)
+///     ilu0, ic0  the same on the pattern of A itself (A and A^H), in its own order
+///
+/// ldlt, cholesky and ic0 are functions of the Hermitian part of A: for a Hermitian A that is A, and the gradient is Hermitian, as
+/// torch.linalg.cholesky gives it. What is stored once, in one triangle, is therefore half of what is meant: store both.
+
+#include "ops/solves/factored.h"
+
+/// Where elimination takes place: the pattern, the way there, and which rows its steps are (NULL: their own).
+typedef struct factors_place {
+  lac_pattern *pattern;
+  lac_map *map, *steps;
+} factors_place;
+
+static void factors_leave(factors_place *place) {
+  lac_pattern_destroy(&place->pattern);
+  lac_map_destroy(&place->map);
+  lac_map_destroy(&place->steps);
+}
+
+/// Refuse values that are not there, and find the filled pattern.
+static lac_status factors_fill(lac_tape *tape, const char *name, const lac_pattern *pattern, lac_ordering ordering,
+                               lac_var a, factors_place *place) {
+  lac_context *ctx = lac_tape_context(tape);
+  lac_status status = LAC_OK;
+
+  LAC_TRY(lac_tape_status(tape));
+  LAC_TRY(lac_pattern_fill(ctx, pattern, ordering, &place->pattern, &place->map, &place->steps));
+  LAC_TRY(lac_tape_check_values(tape, name, 0, pattern, a));
+done:
+  return status;
+}
+
+/// The same for the pattern itself, with its transpose where that shall be there too.
+static lac_status factors_own(lac_tape *tape, const char *name, const lac_pattern *pattern, bool symmetric, lac_var a,
+                              factors_place *place) {
+  lac_context *ctx = lac_tape_context(tape);
+  lac_status status = LAC_OK;
+  lac_pattern *transpose = NULL;
+
+  LAC_TRY(lac_tape_status(tape));
+  LAC_TRY(lac_pattern_require_local(ctx, pattern, name));
+  LAC_CHECK(pattern->rows == pattern->cols, LAC_ERR_SHAPE, "%s: the matrix is %lld x %lld; it must be square", name,
+            (long long)pattern->rows, (long long)pattern->cols);
+  LAC_TRY(lac_tape_check_values(tape, name, 0, pattern, a));
+  if (symmetric) {
+    LAC_TRY(lac_pattern_transpose(ctx, pattern, &transpose, NULL));
+    LAC_TRY(lac_pattern_union(ctx, pattern, transpose, &place->pattern, &place->map, NULL));
+  } else {
+    LAC_TRY(lac_pattern_identity(ctx, pattern, &place->map));
+    place->pattern = lac_pattern_retain(pattern);
+  }
+done:
+  lac_pattern_destroy(&transpose);
+  return status;
+}
+
+lac_status lac_tape_hermitian(lac_tape *tape, const lac_pattern *pattern, lac_var x, lac_var *out) {
+  lac_context *ctx = lac_tape_context(tape);
+  lac_status status = LAC_OK;
+  lac_pattern *transpose = NULL;
+  lac_map *map = NULL;
+
+  LAC_TRY(lac_pattern_transpose(ctx, pattern, &transpose, &map));
+  x = lac_scale(tape, 0.5, 0, x);
+  *out = lac_add(tape, x, lac_conj(tape, lac_emit_along(tape, map, x)));
+done:
+  lac_map_destroy(&map);
+  lac_pattern_destroy(&transpose);
+  return status;
+}
+
+/// Ones on the diagonal of a pattern, in the dtype of x.
+static lac_status factors_ones(lac_tape *tape, const lac_pattern *pattern, lac_var x, lac_var *out) {
+  lac_context *ctx = lac_tape_context(tape);
+  lac_status status = LAC_OK;
+  const lac_meta *meta = lac_tape_meta(tape, x);
+  lac_meta like = {.dtype = meta ? meta->dtype : LAC_F64, .ndim = 1, .shape = {pattern->rows}};
+  lac_map *map = NULL;
+  lac_var ones = {0};
+
+  LAC_TRY(lac_pattern_diagonal(ctx, pattern, &map));
+  ones = lac_broadcast(tape, lac_tape_scalar(tape, like.dtype, 1, 0), &like, 1, LAC_DROP_AXES);
+  *out = lac_remap(tape, map, LAC_T, ones);
+done:
+  lac_map_destroy(&map);
+  return status;
+}
+
+/// L of L\U, its ones put in.
+static lac_status factors_lower(lac_tape *tape, const lac_pattern *pattern, lac_var lu, lac_pattern **lower,
+                                lac_var *out) {
+  lac_context *ctx = lac_tape_context(tape);
+  lac_status status = LAC_OK;
+  lac_pattern *below = NULL, *inside = NULL;
+  lac_map *take = NULL, *put = NULL;
+  lac_var ones = {0}, l = {0};
+
+  LAC_TRY(lac_pattern_triangle(ctx, pattern, LAC_LOWER, 0, lower, NULL));
+  LAC_TRY(lac_pattern_triangle(ctx, pattern, LAC_LOWER, -1, &below, &take));
+  LAC_TRY(lac_pattern_triangle(ctx, *lower, LAC_LOWER, -1, &inside, &put));
+  LAC_TRY(factors_ones(tape, *lower, lu, &ones));
+  l = lac_remap(tape, put, LAC_T, lac_emit_along(tape, take, lu));
+  *out = lac_add(tape, l, ones);
+  LAC_TRY(lac_tape_status(tape));
+done:
+  lac_map_destroy(&take);
+  lac_map_destroy(&put);
+  lac_pattern_destroy(&below);
+  lac_pattern_destroy(&inside);
+  return status;
+}
+
+static lac_status factors_upper(lac_tape *tape, const lac_pattern *pattern, lac_var lu, lac_pattern **upper,
+                                lac_var *out) {
+  lac_context *ctx = lac_tape_context(tape);
+  lac_status status = LAC_OK;
+  lac_map *map = NULL;
+
+  LAC_TRY(lac_pattern_triangle(ctx, pattern, LAC_UPPER, 0, upper, &map));
+  *out = lac_emit_along(tape, map, lu);
+done:
+  lac_map_destroy(&map);
+  return status;
+}
+
+// -- lu --------------------------------------------------------------------------------------------------------------
+
+/// Both triangles; out and patterns are set when all is well.
+static lac_status factors_lu(lac_tape *tape, const factors_place *place, lac_var a, lac_pattern **patterns,
+                             lac_var *out) {
+  lac_context *ctx = lac_tape_context(tape);
+  lac_status status = LAC_OK;
+  lac_pattern *lower = NULL, *upper = NULL;
+  lac_var lu = {0}, l = {0}, u = {0};
+
+  lu = lac_lu_values(tape, place->pattern, LAC_PIVOTS_NONZERO, place->steps, lac_emit_along(tape, place->map, a));
+  LAC_TRY(factors_lower(tape, place->pattern, lu, &lower, &l));
+  LAC_TRY(factors_upper(tape, place->pattern, lu, &upper, &u));
+  LAC_TRY(lac_tape_status(tape));
+  out[0] = l, out[1] = u;
+  if (patterns) patterns[0] = lower, patterns[1] = upper, lower = upper = NULL;
+done:
+  lac_pattern_destroy(&lower);
+  lac_pattern_destroy(&upper);
+  return status;
+}
+
+void lac_lu(lac_tape *tape, const lac_pattern *pattern, lac_ordering ordering, lac_var a, lac_pattern *patterns[2],
+            lac_var out[2]) {
+  lac_context *ctx = lac_tape_context(tape);
+  lac_status status = LAC_OK;
+  factors_place place = {NULL, NULL, NULL};
+
+  out[0] = out[1] = (lac_var){0};
+  LAC_TRY(factors_fill(tape, "lu", pattern, ordering, a, &place));
+  LAC_TRY(factors_lu(tape, &place, a, patterns, out));
+done:
+  factors_leave(&place);
+  if (status != LAC_OK) (void)lac_tape_fail(tape, status);
+}
+
+void lac_ilu0(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_pattern *patterns[2], lac_var out[2]) {
+  lac_context *ctx = lac_tape_context(tape);
+  lac_status status = LAC_OK;
+  factors_place place = {NULL, NULL, NULL};
+
+  out[0] = out[1] = (lac_var){0};
+  LAC_TRY(factors_own(tape, "ilu0", pattern, false, a, &place));
+  LAC_TRY(factors_lu(tape, &place, a, patterns, out));
+done:
+  factors_leave(&place);
+  if (status != LAC_OK) (void)lac_tape_fail(tape, status);
+}
+
+// -- ldlt, cholesky --------------------------------------------------------------------------------------------------
+
+/// L, of unit diagonal, and the real D of the Hermitian part.
+static lac_status factors_ldlt(lac_tape *tape, const factors_place *place, lac_pivots pivots, lac_var a,
+                               lac_pattern **lower, lac_var *l, lac_var *d) {
+  lac_context *ctx = lac_tape_context(tape);
+  lac_status status = LAC_OK;
+  lac_var h = {0}, lu = {0};
+
+  LAC_TRY(lac_tape_hermitian(tape, place->pattern, lac_emit_along(tape, place->map, a), &h));
+  lu = lac_lu_values(tape, place->pattern, pivots, place->steps, h);
+  *d = lac_real(tape, lac_diagonal_of(tape, place->pattern, lu));
+  LAC_TRY(factors_lower(tape, place->pattern, lu, lower, l));
+done:
+  return status;
+}
+
+void lac_ldlt(lac_tape *tape, const lac_pattern *pattern, lac_ordering ordering, lac_var a, lac_pattern **lower,
+              lac_var out[2]) {
+  lac_context *ctx = lac_tape_context(tape);
+  lac_status status = LAC_OK;
+  factors_place place = {NULL, NULL, NULL};
+  lac_pattern *made = NULL;
+  lac_var l = {0}, d = {0};
+
+  out[0] = out[1] = l;
+  LAC_TRY(factors_fill(tape, "ldlt", pattern, ordering, a, &place));
+  LAC_TRY(factors_ldlt(tape, &place, LAC_PIVOTS_NONZERO, a, &made, &l, &d));
+  out[0] = l, out[1] = d;
+  if (lower) *lower = made, made = NULL;
+done:
+  lac_pattern_destroy(&made);
+  factors_leave(&place);
+  if (status != LAC_OK) (void)lac_tape_fail(tape, status);
+}
+
+/// L sqrt(D).
+static lac_status factors_cholesky(lac_tape *tape, const factors_place *place, lac_var a, lac_pattern **lower,
+                                   lac_var *out) {
+  lac_context *ctx = lac_tape_context(tape);
+  lac_status status = LAC_OK;
+  lac_dtype dtype = lac_tape_meta(tape, a)->dtype;
+  lac_pattern *made = NULL;
+  lac_var l = {0}, d = {0};
+
+  LAC_TRY(factors_ldlt(tape, place, LAC_PIVOTS_POSITIVE, a, &made, &l, &d));
+  d = lac_sqrt(tape, d);
+  if (lac_dtype_is_complex(dtype)) d = lac_cast(tape, dtype, d);
+  l = lac_scale_cols(tape, made, l, d);
+  LAC_TRY(lac_tape_status(tape));
+  *out = l;
+  if (lower) *lower = made, made = NULL;
+done:
+  lac_pattern_destroy(&made);
+  return status;
+}
+
+lac_var lac_cholesky(lac_tape *tape, const lac_pattern *pattern, lac_ordering ordering, lac_var a,
+                     lac_pattern **lower) {
+  lac_context *ctx = lac_tape_context(tape);
+  lac_status status = LAC_OK;
+  factors_place place = {NULL, NULL, NULL};
+  lac_var l = {0};
+
+  LAC_TRY(factors_fill(tape, "cholesky", pattern, ordering, a, &place));
+  LAC_TRY(factors_cholesky(tape, &place, a, lower, &l));
+done:
+  factors_leave(&place);
+  return status == LAC_OK ? l : lac_tape_fail(tape, status);
+}
+
+lac_var lac_ic0(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_pattern **lower) {
+  lac_context *ctx = lac_tape_context(tape);
+  lac_status status = LAC_OK;
+  factors_place place = {NULL, NULL, NULL};
+  lac_var l = {0};
+
+  LAC_TRY(factors_own(tape, "ic0", pattern, true, a, &place));
+  LAC_TRY(factors_cholesky(tape, &place, a, lower, &l));
+done:
+  factors_leave(&place);
+  return status == LAC_OK ? l : lac_tape_fail(tape, status);
+}

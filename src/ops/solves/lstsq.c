@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file lstsq.c
+/// Least squares, by one system that holds the residual too: derivatives of every order are those of its solution.
+///
+///     minimise |A x - b|^2 + delta^2 |x|^2          r = b - A x,   A^H r = delta^2 x
+///
+///     [p I   A  ] [s]   [b]        A tall: p = alpha,            q = -delta^2 / alpha
+///     [A^H   q I] [x] = [0]        A wide: p = -delta^2 / alpha, q = alpha            r = p s
+///
+/// Eliminating s (tall) or x (wide) gives the normal equations, which nobody forms: alpha is small beside A, so that pivots are
+/// taken from A itself, and the accuracy is that of an orthogonal factorisation. x depends on alpha in no way. So it does not on
+/// scales of the shorter side, columns of a tall A and rows of a wide one, which are brought near 1 by powers of two, damp included:
+/// nothing is rounded, and no derivative passes through them (magnitude).
+
+#include "ops/solves/factored.h"
+
+/// Small beside A, so that small singular values stay apart from zero; no smaller than what solvers take as a pivot, which is the square
+/// root of a rounding.
+static double lstsq_alpha_of(lac_dtype dtype) { return lac_dtype_real(dtype) == LAC_F32 ? 0x1p-10 : 0x1p-24; }
+
+/// What is frozen, and the scale d of the shorter side.
+typedef struct lstsq_task {
+  const lac_pattern *pattern;
+  lac_dtype dtype;
+  double alpha;
+  bool tall;
+  lac_var d, damp;  // damp (.., 1), in the dtype
+} lstsq_task;
+
+/// Numbers of a side as a column beside (.., side, k).
+static lac_var lstsq_column(lac_tape *tape, lac_var x) { return lac_emit_axes(tape, x, 0, 1, (int64_t[]){1}); }
+
+static lac_var lstsq_in_dtype(lac_tape *tape, const lstsq_task *t, lac_var x) {
+  return lac_dtype_is_complex(t->dtype) ? lac_cast(tape, t->dtype, x) : x;
+}
+
+/// One over the power of two below the largest number of each line of the shorter side and damp.
+static lac_var lstsq_scale(lac_tape *tape, const lstsq_task *t, lac_var a, lac_var damp) {
+  lac_var most = lac_sparse_max(tape, t->pattern, lac_abs(tape, a), t->tall ? LAC_COLS : LAC_ROWS, LAC_LARGEST,
+                                LAC_ABSENT_IS_ZERO);
+  if (damp.id) most = lac_add(tape, most, lac_abs(tape, damp));
+  return lstsq_in_dtype(tape, t, lac_reciprocal(tape, lac_magnitude(tape, most)));
+}
+
+/// `count` times a number.
+static lac_var lstsq_spread(lac_tape *tape, const lstsq_task *t, double value, int64_t count) {
+  lac_meta like = {.dtype = t->dtype, .ndim = 1, .shape = {count}};
+  return lac_broadcast(tape, lac_tape_scalar(tape, t->dtype, value, 0), &like, 1, LAC_DROP_AXES);
+}
+
+/// The values of the system, scaled.
+static lac_var lstsq_values(lac_tape *tape, const lstsq_task *t, const lac_map *map, lac_var a) {
+  int64_t m = t->pattern->rows, n = t->pattern->cols;
+  lac_var scaled = t->tall ? lac_scale_cols(tape, t->pattern, a, t->d) : lac_scale_rows(tape, t->pattern, t->d, a);
+  lac_var alpha = lstsq_spread(tape, t, t->alpha, t->tall ? m : n), damped = {0}, parts[4];
+
+  if (t->damp.id) {
+    damped = lac_scale(tape, -1 / t->alpha, 0, lac_square(tape, lac_mul(tape, t->d, t->damp)));
+  } else {
+    damped = lstsq_spread(tape, t, 0, t->tall ? n : m);
+  }
+  parts[0] = t->tall ? alpha : damped, parts[3] = t->tall ? damped : alpha;
+  parts[1] = scaled, parts[2] = lac_conj(tape, scaled);
+  return lac_remap(tape, map, LAC_N, lac_concat_all(tape, 4, parts, 0));
+}
+
+/// b (m, k), scaled where A is wide, over n rows of zeros.
+static lac_var lstsq_right(lac_tape *tape, const lstsq_task *t, lac_var b) {
+  int64_t m = t->pattern->rows;
+  const lac_meta *meta = NULL;
+  lac_meta like;
+
+  if (!t->tall) b = lac_mul(tape, lstsq_column(tape, t->d), b);
+  meta = lac_tape_meta(tape, b);
+  if (!meta) return b;
+  like = *meta;
+  like.shape[like.ndim - 2] = m + t->pattern->cols;
+  return lac_embed(tape, b, &like, 1, 0, m, 1);
+}
+
+/// r = p s: alpha s, or -delta^2 / alpha times what the scaled system has in its place.
+static lac_var lstsq_residual(lac_tape *tape, const lstsq_task *t, lac_var s) {
+  if (t->tall) return lac_scale(tape, t->alpha, 0, s);
+  if (!t->damp.id) return lac_scale(tape, 0, 0, s);
+  lac_var p = lac_mul(tape, lac_mul(tape, t->d, t->damp), t->damp);
+  return lac_scale(tape, -1 / t->alpha, 0, lac_mul(tape, lstsq_column(tape, p), s));
+}
+
+/// The solution of the system, whose matrix must have full rank.
+static lac_status lstsq_solve(lac_tape *tape, const lac_solver *solver, const lstsq_task *t, lac_var k, lac_var right,
+                              lac_var *out) {
+  lac_context *ctx = lac_tape_context(tape);
+  lac_status status = LAC_OK;
+  const lac_array *values = lac_tape_value(tape, k);
+  int64_t m = t->pattern->rows, begin = t->tall ? m : 0, end = t->tall ? m + t->pattern->cols : m;
+  lac_attrs attrs = {.i = {LAC_N, 1, begin, end}, .f = {t->alpha}};
+  lac_factor *factor = NULL;
+
+  LAC_TRY(lac_tape_status(tape));
+  if (values) LAC_TRY(lac_rank_judge(ctx, &attrs, lac_solver_factor(ctx, solver, values, &factor)));
+  *out = lac_emit_solve(tape, factor ? (const void *)factor : solver, &attrs, k, right);
+  LAC_TRY(lac_tape_status(tape));
+done:
+  lac_factor_destroy(&factor);
+  return status;
+}
+
+static lac_status lstsq_check(lac_tape *tape, const lac_solver *solver, const lac_pattern *pattern, lac_var a,
+                              lac_var b, lac_var damp) {
+  lac_context *ctx = lac_tape_context(tape);
+  lac_status status = LAC_OK;
+  const lac_meta *am = lac_tape_meta(tape, a), *bm = lac_tape_meta(tape, b), *dm = lac_tape_meta(tape, damp);
+  char text[LAC_SHAPE_TEXT];
+
+  LAC_TRY(lac_tape_status(tape));
+  LAC_TRY(lac_pattern_require_local(ctx, pattern, "lstsq"));
+  LAC_TRY(lac_tape_check_values(tape, "lstsq", 0, pattern, a));
+  LAC_CHECK(solver, LAC_ERR_ARG,
+            "lstsq: the solver is NULL; lac_solver_create makes one of the pattern that lac_pattern_augmented gives");
+  LAC_CHECK(bm, LAC_ERR_ABSENT, "lstsq: b is absent; give an array on this tape");
+  LAC_CHECK(bm->ndim >= 2 && bm->shape[bm->ndim - 2] == pattern->rows, LAC_ERR_SHAPE,
+            "lstsq: b must have shape (*batch, %lld, k), it has %s", (long long)pattern->rows,
+            lac_shape_text(bm->ndim, bm->shape, text));
+  LAC_CHECK(bm->dtype == am->dtype, LAC_ERR_DTYPE, "lstsq: a is %s and b is %s; they must agree",
+            lac_dtype_name(am->dtype), lac_dtype_name(bm->dtype));
+  LAC_CHECK(!dm || dm->dtype == lac_dtype_real(am->dtype), LAC_ERR_DTYPE,
+            "lstsq: damp is %s beside %s values; it is a real number, %s", lac_dtype_name(dm->dtype),
+            lac_dtype_name(am->dtype), lac_dtype_name(lac_dtype_real(am->dtype)));
+done:
+  return status;
+}
+
+/// The map into the system of a pattern, which must be that of the solver.
+static lac_status lstsq_system(lac_context *ctx, const lac_solver *solver, const lac_pattern *pattern, lac_map **map) {
+  lac_status status = LAC_OK;
+  lac_pattern *system = NULL;
+
+  LAC_TRY(lac_pattern_augmented(ctx, pattern, &system, map));
+  LAC_CHECK(lac_pattern_same(system, lac_solver_pattern(solver)), LAC_ERR_PATTERN,
+            "lstsq: the solver is one of another pattern; make it of what lac_pattern_augmented gives");
+done:
+  lac_pattern_destroy(&system);
+  return status;
+}
+
+void lac_lstsq(lac_tape *tape, const lac_solver *solver, const lac_pattern *pattern, lac_var a, lac_var b, lac_var damp,
+               lac_var out[2]) {
+  lac_context *ctx = lac_tape_context(tape);
+  lac_status status = LAC_OK;
+  lstsq_task t = {.pattern = pattern};
+  lac_map *map = NULL;
+  lac_var z = {0}, x = {0}, r = {0};
+  int64_t m = 0;
+
+  out[0] = out[1] = z;
+  LAC_TRY(lstsq_check(tape, solver, pattern, a, b, damp));
+  LAC_TRY(lstsq_system(ctx, solver, pattern, &map));
+  m = pattern->rows, t.tall = m >= pattern->cols, t.dtype = lac_tape_meta(tape, a)->dtype,
+  t.alpha = lstsq_alpha_of(t.dtype);
+  if (damp.id) damp = lstsq_column(tape, damp), t.damp = lstsq_in_dtype(tape, &t, damp);
+  t.d = lstsq_scale(tape, &t, a, damp);
+  LAC_TRY(lstsq_solve(tape, solver, &t, lstsq_values(tape, &t, map, a), lstsq_right(tape, &t, b), &z));
+  x = lac_slice(tape, z, 1, m, m + pattern->cols, 1);
+  if (t.tall) x = lac_mul(tape, lstsq_column(tape, t.d), x);
+  r = lstsq_residual(tape, &t, lac_slice(tape, z, 1, 0, m, 1));
+  LAC_TRY(lac_tape_status(tape));
+  out[0] = x, out[1] = r;
+done:
+  lac_map_destroy(&map);
+  if (status != LAC_OK) (void)lac_tape_fail(tape, status);
+}

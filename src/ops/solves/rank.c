@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file rank.c
+/// Whether the matrix of a least-squares system has full rank to working precision.
+///
+///     K = [alpha I, A; A^H, -delta^2 / alpha I]       K^-1 [0; v] = [.; y],   y = -alpha (A^H A + delta^2)^-1 v
+///     sigma^2 = |A y|^2 + |delta y|^2                 for y of length 1; K [0; y] = [A y; -delta^2 / alpha y]
+///
+/// (or the other way round, where A is wide.) Each solve turns y towards the vector of the smallest singular value, of which sigma is
+/// never less; it is measured and not concluded from pivots, since those of a singular system are rounding errors times anything.
+/// The lines of A are near 1 in size. A y that is not much longer than v settles the matter at once: the usual case costs one solve.
+
+#include <float.h>
+#include <math.h>
+
+#include "ops/solves/factored.h"
+
+// A singular value of so many roundings is zero; so many solves look for it.
+enum { RANK_ROUNDINGS = 64, RANK_SOLVES = 3 };
+
+typedef struct rank_look {
+  const lac_attrs *attrs;
+  const lac_factor *factor;
+  int64_t rows, parts;        // of a vector; real numbers in a number
+  lac_array *values, *y, *z;  // of K; vectors for each of the batch
+} rank_look;
+
+static bool rank_is_asked(const lac_attrs *attrs) { return attrs->i[1] == 1; }
+
+lac_status lac_rank_infer(lac_call *c) {
+  lac_context *ctx = c->ctx;
+  lac_status status = LAC_OK;
+  int64_t rows = lac_factored_pattern(c->object)->rows, begin = c->attrs->i[2], end = c->attrs->i[3];
+
+  LAC_CHECK(c->attrs->i[1] == 0 || (rank_is_asked(c->attrs) && 0 <= begin && begin <= end && end <= rows), LAC_ERR_ARG,
+            "%s: i[1] is 0, or 1 with rows i[2] = %lld to i[3] = %lld within 0..%lld", c->op->name, (long long)begin,
+            (long long)end, (long long)rows);
+done:
+  return status;
+}
+
+static lac_status rank_refuse(lac_context *ctx) {
+  return lac_context_fail(
+      ctx, LAC_ERR_SINGULAR, __func__,
+      "lstsq: the matrix has not full rank to working precision, so that no solution is the least-squares one; give "
+      "(more) damp, or take out what depends on the rest");
+}
+
+lac_status lac_rank_judge(lac_context *ctx, const lac_attrs *attrs, lac_status given) {
+  return given == LAC_ERR_SINGULAR && rank_is_asked(attrs) ? rank_refuse(ctx) : given;
+}
+
+// -- vectors of real numbers, whatever the dtype ---------------------------------------------------------------------
+
+static double rank_get(const rank_look *l, const lac_array *x, int64_t i) {
+  return lac_dtype_real(l->factor->meta.dtype) == LAC_F32 ? ((const float *)lac_array_data(x))[i]
+                                                          : ((const double *)lac_array_data(x))[i];
+}
+
+static void rank_set(const rank_look *l, lac_array *x, int64_t i, double value) {
+  if (lac_dtype_real(l->factor->meta.dtype) == LAC_F32) {
+    ((float *)x->storage->data)[i] = (float)value;
+  } else {
+    ((double *)x->storage->data)[i] = value;
+  }
+}
+
+/// The numbers [*begin, *end) of the shorter side, and where the matrix `item` has its first and last.
+static void rank_side(const rank_look *l, int64_t item, int64_t *first, int64_t *begin, int64_t *end, int64_t *last) {
+  *first = item * l->rows * l->parts;
+  *begin = *first + l->attrs->i[2] * l->parts;
+  *end = *first + l->attrs->i[3] * l->parts;
+  *last = *first + l->rows * l->parts;
+}
+
+/// Numbers of one size and of signs without order on the shorter side, zeros on the longer.
+static void rank_start(rank_look *l) {
+  uint64_t state = 1;
+  for (int64_t item = 0; item < l->factor->items; item++) {
+    int64_t first, begin, end, last;
+    rank_side(l, item, &first, &begin, &end, &last);
+    for (int64_t i = first; i < last; i++) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      rank_set(l, l->y, i, i < begin || i >= end ? 0 : state >> 63 ? 1 : -1);
+    }
+  }
+}
+
+/// y = the shorter side of z, of length 1. Returns how much longer than y it was, at most over the batch.
+static double rank_normalise(rank_look *l) {
+  double longest = 0;
+  for (int64_t item = 0; item < l->factor->items; item++) {
+    int64_t first, begin, end, last;
+    double before = 0, after = 0;
+    rank_side(l, item, &first, &begin, &end, &last);
+    for (int64_t i = begin; i < end; i++) before += pow(rank_get(l, l->y, i), 2), after += pow(rank_get(l, l->z, i), 2);
+    for (int64_t i = begin; i < end; i++) rank_set(l, l->y, i, rank_get(l, l->z, i) / sqrt(after));
+    longest = fmax(longest, sqrt(after / before));
+  }
+  return longest;
+}
+
+/// The smallest sigma of the batch, from z = K y.
+static double rank_sigma(const rank_look *l) {
+  double smallest = INFINITY;
+  for (int64_t item = 0; item < l->factor->items; item++) {
+    int64_t first, begin, end, last;
+    double square = 0;
+    rank_side(l, item, &first, &begin, &end, &last);
+    for (int64_t i = first; i < last; i++) {
+      double z = rank_get(l, l->z, i);
+      square += i < begin || i >= end ? z * z : l->attrs->f[0] * fabs(z * rank_get(l, l->y, i));
+    }
+    smallest = fmin(smallest, sqrt(square));
+  }
+  return smallest;
+}
+
+// -- the look --------------------------------------------------------------------------------------------------------
+
+static lac_status rank_open(lac_context *ctx, rank_look *l) {
+  lac_status status = LAC_OK;
+  lac_meta meta = l->factor->meta;
+
+  l->rows = lac_factor_rows(l->factor);
+  l->parts = lac_dtype_is_complex(meta.dtype) ? 2 : 1;
+  LAC_TRY(lac_factor_values(ctx, l->factor, &l->values));
+  meta.shape[meta.ndim - 1] = l->rows;
+  meta.shape[meta.ndim++] = 1;
+  LAC_TRY(lac_array_make(ctx, &meta, &l->y));
+  LAC_TRY(lac_array_make(ctx, &meta, &l->z));
+done:
+  return status;
+}
+
+/// One solve, and what it shows.
+static lac_status rank_step(lac_context *ctx, rank_look *l, bool *is_settled) {
+  lac_status status = LAC_OK, solved = lac_factor_solve(ctx, l->factor, LAC_N, l->y, l->z);
+  double rounding = lac_dtype_real(l->factor->meta.dtype) == LAC_F32 ? FLT_EPSILON : DBL_EPSILON;
+
+  if (solved == LAC_ERR_SINGULAR || solved == LAC_ERR_CONVERGENCE || solved == LAC_ERR_NONFINITE) {
+    LAC_TRY(rank_refuse(ctx));
+  }
+  LAC_TRY(solved);
+  *is_settled = rank_normalise(l) < l->attrs->f[0] / (RANK_ROUNDINGS * RANK_ROUNDINGS * rounding);
+  if (*is_settled) goto done;
+  LAC_TRY(ctx->kernels->spmm(ctx, l->factor->core->pattern, LAC_N, l->values, l->y, l->z));
+  if (!(rank_sigma(l) > RANK_ROUNDINGS * rounding)) LAC_TRY(rank_refuse(ctx));
+done:
+  return status;
+}
+
+lac_status lac_rank_check(lac_context *ctx, const lac_attrs *attrs, const lac_factor *factor) {
+  lac_status status = LAC_OK;
+  rank_look look = {.attrs = attrs, .factor = factor};
+  bool is_settled = false;
+
+  if (!rank_is_asked(attrs) || factor->items == 0 || attrs->i[2] == attrs->i[3]) return LAC_OK;
+  LAC_TRY(rank_open(ctx, &look));
+  rank_start(&look);
+  for (int solve = 0; solve < RANK_SOLVES && !is_settled; solve++) LAC_TRY(rank_step(ctx, &look, &is_settled));
+done:
+  lac_array_destroy(&look.values);
+  lac_array_destroy(&look.y);
+  lac_array_destroy(&look.z);
+  return status;
+}

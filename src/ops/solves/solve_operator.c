@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file solve_operator.c
+/// The solution of a linear system whose matrix nobody stores: the user's function emits its product.
+///
+///     forward   x         = op(L(theta))^-1 b             a Krylov method; op = N or H
+///     vjp       lambda    = flip(op)(L(theta))^-1 x_bar
+///               b_bar     = lambda
+///               theta_bar = - vjp of op(L(theta)) x in theta, at lambda       emit the product, then its vjp
+///     jvp       x_dot     = op(L(theta))^-1 (b_dot - jvp of op(L(theta)) x in theta, along theta_dot)
+///
+/// The product is written once as a program, and so is its adjoint, L^H v, which is its vjp in x. The rules emit these programs and their
+/// derivatives, so that every order follows from the rules of the operators inside. b is one vector, whatever its shape. i[0] = 1: op = H;
+/// i[1] = 1: the solve is that of a derivative.
+
+#include <string.h>
+
+#include "autodiff/rule.h"
+#include "autodiff/tape_impl.h"
+#include "solvers/krylov/iterative.h"
+
+enum { SIGNATURE_SIZE = 3 * (LAC_MAX_IN + LAC_MAX_OUT) + 2, OPERATOR_THETAS = LAC_MAX_IN - 2 };
+
+/// The object of a call. Its operator differs from others by its arity alone, and lives as long as the call.
+typedef struct operator_solve {
+  lac_object object;
+  lac_op op;
+  char signature[SIGNATURE_SIZE];
+  lac_program *programs[2];  // L x and L^H x of inputs theta, x
+  lac_solver_options options;
+  lac_meta meta;  // of b
+  int thetas;
+} operator_solve;
+
+static void operator_free(lac_object *object) {
+  operator_solve *o = (operator_solve *)object;
+
+  lac_program_destroy(&o->programs[0]);
+  lac_program_destroy(&o->programs[1]);
+  lac_iterative_let_go(&o->options);
+  lac_free(o);
+}
+
+static const lac_kind operator_kind = {"operator", operator_free};
+
+// -- products --------------------------------------------------------------------------------------------------------
+
+/// One forward: its arrays, and which of L and L^H is `op(L)`.
+typedef struct operator_view {
+  const operator_solve *o;
+  const lac_array *const *thetas;
+  int which;
+} operator_view;
+
+/// L of reals is its own conjugate.
+static bool operator_is_adjoint(const operator_solve *o, lac_side side) {
+  return lac_dtype_is_complex(o->meta.dtype) ? side == LAC_H : lac_side_transposes(side);
+}
+
+static lac_status operator_product(lac_context *ctx, const void *self, lac_side side, const lac_array *x,
+                                   lac_array *y) {
+  lac_status status = LAC_OK;
+  const operator_view *v = self;
+  const operator_solve *o = v->o;
+  const lac_program *program = o->programs[operator_is_adjoint(o, side) ? !v->which : v->which];
+  const lac_array *inputs[LAC_MAX_IN] = {NULL};
+  lac_array *from = NULL, *to = NULL;
+
+  LAC_TRY(lac_array_reshape(ctx, (lac_array *)x, o->meta.ndim, o->meta.shape, &from));
+  LAC_TRY(lac_array_reshape(ctx, y, o->meta.ndim, o->meta.shape, &to));
+  for (int i = 0; i < program->inputs; i++) {
+    int index = program->input[i].index;
+    inputs[i] = index < o->thetas ? v->thetas[index] : from;
+  }
+  LAC_TRY(lac_program_execute(ctx, program, inputs, &to));
+done:
+  lac_array_destroy(&from);
+  lac_array_destroy(&to);
+  return status;
+}
+
+static lac_status operator_precondition(lac_context *ctx, const void *self, lac_side side, const lac_array *x,
+                                        lac_array *y) {
+  const operator_view *v = self;
+  const lac_precondition *p = &v->o->options.preconditioner;
+  lac_side own = v->which ? flip(side) : side;
+  return p->apply ? p->apply(ctx, p->apply_data, own, x, y) : lac_iterative_by_factor(ctx, p->factor, own, x, y);
+}
+
+static const lac_krylov_table *operator_krylov(const lac_solver_options *options) {
+  const lac_factor *factor = options->preconditioner.factor;
+  const lac_krylov_table *krylov =
+      options->method == LAC_METHOD_AUTO ? &lac_krylov_gmres : lac_krylov_of(options->method);
+  const lac_krylov_table *flexible = factor && lac_iterative_varies(factor) ? lac_krylov_flexible(krylov) : NULL;
+  return flexible ? flexible : krylov;
+}
+
+// -- the operator ----------------------------------------------------------------------------------------------------
+
+static lac_status operator_infer(lac_call *c) {
+  lac_context *ctx = c->ctx;
+  lac_status status = LAC_OK;
+  const operator_solve *o = c->object;
+  char have[LAC_SHAPE_TEXT], want[LAC_SHAPE_TEXT];
+  const lac_meta *b = &c->in_meta[o->thetas];
+
+  LAC_CHECK(lac_meta_same(b, &o->meta), LAC_ERR_SHAPE,
+            "solve_operator: b is %s %s where the operator was written for %s %s", lac_dtype_name(b->dtype),
+            lac_shape_text(b->ndim, b->shape, have), lac_dtype_name(o->meta.dtype),
+            lac_shape_text(o->meta.ndim, o->meta.shape, want));
+  c->out_meta[0] = *b;
+done:
+  return status;
+}
+
+static lac_status operator_run(lac_call *c, lac_array *b, lac_array *x, lac_solve_report *report) {
+  const operator_solve *o = c->object;
+  operator_view view = {o, c->in, (int)c->attrs->i[0]};
+  int64_t n = b->count;
+  lac_iteration iteration = lac_iteration_for(&o->options.iteration, o->meta.dtype, c->attrs->i[1] != 0);
+  lac_krylov_job job = {.a = {operator_product, &view},
+                        .side = LAC_N,
+                        .iteration = &iteration,
+                        .items = 1,
+                        .rows = n,
+                        .cols = n,
+                        .width = 1,
+                        .dtype = o->meta.dtype,
+                        .b = b,
+                        .x = x,
+                        .starts_at_zero = true};
+
+  if (o->options.preconditioner.apply || o->options.preconditioner.factor) {
+    job.m = (lac_linear){operator_precondition, &view};
+  }
+  return operator_krylov(&o->options)->run(c->ctx, &job, report);
+}
+
+static lac_status operator_forward(lac_call *c) {
+  lac_context *ctx = c->ctx;
+  lac_status status = LAC_OK;
+  const operator_solve *o = c->object;
+  lac_array *b = NULL, *x = NULL;
+  const int64_t shape[] = {1, c->out[0]->count, 1};
+  lac_solve_report report = {.ending = LAC_CONVERGED};
+
+  LAC_TRY(lac_solver_require_iterative(ctx, "solve_operator", c->in[o->thetas]));
+  LAC_TRY(ctx->kernels->fill(ctx, c->out[0], 0, 0));
+  if (c->out[0]->count == 0) goto done;
+  LAC_TRY(lac_array_reshape(ctx, (lac_array *)c->in[o->thetas], 3, shape, &b));
+  LAC_TRY(lac_array_reshape(ctx, c->out[0], 3, shape, &x));
+  LAC_TRY(operator_run(c, b, x, &report));
+  LAC_CHECK(report.ending == LAC_CONVERGED || o->options.iteration.accept_unconverged, LAC_ERR_CONVERGENCE,
+            "solve_operator: did not reach the tolerance%s: relative residual %.2e after %lld iterations: %s; raise "
+            "max_iterations or rtol, or give a preconditioner",
+            c->attrs->i[1] ? " in the solve of a derivative" : "", report.residual, (long long)report.iterations,
+            report.reason);
+done:
+  lac_array_destroy(&b);
+  lac_array_destroy(&x);
+  return status;
+}
+
+static lac_var operator_emit(lac_rule *r, bool is_flipped, lac_var b) {
+  const operator_solve *o = r->object;
+  lac_spec spec = {.op = &o->op, .object = o, .attrs.i = {is_flipped ? !r->attrs->i[0] : r->attrs->i[0], 1}};
+  lac_var in[LAC_MAX_IN];
+
+  memcpy(in, r->in, (size_t)o->thetas * sizeof *in);
+  in[o->thetas] = b;
+  return lac_emit(r->tape, &spec, in);
+}
+
+/// op(L(theta)) x on the rule's tape.
+static lac_status operator_replay(lac_rule *r, lac_var *y) {
+  const operator_solve *o = r->object;
+  const lac_program *program = o->programs[r->attrs->i[0]];
+  lac_var inputs[LAC_MAX_IN] = {{0}};
+
+  for (int i = 0; i < program->inputs; i++) {
+    int index = program->input[i].index;
+    inputs[i] = index < o->thetas ? r->in[index] : r->out[0];
+  }
+  return lac_program_replay(r->tape, program, inputs, y);
+}
+
+static void operator_vjp(lac_rule *r) {
+  const operator_solve *o = r->object;
+  lac_var lambda = operator_emit(r, true, r->out_bar[0]), y = {0}, x[LAC_MAX_IN], bar[LAC_MAX_IN];
+  int ins = 0, from[LAC_MAX_IN];
+  lac_status status = LAC_OK;
+
+  r->in_bar[o->thetas] = lambda;
+  for (int i = 0; i < o->thetas; i++) {
+    if (r->wants[i]) x[ins] = r->in[i], from[ins++] = i;
+  }
+  if (ins) status = operator_replay(r, &y);
+  if (status == LAC_OK && ins) status = lac_tape_vjp(r->tape, 1, &y, &lambda, ins, x, bar, LAC_CREATE_GRAPH);
+  for (int j = 0; j < ins && status == LAC_OK; j++) r->in_bar[from[j]] = lac_neg(r->tape, bar[j]);
+  if (status != LAC_OK) (void)lac_tape_fail(r->tape, status);
+}
+
+static void operator_jvp(lac_rule *r) {
+  const operator_solve *o = r->object;
+  lac_var y = {0}, change = {0}, x[LAC_MAX_IN], dot[LAC_MAX_IN];
+  int ins = 0;
+  lac_status status = LAC_OK;
+
+  for (int i = 0; i < o->thetas; i++) {
+    if (r->in_dot[i].id) x[ins] = r->in[i], dot[ins++] = r->in_dot[i];
+  }
+  if (ins) status = operator_replay(r, &y);
+  if (status == LAC_OK && ins) status = lac_tape_jvp(r->tape, ins, x, dot, 1, &y, &change, LAC_CREATE_GRAPH);
+  if (status == LAC_OK) {
+    r->out_dot[0] = operator_emit(r, false, lac_sub(r->tape, r->in_dot[o->thetas], change));
+  } else {
+    (void)lac_tape_fail(r->tape, status);
+  }
+}
+
+// -- writing one -----------------------------------------------------------------------------------------------------
+
+/// Theta and x on a program's tape, and the product that the user's function emits of them.
+static lac_status operator_declare(lac_tape *tape, lac_program *program, const operator_solve *o, const lac_var *theta,
+                                   int place, lac_var *in) {
+  lac_context *ctx = lac_tape_context(tape);
+  lac_status status = LAC_OK;
+
+  for (int i = 0; i < o->thetas; i++) {
+    const lac_meta *meta = lac_tape_meta(tape, theta[i]);
+    LAC_CHECK(meta, LAC_ERR_ABSENT, "solve_operator: parameter %d is absent; give an array on this tape", i);
+    LAC_TRY(lac_program_declare(program, LAC_ROLE_IN, i, meta, &in[i]));
+  }
+  LAC_TRY(lac_program_declare(program, LAC_ROLE_IN, place, &o->meta, &in[o->thetas]));
+done:
+  return status;
+}
+
+static lac_status operator_ask(lac_context *ctx, lac_program *program, lac_tape_function function, void *data,
+                               const operator_solve *o, const lac_var *in, lac_var *y) {
+  lac_status status = LAC_OK, returned;
+  const lac_meta *meta;
+  char have[LAC_SHAPE_TEXT] = "nothing", want[LAC_SHAPE_TEXT];
+
+  ctx->status = LAC_OK;  // so that a code without a sentence does not borrow an older one
+  returned = function(program->tape, data, 0, in, y);
+  LAC_TRY(lac_tape_status(program->tape));
+  LAC_CHECK(returned == LAC_OK || ctx->status == returned, returned, "solve_operator: the function returned %s",
+            lac_status_name(returned));
+  LAC_TRY(returned);
+  meta = lac_tape_meta(program->tape, *y);
+  if (meta) (void)lac_shape_text(meta->ndim, meta->shape, have);
+  LAC_CHECK(
+      meta && lac_meta_same(meta, &o->meta), LAC_ERR_SHAPE,
+      "solve_operator: the function gave %s, where the shape and dtype of b, %s, are needed: the operator must be "
+      "square",
+      have, lac_shape_text(o->meta.ndim, o->meta.shape, want));
+done:
+  return status;
+}
+
+static lac_status operator_close(lac_context *ctx, lac_program *program, lac_var y) {
+  lac_status status = LAC_OK;
+  int place = lac_tape_place(program->tape, y);
+
+  LAC_CHECK(place, LAC_ERR_ARG, "solve_operator: the function does not depend on x");
+  program->result[0] = (lac_port){.role = LAC_ROLE_OUT, .var = place, .meta = program->tape->vars[place].meta};
+  program->results = 1;
+  LAC_TRY(lac_program_finish(program));
+done:
+  return status;
+}
+
+static lac_status operator_write(lac_tape *tape, lac_tape_function function, void *data, const lac_var *theta,
+                                 operator_solve *o) {
+  lac_context *ctx = lac_tape_context(tape);
+  lac_status status = LAC_OK;
+  lac_program *program;
+  lac_var in[LAC_MAX_IN], y = {0};
+
+  LAC_TRY(lac_program_open(ctx, TAPE_SEGMENT, &o->programs[0]));
+  program = o->programs[0];
+  LAC_TRY(operator_declare(tape, program, o, theta, o->thetas, in));
+  LAC_TRY(operator_ask(ctx, program, function, data, o, in, &y));
+  LAC_TRY(operator_close(ctx, program, y));
+done:
+  return status;
+}
+
+/// L^H v: the vjp of the product in x. What is linear does not read x.
+static lac_status operator_write_adjoint(lac_tape *tape, lac_tape_function function, void *data, const lac_var *theta,
+                                         operator_solve *o) {
+  lac_context *ctx = lac_tape_context(tape);
+  lac_status status = LAC_OK;
+  lac_program *program;
+  lac_var in[LAC_MAX_IN], v = {0}, y = {0}, z = {0};
+  bool reads_x = false;
+
+  LAC_TRY(lac_program_open(ctx, TAPE_SEGMENT, &o->programs[1]));
+  program = o->programs[1];
+  LAC_TRY(operator_declare(tape, program, o, theta, o->thetas + 1, in));
+  LAC_TRY(lac_program_declare(program, LAC_ROLE_IN, o->thetas, &o->meta, &v));
+  LAC_TRY(operator_ask(ctx, program, function, data, o, in, &y));
+  LAC_TRY(lac_tape_vjp(program->tape, 1, &y, &v, 1, &in[o->thetas], &z, LAC_CREATE_GRAPH));
+  LAC_TRY(operator_close(ctx, program, z));
+  for (int i = 0; i < program->inputs; i++) reads_x = reads_x || program->input[i].index > o->thetas;
+  LAC_CHECK(!reads_x, LAC_ERR_ARG, "solve_operator: the function is not linear in x: its derivative depends on x");
+done:
+  return status;
+}
+
+/// "(),()->()": inputs have no core dimensions in common.
+static void operator_make(operator_solve *o) {
+  char *end = o->signature;
+  uint32_t needs = NEEDS_OUT(0);
+
+  for (int i = 0; i < o->thetas; i++) needs |= NEEDS_IN(i);
+  for (int i = 0; i < o->thetas + 2; i++) {
+    for (const char *c = i == 0 ? "()" : i == o->thetas + 1 ? "->()" : ",()"; *c; c++) *end++ = *c;
+  }
+  o->op = (lac_op){.name = "solve_operator",
+                   .signature = o->signature,
+                   .order = LAC_ANY_ORDER,
+                   .flags = LAC_WHOLE,
+                   .vjp_needs = needs,
+                   .jvp_needs = needs,
+                   .infer = operator_infer,
+                   .forward = operator_forward,
+                   .vjp = operator_vjp,
+                   .jvp = operator_jvp};
+}
+
+static lac_status operator_check(lac_context *ctx, const lac_solver_options *options) {
+  lac_status status = LAC_OK;
+  const lac_precondition *p = &options->preconditioner;
+
+  LAC_CHECK(options->method == LAC_METHOD_AUTO || lac_krylov_of(options->method), LAC_ERR_ARG,
+            "solve_operator: method %d needs a matrix; use a Krylov method, LAC_METHOD_CG or LAC_METHOD_GMRES say",
+            (int)options->method);
+  LAC_CHECK(p->method == LAC_METHOD_AUTO || p->method == LAC_METHOD_IDENTITY, LAC_ERR_ARG,
+            "solve_operator: this preconditioner needs a matrix; give preconditioner.factor, made of a matrix that is "
+            "near, or preconditioner.apply");
+  LAC_CHECK(!(p->factor && p->apply), LAC_ERR_ARG,
+            "solve_operator: the preconditioner is both a factor and a function; give one of them");
+  LAC_CHECK(!p->factor || !lac_iterative_varies(p->factor) || operator_krylov(options)->is_flexible, LAC_ERR_ARG,
+            "solve_operator: the preconditioner's factor is another matrix each time it is applied, which %s cannot "
+            "take; use LAC_METHOD_FLEXIBLE_CG or LAC_METHOD_FLEXIBLE_GMRES",
+            operator_krylov(options)->name);
+  LAC_TRY(lac_iteration_check(ctx, &options->iteration));
+done:
+  return status;
+}
+
+static lac_status operator_create(lac_tape *tape, lac_tape_function function, void *data,
+                                  const lac_solver_options *options, int thetas, const lac_var *theta, lac_var b,
+                                  operator_solve **out) {
+  lac_context *ctx = lac_tape_context(tape);
+  lac_status status = LAC_OK;
+  operator_solve *o = NULL;
+
+  LAC_CHECK(function && (theta || thetas == 0), LAC_ERR_ARG, "solve_operator: the function or theta is NULL");
+  LAC_CHECK(thetas >= 0 && thetas <= OPERATOR_THETAS, LAC_ERR_ARG,
+            "solve_operator: %d parameters; 0 to %d are possible: put several into one array (lac_concat)", thetas,
+            (int)OPERATOR_THETAS);
+  LAC_CHECK(lac_tape_meta(tape, b), LAC_ERR_ABSENT, "solve_operator: b is absent; give an array on this tape");
+  LAC_TRY(operator_check(ctx, options));
+  LAC_ALLOC(o, 1);
+  lac_object_init(&o->object, &operator_kind);
+  o->options = *options;
+  lac_iterative_hold(&o->options);
+  o->meta = *lac_tape_meta(tape, b);
+  o->thetas = thetas;
+  LAC_TRY(operator_write(tape, function, data, theta, o));
+  LAC_TRY(operator_write_adjoint(tape, function, data, theta, o));
+  operator_make(o);
+  *out = o, o = NULL;
+done:
+  lac_object_release(o);
+  return status;
+}
+
+lac_var lac_solve_operator(lac_tape *tape, lac_tape_function function, void *data, const lac_solver_options *options,
+                           int thetas, const lac_var *theta, lac_var b) {
+  lac_context *ctx = lac_tape_context(tape);
+  lac_status status = LAC_OK;
+  lac_solver_options chosen = options ? *options : lac_solver_options_defaults();
+  operator_solve *o = NULL;
+  lac_var in[LAC_MAX_IN], x = {0};
+
+  LAC_TRY(lac_tape_status(tape));
+  LAC_TRY(operator_create(tape, function, data, &chosen, thetas, theta, b, &o));
+  if (thetas) memcpy(in, theta, (size_t)thetas * sizeof *in);
+  in[thetas] = b;
+  x = lac_emit(tape, &(lac_spec){.op = &o->op, .object = o}, in);
+done:
+  lac_object_release(o);
+  return status == LAC_OK ? x : lac_tape_fail(tape, status);
+}

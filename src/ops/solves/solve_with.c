@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file solve_with.c
+/// The solution of a linear system with a factor.
+///
+///     forward   x      = op(A)^-1 b                    the object is a factor of A, or a solver that factors when asked
+///     vjp       lambda = solve_with(F, flip(op), a, x_bar)
+///               b_bar  = lambda
+///               a_bar  = -sddmm(P, lambda, x)          only where A stores an entry
+///     jvp       x_dot  = solve_with(F, op, a, b_dot - spmm(P, op, a_dot, x))
+///
+/// Every order uses the same F. A factor that was not made of exactly these values is refused, never used. The values are
+/// independent parameters: for a symmetric A with both halves stored, each half has its own gradient. i[0] is the side; i[1], i[2],
+/// i[3] and f[0] may ask for full rank (rank.c). i[4] = 1: the solve is that of a derivative, for which an iterative solver may have a
+/// tolerance of its own; it uses the preconditioner that was set up.
+
+#include "ops/solves/factored.h"
+
+enum { A, B };
+enum { X };
+
+enum { SIDE_AT, RANK_AT, BEGIN_AT, END_AT, DERIVATIVE_AT };
+
+lac_var lac_emit_derivative_solve(lac_tape *tape, const void *object, lac_side side, lac_var a, lac_var b) {
+  return lac_emit_solve(tape, object, &(lac_attrs){.i = {[SIDE_AT] = side, [DERIVATIVE_AT] = 1}}, a, b);
+}
+
+static lac_status solve_with_infer(lac_call *c) {
+  lac_context *ctx = c->ctx;
+  lac_status status = LAC_OK;
+
+  LAC_TRY(lac_call_needs_factored(c));
+  LAC_TRY(lac_rank_infer(c));
+  LAC_TRY(lac_call_bind_matrix(c, lac_factored_pattern(c->object), SIDE(c), 'z', 'n', 'n'));
+  LAC_TRY(lac_call_match(c));
+done:
+  return status;
+}
+
+static lac_status solve_with_forward(lac_call *c) {
+  lac_context *ctx = c->ctx;
+  lac_status status = LAC_OK;
+  lac_factor *factor = NULL;
+
+  LAC_TRY(lac_rank_judge(ctx, c->attrs, lac_call_factor(c, A, &factor)));
+  LAC_TRY(lac_rank_check(ctx, c->attrs, factor));
+  LAC_TRY(lac_factor_solve_for(ctx, factor, SIDE(c), c->attrs->i[DERIVATIVE_AT] != 0, c->in[B], c->out[X]));
+done:
+  lac_factor_destroy(&factor);
+  return status;
+}
+
+static void solve_with_vjp(lac_rule *r) {
+  lac_var lambda = lac_emit_derivative_solve(r->tape, r->object, flip(SIDE(r)), r->in[A], r->out_bar[X]);
+
+  r->in_bar[B] = lambda;
+  if (r->wants[A]) {
+    const lac_pattern *p = lac_factored_pattern(r->object);
+    r->in_bar[A] = lac_neg(r->tape, lac_emit_matrix_bar(r->tape, p, SIDE(r), lambda, r->out[X]));
+  }
+}
+
+static void solve_with_jvp(lac_rule *r) {
+  lac_var change = lac_spmm(r->tape, lac_factored_pattern(r->object), SIDE(r), r->in_dot[A], r->out[X]);
+  r->out_dot[X] =
+      lac_emit_derivative_solve(r->tape, r->object, SIDE(r), r->in[A], lac_sub(r->tape, r->in_dot[B], change));
+}
+
+const lac_op lac_op_solve_with = {
+    .name = "solve_with",
+    .signature = "(z),(n,k)->(n,k)",
+    .order = LAC_ANY_ORDER,
+    .flags = LAC_WHOLE,
+    .vjp_needs = NEEDS_IN(A) | NEEDS_OUT(X),
+    .jvp_needs = NEEDS_IN(A) | NEEDS_OUT(X),
+    .infer = solve_with_infer,
+    .forward = solve_with_forward,
+    .vjp = solve_with_vjp,
+    .jvp = solve_with_jvp,
+};
+
+lac_var lac_emit_solve(lac_tape *tape, const void *object, const lac_attrs *attrs, lac_var a, lac_var b) {
+  return lac_emit(tape, &(lac_spec){.op = &lac_op_solve_with, .object = object, .attrs = *attrs}, (lac_var[]){a, b});
+}
+
+lac_var lac_solve_with(lac_tape *tape, const lac_factor *factor, lac_side side, lac_var a, lac_var b) {
+  return lac_emit_solve(tape, factor, &(lac_attrs){.i = {side}}, a, b);
+}
+
+lac_var lac_solve(lac_tape *tape, const lac_solver *solver, lac_side side, lac_var a, lac_var b) {
+  lac_spec spec = {.op = &lac_op_solve_with, .attrs.i = {side}};
+  lac_var x;
+
+  lac_tape_call_factored(tape, "lac_solve", solver, spec, (lac_var[]){a, b}, &x);
+  return x;
+}

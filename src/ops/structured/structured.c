@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file structured.c
+/// Structured matrices that are composed of other operators: tridiagonal, diagonal, Toeplitz.
+///
+///     tridiagonal   the three diagonals are brought together into a band
+///     diagonal      a product number by number; a solve is that of a band of one diagonal
+///     Toeplitz      a corner of a circulant of n + m - 1 rows or more, a power of two: x is filled up with zeros and y cut off
+
+#include "ops/structured/banded.h"
+
+/// A diagonal, (n), as the only row of a band, (1, n).
+static lac_var band_of_one(lac_tape *tape, lac_var x) {
+  const lac_meta *meta = lac_tape_meta(tape, x);
+  return lac_emit_axes(tape, x, 1, 2, (int64_t[]){1, meta ? lac_meta_last(meta) : 0});
+}
+
+/// A diagonal of a band as one row of n numbers, of which it is [begin, end).
+static lac_var band_row(lac_tape *tape, lac_var x, int64_t n, int64_t begin, int64_t end) {
+  const lac_meta *meta = lac_tape_meta(tape, x);
+  lac_meta like;
+
+  if (!meta || meta->ndim == 0) return x;
+  like = *meta;
+  like.shape[like.ndim - 1] = n;
+  return band_of_one(tape, lac_embed(tape, x, &like, 0, begin, end, 1));
+}
+
+lac_var lac_tridiagonal_solve(lac_tape *tape, lac_var lower, lac_var diag, lac_var upper, lac_var b) {
+  lac_context *ctx = lac_tape_context(tape);
+  lac_status status = LAC_OK;
+  const lac_meta *dm = lac_tape_meta(tape, diag), *lm = lac_tape_meta(tape, lower), *um = lac_tape_meta(tape, upper);
+  int64_t n, off;
+  lac_var ab = {0};
+
+  LAC_TRY(lac_tape_status(tape));
+  LAC_CHECK(dm && lm && um && dm->ndim && lm->ndim && um->ndim, LAC_ERR_SHAPE,
+            "tridiagonal_solve: lower (n - 1), diag (n) and upper (n - 1) must be there, with one dimension at least");
+  n = lac_meta_last(dm), off = n > 0 ? n - 1 : 0;
+  LAC_CHECK(lac_meta_last(lm) == off && lac_meta_last(um) == off, LAC_ERR_SHAPE,
+            "tridiagonal_solve: diag has %lld numbers, lower %lld and upper %lld; lower and upper must have %lld",
+            (long long)n, (long long)lac_meta_last(lm), (long long)lac_meta_last(um), (long long)off);
+  ab = lac_concat_all(
+      tape, 3,
+      (lac_var[]){band_row(tape, upper, n, n - off, n), band_of_one(tape, diag), band_row(tape, lower, n, 0, off)}, 1);
+  return lac_banded_solve(tape, LAC_N, 1, 1, ab, b);
+done:
+  return lac_tape_fail(tape, status);
+}
+
+lac_var lac_diag_mm(lac_tape *tape, lac_var d, lac_var x) {
+  const lac_meta *meta = lac_tape_meta(tape, d);
+  int64_t n = meta ? lac_meta_last(meta) : 0;  // a copy: calls grow the tape
+
+  return lac_banded_mm(tape, LAC_N, 0, 0, n, band_of_one(tape, d), x);
+}
+
+lac_var lac_diag_solve(lac_tape *tape, lac_var d, lac_var b) {
+  return lac_banded_solve(tape, LAC_N, 0, 0, band_of_one(tape, d), b);
+}
+
+/// The map from a Toeplitz matrix's first column and row, behind each other, to the first column of the circulant.
+static lac_status toeplitz_map(lac_context *ctx, int64_t m, int64_t n, int64_t size, lac_map **out) {
+  lac_status status = LAC_OK;
+  int64_t *target = NULL;
+
+  LAC_ALLOC(target, m + n);
+  for (int64_t i = 0; i < m; ++i) target[i] = i;
+  for (int64_t j = 0; j < n; ++j) target[m + j] = j ? size - j : -1;
+  LAC_TRY(lac_map_create(ctx, m + n, size, target, out));
+done:
+  lac_free(target);
+  return status;
+}
+
+/// x (n, k) with rows of zeros up to `size`.
+static lac_var toeplitz_fill_up(lac_tape *tape, lac_var x, int64_t size) {
+  const lac_meta *meta = lac_tape_meta(tape, x);
+  lac_meta like;
+
+  if (!meta || meta->ndim < 2) return x;
+  like = *meta;
+  like.shape[like.ndim - 2] = size;
+  return lac_embed(tape, x, &like, 1, 0, meta->shape[meta->ndim - 2], 1);
+}
+
+lac_var lac_toeplitz_mm(lac_tape *tape, lac_side side, lac_var column, lac_var row, lac_var x) {
+  lac_context *ctx = lac_tape_context(tape);
+  lac_status status = LAC_OK;
+  const lac_meta *cm = lac_tape_meta(tape, column), *rm = lac_tape_meta(tape, row), *xm = lac_tape_meta(tape, x);
+  int64_t m, n, in, size = 1;
+  lac_map *map = NULL;
+  lac_var y = {0};
+
+  LAC_TRY(lac_tape_status(tape));
+  LAC_CHECK(cm && rm && xm && cm->ndim && rm->ndim && xm->ndim > 1, LAC_ERR_SHAPE,
+            "toeplitz_mm: column (m), row (n) and x (n, k) must be there");
+  m = lac_meta_last(cm), n = lac_meta_last(rm), in = lac_side_transposes(side) ? m : n;
+  LAC_CHECK(xm->shape[xm->ndim - 2] == in, LAC_ERR_SHAPE, "toeplitz_mm: x has %lld rows; op(T) has %lld columns",
+            (long long)xm->shape[xm->ndim - 2], (long long)in);
+  while (size < m + n - 1 || size < m || size < n) size *= 2;  // of a matrix without rows x is there all the same
+  LAC_TRY(toeplitz_map(ctx, m, n, size, &map));
+  y = lac_circulant_mm(tape, side, lac_remap(tape, map, LAC_N, lac_concat(tape, column, row, 0)),
+                       toeplitz_fill_up(tape, x, size));
+  y = lac_slice(tape, y, 1, 0, lac_side_transposes(side) ? n : m, 1);
+done:
+  lac_map_destroy(&map);
+  return status == LAC_OK ? y : lac_tape_fail(tape, status);
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file block_form.c
+/// A matching puts entries on the diagonal; the strongly connected components of what results are the blocks (Tarjan
+/// 1972, with a stack of its own).
+///
+/// Nodes are columns. The edges of node j go to the columns of the row matched with j: what has to be known before
+/// x_j. A component is complete when all that it needs is, so they come out in the order of substitution.
+
+#include "solvers/direct/order/block_form.h"
+
+#include "solvers/direct/method/determinant.h"
+#include "solvers/direct/order/matching.h"
+
+typedef struct form_work {
+  const lac_structure *s;
+  int32_t *match;    // of rows; pairs of what is left over count as matched here
+  int32_t *holder;   // the row of each node
+  int32_t *number;   // in the order of discovery, from 1; 0: not yet
+  int32_t *low;      // the least number that a node reaches
+  int32_t *block;    // of each node, -1 while it is not known
+  int32_t *path;     // nodes of the search
+  int32_t *waiting;  // nodes whose component is not complete
+  int64_t *next;     // where each node goes on
+  int32_t discovered, depth, waiting_count;
+} form_work;
+
+static void form_clear(form_work *w) {
+  lac_free(w->match);
+  lac_free(w->holder);
+  lac_free(w->number);
+  lac_free(w->low);
+  lac_free(w->block);
+  lac_free(w->path);
+  lac_free(w->waiting);
+  lac_free(w->next);
+}
+
+static lac_status form_init(lac_context *ctx, form_work *w) {
+  lac_status status = LAC_OK;
+  int32_t n = w->s->n;
+
+  LAC_ALLOC(w->match, n);
+  LAC_ALLOC(w->holder, n);
+  LAC_ALLOC(w->number, n);
+  LAC_ALLOC(w->low, n);
+  LAC_ALLOC(w->block, n);
+  LAC_ALLOC(w->path, n);
+  LAC_ALLOC(w->waiting, n);
+  LAC_ALLOC(w->next, n);
+done:
+  return status;
+}
+
+static void form_enter(form_work *w, int32_t node) {
+  w->number[node] = w->low[node] = ++w->discovered;
+  w->block[node] = -1;
+  w->next[node] = w->s->offsets[w->holder[node]];
+  w->path[w->depth++] = node;
+  w->waiting[w->waiting_count++] = node;
+}
+
+// All edges of the node have been followed: where it reaches nothing before itself, its component is complete.
+static void form_leave(form_work *w, int32_t node, int32_t *blocks) {
+  w->depth--;
+  if (w->depth > 0) {
+    int32_t above = w->path[w->depth - 1];
+    if (w->low[node] < w->low[above]) w->low[above] = w->low[node];
+  }
+  if (w->low[node] != w->number[node]) return;
+  int32_t other;
+  do {
+    other = w->waiting[--w->waiting_count];
+    w->block[other] = *blocks;
+  } while (other != node);
+  ++*blocks;
+}
+
+static void form_search(form_work *w, int32_t root, int32_t *blocks) {
+  form_enter(w, root);
+  while (w->depth > 0) {
+    int32_t node = w->path[w->depth - 1], to = node;
+    int64_t end = w->s->offsets[w->holder[node] + 1];
+    while (w->next[node] < end && w->number[to = w->s->columns[w->next[node]]] > 0) {
+      if (w->block[to] < 0 && w->number[to] < w->low[node]) w->low[node] = w->number[to];
+      w->next[node]++;
+    }
+    if (w->next[node] < end) {
+      form_enter(w, to);
+    } else {
+      form_leave(w, node, blocks);
+    }
+  }
+}
+
+// Places: block after block, columns ascending inside.
+static void form_place(const form_work *w, lac_block_form *form) {
+  for (int32_t j = 0; j < form->n; j++) form->first[w->block[j] + 1]++;
+  for (int32_t b = 0; b < form->blocks; b++) form->first[b + 1] += form->first[b];
+  for (int32_t j = 0; j < form->n; j++) {
+    int32_t place = form->first[w->block[j]]++;
+    form->cols[place] = j;
+    form->rows[place] = w->holder[j];
+    if (w->match[w->holder[j]] < 0 && (form->vacant < 0 || place < form->vacant)) form->vacant = place;
+  }
+  for (int32_t b = form->blocks; b > 0; b--) form->first[b] = form->first[b - 1];
+  form->first[0] = 0;
+}
+
+static int32_t form_root(int32_t *parent, int32_t node) {
+  for (; parent[node] != node; node = parent[node]) parent[node] = parent[parent[node]];
+  return node;
+}
+
+// Nodes joined by an entry, whichever way, are of one component.
+static int32_t form_components(const lac_structure *s, const int32_t *holder, int32_t *parent) {
+  int32_t count = s->n;
+  for (int32_t j = 0; j < s->n; j++) parent[j] = j;
+  for (int32_t j = 0; j < s->n; j++) {
+    for (int64_t p = s->offsets[holder[j]]; p < s->offsets[holder[j] + 1]; p++) {
+      int32_t a = form_root(parent, j), b = form_root(parent, s->columns[p]);
+      if (a == b) continue;
+      parent[a > b ? a : b] = a > b ? b : a;
+      count--;
+    }
+  }
+  return count;
+}
+
+static lac_status form_find(lac_context *ctx, form_work *w, lac_block_form *form) {
+  lac_status status = LAC_OK;
+  int32_t n = w->s->n;
+
+  form->rank = lac_matching_structural(w->s, w->match);
+  LAC_CHECK(form->rank >= 0, LAC_ERR_MEMORY, "out of memory: the matching of %lld rows", (long long)n);
+  for (int32_t i = 0; i < n; i++) w->holder[w->match[i] < 0 ? -1 - w->match[i] : w->match[i]] = i;
+  for (int32_t j = 0; j < n; j++) {
+    if (w->number[j] == 0) form_search(w, j, &form->blocks);
+  }
+  LAC_ALLOC(form->first, form->blocks + 1);
+  form_place(w, form);
+  form->components = form_components(w->s, w->holder, w->low);
+done:
+  return status;
+}
+
+static lac_status form_create(lac_context *ctx, const lac_structure *structure, lac_block_form **out) {
+  lac_status status = LAC_OK;
+  lac_block_form *form = NULL;
+  form_work w = {.s = structure};
+
+  LAC_ALLOC(form, 1);
+  form->n = structure->n;
+  form->vacant = -1;
+  LAC_ALLOC(form->rows, form->n);
+  LAC_ALLOC(form->cols, form->n);
+  LAC_TRY(form_init(ctx, &w));
+  LAC_TRY(form_find(ctx, &w, form));
+  *out = form, form = NULL;
+done:
+  form_clear(&w);
+  lac_block_form_destroy(form);
+  return status;
+}
+
+lac_status lac_block_form_get(lac_context *ctx, const lac_structure *structure, const lac_block_form **out) {
+  lac_status status = LAC_OK;
+  lac_structure *keeper = (lac_structure *)structure;  // what it keeps is filled once, whoever is first
+  lac_block_form *form = atomic_load(&keeper->form), *made = NULL;
+
+  if (!form) {
+    LAC_TRY(form_create(ctx, structure, &made));
+    if (atomic_compare_exchange_strong(&keeper->form, &form, made)) form = made, made = NULL;
+  }
+  *out = form;
+done:
+  lac_block_form_destroy(made);
+  return status;
+}
+
+void lac_block_form_destroy(lac_block_form *form) {
+  if (!form) return;
+  lac_free(form->rows);
+  lac_free(form->cols);
+  lac_free(form->first);
+  lac_free(form);
+}
+
+lac_status lac_block_form_parity(lac_context *ctx, const lac_block_form *form, bool *is_odd) {
+  lac_status status = LAC_OK;
+  int32_t *to = NULL;
+  char *seen = NULL;
+
+  LAC_ALLOC(to, form->n);
+  LAC_ALLOC(seen, form->n);
+  for (int32_t k = 0; k < form->n; k++) to[form->rows[k]] = form->cols[k];
+  *is_odd = lac_permutation_is_odd(form->n, to, seen);
+done:
+  lac_free(to);
+  lac_free(seen);
+  return status;
+}

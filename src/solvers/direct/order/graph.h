@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file graph.h
+/// The graph of B + B^T, where B is A with its rows moved: what orderings and elimination trees read.
+///
+/// Row i of A becomes row match[i] of B, so that nodes are columns of A. Each neighbour stands once, a node is not its own.
+
+#ifndef LACUNA_SOLVERS_DIRECT_ORDER_GRAPH_H
+#define LACUNA_SOLVERS_DIRECT_ORDER_GRAPH_H
+
+#include "solvers/direct/order/structure.h"
+
+typedef struct lac_graph {
+  int32_t n;
+  int64_t *offsets;  // n + 1
+  int32_t *columns;
+} lac_graph;
+
+/// `match` may be NULL: rows stay. `graph` is zeroed before and cleared after, also where this fails.
+lac_status lac_graph_init(lac_context *ctx, const lac_structure *structure, const int32_t *match, lac_graph *graph);
+void lac_graph_clear(lac_graph *graph);
+
+#endif

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file structure.c
+/// Reads a pattern and its transpose into the integers of the direct solvers.
+
+#include "solvers/direct/order/structure.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "solvers/direct/order/block_form.h"
+
+// Buffers of a pattern in the integers of structure.h: the loops of every factorisation read one type.
+static void structure_widen(const lac_buffer *from, int64_t *to) {
+  const int32_t *narrow = from->host;
+  if (from->type == LAC_I64) {
+    memcpy(to, from->host, (size_t)from->count * sizeof *to);
+  } else {
+    for (int64_t i = 0; i < from->count; i++) to[i] = narrow[i];
+  }
+}
+
+static void structure_narrow(const lac_buffer *from, int32_t *to) {
+  const int64_t *wide = from->host;
+  if (from->type == LAC_I32) {
+    memcpy(to, from->host, (size_t)from->count * sizeof *to);
+  } else {
+    for (int64_t i = 0; i < from->count; i++) to[i] = (int32_t)wide[i];
+  }
+}
+
+static bool structure_same(const lac_buffer *a, const lac_buffer *b) {
+  size_t size = a->type == LAC_I32 ? sizeof(int32_t) : sizeof(int64_t);
+  return a->type == b->type && a->count == b->count && memcmp(a->host, b->host, (size_t)a->count * size) == 0;
+}
+
+// Row i of A and of A^T are both ascending: one walk along the two counts what they share.
+static void structure_compare(lac_structure *s) {
+  s->unmatched = -1;
+  for (int32_t i = 0; i < s->n; i++) {
+    int64_t p = s->offsets[i], q = s->t_offsets[i];
+    while (p < s->offsets[i + 1] && q < s->t_offsets[i + 1]) {
+      int32_t j = s->columns[p], k = s->t_rows[q];
+      if (j == k && j == i) s->diagonals++;
+      if (j == k && j != i) s->matched++;
+      if (j < k && s->unmatched < 0) s->unmatched = p;
+      p += j <= k;
+      q += k <= j;
+    }
+    if (p < s->offsets[i + 1] && s->unmatched < 0) s->unmatched = p;
+  }
+  s->is_symmetric = s->unmatched < 0;
+}
+
+// Columns ascend: the first and the last entry of each row tell how far it reaches.
+static void structure_measure(lac_structure *s) {
+  for (int32_t i = 0; i < s->n; i++) {
+    if (s->offsets[i] == s->offsets[i + 1]) continue;
+    int32_t below = i - s->columns[s->offsets[i]], above = s->columns[s->offsets[i + 1] - 1] - i;
+    if (below > s->lower) s->lower = below;
+    if (above > s->upper) s->upper = above;
+  }
+}
+
+static void structure_destroy(lac_object *object) {
+  lac_structure *s = (lac_structure *)object;
+  lac_free(s->offsets);
+  lac_free(s->columns);
+  if (s->t_offsets != s->offsets) lac_free(s->t_offsets);
+  if (s->t_rows != s->columns) lac_free(s->t_rows);
+  lac_free(s->t_slots);
+  lac_block_form_destroy(s->form);
+  lac_free(s);
+}
+
+static const lac_kind structure_kind = {"structure", structure_destroy};
+
+static lac_status structure_read(lac_context *ctx, const lac_rows *rows, int64_t **offsets, int32_t **columns) {
+  lac_status status = LAC_OK;
+
+  *offsets = lac_alloc((size_t)rows->offsets->count * sizeof **offsets);
+  *columns = lac_alloc((size_t)rows->columns->count * sizeof **columns);
+  LAC_CHECK(*offsets && *columns, LAC_ERR_MEMORY, "out of memory: a structure of %lld entries",
+            (long long)rows->columns->count);
+  structure_widen(rows->offsets, *offsets);
+  structure_narrow(rows->columns, *columns);
+done:
+  return status;
+}
+
+// A symmetric structure is its own transpose.
+static lac_status structure_read_transpose(lac_context *ctx, const lac_rows *rows, const lac_rows *t,
+                                           lac_structure *s) {
+  lac_status status = LAC_OK;
+
+  if (structure_same(rows->offsets, t->offsets) && structure_same(rows->columns, t->columns)) {
+    s->t_offsets = s->offsets;
+    s->t_rows = s->columns;
+  } else {
+    LAC_TRY(structure_read(ctx, t, &s->t_offsets, &s->t_rows));
+  }
+  s->t_slots = lac_alloc((size_t)s->nnz * sizeof *s->t_slots);
+  LAC_CHECK(s->t_slots, LAC_ERR_MEMORY, "out of memory: a structure of %lld entries", (long long)s->nnz);
+  structure_widen(t->slots, s->t_slots);
+done:
+  return status;
+}
+
+static lac_status structure_create(lac_context *ctx, const lac_pattern *pattern, lac_structure **out) {
+  lac_status status = LAC_OK;
+  lac_structure *s = NULL;
+  lac_rows rows, transpose;
+
+  LAC_ALLOC(s, 1);
+  lac_object_init(&s->object, &structure_kind);
+  s->n = (int32_t)pattern->rows;
+  s->nnz = pattern->nnz;
+  LAC_TRY(lac_pattern_walk(ctx, pattern, false, &rows));
+  LAC_TRY(structure_read(ctx, &rows, &s->offsets, &s->columns));
+  LAC_TRY(lac_pattern_walk(ctx, pattern, true, &transpose));
+  LAC_TRY(structure_read_transpose(ctx, &rows, &transpose, s));
+  structure_compare(s);
+  structure_measure(s);
+  *out = s, s = NULL;
+done:
+  lac_object_release(s);
+  return status;
+}
+
+static int64_t structure_bytes(const lac_structure *s) {
+  int64_t one = 8 * (int64_t)s->n + 4 * s->nnz;
+  return (int64_t)sizeof *s + (s->t_rows == s->columns ? one : 2 * one) + 8 * s->nnz;
+}
+
+lac_status lac_structure_get(lac_context *ctx, const lac_pattern *pattern, lac_structure **out) {
+  lac_status status = LAC_OK;
+  lac_structure *s = (lac_structure *)lac_pattern_find_cached(pattern, &structure_kind, NULL, NULL);
+
+  if (!s) {
+    LAC_CHECK(pattern->rows < LAC_DIRECT_MAX_ROWS, LAC_ERR_OVERFLOW,
+              "lac_solver_create: the direct solver takes fewer than %lld rows, the pattern has %lld",
+              (long long)LAC_DIRECT_MAX_ROWS, (long long)pattern->rows);
+    LAC_TRY(structure_create(ctx, pattern, &s));
+    LAC_TRY(lac_pattern_add_cached(ctx, pattern, &s->object, structure_bytes(s)));
+  }
+  *out = s, s = NULL;
+done:
+  lac_object_release(s);
+  return status;
+}
+
+// The entries of a part by rows, with the slots they have in A; without `slots` they are only counted.
+static void part_read(const lac_structure *from, const int32_t *rows, const int32_t *place, int32_t first,
+                      lac_structure *s, int64_t *slots) {
+  int64_t count = 0;
+  for (int32_t i = 0; i < s->n; i++) {
+    for (int64_t p = from->offsets[rows[i]]; p < from->offsets[rows[i] + 1]; p++) {
+      int32_t j = place[from->columns[p]] - first;
+      if (j < 0 || j >= s->n) continue;
+      if (slots) s->columns[count] = j, slots[count] = p;
+      count++;
+    }
+    s->offsets[i + 1] = count;
+  }
+  s->nnz = count;
+}
+
+static void part_transpose(lac_structure *s) {
+  for (int64_t p = 0; p < s->nnz; p++) s->t_offsets[s->columns[p] + 1]++;
+  for (int32_t j = 0; j < s->n; j++) s->t_offsets[j + 1] += s->t_offsets[j];
+  for (int32_t i = 0; i < s->n; i++) {
+    for (int64_t p = s->offsets[i]; p < s->offsets[i + 1]; p++) {
+      int64_t q = s->t_offsets[s->columns[p]]++;
+      s->t_rows[q] = i;
+      s->t_slots[q] = p;
+    }
+  }
+  for (int32_t j = s->n; j > 0; j--) s->t_offsets[j] = s->t_offsets[j - 1];
+  s->t_offsets[0] = 0;
+}
+
+lac_status lac_structure_part(lac_context *ctx, const lac_structure *structure, int32_t n, const int32_t *rows,
+                              const int32_t *place, int32_t first, lac_structure **out, int64_t **slots) {
+  lac_status status = LAC_OK;
+  lac_structure *s = NULL;
+  int64_t *own = NULL;
+
+  LAC_ALLOC(s, 1);
+  lac_object_init(&s->object, &structure_kind);
+  s->n = n;
+  LAC_ALLOC(s->offsets, n + 1);
+  LAC_ALLOC(s->t_offsets, n + 1);
+  part_read(structure, rows, place, first, s, NULL);
+  LAC_ALLOC(s->columns, s->nnz);
+  LAC_ALLOC(s->t_rows, s->nnz);
+  LAC_ALLOC(s->t_slots, s->nnz);
+  LAC_ALLOC(own, s->nnz);
+  part_read(structure, rows, place, first, s, own);
+  part_transpose(s);
+  structure_compare(s);
+  structure_measure(s);
+  *out = s, s = NULL;
+  *slots = own, own = NULL;
+done:
+  lac_object_release(s);
+  lac_free(own);
+  return status;
+}
+
+int64_t lac_structure_row(const lac_structure *structure, int64_t slot) {
+  int64_t low = 0, high = structure->n;  // offsets[low] <= slot < offsets[high]
+  while (high - low > 1) {
+    int64_t middle = low + (high - low) / 2;
+    if (structure->offsets[middle] <= slot) {
+      low = middle;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+static void structure_say(char *text, size_t size, const char *format, int64_t number) {
+  static const char BEGIN[] = "the matrix is structurally singular: ";
+  snprintf(text, size, "%s", BEGIN);
+  if (size > sizeof BEGIN) snprintf(text + sizeof BEGIN - 1, size - sizeof BEGIN + 1, format, (long long)number);
+}
+
+void lac_structure_singular_text(const lac_structure *structure, int64_t column, char *text, size_t size) {
+  for (int32_t i = 0; i < structure->n; i++) {
+    bool row_is_empty = structure->offsets[i] == structure->offsets[i + 1];
+    bool column_is_empty = structure->t_offsets[i] == structure->t_offsets[i + 1];
+    if (row_is_empty) structure_say(text, size, "row %lld is empty", i);
+    if (column_is_empty && !row_is_empty) structure_say(text, size, "column %lld is empty", i);
+    if (row_is_empty || column_is_empty) return;
+  }
+  structure_say(text, size, "no pivot is left for column %lld", column);
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file pivoting_lu.h
+/// What the parts of LU share: analysis, factors, workspace.
+
+#ifndef LACUNA_SOLVERS_DIRECT_PIVOTING_PIVOTING_LU_H
+#define LACUNA_SOLVERS_DIRECT_PIVOTING_PIVOTING_LU_H
+
+#include "solvers/solver_impl.h"
+
+typedef struct pivoting_analysis {
+  int32_t n;
+  int32_t *order;  // the column of A that is eliminated k-th
+} pivoting_analysis;
+
+/// A triangle by columns that grows at its end. Numbers are of the factor's dtype.
+typedef struct pivoting_triangle {
+  int64_t *offsets;
+  int32_t *rows;
+  void *values;
+  int64_t count, capacity;
+} pivoting_triangle;
+
+typedef struct pivoting_numeric {
+  lac_dtype dtype;
+  int32_t n;
+  pivoting_triangle l;  // strictly lower, unit diagonal
+  pivoting_triangle u;  // strictly upper
+  void *diagonal;       // of U
+  int32_t *pivots;      // the row of A that is eliminated k-th
+  void *row_scale;      // real powers of two that bring the largest number of every row and column near 1:
+  void *col_scale;      // what is factored is R A C
+  double flops;         // multiply-adds
+  double smallest;      // pivot, of a column whose largest number is near 1
+  int64_t where;
+} pivoting_numeric;
+
+typedef struct pivoting_work {
+  void *x;          // the column in hand, by rows of A
+  int32_t *place;   // the step at which a row became pivot, or -1
+  int32_t *mark;    // == k: the row is in the column's structure
+  int32_t *path;    // steps that update the column, in order, at its end
+  int32_t *stack;   // of the search
+  int64_t *resume;  // where the search goes on in each column of the stack
+  int32_t *rest;    // rows of the column that are not pivots yet
+  int64_t *pruned;  // where the search may stop in each column of L
+  int32_t rest_count;
+} pivoting_work;
+
+/// With room for so many entries of L and U; NULL: there is no memory. And its end, which accepts NULL.
+pivoting_numeric *pivoting_create(const lac_structure *structure, lac_dtype dtype, int64_t l_count, int64_t u_count);
+void pivoting_destroy(void *numeric);
+
+/// With the pivots of job->like: pivoting_lu_again.c.
+lac_status pivoting_factor_again(const lac_factor_job *job, void **numeric, lac_fault *fault);
+
+/// Room for `count` more entries.
+bool pivoting_reserve(pivoting_triangle *triangle, int64_t count, size_t number_size);
+
+/// The structure of column k: path[return value .. n - 1] are the steps that update it, rest the rows below. See
+/// pivoting_lu_reach.c.
+int32_t pivoting_reach(const lac_structure *a, int32_t column, int32_t k, const pivoting_triangle *l, pivoting_work *w);
+
+/// Slots of the table: see pivoting_lu_inverse.c.
+lac_status pivoting_logdet(const void *analysis, const void *numeric, lac_polar *out);
+lac_status pivoting_selected_inverse(const lac_structure *structure, const void *analysis, const void *numeric,
+                                     int threads, void *values, lac_fault *fault);
+
+#endif

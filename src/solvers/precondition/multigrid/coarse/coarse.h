@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file coarse.h
+/// The coarsest level, solved directly: dense factors that know what to do with a null space.
+///
+///     P A Q = L U,  P = Q = I and U = D L^H where A is Hermitian and no pivot is negative
+///
+/// A pivot that is zero to rounding counts as infinite: its unknown is 0. So A^+ stands for a generalised inverse, Hermitian and
+/// semi-definite where A is.
+
+#ifndef LACUNA_SOLVERS_PRECONDITION_MULTIGRID_COARSE_COARSE_H
+#define LACUNA_SOLVERS_PRECONDITION_MULTIGRID_COARSE_COARSE_H
+
+#include "core/pattern/pattern_impl.h"
+#include "lacuna/solver.h"
+
+/// Levels that a hierarchy has room for: far more than halving the rows needs, as coarse_rows of 1 might.
+enum { LAC_LEVELS = 32 };
+
+typedef struct lac_coarse lac_coarse;
+
+/// What the options, or their defaults, allow: levels, and rows of a level that is solved directly.
+int lac_coarse_levels(const lac_precondition *options);
+int64_t lac_coarse_rows(const lac_precondition *options);
+
+/// Factors of values [items, nnz] on a square pattern. A pivot below `rounding` times what it began with is zero.
+lac_status lac_coarse_create(lac_context *ctx, lac_dtype dtype, const lac_pattern *pattern, int64_t items,
+                             const void *values, bool is_hermitian, double rounding, lac_coarse **out);
+
+/// A^+ of all matrices, [items, n, n].
+lac_status lac_coarse_inverse(lac_context *ctx, const lac_coarse *coarse, void *out);
+
+/// x = op(A)^+ b for one of the matrices, op = N or H; b and x [n, k] lie by rows and may be the same.
+lac_status lac_coarse_solve(lac_context *ctx, const lac_coarse *coarse, int64_t item, bool adjoint, int64_t k,
+                            const void *b, void *x);
+
+int64_t lac_coarse_bytes(const lac_coarse *coarse);
+void lac_coarse_destroy(lac_coarse *coarse);
+
+#endif

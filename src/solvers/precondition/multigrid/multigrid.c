@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file multigrid.c
+/// Multigrid: pairwise or smoothed aggregation, as asked for or as the matrix wants it.
+///
+/// Left to itself it looks at some rows. Even entries of one sign are what pairs are good at; entries that differ by orders of
+/// magnitude, or have the sign of the diagonal, call for smoothed aggregation, and so do near-null vectors. Where the look leaves a doubt, a
+/// few iterations with pairs are measured: above 0.6 per iteration, the other is set up instead.
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/number_at.h"
+#include "core/random.h"
+#include "solvers/krylov/krylov.h"
+#include "solvers/precondition/multigrid/smoothed/smoothed.h"
+
+extern const lac_preconditioner_table lac_preconditioner_pairwise;  // pairwise.c
+
+enum { CHOICE_SAMPLES = 2048, CHOICE_PROBE = 6, CHOICE_SEED = 2 };
+static const double CHOICE_EVEN = 4, CHOICE_UNEVEN = 12;   // the largest entry beside the diagonal over the smallest
+static const double CHOICE_FEW = 0.05, CHOICE_MANY = 0.3;  // shares of the rows looked at
+static const double CHOICE_SLOW = 0.6;                     // factor of the residual per iteration
+static const double CHOICE_ENOUGH = 1e-5;                  // of the residual: below, f32 measures its own rounding
+
+typedef struct multigrid_part {
+  const lac_preconditioner_table *table;
+  void *inner;
+  char reason[160];
+} multigrid_part;
+
+// -- a look at the entries -------------------------------------------------------------------------------------------
+
+/// Shares of the rows looked at.
+typedef struct multigrid_look {
+  double doubtful;  // entries that are not even, or of the diagonal's sign
+  double uneven;    // entries that are far from even, or many of the diagonal's sign
+} multigrid_look;
+
+/// One row: its largest and smallest size beside the diagonal, and the size of what has the diagonal's sign.
+static void choice_row(const lac_setup *setup, int64_t i, double *largest, double *smallest, double *positive) {
+  const lac_pattern *p = setup->pattern;
+  lac_dtype dtype = setup->values->meta.dtype;
+  const void *values = setup->values->storage->data;
+  int64_t begin = lac_buffer_get(p->offsets, i), end = lac_buffer_get(p->offsets, i + 1);
+  c128 diagonal = 1;
+  *largest = *positive = 0, *smallest = INFINITY;
+  for (int64_t q = begin; q < end; ++q) {
+    if (lac_buffer_get(p->columns, q) == i) diagonal = lac_number_get(dtype, values, q);
+  }
+  for (int64_t q = begin; q < end; ++q) {
+    c128 a = lac_number_get(dtype, values, q);
+    double size = cabs(a);
+    if (lac_buffer_get(p->columns, q) == i || size == 0) continue;
+    *largest = fmax(*largest, size), *smallest = fmin(*smallest, size);
+    if (creal(a * conj(diagonal / cabs(diagonal))) > 0) *positive = fmax(*positive, size);
+  }
+}
+
+static multigrid_look choice_look(const lac_setup *setup) {
+  multigrid_look look = {0, 0};
+  int64_t n = setup->pattern->rows, count = n < CHOICE_SAMPLES ? n : CHOICE_SAMPLES, doubtful = 0, uneven = 0;
+  for (int64_t s = 0; s < count; ++s) {
+    double largest, smallest, positive;
+    choice_row(setup, (int64_t)((double)s / (double)count * (double)n), &largest, &smallest, &positive);
+    doubtful += largest > CHOICE_EVEN * smallest || positive > 0.05 * largest;
+    uneven += largest > CHOICE_UNEVEN * smallest || positive > 0.5 * largest;
+  }
+  if (count) look = (multigrid_look){(double)doubtful / (double)count, (double)uneven / (double)count};
+  return look;
+}
+
+// -- a few iterations ------------------------------------------------------------------------------------------------
+
+static lac_status choice_random(lac_context *ctx, const lac_setup *setup, lac_array **out) {
+  lac_status status = LAC_OK;
+  lac_dtype dtype = setup->values->meta.dtype, real = lac_dtype_real(dtype);
+  int64_t items = setup->values->meta.ndim > 1 ? setup->values->meta.shape[0] : 1, n = setup->pattern->rows;
+  lac_array *b = NULL;
+
+  LAC_TRY(lac_array_create(ctx, dtype, 3, (int64_t[]){items, n, 1}, &b));
+  lac_random_fill(CHOICE_SEED, real == LAC_F64, (lac_dtype_is_complex(dtype) ? 2 : 1) * b->count, b->storage->data);
+  *out = b;
+done:
+  return status;
+}
+
+static lac_status multigrid_apply(lac_context *ctx, const void *self, lac_side side, const lac_array *x, lac_array *y) {
+  const multigrid_part *part = self;
+  return part->table->apply(ctx, part->inner, side, x, y);
+}
+
+/// The factor of the residual per iteration of a flexible method.
+static lac_status choice_probe(lac_context *ctx, const lac_setup *setup, const lac_preconditioner_table *table,
+                               const void *inner, double *factor) {
+  lac_status status = LAC_OK;
+  const lac_krylov_table *method = setup->is_hermitian ? &lac_krylov_flexible_cg : &lac_krylov_flexible_gmres;
+  lac_matrix_linear matrix = {setup->pattern, setup->values};
+  lac_iteration iteration = lac_iteration_defaults();
+  lac_solve_report report = {0};
+  lac_array *b = NULL, *x = NULL;
+  multigrid_part part = {table, (void *)inner, ""};
+  lac_krylov_job job = {.iteration = &iteration, .rows = setup->pattern->rows, .cols = setup->pattern->rows};
+
+  iteration.rtol = CHOICE_ENOUGH;
+  iteration.max_iterations = CHOICE_PROBE;
+  iteration.look_every = CHOICE_PROBE;
+  LAC_TRY(choice_random(ctx, setup, &b));
+  LAC_TRY(lac_array_make(ctx, &b->meta, &x));
+  LAC_TRY(ctx->kernels->fill(ctx, x, 0, 0));
+  job.a = (lac_linear){lac_matrix_linear_apply, &matrix};
+  job.m = (lac_linear){multigrid_apply, &part};
+  job.items = b->meta.shape[0], job.width = 1, job.dtype = b->meta.dtype;
+  job.b = b, job.x = x, job.starts_at_zero = true;
+  LAC_TRY(method->run(ctx, &job, &report));
+  *factor = report.iterations > 0 ? pow(report.residual, 1 / (double)report.iterations) : 0;
+done:
+  lac_array_destroy(&b);
+  lac_array_destroy(&x);
+  return status;
+}
+
+// -- the choice ------------------------------------------------------------------------------------------------------
+
+/// Pairs, unless they turn out to be slow.
+static lac_status choice_by_probe(lac_context *ctx, const lac_setup *setup, multigrid_part *part) {
+  lac_status status = LAC_OK;
+  double factor = 0;
+
+  part->table = &lac_preconditioner_pairwise;
+  LAC_TRY(part->table->create(ctx, setup, &part->inner));
+  LAC_TRY(choice_probe(ctx, setup, part->table, part->inner, &factor));
+  if (factor <= CHOICE_SLOW) {
+    (void)snprintf(part->reason, sizeof part->reason, "pairs took the residual down by %.2f an iteration", factor);
+    goto done;
+  }
+  part->table->destroy(part->inner);
+  part->inner = NULL;
+  part->table = &lac_preconditioner_smoothed;
+  (void)snprintf(part->reason, sizeof part->reason, "pairs took the residual down by no more than %.2f an iteration",
+                 factor);
+  LAC_TRY(part->table->create(ctx, setup, &part->inner));
+done:
+  return status;
+}
+
+static lac_status choice_make(lac_context *ctx, const lac_setup *setup, multigrid_part *part,
+                              const lac_preconditioner_table *table, const char *reason) {
+  part->table = table;
+  (void)snprintf(part->reason, sizeof part->reason, "%s", reason);
+  return table->create(ctx, setup, &part->inner);
+}
+
+static lac_status choice_create(lac_context *ctx, const lac_setup *setup, multigrid_part *part) {
+  const lac_precondition *options = &setup->options->preconditioner;
+  const lac_preconditioner_table *pairwise = &lac_preconditioner_pairwise, *smoothed = &lac_preconditioner_smoothed;
+  multigrid_look look;
+
+  if (options->kind == LAC_MULTIGRID_PAIRWISE) return choice_make(ctx, setup, part, pairwise, "asked for");
+  if (options->kind == LAC_MULTIGRID_SMOOTHED) return choice_make(ctx, setup, part, smoothed, "asked for");
+  if (!ctx->kernels->smoothed) return choice_make(ctx, setup, part, pairwise, "this backend has no other");
+  if (!ctx->kernels->multigrid) return choice_make(ctx, setup, part, smoothed, "this backend has no other");
+  if (options->near_null) return choice_make(ctx, setup, part, smoothed, "near-null vectors are given");
+  look = choice_look(setup);
+  if (look.uneven > CHOICE_MANY)
+    return choice_make(ctx, setup, part, smoothed,
+                       "entries differ by orders of magnitude, or have the diagonal's sign");
+  if (look.doubtful > CHOICE_FEW) return choice_by_probe(ctx, setup, part);
+  return choice_make(ctx, setup, part, pairwise, "entries are even and of one sign");
+}
+
+// -- the table -------------------------------------------------------------------------------------------------------
+
+static void multigrid_destroy(void *self) {
+  multigrid_part *part = self;
+  if (!part) return;
+  if (part->table) part->table->destroy(part->inner);
+  lac_free(part);
+}
+
+static lac_status multigrid_create(lac_context *ctx, const lac_setup *setup, void **out) {
+  lac_status status = LAC_OK;
+  multigrid_part *part = NULL;
+
+  LAC_ALLOC(part, 1);
+  LAC_TRY(choice_create(ctx, setup, part));
+  *out = part, part = NULL;
+done:
+  multigrid_destroy(part);
+  return status;
+}
+
+/// Pairs were chosen for other values; those that a look tells to be no good for pairs are set up from nothing.
+static lac_status multigrid_refresh(lac_context *ctx, const lac_setup *setup, const void *like, void **out) {
+  lac_status status = LAC_OK;
+  const multigrid_part *old = like;
+  bool is_chosen = setup->options->preconditioner.kind == LAC_MULTIGRID_AUTO && ctx->kernels->smoothed;
+  multigrid_part *part = NULL;
+
+  LAC_CHECK(
+      !is_chosen || old->table != &lac_preconditioner_pairwise || choice_look(setup).uneven <= CHOICE_MANY,
+      LAC_ERR_UNSUPPORTED,
+      "multigrid: pairs that suited earlier values do not suit these, whose entries differ by orders of magnitude; "
+      "set it up afresh");
+  LAC_ALLOC(part, 1);
+  part->table = old->table;
+  memcpy(part->reason, old->reason, sizeof part->reason);
+  LAC_TRY(part->table->refresh(ctx, setup, old->inner, &part->inner));
+  *out = part, part = NULL;
+done:
+  multigrid_destroy(part);
+  return status;
+}
+
+static void multigrid_report(const void *self, lac_setup_finding *finding) {
+  const multigrid_part *part = self;
+  part->table->report(part->inner, finding);
+}
+
+static lac_status multigrid_describe(lac_context *ctx, const void *self, char **text) {
+  lac_status status = LAC_OK;
+  const multigrid_part *part = self;
+  char *inner = NULL, *whole = NULL;
+  size_t room = 0;
+
+  LAC_TRY(part->table->describe(ctx, part->inner, &inner));
+  room = strlen(inner) + sizeof part->reason + 64;
+  LAC_ALLOC(whole, room);
+  (void)snprintf(whole, room, "%s multigrid: %s\n%s", part->table->name, part->reason, inner);
+  *text = whole;
+done:
+  lac_free(inner);
+  return status;
+}
+
+const lac_preconditioner_table lac_preconditioner_multigrid = {
+    .name = "multigrid",
+    .is_variable = true,
+    .keeps_hermitian = true,
+    .create = multigrid_create,
+    .refresh = multigrid_refresh,
+    .apply = multigrid_apply,
+    .report = multigrid_report,
+    .describe = multigrid_describe,
+    .destroy = multigrid_destroy,
+};

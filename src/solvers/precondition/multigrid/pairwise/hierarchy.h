@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file hierarchy.h
+/// A hierarchy of ever smaller matrices A, P^T A P, ... with plain interpolation along aggregates.
+///
+/// What follows from the structure (aggregates, patterns) is one object that hierarchies of other values share. The finest level
+/// is the caller's matrix itself. Values of coarse levels are summed in f64 (c128) from level to level and kept in the
+/// hierarchy's dtype.
+
+#ifndef LACUNA_SOLVERS_PRECONDITION_MULTIGRID_PAIRWISE_HIERARCHY_H
+#define LACUNA_SOLVERS_PRECONDITION_MULTIGRID_PAIRWISE_HIERARCHY_H
+
+#include "kernels/pairwise.h"
+#include "solvers/precondition/multigrid/coarse/coarse.h"
+#include "solvers/precondition/preconditioner.h"
+
+/// The structure of all levels.
+typedef struct lac_levels {
+  lac_object object;
+  int count;                          // of levels
+  bool is_smoothed_last;              // the last level has no rows below it and none that need them: smoothing does
+  bool is_ragged[LAC_LEVELS];         // rows of a level differ in length from their neighbours
+  lac_pattern *patterns[LAC_LEVELS];  // of each level; the first is the caller's
+  lac_aggregation aggregates[LAC_LEVELS];  // from each level to the next
+  lac_slices *slices[LAC_LEVELS];          // of coarse levels whose rows are like those of a grid
+} lac_levels;
+
+/// A hierarchy of values.
+typedef struct lac_hierarchy {
+  lac_levels *levels;
+  lac_dtype dtype, narrow;         // of the matrix, of the hierarchy
+  bool is_hermitian;               // A^H is A
+  int64_t items;                   // matrices
+  lac_array *unit;                 // [items, 2, 1]: magnitudes of the matrix
+  bool is_sliced[LAC_LEVELS];      // values are in the slices of that level
+  lac_array *values[LAC_LEVELS];   // [items, nnz] or [items, room]; the first is the caller's
+  lac_array *weights[LAC_LEVELS];  // [items, n]
+  lac_array *inverse;              // [items, n, n] of the last level, unless it is smoothed
+} lac_hierarchy;
+
+/// Aggregates of the rows of a matrix by matching in pairs, twice (pairwise_match.c). `values` are those of one matrix. Rows that smoothing
+/// alone takes care of, since their diagonal outweighs all else, have none.
+lac_status lac_pairwise_match(lac_context *ctx, const lac_pattern *pattern, lac_dtype dtype, const void *values,
+                              bool is_first, lac_aggregation *out);
+void lac_aggregation_clear(lac_aggregation *aggregation);
+
+/// The shapes of aggregates of a grid (shapes.c).
+lac_status lac_aggregation_shapes(lac_context *ctx, const lac_pattern *pattern, lac_aggregation *aggregation);
+
+/// The pattern of P^T A P.
+lac_status lac_aggregation_pattern(lac_context *ctx, const lac_pattern *pattern, const lac_aggregation *aggregation,
+                                   lac_pattern **out);
+
+/// Slices of a pattern, or NULL where too few rows are like their neighbours (slices.c).
+lac_status lac_slices_create(lac_context *ctx, const lac_pattern *pattern, lac_slices **out);
+void lac_slices_destroy(lac_slices *slices);
+
+/// A hierarchy of a matrix; `like` (or NULL) has the structure to take.
+lac_status lac_hierarchy_create(lac_context *ctx, const lac_setup *setup, const lac_levels *like, lac_hierarchy **out);
+void lac_hierarchy_destroy(lac_hierarchy *hierarchy);
+
+/// x = op(M)^-1 b by one cycle (cycle.c).
+lac_status lac_hierarchy_cycle(lac_context *ctx, const lac_hierarchy *hierarchy, lac_side side, const lac_array *b,
+                               lac_array *x);
+
+#endif

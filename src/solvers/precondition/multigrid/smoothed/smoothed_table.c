@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file smoothed_table.c
+/// Smoothed aggregation as a preconditioner: its table, what it says of itself.
+
+#include <stdio.h>
+
+#include "solvers/precondition/multigrid/smoothed/smoothed.h"
+
+static void smoothed_report(const void *self, lac_setup_finding *finding) {
+  const smoothed_part *part = self;
+  const smoothed_shape *shape = part->shape;
+  double entries = 0;
+
+  for (int l = 0; l < shape->levels; ++l) entries += (double)shape->level[l].a.nnz;
+  finding->bytes = part->bytes + shape->bytes;
+  finding->levels = shape->levels;
+  finding->complexity = shape->level[0].a.nnz ? entries / (double)shape->level[0].a.nnz : 1;
+}
+
+/// A line for each level, within `room`.
+static lac_status smoothed_describe(lac_context *ctx, const void *self, char **text) {
+  lac_status status = LAC_OK;
+  const smoothed_part *part = self;
+  size_t room = (size_t)(part->shape->levels + 2) * 160, at = 0;
+  char *line = NULL;
+
+  LAC_ALLOC(line, room);
+  at += (size_t)snprintf(line, room, "smoothed aggregation, %s, %s smoother\n", lac_dtype_name(part->dtype),
+                         part->degree > 1 ? "Chebyshev" : "diagonal");
+  for (int l = 0; l < part->shape->levels; ++l) {
+    const smoothed_structure *level = &part->shape->level[l];
+    bool is_direct = l + 1 == part->shape->levels && part->coarse;
+    at += (size_t)snprintf(line + at, room - at, "level %d: %lld rows, %lld entries%s\n", l, (long long)level->a.rows,
+                           (long long)level->a.nnz, is_direct ? ", solved directly" : "");
+  }
+  *text = line;
+done:
+  return status;
+}
+
+const lac_preconditioner_table lac_preconditioner_smoothed = {
+    .name = "smoothed",
+    .keeps_hermitian = true,
+    .create = smoothed_create,
+    .refresh = smoothed_refresh,
+    .apply = smoothed_apply,
+    .report = smoothed_report,
+    .describe = smoothed_describe,
+    .destroy = smoothed_destroy,
+};

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file preconditioner.h
+/// The table that each preconditioner fills: set up for values, refreshed with others, applied to either side.
+
+#ifndef LACUNA_SOLVERS_PRECONDITION_PRECONDITIONER_H
+#define LACUNA_SOLVERS_PRECONDITION_PRECONDITIONER_H
+
+#include "lacuna/solver.h"
+#include "solvers/linear.h"
+
+/// A matrix to be preconditioned: finite values [items, nnz] on a square pattern of single entries.
+typedef struct lac_setup {
+  const lac_pattern *pattern;
+  const lac_array *values;
+  const lac_solver_options *options;
+  bool is_hermitian;         // in values
+  const lac_array *largest;  // [items, 1, 1]: sizes of numbers; NULL: not known
+} lac_setup;
+
+/// Rows that belong together: the largest block size up to `most` into which the structure can be cut; 1: none.
+int64_t lac_setup_blocks(const lac_pattern *pattern, int most);
+
+/// What a preconditioner says of itself.
+typedef struct lac_setup_finding {
+  int64_t bytes;      // that it holds, shared arrays not counted
+  int levels;         // of a hierarchy
+  double complexity;  // entries of all levels beside those of the matrix
+  char warning[200];  // a sentence where something had to be changed: IC(0) enlarged the diagonal; else ""
+} lac_setup_finding;
+
+/// M approximates A. A part is immutable once made and may be applied by several threads; it holds (retains) what it needs of
+/// pattern and values: never a copy of the finest level's indices, and of its values only where it says so.
+typedef struct lac_preconditioner_table {
+  const char *name;
+  bool is_variable;      // op(M)^-1 is not linear (an inner iteration): flexible methods alone may use it
+  bool keeps_hermitian;  // M is Hermitian positive definite where A is: CG and MINRES may use it
+  lac_status (*create)(lac_context *ctx, const lac_setup *setup, void **part);
+  /// The same for other values on the structure of `like`: no aggregation, no symbolic work. NULL: create, which is also asked where this
+  /// one fails, since what suited other values does not suit these.
+  lac_status (*refresh)(lac_context *ctx, const lac_setup *setup, const void *like, void **part);
+  /// x = op(M)^-1 b, arrays [items, n, k] of the matrix's dtype.
+  lac_status (*apply)(lac_context *ctx, const void *part, lac_side side, const lac_array *b, lac_array *x);
+  void (*report)(const void *part, lac_setup_finding *finding);
+  lac_status (*describe)(lac_context *ctx, const void *part, char **text);  // optional; by lac_alloc
+  void (*destroy)(void *part);                                              // accepts NULL
+} lac_preconditioner_table;
+
+#define LAC_PRECONDITIONER(name) extern const lac_preconditioner_table lac_preconditioner_##name;
+#include "solvers/precondition/preconditioners.def"
+#undef LAC_PRECONDITIONER
+
+/// What `multigrid` chooses from.
+extern const lac_preconditioner_table lac_preconditioner_smoothed;
+
+/// A square matrix as Krylov methods see it.
+typedef struct lac_matrix_linear {
+  const lac_pattern *pattern;
+  const lac_array *values;  // [items, nnz]
+} lac_matrix_linear;
+
+lac_status lac_matrix_linear_apply(lac_context *ctx, const void *self, lac_side side, const lac_array *x, lac_array *y);
+
+#endif
