@@ -77,8 +77,10 @@ static lac_status pass_add_array(pass *p, int place, lac_array **term) {
   if (!*sum) {
     *sum = *term, *term = NULL;
   } else if (lac_array_is_sole(*sum)) {
+    (void)lac_array_edit(*sum);
     LAC_TRY(ctx->kernels->axpy(ctx, 1, 0, *term, *sum));
   } else if (lac_array_is_sole(*term)) {
+    (void)lac_array_edit(*term);
     LAC_TRY(ctx->kernels->axpy(ctx, 1, 0, *sum, *term));
     lac_array_destroy(sum);
     *sum = *term, *term = NULL;

@@ -71,6 +71,7 @@ static lac_status run_steps(lac_context *ctx, const lac_program *program, lac_ar
   for (int n = 0; n < program->tape->nodes_count && status == LAC_OK; n++) {
     const tape_node *node = &program->tape->nodes[n];
     if (!slots[node->out[0]] && run_is_in_place(program, n, is_result) && lac_array_is_sole(slots[node->in[0]])) {
+      (void)lac_array_edit(slots[node->in[0]]);  // who knew the values by their version knows them no more
       slots[node->out[0]] = lac_array_retain(slots[node->in[0]]);
     }
     status = run_step(ctx, program, n, slots);

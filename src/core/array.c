@@ -26,6 +26,9 @@ static void storage_release(lac_storage *s) {
   lac_free(s);
 }
 
+/// Numbers of storage that the library owns: by these and a version, values are known again (lac_storage.id).
+static _Atomic int64_t storage_last_id;
+
 /// Storage over `data`, or over fresh memory when it is owned.
 static lac_status storage_create(lac_context *ctx, size_t bytes, void *data, int origin, lac_storage **out) {
   lac_status status = LAC_OK;
@@ -39,6 +42,7 @@ static lac_status storage_create(lac_context *ctx, size_t bytes, void *data, int
   s->bytes = bytes ? bytes : 1;  // an empty array has an address too
   s->data = data;
   if (origin == STORAGE_OWNED) {
+    s->id = atomic_fetch_add_explicit(&storage_last_id, 1, memory_order_relaxed) + 1;
     s->data = s->space->allocate(s->space, s->bytes, s->stream);
     LAC_CHECK(s->data, LAC_ERR_MEMORY, "out of memory: an array of %zu bytes on %s", bytes, s->space->backend);
   }

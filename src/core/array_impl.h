@@ -15,6 +15,7 @@
 typedef struct lac_storage {
   _Atomic int64_t holders;
   _Atomic int64_t version;
+  int64_t id;  // of memory that the library owns: never used again in this process; 0: it belongs to somebody else
   lac_space *space;
   void *data;
   size_t bytes;

@@ -4,6 +4,8 @@
 
 #include "solvers/extension.h"
 
+#include "solvers/direct/order/structure.h"
+
 enum { EXTENSIONS_KEPT = 8 };  // at most
 
 static void extension_destroy(lac_object *object) {
@@ -75,9 +77,10 @@ static lac_extension *extension_keep(lac_solver_core *core, lac_extension *made)
 }
 
 /// LU takes any matrix, and so does the automatic choice; what is asked for by name may not fit the larger one.
-static lac_solver_options extension_options(const lac_solver_core *core, lac_method otherwise) {
+static lac_solver_options extension_options(const lac_solver_core *core, const char *otherwise) {
+  extern const lac_solver_table lac_kind_lu, lac_kind_pivoting_lu;
   lac_solver_options options = core->options;
-  if (options.method != LAC_METHOD_LU && options.method != LAC_METHOD_PIVOTING_LU) options.method = otherwise;
+  if (core->table != &lac_kind_lu && core->table != &lac_kind_pivoting_lu) options.name = otherwise;
   return options;
 }
 
@@ -116,7 +119,7 @@ done:
 
 static lac_status extension_double(lac_context *ctx, lac_solver_core *core, lac_extension *e) {
   lac_status status = LAC_OK;
-  lac_solver_options options = extension_options(core, LAC_METHOD_LU);
+  lac_solver_options options = extension_options(core, "lu");
   lac_pattern *two = NULL, *doubled = NULL;
   lac_map *spread = NULL;
 
@@ -153,8 +156,8 @@ done:
 /// this one does not either.
 static lac_status extension_cover(lac_context *ctx, lac_solver_core *core, lac_extension *e) {
   lac_status status = LAC_OK;
-  bool is_direct = core->structure && !core->may_iterate;
-  lac_solver_options options = extension_options(core, is_direct ? LAC_METHOD_DIRECT : LAC_METHOD_AUTO);
+  bool is_direct = core->table->flags & LAC_COPIES;
+  lac_solver_options options = extension_options(core, is_direct ? "direct" : "auto");
   lac_pattern *wide = NULL, *turned = NULL, *whole = NULL;
   lac_structure *structure = NULL;
 

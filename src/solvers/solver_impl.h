@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file solver_impl.h
-/// The inside of solvers and factors, and the table that each method fills.
+/// The inside of solvers and factors, and the one table that everything fills which solves.
 ///
-/// Who holds whom: a solver holds its core and the factors it keeps; a factor holds the core and the analysis it was
-/// made by; a core holds the pattern, and solvers of larger patterns made of it; the pattern keeps structure and
-/// analyses, which hold no more than structure. So there are no cycles. An iterative solver has a core without structure, and
-/// factors without numerics (iterative.h).
+/// A *kind* of solver is a lac_solver_table, found by its name (registry.c): direct methods, engines, Krylov methods,
+/// preconditioners and the automatic choice alike. The rooms adapt what they have in common to it, once for each family:
+///
+///     direct/        methods on one matrix in host memory       direct.c
+///     krylov/        iterations on linear maps                  krylov_solver.c
+///     precondition/  approximate inverses                       precondition.c
+///     auto/          the choice among them                      auto.c
+///     travel.c       any of them that works in host memory, for arrays that lie elsewhere
+///
+/// Who holds whom: a solver holds its core and the factors it keeps; a factor holds the core it was made by; a core holds the
+/// pattern, the cores of other kinds that it works with, and solvers of larger patterns made of it. So there are no cycles.
 
 #ifndef LACUNA_SOLVERS_SOLVER_IMPL_H
 #define LACUNA_SOLVERS_SOLVER_IMPL_H
@@ -14,280 +21,283 @@
 
 #include "core/array_impl.h"
 #include "lacuna/solver.h"
-#include "solvers/direct/order/structure.h"
-
-/// What went wrong with one matrix of a batch. Matrices are worked on by many threads, so there is no context to tell.
-typedef struct lac_fault {
-  char text[400];
-  bool lacks_room;  // more memory is foreseen to be needed than there is, and nothing was begun
-} lac_fault;
-
-/// What a method says of one factored matrix, or foresees.
-typedef struct lac_finding {
-  const char *ordering;  // that was taken; NULL: the one that was asked for
-  bool is_guess;         // the values may come to other figures
-  int64_t nnz, bytes;    // of the factor
-  int64_t work_bytes;    // that factoring takes besides, at its peak, in one thread
-  double flops;
-  double smallest;  // pivot, beside the largest number of its row or column as it came,
-  int64_t where;    // that row or column,
-  int64_t item;     // and of a batch the matrix it is in
-  int64_t
-      perturbed;  // pivots that were too small and made larger: solves must refine, logdet and inverse cannot be had
-  double growth;  // the largest number of the factor beside the largest of the (scaled) matrix; 0: not measured
-} lac_finding;
-
-enum { LAC_BLOCK_WIDTH = 16 };
-
-/// One matrix to factor. Its values are finite, and Hermitian where the method needs it; they outlive the numeric, which
-/// may point to them.
-typedef struct lac_factor_job {
-  const lac_structure *structure;
-  const void *part;  // of the method's analysis
-  const lac_solver_options *options;
-  lac_dtype dtype;
-  const void *values;
-  const void *like;  // a numeric of the same method and pattern whose matching, scaling and pivots are taken over, and
-                     // probed: LAC_ERR_CONVERGENCE where they do not suit; or NULL
-  const void *near;  // the first numeric of the same batch, whose choices may be taken where they suit; or NULL
-  int threads;       // that the method may use
-} lac_factor_job;
-
-/// det = sign exp(logabs), for complex matrices sign is the phase: sign_re + i sign_im.
-typedef struct lac_polar {
-  double logabs, sign_re, sign_im;
-} lac_polar;
-
-/// A method. Its analysis depends on structure and ordering alone and is shared; a numeric belongs to one matrix.
-typedef struct lac_solver_table {
-  const char *name;
-  bool needs_hermitian;                                  // it takes Hermitian matrices alone
-  bool (*is_stable)(const lac_solver_options *options);  // nothing grows in its factors, whatever the matrix
-  lac_status (*analyse)(lac_context *ctx, const lac_structure *structure, lac_ordering ordering, void **part,
-                        int64_t *bytes);
-  void (*forget)(void *part);  // accepts NULL
-
-  /// What a factor of one matrix will be, as far as it follows from the analysis: ordering, nnz, bytes, work_bytes,
-  /// flops. Where the values decide: NULL, or an nnz of -1.
-  void (*predict)(const void *part, lac_dtype dtype, lac_finding *finding);
-
-  /// Factor one matrix. On failure the fault has a text.
-  lac_status (*factor)(const lac_factor_job *job, void **numeric, lac_fault *fault);
-
-  /// x = A^-1 b (LAC_N) or A^-T b (LAC_T) for a block of n rows and `width` columns, 1 <= width <= LAC_BLOCK_WIDTH.
-  /// `work` is another such block; none may overlap. What needs no more memory than that cannot fail; on failure the
-  /// fault has a text.
-  lac_status (*solve)(const void *part, const void *numeric, lac_side side, int width, int threads, const void *b,
-                      void *x, void *work, lac_fault *fault);
-
-  /// The determinant, both permutations and all scalings counted (determinant.h). Never asked of a perturbed factor.
-  /// Fails with LAC_ERR_MEMORY alone. Optional.
-  lac_status (*logdet)(const void *part, const void *numeric, lac_polar *out);
-
-  /// A^-T on the pattern of A: values[slot of (i, j)] = (A^-1)(j, i). Never asked of a perturbed factor. Optional.
-  lac_status (*selected_inverse)(const lac_structure *structure, const void *part, const void *numeric, int threads,
-                                 void *values, lac_fault *fault);
-
-  void (*report)(const void *part, const void *numeric, lac_finding *finding);
-  void (*destroy)(void *numeric);  // accepts NULL
-} lac_solver_table;
-
-#define LAC_SOLVER(method) extern const lac_solver_table lac_solver_##method;
-#include "solvers/solvers.def"
-#undef LAC_SOLVER
-
-/// What a method's `analyse` made for an ordering.
-typedef struct lac_analysis {
-  lac_object object;
-  const lac_solver_table *table;
-  lac_ordering ordering;
-  void *part;
-  double seconds;
-} lac_analysis;
-
-/// The analysis for a pattern, which keeps it. Methods with the same `analyse` share it. Retained for the caller.
-lac_status lac_analysis_get(lac_context *ctx, const lac_pattern *pattern, const lac_structure *structure,
-                            const lac_solver_table *table, lac_ordering ordering, lac_analysis **out);
-
-typedef struct lac_extension lac_extension;
-typedef struct lac_iterative lac_iterative;
+#include "solvers/linear.h"
 
 enum { LAC_REASON_SIZE = 400, LAC_WARNING_SIZE = 600 };
 
-/// What a solver and its factors share.
-typedef struct lac_solver_core {
-  lac_object object;
-  lac_pattern *pattern;
-  lac_structure *structure;    // NULL: the solver is iterative
-  lac_solver_options options;  // whose arrays and factor are held
-  double seconds;              // spent on reading the structure, or on foreseeing what a direct solver would need
-  char why[LAC_REASON_SIZE];   // it is iterative
-  bool may_iterate;            // where a direct factor has no room
-  atomic_bool has_failed;      // iterating, and an automatic choice fell back: its next factors are direct at once
+typedef struct lac_solver_core lac_solver_core;
+typedef struct lac_extension lac_extension;
+
+// -- kinds -----------------------------------------------------------------------------------------------------------
+
+/// What a kind takes and what its factors are like.
+enum {
+  LAC_TAKES_RECTANGLES = 1 << 0,  // matrices that are not square
+  LAC_TAKES_PRODUCTS = 1 << 1,    // linear maps that are known by their products alone
+  LAC_ITERATES = 1 << 2,          // solves go on until a tolerance is met
+  LAC_APPROXIMATES = 1 << 3,      // a solve applies an approximate inverse once
+  LAC_VARIES = 1 << 4,            // solves are another map each time: flexible methods alone may be preconditioned by it
+  LAC_KEEPS_HERMITIAN = 1 << 5,   // Hermitian positive definite where the matrix is: CG and MINRES may be preconditioned by it
+  LAC_COPIES = 1 << 6,            // a factor keeps a copy of its values; others share the array where the library owns it
+  LAC_IS_SEED = 1 << 7,           // the last factor stays with its solver whatever its size: others are refreshed from it
+  LAC_DELEGATES = 1 << 8          // a factor of another kind does the work, and holds the values
+};
+
+/// One solve: op(A) x = b, b and x [*batch, n, k]. Shapes have been checked.
+typedef struct lac_solve_job {
+  lac_side side;
+  bool is_derivative;      // held to the tolerance of derivatives
+  bool only_reports;       // a tolerance that is not met is reported, and no error
+  const lac_batch *batch;  // of values, b and x
+  const lac_array *b;
+  const lac_array *x0;  // where to start; NULL: zero
+  lac_array *x;
+} lac_solve_job;
+
+/// Not measured: whoever wants to know computes the residual (lac_factor_iterate).
+static const double LAC_UNMEASURED = -1;
+
+/// A kind. A core has what depends on the pattern and options alone, a factor what depends on values; `part` of each belongs to the
+/// kind. Factors are immutable once made, and may be used by several threads, each with a context of its own.
+typedef struct lac_solver_table {
+  const char *name;
+  unsigned flags;
+  const void *method;  // the table of the family that it is made of: lac_direct_table, lac_krylov_table, ...
+
+  /// Refuse options and patterns that do not fit, and make core->part.
+  lac_status (*analyse)(lac_context *ctx, lac_solver_core *core);
+  void (*forget)(lac_solver_core *core);  // core->part may be NULL
+  /// What is known before there are values; the report has the counts, the times and core->why.
+  void (*foresee)(const lac_solver_core *core, lac_report *report);
+  /// Whether the kind `table` can work for a core where the context's arrays lie; else they travel to the host. NULL: everywhere.
+  bool (*is_here)(const lac_context *ctx, const struct lac_solver_table *table, const lac_solver_core *core);
+
+  /// Make f->part for the map `a`, say why, and warn. `like` is an earlier factor of this kind, of values of the same shape, whose
+  /// structure may be used again; or NULL. Sets f->lacks_room where it is refused for want of memory before it begins.
+  lac_status (*factor)(lac_context *ctx, const lac_linear *a, const lac_factor *like, lac_factor *f);
+  /// The same by all choices of `like`, as far as they suit. NULL: `factor`.
+  lac_status (*refresh)(lac_context *ctx, const lac_linear *a, const lac_factor *like, lac_factor *f);
+  lac_status (*solve)(lac_context *ctx, const lac_factor *f, const lac_solve_job *job, lac_solve_report *report);
+
+  // Optional. Where one is NULL, the partner serves.
+  lac_status (*logdet)(lac_context *ctx, const lac_factor *f, lac_array *logabs, lac_array *sign);
+  lac_status (*selected_inverse)(lac_context *ctx, const lac_factor *f, lac_array *values);
+  lac_status (*rcond)(lac_context *ctx, const lac_factor *f, lac_array *rcond);
+  /// The kind and the options of a factor of the same values that can do more or is safer; NULL: there is none.
+  const struct lac_solver_table *(*partner)(const lac_factor *f, lac_solver_options *options);
+  const lac_factor *(*inner)(const lac_factor *f);  // the factor of another kind that does its work. Optional.
+  lac_status (*describe)(lac_context *ctx, const lac_factor *f, char **text);  // by lac_alloc. Optional.
+
+  /// The method, figures and bytes (f's partner not counted); the report has counts, times, reason and warning.
+  void (*report)(const lac_factor *f, lac_report *report);
+  void (*destroy)(lac_factor *f);  // f->part may be NULL
+} lac_solver_table;
+
+/// The kind of a name, built in or an engine's, which is loaded where it is not yet; LAC_ERR_ARG for an unknown name,
+/// LAC_ERR_UNSUPPORTED for an engine that is not here. For `function`.
+lac_status lac_kind_find(lac_context *ctx, const char *function, const char *name, const lac_solver_table **out);
+
+/// The kind of a name that is built in; NULL: none has it.
+const lac_solver_table *lac_kind_built_in(const char *name);
+
+/// The kind of a name that an engine brings, which is loaded where it is not yet; NULL where no engine has that name,
+/// LAC_ERR_UNSUPPORTED where the engine cannot be loaded.
+lac_status lac_engine_kind(lac_context *ctx, const char *name, const lac_solver_table **out);
+
+/// The name of a method; NULL: unknown.
+const char *lac_method_name(lac_method method);
+
+/// The kind that options ask for.
+lac_status lac_kind_asked(lac_context *ctx, const char *function, const lac_solver_options *options,
+                          const lac_solver_table **out);
+
+// -- cores -----------------------------------------------------------------------------------------------------------
+
+typedef struct lac_counts {
   _Atomic int64_t factorisations, reuses;
   _Atomic int64_t setups, refreshes;  // of preconditioners
-  pthread_mutex_t lock;               // of what follows
-  lac_extension *extensions;          // solvers of larger patterns (extension.h), each held
-  struct lac_solver_core *direct;     // of an automatic choice whose values were not for iterating; held
-  struct lac_solver_core *iterative;  // of an automatic choice whose factors had no room; held
-} lac_solver_core;
+} lac_counts;
+
+/// What a solver and its factors share.
+struct lac_solver_core {
+  lac_object object;
+  const lac_solver_table *table;
+  int64_t rows, cols;
+  lac_pattern *pattern;        // NULL: the map is known by its products alone
+  lac_solver_options options;  // whose arrays and factor are held
+  void *part;                  // the kind's own
+  double seconds;              // that `analyse` took
+  char why[LAC_REASON_SIZE];   // this kind
+  lac_counts *counts;          // own_counts, or those of the core that this one works for, which outlives it
+  lac_counts own_counts;
+  pthread_mutex_t lock;        // of what follows
+  lac_extension *extensions;   // solvers of larger patterns (extension.h), each held
+  lac_solver_core *inner;      // cores of other kinds for the same pattern, chained by `next`; held
+  lac_solver_core *next;
+  lac_solver_core *host;       // the same kind with options in host memory, where arrays travel (travel.c); held
+};
+
+/// The core of a kind for a pattern. `why` is said in reports.
+lac_status lac_core_create(lac_context *ctx, const lac_solver_table *table, const lac_pattern *pattern,
+                           const lac_solver_options *options, const char *why, lac_solver_core **out);
+
+/// The core of another kind that `core` works with: same pattern and options, made when first asked for; borrowed. It counts for `core`.
+lac_status lac_core_inner(lac_context *ctx, lac_solver_core *core, const lac_solver_table *table, const char *why,
+                          lac_solver_core **out);
+
+/// The core of a kind for a map that is known by its products alone.
+lac_status lac_core_of_products(lac_context *ctx, const lac_solver_table *table, const lac_linear *a,
+                                const lac_solver_options *options, lac_solver_core **out);
+
+/// Hold what options point to, and let it go.
+void lac_options_hold(const lac_solver_options *options);
+void lac_options_let_go(const lac_solver_options *options);
 
 /// Let go of all extensions.
 void lac_extensions_drop(lac_solver_core *core);
 
-/// A core without structure; and one that has it, for direct methods.
-lac_status lac_solver_core_begin(lac_context *ctx, const lac_pattern *pattern, const lac_solver_options *options,
-                                 lac_solver_core **out);
-lac_status lac_solver_core_create(lac_context *ctx, const lac_pattern *pattern, const lac_solver_options *options,
-                                  lac_solver_core **out);
+// -- solvers and factors ---------------------------------------------------------------------------------------------
 
 enum { LAC_KEPT_FACTORS = 8 };  // at most
 struct lac_solver {
   lac_object object;
   lac_solver_core *core;
-  const lac_solver_table
-      *likely;             // the method that values will probably need; NULL: they can only be refused, or iterated on
-  const char *reason;      // why
-  lac_analysis *analysis;  // of that method
-  lac_finding foreseen;    // of one f64 matrix; nnz is -1 where the values decide
-  char warning[LAC_WARNING_SIZE];  // of what is foreseen
-  pthread_mutex_t lock;            // of what follows
-  lac_factor *kept;                // chained by `next`, most recently used first; each is held
+  pthread_mutex_t lock;  // of what follows
+  lac_factor *kept;      // chained by `next`, most recently used first; each is held
   int kept_count;
-  int64_t kept_bytes;
 };
+
+/// Which values these are: memory that the library owns is known by its storage and version, and all by their bits.
+typedef struct lac_identity {
+  int64_t storage, version;  // storage 0: it belongs to somebody else
+  bool has_hash;
+  uint64_t hash[2];
+} lac_identity;
 
 struct lac_factor {
   lac_object object;
   lac_solver_core *core;
-  lac_analysis *analysis;
-  const lac_solver_table *table;  // NULL: it is iterative
-  lac_iterative *iterative;       // NULL: it is direct
+  const lac_solver_table *table;  // the core's, or the one that travels for it
   lac_meta meta;                  // of the values
-  void *values;                   // a copy; NULL: it is iterative, and has an array
-  uint64_t hash;                  // of the values, as the solver that keeps the factor computes it
   int64_t items;                  // how many matrices
+  lac_array *values;              // [*batch, nnz], shared or a copy; NULL: they are elsewhere, or there are products alone
+  bool shares_values;             // they are stale once the memory is written to
+  int64_t version;                // of that memory when it was looked at
+  lac_identity identity;
+  void *part;                     // the kind's own
   bool lacks_room;                // it was refused, not to begin what there is no memory for
   const char *function;           // that was called for it, as errors name it
-  void **numerics;                // of each
-  lac_finding finding;
   double seconds;
   char reason[LAC_REASON_SIZE];
   char warning[LAC_WARNING_SIZE];
   lac_factor *next;  // in the chain of the solver that keeps it
   pthread_mutex_t lock;
-  // of the same values by another method, made under the lock where this one cannot serve
-  _Atomic(lac_factor *) partner;
+  _Atomic(lac_factor *) partner;  // made under the lock where this factor cannot serve; held
+  char *text;                     // of lac_factor_describe, made under the lock when first asked for
 };
 
-static inline int64_t lac_factor_rows(const lac_factor *factor) { return factor->core->pattern->rows; }
-
-/// The kinds, by which an operator tells its objects apart.
+/// The kinds of objects, by which an operator tells its objects apart.
 extern const lac_kind lac_solver_kind, lac_factor_kind;
 
-/// Factor values: checks them, chooses the method, copies them. Keeps nothing. *lacks_room (may be NULL): it was refused, for it is
-/// foreseen to need more memory than there is.
-lac_status lac_factor_make(lac_context *ctx, lac_solver_core *core, const lac_array *values, bool *lacks_room,
-                           lac_factor **out);
+static inline int64_t lac_factor_rows(const lac_factor *factor) { return factor->core->rows; }
 
-/// How the factorisation of a batch ended: where it failed, the first matrix to do so and why.
-typedef struct lac_trial {
-  lac_status status;
-  int64_t item;
-  lac_fault fault;
-} lac_trial;
+/// A factor by a core's kind, of a linear map; keeps nothing. `like` may be NULL; `by_choices`: all choices of `like` are taken over where
+/// they suit. *lacks_room (may be NULL): it was refused, for it is foreseen to need more memory than there is.
+lac_status lac_factor_make(lac_context *ctx, const char *function, lac_solver_core *core, const lac_linear *a,
+                           const lac_factor *like, bool by_choices, bool *lacks_room, lac_factor **out);
 
-/// Numeric factors of all matrices by one method, in place of those that are there. What the method cannot take is a
-/// failed trial; lac_factor_explain makes an error of it.
-lac_status lac_factor_try(lac_context *ctx, lac_factor *factor, const lac_solver_table *table, lac_trial *trial);
-lac_status lac_factor_explain(lac_context *ctx, const lac_factor *factor, const lac_trial *trial);
+/// A factor of a map that is known by its products alone, by the kind that options ask for.
+lac_status lac_factor_of_products(lac_context *ctx, const char *function, const lac_solver_options *options,
+                                  const lac_linear *a, lac_dtype dtype, lac_factor **out);
 
-/// The same by the method and the choices of an earlier factor of the same shape and dtype.
-lac_trial lac_factor_try_like(const lac_context *ctx, lac_factor *factor, const lac_factor *like);
-
-/// The parts of lac_factor_make: a factor without numerics, and what is said of it when it has them.
-/// `function` is the one that was called, for sentences.
-lac_status lac_factor_begin(lac_context *ctx, const char *function, lac_solver_core *core, const lac_array *values,
-                            lac_factor **out);
-void lac_factor_finish(lac_factor *factor, double begin);
-
-/// All values as an array, over the memory of the factor.
-lac_status lac_factor_values(lac_context *ctx, const lac_factor *factor, lac_array **out);
-
-/// The values of one matrix; and " (matrix 3 of the batch)", or nothing for a single one.
-const void *lac_factor_item(const lac_factor *factor, int64_t item);
-const char *lac_factor_item_text(const lac_factor *factor, int64_t item, char text[64]);
-
-/// Whether all pivots of one matrix are more than rounding.
-bool lac_factor_is_regular(const lac_factor *factor, int64_t item);
-
-/// The method that values of this structure will probably need, and why; NULL where they can only be refused. Refuses a
-/// method that the pattern does not have the nature for.
-lac_status lac_choose_likely(lac_context *ctx, const lac_solver_core *core, const lac_solver_table **table,
-                             const char **reason);
-
-/// Factor by the method that is asked for, or by the cheapest that fits; the factor's reason says why. Where a method
-/// gives up with LAC_ERR_CONVERGENCE, the next safer one follows.
-lac_status lac_choose(lac_context *ctx, lac_factor *factor);
-
-/// Whether a factor's values are what a method needs; those that are not finite are refused.
-lac_status lac_choose_fits(lac_context *ctx, const lac_factor *factor, const lac_solver_table *table, bool *fits);
+/// Share the values of the factor that does the work.
+void lac_factor_share(lac_factor *factor, const lac_factor *taken);
 
 /// Add to the reason of a factor.
-void lac_choose_say(lac_factor *factor, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void lac_factor_say(lac_factor *factor, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/// What a method foresees for one matrix from an analysis, which it may share with others; nnz is -1 where the values
-/// decide. `analysis` may be NULL.
-lac_finding lac_foresee(const lac_solver_table *table, const lac_analysis *analysis, lac_dtype dtype);
+/// " (matrix 3 of the batch)", or nothing for a single one.
+const char *lac_factor_item_text(const lac_factor *factor, int64_t item, char text[64]);
 
-/// Refuse, before it begins, a factorisation of `items` matrices, so many of them at once, that is foreseen to take more
-/// memory than there is: LAC_ERR_MEMORY, and the fault has a text. What is unknown or a guess passes.
-lac_status lac_foresee_check(const lac_solver_table *table, const lac_solver_options *options, lac_dtype dtype,
-                             int64_t items, int64_t at_once, const lac_finding *one, lac_fault *fault);
+/// Whether the values are those that were factored; refuse a factor whose values have changed since, for `function`.
+bool lac_factor_is_fresh(const lac_factor *factor);
+lac_status lac_factor_require_fresh(lac_context *ctx, const char *function, const lac_factor *factor);
 
-/// Add a sentence to a warning where a factor of one matrix has very many entries.
-void lac_foresee_warn(const lac_structure *structure, const lac_solver_table *table, lac_dtype dtype,
-                      const lac_finding *finding, char *warning, size_t size);
-
-/// A factor of the same values by a method that can do more, or that is safer: made once, kept by the factor, and living
-/// as long. NULL where there is none: at the end of the chain stands LU with strict partial pivoting.
-lac_status lac_factor_partner(lac_context *ctx, const lac_factor *factor, const lac_factor **out);
-int64_t lac_factor_partner_bytes(const lac_factor *factor);  // of all down the chain, as far as they are made
-
-/// Refuse b and x that do not fit a factor, for `function`; the joint batch is of values, b and x.
-lac_status lac_factor_solve_check(lac_context *ctx, const char *function, const lac_factor *factor, lac_side side,
-                                  const lac_array *b, const lac_array *x, lac_batch *batch);
-
-/// lac_factor_solve, to the tolerance of derivatives where it is for one.
-lac_status lac_factor_solve_for(lac_context *ctx, const lac_factor *factor, lac_side side, bool is_derivative,
-                                const lac_array *b, lac_array *x);
-
-/// Refuse an array that does not hold one number of `dtype` for each matrix of a factor, for `function`.
-lac_status lac_factor_check_batch(lac_context *ctx, const char *function, const lac_factor *factor,
-                                  const lac_array *array, lac_dtype dtype, const char *name);
-
-/// Bytes that a factor holds by itself; and what one of `items` matrices would, whose numerics have so many bytes.
-int64_t lac_factor_bytes(const lac_factor *factor);
-int64_t lac_factor_bytes_of(const lac_solver_core *core, lac_dtype dtype, int64_t items, int64_t numeric_bytes);
-
-/// Equal shapes but for leading dimensions of size 1 before the last `core` ones: those broadcast alike.
-bool lac_factor_same_shape(const lac_meta *a, const lac_meta *b, int core);
+/// The values, if they are fresh; retained for the caller.
+lac_status lac_factor_values(lac_context *ctx, const lac_factor *factor, lac_array **out);
 
 /// 1 when the factor was made of values with exactly these bits in the same batch, else 0; for `function`.
 lac_status lac_factor_matches(lac_context *ctx, const char *function, const lac_factor *factor, const lac_array *values,
                               int *matches);
 
+/// The factor that does the work in the end: itself, or what an automatic choice took, what travelled.
+const lac_factor *lac_factor_innermost(const lac_factor *factor);
+
+/// Whether others are refreshed from it (LAC_IS_SEED).
+bool lac_factor_is_seed(const lac_factor *factor);
+
+/// Whether solves by a factor are another linear map each time, or none: inner iterations, K-cycles.
+bool lac_factor_varies(const lac_factor *factor);
+
+/// A factor of the same values by a kind that can do more, or that is safer: made once, kept by the factor, and living
+/// as long. NULL where there is none.
+lac_status lac_factor_partner(lac_context *ctx, const lac_factor *factor, const lac_factor **out);
+
+/// The partner of all but direct kinds: the choice among direct ones.
+const lac_solver_table *lac_partner_direct(const lac_factor *factor, lac_solver_options *options);
+
+/// Bytes that a factor holds by itself, and those of its partners, as far as they are made; and what one of `items` matrices holds whose
+/// parts have so many bytes.
+int64_t lac_factor_bytes(const lac_factor *factor);
+int64_t lac_factor_partner_bytes(const lac_factor *factor);
+int64_t lac_factor_bytes_of(const lac_solver_core *core, lac_dtype dtype, int64_t items, int64_t part_bytes);
+
+/// Equal shapes but for leading dimensions of size 1 before the last `core` ones: those broadcast alike.
+bool lac_factor_same_shape(const lac_meta *a, const lac_meta *b, int core);
+
+/// lac_factor_solve, to the tolerance of derivatives where it is for one.
+lac_status lac_factor_solve_for(lac_context *ctx, const lac_factor *factor, lac_side side, bool is_derivative,
+                                const lac_array *b, lac_array *x);
+
+/// The batch of values, b and x of a factor; refuse what does not fit, for `function`.
+lac_status lac_factor_fit(lac_context *ctx, const char *function, const lac_factor *factor, lac_side side,
+                          const lac_array *b, const lac_array *x, lac_batch *batch);
+
 /// Refuse an array that does not lie where the context's arrays lie, or that is spread over ranks.
 lac_status lac_solver_require_here(lac_context *ctx, const char *function, const lac_array *array);
-/// The same, and a context whose backend has the kernels of iterative solvers.
-lac_status lac_solver_require_iterative(lac_context *ctx, const char *function, const lac_array *array);
-
-/// Refuse a context that is not on the CPU, and an array that does not lie where the context's arrays lie.
-lac_status lac_solver_require_cpu(lac_context *ctx, const char *function, const lac_array *array);
-
-/// The name of the ordering that was taken.
-const char *lac_finding_ordering(const lac_finding *finding, const lac_solver_core *core);
 
 double lac_solver_seconds(void);  // of a clock that only goes forward
+
+// -- what the values are like (look.c) -------------------------------------------------------------------------------
+
+/// A look at the values of a matrix.
+typedef struct lac_look {
+  lac_survey survey;
+  lac_array *largest;  // [items, 1, 1], f64: the largest size in each matrix
+} lac_look;
+
+/// By what is known of `a`, or by a look now; refuse values that are not finite. End with lac_look_end, whatever comes of it.
+lac_status lac_look_at(lac_context *ctx, const lac_factor *f, const lac_linear *a, lac_look *out);
+void lac_look_end(lac_look *look);
+
+/// A Hermitian matrix is its own adjoint: then A^H and A^T are A and conj(A), whose rows lie ready.
+static inline lac_side lac_side_of(lac_side side, bool is_hermitian) {
+  if (!is_hermitian || !lac_side_transposes(side)) return side;
+  return lac_side_conjugates(side) ? LAC_N : LAC_C;
+}
+
+// -- which values (identity.c) ---------------------------------------------------------------------------------------
+
+/// What is known at no cost; and the bits besides, in one pass where the values lie.
+lac_identity lac_identity_quick(const lac_array *values);
+lac_status lac_identity_hash(lac_context *ctx, const lac_array *values, lac_identity *identity);
+
+/// Whether both are of the same values: false where only the bits could tell, and one has none.
+bool lac_identity_same(const lac_identity *a, const lac_identity *b);
+
+// -- kinds that work in host memory, for arrays that lie elsewhere (travel.c) ----------------------------------------
+
+extern const lac_solver_table lac_travel_table;
+static inline bool lac_context_is_host(const lac_context *ctx) { return ctx->space == &lac_host_space; }
 
 #endif

@@ -57,7 +57,7 @@ static direct_case blocks_of(lac_dtype dtype, uint64_t seed) {
 static lac_factor *factor_of(lac_context *ctx, const direct_system *system) {
   lac_factor *factor = NULL;
   CHECK_OK(lac_solver_factor(ctx, system->solver, system->values, &factor));
-  CHECK(factor->table == &lac_solver_block_lu);
+  CHECK(factor->table == &lac_direct_block_lu);
   CHECK_TEXT(lac_factor_report(factor).method, "lu");
   CHECK(strstr(lac_factor_report(factor).reason, "blocks of the block triangular form"));
   return factor;

@@ -233,7 +233,7 @@ static void a_factor_with_enlarged_pivots_is_served_by_a_partner_that_is_made_on
   int64_t bytes = lac_factor_report(factor).factor_bytes;
   factor->finding.perturbed = 1;
   check_factor(ctx, &c, factor);
-  CHECK(factor->partner && factor->partner->table == &lac_solver_pivoting_lu && !factor->partner->partner);
+  CHECK(factor->partner && factor->partner->table == &lac_direct_pivoting_lu && !factor->partner->partner);
   lac_factor *partner = factor->partner;
   check_factor(ctx, &c, factor);
   CHECK(factor->partner == partner);
@@ -254,8 +254,8 @@ static void a_wrong_inverse_is_found_out_and_a_partner_serves(lac_context *ctx) 
   direct_case c = direct_make(DIRECT_POSITIVE, 30, LAC_F64, 3);
   direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, NULL);
   lac_factor *factor = factor_of(ctx, &system);
-  const lac_solver_table *table = factor->table;
-  lac_solver_table wrong = *table;
+  const lac_direct_table *table = factor->table;
+  lac_direct_table wrong = *table;
   wrong.selected_inverse = invert_wrongly;
   factor->table = &wrong;
   check_factor(ctx, &c, factor);

@@ -13,7 +13,7 @@
 #include <math.h>
 
 #include "core/memory_impl.h"
-#include "solvers/krylov/iterative.h"
+#include "solvers/auto/forecast.h"
 
 // Iterating to a tolerance takes about as long as so many operations of a dense kernel for each entry of the matrix. Direct
 // solvers are worth more than that: they do not fail, and a factor serves many right-hand sides. Small systems are solved directly

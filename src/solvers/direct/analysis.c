@@ -2,15 +2,7 @@
 /// @file analysis.c
 /// Analyses are kept with the pattern: the ordering of a pattern is computed once, whoever solves with it.
 
-#include <time.h>
-
-#include "solvers/solver_impl.h"
-
-double lac_solver_seconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
+#include "solvers/direct/direct.h"
 
 static void analysis_destroy(lac_object *object) {
   lac_analysis *a = (lac_analysis *)object;
@@ -25,7 +17,7 @@ static int analysis_match(const lac_object *object, const void *key) {
   return kept->table->analyse == wanted->table->analyse && kept->ordering == wanted->ordering;
 }
 
-static lac_status analysis_create(lac_context *ctx, const lac_structure *structure, const lac_solver_table *table,
+static lac_status analysis_create(lac_context *ctx, const lac_structure *structure, const lac_direct_table *table,
                                   lac_ordering ordering, int64_t *bytes, lac_analysis **out) {
   lac_status status = LAC_OK;
   double begin = lac_solver_seconds();
@@ -44,7 +36,7 @@ done:
 }
 
 lac_status lac_analysis_get(lac_context *ctx, const lac_pattern *pattern, const lac_structure *structure,
-                            const lac_solver_table *table, lac_ordering ordering, lac_analysis **out) {
+                            const lac_direct_table *table, lac_ordering ordering, lac_analysis **out) {
   lac_status status = LAC_OK;
   lac_analysis key = {.table = table, .ordering = ordering};
   lac_analysis *a = (lac_analysis *)lac_pattern_find_cached(pattern, &analysis_kind, analysis_match, &key);

@@ -12,15 +12,11 @@
 ///
 /// What the pattern says is kept with it. Values are looked at once for every factor that is made of them.
 
-#include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
+#include "solvers/direct/direct.h"
 #include "solvers/direct/order/block_form.h"
 #include "solvers/direct/fronts/block_lu.h"
-#include "solvers/survey/nature.h"
-#include "solvers/engines/engine.h"
-#include "solvers/solver_impl.h"
 
 // -- by the pattern --------------------------------------------------------------------------------------------------
 
@@ -49,7 +45,7 @@ done:
 }
 
 // The method that the pattern alone decides for, and why; NULL: values must tell.
-static lac_status choose_by_pattern(lac_context *ctx, const lac_structure *s, const lac_solver_table **table,
+static lac_status choose_by_pattern(lac_context *ctx, const lac_structure *s, const lac_direct_table **table,
                                     const char **reason) {
   lac_status status = LAC_OK;
   bool is_triangular = false;
@@ -57,27 +53,27 @@ static lac_status choose_by_pattern(lac_context *ctx, const lac_structure *s, co
   *table = NULL;
   LAC_TRY(choose_is_triangular(ctx, s, &is_triangular));
   if (s->lower == 0 && s->upper == 0) {
-    *table = &lac_solver_diagonal, *reason = "the pattern is diagonal";
+    *table = &lac_direct_diagonal, *reason = "the pattern is diagonal";
   } else if (is_triangular) {
-    *table = &lac_solver_triangular;
+    *table = &lac_direct_triangular;
     *reason = s->lower == 0 || s->upper == 0 ? "the pattern is triangular"
                                              : "the pattern is triangular after permutations of rows and columns";
   } else if (choose_is_tridiagonal(s)) {
-    *table = &lac_solver_banded, *reason = "the pattern is tridiagonal";
+    *table = &lac_direct_banded, *reason = "the pattern is tridiagonal";
   } else if (choose_is_narrow(s, s->is_symmetric ? CHOOSE_NARROW_CHOLESKY : CHOOSE_NARROW)) {
-    *table = &lac_solver_banded, *reason = "the pattern is a narrow band";
+    *table = &lac_direct_banded, *reason = "the pattern is a narrow band";
   }
 done:
   return status;
 }
 
 // LU takes a matrix apart where its blocks pay.
-static lac_status choose_blocks(lac_context *ctx, const lac_structure *s, const lac_solver_table **table) {
+static lac_status choose_blocks(lac_context *ctx, const lac_structure *s, const lac_direct_table **table) {
   lac_status status = LAC_OK;
   bool pays = false;
 
-  if (*table == &lac_solver_lu) LAC_TRY(lac_block_lu_pays(ctx, s, &pays));
-  if (pays) *table = &lac_solver_block_lu;
+  if (*table == &lac_direct_lu) LAC_TRY(lac_block_lu_pays(ctx, s, &pays));
+  if (pays) *table = &lac_direct_block_lu;
 done:
   return status;
 }
@@ -89,20 +85,21 @@ static int64_t choose_off_diagonal(const lac_structure *s) {
   return p;
 }
 
-static lac_status choose_require_pattern(lac_context *ctx, const lac_structure *s, lac_method method) {
+static lac_status choose_require_pattern(lac_context *ctx, const lac_structure *s, const lac_direct_table *asked) {
   lac_status status = LAC_OK;
   const lac_block_form *form = NULL;
   bool fits = s->lower == 0 && s->upper == 0;
   int64_t p = fits ? 0 : choose_off_diagonal(s);
 
-  LAC_CHECK(fits || method != LAC_METHOD_DIAGONAL, LAC_ERR_ARG,
+  if (asked != &lac_direct_diagonal && asked != &lac_direct_triangular) goto done;
+  LAC_CHECK(fits || asked != &lac_direct_diagonal, LAC_ERR_ARG,
             "lac_solver_create: LAC_METHOD_DIAGONAL needs a diagonal pattern, this one stores entry (%lld, %lld); use "
             "LAC_METHOD_AUTO",
             (long long)lac_structure_row(s, p), (long long)s->columns[p]);
   LAC_TRY(choose_is_triangular(ctx, s, &fits));
   if (fits) goto done;
   LAC_TRY(lac_block_form_get(ctx, s, &form));
-  LAC_CHECK(method != LAC_METHOD_TRIANGULAR, LAC_ERR_ARG,
+  LAC_CHECK(asked != &lac_direct_triangular, LAC_ERR_ARG,
             "lac_solver_create: LAC_METHOD_TRIANGULAR needs a pattern that some order of rows and columns makes "
             "triangular, this one has %lld blocks in %lld rows; use LAC_METHOD_AUTO",
             (long long)form->blocks, (long long)s->n);
@@ -123,252 +120,199 @@ static const char *choose_lu_reason(const lac_structure *s, bool is_asked) {
                     "choose the pivots";
 }
 
-static lac_status choose_likely_automatic(lac_context *ctx, const lac_structure *s, const lac_solver_table **table,
-                                          const char **reason) {
+lac_status lac_choose_likely(lac_context *ctx, const lac_structure *s, const lac_direct_table **table,
+                             const char **reason) {
   lac_status status = LAC_OK;
 
   LAC_TRY(choose_by_pattern(ctx, s, table, reason));
   if (*table) goto done;
   if (s->is_symmetric && s->diagonals == s->n) {
-    *table = &lac_solver_cholesky;
+    *table = &lac_direct_cholesky;
     *reason =
         "the pattern is symmetric with a full diagonal; figures are of one f64 matrix, if its values turn out "
         "Hermitian positive definite (else L D L^H or LU is used)";
   } else if (s->is_symmetric) {
-    *table = &lac_solver_ldlt;
+    *table = &lac_direct_ldlt;
     *reason =
         "the pattern is symmetric with gaps on the diagonal; figures are of one f64 matrix, if its values turn out "
         "Hermitian (else LU is used)";
   } else {
-    *table = &lac_solver_lu;
+    *table = &lac_direct_lu;
     *reason = choose_lu_reason(s, false);
+    LAC_TRY(choose_blocks(ctx, s, table));
   }
 done:
   return status;
 }
 
-static const lac_solver_table *choose_built_in(lac_method method) {
-  switch (method) {
-    case LAC_METHOD_DIAGONAL:
-      return &lac_solver_diagonal;
-    case LAC_METHOD_TRIANGULAR:
-      return &lac_solver_triangular;
-    case LAC_METHOD_BANDED:
-      return &lac_solver_banded;
-    case LAC_METHOD_CHOLESKY:
-      return &lac_solver_cholesky;
-    case LAC_METHOD_LDLT:
-      return &lac_solver_ldlt;
-    case LAC_METHOD_LU:
-      return &lac_solver_lu;
-    default:
-      return &lac_solver_pivoting_lu;
-  }
-}
-
-static lac_status choose_table(lac_context *ctx, lac_method method, const lac_solver_table **table) {
-  if (method >= LAC_METHOD_CHOLMOD) return lac_engine_table(ctx, method, table);
-  *table = choose_built_in(method);
-  return LAC_OK;
-}
-
-lac_status lac_choose_likely(lac_context *ctx, const lac_solver_core *core, const lac_solver_table **table,
-                             const char **reason) {
+lac_status lac_choose_likely_asked(lac_context *ctx, const lac_structure *s, const lac_direct_table *asked,
+                                   const lac_direct_table **table, const char **reason) {
   lac_status status = LAC_OK;
-  lac_method method = core->options.method;
 
-  if (method == LAC_METHOD_AUTO) {
-    LAC_TRY(choose_likely_automatic(ctx, core->structure, table, reason));
-    LAC_TRY(choose_blocks(ctx, core->structure, table));
-    goto done;
-  }
-  if (method == LAC_METHOD_DIAGONAL || method == LAC_METHOD_TRIANGULAR) {
-    LAC_TRY(choose_require_pattern(ctx, core->structure, method));
-  }
-  LAC_TRY(choose_table(ctx, method, table));
-  *reason = (*table)->predict ? "asked for; figures are of one f64 matrix"
-                              : "asked for; figures are unknown before the values choose the pivots";
-  if (*table == &lac_solver_lu) *reason = choose_lu_reason(core->structure, true);
-  if ((*table)->needs_hermitian && !core->structure->is_symmetric) {
+  LAC_TRY(choose_require_pattern(ctx, s, asked));
+  *table = asked;
+  *reason = asked->predict ? "asked for; figures are of one f64 matrix"
+                           : "asked for; figures are unknown before the values choose the pivots";
+  if (asked == &lac_direct_lu) *reason = choose_lu_reason(s, true);
+  if (asked->needs_hermitian && !s->is_symmetric) {
     *table = NULL;
     *reason = "asked for, but it needs a symmetric pattern: all values of this one will be refused";
   }
-  LAC_TRY(choose_blocks(ctx, core->structure, table));
+  LAC_TRY(choose_blocks(ctx, s, table));
 done:
   return status;
 }
 
 // -- by the values ---------------------------------------------------------------------------------------------------
 
-// The first offender of each kind in the batch, and the matrix it is in.
-typedef struct choose_nature {
-  lac_values_nature is;
-  int64_t asymmetric_item, not_positive_item;
-} choose_nature;
-
-static lac_status choose_look(lac_context *ctx, const lac_factor *f, choose_nature *out) {
+/// What the values say: by a look that was had before, or by one now. Those that are not finite are refused.
+static lac_status choose_look(lac_context *ctx, const lac_linear *a, const lac_factor *f, lac_survey *out) {
   lac_status status = LAC_OK;
-  const lac_structure *s = f->core->structure;
+  const lac_structure *s = lac_direct_structure(f);
+  lac_array *flat = NULL;
   char which[64];
 
-  *out = (choose_nature){.is = {-1, s->unmatched, -1}};  // a batch of no matrices has a structure too
-  for (int64_t i = 0; i < f->items; i++) {
-    lac_values_nature one = lac_values_nature_of(s, f->meta.dtype, lac_factor_item(f, i));
-    LAC_CHECK(one.nonfinite < 0, LAC_ERR_NONFINITE,
-              "%s: the value of entry (%lld, %lld) is not finite%s; a matrix with NaN or infinity has no factor",
-              f->function, (long long)lac_structure_row(s, one.nonfinite), (long long)s->columns[one.nonfinite],
-              lac_factor_item_text(f, i, which));
-    if (out->is.asymmetric < 0 && one.asymmetric >= 0) out->is.asymmetric = one.asymmetric, out->asymmetric_item = i;
-    if (out->is.not_positive < 0 && one.not_positive >= 0) {
-      out->is.not_positive = one.not_positive, out->not_positive_item = i;
-    }
+  if (a->survey) {
+    *out = *a->survey;
+  } else {
+    LAC_TRY(lac_array_reshape(ctx, (lac_array *)a->values, 2, (int64_t[]){f->items, s->nnz}, &flat));
+    LAC_TRY(lac_survey_values(ctx, a->pattern, flat, NULL, out));
   }
+  if (f->items == 0) out->asymmetric = s->unmatched, out->is_unpaired = true;  // no matrices have a structure too
+  LAC_CHECK(out->nonfinite < 0, LAC_ERR_NONFINITE,
+            "%s: the value of entry (%lld, %lld) is not finite%s; a matrix with NaN or infinity has no factor",
+            f->function, (long long)lac_structure_row(s, out->nonfinite), (long long)s->columns[out->nonfinite],
+            lac_factor_item_text(f, out->nonfinite_item, which));
 done:
+  lac_array_destroy(&flat);
   return status;
 }
 
 // "entry (2, 5) has no entry (5, 2)" or "entry (2, 5) is not the conjugate of entry (5, 2)".
-static void choose_asymmetry_text(const lac_factor *f, const choose_nature *nature, char *text, size_t size) {
-  const lac_structure *s = f->core->structure;
-  long long row = lac_structure_row(s, nature->is.asymmetric), col = s->columns[nature->is.asymmetric];
-  const char *what = !s->is_symmetric                      ? "has no counterpart"
+static void choose_asymmetry_text(const lac_factor *f, const lac_survey *survey, char *text, size_t size) {
+  const lac_structure *s = lac_direct_structure(f);
+  long long row = lac_structure_row(s, survey->asymmetric), col = s->columns[survey->asymmetric];
+  const char *what = survey->is_unpaired                   ? "has no counterpart"
                      : lac_dtype_is_complex(f->meta.dtype) ? "is not the conjugate of entry"
                                                            : "does not equal entry";
   char which[64];
   snprintf(text, size, "entry (%lld, %lld) %s (%lld, %lld)%s", row, col, what, col, row,
-           lac_factor_item_text(f, nature->asymmetric_item, which));
-}
-
-void lac_choose_say(lac_factor *f, const char *format, ...) {
-  size_t length = strlen(f->reason);
-  va_list list;
-  va_start(list, format);
-  vsnprintf(f->reason + length, sizeof f->reason - length, format, list);
-  va_end(list);
+           lac_factor_item_text(f, survey->asymmetric_item, which));
 }
 
 // What follows where pivots chosen inside supernodes do not suit.
-static const lac_solver_table *choose_safer(const lac_solver_table *table) {
-  if (table == &lac_solver_ldlt) return &lac_solver_lu;
-  return table == &lac_solver_lu || table == &lac_solver_block_lu ? &lac_solver_pivoting_lu : NULL;
+static const lac_direct_table *choose_safer(const lac_direct_table *table) {
+  if (table == &lac_direct_ldlt) return &lac_direct_lu;
+  return table == &lac_direct_lu || table == &lac_direct_block_lu ? &lac_direct_pivoting_lu : NULL;
 }
 
 // By this method or not at all.
-static lac_status choose_only(lac_context *ctx, lac_factor *f, const lac_solver_table *table) {
+static lac_status choose_only(lac_context *ctx, lac_factor *f, const lac_direct_table *table) {
   lac_status status = LAC_OK;
   lac_trial trial;
 
-  LAC_TRY(lac_factor_try(ctx, f, table, &trial));
-  if (trial.status != LAC_OK) LAC_TRY(lac_factor_explain(ctx, f, &trial));
+  LAC_TRY(lac_direct_try(ctx, f, table, &trial));
+  if (trial.status != LAC_OK) LAC_TRY(lac_direct_explain(ctx, f, &trial));
 done:
   return status;
 }
 
 // From one method to the next safer one, until one takes the matrix; the reason says why those before it did not.
-static lac_status choose_ladder(lac_context *ctx, lac_factor *f, const lac_solver_table *table) {
+static lac_status choose_ladder(lac_context *ctx, lac_factor *f, const lac_direct_table *table) {
   lac_status status = LAC_OK;
   lac_trial trial;
 
   while (table) {
-    const lac_solver_table *next = choose_safer(table);
-    LAC_TRY(lac_factor_try(ctx, f, table, &trial));
+    const lac_direct_table *next = choose_safer(table);
+    LAC_TRY(lac_direct_try(ctx, f, table, &trial));
     if (trial.status == LAC_OK) break;
-    if (trial.status != LAC_ERR_CONVERGENCE || !next) LAC_TRY(lac_factor_explain(ctx, f, &trial));
-    lac_choose_say(f, "; %s gave up: %s", table->name, trial.fault.text);
+    if (trial.status != LAC_ERR_CONVERGENCE || !next) LAC_TRY(lac_direct_explain(ctx, f, &trial));
+    lac_factor_say(f, "; %s gave up: %s", table->name, trial.fault.text);
     table = next;
   }
-  if (table == &lac_solver_block_lu) {
-    lac_choose_say(f, "; the blocks of the block triangular form are factored one by one");
+  if (table == &lac_direct_block_lu) {
+    lac_factor_say(f, "; the blocks of the block triangular form are factored one by one");
   }
 done:
   return status;
 }
 
-static lac_status choose_asked(lac_context *ctx, lac_factor *f, const choose_nature *nature) {
+lac_status lac_choose_asked(lac_context *ctx, const lac_linear *a, const lac_direct_table *asked, lac_factor *f) {
   lac_status status = LAC_OK;
-  const lac_solver_table *table = NULL;
+  const lac_direct_table *table = asked;
+  lac_survey survey;
   bool is_refused = false;
   char text[160] = "";
 
-  LAC_TRY(choose_table(ctx, f->core->options.method, &table));
-  is_refused = table->needs_hermitian && nature->is.asymmetric >= 0;
-  if (is_refused) choose_asymmetry_text(f, nature, text, sizeof text);
+  LAC_TRY(choose_look(ctx, a, f, &survey));
+  is_refused = asked->needs_hermitian && survey.asymmetric >= 0;
+  if (is_refused) choose_asymmetry_text(f, &survey, text, sizeof text);
   LAC_CHECK(!is_refused, LAC_ERR_SYMMETRY,
-            "%s: %s needs a Hermitian matrix, but %s; use LAC_METHOD_LU or LAC_METHOD_AUTO", f->function, table->name,
+            "%s: %s needs a Hermitian matrix, but %s; use LAC_METHOD_LU or LAC_METHOD_AUTO", f->function, asked->name,
             text);
-  lac_choose_say(f, "asked for");
-  LAC_TRY(choose_blocks(ctx, f->core->structure, &table));
+  lac_factor_say(f, "%s", f->core->why);
+  LAC_TRY(choose_blocks(ctx, lac_direct_structure(f), &table));
   LAC_TRY(choose_ladder(ctx, f, table));
 done:
   return status;
 }
 
-// Cholesky where nothing speaks against it; else the reason says what did, and *done stays false.
-static lac_status choose_cholesky(lac_context *ctx, lac_factor *f, const choose_nature *nature, bool *is_done) {
+// Cholesky where nothing speaks against it; else the reason says what did, and *is_done stays false.
+static lac_status choose_cholesky(lac_context *ctx, lac_factor *f, const lac_survey *survey, bool *is_done) {
   lac_status status = LAC_OK;
   lac_trial trial;
   char text[160] = "", which[64];
 
-  if (nature->is.asymmetric >= 0) {
-    choose_asymmetry_text(f, nature, text, sizeof text);
-    lac_choose_say(f, "the matrix is not Hermitian: %s", text);
-  } else if (nature->is.not_positive >= 0) {
-    lac_choose_say(f, "the diagonal is not positive in row %lld%s", (long long)nature->is.not_positive,
-                   lac_factor_item_text(f, nature->not_positive_item, which));
+  if (survey->asymmetric >= 0) {
+    choose_asymmetry_text(f, survey, text, sizeof text);
+    lac_factor_say(f, "the matrix is not Hermitian: %s", text);
+  } else if (survey->not_positive >= 0) {
+    lac_factor_say(f, "the diagonal is not positive in row %lld%s", (long long)survey->not_positive,
+                   lac_factor_item_text(f, survey->not_positive_item, which));
   } else {
-    LAC_TRY(lac_factor_try(ctx, f, &lac_solver_cholesky, &trial));
+    LAC_TRY(lac_direct_try(ctx, f, &lac_direct_cholesky, &trial));
     *is_done = trial.status == LAC_OK;
-    lac_choose_say(f, "%s%s", *is_done ? "the matrix is Hermitian with a positive diagonal" : "Cholesky gave up: ",
+    lac_factor_say(f, "%s%s", *is_done ? "the matrix is Hermitian with a positive diagonal" : "Cholesky gave up: ",
                    *is_done ? "" : trial.fault.text);
-    if (!*is_done && trial.status != LAC_ERR_DEFINITE) LAC_TRY(lac_factor_explain(ctx, f, &trial));
+    if (!*is_done && trial.status != LAC_ERR_DEFINITE) LAC_TRY(lac_direct_explain(ctx, f, &trial));
   }
 done:
   return status;
 }
 
-static lac_status choose_automatic(lac_context *ctx, lac_factor *f, const choose_nature *nature) {
+lac_status lac_choose(lac_context *ctx, const lac_linear *a, lac_factor *f) {
   lac_status status = LAC_OK;
-  const lac_solver_table *table = NULL;
+  const lac_structure *s = lac_direct_structure(f);
+  const lac_direct_table *table = NULL;
   const char *reason = "";
+  lac_survey survey;
   bool is_done = false;
 
-  LAC_TRY(choose_by_pattern(ctx, f->core->structure, &table, &reason));
+  LAC_TRY(choose_look(ctx, a, f, &survey));
+  LAC_TRY(choose_by_pattern(ctx, s, &table, &reason));
   if (table) {
-    lac_choose_say(f, "%s", reason);
+    lac_factor_say(f, "%s", reason);
     LAC_TRY(choose_only(ctx, f, table));
     goto done;
   }
-  LAC_TRY(choose_cholesky(ctx, f, nature, &is_done));
+  LAC_TRY(choose_cholesky(ctx, f, &survey, &is_done));
   if (is_done) goto done;
-  table = choose_is_narrow(f->core->structure, CHOOSE_NARROW) ? &lac_solver_banded
-          : nature->is.asymmetric < 0                         ? &lac_solver_ldlt
-                                                              : &lac_solver_lu;
-  LAC_TRY(choose_blocks(ctx, f->core->structure, &table));
+  table = choose_is_narrow(s, CHOOSE_NARROW) ? &lac_direct_banded
+          : survey.asymmetric < 0            ? &lac_direct_ldlt
+                                             : &lac_direct_lu;
+  LAC_TRY(choose_blocks(ctx, s, &table));
   LAC_TRY(choose_ladder(ctx, f, table));
 done:
   return status;
 }
 
-lac_status lac_choose(lac_context *ctx, lac_factor *factor) {
+lac_status lac_choose_fits(lac_context *ctx, const lac_linear *a, const lac_factor *f, const lac_direct_table *table,
+                           bool *fits) {
   lac_status status = LAC_OK;
-  choose_nature nature;
+  lac_survey survey;
 
-  LAC_TRY(choose_look(ctx, factor, &nature));
-  if (factor->core->options.method == LAC_METHOD_AUTO) {
-    LAC_TRY(choose_automatic(ctx, factor, &nature));
-  } else {
-    LAC_TRY(choose_asked(ctx, factor, &nature));
-  }
-done:
-  return status;
-}
-
-lac_status lac_choose_fits(lac_context *ctx, const lac_factor *factor, const lac_solver_table *table, bool *fits) {
-  lac_status status = LAC_OK;
-  choose_nature nature;
-
-  LAC_TRY(choose_look(ctx, factor, &nature));
-  *fits = nature.is.asymmetric < 0 || !table->needs_hermitian;
+  LAC_TRY(choose_look(ctx, a, f, &survey));
+  *fits = survey.asymmetric < 0 || !table->needs_hermitian;
 done:
   return status;
 }

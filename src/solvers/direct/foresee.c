@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "core/memory_impl.h"
-#include "solvers/solver_impl.h"
+#include "solvers/direct/direct.h"
 
-lac_finding lac_foresee(const lac_solver_table *table, const lac_analysis *analysis, lac_dtype dtype) {
+lac_finding lac_foresee(const lac_direct_table *table, const lac_analysis *analysis, lac_dtype dtype) {
   lac_finding finding = {.nnz = -1};
   if (analysis && table->predict) table->predict(analysis->part, dtype, &finding);
   if (finding.nnz < 0) finding.bytes = finding.work_bytes = -1, finding.flops = -1;
@@ -45,7 +45,7 @@ static void foresee_ways(const char *ordering, lac_dtype dtype, char text[FORESE
 // Asking the system takes longer than factoring what is small.
 static const int64_t foresee_small = INT64_C(64) << 20;
 
-lac_status lac_foresee_check(const lac_solver_table *table, const lac_solver_options *options, lac_dtype dtype,
+lac_status lac_foresee_check(const lac_direct_table *table, const lac_solver_options *options, lac_dtype dtype,
                              int64_t items, int64_t at_once, const lac_finding *one, lac_fault *fault) {
   double factors = (double)items * (double)one->bytes, work = (double)at_once * (double)one->work_bytes, there;
   char total[FORESEE_TEXT], aside[FORESEE_TEXT], have[FORESEE_TEXT], ways[FORESEE_WAYS];
@@ -71,7 +71,7 @@ lac_status lac_foresee_check(const lac_solver_table *table, const lac_solver_opt
 // is sparse.
 enum { FORESEE_MANY = 100, FORESEE_ROWS = 10000, FORESEE_FULL_ROWS = 1000, FORESEE_SPARSE = 20 };
 
-void lac_foresee_warn(const lac_structure *s, const lac_solver_table *table, lac_dtype dtype,
+void lac_foresee_warn(const lac_structure *s, const lac_direct_table *table, lac_dtype dtype,
                       const lac_finding *finding, char *warning, size_t size) {
   double n = s->n, entries = (double)finding->nnz, full = table->needs_hermitian ? n * (n + 1) / 2 : n * n;
   bool is_many = s->n > FORESEE_ROWS && entries > FORESEE_MANY * (double)s->nnz;

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file engine.h
-/// Direct solvers of others, loaded when they are asked for.
+/// Solvers of others, loaded when they are asked for: kinds that the registry has from then on.
 ///
-/// An engine is a lac_solver_table in a plug-in, liblacuna_<name>.so, that exports one function, lac_engine_<name>. The
+/// An engine is a lac_direct_table, or a lac_solver_table where it works on arrays and contexts by itself, in a plug-in, liblacuna_<name>.so, that exports one function, lac_engine_<name>. The
 /// core never links it: some engines are under other licences than Lacuna. A plug-in links nothing of Lacuna either: what
 /// it needs of the core it gets as a struct of functions, and it is loaded once, for good.
 
 #ifndef LACUNA_SOLVERS_ENGINES_ENGINE_H
 #define LACUNA_SOLVERS_ENGINES_ENGINE_H
 
+#include "solvers/direct/method/method.h"
 #include "solvers/solver_impl.h"
 
 /// What a plug-in gets. It sees structs of the core, so both must have been compiled of the same text: `version` is
 /// Lacuna's, and the sizes tell builds of one version apart.
 typedef struct lac_engine_host {
   const char *version;
-  size_t sizes[3];  // LAC_ENGINE_SIZES
+  size_t sizes[4];  // LAC_ENGINE_SIZES
   void *(*alloc)(size_t bytes);
   void *(*calloc)(size_t number, size_t size);
   void (*free)(void *block);
@@ -29,14 +30,17 @@ typedef struct lac_engine_host {
 } lac_engine_host;
 
 #define LAC_ENGINE_SIZES \
-  { sizeof(lac_solver_table), sizeof(lac_factor_job), sizeof(lac_structure) }
+  { sizeof(lac_direct_table), sizeof(lac_direct_job), sizeof(lac_structure), sizeof(lac_solver_table) }
 
-/// The type of lac_engine_<name>: the tables, ended by NULL, or NULL when the host is of another build. The host lives as
-/// long as the process.
-typedef const lac_solver_table *const *lac_engine_open(const lac_engine_host *host);
+/// What a plug-in brings; each list is ended by NULL.
+typedef struct lac_engine {
+  const lac_direct_table *const *methods;
+  const lac_solver_table *const *kinds;
+} lac_engine;
 
-/// The table of a method that an engine has, which is loaded where it is not yet.
-lac_status lac_engine_table(lac_context *ctx, lac_method method, const lac_solver_table **out);
+/// The type of lac_engine_<name>: what it brings, or NULL when the host is of another build. The host lives as long as
+/// the process.
+typedef const lac_engine *lac_engine_open(const lac_engine_host *host);
 
 /// For tests: engines are not found while this is true; and structures with more entries than `narrow` get 64-bit
 /// indices (INT32_MAX, as a rule).

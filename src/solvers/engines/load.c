@@ -9,6 +9,7 @@
 
 #include "core/memory_impl.h"
 #include "solvers/direct/dense/dense.h"
+#include "solvers/direct/direct.h"
 #include "solvers/direct/order/ordering.h"
 #include "solvers/engines/engine.h"
 
@@ -20,22 +21,26 @@
 #endif
 #endif
 
+enum { ENGINE_KINDS = 8 };  // that a plug-in may bring
+
 typedef struct engine_plugin {
   const char *name, *project, *package;
-  const lac_solver_table *const *tables;  // once it is loaded
+  const lac_engine *engine;              // once it is loaded
+  lac_solver_table kinds[ENGINE_KINDS];  // made of its methods; its own kinds besides
+  int count;
 } engine_plugin;
 
-/// What a method needs, and what serves where it is missing.
-typedef struct engine_method {
-  const char *table, *name;
+/// A kind, the plug-in that brings it, and what serves where that is missing.
+typedef struct engine_entry {
+  const char *kind, *name;
   engine_plugin *plugin;
   const char *instead;
-} engine_method;
+} engine_entry;
 
-static engine_plugin engine_suitesparse = {"suitesparse", "SuiteSparse", "libsuitesparse-dev", NULL};
-static engine_plugin engine_mumps = {"mumps", "sequential MUMPS", "libmumps-seq-dev", NULL};
+static engine_plugin engine_suitesparse = {.name = "suitesparse", .project = "SuiteSparse", .package = "libsuitesparse-dev"};
+static engine_plugin engine_mumps = {.name = "mumps", .project = "sequential MUMPS", .package = "libmumps-seq-dev"};
 
-static const engine_method engine_methods[] = {
+static const engine_entry engine_entries[] = {
     {"cholmod", "CHOLMOD", &engine_suitesparse, "LAC_METHOD_CHOLESKY"},
     {"umfpack", "UMFPACK", &engine_suitesparse, "LAC_METHOD_LU"},
     {"klu", "KLU", &engine_suitesparse, "LAC_METHOD_LU"},
@@ -91,6 +96,17 @@ static int engine_flags(void) {
   return flags;
 }
 
+// A method becomes a kind, as those that are built in do; kinds are taken as they are.
+static void engine_enlist(engine_plugin *plugin) {
+  const lac_engine *e = plugin->engine;
+  for (int i = 0; e->methods && e->methods[i] && plugin->count < ENGINE_KINDS; i++) {
+    plugin->kinds[plugin->count++] = lac_direct_kind(e->methods[i]);
+  }
+  for (int i = 0; e->kinds && e->kinds[i] && plugin->count < ENGINE_KINDS; i++) {
+    plugin->kinds[plugin->count++] = *e->kinds[i];
+  }
+}
+
 // Why a plug-in could not be loaded goes to `why`. The lock is held.
 static void engine_load(engine_plugin *plugin, char *why, size_t size) {
   char path[4096], symbol[64];
@@ -105,55 +121,47 @@ static void engine_load(engine_plugin *plugin, char *why, size_t size) {
   }
   snprintf(symbol, sizeof symbol, "lac_engine_%s", plugin->name);
   *(void **)&open = dlsym(library, symbol);
-  if (open) plugin->tables = open(&engine_host);
-  if (!plugin->tables) {
+  if (open) plugin->engine = open(&engine_host);
+  if (plugin->engine) {
+    engine_enlist(plugin);
+  } else {
     snprintf(why, size, "%.400s belongs to another build of Lacuna", path);
     dlclose(library);
   }
 }
 
-static const lac_solver_table *engine_lookup(const engine_method *method, char *why, size_t size) {
+static const lac_solver_table *engine_lookup(const engine_entry *entry, char *why, size_t size) {
   const lac_solver_table *found = NULL;
 
   snprintf(why, size, "hidden");
   if (atomic_load(&engine_hidden)) return NULL;
   pthread_mutex_lock(&engine_lock);
-  if (!method->plugin->tables) engine_load(method->plugin, why, size);
-  for (const lac_solver_table *const *t = method->plugin->tables; t && *t; t++) {
-    if (strcmp((*t)->name, method->table) == 0) found = *t;
+  if (!entry->plugin->engine) engine_load(entry->plugin, why, size);
+  for (int i = 0; i < entry->plugin->count; i++) {
+    if (strcmp(entry->plugin->kinds[i].name, entry->kind) == 0) found = &entry->plugin->kinds[i];
   }
   pthread_mutex_unlock(&engine_lock);
   return found;
 }
 
-// -- what others ask -------------------------------------------------------------------------------------------------
+// -- what the registry asks ------------------------------------------------------------------------------------------
 
-lac_status lac_engine_table(lac_context *ctx, lac_method method, const lac_solver_table **out) {
+lac_status lac_engine_kind(lac_context *ctx, const char *name, const lac_solver_table **out) {
   lac_status status = LAC_OK;
-  const engine_method *wanted = NULL;
+  const engine_entry *entry = NULL;
   char why[512];
 
-  LAC_CHECK(method >= LAC_METHOD_CHOLMOD && method <= LAC_METHOD_MUMPS, LAC_ERR_ARG,
-            "lac_engine_table: method %d is no engine", (int)method);
-  wanted = &engine_methods[method - LAC_METHOD_CHOLMOD];
-  *out = engine_lookup(wanted, why, sizeof why);
+  *out = NULL;
+  for (size_t i = 0; i < sizeof engine_entries / sizeof *engine_entries && !entry; i++) {
+    if (strcmp(engine_entries[i].kind, name) == 0) entry = &engine_entries[i];
+  }
+  if (!entry) goto done;
+  *out = engine_lookup(entry, why, sizeof why);
   LAC_CHECK(*out, LAC_ERR_UNSUPPORTED,
             "lac_engine_find: %s cannot be used: liblacuna_%s.so, by which it is called, could not be loaded (%s); "
             "install %s (Debian: "
             "%s) and build Lacuna with it, or use %s",
-            wanted->name, wanted->plugin->name, why, wanted->plugin->project, wanted->plugin->package, wanted->instead);
-done:
-  return status;
-}
-
-lac_status lac_engine_find(lac_context *ctx, lac_method method) {
-  lac_status status = LAC_OK;
-  const lac_solver_table *table = NULL;
-
-  LAC_CHECK_CONTEXT();
-  LAC_CHECK(method >= LAC_METHOD_AUTO && method <= LAC_METHOD_DIRECT, LAC_ERR_ARG,
-            "lac_engine_find: unknown method %d; use one of lac_method", (int)method);
-  if (method >= LAC_METHOD_CHOLMOD && method <= LAC_METHOD_MUMPS) LAC_TRY(lac_engine_table(ctx, method, &table));
+            entry->name, entry->plugin->name, why, entry->plugin->project, entry->plugin->package, entry->instead);
 done:
   return status;
 }

@@ -2,9 +2,9 @@
 /// @file krylov.h
 /// Krylov methods on linear maps: op(A) x = b to a tolerance, for many columns and matrices at once.
 ///
-/// Each column of each matrix is a system with coefficients of its own: they are arrays [items, 1, k] in backend memory, and columns
-/// that have converged stand still. The host reads one number an iteration, or one each `look_every`. The true residual is
-/// computed anew before a column is called converged, and on exit.
+/// Each column of each matrix is a system with coefficients of its own: a state [slots, items, k] in backend memory (kernels/columns.h), and
+/// columns that have converged stand still. The host reads a few of the slots once an iteration, or once each `look_every`. The true
+/// residual is computed anew before a column is called converged, and on exit.
 
 #ifndef LACUNA_SOLVERS_KRYLOV_KRYLOV_H
 #define LACUNA_SOLVERS_KRYLOV_KRYLOV_H
@@ -29,10 +29,11 @@ typedef struct lac_krylov_table {
   bool needs_hermitian;
   bool takes_rectangles;  // least squares
   bool is_flexible;       // the preconditioner may vary
+  const struct lac_krylov_table *flexible;  // the form that takes a preconditioner which varies; NULL: there is none
   lac_status (*run)(lac_context *ctx, const lac_krylov_job *job, lac_solve_report *report);
 } lac_krylov_table;
 
-#define LAC_KRYLOV(name) extern const lac_krylov_table lac_krylov_##name;
+#define LAC_KRYLOV(name, flags) extern const lac_krylov_table lac_krylov_##name;
 #include "solvers/krylov/krylov.def"
 #undef LAC_KRYLOV
 

@@ -171,7 +171,6 @@ static void block_report(const void *part, lac_setup_finding *finding) {
 
 const lac_preconditioner_table lac_preconditioner_block_jacobi = {
     .name = "block_jacobi",
-    .keeps_hermitian = true,
     .create = block_create,
     .refresh = block_refresh,
     .apply = block_apply,

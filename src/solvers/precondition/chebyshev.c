@@ -129,7 +129,7 @@ static void chebyshev_report(const void *part, lac_setup_finding *finding) {
 
 const lac_preconditioner_table lac_preconditioner_chebyshev = {
     .name = "chebyshev",
-    .keeps_hermitian = true,
+    .is_here = lac_precondition_is_host,
     .create = chebyshev_create,
     .apply = chebyshev_apply,
     .report = chebyshev_report,

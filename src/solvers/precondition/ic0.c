@@ -182,7 +182,7 @@ static void ic0_report(const void *part, lac_setup_finding *finding) {
 
 const lac_preconditioner_table lac_preconditioner_ic0 = {
     .name = "ic0",
-    .keeps_hermitian = true,
+    .is_here = lac_precondition_is_host,
     .create = ic0_create,
     .refresh = ic0_refresh,
     .apply = ic0_apply,

@@ -29,7 +29,6 @@ static void identity_report(const void *part, lac_setup_finding *finding) {
 
 const lac_preconditioner_table lac_preconditioner_identity = {
     .name = "identity",
-    .keeps_hermitian = true,
     .create = identity_create,
     .apply = identity_apply,
     .report = identity_report,

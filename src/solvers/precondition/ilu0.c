@@ -70,6 +70,7 @@ static lac_status ilu0_create(lac_context *ctx, const lac_setup *setup, void **p
 
 const lac_preconditioner_table lac_preconditioner_ilu0 = {
     .name = "ilu0",
+    .is_here = lac_precondition_is_host,
     .create = ilu0_create,
     .refresh = ilu0_refresh,
     .apply = lac_relax_split_apply,

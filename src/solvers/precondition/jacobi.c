@@ -44,7 +44,6 @@ static void jacobi_report(const void *part, lac_setup_finding *finding) {
 
 const lac_preconditioner_table lac_preconditioner_jacobi = {
     .name = "jacobi",
-    .keeps_hermitian = true,
     .create = jacobi_create,
     .apply = jacobi_apply,
     .report = jacobi_report,

@@ -7,6 +7,7 @@
 
 #include "lacuna/solver.h"
 #include "solvers/linear.h"
+#include "solvers/solver_impl.h"
 
 /// A matrix to be preconditioned: finite values [items, nnz] on a square pattern of single entries.
 typedef struct lac_setup {
@@ -32,8 +33,7 @@ typedef struct lac_setup_finding {
 /// pattern and values: never a copy of the finest level's indices, and of its values only where it says so.
 typedef struct lac_preconditioner_table {
   const char *name;
-  bool is_variable;      // op(M)^-1 is not linear (an inner iteration): flexible methods alone may use it
-  bool keeps_hermitian;  // M is Hermitian positive definite where A is: CG and MINRES may use it
+  bool (*is_here)(const lac_context *ctx);  // whether the backend has its kernels. NULL: every backend has
   lac_status (*create)(lac_context *ctx, const lac_setup *setup, void **part);
   /// The same for other values on the structure of `like`: no aggregation, no symbolic work. NULL: create, which is also asked where this
   /// one fails, since what suited other values does not suit these.
@@ -45,19 +45,41 @@ typedef struct lac_preconditioner_table {
   void (*destroy)(void *part);                                              // accepts NULL
 } lac_preconditioner_table;
 
-#define LAC_PRECONDITIONER(name) extern const lac_preconditioner_table lac_preconditioner_##name;
+#define LAC_PRECONDITIONER(name, flags) extern const lac_preconditioner_table lac_preconditioner_##name;
 #include "solvers/precondition/preconditioners.def"
 #undef LAC_PRECONDITIONER
 
+/// The part of a factor that is a preconditioner (precondition.c).
+typedef struct lac_precondition_factor {
+  const lac_preconditioner_table *table;
+  void *part;         // NULL: there is nothing to apply it to
+  lac_array *values;  // [items, nnz], over the factor's own
+  lac_array *largest;
+  bool is_hermitian;
+  lac_setup_finding finding;
+} lac_precondition_factor;
+
+static inline lac_precondition_factor *lac_precondition_of(const lac_factor *f) { return f->part; }
+
+/// Kernels that only the host has.
+bool lac_precondition_is_host(const lac_context *ctx);
+
+/// What a Krylov method can take.
+typedef struct lac_precondition_wish {
+  bool may_vary;         // the Krylov method is flexible, or has a flexible form
+  bool needs_hermitian;  // it must be Hermitian positive definite
+  bool is_rectangular;   // there is no matrix to speak of
+} lac_precondition_wish;
+
+/// A preconditioner of a matrix that has been looked at, where none is asked for: the first of those that promise most and can be set up.
+/// `like` is an earlier one; what gave up is said in the reason of `f`, the factor that it is for.
+lac_status lac_precondition_open(lac_context *ctx, lac_factor *f, const lac_linear *a, const lac_precondition_wish *wish,
+                                 const lac_factor *like, lac_factor **out);
+
+/// What a look at a matrix found, in words.
+const char *lac_precondition_finding(const lac_survey *survey);
+
 /// What `multigrid` chooses from.
 extern const lac_preconditioner_table lac_preconditioner_smoothed;
-
-/// A square matrix as Krylov methods see it.
-typedef struct lac_matrix_linear {
-  const lac_pattern *pattern;
-  const lac_array *values;  // [items, nnz]
-} lac_matrix_linear;
-
-lac_status lac_matrix_linear_apply(lac_context *ctx, const void *self, lac_side side, const lac_array *x, lac_array *y);
 
 #endif

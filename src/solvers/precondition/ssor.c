@@ -100,7 +100,7 @@ static lac_status ssor_create(lac_context *ctx, const lac_setup *setup, void **p
 
 const lac_preconditioner_table lac_preconditioner_ssor = {
     .name = "ssor",
-    .keeps_hermitian = true,
+    .is_here = lac_precondition_is_host,
     .create = ssor_create,
     .refresh = ssor_refresh,
     .apply = lac_relax_split_apply,

@@ -27,7 +27,7 @@ typedef struct block_piece {
   lac_structure *s;  // held
   int64_t *slots;    // of A
   int64_t before;    // entries of pieces before
-  const lac_solver_table *table;
+  const lac_direct_table *table;
   void *part;
 } block_piece;
 
@@ -133,7 +133,7 @@ static lac_status block_cut(lac_context *ctx, block_part *p, lac_ordering orderi
     LAC_TRY(lac_structure_part(ctx, p->s, size, form->rows + first, p->col_place, first, &piece->s, &piece->slots));
     piece->before = p->inner;
     p->inner += piece->s->nnz;
-    piece->table = size < BLOCK_LARGE ? &lac_solver_pivoting_lu : &lac_solver_lu;
+    piece->table = size < BLOCK_LARGE ? &lac_direct_pivoting_lu : &lac_direct_lu;
     LAC_TRY(piece->table->analyse(ctx, piece->s, ordering, &piece->part, &own));
     *bytes += own + 40 * piece->s->nnz;
   }
@@ -175,7 +175,7 @@ static void block_destroy(void *numeric) {
   lac_free(f);
 }
 
-static block_numeric *block_create(const lac_factor_job *job) {
+static block_numeric *block_create(const lac_direct_job *job) {
   const block_part *p = job->part;
   block_numeric *f = lac_calloc(1, sizeof *f);
   if (!f) return NULL;
@@ -196,12 +196,12 @@ static lac_status block_explain(const block_part *p, int32_t rows, lac_status st
   return LAC_ERR_CONVERGENCE;
 }
 
-static lac_status block_factor_piece(const lac_factor_job *job, int32_t i, block_numeric *f, lac_fault *fault) {
+static lac_status block_factor_piece(const lac_direct_job *job, int32_t i, block_numeric *f, lac_fault *fault) {
   const block_piece *piece = &f->part->pieces[i];
   const block_numeric *like = job->like, *near = job->near;
   size_t size = lac_dtype_size(job->dtype);
   void *values = (char *)f->inner + (size_t)piece->before * size;
-  lac_factor_job own = {.structure = piece->s,
+  lac_direct_job own = {.structure = piece->s,
                         .part = piece->part,
                         .options = job->options,
                         .dtype = job->dtype,
@@ -213,7 +213,7 @@ static lac_status block_factor_piece(const lac_factor_job *job, int32_t i, block
   return piece->table->factor(&own, &f->numerics[i], fault);
 }
 
-static lac_status block_factor(const lac_factor_job *job, void **numeric, lac_fault *fault) {
+static lac_status block_factor(const lac_direct_job *job, void **numeric, lac_fault *fault) {
   const block_part *p = job->part;
   lac_status status = LAC_OK;
   block_numeric *f = block_create(job);
@@ -240,7 +240,7 @@ static lac_status block_factor(const lac_factor_job *job, void **numeric, lac_fa
 // -- what it is for --------------------------------------------------------------------------------------------------
 
 static bool block_is_stable(const lac_solver_options *options) {
-  return lac_solver_lu.is_stable(options) && lac_solver_pivoting_lu.is_stable(options);
+  return lac_direct_lu.is_stable(options) && lac_direct_pivoting_lu.is_stable(options);
 }
 
 static lac_status block_solve(const void *part, const void *numeric, lac_side side, int width, int threads,
@@ -328,7 +328,7 @@ static void block_report(const void *part, const void *numeric, lac_finding *fin
   }
 }
 
-const lac_solver_table lac_solver_block_lu = {
+const lac_direct_table lac_direct_block_lu = {
     .name = "lu",
     .is_stable = block_is_stable,
     .analyse = block_analyse,

@@ -32,7 +32,7 @@ static lac_status cholesky_refuse(const lac_fronts *f, lac_status status, lac_fa
   return status;
 }
 
-static lac_status cholesky_factor(const lac_factor_job *job, void **numeric, lac_fault *fault) {
+static lac_status cholesky_factor(const lac_direct_job *job, void **numeric, lac_fault *fault) {
   lac_supernodes *s = ((const lac_front_analysis *)job->part)->plain;
   lac_status status = LAC_ERR_MEMORY;
   double *norms = lac_alloc((size_t)s->n * sizeof *norms);
@@ -78,7 +78,7 @@ static lac_status cholesky_solve(const void *part, const void *numeric, lac_side
   return LAC_OK;
 }
 
-const lac_solver_table lac_solver_cholesky = {
+const lac_direct_table lac_direct_cholesky = {
     .name = "cholesky",
     .needs_hermitian = true,
     .is_stable = cholesky_is_stable,

@@ -15,7 +15,7 @@
 
 #include "solvers/direct/dense/eliminate.h"
 #include "solvers/direct/symbolic/supernodes.h"
-#include "solvers/solver_impl.h"
+#include "solvers/direct/method/method.h"
 
 typedef enum lac_front_kind { LAC_FRONT_CHOLESKY, LAC_FRONT_LDLT, LAC_FRONT_LU } lac_front_kind;
 
@@ -56,7 +56,7 @@ typedef struct lac_fronts_job {
 /// LAC_ERR_MEMORY.
 lac_status lac_fronts_factor(lac_fronts *f, const lac_fronts_job *job);
 
-/// x = A^-1 b (LAC_N) or A^-T b (LAC_T); see lac_solver_table.
+/// x = A^-1 b (LAC_N) or A^-T b (LAC_T); see lac_direct_table.
 void lac_fronts_solve(const lac_fronts *f, lac_side side, int width, int threads, const void *b, void *x, void *work);
 
 /// nnz, bytes, work_bytes and flops of a factor.

@@ -37,7 +37,7 @@ static void ldlt_clear(ldlt_choice *c) {
   *c = (ldlt_choice){0};
 }
 
-static bool ldlt_allocate(const lac_factor_job *job, ldlt_choice *c) {
+static bool ldlt_allocate(const lac_direct_job *job, ldlt_choice *c) {
   size_t n = (size_t)job->structure->n, size = lac_dtype_size(job->dtype);
   c->row_scale = lac_alloc(n * size);
   c->col_scale = lac_alloc(n * size);
@@ -50,12 +50,12 @@ static lac_status ldlt_memory(lac_fault *fault) {
   return LAC_ERR_MEMORY;
 }
 
-static void ldlt_apply(const lac_factor_job *job, ldlt_choice *c) {
+static void ldlt_apply(const lac_direct_job *job, ldlt_choice *c) {
   lac_scaling_apply(job->structure, job->dtype, job->values, c->row_scale, c->col_scale, c->scaled);
 }
 
 // The choice of another factor: `like`, or the first of the batch.
-static void ldlt_copy(const lac_factor_job *job, const lac_fronts *from, ldlt_choice *c) {
+static void ldlt_copy(const lac_direct_job *job, const lac_fronts *from, ldlt_choice *c) {
   size_t bytes = (size_t)from->s->n * lac_dtype_size(job->dtype);
   c->s = lac_object_retain(from->s);
   memcpy(c->row_scale, from->row_scale, bytes);
@@ -63,7 +63,7 @@ static void ldlt_copy(const lac_factor_job *job, const lac_fronts *from, ldlt_ch
 }
 
 // The pairs of values before these, or the matrix as it stands.
-static lac_status ldlt_choose(const lac_factor_job *job, ldlt_choice *c, lac_fault *fault) {
+static lac_status ldlt_choose(const lac_direct_job *job, ldlt_choice *c, lac_fault *fault) {
   const lac_front_analysis *a = job->part;
   const lac_fronts *near = job->near;
   if (!ldlt_allocate(job, c)) return ldlt_memory(fault);
@@ -86,7 +86,7 @@ static lac_status ldlt_choose(const lac_factor_job *job, ldlt_choice *c, lac_fau
 }
 
 // Pairs of these values. Where there are none, or not all rows are matched, the choice has no supernodes.
-static lac_status ldlt_choose_pairs(const lac_factor_job *job, ldlt_choice *c, lac_fault *fault) {
+static lac_status ldlt_choose_pairs(const lac_direct_job *job, ldlt_choice *c, lac_fault *fault) {
   const lac_front_analysis *a = job->part;
   int32_t *mate = lac_alloc((size_t)job->structure->n * sizeof *mate), pairs = 0;
   lac_status status = mate && ldlt_allocate(job, c) ? LAC_OK : LAC_ERR_MEMORY;
@@ -102,9 +102,9 @@ static lac_status ldlt_choose_pairs(const lac_factor_job *job, ldlt_choice *c, l
   return status == LAC_ERR_MEMORY ? ldlt_memory(fault) : LAC_OK;
 }
 
-static lac_status ldlt_eliminate(const lac_factor_job *job, ldlt_choice *c, lac_fronts **out, lac_fault *fault) {
+static lac_status ldlt_eliminate(const lac_direct_job *job, ldlt_choice *c, lac_fronts **out, lac_fault *fault) {
   lac_pivoted_job pivoted = {.job = job,
-                             .table = &lac_solver_ldlt,
+                             .table = &lac_direct_ldlt,
                              .kind = LAC_FRONT_LDLT,
                              .s = c->s,
                              .scaled = c->scaled,
@@ -116,24 +116,24 @@ static lac_status ldlt_eliminate(const lac_factor_job *job, ldlt_choice *c, lac_
 }
 
 // Whether pairs may take the place of a factor with enlarged pivots: they are worth much, but not everything.
-static bool ldlt_pays(const lac_factor_job *job, const lac_supernodes *pairs, const lac_fronts *f) {
+static bool ldlt_pays(const lac_direct_job *job, const lac_supernodes *pairs, const lac_fronts *f) {
   lac_finding paired = {0}, plain = {0};
   lac_fault unheard;
   lac_fronts_predict(pairs, LAC_FRONT_LDLT, f->dtype, &paired);
   lac_fronts_predict(f->s, LAC_FRONT_LDLT, f->dtype, &plain);
   return paired.flops <= LDLT_WORTH * plain.flops &&
-         lac_foresee_check(&lac_solver_ldlt, job->options, f->dtype, 1, 1, &paired, &unheard) == LAC_OK;
+         lac_foresee_check(&lac_direct_ldlt, job->options, f->dtype, 1, 1, &paired, &unheard) == LAC_OK;
 }
 
 // What values to come will begin with.
-static lac_status ldlt_settle(const lac_factor_job *job, const lac_fronts *f, lac_fault *fault) {
+static lac_status ldlt_settle(const lac_direct_job *job, const lac_fronts *f, lac_fault *fault) {
   bool is_kept = job->near || lac_front_keep(job->part, LAC_FRONT_PAIRED, f->dtype, f->s, f->row_scale, f->col_scale);
   return is_kept ? LAC_OK : ldlt_memory(fault);
 }
 
 // A factor by pairs in place of *f, which is NULL or has enlarged pivots; it stays where pairs cost too much or do no
 // better.
-static lac_status ldlt_pair(const lac_factor_job *job, lac_fronts **f, lac_fault *fault) {
+static lac_status ldlt_pair(const lac_direct_job *job, lac_fronts **f, lac_fault *fault) {
   ldlt_choice choice = {0};
   lac_fronts *paired = NULL;
   lac_fault before = *fault;
@@ -152,7 +152,7 @@ static lac_status ldlt_pair(const lac_factor_job *job, lac_fronts **f, lac_fault
   return LAC_ERR_CONVERGENCE;
 }
 
-static lac_status ldlt_factor(const lac_factor_job *job, void **numeric, lac_fault *fault) {
+static lac_status ldlt_factor(const lac_direct_job *job, void **numeric, lac_fault *fault) {
   ldlt_choice choice = {0};
   lac_fronts *f = NULL;
   lac_status status = ldlt_choose(job, &choice, fault);
@@ -172,7 +172,7 @@ static void ldlt_predict(const void *part, lac_dtype dtype, lac_finding *finding
   lac_fronts_predict(((const lac_front_analysis *)part)->plain, LAC_FRONT_LDLT, dtype, finding);
 }
 
-const lac_solver_table lac_solver_ldlt = {
+const lac_direct_table lac_direct_ldlt = {
     .name = "ldlt",
     .needs_hermitian = true,
     .is_stable = lac_pivoted_is_stable,

@@ -13,9 +13,9 @@
 #include "solvers/direct/fronts/pivoted_fronts.h"
 #include "solvers/direct/fronts/selected.h"
 
-static lac_status lu_eliminate(const lac_factor_job *job, lac_lu_choice *c, lac_fronts **out, lac_fault *fault) {
+static lac_status lu_eliminate(const lac_direct_job *job, lac_lu_choice *c, lac_fronts **out, lac_fault *fault) {
   lac_pivoted_job pivoted = {.job = job,
-                             .table = &lac_solver_lu,
+                             .table = &lac_direct_lu,
                              .kind = LAC_FRONT_LU,
                              .s = c->s,
                              .scaled = c->scaled,
@@ -27,7 +27,7 @@ static lac_status lu_eliminate(const lac_factor_job *job, lac_lu_choice *c, lac_
   return status;
 }
 
-static lac_status lu_factor(const lac_factor_job *job, void **numeric, lac_fault *fault) {
+static lac_status lu_factor(const lac_direct_job *job, void **numeric, lac_fault *fault) {
   lac_lu_choice choice = {0};
   lac_fronts *f = NULL;
   lac_status status = lac_lu_choose(job, &choice, fault);
@@ -53,7 +53,7 @@ static void lu_predict(const void *part, lac_dtype dtype, lac_finding *finding) 
   finding->is_guess = true;
 }
 
-const lac_solver_table lac_solver_lu = {
+const lac_direct_table lac_direct_lu = {
     .name = "lu",
     .is_stable = lac_pivoted_is_stable,
     .analyse = lac_front_analyse,

@@ -35,7 +35,7 @@ static lac_status choice_memory(lac_fault *fault) {
   return LAC_ERR_MEMORY;
 }
 
-static bool choice_allocate(const lac_factor_job *job, lac_lu_choice *c) {
+static bool choice_allocate(const lac_direct_job *job, lac_lu_choice *c) {
   size_t n = (size_t)job->structure->n, size = lac_dtype_size(job->dtype);
   c->row_scale = lac_alloc(n * size);
   c->col_scale = lac_alloc(n * size);
@@ -44,7 +44,7 @@ static bool choice_allocate(const lac_factor_job *job, lac_lu_choice *c) {
   return c->row_scale && c->col_scale && c->scaled && c->match;
 }
 
-static void choice_apply(const lac_factor_job *job, lac_lu_choice *c) {
+static void choice_apply(const lac_direct_job *job, lac_lu_choice *c) {
   lac_scaling_apply(job->structure, job->dtype, job->values, c->row_scale, c->col_scale, c->scaled);
 }
 
@@ -66,7 +66,7 @@ static bool choice_has_match(const lac_supernodes *s, const int32_t *match) {
 
 // -- a choice made before --------------------------------------------------------------------------------------------
 
-static void choice_copy(const lac_factor_job *job, const lac_fronts *from, lac_lu_choice *c) {
+static void choice_copy(const lac_direct_job *job, const lac_fronts *from, lac_lu_choice *c) {
   size_t number = lac_dtype_size(job->dtype) / (lac_dtype_is_complex(job->dtype) ? 2 : 1);
   choice_take(c, from->s);
   memcpy(c->row_scale, from->row_scale, (size_t)from->s->n * number);
@@ -74,7 +74,7 @@ static void choice_copy(const lac_factor_job *job, const lac_fronts *from, lac_l
 }
 
 // Where a matching made for other values suits these.
-static bool choice_recall(const lac_factor_job *job, const lac_front_analysis *a, lac_lu_choice *c) {
+static bool choice_recall(const lac_direct_job *job, const lac_front_analysis *a, lac_lu_choice *c) {
   const lac_fronts *near = job->near;
   if (near && near->s != a->plain) choice_copy(job, near, c);
   if (!near) c->s = lac_front_recall(a, LAC_FRONT_MATCHED, job->dtype, c->row_scale, c->col_scale);
@@ -101,7 +101,7 @@ static void choice_round(lac_dtype dtype, int32_t n, const double *power, void *
 }
 
 // The supernodes of choice->match: those at hand where they fit, else new ones.
-static lac_status choice_analyse(const lac_factor_job *job, lac_lu_choice *c, lac_fault *fault) {
+static lac_status choice_analyse(const lac_direct_job *job, lac_lu_choice *c, lac_fault *fault) {
   const lac_front_analysis *a = job->part;
   const lac_fronts *near = job->near;
   lac_supernodes *s = NULL;
@@ -119,7 +119,7 @@ static lac_status choice_analyse(const lac_factor_job *job, lac_lu_choice *c, la
   return LAC_OK;
 }
 
-lac_status lac_lu_choose_matching(const lac_factor_job *job, lac_lu_choice *c, lac_fault *fault) {
+lac_status lac_lu_choose_matching(const lac_direct_job *job, lac_lu_choice *c, lac_fault *fault) {
   const lac_structure *s = job->structure;
   int32_t rank = 0;
   lac_status status;
@@ -141,7 +141,7 @@ lac_status lac_lu_choose_matching(const lac_factor_job *job, lac_lu_choice *c, l
   return is_kept ? LAC_OK : choice_memory(fault);
 }
 
-lac_status lac_lu_choose(const lac_factor_job *job, lac_lu_choice *c, lac_fault *fault) {
+lac_status lac_lu_choose(const lac_direct_job *job, lac_lu_choice *c, lac_fault *fault) {
   const lac_front_analysis *a = job->part;
   const lac_structure *s = job->structure;
   if (!choice_allocate(job, c)) return choice_memory(fault);

@@ -6,7 +6,7 @@
 #define LACUNA_SOLVERS_DIRECT_FRONTS_LU_CHOICE_H
 
 #include "solvers/direct/symbolic/supernodes.h"
-#include "solvers/solver_impl.h"
+#include "solvers/direct/method/method.h"
 
 typedef struct lac_lu_choice {
   lac_supernodes *s;              // held
@@ -19,10 +19,10 @@ typedef struct lac_lu_choice {
 
 /// The diagonal where it is strong, or nowhere nothing; else the matching of `near` or the one that is kept, where it suits these values; else
 /// a new one. With job->like, its choice.
-lac_status lac_lu_choose(const lac_factor_job *job, lac_lu_choice *choice, lac_fault *fault);
+lac_status lac_lu_choose(const lac_direct_job *job, lac_lu_choice *choice, lac_fault *fault);
 
 /// A matching of these values in place of the first choice. LAC_ERR_SINGULAR where there is none.
-lac_status lac_lu_choose_matching(const lac_factor_job *job, lac_lu_choice *choice, lac_fault *fault);
+lac_status lac_lu_choose_matching(const lac_direct_job *job, lac_lu_choice *choice, lac_fault *fault);
 
 void lac_lu_choice_clear(lac_lu_choice *choice);
 

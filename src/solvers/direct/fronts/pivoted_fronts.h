@@ -9,8 +9,8 @@
 
 /// A matrix that is scaled and matched already.
 typedef struct lac_pivoted_job {
-  const lac_factor_job *job;
-  const lac_solver_table *table;
+  const lac_direct_job *job;
+  const lac_direct_table *table;
   lac_front_kind kind;
   lac_supernodes *s;
   const void *scaled;           // R A C in the slots of A
@@ -22,7 +22,7 @@ typedef struct lac_pivoted_job {
 /// factor fails: another method, or another choice, is the way out.
 lac_status lac_pivoted_factor(lac_pivoted_job *pivoted, lac_fronts **out, lac_fault *fault);
 
-/// Slots of lac_solver_table.
+/// Slots of lac_direct_table.
 lac_status lac_pivoted_solve(const void *part, const void *numeric, lac_side side, int width, int threads,
                              const void *b, void *x, void *work, lac_fault *fault);
 void lac_pivoted_report(const void *part, const void *numeric, lac_finding *finding);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file selected.h
-/// What a factor over supernodes gives besides solves: slots of lac_solver_table whose numeric is a lac_fronts.
+/// What a factor over supernodes gives besides solves: slots of lac_direct_table whose numeric is a lac_fronts.
 
 #ifndef LACUNA_SOLVERS_DIRECT_FRONTS_SELECTED_H
 #define LACUNA_SOLVERS_DIRECT_FRONTS_SELECTED_H

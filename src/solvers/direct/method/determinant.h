@@ -7,7 +7,8 @@
 
 #include <math.h>
 
-#include "solvers/solver_impl.h"
+#include "solvers/direct/method/method.h"
+#include "solvers/direct/order/permutation.h"
 
 typedef struct lac_determinant {
   double mantissa;
@@ -54,18 +55,6 @@ static inline lac_polar lac_determinant_log(const lac_determinant *d) {
   double im = d->im == 0 ? 0 : d->im / modulus;  // never -0: the argument of a negative number is pi, and not -pi
   return (lac_polar){
       .logabs = log(d->mantissa) + (double)d->exponent * LOG_2, .sign_re = d->re / modulus, .sign_im = im};
-}
-
-/// Whether the permutation i -> next[i] is odd. `seen` is room for n, zeroed.
-static inline bool lac_permutation_is_odd(int32_t n, const int32_t *next, char *seen) {
-  bool is_odd = false;
-  for (int32_t i = 0; i < n; i++) {
-    for (int32_t j = i; !seen[j]; j = next[j]) {
-      seen[j] = 1;
-      is_odd ^= next[j] != i;  // a cycle of length c is c - 1 swaps
-    }
-  }
-  return is_odd;
 }
 
 #endif

@@ -5,11 +5,11 @@
 #ifndef LACUNA_SOLVERS_DIRECT_METHOD_REFINE_H
 #define LACUNA_SOLVERS_DIRECT_METHOD_REFINE_H
 
-#include "solvers/solver_impl.h"
+#include "solvers/direct/method/method.h"
 
 /// One matrix with its factor.
 typedef struct lac_system {
-  const lac_solver_table *table;
+  const lac_direct_table *table;
   const lac_structure *structure;
   const void *analysis, *numeric, *values;
   lac_dtype dtype;

@@ -8,7 +8,7 @@
 
 #include "solvers/direct/order/block_form.h"
 
-#include "solvers/direct/method/determinant.h"
+#include "solvers/direct/order/permutation.h"
 #include "solvers/direct/order/matching.h"
 
 typedef struct form_work {

@@ -184,7 +184,7 @@ static lac_status pivoting_eliminate(const lac_structure *s, const pivoting_anal
   return LAC_OK;
 }
 
-static lac_status pivoting_factor_by(const lac_factor_job *job, double tolerance, void **numeric, lac_fault *fault) {
+static lac_status pivoting_factor_by(const lac_direct_job *job, double tolerance, void **numeric, lac_fault *fault) {
   const lac_structure *structure = job->structure;
   lac_status status = pivoting_check_structure(structure, fault);
   if (status != LAC_OK) return status;
@@ -207,7 +207,7 @@ static bool pivoting_is_stable(const lac_solver_options *options) { return optio
 
 // Numbers that grow beside small pivots swallow the others, and what is left may cancel though the matrix is regular: that
 // it is singular is for pivots to say that were chosen.
-static lac_status pivoting_factor(const lac_factor_job *job, void **numeric, lac_fault *fault) {
+static lac_status pivoting_factor(const lac_direct_job *job, void **numeric, lac_fault *fault) {
   if (job->like) return pivoting_factor_again(job, numeric, fault);
   lac_status status = pivoting_factor_by(job, job->options->pivot_tolerance, numeric, fault);
   if (pivoting_is_stable(job->options) || (status != LAC_ERR_SINGULAR && status != LAC_ERR_NONFINITE)) return status;
@@ -234,7 +234,7 @@ static void pivoting_report(const void *analysis, const void *numeric, lac_findi
   finding->where = f->where;
 }
 
-const lac_solver_table lac_solver_pivoting_lu = {
+const lac_direct_table lac_direct_pivoting_lu = {
     .name = "pivoting_lu",
     .is_stable = pivoting_is_stable,
     .analyse = pivoting_analyse,

@@ -5,7 +5,7 @@
 #ifndef LACUNA_SOLVERS_DIRECT_PIVOTING_PIVOTING_LU_H
 #define LACUNA_SOLVERS_DIRECT_PIVOTING_PIVOTING_LU_H
 
-#include "solvers/solver_impl.h"
+#include "solvers/direct/method/method.h"
 
 typedef struct pivoting_analysis {
   int32_t n;
@@ -51,7 +51,7 @@ pivoting_numeric *pivoting_create(const lac_structure *structure, lac_dtype dtyp
 void pivoting_destroy(void *numeric);
 
 /// With the pivots of job->like: pivoting_lu_again.c.
-lac_status pivoting_factor_again(const lac_factor_job *job, void **numeric, lac_fault *fault);
+lac_status pivoting_factor_again(const lac_direct_job *job, void **numeric, lac_fault *fault);
 
 /// Room for `count` more entries.
 bool pivoting_reserve(pivoting_triangle *triangle, int64_t count, size_t number_size);

@@ -39,8 +39,8 @@ static pivoting_numeric *again_create(const lac_structure *s, const pivoting_num
   return f;
 }
 
-static lac_status again_probe(const lac_factor_job *job, const pivoting_numeric *f, lac_fault *fault) {
-  lac_system system = {.table = &lac_solver_pivoting_lu,
+static lac_status again_probe(const lac_direct_job *job, const pivoting_numeric *f, lac_fault *fault) {
+  lac_system system = {.table = &lac_direct_pivoting_lu,
                        .structure = job->structure,
                        .analysis = job->part,
                        .numeric = f,
@@ -51,7 +51,7 @@ static lac_status again_probe(const lac_factor_job *job, const pivoting_numeric 
   return lac_refine_probe(&system, false, f->row_scale, f->col_scale, &error, fault);
 }
 
-static lac_status again_eliminate(const lac_factor_job *job, const int32_t *place, void *x, pivoting_numeric *f,
+static lac_status again_eliminate(const lac_direct_job *job, const int32_t *place, void *x, pivoting_numeric *f,
                                   lac_fault *fault) {
   const pivoting_analysis *a = job->part;
   int32_t refused = again_factor_kernels[f->dtype](job->structure, a->order, job->values, place, x, f);
@@ -60,7 +60,7 @@ static lac_status again_eliminate(const lac_factor_job *job, const int32_t *plac
   return LAC_ERR_CONVERGENCE;
 }
 
-lac_status pivoting_factor_again(const lac_factor_job *job, void **numeric, lac_fault *fault) {
+lac_status pivoting_factor_again(const lac_direct_job *job, void **numeric, lac_fault *fault) {
   const pivoting_numeric *like = job->like;
   size_t n = (size_t)job->structure->n;
   lac_status status = LAC_ERR_MEMORY;

@@ -96,7 +96,7 @@ static banded_numeric *banded_create(const banded_part *p, lac_dtype dtype) {
   return NULL;
 }
 
-static lac_status banded_eliminate(const lac_factor_job *job, banded_numeric *f, lac_fault *fault) {
+static lac_status banded_eliminate(const lac_direct_job *job, banded_numeric *f, lac_fault *fault) {
   double size = 0;
   int32_t row = banded_scale_kernels[job->dtype](job->structure, job->values, f->row_scale, f->col_scale);
   if (row >= 0) {
@@ -112,7 +112,7 @@ static lac_status banded_eliminate(const lac_factor_job *job, banded_numeric *f,
   return size == 0 ? LAC_ERR_SINGULAR : LAC_ERR_NONFINITE;
 }
 
-static lac_status banded_factor(const lac_factor_job *job, void **numeric, lac_fault *fault) {
+static lac_status banded_factor(const lac_direct_job *job, void **numeric, lac_fault *fault) {
   const banded_part *p = job->part;
   lac_status status = LAC_ERR_MEMORY;
   banded_numeric *f = banded_create(p, job->dtype);
@@ -155,7 +155,7 @@ static void banded_report(const void *part, const void *numeric, lac_finding *fi
   finding->where = f->where;
 }
 
-const lac_solver_table lac_solver_banded = {
+const lac_direct_table lac_direct_banded = {
     .name = "banded",
     .is_stable = banded_is_stable,
     .analyse = banded_analyse,

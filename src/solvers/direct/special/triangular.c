@@ -110,7 +110,7 @@ static void triangular_predict(const void *part, lac_dtype dtype, lac_finding *f
   finding->bytes = (int64_t)sizeof(triangular_numeric);
 }
 
-static lac_status triangular_factor(const lac_factor_job *job, void **numeric, lac_fault *fault) {
+static lac_status triangular_factor(const lac_direct_job *job, void **numeric, lac_fault *fault) {
   const triangular_part *t = job->part;
   if (t->vacant >= 0) {
     lac_structure_singular_text(t->s, t->vacant, fault->text, sizeof fault->text);
@@ -166,7 +166,7 @@ static void triangular_report(const void *part, const void *numeric, lac_finding
   finding->smallest = 1;
 }
 
-const lac_solver_table lac_solver_triangular = {
+const lac_direct_table lac_direct_triangular = {
     .name = "triangular",
     .is_stable = triangular_is_stable,
     .analyse = triangular_analyse,
@@ -180,7 +180,7 @@ const lac_solver_table lac_solver_triangular = {
     .destroy = lac_free,
 };
 
-const lac_solver_table lac_solver_diagonal = {
+const lac_direct_table lac_direct_diagonal = {
     .name = "diagonal",
     .is_stable = triangular_is_stable,
     .analyse = triangular_analyse,

@@ -28,7 +28,7 @@ typedef struct lac_front_analysis {
   lac_front_choice kept[LAC_FRONT_SLOTS];
 } lac_front_analysis;
 
-/// Slots of lac_solver_table.
+/// Slots of lac_direct_table.
 lac_status lac_front_analyse(lac_context *ctx, const lac_structure *structure, lac_ordering ordering, void **part,
                              int64_t *bytes);
 void lac_front_forget(void *part);

@@ -124,7 +124,7 @@ static lac_status mumps_problem(int64_t code, int64_t detail, lac_fault *fault) 
 
 #define VARIANTS(name) \
   { name##_s, name##_d, name##_c, name##_z }  // as lac_dtype has them
-typedef lac_status mumps_factor_kernel(const lac_factor_job *, mumps_numeric *, lac_fault *);
+typedef lac_status mumps_factor_kernel(const lac_direct_job *, mumps_numeric *, lac_fault *);
 typedef lac_status mumps_solve_kernel(const mumps_numeric *, lac_side, int, void *, lac_fault *);
 typedef void mumps_close_kernel(void *);
 static mumps_factor_kernel *const mumps_factor_kernels[] = VARIANTS(mumps_factor);
@@ -221,7 +221,7 @@ static void engine_mumps_destroy(void *numeric) {
   lac_free(f);
 }
 
-static lac_status engine_mumps_factor(const lac_factor_job *job, void **numeric, lac_fault *fault) {
+static lac_status engine_mumps_factor(const lac_direct_job *job, void **numeric, lac_fault *fault) {
   mumps_numeric *f = lac_calloc(1, sizeof *f);
   lac_status status = LAC_OK;
 
@@ -271,8 +271,9 @@ static void engine_mumps_report(const void *part, const void *numeric, lac_findi
   *finding = ((const mumps_numeric *)numeric)->finding;
 }
 
-static const lac_solver_table engine_mumps = {
+static const lac_direct_table engine_mumps = {
     .name = "mumps",
+    .is_foreign = true,
     .is_stable = engine_mumps_is_stable,
     .analyse = engine_mumps_analyse,
     .forget = engine_mumps_forget,
@@ -285,7 +286,8 @@ static const lac_solver_table engine_mumps = {
 
 LAC_API lac_engine_open lac_engine_mumps;
 
-const lac_solver_table *const *lac_engine_mumps(const lac_engine_host *host) {
-  static const lac_solver_table *const tables[] = {&engine_mumps, NULL};
-  return plugin_start(host) ? tables : NULL;
+const lac_engine *lac_engine_mumps(const lac_engine_host *host) {
+  static const lac_direct_table *const methods[] = {&engine_mumps, NULL};
+  static const lac_engine engine = {.methods = methods};
+  return plugin_start(host) ? &engine : NULL;
 }

@@ -76,7 +76,7 @@ static int64_t FN(mumps_null_row)(STRUC *id) {
   return id->infog[0] >= 0 && id->infog[27] > 0 && id->pivnul_list ? (int64_t)id->pivnul_list[0] - 1 : -1;
 }
 
-static lac_status FN(mumps_try)(const lac_factor_job *job, int kind, const mumps_entries *e, void *values,
+static lac_status FN(mumps_try)(const lac_direct_job *job, int kind, const mumps_entries *e, void *values,
                                 mumps_numeric *f, lac_fault *fault) {
   double tolerance = job->options->pivot_tolerance * job->options->pivot_tolerance;  // MUMPS' own at our default
   STRUC *id = FN(mumps_open)(kind);
@@ -101,7 +101,7 @@ static lac_status FN(mumps_try)(const lac_factor_job *job, int kind, const mumps
   return code < 0 ? mumps_problem(code, detail, fault) : LAC_OK;
 }
 
-static lac_status FN(mumps_factor)(const lac_factor_job *job, mumps_numeric *f, lac_fault *fault) {
+static lac_status FN(mumps_factor)(const lac_direct_job *job, mumps_numeric *f, lac_fault *fault) {
   int kind = FN(mumps_kind)(job->structure, job->values);
   mumps_entries e;
   bool is_whole = mumps_entries_open(job->structure, kind != MUMPS_UNSYMMETRIC, &e);

@@ -103,7 +103,7 @@ static void engine_cholmod_destroy(void *numeric) {
   lac_free(f);
 }
 
-static lac_status engine_cholmod_factor(const lac_factor_job *job, void **numeric, lac_fault *fault) {
+static lac_status engine_cholmod_factor(const lac_direct_job *job, void **numeric, lac_fault *fault) {
   const cholmod_part *a = job->part;
   cholmod_numeric *f = NULL;
   lac_status status = plugin_check_double("CHOLMOD", "LAC_METHOD_CHOLESKY", job->dtype, fault);
@@ -193,8 +193,9 @@ static void engine_cholmod_report(const void *part, const void *numeric, lac_fin
   finding->where = f->where;
 }
 
-const lac_solver_table engine_cholmod = {
+const lac_direct_table engine_cholmod = {
     .name = "cholmod",
+    .is_foreign = true,
     .needs_hermitian = true,
     .is_stable = engine_cholmod_is_stable,
     .analyse = engine_cholmod_analyse,

@@ -70,7 +70,7 @@ done:
 }
 
 // The determinant and the smallest pivot beside the diagonal entry it was.
-static void FN(cholmod_inspect)(const lac_factor_job *job, cholmod_numeric *f) {
+static void FN(cholmod_inspect)(const lac_direct_job *job, cholmod_numeric *f) {
   const lac_structure *s = job->structure;
   const INT *super = f->l->super, *pi = f->l->pi, *px = f->l->px, *order = f->l->Perm;
   const double *l = f->l->x, *values = job->values;
@@ -94,7 +94,7 @@ static void FN(cholmod_inspect)(const lac_factor_job *job, cholmod_numeric *f) {
   f->where = smallest.where;
 }
 
-static lac_status FN(cholmod_factor)(const lac_factor_job *job, cholmod_numeric *f, lac_fault *fault) {
+static lac_status FN(cholmod_factor)(const lac_direct_job *job, cholmod_numeric *f, lac_fault *fault) {
   const cholmod_part *a = job->part;
   const lac_structure *s = job->structure;
   FN(indices) indices;

@@ -102,7 +102,7 @@ static lac_status klu_problem(int64_t status, int64_t column, lac_fault *fault) 
 
 #define VARIANTS(name) \
   { name##_di, name##_zi, name##_dl, name##_zl }
-typedef int64_t klu_factor_kernel(const lac_factor_job *, const void *, klu_lu *, lac_fault *, lac_status *);
+typedef int64_t klu_factor_kernel(const lac_direct_job *, const void *, klu_lu *, lac_fault *, lac_status *);
 typedef lac_status klu_solve_kernel(const void *, const klu_lu *, lac_side, int, double *, lac_fault *);
 typedef void klu_free_kernel(void **);
 static klu_factor_kernel *const klu_factor_kernels[] = VARIANTS(klu_factor);
@@ -173,14 +173,14 @@ static const void *klu_symbolic_of(const klu_part *a, int variant) {
 }
 
 // Returns KLU's own status.
-static int64_t klu_try(const lac_factor_job *job, klu_lu *f, lac_fault *fault, lac_status *status) {
+static int64_t klu_try(const lac_direct_job *job, klu_lu *f, lac_fault *fault, lac_status *status) {
   klu_part *a = (klu_part *)job->part;  // it grows under its lock
   *status = klu_symbolic_get(a, job->structure, f->variant & KLU_WIDE, fault);
   if (*status != LAC_OK) return KLU_INVALID;
   return klu_factor_kernels[f->variant](job, klu_symbolic_of(a, f->variant), f, fault, status);
 }
 
-static lac_status engine_klu_factor(const lac_factor_job *job, void **numeric, lac_fault *fault) {
+static lac_status engine_klu_factor(const lac_direct_job *job, void **numeric, lac_fault *fault) {
   const klu_part *a = job->part;
   const klu_lu *like = job->like;
   klu_lu *f = NULL;
@@ -194,7 +194,7 @@ static lac_status engine_klu_factor(const lac_factor_job *job, void **numeric, l
   f->det = (lac_polar){.sign_re = 1};
   f->finding = (lac_finding){.smallest = 1, .where = -1};
   if (a->n > 0 && klu_try(job, f, fault, &status) == KLU_TOO_LARGE && !(f->variant & KLU_WIDE)) {
-    lac_factor_job wide = *job;  // pivots in narrow indices cannot be taken over
+    lac_direct_job wide = *job;  // pivots in narrow indices cannot be taken over
     wide.like = NULL;
     engine_klu_clear(f);
     f->variant += KLU_WIDE;
@@ -235,8 +235,9 @@ static void engine_klu_report(const void *part, const void *numeric, lac_finding
   *finding = ((const klu_lu *)numeric)->finding;
 }
 
-const lac_solver_table engine_klu = {
+const lac_direct_table engine_klu = {
     .name = "klu",
+    .is_foreign = true,
     .is_stable = engine_klu_is_stable,
     .analyse = engine_klu_analyse,
     .forget = engine_klu_forget,

@@ -77,7 +77,7 @@ static void FN(klu_take)(SYMBOLIC *symbolic, klu_lu *f, COMMON *common) {
 }
 
 // A factor of its own, or one with the pivots of another.
-static void FN(klu_make)(const lac_factor_job *job, SYMBOLIC *symbolic, const FN(indices) * a, double *values,
+static void FN(klu_make)(const lac_direct_job *job, SYMBOLIC *symbolic, const FN(indices) * a, double *values,
                          klu_lu *f, COMMON *common) {
   const klu_lu *like = job->like;
   if (!like) {
@@ -92,7 +92,7 @@ static void FN(klu_make)(const lac_factor_job *job, SYMBOLIC *symbolic, const FN
   f->finding.growth = 1 / common->rgrowth;
 }
 
-static int64_t FN(klu_factor)(const lac_factor_job *job, const void *analysis, klu_lu *f, lac_fault *fault,
+static int64_t FN(klu_factor)(const lac_direct_job *job, const void *analysis, klu_lu *f, lac_fault *fault,
                               lac_status *status) {
   const lac_structure *s = job->structure;
   SYMBOLIC *symbolic = (SYMBOLIC *)analysis;  // KLU reads it only

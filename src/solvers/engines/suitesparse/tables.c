@@ -6,7 +6,8 @@
 
 LAC_API lac_engine_open lac_engine_suitesparse;
 
-const lac_solver_table *const *lac_engine_suitesparse(const lac_engine_host *host) {
-  static const lac_solver_table *const tables[] = {&engine_cholmod, &engine_umfpack, &engine_klu, NULL};
-  return plugin_start(host) ? tables : NULL;
+const lac_engine *lac_engine_suitesparse(const lac_engine_host *host) {
+  static const lac_direct_table *const methods[] = {&engine_cholmod, &engine_umfpack, &engine_klu, NULL};
+  static const lac_engine engine = {.methods = methods};
+  return plugin_start(host) ? &engine : NULL;
 }

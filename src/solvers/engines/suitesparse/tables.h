@@ -8,6 +8,6 @@
 
 #include "solvers/engines/plugin/plugin.h"
 
-extern const lac_solver_table engine_cholmod, engine_umfpack, engine_klu;
+extern const lac_direct_table engine_cholmod, engine_umfpack, engine_klu;
 
 #endif

@@ -82,7 +82,7 @@ static void umfpack_choose(lac_ordering ordering, double tolerance, double *cont
 #define VARIANTS(name) \
   { name##_di, name##_zi, name##_dl, name##_zl }
 typedef lac_status umfpack_symbolic_kernel(const lac_structure *, lac_ordering, void **, lac_fault *);
-typedef lac_status umfpack_factor_kernel(const lac_factor_job *, void *, umfpack_numeric *, bool *, lac_fault *);
+typedef lac_status umfpack_factor_kernel(const lac_direct_job *, void *, umfpack_numeric *, bool *, lac_fault *);
 typedef lac_status umfpack_solve_kernel(const umfpack_numeric *, int32_t, lac_side, int, const double *, double *,
                                         lac_fault *);
 typedef void umfpack_free_kernel(void **);
@@ -150,7 +150,7 @@ static void engine_umfpack_destroy(void *numeric) {
   lac_free(f);
 }
 
-static lac_status umfpack_try(const lac_factor_job *job, umfpack_numeric *f, bool *is_large, lac_fault *fault) {
+static lac_status umfpack_try(const lac_direct_job *job, umfpack_numeric *f, bool *is_large, lac_fault *fault) {
   void *symbolic;
   lac_status status =
       umfpack_symbolic_get((umfpack_part *)job->part, job->structure, f->variant, &symbolic, fault);  // under its lock
@@ -158,7 +158,7 @@ static lac_status umfpack_try(const lac_factor_job *job, umfpack_numeric *f, boo
   return umfpack_factor_kernels[f->variant](job, symbolic, f, is_large, fault);
 }
 
-static lac_status engine_umfpack_factor(const lac_factor_job *job, void **numeric, lac_fault *fault) {
+static lac_status engine_umfpack_factor(const lac_direct_job *job, void **numeric, lac_fault *fault) {
   const umfpack_part *a = job->part;
   umfpack_numeric *f = NULL;
   bool is_large = false;
@@ -214,8 +214,9 @@ static void engine_umfpack_report(const void *part, const void *numeric, lac_fin
   *finding = ((const umfpack_numeric *)numeric)->finding;
 }
 
-const lac_solver_table engine_umfpack = {
+const lac_direct_table engine_umfpack = {
     .name = "umfpack",
+    .is_foreign = true,
     .is_stable = engine_umfpack_is_stable,
     .analyse = engine_umfpack_analyse,
     .forget = engine_umfpack_forget,

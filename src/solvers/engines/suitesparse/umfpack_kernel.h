@@ -71,7 +71,7 @@ static void FN(umfpack_take)(const double *info, umfpack_numeric *f) {
 }
 
 // `is_large`: it ran out of memory, and perhaps of narrow indices.
-static lac_status FN(umfpack_factor)(const lac_factor_job *job, void *symbolic, umfpack_numeric *f, bool *is_large,
+static lac_status FN(umfpack_factor)(const lac_direct_job *job, void *symbolic, umfpack_numeric *f, bool *is_large,
                                      lac_fault *fault) {
   const lac_structure *s = job->structure;
   size_t size = PARTS * sizeof(double);

@@ -233,10 +233,12 @@ done:
   return status;
 }
 
+/// Its kernels take arrays, but the set-up still reads host memory.
+static bool multigrid_is_here(const lac_context *ctx) { return lac_precondition_is_host(ctx); }
+
 const lac_preconditioner_table lac_preconditioner_multigrid = {
     .name = "multigrid",
-    .is_variable = true,
-    .keeps_hermitian = true,
+    .is_here = multigrid_is_here,
     .create = multigrid_create,
     .refresh = multigrid_refresh,
     .apply = multigrid_apply,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file matrix_linear.c
+/// @file linear.c
 /// y = op(A) x for a matrix given by pattern and values.
 
-#include "solvers/precondition/preconditioner.h"
+#include "solvers/linear.h"
 
 lac_status lac_matrix_linear_apply(lac_context *ctx, const void *self, lac_side side, const lac_array *x,
                                    lac_array *y) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file iterative_null.c
+/// @file require_null.c
 /// Null spaces that are given are null spaces: |A v| <= eps^(1/3) |A| |v|, |A| a typical row.
 ///
 /// A vector that A does not take to zero would be taken out of b and of x all the same, and the solve would converge to
@@ -8,29 +8,8 @@
 #include <float.h>
 #include <math.h>
 
-#include "solvers/krylov/iterative.h"
-
-static bool null_is_finite(lac_dtype dtype, const void *data, int64_t i) {
-  return lac_dtype_real(dtype) == LAC_F32 ? isfinite(((const float *)data)[i]) : isfinite(((const double *)data)[i]);
-}
-
-lac_status lac_iterative_require_finite(lac_context *ctx, const char *name, const lac_array *columns) {
-  lac_status status = LAC_OK;
-  lac_dtype dtype = columns->meta.dtype;
-  int64_t parts = lac_dtype_real(dtype) == dtype ? 1 : 2, m = columns->meta.shape[1];
-  char *host = NULL;
-
-  LAC_ALLOC(host, (size_t)columns->count * lac_dtype_size(dtype) + 1);
-  LAC_TRY(lac_array_read(ctx, columns, host));
-  for (int64_t i = 0; i < parts * columns->count; i++) {
-    LAC_CHECK(null_is_finite(dtype, host, i), LAC_ERR_NONFINITE,
-              "lac_solver_create: %s is not finite in row %lld of column %lld", name, (long long)(i / parts / m),
-              (long long)(i / parts % m));
-  }
-done:
-  lac_free(host);
-  return status;
-}
+#include "solvers/krylov/krylov_solver.h"
+#include "solvers/vectors.h"
 
 static lac_status null_judge(lac_context *ctx, const lac_factor *f, const char *name, int64_t rows, int64_t m,
                              double *const norms[3]) {
@@ -53,7 +32,7 @@ static lac_status null_require(lac_context *ctx, const lac_factor *f, const char
                                const lac_array *space) {
   lac_status status = LAC_OK;
   const lac_pattern *pattern = f->core->pattern;
-  lac_array *values = NULL, *product = NULL;
+  lac_array *product = NULL;
   double *norms[3] = {NULL, NULL, NULL};
   lac_meta meta = f->meta;
   int64_t rows = lac_side_transposes(side) ? pattern->cols : pattern->rows, m = space ? space->meta.shape[1] : 0;
@@ -65,21 +44,19 @@ static lac_status null_require(lac_context *ctx, const lac_factor *f, const char
   LAC_ALLOC(norms[2], f->items * m);
   meta.shape[meta.ndim - 1] = rows;
   meta.shape[meta.ndim++] = m;
-  LAC_TRY(lac_factor_values(ctx, f, &values));
   LAC_TRY(lac_array_make(ctx, &meta, &product));
-  LAC_TRY(ctx->kernels->spmm(ctx, pattern, side, values, space, product));
-  LAC_TRY(lac_column_norms(ctx, values, f->items, pattern->nnz, 1, norms[0]));
+  LAC_TRY(ctx->kernels->spmm(ctx, pattern, side, f->values, space, product));
+  LAC_TRY(lac_column_norms(ctx, f->values, f->items, pattern->nnz, 1, norms[0]));
   LAC_TRY(lac_column_norms(ctx, space, 1, space->meta.shape[0], m, norms[1]));
   LAC_TRY(lac_column_norms(ctx, product, f->items, rows, m, norms[2]));
   LAC_TRY(null_judge(ctx, f, name, rows, m, norms));
 done:
   for (int i = 0; i < 3; i++) lac_free(norms[i]);
-  lac_array_destroy(&values);
   lac_array_destroy(&product);
   return status;
 }
 
-lac_status lac_iterative_require_null(lac_context *ctx, const lac_factor *f) {
+lac_status lac_krylov_require_null(lac_context *ctx, const lac_factor *f) {
   lac_status status = LAC_OK;
   const lac_iteration *i = &f->core->options.iteration;
 

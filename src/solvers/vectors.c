@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file norms.c
-/// Norms of columns that stay in range, on the host: by the backend's own reduction, or from a copy where it has none or where a norm is
+/// @file vectors.c
+/// Items of batches; norms of columns that stay in range, on the host: by the backend's own reduction, or from a copy where it has none or where a norm is
 /// beyond single precision.
 
 #include <math.h>
 
 #include "core/number_at.h"
-#include "solvers/linear.h"
+#include "solvers/vectors.h"
 
 static lac_status norms_reduced(lac_context *ctx, const lac_array *x, double *norms) {
   lac_status status = LAC_OK;
@@ -55,5 +55,41 @@ lac_status lac_column_norms(lac_context *ctx, const lac_array *x, int64_t items,
   if (!is_done) LAC_TRY(norms_copied(ctx, view, norms));
 done:
   lac_array_destroy(&view);
+  return status;
+}
+
+lac_status lac_batch_items(lac_context *ctx, const lac_array *array, int64_t first, int64_t count, lac_array **out) {
+  lac_meta meta = array->meta;
+  size_t bytes = array->meta.shape[0] ? (size_t)(array->count / array->meta.shape[0]) * lac_dtype_size(meta.dtype) : 0;
+  meta.shape[0] = count;
+  return lac_array_wrap(ctx, &meta, (char *)array->storage->data + (size_t)first * bytes, out);
+}
+
+lac_status lac_batch_spread(lac_context *ctx, const lac_batch *batch, int operand, const lac_array *b,
+                            lac_array **out) {
+  lac_status status = LAC_OK;
+  int64_t rows = b->meta.shape[b->meta.ndim - 2], k = b->meta.shape[b->meta.ndim - 1], items = 1;
+  lac_array *flat = NULL, *spread = NULL, *from = NULL, *to = NULL;
+
+  for (int d = 0; d < b->meta.ndim - 2; d++) items *= b->meta.shape[d];
+  LAC_TRY(lac_array_reshape(ctx, (lac_array *)b, 3, (int64_t[]){items, rows, k}, &flat));
+  if (items == batch->count) {
+    *out = flat, flat = NULL;
+    goto done;
+  }
+  LAC_TRY(lac_array_create(ctx, b->meta.dtype, 3, (int64_t[]){batch->count, rows, k}, &spread));
+  for (int64_t i = 0; i < batch->count; i++) {
+    LAC_TRY(lac_batch_items(ctx, flat, lac_batch_item(batch, operand, i), 1, &from));
+    LAC_TRY(lac_batch_items(ctx, spread, i, 1, &to));
+    LAC_TRY(ctx->kernels->copy(ctx, from, to));
+    lac_array_destroy(&from);
+    lac_array_destroy(&to);
+  }
+  *out = spread, spread = NULL;
+done:
+  lac_array_destroy(&from);
+  lac_array_destroy(&to);
+  lac_array_destroy(&flat);
+  lac_array_destroy(&spread);
   return status;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file factor_rcond.c
+/// @file rcond.c
 /// 1 / (||A||_1 ||A^-1||_1), estimated (Hager 1984, Higham 1988).
 ///
 ///     ||A^-1||_1 = max ||A^-1 x||_1 over ||x||_1 = 1        is at a unit vector, and convex:
@@ -9,13 +9,12 @@
 /// estimate is a lower bound of the norm, mostly sharp, rarely less than a third. Right-hand sides are scaled like A, so
 /// that solutions are as large as the condition, whatever the scale of A.
 
-#include <omp.h>
-
-#include "solvers/direct/method/refine.h"
+#include "core/number_at.h"
+#include "solvers/direct/direct.h"
 
 enum { RCOND_STEPS = 5, RCOND_WIDTH = 2 };
 
-#define KERNEL_FILE "solvers/direct/factor_rcond_kernel.h"
+#define KERNEL_FILE "solvers/direct/rcond_kernel.h"
 #include "solvers/numbers/instantiate.h"
 
 typedef double rcond_norm_kernel(const lac_structure *, const void *, double *);
@@ -81,73 +80,52 @@ static lac_status rcond_estimate(rcond_task *t, double *norm, lac_fault *fault) 
   return LAC_OK;
 }
 
-static lac_status rcond_item(const lac_factor *f, int64_t item, int threads, char *memory, double *rcond,
-                             lac_fault *fault) {
-  const lac_structure *s = f->core->structure;
-  size_t number = lac_dtype_size(f->meta.dtype);
-  rcond_task task = {.refines = f->finding.perturbed > 0};
-  double norm, inverse = 0;
+/// The matrices of a factor, `share` bytes for each thread to work in, and where the estimates go.
+typedef struct rcond_work {
+  const lac_factor *f;
+  int threads;  // of each matrix
+  char *memory;
+  size_t share;
+  void *out;
+} rcond_work;
 
-  task.system = (lac_system){.table = f->table,
-                             .structure = s,
-                             .analysis = f->analysis->part,
-                             .numeric = f->numerics[item],
-                             .values = (const char *)f->values + (size_t)(item * s->nnz) * number,
-                             .dtype = f->meta.dtype,
-                             .threads = threads,
-                             .is_stable = f->table->is_stable(&f->core->options)};
-  *rcond = 1;
-  if (s->n == 0) return LAC_OK;
-  for (int i = 0; i < REFINE_BLOCKS; i++) task.blocks[i] = memory + (size_t)(i * (int64_t)s->n * RCOND_WIDTH) * number;
-  norm = rcond_norm_kernels[f->meta.dtype](s, task.system.values, &task.scale);
-  lac_status status = rcond_estimate(&task, &inverse, fault);
-  *rcond = isfinite(inverse) ? fmin(1, 1 / norm / inverse) : 0;
-  return status;
-}
-
-static void rcond_store(lac_dtype dtype, void *data, int64_t at, double value) {
-  if (lac_dtype_real(dtype) == LAC_F32) {
-    ((float *)data)[at] = (float)value;
-  } else {
-    ((double *)data)[at] = value;
-  }
-}
-
-static lac_status rcond_run(lac_context *ctx, const lac_factor *f, void *out) {
-  lac_status status = LAC_OK, result = LAC_OK;
-  double work = (double)f->finding.nnz + (double)f->items * (double)f->core->structure->nnz;
-  int threads = lac_threads_worth(ctx->threads, f->items, work * RCOND_WIDTH);
-  size_t share = (size_t)(REFINE_BLOCKS * RCOND_WIDTH) * (size_t)f->core->structure->n * lac_dtype_size(f->meta.dtype);
-  char *memory = lac_alloc((size_t)threads * share);
-  lac_fault fault = {.text = ""};
-  int64_t first = f->items;
-
-  LAC_CHECK(memory, LAC_ERR_MEMORY, "lac_factor_rcond: out of memory: %zu bytes to work in", (size_t)threads * share);
-#pragma omp parallel for schedule(dynamic) num_threads(threads) if (threads > 1)
-  for (int64_t i = 0; i < f->items; i++) {
-    lac_fault own = {.text = ""};
-    double rcond;
-    lac_status got = rcond_item(f, i, f->items < ctx->threads ? ctx->threads : 1,
-                                memory + (size_t)omp_get_thread_num() * share, &rcond, &own);
-    rcond_store(f->meta.dtype, out, i, rcond);
-    if (got == LAC_OK) continue;
-#pragma omp critical(lac_rcond_fault)
-    if (i < first) first = i, result = got, fault = own;
-  }
-  LAC_CHECK(result == LAC_OK, result, "lac_factor_rcond: %s", fault.text);
-done:
-  lac_free(memory);
-  return status;
-}
-
-lac_status lac_factor_rcond(lac_context *ctx, const lac_factor *factor, lac_array *rcond) {
+static lac_status rcond_item(const void *job, int64_t item, int thread, lac_fault *fault) {
+  const rcond_work *w = job;
+  const lac_structure *s = lac_direct_structure(w->f);
+  size_t block = (size_t)(s->n * RCOND_WIDTH) * lac_dtype_size(w->f->meta.dtype);
+  rcond_task task = {.system = lac_direct_system(w->f, item, w->threads),
+                     .refines = lac_direct_of(w->f)->finding.perturbed > 0};
+  double norm, inverse = 0, rcond = 1;
   lac_status status = LAC_OK;
 
-  LAC_CHECK_CONTEXT();
-  LAC_CHECK(factor, LAC_ERR_ARG, "lac_factor_rcond: the factor is NULL");
-  LAC_TRY(lac_factor_check_batch(ctx, __func__, factor, rcond, lac_dtype_real(factor->meta.dtype), "rcond"));
-  if (factor->iterative) LAC_TRY(lac_factor_partner(ctx, factor, &factor));
-  LAC_TRY(rcond_run(ctx, factor, lac_array_edit(rcond)));
+  task.system.is_regular = false;  // a condition is asked for where this is in doubt
+  for (int i = 0; i < REFINE_BLOCKS; i++) {
+    task.blocks[i] = w->memory + (size_t)thread * w->share + (size_t)i * block;
+  }
+  if (s->n > 0) {
+    norm = rcond_norm_kernels[w->f->meta.dtype](s, task.system.values, &task.scale);
+    status = rcond_estimate(&task, &inverse, fault);
+    rcond = isfinite(inverse) ? fmin(1, 1 / norm / inverse) : 0;
+  }
+  lac_number_put(lac_dtype_real(w->f->meta.dtype), w->out, item, rcond);
+  return status;
+}
+
+lac_status lac_direct_rcond(lac_context *ctx, const lac_factor *f, lac_array *rcond) {
+  lac_status status = LAC_OK;
+  const lac_structure *s = lac_direct_structure(f);
+  double numbers = (double)lac_direct_of(f)->finding.nnz + (double)f->items * (double)s->nnz;
+  int threads = lac_threads_worth(ctx->threads, f->items, numbers * RCOND_WIDTH);
+  rcond_work work = {.f = f, .threads = f->items < ctx->threads ? ctx->threads : 1, .out = lac_array_edit(rcond)};
+  lac_trial trial;
+
+  work.share = (size_t)(REFINE_BLOCKS * RCOND_WIDTH) * (size_t)s->n * lac_dtype_size(f->meta.dtype);
+  work.memory = lac_alloc((size_t)threads * work.share);
+  LAC_CHECK(work.memory, LAC_ERR_MEMORY, "lac_factor_rcond: out of memory: %zu bytes to work in",
+            (size_t)threads * work.share);
+  trial = lac_tasks_run(threads, 0, f->items, rcond_item, &work);
+  LAC_CHECK(trial.status == LAC_OK, trial.status, "lac_factor_rcond: %s", trial.fault.text);
 done:
+  lac_free(work.memory);
   return status;
 }

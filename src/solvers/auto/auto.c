@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file auto.c
+/// The automatic choice: direct or iterative, by what is foreseen, by the values, and by what failed.
+///
+///     pattern      a direct factor is foreseen to be cheap                  ->  direct
+///                  it is costly, or a preconditioner or null space is given ->  iterate
+///     values       neither definite, nor like an M-matrix, nor dominant     ->  direct
+///     memory       a direct factor has no room                              ->  iterate
+///     a solve      does not converge                                        ->  its direct partner, and direct from then on
+///
+/// Of Krylov methods, flexible CG for Hermitian matrices with a positive diagonal, else GMRES. It chooses among what the backend has; where
+/// only a method on the host will do, values and right-hand sides travel (travel.c).
+
+#include "solvers/auto/auto.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "solvers/krylov/krylov_solver.h"
+#include "solvers/options.h"
+
+extern const lac_solver_table lac_kind_auto, lac_kind_direct, lac_kind_flexible_cg, lac_kind_gmres,
+    lac_kind_flexible_gmres;
+
+// -- cores -----------------------------------------------------------------------------------------------------------
+
+/// Whoever gives a preconditioner or a null space wants to iterate.
+static bool auto_is_wanted(const lac_solver_options *o) {
+  const lac_precondition *p = &o->preconditioner;
+  return p->factor || p->apply || p->near_null || lac_options_preconditioner(p) || o->iteration.null_space ||
+         o->iteration.left_null_space;
+}
+
+static lac_status auto_analyse(lac_context *ctx, lac_solver_core *core) {
+  lac_status status = LAC_OK;
+  lac_solver_core *direct = NULL;
+  lac_auto_core *c = NULL;
+  lac_forecast *f;
+
+  LAC_ALLOC(c, 1);
+  core->part = c;
+  f = &c->forecast;
+  LAC_TRY(lac_options_check_iterating(ctx, core->pattern, &core->options));
+  c->begins_iterating = auto_is_wanted(&core->options);
+  snprintf(c->why, sizeof c->why, "a preconditioner or a null space is given");
+  if (!c->begins_iterating) {
+    LAC_TRY(lac_forecast_direct(ctx, core->pattern, f));
+    c->begins_iterating = f->is_costly;
+    snprintf(c->why, sizeof c->why,
+             "iterating is foreseen to be cheaper: separators of about %.0f rows make a factor of about %.2g GB and "
+             "%.2g flops, %.0f times the work of iterating",
+             f->width, 1e-9 * f->bytes, f->flops, f->share);
+  }
+  if (!c->begins_iterating) {
+    snprintf(c->why, sizeof c->why, "there is no room for a direct factor");
+    LAC_TRY(lac_core_inner(ctx, core, &lac_kind_direct, "chosen", &direct));
+  }
+done:
+  return status;
+}
+
+static void auto_forget(lac_solver_core *core) {
+  lac_free(core->part);
+  core->part = NULL;
+}
+
+static void auto_foresee(const lac_solver_core *core, lac_report *report) {
+  const lac_auto_core *c = core->part;
+  const char *name = lac_options_preconditioner(&core->options.preconditioner);
+
+  if (!c->begins_iterating) {
+    const lac_solver_core *direct = core->inner;
+    while (direct->table != &lac_kind_direct) direct = direct->next;
+    direct->table->foresee(direct, report);
+    return;
+  }
+  report->method = lac_kind_flexible_cg.name;
+  report->reason = c->why;
+  report->preconditioner = name ? name : "";
+}
+
+/// All of it travels where the preconditioner that is asked for does.
+static bool auto_is_here(const lac_context *ctx, const lac_solver_table *table, const lac_solver_core *core) {
+  const char *name = lac_options_preconditioner(&core->options.preconditioner);
+  const lac_solver_table *kind = name ? lac_kind_built_in(name) : NULL;
+  (void)table;
+  return !kind || !kind->is_here || kind->is_here(ctx, kind, core);
+}
+
+/// A direct factor knows of no null space: with one the matrix is singular, and what it gives would be rounding magnified.
+static bool auto_may_go_direct(const lac_solver_core *core) { return !core->options.iteration.null_space; }
+
+// -- what the values say ---------------------------------------------------------------------------------------------
+
+bool lac_auto_suits(const lac_survey *s, const char **finding) {
+  bool is_definite = s->asymmetric < 0 && s->not_positive < 0;
+  if (is_definite || s->is_m_like || s->dominance < 1) return true;
+  *finding = s->asymmetric < 0 ? "the matrix is Hermitian without a positive diagonal, and not diagonally dominant"
+                               : "the matrix is neither Hermitian nor like an M-matrix nor diagonally dominant";
+  return false;
+}
+
+// A function may vary, nobody knows; where the library sees that a preconditioner does, GMRES becomes flexible.
+static const lac_solver_table *auto_krylov(const lac_solver_options *o, const lac_survey *s) {
+  if (s->asymmetric < 0 && s->not_positive < 0) return &lac_kind_flexible_cg;
+  return o->preconditioner.apply ? &lac_kind_flexible_gmres : &lac_kind_gmres;
+}
+
+// -- factors ---------------------------------------------------------------------------------------------------------
+
+// What the other way of solving has to say, without the function's name before it.
+static void auto_quote(const lac_context *ctx, char text[LAC_SENTENCE_SIZE / 2]) {
+  const char *sentence = lac_context_error(ctx), *colon = strstr(sentence, ": ");
+  snprintf(text, LAC_SENTENCE_SIZE / 2, "%s", colon ? colon + 2 : sentence);
+}
+
+/// The earlier factor by the same kind, where there is one.
+static const lac_factor *auto_like(const lac_factor *like, const lac_solver_table *kind) {
+  const lac_factor *taken = like ? lac_auto_of(like)->taken : NULL;
+  return taken && taken->core->table == kind ? taken : NULL;
+}
+
+static lac_status auto_direct(lac_context *ctx, const lac_linear *a, const lac_factor *like, lac_factor *f,
+                              bool *lacks_room) {
+  lac_status status = LAC_OK;
+  lac_solver_core *core = NULL;
+
+  LAC_TRY(lac_core_inner(ctx, f->core, &lac_kind_direct, "chosen", &core));
+  LAC_TRY(lac_factor_make(ctx, f->function, core, a, like, like != NULL, lacks_room, &lac_auto_of(f)->taken));
+  lac_factor_say(f, "%s", lac_auto_of(f)->taken->reason);
+done:
+  return status;
+}
+
+/// A direct factor where iterating was foreseen.
+static lac_status auto_direct_after_all(lac_context *ctx, const lac_linear *a, const char *finding, lac_factor *f) {
+  lac_status status = LAC_OK, made;
+  bool lacks_room = false;
+  char refusal[LAC_SENTENCE_SIZE / 2];
+
+  made = auto_direct(ctx, a, NULL, f, &lacks_room);
+  if (lacks_room) auto_quote(ctx, refusal);
+  LAC_CHECK(!lacks_room, LAC_ERR_MEMORY,
+            "%s: %s; nor is it iterated on unless a Krylov method is asked for by name: %s", f->function, refusal,
+            finding);
+  LAC_TRY(made);
+  lac_factor_say(f, "; %s, so that it is not iterated on", finding);
+done:
+  return status;
+}
+
+static lac_status auto_iterate(lac_context *ctx, const lac_linear *a, const lac_factor *like, lac_factor *f) {
+  lac_status status = LAC_OK;
+  const lac_auto_core *c = f->core->part;
+  const lac_solver_table *kind = auto_krylov(&f->core->options, a->survey);
+  lac_solver_core *core = NULL;
+
+  LAC_TRY(lac_core_inner(ctx, f->core, kind, c->why, &core));
+  LAC_TRY(lac_factor_make(ctx, f->function, core, a, auto_like(like, kind), false, NULL, &lac_auto_of(f)->taken));
+  lac_factor_say(f, "%s", lac_auto_of(f)->taken->reason);
+done:
+  return status;
+}
+
+/// By what a look at the values says, and by what failed before.
+static lac_status auto_by_values(lac_context *ctx, const lac_linear *a, const lac_factor *like, lac_factor *f) {
+  lac_status status = LAC_OK;
+  const lac_auto_core *c = f->core->part;
+  lac_linear own = *a;
+  lac_look look = {0};
+  const char *finding = "";
+
+  if (auto_may_go_direct(f->core) && atomic_load(&c->has_failed)) {
+    LAC_TRY(auto_direct_after_all(ctx, a, "iterating on earlier values did not converge", f));
+    goto done;
+  }
+  LAC_TRY(lac_look_at(ctx, f, a, &look));
+  own.survey = &look.survey, own.largest = look.largest;
+  if (auto_may_go_direct(f->core) && !lac_auto_suits(&look.survey, &finding)) {
+    LAC_TRY(auto_direct_after_all(ctx, &own, finding, f));
+  } else {
+    LAC_TRY(auto_iterate(ctx, &own, like, f));
+  }
+done:
+  lac_look_end(&look);
+  return status;
+}
+
+static lac_status auto_take(lac_context *ctx, const lac_linear *a, const lac_factor *like, bool by_choices,
+                            lac_factor *f) {
+  lac_status status = LAC_OK, made;
+  const lac_auto_core *c = f->core->part;
+  bool lacks_room = false;
+  char refusal[LAC_SENTENCE_SIZE / 2];
+
+  if (c->begins_iterating) {
+    LAC_TRY(auto_by_values(ctx, a, like, f));
+    goto done;
+  }
+  made = auto_direct(ctx, a, by_choices ? auto_like(like, &lac_kind_direct) : NULL, f, &lacks_room);
+  if (!lacks_room) LAC_TRY(made);
+  if (!lacks_room) goto done;
+  auto_quote(ctx, refusal);
+  LAC_TRY(auto_by_values(ctx, a, like, f));
+  lac_factor_say(f, "; %s", refusal);
+done:
+  return status;
+}
+
+static lac_status auto_make(lac_context *ctx, const lac_linear *a, const lac_factor *like, bool by_choices,
+                            lac_factor *f) {
+  lac_status status = LAC_OK;
+  lac_auto_factor *part = NULL;
+
+  LAC_ALLOC(part, 1);
+  f->part = part;
+  LAC_TRY(auto_take(ctx, a, like, by_choices, f));
+  lac_factor_share(f, part->taken);
+  snprintf(f->warning, sizeof f->warning, "%s", part->taken->warning);
+done:
+  return status;
+}
+
+static lac_status auto_factor(lac_context *ctx, const lac_linear *a, const lac_factor *like, lac_factor *f) {
+  return auto_make(ctx, a, like, false, f);
+}
+
+static lac_status auto_refresh(lac_context *ctx, const lac_linear *a, const lac_factor *like, lac_factor *f) {
+  return auto_make(ctx, a, like, true, f);
+}
+
+static void auto_destroy(lac_factor *f) {
+  lac_auto_factor *part = f->part;
+  if (!part) return;
+  lac_object_release(part->taken);
+  lac_free(part);
+  f->part = NULL;
+}
+
+// -- solves ----------------------------------------------------------------------------------------------------------
+
+/// The factor that serves: what was taken, or its partner once that failed.
+static const lac_factor *auto_inner(const lac_factor *f) {
+  const lac_auto_factor *part = f->part;
+  return atomic_load(&part->has_fallen) ? atomic_load(&part->taken->partner) : part->taken;
+}
+
+/// A direct factor of the same values, if there is room for one: from here on it serves this factor.
+static lac_status auto_fall_back(lac_context *ctx, const lac_factor *f, const char *text) {
+  lac_status status = LAC_OK, made;
+  lac_auto_factor *part = f->part;
+  const lac_factor *partner = NULL;
+  char other[LAC_SENTENCE_SIZE / 2];
+
+  made = lac_factor_partner(ctx, part->taken, &partner);
+  if (made != LAC_OK) snprintf(other, sizeof other, "%s", lac_context_error(ctx));
+  LAC_CHECK(made == LAC_OK || made == LAC_ERR_MEMORY, made, "lac_factor_solve: %s; nor would a direct solver do: %s",
+            text, other);
+  LAC_CHECK(made == LAC_OK, LAC_ERR_CONVERGENCE, "lac_factor_solve: %s; nor is there room for a direct factor: %s",
+            text, other);
+  pthread_mutex_lock(&((lac_factor *)f)->lock);
+  if (!atomic_load(&part->has_fallen)) {
+    snprintf(part->fallen, sizeof part->fallen, "%.120s; iterating %.260s", partner->reason, text);
+    atomic_store(&part->has_fallen, true);
+  }
+  pthread_mutex_unlock(&((lac_factor *)f)->lock);
+done:
+  return status;
+}
+
+/// Whether a solve that was tried is all there is to do.
+static bool auto_is_done(const lac_factor *f, const lac_solve_job *job, const lac_solve_report *report) {
+  const lac_factor *inner = lac_factor_innermost(f);
+  return !(inner->table->flags & LAC_ITERATES) || report->ending == LAC_CONVERGED || job->only_reports ||
+         f->core->options.iteration.accept_unconverged;
+}
+
+static lac_status auto_solve(lac_context *ctx, const lac_factor *f, const lac_solve_job *job,
+                             lac_solve_report *report) {
+  lac_status status = LAC_OK;
+  const lac_factor *inner = auto_inner(f);
+  lac_solve_job own = *job;
+  char text[LAC_SENTENCE_SIZE / 2];
+
+  own.only_reports = job->only_reports || inner->table->flags & LAC_ITERATES;
+  LAC_TRY(lac_factor_require_fresh(ctx, "lac_factor_solve", f));
+  LAC_TRY(inner->table->solve(ctx, inner, &own, report));
+  if (auto_is_done(f, job, report)) goto done;
+  lac_krylov_explain(lac_factor_innermost(f), job->is_derivative, report, text, sizeof text);
+  LAC_CHECK(auto_may_go_direct(f->core) && report->ending != LAC_INTERRUPTED, LAC_ERR_CONVERGENCE,
+            "lac_factor_solve: %s; raise max_iterations or rtol, choose another preconditioner, or use a direct method",
+            text);
+  LAC_TRY(auto_fall_back(ctx, f, text));
+  if (report->ending != LAC_DIVERGED) {  // that may be b's fault
+    atomic_store(&((lac_auto_core *)f->core->part)->has_failed, true);
+  }
+  inner = auto_inner(f);
+  LAC_TRY(inner->table->solve(ctx, inner, job, report));
+done:
+  return status;
+}
+
+// -- what others ask -------------------------------------------------------------------------------------------------
+
+static lac_status auto_logdet(lac_context *ctx, const lac_factor *f, lac_array *logabs, lac_array *sign) {
+  return lac_factor_logdet(ctx, auto_inner(f), logabs, sign);
+}
+
+static lac_status auto_selected_inverse(lac_context *ctx, const lac_factor *f, lac_array *values) {
+  return lac_factor_selected_inverse(ctx, auto_inner(f), values);
+}
+
+static lac_status auto_rcond(lac_context *ctx, const lac_factor *f, lac_array *rcond) {
+  return lac_factor_rcond(ctx, auto_inner(f), rcond);
+}
+
+static lac_status auto_describe(lac_context *ctx, const lac_factor *f, char **text) {
+  const lac_factor *taken = lac_auto_of(f)->taken;
+  return taken->table->describe ? taken->table->describe(ctx, taken, text) : LAC_OK;
+}
+
+/// That of what was taken; and of its partner what it says of itself, once that serves.
+static void auto_report(const lac_factor *f, lac_report *report) {
+  const lac_auto_factor *part = f->part;
+  lac_report inner = lac_factor_report(part->taken);
+
+  inner.reason = report->reason;
+  inner.analyse_seconds += report->analyse_seconds;
+  inner.factor_seconds = report->factor_seconds;
+  *report = inner;
+  if (!atomic_load(&part->has_fallen)) return;
+  inner = lac_factor_report(part->taken->partner);
+  report->method = inner.method;
+  report->reason = part->fallen;
+  report->warning = inner.warning;
+  report->ordering = inner.ordering;
+  report->factor_nnz = inner.factor_nnz;
+  report->flops = inner.flops;
+}
+
+const lac_solver_table lac_kind_auto = {.name = "auto",
+                                        .flags = LAC_DELEGATES | LAC_KEEPS_HERMITIAN,
+                                        .analyse = auto_analyse,
+                                        .forget = auto_forget,
+                                        .foresee = auto_foresee,
+                                        .is_here = auto_is_here,
+                                        .factor = auto_factor,
+                                        .refresh = auto_refresh,
+                                        .solve = auto_solve,
+                                        .logdet = auto_logdet,
+                                        .selected_inverse = auto_selected_inverse,
+                                        .rcond = auto_rcond,
+                                        .partner = lac_partner_direct,
+                                        .inner = auto_inner,
+                                        .describe = auto_describe,
+                                        .report = auto_report,
+                                        .destroy = auto_destroy};

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file core.c
+/// Cores: what a solver and its factors share.
+
+#include <stdio.h>
+#include <time.h>
+
+#include "solvers/options.h"
+
+double lac_solver_seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void core_destroy(lac_object *object) {
+  lac_solver_core *core = (lac_solver_core *)object;
+  lac_extensions_drop(core);
+  core->table->forget(core);
+  while (core->inner) {
+    lac_solver_core *first = core->inner;
+    core->inner = first->next;
+    lac_object_release(first);
+  }
+  lac_object_release(core->host);
+  lac_options_let_go(&core->options);
+  pthread_mutex_destroy(&core->lock);
+  lac_pattern_destroy(&core->pattern);
+  lac_free(core);
+}
+
+static const lac_kind core_kind = {"solver core", core_destroy};
+
+static lac_status core_begin(lac_context *ctx, const lac_solver_table *table, const lac_solver_options *options,
+                             const char *why, lac_solver_core **out) {
+  lac_status status = LAC_OK;
+  lac_solver_core *core = NULL;
+
+  LAC_ALLOC(core, 1);
+  lac_object_init(&core->object, &core_kind);
+  pthread_mutex_init(&core->lock, NULL);
+  core->table = table;
+  core->counts = &core->own_counts;
+  core->options = *options;
+  lac_options_hold(&core->options);
+  snprintf(core->why, sizeof core->why, "%s", why);
+  *out = core;
+done:
+  return status;
+}
+
+lac_status lac_core_create(lac_context *ctx, const lac_solver_table *table, const lac_pattern *pattern,
+                           const lac_solver_options *options, const char *why, lac_solver_core **out) {
+  lac_status status = LAC_OK;
+  double begin = lac_solver_seconds();
+  lac_solver_core *core = NULL;
+
+  LAC_TRY(core_begin(ctx, table, options, why, &core));
+  core->pattern = lac_pattern_retain(pattern);
+  core->rows = pattern->rows, core->cols = pattern->cols;
+  LAC_TRY(table->analyse(ctx, core));
+  core->seconds = lac_solver_seconds() - begin;
+  *out = core, core = NULL;
+done:
+  lac_object_release(core);
+  return status;
+}
+
+lac_status lac_core_of_products(lac_context *ctx, const lac_solver_table *table, const lac_linear *a,
+                                const lac_solver_options *options, lac_solver_core **out) {
+  lac_status status = LAC_OK;
+  lac_solver_core *core = NULL;
+
+  LAC_TRY(core_begin(ctx, table, options, "asked for", &core));
+  core->rows = a->rows, core->cols = a->cols;
+  *out = core, core = NULL;
+done:
+  lac_object_release(core);
+  return status;
+}
+
+static lac_solver_core *core_find(lac_solver_core *core, const lac_solver_table *table) {
+  lac_solver_core *inner = core->inner;
+  while (inner && inner->table != table) inner = inner->next;
+  return inner;
+}
+
+// Made under the lock: an analysis may take long, and two threads need it once.
+lac_status lac_core_inner(lac_context *ctx, lac_solver_core *core, const lac_solver_table *table, const char *why,
+                          lac_solver_core **out) {
+  lac_status status = LAC_OK;
+  lac_solver_core *made = NULL;
+
+  pthread_mutex_lock(&core->lock);
+  *out = core_find(core, table);
+  if (!*out) {
+    status = lac_core_create(ctx, table, core->pattern, &core->options, why, &made);
+    if (made) made->counts = core->counts, made->next = core->inner, core->inner = *out = made;
+  }
+  pthread_mutex_unlock(&core->lock);
+  return status == LAC_OK ? status : lac_context_pass(ctx, status, __func__);
+}

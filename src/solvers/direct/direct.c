@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file direct.c
+/// Kinds of solvers that are direct methods: cores, factors with a numeric for each matrix of a batch, and who serves where a factor cannot.
+///
+/// Enlarged pivots are made good for by refinement in a solve, but a determinant or an inverse of such a factor is that of
+/// another matrix; and some methods only solve. Then a partner has the same values factored once more, by
+///
+///     an engine                     ->  the built-in choice
+///     a method without the slots    ->  LU inside supernodes
+///     L D L^H                       ->  LU inside supernodes, which may match rows with other columns
+///     enlarged pivots, bad results  ->  LU with threshold partial pivoting, and at last strict partial pivoting
+///
+/// A factor of other values by the choices of an earlier one searches for nothing: matching, scaling and pivots are probed
+/// (pivoted_fronts.h), and where they do not suit, the values are factored like any others.
+
+#include "solvers/direct/direct.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LAC_DIRECT(name) extern const lac_solver_table lac_kind_##name;
+#include "solvers/direct/direct.def"
+#undef LAC_DIRECT
+extern const lac_solver_table lac_kind_direct;
+
+static const char *direct_ordering(const lac_finding *finding, const lac_solver_core *core) {
+  static const char *const names[] = {"amd", "amd", "metis", "natural"};
+  return finding->ordering ? finding->ordering : names[core->options.ordering];
+}
+
+// -- cores -----------------------------------------------------------------------------------------------------------
+
+static void direct_forget(lac_solver_core *core) {
+  lac_direct_core *d = core->part;
+  if (!d) return;
+  lac_object_release(d->analysis);
+  lac_object_release(d->structure);
+  lac_free(d);
+  core->part = NULL;
+}
+
+/// The structure, and for the method that values will probably need (NULL: chosen) its analysis and what that foresees.
+static lac_status direct_prepare(lac_context *ctx, lac_solver_core *core, const lac_direct_table *asked) {
+  lac_status status = LAC_OK;
+  lac_direct_core *d = NULL;
+
+  LAC_ALLOC(d, 1);
+  core->part = d;
+  LAC_TRY(lac_structure_get(ctx, core->pattern, &d->structure));
+  if (asked) {
+    LAC_TRY(lac_choose_likely_asked(ctx, d->structure, asked, &d->likely, &d->reason));
+  } else {
+    LAC_TRY(lac_choose_likely(ctx, d->structure, &d->likely, &d->reason));
+  }
+  if (d->likely) {
+    LAC_TRY(lac_analysis_get(ctx, core->pattern, d->structure, d->likely, core->options.ordering, &d->analysis));
+  }
+  d->foreseen = lac_foresee(d->likely, d->analysis, LAC_F64);
+  if (d->foreseen.nnz >= 0) {
+    lac_foresee_warn(d->structure, d->likely, LAC_F64, &d->foreseen, d->warning, sizeof d->warning);
+  }
+done:
+  return status;
+}
+
+static lac_status direct_analyse(lac_context *ctx, lac_solver_core *core) { return direct_prepare(ctx, core, NULL); }
+
+static lac_status direct_analyse_asked(lac_context *ctx, lac_solver_core *core) {
+  return direct_prepare(ctx, core, core->table->method);
+}
+
+static void direct_foresee(const lac_solver_core *core, lac_report *report) {
+  const lac_direct_core *d = core->part;
+
+  if (d->likely) report->method = d->likely->name;
+  report->reason = d->reason;
+  report->warning = d->warning;
+  report->ordering = direct_ordering(&d->foreseen, core);
+  report->factor_nnz = d->foreseen.nnz;
+  report->work_bytes = d->foreseen.work_bytes;
+  report->flops = d->foreseen.flops;
+  if (d->foreseen.nnz >= 0) report->factor_bytes = lac_factor_bytes_of(core, LAC_F64, 1, d->foreseen.bytes);
+}
+
+static bool direct_is_here(const lac_context *ctx, const lac_solver_table *table, const lac_solver_core *core) {
+  (void)table, (void)core;
+  return lac_context_is_host(ctx);
+}
+
+// -- by one method ---------------------------------------------------------------------------------------------------
+
+const void *lac_direct_item(const lac_factor *f, int64_t item) {
+  return (const char *)lac_array_data(f->values) +
+         (size_t)(item * lac_direct_structure(f)->nnz) * lac_dtype_size(f->meta.dtype);
+}
+
+static void direct_drop_numerics(lac_factor *f) {
+  lac_direct_factor *d = f->part;
+  for (int64_t i = 0; d->numerics && d->table && i < f->items; i++) {
+    d->table->destroy(d->numerics[i]);
+    d->numerics[i] = NULL;
+  }
+  lac_object_release(d->analysis);
+  d->analysis = NULL;
+  d->table = NULL;
+}
+
+static void direct_destroy(lac_factor *f) {
+  lac_direct_factor *d = f->part;
+  if (!d) return;
+  direct_drop_numerics(f);
+  lac_free(d->numerics);
+  lac_free(d);
+  f->part = NULL;
+}
+
+lac_status lac_direct_explain(lac_context *ctx, const lac_factor *f, const lac_trial *trial) {
+  lac_status status = trial->status;
+  char which[64] = "";
+  const char *way_out = "";
+  if (status == LAC_ERR_DEFINITE) way_out = "; use LAC_METHOD_LDLT, or LAC_METHOD_AUTO which falls back to it";
+  if (status == LAC_ERR_SINGULAR) way_out = "; check the entries it is made of, or add to its diagonal";
+  if (status == LAC_ERR_CONVERGENCE) way_out = "; use LAC_METHOD_PIVOTING_LU, which may pivot anywhere";
+  if (status == LAC_ERR_NONFINITE) way_out = "; scale the values, or use a wider dtype";
+  return lac_context_fail(ctx, status, f->function, "%s: %s%s%s", f->function, trial->fault.text,
+                          trial->task < f->items ? lac_factor_item_text(f, trial->task, which) : which, way_out);
+}
+
+/// The matrices of a factor on the way to their numerics.
+typedef struct direct_work {
+  const lac_factor *f, *like;  // `like` may be NULL
+  int threads;                 // of each matrix
+} direct_work;
+
+static lac_status direct_one(const void *job, int64_t i, int thread, lac_fault *fault) {
+  const direct_work *w = job;
+  const lac_direct_factor *d = w->f->part;
+  lac_direct_job one = {.structure = lac_direct_structure(w->f),
+                        .part = d->analysis->part,
+                        .options = &w->f->core->options,
+                        .dtype = w->f->meta.dtype,
+                        .values = lac_direct_item(w->f, i),
+                        .like = w->like ? lac_direct_of(w->like)->numerics[i] : NULL,
+                        .near = i > 0 ? d->numerics[0] : NULL,
+                        .threads = w->threads};
+  (void)thread;
+  return d->table->factor(&one, &d->numerics[i], fault);
+}
+
+// The first matrix by itself: what it chooses may suit the others, and does not depend on who is faster.
+static lac_trial direct_items(const lac_context *ctx, lac_factor *f, const lac_factor *like) {
+  const lac_direct_factor *d = f->part;
+  direct_work work = {f, like, f->items < ctx->threads ? ctx->threads : 1};
+  lac_trial trial = {.status = LAC_OK, .task = f->items};
+  lac_finding one = lac_foresee(d->table, d->analysis, f->meta.dtype);
+  double flops = fmax(one.flops, (double)lac_direct_structure(f)->nnz);  // those that are not foreseen are -1
+  int threads = lac_threads_worth(ctx->threads, f->items, (double)f->items * flops);
+
+  trial.status = lac_foresee_check(d->table, &f->core->options, f->meta.dtype, f->items, threads, &one, &trial.fault);
+  if (trial.status != LAC_OK) return trial;
+  trial = lac_tasks_run(1, 0, f->items < 1 ? f->items : 1, direct_one, &work);
+  return trial.status == LAC_OK ? lac_tasks_run(threads, 1, f->items, direct_one, &work) : trial;
+}
+
+static void direct_sum_up(lac_factor *f) {
+  lac_direct_factor *d = f->part;
+  d->finding = (lac_finding){.smallest = 1, .where = -1};
+  for (int64_t i = 0; i < f->items; i++) {
+    lac_finding one = {0};
+    d->table->report(d->analysis->part, d->numerics[i], &one);
+    d->finding.nnz += one.nnz;
+    d->finding.bytes += one.bytes;
+    d->finding.flops += one.flops;
+    d->finding.perturbed += one.perturbed;
+    d->finding.ordering = one.ordering;
+    if (one.work_bytes > d->finding.work_bytes) d->finding.work_bytes = one.work_bytes;
+    if (one.growth > d->finding.growth) d->finding.growth = one.growth;
+    if (one.smallest < d->finding.smallest) {
+      d->finding.smallest = one.smallest, d->finding.where = one.where, d->finding.item = i;
+    }
+  }
+}
+
+// A method may find out only by the values that it has no room.
+static void direct_conclude(lac_factor *f, const lac_trial *trial) {
+  f->lacks_room = trial->status == LAC_ERR_MEMORY && trial->fault.lacks_room;
+  if (trial->status == LAC_OK) direct_sum_up(f);
+}
+
+lac_status lac_direct_try(lac_context *ctx, lac_factor *f, const lac_direct_table *table, lac_trial *trial) {
+  lac_status status = LAC_OK;
+  lac_direct_factor *d = f->part;
+
+  direct_drop_numerics(f);
+  LAC_TRY(lac_analysis_get(ctx, f->core->pattern, lac_direct_structure(f), table, f->core->options.ordering,
+                           &d->analysis));
+  d->table = table;
+  *trial = direct_items(ctx, f, NULL);
+  direct_conclude(f, trial);
+done:
+  return status;
+}
+
+/// By the method and the choices of an earlier factor of the same shape and dtype.
+static lac_trial direct_try_like(const lac_context *ctx, lac_factor *f, const lac_factor *like) {
+  lac_direct_factor *d = f->part;
+  direct_drop_numerics(f);
+  d->analysis = lac_object_retain(lac_direct_of(like)->analysis);
+  d->table = lac_direct_of(like)->table;
+  lac_trial trial = direct_items(ctx, f, like);
+  direct_conclude(f, &trial);
+  return trial;
+}
+
+// -- factors ---------------------------------------------------------------------------------------------------------
+
+// Pivots below so much of their column are little more than rounding.
+static double direct_doubt(const lac_factor *f) {
+  return 8 * (lac_dtype_real(f->meta.dtype) == LAC_F32 ? (double)FLT_EPSILON : DBL_EPSILON);
+}
+
+bool lac_direct_is_regular(const lac_factor *f, int64_t item) {
+  const lac_direct_factor *d = f->part;
+  lac_finding one = {0};
+  if (d->finding.smallest >= direct_doubt(f)) return true;
+  d->table->report(d->analysis->part, d->numerics[item], &one);
+  return one.smallest >= direct_doubt(f);
+}
+
+lac_system lac_direct_system(const lac_factor *f, int64_t item, int threads) {
+  const lac_direct_factor *d = f->part;
+  return (lac_system){.table = d->table,
+                      .structure = lac_direct_structure(f),
+                      .analysis = d->analysis->part,
+                      .numeric = d->numerics[item],
+                      .values = lac_direct_item(f, item),
+                      .dtype = f->meta.dtype,
+                      .threads = threads,
+                      .is_stable = d->table->is_stable(&f->core->options),
+                      .is_regular = lac_direct_is_regular(f, item)};
+}
+
+// A pivot that is little more than rounding does not stop anything, but it is said. So is a factor with very many entries.
+static void direct_warn(lac_factor *f) {
+  const lac_direct_factor *d = f->part;
+  lac_finding one = d->finding;
+  char which[64];
+  if (f->items == 0) return;
+  if (d->finding.smallest < direct_doubt(f)) {
+    snprintf(f->warning, sizeof f->warning,
+             "the matrix is singular to working precision: the pivot of column %lld is %.1e of the column%s",
+             (long long)d->finding.where, d->finding.smallest, lac_factor_item_text(f, d->finding.item, which));
+  }
+  one.nnz /= f->items, one.bytes /= f->items;
+  lac_foresee_warn(lac_direct_structure(f), d->table, f->meta.dtype, &one, f->warning, sizeof f->warning);
+}
+
+static lac_status direct_begin(lac_context *ctx, lac_factor *f) {
+  lac_status status = LAC_OK;
+  lac_direct_factor *d = NULL;
+
+  LAC_ALLOC(d, 1);
+  f->part = d;
+  LAC_ALLOC(d->numerics, f->items);
+done:
+  return status;
+}
+
+static lac_status direct_factor(lac_context *ctx, const lac_linear *a, const lac_factor *like, lac_factor *f) {
+  lac_status status = LAC_OK;
+
+  (void)like;  // what it chose is with the analysis
+  LAC_TRY(direct_begin(ctx, f));
+  LAC_TRY(lac_choose(ctx, a, f));
+  direct_warn(f);
+done:
+  return status;
+}
+
+static lac_status direct_factor_asked(lac_context *ctx, const lac_linear *a, const lac_factor *like, lac_factor *f) {
+  lac_status status = LAC_OK;
+
+  (void)like;
+  LAC_TRY(direct_begin(ctx, f));
+  LAC_TRY(lac_choose_asked(ctx, a, f->core->table->method, f));
+  direct_warn(f);
+done:
+  return status;
+}
+
+// "as before: ..." once, however often a factor was made of a factor.
+static void direct_say_again(lac_factor *f, const lac_factor *like) {
+  static const char before[] = "as before: ";
+  bool is_said = strncmp(like->reason, before, sizeof before - 1) == 0;
+  lac_factor_say(f, "%s%s", is_said ? "" : before, like->reason);
+}
+
+static lac_status direct_refresh(lac_context *ctx, const lac_linear *a, const lac_factor *like, lac_factor *f) {
+  lac_status status = LAC_OK;
+  lac_trial trial = {.status = LAC_ERR_SYMMETRY, .fault = {.text = "they are not Hermitian"}};
+  bool fits = true;
+
+  LAC_TRY(direct_begin(ctx, f));
+  LAC_TRY(lac_choose_fits(ctx, a, f, lac_direct_of(like)->table, &fits));
+  if (fits) trial = direct_try_like(ctx, f, like);
+  if (trial.status == LAC_ERR_MEMORY) LAC_TRY(lac_direct_explain(ctx, f, &trial));
+  if (trial.status == LAC_OK) {
+    direct_say_again(f, like);
+    direct_warn(f);
+    goto done;
+  }
+  lac_factor_say(f, "afresh, for what suited the earlier values does not suit these: %s; ", trial.fault.text);
+  direct_destroy(f);
+  LAC_TRY(f->core->table->factor(ctx, a, NULL, f));
+done:
+  return status;
+}
+
+static void direct_report(const lac_factor *f, lac_report *report) {
+  const lac_direct_factor *d = f->part;
+  report->method = d->table->name;
+  report->ordering = direct_ordering(&d->finding, f->core);
+  report->factor_nnz = d->finding.nnz;
+  report->factor_bytes = lac_factor_bytes_of(f->core, f->meta.dtype, f->items, d->finding.bytes);
+  report->work_bytes = d->finding.work_bytes;
+  report->flops = d->finding.flops;
+  report->perturbed = d->finding.perturbed;
+  if (d->analysis != ((const lac_direct_core *)f->core->part)->analysis) report->analyse_seconds += d->analysis->seconds;
+}
+
+// -- partners --------------------------------------------------------------------------------------------------------
+
+static const lac_solver_table *direct_partner(const lac_factor *f, lac_solver_options *options) {
+  const lac_direct_factor *d = f->part;
+  const double usual = lac_solver_options_defaults().pivot_tolerance;
+  bool has_slots = d->table->logdet && d->table->selected_inverse, is_perturbed = d->finding.perturbed > 0;
+
+  if (d->table == &lac_direct_pivoting_lu) {
+    options->pivot_tolerance = options->pivot_tolerance < usual ? usual : 1;
+    return f->core->options.pivot_tolerance < 1 ? &lac_kind_pivoting_lu : NULL;
+  }
+  if (options->pivot_tolerance < usual) options->pivot_tolerance = usual;
+  if (d->table->is_foreign && (!has_slots || is_perturbed)) return &lac_kind_direct;
+  return (!has_slots && !is_perturbed) || d->table == &lac_direct_ldlt ? &lac_kind_lu : &lac_kind_pivoting_lu;
+}
+
+// -- the kinds -------------------------------------------------------------------------------------------------------
+
+#define DIRECT_KIND(kind_name, kind_method, kind_analyse, kind_factor)                                            \
+  {                                                                                                               \
+    .name = kind_name, .flags = LAC_COPIES | LAC_KEEPS_HERMITIAN, .method = kind_method, .analyse = kind_analyse, \
+    .forget = direct_forget, .foresee = direct_foresee, .is_here = direct_is_here, .factor = kind_factor,         \
+    .refresh = direct_refresh, .solve = lac_direct_solve, .logdet = lac_direct_logdet,                            \
+    .selected_inverse = lac_direct_selected_inverse, .rcond = lac_direct_rcond, .partner = direct_partner,        \
+    .report = direct_report, .destroy = direct_destroy                                                            \
+  }
+
+const lac_solver_table lac_kind_direct = DIRECT_KIND("direct", NULL, direct_analyse, direct_factor);
+
+#define LAC_DIRECT(name)                   \
+  const lac_solver_table lac_kind_##name = \
+      DIRECT_KIND(#name, &lac_direct_##name, direct_analyse_asked, direct_factor_asked);
+#include "solvers/direct/direct.def"
+#undef LAC_DIRECT
+
+lac_solver_table lac_direct_kind(const lac_direct_table *method) {
+  return (lac_solver_table)DIRECT_KIND(method->name, method, direct_analyse_asked, direct_factor_asked);
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file direct.h
+/// Direct methods as kinds of solvers: a method works on one matrix in host memory, a kind on arrays and batches.
+
+#ifndef LACUNA_SOLVERS_DIRECT_DIRECT_H
+#define LACUNA_SOLVERS_DIRECT_DIRECT_H
+
+#include "solvers/direct/method/refine.h"
+#include "solvers/solver_impl.h"
+
+/// What a method's `analyse` made for an ordering; the pattern keeps it.
+typedef struct lac_analysis {
+  lac_object object;
+  const lac_direct_table *table;
+  lac_ordering ordering;
+  void *part;
+  double seconds;
+} lac_analysis;
+
+/// The analysis for a pattern. Methods with the same `analyse` share it. Retained for the caller.
+lac_status lac_analysis_get(lac_context *ctx, const lac_pattern *pattern, const lac_structure *structure,
+                            const lac_direct_table *table, lac_ordering ordering, lac_analysis **out);
+
+/// The part of a core.
+typedef struct lac_direct_core {
+  lac_structure *structure;
+  const lac_direct_table *likely;  // the method that values will probably need; NULL: they can only be refused
+  const char *reason;              // why
+  lac_analysis *analysis;          // of that method
+  lac_finding foreseen;            // of one f64 matrix; nnz is -1 where the values decide
+  char warning[LAC_WARNING_SIZE];  // of what is foreseen
+} lac_direct_core;
+
+/// The part of a factor.
+typedef struct lac_direct_factor {
+  const lac_direct_table *table;  // the method that was taken
+  lac_analysis *analysis;
+  void **numerics;  // one for each matrix
+  lac_finding finding;
+} lac_direct_factor;
+
+static inline lac_direct_factor *lac_direct_of(const lac_factor *f) { return f->part; }
+static inline const lac_structure *lac_direct_structure(const lac_factor *f) {
+  return ((const lac_direct_core *)f->core->part)->structure;
+}
+
+/// The values of one matrix.
+const void *lac_direct_item(const lac_factor *f, int64_t item);
+
+/// One matrix with its numeric, for solves that measure their error, by so many threads.
+lac_system lac_direct_system(const lac_factor *f, int64_t item, int threads);
+
+/// Whether all pivots of one matrix are more than rounding.
+bool lac_direct_is_regular(const lac_factor *f, int64_t item);
+
+// -- by one method (direct.c) ----------------------------------------------------------------------------------------
+
+/// Numeric factors of all matrices by one method, in place of those that are there. What the method cannot take is a
+/// failed trial; lac_direct_explain makes an error of it.
+lac_status lac_direct_try(lac_context *ctx, lac_factor *f, const lac_direct_table *table, lac_trial *trial);
+lac_status lac_direct_explain(lac_context *ctx, const lac_factor *f, const lac_trial *trial);
+
+// -- the choice (choose.c) -------------------------------------------------------------------------------------------
+
+/// The method that values of this structure will probably need, and why. Of those that are asked for by name: refuse one that the pattern
+/// does not have the nature for; NULL where values can only be refused.
+lac_status lac_choose_likely(lac_context *ctx, const lac_structure *structure, const lac_direct_table **table,
+                             const char **reason);
+lac_status lac_choose_likely_asked(lac_context *ctx, const lac_structure *structure, const lac_direct_table *asked,
+                                   const lac_direct_table **table, const char **reason);
+
+/// Factor by the cheapest method that fits, or by the one that is asked for; the factor's reason says why. Where a method gives up with
+/// LAC_ERR_CONVERGENCE, the next safer one follows.
+lac_status lac_choose(lac_context *ctx, const lac_linear *a, lac_factor *f);
+lac_status lac_choose_asked(lac_context *ctx, const lac_linear *a, const lac_direct_table *asked, lac_factor *f);
+
+/// Whether the values are what a method needs; those that are not finite are refused.
+lac_status lac_choose_fits(lac_context *ctx, const lac_linear *a, const lac_factor *f, const lac_direct_table *table,
+                           bool *fits);
+
+// -- what is foreseen (foresee.c) ------------------------------------------------------------------------------------
+
+/// What a method foresees for one matrix from an analysis, which it may share with others; nnz is -1 where the values
+/// decide. `analysis` may be NULL.
+lac_finding lac_foresee(const lac_direct_table *table, const lac_analysis *analysis, lac_dtype dtype);
+
+/// Refuse, before it begins, a factorisation of `items` matrices, so many of them at once, that is foreseen to take more
+/// memory than there is: LAC_ERR_MEMORY, and the fault has a text. What is unknown or a guess passes.
+lac_status lac_foresee_check(const lac_direct_table *table, const lac_solver_options *options, lac_dtype dtype,
+                             int64_t items, int64_t at_once, const lac_finding *one, lac_fault *fault);
+
+/// Add a sentence to a warning where a factor of one matrix has very many entries.
+void lac_foresee_warn(const lac_structure *structure, const lac_direct_table *table, lac_dtype dtype,
+                      const lac_finding *finding, char *warning, size_t size);
+
+// -- what factors are asked (solve.c, logdet.c, inverse.c, rcond.c) --------------------------------------------------
+
+lac_status lac_direct_solve(lac_context *ctx, const lac_factor *f, const lac_solve_job *job, lac_solve_report *report);
+lac_status lac_direct_logdet(lac_context *ctx, const lac_factor *f, lac_array *logabs, lac_array *sign);
+lac_status lac_direct_selected_inverse(lac_context *ctx, const lac_factor *f, lac_array *values);
+lac_status lac_direct_rcond(lac_context *ctx, const lac_factor *f, lac_array *rcond);
+
+/// The kind of a method that an engine brings.
+lac_solver_table lac_direct_kind(const lac_direct_table *method);
+
+#endif

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file look.c
+/// One look at the values of a matrix for all that is made of them.
+
+#include "solvers/solver_impl.h"
+
+static lac_status look_now(lac_context *ctx, const lac_factor *f, const lac_linear *a, lac_look *out) {
+  lac_status status = LAC_OK;
+  lac_array *flat = NULL;
+  double *largest = NULL;
+
+  LAC_ALLOC(largest, f->items);
+  LAC_TRY(lac_array_reshape(ctx, (lac_array *)a->values, 2, (int64_t[]){f->items, a->pattern->nnz}, &flat));
+  LAC_TRY(lac_survey_values(ctx, a->pattern, flat, largest, &out->survey));
+  LAC_TRY(lac_array_from(ctx, LAC_F64, 3, (const int64_t[]){f->items, 1, 1}, largest, LAC_COPY, &out->largest));
+done:
+  lac_free(largest);
+  lac_array_destroy(&flat);
+  return status;
+}
+
+lac_status lac_look_at(lac_context *ctx, const lac_factor *f, const lac_linear *a, lac_look *out) {
+  lac_status status = LAC_OK;
+  long long row = 0, column = 0;
+  char which[64];
+
+  if (a->survey) {
+    *out = (lac_look){*a->survey, lac_array_retain(a->largest)};
+  } else {
+    LAC_TRY(look_now(ctx, f, a, out));
+  }
+  if (out->survey.nonfinite >= 0) lac_survey_place(a->pattern, out->survey.nonfinite, &row, &column);
+  LAC_CHECK(out->survey.nonfinite < 0, LAC_ERR_NONFINITE,
+            "%s: the value of entry (%lld, %lld) is not finite%s; a matrix with NaN or infinity cannot be solved",
+            f->function, row, column, lac_factor_item_text(f, out->survey.nonfinite_item, which));
+done:
+  return status;
+}
+
+void lac_look_end(lac_look *look) { lac_array_destroy(&look->largest); }

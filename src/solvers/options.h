@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file options.h
+/// What options mean, whatever the kind of solver.
+
+#ifndef LACUNA_SOLVERS_OPTIONS_H
+#define LACUNA_SOLVERS_OPTIONS_H
+
+#include "solvers/solver_impl.h"
+
+/// Refuse numbers that no kind can mean; and those of an iteration alone.
+lac_status lac_options_check(lac_context *ctx, const lac_solver_options *options);
+lac_status lac_options_check_iteration(lac_context *ctx, const lac_iteration *iteration);
+
+/// Refuse a preconditioner, null spaces and near-null vectors that do not fit a pattern: for kinds that look at them.
+lac_status lac_options_check_iterating(lac_context *ctx, const lac_pattern *pattern, const lac_solver_options *options);
+
+/// The name of the preconditioner that is asked for; NULL: it is left open.
+const char *lac_options_preconditioner(const lac_precondition *precondition);
+
+/// What the options ask of one solve: the tolerance that it is held to, that of derivatives where it is for one. Krylov methods know the
+/// other defaults.
+lac_iteration lac_options_iteration(const lac_iteration *asked, lac_dtype dtype, bool is_derivative);
+
+#endif

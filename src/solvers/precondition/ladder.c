@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file ladder.c
+/// Which preconditioner, where none is asked for.
+///
+///     Hermitian, a positive diagonal     multigrid, else IC(0), Jacobi, none
+///     diagonally dominant by a margin    ILU(0), else Jacobi, none
+///     like an M-matrix                   multigrid, else ILU(0), Jacobi, none
+///     any other                          ILU(0), else Jacobi, none
+///     least squares                      none
+///
+/// From the best to the plainest of those that the backend has, until one can be set up.
+
+#include "solvers/precondition/preconditioner.h"
+
+#define LAC_PRECONDITIONER(name, flags) extern const lac_solver_table lac_kind_##name;
+#include "solvers/precondition/preconditioners.def"
+#undef LAC_PRECONDITIONER
+
+enum { LADDER_RUNGS = 5 };
+
+// What stands off the diagonal, as a share of it, up to which ILU(0) needs a few iterations: multigrid is not worth its set-up.
+static const double ladder_margin = 0.95;
+
+const char *lac_precondition_finding(const lac_survey *s) {
+  if (s->asymmetric < 0 && s->not_positive < 0) return "the matrix is Hermitian with a positive diagonal";
+  if (s->without >= 0) return "there are gaps or zeros on the diagonal";
+  if (s->dominance <= ladder_margin || (s->dominance < 1 && !s->is_m_like)) return "the matrix is diagonally dominant";
+  if (s->asymmetric < 0) return "the matrix is Hermitian without a positive diagonal";
+  return s->is_m_like ? "the matrix is like an M-matrix" : "the matrix is not Hermitian";
+}
+
+static int ladder_rungs(const lac_survey *s, const lac_precondition_wish *wish, const lac_solver_table **list) {
+  bool is_definite = s->asymmetric < 0 && s->not_positive < 0;
+  int count = 0;
+
+  if (!wish->is_rectangular && s->without < 0) {
+    if (is_definite || (s->is_m_like && s->dominance > ladder_margin)) list[count++] = &lac_kind_multigrid;
+    if (is_definite) list[count++] = &lac_kind_ic0;
+    if (!is_definite && !wish->needs_hermitian) list[count++] = &lac_kind_ilu0;
+    if (is_definite || !wish->needs_hermitian) list[count++] = &lac_kind_jacobi;
+  }
+  list[count++] = &lac_kind_identity;
+  return count;
+}
+
+static bool ladder_fits(const lac_solver_table *kind, const lac_precondition_wish *wish) {
+  return (wish->may_vary || !(kind->flags & LAC_VARIES)) &&
+         (!wish->needs_hermitian || kind->flags & LAC_KEEPS_HERMITIAN);
+}
+
+/// Whether a set-up failed for what the matrix is, so that a plainer one may do; not for want of memory, nor a device's fault.
+static bool ladder_may_go_on(lac_status status) {
+  return status == LAC_ERR_SINGULAR || status == LAC_ERR_DEFINITE || status == LAC_ERR_SYMMETRY ||
+         status == LAC_ERR_NONFINITE || status == LAC_ERR_OVERFLOW || status == LAC_ERR_UNSUPPORTED;
+}
+
+static lac_status ladder_try(lac_context *ctx, lac_factor *f, const lac_linear *a, const lac_solver_table *kind,
+                             const lac_factor *like, lac_factor **out) {
+  lac_status status = LAC_OK, made;
+  lac_solver_core *core = NULL;
+
+  LAC_TRY(lac_core_inner(ctx, f->core, kind, "chosen", &core));
+  if (!kind->is_here(ctx, kind, core)) {
+    lac_factor_say(f, "; %s has no kernels on %s", kind->name, lac_context_backend(ctx));
+    goto done;
+  }
+  made = lac_factor_make(ctx, f->function, core, a, like, false, NULL, out);
+  if (made != LAC_OK && !ladder_may_go_on(made)) LAC_TRY(made);
+  if (made != LAC_OK) lac_factor_say(f, "; %s gave up", kind->name);
+done:
+  return status;
+}
+
+lac_status lac_precondition_open(lac_context *ctx, lac_factor *f, const lac_linear *a,
+                                 const lac_precondition_wish *wish, const lac_factor *like, lac_factor **out) {
+  lac_status status = LAC_OK;
+  const lac_solver_table *list[LADDER_RUNGS];
+  int count = ladder_rungs(a->survey, wish, list);
+
+  if (!wish->is_rectangular) lac_factor_say(f, "; %s", lac_precondition_finding(a->survey));
+  for (int i = 0; i < count && !*out; i++) {
+    if (ladder_fits(list[i], wish)) LAC_TRY(ladder_try(ctx, f, a, list[i], like, out));
+  }
+done:
+  return status;
+}

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file solve.c
+/// What factors are asked: solves, reports of solves, determinants, inverses, condition numbers. Arrays are checked here; the kind of the
+/// factor does the work, or its partner where the kind cannot.
+
+#include <math.h>
+#include <stdio.h>
+
+#include "solvers/vectors.h"
+#include "solvers/options.h"
+
+// -- what fits -------------------------------------------------------------------------------------------------------
+
+/// Whether the batch of x is the joint one of values and b.
+static bool solve_batch_fits(const lac_meta *const metas[3], const int core[3], const lac_batch *batch) {
+  bool fits = true;
+  for (int o = 0; o < 3; o++) {
+    int own = metas[o]->ndim - core[o];
+    fits = fits && own <= batch->ndim && (o < 2 || own == batch->ndim);
+    for (int d = 0; fits && d < own; d++) {
+      int64_t size = metas[o]->shape[d], joint = batch->shape[batch->ndim - own + d];
+      fits = size == joint || (o < 2 && size == 1);
+    }
+  }
+  return fits;
+}
+
+// b and x fit the factor: dtype, rows, columns, and the batch of x is the joint one of values and b.
+static lac_status solve_fits(lac_context *ctx, const char *who, const lac_factor *factor, lac_side side,
+                             const lac_meta *b, const lac_meta *x, lac_batch *batch) {
+  lac_status status = LAC_OK;
+  const lac_meta *metas[] = {&factor->meta, b, x};
+  const int core[] = {1, 2, 2};
+  bool turns = lac_side_transposes(side);
+  long long m = turns ? factor->core->cols : factor->core->rows, n = turns ? factor->core->rows : factor->core->cols;
+  char text[LAC_SHAPE_TEXT], other[LAC_SHAPE_TEXT];
+
+  LAC_CHECK(b->dtype == factor->meta.dtype && x->dtype == factor->meta.dtype, LAC_ERR_DTYPE,
+            "%s: the factor is %s, b is %s and x is %s; they must agree", who, lac_dtype_name(factor->meta.dtype),
+            lac_dtype_name(b->dtype), lac_dtype_name(x->dtype));
+  LAC_CHECK(b->ndim >= 2 && b->shape[b->ndim - 2] == m, LAC_ERR_SHAPE,
+            "%s: b must have shape (*batch, %lld, k), it has %s", who, m, lac_shape_text(b->ndim, b->shape, text));
+  LAC_CHECK(x->ndim >= 2 && x->shape[x->ndim - 2] == n && x->shape[x->ndim - 1] == b->shape[b->ndim - 1], LAC_ERR_SHAPE,
+            "%s: x must have shape (*batch, %lld, %lld), it has %s", who, n, (long long)b->shape[b->ndim - 1],
+            lac_shape_text(x->ndim, x->shape, text));
+  lac_batch_init(batch, 2, metas, core);
+  LAC_CHECK(solve_batch_fits(metas, core, batch), LAC_ERR_SHAPE,
+            "%s: the batch dimensions of x, %s, must be the joint ones of the factored values and of b, %s", who,
+            lac_shape_text(x->ndim, x->shape, text), lac_shape_text(b->ndim, b->shape, other));
+  lac_batch_init(batch, 3, metas, core);
+done:
+  return status;
+}
+
+lac_status lac_factor_fit(lac_context *ctx, const char *function, const lac_factor *factor, lac_side side,
+                          const lac_array *b, const lac_array *x, lac_batch *batch) {
+  lac_status status = LAC_OK;
+
+  LAC_CHECK(factor, LAC_ERR_ARG, "%s: the factor is NULL", function);
+  LAC_CHECK(side >= LAC_N && side <= LAC_H, LAC_ERR_ARG, "%s: unknown side %d; use one of lac_side", function,
+            (int)side);
+  LAC_TRY(lac_solver_require_here(ctx, function, b));
+  LAC_TRY(lac_solver_require_here(ctx, function, x));
+  LAC_CHECK(b->storage != x->storage, LAC_ERR_ARG, "%s: b and x share memory; give x memory of its own", function);
+  LAC_TRY(solve_fits(ctx, function, factor, side, &b->meta, &x->meta, batch));
+done:
+  return status;
+}
+
+// -- solves ----------------------------------------------------------------------------------------------------------
+
+lac_status lac_factor_solve_for(lac_context *ctx, const lac_factor *factor, lac_side side, bool is_derivative,
+                                const lac_array *b, lac_array *x) {
+  lac_status status = LAC_OK;
+  lac_batch batch;
+  lac_solve_job job = {.side = side, .is_derivative = is_derivative, .batch = &batch, .b = b, .x = x};
+  lac_solve_report report;
+
+  LAC_TRY(lac_factor_fit(ctx, "lac_factor_solve", factor, side, b, x, &batch));
+  LAC_TRY(factor->table->solve(ctx, factor, &job, &report));
+done:
+  return status;
+}
+
+lac_status lac_factor_solve(lac_context *ctx, const lac_factor *factor, lac_side side, const lac_array *b,
+                            lac_array *x) {
+  lac_status status = LAC_OK;
+
+  LAC_CHECK_CONTEXT();
+  LAC_TRY(lac_factor_solve_for(ctx, factor, side, false, b, x));
+done:
+  return status;
+}
+
+/// |b - op(A) x| / |b| of the worst column.
+static lac_status solve_measure(lac_context *ctx, const lac_factor *f, const lac_solve_job *job,
+                                lac_solve_report *report) {
+  lac_status status = LAC_OK;
+  const lac_meta *meta = &job->b->meta;
+  int64_t rows = meta->shape[meta->ndim - 2], k = meta->shape[meta->ndim - 1], count = job->batch->count;
+  lac_array *values = NULL, *flat = NULL, *r = NULL, *wide = NULL;
+  lac_meta shape = job->x->meta;
+  double *sizes = NULL, *rest = NULL;
+
+  shape.shape[shape.ndim - 2] = rows;
+  LAC_ALLOC(sizes, count * k);
+  LAC_ALLOC(rest, count * k);
+  LAC_TRY(lac_factor_values(ctx, f, &values));
+  LAC_TRY(lac_array_make(ctx, &shape, &r));
+  LAC_TRY(ctx->kernels->spmm(ctx, f->core->pattern, job->side, values, job->x, r));
+  LAC_TRY(lac_batch_spread(ctx, job->batch, 1, job->b, &flat));
+  LAC_TRY(lac_column_norms(ctx, flat, count, rows, k, sizes));
+  LAC_TRY(lac_array_reshape(ctx, r, 3, flat->meta.shape, &wide));
+  LAC_TRY(ctx->kernels->axpy(ctx, -1, 0, flat, wide));
+  LAC_TRY(lac_column_norms(ctx, wide, count, rows, k, rest));
+  report->residual = 0, report->first_residual = 1;
+  for (int64_t i = 0; i < count * k; i++) {
+    double share = sizes[i] > 0 ? rest[i] / sizes[i] : rest[i];
+    if (share > report->residual || (isnan(share) && !isnan(report->residual)))
+      report->residual = share, report->item = i / k, report->column = i % k;
+  }
+done:
+  lac_free(sizes);
+  lac_free(rest);
+  lac_array_destroy(&values);
+  lac_array_destroy(&flat);
+  lac_array_destroy(&r);
+  lac_array_destroy(&wide);
+  return status;
+}
+
+/// What a kind did not measure itself. What was applied once has converged if it is within the tolerance.
+static lac_status solve_complete(lac_context *ctx, const lac_factor *f, const lac_solve_job *job,
+                                 lac_solve_report *report) {
+  lac_status status = LAC_OK;
+  double rtol = lac_options_iteration(&f->core->options.iteration, f->meta.dtype, false).rtol;
+
+  report->residual = report->first_residual = 0;
+  if (job->x->count > 0 && job->b->count > 0) LAC_TRY(solve_measure(ctx, f, job, report));
+  if (f->table->flags & LAC_APPROXIMATES && !(report->residual <= rtol)) report->ending = LAC_LIMIT;
+done:
+  return status;
+}
+
+static lac_status iterate_check_start(lac_context *ctx, const lac_array *x0, const lac_array *x) {
+  lac_status status = LAC_OK;
+
+  if (!x0) goto done;
+  LAC_TRY(lac_solver_require_here(ctx, "lac_factor_iterate", x0));
+  LAC_CHECK(lac_meta_same(&x0->meta, &x->meta), LAC_ERR_SHAPE,
+            "lac_factor_iterate: the start x0 must have the shape and dtype of x");
+  LAC_CHECK(x0->storage != x->storage, LAC_ERR_ARG,
+            "lac_factor_iterate: x0 and x share memory; give x memory of its own");
+done:
+  return status;
+}
+
+lac_status lac_factor_iterate(lac_context *ctx, const lac_factor *factor, lac_side side, const lac_array *b,
+                              const lac_array *x0, lac_array *x, lac_solve_report *report) {
+  lac_status status = LAC_OK;
+  double begin = lac_solver_seconds();
+  lac_batch batch;
+  lac_solve_job job = {.side = side, .only_reports = true, .batch = &batch, .b = b, .x0 = x0, .x = x};
+  lac_solve_report own;
+
+  LAC_CHECK_CONTEXT();
+  LAC_TRY(lac_factor_fit(ctx, "lac_factor_iterate", factor, side, b, x, &batch));
+  LAC_TRY(iterate_check_start(ctx, x0, x));
+  LAC_TRY(factor->table->solve(ctx, factor, &job, &own));
+  if (own.residual == LAC_UNMEASURED) LAC_TRY(solve_complete(ctx, factor, &job, &own));
+  own.seconds = lac_solver_seconds() - begin;
+  if (report) *report = own;
+done:
+  return status;
+}
+
+// -- determinants, inverses, condition numbers -----------------------------------------------------------------------
+
+/// Refuse an array that does not hold one number of `dtype` for each matrix of a factor, for `function`.
+static lac_status solve_check_batch(lac_context *ctx, const char *function, const lac_factor *factor,
+                                    const lac_array *array, lac_dtype dtype, const char *name) {
+  lac_status status = LAC_OK;
+  lac_meta wanted = factor->meta;
+  char text[LAC_SHAPE_TEXT], other[LAC_SHAPE_TEXT];
+
+  LAC_TRY(lac_solver_require_here(ctx, function, array));
+  LAC_CHECK(array->meta.dtype == dtype, LAC_ERR_DTYPE, "%s: the factor is %s, so %s must be %s; it is %s", function,
+            lac_dtype_name(factor->meta.dtype), name, lac_dtype_name(dtype), lac_dtype_name(array->meta.dtype));
+  wanted.dtype = dtype;
+  wanted.ndim--;
+  LAC_CHECK(lac_factor_same_shape(&wanted, &array->meta, 0), LAC_ERR_SHAPE,
+            "%s: %s must have the batch shape of the factor, %s; it has %s", function, name,
+            lac_shape_text(wanted.ndim, wanted.shape, text),
+            lac_shape_text(array->meta.ndim, array->meta.shape, other));
+done:
+  return status;
+}
+
+lac_status lac_factor_logdet(lac_context *ctx, const lac_factor *factor, lac_array *logabs, lac_array *sign) {
+  lac_status status = LAC_OK;
+  const lac_factor *f = factor;
+
+  LAC_CHECK_CONTEXT();
+  LAC_CHECK(factor, LAC_ERR_ARG, "lac_factor_logdet: the factor is NULL");
+  LAC_TRY(solve_check_batch(ctx, __func__, factor, logabs, lac_dtype_real(factor->meta.dtype), "logabs"));
+  LAC_TRY(solve_check_batch(ctx, __func__, factor, sign, factor->meta.dtype, "sign"));
+  LAC_CHECK(logabs->storage != sign->storage, LAC_ERR_ARG,
+            "lac_factor_logdet: logabs and sign share memory; give each its own");
+  while (f && !f->table->logdet) LAC_TRY(lac_factor_partner(ctx, f, &f));
+  LAC_CHECK(f, LAC_ERR_UNSUPPORTED, "lac_factor_logdet: no method gives the determinant");
+  LAC_TRY(f->table->logdet(ctx, f, logabs, sign));
+done:
+  return status;
+}
+
+lac_status lac_factor_selected_inverse(lac_context *ctx, const lac_factor *factor, lac_array *values) {
+  lac_status status = LAC_OK;
+  const lac_factor *f = factor;
+  char text[LAC_SHAPE_TEXT], other[LAC_SHAPE_TEXT];
+
+  LAC_CHECK_CONTEXT();
+  LAC_CHECK(factor, LAC_ERR_ARG, "lac_factor_selected_inverse: the factor is NULL");
+  LAC_TRY(lac_solver_require_here(ctx, "lac_factor_selected_inverse", values));
+  LAC_CHECK(values->meta.dtype == factor->meta.dtype, LAC_ERR_DTYPE,
+            "lac_factor_selected_inverse: the factor is %s and values are %s; they must agree",
+            lac_dtype_name(factor->meta.dtype), lac_dtype_name(values->meta.dtype));
+  LAC_CHECK(lac_factor_same_shape(&factor->meta, &values->meta, 1), LAC_ERR_SHAPE,
+            "lac_factor_selected_inverse: values must have the shape of those that were factored, %s; they have %s",
+            lac_shape_text(factor->meta.ndim, factor->meta.shape, text),
+            lac_shape_text(values->meta.ndim, values->meta.shape, other));
+  while (f && !f->table->selected_inverse) LAC_TRY(lac_factor_partner(ctx, f, &f));
+  LAC_CHECK(f, LAC_ERR_UNSUPPORTED, "lac_factor_selected_inverse: no method gives the inverse");
+  LAC_TRY(f->table->selected_inverse(ctx, f, values));
+done:
+  return status;
+}
+
+lac_status lac_factor_rcond(lac_context *ctx, const lac_factor *factor, lac_array *rcond) {
+  lac_status status = LAC_OK;
+  const lac_factor *f = factor;
+
+  LAC_CHECK_CONTEXT();
+  LAC_CHECK(factor, LAC_ERR_ARG, "lac_factor_rcond: the factor is NULL");
+  LAC_TRY(solve_check_batch(ctx, __func__, factor, rcond, lac_dtype_real(factor->meta.dtype), "rcond"));
+  while (f && !f->table->rcond) LAC_TRY(lac_factor_partner(ctx, f, &f));
+  LAC_CHECK(f, LAC_ERR_UNSUPPORTED, "lac_factor_rcond: no method gives the condition number");
+  LAC_TRY(f->table->rcond(ctx, f, rcond));
+done:
+  return status;
+}
