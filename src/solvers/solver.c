@@ -341,7 +341,7 @@ lac_status lac_solver_require_cpu(lac_context *ctx, const char *function, const 
 
   LAC_CHECK(array, LAC_ERR_ARG, "%s: an array is NULL", function);
   LAC_CHECK(
-      strcmp(lac_context_backend(ctx), "cpu") == 0, LAC_ERR_UNSUPPORTED,
+      ctx->space->is_host, LAC_ERR_UNSUPPORTED,
       "%s: the built-in direct solver works on the CPU, this context is on %s; ask for a Krylov method (LAC_METHOD_CG, "
       "LAC_METHOD_GMRES), or copy values and right-hand sides to the host (lac_array_read) and solve through a context "
       "on \"cpu\"",
@@ -399,8 +399,7 @@ lac_status lac_solver_factor(lac_context *ctx, const lac_solver *solver, const l
   LAC_CHECK_CONTEXT();
   LAC_CHECK(out, LAC_ERR_ARG, "lac_solver_factor: out is NULL");
   LAC_TRY(solver_check_values(ctx, solver, values));
-  hash =
-      keeper->core->options.keep_bytes > 0 && strcmp(lac_context_backend(ctx), "cpu") == 0 ? kept_hash(ctx, values) : 0;
+  hash = keeper->core->options.keep_bytes > 0 && ctx->space->is_host ? kept_hash(ctx, values) : 0;
   factor = solver_recall(keeper, values, hash);
   if (factor) {
     atomic_fetch_add(&solver->core->reuses, 1);

@@ -105,7 +105,7 @@ static lac_status apply_move(lac_context *ctx, const lac_array *from, int64_t i,
 
   LAC_TRY(lac_iterative_items(ctx, from, i, 1, &one));
   LAC_TRY(lac_iterative_items(ctx, to, j, 1, &other));
-  LAC_TRY(ctx->kernels->copy(ctx, one, other));
+  LAC_TRY(ctx->backend->copy(ctx, one, other));
 done:
   lac_array_destroy(&one);
   lac_array_destroy(&other);

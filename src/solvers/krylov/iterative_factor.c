@@ -78,7 +78,7 @@ bool lac_iterative_recognises(const lac_factor *f, const lac_array *values, uint
 
   if (!lac_meta_same(&f->meta, &values->meta) || !lac_iterative_is_fresh(f)) return false;
   if (own->storage == values->storage) return true;
-  if (own->storage->space != values->storage->space || strcmp(own->storage->space->backend, "cpu") != 0) return false;
+  if (own->storage->space != values->storage->space || !own->storage->space->is_host) return false;
   return f->hash == hash && memcmp(own->storage->data, lac_array_data(values), bytes) == 0;
 }
 
@@ -88,7 +88,7 @@ static lac_status iterative_compare(lac_context *ctx, const lac_array *a, const 
   size_t bytes = (size_t)a->count * lac_dtype_size(a->meta.dtype);
   char *host = NULL;
 
-  if (strcmp(lac_context_backend(ctx), "cpu") == 0) {
+  if (ctx->space->is_host) {
     *same = memcmp(lac_array_data(a), lac_array_data(b), bytes) == 0;
     goto done;
   }

@@ -30,7 +30,7 @@ static lac_status solve_spread(lac_context *ctx, const lac_batch *batch, int ope
   for (int64_t i = 0; i < batch->count; i++) {
     LAC_TRY(lac_iterative_items(ctx, flat, lac_batch_item(batch, operand, i), 1, &from));
     LAC_TRY(lac_iterative_items(ctx, spread, i, 1, &to));
-    LAC_TRY(ctx->kernels->copy(ctx, from, to));
+    LAC_TRY(ctx->backend->copy(ctx, from, to));
     lac_array_destroy(&from);
     lac_array_destroy(&to);
   }
@@ -74,7 +74,7 @@ static lac_status solve_krylov(lac_context *ctx, const lac_iterative_view *view,
 }
 
 static lac_status solve_start(lac_context *ctx, const lac_array *x0, lac_array *x) {
-  return x0 ? ctx->kernels->copy(ctx, x0, x) : ctx->kernels->fill(ctx, x, 0, 0);
+  return x0 ? ctx->backend->copy(ctx, x0, x) : ctx->backend->fill(ctx, x, 0, 0);
 }
 
 lac_status lac_iterative_run(lac_context *ctx, const lac_factor *f, lac_side side, bool is_derivative,

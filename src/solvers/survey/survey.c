@@ -226,7 +226,7 @@ done:
 lac_status lac_survey_values(lac_context *ctx, const lac_pattern *pattern, const lac_array *values, double *largest,
                              lac_survey *out) {
   lac_status status = LAC_OK;
-  bool is_here = strcmp(lac_context_backend(ctx), "cpu") == 0;
+  bool is_here = ctx->space->is_host;
   void *host = NULL;
   const void *data = values->storage->data;
   size_t bytes = (size_t)values->count * lac_dtype_size(values->meta.dtype);
