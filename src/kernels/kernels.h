@@ -19,6 +19,7 @@
 #include "kernels/columns.h"
 #include "core/pattern/format_impl.h"
 #include "core/pattern/pattern_impl.h"
+#include "kernels/survey.h"
 
 /// What `binary` computes. A backend has the first three; what it does not have, it answers with LAC_ERR_UNSUPPORTED.
 /// Comparisons give 1 or 0 in the operands' dtype, in the order of lac_relation (ops.h); complex numbers are only equal or not.
@@ -145,6 +146,14 @@ struct lac_kernels {
   // -- structure -----------------------------------------------------------------------------------------------------
   /// y[*batch, outputs, *rest] = M x (LAC_N) or y[*batch, inputs, *rest] = M^T x' (LAC_T); `rest` axes travel along
   lac_status (*remap)(lac_context *ctx, const lac_map *map, lac_side side, int rest, const lac_array *x, lac_array *y);
+
+  // -- what values are -----------------------------------------------------------------------------------------------
+  /// 128 bits of the values' bits (hash.h): equal hashes mean equal values
+  lac_status (*hash)(lac_context *ctx, const lac_array *values, uint64_t out[2]);
+  /// Values [items, nnz] in one pass (survey.h), with a closer look at dominance if asked; `largest` is NULL or gets the largest size in
+  /// each matrix that is square. Both are on the host.
+  lac_status (*survey)(lac_context *ctx, const lac_pattern *p, const lac_array *values, bool is_closer, double *largest,
+                       lac_survey *out);  // optional
 
   // -- groups of a map -----------------------------------------------------------------------------------------------
   /// y[*,p] = d[*,q] along the map, times a[*,p]; y sums over batch dimensions it does not have
