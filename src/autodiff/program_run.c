@@ -88,7 +88,7 @@ static lac_status run_take_results(lac_context *ctx, const lac_program *program,
   for (int i = 0; i < program->results; i++) {
     int v = program->result[i].var;
     if (!v || slots[v] == results[i]) continue;
-    if (results[i]) LAC_TRY(ctx->kernels->copy(ctx, slots[v], results[i]));
+    if (results[i]) LAC_TRY(ctx->backend->copy(ctx, slots[v], results[i]));
     if (!results[i]) results[i] = lac_array_retain(slots[v]);
   }
 done:
@@ -229,7 +229,7 @@ static lac_status run_copy_repeated(lac_context *ctx, const lac_program *program
 
   for (int i = 0; i < program->results; i++) {
     int v = program->result[i].var;
-    if (v && slots[v] != &results[i].array) LAC_TRY(ctx->kernels->copy(ctx, slots[v], &results[i].array));
+    if (v && slots[v] != &results[i].array) LAC_TRY(ctx->backend->copy(ctx, slots[v], &results[i].array));
   }
 done:
   return status;

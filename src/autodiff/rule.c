@@ -46,7 +46,7 @@ lac_status lac_call_needs_kernel(lac_call *call, bool has) {
   lac_status status = LAC_OK;
 
   LAC_CHECK(has, LAC_ERR_UNSUPPORTED, "%s: the backend %s has no kernel for it; copy the arrays to a cpu context",
-            call->op->name, ctx->kernels->name);
+            call->op->name, ctx->backend->name);
 done:
   return status;
 }

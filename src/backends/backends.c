@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file backends.c
-/// The tables of this build, by name.
+/// The backends of this build, by name.
 
 #include <string.h>
 
-#include "kernels/kernels.h"
+#include "core/backend.h"
 
-#define LAC_BACKEND(name) extern const lac_kernels lac_##name##_kernels;
+#define LAC_BACKEND(name) extern const lac_backend lac_##name##_backend;
 #include "backends/backends.def"
 #undef LAC_BACKEND
 
-static const lac_kernels *const backends_tables[] = {
-#define LAC_BACKEND(name) &lac_##name##_kernels,
+static const lac_backend *const backends_built[] = {
+#define LAC_BACKEND(name) &lac_##name##_backend,
 #include "backends/backends.def"
 #undef LAC_BACKEND
 };
 
-const lac_kernels *lac_kernels_find(const char *backend) {
-  for (size_t i = 0; i < sizeof backends_tables / sizeof *backends_tables; ++i) {
-    if (strcmp(backends_tables[i]->name, backend) == 0) return backends_tables[i];
+const lac_backend *lac_backend_find(const char *name) {
+  for (size_t i = 0; i < sizeof backends_built / sizeof *backends_built; ++i) {
+    if (strcmp(backends_built[i]->name, name) == 0) return backends_built[i];
   }
   return NULL;
 }

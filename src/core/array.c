@@ -4,7 +4,7 @@
 
 #include "core/array_impl.h"
 
-#include "kernels/kernels.h"
+#include "core/backend.h"
 #include "core/object.h"
 
 size_t lac_dtype_size(lac_dtype dtype) {
@@ -156,7 +156,7 @@ lac_status lac_array_from(lac_context *ctx, lac_dtype dtype, int ndim, const int
   LAC_CHECK(data || lac_meta_count(&meta) == 0, LAC_ERR_ARG, "lac_array_from: data is NULL");
   if (ownership == LAC_COPY) {
     LAC_TRY(array_make(ctx, &meta, NULL, STORAGE_OWNED, &a));
-    if (a->count) LAC_TRY(ctx->kernels->upload(ctx, a->storage->data, data, a->storage->bytes));
+    if (a->count) LAC_TRY(ctx->backend->upload(ctx, a->storage->data, data, a->storage->bytes));
   } else {
     LAC_TRY(array_usable(ctx, data, dtype));
     LAC_TRY(array_make(ctx, &meta, data, STORAGE_BORROWED, &a));
@@ -211,7 +211,7 @@ lac_status lac_array_clone(lac_context *ctx, const lac_array *array, lac_array *
   LAC_TRY(array_here(ctx, "lac_array_clone", array));
   LAC_CHECK(out, LAC_ERR_ARG, "lac_array_clone: out is NULL");
   LAC_TRY(array_make(ctx, &array->meta, NULL, STORAGE_OWNED, &copy));
-  if (array->count) LAC_TRY(ctx->kernels->copy(ctx, array, copy));
+  if (array->count) LAC_TRY(ctx->backend->copy(ctx, array, copy));
   *out = copy, copy = NULL;
 done:
   lac_array_destroy(&copy);
@@ -251,7 +251,7 @@ lac_status lac_array_read(lac_context *ctx, const lac_array *array, void *host) 
   lac_status status = LAC_OK;
   LAC_TRY(array_here(ctx, "lac_array_read", array));
   LAC_CHECK(host || array->count == 0, LAC_ERR_ARG, "lac_array_read: host is NULL");
-  if (array->count) LAC_TRY(ctx->kernels->download(ctx, host, array->storage->data, array_bytes(array)));
+  if (array->count) LAC_TRY(ctx->backend->download(ctx, host, array->storage->data, array_bytes(array)));
 done:
   return status;
 }
@@ -260,7 +260,7 @@ lac_status lac_array_write(lac_context *ctx, lac_array *array, const void *host)
   lac_status status = LAC_OK;
   LAC_TRY(array_here(ctx, "lac_array_write", array));
   LAC_CHECK(host || array->count == 0, LAC_ERR_ARG, "lac_array_write: host is NULL");
-  if (array->count) LAC_TRY(ctx->kernels->upload(ctx, lac_array_edit(array), host, array_bytes(array)));
+  if (array->count) LAC_TRY(ctx->backend->upload(ctx, lac_array_edit(array), host, array_bytes(array)));
 done:
   return status;
 }
@@ -269,7 +269,7 @@ lac_status lac_array_fill(lac_context *ctx, lac_array *array, double real, doubl
   lac_status status = LAC_OK;
   LAC_TRY(array_here(ctx, "lac_array_fill", array));
   (void)lac_array_edit(array);
-  if (array->count) LAC_TRY(ctx->kernels->fill(ctx, array, real, imag));
+  if (array->count) LAC_TRY(ctx->backend->fill(ctx, array, real, imag));
 done:
   return status;
 }

@@ -2,13 +2,12 @@
 /// @file context.c
 /// Contexts, and the sentences of errors.
 
-#include "core/context_impl.h"
+#include "core/backend.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "kernels/kernels.h"
 #include "lacuna/lacuna.h"
 
 #ifndef LACUNA_VERSION
@@ -50,13 +49,14 @@ lac_status lac_context_create(const char *backend, int device, lac_context **out
 
   LAC_CHECK(backend && out, LAC_ERR_ARG, "lac_context_create: %s is NULL", backend ? "out" : "backend");
   LAC_ALLOC(made, 1);
-  made->kernels = made->local = lac_kernels_find(backend);
+  made->backend = lac_backend_find(backend);
   made->space = &lac_host_space;
   made->device = device;
   made->threads = 1;
-  LAC_CHECK(made->local, LAC_ERR_UNSUPPORTED, "lac_context_create: there is no backend '%s'; this build contains: %s",
+  LAC_CHECK(made->backend, LAC_ERR_UNSUPPORTED, "lac_context_create: there is no backend '%s'; this build contains: %s",
             backend, lac_backends());
-  status = made->local->open(made, device);
+  made->kernels = made->backend->kernels;
+  status = made->backend->open(made, device);
   if (status != LAC_OK) {
     (void)lac_context_fail(NULL, status, "open", "lac_context_create: backend '%s', device %d: %s", backend, device,
                            made->sentence[0] ? made->sentence : lac_status_name(status));
@@ -70,7 +70,7 @@ done:
 
 void lac_context_destroy(lac_context **ctx) {
   if (!ctx || !*ctx) return;
-  if ((*ctx)->local->close) (*ctx)->local->close(*ctx);
+  (*ctx)->backend->close(*ctx);
   lac_free((*ctx)->attached);
   lac_free(*ctx);
   *ctx = NULL;
@@ -86,7 +86,7 @@ void lac_context_clear_error(lac_context *ctx) {
   book->sentence[0] = book->trace[0] = '\0';
 }
 
-const char *lac_context_backend(const lac_context *ctx) { return ctx ? ctx->local->name : ""; }
+const char *lac_context_backend(const lac_context *ctx) { return ctx ? ctx->backend->name : ""; }
 int lac_context_device(const lac_context *ctx) { return ctx ? ctx->device : -1; }
 
 lac_status lac_context_set_threads(lac_context *ctx, int threads) {
@@ -111,7 +111,7 @@ done:
 lac_status lac_context_synchronize(lac_context *ctx) {
   lac_status status = LAC_OK;
   LAC_CHECK_CONTEXT();
-  if (ctx->local->synchronize) LAC_TRY(ctx->local->synchronize(ctx));
+  LAC_TRY(ctx->backend->synchronize(ctx));
 done:
   return status;
 }

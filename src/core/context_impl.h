@@ -11,14 +11,15 @@
 #include "core/memory_impl.h"
 #include "lacuna/context.h"
 
+typedef struct lac_backend lac_backend;  // core/backend.h
 typedef struct lac_kernels lac_kernels;  // kernels/kernels.h
 typedef struct lac_comm lac_comm;        // lacuna/distributed.h
 
 enum { LAC_SENTENCE_SIZE = 1024, LAC_TRACE_SIZE = 512 };
 
 struct lac_context {
+  const lac_backend *backend;
   const lac_kernels *kernels;  // the backend's table; the distributed table when a communicator is attached
-  const lac_kernels *local;    // the backend's own table, always
   lac_kernels *attached;       // owned: the table of a context that communicates
   lac_space *space;            // where this context's arrays live
   const lac_comm *comm;        // NULL: one process

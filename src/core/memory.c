@@ -58,7 +58,7 @@ static struct {
   pthread_mutex_t lock;
   lac_allocator source;
   bin bins[BINS];
-  lac_memory_stats host, cuda;
+  lac_memory_stats host;
   lac_space *spaces;  // that have joined: of devices
   int64_t most_live;  // ever
   int64_t clock;
@@ -320,8 +320,12 @@ static void host_adopted(lac_space *space, void *data) {
   free(data);
 }
 
-lac_space lac_host_space = {
-    .backend = "cpu", .allocate = host_allocate, .release = host_release, .adopted = host_adopted};
+lac_space lac_host_space = {.backend = "cpu",
+                            .is_host = true,
+                            .stats = &pool.host,
+                            .allocate = host_allocate,
+                            .release = host_release,
+                            .adopted = host_adopted};
 
 // -- the spaces of devices -------------------------------------------------------------------------------------------
 
@@ -342,9 +346,13 @@ static lac_space *spaces_first(void) {
 
 // -- what users and tests see ----------------------------------------------------------------------------------------
 
+/// The counters of a backend, or NULL where it has no memory yet. Under the lock.
 static lac_memory_stats *stats_of(const char *backend) {
-  if (backend && strcmp(backend, "cpu") == 0) return &pool.host;
-  if (backend && strcmp(backend, "cuda") == 0) return &pool.cuda;
+  if (!backend) return NULL;
+  if (strcmp(backend, lac_host_space.backend) == 0) return lac_host_space.stats;
+  for (lac_space *space = pool.spaces; space; space = space->next) {
+    if (strcmp(backend, space->backend) == 0) return space->stats;
+  }
   return NULL;
 }
 
@@ -379,10 +387,9 @@ void lac_memory_trim(void) {
   for (lac_space *space = spaces_first(); space; space = space->next) space->trim(space);
 }
 
-void lac_memory_count(const char *backend, int64_t bytes) {
+void lac_memory_count(lac_space *space, int64_t bytes) {
   pool_lock();
-  lac_memory_stats *stats = stats_of(backend);
-  if (stats) count(stats, bytes, bytes < 0 ? -1 : 1);
+  count(space->stats, bytes, bytes < 0 ? -1 : 1);
   pool_unlock();
 }
 

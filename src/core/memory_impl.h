@@ -5,6 +5,7 @@
 #ifndef LACUNA_CORE_MEMORY_IMPL_H
 #define LACUNA_CORE_MEMORY_IMPL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,8 @@ typedef struct lac_space lac_space;
 struct lac_space {
   const char *backend;
   int device;
+  bool is_host;             // the host reads and writes what lies here
+  lac_memory_stats *stats;  // of the backend, shared by its devices; the lock of memory.c guards them
   void *(*allocate)(lac_space *space, size_t bytes, void *stream);
   void (*release)(lac_space *space, void *data, size_t bytes, void *stream);
   void (*adopted)(lac_space *space, void *data);  // frees what LAC_ADOPT took over
@@ -44,8 +47,8 @@ extern lac_space lac_host_space;
 /// Let a device's space take part in lac_memory_trim and in the counters; once, for good.
 void lac_memory_join(lac_space *space);
 
-/// Counters that a device space keeps through the same book (shown by lac_memory_get_stats("cuda")).
-void lac_memory_count(const char *backend, int64_t bytes);  // negative: given back
+/// A block was taken in a device's space, or given back where `bytes` is negative: what lac_memory_get_stats shows.
+void lac_memory_count(lac_space *space, int64_t bytes);
 
 /// Bytes of host memory that can still be had, those that wait for re-use included; INT64_MAX where nothing says.
 int64_t lac_memory_available(void);

@@ -72,7 +72,7 @@ static lac_status attach_table(lac_context *ctx) {
   lac_status status = LAC_OK;
 
   if (!ctx->attached) LAC_ALLOC(ctx->attached, 1);
-  lac_distributed_kernels(ctx->local, ctx->attached);
+  lac_distributed_kernels(ctx->backend->kernels, ctx->attached);
 done:
   return status;
 }
@@ -82,17 +82,17 @@ lac_status lac_context_attach(lac_context *ctx, const lac_comm *comm) {
 
   LAC_CHECK_CONTEXT();
   ctx->comm = NULL;
-  ctx->kernels = ctx->local;
+  ctx->kernels = ctx->backend->kernels;
   if (!comm) return LAC_OK;
   LAC_CHECK(comm->sum && comm->max && comm->gather && comm->exchange && comm->broadcast, LAC_ERR_ARG,
             "lac_context_attach: the communicator lacks a function; all five must be set");
   LAC_CHECK(comm->size > 0 && comm->rank >= 0 && comm->rank < comm->size, LAC_ERR_ARG,
             "lac_context_attach: rank %d of %d ranks is not possible", comm->rank, comm->size);
   ctx->comm = comm;
-  if (strcmp(ctx->local->name, "cpu") != 0) {
+  if (!ctx->space->is_host) {
     mine = lac_context_fail(ctx, LAC_ERR_UNSUPPORTED, __func__,
                             "lac_context_attach: contexts on \"%s\" cannot communicate yet; use \"cpu\"",
-                            ctx->local->name);
+                            ctx->backend->name);
   }
   if (mine == LAC_OK) mine = attach_table(ctx);
   status = lac_context_agree(ctx, mine);

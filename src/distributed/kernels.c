@@ -8,7 +8,7 @@
 ///     sum, dot, matmul      locally, then over ranks where a contracted axis is partitioned: the result is replicated
 ///
 /// What works number by number works on the local part, and needs nothing here. Operators that cannot do with a part say
-/// LAC_WHOLE. The table has no open and close: a context opens and closes through its backend's own, attached or not.
+/// LAC_WHOLE.
 ///
 /// Rules and tape do not change: the vjp of spmm emits sddmm and spmm with the flipped side, and these communicate.
 
@@ -23,14 +23,14 @@ static int partitioned_from_end(const lac_array *x) {
 
 static lac_status distributed_sum(lac_context *ctx, const lac_array *x, uint32_t mask, lac_array *y) {
   const int axis = partitioned_from_end(x);
-  const lac_status status = ctx->local->sum(ctx, x, mask, y);
+  const lac_status status = ctx->backend->kernels->sum(ctx, x, mask, y);
 
   return axis >= 0 && (mask >> axis & 1) ? lac_reduce(ctx, status, y) : status;
 }
 
 static lac_status distributed_dot(lac_context *ctx, const lac_array *x, const lac_array *y, lac_array *s) {
   const int axis = partitioned_from_end(x);
-  const lac_status status = ctx->local->dot(ctx, x, y, s);
+  const lac_status status = ctx->backend->kernels->dot(ctx, x, y, s);
 
   return axis >= 0 && axis < 2 ? lac_reduce(ctx, status, s) : status;
 }
@@ -77,7 +77,7 @@ static lac_status spmm_fetch(lac_context *ctx, const lac_pattern *p, lac_side si
 
   LAC_TRY(lac_agree(ctx, product_prepare(ctx, "spmm: x", p, x, &e)));
   LAC_TRY(lac_exchange_fetch(ctx, &e, x));
-  LAC_TRY(lac_agree(ctx, ctx->local->spmm(ctx, local, side, a, e.extended ? e.extended : x, y)));
+  LAC_TRY(lac_agree(ctx, ctx->backend->kernels->spmm(ctx, local, side, a, e.extended ? e.extended : x, y)));
 done:
   lac_exchange_close(&e);
   return status;
@@ -91,7 +91,7 @@ static lac_status spmm_extended(lac_context *ctx, const lac_pattern *p, lac_side
 
   LAC_TRY(product_expects(ctx, "spmm: x", x, p->row_partition));
   LAC_TRY(lac_exchange_open(ctx, lac_pattern_halo(p), y, exchange));
-  LAC_TRY(ctx->local->spmm(ctx, local, side, a, x, exchange->extended ? exchange->extended : y));
+  LAC_TRY(ctx->backend->kernels->spmm(ctx, local, side, a, x, exchange->extended ? exchange->extended : y));
 done:
   return status;
 }
@@ -111,7 +111,7 @@ done:
 
 static lac_status distributed_spmm(lac_context *ctx, const lac_pattern *p, lac_side side, const lac_array *a,
                                    const lac_array *x, lac_array *y) {
-  if (!p->halo) return product_finish(ctx, ctx->local->spmm(ctx, p, side, a, x, y), a, x, y);
+  if (!p->halo) return product_finish(ctx, ctx->backend->kernels->spmm(ctx, p, side, a, x, y), a, x, y);
   return lac_side_transposes(side) ? spmm_return(ctx, p, side, a, x, y) : spmm_fetch(ctx, p, side, a, x, y);
 }
 
@@ -121,10 +121,11 @@ static lac_status distributed_sddmm(lac_context *ctx, const lac_pattern *p, cons
   lac_status status = LAC_OK;
   lac_exchange e = {0};
 
-  if (!p->halo) return product_finish(ctx, ctx->local->sddmm(ctx, p, u, v, s), u, v, s);
+  if (!p->halo) return product_finish(ctx, ctx->backend->kernels->sddmm(ctx, p, u, v, s), u, v, s);
   LAC_TRY(lac_agree(ctx, product_prepare(ctx, "sddmm: v", p, v, &e)));
   LAC_TRY(lac_exchange_fetch(ctx, &e, v));
-  LAC_TRY(lac_agree(ctx, ctx->local->sddmm(ctx, lac_pattern_halo(p)->local, u, e.extended ? e.extended : v, s)));
+  LAC_TRY(
+      lac_agree(ctx, ctx->backend->kernels->sddmm(ctx, lac_pattern_halo(p)->local, u, e.extended ? e.extended : v, s)));
 done:
   lac_exchange_close(&e);
   return status;
@@ -132,16 +133,13 @@ done:
 
 static lac_status distributed_matmul(lac_context *ctx, lac_side side_x, const lac_array *x, lac_side side_y,
                                      const lac_array *y, lac_array *z) {
-  return product_finish(ctx, ctx->local->matmul(ctx, side_x, x, side_y, y, z), x, y, z);
+  return product_finish(ctx, ctx->backend->kernels->matmul(ctx, side_x, x, side_y, y, z), x, y, z);
 }
 
 // -- the table -------------------------------------------------------------------------------------------------------
 
 void lac_distributed_kernels(const lac_kernels *local, lac_kernels *out) {
   *out = *local;
-  out->name = "distributed";
-  out->open = NULL;
-  out->close = NULL;
   out->sum = distributed_sum;
   out->dot = distributed_dot;
   out->spmm = distributed_spmm;

@@ -64,7 +64,7 @@ static lac_status read_ones(lac_context *ctx, const lac_map *map, lac_dtype dtyp
   } else {
     LAC_TRY(lac_array_create(ctx, dtype, 1, &entries, &ones));
     LAC_TRY(lac_array_fill(ctx, ones, 1, 0));
-    LAC_TRY(ctx->local->remap(ctx, map, LAC_N, 0, ones, values));
+    LAC_TRY(ctx->backend->kernels->remap(ctx, map, LAC_N, 0, ones, values));
   }
   *out = values, values = NULL;
 done:

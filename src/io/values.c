@@ -20,8 +20,8 @@ lac_status io_values_along(lac_context *ctx, const lac_map *map, lac_dtype dtype
   for (int d = 0; d < ndim; ++d) slots[d] = d + 1 < ndim ? shape[d] : map->outputs;
   LAC_TRY(lac_array_from(ctx, dtype, ndim, shape, (void *)host, is_here ? LAC_BORROW : LAC_COPY, &entries));
   LAC_TRY(lac_array_create(ctx, dtype, ndim, slots, &values));
-  LAC_TRY(ctx->local->remap(ctx, map, LAC_N, 0, entries, values));
-  LAC_TRY(ctx->local->synchronize(ctx));
+  LAC_TRY(ctx->backend->kernels->remap(ctx, map, LAC_N, 0, entries, values));
+  LAC_TRY(ctx->backend->synchronize(ctx));
   *out = values, values = NULL;
 done:
   lac_array_destroy(&entries);

@@ -15,9 +15,11 @@
 #define LACUNA_KERNELS_KERNELS_H
 
 #include "core/array_impl.h"
+#include "core/backend.h"
 #include "kernels/columns.h"
 #include "core/pattern/format_impl.h"
 #include "core/pattern/pattern_impl.h"
+#include "kernels/survey.h"
 
 /// What `binary` computes. A backend has the first three; what it does not have, it answers with LAC_ERR_UNSUPPORTED.
 /// Comparisons give 1 or 0 in the operands' dtype, in the order of lac_relation (ops.h); complex numbers are only equal or not.
@@ -100,21 +102,7 @@ typedef struct lac_smoothed_kernels lac_smoothed_kernels;    // kernels/smoothed
 typedef struct lac_multigrid_kernels lac_multigrid_kernels;  // kernels/pairwise.h
 
 struct lac_kernels {
-  const char *name;  // "cpu", "cuda"
-
-  // -- the door ------------------------------------------------------------------------------------------------------
-  lac_status (*open)(lac_context *ctx,
-                     int device);  // sets space, backend_data, threads; finds the device or says why not
-  void (*close)(lac_context *ctx);
-  lac_status (*synchronize)(lac_context *ctx);
-
-  // -- bytes ---------------------------------------------------------------------------------------------------------
-  lac_status (*upload)(lac_context *ctx, void *to, const void *from_host, size_t bytes);    // done on return
-  lac_status (*download)(lac_context *ctx, void *to_host, const void *from, size_t bytes);  // done on return
-  lac_status (*copy)(lac_context *ctx, const lac_array *from, lac_array *to);               // same count
-
   // -- arrays --------------------------------------------------------------------------------------------------------
-  lac_status (*fill)(lac_context *ctx, lac_array *x, double real, double imag);
   /// z = x op y, all dimensions broadcast, z has the joint shape
   lac_status (*binary)(lac_context *ctx, lac_binary op, const lac_array *x, const lac_array *y, lac_array *z);
   /// y = alpha x (the imaginary part is ignored for real dtypes)
@@ -158,6 +146,14 @@ struct lac_kernels {
   // -- structure -----------------------------------------------------------------------------------------------------
   /// y[*batch, outputs, *rest] = M x (LAC_N) or y[*batch, inputs, *rest] = M^T x' (LAC_T); `rest` axes travel along
   lac_status (*remap)(lac_context *ctx, const lac_map *map, lac_side side, int rest, const lac_array *x, lac_array *y);
+
+  // -- what values are -----------------------------------------------------------------------------------------------
+  /// 128 bits of the values' bits (hash.h): equal hashes mean equal values
+  lac_status (*hash)(lac_context *ctx, const lac_array *values, uint64_t out[2]);
+  /// Values [items, nnz] in one pass (survey.h), with a closer look at dominance if asked; `largest` is NULL or gets the largest size in
+  /// each matrix that is square. Both are on the host.
+  lac_status (*survey)(lac_context *ctx, const lac_pattern *p, const lac_array *values, bool is_closer, double *largest,
+                       lac_survey *out);  // optional
 
   // -- groups of a map -----------------------------------------------------------------------------------------------
   /// y[*,p] = d[*,q] along the map, times a[*,p]; y sums over batch dimensions it does not have
@@ -258,8 +254,5 @@ struct lac_kernels {
   /// that a rank which left early and one which met the news in its next call have agreed equally often.
   lac_status (*agree)(lac_context *ctx, lac_status mine);  // optional: NULL in one process
 };
-
-/// The table of a backend by name, or NULL when it is not built in (backends/backends.def).
-const lac_kernels *lac_kernels_find(const char *backend);
 
 #endif

@@ -112,7 +112,7 @@ static lac_status lbfgs_step(lbfgs *l, lac_trial *now, lac_trial *next, bool *is
   lac_trial old;
 
   for (int attempt = 0; attempt < 2; attempt++) {
-    for (int i = 0; i < s->count; i++) LAC_TRY(ctx->kernels->copy(ctx, s->x[i], l->x0[i]));
+    for (int i = 0; i < s->count; i++) LAC_TRY(ctx->backend->copy(ctx, s->x[i], l->x0[i]));
     LAC_TRY(lbfgs_direction(l, now->gradient));
     LAC_TRY(lac_point_dot(ctx, s->count, now->gradient, l->d, &now->slope));
     if (now->slope < 0) {

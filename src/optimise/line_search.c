@@ -36,7 +36,7 @@ static lac_status line_go(line *l, double t) {
 
   for (int i = 0; i < l->s->count; i++) {
     (void)lac_array_edit(l->s->x[i]);
-    LAC_TRY(ctx->kernels->copy(ctx, l->x0[i], l->s->x[i]));
+    LAC_TRY(ctx->backend->copy(ctx, l->x0[i], l->s->x[i]));
   }
   LAC_TRY(lac_point_axpy(ctx, l->s->count, t, l->d, l->s->x));
 done:

@@ -38,7 +38,7 @@ static lac_status optimiser_zeros(lac_optimiser *o, lac_point *out) {
   lac_status status = LAC_OK;
 
   LAC_TRY(lac_point_make(ctx, o->count, o->x, out));
-  for (int i = 0; i < o->count; i++) LAC_TRY(ctx->kernels->fill(ctx, (*out)[i], 0, 0));
+  for (int i = 0; i < o->count; i++) LAC_TRY(ctx->backend->fill(ctx, (*out)[i], 0, 0));
 done:
   return status;
 }
@@ -56,9 +56,9 @@ static lac_status optimiser_check(lac_context *ctx, const lac_optimise_options *
             "lac_optimiser_create: beta1 %g and beta2 %g lie in [0, 1)", o->beta1, o->beta2);
   LAC_CHECK(o->method != LAC_ADAM || o->epsilon >= 0, LAC_ERR_ARG,
             "lac_optimiser_create: epsilon %g is added to a root and must be 0 or more", o->epsilon);
-  LAC_CHECK(o->method != LAC_ADAM || ctx->local->adam, LAC_ERR_UNSUPPORTED,
+  LAC_CHECK(o->method != LAC_ADAM || ctx->backend->kernels->adam, LAC_ERR_UNSUPPORTED,
             "lac_optimiser_create: backend \"%s\" has no kernel for Adam; use LAC_GRADIENT_DESCENT or LAC_LBFGS",
-            ctx->local->name);
+            ctx->backend->name);
   for (int i = 0; i < count; i++) {
     LAC_CHECK(x[i], LAC_ERR_ARG, "lac_optimiser_create: array %d is NULL", i);
     LAC_CHECK(x[i]->storage->space == ctx->space, LAC_ERR_DEVICE,

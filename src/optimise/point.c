@@ -40,7 +40,7 @@ lac_status lac_point_scale(lac_context *ctx, int count, double alpha, lac_array 
 
   for (int i = 0; i < count; i++) {
     (void)lac_array_edit(y[i]);  // a new version
-    LAC_TRY(x[i] ? ctx->kernels->scale(ctx, alpha, 0, x[i], y[i]) : ctx->kernels->fill(ctx, y[i], 0, 0));
+    LAC_TRY(x[i] ? ctx->kernels->scale(ctx, alpha, 0, x[i], y[i]) : ctx->backend->fill(ctx, y[i], 0, 0));
   }
 done:
   return status;

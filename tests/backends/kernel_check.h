@@ -24,7 +24,7 @@ static const lac_width all_widths[] = {LAC_WIDTH_32_32, LAC_WIDTH_64_32, LAC_WID
 /// Leave a test whose kernel this backend does not have.
 #define NEEDS(slot)                                                           \
   if (!ctx->kernels->slot) {                                                  \
-    (void)printf("  %s: the backend has no %s\n", ctx->kernels->name, #slot); \
+    (void)printf("  %s: the backend has no %s\n", ctx->backend->name, #slot); \
     return;                                                                   \
   }
 

@@ -11,7 +11,7 @@ static void fill_sets_every_number(lac_context *ctx) {
   FOR_DTYPES(dtype) {
     for (size_t c = 0; c < COUNT_OF(shapes); ++c) {
       subject x = subject_out(ctx, meta_of(dtype, shapes[c], 0, 0, 0));
-      CHECK_OK(ctx->kernels->fill(ctx, x.array, 0.5, -2));
+      CHECK_OK(ctx->backend->fill(ctx, x.array, 0.5, -2));
       for (int64_t i = 0; i < x.value.count; ++i) x.value.x[i] = dtype >= LAC_C64 ? 0.5 - 2 * I : 0.5;
       subject_check(ctx, &x, "fill");
       lac_array_destroy(&x.array);
@@ -100,7 +100,7 @@ static void scale_axpy_and_conj_follow_their_equations(lac_context *ctx) {
         subject_add(&y, i, alpha, x.value.x[i]);
       }
       subject_check(ctx, &s, "scale"), subject_check(ctx, &q, "conj"), subject_check(ctx, &y, "axpy");
-      CHECK_OK(ctx->kernels->copy(ctx, x.array, q.array));
+      CHECK_OK(ctx->backend->copy(ctx, x.array, q.array));
       CHECK(bits_are(ctx, q.array, bits_of(ctx, x.array)));
       lac_array_destroy(&x.array), lac_array_destroy(&y.array), lac_array_destroy(&s.array),
           lac_array_destroy(&q.array);
@@ -327,8 +327,8 @@ static void large_outputs_hold_the_same_numbers(lac_context *ctx) {
     CHECK_OK(c == 0   ? ctx->kernels->binary(ctx, LAC_ADD, x, x, z)
              : c == 1 ? ctx->kernels->scale(ctx, 4, 0, x, z)
              : c == 2 ? ctx->kernels->binary(ctx, LAC_MUL, y, x, z)
-             : c == 3 ? ctx->kernels->copy(ctx, x, z)
-                      : ctx->kernels->fill(ctx, z, 7, 0));
+             : c == 3 ? ctx->backend->copy(ctx, x, z)
+                      : ctx->backend->fill(ctx, z, 7, 0));
     CHECK_OK(lac_array_read(ctx, z, read));
     for (int64_t i = 0; i < N; ++i) {
       if (read[i] != factor * (c == 4 ? 1 : host[i])) CHECK_EQ(i, -1);

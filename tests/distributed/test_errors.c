@@ -138,25 +138,26 @@ static lac_status failing_spmm(lac_context *ctx, const lac_pattern *p, lac_side 
 /// Also after rows were exchanged, and before they return.
 static void failing_kernel_on_one_rank_fails_on_all(lac_context *ctx) {
   operands o = operands_create(ctx);
-  lac_kernels failing = *ctx->local;
-  const lac_kernels *sound = ctx->local;
+  const lac_backend *sound = ctx->backend;
+  lac_kernels kernels = *sound->kernels;
+  lac_backend failing = *sound;
   lac_tape *tape = NULL;
   lac_var a, x, y;
 
-  failing.spmm = failing_spmm;
+  kernels.spmm = failing_spmm, failing.kernels = &kernels;
   CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
   a = lac_tape_leaf(tape, o.a.part), x = lac_tape_leaf(tape, o.x.part);
-  if (is_culprit()) ctx->local = &failing;
+  if (is_culprit()) ctx->backend = &failing;
   (void)lac_spmm(tape, o.s.pattern, LAC_C, a, x);
   CHECK_FAILS(lac_tape_status(tape), expected(LAC_ERR_MEMORY), "the local product failed");
-  ctx->local = sound;
+  ctx->backend = sound;
   works_again(ctx, tape, &o);
   lac_tape_clear(tape);
   a = lac_tape_leaf(tape, o.a.part), x = lac_tape_leaf(tape, o.x.part), y = lac_spmm(tape, o.s.pattern, LAC_N, a, x);
-  if (is_culprit()) ctx->local = &failing;
+  if (is_culprit()) ctx->backend = &failing;
   (void)lac_spmm(tape, o.s.pattern, LAC_T, a, y);
   CHECK_FAILS(lac_tape_status(tape), expected(LAC_ERR_MEMORY), "the local product failed");
-  ctx->local = sound;
+  ctx->backend = sound;
   works_again(ctx, tape, &o);
   lac_tape_destroy(&tape);
   operands_destroy(&o);

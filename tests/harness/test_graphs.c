@@ -153,7 +153,7 @@ enum { NO_FAULT, WRONG_SIGN, MISSING_CONJ, FACTOR_TWO, DETACHED, FAULTS };
 
 #define FAULT(call_or_rule) ((int)(call_or_rule)->attrs->i[0])
 
-static lac_status copy_forward(lac_call *c) { return KERNELS(c)->copy(c->ctx, c->in[0], c->out[0]); }
+static lac_status copy_forward(lac_call *c) { return c->ctx->backend->copy(c->ctx, c->in[0], c->out[0]); }
 static void absent_rule(lac_rule *r) { (void)r; }
 static const lac_op detach = {.name = "detach",
                               .signature = "()->()",

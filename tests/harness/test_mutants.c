@@ -53,7 +53,7 @@ static void free_kept(void) {
 
 // -- helpers that rules emit -----------------------------------------------------------------------------------------
 
-static lac_status copy_forward(lac_call *c) { return KERNELS(c)->copy(c->ctx, c->in[0], c->out[0]); }
+static lac_status copy_forward(lac_call *c) { return c->ctx->backend->copy(c->ctx, c->in[0], c->out[0]); }
 
 static void absent_rule(lac_rule *r) { (void)r; }
 
@@ -73,7 +73,7 @@ static lac_status cut_forward(lac_call *c) {
   double most = status == LAC_OK ? ref_max(&x) : 0;
   scratch_release(mark);
   if (status != LAC_OK) return status;
-  return most < 1e-12 ? KERNELS(c)->fill(c->ctx, c->out[0], 0, 0) : copy_forward(c);
+  return most < 1e-12 ? c->ctx->backend->fill(c->ctx, c->out[0], 0, 0) : copy_forward(c);
 }
 
 static const lac_op cut;
@@ -126,7 +126,7 @@ static double off_by(const lac_call *c, int steps) {
 static lac_status suspect_forward(lac_call *c) {
   static int runs;
   double factor = 1;
-  if (FAULT(c) == ACCEPTS_ANYTHING && !is_matrix_product(c)) return KERNELS(c)->fill(c->ctx, c->out[Y], 0, 0);
+  if (FAULT(c) == ACCEPTS_ANYTHING && !is_matrix_product(c)) return c->ctx->backend->fill(c->ctx, c->out[Y], 0, 0);
   if (FAULT(c) == WRONG_VALUE) factor = 1.001;
   if (FAULT(c) == THREADED_BITS) factor = off_by(c, lac_context_threads(c->ctx));
   if (FAULT(c) == RANDOM_BITS) factor = off_by(c, ++runs % 3);

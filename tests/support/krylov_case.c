@@ -55,7 +55,7 @@ static lac_status inverse_apply(lac_context *ctx, const void *self, lac_side sid
   }
   for (int64_t i = 0; m->varies && m->calls % 2 && i < to.count; ++i) to.x[i] *= i / k % 2 ? 0.5 : 1;
   LAC_TRY(ref_upload(ctx, &to, &out));
-  LAC_TRY(ctx->kernels->copy(ctx, out, y));
+  LAC_TRY(ctx->backend->copy(ctx, out, y));
 done:
   lac_array_destroy(&out);
   scratch_release(mark);

@@ -130,16 +130,7 @@ bool cpu_batch_is_first(const lac_batch *batch, int operand, int64_t i) {
   return true;
 }
 
-extern const lac_kernels lac_cpu_kernels;  // backends.c
-const lac_kernels lac_cpu_kernels = {
-    .name = "cpu",
-    .open = cpu_open,
-    .close = cpu_close,
-    .synchronize = cpu_synchronize,
-    .upload = cpu_move,
-    .download = cpu_move,
-    .copy = cpu_copy,
-    .fill = cpu_fill,
+static const lac_kernels cpu_kernels = {
     .binary = cpu_binary,
     .scale = cpu_scale,
     .axpy = cpu_axpy,
@@ -158,6 +149,8 @@ const lac_kernels lac_cpu_kernels = {
     .matmul = cpu_matmul,
     .place = cpu_place,
     .remap = cpu_remap,
+    .hash = cpu_hash,
+    .survey = cpu_survey,
     .segment_scale = cpu_segment_scale,
     .segment_dot = cpu_segment_dot,
     .segment = cpu_segment,
@@ -184,4 +177,17 @@ const lac_kernels lac_cpu_kernels = {
     .adam = cpu_adam,
     .smoothed = &cpu_smoothed_kernels,
     .multigrid = &cpu_multigrid_kernels,
+};
+
+extern const lac_backend lac_cpu_backend;  // backends.c
+const lac_backend lac_cpu_backend = {
+    .name = "cpu",
+    .open = cpu_open,
+    .close = cpu_close,
+    .synchronize = cpu_synchronize,
+    .upload = cpu_move,
+    .download = cpu_move,
+    .copy = cpu_copy,
+    .fill = cpu_fill,
+    .kernels = &cpu_kernels,
 };

@@ -121,6 +121,9 @@ lac_status cpu_matmul(lac_context *ctx, lac_side side_x, const lac_array *x, lac
 lac_status cpu_place(lac_context *ctx, int axis, int64_t count, const lac_array *x, lac_along from, lac_array *y,
                      lac_along to);
 lac_status cpu_remap(lac_context *ctx, const lac_map *map, lac_side side, int rest, const lac_array *x, lac_array *y);
+lac_status cpu_hash(lac_context *ctx, const lac_array *values, uint64_t out[2]);
+lac_status cpu_survey(lac_context *ctx, const lac_pattern *p, const lac_array *values, bool is_closer, double *largest,
+                      lac_survey *out);
 lac_status cpu_segment_scale(lac_context *ctx, const lac_map *map, const lac_array *d, const lac_array *a,
                              lac_array *y);
 lac_status cpu_segment_dot(lac_context *ctx, const lac_map *map, const lac_array *u, const lac_array *v, lac_array *s);

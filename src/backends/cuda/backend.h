@@ -70,6 +70,9 @@ lac_status cuda_sum(lac_context *ctx, const lac_array *x, uint32_t mask, lac_arr
 lac_status cuda_broadcast(lac_context *ctx, const lac_array *x, uint32_t mask, lac_array *y);
 lac_status cuda_dot(lac_context *ctx, const lac_array *x, const lac_array *y, lac_array *s);
 lac_status cuda_remap(lac_context *ctx, const lac_map *map, lac_side side, int rest, const lac_array *x, lac_array *y);
+lac_status cuda_hash(lac_context *ctx, const lac_array *values, uint64_t out[2]);
+lac_status cuda_survey(lac_context *ctx, const lac_pattern *p, const lac_array *values, bool is_closer, double *largest,
+                       lac_survey *out);
 lac_status cuda_spmm(lac_context *ctx, const lac_pattern *p, lac_side side, const lac_array *a, const lac_array *x,
                      lac_array *y);
 lac_status cuda_sddmm(lac_context *ctx, const lac_pattern *p, const lac_array *u, const lac_array *v, lac_array *s);

@@ -103,16 +103,7 @@ static lac_status cuda_download(lac_context *ctx, void *to_host, const void *fro
   return cuda_end(ctx, scope, bytes_move(to_host, from, bytes, cudaMemcpyDeviceToHost, ctx->stream), "download");
 }
 
-extern const lac_kernels lac_cuda_kernels;  // backends.c
-const lac_kernels lac_cuda_kernels = {
-    .name = "cuda",
-    .open = cuda_open,
-    .close = cuda_close,
-    .synchronize = cuda_synchronize,
-    .upload = cuda_upload,
-    .download = cuda_download,
-    .copy = cuda_copy,
-    .fill = cuda_fill,
+static const lac_kernels cuda_kernels = {
     .binary = cuda_binary,
     .scale = cuda_scale,
     .axpy = cuda_axpy,
@@ -121,9 +112,24 @@ const lac_kernels lac_cuda_kernels = {
     .broadcast = cuda_broadcast,
     .dot = cuda_dot,
     .remap = cuda_remap,
+    .hash = cuda_hash,
+    .survey = cuda_survey,
     .spmm = cuda_spmm,
     .sddmm = cuda_sddmm,
     .sampled_spgemm = cuda_sampled_spgemm,
     .columns = cuda_columns,
     .column_step = cuda_column_step,
+};
+
+extern const lac_backend lac_cuda_backend;  // backends.c
+const lac_backend lac_cuda_backend = {
+    .name = "cuda",
+    .open = cuda_open,
+    .close = cuda_close,
+    .synchronize = cuda_synchronize,
+    .upload = cuda_upload,
+    .download = cuda_download,
+    .copy = cuda_copy,
+    .fill = cuda_fill,
+    .kernels = &cuda_kernels,
 };

@@ -45,6 +45,7 @@ typedef struct cuda_space {
 } cuda_space;
 
 static cuda_space spaces[MAX_DEVICES];
+static lac_memory_stats spaces_stats;  // of all devices together; the lock of core/memory.c guards them
 static pthread_mutex_t spaces_lock = PTHREAD_MUTEX_INITIALIZER;  // guards all of the above
 
 static cuda_space *space_of(lac_space *space) { return (cuda_space *)space; }
@@ -171,7 +172,7 @@ static void give_back(cuda_space *s, block b) {
 }
 
 static void space_release(lac_space *space, void *data, size_t bytes, void *stream) {
-  lac_memory_count("cuda", -(int64_t)bytes);
+  lac_memory_count(space, -(int64_t)bytes);
   pthread_mutex_lock(&spaces_lock);
   cuda_scope scope = cuda_enter(space->device);
   give_back(space_of(space), (block){data, stream, bytes});
@@ -225,7 +226,7 @@ static void *space_allocate(lac_space *space, size_t bytes, void *stream) {
   void *data = captured ? take_captured(s, bytes, stream) : take_now(s, bytes, stream);
   cuda_leave(scope);
   pthread_mutex_unlock(&spaces_lock);
-  if (data) lac_memory_count("cuda", (int64_t)bytes);
+  if (data) lac_memory_count(space, (int64_t)bytes);
   return data;
 }
 
@@ -274,6 +275,7 @@ static cudaError_t space_make(cuda_space *s, int device) {
   }
   s->base = (lac_space){.backend = "cuda",
                         .device = device,
+                        .stats = &spaces_stats,
                         .allocate = space_allocate,
                         .release = space_release,
                         .adopted = space_adopted,

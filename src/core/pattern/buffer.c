@@ -2,7 +2,7 @@
 /// @file buffer.c
 /// Shared blocks of integers, with copies on devices.
 
-#include "kernels/kernels.h"
+#include "core/backend.h"
 #include "core/pattern/pattern_impl.h"
 
 struct lac_device_copy {
@@ -67,7 +67,7 @@ static lac_status copy_create(lac_context *ctx, const lac_buffer *b, struct lac_
   copy->bytes = bytes ? bytes : 1;
   copy->data = copy->space->allocate(copy->space, copy->bytes, copy->stream);
   LAC_CHECK(copy->data, LAC_ERR_MEMORY, "out of memory: %zu bytes of indices on %s", bytes, copy->space->backend);
-  if (bytes) LAC_TRY(ctx->kernels->upload(ctx, copy->data, b->host, bytes));
+  if (bytes) LAC_TRY(ctx->backend->upload(ctx, copy->data, b->host, bytes));
   *out = copy, copy = NULL;
 done:
   copy_destroy(copy);

@@ -29,7 +29,7 @@ static lac_status offset_forward(lac_call *c) {
   lac_array *alpha = NULL;
 
   LAC_TRY(lac_array_create(ctx, c->in_meta[X].dtype, 0, NULL, &alpha));
-  LAC_TRY(KERNELS(c)->fill(ctx, alpha, c->attrs->f[0], c->attrs->f[1]));
+  LAC_TRY(c->ctx->backend->fill(ctx, alpha, c->attrs->f[0], c->attrs->f[1]));
   LAC_TRY(KERNELS(c)->binary(ctx, LAC_ADD, c->in[X], alpha, c->out[Y]));
 done:
   lac_array_destroy(&alpha);

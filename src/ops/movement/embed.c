@@ -40,7 +40,7 @@ static lac_status embed_forward(lac_call *c) {
   lac_range range = lac_range_of(c->attrs);
 
   LAC_TRY(lac_call_needs_kernel(c, KERNELS(c)->place));
-  LAC_TRY(KERNELS(c)->fill(ctx, c->out[Y], 0, 0));
+  LAC_TRY(c->ctx->backend->fill(ctx, c->out[Y], 0, 0));
   LAC_TRY(KERNELS(c)->place(ctx, range.axis, lac_range_count(&range), c->in[X], (lac_along){0, 1}, c->out[Y],
                             (lac_along){range.begin, range.step}));
 done:

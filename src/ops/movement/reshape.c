@@ -17,7 +17,7 @@ static lac_status reshape_infer(lac_call *c) {
   return lac_meta_reshape(c->ctx, "reshape", &c->in_meta[X], like->ndim, like->shape, &c->out_meta[Y]);
 }
 
-static lac_status reshape_forward(lac_call *c) { return KERNELS(c)->copy(c->ctx, c->in[X], c->out[Y]); }
+static lac_status reshape_forward(lac_call *c) { return c->ctx->backend->copy(c->ctx, c->in[X], c->out[Y]); }
 
 static lac_var reshape_to(lac_tape *tape, lac_var x, lac_meta like);
 

@@ -33,7 +33,7 @@ static lac_status sddmm_forward(lac_call *c) {
 
   LAC_CHECK(!has_blocks || KERNELS(c)->block_sddmm, LAC_ERR_UNSUPPORTED,
             "sddmm: the backend %s has no kernel for blocks; lac_pattern_scalar gives a pattern without",
-            KERNELS(c)->name);
+            c->ctx->backend->name);
   LAC_TRY((has_blocks ? KERNELS(c)->block_sddmm : KERNELS(c)->sddmm)(ctx, p, c->in[U], c->in[V], c->out[S]));
 done:
   return status;

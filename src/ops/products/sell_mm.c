@@ -42,7 +42,7 @@ static lac_status sell_mm_forward(lac_call *c) {
 
   LAC_CHECK(KERNELS(c)->sell_mm, LAC_ERR_UNSUPPORTED,
             "sell_mm: the backend %s has no kernel for it; spmm takes the pattern and the values by slots",
-            KERNELS(c)->name);
+            c->ctx->backend->name);
   LAC_TRY(KERNELS(c)->sell_mm(ctx, c->object, c->in[A], c->in[X], c->out[Y]));
 done:
   return status;

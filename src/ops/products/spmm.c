@@ -35,7 +35,7 @@ static lac_status spmm_forward(lac_call *c) {
 
   LAC_CHECK(!has_blocks || KERNELS(c)->block_spmm, LAC_ERR_UNSUPPORTED,
             "spmm: the backend %s has no kernel for blocks; lac_pattern_scalar gives a pattern without",
-            KERNELS(c)->name);
+            c->ctx->backend->name);
   LAC_TRY((has_blocks ? KERNELS(c)->block_spmm : KERNELS(c)->spmm)(ctx, p, SIDE(c), c->in[A], c->in[X], c->out[Y]));
 done:
   return status;

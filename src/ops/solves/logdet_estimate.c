@@ -127,7 +127,7 @@ static lac_status estimate_open(lac_call *c, estimate_work *work) {
 
   LAC_CHECK(meta.ndim + 2 <= LAC_MAX_DIMS && KERNELS(c)->place && KERNELS(c)->reduce, LAC_ERR_UNSUPPORTED,
             "logdet_estimate: %d batch dimensions on the backend %s; at most %d on the CPU", meta.ndim,
-            KERNELS(c)->name, LAC_MAX_DIMS - 2);
+            c->ctx->backend->name, LAC_MAX_DIMS - 2);
   if (steps > n) steps = n;
   meta.dtype = c->in_meta[A].dtype;
   meta.shape[meta.ndim++] = n;

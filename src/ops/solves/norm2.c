@@ -51,8 +51,8 @@ static lac_status norm2_write(lac_call *c, int64_t i, double sigma) {
   lac_array *out = c->out[SIGMA];
   size_t bytes = lac_dtype_size(out->meta.dtype);
   float single = (float)sigma;
-  return KERNELS(c)->upload(c->ctx, (char *)out->storage->data + (size_t)i * bytes,
-                            out->meta.dtype == LAC_F32 ? (void *)&single : (void *)&sigma, bytes);
+  return c->ctx->backend->upload(c->ctx, (char *)out->storage->data + (size_t)i * bytes,
+                                 out->meta.dtype == LAC_F32 ? (void *)&single : (void *)&sigma, bytes);
 }
 
 static lac_status norm2_one(lac_call *c, int64_t i, const lac_singular_options *options) {

@@ -144,7 +144,7 @@ static lac_status operator_forward(lac_call *c) {
   lac_solve_report report = {.ending = LAC_CONVERGED};
 
   LAC_TRY(lac_solver_require_iterative(ctx, "solve_operator", c->in[o->thetas]));
-  LAC_TRY(ctx->kernels->fill(ctx, c->out[0], 0, 0));
+  LAC_TRY(ctx->backend->fill(ctx, c->out[0], 0, 0));
   if (c->out[0]->count == 0) goto done;
   LAC_TRY(lac_array_reshape(ctx, (lac_array *)c->in[o->thetas], 3, shape, &b));
   LAC_TRY(lac_array_reshape(ctx, c->out[0], 3, shape, &x));

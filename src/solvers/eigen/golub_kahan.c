@@ -47,7 +47,7 @@ static lac_status golub_dot(const golub *g, const lac_array *x, const lac_array 
 
   out[0] = out[1] = 0;
   LAC_TRY(ctx->kernels->dot(ctx, x, y, g->number));
-  LAC_TRY(ctx->kernels->download(ctx, single ? (void *)f : (void *)out, g->number->storage->data,
+  LAC_TRY(ctx->backend->download(ctx, single ? (void *)f : (void *)out, g->number->storage->data,
                                  lac_dtype_size(g->dtype)));
   if (single) out[0] = f[0], out[1] = f[1];
 done:
@@ -70,7 +70,7 @@ static lac_status golub_clean(const golub *g, lac_array *const *basis, int count
   if (*length > 0) {
     LAC_TRY(ctx->kernels->scale(ctx, 1 / *length, 0, x, x));
   } else {
-    LAC_TRY(ctx->kernels->fill(ctx, x, 0, 0));
+    LAC_TRY(ctx->backend->fill(ctx, x, 0, 0));
   }
 done:
   return status;
@@ -81,7 +81,7 @@ static lac_status golub_combine(const golub *g, lac_array *const *basis, const d
   lac_context *ctx = g->ctx;
   lac_status status = LAC_OK;
 
-  LAC_TRY(ctx->kernels->fill(ctx, out, 0, 0));
+  LAC_TRY(ctx->backend->fill(ctx, out, 0, 0));
   for (int j = 0; j < g->count; ++j) LAC_TRY(ctx->kernels->axpy(ctx, weight[j], 0, basis[j], out));
 done:
   return status;
@@ -164,7 +164,7 @@ static lac_status golub_iterate(golub *g, const lac_singular_options *o, double 
     *sigma = golub_small(g);
     residual = *sigma > 0 ? fabs(g->beta[g->count - 1] * g->p_of[g->count - 1]) / *sigma : 0;
     LAC_TRY(golub_combine(g, g->v, g->q_of, v));
-    if (residual > o->tolerance) LAC_TRY(ctx->kernels->copy(ctx, v, g->v[0]));
+    if (residual > o->tolerance) LAC_TRY(ctx->backend->copy(ctx, v, g->v[0]));
   }
   LAC_TRY(golub_combine(g, g->u, g->p_of, u));
 done:
@@ -192,7 +192,7 @@ static lac_status golub_start(golub *g) {
       numbers[i] = value;
     }
   }
-  LAC_TRY(ctx->kernels->upload(ctx, g->v[0]->storage->data, numbers, (size_t)reals * (single ? 4 : 8)));
+  LAC_TRY(ctx->backend->upload(ctx, g->v[0]->storage->data, numbers, (size_t)reals * (single ? 4 : 8)));
   LAC_TRY(golub_clean(g, g->v, 0, g->v[0], &length));
 done:
   lac_free(numbers);
@@ -210,7 +210,7 @@ static lac_status golub_exponent(lac_context *ctx, const char *function, const l
 
   host = lac_alloc((size_t)a->count * lac_dtype_size(dtype));
   LAC_CHECK(host, LAC_ERR_MEMORY, "out of memory: the values of a matrix, to find their size");
-  LAC_TRY(ctx->kernels->download(ctx, host, a->storage->data, (size_t)a->count * lac_dtype_size(dtype)));
+  LAC_TRY(ctx->backend->download(ctx, host, a->storage->data, (size_t)a->count * lac_dtype_size(dtype)));
   for (int64_t i = 0; i < a->count * parts; ++i) {
     double x = fabs(single ? (double)((float *)host)[i] : ((double *)host)[i]);
     LAC_CHECK(isfinite(x), LAC_ERR_NONFINITE, "%s: the value in slot %lld is not finite", function,
@@ -269,8 +269,8 @@ lac_status lac_singular_largest(lac_context *ctx, const lac_pattern *p, const la
   if (a->count) LAC_TRY(golub_exponent(ctx, options->function, a, &is_zero, &exponent));
   if (is_zero) {
     *sigma = 0;
-    LAC_TRY(ctx->kernels->fill(ctx, u, 0, 0));
-    LAC_TRY(ctx->kernels->fill(ctx, v, 0, 0));
+    LAC_TRY(ctx->backend->fill(ctx, u, 0, 0));
+    LAC_TRY(ctx->backend->fill(ctx, v, 0, 0));
     goto done;
   }
   LAC_TRY(golub_scaled(ctx, a, exponent, &scaled));

@@ -66,7 +66,7 @@ static lac_status lanczos_open_arrays(lac_context *ctx, const lac_array *start, 
   LAC_TRY(lac_array_create(ctx, lac_dtype_real(start->meta.dtype), batch, shape, &work->norms));
   for (int64_t b = 0; b < work->blocks; b++) {
     LAC_TRY(lanczos_array(ctx, start, LANCZOS_BLOCK, n, &work->block[b]));
-    LAC_TRY(ctx->kernels->fill(ctx, work->block[b], 0, 0));
+    LAC_TRY(ctx->backend->fill(ctx, work->block[b], 0, 0));
   }
 done:
   return status;
@@ -77,7 +77,8 @@ static lac_status lanczos_open(lac_context *ctx, const lac_lanczos *job, const l
   const lac_kernels *k = ctx->kernels;
 
   LAC_CHECK(k->matmul && k->place && k->reduce, LAC_ERR_UNSUPPORTED,
-            "%s: the backend %s lacks dense products, moves or norms; use a CPU context", job->function, k->name);
+            "%s: the backend %s lacks dense products, moves or norms; use a CPU context", job->function,
+            ctx->backend->name);
   work->job = job;
   work->n = start->meta.shape[start->meta.ndim - 2];
   work->items = 1;
@@ -164,7 +165,7 @@ lac_status lac_lanczos_run(lac_context *ctx, const lac_lanczos *job, const lac_a
   lanczos_work work = {0};
 
   LAC_TRY(lanczos_open(ctx, job, start, &work));
-  LAC_TRY(ctx->kernels->copy(ctx, start, work.w));
+  LAC_TRY(ctx->backend->copy(ctx, start, work.w));
   LAC_TRY(lanczos_norm(ctx, &work));
   for (int64_t i = 0; i < work.items; i++) {
     job->norm[i] = work.read[i];

@@ -71,8 +71,8 @@ static lac_status bicgstab_cycle(krylov *k) {
   lac_status status = LAC_OK;
   bool goes_on = true;
 
-  LAC_TRY(ctx->kernels->copy(ctx, k->r[R], k->r[R0]));
-  LAC_TRY(ctx->kernels->copy(ctx, k->job->x, k->v[BEST]));
+  LAC_TRY(ctx->backend->copy(ctx, k->r[R], k->r[R0]));
+  LAC_TRY(ctx->backend->copy(ctx, k->job->x, k->v[BEST]));
   LAC_TRY(krylov_step(k, LAC_STEP_bicgstab_begin));
   for (k->numbers.iteration = 0; goes_on; k->numbers.iteration = 1) {
     LAC_TRY(krylov_begin(k));

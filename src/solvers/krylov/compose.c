@@ -24,7 +24,7 @@ static lac_status coefficients_take(lac_context *ctx, const lac_column_op *op, l
   void *numbers = lac_alloc(bytes);
 
   LAC_CHECK(pairs && numbers, LAC_ERR_MEMORY, "out of memory: %lld coefficients", (long long)columns);
-  LAC_TRY(ctx->kernels->download(ctx, pairs, slot_data(state, op->slot), bytes));
+  LAC_TRY(ctx->backend->download(ctx, pairs, slot_data(state, op->slot), bytes));
   for (int64_t i = 0; i < columns; ++i)
     lac_number_put(dtype, numbers, i, PAIR(op->sign * pairs[i].re, op->sign * pairs[i].im));
   LAC_TRY(lac_array_from(ctx, dtype, 3, shape, numbers, LAC_COPY, c));
@@ -58,7 +58,7 @@ static lac_status column_choose(lac_context *ctx, const lac_column_op *op, lac_a
   LAC_TRY(coefficients_take(ctx, op, state, &c, &mask));
   if (ctx->kernels->where) {
     LAC_TRY(ctx->kernels->where(ctx, mask, op->x, op->y, one));
-    LAC_TRY(ctx->kernels->copy(ctx, one, op->y));
+    LAC_TRY(ctx->backend->copy(ctx, one, op->y));
     goto done;
   }
   LAC_TRY(ctx->kernels->binary(ctx, LAC_SUB, op->x, op->y, one));
@@ -82,12 +82,12 @@ static lac_status column_sums(lac_context *ctx, const lac_array *product, int sl
   LAC_CHECK(pairs && numbers, LAC_ERR_MEMORY, "out of memory: %lld sums", (long long)columns);
   LAC_TRY(lac_array_create(ctx, dtype, 3, shape, &sums));
   LAC_TRY(ctx->kernels->sum(ctx, product, 1u << 1, sums));
-  LAC_TRY(ctx->kernels->download(ctx, numbers, sums->storage->data, (size_t)columns * lac_dtype_size(dtype)));
+  LAC_TRY(ctx->backend->download(ctx, numbers, sums->storage->data, (size_t)columns * lac_dtype_size(dtype)));
   for (int64_t i = 0; i < columns; ++i) {
     c128 sum = lac_number_get(dtype, numbers, i);
     pairs[i] = lac_pair_of(creal(sum), cimag(sum));
   }
-  LAC_TRY(ctx->kernels->upload(ctx, slot_data(state, slot), pairs, (size_t)columns * sizeof *pairs));
+  LAC_TRY(ctx->backend->upload(ctx, slot_data(state, slot), pairs, (size_t)columns * sizeof *pairs));
 done:
   lac_array_destroy(&sums);
   lac_free(pairs);
@@ -110,7 +110,7 @@ static lac_status column_do(lac_context *ctx, const lac_column_op *op, lac_array
       break;
     case LAC_COLUMN_SCALE:
       LAC_TRY(column_multiply(ctx, op, state, op->x, one, two));
-      LAC_TRY(kernels->copy(ctx, two, op->y));
+      LAC_TRY(ctx->backend->copy(ctx, two, op->y));
       break;
     case LAC_COLUMN_TAKE:
       LAC_TRY(column_choose(ctx, op, state, one, two));
@@ -145,9 +145,9 @@ lac_status krylov_column_step(lac_context *ctx, lac_column_step step, const lac_
   size_t bytes = (size_t)state->count * sizeof(lac_pair);
   lac_pair *pairs = lac_alloc(bytes);
   LAC_CHECK(pairs, LAC_ERR_MEMORY, "out of memory: %lld coefficients", (long long)state->count);
-  LAC_TRY(ctx->kernels->download(ctx, pairs, state->storage->data, bytes));
+  LAC_TRY(ctx->backend->download(ctx, pairs, state->storage->data, bytes));
   for (int64_t i = 0; i < columns; ++i) lac_column_step_run(step, pairs + i, columns, numbers);
-  LAC_TRY(ctx->kernels->upload(ctx, state->storage->data, pairs, bytes));
+  LAC_TRY(ctx->backend->upload(ctx, state->storage->data, pairs, bytes));
 done:
   lac_free(pairs);
   return status;

@@ -65,7 +65,7 @@ static lac_status krylov_look(krylov *k) {
   const lac_iteration *iteration = k->job->iteration;
   double worst = 0;
 
-  LAC_TRY(ctx->kernels->download(ctx, k->seen, k->state->storage->data,
+  LAC_TRY(ctx->backend->download(ctx, k->seen, k->state->storage->data,
                                  (size_t)(LAC_SLOTS_SEEN * k->columns) * sizeof *k->seen));
   k->running = 0;
   k->looked = k->iterations;
@@ -134,7 +134,7 @@ static lac_status krylov_safe_norms(krylov *k) {
   LAC_ALLOC(norms, k->columns);
   LAC_TRY(lac_column_norms(ctx, k->job->b, k->job->items, k->b_rows, k->job->width, norms));
   for (int64_t c = 0; c < k->columns; ++c) k->seen[c] = lac_pair_of(norms[c], 0);
-  LAC_TRY(ctx->kernels->upload(ctx, (lac_pair *)k->state->storage->data + LAC_SLOT_RESIDUAL * k->columns, k->seen,
+  LAC_TRY(ctx->backend->upload(ctx, (lac_pair *)k->state->storage->data + LAC_SLOT_RESIDUAL * k->columns, k->seen,
                                (size_t)k->columns * sizeof *k->seen));
 done:
   lac_free(norms);
@@ -149,7 +149,7 @@ static lac_status krylov_scale(krylov *k) {
   lac_column_op dot = {LAC_COLUMN_DOT, LAC_SLOT_SQUARE, 1, k->job->b, (lac_array *)k->job->b};
 
   LAC_TRY(krylov_pass(k, 1, &dot));
-  LAC_TRY(ctx->kernels->download(ctx, k->seen, (lac_pair *)k->state->storage->data + LAC_SLOT_SQUARE * k->columns,
+  LAC_TRY(ctx->backend->download(ctx, k->seen, (lac_pair *)k->state->storage->data + LAC_SLOT_SQUARE * k->columns,
                                  (size_t)k->columns * sizeof *k->seen));
   for (int64_t c = 0; c < k->columns; ++c) {
     double norm = sqrt(k->seen[c].re);
@@ -204,7 +204,7 @@ static lac_status krylov_start(krylov *k) {
   LAC_TRY(krylov_step(k, LAC_STEP_norm));
   if (k->b_null.count) k->is_scaled = true;  // a b that is all null space makes x zero
   LAC_TRY(krylov_rescale(k, LAC_SLOT_SCALE));
-  if (k->start) LAC_TRY(ctx->kernels->copy(ctx, k->job->x, k->start));
+  if (k->start) LAC_TRY(ctx->backend->copy(ctx, k->job->x, k->start));
   if (!k->job->starts_at_zero) LAC_TRY(krylov_residual(k, false));
   k->numbers.first = 1;
   LAC_TRY(krylov_step(k, LAC_STEP_look));
@@ -302,7 +302,7 @@ static lac_status krylov_open(krylov *k, const krylov_method *method) {
                                   .restart = method->restart};
   LAC_ALLOC(k->seen, LAC_SLOTS_SEEN * k->columns);
   LAC_TRY(lac_array_create(ctx, LAC_C128, 3, (int64_t[]){method->slots, job->items, job->width}, &k->state));
-  LAC_TRY(ctx->kernels->fill(ctx, k->state, 0, 0));
+  LAC_TRY(ctx->backend->fill(ctx, k->state, 0, 0));
   LAC_ALLOC(k->r, k->r_count);
   LAC_ALLOC(k->v, k->v_count + 1);
   for (int i = 0; i < (method->restart ? 2 : k->r_count); ++i) LAC_TRY(krylov_need_r(k, i));
@@ -333,7 +333,7 @@ lac_status krylov_run(lac_context *ctx, const lac_krylov_job *job, const krylov_
 
   *report = (lac_solve_report){.ending = LAC_CONVERGED, .reason = "nothing to solve"};
   if (job->b->count == 0 || job->x->count == 0) {
-    LAC_TRY(ctx->kernels->fill(ctx, job->x, 0, 0));
+    LAC_TRY(ctx->backend->fill(ctx, job->x, 0, 0));
     goto done;
   }
   LAC_TRY(krylov_open(&k, method));

@@ -45,8 +45,8 @@ static lac_status gk_begin(krylov *k) {
   lac_status status = LAC_OK;
   lac_array *u = k->r[U], *v = k->v[V], *w = k->v[W];
 
-  if (krylov_is_preconditioned(k)) LAC_TRY(ctx->kernels->fill(ctx, k->v[Y], 0, 0));
-  if (k->numbers.is_lsmr) LAC_TRY(ctx->kernels->fill(ctx, hbar_of(k), 0, 0));
+  if (krylov_is_preconditioned(k)) LAC_TRY(ctx->backend->fill(ctx, k->v[Y], 0, 0));
+  if (k->numbers.is_lsmr) LAC_TRY(ctx->backend->fill(ctx, hbar_of(k), 0, 0));
   LAC_TRY(krylov_step(k, LAC_STEP_gk_begin));
   LAC_TRY(krylov_pass(k, 1, &(lac_column_op){LAC_COLUMN_SCALE, LAC_GK_INVERSE, 1, u, u}));
   LAC_TRY(gk_adjoint(k, v));
@@ -55,7 +55,7 @@ static lac_status gk_begin(krylov *k) {
   LAC_TRY(krylov_step(k, LAC_STEP_gk_first));
   k->numbers.first = 0;
   LAC_TRY(krylov_pass(k, 1, &(lac_column_op){LAC_COLUMN_SCALE, LAC_GK_INVERSE, 1, v, v}));
-  LAC_TRY(ctx->kernels->copy(ctx, v, w));
+  LAC_TRY(ctx->backend->copy(ctx, v, w));
 done:
   return status;
 }

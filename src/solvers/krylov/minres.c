@@ -86,7 +86,7 @@ static lac_status minres_cycle(krylov *k) {
   minres_pair r = {k->r[R1], k->r[has_m ? R2 : R]}, w = {k->v[W1], k->v[W2]};
 
   k->numbers.has_m = has_m;
-  if (has_m) LAC_TRY(ctx->kernels->copy(ctx, k->r[R], r.last));
+  if (has_m) LAC_TRY(ctx->backend->copy(ctx, k->r[R], r.last));
   LAC_TRY(minres_norm(k, &r));
   LAC_TRY(krylov_step(k, LAC_STEP_minres_begin));
   while (goes_on) {

@@ -107,7 +107,7 @@ static lac_status chebyshev_apply(lac_context *ctx, const void *part, lac_side s
   LAC_TRY(lac_relax_like(ctx, b, &d));
   LAC_TRY(lac_relax_like(ctx, b, &next));
   LAC_TRY(lac_relax_like(ctx, b, &t));
-  LAC_TRY(ctx->kernels->copy(ctx, x, d));
+  LAC_TRY(ctx->backend->copy(ctx, x, d));
   for (int i = 1; i < c->degree; i++) {
     double following = 1 / (2 * sigma - rho), factor[] = {following * rho, 2 * following * sigma};
     LAC_TRY(chebyshev_step(ctx, c, side, factor, b, x, d, next, t));

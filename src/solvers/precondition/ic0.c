@@ -61,7 +61,7 @@ static lac_status ic0_shift(lac_context *ctx, const lac_setup *setup, const lac_
   lac_status status = LAC_OK;
   lac_array *more = NULL;
 
-  LAC_TRY(ctx->kernels->copy(ctx, setup->values, c));
+  LAC_TRY(ctx->backend->copy(ctx, setup->values, c));
   if (shift == 0) goto done;
   LAC_TRY(lac_relax_like(ctx, c, &more));
   LAC_TRY(ctx->kernels->remap(ctx, on_diagonal, LAC_T, 0, diagonal, more));
@@ -132,7 +132,7 @@ static lac_status ic0_refresh(lac_context *ctx, const lac_setup *setup, const vo
 
   LAC_CHECK(ctx->kernels->lu_values && ctx->kernels->trisolve, LAC_ERR_UNSUPPORTED,
             "ic0: the backend %s has no elimination or triangular solves; choose jacobi or chebyshev",
-            ctx->kernels->name);
+            ctx->backend->name);
   LAC_CHECK(setup->is_hermitian, LAC_ERR_SYMMETRY, "ic0: the matrix is not Hermitian; use ilu0");
   LAC_TRY(lac_relax_require_diagonal(ctx, "ic0", setup->pattern));
   LAC_ALLOC(made, 1);

@@ -19,7 +19,7 @@ done:
 
 static lac_status identity_apply(lac_context *ctx, const void *part, lac_side side, const lac_array *b, lac_array *x) {
   (void)part, (void)side;
-  return ctx->kernels->copy(ctx, b, x);
+  return ctx->backend->copy(ctx, b, x);
 }
 
 static void identity_report(const void *part, lac_setup_finding *finding) {

@@ -49,7 +49,7 @@ static lac_status ilu0_refresh(lac_context *ctx, const lac_setup *setup, const v
 
   LAC_CHECK(ctx->kernels->lu_values && ctx->kernels->trisolve, LAC_ERR_UNSUPPORTED,
             "ilu0: the backend %s has no elimination or triangular solves; choose jacobi or chebyshev",
-            ctx->kernels->name);
+            ctx->backend->name);
   LAC_TRY(lac_relax_require_diagonal(ctx, "ilu0", setup->pattern));
   LAC_TRY(lac_relax_split_create(ctx, setup, like, &made));
   LAC_TRY(lac_relax_like(ctx, setup->values, &lu));

@@ -96,7 +96,7 @@ static lac_status largest_limit(lac_context *ctx, largest_work *work, double *la
   lac_array *sizes = NULL, *from = NULL, *to = NULL;
 
   LAC_CHECK(ctx->kernels->unary, LAC_ERR_UNSUPPORTED, "chebyshev: the backend %s has no absolute values; choose jacobi",
-            ctx->kernels->name);
+            ctx->backend->name);
   LAC_TRY(lac_array_create(ctx, real, 2, values->meta.shape, &sizes));
   LAC_TRY(lac_relax_array(ctx, real, work->items, work->n, 1, &from));
   LAC_TRY(lac_relax_array(ctx, real, work->items, work->n, 1, &to));

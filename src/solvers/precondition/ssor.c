@@ -16,7 +16,7 @@ static lac_status ssor_scale(lac_context *ctx, const lac_map *lines, const lac_a
   LAC_TRY(lac_relax_like(ctx, y, &product));
   LAC_TRY(ctx->kernels->remap(ctx, lines, LAC_T, 0, d, spread));
   LAC_TRY(ctx->kernels->binary(ctx, LAC_MUL, spread, y, product));
-  LAC_TRY(ctx->kernels->copy(ctx, product, y));
+  LAC_TRY(ctx->backend->copy(ctx, product, y));
 done:
   lac_array_destroy(&spread);
   lac_array_destroy(&product);
@@ -77,7 +77,7 @@ static lac_status ssor_refresh(lac_context *ctx, const lac_setup *setup, const v
   LAC_CHECK(omega > 0 && omega < 2, LAC_ERR_ARG, "ssor: omega = %g; it must lie between 0 and 2 (0: the default, 1)",
             omega);
   LAC_CHECK(ctx->kernels->trisolve, LAC_ERR_UNSUPPORTED, "ssor: the backend %s has no triangular solves; choose jacobi",
-            ctx->kernels->name);
+            ctx->backend->name);
   LAC_TRY(lac_relax_diagonal(ctx, "ssor", setup, &diagonal, &inverse, NULL));
   LAC_TRY(lac_array_reshape(ctx, diagonal, 2, shape, &flat));
   LAC_TRY(lac_array_reshape(ctx, inverse, 2, shape, &flat_inverse));

@@ -107,7 +107,7 @@ static lac_status choice_probe(lac_context *ctx, const lac_setup *setup, const l
   iteration.look_every = CHOICE_PROBE;
   LAC_TRY(choice_random(ctx, setup, &b));
   LAC_TRY(lac_array_make(ctx, &b->meta, &x));
-  LAC_TRY(ctx->kernels->fill(ctx, x, 0, 0));
+  LAC_TRY(ctx->backend->fill(ctx, x, 0, 0));
   job.a = (lac_linear){lac_matrix_linear_apply, &matrix};
   job.m = (lac_linear){multigrid_apply, &part};
   job.items = b->meta.shape[0], job.width = 1, job.dtype = b->meta.dtype;

@@ -204,7 +204,7 @@ lac_status lac_hierarchy_create(lac_context *ctx, const lac_setup *setup, const 
   const lac_pattern *pattern = setup->pattern;
 
   LAC_CHECK(ctx->kernels->multigrid && ctx->kernels->matmul && ctx->kernels->cast, LAC_ERR_UNSUPPORTED,
-            "multigrid: the backend \"%s\" does not have its kernels; use a CPU context", ctx->kernels->name);
+            "multigrid: the backend \"%s\" does not have its kernels; use a CPU context", ctx->backend->name);
   LAC_TRY(lac_pattern_require_local(ctx, pattern, "multigrid"));
   LAC_CHECK(pattern->rows <= INT32_MAX, LAC_ERR_OVERFLOW,
             "multigrid: aggregates are numbered by 32-bit integers and the matrix has %lld rows; at most %d",

@@ -292,7 +292,7 @@ static lac_status course_open(lac_context *ctx, const lac_setup *setup, lac_dtyp
   course->vectors = lac_alloc((size_t)given->count * lac_dtype_size(wide));
   LAC_CHECK(course->vectors, LAC_ERR_MEMORY, "out of memory: %lld near-null numbers", (long long)given->count);
   LAC_TRY(
-      ctx->kernels->download(ctx, course->vectors, cast->storage->data, (size_t)given->count * lac_dtype_size(wide)));
+      ctx->backend->download(ctx, course->vectors, cast->storage->data, (size_t)given->count * lac_dtype_size(wide)));
   if (course->m == 1) goto done;
   block = lac_setup_blocks(setup->pattern, course->m < 8 ? course->m : 8);
   if (block == 1) block = course->m == 3 ? 2 : course->m == 6 ? 3 : 1;  // rigid motions of two and three dimensions
@@ -430,7 +430,7 @@ static lac_status part_open(lac_context *ctx, const lac_setup *setup, smoothed_p
   const lac_meta *meta = &setup->values->meta;
 
   LAC_CHECK(ctx->kernels->smoothed, LAC_ERR_UNSUPPORTED, "smoothed aggregation: the backend '%s' has no kernels for it",
-            ctx->kernels->name);
+            ctx->backend->name);
   LAC_ALLOC(part, 1);
   part->outer = meta->dtype;
   part->dtype = setup_dtype(setup);

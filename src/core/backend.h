@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file backend.h
+/// What a backend is to the core: a door to its devices, the bytes in their memory, and a table of kernels that the core
+/// hands on without looking into it.
+
+#ifndef LACUNA_CORE_BACKEND_H
+#define LACUNA_CORE_BACKEND_H
+
+#include "core/context_impl.h"
+#include "lacuna/array.h"
+
+struct lac_backend {
+  const char *name;  // as in backends/backends.def
+
+  // -- the door ------------------------------------------------------------------------------------------------------
+  /// Sets space, backend_data and threads of the context. Finds the device, or says why not.
+  lac_status (*open)(lac_context *ctx, int device);
+  void (*close)(lac_context *ctx);
+  lac_status (*synchronize)(lac_context *ctx);
+
+  // -- bytes ---------------------------------------------------------------------------------------------------------
+  lac_status (*upload)(lac_context *ctx, void *to, const void *from_host, size_t bytes);    // done on return
+  lac_status (*download)(lac_context *ctx, void *to_host, const void *from, size_t bytes);  // done on return
+  lac_status (*copy)(lac_context *ctx, const lac_array *from, lac_array *to);               // same count
+  lac_status (*fill)(lac_context *ctx, lac_array *x, double real, double imag);
+
+  const lac_kernels *kernels;  // kernels/kernels.h
+};
+
+/// A backend by its name, or NULL when it is not built in (backends/backends.def).
+const lac_backend *lac_backend_find(const char *name);
+
+#endif
