@@ -73,6 +73,7 @@ typedef enum lac_multigrid_kind {
 /// The numbers of preconditioners. Zero stands for the default.
 typedef struct lac_precondition {
   int method;                ///< a lac_method, any: LAC_METHOD_AUTO chooses by the matrix, LAC_METHOD_IDENTITY is none
+  const char *name;          ///< the method by its name; NULL: `method`
   const lac_factor *factor;  ///< use this factor, of any matrix of that size, instead; held by the solver
   lac_apply apply;           ///< or this function, for every side that solves and derivatives ask for; NULL: none
   void *apply_data;

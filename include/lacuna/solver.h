@@ -91,6 +91,7 @@ LAC_API lac_status lac_ordering_find(lac_context *ctx, lac_ordering ordering);
 
 typedef struct lac_solver_options {
   lac_method method;
+  const char *name;  ///< the method by its name, as reports give it: those of engines too; NULL: `method`
   lac_ordering ordering;
   /// Pivoting LU keeps the diagonal as pivot when it is at least this share (0 to 1) of the column's largest. 1 is strict
   /// partial pivoting; the default, 0.1, gives sparser factors.

@@ -68,8 +68,23 @@ done:
   return status;
 }
 
+lac_status lac_context_host(lac_context *ctx, lac_context **out) {
+  lac_status status = LAC_OK;
+
+  if (ctx->space->is_host) {
+    *out = ctx;
+    goto done;
+  }
+  if (!ctx->host) status = lac_context_create(lac_host_space.backend, 0, &ctx->host);
+  LAC_CHECK(status == LAC_OK, status, "%s", lac_context_error(NULL));
+  *out = ctx->host;
+done:
+  return status;
+}
+
 void lac_context_destroy(lac_context **ctx) {
   if (!ctx || !*ctx) return;
+  lac_context_destroy(&(*ctx)->host);
   (*ctx)->backend->close(*ctx);
   lac_free((*ctx)->attached);
   lac_free(*ctx);

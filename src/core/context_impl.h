@@ -25,6 +25,7 @@ struct lac_context {
   const lac_comm *comm;        // NULL: one process
   void *stream;                // CUDA only
   void *backend_data;          // what a backend keeps for each context
+  lac_context *host;           // owned: a context of the host, for what cannot work here; NULL: not asked for yet
   int device;
   int threads;
   bool agreed;  // the last error is known to all ranks
@@ -45,6 +46,10 @@ static inline int lac_threads_worth(int threads, int64_t tasks, double work) {
 /// Keep the sentence of an error and start its trace; returns `status`. ctx may be NULL: the sentence is then the thread's.
 lac_status lac_context_fail(lac_context *ctx, lac_status status, const char *function, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+
+/// A context of the host that belongs to this one, for work that cannot be done where its arrays lie: itself where that is the host.
+/// Made when first asked for; borrowed.
+lac_status lac_context_host(lac_context *ctx, lac_context **out);
 
 /// Add a function to the trace of the current error; returns `status`.
 lac_status lac_context_pass(lac_context *ctx, lac_status status, const char *function);

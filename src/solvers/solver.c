@@ -97,6 +97,7 @@ static void kept_fit(lac_solver *solver) {
     bytes += own;
   }
   while (solver->kept_count > count) kept_drop_last(solver);
+  solver->kept_bytes = bytes;
 }
 
 // The kept factor of these values, which moves to the front; retained, or NULL. The lock is held.

@@ -165,6 +165,7 @@ struct lac_solver {
   pthread_mutex_t lock;  // of what follows
   lac_factor *kept;      // chained by `next`, most recently used first; each is held
   int kept_count;
+  int64_t kept_bytes;    // of them and of the partners they had when last counted
 };
 
 /// Which values these are: memory that the library owns is known by its storage and version, and all by their bits.
@@ -298,6 +299,6 @@ bool lac_identity_same(const lac_identity *a, const lac_identity *b);
 // -- kinds that work in host memory, for arrays that lie elsewhere (travel.c) ----------------------------------------
 
 extern const lac_solver_table lac_travel_table;
-static inline bool lac_context_is_host(const lac_context *ctx) { return ctx->space == &lac_host_space; }
+static inline bool lac_context_is_host(const lac_context *ctx) { return ctx->space->is_host; }
 
 #endif

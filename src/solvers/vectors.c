@@ -81,7 +81,7 @@ lac_status lac_batch_spread(lac_context *ctx, const lac_batch *batch, int operan
   for (int64_t i = 0; i < batch->count; i++) {
     LAC_TRY(lac_batch_items(ctx, flat, lac_batch_item(batch, operand, i), 1, &from));
     LAC_TRY(lac_batch_items(ctx, spread, i, 1, &to));
-    LAC_TRY(ctx->kernels->copy(ctx, from, to));
+    LAC_TRY(ctx->backend->copy(ctx, from, to));
     lac_array_destroy(&from);
     lac_array_destroy(&to);
   }

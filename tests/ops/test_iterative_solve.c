@@ -5,7 +5,8 @@
 #include <float.h>
 #include <math.h>
 
-#include "solvers/krylov/iterative.h"
+#include "solvers/auto/auto.h"
+#include "solvers/krylov/krylov_solver.h"
 #include "support/square.h"
 
 static double rounding_of(lac_dtype dtype) { return dtype == LAC_F32 || dtype == LAC_C64 ? FLT_EPSILON : DBL_EPSILON; }

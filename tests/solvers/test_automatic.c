@@ -4,10 +4,13 @@
 #include <math.h>
 #include <string.h>
 
-#include "solvers/krylov/iterative.h"
+#include "solvers/auto/auto.h"
+#include "solvers/krylov/krylov_solver.h"
 #include "support/check.h"
 #include "support/iterative_case.h"
 #include "support/random.h"
+
+static bool iterates(const lac_factor *factor) { return lac_factor_innermost(factor)->table->flags & LAC_ITERATES; }
 
 // -- what is foreseen ------------------------------------------------------------------------------------------------
 
@@ -15,7 +18,7 @@ static void small_systems_are_solved_directly(lac_context *ctx) {
   if (!check_cpu_only("direct solvers")) return;
   direct_case c = direct_make(DIRECT_POISSON, 400, LAC_F64, 1);
   iterative_system s = iterative_open(ctx, &c, NULL);
-  CHECK(!s.factor->iterative);
+  CHECK(!iterates(s.factor));
   iterative_close(&s);
 }
 
@@ -54,9 +57,9 @@ static void a_large_cube_is_iterated_on_without_a_direct_analysis(lac_context *c
   if (!check_cpu_only("direct solvers")) return;
   direct_system s = cube_open(ctx, 38, NULL);
   lac_factor *factor = NULL;
-  CHECK(!s.solver->core->structure && strstr(lac_solver_report(s.solver).reason, "separators"));
+  CHECK(((const lac_auto_core *)s.solver->core->part)->begins_iterating && strstr(lac_solver_report(s.solver).reason, "separators"));
   CHECK_OK(lac_solver_factor(ctx, s.solver, s.values, &factor));
-  CHECK(factor->iterative && !factor->partner);
+  CHECK(iterates(factor) && !lac_auto_of(factor)->taken->partner);
   CHECK_TEXT(lac_factor_report(factor).method, "flexible_cg");
   CHECK(iterative_run(ctx, factor, s.pattern->rows, 1).ending == LAC_CONVERGED);
   lac_factor_destroy(&factor);
@@ -122,7 +125,7 @@ static void scattered_matrices_with_a_dominant_diagonal_are_iterated_on(lac_cont
     lac_factor *factor = NULL;
     CHECK_OK(lac_solver_create(ctx, s.pattern, NULL, &s.solver));
     CHECK_OK(lac_solver_factor(ctx, s.solver, s.values, &factor));
-    CHECK(factor->iterative && strstr(lac_factor_report(factor).reason, "diagonally dominant"));
+    CHECK(iterates(factor) && strstr(lac_factor_report(factor).reason, "diagonally dominant"));
     CHECK(strstr(lac_factor_report(factor).reason, "separators"));
     CHECK_TEXT(lac_factor_report(factor).method, "gmres");
     CHECK_TEXT(lac_factor_report(factor).preconditioner, "ilu0");
@@ -144,7 +147,7 @@ static void only_what_dominates_in_all_rows_or_all_columns_is_dominant(lac_conte
     CHECK_OK(lac_survey_values(ctx, s.pattern, values, &largest, &survey));
     CHECK(largest > 0);
     CHECK(survey.dominance > 0.9 * expected[i / 2] && (i / 2 || survey.dominance <= expected[i / 2]));
-    CHECK_EQ(lac_iterative_suits(&survey, &finding), i < 2);
+    CHECK_EQ(lac_auto_suits(&survey, &finding), i < 2);
     CHECK(i < 2 || strstr(finding, "nor diagonally dominant"));
     lac_array_destroy(&values);
     direct_close(&s);
@@ -166,7 +169,7 @@ static void what_is_not_for_iterating_is_solved_directly(lac_context *ctx) {
   direct_case c = direct_make(DIRECT_ZERO_DIAGONAL, 30, LAC_F64, 2);
   lac_solver_options options = lac_solver_options_defaults();
   iterative_system s = automatic_open(ctx, &c, &options);
-  CHECK(!s.factor->iterative && strstr(lac_factor_report(s.factor).reason, "not iterated on"));
+  CHECK(!iterates(s.factor) && strstr(lac_factor_report(s.factor).reason, "not iterated on"));
   direct_check(ctx, &c, s.factor, LAC_T, 2, 1e3);
   iterative_close(&s);
 }
@@ -199,10 +202,10 @@ static void a_solver_remembers_that_iterating_failed(lac_context *ctx) {
   for (int64_t z = 0; z < c.s->nnz; z++) c.a.x[z] *= 2;
   CHECK_OK(ref_upload(ctx, &c.a, &twice));
   CHECK_OK(lac_solver_factor(ctx, s.s.solver, twice, &second));
-  CHECK(!second->iterative && strstr(lac_factor_report(second).reason, "earlier values did not converge"));
+  CHECK(!iterates(second) && strstr(lac_factor_report(second).reason, "earlier values did not converge"));
   CHECK(iterative_residual(ctx, &c, second, LAC_N, 2) <= 1e-12);
   CHECK_OK(lac_factor_refactor(ctx, s.factor, twice, &third));
-  CHECK(!third->iterative);
+  CHECK(!iterates(third));
   lac_factor_destroy(&second);
   lac_factor_destroy(&third);
   iterative_close(&s);
@@ -213,7 +216,7 @@ static void a_solver_remembers_that_iterating_failed(lac_context *ctx) {
   lac_array_destroy(&twice);
   CHECK_OK(ref_upload(ctx, &c.a, &twice));
   CHECK_OK(lac_solver_factor(ctx, s.s.solver, twice, &second));
-  CHECK(second->iterative != NULL);
+  CHECK(iterates(second));
   lac_factor_destroy(&second);
   lac_array_destroy(&twice);
   iterative_close(&s);
@@ -244,7 +247,7 @@ static void a_null_space_keeps_an_automatic_solver_from_direct_factors(lac_conte
   double sum = 0;
   b = direct_random(ctx, LAC_F64, 2, (int64_t[]){c.s->rows, 1}, 3);
   x = direct_random(ctx, LAC_F64, 2, (int64_t[]){c.s->rows, 1}, 3);
-  CHECK(s.factor->iterative != NULL);
+  CHECK(iterates(s.factor));
   CHECK_OK(lac_factor_solve(ctx, s.factor, LAC_N, b, x));
   for (int64_t i = 0; i < c.s->rows; i++) sum += ((const double *)lac_array_data(x))[i];
   CHECK(fabs(sum) <= 1e-9);

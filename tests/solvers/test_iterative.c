@@ -5,7 +5,8 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "solvers/krylov/iterative.h"
+#include "solvers/auto/auto.h"
+#include "solvers/krylov/krylov_solver.h"
 #include "support/check.h"
 #include "support/iterative_case.h"
 
@@ -13,11 +14,13 @@ static const lac_side SIDES[] = {LAC_N, LAC_T, LAC_C, LAC_H};
 
 // -- all with all ----------------------------------------------------------------------------------------------------
 
+static const lac_solver_table *kind_of(lac_method method) { return lac_kind_built_in(lac_method_name(method)); }
+
 static bool goes_together(lac_method method, lac_method preconditioner, bool is_hermitian) {
-  const lac_krylov_table *krylov = lac_krylov_of(method);
-  const lac_preconditioner_table *table = lac_preconditioner_of(preconditioner);
-  if (krylov->needs_hermitian && (!is_hermitian || !table->keeps_hermitian)) return false;
-  if (table->is_variable && !lac_krylov_flexible(krylov)) return false;
+  const lac_krylov_table *krylov = kind_of(method)->method;
+  unsigned flags = kind_of(preconditioner)->flags;
+  if (krylov->needs_hermitian && (!is_hermitian || !(flags & LAC_KEEPS_HERMITIAN))) return false;
+  if (flags & LAC_VARIES && !krylov->flexible) return false;
   if (preconditioner == LAC_METHOD_IC0 && !is_hermitian) return false;
   return true;
 }
@@ -29,17 +32,18 @@ static void check_pair(lac_context *ctx, const direct_case *c, lac_method method
   for (int s = 0; s < 4; s++) {
     double residual = iterative_residual(ctx, c, system.factor, SIDES[s], 3);
     if (!(residual <= 1.1 * iterative_asked(c->a.meta.dtype))) {
-      check_fail(__FILE__, __LINE__, "%s with %s: residual %g", lac_krylov_of(method)->name,
-                 lac_preconditioner_of(preconditioner)->name, residual);
+      check_fail(__FILE__, __LINE__, "%s with %s: residual %g", lac_method_name(method), lac_method_name(preconditioner),
+                 residual);
     }
   }
   lac_report report = lac_factor_report(system.factor);
-  bool varies = lac_preconditioner_of(preconditioner)->is_variable;
-  CHECK_TEXT(report.method, (varies ? lac_krylov_flexible(lac_krylov_of(method)) : lac_krylov_of(method))->name);
+  const lac_krylov_table *krylov = kind_of(method)->method;
+  bool varies = kind_of(preconditioner)->flags & LAC_VARIES;
+  CHECK_TEXT(report.method, (varies ? krylov->flexible : krylov)->name);
   CHECK_TEXT(lac_solver_report(system.s.solver).method, report.method);
   CHECK_EQ(strstr(report.reason, "since the preconditioner varies") != NULL,
-           varies && !lac_krylov_of(method)->is_flexible);
-  CHECK_TEXT(report.preconditioner, lac_preconditioner_of(preconditioner)->name);
+           varies && !krylov->is_flexible);
+  CHECK_TEXT(report.preconditioner, lac_method_name(preconditioner));
   CHECK_EQ(report.setups, 1);
   CHECK_EQ(report.solves, 4);
   CHECK(report.iterations > 0 && report.factor_bytes > 0);

@@ -12,7 +12,7 @@
 #include "support/scratch.h"
 
 static const lac_krylov_table *const METHODS[] = {
-#define LAC_KRYLOV(name) &lac_krylov_##name,
+#define LAC_KRYLOV(name, flags) &lac_krylov_##name,
 #include "solvers/krylov/krylov.def"
 #undef LAC_KRYLOV
 };

@@ -216,9 +216,10 @@ static void a_factor_with_enlarged_pivots_is_served_by_a_partner(lac_context *ct
   CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
   CHECK_OK(lac_array_create(ctx, LAC_F64, 0, NULL, &logabs));
   CHECK_OK(lac_array_create(ctx, LAC_F64, 0, NULL, &sign));
-  factor->finding.perturbed = 1;
+  direct_part(factor)->finding.perturbed = 1;
   CHECK_OK(lac_factor_logdet(ctx, factor, logabs, sign));
-  CHECK(factor->partner && factor->partner->table == &lac_direct_pivoting_lu);
+  lac_factor *partner = direct_inner(factor)->partner;
+  CHECK(partner && direct_part(partner)->table == &lac_direct_pivoting_lu);
   CHECK_NEAR(*(const double *)lac_array_data(logabs), wanted, 1e-12);
   CHECK(*(const double *)lac_array_data(sign) == creal(phase));
   lac_array_destroy(&logabs);

@@ -231,10 +231,10 @@ static void a_factor_with_enlarged_pivots_is_served_by_a_partner_that_is_made_on
   direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options);
   lac_factor *factor = factor_of(ctx, &system);
   int64_t bytes = lac_factor_report(factor).factor_bytes;
-  factor->finding.perturbed = 1;
+  direct_part(factor)->finding.perturbed = 1;
   check_factor(ctx, &c, factor);
-  CHECK(factor->partner && factor->partner->table == &lac_direct_pivoting_lu && !factor->partner->partner);
   lac_factor *partner = factor->partner;
+  CHECK(partner && direct_part(partner)->table == &lac_direct_pivoting_lu && !partner->partner);
   check_factor(ctx, &c, factor);
   CHECK(factor->partner == partner);
   CHECK_EQ(lac_factor_report(factor).factor_bytes, bytes + lac_factor_bytes(partner));
@@ -254,13 +254,13 @@ static void a_wrong_inverse_is_found_out_and_a_partner_serves(lac_context *ctx) 
   direct_case c = direct_make(DIRECT_POSITIVE, 30, LAC_F64, 3);
   direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, NULL);
   lac_factor *factor = factor_of(ctx, &system);
-  const lac_direct_table *table = factor->table;
+  const lac_direct_table *table = direct_part(factor)->table;
   lac_direct_table wrong = *table;
   wrong.selected_inverse = invert_wrongly;
-  factor->table = &wrong;
+  direct_part(factor)->table = &wrong;
   check_factor(ctx, &c, factor);
-  CHECK(factor->partner);
-  factor->table = table;
+  CHECK(direct_inner(factor)->partner);
+  direct_part(factor)->table = table;
   lac_factor_destroy(&factor);
   direct_close(&system);
 }
@@ -273,7 +273,7 @@ static void an_inverse_of_another_matrix_is_refused(lac_context *ctx) {
   direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options);
   lac_factor *factor = factor_of(ctx, &system);
   lac_array *z = NULL;
-  pivoting_numeric *numeric = factor->numerics[0];
+  pivoting_numeric *numeric = direct_part(factor)->numerics[0];
   char row[32];
   check_factor(ctx, &c, factor);
   ((double *)numeric->diagonal)[20] *= 1 + 1e-9;
@@ -316,7 +316,7 @@ static void check_failing_allocations(lac_context *ctx, const direct_case *c, la
   for (int64_t n = 1; status != LAC_OK; n += step) {
     lac_factor *factor = factor_of(ctx, &system);
     lac_array *z = NULL;
-    factor->finding.perturbed = is_perturbed;
+    direct_part(factor)->finding.perturbed = is_perturbed;
     CHECK_OK(lac_array_clone(ctx, system.values, &z));
     long long before = check_live_blocks();
     lac_memory_fail_at(n);

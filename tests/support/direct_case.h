@@ -5,7 +5,7 @@
 #ifndef LACUNA_TESTS_DIRECT_CASE_H
 #define LACUNA_TESTS_DIRECT_CASE_H
 
-#include "lacuna/solver.h"
+#include "solvers/direct/direct.h"
 #include "support/dense.h"
 
 typedef enum direct_kind {
@@ -65,5 +65,11 @@ lac_array *direct_random(lac_context *ctx, lac_dtype dtype, int ndim, const int6
 /// Solve with random b, of one column block, and check the backward error to `roundings`.
 void direct_check(lac_context *ctx, const direct_case *c, const lac_factor *factor, lac_side side, int64_t k,
                   double roundings);
+
+/// The factor by a direct method that serves a factor in the end: itself, or what an automatic choice took.
+static inline lac_factor *direct_inner(const lac_factor *factor) { return (lac_factor *)lac_factor_innermost(factor); }
+
+/// What it is made of.
+static inline lac_direct_factor *direct_part(const lac_factor *factor) { return lac_direct_of(direct_inner(factor)); }
 
 #endif

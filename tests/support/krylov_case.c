@@ -137,8 +137,8 @@ static lac_status solve_arrays(lac_context *ctx, const krylov_case *c, krylov_re
   LAC_TRY(ref_upload(ctx, &got->b, &b));
   LAC_TRY(ref_upload(ctx, x0, &x));
   matrix = (lac_matrix_linear){pattern, a};
-  job.a = (lac_linear){lac_matrix_linear_apply, &matrix};
-  if (c->inverse) job.m = (lac_linear){inverse_apply, c->inverse};
+  job.a = (lac_linear){.apply = lac_matrix_linear_apply, .self = &matrix};
+  if (c->inverse) job.m = (lac_linear){.apply = inverse_apply, .self = c->inverse};
   job.b = b, job.x = x;
   LAC_TRY(c->method->run(ctx, &job, &got->report));
   LAC_TRY(ref_download(ctx, x, &got->x));

@@ -4,8 +4,6 @@
 
 #include "ops/solves/factored.h"
 
-#include "solvers/krylov/iterative.h"
-
 static bool factored_is_factor(const void *object) { return ((const lac_object *)object)->kind == &lac_factor_kind; }
 
 static bool factored_is_solver(const void *object) { return ((const lac_object *)object)->kind == &lac_solver_kind; }
@@ -27,7 +25,7 @@ lac_status lac_call_needs_factored(lac_call *call) {
   LAC_CHECK(pattern->rows == pattern->cols, LAC_ERR_SHAPE,
             "%s: the matrix is %lld x %lld, where a square one is needed; lac_lstsq differentiates least squares",
             call->op->name, (long long)pattern->rows, (long long)pattern->cols);
-  LAC_CHECK(!lac_preconditioner_of(lac_factored_core(call->object)->options.method), LAC_ERR_ARG,
+  LAC_CHECK(!(lac_factored_core(call->object)->table->flags & LAC_APPROXIMATES), LAC_ERR_ARG,
             "%s: the object is a preconditioner, which is not the inverse of its matrix; use it with a Krylov method "
             "(lac_solver_options.preconditioner)",
             call->op->name);

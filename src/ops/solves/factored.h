@@ -39,7 +39,7 @@ lac_var lac_emit_derivative_solve(lac_tape *tape, const void *object, lac_side s
 /// at a factor.
 lac_status lac_rank_infer(lac_call *call);
 lac_status lac_rank_judge(lac_context *ctx, const lac_attrs *attrs, lac_status given);
-lac_status lac_rank_check(lac_context *ctx, const lac_attrs *attrs, const lac_factor *factor);
+lac_status lac_rank_check(lac_context *ctx, const lac_attrs *attrs, const lac_factor *factor, const lac_array *values);
 
 /// The operator selected_inverse by such an object.
 lac_var lac_emit_selected_inverse(lac_tape *tape, const void *object, lac_var a);

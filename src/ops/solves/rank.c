@@ -12,6 +12,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "core/number_at.h"
 #include "ops/solves/factored.h"
 
 // A singular value of so many roundings is zero; so many solves look for it.
@@ -20,8 +21,10 @@ enum { RANK_ROUNDINGS = 64, RANK_SOLVES = 3 };
 typedef struct rank_look {
   const lac_attrs *attrs;
   const lac_factor *factor;
-  int64_t rows, parts;        // of a vector; real numbers in a number
-  lac_array *values, *y, *z;  // of K; vectors for each of the batch
+  int64_t rows, parts;  // of a vector; real numbers in a number
+  lac_array *y, *z;     // vectors for each of the batch
+  double *at_y, *at_z;  // their real numbers on the host
+  double *numbers;      // room for those of one of them in their own dtype
 } rank_look;
 
 static bool rank_is_asked(const lac_attrs *attrs) { return attrs->i[1] == 1; }
@@ -49,20 +52,7 @@ lac_status lac_rank_judge(lac_context *ctx, const lac_attrs *attrs, lac_status g
   return given == LAC_ERR_SINGULAR && rank_is_asked(attrs) ? rank_refuse(ctx) : given;
 }
 
-// -- vectors of real numbers, whatever the dtype ---------------------------------------------------------------------
-
-static double rank_get(const rank_look *l, const lac_array *x, int64_t i) {
-  return lac_dtype_real(l->factor->meta.dtype) == LAC_F32 ? ((const float *)lac_array_data(x))[i]
-                                                          : ((const double *)lac_array_data(x))[i];
-}
-
-static void rank_set(const rank_look *l, lac_array *x, int64_t i, double value) {
-  if (lac_dtype_real(l->factor->meta.dtype) == LAC_F32) {
-    ((float *)x->storage->data)[i] = (float)value;
-  } else {
-    ((double *)x->storage->data)[i] = value;
-  }
-}
+// -- vectors of real numbers, on the host ----------------------------------------------------------------------------
 
 /// The numbers [*begin, *end) of the shorter side, and where the matrix `item` has its first and last.
 static void rank_side(const rank_look *l, int64_t item, int64_t *first, int64_t *begin, int64_t *end, int64_t *last) {
@@ -80,7 +70,7 @@ static void rank_start(rank_look *l) {
     rank_side(l, item, &first, &begin, &end, &last);
     for (int64_t i = first; i < last; i++) {
       state = state * 6364136223846793005u + 1442695040888963407u;
-      rank_set(l, l->y, i, i < begin || i >= end ? 0 : state >> 63 ? 1 : -1);
+      l->at_y[i] = i < begin || i >= end ? 0 : state >> 63 ? 1 : -1;
     }
   }
 }
@@ -92,8 +82,8 @@ static double rank_normalise(rank_look *l) {
     int64_t first, begin, end, last;
     double before = 0, after = 0;
     rank_side(l, item, &first, &begin, &end, &last);
-    for (int64_t i = begin; i < end; i++) before += pow(rank_get(l, l->y, i), 2), after += pow(rank_get(l, l->z, i), 2);
-    for (int64_t i = begin; i < end; i++) rank_set(l, l->y, i, rank_get(l, l->z, i) / sqrt(after));
+    for (int64_t i = begin; i < end; i++) before += pow(l->at_y[i], 2), after += pow(l->at_z[i], 2);
+    for (int64_t i = begin; i < end; i++) l->at_y[i] = l->at_z[i] / sqrt(after);
     longest = fmax(longest, sqrt(after / before));
   }
   return longest;
@@ -107,8 +97,8 @@ static double rank_sigma(const rank_look *l) {
     double square = 0;
     rank_side(l, item, &first, &begin, &end, &last);
     for (int64_t i = first; i < last; i++) {
-      double z = rank_get(l, l->z, i);
-      square += i < begin || i >= end ? z * z : l->attrs->f[0] * fabs(z * rank_get(l, l->y, i));
+      double z = l->at_z[i];
+      square += i < begin || i >= end ? z * z : l->attrs->f[0] * fabs(z * l->at_y[i]);
     }
     smallest = fmin(smallest, sqrt(square));
   }
@@ -123,33 +113,57 @@ static lac_status rank_open(lac_context *ctx, rank_look *l) {
 
   l->rows = lac_factor_rows(l->factor);
   l->parts = lac_dtype_is_complex(meta.dtype) ? 2 : 1;
-  LAC_TRY(lac_factor_values(ctx, l->factor, &l->values));
   meta.shape[meta.ndim - 1] = l->rows;
   meta.shape[meta.ndim++] = 1;
   LAC_TRY(lac_array_make(ctx, &meta, &l->y));
   LAC_TRY(lac_array_make(ctx, &meta, &l->z));
+  LAC_ALLOC(l->at_y, l->y->count * l->parts);
+  LAC_ALLOC(l->at_z, l->y->count * l->parts);
+  LAC_ALLOC(l->numbers, l->y->count * l->parts);
+done:
+  return status;
+}
+
+/// The real numbers of y go to its array; those of z come from its own.
+static lac_status rank_write(lac_context *ctx, rank_look *l) {
+  lac_dtype real = lac_dtype_real(l->factor->meta.dtype);
+  for (int64_t i = 0; i < l->y->count * l->parts; i++) lac_number_put(real, l->numbers, i, l->at_y[i]);
+  return lac_array_write(ctx, l->y, l->numbers);
+}
+
+static lac_status rank_read(lac_context *ctx, rank_look *l) {
+  lac_status status = LAC_OK;
+  lac_dtype real = lac_dtype_real(l->factor->meta.dtype);
+
+  LAC_TRY(lac_array_read(ctx, l->z, l->numbers));
+  for (int64_t i = 0; i < l->z->count * l->parts; i++) l->at_z[i] = creal(lac_number_get(real, l->numbers, i));
 done:
   return status;
 }
 
 /// One solve, and what it shows.
-static lac_status rank_step(lac_context *ctx, rank_look *l, bool *is_settled) {
-  lac_status status = LAC_OK, solved = lac_factor_solve(ctx, l->factor, LAC_N, l->y, l->z);
+static lac_status rank_step(lac_context *ctx, rank_look *l, const lac_array *values, bool *is_settled) {
+  lac_status status = LAC_OK, solved = LAC_OK;
   double rounding = lac_dtype_real(l->factor->meta.dtype) == LAC_F32 ? FLT_EPSILON : DBL_EPSILON;
 
+  LAC_TRY(rank_write(ctx, l));
+  solved = lac_factor_solve(ctx, l->factor, LAC_N, l->y, l->z);
   if (solved == LAC_ERR_SINGULAR || solved == LAC_ERR_CONVERGENCE || solved == LAC_ERR_NONFINITE) {
     LAC_TRY(rank_refuse(ctx));
   }
   LAC_TRY(solved);
+  LAC_TRY(rank_read(ctx, l));
   *is_settled = rank_normalise(l) < l->attrs->f[0] / (RANK_ROUNDINGS * RANK_ROUNDINGS * rounding);
   if (*is_settled) goto done;
-  LAC_TRY(ctx->kernels->spmm(ctx, l->factor->core->pattern, LAC_N, l->values, l->y, l->z));
+  LAC_TRY(rank_write(ctx, l));
+  LAC_TRY(ctx->kernels->spmm(ctx, l->factor->core->pattern, LAC_N, values, l->y, l->z));
+  LAC_TRY(rank_read(ctx, l));
   if (!(rank_sigma(l) > RANK_ROUNDINGS * rounding)) LAC_TRY(rank_refuse(ctx));
 done:
   return status;
 }
 
-lac_status lac_rank_check(lac_context *ctx, const lac_attrs *attrs, const lac_factor *factor) {
+lac_status lac_rank_check(lac_context *ctx, const lac_attrs *attrs, const lac_factor *factor, const lac_array *values) {
   lac_status status = LAC_OK;
   rank_look look = {.attrs = attrs, .factor = factor};
   bool is_settled = false;
@@ -157,10 +171,14 @@ lac_status lac_rank_check(lac_context *ctx, const lac_attrs *attrs, const lac_fa
   if (!rank_is_asked(attrs) || factor->items == 0 || attrs->i[2] == attrs->i[3]) return LAC_OK;
   LAC_TRY(rank_open(ctx, &look));
   rank_start(&look);
-  for (int solve = 0; solve < RANK_SOLVES && !is_settled; solve++) LAC_TRY(rank_step(ctx, &look, &is_settled));
+  for (int solve = 0; solve < RANK_SOLVES && !is_settled; solve++) {
+    LAC_TRY(rank_step(ctx, &look, values, &is_settled));
+  }
 done:
-  lac_array_destroy(&look.values);
   lac_array_destroy(&look.y);
   lac_array_destroy(&look.z);
+  lac_free(look.at_y);
+  lac_free(look.at_z);
+  lac_free(look.numbers);
   return status;
 }

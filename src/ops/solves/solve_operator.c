@@ -16,7 +16,7 @@
 
 #include "autodiff/rule.h"
 #include "autodiff/tape_impl.h"
-#include "solvers/krylov/iterative.h"
+#include "solvers/options.h"
 
 enum { SIGNATURE_SIZE = 3 * (LAC_MAX_IN + LAC_MAX_OUT) + 2, OPERATOR_THETAS = LAC_MAX_IN - 2 };
 
@@ -36,7 +36,7 @@ static void operator_free(lac_object *object) {
 
   lac_program_destroy(&o->programs[0]);
   lac_program_destroy(&o->programs[1]);
-  lac_iterative_let_go(&o->options);
+  lac_options_let_go(&o->options);
   lac_free(o);
 }
 
@@ -44,11 +44,10 @@ static const lac_kind operator_kind = {"operator", operator_free};
 
 // -- products --------------------------------------------------------------------------------------------------------
 
-/// One forward: its arrays, and which of L and L^H is `op(L)`.
+/// One forward: its arrays.
 typedef struct operator_view {
   const operator_solve *o;
   const lac_array *const *thetas;
-  int which;
 } operator_view;
 
 /// L of reals is its own conjugate.
@@ -61,7 +60,7 @@ static lac_status operator_product(lac_context *ctx, const void *self, lac_side 
   lac_status status = LAC_OK;
   const operator_view *v = self;
   const operator_solve *o = v->o;
-  const lac_program *program = o->programs[operator_is_adjoint(o, side) ? !v->which : v->which];
+  const lac_program *program = o->programs[operator_is_adjoint(o, side)];
   const lac_array *inputs[LAC_MAX_IN] = {NULL};
   lac_array *from = NULL, *to = NULL;
 
@@ -76,22 +75,6 @@ done:
   lac_array_destroy(&from);
   lac_array_destroy(&to);
   return status;
-}
-
-static lac_status operator_precondition(lac_context *ctx, const void *self, lac_side side, const lac_array *x,
-                                        lac_array *y) {
-  const operator_view *v = self;
-  const lac_precondition *p = &v->o->options.preconditioner;
-  lac_side own = v->which ? flip(side) : side;
-  return p->apply ? p->apply(ctx, p->apply_data, own, x, y) : lac_iterative_by_factor(ctx, p->factor, own, x, y);
-}
-
-static const lac_krylov_table *operator_krylov(const lac_solver_options *options) {
-  const lac_factor *factor = options->preconditioner.factor;
-  const lac_krylov_table *krylov =
-      options->method == LAC_METHOD_AUTO ? &lac_krylov_gmres : lac_krylov_of(options->method);
-  const lac_krylov_table *flexible = factor && lac_iterative_varies(factor) ? lac_krylov_flexible(krylov) : NULL;
-  return flexible ? flexible : krylov;
 }
 
 // -- the operator ----------------------------------------------------------------------------------------------------
@@ -112,27 +95,25 @@ done:
   return status;
 }
 
+/// By a factor of the products, of which the options' method is made: L x = b, or L^H x = b.
 static lac_status operator_run(lac_call *c, lac_array *b, lac_array *x, lac_solve_report *report) {
+  lac_context *ctx = c->ctx;
+  lac_status status = LAC_OK;
   const operator_solve *o = c->object;
-  operator_view view = {o, c->in, (int)c->attrs->i[0]};
-  int64_t n = b->count;
-  lac_iteration iteration = lac_iteration_for(&o->options.iteration, o->meta.dtype, c->attrs->i[1] != 0);
-  lac_krylov_job job = {.a = {operator_product, &view},
-                        .side = LAC_N,
-                        .iteration = &iteration,
-                        .items = 1,
-                        .rows = n,
-                        .cols = n,
-                        .width = 1,
-                        .dtype = o->meta.dtype,
-                        .b = b,
-                        .x = x,
-                        .starts_at_zero = true};
+  operator_view view = {o, c->in};
+  lac_linear products = {.apply = operator_product, .self = &view, .rows = b->count, .cols = b->count};
+  lac_side side = c->attrs->i[0] ? LAC_H : LAC_N;
+  lac_batch batch;
+  lac_solve_job job = {
+      .side = side, .is_derivative = c->attrs->i[1] != 0, .only_reports = true, .batch = &batch, .b = b, .x = x};
+  lac_factor *factor = NULL;
 
-  if (o->options.preconditioner.apply || o->options.preconditioner.factor) {
-    job.m = (lac_linear){operator_precondition, &view};
-  }
-  return operator_krylov(&o->options)->run(c->ctx, &job, report);
+  LAC_TRY(lac_factor_of_products(ctx, "solve_operator", &o->options, &products, o->meta.dtype, &factor));
+  LAC_TRY(lac_factor_fit(ctx, "solve_operator", factor, side, b, x, &batch));
+  LAC_TRY(factor->table->solve(ctx, factor, &job, report));
+done:
+  lac_object_release(factor);
+  return status;
 }
 
 static lac_status operator_forward(lac_call *c) {
@@ -143,7 +124,7 @@ static lac_status operator_forward(lac_call *c) {
   const int64_t shape[] = {1, c->out[0]->count, 1};
   lac_solve_report report = {.ending = LAC_CONVERGED};
 
-  LAC_TRY(lac_solver_require_iterative(ctx, "solve_operator", c->in[o->thetas]));
+  LAC_TRY(lac_solver_require_here(ctx, "solve_operator", c->in[o->thetas]));
   LAC_TRY(ctx->backend->fill(ctx, c->out[0], 0, 0));
   if (c->out[0]->count == 0) goto done;
   LAC_TRY(lac_array_reshape(ctx, (lac_array *)c->in[o->thetas], 3, shape, &b));
@@ -329,29 +310,30 @@ static void operator_make(operator_solve *o) {
                    .jvp = operator_jvp};
 }
 
-static lac_status operator_check(lac_context *ctx, const lac_solver_options *options) {
+/// GMRES where nothing is asked for: a map that is known by its products alone tells nothing of itself.
+static lac_status operator_take_options(lac_context *ctx, lac_solver_options *options) {
   lac_status status = LAC_OK;
   const lac_precondition *p = &options->preconditioner;
+  const lac_solver_table *kind = NULL;
 
-  LAC_CHECK(options->method == LAC_METHOD_AUTO || lac_krylov_of(options->method), LAC_ERR_ARG,
-            "solve_operator: method %d needs a matrix; use a Krylov method, LAC_METHOD_CG or LAC_METHOD_GMRES say",
-            (int)options->method);
-  LAC_CHECK(p->method == LAC_METHOD_AUTO || p->method == LAC_METHOD_IDENTITY, LAC_ERR_ARG,
+  if (!options->name && options->method == LAC_METHOD_AUTO) options->name = "gmres";
+  LAC_TRY(lac_kind_asked(ctx, "solve_operator", options, &kind));
+  LAC_CHECK(kind->flags & LAC_TAKES_PRODUCTS, LAC_ERR_ARG,
+            "solve_operator: %s needs a matrix; use a Krylov method, LAC_METHOD_CG or LAC_METHOD_GMRES say",
+            kind->name);
+  options->name = kind->name;
+  LAC_CHECK(!p->name && (p->method == LAC_METHOD_AUTO || p->method == LAC_METHOD_IDENTITY), LAC_ERR_ARG,
             "solve_operator: this preconditioner needs a matrix; give preconditioner.factor, made of a matrix that is "
             "near, or preconditioner.apply");
   LAC_CHECK(!(p->factor && p->apply), LAC_ERR_ARG,
             "solve_operator: the preconditioner is both a factor and a function; give one of them");
-  LAC_CHECK(!p->factor || !lac_iterative_varies(p->factor) || operator_krylov(options)->is_flexible, LAC_ERR_ARG,
-            "solve_operator: the preconditioner's factor is another matrix each time it is applied, which %s cannot "
-            "take; use LAC_METHOD_FLEXIBLE_CG or LAC_METHOD_FLEXIBLE_GMRES",
-            operator_krylov(options)->name);
-  LAC_TRY(lac_iteration_check(ctx, &options->iteration));
+  LAC_TRY(lac_options_check_iteration(ctx, &options->iteration));
 done:
   return status;
 }
 
 static lac_status operator_create(lac_tape *tape, lac_tape_function function, void *data,
-                                  const lac_solver_options *options, int thetas, const lac_var *theta, lac_var b,
+                                  lac_solver_options *options, int thetas, const lac_var *theta, lac_var b,
                                   operator_solve **out) {
   lac_context *ctx = lac_tape_context(tape);
   lac_status status = LAC_OK;
@@ -362,11 +344,11 @@ static lac_status operator_create(lac_tape *tape, lac_tape_function function, vo
             "solve_operator: %d parameters; 0 to %d are possible: put several into one array (lac_concat)", thetas,
             (int)OPERATOR_THETAS);
   LAC_CHECK(lac_tape_meta(tape, b), LAC_ERR_ABSENT, "solve_operator: b is absent; give an array on this tape");
-  LAC_TRY(operator_check(ctx, options));
+  LAC_TRY(operator_take_options(ctx, options));
   LAC_ALLOC(o, 1);
   lac_object_init(&o->object, &operator_kind);
   o->options = *options;
-  lac_iterative_hold(&o->options);
+  lac_options_hold(&o->options);
   o->meta = *lac_tape_meta(tape, b);
   o->thetas = thetas;
   LAC_TRY(operator_write(tape, function, data, theta, o));

@@ -42,7 +42,7 @@ static lac_status solve_with_forward(lac_call *c) {
   lac_factor *factor = NULL;
 
   LAC_TRY(lac_rank_judge(ctx, c->attrs, lac_call_factor(c, A, &factor)));
-  LAC_TRY(lac_rank_check(ctx, c->attrs, factor));
+  LAC_TRY(lac_rank_check(ctx, c->attrs, factor, c->in[A]));
   LAC_TRY(lac_factor_solve_for(ctx, factor, SIDE(c), c->attrs->i[DERIVATIVE_AT] != 0, c->in[B], c->out[X]));
 done:
   lac_factor_destroy(&factor);

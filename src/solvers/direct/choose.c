@@ -176,9 +176,9 @@ static lac_status choose_look(lac_context *ctx, const lac_linear *a, const lac_f
     *out = *a->survey;
   } else {
     LAC_TRY(lac_array_reshape(ctx, (lac_array *)a->values, 2, (int64_t[]){f->items, s->nnz}, &flat));
-    LAC_TRY(lac_survey_values(ctx, a->pattern, flat, NULL, out));
+    LAC_TRY(lac_survey_glance(ctx, a->pattern, flat, out));
   }
-  if (f->items == 0) out->asymmetric = s->unmatched, out->is_unpaired = true;  // no matrices have a structure too
+  if (!s->is_symmetric) out->asymmetric = s->unmatched, out->asymmetric_item = 0, out->is_unpaired = true;
   LAC_CHECK(out->nonfinite < 0, LAC_ERR_NONFINITE,
             "%s: the value of entry (%lld, %lld) is not finite%s; a matrix with NaN or infinity has no factor",
             f->function, (long long)lac_structure_row(s, out->nonfinite), (long long)s->columns[out->nonfinite],

@@ -78,20 +78,9 @@ lac_status lac_choose_asked(lac_context *ctx, const lac_linear *a, const lac_dir
 lac_status lac_choose_fits(lac_context *ctx, const lac_linear *a, const lac_factor *f, const lac_direct_table *table,
                            bool *fits);
 
-// -- what is foreseen (foresee.c) ------------------------------------------------------------------------------------
-
 /// What a method foresees for one matrix from an analysis, which it may share with others; nnz is -1 where the values
 /// decide. `analysis` may be NULL.
 lac_finding lac_foresee(const lac_direct_table *table, const lac_analysis *analysis, lac_dtype dtype);
-
-/// Refuse, before it begins, a factorisation of `items` matrices, so many of them at once, that is foreseen to take more
-/// memory than there is: LAC_ERR_MEMORY, and the fault has a text. What is unknown or a guess passes.
-lac_status lac_foresee_check(const lac_direct_table *table, const lac_solver_options *options, lac_dtype dtype,
-                             int64_t items, int64_t at_once, const lac_finding *one, lac_fault *fault);
-
-/// Add a sentence to a warning where a factor of one matrix has very many entries.
-void lac_foresee_warn(const lac_structure *structure, const lac_direct_table *table, lac_dtype dtype,
-                      const lac_finding *finding, char *warning, size_t size);
 
 // -- what factors are asked (solve.c, logdet.c, inverse.c, rcond.c) --------------------------------------------------
 

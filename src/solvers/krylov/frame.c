@@ -9,6 +9,7 @@
 #include <float.h>
 
 #include "solvers/solver_impl.h"
+#include "solvers/vectors.h"
 
 // Unless the options say otherwise. In exact arithmetic n iterations are enough; rounding takes several times as many, and small systems
 // get the 10 and the 50 besides. Residuals of CG and BiCGSTAB may rise for long before they fall, but not for so long.

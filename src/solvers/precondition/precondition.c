@@ -120,7 +120,7 @@ static lac_status precondition_move(lac_context *ctx, const lac_array *from, int
 
   LAC_TRY(lac_batch_items(ctx, from, i, 1, &one));
   LAC_TRY(lac_batch_items(ctx, to, j, 1, &other));
-  LAC_TRY(ctx->kernels->copy(ctx, one, other));
+  LAC_TRY(ctx->backend->copy(ctx, one, other));
 done:
   lac_array_destroy(&one);
   lac_array_destroy(&other);
@@ -189,7 +189,7 @@ static lac_status precondition_solve(lac_context *ctx, const lac_factor *f, cons
   snprintf(report->reason, sizeof report->reason, "%s was applied once", p->table->name);
   LAC_TRY(lac_factor_require_fresh(ctx, "lac_factor_solve", f));
   if (job->x->count == 0 || job->b->count == 0) {
-    LAC_TRY(ctx->kernels->fill(ctx, job->x, 0, 0));
+    LAC_TRY(ctx->backend->fill(ctx, job->x, 0, 0));
     goto done;
   }
   LAC_TRY(lac_batch_spread(ctx, job->batch, 1, job->b, &b));

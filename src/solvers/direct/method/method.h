@@ -8,6 +8,7 @@
 #ifndef LACUNA_SOLVERS_DIRECT_METHOD_METHOD_H
 #define LACUNA_SOLVERS_DIRECT_METHOD_METHOD_H
 
+#include "core/array_impl.h"
 #include "lacuna/solver.h"
 #include "solvers/direct/order/structure.h"
 
@@ -89,6 +90,15 @@ typedef struct lac_direct_table {
 #define LAC_DIRECT(name) extern const lac_direct_table lac_direct_##name;
 #include "solvers/direct/direct.def"
 #undef LAC_DIRECT
+
+/// Refuse, before it begins, a factorisation of `items` matrices, so many of them at once, that is foreseen to take more
+/// memory than there is: LAC_ERR_MEMORY, and the fault has a text. What is unknown or a guess passes.
+lac_status lac_foresee_check(const lac_direct_table *table, const lac_solver_options *options, lac_dtype dtype,
+                             int64_t items, int64_t at_once, const lac_finding *one, lac_fault *fault);
+
+/// Add a sentence to a warning where a factor of one matrix has very many entries.
+void lac_foresee_warn(const lac_structure *structure, const lac_direct_table *table, lac_dtype dtype,
+                      const lac_finding *finding, char *warning, size_t size);
 
 /// How work on the matrices of a batch ended: where it failed, the first task to do so and why.
 typedef struct lac_trial {

@@ -108,8 +108,8 @@ static lac_status choice_probe(lac_context *ctx, const lac_setup *setup, const l
   LAC_TRY(choice_random(ctx, setup, &b));
   LAC_TRY(lac_array_make(ctx, &b->meta, &x));
   LAC_TRY(ctx->backend->fill(ctx, x, 0, 0));
-  job.a = (lac_linear){lac_matrix_linear_apply, &matrix};
-  job.m = (lac_linear){multigrid_apply, &part};
+  job.a = (lac_linear){.apply = lac_matrix_linear_apply, .self = &matrix};
+  job.m = (lac_linear){.apply = multigrid_apply, .self = &part};
   job.items = b->meta.shape[0], job.width = 1, job.dtype = b->meta.dtype;
   job.b = b, job.x = x, job.starts_at_zero = true;
   LAC_TRY(method->run(ctx, &job, &report));

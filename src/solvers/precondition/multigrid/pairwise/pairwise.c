@@ -83,8 +83,6 @@ static void pairwise_destroy(void *part) { lac_hierarchy_destroy(part); }
 extern const lac_preconditioner_table lac_preconditioner_pairwise;  // multigrid.c
 const lac_preconditioner_table lac_preconditioner_pairwise = {
     .name = "pairwise",
-    .is_variable = true,
-    .keeps_hermitian = true,
     .create = pairwise_create,
     .refresh = pairwise_refresh,
     .apply = pairwise_apply,

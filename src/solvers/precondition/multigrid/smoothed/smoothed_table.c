@@ -40,7 +40,6 @@ done:
 
 const lac_preconditioner_table lac_preconditioner_smoothed = {
     .name = "smoothed",
-    .keeps_hermitian = true,
     .create = smoothed_create,
     .refresh = smoothed_refresh,
     .apply = smoothed_apply,
