@@ -13,21 +13,21 @@ from ._numpy import BY_CODE, DTYPES, contiguous
 from .errors import ArgumentError, DtypeError, IndexOverflowError, ShapeError
 from .pattern import Pattern
 
-_METHODS = {
-    name: getattr(lib, "LAC_METHOD_" + name.upper())
-    for name in (
-        "auto diagonal triangular banded cholesky ldlt lu pivoting_lu cholmod umfpack klu mumps "
-        "cg flexible_cg bicgstab gmres flexible_gmres minres lsmr lsqr "
-        "identity jacobi block_jacobi ssor ic0 ilu0 chebyshev multigrid direct"
-    ).split()
-}
-ORDERINGS = {name: getattr(lib, "LAC_ORDER_" + name.upper()) for name in "auto amd metis natural".split()}
+
+
+def _words(enum, prefix):
+    """The words of a C enumeration: {"cholesky": LAC_METHOD_CHOLESKY, ...}."""
+    return {name[len(prefix) :].lower(): code for code, name in ffi.typeof(enum).elements.items()}
+
+
+_METHODS = _words("lac_method", "LAC_METHOD_")
+_DIRECT = frozenset(
+    "direct diagonal triangular banded cholesky ldlt lu pivoting_lu cholmod umfpack klu mumps".split()
+)
+ORDERINGS = _words("lac_ordering", "LAC_ORDER_")
 _SIDES = {"N": lib.LAC_N, "T": lib.LAC_T, "C": lib.LAC_C, "H": lib.LAC_H}
-_KINDS = {name: getattr(lib, "LAC_MULTIGRID_" + name.upper()) for name in "auto pairwise smoothed".split()}
-_ENDINGS = {
-    getattr(lib, "LAC_" + name.upper()): name
-    for name in "converged limit stagnated broke_down diverged interrupted".split()
-}
+_KINDS = _words("lac_multigrid_kind", "LAC_MULTIGRID_")
+_ENDINGS = {code: name for name, code in _words("lac_ending", "LAC_").items()}
 _ITERATION = ("rtol", "atol", "adjoint_rtol", "max_iterations", "restart", "look_every")
 _NUMBERS = ("omega", "block", "degree", "strength", "coarse_rows", "max_levels")
 _ITERATING = ("preconditioner", "null_space", "left_null_space", "near_null", "progress")
@@ -106,9 +106,9 @@ def _flag(name, given):
     raise ArgumentError(f"Solver: {name} is {given!r}; it must be True or False")
 
 
-def _require_iterating(method, code, given):
+def _require_iterating(method, given):
     """A method that does not iterate would leave these options unread."""
-    if lib.LAC_METHOD_AUTO < code < lib.LAC_METHOD_CG or code == lib.LAC_METHOD_DIRECT:
+    if method in _DIRECT:
         for name in _ITERATING:
             if given.get(name) is not None:
                 raise ArgumentError(f"Solver: {name} is for methods that iterate, and {method!r} does not; leave it out")
@@ -192,7 +192,7 @@ class Solver(Handle):
         ctx, out = context(), ffi.new("lac_solver **")
         options = ffi.new("lac_solver_options *", lib.lac_solver_options_defaults())
         options.method, options.ordering = word("method", method, _METHODS), word("ordering", ordering, ORDERINGS)
-        _require_iterating(method, options.method, given)
+        _require_iterating(method, given)
         arrays = {
             name: _columns(name, given.pop(name))
             for name in ("null_space", "left_null_space", "near_null")

@@ -77,6 +77,7 @@ lac_status lac_factor_solve_for(lac_context *ctx, const lac_factor *factor, lac_
   lac_solve_report report;
 
   LAC_TRY(lac_factor_fit(ctx, "lac_factor_solve", factor, side, b, x, &batch));
+  (void)lac_array_edit(x);  // a new version
   LAC_TRY(factor->table->solve(ctx, factor, &job, &report));
 done:
   return status;
@@ -166,6 +167,7 @@ lac_status lac_factor_iterate(lac_context *ctx, const lac_factor *factor, lac_si
   LAC_CHECK_CONTEXT();
   LAC_TRY(lac_factor_fit(ctx, "lac_factor_iterate", factor, side, b, x, &batch));
   LAC_TRY(iterate_check_start(ctx, x0, x));
+  (void)lac_array_edit(x);
   LAC_TRY(factor->table->solve(ctx, factor, &job, &own));
   if (own.residual == LAC_UNMEASURED) LAC_TRY(solve_complete(ctx, factor, &job, &own));
   own.seconds = lac_solver_seconds() - begin;

@@ -34,6 +34,18 @@ done:
   return status;
 }
 
+/// A name that lives as long as the solver, in place of the caller's.
+static lac_status solver_name_preconditioner(lac_context *ctx, lac_precondition *p) {
+  lac_status status = LAC_OK;
+  const lac_solver_table *kind = NULL;
+
+  if (!p->name) goto done;
+  LAC_TRY(lac_kind_find(ctx, "lac_solver_create", p->name, &kind));
+  p->name = kind->name;
+done:
+  return status;
+}
+
 lac_status lac_solver_create(lac_context *ctx, const lac_pattern *pattern, const lac_solver_options *options,
                              lac_solver **out) {
   lac_status status = LAC_OK;
@@ -47,6 +59,7 @@ lac_status lac_solver_create(lac_context *ctx, const lac_pattern *pattern, const
   LAC_TRY(lac_kind_asked(ctx, "lac_solver_create", &chosen, &kind));
   LAC_TRY(solver_check(ctx, kind, pattern, &chosen));
   chosen.name = kind->name;
+  LAC_TRY(solver_name_preconditioner(ctx, &chosen.preconditioner));
   LAC_ALLOC(solver, 1);
   lac_object_init(&solver->object, &lac_solver_kind);
   pthread_mutex_init(&solver->lock, NULL);

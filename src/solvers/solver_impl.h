@@ -36,11 +36,12 @@ enum {
   LAC_TAKES_PRODUCTS = 1 << 1,    // linear maps that are known by their products alone
   LAC_ITERATES = 1 << 2,          // solves go on until a tolerance is met
   LAC_APPROXIMATES = 1 << 3,      // a solve applies an approximate inverse once
-  LAC_VARIES = 1 << 4,            // solves are another map each time: flexible methods alone may be preconditioned by it
-  LAC_KEEPS_HERMITIAN = 1 << 5,   // Hermitian positive definite where the matrix is: CG and MINRES may be preconditioned by it
-  LAC_COPIES = 1 << 6,            // a factor keeps a copy of its values; others share the array where the library owns it
-  LAC_IS_SEED = 1 << 7,           // the last factor stays with its solver whatever its size: others are refreshed from it
-  LAC_DELEGATES = 1 << 8          // a factor of another kind does the work, and holds the values
+  LAC_VARIES = 1 << 4,  // solves are another map each time: flexible methods alone may be preconditioned by it
+  LAC_KEEPS_HERMITIAN =
+      1 << 5,             // Hermitian positive definite where the matrix is: CG and MINRES may be preconditioned by it
+  LAC_COPIES = 1 << 6,    // a factor keeps a copy of its values; others share the array where the library owns it
+  LAC_IS_SEED = 1 << 7,   // the last factor stays with its solver whatever its size: others are refreshed from it
+  LAC_DELEGATES = 1 << 8  // a factor of another kind does the work, and holds the values
 };
 
 /// One solve: op(A) x = b, b and x [*batch, n, k]. Shapes have been checked.
@@ -130,11 +131,11 @@ struct lac_solver_core {
   char why[LAC_REASON_SIZE];   // this kind
   lac_counts *counts;          // own_counts, or those of the core that this one works for, which outlives it
   lac_counts own_counts;
-  pthread_mutex_t lock;        // of what follows
-  lac_extension *extensions;   // solvers of larger patterns (extension.h), each held
-  lac_solver_core *inner;      // cores of other kinds for the same pattern, chained by `next`; held
+  pthread_mutex_t lock;       // of what follows
+  lac_extension *extensions;  // solvers of larger patterns (extension.h), each held
+  lac_solver_core *inner;     // cores of other kinds for the same pattern, chained by `next`; held
   lac_solver_core *next;
-  lac_solver_core *host;       // the same kind with options in host memory, where arrays travel (travel.c); held
+  lac_solver_core *host;  // the same kind with options in host memory, where arrays travel (travel.c); held
 };
 
 /// The core of a kind for a pattern. `why` is said in reports.
@@ -165,7 +166,7 @@ struct lac_solver {
   pthread_mutex_t lock;  // of what follows
   lac_factor *kept;      // chained by `next`, most recently used first; each is held
   int kept_count;
-  int64_t kept_bytes;    // of them and of the partners they had when last counted
+  int64_t kept_bytes;  // of them and of the partners they had when last counted
 };
 
 /// Which values these are: memory that the library owns is known by its storage and version, and all by their bits.
@@ -181,13 +182,13 @@ struct lac_factor {
   const lac_solver_table *table;  // the core's, or the one that travels for it
   lac_meta meta;                  // of the values
   int64_t items;                  // how many matrices
-  lac_array *values;              // [*batch, nnz], shared or a copy; NULL: they are elsewhere, or there are products alone
-  bool shares_values;             // they are stale once the memory is written to
-  int64_t version;                // of that memory when it was looked at
+  lac_array *values;   // [*batch, nnz], shared or a copy; NULL: they are elsewhere, or there are products alone
+  bool shares_values;  // they are stale once the memory is written to
+  int64_t version;     // of that memory when it was looked at
   lac_identity identity;
-  void *part;                     // the kind's own
-  bool lacks_room;                // it was refused, not to begin what there is no memory for
-  const char *function;           // that was called for it, as errors name it
+  void *part;            // the kind's own
+  bool lacks_room;       // it was refused, not to begin what there is no memory for
+  const char *function;  // that was called for it, as errors name it
   double seconds;
   char reason[LAC_REASON_SIZE];
   char warning[LAC_WARNING_SIZE];

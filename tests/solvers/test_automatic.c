@@ -57,7 +57,8 @@ static void a_large_cube_is_iterated_on_without_a_direct_analysis(lac_context *c
   if (!check_cpu_only("direct solvers")) return;
   direct_system s = cube_open(ctx, 38, NULL);
   lac_factor *factor = NULL;
-  CHECK(((const lac_auto_core *)s.solver->core->part)->begins_iterating && strstr(lac_solver_report(s.solver).reason, "separators"));
+  CHECK(((const lac_auto_core *)s.solver->core->part)->begins_iterating &&
+        strstr(lac_solver_report(s.solver).reason, "separators"));
   CHECK_OK(lac_solver_factor(ctx, s.solver, s.values, &factor));
   CHECK(iterates(factor) && !lac_auto_of(factor)->taken->partner);
   CHECK_TEXT(lac_factor_report(factor).method, "flexible_cg");

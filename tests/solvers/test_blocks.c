@@ -124,7 +124,8 @@ static void the_determinant_is_that_of_the_dense_matrix(lac_context *ctx) {
       lac_polar own;
       number det = dense_determinant(dense_matrix(c.s, c.a.x)), sign = det / cabs(det);
       double logabs = log(cabs(det)), tolerance = 1e4 * direct_rounding(DTYPES[d]);
-      CHECK_OK(direct_part(factor)->table->logdet(direct_part(factor)->analysis->part, direct_part(factor)->numerics[0], &own));
+      CHECK_OK(direct_part(factor)->table->logdet(direct_part(factor)->analysis->part, direct_part(factor)->numerics[0],
+                                                  &own));
       CHECK(fabs(own.logabs - logabs) <= tolerance * (1 + fabs(logabs)));
       CHECK(cabs(own.sign_re + _Complex_I * own.sign_im - sign) <= tolerance);
       lac_factor_destroy(&factor);

@@ -188,7 +188,8 @@ static void check_determinant(lac_context *ctx, const engine *e, const direct_ca
   lac_polar found;
   number phase;
   CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
-  CHECK_OK(direct_part(factor)->table->logdet(direct_part(factor)->analysis->part, direct_part(factor)->numerics[0], &found));
+  CHECK_OK(direct_part(factor)->table->logdet(direct_part(factor)->analysis->part, direct_part(factor)->numerics[0],
+                                              &found));
   expected = dense_logdet(c, &phase);
   if (!(fabs(found.logabs - expected) <= tolerance * (1 + fabs(expected)))) {
     check_fail(__FILE__, __LINE__, "%s, %lld rows, dtype %d: log |det| is %.15g, not %.15g", e->name,
@@ -226,7 +227,8 @@ static void check_like(lac_context *ctx, const engine *e, const direct_case *c) 
   CHECK_OK(lac_factor_refactor(ctx, first, values, &second));
   CHECK_TEXT(lac_factor_report(second).method, e->name);
   CHECK_TEXT(lac_factor_report(second).reason, "as before: asked for");
-  CHECK_OK(direct_part(second)->table->logdet(direct_part(second)->analysis->part, direct_part(second)->numerics[0], &found));
+  CHECK_OK(direct_part(second)->table->logdet(direct_part(second)->analysis->part, direct_part(second)->numerics[0],
+                                              &found));
   CHECK_NEAR(found.logabs, dense_logdet(&other, &phase), 1e-10);
   direct_check(ctx, &other, second, LAC_N, 3, 1e3);
   direct_check(ctx, c, first, LAC_T, 3, 1e3);  // it is as it was

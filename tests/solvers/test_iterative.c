@@ -32,8 +32,8 @@ static void check_pair(lac_context *ctx, const direct_case *c, lac_method method
   for (int s = 0; s < 4; s++) {
     double residual = iterative_residual(ctx, c, system.factor, SIDES[s], 3);
     if (!(residual <= 1.1 * iterative_asked(c->a.meta.dtype))) {
-      check_fail(__FILE__, __LINE__, "%s with %s: residual %g", lac_method_name(method), lac_method_name(preconditioner),
-                 residual);
+      check_fail(__FILE__, __LINE__, "%s with %s: residual %g", lac_method_name(method),
+                 lac_method_name(preconditioner), residual);
     }
   }
   lac_report report = lac_factor_report(system.factor);
@@ -41,8 +41,7 @@ static void check_pair(lac_context *ctx, const direct_case *c, lac_method method
   bool varies = kind_of(preconditioner)->flags & LAC_VARIES;
   CHECK_TEXT(report.method, (varies ? krylov->flexible : krylov)->name);
   CHECK_TEXT(lac_solver_report(system.s.solver).method, report.method);
-  CHECK_EQ(strstr(report.reason, "since the preconditioner varies") != NULL,
-           varies && !krylov->is_flexible);
+  CHECK_EQ(strstr(report.reason, "since the preconditioner varies") != NULL, varies && !krylov->is_flexible);
   CHECK_TEXT(report.preconditioner, lac_method_name(preconditioner));
   CHECK_EQ(report.setups, 1);
   CHECK_EQ(report.solves, 4);

@@ -102,8 +102,8 @@ static void check_matrix(lac_context *ctx, const char *name) {
     factor_values(ctx, &s, METHODS[k]);
     if (!first) first = lac_factor_retain(s.factor);
     double error = error_of(ctx, &s, first), trace = trace_error(&s);
-    printf("    %-13s %-12s rcond %.1e, entries to %.1e, trace to %.1e%s\n", name, direct_part(s.factor)->table->name, s.rcond,
-           error, trace, direct_inner(s.factor)->partner ? ", by a partner" : "");
+    printf("    %-13s %-12s rcond %.1e, entries to %.1e, trace to %.1e%s\n", name, direct_part(s.factor)->table->name,
+           s.rcond, error, trace, direct_inner(s.factor)->partner ? ", by a partner" : "");
     CHECK(error <= 1e-13 + 10 * DBL_EPSILON / s.rcond);
     CHECK(trace <= 1e-11);
     drop_factor(&s);

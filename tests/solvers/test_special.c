@@ -298,7 +298,8 @@ static void determinants_are_those_of_the_dense_matrix(lac_context *ctx) {
       number det = dense_determinant(dense_matrix(s.c.s, s.c.a.x)), sign = det / cabs(det);
       double logabs = log(cabs(det));
       CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
-      CHECK_OK(direct_part(factor)->table->logdet(direct_part(factor)->analysis->part, direct_part(factor)->numerics[0], &own));
+      CHECK_OK(direct_part(factor)->table->logdet(direct_part(factor)->analysis->part, direct_part(factor)->numerics[0],
+                                                  &own));
       CHECK(fabs(own.logabs - logabs) <= tolerance * (1 + fabs(logabs)));
       CHECK(cabs(own.sign_re + _Complex_I * own.sign_im - sign) <= tolerance);
       lac_factor_destroy(&factor);
@@ -320,8 +321,9 @@ static void the_inverse_of_a_triangle_is_found_where_it_is_stored(lac_context *c
     for (int64_t i = 0; i < n; i++) one.x[i * n + i] = 1;
     dense inverse = dense_solve(dense_matrix(s.c.s, s.c.a.x), one);
     CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
-    CHECK_OK(direct_part(factor)->table->selected_inverse(lac_direct_structure(direct_inner(factor)), direct_part(factor)->analysis->part, direct_part(factor)->numerics[0], 1, z,
-                                             &fault));
+    CHECK_OK(direct_part(factor)->table->selected_inverse(lac_direct_structure(direct_inner(factor)),
+                                                          direct_part(factor)->analysis->part,
+                                                          direct_part(factor)->numerics[0], 1, z, &fault));
     for (int64_t p = 0; p < s.c.s->nnz; p++) {
       number expected = inverse.x[s.c.s->col[p] * n + s.c.s->row[p]];
       CHECK(cabs(z[p] - expected) <= 1e-9 * (1 + cabs(expected)));

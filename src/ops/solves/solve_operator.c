@@ -332,9 +332,8 @@ done:
   return status;
 }
 
-static lac_status operator_create(lac_tape *tape, lac_tape_function function, void *data,
-                                  lac_solver_options *options, int thetas, const lac_var *theta, lac_var b,
-                                  operator_solve **out) {
+static lac_status operator_create(lac_tape *tape, lac_tape_function function, void *data, lac_solver_options *options,
+                                  int thetas, const lac_var *theta, lac_var b, operator_solve **out) {
   lac_context *ctx = lac_tape_context(tape);
   lac_status status = LAC_OK;
   operator_solve *o = NULL;

@@ -326,6 +326,10 @@ static void auto_report(const lac_factor *f, lac_report *report) {
 
   inner.reason = report->reason;
   inner.analyse_seconds += report->analyse_seconds;
+  if (!((const lac_auto_core *)f->core->part)->begins_iterating &&
+      part->taken->core->table == &lac_kind_direct) {  // its own analysis was that of the direct core
+    inner.analyse_seconds -= part->taken->core->seconds;
+  }
   inner.factor_seconds = report->factor_seconds;
   *report = inner;
   if (!atomic_load(&part->has_fallen)) return;

@@ -13,13 +13,14 @@ typedef struct lac_auto_core {
   bool begins_iterating;
   char why[LAC_REASON_SIZE];  // it iterates
   lac_forecast forecast;
-  atomic_bool has_failed;  // an iteration did not converge and a direct factor served: from then on factors are direct at once
+  atomic_bool
+      has_failed;  // an iteration did not converge and a direct factor served: from then on factors are direct at once
 } lac_auto_core;
 
 /// The part of a factor.
 typedef struct lac_auto_factor {
   lac_factor *taken;
-  atomic_bool has_fallen;        // solves go to its partner: set once, after `fallen` was written under the factor's lock
+  atomic_bool has_fallen;  // solves go to its partner: set once, after `fallen` was written under the factor's lock
   char fallen[LAC_REASON_SIZE];  // why
 } lac_auto_factor;
 

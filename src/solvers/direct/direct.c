@@ -194,8 +194,8 @@ lac_status lac_direct_try(lac_context *ctx, lac_factor *f, const lac_direct_tabl
   lac_direct_factor *d = f->part;
 
   direct_drop_numerics(f);
-  LAC_TRY(lac_analysis_get(ctx, f->core->pattern, lac_direct_structure(f), table, f->core->options.ordering,
-                           &d->analysis));
+  LAC_TRY(
+      lac_analysis_get(ctx, f->core->pattern, lac_direct_structure(f), table, f->core->options.ordering, &d->analysis));
   d->table = table;
   *trial = direct_items(ctx, f, NULL);
   direct_conclude(f, trial);
@@ -327,7 +327,8 @@ static void direct_report(const lac_factor *f, lac_report *report) {
   report->work_bytes = d->finding.work_bytes;
   report->flops = d->finding.flops;
   report->perturbed = d->finding.perturbed;
-  if (d->analysis != ((const lac_direct_core *)f->core->part)->analysis) report->analyse_seconds += d->analysis->seconds;
+  if (d->analysis != ((const lac_direct_core *)f->core->part)->analysis)
+    report->analyse_seconds += d->analysis->seconds;
 }
 
 // -- partners --------------------------------------------------------------------------------------------------------

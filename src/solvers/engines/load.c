@@ -37,7 +37,8 @@ typedef struct engine_entry {
   const char *instead;
 } engine_entry;
 
-static engine_plugin engine_suitesparse = {.name = "suitesparse", .project = "SuiteSparse", .package = "libsuitesparse-dev"};
+static engine_plugin engine_suitesparse = {
+    .name = "suitesparse", .project = "SuiteSparse", .package = "libsuitesparse-dev"};
 static engine_plugin engine_mumps = {.name = "mumps", .project = "sequential MUMPS", .package = "libmumps-seq-dev"};
 
 static const engine_entry engine_entries[] = {

@@ -70,6 +70,8 @@ static lac_status flexible_run(lac_context *ctx, const lac_krylov_job *job, lac_
 
 const lac_krylov_table lac_krylov_cg = {
     .name = "cg", .needs_hermitian = true, .flexible = &lac_krylov_flexible_cg, .run = cg_run};
-const lac_krylov_table lac_krylov_flexible_cg = {
-    .name = "flexible_cg", .needs_hermitian = true, .is_flexible = true, .flexible = &lac_krylov_flexible_cg,
-    .run = flexible_run};
+const lac_krylov_table lac_krylov_flexible_cg = {.name = "flexible_cg",
+                                                 .needs_hermitian = true,
+                                                 .is_flexible = true,
+                                                 .flexible = &lac_krylov_flexible_cg,
+                                                 .run = flexible_run};

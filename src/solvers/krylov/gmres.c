@@ -105,7 +105,6 @@ static lac_status flexible_run(lac_context *ctx, const lac_krylov_job *job, lac_
   return krylov_run(ctx, job, &method, report);
 }
 
-const lac_krylov_table lac_krylov_gmres = {
-    .name = "gmres", .flexible = &lac_krylov_flexible_gmres, .run = gmres_run};
+const lac_krylov_table lac_krylov_gmres = {.name = "gmres", .flexible = &lac_krylov_flexible_gmres, .run = gmres_run};
 const lac_krylov_table lac_krylov_flexible_gmres = {
     .name = "flexible_gmres", .is_flexible = true, .flexible = &lac_krylov_flexible_gmres, .run = flexible_run};

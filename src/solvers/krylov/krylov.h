@@ -27,8 +27,8 @@ typedef struct lac_krylov_job {
 typedef struct lac_krylov_table {
   const char *name;
   bool needs_hermitian;
-  bool takes_rectangles;  // least squares
-  bool is_flexible;       // the preconditioner may vary
+  bool takes_rectangles;                    // least squares
+  bool is_flexible;                         // the preconditioner may vary
   const struct lac_krylov_table *flexible;  // the form that takes a preconditioner which varies; NULL: there is none
   lac_status (*run)(lac_context *ctx, const lac_krylov_job *job, lac_solve_report *report);
 } lac_krylov_table;

@@ -13,9 +13,9 @@
 /// One solve: how the matrices of the factor, and those of its preconditioner, meet the items of the joint batch.
 typedef struct solve_view {
   const lac_factor *f;
-  const lac_batch *batch;   // operand 0: the values
-  bool is_flat;             // values as [items, nnz] multiply items as they come
-  lac_batch precondition;   // values of the preconditioner; its b and x are [count, n, k]
+  const lac_batch *batch;  // operand 0: the values
+  bool is_flat;            // values as [items, nnz] multiply items as they come
+  lac_batch precondition;  // values of the preconditioner; its b and x are [count, n, k]
 } solve_view;
 
 // -- products --------------------------------------------------------------------------------------------------------
@@ -80,7 +80,8 @@ static lac_status solve_by_function(lac_context *ctx, const void *self, lac_side
 
 static lac_linear solve_preconditioner(const solve_view *v) {
   const lac_factor *m = lac_krylov_of(v->f)->m;
-  if (m) return (lac_linear){.apply = m->table->method == &lac_preconditioner_identity ? NULL : solve_by_factor, .self = v};
+  if (m)
+    return (lac_linear){.apply = m->table->method == &lac_preconditioner_identity ? NULL : solve_by_factor, .self = v};
   return (lac_linear){.apply = v->f->core->options.preconditioner.apply ? solve_by_function : NULL, .self = v};
 }
 

@@ -61,9 +61,9 @@ static lac_status krylov_require_hermitian(lac_context *ctx, const lac_factor *f
             "lac_solver_factor: %s needs a Hermitian matrix, but entry (%lld, %lld) %s (%lld, %lld)%s; use "
             "LAC_METHOD_GMRES or LAC_METHOD_BICGSTAB",
             method->name, row, column,
-            s->is_unpaired                          ? "has no counterpart"
+            s->is_unpaired                        ? "has no counterpart"
             : lac_dtype_is_complex(f->meta.dtype) ? "is not the conjugate of entry"
-                                                    : "does not equal entry",
+                                                  : "does not equal entry",
             column, row, lac_factor_item_text(f, s->asymmetric_item, which));
 done:
   return status;
@@ -103,12 +103,11 @@ static lac_status krylov_take_given(lac_context *ctx, lac_factor *f, const lac_f
   LAC_CHECK(given->meta.dtype == f->meta.dtype, LAC_ERR_DTYPE,
             "%s: the preconditioner's factor is %s, the values are %s; they must agree", f->function,
             lac_dtype_name(given->meta.dtype), lac_dtype_name(f->meta.dtype));
-  LAC_CHECK(
-      given->items == 1 || lac_factor_same_shape(&given->meta, &f->meta, 1), LAC_ERR_SHAPE,
-      "%s: the preconditioner's factor has the batch shape of values %s, these have %s; it must be "
-      "of one matrix or of as many",
-      f->function, lac_shape_text(given->meta.ndim, given->meta.shape, text),
-      lac_shape_text(f->meta.ndim, f->meta.shape, other));
+  LAC_CHECK(given->items == 1 || lac_factor_same_shape(&given->meta, &f->meta, 1), LAC_ERR_SHAPE,
+            "%s: the preconditioner's factor has the batch shape of values %s, these have %s; it must be "
+            "of one matrix or of as many",
+            f->function, lac_shape_text(given->meta.ndim, given->meta.shape, text),
+            lac_shape_text(f->meta.ndim, f->meta.shape, other));
   LAC_TRY(krylov_require_fit(ctx, f, lac_factor_report(given).method, lac_factor_varies(given), true));
   lac_krylov_of(f)->m = lac_factor_retain(given);
   lac_factor_say(f, "; preconditioned by a factor that was given");
@@ -248,21 +247,21 @@ static lac_status krylov_describe(lac_context *ctx, const lac_factor *f, char **
 
 // -- the kinds -------------------------------------------------------------------------------------------------------
 
-#define LAC_KRYLOV(kind, kind_flags)                                                                        \
-  extern const lac_solver_table lac_kind_##kind;                                                            \
-  const lac_solver_table lac_kind_##kind = {                                                                \
-      .name = #kind,                                                                                        \
+#define LAC_KRYLOV(kind, kind_flags)                                                                              \
+  extern const lac_solver_table lac_kind_##kind;                                                                  \
+  const lac_solver_table lac_kind_##kind = {                                                                      \
+      .name = #kind,                                                                                              \
       .flags = (kind_flags) | LAC_TAKES_PRODUCTS | LAC_ITERATES | LAC_VARIES | LAC_KEEPS_HERMITIAN | LAC_IS_SEED, \
-      .method = &lac_krylov_##kind,                                                                         \
-      .analyse = krylov_analyse,                                                                            \
-      .forget = krylov_forget,                                                                              \
-      .foresee = krylov_foresee,                                                                            \
-      .is_here = krylov_is_here,                                                                            \
-      .factor = krylov_factor,                                                                              \
-      .solve = lac_krylov_solve,                                                                            \
-      .partner = lac_partner_direct,                                                                        \
-      .describe = krylov_describe,                                                                          \
-      .report = krylov_report,                                                                              \
+      .method = &lac_krylov_##kind,                                                                               \
+      .analyse = krylov_analyse,                                                                                  \
+      .forget = krylov_forget,                                                                                    \
+      .foresee = krylov_foresee,                                                                                  \
+      .is_here = krylov_is_here,                                                                                  \
+      .factor = krylov_factor,                                                                                    \
+      .solve = lac_krylov_solve,                                                                                  \
+      .partner = lac_partner_direct,                                                                              \
+      .describe = krylov_describe,                                                                                \
+      .report = krylov_report,                                                                                    \
       .destroy = krylov_destroy};
 #include "solvers/krylov/krylov.def"
 #undef LAC_KRYLOV

@@ -218,20 +218,20 @@ static lac_status precondition_describe(lac_context *ctx, const lac_factor *f, c
 
 // -- the kinds -------------------------------------------------------------------------------------------------------
 
-#define LAC_PRECONDITIONER(kind, kind_flags)                                                            \
-  extern const lac_solver_table lac_kind_##kind;                                                        \
-  const lac_solver_table lac_kind_##kind = {.name = #kind,                                              \
-                                            .flags = (kind_flags) | LAC_APPROXIMATES | LAC_IS_SEED,     \
-                                            .method = &lac_preconditioner_##kind,                       \
-                                            .analyse = precondition_analyse,                            \
-                                            .forget = precondition_forget,                              \
-                                            .foresee = precondition_foresee,                            \
-                                            .is_here = precondition_is_here,                            \
-                                            .factor = precondition_factor,                              \
-                                            .solve = precondition_solve,                                \
-                                            .partner = lac_partner_direct,                              \
-                                            .describe = precondition_describe,                          \
-                                            .report = precondition_report,                              \
+#define LAC_PRECONDITIONER(kind, kind_flags)                                                        \
+  extern const lac_solver_table lac_kind_##kind;                                                    \
+  const lac_solver_table lac_kind_##kind = {.name = #kind,                                          \
+                                            .flags = (kind_flags) | LAC_APPROXIMATES | LAC_IS_SEED, \
+                                            .method = &lac_preconditioner_##kind,                   \
+                                            .analyse = precondition_analyse,                        \
+                                            .forget = precondition_forget,                          \
+                                            .foresee = precondition_foresee,                        \
+                                            .is_here = precondition_is_here,                        \
+                                            .factor = precondition_factor,                          \
+                                            .solve = precondition_solve,                            \
+                                            .partner = lac_partner_direct,                          \
+                                            .describe = precondition_describe,                      \
+                                            .report = precondition_report,                          \
                                             .destroy = precondition_destroy};
 #include "solvers/precondition/preconditioners.def"
 #undef LAC_PRECONDITIONER

@@ -25,11 +25,12 @@ typedef struct lac_finding {
   int64_t nnz, bytes;    // of the factor
   int64_t work_bytes;    // that factoring takes besides, at its peak, in one thread
   double flops;
-  double smallest;    // the smallest pivot, relative to the largest number that its row or column came with
-  int64_t where;      // the row or column of that pivot
-  int64_t item;       // the matrix of the batch that it is in
-  int64_t perturbed;  // pivots that were too small and were enlarged: solves must refine, logdet and inverse are refused
-  double growth;      // the largest number of the factor over the largest of the (scaled) matrix; 0: not measured
+  double smallest;  // the smallest pivot, relative to the largest number that its row or column came with
+  int64_t where;    // the row or column of that pivot
+  int64_t item;     // the matrix of the batch that it is in
+  int64_t
+      perturbed;  // pivots that were too small and were enlarged: solves must refine, logdet and inverse are refused
+  double growth;  // the largest number of the factor over the largest of the (scaled) matrix; 0: not measured
 } lac_finding;
 
 enum { LAC_BLOCK_WIDTH = 16 };
