@@ -41,8 +41,7 @@ static void row_run(const bench_row *r) {
   if (r->format) {
     must(ctx->kernels->sell_mm(ctx, r->format, r->a, r->x, r->y));
   } else {
-    must((lac_pattern_has_blocks(r->pattern) ? ctx->kernels->block_spmm : ctx->kernels->spmm)(ctx, r->pattern, LAC_N,
-                                                                                              r->a, r->x, r->y));
+    must(ctx->kernels->spmm(ctx, r->pattern, LAC_N, r->a, r->x, r->y));
   }
 }
 

@@ -50,38 +50,11 @@ typedef struct lac_step_numbers {
   double least;        // |A^H r| beside |A| |r| that is none
 } lac_step_numbers;
 
-/// The steps: LAC_STEP(name) is lac_step_<name>(coefficients of a column, distance of its slots, numbers).
-#define LAC_STEPS(LAC_STEP) \
-  LAC_STEP(open)            \
-  LAC_STEP(norm)            \
-  LAC_STEP(look)            \
-  LAC_STEP(again)           \
-  LAC_STEP(cg_alpha)        \
-  LAC_STEP(cg_residual)     \
-  LAC_STEP(cg_plain)        \
-  LAC_STEP(cg_beta)         \
-  LAC_STEP(cg_flexible)     \
-  LAC_STEP(gmres_begin)     \
-  LAC_STEP(gmres_column)    \
-  LAC_STEP(gmres_solve)     \
-  LAC_STEP(bicgstab_begin)  \
-  LAC_STEP(bicgstab_alpha)  \
-  LAC_STEP(bicgstab_half)   \
-  LAC_STEP(bicgstab_omega)  \
-  LAC_STEP(bicgstab_end)    \
-  LAC_STEP(bicgstab_keep)   \
-  LAC_STEP(minres_begin)    \
-  LAC_STEP(minres_alpha)    \
-  LAC_STEP(minres_rotate)   \
-  LAC_STEP(minres_residual) \
-  LAC_STEP(gk_begin)        \
-  LAC_STEP(gk_first)        \
-  LAC_STEP(gk_u)            \
-  LAC_STEP(lsqr_rotate)     \
-  LAC_STEP(lsmr_rotate)
-
+/// The steps, as solvers/krylov/krylov.def lists them with their methods.
+typedef enum lac_column_step {
 #define LAC_STEP(name) LAC_STEP_##name,
-typedef enum lac_column_step { LAC_STEPS(LAC_STEP) LAC_STEPS_END } lac_column_step;
-#undef LAC_STEP
+#include "solvers/krylov/krylov.def"
+  LAC_STEP_END
+} lac_column_step;
 
 #endif

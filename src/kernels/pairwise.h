@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file pairwise.h
-/// The loops of aggregation multigrid: a table of its own, that a backend may have.
+/// The loops of pairwise aggregation, a table of its own that a backend may have (pairwise.def), and what they walk.
 ///
 /// Vectors are [items, n, k]. Those of a hierarchy have its dtype H, the same as the matrix's dtype T or that of half the bytes; on the
 /// finest level the matrix, b and z have T, on all others H. The finest level works with scaled numbers: the matrix times
@@ -59,49 +59,18 @@ typedef struct lac_level_view {
   const lac_array *scale;    // [items, 2, k], f64
 } lac_level_view;
 
-/// Of a K-cycle's two steps: its sums and the coefficients from them, [items, LAC_SUMS, k] and [items, LAC_STEPS, k] in f64 or c128.
-enum { LAC_SUM_RHO, LAC_SUM_ALPHA, LAC_SUM_GAMMA, LAC_SUM_BETA, LAC_SUM_ALPHA2, LAC_SUMS };
-enum { LAC_STEP_FIRST, LAC_STEP_C, LAC_STEP_D, LAC_STEPS };
+/// Of a K-cycle's two steps: its sums and the coefficients from them, [items, LAC_CYCLE_SUMS, k] and [items, LAC_CYCLE_STEPS, k] in f64 or c128.
+enum { LAC_CYCLE_RHO, LAC_CYCLE_ALPHA, LAC_CYCLE_GAMMA, LAC_CYCLE_BETA, LAC_CYCLE_ALPHA2, LAC_CYCLE_SUMS };
+enum { LAC_CYCLE_FIRST, LAC_CYCLE_C, LAC_CYCLE_D, LAC_CYCLE_STEPS };
 
-struct lac_multigrid_kernels {
-  /// scale[item, 0, column] = 1 / u, scale[item, 1, column] = u unit[item, 0] where u is the power of two at or below the largest
-  /// magnitude in that column of x, and 1 for a column of zeros or with one that is not finite
-  lac_status (*magnitudes)(lac_context *ctx, const lac_array *x, const lac_array *unit, lac_array *scale);
+#define LAC_KERNEL(slot, parameters) typedef lac_status lac_pairwise_##slot parameters;
+#include "kernels/pairwise.def"
+#undef LAC_KERNEL
 
-  // -- set-up --------------------------------------------------------------------------------------------------------
-  /// w_i = omega conj(phase a_ii) / max(|a_ii|, sum_j |a_ij| / 2), of the scaled matrix; 0 for an empty row
-  lac_status (*weights)(lac_context *ctx, const lac_level_view *level, double omega, lac_array *weights);
-  /// The values [items, nnz] of P^T A P on its pattern, from those of A: f64 or c128
-  lac_status (*galerkin)(lac_context *ctx, const lac_level_view *level, const lac_aggregation *aggregation,
-                         const lac_pattern *coarse, lac_array *values);
-  /// The same values in slices, [items, room] in the dtype of `out`, which is as wide or half as wide
-  lac_status (*sliced)(lac_context *ctx, const lac_pattern *pattern, const lac_slices *slices, const lac_array *values,
-                       lac_array *out);
-
-  // -- the cycle -----------------------------------------------------------------------------------------------------
-  /// y = weights x scale[., which, .] in the dtype of y, one of T and H; weights and scale may be NULL
-  lac_status (*scaled)(lac_context *ctx, const lac_array *weights, bool conjugates, const lac_array *scale, int which,
-                       const lac_array *x, lac_array *y);
-  /// rc = P^T (b - A x) and xc = weights rc, the first sweep of the next level (its weights; both may be NULL). `room` is an array
-  /// like b that may be written to.
-  lac_status (*restricted)(lac_context *ctx, const lac_level_view *level, const lac_aggregation *aggregation,
-                           const lac_array *weights, const lac_array *b, const lac_array *x, lac_array *room,
-                           lac_array *rc, lac_array *xc);
-  /// x += P (step c + step' d), or x += P c where there are no steps
-  lac_status (*prolonged)(lac_context *ctx, const lac_aggregation *aggregation, const lac_array *steps,
-                          const lac_array *c, const lac_array *d, lac_array *x);
-  /// z = x + weights (b - A x)
-  lac_status (*smoothed)(lac_context *ctx, const lac_level_view *level, const lac_array *b, const lac_array *x,
-                         lac_array *z);
-  /// v = A c (kept unless v is NULL), and with t = c (or A c where `of_image`): <t, A c> and <t, r> into sums; a second step, where
-  /// `before` is the first one's v, has <t, before> as well
-  lac_status (*product)(lac_context *ctx, const lac_level_view *level, bool of_image, const lac_array *c,
-                        const lac_array *r, const lac_array *before, lac_array *v, lac_array *sums);
-  /// The coefficients after the first step (`second` false) or both
-  lac_status (*steps)(lac_context *ctx, bool second, const lac_array *sums, lac_array *steps);
-  /// r -= first v and x = weights r
-  lac_status (*advanced)(lac_context *ctx, const lac_level_view *level, const lac_array *steps, const lac_array *v,
-                         lac_array *r, lac_array *x);
+struct lac_pairwise_kernels {
+#define LAC_KERNEL(slot, parameters) lac_pairwise_##slot *slot;
+#include "kernels/pairwise.def"
+#undef LAC_KERNEL
 };
 
 #endif

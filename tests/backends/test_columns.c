@@ -8,6 +8,7 @@
 #include "kernels/kernels.h"
 #include "solvers/krylov/frame.h"
 #include "support/check.h"
+#include "support/composed_columns.h"
 #include "support/dense.h"
 #include "support/direct_case.h"
 #include "support/scratch.h"
@@ -86,7 +87,7 @@ static void world_compare(lac_context *ctx, const world *w) {
 
 /// The backend's own kernel, or the one that is composed.
 static pass *pass_of(lac_context *ctx, int composed) {
-  return composed || !ctx->kernels->columns ? krylov_columns : ctx->kernels->columns;
+  return composed || !ctx->kernels->columns ? composed_columns : ctx->kernels->columns;
 }
 
 static void every_shape_agrees_with_the_formula(lac_context *ctx) {
@@ -111,7 +112,7 @@ static void every_shape_agrees_with_the_formula(lac_context *ctx) {
 
 static void zeros_shut_out_nan(lac_context *ctx) {
   for (int composed = 0; composed < 2; ++composed) {
-    if (!ctx->kernels->where && pass_of(ctx, composed) == krylov_columns) continue;
+    if (!ctx->kernels->where && pass_of(ctx, composed) == composed_columns) continue;
     for (int64_t k = 1; k <= 3; k += 2) {
       world w = world_open(ctx, LAC_F64, 1, 9, k);
       ref y;

@@ -8,6 +8,7 @@
 
 #include "kernels/kernels.h"
 #include "support/check.h"
+#include "support/composed_columns.h"
 #include "support/krylov_case.h"
 #include "support/scratch.h"
 
@@ -387,17 +388,17 @@ static void bits_do_not_depend_on_threads(lac_context *ctx) {
   }
 }
 
-static void backends_without_the_kernels_agree(lac_context *ctx) {
+static void composed_kernels_agree(lac_context *ctx) {
   const lac_kernels *own = ctx->kernels;
-  lac_kernels bare = *own;
-  bare.columns = NULL, bare.column_step = NULL;
+  lac_kernels composed = *own;
+  composed.columns = composed_columns, composed.column_step = composed_column_step;
   for (int m = 0; m < METHOD_COUNT; ++m) {
     for (int d = 0; d < 4; ++d) {
       size_t mark = scratch_mark();
       krylov_case c = definite(METHODS[m], 30, (lac_dtype)d);
       c.items = 2, c.width = 3, c.tilt = 1;
       krylov_result want = krylov_solve(ctx, &c, 0);
-      ctx->kernels = &bare;
+      ctx->kernels = &composed;
       krylov_result got = krylov_solve(ctx, &c, 1);
       ctx->kernels = own;
       CHECK_OK(got.status);
@@ -412,8 +413,8 @@ static void backends_without_the_kernels_agree(lac_context *ctx) {
 
 static void failing_allocations_leave_nothing_behind(lac_context *ctx) {
   const lac_kernels *own = ctx->kernels;
-  lac_kernels bare = *own;
-  bare.columns = NULL, bare.column_step = NULL;
+  lac_kernels composed = *own;
+  composed.columns = composed_columns, composed.column_step = composed_column_step;
   for (int m = 0; m < 2 * METHOD_COUNT; ++m) {
     size_t mark = scratch_mark();
     lac_array *space = NULL;
@@ -424,7 +425,7 @@ static void failing_allocations_leave_nothing_behind(lac_context *ctx) {
     c.iteration.null_space = space, c.iteration.max_iterations = 2;
     for (int64_t n = 1;; ++n) {
       long long before = check_live_blocks();
-      ctx->kernels = m % 2 ? &bare : own;
+      ctx->kernels = m % 2 ? &composed : own;
       (void)lac_memory_fail_at(n);
       krylov_result got = krylov_solve(ctx, &c, 1);
       (void)lac_memory_fail_at(0);
@@ -458,5 +459,5 @@ CHECK_MAIN(relative_tolerances_are_kept_exactly, absolute_tolerances_are_kept_ex
            nan_in_a_column_stays_there, null_spaces_are_taken_out, singular_systems_without_a_null_space_end,
            impossible_tolerances_stagnate, restarts_that_do_not_help_stagnate,
            nonsymmetric_preconditioners_are_applied_from_their_side, rectangles_are_solved_in_the_least_squares_sense,
-           bits_do_not_depend_on_threads, backends_without_the_kernels_agree, failing_allocations_leave_nothing_behind,
+           bits_do_not_depend_on_threads, composed_kernels_agree, failing_allocations_leave_nothing_behind,
            null_spaces_of_other_shapes_are_refused)

@@ -98,69 +98,12 @@ static inline void cpu_stream_end(void) {
 #endif
 }
 
-// The kernels, as in kernels/kernels.h.
+// The kernels, as in kernels/kernels.def: the CPU has all of them.
+#define LAC_KERNEL(slot, need, parameters) lac_kernel_##slot cpu_##slot;
+#include "kernels/kernels.def"
+#undef LAC_KERNEL
+
 lac_status cpu_copy(lac_context *ctx, const lac_array *from, lac_array *to);
 lac_status cpu_fill(lac_context *ctx, lac_array *x, double real, double imag);
-lac_status cpu_binary(lac_context *ctx, lac_binary op, const lac_array *x, const lac_array *y, lac_array *z);
-lac_status cpu_scale(lac_context *ctx, double real, double imag, const lac_array *x, lac_array *y);
-lac_status cpu_axpy(lac_context *ctx, double real, double imag, const lac_array *x, lac_array *y);
-lac_status cpu_conj(lac_context *ctx, const lac_array *x, lac_array *y);
-lac_status cpu_unary(lac_context *ctx, lac_unary op, const lac_array *x, lac_array *y);
-lac_status cpu_power(lac_context *ctx, double exponent, const lac_array *x, lac_array *y);
-lac_status cpu_clamp(lac_context *ctx, double low, double high, const lac_array *x, lac_array *y);
-lac_status cpu_cast(lac_context *ctx, const lac_array *x, lac_array *y);
-lac_status cpu_where(lac_context *ctx, const lac_array *c, const lac_array *x, const lac_array *y, lac_array *z);
-lac_status cpu_sum(lac_context *ctx, const lac_array *x, uint32_t mask, lac_array *y);
-lac_status cpu_reduce(lac_context *ctx, lac_reduction op, const lac_array *x, uint32_t mask, lac_array *y);
-lac_status cpu_softmax(lac_context *ctx, const lac_array *x, uint32_t mask, lac_array *y);
-lac_status cpu_cumsum(lac_context *ctx, int axis, bool backwards, const lac_array *x, lac_array *y);
-lac_status cpu_broadcast(lac_context *ctx, const lac_array *x, uint32_t mask, lac_array *y);
-lac_status cpu_dot(lac_context *ctx, const lac_array *x, const lac_array *y, lac_array *s);
-lac_status cpu_matmul(lac_context *ctx, lac_side side_x, const lac_array *x, lac_side side_y, const lac_array *y,
-                      lac_array *z);
-lac_status cpu_place(lac_context *ctx, int axis, int64_t count, const lac_array *x, lac_along from, lac_array *y,
-                     lac_along to);
-lac_status cpu_remap(lac_context *ctx, const lac_map *map, lac_side side, int rest, const lac_array *x, lac_array *y);
-lac_status cpu_hash(lac_context *ctx, const lac_array *values, uint64_t out[2]);
-lac_status cpu_survey(lac_context *ctx, const lac_pattern *p, const lac_array *values, bool is_closer, double *largest,
-                      lac_survey *out);
-lac_status cpu_segment_scale(lac_context *ctx, const lac_map *map, const lac_array *d, const lac_array *a,
-                             lac_array *y);
-lac_status cpu_segment_dot(lac_context *ctx, const lac_map *map, const lac_array *u, const lac_array *v, lac_array *s);
-lac_status cpu_segment(lac_context *ctx, lac_segment what, const lac_map *map, int64_t full, const lac_array *x,
-                       lac_array *y);
-lac_status cpu_gather_mm(lac_context *ctx, const lac_map *map, lac_side side, const lac_array *a, const lac_array *b,
-                         lac_array *y);
-lac_status cpu_gather_outer(lac_context *ctx, const lac_map *map, const lac_array *u, const lac_array *v, lac_array *w);
-lac_status cpu_spmm(lac_context *ctx, const lac_pattern *p, lac_side side, const lac_array *a, const lac_array *x,
-                    lac_array *y);
-lac_status cpu_sddmm(lac_context *ctx, const lac_pattern *p, const lac_array *u, const lac_array *v, lac_array *s);
-lac_status cpu_block_spmm(lac_context *ctx, const lac_pattern *p, lac_side side, const lac_array *a, const lac_array *x,
-                          lac_array *y);
-lac_status cpu_block_sddmm(lac_context *ctx, const lac_pattern *p, const lac_array *u, const lac_array *v,
-                           lac_array *s);
-lac_status cpu_sell_mm(lac_context *ctx, const lac_format *f, const lac_array *a, const lac_array *x, lac_array *y);
-lac_status cpu_sampled_spgemm(lac_context *ctx, const lac_pattern *target, const lac_pattern *px, lac_side sx,
-                              const lac_pattern *py, lac_side sy, const lac_array *x, const lac_array *y, lac_array *t);
-lac_status cpu_trisolve(lac_context *ctx, const lac_pattern *p, lac_triangle triangle, lac_diagonal diagonal,
-                        lac_side side, const lac_array *a, const lac_array *b, lac_array *x);
-lac_status cpu_lu_values(lac_context *ctx, const lac_pattern *p, bool positive, const lac_array *c, lac_array *lu,
-                         lac_pivot_fault *fault);
-lac_status cpu_lu_values_adjoint(lac_context *ctx, const lac_pattern *p, const lac_array *lu, const lac_array *lu_bar,
-                                 lac_array *c_bar);
-lac_status cpu_banded_mm(lac_context *ctx, const lac_banded *band, lac_side side, const lac_array *ab,
-                         const lac_array *x, lac_array *y);
-lac_status cpu_banded_outer(lac_context *ctx, const lac_banded *band, const lac_array *u, const lac_array *v,
-                            lac_array *s);
-lac_status cpu_banded_gemm(lac_context *ctx, const lac_banded *band, const lac_banded *bx, lac_side sx,
-                           const lac_banded *by, lac_side sy, const lac_array *x, const lac_array *y, lac_array *t);
-lac_status cpu_banded_solve(lac_context *ctx, const lac_banded *band, lac_side side, const lac_array *ab,
-                            const lac_array *b, lac_array *x);
-lac_status cpu_circulant_mm(lac_context *ctx, lac_side side, const lac_array *c, const lac_array *x, lac_array *y);
-lac_status cpu_circulant_outer(lac_context *ctx, const lac_array *u, const lac_array *v, lac_array *s);
-lac_status cpu_circulant_solve(lac_context *ctx, lac_side side, const lac_array *c, const lac_array *b, lac_array *x);
-lac_status cpu_columns(lac_context *ctx, int count, const lac_column_op *ops, lac_array *state);
-lac_status cpu_column_step(lac_context *ctx, lac_column_step step, const lac_step_numbers *numbers, lac_array *state);
-lac_status cpu_adam(lac_context *ctx, const lac_adam *a, const lac_array *g, lac_array *m, lac_array *v, lac_array *x);
 
 #endif

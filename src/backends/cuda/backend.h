@@ -58,28 +58,15 @@ lac_status cuda_index_of(lac_context *ctx, const lac_buffer *buffer, cuda_index 
 /// A walk over A or A^T where kernels reach it.
 lac_status cuda_rows_of(lac_context *ctx, const lac_pattern *pattern, bool transposed, cuda_rows *out);
 
-// -- the kernels, as in kernels/kernels.h -------------------------------------------------------------------------------
+// -- the kernels that claims.def names, as in kernels/kernels.def ------------------------------------------------------
+
+#define LAC_HAS(slot) lac_kernel_##slot cuda_##slot;
+#define LAC_CLAIM(kind, name, dtypes, blocks)
+#include "backends/cuda/claims.def"
+#undef LAC_HAS
+#undef LAC_CLAIM
 
 lac_status cuda_copy(lac_context *ctx, const lac_array *from, lac_array *to);
 lac_status cuda_fill(lac_context *ctx, lac_array *x, double real, double imag);
-lac_status cuda_binary(lac_context *ctx, lac_binary op, const lac_array *x, const lac_array *y, lac_array *z);
-lac_status cuda_scale(lac_context *ctx, double real, double imag, const lac_array *x, lac_array *y);
-lac_status cuda_axpy(lac_context *ctx, double real, double imag, const lac_array *x, lac_array *y);
-lac_status cuda_conj(lac_context *ctx, const lac_array *x, lac_array *y);
-lac_status cuda_sum(lac_context *ctx, const lac_array *x, uint32_t mask, lac_array *y);
-lac_status cuda_broadcast(lac_context *ctx, const lac_array *x, uint32_t mask, lac_array *y);
-lac_status cuda_dot(lac_context *ctx, const lac_array *x, const lac_array *y, lac_array *s);
-lac_status cuda_remap(lac_context *ctx, const lac_map *map, lac_side side, int rest, const lac_array *x, lac_array *y);
-lac_status cuda_hash(lac_context *ctx, const lac_array *values, uint64_t out[2]);
-lac_status cuda_survey(lac_context *ctx, const lac_pattern *p, const lac_array *values, bool is_closer, double *largest,
-                       lac_survey *out);
-lac_status cuda_spmm(lac_context *ctx, const lac_pattern *p, lac_side side, const lac_array *a, const lac_array *x,
-                     lac_array *y);
-lac_status cuda_sddmm(lac_context *ctx, const lac_pattern *p, const lac_array *u, const lac_array *v, lac_array *s);
-lac_status cuda_sampled_spgemm(lac_context *ctx, const lac_pattern *target, const lac_pattern *px, lac_side sx,
-                               const lac_pattern *py, lac_side sy, const lac_array *x, const lac_array *y,
-                               lac_array *t);
-lac_status cuda_columns(lac_context *ctx, int count, const lac_column_op *ops, lac_array *state);
-lac_status cuda_column_step(lac_context *ctx, lac_column_step step, const lac_step_numbers *numbers, lac_array *state);
 
 #endif

@@ -103,22 +103,25 @@ static lac_status cuda_download(lac_context *ctx, void *to_host, const void *fro
   return cuda_end(ctx, scope, bytes_move(to_host, from, bytes, cudaMemcpyDeviceToHost, ctx->stream), "download");
 }
 
+// -- the table -------------------------------------------------------------------------------------------------------
+
+static const lac_claim cuda_claim_list[] = {
+#define LAC_HAS(slot)
+#define LAC_CLAIM(kind, name, dtypes, blocks) {LAC_CLAIM_##kind, #name, LAC_CLAIM_##dtypes, LAC_CLAIM_##blocks},
+#include "backends/cuda/claims.def"
+#undef LAC_HAS
+#undef LAC_CLAIM
+};
+
+static const lac_claims cuda_claims = {sizeof cuda_claim_list / sizeof *cuda_claim_list, cuda_claim_list};
+
 static const lac_kernels cuda_kernels = {
-    .binary = cuda_binary,
-    .scale = cuda_scale,
-    .axpy = cuda_axpy,
-    .conj = cuda_conj,
-    .sum = cuda_sum,
-    .broadcast = cuda_broadcast,
-    .dot = cuda_dot,
-    .remap = cuda_remap,
-    .hash = cuda_hash,
-    .survey = cuda_survey,
-    .spmm = cuda_spmm,
-    .sddmm = cuda_sddmm,
-    .sampled_spgemm = cuda_sampled_spgemm,
-    .columns = cuda_columns,
-    .column_step = cuda_column_step,
+#define LAC_HAS(slot) .slot = cuda_##slot,
+#define LAC_CLAIM(kind, name, dtypes, blocks)
+#include "backends/cuda/claims.def"
+#undef LAC_HAS
+#undef LAC_CLAIM
+    .claims = &cuda_claims,
 };
 
 extern const lac_backend lac_cuda_backend;  // backends.c

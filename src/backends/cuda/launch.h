@@ -119,6 +119,10 @@ cudaError_t cuda_launch_sampled(cudaStream_t stream, lac_dtype dtype, int64_t sl
                                 cuda_index columns, const cuda_rows *left, const cuda_rows *right_t, int conj,
                                 const cuda_batch *batch, const void *x, const void *y, void *t);
 
+/// y = 1 / x; *first (on the device) is the first place where that is not finite, or all ones.
+cudaError_t cuda_launch_reciprocal(cudaStream_t stream, lac_dtype dtype, int64_t count, const void *x, void *y,
+                                   uint64_t *first);
+
 /// The sums over blocks of kernels/hash.h: two words.
 cudaError_t cuda_launch_hash(cudaStream_t stream, const void *data, size_t bytes, uint64_t *leaves);
 

@@ -9,6 +9,13 @@ static int64_t last_size(const lac_array *x) { return x->meta.shape[x->meta.ndim
 /// Numbers in the last two axes.
 static int64_t core_size(const lac_array *x) { return x->meta.shape[x->meta.ndim - 2] * last_size(x); }
 
+static lac_status blocks_refuse(lac_context *ctx, const char *kernel, const lac_pattern *p) {
+  if (!lac_pattern_has_blocks(p)) return LAC_OK;
+  return lac_context_fail(ctx, LAC_ERR_UNSUPPORTED, kernel,
+                          "%s: the backend cuda has no kernel for blocks; lac_pattern_scalar gives a pattern without",
+                          kernel);
+}
+
 lac_status cuda_spmm(lac_context *ctx, const lac_pattern *p, lac_side side, const lac_array *a, const lac_array *x,
                      lac_array *y) {
   lac_status status = LAC_OK;
@@ -18,6 +25,7 @@ lac_status cuda_spmm(lac_context *ctx, const lac_pattern *p, lac_side side, cons
   cuda_rows rows;
   cuda_scope scope;
 
+  LAC_TRY(blocks_refuse(ctx, "spmm", p));
   if (y->count == 0) return LAC_OK;
   LAC_TRY(cuda_rows_of(ctx, p, lac_side_transposes(side), &rows));
   batch = cuda_batch_of(a, x, y, core, p->nnz, core_size(x));
@@ -38,6 +46,7 @@ lac_status cuda_sddmm(lac_context *ctx, const lac_pattern *p, const lac_array *u
   cuda_batch batch;
   cuda_scope scope;
 
+  LAC_TRY(blocks_refuse(ctx, "sddmm", p));
   if (s->count == 0) return LAC_OK;
   LAC_TRY(lac_pattern_rows_of(ctx, p, &rows_of));
   LAC_TRY(cuda_index_of(ctx, rows_of, &on_rows));

@@ -26,17 +26,7 @@ done:
 }
 
 static lac_status sddmm_forward(lac_call *c) {
-  lac_context *ctx = c->ctx;
-  lac_status status = LAC_OK;
-  const lac_pattern *p = c->patterns[0];
-  bool has_blocks = lac_pattern_has_blocks(p);
-
-  LAC_CHECK(!has_blocks || KERNELS(c)->block_sddmm, LAC_ERR_UNSUPPORTED,
-            "sddmm: the backend %s has no kernel for blocks; lac_pattern_scalar gives a pattern without",
-            c->ctx->backend->name);
-  LAC_TRY((has_blocks ? KERNELS(c)->block_sddmm : KERNELS(c)->sddmm)(ctx, p, c->in[U], c->in[V], c->out[S]));
-done:
-  return status;
+  return KERNELS(c)->sddmm(c->ctx, c->patterns[0], c->in[U], c->in[V], c->out[S]);
 }
 
 static void sddmm_vjp(lac_rule *r) {

@@ -28,17 +28,7 @@ done:
 }
 
 static lac_status spmm_forward(lac_call *c) {
-  lac_context *ctx = c->ctx;
-  lac_status status = LAC_OK;
-  const lac_pattern *p = c->patterns[0];
-  bool has_blocks = lac_pattern_has_blocks(p);
-
-  LAC_CHECK(!has_blocks || KERNELS(c)->block_spmm, LAC_ERR_UNSUPPORTED,
-            "spmm: the backend %s has no kernel for blocks; lac_pattern_scalar gives a pattern without",
-            c->ctx->backend->name);
-  LAC_TRY((has_blocks ? KERNELS(c)->block_spmm : KERNELS(c)->spmm)(ctx, p, SIDE(c), c->in[A], c->in[X], c->out[Y]));
-done:
-  return status;
+  return KERNELS(c)->spmm(c->ctx, c->patterns[0], SIDE(c), c->in[A], c->in[X], c->out[Y]);
 }
 
 static void spmm_vjp(lac_rule *r) {

@@ -75,7 +75,6 @@ static lac_status bicgstab_cycle(krylov *k) {
   LAC_TRY(ctx->backend->copy(ctx, k->job->x, k->v[BEST]));
   LAC_TRY(krylov_step(k, LAC_STEP_bicgstab_begin));
   for (k->numbers.iteration = 0; goes_on; k->numbers.iteration = 1) {
-    LAC_TRY(krylov_begin(k));
     LAC_TRY(bicgstab_iterate(k));
     LAC_TRY(krylov_end(k, &goes_on));
   }

@@ -47,7 +47,6 @@ static lac_status cg_repeat(krylov *k, bool is_flexible) {
   lac_status status = LAC_OK;
   bool goes_on = true;
   for (bool is_first = true; goes_on; is_first = false) {
-    LAC_TRY(krylov_begin(k));
     LAC_TRY(cg_iterate(k, is_flexible, is_first));
     LAC_TRY(krylov_end(k, &goes_on));
   }

@@ -29,15 +29,11 @@ int64_t krylov_window(const lac_krylov_job *job) {
 }
 
 lac_status krylov_pass(krylov *k, int count, const lac_column_op *ops) {
-  lac_context *ctx = k->ctx;
-  if (ctx->kernels->columns) return ctx->kernels->columns(ctx, count, ops, k->state);
-  return krylov_columns(ctx, count, ops, k->state);
+  return k->ctx->kernels->columns(k->ctx, count, ops, k->state);
 }
 
 lac_status krylov_step(krylov *k, lac_column_step step) {
-  lac_context *ctx = k->ctx;
-  if (ctx->kernels->column_step) return ctx->kernels->column_step(ctx, step, &k->numbers, k->state);
-  return krylov_column_step(ctx, step, &k->numbers, k->state);
+  return k->ctx->kernels->column_step(k->ctx, step, &k->numbers, k->state);
 }
 
 lac_status krylov_product(krylov *k, const lac_array *x, lac_array *y) {
@@ -83,16 +79,11 @@ done:
   return status;
 }
 
-lac_status krylov_begin(krylov *k) {
-  return k->ctx->kernels->step_begin ? k->ctx->kernels->step_begin(k->ctx) : LAC_OK;
-}
-
 lac_status krylov_end(krylov *k, bool *goes_on) {
   lac_context *ctx = k->ctx;
   lac_status status = LAC_OK;
   int64_t every = k->job->iteration->look_every > 1 ? k->job->iteration->look_every : 1;
 
-  if (ctx->kernels->step_end) LAC_TRY(ctx->kernels->step_end(ctx));
   ++k->iterations;
   if (k->iterations - k->looked >= every || k->iterations >= k->limit) LAC_TRY(krylov_look(k));
   *goes_on = k->running > 0 && k->iterations < k->limit && !k->is_stopped;

@@ -77,8 +77,7 @@ lac_status krylov_precondition(krylov *k, const lac_array *x, lac_array *y);
 
 static inline bool krylov_is_preconditioned(const krylov *k) { return k->job->m.apply; }
 
-/// An iteration begins; and has ended: count it and look at the residuals when it is time. Goes on while *goes_on.
-lac_status krylov_begin(krylov *k);
+/// An iteration has ended: count it and look at the residuals when it is time. Goes on while *goes_on.
 lac_status krylov_end(krylov *k, bool *goes_on);
 
 /// Of two residuals; NaN is the worst, and no number after it takes its place.
@@ -93,10 +92,5 @@ lac_status krylov_free_of(krylov *k, const krylov_basis *basis, lac_array *y);
 
 /// What became of it (report.c).
 void krylov_tell(const krylov *k, lac_solve_report *report);
-
-/// columns and column_step by what every backend has (compose.c).
-lac_status krylov_columns(lac_context *ctx, int count, const lac_column_op *ops, lac_array *state);
-lac_status krylov_column_step(lac_context *ctx, lac_column_step step, const lac_step_numbers *numbers,
-                              lac_array *state);
 
 #endif

@@ -69,7 +69,6 @@ static lac_status gmres_repeat(krylov *k, bool is_flexible) {
     const lac_array *z = k->r[j];
     LAC_TRY(krylov_need_r(k, j + 1));
     if (has_m) LAC_TRY(krylov_need_v(k, is_flexible ? j : 0));
-    LAC_TRY(krylov_begin(k));
     if (has_m) {
       z = k->v[is_flexible ? j : 0];
       LAC_TRY(krylov_precondition(k, k->r[j], k->v[is_flexible ? j : 0]));

@@ -107,7 +107,6 @@ static lac_status gk_repeat(krylov *k, int is_lsmr) {
   k->numbers.least = k->numbers.is_rectangular ? k->job->iteration->rtol : 10 * k->numbers.epsilon;
   LAC_TRY(gk_begin(k));
   while (goes_on) {
-    LAC_TRY(krylov_begin(k));
     LAC_TRY(gk_iterate(k));
     LAC_TRY(krylov_end(k, &goes_on));
   }

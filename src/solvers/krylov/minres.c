@@ -90,7 +90,6 @@ static lac_status minres_cycle(krylov *k) {
   LAC_TRY(minres_norm(k, &r));
   LAC_TRY(krylov_step(k, LAC_STEP_minres_begin));
   while (goes_on) {
-    LAC_TRY(krylov_begin(k));
     LAC_TRY(minres_iterate(k, &r, &w));
     LAC_TRY(krylov_end(k, &goes_on));
   }

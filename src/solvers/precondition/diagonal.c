@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file diagonal.c
-/// The diagonal of a matrix and its reciprocal. It is looked at on the host, once: n numbers beside the nnz of the matrix.
+/// The diagonal of a matrix and its reciprocal, where the values lie.
 
 #include "solvers/precondition/relax.h"
-
-#define KERNEL_FILE "solvers/precondition/diagonal_kernel.h"
-#include "solvers/numbers/instantiate.h"
-
-typedef int64_t diagonal_kernel(int64_t, const void *, void *);
-static diagonal_kernel *const diagonal_invert[] = TABLE(diagonal_invert);
 
 lac_status lac_relax_array(lac_context *ctx, lac_dtype dtype, int64_t items, int64_t rows, int64_t width,
                            lac_array **out) {
@@ -21,20 +15,6 @@ lac_status lac_relax_like(lac_context *ctx, const lac_array *like, lac_array **o
 
 int64_t lac_relax_bytes(const lac_array *array) {
   return array ? array->count * (int64_t)lac_dtype_size(array->meta.dtype) : 0;
-}
-
-lac_status lac_relax_invert(lac_context *ctx, const lac_array *d, lac_array *inverse, int64_t *fault) {
-  lac_status status = LAC_OK;
-  size_t bytes = (size_t)d->count * lac_dtype_size(d->meta.dtype);
-  char *host = NULL;
-
-  LAC_ALLOC(host, 2 * bytes);
-  LAC_TRY(lac_array_read(ctx, d, host));
-  *fault = diagonal_invert[d->meta.dtype](d->count, host, host + bytes);
-  if (inverse && *fault < 0) LAC_TRY(lac_array_write(ctx, inverse, host + bytes));
-done:
-  lac_free(host);
-  return status;
 }
 
 lac_status lac_relax_require_diagonal(lac_context *ctx, const char *who, const lac_pattern *pattern) {
@@ -101,7 +81,7 @@ lac_status lac_relax_diagonal(lac_context *ctx, const char *who, const lac_setup
 
   LAC_TRY(diagonal_take(ctx, setup, &d));
   LAC_TRY(lac_relax_like(ctx, d, &r));
-  LAC_TRY(lac_relax_invert(ctx, d, r, &fault));
+  LAC_TRY(ctx->kernels->reciprocal(ctx, d, r, &fault));
   LAC_CHECK(
       fault < 0, LAC_ERR_SINGULAR,
       "%s: the diagonal of row %lld in matrix %lld is zero or missing; order the rows so that it is not, or choose "

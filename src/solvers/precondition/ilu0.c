@@ -30,7 +30,7 @@ static lac_status ilu0_check_pivots(lac_context *ctx, const lac_relax_split *s) 
   LAC_TRY(lac_pattern_diagonal(ctx, s->upper, &map));
   LAC_TRY(lac_array_create(ctx, s->u->meta.dtype, 2, (const int64_t[]){items, n}, &pivots));
   LAC_TRY(ctx->kernels->remap(ctx, map, LAC_N, 0, s->u, pivots));
-  LAC_TRY(lac_relax_invert(ctx, pivots, NULL, &fault));
+  LAC_TRY(ctx->kernels->reciprocal(ctx, pivots, pivots, &fault));
   LAC_CHECK(
       fault < 0, LAC_ERR_SINGULAR,
       "ilu0: the pivot of row %lld in matrix %lld is zero or not finite; another order of the rows, block_jacobi or "

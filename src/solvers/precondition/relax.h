@@ -12,9 +12,6 @@
 lac_status lac_relax_diagonal(lac_context *ctx, const char *who, const lac_setup *setup, lac_array **diagonal,
                               lac_array **inverse, lac_array **mirrored);
 
-/// 1 / d of any array of this kind; *fault is the first place (item n + row) where it is not finite, or -1. `inverse` may be NULL.
-lac_status lac_relax_invert(lac_context *ctx, const lac_array *d, lac_array *inverse, int64_t *fault);
-
 /// LAC_ERR_SINGULAR names the first row without an entry on the diagonal.
 lac_status lac_relax_require_diagonal(lac_context *ctx, const char *who, const lac_pattern *pattern);
 

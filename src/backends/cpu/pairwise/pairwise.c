@@ -12,11 +12,11 @@
 #define KERNEL_FILE "backends/cpu/pairwise/pairwise_kernel.h"
 #include "backends/cpu/pairwise/pairwise_instantiate.h"
 
-static const grid_rows restricts[4][2][4] = TABLE_MULTIGRID(restrict);
-static const grid_rows remains[4][2][4] = TABLE_MULTIGRID(remain);
-static const grid_rows smooths[4][2][4] = TABLE_MULTIGRID(smooth);
-static const grid_rows products[4][2][4] = TABLE_MULTIGRID(product);
-static const grid_rows weighs[4][2][4] = TABLE_MULTIGRID(weigh);
+static const grid_rows restricts[4][2][4] = TABLE_PAIRWISE(restrict);
+static const grid_rows remains[4][2][4] = TABLE_PAIRWISE(remain);
+static const grid_rows smooths[4][2][4] = TABLE_PAIRWISE(smooth);
+static const grid_rows products[4][2][4] = TABLE_PAIRWISE(product);
+static const grid_rows weighs[4][2][4] = TABLE_PAIRWISE(weigh);
 
 // -- jobs ------------------------------------------------------------------------------------------------------------
 
@@ -110,7 +110,7 @@ static int64_t level_work(const lac_level_view *level, int64_t k) {
   return (level->rows.columns->count + level->rows.rows) * k;
 }
 
-lac_status cpu_multigrid_weights(lac_context *ctx, const lac_level_view *level, double omega, lac_array *weights) {
+lac_status cpu_pairwise_weights(lac_context *ctx, const lac_level_view *level, double omega, lac_array *weights) {
   lac_status status = LAC_OK;
   grid_jobs jobs = {.job = {.k = 1}};
   LAC_TRY(grid_jobs_level(ctx, &jobs, level));
@@ -124,9 +124,9 @@ done:
 
 /// In one pass by aggregates where their rows lie in order: else memory would be read all over, and the residual comes first. So it does
 /// where rows are taken in slices.
-static lac_status cpu_restricted(lac_context *ctx, const lac_level_view *level, const lac_aggregation *aggregation,
-                                 const lac_array *weights, const lac_array *b, const lac_array *x, lac_array *room,
-                                 lac_array *rc, lac_array *xc) {
+lac_status cpu_pairwise_restricted(lac_context *ctx, const lac_level_view *level, const lac_aggregation *aggregation,
+                                   const lac_array *weights, const lac_array *b, const lac_array *x, lac_array *room,
+                                   lac_array *rc, lac_array *xc) {
   lac_status status = LAC_OK;
   bool fuses = aggregation->is_regular && !level->slices;
   grid_jobs jobs = {.job = {.k = b->meta.shape[2]}};
@@ -143,13 +143,13 @@ static lac_status cpu_restricted(lac_context *ctx, const lac_level_view *level, 
   jobs.job.z = (void *)grid_operand(&jobs, GRID_Z, fuses ? xc : room);
   jobs.kernel = pick(fuses ? restricts : remains, level, x->meta.dtype);
   grid_jobs_run(ctx, &jobs, level_work(level, jobs.job.k));
-  if (!fuses) cpu_multigrid_collected(ctx, aggregation, weights, level->conjugates, room, rc, xc);
+  if (!fuses) cpu_pairwise_collected(ctx, aggregation, weights, level->conjugates, room, rc, xc);
 done:
   return status;
 }
 
-static lac_status cpu_smoothed(lac_context *ctx, const lac_level_view *level, const lac_array *b, const lac_array *x,
-                               lac_array *z) {
+lac_status cpu_pairwise_relaxed(lac_context *ctx, const lac_level_view *level, const lac_array *b, const lac_array *x,
+                                lac_array *z) {
   lac_status status = LAC_OK;
   grid_jobs jobs = {.job = {.k = b->meta.shape[2]}};
   LAC_TRY(grid_jobs_level(ctx, &jobs, level));
@@ -164,9 +164,10 @@ done:
 
 /// Sums of blocks [items, blocks, 3, k], one behind the other, into those of the call: complex ones are two reals.
 static void add_blocks(const grid_jobs *jobs, bool second, int64_t reals, lac_array *sums) {
-  static const int places[2][3] = {{LAC_SUM_RHO, LAC_SUM_ALPHA, -1}, {LAC_SUM_BETA, LAC_SUM_ALPHA2, LAC_SUM_GAMMA}};
+  static const int places[2][3] = {{LAC_CYCLE_RHO, LAC_CYCLE_ALPHA, -1},
+                                   {LAC_CYCLE_BETA, LAC_CYCLE_ALPHA2, LAC_CYCLE_GAMMA}};
   for (int64_t item = 0; item < jobs->items; ++item) {
-    double *out = (double *)cpu_edit(sums) + item * LAC_SUMS * reals;
+    double *out = (double *)cpu_edit(sums) + item * LAC_CYCLE_SUMS * reals;
     for (int s = 0; s < 3; ++s) {
       if (places[second][s] < 0) continue;
       double *to = out + places[second][s] * reals;
@@ -180,8 +181,8 @@ static void add_blocks(const grid_jobs *jobs, bool second, int64_t reals, lac_ar
   }
 }
 
-static lac_status cpu_product(lac_context *ctx, const lac_level_view *level, bool of_image, const lac_array *c,
-                              const lac_array *r, const lac_array *before, lac_array *v, lac_array *sums) {
+lac_status cpu_pairwise_product(lac_context *ctx, const lac_level_view *level, bool of_image, const lac_array *c,
+                                const lac_array *r, const lac_array *before, lac_array *v, lac_array *sums) {
   lac_status status = LAC_OK;
   int64_t k = c->meta.shape[2], reals = lac_dtype_is_complex(c->meta.dtype) ? 2 * k : k;
   int64_t blocks = (level->rows.rows + GRID_BLOCK - 1) / GRID_BLOCK;
@@ -203,16 +204,8 @@ done:
   return status;
 }
 
-const lac_multigrid_kernels cpu_multigrid_kernels = {
-    .magnitudes = cpu_multigrid_magnitudes,
-    .weights = cpu_multigrid_weights,
-    .galerkin = cpu_multigrid_galerkin,
-    .sliced = cpu_multigrid_sliced,
-    .scaled = cpu_multigrid_scaled,
-    .restricted = cpu_restricted,
-    .prolonged = cpu_multigrid_prolonged,
-    .smoothed = cpu_smoothed,
-    .product = cpu_product,
-    .steps = cpu_multigrid_steps,
-    .advanced = cpu_multigrid_advanced,
+const lac_pairwise_kernels cpu_pairwise_kernels = {
+#define LAC_KERNEL(slot, parameters) .slot = cpu_pairwise_##slot,
+#include "kernels/pairwise.def"
+#undef LAC_KERNEL
 };

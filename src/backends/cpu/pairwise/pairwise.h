@@ -73,23 +73,14 @@ lac_status grid_jobs_level(lac_context *ctx, grid_jobs *jobs, const lac_level_vi
 /// Run all blocks; `work` decides on threads.
 void grid_jobs_run(lac_context *ctx, grid_jobs *jobs, int64_t work);
 
-extern const lac_multigrid_kernels cpu_multigrid_kernels;
-
-lac_status cpu_multigrid_magnitudes(lac_context *ctx, const lac_array *x, const lac_array *unit, lac_array *scale);
-lac_status cpu_multigrid_weights(lac_context *ctx, const lac_level_view *level, double omega, lac_array *weights);
-lac_status cpu_multigrid_galerkin(lac_context *ctx, const lac_level_view *level, const lac_aggregation *aggregation,
-                                  const lac_pattern *coarse, lac_array *values);
-lac_status cpu_multigrid_sliced(lac_context *ctx, const lac_pattern *pattern, const lac_slices *slices,
-                                const lac_array *values, lac_array *out);
-lac_status cpu_multigrid_scaled(lac_context *ctx, const lac_array *weights, bool conjugates, const lac_array *scale,
-                                int which, const lac_array *x, lac_array *y);
 /// rc = P^T r and xc = weights rc
-void cpu_multigrid_collected(lac_context *ctx, const lac_aggregation *aggregation, const lac_array *weights,
-                             bool conjugates, const lac_array *r, lac_array *rc, lac_array *xc);
-lac_status cpu_multigrid_prolonged(lac_context *ctx, const lac_aggregation *aggregation, const lac_array *steps,
-                                   const lac_array *c, const lac_array *d, lac_array *x);
-lac_status cpu_multigrid_steps(lac_context *ctx, bool second, const lac_array *sums, lac_array *steps);
-lac_status cpu_multigrid_advanced(lac_context *ctx, const lac_level_view *level, const lac_array *steps,
-                                  const lac_array *v, lac_array *r, lac_array *x);
+void cpu_pairwise_collected(lac_context *ctx, const lac_aggregation *aggregation, const lac_array *weights,
+                            bool conjugates, const lac_array *r, lac_array *rc, lac_array *xc);
+
+#define LAC_KERNEL(slot, parameters) lac_pairwise_##slot cpu_pairwise_##slot;
+#include "kernels/pairwise.def"
+#undef LAC_KERNEL
+
+extern const lac_pairwise_kernels cpu_pairwise_kernels;
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of a slice that lie on diagonals (lac_slices). Sums as in multigrid_kernel.h: entry by entry and in T.
+// Rows of a slice that lie on diagonals (lac_slices). Sums as in pairwise_kernel.h: entry by entry and in T.
 
 #define REAL FN(real)
 

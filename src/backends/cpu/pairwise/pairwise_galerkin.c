@@ -31,7 +31,7 @@ static void galerkin_part(const void *job, int64_t begin, int64_t end) {
   g->kernel(g, g->marks + omp_get_thread_num() * g->coarse, begin, end);
 }
 
-lac_status cpu_multigrid_galerkin(lac_context *ctx, const lac_level_view *level, const lac_aggregation *aggregation,
+lac_status cpu_pairwise_coarsened(lac_context *ctx, const lac_level_view *level, const lac_aggregation *aggregation,
                                   const lac_pattern *coarse, lac_array *values) {
   lac_status status = LAC_OK;
   const lac_rows *rows = &level->rows;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// One kernel source for the pairs of numbers of multigrid_pairs.h: includes KERNEL_FILE six times for each width of indices (O and C as
+// One kernel source for the pairs of numbers of pairwise_pairs.h: includes KERNEL_FILE six times for each width of indices (O and C as
 // in instantiate_indexed.h), with
 //
 //     MN(name)                name_<T>_<H>_<O>_<C>: for functions of the text
-//     TABLE_MULTIGRID(name)   afterwards: by lac_dtype of T, whether H is narrower, and lac_width
+//     TABLE_PAIRWISE(name)   afterwards: by lac_dtype of T, whether H is narrower, and lac_width
 
 #include "backends/cpu/types.h"
 
@@ -11,7 +11,7 @@
 #define MN(name) PASTE(PASTE(PASTE(PASTE(name, T), H), O), C)
 #define TABLE_WIDTHS(name) \
   { NULL, name##_i32_i32, name##_i64_i32, name##_i64_i64 }
-#define TABLE_MULTIGRID(name)                                            \
+#define TABLE_PAIRWISE(name)                                             \
   {                                                                      \
     {TABLE_WIDTHS(name##_f32_f32), TABLE_WIDTHS(name##_f32_f32)},        \
         {TABLE_WIDTHS(name##_f64_f64), TABLE_WIDTHS(name##_f64_f32)},    \

@@ -18,8 +18,8 @@ typedef struct slice_job {
 
 static const cpu_part fills[4][2] = TABLE_PAIRS(fill_slices);
 
-lac_status cpu_multigrid_sliced(lac_context *ctx, const lac_pattern *pattern, const lac_slices *slices,
-                                const lac_array *values, lac_array *out) {
+lac_status cpu_pairwise_sliced(lac_context *ctx, const lac_pattern *pattern, const lac_slices *slices,
+                               const lac_array *values, lac_array *out) {
   lac_dtype from = values->meta.dtype;
   int64_t items = values->meta.shape[0];
   slice_job job = {.offsets = pattern->offsets,

@@ -8,7 +8,8 @@ INLINE void FN(prolong_all)(const grid_job *g, int64_t begin, int64_t end, const
   const int32_t *aggregates = g->aggregates;
   T *y = g->y;
   for (int64_t j = 0; j < k; ++j) {
-    const T first = has_steps ? (T)steps[LAC_STEP_C * k + j] : 1, second = has_steps ? (T)steps[LAC_STEP_D * k + j] : 0;
+    const T first = has_steps ? (T)steps[LAC_CYCLE_C * k + j] : 1,
+            second = has_steps ? (T)steps[LAC_CYCLE_D * k + j] : 0;
     for (int64_t i = begin; i < end; ++i) {
       if (aggregates[i] < 0) continue;
       const int64_t at = aggregates[i] * k + j;
@@ -33,7 +34,7 @@ INLINE void FN(advance_all)(const grid_job *g, int64_t begin, int64_t end, const
   const T *c = g->c, *weights = g->weights;
   T *y = g->y, *z = g->z;
   for (int64_t j = 0; j < k; ++j) {
-    const T step = -(T)steps[LAC_STEP_FIRST * k + j];
+    const T step = -(T)steps[LAC_CYCLE_FIRST * k + j];
     for (int64_t i = begin; i < end; ++i) {
       const int64_t at = i * k + j;
       const T r = FN(mac)(y[at], step, c[at]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What multigrid does with vectors alone. T and H as in multigrid_instantiate.h.
+// What multigrid does with vectors alone. T and H as in pairwise_instantiate.h.
 
 #define REAL FN(real)
 

@@ -34,7 +34,7 @@ static void set_scales(double most, double unit, double *in, double *out) {
   *out = u * unit;
 }
 
-lac_status cpu_multigrid_magnitudes(lac_context *ctx, const lac_array *x, const lac_array *unit, lac_array *scale) {
+lac_status cpu_pairwise_magnitudes(lac_context *ctx, const lac_array *x, const lac_array *unit, lac_array *scale) {
   lac_status status = LAC_OK;
   int64_t k = x->meta.shape[2], rows = x->meta.shape[1];
   grid_jobs jobs = {.items = x->meta.shape[0], .job = {.k = k, .rows = rows}};
@@ -62,8 +62,8 @@ done:
   return status;
 }
 
-lac_status cpu_multigrid_scaled(lac_context *ctx, const lac_array *weights, bool conjugates, const lac_array *scale,
-                                int which, const lac_array *x, lac_array *y) {
+lac_status cpu_pairwise_scaled(lac_context *ctx, const lac_array *weights, bool conjugates, const lac_array *scale,
+                               int which, const lac_array *x, lac_array *y) {
   int64_t k = x->meta.shape[2];
   lac_dtype from = x->meta.dtype, to = y->meta.dtype;
   grid_jobs jobs = {.items = x->meta.shape[0], .job = {.k = k, .rows = x->meta.shape[1]}};
@@ -78,8 +78,8 @@ lac_status cpu_multigrid_scaled(lac_context *ctx, const lac_array *weights, bool
   return LAC_OK;
 }
 
-void cpu_multigrid_collected(lac_context *ctx, const lac_aggregation *aggregation, const lac_array *weights,
-                             bool conjugates, const lac_array *r, lac_array *rc, lac_array *xc) {
+void cpu_pairwise_collected(lac_context *ctx, const lac_aggregation *aggregation, const lac_array *weights,
+                            bool conjugates, const lac_array *r, lac_array *rc, lac_array *xc) {
   int64_t k = r->meta.shape[2];
   grid_jobs jobs = {.items = r->meta.shape[0], .job = {.k = k, .rows = aggregation->coarse}};
   jobs.job.sign = conjugates ? -1 : 1;
@@ -93,8 +93,8 @@ void cpu_multigrid_collected(lac_context *ctx, const lac_aggregation *aggregatio
   grid_jobs_run(ctx, &jobs, aggregation->fine * k);
 }
 
-lac_status cpu_multigrid_prolonged(lac_context *ctx, const lac_aggregation *aggregation, const lac_array *steps,
-                                   const lac_array *c, const lac_array *d, lac_array *x) {
+lac_status cpu_pairwise_prolonged(lac_context *ctx, const lac_aggregation *aggregation, const lac_array *steps,
+                                  const lac_array *c, const lac_array *d, lac_array *x) {
   int64_t k = x->meta.shape[2];
   grid_jobs jobs = {.items = x->meta.shape[0], .job = {.k = k, .rows = aggregation->fine}};
   jobs.job.aggregates = aggregation->aggregates->host;
@@ -111,26 +111,26 @@ lac_status cpu_multigrid_prolonged(lac_context *ctx, const lac_aggregation *aggr
 static c128 share(c128 a, c128 b) { return b == 0 ? PAIR(0.0, 0.0) : div_c128(a, b); }
 
 /// The steps along the two directions that solve the problem of two unknowns. The second is left out where it is the first again.
-static void set_steps(const c128 sums[LAC_SUMS], bool second, c128 steps[LAC_STEPS]) {
-  const c128 rho = sums[LAC_SUM_RHO], gamma = sums[LAC_SUM_GAMMA], beta = sums[LAC_SUM_BETA];
-  steps[LAC_STEP_FIRST] = share(sums[LAC_SUM_ALPHA], rho);
+static void set_steps(const c128 sums[LAC_CYCLE_SUMS], bool second, c128 steps[LAC_CYCLE_STEPS]) {
+  const c128 rho = sums[LAC_CYCLE_RHO], gamma = sums[LAC_CYCLE_GAMMA], beta = sums[LAC_CYCLE_BETA];
+  steps[LAC_CYCLE_FIRST] = share(sums[LAC_CYCLE_ALPHA], rho);
   if (!second) return;
   c128 rest = beta - share(mul_c128(gamma, conj_c128(gamma)), rho), d = 0;
-  if (!(cabs(rest) <= 1e-12 * cabs(beta))) d = div_c128(sums[LAC_SUM_ALPHA2], rest);
-  steps[LAC_STEP_C] = steps[LAC_STEP_FIRST] - mul_c128(share(conj_c128(gamma), rho), d);
-  steps[LAC_STEP_D] = d;
+  if (!(cabs(rest) <= 1e-12 * cabs(beta))) d = div_c128(sums[LAC_CYCLE_ALPHA2], rest);
+  steps[LAC_CYCLE_C] = steps[LAC_CYCLE_FIRST] - mul_c128(share(conj_c128(gamma), rho), d);
+  steps[LAC_CYCLE_D] = d;
 }
 
-lac_status cpu_multigrid_steps(lac_context *ctx, bool second, const lac_array *sums, lac_array *steps) {
+lac_status cpu_pairwise_steps(lac_context *ctx, bool second, const lac_array *sums, lac_array *steps) {
   int64_t items = sums->meta.shape[0], k = sums->meta.shape[2], parts = lac_dtype_is_complex(sums->meta.dtype) ? 2 : 1;
   (void)ctx;
   for (int64_t at = 0; at < items * k; ++at) {
-    const double *from = (const double *)cpu_data(sums) + (at / k * LAC_SUMS * k + at % k) * parts;
-    double *to = (double *)cpu_edit(steps) + (at / k * LAC_STEPS * k + at % k) * parts;
-    c128 in[LAC_SUMS], out[LAC_STEPS] = {0};
-    for (int s = 0; s < LAC_SUMS; ++s, from += k * parts) in[s] = PAIR(from[0], parts == 2 ? from[1] : 0.0);
+    const double *from = (const double *)cpu_data(sums) + (at / k * LAC_CYCLE_SUMS * k + at % k) * parts;
+    double *to = (double *)cpu_edit(steps) + (at / k * LAC_CYCLE_STEPS * k + at % k) * parts;
+    c128 in[LAC_CYCLE_SUMS], out[LAC_CYCLE_STEPS] = {0};
+    for (int s = 0; s < LAC_CYCLE_SUMS; ++s, from += k * parts) in[s] = PAIR(from[0], parts == 2 ? from[1] : 0.0);
     set_steps(in, second, out);
-    for (int s = 0; s < (second ? LAC_STEPS : 1); ++s, to += k * parts) {
+    for (int s = 0; s < (second ? LAC_CYCLE_STEPS : 1); ++s, to += k * parts) {
       to[0] = creal(out[s]);
       if (parts == 2) to[1] = cimag(out[s]);
     }
@@ -138,8 +138,8 @@ lac_status cpu_multigrid_steps(lac_context *ctx, bool second, const lac_array *s
   return LAC_OK;
 }
 
-lac_status cpu_multigrid_advanced(lac_context *ctx, const lac_level_view *level, const lac_array *steps,
-                                  const lac_array *v, lac_array *r, lac_array *x) {
+lac_status cpu_pairwise_advanced(lac_context *ctx, const lac_level_view *level, const lac_array *steps,
+                                 const lac_array *v, lac_array *r, lac_array *x) {
   int64_t k = x->meta.shape[2];
   grid_jobs jobs = {.items = x->meta.shape[0], .job = {.k = k, .rows = x->meta.shape[1]}};
   jobs.job.sign = level->conjugates ? -1 : 1;

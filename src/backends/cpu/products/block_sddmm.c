@@ -5,6 +5,7 @@
 /// Where s lacks dimensions of the batch, a row's blocks are summed over it while they are in cache.
 
 #include "backends/cpu/passes.h"
+#include "backends/cpu/products/block.h"
 #include "backends/cpu/types.h"
 
 #define KERNEL_FILE "backends/cpu/products/dot_kernel.h"

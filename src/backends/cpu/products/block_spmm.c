@@ -6,6 +6,7 @@
 /// turned round.
 
 #include "backends/cpu/passes.h"
+#include "backends/cpu/products/block.h"
 #include "backends/cpu/types.h"
 
 enum { BLOCK_AHEAD = 1024 };  // bytes of values before they are needed

@@ -5,6 +5,7 @@
 /// Where s lacks dimensions of the batch, a row's entries are summed over it while they are in cache: no s for each item.
 
 #include "backends/cpu/passes.h"
+#include "backends/cpu/products/block.h"
 #include "backends/cpu/types.h"
 
 enum { SDDMM_AHEAD = 512 };  // entries
@@ -27,6 +28,7 @@ lac_status cpu_sddmm(lac_context *ctx, const lac_pattern *p, const lac_array *u,
   cpu_passes passes = {.pass = {.k = k, .sign = 1}};
   lac_rows rows;
 
+  if (lac_pattern_has_blocks(p)) return cpu_block_sddmm(ctx, p, u, v, s);
   if (s->count == 0) return LAC_OK;
   if (u->count == 0 || v->count == 0) return cpu_fill(ctx, s, 0, 0);
   LAC_TRY(lac_pattern_walk(ctx, p, false, &rows));

@@ -6,6 +6,7 @@
 /// where one thread works on one column, or on many columns of a matrix whose entries stand anywhere.
 
 #include "backends/cpu/passes.h"
+#include "backends/cpu/products/block.h"
 #include "backends/cpu/types.h"
 
 // How long before they are needed entries, and rows of x, are asked for: far enough for memory to answer, near enough to still
@@ -61,6 +62,7 @@ lac_status cpu_spmm(lac_context *ctx, const lac_pattern *p, lac_side side, const
   cpu_passes passes = {.pass = {.k = k, .sign = lac_side_conjugates(side) ? -1 : 1}};
   lac_rows rows;
 
+  if (lac_pattern_has_blocks(p)) return cpu_block_spmm(ctx, p, side, a, x, y);
   if (y->count == 0) return LAC_OK;
   if (p->nnz == 0 || a->count == 0 || x->count == 0) return cpu_fill(ctx, y, 0, 0);
   scatters = transposed && spmm_scatters(ctx, p, a, x, y, k);

@@ -100,19 +100,7 @@ done:
 }
 
 const lac_smoothed_kernels cpu_smoothed_kernels = {
-    .largest = cpu_smoothed_largest,
-    .narrow = cpu_smoothed_narrow,
-    .widen = cpu_smoothed_widen,
-    .strength = cpu_smoothed_strength,
-    .diagonals = cpu_smoothed_diagonals,
-    .power = cpu_smoothed_power,
-    .aggregate = cpu_smoothed_aggregate,
-    .interpolate = cpu_smoothed_interpolate,
-    .interpolate_values = cpu_smoothed_interpolate_values,
-    .transpose = cpu_smoothed_transpose,
-    .transpose_values = cpu_smoothed_transpose_values,
-    .galerkin = cpu_smoothed_galerkin,
-    .galerkin_values = cpu_smoothed_galerkin_values,
-    .step = cpu_smoothed_step,
-    .multiply = cpu_smoothed_multiply,
+#define LAC_KERNEL(slot, parameters) .slot = cpu_smoothed_##slot,
+#include "kernels/smoothed.def"
+#undef LAC_KERNEL
 };

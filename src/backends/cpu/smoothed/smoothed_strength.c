@@ -125,8 +125,9 @@ done:
   return status;
 }
 
-lac_status cpu_smoothed_power(lac_context *ctx, lac_dtype dtype, const lac_sparse *a, const void *values,
-                              const uint8_t *kinds, const void *s, double scale, const void *x, void *y, double *norm) {
+lac_status cpu_smoothed_power_step(lac_context *ctx, lac_dtype dtype, const lac_sparse *a, const void *values,
+                                   const uint8_t *kinds, const void *s, double scale, const void *x, void *y,
+                                   double *norm) {
   lac_status status = LAC_OK;
   int64_t blocks = strength_count(a);
   power_job job = {a, values, kinds, s, x, scale, y, NULL};

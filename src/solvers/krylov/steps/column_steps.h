@@ -9,25 +9,23 @@
 #ifndef LACUNA_SOLVERS_KRYLOV_STEPS_COLUMN_STEPS_H
 #define LACUNA_SOLVERS_KRYLOV_STEPS_COLUMN_STEPS_H
 
-#include "solvers/krylov/steps/bicgstab.h"
-#include "solvers/krylov/steps/cg.h"
-#include "solvers/krylov/steps/gmres.h"
-#include "solvers/krylov/steps/golub_kahan.h"
-#include "solvers/krylov/steps/minres.h"
+#include "kernels/columns.h"
+
+#define LAC_STEP_HEADERS
+#include "solvers/krylov/krylov.def"
 
 /// A step for one column whose coefficients are `stride` pairs apart.
 LAC_STEP_FUNCTION lac_column_step_run(lac_column_step step, lac_pair *s, int64_t stride,
                                       const lac_step_numbers *numbers) {
+  switch (step) {
 #define LAC_STEP(name)                   \
   case LAC_STEP_##name:                  \
     lac_step_##name(s, stride, numbers); \
     break;
-  switch (step) {
-    LAC_STEPS(LAC_STEP)
-    case LAC_STEPS_END:
+#include "solvers/krylov/krylov.def"
+    case LAC_STEP_END:
       break;
   }
-#undef LAC_STEP
 }
 
 #endif

@@ -159,7 +159,7 @@ static lac_status choice_create(lac_context *ctx, const lac_setup *setup, multig
   if (options->kind == LAC_MULTIGRID_PAIRWISE) return choice_make(ctx, setup, part, pairwise, "asked for");
   if (options->kind == LAC_MULTIGRID_SMOOTHED) return choice_make(ctx, setup, part, smoothed, "asked for");
   if (!ctx->kernels->smoothed) return choice_make(ctx, setup, part, pairwise, "this backend has no other");
-  if (!ctx->kernels->multigrid) return choice_make(ctx, setup, part, smoothed, "this backend has no other");
+  if (!ctx->kernels->pairwise) return choice_make(ctx, setup, part, smoothed, "this backend has no other");
   if (options->near_null) return choice_make(ctx, setup, part, smoothed, "near-null vectors are given");
   look = choice_look(setup);
   if (look.uneven > CHOICE_MANY)

@@ -20,7 +20,7 @@ typedef struct room {
 
 typedef struct cycle {
   const lac_hierarchy *h;
-  const lac_multigrid_kernels *kernels;
+  const lac_pairwise_kernels *kernels;
   lac_side side;  // with A^H written as A where they are the same
   lac_array *scale;
   lac_level_view views[LAC_LEVELS];
@@ -60,8 +60,8 @@ static lac_status open_level(lac_context *ctx, cycle *s, int level, int64_t k) {
   if (!takes_two_steps(s, level)) goto done;
   LAC_TRY(lac_array_create(ctx, h->narrow, 3, shape, &r->d));
   LAC_TRY(lac_array_create(ctx, h->narrow, 3, shape, &r->v));
-  LAC_TRY(lac_array_create(ctx, full, 3, (const int64_t[]){h->items, LAC_SUMS, k}, &r->sums));
-  LAC_TRY(lac_array_create(ctx, full, 3, (const int64_t[]){h->items, LAC_STEPS, k}, &r->steps));
+  LAC_TRY(lac_array_create(ctx, full, 3, (const int64_t[]){h->items, LAC_CYCLE_SUMS, k}, &r->sums));
+  LAC_TRY(lac_array_create(ctx, full, 3, (const int64_t[]){h->items, LAC_CYCLE_STEPS, k}, &r->steps));
 done:
   return status;
 }
@@ -111,7 +111,7 @@ static lac_status descend(lac_context *ctx, cycle *s, int level, const lac_array
     LAC_TRY(solve_level(ctx, s, level + 1));
     LAC_TRY(s->kernels->prolonged(ctx, aggregation, next->steps, next->c, next->d, here->x));
   }
-  LAC_TRY(s->kernels->smoothed(ctx, &s->views[level], b, here->x, z));
+  LAC_TRY(s->kernels->relaxed(ctx, &s->views[level], b, here->x, z));
 done:
   return status;
 }
@@ -136,7 +136,7 @@ lac_status lac_hierarchy_cycle(lac_context *ctx, const lac_hierarchy *h, lac_sid
                                lac_array *x) {
   lac_status status = LAC_OK;
   int64_t k = b->meta.shape[b->meta.ndim - 1];
-  cycle s = {.h = h, .kernels = ctx->kernels->multigrid, .side = side};
+  cycle s = {.h = h, .kernels = ctx->kernels->pairwise, .side = side};
 
   if (x->count == 0) return LAC_OK;
   if (h->is_hermitian && lac_side_transposes(side)) s.side = lac_side_conjugates(side) ? LAC_N : LAC_C;

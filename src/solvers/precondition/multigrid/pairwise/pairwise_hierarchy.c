@@ -88,7 +88,7 @@ static lac_status hierarchy_units(lac_context *ctx, lac_hierarchy *h, const lac_
   int64_t nnz = h->levels->patterns[0]->nnz;
   LAC_TRY(make(ctx, LAC_F64, 3, h->items, 2, 1, &h->unit));
   if (!largest) LAC_TRY(lac_array_reshape(ctx, h->values[0], 3, (const int64_t[]){h->items, nnz, 1}, &column));
-  LAC_TRY(ctx->kernels->multigrid->magnitudes(ctx, largest ? largest : column, NULL, h->unit));
+  LAC_TRY(ctx->kernels->pairwise->magnitudes(ctx, largest ? largest : column, NULL, h->unit));
 done:
   lac_array_destroy(&column);
   return status;
@@ -114,10 +114,10 @@ static lac_status hierarchy_coarsen(lac_context *ctx, lac_hierarchy *h, int leve
 
   h->is_sliced[level + 1] = slices && h->is_hermitian;
   LAC_TRY(make(ctx, full, 2, h->items, coarse->nnz, 0, &made));
-  LAC_TRY(ctx->kernels->multigrid->galerkin(ctx, &view, &h->levels->aggregates[level], coarse, made));
+  LAC_TRY(ctx->kernels->pairwise->coarsened(ctx, &view, &h->levels->aggregates[level], coarse, made));
   if (h->is_sliced[level + 1]) {
     LAC_TRY(make(ctx, h->narrow, 2, h->items, slices->room, 0, &h->values[level + 1]));
-    LAC_TRY(ctx->kernels->multigrid->sliced(ctx, coarse, slices, made, h->values[level + 1]));
+    LAC_TRY(ctx->kernels->pairwise->sliced(ctx, coarse, slices, made, h->values[level + 1]));
   } else if (h->narrow == full) {
     h->values[level + 1] = lac_array_retain(made);
   } else {
@@ -135,7 +135,7 @@ static lac_status hierarchy_weights(lac_context *ctx, lac_hierarchy *h, int leve
   lac_status status = LAC_OK;
   lac_level_view view = view_of(h, level, values);
   LAC_TRY(make(ctx, h->narrow, 2, h->items, h->levels->patterns[level]->rows, 0, &h->weights[level]));
-  LAC_TRY(ctx->kernels->multigrid->weights(ctx, &view, OMEGA, h->weights[level]));
+  LAC_TRY(ctx->kernels->pairwise->weights(ctx, &view, OMEGA, h->weights[level]));
 done:
   return status;
 }
@@ -157,7 +157,7 @@ static lac_status hierarchy_invert(lac_context *ctx, lac_hierarchy *h, const lac
   } else {  // the caller's matrix, scaled
     LAC_TRY(lac_array_reshape(ctx, h->values[0], 3, (const int64_t[]){h->items, pattern->nnz, 1}, &column));
     LAC_TRY(make(ctx, full, 3, h->items, pattern->nnz, 1, &scaled));
-    LAC_TRY(ctx->kernels->multigrid->scaled(ctx, NULL, false, h->unit, 0, column, scaled));
+    LAC_TRY(ctx->kernels->pairwise->scaled(ctx, NULL, false, h->unit, 0, column, scaled));
     LAC_TRY(lac_array_reshape(ctx, scaled, 2, (const int64_t[]){h->items, pattern->nnz}, &values));
   }
   LAC_TRY(make(ctx, full, 3, h->items, pattern->rows, pattern->rows, &inverse));
@@ -203,7 +203,7 @@ lac_status lac_hierarchy_create(lac_context *ctx, const lac_setup *setup, const 
   const lac_precondition *options = &setup->options->preconditioner;
   const lac_pattern *pattern = setup->pattern;
 
-  LAC_CHECK(ctx->kernels->multigrid && ctx->kernels->matmul && ctx->kernels->cast, LAC_ERR_UNSUPPORTED,
+  LAC_CHECK(ctx->kernels->pairwise && ctx->kernels->matmul && ctx->kernels->cast, LAC_ERR_UNSUPPORTED,
             "multigrid: the backend \"%s\" does not have its kernels; use a CPU context", ctx->backend->name);
   LAC_TRY(lac_pattern_require_local(ctx, pattern, "multigrid"));
   LAC_CHECK(pattern->rows <= INT32_MAX, LAC_ERR_OVERFLOW,

@@ -129,7 +129,7 @@ static lac_status setup_rho(lac_context *ctx, const smoothed_part *part, const l
   for (int n = 0; n < SETUP_POWER_STEPS; ++n) {
     before = n ? norm : 1;
     if (!(before > 0)) break;
-    LAC_TRY(ctx->kernels->smoothed->power(ctx, part->dtype, a, values, kinds, s, 1 / before, x, y, &norm));
+    LAC_TRY(ctx->kernels->smoothed->power_step(ctx, part->dtype, a, values, kinds, s, 1 / before, x, y, &norm));
     swap = x, x = y, y = swap;
   }
   if (isfinite(norm) && norm > 0) *rho = fmin(bound, SETUP_SAFETY * norm);

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file compose.c
-/// The kernels columns and column_step of a backend that has none: by binary, conj and sum, with coefficients that travel
-/// through the host.
+/// @file composed_columns.c
+/// The kernels columns and column_step composed of binary, conj and sum, with coefficients that travel through the host: what
+/// a backend's own are compared with.
 ///
 /// Zero coefficients shut out what they multiply where the backend has `where`; without it, NaN in a column that has diverged
 /// goes into its x, and into no other. Works in two vectors, which it gives back.
 
+#include "support/composed_columns.h"
+
 #include "core/number_at.h"
-#include "solvers/krylov/frame.h"
+#include "solvers/krylov/steps/column_steps.h"
 
 static lac_pair *slot_data(lac_array *state, int slot) {
   return (lac_pair *)state->storage->data + slot * state->meta.shape[1] * state->meta.shape[2];
@@ -125,7 +127,7 @@ done:
   return status;
 }
 
-lac_status krylov_columns(lac_context *ctx, int count, const lac_column_op *ops, lac_array *state) {
+lac_status composed_columns(lac_context *ctx, int count, const lac_column_op *ops, lac_array *state) {
   lac_status status = LAC_OK;
   lac_array *one = NULL, *two = NULL;
   if (state->count == 0) goto done;
@@ -138,8 +140,8 @@ done:
   return status;
 }
 
-lac_status krylov_column_step(lac_context *ctx, lac_column_step step, const lac_step_numbers *numbers,
-                              lac_array *state) {
+lac_status composed_column_step(lac_context *ctx, lac_column_step step, const lac_step_numbers *numbers,
+                                lac_array *state) {
   lac_status status = LAC_OK;
   int64_t columns = state->meta.shape[1] * state->meta.shape[2];
   size_t bytes = (size_t)state->count * sizeof(lac_pair);

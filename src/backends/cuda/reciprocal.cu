@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file reciprocal.cu
+/// Reciprocals, and the first number that has none: the least of integers, which no order changes.
+
+#include "backends/cuda/grid.cuh"
+
+using namespace lac_cuda;
+
+namespace {
+
+template <class R>
+__device__ R over_one(R x) {
+  return R(1) / x;
+}
+
+/// Smith's method: the quotients stay in range where the result does.
+template <class R>
+__device__ Complex<R> over_one(Complex<R> x) {
+  if (fabs(x.re) >= fabs(x.im)) {
+    R share = x.im / x.re, whole = x.re + x.im * share;
+    return {R(1) / whole, -share / whole};
+  }
+  R share = x.re / x.im, whole = x.im + x.re * share;
+  return {share / whole, R(-1) / whole};
+}
+
+template <class R>
+__device__ bool is_finite(R x) {
+  return isfinite(x);
+}
+template <class R>
+__device__ bool is_finite(Complex<R> x) {
+  return isfinite(x.re) && isfinite(x.im);
+}
+
+template <class T>
+__global__ void __launch_bounds__(BLOCK)
+    reciprocals(int64_t count, const T *x, T *y, unsigned long long *first) {
+  int64_t step = static_cast<int64_t>(gridDim.x) * BLOCK;
+  for (int64_t i = static_cast<int64_t>(blockIdx.x) * BLOCK + threadIdx.x; i < count; i += step) {
+    T inverse = over_one(x[i]);
+    y[i] = inverse;
+    if (!is_finite(inverse)) atomicMin(first, static_cast<unsigned long long>(i));
+  }
+}
+
+}  // namespace
+
+cudaError_t cuda_launch_reciprocal(cudaStream_t stream, lac_dtype dtype, int64_t count, const void *x, void *y,
+                                   uint64_t *first) {
+  cudaError_t error = cudaMemsetAsync(first, 0xff, sizeof *first, stream);
+  if (error != cudaSuccess || count == 0) return error;
+  return with_dtype(dtype, [&](auto number) {
+    using T = decltype(number);
+    return launch(reciprocals<T>, blocks(ceil_div(count, BLOCK), 4096), stream, count, static_cast<const T *>(x),
+                  static_cast<T *>(y), reinterpret_cast<unsigned long long *>(first));
+  });
+}
