@@ -19,6 +19,14 @@ const char *lac_dtype_name(lac_dtype dtype) {
 
 // -- storage ---------------------------------------------------------------------------------------------------------
 
+/// A storage comes with room for the head of the array that it is made for: most arrays are the only ones over theirs.
+typedef struct storage_block {
+  lac_storage storage;
+  lac_array first;
+} storage_block;
+
+static lac_array *storage_first(lac_storage *s) { return &((storage_block *)(void *)s)->first; }
+
 static void storage_release(lac_storage *s) {
   if (!s || atomic_fetch_sub_explicit(&s->holders, 1, memory_order_acq_rel) > 1) return;
   if (s->origin == STORAGE_OWNED) s->space->release(s->space, s->data, s->bytes, s->stream);
@@ -29,10 +37,12 @@ static void storage_release(lac_storage *s) {
 /// Storage over `data`, or over fresh memory when it is owned.
 static lac_status storage_create(lac_context *ctx, size_t bytes, void *data, int origin, lac_storage **out) {
   lac_status status = LAC_OK;
-  lac_storage *s = NULL;
+  storage_block *block = lac_alloc(sizeof *block);
+  lac_storage *s = block ? &block->storage : NULL;
 
-  LAC_ALLOC(s, 1);
+  LAC_CHECK(s, LAC_ERR_MEMORY, "out of memory: an array's head of %zu bytes", sizeof *block);
   atomic_init(&s->holders, 1);
+  atomic_init(&s->version, 0);
   s->space = ctx->space;
   s->stream = ctx->stream;
   s->origin = origin;
@@ -64,20 +74,13 @@ done:
   return status;
 }
 
-/// An array over storage: takes over the caller's hold on it, on success only.
-static lac_status array_over(lac_context *ctx, const lac_meta *meta, lac_storage *storage, lac_array **out) {
-  lac_status status = LAC_OK;
-  lac_array *a = lac_alloc(sizeof *a);
-
-  LAC_CHECK(a, LAC_ERR_MEMORY, "out of memory: an array's head of %zu bytes", sizeof *a);
+/// Fill the head of an array over storage, whose hold it takes over.
+static void array_init(lac_array *a, const lac_meta *meta, lac_storage *storage) {
   atomic_init(&a->holders, 1);
   a->meta = *meta;
   a->count = lac_meta_count(meta);
   a->storage = storage;
   (void)lac_object_retain(meta->partition);
-  *out = a;
-done:
-  return status;
 }
 
 /// An array of a checked meta.
@@ -87,10 +90,9 @@ static lac_status array_make(lac_context *ctx, const lac_meta *meta, void *data,
   size_t bytes = (size_t)lac_meta_count(meta) * lac_dtype_size(meta->dtype);
 
   LAC_TRY(storage_create(ctx, bytes, data, origin, &storage));
-  LAC_TRY(array_over(ctx, meta, storage, out));
-  storage = NULL;
+  *out = storage_first(storage);
+  array_init(*out, meta, storage);
 done:
-  storage_release(storage);
   return status;
 }
 
@@ -176,8 +178,9 @@ void lac_array_destroy(lac_array **array) {
   *array = NULL;
   if (atomic_fetch_sub_explicit(&a->holders, 1, memory_order_acq_rel) > 1) return;
   lac_object_release(a->meta.partition);
-  storage_release(a->storage);
-  lac_free(a);
+  lac_storage *storage = a->storage;
+  if (a != storage_first(storage)) lac_free(a);
+  storage_release(storage);
 }
 
 bool lac_array_is_sole(const lac_array *array) {
@@ -216,13 +219,16 @@ done:
 
 lac_status lac_array_reshape(lac_context *ctx, lac_array *array, int ndim, const int64_t *shape, lac_array **out) {
   lac_status status = LAC_OK;
+  lac_array *a = NULL;
   lac_meta meta;
 
   LAC_CHECK_CONTEXT();
   LAC_CHECK(array && out, LAC_ERR_ARG, "lac_array_reshape: %s is NULL", array ? "out" : "array");
   LAC_TRY(lac_meta_reshape(ctx, "lac_array_reshape", &array->meta, ndim, shape, &meta));
-  LAC_TRY(array_over(ctx, &meta, array->storage, out));
+  LAC_ALLOC(a, 1);
+  array_init(a, &meta, array->storage);
   (void)atomic_fetch_add_explicit(&array->storage->holders, 1, memory_order_relaxed);  // the new array's
+  *out = a;
 done:
   return status;
 }

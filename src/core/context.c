@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/object.h"
 #include "kernels/kernels.h"
 #include "lacuna/lacuna.h"
 
@@ -70,6 +71,7 @@ done:
 
 void lac_context_destroy(lac_context **ctx) {
   if (!ctx || !*ctx) return;
+  lac_object_release((*ctx)->kept);
   if ((*ctx)->local->close) (*ctx)->local->close(*ctx);
   lac_free((*ctx)->attached);
   lac_free(*ctx);

@@ -24,6 +24,7 @@ struct lac_context {
   const lac_comm *comm;        // NULL: one process
   void *stream;                // CUDA only
   void *backend_data;          // what a backend keeps for each context
+  struct lac_object *kept;     // what others keep for each context (autodiff/program_keep.c); let go with it
   int device;
   int threads;
   bool agreed;  // the last error is known to all ranks
