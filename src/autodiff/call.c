@@ -25,7 +25,7 @@ done:
   return status;
 }
 
-lac_status lac_call_resume(lac_context *ctx, const lac_spec *spec, int ins, int outs, lac_frame *out) {
+lac_status lac_call_resume(lac_context *ctx, const lac_spec *spec, int ins, int outs, lac_meta *metas, lac_frame *out) {
   lac_status status = LAC_OK;
 
   out->heap = NULL;
@@ -40,6 +40,7 @@ lac_status lac_call_resume(lac_context *ctx, const lac_spec *spec, int ins, int 
                          .in = out->in,
                          .out = out->out};
   if (ins > FRAME_INS || outs > FRAME_OUTS) LAC_TRY(frame_extend(out));
+  if (metas) out->call.in_meta = metas;
   out->call.out_meta = out->call.in_meta + ins;
   for (int i = 0; i < ins; i++) out->call.in[i] = NULL;
   for (int i = 0; i < outs; i++) out->call.out[i] = NULL;
@@ -60,7 +61,7 @@ lac_status lac_call_begin(lac_context *ctx, const lac_spec *spec, lac_frame *out
   LAC_CHECK(lac_signature_count(op->signature, &ins, &outs), LAC_ERR_ARG,
             "%s: cannot read the signature \"%s\"; write it like \"(z),(n,k)->(m,k)\"", op->name,
             op->signature ? op->signature : "NULL");
-  LAC_TRY(lac_call_resume(ctx, spec, ins, outs, out));
+  LAC_TRY(lac_call_resume(ctx, spec, ins, outs, NULL, out));
 done:
   if (status != LAC_OK) out->call.ins = out->call.outs = 0;  // there are no lists
   return status;

@@ -23,8 +23,9 @@ typedef struct lac_frame {
 /// spec without an operator, or one whose operator is incomplete.
 lac_status lac_call_begin(lac_context *ctx, const lac_spec *spec, lac_frame *out);
 
-/// The same for a spec that was judged before, and whose counts of inputs and outputs are known.
-lac_status lac_call_resume(lac_context *ctx, const lac_spec *spec, int ins, int outs, lac_frame *out);
+/// The same for a spec that was judged before, and whose counts of inputs and outputs are known. `metas`, of the inputs
+/// and then of the outputs, are borrowed; NULL: there is room for them in the frame.
+lac_status lac_call_resume(lac_context *ctx, const lac_spec *spec, int ins, int outs, lac_meta *metas, lac_frame *out);
 
 /// Give the lists back, after lac_call_begin or lac_call_resume, whatever these returned. Not the arrays in them.
 static inline void lac_call_end(lac_frame *frame) { lac_free(frame->heap); }

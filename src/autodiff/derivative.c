@@ -47,10 +47,13 @@ lac_status lac_sweep_open(lac_tape *tape, lac_graph_mode mode, const char *name,
   lac_status status = LAC_OK;
   block b = {.base = NULL};
   size_t zeroed;
+  char *heap = NULL;
 
   ctx->agreed = tape->agreed;
-  *out = (sweep){.tape = tape, .mode = mode, .vars = tape->vars_count, .nodes = tape->nodes_count};
+  out->tape = tape, out->mode = mode;
+  out->vars = tape->vars_count, out->nodes = tape->nodes_count;
   out->had_failed = tape->status != LAC_OK;
+  out->heap = out->table = NULL;
   LAC_TRY(tape->status);
   LAC_CHECK(mode == LAC_PLAIN || mode == LAC_CREATE_GRAPH, LAC_ERR_ARG,
             "%s: mode is LAC_PLAIN or LAC_CREATE_GRAPH, not %d", name, (int)mode);
@@ -58,8 +61,9 @@ lac_status lac_sweep_open(lac_tape *tape, lac_graph_mode mode, const char *name,
   LAC_CHECK(mode == LAC_CREATE_GRAPH || !lac_tape_is_written(tape), LAC_ERR_ARG,
             "%s: inside a segment or a rule derivatives are written, not computed; use LAC_CREATE_GRAPH", name);
   zeroed = sweep_cut(out, answers, &b);
-  b = (block){.base = lac_alloc(b.used)};
-  LAC_CHECK(b.base, LAC_ERR_MEMORY, "%s: out of memory for the derivatives of %d vars", name, out->vars);
+  if (b.used > sizeof out->few) LAC_ALLOC(heap, b.used);
+  out->heap = heap;
+  b = (block){.base = heap ? heap : out->few};
   (void)sweep_cut(out, answers, &b);
   memset(b.base, 0, zeroed);
 done:
@@ -69,7 +73,9 @@ done:
 lac_status lac_sweep_close(sweep *s, lac_status status, int answers, lac_var *out) {
   lac_tape *tape = s->tape;
 
-  for (int v = 0; s->table && v < s->vars; v++) lac_array_destroy(&s->table[v].array);
+  for (int v = 0; s->table && v < s->vars; v++) {
+    if (s->table[v].array) lac_array_destroy(&s->table[v].array);
+  }
   if (!tape->ctx->agreed && !lac_tape_is_written(tape)) status = lac_call_agree(tape->ctx, status);
   if (status != LAC_OK && !s->had_failed) {
     lac_tape_truncate(tape, s->vars, s->nodes);
@@ -78,7 +84,7 @@ lac_status lac_sweep_close(sweep *s, lac_status status, int answers, lac_var *ou
   }
   tape->order = LAC_ANY_ORDER;
   for (int i = 0; out && i < answers; i++) out[i] = status == LAC_OK ? s->answers[i] : (lac_var){0};
-  lac_free(s->table);  // the front of the block
+  lac_free(s->heap);
   return status;
 }
 
@@ -158,13 +164,15 @@ done:
 }
 
 /// The place on the tape that an input port of a rule's program stands for; adjoints and tangents are in the table.
-static int sweep_port_place(const sweep *s, const tape_node *node, const lac_port *port) {
+static int sweep_port_place(const sweep *s, int n, const lac_port *port) {
+  const tape_node *node = &s->tape->nodes[n];
   bool is_output = port->role == LAC_ROLE_OUT || port->role == LAC_ROLE_OUT_BAR;
   return (is_output ? lac_node_out(s->tape, node) : lac_node_in(s->tape, node))[port->index];
 }
 
 /// Where a result of a rule's program is added; 0 drops it.
-static int sweep_result_place(const sweep *s, const tape_node *node, const lac_port *port) {
+static int sweep_result_place(const sweep *s, int n, const lac_port *port) {
+  const tape_node *node = &s->tape->nodes[n];
   if (port->role == LAC_ROLE_IN_BAR) return lac_node_in(s->tape, node)[port->index];
   int place = lac_node_out(s->tape, node)[port->index];
   return s->is_end[place] ? 0 : place;
@@ -175,20 +183,20 @@ static bool sweep_port_is_derivative(const lac_port *port) {
 }
 
 /// Run the program on arrays and add its results.
-static lac_status sweep_execute(sweep *s, const tape_node *node, const lac_program *program) {
+static lac_status sweep_execute(sweep *s, int n, const lac_program *program) {
   lac_context *ctx = s->tape->ctx;
   lac_status status = LAC_OK;
 
   for (int i = 0; i < program->results; i++) s->arrays_out[i] = NULL;
   for (int i = 0; i < program->inputs; i++) {
-    int place = sweep_port_place(s, node, &program->input[i]);
+    int place = sweep_port_place(s, n, &program->input[i]);
     bool is_derivative = sweep_port_is_derivative(&program->input[i]);
-    if (!is_derivative) LAC_TRY(lac_tape_check_fresh(ctx, s->tape, place, node->spec.op->name));
+    if (!is_derivative) LAC_TRY(lac_tape_check_fresh(ctx, s->tape, place, s->tape->nodes[n].spec.op->name));
     s->arrays_in[i] = is_derivative ? s->table[place].array : s->tape->vars[place].array;
   }
   LAC_TRY(lac_program_execute(ctx, program, s->arrays_in, s->arrays_out));
   for (int i = 0; i < program->results; i++) {
-    int place = sweep_result_place(s, node, &program->result[i]);
+    int place = sweep_result_place(s, n, &program->result[i]);
     if (s->arrays_out[i] && place) LAC_TRY(sweep_add_array(s, place, &s->arrays_out[i]));
   }
 done:
@@ -197,19 +205,20 @@ done:
 }
 
 /// Replay the program on the tape and add its results, recorded.
-static lac_status sweep_replay(sweep *s, const tape_node *node, const lac_program *program) {
+static lac_status sweep_replay(sweep *s, int n, const lac_program *program) {
   lac_context *ctx = s->tape->ctx;
   lac_status status = LAC_OK;
+  int order = s->tape->nodes[n].order;
 
   for (int i = 0; i < program->inputs; i++) {
     const lac_port *port = &program->input[i];
-    int place = sweep_port_place(s, node, port);
+    int place = sweep_port_place(s, n, port);
     s->vars_in[i] = sweep_port_is_derivative(port) ? s->table[place].var : lac_tape_name(s->tape, place);
   }
-  s->tape->order = node->order == LAC_ANY_ORDER ? LAC_ANY_ORDER : node->order - 1;
+  s->tape->order = order == LAC_ANY_ORDER ? LAC_ANY_ORDER : order - 1;
   LAC_TRY(lac_program_replay(s->tape, program, s->vars_in, s->vars_out));
   for (int i = 0; i < program->results; i++) {
-    int place = sweep_result_place(s, node, &program->result[i]);
+    int place = sweep_result_place(s, n, &program->result[i]);
     if (!s->vars_out[i].id || !place) continue;
     s->table[place].var = lac_add(s->tape, s->table[place].var, s->vars_out[i]);
     LAC_TRY(s->tape->status);
@@ -222,31 +231,31 @@ lac_status lac_sweep_rule(sweep *s, int n, lac_role result) {
   lac_context *ctx = s->tape->ctx;
   lac_status status = LAC_OK;
   lac_program *program = NULL;
-  const tape_node node = s->tape->nodes[n];  // a copy: replaying grows the tape
-  const int *in = lac_node_in(s->tape, &node);
-  lac_request request = {.spec = &node.spec,
+  const tape_node *node = &s->tape->nodes[n];  // until the tape grows
+  const int *in = lac_node_in(s->tape, node);
+  lac_request request = {.spec = &node->spec,
                          .in = s->metas,
-                         .ins = node.ins,
-                         .outs = node.outs,
+                         .ins = node->ins,
+                         .outs = node->outs,
                          .result = result,
                          .wants = s->wants,
                          .given = s->given};
 
   LAC_CHECK(
-      node.order != 0 || node.spec.op->order != LAC_ANY_ORDER, LAC_ERR_ORDER,
+      node->order != 0 || node->spec.op->order != LAC_ANY_ORDER, LAC_ERR_ORDER,
       "%s: this call was made by the rule of an operator that may not be differentiated as often as this; ask for "
       "fewer derivatives",
-      node.spec.op->name);
+      node->spec.op->name);
   LAC_CHECK(
-      node.order != 0, LAC_ERR_ORDER,
+      node->order != 0, LAC_ERR_ORDER,
       "%s: differentiated more often than it allows (%d times); ask for fewer derivatives, or write its rule with "
       "operators",
-      node.spec.op->name, node.spec.op->order);
-  for (int i = 0; i < node.ins; i++) s->metas[i] = s->tape->vars[in[i]].meta;
+      node->spec.op->name, node->spec.op->order);
+  for (int i = 0; i < node->ins; i++) s->metas[i] = s->tape->vars[in[i]].meta;
   LAC_TRY(lac_program_ask(ctx, &request, &program));
-  LAC_TRY(s->mode == LAC_PLAIN ? sweep_execute(s, &node, program) : sweep_replay(s, &node, program));
+  LAC_TRY(s->mode == LAC_PLAIN ? sweep_execute(s, n, program) : sweep_replay(s, n, program));
 done:
-  lac_program_destroy(&program);
+  lac_object_release(program);
   return status;
 }
 

@@ -8,6 +8,8 @@
 
 #include "autodiff/tape_impl.h"
 
+enum { SWEEP_BYTES = 1536 };  // enough for a dozen vars
+
 /// The adjoint or tangent of one var: an array when derivatives are plain, a var when they are recorded. Zeroed:
 /// absent.
 typedef struct derivative {
@@ -15,7 +17,8 @@ typedef struct derivative {
   lac_var var;
 } derivative;
 
-/// The sweep over the tape of one lac_tape_vjp or lac_tape_jvp. All its lists lie in one block.
+/// The sweep over the tape of one lac_tape_vjp or lac_tape_jvp. All its lists lie in one block, on the stack where it
+/// is small.
 typedef struct sweep {
   lac_tape *tape;
   lac_graph_mode mode;
@@ -33,6 +36,9 @@ typedef struct sweep {
   const lac_array **arrays_in;
   lac_array **arrays_out;
   lac_var *vars_in, *vars_out;
+
+  void *heap;  // the block, where it is large
+  _Alignas(16) char few[SWEEP_BYTES];
 } sweep;
 
 /// `answers` is how many derivatives will be handed out.

@@ -34,7 +34,7 @@ lac_status lac_tape_jvp(lac_tape *tape, int ins, const lac_var *in, const lac_va
                         lac_var *out_dot, lac_graph_mode mode) {
   lac_context *ctx = tape ? tape->ctx : NULL;
   lac_status status = LAC_OK;
-  sweep s = {.tape = tape};
+  sweep s;
 
   if (!tape) return lac_context_fail(NULL, LAC_ERR_ARG, __func__, "lac_tape_jvp: the tape is NULL");
   LAC_TRY(lac_sweep_open(tape, mode, "lac_tape_jvp", outs > 0 ? outs : 0, &s));

@@ -15,6 +15,7 @@ static void program_free(lac_object *object) {
   lac_free(program->result);
   lac_free(program->last_use);
   lac_free(program->is_result);
+  lac_free(program->metas);
   lac_free(program);
 }
 
@@ -94,6 +95,7 @@ lac_status lac_program_finish(lac_program *program) {
 
   LAC_ALLOC(program->last_use, tape->vars_count);
   LAC_ALLOC(program->is_result, tape->vars_count);
+  LAC_ALLOC(program->metas, tape->places_count);
   LAC_ALLOC(is_read, tape->vars_count);
   for (int i = 0; i < program->results; i++) program->is_result[program->result[i].var] = true;
   memcpy(is_read, program->is_result, (size_t)tape->vars_count * sizeof *is_read);
@@ -107,6 +109,7 @@ lac_status lac_program_finish(lac_program *program) {
     if (is_read[program->input[i].var]) program->input[kept++] = program->input[i];
   }
   program->inputs = kept;
+  for (int i = 0; i < tape->places_count; i++) program->metas[i] = tape->vars[tape->places[i]].meta;
   tape->ctx = NULL;  // programs outlive contexts, and run through others
 done:
   lac_free(is_read);
@@ -150,6 +153,7 @@ static lac_status program_request(lac_context *ctx, const char *function, const 
     goto done;
   }
   LAC_TRY(lac_program_ask(ctx, &q, out));
+  if ((*out)->key) lac_program_key_retain((*out)->key);
 done:
   return status;
 }

@@ -162,7 +162,7 @@ void lac_program_forget(lac_context *ctx, const void *object) {
   ctx->kept = NULL;
 }
 
-static void key_retain(const lac_program_key *key) {
+void lac_program_key_retain(const lac_program_key *key) {
   for (int i = 0; i < key->objects; i++) (void)lac_object_retain(key->object[i]);
 }
 
@@ -178,7 +178,6 @@ static lac_program *table_find(program_table *table, const lac_request_key *k) {
   found = table_look(table, k);
   if (found) (void)lac_object_retain(found);
   pthread_mutex_unlock(&table->lock);
-  if (found) key_retain(found->key);
   return found;
 }
 
@@ -261,7 +260,6 @@ static lac_status program_keep(lac_context *ctx, const lac_request *q, const lac
   if (budget == 0) return LAC_OK;
   if (!table) LAC_TRY(table_make(ctx, k->youngest, &table));
   LAC_TRY(program_sign(ctx, *program, q, k));
-  key_retain((*program)->key);  // the caller's, who holds the program
   program_step(*program, BORROW);
   pthread_mutex_lock(&table->lock);
   kept = table_look(table, k);
@@ -274,8 +272,7 @@ static lac_status program_keep(lac_context *ctx, const lac_request *q, const lac
   pthread_mutex_unlock(&table->lock);
   programs_release(gone);
   if (kept) {
-    key_retain(kept->key);
-    lac_program_destroy(program);
+    lac_object_release(*program);
     *program = kept;
   }
 done:
@@ -298,7 +295,7 @@ lac_status lac_program_ask(lac_context *ctx, const lac_request *q, lac_program *
   }
   *out = program, program = NULL;
 done:
-  lac_program_destroy(&program);
+  lac_object_release(program);
   lac_request_key_close(&k);
   return status;
 }

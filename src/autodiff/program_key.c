@@ -26,15 +26,22 @@ static void key_add_meta(lac_request_key *k, const lac_meta *meta, unsigned bits
   if (spread) key_add_object(k, meta->partition);
 }
 
-static void key_add_spec(lac_request_key *k, const lac_spec *spec, lac_role result) {
-  uint64_t numbers[2];
+enum { ATTRS = 10 };  // integers, then numbers
 
-  memcpy(numbers, spec->attrs.f, sizeof numbers);
+/// Most attributes are zero, and stand there as bits alone.
+static void key_add_spec(lac_request_key *k, const lac_spec *spec, lac_role result) {
+  uint64_t numbers[ATTRS], filled = 0;
+
+  memcpy(numbers, spec->attrs.i, sizeof spec->attrs.i);
+  memcpy(numbers + ATTRS - 2, spec->attrs.f, sizeof spec->attrs.f);
   key_add(k, (uint64_t)(uintptr_t)spec->op);
   for (int i = 0; i < LAC_MAX_PATTERNS; i++) key_add_object(k, spec->patterns[i]);
   key_add_object(k, spec->object);
-  for (int i = 0; i < 8; i++) key_add(k, (uint64_t)spec->attrs.i[i]);
-  key_add(k, numbers[0]), key_add(k, numbers[1]);
+  for (int i = 0; i < ATTRS; i++) filled |= (uint64_t)(numbers[i] != 0) << i;
+  key_add(k, filled);
+  for (int i = 0; i < ATTRS; i++) {
+    if (numbers[i]) key_add(k, numbers[i]);
+  }
   key_add_meta(k, &spec->attrs.like, (unsigned)spec->attrs.fit << 8 | (unsigned)result);
 }
 

@@ -38,9 +38,9 @@ static lac_status run_step(lac_context *ctx, const lac_program *program, int n, 
   lac_frame frame;
   lac_call *call = &frame.call;
 
-  LAC_TRY(lac_call_resume(ctx, &node->spec, node->ins, node->outs, &frame));
-  for (int i = 0; i < node->ins; i++) call->in_meta[i] = tape->vars[in[i]].meta, call->in[i] = slots[in[i]];
-  for (int i = 0; i < node->outs; i++) call->out_meta[i] = tape->vars[out[i]].meta, call->out[i] = slots[out[i]];
+  LAC_TRY(lac_call_resume(ctx, &node->spec, node->ins, node->outs, program->metas + node->first, &frame));
+  for (int i = 0; i < node->ins; i++) call->in[i] = slots[in[i]];
+  for (int i = 0; i < node->outs; i++) call->out[i] = slots[out[i]];
   status = lac_call_run(call, LAC_OK);
   for (int i = 0; i < node->outs; i++) slots[out[i]] = call->out[i];
   LAC_TRY(status);
@@ -49,13 +49,17 @@ done:
   return status;
 }
 
+/// Whether a var is made by a step: its slot holds the array. Inputs and constants are held by others, and borrowed.
+static bool run_is_made(const lac_program *program, int v) { return program->tape->vars[v].node >= 0; }
+
 /// Let go of the temporaries that step n read last, and of what it made for nobody.
 static void run_free_dead(const lac_program *program, int n, lac_array **slots) {
   const tape_node *node = &program->tape->nodes[n];
   const int *in = lac_node_in(program->tape, node), *out = lac_node_out(program->tape, node);
 
   for (int i = 0; i < node->ins; i++) {
-    if (program->last_use[in[i]] == n && !program->is_result[in[i]]) lac_array_destroy(&slots[in[i]]);
+    bool is_last = program->last_use[in[i]] == n && !program->is_result[in[i]];
+    if (is_last && run_is_made(program, in[i])) lac_array_destroy(&slots[in[i]]);
   }
   for (int i = 0; i < node->outs; i++) {
     if (program->last_use[out[i]] < 0 && !program->is_result[out[i]]) lac_array_destroy(&slots[out[i]]);
@@ -124,7 +128,9 @@ done:
 }
 
 static void run_slots_close(const lac_program *program, run_slots *slots) {
-  for (int v = 0; slots->array && v < program->tape->vars_count; v++) lac_array_destroy(&slots->array[v]);
+  for (int v = 1; slots->array && v < program->tape->vars_count; v++) {
+    if (run_is_made(program, v)) lac_array_destroy(&slots->array[v]);
+  }
   lac_free(slots->heap);
 }
 
@@ -137,9 +143,9 @@ static lac_status run_fill_slots(lac_context *ctx, const lac_program *program, c
   for (int v = 1; v < tape->vars_count; v++) {
     if (!tape->vars[v].array || (program->last_use[v] < 0 && !program->is_result[v])) continue;
     LAC_TRY(lac_tape_check_fresh(ctx, tape, v, "a checkpointed segment"));
-    slots->array[v] = lac_array_retain(tape->vars[v].array);
+    slots->array[v] = tape->vars[v].array;
   }
-  for (int i = 0; i < program->inputs; i++) slots->array[program->input[i].var] = lac_array_retain(inputs[i]);
+  for (int i = 0; i < program->inputs; i++) slots->array[program->input[i].var] = (lac_array *)inputs[i];
   for (int i = 0; i < program->results; i++) {
     int v = program->result[i].var;
     if (v && !slots->array[v]) slots->array[v] = lac_array_retain(results[i]);

@@ -125,9 +125,15 @@ lac_status lac_tape_push_var(lac_tape *tape, const lac_meta *meta, lac_array **a
   LAC_TRY(lac_tape_grow(ctx, (void **)&tape->vars, sizeof *tape->vars, tape->vars_count, 1, &tape->vars_capacity));
   if (tape->vars_count == 1) memset(&tape->vars[0], 0, sizeof tape->vars[0]);
   var = &tape->vars[tape->vars_count];
-  *var = (tape_var){.meta = *meta, .node = node, .differentiable = differentiable};
+  var->meta = *meta;
+  var->array = array ? *array : NULL;
+  var->version = lac_array_version(var->array);
+  var->node = node;
+  var->needed = 0;
+  var->differentiable = differentiable;
+  var->released = false;
   lac_object_retain(meta->partition);
-  if (array && *array) var->array = *array, var->version = lac_array_version(*array), *array = NULL;
+  if (array) *array = NULL;
   *place = tape->vars_count++;
 done:
   return status;

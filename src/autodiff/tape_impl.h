@@ -63,6 +63,7 @@ struct lac_program {
   lac_port *input, *result;
   int *last_use;         // of each var: the last node that reads it, or -1
   bool *is_result;       // of each var
+  lac_meta *metas;       // of the operands of each node, as tape->places has them
   lac_program_key *key;  // NULL: nobody keeps it
 };
 
@@ -115,15 +116,15 @@ typedef struct lac_request {
 /// Write the program of a request.
 lac_status lac_program_write(lac_context *ctx, const lac_request *request, lac_program **out);
 
-/// The program of a request, written when it is asked for the first time and kept. The caller holds it, and with it
-/// what the spec holds, until lac_program_destroy.
+/// The program of a request, written when it is asked for the first time and kept. The caller holds it until
+/// lac_object_release, and holds what the request names for as long as it uses the program.
 lac_status lac_program_ask(lac_context *ctx, const lac_request *request, lac_program **out);
 
 /// Take what a kept program borrows out of it, before it is freed.
 void lac_program_key_destroy(lac_program *program);
 
-/// The objects that a kept program borrows: each holder of the program holds them, and the table that keeps it does
-/// not.
+/// Hold and let go of the objects that a kept program borrows: for holders who do not hold them anyway.
+void lac_program_key_retain(const lac_program_key *key);
 void lac_program_key_release(const lac_program_key *key);
 
 /// For tests: drop the programs that are kept with an object, or by the context where `object` is NULL; how many were

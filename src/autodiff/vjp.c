@@ -23,18 +23,18 @@ static void vjp_mark(sweep *s, int ins) {
 static lac_status vjp_seed(sweep *s, int place, lac_var seed, int i) {
   lac_context *ctx = s->tape->ctx;
   lac_status status = LAC_OK;
-  const lac_meta meta = s->tape->vars[place].meta;
+  const lac_meta *meta = &s->tape->vars[place].meta;
   char text[LAC_SHAPE_TEXT];
   lac_array *one = NULL;
   int at = 0;
 
   if (!seed.id) {
-    LAC_CHECK(lac_meta_count(&meta) == 1 && !meta.partition, LAC_ERR_ARG,
+    LAC_CHECK(lac_meta_count(meta) == 1 && !meta->partition, LAC_ERR_ARG,
               "lac_tape_vjp: output %d has shape %s and no seed; give one, or reduce it to a single number", i,
-              lac_shape_text(meta.ndim, meta.shape, text));
-    LAC_TRY(lac_array_make(ctx, &meta, &one));
+              lac_shape_text(meta->ndim, meta->shape, text));
+    LAC_TRY(lac_array_make(ctx, meta, &one));
     LAC_TRY(lac_array_fill(ctx, one, 1, 0));
-    LAC_TRY(lac_tape_push_var(s->tape, &meta, &one, -1, false, &at));
+    LAC_TRY(lac_tape_push_var(s->tape, &one->meta, &one, -1, false, &at));
     seed = lac_tape_name(s->tape, at);
   }
   LAC_TRY(lac_sweep_seed(s, place, seed, "lac_tape_vjp", i));
@@ -67,7 +67,7 @@ lac_status lac_tape_vjp(lac_tape *tape, int outs, const lac_var *out, const lac_
                         lac_var *in_bar, lac_graph_mode mode) {
   lac_context *ctx = tape ? tape->ctx : NULL;
   lac_status status = LAC_OK;
-  sweep s = {.tape = tape};
+  sweep s;
 
   if (!tape) return lac_context_fail(NULL, LAC_ERR_ARG, __func__, "lac_tape_vjp: the tape is NULL");
   LAC_TRY(lac_sweep_open(tape, mode, "lac_tape_vjp", ins > 0 ? ins : 0, &s));

@@ -19,17 +19,28 @@ const char *lac_dtype_name(lac_dtype dtype) {
 
 // -- storage ---------------------------------------------------------------------------------------------------------
 
-/// A storage comes with room for the head of the array that it is made for: most arrays are the only ones over theirs.
+/// A storage comes with room for the head of the array that it is made for, since most arrays are the only ones over
+/// theirs; and few numbers on the host lie behind that head, in the same block.
 typedef struct storage_block {
   lac_storage storage;
   lac_array first;
 } storage_block;
 
+enum { STORAGE_HEAD = (sizeof(storage_block) + 63) / 64 * 64, STORAGE_SMALL = 4096 };
+
 static lac_array *storage_first(lac_storage *s) { return &((storage_block *)(void *)s)->first; }
+static void *storage_inside(lac_storage *s) { return (char *)s + STORAGE_HEAD; }
+
+/// One holder less; true for the last. Who is alone needs no exchange with others.
+static bool holders_drop(_Atomic int64_t *holders) {
+  return atomic_load_explicit(holders, memory_order_acquire) == 1 ||
+         atomic_fetch_sub_explicit(holders, 1, memory_order_acq_rel) == 1;
+}
 
 static void storage_release(lac_storage *s) {
-  if (!s || atomic_fetch_sub_explicit(&s->holders, 1, memory_order_acq_rel) > 1) return;
-  if (s->origin == STORAGE_OWNED) s->space->release(s->space, s->data, s->bytes, s->stream);
+  if (!s || !holders_drop(&s->holders)) return;
+  bool is_apart = s->origin == STORAGE_OWNED && s->data != storage_inside(s);
+  if (is_apart) s->space->release(s->space, s->data, s->bytes, s->stream);
   if (s->origin == STORAGE_ADOPTED && s->data) s->space->adopted(s->space, s->data);
   lac_free(s);
 }
@@ -37,18 +48,19 @@ static void storage_release(lac_storage *s) {
 /// Storage over `data`, or over fresh memory when it is owned.
 static lac_status storage_create(lac_context *ctx, size_t bytes, void *data, int origin, lac_storage **out) {
   lac_status status = LAC_OK;
-  storage_block *block = lac_alloc(sizeof *block);
-  lac_storage *s = block ? &block->storage : NULL;
+  bool is_owned = origin == STORAGE_OWNED;
+  bool is_inside = is_owned && ctx->space == &lac_host_space && bytes <= STORAGE_SMALL;
+  lac_storage *s = lac_alloc(is_inside ? STORAGE_HEAD + bytes : sizeof(storage_block));
 
-  LAC_CHECK(s, LAC_ERR_MEMORY, "out of memory: an array's head of %zu bytes", sizeof *block);
+  LAC_CHECK(s, LAC_ERR_MEMORY, "out of memory: an array's head, and %zu bytes behind it", is_inside ? bytes : 0);
   atomic_init(&s->holders, 1);
   atomic_init(&s->version, 0);
   s->space = ctx->space;
   s->stream = ctx->stream;
   s->origin = origin;
   s->bytes = bytes ? bytes : 1;  // an empty array has an address too
-  s->data = data;
-  if (origin == STORAGE_OWNED) {
+  s->data = is_inside ? storage_inside(s) : data;
+  if (is_owned && !is_inside) {
     s->data = s->space->allocate(s->space, s->bytes, s->stream);
     LAC_CHECK(s->data, LAC_ERR_MEMORY, "out of memory: an array of %zu bytes on %s", bytes, s->space->backend);
   }
@@ -176,7 +188,7 @@ void lac_array_destroy(lac_array **array) {
   if (!array || !*array) return;
   lac_array *a = *array;
   *array = NULL;
-  if (atomic_fetch_sub_explicit(&a->holders, 1, memory_order_acq_rel) > 1) return;
+  if (!holders_drop(&a->holders)) return;
   lac_object_release(a->meta.partition);
   lac_storage *storage = a->storage;
   if (a != storage_first(storage)) lac_free(a);
