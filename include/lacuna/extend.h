@@ -2,8 +2,9 @@
 /// @file extend.h
 /// For those who add operators: the contract of an operator, its call and its rules.
 ///
-/// An operator knows its own derivatives, and a rule does not compute: it emits calls of operators, with the same functions
-/// that users call (ops.h), onto the tape it is given. Rules branch on shapes, patterns, attributes and `wants`, never on values.
+/// An operator knows its own derivatives, and a rule does not compute: it emits calls of operators, with the same
+/// functions that users call (ops.h), onto the tape it is given. Rules branch on shapes, patterns, attributes and
+/// `wants`, never on values.
 
 #ifndef LACUNA_EXTEND_H
 #define LACUNA_EXTEND_H
@@ -33,33 +34,39 @@ typedef struct lac_call {
   const lac_pattern *const *patterns;
   const void *object;
   const lac_attrs *attrs;
-  lac_meta in_meta[LAC_MAX_IN];
-  lac_meta out_meta[LAC_MAX_OUT];
-  const lac_array *in[LAC_MAX_IN];  ///< NULL while only shapes are inferred
-  lac_array *out[LAC_MAX_OUT];
+  int ins, outs;  ///< as many as the signature names; so long are the lists below
+  lac_meta *in_meta, *out_meta;
+  const lac_array **in;  ///< of NULLs while only shapes are inferred
+  lac_array **out;
   struct lac_symbols *symbols;  ///< bound sizes, for lac_call_bind and lac_call_match
 } lac_call;
 
-/// One application of an operator as its rules see it. Vars that the needs mask does not name must not be read: a call with one
-/// fails. Adjoints and tangents that nobody has are absent: emitting with an absent var costs nothing and yields absent.
+/// One application of an operator as its rules see it. Vars that the needs mask does not name must not be read: a call
+/// with one fails. Adjoints and tangents that nobody has are absent: emitting with an absent var costs nothing and
+/// yields absent.
 typedef struct lac_rule {
   lac_tape *tape;  ///< where emitted calls go
   const lac_op *op;
   const lac_pattern *const *patterns;
   const void *object;
   const lac_attrs *attrs;
-  lac_meta in_meta[LAC_MAX_IN], out_meta[LAC_MAX_OUT];  ///< of all inputs and outputs, whatever is absent
-  lac_var in[LAC_MAX_IN], out[LAC_MAX_OUT];
-  int wants[LAC_MAX_IN];                             ///< vjp: which in_bar are asked for
-  lac_var out_bar[LAC_MAX_OUT], in_bar[LAC_MAX_IN];  ///< vjp: given, to be set
-  lac_var in_dot[LAC_MAX_IN], out_dot[LAC_MAX_OUT];  ///< jvp: given, to be set
+  int ins, outs;                       ///< as many as the signature names; so long are the lists below
+  const lac_meta *in_meta, *out_meta;  ///< of all inputs and outputs, whatever is absent
+  lac_var *in, *out;
+  int *wants;                 ///< vjp: which in_bar are asked for
+  lac_var *out_bar, *in_bar;  ///< vjp: given, to be set
+  lac_var *in_dot, *out_dot;  ///< jvp: given, to be set
 } lac_rule;
 
+/// The table of an operator. It and its texts are constant, and live as long as anything that was recorded or written
+/// with it.
 struct lac_op {
   const char *name;
   const char *signature;  ///< "(z),(n,k)->(m,k)": core shapes; leading dimensions are batch, equal or 1
-  uint32_t vjp_needs;     ///< what vjp reads: bit i is input i, bit 8 + i is output i; nothing else is kept
-  uint32_t jvp_needs;
+  /// What the vjp reads: bit i is input i, bit 32 + i is output i; nothing else is kept. The last bit of each half
+  /// stands for all inputs from 31 on, or all outputs from 31 on.
+  uint64_t vjp_needs;
+  uint64_t jvp_needs;
   int order;       ///< how often it may be differentiated; LAC_ANY_ORDER, or 0 for an operator without rules
   uint32_t flags;  ///< lac_op_flag
   lac_status (*infer)(lac_call *call);    ///< binds symbols, refuses what does not fit; NULL: lac_call_match alone
@@ -68,17 +75,19 @@ struct lac_op {
   void (*jvp)(lac_rule *rule);
 };
 
-/// Say what a symbol of the signature stands for, before lac_call_match: 'z' is the number of slots, and so on. The axes of
-/// blocks (LAC_TAKES_BLOCKS) are bound already. `partition` is NULL but for distributed patterns.
+/// Say what a symbol of the signature stands for, before lac_call_match: 'z' is the number of slots, and so on. The
+/// axes of blocks (LAC_TAKES_BLOCKS) are bound already. `partition` is NULL but for distributed patterns.
 LAC_API lac_status lac_call_bind(lac_call *call, char symbol, int64_t size, const lac_partition *partition);
 
-/// Match the inputs' shapes, dtypes and partitions with the signature and fill out_meta; errors name input and dimension.
+/// Match the inputs' shapes, dtypes and partitions with the signature and fill out_meta; errors name input and
+/// dimension.
 LAC_API lac_status lac_call_match(lac_call *call);
 
 /// Fail with a sentence, from inside a user's infer or forward: returns `status`.
 LAC_API lac_status lac_call_fail(lac_call *call, lac_status status, const char *sentence);
 
-/// A user's own data for an operator's `object`: calls and tapes hold it, and `destroy` (may be NULL) runs with the last holder.
+/// A user's own data for an operator's `object`: calls and tapes hold it, and `destroy` (may be NULL) runs with the
+/// last holder.
 typedef struct lac_userdata lac_userdata;
 LAC_API lac_status lac_userdata_create(lac_context *ctx, void *data, void (*destroy)(void *data), lac_userdata **out);
 LAC_API void lac_userdata_destroy(lac_userdata **userdata);
@@ -95,8 +104,8 @@ LAC_API const lac_op *lac_op_at(int i);
 LAC_API int lac_op_inputs(const lac_op *op);
 LAC_API int lac_op_outputs(const lac_op *op);
 
-/// How many core dimensions an operand has (inputs first, then outputs): letters of the signature, and two more for z where
-/// the pattern has blocks. What stands before them is batch. -1 for an operand that does not exist.
+/// How many core dimensions an operand has (inputs first, then outputs): letters of the signature, and two more for z
+/// where the pattern has blocks. What stands before them is batch. -1 for an operand that does not exist.
 LAC_API int lac_spec_core(const lac_spec *spec, int operand);
 
 #ifdef __cplusplus

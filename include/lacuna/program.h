@@ -2,8 +2,14 @@
 /// @file program.h
 /// A program is a short list of calls, made from shapes alone: an operator's forward, or what one of its rules emits.
 ///
-/// This is the door for frameworks. They keep programs by shape, allocate the outputs themselves, and either run a program in
-/// one call or read its steps and apply each through their own machinery, so that the derivative of a derivative is theirs too.
+/// This is the door for frameworks. They ask for programs by shape, allocate the outputs themselves, and either run a
+/// program in one call or read its steps and apply each through their own machinery, so that the derivative of a
+/// derivative is theirs too.
+///
+/// Each program is written once for its spec, shapes, and which derivatives exist and are asked for; who asks again
+/// gets the same one. It is kept with the youngest of the spec's patterns and object, goes with it, and keeps none of
+/// them alive; where the spec has none, the context keeps it. Programs are immutable, and run through any context, in
+/// any thread.
 
 #ifndef LACUNA_PROGRAM_H
 #define LACUNA_PROGRAM_H
@@ -34,26 +40,28 @@ typedef struct lac_port {
   lac_meta meta;
 } lac_port;
 
-/// One call: `spec` is borrowed from the program.
+/// One call: the spec and the vars that it reads and makes are borrowed from the program.
 typedef struct lac_step {
   const lac_spec *spec;
   int ins, outs;
-  int in[LAC_MAX_IN];
-  int out[LAC_MAX_OUT];
+  const int *in, *out;
 } lac_step;
 
 /// The operator's own forward: one step. Inputs are LAC_ROLE_IN in order, results LAC_ROLE_OUT.
 LAC_API lac_status lac_program_forward(lac_context *ctx, const lac_spec *spec, const lac_meta *in, lac_program **out);
 
-/// The vjp rule for the wanted inputs (bit i) given the adjoints that exist (bit i): results LAC_ROLE_IN_BAR, with var 0 where the
-/// adjoint is zero. Only what the steps read becomes an input.
-LAC_API lac_status lac_program_vjp(lac_context *ctx, const lac_spec *spec, const lac_meta *in, uint32_t wants,
-                                   uint32_t out_bars, lac_program **out);
+/// The vjp rule: `wants[i]` says whether the adjoint of input i is asked for, `out_bars[i]` whether that of output i
+/// exists; NULL means all of them. Results are LAC_ROLE_IN_BAR, with var 0 where the adjoint is zero. Only what the
+/// steps read becomes an input.
+LAC_API lac_status lac_program_vjp(lac_context *ctx, const lac_spec *spec, const lac_meta *in, const int *wants,
+                                   const int *out_bars, lac_program **out);
 
-/// The jvp rule given the tangents that exist (bit i): results LAC_ROLE_OUT_DOT.
-LAC_API lac_status lac_program_jvp(lac_context *ctx, const lac_spec *spec, const lac_meta *in, uint32_t in_dots,
+/// The jvp rule: `in_dots[i]` says whether the tangent of input i exists, NULL that all do. Results are
+/// LAC_ROLE_OUT_DOT.
+LAC_API lac_status lac_program_jvp(lac_context *ctx, const lac_spec *spec, const lac_meta *in, const int *in_dots,
                                    lac_program **out);
 
+/// Let go of a program. Until then its caller holds it, and with it the patterns and the object of the spec.
 LAC_API void lac_program_destroy(lac_program **program);
 
 /// Counts, and what stands at a place: NULL, or a step without a spec, for a place that does not exist.
@@ -64,8 +72,9 @@ LAC_API const lac_port *lac_program_input(const lac_program *program, int i);
 LAC_API const lac_port *lac_program_result(const lac_program *program, int i);
 LAC_API lac_step lac_program_step(const lac_program *program, int i);
 
-/// Run all steps. `in` and `out` are the data pointers of the inputs and results on the context's device, contiguous, in the order of
-/// lac_program_input and lac_program_result; a result whose var is 0 is skipped. Temporaries are freed at their last use.
+/// Run all steps. `in` and `out` are the data pointers of the inputs and results on the context's device, contiguous,
+/// in the order of lac_program_input and lac_program_result; a result whose var is 0 is skipped. Temporaries are freed
+/// at their last use.
 LAC_API lac_status lac_program_run(lac_context *ctx, const lac_program *program, const void *const *in,
                                    void *const *out);
 

@@ -133,7 +133,8 @@ class Table:
         self.in_pointers, self.out_pointers = ffi.cast("void **", self.ins), ffi.cast("void **", self.outs)
 
 
-_PORTS = 2 * (lib.LAC_MAX_IN + lib.LAC_MAX_OUT)  # no program has more: inputs, outputs and a derivative of each
+# No program of an operator has more: its inputs, its outputs and a derivative of each.
+_PORTS = 2 * max(lib.lac_op_inputs(op) + lib.lac_op_outputs(op) for op in map(lib.lac_op_at, range(lib.lac_op_count())))
 
 
 class Context:
@@ -141,12 +142,12 @@ class Context:
 
     __slots__ = ("c", "stream", "tables")
 
-    def __init__(self, backend, device, keep=False):
+    def __init__(self, backend, device):
         out = ffi.new("lac_context **")
         status = lib.lac_context_create(backend.encode(), device, out)
         if status:
             raise failure(status)
-        self.c = out[0] if keep else ffi.gc(out[0], _closer())
+        self.c = ffi.gc(out[0], _closer())
         self.stream, self.tables = 0, []
         if _forked:
             self.set_threads(1)

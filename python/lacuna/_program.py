@@ -3,10 +3,11 @@
 
 A spec has a name, a decimal 64-bit number that is never used again: each process counts from a random number of its
 own, so that a graph which outlives its process, in a file or a compiler's cache, meets no other spec of the same name.
-Names are what crosses into compiled graphs. Specs and programs live in the family of a pattern (or map, solver,
-factor) and die with it, those that stand in a graph never before; a family holds C objects and never the Python object
-that owns it, so nothing here is a cycle. Shapes are no part of a spec: `like` goes along with every call, so that one
-spec serves all batch sizes.
+Names are what crosses into compiled graphs. Specs live in the family of a pattern (or map, solver, factor) and die with
+it, those that stand in a graph never before; a family holds C objects and never the Python object that owns it, so
+nothing here is a cycle. Shapes are no part of a spec: `like` goes along with every call, so that one spec serves all
+batch sizes. Programs are written and kept by C (program.h); a family remembers what it has read of them, which spares a
+call the translation of its shapes.
 """
 
 import itertools
@@ -16,18 +17,17 @@ import struct
 import threading
 import weakref
 
-from ._core import RAISED, Context, ffi, lib, release, survive_fork, text
+from ._core import RAISED, context, ffi, lib, release, survive_fork, text
 from .errors import ArgumentError, ShapeError, StaleError
 
 FORWARD, VJP, JVP = range(3)
 IN, OUT, OUT_BAR, IN_DOT, IN_BAR, OUT_DOT = (
     getattr(lib, "LAC_ROLE_" + role) for role in ("IN", "OUT", "OUT_BAR", "IN_DOT", "IN_BAR", "OUT_DOT")
 )
-_MAX_PROGRAMS = 4096  # of a family; beyond, they are made anew
+_MAX_PROGRAMS = 4096  # of a family; beyond, C is asked anew
 _MAX_SPECS = 8192  # likewise, but for those that a graph names
 _SPECS = weakref.WeakValueDictionary()
 _lock = survive_fork(threading.RLock())
-_maker = Context("cpu", 0, keep=True)  # programs are written through it, under the lock; it outlives them all
 
 
 def _count_anew():
@@ -60,14 +60,14 @@ _BY_ADDRESS = {_address(op.c): op for op in OPERATORS.values()}
 
 
 class Family:
-    """All specs and programs made of one pattern, map, solver or factor, derivatives of derivatives included."""
+    """All specs made of one pattern, map, solver or factor, derivatives of derivatives included."""
 
     __slots__ = ("specs", "names", "programs", "named", "leaving", "__weakref__")
 
     def __init__(self):
         self.specs = {}  # content -> Spec
         self.names = {}  # what a front end asked for -> name
-        self.programs = {}  # (name, mode, like, metas, bits) -> Program
+        self.programs = {}  # (name, mode, like, metas, bits) -> Program, as C keeps it
         self.named = {}  # name -> Spec, of those that stand in graphs of torch
         self.leaving = ()
 
@@ -116,7 +116,7 @@ class Spec:
         return family
 
     def program(self, mode, like, metas, wants=0, given=0):
-        """The program for inputs of these metas, ((dtype code, shape), ...), made when first asked for."""
+        """The program for inputs of these metas, ((dtype code, shape), ...), which C writes when it is first asked for."""
         programs = self.family.programs
         key = (self.name, mode, like, metas, wants, given)
         found = programs.get(key)
@@ -173,8 +173,12 @@ class Port:
 _destroy = release(lib.lac_program_destroy, "lac_program")
 
 
+def _flags(bits, count):
+    return ffi.new("int[]", [bits >> i & 1 for i in range(count)])
+
+
 class Program:
-    """A short list of calls, made from shapes alone."""
+    """A short list of calls, made from shapes alone. It holds the C program, and with it what the spec holds."""
 
     __slots__ = ("c", "inputs", "results", "shapes", "codes", "reads", "_steps", "_family")
 
@@ -186,14 +190,14 @@ class Program:
         for c_meta, (code, shape) in zip(c_metas, metas):
             c_meta.dtype = code
             _set_shape(spec.op.name, c_meta, shape)
-        with _lock:
-            if mode == FORWARD:
-                status = lib.lac_program_forward(_maker.c, c_spec, c_metas, out)
-            elif mode == VJP:
-                status = lib.lac_program_vjp(_maker.c, c_spec, c_metas, wants, given, out)
-            else:
-                status = lib.lac_program_jvp(_maker.c, c_spec, c_metas, given, out)
-            _maker.check(status)
+        ctx, ins, outs = context(), spec.op.ins, spec.op.outs
+        if mode == FORWARD:
+            status = lib.lac_program_forward(ctx.c, c_spec, c_metas, out)
+        elif mode == VJP:
+            status = lib.lac_program_vjp(ctx.c, c_spec, c_metas, _flags(wants, ins), _flags(given, outs), out)
+        else:
+            status = lib.lac_program_jvp(ctx.c, c_spec, c_metas, _flags(given, ins), out)
+        ctx.check(status)
         self.c = ffi.gc(out[0], _destroy)
         self.inputs = [Port(lib.lac_program_input(self.c, i)) for i in range(lib.lac_program_inputs(self.c))]
         self.results = [Port(lib.lac_program_result(self.c, i)) for i in range(lib.lac_program_results(self.c))]

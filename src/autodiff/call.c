@@ -8,25 +8,62 @@
 
 #include "kernels/kernels.h"
 
-lac_status lac_call_begin(lac_context *ctx, const lac_spec *spec, lac_signature *signature, lac_call *call) {
+/// The lists of the operands, in one block.
+static lac_status frame_extend(lac_frame *frame) {
+  lac_call *c = &frame->call;
+  lac_context *ctx = c->ctx;
+  lac_status status = LAC_OK;
+  size_t operands = (size_t)c->ins + (size_t)c->outs;
+  char *block = NULL;
+
+  LAC_ALLOC(block, operands * (sizeof(lac_meta) + sizeof(lac_array *)));
+  frame->heap = block;
+  c->in_meta = (lac_meta *)(void *)block;
+  c->in = (const lac_array **)(void *)(c->in_meta + operands);
+  c->out = (lac_array **)(void *)(c->in + c->ins);
+done:
+  return status;
+}
+
+lac_status lac_call_resume(lac_context *ctx, const lac_spec *spec, int ins, int outs, lac_meta *metas, lac_frame *out) {
+  lac_status status = LAC_OK;
+
+  out->heap = NULL;
+  out->call = (lac_call){.ctx = ctx,
+                         .op = spec->op,
+                         .patterns = spec->patterns,
+                         .object = spec->object,
+                         .attrs = &spec->attrs,
+                         .ins = ins,
+                         .outs = outs,
+                         .in_meta = out->meta,
+                         .in = out->in,
+                         .out = out->out};
+  if (ins > FRAME_INS || outs > FRAME_OUTS) LAC_TRY(frame_extend(out));
+  if (metas) out->call.in_meta = metas;
+  out->call.out_meta = out->call.in_meta + ins;
+  for (int i = 0; i < ins; i++) out->call.in[i] = NULL;
+  for (int i = 0; i < outs; i++) out->call.out[i] = NULL;
+done:
+  return status;
+}
+
+lac_status lac_call_begin(lac_context *ctx, const lac_spec *spec, lac_frame *out) {
   lac_status status = LAC_OK;
   const lac_op *op = spec->op;
+  int ins, outs;
 
-  for (int i = 0; i < LAC_MAX_IN; i++) call->in[i] = NULL, call->in_meta[i].partition = NULL;
-  for (int i = 0; i < LAC_MAX_OUT; i++) call->out[i] = NULL;
+  out->heap = NULL;
+  out->call.ins = out->call.outs = 0;
   ctx->status = LAC_OK;  // so that a code without a sentence does not borrow an older one
   LAC_CHECK(op, LAC_ERR_ARG, "lac_tape_call: the spec names no operator; set spec.op (lac_op_find)");
   LAC_CHECK(op->name && op->forward, LAC_ERR_ARG, "lac_tape_call: an operator needs a name and a forward");
-  LAC_CHECK(lac_signature_of(op, spec->patterns, signature), LAC_ERR_ARG,
+  LAC_CHECK(lac_signature_count(op->signature, &ins, &outs), LAC_ERR_ARG,
             "%s: cannot read the signature \"%s\"; write it like \"(z),(n,k)->(m,k)\"", op->name,
             op->signature ? op->signature : "NULL");
-  call->ctx = ctx;
-  call->op = op;
-  call->patterns = spec->patterns;
-  call->object = spec->object;
-  call->attrs = &spec->attrs;
-  call->symbols = NULL;
+  LAC_TRY(lac_call_resume(ctx, spec, ins, outs, NULL, out));
 done:
+  if (status != LAC_OK) out->call.ins = out->call.outs = 0;  // there are no lists
   return status;
 }
 
@@ -58,7 +95,7 @@ static lac_status call_check_whole(lac_call *call) {
   bool is_spread = false;
 
   if (!(call->op->flags & LAC_WHOLE) && !(first && lac_pattern_has_blocks(first))) return LAC_OK;
-  for (int i = 0; i < LAC_MAX_IN; i++) is_spread = is_spread || call->in_meta[i].partition;
+  for (int i = 0; i < call->ins; i++) is_spread = is_spread || call->in_meta[i].partition;
   for (int i = 0; i < LAC_MAX_PATTERNS; i++) is_spread = is_spread || (call->patterns[i] && call->patterns[i]->halo);
   LAC_CHECK(!is_spread, LAC_ERR_UNSUPPORTED,
             "%s: operands that are spread over ranks are not taken yet; use replicated ones", call->op->name);
@@ -66,18 +103,18 @@ done:
   return status;
 }
 
-lac_status lac_call_infer(lac_call *call, int outs) {
+lac_status lac_call_infer(lac_call *call) {
   lac_context *ctx = call->ctx;
   lac_status status = LAC_OK;
   struct lac_symbols symbols;
 
   symbols.count = 0;
   call->symbols = &symbols;
-  for (int i = 0; i < outs; i++) call->out_meta[i] = (lac_meta){.ndim = -1};
+  for (int i = 0; i < call->outs; i++) call->out_meta[i] = (lac_meta){.ndim = -1};
   LAC_TRY(call_take_blocks(call));
   LAC_TRY(call_check_whole(call));
   LAC_TRY(call->op->infer ? call->op->infer(call) : lac_call_match(call));
-  for (int i = 0; i < outs; i++) {
+  for (int i = 0; i < call->outs; i++) {
     LAC_CHECK(call->out_meta[i].ndim >= 0, LAC_ERR_ARG,
               "%s: its infer left the shape of output %d open; end it with lac_call_match", call->op->name, i);
     LAC_TRY(lac_meta_check(ctx, call->op->name, &call->out_meta[i]));
@@ -94,32 +131,26 @@ lac_status lac_call_agree(lac_context *ctx, lac_status status) {
   return status;
 }
 
-static lac_status call_make_outputs(lac_call *call, int outs, bool made[LAC_MAX_OUT]) {
+static lac_status call_make_outputs(lac_call *call) {
   lac_context *ctx = call->ctx;
   lac_status status = LAC_OK;
 
-  for (int i = 0; i < outs; i++) {
-    if (call->out[i]) continue;
-    LAC_TRY(lac_array_make(ctx, &call->out_meta[i], &call->out[i]));
-    made[i] = true;
+  for (int i = 0; i < call->outs; i++) {
+    if (!call->out[i]) LAC_TRY(lac_array_make(ctx, &call->out_meta[i], &call->out[i]));
   }
 done:
   return status;
 }
 
-lac_status lac_call_run(lac_call *call, int outs, lac_status so_far) {
+lac_status lac_call_run(lac_call *call, lac_status so_far) {
   lac_context *ctx = call->ctx;
   lac_status status = so_far;
-  bool made[LAC_MAX_OUT] = {false};
 
-  if (status == LAC_OK) status = call_make_outputs(call, outs, made);
+  if (status == LAC_OK) status = call_make_outputs(call);
   if (call->op->flags & LAC_COMMUNICATES) status = lac_call_agree(ctx, status);
   LAC_TRY(status);
   LAC_TRY(call->op->forward(call));
 done:
-  for (int i = 0; i < outs && status != LAC_OK; i++) {
-    if (made[i]) lac_array_destroy(&call->out[i]);
-  }
   return status;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file derivative.c
-/// One rule of one node: write its program, run it on arrays or replay it on the tape, add up what comes out.
+/// One rule of one node: ask for its program, run it on arrays or replay it on the tape, add up what comes out.
 
 #include "autodiff/derivative.h"
 
@@ -9,59 +9,103 @@
 #include "kernels/kernels.h"
 #include "lacuna/ops.h"
 
-lac_status lac_pass_open(lac_tape *tape, lac_graph_mode mode, const char *name, pass *out) {
+/// A block that lists are cut from; without a base it only counts.
+typedef struct block {
+  char *base;
+  size_t used;
+} block;
+
+static void *block_cut(block *b, size_t count, size_t size) {
+  void *piece = b->base ? b->base + b->used : NULL;
+  b->used += (count * size + 15) / 16 * 16;
+  return piece;
+}
+
+/// Cut the lists of a sweep; returns how many bytes must be zero at first.
+static size_t sweep_cut(sweep *s, int answers, block *b) {
+  const size_t vars = (size_t)s->vars, handed = (size_t)answers, wide = (size_t)s->tape->widest;
+  size_t zeroed;
+
+  s->table = block_cut(b, vars, sizeof *s->table);
+  s->on_path = block_cut(b, vars, sizeof *s->on_path);
+  s->is_end = block_cut(b, vars, sizeof *s->is_end);
+  zeroed = b->used;
+  s->answers = block_cut(b, handed, sizeof *s->answers);
+  s->places = block_cut(b, handed, sizeof *s->places);
+  s->wants = block_cut(b, wide, sizeof *s->wants);
+  s->given = block_cut(b, wide, sizeof *s->given);
+  s->metas = block_cut(b, wide, sizeof *s->metas);
+  s->arrays_in = block_cut(b, 3 * wide, sizeof *s->arrays_in);  // inputs, outputs, and derivatives of one of the two
+  s->arrays_out = block_cut(b, wide, sizeof *s->arrays_out);
+  s->vars_in = block_cut(b, 3 * wide, sizeof *s->vars_in);
+  s->vars_out = block_cut(b, wide, sizeof *s->vars_out);
+  return zeroed;
+}
+
+lac_status lac_sweep_open(lac_tape *tape, lac_graph_mode mode, const char *name, int answers, sweep *out) {
   lac_context *ctx = tape->ctx;
   lac_status status = LAC_OK;
+  block b = {.base = NULL};
+  size_t zeroed;
+  char *heap = NULL;
 
   ctx->agreed = tape->agreed;
-  *out = (pass){.tape = tape, .mode = mode, .vars = tape->vars_count, .nodes = tape->nodes_count};
+  out->tape = tape, out->mode = mode;
+  out->vars = tape->vars_count, out->nodes = tape->nodes_count;
   out->had_failed = tape->status != LAC_OK;
+  out->heap = out->table = NULL;
   LAC_TRY(tape->status);
   LAC_CHECK(mode == LAC_PLAIN || mode == LAC_CREATE_GRAPH, LAC_ERR_ARG,
             "%s: mode is LAC_PLAIN or LAC_CREATE_GRAPH, not %d", name, (int)mode);
   LAC_CHECK(tape->mode != TAPE_RUN, LAC_ERR_ARG, "%s: the tape does not record; create it with LAC_RECORD", name);
   LAC_CHECK(mode == LAC_CREATE_GRAPH || !lac_tape_is_written(tape), LAC_ERR_ARG,
             "%s: inside a segment or a rule derivatives are written, not computed; use LAC_CREATE_GRAPH", name);
-  LAC_ALLOC(out->table, out->vars);
-  LAC_ALLOC(out->on_path, out->vars);
+  zeroed = sweep_cut(out, answers, &b);
+  if (b.used > sizeof out->few) LAC_ALLOC(heap, b.used);
+  out->heap = heap;
+  b = (block){.base = heap ? heap : out->few};
+  (void)sweep_cut(out, answers, &b);
+  memset(b.base, 0, zeroed);
 done:
   return status;
 }
 
-lac_status lac_pass_close(pass *p, lac_status status) {
-  lac_tape *tape = p->tape;
+lac_status lac_sweep_close(sweep *s, lac_status status, int answers, lac_var *out) {
+  lac_tape *tape = s->tape;
 
-  for (int v = 0; p->table && v < p->vars; v++) lac_array_destroy(&p->table[v].array);
-  lac_free(p->table);
-  lac_free(p->on_path);
+  for (int v = 0; s->table && v < s->vars; v++) {
+    if (s->table[v].array) lac_array_destroy(&s->table[v].array);
+  }
   if (!tape->ctx->agreed && !lac_tape_is_written(tape)) status = lac_call_agree(tape->ctx, status);
-  if (status != LAC_OK && !p->had_failed) {
-    lac_tape_truncate(tape, p->vars, p->nodes);
+  if (status != LAC_OK && !s->had_failed) {
+    lac_tape_truncate(tape, s->vars, s->nodes);
     tape->status = LAC_OK;
     tape->agreed = false;
   }
   tape->order = LAC_ANY_ORDER;
+  for (int i = 0; out && i < answers; i++) out[i] = status == LAC_OK ? s->answers[i] : (lac_var){0};
+  lac_free(s->heap);
   return status;
 }
 
-lac_status lac_pass_find(pass *p, lac_var var, const char *name, int i, int *place) {
-  lac_context *ctx = p->tape->ctx;
+lac_status lac_sweep_find(sweep *s, lac_var var, const char *name, int i, int *place) {
+  lac_context *ctx = s->tape->ctx;
   lac_status status = LAC_OK;
 
-  *place = lac_tape_place(p->tape, var);
+  *place = lac_tape_place(s->tape, var);
   LAC_CHECK(*place, LAC_ERR_ABSENT, "%s: var %d is %s", name, i,
             var.id ? "of another tape, or from before lac_tape_clear" : "absent");
 done:
   return status;
 }
 
-lac_status lac_pass_find_input(pass *p, lac_var var, const char *name, int i, int *place) {
-  lac_context *ctx = p->tape->ctx;
+lac_status lac_sweep_find_end(sweep *s, lac_var var, const char *name, int i, int *place) {
+  lac_context *ctx = s->tape->ctx;
   lac_status status = LAC_OK;
 
-  LAC_TRY(lac_pass_find(p, var, name, i, place));
+  LAC_TRY(lac_sweep_find(s, var, name, i, place));
   LAC_CHECK(
-      p->tape->vars[*place].differentiable, LAC_ERR_ARG,
+      s->tape->vars[*place].differentiable, LAC_ERR_ARG,
       "%s: var %d does not depend on a leaf; make it one (lac_tape_leaf), or record what made it (LAC_CREATE_GRAPH)",
       name, i);
 done:
@@ -69,10 +113,10 @@ done:
 }
 
 /// table[place] += term, in place where nobody else holds one of the two. Takes over `term`.
-static lac_status pass_add_array(pass *p, int place, lac_array **term) {
-  lac_context *ctx = p->tape->ctx;
+static lac_status sweep_add_array(sweep *s, int place, lac_array **term) {
+  lac_context *ctx = s->tape->ctx;
   lac_status status = LAC_OK;
-  lac_array **sum = &p->table[place].array, *fresh = NULL;
+  lac_array **sum = &s->table[place].array, *fresh = NULL;
 
   if (!*sum) {
     *sum = *term, *term = NULL;
@@ -96,127 +140,141 @@ done:
   return status;
 }
 
-lac_status lac_pass_seed(pass *p, int place, lac_var value, const char *name, int i) {
-  lac_context *ctx = p->tape->ctx;
+lac_status lac_sweep_seed(sweep *s, int place, lac_var value, const char *name, int i) {
+  lac_context *ctx = s->tape->ctx;
   lac_status status = LAC_OK;
   char have[LAC_SHAPE_TEXT], want[LAC_SHAPE_TEXT];
   lac_array *array = NULL;
   int given = 0;
-  const lac_meta *meta = &p->tape->vars[place].meta, *seed;
+  const lac_meta *meta = &s->tape->vars[place].meta, *seed;
 
-  LAC_TRY(lac_pass_find(p, value, name, i, &given));
-  seed = &p->tape->vars[given].meta;
+  LAC_TRY(lac_sweep_find(s, value, name, i, &given));
+  seed = &s->tape->vars[given].meta;
   LAC_CHECK(lac_meta_same(seed, meta), LAC_ERR_SHAPE, "%s: seed %d is %s %s where its var is %s %s; make them alike",
             name, i, lac_dtype_name(seed->dtype), lac_shape_text(seed->ndim, seed->shape, have),
             lac_dtype_name(meta->dtype), lac_shape_text(meta->ndim, meta->shape, want));
-  if (!lac_tape_is_written(p->tape)) LAC_TRY(lac_tape_check_fresh(p->tape, given, name));
-  if (p->mode == LAC_CREATE_GRAPH) {
-    p->table[place].var = lac_add(p->tape, p->table[place].var, value);
-    LAC_TRY(p->tape->status);
+  if (!lac_tape_is_written(s->tape)) LAC_TRY(lac_tape_check_fresh(ctx, s->tape, given, name));
+  if (s->mode == LAC_CREATE_GRAPH) {
+    s->table[place].var = lac_add(s->tape, s->table[place].var, value);
+    LAC_TRY(s->tape->status);
   } else {
-    array = lac_array_retain(p->tape->vars[given].array);
-    LAC_TRY(pass_add_array(p, place, &array));
+    array = lac_array_retain(s->tape->vars[given].array);
+    LAC_TRY(sweep_add_array(s, place, &array));
   }
 done:
   return status;
 }
 
 /// The place on the tape that an input port of a rule's program stands for; adjoints and tangents are in the table.
-static int pass_port_place(const tape_node *node, const lac_port *port) {
+static int sweep_port_place(const sweep *s, int n, const lac_port *port) {
+  const tape_node *node = &s->tape->nodes[n];
   bool is_output = port->role == LAC_ROLE_OUT || port->role == LAC_ROLE_OUT_BAR;
-  return is_output ? node->out[port->index] : node->in[port->index];
+  return (is_output ? lac_node_out(s->tape, node) : lac_node_in(s->tape, node))[port->index];
 }
 
-static bool pass_port_is_derivative(const lac_port *port) {
+/// Where a result of a rule's program is added; 0 drops it.
+static int sweep_result_place(const sweep *s, int n, const lac_port *port) {
+  const tape_node *node = &s->tape->nodes[n];
+  if (port->role == LAC_ROLE_IN_BAR) return lac_node_in(s->tape, node)[port->index];
+  int place = lac_node_out(s->tape, node)[port->index];
+  return s->is_end[place] ? 0 : place;
+}
+
+static bool sweep_port_is_derivative(const lac_port *port) {
   return port->role == LAC_ROLE_OUT_BAR || port->role == LAC_ROLE_IN_DOT;
 }
 
 /// Run the program on arrays and add its results.
-static lac_status pass_execute(pass *p, const tape_node *node, const lac_program *program, const int *to) {
-  lac_context *ctx = p->tape->ctx;
+static lac_status sweep_execute(sweep *s, int n, const lac_program *program) {
+  lac_context *ctx = s->tape->ctx;
   lac_status status = LAC_OK;
-  const lac_array *inputs[PROGRAM_MAX_INPUTS];
-  lac_array *results[LAC_MAX_IN] = {NULL};
 
+  for (int i = 0; i < program->results; i++) s->arrays_out[i] = NULL;
   for (int i = 0; i < program->inputs; i++) {
-    int place = pass_port_place(node, &program->input[i]);
-    bool is_derivative = pass_port_is_derivative(&program->input[i]);
-    if (!is_derivative) LAC_TRY(lac_tape_check_fresh(p->tape, place, node->spec.op->name));
-    inputs[i] = is_derivative ? p->table[place].array : p->tape->vars[place].array;
+    int place = sweep_port_place(s, n, &program->input[i]);
+    bool is_derivative = sweep_port_is_derivative(&program->input[i]);
+    if (!is_derivative) LAC_TRY(lac_tape_check_fresh(ctx, s->tape, place, s->tape->nodes[n].spec.op->name));
+    s->arrays_in[i] = is_derivative ? s->table[place].array : s->tape->vars[place].array;
   }
-  LAC_TRY(lac_program_execute(ctx, program, inputs, results));
+  LAC_TRY(lac_program_execute(ctx, program, s->arrays_in, s->arrays_out));
   for (int i = 0; i < program->results; i++) {
-    if (results[i] && to[i]) LAC_TRY(pass_add_array(p, to[i], &results[i]));
+    int place = sweep_result_place(s, n, &program->result[i]);
+    if (s->arrays_out[i] && place) LAC_TRY(sweep_add_array(s, place, &s->arrays_out[i]));
   }
 done:
-  for (int i = 0; i < program->results; i++) lac_array_destroy(&results[i]);
+  for (int i = 0; i < program->results; i++) lac_array_destroy(&s->arrays_out[i]);
   return status;
 }
 
 /// Replay the program on the tape and add its results, recorded.
-static lac_status pass_replay(pass *p, const tape_node *node, const lac_program *program, const int *to) {
-  lac_context *ctx = p->tape->ctx;
+static lac_status sweep_replay(sweep *s, int n, const lac_program *program) {
+  lac_context *ctx = s->tape->ctx;
   lac_status status = LAC_OK;
-  lac_var inputs[PROGRAM_MAX_INPUTS], results[LAC_MAX_IN] = {{0}};
+  int order = s->tape->nodes[n].order;
 
   for (int i = 0; i < program->inputs; i++) {
-    int place = pass_port_place(node, &program->input[i]);
-    inputs[i] = pass_port_is_derivative(&program->input[i]) ? p->table[place].var : lac_tape_name(p->tape, place);
+    const lac_port *port = &program->input[i];
+    int place = sweep_port_place(s, n, port);
+    s->vars_in[i] = sweep_port_is_derivative(port) ? s->table[place].var : lac_tape_name(s->tape, place);
   }
-  p->tape->order = node->order == LAC_ANY_ORDER ? LAC_ANY_ORDER : node->order - 1;
-  LAC_TRY(lac_program_replay(p->tape, program, inputs, results));
+  s->tape->order = order == LAC_ANY_ORDER ? LAC_ANY_ORDER : order - 1;
+  LAC_TRY(lac_program_replay(s->tape, program, s->vars_in, s->vars_out));
   for (int i = 0; i < program->results; i++) {
-    if (!results[i].id || !to[i]) continue;
-    p->table[to[i]].var = lac_add(p->tape, p->table[to[i]].var, results[i]);
-    LAC_TRY(p->tape->status);
+    int place = sweep_result_place(s, n, &program->result[i]);
+    if (!s->vars_out[i].id || !place) continue;
+    s->table[place].var = lac_add(s->tape, s->table[place].var, s->vars_out[i]);
+    LAC_TRY(s->tape->status);
   }
 done:
   return status;
 }
 
-lac_status lac_pass_rule(pass *p, int n, lac_role result, uint32_t wants, uint32_t given, const int *to) {
-  lac_context *ctx = p->tape->ctx;
+lac_status lac_sweep_rule(sweep *s, int n, lac_role result) {
+  lac_context *ctx = s->tape->ctx;
   lac_status status = LAC_OK;
   lac_program *program = NULL;
-  const tape_node node = p->tape->nodes[n];  // a copy: replaying grows the tape
-  lac_meta in[LAC_MAX_IN];
+  const tape_node *node = &s->tape->nodes[n];  // until the tape grows
+  const int *in = lac_node_in(s->tape, node);
+  lac_request request = {.spec = &node->spec,
+                         .in = s->metas,
+                         .ins = node->ins,
+                         .outs = node->outs,
+                         .result = result,
+                         .wants = s->wants,
+                         .given = s->given};
 
   LAC_CHECK(
-      node.order != 0 || node.spec.op->order != LAC_ANY_ORDER, LAC_ERR_ORDER,
+      node->order != 0 || node->spec.op->order != LAC_ANY_ORDER, LAC_ERR_ORDER,
       "%s: this call was made by the rule of an operator that may not be differentiated as often as this; ask for "
       "fewer derivatives",
-      node.spec.op->name);
+      node->spec.op->name);
   LAC_CHECK(
-      node.order != 0, LAC_ERR_ORDER,
+      node->order != 0, LAC_ERR_ORDER,
       "%s: differentiated more often than it allows (%d times); ask for fewer derivatives, or write its rule with "
       "operators",
-      node.spec.op->name, node.spec.op->order);
-  for (int i = 0; i < node.ins; i++) in[i] = p->tape->vars[node.in[i]].meta;
-  LAC_TRY(lac_program_write(ctx, &node.spec, in, result, wants, given, &program));
-  if (p->mode == LAC_PLAIN) {
-    LAC_TRY(pass_execute(p, &node, program, to));
-  } else {
-    LAC_TRY(pass_replay(p, &node, program, to));
-  }
+      node->spec.op->name, node->spec.op->order);
+  for (int i = 0; i < node->ins; i++) s->metas[i] = s->tape->vars[in[i]].meta;
+  LAC_TRY(lac_program_ask(ctx, &request, &program));
+  LAC_TRY(s->mode == LAC_PLAIN ? sweep_execute(s, n, program) : sweep_replay(s, n, program));
 done:
-  lac_program_destroy(&program);
+  lac_object_release(program);
   return status;
 }
 
-lac_status lac_pass_take(pass *p, int place, lac_var *out) {
-  lac_context *ctx = p->tape->ctx;
+lac_status lac_sweep_take(sweep *s, int place, lac_var *out) {
+  lac_context *ctx = s->tape->ctx;
   lac_status status = LAC_OK;
   lac_array *array = NULL;
   int at = 0;
 
-  *out = p->table[place].var;
-  if (!p->table[place].array) return LAC_OK;
-  array = lac_array_retain(p->table[place].array);
-  LAC_TRY(lac_tape_push_var(p->tape, &array->meta, &array, -1, false, &at));
-  *out = lac_tape_name(p->tape, at);
+  *out = s->table[place].var;
+  if (!s->table[place].array) return LAC_OK;
+  array = lac_array_retain(s->table[place].array);
+  LAC_TRY(lac_tape_push_var(s->tape, &array->meta, &array, -1, false, &at));
+  *out = lac_tape_name(s->tape, at);
 done:
   lac_array_destroy(&array);
   return status;
 }
 
-void lac_pass_drop(pass *p, int place) { lac_array_destroy(&p->table[place].array); }
+void lac_sweep_drop(sweep *s, int place) { lac_array_destroy(&s->table[place].array); }

@@ -15,6 +15,7 @@
 #include <stdio.h>
 
 #include "core/array_impl.h"
+#include "core/random.h"
 
 enum { CHECK_MAX_LEAVES = 16 };
 
@@ -27,7 +28,7 @@ typedef struct check {
   int level;         // 1: the function, 2: its gradient
   lac_array *y_bar;  // the frozen seed of the gradient
   lac_gradcheck_options options;
-  uint64_t state;  // of the random numbers
+  uint64_t drawn;  // how many random numbers
 } check;
 
 /// One comparison: two numbers that should be equal, and by how much they are not, relative to what they are made of.
@@ -49,15 +50,8 @@ lac_gradcheck_options lac_gradcheck_options_defaults(void) { return (lac_gradche
 static bool check_worse(double a, double worst) { return !isnan(worst) && !(a <= worst); }
 static double check_max(double a, double b) { return check_worse(b, a) ? b : a; }
 
-/// Uniform in (-1, 1); splitmix64.
-static double check_random(uint64_t *state) {
-  uint64_t z = *state += 0x9e3779b97f4a7c15u;
-
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  z ^= z >> 31;
-  return (double)(z >> 11) * 0x1p-52 - 1;
-}
+/// The next random number, uniform in (-1, 1).
+static double check_random(check *c) { return lac_random_unit(c->options.seed, c->drawn++); }
 
 static double check_epsilon(const lac_array *array) {
   return array->meta.dtype == LAC_F32 || array->meta.dtype == LAC_C64 ? FLT_EPSILON : DBL_EPSILON;
@@ -132,8 +126,8 @@ static lac_status check_direction(check *c, const lac_meta *meta, double scale, 
   LAC_TRY(lac_array_make(ctx, meta, &array));
   LAC_ALLOC(numbers, array->count);
   for (int64_t i = 0; i < array->count; i++) {
-    numbers[i] = scale * check_random(&c->state);
-    if (lac_dtype_is_complex(meta->dtype)) numbers[i] += I * scale * check_random(&c->state);
+    numbers[i] = scale * check_random(c);
+    if (lac_dtype_is_complex(meta->dtype)) numbers[i] += I * scale * check_random(c);
   }
   LAC_TRY(check_write(ctx, array, numbers));
   *out = array, array = NULL;
@@ -436,7 +430,6 @@ lac_status lac_gradcheck(lac_context *ctx, lac_function function, void *user, in
     LAC_CHECK(leaves[i], LAC_ERR_ARG, "lac_gradcheck: leaf %d of %d is NULL; give an array for each", i, count);
   }
   c.options = options ? *options : lac_gradcheck_options_defaults();
-  c.state = c.options.seed;
   check_settle(&c.options, check_epsilon(leaves[0]));
   for (int s = 0; s <= count; s++) {  // all leaves together, then each alone
     if (s == 1 && count == 1) break;

@@ -2,8 +2,8 @@
 /// @file infer.c
 /// From the signature and the inputs' shapes to the outputs' shapes: the one place where shapes are judged.
 ///
-/// Core dimensions are matched by letter; leading dimensions are batch, aligned at the right, equal or 1. An axis that is
-/// spread over ranks keeps its partition through its letter, or through the batch axis it stands on.
+/// Core dimensions are matched by letter; leading dimensions are batch, aligned at the right, equal or 1. An axis that
+/// is spread over ranks keeps its partition through its letter, or through the batch axis it stands on.
 
 #include <string.h>
 
@@ -42,11 +42,11 @@ done:
   return status;
 }
 
-static lac_status infer_dtypes(lac_call *call, int ins) {
+static lac_status infer_dtypes(lac_call *call) {
   lac_context *ctx = call->ctx;
   lac_status status = LAC_OK;
 
-  for (int i = 1; i < ins; i++) {
+  for (int i = 1; i < call->ins; i++) {
     LAC_CHECK(call->in_meta[i].dtype == call->in_meta[0].dtype, LAC_ERR_DTYPE,
               "%s: input %d is %s and input 0 is %s; nothing is promoted silently: convert one of them", call->op->name,
               i, lac_dtype_name(call->in_meta[i].dtype), lac_dtype_name(call->in_meta[0].dtype));
@@ -67,21 +67,21 @@ static const char *infer_hint(const lac_call *call) {
 }
 
 /// Match the core dimensions of one input, binding letters that are new.
-static lac_status infer_core(lac_call *call, const lac_signature *signature, int i) {
+static lac_status infer_core(lac_call *call, const lac_operand *operand, int i) {
   lac_context *ctx = call->ctx;
   lac_status status = LAC_OK;
   struct lac_symbols *s = call->symbols;
   const lac_meta *in = &call->in_meta[i];
-  int core = signature->core[i], first = in->ndim - core;
+  int core = operand->core, first = in->ndim - core;
   char text[LAC_SHAPE_TEXT];
 
   LAC_CHECK(first >= 0, LAC_ERR_SHAPE, "%s: input %d has shape %s, but \"%s\" asks for at least %d dimensions%s",
             call->op->name, i, lac_shape_text(in->ndim, in->shape, text), call->op->signature, core, infer_hint(call));
   for (int d = 0; d < core; d++) {
     const lac_partition *partition = infer_partition(in, first + d);
-    int j = infer_find(s, signature->symbol[i][d]);
+    int j = infer_find(s, operand->symbol[d]);
     if (j < 0) {
-      LAC_TRY(lac_call_bind(call, signature->symbol[i][d], in->shape[first + d], partition));
+      LAC_TRY(lac_call_bind(call, operand->symbol[d], in->shape[first + d], partition));
       continue;
     }
     LAC_CHECK(in->shape[first + d] == s->size[j], LAC_ERR_SHAPE,
@@ -98,11 +98,11 @@ done:
 }
 
 /// Join the batch dimensions of one input into `batch`, whose dimensions are counted from the right.
-static lac_status infer_batch(lac_call *call, const lac_signature *signature, int i, lac_meta *batch) {
+static lac_status infer_batch(lac_call *call, const lac_operand *operand, int i, lac_meta *batch) {
   lac_context *ctx = call->ctx;
   lac_status status = LAC_OK;
   const lac_meta *in = &call->in_meta[i];
-  int ndim = in->ndim - signature->core[i];
+  int ndim = in->ndim - operand->core;
   char text[LAC_SHAPE_TEXT];
 
   for (int d = 0; d < ndim; d++) {  // d counts from the right
@@ -131,12 +131,12 @@ done:
 }
 
 /// One output: the joint batch, then its core dimensions.
-static lac_status infer_output(lac_call *call, const lac_signature *signature, int i, const lac_meta *batch) {
+static lac_status infer_output(lac_call *call, const lac_operand *operand, int i, const lac_meta *batch) {
   lac_context *ctx = call->ctx;
   lac_status status = LAC_OK;
   lac_meta *out = &call->out_meta[i];
-  const char *letters = signature->symbol[signature->ins + i];
-  int core = signature->core[signature->ins + i];
+  const char *letters = operand->symbol;
+  int core = operand->core;
 
   *out = (lac_meta){.dtype = call->in_meta[0].dtype, .ndim = batch->ndim + core};
   LAC_CHECK(out->ndim <= LAC_MAX_DIMS, LAC_ERR_SHAPE, "%s: output %d would have %d dimensions; %d are the most",
@@ -187,21 +187,24 @@ done:
 lac_status lac_call_match(lac_call *call) {
   lac_context *ctx = call->ctx;
   lac_status status = LAC_OK;
-  lac_signature signature;
+  lac_operands operands = lac_operands_of(call->op, call->patterns);
+  lac_operand operand = {.core = 0};
   lac_meta batch = {.ndim = 0};
 
   LAC_CHECK(call->symbols, LAC_ERR_ARG, "%s: lac_call_match is for infer alone", call->op->name);
-  LAC_CHECK(lac_signature_of(call->op, call->patterns, &signature), LAC_ERR_ARG, "%s: cannot read the signature",
-            call->op->name);
-  LAC_TRY(infer_dtypes(call, signature.ins));
-  for (int i = 0; i < signature.ins; i++) {
-    LAC_TRY(infer_core(call, &signature, i));
-    LAC_TRY(infer_batch(call, &signature, i, &batch));
+  LAC_TRY(infer_dtypes(call));
+  for (int i = 0; i < call->ins; i++) {
+    lac_operands_next(&operands, &operand);
+    LAC_TRY(infer_core(call, &operand, i));
+    LAC_TRY(infer_batch(call, &operand, i, &batch));
   }
-  for (int i = 0; i < signature.outs; i++) LAC_TRY(infer_output(call, &signature, i, &batch));
+  for (int i = 0; i < call->outs; i++) {
+    lac_operands_next(&operands, &operand);
+    LAC_TRY(infer_output(call, &operand, i, &batch));
+  }
   LAC_CHECK(!call->attrs->fit || call->op->flags & LAC_SUMS_BATCH, LAC_ERR_ARG,
             "%s: attrs.fit is set, but the operator does not sum over a batch (LAC_SUMS_BATCH)", call->op->name);
-  if (call->attrs->fit) LAC_TRY(infer_fit(call, signature.core[signature.ins]));
+  if (call->attrs->fit) LAC_TRY(infer_fit(call, operand.core));  // of its one output
 done:
   return status;
 }

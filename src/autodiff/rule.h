@@ -10,8 +10,9 @@
 #include "lacuna/extend.h"
 #include "lacuna/ops.h"
 
-#define NEEDS_IN(i) (1u << (i))
-#define NEEDS_OUT(i) (1u << (8 + (i)))
+/// Bits of needs masks. The 32nd input or output shares its bit with all that come after it.
+#define NEEDS_IN(i) (UINT64_C(1) << ((i) < 31 ? (i) : 31))
+#define NEEDS_OUT(i) (NEEDS_IN(i) << 32)
 
 /// The side of a call or rule; by convention the first attribute of every operator that has one.
 #define SIDE(call_or_rule) ((lac_side)(call_or_rule)->attrs->i[0])
@@ -28,9 +29,11 @@ lac_var lac_tape_fail(lac_tape *tape, lac_status status);
 /// Refuse what lac_tape_call would refuse before it runs: for functions that do costly work ahead of their call.
 lac_status lac_tape_judge(lac_tape *tape, const lac_spec *spec, const lac_var *in);
 
-/// Apply an operator of one output.
+enum { LAC_EMIT_OUTS = 4 };  // no operator of the library's table has more outputs (tests/harness/test_table.c)
+
+/// Apply an operator of the library's table and take its first output.
 static inline lac_var lac_emit(lac_tape *tape, const lac_spec *spec, const lac_var *in) {
-  lac_var out[LAC_MAX_OUT] = {{0}};
+  lac_var out[LAC_EMIT_OUTS] = {{0}};
   (void)lac_tape_call(tape, spec, in, out);  // the status sticks to the tape
   return out[0];
 }
@@ -48,12 +51,12 @@ static inline void lac_rule_nothing(lac_rule *rule) { (void)rule; }
 /// Values along a map; the identity costs nothing.
 lac_var lac_emit_along(lac_tape *tape, const lac_map *map, lac_var x);
 
-/// The numbers of x with axes of `count` sizes in place of its last `drop` ones. An x that is not there, or has fewer axes, comes
-/// back as it is: the call that takes it says what is wrong.
+/// The numbers of x with axes of `count` sizes in place of its last `drop` ones. An x that is not there, or has fewer
+/// axes, comes back as it is: the call that takes it says what is wrong.
 lac_var lac_emit_axes(lac_tape *tape, lac_var x, int drop, int count, const int64_t *sizes);
 
-/// Refuse values that are not one number for each slot of a pattern, matrix i of the function `name`: for functions whose
-/// parts would not notice.
+/// Refuse values that are not one number for each slot of a pattern, matrix i of the function `name`: for functions
+/// whose parts would not notice.
 lac_status lac_tape_check_values(lac_tape *tape, const char *name, int i, const lac_pattern *p, lac_var values);
 
 /// Refuse a call without its pattern.

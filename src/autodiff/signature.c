@@ -8,77 +8,99 @@
 
 #include "core/pattern/pattern_impl.h"
 
-/// Read one operand at *text, and step over it.
-static bool signature_operand(const char **text, int *core, char symbol[LAC_MAX_CORE]) {
-  const char *c = *text;
+enum { LETTERS_SHOWN = LAC_MAX_CORE - 2 };  // z may stand for two more
 
-  *core = 0;
-  if (*c++ != '(') return false;
+/// Step over one operand; NULL when it is malformed.
+static const char *signature_step(const char *c) {
+  int core = 0;
+
+  if (*c++ != '(') return NULL;
   while (*c != ')') {
-    if (*c < 'a' || *c > 'z' || *core == LAC_MAX_CORE) return false;
-    symbol[(*core)++] = *c++;
-    if (*c == ',') c++;
+    if (*c < 'a' || *c > 'z' || core++ == LETTERS_SHOWN) return NULL;
+    if (*++c == ',') c++;
   }
-  *text = c + 1;
-  return true;
+  return c + 1;
 }
 
-bool lac_signature_read(const char *text, lac_signature *out) {
-  out->ins = out->outs = 0;
-  if (!text) return false;
-  for (bool arrow = false; *text;) {
-    int i = out->ins + out->outs;
-    if (arrow ? out->outs == LAC_MAX_OUT : out->ins == LAC_MAX_IN) return false;
-    if (!signature_operand(&text, &out->core[i], out->symbol[i])) return false;
-    if (arrow) {
-      out->outs++;
-    } else {
-      out->ins++;
-    }
+bool lac_signature_count(const char *text, int *ins, int *outs) {
+  int counts[2] = {0, 0}, side = 0;
+
+  *ins = *outs = 0;
+  while (text && *text) {
+    text = signature_step(text);
+    if (!text) return false;
+    counts[side]++;
     if (*text == ',') {
       text++;
-    } else if (!arrow && strncmp(text, "->", 2) == 0) {
-      arrow = true, text += 2;
+    } else if (side == 0 && text[0] == '-' && text[1] == '>') {
+      side = 1, text += 2;
     } else if (*text) {
       return false;
     }
   }
-  return out->ins > 0 && out->outs > 0;
+  *ins = counts[0], *outs = counts[1];
+  return *ins > 0 && *outs > 0;
+}
+
+lac_status lac_signature_plain(lac_context *ctx, int ins, int outs, char **out) {
+  lac_status status = LAC_OK;
+  char *end = NULL;
+
+  LAC_ALLOC(end, 3 * ((size_t)ins + (size_t)outs) + 2);
+  *out = end;
+  for (int i = 0; i < ins + outs; i++) {
+    for (const char *c = i == 0 ? "()" : i == ins ? "->()" : ",()"; *c; c++) *end++ = *c;
+  }
+done:
+  return status;
+}
+
+lac_operands lac_operands_of(const lac_op *op, const lac_pattern *const *patterns) {
+  bool has_blocks = op->flags & LAC_TAKES_BLOCKS && patterns[0] && lac_pattern_has_blocks(patterns[0]);
+  return (lac_operands){op->signature, has_blocks};
 }
 
 /// (.., z, ..) becomes (.., z, R, C, ..).
-static bool signature_spread(int *core, char symbol[LAC_MAX_CORE]) {
-  char *z = memchr(symbol, 'z', (size_t)*core);
-  if (!z) return true;
-  if (*core + 2 > LAC_MAX_CORE) return false;
-  memmove(z + 3, z + 1, (size_t)(symbol + *core - (z + 1)));
+static void operand_spread(lac_operand *operand) {
+  char *z = memchr(operand->symbol, 'z', (size_t)operand->core);
+
+  if (!z) return;
+  memmove(z + 3, z + 1, (size_t)(operand->symbol + operand->core - (z + 1)));
   z[1] = LAC_SYMBOL_BR;
   z[2] = LAC_SYMBOL_BC;
-  *core += 2;
-  return true;
+  operand->core += 2;
 }
 
-bool lac_signature_of(const lac_op *op, const lac_pattern *const *patterns, lac_signature *out) {
-  bool is_read = lac_signature_read(op->signature, out);
-  if (!(op->flags & LAC_TAKES_BLOCKS) || !patterns[0] || !lac_pattern_has_blocks(patterns[0])) return is_read;
-  for (int i = 0; is_read && i < out->ins + out->outs; i++) {
-    is_read = signature_spread(&out->core[i], out->symbol[i]);
+void lac_operands_next(lac_operands *operands, lac_operand *out) {
+  const char *c = operands->at;
+
+  out->core = 0;
+  while (*c != '(') c++;  // a comma, or the arrow
+  while (*++c != ')') {
+    if (*c != ',') out->symbol[out->core++] = *c;
   }
-  return is_read;
+  operands->at = c + 1;
+  if (operands->has_blocks) operand_spread(out);
 }
 
 int lac_spec_core(const lac_spec *spec, int operand) {
-  lac_signature s;
-  if (!spec->op || operand < 0 || !lac_signature_of(spec->op, spec->patterns, &s)) return -1;
-  return operand < s.ins + s.outs ? s.core[operand] : -1;
+  lac_operands operands;
+  lac_operand found = {.core = -1};
+  int ins, outs;
+
+  if (!spec->op || operand < 0 || !lac_signature_count(spec->op->signature, &ins, &outs)) return -1;
+  if (operand >= ins + outs) return -1;
+  operands = lac_operands_of(spec->op, spec->patterns);
+  for (int i = 0; i <= operand; i++) lac_operands_next(&operands, &found);
+  return found.core;
 }
 
 int lac_op_inputs(const lac_op *op) {
-  lac_signature s;
-  return op && lac_signature_read(op->signature, &s) ? s.ins : 0;
+  int ins, outs;
+  return op && lac_signature_count(op->signature, &ins, &outs) ? ins : 0;
 }
 
 int lac_op_outputs(const lac_op *op) {
-  lac_signature s;
-  return op && lac_signature_read(op->signature, &s) ? s.outs : 0;
+  int ins, outs;
+  return op && lac_signature_count(op->signature, &ins, &outs) ? outs : 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file signature.h
-/// The signature of an operator, "(z),(n,k)->(m,k)", read into arrays: which core dimensions each operand has.
+/// The signature of an operator, "(z),(n,k)->(m,k)", read operand by operand: which core dimensions each of them has.
 
 #ifndef LACUNA_AUTODIFF_SIGNATURE_H
 #define LACUNA_AUTODIFF_SIGNATURE_H
@@ -9,24 +9,35 @@
 
 #include "lacuna/extend.h"
 
-enum { LAC_MAX_CORE = 6, LAC_MAX_SYMBOLS = 14 };
+enum { LAC_MAX_CORE = 8, LAC_MAX_SYMBOLS = 28 };  // all letters, and two for blocks
 
 // What stands behind z for the rows and columns of a block. Capitals, which a signature cannot have.
 enum { LAC_SYMBOL_BR = 'R', LAC_SYMBOL_BC = 'C' };
 
-/// Operands are numbered through: inputs first, then outputs.
-typedef struct lac_signature {
-  int ins, outs;
-  int core[LAC_MAX_IN + LAC_MAX_OUT];                   // how many core dimensions
-  char symbol[LAC_MAX_IN + LAC_MAX_OUT][LAC_MAX_CORE];  // their letters
-} lac_signature;
+/// One operand: how many core dimensions it has, and their letters.
+typedef struct lac_operand {
+  int core;
+  char symbol[LAC_MAX_CORE];
+} lac_operand;
 
-/// Read a signature; false when it is malformed or too long.
-bool lac_signature_read(const char *text, lac_signature *out);
+/// Count the inputs and outputs of a signature; false when it is malformed.
+bool lac_signature_count(const char *text, int *ins, int *outs);
 
-/// The signature of an operator on these patterns: read, and z followed by the axes of a block where the first pattern has
+/// A reader of the operands of a sound signature, inputs first, then outputs.
+typedef struct lac_operands {
+  const char *at;
+  bool has_blocks;  // z is followed by the axes of a block
+} lac_operands;
+
+/// Start with the first operand of an operator on these patterns: z has the axes of a block where the first pattern has
 /// blocks and the operator takes them.
-bool lac_signature_of(const lac_op *op, const lac_pattern *const *patterns, lac_signature *out);
+lac_operands lac_operands_of(const lac_op *op, const lac_pattern *const *patterns);
+
+/// Read the next operand.
+void lac_operands_next(lac_operands *operands, lac_operand *out);
+
+/// "(),()->()": the signature of an operator whose operands have no core dimensions in common. The caller frees it.
+lac_status lac_signature_plain(lac_context *ctx, int ins, int outs, char **out);
 
 /// What the letters stand for in one call. A symbol has a partition when the axis is spread over ranks.
 struct lac_symbols {

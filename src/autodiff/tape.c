@@ -7,7 +7,8 @@
 #include "autodiff/rule.h"
 #include "autodiff/tape_impl.h"
 
-/// A number that no tape had before, as the upper half of ids: a var of another tape, or of before a clear, is found out.
+/// A number that no tape had before, as the upper half of ids: a var of another tape, or of before a clear, is found
+/// out.
 static int64_t tape_new_base(void) {
   static _Atomic int64_t tapes;
   return (atomic_fetch_add(&tapes, 1) + 1) << 32;
@@ -42,14 +43,15 @@ done:
 
 /// The vars that a node's rules read are kept while it is recorded: `by` is +1 or -1.
 static void tape_count_needs(lac_tape *tape, const tape_node *node, int by) {
-  uint32_t needs = node->spec.op->vjp_needs | node->spec.op->jvp_needs;
+  const uint64_t needs = node->spec.op->vjp_needs | node->spec.op->jvp_needs;
+  const int *in = lac_node_in(tape, node), *out = lac_node_out(tape, node);
 
   if (lac_tape_is_written(tape)) return;
   for (int i = 0; i < node->ins; i++) {
-    if (needs >> i & 1) tape->vars[node->in[i]].needed += by;
+    if (needs & NEEDS_IN(i)) tape->vars[in[i]].needed += by;
   }
   for (int i = 0; i < node->outs; i++) {
-    if (needs >> (8 + i) & 1) tape->vars[node->out[i]].needed += by;
+    if (needs & NEEDS_OUT(i)) tape->vars[out[i]].needed += by;
   }
 }
 
@@ -58,6 +60,7 @@ void lac_tape_truncate(lac_tape *tape, int vars, int nodes) {
     tape_node *node = &tape->nodes[--tape->nodes_count];
     tape_count_needs(tape, node, -1);
     lac_spec_release(&node->spec);
+    tape->places_count = node->first;
   }
   while (tape->vars_count > vars) {
     tape_var *var = &tape->vars[--tape->vars_count];
@@ -79,6 +82,7 @@ void lac_tape_destroy(lac_tape **tape) {
   lac_tape_truncate(*tape, 1, 0);
   lac_free((*tape)->vars);
   lac_free((*tape)->nodes);
+  lac_free((*tape)->places);
   lac_free(*tape);
   *tape = NULL;
 }
@@ -97,13 +101,13 @@ int lac_tape_place(const lac_tape *tape, lac_var var) {
   return place > 0 && place < tape->vars_count ? (int)place : 0;
 }
 
-/// Room for one more item in a growing array.
-static lac_status tape_grow(lac_context *ctx, void **items, size_t size, int count, int *capacity) {
+lac_status lac_tape_grow(lac_context *ctx, void **items, size_t size, int count, int more, int *capacity) {
   lac_status status = LAC_OK;
-  int larger = *capacity ? 2 * *capacity : 16;
+  int larger = 2 * *capacity < 16 ? 16 : 2 * *capacity;
   void *grown = NULL;
 
-  if (count < *capacity) return LAC_OK;
+  if (count + more <= *capacity) return LAC_OK;
+  if (larger < count + more) larger = count + more;
   grown = lac_realloc(*items, (size_t)larger * size);
   LAC_CHECK(grown, LAC_ERR_MEMORY, "the tape is out of memory after %d entries", count);
   *items = grown;
@@ -118,12 +122,18 @@ lac_status lac_tape_push_var(lac_tape *tape, const lac_meta *meta, lac_array **a
   lac_status status = LAC_OK;
   tape_var *var = NULL;
 
-  LAC_TRY(tape_grow(ctx, (void **)&tape->vars, sizeof *tape->vars, tape->vars_count, &tape->vars_capacity));
+  LAC_TRY(lac_tape_grow(ctx, (void **)&tape->vars, sizeof *tape->vars, tape->vars_count, 1, &tape->vars_capacity));
   if (tape->vars_count == 1) memset(&tape->vars[0], 0, sizeof tape->vars[0]);
   var = &tape->vars[tape->vars_count];
-  *var = (tape_var){.meta = *meta, .node = node, .differentiable = differentiable};
+  var->meta = *meta;
+  var->array = array ? *array : NULL;
+  var->version = lac_array_version(var->array);
+  var->node = node;
+  var->needed = 0;
+  var->differentiable = differentiable;
+  var->released = false;
   lac_object_retain(meta->partition);
-  if (array && *array) var->array = *array, var->version = lac_array_version(*array), *array = NULL;
+  if (array) *array = NULL;
   *place = tape->vars_count++;
 done:
   return status;
@@ -193,8 +203,7 @@ void lac_tape_release(lac_tape *tape, lac_var var) {
   if (!tape->vars[place].needed) lac_array_destroy(&tape->vars[place].array);
 }
 
-lac_status lac_tape_check_fresh(lac_tape *tape, int place, const char *what) {
-  lac_context *ctx = tape->ctx;
+lac_status lac_tape_check_fresh(lac_context *ctx, const lac_tape *tape, int place, const char *what) {
   lac_status status = LAC_OK;
   const tape_var *var = &tape->vars[place];
 
@@ -208,22 +217,20 @@ done:
 }
 
 /// Check the input vars of a call and fill its metas, and its arrays unless the tape is only written.
-static lac_status tape_take_inputs(lac_tape *tape, lac_call *call, const lac_signature *signature, const lac_var *in,
-                                   int *places) {
+static lac_status tape_take_inputs(lac_tape *tape, lac_call *call, const lac_var *in) {
   lac_context *ctx = tape->ctx;
   lac_status status = LAC_OK;
 
-  for (int i = 0; i < signature->ins; i++) {
+  for (int i = 0; i < call->ins; i++) {
     int place = lac_tape_place(tape, in[i]);
     LAC_CHECK(place, LAC_ERR_ABSENT, "%s: input %d is %s", call->op->name, i,
               in[i].id == TAPE_UNNAMED
                   ? "a var that the rule reads but its needs mask does not name (vjp_needs, jvp_needs)"
               : in[i].id ? "a var of another tape, or from before lac_tape_clear"
                          : "absent; give it a value");
-    if (!lac_tape_is_written(tape)) LAC_TRY(lac_tape_check_fresh(tape, place, call->op->name));
+    if (!lac_tape_is_written(tape)) LAC_TRY(lac_tape_check_fresh(ctx, tape, place, call->op->name));
     call->in_meta[i] = tape->vars[place].meta;
     call->in[i] = tape->vars[place].array;
-    places[i] = place;
   }
 done:
   return status;
@@ -232,51 +239,80 @@ done:
 lac_status lac_tape_judge(lac_tape *tape, const lac_spec *spec, const lac_var *in) {
   lac_context *ctx = tape->ctx;
   lac_status status = LAC_OK;
-  lac_signature signature = {0};
-  lac_call call;
-  int places[LAC_MAX_IN] = {0};
+  lac_frame frame = {.heap = NULL};
 
   LAC_TRY(tape->status);
-  LAC_TRY(lac_call_begin(ctx, spec, &signature, &call));
-  LAC_TRY(tape_take_inputs(tape, &call, &signature, in, places));
-  LAC_TRY(lac_call_infer(&call, signature.outs));
+  LAC_TRY(lac_call_begin(ctx, spec, &frame));
+  LAC_TRY(tape_take_inputs(tape, &frame.call, in));
+  LAC_TRY(lac_call_infer(&frame.call));
 done:
+  lac_call_end(&frame);
   return status;
 }
 
-/// The order that a node of `op` has on this tape: what the operator allows, within the cap of what it is a derivative of.
+/// The order that a node of `op` has on this tape: what the operator allows, within the cap of what it is a derivative
+/// of.
 static int tape_order(const lac_tape *tape, const lac_op *op) {
   if (tape->order == LAC_ANY_ORDER) return op->order;
   if (op->order == LAC_ANY_ORDER) return tape->order;
   return op->order < tape->order ? op->order : tape->order;
 }
 
+static bool tape_is_differentiable(const lac_tape *tape, int ins, const lac_var *in) {
+  bool differentiable = false;
+
+  for (int i = 0; i < ins; i++) differentiable |= tape->vars[lac_tape_place(tape, in[i])].differentiable;
+  return differentiable;
+}
+
+/// Room for one more node with so many operands.
+static lac_status tape_make_room(lac_tape *tape, int operands) {
+  lac_context *ctx = tape->ctx;
+  lac_status status = LAC_OK;
+
+  LAC_TRY(lac_tape_grow(ctx, (void **)&tape->nodes, sizeof *tape->nodes, tape->nodes_count, 1, &tape->nodes_capacity));
+  LAC_TRY(lac_tape_grow(ctx, (void **)&tape->places, sizeof *tape->places, tape->places_count, operands,
+                        &tape->places_capacity));
+done:
+  return status;
+}
+
+/// Record the call itself; there is room for it.
+static void tape_push_node(lac_tape *tape, const lac_call *call, const lac_spec *spec, const lac_var *in,
+                           const lac_var *out) {
+  tape_node *node = &tape->nodes[tape->nodes_count++];
+  int *places = tape->places + tape->places_count, most = call->ins > call->outs ? call->ins : call->outs;
+
+  *node = (tape_node){.spec = *spec,
+                      .ins = call->ins,
+                      .outs = call->outs,
+                      .first = tape->places_count,
+                      .order = tape_order(tape, spec->op)};
+  for (int i = 0; i < call->ins; i++) *places++ = lac_tape_place(tape, in[i]);
+  for (int i = 0; i < call->outs; i++) *places++ = lac_tape_place(tape, out[i]);
+  tape->places_count += call->ins + call->outs;
+  if (most > tape->widest) tape->widest = most;
+  lac_spec_retain(spec);
+  tape_count_needs(tape, node, +1);
+}
+
 /// Put the call's outputs on the tape, and the call itself where something differentiable goes in.
-static lac_status tape_push_call(lac_tape *tape, lac_call *call, const lac_spec *spec, const lac_signature *signature,
-                                 const int *places, lac_var *out) {
+static lac_status tape_push_call(lac_tape *tape, lac_call *call, const lac_spec *spec, const lac_var *in,
+                                 lac_var *out) {
   lac_context *ctx = tape->ctx;
   lac_status status = LAC_OK;
   int vars = tape->vars_count;
-  bool differentiable = false;
-  tape_node node = {.spec = *spec, .ins = signature->ins, .outs = signature->outs, .order = tape_order(tape, spec->op)};
-
-  for (int i = 0; i < signature->ins; i++) {
-    node.in[i] = places[i];
-    differentiable |= tape->vars[places[i]].differentiable;
-  }
+  bool differentiable = tape_is_differentiable(tape, call->ins, in);
   bool record = lac_tape_is_written(tape) || (tape->mode == TAPE_RECORD && differentiable);
-  if (record)
-    LAC_TRY(tape_grow(ctx, (void **)&tape->nodes, sizeof *tape->nodes, tape->nodes_count, &tape->nodes_capacity));
-  for (int i = 0; i < signature->outs; i++) {
+
+  if (record) LAC_TRY(tape_make_room(tape, call->ins + call->outs));
+  for (int i = 0; i < call->outs; i++) {
+    int place = 0;
     LAC_TRY(lac_tape_push_var(tape, &call->out_meta[i], &call->out[i], record ? tape->nodes_count : -1, differentiable,
-                              &node.out[i]));
+                              &place));
+    out[i] = lac_tape_name(tape, place);
   }
-  for (int i = 0; i < signature->outs; i++) out[i] = lac_tape_name(tape, node.out[i]);
-  if (record) {
-    lac_spec_retain(spec);
-    tape->nodes[tape->nodes_count++] = node;
-    tape_count_needs(tape, &node, +1);
-  }
+  if (record) tape_push_node(tape, call, spec, in, out);
 done:
   if (status != LAC_OK) lac_tape_truncate(tape, vars, tape->nodes_count);
   return status;
@@ -290,9 +326,14 @@ static bool tape_emits_nothing(const lac_tape *tape, int ins, const lac_var *in)
   return false;
 }
 
+static void tape_make_absent(const lac_spec *spec, lac_var *out) {
+  out[0] = (lac_var){0};  // where nobody knows how many there are
+  for (int i = 1; i < lac_op_outputs(spec->op); i++) out[i] = (lac_var){0};
+}
+
 /// On a failed tape nothing runs. Where ranks would communicate, those that do not know of the failure yet learn of it.
 static lac_status tape_call_failed(lac_tape *tape, const lac_spec *spec, lac_var *out) {
-  for (int i = 0; i < lac_op_outputs(spec->op); i++) out[i] = (lac_var){0};
+  tape_make_absent(spec, out);
   if (spec->op && spec->op->flags & LAC_COMMUNICATES && !tape->agreed) {
     (void)lac_call_agree(tape->ctx, tape->status);
     tape->agreed = tape->ctx->agreed;
@@ -303,27 +344,31 @@ static lac_status tape_call_failed(lac_tape *tape, const lac_spec *spec, lac_var
 lac_status lac_tape_call(lac_tape *tape, const lac_spec *spec, const lac_var *in, lac_var *out) {
   lac_context *ctx = tape ? tape->ctx : NULL;
   lac_status status = LAC_OK;
-  lac_signature signature = {0};
-  lac_call call;
-  int places[LAC_MAX_IN] = {0};
+  lac_frame frame;
+  lac_call *call = &frame.call;
 
   if (!tape || !spec || !in || !out) {
     return lac_context_fail(ctx, LAC_ERR_ARG, __func__, "lac_tape_call: tape, spec, in or out is NULL");
   }
   if (tape->status != LAC_OK) return tape_call_failed(tape, spec, out);
   ctx->agreed = false;
-  out[0] = (lac_var){0};
-  LAC_TRY(lac_call_begin(ctx, spec, &signature, &call));
-  for (int i = 0; i < signature.outs; i++) out[i] = (lac_var){0};
-  if (tape_emits_nothing(tape, signature.ins, in)) return LAC_OK;
+  LAC_TRY(lac_call_begin(ctx, spec, &frame));
+  if (tape_emits_nothing(tape, call->ins, in)) {
+    tape_make_absent(spec, out);
+    goto done;
+  }
 
-  status = tape_take_inputs(tape, &call, &signature, in, places);
-  if (status == LAC_OK) status = lac_call_infer(&call, signature.outs);
-  if (!lac_tape_is_written(tape)) status = lac_call_run(&call, signature.outs, status);
+  status = tape_take_inputs(tape, call, in);
+  if (status == LAC_OK) status = lac_call_infer(call);
+  if (!lac_tape_is_written(tape)) status = lac_call_run(call, status);
   LAC_TRY(status);
-  LAC_TRY(tape_push_call(tape, &call, spec, &signature, places, out));
+  LAC_TRY(tape_push_call(tape, call, spec, in, out));
 done:
-  for (int i = 0; i < signature.outs; i++) lac_array_destroy(&call.out[i]);
-  if (status != LAC_OK) tape->status = status, tape->agreed = ctx->agreed;
+  for (int i = 0; i < call->outs; i++) lac_array_destroy(&call->out[i]);
+  lac_call_end(&frame);
+  if (status != LAC_OK) {
+    tape_make_absent(spec, out);
+    tape->status = status, tape->agreed = ctx->agreed;
+  }
   return status;
 }

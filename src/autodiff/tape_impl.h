@@ -7,10 +7,11 @@
 
 #include "autodiff/call.h"
 #include "core/array_impl.h"
+#include "core/object.h"
 #include "lacuna/program.h"
 
-/// Two modes that users see; the one in which rules emit; and the one in which a segment is written, which is a user's: it may
-/// put constants on the tape, and an absent input is an error there.
+/// Two modes that users see; the one in which rules emit; and the one in which a segment is written, which is a user's:
+/// it may put constants on the tape, and an absent input is an error there.
 typedef enum tape_mode { TAPE_RECORD, TAPE_RUN, TAPE_WRITE, TAPE_SEGMENT } tape_mode;
 
 typedef struct tape_var {
@@ -26,8 +27,8 @@ typedef struct tape_var {
 typedef struct tape_node {
   lac_spec spec;  // its patterns and object are held
   int ins, outs;
-  int in[LAC_MAX_IN], out[LAC_MAX_OUT];  // places in vars
-  int order;                             // how often it may be differentiated; LAC_ANY_ORDER
+  int first;  // its inputs, then its outputs, are tape->places[first], ...
+  int order;  // how often it may be differentiated; LAC_ANY_ORDER
 } tape_node;
 
 struct lac_tape {
@@ -37,19 +38,33 @@ struct lac_tape {
   bool agreed;   // all ranks know of that status: they do not speak of it again
   int64_t base;  // of this tape's ids: a number of its own, changed by a clear, in the upper half
   int order;     // cap on the order of nodes being recorded: they are a derivative of something
+  int widest;    // the most inputs or outputs that a node had
   int vars_count, vars_capacity;
   int nodes_count, nodes_capacity;
+  int places_count, places_capacity;
   tape_var *vars;  // vars[0] is the absent var
   tape_node *nodes;
+  int *places;  // in vars, of all nodes' operands
 };
 
-enum { PROGRAM_MAX_INPUTS = 2 * (LAC_MAX_IN + LAC_MAX_OUT) };  // values and derivatives of all
+/// The places in vars of what a node reads and makes, until the tape grows.
+static inline const int *lac_node_in(const lac_tape *tape, const tape_node *node) { return tape->places + node->first; }
+static inline const int *lac_node_out(const lac_tape *tape, const tape_node *node) {
+  return tape->places + node->first + node->ins;
+}
+
+/// What a kept program was written for (program_keep.c).
+typedef struct lac_program_key lac_program_key;
 
 struct lac_program {
-  lac_tape *tape;  // in TAPE_WRITE
-  int inputs, results;
-  lac_port input[PROGRAM_MAX_INPUTS], result[LAC_MAX_IN];
-  int *last_use;  // of each var: the last node that reads it, or -1
+  lac_object object;
+  lac_tape *tape;  // in TAPE_WRITE or TAPE_SEGMENT; without a context once the program is finished
+  int inputs, results, inputs_capacity;
+  lac_port *input, *result;
+  int *last_use;         // of each var: the last node that reads it, or -1
+  bool *is_result;       // of each var
+  lac_meta *metas;       // of the operands of each node, as tape->places has them
+  lac_program_key *key;  // NULL: nobody keeps it
 };
 
 /// The id of a var that a rule may not read, since its needs mask does not name it: a call that reads it fails.
@@ -71,28 +86,61 @@ static inline lac_var lac_tape_name(const lac_tape *tape, int place) {
 lac_status lac_tape_push_var(lac_tape *tape, const lac_meta *meta, lac_array **array, int node, bool differentiable,
                              int *place);
 
+/// Room for `more` items behind the `count` of a list that grows.
+lac_status lac_tape_grow(lac_context *ctx, void **items, size_t size, int count, int more, int *capacity);
+
 /// Forget vars and nodes beyond these counts.
 void lac_tape_truncate(lac_tape *tape, int vars, int nodes);
 
 /// Fail when the array behind a var is gone, or was written to since it came onto the tape.
-lac_status lac_tape_check_fresh(lac_tape *tape, int place, const char *what);
+lac_status lac_tape_check_fresh(lac_context *ctx, const lac_tape *tape, int place, const char *what);
 
-/// Write a program by hand: open it, declare its inputs in order, emit on its tape, set its results, finish it. Finishing drops
-/// calls whose results nobody reads, and inputs that no call reads.
+/// Write a program by hand: open it, declare its inputs in order, emit on its tape, say how many results it delivers,
+/// set these, finish it. Finishing drops calls whose results nobody reads, and inputs that no call reads.
 lac_status lac_program_open(lac_context *ctx, tape_mode mode, lac_program **out);
 lac_status lac_program_declare(lac_program *program, lac_role role, int index, const lac_meta *meta, lac_var *out);
+lac_status lac_program_deliver(lac_program *program, int results);
 lac_status lac_program_finish(lac_program *program);
 
-/// What a rule emits, for a call with these metas. `wants` and `given` are bits over inputs, outputs or tangents.
-lac_status lac_program_write(lac_context *ctx, const lac_spec *spec, const lac_meta *in, lac_role result,
-                             uint32_t wants, uint32_t given, lac_program **out);
+/// What a program is asked for: the vjp (result LAC_ROLE_IN_BAR), the jvp (LAC_ROLE_OUT_DOT) or the forward
+/// (LAC_ROLE_OUT) of a call with these metas.
+typedef struct lac_request {
+  const lac_spec *spec;
+  const lac_meta *in;
+  int ins, outs;  // as the signature counts them
+  lac_role result;
+  const int *wants;  // vjp: the inputs whose adjoints are asked for; NULL: all
+  const int *given;  // vjp, jvp: the adjoints or tangents that exist; NULL: all
+} lac_request;
 
-/// Run a program on arrays: inputs in the order of its ports. Where results[i] is given it is written to; else it is made, or
-/// stays NULL where the result is absent, and one that is an input's or another result's array is that array, held once more.
+/// Write the program of a request.
+lac_status lac_program_write(lac_context *ctx, const lac_request *request, lac_program **out);
+
+/// The program of a request, written when it is asked for the first time and kept. The caller holds it until
+/// lac_object_release, and holds what the request names for as long as it uses the program.
+lac_status lac_program_ask(lac_context *ctx, const lac_request *request, lac_program **out);
+
+/// Take what a kept program borrows out of it, before it is freed.
+void lac_program_key_destroy(lac_program *program);
+
+/// Hold and let go of the objects that a kept program borrows: for holders who do not hold them anyway.
+void lac_program_key_retain(const lac_program_key *key);
+void lac_program_key_release(const lac_program_key *key);
+
+/// For tests: drop the programs that are kept with an object, or by the context where `object` is NULL; how many were
+/// written in this process; and how many bytes may be kept in each place, where 0 keeps nothing.
+void lac_program_forget(lac_context *ctx, const void *object);
+int64_t lac_program_count_written(void);
+void lac_program_set_budget(int64_t bytes);
+
+/// Run a program on arrays: inputs in the order of its ports. Where results[i] is given it is written to; else it is
+/// made, or stays NULL where the result is absent, and one that is an input's or another result's array is that array,
+/// held once more.
 lac_status lac_program_execute(lac_context *ctx, const lac_program *program, const lac_array *const *inputs,
                                lac_array **results);
 
-/// Run a program on a tape, call by call, so that it is recorded; or write it once more, on the tape of another program.
+/// Run a program on a tape, call by call, so that it is recorded; or write it once more, on the tape of another
+/// program.
 lac_status lac_program_replay(lac_tape *tape, const lac_program *program, const lac_var *inputs, lac_var *results);
 
 #endif

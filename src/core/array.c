@@ -19,9 +19,28 @@ const char *lac_dtype_name(lac_dtype dtype) {
 
 // -- storage ---------------------------------------------------------------------------------------------------------
 
+/// A storage comes with room for the head of the array that it is made for, since most arrays are the only ones over
+/// theirs; and few numbers on the host lie behind that head, in the same block.
+typedef struct storage_block {
+  lac_storage storage;
+  lac_array first;
+} storage_block;
+
+enum { STORAGE_HEAD = (sizeof(storage_block) + 63) / 64 * 64, STORAGE_SMALL = 4096 };
+
+static lac_array *storage_first(lac_storage *s) { return &((storage_block *)(void *)s)->first; }
+static void *storage_inside(lac_storage *s) { return (char *)s + STORAGE_HEAD; }
+
+/// One holder less; true for the last. Who is alone needs no exchange with others.
+static bool holders_drop(_Atomic int64_t *holders) {
+  return atomic_load_explicit(holders, memory_order_acquire) == 1 ||
+         atomic_fetch_sub_explicit(holders, 1, memory_order_acq_rel) == 1;
+}
+
 static void storage_release(lac_storage *s) {
-  if (!s || atomic_fetch_sub_explicit(&s->holders, 1, memory_order_acq_rel) > 1) return;
-  if (s->origin == STORAGE_OWNED) s->space->release(s->space, s->data, s->bytes, s->stream);
+  if (!s || !holders_drop(&s->holders)) return;
+  bool is_apart = s->origin == STORAGE_OWNED && s->data != storage_inside(s);
+  if (is_apart) s->space->release(s->space, s->data, s->bytes, s->stream);
   if (s->origin == STORAGE_ADOPTED && s->data) s->space->adopted(s->space, s->data);
   lac_free(s);
 }
@@ -32,17 +51,20 @@ static _Atomic int64_t storage_last_id;
 /// Storage over `data`, or over fresh memory when it is owned.
 static lac_status storage_create(lac_context *ctx, size_t bytes, void *data, int origin, lac_storage **out) {
   lac_status status = LAC_OK;
-  lac_storage *s = NULL;
+  bool is_owned = origin == STORAGE_OWNED;
+  bool is_inside = is_owned && ctx->space == &lac_host_space && bytes <= STORAGE_SMALL;
+  lac_storage *s = lac_alloc(is_inside ? STORAGE_HEAD + bytes : sizeof(storage_block));
 
-  LAC_ALLOC(s, 1);
+  LAC_CHECK(s, LAC_ERR_MEMORY, "out of memory: an array's head, and %zu bytes behind it", is_inside ? bytes : 0);
   atomic_init(&s->holders, 1);
+  atomic_init(&s->version, 0);
   s->space = ctx->space;
   s->stream = ctx->stream;
   s->origin = origin;
   s->bytes = bytes ? bytes : 1;  // an empty array has an address too
-  s->data = data;
-  if (origin == STORAGE_OWNED) {
-    s->id = atomic_fetch_add_explicit(&storage_last_id, 1, memory_order_relaxed) + 1;
+  s->id = is_owned ? atomic_fetch_add_explicit(&storage_last_id, 1, memory_order_relaxed) + 1 : 0;
+  s->data = is_inside ? storage_inside(s) : data;
+  if (is_owned && !is_inside) {
     s->data = s->space->allocate(s->space, s->bytes, s->stream);
     LAC_CHECK(s->data, LAC_ERR_MEMORY, "out of memory: an array of %zu bytes on %s", bytes, s->space->backend);
   }
@@ -68,20 +90,13 @@ done:
   return status;
 }
 
-/// An array over storage: takes over the caller's hold on it, on success only.
-static lac_status array_over(lac_context *ctx, const lac_meta *meta, lac_storage *storage, lac_array **out) {
-  lac_status status = LAC_OK;
-  lac_array *a = lac_alloc(sizeof *a);
-
-  LAC_CHECK(a, LAC_ERR_MEMORY, "out of memory: an array's head of %zu bytes", sizeof *a);
+/// Fill the head of an array over storage, whose hold it takes over.
+static void array_init(lac_array *a, const lac_meta *meta, lac_storage *storage) {
   atomic_init(&a->holders, 1);
   a->meta = *meta;
   a->count = lac_meta_count(meta);
   a->storage = storage;
   (void)lac_object_retain(meta->partition);
-  *out = a;
-done:
-  return status;
 }
 
 /// An array of a checked meta.
@@ -91,10 +106,9 @@ static lac_status array_make(lac_context *ctx, const lac_meta *meta, void *data,
   size_t bytes = (size_t)lac_meta_count(meta) * lac_dtype_size(meta->dtype);
 
   LAC_TRY(storage_create(ctx, bytes, data, origin, &storage));
-  LAC_TRY(array_over(ctx, meta, storage, out));
-  storage = NULL;
+  *out = storage_first(storage);
+  array_init(*out, meta, storage);
 done:
-  storage_release(storage);
   return status;
 }
 
@@ -178,10 +192,11 @@ void lac_array_destroy(lac_array **array) {
   if (!array || !*array) return;
   lac_array *a = *array;
   *array = NULL;
-  if (atomic_fetch_sub_explicit(&a->holders, 1, memory_order_acq_rel) > 1) return;
+  if (!holders_drop(&a->holders)) return;
   lac_object_release(a->meta.partition);
-  storage_release(a->storage);
-  lac_free(a);
+  lac_storage *storage = a->storage;
+  if (a != storage_first(storage)) lac_free(a);
+  storage_release(storage);
 }
 
 bool lac_array_is_sole(const lac_array *array) {
@@ -220,13 +235,16 @@ done:
 
 lac_status lac_array_reshape(lac_context *ctx, lac_array *array, int ndim, const int64_t *shape, lac_array **out) {
   lac_status status = LAC_OK;
+  lac_array *a = NULL;
   lac_meta meta;
 
   LAC_CHECK_CONTEXT();
   LAC_CHECK(array && out, LAC_ERR_ARG, "lac_array_reshape: %s is NULL", array ? "out" : "array");
   LAC_TRY(lac_meta_reshape(ctx, "lac_array_reshape", &array->meta, ndim, shape, &meta));
-  LAC_TRY(array_over(ctx, &meta, array->storage, out));
+  LAC_ALLOC(a, 1);
+  array_init(a, &meta, array->storage);
   (void)atomic_fetch_add_explicit(&array->storage->holders, 1, memory_order_relaxed);  // the new array's
+  *out = a;
 done:
   return status;
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/object.h"
 #include "lacuna/lacuna.h"
 
 #ifndef LACUNA_VERSION
@@ -85,6 +86,7 @@ done:
 void lac_context_destroy(lac_context **ctx) {
   if (!ctx || !*ctx) return;
   lac_context_destroy(&(*ctx)->host);
+  lac_object_release((*ctx)->kept);
   (*ctx)->backend->close(*ctx);
   lac_free((*ctx)->attached);
   lac_free(*ctx);

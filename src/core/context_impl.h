@@ -26,6 +26,7 @@ struct lac_context {
   void *stream;                // CUDA only
   void *backend_data;          // what a backend keeps for each context
   lac_context *host;           // owned: a context of the host, for what cannot work here; NULL: not asked for yet
+  struct lac_object *kept;     // what others keep for each context (autodiff/program_keep.c); let go with it
   int device;
   int threads;
   bool agreed;  // the last error is known to all ranks

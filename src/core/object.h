@@ -2,8 +2,8 @@
 /// @file object.h
 /// What patterns, maps, buffers, partitions, solvers and factors have in common: a count, a name, a way to go.
 ///
-/// Objects are immutable once built (caches fill lazily under a lock) and may be held from any thread. A lac_object is the
-/// first member of each such struct, so that calls and tapes hold any of them alike.
+/// Objects are immutable once built (caches fill lazily under a lock) and may be held from any thread. A lac_object is
+/// the first member of each such struct, so that calls and tapes hold any of them alike.
 
 #ifndef LACUNA_CORE_OBJECT_H
 #define LACUNA_CORE_OBJECT_H
@@ -23,6 +23,7 @@ struct lac_object {
   const lac_kind *kind;
   int64_t id;  // never used again in this process
   _Atomic int64_t holders;
+  _Atomic(lac_object *) kept;  // what is kept with it (lac_object_keep); let go before the object goes
 };
 
 /// Start a new object's life with one holder.
@@ -33,5 +34,12 @@ void *lac_object_retain(const void *object);
 
 /// One holder less; the last one destroys. Accepts NULL.
 void lac_object_release(const void *object);
+
+/// What is kept with an object, borrowed; NULL where nothing is.
+lac_object *lac_object_kept(const void *object);
+
+/// Keep `made` with an object for the rest of its life, or let go of `made` where something is kept already; returns
+/// what is kept, borrowed. What is kept must not hold the object: neither would ever go.
+lac_object *lac_object_keep(const void *object, lac_object *made);
 
 #endif

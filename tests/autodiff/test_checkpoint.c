@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "autodiff/tape_impl.h"
 #include "core/memory_impl.h"
 #include "lacuna/extend.h"
 #include "support/check.h"
@@ -343,9 +344,11 @@ static void every_failing_allocation_is_told_and_nothing_leaks(lac_context *ctx)
   model m = open_model(ctx);
 
   CHECK_OK(model_gradient(&m, LAC_CREATE_GRAPH));  // caches of structure are filled
+  lac_program_forget(ctx, m.pattern);
   long long before = check_live_blocks();
   for (int mode = LAC_PLAIN; mode <= LAC_CREATE_GRAPH; mode++) {
     for (int64_t n = 1;; n += 1 + n / 64) {
+      lac_program_forget(ctx, NULL), lac_program_forget(ctx, m.pattern);
       lac_memory_fail_at(n);
       lac_status status = model_gradient(&m, (lac_graph_mode)mode);
       if (lac_memory_fail_at(0) < n) {
@@ -353,6 +356,7 @@ static void every_failing_allocation_is_told_and_nothing_leaks(lac_context *ctx)
         break;
       }
       CHECK_EQ(status, LAC_ERR_MEMORY);
+      lac_program_forget(ctx, m.pattern);
       CHECK_EQ(check_live_blocks(), before);
     }
   }
@@ -412,7 +416,7 @@ static void errors_inside_stick_and_leave_nothing(lac_context *ctx) {
   CHECK_FAILS(lac_tape_checkpoint(tape, square_step, NULL, 1, &none, 1, &in), LAC_ERR_ABSENT, "input 0 is absent");
   lac_tape_clear(tape);
   in = lac_tape_leaf(tape, x);
-  CHECK_FAILS(lac_tape_checkpoint(tape, square_step, NULL, 9, &in, 1, &in), LAC_ERR_ARG, "9 inputs");
+  CHECK_FAILS(lac_tape_checkpoint(tape, square_step, NULL, 0, &in, 1, &in), LAC_ERR_ARG, "0 inputs");
   lac_tape_clear(tape);
   CHECK_FAILS(lac_tape_checkpoint_steps(tape, square_step, NULL, -1, 1, &in, 1, &in), LAC_ERR_ARG, "-1 steps");
   lac_tape_destroy(&tape);
@@ -483,10 +487,112 @@ static void a_running_tape_runs_segments_too(lac_context *ctx) {
   close_model(&m);
 }
 
+// -- many inputs and outputs -----------------------------------------------------------------------------------------
+
+enum { MANY_IN = 40, MANY_OUT = 36 };
+
+/// y_k = (k + 1) x_k x_{k+1}, and the last also holds what is left of the inputs: y = .. + sum_{i > MANY_OUT} i x_i^2.
+static lac_status many_segment(lac_tape *tape, void *data, int step, const lac_var *in, lac_var *out) {
+  (void)data, (void)step;
+  for (int k = 0; k < MANY_OUT; k++) out[k] = lac_scale(tape, k + 1, 0, lac_mul(tape, in[k], in[k + 1]));
+  for (int i = MANY_OUT + 1; i < MANY_IN; i++) {
+    lac_var square = lac_scale(tape, i, 0, lac_mul(tape, in[i], in[i]));
+    out[MANY_OUT - 1] = lac_add(tape, out[MANY_OUT - 1], square);
+  }
+  return lac_tape_status(tape);
+}
+
+/// The number that input i holds, and the seed of output k.
+static double many_x(int i) { return 0.5 + 0.25 * (i % 7); }
+static double many_seed(int k) { return 1 - 0.125 * (k % 5); }
+
+/// dL/dx_i by hand, L = sum_k seed_k y_k.
+static double many_bar(int i) {
+  double bar = 0;
+
+  if (i < MANY_OUT) bar += many_seed(i) * (i + 1) * many_x(i + 1);
+  if (i > 0 && i <= MANY_OUT) bar += many_seed(i - 1) * i * many_x(i - 1);
+  if (i > MANY_OUT) bar += many_seed(MANY_OUT - 1) * 2 * i * many_x(i);
+  return bar;
+}
+
+static lac_var scalar_leaf(lac_context *ctx, lac_tape *tape, double number) {
+  lac_array *array = NULL;
+  lac_var leaf;
+
+  CHECK_OK(lac_array_create(ctx, LAC_F64, 0, NULL, &array));
+  CHECK_OK(lac_array_fill(ctx, array, number, 0));
+  leaf = lac_tape_leaf(tape, array);
+  lac_array_destroy(&array);
+  return leaf;
+}
+
+static double number_of(lac_context *ctx, const lac_tape *tape, lac_var var) {
+  double number = 0;
+  CHECK(lac_tape_value(tape, var));
+  CHECK_OK(lac_array_read(ctx, lac_tape_value(tape, var), &number));
+  return number;
+}
+
+static void a_segment_may_have_forty_inputs(lac_context *ctx) {
+  lac_tape *tape = NULL;
+  lac_var in[MANY_IN], out[MANY_OUT], seed[MANY_OUT], bar[MANY_IN], dot, curved;
+  double along = 0;
+
+  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  for (int i = 0; i < MANY_IN; i++) in[i] = scalar_leaf(ctx, tape, many_x(i));
+  for (int k = 0; k < MANY_OUT; k++) seed[k] = lac_tape_scalar(tape, LAC_F64, many_seed(k), 0);
+  CHECK_OK(lac_tape_checkpoint(tape, many_segment, NULL, MANY_IN, in, MANY_OUT, out));
+  CHECK_OK(lac_tape_vjp(tape, MANY_OUT, out, seed, MANY_IN, in, bar, LAC_CREATE_GRAPH));
+  for (int i = 0; i < MANY_IN; i++) CHECK_NEAR(number_of(ctx, tape, bar[i]), many_bar(i), 1e-14);
+
+  CHECK_OK(lac_tape_jvp(tape, 1, &in[MANY_IN - 1], &seed[0], 1, &out[MANY_OUT - 1], &dot, LAC_PLAIN));
+  along = many_seed(0) * 2 * (MANY_IN - 1) * many_x(MANY_IN - 1);
+  CHECK_NEAR(number_of(ctx, tape, dot), along, 1e-14);
+
+  CHECK_OK(lac_tape_vjp(tape, 1, &bar[MANY_IN - 1], NULL, 1, &in[MANY_IN - 1], &curved, LAC_PLAIN));  // 2 i seed
+  CHECK_NEAR(number_of(ctx, tape, curved), many_seed(MANY_OUT - 1) * 2 * (MANY_IN - 1), 1e-14);
+  lac_tape_destroy(&tape);
+}
+
+/// x_i' = x_i + 0.01 x_{i+1} for the states, in a ring; what comes after them stays as it is, and is added.
+static lac_status many_step(lac_tape *tape, void *data, int step, const lac_var *in, lac_var *out) {
+  (void)data, (void)step;
+  for (int k = 0; k < MANY_OUT; k++) {
+    lac_var moved = lac_add(tape, in[k], lac_scale(tape, 0.01, 0, in[(k + 1) % MANY_OUT]));
+    out[k] = k == 0 ? lac_add(tape, moved, in[MANY_OUT]) : moved;
+  }
+  return lac_tape_status(tape);
+}
+
+static void a_loop_may_have_many_states(lac_context *ctx) {
+  lac_tape *tape = NULL;
+  lac_var in[MANY_OUT + 1], out[MANY_OUT], plain[MANY_OUT + 1], next[MANY_OUT], bar[2], want[2];
+
+  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  for (int i = 0; i <= MANY_OUT; i++) plain[i] = in[i] = scalar_leaf(ctx, tape, many_x(i));
+  CHECK_OK(lac_tape_checkpoint_steps(tape, many_step, NULL, 5, MANY_OUT + 1, in, MANY_OUT, out));
+  for (int step = 0; step < 5; step++) {
+    CHECK_OK(many_step(tape, NULL, step, plain, next));
+    memcpy(plain, next, sizeof next);
+  }
+  for (int k = 0; k < MANY_OUT; k++) {
+    CHECK_NEAR(number_of(ctx, tape, out[k]), number_of(ctx, tape, plain[k]), 0);
+  }
+  lac_var ends[2] = {in[1], in[MANY_OUT]};
+  CHECK_OK(lac_tape_vjp(tape, 1, &out[0], NULL, 2, ends, bar, LAC_PLAIN));
+  CHECK_OK(lac_tape_vjp(tape, 1, &plain[0], NULL, 2, ends, want, LAC_PLAIN));
+  for (int j = 0; j < 2; j++) {
+    CHECK_NEAR(number_of(ctx, tape, bar[j]), number_of(ctx, tape, want[j]), 1e-15);
+  }
+  lac_tape_destroy(&tape);
+}
+
 CHECK_MAIN(gradients_and_tangents_equal_those_without_checkpoints,
            second_and_third_derivatives_equal_those_without_checkpoints,
            second_derivative_is_the_difference_of_gradients, outputs_inputs_and_adjoints_may_be_unused,
            segments_call_solvers, derivatives_may_be_taken_inside,
            a_chain_of_64_steps_in_8_segments_holds_8_and_8_states, every_failing_allocation_is_told_and_nothing_leaks,
            errors_inside_stick_and_leave_nothing, a_constant_written_to_before_the_derivative_is_stale,
-           the_order_of_what_is_inside_is_kept, a_running_tape_runs_segments_too)
+           the_order_of_what_is_inside_is_kept, a_running_tape_runs_segments_too, a_segment_may_have_forty_inputs,
+           a_loop_may_have_many_states)

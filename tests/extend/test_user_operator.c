@@ -2,7 +2,7 @@
 /// A user's operators, written with public headers and linked to the library alone.
 ///
 /// `cube` emits its rules and may be differentiated without end. `sine` has a VJP that is computed, not emitted: it is the
-/// forward of a second operator without rules, so it can be differentiated once, and says so the second time.
+/// forward of a second operator without rules, so it can be differentiated once, and says so the second time. `blend` has 36 inputs.
 
 #include <lacuna/extend.h>
 #include <lacuna/lacuna.h>
@@ -80,6 +80,83 @@ static void sine_vjp(lac_rule *r) {
 static const lac_op sine = {
     .name = "sine", .signature = "(n)->(n)", .vjp_needs = 1, .order = 1, .forward = sine_forward, .vjp = sine_vjp};
 
+// -- blend: more inputs than bits of a needs mask -------------------------------------------------------------------
+
+enum { BLEND_INS = 36, BLEND_OUTS = 2 };
+
+/// y_0 = sum_i (i + 1) x_i, y_1 = sum_i x_i^2.
+static lac_status blend_forward(lac_call *c) {
+  double *first = lac_array_edit(c->out[0]), *second = lac_array_edit(c->out[1]);
+
+  if (c->ins != BLEND_INS || c->outs != BLEND_OUTS) return lac_call_fail(c, LAC_ERR_ARG, "the counts are wrong");
+  for (int64_t k = 0; k < lac_array_count(c->out[0]); k++) {
+    first[k] = second[k] = 0;
+    for (int i = 0; i < c->ins; i++) {
+      double x = ((const double *)lac_array_data(c->in[i]))[k];
+      first[k] += (i + 1) * x, second[k] += x * x;
+    }
+  }
+  return LAC_OK;
+}
+
+static void blend_vjp(lac_rule *r) {
+  for (int i = 0; i < r->ins; i++) {
+    if (!r->wants[i]) continue;
+    r->in_bar[i] = lac_add(r->tape, lac_scale(r->tape, i + 1, 0, r->out_bar[0]),
+                           lac_scale(r->tape, 2, 0, lac_mul(r->tape, r->in[i], r->out_bar[1])));
+  }
+}
+
+static void blend_jvp(lac_rule *r) {
+  for (int i = 0; i < r->ins; i++) {
+    lac_var slope = lac_scale(r->tape, 2, 0, lac_mul(r->tape, r->in[i], r->in_dot[i]));
+    r->out_dot[0] = lac_add(r->tape, r->out_dot[0], lac_scale(r->tape, i + 1, 0, r->in_dot[i]));
+    r->out_dot[1] = lac_add(r->tape, r->out_dot[1], slope);
+  }
+}
+
+static const lac_op blend = {.name = "blend",
+                             .signature =
+                                 "(),(),(),(),(),(),(),(),(),(),(),(),(),(),(),(),(),(),"
+                                 "(),(),(),(),(),(),(),(),(),(),(),(),(),(),(),(),(),()->(),()",
+                             .vjp_needs = 0xffffffff,
+                             .jvp_needs = 0xffffffff,
+                             .order = LAC_ANY_ORDER,
+                             .forward = blend_forward,
+                             .vjp = blend_vjp,
+                             .jvp = blend_jvp};
+
+/// Each leaf is each input as many times as it takes.
+static lac_var blend_of_leaves(lac_tape *tape, const lac_var *leaves, void *user) {
+  lac_var in[BLEND_INS], out[BLEND_OUTS];
+
+  (void)user;
+  for (int i = 0; i < BLEND_INS; i++) in[i] = leaves[i % 2];
+  lac_tape_call(tape, &(lac_spec){.op = &blend}, in, out);
+  return lac_mul(tape, out[0], out[1]);
+}
+
+static void check_blend(lac_context *ctx, const lac_array *x) {
+  lac_gradcheck_report report;
+  lac_tape *tape = NULL;
+  lac_var in[BLEND_INS], out[BLEND_OUTS], bar[BLEND_INS];
+  double at[3], got[3];
+
+  expect(lac_gradcheck(ctx, blend_of_leaves, NULL, 2, (const lac_array *[]){x, x}, NULL, &report) == LAC_OK,
+         "gradcheck of blend", ctx);
+  expect(lac_tape_create(ctx, LAC_RECORD, &tape) == LAC_OK, "a tape", ctx);
+  for (int i = 0; i < BLEND_INS; i++) in[i] = lac_tape_leaf(tape, x);
+  lac_tape_call(tape, &(lac_spec){.op = &blend}, in, out);
+  lac_var loss = lac_sum(tape, lac_add(tape, out[0], out[1]));
+  expect(lac_tape_vjp(tape, 1, &loss, NULL, BLEND_INS, in, bar, LAC_PLAIN) == LAC_OK, "the gradient of blend", ctx);
+  expect(lac_array_read(ctx, x, at) == LAC_OK, "reading", ctx);
+  for (int i = 0; i < BLEND_INS; i++) {
+    expect(lac_array_read(ctx, lac_tape_value(tape, bar[i]), got) == LAC_OK, "reading", ctx);
+    for (int k = 0; k < 3; k++) expect(fabs(got[k] - (i + 1 + 2 * at[k])) < 1e-13, "its gradient is i + 1 + 2 x", ctx);
+  }
+  lac_tape_destroy(&tape);
+}
+
 // -- a failing one ----------------------------------------------------------------------------------------------------
 
 static lac_status broken_forward(lac_call *c) { return lac_call_fail(c, LAC_ERR_NONFINITE, "something is not finite"); }
@@ -156,6 +233,7 @@ int main(void) {
          ctx);
   check_cube(ctx, x);
   check_sine(ctx, x);
+  check_blend(ctx, x);
   check_failures(ctx, x);
   lac_array_destroy(&x);
   lac_context_destroy(&ctx);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The table of operators: every line of ops.def is found under its own name, and its operator says what it must.
 
-#include "lacuna/extend.h"
+#include "autodiff/rule.h"
 #include "support/check.h"
+#include "support/op_case.h"
 
 static const char *const lines[] = {
 #define LAC_OP(name) #name,
@@ -24,6 +25,8 @@ static void every_operator_has_a_signature_and_its_rules(lac_context *ctx) {
   for (int i = 0; i < lac_op_count(); ++i) {
     const lac_op *op = lac_op_at(i);
     if (!lac_op_inputs(op) || !lac_op_outputs(op)) check_fail(__FILE__, __LINE__, "%s: no signature", op->name);
+    if (lac_op_inputs(op) > OP_MAX_IN) check_fail(__FILE__, __LINE__, "%s: a case has no room for it", op->name);
+    if (lac_op_outputs(op) > LAC_EMIT_OUTS) check_fail(__FILE__, __LINE__, "%s: lac_emit has no room", op->name);
     if (op->order != 0 && (!op->vjp || !op->jvp)) check_fail(__FILE__, __LINE__, "%s: no vjp or no jvp", op->name);
   }
 }

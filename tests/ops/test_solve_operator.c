@@ -3,6 +3,7 @@
 
 #include <float.h>
 
+#include "autodiff/tape_impl.h"
 #include "core/memory_impl.h"
 #include "lacuna/extend.h"
 #include "support/square.h"
@@ -193,6 +194,7 @@ static void every_failing_allocation_is_told(lac_context *ctx) {
   line_system s = line_open(ctx, 6);
   CHECK_OK(solve_and_differentiate(ctx, &s));
   for (int64_t n = 1;; n++) {
+    lac_program_forget(ctx, NULL), lac_program_forget(ctx, s.pattern);
     lac_memory_fail_at(n);
     lac_status status = solve_and_differentiate(ctx, &s);
     lac_memory_fail_at(0);
@@ -202,6 +204,52 @@ static void every_failing_allocation_is_told(lac_context *ctx) {
   line_close(&s);
 }
 
+enum { THETAS = 34, POINTS = 3 };
+
+static double theta_number(int i, int j) { return 0.125 * ((3 * i + j) % 5); }
+
+/// y = d x, number by number, with d = 2 + sum_i (i + 1) theta_i / THETAS.
+static lac_status many_emit(lac_tape *tape, void *data, int step, const lac_var *in, lac_var *out) {
+  (void)data, (void)step;
+  out[0] = lac_scale(tape, 2, 0, in[THETAS]);
+  for (int i = 0; i < THETAS; i++) {
+    lac_var part = lac_scale(tape, (i + 1.0) / THETAS, 0, lac_mul(tape, in[i], in[THETAS]));
+    out[0] = lac_add(tape, out[0], part);
+  }
+  return lac_tape_status(tape);
+}
+
+/// x = b / d, and so theta_i_bar = - (i + 1) / THETAS x x_bar / d: checked by hand, for a loss of sum(x).
+static void an_operator_may_have_many_parameters(lac_context *ctx) {
+  lac_solver_options options = lac_solver_options_defaults();
+  lac_tape *tape = NULL;
+  lac_var theta[THETAS + 1], bar[THETAS + 1], loss;
+  const double b[POINTS] = {1, -2, 0.5};
+  double d[POINTS] = {2, 2, 2}, got[POINTS];
+
+  options.iteration.rtol = 1e-15;
+  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  for (int i = 0; i <= THETAS; i++) {
+    double numbers[POINTS];
+    lac_array *array = NULL;
+    for (int j = 0; j < POINTS; j++) numbers[j] = i < THETAS ? theta_number(i, j) : b[j];
+    for (int j = 0; j < POINTS && i < THETAS; j++) d[j] += (i + 1.0) / THETAS * numbers[j];
+    CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){POINTS}, numbers, LAC_COPY, &array));
+    theta[i] = lac_tape_leaf(tape, array);
+    lac_array_destroy(&array);
+  }
+  loss = lac_sum(tape, lac_solve_operator(tape, many_emit, NULL, &options, THETAS, theta, theta[THETAS]));
+  CHECK_OK(lac_tape_vjp(tape, 1, &loss, NULL, THETAS + 1, theta, bar, LAC_PLAIN));
+  for (int i = 0; i <= THETAS; i++) {
+    CHECK_OK(lac_array_read(ctx, lac_tape_value(tape, bar[i]), got));
+    for (int j = 0; j < POINTS; j++) {
+      double want = i < THETAS ? -(i + 1.0) / THETAS * b[j] / (d[j] * d[j]) : 1 / d[j];
+      CHECK_NEAR(got[j], want, 1e-12);
+    }
+  }
+  lac_tape_destroy(&tape);
+}
+
 CHECK_MAIN(solve_operator_differentiates, every_failing_allocation_is_told, what_is_not_linear_is_refused,
            methods_that_need_a_matrix_are_refused, what_is_not_reached_is_an_error, a_factor_preconditions_an_operator,
-           a_factor_that_varies_wants_a_flexible_method)
+           a_factor_that_varies_wants_a_flexible_method, an_operator_may_have_many_parameters)

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What users hand over by mistake: refused with a sentence, never rounded, flattened, dropped or guessed."""
 
+import gc
 import pickle
+import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -10,7 +13,9 @@ from torch._dynamo.testing import CompileCounterWithBackend
 
 import lacuna
 import lacuna.torch as lt
-from lacuna._operators import ARRAYS, SIDES
+from lacuna._core import lib
+from lacuna._operators import ARRAYS, SIDES, resolve
+from lacuna._program import VJP, find
 
 sp = pytest.importorskip("scipy.sparse")
 pattern = lacuna.Pattern.from_coo([2, 0, 0, 1, 1, 2, 0], [2, 0, 1, 1, 2, 0, 0], (3, 3))  # unsorted, (0, 0) comes twice
@@ -75,6 +80,29 @@ def test_many_factors_leave_nothing_behind():
     for factor in np.linspace(1, 2, 50):
         lacuna.scale(factor, a), lt.scale(factor, torch.tensor(a))
     assert (len(ARRAYS.family.specs), len(ARRAYS.family.names), len(ARRAYS.family.programs)) == before
+
+
+def test_c_keeps_programs_and_python_asks_it_for_them():
+    n, code = 20_000, lib.LAC_F64
+    gc.collect()
+    before = lib.lac_memory_get_stats(b"cpu").live_bytes
+    own = lacuna.Pattern.from_coo(np.arange(n), np.arange(n), (n, n))
+    spec = find(resolve("spmm", (own.key,), (SIDES["N"],)))
+    arguments = VJP, (), ((code, (n,)), (code, (n, 1))), 3, 1
+    first, held = spec.program(*arguments), spec.program(*arguments)
+    assert held is first and len(first.steps) == 2
+    own.family.programs.clear()
+    found = []
+    thread = threading.Thread(target=lambda: found.append(spec.program(*arguments)))
+    thread.start(), thread.join()
+    assert found[0] is not first and found[0].c == first.c
+    assert spec.program(*arguments[:3], 1, 1).c != first.c
+
+    own_again, family = weakref.ref(own), weakref.ref(own.family)
+    del own, spec, first, held, found
+    gc.collect()
+    assert own_again() is None and family() is None
+    assert lib.lac_memory_get_stats(b"cpu").live_bytes - before < n  # the pattern, whatever was written for it, is gone
 
 
 def test_indices_are_integers_in_one_dimension():

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "autodiff/tape_impl.h"
 #include "support/scratch.h"
 
 enum { PASSED = 0, FAILED = 1, SKIPPED = 77, PLAN_BUDGET = 256 << 20 };
@@ -67,6 +68,8 @@ int check_cpu_only(const char *what) {
   return 0;
 }
 
+static lac_context *check_ctx;  // of the test that runs
+
 static int battery_ran, battery_left_out;
 
 void check_battery(int has_run) { ++*(has_run ? &battery_ran : &battery_left_out); }
@@ -74,11 +77,13 @@ void check_battery(int has_run) { ++*(has_run ? &battery_ran : &battery_left_out
 long long check_live_blocks(void) {
   lac_pattern_set_plan_budget(0);  // plans are a cache, not a leak
   lac_pattern_set_plan_budget(PLAN_BUDGET);
+  if (check_ctx) lac_program_forget(check_ctx, NULL);  // and so are programs
   return lac_memory_get_stats("cpu").live_blocks + lac_memory_get_stats("cuda").live_blocks;
 }
 
 static int run_one(check_test *test) {
   lac_context *ctx = NULL;
+  check_ctx = NULL;
   if (setjmp(check_out)) return FAILED;  // what a failed test held is not looked for
 
   long long before = check_live_blocks();
@@ -88,7 +93,9 @@ static int run_one(check_test *test) {
     return SKIPPED;
   }
   if (status != LAC_OK) check_fail(__FILE__, __LINE__, "%s", lac_context_error(NULL));
+  check_ctx = ctx;
   test(ctx);
+  check_ctx = NULL;
   lac_context_destroy(&ctx);
   long long left = check_live_blocks() - before;
   if (left) check_fail(__FILE__, __LINE__, "%lld blocks were not given back", left);

@@ -273,8 +273,8 @@ static uint32_t run_battery(lac_context *ctx, const op_case *c, uint32_t section
   r.op = c->user_op ? c->user_op : lac_op_find(c->op);
   if (!r.op) return wrong_operator(&r, "ops.def has no operator of this name");
   if (strcmp(r.op->name, c->op) != 0) return wrong_operator(&r, "the user's operator has another name");
-  while (r.ins < LAC_MAX_IN && c->shapes[r.ins]) ++r.ins;
-  while (r.outs < LAC_MAX_OUT && c->result[r.outs]) ++r.outs;
+  while (r.ins < OP_MAX_IN && c->shapes[r.ins]) ++r.ins;
+  while (r.outs < OP_MAX_OUT && c->result[r.outs]) ++r.outs;
   bool is_judged = run_dtypes(&r) && goes_on(&r, OP_OPERATOR);
   if (is_judged && !r.is_called) r.failed |= wrong_operator(&r, "`apply` did not call the operator in any dtype");
   scratch_release(mark);

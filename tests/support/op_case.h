@@ -42,6 +42,8 @@ typedef enum op_section {
 
 typedef struct op_case op_case;
 
+enum { OP_MAX_IN = 6, OP_MAX_OUT = 4 };  ///< of a case, and so of the operators in the library's table
+
 /// What is frozen while a case runs at one dtype and width.
 typedef struct op_setup {
   const op_case *c;
@@ -57,8 +59,8 @@ struct op_case {
   const lac_op *user_op;  ///< optional: a user's operator of that name, which ops.def does not have
   const sketch *patterns[LAC_MAX_PATTERNS];
   int64_t blocks[LAC_MAX_PATTERNS][2];  ///< their block sizes; {0} is a pattern of single entries
-  const char *shapes[LAC_MAX_IN];       ///< of the inputs: "2,nnz", "5,3"; nnz, nnz1, nnz2 are those of the patterns
-  const char *result[LAC_MAX_OUT];      ///< shapes of the outputs
+  const char *shapes[OP_MAX_IN];        ///< of the inputs: "2,nnz", "5,3"; nnz, nnz1, nnz2 are those of the patterns
+  const char *result[OP_MAX_OUT];       ///< shapes of the outputs
   int64_t i[8];                         ///< sides and the like, for `apply` and `dense`
   double f[2];
   const void *data;
@@ -72,9 +74,9 @@ struct op_case {
   /// Optional: the dtype of an output for inputs of `dtype`, where that is another (op_real_dtype: as of abs).
   lac_dtype (*result_dtype)(const op_case *c, int output, lac_dtype dtype);
 
-  int degree[LAC_MAX_IN];      ///< f(s x_i) = s^degree f(x_i), any integer; 0 is not tried
-  uint32_t fixed[LAC_MAX_IN];  ///< axes (bit d: the d-th from the end) of which one length alone is right
-  int takes_absent;            ///< an absent input is a zero to it, not a mistake
+  int degree[OP_MAX_IN];      ///< f(s x_i) = s^degree f(x_i), any integer; 0 is not tried
+  uint32_t fixed[OP_MAX_IN];  ///< axes (bit d: the d-th from the end) of which one length alone is right
+  int takes_absent;           ///< an absent input is a zero to it, not a mistake
   double slack;     ///< how much larger than a plain sum's rounding errors are, say a condition number; 0 is 1
   uint32_t skip;    ///< sections that do not apply
   uint32_t dtypes;  ///< those that the operator takes (bit LAC_F32 ...), the others must be refused; 0 is all four

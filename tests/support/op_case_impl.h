@@ -11,15 +11,15 @@
 
 /// Where and in which directions. All of it holds in every dtype exactly.
 typedef struct op_point {
-  ref in[LAC_MAX_IN], x_dot[LAC_MAX_IN], z_bar[LAC_MAX_IN];  // z_bar: the adjoint of a gradient
-  ref y_bar[LAC_MAX_OUT], y_bar_dot[LAC_MAX_OUT];
+  ref in[OP_MAX_IN], x_dot[OP_MAX_IN], z_bar[OP_MAX_IN];  // z_bar: the adjoint of a gradient
+  ref y_bar[OP_MAX_OUT], y_bar_dot[OP_MAX_OUT];
 } op_point;
 
 /// What the dense formula says at a point.
 typedef struct op_oracle {
-  ref y[LAC_MAX_OUT];
-  ref y_dot[LAC_MAX_IN][LAC_MAX_OUT];  // J_i x_dot_i
-  ref in_bar[LAC_MAX_IN];
+  ref y[OP_MAX_OUT];
+  ref y_dot[OP_MAX_IN][OP_MAX_OUT];  // J_i x_dot_i
+  ref in_bar[OP_MAX_IN];
 } op_oracle;
 
 typedef struct op_run {
@@ -74,8 +74,8 @@ typedef struct op_stage {
   lac_context *ctx;
   lac_status status;
   lac_tape *tape;
-  lac_array *in[LAC_MAX_IN];
-  lac_var x[LAC_MAX_IN], y[LAC_MAX_OUT];
+  lac_array *in[OP_MAX_IN];
+  lac_var x[OP_MAX_IN], y[OP_MAX_OUT];
 } op_stage;
 
 void op_stage_open(const op_run *r, const op_setup *setup, const op_point *p, uint32_t leaves, op_stage *s);
@@ -87,7 +87,7 @@ ref op_stage_get(op_stage *s, lac_var var, const ref *like);
 /// First derivatives at a point: leaves in `wants`. Parts that are not asked for are not computed.
 typedef struct op_first {
   lac_status status;
-  ref y[LAC_MAX_OUT], in_bar[LAC_MAX_IN], y_dot[LAC_MAX_OUT];
+  ref y[OP_MAX_OUT], in_bar[OP_MAX_IN], y_dot[OP_MAX_OUT];
   uint32_t absent_bar, absent_dot;  // those that came back absent, and read as zeros
 } op_first;
 

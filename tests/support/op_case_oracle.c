@@ -17,7 +17,7 @@ static void oracle_values(const op_run *r, const ref *in, ref *out) {
 
 /// J_i x_dot_i.
 static void oracle_tangent(const op_run *r, int i, ref *y_dot) {
-  ref y[4][LAC_MAX_OUT];
+  ref y[4][OP_MAX_OUT];
   for (int s = 0; s < 4; ++s) {
     op_point moved = op_point_move(r, &r->point, 1u << i, false, op_stencil[s] * ORACLE_STEP);
     oracle_values(r, moved.in, y[s]);
@@ -34,7 +34,7 @@ static double oracle_partial(op_run *r, int i, int64_t k, number direction) {
   double sum = 0, unused = 0;
   size_t mark = scratch_mark();
   for (int s = 0; s < 4; ++s) {
-    ref y[LAC_MAX_OUT];
+    ref y[OP_MAX_OUT];
     *x = keep + op_stencil[s] * ORACLE_STEP * direction;
     oracle_values(r, r->point.in, y);
     for (int o = 0; o < r->outs; ++o) sum += weights[s] * ref_inner(&r->point.y_bar[o], &y[o], &unused);

@@ -122,7 +122,7 @@ static void expect_refusal(op_run *r, const op_setup *setup, const lac_meta *met
   long long before = check_live_blocks();
   lac_context *ctx = r->ctx;
   lac_tape *tape = NULL;
-  lac_var in[LAC_MAX_IN] = {{0}}, out[LAC_MAX_OUT] = {{0}};
+  lac_var in[OP_MAX_IN] = {{0}}, out[OP_MAX_OUT] = {{0}};
 
   lac_context_clear_error(ctx);
   lac_status status = lac_tape_create(ctx, LAC_RECORD, &tape);
@@ -145,7 +145,7 @@ static void expect_refusal(op_run *r, const op_setup *setup, const lac_meta *met
 
 static void refuse_one_input(op_run *r, const op_setup *setup, const lac_meta *good, int i) {
   char what[64];
-  lac_meta metas[LAC_MAX_IN];
+  lac_meta metas[OP_MAX_IN];
 
   for (int j = 0; j < r->ins; ++j) metas[j] = good[j];
   for (int d = 0; d < good[i].ndim; ++d) {
@@ -173,7 +173,7 @@ static void refuse_one_input(op_run *r, const op_setup *setup, const lac_meta *g
 }
 
 void op_check_input(op_run *r) {
-  lac_meta metas[LAC_MAX_IN];
+  lac_meta metas[OP_MAX_IN];
   op_stage s;
   op_stage_open(r, &r->setup, &r->point, 0, &s);  // for its object
   for (int i = 0; i < r->ins; ++i) metas[i] = r->point.in[i].meta;
@@ -206,7 +206,7 @@ static void expect_peak(const op_run *r, int64_t before, int64_t stated, const c
 static void measure(op_run *r, lac_context *ctx, bool is_measured, int64_t forward, int64_t gradient) {
   const char *backend = lac_context_backend(ctx);
   op_stage s = {.run = r, .setup = r->setup, .ctx = ctx};
-  lac_var seed = {0}, bar[LAC_MAX_IN];
+  lac_var seed = {0}, bar[OP_MAX_IN];
 
   for (int i = 0; i < r->ins; ++i) CHECK_OK(ref_upload(ctx, &r->point.in[i], &s.in[i]));
   if (r->c->object) CHECK_OK(r->c->object(&s.setup, s.in, &s.setup.object));
@@ -226,7 +226,7 @@ static void measure(op_run *r, lac_context *ctx, bool is_measured, int64_t forwa
 void check_op_peak(lac_context *ctx, const op_case *c, lac_dtype dtype, int64_t forward, int64_t gradient) {
   size_t mark = scratch_mark();
   op_run r = {.c = c, .ctx = ctx, .outs = 1, .is_complex = dtype >= LAC_C64};
-  while (r.ins < LAC_MAX_IN && c->shapes[r.ins]) ++r.ins;
+  while (r.ins < OP_MAX_IN && c->shapes[r.ins]) ++r.ins;
   r.setup = (op_setup){.c = c, .ctx = ctx, .dtype = dtype, .width = LAC_WIDTH_32_32};
   op_point_draw(&r, &r.point);
   CHECK_OK(op_setup_open(&r, &r.setup));

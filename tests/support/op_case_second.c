@@ -6,23 +6,23 @@
 
 #include "support/op_case_impl.h"
 
-enum { MAX_LEAVES = LAC_MAX_IN + LAC_MAX_OUT };
+enum { MAX_LEAVES = OP_MAX_IN + OP_MAX_OUT };
 
 /// What the second pass gives: derivatives of g along (x_dot, y_bar_dot), and its adjoint under z_bar.
 typedef struct second {
   lac_status status;
-  ref g[LAC_MAX_IN], g_dot[LAC_MAX_IN];
-  ref x_bar[LAC_MAX_IN], y_bar_bar[LAC_MAX_OUT];
-  ref hvp[3][LAC_MAX_IN];  // forward over reverse, reverse over forward, reverse over reverse
+  ref g[OP_MAX_IN], g_dot[OP_MAX_IN];
+  ref x_bar[OP_MAX_IN], y_bar_bar[OP_MAX_OUT];
+  ref hvp[3][OP_MAX_IN];  // forward over reverse, reverse over forward, reverse over reverse
 } second;
 
 /// A stage whose gradient is recorded.
 typedef struct graph {
   op_stage s;
   uint32_t wants;
-  int count;              // of wanted inputs
-  int place[LAC_MAX_IN];  // of each in the operator's inputs
-  lac_var x[LAC_MAX_IN], g[LAC_MAX_IN], y_bar[LAC_MAX_OUT];
+  int count;             // of wanted inputs
+  int place[OP_MAX_IN];  // of each in the operator's inputs
+  lac_var x[OP_MAX_IN], g[OP_MAX_IN], y_bar[OP_MAX_OUT];
 } graph;
 
 static void graph_open(const op_run *r, uint32_t wants, const op_point *p, graph *q) {
@@ -38,7 +38,7 @@ static void graph_open(const op_run *r, uint32_t wants, const op_point *p, graph
 
 /// Reverse over the gradient: seeds for the parts of g that are there.
 static void graph_vjp(graph *q, const ref *seeds, int leaves, const lac_var *leaf, lac_var *bar) {
-  lac_var out[LAC_MAX_IN], seed[LAC_MAX_IN];
+  lac_var out[OP_MAX_IN], seed[OP_MAX_IN];
   int outs = 0;
   for (int j = 0; j < q->count; ++j) {
     if (!q->g[j].id) continue;
@@ -52,7 +52,7 @@ static void graph_vjp(graph *q, const ref *seeds, int leaves, const lac_var *lea
 
 /// Forward over the gradient; absent parts of g have absent tangents.
 static void graph_jvp(graph *q, int leaves, const lac_var *leaf, const lac_var *dot, const op_point *p, ref *g_dot) {
-  lac_var out[LAC_MAX_IN], out_dot[LAC_MAX_IN] = {{0}};
+  lac_var out[OP_MAX_IN], out_dot[OP_MAX_IN] = {{0}};
   int outs = 0;
   for (int j = 0; j < q->count; ++j) {
     if (q->g[j].id) out[outs++] = q->g[j];
@@ -86,8 +86,8 @@ static void graph_identities(graph *q, const op_run *r, const op_point *p, secon
 
 /// Gradients of Re <y_bar, J(x) x_dot> and of Re <x_dot, g(x)>.
 static void graph_products(graph *q, const op_run *r, const op_point *p, second *out) {
-  lac_var dot[LAC_MAX_IN], y_dot[LAC_MAX_OUT] = {{0}}, bar[LAC_MAX_IN] = {{0}};
-  lac_var present[LAC_MAX_OUT], seed[LAC_MAX_OUT];
+  lac_var dot[OP_MAX_IN], y_dot[OP_MAX_OUT] = {{0}}, bar[OP_MAX_IN] = {{0}};
+  lac_var present[OP_MAX_OUT], seed[OP_MAX_OUT];
   int outs = 0;
   for (int j = 0; j < q->count; ++j) dot[j] = op_stage_put(&q->s, &p->x_dot[q->place[j]], false);
   if (q->s.status == LAC_OK) {

@@ -43,7 +43,7 @@ void op_stage_open(const op_run *r, const op_setup *setup, const op_point *p, ui
 void op_stage_close(op_stage *s) {
   lac_tape_destroy(&s->tape);
   lac_object_release(s->setup.object);
-  for (int i = 0; i < LAC_MAX_IN; ++i) lac_array_destroy(&s->in[i]);
+  for (int i = 0; i < OP_MAX_IN; ++i) lac_array_destroy(&s->in[i]);
 }
 
 /// The vars of `wants`, packed; returns how many.
@@ -57,7 +57,7 @@ static int pack(const op_run *r, uint32_t wants, const lac_var *from, lac_var *t
 
 static void stage_vjp(op_stage *s, const op_point *p, uint32_t wants, op_first *out) {
   const op_run *r = s->run;
-  lac_var seeds[LAC_MAX_OUT], x[LAC_MAX_IN], x_bar[LAC_MAX_IN] = {{0}};
+  lac_var seeds[OP_MAX_OUT], x[OP_MAX_IN], x_bar[OP_MAX_IN] = {{0}};
   int count = pack(r, wants, s->x, x);
 
   for (int o = 0; o < r->outs; ++o) seeds[o] = op_stage_put(s, &p->y_bar[o], false);
@@ -71,7 +71,7 @@ static void stage_vjp(op_stage *s, const op_point *p, uint32_t wants, op_first *
 
 static void stage_jvp(op_stage *s, const op_point *p, uint32_t wants, op_first *out) {
   const op_run *r = s->run;
-  lac_var dots[LAC_MAX_IN] = {{0}}, x[LAC_MAX_IN], x_dot[LAC_MAX_IN], y_dot[LAC_MAX_OUT] = {{0}};
+  lac_var dots[OP_MAX_IN] = {{0}}, x[OP_MAX_IN], x_dot[OP_MAX_IN], y_dot[OP_MAX_OUT] = {{0}};
   int count = pack(r, wants, s->x, x);
 
   for (int i = 0; i < r->ins; ++i) {

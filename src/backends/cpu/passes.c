@@ -46,8 +46,15 @@ static cpu_pass pass_of(const cpu_passes *passes, int64_t item) {
   return pass;
 }
 
+/// Whether there is one item, whose walk is the one that is shared: most calls, and the small ones among them are short.
+static bool passes_are_one(const cpu_passes *passes) { return passes->batch.count == 1; }
+
 static void passes_items(const void *job, int64_t begin, int64_t end) {
   const cpu_passes *passes = job;
+  if (passes_are_one(passes)) {
+    passes->kernel(&passes->pass, 0, passes->pass.rows);
+    return;
+  }
   for (int64_t i = begin; i < end; ++i) {
     cpu_pass pass = pass_of(passes, i);
     passes->kernel(&pass, 0, pass.rows);
@@ -56,8 +63,12 @@ static void passes_items(const void *job, int64_t begin, int64_t end) {
 
 static void passes_rows(const void *job, int64_t begin, int64_t end) {
   const cpu_passes *passes = job;
+  if (passes_are_one(passes)) {
+    passes->kernel(&passes->pass, begin, end);
+    return;
+  }
   int64_t entries = lac_buffer_get(passes->offsets, end) - lac_buffer_get(passes->offsets, begin);
-  int64_t chunks = passes->batch.count > 1 ? entries / PASS_CHUNK + 1 : 1;
+  int64_t chunks = entries / PASS_CHUNK + 1;
   for (int64_t c = 0; c < chunks; ++c) {
     int64_t first = begin + (end - begin) * c / chunks, last = begin + (end - begin) * (c + 1) / chunks;
     for (int64_t i = 0; i < passes->batch.count; ++i) {

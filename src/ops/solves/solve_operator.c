@@ -8,9 +8,9 @@
 ///               theta_bar = - vjp of op(L(theta)) x in theta, at lambda       emit the product, then its vjp
 ///     jvp       x_dot     = op(L(theta))^-1 (b_dot - jvp of op(L(theta)) x in theta, along theta_dot)
 ///
-/// The product is written once as a program, and so is its adjoint, L^H v, which is its vjp in x. The rules emit these programs and their
-/// derivatives, so that every order follows from the rules of the operators inside. b is one vector, whatever its shape. i[0] = 1: op = H;
-/// i[1] = 1: the solve is that of a derivative.
+/// The product is written once as a program, and so is its adjoint, L^H v, which is its vjp in x. The rules emit these
+/// programs and their derivatives, so that every order follows from the rules of the operators inside. b is one vector,
+/// whatever its shape. i[0] = 1: op = H; i[1] = 1: the solve is that of a derivative.
 
 #include <string.h>
 
@@ -18,13 +18,11 @@
 #include "autodiff/tape_impl.h"
 #include "solvers/options.h"
 
-enum { SIGNATURE_SIZE = 3 * (LAC_MAX_IN + LAC_MAX_OUT) + 2, OPERATOR_THETAS = LAC_MAX_IN - 2 };
-
 /// The object of a call. Its operator differs from others by its arity alone, and lives as long as the call.
 typedef struct operator_solve {
   lac_object object;
   lac_op op;
-  char signature[SIGNATURE_SIZE];
+  char *signature;
   lac_program *programs[2];  // L x and L^H x of inputs theta, x
   lac_solver_options options;
   lac_meta meta;  // of b
@@ -37,6 +35,7 @@ static void operator_free(lac_object *object) {
   lac_program_destroy(&o->programs[0]);
   lac_program_destroy(&o->programs[1]);
   lac_options_let_go(&o->options);
+  lac_free(o->signature);
   lac_free(o);
 }
 
@@ -61,9 +60,10 @@ static lac_status operator_product(lac_context *ctx, const void *self, lac_side 
   const operator_view *v = self;
   const operator_solve *o = v->o;
   const lac_program *program = o->programs[operator_is_adjoint(o, side)];
-  const lac_array *inputs[LAC_MAX_IN] = {NULL};
+  const lac_array **inputs = NULL;
   lac_array *from = NULL, *to = NULL;
 
+  LAC_ALLOC(inputs, program->inputs);
   LAC_TRY(lac_array_reshape(ctx, (lac_array *)x, o->meta.ndim, o->meta.shape, &from));
   LAC_TRY(lac_array_reshape(ctx, y, o->meta.ndim, o->meta.shape, &to));
   for (int i = 0; i < program->inputs; i++) {
@@ -72,6 +72,7 @@ static lac_status operator_product(lac_context *ctx, const void *self, lac_side 
   }
   LAC_TRY(lac_program_execute(ctx, program, inputs, &to));
 done:
+  lac_free(inputs);
   lac_array_destroy(&from);
   lac_array_destroy(&to);
   return status;
@@ -141,61 +142,84 @@ done:
   return status;
 }
 
-static lac_var operator_emit(lac_rule *r, bool is_flipped, lac_var b) {
+/// The vars of a rule, in one block.
+typedef struct operator_vars {
+  lac_var *in;         // theta, and b or x
+  lac_var *x, *other;  // the theta that a derivative is taken by, and their tangents or adjoints
+  int *from;           // the theta that x[j] is
+  int ins;
+} operator_vars;
+
+static lac_status operator_vars_open(lac_rule *r, operator_vars *v) {
+  lac_context *ctx = lac_tape_context(r->tape);
+  lac_status status = LAC_OK;
+
+  *v = (operator_vars){.in = NULL};
+  LAC_ALLOC(v->in, 4 * r->ins);
+  v->x = v->in + r->ins, v->other = v->x + r->ins, v->from = (int *)(void *)(v->other + r->ins);
+done:
+  return status;
+}
+
+static lac_var operator_emit(lac_rule *r, operator_vars *v, bool is_flipped, lac_var b) {
   const operator_solve *o = r->object;
   lac_spec spec = {.op = &o->op, .object = o, .attrs.i = {is_flipped ? !r->attrs->i[0] : r->attrs->i[0], 1}};
-  lac_var in[LAC_MAX_IN];
 
-  memcpy(in, r->in, (size_t)o->thetas * sizeof *in);
-  in[o->thetas] = b;
-  return lac_emit(r->tape, &spec, in);
+  memcpy(v->in, r->in, (size_t)o->thetas * sizeof *v->in);
+  v->in[o->thetas] = b;
+  return lac_emit(r->tape, &spec, v->in);
 }
 
 /// op(L(theta)) x on the rule's tape.
-static lac_status operator_replay(lac_rule *r, lac_var *y) {
+static lac_status operator_replay(lac_rule *r, operator_vars *v, lac_var *y) {
   const operator_solve *o = r->object;
   const lac_program *program = o->programs[r->attrs->i[0]];
-  lac_var inputs[LAC_MAX_IN] = {{0}};
 
   for (int i = 0; i < program->inputs; i++) {
     int index = program->input[i].index;
-    inputs[i] = index < o->thetas ? r->in[index] : r->out[0];
+    v->in[i] = index < o->thetas ? r->in[index] : r->out[0];
   }
-  return lac_program_replay(r->tape, program, inputs, y);
+  return lac_program_replay(r->tape, program, v->in, y);
 }
 
 static void operator_vjp(lac_rule *r) {
   const operator_solve *o = r->object;
-  lac_var lambda = operator_emit(r, true, r->out_bar[0]), y = {0}, x[LAC_MAX_IN], bar[LAC_MAX_IN];
-  int ins = 0, from[LAC_MAX_IN];
-  lac_status status = LAC_OK;
+  operator_vars v;
+  lac_var lambda = {0}, y = {0};
+  lac_status status = operator_vars_open(r, &v);
 
-  r->in_bar[o->thetas] = lambda;
-  for (int i = 0; i < o->thetas; i++) {
-    if (r->wants[i]) x[ins] = r->in[i], from[ins++] = i;
+  if (status == LAC_OK) lambda = r->in_bar[o->thetas] = operator_emit(r, &v, true, r->out_bar[0]);
+  for (int i = 0; i < o->thetas && status == LAC_OK; i++) {
+    if (r->wants[i]) v.x[v.ins] = r->in[i], v.from[v.ins++] = i;
   }
-  if (ins) status = operator_replay(r, &y);
-  if (status == LAC_OK && ins) status = lac_tape_vjp(r->tape, 1, &y, &lambda, ins, x, bar, LAC_CREATE_GRAPH);
-  for (int j = 0; j < ins && status == LAC_OK; j++) r->in_bar[from[j]] = lac_neg(r->tape, bar[j]);
+  if (v.ins) status = operator_replay(r, &v, &y);
+  if (status == LAC_OK && v.ins) {
+    status = lac_tape_vjp(r->tape, 1, &y, &lambda, v.ins, v.x, v.other, LAC_CREATE_GRAPH);
+  }
+  for (int j = 0; j < v.ins && status == LAC_OK; j++) r->in_bar[v.from[j]] = lac_neg(r->tape, v.other[j]);
   if (status != LAC_OK) (void)lac_tape_fail(r->tape, status);
+  lac_free(v.in);
 }
 
 static void operator_jvp(lac_rule *r) {
   const operator_solve *o = r->object;
-  lac_var y = {0}, change = {0}, x[LAC_MAX_IN], dot[LAC_MAX_IN];
-  int ins = 0;
-  lac_status status = LAC_OK;
+  operator_vars v;
+  lac_var y = {0}, change = {0};
+  lac_status status = operator_vars_open(r, &v);
 
-  for (int i = 0; i < o->thetas; i++) {
-    if (r->in_dot[i].id) x[ins] = r->in[i], dot[ins++] = r->in_dot[i];
+  for (int i = 0; i < o->thetas && status == LAC_OK; i++) {
+    if (r->in_dot[i].id) v.x[v.ins] = r->in[i], v.other[v.ins++] = r->in_dot[i];
   }
-  if (ins) status = operator_replay(r, &y);
-  if (status == LAC_OK && ins) status = lac_tape_jvp(r->tape, ins, x, dot, 1, &y, &change, LAC_CREATE_GRAPH);
+  if (v.ins) status = operator_replay(r, &v, &y);
+  if (status == LAC_OK && v.ins) {
+    status = lac_tape_jvp(r->tape, v.ins, v.x, v.other, 1, &y, &change, LAC_CREATE_GRAPH);
+  }
   if (status == LAC_OK) {
-    r->out_dot[0] = operator_emit(r, false, lac_sub(r->tape, r->in_dot[o->thetas], change));
+    r->out_dot[0] = operator_emit(r, &v, false, lac_sub(r->tape, r->in_dot[o->thetas], change));
   } else {
     (void)lac_tape_fail(r->tape, status);
   }
+  lac_free(v.in);
 }
 
 // -- writing one -----------------------------------------------------------------------------------------------------
@@ -244,8 +268,8 @@ static lac_status operator_close(lac_context *ctx, lac_program *program, lac_var
   int place = lac_tape_place(program->tape, y);
 
   LAC_CHECK(place, LAC_ERR_ARG, "solve_operator: the function does not depend on x");
+  LAC_TRY(lac_program_deliver(program, 1));
   program->result[0] = (lac_port){.role = LAC_ROLE_OUT, .var = place, .meta = program->tape->vars[place].meta};
-  program->results = 1;
   LAC_TRY(lac_program_finish(program));
 done:
   return status;
@@ -256,14 +280,16 @@ static lac_status operator_write(lac_tape *tape, lac_tape_function function, voi
   lac_context *ctx = lac_tape_context(tape);
   lac_status status = LAC_OK;
   lac_program *program;
-  lac_var in[LAC_MAX_IN], y = {0};
+  lac_var *in = NULL, y = {0};
 
+  LAC_ALLOC(in, o->thetas + 1);
   LAC_TRY(lac_program_open(ctx, TAPE_SEGMENT, &o->programs[0]));
   program = o->programs[0];
   LAC_TRY(operator_declare(tape, program, o, theta, o->thetas, in));
   LAC_TRY(operator_ask(ctx, program, function, data, o, in, &y));
   LAC_TRY(operator_close(ctx, program, y));
 done:
+  lac_free(in);
   return status;
 }
 
@@ -273,9 +299,10 @@ static lac_status operator_write_adjoint(lac_tape *tape, lac_tape_function funct
   lac_context *ctx = lac_tape_context(tape);
   lac_status status = LAC_OK;
   lac_program *program;
-  lac_var in[LAC_MAX_IN], v = {0}, y = {0}, z = {0};
+  lac_var *in = NULL, v = {0}, y = {0}, z = {0};
   bool reads_x = false;
 
+  LAC_ALLOC(in, o->thetas + 1);
   LAC_TRY(lac_program_open(ctx, TAPE_SEGMENT, &o->programs[1]));
   program = o->programs[1];
   LAC_TRY(operator_declare(tape, program, o, theta, o->thetas + 1, in));
@@ -286,18 +313,16 @@ static lac_status operator_write_adjoint(lac_tape *tape, lac_tape_function funct
   for (int i = 0; i < program->inputs; i++) reads_x = reads_x || program->input[i].index > o->thetas;
   LAC_CHECK(!reads_x, LAC_ERR_ARG, "solve_operator: the function is not linear in x: its derivative depends on x");
 done:
+  lac_free(in);
   return status;
 }
 
-/// "(),()->()": inputs have no core dimensions in common.
-static void operator_make(operator_solve *o) {
-  char *end = o->signature;
-  uint32_t needs = NEEDS_OUT(0);
+static lac_status operator_make(lac_context *ctx, operator_solve *o) {
+  lac_status status = LAC_OK;
+  uint64_t needs = NEEDS_OUT(0);
 
   for (int i = 0; i < o->thetas; i++) needs |= NEEDS_IN(i);
-  for (int i = 0; i < o->thetas + 2; i++) {
-    for (const char *c = i == 0 ? "()" : i == o->thetas + 1 ? "->()" : ",()"; *c; c++) *end++ = *c;
-  }
+  LAC_TRY(lac_signature_plain(ctx, o->thetas + 1, 1, &o->signature));
   o->op = (lac_op){.name = "solve_operator",
                    .signature = o->signature,
                    .order = LAC_ANY_ORDER,
@@ -308,6 +333,8 @@ static void operator_make(operator_solve *o) {
                    .forward = operator_forward,
                    .vjp = operator_vjp,
                    .jvp = operator_jvp};
+done:
+  return status;
 }
 
 /// GMRES where nothing is asked for: a map that is known by its products alone tells nothing of itself.
@@ -339,9 +366,7 @@ static lac_status operator_create(lac_tape *tape, lac_tape_function function, vo
   operator_solve *o = NULL;
 
   LAC_CHECK(function && (theta || thetas == 0), LAC_ERR_ARG, "solve_operator: the function or theta is NULL");
-  LAC_CHECK(thetas >= 0 && thetas <= OPERATOR_THETAS, LAC_ERR_ARG,
-            "solve_operator: %d parameters; 0 to %d are possible: put several into one array (lac_concat)", thetas,
-            (int)OPERATOR_THETAS);
+  LAC_CHECK(thetas >= 0, LAC_ERR_ARG, "solve_operator: %d parameters; say how many there are", thetas);
   LAC_CHECK(lac_tape_meta(tape, b), LAC_ERR_ABSENT, "solve_operator: b is absent; give an array on this tape");
   LAC_TRY(operator_take_options(ctx, options));
   LAC_ALLOC(o, 1);
@@ -352,7 +377,7 @@ static lac_status operator_create(lac_tape *tape, lac_tape_function function, vo
   o->thetas = thetas;
   LAC_TRY(operator_write(tape, function, data, theta, o));
   LAC_TRY(operator_write_adjoint(tape, function, data, theta, o));
-  operator_make(o);
+  LAC_TRY(operator_make(ctx, o));
   *out = o, o = NULL;
 done:
   lac_object_release(o);
@@ -365,14 +390,16 @@ lac_var lac_solve_operator(lac_tape *tape, lac_tape_function function, void *dat
   lac_status status = LAC_OK;
   lac_solver_options chosen = options ? *options : lac_solver_options_defaults();
   operator_solve *o = NULL;
-  lac_var in[LAC_MAX_IN], x = {0};
+  lac_var *in = NULL, x = {0};
 
   LAC_TRY(lac_tape_status(tape));
   LAC_TRY(operator_create(tape, function, data, &chosen, thetas, theta, b, &o));
+  LAC_ALLOC(in, thetas + 1);
   if (thetas) memcpy(in, theta, (size_t)thetas * sizeof *in);
   in[thetas] = b;
   x = lac_emit(tape, &(lac_spec){.op = &o->op, .object = o}, in);
 done:
   lac_object_release(o);
+  lac_free(in);
   return status == LAC_OK ? x : lac_tape_fail(tape, status);
 }

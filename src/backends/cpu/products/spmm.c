@@ -59,12 +59,13 @@ lac_status cpu_spmm(lac_context *ctx, const lac_pattern *p, lac_side side, const
   bool transposed = lac_side_transposes(side), scatters = false;
   int64_t k = x->meta.shape[x->meta.ndim - 1];
   lac_dtype dtype = y->meta.dtype;
-  cpu_passes passes = {.pass = {.k = k, .sign = lac_side_conjugates(side) ? -1 : 1}};
+  cpu_passes passes;
   lac_rows rows;
 
   if (lac_pattern_has_blocks(p)) return cpu_block_spmm(ctx, p, side, a, x, y);
   if (y->count == 0) return LAC_OK;
   if (p->nnz == 0 || a->count == 0 || x->count == 0) return cpu_fill(ctx, y, 0, 0);
+  passes.pass = (cpu_pass){.k = k, .sign = lac_side_conjugates(side) ? -1 : 1};
   scatters = transposed && spmm_scatters(ctx, p, a, x, y, k);
   LAC_TRY(lac_pattern_walk(ctx, p, transposed && !scatters, &rows));
   cpu_passes_init(&passes, &rows, (const lac_array *const[]){a, x}, y, (const int[]){1, 2, 2});
