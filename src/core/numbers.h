@@ -52,6 +52,12 @@ INLINE f64 conj_f64(f64 x) { return x; }
 INLINE c64 conj_c64(c64 x) { return PAIR(crealf(x), -cimagf(x)); }
 INLINE c128 conj_c128(c128 x) { return PAIR(creal(x), -cimag(x)); }
 
+/// |re| + |im|: within sqrt(2) of the modulus, never overflows where it does not, and costs no root.
+INLINE f64 size_f32(f32 x) { return fabsf(x); }
+INLINE f64 size_f64(f64 x) { return fabs(x); }
+INLINE f64 size_c64(c64 x) { return fabs((f64)crealf(x)) + fabs((f64)cimagf(x)); }
+INLINE f64 size_c128(c128 x) { return fabs(creal(x)) + fabs(cimag(x)); }
+
 // x y + s in one rounding where the machine has it: a call of fma() elsewhere would be a hundred times slower.
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
 INLINE f32 fused_f32(f32 x, f32 y, f32 s) { return __builtin_fmaf(x, y, s); }

@@ -18,6 +18,7 @@
 #include <math.h>
 
 #include "autodiff/rule.h"
+#include "core/number_at.h"
 #include "solvers/eigen/golub_kahan.h"
 
 enum { A };
@@ -50,9 +51,10 @@ static lac_status norm2_item(lac_context *ctx, const lac_array *x, int64_t i, la
 static lac_status norm2_write(lac_call *c, int64_t i, double sigma) {
   lac_array *out = c->out[SIGMA];
   size_t bytes = lac_dtype_size(out->meta.dtype);
-  float single = (float)sigma;
-  return KERNELS(c)->upload(c->ctx, (char *)out->storage->data + (size_t)i * bytes,
-                            out->meta.dtype == LAC_F32 ? (void *)&single : (void *)&sigma, bytes);
+  lac_number number = {.c128 = 0};
+
+  lac_real_put(out->meta.dtype, &number, 0, sigma);
+  return KERNELS(c)->upload(c->ctx, (char *)out->storage->data + (size_t)i * bytes, &number, bytes);
 }
 
 static lac_status norm2_one(lac_call *c, int64_t i, const lac_singular_options *options) {
@@ -78,7 +80,7 @@ static lac_status norm2_forward(lac_call *c) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
   lac_dtype dtype = c->in_meta[A].dtype;
-  double usual = dtype == LAC_F32 || dtype == LAC_C64 ? 1e-5 : 1e-12;
+  double usual = lac_dtype_is_single(dtype) ? 1e-5 : 1e-12;
   lac_singular_options options = {"norm2", c->attrs->f[0] > 0 ? c->attrs->f[0] : usual,
                                   c->attrs->i[0] > 0 ? c->attrs->i[0] : NORM2_STEPS};
 

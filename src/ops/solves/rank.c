@@ -9,13 +9,14 @@
 /// never less; it is measured and not concluded from pivots, since those of a singular system are rounding errors times anything.
 /// The lines of A are near 1 in size. A y that is not much longer than v settles the matter at once: the usual case costs one solve.
 
-#include <float.h>
 #include <math.h>
 
+#include "core/number_at.h"
+#include "core/random.h"
 #include "ops/solves/factored.h"
 
 // A singular value of so many roundings is zero; so many solves look for it.
-enum { RANK_ROUNDINGS = 64, RANK_SOLVES = 3 };
+enum { RANK_ROUNDINGS = 64, RANK_SOLVES = 3, RANK_SEED = 1 };
 
 typedef struct rank_look {
   const lac_attrs *attrs;
@@ -51,18 +52,9 @@ lac_status lac_rank_judge(lac_context *ctx, const lac_attrs *attrs, lac_status g
 
 // -- vectors of real numbers, whatever the dtype ---------------------------------------------------------------------
 
-static double rank_get(const rank_look *l, const lac_array *x, int64_t i) {
-  return lac_dtype_real(l->factor->meta.dtype) == LAC_F32 ? ((const float *)lac_array_data(x))[i]
-                                                          : ((const double *)lac_array_data(x))[i];
-}
+static double rank_get(const lac_array *x, int64_t i) { return lac_real_get(x->meta.dtype, lac_array_data(x), i); }
 
-static void rank_set(const rank_look *l, lac_array *x, int64_t i, double value) {
-  if (lac_dtype_real(l->factor->meta.dtype) == LAC_F32) {
-    ((float *)x->storage->data)[i] = (float)value;
-  } else {
-    ((double *)x->storage->data)[i] = value;
-  }
-}
+static void rank_set(lac_array *x, int64_t i, double value) { lac_real_put(x->meta.dtype, x->storage->data, i, value); }
 
 /// The numbers [*begin, *end) of the shorter side, and where the matrix `item` has its first and last.
 static void rank_side(const rank_look *l, int64_t item, int64_t *first, int64_t *begin, int64_t *end, int64_t *last) {
@@ -74,13 +66,11 @@ static void rank_side(const rank_look *l, int64_t item, int64_t *first, int64_t 
 
 /// Numbers of one size and of signs without order on the shorter side, zeros on the longer.
 static void rank_start(rank_look *l) {
-  uint64_t state = 1;
   for (int64_t item = 0; item < l->factor->items; item++) {
     int64_t first, begin, end, last;
     rank_side(l, item, &first, &begin, &end, &last);
     for (int64_t i = first; i < last; i++) {
-      state = state * 6364136223846793005u + 1442695040888963407u;
-      rank_set(l, l->y, i, i < begin || i >= end ? 0 : state >> 63 ? 1 : -1);
+      rank_set(l->y, i, i < begin || i >= end ? 0 : lac_random_sign(RANK_SEED, (uint64_t)i));
     }
   }
 }
@@ -92,8 +82,8 @@ static double rank_normalise(rank_look *l) {
     int64_t first, begin, end, last;
     double before = 0, after = 0;
     rank_side(l, item, &first, &begin, &end, &last);
-    for (int64_t i = begin; i < end; i++) before += pow(rank_get(l, l->y, i), 2), after += pow(rank_get(l, l->z, i), 2);
-    for (int64_t i = begin; i < end; i++) rank_set(l, l->y, i, rank_get(l, l->z, i) / sqrt(after));
+    for (int64_t i = begin; i < end; i++) before += pow(rank_get(l->y, i), 2), after += pow(rank_get(l->z, i), 2);
+    for (int64_t i = begin; i < end; i++) rank_set(l->y, i, rank_get(l->z, i) / sqrt(after));
     longest = fmax(longest, sqrt(after / before));
   }
   return longest;
@@ -107,8 +97,8 @@ static double rank_sigma(const rank_look *l) {
     double square = 0;
     rank_side(l, item, &first, &begin, &end, &last);
     for (int64_t i = first; i < last; i++) {
-      double z = rank_get(l, l->z, i);
-      square += i < begin || i >= end ? z * z : l->attrs->f[0] * fabs(z * rank_get(l, l->y, i));
+      double z = rank_get(l->z, i);
+      square += i < begin || i >= end ? z * z : l->attrs->f[0] * fabs(z * rank_get(l->y, i));
     }
     smallest = fmin(smallest, sqrt(square));
   }
@@ -122,7 +112,7 @@ static lac_status rank_open(lac_context *ctx, rank_look *l) {
   lac_meta meta = l->factor->meta;
 
   l->rows = lac_factor_rows(l->factor);
-  l->parts = lac_dtype_is_complex(meta.dtype) ? 2 : 1;
+  l->parts = lac_dtype_parts(meta.dtype);
   LAC_TRY(lac_factor_values(ctx, l->factor, &l->values));
   meta.shape[meta.ndim - 1] = l->rows;
   meta.shape[meta.ndim++] = 1;
@@ -135,7 +125,7 @@ done:
 /// One solve, and what it shows.
 static lac_status rank_step(lac_context *ctx, rank_look *l, bool *is_settled) {
   lac_status status = LAC_OK, solved = lac_factor_solve(ctx, l->factor, LAC_N, l->y, l->z);
-  double rounding = lac_dtype_real(l->factor->meta.dtype) == LAC_F32 ? FLT_EPSILON : DBL_EPSILON;
+  double rounding = lac_dtype_epsilon(l->factor->meta.dtype);
 
   if (solved == LAC_ERR_SINGULAR || solved == LAC_ERR_CONVERGENCE || solved == LAC_ERR_NONFINITE) {
     LAC_TRY(rank_refuse(ctx));

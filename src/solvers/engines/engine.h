@@ -9,6 +9,7 @@
 #ifndef LACUNA_SOLVERS_ENGINES_ENGINE_H
 #define LACUNA_SOLVERS_ENGINES_ENGINE_H
 
+#include "core/test_hooks.h"
 #include "solvers/solver_impl.h"
 
 /// What a plug-in gets. It sees structs of the core, so both must have been compiled of the same text: `version` is
@@ -37,10 +38,5 @@ typedef const lac_solver_table *const *lac_engine_open(const lac_engine_host *ho
 
 /// The table of a method that an engine has, which is loaded where it is not yet.
 lac_status lac_engine_table(lac_context *ctx, lac_method method, const lac_solver_table **out);
-
-/// For tests: engines are not found while this is true; and structures with more entries than `narrow` get 64-bit
-/// indices (INT32_MAX, as a rule).
-void lac_engine_hide(bool hidden);
-void lac_engine_set_narrow(int64_t narrow);
 
 #endif

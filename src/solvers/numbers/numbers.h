@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file numbers.h
-/// What the direct solvers ask of numbers beyond core/numbers.h: size, finiteness, precision, range.
+/// What the direct solvers ask of numbers beyond core/numbers.h: finiteness, precision, range.
 
 #ifndef LACUNA_SOLVERS_NUMBERS_NUMBERS_H
 #define LACUNA_SOLVERS_NUMBERS_NUMBERS_H
@@ -8,12 +8,6 @@
 #include <float.h>
 
 #include "core/numbers.h"
-
-/// |re| + |im|: within sqrt(2) of the modulus, never overflows where it does not, and costs no root.
-INLINE f64 size_f32(f32 x) { return fabsf(x); }
-INLINE f64 size_f64(f64 x) { return fabs(x); }
-INLINE f64 size_c64(c64 x) { return fabs((f64)crealf(x)) + fabs((f64)cimagf(x)); }
-INLINE f64 size_c128(c128 x) { return fabs(creal(x)) + fabs(cimag(x)); }
 
 INLINE bool finite_f32(f32 x) { return isfinite(x); }
 INLINE bool finite_f64(f64 x) { return isfinite(x); }
