@@ -92,29 +92,26 @@ done:
   return status;
 }
 
-/// x with one more axis of size 1 at its end.
-static lac_var norm2_column(lac_rule *r, lac_var x) { return lac_emit_axes(r->tape, x, 0, 1, (int64_t[]){1}); }
-
 /// u v^H on the pattern.
 static lac_var norm2_direction(lac_rule *r) {
-  return lac_sddmm(r->tape, r->patterns[0], norm2_column(r, r->out[U]), norm2_column(r, r->out[V]));
+  return lac_sddmm(r->tape, r->patterns[0], lac_emit_column(r->tape, r->out[U]), lac_emit_column(r->tape, r->out[V]));
 }
 
 /// A rule may be written for adjoints that never come, so it is the run that refuses those of u and v: what they would give goes through
 /// a call that fails.
 static lac_var norm2_refused(lac_rule *r) {
-  lac_var u_bar = norm2_column(r, r->out_bar[U]), u = norm2_column(r, r->out[U]);
-  lac_var v_bar = norm2_column(r, r->out_bar[V]), v = norm2_column(r, r->out[V]);
+  lac_var u_bar = lac_emit_column(r->tape, r->out_bar[U]), u = lac_emit_column(r->tape, r->out[U]);
+  lac_var v_bar = lac_emit_column(r->tape, r->out_bar[V]), v = lac_emit_column(r->tape, r->out[V]);
   lac_var t =
       lac_add(r->tape, lac_sddmm(r->tape, r->patterns[0], u_bar, v), lac_sddmm(r->tape, r->patterns[0], u, v_bar));
   lac_var sigma =
       lac_emit(r->tape, &(lac_spec){.op = r->op, .patterns = {r->patterns[0]}, .attrs.i = {0, NORM2_REFUSES}}, &t);
 
-  return lac_mul(r->tape, lac_cast(r->tape, r->in_meta[A].dtype, norm2_column(r, sigma)), t);
+  return lac_mul(r->tape, lac_cast(r->tape, r->in_meta[A].dtype, lac_emit_column(r->tape, sigma)), t);
 }
 
 static void norm2_vjp(lac_rule *r) {
-  lac_var bar = norm2_column(r, r->out_bar[SIGMA]);
+  lac_var bar = lac_emit_column(r->tape, r->out_bar[SIGMA]);
 
   bar = lac_mul(r->tape, lac_cast(r->tape, r->in_meta[A].dtype, bar), norm2_direction(r));
   r->in_bar[A] = r->out_bar[U].id || r->out_bar[V].id ? lac_add(r->tape, bar, norm2_refused(r)) : bar;

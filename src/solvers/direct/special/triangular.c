@@ -158,30 +158,14 @@ static void triangular_report(const void *part, const void *numeric, lac_finding
   finding->smallest = 1;
 }
 
-const lac_solver_table lac_solver_triangular = {
-    .name = "triangular",
-    .is_stable = triangular_is_stable,
-    .analyse = triangular_analyse,
-    .forget = triangular_forget,
-    .predict = triangular_predict,
-    .factor = triangular_factor,
-    .solve = triangular_solve,
-    .logdet = triangular_logdet,
-    .selected_inverse = triangular_selected_inverse,
-    .report = triangular_report,
-    .destroy = lac_free,
-};
+// A diagonal is a triangle each row of which has one entry: only the name is another.
+#define TRIANGULAR_TABLE(called)                                                                                     \
+  {                                                                                                                  \
+    .name = (called), .is_stable = triangular_is_stable, .analyse = triangular_analyse, .forget = triangular_forget, \
+    .predict = triangular_predict, .factor = triangular_factor, .solve = triangular_solve,                           \
+    .logdet = triangular_logdet, .selected_inverse = triangular_selected_inverse, .report = triangular_report,       \
+    .destroy = lac_free,                                                                                             \
+  }
 
-const lac_solver_table lac_solver_diagonal = {
-    .name = "diagonal",
-    .is_stable = triangular_is_stable,
-    .analyse = triangular_analyse,
-    .forget = triangular_forget,
-    .predict = triangular_predict,
-    .factor = triangular_factor,
-    .solve = triangular_solve,
-    .logdet = triangular_logdet,
-    .selected_inverse = triangular_selected_inverse,
-    .report = triangular_report,
-    .destroy = lac_free,
-};
+const lac_solver_table lac_solver_triangular = TRIANGULAR_TABLE("triangular");
+const lac_solver_table lac_solver_diagonal = TRIANGULAR_TABLE("diagonal");
