@@ -6,7 +6,7 @@ BENCH ?=
 # The sanitizer builds have no Python tests.
 PYTHON_FLAG = $(if $(filter asan tsan,$(PRESET)),,--python)
 
-.PHONY: demo test bench check format clean
+.PHONY: demo test test-long bench check format clean
 
 demo:
 	@scripts/bootstrap
@@ -17,6 +17,11 @@ test:
 	@scripts/bootstrap $(PYTHON_FLAG)
 	@scripts/build $(PRESET)
 	@scripts/test $(PRESET)
+
+test-long:
+	@scripts/bootstrap --python
+	@scripts/build dev
+	@scripts/test-long
 
 bench:
 	@scripts/bootstrap --bench

@@ -15,7 +15,7 @@ import time
 import numpy as np
 import peers
 import scipy.sparse as sp
-from support import Call, Table, line, poisson2d, poisson3d, sorted_csr
+from support import PEERS, Call, Table, line, poisson2d, poisson3d, sized, sorted_csr
 
 import lacuna
 from lacuna._core import context, ffi, lib
@@ -24,10 +24,11 @@ from lacuna._program import VJP
 
 THREADS = 2
 RTOL = 1e-10
+SIDE = sized(1000, 400)  # of the squares on which most rows stand
 LIMIT = 1.0000001 * RTOL  # of residuals that are computed by another program
 MAX_BYTES = 165  # an unknown
 OURS = {"method": "flexible_cg", "preconditioner": "multigrid", "rtol": RTOL}
-TURNS, SECONDS = 2, 2.0  # how often each runs, and how long a peer goes on at a time
+TURNS, SECONDS = sized(2, 1), 2.0  # how often each runs, and how long a peer goes on at a time
 
 
 # -- matrices --------------------------------------------------------------------------------------------------------
@@ -106,7 +107,7 @@ class System:
 def beside(table, name, A, bars, dimensions=2):
     """Set-up and solve, ours and every peer's. `bars`: {start of a peer's name: the least ratio}; "" is for all of them."""
     system = System(A)
-    found = peers.find(dimensions)
+    found = peers.find(dimensions) if PEERS else []
     best, theirs = (float("inf"), 0, 0), {}
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "system")
@@ -137,11 +138,12 @@ def beside(table, name, A, bars, dimensions=2):
 
 def all_beside(table):
     headline = {"hypre": 2.5, "PETSc": 2.5, "AMGCL": 1.5}
-    beside(table, "poisson2d-1000", poisson2d(1000), headline)
-    beside(table, "poisson2d-1000 permuted", permuted(poisson2d(1000)), {"": 1})
-    beside(table, "poisson3d-100", poisson3d(100), {"": 1}, dimensions=3)
-    beside(table, "lognormal2d-1000 sigma 2", lognormal2d(1000, 2.0), {"": 1})
-    beside(table, "anisotropic2d-1000 0.01", anisotropic2d(1000, 0.01), {"": 1})
+    n, n3 = SIDE, sized(100, 40)
+    beside(table, f"poisson2d-{n}", poisson2d(n), headline)
+    beside(table, f"poisson2d-{n} permuted", permuted(poisson2d(n)), {"": 1})
+    beside(table, f"poisson3d-{n3}", poisson3d(n3), {"": 1}, dimensions=3)
+    beside(table, f"lognormal2d-{n} sigma 2", lognormal2d(n, 2.0), {"": 1})
+    beside(table, f"anisotropic2d-{n} 0.01", anisotropic2d(n, 0.01), {"": 1})
 
 
 # -- ours by itself --------------------------------------------------------------------------------------------------
@@ -150,7 +152,7 @@ def all_beside(table):
 def growth(table):
     """Iterations from 250K to 4M unknowns; and the bytes of the largest, right-hand side and solution counted."""
     counts = {}
-    for n in (500, 1000, 2000):
+    for n in sized((500, 1000, 2000), (500,)):
         A = poisson2d(n)
         lib.lac_memory_trim()
         before = lib.lac_memory_get_stats(b"cpu").live_bytes
@@ -165,14 +167,14 @@ def growth(table):
             rise = counts[2000] / counts[500] - 1
             ok = rise <= 0.25 and peak <= MAX_BYTES
             told += f"; at most 25 % more than of 250K: {rise:.0%}; at most {MAX_BYTES} bytes an unknown: {peak:.1f}"
-        table.row(f"poisson2d-{n}", n=n * n, ours=seconds, threads=THREADS, residual=system.residual(), limit=LIMIT,
+        table.row(f"poisson2d-{n}, once", n=n * n, ours=seconds, threads=THREADS, residual=system.residual(), limit=LIMIT,
                   bytes_per_unknown=peak, ok=ok, bar=told)  # fmt: skip
         system.close()
 
 
 def new_values(table):
     """A set-up on the frozen structure of the first; each time with values that were not seen before."""
-    A = poisson2d(1000)
+    A = poisson2d(SIDE)
     system = System(A)
     first_s = min(system.set_up() for _ in range(3))
     solver, times = lacuna.Solver(system.pattern, **OURS), []
@@ -187,7 +189,7 @@ def new_values(table):
     report = lib.lac_factor_report(system.factor[0])
     system.solve()
     ok = first_s >= 3 * min(times) and report.setups == 1
-    table.row("poisson2d-1000, new values", n=A.shape[0], ours=min(times), peer="the first set-up", peer_s=first_s,
+    table.row(f"poisson2d-{SIDE}, new values", n=A.shape[0], ours=min(times), peer="the first set-up", peer_s=first_s,
               threads=THREADS, residual=system.residual(), limit=LIMIT, ok=ok,
               bar=f"at least 3 x cheaper than the first; set-ups {report.setups}, refreshes {report.refreshes}")  # fmt: skip
     system.close()
@@ -195,7 +197,7 @@ def new_values(table):
 
 def backward(table):
     """The derivative of a solve by matrix and right-hand side beside the forward, both with the set-up at hand."""
-    A = poisson2d(1000)
+    A = poisson2d(SIDE)
     b, bar = np.random.default_rng(3).standard_normal((2, A.shape[0], 1))
     solver = lacuna.Solver(lacuna.Pattern.from_scipy(A), keep_bytes=8 << 30, **OURS)
     solve = resolve("solve", (solver.key,), (SIDES["N"],))
@@ -214,7 +216,7 @@ def backward(table):
     wrong = np.abs(a_bar + b_bar[rows, 0] * x[A.indices, 0]).max() / np.abs(a_bar).max()
     left = np.linalg.norm(bar - A.T @ b_bar) / np.linalg.norm(bar)
     setups = solver.factor(A.data).report["setups"]
-    table.row("poisson2d-1000, backward", n=A.shape[0], ours=times[1], peer="our forward", peer_s=times[0],
+    table.row(f"poisson2d-{SIDE}, backward", n=A.shape[0], ours=times[1], peer="our forward", peer_s=times[0],
               threads=THREADS, residual=float(max(wrong, left)), limit=LIMIT, ok=times[1] <= 1.2 * times[0] and setups == 1,
               bar=f"at most 1.2 x the forward: {times[1] / times[0]:.2f}; set-ups: {setups}")  # fmt: skip
 
@@ -241,7 +243,8 @@ def main():
     growth(table)
     new_values(table)
     backward(table)
-    memory_of_iterations(table)
+    if PEERS:  # without them only times count
+        memory_of_iterations(table)
     all_beside(table)
     table.finish()
 

@@ -12,7 +12,7 @@ import gc
 import time
 
 import numpy as np
-from support import PLAN_BYTES, Call, ColdProduct, Table, error, poisson2d, side_by_side, triad
+from support import PEERS, PLAN_BYTES, Call, ColdProduct, Table, error, peer_call, poisson2d, side_by_side, sized, triad
 
 import lacuna
 from lacuna._core import context, ffi, lib
@@ -64,12 +64,14 @@ class Peer:
 
 
 def compare(table, row, ours, peers, residual, *, n, seconds=3.0, **more):
-    """One row for each peer: peers are (name, function or None, at least this much faster)."""
-    peers = [peer for peer in peers if peer[1]]
+    """One row for each peer: peers are (name, function or None, at least this much faster). Without peers one of our own."""
+    peers = [each for each in peers if each[1]]
     ours_s, *peer_s = side_by_side(ours, *(function for _, function, _ in peers), seconds=seconds, rest=REST)
     for (name, _, factor), seconds_of in zip(peers, peer_s):
         table.at_least(factor, f"{row}, {name}", n=n, ours=ours_s, peer=name, peer_s=seconds_of, threads=THREADS,
                        residual=residual(), **more)  # fmt: skip
+    if not peers:
+        table.row(row, n=n, ours=ours_s, threads=THREADS, residual=residual(), **more)
     return ours_s
 
 
@@ -93,16 +95,13 @@ def spmv(table, peer, A, pattern, x):
     size = 4 * nnz + 4 * (n + 1) + 8 * nnz + 16 * n  # structure, values, two vectors
     expected = A @ x
     for name, asked, ours in spmv_calls(pattern, A.data, x):
-        functions = [ours, lambda: A @ x, *([peer.dense(x)] if peer else [])]
+        peers = [("SciPy", peer_call(lambda: A @ x), 0), ("GraphBLAS", peer.dense(x) if peer else None, 0)]
         before = triad()[THREADS]
         alone_s = side_by_side(ours, seconds=1.0)[0]
         gbps = size / alone_s * 1e-9
         share = gbps / max(before, triad()[THREADS])
-        ours_s, scipy_s, *peer_s = side_by_side(*functions, seconds=3.0, rest=REST)
-        for who, seconds in zip(("SciPy", "GraphBLAS"), (scipy_s, *peer_s)):
-            table.row(f"SpMV {name}, {who}", n=n, ours=ours_s, peer=who, peer_s=seconds, threads=THREADS,
-                      residual=error(ours.outs[0], expected), gbps=gbps, share=share,
-                      ok=asked <= share <= 1.5, bar=f"{asked:.0%} of triad")  # fmt: skip
+        compare(table, f"SpMV {name}", ours, peers, lambda: error(ours.outs[0], expected), n=n, gbps=gbps, share=share,
+                ok=asked <= share <= 1.5, bar=f"{asked:.0%} of triad")  # fmt: skip
 
 
 def spmm(table, peer, A, pattern, columns, rng):
@@ -128,7 +127,7 @@ def spmm(table, peer, A, pattern, columns, rng):
         return
     peers = [("GraphBLAS", peer.dense(x) if peer else None, 1.2)]
     if n * columns <= 1 << 27:
-        peers.insert(0, ("SciPy", lambda: A @ x, 0))
+        peers.insert(0, ("SciPy", peer_call(lambda: A @ x), 0))
     compare(table, row, ours, peers, residual, **more)
 
 
@@ -137,7 +136,7 @@ def square(table, peer, A, rng):
     c = A @ A
     c.sort_indices()
     cold = ColdProduct(A, A)
-    peers = [("SciPy", lambda: A @ A, 1), ("GraphBLAS", peer.square() if peer else None, 2)]
+    peers = [("SciPy", peer_call(lambda: A @ A), 1), ("GraphBLAS", peer.square() if peer else None, 2)]
     compare(table, "A A, cold", cold, peers, lambda: error(cold.outs[0], c.data), n=n)
     cold.close()
     pattern = lacuna.Pattern.from_scipy(A)
@@ -163,7 +162,7 @@ def array(ctx, data):
 
 def memory(table, columns=64):
     """y = A x and both gradients on the tape: the peak against the bytes of A, x, y and the three adjoints."""
-    ctx, A, tape = context(), poisson2d(1000), ffi.new("lac_tape **")
+    ctx, A, tape = context(), poisson2d(sized(1000, 500)), ffi.new("lac_tape **")
     n, rng = A.shape[0], np.random.default_rng(1)
     start = lib.lac_memory_get_stats(b"cpu").live_bytes
     pattern, x = lacuna.Pattern.from_scipy(A), rng.standard_normal((n, columns))
@@ -201,12 +200,12 @@ def main():
     table, rng = Table("kernels"), np.random.default_rng(0)
     memory(table)
     tidy()
-    for side in (1000, 2000):
+    for side in sized((1000, 2000), (500, 1000)):
         A = poisson2d(side)
         A.data = rng.standard_normal(A.nnz)
-        pattern, peer = lacuna.Pattern.from_scipy(A), Peer(A) if graphblas else None
+        pattern, peer = lacuna.Pattern.from_scipy(A), Peer(A) if graphblas and PEERS else None
         spmv(table, peer, A, pattern, rng.standard_normal((A.shape[0], 1)))
-        for columns in (32, 128):
+        for columns in sized((32, 128), (128,) if side == 500 else (32,)):
             spmm(table, peer, A, pattern, columns, rng)
             tidy()
         square(table, peer, A, rng)

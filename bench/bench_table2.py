@@ -12,7 +12,7 @@ cold: the plan for the pair is thrown away each time, so that "ours" makes the p
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import spsolve_triangular
-from support import PLAN_BYTES, Call, ColdProduct, Table, error, side_by_side
+from support import PLAN_BYTES, Call, ColdProduct, Table, error, peer_call, side_by_side, sized
 
 import lacuna
 from lacuna._core import context, lib
@@ -50,9 +50,9 @@ class Case:
     def __init__(self, table, name, seconds):
         self.table, self.name, self.seconds = table, name, seconds
 
-    def forward(self, row, factor, n, ours, python, peer, expected=None):
-        ours_s, python_s, peer_s = side_by_side(ours, python, peer, seconds=self.seconds)
-        residual = error(ours.outs[0].ravel(), (peer() if expected is None else expected).ravel())
+    def forward(self, row, factor, n, ours, python, scipy, expected=None):
+        ours_s, python_s, peer_s = side_by_side(ours, python, peer_call(scipy), seconds=self.seconds)
+        residual = error(ours.outs[0].ravel(), (scipy() if expected is None else expected).ravel())
         self.table.at_least(factor, f"{self.name}: {row}", n=n, ours=ours_s, python=python_s, peer="SciPy",
                             peer_s=peer_s, residual=residual, dtype="f32")  # fmt: skip
 
@@ -153,8 +153,9 @@ def on_tridiagonal(table, rng):
     product(case, "SpMV", (1, 4), a, numbers(rng, n, 1), numbers(rng, n, 1))
     half = tridiagonal(n // 2)
     sparse_product(case, half, -half, rng)
-    x = numbers(rng, n // 2, n // 2)
-    product(Case(table, "tridiagonal", 6.0), "SpDMM, dense N x N", (1.5, 4), half, x, x)
+    x = numbers(rng, n // 2, sized(n // 2, 1024))
+    shape = sized("dense N x N", "1024 columns")
+    product(Case(table, "tridiagonal", 6.0), f"SpDMM, {shape}", (1.5, 4), half, x, x)
     addition(case, a, 3 * a, rng)
     shifted = sp.csr_matrix(sp.diags([np.ones(n - 2, DTYPE), np.ones(n, DTYPE)], [-2, 0], format="csr", dtype=DTYPE))
     union(case, a, shifted)
@@ -163,7 +164,7 @@ def on_tridiagonal(table, rng):
 
 
 def on_random(table, rng):
-    case, n = Case(table, "random", 4.0), 1_000_000
+    case, n = Case(table, "random", 4.0), sized(1_000_000, 100_000)
     a = random_matrix(n, rng)
     product(case, "SpMV", (1, 4), a, numbers(rng, n, 1), numbers(rng, n, 1))
     product(case, "SpDMM, 16 columns", (1.5, 4), a, numbers(rng, n, 16), numbers(rng, n, 16))

@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the Python benchmarks share: matrices, timing side by side, rows on the screen and in build/bench.jsonl."""
+"""What the Python benchmarks share: matrices, timing side by side, rows on the screen and in build/bench.jsonl.
+
+LACUNA_BENCH_PEERS=0   times our own calls alone: peers and the triad are left out, and with them every bar on speed;
+                       answers are checked as ever
+LACUNA_BENCH_QUICK=1   smaller sizes and shorter measurements where a benchmark takes long
+LACUNA_BENCH_ROWS      the file to which rows are appended (default: build/bench.jsonl)
+"""
 
 import json
 import os
@@ -22,6 +28,14 @@ KEYS = (
 ).split()
 PLAN_BYTES = 4 << 30  # of kept plans: the largest product here has 64 million entries
 MAX_RESIDUAL = {"f64": 1e-13, "f32": 1e-5}
+PEERS = os.environ.get("LACUNA_BENCH_PEERS") != "0"
+QUICK = os.environ.get("LACUNA_BENCH_QUICK") == "1"
+ROWS = os.environ.get("LACUNA_BENCH_ROWS", os.path.join(ROOT, "build", "bench.jsonl"))
+
+
+def sized(full, quick):
+    """A size, or a number of repetitions, of the full benchmark or of the quick one."""
+    return quick if QUICK else full
 
 
 def sorted_csr(a):
@@ -105,7 +119,12 @@ def error(ours, peer):
 
 
 def triad():
-    """{threads: GB/s} of this machine, measured now by the compiled triad with plain stores; the streamed one is printed too."""
+    """{threads: GB/s} of this machine, measured now by the compiled triad with plain stores; the streamed one is printed too.
+
+    Without peers nothing is judged by it: the bandwidth is then unknown, which NaN says.
+    """
+    if not PEERS:
+        return {1: float("nan"), 2: float("nan")}
     program = os.path.join(os.path.dirname(os.environ["LACUNA_LIBRARY"]), "..", "bench", "bench_triad")
     lines = subprocess.run([program], capture_output=True, text=True, check=True).stdout.split("\n")
     rows = [line.split() for line in lines if line]
@@ -116,19 +135,25 @@ def triad():
 def side_by_side(*functions, seconds=2.0, rest=0.0):
     """The best time of each function, run in turns so that all meet the same neighbours; each at least twice.
 
-    `rest` before each: threads of the one before, which may wait on a core of the next, fall asleep.
+    A function that is None is not run, and has no time. `rest` before each: threads of the one before, which may wait on a core of the next, fall asleep.
     """
-    best = [float("inf")] * len(functions)
-    for f in functions:
+    best = [float("inf") if f else None for f in functions]
+    there = [(i, f) for i, f in enumerate(functions) if f]
+    for _, f in there:
         f()
-    end = time.perf_counter() + seconds
-    while min(best) == float("inf") or time.perf_counter() < end:
-        for i, f in enumerate(functions):
+    end = time.perf_counter() + sized(seconds, 0.1 * seconds)
+    while float("inf") in best or time.perf_counter() < end:
+        for i, f in there:
             time.sleep(rest)
             begin = time.perf_counter()
             f()
             best[i] = min(best[i], time.perf_counter() - begin)
     return best
+
+
+def peer_call(function):
+    """The peer's function; None where peers are left out."""
+    return function if PEERS else None
 
 
 def _show(x, form):
@@ -154,23 +179,24 @@ class Table:
     def row(self, name, *, n, ours, residual, peer=None, peer_s=None, threads=1, dtype="f64", device="cpu", gbps=None,
             share=None, bytes_per_unknown=None, python=None, ok=True, bar="", limit=None):  # fmt: skip
         right = residual <= (limit or MAX_RESIDUAL.get(dtype, 0))  # NaN is not; what has no dtype is right or wrong
-        ratio = peer_s / ours if peer_s else None
-        ok = bool(ok and right)
+        ratio, share = peer_s / ours if peer_s else None, share if PEERS else None
+        ok = bool(right and (ok or not PEERS))
         self.failed += not ok
         values = [self.bench, name, ok, n, dtype, threads, device, ours, peer, peer_s, ratio, residual, gbps, share,
                   bytes_per_unknown, python]  # fmt: skip
-        verdict = "" if ok else "  MISSED" if right else "  WRONG"
+        verdict, bar = "" if ok else "  MISSED" if right else "  WRONG", bar if PEERS else ""
         print(f"{name:38} {threads:3} {_time(ours):>10} {_time(python):>10} {_time(peer_s):>10} "
               f"{_show(ratio, '.2f'):>6} {_show(gbps, '.1f'):>6} {_show(share, '.0%'):>6} {residual:8.1e}  "
               f"{bar}{verdict}", flush=True)  # fmt: skip
-        os.makedirs(os.path.join(ROOT, "build"), exist_ok=True)
-        with open(os.path.join(ROOT, "build", "bench.jsonl"), "a") as file:
+        os.makedirs(os.path.dirname(ROWS), exist_ok=True)
+        with open(ROWS, "a") as file:
             file.write(json.dumps(dict(zip(KEYS, values, strict=True))) + "\n")
 
-    def at_least(self, factor, name, *, ours, peer, peer_s, **more):
-        """A row whose bar is a speed-up over a peer."""
-        bar = f"at least {factor:g} x {peer}" if factor else ""
-        self.row(name, ours=ours, peer=peer, peer_s=peer_s, ok=peer_s >= factor * ours, bar=bar, **more)
+    def at_least(self, factor, name, *, ours, peer, peer_s, ok=True, bar="", **more):
+        """A row whose bar is a speed-up over a peer, besides what else is asked of it."""
+        bar = f"at least {factor:g} x {peer}" if factor else bar
+        fast = peer_s is None or peer_s >= factor * ours
+        self.row(name, ours=ours, peer=peer, peer_s=peer_s, ok=ok and fast, bar=bar, **more)
 
     def at_most(self, factor, name, *, ours, forward_s, **more):
         """A row whose bar is a multiple of our own forward."""

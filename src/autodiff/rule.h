@@ -55,8 +55,13 @@ lac_var lac_emit_along(lac_tape *tape, const lac_map *map, lac_var x);
 /// axes, comes back as it is: the call that takes it says what is wrong.
 lac_var lac_emit_axes(lac_tape *tape, lac_var x, int drop, int count, const int64_t *sizes);
 
-/// Refuse values that are not one number for each slot of a pattern, matrix i of the function `name`: for functions
-/// whose parts would not notice.
+/// x with one more axis of size 1 at its end.
+static inline lac_var lac_emit_column(lac_tape *tape, lac_var x) {
+  return lac_emit_axes(tape, x, 0, 1, (int64_t[]){1});
+}
+
+/// Refuse values that are not one number for each slot of a pattern, matrix i of the function `name`: for functions whose
+/// parts would not notice.
 lac_status lac_tape_check_values(lac_tape *tape, const char *name, int i, const lac_pattern *p, lac_var values);
 
 /// Refuse a call without its pattern.

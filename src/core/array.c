@@ -263,13 +263,11 @@ int64_t lac_array_version(const lac_array *array) {
   return array ? atomic_load_explicit(&array->storage->version, memory_order_relaxed) : 0;
 }
 
-static size_t array_bytes(const lac_array *array) { return (size_t)array->count * lac_dtype_size(array->meta.dtype); }
-
 lac_status lac_array_read(lac_context *ctx, const lac_array *array, void *host) {
   lac_status status = LAC_OK;
   LAC_TRY(array_here(ctx, "lac_array_read", array));
   LAC_CHECK(host || array->count == 0, LAC_ERR_ARG, "lac_array_read: host is NULL");
-  if (array->count) LAC_TRY(ctx->backend->download(ctx, host, array->storage->data, array_bytes(array)));
+  if (array->count) LAC_TRY(ctx->backend->download(ctx, host, array->storage->data, lac_array_bytes(array)));
 done:
   return status;
 }
@@ -278,7 +276,7 @@ lac_status lac_array_write(lac_context *ctx, lac_array *array, const void *host)
   lac_status status = LAC_OK;
   LAC_TRY(array_here(ctx, "lac_array_write", array));
   LAC_CHECK(host || array->count == 0, LAC_ERR_ARG, "lac_array_write: host is NULL");
-  if (array->count) LAC_TRY(ctx->backend->upload(ctx, lac_array_edit(array), host, array_bytes(array)));
+  if (array->count) LAC_TRY(ctx->backend->upload(ctx, lac_array_edit(array), host, lac_array_bytes(array)));
 done:
   return status;
 }

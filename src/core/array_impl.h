@@ -5,6 +5,7 @@
 #ifndef LACUNA_CORE_ARRAY_IMPL_H
 #define LACUNA_CORE_ARRAY_IMPL_H
 
+#include <float.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
@@ -57,6 +58,18 @@ static inline bool lac_dtype_is_complex(lac_dtype dtype) { return dtype >= LAC_C
 /// The reals inside a dtype: f32 for c64.
 static inline lac_dtype lac_dtype_real(lac_dtype dtype) {
   return dtype == LAC_C64 ? LAC_F32 : dtype == LAC_C128 ? LAC_F64 : dtype;
+}
+
+/// Whether these reals are floats; the distance from 1 to the next of them; how many of them a number has.
+static inline bool lac_dtype_is_single(lac_dtype dtype) { return lac_dtype_real(dtype) == LAC_F32; }
+static inline double lac_dtype_epsilon(lac_dtype dtype) {
+  return lac_dtype_is_single(dtype) ? (double)FLT_EPSILON : DBL_EPSILON;
+}
+static inline int lac_dtype_parts(lac_dtype dtype) { return lac_dtype_is_complex(dtype) ? 2 : 1; }
+
+/// Of its numbers, whatever lies behind them.
+static inline size_t lac_array_bytes(const lac_array *array) {
+  return (size_t)array->count * lac_dtype_size(array->meta.dtype);
 }
 
 /// "(3, 4)" into `text`, for sentences; returns `text`.

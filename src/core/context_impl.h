@@ -66,13 +66,16 @@ lac_status lac_context_pass(lac_context *ctx, lac_status status, const char *fun
     }                                                \
   } while (0)
 
-#define LAC_CHECK(condition, code, ...)                           \
-  do {                                                            \
-    if (!(condition)) {                                           \
-      status = (code); /* where an analyser sees it */            \
-      (void)lac_context_fail(ctx, status, __func__, __VA_ARGS__); \
-      goto done;                                                  \
-    }                                                             \
+#define LAC_FAIL(code, ...)                                     \
+  do {                                                          \
+    status = (code); /* where an analyser sees it */            \
+    (void)lac_context_fail(ctx, status, __func__, __VA_ARGS__); \
+    goto done;                                                  \
+  } while (0)
+
+#define LAC_CHECK(condition, code, ...)              \
+  do {                                               \
+    if (!(condition)) LAC_FAIL((code), __VA_ARGS__); \
   } while (0)
 
 /// The first line of every public function that needs a context.

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/test_hooks.h"
 #include "lacuna/memory.h"
 
 /// A block of host memory aligned to 64 bytes, contents undefined, or NULL. A size of 0 gives a valid block.
@@ -53,10 +54,7 @@ void lac_memory_count(lac_space *space, int64_t bytes);
 /// Bytes of host memory that can still be had, those that wait for re-use included; INT64_MAX where nothing says.
 int64_t lac_memory_available(void);
 
-/// For tests: let the n-th lac_alloc or space allocation from now fail (1 = the next); 0 switches it off.
-/// Returns how many allocations were asked for since the last call.
-int64_t lac_memory_fail_at(int64_t n);
-/// For allocators of device spaces: whether this allocation is the one that shall fail.
+/// For allocators of device spaces: whether this allocation is the one that shall fail (lac_memory_fail_at).
 int lac_memory_shall_fail(void);
 
 #endif

@@ -6,8 +6,16 @@
 #ifndef LACUNA_CORE_NUMBER_AT_H
 #define LACUNA_CORE_NUMBER_AT_H
 
+#include "core/array_impl.h"
 #include "core/numbers.h"
-#include "lacuna/array.h"
+
+/// Room for one number of any dtype, on its way from or to a device.
+typedef union lac_number {
+  f32 f32;
+  f64 f64;
+  c64 c64;
+  c128 c128;
+} lac_number;
 
 static inline c128 lac_number_get(lac_dtype dtype, const void *data, int64_t i) {
   switch (dtype) {
@@ -36,6 +44,19 @@ static inline void lac_number_put(lac_dtype dtype, void *data, int64_t i, c128 x
       break;
     default:
       ((c128 *)data)[i] = x;
+  }
+}
+
+/// The i-th real of a block: a complex number has two, its real and its imaginary part.
+static inline f64 lac_real_get(lac_dtype dtype, const void *data, int64_t i) {
+  return lac_dtype_is_single(dtype) ? (f64)((const f32 *)data)[i] : ((const f64 *)data)[i];
+}
+
+static inline void lac_real_put(lac_dtype dtype, void *data, int64_t i, f64 x) {
+  if (lac_dtype_is_single(dtype)) {
+    ((f32 *)data)[i] = (f32)x;
+  } else {
+    ((f64 *)data)[i] = x;
   }
 }
 

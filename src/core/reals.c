@@ -16,7 +16,7 @@ lac_status lac_reals_read(lac_context *ctx, const lac_array *array, double *out)
   lac_status status = LAC_OK;
   char *host = NULL;
 
-  LAC_ALLOC(host, (size_t)array->count * lac_dtype_size(array->meta.dtype));
+  LAC_ALLOC(host, lac_array_bytes(array));
   LAC_TRY(lac_array_read(ctx, array, host));
   reals_load[array->meta.dtype](array->count, host, out);
 done:
@@ -28,7 +28,7 @@ lac_status lac_reals_write(lac_context *ctx, lac_array *array, const double *in)
   lac_status status = LAC_OK;
   char *host = NULL;
 
-  LAC_ALLOC(host, (size_t)array->count * lac_dtype_size(array->meta.dtype));
+  LAC_ALLOC(host, lac_array_bytes(array));
   reals_store[array->meta.dtype](array->count, in, host);
   LAC_TRY(lac_array_write(ctx, array, host));
 done:

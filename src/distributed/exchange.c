@@ -126,8 +126,6 @@ static void exchange_add_f64(double *to, const double *from, int64_t count) {
   for (int64_t i = 0; i < count; ++i) to[i] += from[i];
 }
 
-static bool exchange_is_single(lac_dtype dtype) { return dtype == LAC_F32 || dtype == LAC_C64; }
-
 /// Add what other ranks sent to the rows of y, rank by rank.
 static void exchange_add_owned(const lac_exchange *e, lac_array *y) {
   const lac_halo *h = e->halo;
@@ -140,7 +138,7 @@ static void exchange_add_owned(const lac_exchange *e, lac_array *y) {
       for (int64_t i = h->sent[r]; i < h->sent[r + 1]; ++i, from += e->row_bytes) {
         void *to = data + (item * h->owned + h->rows_sent[i]) * e->row_bytes;
 
-        if (exchange_is_single(y->meta.dtype)) {
+        if (lac_dtype_is_single(y->meta.dtype)) {
           exchange_add_f32(to, (const void *)from, e->row_bytes / (int64_t)sizeof(float));
         } else {
           exchange_add_f64(to, (const void *)from, e->row_bytes / (int64_t)sizeof(double));
@@ -186,7 +184,7 @@ done:
 static lac_status reduce_prepare(lac_context *ctx, lac_status mine, const lac_array *y, int64_t count, double **wide) {
   lac_status status = mine;
 
-  if (status != LAC_OK || !exchange_is_single(y->meta.dtype)) return status;
+  if (status != LAC_OK || !lac_dtype_is_single(y->meta.dtype)) return status;
   *wide = lac_alloc((size_t)count * sizeof **wide);
   LAC_CHECK(*wide, LAC_ERR_MEMORY, "out of memory: %lld numbers to be summed over ranks", (long long)count);
 done:

@@ -2,6 +2,7 @@
 /// @file halo.c
 /// Distributed patterns: which rows of x a rank needs from others, and which of its own others need.
 
+#include "core/search.h"
 #include "distributed/distributed_impl.h"
 
 #include <stdlib.h>
@@ -82,19 +83,10 @@ static void halo_group(lac_halo *halo, const lac_partition *cols, const int64_t 
 static int64_t halo_local_column(const lac_halo *halo, const lac_partition *cols, const int64_t *ghosts,
                                  int64_t column) {
   const int64_t mine = column - lac_partition_begin(cols);
-  int64_t low = 0, high = halo->below + halo->above;
 
   if (mine >= 0 && mine < halo->owned) return halo->below + mine;
-  while (low < high) {
-    const int64_t middle = low + (high - low) / 2;
-
-    if (ghosts[middle] < column) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low < halo->below ? low : low + halo->owned;
+  const int64_t ghost = lac_search_i64(ghosts, 0, halo->below + halo->above, column);
+  return ghost < halo->below ? ghost : ghost + halo->owned;
 }
 
 /// The pattern that kernels walk: the same offsets, local columns.

@@ -2,6 +2,7 @@
 /// @file partition.c
 /// Partitions: which consecutive rows of a global axis each rank owns; arrays that carry one.
 
+#include "core/search.h"
 #include "distributed/distributed_impl.h"
 
 static void partition_destroy(lac_object *object) { lac_free(object); }
@@ -70,18 +71,7 @@ int64_t lac_partition_rows(const lac_partition *partition) {
 int64_t lac_partition_total(const lac_partition *partition) { return partition->offsets[partition->ranks]; }
 
 int lac_partition_owner(const lac_partition *partition, int64_t row) {
-  int low = 0, high = partition->ranks;  // offsets[low] <= row < offsets[high]
-
-  while (high - low > 1) {
-    const int middle = low + (high - low) / 2;
-
-    if (partition->offsets[middle] <= row) {
-      low = middle;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
+  return (int)lac_search_row(partition->offsets, partition->ranks, row);
 }
 
 /// Refuse what is not this rank's part of the partition. Local.

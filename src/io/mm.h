@@ -5,7 +5,7 @@
 #ifndef LACUNA_IO_MM_H
 #define LACUNA_IO_MM_H
 
-#include "core/array_impl.h"
+#include "core/number_at.h"
 #include "core/pattern/pattern_impl.h"
 #include "io/file.h"
 #include "lacuna/io.h"
@@ -69,29 +69,12 @@ static inline const char *mm_skip(const char *p, const char *end) {
 bool mm_next_line(const char **p, const char *end, int64_t *line, const char **begin, const char **line_end);
 
 static inline void mm_store(void *values, lac_dtype dtype, int64_t k, double re, double im) {
-  switch (dtype) {
-    case LAC_F32:
-      ((float *)values)[k] = (float)re;
-      break;
-    case LAC_F64:
-      ((double *)values)[k] = re;
-      break;
-    case LAC_C64:
-      ((float *)values)[2 * k] = (float)re;
-      ((float *)values)[2 * k + 1] = (float)im;
-      break;
-    case LAC_C128:
-      ((double *)values)[2 * k] = re;
-      ((double *)values)[2 * k + 1] = im;
-      break;
-  }
+  lac_number_put(dtype, values, k, PAIR(re, im));
 }
 
 static inline void mm_load(const void *values, lac_dtype dtype, int64_t k, double *re, double *im) {
-  bool is_complex = lac_dtype_is_complex(dtype), is_single = dtype == LAC_F32 || dtype == LAC_C64;
-  int64_t i = is_complex ? 2 * k : k;
-  *re = is_single ? (double)((const float *)values)[i] : ((const double *)values)[i];
-  *im = !is_complex ? 0 : is_single ? (double)((const float *)values)[i + 1] : ((const double *)values)[i + 1];
+  c128 number = lac_number_get(dtype, values, k);
+  *re = creal(number), *im = cimag(number);
 }
 
 /// The number that stands opposite, by symmetry.

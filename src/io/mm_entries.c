@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "core/search.h"
 #include "io/mm.h"
 #include "io/number.h"
 
@@ -140,17 +141,10 @@ static int64_t column_begin(const lac_mm_info *info, int64_t j) {
 }
 
 void mm_array_place(const lac_mm_info *info, int64_t k, int64_t *row, int64_t *col) {
-  int64_t low = 0, high = info->cols - 1;
-  while (low < high) {
-    int64_t middle = low + (high - low + 1) / 2;
-    if (column_begin(info, middle) <= k) {
-      low = middle;
-    } else {
-      high = middle - 1;
-    }
-  }
-  *col = low;
-  *row = mm_array_top(info, low) + k - column_begin(info, low);
+  int64_t next = 1, cols = info->cols;
+  LAC_SEARCH(next, cols, j, column_begin(info, j) <= k)
+  *col = next - 1;
+  *row = mm_array_top(info, *col) + k - column_begin(info, *col);
 }
 
 static void array_put(const mm_job *job, const mm_entry *e) {
@@ -221,8 +215,8 @@ static lac_status fault_tell(lac_context *ctx, io_source from, const lac_mm_info
             "%s: '%s', line %" PRId64 ": the diagonal of a %s matrix is %s, but here is '%.*s'", from.function,
             from.path, f->line, mm_symmetries[info->symmetry], f->kind == FAULT_SKEW ? "zero" : "real", shown,
             f->begin);
-  LAC_CHECK(false, LAC_ERR_FORMAT, "%s: '%s', line %" PRId64 ": expected %s%s, got '%.*s'", from.function, from.path,
-            f->line, asked[info->format][info->field], f->kind == FAULT_MORE ? " and no more" : "", shown, f->begin);
+  LAC_FAIL(LAC_ERR_FORMAT, "%s: '%s', line %" PRId64 ": expected %s%s, got '%.*s'", from.function, from.path, f->line,
+           asked[info->format][info->field], f->kind == FAULT_MORE ? " and no more" : "", shown, f->begin);
 done:
   return status;
 }

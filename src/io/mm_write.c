@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/search.h"
 #include "io/mm.h"
 #include "io/number.h"
 #include "io/values.h"
@@ -105,7 +106,7 @@ done:
 // -- text ------------------------------------------------------------------------------------------------------------
 
 static char *put_values(const mm_text *t, int64_t k, char *to) {
-  bool is_single = t->dtype == LAC_F32 || t->dtype == LAC_C64;
+  bool is_single = lac_dtype_is_single(t->dtype);
   double re = 0, im = 0;
   if (!t->values) return to;
   mm_load(t->values, t->dtype, k, &re, &im);
@@ -121,16 +122,9 @@ static bool is_written(const lac_mm_info *info, int64_t row, int64_t col) {
 
 /// The last row that begins at or before slot p.
 static int64_t row_of_slot(const lac_pattern *a, int64_t p) {
-  int64_t low = 0, high = a->rows - 1;
-  while (low < high) {
-    int64_t middle = low + (high - low + 1) / 2;
-    if (lac_buffer_get(a->offsets, middle) <= p) {
-      low = middle;
-    } else {
-      high = middle - 1;
-    }
-  }
-  return low;
+  int64_t next = 1, rows = a->rows;
+  LAC_SEARCH(next, rows, i, lac_buffer_get(a->offsets, i) <= p)
+  return next - 1;
 }
 
 static char *piece_coordinates(const mm_text *t, int64_t begin, int64_t end, char *to) {

@@ -2,7 +2,6 @@
 /// @file minimise.c
 /// What all methods of lac_minimise share: evaluations, tests for the end, the report; and the loop of first-order methods.
 
-#include <float.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -19,10 +18,7 @@ void lac_search_end(lac_search *s, lac_outcome outcome, const char *format, ...)
   va_end(arguments);
 }
 
-double lac_search_rounding(const lac_search *s) {
-  lac_dtype dtype = s->x[0]->meta.dtype;
-  return dtype == LAC_F32 || dtype == LAC_C64 ? FLT_EPSILON : DBL_EPSILON;
-}
+double lac_search_rounding(const lac_search *s) { return lac_dtype_epsilon(s->x[0]->meta.dtype); }
 
 /// What the objective gave is like x, and is not changed when x is.
 static lac_status search_check_gradient(const lac_search *s, lac_point gradient) {

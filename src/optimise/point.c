@@ -2,6 +2,7 @@
 /// @file point.c
 /// Several arrays as one vector.
 
+#include "core/number_at.h"
 #include "kernels/kernels.h"
 #include "optimise/optimise_impl.h"
 
@@ -75,13 +76,10 @@ static lac_status point_columns(lac_context *ctx, lac_array *x, lac_array **out)
 }
 
 lac_status lac_point_read(lac_context *ctx, const lac_array *number, double *out) {
-  union {
-    float f32[2];
-    double f64[2];
-  } host;
+  lac_number host = {.c128 = 0};
   lac_status status = lac_array_read(ctx, number, &host);
 
-  *out = number->meta.dtype == LAC_F32 || number->meta.dtype == LAC_C64 ? (double)host.f32[0] : host.f64[0];
+  *out = lac_real_get(number->meta.dtype, &host, 0);
   return status;
 }
 

@@ -226,6 +226,22 @@ static void bad_questions_are_refused(lac_context *ctx) {
   lac_array_destroy(&x);
 }
 
-CHECK_MAIN(right_derivatives_pass_in_every_dtype, wrong_derivatives_are_found,
+/// An order of 1 from the defaults leaves the second derivatives out, and the defaults are what NULL gives.
+static void options_begin_with_their_defaults(lac_context *ctx) {
+  lac_gradcheck_options options = lac_gradcheck_options_defaults();
+  lac_gradcheck_report given, usual;
+  lac_array *x = random_array(ctx, LAC_F64, 1, 4, 0, 1);
+  const lac_array *leaves[] = {x};
+  CHECK_EQ(options.order, 2);
+  CHECK_OK(lac_gradcheck(ctx, sum_of_squares_of_the_first, NULL, 1, leaves, &options, &given));
+  CHECK_OK(lac_gradcheck(ctx, sum_of_squares_of_the_first, NULL, 1, leaves, NULL, &usual));
+  CHECK(given.tangent == usual.tangent && given.second_tangent == usual.second_tangent && given.second_tangent > 0);
+  options.order = 1;
+  CHECK_OK(lac_gradcheck(ctx, sum_of_squares_of_the_first, NULL, 1, leaves, &options, &given));
+  CHECK(given.second_tangent == 0 && given.second_adjoint == 0);
+  lac_array_destroy(&x);
+}
+
+CHECK_MAIN(options_begin_with_their_defaults, right_derivatives_pass_in_every_dtype, wrong_derivatives_are_found,
            the_sentence_names_check_leaf_numbers_and_tolerance, each_leaf_is_checked_alone_and_named, nan_fails,
            a_leaf_that_is_not_used_has_a_zero_gradient, bad_questions_are_refused)

@@ -289,6 +289,25 @@ static void failing_allocations_leave_nothing(lac_context *ctx) {
   lac_pattern_destroy(&p);
 }
 
-CHECK_MAIN(formats_go_out_and_come_back, the_width_of_a_hybrid_follows_the_rows, sliced_ell_is_laid_out_as_drawn,
-           diagonals_may_be_of_any_length, entries_that_come_twice_sum, wrong_layouts_are_refused_by_name,
-           formats_refuse_what_they_cannot_lay_out, failing_allocations_leave_nothing)
+static void formats_are_shared_and_have_numbers_of_their_own(lac_context *ctx) {
+  lac_pattern *p = NULL;
+  lac_format *f = NULL, *other = NULL;
+  CHECK_OK(sketch_pattern(ctx, sketch_random(4, 5, 0.5, 1), LAC_WIDTH_AUTO, &p));
+  CHECK_OK(lac_format_ell(ctx, p, &f));
+  CHECK_OK(lac_format_ell(ctx, p, &other));
+  CHECK(lac_format_id(f) != lac_format_id(other));
+  lac_format *held = lac_format_retain(f);
+  int64_t id = lac_format_id(f), size = lac_format_size(f);
+  CHECK(held == f);
+  lac_format_destroy(&f);
+  CHECK(!f && lac_format_id(held) == id && lac_format_size(held) == size);
+  lac_format_destroy(&held);
+  lac_format_destroy(&other);
+  CHECK(!lac_format_retain(NULL));
+  lac_pattern_destroy(&p);
+}
+
+CHECK_MAIN(formats_are_shared_and_have_numbers_of_their_own, formats_go_out_and_come_back,
+           the_width_of_a_hybrid_follows_the_rows, sliced_ell_is_laid_out_as_drawn, diagonals_may_be_of_any_length,
+           entries_that_come_twice_sum, wrong_layouts_are_refused_by_name, formats_refuse_what_they_cannot_lay_out,
+           failing_allocations_leave_nothing)

@@ -136,7 +136,7 @@ static void input_check(lac_context *ctx, input *x) {
 
 static void spoilt_inputs_give_errors_and_others_patterns(lac_context *ctx) {
   random_state r = random_start(61);
-  for (int trial = 0; trial < 20000; ++trial) {
+  for (int trial = 0; trial < check_sweep(20000); ++trial) {
     size_t mark = scratch_mark();
     input x = input_draw(&r);
     input_spoil(&r, &x);

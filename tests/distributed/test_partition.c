@@ -48,6 +48,18 @@ static void partition_needs_a_communicator(lac_context *ctx) {
   CHECK(!partition);
 }
 
+static void partition_lives_while_it_is_held(lac_context *ctx) {
+  lac_partition *partition = NULL;
+
+  CHECK_OK(lac_partition_create(ctx, world.rank + 2, &partition));
+  lac_partition *held = lac_partition_retain(partition);
+  CHECK(held == partition);
+  lac_partition_destroy(&partition);
+  CHECK(!partition && lac_partition_rows(held) == world.rank + 2);
+  lac_partition_destroy(&held);
+  CHECK(!lac_partition_retain(NULL));
+}
+
 static void array_holds_its_partition(lac_context *ctx) {
   lac_partition *partition = NULL;
   lac_array *array = NULL;
@@ -176,7 +188,8 @@ static void communicator_of_one_rank_needs_no_mpi(lac_context *ctx) {
 
 MPI_CHECK_MAIN(partition_counts_rows_in_rank_order, partition_may_be_empty,
                partition_refuses_negative_rows_of_one_rank_on_all, partition_refuses_more_rows_than_fit,
-               partition_needs_a_communicator, array_holds_its_partition, array_refuses_a_shape_that_is_not_its_part,
-               pattern_cuts_the_slots_of_the_whole, pattern_maps_unsorted_and_repeated_entries,
-               pattern_refuses_a_column_out_of_range_on_all_ranks, pattern_refuses_what_needs_other_ranks_rows,
-               missing_outputs_of_one_rank_fail_on_all, communicator_of_one_rank_needs_no_mpi)
+               partition_needs_a_communicator, partition_lives_while_it_is_held, array_holds_its_partition,
+               array_refuses_a_shape_that_is_not_its_part, pattern_cuts_the_slots_of_the_whole,
+               pattern_maps_unsorted_and_repeated_entries, pattern_refuses_a_column_out_of_range_on_all_ranks,
+               pattern_refuses_what_needs_other_ranks_rows, missing_outputs_of_one_rank_fail_on_all,
+               communicator_of_one_rank_needs_no_mpi)

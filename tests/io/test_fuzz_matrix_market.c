@@ -82,15 +82,15 @@ static void check_bytes(lac_context *ctx, const unsigned char *bytes, size_t siz
 
 static void spoilt_texts_are_read_or_refused(lac_context *ctx) {
   random_state r = random_start(91);
-  int read = 0;
-  for (int trial = 0; trial < 6000; ++trial) {
+  int read = 0, trials = check_sweep(6000);
+  for (int trial = 0; trial < trials; ++trial) {
     size_t mark = scratch_mark();
     spoilt s = spoil_start(texts[trial % 7], strlen(texts[trial % 7]));
     for (int64_t n = random_below(&r, 4); n >= 0; --n) spoil(&r, &s, words, (int)(sizeof words / sizeof *words));
     check_bytes(ctx, s.bytes, s.size, &read);
     scratch_release(mark);
   }
-  CHECK(read > 100 && read < 5900);
+  CHECK(read > 100 && read < trials - 100);
 }
 
 static void spoilt_gzips_are_read_or_refused(lac_context *ctx) {
@@ -108,7 +108,7 @@ static void spoilt_gzips_are_read_or_refused(lac_context *ctx) {
   }
   CHECK_OK(status);
   const char *packed = temporary_read(path, &size);
-  for (int trial = 0; trial < 2000; ++trial) {
+  for (int trial = 0; trial < check_sweep(2000); ++trial) {
     size_t mark = scratch_mark();
     spoilt s = spoil_start(packed, size);
     spoil(&r, &s, words, (int)(sizeof words / sizeof *words));
@@ -120,7 +120,7 @@ static void spoilt_gzips_are_read_or_refused(lac_context *ctx) {
 /// Allocations that fail while a spoilt file is read: still one of the two answers, and nothing is left.
 static void spoilt_texts_with_failing_allocations_leave_nothing(lac_context *ctx) {
   random_state r = random_start(93);
-  for (int trial = 0; trial < 300; ++trial) {
+  for (int trial = 0; trial < check_sweep(300); ++trial) {
     size_t mark = scratch_mark();
     spoilt s = spoil_start(texts[trial % 7], strlen(texts[trial % 7]));
     spoil(&r, &s, words, (int)(sizeof words / sizeof *words));

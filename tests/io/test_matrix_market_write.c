@@ -230,7 +230,27 @@ static void failing_allocations_leave_the_old_file_alone(lac_context *ctx) {
   lac_pattern_destroy(&p);
 }
 
-CHECK_MAIN(matrices_come_back_to_the_bit, arrays_come_back_to_the_bit, the_text_is_what_one_expects,
-           one_triangle_is_written_and_comes_back_whole, arrays_have_symmetry_too,
+/// The defaults are what NULL gives: everything, and no comment.
+static void options_begin_with_their_defaults(lac_context *ctx) {
+  lac_mm_write_options o = lac_mm_write_options_defaults();
+  const char *usual = temporary_path("usual.mtx"), *given = temporary_path("given.mtx");
+  const sketch *s = sketch_random(6, 4, 0.5, 2);
+  lac_pattern *p = NULL;
+  size_t sizes[2] = {0, 0};
+  CHECK_OK(sketch_pattern(ctx, s, LAC_WIDTH_AUTO, &p));
+  lac_array *a = values_of(ctx, LAC_F64, 1, (int64_t[]){s->nnz}, 4);
+  CHECK_OK(lac_write_matrix_market(ctx, usual, p, a, NULL));
+  CHECK_OK(lac_write_matrix_market(ctx, given, p, a, &o));
+  const char *texts[2] = {temporary_read(usual, &sizes[0]), temporary_read(given, &sizes[1])};
+  CHECK(sizes[0] > 0 && sizes[0] == sizes[1] && memcmp(texts[0], texts[1], sizes[0]) == 0);
+  o.comment = "of a test";
+  CHECK_OK(lac_write_matrix_market(ctx, given, p, a, &o));
+  CHECK(strstr(temporary_read(given, &sizes[1]), "of a test"));
+  lac_array_destroy(&a);
+  lac_pattern_destroy(&p);
+}
+
+CHECK_MAIN(options_begin_with_their_defaults, matrices_come_back_to_the_bit, arrays_come_back_to_the_bit,
+           the_text_is_what_one_expects, one_triangle_is_written_and_comes_back_whole, arrays_have_symmetry_too,
            what_is_not_symmetric_is_not_written_so, gzipped_files_come_back_and_damaged_ones_do_not,
            failing_allocations_leave_the_old_file_alone)

@@ -101,23 +101,11 @@ static void the_public_functions_give_the_logarithm(lac_context *ctx) {
 }
 
 static void logdet_names_a_singular_matrix(lac_context *ctx) {
-  if (!check_cpu_only("logdet")) return;
-  two_by_two s = two_by_two_open(ctx, (double[]){1, 2, 2, 4});
-  CHECK(!lac_logdet(s.tape, s.solver, lac_tape_leaf(s.tape, s.a)).id);
-  CHECK_FAILS(lac_tape_status(s.tape), LAC_ERR_SINGULAR, "column");
-  two_by_two_close(&s);
+  if (check_cpu_only("logdet")) check_names_singular(ctx, lac_logdet);
 }
 
 static void a_stale_factor_is_refused(lac_context *ctx) {
-  if (!check_cpu_only("logdet")) return;
-  two_by_two s = two_by_two_open(ctx, (double[]){3, 1, 2, 4});
-  lac_factor *factor = NULL;
-  CHECK_OK(lac_solver_factor(ctx, s.solver, s.a, &factor));
-  CHECK_OK(lac_array_write(ctx, s.a, (double[]){3, 1, 2, 5}));
-  CHECK(!lac_logdet_with(s.tape, factor, lac_tape_leaf(s.tape, s.a)).id);
-  CHECK_FAILS(lac_tape_status(s.tape), LAC_ERR_STALE, "logdet");
-  lac_factor_destroy(&factor);
-  two_by_two_close(&s);
+  if (check_cpu_only("logdet")) check_refuses_stale(ctx, "logdet", lac_logdet_with);
 }
 
 /// Forward, gradient and tangent: one factorisation. The second order factors the matrix of twice the size.

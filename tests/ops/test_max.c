@@ -1,17 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The operator max: its values, its refusals, its derivatives.
 
-#include <math.h>
+#include "support/extreme_case.h"
 
-#include "support/axes_case.h"
-
-static number max_formula(const number *x, int64_t n) {
-  number most = x[0];
-  for (int64_t i = 1; i < n; ++i) {
-    if (creal(x[i]) > creal(most)) most = x[i];
-  }
-  return most;
-}
+static number max_formula(const number *x, int64_t n) { return extreme_of(x, n, 1); }
 
 static const axes_subject subject = {lac_max, max_formula};
 
@@ -19,50 +11,15 @@ static op_case max_case(void) {
   return (op_case){.op = "max", .data = &subject, .dtypes = OP_REAL, .degree = {1}, .fill = axes_apart};
 }
 
-static void max_takes_any_axes(lac_context *ctx) {
-  for (uint32_t mask = 0; mask < 8; ++mask) {
-    op_case c = axes_case(max_case(), "2,3,2", mask);
-    check_op(ctx, &c);
-  }
-  check_op_axes(ctx, max_case(), "1");
-  check_op_axes(ctx, max_case(), "");
-}
-
 static void max_takes_empty_batches(lac_context *ctx) {
   op_case c = axes_case(max_case(), "0,3", 1);
   check_op(ctx, &c);
 }
 
-static void max_shares_its_gradient_among_ties(lac_context *ctx) {
-  if (!check_cpu_only("max")) return;
-  double x_bar[4];
-  CHECK_NEAR(axes_probe(ctx, lac_max, 4, (double[]){3, 1, 3, 2}, x_bar), 3, 0);
-  CHECK_NEAR(x_bar[0], 0.5, 0), CHECK_NEAR(x_bar[2], 0.5, 0);
-  CHECK(x_bar[1] == 0 && x_bar[3] == 0);
-}
-
-static void max_takes_infinities_and_hands_on_nan(lac_context *ctx) {
-  if (!check_cpu_only("max")) return;
-  double x_bar[3];
-  CHECK(isnan(axes_probe(ctx, lac_max, 3, (double[]){1, NAN, 2}, x_bar)));
-  CHECK(isnan(x_bar[0]) && isnan(x_bar[1]));
-  CHECK(isnan(axes_probe(ctx, lac_max, 2, (double[]){NAN, -INFINITY}, NULL)));
-  CHECK(axes_probe(ctx, lac_max, 2, (double[]){-INFINITY, -INFINITY}, x_bar) == -INFINITY);
-  CHECK(x_bar[0] == 0.5 && x_bar[1] == 0.5);
-  CHECK(axes_probe(ctx, lac_max, 2, (double[]){INFINITY, INFINITY}, NULL) == INFINITY);
-}
-
-static void max_refuses_an_axis_of_no_numbers(lac_context *ctx) {
-  lac_tape *tape = NULL;
-  lac_array *x = NULL;
-  CHECK_OK(lac_array_create(ctx, LAC_F64, 2, (int64_t[]){3, 0}, &x));
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
-  CHECK(!lac_max(tape, lac_tape_leaf(tape, x), 1, LAC_DROP_AXES).id);
-  CHECK_FAILS(lac_tape_status(tape), LAC_ERR_SHAPE, "max: axis 1 is empty");
-  lac_tape_destroy(&tape);
-  lac_array_destroy(&x);
-}
-
+static void max_takes_any_axes(lac_context *ctx) { check_extreme_axes(ctx, max_case()); }
+static void max_shares_its_gradient_among_ties(lac_context *ctx) { check_extreme_ties(ctx, max_case(), 1); }
+static void max_takes_infinities_and_hands_on_nan(lac_context *ctx) { check_extreme_infinities(ctx, max_case()); }
+static void max_refuses_an_axis_of_no_numbers(lac_context *ctx) { check_extreme_refuses_nothing(ctx, max_case()); }
 static void max_does_not_depend_on_threads(lac_context *ctx) { check_op_axes_large(ctx, max_case()); }
 
 CHECK_MAIN(max_takes_any_axes, max_takes_empty_batches, max_shares_its_gradient_among_ties,

@@ -114,23 +114,11 @@ static void selected_inverse_has_a_third_derivative(lac_context *ctx) {
 }
 
 static void selected_inverse_names_a_singular_matrix(lac_context *ctx) {
-  if (!check_cpu_only("selected_inverse")) return;
-  two_by_two s = two_by_two_open(ctx, (double[]){1, 2, 2, 4});
-  CHECK(!lac_selected_inverse(s.tape, s.solver, lac_tape_leaf(s.tape, s.a)).id);
-  CHECK_FAILS(lac_tape_status(s.tape), LAC_ERR_SINGULAR, "column");
-  two_by_two_close(&s);
+  if (check_cpu_only("selected_inverse")) check_names_singular(ctx, lac_selected_inverse);
 }
 
 static void a_stale_factor_is_refused(lac_context *ctx) {
-  if (!check_cpu_only("selected_inverse")) return;
-  two_by_two s = two_by_two_open(ctx, (double[]){3, 1, 2, 4});
-  lac_factor *factor = NULL;
-  CHECK_OK(lac_solver_factor(ctx, s.solver, s.a, &factor));
-  CHECK_OK(lac_array_write(ctx, s.a, (double[]){3, 1, 2, 5}));
-  CHECK(!lac_selected_inverse_with(s.tape, factor, lac_tape_leaf(s.tape, s.a)).id);
-  CHECK_FAILS(lac_tape_status(s.tape), LAC_ERR_STALE, "selected_inverse");
-  lac_factor_destroy(&factor);
-  two_by_two_close(&s);
+  if (check_cpu_only("selected_inverse")) check_refuses_stale(ctx, "selected_inverse", lac_selected_inverse_with);
 }
 
 static void selected_inverse_does_not_depend_on_threads(lac_context *ctx) {

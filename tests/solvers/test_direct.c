@@ -312,7 +312,18 @@ static void every_failing_allocation_is_said_and_leaks_nothing(lac_context *ctx)
   check_failing_allocations(ctx, DIRECT_ZERO_DIAGONAL, LAC_METHOD_LU);
 }
 
-CHECK_MAIN(every_kind_dtype_width_and_side_is_solved_to_rounding, every_method_and_ordering_that_may_be_forced_solves,
-           many_random_systems_are_solved, sparse_right_hand_sides_are_solved, nearly_singular_systems_are_solved,
+static void solvers_have_numbers_of_their_own(lac_context *ctx) {
+  direct_case c = direct_make(DIRECT_NONSYMMETRIC, 5, LAC_F64, 3);
+  direct_system one = direct_open(ctx, &c, LAC_WIDTH_AUTO, NULL), two = direct_open(ctx, &c, LAC_WIDTH_AUTO, NULL);
+  lac_solver *held = lac_solver_retain(one.solver);
+  CHECK(lac_solver_id(held) == lac_solver_id(one.solver) && lac_solver_id(held) != lac_solver_id(two.solver));
+  lac_solver_destroy(&held);
+  direct_close(&one);
+  direct_close(&two);
+}
+
+CHECK_MAIN(solvers_have_numbers_of_their_own, every_kind_dtype_width_and_side_is_solved_to_rounding,
+           every_method_and_ordering_that_may_be_forced_solves, many_random_systems_are_solved,
+           sparse_right_hand_sides_are_solved, nearly_singular_systems_are_solved,
            batches_of_matrices_and_right_hand_sides_broadcast, the_bits_do_not_depend_on_the_number_of_threads,
            the_scale_of_matrix_and_right_hand_side_does_not_matter, every_failing_allocation_is_said_and_leaks_nothing)

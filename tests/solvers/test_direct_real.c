@@ -68,6 +68,7 @@ static void check_matrix(lac_context *ctx, const char *name, const char *method)
 }
 
 static void real_matrices_are_solved_to_rounding(lac_context *ctx) {
+  if (!mm_is_there()) return;
   check_matrix(ctx, "1138_bus", "cholesky");
   check_matrix(ctx, "bcsstk16", "cholesky");
   check_matrix(ctx, "cryg2500", "lu");
@@ -81,6 +82,7 @@ static void real_matrices_are_solved_to_rounding(lac_context *ctx) {
 }
 
 static void lu_solves_them_all(lac_context *ctx) {
+  if (!mm_is_there()) return;
   static const char *const NAMES[] = {"1138_bus", "bcsstk16", "cryg2500", "hangGlider_2", "jagmesh7",
                                       "rajat01",  "watt_2",   "west0479", "young1c"};
   for (int i = 0; i < 9; i++) check_method(ctx, NAMES[i], LAC_METHOD_LU, "lu", 45);
@@ -88,6 +90,7 @@ static void lu_solves_them_all(lac_context *ctx) {
 }
 
 static void engines_solve_them_too(lac_context *ctx) {
+  if (!mm_is_there()) return;
   static const char *const NAMES[] = {"1138_bus", "bcsstk16", "cryg2500", "hangGlider_2", "jagmesh7",
                                       "nnc1374",  "rajat01",  "watt_2",   "west0479",     "young1c"};
   for (int e = 0; e < ENGINE_COUNT; e++) {
@@ -102,6 +105,7 @@ static void engines_solve_them_too(lac_context *ctx) {
 
 // Of the columns of the inverse of west0479, whose condition is 1e12, many vanish in some components and nearly in others.
 static void unit_vectors_are_solved_for_however_pivots_are_chosen(lac_context *ctx) {
+  if (!mm_is_there()) return;
   mm_matrix m;
   mm_read("west0479", &m);
   direct_case c = case_of(ctx, &m, LAC_F64);
@@ -129,6 +133,7 @@ static void unit_vectors_are_solved_for_however_pivots_are_chosen(lac_context *c
 
 // nnc1374 has condition 1e14: single precision cannot solve it, and says so.
 static void a_matrix_that_single_precision_cannot_solve_is_refused(lac_context *ctx) {
+  if (!mm_is_there()) return;
   mm_matrix m;
   mm_read("nnc1374", &m);
   direct_case c = case_of(ctx, &m, LAC_F32);
@@ -151,17 +156,6 @@ static void a_matrix_that_single_precision_cannot_solve_is_refused(lac_context *
   mm_free(&m);
 }
 
-int main(int argc, char **argv) {
-  static check_test *const tests[] = {real_matrices_are_solved_to_rounding, lu_solves_them_all, engines_solve_them_too,
-                                      unit_vectors_are_solved_for_however_pivots_are_chosen,
-                                      a_matrix_that_single_precision_cannot_solve_is_refused};
-  if (!mm_is_there()) {
-    printf("skip: the real matrices are not here (LACUNA_DATA names their folder)\n");
-    return 77;
-  }
-  return check_main(argc, argv,
-                    "real_matrices_are_solved_to_rounding, lu_solves_them_all, engines_solve_them_too, "
-                    "unit_vectors_are_solved_for_however_pivots_are_chosen, "
-                    "a_matrix_that_single_precision_cannot_solve_is_refused",
-                    tests, 5);
-}
+CHECK_MAIN(real_matrices_are_solved_to_rounding, lu_solves_them_all, engines_solve_them_too,
+           unit_vectors_are_solved_for_however_pivots_are_chosen,
+           a_matrix_that_single_precision_cannot_solve_is_refused)

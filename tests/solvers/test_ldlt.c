@@ -13,9 +13,14 @@
 static const lac_dtype DTYPES[] = {LAC_F32, LAC_F64, LAC_C64, LAC_C128};
 static const lac_side SIDES[] = {LAC_N, LAC_T, LAC_C, LAC_H};
 
-static direct_system open_ldlt(lac_context *ctx, const direct_case *c) {
+static lac_solver_options ldlt_options(void) {
   lac_solver_options options = lac_solver_options_defaults();
   options.method = LAC_METHOD_LDLT;
+  return options;
+}
+
+static direct_system open_ldlt(lac_context *ctx, const direct_case *c) {
+  lac_solver_options options = ldlt_options();
   return direct_open(ctx, c, LAC_WIDTH_AUTO, &options);
 }
 
@@ -221,12 +226,8 @@ static void graded_matrices_are_solved(lac_context *ctx) {
 }
 
 static void check_refused(lac_context *ctx, int64_t n, const double *full, const char *words) {
-  direct_case c = direct_small(n, full, LAC_F64);
-  direct_system system = open_ldlt(ctx, &c);
-  lac_factor *factor = NULL;
-  CHECK_FAILS(lac_solver_factor(ctx, system.solver, system.values, &factor), LAC_ERR_SINGULAR, words);
-  CHECK(!factor);
-  direct_close(&system);
+  lac_solver_options options = ldlt_options();
+  direct_check_singular(ctx, n, full, &options, words);
 }
 
 static void singular_matrices_are_refused(lac_context *ctx) {

@@ -248,12 +248,8 @@ static void what_refinement_cannot_make_good_for_is_passed_on(lac_context *ctx) 
 }
 
 static void check_refused(lac_context *ctx, int64_t n, const double *full, const char *words) {
-  direct_case c = direct_small(n, full, LAC_F64);
-  direct_system system = open_lu(ctx, &c);
-  lac_factor *factor = NULL;
-  CHECK_FAILS(lac_solver_factor(ctx, system.solver, system.values, &factor), LAC_ERR_SINGULAR, words);
-  CHECK(!factor);
-  direct_close(&system);
+  lac_solver_options options = lu_options();
+  direct_check_singular(ctx, n, full, &options, words);
 }
 
 static void singular_matrices_are_refused_and_never_solved_by_enlarged_pivots(lac_context *ctx) {

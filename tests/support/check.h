@@ -49,6 +49,13 @@ int check_main(int argc, char **argv, const char *names, check_test *const *test
 /// The program's backend, as on its command line.
 const char *check_backend(void);
 
+/// The test that is running cannot be done here, for this reason; it then returns. It counts as skipped, not as passed, and a
+/// program of which no test was done is skipped itself.
+void check_skip(const char *why);
+
+/// How often a sweep over random cases repeats: `usual` times, and LACUNA_TEST_LONG times as often where that is set.
+int check_sweep(int usual);
+
 /// Whether the test goes on: what only the CPU has is said to be skipped elsewhere.
 int check_cpu_only(const char *what);
 

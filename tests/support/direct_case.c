@@ -272,3 +272,13 @@ void direct_check(lac_context *ctx, const direct_case *c, const lac_factor *fact
   lac_array_destroy(&b);
   lac_array_destroy(&x);
 }
+
+void direct_check_singular(lac_context *ctx, int64_t n, const double *full, const lac_solver_options *options,
+                           const char *words) {
+  direct_case c = direct_small(n, full, LAC_F64);
+  direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, options);
+  lac_factor *factor = NULL;
+  CHECK_FAILS(lac_solver_factor(ctx, system.solver, system.values, &factor), LAC_ERR_SINGULAR, words);
+  CHECK(!factor);
+  direct_close(&system);
+}

@@ -50,6 +50,10 @@ typedef struct direct_system {
 } direct_system;
 
 direct_system direct_open(lac_context *ctx, const direct_case *c, lac_width width, const lac_solver_options *options);
+
+/// A small matrix, row by row, is refused as singular with these words.
+void direct_check_singular(lac_context *ctx, int64_t n, const double *full, const lac_solver_options *options,
+                           const char *words);
 void direct_close(direct_system *system);
 
 /// The largest |b - op(A) x|_i / (|op(A)| |x| + |b|)_i, which is the backward error whatever the scale of rows and

@@ -21,7 +21,9 @@ static const char *mm_folder(void) {
 int mm_is_there(void) {
   char path[LONGEST];
   (void)snprintf(path, sizeof path, "%s/matrices", mm_folder());
-  return access(path, R_OK | X_OK) == 0;
+  if (access(path, R_OK | X_OK) == 0) return 1;
+  check_skip("the real matrices are not here (LACUNA_DATA names the folder above them)");
+  return 0;
 }
 
 static void mm_take(const lac_pattern *pattern, const lac_array *values, mm_matrix *m) {

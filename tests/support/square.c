@@ -63,3 +63,22 @@ void two_by_two_close(two_by_two *s) {
   lac_solver_destroy(&s->solver);
   lac_pattern_destroy(&s->pattern);
 }
+
+void check_names_singular(lac_context *ctx, lac_var (*op)(lac_tape *tape, const lac_solver *solver, lac_var a)) {
+  two_by_two s = two_by_two_open(ctx, (double[]){1, 2, 2, 4});
+  CHECK(!op(s.tape, s.solver, lac_tape_leaf(s.tape, s.a)).id);
+  CHECK_FAILS(lac_tape_status(s.tape), LAC_ERR_SINGULAR, "column");
+  two_by_two_close(&s);
+}
+
+void check_refuses_stale(lac_context *ctx, const char *name,
+                         lac_var (*op)(lac_tape *tape, const lac_factor *factor, lac_var a)) {
+  two_by_two s = two_by_two_open(ctx, (double[]){3, 1, 2, 4});
+  lac_factor *factor = NULL;
+  CHECK_OK(lac_solver_factor(ctx, s.solver, s.a, &factor));
+  CHECK_OK(lac_array_write(ctx, s.a, (double[]){3, 1, 2, 5}));
+  CHECK(!op(s.tape, factor, lac_tape_leaf(s.tape, s.a)).id);
+  CHECK_FAILS(lac_tape_status(s.tape), LAC_ERR_STALE, name);
+  lac_factor_destroy(&factor);
+  two_by_two_close(&s);
+}

@@ -8,6 +8,7 @@
 
 #include "backends/cpu/smoothed/smoothed.h"
 #include "backends/cpu/pairwise/pairwise.h"
+#include "core/search.h"
 
 static lac_status cpu_open(lac_context *ctx, int device) {
   lac_status status = LAC_OK;
@@ -45,7 +46,7 @@ static void copy_part(const void *job, int64_t begin, int64_t end) {
 
 lac_status cpu_copy(lac_context *ctx, const lac_array *from, lac_array *to) {
   copy_job job = {cpu_data(from), cpu_edit(to), cpu_streams(to)};
-  int64_t bytes = from->count * (int64_t)lac_dtype_size(from->meta.dtype);
+  int64_t bytes = (int64_t)lac_array_bytes(from);
   if (job.from != job.to) cpu_split(cpu_threads(ctx, from->count), bytes, 4096, copy_part, &job);
   return LAC_OK;
 }
@@ -82,14 +83,7 @@ void cpu_split(int threads, int64_t count, int64_t grain, cpu_part part, const v
 static int64_t row_at(const lac_buffer *offsets, int64_t rows, double share) {
   double before = share * (double)(lac_buffer_get(offsets, rows) + rows);
   int64_t low = 0, high = rows;
-  while (low < high) {
-    int64_t middle = low + (high - low) / 2;
-    if ((double)(lac_buffer_get(offsets, middle) + middle) < before) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
+  LAC_SEARCH(low, high, i, (double)(lac_buffer_get(offsets, i) + i) < before)
   return low;
 }
 

@@ -45,9 +45,7 @@ static inline const void *cpu_data(const lac_array *x) { return x->storage->data
 static inline void *cpu_edit(lac_array *x) { return x->storage->data; }
 
 /// Whether an output shall be stored past the caches.
-static inline bool cpu_streams(const lac_array *x) {
-  return x->count * (int64_t)lac_dtype_size(x->meta.dtype) >= CPU_STREAMED_BYTES;
-}
+static inline bool cpu_streams(const lac_array *x) { return (int64_t)lac_array_bytes(x) >= CPU_STREAMED_BYTES; }
 
 /// Store 64 bytes at an address that is a multiple of 64, past the caches.
 static inline void cpu_stream(void *to, const void *from) {

@@ -1,26 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // One kernel source for all dtypes and index widths: includes KERNEL_FILE twelve times, with T and FN as in instantiate.h and
 //
-//     O, C                  the integers of offsets (and slots) and of columns: i32 or i64
+//     O, C                  as in instantiate_widths.h
 //     XN(name)              name_<T>_<O>_<C>: for functions of the text
 //     TABLE_INDEXED(name)   afterwards: these functions by lac_dtype and lac_width (there is none for LAC_WIDTH_AUTO)
 
 #ifndef XN
 #define XN(name) PASTE(PASTE(PASTE(name, T), O), C)
-#define TABLE_WIDTHS(name) \
-  { NULL, name##_i32_i32, name##_i64_i32, name##_i64_i64 }
 #define TABLE_INDEXED(name) \
   { TABLE_WIDTHS(name##_f32), TABLE_WIDTHS(name##_f64), TABLE_WIDTHS(name##_c64), TABLE_WIDTHS(name##_c128) }
 #endif
 
-#define O i32
-#define C i32
-#include "backends/cpu/instantiate.h"
-#undef O
-#define O i64
-#include "backends/cpu/instantiate.h"
-#undef C
-#define C i64
-#include "backends/cpu/instantiate.h"
-#undef O
-#undef C
+#define WIDTHS_FILE "backends/cpu/instantiate.h"
+#include "backends/cpu/instantiate_widths.h"

@@ -23,14 +23,12 @@ static lac_status arrays_map(lac_context *ctx, cuda_map map, const double alpha[
   return cuda_end(ctx, scope, error, call);
 }
 
-static size_t arrays_bytes(const lac_array *x) { return (size_t)x->count * lac_dtype_size(x->meta.dtype); }
-
 lac_status cuda_copy(lac_context *ctx, const lac_array *from, lac_array *to) {
   cuda_scope scope = cuda_begin(ctx);
   cudaError_t error = cudaSuccess;
   if (from->count && data_of(from) != data_of(to)) {
     error =
-        cudaMemcpyAsync(to->storage->data, data_of(from), arrays_bytes(from), cudaMemcpyDeviceToDevice, ctx->stream);
+        cudaMemcpyAsync(to->storage->data, data_of(from), lac_array_bytes(from), cudaMemcpyDeviceToDevice, ctx->stream);
   }
   return cuda_end(ctx, scope, error, "copy");
 }

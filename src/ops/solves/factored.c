@@ -71,9 +71,6 @@ done:
   if (status != LAC_OK) (void)lac_tape_fail(tape, status);
 }
 
-/// x with one more axis of size 1 at its end.
-static lac_var factored_column(lac_tape *tape, lac_var x) { return lac_emit_axes(tape, x, 0, 1, (int64_t[]){1}); }
-
 lac_var lac_emit_pairing(lac_tape *tape, lac_var x, lac_var y) {
-  return lac_dot(tape, factored_column(tape, lac_conj(tape, x)), factored_column(tape, y));
+  return lac_dot(tape, lac_emit_column(tape, lac_conj(tape, x)), lac_emit_column(tape, y));
 }

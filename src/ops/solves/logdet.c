@@ -83,7 +83,7 @@ static void logdet_vjp(lac_rule *r) {
   }
   if (!bar.id) return;
   lac_var z = lac_emit_selected_inverse(r->tape, r->object, r->in[A]);
-  r->in_bar[A] = lac_mul(r->tape, lac_emit_axes(r->tape, bar, 0, 1, (int64_t[]){1}), lac_conj(r->tape, z));
+  r->in_bar[A] = lac_mul(r->tape, lac_emit_column(r->tape, bar), lac_conj(r->tape, z));
 }
 
 static void logdet_jvp(lac_rule *r) {

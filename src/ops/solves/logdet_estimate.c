@@ -223,7 +223,7 @@ static void logdet_estimate_vjp(lac_rule *r) {
   lac_var bar = lac_cast(r->tape, r->in_meta[A].dtype, r->out_bar[ESTIMATE]);
 
   if (!r->wants[A] || !r->out_bar[ESTIMATE].id) return;
-  bar = lac_emit_axes(r->tape, estimate_mean(r, bar), 0, 1, (int64_t[]){1});
+  bar = lac_emit_column(r->tape, estimate_mean(r, bar));
   r->in_bar[A] = lac_mul(r->tape, bar, lac_sddmm(r->tape, p, estimate_solve(r), r->in[Z]));
 }
 

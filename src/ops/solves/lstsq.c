@@ -27,9 +27,6 @@ typedef struct lstsq_task {
   lac_var d, damp;  // damp (.., 1), in the dtype
 } lstsq_task;
 
-/// Numbers of a side as a column beside (.., side, k).
-static lac_var lstsq_column(lac_tape *tape, lac_var x) { return lac_emit_axes(tape, x, 0, 1, (int64_t[]){1}); }
-
 static lac_var lstsq_in_dtype(lac_tape *tape, const lstsq_task *t, lac_var x) {
   return lac_dtype_is_complex(t->dtype) ? lac_cast(tape, t->dtype, x) : x;
 }
@@ -70,7 +67,7 @@ static lac_var lstsq_right(lac_tape *tape, const lstsq_task *t, lac_var b) {
   const lac_meta *meta = NULL;
   lac_meta like;
 
-  if (!t->tall) b = lac_mul(tape, lstsq_column(tape, t->d), b);
+  if (!t->tall) b = lac_mul(tape, lac_emit_column(tape, t->d), b);
   meta = lac_tape_meta(tape, b);
   if (!meta) return b;
   like = *meta;
@@ -83,7 +80,7 @@ static lac_var lstsq_residual(lac_tape *tape, const lstsq_task *t, lac_var s) {
   if (t->tall) return lac_scale(tape, t->alpha, 0, s);
   if (!t->damp.id) return lac_scale(tape, 0, 0, s);
   lac_var p = lac_mul(tape, lac_mul(tape, t->d, t->damp), t->damp);
-  return lac_scale(tape, -1 / t->alpha, 0, lac_mul(tape, lstsq_column(tape, p), s));
+  return lac_scale(tape, -1 / t->alpha, 0, lac_mul(tape, lac_emit_column(tape, p), s));
 }
 
 /// The solution of the system, whose matrix must have full rank.
@@ -157,11 +154,11 @@ void lac_lstsq(lac_tape *tape, const lac_solver *solver, const lac_pattern *patt
   LAC_TRY(lstsq_system(ctx, solver, pattern, &map));
   m = pattern->rows, t.tall = m >= pattern->cols, t.dtype = lac_tape_meta(tape, a)->dtype,
   t.alpha = lstsq_alpha_of(t.dtype);
-  if (damp.id) damp = lstsq_column(tape, damp), t.damp = lstsq_in_dtype(tape, &t, damp);
+  if (damp.id) damp = lac_emit_column(tape, damp), t.damp = lstsq_in_dtype(tape, &t, damp);
   t.d = lstsq_scale(tape, &t, a, damp);
   LAC_TRY(lstsq_solve(tape, solver, &t, lstsq_values(tape, &t, map, a), lstsq_right(tape, &t, b), &z));
   x = lac_slice(tape, z, 1, m, m + pattern->cols, 1);
-  if (t.tall) x = lac_mul(tape, lstsq_column(tape, t.d), x);
+  if (t.tall) x = lac_mul(tape, lac_emit_column(tape, t.d), x);
   r = lstsq_residual(tape, &t, lac_slice(tape, z, 1, 0, m, 1));
   LAC_TRY(lac_tape_status(tape));
   out[0] = x, out[1] = r;

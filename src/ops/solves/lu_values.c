@@ -52,9 +52,9 @@ static lac_status lu_check_diagonal(lac_call *c) {
   LAC_TRY(lac_map_groups(ctx, map, &offsets, &slots));
   if (slots->count == p->rows) goto done;
   while (lac_buffer_get(offsets, row + 1) > lac_buffer_get(offsets, row)) ++row;
-  LAC_CHECK(false, LAC_ERR_SINGULAR,
-            "%s: row %lld has no diagonal entry; store one in every row (a zero will do where elimination fills it)",
-            c->op->name, (long long)row);
+  LAC_FAIL(LAC_ERR_SINGULAR,
+           "%s: row %lld has no diagonal entry; store one in every row (a zero will do where elimination fills it)",
+           c->op->name, (long long)row);
 done:
   lac_map_destroy(&map);
   return status;
@@ -70,17 +70,17 @@ static lac_status lu_explain(lac_call *c, lac_pivots pivots, const lac_pivot_fau
     LAC_CHECK(items == 1, LAC_ERR_DEFINITE,
               "%s: matrix %lld of the batch is not positive definite: pivot %.3g in row %lld; use lac_lu or lac_ldlt",
               c->op->name, item, fault->pivot, row);
-    LAC_CHECK(false, LAC_ERR_DEFINITE,
-              "%s: the matrix is not positive definite: pivot %.3g in row %lld; use lac_lu or lac_ldlt", c->op->name,
-              fault->pivot, row);
+    LAC_FAIL(LAC_ERR_DEFINITE,
+             "%s: the matrix is not positive definite: pivot %.3g in row %lld; use lac_lu or lac_ldlt", c->op->name,
+             fault->pivot, row);
   }
   LAC_CHECK(items == 1, LAC_ERR_SINGULAR,
             "%s: the pivot of row %lld is zero in matrix %lld of the batch; another order of elimination, or a solver, "
             "which pivots, may do",
             c->op->name, row, item);
-  LAC_CHECK(false, LAC_ERR_SINGULAR,
-            "%s: the pivot of row %lld is zero; another order of elimination, or a solver, which pivots, may do",
-            c->op->name, row);
+  LAC_FAIL(LAC_ERR_SINGULAR,
+           "%s: the pivot of row %lld is zero; another order of elimination, or a solver, which pivots, may do",
+           c->op->name, row);
 done:
   return status;
 }

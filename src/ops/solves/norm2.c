@@ -18,6 +18,7 @@
 #include <math.h>
 
 #include "autodiff/rule.h"
+#include "core/number_at.h"
 #include "solvers/eigen/golub_kahan.h"
 
 enum { A };
@@ -50,9 +51,10 @@ static lac_status norm2_item(lac_context *ctx, const lac_array *x, int64_t i, la
 static lac_status norm2_write(lac_call *c, int64_t i, double sigma) {
   lac_array *out = c->out[SIGMA];
   size_t bytes = lac_dtype_size(out->meta.dtype);
-  float single = (float)sigma;
-  return c->ctx->backend->upload(c->ctx, (char *)out->storage->data + (size_t)i * bytes,
-                                 out->meta.dtype == LAC_F32 ? (void *)&single : (void *)&sigma, bytes);
+  lac_number number = {.c128 = 0};
+
+  lac_real_put(out->meta.dtype, &number, 0, sigma);
+  return c->ctx->backend->upload(c->ctx, (char *)out->storage->data + (size_t)i * bytes, &number, bytes);
 }
 
 static lac_status norm2_one(lac_call *c, int64_t i, const lac_singular_options *options) {
@@ -78,7 +80,7 @@ static lac_status norm2_forward(lac_call *c) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
   lac_dtype dtype = c->in_meta[A].dtype;
-  double usual = dtype == LAC_F32 || dtype == LAC_C64 ? 1e-5 : 1e-12;
+  double usual = lac_dtype_is_single(dtype) ? 1e-5 : 1e-12;
   lac_singular_options options = {"norm2", c->attrs->f[0] > 0 ? c->attrs->f[0] : usual,
                                   c->attrs->i[0] > 0 ? c->attrs->i[0] : NORM2_STEPS};
 
@@ -90,29 +92,26 @@ done:
   return status;
 }
 
-/// x with one more axis of size 1 at its end.
-static lac_var norm2_column(lac_rule *r, lac_var x) { return lac_emit_axes(r->tape, x, 0, 1, (int64_t[]){1}); }
-
 /// u v^H on the pattern.
 static lac_var norm2_direction(lac_rule *r) {
-  return lac_sddmm(r->tape, r->patterns[0], norm2_column(r, r->out[U]), norm2_column(r, r->out[V]));
+  return lac_sddmm(r->tape, r->patterns[0], lac_emit_column(r->tape, r->out[U]), lac_emit_column(r->tape, r->out[V]));
 }
 
 /// A rule may be written for adjoints that never come, so it is the run that refuses those of u and v: what they would give goes through
 /// a call that fails.
 static lac_var norm2_refused(lac_rule *r) {
-  lac_var u_bar = norm2_column(r, r->out_bar[U]), u = norm2_column(r, r->out[U]);
-  lac_var v_bar = norm2_column(r, r->out_bar[V]), v = norm2_column(r, r->out[V]);
+  lac_var u_bar = lac_emit_column(r->tape, r->out_bar[U]), u = lac_emit_column(r->tape, r->out[U]);
+  lac_var v_bar = lac_emit_column(r->tape, r->out_bar[V]), v = lac_emit_column(r->tape, r->out[V]);
   lac_var t =
       lac_add(r->tape, lac_sddmm(r->tape, r->patterns[0], u_bar, v), lac_sddmm(r->tape, r->patterns[0], u, v_bar));
   lac_var sigma =
       lac_emit(r->tape, &(lac_spec){.op = r->op, .patterns = {r->patterns[0]}, .attrs.i = {0, NORM2_REFUSES}}, &t);
 
-  return lac_mul(r->tape, lac_cast(r->tape, r->in_meta[A].dtype, norm2_column(r, sigma)), t);
+  return lac_mul(r->tape, lac_cast(r->tape, r->in_meta[A].dtype, lac_emit_column(r->tape, sigma)), t);
 }
 
 static void norm2_vjp(lac_rule *r) {
-  lac_var bar = norm2_column(r, r->out_bar[SIGMA]);
+  lac_var bar = lac_emit_column(r->tape, r->out_bar[SIGMA]);
 
   bar = lac_mul(r->tape, lac_cast(r->tape, r->in_meta[A].dtype, bar), norm2_direction(r));
   r->in_bar[A] = r->out_bar[U].id || r->out_bar[V].id ? lac_add(r->tape, bar, norm2_refused(r)) : bar;

@@ -9,14 +9,14 @@
 /// never less; it is measured and not concluded from pivots, since those of a singular system are rounding errors times anything.
 /// The lines of A are near 1 in size. A y that is not much longer than v settles the matter at once: the usual case costs one solve.
 
-#include <float.h>
 #include <math.h>
 
 #include "core/number_at.h"
+#include "core/random.h"
 #include "ops/solves/factored.h"
 
 // A singular value of so many roundings is zero; so many solves look for it.
-enum { RANK_ROUNDINGS = 64, RANK_SOLVES = 3 };
+enum { RANK_ROUNDINGS = 64, RANK_SOLVES = 3, RANK_SEED = 1 };
 
 typedef struct rank_look {
   const lac_attrs *attrs;
@@ -64,13 +64,11 @@ static void rank_side(const rank_look *l, int64_t item, int64_t *first, int64_t 
 
 /// Numbers of one size and of signs without order on the shorter side, zeros on the longer.
 static void rank_start(rank_look *l) {
-  uint64_t state = 1;
   for (int64_t item = 0; item < l->factor->items; item++) {
     int64_t first, begin, end, last;
     rank_side(l, item, &first, &begin, &end, &last);
     for (int64_t i = first; i < last; i++) {
-      state = state * 6364136223846793005u + 1442695040888963407u;
-      l->at_y[i] = i < begin || i >= end ? 0 : state >> 63 ? 1 : -1;
+      l->at_y[i] = i < begin || i >= end ? 0 : lac_random_sign(RANK_SEED, (uint64_t)i);
     }
   }
 }
@@ -112,7 +110,7 @@ static lac_status rank_open(lac_context *ctx, rank_look *l) {
   lac_meta meta = l->factor->meta;
 
   l->rows = lac_factor_rows(l->factor);
-  l->parts = lac_dtype_is_complex(meta.dtype) ? 2 : 1;
+  l->parts = lac_dtype_parts(meta.dtype);
   meta.shape[meta.ndim - 1] = l->rows;
   meta.shape[meta.ndim++] = 1;
   LAC_TRY(lac_array_make(ctx, &meta, &l->y));
@@ -144,7 +142,7 @@ done:
 /// One solve, and what it shows.
 static lac_status rank_step(lac_context *ctx, rank_look *l, const lac_array *values, bool *is_settled) {
   lac_status status = LAC_OK, solved = LAC_OK;
-  double rounding = lac_dtype_real(l->factor->meta.dtype) == LAC_F32 ? FLT_EPSILON : DBL_EPSILON;
+  double rounding = lac_dtype_epsilon(l->factor->meta.dtype);
 
   LAC_TRY(rank_write(ctx, l));
   solved = lac_factor_solve(ctx, l->factor, LAC_N, l->y, l->z);

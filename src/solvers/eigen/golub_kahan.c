@@ -11,11 +11,13 @@
 
 #include "solvers/eigen/golub_kahan.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
-enum { BASIS = 32, SWEEPS = 40 };
+#include "core/number_at.h"
+#include "core/random.h"
+
+enum { BASIS = 32, SWEEPS = 40, GOLUB_SEED = 1 };
 
 typedef struct golub {
   lac_context *ctx;
@@ -42,15 +44,14 @@ static lac_status golub_vector(const golub *g, int64_t size, lac_array **out) {
 static lac_status golub_dot(const golub *g, const lac_array *x, const lac_array *y, double out[2]) {
   lac_context *ctx = g->ctx;
   lac_status status = LAC_OK;
-  bool single = g->dtype == LAC_F32 || g->dtype == LAC_C64;
-  float f[2] = {0, 0};
+  lac_number number = {.c128 = 0};
+  c128 product = 0;
 
-  out[0] = out[1] = 0;
   LAC_TRY(ctx->kernels->dot(ctx, x, y, g->number));
-  LAC_TRY(ctx->backend->download(ctx, single ? (void *)f : (void *)out, g->number->storage->data,
-                                 lac_dtype_size(g->dtype)));
-  if (single) out[0] = f[0], out[1] = f[1];
+  LAC_TRY(ctx->backend->download(ctx, &number, g->number->storage->data, lac_dtype_size(g->dtype)));
+  product = lac_number_get(g->dtype, &number, 0);
 done:
+  out[0] = creal(product), out[1] = cimag(product);
   return status;
 }
 
@@ -177,22 +178,12 @@ done:
 static lac_status golub_start(golub *g) {
   lac_context *ctx = g->ctx;
   lac_status status = LAC_OK;
-  bool single = g->dtype == LAC_F32 || g->dtype == LAC_C64;
-  int64_t reals = g->p->cols * (lac_dtype_is_complex(g->dtype) ? 2 : 1);
-  uint64_t state = UINT64_C(0x9e3779b97f4a7c15);
+  int64_t reals = g->p->cols * lac_dtype_parts(g->dtype);
   double *numbers = NULL, length = 0;
 
   LAC_ALLOC(numbers, reals);
-  for (int64_t i = 0; i < reals; ++i) {
-    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
-    double x = 0.5 + (double)(state >> 12) * 0x1p-53, value = state & 1 ? x : -x;
-    if (single) {
-      ((float *)numbers)[i] = (float)value;
-    } else {
-      numbers[i] = value;
-    }
-  }
-  LAC_TRY(ctx->backend->upload(ctx, g->v[0]->storage->data, numbers, (size_t)reals * (single ? 4 : 8)));
+  lac_random_fill(GOLUB_SEED, !lac_dtype_is_single(g->dtype), reals, numbers);
+  LAC_TRY(ctx->backend->upload(ctx, g->v[0]->storage->data, numbers, (size_t)g->p->cols * lac_dtype_size(g->dtype)));
   LAC_TRY(golub_clean(g, g->v, 0, g->v[0], &length));
 done:
   lac_free(numbers);
@@ -203,16 +194,15 @@ done:
 static lac_status golub_exponent(lac_context *ctx, const char *function, const lac_array *a, bool *is_zero, int *out) {
   lac_status status = LAC_OK;
   lac_dtype dtype = a->meta.dtype;
-  bool single = dtype == LAC_F32 || dtype == LAC_C64;
-  int parts = lac_dtype_is_complex(dtype) ? 2 : 1;
+  int parts = lac_dtype_parts(dtype);
   void *host = NULL;
   double most = 0;
 
-  host = lac_alloc((size_t)a->count * lac_dtype_size(dtype));
+  host = lac_alloc(lac_array_bytes(a));
   LAC_CHECK(host, LAC_ERR_MEMORY, "out of memory: the values of a matrix, to find their size");
-  LAC_TRY(ctx->backend->download(ctx, host, a->storage->data, (size_t)a->count * lac_dtype_size(dtype)));
+  LAC_TRY(ctx->backend->download(ctx, host, a->storage->data, lac_array_bytes(a)));
   for (int64_t i = 0; i < a->count * parts; ++i) {
-    double x = fabs(single ? (double)((float *)host)[i] : ((double *)host)[i]);
+    double x = fabs(lac_real_get(dtype, host, i));
     LAC_CHECK(isfinite(x), LAC_ERR_NONFINITE, "%s: the value in slot %lld is not finite", function,
               (long long)(i / parts));
     if (x > most) most = x;
@@ -243,7 +233,7 @@ static lac_status golub_open(golub *g) {
 
   g->most =
       least < BASIS ? (int)least + 1 : BASIS;  // the start may lie outside what A^H reaches: one more than the rank
-  g->epsilon = g->dtype == LAC_F32 || g->dtype == LAC_C64 ? FLT_EPSILON : DBL_EPSILON;
+  g->epsilon = lac_dtype_epsilon(g->dtype);
   LAC_TRY(lac_array_make(ctx, &(lac_meta){.dtype = g->dtype}, &g->number));
   for (int i = 0; i < g->most; ++i) LAC_TRY(golub_vector(g, g->p->rows, &g->u[i]));
   for (int i = 0; i <= g->most; ++i) LAC_TRY(golub_vector(g, g->p->cols, &g->v[i]));

@@ -10,7 +10,6 @@
 
 #include "solvers/eigen/lanczos.h"
 
-#include <float.h>
 #include <math.h>
 
 #include "core/reals.h"
@@ -85,7 +84,7 @@ static lac_status lanczos_open(lac_context *ctx, const lac_lanczos *job, const l
   for (int d = 0; d < start->meta.ndim - 2; d++) work->items *= start->meta.shape[d];
   work->steps = job->steps < work->n ? job->steps : work->n;
   work->blocks = (work->steps + LANCZOS_BLOCK - 1) / LANCZOS_BLOCK;
-  work->rounding = 16 * (lac_dtype_real(start->meta.dtype) == LAC_F32 ? FLT_EPSILON : DBL_EPSILON);
+  work->rounding = 16 * lac_dtype_epsilon(start->meta.dtype);
   LAC_ALLOC(work->block, work->blocks);
   LAC_ALLOC(work->read, work->items);
   LAC_ALLOC(work->factor, work->items);

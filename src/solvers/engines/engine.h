@@ -9,6 +9,7 @@
 #ifndef LACUNA_SOLVERS_ENGINES_ENGINE_H
 #define LACUNA_SOLVERS_ENGINES_ENGINE_H
 
+#include "core/test_hooks.h"
 #include "solvers/direct/method/method.h"
 #include "solvers/solver_impl.h"
 
@@ -41,10 +42,5 @@ typedef struct lac_engine {
 /// The type of lac_engine_<name>: what it brings, or NULL when the host is of another build. The host lives as long as
 /// the process.
 typedef const lac_engine *lac_engine_open(const lac_engine_host *host);
-
-/// For tests: engines are not found while this is true; and structures with more entries than `narrow` get 64-bit
-/// indices (INT32_MAX, as a rule).
-void lac_engine_hide(bool hidden);
-void lac_engine_set_narrow(int64_t narrow);
 
 #endif

@@ -66,7 +66,7 @@ static const lac_engine_host engine_host = {
     .narrow = &engine_narrow,
 };
 
-void lac_engine_hide(bool hidden) { atomic_store(&engine_hidden, hidden); }
+void lac_engine_hide(bool is_hidden) { atomic_store(&engine_hidden, is_hidden); }
 void lac_engine_set_narrow(int64_t narrow) { atomic_store(&engine_narrow, narrow); }
 
 // -- loading ---------------------------------------------------------------------------------------------------------

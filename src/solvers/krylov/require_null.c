@@ -14,7 +14,7 @@
 static lac_status null_judge(lac_context *ctx, const lac_factor *f, const char *name, int64_t rows, int64_t m,
                              double *const norms[3]) {
   lac_status status = LAC_OK;
-  double most = cbrt(lac_dtype_real(f->meta.dtype) == LAC_F32 ? (double)FLT_EPSILON : DBL_EPSILON);
+  double most = cbrt(lac_dtype_epsilon(f->meta.dtype));
 
   for (int64_t i = 0; i < f->items * m; i++) {
     double matrix = norms[0][i / m] / sqrt((double)rows), vector = norms[1][i % m];

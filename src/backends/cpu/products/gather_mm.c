@@ -9,6 +9,7 @@
 
 #include "backends/cpu/products/grouped.h"
 #include "backends/cpu/types.h"
+#include "core/search.h"
 
 enum { GATHER_ROWS = 4, GATHER_LANES = 8 };
 

@@ -12,16 +12,9 @@ INLINE int64_t IN(row_at)(const cpu_grouped *g, int64_t place) {
 /// The group that has a place.
 static int64_t IN(group_at)(const cpu_grouped *g, int64_t place) {
   const C *offsets = g->offsets;
-  int64_t low = 0, high = g->outputs;
-  while (low + 1 < high) {
-    int64_t middle = low + (high - low) / 2;
-    if (offsets[middle] <= place) {
-      low = middle;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
+  int64_t low = 1, high = g->outputs;
+  LAC_SEARCH(low, high, i, offsets[i] <= place)
+  return low - 1;
 }
 
 /// y[i][c .. c + width) = a[i] op(b) for `rows` rows, a constant to the compiler; so is `width` but for the last tile.

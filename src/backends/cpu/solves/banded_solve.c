@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file banded_solve.c
-/// op(A) x = b for a banded A: elimination with partial pivoting, the right-hand sides along with it.
+/// op(A) x = b for a banded A: elimination with partial pivoting (core/band_lu.h), the right-hand sides along with it.
 ///
-/// op(A) is copied out transposed and conjugated, so that there is one elimination. It goes by columns in room for the band
-/// and the `lower` diagonals that exchanging rows fills in; a tridiagonal matrix has three arrays of its own. Threads share the items of
-/// a batch.
+/// op(A) is copied out transposed and conjugated, so that there is one elimination. A tridiagonal matrix has three arrays of
+/// its own. Threads share the items of a batch.
 
 #include <stdatomic.h>
 
 #include "backends/cpu/cpu.h"
 #include "backends/cpu/types.h"
+#include "core/band_lu.h"
 
 typedef struct band_solve_job {
   int64_t n, k, lower, upper;  // of op(A)
@@ -50,8 +50,8 @@ static lac_status name_column(lac_context *ctx, const band_solve_job *job, lac_d
   column = solve_item[dtype](job, item, work);
   LAC_CHECK(job->batch.count > 1, LAC_ERR_SINGULAR,
             "banded_solve: no pivot other than zero is left in column %lld; the matrix is singular", (long long)column);
-  LAC_CHECK(
-      false, LAC_ERR_SINGULAR,
+  LAC_FAIL(
+      LAC_ERR_SINGULAR,
       "banded_solve: no pivot other than zero is left in column %lld of item %lld of the batch; the matrix is singular",
       (long long)column, (long long)item);
 done:

@@ -108,7 +108,7 @@ lac_status cpu_circulant_solve(lac_context *ctx, lac_side side, const lac_array 
   circulant_job job = {.transposed = lac_side_transposes(side),
                        .sign = lac_side_conjugates(side) ? -1 : 1,
                        .divides = true,
-                       .tolerance = dtype == LAC_F32 || dtype == LAC_C64 ? 1e-12 : 1e-15,
+                       .tolerance = lac_dtype_is_single(dtype) ? 1e-12 : 1e-15,
                        .zero = &zero};
 
   if (x->count == 0) return LAC_OK;

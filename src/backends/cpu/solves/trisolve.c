@@ -78,8 +78,8 @@ static lac_status name_zero(lac_context *ctx, const lac_pattern *p, lac_triangle
       LAC_CHECK(items == 1, LAC_ERR_SINGULAR,
                 "trisolve: the diagonal entry of row %lld is zero in item %lld of the batch", (long long)i,
                 (long long)item);
-      LAC_CHECK(false, LAC_ERR_SINGULAR, "trisolve: the diagonal entry of row %lld is zero; the matrix is singular",
-                (long long)i);
+      LAC_FAIL(LAC_ERR_SINGULAR, "trisolve: the diagonal entry of row %lld is zero; the matrix is singular",
+               (long long)i);
     }
   }
 done:

@@ -41,6 +41,15 @@ typedef struct lac_front {
   int zeros;        // and those of them that were zero with nothing but zeros to eliminate: `smallest` is 0 then
 } lac_front;
 
+/// Where the row stands that an earlier factor had at k; pivots[], which is what stands where, then has it at k.
+static inline int lac_front_earlier(lac_front *f, int k) {
+  int at = k;
+  while (f->pivots[at] != f->like_pivots[k]) at++;
+  f->pivots[at] = f->pivots[k];
+  f->pivots[k] = f->like_pivots[k];
+  return at;
+}
+
 static inline double lac_front_larger(double a, double b) { return b > a ? b : a; }
 
 /// One front by lac_dtype. False when a number is not finite; Cholesky: when the pivot of step `where`, which is

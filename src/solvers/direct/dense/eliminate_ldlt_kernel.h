@@ -155,15 +155,11 @@ static void FN(ldlt_swap)(lac_front *f, int i, int j) {
   FN(front_swap)(m - j - 1, 1, at_i + j + 1, at_j + j + 1);
 }
 
-// Bring rows and columns to the places they had in an earlier factor: pivots[] is what stands where.
+// Bring rows and columns to the places they had in an earlier factor.
 static void FN(ldlt_arrange)(lac_front *f) {
   for (int k = 0; k < f->p; k++) {
-    int at = k;
-    while (f->pivots[at] != f->like_pivots[k]) at++;
-    if (at == k) continue;
-    f->pivots[at] = f->pivots[k];
-    f->pivots[k] = f->like_pivots[k];
-    FN(ldlt_swap)(f, k, at);
+    int at = lac_front_earlier(f, k);
+    if (at != k) FN(ldlt_swap)(f, k, at);
   }
 }
 

@@ -67,16 +67,13 @@ static void FN(lu_halves)(lac_front *f, int begin, int end) {
   FN(lu_exchange)(f, half, end, begin, half);
 }
 
-// Bring the rows to the places they had in an earlier factor: pivots[] is what stands where.
+// Bring the rows to the places they had in an earlier factor.
 static void FN(lu_arrange)(lac_front *f) {
   int m = f->p + f->r;
   T *a = f->l, *u = f->u;
   for (int k = 0; k < f->p; k++) {
-    int at = k;
-    while (f->pivots[at] != f->like_pivots[k]) at++;
+    int at = lac_front_earlier(f, k);
     if (at == k) continue;
-    f->pivots[at] = f->pivots[k];
-    f->pivots[k] = f->like_pivots[k];
     FN(front_swap)(f->p, m, a + k, a + at);
     FN(front_swap)(f->r, 1, u + (int64_t)k * f->r, u + (int64_t)at * f->r);
   }

@@ -17,6 +17,7 @@
 #include <omp.h>
 
 #include "core/context_impl.h"
+#include "core/search.h"
 #include "solvers/direct/dense/dense.h"
 #include "solvers/direct/dense/dense_vector.h"
 #include "solvers/direct/fronts/fronts.h"
@@ -86,17 +87,8 @@ static void solve_plan(fronts_solve *w, lac_side side) {
 // How many of the rows of supernode i come before a step.
 static int solve_rows_before(const lac_supernodes *s, int32_t i, int32_t step) {
   const int32_t *rows = s->rows + s->row_offsets[i];
-  int low = 0, high = lac_front_rows(s, i);
-  if (high == 0 || rows[high - 1] < step) return high;
-  while (low < high) {
-    int middle = (low + high) / 2;
-    if (rows[middle] < step) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
+  int count = lac_front_rows(s, i);
+  return count == 0 || rows[count - 1] < step ? count : (int)lac_search_i32(rows, 0, count, step);
 }
 
 static bool solve_range_up(void *opaque, int32_t range, int worker, int threads) {

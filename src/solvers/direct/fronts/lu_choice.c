@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/number_at.h"
 #include "solvers/direct/symbolic/front_analysis.h"
 #include "solvers/direct/fronts/fronts.h"
 #include "solvers/direct/order/matching.h"
@@ -95,9 +96,7 @@ static lac_status choice_unmatched(const lac_structure *s, const int32_t *match,
 }
 
 static void choice_round(lac_dtype dtype, int32_t n, const double *power, void *scale) {
-  bool is_single = dtype == LAC_F32 || dtype == LAC_C64;
-  for (int32_t i = 0; i < n && is_single; i++) ((float *)scale)[i] = (float)power[i];
-  for (int32_t i = 0; i < n && !is_single; i++) ((double *)scale)[i] = power[i];
+  for (int32_t i = 0; i < n; i++) lac_real_put(dtype, scale, i, power[i]);
 }
 
 // The supernodes of choice->match: those at hand where they fit, else new ones.

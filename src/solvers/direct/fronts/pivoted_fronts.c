@@ -8,7 +8,6 @@
 
 #include "solvers/direct/fronts/pivoted_fronts.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -17,9 +16,7 @@
 // Growth from which on there is doubt.
 static const double PIVOTED_GROWTH = 1e3;
 
-static double pivoted_small(lac_dtype dtype) {
-  return sqrt(dtype == LAC_F32 || dtype == LAC_C64 ? FLT_EPSILON : DBL_EPSILON);
-}
+static double pivoted_small(lac_dtype dtype) { return sqrt(lac_dtype_epsilon(dtype)); }
 
 static lac_status pivoted_memory(const lac_pivoted_job *p, lac_fault *fault) {
   snprintf(fault->text, sizeof fault->text, "out of memory: a factor of %lld numbers",

@@ -25,9 +25,12 @@
 #include <float.h>
 #include <stdio.h>
 
+#include "core/random.h"
+
 // In roundings of the dtype: what is good enough as it is, what a probe must come to, what is too bad to hand out, and
 // which denominators are noise.
 enum { REFINE_GOOD = 32, REFINE_PROBED = 64, REFINE_BAD = 1000, REFINE_NOISE = 100, REFINE_STEPS = 10 };
+enum { REFINE_SEED = 1 };  // of the numbers of a probe
 
 // What a measurement gathers for each column.
 typedef struct refine_gauge {
@@ -64,7 +67,6 @@ static refine_add_kernel *const refine_add_kernels[] = TABLE(refine_add);
 static refine_take_kernel *const refine_take_kernels[] = TABLE(refine_take);
 static refine_finite_kernel *const refine_finite_kernels[] = TABLE(refine_is_finite);
 static refine_sample_kernel *const refine_sample_kernels[] = TABLE(refine_sample);
-static const double refine_rounding[] = {FLT_EPSILON, DBL_EPSILON, FLT_EPSILON, DBL_EPSILON};
 
 // The block to work in, which solves need no longer, has room for D.
 static void refine_measure(const lac_system *a, lac_side side, int width, void **blocks, int x, refine_gauge *gauge) {
@@ -73,7 +75,7 @@ static void refine_measure(const lac_system *a, lac_side side, int width, void *
                                    blocks[REFINE_R], gauge);
   for (int c = 0; c < width; c++) {
     gauge->mild[c] = gauge->error[c];
-    is_bad = is_bad || gauge->error[c] > REFINE_BAD * refine_rounding[a->dtype];
+    is_bad = is_bad || gauge->error[c] > REFINE_BAD * lac_dtype_epsilon(a->dtype);
   }
   if (!is_bad || !a->is_stable) return;
   gauge->few = a->is_regular ? (double)REFINE_BAD / REFINE_GOOD : (double)INFINITY;
@@ -106,7 +108,7 @@ static lac_status refine_step(const lac_system *a, lac_side side, int width, voi
   for (int c = 0; c < width; c++) {
     double before = refine_verdict(a, gauge, c);
     // Rows that are all noise keep the error where it is, while those that count are still mended.
-    bool is_mended = before > REFINE_GOOD * refine_rounding[a->dtype] && refine_verdict(a, &after, c) < before / 2;
+    bool is_mended = before > REFINE_GOOD * lac_dtype_epsilon(a->dtype) && refine_verdict(a, &after, c) < before / 2;
     if (!(after.error[c] < gauge->error[c] || is_mended)) continue;
     *is_worth |= after.error[c] < gauge->error[c] / 2 || is_mended;
     gauge->error[c] = after.error[c];
@@ -118,7 +120,7 @@ static lac_status refine_step(const lac_system *a, lac_side side, int width, voi
 
 static bool refine_is_good(const lac_system *a, int width, const refine_gauge *gauge) {
   for (int c = 0; c < width; c++) {
-    if (gauge->error[c] > REFINE_GOOD * refine_rounding[a->dtype]) return false;  // NaN is beyond mending
+    if (gauge->error[c] > REFINE_GOOD * lac_dtype_epsilon(a->dtype)) return false;  // NaN is beyond mending
   }
   return true;
 }
@@ -126,7 +128,7 @@ static bool refine_is_good(const lac_system *a, int width, const refine_gauge *g
 static lac_status refine_judge(const lac_system *a, int width, void **blocks, const refine_gauge *gauge,
                                lac_fault *fault) {
   int32_t n = a->structure->n;
-  double bad = REFINE_BAD * refine_rounding[a->dtype];
+  double bad = REFINE_BAD * lac_dtype_epsilon(a->dtype);
   for (int c = 0; c < width; c++) {
     double error = refine_verdict(a, gauge, c);
     bool is_finite = refine_finite_kernels[a->dtype](n, width, c, blocks[REFINE_X]);
@@ -185,7 +187,7 @@ lac_status lac_refine_probe(const lac_system *a, bool both, const void *row_scal
     status = refine_run(a, (lac_side)side, 1, blocks, &gauge, fault);
     *error = refine_max(*error, gauge.error[0]);
   }
-  if (status == LAC_OK && !(*error <= REFINE_PROBED * refine_rounding[a->dtype])) {
+  if (status == LAC_OK && !(*error <= REFINE_PROBED * lac_dtype_epsilon(a->dtype))) {
     snprintf(fault->text, sizeof fault->text, "the backward error of a probe stays at %.1e", *error);
     status = LAC_ERR_CONVERGENCE;
   }

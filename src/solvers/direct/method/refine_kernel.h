@@ -133,11 +133,9 @@ static bool FN(refine_is_finite)(int32_t n, int width, int c, const void *x) {
 // Numbers from 1/2 to 3/2, half of them negative, over the scale: the same ones always.
 static void FN(refine_sample)(int32_t n, const void *scale, void *b) {
   const REAL *s = scale;
-  uint64_t state = 1;
   for (int32_t i = 0; i < n; i++) {
-    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    REAL value = (REAL)0.5 + (REAL)(state >> 40) / (1 << 24);
-    if (state >> 39 & 1) value = -value;
+    double unit = lac_random_unit(REFINE_SEED, (uint64_t)i);
+    REAL value = (REAL)(unit < 0 ? unit - 0.5 : unit + 0.5);
     ((T *)b)[i] = s ? value / s[i] : value;
   }
 }

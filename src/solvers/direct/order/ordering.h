@@ -6,6 +6,7 @@
 #ifndef LACUNA_SOLVERS_DIRECT_ORDER_ORDERING_H
 #define LACUNA_SOLVERS_DIRECT_ORDER_ORDERING_H
 
+#include "core/test_hooks.h"
 #include "lacuna/solver.h"
 #include "solvers/direct/order/elimination.h"
 
@@ -25,8 +26,6 @@ lac_status lac_order_metis(lac_context *ctx, const lac_graph *graph, int32_t *or
 
 /// Whether METIS can be loaded: what LACUNA_METIS in the environment names, else libmetis.so where the system looks.
 bool lac_metis_find(void);
-/// For tests: as if it could not.
-void lac_metis_hide(bool is_hidden);
 
 /// The order of the graph of A + A^T.
 lac_status lac_order_symmetric(lac_context *ctx, const lac_structure *structure, lac_ordering ordering, int32_t *order);

@@ -12,6 +12,7 @@
 
 #include <math.h>
 
+#include "core/number_at.h"
 #include "solvers/direct/order/matching.h"
 #include "solvers/numbers/numbers.h"
 #include "solvers/direct/order/scaling.h"
@@ -55,16 +56,11 @@ static int32_t pairs_of_cycles(const lac_structure *s, const int32_t *match, int
   return count;
 }
 
-static int pairs_limit(lac_dtype dtype) { return dtype == LAC_F32 || dtype == LAC_C64 ? range_f32 : range_f64; }
+static int pairs_limit(lac_dtype dtype) { return lac_dtype_is_single(dtype) ? range_f32 : range_f64; }
 
 static void pairs_store(lac_dtype dtype, void *scale, int32_t i, int exponent) {
   int limit = pairs_limit(dtype);
-  double power = power_of_two(exponent > limit ? limit : exponent < -limit ? -limit : exponent);
-  if (dtype == LAC_F32 || dtype == LAC_C64) {
-    ((float *)scale)[i] = (float)power;
-  } else {
-    ((double *)scale)[i] = power;
-  }
+  lac_real_put(dtype, scale, i, power_of_two(exponent > limit ? limit : exponent < -limit ? -limit : exponent));
 }
 
 // Halves are rounded beside the largest number of the matrix, so that its scale does not matter to the bit.

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/search.h"
 #include "solvers/direct/order/block_form.h"
 
 // Buffers of a pattern in the integers of structure.h: the loops of every factorisation read one type.
@@ -207,16 +208,7 @@ done:
 }
 
 int64_t lac_structure_row(const lac_structure *structure, int64_t slot) {
-  int64_t low = 0, high = structure->n;  // offsets[low] <= slot < offsets[high]
-  while (high - low > 1) {
-    int64_t middle = low + (high - low) / 2;
-    if (structure->offsets[middle] <= slot) {
-      low = middle;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
+  return lac_search_row(structure->offsets, structure->n, slot);
 }
 
 static void structure_say(char *text, size_t size, const char *format, int64_t number) {

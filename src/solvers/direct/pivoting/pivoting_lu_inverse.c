@@ -11,6 +11,7 @@
 
 #include <stdio.h>
 
+#include "core/search.h"
 #include "solvers/direct/method/determinant.h"
 #include "solvers/direct/pivoting/pivoting_lu.h"
 
@@ -28,19 +29,6 @@ typedef struct pivoting_fill {
   int32_t *target;    // n: which of the wanted ones an index is; -1: none
   void *sums;         // n, wide
 } pivoting_fill;
-
-/// The first of begin .. end - 1 whose index is at least `least`.
-static inline int64_t pivoting_search(const int32_t *indices, int64_t begin, int64_t end, int32_t least) {
-  while (begin < end) {
-    int64_t middle = begin + (end - begin) / 2;
-    if (indices[middle] < least) {
-      begin = middle + 1;
-    } else {
-      end = middle;
-    }
-  }
-  return begin;
-}
 
 #define KERNEL_FILE "solvers/direct/pivoting/pivoting_lu_inverse_kernel.h"
 #include "solvers/numbers/instantiate.h"

@@ -47,10 +47,10 @@ static inline void FN(pivoting_add)(const pivoting_fill *x, const int32_t *indic
   const T *z = x->z;
   WIDE *sums = x->sums;
   if (count == 0) return;
-  begin = pivoting_search(indices, begin, end, wanted[0]);
+  begin = lac_search_i32(indices, begin, end, wanted[0]);
   if (8 * count < end - begin) {
     for (int64_t t = 0; t < count; t++) {
-      begin = pivoting_search(indices, begin, end, wanted[t]);
+      begin = lac_search_i32(indices, begin, end, wanted[t]);
       sums[t] += (WIDE)factor * (WIDE)z[places ? places[begin] : begin];
     }
     return;
@@ -114,7 +114,7 @@ static void FN(pivoting_inverse_store)(const lac_structure *s, const pivoting_nu
   for (int32_t i = 0; i < s->n; i++) {
     for (int64_t p = s->offsets[i]; p < s->offsets[i + 1]; p++) {
       int32_t j = s->columns[p], k = col_step[j];
-      int64_t at = pivoting_search(x->rows, x->offsets[k], x->offsets[k + 1], row_step[i]);
+      int64_t at = lac_search_i32(x->rows, x->offsets[k], x->offsets[k + 1], row_step[i]);
       ((T *)values)[p] = FN(rescale)(z[at], (double)row_scale[i], (double)col_scale[j]);
     }
   }

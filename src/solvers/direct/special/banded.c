@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file banded.c
-/// LU with partial pivoting inside a band; tridiagonal matrices too.
+/// LU with partial pivoting inside a band (core/band_lu.h); tridiagonal matrices too.
 ///
 ///     L_n-1 P_n-1 ... L_0 P_0 R A C = U        R, C scale by powers of two (exactly); P_k swaps two rows
 ///     A^-1 b = C U^-1 (L_n-1 P_n-1 ... L_0 P_0) R b
 ///
-/// Row i has the numbers of columns i - lower .. i + upper + lower one after another: the last `lower` are room for what
-/// pivoting brings up. Multipliers stay where they eliminated. Nothing depends on other entries than those of the band,
-/// so there is nothing to order and nothing to analyse.
+/// Nothing depends on other entries than those of the band, so there is nothing to order and nothing to analyse.
 
 #include <stdio.h>
 
+#include "core/band_lu.h"
 #include "solvers/direct/method/determinant.h"
 
 typedef struct banded_part {
@@ -19,22 +18,15 @@ typedef struct banded_part {
 
 typedef struct banded_numeric {
   lac_dtype dtype;
-  int32_t n, lower, upper;
-  int64_t width;  // numbers of a row
-  void *band;
-  int32_t *pivots;  // the row that was swapped with row k
-  int32_t *ends;    // the last column of row k of U
+  lac_band_lu lu;  // of a matrix whose columns have largest numbers near 1
   void *row_scale, *col_scale;
-  double flops;     // multiply-adds
-  double smallest;  // pivot, of a column whose largest number is near 1
-  int64_t where;
 } banded_numeric;
 
 #define KERNEL_FILE "solvers/direct/special/banded_kernel.h"
 #include "solvers/numbers/instantiate.h"
 
 typedef int32_t banded_scale_kernel(const lac_structure *, const void *, void *, void *);
-typedef int32_t banded_factor_kernel(const lac_structure *, const void *, banded_numeric *, double *);
+typedef int64_t banded_factor_kernel(const lac_structure *, const void *, banded_numeric *);
 typedef void banded_solve_kernel(const banded_numeric *, lac_side, int, const void *, void *);
 typedef void banded_logdet_kernel(const banded_numeric *, lac_determinant *);
 static banded_scale_kernel *const banded_scale_kernels[] = TABLE(equilibrate);
@@ -59,7 +51,7 @@ done:
 // Of a factorisation in which every pivot comes from as far below as it can.
 static void banded_predict(const void *part, lac_dtype dtype, lac_finding *finding) {
   const banded_part *p = part;
-  int64_t width = 2 * (int64_t)p->lower + p->upper + 1, size = (int64_t)lac_dtype_size(dtype);
+  int64_t width = lac_band_lu_width(p->lower, p->upper), size = (int64_t)lac_dtype_size(dtype);
   finding->ordering = "natural";
   finding->nnz = p->n * width;
   finding->bytes =
@@ -70,9 +62,9 @@ static void banded_predict(const void *part, lac_dtype dtype, lac_finding *findi
 static void banded_destroy(void *numeric) {
   banded_numeric *f = numeric;
   if (!f) return;
-  lac_free(f->band);
-  lac_free(f->pivots);
-  lac_free(f->ends);
+  lac_free(f->lu.numbers);
+  lac_free(f->lu.pivots);
+  lac_free(f->lu.ends);
   lac_free(f->row_scale);
   lac_free(f->col_scale);
   lac_free(f);
@@ -83,33 +75,31 @@ static banded_numeric *banded_create(const banded_part *p, lac_dtype dtype) {
   size_t n = (size_t)p->n, size = lac_dtype_size(dtype);
   if (!f) return NULL;
   f->dtype = dtype;
-  f->n = p->n, f->lower = p->lower, f->upper = p->upper;
-  f->width = 2 * (int64_t)p->lower + p->upper + 1;
-  f->smallest = 1;
-  f->band = lac_calloc(n * (size_t)f->width, size);
-  f->pivots = lac_alloc(n * sizeof *f->pivots);
-  f->ends = lac_alloc(n * sizeof *f->ends);
+  f->lu = (lac_band_lu){.n = p->n, .lower = p->lower, .upper = p->upper, .smallest = 1, .overflow = -1};
+  f->lu.numbers = lac_calloc(n * (size_t)lac_band_lu_width(p->lower, p->upper), size);
+  f->lu.pivots = lac_alloc(n * sizeof *f->lu.pivots);
+  f->lu.ends = lac_alloc(n * sizeof *f->lu.ends);
   f->row_scale = lac_alloc(n * size);
   f->col_scale = lac_alloc(n * size);
-  if (f->band && f->pivots && f->ends && f->row_scale && f->col_scale) return f;
+  if (f->lu.numbers && f->lu.pivots && f->lu.ends && f->row_scale && f->col_scale) return f;
   banded_destroy(f);
   return NULL;
 }
 
 static lac_status banded_eliminate(const lac_direct_job *job, banded_numeric *f, lac_fault *fault) {
-  double size = 0;
   int32_t row = banded_scale_kernels[job->dtype](job->structure, job->values, f->row_scale, f->col_scale);
   if (row >= 0) {
     snprintf(fault->text, sizeof fault->text, "the matrix is singular: row %lld has only zeros, pivot 0",
              (long long)row);
     return LAC_ERR_SINGULAR;
   }
-  int32_t column = banded_factor_kernels[job->dtype](job->structure, job->values, f, &size);
+  int64_t column = banded_factor_kernels[job->dtype](job->structure, job->values, f);
+  bool is_singular = f->lu.overflow < 0;
   if (column < 0) return LAC_OK;
   snprintf(fault->text, sizeof fault->text,
-           size == 0 ? "the matrix is singular: pivot 0 in column %lld" : "LU overflows in column %lld",
+           is_singular ? "the matrix is singular: pivot 0 in column %lld" : "LU overflows in column %lld",
            (long long)column);
-  return size == 0 ? LAC_ERR_SINGULAR : LAC_ERR_NONFINITE;
+  return is_singular ? LAC_ERR_SINGULAR : LAC_ERR_NONFINITE;
 }
 
 static lac_status banded_factor(const lac_direct_job *job, void **numeric, lac_fault *fault) {
@@ -150,9 +140,9 @@ static lac_status banded_logdet(const void *part, const void *numeric, lac_polar
 static void banded_report(const void *part, const void *numeric, lac_finding *finding) {
   const banded_numeric *f = numeric;
   banded_predict(part, f->dtype, finding);
-  finding->flops = 2 * f->flops * (lac_dtype_is_complex(f->dtype) ? 4 : 1);
-  finding->smallest = f->smallest;
-  finding->where = f->where;
+  finding->flops = 2 * f->lu.flops * (lac_dtype_is_complex(f->dtype) ? 4 : 1);
+  finding->smallest = f->lu.smallest;
+  finding->where = f->lu.where;
 }
 
 const lac_direct_table lac_direct_banded = {

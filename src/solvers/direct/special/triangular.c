@@ -11,6 +11,7 @@
 
 #include <stdio.h>
 
+#include "core/search.h"
 #include "solvers/direct/method/determinant.h"
 #include "solvers/direct/order/block_form.h"
 
@@ -51,16 +52,7 @@ static void triangular_forget(void *part) {
 
 // The slot of an entry that is there.
 static int64_t triangular_slot(const lac_structure *s, int32_t row, int32_t col) {
-  int64_t low = s->offsets[row], high = s->offsets[row + 1];
-  while (high - low > 1) {
-    int64_t middle = low + (high - low) / 2;
-    if (s->columns[middle] <= col) {
-      low = middle;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
+  return lac_search_i32(s->columns, s->offsets[row], s->offsets[row + 1], col);
 }
 
 // A lower or upper triangle with a full diagonal as it comes; else as the block triangular form finds it.
@@ -166,30 +158,14 @@ static void triangular_report(const void *part, const void *numeric, lac_finding
   finding->smallest = 1;
 }
 
-const lac_direct_table lac_direct_triangular = {
-    .name = "triangular",
-    .is_stable = triangular_is_stable,
-    .analyse = triangular_analyse,
-    .forget = triangular_forget,
-    .predict = triangular_predict,
-    .factor = triangular_factor,
-    .solve = triangular_solve,
-    .logdet = triangular_logdet,
-    .selected_inverse = triangular_selected_inverse,
-    .report = triangular_report,
-    .destroy = lac_free,
-};
+// A diagonal is a triangle each row of which has one entry: only the name is another.
+#define TRIANGULAR_TABLE(called)                                                                                     \
+  {                                                                                                                  \
+    .name = (called), .is_stable = triangular_is_stable, .analyse = triangular_analyse, .forget = triangular_forget, \
+    .predict = triangular_predict, .factor = triangular_factor, .solve = triangular_solve,                           \
+    .logdet = triangular_logdet, .selected_inverse = triangular_selected_inverse, .report = triangular_report,       \
+    .destroy = lac_free,                                                                                             \
+  }
 
-const lac_direct_table lac_direct_diagonal = {
-    .name = "diagonal",
-    .is_stable = triangular_is_stable,
-    .analyse = triangular_analyse,
-    .forget = triangular_forget,
-    .predict = triangular_predict,
-    .factor = triangular_factor,
-    .solve = triangular_solve,
-    .logdet = triangular_logdet,
-    .selected_inverse = triangular_selected_inverse,
-    .report = triangular_report,
-    .destroy = lac_free,
-};
+const lac_direct_table lac_direct_triangular = TRIANGULAR_TABLE("triangular");
+const lac_direct_table lac_direct_diagonal = TRIANGULAR_TABLE("diagonal");

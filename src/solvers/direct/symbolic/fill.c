@@ -8,6 +8,7 @@
 /// which fills in the same entries: under LAC_ORDER_NATURAL they go back to where they came from.
 
 #include "core/pattern/pattern_impl.h"
+#include "core/search.h"
 #include "solvers/direct/order/ordering.h"
 
 typedef struct fill_plan {
@@ -92,14 +93,7 @@ done:
 // The slot of an entry that is there.
 static int64_t fill_find(const lac_pattern *f, int64_t row, int64_t col) {
   int64_t low = lac_buffer_get(f->offsets, row), high = lac_buffer_get(f->offsets, row + 1);
-  while (high - low > 1) {
-    int64_t middle = low + (high - low) / 2;
-    if (lac_buffer_get(f->columns, middle) <= col) {
-      low = middle;
-    } else {
-      high = middle;
-    }
-  }
+  LAC_SEARCH(low, high, i, lac_buffer_get(f->columns, i) < col)
   return low;
 }
 
