@@ -4,8 +4,9 @@
 ///
 /// A solver is the symbolic analysis of a pattern under given options; a factor is made of it and of values. Both are
 /// immutable, reference counted and shareable between threads. Differentiable solves are on them: lac_solve_with and
-/// lac_solve in ops.h. Direct solvers work on the CPU, for fewer than 2^30 rows; iterative ones (iterative.h) wherever the kernels of
-/// the backend suffice.
+/// lac_solve in ops.h. Direct solvers work in host memory, for fewer than 2^30 rows; iterative ones (iterative.h) wherever the
+/// kernels of the backend suffice. Where a method cannot work where the context's arrays lie, values and right-hand sides travel to the host and
+/// solutions back; the report says so.
 
 #ifndef LACUNA_SOLVER_H
 #define LACUNA_SOLVER_H
@@ -159,14 +160,14 @@ LAC_API lac_report lac_solver_report(const lac_solver *solver);
 
 /// Factor values [*batch, nnz]: one factor for each of the batch, all by one method. A direct factor keeps a copy of the
 /// values; an iterative one shares the array where the library owns its memory, and is stale once that is written to. Those
-/// that this solver has just factored are recognised, bit by bit, and give the factor it kept (least
-/// recently used go first; keep_bytes). Matrices of a batch are shared out among threads. Where LU must match rows with
+/// that this solver has just factored are recognised, by the version of memory that the library owns and else by 128 bits of
+/// a hash, and give the factor it kept (least recently used go first; keep_bytes). Matrices of a batch are shared out among threads. Where LU must match rows with
 /// columns, or L D L^H must pair rows, the choice made last is taken over if it suits the new values, and the second
 /// matrix of a batch on takes over that of the first. The solution is as accurate, but its last bits may then depend on
 /// what this solver factored before: where they must not, give a solver of its own. So may the method that LAC_METHOD_AUTO takes: once
 /// an iteration has failed and a direct factor served, it goes on with direct ones. Errors: LAC_ERR_SINGULAR
 /// names the column, LAC_ERR_DEFINITE the row, LAC_ERR_SYMMETRY and LAC_ERR_NONFINITE the entry; LAC_ERR_UNSUPPORTED for
-/// a direct method, or a preconditioner that the backend has no kernels for, on a CUDA context.
+/// a function as preconditioner of a method that cannot work where the arrays lie.
 LAC_API lac_status lac_solver_factor(lac_context *ctx, const lac_solver *solver, const lac_array *values,
                                      lac_factor **out);
 

@@ -270,17 +270,17 @@ lac_status lac_solver_require_here(lac_context *ctx, const char *function, const
 
 double lac_solver_seconds(void);  // of a clock that only goes forward
 
-// -- what the values are like (look.c) -------------------------------------------------------------------------------
+// -- what the values are like (surveyed.c) -------------------------------------------------------------------------------
 
 /// A look at the values of a matrix.
-typedef struct lac_look {
+typedef struct lac_surveyed {
   lac_survey survey;
   lac_array *largest;  // [items, 1, 1], f64: the largest size in each matrix
-} lac_look;
+} lac_surveyed;
 
-/// By what is known of `a`, or by a look now; refuse values that are not finite. End with lac_look_end, whatever comes of it.
-lac_status lac_look_at(lac_context *ctx, const lac_factor *f, const lac_linear *a, lac_look *out);
-void lac_look_end(lac_look *look);
+/// By what is known of `a`, or by a look now; refuse values that are not finite. End with lac_surveyed_drop, whatever comes of it.
+lac_status lac_surveyed_make(lac_context *ctx, const lac_factor *f, const lac_linear *a, lac_surveyed *out);
+void lac_surveyed_drop(lac_surveyed *seen);
 
 /// A Hermitian matrix is its own adjoint: then A^H and A^T are A and conj(A), whose rows lie ready.
 static inline lac_side lac_side_of(lac_side side, bool is_hermitian) {

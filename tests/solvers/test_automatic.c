@@ -71,7 +71,7 @@ static void a_large_cube_is_iterated_on_without_a_direct_analysis(lac_context *c
 static void a_dense_row_does_not_make_a_factor_costly(lac_context *ctx) {
   enum { N = 60000 };
   lac_pattern *pattern = NULL;
-  lac_forecast forecast = {0};
+  lac_auto_cost cost = {0};
   int32_t *row = lac_alloc(3 * N * sizeof *row), *column = lac_alloc(3 * N * sizeof *column);
   for (int32_t i = 0; i < N; i++) {
     row[3 * i] = column[3 * i] = i;
@@ -79,8 +79,8 @@ static void a_dense_row_does_not_make_a_factor_costly(lac_context *ctx) {
     column[3 * i + 1] = row[3 * i + 2] = 0;
   }
   CHECK_OK(lac_pattern_from_coo(ctx, N, N, 3 * N, LAC_I32, row, column, LAC_WIDTH_AUTO, &pattern, NULL));
-  CHECK_OK(lac_forecast_direct(ctx, pattern, &forecast));
-  CHECK(!forecast.is_costly && forecast.width < 100);
+  CHECK_OK(lac_auto_foresee(ctx, pattern, &cost));
+  CHECK(!cost.is_costly && cost.width < 100);
   lac_pattern_destroy(&pattern);
   lac_free(row);
   lac_free(column);
@@ -157,7 +157,7 @@ static void only_what_dominates_in_all_rows_or_all_columns_is_dominant(lac_conte
 
 // -- what the values say, and what follows ---------------------------------------------------------------------------
 
-/// The forecast is overruled, so that what follows is seen on a small system.
+/// What is foreseen is overruled, so that what follows is seen on a small system.
 static iterative_system automatic_open(lac_context *ctx, const direct_case *c, const lac_solver_options *options) {
   lac_solver_options given = *options;
   given.method = LAC_METHOD_AUTO;

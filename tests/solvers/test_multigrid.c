@@ -96,7 +96,7 @@ static void refreshed_it_is_what_it_was(lac_context *ctx) {
     direct_case c = direct_convection(30, 0.4, LAC_C128);
     multigrid_case s;
     void *again = NULL;
-    lac_setup_finding before = {0}, after = {0};
+    lac_setup_figures before = {0}, after = {0};
     case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 2, false);
     s.options.preconditioner.kind = KINDS[kind];
     case_set_up(ctx, &s);

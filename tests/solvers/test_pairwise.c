@@ -170,7 +170,7 @@ static void a_small_matrix_is_inverted(lac_context *ctx) {
   for (int d = 1; d < 4; d += 2) {
     direct_case c = direct_make(DIRECT_NONSYMMETRIC, 60, DTYPES[d], 4);
     multigrid_case s;
-    lac_setup_finding finding;
+    lac_setup_figures finding;
     case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, false);
     s.options.preconditioner.full_precision = 1;
     case_set_up(ctx, &s);
@@ -250,7 +250,7 @@ static void disconnected_parts_are_solved_each(lac_context *ctx) {
 static void dominant_diagonals_need_no_second_level(lac_context *ctx) {
   direct_case c = direct_make(DIRECT_POISSON, 40 * 40, LAC_F64, 1);
   multigrid_case s;
-  lac_setup_finding finding;
+  lac_setup_figures finding;
   for (int64_t z = 0; z < c.s->nnz; ++z) {
     if (c.s->row[z] == c.s->col[z]) c.a.x[z] *= 5;
   }
@@ -376,7 +376,7 @@ static void no_failing_allocation_does_harm(lac_context *ctx) {
 static void a_hierarchy_tells_of_its_levels(lac_context *ctx) {
   direct_case c = direct_make(DIRECT_POISSON, 40 * 40, LAC_F64, 1);
   multigrid_case s;
-  lac_setup_finding finding;
+  lac_setup_figures finding;
   char *text = NULL;
   case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, true), case_set_up(ctx, &s);
   TABLE->report(s.part, &finding);

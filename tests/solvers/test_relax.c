@@ -194,7 +194,7 @@ static void ic0_shifts_where_a_pivot_is_not_positive(lac_context *ctx) {
   // Kershaw's matrix: positive definite, its incomplete factor is not.
   static const double kershaw[] = {3, -2, 0, 2, -2, 3, -2, 0, 0, -2, 3, -2, 2, 0, -2, 3};
   static const double indefinite[] = {1, 2, 2, -1};
-  lac_setup_finding finding = relax_takes(ctx, &shifted, 4, kershaw, 1);
+  lac_setup_figures finding = relax_takes(ctx, &shifted, 4, kershaw, 1);
   CHECK(strstr(finding.warning, "the diagonal was enlarged"));
   relax_case nonsymmetric = ic0;
   relax_refuses(ctx, &nonsymmetric, 2, (const double[]){2, 1, 1, 2}, LAC_ERR_SYMMETRY, "use ilu0");

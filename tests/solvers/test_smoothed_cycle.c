@@ -313,7 +313,7 @@ static void small_matrices_are_inverted(lac_context *ctx) {
     for (int kind = 0; kind < 4; ++kind) {
       direct_case c = direct_make(KINDS[kind], 40, DTYPES[d], 4);
       multigrid_case s;
-      lac_setup_finding finding = {0};
+      lac_setup_figures finding = {0};
       case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, kind == 1 || kind == 2);
       s.options.preconditioner.full_precision = 1;
       case_set_up(ctx, &s);
@@ -365,7 +365,7 @@ static void a_diagonal_matrix_has_no_coarse_level(lac_context *ctx) {
   if (!check_cpu_only("smoothed aggregation")) return;
   int64_t n = 800;
   double *full = scratch((size_t)(n * n) * sizeof *full);
-  lac_setup_finding finding = {0};
+  lac_setup_figures finding = {0};
   multigrid_case s;
   for (int64_t i = 0; i < n; ++i) full[i * (n + 1)] = i == 5 ? 0 : (double)(1 + i);
   direct_case c = direct_small(n, full, LAC_F64);
@@ -391,7 +391,7 @@ static void it_says_what_it_is(lac_context *ctx) {
   direct_case c = direct_make(DIRECT_POISSON, 40 * 40, LAC_F64, 1);
   multigrid_case s;
   char *text = NULL;
-  lac_setup_finding finding = {0};
+  lac_setup_figures finding = {0};
   case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, true), case_set_up(ctx, &s);
   CHECK_OK(TABLE->describe(ctx, s.part, &text));
   CHECK(strstr(text, "1600 rows") && strstr(text, "solved directly"));

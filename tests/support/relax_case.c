@@ -123,7 +123,7 @@ static void check_shape(lac_context *ctx, const relax_case *c, const sketch *s, 
   size_t mark = scratch_mark();
   ref values = relax_values(s, dtype, items, is_hermitian, 7), b = columns(dtype, items, s->rows, k, 8);
   double rounding = direct_rounding(dtype);
-  lac_setup_finding finding = {.bytes = -1};
+  lac_setup_figures finding = {.bytes = -1};
   relax_setup r;
   void *part = NULL;
 
@@ -265,12 +265,12 @@ void relax_refuses(lac_context *ctx, const relax_case *c, int64_t n, const doubl
   relax_close(&r);
 }
 
-lac_setup_finding relax_takes(lac_context *ctx, const relax_case *c, int64_t n, const double *full, int is_hermitian) {
+lac_setup_figures relax_takes(lac_context *ctx, const relax_case *c, int64_t n, const double *full, int is_hermitian) {
   direct_case small = direct_small(n, full, LAC_F64);
   ref values = ref_new(&(lac_meta){.dtype = LAC_F64, .ndim = 2, .shape = {1, small.s->nnz}});
   ref b = columns(LAC_F64, 1, n, 3, 8);
   dense m = c->inverse(dense_matrix(small.s, small.a.x), &c->options);
-  lac_setup_finding finding = {0};
+  lac_setup_figures finding = {0};
   relax_setup r;
   void *part = NULL;
   memcpy(values.x, small.a.x, (size_t)values.count * sizeof *values.x);

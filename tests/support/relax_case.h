@@ -27,7 +27,7 @@ void relax_refuses(lac_context *ctx, const relax_case *c, int64_t n, const doubl
                    const char *words);
 
 /// The same: it is taken, and applied as it should; what it says of itself.
-lac_setup_finding relax_takes(lac_context *ctx, const relax_case *c, int64_t n, const double *full, int is_hermitian);
+lac_setup_figures relax_takes(lac_context *ctx, const relax_case *c, int64_t n, const double *full, int is_hermitian);
 
 /// A set-up of a sketch with values [items, nnz].
 typedef struct relax_setup {

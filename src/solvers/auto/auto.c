@@ -35,16 +35,16 @@ static lac_status auto_analyse(lac_context *ctx, lac_solver_core *core) {
   lac_status status = LAC_OK;
   lac_solver_core *direct = NULL;
   lac_auto_core *c = NULL;
-  lac_forecast *f;
+  lac_auto_cost *f;
 
   LAC_ALLOC(c, 1);
   core->part = c;
-  f = &c->forecast;
+  f = &c->cost;
   LAC_TRY(lac_options_check_iterating(ctx, core->pattern, &core->options));
   c->begins_iterating = auto_is_wanted(&core->options);
   snprintf(c->why, sizeof c->why, "a preconditioner or a null space is given");
   if (!c->begins_iterating) {
-    LAC_TRY(lac_forecast_direct(ctx, core->pattern, f));
+    LAC_TRY(lac_auto_foresee(ctx, core->pattern, f));
     c->begins_iterating = f->is_costly;
     snprintf(c->why, sizeof c->why,
              "iterating is foreseen to be cheaper: separators of about %.0f rows make a factor of about %.2g GB and "
@@ -167,22 +167,22 @@ static lac_status auto_by_values(lac_context *ctx, const lac_linear *a, const la
   lac_status status = LAC_OK;
   const lac_auto_core *c = f->core->part;
   lac_linear own = *a;
-  lac_look look = {0};
+  lac_surveyed seen = {0};
   const char *finding = "";
 
   if (auto_may_go_direct(f->core) && atomic_load(&c->has_failed)) {
     LAC_TRY(auto_direct_after_all(ctx, a, "iterating on earlier values did not converge", f));
     goto done;
   }
-  LAC_TRY(lac_look_at(ctx, f, a, &look));
-  own.survey = &look.survey, own.largest = look.largest;
-  if (auto_may_go_direct(f->core) && !lac_auto_suits(&look.survey, &finding)) {
+  LAC_TRY(lac_surveyed_make(ctx, f, a, &seen));
+  own.survey = &seen.survey, own.largest = seen.largest;
+  if (auto_may_go_direct(f->core) && !lac_auto_suits(&seen.survey, &finding)) {
     LAC_TRY(auto_direct_after_all(ctx, &own, finding, f));
   } else {
     LAC_TRY(auto_iterate(ctx, &own, like, f));
   }
 done:
-  lac_look_end(&look);
+  lac_surveyed_drop(&seen);
   return status;
 }
 

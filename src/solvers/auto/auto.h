@@ -5,14 +5,14 @@
 #ifndef LACUNA_SOLVERS_AUTO_AUTO_H
 #define LACUNA_SOLVERS_AUTO_AUTO_H
 
-#include "solvers/auto/forecast.h"
+#include "solvers/auto/cost.h"
 #include "solvers/solver_impl.h"
 
 /// The part of a core.
 typedef struct lac_auto_core {
   bool begins_iterating;
   char why[LAC_REASON_SIZE];  // it iterates
-  lac_forecast forecast;
+  lac_auto_cost cost;
   atomic_bool
       has_failed;  // an iteration did not converge and a direct factor served: from then on factors are direct at once
 } lac_auto_core;

@@ -54,7 +54,7 @@ done:
 
 lac_finding lac_foresee(const lac_direct_table *table, const lac_analysis *analysis, lac_dtype dtype) {
   lac_finding finding = {.nnz = -1};
-  if (analysis && table->predict) table->predict(analysis->part, dtype, &finding);
+  if (analysis && table->foresee) table->foresee(analysis->part, dtype, &finding);
   if (finding.nnz < 0) finding.bytes = finding.work_bytes = -1, finding.flops = -1;
   return finding;
 }

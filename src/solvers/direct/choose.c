@@ -151,7 +151,7 @@ lac_status lac_choose_likely_asked(lac_context *ctx, const lac_structure *s, con
 
   LAC_TRY(choose_require_pattern(ctx, s, asked));
   *table = asked;
-  *reason = asked->predict ? "asked for; figures are of one f64 matrix"
+  *reason = asked->foresee ? "asked for; figures are of one f64 matrix"
                            : "asked for; figures are unknown before the values choose the pivots";
   if (asked == &lac_direct_lu) *reason = choose_lu_reason(s, true);
   if (asked->needs_hermitian && !s->is_symmetric) {

@@ -170,19 +170,19 @@ static lac_status krylov_factor_matrix(lac_context *ctx, const lac_linear *a, co
   lac_status status = LAC_OK;
   lac_krylov_factor *k = f->part;
   lac_linear own = *a;
-  lac_look look = {0};
+  lac_surveyed seen = {0};
 
   LAC_TRY(lac_array_reshape(ctx, f->values, 2, (int64_t[]){f->items, a->pattern->nnz}, &k->values));
-  LAC_TRY(lac_look_at(ctx, f, a, &look));
-  own.survey = &look.survey, own.largest = look.largest;
-  k->is_hermitian = look.survey.asymmetric < 0;
+  LAC_TRY(lac_surveyed_make(ctx, f, a, &seen));
+  own.survey = &seen.survey, own.largest = seen.largest;
+  k->is_hermitian = seen.survey.asymmetric < 0;
   LAC_TRY(krylov_require_hermitian(ctx, f, &own));
   lac_factor_say(f, "%s", f->core->why);
   LAC_TRY(krylov_take_preconditioner(ctx, f, &own, like));
   LAC_TRY(lac_krylov_require_null(ctx, f));
   if (k->m) snprintf(f->warning, sizeof f->warning, "%s", k->m->warning);
 done:
-  lac_look_end(&look);
+  lac_surveyed_drop(&seen);
   return status;
 }
 

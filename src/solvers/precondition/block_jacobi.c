@@ -164,9 +164,9 @@ static lac_status block_apply(lac_context *ctx, const void *part, lac_side side,
   return ctx->kernels->spmm(ctx, block->pattern, side, block->inverse, b, x);
 }
 
-static void block_report(const void *part, lac_setup_finding *finding) {
+static void block_report(const void *part, lac_setup_figures *finding) {
   const block_part *block = part;
-  *finding = (lac_setup_finding){.bytes = lac_relax_bytes(block->inverse) + lac_pattern_bytes(block->pattern)};
+  *finding = (lac_setup_figures){.bytes = lac_relax_bytes(block->inverse) + lac_pattern_bytes(block->pattern)};
 }
 
 const lac_preconditioner_table lac_preconditioner_block_jacobi = {

@@ -121,10 +121,10 @@ done:
   return status;
 }
 
-static void chebyshev_report(const void *part, lac_setup_finding *finding) {
+static void chebyshev_report(const void *part, lac_setup_figures *finding) {
   const chebyshev_part *c = part;
   bool has_two = c->mirrored != c->inverse;
-  *finding = (lac_setup_finding){.bytes = lac_relax_bytes(c->inverse) * (has_two ? 2 : 1)};
+  *finding = (lac_setup_figures){.bytes = lac_relax_bytes(c->inverse) * (has_two ? 2 : 1)};
 }
 
 const lac_preconditioner_table lac_preconditioner_chebyshev = {

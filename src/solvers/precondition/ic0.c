@@ -170,9 +170,9 @@ done:
   return status;
 }
 
-static void ic0_report(const void *part, lac_setup_finding *finding) {
+static void ic0_report(const void *part, lac_setup_figures *finding) {
   const ic0_part *ic0 = part;
-  *finding = (lac_setup_finding){.bytes = lac_relax_bytes(ic0->l) + lac_relax_bytes(ic0->inverse)};
+  *finding = (lac_setup_figures){.bytes = lac_relax_bytes(ic0->l) + lac_relax_bytes(ic0->inverse)};
   if (ic0->shift == 0) return;
   snprintf(
       finding->warning, sizeof finding->warning,

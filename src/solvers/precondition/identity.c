@@ -22,9 +22,9 @@ static lac_status identity_apply(lac_context *ctx, const void *part, lac_side si
   return ctx->backend->copy(ctx, b, x);
 }
 
-static void identity_report(const void *part, lac_setup_finding *finding) {
+static void identity_report(const void *part, lac_setup_figures *finding) {
   (void)part;
-  *finding = (lac_setup_finding){0};
+  *finding = (lac_setup_figures){0};
 }
 
 const lac_preconditioner_table lac_preconditioner_identity = {

@@ -36,10 +36,10 @@ static lac_status jacobi_apply(lac_context *ctx, const void *part, lac_side side
   return ctx->kernels->binary(ctx, LAC_MUL, scale, b, x);
 }
 
-static void jacobi_report(const void *part, lac_setup_finding *finding) {
+static void jacobi_report(const void *part, lac_setup_figures *finding) {
   const jacobi_part *jacobi = part;
   bool has_two = jacobi->mirrored != jacobi->inverse;
-  *finding = (lac_setup_finding){.bytes = lac_relax_bytes(jacobi->inverse) * (has_two ? 2 : 1)};
+  *finding = (lac_setup_figures){.bytes = lac_relax_bytes(jacobi->inverse) * (has_two ? 2 : 1)};
 }
 
 const lac_preconditioner_table lac_preconditioner_jacobi = {

@@ -66,16 +66,16 @@ done:
 static lac_status precondition_factor(lac_context *ctx, const lac_linear *a, const lac_factor *like, lac_factor *f) {
   lac_status status = LAC_OK;
   lac_precondition_factor *p = NULL;
-  lac_look look = {0};
+  lac_surveyed seen = {0};
   lac_setup setup;
 
   LAC_ALLOC(p, 1);
   f->part = p;
   p->table = f->core->table->method;
   LAC_TRY(lac_array_reshape(ctx, f->values, 2, (int64_t[]){f->items, a->pattern->nnz}, &p->values));
-  LAC_TRY(lac_look_at(ctx, f, a, &look));
-  p->is_hermitian = look.survey.asymmetric < 0;
-  p->largest = lac_array_retain(look.largest);
+  LAC_TRY(lac_surveyed_make(ctx, f, a, &seen));
+  p->is_hermitian = seen.survey.asymmetric < 0;
+  p->largest = lac_array_retain(seen.largest);
   setup = (lac_setup){.pattern = a->pattern,
                       .values = p->values,
                       .options = &f->core->options,
@@ -84,7 +84,7 @@ static lac_status precondition_factor(lac_context *ctx, const lac_linear *a, con
   lac_factor_say(f, "%s", f->core->why);
   LAC_TRY(precondition_set_up(ctx, &setup, like, f));
 done:
-  lac_look_end(&look);
+  lac_surveyed_drop(&seen);
   return status;
 }
 

@@ -22,12 +22,12 @@ typedef struct lac_setup {
 int64_t lac_setup_blocks(const lac_pattern *pattern, int most);
 
 /// What a preconditioner says of itself.
-typedef struct lac_setup_finding {
+typedef struct lac_setup_figures {
   int64_t bytes;      // that it holds, shared arrays not counted
   int levels;         // of a hierarchy
   double complexity;  // entries of all levels beside those of the matrix
   char warning[200];  // a sentence where something had to be changed: IC(0) enlarged the diagonal; else ""
-} lac_setup_finding;
+} lac_setup_figures;
 
 /// M approximates A. A part is immutable once made and may be applied by several threads; it holds (retains) what it needs of
 /// pattern and values: never a copy of the finest level's indices, and of its values only where it says so.
@@ -40,7 +40,7 @@ typedef struct lac_preconditioner_table {
   lac_status (*refresh)(lac_context *ctx, const lac_setup *setup, const void *like, void **part);
   /// x = op(M)^-1 b, arrays [items, n, k] of the matrix's dtype.
   lac_status (*apply)(lac_context *ctx, const void *part, lac_side side, const lac_array *b, lac_array *x);
-  void (*report)(const void *part, lac_setup_finding *finding);
+  void (*report)(const void *part, lac_setup_figures *finding);
   lac_status (*describe)(lac_context *ctx, const void *part, char **text);  // optional; by lac_alloc
   void (*destroy)(void *part);                                              // accepts NULL
 } lac_preconditioner_table;
@@ -56,7 +56,7 @@ typedef struct lac_precondition_factor {
   lac_array *values;  // [items, nnz], over the factor's own
   lac_array *largest;
   bool is_hermitian;
-  lac_setup_finding finding;
+  lac_setup_figures finding;
 } lac_precondition_factor;
 
 static inline lac_precondition_factor *lac_precondition_of(const lac_factor *f) { return f->part; }
@@ -77,7 +77,7 @@ lac_status lac_precondition_open(lac_context *ctx, lac_factor *f, const lac_line
                                  const lac_precondition_wish *wish, const lac_factor *like, lac_factor **out);
 
 /// What a look at a matrix found, in words.
-const char *lac_precondition_finding(const lac_survey *survey);
+const char *lac_precondition_words(const lac_survey *survey);
 
 /// What `multigrid` chooses from.
 extern const lac_preconditioner_table lac_preconditioner_smoothed;

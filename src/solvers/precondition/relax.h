@@ -43,6 +43,6 @@ void lac_relax_split_destroy(void *split);
 
 /// The table's: x = op(L U)^-1 b, and bytes.
 lac_status lac_relax_split_apply(lac_context *ctx, const void *part, lac_side side, const lac_array *b, lac_array *x);
-void lac_relax_split_report(const void *part, lac_setup_finding *finding);
+void lac_relax_split_report(const void *part, lac_setup_figures *finding);
 
 #endif

@@ -75,7 +75,7 @@ done:
   return status;
 }
 
-void lac_relax_split_report(const void *part, lac_setup_finding *finding) {
+void lac_relax_split_report(const void *part, lac_setup_figures *finding) {
   const lac_relax_split *s = part;
-  *finding = (lac_setup_finding){.bytes = lac_relax_bytes(s->l) + lac_relax_bytes(s->u)};
+  *finding = (lac_setup_figures){.bytes = lac_relax_bytes(s->l) + lac_relax_bytes(s->u)};
 }

@@ -59,9 +59,9 @@ static void cholesky_add_norms(const lac_supernodes *s, lac_finding *finding) {
   finding->work_bytes += s->n * (int64_t)sizeof(double);
 }
 
-static void cholesky_predict(const void *part, lac_dtype dtype, lac_finding *finding) {
+static void cholesky_foresee(const void *part, lac_dtype dtype, lac_finding *finding) {
   const lac_supernodes *s = ((const lac_front_analysis *)part)->plain;
-  lac_fronts_predict(s, LAC_FRONT_CHOLESKY, dtype, finding);
+  lac_fronts_foresee(s, LAC_FRONT_CHOLESKY, dtype, finding);
   cholesky_add_norms(s, finding);
 }
 
@@ -84,7 +84,7 @@ const lac_direct_table lac_direct_cholesky = {
     .is_stable = cholesky_is_stable,
     .analyse = lac_front_analyse,
     .forget = lac_front_forget,
-    .predict = cholesky_predict,
+    .foresee = cholesky_foresee,
     .factor = cholesky_factor,
     .solve = cholesky_solve,
     .logdet = lac_fronts_logdet,

@@ -278,7 +278,7 @@ static double fronts_flops(const lac_supernodes *s) {
 
 // The numbers of L are s->nnz, of which n stand on the diagonal; 2 nnz - n - panels is what stands below the panels'
 // squares, and therefore in U_PR.
-void lac_fronts_predict(const lac_supernodes *s, lac_front_kind kind, lac_dtype dtype, lac_finding *finding) {
+void lac_fronts_foresee(const lac_supernodes *s, lac_front_kind kind, lac_dtype dtype, lac_finding *finding) {
   int64_t size = (int64_t)lac_dtype_size(dtype), n = s->n, panels = s->panels[s->count], widest = 0;
   bool unsymmetric = kind == LAC_FRONT_LU;
   for (int32_t i = 0; kind == LAC_FRONT_LDLT && i < s->count; i++) {
@@ -295,7 +295,7 @@ void lac_fronts_predict(const lac_supernodes *s, lac_front_kind kind, lac_dtype 
 }
 
 void lac_fronts_report(const lac_fronts *f, lac_finding *finding) {
-  lac_fronts_predict(f->s, f->kind, f->dtype, finding);
+  lac_fronts_foresee(f->s, f->kind, f->dtype, finding);
   finding->smallest = f->smallest;
   finding->where = f->where;
   finding->perturbed = f->perturbed;

@@ -60,7 +60,7 @@ lac_status lac_fronts_factor(lac_fronts *f, const lac_fronts_job *job);
 void lac_fronts_solve(const lac_fronts *f, lac_side side, int width, int threads, const void *b, void *x, void *work);
 
 /// nnz, bytes, work_bytes and flops of a factor.
-void lac_fronts_predict(const lac_supernodes *s, lac_front_kind kind, lac_dtype dtype, lac_finding *finding);
+void lac_fronts_foresee(const lac_supernodes *s, lac_front_kind kind, lac_dtype dtype, lac_finding *finding);
 void lac_fronts_report(const lac_fronts *f, lac_finding *finding);
 
 #endif

@@ -119,8 +119,8 @@ static lac_status ldlt_eliminate(const lac_direct_job *job, ldlt_choice *c, lac_
 static bool ldlt_pays(const lac_direct_job *job, const lac_supernodes *pairs, const lac_fronts *f) {
   lac_finding paired = {0}, plain = {0};
   lac_fault unheard;
-  lac_fronts_predict(pairs, LAC_FRONT_LDLT, f->dtype, &paired);
-  lac_fronts_predict(f->s, LAC_FRONT_LDLT, f->dtype, &plain);
+  lac_fronts_foresee(pairs, LAC_FRONT_LDLT, f->dtype, &paired);
+  lac_fronts_foresee(f->s, LAC_FRONT_LDLT, f->dtype, &plain);
   return paired.flops <= LDLT_WORTH * plain.flops &&
          lac_foresee_check(&lac_direct_ldlt, job->options, f->dtype, 1, 1, &paired, &unheard) == LAC_OK;
 }
@@ -168,8 +168,8 @@ static lac_status ldlt_factor(const lac_direct_job *job, void **numeric, lac_fau
   return status;
 }
 
-static void ldlt_predict(const void *part, lac_dtype dtype, lac_finding *finding) {
-  lac_fronts_predict(((const lac_front_analysis *)part)->plain, LAC_FRONT_LDLT, dtype, finding);
+static void ldlt_foresee(const void *part, lac_dtype dtype, lac_finding *finding) {
+  lac_fronts_foresee(((const lac_front_analysis *)part)->plain, LAC_FRONT_LDLT, dtype, finding);
 }
 
 const lac_direct_table lac_direct_ldlt = {
@@ -178,7 +178,7 @@ const lac_direct_table lac_direct_ldlt = {
     .is_stable = lac_pivoted_is_stable,
     .analyse = lac_front_analyse,
     .forget = lac_front_forget,
-    .predict = ldlt_predict,
+    .foresee = ldlt_foresee,
     .factor = ldlt_factor,
     .solve = lac_pivoted_solve,
     .logdet = lac_fronts_logdet,

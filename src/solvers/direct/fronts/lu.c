@@ -46,10 +46,10 @@ static lac_status lu_factor(const lac_direct_job *job, void **numeric, lac_fault
 }
 
 // The values decide where a matching is needed: then nothing is known, or what is known is that of the matrix as it stands.
-static void lu_predict(const void *part, lac_dtype dtype, lac_finding *finding) {
+static void lu_foresee(const void *part, lac_dtype dtype, lac_finding *finding) {
   const lac_front_analysis *a = part;
   *finding = (lac_finding){.nnz = -1, .bytes = -1, .work_bytes = -1, .flops = -1};
-  if (a->plain) lac_fronts_predict(a->plain, LAC_FRONT_LU, dtype, finding);
+  if (a->plain) lac_fronts_foresee(a->plain, LAC_FRONT_LU, dtype, finding);
   finding->is_guess = true;
 }
 
@@ -58,7 +58,7 @@ const lac_direct_table lac_direct_lu = {
     .is_stable = lac_pivoted_is_stable,
     .analyse = lac_front_analyse,
     .forget = lac_front_forget,
-    .predict = lu_predict,
+    .foresee = lu_foresee,
     .factor = lu_factor,
     .solve = lac_pivoted_solve,
     .logdet = lac_fronts_logdet,

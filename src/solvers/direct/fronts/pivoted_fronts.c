@@ -77,7 +77,7 @@ static lac_status pivoted_probe(const lac_pivoted_job *p, const lac_fronts *f, l
 // What is foreseen once the supernodes are chosen is no guess.
 static lac_status pivoted_check(const lac_pivoted_job *p, lac_fault *fault) {
   lac_finding finding = {0};
-  lac_fronts_predict(p->s, p->kind, p->job->dtype, &finding);
+  lac_fronts_foresee(p->s, p->kind, p->job->dtype, &finding);
   return lac_foresee_check(p->table, p->job->options, p->job->dtype, 1, 1, &finding, fault);
 }
 

@@ -65,7 +65,7 @@ typedef struct lac_direct_table {
 
   /// What a factor of one matrix will be, as far as it follows from the analysis: ordering, nnz, bytes, work_bytes,
   /// flops. Where the values decide: NULL, or an nnz of -1.
-  void (*predict)(const void *part, lac_dtype dtype, lac_finding *finding);
+  void (*foresee)(const void *part, lac_dtype dtype, lac_finding *finding);
 
   /// Factor one matrix. On failure the fault has a text.
   lac_status (*factor)(const lac_direct_job *job, void **numeric, lac_fault *fault);

@@ -49,7 +49,7 @@ done:
 }
 
 // Of a factorisation in which every pivot comes from as far below as it can.
-static void banded_predict(const void *part, lac_dtype dtype, lac_finding *finding) {
+static void banded_foresee(const void *part, lac_dtype dtype, lac_finding *finding) {
   const banded_part *p = part;
   int64_t width = lac_band_lu_width(p->lower, p->upper), size = (int64_t)lac_dtype_size(dtype);
   finding->ordering = "natural";
@@ -139,7 +139,7 @@ static lac_status banded_logdet(const void *part, const void *numeric, lac_polar
 
 static void banded_report(const void *part, const void *numeric, lac_finding *finding) {
   const banded_numeric *f = numeric;
-  banded_predict(part, f->dtype, finding);
+  banded_foresee(part, f->dtype, finding);
   finding->flops = 2 * f->lu.flops * (lac_dtype_is_complex(f->dtype) ? 4 : 1);
   finding->smallest = f->lu.smallest;
   finding->where = f->lu.where;
@@ -150,7 +150,7 @@ const lac_direct_table lac_direct_banded = {
     .is_stable = banded_is_stable,
     .analyse = banded_analyse,
     .forget = lac_free,
-    .predict = banded_predict,
+    .foresee = banded_foresee,
     .factor = banded_factor,
     .solve = banded_solve,
     .logdet = banded_logdet,

@@ -95,7 +95,7 @@ done:
   return status;
 }
 
-static void triangular_predict(const void *part, lac_dtype dtype, lac_finding *finding) {
+static void triangular_foresee(const void *part, lac_dtype dtype, lac_finding *finding) {
   (void)dtype;
   finding->ordering = "natural";
   finding->nnz = ((const triangular_part *)part)->s->nnz;
@@ -154,7 +154,7 @@ static lac_status triangular_selected_inverse(const lac_structure *structure, co
 }
 
 static void triangular_report(const void *part, const void *numeric, lac_finding *finding) {
-  triangular_predict(part, ((const triangular_numeric *)numeric)->dtype, finding);
+  triangular_foresee(part, ((const triangular_numeric *)numeric)->dtype, finding);
   finding->smallest = 1;
 }
 
@@ -162,7 +162,7 @@ static void triangular_report(const void *part, const void *numeric, lac_finding
 #define TRIANGULAR_TABLE(called)                                                                                     \
   {                                                                                                                  \
     .name = (called), .is_stable = triangular_is_stable, .analyse = triangular_analyse, .forget = triangular_forget, \
-    .predict = triangular_predict, .factor = triangular_factor, .solve = triangular_solve,                           \
+    .foresee = triangular_foresee, .factor = triangular_factor, .solve = triangular_solve,                           \
     .logdet = triangular_logdet, .selected_inverse = triangular_selected_inverse, .report = triangular_report,       \
     .destroy = lac_free,                                                                                             \
   }

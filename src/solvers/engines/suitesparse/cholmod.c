@@ -173,7 +173,7 @@ static const char *cholmod_ordering(int ordering) {
   }
 }
 
-static void engine_cholmod_predict(const void *part, lac_dtype dtype, lac_finding *finding) {
+static void engine_cholmod_foresee(const void *part, lac_dtype dtype, lac_finding *finding) {
   const cholmod_part *a = part;
   const cholmod_factor *l = a->symbolic;
   bool is_complex = dtype == LAC_C128 || dtype == LAC_C64;
@@ -188,7 +188,7 @@ static void engine_cholmod_predict(const void *part, lac_dtype dtype, lac_findin
 
 static void engine_cholmod_report(const void *part, const void *numeric, lac_finding *finding) {
   const cholmod_numeric *f = numeric;
-  engine_cholmod_predict(part, f->dtype, finding);
+  engine_cholmod_foresee(part, f->dtype, finding);
   finding->smallest = f->smallest;
   finding->where = f->where;
 }
@@ -200,7 +200,7 @@ const lac_direct_table engine_cholmod = {
     .is_stable = engine_cholmod_is_stable,
     .analyse = engine_cholmod_analyse,
     .forget = engine_cholmod_forget,
-    .predict = engine_cholmod_predict,
+    .foresee = engine_cholmod_foresee,
     .factor = engine_cholmod_factor,
     .solve = engine_cholmod_solve,
     .logdet = engine_cholmod_logdet,

@@ -212,7 +212,7 @@ done:
   return status;
 }
 
-static void multigrid_report(const void *self, lac_setup_finding *finding) {
+static void multigrid_report(const void *self, lac_setup_figures *finding) {
   const multigrid_part *part = self;
   part->table->report(part->inner, finding);
 }

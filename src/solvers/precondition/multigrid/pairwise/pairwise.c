@@ -46,10 +46,10 @@ static int64_t level_bytes(const lac_hierarchy *h, int l) {
   return bytes;
 }
 
-static void pairwise_report(const void *part, lac_setup_finding *finding) {
+static void pairwise_report(const void *part, lac_setup_figures *finding) {
   const lac_hierarchy *h = part;
   int64_t entries = 0, first = h->levels->patterns[0]->nnz;
-  *finding = (lac_setup_finding){.levels = h->levels->count};
+  *finding = (lac_setup_figures){.levels = h->levels->count};
   for (int l = 0; l < h->levels->count; ++l) {
     entries += h->levels->patterns[l]->nnz;
     finding->bytes += level_bytes(h, l);

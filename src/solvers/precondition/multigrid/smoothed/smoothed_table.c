@@ -6,7 +6,7 @@
 
 #include "solvers/precondition/multigrid/smoothed/smoothed.h"
 
-static void smoothed_report(const void *self, lac_setup_finding *finding) {
+static void smoothed_report(const void *self, lac_setup_figures *finding) {
   const smoothed_part *part = self;
   const smoothed_shape *shape = part->shape;
   double entries = 0;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file look.c
+/// @file surveyed.c
 /// One look at the values of a matrix for all that is made of them.
 
 #include "solvers/solver_impl.h"
 
-static lac_status look_now(lac_context *ctx, const lac_factor *f, const lac_linear *a, lac_look *out) {
+static lac_status survey_now(lac_context *ctx, const lac_factor *f, const lac_linear *a, lac_surveyed *out) {
   lac_status status = LAC_OK;
   lac_array *flat = NULL;
   double *largest = NULL;
@@ -19,15 +19,15 @@ done:
   return status;
 }
 
-lac_status lac_look_at(lac_context *ctx, const lac_factor *f, const lac_linear *a, lac_look *out) {
+lac_status lac_surveyed_make(lac_context *ctx, const lac_factor *f, const lac_linear *a, lac_surveyed *out) {
   lac_status status = LAC_OK;
   long long row = 0, column = 0;
   char which[64];
 
   if (a->survey) {
-    *out = (lac_look){*a->survey, lac_array_retain(a->largest)};
+    *out = (lac_surveyed){*a->survey, lac_array_retain(a->largest)};
   } else {
-    LAC_TRY(look_now(ctx, f, a, out));
+    LAC_TRY(survey_now(ctx, f, a, out));
   }
   if (out->survey.nonfinite >= 0) lac_survey_place(a->pattern, out->survey.nonfinite, &row, &column);
   LAC_CHECK(out->survey.nonfinite < 0, LAC_ERR_NONFINITE,
@@ -37,4 +37,4 @@ done:
   return status;
 }
 
-void lac_look_end(lac_look *look) { lac_array_destroy(&look->largest); }
+void lac_surveyed_drop(lac_surveyed *seen) { lac_array_destroy(&seen->largest); }

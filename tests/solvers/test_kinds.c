@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Kinds of solvers: found by name, one interface for all, and at work in host memory for arrays that lie elsewhere.
+
+#include <math.h>
+#include <string.h>
+
+#include "solvers/options.h"
+#include "support/check.h"
+#include "support/iterative_case.h"
+
+// -- the registry ----------------------------------------------------------------------------------------------------
+
+static void every_method_is_a_kind_of_its_name(lac_context *ctx) {
+  for (int m = LAC_METHOD_AUTO; m <= LAC_METHOD_DIRECT; m++) {
+    const char *name = lac_method_name((lac_method)m);
+    const lac_solver_table *kind = NULL;
+    if (lac_kind_find(ctx, "test", name, &kind) != LAC_OK) {  // an engine that is not here
+      CHECK(lac_context_status(ctx) == LAC_ERR_UNSUPPORTED && !lac_kind_built_in(name));
+      continue;
+    }
+    CHECK_TEXT(kind->name, name);
+    CHECK(kind->analyse && kind->factor && kind->solve && kind->report && kind->destroy && kind->partner);
+  }
+}
+
+static void unknown_names_are_refused(lac_context *ctx) {
+  direct_case c = direct_make(DIRECT_POISSON, 20, LAC_F64, 1);
+  direct_system s = direct_open(ctx, &c, LAC_WIDTH_AUTO, NULL);
+  lac_solver_options options = lac_solver_options_defaults();
+  lac_solver *solver = NULL;
+  options.name = "cholesk";
+  CHECK_FAILS(lac_solver_create(ctx, s.pattern, &options, &solver), LAC_ERR_ARG, "no method 'cholesk'");
+  options = lac_solver_options_defaults();
+  options.name = "cg", options.preconditioner.name = "jacoby";
+  CHECK_FAILS(lac_solver_create(ctx, s.pattern, &options, &solver), LAC_ERR_ARG, "no method 'jacoby'");
+  CHECK(!lac_method_name((lac_method)99) && !lac_method_name((lac_method)-1));
+  direct_close(&s);
+}
+
+/// The name goes before the method, and need not outlive the call.
+static void a_solver_is_asked_for_by_name(lac_context *ctx) {
+  direct_case c = direct_make(DIRECT_POISSON, 60, LAC_F64, 1);
+  char name[16] = "cg", other[16] = "ssor";
+  lac_solver_options options = lac_solver_options_defaults();
+  options.name = name, options.preconditioner.name = other;
+  iterative_system s = iterative_open(ctx, &c, &options);
+  memset(name, 'x', sizeof name), memset(other, 'x', sizeof other);
+  CHECK_TEXT(lac_solver_report(s.s.solver).method, "cg");
+  CHECK_TEXT(lac_solver_report(s.s.solver).preconditioner, "ssor");
+  CHECK_TEXT(lac_factor_report(s.factor).preconditioner, "ssor");
+  CHECK(iterative_residual(ctx, &c, s.factor, LAC_N, 2) <= 1e-10);
+  iterative_close(&s);
+}
+
+// -- in host memory for arrays that lie elsewhere --------------------------------------------------------------------
+
+static bool never_here(const lac_context *ctx, const lac_solver_table *table, const lac_solver_core *core) {
+  (void)ctx, (void)table, (void)core;
+  return false;
+}
+
+/// A factor by a kind that says that it cannot work where the arrays lie: its values travel, on the CPU from host to host.
+static lac_factor *travelled(lac_context *ctx, const char *name, const direct_system *s, const lac_solver_options *o,
+                             lac_solver_table *kind) {
+  lac_solver_core *core = NULL;
+  lac_factor *factor = NULL;
+  lac_linear a = lac_linear_matrix(s->pattern, s->values);
+  *kind = *lac_kind_built_in(name);
+  kind->is_here = never_here;
+  CHECK_OK(lac_core_create(ctx, kind, s->pattern, o, "asked for", &core));
+  CHECK_OK(lac_factor_make(ctx, "lac_solver_factor", core, &a, NULL, false, NULL, &factor));
+  CHECK(factor->table == &lac_travel_table);
+  lac_object_release(core);
+  return factor;
+}
+
+static void check_travelled(lac_context *ctx, const char *name, const direct_case *c, const lac_solver_options *o) {
+  direct_system s = direct_open(ctx, c, LAC_WIDTH_AUTO, NULL);
+  lac_solver_table kind;
+  lac_factor *factor = travelled(ctx, name, &s, o, &kind);
+  for (int side = LAC_N; side <= LAC_H; side++) {
+    CHECK(iterative_residual(ctx, c, factor, (lac_side)side, 3) <= 1e-9);
+  }
+  CHECK(strstr(lac_factor_report(factor).reason, "travel to the host"));
+  lac_solve_report report = iterative_run(ctx, factor, c->s->rows, 1);
+  CHECK(report.ending == LAC_CONVERGED && report.residual >= 0 && report.residual <= 1e-9);
+  lac_factor_destroy(&factor);
+  direct_close(&s);
+}
+
+static void what_works_on_the_host_serves_arrays_from_elsewhere(lac_context *ctx) {
+  static const char *const NAMES[] = {"direct", "lu", "gmres", "auto"};
+  direct_case c = direct_make(DIRECT_NONSYMMETRIC, 40, LAC_C128, 3);
+  lac_solver_options options = lac_solver_options_defaults();
+  for (int i = 0; i < 4; i++) check_travelled(ctx, NAMES[i], &c, &options);
+}
+
+static void determinants_inverses_and_conditions_travel_too(lac_context *ctx) {
+  direct_case c = direct_make(DIRECT_NONSYMMETRIC, 30, LAC_F64, 3);
+  direct_system s = direct_open(ctx, &c, LAC_WIDTH_AUTO, NULL);
+  lac_solver_options options = lac_solver_options_defaults();
+  lac_solver_table kind;
+  lac_factor *factors[2] = {travelled(ctx, "direct", &s, &options, &kind), NULL};
+  ref numbers[2][4];
+  CHECK_OK(lac_solver_factor(ctx, s.solver, s.values, &factors[1]));
+  for (int f = 0; f < 2; f++) {
+    lac_array *one[3], *inverse = NULL;
+    for (int i = 0; i < 3; i++) CHECK_OK(lac_array_create(ctx, LAC_F64, 0, NULL, &one[i]));
+    CHECK_OK(lac_array_create(ctx, LAC_F64, 1, (int64_t[]){c.s->nnz}, &inverse));
+    CHECK_OK(lac_factor_logdet(ctx, factors[f], one[0], one[1]));
+    CHECK_OK(lac_factor_rcond(ctx, factors[f], one[2]));
+    CHECK_OK(lac_factor_selected_inverse(ctx, factors[f], inverse));
+    for (int i = 0; i < 3; i++) CHECK_OK(ref_download(ctx, one[i], &numbers[f][i]));
+    CHECK_OK(ref_download(ctx, inverse, &numbers[f][3]));
+    for (int i = 0; i < 3; i++) lac_array_destroy(&one[i]);
+    lac_array_destroy(&inverse);
+    lac_factor_destroy(&factors[f]);
+  }
+  for (int i = 0; i < 4; i++) {
+    for (int64_t k = 0; k < numbers[0][i].count; k++) CHECK(numbers[0][i].x[k] == numbers[1][i].x[k]);
+  }
+  direct_close(&s);
+}
+
+/// What goes wrong on the host is said in the caller's context.
+static void what_is_refused_on_the_host_is_refused_here(lac_context *ctx) {
+  direct_case c = direct_small(2, (double[]){1, 2, 2, 4}, LAC_F64);
+  direct_system s = direct_open(ctx, &c, LAC_WIDTH_AUTO, NULL);
+  lac_solver_options options = lac_solver_options_defaults();
+  lac_solver_table kind = *lac_kind_built_in("direct");
+  lac_solver_core *core = NULL;
+  lac_factor *factor = NULL;
+  lac_linear a = lac_linear_matrix(s.pattern, s.values);
+  kind.is_here = never_here;
+  CHECK_OK(lac_core_create(ctx, &kind, s.pattern, &options, "asked for", &core));
+  CHECK_FAILS(lac_factor_make(ctx, "lac_solver_factor", core, &a, NULL, false, NULL, &factor), LAC_ERR_SINGULAR,
+              "singular");
+  lac_object_release(core);
+  direct_close(&s);
+}
+
+static void every_failing_allocation_on_the_way_is_told(lac_context *ctx) {
+  direct_case c = direct_make(DIRECT_NONSYMMETRIC, 12, LAC_F64, 3);
+  direct_system s = direct_open(ctx, &c, LAC_WIDTH_AUTO, NULL);
+  lac_solver_options options = lac_solver_options_defaults();
+  lac_solver_table kind = *lac_kind_built_in("direct");
+  lac_array *b = direct_random(ctx, LAC_F64, 2, (int64_t[]){c.s->rows, 1}, 3), *x = NULL;
+  lac_linear a = lac_linear_matrix(s.pattern, s.values);
+  lac_status status = LAC_ERR_MEMORY;
+  kind.is_here = never_here;
+  CHECK_OK(lac_array_clone(ctx, b, &x));
+  for (int64_t n = 1; status != LAC_OK; n++) {
+    lac_solver_core *core = NULL;
+    lac_factor *factor = NULL;
+    long long before = check_live_blocks();
+    lac_memory_fail_at(n);
+    status = lac_core_create(ctx, &kind, s.pattern, &options, "asked for", &core);
+    if (status == LAC_OK) {
+      status = lac_factor_make(ctx, "lac_solver_factor", core, &a, NULL, false, NULL, &factor);
+    }
+    if (status == LAC_OK) status = lac_factor_solve(ctx, factor, LAC_N, b, x);
+    lac_memory_fail_at(0);
+    CHECK(status == LAC_OK || status == LAC_ERR_MEMORY);
+    lac_factor_destroy(&factor);
+    lac_object_release(core);
+    if (status != LAC_OK && n > 40) CHECK(check_live_blocks() <= before);  // what the pattern keeps comes first
+  }
+  lac_array_destroy(&b);
+  lac_array_destroy(&x);
+  direct_close(&s);
+}
+
+// -- which values ----------------------------------------------------------------------------------------------------
+
+/// Memory of the library by its version, without a look at the bits; memory of others by the bits alone.
+static void values_are_recognised_by_version_or_by_bits(lac_context *ctx) {
+  direct_case c = direct_make(DIRECT_POISSON, 60, LAC_F64, 1);
+  lac_solver_options options = iterative_options(LAC_METHOD_CG, LAC_METHOD_JACOBI);
+  iterative_system s = iterative_open(ctx, &c, &options);
+  lac_factor *again = NULL;
+  lac_array *copy = NULL;
+  CHECK_OK(lac_solver_factor(ctx, s.s.solver, s.s.values, &again));
+  CHECK(again == s.factor);
+  lac_factor_destroy(&again);
+  CHECK_OK(lac_array_clone(ctx, s.s.values, &copy));
+  CHECK_OK(lac_solver_factor(ctx, s.s.solver, copy, &again));
+  CHECK(again == s.factor);
+  lac_factor_destroy(&again);
+  CHECK_OK(lac_array_fill(ctx, copy, 1, 0));
+  (void)lac_solver_factor(ctx, s.s.solver, copy, &again);
+  CHECK(again != s.factor);
+  lac_factor_destroy(&again);
+  CHECK_EQ(lac_solver_report(s.s.solver).setups, 2);
+  lac_array_destroy(&copy);
+  iterative_close(&s);
+}
+
+/// An array that a solve writes to is another matrix from then on.
+static void a_solution_is_not_taken_for_the_values_it_was(lac_context *ctx) {
+  direct_case c = direct_make(DIRECT_TRIANGULAR, 6, LAC_F64, 2);
+  direct_system s = direct_open(ctx, &c, LAC_WIDTH_AUTO, NULL);
+  lac_solver_options options = iterative_options(LAC_METHOD_GMRES, LAC_METHOD_JACOBI);
+  lac_solver *solver = NULL;
+  lac_factor *gmres = NULL;
+  lac_array *b = direct_random(ctx, LAC_F64, 2, (int64_t[]){c.s->rows, 1}, 3), *x = NULL;
+  CHECK_OK(lac_array_clone(ctx, b, &x));
+  int64_t before = lac_array_version(x);
+  CHECK_OK(lac_solver_create(ctx, s.pattern, &options, &solver));
+  CHECK_OK(lac_solver_factor(ctx, solver, s.values, &gmres));
+  CHECK_OK(lac_factor_solve(ctx, gmres, LAC_N, b, x));
+  CHECK(lac_array_version(x) > before);
+  before = lac_array_version(x);
+  CHECK_OK(lac_factor_iterate(ctx, gmres, LAC_N, b, NULL, x, NULL));
+  CHECK(lac_array_version(x) > before);
+  lac_array_destroy(&b);
+  lac_array_destroy(&x);
+  lac_factor_destroy(&gmres);
+  lac_solver_destroy(&solver);
+  direct_close(&s);
+}
+
+CHECK_MAIN(every_method_is_a_kind_of_its_name, unknown_names_are_refused, a_solver_is_asked_for_by_name,
+           what_works_on_the_host_serves_arrays_from_elsewhere, determinants_inverses_and_conditions_travel_too,
+           what_is_refused_on_the_host_is_refused_here, every_failing_allocation_on_the_way_is_told,
+           values_are_recognised_by_version_or_by_bits, a_solution_is_not_taken_for_the_values_it_was)
