@@ -95,7 +95,7 @@ static void adopted_memory_stays_the_callers_when_adopting_fails(lac_context *ct
   int failures = 0;
   lac_array *a = NULL;
   lac_host_space.adopted = count_adopted;
-  for (;; ++failures) {  // the storage, then the array's head
+  for (;; ++failures) {  // the storage, with the array's head
     double *own = malloc(4 * sizeof *own);
     lac_memory_fail_at(failures + 1);
     lac_status status = lac_array_from(ctx, LAC_F64, 1, (int64_t[]){4}, own, LAC_ADOPT, &a);
@@ -106,7 +106,7 @@ static void adopted_memory_stays_the_callers_when_adopting_fails(lac_context *ct
     CHECK(!a);
     free(own);
   }
-  CHECK_EQ(failures, 2);
+  CHECK_EQ(failures, 1);
   lac_array_destroy(&a);
   CHECK_EQ(adopted_freed, 1);
   lac_host_space.adopted = adopted;
