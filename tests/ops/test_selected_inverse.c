@@ -23,6 +23,7 @@ static op_case inverse_case(const sketch *s, look looks, const char *shape) {
                    .result = {shape},
                    .i = {0, FACTOR, looks},
                    .object = square_object,
+                   .needs = "direct",
                    .apply = inverse_apply,
                    .dense = inverse_dense,
                    .fill = square_fill,
@@ -90,7 +91,7 @@ static void a_solver_factors_when_asked(lac_context *ctx) {
 
 /// d^3/dt^3 of 1 / t: one number, four times the size.
 static void selected_inverse_has_a_third_derivative(lac_context *ctx) {
-  if (!check_cpu_only("selected_inverse")) return;
+  if (!check_claimed("selected_inverse")) return;
   lac_pattern *p = NULL;
   lac_solver *solver = NULL;
   lac_array *a = NULL;
@@ -114,7 +115,7 @@ static void selected_inverse_has_a_third_derivative(lac_context *ctx) {
 }
 
 static void selected_inverse_names_a_singular_matrix(lac_context *ctx) {
-  if (!check_cpu_only("selected_inverse")) return;
+  if (!check_claimed("selected_inverse")) return;
   two_by_two s = two_by_two_open(ctx, (double[]){1, 2, 2, 4});
   CHECK(!lac_selected_inverse(s.tape, s.solver, lac_tape_leaf(s.tape, s.a)).id);
   CHECK_FAILS(lac_tape_status(s.tape), LAC_ERR_SINGULAR, "column");
@@ -122,7 +123,7 @@ static void selected_inverse_names_a_singular_matrix(lac_context *ctx) {
 }
 
 static void a_stale_factor_is_refused(lac_context *ctx) {
-  if (!check_cpu_only("selected_inverse")) return;
+  if (!check_claimed("selected_inverse")) return;
   two_by_two s = two_by_two_open(ctx, (double[]){3, 1, 2, 4});
   lac_factor *factor = NULL;
   CHECK_OK(lac_solver_factor(ctx, s.solver, s.a, &factor));

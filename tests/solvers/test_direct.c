@@ -312,7 +312,9 @@ static void every_failing_allocation_is_said_and_leaks_nothing(lac_context *ctx)
   check_failing_allocations(ctx, DIRECT_ZERO_DIAGONAL, LAC_METHOD_LU);
 }
 
-CHECK_MAIN(every_kind_dtype_width_and_side_is_solved_to_rounding, every_method_and_ordering_that_may_be_forced_solves,
-           many_random_systems_are_solved, sparse_right_hand_sides_are_solved, nearly_singular_systems_are_solved,
-           batches_of_matrices_and_right_hand_sides_broadcast, the_bits_do_not_depend_on_the_number_of_threads,
-           the_scale_of_matrix_and_right_hand_side_does_not_matter, every_failing_allocation_is_said_and_leaks_nothing)
+CHECK_MAIN_OF("direct", every_kind_dtype_width_and_side_is_solved_to_rounding,
+              every_method_and_ordering_that_may_be_forced_solves, many_random_systems_are_solved,
+              sparse_right_hand_sides_are_solved, nearly_singular_systems_are_solved,
+              batches_of_matrices_and_right_hand_sides_broadcast, the_bits_do_not_depend_on_the_number_of_threads,
+              the_scale_of_matrix_and_right_hand_side_does_not_matter,
+              every_failing_allocation_is_said_and_leaks_nothing)

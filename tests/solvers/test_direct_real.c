@@ -159,7 +159,7 @@ int main(int argc, char **argv) {
     printf("skip: the real matrices are not here (LACUNA_DATA names their folder)\n");
     return 77;
   }
-  return check_main(argc, argv,
+  return check_main(argc, argv, "direct",
                     "real_matrices_are_solved_to_rounding, lu_solves_them_all, engines_solve_them_too, "
                     "unit_vectors_are_solved_for_however_pivots_are_chosen, "
                     "a_matrix_that_single_precision_cannot_solve_is_refused",
