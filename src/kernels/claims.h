@@ -15,9 +15,8 @@
 #include "lacuna/array.h"
 
 typedef enum lac_claim_kind {
-  LAC_CLAIM_OPERATOR,       // as in ops.def
-  LAC_CLAIM_KRYLOV,         // a method, as in krylov.def
-  LAC_CLAIM_PRECONDITIONER  // as in preconditioners.def
+  LAC_CLAIM_OPERATOR,  // by its name
+  LAC_CLAIM_SOLVER     // a method or a preconditioner, by its name; `direct` stands for all direct methods
 } lac_claim_kind;
 
 /// Sets of dtypes.

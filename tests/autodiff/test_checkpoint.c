@@ -226,7 +226,7 @@ static lac_status solve_twice(lac_tape *tape, void *data, int step, const lac_va
 }
 
 static void segments_call_solvers(lac_context *ctx) {
-  if (!check_cpu_only("the direct solver")) return;
+  if (!check_claimed("the direct solver")) return;
   model m = open_model(ctx);
   lac_solver *solver = NULL;
   lac_tape *tape = NULL;
@@ -456,7 +456,7 @@ static lac_status once_and_square(lac_tape *tape, void *data, int step, const la
 }
 
 static void the_order_of_what_is_inside_is_kept(lac_context *ctx) {
-  if (!check_cpu_only("an operator that reads host memory")) return;
+  if (!check_claimed("an operator that reads host memory")) return;
   lac_array *x = random_array(ctx, 3, 1, 1);
   lac_tape *tape = NULL;
 

@@ -176,7 +176,7 @@ static void an_object_goes_when_its_user_lets_go_of_it(lac_context *ctx) {
   lac_array *x = filled(ctx, 2, 0, 1);
   lac_tape *tape = NULL;
 
-  if (!check_cpu_only("an operator that reads host memory")) {
+  if (!check_claimed("an operator that reads host memory")) {
     lac_array_destroy(&x);
     return;
   }

@@ -80,7 +80,7 @@ static void check_size(lac_context *ctx, const int64_t *size, lac_dtype dtype) {
 }
 
 static void blocks_of_every_size_multiply(lac_context *ctx) {
-  if (!check_cpu_only("products with blocks")) return;
+  if (!check_claimed("products with blocks")) return;
   for (int i = 0; i < SIZES; ++i) {
     for (int dtype = LAC_F32; dtype <= LAC_C128; ++dtype) check_size(ctx, sizes[i], (lac_dtype)dtype);
   }
@@ -88,7 +88,7 @@ static void blocks_of_every_size_multiply(lac_context *ctx) {
 
 /// y has 16 MiB and more, so it is stored past the caches; columns are whole lines.
 static void large_results_are_stored_whole(lac_context *ctx) {
-  if (!check_cpu_only("products with blocks")) return;
+  if (!check_claimed("products with blocks")) return;
   enum { N = 90000, K = 16 };
   lac_pattern *p = NULL;
   int64_t *offsets = scratch((N + 1) * sizeof *offsets), *cols = scratch(N * sizeof *cols);

@@ -481,5 +481,5 @@ int main(int argc, char **argv) {
     (void)printf("skip: the CUDA backend beside the CPU's\n");
     return SKIPPED;
   }
-  return check_main(argc, argv, NAMES(TESTS), tests, (int)(sizeof tests / sizeof *tests));
+  return check_main(argc, argv, NULL, NAMES(TESTS), tests, (int)(sizeof tests / sizeof *tests));
 }

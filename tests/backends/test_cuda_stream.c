@@ -417,7 +417,7 @@ static void calls_are_captured_into_a_graph(lac_context *ctx) {
 
 static int run(int argc, char **argv) {
   static check_test *const tests[] = {TESTS};
-  return check_main(argc, argv, NAMES(TESTS), tests, (int)(sizeof tests / sizeof *tests));
+  return check_main(argc, argv, NULL, NAMES(TESTS), tests, (int)(sizeof tests / sizeof *tests));
 }
 
 #else

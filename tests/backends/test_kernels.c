@@ -513,7 +513,14 @@ static void products_survive_every_failing_allocation(lac_context *ctx) {
       lac_array_destroy(&z.array);
 }
 
-CHECK_MAIN(one_column_samples_rows_of_all_lengths, spmm_multiplies_by_any_number_of_columns,
+static void required_kernels_are_there(lac_context *ctx) {
+  enum { OPTIONAL, REQUIRED };
+#define LAC_KERNEL(slot, need, parameters) CHECK(need == OPTIONAL || ctx->kernels->slot);
+#include "kernels/kernels.def"
+#undef LAC_KERNEL
+}
+
+CHECK_MAIN(required_kernels_are_there, one_column_samples_rows_of_all_lengths, spmm_multiplies_by_any_number_of_columns,
            products_with_entries_anywhere_are_right_and_their_bits_too, spmm_broadcasts_and_sums_batches,
            sddmm_samples_any_number_of_columns, sampled_spgemm_multiplies_on_all_sides,
            sampled_spgemm_broadcasts_and_sums_batches, sampled_spgemm_takes_empty_patterns,

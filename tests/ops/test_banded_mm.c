@@ -85,7 +85,7 @@ static lac_array *array_of(lac_context *ctx, int ndim, const int64_t *shape, dou
 
 /// The product by the band's pattern is the product by its storage, and NaN in the corners is read by neither.
 static void banded_mm_equals_the_product_by_its_pattern(lac_context *ctx) {
-  if (!check_cpu_only("banded_mm")) return;
+  if (!check_claimed("banded_mm")) return;
   enum { ROWS = 5, COLS = 6, LOWER = 1, UPPER = 2, WIDTH = LOWER + UPPER + 1 };
   double ab[WIDTH * COLS], x[COLS], y[ROWS], z[ROWS];
   lac_pattern *p = NULL;
@@ -148,7 +148,7 @@ static void banded_mm_refuses_a_band_that_is_none(lac_context *ctx) {
 
 /// Forward: y. Gradient: y, ab_bar and x_bar.
 static void banded_mm_takes_its_results_alone(lac_context *ctx) {
-  if (!check_cpu_only("banded_mm")) return;
+  if (!check_claimed("banded_mm")) return;
   op_case c = {.op = "banded_mm", .i = {LAC_N, 2, 3, 3000}, .shapes = {"6,3000", "3000,2"}, .result = {"3000,2"}};
   c.apply = banded_mm_apply;
   check_op_peak(ctx, &c, LAC_F64, 8 * 6000, 8 * (6000 + 18000 + 6000));

@@ -101,7 +101,7 @@ static lac_status solve_once(lac_context *ctx, bands b, int64_t items, int64_t n
 }
 
 static void banded_solve_names_the_column_of_a_singular_matrix(lac_context *ctx) {
-  if (!check_cpu_only("banded_solve")) return;
+  if (!check_claimed("banded_solve")) return;
   CHECK_FAILS(solve_once(ctx, (bands){0, 0}, 1, 3, (double[]){1, 0, 2}, NULL), LAC_ERR_SINGULAR, "column 1");
   CHECK_FAILS(solve_once(ctx, (bands){0, 0}, 2, 2, (double[]){1, 2, 3, 0}, NULL), LAC_ERR_SINGULAR, "item 1");
   CHECK_FAILS(solve_once(ctx, (bands){1, 1}, 1, 3, (double[]){0, 1, 1, 0, 0, 0, 1, 1, 0}, NULL), LAC_ERR_SINGULAR,
@@ -111,7 +111,7 @@ static void banded_solve_names_the_column_of_a_singular_matrix(lac_context *ctx)
 
 /// [0 1; 1 0] has no pivot on its diagonal and a solution all the same, as a tridiagonal and as a wider band.
 static void banded_solve_finds_pivots_beside_a_zero_diagonal(lac_context *ctx) {
-  if (!check_cpu_only("banded_solve")) return;
+  if (!check_claimed("banded_solve")) return;
   double x[2];
   CHECK_OK(solve_once(ctx, (bands){1, 1}, 1, 2, (double[]){0, 2, 0, 0, 4, 0}, x));
   CHECK(x[0] == 0.25 && x[1] == 0.5);
@@ -127,7 +127,7 @@ static void banded_solve_does_not_depend_on_threads(lac_context *ctx) {
 
 /// Forward: x, and a copy of the band with room for exchanged rows. Gradient: x, lambda, and that copy, or ab_bar after it.
 static void banded_solve_takes_what_it_states(lac_context *ctx) {
-  if (!check_cpu_only("banded_solve")) return;
+  if (!check_claimed("banded_solve")) return;
   op_case c = {.op = "banded_solve", .i = {LAC_N, 2, 2}, .shapes = {"5,3000", "3000,2"}, .result = {"3000,2"}};
   c.apply = banded_solve_apply, c.fill = banded_solve_fill;
   check_op_peak(ctx, &c, LAC_F64, 8 * (6000 + 7 * 3000), 8 * (2 * 6000 + 7 * 3000));

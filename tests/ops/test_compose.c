@@ -145,7 +145,7 @@ static void mean_dense(const op_case *c, const ref *in, ref *out) {
 }
 
 static void groups_have_means(lac_context *ctx) {
-  if (!check_cpu_only("segment_mean")) return;
+  if (!check_claimed("segment_mean")) return;
   for (int kind = BY_ROW; kind <= MIXED; ++kind) {
     op_case c = {.op = "remap", .patterns = {sketch_random(5, 4, 0.6, 3)}, .apply = mean_apply, .dense = mean_dense};
     c.object = group_map, c.i[5] = kind, c.fixed[0] = 1, c.degree[0] = 1;

@@ -110,7 +110,7 @@ static void concat_does_not_depend_on_threads(lac_context *ctx) {
 
 /// Forward: z. Gradient: z, x_bar and y_bar.
 static void concat_takes_its_results_alone(lac_context *ctx) {
-  if (!check_cpu_only("concat")) return;
+  if (!check_claimed("concat")) return;
   op_case c = {.op = "concat", .shapes = {"300,200", "300,300"}, .result = {"300,500"}, .apply = concat_apply};
   check_op_peak(ctx, &c, LAC_F64, 300 * 500 * 8, 2 * 300 * 500 * 8);
 }

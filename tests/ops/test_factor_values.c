@@ -194,7 +194,7 @@ static double product_error(lac_context *ctx, const op_case *c) {
 }
 
 static void factors_multiply_to_the_matrix_in_its_order(lac_context *ctx) {
-  if (!check_cpu_only("lu_values")) return;
+  if (!check_claimed("lu_values")) return;
   for (int order = LAC_ORDER_AMD; order <= LAC_ORDER_NATURAL; order += LAC_ORDER_NATURAL - LAC_ORDER_AMD) {
     op_case lu = {.op = "lu_values", .patterns = {sketch_square(24, 0.06, 4)}, .i = {LU, order}};
     op_case cholesky = {.op = "lu_values", .patterns = {sketch_grid(6)}, .i = {CHOLESKY, order}};
@@ -252,7 +252,7 @@ static lac_status factor_small(lac_context *ctx, factoring kind, double d) {
 }
 
 static void cholesky_names_the_row_that_is_not_positive_definite(lac_context *ctx) {
-  if (!check_cpu_only("lu_values")) return;
+  if (!check_claimed("lu_values")) return;
   CHECK_OK(factor_small(ctx, CHOLESKY, 4.5));
   CHECK_OK(factor_small(ctx, LDLT, 3));
   CHECK_FAILS(factor_small(ctx, CHOLESKY, -3), LAC_ERR_DEFINITE, "in row");
@@ -260,7 +260,7 @@ static void cholesky_names_the_row_that_is_not_positive_definite(lac_context *ct
 }
 
 static void factors_refuse_what_is_not_square(lac_context *ctx) {
-  if (!check_cpu_only("lu_values")) return;
+  if (!check_claimed("lu_values")) return;
   for (int kind = LU; kind <= IC0; ++kind) {
     lac_pattern *p = NULL;
     lac_tape *tape = NULL;

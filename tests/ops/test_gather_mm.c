@@ -102,7 +102,7 @@ static lac_status segment_mm_once(lac_context *ctx, int64_t r, const int64_t *le
 }
 
 static void segments_follow_each_other_and_add_up(lac_context *ctx) {
-  if (!check_cpu_only("gather_mm")) return;
+  if (!check_claimed("gather_mm")) return;
   double y[3];
   CHECK_OK(segment_mm_once(ctx, 3, (const int64_t[]){2, 0, 1}, y));
   CHECK(y[0] == 10 && y[1] == 20 && y[2] == 90);

@@ -14,6 +14,7 @@ static op_case inverse_case(const sketch *s, const sketch *other, const char *a,
                    .result = {result},
                    .i = {0, SOLVER, GENERAL},
                    .object = square_object,
+                   .needs = "direct",
                    .fill = square_fill,
                    .degree = {-1},
                    .fixed = {1},
@@ -45,7 +46,7 @@ static void inverse_on_reads_any_pattern(lac_context *ctx) {
 
 /// A definite matrix stays one, whatever is asked for: of its symmetric pattern a symmetric one is made.
 static void inverse_on_keeps_cholesky(lac_context *ctx) {
-  if (!check_cpu_only("inverse_on")) return;
+  if (!check_claimed("inverse_on")) return;
   lac_pattern *p = NULL, *q = NULL;
   lac_solver *solver = NULL, *wide = NULL, *again = NULL;
   CHECK_OK(sketch_pattern(ctx, sketch_symmetric(6, 0.3, 3), LAC_WIDTH_AUTO, &p));

@@ -32,6 +32,7 @@ static op_case logdet_case(const sketch *s, look looks, const char *a, const cha
                    .result = {result, result},
                    .i = {0, FACTOR, looks},
                    .object = square_object,
+                   .needs = "direct",
                    .apply = logdet_apply,
                    .dense = logdet_dense,
                    .fill = square_fill,
@@ -101,16 +102,16 @@ static void the_public_functions_give_the_logarithm(lac_context *ctx) {
 }
 
 static void logdet_names_a_singular_matrix(lac_context *ctx) {
-  if (check_cpu_only("logdet")) check_names_singular(ctx, lac_logdet);
+  if (check_claimed("logdet")) check_names_singular(ctx, lac_logdet);
 }
 
 static void a_stale_factor_is_refused(lac_context *ctx) {
-  if (check_cpu_only("logdet")) check_refuses_stale(ctx, "logdet", lac_logdet_with);
+  if (check_claimed("logdet")) check_refuses_stale(ctx, "logdet", lac_logdet_with);
 }
 
 /// Forward, gradient and tangent: one factorisation. The second order factors the matrix of twice the size.
 static void derivatives_use_the_factor_of_the_forward(lac_context *ctx) {
-  if (!check_cpu_only("logdet")) return;
+  if (!check_claimed("logdet")) return;
   two_by_two s = two_by_two_open(ctx, (double[]){3, 1, 1, 4});
   lac_factor *factor = NULL;
   lac_var a = lac_tape_leaf(s.tape, s.a), bar = {0}, dot = {0}, second = {0};
@@ -139,7 +140,7 @@ static void logdet_does_not_depend_on_threads(lac_context *ctx) {
 /// Forward: two numbers. Gradient: those, z and a_bar. What the factor takes, and works in for z, is not the operator's: a diagonal
 /// needs nothing.
 static void logdet_takes_what_it_states(lac_context *ctx) {
-  if (!check_cpu_only("logdet")) return;
+  if (!check_claimed("logdet")) return;
   op_case c = logdet_case(sketch_square(4000, 0, 1), GENERAL, "nnz", "");
   check_op_peak(ctx, &c, LAC_F64, 2 * 8, 2 * 8 + 2 * 8 * 4000);
 }

@@ -43,6 +43,7 @@ static op_case estimate_case(const sketch *s, const char *a, const char *result)
                    .result = {result},
                    .i = {0, SOLVER, DEFINITE},
                    .object = square_object,
+                   .needs = "direct",
                    .apply = estimate_apply,
                    .dense = estimate_dense,
                    .fill = square_fill,
@@ -117,7 +118,7 @@ static double number_of(lac_context *ctx, const grid *g, lac_var x) {
 
 /// 30 x 30 points, twenty seeds: the mean of the errors beside their standard errors is about one, and none is far out.
 static void random_probes_come_as_near_as_they_say(lac_context *ctx) {
-  if (!check_cpu_only("logdet_estimate")) return;
+  if (!check_claimed("logdet_estimate")) return;
   grid g = grid_open(ctx, 30, 1);
   lac_var a = lac_tape_leaf(g.tape, g.values), out[2];
   double exact = number_of(ctx, &g, lac_logdet(g.tape, g.solver, a)), square = 0;
@@ -134,7 +135,7 @@ static void random_probes_come_as_near_as_they_say(lac_context *ctx) {
 
 /// The gradient along A itself is z^H z / k = n; along the identity it estimates tr A^-1, and the tangent agrees with it.
 static void the_gradient_estimates_that_of_logdet(lac_context *ctx) {
-  if (!check_cpu_only("logdet_estimate")) return;
+  if (!check_claimed("logdet_estimate")) return;
   grid g = grid_open(ctx, 12, 1);
   lac_var a = lac_tape_leaf(g.tape, g.values), z = lac_probes(g.tape, LAC_F64, 144, 400, 5), out[2], bar = {0},
           true_bar = {0}, dot = {0};
@@ -151,7 +152,7 @@ static void the_gradient_estimates_that_of_logdet(lac_context *ctx) {
 }
 
 static void the_scale_of_a_matrix_is_added(lac_context *ctx) {
-  if (!check_cpu_only("logdet_estimate")) return;
+  if (!check_claimed("logdet_estimate")) return;
   double numbers[3], scales[] = {1, 1e150, 1e-150};
   for (int i = 0; i < 3; ++i) {
     grid g = grid_open(ctx, 6, scales[i]);
@@ -198,14 +199,14 @@ static void refused(lac_context *ctx, const double values[4], int64_t probes, in
 }
 
 static void what_has_no_estimate_is_said(lac_context *ctx) {
-  if (!check_cpu_only("logdet_estimate")) return;
+  if (!check_claimed("logdet_estimate")) return;
   refused(ctx, (double[]){1, 2, 2, 1}, 3, 0, LAC_ERR_DEFINITE, "not positive definite");
   refused(ctx, (double[]){2, 1, 1, 2}, 0, 0, LAC_ERR_SHAPE, "no probes");
   refused(ctx, (double[]){2, 1, 1, 2}, 1, -1, LAC_ERR_ARG, "-1 steps");
 }
 
 static void the_operator_refuses_what_is_not_hermitian(lac_context *ctx) {
-  if (!check_cpu_only("logdet_estimate")) return;
+  if (!check_claimed("logdet_estimate")) return;
   two_by_two s = two_by_two_open(ctx, (double[]){3, 1, 2, 4});
   lac_spec spec = {.op = lac_op_find("logdet_estimate"), .object = s.solver};
   lac_var out[2], in[] = {lac_tape_leaf(s.tape, s.a), lac_probes(s.tape, LAC_F64, 2, 3, 1)};
@@ -215,7 +216,7 @@ static void the_operator_refuses_what_is_not_hermitian(lac_context *ctx) {
 
 /// One probe has no spread; a number that is not finite is not lost.
 static void nan_means_unknown(lac_context *ctx) {
-  if (!check_cpu_only("logdet_estimate")) return;
+  if (!check_claimed("logdet_estimate")) return;
   for (int bad = 0; bad < 2; ++bad) {
     two_by_two s = two_by_two_open(ctx, (double[]){bad ? NAN : 2, 1, 1, 2});
     lac_var out[2];

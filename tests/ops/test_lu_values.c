@@ -52,7 +52,7 @@ static void lu_values_does_not_depend_on_threads(lac_context *ctx) {
 
 /// L U has the entries of C.
 static void lu_values_gives_the_factors_of_a_closed_pattern(lac_context *ctx) {
-  if (!check_cpu_only("lu_values")) return;
+  if (!check_claimed("lu_values")) return;
   const sketch *s = sketch_closed(sketch_square(9, 0.2, 4));
   op_case c = lu_case(s, "nnz");
   lac_meta meta = op_shape(&c, LAC_C128, "nnz");
@@ -109,7 +109,7 @@ static lac_status eliminate_ones(lac_context *ctx, const sketch *s, lac_pivots p
 }
 
 static void lu_values_names_the_row_of_a_pivot_that_does_not_do(lac_context *ctx) {
-  if (!check_cpu_only("lu_values")) return;
+  if (!check_claimed("lu_values")) return;
   static int64_t row[] = {0, 1, 2, 3, 3}, col[] = {0, 1, 2, 2, 3};
   static const sketch s = {.rows = 4, .cols = 4, .nnz = 5, .row = row, .col = col};
   CHECK_OK(eliminate_ones(ctx, &s, LAC_PIVOTS_NONZERO, 1, -2));
@@ -126,7 +126,7 @@ static void lu_values_names_the_row_of_a_pivot_that_does_not_do(lac_context *ctx
 
 /// The last pivot divides nothing: a singular matrix has factors all the same.
 static void lu_values_takes_a_zero_that_is_not_divided_by(lac_context *ctx) {
-  if (!check_cpu_only("lu_values")) return;
+  if (!check_claimed("lu_values")) return;
   static int64_t at[] = {0, 1, 2};
   static const sketch s = {.rows = 3, .cols = 3, .nnz = 3, .row = at, .col = at};
   CHECK_OK(eliminate_ones(ctx, &s, LAC_PIVOTS_NONZERO, 1, 0));
@@ -134,7 +134,7 @@ static void lu_values_takes_a_zero_that_is_not_divided_by(lac_context *ctx) {
 
 /// Forward: lu. Gradient: lu and c_bar, beside which the factors come into being once more. Each works in a row.
 static void lu_values_takes_what_it_states(lac_context *ctx) {
-  if (!check_cpu_only("lu_values")) return;
+  if (!check_claimed("lu_values")) return;
   op_case c = lu_case(sketch_square(300, 0.05, 7), "nnz");
   int64_t lu = 8 * c.patterns[0]->nnz, row = 8 * 300;
   check_op_peak(ctx, &c, LAC_F64, lu + row, 3 * lu + row);

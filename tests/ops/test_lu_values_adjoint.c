@@ -61,7 +61,7 @@ static void lu_values_adjoint_does_not_depend_on_threads(lac_context *ctx) {
 }
 
 static void lu_values_adjoint_refuses_a_zero_pivot(lac_context *ctx) {
-  if (!check_cpu_only("lu_values_adjoint")) return;
+  if (!check_claimed("lu_values_adjoint")) return;
   lac_pattern *p = NULL;
   lac_array *zeros = NULL;
   lac_tape *tape = NULL;

@@ -84,7 +84,7 @@ static void matmul_does_not_depend_on_threads(lac_context *ctx) {
 
 /// Forward: Z. Gradient: Z, X_bar and Y_bar, which is summed over the batch where it is made.
 static void matmul_takes_its_results_alone(lac_context *ctx) {
-  if (!check_cpu_only("matmul")) return;
+  if (!check_claimed("matmul")) return;
   op_case c = {.op = "matmul", .shapes = {"9,60,80", "80,70"}, .result = {"9,60,70"}, .apply = matmul_apply};
   int64_t z = 9 * 60 * 70 * 8;
   check_op_peak(ctx, &c, LAC_F64, z, z + 9 * 60 * 80 * 8 + 80 * 70 * 8);

@@ -46,14 +46,14 @@ static void check_norm2(lac_context *ctx, const sketch *s, const char *batch, co
 }
 
 static void norm2_differentiates_once(lac_context *ctx) {
-  if (!check_cpu_only("norm2")) return;
+  if (!check_claimed("norm2")) return;
   check_norm2(ctx, sketch_random(5, 4, 0.6, 1), "", "");
   check_norm2(ctx, sketch_random(3, 6, 0.6, 3), "", "");
   check_norm2(ctx, sketch_random(4, 4, 0.6, 2), "2,", "2");
 }
 
 static void norm2_takes_small_and_empty_matrices(lac_context *ctx) {
-  if (!check_cpu_only("norm2")) return;
+  if (!check_claimed("norm2")) return;
   check_norm2(ctx, sketch_square(1, 1, 1), "", "");
   check_norm2(ctx, sketch_random(1, 5, 0.9, 1), "", "");  // the start is not a multiple of the only row
   check_norm2(ctx, sketch_random(6, 1, 0.9, 1), "", "");
@@ -90,7 +90,7 @@ static answer norm2_of(lac_context *ctx, const lac_pattern *p, double *values, d
 
 /// Zeros give 0 with gradient 0, a multiple value one of its gradients; a second derivative is refused.
 static void special_values_are_as_stated(lac_context *ctx) {
-  if (!check_cpu_only("norm2")) return;
+  if (!check_claimed("norm2")) return;
   lac_pattern *p = NULL;
   CHECK_OK(lac_pattern_eye(ctx, 3, 4, 0, LAC_WIDTH_AUTO, &p));
   answer got = norm2_of(ctx, p, (double[]){0, 0, 0}, 0, 0);
@@ -111,7 +111,7 @@ static void special_values_are_as_stated(lac_context *ctx) {
 
 /// Vectors are for the rules; whoever differentiates them is told.
 static void vectors_have_no_derivative(lac_context *ctx) {
-  if (!check_cpu_only("norm2")) return;
+  if (!check_claimed("norm2")) return;
   lac_pattern *p = NULL;
   lac_array *a = NULL;
   lac_tape *tape = NULL;
@@ -129,7 +129,7 @@ static void vectors_have_no_derivative(lac_context *ctx) {
 
 /// Tridiagonal (-1, 2, -1) of n rows: 2 + 2 cos(pi / (n + 1)), and its neighbour is close by.
 static void what_does_not_converge_is_said(lac_context *ctx) {
-  if (!check_cpu_only("norm2")) return;
+  if (!check_claimed("norm2")) return;
   enum { N = 300 };
   static int64_t offsets[N + 1], columns[3 * N];
   static double values[3 * N];

@@ -49,7 +49,7 @@ static void real_does_not_depend_on_threads(lac_context *ctx) {
 static void real_takes_its_results_alone(lac_context *ctx) {
   op_case c = {
       .op = "real", .shapes = {"70000"}, .result = {"70000"}, .apply = real_apply, .result_dtype = op_real_dtype};
-  if (!check_cpu_only("real")) return;
+  if (!check_claimed("real")) return;
   check_op_peak(ctx, &c, LAC_C128, 70000 * 8, 70000 * (8 + 16));
 }
 

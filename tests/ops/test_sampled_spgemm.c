@@ -84,7 +84,7 @@ static void sampled_spgemm_does_not_depend_on_threads(lac_context *ctx) {
 
 /// Forward: t. Gradient: t, x_bar and y_bar.
 static void sampled_spgemm_takes_its_results_alone(lac_context *ctx) {
-  if (!check_cpu_only("sampled_spgemm")) return;
+  if (!check_claimed("sampled_spgemm")) return;
   op_case c = sampled_case(sketch_random(300, 280, 0.05, 9), sketch_random(300, 250, 0.05, 7), LAC_N,
                            sketch_random(250, 280, 0.05, 8), LAC_N);
   int64_t t = 8 * c.patterns[TARGET]->nnz, x_bar = 8 * c.patterns[X]->nnz, y_bar = 8 * c.patterns[Y]->nnz;

@@ -64,7 +64,7 @@ static void segment_logsumexp_does_not_depend_on_threads(lac_context *ctx) {
 
 /// Sorted and mixed targets of the same groups: both loops.
 static void edges_are_those_of_the_plain_formula(lac_context *ctx) {
-  if (!check_cpu_only("segment_logsumexp")) return;
+  if (!check_claimed("segment_logsumexp")) return;
   static const int64_t targets[2][7] = {{0, 0, 1, 1, 2, 2, 4}, {2, 0, 1, 4, 0, 1, 2}};
   static const int64_t places[2][7] = {{0, 1, 2, 3, 4, 5, 6}, {4, 0, 2, 6, 1, 3, 5}};
   static const double numbers[7] = {-INFINITY, -INFINITY, INFINITY, 1, 1000, 1000, NAN};
@@ -89,7 +89,7 @@ static void edges_are_those_of_the_plain_formula(lac_context *ctx) {
 }
 
 static void tiny_and_huge_numbers_do_not_overflow(lac_context *ctx) {
-  if (!check_cpu_only("segment_logsumexp")) return;
+  if (!check_claimed("segment_logsumexp")) return;
   double y[2], x_bar[3], x[3] = {-1e308, 1e308, -1e308};
   CHECK_OK(group_probe(ctx, lac_segment_logsumexp, 3, (const int64_t[]){0, 0, 1}, 2, 0, x, y, x_bar));
   CHECK_NEAR(y[0], 1e308, 0);
@@ -98,7 +98,7 @@ static void tiny_and_huge_numbers_do_not_overflow(lac_context *ctx) {
 }
 
 static void a_group_longer_than_its_length_is_refused(lac_context *ctx) {
-  if (!check_cpu_only("segment_logsumexp")) return;
+  if (!check_claimed("segment_logsumexp")) return;
   double x[3] = {1, 2, 3}, y[1], x_bar[3];
   CHECK_FAILS(group_probe(ctx, lac_segment_logsumexp, 3, (const int64_t[]){0, 0, 0}, 1, 2, x, y, x_bar), LAC_ERR_ARG,
               "group 0 has 3 entries, more than its full length of 2");

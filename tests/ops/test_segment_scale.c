@@ -54,7 +54,7 @@ static void segment_scale_does_not_depend_on_threads(lac_context *ctx) {
 
 /// Forward: y. Gradient: y, a_bar and d_bar, and nothing else of the length of y.
 static void segment_scale_takes_its_results_alone(lac_context *ctx) {
-  if (!check_cpu_only("segment_scale")) return;
+  if (!check_claimed("segment_scale")) return;
   op_case c = {.op = "segment_scale", .patterns = {sketch_random(900, 1100, 0.03, 7)}, .apply = scale_apply};
   c.object = group_map, c.shapes[0] = "900", c.shapes[1] = "nnz", c.result[0] = "nnz";
   int64_t y = 8 * c.patterns[0]->nnz;

@@ -57,7 +57,7 @@ static lac_var largest(lac_tape *tape, const lac_map *map, int64_t full, lac_var
 }
 
 static void shares_are_even(lac_context *ctx) {
-  if (!check_cpu_only("segment_ties")) return;
+  if (!check_claimed("segment_ties")) return;
   static const int64_t target[] = {0, 0, 0, 1, 1};
   double w[5];
   CHECK_OK(group_probe(ctx, largest, 5, target, 2, 0, (const double[]){2, 2, 1, -INFINITY, -INFINITY}, w, NULL));

@@ -93,7 +93,7 @@ static lac_var selected_inverse(lac_tape *tape, lac_var x) {
 
 static void what_is_not_selected_does_not_leak(lac_context *ctx) {
   static const double wild[] = {NAN, INFINITY, -INFINITY};
-  if (!check_cpu_only("select")) return;
+  if (!check_claimed("select")) return;
   condition = 0;
   for (int i = 0; i < 3; ++i) {
     CHECK(probe_value(ctx, selected, LAC_F64, wild[i]) == 0);
@@ -124,7 +124,7 @@ static void select_does_not_depend_on_threads(lac_context *ctx) {
 /// Forward: z. Gradient: z and x_bar.
 static void select_takes_its_results_alone(lac_context *ctx) {
   op_case c = {.op = "select", .shapes = {"70000", "70000"}, .result = {"70000"}, .apply = select_apply};
-  if (!check_cpu_only("select")) return;
+  if (!check_claimed("select")) return;
   check_op_peak(ctx, &c, LAC_F64, 70000 * 8, 2 * 70000 * 8);
 }
 

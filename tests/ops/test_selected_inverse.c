@@ -23,6 +23,7 @@ static op_case inverse_case(const sketch *s, look looks, const char *shape) {
                    .result = {shape},
                    .i = {0, FACTOR, looks},
                    .object = square_object,
+                   .needs = "direct",
                    .apply = inverse_apply,
                    .dense = inverse_dense,
                    .fill = square_fill,
@@ -90,7 +91,7 @@ static void a_solver_factors_when_asked(lac_context *ctx) {
 
 /// d^3/dt^3 of 1 / t: one number, four times the size.
 static void selected_inverse_has_a_third_derivative(lac_context *ctx) {
-  if (!check_cpu_only("selected_inverse")) return;
+  if (!check_claimed("selected_inverse")) return;
   lac_pattern *p = NULL;
   lac_solver *solver = NULL;
   lac_array *a = NULL;
@@ -114,11 +115,11 @@ static void selected_inverse_has_a_third_derivative(lac_context *ctx) {
 }
 
 static void selected_inverse_names_a_singular_matrix(lac_context *ctx) {
-  if (check_cpu_only("selected_inverse")) check_names_singular(ctx, lac_selected_inverse);
+  if (check_claimed("selected_inverse")) check_names_singular(ctx, lac_selected_inverse);
 }
 
 static void a_stale_factor_is_refused(lac_context *ctx) {
-  if (check_cpu_only("selected_inverse")) check_refuses_stale(ctx, "selected_inverse", lac_selected_inverse_with);
+  if (check_claimed("selected_inverse")) check_refuses_stale(ctx, "selected_inverse", lac_selected_inverse_with);
 }
 
 static void selected_inverse_does_not_depend_on_threads(lac_context *ctx) {

@@ -111,7 +111,7 @@ static void sell_mm_does_not_depend_on_threads(lac_context *ctx) {
 
 /// The result; then both gradients and, one at a time, the values by slots: none for each item of the batch.
 static void sell_mm_keeps_no_array_for_each_item(lac_context *ctx) {
-  if (!check_cpu_only("sell_mm")) return;
+  if (!check_claimed("sell_mm")) return;
   const sketch *s = sketch_random(900, 1100, 0.03, 7);
   op_case c = sell_case(s, 8, 64, "", "9,", "9,", 1);
   int64_t y = 9 * 900 * 8, x_bar = 9 * 1100 * 8, a_bar = layout_of(s, 8, 64).size * 8;
@@ -120,7 +120,7 @@ static void sell_mm_keeps_no_array_for_each_item(lac_context *ctx) {
 
 /// What stands in padding, and what x holds where padding would point, changes nothing.
 static void sell_mm_does_not_read_padding(lac_context *ctx) {
-  if (!check_cpu_only("sell_mm")) return;
+  if (!check_claimed("sell_mm")) return;
   const int64_t row[] = {0, 0, 1}, col[] = {0, 1, 1};
   double x[] = {INFINITY, 2}, a[] = {1, 3, 2, NAN};
   lac_pattern *p = NULL;

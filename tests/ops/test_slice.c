@@ -83,7 +83,7 @@ static void slice_does_not_depend_on_threads(lac_context *ctx) {
 
 /// Forward: y. Gradient: y and x_bar.
 static void slice_takes_its_results_alone(lac_context *ctx) {
-  if (!check_cpu_only("slice")) return;
+  if (!check_claimed("slice")) return;
   op_case c = {.op = "slice", .shapes = {"300,500"}, .result = {"300,100"}, .i = {0, 0, 100, 1}, .apply = slice_apply};
   check_op_peak(ctx, &c, LAC_F64, 300 * 100 * 8, 300 * 100 * 8 + 300 * 500 * 8);
 }

@@ -126,7 +126,7 @@ static void what_is_not_reached_is_an_error(lac_context *ctx) {
 
 /// A factor of the matrix itself: one iteration, and one for the adjoint.
 static void a_factor_preconditions_an_operator(lac_context *ctx) {
-  if (!check_cpu_only("direct solvers")) return;
+  if (!check_claimed("direct solvers")) return;
   line_system s = line_open(ctx, 30);
   product p = {s.pattern, 0};
   lac_solver_options options = lac_solver_options_defaults();

@@ -13,6 +13,7 @@ static op_case solve_case(const sketch *s, lac_side side, look looks, const char
                    .result = {x},
                    .i = {side, FACTOR, looks},
                    .object = square_object,
+                   .needs = "direct",
                    .apply = square_solve_apply,
                    .dense = square_solve_dense,
                    .fill = square_fill,
@@ -110,7 +111,7 @@ static void system_close(system_of_two *s) {
 }
 
 static void solve_names_a_singular_matrix(lac_context *ctx) {
-  if (!check_cpu_only("solve")) return;
+  if (!check_claimed("solve")) return;
   system_of_two s = system_open(ctx, (double[]){1, 2, 2, 4});
   lac_var x = lac_solve(s.tape, s.solver, LAC_N, lac_tape_leaf(s.tape, s.a), lac_tape_leaf(s.tape, s.b));
   CHECK(!x.id);
@@ -119,7 +120,7 @@ static void solve_names_a_singular_matrix(lac_context *ctx) {
 }
 
 static void solve_refuses_what_is_not_finite(lac_context *ctx) {
-  if (!check_cpu_only("solve")) return;
+  if (!check_claimed("solve")) return;
   system_of_two s = system_open(ctx, (double[]){1, 2, NAN, 4});
   lac_var x = lac_solve(s.tape, s.solver, LAC_N, lac_tape_leaf(s.tape, s.a), lac_tape_leaf(s.tape, s.b));
   CHECK(!x.id);
@@ -128,7 +129,7 @@ static void solve_refuses_what_is_not_finite(lac_context *ctx) {
 }
 
 static void a_stale_factor_is_refused(lac_context *ctx) {
-  if (!check_cpu_only("solve")) return;
+  if (!check_claimed("solve")) return;
   system_of_two s = system_open(ctx, (double[]){3, 1, 2, 4});
   lac_factor *factor = NULL;
   double other[4] = {3, 1, 2, 5};
@@ -141,7 +142,7 @@ static void a_stale_factor_is_refused(lac_context *ctx) {
 }
 
 static void a_factor_of_another_batch_is_refused(lac_context *ctx) {
-  if (!check_cpu_only("solve")) return;
+  if (!check_claimed("solve")) return;
   system_of_two s = system_open(ctx, (double[]){3, 1, 2, 4});
   double values[8] = {3, 1, 2, 4, 5, 1, 1, 2};
   lac_array *flat = NULL, *deep = NULL;
@@ -159,7 +160,7 @@ static void a_factor_of_another_batch_is_refused(lac_context *ctx) {
 }
 
 static void tiny_right_hand_sides_are_solved(lac_context *ctx) {
-  if (!check_cpu_only("solve")) return;
+  if (!check_claimed("solve")) return;
   system_of_two s = system_open(ctx, (double[]){3e3, 1e3, 2e3, 4e3});
   double x[2];
   for (double size = 1e-300; size > 0; size /= 100) {  // down to the smallest denormal numbers and beyond
@@ -174,7 +175,7 @@ static void tiny_right_hand_sides_are_solved(lac_context *ctx) {
 }
 
 static void values_written_after_the_solve_make_its_derivative_stale(lac_context *ctx) {
-  if (!check_cpu_only("solve")) return;
+  if (!check_claimed("solve")) return;
   system_of_two s = system_open(ctx, (double[]){3, 1, 2, 4});
   double other[4] = {3, 1, 2, 5};
   lac_var a = lac_tape_leaf(s.tape, s.a), b = lac_tape_leaf(s.tape, s.b), a_bar = {0};
@@ -187,7 +188,7 @@ static void values_written_after_the_solve_make_its_derivative_stale(lac_context
 
 /// Forward, adjoint, tangent and second order: one factorisation.
 static void every_order_uses_the_same_factor(lac_context *ctx) {
-  if (!check_cpu_only("solve")) return;
+  if (!check_claimed("solve")) return;
   system_of_two s = system_open(ctx, (double[]){3, 1, 2, 4});
   lac_factor *factor = NULL;
   lac_var a = lac_tape_leaf(s.tape, s.a), b = lac_tape_leaf(s.tape, s.b), bars[2], hessian[2];
@@ -209,7 +210,7 @@ static void solve_with_does_not_depend_on_threads(lac_context *ctx) {
 /// Forward: x, and the blocks in which a solve is refined. Gradient: x and lambda, which is b_bar; the blocks, and after them
 /// a_bar with its sign turned in place. What the factor takes is not counted.
 static void solve_with_takes_what_it_states(lac_context *ctx) {
-  if (!check_cpu_only("solve")) return;
+  if (!check_claimed("solve")) return;
   op_case c = solve_case(sketch_square(400, 0.02, 7), LAC_N, GENERAL, "nnz", "400,3", "400,3");
   int64_t x = 8 * 400 * 3, blocks = REFINE_BLOCKS * x, a_bar = 8 * c.patterns[0]->nnz;
   check_op_peak(ctx, &c, LAC_F64, x + blocks, 2 * x + (blocks > a_bar ? blocks : a_bar));

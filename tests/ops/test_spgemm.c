@@ -59,7 +59,7 @@ static void spgemm_takes_a_single_entry(lac_context *ctx) {
 }
 
 static void spgemm_hands_out_the_products_pattern(lac_context *ctx) {
-  if (!check_cpu_only("spgemm")) return;
+  if (!check_claimed("spgemm")) return;
   const sketch *a = sketch_random(5, 6, 0.4, 1), *b = sketch_random(6, 4, 0.4, 2), *product = sketch_product(a, b);
   lac_pattern *pa = NULL, *pb = NULL, *pc = NULL, *again = NULL;
   lac_array *x = NULL, *y = NULL;
@@ -98,7 +98,7 @@ static void spgemm_does_not_depend_on_threads(lac_context *ctx) {
 
 /// Forward: c. Gradient: c, a_bar and b_bar.
 static void spgemm_takes_its_results_alone(lac_context *ctx) {
-  if (!check_cpu_only("spgemm")) return;
+  if (!check_claimed("spgemm")) return;
   const sketch *a = sketch_random(300, 250, 0.05, 7), *b = sketch_random(250, 280, 0.05, 8);
   int64_t nnz = sketch_product(a, b)->nnz;
   op_case c = {.op = "spgemm", .patterns = {a, b}, .shapes = {"nnz", "nnz1"}, .apply = spgemm_apply};
@@ -136,7 +136,7 @@ static void product_and_adjoints(lac_context *ctx, const sketch *a, const sketch
 
 /// Whether the places of a plan are used or rows are marked, every number is summed in the same order.
 static void spgemm_gives_the_same_bits_with_and_without_places(lac_context *ctx) {
-  if (!check_cpu_only("spgemm")) return;
+  if (!check_claimed("spgemm")) return;
   const sketch *a = sketch_random(300, 250, 0.05, 7), *b = sketch_random(250, 280, 0.05, 8);
   size_t count = 2 * (size_t)(a->nnz + b->nnz + sketch_product(a, b)->nnz);
   double *with = scratch(count * sizeof *with), *without = scratch(count * sizeof *without);

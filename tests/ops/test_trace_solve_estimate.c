@@ -46,6 +46,7 @@ static op_case trace_case(const char *a, const char *b, const char *result) {
                    .result = {result},
                    .i = {0, SOLVER, GENERAL},
                    .object = square_object,
+                   .needs = "direct",
                    .apply = trace_apply,
                    .dense = trace_dense,
                    .fill = square_fill,
@@ -87,7 +88,7 @@ static void the_error_is_that_of_the_mean(lac_context *ctx) {
 }
 
 static void random_probes_come_as_near_as_they_say(lac_context *ctx) {
-  if (!check_cpu_only("trace_solve_estimate")) return;
+  if (!check_claimed("trace_solve_estimate")) return;
   two_by_two s = two_by_two_open(ctx, (double[]){3, 1, 2, 4});
   lac_var a = lac_tape_leaf(s.tape, s.a), out[2];
   double estimate = 0, error = 0;  // tr(A^-1 A) is 2 for every probe

@@ -122,7 +122,7 @@ static lac_status solve_once(lac_context *ctx, const sketch *s, double diagonal)
 }
 
 static void trisolve_names_a_zero_or_missing_diagonal(lac_context *ctx) {
-  if (!check_cpu_only("trisolve")) return;
+  if (!check_claimed("trisolve")) return;
   CHECK_OK(solve_once(ctx, sketch_square(5, 0.4, 6), 3));
   CHECK_FAILS(solve_once(ctx, sketch_square(5, 0.4, 6), 0), LAC_ERR_SINGULAR, "2");
   CHECK_FAILS(solve_once(ctx, sketch_triangle(5, 1, LAC_LOWER, LAC_UNIT, 6), 1), LAC_ERR_SINGULAR, "0");
@@ -185,7 +185,7 @@ static void solve_on_threads(lac_context *ctx, const sketch *s, lac_triangle tri
 }
 
 static void trisolve_gives_the_same_bits_by_rows_by_levels_and_by_columns(lac_context *ctx) {
-  if (!check_cpu_only("trisolve")) return;
+  if (!check_claimed("trisolve")) return;
   for (int c = 0; c < 8; ++c) {
     lac_triangle triangle = c & 1 ? LAC_UPPER : LAC_LOWER;
     const sketch *s = sketch_levels(triangle);
@@ -203,7 +203,7 @@ static void trisolve_gives_the_same_bits_by_rows_by_levels_and_by_columns(lac_co
 
 /// A chain, longer than the chunks in which it is divided, in closed form: x_i = 1 for rows that sum to 1.
 static void trisolve_runs_down_and_up_a_long_chain(lac_context *ctx) {
-  if (!check_cpu_only("trisolve")) return;
+  if (!check_claimed("trisolve")) return;
   enum { ROWS = 1300 };
   static int64_t row[2 * ROWS], col[2 * ROWS];
   double *x = malloc(ROWS * sizeof *x);
@@ -248,7 +248,7 @@ static void trisolve_differentiates_chains(lac_context *ctx) {
 
 /// Forward: x. Gradient: x and lambda, which is b_bar; a_bar, whose sign is turned in place.
 static void trisolve_takes_what_it_states(lac_context *ctx) {
-  if (!check_cpu_only("trisolve")) return;
+  if (!check_claimed("trisolve")) return;
   op_case c = {.op = "trisolve", .patterns = {sketch_triangle(700, 0.03, LAC_LOWER, LAC_STORED, 7)}};
   int64_t x = 8 * 700 * 3, a_bar = 8 * c.patterns[0]->nnz;
   c.shapes[0] = "nnz", c.shapes[1] = "700,3", c.result[0] = "700,3";

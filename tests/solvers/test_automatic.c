@@ -15,7 +15,7 @@ static bool iterates(const lac_factor *factor) { return lac_factor_innermost(fac
 // -- what is foreseen ------------------------------------------------------------------------------------------------
 
 static void small_systems_are_solved_directly(lac_context *ctx) {
-  if (!check_cpu_only("direct solvers")) return;
+  if (!check_claimed("direct solvers")) return;
   direct_case c = direct_make(DIRECT_POISSON, 400, LAC_F64, 1);
   iterative_system s = iterative_open(ctx, &c, NULL);
   CHECK(!iterates(s.factor));
@@ -54,7 +54,7 @@ static direct_system cube_open(lac_context *ctx, int64_t n, const lac_solver_opt
 }
 
 static void a_large_cube_is_iterated_on_without_a_direct_analysis(lac_context *ctx) {
-  if (!check_cpu_only("direct solvers")) return;
+  if (!check_claimed("direct solvers")) return;
   direct_system s = cube_open(ctx, 38, NULL);
   lac_factor *factor = NULL;
   CHECK(((const lac_auto_core *)s.solver->core->part)->begins_iterating &&
@@ -120,7 +120,7 @@ static direct_system scattered_open(lac_context *ctx, int32_t n, double share, b
 
 /// LU takes seconds for each.
 static void scattered_matrices_with_a_dominant_diagonal_are_iterated_on(lac_context *ctx) {
-  if (!check_cpu_only("direct solvers")) return;
+  if (!check_claimed("direct solvers")) return;
   for (int by_columns = 0; by_columns < 2; by_columns++) {
     direct_system s = scattered_open(ctx, 12000, 1.25, by_columns);
     lac_factor *factor = NULL;
@@ -166,7 +166,7 @@ static iterative_system automatic_open(lac_context *ctx, const direct_case *c, c
 }
 
 static void what_is_not_for_iterating_is_solved_directly(lac_context *ctx) {
-  if (!check_cpu_only("direct solvers")) return;
+  if (!check_claimed("direct solvers")) return;
   direct_case c = direct_make(DIRECT_ZERO_DIAGONAL, 30, LAC_F64, 2);
   lac_solver_options options = lac_solver_options_defaults();
   iterative_system s = automatic_open(ctx, &c, &options);
@@ -176,7 +176,7 @@ static void what_is_not_for_iterating_is_solved_directly(lac_context *ctx) {
 }
 
 static void an_iteration_that_fails_falls_back_on_a_direct_factor(lac_context *ctx) {
-  if (!check_cpu_only("direct solvers")) return;
+  if (!check_claimed("direct solvers")) return;
   direct_case c = direct_make(DIRECT_POISSON, 400, LAC_F64, 1);
   lac_solver_options options = lac_solver_options_defaults();
   options.iteration.max_iterations = 2;
@@ -192,7 +192,7 @@ static void an_iteration_that_fails_falls_back_on_a_direct_factor(lac_context *c
 
 /// Two factors of a solver whose iterations must fail: by AUTO the second is direct at once; a method by name tries again.
 static void a_solver_remembers_that_iterating_failed(lac_context *ctx) {
-  if (!check_cpu_only("direct solvers")) return;
+  if (!check_claimed("direct solvers")) return;
   direct_case c = direct_make(DIRECT_POISSON, 400, LAC_F64, 1);
   lac_solver_options options = lac_solver_options_defaults();
   lac_factor *second = NULL, *third = NULL;
@@ -263,7 +263,7 @@ static void a_null_space_keeps_an_automatic_solver_from_direct_factors(lac_conte
 }
 
 static void where_neither_will_do_the_error_tells_of_both(lac_context *ctx) {
-  if (!check_cpu_only("direct solvers")) return;
+  if (!check_claimed("direct solvers")) return;
   direct_case c = direct_make(DIRECT_POISSON, 400, LAC_F64, 1);
   lac_solver_options options = lac_solver_options_defaults();
   options.iteration.max_iterations = 2;
@@ -280,7 +280,7 @@ static void where_neither_will_do_the_error_tells_of_both(lac_context *ctx) {
 
 /// Where there is room for a direct factor it is taken; nothing else is asked.
 static void what_has_no_room_for_a_factor_is_iterated_on(lac_context *ctx) {
-  if (!check_cpu_only("direct solvers")) return;
+  if (!check_claimed("direct solvers")) return;
   direct_case c = direct_make(DIRECT_POISSON, 400, LAC_F64, 1);
   lac_solver_options options = lac_solver_options_defaults();
   lac_factor *again = NULL;
@@ -302,7 +302,7 @@ static void what_has_no_room_for_a_factor_is_iterated_on(lac_context *ctx) {
 }
 
 static void what_has_no_room_and_is_not_for_iterating_is_refused_for_both(lac_context *ctx) {
-  if (!check_cpu_only("direct solvers")) return;
+  if (!check_claimed("direct solvers")) return;
   direct_case unfit = direct_make(DIRECT_COMPLEX_SYMMETRIC, 60, LAC_F64, 2),
               fit = direct_make(DIRECT_POISSON, 400, LAC_F64, 1);
   lac_solver_options options = lac_solver_options_defaults();
@@ -320,7 +320,7 @@ static void what_has_no_room_and_is_not_for_iterating_is_refused_for_both(lac_co
 
 /// The square of a pattern has more entries.
 static void a_solver_that_covers_more_iterates_only_where_the_first_does(lac_context *ctx) {
-  if (!check_cpu_only("direct solvers")) return;
+  if (!check_claimed("direct solvers")) return;
   static const lac_method METHODS[] = {LAC_METHOD_AUTO, LAC_METHOD_DIRECT, LAC_METHOD_CHOLESKY};
   direct_case c = direct_make(DIRECT_POISSON, 400, LAC_F64, 1);
   for (int m = 0; m < 3; m++) {
@@ -367,7 +367,7 @@ static lac_status make_and_solve_twice(lac_context *ctx, const lac_pattern *patt
 /// No room for a factor; no convergence, twice. What fails for want of memory is told as that, or as no convergence without room for a
 /// factor.
 static void every_failing_allocation_is_told(lac_context *ctx) {
-  if (!check_cpu_only("direct solvers")) return;
+  if (!check_claimed("direct solvers")) return;
   direct_case c = direct_make(DIRECT_POISSON, 100, LAC_F64, 1);
   lac_solver_options cases[] = {lac_solver_options_defaults(), lac_solver_options_defaults()};
   direct_system s = direct_open(ctx, &c, LAC_WIDTH_AUTO, NULL);

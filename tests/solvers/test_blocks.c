@@ -273,7 +273,7 @@ static void a_chemical_plant_has_blocks(lac_context *ctx) {
   mm_free(&mm);
 }
 
-CHECK_MAIN(every_dtype_and_side_is_solved_to_rounding, the_inverse_is_that_of_the_dense_matrix,
-           the_determinant_is_that_of_the_dense_matrix, values_are_refactored, batches_are_solved,
-           the_bits_do_not_depend_on_the_number_of_threads, what_is_singular_is_named_by_its_own_column,
-           every_failing_allocation_is_said, a_chemical_plant_has_blocks)
+CHECK_MAIN_OF("direct", every_dtype_and_side_is_solved_to_rounding, the_inverse_is_that_of_the_dense_matrix,
+              the_determinant_is_that_of_the_dense_matrix, values_are_refactored, batches_are_solved,
+              the_bits_do_not_depend_on_the_number_of_threads, what_is_singular_is_named_by_its_own_column,
+              every_failing_allocation_is_said, a_chemical_plant_has_blocks)

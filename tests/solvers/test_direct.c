@@ -322,7 +322,7 @@ static void solvers_have_numbers_of_their_own(lac_context *ctx) {
   direct_close(&two);
 }
 
-CHECK_MAIN(solvers_have_numbers_of_their_own, every_kind_dtype_width_and_side_is_solved_to_rounding,
+CHECK_MAIN_OF("direct", solvers_have_numbers_of_their_own, every_kind_dtype_width_and_side_is_solved_to_rounding,
            every_method_and_ordering_that_may_be_forced_solves, many_random_systems_are_solved,
            sparse_right_hand_sides_are_solved, nearly_singular_systems_are_solved,
            batches_of_matrices_and_right_hand_sides_broadcast, the_bits_do_not_depend_on_the_number_of_threads,

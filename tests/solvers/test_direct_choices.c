@@ -388,11 +388,13 @@ static void arrays_that_do_not_fit_are_refused(lac_context *ctx) {
   direct_close(&system);
 }
 
-CHECK_MAIN(the_method_fits_the_matrix_and_says_why, the_figures_of_a_symmetric_pattern_are_known_before_its_values,
-           figures_that_values_decide_are_said_to_be_unknown, a_pair_that_differs_by_rounding_is_hermitian,
-           complex_symmetric_is_not_hermitian, what_a_method_cannot_take_is_named,
-           a_singular_matrix_is_named_by_its_column, a_tolerance_of_zero_makes_no_regular_matrix_singular,
-           the_matrix_of_a_batch_that_fails_is_named, the_matrix_of_a_batch_that_is_doubtful_is_named,
-           values_that_are_not_finite_are_refused, a_column_with_nan_passes_through_alone,
-           a_solution_that_overflows_is_an_error, ldlt_is_never_silently_wrong, empty_systems_have_empty_solutions,
-           one_by_one_divides, options_and_patterns_that_make_no_solver_are_refused, arrays_that_do_not_fit_are_refused)
+CHECK_MAIN_OF("direct", the_method_fits_the_matrix_and_says_why,
+              the_figures_of_a_symmetric_pattern_are_known_before_its_values,
+              figures_that_values_decide_are_said_to_be_unknown, a_pair_that_differs_by_rounding_is_hermitian,
+              complex_symmetric_is_not_hermitian, what_a_method_cannot_take_is_named,
+              a_singular_matrix_is_named_by_its_column, a_tolerance_of_zero_makes_no_regular_matrix_singular,
+              the_matrix_of_a_batch_that_fails_is_named, the_matrix_of_a_batch_that_is_doubtful_is_named,
+              values_that_are_not_finite_are_refused, a_column_with_nan_passes_through_alone,
+              a_solution_that_overflows_is_an_error, ldlt_is_never_silently_wrong, empty_systems_have_empty_solutions,
+              one_by_one_divides, options_and_patterns_that_make_no_solver_are_refused,
+              arrays_that_do_not_fit_are_refused)

@@ -180,6 +180,6 @@ static void an_arrow_fills_in_when_it_is_taken_from_the_wrong_end(lac_context *c
   }
 }
 
-CHECK_MAIN(figures_come_true, bytes_come_true, each_method_has_its_own_figures, more_than_max_bytes_is_refused,
-           more_than_the_machine_has_is_refused, a_negative_limit_is_refused, the_machine_says_what_it_has,
-           an_arrow_fills_in_when_it_is_taken_from_the_wrong_end)
+CHECK_MAIN_OF("direct", figures_come_true, bytes_come_true, each_method_has_its_own_figures,
+              more_than_max_bytes_is_refused, more_than_the_machine_has_is_refused, a_negative_limit_is_refused,
+              the_machine_says_what_it_has, an_arrow_fills_in_when_it_is_taken_from_the_wrong_end)

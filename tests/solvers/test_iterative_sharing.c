@@ -13,6 +13,7 @@
 
 /// With a direct factor behind it that was made before, and without.
 static void determinants_and_inverses_are_stale_too(lac_context *ctx) {
+  if (!check_claimed("direct")) return;
   direct_case c = direct_make(DIRECT_POISSON, 60, LAC_F64, 1);
   lac_solver_options options = iterative_options(LAC_METHOD_CG, LAC_METHOD_JACOBI);
   for (int was_asked = 0; was_asked < 2; was_asked++) {
@@ -47,6 +48,7 @@ static void a_factor_shares_values_and_is_stale_when_they_change(lac_context *ct
 
 /// As an optimiser does: the array stays, its numbers change.
 static void values_that_change_in_place_refresh_and_leave_nothing_behind(lac_context *ctx) {
+  if (!check_claimed("multigrid")) return;
   direct_case c = direct_make(DIRECT_POISSON, 400, LAC_F64, 1);
   lac_solver_options options = iterative_options(LAC_METHOD_FLEXIBLE_CG, LAC_METHOD_MULTIGRID);
   iterative_system s = iterative_open(ctx, &c, &options);
@@ -82,6 +84,7 @@ static void borrowed_values_are_copied(lac_context *ctx) {
 }
 
 static void new_values_refresh_the_set_up(lac_context *ctx) {
+  if (!check_claimed("multigrid")) return;
   direct_case c = direct_make(DIRECT_POISSON, 900, LAC_F64, 1);
   lac_solver_options options = iterative_options(LAC_METHOD_FLEXIBLE_CG, LAC_METHOD_MULTIGRID);
   iterative_system s = iterative_open(ctx, &c, &options);
@@ -106,6 +109,7 @@ static void new_values_refresh_the_set_up(lac_context *ctx) {
 }
 
 static void a_factor_serves_as_preconditioner_and_is_held(lac_context *ctx) {
+  if (!check_claimed("direct")) return;
   direct_case c = direct_make(DIRECT_POISSON, 100, LAC_F64, 1), windy = direct_convection(10, 0.3, LAC_F64);
   lac_solver_options options = iterative_options(LAC_METHOD_CHOLESKY, LAC_METHOD_AUTO);
   iterative_system rough = iterative_open(ctx, &c, &options);
@@ -136,7 +140,7 @@ static void a_function_serves_as_preconditioner(lac_context *ctx) {
 }
 
 static void determinants_come_from_a_direct_partner(lac_context *ctx) {
-  if (!check_cpu_only("direct solvers")) return;
+  if (!check_claimed("direct solvers")) return;
   direct_case c = direct_small(2, (double[]){3, 1, 1, 3}, LAC_F64);
   lac_solver_options options = iterative_options(LAC_METHOD_CG, LAC_METHOD_JACOBI);
   iterative_system s = iterative_open(ctx, &c, &options);

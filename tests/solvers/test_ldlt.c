@@ -326,10 +326,10 @@ static void every_failing_allocation_is_said_and_leaks_nothing(lac_context *ctx)
   for (int t = 0; t < 2; t++) check_failing_allocations(ctx, &cases[t]);
 }
 
-CHECK_MAIN(indefinite_grids_are_solved_in_all_dtypes_and_sides, the_solution_is_that_of_dense_elimination,
-           pivots_of_two_rows_solve_what_one_cannot, saddle_points_are_solved,
-           rows_are_paired_where_single_ones_have_no_pivot, both_of_a_pair_are_in_one_supernode,
-           graded_matrices_are_solved, singular_matrices_are_refused,
-           what_pivots_inside_supernodes_do_not_suit_is_told_and_passed_on,
-           values_are_refactored_by_the_choices_made_before, the_bits_do_not_depend_on_the_number_of_threads,
-           every_failing_allocation_is_said_and_leaks_nothing)
+CHECK_MAIN_OF("direct", indefinite_grids_are_solved_in_all_dtypes_and_sides, the_solution_is_that_of_dense_elimination,
+              pivots_of_two_rows_solve_what_one_cannot, saddle_points_are_solved,
+              rows_are_paired_where_single_ones_have_no_pivot, both_of_a_pair_are_in_one_supernode,
+              graded_matrices_are_solved, singular_matrices_are_refused,
+              what_pivots_inside_supernodes_do_not_suit_is_told_and_passed_on,
+              values_are_refactored_by_the_choices_made_before, the_bits_do_not_depend_on_the_number_of_threads,
+              every_failing_allocation_is_said_and_leaks_nothing)

@@ -278,8 +278,8 @@ static void every_failing_allocation_is_said_and_leaks_nothing(lac_context *ctx)
   }
 }
 
-CHECK_MAIN(the_sign_is_right_for_every_signed_permutation, small_full_matrices_have_the_sign_of_elimination,
-           every_kind_and_dtype_agrees_with_elimination, determinants_beyond_the_range_of_the_dtype_have_logarithms,
-           an_empty_matrix_has_determinant_one, every_matrix_of_a_batch_has_its_own,
-           a_factor_with_enlarged_pivots_is_served_by_a_partner, arrays_that_do_not_fit_are_refused,
-           every_failing_allocation_is_said_and_leaks_nothing)
+CHECK_MAIN_OF("direct", the_sign_is_right_for_every_signed_permutation,
+              small_full_matrices_have_the_sign_of_elimination, every_kind_and_dtype_agrees_with_elimination,
+              determinants_beyond_the_range_of_the_dtype_have_logarithms, an_empty_matrix_has_determinant_one,
+              every_matrix_of_a_batch_has_its_own, a_factor_with_enlarged_pivots_is_served_by_a_partner,
+              arrays_that_do_not_fit_are_refused, every_failing_allocation_is_said_and_leaks_nothing)

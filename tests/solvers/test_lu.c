@@ -402,11 +402,11 @@ static void every_failing_allocation_is_said_and_leaks_nothing(lac_context *ctx)
   }
 }
 
-CHECK_MAIN(convection_is_solved_as_densely_in_all_dtypes_and_sides, every_kind_and_dtype_is_solved,
-           random_systems_are_solved_and_few_of_them_fall_back, rows_out_of_place_are_matched_with_their_columns,
-           matchings_are_kept_and_left_as_values_ask, saddle_points_are_solved, graded_matrices_are_solved,
-           enlarged_pivots_are_told_and_made_good_for, what_refinement_cannot_make_good_for_is_passed_on,
-           singular_matrices_are_refused_and_never_solved_by_enlarged_pivots,
-           near_singular_matrices_are_solved_with_a_warning, a_weak_diagonal_is_enough_for_what_is_nearly_skew,
-           the_bits_do_not_depend_on_the_number_of_threads, two_threads_share_a_matching,
-           every_failing_allocation_is_said_and_leaks_nothing)
+CHECK_MAIN_OF("direct", convection_is_solved_as_densely_in_all_dtypes_and_sides, every_kind_and_dtype_is_solved,
+              random_systems_are_solved_and_few_of_them_fall_back, rows_out_of_place_are_matched_with_their_columns,
+              matchings_are_kept_and_left_as_values_ask, saddle_points_are_solved, graded_matrices_are_solved,
+              enlarged_pivots_are_told_and_made_good_for, what_refinement_cannot_make_good_for_is_passed_on,
+              singular_matrices_are_refused_and_never_solved_by_enlarged_pivots,
+              near_singular_matrices_are_solved_with_a_warning, a_weak_diagonal_is_enough_for_what_is_nearly_skew,
+              the_bits_do_not_depend_on_the_number_of_threads, two_threads_share_a_matching,
+              every_failing_allocation_is_said_and_leaks_nothing)

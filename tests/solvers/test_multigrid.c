@@ -36,27 +36,23 @@ static void check_choice(lac_context *ctx, const direct_case *c, lac_multigrid_k
 
 static void what_is_asked_for_is_taken(lac_context *ctx) {
   direct_case even = grid(40, -1), uneven = grid(40, -0.01);
-  if (!check_cpu_only("multigrid")) return;
   check_choice(ctx, &even, LAC_MULTIGRID_SMOOTHED, NULL, "smoothed multigrid: asked for");
   check_choice(ctx, &uneven, LAC_MULTIGRID_PAIRWISE, NULL, "pairwise multigrid: asked for");
 }
 
 static void even_entries_take_pairs(lac_context *ctx) {
   direct_case c = grid(40, -1);
-  if (!check_cpu_only("multigrid")) return;
   check_choice(ctx, &c, LAC_MULTIGRID_AUTO, NULL, "pairwise multigrid: entries are even");
 }
 
 static void entries_of_other_magnitude_or_sign_take_smoothed_aggregates(lac_context *ctx) {
   direct_case uneven = grid(40, -0.01), positive = grid(40, 0.9);
-  if (!check_cpu_only("multigrid")) return;
   check_choice(ctx, &uneven, LAC_MULTIGRID_AUTO, NULL, "smoothed multigrid: entries differ");
   check_choice(ctx, &positive, LAC_MULTIGRID_AUTO, NULL, "smoothed multigrid: entries differ");
 }
 
 static void near_null_vectors_take_smoothed_aggregates(lac_context *ctx) {
   direct_case c = grid(40, -1);
-  if (!check_cpu_only("multigrid")) return;
   lac_array *near_null = NULL;
   CHECK_OK(lac_array_create(ctx, LAC_F64, 2, (int64_t[]){1600, 1}, &near_null));
   CHECK_OK(lac_array_fill(ctx, near_null, 1, 0));
@@ -66,7 +62,6 @@ static void near_null_vectors_take_smoothed_aggregates(lac_context *ctx) {
 
 static void a_doubt_is_measured(lac_context *ctx) {
   direct_case c = grid(40, -0.2);
-  if (!check_cpu_only("multigrid")) return;
   check_choice(ctx, &c, LAC_MULTIGRID_AUTO, NULL, "pairwise multigrid: pairs took the residual down by 0.");
 }
 
@@ -85,13 +80,11 @@ static direct_case squared(direct_case c) {
 
 static void slow_pairs_give_way(lac_context *ctx) {
   direct_case c = squared(grid(32, -1));
-  if (!check_cpu_only("multigrid")) return;
   check_choice(ctx, &c, LAC_MULTIGRID_AUTO, NULL, "smoothed multigrid: pairs took the residual down by no more than");
 }
 
 static void refreshed_it_is_what_it_was(lac_context *ctx) {
   static const lac_multigrid_kind KINDS[] = {LAC_MULTIGRID_PAIRWISE, LAC_MULTIGRID_SMOOTHED};
-  if (!check_cpu_only("multigrid")) return;
   for (int kind = 0; kind < 2; ++kind) {
     direct_case c = direct_convection(30, 0.4, LAC_C128);
     multigrid_case s;
@@ -120,7 +113,6 @@ static void pairs_are_not_refreshed_for_values_that_want_another_kind(lac_contex
   direct_case c = grid(32, -1), other = grid(32, -0.001);
   multigrid_case s, t;
   void *again = NULL;
-  if (!check_cpu_only("multigrid")) return;
   case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, true);
   case_open(ctx, &t, TABLE, &other, LAC_WIDTH_AUTO, 1, true);
   case_set_up(ctx, &s);
@@ -137,7 +129,6 @@ static void every_allocation_may_fail(lac_context *ctx) {
   direct_case c = squared(grid(28, -1));
   multigrid_case s;
   lac_status status = LAC_ERR_MEMORY;
-  if (!check_cpu_only("multigrid")) return;
   case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, true);
   s.setup.options = &s.options;
   for (int n = 1; status != LAC_OK && n < 1000; ++n) {
@@ -152,7 +143,7 @@ static void every_allocation_may_fail(lac_context *ctx) {
   case_close(&s);
 }
 
-CHECK_MAIN(what_is_asked_for_is_taken, even_entries_take_pairs,
-           entries_of_other_magnitude_or_sign_take_smoothed_aggregates, near_null_vectors_take_smoothed_aggregates,
-           a_doubt_is_measured, slow_pairs_give_way, refreshed_it_is_what_it_was,
-           pairs_are_not_refreshed_for_values_that_want_another_kind, every_allocation_may_fail)
+CHECK_MAIN_OF("multigrid", what_is_asked_for_is_taken, even_entries_take_pairs,
+              entries_of_other_magnitude_or_sign_take_smoothed_aggregates, near_null_vectors_take_smoothed_aggregates,
+              a_doubt_is_measured, slow_pairs_give_way, refreshed_it_is_what_it_was,
+              pairs_are_not_refreshed_for_values_that_want_another_kind, every_allocation_may_fail)

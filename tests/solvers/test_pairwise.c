@@ -389,14 +389,14 @@ static void a_hierarchy_tells_of_its_levels(lac_context *ctx) {
   case_close(&s);
 }
 
-CHECK_MAIN(a_cycle_of_a_hermitian_matrix_is_hermitian, the_transposed_cycle_is_the_adjoint,
-           scales_of_matrix_and_right_hand_side_come_out_exactly, iterations_do_not_grow_with_the_grid,
-           all_dtypes_widths_and_precisions_need_few_iterations,
-           nonsymmetric_matrices_need_few_iterations_on_every_side, columns_and_matrices_are_those_one_by_one,
-           a_singular_matrix_of_neumann_is_solved, a_small_matrix_is_inverted,
-           nothing_and_a_single_number_are_matrices_too, an_empty_batch_and_no_columns_are_nothing_to_do,
-           odd_diagonals_and_signs_give_finite_numbers, disconnected_parts_are_solved_each,
-           dominant_diagonals_need_no_second_level, a_shuffled_grid_needs_few_iterations,
-           a_refresh_is_a_set_up_to_the_bit, new_values_on_old_aggregates_precondition,
-           the_bits_do_not_depend_on_the_number_of_threads, no_failing_allocation_does_harm,
-           a_hierarchy_tells_of_its_levels)
+CHECK_MAIN_OF("multigrid", a_cycle_of_a_hermitian_matrix_is_hermitian, the_transposed_cycle_is_the_adjoint,
+              scales_of_matrix_and_right_hand_side_come_out_exactly, iterations_do_not_grow_with_the_grid,
+              all_dtypes_widths_and_precisions_need_few_iterations,
+              nonsymmetric_matrices_need_few_iterations_on_every_side, columns_and_matrices_are_those_one_by_one,
+              a_singular_matrix_of_neumann_is_solved, a_small_matrix_is_inverted,
+              nothing_and_a_single_number_are_matrices_too, an_empty_batch_and_no_columns_are_nothing_to_do,
+              odd_diagonals_and_signs_give_finite_numbers, disconnected_parts_are_solved_each,
+              dominant_diagonals_need_no_second_level, a_shuffled_grid_needs_few_iterations,
+              a_refresh_is_a_set_up_to_the_bit, new_values_on_old_aggregates_precondition,
+              the_bits_do_not_depend_on_the_number_of_threads, no_failing_allocation_does_harm,
+              a_hierarchy_tells_of_its_levels)

@@ -201,7 +201,7 @@ static void what_does_not_fit_is_refused_and_failing_allocations_are_said(lac_co
   direct_close(&system);
 }
 
-CHECK_MAIN(the_estimate_is_near_the_condition_of_the_dense_inverse, the_scale_of_the_matrix_does_not_matter,
-           a_diagonal_matrix_has_its_exact_condition, every_matrix_of_a_batch_has_its_own,
-           real_matrices_have_the_condition_that_is_known_of_them,
-           what_does_not_fit_is_refused_and_failing_allocations_are_said)
+CHECK_MAIN_OF("direct", the_estimate_is_near_the_condition_of_the_dense_inverse,
+              the_scale_of_the_matrix_does_not_matter, a_diagonal_matrix_has_its_exact_condition,
+              every_matrix_of_a_batch_has_its_own, real_matrices_have_the_condition_that_is_known_of_them,
+              what_does_not_fit_is_refused_and_failing_allocations_are_said)

@@ -136,5 +136,5 @@ static void refactor_names_itself_where_a_method_refuses(lac_context *ctx) {
   direct_close(&system);
 }
 
-CHECK_MAIN(values_are_refactored_by_the_choices_made_before, choices_that_do_not_suit_are_made_afresh,
-           refactor_refuses_what_does_not_fit, refactor_names_itself_where_a_method_refuses)
+CHECK_MAIN_OF("direct", values_are_refactored_by_the_choices_made_before, choices_that_do_not_suit_are_made_afresh,
+              refactor_refuses_what_does_not_fit, refactor_names_itself_where_a_method_refuses)

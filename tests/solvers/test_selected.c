@@ -341,10 +341,11 @@ static void every_failing_allocation_is_said_and_leaks_nothing(lac_context *ctx)
   check_failing_allocations(ctx, &grid, LAC_METHOD_LU, 7, false);
 }
 
-CHECK_MAIN(every_kind_dtype_and_method_agrees_with_the_dense_inverse, many_random_matrices_agree_with_the_dense_inverse,
-           the_smallest_matrices_have_inverses, the_scale_of_the_matrix_does_not_matter,
-           every_matrix_of_a_batch_has_its_own_and_the_bits_do_not_depend_on_threads,
-           large_trees_are_shared_by_threads_with_the_same_bits,
-           a_factor_with_enlarged_pivots_is_served_by_a_partner_that_is_made_once,
-           a_wrong_inverse_is_found_out_and_a_partner_serves, an_inverse_of_another_matrix_is_refused,
-           arrays_that_do_not_fit_are_refused, every_failing_allocation_is_said_and_leaks_nothing)
+CHECK_MAIN_OF("direct", every_kind_dtype_and_method_agrees_with_the_dense_inverse,
+              many_random_matrices_agree_with_the_dense_inverse, the_smallest_matrices_have_inverses,
+              the_scale_of_the_matrix_does_not_matter,
+              every_matrix_of_a_batch_has_its_own_and_the_bits_do_not_depend_on_threads,
+              large_trees_are_shared_by_threads_with_the_same_bits,
+              a_factor_with_enlarged_pivots_is_served_by_a_partner_that_is_made_once,
+              a_wrong_inverse_is_found_out_and_a_partner_serves, an_inverse_of_another_matrix_is_refused,
+              arrays_that_do_not_fit_are_refused, every_failing_allocation_is_said_and_leaks_nothing)

@@ -121,4 +121,4 @@ static void inverses_of_real_matrices_agree_with_solves(lac_context *ctx) {
   for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) check_matrix(ctx, NAMES[i]);
 }
 
-CHECK_MAIN(inverses_of_real_matrices_agree_with_solves)
+CHECK_MAIN_OF("direct", inverses_of_real_matrices_agree_with_solves)

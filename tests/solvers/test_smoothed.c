@@ -37,7 +37,6 @@ static void check_same(dense a, dense b, double tolerance) {
 }
 
 static void coarse_matrices_are_the_products_of_dense_ones(lac_context *ctx) {
-  if (!check_cpu_only("smoothed aggregation")) return;
   for (int d = 0; d < 4; ++d) {
     for (int w = 0; w < 3; ++w) {
       size_t mark = scratch_mark();
@@ -72,7 +71,6 @@ static void coarse_matrices_are_the_products_of_dense_ones(lac_context *ctx) {
 
 /// The largest part of a vector of ones that P of level 0 does not reproduce, away from rows with a boundary.
 static void constants_are_interpolated_exactly(lac_context *ctx) {
-  if (!check_cpu_only("smoothed aggregation")) return;
   direct_case c = multigrid_neumann(20, LAC_F64);
   multigrid_case s;
   case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, true);
@@ -93,7 +91,6 @@ static void constants_are_interpolated_exactly(lac_context *ctx) {
 }
 
 static void near_null_vectors_are_interpolated(lac_context *ctx) {
-  if (!check_cpu_only("smoothed aggregation")) return;
   ref motions;
   direct_case c = multigrid_springs(9, &motions);
   multigrid_case s;
@@ -135,7 +132,6 @@ static void near_null_vectors_are_interpolated(lac_context *ctx) {
 
 static void blocks_of_unknowns_are_found(lac_context *ctx) {
   static const double FULL[] = {1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1};
-  if (!check_cpu_only("smoothed aggregation")) return;
   direct_case c = direct_small(4, FULL, LAC_F64);
   lac_pattern *pattern = NULL;
   CHECK_OK(sketch_pattern(ctx, c.s, LAC_WIDTH_AUTO, &pattern));
@@ -146,7 +142,6 @@ static void blocks_of_unknowns_are_found(lac_context *ctx) {
 }
 
 static void rigid_motions_help_springs(lac_context *ctx) {
-  if (!check_cpu_only("smoothed aggregation")) return;
   ref motions;
   direct_case c = multigrid_springs(14, &motions);
   int64_t counts[2];
@@ -166,5 +161,5 @@ static void rigid_motions_help_springs(lac_context *ctx) {
   lac_array_destroy(&near_null);
 }
 
-CHECK_MAIN(coarse_matrices_are_the_products_of_dense_ones, constants_are_interpolated_exactly,
-           near_null_vectors_are_interpolated, blocks_of_unknowns_are_found, rigid_motions_help_springs)
+CHECK_MAIN_OF("multigrid", coarse_matrices_are_the_products_of_dense_ones, constants_are_interpolated_exactly,
+              near_null_vectors_are_interpolated, blocks_of_unknowns_are_found, rigid_motions_help_springs)

@@ -15,7 +15,6 @@ static const lac_width WIDTHS[] = {LAC_WIDTH_32_32, LAC_WIDTH_64_32, LAC_WIDTH_6
 // -- the cycle as a matrix -------------------------------------------------------------------------------------------
 
 static void a_cycle_of_a_hermitian_matrix_is_hermitian(lac_context *ctx) {
-  if (!check_cpu_only("smoothed aggregation")) return;
   for (int d = 0; d < 4; ++d) {
     direct_case c = direct_make(DIRECT_POISSON, 25 * 25, DTYPES[d], 1);
     for (int degree = 1; degree <= 2; ++degree) {
@@ -27,7 +26,6 @@ static void a_cycle_of_a_hermitian_matrix_is_hermitian(lac_context *ctx) {
 }
 
 static void the_transposed_cycle_is_the_adjoint(lac_context *ctx) {
-  if (!check_cpu_only("smoothed aggregation")) return;
   for (int d = 0; d < 4; ++d) {
     direct_case c = direct_convection(25, 0.7, DTYPES[d]);
     for (int64_t z = 0; lac_dtype_is_complex(DTYPES[d]) && z < c.s->nnz; ++z) {
@@ -40,7 +38,6 @@ static void the_transposed_cycle_is_the_adjoint(lac_context *ctx) {
 }
 
 static void the_cycle_is_positive(lac_context *ctx) {
-  if (!check_cpu_only("smoothed aggregation")) return;
   direct_case c = direct_make(DIRECT_POISSON, 14 * 14, LAC_F64, 1);
   multigrid_case s;
   case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, true);
@@ -56,7 +53,6 @@ static void the_cycle_is_positive(lac_context *ctx) {
 }
 
 static void scales_come_out_exactly(lac_context *ctx) {
-  if (!check_cpu_only("smoothed aggregation")) return;
   for (int d = 0; d < 4; ++d) {
     direct_case c = direct_make(DIRECT_POISSON, 25 * 25, DTYPES[d], 1), scaled = c;
     bool is_single = lac_dtype_real(DTYPES[d]) == LAC_F32;
@@ -86,7 +82,6 @@ static void scales_come_out_exactly(lac_context *ctx) {
 // -- as a preconditioner ---------------------------------------------------------------------------------------------
 
 static void iterations_do_not_grow_with_the_grid(lac_context *ctx) {
-  if (!check_cpu_only("smoothed aggregation")) return;
   for (int i = 0; i < 2; ++i) {
     for (int degree = 1; degree <= 2; ++degree) {
       int64_t side = i ? 120 : 40;
@@ -102,7 +97,6 @@ static void iterations_do_not_grow_with_the_grid(lac_context *ctx) {
 }
 
 static void strong_directions_are_followed(lac_context *ctx) {
-  if (!check_cpu_only("smoothed aggregation")) return;
   direct_case c = direct_make(DIRECT_POISSON, 60 * 60, LAC_F64, 1);
   multigrid_case s;
   for (int64_t z = 0; z < c.s->nnz; ++z) {
@@ -116,7 +110,6 @@ static void strong_directions_are_followed(lac_context *ctx) {
 }
 
 static void all_dtypes_widths_and_precisions_need_few_iterations(lac_context *ctx) {
-  if (!check_cpu_only("smoothed aggregation")) return;
   for (int d = 0; d < 4; ++d) {
     direct_case c = direct_make(DIRECT_POISSON, 30 * 30, DTYPES[d], 1);
     for (int w = 0; w < 3; ++w) {
@@ -133,7 +126,6 @@ static void all_dtypes_widths_and_precisions_need_few_iterations(lac_context *ct
 }
 
 static void nonsymmetric_matrices_need_few_iterations_on_every_side(lac_context *ctx) {
-  if (!check_cpu_only("smoothed aggregation")) return;
   for (int d = 0; d < 4; ++d) {
     direct_case c = direct_convection(40, 0.5, DTYPES[d]);
     multigrid_case s;
@@ -144,7 +136,6 @@ static void nonsymmetric_matrices_need_few_iterations_on_every_side(lac_context 
 }
 
 static void columns_and_matrices_are_those_one_by_one(lac_context *ctx) {
-  if (!check_cpu_only("smoothed aggregation")) return;
   enum { ITEMS = 2, K = 9 };
   direct_case c = direct_make(DIRECT_POISSON, 40 * 40, LAC_F64, 1);
   int64_t n = c.s->rows;
@@ -178,7 +169,6 @@ static void columns_and_matrices_are_those_one_by_one(lac_context *ctx) {
 // -- values again, threads, memory -----------------------------------------------------------------------------------
 
 static void refreshed_values_give_what_a_new_set_up_gives(lac_context *ctx) {
-  if (!check_cpu_only("smoothed aggregation")) return;
   for (int d = 0; d < 4; ++d) {
     direct_case c = direct_convection(30, 0.5, DTYPES[d]);
     multigrid_case s;
@@ -198,7 +188,6 @@ static void refreshed_values_give_what_a_new_set_up_gives(lac_context *ctx) {
 }
 
 static void new_values_on_old_aggregates_are_solved_for(lac_context *ctx) {
-  if (!check_cpu_only("smoothed aggregation")) return;
   direct_case c = direct_make(DIRECT_POISSON, 40 * 40, LAC_F64, 1), other = {c.s, ref_copy(&c.a)};
   multigrid_case s, t;
   for (int64_t z = 0; z < c.s->nnz; ++z) {
@@ -214,7 +203,6 @@ static void new_values_on_old_aggregates_are_solved_for(lac_context *ctx) {
 }
 
 static void bits_do_not_depend_on_threads(lac_context *ctx) {
-  if (!check_cpu_only("smoothed aggregation")) return;
   static const direct_kind KINDS[] = {DIRECT_POISSON};
   for (int kind = 0; kind < 2; ++kind) {
     direct_case c = kind ? direct_convection(130, 0.5, LAC_F64) : direct_make(KINDS[0], 130 * 130, LAC_F64, 1);
@@ -237,7 +225,6 @@ static void bits_do_not_depend_on_threads(lac_context *ctx) {
 }
 
 static void every_allocation_may_fail(lac_context *ctx) {
-  if (!check_cpu_only("smoothed aggregation")) return;
   ref motions;
   direct_case c = multigrid_springs(5, &motions);
   multigrid_case s;
@@ -267,7 +254,6 @@ static void every_allocation_may_fail(lac_context *ctx) {
 // -- matrices of all kinds -------------------------------------------------------------------------------------------
 
 static void a_singular_matrix_of_neumann_is_solved(lac_context *ctx) {
-  if (!check_cpu_only("smoothed aggregation")) return;
   for (int coarse = 0; coarse < 2; ++coarse) {
     direct_case c = multigrid_neumann(40, LAC_F64);
     multigrid_case s;
@@ -290,7 +276,6 @@ static void a_singular_matrix_of_neumann_is_solved(lac_context *ctx) {
 
 /// One level of 1600 rows.
 static void the_last_level_is_solved_directly_up_to_coarse_rows(lac_context *ctx) {
-  if (!check_cpu_only("smoothed aggregation")) return;
   for (int is_direct = 0; is_direct < 2; ++is_direct) {
     direct_case c = multigrid_neumann(40, LAC_F64);
     multigrid_case s;
@@ -307,7 +292,6 @@ static void the_last_level_is_solved_directly_up_to_coarse_rows(lac_context *ctx
 }
 
 static void small_matrices_are_inverted(lac_context *ctx) {
-  if (!check_cpu_only("smoothed aggregation")) return;
   static const direct_kind KINDS[] = {DIRECT_NONSYMMETRIC, DIRECT_POSITIVE, DIRECT_INDEFINITE, DIRECT_ZERO_DIAGONAL};
   for (int d = 0; d < 4; ++d) {
     for (int kind = 0; kind < 4; ++kind) {
@@ -327,7 +311,6 @@ static void small_matrices_are_inverted(lac_context *ctx) {
 }
 
 static void nothing_and_a_single_number_are_matrices_too(lac_context *ctx) {
-  if (!check_cpu_only("smoothed aggregation")) return;
   for (int64_t n = 0; n <= 3; ++n) {
     for (int has_entries = 0; has_entries < 2; ++has_entries) {
       const double full[] = {2, 0, 0, 0, 3, 0, 0, 0, 4}, none[9] = {0};
@@ -346,7 +329,6 @@ static void nothing_and_a_single_number_are_matrices_too(lac_context *ctx) {
 
 /// Rows without neighbours, without entries, and parts that do not touch.
 static void rows_alone_and_parts_apart_are_solved(lac_context *ctx) {
-  if (!check_cpu_only("smoothed aggregation")) return;
   direct_case c = direct_make(DIRECT_POISSON, 30 * 30, LAC_F64, 1);
   multigrid_case s;
   for (int64_t z = 0; z < c.s->nnz; ++z) {
@@ -362,7 +344,6 @@ static void rows_alone_and_parts_apart_are_solved(lac_context *ctx) {
 }
 
 static void a_diagonal_matrix_has_no_coarse_level(lac_context *ctx) {
-  if (!check_cpu_only("smoothed aggregation")) return;
   int64_t n = 800;
   double *full = scratch((size_t)(n * n) * sizeof *full);
   lac_setup_figures finding = {0};
@@ -387,7 +368,6 @@ static void a_diagonal_matrix_has_no_coarse_level(lac_context *ctx) {
 }
 
 static void it_says_what_it_is(lac_context *ctx) {
-  if (!check_cpu_only("smoothed aggregation")) return;
   direct_case c = direct_make(DIRECT_POISSON, 40 * 40, LAC_F64, 1);
   multigrid_case s;
   char *text = NULL;
@@ -402,7 +382,6 @@ static void it_says_what_it_is(lac_context *ctx) {
 }
 
 static void wrong_near_null_vectors_are_refused(lac_context *ctx) {
-  if (!check_cpu_only("smoothed aggregation")) return;
   direct_case c = direct_make(DIRECT_POISSON, 30 * 30, LAC_F64, 1);
   multigrid_case s;
   lac_array *wrong = direct_random(ctx, LAC_F64, 2, (int64_t[]){7, 2}, 1);
@@ -414,12 +393,12 @@ static void wrong_near_null_vectors_are_refused(lac_context *ctx) {
   case_close(&s);
 }
 
-CHECK_MAIN(a_cycle_of_a_hermitian_matrix_is_hermitian, the_transposed_cycle_is_the_adjoint, the_cycle_is_positive,
-           scales_come_out_exactly, iterations_do_not_grow_with_the_grid, strong_directions_are_followed,
-           all_dtypes_widths_and_precisions_need_few_iterations,
-           nonsymmetric_matrices_need_few_iterations_on_every_side, columns_and_matrices_are_those_one_by_one,
-           refreshed_values_give_what_a_new_set_up_gives, new_values_on_old_aggregates_are_solved_for,
-           bits_do_not_depend_on_threads, every_allocation_may_fail, a_singular_matrix_of_neumann_is_solved,
-           the_last_level_is_solved_directly_up_to_coarse_rows, small_matrices_are_inverted,
-           nothing_and_a_single_number_are_matrices_too, rows_alone_and_parts_apart_are_solved,
-           a_diagonal_matrix_has_no_coarse_level, it_says_what_it_is, wrong_near_null_vectors_are_refused)
+CHECK_MAIN_OF("multigrid", a_cycle_of_a_hermitian_matrix_is_hermitian, the_transposed_cycle_is_the_adjoint,
+              the_cycle_is_positive, scales_come_out_exactly, iterations_do_not_grow_with_the_grid,
+              strong_directions_are_followed, all_dtypes_widths_and_precisions_need_few_iterations,
+              nonsymmetric_matrices_need_few_iterations_on_every_side, columns_and_matrices_are_those_one_by_one,
+              refreshed_values_give_what_a_new_set_up_gives, new_values_on_old_aggregates_are_solved_for,
+              bits_do_not_depend_on_threads, every_allocation_may_fail, a_singular_matrix_of_neumann_is_solved,
+              the_last_level_is_solved_directly_up_to_coarse_rows, small_matrices_are_inverted,
+              nothing_and_a_single_number_are_matrices_too, rows_alone_and_parts_apart_are_solved,
+              a_diagonal_matrix_has_no_coarse_level, it_says_what_it_is, wrong_near_null_vectors_are_refused)

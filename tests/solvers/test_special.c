@@ -333,8 +333,8 @@ static void the_inverse_of_a_triangle_is_found_where_it_is_stored(lac_context *c
   }
 }
 
-CHECK_MAIN(each_is_recognised_and_solved_from_all_sides, each_can_be_asked_for, any_matrix_has_a_band,
-           a_wider_band_is_for_cholesky_first, a_pattern_of_another_nature_is_refused, a_zero_pivot_is_named,
-           a_pattern_without_a_full_matching_is_singular, empty_and_single_systems_are_solved,
-           batches_are_solved_and_the_one_that_fails_is_named, every_failing_allocation_is_said,
-           determinants_are_those_of_the_dense_matrix, the_inverse_of_a_triangle_is_found_where_it_is_stored)
+CHECK_MAIN_OF("direct", each_is_recognised_and_solved_from_all_sides, each_can_be_asked_for, any_matrix_has_a_band,
+              a_wider_band_is_for_cholesky_first, a_pattern_of_another_nature_is_refused, a_zero_pivot_is_named,
+              a_pattern_without_a_full_matching_is_singular, empty_and_single_systems_are_solved,
+              batches_are_solved_and_the_one_that_fails_is_named, every_failing_allocation_is_said,
+              determinants_are_those_of_the_dense_matrix, the_inverse_of_a_triangle_is_found_where_it_is_stored)

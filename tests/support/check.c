@@ -13,6 +13,7 @@
 
 #include "autodiff/tape_impl.h"
 #include "support/scratch.h"
+#include "support/shadow.h"
 
 enum { PASSED = 0, FAILED = 1, SKIPPED = 77, PLAN_BUDGET = 256 << 20 };
 
@@ -61,7 +62,7 @@ void check_text(const char *file, int line, const char *a, const char *b) {
   if (strcmp(a, b) != 0) check_fail(file, line, "'%s' against '%s'", a, b);
 }
 
-const char *check_backend(void) { return check_name; }
+const char *check_backend(void) { return lac_backend_find(check_name) ? check_name : "cpu"; }
 
 static int skips;  // since the test that is running began
 
@@ -76,9 +77,23 @@ int check_sweep(int usual) {
   return usual * (int)(times < 1 ? 1 : times > 1000 ? 1000 : times);
 }
 
-int check_cpu_only(const char *what) {
-  if (strcmp(check_name, "cpu") == 0) return 1;
-  (void)printf("skip: %s: only the cpu backend has it\n", what);
+/// The table that the tests run with; NULL where the backend is not built in.
+static const lac_kernels *check_kernels(void) {
+  static const char prefix[] = "cpu-as-";
+  if (strncmp(check_name, prefix, strlen(prefix)) == 0) return shadow_of(check_name + strlen(prefix));
+  const lac_backend *backend = lac_backend_find(check_name);
+  return backend ? backend->kernels : NULL;
+}
+
+int check_is_shadow(void) { return check_kernels() && !lac_backend_find(check_name); }
+
+int check_claimed(const char *what) {
+  const lac_claims *claims = check_kernels()->claims;
+  if (!claims) return 1;
+  for (int i = 0; i < claims->count; ++i) {
+    if (strcmp(claims->list[i].name, what) == 0) return 1;
+  }
+  (void)printf("skip: %s: the backend %s does not claim it\n", what, check_name);
   return 0;
 }
 
@@ -101,13 +116,15 @@ static int run_one(check_test *test) {
   if (setjmp(check_out)) return FAILED;  // what a failed test held is not looked for
 
   long long before = check_live_blocks();
-  lac_status status = lac_context_create(check_name, 0, &ctx);
+  const lac_kernels *kernels = check_kernels();
+  lac_status status = lac_context_create(check_is_shadow() ? "cpu" : check_name, 0, &ctx);
   if (status == LAC_ERR_UNSUPPORTED) {
     (void)printf("skip: %s\n", lac_context_error(NULL));
     return SKIPPED;
   }
   if (status != LAC_OK) check_fail(__FILE__, __LINE__, "%s", lac_context_error(NULL));
   check_ctx = ctx;
+  if (check_is_shadow()) shadow_enter(ctx, kernels);
   test(ctx);
   check_ctx = NULL;
   lac_context_destroy(&ctx);
@@ -119,11 +136,12 @@ static int run_one(check_test *test) {
 /// The length of the first name of a list "a, b, c".
 static int name_length(const char *names) { return (int)strcspn(names, ", "); }
 
-int check_main(int argc, char **argv, const char *names, check_test *const *tests, int count) {
+int check_main(int argc, char **argv, const char *needs, const char *names, check_test *const *tests, int count) {
   const char *only = argc > 2 ? argv[2] : NULL;
   int failures = 0, done = 0, skipped = 0;
   if (argc > 1) check_name = argv[1];
   (void)setvbuf(stdout, NULL, _IOLBF, 0);
+  if (needs && check_kernels() && !check_claimed(needs)) return SKIPPED;
 
   for (int i = 0; i < count; ++i) {
     int length = name_length(names);

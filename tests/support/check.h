@@ -6,6 +6,8 @@
 /// its test; the others still run. Every test must give back every block it took.
 ///
 ///     test_spmm [backend [name of one test]]        exit 0: all hold, 1: some fail, 77: the backend is not here
+///
+/// The backend cpu-as-cuda is the CPU with the kernels that CUDA has (shadow.h).
 
 #ifndef LACUNA_TESTS_CHECK_H
 #define LACUNA_TESTS_CHECK_H
@@ -30,10 +32,13 @@ typedef void check_test(lac_context *ctx);
 #define CHECK_NEAR(a, b, tolerance) check_near(__FILE__, __LINE__, (a), (b), (tolerance), #a " ~ " #b)
 #define CHECK_TEXT(a, b) check_text(__FILE__, __LINE__, (a), (b))
 
-#define CHECK_MAIN(...)                                                                      \
-  int main(int argc, char **argv) {                                                          \
-    static check_test *const tests[] = {__VA_ARGS__};                                        \
-    return check_main(argc, argv, #__VA_ARGS__, tests, (int)(sizeof tests / sizeof *tests)); \
+#define CHECK_MAIN(...) CHECK_MAIN_OF(NULL, __VA_ARGS__)
+
+/// The same for tests that all need something which a backend may not claim (check_claimed).
+#define CHECK_MAIN_OF(needs, ...)                                                                   \
+  int main(int argc, char **argv) {                                                                 \
+    static check_test *const tests[] = {__VA_ARGS__};                                               \
+    return check_main(argc, argv, needs, #__VA_ARGS__, tests, (int)(sizeof tests / sizeof *tests)); \
   }
 
 _Noreturn void check_fail(const char *file, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -44,9 +49,9 @@ void check_eq(const char *file, int line, long long a, long long b, const char *
 void check_near(const char *file, int line, double a, double b, double tolerance, const char *text);
 void check_text(const char *file, int line, const char *a, const char *b);
 
-int check_main(int argc, char **argv, const char *names, check_test *const *tests, int count);
+int check_main(int argc, char **argv, const char *needs, const char *names, check_test *const *tests, int count);
 
-/// The program's backend, as on its command line.
+/// The backend of the program's contexts: as on its command line, and "cpu" for a shadow.
 const char *check_backend(void);
 
 /// The test that is running cannot be done here, for this reason; it then returns. It counts as skipped, not as passed, and a
@@ -56,8 +61,11 @@ void check_skip(const char *why);
 /// How often a sweep over random cases repeats: `usual` times, and LACUNA_TEST_LONG times as often where that is set.
 int check_sweep(int usual);
 
-/// Whether the test goes on: what only the CPU has is said to be skipped elsewhere.
-int check_cpu_only(const char *what);
+/// Whether the program runs on a shadow, whose numbers are the CPU's: what is asked there is what works at all.
+int check_is_shadow(void);
+
+/// Whether the test goes on: what the backend does not claim (kernels/claims.h) is said to be skipped.
+int check_claimed(const char *what);
 
 /// The battery has run a case of an operator, or had to leave one out: a program that left out all of them counts as skipped.
 void check_battery(int has_run);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "core/object.h"
+#include "kernels/kernels.h"
 #include "support/op_case_impl.h"
 #include "support/scratch.h"
 
@@ -173,7 +174,6 @@ static bool goes_on(const op_run *r, uint32_t sections) { return r->sections & s
 
 static void run_sections(op_run *r) {
   size_t mark = scratch_mark();
-  bool is_cpu = strcmp(lac_context_backend(r->ctx), "cpu") == 0;
 
   if (goes_on(r, OP_VALUES)) op_check_values(r);
   if (goes_on(r, OP_OPERATOR)) op_check_operator(r);
@@ -186,13 +186,13 @@ static void run_sections(op_run *r) {
   if (goes_on(r, OP_SCALE)) op_check_scale(r);
   if (goes_on(r, OP_INPUT)) op_check_input(r);
   if (goes_on(r, OP_THREADS)) op_check_threads(r);
-  if (goes_on(r, OP_THREADS) && !is_cpu) op_check_other_backend(r);
+  if (goes_on(r, OP_THREADS) && r->ctx->kernels->claims) op_check_other_backend(r);
   scratch_release(mark);
 }
 
-/// All widths of one dtype. A case without patterns has one.
+/// All widths of one dtype. A case without patterns has one, and so has a shadow.
 static void run_dtype(op_run *r, lac_dtype dtype) {
-  lac_width last = r->c->patterns[0] ? LAC_WIDTH_64_64 : LAC_WIDTH_32_32;
+  lac_width last = r->c->patterns[0] && !check_is_shadow() ? LAC_WIDTH_64_64 : LAC_WIDTH_32_32;
   point_set_dtype(r, dtype);
   r->is_stopped = false;
   for (int width = LAC_WIDTH_32_32; width <= (int)last && !r->is_stopped; ++width) {
@@ -205,21 +205,49 @@ static void run_dtype(op_run *r, lac_dtype dtype) {
     if (!r->out || r->is_stopped) continue;
     check_battery(1);
     (void)fprintf(r->out, "count: operator=%s cases=%d dtype=%s width=%s backend=%s\n", r->c->op, r->checks,
-                  lac_dtype_name(dtype), width_name((lac_width)width), lac_context_backend(r->ctx));
+                  lac_dtype_name(dtype), width_name((lac_width)width),
+                  check_is_shadow() ? "shadow" : lac_context_backend(r->ctx));
   }
 }
 
-/// Whether the backend has the operator at all. The CPU has every one.
-static bool is_supported(op_run *r) {
-  if (strcmp(lac_context_backend(r->ctx), "cpu") == 0) return true;
-  op_first got = {.status = op_setup_open(r, &r->setup)};
-  if (got.status == LAC_OK) got = op_differentiate(r, &r->setup, &r->point, 0, ASK_Y);
-  op_setup_close(&r->setup);
-  if (got.status == LAC_ERR_UNSUPPORTED && r->out) {
-    check_battery(0);
-    (void)fprintf(r->out, "skip: %s\n", lac_context_error(r->ctx));
+/// Whether the backend claims all solvers of a list "gmres ilu0".
+static bool are_claimed(const lac_claims *claims, const char *solvers, lac_dtype dtype) {
+  char name[32];
+  for (size_t length; solvers && *solvers; solvers += length + strspn(solvers + length, " ")) {
+    length = strcspn(solvers, " ");
+    (void)snprintf(name, sizeof name, "%.*s", (int)length, solvers);
+    if (!lac_claims_have(claims, LAC_CLAIM_SOLVER, name, dtype, false)) return false;
   }
-  return got.status != LAC_ERR_UNSUPPORTED;
+  return true;
+}
+
+/// Whether the backend claims the operator for a dtype and these patterns.
+static bool has_operator(const op_run *r, lac_dtype dtype) {
+  bool has_blocks = false;
+  for (int p = 0; p < LAC_MAX_PATTERNS; ++p) has_blocks |= r->c->blocks[p][0] > 0;
+  return lac_claims_have(r->ctx->kernels->claims, LAC_CLAIM_OPERATOR, r->c->op, dtype, has_blocks);
+}
+
+/// The same, with what else the case needs.
+static bool is_claimed(const op_run *r, lac_dtype dtype) {
+  return has_operator(r, dtype) && are_claimed(r->ctx->kernels->claims, r->c->needs, dtype);
+}
+
+/// What a backend does not claim is left out, and must say itself that it is not there: a list of claims is neither too long
+/// nor too short. A function may do without its operator, as conj does on reals, and an empty matrix without its solvers.
+static void leave_out(op_run *r, lac_dtype dtype) {
+  lac_status status;
+  bool is_called = false, may_work = has_operator(r, dtype);
+  point_set_dtype(r, dtype);
+  r->setup = (op_setup){.c = r->c, .ctx = r->ctx, .dtype = dtype, .width = LAC_WIDTH_32_32};
+  status = op_setup_open(r, &r->setup);
+  if (status == LAC_OK) is_called = op_is_called(r, &status);
+  op_setup_close(&r->setup);
+  op_expect(r, OP_CLAIMS, status == LAC_ERR_UNSUPPORTED || (status == LAC_OK && (may_work || !is_called)),
+            "not claimed, and gives %s: a backend says in its claims.def what it has", lac_status_name(status));
+  if (!r->out) return;
+  check_battery(0);
+  (void)fprintf(r->out, "skip: not claimed (%s): %s\n", lac_dtype_name(dtype), lac_context_error(r->ctx));
 }
 
 /// A dtype that the operator does not take is refused by it.
@@ -236,30 +264,36 @@ static void refuse_dtype(op_run *r, lac_dtype dtype) {
 
 static bool takes(const op_run *r, lac_dtype dtype) { return !r->c->dtypes || r->c->dtypes >> dtype & 1; }
 
-/// Single and double; the dense formula is for what the operator takes.
-static void run_dtypes_of(op_run *r, const lac_dtype dtypes[2]) {
-  if (takes(r, dtypes[0]) || takes(r, dtypes[1])) op_oracle_ask(r);
+/// Single and double; the dense formula is for what runs. Returns whether all that the operator takes did.
+static bool run_dtypes_of(op_run *r, const lac_dtype dtypes[2]) {
+  bool runs[2], all = true;
+  for (int i = 0; i < 2; ++i) runs[i] = takes(r, dtypes[i]) && is_claimed(r, dtypes[i]);
+  if (runs[0] || runs[1]) op_oracle_ask(r);
   for (int i = 0; i < 2; ++i) {
-    if (takes(r, dtypes[i])) {
+    if (runs[i]) {
       run_dtype(r, dtypes[i]);
-    } else if (r->sections & OP_INPUT) {
+    } else if (takes(r, dtypes[i])) {
+      leave_out(r, dtypes[i]);
+      all = false;
+    } else if (r->sections & OP_INPUT && is_claimed(r, dtypes[i])) {
       refuse_dtype(r, dtypes[i]);
     }
   }
+  return all;
 }
 
-/// Real and complex. A backend that lacks the operator has nothing to run.
+/// Real and complex. Returns whether all that the operator takes ran.
 static bool run_dtypes(op_run *r) {
   size_t mark = scratch_mark();
+  bool all = true;
   for (int is_complex = 0; is_complex <= 1; ++is_complex) {
     r->is_complex = is_complex;
     r->setup = (op_setup){.c = r->c, .ctx = r->ctx, .dtype = is_complex ? LAC_C128 : LAC_F64, .width = LAC_WIDTH_32_32};
     op_point_draw(r, &r->point);
-    if (!is_supported(r)) return false;
-    run_dtypes_of(r, is_complex ? (lac_dtype[]){LAC_C64, LAC_C128} : (lac_dtype[]){LAC_F32, LAC_F64});
+    all &= run_dtypes_of(r, is_complex ? (lac_dtype[]){LAC_C64, LAC_C128} : (lac_dtype[]){LAC_F32, LAC_F64});
     scratch_release(mark);
   }
-  return true;
+  return all;
 }
 
 static uint32_t wrong_operator(const op_run *r, const char *sentence) {
@@ -270,6 +304,7 @@ static uint32_t wrong_operator(const op_run *r, const char *sentence) {
 static uint32_t run_battery(lac_context *ctx, const op_case *c, uint32_t sections, FILE *out) {
   size_t mark = scratch_mark();
   op_run r = {.c = c, .ctx = ctx, .out = out, .sections = sections & ~c->skip};
+  if (check_is_shadow()) r.sections &= OP_VALUES | OP_OPERATOR | OP_ADJOINT | OP_TANGENT | OP_GRADIENT | OP_SECOND;
   r.op = c->user_op ? c->user_op : lac_op_find(c->op);
   if (!r.op) return wrong_operator(&r, "ops.def has no operator of this name");
   if (strcmp(r.op->name, c->op) != 0) return wrong_operator(&r, "the user's operator has another name");

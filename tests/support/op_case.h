@@ -14,6 +14,7 @@
 ///     memory      every failing allocation gives LAC_ERR_MEMORY, leaks nothing and leaves everything usable
 ///     scale       tiny and huge inputs and cotangents give equally scaled results
 ///     input       wrong shapes, dtypes, patterns and absent vars are refused with a sentence
+///     claims      on a backend that does not claim the operator, it is refused with LAC_ERR_UNSUPPORTED and the case left out
 ///     threads     the same bits on 1 and 2 threads; other backends agree with the CPU and with themselves, to the bit
 ///
 /// A forward or first derivative that ends with an error is said once for each dtype, and ends the case there.
@@ -37,7 +38,8 @@ typedef enum op_section {
   OP_SCALE = 64,
   OP_INPUT = 128,
   OP_THREADS = 256,
-  OP_OPERATOR = 512
+  OP_OPERATOR = 512,
+  OP_CLAIMS = 1024
 } op_section;
 
 typedef struct op_case op_case;
@@ -55,7 +57,9 @@ typedef struct op_setup {
 } op_setup;
 
 struct op_case {
-  const char *op;         ///< as in ops.def
+  const char *op;  ///< as in ops.def
+  const char
+      *needs;  ///< optional: solvers that it uses, "gmres ilu0": a backend that does not claim them leaves it out
   const lac_op *user_op;  ///< optional: a user's operator of that name, which ops.def does not have
   const sketch *patterns[LAC_MAX_PATTERNS];
   int64_t blocks[LAC_MAX_PATTERNS][2];  ///< their block sizes; {0} is a pattern of single entries

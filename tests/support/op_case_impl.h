@@ -101,6 +101,9 @@ ref op_difference(const ref *const at[4], double h);
 extern const double op_stencil[4];  // -2, -1, 1, 2
 
 // One function for each section.
+/// Whether `apply` calls the operator at the run's dtype; *status says how the forward ended.
+bool op_is_called(op_run *r, lac_status *status);
+
 void op_check_operator(op_run *r);
 void op_check_values(op_run *r);
 void op_check_first(op_run *r, uint32_t wants);  // adjoint, tangent, gradient

@@ -6,13 +6,14 @@
 #include "support/op_case_impl.h"
 
 /// A public function may do without its operator, as conj does on reals: one dtype in which it is called is enough.
-static bool find_call(op_run *r) {
+bool op_is_called(op_run *r, lac_status *status) {
   op_stage s;
+  bool is_called = false;
   op_stage_open(r, &r->setup, &r->point, op_all_inputs(r), &s);
-  bool is_open = op_succeeded(r, OP_OPERATOR, s.status, "forward");
-  for (int n = 0; is_open && n < s.tape->nodes_count; ++n) r->is_called |= s.tape->nodes[n].spec.op == r->op;
+  *status = s.status;
+  for (int n = 0; s.status == LAC_OK && n < s.tape->nodes_count; ++n) is_called |= s.tape->nodes[n].spec.op == r->op;
   op_stage_close(&s);
-  return is_open;
+  return is_called;
 }
 
 /// Sums are moved through pointwise operators: f(x + y) = f(x) + f(y).
@@ -32,7 +33,9 @@ static void check_linear(op_run *r) {
 }
 
 void op_check_operator(op_run *r) {
-  if (!find_call(r) || !(r->op->flags & LAC_POINTWISE)) return;
+  lac_status status;
+  r->is_called |= op_is_called(r, &status);
+  if (!op_succeeded(r, OP_OPERATOR, status, "forward") || !(r->op->flags & LAC_POINTWISE)) return;
   op_expect(r, OP_OPERATOR, lac_op_inputs(r->op) == 1 && lac_op_outputs(r->op) == 1,
             "LAC_POINTWISE is for operators of one input and one output, not \"%s\"", r->op->signature);
   if (r->ins == 1) check_linear(r);
