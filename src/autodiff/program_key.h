@@ -21,7 +21,7 @@ typedef struct lac_request_key {
   uint64_t few[REQUEST_KEY_WORDS];
 } lac_request_key;
 
-lac_status lac_request_key_open(lac_context *ctx, const lac_request *request, lac_request_key *out);
+lac_status lac_request_key_open(lac_context *ctx, const lac_request *q, lac_request_key *k);
 static inline void lac_request_key_close(lac_request_key *key) { lac_free(key->heap); }
 
 #endif

@@ -114,11 +114,11 @@ typedef struct lac_request {
 } lac_request;
 
 /// Write the program of a request.
-lac_status lac_program_write(lac_context *ctx, const lac_request *request, lac_program **out);
+lac_status lac_program_write(lac_context *ctx, const lac_request *q, lac_program **out);
 
 /// The program of a request, written when it is asked for the first time and kept. The caller holds it until
 /// lac_object_release, and holds what the request names for as long as it uses the program.
-lac_status lac_program_ask(lac_context *ctx, const lac_request *request, lac_program **out);
+lac_status lac_program_ask(lac_context *ctx, const lac_request *q, lac_program **out);
 
 /// Take what a kept program borrows out of it, before it is freed.
 void lac_program_key_destroy(lac_program *program);
