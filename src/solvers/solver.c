@@ -196,7 +196,7 @@ static uint64_t hash_block(const char *from, size_t bytes) {
 static uint64_t kept_hash(const lac_context *ctx, const lac_array *values) {
   enum { BLOCKS = 64, LEAST = 1 << 18 };
   const char *from = lac_array_data(values);
-  size_t bytes = (size_t)values->count * lac_dtype_size(values->meta.dtype);
+  size_t bytes = lac_array_bytes(values);
   size_t block = bytes / BLOCKS / 32 * 32 + 32 < LEAST ? LEAST : bytes / BLOCKS / 32 * 32 + 32;
   int blocks = (int)((bytes + block - 1) / block);
   uint64_t parts[BLOCKS] = {0};
@@ -212,7 +212,7 @@ static uint64_t kept_hash(const lac_context *ctx, const lac_array *values) {
 
 static bool kept_matches(const lac_factor *factor, const lac_array *values, uint64_t hash) {
   if (factor->iterative) return lac_iterative_recognises(factor, values, hash);
-  size_t bytes = (size_t)values->count * lac_dtype_size(values->meta.dtype);
+  size_t bytes = lac_array_bytes(values);
   return factor->hash == hash && lac_meta_same(&factor->meta, &values->meta) &&
          memcmp(factor->values, lac_array_data(values), bytes) == 0;
 }

@@ -40,14 +40,14 @@ static lac_status choose_require_hermitian(lac_context *ctx, const lac_factor *f
 
   if (s->asymmetric < 0 || !f->iterative->krylov || !f->iterative->krylov->needs_hermitian) goto done;
   lac_survey_place(f->core->pattern, s->asymmetric, &row, &column);
-  LAC_CHECK(false, LAC_ERR_SYMMETRY,
-            "lac_solver_factor: %s needs a Hermitian matrix, but entry (%lld, %lld) %s (%lld, %lld)%s; use "
-            "LAC_METHOD_GMRES or LAC_METHOD_BICGSTAB",
-            f->iterative->krylov->name, row, column,
-            s->is_unpaired ? "has no counterpart"
-            : is_complex   ? "is not the conjugate of entry"
-                           : "does not equal entry",
-            column, row, lac_factor_item_text(f, s->asymmetric_item, which));
+  LAC_FAIL(LAC_ERR_SYMMETRY,
+           "lac_solver_factor: %s needs a Hermitian matrix, but entry (%lld, %lld) %s (%lld, %lld)%s; use "
+           "LAC_METHOD_GMRES or LAC_METHOD_BICGSTAB",
+           f->iterative->krylov->name, row, column,
+           s->is_unpaired ? "has no counterpart"
+           : is_complex   ? "is not the conjugate of entry"
+                          : "does not equal entry",
+           column, row, lac_factor_item_text(f, s->asymmetric_item, which));
 done:
   return status;
 }

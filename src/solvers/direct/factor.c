@@ -2,7 +2,6 @@
 /// @file factor.c
 /// Factors: their life, and one numeric factor for each matrix of the batch.
 
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -57,7 +56,7 @@ lac_status lac_factor_begin(lac_context *ctx, const char *function, lac_solver_c
                             lac_factor **out) {
   lac_status status = LAC_OK;
   lac_factor *f = NULL;
-  size_t bytes = (size_t)values->count * lac_dtype_size(values->meta.dtype);
+  size_t bytes = lac_array_bytes(values);
 
   LAC_ALLOC(f, 1);
   lac_object_init(&f->object, &lac_factor_kind);
@@ -175,9 +174,7 @@ lac_trial lac_factor_try_like(const lac_context *ctx, lac_factor *f, const lac_f
 }
 
 // Pivots below so much of their column are little more than rounding.
-static double factor_doubt(const lac_factor *f) {
-  return 8 * (f->meta.dtype == LAC_F32 || f->meta.dtype == LAC_C64 ? (double)FLT_EPSILON : DBL_EPSILON);
-}
+static double factor_doubt(const lac_factor *f) { return 8 * lac_dtype_epsilon(f->meta.dtype); }
 
 bool lac_factor_is_regular(const lac_factor *f, int64_t item) {
   lac_finding one = {0};
@@ -248,7 +245,7 @@ lac_status lac_factor_matches(lac_context *ctx, const char *function, const lac_
 
   if (factor->iterative) return lac_iterative_matches(ctx, function, factor, values, matches);
   LAC_TRY(lac_solver_require_cpu(ctx, function, values));
-  bytes = (size_t)values->count * lac_dtype_size(values->meta.dtype);
+  bytes = lac_array_bytes(values);
   *matches = values->meta.dtype == factor->meta.dtype && lac_factor_same_shape(&factor->meta, &values->meta, 1) &&
              memcmp(factor->values, lac_array_data(values), bytes) == 0;
 done:

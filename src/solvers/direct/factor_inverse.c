@@ -13,7 +13,6 @@
 /// which a solve tells. Of very many such rows some are tried. Where one has no excuse, a partner that pivots more
 /// carefully has its turn; with the last of them it is an error.
 
-#include <float.h>
 #include <stdio.h>
 
 #include "solvers/direct/method/refine.h"
@@ -23,8 +22,7 @@ enum {
   INVERSE_CHUNK = 4096,      // rows that a thread checks at once
   INVERSE_TRIED = 256        // rows whose columns are solved for, at most
 };
-static const double inverse_allowed[] = {INVERSE_ROUNDINGS * FLT_EPSILON, INVERSE_ROUNDINGS *DBL_EPSILON,
-                                         INVERSE_ROUNDINGS *FLT_EPSILON, INVERSE_ROUNDINGS *DBL_EPSILON};
+static double inverse_allowed(lac_dtype dtype) { return INVERSE_ROUNDINGS * lac_dtype_epsilon(dtype); }
 
 #define wide_size_f32 size_f64
 #define wide_size_f64 size_f64
@@ -86,7 +84,7 @@ static inverse_fault inverse_check(const lac_context *ctx, const lac_factor *f, 
     int64_t begin = t % chunks * INVERSE_CHUNK, end = begin + INVERSE_CHUNK < s->n ? begin + INVERSE_CHUNK : s->n;
     size_t at = inverse_offset(f, own.item);
     double error;
-    own.row = inverse_check_kernels[f->meta.dtype](s, begin, end, inverse_allowed[f->meta.dtype],
+    own.row = inverse_check_kernels[f->meta.dtype](s, begin, end, inverse_allowed(f->meta.dtype),
                                                    (const char *)f->values + at, z + at, &error);
     if (own.row < 0) continue;
     snprintf(own.fault.text, sizeof own.fault.text,
@@ -106,7 +104,7 @@ static int inverse_pick(const lac_factor *f, int64_t item, const char *z, int32_
   int64_t count = 0, stride = 1;
   double error;
   for (int64_t i = 0; i < s->n; i++) {
-    i = inverse_check_kernels[f->meta.dtype](s, i, s->n, inverse_allowed[f->meta.dtype], (const char *)f->values + at,
+    i = inverse_check_kernels[f->meta.dtype](s, i, s->n, inverse_allowed(f->meta.dtype), (const char *)f->values + at,
                                              z + at, &error);
     if (i < 0) break;
     if (count++ % stride != 0) continue;
@@ -132,7 +130,7 @@ static bool inverse_excuses(const lac_system *a, int width, const int32_t *rows,
   for (int c = 0; c < width; c++) inverse_unit_kernels[a->dtype]((int64_t)rows[c] * width + c, blocks[REFINE_B]);
   lac_status status = lac_refine_solve(a, LAC_N, width, blocks, &ignored);
   for (int c = 0; c < width; c++) {
-    excused = excused && inverse_excuse_kernels[a->dtype](a->structure, rows[c], inverse_allowed[a->dtype], a->values,
+    excused = excused && inverse_excuse_kernels[a->dtype](a->structure, rows[c], inverse_allowed(a->dtype), a->values,
                                                           z, blocks[REFINE_X], width, c);
   }
   return excused && (status == LAC_OK || status == LAC_ERR_CONVERGENCE);

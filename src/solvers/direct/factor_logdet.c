@@ -2,7 +2,7 @@
 /// @file factor_logdet.c
 /// det A = sign exp(logabs) of every matrix of a batch, read off its factor.
 
-#include "core/numbers.h"
+#include "core/number_at.h"
 #include "solvers/solver_impl.h"
 
 lac_status lac_factor_check_batch(lac_context *ctx, const char *function, const lac_factor *factor,
@@ -24,22 +24,6 @@ done:
   return status;
 }
 
-static void logdet_store(lac_dtype dtype, void *data, int64_t at, double re, double im) {
-  switch (dtype) {
-    case LAC_F32:
-      ((f32 *)data)[at] = (f32)re;
-      break;
-    case LAC_F64:
-      ((f64 *)data)[at] = re;
-      break;
-    case LAC_C64:
-      ((c64 *)data)[at] = PAIR((f32)re, (f32)im);
-      break;
-    default:
-      ((c128 *)data)[at] = PAIR(re, im);
-  }
-}
-
 static lac_status logdet_items(lac_context *ctx, const lac_factor *f, void *logabs, void *sign) {
   lac_status status = LAC_OK;
   int threads = lac_threads_worth(ctx->threads, f->items, (double)f->items * (double)f->core->structure->n), failed = 0;
@@ -48,8 +32,8 @@ static lac_status logdet_items(lac_context *ctx, const lac_factor *f, void *loga
   for (int64_t i = 0; i < f->items; i++) {
     lac_polar one = {0};
     failed |= f->table->logdet(f->analysis->part, f->numerics[i], &one) != LAC_OK;
-    logdet_store(lac_dtype_real(f->meta.dtype), logabs, i, one.logabs, 0);
-    logdet_store(f->meta.dtype, sign, i, one.sign_re, one.sign_im);
+    lac_number_put(lac_dtype_real(f->meta.dtype), logabs, i, one.logabs);
+    lac_number_put(f->meta.dtype, sign, i, PAIR(one.sign_re, one.sign_im));
   }
   LAC_CHECK(!failed, LAC_ERR_MEMORY, "lac_factor_logdet: out of memory: permutations of %lld rows",
             (long long)f->core->structure->n);

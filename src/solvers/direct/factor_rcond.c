@@ -11,6 +11,7 @@
 
 #include <omp.h>
 
+#include "core/number_at.h"
 #include "solvers/direct/method/refine.h"
 
 enum { RCOND_STEPS = 5, RCOND_WIDTH = 2 };
@@ -105,14 +106,6 @@ static lac_status rcond_item(const lac_factor *f, int64_t item, int threads, cha
   return status;
 }
 
-static void rcond_store(lac_dtype dtype, void *data, int64_t at, double value) {
-  if (lac_dtype_real(dtype) == LAC_F32) {
-    ((float *)data)[at] = (float)value;
-  } else {
-    ((double *)data)[at] = value;
-  }
-}
-
 static lac_status rcond_run(lac_context *ctx, const lac_factor *f, void *out) {
   lac_status status = LAC_OK, result = LAC_OK;
   double work = (double)f->finding.nnz + (double)f->items * (double)f->core->structure->nnz;
@@ -129,7 +122,7 @@ static lac_status rcond_run(lac_context *ctx, const lac_factor *f, void *out) {
     double rcond;
     lac_status got = rcond_item(f, i, f->items < ctx->threads ? ctx->threads : 1,
                                 memory + (size_t)omp_get_thread_num() * share, &rcond, &own);
-    rcond_store(f->meta.dtype, out, i, rcond);
+    lac_real_put(f->meta.dtype, out, i, rcond);
     if (got == LAC_OK) continue;
 #pragma omp critical(lac_rcond_fault)
     if (i < first) first = i, result = got, fault = own;

@@ -60,6 +60,8 @@ bool lac_iterative_takes_rectangles(lac_method method) {
 
 // -- options ---------------------------------------------------------------------------------------------------------
 
+lac_iteration lac_iteration_defaults(void) { return (lac_iteration){0}; }
+
 lac_status lac_iteration_check(lac_context *ctx, const lac_iteration *iteration) {
   const lac_iteration *i = iteration;
   lac_status status = LAC_OK;

@@ -74,7 +74,7 @@ done:
 
 bool lac_iterative_recognises(const lac_factor *f, const lac_array *values, uint64_t hash) {
   const lac_array *own = f->iterative->given;
-  size_t bytes = (size_t)values->count * lac_dtype_size(values->meta.dtype);
+  size_t bytes = lac_array_bytes(values);
 
   if (!lac_meta_same(&f->meta, &values->meta) || !lac_iterative_is_fresh(f)) return false;
   if (own->storage == values->storage) return true;
@@ -85,7 +85,7 @@ bool lac_iterative_recognises(const lac_factor *f, const lac_array *values, uint
 /// Bit by bit, on the host where they are elsewhere.
 static lac_status iterative_compare(lac_context *ctx, const lac_array *a, const lac_array *b, int *same) {
   lac_status status = LAC_OK;
-  size_t bytes = (size_t)a->count * lac_dtype_size(a->meta.dtype);
+  size_t bytes = lac_array_bytes(a);
   char *host = NULL;
 
   if (strcmp(lac_context_backend(ctx), "cpu") == 0) {

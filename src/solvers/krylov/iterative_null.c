@@ -5,25 +5,21 @@
 /// A vector that A does not take to zero would be taken out of b and of x all the same, and the solve would converge to
 /// the solution of another system. The bound leaves room for the small changes of A that differences are made of.
 
-#include <float.h>
 #include <math.h>
 
+#include "core/number_at.h"
 #include "solvers/krylov/iterative.h"
-
-static bool null_is_finite(lac_dtype dtype, const void *data, int64_t i) {
-  return lac_dtype_real(dtype) == LAC_F32 ? isfinite(((const float *)data)[i]) : isfinite(((const double *)data)[i]);
-}
 
 lac_status lac_iterative_require_finite(lac_context *ctx, const char *name, const lac_array *columns) {
   lac_status status = LAC_OK;
   lac_dtype dtype = columns->meta.dtype;
-  int64_t parts = lac_dtype_real(dtype) == dtype ? 1 : 2, m = columns->meta.shape[1];
+  int64_t parts = lac_dtype_parts(dtype), m = columns->meta.shape[1];
   char *host = NULL;
 
-  LAC_ALLOC(host, (size_t)columns->count * lac_dtype_size(dtype) + 1);
+  LAC_ALLOC(host, lac_array_bytes(columns) + 1);
   LAC_TRY(lac_array_read(ctx, columns, host));
   for (int64_t i = 0; i < parts * columns->count; i++) {
-    LAC_CHECK(null_is_finite(dtype, host, i), LAC_ERR_NONFINITE,
+    LAC_CHECK(isfinite(lac_real_get(dtype, host, i)), LAC_ERR_NONFINITE,
               "lac_solver_create: %s is not finite in row %lld of column %lld", name, (long long)(i / parts / m),
               (long long)(i / parts % m));
   }
@@ -35,7 +31,7 @@ done:
 static lac_status null_judge(lac_context *ctx, const lac_factor *f, const char *name, int64_t rows, int64_t m,
                              double *const norms[3]) {
   lac_status status = LAC_OK;
-  double most = cbrt(lac_dtype_real(f->meta.dtype) == LAC_F32 ? (double)FLT_EPSILON : DBL_EPSILON);
+  double most = cbrt(lac_dtype_epsilon(f->meta.dtype));
 
   for (int64_t i = 0; i < f->items * m; i++) {
     double matrix = norms[0][i / m] / sqrt((double)rows), vector = norms[1][i % m];

@@ -25,7 +25,7 @@ int64_t lac_relax_bytes(const lac_array *array) {
 
 lac_status lac_relax_invert(lac_context *ctx, const lac_array *d, lac_array *inverse, int64_t *fault) {
   lac_status status = LAC_OK;
-  size_t bytes = (size_t)d->count * lac_dtype_size(d->meta.dtype);
+  size_t bytes = lac_array_bytes(d);
   char *host = NULL;
 
   LAC_ALLOC(host, 2 * bytes);
@@ -47,10 +47,10 @@ lac_status lac_relax_require_diagonal(lac_context *ctx, const char *who, const l
   LAC_TRY(lac_map_groups(ctx, map, &offsets, &slots));
   if (slots->count == pattern->rows) goto done;
   while (lac_buffer_get(offsets, row + 1) > lac_buffer_get(offsets, row)) row++;
-  LAC_CHECK(false, LAC_ERR_SINGULAR,
-            "%s: row %lld has no entry on the diagonal; order the rows so that it has one, or choose another "
-            "preconditioner (identity, block_jacobi) or a direct method",
-            who, (long long)row);
+  LAC_FAIL(LAC_ERR_SINGULAR,
+           "%s: row %lld has no entry on the diagonal; order the rows so that it has one, or choose another "
+           "preconditioner (identity, block_jacobi) or a direct method",
+           who, (long long)row);
 done:
   lac_map_destroy(&map);
   return status;

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/search.h"
 #include "solvers/survey/survey.h"
 
 // How far the two numbers of a Hermitian pair may be apart: they are often sums of the same terms in another order.
@@ -59,14 +60,7 @@ static inline int64_t survey_find(const survey_rows *s, bool narrow, int64_t i, 
     while (low < high && survey_column(s, narrow, low) < j) low++;
     high = low;
   }
-  while (low < high) {
-    int64_t middle = low + (high - low) / 2;
-    if (survey_column(s, narrow, middle) < j) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
+  LAC_SEARCH(low, high, slot, survey_column(s, narrow, slot) < j)
   return low < survey_offset(s, narrow, i + 1) && survey_column(s, narrow, low) == j ? low : -1;
 }
 
@@ -98,16 +92,9 @@ static survey_rows survey_open(const lac_pattern *p) {
 }
 
 void lac_survey_place(const lac_pattern *pattern, int64_t slot, long long *row, long long *column) {
-  int64_t low = 0, high = pattern->rows;
-  while (high - low > 1) {  // offsets[low] <= slot < offsets[high]
-    int64_t middle = low + (high - low) / 2;
-    if (lac_buffer_get(pattern->offsets, middle) <= slot) {
-      low = middle;
-    } else {
-      high = middle;
-    }
-  }
-  *row = low;
+  int64_t next = 1, rows = pattern->rows;
+  LAC_SEARCH(next, rows, i, lac_buffer_get(pattern->offsets, i) <= slot)
+  *row = next - 1;
   *column = lac_buffer_get(pattern->columns, slot);
 }
 
@@ -229,7 +216,7 @@ lac_status lac_survey_values(lac_context *ctx, const lac_pattern *pattern, const
   bool is_here = strcmp(lac_context_backend(ctx), "cpu") == 0;
   void *host = NULL;
   const void *data = values->storage->data;
-  size_t bytes = (size_t)values->count * lac_dtype_size(values->meta.dtype);
+  size_t bytes = lac_array_bytes(values);
 
   *out = (lac_survey){.nonfinite = -1, .asymmetric = -1, .not_positive = -1, .without = -1, .is_m_like = true};
   if (!is_here) {
