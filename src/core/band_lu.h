@@ -22,6 +22,8 @@ typedef struct lac_band_lu {
   int64_t where, overflow;  // its column; the first column whose pivot is not finite, -1 before and where there is none
 } lac_band_lu;
 
+enum { BAND_LU_SHORT = 16 };  // numbers of a row
+
 static inline int64_t lac_band_lu_width(int64_t lower, int64_t upper) { return 2 * lower + upper + 1; }
 
 #endif

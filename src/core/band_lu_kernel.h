@@ -24,23 +24,52 @@ static int64_t FN(band_choose)(const lac_band_lu *f, int64_t k, double *size) {
 
 static void FN(band_swap)(const lac_band_lu *f, int64_t k, int64_t pivot, int64_t end) {
   T *a = FN(band_row)(f, k), *b = FN(band_row)(f, k + pivot) - pivot;
+#pragma omp simd
   for (int64_t j = 0; j <= end; j++) {
     T value = a[j];
     a[j] = b[j], b[j] = value;
   }
 }
 
+/// Short rows are not worth a loop in lanes.
+INLINE void FN(band_short)(int64_t end, const T *restrict from, T *restrict to) {
+  const T factor = to[0];
+  for (int64_t j = 1; j <= end; j++) to[j] -= factor * from[j];
+}
+
+INLINE void FN(band_one)(int64_t end, const T *restrict from, T *restrict to) {
+  const T factor = to[0];
+  if (factor == 0) return;
+#pragma omp simd
+  for (int64_t j = 1; j <= end; j++) to[j] -= factor * from[j];
+}
+
+/// Four rows at once read row k once.
+INLINE void FN(band_four)(int64_t end, const T *restrict from, T *restrict a, T *restrict b, T *restrict c,
+                          T *restrict d) {
+  const T fa = a[0], fb = b[0], fc = c[0], fd = d[0];
+#pragma omp simd
+  for (int64_t j = 1; j <= end; j++) {
+    const T x = from[j];
+    a[j] -= fa * x, b[j] -= fb * x, c[j] -= fc * x, d[j] -= fd * x;
+  }
+}
+
 /// Row k times what eliminates column k, off the rows below it.
 static void FN(band_eliminate)(lac_band_lu *f, int64_t k, int64_t end) {
-  const T *restrict from = FN(band_row)(f, k);
-  int64_t below = FN(band_below)(f, k);
-  for (int64_t i = 1; i <= below; i++) {
-    T *restrict to = FN(band_row)(f, k + i) - i, factor = FN(div)(to[0], from[0]);
-    to[0] = factor;
-    if (factor == 0) continue;
-    for (int64_t j = 1; j <= end; j++) to[j] -= factor * from[j];
-    f->flops += (double)end;
+  const T *from = FN(band_row)(f, k);
+  int64_t below = FN(band_below)(f, k), step = lac_band_lu_width(f->lower, f->upper) - 1, i = 0, taken = 0;
+  T *to = FN(band_row)(f, k) + step;
+  for (i = 0; i < below; i++) {
+    to[i * step] = FN(div)(to[i * step], from[0]);
+    taken += to[i * step] != 0;
   }
+  f->flops += (double)(taken * end);
+  for (i = 0; i < below && end < BAND_LU_SHORT; i++, to += step) FN(band_short)(end, from, to);
+  for (; i + 4 <= below; i += 4, to += 4 * step) {
+    FN(band_four)(end, from, to, to + step, to + 2 * step, to + 3 * step);
+  }
+  for (; i < below; i++, to += step) FN(band_one)(end, from, to);
 }
 
 /// Row k of U and column k of L. Returns how far below the diagonal the pivot was, or -1: it is zero.

@@ -31,13 +31,13 @@ static lac_solver_options options_of(lac_method method, lac_method preconditione
 
 /// As backends claim it.
 static const char *preconditioner_name(lac_method method) {
-  const lac_preconditioner_table *table = lac_preconditioner_of(method);
-  return table ? table->name : method == LAC_METHOD_AUTO ? "auto" : "direct";
+  const lac_solver_table *kind = lac_kind_built_in(lac_method_name(method));
+  return method == LAC_METHOD_AUTO || kind->flags & LAC_APPROXIMATES ? kind->name : "direct";
 }
 
 static op_case iterative_case(const sketch *s, lac_side side, look looks, const lac_solver_options *options) {
   return (op_case){.op = "solve_with",
-                   .needs = op_text("%s %s", lac_krylov_of(options->method)->name,
+                   .needs = op_text("%s %s", lac_method_name(options->method),
                                     preconditioner_name((lac_method)options->preconditioner.method)),
                    .patterns = {s},
                    .shapes = {"nnz", op_text("%lld,2", (long long)s->rows)},

@@ -65,9 +65,9 @@ static lac_status build_refuse(lac_context *ctx, const char *function, build_axi
   lac_status status = LAC_OK;
   LAC_CHECK(axis.size > 0, LAC_ERR_PATTERN, "%s: %s[%" PRId64 "] = %" PRId64 ", but the matrix has no %s", function,
             axis.name, i, value, axis.of);
-  LAC_CHECK(false, LAC_ERR_PATTERN,
-            "%s: %s[%" PRId64 "] = %" PRId64 " is outside 0..%" PRId64 " (%" PRId64 " %s, counted from 0)", function,
-            axis.name, i, value, axis.size - 1, axis.size, axis.of);
+  LAC_FAIL(LAC_ERR_PATTERN,
+           "%s: %s[%" PRId64 "] = %" PRId64 " is outside 0..%" PRId64 " (%" PRId64 " %s, counted from 0)", function,
+           axis.name, i, value, axis.size - 1, axis.size, axis.of);
 done:
   return status;
 }

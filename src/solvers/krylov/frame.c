@@ -6,8 +6,6 @@
 
 #include "solvers/krylov/frame.h"
 
-#include <float.h>
-
 #include "solvers/solver_impl.h"
 #include "solvers/vectors.h"
 
@@ -275,7 +273,7 @@ static lac_status krylov_open(krylov *k, const krylov_method *method) {
   lac_context *ctx = k->ctx;
   lac_status status = LAC_OK;
   const lac_krylov_job *job = k->job;
-  bool is_double = lac_dtype_real(job->dtype) == LAC_F64;
+  bool is_double = !lac_dtype_is_single(job->dtype);
 
   k->columns = job->items * job->width;
   k->b_rows = lac_side_transposes(job->side) ? job->cols : job->rows;
@@ -289,7 +287,7 @@ static lac_status krylov_open(krylov *k, const krylov_method *method) {
                                   .low = ldexp(1, is_double ? -150 : -50),  // (r, M^-1 r) has the scale of A besides
                                   .high = ldexp(1, is_double ? 150 : 50),
                                   .reach = is_double ? 1000 : 120,
-                                  .epsilon = is_double ? DBL_EPSILON : FLT_EPSILON,
+                                  .epsilon = lac_dtype_epsilon(job->dtype),
                                   .window = method->window,
                                   .restart = method->restart};
   LAC_ALLOC(k->seen, LAC_SLOTS_SEEN * k->columns);

@@ -51,7 +51,7 @@ static lac_status null_rows(krylov *k, const lac_array *space, int64_t n, c128 *
   lac_dtype dtype = k->job->dtype;
   bool conjugates = lac_side_conjugates(k->job->side) != lac_side_transposes(k->job->side);
   int64_t m = space->meta.shape[1];
-  void *host = lac_alloc((size_t)space->count * lac_dtype_size(dtype));
+  void *host = lac_alloc(lac_array_bytes(space));
 
   LAC_CHECK(host, LAC_ERR_MEMORY, "out of memory: a null space of %lld numbers", (long long)space->count);
   LAC_TRY(lac_array_read(ctx, space, host));

@@ -42,7 +42,7 @@ static void ic0_destroy(void *part) {
 static lac_status ic0_invert(lac_context *ctx, const lac_array *pivots, const lac_array *diagonal, lac_array *inverse,
                              int64_t *fault) {
   lac_status status = LAC_OK;
-  size_t bytes = (size_t)pivots->count * lac_dtype_size(pivots->meta.dtype);
+  size_t bytes = lac_array_bytes(pivots);
   char *host = NULL;
 
   LAC_ALLOC(host, 3 * bytes);

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "backends/cpu/smoothed/smoothed.h"
+#include "core/search.h"
 
 enum { STRENGTH_BLOCK = 2048 };  // rows whose sums and maxima are taken together, whatever the threads
 
@@ -54,15 +55,7 @@ int64_t cpu_smoothed_cut(const lac_sparse *a, double share) {
   const i64 *o64 = a->offsets;
   double before = share * ((double)a->nnz + (double)a->rows);
   int64_t low = 0, high = a->rows;
-  while (low < high) {
-    int64_t middle = low + (high - low) / 2;
-    double at = (double)(narrow ? o32[middle] : o64[middle]) + (double)middle;
-    if (at < before) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
+  LAC_SEARCH(low, high, i, (double)(narrow ? o32[i] : o64[i]) + (double)i < before)
   return low;
 }
 

@@ -23,6 +23,17 @@ INLINE void FN(band_load)(const band_solve_job *job, const T *ab, lac_band_lu *f
   }
 }
 
+/// Step j of x = U^-1 x. One number a row is summed in a register; of several, an unknown goes to all rows above it.
+INLINE void FN(band_rise)(const lac_band_lu *f, int64_t j, const int64_t k, T *x) {
+  const int64_t most = f->lower + f->upper, after = most < f->n - 1 - j ? most : f->n - 1 - j;
+  if (k == 1) {
+    FN(band_up)(f, j, after, 1, x);
+    return;
+  }
+  FN(band_divide)(x, j, FN(band_row)(f, j)[0], k);
+  for (int64_t i = 1; i <= most && i <= j; ++i) FN(band_take)(x, j - i, FN(band_row)(f, j - i)[i], j, k);
+}
+
 /// Right-hand sides go along with the elimination, so that nothing is kept of it but U.
 INLINE int64_t FN(band_solve)(lac_band_lu *f, const int64_t k, T *x) {
   for (int64_t j = 0; j < f->n; ++j) {
@@ -30,10 +41,7 @@ INLINE int64_t FN(band_solve)(lac_band_lu *f, const int64_t k, T *x) {
     if (pivot < 0) return j;
     FN(band_down)(f, j, pivot, k, x);
   }
-  for (int64_t j = f->n - 1; j >= 0; --j) {
-    const int64_t most = f->lower + f->upper;
-    FN(band_up)(f, j, most < f->n - 1 - j ? most : f->n - 1 - j, k, x);
-  }
+  for (int64_t j = f->n - 1; j >= 0; --j) FN(band_rise)(f, j, k, x);
   return -1;
 }
 
