@@ -65,7 +65,7 @@ static void every_method_solves_with_every_preconditioner(lac_context *ctx) {
     for (int m = LAC_METHOD_CG; m <= LAC_METHOD_LSQR; m++) {
       for (int p = LAC_METHOD_IDENTITY; p <= LAC_METHOD_MULTIGRID; p++) {
         lac_method method = (lac_method)m, preconditioner = (lac_method)p;
-        if (!check_claimed(lac_preconditioner_of(preconditioner)->name)) {
+        if (!check_claimed(lac_method_name(preconditioner))) {
           check_refused(ctx, &definite, preconditioner);
           continue;
         }
@@ -374,7 +374,7 @@ static void every_failing_allocation_is_told(lac_context *ctx) {
   lac_array *b = direct_random(ctx, LAC_F64, 2, shape, 3), *x = direct_random(ctx, LAC_F64, 2, shape, 3);
   for (int p = LAC_METHOD_AUTO; p <= LAC_METHOD_MULTIGRID; p = p ? p + 1 : LAC_METHOD_IDENTITY) {
     lac_solver_options options = iterative_options(LAC_METHOD_FLEXIBLE_GMRES, (lac_method)p);
-    if (p == LAC_METHOD_IC0 || (p && !check_claimed(lac_preconditioner_of((lac_method)p)->name))) continue;
+    if (p == LAC_METHOD_IC0 || (p && !check_claimed(lac_method_name((lac_method)p)))) continue;
     CHECK_OK(make_and_solve(ctx, s.pattern, &options, s.values, b, x));
     for (int64_t n = 1;; n++) {
       lac_memory_fail_at(n);

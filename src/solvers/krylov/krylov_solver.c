@@ -57,7 +57,7 @@ static lac_status krylov_require_hermitian(lac_context *ctx, const lac_factor *f
 
   if (s->asymmetric < 0 || !method->needs_hermitian) goto done;
   lac_survey_place(a->pattern, s->asymmetric, &row, &column);
-  LAC_CHECK(false, LAC_ERR_SYMMETRY,
+  LAC_FAIL(LAC_ERR_SYMMETRY,
             "lac_solver_factor: %s needs a Hermitian matrix, but entry (%lld, %lld) %s (%lld, %lld)%s; use "
             "LAC_METHOD_GMRES or LAC_METHOD_BICGSTAB",
             method->name, row, column,
