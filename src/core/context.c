@@ -72,7 +72,7 @@ done:
 lac_status lac_context_host(lac_context *ctx, lac_context **out) {
   lac_status status = LAC_OK;
 
-  if (ctx->space->is_host) {
+  if (ctx->space->is_host && ctx->kernels == ctx->backend->kernels) {
     *out = ctx;
     goto done;
   }

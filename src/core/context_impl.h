@@ -48,8 +48,8 @@ static inline int lac_threads_worth(int threads, int64_t tasks, double work) {
 lac_status lac_context_fail(lac_context *ctx, lac_status status, const char *function, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/// A context of the host that belongs to this one, for work that cannot be done where its arrays lie: itself where that is the host.
-/// Made when first asked for; borrowed.
+/// A context of the host that belongs to this one, for work that cannot be done where its arrays lie: itself where that is the host
+/// with all of its kernels. Made when first asked for; borrowed.
 lac_status lac_context_host(lac_context *ctx, lac_context **out);
 
 /// Add a function to the trace of the current error; returns `status`.

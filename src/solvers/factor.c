@@ -59,16 +59,16 @@ void lac_factor_share(lac_factor *f, const lac_factor *taken) {
   f->version = taken->version;
 }
 
-static lac_status factor_begin(lac_context *ctx, const char *function, lac_solver_core *core, lac_factor **out) {
+static lac_status factor_begin(lac_context *ctx, const char *function, lac_solver_core *core,
+                               const lac_solver_table *table, lac_factor **out) {
   lac_status status = LAC_OK;
   lac_factor *f = NULL;
-  bool is_here = !core->table->is_here || core->table->is_here(ctx, core->table, core);
 
   LAC_ALLOC(f, 1);
   lac_object_init(&f->object, &lac_factor_kind);
   pthread_mutex_init(&f->lock, NULL);
   f->core = lac_object_retain(core);
-  f->table = is_here ? core->table : &lac_travel_table;
+  f->table = table;
   f->function = function;
   f->items = 1;
   *out = f;
@@ -76,14 +76,15 @@ done:
   return status;
 }
 
-lac_status lac_factor_make(lac_context *ctx, const char *function, lac_solver_core *core, const lac_linear *a,
-                           const lac_factor *like, bool by_choices, bool *lacks_room, lac_factor **out) {
+static lac_status factor_make(lac_context *ctx, const lac_solver_table *table, const char *function,
+                              lac_solver_core *core, const lac_linear *a, const lac_factor *like, bool by_choices,
+                              bool *lacks_room, lac_factor **out) {
   lac_status status = LAC_OK;
   double begin = lac_solver_seconds();
   lac_linear own = *a;
   lac_factor *f = NULL;
 
-  LAC_TRY(factor_begin(ctx, function, core, &f));
+  LAC_TRY(factor_begin(ctx, function, core, table, &f));
   LAC_TRY(factor_take_values(ctx, f, a->values));
   if (f->values) own.values = f->values;
   if (like && like->table != f->table) like = NULL;
@@ -100,6 +101,18 @@ done:
   return status;
 }
 
+lac_status lac_factor_make(lac_context *ctx, const char *function, lac_solver_core *core, const lac_linear *a,
+                           const lac_factor *like, bool by_choices, bool *lacks_room, lac_factor **out) {
+  const lac_solver_table *kind = core->table;
+  bool is_here = !kind->is_here || kind->is_here(ctx, kind, core);
+  return factor_make(ctx, is_here ? kind : &lac_travel_table, function, core, a, like, by_choices, lacks_room, out);
+}
+
+lac_status lac_factor_make_here(lac_context *ctx, const char *function, lac_solver_core *core, const lac_linear *a,
+                                const lac_factor *like, bool by_choices, bool *lacks_room, lac_factor **out) {
+  return factor_make(ctx, core->table, function, core, a, like, by_choices, lacks_room, out);
+}
+
 lac_status lac_factor_of_products(lac_context *ctx, const char *function, const lac_solver_options *options,
                                   const lac_linear *a, lac_dtype dtype, lac_factor **out) {
   lac_status status = LAC_OK;
@@ -111,7 +124,7 @@ lac_status lac_factor_of_products(lac_context *ctx, const char *function, const 
   LAC_CHECK(kind->flags & LAC_TAKES_PRODUCTS, LAC_ERR_ARG,
             "%s: %s needs a matrix; use a Krylov method, LAC_METHOD_CG or LAC_METHOD_GMRES say", function, kind->name);
   LAC_TRY(lac_core_of_products(ctx, kind, a, options, &core));
-  LAC_TRY(factor_begin(ctx, function, core, &f));
+  LAC_TRY(factor_begin(ctx, function, core, kind, &f));
   f->meta = (lac_meta){.dtype = dtype, .ndim = 1};
   LAC_TRY(f->table->factor(ctx, a, NULL, f));
   *out = f, f = NULL;

@@ -208,6 +208,10 @@ static inline int64_t lac_factor_rows(const lac_factor *factor) { return factor-
 lac_status lac_factor_make(lac_context *ctx, const char *function, lac_solver_core *core, const lac_linear *a,
                            const lac_factor *like, bool by_choices, bool *lacks_room, lac_factor **out);
 
+/// The same in the context's own memory, whatever `is_here` says: a kind that cannot work there fails by itself.
+lac_status lac_factor_make_here(lac_context *ctx, const char *function, lac_solver_core *core, const lac_linear *a,
+                                const lac_factor *like, bool by_choices, bool *lacks_room, lac_factor **out);
+
 /// A factor of a map that is known by its products alone, by the kind that options ask for.
 lac_status lac_factor_of_products(lac_context *ctx, const char *function, const lac_solver_options *options,
                                   const lac_linear *a, lac_dtype dtype, lac_factor **out);

@@ -19,7 +19,9 @@ static const lac_factor *travel_inner(const lac_factor *f) { return ((const trav
 
 /// What failed on the host, in the caller's context.
 static lac_status travel_pass(lac_context *ctx, const lac_context *host, lac_status status) {
-  return status == LAC_OK ? status : lac_context_fail(ctx, status, __func__, "%s", lac_context_error(host));
+  if (status == LAC_OK) return status;
+  return host == ctx ? lac_context_pass(ctx, status, __func__)
+                     : lac_context_fail(ctx, status, __func__, "%s", lac_context_error(host));
 }
 
 /// A copy of an array in host memory; NULL stays NULL.
@@ -101,8 +103,8 @@ static lac_status travel_make(lac_context *ctx, const lac_linear *a, const lac_f
   LAC_TRY(travel_down(ctx, host, a->values, &values));
   own.values = values, own.survey = a->survey;
   LAC_TRY(travel_pass(ctx, host,
-                      lac_factor_make(host, f->function, core, &own, like ? travel_inner(like) : NULL, by_choices,
-                                      &f->lacks_room, &part->there)));
+                      lac_factor_make_here(host, f->function, core, &own, like ? travel_inner(like) : NULL, by_choices,
+                                           &f->lacks_room, &part->there)));
   lac_factor_say(f, "%s; values and right-hand sides travel to the host, where %s works", part->there->reason,
                  f->core->table->name);
   snprintf(f->warning, sizeof f->warning, "%s", part->there->warning);

@@ -210,17 +210,6 @@ static void run_dtype(op_run *r, lac_dtype dtype) {
   }
 }
 
-/// Whether the backend claims all solvers of a list "gmres ilu0".
-static bool are_claimed(const lac_claims *claims, const char *solvers, lac_dtype dtype) {
-  char name[32];
-  for (size_t length; solvers && *solvers; solvers += length + strspn(solvers + length, " ")) {
-    length = strcspn(solvers, " ");
-    (void)snprintf(name, sizeof name, "%.*s", (int)length, solvers);
-    if (!lac_claims_have(claims, LAC_CLAIM_SOLVER, name, dtype, false)) return false;
-  }
-  return true;
-}
-
 /// Whether the backend claims the operator for a dtype and these patterns.
 static bool has_operator(const op_run *r, lac_dtype dtype) {
   bool has_blocks = false;
@@ -228,16 +217,12 @@ static bool has_operator(const op_run *r, lac_dtype dtype) {
   return lac_claims_have(r->ctx->kernels->claims, LAC_CLAIM_OPERATOR, r->c->op, dtype, has_blocks);
 }
 
-/// The same, with what else the case needs.
-static bool is_claimed(const op_run *r, lac_dtype dtype) {
-  return has_operator(r, dtype) && are_claimed(r->ctx->kernels->claims, r->c->needs, dtype);
-}
-
 /// What a backend does not claim is left out, and must say itself that it is not there: a list of claims is neither too long
-/// nor too short. A function may do without its operator, as conj does on reals, and an empty matrix without its solvers.
+/// nor too short. A function may do without its operator, as conj does on reals; and what needs a solver may work by one on the host, to
+/// which arrays travel.
 static void leave_out(op_run *r, lac_dtype dtype) {
   lac_status status;
-  bool is_called = false, may_work = has_operator(r, dtype);
+  bool is_called = false, may_work = r->c->needs != NULL;
   point_set_dtype(r, dtype);
   r->setup = (op_setup){.c = r->c, .ctx = r->ctx, .dtype = dtype, .width = LAC_WIDTH_32_32};
   status = op_setup_open(r, &r->setup);
@@ -267,7 +252,7 @@ static bool takes(const op_run *r, lac_dtype dtype) { return !r->c->dtypes || r-
 /// Single and double; the dense formula is for what runs. Returns whether all that the operator takes did.
 static bool run_dtypes_of(op_run *r, const lac_dtype dtypes[2]) {
   bool runs[2], all = true;
-  for (int i = 0; i < 2; ++i) runs[i] = takes(r, dtypes[i]) && is_claimed(r, dtypes[i]);
+  for (int i = 0; i < 2; ++i) runs[i] = takes(r, dtypes[i]) && has_operator(r, dtypes[i]);
   if (runs[0] || runs[1]) op_oracle_ask(r);
   for (int i = 0; i < 2; ++i) {
     if (runs[i]) {
@@ -275,7 +260,7 @@ static bool run_dtypes_of(op_run *r, const lac_dtype dtypes[2]) {
     } else if (takes(r, dtypes[i])) {
       leave_out(r, dtypes[i]);
       all = false;
-    } else if (r->sections & OP_INPUT && is_claimed(r, dtypes[i])) {
+    } else if (r->sections & OP_INPUT && has_operator(r, dtypes[i])) {
       refuse_dtype(r, dtypes[i]);
     }
   }

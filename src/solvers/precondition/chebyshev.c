@@ -127,9 +127,11 @@ static void chebyshev_report(const void *part, lac_setup_figures *finding) {
   *finding = (lac_setup_figures){.bytes = lac_relax_bytes(c->inverse) * (has_two ? 2 : 1)};
 }
 
+static bool chebyshev_is_here(const lac_context *ctx) { return ctx->kernels->unary != NULL; }
+
 const lac_preconditioner_table lac_preconditioner_chebyshev = {
     .name = "chebyshev",
-    .is_here = lac_precondition_is_host,
+    .is_here = chebyshev_is_here,
     .create = chebyshev_create,
     .apply = chebyshev_apply,
     .report = chebyshev_report,

@@ -180,9 +180,11 @@ static void ic0_report(const void *part, lac_setup_figures *finding) {
       ic0->shift);
 }
 
+static bool ic0_is_here(const lac_context *ctx) { return ctx->kernels->lu_values && ctx->kernels->trisolve; }
+
 const lac_preconditioner_table lac_preconditioner_ic0 = {
     .name = "ic0",
-    .is_here = lac_precondition_is_host,
+    .is_here = ic0_is_here,
     .create = ic0_create,
     .refresh = ic0_refresh,
     .apply = ic0_apply,

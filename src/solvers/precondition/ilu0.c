@@ -68,9 +68,11 @@ static lac_status ilu0_create(lac_context *ctx, const lac_setup *setup, void **p
   return ilu0_refresh(ctx, setup, NULL, part);
 }
 
+static bool ilu0_is_here(const lac_context *ctx) { return ctx->kernels->lu_values && ctx->kernels->trisolve; }
+
 const lac_preconditioner_table lac_preconditioner_ilu0 = {
     .name = "ilu0",
-    .is_here = lac_precondition_is_host,
+    .is_here = ilu0_is_here,
     .create = ilu0_create,
     .refresh = ilu0_refresh,
     .apply = lac_relax_split_apply,

@@ -12,8 +12,6 @@
 #include "solvers/precondition/preconditioner.h"
 #include "solvers/vectors.h"
 
-bool lac_precondition_is_host(const lac_context *ctx) { return lac_context_is_host(ctx); }
-
 // -- cores -----------------------------------------------------------------------------------------------------------
 
 static lac_status precondition_analyse(lac_context *ctx, lac_solver_core *core) {

@@ -61,9 +61,6 @@ typedef struct lac_precondition_factor {
 
 static inline lac_precondition_factor *lac_precondition_of(const lac_factor *f) { return f->part; }
 
-/// Kernels that only the host has.
-bool lac_precondition_is_host(const lac_context *ctx);
-
 /// What a Krylov method can take.
 typedef struct lac_precondition_wish {
   bool may_vary;         // the Krylov method is flexible, or has a flexible form

@@ -98,9 +98,11 @@ static lac_status ssor_create(lac_context *ctx, const lac_setup *setup, void **p
   return ssor_refresh(ctx, setup, NULL, part);
 }
 
+static bool ssor_is_here(const lac_context *ctx) { return ctx->kernels->trisolve != NULL; }
+
 const lac_preconditioner_table lac_preconditioner_ssor = {
     .name = "ssor",
-    .is_here = lac_precondition_is_host,
+    .is_here = ssor_is_here,
     .create = ssor_create,
     .refresh = ssor_refresh,
     .apply = lac_relax_split_apply,

@@ -233,8 +233,11 @@ done:
   return status;
 }
 
-/// Its kernels take arrays, but the set-up still reads host memory.
-static bool multigrid_is_here(const lac_context *ctx) { return lac_precondition_is_host(ctx); }
+/// The set-up reads host memory besides.
+static bool multigrid_is_here(const lac_context *ctx) {
+  const lac_kernels *k = ctx->kernels;
+  return lac_context_is_host(ctx) && k->pairwise && k->smoothed && k->matmul && k->cast;
+}
 
 const lac_preconditioner_table lac_preconditioner_multigrid = {
     .name = "multigrid",
