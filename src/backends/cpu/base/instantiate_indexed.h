@@ -15,12 +15,12 @@
 
 #define O i32
 #define C i32
-#include "backends/cpu/instantiate.h"
+#include "backends/cpu/base/instantiate.h"
 #undef O
 #define O i64
-#include "backends/cpu/instantiate.h"
+#include "backends/cpu/base/instantiate.h"
 #undef C
 #define C i64
-#include "backends/cpu/instantiate.h"
+#include "backends/cpu/base/instantiate.h"
 #undef O
 #undef C
