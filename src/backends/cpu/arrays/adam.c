@@ -2,8 +2,8 @@
 /// @file adam.c
 /// The kernel adam.
 
-#include "backends/cpu/cpu.h"
-#include "backends/cpu/types.h"
+#include "backends/cpu/base/cpu.h"
+#include "backends/cpu/base/types.h"
 
 typedef struct adam_job {
   lac_adam a;
@@ -19,7 +19,7 @@ INLINE f32 root_c64(f32 x) { return sqrtf(x); }
 INLINE f64 root_c128(f64 x) { return sqrt(x); }
 
 #define KERNEL_FILE "backends/cpu/arrays/adam_kernel.h"
-#include "backends/cpu/instantiate.h"
+#include "backends/cpu/base/instantiate.h"
 
 static const cpu_part adams[] = TABLE(adam);
 

@@ -5,8 +5,8 @@
 /// Vectors are cut into blocks of about 2048 numbers, which do not depend on the number of threads. All operations of a pass are
 /// done on a block before the next: it comes from memory once. Sums of blocks are added pair by pair.
 
-#include "backends/cpu/cpu.h"
-#include "backends/cpu/types.h"
+#include "backends/cpu/base/cpu.h"
+#include "backends/cpu/base/types.h"
 #include "solvers/krylov/steps/column_steps.h"
 
 enum { COLUMNS_BLOCK = 2048, COLUMNS_WIDE = 64, COLUMNS_FEW = 1024 };
@@ -21,11 +21,11 @@ typedef struct columns_job {
   void *partial;         // [items, blocks, dots, k] of its accumulators
 } columns_job;
 
-#define KERNEL_FILE "backends/cpu/products/dot_kernel.h"
-#include "backends/cpu/instantiate.h"
+#define KERNEL_FILE "backends/cpu/base/dot_kernel.h"
+#include "backends/cpu/base/instantiate.h"
 #undef KERNEL_FILE
 #define KERNEL_FILE "backends/cpu/arrays/columns_kernel.h"
-#include "backends/cpu/instantiate.h"
+#include "backends/cpu/base/instantiate.h"
 
 static const cpu_part columns_units[] = TABLE(columns_units);
 static void (*const columns_takes[])(const columns_job *, const lac_pair *) = TABLE(columns_take);

@@ -2,8 +2,8 @@
 /// @file cumsum.c
 /// Running sums along an axis, each by one thread from its one end to the other; columns behind the axis go together.
 
-#include "backends/cpu/cpu.h"
-#include "backends/cpu/types.h"
+#include "backends/cpu/base/cpu.h"
+#include "backends/cpu/base/types.h"
 
 enum { CUMSUM_TILE = 64 };
 
@@ -15,7 +15,7 @@ typedef struct cumsum_job {
 } cumsum_job;
 
 #define KERNEL_FILE "backends/cpu/arrays/cumsum_kernel.h"
-#include "backends/cpu/instantiate.h"
+#include "backends/cpu/base/instantiate.h"
 
 static const cpu_part cumsums[] = TABLE(cumsum_units);
 

@@ -2,10 +2,10 @@
 /// @file elementwise.c
 /// Kernels that work number by number: fill, binary, scale, axpy, conj, broadcast.
 
-#include "backends/cpu/cpu.h"
-#include "backends/cpu/arrays/functions.h"
-#include "backends/cpu/loop.h"
-#include "backends/cpu/types.h"
+#include "backends/cpu/base/cpu.h"
+#include "backends/cpu/base/functions.h"
+#include "backends/cpu/base/loop.h"
+#include "backends/cpu/base/types.h"
 
 enum { ELEMENT_SCALE = LAC_COMPARE_GE + 1, ELEMENT_AXPY, ELEMENT_CONJ, ELEMENT_COPY };  // behind those of lac_binary
 
@@ -19,7 +19,7 @@ typedef struct element_job {
 } element_job;
 
 #define KERNEL_FILE "backends/cpu/arrays/elementwise_kernel.h"
-#include "backends/cpu/instantiate.h"
+#include "backends/cpu/base/instantiate.h"
 
 static const cpu_part elements[] = TABLE(elements);
 

@@ -11,8 +11,8 @@
 /// Tiny products, for which a call of BLAS takes longer than the work, and matrices whose rows are beyond its integers are
 /// loops of our own; without a BLAS all are.
 
-#include "backends/cpu/cpu.h"
-#include "backends/cpu/types.h"
+#include "backends/cpu/base/cpu.h"
+#include "backends/cpu/base/types.h"
 #if defined(LACUNA_HAVE_BLAS)
 #include <cblas.h>
 #endif
@@ -58,7 +58,7 @@ BLAS_GEMM(c128, zgemm, &)
 #endif
 
 #define KERNEL_FILE "backends/cpu/arrays/matmul_kernel.h"
-#include "backends/cpu/instantiate.h"
+#include "backends/cpu/base/instantiate.h"
 
 static const cpu_part matmul_tiles[] = TABLE(matmul_tiles);
 

@@ -2,7 +2,7 @@
 /// @file place.c
 /// Numbers from some places of one axis to some of another: slice, embed and concat. No arithmetic: bytes of any dtype.
 
-#include "backends/cpu/cpu.h"
+#include "backends/cpu/base/cpu.h"
 
 /// Runs of `run` bytes, `count` for each of the places before the axis.
 typedef struct place_job {

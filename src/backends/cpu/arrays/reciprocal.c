@@ -2,8 +2,8 @@
 /// @file reciprocal.c
 /// Reciprocals, and the first number that has none.
 
-#include "backends/cpu/cpu.h"
-#include "backends/cpu/types.h"
+#include "backends/cpu/base/cpu.h"
+#include "backends/cpu/base/types.h"
 
 typedef struct reciprocal_job {
   const void *x;
@@ -17,7 +17,7 @@ static void reciprocal_note(_Atomic int64_t *first, int64_t i) {
 }
 
 #define KERNEL_FILE "backends/cpu/arrays/reciprocal_kernel.h"
-#include "backends/cpu/instantiate.h"
+#include "backends/cpu/base/instantiate.h"
 
 static const cpu_part reciprocals[] = TABLE(reciprocal_part);
 

@@ -5,10 +5,10 @@
 /// What belongs to one output is cut into blocks of at most 4096 numbers, or rows of numbers; the sums of the blocks are added
 /// pair by pair. Neither depends on the number of threads, which only share the blocks among them.
 
-#include "backends/cpu/cpu.h"
-#include "backends/cpu/loop.h"
+#include "backends/cpu/base/cpu.h"
+#include "backends/cpu/base/loop.h"
 #include "backends/cpu/arrays/reduce.h"
-#include "backends/cpu/types.h"
+#include "backends/cpu/base/types.h"
 
 typedef struct dot_job {
   const void *x, *y;
@@ -23,11 +23,11 @@ typedef struct partials {
   c128 few[64];
 } partials;
 
-#define KERNEL_FILE "backends/cpu/products/dot_kernel.h"
-#include "backends/cpu/instantiate.h"
+#define KERNEL_FILE "backends/cpu/base/dot_kernel.h"
+#include "backends/cpu/base/instantiate.h"
 #undef KERNEL_FILE
 #define KERNEL_FILE "backends/cpu/arrays/reduce_kernel.h"
-#include "backends/cpu/instantiate.h"
+#include "backends/cpu/base/instantiate.h"
 
 static const cpu_part sum_units[] = TABLE(sum_units);
 static const cpu_part dot_units[] = TABLE(dot_units);

@@ -5,7 +5,7 @@
 #ifndef LACUNA_BACKENDS_CPU_ARRAYS_REDUCE_H
 #define LACUNA_BACKENDS_CPU_ARRAYS_REDUCE_H
 
-#include "backends/cpu/cpu.h"
+#include "backends/cpu/base/cpu.h"
 
 enum { REDUCE_BLOCK = 4096, REDUCE_TILE = 256 };
 

@@ -11,8 +11,8 @@
 ///
 /// States are joined pair by pair in a fixed order. Blocks are read twice, the second time from the cache.
 
-#include "backends/cpu/arrays/functions.h"
-#include "backends/cpu/loop.h"
+#include "backends/cpu/base/functions.h"
+#include "backends/cpu/base/loop.h"
 #include "backends/cpu/arrays/reduce.h"
 
 enum { STATE_LANES = 16 };
@@ -101,7 +101,7 @@ static void state_tree(lac_reduction op, state *states, int64_t blocks, int64_t 
 }
 
 #define KERNEL_FILE "backends/cpu/arrays/states_kernel.h"
-#include "backends/cpu/instantiate.h"
+#include "backends/cpu/base/instantiate.h"
 
 static const cpu_part state_units[] = TABLE(state_units);
 static const cpu_part softmax_spans[] = TABLE(softmax_span);

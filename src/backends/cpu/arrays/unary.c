@@ -2,9 +2,9 @@
 /// @file unary.c
 /// Functions of one array, number by number: unary, power, clamp, cast.
 
-#include "backends/cpu/cpu.h"
-#include "backends/cpu/arrays/functions.h"
-#include "backends/cpu/types.h"
+#include "backends/cpu/base/cpu.h"
+#include "backends/cpu/base/functions.h"
+#include "backends/cpu/base/types.h"
 
 enum { UNARY_POWER = LAC_HEAVISIDE + 1, UNARY_SQUARE, UNARY_RECIPROCAL, UNARY_CLAMP };  // behind those of lac_unary
 
@@ -17,7 +17,7 @@ typedef struct unary_job {
 } unary_job;
 
 #define KERNEL_FILE "backends/cpu/arrays/unary_kernel.h"
-#include "backends/cpu/instantiate.h"
+#include "backends/cpu/base/instantiate.h"
 
 static const cpu_part unary_parts[] = TABLE(unary_part), cast_parts[] = TABLE(cast_part);
 

@@ -2,10 +2,10 @@
 /// @file where.c
 /// A choice between two arrays, number by number.
 
-#include "backends/cpu/cpu.h"
-#include "backends/cpu/arrays/functions.h"
-#include "backends/cpu/loop.h"
-#include "backends/cpu/types.h"
+#include "backends/cpu/base/cpu.h"
+#include "backends/cpu/base/functions.h"
+#include "backends/cpu/base/loop.h"
+#include "backends/cpu/base/types.h"
 
 typedef struct where_job {
   const void *c, *x, *y;
@@ -14,7 +14,7 @@ typedef struct where_job {
 } where_job;
 
 #define KERNEL_FILE "backends/cpu/arrays/where_kernel.h"
-#include "backends/cpu/instantiate.h"
+#include "backends/cpu/base/instantiate.h"
 
 static const cpu_part where_parts[] = TABLE(where_part);
 

@@ -4,10 +4,10 @@
 
 #include "backends/cpu/pairwise/pairwise.h"
 
-#include "backends/cpu/arrays/functions.h"
+#include "backends/cpu/base/functions.h"
 
 #define KERNEL_FILE "backends/cpu/pairwise/pairwise_diagonal_kernel.h"
-#include "backends/cpu/instantiate.h"
+#include "backends/cpu/base/instantiate.h"
 #undef KERNEL_FILE
 #define KERNEL_FILE "backends/cpu/pairwise/pairwise_kernel.h"
 #include "backends/cpu/pairwise/pairwise_instantiate.h"

@@ -5,7 +5,7 @@
 #ifndef LACUNA_BACKENDS_CPU_PAIRWISE_PAIRWISE_H
 #define LACUNA_BACKENDS_CPU_PAIRWISE_PAIRWISE_H
 
-#include "backends/cpu/cpu.h"
+#include "backends/cpu/base/cpu.h"
 #include "kernels/pairwise.h"
 
 enum { GRID_BLOCK = 2048 };            // rows: sums are taken block by block

@@ -5,7 +5,7 @@
 #include <omp.h>
 
 #include "backends/cpu/pairwise/pairwise.h"
-#include "backends/cpu/types.h"
+#include "backends/cpu/base/types.h"
 
 typedef struct galerkin_job {
   const void *offsets, *columns, *values;
@@ -22,7 +22,7 @@ typedef struct galerkin_job {
 } galerkin_job;
 
 #define KERNEL_FILE "backends/cpu/pairwise/pairwise_galerkin_kernel.h"
-#include "backends/cpu/instantiate_indexed.h"
+#include "backends/cpu/base/instantiate_indexed.h"
 
 static void (*const kernels[4][4])(const galerkin_job *, int32_t *, int64_t, int64_t) = TABLE_INDEXED(galerkin_rows);
 

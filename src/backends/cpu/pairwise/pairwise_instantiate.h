@@ -5,7 +5,7 @@
 //     MN(name)                name_<T>_<H>_<O>_<C>: for functions of the text
 //     TABLE_PAIRWISE(name)   afterwards: by lac_dtype of T, whether H is narrower, and lac_width
 
-#include "backends/cpu/types.h"
+#include "backends/cpu/base/types.h"
 
 #ifndef MN
 #define MN(name) PASTE(PASTE(PASTE(PASTE(name, T), H), O), C)
@@ -19,4 +19,4 @@
 #endif
 
 #define WIDTHS_FILE "backends/cpu/pairwise/pairwise_pairs.h"
-#include "backends/cpu/instantiate_widths.h"
+#include "backends/cpu/base/instantiate_widths.h"

@@ -3,7 +3,7 @@
 /// The values of a coarse level from its rows into slices (kernels/pairwise.h).
 
 #include "backends/cpu/pairwise/pairwise.h"
-#include "backends/cpu/types.h"
+#include "backends/cpu/base/types.h"
 
 typedef struct slice_job {
   const lac_buffer *offsets;

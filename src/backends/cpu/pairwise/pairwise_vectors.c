@@ -5,13 +5,13 @@
 #include <float.h>
 
 #include "backends/cpu/pairwise/pairwise.h"
-#include "backends/cpu/types.h"
+#include "backends/cpu/base/types.h"
 
 #define KERNEL_FILE "backends/cpu/pairwise/pairwise_vector_kernel.h"
 #include "backends/cpu/pairwise/pairwise_pairs.h"
 #undef KERNEL_FILE
 #define KERNEL_FILE "backends/cpu/pairwise/pairwise_step_kernel.h"
-#include "backends/cpu/instantiate.h"
+#include "backends/cpu/base/instantiate.h"
 
 static const grid_rows narrows[4][2] = TABLE_PAIRS(narrow);
 static const grid_rows widens[4][2] = TABLE_PAIRS(widen);

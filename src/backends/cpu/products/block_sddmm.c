@@ -4,15 +4,15 @@
 ///
 /// Where s lacks dimensions of the batch, a row's blocks are summed over it while they are in cache.
 
-#include "backends/cpu/passes.h"
+#include "backends/cpu/base/passes.h"
 #include "backends/cpu/products/block.h"
-#include "backends/cpu/types.h"
+#include "backends/cpu/base/types.h"
 
-#define KERNEL_FILE "backends/cpu/products/dot_kernel.h"
-#include "backends/cpu/instantiate.h"
+#define KERNEL_FILE "backends/cpu/base/dot_kernel.h"
+#include "backends/cpu/base/instantiate.h"
 #undef KERNEL_FILE
 #define KERNEL_FILE "backends/cpu/products/block_sddmm_kernel.h"
-#include "backends/cpu/instantiate.h"
+#include "backends/cpu/base/instantiate.h"
 
 static const cpu_pass_rows block_outer[4] = TABLE(block_outer);
 static const cpu_pass_rows block_inner[4] = TABLE(block_inner);

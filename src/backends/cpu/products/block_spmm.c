@@ -5,14 +5,14 @@
 /// Rows of blocks are cut among threads. A^T and A^H are gathered by the rows of the kept transpose, and the blocks are read
 /// turned round.
 
-#include "backends/cpu/passes.h"
+#include "backends/cpu/base/passes.h"
 #include "backends/cpu/products/block.h"
-#include "backends/cpu/types.h"
+#include "backends/cpu/base/types.h"
 
 enum { BLOCK_AHEAD = 1024 };  // bytes of values before they are needed
 
 #define KERNEL_FILE "backends/cpu/products/block_spmm_kernel.h"
-#include "backends/cpu/instantiate.h"
+#include "backends/cpu/base/instantiate.h"
 
 static const cpu_pass_rows block_spmm[4] = TABLE(block_spmm);
 

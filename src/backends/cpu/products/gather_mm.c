@@ -8,17 +8,17 @@
 /// Rows that name the same matrix are taken four at a time, so that a matrix is read once for four rows.
 
 #include "backends/cpu/products/grouped.h"
-#include "backends/cpu/types.h"
+#include "backends/cpu/base/types.h"
 #include "core/search.h"
 
 enum { GATHER_ROWS = 4, GATHER_LANES = 8 };
 
 #define KERNEL_FILE "backends/cpu/products/gather_mm_kernel.h"
 #define C i32
-#include "backends/cpu/instantiate.h"
+#include "backends/cpu/base/instantiate.h"
 #undef C
 #define C i64
-#include "backends/cpu/instantiate.h"
+#include "backends/cpu/base/instantiate.h"
 #undef C
 
 static const cpu_grouped_kernel plain[2][4] = TABLE_TYPES(gather_mm_plain);

@@ -5,7 +5,7 @@
 #ifndef LACUNA_BACKENDS_CPU_PRODUCTS_GROUPED_H
 #define LACUNA_BACKENDS_CPU_PRODUCTS_GROUPED_H
 
-#include "backends/cpu/cpu.h"
+#include "backends/cpu/base/cpu.h"
 
 /// One item of the batch.
 typedef struct cpu_grouped {

@@ -7,8 +7,8 @@
 ///
 /// Entries are numbers, or rows of k numbers.
 
-#include "backends/cpu/cpu.h"
-#include "backends/cpu/types.h"
+#include "backends/cpu/base/cpu.h"
+#include "backends/cpu/base/types.h"
 
 enum { REMAP_GRAIN = 1024, REMAP_TILE = 64 };  // numbers of a part; numbers of an entry that are summed at a time
 
@@ -23,10 +23,10 @@ typedef struct remap_job {
 #define IN(name) PASTE(FN(name), C)
 #define KERNEL_FILE "backends/cpu/products/remap_kernel.h"
 #define C i32
-#include "backends/cpu/instantiate.h"
+#include "backends/cpu/base/instantiate.h"
 #undef C
 #define C i64
-#include "backends/cpu/instantiate.h"
+#include "backends/cpu/base/instantiate.h"
 #undef C
 
 #define TABLE_TYPES(name)                                                \

@@ -9,8 +9,8 @@
 /// The patterns' sizes tell which needs the fewest products. For a product and both its adjoints no transpose is walked. Each
 /// thread owns rows of the target, and each number of t is summed in one fixed order.
 
-#include "backends/cpu/cpu.h"
-#include "backends/cpu/types.h"
+#include "backends/cpu/base/cpu.h"
+#include "backends/cpu/base/types.h"
 
 enum { SPGEMM_AHEAD = 8, SPGEMM_FAR_AHEAD = 24 };  // entries of A before a row of B is needed, and its offset
 
@@ -67,7 +67,7 @@ typedef struct spgemm_job {
 #define OPEN(type, buffer) (const type *)(buffer)->host
 #define AT(array, i) ((int64_t)(array)[i])
 #define ASK(array, i) __builtin_prefetch(&(array)[i])
-#include "backends/cpu/instantiate_indexed.h"
+#include "backends/cpu/base/instantiate_indexed.h"
 #undef INDEX
 #undef OPEN
 #undef AT
@@ -81,7 +81,7 @@ typedef int64_t any;
 #define ASK(array, i) ((void)0)
 #define O any
 #define C any
-#include "backends/cpu/instantiate.h"
+#include "backends/cpu/base/instantiate.h"
 #undef O
 #undef C
 

@@ -4,20 +4,20 @@
 ///
 /// Where s lacks dimensions of the batch, a row's entries are summed over it while they are in cache: no s for each item.
 
-#include "backends/cpu/passes.h"
+#include "backends/cpu/base/passes.h"
 #include "backends/cpu/products/block.h"
-#include "backends/cpu/types.h"
+#include "backends/cpu/base/types.h"
 
 enum { SDDMM_AHEAD = 512 };  // entries
 
-#define KERNEL_FILE "backends/cpu/products/dot_kernel.h"
-#include "backends/cpu/instantiate.h"
+#define KERNEL_FILE "backends/cpu/base/dot_kernel.h"
+#include "backends/cpu/base/instantiate.h"
 #undef KERNEL_FILE
-#define KERNEL_FILE "backends/cpu/ask_kernel.h"
-#include "backends/cpu/instantiate_indexed.h"
+#define KERNEL_FILE "backends/cpu/base/ask_kernel.h"
+#include "backends/cpu/base/instantiate_indexed.h"
 #undef KERNEL_FILE
 #define KERNEL_FILE "backends/cpu/products/sddmm_kernel.h"
-#include "backends/cpu/instantiate_indexed.h"
+#include "backends/cpu/base/instantiate_indexed.h"
 
 static const cpu_pass_rows outer[4][4] = TABLE_INDEXED(outer);
 static const cpu_pass_rows sddmm_rows[4][4] = TABLE_INDEXED(sddmm_rows);

@@ -3,14 +3,14 @@
 /// Numbers of the groups of a map: products with one number for each group, inner products, and reductions of reals.
 
 #include "backends/cpu/products/grouped.h"
-#include "backends/cpu/arrays/functions.h"
+#include "backends/cpu/base/functions.h"
 
 #define KERNEL_FILE "backends/cpu/products/segment_kernel.h"
 #define C i32
-#include "backends/cpu/instantiate.h"
+#include "backends/cpu/base/instantiate.h"
 #undef C
 #define C i64
-#include "backends/cpu/instantiate.h"
+#include "backends/cpu/base/instantiate.h"
 #undef C
 
 // Entries and groups whose exponentials are taken in one loop.

@@ -5,8 +5,8 @@
 /// Slices are cut among threads. One column goes through eight lanes at a time, whose sums are independent; several columns go
 /// through one lane at a time.
 
-#include "backends/cpu/cpu.h"
-#include "backends/cpu/types.h"
+#include "backends/cpu/base/cpu.h"
+#include "backends/cpu/base/types.h"
 
 enum { SELL_LANES = 8, SELL_AHEAD = 256 };  // entries before they are needed
 
@@ -29,10 +29,10 @@ static inline int64_t sell_row(const sell_job *job, int64_t lane) {
 #define IN(name) PASTE(FN(name), C)
 #define KERNEL_FILE "backends/cpu/products/sell_mm_kernel.h"
 #define C i32
-#include "backends/cpu/instantiate.h"
+#include "backends/cpu/base/instantiate.h"
 #undef C
 #define C i64
-#include "backends/cpu/instantiate.h"
+#include "backends/cpu/base/instantiate.h"
 #undef C
 
 static const cpu_part sell_slices[2][4] = {

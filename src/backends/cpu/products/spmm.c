@@ -5,9 +5,9 @@
 /// A and conj(A) are walked by rows. A^T and A^H are gathered by the rows of the kept transpose, or scattered by the rows of A
 /// where one thread works on one column, or on many columns of a matrix whose entries stand anywhere.
 
-#include "backends/cpu/passes.h"
+#include "backends/cpu/base/passes.h"
 #include "backends/cpu/products/block.h"
-#include "backends/cpu/types.h"
+#include "backends/cpu/base/types.h"
 
 // How long before they are needed entries, and rows of x, are asked for: far enough for memory to answer, near enough to still
 // be in the first cache.
@@ -19,11 +19,11 @@ static inline void ask_for_row(const void *x, int64_t row, size_t bytes) {
   for (size_t b = 0; b < bytes && b < CPU_BYTES_AHEAD; b += 64) __builtin_prefetch(line + b, 0, 3);
 }
 
-#define KERNEL_FILE "backends/cpu/ask_kernel.h"
-#include "backends/cpu/instantiate_indexed.h"
+#define KERNEL_FILE "backends/cpu/base/ask_kernel.h"
+#include "backends/cpu/base/instantiate_indexed.h"
 #undef KERNEL_FILE
 #define KERNEL_FILE "backends/cpu/products/spmm_kernel.h"
-#include "backends/cpu/instantiate_indexed.h"
+#include "backends/cpu/base/instantiate_indexed.h"
 
 static const cpu_pass_rows spmv[4][4] = TABLE_INDEXED(spmv);
 static const cpu_pass_rows spmv_gathered[4][4] = TABLE_INDEXED(spmv_gathered);

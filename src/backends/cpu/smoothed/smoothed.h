@@ -5,8 +5,8 @@
 #ifndef LACUNA_BACKENDS_CPU_SMOOTHED_SMOOTHED_H
 #define LACUNA_BACKENDS_CPU_SMOOTHED_SMOOTHED_H
 
-#include "backends/cpu/cpu.h"
-#include "backends/cpu/types.h"
+#include "backends/cpu/base/cpu.h"
+#include "backends/cpu/base/types.h"
 #include "kernels/smoothed.h"
 
 // |x| of a number.

@@ -35,7 +35,7 @@ typedef struct interpolate_job {
 typedef int64_t (*aggregate_walk)(const aggregate_job *job);
 
 #define KERNEL_FILE "backends/cpu/smoothed/smoothed_aggregate_kernel.h"
-#include "backends/cpu/instantiate_indexed.h"
+#include "backends/cpu/base/instantiate_indexed.h"
 
 static const aggregate_walk aggregate_greedily[4][4] = TABLE_INDEXED(aggregate_greedily);
 static const cpu_part interpolate_lengths[4][4] = TABLE_INDEXED(interpolate_lengths);

@@ -22,7 +22,7 @@ typedef struct multiply_job {
 } multiply_job;
 
 #define KERNEL_FILE "backends/cpu/smoothed/smoothed_cycle_kernel.h"
-#include "backends/cpu/instantiate_indexed.h"
+#include "backends/cpu/base/instantiate_indexed.h"
 #undef KERNEL_FILE
 
 static const cpu_part step_rows[4][4] = TABLE_INDEXED(step_rows);
@@ -60,7 +60,7 @@ typedef struct largest_job {
 enum { LARGEST_BLOCK = 1 << 15 };
 
 #define KERNEL_FILE "backends/cpu/smoothed/smoothed_convert_kernel.h"
-#include "backends/cpu/instantiate.h"
+#include "backends/cpu/base/instantiate.h"
 #undef KERNEL_FILE
 
 static const cpu_part narrow_part[4] = TABLE(narrow_part);

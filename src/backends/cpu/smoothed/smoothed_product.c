@@ -67,7 +67,7 @@ typedef struct transpose_job {
 } transpose_job;
 
 #define KERNEL_FILE "backends/cpu/smoothed/smoothed_product_kernel.h"
-#include "backends/cpu/instantiate_indexed.h"
+#include "backends/cpu/base/instantiate_indexed.h"
 
 static const galerkin_walk galerkin_rows[4][4] = TABLE_INDEXED(galerkin_rows);
 static const gather_walk galerkin_gather[4][4] = TABLE_INDEXED(galerkin_gather);

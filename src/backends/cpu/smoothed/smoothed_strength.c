@@ -40,7 +40,7 @@ typedef struct power_job {
 } power_job;
 
 #define KERNEL_FILE "backends/cpu/smoothed/smoothed_strength_kernel.h"
-#include "backends/cpu/instantiate_indexed.h"
+#include "backends/cpu/base/instantiate_indexed.h"
 
 static const cpu_part root_blocks[4][4] = TABLE_INDEXED(root_blocks);
 static const cpu_part strength_blocks[4][4] = TABLE_INDEXED(strength_blocks);

@@ -6,8 +6,8 @@
 /// or not: everything is done diagonal by diagonal, on chunks of outputs that stay in cache. Threads share the outputs; each is
 /// summed in the order of the diagonals, item after item of a batch that is summed over.
 
-#include "backends/cpu/cpu.h"
-#include "backends/cpu/types.h"
+#include "backends/cpu/base/cpu.h"
+#include "backends/cpu/base/types.h"
 
 enum { BAND_CHUNK = 2048 };
 
@@ -37,7 +37,7 @@ static inline band_range band_clip(band_range range, int64_t shift, int64_t size
 }
 
 #define KERNEL_FILE "backends/cpu/solves/banded_kernel.h"
-#include "backends/cpu/instantiate.h"
+#include "backends/cpu/base/instantiate.h"
 
 static const cpu_part banded_mm[4] = TABLE(banded_mm);
 static const cpu_part banded_outer[4] = TABLE(banded_outer);

@@ -7,8 +7,8 @@
 
 #include <stdatomic.h>
 
-#include "backends/cpu/cpu.h"
-#include "backends/cpu/types.h"
+#include "backends/cpu/base/cpu.h"
+#include "backends/cpu/base/types.h"
 #include "core/band_lu.h"
 
 typedef struct band_solve_job {
@@ -32,7 +32,7 @@ static void band_solve_failed(const band_solve_job *job, int64_t item) {
 }
 
 #define KERNEL_FILE "backends/cpu/solves/banded_solve_kernel.h"
-#include "backends/cpu/instantiate.h"
+#include "backends/cpu/base/instantiate.h"
 
 static const cpu_part solve_bands[4] = TABLE(solve_bands);
 typedef int64_t (*column_finder)(const band_solve_job *job, int64_t item, void *work);

@@ -47,7 +47,7 @@ static int64_t circulant_pairs(const circulant_job *job) {
 }
 
 #define KERNEL_FILE "backends/cpu/solves/circulant_kernel.h"
-#include "backends/cpu/instantiate.h"
+#include "backends/cpu/base/instantiate.h"
 
 static const cpu_part circulant_columns[4] = TABLE(circulant_columns);
 static const cpu_part circulant_sums[4] = TABLE(circulant_sums);

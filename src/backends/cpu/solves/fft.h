@@ -5,8 +5,8 @@
 #ifndef LACUNA_BACKENDS_CPU_SOLVES_FFT_H
 #define LACUNA_BACKENDS_CPU_SOLVES_FFT_H
 
-#include "backends/cpu/cpu.h"
-#include "backends/cpu/types.h"
+#include "backends/cpu/base/cpu.h"
+#include "backends/cpu/base/types.h"
 
 /// What transforms of one length share: roots of unity and, for lengths that are no power of two, the chirp of Bluestein's method.
 typedef struct cpu_dft {

@@ -6,7 +6,7 @@
 #ifndef LACUNA_BACKENDS_CPU_SOLVES_LEVELS_H
 #define LACUNA_BACKENDS_CPU_SOLVES_LEVELS_H
 
-#include "backends/cpu/cpu.h"
+#include "backends/cpu/base/cpu.h"
 
 typedef struct cpu_levels {
   lac_object object;

@@ -7,8 +7,8 @@
 
 #include <stdatomic.h>
 
-#include "backends/cpu/cpu.h"
-#include "backends/cpu/types.h"
+#include "backends/cpu/base/cpu.h"
+#include "backends/cpu/base/types.h"
 
 typedef struct lu_job {
   const void *offsets, *columns;
@@ -29,7 +29,7 @@ static void lu_note(const lu_job *job, int64_t item, int64_t row, double pivot) 
 }
 
 #define KERNEL_FILE "backends/cpu/solves/lu_values_kernel.h"
-#include "backends/cpu/instantiate_indexed.h"
+#include "backends/cpu/base/instantiate_indexed.h"
 
 static const cpu_part lu_items[4][4] = TABLE_INDEXED(lu_items);
 static const cpu_part lu_adjoint_items[4][4] = TABLE_INDEXED(lu_adjoint_items);

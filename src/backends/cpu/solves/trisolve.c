@@ -12,7 +12,7 @@
 /// barrier. Those of a five-point grid have fewer.
 
 #include "backends/cpu/solves/levels.h"
-#include "backends/cpu/types.h"
+#include "backends/cpu/base/types.h"
 
 #include <omp.h>
 #include <stdatomic.h>
@@ -36,10 +36,10 @@ static inline void solve_note_zero(const solve_job *job) {
 }
 
 #define KERNEL_FILE "backends/cpu/solves/trisolve_chain_kernel.h"
-#include "backends/cpu/instantiate.h"
+#include "backends/cpu/base/instantiate.h"
 #undef KERNEL_FILE
 #define KERNEL_FILE "backends/cpu/solves/trisolve_kernel.h"
-#include "backends/cpu/instantiate_indexed.h"
+#include "backends/cpu/base/instantiate_indexed.h"
 
 static const cpu_part solve_chains[4] = TABLE(solve_chains);
 static const cpu_part solve_units[4][4] = TABLE_INDEXED(solve_units);

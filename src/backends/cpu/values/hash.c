@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-#include "backends/cpu/cpu.h"
+#include "backends/cpu/base/cpu.h"
 #include "kernels/hash.h"
 
 __extension__ typedef unsigned __int128 u128;

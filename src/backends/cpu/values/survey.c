@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#include "backends/cpu/cpu.h"
+#include "backends/cpu/base/cpu.h"
 
 enum { SURVEY_BLOCK = 4096 };  // rows that are looked at together
 enum { SURVEY_SHORT = 16 };    // entries that are searched one by one
@@ -72,7 +72,7 @@ static inline int64_t survey_mirror(const survey_rows *s, bool narrow, int64_t i
 }
 
 #define KERNEL_FILE "backends/cpu/values/survey_kernel.h"
-#include "backends/cpu/instantiate.h"
+#include "backends/cpu/base/instantiate.h"
 
 typedef int64_t survey_finite_kernel(const void *, int64_t, int64_t);
 typedef void survey_rows_kernel(const survey_rows *, const void *, int64_t, int64_t, survey_part *);

@@ -5,8 +5,8 @@
 /// Threads only ever cut a range of outputs, and each output is computed in one order by one thread. So the bits of a result
 /// do not depend on how many threads there are.
 
-#ifndef LACUNA_BACKENDS_CPU_CPU_H
-#define LACUNA_BACKENDS_CPU_CPU_H
+#ifndef LACUNA_BACKENDS_CPU_BASE_CPU_H
+#define LACUNA_BACKENDS_CPU_BASE_CPU_H
 
 #include <string.h>
 #if defined(__SSE2__)

@@ -2,7 +2,7 @@
 /// @file loop.c
 /// Loops over broadcast dimensions.
 
-#include "backends/cpu/loop.h"
+#include "backends/cpu/base/loop.h"
 
 void cpu_loop_spread(const lac_meta *whole, const lac_meta *operand, int64_t stride[LAC_MAX_DIMS]) {
   int64_t numbers = 1;

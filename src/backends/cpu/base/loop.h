@@ -5,8 +5,8 @@
 /// Dimensions of size 1 are dropped and neighbours through which every operand runs on are joined, so that the innermost
 /// dimension is as long as can be; its stride is 0 or 1 for each operand.
 
-#ifndef LACUNA_BACKENDS_CPU_LOOP_H
-#define LACUNA_BACKENDS_CPU_LOOP_H
+#ifndef LACUNA_BACKENDS_CPU_BASE_LOOP_H
+#define LACUNA_BACKENDS_CPU_BASE_LOOP_H
 
 #include "core/array_impl.h"
 

@@ -6,7 +6,7 @@
 /// its rows chunk by chunk through all items, so that the structure of a chunk is read once. Either way an output sees the items in
 /// their order.
 
-#include "backends/cpu/passes.h"
+#include "backends/cpu/base/passes.h"
 
 enum { PASS_CHUNK = 16384 };  // entries of a chunk of rows
 

@@ -8,8 +8,8 @@
 /// spmm_kernel.h may be contracted or not: threads cut between rows, and a column meets the same instructions in every row.
 /// Complex products are the plain four products.
 
-#ifndef LACUNA_BACKENDS_CPU_TYPES_H
-#define LACUNA_BACKENDS_CPU_TYPES_H
+#ifndef LACUNA_BACKENDS_CPU_BASE_TYPES_H
+#define LACUNA_BACKENDS_CPU_BASE_TYPES_H
 
 #include "core/numbers.h"
 

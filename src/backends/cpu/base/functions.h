@@ -9,10 +9,10 @@
 /// Complex functions have the branches of the C library: log(z) = log|z| + i arg(z) with -pi < arg(z) <= pi, so the cuts of
 /// log, sqrt and pow lie along the negative real axis.
 
-#ifndef LACUNA_BACKENDS_CPU_ARRAYS_FUNCTIONS_H
-#define LACUNA_BACKENDS_CPU_ARRAYS_FUNCTIONS_H
+#ifndef LACUNA_BACKENDS_CPU_BASE_FUNCTIONS_H
+#define LACUNA_BACKENDS_CPU_BASE_FUNCTIONS_H
 
-#include "backends/cpu/types.h"
+#include "backends/cpu/base/types.h"
 
 INLINE bool is_zero_f32(f32 x) { return x == 0; }
 INLINE bool is_zero_f64(f64 x) { return x == 0; }

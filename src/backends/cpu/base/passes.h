@@ -2,10 +2,10 @@
 /// @file passes.h
 /// Products that walk the rows of a pattern once for each item of a joint batch: spmm and sddmm.
 
-#ifndef LACUNA_BACKENDS_CPU_PASSES_H
-#define LACUNA_BACKENDS_CPU_PASSES_H
+#ifndef LACUNA_BACKENDS_CPU_BASE_PASSES_H
+#define LACUNA_BACKENDS_CPU_BASE_PASSES_H
 
-#include "backends/cpu/cpu.h"
+#include "backends/cpu/base/cpu.h"
 
 enum { CPU_BYTES_AHEAD = 1024 };  // of a row that is asked for: hardware sees the rest coming
 

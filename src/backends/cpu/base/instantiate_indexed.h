@@ -11,5 +11,5 @@
   { TABLE_WIDTHS(name##_f32), TABLE_WIDTHS(name##_f64), TABLE_WIDTHS(name##_c64), TABLE_WIDTHS(name##_c128) }
 #endif
 
-#define WIDTHS_FILE "backends/cpu/instantiate.h"
-#include "backends/cpu/instantiate_widths.h"
+#define WIDTHS_FILE "backends/cpu/base/instantiate.h"
+#include "backends/cpu/base/instantiate_widths.h"
