@@ -7,6 +7,7 @@
 #define LACUNA_CORE_NUMBERS_H
 
 #include <complex.h>
+#include <float.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -51,6 +52,21 @@ INLINE f32 conj_f32(f32 x) { return x; }
 INLINE f64 conj_f64(f64 x) { return x; }
 INLINE c64 conj_c64(c64 x) { return PAIR(crealf(x), -cimagf(x)); }
 INLINE c128 conj_c128(c128 x) { return PAIR(creal(x), -cimag(x)); }
+
+/// |re| + |im|: within sqrt(2) of the modulus, never overflows where it does not, and costs no root.
+INLINE f64 size_f32(f32 x) { return fabsf(x); }
+INLINE f64 size_f64(f64 x) { return fabs(x); }
+INLINE f64 size_c64(c64 x) { return fabs((f64)crealf(x)) + fabs((f64)cimagf(x)); }
+INLINE f64 size_c128(c128 x) { return fabs(creal(x)) + fabs(cimag(x)); }
+
+INLINE bool finite_f32(f32 x) { return isfinite(x); }
+INLINE bool finite_f64(f64 x) { return isfinite(x); }
+INLINE bool finite_c64(c64 x) { return isfinite(crealf(x)) && isfinite(cimagf(x)); }
+INLINE bool finite_c128(c128 x) { return isfinite(creal(x)) && isfinite(cimag(x)); }
+
+// The distance from 1 to the next number.
+static const f64 epsilon_f32 = FLT_EPSILON, epsilon_f64 = DBL_EPSILON, epsilon_c64 = FLT_EPSILON,
+                 epsilon_c128 = DBL_EPSILON;
 
 // x y + s in one rounding where the machine has it: a call of fma() elsewhere would be a hundred times slower.
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)

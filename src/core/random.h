@@ -8,13 +8,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#ifndef LAC_DEVICE  // device code says what else its functions need
+#define LAC_DEVICE
+#endif
+
 /// 64 bits that look independent for each (seed, i): the finisher of splitmix64, twice.
-static inline uint64_t lac_random_mix(uint64_t z) {
+static inline LAC_DEVICE uint64_t lac_random_mix(uint64_t z) {
   z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
   z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
   return z ^ (z >> 31);
 }
-static inline uint64_t lac_random_bits(uint64_t seed, uint64_t i) {
+static inline LAC_DEVICE uint64_t lac_random_bits(uint64_t seed, uint64_t i) {
   return lac_random_mix(lac_random_mix(seed + UINT64_C(0x9e3779b97f4a7c15)) + i * UINT64_C(0x9e3779b97f4a7c15));
 }
 

@@ -19,6 +19,7 @@
 #include "core/pattern/format_impl.h"
 #include "core/pattern/pattern_impl.h"
 #include "kernels/claims.h"
+#include "kernels/survey.h"
 
 /// What `binary` computes. A backend has the first three; what it does not have, it answers with LAC_ERR_UNSUPPORTED.
 /// Comparisons give 1 or 0 in the operands' dtype, in the order of lac_relation (ops.h); complex numbers are only equal or not.

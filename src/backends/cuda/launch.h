@@ -119,6 +119,58 @@ cudaError_t cuda_launch_sampled(cudaStream_t stream, lac_dtype dtype, int64_t sl
                                 cuda_index columns, const cuda_rows *left, const cuda_rows *right_t, int conj,
                                 const cuda_batch *batch, const void *x, const void *y, void *t);
 
+/// The sums over blocks of kernels/hash.h: two words.
+cudaError_t cuda_launch_hash(cudaStream_t stream, const void *data, size_t bytes, uint64_t *leaves);
+
+/// What rows of a matrix say, or all of them (kernels/survey.h). Slots and rows are the first offender or INT64_MAX.
+typedef struct cuda_survey_part {
+  int64_t nonfinite;
+  int64_t asymmetric;  // twice the slot, and 1 if its mirror is not stored
+  int64_t not_positive, without;
+  int64_t excess;           // entries above the diagonal less those below it
+  double positive, beside;  // sums of real parts above zero, and of sizes, off the diagonal
+  double dominance, largest;
+} cuda_survey_part;
+
+/// Shares by moduli, one for each item: NULL where they were not looked for.
+typedef struct cuda_survey_shares {
+  const double *rows, *columns;
+} cuda_survey_shares;
+
+/// A slot or a row, and the first item that has one; INT64_MAX: there is none.
+typedef struct cuda_survey_place {
+  int64_t at, item;
+} cuda_survey_place;
+
+/// What all items say.
+typedef struct cuda_survey_all {
+  cuda_survey_place nonfinite, asymmetric, not_positive, without;
+  double dominance;
+  int is_uneven;  // there are not as many entries above the diagonal as below
+  int is_m_like;
+  int wants_rows, wants_columns;  // shares by moduli may still decide
+} cuda_survey_all;
+
+/// The parts of one matrix before they are joined.
+int64_t cuda_survey_parts(const cuda_rows *rows);
+
+/// Square matrices, one or more: parts [items, cuda_survey_parts] are joined to one part and the largest size of each item.
+cudaError_t cuda_launch_survey(cudaStream_t stream, lac_dtype dtype, const cuda_rows *rows, int64_t items,
+                               const void *values, cuda_survey_part *parts, cuda_survey_part *of_items,
+                               double *largest);
+
+/// The largest share of a row, by moduli, of each item for which it may decide.
+cudaError_t cuda_launch_survey_shares(cudaStream_t stream, lac_dtype dtype, const cuda_rows *rows, int64_t items,
+                                      const void *values, const cuda_survey_part *of_items, double *shares);
+
+cudaError_t cuda_launch_survey_all(cudaStream_t stream, int64_t items, const cuda_survey_part *of_items,
+                                   cuda_survey_shares shares, cuda_survey_all *out);
+
+/// The first entry whose mirror is not stored; the first number that is not finite. -1: there is none.
+cudaError_t cuda_launch_survey_unpaired(cudaStream_t stream, const cuda_rows *rows, int64_t *first);
+cudaError_t cuda_launch_survey_finite(cudaStream_t stream, lac_dtype dtype, int64_t count, const void *values,
+                                      int64_t *first);
+
 #ifdef __cplusplus
 }
 #endif

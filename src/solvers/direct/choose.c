@@ -18,7 +18,7 @@
 
 #include "solvers/direct/order/block_form.h"
 #include "solvers/direct/fronts/block_lu.h"
-#include "solvers/survey/nature.h"
+#include "solvers/survey/survey.h"
 #include "solvers/engines/engine.h"
 #include "solvers/solver_impl.h"
 
@@ -200,43 +200,36 @@ done:
 
 // -- by the values ---------------------------------------------------------------------------------------------------
 
-// The first offender of each kind in the batch, and the matrix it is in.
-typedef struct choose_nature {
-  lac_values_nature is;
-  int64_t asymmetric_item, not_positive_item;
-} choose_nature;
-
-static lac_status choose_look(lac_context *ctx, const lac_factor *f, choose_nature *out) {
+static lac_status choose_look(lac_context *ctx, const lac_factor *f, lac_survey *out) {
   lac_status status = LAC_OK;
   const lac_structure *s = f->core->structure;
+  lac_array *values = NULL;
+  long long row = 0, column = 0;
   char which[64];
 
-  *out = (choose_nature){.is = {-1, s->unmatched, -1}};  // a batch of no matrices has a structure too
-  for (int64_t i = 0; i < f->items; i++) {
-    lac_values_nature one = lac_values_nature_of(s, f->meta.dtype, lac_factor_item(f, i));
-    LAC_CHECK(one.nonfinite < 0, LAC_ERR_NONFINITE,
-              "%s: the value of entry (%lld, %lld) is not finite%s; a matrix with NaN or infinity has no factor",
-              f->function, (long long)lac_structure_row(s, one.nonfinite), (long long)s->columns[one.nonfinite],
-              lac_factor_item_text(f, i, which));
-    if (out->is.asymmetric < 0 && one.asymmetric >= 0) out->is.asymmetric = one.asymmetric, out->asymmetric_item = i;
-    if (out->is.not_positive < 0 && one.not_positive >= 0) {
-      out->is.not_positive = one.not_positive, out->not_positive_item = i;
-    }
-  }
+  LAC_TRY(lac_array_wrap(ctx, &(lac_meta){.dtype = f->meta.dtype, .ndim = 2, .shape = {f->items, s->nnz}}, f->values,
+                         &values));
+  LAC_TRY(lac_survey_glance(ctx, f->core->pattern, values, out));
+  if (out->nonfinite >= 0) lac_survey_place(f->core->pattern, out->nonfinite, &row, &column);
+  LAC_CHECK(out->nonfinite < 0, LAC_ERR_NONFINITE,
+            "%s: the value of entry (%lld, %lld) is not finite%s; a matrix with NaN or infinity has no factor",
+            f->function, row, column, lac_factor_item_text(f, out->nonfinite_item, which));
+  if (!s->is_symmetric) out->asymmetric = s->unmatched, out->asymmetric_item = 0, out->is_unpaired = true;
 done:
+  lac_array_destroy(&values);
   return status;
 }
 
 // "entry (2, 5) has no entry (5, 2)" or "entry (2, 5) is not the conjugate of entry (5, 2)".
-static void choose_asymmetry_text(const lac_factor *f, const choose_nature *nature, char *text, size_t size) {
+static void choose_asymmetry_text(const lac_factor *f, const lac_survey *survey, char *text, size_t size) {
   const lac_structure *s = f->core->structure;
-  long long row = lac_structure_row(s, nature->is.asymmetric), col = s->columns[nature->is.asymmetric];
-  const char *what = !s->is_symmetric                      ? "has no counterpart"
+  long long row = lac_structure_row(s, survey->asymmetric), col = s->columns[survey->asymmetric];
+  const char *what = survey->is_unpaired                   ? "has no counterpart"
                      : lac_dtype_is_complex(f->meta.dtype) ? "is not the conjugate of entry"
                                                            : "does not equal entry";
   char which[64];
   snprintf(text, size, "entry (%lld, %lld) %s (%lld, %lld)%s", row, col, what, col, row,
-           lac_factor_item_text(f, nature->asymmetric_item, which));
+           lac_factor_item_text(f, survey->asymmetric_item, which));
 }
 
 void lac_choose_say(lac_factor *f, const char *format, ...) {
@@ -284,15 +277,15 @@ done:
   return status;
 }
 
-static lac_status choose_asked(lac_context *ctx, lac_factor *f, const choose_nature *nature) {
+static lac_status choose_asked(lac_context *ctx, lac_factor *f, const lac_survey *survey) {
   lac_status status = LAC_OK;
   const lac_solver_table *table = NULL;
   bool is_refused = false;
   char text[160] = "";
 
   LAC_TRY(choose_table(ctx, f->core->options.method, &table));
-  is_refused = table->needs_hermitian && nature->is.asymmetric >= 0;
-  if (is_refused) choose_asymmetry_text(f, nature, text, sizeof text);
+  is_refused = table->needs_hermitian && survey->asymmetric >= 0;
+  if (is_refused) choose_asymmetry_text(f, survey, text, sizeof text);
   LAC_CHECK(!is_refused, LAC_ERR_SYMMETRY,
             "%s: %s needs a Hermitian matrix, but %s; use LAC_METHOD_LU or LAC_METHOD_AUTO", f->function, table->name,
             text);
@@ -304,17 +297,17 @@ done:
 }
 
 // Cholesky where nothing speaks against it; else the reason says what did, and *done stays false.
-static lac_status choose_cholesky(lac_context *ctx, lac_factor *f, const choose_nature *nature, bool *is_done) {
+static lac_status choose_cholesky(lac_context *ctx, lac_factor *f, const lac_survey *survey, bool *is_done) {
   lac_status status = LAC_OK;
   lac_trial trial;
   char text[160] = "", which[64];
 
-  if (nature->is.asymmetric >= 0) {
-    choose_asymmetry_text(f, nature, text, sizeof text);
+  if (survey->asymmetric >= 0) {
+    choose_asymmetry_text(f, survey, text, sizeof text);
     lac_choose_say(f, "the matrix is not Hermitian: %s", text);
-  } else if (nature->is.not_positive >= 0) {
-    lac_choose_say(f, "the diagonal is not positive in row %lld%s", (long long)nature->is.not_positive,
-                   lac_factor_item_text(f, nature->not_positive_item, which));
+  } else if (survey->not_positive >= 0) {
+    lac_choose_say(f, "the diagonal is not positive in row %lld%s", (long long)survey->not_positive,
+                   lac_factor_item_text(f, survey->not_positive_item, which));
   } else {
     LAC_TRY(lac_factor_try(ctx, f, &lac_solver_cholesky, &trial));
     *is_done = trial.status == LAC_OK;
@@ -326,7 +319,7 @@ done:
   return status;
 }
 
-static lac_status choose_automatic(lac_context *ctx, lac_factor *f, const choose_nature *nature) {
+static lac_status choose_automatic(lac_context *ctx, lac_factor *f, const lac_survey *survey) {
   lac_status status = LAC_OK;
   const lac_solver_table *table = NULL;
   const char *reason = "";
@@ -338,10 +331,10 @@ static lac_status choose_automatic(lac_context *ctx, lac_factor *f, const choose
     LAC_TRY(choose_only(ctx, f, table));
     goto done;
   }
-  LAC_TRY(choose_cholesky(ctx, f, nature, &is_done));
+  LAC_TRY(choose_cholesky(ctx, f, survey, &is_done));
   if (is_done) goto done;
   table = choose_is_narrow(f->core->structure, CHOOSE_NARROW) ? &lac_solver_banded
-          : nature->is.asymmetric < 0                         ? &lac_solver_ldlt
+          : survey->asymmetric < 0                            ? &lac_solver_ldlt
                                                               : &lac_solver_lu;
   LAC_TRY(choose_blocks(ctx, f->core->structure, &table));
   LAC_TRY(choose_ladder(ctx, f, table));
@@ -351,13 +344,13 @@ done:
 
 lac_status lac_choose(lac_context *ctx, lac_factor *factor) {
   lac_status status = LAC_OK;
-  choose_nature nature;
+  lac_survey survey;
 
-  LAC_TRY(choose_look(ctx, factor, &nature));
+  LAC_TRY(choose_look(ctx, factor, &survey));
   if (factor->core->options.method == LAC_METHOD_AUTO) {
-    LAC_TRY(choose_automatic(ctx, factor, &nature));
+    LAC_TRY(choose_automatic(ctx, factor, &survey));
   } else {
-    LAC_TRY(choose_asked(ctx, factor, &nature));
+    LAC_TRY(choose_asked(ctx, factor, &survey));
   }
 done:
   return status;
@@ -365,10 +358,10 @@ done:
 
 lac_status lac_choose_fits(lac_context *ctx, const lac_factor *factor, const lac_solver_table *table, bool *fits) {
   lac_status status = LAC_OK;
-  choose_nature nature;
+  lac_survey survey;
 
-  LAC_TRY(choose_look(ctx, factor, &nature));
-  *fits = nature.is.asymmetric < 0 || !table->needs_hermitian;
+  LAC_TRY(choose_look(ctx, factor, &survey));
+  *fits = survey.asymmetric < 0 || !table->needs_hermitian;
 done:
   return status;
 }

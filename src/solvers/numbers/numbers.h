@@ -1,24 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file numbers.h
-/// What the direct solvers ask of numbers beyond core/numbers.h: size, finiteness, precision, range.
+/// What the direct solvers ask of numbers beyond core/numbers.h: range and scaling.
 
 #ifndef LACUNA_SOLVERS_NUMBERS_NUMBERS_H
 #define LACUNA_SOLVERS_NUMBERS_NUMBERS_H
 
-#include <float.h>
-
 #include "core/numbers.h"
-
-/// |re| + |im|: within sqrt(2) of the modulus, never overflows where it does not, and costs no root.
-INLINE f64 size_f32(f32 x) { return fabsf(x); }
-INLINE f64 size_f64(f64 x) { return fabs(x); }
-INLINE f64 size_c64(c64 x) { return fabs((f64)crealf(x)) + fabs((f64)cimagf(x)); }
-INLINE f64 size_c128(c128 x) { return fabs(creal(x)) + fabs(cimag(x)); }
-
-INLINE bool finite_f32(f32 x) { return isfinite(x); }
-INLINE bool finite_f64(f64 x) { return isfinite(x); }
-INLINE bool finite_c64(c64 x) { return isfinite(crealf(x)) && isfinite(cimagf(x)); }
-INLINE bool finite_c128(c128 x) { return isfinite(creal(x)) && isfinite(cimag(x)); }
 
 /// r x c for two positive scales. They nearly undo each other, as a rule: where their product is out of range, x must help.
 #define NUMBERS_RESCALE(T)                                      \
@@ -31,9 +18,7 @@ NUMBERS_RESCALE(f64)
 NUMBERS_RESCALE(c64)
 NUMBERS_RESCALE(c128)
 
-// The distance from 1 to the next number, and how far a scaling by a power of two may go.
-static const f64 epsilon_f32 = FLT_EPSILON, epsilon_f64 = DBL_EPSILON, epsilon_c64 = FLT_EPSILON,
-                 epsilon_c128 = DBL_EPSILON;
+// How far a scaling by a power of two may go.
 enum { range_f32 = 120, range_f64 = 1000, range_c64 = 120, range_c128 = 1000 };
 
 // e with 2^(e - 1) <= x < 2^e for x > 0, and 2^e for |e| <= 1000: what frexp and ldexp give, without a call.

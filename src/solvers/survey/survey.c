@@ -1,100 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file survey.c
-/// Finite? Hermitian? A positive diagonal? Like an M-matrix? Diagonally dominant?
-///
-/// Rows are looked at in blocks that do not depend on the number of threads, and the first offender counts: the answer is the
-/// same on any number of them. Needs no memory on the CPU, but a number a row where columns or moduli must be summed.
-
-#include <math.h>
-#include <string.h>
+/// The survey of values, by the backend that has them.
 
 #include "solvers/survey/survey.h"
 
-// How far the two numbers of a Hermitian pair may be apart: they are often sums of the same terms in another order.
-#define SURVEY_ROUNDINGS 8
+#include "kernels/kernels.h"
 
-enum { SURVEY_BLOCK = 4096 };  // rows that are looked at together
-enum { SURVEY_SHORT = 16 };    // entries that are searched one by one
-enum { SURVEY_AHEAD = 256 };   // entries that are asked for early
+static lac_status survey_look(lac_context *ctx, const lac_pattern *pattern, const lac_array *values, bool is_closer,
+                              double *largest, lac_survey *out) {
+  lac_status status = LAC_OK;
 
-// What is positive beside the diagonal of an M-like matrix, at most, of all that stands there.
-static const double survey_share = 0.05;
-
-typedef struct survey_rows {
-  int64_t rows;
-  const int32_t *offsets32, *columns32;  // one of each pair is NULL
-  const int64_t *offsets64, *columns64;
-} survey_rows;
-
-typedef struct survey_part {
-  int64_t nonfinite, asymmetric, not_positive, without;
-  int64_t above, below;     // entries
-  double positive, beside;  // sums of real parts above zero, and of sizes, beside the diagonal
-  double dominance;         // the largest share of a row
-  double largest;           // size
-  bool is_unpaired;
-} survey_part;
-
-// `narrow` is known where these are compiled: all indices have 32 bits.
-static inline int64_t survey_offset(const survey_rows *s, bool narrow, int64_t i) {
-  return narrow || s->offsets32 ? s->offsets32[i] : s->offsets64[i];
+  LAC_CHECK(ctx->kernels->survey, LAC_ERR_UNSUPPORTED,
+            "survey: the backend %s has no kernel that looks at values; copy them to a context on \"cpu\" "
+            "(lac_array_read)",
+            lac_context_backend(ctx));
+  LAC_TRY(ctx->kernels->survey(ctx, pattern, values, is_closer, largest, out));
+done:
+  return status;
 }
 
-static inline int64_t survey_column(const survey_rows *s, bool narrow, int64_t p) {
-  return narrow || s->columns32 ? s->columns32[p] : s->columns64[p];
+lac_status lac_survey_values(lac_context *ctx, const lac_pattern *pattern, const lac_array *values, double *largest,
+                             lac_survey *out) {
+  return survey_look(ctx, pattern, values, true, largest, out);
 }
 
-// What stands beside a diagonal entry, as a share of it; nothing dominates zero.
-static inline double survey_part_of(double beside, double diagonal) {
-  if (!(diagonal > 0)) return INFINITY;
-  return isfinite(beside) ? beside / diagonal : INFINITY;
-}
-
-static inline int64_t survey_first(int64_t a, int64_t b) { return a < 0 || (b >= 0 && b < a) ? b : a; }
-
-// The slot of (i, j), or -1. Columns ascend.
-static inline int64_t survey_find(const survey_rows *s, bool narrow, int64_t i, int64_t j) {
-  int64_t low = survey_offset(s, narrow, i), high = survey_offset(s, narrow, i + 1);
-  if (high - low <= SURVEY_SHORT) {
-    while (low < high && survey_column(s, narrow, low) < j) low++;
-    high = low;
-  }
-  while (low < high) {
-    int64_t middle = low + (high - low) / 2;
-    if (survey_column(s, narrow, middle) < j) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low < survey_offset(s, narrow, i + 1) && survey_column(s, narrow, low) == j ? low : -1;
-}
-
-// The slot of (j, i), the mirror of slot p of (i, j), or -1. Rows of a stencil mirror each other: there it is as far from the end
-// as p is from the beginning of its row, and nothing is searched.
-static inline int64_t survey_mirror(const survey_rows *s, bool narrow, int64_t i, int64_t j, int64_t from_begin) {
-  int64_t guess = survey_offset(s, narrow, j + 1) - 1 - from_begin;
-  if (guess >= survey_offset(s, narrow, j) && survey_column(s, narrow, guess) == i) return guess;
-  return survey_find(s, narrow, j, i);
-}
-
-#define KERNEL_FILE "solvers/survey/survey_kernel.h"
-#include "solvers/numbers/instantiate.h"
-
-typedef int64_t survey_finite_kernel(const void *, int64_t, int64_t);
-typedef void survey_rows_kernel(const survey_rows *, const void *, int64_t, int64_t, survey_part *);
-static survey_finite_kernel *const survey_finite_kernels[] = TABLE(survey_nonfinite);
-typedef double survey_shares_kernel(const survey_rows *, const void *, bool, double *);
-static survey_rows_kernel *const survey_rows_kernels[] = TABLE(survey_rows);
-static survey_shares_kernel *const survey_shares_kernels[] = TABLE(survey_shares);
-
-static survey_rows survey_open(const lac_pattern *p) {
-  survey_rows s = {.rows = p->rows};
-  if (p->offsets->type == LAC_I32) s.offsets32 = p->offsets->host;
-  if (p->offsets->type != LAC_I32) s.offsets64 = p->offsets->host;
-  if (p->columns->type == LAC_I32) s.columns32 = p->columns->host;
-  if (p->columns->type != LAC_I32) s.columns64 = p->columns->host;
-  return s;
+lac_status lac_survey_glance(lac_context *ctx, const lac_pattern *pattern, const lac_array *values, lac_survey *out) {
+  return survey_look(ctx, pattern, values, false, NULL, out);
 }
 
 void lac_survey_place(const lac_pattern *pattern, int64_t slot, long long *row, long long *column) {
@@ -109,143 +40,4 @@ void lac_survey_place(const lac_pattern *pattern, int64_t slot, long long *row, 
   }
   *row = low;
   *column = lac_buffer_get(pattern->columns, slot);
-}
-
-static int64_t survey_nonfinite_in(const lac_context *ctx, lac_dtype dtype, const void *values, int64_t count) {
-  int64_t first = -1, blocks = (count + SURVEY_BLOCK - 1) / SURVEY_BLOCK;
-#pragma omp parallel for schedule(static) num_threads(ctx->threads) if (ctx->threads > 1 && blocks > 8)
-  for (int64_t block = 0; block < blocks; block++) {
-    int64_t begin = block * SURVEY_BLOCK, end = begin + SURVEY_BLOCK < count ? begin + SURVEY_BLOCK : count;
-    int64_t found = survey_finite_kernels[dtype](values, begin, end);
-    if (found < 0) continue;
-#pragma omp critical(lac_survey)
-    first = survey_first(first, found);
-  }
-  return first;
-}
-
-// An entry below the diagonal without its mirror, where all above have theirs.
-static int64_t survey_unpaired(const survey_rows *s) {
-  for (int64_t i = 0; i < s->rows; i++) {
-    for (int64_t p = survey_offset(s, false, i); p < survey_offset(s, false, i + 1); p++) {
-      if (survey_column(s, false, p) != i && survey_find(s, false, survey_column(s, false, p), i) < 0) return p;
-    }
-  }
-  return -1;
-}
-
-static void survey_join(survey_part *all, const survey_part *one) {
-  if (one->asymmetric >= 0 && (all->asymmetric < 0 || one->asymmetric < all->asymmetric)) {
-    all->is_unpaired = one->is_unpaired;
-  }
-  all->asymmetric = survey_first(all->asymmetric, one->asymmetric);
-  all->nonfinite = survey_first(all->nonfinite, one->nonfinite);
-  all->not_positive = survey_first(all->not_positive, one->not_positive);
-  all->without = survey_first(all->without, one->without);
-  all->above += one->above, all->below += one->below;
-  all->positive += one->positive, all->beside += one->beside;
-  all->dominance = fmax(all->dominance, one->dominance);
-  all->largest = fmax(all->largest, one->largest);
-}
-
-static bool survey_is_m_like(const survey_part *part) {
-  return part->not_positive < 0 && part->positive <= survey_share * part->beside;
-}
-
-// Whether complex rows dominate by moduli, which take longer than sizes, and whether columns do, is asked where nothing else is in favour
-// of iterating. Columns of a Hermitian matrix are its rows.
-static lac_status survey_closer(lac_context *ctx, const survey_rows *s, lac_dtype dtype, const void *values,
-                                survey_part *part) {
-  lac_status status = LAC_OK;
-  bool is_hermitian = part->asymmetric < 0, is_definite = is_hermitian && part->not_positive < 0;
-  double *sums = NULL;
-
-  if (part->dominance < 1 || is_definite || part->without >= 0 || survey_is_m_like(part)) goto done;
-  LAC_ALLOC(sums, s->rows);
-  if (lac_dtype_is_complex(dtype)) {
-    part->dominance = fmin(part->dominance, survey_shares_kernels[dtype](s, values, false, sums));
-    memset(sums, 0, (size_t)s->rows * sizeof *sums);
-  }
-  if (part->dominance < 1 || is_hermitian) goto done;
-  part->dominance = fmin(part->dominance, survey_shares_kernels[dtype](s, values, true, sums));
-done:
-  lac_free(sums);
-  return status;
-}
-
-// Sums are joined in the order of the blocks.
-static lac_status survey_matrix(lac_context *ctx, const survey_rows *s, lac_dtype dtype, const void *values,
-                                survey_part *out) {
-  lac_status status = LAC_OK;
-  int64_t blocks = (s->rows + SURVEY_BLOCK - 1) / SURVEY_BLOCK;
-  survey_part *parts = NULL;
-
-  LAC_ALLOC(parts, blocks);
-#pragma omp parallel for schedule(static) num_threads(ctx->threads) if (ctx->threads > 1 && blocks > 2)
-  for (int64_t b = 0; b < blocks; b++) {
-    int64_t begin = b * SURVEY_BLOCK, end = begin + SURVEY_BLOCK < s->rows ? begin + SURVEY_BLOCK : s->rows;
-    parts[b].nonfinite = parts[b].asymmetric = parts[b].not_positive = parts[b].without = -1;
-    survey_rows_kernels[dtype](s, values, begin, end, &parts[b]);
-  }
-  *out = (survey_part){.nonfinite = -1, .asymmetric = -1, .not_positive = -1, .without = -1};
-  for (int64_t b = 0; b < blocks; b++) survey_join(out, &parts[b]);
-  if (out->asymmetric < 0 && out->above != out->below) out->asymmetric = survey_unpaired(s), out->is_unpaired = true;
-done:
-  lac_free(parts);
-  return status;
-}
-
-static void survey_note(int64_t found, int64_t item, int64_t *first, int64_t *first_item) {
-  if (*first < 0 && found >= 0) *first = found, *first_item = item;
-}
-
-static lac_status survey_items(lac_context *ctx, const lac_pattern *p, const lac_array *values, const char *data,
-                               double *largest, lac_survey *out) {
-  lac_status status = LAC_OK;
-  survey_rows s = survey_open(p);
-  size_t bytes = (size_t)p->nnz * lac_dtype_size(values->meta.dtype);
-  survey_part part;
-
-  for (int64_t item = 0; item < values->meta.shape[0]; item++) {
-    bool was_symmetric = out->asymmetric < 0;
-    LAC_TRY(survey_matrix(ctx, &s, values->meta.dtype, data + (size_t)item * bytes, &part));
-    survey_note(part.nonfinite, item, &out->nonfinite, &out->nonfinite_item);
-    survey_note(part.asymmetric, item, &out->asymmetric, &out->asymmetric_item);
-    survey_note(part.not_positive, item, &out->not_positive, &out->not_positive_item);
-    survey_note(part.without, item, &out->without, &out->without_item);
-    if (was_symmetric) out->is_unpaired = part.is_unpaired;
-    out->is_m_like = out->is_m_like && survey_is_m_like(&part);
-    LAC_TRY(survey_closer(ctx, &s, values->meta.dtype, data + (size_t)item * bytes, &part));
-    out->dominance = fmax(out->dominance, part.dominance);
-    if (largest) largest[item] = part.largest;
-  }
-done:
-  return status;
-}
-
-lac_status lac_survey_values(lac_context *ctx, const lac_pattern *pattern, const lac_array *values, double *largest,
-                             lac_survey *out) {
-  lac_status status = LAC_OK;
-  bool is_here = ctx->space->is_host;
-  void *host = NULL;
-  const void *data = values->storage->data;
-  size_t bytes = (size_t)values->count * lac_dtype_size(values->meta.dtype);
-
-  *out = (lac_survey){.nonfinite = -1, .asymmetric = -1, .not_positive = -1, .without = -1, .is_m_like = true};
-  if (!is_here) {
-    host = lac_alloc(bytes);
-    LAC_CHECK(host, LAC_ERR_MEMORY, "out of memory: %zu bytes of values on the host", bytes);
-    LAC_TRY(lac_array_read(ctx, values, host));
-    data = host;
-  }
-  if (pattern->rows == pattern->cols) {
-    LAC_TRY(survey_items(ctx, pattern, values, data, largest, out));
-    goto done;
-  }
-  out->nonfinite = survey_nonfinite_in(ctx, values->meta.dtype, data, values->count);
-  if (out->nonfinite >= 0) out->nonfinite_item = out->nonfinite / pattern->nnz, out->nonfinite %= pattern->nnz;
-  out->asymmetric = out->not_positive = out->without = 0, out->is_m_like = false, out->dominance = INFINITY;
-done:
-  lac_free(host);
-  return status;
 }

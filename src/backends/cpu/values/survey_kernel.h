@@ -12,7 +12,7 @@ static int64_t FN(survey_nonfinite)(const void *values, int64_t begin, int64_t e
 static bool FN(survey_mirrors)(T here, T there) {
   if (here == FN(conj)(there)) return true;
   double size = fmax(FN(size)(here), FN(size)(there));
-  return FN(size)(here - FN(conj)(there)) <= SURVEY_ROUNDINGS * FN(epsilon) * size;
+  return FN(size)(here - FN(conj)(there)) <= LAC_SURVEY_ROUNDINGS * FN(epsilon) * size;
 }
 
 static inline double FN(survey_modulus)(T x) {
@@ -20,7 +20,7 @@ static inline double FN(survey_modulus)(T x) {
   return im > 0 ? hypot(re, im) : re;
 }
 
-// Sums of a row beside its diagonal: what is positive of real parts, and all sizes; and the largest size.
+// Sums of a row off its diagonal: what is positive of real parts, and all sizes; and the largest size.
 static inline void FN(survey_add)(T a, double *positive, double *beside, double *largest) {
   double real = (double)FN(re)(a), size = FN(size)(a);
   *positive += real > 0 ? real : 0;

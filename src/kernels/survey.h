@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file survey.h
+/// What the numbers of a matrix say about the method that it needs: finite? Hermitian? a positive diagonal? like an M-matrix? diagonally
+/// dominant? And the bounds by which every backend judges.
+
+#ifndef LACUNA_KERNELS_SURVEY_H
+#define LACUNA_KERNELS_SURVEY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+// How many roundings the two numbers of a Hermitian pair may be apart: they are often sums of the same terms in another order.
+#define LAC_SURVEY_ROUNDINGS 8
+
+// What is positive off the diagonal of an M-like matrix, at most, as a share of all that stands there.
+#define LAC_SURVEY_SHARE 0.05
+
+/// Of all matrices of a batch. Slots and rows are the first offender of the first matrix that has one, or -1.
+typedef struct lac_survey {
+  int64_t nonfinite;     // slot of a NaN or an infinity; the others mean nothing then
+  int64_t asymmetric;    // slot of an entry (i, j) that is not conj of (j, i), to a few roundings; 0 for a rectangle
+  int64_t not_positive;  // row whose diagonal is not a positive number
+  int64_t without;       // row whose diagonal is zero or not stored
+  int64_t nonfinite_item, asymmetric_item, not_positive_item, without_item;
+  bool is_unpaired;  // what makes it asymmetric is that (j, i) is not stored
+  bool is_m_like;    // real parts: a positive diagonal, and all but a small share of what stands off it is negative
+  // The most that stands off a diagonal entry in its row, as a share of that entry; from 1 on rows do not dominate. A closer look takes
+  // the columns where they have less, and moduli of complex numbers where others are taken for sizes that are up to sqrt(2) too
+  // large: where rows do not dominate, and the matrix is neither m_like nor Hermitian with a positive diagonal.
+  double dominance;
+} lac_survey;
+
+/// What a survey finds before it has seen anything.
+static inline lac_survey lac_survey_begin(void) {
+  lac_survey s = {-1, -1, -1, -1, 0, 0, 0, 0, false, true, 0};
+  return s;
+}
+
+#endif
