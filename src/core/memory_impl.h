@@ -50,6 +50,14 @@ void lac_memory_join(lac_space *space);
 /// A block was taken in a device's space, or given back where `bytes` is negative: what lac_memory_get_stats shows.
 void lac_memory_count(lac_space *space, int64_t bytes);
 
+/// Which way bytes are copied, seen from a device.
+typedef enum lac_transfer { LAC_TO_HOST, LAC_TO_DEVICE } lac_transfer;
+
+/// Bytes were copied between the host and a device: counted by the door of the backend. And how many of them were numbers of an array:
+/// counted by who knows that.
+void lac_memory_count_transfer(lac_space *space, lac_transfer transfer, size_t bytes);
+void lac_memory_count_values(lac_space *space, lac_transfer transfer, size_t bytes);
+
 /// Bytes of host memory that can still be had, those that wait for re-use included; INT64_MAX where nothing says.
 int64_t lac_memory_available(void);
 

@@ -210,7 +210,7 @@ static lac_status golub_exponent(lac_context *ctx, const char *function, const l
 
   host = lac_alloc((size_t)a->count * lac_dtype_size(dtype));
   LAC_CHECK(host, LAC_ERR_MEMORY, "out of memory: the values of a matrix, to find their size");
-  LAC_TRY(ctx->backend->download(ctx, host, a->storage->data, (size_t)a->count * lac_dtype_size(dtype)));
+  LAC_TRY(lac_array_read(ctx, a, host));
   for (int64_t i = 0; i < a->count * parts; ++i) {
     double x = fabs(single ? (double)((float *)host)[i] : ((double *)host)[i]);
     LAC_CHECK(isfinite(x), LAC_ERR_NONFINITE, "%s: the value in slot %lld is not finite", function,
