@@ -95,6 +95,12 @@ def failure(status, ctx=ffi.NULL):
     return error
 
 
+def check(status):
+    """Raise what a call without a context failed with."""
+    if status:
+        raise failure(status)
+
+
 _alive = [True]
 atexit.register(_alive.clear)
 

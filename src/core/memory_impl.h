@@ -33,6 +33,9 @@ struct lac_space {
   void *(*allocate)(lac_space *space, size_t bytes, void *stream);
   void (*release)(lac_space *space, void *data, size_t bytes, void *stream);
   void (*adopted)(lac_space *space, void *data);  // frees what LAC_ADOPT took over
+  /// Copy what is complete on the device to the host, without a context: for blocks that all streams read. False: it failed.
+  /// NULL where the host reads by itself.
+  bool (*fetch)(lac_space *space, void *to_host, const void *from, size_t bytes);
   // Of spaces that have joined below: what waits there for re-use, in bytes, and how to give it back to the device.
   int64_t (*cached)(lac_space *space);
   void (*trim)(lac_space *space);

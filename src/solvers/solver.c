@@ -84,7 +84,7 @@ done:
 static lac_status solver_check(lac_context *ctx, const lac_pattern *pattern, const lac_solver_options *options) {
   lac_status status = LAC_OK;
 
-  LAC_TRY(lac_pattern_require_local(ctx, pattern, "lac_solver_create"));
+  LAC_TRY(lac_pattern_require_scalar(ctx, pattern, "lac_solver_create"));
   LAC_CHECK(options->method >= LAC_METHOD_AUTO && options->method <= LAC_METHOD_DIRECT, LAC_ERR_ARG,
             "lac_solver_create: unknown method %d; use one of lac_method", (int)options->method);
   LAC_CHECK(

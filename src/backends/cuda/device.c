@@ -137,4 +137,5 @@ const lac_backend lac_cuda_backend = {
     .copy = cuda_copy,
     .fill = cuda_fill,
     .kernels = &cuda_kernels,
+    .structure = &cuda_structure_kernels,
 };

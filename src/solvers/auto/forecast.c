@@ -83,6 +83,7 @@ static lac_status forecast_width(lac_context *ctx, const lac_pattern *pattern, d
   forecast_search search = {.pattern = pattern, .most = (int64_t)(FORECAST_DENSE * sqrt((double)pattern->rows))};
   int64_t last = 0;
 
+  LAC_TRY(lac_pattern_host(ctx, pattern));
   LAC_ALLOC(search.queue, pattern->rows);
   LAC_ALLOC(search.seen, pattern->rows);
   (void)forecast_levels(&search, 0, &last);

@@ -39,7 +39,7 @@ static lac_status choose_require_hermitian(lac_context *ctx, const lac_factor *f
   char which[64];
 
   if (s->asymmetric < 0 || !f->iterative->krylov || !f->iterative->krylov->needs_hermitian) goto done;
-  lac_survey_place(f->core->pattern, s->asymmetric, &row, &column);
+  LAC_TRY(lac_survey_place(ctx, f->core->pattern, s->asymmetric, &row, &column));
   LAC_CHECK(false, LAC_ERR_SYMMETRY,
             "lac_solver_factor: %s needs a Hermitian matrix, but entry (%lld, %lld) %s (%lld, %lld)%s; use "
             "LAC_METHOD_GMRES or LAC_METHOD_BICGSTAB",

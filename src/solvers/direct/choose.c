@@ -210,7 +210,7 @@ static lac_status choose_look(lac_context *ctx, const lac_factor *f, lac_survey 
   LAC_TRY(lac_array_wrap(ctx, &(lac_meta){.dtype = f->meta.dtype, .ndim = 2, .shape = {f->items, s->nnz}}, f->values,
                          &values));
   LAC_TRY(lac_survey_glance(ctx, f->core->pattern, values, out));
-  if (out->nonfinite >= 0) lac_survey_place(f->core->pattern, out->nonfinite, &row, &column);
+  if (out->nonfinite >= 0) LAC_TRY(lac_survey_place(ctx, f->core->pattern, out->nonfinite, &row, &column));
   LAC_CHECK(out->nonfinite < 0, LAC_ERR_NONFINITE,
             "%s: the value of entry (%lld, %lld) is not finite%s; a matrix with NaN or infinity has no factor",
             f->function, row, column, lac_factor_item_text(f, out->nonfinite_item, which));

@@ -122,7 +122,7 @@ static lac_status iterative_refuse(lac_context *ctx, const lac_factor *f, const 
   long long row = 0, column = 0;
   char which[64];
 
-  if (survey->nonfinite >= 0) lac_survey_place(f->core->pattern, survey->nonfinite, &row, &column);
+  if (survey->nonfinite >= 0) LAC_TRY(lac_survey_place(ctx, f->core->pattern, survey->nonfinite, &row, &column));
   LAC_CHECK(
       survey->nonfinite < 0, LAC_ERR_NONFINITE,
       "lac_solver_factor: the value of entry (%lld, %lld) is not finite%s; a matrix with NaN or infinity cannot be "

@@ -448,6 +448,7 @@ lac_status smoothed_create(lac_context *ctx, const lac_setup *setup, void **out)
   smoothed_part *part = NULL;
   setup_course course = {0};
 
+  LAC_TRY(lac_pattern_host(ctx, setup->pattern));
   LAC_TRY(part_open(ctx, setup, &part));
   LAC_TRY(course_open(ctx, setup, part->dtype, &course));
   LAC_ALLOC(part->shape, 1);
