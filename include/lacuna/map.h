@@ -31,8 +31,9 @@ LAC_API int64_t lac_map_id(const lac_map *map);
 /// 1 when out[i] = in[i] for all i.
 LAC_API int lac_map_is_identity(const lac_map *map);
 
-/// The target of each input entry (-1: dropped), into `inputs` integers. Every map made here has at most one.
-LAC_API void lac_map_read(const lac_map *map, int64_t *target);
+/// The target of each input entry (-1: dropped), into `inputs` integers. Every map made here has at most one. Only a map that was made
+/// on a device can fail: LAC_ERR_MEMORY, or LAC_ERR_BACKEND when the device does.
+LAC_API lac_status lac_map_read(const lac_map *map, int64_t *target);
 
 #ifdef __cplusplus
 }

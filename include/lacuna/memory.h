@@ -31,6 +31,11 @@ typedef struct lac_memory_stats {
   int64_t cached_bytes;  ///< given back and kept for re-use; on CUDA what is taken from the device and not live
   int64_t live_blocks;
   int64_t allocations;  ///< blocks handed out so far
+  // Bytes copied so far between the host and the backend's devices, by every context; none where the host itself is the device.
+  int64_t to_host_bytes;         ///< all of them: numbers, indices and the few words by which the library steers
+  int64_t to_device_bytes;       ///< the same in the other direction
+  int64_t values_to_host_bytes;  ///< of these, the numbers of arrays: lac_array_read, and what the library reads itself
+  int64_t values_to_device_bytes;  ///< the same in the other direction: lac_array_write and lac_array_from
 } lac_memory_stats;
 
 /// Replace the source of host memory for new blocks; NULL restores the default. Recycled blocks are dropped first.

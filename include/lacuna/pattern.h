@@ -59,6 +59,16 @@ LAC_API lac_status lac_pattern_from_csr(lac_context *ctx, int64_t rows, int64_t 
                                         const void *offsets, const void *columns, lac_width width, lac_pattern **out,
                                         lac_map **entries);
 
+/// The same two with indices where the context's arrays lie: on a CUDA device they are read and sorted there, the pattern and its map
+/// are born there, and nothing but a few counts comes to the host. What algorithms on the host ask of such a pattern later is copied
+/// to it then, once. The indices belong to the context's stream, and are done with on return. Errors are those above.
+LAC_API lac_status lac_pattern_from_coo_on(lac_context *ctx, int64_t rows, int64_t cols, int64_t count,
+                                           lac_index_type type, const void *row, const void *col, lac_width width,
+                                           lac_pattern **out, lac_map **entries);
+LAC_API lac_status lac_pattern_from_csr_on(lac_context *ctx, int64_t rows, int64_t cols, lac_index_type type,
+                                           const void *offsets, const void *columns, lac_width width, lac_pattern **out,
+                                           lac_map **entries);
+
 /// From compressed columns (cols + 1 offsets).
 LAC_API lac_status lac_pattern_from_csc(lac_context *ctx, int64_t rows, int64_t cols, lac_index_type type,
                                         const void *offsets, const void *rows_of, lac_width width, lac_pattern **out,
@@ -94,8 +104,9 @@ LAC_API int64_t lac_pattern_bytes(const lac_pattern *pattern);  ///< host bytes 
 LAC_API int64_t lac_pattern_id(const lac_pattern *pattern);
 
 /// Host copies of the structure: rows + 1 offsets, nnz columns, nnz rows (each may be NULL). Of a block pattern: rows / br + 1
-/// offsets, columns and rows of blocks.
-LAC_API void lac_pattern_read(const lac_pattern *pattern, int64_t *offsets, int64_t *columns, int64_t *rows_of);
+/// offsets, columns and rows of blocks. Only a pattern that was made on a device can fail: LAC_ERR_MEMORY, or LAC_ERR_BACKEND when the
+/// device does.
+LAC_API lac_status lac_pattern_read(const lac_pattern *pattern, int64_t *offsets, int64_t *columns, int64_t *rows_of);
 
 /// Equal structure and block size, and therefore equal slots: 1 or 0. Widths may differ.
 LAC_API int lac_pattern_same(const lac_pattern *a, const lac_pattern *b);

@@ -95,6 +95,12 @@ def failure(status, ctx=ffi.NULL):
     return error
 
 
+def check(status):
+    """Raise what a call without a context failed with."""
+    if status:
+        raise failure(status)
+
+
 _alive = [True]
 atexit.register(_alive.clear)
 
@@ -217,3 +223,10 @@ def context(backend="cpu", device=0):
 
 def version():
     return text(lib.lac_version())
+
+
+def memory_stats(backend="cpu"):
+    """The counters of a backend's memory, "cpu" or "cuda", as in lacuna/memory.h: what lives there, and on "cuda" what
+    was copied between the host and the devices so far."""
+    stats = lib.lac_memory_get_stats(backend.encode())
+    return {name: getattr(stats, name) for name, _ in ffi.typeof(stats).fields}

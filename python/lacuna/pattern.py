@@ -5,7 +5,7 @@ import operator
 
 import numpy as np
 
-from ._core import context, ffi, lib
+from ._core import check, context, ffi, lib
 from ._handle import Handle, expect, word
 from .errors import ArgumentError, IndexOverflowError
 
@@ -46,6 +46,34 @@ def _indices(first, second, what):
     if ta != tb:
         a, b, ta = a.astype(np.int64), b.astype(np.int64), lib.LAC_I64
     return a, b, ta
+
+
+def _is_cuda(array):
+    """Whether indices are a torch tensor on a CUDA device."""
+    return bool(getattr(array, "is_cuda", False))
+
+
+def _device_indices(first, second, what):
+    """Two one-dimensional CUDA tensors in one integer type, and the context of their device on torch's stream."""
+    import torch
+
+    from .torch._apply import _context
+
+    given = first, second
+    for tensor, name in zip(given, what):
+        if not _is_cuda(tensor) or tensor.device != next(t.device for t in given if _is_cuda(t)):
+            raise ArgumentError(f"{what[0]} and {what[1]} must lie on one device; {name} does not: move it there")
+        if tensor.dim() != 1:
+            raise ArgumentError(f"{name} must be one-dimensional, got shape {tuple(tensor.shape)}")
+        if tensor.is_floating_point() or tensor.is_complex() or tensor.dtype == torch.bool:
+            raise ArgumentError(f"{name} must be integers, got {tensor.dtype}")
+    narrow = all(tensor.dtype == torch.int32 for tensor in given)
+    first, second = (t.to(torch.int32 if narrow else torch.int64).contiguous() for t in given)
+    return first, second, lib.LAC_I32 if narrow else lib.LAC_I64, _context(first.device)
+
+
+def _device_data(tensor):
+    return ffi.cast("void *", tensor.data_ptr())
 
 
 def _sizes(shape):
@@ -101,7 +129,7 @@ class Map(Handle):
     def target(self):
         """The target of each input entry, -1 where it is dropped."""
         target = np.empty(self.inputs, np.int64)
-        lib.lac_map_read(self.c, ffi.cast("int64_t *", _data(target)))
+        check(lib.lac_map_read(self.c, ffi.cast("int64_t *", _data(target))))
         return target
 
     def __reduce__(self):
@@ -130,8 +158,8 @@ class Pattern(Handle):
         self._set(shape=shape, nnz=lib.lac_pattern_nnz(self.c), entries=None, _structure=None, _solver=None, _lstsq=None)
 
     @classmethod
-    def _build(cls, function, *arguments, width):
-        ctx, out, entries = context(), ffi.new("lac_pattern **"), ffi.new("lac_map **")
+    def _build(cls, function, *arguments, width, ctx=None):
+        ctx, out, entries = ctx or context(), ffi.new("lac_pattern **"), ffi.new("lac_map **")
         ctx.check(function(ctx.c, *arguments, word("width", width, _WIDTHS), out, entries))
         pattern = cls.wrap(out[0])
         pattern._set(entries=Map.wrap(entries[0]))
@@ -139,7 +167,16 @@ class Pattern(Handle):
 
     @classmethod
     def from_coo(cls, row, col, shape, width="auto"):
-        """From coordinates in any order. Duplicates share a slot; their values sum."""
+        """From coordinates in any order. Duplicates share a slot; their values sum.
+
+        CUDA tensors are read and sorted on their device, and the pattern is born there.
+        """
+        if _is_cuda(row) or _is_cuda(col):
+            row, col, kind, ctx = _device_indices(row, col, ("row", "col"))
+            if row.numel() != col.numel():
+                raise ArgumentError(f"from_coo: row has {row.numel()} entries and col {col.numel()}")
+            arguments = *_sizes(shape), row.numel(), kind, _device_data(row), _device_data(col)
+            return cls._build(lib.lac_pattern_from_coo_on, *arguments, width=width, ctx=ctx)
         row, col, kind = _indices(row, col, ("row", "col"))
         if row.size != col.size:
             raise ArgumentError(f"from_coo: row has {row.size} entries and col {col.size}")
@@ -147,7 +184,19 @@ class Pattern(Handle):
 
     @classmethod
     def from_csr(cls, offsets, columns, shape, width="auto"):
-        """From compressed rows; columns within a row may be unsorted and repeated."""
+        """From compressed rows; columns within a row may be unsorted and repeated. CUDA tensors stay on their device."""
+        if _is_cuda(offsets) or _is_cuda(columns):
+            offsets, columns, kind, ctx = _device_indices(offsets, columns, ("offsets", "columns"))
+            rows, cols = _sizes(shape)
+            if offsets.numel() != rows + 1:
+                raise ArgumentError(
+                    f"from_csr: a shape of {(rows, cols)} needs {rows + 1} offsets, got {offsets.numel()}"
+                )
+            last = int(offsets[-1])
+            if last > columns.numel():
+                raise ArgumentError(f"from_csr: the last offset is {last}, but there are {columns.numel()} indices")
+            arguments = rows, cols, kind, _device_data(offsets), _device_data(columns)
+            return cls._build(lib.lac_pattern_from_csr_on, *arguments, width=width, ctx=ctx)
         return cls._compressed(lib.lac_pattern_from_csr, offsets, columns, shape, 0, "from_csr", width)
 
     @classmethod
@@ -259,7 +308,7 @@ class Pattern(Handle):
         """(offsets, columns, rows) as read-only int64 arrays: rows + 1, nnz and nnz of them; in blocks if it has any."""
         if self._structure is None:
             arrays = [np.empty(n, np.int64) for n in (self.shape[0] // self.blocks[0] + 1, self.nnz, self.nnz)]
-            lib.lac_pattern_read(self.c, *(ffi.cast("int64_t *", _data(array)) for array in arrays))
+            check(lib.lac_pattern_read(self.c, *(ffi.cast("int64_t *", _data(array)) for array in arrays)))
             for array in arrays:
                 array.flags.writeable = False
             self._set(_structure=tuple(arrays))

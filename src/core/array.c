@@ -142,6 +142,18 @@ done:
   return status;
 }
 
+static size_t array_bytes(const lac_array *array) { return (size_t)array->count * lac_dtype_size(array->meta.dtype); }
+
+static lac_status array_upload(lac_context *ctx, lac_array *array, const void *host) {
+  lac_memory_count_values(ctx->space, LAC_TO_DEVICE, array_bytes(array));
+  return ctx->backend->upload(ctx, array->storage->data, host, array_bytes(array));
+}
+
+static lac_status array_download(lac_context *ctx, const lac_array *array, void *host) {
+  lac_memory_count_values(ctx->space, LAC_TO_HOST, array_bytes(array));
+  return ctx->backend->download(ctx, host, array->storage->data, array_bytes(array));
+}
+
 /// Refuse memory that kernels cannot read as it is: they load whole numbers, vectors of them on a GPU.
 static lac_status array_usable(lac_context *ctx, const void *data, lac_dtype dtype) {
   lac_status status = LAC_OK;
@@ -170,7 +182,7 @@ lac_status lac_array_from(lac_context *ctx, lac_dtype dtype, int ndim, const int
   LAC_CHECK(data || lac_meta_count(&meta) == 0, LAC_ERR_ARG, "lac_array_from: data is NULL");
   if (ownership == LAC_COPY) {
     LAC_TRY(array_make(ctx, &meta, NULL, STORAGE_OWNED, &a));
-    if (a->count) LAC_TRY(ctx->backend->upload(ctx, a->storage->data, data, a->storage->bytes));
+    if (a->count) LAC_TRY(array_upload(ctx, a, data));
   } else {
     LAC_TRY(array_usable(ctx, data, dtype));
     LAC_TRY(array_make(ctx, &meta, data, STORAGE_BORROWED, &a));
@@ -267,7 +279,7 @@ lac_status lac_array_read(lac_context *ctx, const lac_array *array, void *host) 
   lac_status status = LAC_OK;
   LAC_TRY(array_here(ctx, "lac_array_read", array));
   LAC_CHECK(host || array->count == 0, LAC_ERR_ARG, "lac_array_read: host is NULL");
-  if (array->count) LAC_TRY(ctx->backend->download(ctx, host, array->storage->data, lac_array_bytes(array)));
+  if (array->count) LAC_TRY(array_download(ctx, array, host));
 done:
   return status;
 }
@@ -276,7 +288,9 @@ lac_status lac_array_write(lac_context *ctx, lac_array *array, const void *host)
   lac_status status = LAC_OK;
   LAC_TRY(array_here(ctx, "lac_array_write", array));
   LAC_CHECK(host || array->count == 0, LAC_ERR_ARG, "lac_array_write: host is NULL");
-  if (array->count) LAC_TRY(ctx->backend->upload(ctx, lac_array_edit(array), host, lac_array_bytes(array)));
+  if (array->count == 0) goto done;
+  (void)lac_array_edit(array);
+  LAC_TRY(array_upload(ctx, array, host));
 done:
   return status;
 }

@@ -9,6 +9,8 @@
 #include "core/context_impl.h"
 #include "lacuna/array.h"
 
+typedef struct lac_structure_kernels lac_structure_kernels;  // core/pattern/structure.h
+
 struct lac_backend {
   const char *name;  // as in backends/backends.def
 
@@ -24,7 +26,8 @@ struct lac_backend {
   lac_status (*copy)(lac_context *ctx, const lac_array *from, lac_array *to);               // same count
   lac_status (*fill)(lac_context *ctx, lac_array *x, double real, double imag);
 
-  const lac_kernels *kernels;  // kernels/kernels.h
+  const lac_kernels *kernels;              // kernels/kernels.h
+  const lac_structure_kernels *structure;  // patterns where their indices lie; NULL: on the host
 };
 
 /// A backend by its name, or NULL when it is not built in (backends/backends.def).

@@ -393,6 +393,20 @@ void lac_memory_count(lac_space *space, int64_t bytes) {
   pool_unlock();
 }
 
+void lac_memory_count_transfer(lac_space *space, lac_transfer transfer, size_t bytes) {
+  pool_lock();
+  *(transfer == LAC_TO_HOST ? &space->stats->to_host_bytes : &space->stats->to_device_bytes) += (int64_t)bytes;
+  pool_unlock();
+}
+
+void lac_memory_count_values(lac_space *space, lac_transfer transfer, size_t bytes) {
+  lac_memory_stats *stats = space->stats;
+  if (space->is_host) return;
+  pool_lock();
+  *(transfer == LAC_TO_HOST ? &stats->values_to_host_bytes : &stats->values_to_device_bytes) += (int64_t)bytes;
+  pool_unlock();
+}
+
 int64_t lac_memory_fail_at(int64_t n) {
   pool_lock();
   int64_t asked = pool.asked;

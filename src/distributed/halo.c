@@ -50,6 +50,7 @@ static lac_status halo_find_ghosts(lac_context *ctx, const lac_pattern *global, 
   lac_status status = LAC_OK;
   int64_t *list = NULL, found = 0, kept = 0;
 
+  LAC_TRY(lac_pattern_host(ctx, global));
   LAC_ALLOC(list, global->nnz);
   for (int64_t z = 0; z < global->nnz; ++z) {
     const int64_t column = lac_buffer_get(global->columns, z);

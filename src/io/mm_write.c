@@ -71,6 +71,7 @@ static lac_status first_unmirrored(lac_context *ctx, const mm_text *t, int64_t *
   *out = -1;
   if (t->pattern) {
     LAC_TRY(lac_pattern_walk(ctx, t->pattern, true, &rows));
+    LAC_TRY(lac_rows_host(ctx, &rows));
     if (rows.columns != t->pattern->columns) *out = 0;  // the structures differ: equal ones are shared
     for (int64_t p = 0; *out < 0 && p < t->pattern->nnz; ++p) {
       if (!is_mirrored(t, p, lac_buffer_get(rows.slots, p))) *out = p;

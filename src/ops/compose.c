@@ -110,6 +110,7 @@ lac_var lac_segment_mean(lac_tape *tape, const lac_map *map, lac_var x) {
   LAC_TRY(lac_tape_status(tape));
   LAC_CHECK(map && meta, LAC_ERR_ARG, "segment_mean: the map or the array is missing");
   LAC_TRY(lac_map_runs(ctx, map, &offsets, &sources));
+  LAC_TRY(lac_buffer_host(ctx, offsets));
   LAC_ALLOC(numbers, map->outputs);
   for (int64_t j = 0; j < map->outputs; ++j) {
     int64_t count = lac_buffer_get(offsets, j + 1) - lac_buffer_get(offsets, j);

@@ -103,7 +103,7 @@ static lac_status extension_make_maps(lac_context *ctx, int64_t nnz, const lac_m
   LAC_ALLOC(slot, 4 * nnz);
   LAC_ALLOC(parts, 4 * nnz);
   LAC_ALLOC(block, 4 * nnz);
-  lac_map_read(spread, slot);
+  LAC_TRY(lac_map_read(spread, slot));
   for (int64_t k = 0; k < nnz; k++) {
     const int64_t from[4] = {k, nnz + k, -1, k};
     for (int q = 0; q < 4; q++) parts[slot[4 * k + q]] = from[q], block[slot[4 * k + q]] = q == 2 ? k : -1;

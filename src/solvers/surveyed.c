@@ -29,7 +29,7 @@ lac_status lac_surveyed_make(lac_context *ctx, const lac_factor *f, const lac_li
   } else {
     LAC_TRY(survey_now(ctx, f, a, out));
   }
-  if (out->survey.nonfinite >= 0) lac_survey_place(a->pattern, out->survey.nonfinite, &row, &column);
+  if (out->survey.nonfinite >= 0) LAC_TRY(lac_survey_place(ctx, a->pattern, out->survey.nonfinite, &row, &column));
   LAC_CHECK(out->survey.nonfinite < 0, LAC_ERR_NONFINITE,
             "%s: the value of entry (%lld, %lld) is not finite%s; a matrix with NaN or infinity cannot be solved",
             f->function, row, column, lac_factor_item_text(f, out->survey.nonfinite_item, which));

@@ -169,3 +169,37 @@ def test_empty_sizes_cuda():
         (y.cpu(), a.grad.cpu(), x.grad.cpu()),
         (torch.zeros(3, 2).double(), torch.zeros(0).double(), torch.zeros(4, 2).double()),
     )
+
+
+@pytest.mark.parametrize("kind", [torch.int32, torch.int64], ids=["i32", "i64"])
+def test_patterns_of_cuda_indices_equal_those_of_the_host(kind):
+    torch.manual_seed(1)
+    row, col = torch.randint(0, 50, (400,), dtype=kind), torch.randint(0, 70, (400,), dtype=kind)
+    here = lacuna.Pattern.from_coo(row.numpy(), col.numpy(), (50, 70))
+    before = lacuna.memory_stats("cuda")
+    there = lacuna.Pattern.from_coo(row.cuda(), col.cuda(), (50, 70))
+    moved = lacuna.memory_stats("cuda")["to_host_bytes"] - before["to_host_bytes"]
+    assert moved < 400  # counts and flags, not indices
+    a, x = torch.randn(400, dtype=torch.float64), torch.randn(70, 2, dtype=torch.float64)
+    summed = lt.remap(there.entries, a.cuda())
+    same(lt.spmm(there, summed, x.cuda()).cpu(), lt.spmm(here, lt.remap(here.entries, a), x))
+    same(lt.spmm(there, summed, torch.ones(50, 1).double().cuda(), "T").cpu(),
+         lt.spmm(here, lt.remap(here.entries, a), torch.ones(50, 1).double(), "T"))
+    assert there.same(here) and (there.entries.target == here.entries.target).all()
+    offsets, columns, _ = here.structure()
+    rows = lacuna.Pattern.from_csr(*(torch.tensor(t, dtype=kind).cuda() for t in (offsets, columns)), (50, 70))
+    assert rows.same(here) and rows.entries.is_identity
+
+
+def test_bad_cuda_indices_are_named_as_on_the_host():
+    row, col = torch.tensor([0, 1, 7]), torch.tensor([0, 3, 1])
+    texts = []
+    for place in ("cpu", "cuda"):
+        with pytest.raises(lacuna.LacunaError) as raised:
+            lacuna.Pattern.from_coo(*(t.to(place) if place == "cuda" else t.numpy() for t in (row, col)), (5, 5))
+        texts.append(str(raised.value))
+    assert texts[0] == texts[1] and "row[2] = 7" in texts[0]
+    with pytest.raises(lacuna.LacunaError, match="one device"):
+        lacuna.Pattern.from_coo(row.cuda(), col, (9, 9))
+    with pytest.raises(lacuna.LacunaError, match="integers"):
+        lacuna.Pattern.from_coo(row.cuda().float(), col.cuda(), (9, 9))

@@ -43,6 +43,14 @@ void cuda_space_part(lac_space *space, cuda_data *data);
 /// Wait for the device and give back what could not be given back in the order of a stream.
 void cuda_space_settle(lac_space *space);
 
+/// Device memory that is given back in the order of the context's stream; `call` begins the sentence if there is none.
+typedef struct cuda_scratch {
+  void *data;
+  size_t bytes;
+} cuda_scratch;
+lac_status cuda_scratch_take(lac_context *ctx, const char *call, size_t bytes, cuda_scratch *out);
+void cuda_scratch_release(lac_context *ctx, cuda_scratch *scratch);
+
 // -- operands (operands.c) -------------------------------------------------------------------------------------------
 
 /// Add an axis inside those that are there. Axes of size 1 vanish, and those that run on without a gap become one.
@@ -68,5 +76,7 @@ lac_status cuda_rows_of(lac_context *ctx, const lac_pattern *pattern, bool trans
 
 lac_status cuda_copy(lac_context *ctx, const lac_array *from, lac_array *to);
 lac_status cuda_fill(lac_context *ctx, lac_array *x, double real, double imag);
+
+extern const lac_structure_kernels cuda_structure_kernels;  // structure.c
 
 #endif

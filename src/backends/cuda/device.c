@@ -94,11 +94,13 @@ static cudaError_t bytes_move(void *to, const void *from, size_t bytes, enum cud
 }
 
 static lac_status cuda_upload(lac_context *ctx, void *to, const void *from_host, size_t bytes) {
+  lac_memory_count_transfer(ctx->space, LAC_TO_DEVICE, bytes);
   cuda_scope scope = cuda_begin(ctx);
   return cuda_end(ctx, scope, bytes_move(to, from_host, bytes, cudaMemcpyHostToDevice, ctx->stream), "upload");
 }
 
 static lac_status cuda_download(lac_context *ctx, void *to_host, const void *from, size_t bytes) {
+  lac_memory_count_transfer(ctx->space, LAC_TO_HOST, bytes);
   cuda_scope scope = cuda_begin(ctx);
   return cuda_end(ctx, scope, bytes_move(to_host, from, bytes, cudaMemcpyDeviceToHost, ctx->stream), "download");
 }
@@ -135,4 +137,5 @@ const lac_backend lac_cuda_backend = {
     .copy = cuda_copy,
     .fill = cuda_fill,
     .kernels = &cuda_kernels,
+    .structure = &cuda_structure_kernels,
 };

@@ -175,6 +175,65 @@ cudaError_t cuda_launch_survey_unpaired(cudaStream_t stream, const cuda_rows *ro
 cudaError_t cuda_launch_survey_finite(cudaStream_t stream, lac_dtype dtype, int64_t count, const void *values,
                                       int64_t *first);
 
+/// Integers on the device that are written.
+typedef struct cuda_integers {
+  void *data;
+  lac_index_type type;
+} cuda_integers;
+
+/// What is wrong with entries, and what offsets are: positions are the first of their kind, or -1.
+typedef struct cuda_entries_look {
+  int64_t row, col;
+  int is_unordered;
+} cuda_entries_look;
+typedef struct cuda_offsets_look {
+  int64_t descent, first, last;
+} cuda_offsets_look;
+cudaError_t cuda_launch_look_at_entries(cudaStream_t stream, int64_t rows, int64_t cols, int64_t count, cuda_index row,
+                                        cuda_index col, cuda_entries_look *out);
+cudaError_t cuda_launch_look_at_offsets(cudaStream_t stream, int64_t lines, cuda_index offsets, cuda_offsets_look *out);
+
+/// out[i] = i; out[i] = from[at[i]], where `at` without data is i itself; out[at[i]] = i.
+cudaError_t cuda_launch_count_up(cudaStream_t stream, int64_t count, cuda_integers out);
+cudaError_t cuda_launch_take(cudaStream_t stream, int64_t count, cuda_index from, cuda_index at, cuda_integers out);
+cudaError_t cuda_launch_invert(cudaStream_t stream, int64_t count, cuda_index at, cuda_integers out);
+
+/// lines[p] = the i with offsets[i] <= p < offsets[i + 1]; and back, from lines that do not descend: offsets[i] = the first p with
+/// lines[p] >= i, of i = 0 .. outputs.
+cudaError_t cuda_launch_lines_of(cudaStream_t stream, int64_t count, int64_t lines, cuda_index offsets,
+                                 cuda_integers out);
+cudaError_t cuda_launch_offsets_of(cudaStream_t stream, int64_t count, int64_t outputs, cuda_index lines,
+                                   cuda_integers offsets);
+
+/// key[i] = high[at[i]] << shift | low[at[i]], where `at`, high or low without data are i itself and 0. A negative integer counts as `none`.
+cudaError_t cuda_launch_keys(cudaStream_t stream, int64_t count, cuda_index at, cuda_index high, int shift,
+                             cuda_index low, int64_t none, uint64_t *keys);
+
+/// Sort keys of so many bits, stably, with the integers that go with them. Both are double: the result is in place *which, 0 or 1.
+/// `scratch` has the bytes that cuda_sort_scratch says.
+size_t cuda_sort_scratch(int64_t count, int bits, lac_index_type type);
+cudaError_t cuda_launch_sort(cudaStream_t stream, int64_t count, int bits, uint64_t *const keys[2],
+                             const cuda_integers values[2], void *scratch, size_t bytes, int *which);
+
+/// Of sorted entries (order[i] is the i-th of them): slots[i] is one more than the slot of the i-th, which those with the same row and
+/// column share. `scratch` has the bytes that cuda_slots_scratch says.
+size_t cuda_slots_scratch(int64_t count, lac_index_type type);
+cudaError_t cuda_launch_slots(cudaStream_t stream, int64_t count, cuda_index order, cuda_index row, cuda_index col,
+                              cuda_integers slots, void *scratch, size_t bytes);
+
+/// The row and the column of each slot, and the slot of each entry; targets without data are left out.
+cudaError_t cuda_launch_emit(cudaStream_t stream, int64_t count, cuda_index order, cuda_index row, cuda_index col,
+                             cuda_index slots, cuda_integers rows_of, cuda_integers columns, cuda_integers target);
+
+/// 1 in out[0] where an integer i is not i; 1 in out[1] where one is negative or less than that before it. `out` begins as zeros.
+cudaError_t cuda_launch_ascends(cudaStream_t stream, int64_t count, cuda_index integers, int *out);
+
+/// 1 in *out where two integers differ; it begins as zero.
+cudaError_t cuda_launch_differ(cudaStream_t stream, int64_t count, cuda_index a, cuda_index b, int *out);
+
+/// Add up lac_fingerprint_image into *sum, which begins as zero.
+cudaError_t cuda_launch_print(cudaStream_t stream, int64_t count, cuda_index integers, uint64_t seed, uint64_t *sum);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file operands.c
-/// Arrays and patterns as launchers take them.
+/// Arrays, patterns and scratch memory as launchers take them.
 
 #include "backends/cuda/backend.h"
 
@@ -61,4 +61,18 @@ lac_status cuda_rows_of(lac_context *ctx, const lac_pattern *pattern, bool trans
   *out = rows;
 done:
   return status;
+}
+
+lac_status cuda_scratch_take(lac_context *ctx, const char *call, size_t bytes, cuda_scratch *out) {
+  lac_status status = LAC_OK;
+
+  out->bytes = bytes ? bytes : 1;
+  out->data = ctx->space->allocate(ctx->space, out->bytes, ctx->stream);
+  LAC_CHECK(out->data, LAC_ERR_MEMORY, "%s: out of memory: %zu bytes on cuda", call, bytes);
+done:
+  return status;
+}
+
+void cuda_scratch_release(lac_context *ctx, cuda_scratch *scratch) {
+  if (scratch->data) ctx->space->release(ctx->space, scratch->data, scratch->bytes, ctx->stream);
 }

@@ -232,6 +232,15 @@ static void *space_allocate(lac_space *space, size_t bytes, void *stream) {
 
 // -- spaces ----------------------------------------------------------------------------------------------------------
 
+/// What all streams read is complete, and no stream of ours is waited for.
+static bool space_fetch(lac_space *space, void *to_host, const void *from, size_t bytes) {
+  cuda_scope scope = cuda_enter(space->device);
+  bool is_done = succeeds(cudaMemcpy(to_host, from, bytes, cudaMemcpyDeviceToHost));
+  cuda_leave(scope);
+  if (is_done) lac_memory_count_transfer(space, LAC_TO_HOST, bytes);
+  return is_done;
+}
+
 /// Bytes taken from the device that are not live: free in the pool, or parked.
 static int64_t space_cached(lac_space *space) {
   cuda_space *s = space_of(space);
@@ -279,6 +288,7 @@ static cudaError_t space_make(cuda_space *s, int device) {
                         .allocate = space_allocate,
                         .release = space_release,
                         .adopted = space_adopted,
+                        .fetch = space_fetch,
                         .cached = space_cached,
                         .trim = space_trim};
   lac_memory_join(&s->base);

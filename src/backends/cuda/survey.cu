@@ -108,7 +108,7 @@ __device__ cuda_survey_part block_join(cuda_survey_part part) {
     __syncthreads();
     if (threadIdx.x < width) join(parts[threadIdx.x], parts[threadIdx.x + width]);
   }
-  part = parts[0];
+  if (threadIdx.x == 0) part = parts[0];
   __syncthreads();
   return part;
 }

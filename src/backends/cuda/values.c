@@ -7,44 +7,22 @@
 #include "backends/cuda/backend.h"
 #include "kernels/hash.h"
 
-// -- scratch ---------------------------------------------------------------------------------------------------------
-
-/// Device memory that is given back in the order of the stream.
-typedef struct scratch {
-  void *data;
-  size_t bytes;
-} scratch;
-
-static lac_status scratch_take(lac_context *ctx, const char *call, size_t bytes, scratch *out) {
-  lac_status status = LAC_OK;
-
-  out->data = ctx->space->allocate(ctx->space, bytes, ctx->stream);
-  LAC_CHECK(out->data, LAC_ERR_MEMORY, "%s: out of memory: %zu bytes on cuda", call, bytes);
-  out->bytes = bytes;
-done:
-  return status;
-}
-
-static void scratch_release(lac_context *ctx, scratch *s) {
-  if (s->data) ctx->space->release(ctx->space, s->data, s->bytes, ctx->stream);
-}
-
 // -- hash ------------------------------------------------------------------------------------------------------------
 
 lac_status cuda_hash(lac_context *ctx, const lac_array *values, uint64_t out[2]) {
   lac_status status = LAC_OK;
   size_t bytes = (size_t)values->count * lac_dtype_size(values->meta.dtype);
   uint64_t leaves[2] = {0, 0};
-  scratch sums = {NULL, 0};
+  cuda_scratch sums = {NULL, 0};
   cuda_scope scope;
 
-  LAC_TRY(scratch_take(ctx, "hash", sizeof leaves, &sums));
+  LAC_TRY(cuda_scratch_take(ctx, "hash", sizeof leaves, &sums));
   scope = cuda_begin(ctx);
   LAC_TRY(cuda_end(ctx, scope, cuda_launch_hash(ctx->stream, values->storage->data, bytes, sums.data), "hash"));
   LAC_TRY(ctx->backend->download(ctx, leaves, sums.data, sizeof leaves));
   lac_hash_finish(leaves, bytes, out);
 done:
-  scratch_release(ctx, &sums);
+  cuda_scratch_release(ctx, &sums);
   return status;
 }
 
@@ -53,10 +31,10 @@ done:
 lac_status cuda_reciprocal(lac_context *ctx, const lac_array *x, lac_array *y, int64_t *fault) {
   lac_status status = LAC_OK;
   uint64_t first = 0;
-  scratch word = {NULL, 0};
+  cuda_scratch word = {NULL, 0};
   cuda_scope scope;
 
-  LAC_TRY(scratch_take(ctx, "reciprocal", sizeof first, &word));
+  LAC_TRY(cuda_scratch_take(ctx, "reciprocal", sizeof first, &word));
   scope = cuda_begin(ctx);
   LAC_TRY(cuda_end(ctx, scope,
                    cuda_launch_reciprocal(ctx->stream, x->meta.dtype, x->count, x->storage->data, y->storage->data,
@@ -65,7 +43,7 @@ lac_status cuda_reciprocal(lac_context *ctx, const lac_array *x, lac_array *y, i
   LAC_TRY(ctx->backend->download(ctx, &first, word.data, sizeof first));
   *fault = first == UINT64_MAX ? -1 : (int64_t)first;
 done:
-  scratch_release(ctx, &word);
+  cuda_scratch_release(ctx, &word);
   return status;
 }
 
@@ -83,14 +61,14 @@ typedef struct survey_job {
 } survey_job;
 
 static lac_status survey_prepare(lac_context *ctx, const lac_pattern *p, const lac_array *values, survey_job *job,
-                                 scratch *memory) {
+                                 cuda_scratch *memory) {
   lac_status status = LAC_OK;
   int64_t items = values->meta.shape[0], parts;
 
   *job = (survey_job){.items = items, .dtype = values->meta.dtype, .values = values->storage->data};
   LAC_TRY(cuda_rows_of(ctx, p, false, &job->rows));
   parts = cuda_survey_parts(&job->rows);
-  LAC_TRY(scratch_take(
+  LAC_TRY(cuda_scratch_take(
       ctx, "survey",
       sizeof *job->all + (size_t)(items * (parts + 1)) * sizeof *job->parts + 3 * (size_t)items * sizeof *job->largest,
       memory));
@@ -162,7 +140,7 @@ static void survey_note(cuda_survey_place place, int64_t *at, int64_t *item) {
 static lac_status survey_square(lac_context *ctx, const lac_pattern *p, const lac_array *values, bool is_closer,
                                 double *largest, lac_survey *out) {
   lac_status status = LAC_OK;
-  scratch memory = {NULL, 0};
+  cuda_scratch memory = {NULL, 0};
   cuda_survey_all all;
   survey_job job;
   cuda_scope scope;
@@ -192,17 +170,17 @@ static lac_status survey_square(lac_context *ctx, const lac_pattern *p, const la
     out->asymmetric_item = 0, out->is_unpaired = true;
   }
 done:
-  scratch_release(ctx, &memory);
+  cuda_scratch_release(ctx, &memory);
   return status;
 }
 
 /// A rectangle has neither a diagonal nor mirrors.
 static lac_status survey_rectangle(lac_context *ctx, const lac_pattern *p, const lac_array *values, lac_survey *out) {
   lac_status status = LAC_OK;
-  scratch memory = {NULL, 0};
+  cuda_scratch memory = {NULL, 0};
   cuda_scope scope;
 
-  LAC_TRY(scratch_take(ctx, "survey", sizeof out->nonfinite, &memory));
+  LAC_TRY(cuda_scratch_take(ctx, "survey", sizeof out->nonfinite, &memory));
   scope = cuda_begin(ctx);
   LAC_TRY(survey_first(
       ctx,
@@ -211,7 +189,7 @@ static lac_status survey_rectangle(lac_context *ctx, const lac_pattern *p, const
   if (out->nonfinite >= 0) out->nonfinite_item = out->nonfinite / p->nnz, out->nonfinite %= p->nnz;
   out->asymmetric = out->not_positive = out->without = 0, out->is_m_like = false, out->dominance = INFINITY;
 done:
-  scratch_release(ctx, &memory);
+  cuda_scratch_release(ctx, &memory);
   return status;
 }
 

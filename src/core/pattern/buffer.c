@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file buffer.c
-/// Shared blocks of integers, with copies on devices.
+/// Shared blocks of integers, which are copied to where they are asked for.
+///
+/// A block is complete before it is shared and never changes, so that a copy of it on any device or on the host serves as well as the first.
 
 #include "core/backend.h"
 #include "core/pattern/pattern_impl.h"
@@ -33,33 +35,40 @@ static void buffer_destroy(lac_object *object) {
 
 static const lac_kind buffer_kind = {"buffer", buffer_destroy};
 
-static size_t integer_size(lac_index_type type) { return type == LAC_I32 ? sizeof(int32_t) : sizeof(int64_t); }
+static size_t buffer_size(const lac_buffer *b) { return (size_t)b->count * lac_index_size(b->type); }
 
-lac_status lac_buffer_create(lac_context *ctx, lac_index_type type, int64_t count, lac_buffer **out) {
+/// A buffer without memory.
+static lac_status buffer_make(lac_context *ctx, lac_index_type type, int64_t count, lac_buffer **out) {
   lac_status status = LAC_OK;
   lac_buffer *b = NULL;
   size_t bytes = 0;
 
-  LAC_CHECK(count >= 0 && !__builtin_mul_overflow((size_t)count, integer_size(type), &bytes), LAC_ERR_OVERFLOW,
+  LAC_CHECK(count >= 0 && !__builtin_mul_overflow((size_t)count, lac_index_size(type), &bytes), LAC_ERR_OVERFLOW,
             "buffer: %lld integers are more than fit", (long long)count);
   LAC_ALLOC(b, 1);
-  b->host = lac_alloc(bytes);
-  LAC_CHECK(b->host, LAC_ERR_MEMORY, "out of memory: %lld integers of %zu bytes", (long long)count, integer_size(type));
   lac_object_init(&b->object, &buffer_kind);
   pthread_mutex_init(&b->lock, NULL);
   b->type = type;
   b->count = count;
-  *out = b, b = NULL;
+  *out = b;
 done:
-  lac_free(b);
   return status;
 }
 
-/// A copy where the context's kernels can read it.
+static lac_status buffer_take_host(lac_context *ctx, const lac_buffer *b, void **out) {
+  lac_status status = LAC_OK;
+  *out = lac_alloc(buffer_size(b));
+  LAC_CHECK(*out, LAC_ERR_MEMORY, "out of memory: %lld integers of %zu bytes", (long long)b->count,
+            lac_index_size(b->type));
+done:
+  return status;
+}
+
+/// Memory for a copy on the context's device.
 static lac_status copy_create(lac_context *ctx, const lac_buffer *b, struct lac_device_copy **out) {
   lac_status status = LAC_OK;
   struct lac_device_copy *copy = NULL;
-  size_t bytes = (size_t)b->count * integer_size(b->type);
+  size_t bytes = buffer_size(b);
 
   LAC_ALLOC(copy, 1);
   copy->space = ctx->space;
@@ -67,31 +76,101 @@ static lac_status copy_create(lac_context *ctx, const lac_buffer *b, struct lac_
   copy->bytes = bytes ? bytes : 1;
   copy->data = copy->space->allocate(copy->space, copy->bytes, copy->stream);
   LAC_CHECK(copy->data, LAC_ERR_MEMORY, "out of memory: %zu bytes of indices on %s", bytes, copy->space->backend);
-  if (bytes) LAC_TRY(ctx->backend->upload(ctx, copy->data, b->host, bytes));
   *out = copy, copy = NULL;
 done:
   copy_destroy(copy);
   return status;
 }
 
+lac_status lac_buffer_create(lac_context *ctx, lac_index_type type, int64_t count, lac_buffer **out) {
+  lac_status status = LAC_OK;
+  lac_buffer *b = NULL;
+
+  LAC_TRY(buffer_make(ctx, type, count, &b));
+  LAC_TRY(buffer_take_host(ctx, b, &b->host));
+  *out = b, b = NULL;
+done:
+  lac_object_release(b);
+  return status;
+}
+
+lac_status lac_buffer_create_on(lac_context *ctx, lac_index_type type, int64_t count, lac_buffer **out, void **data) {
+  lac_status status = LAC_OK;
+  lac_buffer *b = NULL;
+
+  LAC_TRY(buffer_make(ctx, type, count, &b));
+  if (ctx->space->is_host) {
+    LAC_TRY(buffer_take_host(ctx, b, &b->host));
+    *data = b->host;
+  } else {
+    LAC_TRY(copy_create(ctx, b, &b->copies));
+    *data = b->copies->data;
+  }
+  *out = b, b = NULL;
+done:
+  lac_object_release(b);
+  return status;
+}
+
+/// The lock is held. Copies are complete: any of them will do.
+static lac_status buffer_fetch(lac_context *ctx, lac_buffer *b) {
+  lac_status status = LAC_OK;
+  const struct lac_device_copy *copy = b->copies;
+  void *host = NULL;
+
+  LAC_TRY(buffer_take_host(ctx, b, &host));
+  LAC_CHECK(b->count == 0 || copy->space->fetch(copy->space, host, copy->data, buffer_size(b)), LAC_ERR_BACKEND,
+            "buffer: %zu bytes of indices could not be copied from %s:%d to the host", buffer_size(b),
+            copy->space->backend, copy->space->device);
+  __atomic_store_n(&b->host, host, __ATOMIC_RELEASE);  // read without the lock
+  host = NULL;
+done:
+  lac_free(host);
+  return status;
+}
+
+lac_status lac_buffer_host(lac_context *ctx, const lac_buffer *buffer) {
+  lac_status status = LAC_OK;
+  lac_buffer *b = (lac_buffer *)buffer;  // only where copies are changes, under the lock
+
+  if (!b || lac_buffer_is_host(b)) return LAC_OK;
+  pthread_mutex_lock(&b->lock);
+  if (!b->host) LAC_TRY(buffer_fetch(ctx, b));
+done:
+  pthread_mutex_unlock(&b->lock);
+  return status;
+}
+
 lac_status lac_buffer_on(lac_context *ctx, const lac_buffer *buffer, const void **out) {
   lac_status status = LAC_OK;
   lac_buffer *b = (lac_buffer *)buffer;  // only the list of copies changes, under the lock
-  struct lac_device_copy *copy = NULL;
+  struct lac_device_copy *copy = NULL, *made = NULL;
 
-  if (ctx->space == &lac_host_space) {
+  if (ctx->space->is_host && lac_buffer_is_host(b)) {
     *out = b->host;
     return LAC_OK;
   }
   pthread_mutex_lock(&b->lock);
   for (copy = b->copies; copy && copy->space != ctx->space;) copy = copy->next;
-  if (!copy) {
-    LAC_TRY(copy_create(ctx, b, &copy));
-    copy->next = b->copies;
-    b->copies = copy;
+  if (!copy && !b->host) LAC_TRY(buffer_fetch(ctx, b));
+  if (!copy && !ctx->space->is_host) {
+    LAC_TRY(copy_create(ctx, b, &made));
+    if (b->count) LAC_TRY(ctx->backend->upload(ctx, made->data, b->host, buffer_size(b)));
+    made->next = b->copies;
+    copy = b->copies = made, made = NULL;
   }
-  *out = copy->data;
+  *out = copy ? copy->data : b->host;
 done:
   pthread_mutex_unlock(&b->lock);
+  copy_destroy(made);
+  return status;
+}
+
+lac_status lac_rows_host(lac_context *ctx, const lac_rows *rows) {
+  lac_status status = LAC_OK;
+  LAC_TRY(lac_buffer_host(ctx, rows->offsets));
+  LAC_TRY(lac_buffer_host(ctx, rows->columns));
+  LAC_TRY(lac_buffer_host(ctx, rows->slots));
+done:
   return status;
 }

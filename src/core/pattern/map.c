@@ -8,7 +8,7 @@
 /// Where inputs share a target, `groups` lists the sources of each output in ascending order, so that a kernel can sum them
 /// in one fixed order whatever the number of threads.
 
-#include "core/pattern/pattern_impl.h"
+#include "core/pattern/structure.h"
 
 static void map_free(lac_object *object) {
   lac_map *map = (lac_map *)object;
@@ -77,6 +77,21 @@ done:
   return status;
 }
 
+/// Whether it is the identity, and whether it is sorted, where the targets are.
+static lac_status map_look(lac_context *ctx, lac_map *map, const lac_buffer *target) {
+  lac_status status = LAC_OK;
+  if (!lac_buffer_is_host(target) && lac_structure_of(ctx)) {
+    LAC_TRY(lac_structure_of(ctx)->ascends(ctx, target, &map->is_identity, &map->is_sorted));
+    map->is_identity = map->is_identity && map->inputs == map->outputs;
+  } else {
+    LAC_TRY(lac_buffer_host(ctx, target));
+    map->is_identity = map->is_injective && map_target_is_identity(ctx, target, map->outputs);
+    map->is_sorted = map_target_is_sorted(target);
+  }
+done:
+  return status;
+}
+
 static lac_status map_make(lac_context *ctx, int64_t outputs, bool injective, lac_buffer **target, lac_map **out) {
   lac_status status = LAC_OK;
   lac_map *map = NULL;
@@ -87,12 +102,12 @@ static lac_status map_make(lac_context *ctx, int64_t outputs, bool injective, la
   map->inputs = (*target)->count;
   map->outputs = outputs;
   map->is_injective = injective;
-  map->is_identity = injective && map_target_is_identity(ctx, *target, outputs);
-  map->is_sorted = map_target_is_sorted(*target);
   map->longest = -1;
+  LAC_TRY(map_look(ctx, map, *target));
   map->target = *target, *target = NULL;
-  *out = map;
+  *out = map, map = NULL;
 done:
+  lac_object_release(map);
   return status;
 }
 
@@ -106,8 +121,10 @@ lac_status lac_map_adopt_shared(lac_context *ctx, int64_t outputs, lac_buffer **
 
 lac_status lac_map_adopt(lac_context *ctx, int64_t outputs, lac_buffer **target, lac_map **out) {
   lac_status status = LAC_OK;
-  bool injective = map_target_ascends(*target);
+  bool injective = false;
 
+  LAC_TRY(lac_buffer_host(ctx, *target));
+  injective = map_target_ascends(*target);
   if (!injective) LAC_TRY(map_target_is_distinct(ctx, *target, outputs, &injective));
   LAC_TRY(map_make(ctx, outputs, injective, target, out));
 done:
@@ -151,8 +168,16 @@ int64_t lac_map_outputs(const lac_map *map) { return map->outputs; }
 int64_t lac_map_id(const lac_map *map) { return map->object.id; }
 int lac_map_is_identity(const lac_map *map) { return map->is_identity; }
 
-void lac_map_read(const lac_map *map, int64_t *target) {
+lac_status lac_map_host(lac_context *ctx, const lac_map *map) { return lac_buffer_host(ctx, map->target); }
+
+lac_status lac_map_read(const lac_map *map, int64_t *target) {
+  lac_context *ctx = NULL;
+  lac_status status = LAC_OK;
+
+  LAC_TRY(lac_map_host(ctx, map));
   for (int64_t i = 0; i < map->inputs; ++i) target[i] = lac_buffer_get(map->target, i);
+done:
+  return status;
 }
 
 /// Where the sources of each output begin: count, then add up.
@@ -196,6 +221,27 @@ done:
   return status;
 }
 
+/// What is missing of the groups, by the backend or on the host.
+static lac_status map_make_groups(lac_context *ctx, lac_map *map, bool with_sources) {
+  lac_status status = LAC_OK;
+  lac_buffer *offsets = NULL, *sources = NULL;
+
+  if (lac_structure_of(ctx)) {
+    LAC_TRY(lac_structure_of(ctx)->group(ctx, map->target, map->outputs, map->target->type, &offsets, &sources));
+    if (!map->g_offsets) map->g_offsets = lac_object_retain(offsets);
+    if (!map->g_sources) map->g_sources = lac_object_retain(sources);
+    goto done;
+  }
+  LAC_TRY(lac_map_host(ctx, map));
+  if (!map->g_offsets) LAC_TRY(map_make_offsets(ctx, map));
+  LAC_TRY(lac_buffer_host(ctx, map->g_offsets));
+  if (with_sources && !map->g_sources) LAC_TRY(map_make_sources(ctx, map));
+done:
+  lac_object_release(offsets);
+  lac_object_release(sources);
+  return status;
+}
+
 /// The groups, with their sources or without; what others may have borrowed already stays.
 static lac_status map_groups(lac_context *ctx, const lac_map *map, bool with_sources, const lac_buffer **offsets,
                              const lac_buffer **sources) {
@@ -203,8 +249,9 @@ static lac_status map_groups(lac_context *ctx, const lac_map *map, bool with_sou
   lac_map *self = (lac_map *)map;  // only the groups change, under the lock
 
   pthread_mutex_lock(&self->lock);
-  if (!self->g_offsets) LAC_TRY(map_make_offsets(ctx, self));
-  if (with_sources && !self->g_sources) LAC_TRY(map_make_sources(ctx, self));
+  if (!self->g_offsets || (with_sources && !self->g_sources)) LAC_TRY(map_make_groups(ctx, self, with_sources));
+  if (!lac_structure_of(ctx)) LAC_TRY(lac_buffer_host(ctx, self->g_offsets));
+  if (!lac_structure_of(ctx) && with_sources) LAC_TRY(lac_buffer_host(ctx, self->g_sources));
   *offsets = self->g_offsets;
   *sources = with_sources ? self->g_sources : NULL;
 done:
@@ -232,7 +279,8 @@ lac_status lac_map_longest(lac_context *ctx, const lac_map *map, int64_t *output
   *output = *count = 0;
   if (map->outputs == 0) return LAC_OK;
   pthread_mutex_lock(&self->lock);
-  if (!self->g_offsets) LAC_TRY(map_make_offsets(ctx, self));
+  if (!self->g_offsets) LAC_TRY(map_make_groups(ctx, self, false));
+  LAC_TRY(lac_buffer_host(ctx, self->g_offsets));
   for (int64_t j = 0; self->longest < 0 && j < map->outputs; ++j) {
     if (map_length(map, j) > map_length(map, *output)) *output = j;
   }

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "core/pattern/pattern_impl.h"
+#include "core/pattern/structure.h"
 
 /// A link of the chain of objects that others keep with a pattern.
 typedef struct lac_cached {
@@ -69,28 +69,40 @@ done:
 
 // -- making ----------------------------------------------------------------------------------------------------------
 
-/// A well mixed image of 64 bits (a multiply and two folds).
-static uint64_t pattern_mix(uint64_t x) {
-  x = (x ^ (x >> 32)) * UINT64_C(0x9e3779b97f4a7c15);
-  x = (x ^ (x >> 29)) * UINT64_C(0xbf58476d1ce4e5b9);
-  return x ^ (x >> 32);
-}
-
 /// A sum of images of (place, value): neither the width nor the number of threads changes it.
 static uint64_t pattern_buffer_print(const lac_buffer *buffer, uint64_t seed, int threads) {
   uint64_t sum = 0;
 #pragma omp parallel for num_threads(threads) reduction(+ : sum) schedule(static) if (buffer->count > 1 << 16)
   for (int64_t i = 0; i < buffer->count; ++i) {
-    sum += pattern_mix((uint64_t)lac_buffer_get(buffer, i) + seed * (uint64_t)(2 * i + 1));
+    sum += lac_fingerprint_image((uint64_t)lac_buffer_get(buffer, i), seed, (uint64_t)i);
   }
   return sum;
 }
 
-static uint64_t pattern_print(const lac_pattern *p, int threads) {
-  uint64_t print = pattern_mix((uint64_t)p->rows + 1) + 3 * pattern_mix((uint64_t)p->cols + 2);
-  print += 5 * pattern_mix((uint64_t)p->br) + 7 * pattern_mix((uint64_t)p->bc);
-  print += pattern_buffer_print(p->offsets, UINT64_C(0xd6e8feb86659fd93), threads);
-  return pattern_mix(print + pattern_buffer_print(p->columns, UINT64_C(0xa0761d6478bd642f), threads));
+/// Where the integers are: on the host, or else where the context can read them.
+static lac_status pattern_print_of(lac_context *ctx, const lac_buffer *buffer, uint64_t seed, uint64_t *sum) {
+  lac_status status = LAC_OK;
+  if (!lac_buffer_is_host(buffer) && lac_structure_of(ctx)) {
+    LAC_TRY(lac_structure_of(ctx)->print(ctx, buffer, seed, sum));
+  } else {
+    LAC_TRY(lac_buffer_host(ctx, buffer));
+    *sum = pattern_buffer_print(buffer, seed, lac_structure_threads(ctx));
+  }
+done:
+  return status;
+}
+
+static lac_status pattern_print(lac_context *ctx, lac_pattern *p) {
+  lac_status status = LAC_OK;
+  uint64_t print = lac_fingerprint_mix((uint64_t)p->rows + 1) + 3 * lac_fingerprint_mix((uint64_t)p->cols + 2);
+  uint64_t offsets = 0, columns = 0;
+
+  print += 5 * lac_fingerprint_mix((uint64_t)p->br) + 7 * lac_fingerprint_mix((uint64_t)p->bc);
+  LAC_TRY(pattern_print_of(ctx, p->offsets, UINT64_C(0xd6e8feb86659fd93), &offsets));
+  LAC_TRY(pattern_print_of(ctx, p->columns, UINT64_C(0xa0761d6478bd642f), &columns));
+  p->fingerprint = lac_fingerprint_mix(print + offsets + columns);
+done:
+  return status;
 }
 
 lac_status lac_pattern_adopt_blocks(lac_context *ctx, int64_t rows, int64_t cols, int64_t br, int64_t bc,
@@ -99,7 +111,8 @@ lac_status lac_pattern_adopt_blocks(lac_context *ctx, int64_t rows, int64_t cols
   lac_pattern *p = NULL;
 
   LAC_CHECK((*offsets)->type == lac_width_offsets(width) && (*columns)->type == lac_width_columns(width) &&
-                (*offsets)->count == rows + 1 && (*columns)->count == lac_buffer_get(*offsets, rows),
+                (*offsets)->count == rows + 1 &&
+                (!lac_buffer_is_host(*offsets) || (*columns)->count == lac_buffer_get(*offsets, rows)),
             LAC_ERR_PATTERN, "lac_pattern_adopt: offsets or columns do not have the length and integers of %s",
             width_name(width));
   LAC_ALLOC(p, 1);
@@ -111,11 +124,15 @@ lac_status lac_pattern_adopt_blocks(lac_context *ctx, int64_t rows, int64_t cols
   p->bc = bc;
   p->nnz = (*columns)->count;
   p->width = width;
-  p->offsets = *offsets, *offsets = NULL;
-  p->columns = *columns, *columns = NULL;
-  p->fingerprint = pattern_print(p, lac_structure_threads(ctx));
-  *out = p;
+  p->offsets = lac_object_retain(*offsets);
+  p->columns = lac_object_retain(*columns);
+  LAC_TRY(pattern_print(ctx, p));
+  lac_object_release(*offsets);
+  lac_object_release(*columns);
+  *offsets = *columns = NULL;
+  *out = p, p = NULL;
 done:
+  lac_object_release(p);
   return status;
 }
 
@@ -144,13 +161,29 @@ done:
   return status;
 }
 
-lac_status lac_pattern_require_local(lac_context *ctx, const lac_pattern *pattern, const char *function) {
+lac_status lac_pattern_require_scalar(lac_context *ctx, const lac_pattern *pattern, const char *function) {
   lac_status status = LAC_OK;
   LAC_TRY(lac_pattern_require_here(ctx, pattern, function));
   LAC_CHECK(!lac_pattern_has_blocks(pattern), LAC_ERR_UNSUPPORTED,
             "%s: the pattern has blocks of %" PRId64 " x %" PRId64
             ", and one with single entries is needed; lac_pattern_scalar gives it, and the map that takes values there",
             function, pattern->br, pattern->bc);
+done:
+  return status;
+}
+
+lac_status lac_pattern_require_local(lac_context *ctx, const lac_pattern *pattern, const char *function) {
+  lac_status status = LAC_OK;
+  LAC_TRY(lac_pattern_require_scalar(ctx, pattern, function));
+  LAC_TRY(lac_pattern_host(ctx, pattern));
+done:
+  return status;
+}
+
+lac_status lac_pattern_host(lac_context *ctx, const lac_pattern *pattern) {
+  lac_status status = LAC_OK;
+  LAC_TRY(lac_buffer_host(ctx, pattern->offsets));
+  LAC_TRY(lac_buffer_host(ctx, pattern->columns));
 done:
   return status;
 }
@@ -214,13 +247,19 @@ static int64_t pattern_weigh(const lac_pattern *pattern, const lac_buffer *const
 
 int64_t lac_pattern_bytes(const lac_pattern *pattern) { return pattern_weigh(pattern, NULL, 0); }
 
-void lac_pattern_read(const lac_pattern *pattern, int64_t *offsets, int64_t *columns, int64_t *rows_of) {
+lac_status lac_pattern_read(const lac_pattern *pattern, int64_t *offsets, int64_t *columns, int64_t *rows_of) {
+  lac_context *ctx = NULL;
+  lac_status status = LAC_OK;
+
+  LAC_TRY(lac_pattern_host(ctx, pattern));
   for (int64_t i = 0; offsets && i <= pattern->rows; ++i) offsets[i] = lac_buffer_get(pattern->offsets, i);
   for (int64_t p = 0; columns && p < pattern->nnz; ++p) columns[p] = lac_buffer_get(pattern->columns, p);
   for (int64_t i = 0; rows_of && i < pattern->rows; ++i) {
     int64_t end = lac_buffer_get(pattern->offsets, i + 1);
     for (int64_t p = lac_buffer_get(pattern->offsets, i); p < end; ++p) rows_of[p] = i;
   }
+done:
+  return status;
 }
 
 static int buffer_same(const lac_buffer *a, const lac_buffer *b) {
@@ -237,6 +276,8 @@ int lac_pattern_same(const lac_pattern *a, const lac_pattern *b) {
   if (a == b) return 1;
   if (!a || !b || a->fingerprint != b->fingerprint || a->rows != b->rows || a->cols != b->cols) return 0;
   if (a->br != b->br || a->bc != b->bc || a->halo || b->halo) return 0;
+  if (a->offsets == b->offsets && a->columns == b->columns) return 1;
+  if (lac_pattern_host(NULL, a) != LAC_OK || lac_pattern_host(NULL, b) != LAC_OK) return 0;
   return buffer_same(a->offsets, b->offsets) && buffer_same(a->columns, b->columns);
 }
 

@@ -56,6 +56,7 @@ static lac_status augmented_make(lac_context *ctx, const lac_pattern *a, augment
   lac_rows t;
 
   LAC_TRY(lac_pattern_walk(ctx, a, true, &t));
+  LAC_TRY(lac_rows_host(ctx, &t));
   LAC_TRY(lac_width_choose(ctx, "lac_pattern_augmented", LAC_WIDTH_AUTO, n, n, nnz, &width));
   if (a->width > width) width = a->width;
   LAC_TRY(lac_buffer_create(ctx, lac_width_offsets(width), n + 1, &offsets));

@@ -27,6 +27,7 @@ lac_status lac_pattern_band(lac_context *ctx, const lac_pattern *pattern, const 
 
   pthread_mutex_lock(&p->lock);
   if (!p->band) {
+    LAC_TRY(lac_pattern_host(ctx, p));
     LAC_ALLOC(band, 1);
     *band = (lac_band){.low = INT64_MAX, .high = INT64_MIN, .first_without = -1, .last_without = -1};
     band_look(p, band);

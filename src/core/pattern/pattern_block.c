@@ -134,6 +134,7 @@ static lac_status scalar_part(lac_context *ctx, const lac_pattern *a, lac_part *
   int64_t rows = a->rows * a->br, cols = a->cols * a->bc, nnz = a->nnz * a->br * a->bc;
   lac_width width = LAC_WIDTH_AUTO;
 
+  LAC_TRY(lac_pattern_host(ctx, a));
   LAC_TRY(lac_width_choose(ctx, "lac_pattern_scalar", LAC_WIDTH_AUTO, rows, cols, nnz, &width));
   if (a->width > width) width = a->width;
   LAC_TRY(lac_buffer_create(ctx, lac_width_offsets(width), rows + 1, &offsets));

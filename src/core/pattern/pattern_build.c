@@ -7,7 +7,7 @@
 
 #include <inttypes.h>
 
-#include "core/pattern/pattern_sort.h"
+#include "core/pattern/structure.h"
 
 /// Who asks, for what, to where.
 typedef struct build_task {
@@ -15,6 +15,7 @@ typedef struct build_task {
   lac_width width;
   lac_pattern **out;
   lac_map **map;
+  const lac_structure_kernels *there;  // of the backend on whose device the indices lie; NULL: on the host
 } build_task;
 
 // -- checks ----------------------------------------------------------------------------------------------------------
@@ -114,25 +115,54 @@ static int64_t build_first_descent(lac_context *ctx, lac_indices offsets, int64_
   return first;
 }
 
+/// What is wrong with offsets, if anything is.
+static lac_status build_look_at_offsets(lac_context *ctx, lac_indices offsets, int64_t lines, lac_offsets_look *out) {
+  *out = (lac_offsets_look){lac_indices_get(offsets, 0), lac_indices_get(offsets, lines), lines + 1};
+  if (out->first == 0) out->descent = build_first_descent(ctx, offsets, lines);
+  return LAC_OK;
+}
+
+/// One index, wherever it is.
+static lac_status build_read(lac_context *ctx, const build_task *task, lac_indices indices, int64_t i, int64_t *out) {
+  lac_status status = LAC_OK;
+  size_t size = lac_index_size(indices.type);
+  int32_t narrow = 0;
+
+  if (!task->there) {
+    *out = lac_indices_get(indices, i);
+    goto done;
+  }
+  LAC_TRY(ctx->backend->download(ctx, size == sizeof narrow ? (void *)&narrow : (void *)out,
+                                 (const char *)indices.data + (size_t)i * size, size));
+  if (size == sizeof narrow) *out = narrow;
+done:
+  return status;
+}
+
 /// Offsets begin at 0 and do not decrease; the last is the number of entries.
-static lac_status build_check_offsets(lac_context *ctx, const char *function, lac_indices offsets, int64_t lines,
+static lac_status build_check_offsets(lac_context *ctx, const build_task *task, lac_indices offsets, int64_t lines,
                                       int64_t *count) {
   lac_status status = LAC_OK;
-  int64_t i = 0, last = 0;
+  const char *function = task->function;
+  lac_offsets_look look = {0};
+  int64_t here = 0, before = 0;
 
   LAC_CHECK(offsets.data, LAC_ERR_ARG, "%s: offsets is NULL; %" PRId64 " are needed, also for an empty matrix",
             function, lines + 1);
-  LAC_CHECK(lac_indices_get(offsets, 0) == 0, LAC_ERR_PATTERN, "%s: offsets[0] = %" PRId64 "; offsets begin with 0",
-            function, lac_indices_get(offsets, 0));
-  i = build_first_descent(ctx, offsets, lines);
-  LAC_CHECK(i > lines, LAC_ERR_PATTERN,
+  LAC_TRY((task->there ? task->there->look_at_offsets : build_look_at_offsets)(ctx, offsets, lines, &look));
+  LAC_CHECK(look.first == 0, LAC_ERR_PATTERN, "%s: offsets[0] = %" PRId64 "; offsets begin with 0", function,
+            look.first);
+  if (look.descent <= lines) {
+    LAC_TRY(build_read(ctx, task, offsets, look.descent, &here));
+    LAC_TRY(build_read(ctx, task, offsets, look.descent - 1, &before));
+  }
+  LAC_CHECK(look.descent > lines, LAC_ERR_PATTERN,
             "%s: offsets[%" PRId64 "] = %" PRId64 " is less than offsets[%" PRId64 "] = %" PRId64
             "; offsets must not decrease",
-            function, i, lac_indices_get(offsets, i), i - 1, lac_indices_get(offsets, i - 1));
-  last = lac_indices_get(offsets, lines);
-  LAC_CHECK(last <= LAC_MAX_COUNT, LAC_ERR_OVERFLOW,
-            "%s: offsets[%" PRId64 "] = %" PRId64 " is beyond what can be addressed", function, lines, last);
-  *count = last;
+            function, look.descent, here, look.descent - 1, before);
+  LAC_CHECK(look.last <= LAC_MAX_COUNT, LAC_ERR_OVERFLOW,
+            "%s: offsets[%" PRId64 "] = %" PRId64 " is beyond what can be addressed", function, lines, look.last);
+  *count = look.last;
 done:
   return status;
 }
@@ -280,7 +310,7 @@ lac_status lac_pattern_from_coo(lac_context *ctx, int64_t rows, int64_t cols, in
                                 const void *row, const void *col, lac_width width, lac_pattern **out,
                                 lac_map **entries) {
   lac_status status = LAC_OK;
-  build_task task = {"lac_pattern_from_coo", width, out, entries};
+  build_task task = {"lac_pattern_from_coo", width, out, entries, NULL};
   lac_entries e = {.rows = rows, .cols = cols, .count = count, .row = {row, type}, .col = {col, type}};
 
   LAC_TRY(build_check_sizes(ctx, &task, rows, cols, count, type));
@@ -295,11 +325,11 @@ lac_status lac_pattern_compress(lac_context *ctx, const char *function, int64_t 
                                 const void *offsets, const void *columns, lac_width width, lac_pattern **out,
                                 lac_map **entries) {
   lac_status status = LAC_OK;
-  build_task task = {function, width, out, entries};
+  build_task task = {function, width, out, entries, NULL};
   lac_entries e = {.rows = rows, .cols = cols, .offsets = {offsets, type}, .col = {columns, type}};
 
   LAC_TRY(build_check_sizes(ctx, &task, rows, cols, 0, type));
-  LAC_TRY(build_check_offsets(ctx, task.function, e.offsets, rows, &e.count));
+  LAC_TRY(build_check_offsets(ctx, &task, e.offsets, rows, &e.count));
   LAC_TRY(build_check_range(ctx, task.function, (build_axis){"columns", "columns", cols}, e.col, e.count));
   build_find_ascent(&e, lac_structure_threads(ctx));
   LAC_TRY(build_make(ctx, &task, &e));
@@ -315,14 +345,14 @@ lac_status lac_pattern_from_csr(lac_context *ctx, int64_t rows, int64_t cols, la
 lac_status lac_pattern_from_csc(lac_context *ctx, int64_t rows, int64_t cols, lac_index_type type, const void *offsets,
                                 const void *rows_of, lac_width width, lac_pattern **out, lac_map **entries) {
   lac_status status = LAC_OK;
-  build_task task = {"lac_pattern_from_csc", width, out, entries};
+  build_task task = {"lac_pattern_from_csc", width, out, entries, NULL};
   lac_entries e = {.rows = rows, .cols = cols, .row = {rows_of, type}};
   lac_indices starts = {offsets, type};
   lac_buffer *col = NULL;
   int threads = lac_structure_threads(ctx);
 
   LAC_TRY(build_check_sizes(ctx, &task, rows, cols, 0, type));
-  LAC_TRY(build_check_offsets(ctx, task.function, starts, cols, &e.count));
+  LAC_TRY(build_check_offsets(ctx, &task, starts, cols, &e.count));
   LAC_TRY(build_check_range(ctx, task.function, (build_axis){"rows_of", "rows", rows}, e.row, e.count));
   LAC_TRY(lac_buffer_create(ctx, cols <= INT32_MAX ? LAC_I32 : LAC_I64, e.count, &col));
 #pragma omp parallel for num_threads(threads) schedule(static) if (e.count > 1 << 16)
@@ -335,5 +365,97 @@ lac_status lac_pattern_from_csc(lac_context *ctx, int64_t rows, int64_t cols, la
   LAC_TRY(build_make(ctx, &task, &e));
 done:
   lac_object_release(col);
+  return status;
+}
+
+// -- where the indices lie on a device -------------------------------------------------------------------------------
+
+/// Rows and columns by the backend: whichever goes wrong first is named, and the rows of one entry before its column.
+static lac_status build_check_there(lac_context *ctx, const build_task *task, build_axis row, build_axis col,
+                                    lac_entries *e) {
+  lac_status status = LAC_OK;
+  lac_entries_look look = {0};
+  int64_t value = 0;
+
+  LAC_CHECK(e->row.data || e->count == 0, LAC_ERR_ARG, "%s: %s is NULL, and there are %" PRId64 " entries",
+            task->function, row.name, e->count);
+  LAC_CHECK(e->col.data || e->count == 0, LAC_ERR_ARG, "%s: %s is NULL, and there are %" PRId64 " entries",
+            task->function, col.name, e->count);
+  LAC_TRY(task->there->look_at_entries(ctx, e, &look));
+  if (look.col < look.row) {
+    LAC_TRY(build_read(ctx, task, e->col, look.col, &value));
+    LAC_TRY(build_refuse(ctx, task->function, col, look.col, value));
+  } else if (look.row < e->count) {
+    LAC_TRY(build_read(ctx, task, e->row, look.row, &value));
+    LAC_TRY(build_refuse(ctx, task->function, row, look.row, value));
+  }
+  e->by_row = e->canonical = look.canonical;
+done:
+  return status;
+}
+
+static lac_status build_make_there(lac_context *ctx, const build_task *task, const lac_entries *e) {
+  lac_status status = LAC_OK;
+  lac_buffer *offsets = NULL, *columns = NULL, *target = NULL;
+  lac_width width = task->width;
+
+  LAC_TRY(task->there->build(ctx, task->function, e, &width, &offsets, &columns, task->map ? &target : NULL));
+  LAC_TRY(build_finish(ctx, task, e, width, &offsets, &columns, &target));
+done:
+  lac_object_release(offsets);
+  lac_object_release(columns);
+  lac_object_release(target);
+  return status;
+}
+
+/// Whether the context's arrays lie on the host; else its backend must know structure.
+static lac_status build_find_backend(lac_context *ctx, const char *function, const lac_structure_kernels **there) {
+  lac_status status = LAC_OK;
+
+  LAC_CHECK(ctx, LAC_ERR_ARG, "%s: the context is NULL; open one with lac_context_create", function);
+  LAC_CHECK(ctx->space->is_host || ctx->backend->structure, LAC_ERR_UNSUPPORTED,
+            "%s: the backend %s makes no patterns; copy the indices to the host and hand them in there", function,
+            ctx->backend->name);
+  *there = ctx->space->is_host ? NULL : ctx->backend->structure;
+done:
+  return status;
+}
+
+lac_status lac_pattern_from_coo_on(lac_context *ctx, int64_t rows, int64_t cols, int64_t count, lac_index_type type,
+                                   const void *row, const void *col, lac_width width, lac_pattern **out,
+                                   lac_map **entries) {
+  lac_status status = LAC_OK;
+  build_task task = {"lac_pattern_from_coo", width, out, entries, NULL};
+  lac_entries e = {.rows = rows, .cols = cols, .count = count, .row = {row, type}, .col = {col, type}};
+
+  LAC_TRY(build_find_backend(ctx, "lac_pattern_from_coo_on", &task.there));
+  if (!task.there) return lac_pattern_from_coo(ctx, rows, cols, count, type, row, col, width, out, entries);
+  LAC_TRY(build_check_sizes(ctx, &task, rows, cols, count, type));
+  LAC_TRY(build_check_there(ctx, &task, (build_axis){"row", "rows", rows}, (build_axis){"col", "columns", cols}, &e));
+  LAC_TRY(build_make_there(ctx, &task, &e));
+done:
+  return status;
+}
+
+lac_status lac_pattern_from_csr_on(lac_context *ctx, int64_t rows, int64_t cols, lac_index_type type,
+                                   const void *offsets, const void *columns, lac_width width, lac_pattern **out,
+                                   lac_map **entries) {
+  lac_status status = LAC_OK;
+  build_task task = {"lac_pattern_from_csr", width, out, entries, NULL};
+  lac_entries e = {.rows = rows, .cols = cols, .offsets = {offsets, type}, .col = {columns, type}};
+  lac_buffer *row = NULL;
+
+  LAC_TRY(build_find_backend(ctx, "lac_pattern_from_csr_on", &task.there));
+  if (!task.there) return lac_pattern_from_csr(ctx, rows, cols, type, offsets, columns, width, out, entries);
+  LAC_TRY(build_check_sizes(ctx, &task, rows, cols, 0, type));
+  LAC_TRY(build_check_offsets(ctx, &task, e.offsets, rows, &e.count));
+  e.row.type = rows <= INT32_MAX ? LAC_I32 : LAC_I64;
+  LAC_TRY(task.there->lines_of(ctx, e.offsets, rows, e.count, e.row.type, &row));
+  LAC_TRY(lac_buffer_on(ctx, row, &e.row.data));
+  LAC_TRY(
+      build_check_there(ctx, &task, (build_axis){"row", "rows", rows}, (build_axis){"columns", "columns", cols}, &e));
+  LAC_TRY(build_make_there(ctx, &task, &e));
+done:
+  lac_object_release(row);
   return status;
 }

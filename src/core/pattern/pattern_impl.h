@@ -17,12 +17,12 @@
 /// The most rows, columns or entries that anything here counts: sums and sizes in bytes stay within 64 bits.
 #define LAC_MAX_COUNT (INT64_MAX / 64)
 
-/// A counted, immutable block of integers, with copies on devices made when first asked for.
+/// A counted, immutable block of integers. It is born on the host or on a device, and copied to where it is asked for, once.
 typedef struct lac_buffer {
   lac_object object;
   lac_index_type type;
   int64_t count;
-  void *host;
+  void *host;  // NULL until lac_buffer_host is asked for what was born on a device
   pthread_mutex_t lock;
   struct lac_device_copy *copies;  // a short list, one for each device that asked
 } lac_buffer;
@@ -30,9 +30,22 @@ typedef struct lac_buffer {
 /// A buffer with undefined host contents (to be filled before it is shared).
 lac_status lac_buffer_create(lac_context *ctx, lac_index_type type, int64_t count, lac_buffer **out);
 
+/// The same where the context's kernels write it: *data. It must be complete, for every stream, before it is shared.
+lac_status lac_buffer_create_on(lac_context *ctx, lac_index_type type, int64_t count, lac_buffer **out, void **data);
+
 /// The integers where the context's kernels can read them. Copies to a device once, synchronously.
 lac_status lac_buffer_on(lac_context *ctx, const lac_buffer *buffer, const void **out);
 
+/// The integers on the host, for algorithms that run there: from then on buffer->host, lac_buffer_get and lac_buffer_set can be used. Costs
+/// nothing where they are there already. NULL (for `buffer`) is let through; ctx may be NULL.
+lac_status lac_buffer_host(lac_context *ctx, const lac_buffer *buffer);
+
+/// Whether they are there.
+static inline bool lac_buffer_is_host(const lac_buffer *b) {
+  return __atomic_load_n(&b->host, __ATOMIC_ACQUIRE) != NULL;
+}
+
+/// Integer i of a buffer that is on the host.
 static inline int64_t lac_buffer_get(const lac_buffer *b, int64_t i) {
   return b->type == LAC_I32 ? ((const int32_t *)b->host)[i] : ((const int64_t *)b->host)[i];
 }
@@ -44,12 +57,17 @@ static inline void lac_buffer_set(lac_buffer *b, int64_t i, int64_t value) {
   }
 }
 
+static inline size_t lac_index_size(lac_index_type type) { return type == LAC_I32 ? sizeof(int32_t) : sizeof(int64_t); }
+
 /// A matrix as a kernel walks it, row by row: entry p of row i stands in column columns[p] and has slot slots[p]
 /// (slots == NULL: p itself). The same struct serves A and A^T.
 typedef struct lac_rows {
   int64_t rows, cols;
   const lac_buffer *offsets, *columns, *slots;
 } lac_rows;
+
+/// The same on the host, for algorithms that run there.
+lac_status lac_rows_host(lac_context *ctx, const lac_rows *rows);
 
 /// The distributed side of a pattern (distributed/); NULL for a pattern of one process.
 typedef struct lac_halo lac_halo;
@@ -103,7 +121,8 @@ lac_status lac_pattern_compress(lac_context *ctx, const char *function, int64_t 
                                 lac_map **entries);
 
 /// The rows of A (transposed = false) or of A^T, computing and keeping the transpose when first asked. Rows of
-/// blocks, where the pattern has blocks.
+/// blocks, where the pattern has blocks. Buffers of this and of what follows are where the context's kernels read them, by lac_buffer_on;
+/// through a context on the host they are there.
 lac_status lac_pattern_walk(lac_context *ctx, const lac_pattern *pattern, bool transposed, lac_rows *out);
 
 /// The row of each slot, computed when first asked; a borrowed buffer.
@@ -121,11 +140,18 @@ typedef struct lac_band {
 /// The band of a pattern, found when first asked; borrowed.
 lac_status lac_pattern_band(lac_context *ctx, const lac_pattern *pattern, const lac_band **out);
 
-/// Refuse NULL, distributed patterns, which only `function`'s local parts could serve, and patterns of blocks.
+/// Refuse NULL, and distributed patterns, which only `function`'s local parts could serve.
+lac_status lac_pattern_require_here(lac_context *ctx, const lac_pattern *pattern, const char *function);
+
+/// Refuse patterns of blocks too.
+lac_status lac_pattern_require_scalar(lac_context *ctx, const lac_pattern *pattern, const char *function);
+
+/// The same for a function that reads the structure on the host: it is there afterwards.
 lac_status lac_pattern_require_local(lac_context *ctx, const lac_pattern *pattern, const char *function);
 
-/// The same for a function that knows what to do with blocks.
-lac_status lac_pattern_require_here(lac_context *ctx, const lac_pattern *pattern, const char *function);
+/// Offsets and columns on the host, for algorithms that run there; the targets of a map.
+lac_status lac_pattern_host(lac_context *ctx, const lac_pattern *pattern);
+lac_status lac_map_host(lac_context *ctx, const lac_map *map);
 
 // Objects that others derive from the structure and keep with the pattern: they must not hold the pattern (no cycles).
 

@@ -18,6 +18,7 @@ static lac_status lines_target(lac_context *ctx, const lac_pattern *p, const lac
     *out = lac_object_retain(lines);
     goto done;
   }
+  LAC_TRY(lac_buffer_host(ctx, lines));
   LAC_TRY(lac_buffer_create(ctx, p->offsets->type, lines->count, out));
 #pragma omp parallel for num_threads(threads) schedule(static) if (lines->count > 1 << 16)
   for (int64_t z = 0; z < lines->count; ++z) lac_buffer_set(*out, z, lac_buffer_get(lines, z));

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "core/pattern/pattern_impl.h"
+#include "core/pattern/structure.h"
 
 // -- the transpose ---------------------------------------------------------------------------------------------------
 
@@ -96,11 +96,36 @@ static void transpose_share(const lac_pattern *a, lac_buffer **t_offsets, lac_bu
   *t_rows = lac_object_retain(a->columns);
 }
 
+static lac_status rows_of_make(lac_context *ctx, lac_pattern *a);
+
+/// By the backend: slots are grouped by column, and their rows come along.
+static lac_status transpose_make_there(lac_context *ctx, const lac_structure_kernels *structure, lac_pattern *a) {
+  lac_status status = LAC_OK;
+  lac_buffer *t_offsets = NULL, *t_rows = NULL, *t_slots = NULL;
+  bool is_same = a->rows == a->cols;
+
+  if (!a->rows_of) LAC_TRY(rows_of_make(ctx, a));
+  LAC_TRY(structure->group(ctx, a->columns, a->cols, a->offsets->type, &t_offsets, &t_slots));
+  LAC_TRY(structure->gather(ctx, a->rows_of, t_slots, &t_rows));
+  if (is_same) LAC_TRY(structure->same(ctx, t_offsets, a->offsets, &is_same));
+  if (is_same) LAC_TRY(structure->same(ctx, t_rows, a->columns, &is_same));
+  a->t_offsets = lac_object_retain(is_same ? a->offsets : t_offsets);
+  a->t_rows = lac_object_retain(is_same ? a->columns : t_rows);
+  a->t_slots = lac_object_retain(t_slots);
+done:
+  lac_object_release(t_offsets);
+  lac_object_release(t_rows);
+  lac_object_release(t_slots);
+  return status;
+}
+
 static lac_status transpose_make(lac_context *ctx, lac_pattern *a) {
   lac_status status = LAC_OK;
   transpose_cut cut = {0};
   lac_buffer *t_offsets = NULL, *t_rows = NULL, *t_slots = NULL;
 
+  if (lac_structure_of(ctx)) return transpose_make_there(ctx, lac_structure_of(ctx), a);
+  LAC_TRY(lac_pattern_host(ctx, a));
   LAC_TRY(lac_buffer_create(ctx, a->offsets->type, a->cols + 1, &t_offsets));
   LAC_TRY(lac_buffer_create(ctx, a->columns->type, a->nnz, &t_rows));
   LAC_TRY(lac_buffer_create(ctx, a->offsets->type, a->nnz, &t_slots));
@@ -125,15 +150,16 @@ lac_status lac_pattern_walk(lac_context *ctx, const lac_pattern *pattern, bool t
   lac_pattern *a = (lac_pattern *)pattern;  // only its derived parts change, under the lock
 
   LAC_TRY(lac_pattern_require_here(ctx, pattern, "lac_pattern_walk"));
-  if (!transposed) {
+  if (transposed) {
+    pthread_mutex_lock(&a->lock);
+    if (!a->t_slots) status = transpose_make(ctx, a);
+    *out = (lac_rows){a->cols, a->rows, a->t_offsets, a->t_rows, a->t_slots};
+    pthread_mutex_unlock(&a->lock);
+    LAC_TRY(status);
+  } else {
     *out = (lac_rows){a->rows, a->cols, a->offsets, a->columns, NULL};
-    return LAC_OK;
   }
-  pthread_mutex_lock(&a->lock);
-  if (!a->t_slots) status = transpose_make(ctx, a);
-  *out = (lac_rows){a->cols, a->rows, a->t_offsets, a->t_rows, a->t_slots};
-  pthread_mutex_unlock(&a->lock);
-  LAC_TRY(status);
+  if (!lac_structure_of(ctx)) LAC_TRY(lac_rows_host(ctx, out));
 done:
   return status;
 }
@@ -144,6 +170,7 @@ static lac_status transpose_targets(lac_context *ctx, const lac_rows *t, lac_buf
   lac_buffer *target = NULL;
   int threads = lac_structure_threads(ctx);
 
+  if (lac_structure_of(ctx)) return lac_structure_of(ctx)->invert(ctx, t->slots, out);
   LAC_TRY(lac_buffer_create(ctx, t->slots->type, t->slots->count, &target));
 #pragma omp parallel for num_threads(threads) schedule(static) if (t->slots->count > 1 << 16)
   for (int64_t q = 0; q < t->slots->count; ++q) lac_buffer_set(target, lac_buffer_get(t->slots, q), q);
@@ -179,6 +206,7 @@ static lac_status transpose_map(lac_context *ctx, const lac_pattern *a, lac_buff
     LAC_TRY(lac_map_adopt_injective(ctx, a->nnz, target, out));
     goto done;
   }
+  LAC_TRY(lac_buffer_host(ctx, *target));
   LAC_TRY(lac_buffer_create(ctx, lac_map_type(a->nnz * size, a->nnz * size), a->nnz * size, &flat));
 #pragma omp parallel for num_threads(threads) schedule(static) if (a->nnz * size > 1 << 16)
   for (int64_t p = 0; p < a->nnz; ++p) {
@@ -223,9 +251,17 @@ done:
 
 static lac_status rows_of_make(lac_context *ctx, lac_pattern *a) {
   lac_status status = LAC_OK;
+  const lac_structure_kernels *structure = lac_structure_of(ctx);
   lac_buffer *rows_of = NULL;
+  lac_indices offsets = {NULL, a->offsets->type};
   int threads = lac_structure_threads(ctx);
 
+  if (structure) {
+    LAC_TRY(lac_buffer_on(ctx, a->offsets, &offsets.data));
+    LAC_TRY(structure->lines_of(ctx, offsets, a->rows, a->nnz, a->columns->type, &a->rows_of));
+    goto done;
+  }
+  LAC_TRY(lac_pattern_host(ctx, a));
   LAC_TRY(lac_buffer_create(ctx, a->columns->type, a->nnz, &rows_of));
 #pragma omp parallel for num_threads(threads) schedule(static) if (a->nnz > 1 << 16)
   for (int64_t i = 0; i < a->rows; ++i) {
@@ -243,6 +279,7 @@ lac_status lac_pattern_rows_of(lac_context *ctx, const lac_pattern *pattern, con
 
   pthread_mutex_lock(&a->lock);
   if (!a->rows_of) LAC_TRY(rows_of_make(ctx, a));
+  if (!lac_structure_of(ctx)) LAC_TRY(lac_buffer_host(ctx, a->rows_of));
   *out = a->rows_of;
 done:
   pthread_mutex_unlock(&a->lock);

@@ -51,6 +51,7 @@ static lac_status lu_check_diagonal(lac_call *c) {
   LAC_TRY(lac_pattern_diagonal(ctx, p, &map));
   LAC_TRY(lac_map_groups(ctx, map, &offsets, &slots));
   if (slots->count == p->rows) goto done;
+  LAC_TRY(lac_buffer_host(ctx, offsets));
   while (lac_buffer_get(offsets, row + 1) > lac_buffer_get(offsets, row)) ++row;
   LAC_FAIL(LAC_ERR_SINGULAR,
            "%s: row %lld has no diagonal entry; store one in every row (a zero will do where elimination fills it)",
@@ -64,8 +65,12 @@ static lac_status lu_explain(lac_call *c, lac_pivots pivots, const lac_pivot_fau
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
   const lac_map *steps = c->object;
-  long long row = steps ? lac_buffer_get(steps->target, fault->row) : fault->row, item = fault->item;
+  long long row = fault->row, item = fault->item;
 
+  if (steps) {
+    LAC_TRY(lac_map_host(ctx, steps));
+    row = lac_buffer_get(steps->target, fault->row);
+  }
   if (pivots == LAC_PIVOTS_POSITIVE) {
     LAC_CHECK(items == 1, LAC_ERR_DEFINITE,
               "%s: matrix %lld of the batch is not positive definite: pivot %.3g in row %lld; use lac_lu or lac_ldlt",

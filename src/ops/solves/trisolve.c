@@ -45,6 +45,7 @@ static lac_status trisolve_name_outside(lac_call *c) {
   const lac_pattern *p = c->patterns[0];
   bool lower = TRIANGLE(c) == LAC_LOWER, unit = DIAGONAL(c) == LAC_UNIT;
 
+  LAC_TRY(lac_pattern_host(ctx, p));
   for (int64_t i = 0; i < p->rows; i++) {
     int64_t begin = lac_buffer_get(p->offsets, i), end = lac_buffer_get(p->offsets, i + 1);
     if (begin == end) continue;

@@ -83,6 +83,7 @@ static lac_status cost_width(lac_context *ctx, const lac_pattern *pattern, doubl
   cost_search search = {.pattern = pattern, .most = (int64_t)(COST_DENSE * sqrt((double)pattern->rows))};
   int64_t last = 0;
 
+  LAC_TRY(lac_pattern_host(ctx, pattern));
   LAC_ALLOC(search.queue, pattern->rows);
   LAC_ALLOC(search.seen, pattern->rows);
   (void)cost_levels(&search, 0, &last);

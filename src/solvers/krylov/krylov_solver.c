@@ -56,7 +56,7 @@ static lac_status krylov_require_hermitian(lac_context *ctx, const lac_factor *f
   char which[64];
 
   if (s->asymmetric < 0 || !method->needs_hermitian) goto done;
-  lac_survey_place(a->pattern, s->asymmetric, &row, &column);
+  LAC_TRY(lac_survey_place(ctx, a->pattern, s->asymmetric, &row, &column));
   LAC_FAIL(LAC_ERR_SYMMETRY,
             "lac_solver_factor: %s needs a Hermitian matrix, but entry (%lld, %lld) %s (%lld, %lld)%s; use "
             "LAC_METHOD_GMRES or LAC_METHOD_BICGSTAB",

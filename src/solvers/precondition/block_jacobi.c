@@ -100,6 +100,7 @@ static lac_status block_structure(lac_context *ctx, const lac_setup *setup, cons
     made->pattern = lac_pattern_retain(like->pattern);
     made->map = lac_map_retain(like->map);
   } else {
+    LAC_TRY(lac_pattern_host(ctx, setup->pattern));
     if (size == 0) size = lac_setup_blocks(setup->pattern, BLOCK_DEFAULT);
     if (size == 1 && setup->options->preconditioner.block == 0) size = BLOCK_DEFAULT;
     if (size > n) size = n > 0 ? n : 1;

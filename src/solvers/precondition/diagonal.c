@@ -26,6 +26,7 @@ lac_status lac_relax_require_diagonal(lac_context *ctx, const char *who, const l
   LAC_TRY(lac_pattern_diagonal(ctx, pattern, &map));
   LAC_TRY(lac_map_groups(ctx, map, &offsets, &slots));
   if (slots->count == pattern->rows) goto done;
+  LAC_TRY(lac_buffer_host(ctx, offsets));
   while (lac_buffer_get(offsets, row + 1) > lac_buffer_get(offsets, row)) row++;
   LAC_FAIL(LAC_ERR_SINGULAR,
             "%s: row %lld has no entry on the diagonal; order the rows so that it has one, or choose another "

@@ -28,8 +28,12 @@ lac_status lac_survey_glance(lac_context *ctx, const lac_pattern *pattern, const
   return survey_look(ctx, pattern, values, false, NULL, out);
 }
 
-void lac_survey_place(const lac_pattern *pattern, int64_t slot, long long *row, long long *column) {
+lac_status lac_survey_place(lac_context *ctx, const lac_pattern *pattern, int64_t slot, long long *row,
+                            long long *column) {
+  lac_status status = LAC_OK;
   int64_t low = 0, high = pattern->rows;
+
+  LAC_TRY(lac_pattern_host(ctx, pattern));
   while (high - low > 1) {  // offsets[low] <= slot < offsets[high]
     int64_t middle = low + (high - low) / 2;
     if (lac_buffer_get(pattern->offsets, middle) <= slot) {
@@ -40,4 +44,6 @@ void lac_survey_place(const lac_pattern *pattern, int64_t slot, long long *row, 
   }
   *row = low;
   *column = lac_buffer_get(pattern->columns, slot);
+done:
+  return status;
 }

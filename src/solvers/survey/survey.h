@@ -17,6 +17,7 @@ lac_status lac_survey_values(lac_context *ctx, const lac_pattern *pattern, const
 lac_status lac_survey_glance(lac_context *ctx, const lac_pattern *pattern, const lac_array *values, lac_survey *out);
 
 /// The row and the column of a slot, for sentences.
-void lac_survey_place(const lac_pattern *pattern, int64_t slot, long long *row, long long *column);
+lac_status lac_survey_place(lac_context *ctx, const lac_pattern *pattern, int64_t slot, long long *row,
+                            long long *column);
 
 #endif

@@ -13,6 +13,7 @@ lac_status cpu_grouping_init(lac_context *ctx, cpu_grouping *g, const lac_map *m
   const lac_buffer *offsets = NULL, *sources = NULL;
   const lac_meta *metas[] = {&in[0]->meta, &in[1]->meta, &out->meta};
 
+  LAC_TRY(lac_map_host(ctx, map));
   LAC_TRY(lac_map_runs(ctx, map, &offsets, &sources));
   lac_batch_init(&g->batch, 3, metas, core);
   for (int o = 0; o < 3; ++o) {

@@ -43,11 +43,13 @@ lac_status cpu_remap(lac_context *ctx, const lac_map *map, lac_side side, int re
   lac_status status = LAC_OK;
   const lac_buffer *offsets = NULL, *sources = NULL;
   bool transposed = lac_side_transposes(side);
-  remap_job job = {map->target->host, NULL, cpu_data(x), cpu_edit(y), map->inputs, map->inputs, map->outputs, 1};
+  remap_job job = {NULL, NULL, cpu_data(x), cpu_edit(y), map->inputs, map->inputs, map->outputs, 1};
   const lac_array *cut = map->is_injective && !transposed ? x : y;
   const cpu_part *part = gathers[map->target->type];
 
   if (map->is_identity) return cpu_copy(ctx, x, y);
+  LAC_TRY(lac_map_host(ctx, map));
+  job.index = map->target->host;
   if (transposed) {
     job.n_x = map->outputs, job.n_y = map->inputs;
   } else if (map->is_injective) {

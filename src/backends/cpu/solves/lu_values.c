@@ -39,6 +39,7 @@ static lac_status lu_open(lac_context *ctx, const lac_pattern *p, lu_job *job, l
   lac_status status = LAC_OK;
   const lac_buffer *groups = NULL, *slots = NULL;
 
+  LAC_TRY(lac_pattern_host(ctx, p));
   LAC_TRY(lac_pattern_diagonal(ctx, p, map));
   LAC_TRY(lac_map_groups(ctx, *map, &groups, &slots));
   job->offsets = p->offsets->host;

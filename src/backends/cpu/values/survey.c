@@ -205,12 +205,15 @@ done:
 
 lac_status cpu_survey(lac_context *ctx, const lac_pattern *p, const lac_array *values, bool is_closer, double *largest,
                       lac_survey *out) {
+  lac_status status = LAC_OK;
   const void *data = cpu_data(values);
 
+  LAC_TRY(lac_pattern_host(ctx, p));
   *out = lac_survey_begin();
   if (p->rows == p->cols) return survey_items(ctx, p, values, is_closer, largest, out);
   out->nonfinite = survey_nonfinite_in(ctx, values->meta.dtype, data, values->count);
   if (out->nonfinite >= 0) out->nonfinite_item = out->nonfinite / p->nnz, out->nonfinite %= p->nnz;
   out->asymmetric = out->not_positive = out->without = 0, out->is_m_like = false, out->dominance = INFINITY;
-  return LAC_OK;
+done:
+  return status;
 }

@@ -116,8 +116,10 @@ static lac_status structure_create(lac_context *ctx, const lac_pattern *pattern,
   s->n = (int32_t)pattern->rows;
   s->nnz = pattern->nnz;
   LAC_TRY(lac_pattern_walk(ctx, pattern, false, &rows));
+  LAC_TRY(lac_rows_host(ctx, &rows));
   LAC_TRY(structure_read(ctx, &rows, &s->offsets, &s->columns));
   LAC_TRY(lac_pattern_walk(ctx, pattern, true, &transpose));
+  LAC_TRY(lac_rows_host(ctx, &transpose));
   LAC_TRY(structure_read_transpose(ctx, &rows, &transpose, s));
   structure_compare(s);
   structure_measure(s);

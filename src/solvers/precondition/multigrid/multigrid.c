@@ -182,6 +182,7 @@ static lac_status multigrid_create(lac_context *ctx, const lac_setup *setup, voi
   lac_status status = LAC_OK;
   multigrid_part *part = NULL;
 
+  LAC_TRY(lac_pattern_host(ctx, setup->pattern));
   LAC_ALLOC(part, 1);
   LAC_TRY(choice_create(ctx, setup, part));
   *out = part, part = NULL;

@@ -135,6 +135,7 @@ static lac_status cycle_open(lac_context *ctx, const smoothed_part *part, int64_
     if (adjoint) {
       lac_rows rows;
       LAC_TRY(lac_pattern_walk(ctx, part->shape->level[l].pattern, true, &rows));
+      LAC_TRY(lac_rows_host(ctx, &rows));
       run->a[l].offsets = rows.offsets->host, run->a[l].columns = rows.columns->host;
       run->a[l].slots = rows.slots ? rows.slots->host : NULL;
     }

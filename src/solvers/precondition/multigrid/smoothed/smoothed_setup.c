@@ -291,8 +291,7 @@ static lac_status course_open(lac_context *ctx, const lac_setup *setup, lac_dtyp
   LAC_TRY(ctx->kernels->cast(ctx, given, cast));
   course->vectors = lac_alloc((size_t)given->count * lac_dtype_size(wide));
   LAC_CHECK(course->vectors, LAC_ERR_MEMORY, "out of memory: %lld near-null numbers", (long long)given->count);
-  LAC_TRY(
-      ctx->backend->download(ctx, course->vectors, cast->storage->data, (size_t)given->count * lac_dtype_size(wide)));
+  LAC_TRY(lac_array_read(ctx, cast, course->vectors));
   if (course->m == 1) goto done;
   block = lac_setup_blocks(setup->pattern, course->m < 8 ? course->m : 8);
   if (block == 1) block = course->m == 3 ? 2 : course->m == 6 ? 3 : 1;  // rigid motions of two and three dimensions
@@ -449,6 +448,7 @@ lac_status smoothed_create(lac_context *ctx, const lac_setup *setup, void **out)
   smoothed_part *part = NULL;
   setup_course course = {0};
 
+  LAC_TRY(lac_pattern_host(ctx, setup->pattern));
   LAC_TRY(part_open(ctx, setup, &part));
   LAC_TRY(course_open(ctx, setup, part->dtype, &course));
   LAC_ALLOC(part->shape, 1);

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file structure.cu
+/// Loops over indices: checks, keys, a radix sort, slots, offsets, fingerprints (core/pattern/structure.h).
+///
+/// Integers are read and written in the width they have; the branch on it is the same for all threads. Flags are only ever set to 1, first
+/// places are minima and fingerprints sums of integers, so that no result depends on the order of threads.
+
+#define LAC_DEVICE __host__ __device__
+
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_scan.cuh>
+
+#include "backends/cuda/grid.cuh"
+#include "core/pattern/fingerprint.h"
+
+using namespace lac_cuda;
+
+namespace {
+
+/// f(i) for the indices of a grid-stride loop.
+template <class F>
+__global__ void __launch_bounds__(BLOCK) for_each(int64_t count, F f) {
+  int64_t step = static_cast<int64_t>(gridDim.x) * BLOCK;
+  for (int64_t i = static_cast<int64_t>(blockIdx.x) * BLOCK + threadIdx.x; i < count; i += step) f(i);
+}
+
+template <class F>
+cudaError_t start(cudaStream_t stream, int64_t count, F f) {
+  if (count == 0) return cudaSuccess;
+  return launch(for_each<F>, blocks(ceil_div(count, BLOCK), MAX_X), stream, count, f);
+}
+
+__device__ void put(const cuda_integers &to, int64_t i, int64_t value) {
+  if (to.type == LAC_I32) {
+    static_cast<int32_t *>(to.data)[i] = static_cast<int32_t>(value);
+  } else {
+    static_cast<int64_t *>(to.data)[i] = value;
+  }
+}
+
+/// Integer i of a list, or i itself where there is none.
+__device__ int64_t get_or_count(const cuda_index &index, int64_t i) { return index.data ? get(index, i) : i; }
+
+/// The least place so far; -1, the largest without a sign, is nowhere.
+__device__ void note(int64_t *first, int64_t place) {
+  auto *unsigned_first = reinterpret_cast<unsigned long long *>(first);
+  if (static_cast<unsigned long long>(place) < *static_cast<volatile unsigned long long *>(unsigned_first))
+    atomicMin(unsigned_first, static_cast<unsigned long long>(place));
+}
+
+/// Set a flag. Most threads find it set, in their own cache, and leave it alone.
+__device__ void raise(int *flag) {
+  if (*flag == 0) *flag = 1;
+}
+
+__device__ bool is_outside(int64_t index, int64_t size) {
+  return static_cast<uint64_t>(index) >= static_cast<uint64_t>(size);
+}
+
+/// The first p in [0, count) with list[p] >= value, or count.
+__device__ int64_t lower_bound(const cuda_index &list, int64_t count, int64_t value) {
+  int64_t low = 0, high = count;
+  while (low < high) {
+    int64_t middle = low + (high - low) / 2;
+    if (get(list, middle) < value) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+struct LookAtEntry {
+  int64_t rows, cols;
+  cuda_index row, col;
+  cuda_entries_look *out;
+
+  __device__ void operator()(int64_t i) const {
+    int64_t r = get(row, i), c = get(col, i);
+    if (is_outside(r, rows)) note(&out->row, i);
+    if (is_outside(c, cols)) note(&out->col, i);
+    if (i == 0) return;
+    int64_t above = get(row, i - 1);
+    if (!(above < r || (above == r && get(col, i - 1) < c))) raise(&out->is_unordered);
+  }
+};
+
+struct LookAtOffset {
+  int64_t lines;
+  cuda_index offsets;
+  cuda_offsets_look *out;
+
+  __device__ void operator()(int64_t i) const {
+    int64_t here = get(offsets, i);
+    if (i == 0) out->first = here;
+    if (i == lines) out->last = here;
+    if (i > 0 && here < get(offsets, i - 1)) note(&out->descent, i);
+  }
+};
+
+struct CountUp {
+  cuda_integers out;
+  __device__ void operator()(int64_t i) const { put(out, i, i); }
+};
+
+struct Take {
+  cuda_index from, at;
+  cuda_integers out;
+  __device__ void operator()(int64_t i) const { put(out, i, get(from, get_or_count(at, i))); }
+};
+
+struct Invert {
+  cuda_index at;
+  cuda_integers out;
+  __device__ void operator()(int64_t i) const { put(out, get(at, i), i); }
+};
+
+/// The line of an entry is the last that begins at or before it.
+struct LineOf {
+  int64_t lines;
+  cuda_index offsets;
+  cuda_integers out;
+  __device__ void operator()(int64_t p) const { put(out, p, lower_bound(offsets, lines + 1, p + 1) - 1); }
+};
+
+struct OffsetOf {
+  int64_t count;
+  cuda_index lines;
+  cuda_integers offsets;
+  __device__ void operator()(int64_t i) const { put(offsets, i, lower_bound(lines, count, i)); }
+};
+
+struct Key {
+  cuda_index at, high, low;
+  int shift;
+  int64_t none;
+  uint64_t *keys;
+
+  __device__ uint64_t part(const cuda_index &index, int64_t i) const {
+    if (!index.data) return 0;
+    int64_t value = get(index, i);
+    return static_cast<uint64_t>(value < 0 ? none : value);
+  }
+  __device__ void operator()(int64_t i) const {
+    int64_t from = get_or_count(at, i);
+    keys[i] = part(high, from) << shift | part(low, from);
+  }
+};
+
+/// 1 for the first of those with the same row and column.
+struct Head {
+  cuda_index order, row, col;
+  cuda_integers slots;
+
+  __device__ void operator()(int64_t i) const {
+    int64_t here = get_or_count(order, i), before = i ? get_or_count(order, i - 1) : 0;
+    bool is_head = i == 0 || get(row, here) != get(row, before) || get(col, here) != get(col, before);
+    put(slots, i, is_head);
+  }
+};
+
+struct Emit {
+  cuda_index order, row, col, slots;
+  cuda_integers rows_of, columns, target;
+
+  __device__ void operator()(int64_t i) const {
+    int64_t entry = get_or_count(order, i), after = get(slots, i), slot = after - 1;
+    if (i == 0 || get(slots, i - 1) != after) {
+      put(rows_of, slot, get(row, entry));
+      put(columns, slot, get(col, entry));
+    }
+    if (target.data) put(target, entry, slot);
+  }
+};
+
+struct Ascend {
+  cuda_index integers;
+  int *out;
+
+  __device__ void operator()(int64_t i) const {
+    int64_t here = get(integers, i), before = i ? get(integers, i - 1) : 0;
+    if (here != i) raise(&out[0]);
+    if (here < before) raise(&out[1]);
+  }
+};
+
+struct Differ {
+  cuda_index a, b;
+  int *out;
+  __device__ void operator()(int64_t i) const {
+    if (get(a, i) != get(b, i)) raise(out);
+  }
+};
+
+/// Sums of a thread, of its warp and of all: integers, so that no order matters.
+__global__ void __launch_bounds__(BLOCK)
+    print_sum(int64_t count, cuda_index integers, uint64_t seed, unsigned long long *sum) {
+  int64_t step = static_cast<int64_t>(gridDim.x) * BLOCK;
+  unsigned long long own = 0;
+  for (int64_t i = static_cast<int64_t>(blockIdx.x) * BLOCK + threadIdx.x; i < count; i += step)
+    own += lac_fingerprint_image(static_cast<uint64_t>(get(integers, i)), seed, static_cast<uint64_t>(i));
+  for (int d = 16; d > 0; d /= 2) own += __shfl_xor_sync(0xffffffffu, own, d);
+  if (threadIdx.x % 32 == 0) atomicAdd(sum, own);
+}
+
+/// CUB's sort with what it needs said (scratch is NULL) or done.
+template <class V>
+cudaError_t sort(cudaStream_t stream, int64_t count, int bits, uint64_t *const keys[2], const cuda_integers values[2],
+                 void *scratch, size_t &bytes, int *which) {
+  cub::DoubleBuffer<uint64_t> k(keys[0], keys[1]);
+  cub::DoubleBuffer<V> v(static_cast<V *>(values[0].data), static_cast<V *>(values[1].data));
+  cudaError_t error = cub::DeviceRadixSort::SortPairs(scratch, bytes, k, v, count, 0, bits, stream);
+  if (which) *which = v.selector;
+  return error;
+}
+
+template <class V>
+cudaError_t add_up(cudaStream_t stream, int64_t count, V *slots, void *scratch, size_t &bytes) {
+  return cub::DeviceScan::InclusiveSum(scratch, bytes, slots, slots, count, stream);
+}
+
+}  // namespace
+
+cudaError_t cuda_launch_look_at_entries(cudaStream_t stream, int64_t rows, int64_t cols, int64_t count, cuda_index row,
+                                        cuda_index col, cuda_entries_look *out) {
+  cudaError_t error = cudaMemsetAsync(out, 0xff, sizeof *out, stream);
+  if (error == cudaSuccess) error = cudaMemsetAsync(&out->is_unordered, 0, sizeof out->is_unordered, stream);
+  if (error != cudaSuccess) return error;
+  return start(stream, count, LookAtEntry{rows, cols, row, col, out});
+}
+
+cudaError_t cuda_launch_look_at_offsets(cudaStream_t stream, int64_t lines, cuda_index offsets,
+                                        cuda_offsets_look *out) {
+  cudaError_t error = cudaMemsetAsync(out, 0xff, sizeof *out, stream);
+  if (error != cudaSuccess) return error;
+  return start(stream, lines + 1, LookAtOffset{lines, offsets, out});
+}
+
+cudaError_t cuda_launch_count_up(cudaStream_t stream, int64_t count, cuda_integers out) {
+  return start(stream, count, CountUp{out});
+}
+
+cudaError_t cuda_launch_take(cudaStream_t stream, int64_t count, cuda_index from, cuda_index at, cuda_integers out) {
+  return start(stream, count, Take{from, at, out});
+}
+
+cudaError_t cuda_launch_invert(cudaStream_t stream, int64_t count, cuda_index at, cuda_integers out) {
+  return start(stream, count, Invert{at, out});
+}
+
+cudaError_t cuda_launch_lines_of(cudaStream_t stream, int64_t count, int64_t lines, cuda_index offsets,
+                                 cuda_integers out) {
+  return start(stream, count, LineOf{lines, offsets, out});
+}
+
+cudaError_t cuda_launch_offsets_of(cudaStream_t stream, int64_t count, int64_t outputs, cuda_index lines,
+                                   cuda_integers offsets) {
+  return start(stream, outputs + 1, OffsetOf{count, lines, offsets});
+}
+
+cudaError_t cuda_launch_keys(cudaStream_t stream, int64_t count, cuda_index at, cuda_index high, int shift,
+                             cuda_index low, int64_t none, uint64_t *keys) {
+  return start(stream, count, Key{at, high, low, shift, none, keys});
+}
+
+size_t cuda_sort_scratch(int64_t count, int bits, lac_index_type type) {
+  uint64_t *const keys[2] = {nullptr, nullptr};
+  const cuda_integers values[2] = {{nullptr, type}, {nullptr, type}};
+  size_t bytes = 0;
+  cudaError_t error = type == LAC_I32 ? sort<int32_t>(nullptr, count, bits, keys, values, nullptr, bytes, nullptr)
+                                      : sort<int64_t>(nullptr, count, bits, keys, values, nullptr, bytes, nullptr);
+  return error == cudaSuccess ? bytes : 0;
+}
+
+cudaError_t cuda_launch_sort(cudaStream_t stream, int64_t count, int bits, uint64_t *const keys[2],
+                             const cuda_integers values[2], void *scratch, size_t bytes, int *which) {
+  return values[0].type == LAC_I32 ? sort<int32_t>(stream, count, bits, keys, values, scratch, bytes, which)
+                                   : sort<int64_t>(stream, count, bits, keys, values, scratch, bytes, which);
+}
+
+size_t cuda_slots_scratch(int64_t count, lac_index_type type) {
+  size_t bytes = 0;
+  cudaError_t error = type == LAC_I32 ? add_up<int32_t>(nullptr, count, nullptr, nullptr, bytes)
+                                      : add_up<int64_t>(nullptr, count, nullptr, nullptr, bytes);
+  return error == cudaSuccess ? bytes : 0;
+}
+
+cudaError_t cuda_launch_slots(cudaStream_t stream, int64_t count, cuda_index order, cuda_index row, cuda_index col,
+                              cuda_integers slots, void *scratch, size_t bytes) {
+  cudaError_t error = start(stream, count, Head{order, row, col, slots});
+  if (error != cudaSuccess) return error;
+  return slots.type == LAC_I32 ? add_up(stream, count, static_cast<int32_t *>(slots.data), scratch, bytes)
+                               : add_up(stream, count, static_cast<int64_t *>(slots.data), scratch, bytes);
+}
+
+cudaError_t cuda_launch_emit(cudaStream_t stream, int64_t count, cuda_index order, cuda_index row, cuda_index col,
+                             cuda_index slots, cuda_integers rows_of, cuda_integers columns, cuda_integers target) {
+  return start(stream, count, Emit{order, row, col, slots, rows_of, columns, target});
+}
+
+cudaError_t cuda_launch_ascends(cudaStream_t stream, int64_t count, cuda_index integers, int *out) {
+  return start(stream, count, Ascend{integers, out});
+}
+
+cudaError_t cuda_launch_differ(cudaStream_t stream, int64_t count, cuda_index a, cuda_index b, int *out) {
+  return start(stream, count, Differ{a, b, out});
+}
+
+cudaError_t cuda_launch_print(cudaStream_t stream, int64_t count, cuda_index integers, uint64_t seed, uint64_t *sum) {
+  if (count == 0) return cudaSuccess;
+  return launch(print_sum, blocks(ceil_div(count, BLOCK), 2048), stream, count, integers, seed,
+                reinterpret_cast<unsigned long long *>(sum));
+}

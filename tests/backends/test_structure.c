@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Patterns from indices where a backend has them, beside those that the host makes: slots, maps, transposes, groups, sentences.
+
+#include "core/pattern/structure.h"
+
+#include "kernel_check.h"
+
+// -- indices, here and there -----------------------------------------------------------------------------------------
+
+/// Integers of a type on the host, and a buffer that has them where the context's kernels read them.
+typedef struct integers {
+  lac_indices here, there;
+  lac_buffer *buffer;
+} integers;
+
+static integers integers_make(lac_context *ctx, lac_index_type type, int64_t count, const int64_t *values) {
+  integers made = {.buffer = NULL};
+  CHECK_OK(lac_buffer_create(ctx, type, count, &made.buffer));
+  for (int64_t i = 0; i < count; ++i) lac_buffer_set(made.buffer, i, values[i]);
+  made.here = made.there = (lac_indices){made.buffer->host, type};
+  CHECK_OK(lac_buffer_on(ctx, made.buffer, &made.there.data));
+  return made;
+}
+
+static void integers_free(integers *i) { lac_object_release(i->buffer); }
+
+// -- comparisons -----------------------------------------------------------------------------------------------------
+
+/// A pattern with its map.
+typedef struct built {
+  lac_pattern *pattern;
+  lac_map *map;
+} built;
+
+static void built_free(built *b) {
+  lac_pattern_destroy(&b->pattern);
+  lac_map_destroy(&b->map);
+}
+
+static void check_buffers(lac_context *ctx, const lac_buffer *a, const lac_buffer *b) {
+  CHECK_EQ(a->count, b->count);
+  CHECK_EQ(a->type, b->type);
+  CHECK_OK(lac_buffer_host(ctx, a));
+  CHECK_OK(lac_buffer_host(ctx, b));
+  for (int64_t i = 0; i < a->count; ++i) CHECK_EQ(lac_buffer_get(a, i), lac_buffer_get(b, i));
+}
+
+static void check_maps(lac_context *ctx, lac_context *cpu, const lac_map *a, const lac_map *b) {
+  const lac_buffer *offsets[2], *sources[2];
+  CHECK_EQ(a->inputs, b->inputs);
+  CHECK_EQ(a->outputs, b->outputs);
+  CHECK_EQ(a->is_identity, b->is_identity);
+  CHECK_EQ(a->is_injective, b->is_injective);
+  CHECK_EQ(a->is_sorted, b->is_sorted);
+  check_buffers(ctx, a->target, b->target);
+  CHECK_OK(lac_map_groups(ctx, a, &offsets[0], &sources[0]));
+  CHECK_OK(lac_map_groups(cpu, b, &offsets[1], &sources[1]));
+  check_buffers(ctx, offsets[0], offsets[1]);
+  check_buffers(ctx, sources[0], sources[1]);
+}
+
+static void check_transposes(lac_context *ctx, lac_context *cpu, const lac_pattern *a, const lac_pattern *b) {
+  built there = {NULL, NULL}, here = {NULL, NULL};
+  lac_rows walks[2];
+  const lac_buffer *rows_of[2];
+  CHECK_OK(lac_pattern_rows_of(ctx, a, &rows_of[0]));
+  CHECK_OK(lac_pattern_rows_of(cpu, b, &rows_of[1]));
+  check_buffers(ctx, rows_of[0], rows_of[1]);
+  CHECK_OK(lac_pattern_walk(ctx, a, true, &walks[0]));
+  CHECK_OK(lac_pattern_walk(cpu, b, true, &walks[1]));
+  check_buffers(ctx, walks[0].offsets, walks[1].offsets);
+  check_buffers(ctx, walks[0].columns, walks[1].columns);
+  check_buffers(ctx, walks[0].slots, walks[1].slots);
+  CHECK_EQ(walks[0].columns == a->columns, walks[1].columns == b->columns);  // symmetric structures are shared
+  CHECK_OK(lac_pattern_transpose(ctx, a, &there.pattern, &there.map));
+  CHECK_OK(lac_pattern_transpose(cpu, b, &here.pattern, &here.map));
+  CHECK_EQ(there.pattern == a, here.pattern == b);
+  CHECK_EQ(there.pattern->fingerprint, here.pattern->fingerprint);
+  CHECK(lac_pattern_same(there.pattern, here.pattern));
+  check_maps(ctx, cpu, there.map, here.map);
+  built_free(&there);
+  built_free(&here);
+}
+
+static void check_patterns(lac_context *ctx, lac_context *cpu, const built *there, const built *here) {
+  const lac_pattern *a = there->pattern, *b = here->pattern;
+  CHECK_EQ(a->rows, b->rows);
+  CHECK_EQ(a->cols, b->cols);
+  CHECK_EQ(a->nnz, b->nnz);
+  CHECK_EQ(a->width, b->width);
+  CHECK_EQ(a->fingerprint, b->fingerprint);
+  check_maps(ctx, cpu, there->map, here->map);
+  check_transposes(ctx, cpu, a, b);
+  check_buffers(ctx, a->offsets, b->offsets);
+  check_buffers(ctx, a->columns, b->columns);
+  CHECK(lac_pattern_same(a, b));
+}
+
+/// Coordinates through both doors.
+static void check_coo(lac_context *ctx, int64_t rows, int64_t cols, int64_t count, lac_index_type type,
+                      const int64_t *row, const int64_t *col, lac_width width) {
+  lac_context *cpu = NULL;
+  built there = {NULL, NULL}, here = {NULL, NULL};
+  integers r = integers_make(ctx, type, count, row), c = integers_make(ctx, type, count, col);
+  CHECK_OK(lac_context_create("cpu", 0, &cpu));
+  CHECK_OK(lac_pattern_from_coo_on(ctx, rows, cols, count, type, r.there.data, c.there.data, width, &there.pattern,
+                                   &there.map));
+  CHECK_OK(
+      lac_pattern_from_coo(cpu, rows, cols, count, type, r.here.data, c.here.data, width, &here.pattern, &here.map));
+  if (!ctx->space->is_host) CHECK(!there.pattern->columns->host && !there.map->target->host);  // born elsewhere
+  check_patterns(ctx, cpu, &there, &here);
+  built_free(&there);
+  built_free(&here);
+  CHECK_OK(
+      lac_pattern_from_coo_on(ctx, rows, cols, count, type, r.there.data, c.there.data, width, &there.pattern, NULL));
+  CHECK_EQ(lac_pattern_rows(there.pattern), rows);
+  built_free(&there);
+  integers_free(&r);
+  integers_free(&c);
+  lac_context_destroy(&cpu);
+}
+
+static void check_csr(lac_context *ctx, int64_t rows, int64_t cols, lac_index_type type, const int64_t *offsets,
+                      const int64_t *columns, lac_width width) {
+  lac_context *cpu = NULL;
+  built there = {NULL, NULL}, here = {NULL, NULL};
+  integers o = integers_make(ctx, type, rows + 1, offsets), c = integers_make(ctx, type, offsets[rows], columns);
+  CHECK_OK(lac_context_create("cpu", 0, &cpu));
+  CHECK_OK(
+      lac_pattern_from_csr_on(ctx, rows, cols, type, o.there.data, c.there.data, width, &there.pattern, &there.map));
+  CHECK_OK(lac_pattern_from_csr(cpu, rows, cols, type, o.here.data, c.here.data, width, &here.pattern, &here.map));
+  check_patterns(ctx, cpu, &there, &here);
+  built_free(&there);
+  built_free(&here);
+  integers_free(&o);
+  integers_free(&c);
+  lac_context_destroy(&cpu);
+}
+
+// -- what comes in ---------------------------------------------------------------------------------------------------
+
+/// Random coordinates, some of them more than once.
+static void random_entries(random_state *r, int64_t rows, int64_t cols, int64_t count, int64_t *row, int64_t *col) {
+  for (int64_t i = 0; i < count; ++i) {
+    bool again = i > 0 && random_below(r, 4) == 0;
+    int64_t like = again ? random_below(r, i) : 0;
+    row[i] = again ? row[like] : random_below(r, rows);
+    col[i] = again ? col[like] : random_below(r, cols);
+  }
+}
+
+static void random_coordinates_in_any_order(lac_context *ctx) {
+  static const int64_t sizes[][3] = {
+      {1, 1, 1},       {1, 1, 5},       {7, 5, 20},           {5, 7, 0},       {100, 1, 60},
+      {1, 100, 60},    {40, 40, 400},   {1000, 3, 5000},      {3, 1000, 5000}, {300, 300, 4000},
+      {100000, 7, 50}, {7, 100000, 50}, {70000, 70000, 70001}};
+  for (size_t s = 0; s < COUNT_OF(sizes); ++s) {
+    for (int kind = 0; kind < 4; ++kind) {
+      size_t mark = scratch_mark();
+      random_state r = random_start(10 * s + (uint64_t)kind);
+      int64_t rows = sizes[s][0], cols = sizes[s][1], count = sizes[s][2];
+      int64_t *row = scratch((size_t)(count + 1) * sizeof *row), *col = scratch((size_t)(count + 1) * sizeof *col);
+      random_entries(&r, rows, cols, count, row, col);
+      check_coo(ctx, rows, cols, count, kind % 2 ? LAC_I64 : LAC_I32, row, col,
+                kind == 3   ? LAC_WIDTH_64_64
+                : kind == 2 ? LAC_WIDTH_64_32
+                            : LAC_WIDTH_AUTO);
+      scratch_release(mark);
+    }
+  }
+}
+
+static void coordinates_in_canonical_order_and_backwards(lac_context *ctx) {
+  const sketch *s = sketch_symmetric(60, 0.2, 3);
+  int64_t *row = scratch((size_t)s->nnz * sizeof *row), *col = scratch((size_t)s->nnz * sizeof *col);
+  check_coo(ctx, 60, 60, s->nnz, LAC_I32, s->row, s->col, LAC_WIDTH_AUTO);
+  for (int64_t i = 0; i < s->nnz; ++i) row[i] = s->row[s->nnz - 1 - i], col[i] = s->col[s->nnz - 1 - i];
+  check_coo(ctx, 60, 60, s->nnz, LAC_I64, row, col, LAC_WIDTH_AUTO);
+}
+
+/// One entry many times, and rows of one entry far apart.
+static void extremes_of_repetition_and_of_gaps(lac_context *ctx) {
+  enum { N = 3000 };
+  int64_t row[N], col[N];
+  for (int i = 0; i < N; ++i) row[i] = 4, col[i] = 2;
+  check_coo(ctx, 9, 9, N, LAC_I32, row, col, LAC_WIDTH_AUTO);
+  for (int i = 0; i < N; ++i) row[i] = (N - 1 - i) * 97, col[i] = i * 31;
+  check_coo(ctx, N * 97, N * 31, N, LAC_I32, row, col, LAC_WIDTH_AUTO);
+}
+
+/// Row and column in 66 bits: one key does not hold both. Few rows have memory for offsets, so the columns are many.
+static void shapes_beyond_64_bits_of_a_key(lac_context *ctx) {
+  enum { N = 500 };
+  int64_t row[N], col[N], cols = (int64_t)1 << 56, rows = 2000;
+  random_state r = random_start(4);
+  for (int i = 0; i < N; ++i) {
+    row[i] = random_below(&r, rows);
+    col[i] = i % 3 ? (int64_t)(random_bits(&r) % (uint64_t)cols) : i ? col[i - 1] : 0;
+  }
+  lac_context *cpu = NULL;
+  built there = {NULL, NULL}, here = {NULL, NULL};
+  integers a = integers_make(ctx, LAC_I64, N, row), b = integers_make(ctx, LAC_I64, N, col);
+  CHECK_OK(lac_context_create("cpu", 0, &cpu));
+  CHECK_OK(lac_pattern_from_coo_on(ctx, rows, cols, N, LAC_I64, a.there.data, b.there.data, LAC_WIDTH_AUTO,
+                                   &there.pattern, &there.map));
+  CHECK_OK(lac_pattern_from_coo(cpu, rows, cols, N, LAC_I64, a.here.data, b.here.data, LAC_WIDTH_AUTO, &here.pattern,
+                                &here.map));
+  CHECK_EQ(there.pattern->width, LAC_WIDTH_64_64);
+  CHECK_EQ(there.pattern->fingerprint, here.pattern->fingerprint);
+  check_maps(ctx, cpu, there.map, here.map);
+  CHECK(lac_pattern_same(there.pattern, here.pattern));
+  built_free(&there);
+  built_free(&here);
+  integers_free(&a);
+  integers_free(&b);
+  lac_context_destroy(&cpu);
+}
+
+static void compressed_rows_sorted_and_not(lac_context *ctx) {
+  for (uint64_t seed = 1; seed <= 24; ++seed) {
+    size_t mark = scratch_mark();
+    random_state r = random_start(seed);
+    int64_t rows = random_below(&r, 200), cols = 1 + random_below(&r, 90), count = 0;
+    int64_t *offsets = scratch((size_t)(rows + 1) * sizeof *offsets), *columns = scratch(sizeof *columns * 20 * 201);
+    for (int64_t i = 0; i < rows; ++i) {
+      int64_t length = random_below(&r, 5) ? random_below(&r, 20) : 0;
+      for (int64_t k = 0; k < length; ++k) columns[count++] = seed % 2 ? random_below(&r, cols) : k * cols / 20;
+      offsets[i + 1] = count;
+    }
+    check_csr(ctx, rows, cols, seed % 3 ? LAC_I32 : LAC_I64, offsets, columns, all_widths[seed % 3]);
+    scratch_release(mark);
+  }
+}
+
+// -- what is refused -------------------------------------------------------------------------------------------------
+
+/// Both doors refuse with the same status and the same sentence.
+static void check_refusals(lac_context *ctx, bool is_csr, int64_t rows, int64_t cols, int64_t count,
+                           lac_index_type type, const int64_t *first, int64_t firsts, const int64_t *second,
+                           lac_width width) {
+  lac_context *cpu = NULL;
+  lac_pattern *none = NULL;
+  integers a = integers_make(ctx, type, firsts, first), b = integers_make(ctx, type, count, second);
+  lac_status there, here;
+  CHECK_OK(lac_context_create("cpu", 0, &cpu));
+  if (is_csr) {
+    there = lac_pattern_from_csr_on(ctx, rows, cols, type, a.there.data, b.there.data, width, &none, NULL);
+    here = lac_pattern_from_csr(cpu, rows, cols, type, a.here.data, b.here.data, width, &none, NULL);
+  } else {
+    there = lac_pattern_from_coo_on(ctx, rows, cols, count, type, a.there.data, b.there.data, width, &none, NULL);
+    here = lac_pattern_from_coo(cpu, rows, cols, count, type, a.here.data, b.here.data, width, &none, NULL);
+  }
+  CHECK(here != LAC_OK && !none);
+  CHECK_EQ(there, here);
+  CHECK_TEXT(lac_context_error(ctx), lac_context_error(cpu));
+  lac_context_clear_error(ctx);
+  integers_free(&a);
+  integers_free(&b);
+  lac_context_destroy(&cpu);
+}
+
+static void bad_indices_are_named_as_on_the_host(lac_context *ctx) {
+  enum { N = 700 };
+  int64_t row[N], col[N], wrong[] = {-1, 50, INT32_MAX, INT32_MIN};
+  for (int round = 0; round < 24; ++round) {
+    random_state r = random_start((uint64_t)round);
+    for (int i = 0; i < N; ++i) row[i] = random_below(&r, 50), col[i] = random_below(&r, 40);
+    int at = (int)random_below(&r, N), later = at + (int)random_below(&r, N - at);
+    (round % 3 ? row : col)[at] = wrong[round % 4];
+    (round % 2 ? row : col)[later] = wrong[(round + 1) % 4];
+    check_refusals(ctx, false, 50, 40, N, round % 2 ? LAC_I32 : LAC_I64, row, N, col, LAC_WIDTH_AUTO);
+  }
+  check_refusals(ctx, false, 0, 40, 1, LAC_I32, (int64_t[]){0}, 1, (int64_t[]){0}, LAC_WIDTH_AUTO);
+  check_refusals(ctx, false, 40, 0, 1, LAC_I32, (int64_t[]){0}, 1, (int64_t[]){0}, LAC_WIDTH_AUTO);
+  check_refusals(ctx, false, -1, 4, 0, LAC_I32, row, 0, col, LAC_WIDTH_AUTO);
+  check_refusals(ctx, false, INT64_C(1) << 40, 4, 1, LAC_I64, row, 1, col, LAC_WIDTH_32_32);
+}
+
+static void bad_offsets_are_named_as_on_the_host(lac_context *ctx) {
+  static const int64_t offsets[][5] = {
+      {1, 2, 3, 4, 5}, {0, 2, 1, 4, 5}, {0, 2, 3, 3, 2}, {0, 1, 2, -3, 5}, {-1, 1, 2, 3, 5}};
+  int64_t columns[5] = {0, 1, 2, 3, 9};
+  for (size_t i = 0; i < COUNT_OF(offsets); ++i) {
+    for (int type = LAC_I32; type <= LAC_I64; ++type) {
+      check_refusals(ctx, true, 4, 9, 5, (lac_index_type)type, offsets[i], 5, columns, LAC_WIDTH_AUTO);
+    }
+  }
+  check_refusals(ctx, true, 4, 9, 5, LAC_I32, (int64_t[]){0, 1, 2, 3, 5}, 5, columns, LAC_WIDTH_AUTO);
+}
+
+// -- what becomes of them --------------------------------------------------------------------------------------------
+
+/// A product and its adjoint, a union and a solve with a pattern that was born on the device.
+static void patterns_born_elsewhere_are_like_others(lac_context *ctx) {
+  const sketch *s = sketch_square(30, 0.2, 1);
+  integers r = integers_make(ctx, LAC_I32, s->nnz, s->row), c = integers_make(ctx, LAC_I32, s->nnz, s->col);
+  lac_pattern *pattern = NULL, *other = NULL, *joined = NULL, *lower = NULL;
+  subject a = subject_in(ctx, (lac_meta){.dtype = LAC_F64, .ndim = 1, .shape = {s->nnz}}, 1);
+  subject x = subject_in(ctx, (lac_meta){.dtype = LAC_F64, .ndim = 2, .shape = {30, 2}}, 2);
+  CHECK_OK(lac_pattern_from_coo_on(ctx, 30, 30, s->nnz, LAC_I32, r.there.data, c.there.data, LAC_WIDTH_AUTO, &pattern,
+                                   NULL));
+  FOR_SIDES(side) {
+    subject y = subject_out(ctx, (lac_meta){.dtype = LAC_F64, .ndim = 2, .shape = {30, 2}});
+    CHECK_OK(ctx->kernels->spmm(ctx, pattern, side, a.array, x.array, y.array));
+    for (int64_t p = 0; p < s->nnz; ++p) {
+      int64_t i = lac_side_transposes(side) ? s->col[p] : s->row[p],
+              j = lac_side_transposes(side) ? s->row[p] : s->col[p];
+      for (int k = 0; k < 2; ++k) subject_add(&y, 2 * i + k, a.value.x[p], x.value.x[2 * j + k]);
+    }
+    subject_check(ctx, &y, "spmm");
+    lac_array_destroy(&y.array);
+  }
+  CHECK_OK(sketch_pattern(ctx, sketch_symmetric(30, 0.1, 2), LAC_WIDTH_AUTO, &other));
+  CHECK_OK(lac_pattern_union(ctx, pattern, other, &joined, NULL, NULL));
+  CHECK(lac_pattern_nnz(joined) >= s->nnz);
+  CHECK_OK(lac_pattern_triangle(ctx, pattern, LAC_LOWER, 0, &lower, NULL));
+  CHECK(lac_pattern_nnz(lower) >= 30);
+  lac_pattern_destroy(&pattern);
+  lac_pattern_destroy(&other);
+  lac_pattern_destroy(&joined);
+  lac_pattern_destroy(&lower);
+  lac_array_destroy(&a.array);
+  lac_array_destroy(&x.array);
+  integers_free(&r);
+  integers_free(&c);
+}
+
+static void memory_that_runs_out_is_said(lac_context *ctx) {
+  const sketch *s = sketch_square(20, 0.3, 1);
+  integers r = integers_make(ctx, LAC_I32, s->nnz, s->col), c = integers_make(ctx, LAC_I32, s->nnz, s->row);
+  lac_status status = LAC_ERR_MEMORY;
+  int64_t fail = 0;
+  while (status != LAC_OK && fail < 200) {
+    built made = {NULL, NULL}, flipped = {NULL, NULL};
+    lac_memory_fail_at(++fail);
+    status = lac_pattern_from_coo_on(ctx, 20, 20, s->nnz, LAC_I32, r.there.data, c.there.data, LAC_WIDTH_AUTO,
+                                     &made.pattern, &made.map);
+    if (status == LAC_OK) status = lac_pattern_transpose(ctx, made.pattern, &flipped.pattern, &flipped.map);
+    lac_memory_fail_at(0);
+    CHECK(status == LAC_OK || status == LAC_ERR_MEMORY);
+    built_free(&made);
+    built_free(&flipped);
+  }
+  CHECK(fail > 8 && fail < 200);
+  lac_context_clear_error(ctx);
+  integers_free(&r);
+  integers_free(&c);
+}
+
+CHECK_MAIN(random_coordinates_in_any_order, coordinates_in_canonical_order_and_backwards,
+           extremes_of_repetition_and_of_gaps, shapes_beyond_64_bits_of_a_key, compressed_rows_sorted_and_not,
+           bad_indices_are_named_as_on_the_host, bad_offsets_are_named_as_on_the_host,
+           patterns_born_elsewhere_are_like_others, memory_that_runs_out_is_said)
