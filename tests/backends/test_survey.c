@@ -160,7 +160,7 @@ static void survey_case(lac_context *ctx, const sketch *s, lac_width width, lac_
 }
 
 static void surveys_agree_with_dense_matrices(lac_context *ctx) {
-  NEEDS(survey);
+  CHECK(ctx->kernels->survey);
   for (int what = 0; what < KINDS; ++what) {
     FOR_DTYPES(dtype) {
       size_t mark = scratch_mark();
@@ -175,7 +175,7 @@ static void surveys_agree_with_dense_matrices(lac_context *ctx) {
 
 /// Rows of many lengths, also such as several lanes share, and more rows than a block of threads has.
 static void surveys_take_rows_of_any_length(lac_context *ctx) {
-  NEEDS(survey);
+  CHECK(ctx->kernels->survey);
   for (int what = 0; what < KINDS; what += 2) {
     size_t mark = scratch_mark();
     survey_case(ctx, sketch_symmetric(120, 0.3, 5), LAC_WIDTH_AUTO, LAC_C64, 2, what, (uint64_t)what);
@@ -188,7 +188,7 @@ static void surveys_take_rows_of_any_length(lac_context *ctx) {
 
 /// What several blocks of threads look at: the same on any number of them.
 static void large_matrices_are_surveyed_by_all_threads(lac_context *ctx) {
-  NEEDS(survey);
+  CHECK(ctx->kernels->survey);
   int64_t n = 50000;
   int32_t *offsets = scratch((size_t)(n + 1) * sizeof *offsets), *columns = scratch((size_t)(3 * n) * sizeof *columns);
   double *numbers = scratch((size_t)(3 * n) * sizeof *numbers), largest;
@@ -222,7 +222,7 @@ static void large_matrices_are_surveyed_by_all_threads(lac_context *ctx) {
 }
 
 static void rectangles_are_finite_or_not(lac_context *ctx) {
-  NEEDS(survey);
+  CHECK(ctx->kernels->survey);
   const sketch *s = sketch_random(5, 9, 0.5, 1);
   lac_pattern *pattern = NULL;
   CHECK_OK(sketch_pattern(ctx, s, LAC_WIDTH_AUTO, &pattern));
@@ -243,7 +243,7 @@ static void rectangles_are_finite_or_not(lac_context *ctx) {
 }
 
 static void empty_matrices_have_nothing_against_them(lac_context *ctx) {
-  NEEDS(survey);
+  CHECK(ctx->kernels->survey);
   lac_pattern *pattern = NULL, *other = NULL;
   lac_array *values = NULL, *none = NULL;
   lac_survey got;

@@ -48,7 +48,7 @@ static void products_move_no_values(lac_context *ctx) {
 
 /// A few words come back, and none of them is a value.
 static void values_are_judged_where_they_lie(lac_context *ctx) {
-  NEEDS(survey);
+  CHECK(ctx->kernels->survey);
   const sketch *s = sketch_symmetric(300, 0.1, 1);
   subject a = subject_in(ctx, (lac_meta){.dtype = LAC_F64, .ndim = 2, .shape = {1, s->nnz}}, 1);
   lac_pattern *pattern = NULL;

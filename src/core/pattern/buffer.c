@@ -118,6 +118,8 @@ static lac_status buffer_fetch(lac_context *ctx, lac_buffer *b) {
   const struct lac_device_copy *copy = b->copies;
   void *host = NULL;
 
+  LAC_CHECK(copy, LAC_ERR_BACKEND, "buffer: %lld integers are neither on the host nor on a device",
+            (long long)b->count);
   LAC_TRY(buffer_take_host(ctx, b, &host));
   LAC_CHECK(b->count == 0 || copy->space->fetch(copy->space, host, copy->data, buffer_size(b)), LAC_ERR_BACKEND,
             "buffer: %zu bytes of indices could not be copied from %s:%d to the host", buffer_size(b),
