@@ -76,11 +76,43 @@ def test_krylov_solve_cuda(dtype, side):
     assert torch.autograd.gradgradcheck(f, leaves)
 
 
-def test_direct_solve_cuda_is_refused():
+@both
+@pytest.mark.parametrize("method", ["auto", "lu", "gmres"])
+def test_methods_of_the_host_serve_cuda_tensors(dtype, method):
+    """Nothing is refused because of where it lies: values and right-hand sides travel, and the report says so."""
     where = square()
-    a, b = on_cuda(values(where, torch.float64), torch.randn(where.shape[0], 1, dtype=torch.float64))
-    with pytest.raises(lacuna.UnsupportedError, match="Krylov method"):
-        lt.solve(lacuna.Solver(where), a, b)
+    options = {"preconditioner": "ilu0", "rtol": 1e-14} if method == "gmres" else {}
+    solver = lacuna.Solver(where, method, **options)
+    a, b = values(where, dtype), torch.randn(where.shape[0], 2, dtype=dtype)
+    leaves = on_cuda(a, b)
+    f = lambda a, b: lt.solve(solver, a, b)  # noqa: E731
+    x = f(*leaves)
+    assert x.is_cuda
+    same(x.cpu(), torch.linalg.solve(dense(where, a), b))
+    assert torch.autograd.gradcheck(f, leaves, check_forward_ad=True)
+    assert torch.autograd.gradgradcheck(f, leaves)
+
+
+def poisson(n):
+    """The five-point matrix of an n x n grid: pattern and values."""
+    i = torch.arange(n * n)
+    right, down = i[i % n < n - 1], i[i < n * n - n]
+    rows, cols = torch.cat([i, right, right + 1, down, down + n]), torch.cat([i, right + 1, right, down + n, down])
+    a = torch.where(rows == cols, 4.0, -1.0).double()
+    p = lacuna.Pattern.from_coo(rows.numpy(), cols.numpy(), (n * n, n * n))
+    return p, lt.remap(p.entries, a)
+
+
+def test_iterative_solves_set_up_once_and_keep_values_on_the_device_cuda():
+    p, a = poisson(40)
+    solver = lacuna.Solver(p, "cg", preconditioner="jacobi", rtol=1e-12)
+    a, b = on_cuda(a, torch.randn(p.shape[0], 1, dtype=torch.float64))
+    before = lacuna.memory_stats("cuda")["values_to_host_bytes"]
+    x = lt.solve(solver, a, b)
+    ga, gb = torch.autograd.grad(x.square().sum(), (a, b), create_graph=True)
+    torch.autograd.grad(ga.square().sum() + gb.square().sum(), (a, b))
+    assert solver.report["setups"] == 1
+    assert lacuna.memory_stats("cuda")["values_to_host_bytes"] == before
 
 
 @pytest.mark.parametrize("transform", TRANSFORMS)
@@ -153,9 +185,8 @@ def test_mixed_devices_and_missing_kernels_are_refused_cuda():
     a, x = values(pattern), torch.randn(5, 2, dtype=torch.float64)
     with pytest.raises(lacuna.DeviceError, match="input 1 lies on cuda:0 and input 0 on cpu"):
         lt.spmm(pattern, a, x.cuda())
-    sq = square()
     with pytest.raises(lacuna.UnsupportedError):
-        lt.solve(sq, values(sq).cuda(), torch.randn(6, 1, dtype=torch.float64).cuda())
+        lacuna.torch.apply("exp", x.cuda())
     with pytest.raises(lacuna.ShapeError):
         lt.spmm(pattern, a.cuda(), torch.randn(4, 2, dtype=torch.float64).cuda())
 
