@@ -63,6 +63,9 @@ typedef struct lac_level_view {
 enum { LAC_CYCLE_RHO, LAC_CYCLE_ALPHA, LAC_CYCLE_GAMMA, LAC_CYCLE_BETA, LAC_CYCLE_ALPHA2, LAC_CYCLE_SUMS };
 enum { LAC_CYCLE_FIRST, LAC_CYCLE_C, LAC_CYCLE_D, LAC_CYCLE_STEPS };
 
+void lac_aggregation_clear(lac_aggregation *aggregation);
+void lac_slices_destroy(lac_slices *slices);
+
 #define LAC_KERNEL(slot, parameters) typedef lac_status lac_pairwise_##slot parameters;
 #include "kernels/pairwise.def"
 #undef LAC_KERNEL

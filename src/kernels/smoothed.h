@@ -1,23 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file smoothed.h
-/// The loops of smoothed aggregation, a table of its own that a backend may have (smoothed.def), and what they walk. Memory lies where the context's kernels can read it.
+/// The loops of smoothed aggregation, a table of its own that a backend may have (smoothed.def), and what they walk.
 ///
-/// A matrix is its rows (lac_sparse) beside values of a dtype; several matrices on one structure follow each other. Vectors have k
-/// columns and lie by rows. Every sum has one order, whatever the number of threads.
+/// A matrix is its rows (lac_rows) and an array of values, of one matrix where nothing else is said. Vectors are [n, k], whatever stands before.
+/// Every sum has one order, whatever the number of threads. What the host has to know before it goes on is put into `found`, an f64 array
+/// that the caller reads in one place. Buffers and arrays that a kernel makes are the caller's.
 
 #ifndef LACUNA_KERNELS_SMOOTHED_H
 #define LACUNA_KERNELS_SMOOTHED_H
 
 #include "kernels/kernels.h"
 
-/// Compressed rows. Entry p of row i stands in column columns[p] and has the value values[slots[p]] (slots NULL: p itself).
-typedef struct lac_sparse {
-  int64_t rows, cols, nnz;
-  lac_width width;  // of all three arrays
-  const void *offsets, *columns, *slots;
-} lac_sparse;
-
-/// What an entry is to the aggregates.
+/// What an entry is to the aggregates: a byte for each, in a buffer of 32-bit integers.
 enum { LAC_ENTRY_WEAK, LAC_ENTRY_STRONG, LAC_ENTRY_DIAGONAL };
 
 /// A diagonal scaling S that makes I - S A a smoother.
@@ -28,17 +22,18 @@ typedef enum lac_smoother {
 
 /// How rows of the finest levels become unknowns of the next: row i belongs to aggregate member[i] (-1: to none), whose columns
 /// are first[a] .. first[a + 1], and has the numbers basis[i m], basis[i m + 1], ... there. `first` and `basis` NULL: one column
-/// and the number 1. Indices are of the width's columns.
+/// and the number 1. Indices are of the type of the matrix's columns.
 typedef struct lac_aggregates {
   int64_t count, columns;
   int m;
-  const void *member, *first, *basis;
+  lac_buffer *member, *first;
+  lac_array *basis;
 } lac_aggregates;
 
 /// out = x + beta (x - old) + omega S (b - op(A) x): a step of an iteration. `old` or x NULL: zero; S NULL: the identity;
 /// `bare`: out is omega S (b - op(A) x) alone.
 typedef struct lac_sweep {
-  const void *b, *x, *old, *s;
+  const lac_array *b, *x, *old, *s;
   double beta, omega;
   bool bare, conjugates;  // `conjugates`: op(A) and S have the conjugates of the values
 } lac_sweep;

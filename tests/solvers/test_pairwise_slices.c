@@ -136,7 +136,7 @@ static void an_empty_row_is_not_on_a_diagonal(lac_context *ctx) {
   lac_pattern *pattern = NULL;
   lac_slices *slices = NULL;
   CHECK_OK(sketch_pattern(ctx, c.s, LAC_WIDTH_AUTO, &pattern));
-  CHECK_OK(lac_slices_create(ctx, pattern, &slices));
+  CHECK_OK(ctx->kernels->pairwise->slices(ctx, pattern, &slices));
   CHECK(slices != NULL);
   for (int64_t s = 0; s < slices->count; ++s)
     CHECK_EQ(lac_buffer_get(slices->lists, lac_buffer_get(slices->firsts, s)), s != ODD / LAC_SLICE);

@@ -12,15 +12,15 @@ static const lac_width WIDTHS[] = {LAC_WIDTH_32_32, LAC_WIDTH_64_32, LAC_WIDTH_6
 
 // -- the structure ---------------------------------------------------------------------------------------------------
 
-static int64_t offset_at(const lac_sparse *a, int64_t i) {
-  return a->width == LAC_WIDTH_32_32 ? ((const int32_t *)a->offsets)[i] : ((const int64_t *)a->offsets)[i];
-}
+static int64_t offset_at(const lac_rows *a, int64_t i) { return lac_buffer_get(a->offsets, i); }
 
-static dense dense_of(lac_dtype dtype, const lac_sparse *a, const void *values) {
+/// One of the matrices of an array.
+static dense dense_of(lac_dtype dtype, const lac_rows *a, const lac_array *array, int64_t item) {
+  const char *values = (const char *)lac_array_data(array) + (size_t)(item * smoothed_nnz(a)) * lac_dtype_size(dtype);
   dense d = dense_new(a->rows, a->cols);
   for (int64_t i = 0; i < a->rows; ++i) {
     for (int64_t p = offset_at(a, i); p < offset_at(a, i + 1); ++p) {
-      d.x[i * a->cols + smoothed_index(a->width, a->columns, p)] += lac_number_get(dtype, values, p);
+      d.x[i * a->cols + lac_buffer_get(a->columns, p)] += lac_number_get(dtype, values, p);
     }
   }
   return d;
@@ -52,15 +52,12 @@ static void coarse_matrices_are_the_products_of_dense_ones(lac_context *ctx) {
       for (int l = 0; l + 1 < part->shape->levels; ++l) {
         const smoothed_structure *level = &part->shape->level[l];
         for (int64_t item = 0; item < 2; ++item) {
-          size_t size = lac_dtype_size(DTYPES[d]);
-          const char *av = (const char *)part->level[l].values + (size_t)(item * level->a.nnz) * size;
-          const char *pv = (const char *)part->level[l].p_values + (size_t)(item * level->p.nnz) * size;
-          const char *rv = (const char *)part->level[l].r_values + (size_t)(item * level->p.nnz) * size;
-          const char *cv = (const char *)part->level[l + 1].values + (size_t)(item * level[1].a.nnz) * size;
-          dense a = dense_of(DTYPES[d], &level->a, av), p = dense_of(DTYPES[d], &level->p, pv);
-          check_same(dense_of(DTYPES[d], &level->r, rv), dense_side(p, LAC_H), 0);
-          check_same(dense_mul(dense_side(p, LAC_H), dense_mul(a, p)), dense_of(DTYPES[d], &level[1].a, cv),
-                     50 * rounding);
+          const smoothed_numbers *numbers = &part->level[l];
+          dense a = dense_of(DTYPES[d], &level->a, numbers->values, item);
+          dense p = dense_of(DTYPES[d], &level->p, numbers->p_values, item);
+          check_same(dense_of(DTYPES[d], &level->r, numbers->r_values, item), dense_side(p, LAC_H), 0);
+          check_same(dense_mul(dense_side(p, LAC_H), dense_mul(a, p)),
+                     dense_of(DTYPES[d], &level[1].a, numbers[1].values, item), 50 * rounding);
         }
       }
       case_close(&s);
@@ -79,11 +76,11 @@ static void constants_are_interpolated_exactly(lac_context *ctx) {
   case_set_up(ctx, &s);
   const smoothed_part *part = s.part;
   for (int l = 0; l + 1 < part->shape->levels; ++l) {
-    const lac_sparse *p = &part->shape->level[l].p;
+    const lac_rows *p = &part->shape->level[l].p;
     for (int64_t i = 0; i < p->rows; ++i) {
       number sum = 0;
       for (int64_t q = offset_at(p, i); q < offset_at(p, i + 1); ++q)
-        sum += lac_number_get(LAC_F64, part->level[l].p_values, q);
+        sum += lac_number_get(LAC_F64, lac_array_data(part->level[l].p_values), q);
       CHECK(cabs(sum - 1) <= 1e-12);
     }
   }
@@ -103,20 +100,20 @@ static void near_null_vectors_are_interpolated(lac_context *ctx) {
   case_set_up(ctx, &s);
   const smoothed_part *part = s.part;
   const smoothed_structure *level = &part->shape->level[0];
-  const double *basis = level->basis;
+  const lac_aggregates *aggregates = &level->aggregates;
+  const double *basis = lac_array_data(aggregates->basis);
   CHECK(part->shape->levels >= 2);
   // Columns of the basis are orthonormal, and the motions lie in their span: b - Q Q^T b = 0 on each aggregate.
-  for (int64_t a = 0; a < level->aggregates.count; ++a) {
-    int64_t rank =
-        smoothed_index(level->a.width, level->first, a + 1) - smoothed_index(level->a.width, level->first, a);
+  for (int64_t a = 0; a < aggregates->count; ++a) {
+    int64_t rank = lac_buffer_get(aggregates->first, a + 1) - lac_buffer_get(aggregates->first, a);
     for (int v = 0; v < 3; ++v) {
       double coefficient[3] = {0}, worst = 0, most = 0;
       for (int64_t i = 0; i < level->a.rows; ++i) {
-        if (smoothed_index(level->a.width, level->member, i) != a) continue;
+        if (lac_buffer_get(aggregates->member, i) != a) continue;
         for (int64_t r = 0; r < rank; ++r) coefficient[r] += basis[i * 3 + r] * creal(motions.x[i * 3 + v]);
       }
       for (int64_t i = 0; i < level->a.rows; ++i) {
-        if (smoothed_index(level->a.width, level->member, i) != a) continue;
+        if (lac_buffer_get(aggregates->member, i) != a) continue;
         double rest = creal(motions.x[i * 3 + v]);
         most = fmax(most, fabs(rest));
         for (int64_t r = 0; r < rank; ++r) rest -= basis[i * 3 + r] * coefficient[r];

@@ -18,11 +18,31 @@ INLINE f64 modulus_c64(c64 x) {
 }
 INLINE f64 modulus_c128(c128 x) { return hypot(creal(x), cimag(x)); }
 
+/// Compressed rows in memory. Entry p of row i stands in column columns[p] and has the value values[slots[p]] (slots NULL: p itself).
+typedef struct cpu_sparse {
+  int64_t rows, cols, nnz;
+  lac_width width;  // of all three arrays
+  const void *offsets, *columns, *slots;
+} cpu_sparse;
+
+cpu_sparse cpu_sparse_of(const lac_rows *rows);
+
+/// lac_aggregates in memory.
+typedef struct cpu_aggregates {
+  int64_t count;
+  int m;
+  const void *member, *first, *basis;
+} cpu_aggregates;
+
 /// The row with `share` of all entries and rows before it.
-int64_t cpu_smoothed_cut(const lac_sparse *a, double share);
+int64_t cpu_smoothed_cut(const cpu_sparse *a, double share);
 
 /// Cut rows so that each thread has as many entries and rows as the others.
-void cpu_smoothed_split(lac_context *ctx, const lac_sparse *a, int64_t work, cpu_part part, const void *job);
+void cpu_smoothed_split(lac_context *ctx, const cpu_sparse *a, int64_t work, cpu_part part, const void *job);
+
+/// Greedy aggregates of rows in memory along strong entries; `member` has integers of the width's columns.
+lac_status cpu_aggregate_rows(lac_context *ctx, lac_dtype dtype, const cpu_sparse *a, const void *values,
+                              const uint8_t *kinds, void *member, int64_t *count);
 
 #define LAC_KERNEL(slot, parameters) lac_smoothed_##slot cpu_smoothed_##slot;
 #include "kernels/smoothed.def"

@@ -10,7 +10,7 @@
 #include "backends/cpu/smoothed/smoothed.h"
 
 typedef struct aggregate_job {
-  const lac_sparse *a;
+  const cpu_sparse *a;
   const void *values;
   const uint8_t *kinds;
   void *member;
@@ -21,12 +21,12 @@ typedef struct aggregate_job {
 enum { SHUFFLED_SAMPLES = 1000 };
 
 typedef struct interpolate_job {
-  const lac_sparse *a;
+  const cpu_sparse *a;
   const void *values;
   const uint8_t *kinds;
   const void *f;
   double omega;
-  const lac_aggregates *aggregates;
+  const cpu_aggregates *aggregates;
   const void *offsets;  // of P
   void *columns, *numbers;
   int64_t *mark;  // of this thread: for each aggregate, where its columns stand in the row
@@ -42,8 +42,8 @@ static const cpu_part interpolate_lengths[4][4] = TABLE_INDEXED(interpolate_leng
 static const cpu_part interpolate_columns[4][4] = TABLE_INDEXED(interpolate_columns);
 static const cpu_part interpolate_numbers[4][4] = TABLE_INDEXED(interpolate_numbers);
 
-lac_status cpu_smoothed_aggregate(lac_context *ctx, lac_dtype dtype, const lac_sparse *a, const void *values,
-                                  const uint8_t *kinds, void *member, int64_t *count) {
+lac_status cpu_aggregate_rows(lac_context *ctx, lac_dtype dtype, const cpu_sparse *a, const void *values,
+                              const uint8_t *kinds, void *member, int64_t *count) {
   lac_status status = LAC_OK;
   aggregate_job job = {a, values, kinds, member, NULL, NULL};
 
@@ -55,6 +55,27 @@ done:
   lac_free(job.seen);
   lac_free(job.queue);
   return status;
+}
+
+lac_status cpu_smoothed_aggregate(lac_context *ctx, const lac_rows *rows, const lac_array *values,
+                                  const lac_buffer *kinds, lac_buffer **out, lac_array *found) {
+  lac_status status = LAC_OK;
+  cpu_sparse a = cpu_sparse_of(rows);
+  lac_buffer *member = NULL;
+  int64_t count = 0;
+
+  LAC_TRY(lac_buffer_create(ctx, rows->columns->type, a.rows, &member));
+  LAC_TRY(cpu_aggregate_rows(ctx, values->meta.dtype, &a, cpu_data(values), kinds->host, member->host, &count));
+  *(double *)cpu_edit(found) = (double)count;
+  *out = member, member = NULL;
+done:
+  lac_object_release(member);
+  return status;
+}
+
+static cpu_aggregates aggregates_of(const lac_aggregates *g) {
+  return (cpu_aggregates){g->count, g->m, g->member->host, g->first ? g->first->host : NULL,
+                          g->basis ? cpu_data(g->basis) : NULL};
 }
 
 /// Run over the rows with marks for each thread.
@@ -80,7 +101,7 @@ done:
 }
 
 /// Lengths to offsets.
-static lac_status interpolate_scan(lac_context *ctx, const lac_sparse *a, void *offsets) {
+static lac_status interpolate_scan(lac_context *ctx, const cpu_sparse *a, void *offsets) {
   lac_status status = LAC_OK;
   bool narrow = a->width == LAC_WIDTH_32_32;
   i32 *o32 = offsets;
@@ -101,24 +122,41 @@ done:
   return status;
 }
 
-lac_status cpu_smoothed_interpolate(lac_context *ctx, const lac_sparse *a, const uint8_t *kinds,
-                                    const lac_aggregates *aggregates, void *offsets, void *columns) {
+lac_status cpu_smoothed_interpolate(lac_context *ctx, const lac_rows *rows, const lac_buffer *kinds,
+                                    const lac_aggregates *given, lac_buffer **offsets, lac_buffer **columns) {
   lac_status status = LAC_OK;
-  interpolate_job job = {.a = a, .kinds = kinds, .aggregates = aggregates, .columns = columns};
+  cpu_sparse a = cpu_sparse_of(rows);
+  cpu_aggregates aggregates = aggregates_of(given);
+  interpolate_job job = {.a = &a, .kinds = kinds->host, .aggregates = &aggregates};
+  lac_buffer *starts = NULL, *cols = NULL;
 
-  job.numbers = columns ? NULL : offsets;
-  job.offsets = columns ? offsets : NULL;
-  LAC_TRY(interpolate_run(ctx, &job, (columns ? interpolate_columns : interpolate_lengths)[LAC_F64][a->width]));
-  if (!columns) LAC_TRY(interpolate_scan(ctx, a, offsets));
+  LAC_TRY(lac_buffer_create(ctx, rows->offsets->type, a.rows + 1, &starts));
+  job.numbers = starts->host;
+  LAC_TRY(interpolate_run(ctx, &job, interpolate_lengths[LAC_F64][a.width]));
+  LAC_TRY(interpolate_scan(ctx, &a, starts->host));
+  LAC_TRY(lac_buffer_create(ctx, rows->columns->type, lac_buffer_get(starts, a.rows), &cols));
+  job.numbers = NULL, job.offsets = starts->host, job.columns = cols->host;
+  LAC_TRY(interpolate_run(ctx, &job, interpolate_columns[LAC_F64][a.width]));
+  *offsets = starts, starts = NULL;
+  *columns = cols, cols = NULL;
 done:
+  lac_object_release(starts);
+  lac_object_release(cols);
   return status;
 }
 
-lac_status cpu_smoothed_interpolate_values(lac_context *ctx, lac_dtype dtype, const lac_sparse *a, const void *values,
-                                           const uint8_t *kinds, const void *f, double omega,
-                                           const lac_aggregates *aggregates, const lac_sparse *p, void *p_values) {
-  interpolate_job job = {.a = a, .values = values, .kinds = kinds, .f = f, .omega = omega, .aggregates = aggregates};
-  job.offsets = p->offsets;
-  job.numbers = p_values;
-  return interpolate_run(ctx, &job, interpolate_numbers[dtype][a->width]);
+lac_status cpu_smoothed_interpolate_values(lac_context *ctx, const lac_rows *rows, const lac_array *values,
+                                           const lac_buffer *kinds, const lac_array *f, double omega,
+                                           const lac_aggregates *given, const lac_rows *p, lac_array *p_values) {
+  cpu_sparse a = cpu_sparse_of(rows);
+  cpu_aggregates aggregates = aggregates_of(given);
+  interpolate_job job = {.a = &a,
+                         .values = cpu_data(values),
+                         .kinds = kinds->host,
+                         .f = cpu_data(f),
+                         .omega = omega,
+                         .aggregates = &aggregates,
+                         .offsets = p->offsets->host,
+                         .numbers = cpu_edit(p_values)};
+  return interpolate_run(ctx, &job, interpolate_numbers[values->meta.dtype][a.width]);
 }

@@ -111,7 +111,7 @@ static int64_t XN(aggregate_greedily)(const aggregate_job *j) {
   return count;
 }
 
-INLINE int64_t XN(width_of)(const lac_aggregates *g, int64_t a) {
+INLINE int64_t XN(width_of)(const cpu_aggregates *g, int64_t a) {
   const C *first = g->first;
   return first ? first[a + 1] - first[a] : 1;
 }
@@ -142,7 +142,7 @@ static void XN(interpolate_lengths)(const void *job, int64_t begin, int64_t end)
   }
 }
 
-INLINE int64_t XN(put_columns)(const lac_aggregates *g, int64_t a, C *columns, int64_t at) {
+INLINE int64_t XN(put_columns)(const cpu_aggregates *g, int64_t a, C *columns, int64_t at) {
   const C *first = g->first;
   for (int64_t c = 0; c < XN(width_of)(g, a); ++c) columns[at + c] = (C)((first ? first[a] : a) + c);
   return at + XN(width_of)(g, a);
@@ -166,7 +166,7 @@ static void XN(interpolate_columns)(const void *job, int64_t begin, int64_t end)
 }
 
 /// numbers[at ..] += factor basis[row, ..]
-INLINE void XN(add_basis)(const lac_aggregates *g, int64_t row, int64_t a, T factor, T *numbers) {
+INLINE void XN(add_basis)(const cpu_aggregates *g, int64_t row, int64_t a, T factor, T *numbers) {
   const T *basis = g->basis;
   if (!basis) {
     numbers[0] += factor;

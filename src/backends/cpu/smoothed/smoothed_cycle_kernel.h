@@ -2,7 +2,7 @@
 // The text of smoothed_cycle.c, for one dtype T and integers O, C (instantiate_indexed.h).
 
 /// (A x)_i, one column.
-INLINE T XN(row_product)(const lac_sparse *a, const T *values, const T *x, FN(real) sign, int64_t i, bool direct) {
+INLINE T XN(row_product)(const cpu_sparse *a, const T *values, const T *x, FN(real) sign, int64_t i, bool direct) {
   const O *offsets = a->offsets, *slots = a->slots;
   const C *columns = a->columns;
   T sum = 0;
@@ -13,7 +13,7 @@ INLINE T XN(row_product)(const lac_sparse *a, const T *values, const T *x, FN(re
 }
 
 /// What a step makes of (A x)_i = product.
-INLINE void XN(step_finish)(const lac_sweep *s, int64_t at, T scale, T product, T *out) {
+INLINE void XN(step_finish)(const step_sweep *s, int64_t at, T scale, T product, T *out) {
   const T *b = s->b, *x = s->x, *old = s->old;
   T change = FN(mul)(scale, b[at] - product);
   if (s->bare || !x) {
@@ -24,7 +24,7 @@ INLINE void XN(step_finish)(const lac_sweep *s, int64_t at, T scale, T product, 
 }
 
 INLINE void XN(step_run)(const step_job *j, int64_t begin, int64_t end, bool direct) {
-  const lac_sweep *s = j->step;
+  const step_sweep *s = j->step;
   const T *diagonal = s->s, *x = s->x;
   T *out = j->out;
   FN(real) sign = s->conjugates ? -1 : 1, omega = (FN(real))s->omega;
@@ -37,7 +37,7 @@ INLINE void XN(step_run)(const step_job *j, int64_t begin, int64_t end, bool dir
 
 /// The same for k columns, eight at a time.
 static void XN(step_columns)(const step_job *j, int64_t begin, int64_t end) {
-  const lac_sweep *s = j->step;
+  const step_sweep *s = j->step;
   const O *offsets = j->a->offsets, *slots = j->a->slots;
   const C *columns = j->a->columns;
   const T *diagonal = s->s, *x = s->x, *values = j->values;

@@ -16,9 +16,9 @@
 enum { GALERKIN_CHUNK = 1 << 13, GALERKIN_KEPT = 1 << 20, GALERKIN_COUNT = 1 << 30 };
 
 typedef struct galerkin_job {
-  const lac_sparse *a, *p, *r;
+  const cpu_sparse *a, *p, *r;
   const void *values, *p_values, *r_values;
-  const lac_sparse *c;  // the result's structure, where it is known
+  const cpu_sparse *c;  // the result's structure, where it is known
   void *out;
   int64_t *lengths;  // of the result's rows, where it is not
 } galerkin_job;
@@ -60,7 +60,7 @@ typedef void (*galerkin_walk)(const galerkin_job *job, galerkin_work *work);
 typedef void (*gather_walk)(const galerkin_work *work, const void *offsets, void *columns, void *out);
 
 typedef struct transpose_job {
-  const lac_sparse *p;
+  const cpu_sparse *p;
   const void *p_values;
   int64_t *next;  // of this thread: where the next entry of each column goes
   void *columns, *values;
@@ -118,16 +118,29 @@ done:
   return status;
 }
 
-lac_status cpu_smoothed_transpose(lac_context *ctx, const lac_sparse *p, void *offsets, void *columns) {
-  transpose_job job = {.p = p, .columns = columns};
-  return transpose_by(ctx, &job, offsets, transpose_columns[LAC_F64][p->width]);
+lac_status cpu_smoothed_transpose(lac_context *ctx, const lac_rows *given, lac_buffer **offsets, lac_buffer **columns) {
+  lac_status status = LAC_OK;
+  cpu_sparse p = cpu_sparse_of(given);
+  transpose_job job = {.p = &p};
+  lac_buffer *starts = NULL, *cols = NULL;
+
+  LAC_TRY(lac_buffer_create(ctx, given->offsets->type, p.cols + 1, &starts));
+  LAC_TRY(lac_buffer_create(ctx, given->columns->type, p.nnz, &cols));
+  job.columns = cols->host;
+  LAC_TRY(transpose_by(ctx, &job, starts->host, transpose_columns[LAC_F64][p.width]));
+  *offsets = starts, starts = NULL;
+  *columns = cols, cols = NULL;
+done:
+  lac_object_release(starts);
+  lac_object_release(cols);
+  return status;
 }
 
-lac_status cpu_smoothed_transpose_values(lac_context *ctx, lac_dtype dtype, const lac_sparse *p, const void *p_values,
-                                         const lac_sparse *r, void *r_values) {
-  (void)r;
-  transpose_job job = {.p = p, .p_values = p_values, .values = r_values};
-  return transpose_by(ctx, &job, NULL, transpose_numbers[dtype][p->width]);
+lac_status cpu_smoothed_transpose_values(lac_context *ctx, const lac_rows *given, const lac_array *p_values,
+                                         lac_array *r_values) {
+  cpu_sparse p = cpu_sparse_of(given);
+  transpose_job job = {.p = &p, .p_values = cpu_data(p_values), .values = cpu_edit(r_values)};
+  return transpose_by(ctx, &job, NULL, transpose_numbers[p_values->meta.dtype][p.width]);
 }
 
 // -- the product -----------------------------------------------------------------------------------------------------
@@ -195,45 +208,49 @@ done:
   return status;
 }
 
-lac_status cpu_smoothed_galerkin(lac_context *ctx, lac_dtype dtype, const lac_sparse *a, const void *values,
-                                 const lac_sparse *p, const void *p_values, const lac_sparse *r, const void *r_values,
-                                 lac_buffer **offsets, lac_buffer **columns, void **out) {
+lac_status cpu_smoothed_galerkin(lac_context *ctx, const lac_rows *rows, const lac_array *values,
+                                 const lac_rows *p_rows, const lac_array *p_values, const lac_rows *r_rows,
+                                 const lac_array *r_values, lac_buffer **offsets, lac_buffer **columns,
+                                 lac_array **out) {
   lac_status status = LAC_OK;
-  galerkin_job job = {a, p, r, values, p_values, r_values, NULL, NULL, NULL};
-  int threads = cpu_threads(ctx, a->nnz);
+  cpu_sparse a = cpu_sparse_of(rows), p = cpu_sparse_of(p_rows), r = cpu_sparse_of(r_rows);
+  galerkin_job job = {&a, &p, &r, cpu_data(values), cpu_data(p_values), cpu_data(r_values), NULL, NULL, NULL};
+  int threads = cpu_threads(ctx, a.nnz);
+  lac_dtype dtype = values->meta.dtype;
   galerkin_work *works = NULL;
   lac_buffer *starts = NULL, *cols = NULL;
-  void *numbers = NULL;
+  lac_array *numbers = NULL;
   int64_t nnz = 0;
 
-  LAC_ALLOC(job.lengths, r->rows);
+  LAC_ALLOC(job.lengths, r.rows);
   LAC_TRY(galerkin_run(ctx, dtype, &job, threads, &works));
   LAC_TRY(galerkin_offsets(ctx, &job, &starts));
-  nnz = lac_buffer_get(starts, r->rows);
-  LAC_TRY(lac_buffer_create(ctx, lac_width_columns(a->width), nnz, &cols));
-  numbers = lac_alloc((size_t)nnz * lac_dtype_size(dtype));
-  LAC_CHECK(numbers, LAC_ERR_MEMORY, "out of memory: %lld numbers", (long long)nnz);
+  nnz = lac_buffer_get(starts, r.rows);
+  LAC_TRY(lac_buffer_create(ctx, lac_width_columns(a.width), nnz, &cols));
+  LAC_TRY(lac_array_create(ctx, dtype, 1, &nnz, &numbers));
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
-  for (int t = 0; t < threads; ++t) galerkin_gather[dtype][a->width](&works[t], starts->host, cols->host, numbers);
+  for (int t = 0; t < threads; ++t)
+    galerkin_gather[dtype][a.width](&works[t], starts->host, cols->host, cpu_edit(numbers));
   *offsets = starts, starts = NULL;
   *columns = cols, cols = NULL;
   *out = numbers, numbers = NULL;
 done:
   work_close(works, threads);
   lac_free(job.lengths);
-  lac_free(numbers);
+  lac_array_destroy(&numbers);
   lac_object_release(starts);
   lac_object_release(cols);
   return status;
 }
 
-lac_status cpu_smoothed_galerkin_values(lac_context *ctx, lac_dtype dtype, const lac_sparse *a, const void *values,
-                                        const lac_sparse *p, const void *p_values, const lac_sparse *r,
-                                        const void *r_values, const lac_sparse *c, void *out) {
-  galerkin_job job = {a, p, r, values, p_values, r_values, c, out, NULL};
-  int threads = cpu_threads(ctx, a->nnz);
+lac_status cpu_smoothed_galerkin_values(lac_context *ctx, const lac_rows *rows, const lac_array *values,
+                                        const lac_rows *p_rows, const lac_array *p_values, const lac_rows *r_rows,
+                                        const lac_array *r_values, const lac_rows *c_rows, lac_array *out) {
+  cpu_sparse a = cpu_sparse_of(rows), p = cpu_sparse_of(p_rows), r = cpu_sparse_of(r_rows), c = cpu_sparse_of(c_rows);
+  galerkin_job job = {&a, &p, &r, cpu_data(values), cpu_data(p_values), cpu_data(r_values), &c, cpu_edit(out), NULL};
+  int threads = cpu_threads(ctx, a.nnz);
   galerkin_work *works = NULL;
-  lac_status status = galerkin_run(ctx, dtype, &job, threads, &works);
+  lac_status status = galerkin_run(ctx, values->meta.dtype, &job, threads, &works);
   work_close(works, threads);
   return status;
 }

@@ -10,7 +10,7 @@
 enum { STRENGTH_BLOCK = 2048 };  // rows whose sums and maxima are taken together, whatever the threads
 
 typedef struct strength_job {
-  const lac_sparse *a;
+  const cpu_sparse *a;
   int64_t items;
   const void *values;
   double theta;
@@ -21,7 +21,7 @@ typedef struct strength_job {
 } strength_job;
 
 typedef struct diagonals_job {
-  const lac_sparse *a;
+  const cpu_sparse *a;
   const void *values;
   const uint8_t *kinds;
   lac_smoother smoother;
@@ -30,7 +30,7 @@ typedef struct diagonals_job {
 } diagonals_job;
 
 typedef struct power_job {
-  const lac_sparse *a;
+  const cpu_sparse *a;
   const void *values;
   const uint8_t *kinds;
   const void *s, *x;
@@ -47,9 +47,21 @@ static const cpu_part strength_blocks[4][4] = TABLE_INDEXED(strength_blocks);
 static const cpu_part diagonals_blocks[4][4] = TABLE_INDEXED(diagonals_blocks);
 static const cpu_part power_blocks[4][4] = TABLE_INDEXED(power_blocks);
 
-static int64_t strength_count(const lac_sparse *a) { return (a->rows + STRENGTH_BLOCK - 1) / STRENGTH_BLOCK; }
+static int64_t strength_count(const cpu_sparse *a) { return (a->rows + STRENGTH_BLOCK - 1) / STRENGTH_BLOCK; }
 
-int64_t cpu_smoothed_cut(const lac_sparse *a, double share) {
+cpu_sparse cpu_sparse_of(const lac_rows *rows) {
+  bool is_narrow = rows->offsets->type == LAC_I32, has_wide_columns = rows->columns->type == LAC_I64;
+  lac_width width = is_narrow ? LAC_WIDTH_32_32 : has_wide_columns ? LAC_WIDTH_64_64 : LAC_WIDTH_64_32;
+  return (cpu_sparse){rows->rows,
+                      rows->cols,
+                      rows->columns->count,
+                      width,
+                      rows->offsets->host,
+                      rows->columns->host,
+                      rows->slots ? rows->slots->host : NULL};
+}
+
+int64_t cpu_smoothed_cut(const cpu_sparse *a, double share) {
   bool narrow = a->width == LAC_WIDTH_32_32;
   const i32 *o32 = a->offsets;
   const i64 *o64 = a->offsets;
@@ -60,7 +72,7 @@ int64_t cpu_smoothed_cut(const lac_sparse *a, double share) {
 }
 
 typedef struct split_job {
-  const lac_sparse *a;
+  const cpu_sparse *a;
   cpu_part part;
   const void *job;
   int64_t threads;
@@ -73,42 +85,52 @@ static void split_part(const void *job, int64_t begin, int64_t end) {
   if (from < to) j->part(j->job, from, to);
 }
 
-void cpu_smoothed_split(lac_context *ctx, const lac_sparse *a, int64_t work, cpu_part part, const void *job) {
+void cpu_smoothed_split(lac_context *ctx, const cpu_sparse *a, int64_t work, cpu_part part, const void *job) {
   int threads = cpu_threads(ctx, work);
   split_job split = {a, part, job, threads};
   cpu_split(threads, threads, 1, split_part, &split);
 }
 
-lac_status cpu_smoothed_strength(lac_context *ctx, lac_dtype dtype, const lac_sparse *a, int64_t items,
-                                 const void *values, double theta, uint8_t *kinds, int64_t *weak) {
+lac_status cpu_smoothed_strength(lac_context *ctx, const lac_rows *rows, int64_t items, const lac_array *values,
+                                 double theta, lac_buffer **out, lac_array *found) {
   lac_status status = LAC_OK;
-  int threads = cpu_threads(ctx, a->nnz);
-  int64_t blocks = strength_count(a);
-  strength_job job = {.a = a, .items = items, .values = values, .theta = theta, .kinds = kinds};
+  cpu_sparse a = cpu_sparse_of(rows);
+  int threads = cpu_threads(ctx, a.nnz);
+  int64_t blocks = strength_count(&a), weak = 0;
+  strength_job job = {.a = &a, .items = items, .values = cpu_data(values), .theta = theta};
+  lac_buffer *kinds = NULL;
 
-  job.root = lac_alloc((size_t)a->rows * sizeof(double));
-  LAC_CHECK(job.root, LAC_ERR_MEMORY, "out of memory: %lld numbers", (long long)a->rows);
+  LAC_TRY(lac_buffer_create(ctx, LAC_I32, (a.nnz + 3) / 4, &kinds));  // four bytes in an integer
+  job.kinds = kinds->host;
+  memset(job.kinds, 0, (size_t)(a.nnz + 3) / 4 * 4);
+  job.root = lac_alloc((size_t)a.rows * sizeof(double));
+  LAC_CHECK(job.root, LAC_ERR_MEMORY, "out of memory: %lld numbers", (long long)a.rows);
   LAC_ALLOC(job.weak, blocks);
   for (; job.item < items; ++job.item) {
-    cpu_split(threads, blocks, 1, root_blocks[dtype][a->width], &job);
-    cpu_split(threads, blocks, 1, strength_blocks[dtype][a->width], &job);
+    cpu_split(threads, blocks, 1, root_blocks[values->meta.dtype][a.width], &job);
+    cpu_split(threads, blocks, 1, strength_blocks[values->meta.dtype][a.width], &job);
   }
-  *weak = 0;
-  for (int64_t b = 0; b < blocks; ++b) *weak += job.weak[b];
+  for (int64_t b = 0; b < blocks; ++b) weak += job.weak[b];
+  *(double *)cpu_edit(found) = (double)weak;
+  *out = kinds, kinds = NULL;
 done:
+  lac_object_release(kinds);
   lac_free(job.root);
   lac_free(job.weak);
   return status;
 }
 
-lac_status cpu_smoothed_diagonals(lac_context *ctx, lac_dtype dtype, const lac_sparse *a, const void *values,
-                                  const uint8_t *kinds, lac_smoother smoother, void *s, void *f, double bounds[2]) {
+lac_status cpu_smoothed_diagonals(lac_context *ctx, const lac_rows *rows, const lac_array *values,
+                                  const lac_buffer *kinds, lac_smoother smoother, lac_array *s, lac_array *f,
+                                  lac_array *found) {
   lac_status status = LAC_OK;
-  int64_t blocks = strength_count(a);
-  diagonals_job job = {a, values, kinds, smoother, s, f, NULL};
+  cpu_sparse a = cpu_sparse_of(rows);
+  int64_t blocks = strength_count(&a);
+  diagonals_job job = {&a, cpu_data(values), kinds->host, smoother, cpu_edit(s), cpu_edit(f), NULL};
+  double *bounds = cpu_edit(found);
 
   LAC_ALLOC(job.bounds, blocks);
-  cpu_split(cpu_threads(ctx, a->nnz), blocks, 1, diagonals_blocks[dtype][a->width], &job);
+  cpu_split(cpu_threads(ctx, a.nnz), blocks, 1, diagonals_blocks[values->meta.dtype][a.width], &job);
   bounds[0] = bounds[1] = 0;
   for (int64_t b = 0; b < blocks; ++b) {
     for (int n = 0; n < 2; ++n) bounds[n] = fmax(bounds[n], job.bounds[b][n]);
@@ -118,18 +140,20 @@ done:
   return status;
 }
 
-lac_status cpu_smoothed_power_step(lac_context *ctx, lac_dtype dtype, const lac_sparse *a, const void *values,
-                                   const uint8_t *kinds, const void *s, double scale, const void *x, void *y,
-                                   double *norm) {
+lac_status cpu_smoothed_power_step(lac_context *ctx, const lac_rows *rows, const lac_array *values,
+                                   const lac_buffer *kinds, const lac_array *s, double scale, const lac_array *x,
+                                   lac_array *y, lac_array *found) {
   lac_status status = LAC_OK;
-  int64_t blocks = strength_count(a);
-  power_job job = {a, values, kinds, s, x, scale, y, NULL};
+  cpu_sparse a = cpu_sparse_of(rows);
+  int64_t blocks = strength_count(&a);
+  power_job job = {&a,  cpu_data(values), kinds ? kinds->host : NULL, cpu_data(s), cpu_data(x), scale, cpu_edit(y),
+                   NULL};
   double sum = 0;
 
   LAC_ALLOC(job.squares, blocks);
-  cpu_split(cpu_threads(ctx, a->nnz), blocks, 1, power_blocks[dtype][a->width], &job);
+  cpu_split(cpu_threads(ctx, a.nnz), blocks, 1, power_blocks[values->meta.dtype][a.width], &job);
   for (int64_t b = 0; b < blocks; ++b) sum += job.squares[b];
-  *norm = sqrt(sum);
+  *(double *)cpu_edit(found) = sqrt(sum);
 done:
   lac_free(job.squares);
   return status;

@@ -10,15 +10,18 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/number_at.h"
 #include "core/random.h"
+#include "kernels/pairwise.h"
 #include "solvers/krylov/krylov.h"
 #include "solvers/precondition/multigrid/smoothed/smoothed.h"
 
 extern const lac_preconditioner_table lac_preconditioner_pairwise;  // pairwise.c
 
 enum { CHOICE_SAMPLES = 2048, CHOICE_PROBE = 6, CHOICE_SEED = 2 };
-static const double CHOICE_EVEN = 4, CHOICE_UNEVEN = 12;   // the largest entry beside the diagonal over the smallest
+#define CHOICE_EVEN 4  // the largest entry beside the diagonal over the smallest
+#define CHOICE_UNEVEN 12
+#define CHOICE_SIGN 0.05  // entries of the diagonal's sign over the largest
+#define CHOICE_SIGNS 0.5
 static const double CHOICE_FEW = 0.05, CHOICE_MANY = 0.3;  // shares of the rows looked at
 static const double CHOICE_SLOW = 0.6;                     // factor of the residual per iteration
 static const double CHOICE_ENOUGH = 1e-5;                  // of the residual: below, f32 measures its own rounding
@@ -37,37 +40,20 @@ typedef struct multigrid_look {
   double uneven;    // entries that are far from even, or many of the diagonal's sign
 } multigrid_look;
 
-/// One row: its largest and smallest size beside the diagonal, and the size of what has the diagonal's sign.
-static void choice_row(const lac_setup *setup, int64_t i, double *largest, double *smallest, double *positive) {
-  const lac_pattern *p = setup->pattern;
-  lac_dtype dtype = setup->values->meta.dtype;
-  const void *values = setup->values->storage->data;
-  int64_t begin = lac_buffer_get(p->offsets, i), end = lac_buffer_get(p->offsets, i + 1);
-  c128 diagonal = 1;
-  *largest = *positive = 0, *smallest = INFINITY;
-  for (int64_t q = begin; q < end; ++q) {
-    if (lac_buffer_get(p->columns, q) == i) diagonal = lac_number_get(dtype, values, q);
-  }
-  for (int64_t q = begin; q < end; ++q) {
-    c128 a = lac_number_get(dtype, values, q);
-    double size = cabs(a);
-    if (lac_buffer_get(p->columns, q) == i || size == 0) continue;
-    *largest = fmax(*largest, size), *smallest = fmin(*smallest, size);
-    if (creal(a * conj(diagonal / cabs(diagonal))) > 0) *positive = fmax(*positive, size);
-  }
-}
+/// A look at some rows, of the first matrix.
+static lac_status choice_look(lac_context *ctx, const lac_setup *setup, multigrid_look *look) {
+  static const double ratio[2] = {CHOICE_EVEN, CHOICE_UNEVEN}, sign[2] = {CHOICE_SIGN, CHOICE_SIGNS};
+  lac_status status = LAC_OK;
+  lac_array *shares = NULL;
+  double found[2];
 
-static multigrid_look choice_look(const lac_setup *setup) {
-  multigrid_look look = {0, 0};
-  int64_t n = setup->pattern->rows, count = n < CHOICE_SAMPLES ? n : CHOICE_SAMPLES, doubtful = 0, uneven = 0;
-  for (int64_t s = 0; s < count; ++s) {
-    double largest, smallest, positive;
-    choice_row(setup, (int64_t)((double)s / (double)count * (double)n), &largest, &smallest, &positive);
-    doubtful += largest > CHOICE_EVEN * smallest || positive > 0.05 * largest;
-    uneven += largest > CHOICE_UNEVEN * smallest || positive > 0.5 * largest;
-  }
-  if (count) look = (multigrid_look){(double)doubtful / (double)count, (double)uneven / (double)count};
-  return look;
+  LAC_TRY(lac_array_create(ctx, LAC_F64, 1, (const int64_t[]){2}, &shares));
+  LAC_TRY(ctx->kernels->pairwise->evenness(ctx, setup->pattern, setup->values, CHOICE_SAMPLES, ratio, sign, shares));
+  LAC_TRY(lac_array_read(ctx, shares, found));
+  *look = (multigrid_look){found[0], found[1]};
+done:
+  lac_array_destroy(&shares);
+  return status;
 }
 
 // -- a few iterations ------------------------------------------------------------------------------------------------
@@ -76,12 +62,14 @@ static lac_status choice_random(lac_context *ctx, const lac_setup *setup, lac_ar
   lac_status status = LAC_OK;
   lac_dtype dtype = setup->values->meta.dtype, real = lac_dtype_real(dtype);
   int64_t items = setup->values->meta.ndim > 1 ? setup->values->meta.shape[0] : 1, n = setup->pattern->rows;
-  lac_array *b = NULL;
+  const int64_t shape[] = {items, n, 1};
+  void *numbers = lac_alloc((size_t)(items * n) * lac_dtype_size(dtype));
 
-  LAC_TRY(lac_array_create(ctx, dtype, 3, (int64_t[]){items, n, 1}, &b));
-  lac_random_fill(CHOICE_SEED, real == LAC_F64, (lac_dtype_is_complex(dtype) ? 2 : 1) * b->count, b->storage->data);
-  *out = b;
+  LAC_CHECK(numbers, LAC_ERR_MEMORY, "out of memory: %lld random numbers", (long long)(items * n));
+  lac_random_fill(CHOICE_SEED, real == LAC_F64, (lac_dtype_is_complex(dtype) ? 2 : 1) * items * n, numbers);
+  LAC_TRY(lac_array_from(ctx, dtype, 3, shape, numbers, LAC_COPY, out));
 done:
+  lac_free(numbers);
   return status;
 }
 
@@ -154,6 +142,7 @@ static lac_status choice_make(lac_context *ctx, const lac_setup *setup, multigri
 static lac_status choice_create(lac_context *ctx, const lac_setup *setup, multigrid_part *part) {
   const lac_precondition *options = &setup->options->preconditioner;
   const lac_preconditioner_table *pairwise = &lac_preconditioner_pairwise, *smoothed = &lac_preconditioner_smoothed;
+  lac_status status = LAC_OK;
   multigrid_look look;
 
   if (options->kind == LAC_MULTIGRID_PAIRWISE) return choice_make(ctx, setup, part, pairwise, "asked for");
@@ -161,12 +150,14 @@ static lac_status choice_create(lac_context *ctx, const lac_setup *setup, multig
   if (!ctx->kernels->smoothed) return choice_make(ctx, setup, part, pairwise, "this backend has no other");
   if (!ctx->kernels->pairwise) return choice_make(ctx, setup, part, smoothed, "this backend has no other");
   if (options->near_null) return choice_make(ctx, setup, part, smoothed, "near-null vectors are given");
-  look = choice_look(setup);
+  LAC_TRY(choice_look(ctx, setup, &look));
   if (look.uneven > CHOICE_MANY)
     return choice_make(ctx, setup, part, smoothed,
                        "entries differ by orders of magnitude, or have the diagonal's sign");
   if (look.doubtful > CHOICE_FEW) return choice_by_probe(ctx, setup, part);
   return choice_make(ctx, setup, part, pairwise, "entries are even and of one sign");
+done:
+  return status;
 }
 
 // -- the table -------------------------------------------------------------------------------------------------------
@@ -196,11 +187,12 @@ static lac_status multigrid_refresh(lac_context *ctx, const lac_setup *setup, co
   lac_status status = LAC_OK;
   const multigrid_part *old = like;
   bool is_chosen = setup->options->preconditioner.kind == LAC_MULTIGRID_AUTO && ctx->kernels->smoothed;
+  multigrid_look look = {0, 0};
   multigrid_part *part = NULL;
 
+  if (is_chosen && old->table == &lac_preconditioner_pairwise) LAC_TRY(choice_look(ctx, setup, &look));
   LAC_CHECK(
-      !is_chosen || old->table != &lac_preconditioner_pairwise || choice_look(setup).uneven <= CHOICE_MANY,
-      LAC_ERR_UNSUPPORTED,
+      look.uneven <= CHOICE_MANY, LAC_ERR_UNSUPPORTED,
       "multigrid: pairs that suited earlier values do not suit these, whose entries differ by orders of magnitude; "
       "set it up afresh");
   LAC_ALLOC(part, 1);

@@ -72,27 +72,47 @@ static void coarse_factorise(lac_coarse *c, const lac_pattern *pattern, int64_t 
   coarse_pivoted[c->dtype](c->n, c->rounding, dense, rows, cols);
 }
 
-lac_status lac_coarse_create(lac_context *ctx, lac_dtype dtype, const lac_pattern *pattern, int64_t items,
-                             const void *values, bool is_hermitian, double rounding, lac_coarse **out) {
+/// The numbers of an array on the host: where they lie, or in a copy that the caller frees.
+static lac_status coarse_read(lac_context *ctx, const lac_array *array, void **copy, const void **numbers) {
+  lac_status status = LAC_OK;
+  if (ctx->space->is_host) {
+    *numbers = lac_array_data(array);
+    goto done;
+  }
+  *copy = lac_alloc((size_t)array->count * lac_dtype_size(array->meta.dtype));
+  LAC_CHECK(*copy, LAC_ERR_MEMORY, "out of memory: %lld numbers", (long long)array->count);
+  LAC_TRY(lac_array_read(ctx, array, *copy));
+  *numbers = *copy;
+done:
+  return status;
+}
+
+lac_status lac_coarse_create(lac_context *ctx, const lac_pattern *pattern, const lac_array *values, bool is_hermitian,
+                             double rounding, lac_coarse **out) {
   lac_status status = LAC_OK;
   lac_coarse *c = NULL;
-  int64_t n = pattern->rows;
+  int64_t n = pattern->rows, items = values->meta.ndim > 1 ? values->meta.shape[0] : 1;
+  const void *numbers = NULL;
+  void *copy = NULL;
 
   LAC_ALLOC(c, 1);
-  c->dtype = dtype, c->n = n, c->items = items, c->rounding = rounding;
+  c->dtype = values->meta.dtype, c->n = n, c->items = items, c->rounding = rounding;
   LAC_ALLOC(c->rows, items * n);
   LAC_ALLOC(c->cols, items * n);
-  c->factors = lac_calloc((size_t)(items * n * n), coarse_wide(dtype));
+  c->factors = lac_calloc((size_t)(items * n * n), coarse_wide(c->dtype));
   LAC_CHECK(c->factors, LAC_ERR_MEMORY, "out of memory: a dense factor of %lld rows", (long long)n);
-  for (int64_t item = 0; item < items; ++item) coarse_factorise(c, pattern, item, values, is_hermitian);
+  LAC_TRY(coarse_read(ctx, values, &copy, &numbers));
+  for (int64_t item = 0; item < items; ++item) coarse_factorise(c, pattern, item, numbers, is_hermitian);
   *out = c, c = NULL;
 done:
+  lac_free(copy);
   lac_coarse_destroy(c);
   return status;
 }
 
-lac_status lac_coarse_solve(lac_context *ctx, const lac_coarse *coarse, int64_t item, bool adjoint, int64_t k,
-                            const void *b, void *x) {
+/// x = op(A)^+ b in host memory.
+static lac_status coarse_solve_here(lac_context *ctx, const lac_coarse *coarse, int64_t item, bool adjoint, int64_t k,
+                                    const void *b, void *x) {
   lac_status status = LAC_OK;
   void *work = lac_alloc((size_t)(coarse->n * k) * coarse_wide(coarse->dtype));
 
@@ -103,15 +123,37 @@ done:
   return status;
 }
 
-lac_status lac_coarse_inverse(lac_context *ctx, const lac_coarse *coarse, void *out) {
+lac_status lac_coarse_solve(lac_context *ctx, const lac_coarse *coarse, int64_t item, bool adjoint, const lac_array *b,
+                            lac_array *x) {
+  lac_status status = LAC_OK;
+  int64_t k = coarse->n ? b->count / coarse->n : 0;
+  const void *numbers = NULL;
+  void *copy = NULL;
+
+  LAC_TRY(coarse_read(ctx, b, &copy, &numbers));
+  LAC_TRY(coarse_solve_here(ctx, coarse, item, adjoint, k, numbers, copy ? copy : lac_array_edit(x)));
+  if (copy) LAC_TRY(lac_array_write(ctx, x, copy));
+done:
+  lac_free(copy);
+  return status;
+}
+
+lac_status lac_coarse_inverse(lac_context *ctx, const lac_coarse *coarse, lac_array *out) {
   lac_status status = LAC_OK;
   size_t bytes = (size_t)(coarse->n * coarse->n) * lac_dtype_size(coarse->dtype);
+  char *copy = NULL, *numbers = ctx->space->is_host ? lac_array_edit(out) : NULL;
 
-  for (int64_t item = 0; item < coarse->items; ++item) {
-    char *x = (char *)out + (size_t)item * bytes;
-    coarse_identity[coarse->dtype](coarse->n, x);
-    LAC_TRY(lac_coarse_solve(ctx, coarse, item, false, coarse->n, x, x));
+  if (!numbers) {
+    LAC_ALLOC(copy, (size_t)coarse->items * bytes);
+    numbers = copy;
   }
+  for (int64_t item = 0; item < coarse->items; ++item) {
+    char *x = numbers + (size_t)item * bytes;
+    coarse_identity[coarse->dtype](coarse->n, x);
+    LAC_TRY(coarse_solve_here(ctx, coarse, item, false, coarse->n, x, x));
+  }
+  if (copy) LAC_TRY(lac_array_write(ctx, out, copy));
 done:
+  lac_free(copy);
   return status;
 }

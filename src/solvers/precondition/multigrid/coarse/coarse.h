@@ -10,6 +10,7 @@
 #ifndef LACUNA_SOLVERS_PRECONDITION_MULTIGRID_COARSE_COARSE_H
 #define LACUNA_SOLVERS_PRECONDITION_MULTIGRID_COARSE_COARSE_H
 
+#include "core/array_impl.h"
 #include "core/pattern/pattern_impl.h"
 #include "lacuna/solver.h"
 
@@ -22,16 +23,18 @@ typedef struct lac_coarse lac_coarse;
 int lac_coarse_levels(const lac_precondition *options);
 int64_t lac_coarse_rows(const lac_precondition *options);
 
+// The factors are made and used on the host, and are small: arrays of a device travel.
+
 /// Factors of values [items, nnz] on a square pattern. A pivot below `rounding` times what it began with is zero.
-lac_status lac_coarse_create(lac_context *ctx, lac_dtype dtype, const lac_pattern *pattern, int64_t items,
-                             const void *values, bool is_hermitian, double rounding, lac_coarse **out);
+lac_status lac_coarse_create(lac_context *ctx, const lac_pattern *pattern, const lac_array *values, bool is_hermitian,
+                             double rounding, lac_coarse **out);
 
-/// A^+ of all matrices, [items, n, n].
-lac_status lac_coarse_inverse(lac_context *ctx, const lac_coarse *coarse, void *out);
+/// A^+ of all matrices, [items, n, n], in the dtype of the values.
+lac_status lac_coarse_inverse(lac_context *ctx, const lac_coarse *coarse, lac_array *out);
 
-/// x = op(A)^+ b for one of the matrices, op = N or H; b and x [n, k] lie by rows and may be the same.
-lac_status lac_coarse_solve(lac_context *ctx, const lac_coarse *coarse, int64_t item, bool adjoint, int64_t k,
-                            const void *b, void *x);
+/// x = op(A)^+ b for one of the matrices, op = N or H; b and x [n, k] may be the same.
+lac_status lac_coarse_solve(lac_context *ctx, const lac_coarse *coarse, int64_t item, bool adjoint, const lac_array *b,
+                            lac_array *x);
 
 int64_t lac_coarse_bytes(const lac_coarse *coarse);
 void lac_coarse_destroy(lac_coarse *coarse);

@@ -37,23 +37,6 @@ typedef struct lac_hierarchy {
   lac_array *inverse;              // [items, n, n] of the last level, unless it is smoothed
 } lac_hierarchy;
 
-/// Aggregates of the rows of a matrix by matching in pairs, twice (pairwise_match.c). `values` are those of one matrix. Rows that smoothing
-/// alone takes care of, since their diagonal outweighs all else, have none.
-lac_status lac_pairwise_match(lac_context *ctx, const lac_pattern *pattern, lac_dtype dtype, const void *values,
-                              bool is_first, lac_aggregation *out);
-void lac_aggregation_clear(lac_aggregation *aggregation);
-
-/// The shapes of aggregates of a grid (shapes.c).
-lac_status lac_aggregation_shapes(lac_context *ctx, const lac_pattern *pattern, lac_aggregation *aggregation);
-
-/// The pattern of P^T A P.
-lac_status lac_aggregation_pattern(lac_context *ctx, const lac_pattern *pattern, const lac_aggregation *aggregation,
-                                   lac_pattern **out);
-
-/// Slices of a pattern, or NULL where too few rows are like their neighbours (slices.c).
-lac_status lac_slices_create(lac_context *ctx, const lac_pattern *pattern, lac_slices **out);
-void lac_slices_destroy(lac_slices *slices);
-
 /// A hierarchy of a matrix; `like` (or NULL) has the structure to take.
 lac_status lac_hierarchy_create(lac_context *ctx, const lac_setup *setup, const lac_levels *like, lac_hierarchy **out);
 void lac_hierarchy_destroy(lac_hierarchy *hierarchy);

@@ -52,6 +52,7 @@ done:
 static lac_status levels_grow(lac_context *ctx, lac_levels *levels, const lac_precondition *options, bool is_hermitian,
                               const lac_array *values) {
   lac_status status = LAC_OK;
+  const lac_pairwise_kernels *kernels = ctx->kernels->pairwise;
   int last = levels->count - 1;
   int64_t rows = levels->patterns[last]->rows, limit = lac_coarse_rows(options);
   lac_aggregation *made = &levels->aggregates[last];
@@ -61,17 +62,17 @@ static lac_status levels_grow(lac_context *ctx, lac_levels *levels, const lac_pr
     levels->is_smoothed_last = rows > limit;
     return LAC_OK;
   }
-  LAC_TRY(lac_pairwise_match(ctx, levels->patterns[last], values->meta.dtype, lac_array_data(values), last == 0, made));
+  LAC_TRY(kernels->matched(ctx, levels->patterns[last], values, last == 0, made));
   if (made->coarse == 0) {
     lac_aggregation_clear(made);
     levels->is_smoothed_last = true;
     return LAC_OK;
   }
-  LAC_TRY(lac_aggregation_shapes(ctx, levels->patterns[last], made));
-  LAC_TRY(lac_aggregation_pattern(ctx, levels->patterns[last], made, &levels->patterns[last + 1]));
+  LAC_TRY(kernels->shaped(ctx, levels->patterns[last], made));
+  LAC_TRY(kernels->coarse_pattern(ctx, levels->patterns[last], made, &levels->patterns[last + 1]));
   levels->is_ragged[last + 1] = is_ragged(levels->patterns[last + 1]);
   ++levels->count;
-  if (is_hermitian) LAC_TRY(lac_slices_create(ctx, levels->patterns[last + 1], &levels->slices[last + 1]));
+  if (is_hermitian) LAC_TRY(kernels->slices(ctx, levels->patterns[last + 1], &levels->slices[last + 1]));
 done:
   return status;
 }
@@ -161,8 +162,8 @@ static lac_status hierarchy_invert(lac_context *ctx, lac_hierarchy *h, const lac
     LAC_TRY(lac_array_reshape(ctx, scaled, 2, (const int64_t[]){h->items, pattern->nnz}, &values));
   }
   LAC_TRY(make(ctx, full, 3, h->items, pattern->rows, pattern->rows, &inverse));
-  LAC_TRY(lac_coarse_create(ctx, full, pattern, h->items, lac_array_data(values), h->is_hermitian, rounding, &coarse));
-  LAC_TRY(lac_coarse_inverse(ctx, coarse, lac_array_edit(inverse)));
+  LAC_TRY(lac_coarse_create(ctx, pattern, values, h->is_hermitian, rounding, &coarse));
+  LAC_TRY(lac_coarse_inverse(ctx, coarse, inverse));
   if (h->narrow == full) {
     h->inverse = inverse, inverse = NULL;
   } else {

@@ -15,8 +15,10 @@ typedef struct cycle_run {
   const smoothed_part *part;
   int64_t item, k;
   bool adjoint;
-  lac_sparse a[LAC_LEVELS];  // of A, or of A^H
-  char *b[LAC_LEVELS], *x[LAC_LEVELS], *u[LAC_LEVELS], *v[LAC_LEVELS];
+  lac_rows a[LAC_LEVELS];                              // of A, or of A^H
+  smoothed_numbers level[LAC_LEVELS];                  // of this matrix
+  lac_array *b[LAC_LEVELS], *x[LAC_LEVELS];            // [n, k]
+  lac_array *u[LAC_LEVELS], *v[LAC_LEVELS], *factors;  // factors: [k], f64
 } cycle_run;
 
 /// Steps of a smoother: x + first S r, then x + beta (x - old) + second S r.
@@ -33,24 +35,17 @@ static cycle_smoother cycle_chebyshev(double rho) {
   return (cycle_smoother){1 / middle, 2 * ratio / half, ratio * half / middle};
 }
 
-static const void *cycle_values(const cycle_run *run, int l) {
-  return (const char *)run->part->level[l].values +
-         (size_t)(run->item * run->part->shape->level[l].a.nnz) * lac_dtype_size(run->part->dtype);
-}
-
-static lac_status cycle_step(lac_context *ctx, const cycle_run *run, int l, lac_sweep step, void *out) {
-  const smoothed_part *part = run->part;
-  const char *s = part->level[l].s;
+static lac_status cycle_step(lac_context *ctx, const cycle_run *run, int l, lac_sweep step, lac_array *out) {
   step.b = run->b[l];
   step.conjugates = run->adjoint;
-  if (step.s) step.s = s + (size_t)(run->item * run->a[l].rows) * lac_dtype_size(part->dtype);
-  return ctx->kernels->smoothed->step(ctx, part->dtype, &run->a[l], cycle_values(run, l), run->k, &step, out);
+  return ctx->kernels->smoothed->step(ctx, &run->a[l], run->level[l].values, &step, out);
 }
 
 /// out = u smoothed; u NULL: zero. v is for what is between.
-static lac_status cycle_smooth(lac_context *ctx, const cycle_run *run, int l, const void *u, void *v, void *out) {
+static lac_status cycle_smooth(lac_context *ctx, const cycle_run *run, int l, const lac_array *u, lac_array *v,
+                               lac_array *out) {
   lac_status status = LAC_OK;
-  const smoothed_numbers *level = &run->part->level[l];
+  const smoothed_numbers *level = &run->level[l];
   double omega = level->omega[run->item];
   cycle_smoother c;
 
@@ -70,7 +65,7 @@ static lac_status cycle_last(lac_context *ctx, const cycle_run *run, int l) {
   lac_status status = LAC_OK;
 
   if (run->part->coarse) {
-    LAC_TRY(lac_coarse_solve(ctx, run->part->coarse, run->item, run->adjoint, run->k, run->b[l], run->x[l]));
+    LAC_TRY(lac_coarse_solve(ctx, run->part->coarse, run->item, run->adjoint, run->b[l], run->x[l]));
     goto done;
   }
   LAC_TRY(cycle_smooth(ctx, run, l, NULL, run->v[l], run->u[l]));
@@ -81,28 +76,20 @@ done:
 
 static lac_status cycle_down(lac_context *ctx, const cycle_run *run, int l) {
   lac_status status = LAC_OK;
-  const smoothed_part *part = run->part;
-  const smoothed_structure *structure = &part->shape->level[l];
-  size_t numbers = (size_t)(run->item * structure->p.nnz) * lac_dtype_size(part->dtype);
+  const lac_rows *r = &run->part->shape->level[l].r;
 
   LAC_TRY(cycle_smooth(ctx, run, l, NULL, run->v[l], run->u[l]));
   LAC_TRY(cycle_step(ctx, run, l, (lac_sweep){.x = run->u[l], .omega = 1, .bare = true}, run->v[l]));
-  LAC_TRY(ctx->kernels->smoothed->multiply(ctx, part->dtype, &structure->r,
-                                           (const char *)part->level[l].r_values + numbers, run->k, false, run->v[l],
-                                           run->b[l + 1]));
+  LAC_TRY(ctx->kernels->smoothed->multiply(ctx, r, run->level[l].r_values, false, run->v[l], run->b[l + 1]));
 done:
   return status;
 }
 
 static lac_status cycle_up(lac_context *ctx, const cycle_run *run, int l) {
   lac_status status = LAC_OK;
-  const smoothed_part *part = run->part;
-  const smoothed_structure *structure = &part->shape->level[l];
-  size_t numbers = (size_t)(run->item * structure->p.nnz) * lac_dtype_size(part->dtype);
+  const lac_rows *p = &run->part->shape->level[l].p;
 
-  LAC_TRY(ctx->kernels->smoothed->multiply(ctx, part->dtype, &structure->p,
-                                           (const char *)part->level[l].p_values + numbers, run->k, true, run->x[l + 1],
-                                           run->u[l]));
+  LAC_TRY(ctx->kernels->smoothed->multiply(ctx, p, run->level[l].p_values, true, run->x[l + 1], run->u[l]));
   LAC_TRY(cycle_smooth(ctx, run, l, run->u[l], run->v[l], run->x[l]));
 done:
   return status;
@@ -121,77 +108,116 @@ done:
 
 // -- vectors ---------------------------------------------------------------------------------------------------------
 
-/// Four vectors for each level; the block is the caller's to free.
-static lac_status cycle_open(lac_context *ctx, const smoothed_part *part, int64_t k, bool adjoint, cycle_run *run,
-                             char **block) {
+static void cycle_close(cycle_run *run) {
+  for (int l = 0; l < LAC_LEVELS; ++l) {
+    lac_array_destroy(&run->b[l]), lac_array_destroy(&run->x[l]);
+    lac_array_destroy(&run->u[l]), lac_array_destroy(&run->v[l]);
+  }
+  lac_array_destroy(&run->factors);
+}
+
+/// Walks of all levels, and four vectors for each. Those of the finest that are the caller's are put in for each matrix.
+static lac_status cycle_open(lac_context *ctx, const smoothed_part *part, int64_t k, bool adjoint, cycle_run *run) {
   lac_status status = LAC_OK;
-  size_t size = lac_dtype_size(part->dtype), total = 0;
-  char *at;
 
   *run = (cycle_run){.part = part, .k = k, .adjoint = adjoint};
   for (int l = 0; l < part->shape->levels; ++l) {
-    total += 4 * (((size_t)(part->shape->level[l].a.rows * k) * size + 63) / 64 * 64);
-    run->a[l] = part->shape->level[l].a;
-    if (adjoint) {
-      lac_rows rows;
-      LAC_TRY(lac_pattern_walk(ctx, part->shape->level[l].pattern, true, &rows));
-      LAC_TRY(lac_rows_host(ctx, &rows));
-      run->a[l].offsets = rows.offsets->host, run->a[l].columns = rows.columns->host;
-      run->a[l].slots = rows.slots ? rows.slots->host : NULL;
-    }
+    const smoothed_structure *level = &part->shape->level[l];
+    lac_array **vectors[] = {&run->b[l], &run->x[l], &run->u[l], &run->v[l]};
+    run->a[l] = level->a;
+    if (adjoint) LAC_TRY(lac_pattern_walk(ctx, level->pattern, true, &run->a[l]));
+    for (int v = l == 0 && part->dtype == part->outer ? 2 : 0; v < 4; ++v)
+      LAC_TRY(lac_array_create(ctx, part->dtype, 2, (const int64_t[]){level->a.rows, k}, vectors[v]));
   }
-  *block = at = lac_alloc(total);
-  LAC_CHECK(at, LAC_ERR_MEMORY, "out of memory: %zu bytes for the vectors of a cycle", total);
+  LAC_TRY(lac_array_create(ctx, LAC_F64, 1, &k, &run->factors));
+done:
+  return status;
+}
+
+static void cycle_part(cycle_run *run) {
+  for (int l = 0; l < LAC_LEVELS; ++l) {
+    smoothed_numbers *level = &run->level[l];
+    lac_array_destroy(&level->values), lac_array_destroy(&level->s);
+    lac_array_destroy(&level->p_values), lac_array_destroy(&level->r_values);
+  }
+}
+
+/// Take the numbers of one matrix.
+static lac_status cycle_take(lac_context *ctx, cycle_run *run, int64_t item) {
+  lac_status status = LAC_OK;
+  const smoothed_part *part = run->part;
+
+  run->item = item;
   for (int l = 0; l < part->shape->levels; ++l) {
-    size_t bytes = ((size_t)(part->shape->level[l].a.rows * k) * size + 63) / 64 * 64;
-    run->b[l] = at, run->x[l] = at + bytes, run->u[l] = at + 2 * bytes, run->v[l] = at + 3 * bytes;
-    at += 4 * bytes;
+    const smoothed_numbers *from = &part->level[l];
+    smoothed_numbers *to = &run->level[l];
+    to->omega = from->omega;
+    LAC_TRY(smoothed_item(ctx, from->values, part->items, item, &to->values));
+    if (from->s) LAC_TRY(smoothed_item(ctx, from->s, part->items, item, &to->s));
+    if (from->p_values) LAC_TRY(smoothed_item(ctx, from->p_values, part->items, item, &to->p_values));
+    if (from->r_values) LAC_TRY(smoothed_item(ctx, from->r_values, part->items, item, &to->r_values));
   }
 done:
   return status;
 }
 
 /// The cycle between vectors of the wider dtype. `factor` has room for k numbers.
-static lac_status cycle_between(lac_context *ctx, cycle_run *run, const void *b, void *x, double *factor) {
+static lac_status cycle_between(lac_context *ctx, cycle_run *run, const lac_array *b, lac_array *x, double *factor) {
   lac_status status = LAC_OK;
   const smoothed_part *part = run->part;
   const lac_smoothed_kernels *kernels = ctx->kernels->smoothed;
-  int64_t n = run->a[0].rows;
 
-  LAC_TRY(kernels->largest(ctx, part->outer, n, run->k, b, factor));
+  LAC_TRY(kernels->largest(ctx, b, run->factors));
+  LAC_TRY(lac_array_read(ctx, run->factors, factor));
   for (int64_t j = 0; j < run->k; ++j) factor[j] = smoothed_factor(factor[j]);
-  LAC_TRY(kernels->narrow(ctx, part->dtype, n, run->k, factor, b, run->b[0]));
+  LAC_TRY(lac_array_write(ctx, run->factors, factor));
+  LAC_TRY(kernels->narrow(ctx, run->factors, b, run->b[0]));
   LAC_TRY(cycle_run_all(ctx, run));
   for (int64_t j = 0; j < run->k; ++j) factor[j] = part->factor[run->item] / factor[j];
-  LAC_TRY(kernels->widen(ctx, part->dtype, n, run->k, factor, run->x[0], x));
+  LAC_TRY(lac_array_write(ctx, run->factors, factor));
+  LAC_TRY(kernels->widen(ctx, run->factors, run->x[0], x));
 done:
+  return status;
+}
+
+/// One matrix, and its part of b and x.
+static lac_status cycle_item(lac_context *ctx, cycle_run *run, int64_t item, const lac_array *b, lac_array *x,
+                             double *factor) {
+  lac_status status = LAC_OK;
+  const smoothed_part *part = run->part;
+  lac_array *from = NULL, *to = NULL;
+
+  LAC_TRY(cycle_take(ctx, run, item));
+  LAC_TRY(smoothed_item(ctx, b, part->items, item, &from));
+  LAC_TRY(smoothed_item(ctx, x, part->items, item, &to));
+  if (part->dtype != part->outer) {
+    LAC_TRY(cycle_between(ctx, run, from, to, factor));
+  } else {
+    run->b[0] = from, run->x[0] = to;
+    status = cycle_run_all(ctx, run);
+    run->b[0] = run->x[0] = NULL;
+    LAC_TRY(status);
+  }
+done:
+  lac_array_destroy(&from);
+  lac_array_destroy(&to);
+  cycle_part(run);
   return status;
 }
 
 static lac_status cycle_apply(lac_context *ctx, const smoothed_part *part, bool adjoint, const lac_array *b,
                               lac_array *x) {
   lac_status status = LAC_OK;
-  int64_t n = part->shape->level[0].a.rows, k = x->meta.shape[x->meta.ndim - 1];
-  size_t item = (size_t)(n * k) * lac_dtype_size(part->outer);
-  cycle_run run;
-  char *block = NULL;
+  int64_t k = x->meta.shape[x->meta.ndim - 1];
+  cycle_run run = {0};
   double *factor = NULL;
 
   if (x->count == 0) goto done;
   LAC_ALLOC(factor, k);
-  LAC_TRY(cycle_open(ctx, part, k, adjoint, &run, &block));
-  for (int64_t i = 0; i < part->items; ++i) {
-    char *from = (char *)b->storage->data + (size_t)i * item, *to = (char *)x->storage->data + (size_t)i * item;
-    run.item = i;
-    if (part->dtype != part->outer) {
-      LAC_TRY(cycle_between(ctx, &run, from, to, factor));
-    } else {
-      run.b[0] = from, run.x[0] = to;
-      LAC_TRY(cycle_run_all(ctx, &run));
-    }
-  }
+  LAC_TRY(cycle_open(ctx, part, k, adjoint, &run));
+  for (int64_t i = 0; i < part->items; ++i) LAC_TRY(cycle_item(ctx, &run, i, b, x, factor));
 done:
-  lac_free(block);
+  cycle_close(&run);
   lac_free(factor);
   return status;
 }

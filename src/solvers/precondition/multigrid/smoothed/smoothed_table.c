@@ -9,12 +9,12 @@
 static void smoothed_report(const void *self, lac_setup_figures *finding) {
   const smoothed_part *part = self;
   const smoothed_shape *shape = part->shape;
-  double entries = 0;
+  double entries = 0, first = (double)smoothed_nnz(&shape->level[0].a);
 
-  for (int l = 0; l < shape->levels; ++l) entries += (double)shape->level[l].a.nnz;
+  for (int l = 0; l < shape->levels; ++l) entries += (double)smoothed_nnz(&shape->level[l].a);
   finding->bytes = part->bytes + shape->bytes;
   finding->levels = shape->levels;
-  finding->complexity = shape->level[0].a.nnz ? entries / (double)shape->level[0].a.nnz : 1;
+  finding->complexity = first > 0 ? entries / first : 1;
 }
 
 /// A line for each level, within `room`.
@@ -31,7 +31,7 @@ static lac_status smoothed_describe(lac_context *ctx, const void *self, char **t
     const smoothed_structure *level = &part->shape->level[l];
     bool is_direct = l + 1 == part->shape->levels && part->coarse;
     at += (size_t)snprintf(line + at, room - at, "level %d: %lld rows, %lld entries%s\n", l, (long long)level->a.rows,
-                           (long long)level->a.nnz, is_direct ? ", solved directly" : "");
+                           (long long)smoothed_nnz(&level->a), is_direct ? ", solved directly" : "");
   }
   *text = line;
 done:

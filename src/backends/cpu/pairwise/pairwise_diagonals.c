@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file slices.c
+/// @file pairwise_diagonals.c
 /// The diagonals that neighbouring rows of a coarse level share, and where its values are held (lac_slices).
 
 #include <string.h>
 
-#include "solvers/precondition/multigrid/pairwise/hierarchy.h"
-#include "solvers/precondition/multigrid/pairwise/lists.h"
+#include "backends/cpu/pairwise/pairwise.h"
+#include "backends/cpu/pairwise/pairwise_lists.h"
 
 enum { DIAGONALS = 32 };  // of a slice, at most
 enum { SAMPLES = 64 };    // slices that are looked at first
-_Static_assert(1 + DIAGONALS <= LAC_LIST, "a list has room for them");
+_Static_assert(1 + DIAGONALS <= CPU_LIST, "a list has room for them");
 
 /// Take a diagonal into the ascending list of `count`, beginning at place *at, where the one before it in the row went; returns the new count.
 static int put(int32_t *shifts, int count, int32_t shift, int *at) {
@@ -26,7 +26,7 @@ static int put(int32_t *shifts, int count, int32_t shift, int *at) {
 
 /// The number of diagonals and their shifts. Columns outside of the matrix may not be read, so that a slice at its edge has none; nor has
 /// one whose rows have too little in common.
-static int slice_make(const void *self, int64_t slice, int32_t list[LAC_LIST]) {
+static int slice_make(const void *self, int64_t slice, int32_t list[CPU_LIST]) {
   const lac_pattern *p = self;
   const int32_t *columns = p->columns->host;
   int64_t first = slice * LAC_SLICE, begin, end;
@@ -69,7 +69,7 @@ static bool slice_is_like(const void *self, int64_t slice, const int32_t *list) 
 static bool is_promising(const lac_pattern *p, int64_t slices) {
   int64_t step = slices > SAMPLES ? slices / SAMPLES : 1, seen = 0, held = 0;
   for (int64_t i = step / 2; i < slices; i += step, ++seen) {
-    int32_t list[LAC_LIST];
+    int32_t list[CPU_LIST];
     held += slice_make(p, i, list) > 1;
   }
   return 4 * held >= 3 * seen && held > 0;
@@ -86,29 +86,21 @@ static void place_values(const lac_pattern *p, lac_slices *slices) {
   }
 }
 
-lac_status lac_slices_create(lac_context *ctx, const lac_pattern *pattern, lac_slices **out) {
+lac_status cpu_pairwise_slices(lac_context *ctx, const lac_pattern *pattern, lac_slices **out) {
   lac_status status = LAC_OK;
   int threads = lac_threads_worth(ctx->threads, ctx->threads, (double)pattern->nnz);
   int64_t count = (pattern->rows + LAC_SLICE - 1) / LAC_SLICE;
-  lac_lister lister = {pattern, slice_make, slice_is_like};
+  cpu_lister lister = {pattern, slice_make, slice_is_like};
   lac_slices *made = NULL;
 
   if (pattern->columns->type != LAC_I32 || pattern->nnz > INT32_MAX / 2 || !is_promising(pattern, count)) return LAC_OK;
   LAC_ALLOC(made, 1);
   made->count = count;
-  LAC_TRY(lac_lists_create(ctx, &lister, count, threads, &made->firsts, &made->lists));
+  LAC_TRY(cpu_lists_create(ctx, &lister, count, threads, &made->firsts, &made->lists));
   LAC_TRY(lac_buffer_create(ctx, LAC_I32, count, &made->starts));
   place_values(pattern, made);
   *out = made, made = NULL;
 done:
   lac_slices_destroy(made);
   return status;
-}
-
-void lac_slices_destroy(lac_slices *slices) {
-  if (!slices) return;
-  lac_object_release(slices->firsts);
-  lac_object_release(slices->starts);
-  lac_object_release(slices->lists);
-  lac_free(slices);
 }

@@ -5,7 +5,7 @@
 #include <omp.h>
 #include <stdlib.h>
 
-#include "solvers/precondition/multigrid/pairwise/hierarchy.h"
+#include "backends/cpu/pairwise/pairwise.h"
 
 typedef struct merge {
   const lac_pattern *pattern;
@@ -90,8 +90,8 @@ static void merge_all(const merge *m, int threads) {
   }
 }
 
-lac_status lac_aggregation_pattern(lac_context *ctx, const lac_pattern *pattern, const lac_aggregation *aggregation,
-                                   lac_pattern **out) {
+lac_status cpu_pairwise_coarse_pattern(lac_context *ctx, const lac_pattern *pattern, const lac_aggregation *aggregation,
+                                       lac_pattern **out) {
   lac_status status = LAC_OK;
   lac_buffer *columns = NULL;
   int threads = lac_threads_worth(ctx->threads, ctx->threads, (double)pattern->nnz);

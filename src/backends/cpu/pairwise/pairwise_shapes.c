@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file shapes.c
+/// @file pairwise_shapes.c
 /// Which aggregates of a grid are like their neighbours, so that P^T A P needs no search (lac_aggregation).
 
-#include "solvers/precondition/multigrid/pairwise/hierarchy.h"
-#include "solvers/precondition/multigrid/pairwise/lists.h"
+#include "backends/cpu/pairwise/pairwise.h"
+#include "backends/cpu/pairwise/pairwise_lists.h"
 
 enum { MEMBERS = 8, ENTRIES = LAC_SHAPE };  // of a shape, at most
-_Static_assert(2 + MEMBERS + 3 * ENTRIES <= LAC_LIST, "a list has room for a shape and its shifts");
+_Static_assert(2 + MEMBERS + 3 * ENTRIES <= CPU_LIST, "a list has room for a shape and its shifts");
 
 typedef struct sight {
   const lac_pattern *pattern;
@@ -28,7 +28,7 @@ static int32_t distinct(int32_t count, const int32_t *numbers, int32_t *out) {
 }
 
 /// The shape of one coarse row, as lac_aggregation has it, and its shifts entry by entry behind it; returns its size, 0 where it has none.
-static int shape_of_row(const sight *s, int64_t i, int32_t list[LAC_LIST]) {
+static int shape_of_row(const sight *s, int64_t i, int32_t list[CPU_LIST]) {
   int32_t first = s->starts[i], members = s->starts[i + 1] - first, lengths[MEMBERS], shifts[ENTRIES], count = 0;
   if (members > MEMBERS) return 0;
   for (int32_t m = 0; m < members; ++m) {
@@ -78,7 +78,7 @@ static bool shape_is_like(const void *self, int64_t slice, const int32_t *list) 
   return true;
 }
 
-static int shape_make(const void *self, int64_t slice, int32_t list[LAC_LIST]) {
+static int shape_make(const void *self, int64_t slice, int32_t list[CPU_LIST]) {
   const sight *s = self;
   int size = slice * LAC_SLICE + LAC_SLICE <= s->coarse ? shape_of_row(s, slice * LAC_SLICE, list) : 0;
   if (size && shape_is_like(self, slice, list)) return size;
@@ -86,14 +86,14 @@ static int shape_make(const void *self, int64_t slice, int32_t list[LAC_LIST]) {
   return 1;
 }
 
-lac_status lac_aggregation_shapes(lac_context *ctx, const lac_pattern *pattern, lac_aggregation *aggregation) {
+lac_status cpu_pairwise_shaped(lac_context *ctx, const lac_pattern *pattern, lac_aggregation *aggregation) {
   int threads = lac_threads_worth(ctx->threads, ctx->threads, (double)pattern->nnz);
   sight s = {pattern, aggregation->coarse, aggregation->aggregates->host, aggregation->starts->host,
              aggregation->members->host};
-  lac_lister lister = {&s, shape_make, shape_is_like};
+  cpu_lister lister = {&s, shape_make, shape_is_like};
   bool fits = (2 + MEMBERS) * s.coarse + 3 * pattern->nnz <=
               LAC_SLICE * (int64_t)INT32_MAX;  // all lists, if no two are the same
   if (!aggregation->is_regular || pattern->columns->type != LAC_I32 || !fits) return LAC_OK;
-  return lac_lists_create(ctx, &lister, (aggregation->coarse + LAC_SLICE - 1) / LAC_SLICE, threads,
+  return cpu_lists_create(ctx, &lister, (aggregation->coarse + LAC_SLICE - 1) / LAC_SLICE, threads,
                           &aggregation->firsts, &aggregation->shapes);
 }

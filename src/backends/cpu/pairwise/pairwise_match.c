@@ -9,7 +9,7 @@
 /// carries the direction from pair to pair.
 
 #include "core/numbers.h"
-#include "solvers/precondition/multigrid/pairwise/hierarchy.h"
+#include "backends/cpu/pairwise/pairwise.h"
 
 enum { FREE = -1, OUT = -2 };
 
@@ -49,7 +49,7 @@ static inline void match_ask(const match *m, const int32_t *order, int64_t at, i
   if (bytes) __builtin_prefetch((const char *)m->values + (size_t)p * bytes);
 }
 
-#define KERNEL_FILE "solvers/precondition/multigrid/pairwise/pairwise_match_kernel.h"
+#define KERNEL_FILE "backends/cpu/pairwise/pairwise_match_kernel.h"
 #include "core/instantiate.h"
 
 static void (*const match_rows[4])(match *) = TABLE(match_rows);
@@ -139,15 +139,6 @@ done:
   return status;
 }
 
-void lac_aggregation_clear(lac_aggregation *aggregation) {
-  lac_object_release(aggregation->aggregates);
-  lac_object_release(aggregation->starts);
-  lac_object_release(aggregation->members);
-  lac_object_release(aggregation->firsts);
-  lac_object_release(aggregation->shapes);
-  *aggregation = (lac_aggregation){0};
-}
-
 /// Whether at least seven of eight aggregates have the same size.
 static bool have_one_size(int64_t count, const int32_t *starts) {
   enum { SIZES = 16 };
@@ -168,8 +159,8 @@ static void match_clear(match *m) {
   lac_free(m->seen);
 }
 
-lac_status lac_pairwise_match(lac_context *ctx, const lac_pattern *pattern, lac_dtype dtype, const void *values,
-                              bool is_first, lac_aggregation *out) {
+lac_status cpu_pairwise_matched(lac_context *ctx, const lac_pattern *pattern, const lac_array *values, bool is_first,
+                                lac_aggregation *out) {
   lac_status status = LAC_OK;
   lac_aggregation made = {.fine = pattern->rows};
   int32_t *order = NULL;
@@ -177,13 +168,13 @@ lac_status lac_pairwise_match(lac_context *ctx, const lac_pattern *pattern, lac_
   match m = {.rows = pattern->rows,
              .offsets = pattern->offsets->host,
              .columns = pattern->columns->host,
-             .values = values,
+             .values = cpu_data(values),
              .has_wide_offsets = pattern->offsets->type == LAC_I64,
              .has_wide_columns = pattern->columns->type == LAC_I64};
   LAC_TRY(lac_buffer_create(ctx, LAC_I32, m.rows, &made.aggregates));
   m.pair = made.aggregates->host;
   if (is_first && !has_few_offsets(&m)) LAC_TRY(visit_breadth_first(ctx, &m, &order));
-  LAC_TRY(match_twice(ctx, dtype, &m));
+  LAC_TRY(match_twice(ctx, values->meta.dtype, &m));
   for (int64_t i = 0; i < m.rows; ++i) taken += m.pair[i] >= 0;
   made.coarse = m.merges;
   LAC_TRY(lac_buffer_create(ctx, LAC_I32, made.coarse + 1, &made.starts));
