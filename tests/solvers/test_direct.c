@@ -323,7 +323,8 @@ static void solvers_have_numbers_of_their_own(lac_context *ctx) {
 }
 
 CHECK_MAIN_OF("direct", solvers_have_numbers_of_their_own, every_kind_dtype_width_and_side_is_solved_to_rounding,
-           every_method_and_ordering_that_may_be_forced_solves, many_random_systems_are_solved,
-           sparse_right_hand_sides_are_solved, nearly_singular_systems_are_solved,
-           batches_of_matrices_and_right_hand_sides_broadcast, the_bits_do_not_depend_on_the_number_of_threads,
-           the_scale_of_matrix_and_right_hand_side_does_not_matter, every_failing_allocation_is_said_and_leaks_nothing)
+              every_method_and_ordering_that_may_be_forced_solves, many_random_systems_are_solved,
+              sparse_right_hand_sides_are_solved, nearly_singular_systems_are_solved,
+              batches_of_matrices_and_right_hand_sides_broadcast, the_bits_do_not_depend_on_the_number_of_threads,
+              the_scale_of_matrix_and_right_hand_side_does_not_matter,
+              every_failing_allocation_is_said_and_leaks_nothing)

@@ -157,5 +157,5 @@ static void a_matrix_that_single_precision_cannot_solve_is_refused(lac_context *
 }
 
 CHECK_MAIN_OF("direct", real_matrices_are_solved_to_rounding, lu_solves_them_all, engines_solve_them_too,
-           unit_vectors_are_solved_for_however_pivots_are_chosen,
-           a_matrix_that_single_precision_cannot_solve_is_refused)
+              unit_vectors_are_solved_for_however_pivots_are_chosen,
+              a_matrix_that_single_precision_cannot_solve_is_refused)

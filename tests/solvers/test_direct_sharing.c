@@ -286,7 +286,7 @@ static void a_solve_works_in_one_block_of_n_by_sixteen_for_each_thread(lac_conte
 }
 
 CHECK_MAIN_OF("direct", values_that_come_back_give_the_same_factor, what_is_kept_stays_within_the_budget,
-           always_changing_values_keep_a_few_factors_only, values_are_known_by_version_and_by_bits,
-           partners_count_from_the_next_use_on, a_factor_beyond_the_budget_is_not_kept_and_drives_nothing_out,
-           two_threads_share_a_solver, two_threads_solve_with_one_factor,
-           a_solve_works_in_one_block_of_n_by_sixteen_for_each_thread)
+              always_changing_values_keep_a_few_factors_only, values_are_known_by_version_and_by_bits,
+              partners_count_from_the_next_use_on, a_factor_beyond_the_budget_is_not_kept_and_drives_nothing_out,
+              two_threads_share_a_solver, two_threads_solve_with_one_factor,
+              a_solve_works_in_one_block_of_n_by_sixteen_for_each_thread)

@@ -220,6 +220,6 @@ static void a_solution_is_not_taken_for_the_values_it_was(lac_context *ctx) {
 }
 
 CHECK_MAIN_OF("direct", every_method_is_a_kind_of_its_name, unknown_names_are_refused, a_solver_is_asked_for_by_name,
-           what_works_on_the_host_serves_arrays_from_elsewhere, determinants_inverses_and_conditions_travel_too,
-           what_is_refused_on_the_host_is_refused_here, every_failing_allocation_on_the_way_is_told,
-           values_are_recognised_by_version_or_by_bits, a_solution_is_not_taken_for_the_values_it_was)
+              what_works_on_the_host_serves_arrays_from_elsewhere, determinants_inverses_and_conditions_travel_too,
+              what_is_refused_on_the_host_is_refused_here, every_failing_allocation_on_the_way_is_told,
+              values_are_recognised_by_version_or_by_bits, a_solution_is_not_taken_for_the_values_it_was)

@@ -57,9 +57,8 @@ typedef struct op_setup {
 } op_setup;
 
 struct op_case {
-  const char *op;  ///< as in ops.def
-  const char
-      *needs;  ///< optional: solvers that it uses, "gmres ilu0": on the host where the backend has none
+  const char *op;         ///< as in ops.def
+  const char *needs;      ///< optional: solvers that it uses, "gmres ilu0": on the host where the backend has none
   const lac_op *user_op;  ///< optional: a user's operator of that name, which ops.def does not have
   const sketch *patterns[LAC_MAX_PATTERNS];
   int64_t blocks[LAC_MAX_PATTERNS][2];  ///< their block sizes; {0} is a pattern of single entries

@@ -34,8 +34,7 @@ __device__ bool is_finite(Complex<R> x) {
 }
 
 template <class T>
-__global__ void __launch_bounds__(BLOCK)
-    reciprocals(int64_t count, const T *x, T *y, unsigned long long *first) {
+__global__ void __launch_bounds__(BLOCK) reciprocals(int64_t count, const T *x, T *y, unsigned long long *first) {
   int64_t step = static_cast<int64_t>(gridDim.x) * BLOCK;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * BLOCK + threadIdx.x; i < count; i += step) {
     T inverse = over_one(x[i]);

@@ -36,10 +36,10 @@ lac_status cuda_reciprocal(lac_context *ctx, const lac_array *x, lac_array *y, i
 
   LAC_TRY(cuda_scratch_take(ctx, "reciprocal", sizeof first, &word));
   scope = cuda_begin(ctx);
-  LAC_TRY(cuda_end(ctx, scope,
-                   cuda_launch_reciprocal(ctx->stream, x->meta.dtype, x->count, x->storage->data, y->storage->data,
-                                          word.data),
-                   "reciprocal"));
+  LAC_TRY(cuda_end(
+      ctx, scope,
+      cuda_launch_reciprocal(ctx->stream, x->meta.dtype, x->count, x->storage->data, y->storage->data, word.data),
+      "reciprocal"));
   LAC_TRY(ctx->backend->download(ctx, &first, word.data, sizeof first));
   *fault = first == UINT64_MAX ? -1 : (int64_t)first;
 done:

@@ -217,9 +217,7 @@ static lac_trial direct_try_like(const lac_context *ctx, lac_factor *f, const la
 // -- factors ---------------------------------------------------------------------------------------------------------
 
 // Pivots below so much of their column are little more than rounding.
-static double direct_doubt(const lac_factor *f) {
-  return 8 * (lac_dtype_epsilon(f->meta.dtype));
-}
+static double direct_doubt(const lac_factor *f) { return 8 * (lac_dtype_epsilon(f->meta.dtype)); }
 
 bool lac_direct_is_regular(const lac_factor *f, int64_t item) {
   const lac_direct_factor *d = f->part;

@@ -58,13 +58,13 @@ static lac_status krylov_require_hermitian(lac_context *ctx, const lac_factor *f
   if (s->asymmetric < 0 || !method->needs_hermitian) goto done;
   LAC_TRY(lac_survey_place(ctx, a->pattern, s->asymmetric, &row, &column));
   LAC_FAIL(LAC_ERR_SYMMETRY,
-            "lac_solver_factor: %s needs a Hermitian matrix, but entry (%lld, %lld) %s (%lld, %lld)%s; use "
-            "LAC_METHOD_GMRES or LAC_METHOD_BICGSTAB",
-            method->name, row, column,
-            s->is_unpaired                        ? "has no counterpart"
-            : lac_dtype_is_complex(f->meta.dtype) ? "is not the conjugate of entry"
-                                                  : "does not equal entry",
-            column, row, lac_factor_item_text(f, s->asymmetric_item, which));
+           "lac_solver_factor: %s needs a Hermitian matrix, but entry (%lld, %lld) %s (%lld, %lld)%s; use "
+           "LAC_METHOD_GMRES or LAC_METHOD_BICGSTAB",
+           method->name, row, column,
+           s->is_unpaired                        ? "has no counterpart"
+           : lac_dtype_is_complex(f->meta.dtype) ? "is not the conjugate of entry"
+                                                 : "does not equal entry",
+           column, row, lac_factor_item_text(f, s->asymmetric_item, which));
 done:
   return status;
 }

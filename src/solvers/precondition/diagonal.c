@@ -29,9 +29,9 @@ lac_status lac_relax_require_diagonal(lac_context *ctx, const char *who, const l
   LAC_TRY(lac_buffer_host(ctx, offsets));
   while (lac_buffer_get(offsets, row + 1) > lac_buffer_get(offsets, row)) row++;
   LAC_FAIL(LAC_ERR_SINGULAR,
-            "%s: row %lld has no entry on the diagonal; order the rows so that it has one, or choose another "
-            "preconditioner (identity, block_jacobi) or a direct method",
-            who, (long long)row);
+           "%s: row %lld has no entry on the diagonal; order the rows so that it has one, or choose another "
+           "preconditioner (identity, block_jacobi) or a direct method",
+           who, (long long)row);
 done:
   lac_map_destroy(&map);
   return status;
