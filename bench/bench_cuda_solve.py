@@ -108,4 +108,5 @@ def main():
     sys.exit(not bench.all_pass)
 
 
-main()
+if __name__ == "__main__":
+    main()
