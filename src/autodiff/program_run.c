@@ -234,6 +234,7 @@ static void run_borrow(lac_context *ctx, run_borrowed *b, const lac_meta *meta, 
   b->storage.space = ctx->space;
   b->storage.data = data;
   b->storage.origin = STORAGE_BORROWED;
+  b->storage.id = 0;
   atomic_init(&b->storage.holders, 2);  // never reaches zero: the run frees it
   atomic_init(&b->array.holders, 2);
   b->array.meta = *meta;

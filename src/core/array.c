@@ -46,7 +46,10 @@ static void storage_release(lac_storage *s) {
 }
 
 /// Numbers of storage that the library owns: by these and a version, values are known again (lac_storage.id).
-static _Atomic int64_t storage_last_id;
+static int64_t storage_next_id(void) {
+  static _Atomic int64_t last;
+  return atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
+}
 
 /// Storage over `data`, or over fresh memory when it is owned.
 static lac_status storage_create(lac_context *ctx, size_t bytes, void *data, int origin, lac_storage **out) {
@@ -62,7 +65,7 @@ static lac_status storage_create(lac_context *ctx, size_t bytes, void *data, int
   s->stream = ctx->stream;
   s->origin = origin;
   s->bytes = bytes ? bytes : 1;  // an empty array has an address too
-  s->id = is_owned ? atomic_fetch_add_explicit(&storage_last_id, 1, memory_order_relaxed) + 1 : 0;
+  s->id = is_owned ? storage_next_id() : 0;
   s->data = is_inside ? storage_inside(s) : data;
   if (is_owned && !is_inside) {
     s->data = s->space->allocate(s->space, s->bytes, s->stream);
@@ -72,6 +75,12 @@ static lac_status storage_create(lac_context *ctx, size_t bytes, void *data, int
 done:
   lac_free(s);
   return status;
+}
+
+/// From here on the memory is the library's.
+static void storage_adopt(lac_storage *s) {
+  s->origin = STORAGE_ADOPTED;
+  s->id = storage_next_id();
 }
 
 // -- metas -----------------------------------------------------------------------------------------------------------
@@ -186,7 +195,7 @@ lac_status lac_array_from(lac_context *ctx, lac_dtype dtype, int ndim, const int
   } else {
     LAC_TRY(array_usable(ctx, data, dtype));
     LAC_TRY(array_make(ctx, &meta, data, STORAGE_BORROWED, &a));
-    if (ownership == LAC_ADOPT) a->storage->origin = STORAGE_ADOPTED;  // only now that nothing can fail any more
+    if (ownership == LAC_ADOPT) storage_adopt(a->storage);  // only now that nothing can fail any more
   }
   *out = a, a = NULL;
 done:

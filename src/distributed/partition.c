@@ -126,7 +126,7 @@ lac_status lac_array_partitioned(lac_context *ctx, lac_dtype dtype, int ndim, co
   *out = array, array = NULL;
 done:
   if (array && array->storage->origin == STORAGE_ADOPTED)
-    array->storage->origin = STORAGE_BORROWED;  // stays the caller's
+    array->storage->origin = STORAGE_BORROWED, array->storage->id = 0;  // stays the caller's
   lac_array_destroy(&array);
   return status;
 }

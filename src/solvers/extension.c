@@ -156,7 +156,7 @@ done:
 /// this one does not either.
 static lac_status extension_cover(lac_context *ctx, lac_solver_core *core, lac_extension *e) {
   lac_status status = LAC_OK;
-  bool is_direct = core->table->flags & LAC_COPIES;
+  bool is_direct = !(core->table->flags & (LAC_ITERATES | LAC_APPROXIMATES | LAC_DELEGATES));
   lac_solver_options options = extension_options(core, is_direct ? "direct" : "auto");
   lac_pattern *wide = NULL, *turned = NULL, *whole = NULL;
   lac_structure *structure = NULL;

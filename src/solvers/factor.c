@@ -69,6 +69,7 @@ static lac_status factor_begin(lac_context *ctx, const char *function, lac_solve
   pthread_mutex_init(&f->lock, NULL);
   f->core = lac_object_retain(core);
   f->table = table;
+  f->space = ctx->space;
   f->function = function;
   f->items = 1;
   *out = f;
@@ -111,6 +112,15 @@ lac_status lac_factor_make(lac_context *ctx, const char *function, lac_solver_co
 lac_status lac_factor_make_here(lac_context *ctx, const char *function, lac_solver_core *core, const lac_linear *a,
                                 const lac_factor *like, bool by_choices, bool *lacks_room, lac_factor **out) {
   return factor_make(ctx, core->table, function, core, a, like, by_choices, lacks_room, out);
+}
+
+lac_status lac_factor_identify(lac_context *ctx, lac_factor *f, const lac_array *values, const lac_identity *known) {
+  lac_status status = LAC_OK;
+
+  f->identity = known ? *known : lac_identity_quick(values);
+  if (!f->values && !f->identity.has_hash) LAC_TRY(lac_identity_hash(ctx, values, &f->identity));
+done:
+  return status;
 }
 
 lac_status lac_factor_of_products(lac_context *ctx, const char *function, const lac_solver_options *options,
@@ -178,7 +188,7 @@ lac_status lac_factor_refactor(lac_context *ctx, const lac_factor *like, const l
   LAC_TRY(refactor_check(ctx, like, values));
   a = lac_linear_matrix(like->core->pattern, values);
   LAC_TRY(lac_factor_make(ctx, "lac_factor_refactor", like->core, &a, like, true, NULL, &f));
-  f->identity = lac_identity_quick(values);
+  LAC_TRY(lac_factor_identify(ctx, f, values, NULL));
   atomic_fetch_add(&like->core->counts->factorisations, 1);
   *out = f, f = NULL;
 done:
@@ -226,8 +236,8 @@ static lac_status factor_hash(lac_context *ctx, lac_factor *f, lac_identity *out
   lac_status status = LAC_OK;
 
   pthread_mutex_lock(&f->lock);
-  if (!f->identity.has_hash && f->values) status = lac_identity_hash(ctx, f->values, &f->identity);
-  *out = f->identity;
+  *out = f->identity.has_hash ? f->identity : f->late;
+  if (!out->has_hash && f->values) status = lac_identity_hash(ctx, f->values, &f->late), *out = f->late;
   pthread_mutex_unlock(&f->lock);
   return status == LAC_OK ? status : lac_context_pass(ctx, status, __func__);
 }
@@ -283,6 +293,7 @@ static lac_status partner_make(lac_context *ctx, lac_factor *f, const lac_solver
             (long long)f->core->rows, (long long)f->core->cols);
   a = lac_linear_matrix(f->core->pattern, f->values);
   LAC_TRY(lac_core_create(ctx, kind, f->core->pattern, options, "asked for", &core));
+  core->counts = f->core->counts;  // f holds its core and the partner
   LAC_TRY(lac_factor_make(ctx, "lac_solver_factor", core, &a, NULL, false, NULL, &partner));
   atomic_store(&f->partner, partner);
   atomic_fetch_add(&f->core->counts->factorisations, 1);
@@ -295,7 +306,7 @@ lac_status lac_factor_partner(lac_context *ctx, const lac_factor *factor, const 
   lac_status status = LAC_OK;
   lac_factor *f = (lac_factor *)factor;  // its partner comes under its lock; what it is does not change
   lac_solver_options options = f->core->options;
-  const lac_solver_table *kind = f->table->partner(f, &options);
+  const lac_solver_table *kind = f->table->partner ? f->table->partner(f, &options) : NULL;
 
   *out = NULL;
   if (!kind) return LAC_OK;
@@ -316,7 +327,7 @@ int64_t lac_factor_partner_bytes(const lac_factor *factor) {
 // -- what it says ----------------------------------------------------------------------------------------------------
 
 const lac_factor *lac_factor_innermost(const lac_factor *f) {
-  while (f->table->inner && f->table->inner(f)) f = f->table->inner(f);
+  for (const lac_factor *next = f; next; next = f->table->inner ? f->table->inner(f) : NULL) f = next;
   return f;
 }
 
@@ -324,7 +335,7 @@ bool lac_factor_is_seed(const lac_factor *f) { return lac_factor_innermost(f)->t
 bool lac_factor_varies(const lac_factor *f) { return lac_factor_innermost(f)->table->flags & LAC_VARIES; }
 
 int64_t lac_factor_bytes_of(const lac_solver_core *core, lac_dtype dtype, int64_t items, int64_t part_bytes) {
-  int64_t values = core->pattern->nnz * (int64_t)lac_dtype_size(dtype);
+  int64_t values = core->pattern ? core->pattern->nnz * (int64_t)lac_dtype_size(dtype) : 0;
   return (int64_t)sizeof(lac_factor) + part_bytes + items * ((int64_t)sizeof(void *) + values);
 }
 

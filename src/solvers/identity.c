@@ -10,8 +10,7 @@
 
 lac_identity lac_identity_quick(const lac_array *values) {
   const lac_storage *s = values->storage;
-  bool is_owned = s->origin == STORAGE_OWNED;
-  return (lac_identity){.storage = is_owned ? s->id : 0, .version = is_owned ? atomic_load(&s->version) : 0};
+  return (lac_identity){.storage = s->id, .version = s->id ? atomic_load(&s->version) : 0};
 }
 
 lac_status lac_identity_hash(lac_context *ctx, const lac_array *values, lac_identity *identity) {

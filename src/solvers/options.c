@@ -5,6 +5,7 @@
 #include "solvers/options.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "core/number_at.h"
 
@@ -101,8 +102,8 @@ done:
 // -- what iterations are given ---------------------------------------------------------------------------------------
 
 const char *lac_options_preconditioner(const lac_precondition *p) {
-  if (p->name) return p->name;
-  return p->method == LAC_METHOD_AUTO ? NULL : lac_method_name((lac_method)p->method);
+  const char *name = p->name ? p->name : lac_method_name((lac_method)p->method);
+  return name && strcmp(name, "auto") == 0 ? NULL : name;
 }
 
 static lac_status options_check_preconditioner(lac_context *ctx, const lac_pattern *pattern,
@@ -121,6 +122,8 @@ static lac_status options_check_preconditioner(lac_context *ctx, const lac_patte
             "lac_solver_create: %s as a preconditioner is an iteration inside one; make a factor of it, hand that over "
             "as preconditioner.factor, and use a flexible method",
             name);
+  LAC_CHECK(!kind || !(kind->flags & LAC_DELEGATES), LAC_ERR_ARG,
+            "lac_solver_create: %s is no preconditioner; leave it out, and one is chosen", name);
   LAC_CHECK(!(p->factor && p->apply), LAC_ERR_ARG,
             "lac_solver_create: the preconditioner is both a factor and a function; give one of them");
   LAC_CHECK(!other || (other->rows == pattern->cols && other->cols == pattern->cols), LAC_ERR_SHAPE,

@@ -9,6 +9,16 @@
 #include "solvers/vectors.h"
 #include "solvers/options.h"
 
+lac_status lac_factor_require_here(lac_context *ctx, const char *function, const lac_factor *factor) {
+  lac_status status = LAC_OK;
+
+  LAC_CHECK(factor->space == ctx->space, LAC_ERR_DEVICE,
+            "%s: the factor takes arrays on %s, the context has them on %s; factor the values through this context",
+            function, factor->space->backend, lac_context_backend(ctx));
+done:
+  return status;
+}
+
 // -- what fits -------------------------------------------------------------------------------------------------------
 
 /// Whether the batch of x is the joint one of values and b.
@@ -59,6 +69,7 @@ lac_status lac_factor_fit(lac_context *ctx, const char *function, const lac_fact
   LAC_CHECK(factor, LAC_ERR_ARG, "%s: the factor is NULL", function);
   LAC_CHECK(side >= LAC_N && side <= LAC_H, LAC_ERR_ARG, "%s: unknown side %d; use one of lac_side", function,
             (int)side);
+  LAC_TRY(lac_factor_require_here(ctx, function, factor));
   LAC_TRY(lac_solver_require_here(ctx, function, b));
   LAC_TRY(lac_solver_require_here(ctx, function, x));
   LAC_CHECK(b->storage != x->storage, LAC_ERR_ARG, "%s: b and x share memory; give x memory of its own", function);
@@ -131,8 +142,8 @@ done:
 }
 
 /// What a kind did not measure itself. What was applied once has converged if it is within the tolerance.
-static lac_status solve_complete(lac_context *ctx, const lac_factor *f, const lac_solve_job *job,
-                                 lac_solve_report *report) {
+lac_status lac_factor_measure(lac_context *ctx, const lac_factor *f, const lac_solve_job *job,
+                              lac_solve_report *report) {
   lac_status status = LAC_OK;
   double rtol = lac_options_iteration(&f->core->options.iteration, f->meta.dtype, false).rtol;
 
@@ -161,7 +172,8 @@ lac_status lac_factor_iterate(lac_context *ctx, const lac_factor *factor, lac_si
   lac_status status = LAC_OK;
   double begin = lac_solver_seconds();
   lac_batch batch;
-  lac_solve_job job = {.side = side, .only_reports = true, .batch = &batch, .b = b, .x0 = x0, .x = x};
+  lac_solve_job job = {
+      .side = side, .only_reports = true, .wants_residual = true, .batch = &batch, .b = b, .x0 = x0, .x = x};
   lac_solve_report own;
 
   LAC_CHECK_CONTEXT();
@@ -169,7 +181,7 @@ lac_status lac_factor_iterate(lac_context *ctx, const lac_factor *factor, lac_si
   LAC_TRY(iterate_check_start(ctx, x0, x));
   (void)lac_array_edit(x);
   LAC_TRY(factor->table->solve(ctx, factor, &job, &own));
-  if (own.residual == LAC_UNMEASURED) LAC_TRY(solve_complete(ctx, factor, &job, &own));
+  if (own.residual == LAC_UNMEASURED) LAC_TRY(lac_factor_measure(ctx, factor, &job, &own));
   own.seconds = lac_solver_seconds() - begin;
   if (report) *report = own;
 done:
@@ -185,6 +197,7 @@ static lac_status solve_check_batch(lac_context *ctx, const char *function, cons
   lac_meta wanted = factor->meta;
   char text[LAC_SHAPE_TEXT], other[LAC_SHAPE_TEXT];
 
+  LAC_TRY(lac_factor_require_here(ctx, function, factor));
   LAC_TRY(lac_solver_require_here(ctx, function, array));
   LAC_CHECK(array->meta.dtype == dtype, LAC_ERR_DTYPE, "%s: the factor is %s, so %s must be %s; it is %s", function,
             lac_dtype_name(factor->meta.dtype), name, lac_dtype_name(dtype), lac_dtype_name(array->meta.dtype));
@@ -222,6 +235,7 @@ lac_status lac_factor_selected_inverse(lac_context *ctx, const lac_factor *facto
 
   LAC_CHECK_CONTEXT();
   LAC_CHECK(factor, LAC_ERR_ARG, "lac_factor_selected_inverse: the factor is NULL");
+  LAC_TRY(lac_factor_require_here(ctx, "lac_factor_selected_inverse", factor));
   LAC_TRY(lac_solver_require_here(ctx, "lac_factor_selected_inverse", values));
   LAC_CHECK(values->meta.dtype == factor->meta.dtype, LAC_ERR_DTYPE,
             "lac_factor_selected_inverse: the factor is %s and values are %s; they must agree",

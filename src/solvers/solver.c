@@ -220,10 +220,11 @@ static lac_status solver_make(lac_context *ctx, lac_solver *solver, const lac_ar
   lac_linear a = lac_linear_matrix(solver->core->pattern, values);
 
   LAC_TRY(lac_factor_make(ctx, "lac_solver_factor", solver->core, &a, last, false, NULL, &made));
-  made->identity = *identity;
+  LAC_TRY(lac_factor_identify(ctx, made, values, identity));
   atomic_fetch_add(&solver->core->counts->factorisations, 1);
-  *out = solver_keep(solver, values, made);
+  *out = solver_keep(solver, values, made), made = NULL;
 done:
+  lac_object_release(made);
   lac_object_release(last);
   return status;
 }

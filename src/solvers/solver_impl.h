@@ -49,6 +49,7 @@ typedef struct lac_solve_job {
   lac_side side;
   bool is_derivative;      // held to the tolerance of derivatives
   bool only_reports;       // a tolerance that is not met is reported, and no error
+  bool wants_residual;     // what the kind does not measure is measured
   const lac_batch *batch;  // of values, b and x
   const lac_array *b;
   const lac_array *x0;  // where to start; NULL: zero
@@ -80,7 +81,7 @@ typedef struct lac_solver_table {
   lac_status (*refresh)(lac_context *ctx, const lac_linear *a, const lac_factor *like, lac_factor *f);
   lac_status (*solve)(lac_context *ctx, const lac_factor *f, const lac_solve_job *job, lac_solve_report *report);
 
-  // Optional. Where one is NULL, the partner serves.
+  // Optional. Where one of the first three is NULL, the partner serves.
   lac_status (*logdet)(lac_context *ctx, const lac_factor *f, lac_array *logabs, lac_array *sign);
   lac_status (*selected_inverse)(lac_context *ctx, const lac_factor *f, lac_array *values);
   lac_status (*rcond)(lac_context *ctx, const lac_factor *f, lac_array *rcond);
@@ -182,13 +183,15 @@ struct lac_factor {
   const lac_solver_table *table;  // the core's, or the one that travels for it
   lac_meta meta;                  // of the values
   int64_t items;                  // how many matrices
-  lac_array *values;   // [*batch, nnz], shared or a copy; NULL: they are elsewhere, or there are products alone
-  bool shares_values;  // they are stale once the memory is written to
-  int64_t version;     // of that memory when it was looked at
-  lac_identity identity;
-  void *part;            // the kind's own
-  bool lacks_room;       // it was refused, not to begin what there is no memory for
-  const char *function;  // that was called for it, as errors name it
+  lac_array *values;       // [*batch, nnz], shared or a copy; NULL: they are elsewhere, or there are products alone
+  bool shares_values;      // they are stale once the memory is written to
+  int64_t version;         // of that memory when it was looked at
+  lac_identity identity;   // does not change once the factor is handed out
+  lac_identity late;       // with a hash that was asked for later; under the lock
+  const lac_space *space;  // where the arrays lie that it takes
+  void *part;              // the kind's own
+  bool lacks_room;         // it was refused, not to begin what there is no memory for
+  const char *function;    // that was called for it, as errors name it
   double seconds;
   char reason[LAC_REASON_SIZE];
   char warning[LAC_WARNING_SIZE];
@@ -218,6 +221,10 @@ lac_status lac_factor_of_products(lac_context *ctx, const char *function, const 
 
 /// Share the values of the factor that does the work.
 void lac_factor_share(lac_factor *factor, const lac_factor *taken);
+
+/// Note which values a factor was made of: what is known of them (NULL: nothing), and their hash where the factor does not hold them.
+lac_status lac_factor_identify(lac_context *ctx, lac_factor *factor, const lac_array *values,
+                               const lac_identity *known);
 
 /// Add to the reason of a factor.
 void lac_factor_say(lac_factor *factor, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -264,6 +271,13 @@ bool lac_factor_same_shape(const lac_meta *a, const lac_meta *b, int core);
 /// lac_factor_solve, to the tolerance of derivatives where it is for one.
 lac_status lac_factor_solve_for(lac_context *ctx, const lac_factor *factor, lac_side side, bool is_derivative,
                                 const lac_array *b, lac_array *x);
+
+/// Measure what a kind left unmeasured, by a factor that holds its values.
+lac_status lac_factor_measure(lac_context *ctx, const lac_factor *factor, const lac_solve_job *job,
+                              lac_solve_report *report);
+
+/// Refuse a factor that takes arrays of other memory than the context's, for `function`.
+lac_status lac_factor_require_here(lac_context *ctx, const char *function, const lac_factor *factor);
 
 /// The batch of values, b and x of a factor; refuse what does not fit, for `function`.
 lac_status lac_factor_fit(lac_context *ctx, const char *function, const lac_factor *factor, lac_side side,

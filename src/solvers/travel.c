@@ -45,18 +45,24 @@ static lac_status travel_up(lac_context *ctx, const lac_array *from, lac_array *
 
 // -- the core on the host --------------------------------------------------------------------------------------------
 
-static lac_status travel_options(lac_context *ctx, lac_context *host, const lac_solver_options *options,
-                                 lac_array *held[3], lac_solver_options *out) {
+/// What a kind does not read stays where it is.
+static lac_status travel_options(lac_context *ctx, lac_context *host, const lac_solver_core *core, lac_array *held[3],
+                                 lac_solver_options *out) {
   lac_status status = LAC_OK;
+  const lac_solver_options *options = &core->options;
 
   *out = *options;
-  LAC_CHECK(!options->preconditioner.apply, LAC_ERR_UNSUPPORTED,
-            "lac_solver_factor: a function as preconditioner works where the arrays lie, and %s works on the host; use "
-            "a Krylov method, which works on %s",
-            options->name, lac_context_backend(ctx));
+  out->iteration.null_space = out->iteration.left_null_space = NULL;
+  out->preconditioner = (lac_precondition){0};
+  if (!(core->table->flags & (LAC_ITERATES | LAC_APPROXIMATES | LAC_DELEGATES))) goto done;
+  LAC_CHECK(!options->preconditioner.apply && !options->preconditioner.factor, LAC_ERR_UNSUPPORTED,
+            "lac_solver_factor: the preconditioner that is given works on %s, and %s works on the host; use a Krylov "
+            "method with no other preconditioner besides, which works there",
+            lac_context_backend(ctx), core->table->name);
   LAC_TRY(travel_down(ctx, host, options->iteration.null_space, &held[0]));
   LAC_TRY(travel_down(ctx, host, options->iteration.left_null_space, &held[1]));
   LAC_TRY(travel_down(ctx, host, options->preconditioner.near_null, &held[2]));
+  out->preconditioner = options->preconditioner;
   out->iteration.null_space = held[0];
   out->iteration.left_null_space = held[1];
   out->preconditioner.near_null = held[2];
@@ -73,7 +79,7 @@ static lac_status travel_core(lac_context *ctx, lac_context *host, lac_solver_co
 
   pthread_mutex_lock(&core->lock);
   if (!core->host) {
-    status = travel_options(ctx, host, &core->options, held, &options);
+    status = travel_options(ctx, host, core, held, &options);
     if (status == LAC_OK) {
       status = travel_pass(ctx, host, lac_core_create(host, core->table, core->pattern, &options, core->why, &made));
     }
@@ -101,7 +107,7 @@ static lac_status travel_make(lac_context *ctx, const lac_linear *a, const lac_f
   LAC_TRY(lac_context_host(ctx, &host));
   LAC_TRY(travel_core(ctx, host, f->core, &core));
   LAC_TRY(travel_down(ctx, host, a->values, &values));
-  own.values = values, own.survey = a->survey;
+  own.values = values;
   LAC_TRY(travel_pass(ctx, host,
                       lac_factor_make_here(host, f->function, core, &own, like ? travel_inner(like) : NULL, by_choices,
                                            &f->lacks_room, &part->there)));
@@ -131,23 +137,23 @@ static void travel_destroy(lac_factor *f) {
 
 // -- what it is asked ------------------------------------------------------------------------------------------------
 
-/// On the host a report is measured there, where the values are.
+/// A residual is measured on the host, where the values are.
 static lac_status travel_solve(lac_context *ctx, const lac_factor *f, const lac_solve_job *job,
                                lac_solve_report *report) {
   lac_status status = LAC_OK;
   const lac_factor *there = travel_inner(f);
   lac_context *host = NULL;
   lac_array *b = NULL, *x = NULL, *x0 = NULL;
+  lac_solve_job own = *job;
 
   LAC_TRY(lac_context_host(ctx, &host));
   LAC_TRY(travel_down(ctx, host, job->b, &b));
   LAC_TRY(travel_down(ctx, host, job->x0, &x0));
   LAC_TRY(travel_pass(ctx, host, lac_array_make(host, &job->x->meta, &x)));
-  if (job->only_reports) {
-    LAC_TRY(travel_pass(ctx, host, lac_factor_iterate(host, there, job->side, b, x0, x, report)));
-  } else {
-    *report = (lac_solve_report){.ending = LAC_CONVERGED, .residual = LAC_UNMEASURED};
-    LAC_TRY(travel_pass(ctx, host, lac_factor_solve_for(host, there, job->side, job->is_derivative, b, x)));
+  own.b = b, own.x0 = x0, own.x = x;
+  LAC_TRY(travel_pass(ctx, host, there->table->solve(host, there, &own, report)));
+  if (job->wants_residual && report->residual == LAC_UNMEASURED) {
+    LAC_TRY(travel_pass(ctx, host, lac_factor_measure(host, there, &own, report)));
   }
   LAC_TRY(travel_up(ctx, x, job->x));
 done:

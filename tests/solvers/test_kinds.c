@@ -37,6 +37,38 @@ static void unknown_names_are_refused(lac_context *ctx) {
   direct_close(&s);
 }
 
+/// "auto" as a name leaves the preconditioner open, as the word does.
+static void a_preconditioner_by_the_name_auto_is_chosen(lac_context *ctx) {
+  direct_case c = direct_make(DIRECT_POISSON, 60, LAC_F64, 1);
+  for (int m = 0; m < 2; m++) {
+    lac_solver_options options = lac_solver_options_defaults();
+    options.name = m ? "auto" : "cg", options.preconditioner.name = "auto";
+    iterative_system s = iterative_open(ctx, &c, &options);
+    CHECK(iterative_residual(ctx, &c, s.factor, LAC_N, 2) <= 1e-10);
+    iterative_close(&s);
+  }
+}
+
+static void a_rectangle_has_no_preconditioner_to_apply(lac_context *ctx) {
+  lac_pattern *wide = NULL;
+  lac_solver *solver = NULL;
+  lac_factor *factor = NULL;
+  lac_solver_options options = iterative_options(LAC_METHOD_IDENTITY, LAC_METHOD_AUTO);
+  CHECK_OK(lac_pattern_banded(ctx, 6, 3, 0, 0, LAC_WIDTH_AUTO, &wide, NULL));
+  CHECK_OK(lac_solver_create(ctx, wide, &options, &solver));
+  lac_array *a = direct_random(ctx, LAC_F64, 1, (int64_t[]){lac_pattern_nnz(wide)}, 3);
+  lac_array *b = direct_random(ctx, LAC_F64, 2, (int64_t[]){6, 2}, 3),
+            *x = direct_random(ctx, LAC_F64, 2, (int64_t[]){3, 2}, 3);
+  CHECK_OK(lac_solver_factor(ctx, solver, a, &factor));
+  CHECK_FAILS(lac_factor_solve(ctx, factor, LAC_N, b, x), LAC_ERR_SHAPE, "6 x 3");
+  lac_array_destroy(&a);
+  lac_array_destroy(&b);
+  lac_array_destroy(&x);
+  lac_factor_destroy(&factor);
+  lac_solver_destroy(&solver);
+  lac_pattern_destroy(&wide);
+}
+
 /// The name goes before the method, and need not outlive the call.
 static void a_solver_is_asked_for_by_name(lac_context *ctx) {
   direct_case c = direct_make(DIRECT_POISSON, 60, LAC_F64, 1);
@@ -93,6 +125,38 @@ static void what_works_on_the_host_serves_arrays_from_elsewhere(lac_context *ctx
   direct_case c = direct_make(DIRECT_NONSYMMETRIC, 40, LAC_C128, 3);
   lac_solver_options options = lac_solver_options_defaults();
   for (int i = 0; i < 4; i++) check_travelled(ctx, NAMES[i], &c, &options);
+}
+
+/// Matrices [2, 3] of a batch, preconditioned by a factor that travels: it gets the joint batch, not a shape to guess it from.
+static void a_factor_that_travels_preconditions_a_batch(lac_context *ctx) {
+  direct_case c = direct_make(DIRECT_NONSYMMETRIC, 12, LAC_F64, 3);
+  direct_system s = direct_open(ctx, &c, LAC_WIDTH_AUTO, NULL);
+  lac_solver_options options = iterative_options(LAC_METHOD_GMRES, LAC_METHOD_AUTO);
+  int64_t n = c.s->rows;
+  lac_solver_table kind;
+  lac_array *many = NULL, *b = direct_random(ctx, LAC_F64, 4, (int64_t[]){2, 3, n, 2}, 3), *x = NULL;
+  lac_solver *solver = NULL;
+  lac_factor *factor = NULL;
+  lac_solve_report report;
+  CHECK_OK(lac_array_create(ctx, LAC_F64, 3, (int64_t[]){2, 3, c.s->nnz}, &many));
+  double *to = lac_array_edit(many);
+  for (int64_t i = 0; i < 6 * c.s->nnz; i++) to[i] = creal(c.a.x[i % c.s->nnz]) * (1 + 0.01 * (double)(i / c.s->nnz));
+  lac_array_destroy(&s.values);
+  s.values = lac_array_retain(many);
+  lac_factor *inner = travelled(ctx, "lu", &s, &options, &kind);
+  options.preconditioner.factor = inner;
+  CHECK_OK(lac_solver_create(ctx, s.pattern, &options, &solver));
+  CHECK_OK(lac_solver_factor(ctx, solver, many, &factor));
+  CHECK_OK(lac_array_clone(ctx, b, &x));
+  CHECK_OK(lac_factor_iterate(ctx, factor, LAC_N, b, NULL, x, &report));
+  CHECK(report.ending == LAC_CONVERGED && report.iterations <= 2);
+  lac_array_destroy(&many);
+  lac_array_destroy(&b);
+  lac_array_destroy(&x);
+  lac_factor_destroy(&factor);
+  lac_factor_destroy(&inner);
+  lac_solver_destroy(&solver);
+  direct_close(&s);
 }
 
 static void determinants_inverses_and_conditions_travel_too(lac_context *ctx) {
@@ -219,7 +283,9 @@ static void a_solution_is_not_taken_for_the_values_it_was(lac_context *ctx) {
   direct_close(&s);
 }
 
-CHECK_MAIN_OF("direct", every_method_is_a_kind_of_its_name, unknown_names_are_refused, a_solver_is_asked_for_by_name,
-              what_works_on_the_host_serves_arrays_from_elsewhere, determinants_inverses_and_conditions_travel_too,
+CHECK_MAIN_OF("direct", every_method_is_a_kind_of_its_name, unknown_names_are_refused,
+              a_preconditioner_by_the_name_auto_is_chosen, a_rectangle_has_no_preconditioner_to_apply,
+              a_solver_is_asked_for_by_name, what_works_on_the_host_serves_arrays_from_elsewhere,
+              a_factor_that_travels_preconditions_a_batch, determinants_inverses_and_conditions_travel_too,
               what_is_refused_on_the_host_is_refused_here, every_failing_allocation_on_the_way_is_told,
               values_are_recognised_by_version_or_by_bits, a_solution_is_not_taken_for_the_values_it_was)

@@ -36,11 +36,13 @@ static lac_status auto_analyse(lac_context *ctx, lac_solver_core *core) {
   lac_solver_core *direct = NULL;
   lac_auto_core *c = NULL;
   lac_auto_cost *f;
+  const char *name = lac_options_preconditioner(&core->options.preconditioner);
 
   LAC_ALLOC(c, 1);
   core->part = c;
   f = &c->cost;
   LAC_TRY(lac_options_check_iterating(ctx, core->pattern, &core->options));
+  if (name) LAC_TRY(lac_kind_find(ctx, "lac_solver_create", name, &c->asked));
   c->begins_iterating = auto_is_wanted(&core->options);
   snprintf(c->why, sizeof c->why, "a preconditioner or a null space is given");
   if (!c->begins_iterating) {
@@ -54,6 +56,7 @@ static lac_status auto_analyse(lac_context *ctx, lac_solver_core *core) {
   if (!c->begins_iterating) {
     snprintf(c->why, sizeof c->why, "there is no room for a direct factor");
     LAC_TRY(lac_core_inner(ctx, core, &lac_kind_direct, "chosen", &direct));
+    c->direct = direct;
   }
 done:
   return status;
@@ -66,25 +69,22 @@ static void auto_forget(lac_solver_core *core) {
 
 static void auto_foresee(const lac_solver_core *core, lac_report *report) {
   const lac_auto_core *c = core->part;
-  const char *name = lac_options_preconditioner(&core->options.preconditioner);
 
   if (!c->begins_iterating) {
-    const lac_solver_core *direct = core->inner;
-    while (direct->table != &lac_kind_direct) direct = direct->next;
-    direct->table->foresee(direct, report);
+    lac_kind_direct.foresee(c->direct, report);
     return;
   }
   report->method = lac_kind_flexible_cg.name;
   report->reason = c->why;
-  report->preconditioner = name ? name : "";
+  report->preconditioner = c->asked ? c->asked->name : "";
 }
 
-/// All of it travels where the preconditioner that is asked for does.
+/// All of it travels where iterating would.
 static bool auto_is_here(const lac_context *ctx, const lac_solver_table *table, const lac_solver_core *core) {
-  const char *name = lac_options_preconditioner(&core->options.preconditioner);
-  const lac_solver_table *kind = name ? lac_kind_built_in(name) : NULL;
+  const lac_auto_core *c = core->part;
   (void)table;
-  return !kind || !kind->is_here || kind->is_here(ctx, kind, core);
+  if (!ctx->kernels->columns) return false;
+  return !c->asked || !c->asked->is_here || c->asked->is_here(ctx, c->asked, core);
 }
 
 /// A direct factor knows of no null space: with one the matrix is singular, and what it gives would be rounding magnified.
@@ -268,25 +268,25 @@ done:
   return status;
 }
 
-/// Whether a solve that was tried is all there is to do.
-static bool auto_is_done(const lac_factor *f, const lac_solve_job *job, const lac_solve_report *report) {
-  const lac_factor *inner = lac_factor_innermost(f);
-  return !(inner->table->flags & LAC_ITERATES) || report->ending == LAC_CONVERGED || job->only_reports ||
+/// Whether a solve by `last`, which is not looked up again since another thread may fall back meanwhile, is all there is to do.
+static bool auto_is_done(const lac_factor *f, const lac_factor *last, const lac_solve_job *job,
+                         const lac_solve_report *report) {
+  return !(last->table->flags & LAC_ITERATES) || report->ending == LAC_CONVERGED || job->only_reports ||
          f->core->options.iteration.accept_unconverged;
 }
 
 static lac_status auto_solve(lac_context *ctx, const lac_factor *f, const lac_solve_job *job,
                              lac_solve_report *report) {
   lac_status status = LAC_OK;
-  const lac_factor *inner = auto_inner(f);
+  const lac_factor *inner = auto_inner(f), *last = lac_factor_innermost(inner);
   lac_solve_job own = *job;
   char text[LAC_SENTENCE_SIZE / 2];
 
-  own.only_reports = job->only_reports || inner->table->flags & LAC_ITERATES;
+  own.only_reports = job->only_reports || last->table->flags & LAC_ITERATES;
   LAC_TRY(lac_factor_require_fresh(ctx, "lac_factor_solve", f));
   LAC_TRY(inner->table->solve(ctx, inner, &own, report));
-  if (auto_is_done(f, job, report)) goto done;
-  lac_krylov_explain(lac_factor_innermost(f), job->is_derivative, report, text, sizeof text);
+  if (auto_is_done(f, last, job, report)) goto done;
+  lac_krylov_explain(last, job->is_derivative, report, text, sizeof text);
   LAC_CHECK(auto_may_go_direct(f->core) && report->ending != LAC_INTERRUPTED, LAC_ERR_CONVERGENCE,
             "lac_factor_solve: %s; raise max_iterations or rtol, choose another preconditioner, or use a direct method",
             text);

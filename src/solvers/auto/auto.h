@@ -11,7 +11,9 @@
 /// The part of a core.
 typedef struct lac_auto_core {
   bool begins_iterating;
-  char why[LAC_REASON_SIZE];  // it iterates
+  const lac_solver_table *asked;  // the kind of the preconditioner; NULL: it is left open, or given
+  const lac_solver_core *direct;  // the core of direct factors, where it begins with them; one of the core's own
+  char why[LAC_REASON_SIZE];      // it iterates
   lac_auto_cost cost;
   atomic_bool
       has_failed;  // an iteration did not converge and a direct factor served: from then on factors are direct at once

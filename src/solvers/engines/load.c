@@ -137,6 +137,7 @@ static const lac_solver_table *engine_lookup(const engine_entry *entry, char *wh
   snprintf(why, size, "hidden");
   if (atomic_load(&engine_hidden)) return NULL;
   pthread_mutex_lock(&engine_lock);
+  snprintf(why, size, "it does not bring this method");
   if (!entry->plugin->engine) engine_load(entry->plugin, why, size);
   for (int i = 0; i < entry->plugin->count; i++) {
     if (strcmp(entry->plugin->kinds[i].name, entry->kind) == 0) found = &entry->plugin->kinds[i];

@@ -100,6 +100,10 @@ static lac_status krylov_take_given(lac_context *ctx, lac_factor *f, const lac_f
   lac_status status = LAC_OK;
   char text[LAC_SHAPE_TEXT], other[LAC_SHAPE_TEXT];
 
+  LAC_TRY(lac_factor_require_here(ctx, f->function, given));
+  LAC_CHECK(given->core->rows == f->core->cols && given->core->cols == f->core->cols, LAC_ERR_SHAPE,
+            "%s: the preconditioner's factor is of a %lld x %lld matrix, this one has %lld columns", f->function,
+            (long long)given->core->rows, (long long)given->core->cols, (long long)f->core->cols);
   LAC_CHECK(given->meta.dtype == f->meta.dtype, LAC_ERR_DTYPE,
             "%s: the preconditioner's factor is %s, the values are %s; they must agree", f->function,
             lac_dtype_name(given->meta.dtype), lac_dtype_name(f->meta.dtype));
@@ -193,10 +197,7 @@ static lac_status krylov_factor_products(lac_context *ctx, const lac_linear *a, 
   const lac_factor *given = f->core->options.preconditioner.factor;
 
   k->products = *a;
-  if (given) {
-    LAC_TRY(krylov_require_fit(ctx, f, lac_factor_report(given).method, lac_factor_varies(given), true));
-    k->m = lac_factor_retain(given);
-  }
+  if (given) LAC_TRY(krylov_take_given(ctx, f, given));
   krylov_bend(f);
 done:
   return status;

@@ -186,6 +186,9 @@ static lac_status precondition_solve(lac_context *ctx, const lac_factor *f, cons
   *report = (lac_solve_report){.ending = LAC_CONVERGED, .residual = LAC_UNMEASURED};
   snprintf(report->reason, sizeof report->reason, "%s was applied once", p->table->name);
   LAC_TRY(lac_factor_require_fresh(ctx, "lac_factor_solve", f));
+  LAC_CHECK(f->core->rows == f->core->cols, LAC_ERR_SHAPE,
+            "lac_factor_solve: %s is a preconditioner, and a matrix of %lld x %lld has none to apply", p->table->name,
+            (long long)f->core->rows, (long long)f->core->cols);
   if (job->x->count == 0 || job->b->count == 0) {
     LAC_TRY(ctx->backend->fill(ctx, job->x, 0, 0));
     goto done;
