@@ -15,6 +15,7 @@
 
 #include <math.h>
 
+#include "core/number_at.h"
 #include "ops/solves/factored.h"
 
 enum { A };
@@ -31,20 +32,28 @@ done:
   return status;
 }
 
-/// log|det| + i arg of each, from the two.
-static void logdet_join(lac_array *out, const lac_array *logabs, const lac_array *sign) {
-  void *to = lac_array_edit(out);
-  const void *size = lac_array_data(logabs), *phase = lac_array_data(sign);
+/// log|det| + i arg of each, from the two: a number for each matrix, joined on the host.
+static lac_status logdet_join(lac_context *ctx, lac_array *out, const lac_array *logabs, const lac_array *sign) {
+  lac_status status = LAC_OK;
+  lac_dtype dtype = out->meta.dtype;
+  c128 *sizes = NULL, *phases = NULL;  // room enough for every dtype
 
+  LAC_ALLOC(sizes, out->count);
+  LAC_ALLOC(phases, out->count);
+  LAC_TRY(lac_array_read(ctx, logabs, sizes));
+  LAC_TRY(lac_array_read(ctx, sign, phases));
   for (int64_t i = 0; i < out->count; i++) {
-    if (out->meta.dtype == LAC_C64) {
-      ((float *)to)[2 * i] = ((const float *)size)[i];
-      ((float *)to)[2 * i + 1] = atan2f(((const float *)phase)[2 * i + 1], ((const float *)phase)[2 * i]);
-    } else {
-      ((double *)to)[2 * i] = ((const double *)size)[i];
-      ((double *)to)[2 * i + 1] = atan2(((const double *)phase)[2 * i + 1], ((const double *)phase)[2 * i]);
-    }
+    c128 phase = lac_number_get(dtype, phases, i);
+    lac_number_put(dtype, phases, i,
+                   PAIR(lac_real_get(dtype, sizes, i), lac_dtype_is_single(dtype)
+                                                           ? (double)atan2f((float)cimag(phase), (float)creal(phase))
+                                                           : atan2(cimag(phase), creal(phase))));
   }
+  LAC_TRY(lac_array_write(ctx, out, phases));
+done:
+  lac_free(sizes);
+  lac_free(phases);
+  return status;
 }
 
 static lac_status logdet_forward(lac_call *c) {
@@ -61,7 +70,7 @@ static lac_status logdet_forward(lac_call *c) {
   } else {
     LAC_TRY(lac_array_make(ctx, &meta, &logabs));
     LAC_TRY(lac_factor_logdet(ctx, factor, logabs, c->out[SIGN]));
-    logdet_join(c->out[LOGDET], logabs, c->out[SIGN]);
+    LAC_TRY(logdet_join(ctx, c->out[LOGDET], logabs, c->out[SIGN]));
   }
 done:
   lac_array_destroy(&logabs);
