@@ -191,14 +191,14 @@ lac_status lac_direct_selected_inverse(lac_context *ctx, const lac_factor *f, la
   lac_trial trial = {.status = LAC_ERR_CONVERGENCE, .fault = {.text = "no inverse can be read off the factor"}};
   char *z = lac_array_edit(values);
 
-  for (const lac_factor *next = f; next;) {
-    f = next;
+  for (const lac_factor *next;; f = next) {
     if (inverse_is_able(f)) {
       trial = inverse_compute(ctx, f, z);
       if (trial.status == LAC_OK) LAC_TRY(inverse_judge(ctx, f, z, &trial));
       if (trial.status != LAC_ERR_CONVERGENCE) break;
     }
     LAC_TRY(lac_factor_partner(ctx, f, &next));
+    if (!next) break;
   }
   if (trial.status != LAC_OK) LAC_TRY(inverse_explain(ctx, f, &trial));
 done:
