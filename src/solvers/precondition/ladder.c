@@ -21,7 +21,8 @@ enum { LADDER_RUNGS = 5 };
 // What stands off the diagonal, as a share of it, up to which ILU(0) needs a few iterations: multigrid is not worth its set-up.
 static const double ladder_margin = 0.95;
 
-const char *lac_precondition_words(const lac_survey *s) {
+/// What a look at a matrix found.
+static const char *ladder_finding(const lac_survey *s) {
   if (s->asymmetric < 0 && s->not_positive < 0) return "the matrix is Hermitian with a positive diagonal";
   if (s->without >= 0) return "there are gaps or zeros on the diagonal";
   if (s->dominance <= ladder_margin || (s->dominance < 1 && !s->is_m_like)) return "the matrix is diagonally dominant";
@@ -77,7 +78,7 @@ lac_status lac_precondition_open(lac_context *ctx, lac_factor *f, const lac_line
   const lac_solver_table *list[LADDER_RUNGS];
   int count = ladder_rungs(a->survey, wish, list);
 
-  if (!wish->is_rectangular) lac_factor_say(f, "; %s", lac_precondition_words(a->survey));
+  if (!wish->is_rectangular) lac_factor_say(f, "; %s", ladder_finding(a->survey));
   for (int i = 0; i < count && !*out; i++) {
     if (ladder_fits(list[i], wish)) LAC_TRY(ladder_try(ctx, f, a, list[i], like, out));
   }

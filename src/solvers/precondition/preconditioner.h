@@ -73,9 +73,6 @@ typedef struct lac_precondition_wish {
 lac_status lac_precondition_open(lac_context *ctx, lac_factor *f, const lac_linear *a,
                                  const lac_precondition_wish *wish, const lac_factor *like, lac_factor **out);
 
-/// What a look at a matrix found, in words.
-const char *lac_precondition_words(const lac_survey *survey);
-
 /// What `multigrid` chooses from.
 extern const lac_preconditioner_table lac_preconditioner_smoothed;
 

@@ -4,6 +4,7 @@
 
 #include "solvers/survey/survey.h"
 
+#include "core/search.h"
 #include "kernels/kernels.h"
 
 static lac_status survey_look(lac_context *ctx, const lac_pattern *pattern, const lac_array *values, bool is_closer,
@@ -31,18 +32,11 @@ lac_status lac_survey_glance(lac_context *ctx, const lac_pattern *pattern, const
 lac_status lac_survey_place(lac_context *ctx, const lac_pattern *pattern, int64_t slot, long long *row,
                             long long *column) {
   lac_status status = LAC_OK;
-  int64_t low = 0, high = pattern->rows;
+  int64_t next = 1, rows = pattern->rows;
 
   LAC_TRY(lac_pattern_host(ctx, pattern));
-  while (high - low > 1) {  // offsets[low] <= slot < offsets[high]
-    int64_t middle = low + (high - low) / 2;
-    if (lac_buffer_get(pattern->offsets, middle) <= slot) {
-      low = middle;
-    } else {
-      high = middle;
-    }
-  }
-  *row = low;
+  LAC_SEARCH(next, rows, i, lac_buffer_get(pattern->offsets, i) <= slot)
+  *row = next - 1;
   *column = lac_buffer_get(pattern->columns, slot);
 done:
   return status;

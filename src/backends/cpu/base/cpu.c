@@ -6,6 +6,8 @@
 
 #include <omp.h>
 
+#include "core/search.h"
+
 void cpu_stream_copy(void *to, const void *from, size_t bytes) {
   char *t = to;
   const char *f = from;
@@ -38,14 +40,7 @@ void cpu_split(int threads, int64_t count, int64_t grain, cpu_part part, const v
 static int64_t row_at(const lac_buffer *offsets, int64_t rows, double share) {
   double before = share * (double)(lac_buffer_get(offsets, rows) + rows);
   int64_t low = 0, high = rows;
-  while (low < high) {
-    int64_t middle = low + (high - low) / 2;
-    if ((double)(lac_buffer_get(offsets, middle) + middle) < before) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
+  LAC_SEARCH(low, high, i, (double)(lac_buffer_get(offsets, i) + i) < before)
   return low;
 }
 

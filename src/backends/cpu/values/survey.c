@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "backends/cpu/base/cpu.h"
+#include "core/search.h"
 
 enum { SURVEY_BLOCK = 4096 };  // rows that are looked at together
 enum { SURVEY_SHORT = 16 };    // entries that are searched one by one
@@ -52,14 +53,7 @@ static inline int64_t survey_find(const survey_rows *s, bool narrow, int64_t i, 
     while (low < high && survey_column(s, narrow, low) < j) low++;
     high = low;
   }
-  while (low < high) {
-    int64_t middle = low + (high - low) / 2;
-    if (survey_column(s, narrow, middle) < j) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
+  LAC_SEARCH(low, high, slot, survey_column(s, narrow, slot) < j)
   return low < survey_offset(s, narrow, i + 1) && survey_column(s, narrow, low) == j ? low : -1;
 }
 
