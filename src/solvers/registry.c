@@ -36,7 +36,7 @@ lac_status lac_kind_find(lac_context *ctx, const char *function, const char *nam
   lac_status status = LAC_OK;
 
   *out = lac_kind_built_in(name);
-  if (!*out) LAC_TRY(lac_engine_kind(ctx, name, out));
+  if (!*out) LAC_TRY(lac_engine_kind(ctx, function, name, out));
   LAC_CHECK(*out, LAC_ERR_ARG, "%s: there is no method '%s'; see lac_method", function, name);
 done:
   return status;

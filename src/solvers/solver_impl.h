@@ -103,8 +103,8 @@ lac_status lac_kind_find(lac_context *ctx, const char *function, const char *nam
 const lac_solver_table *lac_kind_built_in(const char *name);
 
 /// The kind of a name that an engine brings, which is loaded where it is not yet; NULL where no engine has that name,
-/// LAC_ERR_UNSUPPORTED where the engine cannot be loaded.
-lac_status lac_engine_kind(lac_context *ctx, const char *name, const lac_solver_table **out);
+/// LAC_ERR_UNSUPPORTED where the engine cannot be loaded. For `function`.
+lac_status lac_engine_kind(lac_context *ctx, const char *function, const char *name, const lac_solver_table **out);
 
 /// The name of a method; NULL: unknown.
 const char *lac_method_name(lac_method method);

@@ -232,6 +232,128 @@ static void compressed_rows_sorted_and_not(lac_context *ctx) {
   }
 }
 
+// -- pairs -----------------------------------------------------------------------------------------------------------
+
+/// A pattern of random entries, made where the context has it. The same seed with more entries gives those and more.
+static lac_pattern *pattern_in(lac_context *ctx, int64_t rows, int64_t cols, int64_t count, uint64_t seed,
+                               lac_width width) {
+  size_t mark = scratch_mark();
+  random_state r = random_start(seed);
+  int64_t *row = scratch((size_t)(count + 1) * sizeof *row), *col = scratch((size_t)(count + 1) * sizeof *col);
+  lac_pattern *out = NULL;
+  random_entries(&r, rows, cols, count, row, col);
+  integers on_rows = integers_make(ctx, LAC_I64, count, row), on_cols = integers_make(ctx, LAC_I64, count, col);
+  CHECK_OK(lac_pattern_from_coo_on(ctx, rows, cols, count, LAC_I64, on_rows.there.data, on_cols.there.data, width, &out,
+                                   NULL));
+  integers_free(&on_rows);
+  integers_free(&on_cols);
+  scratch_release(mark);
+  return out;
+}
+
+static void check_made(lac_context *ctx, lac_context *cpu, const lac_pattern *a, const lac_pattern *b) {
+  CHECK_EQ(a->width, b->width);
+  CHECK_EQ(a->fingerprint, b->fingerprint);
+  check_buffers(ctx, a->offsets, b->offsets);
+  check_buffers(ctx, a->columns, b->columns);
+  CHECK(lac_pattern_same(a, b));
+  check_transposes(ctx, cpu, a, b);
+}
+
+/// Of (a, b) made through both contexts: a union with its maps and an intersection, or a product.
+static void check_pair(lac_context *ctx, lac_context *cpu, lac_pattern *const there[2], lac_pattern *const here[2]) {
+  built joined[2] = {{NULL, NULL}, {NULL, NULL}};
+  lac_map *from_b[2] = {NULL, NULL};
+  lac_pattern *common[2] = {NULL, NULL};
+  CHECK_OK(lac_pattern_union(ctx, there[0], there[1], &joined[0].pattern, &joined[0].map, &from_b[0]));
+  CHECK_OK(lac_pattern_union(cpu, here[0], here[1], &joined[1].pattern, &joined[1].map, &from_b[1]));
+  if (!ctx->space->is_host) CHECK(!from_b[0]->target->host);
+  CHECK_EQ(joined[0].pattern == there[0], joined[1].pattern == here[0]);
+  CHECK_EQ(joined[0].pattern == there[1], joined[1].pattern == here[1]);
+  check_made(ctx, cpu, joined[0].pattern, joined[1].pattern);
+  check_maps(ctx, cpu, joined[0].map, joined[1].map);
+  check_maps(ctx, cpu, from_b[0], from_b[1]);
+  CHECK_OK(lac_pattern_intersection(ctx, there[0], there[1], &common[0], NULL, NULL));
+  CHECK_OK(lac_pattern_intersection(cpu, here[0], here[1], &common[1], NULL, NULL));
+  check_made(ctx, cpu, common[0], common[1]);
+  for (int i = 0; i < 2; ++i) {
+    built_free(&joined[i]);
+    lac_map_destroy(&from_b[i]);
+    lac_pattern_destroy(&common[i]);
+  }
+}
+
+static void check_product(lac_context *ctx, lac_context *cpu, lac_pattern *const there[2], lac_pattern *const here[2]) {
+  lac_pattern *made[2] = {NULL, NULL};
+  CHECK_OK(lac_pattern_product(ctx, there[0], there[1], &made[0]));
+  CHECK_OK(lac_pattern_product(cpu, here[0], here[1], &made[1]));
+  check_made(ctx, cpu, made[0], made[1]);
+  lac_pattern_destroy(&made[0]);
+  lac_pattern_destroy(&made[1]);
+}
+
+/// a is rows x cols with `count` coordinates; b has as many and that shape, or the transposed one where it shall be a factor.
+static void check_with(lac_context *ctx, int64_t rows, int64_t cols, const int64_t count[2], const uint64_t seeds[2],
+                       const lac_width widths[2], bool is_product) {
+  lac_context *cpu = NULL;
+  lac_pattern *there[2], *here[2];
+  CHECK_OK(lac_context_create("cpu", 0, &cpu));
+  for (int i = 0; i < 2; ++i) {
+    int64_t m = is_product && i ? cols : rows, n = is_product && i ? rows + 3 : cols;
+    there[i] = pattern_in(ctx, m, n, count[i], seeds[i], widths[i]);
+    here[i] = pattern_in(cpu, m, n, count[i], seeds[i], widths[i]);
+  }
+  (is_product ? check_product : check_pair)(ctx, cpu, there, here);
+  for (int i = 0; i < 2; ++i) {
+    lac_pattern_destroy(&there[i]);
+    lac_pattern_destroy(&here[i]);
+  }
+  lac_context_destroy(&cpu);
+}
+
+static void pairs_are_as_on_the_host(lac_context *ctx) {
+  static const int64_t sizes[][2] = {{1, 1}, {7, 5}, {5, 40}, {40, 5}, {300, 200}, {2000, 2000}};
+  static const int64_t counts[][2] = {{0, 0}, {0, 9}, {9, 0}, {20, 60}, {3000, 500}};
+  for (size_t s = 0; s < COUNT_OF(sizes); ++s) {
+    for (size_t c = 0; c < COUNT_OF(counts); ++c) {
+      lac_width widths[2] = {all_widths[s % 3], all_widths[c % 3]};
+      for (int is_product = 0; is_product < 2; ++is_product) {
+        check_with(ctx, sizes[s][0], sizes[s][1], counts[c], (uint64_t[]){10 * s + c, 77}, widths, is_product);
+      }
+    }
+    // the same entries, and more of the same: the union is a, or b
+    check_with(ctx, sizes[s][0], sizes[s][1], (int64_t[]){90, 90}, (uint64_t[]){5, 5}, all_widths, false);
+    check_with(ctx, sizes[s][0], sizes[s][1], (int64_t[]){50, 90}, (uint64_t[]){5, 5}, all_widths, false);
+    check_with(ctx, sizes[s][0], sizes[s][1], (int64_t[]){90, 50}, (uint64_t[]){5, 5}, all_widths, false);
+  }
+}
+
+/// Maps from slots to themselves and to lines, with as many slots as lines, fewer and more.
+static void maps_of_lines_are_as_on_the_host(lac_context *ctx) {
+  static const int64_t counts[] = {0, 3, 12, 400};
+  lac_context *cpu = NULL;
+  CHECK_OK(lac_context_create("cpu", 0, &cpu));
+  for (size_t c = 0; c < COUNT_OF(counts); ++c) {
+    for (int w = 0; w < 3; ++w) {
+      lac_pattern *there = pattern_in(ctx, 20, 30, counts[c], c, all_widths[w]);
+      lac_pattern *here = pattern_in(cpu, 20, 30, counts[c], c, all_widths[w]);
+      lac_status (*const makers[])(lac_context *, const lac_pattern *, lac_map **) = {
+          lac_pattern_identity, lac_pattern_row_map, lac_pattern_col_map};
+      for (size_t m = 0; m < COUNT_OF(makers); ++m) {
+        lac_map *maps[2] = {NULL, NULL};
+        CHECK_OK(makers[m](ctx, there, &maps[0]));
+        CHECK_OK(makers[m](cpu, here, &maps[1]));
+        check_maps(ctx, cpu, maps[0], maps[1]);
+        lac_map_destroy(&maps[0]);
+        lac_map_destroy(&maps[1]);
+      }
+      lac_pattern_destroy(&there);
+      lac_pattern_destroy(&here);
+    }
+  }
+  lac_context_destroy(&cpu);
+}
+
 // -- what is refused -------------------------------------------------------------------------------------------------
 
 /// Both doors refuse with the same status and the same sentence.
@@ -332,14 +454,19 @@ static void memory_that_runs_out_is_said(lac_context *ctx) {
   int64_t fail = 0;
   while (status != LAC_OK && fail < 200) {
     built made = {NULL, NULL}, flipped = {NULL, NULL};
+    lac_pattern *both = NULL, *product = NULL;
     lac_memory_fail_at(++fail);
     status = lac_pattern_from_coo_on(ctx, 20, 20, s->nnz, LAC_I32, r.there.data, c.there.data, LAC_WIDTH_AUTO,
                                      &made.pattern, &made.map);
     if (status == LAC_OK) status = lac_pattern_transpose(ctx, made.pattern, &flipped.pattern, &flipped.map);
+    if (status == LAC_OK) status = lac_pattern_union(ctx, made.pattern, flipped.pattern, &both, NULL, NULL);
+    if (status == LAC_OK) status = lac_pattern_product(ctx, made.pattern, flipped.pattern, &product);
     lac_memory_fail_at(0);
     CHECK(status == LAC_OK || status == LAC_ERR_MEMORY);
     built_free(&made);
     built_free(&flipped);
+    lac_pattern_destroy(&both);
+    lac_pattern_destroy(&product);
   }
   CHECK(fail > 8 && fail < 200);
   lac_context_clear_error(ctx);
@@ -349,5 +476,5 @@ static void memory_that_runs_out_is_said(lac_context *ctx) {
 
 CHECK_MAIN(random_coordinates_in_any_order, coordinates_in_canonical_order_and_backwards,
            extremes_of_repetition_and_of_gaps, shapes_beyond_64_bits_of_a_key, compressed_rows_sorted_and_not,
-           bad_indices_are_named_as_on_the_host, bad_offsets_are_named_as_on_the_host,
-           patterns_born_elsewhere_are_like_others, memory_that_runs_out_is_said)
+           pairs_are_as_on_the_host, maps_of_lines_are_as_on_the_host, bad_indices_are_named_as_on_the_host,
+           bad_offsets_are_named_as_on_the_host, patterns_born_elsewhere_are_like_others, memory_that_runs_out_is_said)

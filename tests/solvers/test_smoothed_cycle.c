@@ -385,10 +385,16 @@ static void wrong_near_null_vectors_are_refused(lac_context *ctx) {
   direct_case c = direct_make(DIRECT_POISSON, 30 * 30, LAC_F64, 1);
   multigrid_case s;
   lac_array *wrong = direct_random(ctx, LAC_F64, 2, (int64_t[]){7, 2}, 1);
+  lac_solver *none = NULL;
   case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, true);
-  s.options.preconditioner.near_null = wrong;
-  s.setup.options = &s.options;
-  CHECK_FAILS(TABLE->create(ctx, &s.setup, &s.part), LAC_ERR_SHAPE, "near_null must be [900, m]");
+  for (int i = 0; i < 2; ++i) {  // as a solver and as a preconditioner
+    lac_solver_options options = lac_solver_options_defaults();
+    options.method = i ? LAC_METHOD_CG : LAC_METHOD_MULTIGRID;
+    options.preconditioner.near_null = wrong;
+    CHECK_FAILS(lac_solver_create(ctx, s.setup.pattern, &options, &none), LAC_ERR_SHAPE,
+                "near_null must have shape (900, m)");
+    CHECK(!none);
+  }
   lac_array_destroy(&wrong);
   case_close(&s);
 }

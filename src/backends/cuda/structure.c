@@ -2,8 +2,9 @@
 /// @file structure.c
 /// Structure on the device (core/pattern/structure.h): the memory of a sort, the buffers that come out, and the few words that steer.
 ///
-///     build   look at the entries; sort their numbers by (row, column), stably; number those that differ; emit
-///     group   sort 0, 1, ... by key, stably; offsets by bisection
+///     build     look at the entries; sort their numbers by (row, column), stably; number those that differ; emit
+///     group     sort 0, 1, ... by key, stably; offsets by bisection
+///     products  a sum over the entries of A says where the products of each begin; each product finds its entry by bisection
 ///
 /// Every buffer is complete when it is handed over: all streams may read it.
 
@@ -153,6 +154,65 @@ static lac_status structure_lines_of(lac_context *ctx, lac_indices offsets, int6
   scope = cuda_begin(ctx);
   LAC_TRY(structure_finish(ctx, scope, cuda_launch_lines_of(ctx->stream, count, lines, index_of(offsets), to),
                            "pattern", &made, out));
+done:
+  lac_object_release(made);
+  return status;
+}
+
+static lac_status structure_count_up(lac_context *ctx, int64_t count, lac_index_type type, lac_buffer **out) {
+  lac_status status = LAC_OK;
+  lac_buffer *made = NULL;
+  cuda_integers to;
+  cuda_scope scope;
+
+  LAC_TRY(structure_create(ctx, type, count, &made, &to));
+  scope = cuda_begin(ctx);
+  LAC_TRY(structure_finish(ctx, scope, cuda_launch_count_up(ctx->stream, count, to), "map", &made, out));
+done:
+  lac_object_release(made);
+  return status;
+}
+
+/// A list from its place `begin` on.
+static cuda_index index_from(cuda_index list, int64_t begin) {
+  return (cuda_index){(const char *)list.data + (size_t)begin * lac_index_size(list.type), list.type};
+}
+
+static lac_status structure_part(lac_context *ctx, const lac_buffer *from, int64_t begin, int64_t count,
+                                 lac_index_type type, lac_buffer **out) {
+  lac_status status = LAC_OK;
+  lac_buffer *made = NULL;
+  cuda_index on_from;
+  cuda_integers to;
+  cuda_scope scope;
+
+  LAC_TRY(cuda_index_of(ctx, from, &on_from));
+  LAC_TRY(structure_create(ctx, type, count, &made, &to));
+  scope = cuda_begin(ctx);
+  LAC_TRY(structure_finish(ctx, scope, cuda_launch_take(ctx->stream, count, index_from(on_from, begin), nothing, to),
+                           "map", &made, out));
+done:
+  lac_object_release(made);
+  return status;
+}
+
+static lac_status structure_join(lac_context *ctx, const lac_buffer *a, const lac_buffer *b, lac_index_type type,
+                                 lac_buffer **out) {
+  lac_status status = LAC_OK;
+  lac_buffer *made = NULL;
+  cuda_index on_a, on_b;
+  cuda_integers to, behind;
+  cudaError_t error;
+  cuda_scope scope;
+
+  LAC_TRY(cuda_index_of(ctx, a, &on_a));
+  LAC_TRY(cuda_index_of(ctx, b, &on_b));
+  LAC_TRY(structure_create(ctx, type, a->count + b->count, &made, &to));
+  behind = (cuda_integers){(char *)to.data + (size_t)a->count * lac_index_size(type), type};
+  scope = cuda_begin(ctx);
+  error = cuda_launch_take(ctx->stream, a->count, on_a, nothing, to);
+  if (error == cudaSuccess) error = cuda_launch_take(ctx->stream, b->count, on_b, nothing, behind);
+  LAC_TRY(structure_finish(ctx, scope, error, "pattern", &made, out));
 done:
   lac_object_release(made);
   return status;
@@ -408,12 +468,76 @@ done:
   return status;
 }
 
+// -- products --------------------------------------------------------------------------------------------------------
+
+/// A and B where kernels reach them, and where the products of each entry of A begin.
+typedef struct multiplying {
+  cuda_rows a, b;
+  cuda_index rows_of;
+  cuda_scratch memory;
+  cuda_integers starts;  // one more than A has entries: the last is the number of products
+} multiplying;
+
+static lac_status multiplying_open(lac_context *ctx, const lac_pattern *a, const lac_pattern *b, multiplying *m) {
+  lac_status status = LAC_OK;
+  const lac_buffer *rows_of = NULL;
+  size_t starts = rounded((size_t)(a->nnz + 1) * sizeof(int64_t)), sums;
+  cuda_scope scope;
+
+  LAC_TRY(cuda_rows_of(ctx, a, false, &m->a));
+  LAC_TRY(cuda_rows_of(ctx, b, false, &m->b));
+  LAC_TRY(lac_pattern_rows_of(ctx, a, &rows_of));
+  LAC_TRY(cuda_index_of(ctx, rows_of, &m->rows_of));
+  scope = cuda_begin(ctx);
+  sums = cuda_slots_scratch(a->nnz + 1, LAC_I64);
+  cuda_leave(scope);
+  LAC_TRY(cuda_scratch_take(ctx, "pattern", starts + sums, &m->memory));
+  m->starts = (cuda_integers){m->memory.data, LAC_I64};
+  scope = cuda_begin(ctx);
+  LAC_TRY(cuda_end(ctx, scope,
+                   cuda_launch_starts(ctx->stream, a->nnz, m->a.columns, m->b.offsets, m->memory.data,
+                                      (char *)m->memory.data + starts, sums),
+                   "pattern"));
+done:
+  return status;
+}
+
+static lac_status structure_products(lac_context *ctx, const lac_pattern *a, const lac_pattern *b, lac_buffer **row,
+                                     lac_buffer **col) {
+  lac_status status = LAC_OK;
+  multiplying m = {.memory = {NULL, 0}};
+  lac_buffer *made_row = NULL, *made_col = NULL;
+  cuda_integers to_row, to_col;
+  cudaError_t error;
+  cuda_scope scope;
+  int64_t count = 0;
+
+  LAC_TRY(multiplying_open(ctx, a, b, &m));
+  LAC_TRY(ctx->backend->download(ctx, &count, (const int64_t *)m.starts.data + a->nnz, sizeof count));
+  LAC_TRY(structure_create(ctx, a->columns->type, count, &made_row, &to_row));
+  LAC_TRY(structure_create(ctx, b->columns->type, count, &made_col, &to_col));
+  scope = cuda_begin(ctx);
+  error = cuda_launch_products(ctx->stream, count, a->nnz, index_over(m.starts), m.rows_of, m.a.columns, m.b.offsets,
+                               m.b.columns, to_row, to_col);
+  LAC_TRY(structure_finish(ctx, scope, error, "pattern", &made_row, row));
+  *col = made_col, made_col = NULL;
+done:
+  cuda_scratch_release(ctx, &m.memory);
+  lac_object_release(made_row);
+  lac_object_release(made_col);
+  return status;
+}
+
 const lac_structure_kernels cuda_structure_kernels = {
     .look_at_entries = structure_look_at_entries,
     .look_at_offsets = structure_look_at_offsets,
     .lines_of = structure_lines_of,
     .build = structure_build,
     .group = structure_group,
+    .products = structure_products,
+    .count_up = structure_count_up,
+    .part = structure_part,
+    .join = structure_join,
     .gather = structure_gather,
     .invert = structure_invert,
     .ascends = structure_ascends,

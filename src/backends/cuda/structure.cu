@@ -174,6 +174,28 @@ struct Emit {
   }
 };
 
+/// Entry p of A has as many products as B's row under it has entries.
+struct Length {
+  cuda_index columns, b_offsets;
+  int64_t *lengths;
+  __device__ void operator()(int64_t p) const {
+    int64_t k = get(columns, p);
+    lengths[p] = get(b_offsets, k + 1) - get(b_offsets, k);
+  }
+};
+
+struct Product {
+  int64_t entries;
+  cuda_index starts, rows_of, columns, b_offsets, b_columns;
+  cuda_integers row, col;
+
+  __device__ void operator()(int64_t n) const {
+    int64_t p = lower_bound(starts, entries + 1, n + 1) - 1, k = get(columns, p);
+    put(row, n, get(rows_of, p));
+    put(col, n, get(b_columns, get(b_offsets, k) + n - get(starts, p)));
+  }
+};
+
 struct Ascend {
   cuda_index integers;
   int *out;
@@ -297,6 +319,20 @@ cudaError_t cuda_launch_slots(cudaStream_t stream, int64_t count, cuda_index ord
 cudaError_t cuda_launch_emit(cudaStream_t stream, int64_t count, cuda_index order, cuda_index row, cuda_index col,
                              cuda_index slots, cuda_integers rows_of, cuda_integers columns, cuda_integers target) {
   return start(stream, count, Emit{order, row, col, slots, rows_of, columns, target});
+}
+
+cudaError_t cuda_launch_starts(cudaStream_t stream, int64_t entries, cuda_index columns, cuda_index b_offsets,
+                               int64_t *starts, void *scratch, size_t bytes) {
+  cudaError_t error = cudaMemsetAsync(starts, 0, sizeof *starts, stream);
+  if (error == cudaSuccess) error = start(stream, entries, Length{columns, b_offsets, starts + 1});
+  if (error != cudaSuccess) return error;
+  return add_up(stream, entries + 1, starts, scratch, bytes);
+}
+
+cudaError_t cuda_launch_products(cudaStream_t stream, int64_t count, int64_t entries, cuda_index starts,
+                                 cuda_index rows_of, cuda_index columns, cuda_index b_offsets, cuda_index b_columns,
+                                 cuda_integers row, cuda_integers col) {
+  return start(stream, count, Product{entries, starts, rows_of, columns, b_offsets, b_columns, row, col});
 }
 
 cudaError_t cuda_launch_ascends(cudaStream_t stream, int64_t count, cuda_index integers, int *out) {

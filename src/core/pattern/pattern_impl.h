@@ -268,7 +268,12 @@ lac_status lac_pair_plan_get(lac_context *ctx, const char *purpose, const lac_pa
 lac_status lac_pair_check(lac_context *ctx, const char *function, const lac_pattern *a, const lac_pattern *b,
                           lac_pattern **out);
 
-/// The width of what is made of a and b: the narrowest that fits, and no narrower than theirs.
+/// The structure of both on the host, for algorithms that run there.
+lac_status lac_pair_host(lac_context *ctx, const lac_pattern *a, const lac_pattern *b);
+
+/// The width of what is made of a and b: the narrowest that fits, and no narrower than theirs. Before the entries are counted: what to ask
+/// lac_structure_kernels.build for.
+lac_width lac_pair_width_asked(const lac_pattern *a, const lac_pattern *b);
 lac_status lac_pair_width(lac_context *ctx, const char *function, const lac_pattern *a, const lac_pattern *b,
                           int64_t rows, int64_t cols, int64_t nnz, lac_width *out);
 

@@ -44,6 +44,7 @@ static lac_status kron_make(lac_context *ctx, const lac_pattern *a, const lac_pa
   int64_t rows = a->rows * b->rows, cols = a->cols * b->cols, nnz = a->nnz * b->nnz;
   lac_width width = LAC_WIDTH_AUTO;
 
+  LAC_TRY(lac_pair_host(ctx, a, b));
   LAC_TRY(lac_pair_width(ctx, "lac_pattern_kron", a, b, rows, cols, nnz, &width));
   LAC_TRY(lac_buffer_create(ctx, lac_width_offsets(width), rows + 1, &offsets));
   LAC_TRY(lac_buffer_create(ctx, lac_width_columns(width), nnz, &columns));

@@ -7,15 +7,20 @@
 ///
 /// Both are kept with the pattern and share its buffers where the integers agree: sums over lines are remaps by these maps.
 
-#include "core/pattern/pattern_impl.h"
+#include "core/pattern/structure.h"
 
 /// The integers in the offsets' type, which is that of slot maps: the same buffer, retained, where it has that type.
 static lac_status lines_target(lac_context *ctx, const lac_pattern *p, const lac_buffer *lines, lac_buffer **out) {
   lac_status status = LAC_OK;
+  const lac_structure_kernels *structure = lac_structure_of(ctx);
   int threads = lac_structure_threads(ctx);
 
   if (lines->type == p->offsets->type) {
     *out = lac_object_retain(lines);
+    goto done;
+  }
+  if (structure) {
+    LAC_TRY(structure->part(ctx, lines, 0, lines->count, p->offsets->type, out));
     goto done;
   }
   LAC_TRY(lac_buffer_host(ctx, lines));
@@ -26,6 +31,11 @@ done:
   return status;
 }
 
+/// A map from slots to lines. More slots than lines share some, which need not be looked for.
+static lac_status lines_map(lac_context *ctx, int64_t lines, lac_buffer **target, lac_map **out) {
+  return ((*target)->count > lines ? lac_map_adopt_shared : lac_map_adopt)(ctx, lines, target, out);
+}
+
 static lac_status row_part(lac_context *ctx, const lac_pattern *p, lac_part *part) {
   lac_status status = LAC_OK;
   const lac_buffer *rows_of = NULL;
@@ -33,7 +43,7 @@ static lac_status row_part(lac_context *ctx, const lac_pattern *p, lac_part *par
 
   LAC_TRY(lac_pattern_rows_of(ctx, p, &rows_of));
   LAC_TRY(lines_target(ctx, p, rows_of, &target));
-  LAC_TRY(lac_map_adopt(ctx, p->rows, &target, &part->map));
+  LAC_TRY(lines_map(ctx, p->rows, &target, &part->map));
   part->map->g_offsets = lac_object_retain(p->offsets);
 done:
   lac_object_release(target);
@@ -47,7 +57,7 @@ static lac_status col_part(lac_context *ctx, const lac_pattern *p, lac_part *par
 
   LAC_TRY(lac_pattern_walk(ctx, p, true, &t));
   LAC_TRY(lines_target(ctx, p, p->columns, &target));
-  LAC_TRY(lac_map_adopt(ctx, p->cols, &target, &part->map));
+  LAC_TRY(lines_map(ctx, p->cols, &target, &part->map));
   part->map->g_offsets = lac_object_retain(t.offsets);
   part->map->g_sources = lac_object_retain(t.slots);
 done:

@@ -3,18 +3,32 @@
 /// The union (A + B) and the intersection (A .* B) of two patterns, kept as plans for the pair: row i of A and row i of B are
 /// merged, and every column stays, or those that both have.
 ///
-/// It is done twice, first to count and then to fill. Rows are independent: the number of threads changes nothing.
+/// It is done twice, first to count and then to fill. Rows are independent: the number of threads changes nothing. Where a backend builds
+/// patterns on its device, a union is built there, of the entries of both.
 
-#include "core/pattern/pattern_impl.h"
+#include "core/pattern/structure.h"
 
 lac_status lac_pair_check(lac_context *ctx, const char *function, const lac_pattern *a, const lac_pattern *b,
                           lac_pattern **out) {
   lac_status status = LAC_OK;
   LAC_CHECK(out, LAC_ERR_ARG, "%s: out is NULL", function);
-  LAC_TRY(lac_pattern_require_local(ctx, a, function));
-  LAC_TRY(lac_pattern_require_local(ctx, b, function));
+  LAC_TRY(lac_pattern_require_scalar(ctx, a, function));
+  LAC_TRY(lac_pattern_require_scalar(ctx, b, function));
 done:
   return status;
+}
+
+lac_status lac_pair_host(lac_context *ctx, const lac_pattern *a, const lac_pattern *b) {
+  lac_status status = LAC_OK;
+  LAC_TRY(lac_pattern_host(ctx, a));
+  LAC_TRY(lac_pattern_host(ctx, b));
+done:
+  return status;
+}
+
+lac_width lac_pair_width_asked(const lac_pattern *a, const lac_pattern *b) {
+  lac_width wider = a->width > b->width ? a->width : b->width;
+  return wider == LAC_WIDTH_32_32 ? LAC_WIDTH_AUTO : wider;
 }
 
 lac_status lac_pair_width(lac_context *ctx, const char *function, const lac_pattern *a, const lac_pattern *b,
@@ -44,6 +58,13 @@ typedef struct merge_parts {
   lac_buffer *offsets, *columns;
   lac_buffer *from_a, *from_b;
 } merge_parts;
+
+static void merge_close(merge_parts *m) {
+  lac_object_release(m->offsets);
+  lac_object_release(m->columns);
+  lac_object_release(m->from_a);
+  lac_object_release(m->from_b);
+}
 
 /// Merge row i; with `fills`, write what is kept from `slot` on. Returns how many entries that are.
 static int64_t merge_row(const merge_parts *m, int64_t i, int64_t slot, bool fills) {
@@ -87,37 +108,89 @@ done:
   return status;
 }
 
+/// A pattern that is a or b is not held by the plan: it is found by the map that is the identity.
+static lac_status merge_keep(lac_context *ctx, merge_parts *m, lac_width width, lac_pair_plan *plan) {
+  lac_status status = LAC_OK;
+  const lac_pattern *a = m->a, *b = m->b;
+  int64_t nnz = m->columns->count;
+
+  if (nnz != a->nnz && nnz != b->nnz)
+    LAC_TRY(lac_pattern_adopt(ctx, a->rows, a->cols, width, &m->offsets, &m->columns, &plan->pattern));
+  LAC_TRY(lac_map_adopt_injective(ctx, nnz, &m->from_a, &plan->from_a));
+  LAC_TRY(lac_map_adopt_injective(ctx, nnz, &m->from_b, &plan->from_b));
+done:
+  return status;
+}
+
 static lac_status merge_make(lac_context *ctx, const merge_kind *kind, const lac_pattern *a, const lac_pattern *b,
                              lac_pair_plan *plan) {
   lac_status status = LAC_OK;
   merge_parts m = {.a = a, .b = b, .keeps_all = kind->keeps_all};
   int64_t *begin = NULL;
-  int64_t nnz = 0;
   lac_width width = LAC_WIDTH_AUTO;
   int threads = lac_structure_threads(ctx);
 
+  LAC_TRY(lac_pair_host(ctx, a, b));
   LAC_ALLOC(begin, a->rows + 1);
 #pragma omp parallel for num_threads(threads) schedule(static) if (a->nnz + b->nnz > 1 << 14)
   for (int64_t i = 0; i < a->rows; ++i) begin[i + 1] = merge_row(&m, i, 0, false);
   for (int64_t i = 0; i < a->rows; ++i) begin[i + 1] += begin[i];
-  nnz = begin[a->rows];
-  LAC_TRY(lac_pair_width(ctx, kind->function, a, b, a->rows, a->cols, nnz, &width));
+  LAC_TRY(lac_pair_width(ctx, kind->function, a, b, a->rows, a->cols, begin[a->rows], &width));
   LAC_TRY(merge_fill(ctx, &m, width, begin));
-  if (nnz != a->nnz && nnz != b->nnz)  // else it is a or b, which a plan must not hold
-    LAC_TRY(lac_pattern_adopt(ctx, a->rows, a->cols, width, &m.offsets, &m.columns, &plan->pattern));
-  LAC_TRY(lac_map_adopt_injective(ctx, nnz, &m.from_a, &plan->from_a));
-  LAC_TRY(lac_map_adopt_injective(ctx, nnz, &m.from_b, &plan->from_b));
+  LAC_TRY(merge_keep(ctx, &m, width, plan));
 done:
   lac_free(begin);
-  lac_object_release(m.offsets);
-  lac_object_release(m.columns);
-  lac_object_release(m.from_a);
-  lac_object_release(m.from_b);
+  merge_close(&m);
+  return status;
+}
+
+// -- building the union on a device ----------------------------------------------------------------------------------
+
+/// The entries of a and then those of b, by coordinates, in buffers that the caller releases.
+static lac_status union_entries(lac_context *ctx, const lac_pattern *a, const lac_pattern *b, lac_entries *e,
+                                lac_buffer *coordinates[2]) {
+  lac_status status = LAC_OK;
+  const lac_structure_kernels *structure = lac_structure_of(ctx);
+  const lac_buffer *rows_of[2] = {NULL, NULL};
+  lac_index_type type = a->columns->type > b->columns->type ? a->columns->type : b->columns->type;
+
+  LAC_TRY(lac_pattern_rows_of(ctx, a, &rows_of[0]));
+  LAC_TRY(lac_pattern_rows_of(ctx, b, &rows_of[1]));
+  LAC_TRY(structure->join(ctx, rows_of[0], rows_of[1], type, &coordinates[0]));
+  LAC_TRY(structure->join(ctx, a->columns, b->columns, type, &coordinates[1]));
+  *e = (lac_entries){.rows = a->rows, .cols = a->cols, .count = a->nnz + b->nnz};
+  e->row.type = e->col.type = type;
+  LAC_TRY(lac_buffer_on(ctx, coordinates[0], &e->row.data));
+  LAC_TRY(lac_buffer_on(ctx, coordinates[1], &e->col.data));
+done:
+  return status;
+}
+
+static lac_status union_build(lac_context *ctx, const lac_pattern *a, const lac_pattern *b, lac_pair_plan *plan) {
+  lac_status status = LAC_OK;
+  const lac_structure_kernels *structure = lac_structure_of(ctx);
+  merge_parts m = {.a = a, .b = b};
+  lac_buffer *coordinates[2] = {NULL, NULL}, *target = NULL;
+  lac_width width = lac_pair_width_asked(a, b);
+  lac_index_type type;
+  lac_entries e;
+
+  LAC_TRY(union_entries(ctx, a, b, &e, coordinates));
+  LAC_TRY(structure->build(ctx, merge_union.function, &e, &width, &m.offsets, &m.columns, &target));
+  type = lac_width_offsets(width);
+  LAC_TRY(structure->part(ctx, target, 0, a->nnz, type, &m.from_a));
+  LAC_TRY(structure->part(ctx, target, a->nnz, b->nnz, type, &m.from_b));
+  LAC_TRY(merge_keep(ctx, &m, width, plan));
+done:
+  lac_object_release(coordinates[0]);
+  lac_object_release(coordinates[1]);
+  lac_object_release(target);
+  merge_close(&m);
   return status;
 }
 
 static lac_status merge_make_union(lac_context *ctx, const lac_pattern *a, const lac_pattern *b, lac_pair_plan *plan) {
-  return merge_make(ctx, &merge_union, a, b, plan);
+  return lac_structure_of(ctx) ? union_build(ctx, a, b, plan) : merge_make(ctx, &merge_union, a, b, plan);
 }
 
 static lac_status merge_make_intersection(lac_context *ctx, const lac_pattern *a, const lac_pattern *b,

@@ -9,13 +9,14 @@
 /// row of the product is its neighbour's, one column further, with the same places: nothing is collected, and nothing new is kept.
 ///
 /// Each thread makes a range of rows in memory of its own, and then all are put together. What comes out does not depend on the
-/// ranges, because columns ascend.
+/// ranges, because columns ascend. Where a backend builds patterns on its device, the product is built there, of an entry for each product
+/// of numbers; it has no places, which only the host's kernels read.
 
 #include <omp.h>
 #include <string.h>
 
 #include "core/pattern/index_set.h"
-#include "core/pattern/pattern_impl.h"
+#include "core/pattern/structure.h"
 
 enum { PRODUCT_SMALL = 1 << 14, PRODUCT_AHEAD = 8, PRODUCT_FAR_AHEAD = 24 };  // work for one thread; entries ahead
 enum { PLACE_LIMIT = UINT16_MAX + 1 };                                        // of the entries in a row
@@ -256,10 +257,34 @@ lac_places *lac_pattern_places(const lac_pattern *a, const lac_pattern *b, const
 
 // -- the product -----------------------------------------------------------------------------------------------------
 
+static lac_status product_build(lac_context *ctx, const lac_pattern *a, const lac_pattern *b, lac_pattern **out) {
+  lac_status status = LAC_OK;
+  const lac_structure_kernels *structure = lac_structure_of(ctx);
+  lac_buffer *row = NULL, *col = NULL, *offsets = NULL, *columns = NULL;
+  lac_width width = lac_pair_width_asked(a, b);
+  lac_entries e = {.rows = a->rows, .cols = b->cols};
+
+  LAC_TRY(structure->products(ctx, a, b, &row, &col));
+  e.count = row->count;
+  e.row.type = row->type, e.col.type = col->type;
+  LAC_TRY(lac_buffer_on(ctx, row, &e.row.data));
+  LAC_TRY(lac_buffer_on(ctx, col, &e.col.data));
+  LAC_TRY(structure->build(ctx, "lac_pattern_product", &e, &width, &offsets, &columns, NULL));
+  LAC_TRY(lac_pattern_adopt(ctx, a->rows, b->cols, width, &offsets, &columns, out));
+done:
+  lac_object_release(row);
+  lac_object_release(col);
+  lac_object_release(offsets);
+  lac_object_release(columns);
+  return status;
+}
+
 static lac_status product_make(lac_context *ctx, const lac_pattern *a, const lac_pattern *b, lac_pair_plan *plan) {
   lac_status status = LAC_OK;
   product_work w = {.a = a, .b = b};
 
+  if (lac_structure_of(ctx)) return product_build(ctx, a, b, &plan->pattern);
+  LAC_TRY(lac_pair_host(ctx, a, b));
   LAC_TRY(product_open(ctx, &w));
   LAC_TRY(product_collect(ctx, &w));
   LAC_TRY(product_assemble(ctx, &w, &plan->pattern));

@@ -2,7 +2,7 @@
 /// @file structure.h
 /// Structure that is made where its indices lie: the loops over integers that a backend has on its device.
 ///
-/// Patterns, transposes and the groups of maps are composed of these in core/pattern, which keeps the sentences and the policy. A backend
+/// Patterns, transposes, unions, products and the groups of maps are composed of these in core/pattern, which keeps the sentences and the policy. A backend
 /// without a table (lac_backend.structure is NULL) works on the host, where core/pattern has the same loops for threads. Results are
 /// complete, for every stream, when a function returns; what steers (counts, the first fault) is read there and nowhere else.
 
@@ -42,6 +42,16 @@ struct lac_structure_kernels {
   /// are left out. Both are integers of the type.
   lac_status (*group)(lac_context *ctx, const lac_buffer *keys, int64_t outputs, lac_index_type type,
                       lac_buffer **offsets, lac_buffer **order);
+
+  /// The row and the column of each product of numbers in A B: those of row 0 of A first, each in integers that hold it.
+  lac_status (*products)(lac_context *ctx, const lac_pattern *a, const lac_pattern *b, lac_buffer **row,
+                         lac_buffer **col);
+
+  /// 0, 1, ...; integers [begin, begin + count) of a buffer; those of a and then those of b. In integers of the type, which hold them.
+  lac_status (*count_up)(lac_context *ctx, int64_t count, lac_index_type type, lac_buffer **out);
+  lac_status (*part)(lac_context *ctx, const lac_buffer *from, int64_t begin, int64_t count, lac_index_type type,
+                     lac_buffer **out);
+  lac_status (*join)(lac_context *ctx, const lac_buffer *a, const lac_buffer *b, lac_index_type type, lac_buffer **out);
 
   /// out[i] = from[at[i]]; out[at[i]] = i, where `at` is a permutation.
   lac_status (*gather)(lac_context *ctx, const lac_buffer *from, const lac_buffer *at, lac_buffer **out);

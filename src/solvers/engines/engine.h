@@ -2,9 +2,10 @@
 /// @file engine.h
 /// Solvers of others, loaded when they are asked for: kinds that the registry has from then on.
 ///
-/// An engine is a lac_direct_table, or a lac_solver_table where it works on arrays and contexts by itself, in a plug-in, liblacuna_<name>.so, that exports one function, lac_engine_<name>. The
-/// core never links it: some engines are under other licences than Lacuna. A plug-in links nothing of Lacuna either: what
-/// it needs of the core it gets as a struct of functions, and it is loaded once, for good.
+/// An engine is a lac_direct_table, or a lac_solver_table where it works on arrays and contexts by itself, in a plug-in,
+/// liblacuna_<name>.so, that exports one function, lac_engine_<name>. The core never links it: some engines are under other
+/// licences than Lacuna. A plug-in links nothing of Lacuna either: what it needs of the core it gets as a struct of
+/// functions, and it is loaded once, for good.
 
 #ifndef LACUNA_SOLVERS_ENGINES_ENGINE_H
 #define LACUNA_SOLVERS_ENGINES_ENGINE_H
@@ -13,11 +14,13 @@
 #include "solvers/direct/method/method.h"
 #include "solvers/solver_impl.h"
 
+enum { LAC_ENGINE_STRUCTS = 12 };
+
 /// What a plug-in gets. It sees structs of the core, so both must have been compiled of the same text: `version` is
 /// Lacuna's, and the sizes tell builds of one version apart.
 typedef struct lac_engine_host {
   const char *version;
-  size_t sizes[4];  // LAC_ENGINE_SIZES
+  size_t sizes[LAC_ENGINE_STRUCTS];  // LAC_ENGINE_SIZES
   void *(*alloc)(size_t bytes);
   void *(*calloc)(size_t number, size_t size);
   void (*free)(void *block);
@@ -30,8 +33,13 @@ typedef struct lac_engine_host {
   const _Atomic int64_t *narrow;  // structures with more entries get 64-bit indices from the beginning
 } lac_engine_host;
 
-#define LAC_ENGINE_SIZES \
-  { sizeof(lac_direct_table), sizeof(lac_direct_job), sizeof(lac_structure), sizeof(lac_solver_table) }
+/// Of every struct that a plug-in reads or fills.
+#define LAC_ENGINE_SIZES                                                                                    \
+  {                                                                                                         \
+    sizeof(lac_direct_table), sizeof(lac_direct_job), sizeof(lac_structure), sizeof(lac_solver_table),      \
+        sizeof(lac_finding), sizeof(lac_fault), sizeof(lac_solver_options), sizeof(struct lac_solver_core), \
+        sizeof(struct lac_factor), sizeof(lac_solve_job), sizeof(lac_linear), sizeof(struct lac_context)    \
+  }
 
 /// What a plug-in brings; each list is ended by NULL.
 typedef struct lac_engine {

@@ -98,14 +98,18 @@ static int engine_flags(void) {
 }
 
 // A method becomes a kind, as those that are built in do; kinds are taken as they are.
-static void engine_enlist(engine_plugin *plugin) {
-  const lac_engine *e = plugin->engine;
-  for (int i = 0; e->methods && e->methods[i] && plugin->count < ENGINE_KINDS; i++) {
+// Says whether there was room for all.
+static bool engine_enlist(engine_plugin *plugin, const lac_engine *e) {
+  for (int i = 0; e->methods && e->methods[i]; i++) {
+    if (plugin->count == ENGINE_KINDS) return false;
     plugin->kinds[plugin->count++] = lac_direct_kind(e->methods[i]);
   }
-  for (int i = 0; e->kinds && e->kinds[i] && plugin->count < ENGINE_KINDS; i++) {
+  for (int i = 0; e->kinds && e->kinds[i]; i++) {
+    if (plugin->count == ENGINE_KINDS) return false;
     plugin->kinds[plugin->count++] = *e->kinds[i];
   }
+  plugin->engine = e;
+  return true;
 }
 
 // Why a plug-in could not be loaded goes to `why`. The lock is held.
@@ -122,12 +126,13 @@ static void engine_load(engine_plugin *plugin, char *why, size_t size) {
   }
   snprintf(symbol, sizeof symbol, "lac_engine_%s", plugin->name);
   *(void **)&open = dlsym(library, symbol);
-  if (open) plugin->engine = open(&engine_host);
-  if (plugin->engine) {
-    engine_enlist(plugin);
-  } else {
+  const lac_engine *engine = open ? open(&engine_host) : NULL;
+  if (!engine) {
     snprintf(why, size, "%.400s belongs to another build of Lacuna", path);
     dlclose(library);
+  } else if (!engine_enlist(plugin, engine)) {
+    snprintf(why, size, "%.400s brings more than %d methods", path, ENGINE_KINDS);
+    plugin->count = 0;
   }
 }
 
@@ -148,7 +153,7 @@ static const lac_solver_table *engine_lookup(const engine_entry *entry, char *wh
 
 // -- what the registry asks ------------------------------------------------------------------------------------------
 
-lac_status lac_engine_kind(lac_context *ctx, const char *name, const lac_solver_table **out) {
+lac_status lac_engine_kind(lac_context *ctx, const char *function, const char *name, const lac_solver_table **out) {
   lac_status status = LAC_OK;
   const engine_entry *entry = NULL;
   char why[512];
@@ -160,10 +165,10 @@ lac_status lac_engine_kind(lac_context *ctx, const char *name, const lac_solver_
   if (!entry) goto done;
   *out = engine_lookup(entry, why, sizeof why);
   LAC_CHECK(*out, LAC_ERR_UNSUPPORTED,
-            "lac_engine_find: %s cannot be used: liblacuna_%s.so, by which it is called, could not be loaded (%s); "
-            "install %s (Debian: "
-            "%s) and build Lacuna with it, or use %s",
-            entry->name, entry->plugin->name, why, entry->plugin->project, entry->plugin->package, entry->instead);
+            "%s: %s cannot be used: liblacuna_%s.so, by which it is called, could not be loaded (%s); install %s "
+            "(Debian: %s) and build Lacuna with it, or use %s",
+            function, entry->name, entry->plugin->name, why, entry->plugin->project, entry->plugin->package,
+            entry->instead);
 done:
   return status;
 }

@@ -26,13 +26,18 @@ static void levels_free(lac_object *object) {
 }
 
 /// Whether lengths change at every eighth row or more, of the 2048 in the middle.
-static bool is_ragged(const lac_pattern *p) {
+static lac_status look_ragged(lac_context *ctx, const lac_pattern *p, bool *is_ragged) {
+  lac_status status = LAC_OK;
   int64_t begin = p->rows > 2048 ? p->rows / 2 - 1024 : 0, end = p->rows > 2048 ? begin + 2048 : p->rows, changes = 0;
+
+  LAC_TRY(lac_buffer_host(ctx, p->offsets));
   for (int64_t i = begin + 1; i < end; ++i) {
     int64_t here = lac_buffer_get(p->offsets, i);
     changes += lac_buffer_get(p->offsets, i + 1) - here != here - lac_buffer_get(p->offsets, i - 1);
   }
-  return 8 * changes >= end - begin;
+  *is_ragged = 8 * changes >= end - begin;
+done:
+  return status;
 }
 
 static const lac_kind levels_kind = {"levels", levels_free};
@@ -42,7 +47,7 @@ static lac_status levels_create(lac_context *ctx, const lac_pattern *pattern, la
   LAC_ALLOC(*out, 1);
   lac_object_init(&(*out)->object, &levels_kind);
   (*out)->patterns[0] = lac_pattern_retain(pattern);
-  (*out)->is_ragged[0] = is_ragged(pattern);
+  LAC_TRY(look_ragged(ctx, pattern, &(*out)->is_ragged[0]));
   (*out)->count = 1;
 done:
   return status;
@@ -70,7 +75,7 @@ static lac_status levels_grow(lac_context *ctx, lac_levels *levels, const lac_pr
   }
   LAC_TRY(kernels->shaped(ctx, levels->patterns[last], made));
   LAC_TRY(kernels->coarse_pattern(ctx, levels->patterns[last], made, &levels->patterns[last + 1]));
-  levels->is_ragged[last + 1] = is_ragged(levels->patterns[last + 1]);
+  LAC_TRY(look_ragged(ctx, levels->patterns[last + 1], &levels->is_ragged[last + 1]));
   ++levels->count;
   if (is_hermitian) LAC_TRY(kernels->slices(ctx, levels->patterns[last + 1], &levels->slices[last + 1]));
 done:

@@ -116,9 +116,6 @@ static lac_status course_open(lac_context *ctx, const lac_setup *setup, lac_dtyp
   course->options = &setup->options->preconditioner;
   course->theta = course->options->strength > 0 ? course->options->strength : SETUP_THETA;
   if (!given || given->count == 0) goto done;
-  LAC_CHECK(given->meta.ndim == 2 && given->meta.shape[0] == n, LAC_ERR_SHAPE,
-            "multigrid: near_null must be [%lld, m]; it has %d dimensions and %lld rows", (long long)n,
-            given->meta.ndim, (long long)given->meta.shape[0]);
   LAC_CHECK(lac_dtype_is_complex(dtype) || !lac_dtype_is_complex(given->meta.dtype), LAC_ERR_DTYPE,
             "multigrid: near_null is complex and the matrix is real; give its real and imaginary parts as columns");
   course->m = (int)given->meta.shape[1];
