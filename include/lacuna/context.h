@@ -35,6 +35,11 @@ LAC_API const char *lac_context_trace(const lac_context *ctx);
 LAC_API lac_status lac_context_status(const lac_context *ctx);
 LAC_API void lac_context_clear_error(lac_context *ctx);
 
+/// The sentence of the context's last warning since lac_context_clear_warning: what came out is doubtful, as the solution of a nearly singular
+/// system is; "" if none. A warning is no error and stops nothing.
+LAC_API const char *lac_context_warning(const lac_context *ctx);
+LAC_API void lac_context_clear_warning(lac_context *ctx);
+
 /// The backend's name, "cpu" or "cuda", and the device's ordinal; "" and -1 for NULL.
 LAC_API const char *lac_context_backend(const lac_context *ctx);
 LAC_API int lac_context_device(const lac_context *ctx);

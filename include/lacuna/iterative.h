@@ -35,7 +35,9 @@ typedef struct lac_solve_report {
   double first_residual;  ///< of the start; the largest
   int64_t item, column;   ///< where `residual` is
   double seconds;
-  char reason[240];  ///< the ending as a sentence
+  double forward_error;  ///< an estimate of the relative error of x where that is in doubt; 0: it is not
+  char reason[240];      ///< the ending as a sentence
+  char warning[240];     ///< a sentence where few digits of x are certain; else ""
 } lac_solve_report;
 
 /// y = op(B) x for arrays [items, n, k], any k; y does not overlap x. A user's preconditioner: B stands for an approximate inverse of

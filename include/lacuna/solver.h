@@ -104,6 +104,9 @@ typedef struct lac_solver_options {
   /// A factorisation that is foreseen to need more than this is refused before it begins, with LAC_ERR_MEMORY; LAC_METHOD_AUTO
   /// iterates instead on what is suited for it. 0: what the machine has free.
   int64_t max_bytes;
+  /// 1: what no digit is certain of, as the matrix is singular to working precision, is handed out with a warning; 0 (default): it is
+  /// LAC_ERR_SINGULAR.
+  int accept_singular;
   lac_iteration iteration;          ///< of Krylov methods
   lac_precondition preconditioner;  ///< of them, and of preconditioners by themselves
 } lac_solver_options;

@@ -103,6 +103,19 @@ void lac_context_clear_error(lac_context *ctx) {
   book->sentence[0] = book->trace[0] = '\0';
 }
 
+const char *lac_context_warning(const lac_context *ctx) { return ctx ? ctx->warning : ""; }
+
+void lac_context_clear_warning(lac_context *ctx) {
+  if (ctx) ctx->warning[0] = '\0';
+}
+
+void lac_context_warn(lac_context *ctx, const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  vsnprintf(ctx->warning, sizeof ctx->warning, format, list);
+  va_end(list);
+}
+
 const char *lac_context_backend(const lac_context *ctx) { return ctx ? ctx->backend->name : ""; }
 int lac_context_device(const lac_context *ctx) { return ctx ? ctx->device : -1; }
 

@@ -34,6 +34,7 @@ lac_status lac_direct_logdet(lac_context *ctx, const lac_factor *f, lac_array *l
 
   while (f && !logdet_is_able(f)) LAC_TRY(lac_factor_partner(ctx, f, &f));
   LAC_CHECK(f, LAC_ERR_UNSUPPORTED, "lac_factor_logdet: no method gives the determinant");
+  LAC_TRY(lac_direct_certain_all(ctx, "lac_factor_logdet", f));
   work = (logdet_work){f, lac_array_edit(logabs), lac_array_edit(sign)};
   LAC_CHECK(lac_tasks_run(threads, 0, f->items, logdet_item, &work).status == LAC_OK, LAC_ERR_MEMORY,
             "lac_factor_logdet: out of memory: permutations of %lld rows", (long long)n);
