@@ -78,6 +78,7 @@ lac_status lac_context_host(lac_context *ctx, lac_context **out) {
   }
   if (!ctx->host) status = lac_context_create(lac_host_space.backend, 0, &ctx->host);
   LAC_CHECK(status == LAC_OK, status, "%s", lac_context_error(NULL));
+  if (ctx->asked_threads) ctx->host->threads = ctx->asked_threads;
   *out = ctx->host;
 done:
   return status;
@@ -123,7 +124,7 @@ lac_status lac_context_set_threads(lac_context *ctx, int threads) {
   lac_status status = LAC_OK;
   LAC_CHECK_CONTEXT();
   LAC_CHECK(threads >= 1, LAC_ERR_ARG, "lac_context_set_threads: threads is %d; give 1 or more", threads);
-  ctx->threads = threads;
+  ctx->threads = ctx->asked_threads = threads;
 done:
   return status;
 }

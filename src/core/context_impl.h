@@ -29,7 +29,8 @@ struct lac_context {
   struct lac_object *kept;     // what others keep for each context (autodiff/program_keep.c); let go with it
   int device;
   int threads;
-  bool agreed;  // the last error is known to all ranks
+  int asked_threads;  // by lac_context_set_threads; 0: nobody asked
+  bool agreed;        // the last error is known to all ranks
   lac_status status;
   char sentence[LAC_SENTENCE_SIZE];
   char trace[LAC_TRACE_SIZE];

@@ -37,7 +37,7 @@ static lac_status write_check(lac_context *ctx, const lac_pattern *pattern, cons
   LAC_CHECK(pattern || values, LAC_ERR_ARG, "%s: give a pattern, or values, or both", FUNCTION);
   LAC_CHECK((unsigned)o->symmetry <= LAC_MM_HERMITIAN, LAC_ERR_ARG, "%s: symmetry %d is none of lac_mm_symmetry",
             FUNCTION, (int)o->symmetry);
-  if (pattern) LAC_TRY(lac_pattern_require_local(ctx, pattern, FUNCTION));
+  if (pattern) LAC_TRY(lac_pattern_require_host(ctx, pattern, FUNCTION));
   if (pattern && values)
     LAC_CHECK(meta->ndim == 1 && meta->shape[0] == pattern->nnz, LAC_ERR_SHAPE,
               "%s: the pattern has %" PRId64

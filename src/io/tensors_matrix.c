@@ -200,7 +200,7 @@ lac_status lac_save_matrix(lac_context *ctx, const char *path, const char *name,
 
   LAC_CHECK_CONTEXT();
   LAC_CHECK(name, LAC_ERR_ARG, "lac_save_matrix: name is NULL");
-  LAC_TRY(lac_pattern_require_local(ctx, pattern, "lac_save_matrix"));
+  LAC_TRY(lac_pattern_require_host(ctx, pattern, "lac_save_matrix"));
   LAC_CHECK(!meta || (meta->ndim > 0 && meta->shape[meta->ndim - 1] == pattern->nnz), LAC_ERR_SHAPE,
             "lac_save_matrix: the pattern has %" PRId64 " slots and the values have shape %s", pattern->nnz,
             lac_shape_text(meta->ndim, meta->shape, shown));

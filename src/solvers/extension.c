@@ -212,7 +212,7 @@ lac_status lac_solver_covering(lac_context *ctx, const lac_solver *solver, const
   LAC_CHECK_CONTEXT();
   LAC_CHECK(out, LAC_ERR_ARG, "lac_solver_covering: out is NULL");
   LAC_CHECK(solver, LAC_ERR_ARG, "lac_solver_covering: the solver is NULL; see lac_solver_create");
-  LAC_TRY(lac_pattern_require_local(ctx, target, "lac_solver_covering"));
+  LAC_TRY(lac_pattern_require_host(ctx, target, "lac_solver_covering"));
   LAC_CHECK(target->rows == solver->core->pattern->rows && target->cols == solver->core->pattern->rows, LAC_ERR_SHAPE,
             "lac_solver_covering: the target is %lld x %lld, the matrix has %lld rows and columns; they must agree",
             (long long)target->rows, (long long)target->cols, (long long)solver->core->pattern->rows);

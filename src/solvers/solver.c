@@ -55,7 +55,7 @@ lac_status lac_solver_create(lac_context *ctx, const lac_pattern *pattern, const
 
   LAC_CHECK_CONTEXT();
   LAC_CHECK(out, LAC_ERR_ARG, "lac_solver_create: out is NULL");
-  LAC_TRY(lac_pattern_require_local(ctx, pattern, "lac_solver_create"));
+  LAC_TRY(lac_pattern_require_host(ctx, pattern, "lac_solver_create"));
   LAC_TRY(lac_kind_asked(ctx, "lac_solver_create", &chosen, &kind));
   LAC_TRY(solver_check(ctx, kind, pattern, &chosen));
   chosen.name = kind->name;
@@ -85,8 +85,8 @@ const lac_pattern *lac_solver_pattern(const lac_solver *solver) { return solver-
 // -- factors that are kept -------------------------------------------------------------------------------------------
 
 static bool kept_is(const lac_factor *factor, const lac_array *values, const lac_identity *identity) {
-  return lac_meta_same(&factor->meta, &values->meta) && lac_factor_is_fresh(factor) &&
-         lac_identity_same(&factor->identity, identity);
+  return factor->space == values->storage->space && lac_meta_same(&factor->meta, &values->meta) &&
+         lac_factor_is_fresh(factor) && lac_identity_same(&factor->identity, identity);
 }
 
 static void kept_drop_last(lac_solver *solver) {
@@ -186,12 +186,13 @@ static lac_factor *solver_keep(lac_solver *solver, const lac_array *values, lac_
   return factor;
 }
 
-// The last seed of this dtype and shape, retained; or NULL.
+// The last seed of this dtype and shape where these values lie, retained; or NULL.
 static lac_factor *solver_last(lac_solver *solver, const lac_array *values) {
   lac_factor *last = NULL;
   pthread_mutex_lock(&solver->lock);
   for (lac_factor *f = solver->kept; f && !last; f = f->next) {
-    if (lac_factor_is_seed(f) && lac_meta_same(&f->meta, &values->meta)) last = lac_factor_retain(f);
+    bool suits = f->space == values->storage->space && lac_meta_same(&f->meta, &values->meta);
+    if (suits && lac_factor_is_seed(f)) last = lac_factor_retain(f);
   }
   pthread_mutex_unlock(&solver->lock);
   return last;

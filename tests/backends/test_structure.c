@@ -343,6 +343,7 @@ static void maps_of_lines_are_as_on_the_host(lac_context *ctx) {
         lac_map *maps[2] = {NULL, NULL};
         CHECK_OK(makers[m](ctx, there, &maps[0]));
         CHECK_OK(makers[m](cpu, here, &maps[1]));
+        if (lac_structure_of(ctx) && counts[c] > 30) CHECK(!there->columns->host && !maps[0]->target->host);
         check_maps(ctx, cpu, maps[0], maps[1]);
         lac_map_destroy(&maps[0]);
         lac_map_destroy(&maps[1]);

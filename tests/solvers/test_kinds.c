@@ -7,6 +7,7 @@
 #include "solvers/options.h"
 #include "support/check.h"
 #include "support/iterative_case.h"
+#include "support/shadow.h"
 
 // -- the registry ----------------------------------------------------------------------------------------------------
 
@@ -259,6 +260,28 @@ static void values_are_recognised_by_version_or_by_bits(lac_context *ctx) {
   iterative_close(&s);
 }
 
+/// The same bits through a context whose arrays lie elsewhere are factored there: a factor takes arrays of one memory.
+static void values_elsewhere_have_a_factor_of_their_own(lac_context *ctx) {
+  direct_case c = direct_make(DIRECT_NONSYMMETRIC, 30, LAC_F64, 2);
+  direct_system s = direct_open(ctx, &c, LAC_WIDTH_AUTO, NULL);
+  lac_context *elsewhere = NULL;
+  lac_factor *factors[3] = {NULL, NULL, NULL};
+  CHECK_OK(lac_context_create("cpu", 0, &elsewhere));
+  shadow_enter(elsewhere, shadow_of("cuda"));
+  lac_array *there = NULL;
+  CHECK_OK(ref_upload(elsewhere, &c.a, &there));
+  CHECK_OK(lac_solver_factor(ctx, s.solver, s.values, &factors[0]));
+  CHECK_OK(lac_solver_factor(elsewhere, s.solver, there, &factors[1]));
+  CHECK(factors[1] != factors[0]);
+  CHECK(iterative_residual(elsewhere, &c, factors[1], LAC_T, 2) <= 1e-10);
+  CHECK_OK(lac_solver_factor(ctx, s.solver, s.values, &factors[2]));
+  CHECK(factors[2] == factors[0]);
+  for (int i = 0; i < 3; i++) lac_factor_destroy(&factors[i]);
+  lac_array_destroy(&there);
+  direct_close(&s);
+  lac_context_destroy(&elsewhere);
+}
+
 /// An array that a solve writes to is another matrix from then on.
 static void a_solution_is_not_taken_for_the_values_it_was(lac_context *ctx) {
   direct_case c = direct_make(DIRECT_POISSON, 20, LAC_F64, 2);
@@ -288,4 +311,5 @@ CHECK_MAIN_OF("direct", every_method_is_a_kind_of_its_name, unknown_names_are_re
               a_solver_is_asked_for_by_name, what_works_on_the_host_serves_arrays_from_elsewhere,
               a_factor_that_travels_preconditions_a_batch, determinants_inverses_and_conditions_travel_too,
               what_is_refused_on_the_host_is_refused_here, every_failing_allocation_on_the_way_is_told,
-              values_are_recognised_by_version_or_by_bits, a_solution_is_not_taken_for_the_values_it_was)
+              values_are_recognised_by_version_or_by_bits, values_elsewhere_have_a_factor_of_their_own,
+              a_solution_is_not_taken_for_the_values_it_was)

@@ -53,7 +53,7 @@ lac_status lac_format_begin(lac_context *ctx, const char *function, lac_format_k
   lac_status status = LAC_OK;
   lac_format *f = NULL;
 
-  LAC_TRY(lac_pattern_require_local(ctx, pattern, function));
+  LAC_TRY(lac_pattern_require_host(ctx, pattern, function));
   LAC_ALLOC(f, 1);
   lac_object_init(&f->object, &lac_format_object_kind);
   f->kind = kind;

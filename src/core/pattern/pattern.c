@@ -172,7 +172,7 @@ done:
   return status;
 }
 
-lac_status lac_pattern_require_local(lac_context *ctx, const lac_pattern *pattern, const char *function) {
+lac_status lac_pattern_require_host(lac_context *ctx, const lac_pattern *pattern, const char *function) {
   lac_status status = LAC_OK;
   LAC_TRY(lac_pattern_require_scalar(ctx, pattern, function));
   LAC_TRY(lac_pattern_host(ctx, pattern));

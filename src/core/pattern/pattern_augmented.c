@@ -79,7 +79,7 @@ lac_status lac_pattern_augmented(lac_context *ctx, const lac_pattern *pattern, l
   augmented_plan *plan = NULL;
 
   LAC_CHECK(out, LAC_ERR_ARG, "lac_pattern_augmented: out is NULL");
-  LAC_TRY(lac_pattern_require_local(ctx, pattern, "lac_pattern_augmented"));
+  LAC_TRY(lac_pattern_require_host(ctx, pattern, "lac_pattern_augmented"));
   plan = (augmented_plan *)lac_pattern_find_cached(pattern, &augmented_kind, NULL, NULL);
   if (!plan) {
     LAC_ALLOC(plan, 1);

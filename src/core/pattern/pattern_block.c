@@ -246,7 +246,7 @@ lac_status lac_pattern_blocked(lac_context *ctx, const lac_pattern *pattern, int
   blocked_work w = {.a = pattern, .br = br, .bc = bc};
 
   LAC_CHECK(out, LAC_ERR_ARG, "lac_pattern_blocked: out is NULL");
-  LAC_TRY(lac_pattern_require_local(ctx, pattern, "lac_pattern_blocked"));
+  LAC_TRY(lac_pattern_require_host(ctx, pattern, "lac_pattern_blocked"));
   LAC_TRY(block_check(ctx, "lac_pattern_blocked", pattern->rows, pattern->cols, br, bc));
   if (br == 1 && bc == 1) {
     LAC_TRY(block_itself(ctx, pattern, out, map));

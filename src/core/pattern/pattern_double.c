@@ -97,7 +97,7 @@ lac_status lac_pattern_doubled(lac_context *ctx, const lac_pattern *pattern, lac
   lac_status status = LAC_OK;
   lac_doubled *d = NULL;
 
-  LAC_TRY(lac_pattern_require_local(ctx, pattern, "lac_pattern_doubled"));
+  LAC_TRY(lac_pattern_require_host(ctx, pattern, "lac_pattern_doubled"));
   d = (lac_doubled *)lac_pattern_find_cached(pattern, &doubled_kind, NULL, NULL);
   if (!d) {
     LAC_ALLOC(d, 1);

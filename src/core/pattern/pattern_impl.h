@@ -147,7 +147,7 @@ lac_status lac_pattern_require_here(lac_context *ctx, const lac_pattern *pattern
 lac_status lac_pattern_require_scalar(lac_context *ctx, const lac_pattern *pattern, const char *function);
 
 /// The same for a function that reads the structure on the host: it is there afterwards.
-lac_status lac_pattern_require_local(lac_context *ctx, const lac_pattern *pattern, const char *function);
+lac_status lac_pattern_require_host(lac_context *ctx, const lac_pattern *pattern, const char *function);
 
 /// Offsets and columns on the host, for algorithms that run there; the targets of a map.
 lac_status lac_pattern_host(lac_context *ctx, const lac_pattern *pattern);

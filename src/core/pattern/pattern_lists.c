@@ -125,7 +125,7 @@ lac_status lac_pattern_select(lac_context *ctx, const lac_pattern *pattern, int6
   lac_pattern *made = NULL;
 
   LAC_CHECK(out, LAC_ERR_ARG, "lac_pattern_select: out is NULL");
-  LAC_TRY(lac_pattern_require_local(ctx, pattern, t.function));
+  LAC_TRY(lac_pattern_require_host(ctx, pattern, t.function));
   if (!row) t.rows = pattern->rows;
   if (!col) t.cols = pattern->cols;
   LAC_TRY(lists_check(ctx, &t, "row", t.rows, row, pattern->rows));
@@ -182,7 +182,7 @@ lac_status lac_pattern_permute(lac_context *ctx, const lac_pattern *pattern, con
   lac_pattern *made = NULL;
 
   LAC_CHECK(out, LAC_ERR_ARG, "lac_pattern_permute: out is NULL");
-  LAC_TRY(lac_pattern_require_local(ctx, pattern, t.function));
+  LAC_TRY(lac_pattern_require_host(ctx, pattern, t.function));
   t.rows = pattern->rows;
   t.cols = pattern->cols;
   LAC_TRY(lists_check_once(ctx, &t, "row", row, t.rows));

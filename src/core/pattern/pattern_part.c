@@ -108,7 +108,7 @@ lac_status lac_pattern_part_map(lac_context *ctx, const char *function, const la
                                 lac_status (*make)(lac_context *, const lac_pattern *, lac_part *), lac_map **map) {
   lac_status status = LAC_OK;
   LAC_CHECK(map, LAC_ERR_ARG, "%s: map is NULL", function);
-  LAC_TRY(lac_pattern_require_local(ctx, pattern, function));
+  LAC_TRY(lac_pattern_require_scalar(ctx, pattern, function));
   LAC_TRY(lac_pattern_part(ctx, pattern, name, 0, make, NULL, map));
 done:
   return status;

@@ -283,7 +283,6 @@ static lac_status product_make(lac_context *ctx, const lac_pattern *a, const lac
   lac_status status = LAC_OK;
   product_work w = {.a = a, .b = b};
 
-  if (lac_structure_of(ctx)) return product_build(ctx, a, b, &plan->pattern);
   LAC_TRY(lac_pair_host(ctx, a, b));
   LAC_TRY(product_open(ctx, &w));
   LAC_TRY(product_collect(ctx, &w));
@@ -294,15 +293,28 @@ done:
   return status;
 }
 
+/// A device may have no room for all products at once; the host has them row by row.
+static lac_status product_make_there(lac_context *ctx, const lac_pattern *a, const lac_pattern *b,
+                                     lac_pair_plan *plan) {
+  lac_status status = product_build(ctx, a, b, &plan->pattern);
+
+  if (status != LAC_ERR_MEMORY) return status;
+  lac_context_clear_error(ctx);
+  return product_make(ctx, a, b, plan);
+}
+
 lac_status lac_pattern_product(lac_context *ctx, const lac_pattern *a, const lac_pattern *b, lac_pattern **out) {
   lac_status status = LAC_OK;
   lac_pair_plan *plan = NULL;
+  bool is_there = lac_structure_of(ctx) != NULL;
 
   LAC_TRY(lac_pair_check(ctx, "lac_pattern_product", a, b, out));
   LAC_CHECK(a->cols == b->rows, LAC_ERR_SHAPE,
             "lac_pattern_product: a is %lld x %lld and b is %lld x %lld; a must have as many columns as b has rows",
             (long long)a->rows, (long long)a->cols, (long long)b->rows, (long long)b->cols);
-  LAC_TRY(lac_pair_plan_get(ctx, "product", a, b, product_make, &plan));
+  // Apart, since the host's kernels are the quicker for the places.
+  LAC_TRY(lac_pair_plan_get(ctx, is_there ? "product there" : "product", a, b,
+                            is_there ? product_make_there : product_make, &plan));
   *out = lac_pattern_retain(plan->pattern);
 done:
   lac_object_release(plan);

@@ -126,7 +126,7 @@ lac_status lac_pattern_triangle(lac_context *ctx, const lac_pattern *pattern, la
   lac_status status = LAC_OK;
 
   LAC_CHECK(out, LAC_ERR_ARG, "lac_pattern_triangle: out is NULL");
-  LAC_TRY(lac_pattern_require_local(ctx, pattern, "lac_pattern_triangle"));
+  LAC_TRY(lac_pattern_require_host(ctx, pattern, "lac_pattern_triangle"));
   LAC_CHECK(triangle == LAC_LOWER || triangle == LAC_UPPER, LAC_ERR_ARG,
             "lac_pattern_triangle: triangle = %d; give LAC_LOWER or LAC_UPPER", (int)triangle);
   if (k < -pattern->rows) k = -pattern->rows;  // beyond the corners nothing changes
@@ -143,7 +143,7 @@ lac_status lac_pattern_submatrix(lac_context *ctx, const lac_pattern *pattern, i
   select_window w = {row0, row1, col0, col1, false, false, 0};
 
   LAC_CHECK(out, LAC_ERR_ARG, "lac_pattern_submatrix: out is NULL");
-  LAC_TRY(lac_pattern_require_local(ctx, pattern, "lac_pattern_submatrix"));
+  LAC_TRY(lac_pattern_require_host(ctx, pattern, "lac_pattern_submatrix"));
   LAC_CHECK(0 <= row0 && row0 <= row1 && row1 <= pattern->rows, LAC_ERR_ARG,
             "lac_pattern_submatrix: rows [%lld, %lld) are not a range within 0..%lld", (long long)row0, (long long)row1,
             (long long)pattern->rows);
@@ -179,6 +179,7 @@ done:
 
 static lac_status diagonal_part(lac_context *ctx, const lac_pattern *a, lac_part *part) {
   lac_status status = LAC_OK;
+  LAC_TRY(lac_pattern_host(ctx, a));
   LAC_TRY(select_places(ctx, a, 0, a->rows < a->cols ? a->rows : a->cols, a->offsets->type, &part->map));
 done:
   return status;
@@ -194,7 +195,7 @@ lac_status lac_pattern_dense(lac_context *ctx, const lac_pattern *pattern, lac_m
   lac_index_type type = LAC_I64;
 
   LAC_CHECK(map, LAC_ERR_ARG, "lac_pattern_dense: map is NULL");
-  LAC_TRY(lac_pattern_require_local(ctx, pattern, "lac_pattern_dense"));
+  LAC_TRY(lac_pattern_require_host(ctx, pattern, "lac_pattern_dense"));
   LAC_CHECK(!__builtin_mul_overflow(pattern->rows, pattern->cols, &outputs) && outputs <= LAC_MAX_COUNT,
             LAC_ERR_OVERFLOW, "lac_pattern_dense: %lld x %lld numbers are beyond what can be addressed",
             (long long)pattern->rows, (long long)pattern->cols);

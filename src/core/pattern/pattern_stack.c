@@ -29,7 +29,7 @@ static lac_status stack_grow(lac_context *ctx, const stack_task *t, int64_t b, s
   lac_status status = LAC_OK;
   const lac_pattern *p = t->blocks[b];
 
-  LAC_TRY(lac_pattern_require_local(ctx, p, t->function));
+  LAC_TRY(lac_pattern_require_host(ctx, p, t->function));
   LAC_CHECK(t->down || b == 0 || p->rows == size->rows, LAC_ERR_SHAPE,
             "%s: pattern %lld has %lld rows and those before it %lld; all must have the same", t->function,
             (long long)b, (long long)p->rows, (long long)size->rows);

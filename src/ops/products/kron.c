@@ -65,8 +65,8 @@ static lac_status kron_check(lac_tape *tape, const char *name, const lac_pattern
   lac_status status = LAC_OK;
 
   LAC_TRY(lac_tape_status(tape));
-  LAC_TRY(lac_pattern_require_local(ctx, pa, name));
-  LAC_TRY(lac_pattern_require_local(ctx, pb, name));
+  LAC_TRY(lac_pattern_require_host(ctx, pa, name));
+  LAC_TRY(lac_pattern_require_host(ctx, pb, name));
 done:
   return status;
 }

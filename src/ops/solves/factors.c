@@ -45,7 +45,7 @@ static lac_status factors_own(lac_tape *tape, const char *name, const lac_patter
   lac_pattern *transpose = NULL;
 
   LAC_TRY(lac_tape_status(tape));
-  LAC_TRY(lac_pattern_require_local(ctx, pattern, name));
+  LAC_TRY(lac_pattern_require_host(ctx, pattern, name));
   LAC_CHECK(pattern->rows == pattern->cols, LAC_ERR_SHAPE, "%s: the matrix is %lld x %lld; it must be square", name,
             (long long)pattern->rows, (long long)pattern->cols);
   LAC_TRY(lac_tape_check_values(tape, name, 0, pattern, a));

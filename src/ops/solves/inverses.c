@@ -90,7 +90,7 @@ lac_var lac_trace_solve(lac_tape *tape, const lac_solver *solver, lac_var a, con
   const lac_meta *ma = lac_tape_meta(tape, a), *mb = lac_tape_meta(tape, b);
 
   LAC_TRY(lac_tape_status(tape));
-  LAC_TRY(lac_pattern_require_local(ctx, pb, "lac_trace_solve"));
+  LAC_TRY(lac_pattern_require_host(ctx, pb, "lac_trace_solve"));
   LAC_TRY(lac_tape_check_values(tape, "lac_trace_solve", 1, pb, b));
   LAC_CHECK(!ma || ma->dtype == mb->dtype, LAC_ERR_DTYPE,
             "lac_trace_solve: the values of A are %s and those of B are %s; cast one of them (lac_cast)",

@@ -110,7 +110,7 @@ static lac_status lstsq_check(lac_tape *tape, const lac_solver *solver, const la
   char text[LAC_SHAPE_TEXT];
 
   LAC_TRY(lac_tape_status(tape));
-  LAC_TRY(lac_pattern_require_local(ctx, pattern, "lstsq"));
+  LAC_TRY(lac_pattern_require_host(ctx, pattern, "lstsq"));
   LAC_TRY(lac_tape_check_values(tape, "lstsq", 0, pattern, a));
   LAC_CHECK(solver, LAC_ERR_ARG,
             "lstsq: the solver is NULL; lac_solver_create makes one of the pattern that lac_pattern_augmented gives");

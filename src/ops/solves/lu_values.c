@@ -27,7 +27,7 @@ lac_status lac_lu_infer(lac_call *c) {
   const lac_map *steps = c->object;
 
   LAC_TRY(lac_call_needs_pattern(c, 0));
-  LAC_TRY(lac_pattern_require_local(ctx, p, c->op->name));
+  LAC_TRY(lac_pattern_require_host(ctx, p, c->op->name));
   LAC_CHECK(p->rows == p->cols, LAC_ERR_SHAPE, "%s: the matrix is %lld x %lld; it must be square", c->op->name,
             (long long)p->rows, (long long)p->cols);
   LAC_CHECK(!steps || (steps->object.kind == &lac_map_kind && steps->inputs == p->rows), LAC_ERR_ARG,

@@ -147,7 +147,7 @@ static lac_status matrix_norm_check(lac_tape *tape, const lac_pattern *pattern, 
   lac_status status = LAC_OK;
 
   LAC_TRY(lac_tape_status(tape));
-  LAC_TRY(lac_pattern_require_local(ctx, pattern, "matrix_norm"));
+  LAC_TRY(lac_pattern_require_host(ctx, pattern, "matrix_norm"));
   LAC_TRY(lac_tape_check_values(tape, "matrix_norm", 0, pattern, a));
   LAC_CHECK(kind == LAC_NORM_FRO || kind == LAC_NORM_1 || kind == LAC_NORM_INF || kind == LAC_NORM_2, LAC_ERR_ARG,
             "matrix_norm: kind %d is none of LAC_NORM_FRO, 1, INF and 2", (int)kind);

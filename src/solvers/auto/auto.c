@@ -258,6 +258,7 @@ static lac_status auto_fall_back(lac_context *ctx, const lac_factor *f, const ch
             text, other);
   LAC_CHECK(made == LAC_OK, LAC_ERR_CONVERGENCE, "lac_factor_solve: %s; nor is there room for a direct factor: %s",
             text, other);
+  LAC_CHECK(partner, LAC_ERR_CONVERGENCE, "lac_factor_solve: %s; nor is there a direct method for it", text);
   pthread_mutex_lock(&((lac_factor *)f)->lock);
   if (!atomic_load(&part->has_fallen)) {
     snprintf(part->fallen, sizeof part->fallen, "%.120s; iterating %.260s", partner->reason, text);

@@ -12,7 +12,7 @@ lac_status lac_pattern_nature(lac_context *ctx, const lac_pattern *pattern, lac_
 
   LAC_CHECK_CONTEXT();
   LAC_CHECK(out, LAC_ERR_ARG, "lac_pattern_nature: out is NULL");
-  LAC_TRY(lac_pattern_require_local(ctx, pattern, "lac_pattern_nature"));
+  LAC_TRY(lac_pattern_require_host(ctx, pattern, "lac_pattern_nature"));
   LAC_CHECK(pattern->rows == pattern->cols, LAC_ERR_SHAPE,
             "lac_pattern_nature: only square matrices have a nature that solvers ask for, the pattern is %lld x %lld",
             (long long)pattern->rows, (long long)pattern->cols);

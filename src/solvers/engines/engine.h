@@ -20,6 +20,7 @@ enum { LAC_ENGINE_STRUCTS = 12 };
 /// Lacuna's, and the sizes tell builds of one version apart.
 typedef struct lac_engine_host {
   const char *version;
+  size_t size;                       // of this struct
   size_t sizes[LAC_ENGINE_STRUCTS];  // LAC_ENGINE_SIZES
   void *(*alloc)(size_t bytes);
   void *(*calloc)(size_t number, size_t size);
@@ -33,7 +34,7 @@ typedef struct lac_engine_host {
   const _Atomic int64_t *narrow;  // structures with more entries get 64-bit indices from the beginning
 } lac_engine_host;
 
-/// Of every struct that a plug-in reads or fills.
+/// Of the structs of the core that its methods and kinds read or fill.
 #define LAC_ENGINE_SIZES                                                                                    \
   {                                                                                                         \
     sizeof(lac_direct_table), sizeof(lac_direct_job), sizeof(lac_structure), sizeof(lac_solver_table),      \

@@ -54,6 +54,7 @@ static _Atomic int64_t engine_narrow = INT32_MAX;
 
 static const lac_engine_host engine_host = {
     .version = LACUNA_VERSION,
+    .size = sizeof(lac_engine_host),
     .sizes = LAC_ENGINE_SIZES,
     .alloc = lac_alloc,
     .calloc = lac_calloc,
@@ -133,6 +134,7 @@ static void engine_load(engine_plugin *plugin, char *why, size_t size) {
   } else if (!engine_enlist(plugin, engine)) {
     snprintf(why, size, "%.400s brings more than %d methods", path, ENGINE_KINDS);
     plugin->count = 0;
+    dlclose(library);
   }
 }
 

@@ -170,7 +170,7 @@ lac_status lac_pattern_fill(lac_context *ctx, const lac_pattern *pattern, lac_or
   fill_plan *plan = NULL;
 
   LAC_CHECK(out, LAC_ERR_ARG, "lac_pattern_fill: out is NULL");
-  LAC_TRY(lac_pattern_require_local(ctx, pattern, "lac_pattern_fill"));
+  LAC_TRY(lac_pattern_require_host(ctx, pattern, "lac_pattern_fill"));
   LAC_CHECK(pattern->rows == pattern->cols, LAC_ERR_SHAPE,
             "lac_pattern_fill: the pattern is %lld x %lld; it must be square", (long long)pattern->rows,
             (long long)pattern->cols);

@@ -14,7 +14,8 @@ static const lac_engine_host *plugin_host;
 
 bool plugin_start(const lac_engine_host *host) {
   static const size_t sizes[] = LAC_ENGINE_SIZES;
-  if (strcmp(host->version, LACUNA_VERSION) != 0 || memcmp(host->sizes, sizes, sizeof sizes) != 0) return false;
+  if (strcmp(host->version, LACUNA_VERSION) != 0 || host->size != sizeof *host) return false;
+  if (memcmp(host->sizes, sizes, sizeof sizes) != 0) return false;
   plugin_host = host;
   return true;
 }

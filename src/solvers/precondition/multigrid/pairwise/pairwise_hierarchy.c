@@ -47,8 +47,8 @@ static lac_status levels_create(lac_context *ctx, const lac_pattern *pattern, la
   LAC_ALLOC(*out, 1);
   lac_object_init(&(*out)->object, &levels_kind);
   (*out)->patterns[0] = lac_pattern_retain(pattern);
-  LAC_TRY(look_ragged(ctx, pattern, &(*out)->is_ragged[0]));
   (*out)->count = 1;
+  LAC_TRY(look_ragged(ctx, pattern, &(*out)->is_ragged[0]));
 done:
   return status;
 }
@@ -75,8 +75,8 @@ static lac_status levels_grow(lac_context *ctx, lac_levels *levels, const lac_pr
   }
   LAC_TRY(kernels->shaped(ctx, levels->patterns[last], made));
   LAC_TRY(kernels->coarse_pattern(ctx, levels->patterns[last], made, &levels->patterns[last + 1]));
-  LAC_TRY(look_ragged(ctx, levels->patterns[last + 1], &levels->is_ragged[last + 1]));
   ++levels->count;
+  LAC_TRY(look_ragged(ctx, levels->patterns[last + 1], &levels->is_ragged[last + 1]));
   if (is_hermitian) LAC_TRY(kernels->slices(ctx, levels->patterns[last + 1], &levels->slices[last + 1]));
 done:
   return status;
@@ -211,7 +211,7 @@ lac_status lac_hierarchy_create(lac_context *ctx, const lac_setup *setup, const 
 
   LAC_CHECK(ctx->kernels->pairwise && ctx->kernels->matmul && ctx->kernels->cast, LAC_ERR_UNSUPPORTED,
             "multigrid: the backend \"%s\" does not have its kernels; use a CPU context", ctx->backend->name);
-  LAC_TRY(lac_pattern_require_local(ctx, pattern, "multigrid"));
+  LAC_TRY(lac_pattern_require_host(ctx, pattern, "multigrid"));
   LAC_CHECK(pattern->rows <= INT32_MAX, LAC_ERR_OVERFLOW,
             "multigrid: aggregates are numbered by 32-bit integers and the matrix has %lld rows; at most %d",
             (long long)pattern->rows, INT32_MAX);
