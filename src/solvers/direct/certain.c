@@ -20,7 +20,8 @@ const char lac_direct_singular_ways[] =
 // The estimates are from below, and rarely less than a third.
 static const double CERTAIN_MARGIN = 3;
 
-static double certain_cause(const lac_factor *f) { return sqrt(lac_dtype_epsilon(f->meta.dtype)); }
+// A share of a row or column below which a pivot, and a share of |A| |x| below which b, is cause to ask.
+static double certain_cause(const lac_factor *f) { return pow(lac_dtype_epsilon(f->meta.dtype), 0.4); }
 
 /// Whether a pivot of one matrix gives cause to ask. Of what does not tell its pivots, the smallest is 0.
 static bool certain_is_doubtful(const lac_factor *f, int64_t item) {
@@ -29,6 +30,11 @@ static bool certain_is_doubtful(const lac_factor *f, int64_t item) {
   if (d->finding.smallest >= certain_cause(f)) return false;
   d->table->report(d->analysis->part, d->numerics[item], &one);
   return one.smallest < certain_cause(f);
+}
+
+/// Whether solves must be refined to tell of the matrix: pivots were enlarged, or an engine chose them by rules of its own.
+static bool certain_refines(const lac_factor *f) {
+  return lac_direct_of(f)->finding.perturbed > 0 || lac_direct_of(f)->table->is_foreign;
 }
 
 /// The condition of op(A), kept with the factor; several threads may find it at once.
@@ -52,8 +58,8 @@ static lac_status certain_refuse(const lac_factor *f, double error, const char *
                         "relative error is %.1e",
                         what, error);
   if (finding->where >= 0 && finding->smallest < certain_cause(f)) {
-    snprintf(fault->text + length, sizeof fault->text - (size_t)length, "; the pivot of column %lld is %.1e of the column",
-             (long long)finding->where, finding->smallest);
+    snprintf(fault->text + length, sizeof fault->text - (size_t)length,
+             "; the pivot of column %lld is %.1e of the column", (long long)finding->where, finding->smallest);
   }
   return LAC_ERR_SINGULAR;
 }
@@ -78,8 +84,9 @@ static lac_status certain_column(lac_certainty *c, int width, int k, void *const
 }
 
 /// The worst error of those columns that are in doubt.
-static lac_status certain_columns(lac_certainty *c, bool all, double cause, int width, void *const blocks[REFINE_BLOCKS],
-                                  const double *growth, double *worst, lac_fault *fault) {
+static lac_status certain_columns(lac_certainty *c, bool all, double cause, int width,
+                                  void *const blocks[REFINE_BLOCKS], const double *growth, double *worst,
+                                  lac_fault *fault) {
   lac_status status = LAC_OK;
   for (int k = 0; k < width && status == LAC_OK; k++) {
     double error = 0;
@@ -100,7 +107,7 @@ lac_status lac_direct_certain(const lac_factor *f, int64_t item, const lac_syste
 
   for (int k = 0; k < width && !any; k++) any = growth[k] * cause > 1;
   if (!any) return LAC_OK;
-  status = lac_certainty_open(a, lac_direct_of(f)->finding.perturbed > 0, side, &c, fault);
+  status = lac_certainty_open(a, certain_refines(f), side, &c, fault);
   if (status == LAC_OK) status = certain_condition(f, item, &c, &condition, fault);
   if (status == LAC_OK && CERTAIN_MARGIN * condition * epsilon >= LAC_CERTAINTY_FEW) {
     status = certain_columns(&c, all, cause, width, blocks, growth, &worst, fault);
@@ -130,7 +137,7 @@ static lac_status certain_item(const void *job, int64_t item, int thread, lac_fa
 
   (void)thread;
   if (!certain_is_doubtful(w->f, item)) return LAC_OK;
-  status = lac_certainty_open(&a, lac_direct_of(w->f)->finding.perturbed > 0, LAC_N, &c, fault);
+  status = lac_certainty_open(&a, certain_refines(w->f), LAC_N, &c, fault);
   if (status == LAC_OK) status = certain_condition(w->f, item, &c, &condition, fault);
   lac_certainty_close(&c);
   error = condition * lac_dtype_epsilon(w->f->meta.dtype);
@@ -156,8 +163,9 @@ lac_status lac_direct_certain_all(lac_context *ctx, const char *function, const 
             lac_factor_item_text(f, trial.task, which),
             trial.status == LAC_ERR_SINGULAR ? lac_direct_singular_ways : "free memory");
   if (doubt.error > 0) {
-    lac_context_warn(ctx, "%s: few digits are certain, for the matrix is nearly singular: the estimated relative error is %.1e%s",
-                     function, doubt.error, lac_factor_item_text(f, doubt.task, which));
+    lac_context_warn(
+        ctx, "%s: few digits are certain, for the matrix is nearly singular: the estimated relative error is %.1e%s",
+        function, doubt.error, lac_factor_item_text(f, doubt.task, which));
   }
 done:
   return status;

@@ -121,12 +121,13 @@ lac_status lac_direct_explain(lac_context *ctx, const lac_factor *f, const lac_t
   lac_status status = trial->status;
   char which[64] = "";
   const char *way_out = "";
-  if (status == LAC_ERR_DEFINITE) way_out = "; use LAC_METHOD_LDLT, or LAC_METHOD_AUTO which falls back to it";
+  if (status == LAC_ERR_DEFINITE) way_out = "use LAC_METHOD_LDLT, or LAC_METHOD_AUTO which falls back to it";
   if (status == LAC_ERR_SINGULAR) way_out = lac_direct_singular_ways;
-  if (status == LAC_ERR_CONVERGENCE) way_out = "; use LAC_METHOD_PIVOTING_LU, which may pivot anywhere";
-  if (status == LAC_ERR_NONFINITE) way_out = "; scale the values, or use a wider dtype";
-  return lac_context_fail(ctx, status, f->function, "%s: %s%s%s", f->function, trial->fault.text,
-                          trial->task < f->items ? lac_factor_item_text(f, trial->task, which) : which, way_out);
+  if (status == LAC_ERR_CONVERGENCE) way_out = "use LAC_METHOD_PIVOTING_LU, which may pivot anywhere";
+  if (status == LAC_ERR_NONFINITE) way_out = "scale the values, or use a wider dtype";
+  return lac_context_fail(ctx, status, f->function, "%s: %s%s%s%s", f->function, trial->fault.text,
+                          trial->task < f->items ? lac_factor_item_text(f, trial->task, which) : which,
+                          *way_out ? "; " : "", way_out);
 }
 
 /// The matrices of a factor on the way to their numerics.

@@ -132,12 +132,13 @@ static void solve_warn(lac_context *ctx, const solve_plan *plan, lac_solve_repor
 
   report->forward_error = doubt->error;
   if (doubt->error == 0) return;
-  snprintf(report->warning, sizeof report->warning,
-           "%s digit of x is certain, for the matrix is %s: the estimated relative error is %.1e in columns from %lld%s",
-           doubt->error < LAC_CERTAINTY_NONE ? "hardly a" : "no",
-           doubt->error < LAC_CERTAINTY_NONE ? "nearly singular" : "singular to working precision", doubt->error,
-           (long long)(doubt->task % plan->blocks * LAC_BLOCK_WIDTH),
-           lac_factor_item_text(plan->factor, lac_batch_item(plan->batch, 0, doubt->task / plan->blocks), which));
+  snprintf(
+      report->warning, sizeof report->warning,
+      "%s digit of x is certain, for the matrix is %s: the estimated relative error is %.1e in columns from %lld%s",
+      doubt->error < LAC_CERTAINTY_NONE ? "hardly a" : "no",
+      doubt->error < LAC_CERTAINTY_NONE ? "nearly singular" : "singular to working precision", doubt->error,
+      (long long)(doubt->task % plan->blocks * LAC_BLOCK_WIDTH),
+      lac_factor_item_text(plan->factor, lac_batch_item(plan->batch, 0, doubt->task / plan->blocks), which));
   lac_context_warn(ctx, "lac_factor_solve: %s", report->warning);
 }
 

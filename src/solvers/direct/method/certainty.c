@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file certainty.c
-/// Condition numbers and forward errors, entry by entry (Skeel 1979; LAPACK's error bounds), in units D of x (units_kernel.h):
+/// Condition numbers and forward errors, entry by entry (Skeel 1979; LAPACK's error bounds), in units D of x, by which rows and columns are even:
 ///
 ///     condition       || D |A^-1| |A| D^-1 ||_oo
 ///     error of x      || D |A^-1| (|r| + eps (|A| |x| + |b|)) ||_oo / || D x ||_oo,   r = b - A x
@@ -17,6 +17,8 @@
 
 static const double tiny_f32 = FLT_MIN, tiny_f64 = DBL_MIN, tiny_c64 = FLT_MIN, tiny_c128 = DBL_MIN;
 
+enum { CERTAINTY_SWEEPS = 6 };  // that make rows and columns even
+
 #define wide_size_f32 size_f64
 #define wide_size_f64 size_f64
 #define wide_size_c64 size_c128
@@ -24,7 +26,7 @@ static const double tiny_f32 = FLT_MIN, tiny_f64 = DBL_MIN, tiny_c64 = FLT_MIN, 
 #define KERNEL_FILE "solvers/direct/method/certainty_kernel.h"
 #include "solvers/numbers/instantiate.h"
 
-typedef void certainty_units_kernel(const lac_structure *, const void *, bool, double, void *, double *);
+typedef void certainty_units_kernel(const lac_structure *, const void *, bool, double, double *, double *, double *);
 typedef void certainty_rows_kernel(const lac_structure *, const void *, bool, const double *, double, double *);
 typedef void certainty_errors_kernel(const lac_structure *, const void *, bool, int, int, const void *, const void *,
                                      double *);
@@ -50,8 +52,8 @@ lac_status lac_certainty_open(const lac_system *a, bool refines, lac_side side, 
   for (int i = 0; i < REFINE_BLOCKS; i++) out->task.blocks[i] = memory + 2 * row + (size_t)i * block;
   out->task.system.is_regular = false;  // this is what is in doubt
   (void)lac_inverse_scale(a, &out->task.scale);
-  certainty_units_kernels[a->dtype](a->structure, a->values, side == LAC_T, out->task.scale, out->task.blocks[REFINE_B],
-                                    out->right);
+  certainty_units_kernels[a->dtype](a->structure, a->values, side == LAC_T, out->task.scale, out->left,
+                                    out->task.blocks[REFINE_B], out->right);
   return LAC_OK;
 }
 
@@ -59,9 +61,7 @@ void lac_certainty_close(lac_certainty *c) { lac_free(c->memory); }
 
 // || D A^-1 diag(left) ||_oo; what overflows is infinite.
 static lac_status certainty_norm(lac_certainty *c, double *norm, lac_fault *fault) {
-  lac_status status =
-      lac_inverse_norm(&c->task, c->side == LAC_N ? LAC_T : LAC_N, c->left, c->right, norm, fault);
-  *norm /= c->task.scale;
+  lac_status status = lac_inverse_norm(&c->task, c->side == LAC_N ? LAC_T : LAC_N, c->left, c->right, norm, fault);
   if (!isfinite(*norm)) *norm = (double)INFINITY;
   return status;
 }

@@ -20,7 +20,7 @@ typedef struct lac_inverse_task {
 /// The largest column sum of A in units of `scale`, and that unit.
 double lac_inverse_scale(const lac_system *a, double *scale);
 
-/// An estimate, from below, of || diag(left) op(A)^-1 diag(right) ||_1 / scale, op by `side`; infinity or NaN where a solution overflows.
+/// An estimate, from below, of || diag(left) op(A)^-1 diag(right / scale) ||_1, op by `side`; infinity or NaN where a solution overflows.
 /// `left` and `right` have the unit of A, so that nothing leaves the range of numbers; NULL: all are `scale`.
 lac_status lac_inverse_norm(lac_inverse_task *t, lac_side side, const double *left, const double *right, double *norm,
                             lac_fault *fault);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Residual and backward error for one dtype; refine.c has the equation. Included once for each.
 
-#include "solvers/direct/method/units_kernel.h"
-
 // The largest number of each column.
 static void FN(refine_largest)(int32_t n, int width, const T *x, double *largest) {
   for (int c = 0; c < width; c++) largest[c] = 0;
@@ -66,6 +64,22 @@ static void FN(refine_measure)(const lac_structure *s, const void *a, bool trans
   }
 }
 
+// D, such that the largest number of each column of A D^-1 is 1 when that of each row is.
+static void FN(refine_columns)(const lac_structure *s, const T *a, const int64_t *offsets, const int32_t *columns,
+                               const int64_t *slots, REAL *d) {
+  for (int64_t j = 0; j < s->n; j++) d[j] = (REAL)FN(tiny);
+  for (int64_t i = 0; i < s->n; i++) {
+    double largest = 0;
+    for (int64_t p = offsets[i]; p < offsets[i + 1]; p++) {
+      largest = refine_max(largest, FN(size)(a[slots ? slots[p] : p]));
+    }
+    for (int64_t p = offsets[i]; largest > 0 && p < offsets[i + 1]; p++) {
+      REAL share = (REAL)(FN(size)(a[slots ? slots[p] : p]) / largest);
+      if (share > d[columns[p]]) d[columns[p]] = share;
+    }
+  }
+}
+
 // The milder error of one row, whose s_i is `scale`, from its residual.
 static double FN(refine_mild)(const refine_gauge *g, double residual, double terms, double scale) {
   double few = terms > g->noise * scale ? g->few : 1;
@@ -80,7 +94,7 @@ static void FN(refine_soften)(const lac_structure *s, const void *values, bool t
   const T *a = values, *from = x;
   REAL *d = work;
 
-  FN(units_columns)(s, a, offsets, columns, slots, d);
+  FN(refine_columns)(s, a, offsets, columns, slots, d);
   for (int c = 0; c < width; c++) {
     double largest = 0, mild = 0;
     if (!(g->error[c] > REFINE_BAD * FN(epsilon))) continue;
