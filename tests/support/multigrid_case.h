@@ -77,7 +77,9 @@ static inline int64_t case_iterations(lac_context *ctx, const multigrid_case *s,
   lac_solve_report report;
   lac_dtype dtype = s->values->meta.dtype;
   lac_array *x = NULL, *random = b ? NULL : case_random(ctx, s, k, 9);
-  lac_krylov_job job = {.a = {lac_matrix_linear_apply, &matrix}, .m = {case_precondition, s}, .side = side};
+  lac_krylov_job job = {.a = {.apply = lac_matrix_linear_apply, .self = &matrix},
+                        .m = {.apply = case_precondition, .self = s},
+                        .side = side};
 
   iteration.rtol = lac_dtype_real(dtype) == LAC_F32 ? 1e-5 : 1e-10;
   iteration.max_iterations = 200;
