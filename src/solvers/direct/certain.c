@@ -23,13 +23,18 @@ static const double CERTAIN_MARGIN = 3;
 // A share of a row or column below which a pivot, and a share of |A| |x| below which b, is cause to ask.
 static double certain_cause(const lac_factor *f) { return pow(lac_dtype_epsilon(f->meta.dtype), 0.4); }
 
-/// Whether a pivot of one matrix gives cause to ask. Of what does not tell its pivots, the smallest is 0.
+/// Whether pivots give cause to ask: where numbers grew in the factor, so did what is left of a pivot that should be zero. Of what does
+/// not tell its pivots, the smallest is 0.
+static bool certain_has_cause(const lac_factor *f, const lac_finding *finding) {
+  return finding->smallest < certain_cause(f) * fmax(1, finding->growth);
+}
+
 static bool certain_is_doubtful(const lac_factor *f, int64_t item) {
   const lac_direct_factor *d = f->part;
   lac_finding one = {0};
-  if (d->finding.smallest >= certain_cause(f)) return false;
+  if (!certain_has_cause(f, &d->finding)) return false;
   d->table->report(d->analysis->part, d->numerics[item], &one);
-  return one.smallest < certain_cause(f);
+  return certain_has_cause(f, &one);
 }
 
 /// Whether solves must be refined to tell of the matrix: pivots were enlarged, or an engine chose them by rules of its own.
@@ -47,7 +52,7 @@ static lac_status certain_condition(const lac_factor *f, int64_t item, lac_certa
   *out = atomic_load(kept);
   if (*out > 0) return LAC_OK;
   status = lac_certainty_condition(c, out, fault);
-  if (status == LAC_OK) atomic_store(kept, *out);
+  if (status == LAC_OK && !c->task.is_lost) atomic_store(kept, *out);
   return status;
 }
 
@@ -62,6 +67,12 @@ static lac_status certain_refuse(const lac_factor *f, double error, const char *
              "; the pivot of column %lld is %.1e of the column", (long long)finding->where, finding->smallest);
   }
   return LAC_ERR_SINGULAR;
+}
+
+/// A partner shall tell.
+static lac_status certain_give_up(lac_fault *fault) {
+  snprintf(fault->text, sizeof fault->text, "the factor is too poor to tell whether the matrix is singular");
+  return LAC_ERR_CONVERGENCE;
 }
 
 static void doubt_note(lac_doubt *doubt, double error, int64_t task) {
@@ -113,6 +124,7 @@ lac_status lac_direct_certain(const lac_factor *f, int64_t item, const lac_syste
     status = certain_columns(&c, all, cause, width, blocks, growth, &worst, fault);
   }
   lac_certainty_close(&c);
+  if (status == LAC_OK && worst < LAC_CERTAINTY_NONE && c.task.is_lost) return certain_give_up(fault);
   if (status != LAC_OK || worst < LAC_CERTAINTY_FEW) return status;
   if (worst >= LAC_CERTAINTY_NONE && !f->core->options.accept_singular) return certain_refuse(f, worst, "x", fault);
   doubt_note(doubt, worst, task);
@@ -141,6 +153,7 @@ static lac_status certain_item(const void *job, int64_t item, int thread, lac_fa
   if (status == LAC_OK) status = certain_condition(w->f, item, &c, &condition, fault);
   lac_certainty_close(&c);
   error = condition * lac_dtype_epsilon(w->f->meta.dtype);
+  if (status == LAC_OK && error < LAC_CERTAINTY_NONE && c.task.is_lost) return certain_give_up(fault);
   if (status != LAC_OK || error < LAC_CERTAINTY_FEW) return status;
   if (error >= LAC_CERTAINTY_NONE && !w->f->core->options.accept_singular)
     return certain_refuse(w->f, error, "this", fault);
@@ -148,7 +161,7 @@ static lac_status certain_item(const void *job, int64_t item, int thread, lac_fa
   return LAC_OK;
 }
 
-lac_status lac_direct_certain_all(lac_context *ctx, const char *function, const lac_factor *f) {
+static lac_status certain_all(lac_context *ctx, const char *function, const lac_factor *f) {
   lac_status status = LAC_OK;
   lac_doubt doubt = {.lock = PTHREAD_MUTEX_INITIALIZER};
   certain_work work = {f, f->items < ctx->threads ? ctx->threads : 1, &doubt};
@@ -157,7 +170,7 @@ lac_status lac_direct_certain_all(lac_context *ctx, const char *function, const 
   lac_trial trial;
   char which[64];
 
-  if (f->items == 0 || finding->smallest >= certain_cause(f)) goto done;
+  if (f->items == 0 || !certain_has_cause(f, finding)) goto done;
   trial = lac_tasks_run(threads, 0, f->items, certain_item, &work);
   LAC_CHECK(trial.status == LAC_OK, trial.status, "%s: %s%s; %s", function, trial.fault.text,
             lac_factor_item_text(f, trial.task, which),
@@ -169,4 +182,17 @@ lac_status lac_direct_certain_all(lac_context *ctx, const char *function, const 
   }
 done:
   return status;
+}
+
+lac_status lac_direct_certain_partner(lac_context *ctx, const char *function, bool (*is_able)(const lac_factor *f),
+                                      const lac_factor **f) {
+  lac_status status = LAC_OK;
+
+  while (*f) {
+    status = is_able(*f) ? certain_all(ctx, function, *f) : LAC_ERR_CONVERGENCE;
+    if (status != LAC_ERR_CONVERGENCE) break;
+    LAC_TRY(lac_factor_partner(ctx, *f, f));
+  }
+done:
+  return status == LAC_ERR_CONVERGENCE && !*f ? LAC_OK : status;
 }

@@ -69,9 +69,10 @@ lac_status lac_direct_certain(const lac_factor *f, int64_t item, const lac_syste
                               void *const blocks[REFINE_BLOCKS], const double *growth, int64_t task, lac_doubt *doubt,
                               lac_fault *fault);
 
-/// Judge the matrices of a factor themselves, for what is not a solve: LAC_ERR_SINGULAR as above, for `function`; a warning where few
-/// digits are certain.
-lac_status lac_direct_certain_all(lac_context *ctx, const char *function, const lac_factor *f);
+/// Judge the matrices of a factor themselves, for what is not a solve, and go on to the first of its partners that is able and can tell;
+/// NULL where none is. LAC_ERR_SINGULAR as above, for `function`; a warning where few digits are certain.
+lac_status lac_direct_certain_partner(lac_context *ctx, const char *function, bool (*is_able)(const lac_factor *f),
+                                      const lac_factor **f);
 
 /// The way out of LAC_ERR_SINGULAR.
 extern const char lac_direct_singular_ways[];

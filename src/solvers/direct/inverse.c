@@ -191,7 +191,8 @@ lac_status lac_direct_selected_inverse(lac_context *ctx, const lac_factor *f, la
   lac_trial trial = {.status = LAC_ERR_CONVERGENCE, .fault = {.text = "no inverse can be read off the factor"}};
   char *z = lac_array_edit(values);
 
-  LAC_TRY(lac_direct_certain_all(ctx, "lac_factor_selected_inverse", f));
+  LAC_TRY(lac_direct_certain_partner(ctx, "lac_factor_selected_inverse", inverse_is_able, &f));
+  LAC_CHECK(f, LAC_ERR_CONVERGENCE, "lac_factor_selected_inverse: no inverse can be read off a factor of this matrix");
   for (const lac_factor *next;; f = next) {
     if (inverse_is_able(f)) {
       trial = inverse_compute(ctx, f, z);

@@ -44,6 +44,7 @@ static lac_status norm_solve(lac_inverse_task *t, lac_side side, int width, lac_
                            t->blocks[REFINE_WORK], fault);
   }
   status = lac_refine_solve(a, side, width, t->blocks, NULL, fault);
+  t->is_lost = t->is_lost || status == LAC_ERR_CONVERGENCE;
   return status == LAC_ERR_CONVERGENCE || status == LAC_ERR_NONFINITE ? LAC_OK : status;
 }
 
