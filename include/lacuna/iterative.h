@@ -31,7 +31,7 @@ typedef enum lac_ending {
 typedef struct lac_solve_report {
   lac_ending ending;
   int64_t iterations;     ///< the most that a column needed
-  double residual;        ///< |b - op(A) x| / |b|, computed anew at the end; the largest
+  double residual;        ///< |b - op(A) x| / |b|, computed anew at the end; the largest. -1: not measured
   double first_residual;  ///< of the start; the largest
   int64_t item, column;   ///< where `residual` is
   double seconds;

@@ -11,11 +11,9 @@
 
 #include "solvers/direct/method/certainty.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 
-static const double tiny_f32 = FLT_MIN, tiny_f64 = DBL_MIN, tiny_c64 = FLT_MIN, tiny_c128 = DBL_MIN;
 
 enum { CERTAINTY_SWEEPS = 6 };  // that make rows and columns even
 
@@ -27,10 +25,10 @@ enum { CERTAINTY_SWEEPS = 6 };  // that make rows and columns even
 #include "solvers/numbers/instantiate.h"
 
 typedef void certainty_units_kernel(const lac_structure *, const void *, bool, double, double *, double *, double *);
-typedef void certainty_rows_kernel(const lac_structure *, const void *, bool, const double *, double, double *);
+typedef void certainty_rows_kernel(const lac_structure *, const void *, bool, const double *, double *);
 typedef void certainty_errors_kernel(const lac_structure *, const void *, bool, int, int, const void *, const void *,
                                      double *);
-typedef double certainty_size_kernel(int32_t, int, int, const double *, double, const void *);
+typedef double certainty_size_kernel(int32_t, int, int, const double *, const void *);
 static certainty_units_kernel *const certainty_units_kernels[] = TABLE(certainty_units);
 static certainty_rows_kernel *const certainty_rows_kernels[] = TABLE(certainty_rows);
 static certainty_errors_kernel *const certainty_errors_kernels[] = TABLE(certainty_errors);
@@ -51,8 +49,8 @@ lac_status lac_certainty_open(const lac_system *a, bool refines, lac_side side, 
   out->right = (double *)(void *)(memory + row);
   for (int i = 0; i < REFINE_BLOCKS; i++) out->task.blocks[i] = memory + 2 * row + (size_t)i * block;
   out->task.system.is_regular = false;  // this is what is in doubt
-  (void)lac_inverse_scale(a, &out->task.scale);
-  certainty_units_kernels[a->dtype](a->structure, a->values, side == LAC_T, out->task.scale, out->left,
+  (void)lac_inverse_root(a, &out->task.root);
+  certainty_units_kernels[a->dtype](a->structure, a->values, side == LAC_T, out->task.root, out->left,
                                     out->task.blocks[REFINE_B], out->right);
   return LAC_OK;
 }
@@ -68,20 +66,20 @@ static lac_status certainty_norm(lac_certainty *c, double *norm, lac_fault *faul
 
 lac_status lac_certainty_condition(lac_certainty *c, double *condition, lac_fault *fault) {
   const lac_system *a = &c->task.system;
-  certainty_rows_kernels[a->dtype](a->structure, a->values, c->side == LAC_T, c->right, c->task.scale, c->left);
+  certainty_rows_kernels[a->dtype](a->structure, a->values, c->side == LAC_T, c->right, c->left);
   return certainty_norm(c, condition, fault);
 }
 
 lac_status lac_certainty_error(lac_certainty *c, int width, int column, const void *b, const void *x, double *error,
                                lac_fault *fault) {
   const lac_system *a = &c->task.system;
-  double size = certainty_size_kernels[a->dtype](a->structure->n, width, column, c->right, c->task.scale, x);
+  double size = certainty_size_kernels[a->dtype](a->structure->n, width, column, c->right, x);
   lac_status status;
 
   *error = 0;
   if (!(size > 0)) return LAC_OK;
   certainty_errors_kernels[a->dtype](a->structure, a->values, c->side == LAC_T, width, column, b, x, c->left);
-  for (int64_t i = 0; i < a->structure->n; i++) c->left[i] /= size;  // back to the unit of A
+  for (int64_t i = 0; i < a->structure->n; i++) c->left[i] /= size;
   status = certainty_norm(c, error, fault);
   return status;
 }

@@ -19,31 +19,29 @@ static void FN(certainty_sweep)(const lac_structure *s, const T *a, const int64_
   }
 }
 
-// right = scale D, where the largest number of each row and column of R A D^-1 is about 1 for some R (Ruiz 2001) and the largest of D is 1.
-// `work` has room for n numbers, and so has `r`.
-static void FN(certainty_units)(const lac_structure *s, const void *a, bool transposed, double scale, double *r,
+// right = D, where the largest number of each row and column of R A D^-1 is about 1 for some R (Ruiz 2001). `r` and `work` have room for n
+// numbers each.
+static void FN(certainty_units)(const lac_structure *s, const void *a, bool transposed, double root, double *r,
                                 double *work, double *right) {
-  double least = (double)INFINITY, smallest = sqrt(FN(tiny));
-  for (int32_t i = 0; i < s->n; i++) r[i] = 1 / scale, right[i] = 1;
+  for (int32_t i = 0; i < s->n; i++) r[i] = right[i] = 1 / root;
   for (int sweep = 0; sweep < CERTAINTY_SWEEPS; sweep++) {
     FN(certainty_sweep)
     (s, a, transposed ? s->t_offsets : s->offsets, transposed ? s->t_rows : s->columns, transposed ? s->t_slots : NULL,
      r, right, work);
   }
-  for (int32_t j = 0; j < s->n; j++) least = fmin(least, right[j]);
-  for (int32_t j = 0; j < s->n; j++) right[j] = scale * fmax(least / right[j], smallest);
+  for (int32_t j = 0; j < s->n; j++) right[j] = 1 / right[j];
 }
 
 // left = |A| D^-1 (1, ..., 1)
 static void FN(certainty_rows)(const lac_structure *s, const void *values, bool transposed, const double *right,
-                               double scale, double *left) {
+                               double *left) {
   const int64_t *offsets = transposed ? s->t_offsets : s->offsets;
   const int32_t *columns = transposed ? s->t_rows : s->columns;
   const T *a = values;
   for (int32_t i = 0; i < s->n; i++) {
     left[i] = 0;
     for (int64_t p = offsets[i]; p < offsets[i + 1]; p++) {
-      left[i] += FN(size)(a[transposed ? s->t_slots[p] : p]) / (right[columns[p]] / scale);
+      left[i] += FN(size)(a[transposed ? s->t_slots[p] : p]) / right[columns[p]];
     }
   }
 }
@@ -68,10 +66,10 @@ static void FN(certainty_errors)(const lac_structure *s, const void *values, boo
 }
 
 // The largest of |D x|.
-static double FN(certainty_size)(int32_t n, int width, int column, const double *right, double scale, const void *x) {
+static double FN(certainty_size)(int32_t n, int width, int column, const double *right, const void *x) {
   double largest = 0;
   for (int64_t j = 0; j < n; j++) {
-    largest = fmax(largest, FN(size)(((const T *)x)[j * width + column]) * (right[j] / scale));
+    largest = fmax(largest, FN(size)(((const T *)x)[j * width + column]) * right[j]);
   }
   return largest;
 }

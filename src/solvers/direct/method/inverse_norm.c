@@ -18,21 +18,21 @@ enum { NORM_STEPS = 5 };
 #define KERNEL_FILE "solvers/direct/method/inverse_norm_kernel.h"
 #include "solvers/numbers/instantiate.h"
 
-typedef double norm_scale_kernel(const lac_structure *, const void *, double *);
+typedef double norm_root_kernel(const lac_structure *, const void *, double *);
 typedef void norm_start_kernel(int32_t, const double *, double, void *);
 typedef void norm_unit_kernel(int32_t, int32_t, double, void *);
 typedef double norm_sum_kernel(int32_t, int, int, const double *, double, const void *);
 typedef void norm_signs_kernel(int32_t, int, const double *, double, const void *, void *);
 typedef double norm_largest_kernel(int32_t, const double *, double, const void *, int32_t *);
-static norm_scale_kernel *const norm_scale_kernels[] = TABLE(norm_scale);
+static norm_root_kernel *const norm_root_kernels[] = TABLE(norm_root);
 static norm_start_kernel *const norm_start_kernels[] = TABLE(norm_start);
 static norm_unit_kernel *const norm_unit_kernels[] = TABLE(norm_unit);
 static norm_sum_kernel *const norm_sum_kernels[] = TABLE(norm_sum);
 static norm_signs_kernel *const norm_signs_kernels[] = TABLE(norm_signs);
 static norm_largest_kernel *const norm_largest_kernels[] = TABLE(norm_largest);
 
-double lac_inverse_scale(const lac_system *a, double *scale) {
-  return norm_scale_kernels[a->dtype](a->structure, a->values, scale);
+double lac_inverse_root(const lac_system *a, double *root) {
+  return norm_root_kernels[a->dtype](a->structure, a->values, root);
 }
 
 // Where refinement does not arrive, what it has is still the size of the solution.
@@ -57,16 +57,16 @@ static lac_status norm_step(lac_inverse_task *t, lac_side side, int width, const
   lac_status status;
 
   *is_done = true;
-  norm_signs_kernels[dtype](n, width, left, t->scale, t->blocks[REFINE_X], t->blocks[REFINE_B]);
+  norm_signs_kernels[dtype](n, width, left, t->root, t->blocks[REFINE_X], t->blocks[REFINE_B]);
   status = norm_solve(t, side == LAC_N ? LAC_T : LAC_N, 1, fault);
   if (status != LAC_OK) return status;
-  largest = norm_largest_kernels[dtype](n, right, t->scale, t->blocks[REFINE_X], &next);
+  largest = norm_largest_kernels[dtype](n, right, t->root, t->blocks[REFINE_X], &next);
   if (next == *at || !(largest > *before)) return LAC_OK;
   *at = next, *before = largest;
-  norm_unit_kernels[dtype](n, next, right ? right[next] : t->scale, t->blocks[REFINE_B]);
+  norm_unit_kernels[dtype](n, next, right ? right[next] : t->root, t->blocks[REFINE_B]);
   status = norm_solve(t, side, 1, fault);
   if (status != LAC_OK) return status;
-  grown = norm_sum_kernels[dtype](n, 1, 0, left, t->scale, t->blocks[REFINE_X]);
+  grown = norm_sum_kernels[dtype](n, 1, 0, left, t->root, t->blocks[REFINE_X]);
   *is_done = grown <= *norm;
   if (!*is_done) *norm = grown;
   return LAC_OK;
@@ -80,11 +80,11 @@ lac_status lac_inverse_norm(lac_inverse_task *t, lac_side side, const double *le
   bool is_done = n <= 1;
   lac_status status;
 
-  norm_start_kernels[dtype](n, right, t->scale, t->blocks[REFINE_B]);
+  norm_start_kernels[dtype](n, right, t->root, t->blocks[REFINE_B]);
   status = norm_solve(t, side, LAC_INVERSE_NORM_WIDTH, fault);
   if (status != LAC_OK) return status;
-  *norm = norm_sum_kernels[dtype](n, LAC_INVERSE_NORM_WIDTH, 0, left, t->scale, t->blocks[REFINE_X]);
-  alternating = norm_sum_kernels[dtype](n, LAC_INVERSE_NORM_WIDTH, 1, left, t->scale, t->blocks[REFINE_X]);
+  *norm = norm_sum_kernels[dtype](n, LAC_INVERSE_NORM_WIDTH, 0, left, t->root, t->blocks[REFINE_X]);
+  alternating = norm_sum_kernels[dtype](n, LAC_INVERSE_NORM_WIDTH, 1, left, t->root, t->blocks[REFINE_X]);
   for (int step = 0, width = LAC_INVERSE_NORM_WIDTH; step < NORM_STEPS && !is_done; step++, width = 1) {
     status = norm_step(t, side, width, left, right, &at, &before, norm, &is_done, fault);
     if (status != LAC_OK) return status;
