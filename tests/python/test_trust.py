@@ -83,7 +83,7 @@ def test_what_is_symmetric_to_rounding_is_symmetric():
     for method in ("cholesky", "cg"):
         lacuna.Solver(pattern, method).factor(values)
     values[pattern.to_scipy(np.arange(pattern.nnz)).tocsr()[0, 1]] += 1e-9
-    with pytest.raises(lacuna.SymmetryError, match=r"entry \(0, 1\), -0.99999\S*, does not equal entry \(1, 0\), -1"):
+    with pytest.raises(lacuna.SymmetryError, match=r"entry \(0, 1\), -0.99999\S*, does not equal entry \(1, 0\), -\S+, to rounding"):
         lacuna.Solver(pattern, "cholesky").factor(values)
     lacuna.Solver(pattern, "cholesky", assume_hermitian=True).factor(values)
 

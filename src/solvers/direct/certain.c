@@ -42,16 +42,33 @@ static bool certain_refines(const lac_factor *f) {
   return lac_direct_of(f)->finding.perturbed > 0 || lac_direct_of(f)->table->is_foreign;
 }
 
-/// The condition of op(A), kept with the factor; several threads may find it at once.
+/// Whether a condition leaves digits to every solution.
+static bool certain_is_settled(const lac_factor *f, double condition) {
+  return CERTAIN_MARGIN * condition * lac_dtype_epsilon(f->meta.dtype) < LAC_CERTAINTY_FEW;
+}
+
+/// Once more, carefully: the factor may be a poor one, or the units of the matrix odd.
+static lac_status certain_reopen(lac_certainty *c, lac_fault *fault) {
+  lac_system a = c->task.system;
+  lac_certainty_close(c);
+  return lac_certainty_open(&a, true, c->side, c, fault);
+}
+
+/// The condition of op(A), kept with the factor; several threads may find it at once. Where it does not settle the matter, `c` is careful
+/// afterwards, and so was the estimate.
 static lac_status certain_condition(const lac_factor *f, int64_t item, lac_certainty *c, double *out,
                                     lac_fault *fault) {
   const lac_direct_factor *d = f->part;
   _Atomic double *kept = &d->conditions[c->side == LAC_N ? item : f->items + item];
+  double known = atomic_load(kept);
   lac_status status = LAC_OK;
 
-  *out = atomic_load(kept);
-  if (*out > 0) return LAC_OK;
-  status = lac_certainty_condition(c, out, fault);
+  *out = known;
+  if (known == 0) status = lac_certainty_condition(c, out, fault);
+  if (status == LAC_OK && !certain_is_settled(f, *out) && !c->task.refines) {
+    status = certain_reopen(c, fault);
+    if (status == LAC_OK && known == 0) status = lac_certainty_condition(c, out, fault);
+  }
   if (status == LAC_OK && !c->task.is_lost) atomic_store(kept, *out);
   return status;
 }
@@ -69,29 +86,21 @@ static lac_status certain_refuse(const lac_factor *f, double error, const char *
   return LAC_ERR_SINGULAR;
 }
 
-/// A partner shall tell.
-static lac_status certain_give_up(lac_fault *fault) {
-  snprintf(fault->text, sizeof fault->text, "the factor is too poor to tell whether the matrix is singular");
-  return LAC_ERR_CONVERGENCE;
-}
-
 static void doubt_note(lac_doubt *doubt, double error, int64_t task) {
   pthread_mutex_lock(&doubt->lock);
   if (error > doubt->error || (error == doubt->error && task < doubt->task)) doubt->error = error, doubt->task = task;
   pthread_mutex_unlock(&doubt->lock);
 }
 
-/// The error of a column. What would be refused is asked again by solves that are refined: the factor itself may be a poor one.
-static lac_status certain_column(lac_certainty *c, int width, int k, void *const blocks[REFINE_BLOCKS], double *error,
-                                 lac_fault *fault) {
-  bool refines = c->task.refines;
-  lac_status status = lac_certainty_error(c, width, k, blocks[REFINE_B], blocks[REFINE_X], error, fault);
-
-  if (status != LAC_OK || refines || *error < LAC_CERTAINTY_NONE) return status;
-  c->task.refines = true;
-  status = lac_certainty_error(c, width, k, blocks[REFINE_B], blocks[REFINE_X], error, fault);
-  c->task.refines = false;
-  return status;
+/// A partner shall tell; where there is none, it is a doubt.
+static lac_status certain_give_up(const lac_factor *f, double error, int64_t task, lac_doubt *doubt, lac_fault *fault) {
+  lac_solver_options options = f->core->options;
+  if (!f->table->partner(f, &options)) {
+    doubt_note(doubt, fmax(error, LAC_CERTAINTY_FEW), task);
+    return LAC_OK;
+  }
+  snprintf(fault->text, sizeof fault->text, "the factor is too poor to tell whether the matrix is singular");
+  return LAC_ERR_CONVERGENCE;
 }
 
 /// The worst error of those columns that are in doubt.
@@ -102,7 +111,7 @@ static lac_status certain_columns(lac_certainty *c, bool all, double cause, int 
   for (int k = 0; k < width && status == LAC_OK; k++) {
     double error = 0;
     if (!all && !(growth[k] * cause > 1)) continue;
-    status = certain_column(c, width, k, blocks, &error, fault);
+    status = lac_certainty_error(c, width, k, blocks[REFINE_B], blocks[REFINE_X], &error, fault);
     *worst = fmax(*worst, error);
   }
   return status;
@@ -112,7 +121,7 @@ lac_status lac_direct_certain(const lac_factor *f, int64_t item, const lac_syste
                               void *const blocks[REFINE_BLOCKS], const double *growth, int64_t task, lac_doubt *doubt,
                               lac_fault *fault) {
   bool all = certain_is_doubtful(f, item), any = all;
-  double cause = certain_cause(f), condition = 0, worst = 0, epsilon = lac_dtype_epsilon(f->meta.dtype);
+  double cause = certain_cause(f), condition = 0, worst = 0;
   lac_certainty c = {.memory = NULL};
   lac_status status = LAC_OK;
 
@@ -120,11 +129,11 @@ lac_status lac_direct_certain(const lac_factor *f, int64_t item, const lac_syste
   if (!any) return LAC_OK;
   status = lac_certainty_open(a, certain_refines(f), side, &c, fault);
   if (status == LAC_OK) status = certain_condition(f, item, &c, &condition, fault);
-  if (status == LAC_OK && CERTAIN_MARGIN * condition * epsilon >= LAC_CERTAINTY_FEW) {
+  if (status == LAC_OK && !certain_is_settled(f, condition)) {
     status = certain_columns(&c, all, cause, width, blocks, growth, &worst, fault);
   }
   lac_certainty_close(&c);
-  if (status == LAC_OK && worst < LAC_CERTAINTY_NONE && c.task.is_lost) return certain_give_up(fault);
+  if (status == LAC_OK && c.task.is_lost) return certain_give_up(f, worst, task, doubt, fault);
   if (status != LAC_OK || worst < LAC_CERTAINTY_FEW) return status;
   if (worst >= LAC_CERTAINTY_NONE && !f->core->options.accept_singular) return certain_refuse(f, worst, "x", fault);
   doubt_note(doubt, worst, task);
@@ -153,7 +162,7 @@ static lac_status certain_item(const void *job, int64_t item, int thread, lac_fa
   if (status == LAC_OK) status = certain_condition(w->f, item, &c, &condition, fault);
   lac_certainty_close(&c);
   error = condition * lac_dtype_epsilon(w->f->meta.dtype);
-  if (status == LAC_OK && error < LAC_CERTAINTY_NONE && c.task.is_lost) return certain_give_up(fault);
+  if (status == LAC_OK && c.task.is_lost) return certain_give_up(w->f, error, item, w->doubt, fault);
   if (status != LAC_OK || error < LAC_CERTAINTY_FEW) return status;
   if (error >= LAC_CERTAINTY_NONE && !w->f->core->options.accept_singular)
     return certain_refuse(w->f, error, "this", fault);

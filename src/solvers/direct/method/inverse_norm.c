@@ -36,7 +36,7 @@ double lac_inverse_root(const lac_system *a, double *root) {
 }
 
 // Where refinement does not arrive, what it has is still the size of the solution.
-static lac_status norm_solve(lac_inverse_task *t, lac_side side, int width, lac_fault *fault) {
+lac_status lac_inverse_solve(lac_inverse_task *t, lac_side side, int width, lac_fault *fault) {
   const lac_system *a = &t->system;
   lac_status status;
   if (!t->refines) {
@@ -58,13 +58,13 @@ static lac_status norm_step(lac_inverse_task *t, lac_side side, int width, const
 
   *is_done = true;
   norm_signs_kernels[dtype](n, width, left, t->root, t->blocks[REFINE_X], t->blocks[REFINE_B]);
-  status = norm_solve(t, side == LAC_N ? LAC_T : LAC_N, 1, fault);
+  status = lac_inverse_solve(t, side == LAC_N ? LAC_T : LAC_N, 1, fault);
   if (status != LAC_OK) return status;
   largest = norm_largest_kernels[dtype](n, right, t->root, t->blocks[REFINE_X], &next);
   if (next == *at || !(largest > *before)) return LAC_OK;
   *at = next, *before = largest;
   norm_unit_kernels[dtype](n, next, right ? right[next] : t->root, t->blocks[REFINE_B]);
-  status = norm_solve(t, side, 1, fault);
+  status = lac_inverse_solve(t, side, 1, fault);
   if (status != LAC_OK) return status;
   grown = norm_sum_kernels[dtype](n, 1, 0, left, t->root, t->blocks[REFINE_X]);
   *is_done = grown <= *norm;
@@ -81,7 +81,7 @@ lac_status lac_inverse_norm(lac_inverse_task *t, lac_side side, const double *le
   lac_status status;
 
   norm_start_kernels[dtype](n, right, t->root, t->blocks[REFINE_B]);
-  status = norm_solve(t, side, LAC_INVERSE_NORM_WIDTH, fault);
+  status = lac_inverse_solve(t, side, LAC_INVERSE_NORM_WIDTH, fault);
   if (status != LAC_OK) return status;
   *norm = norm_sum_kernels[dtype](n, LAC_INVERSE_NORM_WIDTH, 0, left, t->root, t->blocks[REFINE_X]);
   alternating = norm_sum_kernels[dtype](n, LAC_INVERSE_NORM_WIDTH, 1, left, t->root, t->blocks[REFINE_X]);

@@ -162,12 +162,14 @@ static lac_status refine_run(const lac_system *a, lac_side side, int width, void
   return LAC_OK;
 }
 
-lac_status lac_refine_solve(const lac_system *a, lac_side side, int width, void *blocks[REFINE_BLOCKS], double *growth,
-                            lac_fault *fault) {
+lac_status lac_refine_solve(const lac_system *a, lac_side side, int width, void *blocks[REFINE_BLOCKS],
+                            lac_refined *seen, lac_fault *fault) {
   refine_gauge gauge;
   lac_status status = refine_run(a, side, width, blocks, &gauge, fault);
-  for (int c = 0; growth && status == LAC_OK && c < width; c++) {
-    growth[c] = gauge.largest[c] > 0 ? gauge.norm * gauge.largest[c] / gauge.given[c] : 0;
+  if (seen) seen->error = 0;
+  for (int c = 0; seen && status == LAC_OK && c < width; c++) {
+    seen->growth[c] = gauge.largest[c] > 0 ? gauge.norm * gauge.largest[c] / gauge.given[c] : 0;
+    seen->error = refine_max(seen->error, gauge.error[c]);
   }
   return status == LAC_OK ? refine_judge(a, width, blocks, &gauge, fault) : status;
 }
