@@ -128,6 +128,7 @@ static lac_status solve_by_partners(lac_context *ctx, solve_plan *plan) {
 
 static void solve_warn(lac_context *ctx, const solve_plan *plan, lac_solve_report *report) {
   const lac_doubt *doubt = plan->doubt;
+  long long first = plan->blocks > 0 ? doubt->task % plan->blocks : 0;
   char which[64];
 
   report->forward_error = doubt->error;
@@ -137,7 +138,7 @@ static void solve_warn(lac_context *ctx, const solve_plan *plan, lac_solve_repor
       "%s digit of x is certain, for the matrix is %s: the estimated relative error is %.1e in columns from %lld%s",
       doubt->error < LAC_CERTAINTY_NONE ? "hardly a" : "no",
       doubt->error < LAC_CERTAINTY_NONE ? "nearly singular" : "singular to working precision", doubt->error,
-      (long long)(doubt->task % plan->blocks * LAC_BLOCK_WIDTH),
+      first * LAC_BLOCK_WIDTH,
       lac_factor_item_text(plan->factor, lac_batch_item(plan->batch, 0, doubt->task / plan->blocks), which));
   lac_context_warn(ctx, "lac_factor_solve: %s", report->warning);
 }
