@@ -31,11 +31,13 @@ typedef enum lac_ending {
 typedef struct lac_solve_report {
   lac_ending ending;
   int64_t iterations;     ///< the most that a column needed
-  double residual;        ///< |b - op(A) x| / |b|, computed anew at the end; the largest
+  double residual;        ///< |b - op(A) x| / |b|, computed anew at the end; the largest. -1: not measured
   double first_residual;  ///< of the start; the largest
   int64_t item, column;   ///< where `residual` is
   double seconds;
-  char reason[240];  ///< the ending as a sentence
+  double forward_error;  ///< an estimate of the relative error of x where that is in doubt; 0: it is not
+  char reason[240];      ///< the ending as a sentence
+  char warning[240];     ///< a sentence where few digits of x are certain; else ""
 } lac_solve_report;
 
 /// y = op(B) x for arrays [items, n, k], any k; y does not overlap x. A user's preconditioner: B stands for an approximate inverse of

@@ -97,13 +97,20 @@ typedef struct lac_solver_options {
   /// Pivoting LU keeps the diagonal as pivot when it is at least this share (0 to 1) of the column's largest. 1 is strict
   /// partial pivoting; the default, 0.1, gives sparser factors.
   double pivot_tolerance;
-  /// Of factors that a solver keeps for re-use (lac_solver_factor with values it has seen): at most 8, and no more than
-  /// these bytes together, with the factors by other methods that serve in their place (counted from the next use on); the last
-  /// set-up of an iterative solver stays in any case. A solver of a larger pattern (lac_solver_covering) has a budget of its own. 0 keeps none.
+  /// Of factors that a solver keeps for re-use (lac_solver_factor with values it has seen): the last one, whatever its size, so that the
+  /// backward of a solve does not factor again; and of those before it at most 7, and no more than these bytes together, with the
+  /// factors by other methods that serve in their place (counted from the next use on). A last one beyond the budget goes when others are
+  /// factored. A solver of a larger pattern (lac_solver_covering) has a budget of its own. 0 keeps none: every derivative factors again.
   int64_t keep_bytes;
   /// A factorisation that is foreseen to need more than this is refused before it begins, with LAC_ERR_MEMORY; LAC_METHOD_AUTO
   /// iterates instead on what is suited for it. 0: what the machine has free.
   int64_t max_bytes;
+  /// 1: what no digit is certain of, as the matrix is singular to working precision, is handed out with a warning; 0 (default): it is
+  /// LAC_ERR_SINGULAR.
+  int accept_singular;
+  /// 1: values on a symmetric pattern are Hermitian, whatever rounding has made of them; methods may read one triangle alone. 0 (default):
+  /// they are looked at, and a_ij and conj(a_ji) may differ by 8 roundings of the larger one or of the root of |a_ii a_jj|.
+  int assume_hermitian;
   lac_iteration iteration;          ///< of Krylov methods
   lac_precondition preconditioner;  ///< of them, and of preconditioners by themselves
 } lac_solver_options;
@@ -182,7 +189,8 @@ LAC_API const lac_meta *lac_factor_meta(const lac_factor *factor);  ///< of the 
 /// entry, and where a nearly singular matrix does not allow that, row by row (residual beside the row's norm times x's).
 /// Columns of b with NaN or infinity pass through. Works in 5 n min(k, 16) numbers for each thread, which it gives back;
 /// threads with contexts of their own may use one factor at once. Errors: LAC_ERR_CONVERGENCE when the error stays
-/// above 1000 roundings; LAC_ERR_NONFINITE when x overflows. An iterative factor goes on until every column is within its tolerance, from
+/// above 1000 roundings; LAC_ERR_SINGULAR when no digit of x is certain, by an estimate of the forward error that is made where pivots or the size of
+/// x give cause (few digits: a warning, lac_context_warning); LAC_ERR_NONFINITE when x overflows. An iterative factor goes on until every column is within its tolerance, from
 /// zero; LAC_ERR_CONVERGENCE says why it is not (accept_unconverged: no error), unless LAC_METHOD_AUTO can fall back on a direct
 /// factor. LAC_ERR_STALE when its values have been written to.
 LAC_API lac_status lac_factor_solve(lac_context *ctx, const lac_factor *factor, lac_side side, const lac_array *b,
@@ -195,6 +203,10 @@ LAC_API lac_report lac_factor_report(const lac_factor *factor);
 LAC_API lac_status lac_factor_iterate(lac_context *ctx, const lac_factor *factor, lac_side side, const lac_array *b,
                                       const lac_array *x0, lac_array *x, lac_solve_report *report);
 
+/// The report of the last solve by a factor of this solver, through whatever door: a tape, a program, lac_factor_solve; by several threads, of one
+/// of them. Its `reason` is "" where there was none. The residual is -1 where nobody asked a direct factor to measure it.
+LAC_API lac_status lac_solver_last_solve(const lac_solver *solver, lac_solve_report *out);
+
 /// The levels of a multigrid hierarchy as a table: rows, entries, bytes, smoother of each; "" for other factors. The text lives
 /// as long as the factor.
 LAC_API lac_status lac_factor_describe(lac_context *ctx, const lac_factor *factor, const char **text);
@@ -206,15 +218,15 @@ LAC_API lac_status lac_factor_refactor(lac_context *ctx, const lac_factor *like,
                                        lac_factor **out);
 
 /// log|det A|, real, and the sign (complex: the phase) of det A, of the factor's dtype; arrays [*batch] of the factor.
-/// Never overflows. Differentiable forms are lac_logdet and its kin (ops.h). Errors: those of factoring, where another
+/// Never overflows. Differentiable forms are lac_logdet and its kin (ops.h). Errors: LAC_ERR_SINGULAR when no digit is certain; those of factoring, where another
 /// factor is needed (see lac_factor_selected_inverse), as for every iterative one: LAC_ERR_STALE once its values were written to.
 LAC_API lac_status lac_factor_logdet(lac_context *ctx, const lac_factor *factor, lac_array *logabs, lac_array *sign);
 
 /// A^-T where A has entries, [*batch, nnz] in its slots: the number in the slot of (i, j) is (A^-1)(j, i). Takahashi's
 /// recursion on the factor: about twice the work of the factorisation. Every row is checked: sum_j a_ij z_ij = 1.
 /// Where a factor cannot serve here or in lac_factor_logdet (pivots were enlarged, an engine or method only solves, the
-/// check fails), the same values are factored once more by another method; that factor is kept with this one. Errors:
-/// those of factoring; LAC_ERR_CONVERGENCE with the row where even strict partial pivoting fails the check.
+/// check fails), the same values are factored once more by another method; that factor is kept with this one. Errors: LAC_ERR_SINGULAR when no
+/// digit is certain; those of factoring; LAC_ERR_CONVERGENCE with the row where even strict partial pivoting fails the check.
 LAC_API lac_status lac_factor_selected_inverse(lac_context *ctx, const lac_factor *factor, lac_array *values);
 
 /// An estimate of 1 / (||A||_1 ||A^-1||_1) for each matrix, real, [*batch]: a few solves (Hager and Higham). It is never

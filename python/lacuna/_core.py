@@ -7,12 +7,14 @@ cffi lets go of the interpreter's lock around every call, so other threads run w
 import atexit
 import os
 import re
+import sys
 import threading
+import warnings
 from pathlib import Path
 
 import cffi
 
-from .errors import BY_STATUS, LacunaError, UnsupportedError
+from .errors import BY_STATUS, AccuracyWarning, LacunaError, UnsupportedError
 
 _HERE = Path(__file__).resolve().parent
 _HEADERS = ("lacuna.h", "extend.h", "program.h")
@@ -68,7 +70,7 @@ _STATUS = ffi.typeof("lac_status").elements
 
 
 def text(pointer):
-    return ffi.string(pointer).decode() if pointer else ""
+    return ffi.string(pointer).decode(errors="replace") if pointer else ""  # a file's bytes may be any
 
 
 RAISED = []  # (thread, exception): what Python functions raised that C called, until C is back
@@ -143,6 +145,22 @@ class Table:
 _PORTS = 2 * max(lib.lac_op_inputs(op) + lib.lac_op_outputs(op) for op in map(lib.lac_op_at, range(lib.lac_op_count())))
 
 
+def _outside():
+    """How many frames to go up from the caller to code that is not Lacuna's or torch's machinery."""
+    frame, level = sys._getframe(2), 2
+    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] in ("lacuna", "torch"):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+@ffi.callback("int(void *)", onerror=raise_later, error=1)
+def _interrupt(_data):
+    """Let signal handlers run, which Python does between its own instructions alone: what they raise ends the call."""
+    for _ in range(2):
+        pass
+    return 0
+
+
 class Context:
     """A thread's door to a device, with the tables of pointers that no call is using."""
 
@@ -155,6 +173,7 @@ class Context:
             raise failure(status)
         self.c = ffi.gc(out[0], _closer())
         self.stream, self.tables = 0, []
+        lib.lac_context_set_interrupt(self.c, _interrupt, ffi.NULL)
         if _forked:
             self.set_threads(1)
 
@@ -173,6 +192,14 @@ class Context:
             raise first
         if status:
             raise failure(status, self.c)
+
+    def warn(self):
+        """Pass on what the library has warned of since it was last asked."""
+        sentence = lib.lac_context_warning(self.c)
+        if sentence[0] != b"\0":
+            message = text(sentence)
+            lib.lac_context_clear_warning(self.c)
+            warnings.warn(message, AccuracyWarning, stacklevel=_outside())
 
     def set_stream(self, stream):
         if stream != self.stream:

@@ -171,6 +171,7 @@ class Port:
 
 
 _destroy = release(lib.lac_program_destroy, "lac_program")
+_DOUBTFUL = {"solve_with", "logdet", "selected_inverse"}  # operators whose results may be doubtful, and their rules
 
 
 def _flags(bits, count):
@@ -180,7 +181,7 @@ def _flags(bits, count):
 class Program:
     """A short list of calls, made from shapes alone. It holds the C program, and with it what the spec holds."""
 
-    __slots__ = ("c", "inputs", "results", "shapes", "codes", "reads", "_steps", "_family")
+    __slots__ = ("c", "inputs", "results", "shapes", "codes", "reads", "warns", "_steps", "_family")
 
     def __init__(self, spec, mode, like, metas, wants, given):
         out, c_spec = ffi.new("lac_program **"), spec.with_like(like)
@@ -204,6 +205,7 @@ class Program:
         self.shapes = tuple(port.shape for port in self.results)
         self.codes = tuple(port.code for port in self.results)
         self.reads = tuple((port.role, port.index) for port in self.inputs if port.role in (IN, OUT))
+        self.warns = spec.op.name in _DOUBTFUL
         self._steps, self._family = None, weakref.ref(spec.family)
 
     @property
@@ -234,4 +236,6 @@ class Program:
         status = lib.lac_program_run(ctx.c, self.c, table.in_pointers, table.out_pointers)
         if status or RAISED:
             ctx.check(status)
+        if self.warns:
+            ctx.warn()
         ctx.tables.append(table)

@@ -9,6 +9,10 @@ class LacunaError(Exception):
     trace = ""
 
 
+class AccuracyWarning(UserWarning):
+    """What came out is doubtful: the matrix is nearly singular, and few digits of the result are certain."""
+
+
 class ArgumentError(LacunaError, ValueError):
     status = "LAC_ERR_ARG"
 
@@ -90,4 +94,4 @@ class FormatError(LacunaError, ValueError):
 
 
 BY_STATUS = {error.status: error for error in LacunaError.__subclasses__()}
-__all__ = ["LacunaError", *(error.__name__ for error in BY_STATUS.values())]
+__all__ = ["AccuracyWarning", "LacunaError", *(error.__name__ for error in BY_STATUS.values())]

@@ -168,7 +168,9 @@ class Solver(Handle):
     method: "auto" (the cheapest that fits the pattern and the values), "direct" (the same without iterating), or by name
     "diagonal", "triangular", "banded", "cholesky", "ldlt", "lu", "pivoting_lu", or an engine where it is installed:
     "cholmod", "umfpack", "klu", "mumps". ordering: "auto", "amd", "metis" (nested dissection, where METIS is installed),
-    "natural". A factorisation that is foreseen to need more than max_bytes (0: what the machine has free) is refused;
+    "natural". A system that is singular to working precision is a SingularError: give its null_space, or add to its
+    diagonal; accept_singular=True takes what comes, with an AccuracyWarning. Values count as Hermitian where a_ij and conj(a_ji) differ by
+    8 roundings of the larger or of the root of |a_ii a_jj|; assume_hermitian=True says that they are. A factorisation that is foreseen to need more than max_bytes (0: what the machine has free) is refused;
     "auto" iterates instead on what is suited for it.
 
     Or one that iterates until |b - A x| <= max(rtol |b|, atol) (neither given: rtol=1e-10, in single precision 1e-5):
@@ -200,6 +202,8 @@ class Solver(Handle):
         }
         if given.get("pivot_tolerance") is not None:
             options.pivot_tolerance = _number("pivot_tolerance", given.pop("pivot_tolerance"))
+        for name in ("accept_singular", "assume_hermitian"):
+            setattr(options, name, _flag(name, given.pop(name, None)))
         for name in ("keep_bytes", "max_bytes"):
             if given.get(name) is not None:
                 setattr(options, name, _integer(name, given.pop(name), what="a number of bytes, an integer"))
@@ -271,6 +275,7 @@ class Factor(Handle):
         ctx = context()
         with _borrowed(ctx, *outs) as arrays:
             ctx.check(function(ctx.c, self.c, *arrays))
+        ctx.warn()
         return [out[()] for out in outs]
 
     def _real(self):
@@ -298,6 +303,7 @@ class Factor(Handle):
         ctx = context()
         with _borrowed(ctx, rows, x) as arrays:
             ctx.check(lib.lac_factor_solve(ctx.c, self.c, code, *arrays))
+        ctx.warn()
         return x[..., 0] if is_vector else x
 
     @staticmethod
@@ -322,7 +328,8 @@ class Factor(Handle):
             begin = arrays[2] if start else ffi.NULL
             ctx.check(lib.lac_factor_iterate(ctx.c, self.c, code, arrays[0], begin, arrays[1], report))
         told = {name: getattr(report, name) for name, _ in ffi.typeof("lac_solve_report").fields}
-        told.update(ending=_ENDINGS[report.ending], reason=text(report.reason))
+        told.update(ending=_ENDINGS[report.ending], reason=text(report.reason), warning=text(report.warning))
+        lib.lac_context_clear_warning(ctx.c)  # the report has it
         return (x[..., 0] if is_vector else x), told
 
     def describe(self):

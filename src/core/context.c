@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "core/object.h"
 #include "lacuna/lacuna.h"
@@ -79,6 +80,7 @@ lac_status lac_context_host(lac_context *ctx, lac_context **out) {
   if (!ctx->host) status = lac_context_create(lac_host_space.backend, 0, &ctx->host);
   LAC_CHECK(status == LAC_OK, status, "%s", lac_context_error(NULL));
   if (ctx->asked_threads) ctx->host->threads = ctx->asked_threads;
+  ctx->host->interrupt = ctx->interrupt, ctx->host->interrupt_data = ctx->interrupt_data;
   *out = ctx->host;
 done:
   return status;
@@ -102,6 +104,41 @@ void lac_context_clear_error(lac_context *ctx) {
   lac_context *book = context_book(ctx);
   book->status = LAC_OK;
   book->sentence[0] = book->trace[0] = '\0';
+}
+
+lac_status lac_context_set_interrupt(lac_context *ctx, lac_interrupt interrupt, void *data) {
+  lac_status status = LAC_OK;
+  LAC_CHECK_CONTEXT();
+  ctx->interrupt = interrupt;
+  ctx->interrupt_data = data;
+done:
+  return status;
+}
+
+bool lac_context_is_interrupted(lac_context *ctx) {
+  static const double often = 0.1;
+  struct timespec now;
+  double seconds;
+
+  if (!ctx->interrupt) return false;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  seconds = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+  if (seconds - ctx->asked < often) return false;
+  ctx->asked = seconds;
+  return ctx->interrupt(ctx->interrupt_data) != 0;
+}
+
+const char *lac_context_warning(const lac_context *ctx) { return ctx ? ctx->warning : ""; }
+
+void lac_context_clear_warning(lac_context *ctx) {
+  if (ctx) ctx->warning[0] = '\0';
+}
+
+void lac_context_warn(lac_context *ctx, const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  vsnprintf(ctx->warning, sizeof ctx->warning, format, list);
+  va_end(list);
 }
 
 const char *lac_context_backend(const lac_context *ctx) { return ctx ? ctx->backend->name : ""; }

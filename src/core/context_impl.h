@@ -34,6 +34,10 @@ struct lac_context {
   lac_status status;
   char sentence[LAC_SENTENCE_SIZE];
   char trace[LAC_TRACE_SIZE];
+  char warning[LAC_SENTENCE_SIZE];
+  lac_interrupt interrupt;  // NULL: nobody asks
+  void *interrupt_data;
+  double asked;  // when it was called last, in seconds
 };
 
 /// Work, counted in products or numbers, below which one thread is faster than waking others.
@@ -48,6 +52,12 @@ static inline int lac_threads_worth(int threads, int64_t tasks, double work) {
 /// Keep the sentence of an error and start its trace; returns `status`. ctx may be NULL: the sentence is then the thread's.
 lac_status lac_context_fail(lac_context *ctx, lac_status status, const char *function, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+
+/// Keep the sentence of a warning, in place of an earlier one: what was done is doubtful, and no error.
+void lac_context_warn(lac_context *ctx, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/// Whether what goes on shall end. Costs a look at a clock; the user's function is called ten times a second at most.
+bool lac_context_is_interrupted(lac_context *ctx);
 
 /// A context of the host that belongs to this one, for work that cannot be done where its arrays lie: itself where that is the host
 /// with all of its kernels. Made when first asked for; borrowed.

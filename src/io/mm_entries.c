@@ -94,7 +94,7 @@ static inline int parse_coordinate(const lac_mm_info *info, const char **at, con
   if (p) p = scan_end(io_scan_integer(p, end, &e->col), end);
   if (p && info->field != LAC_MM_PATTERN) p = scan_values(info, p, end, e);
   if (!p) return FAULT_WORD;
-  --e->row, --e->col;
+  e->row = (int64_t)((uint64_t)e->row - 1), e->col = (int64_t)((uint64_t)e->col - 1);  // the least integer comes round
   *at = p;
   return is_line_end(p, end) ? fault_of_place(info, e) : FAULT_MORE;
 }
@@ -120,7 +120,7 @@ static void chunk_coordinates(const mm_job *job, mm_chunk *c, mm_fault *fault) {
     const char *begin = p;
     int kind = parse_coordinate(job->info, &p, c->end, &e);
     if (kind) {
-      *fault = fault_at(kind, line, kind == FAULT_ROW ? e.row + 1 : e.col + 1, begin, c->end);
+      *fault = fault_at(kind, line, (int64_t)((uint64_t)(kind == FAULT_ROW ? e.row : e.col) + 1), begin, c->end);
       return;
     }
     entries_put(job->out, k, e.row, e.col);

@@ -29,9 +29,9 @@ void lac_factor_destroy(lac_factor **factor) {
   *factor = NULL;
 }
 
-int64_t lac_factor_id(const lac_factor *factor) { return factor->object.id; }
-const lac_pattern *lac_factor_pattern(const lac_factor *factor) { return factor->core->pattern; }
-const lac_meta *lac_factor_meta(const lac_factor *factor) { return &factor->meta; }
+int64_t lac_factor_id(const lac_factor *factor) { return factor ? factor->object.id : 0; }
+const lac_pattern *lac_factor_pattern(const lac_factor *factor) { return factor ? factor->core->pattern : NULL; }
+const lac_meta *lac_factor_meta(const lac_factor *factor) { return factor ? &factor->meta : NULL; }
 
 // -- making one ------------------------------------------------------------------------------------------------------
 
@@ -359,7 +359,9 @@ static lac_report factor_report(const lac_factor *f) {
 int64_t lac_factor_bytes(const lac_factor *factor) { return factor_report(factor).factor_bytes; }
 
 lac_report lac_factor_report(const lac_factor *factor) {
-  lac_report report = factor_report(factor);
+  lac_report report;
+  if (!factor) return lac_report_empty();
+  report = factor_report(factor);
   report.factor_bytes += lac_factor_partner_bytes(factor);
   return report;
 }

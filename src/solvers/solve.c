@@ -80,16 +80,37 @@ done:
 
 // -- solves ----------------------------------------------------------------------------------------------------------
 
+static void solve_remember(const lac_factor *factor, const lac_solve_report *report) {
+  lac_solver_core *core = factor->core;
+  pthread_mutex_lock(&core->lock);
+  core->last = *report;
+  pthread_mutex_unlock(&core->lock);
+}
+
+lac_status lac_solver_last_solve(const lac_solver *solver, lac_solve_report *out) {
+  lac_context *ctx = NULL;
+  lac_status status = LAC_OK;
+
+  LAC_CHECK(solver && out, LAC_ERR_ARG, "lac_solver_last_solve: the solver or out is NULL");
+  pthread_mutex_lock(&solver->core->lock);
+  *out = solver->core->last;
+  pthread_mutex_unlock(&solver->core->lock);
+done:
+  return status;
+}
+
 lac_status lac_factor_solve_for(lac_context *ctx, const lac_factor *factor, lac_side side, bool is_derivative,
                                 const lac_array *b, lac_array *x) {
   lac_status status = LAC_OK;
   lac_batch batch;
   lac_solve_job job = {.side = side, .is_derivative = is_derivative, .batch = &batch, .b = b, .x = x};
-  lac_solve_report report;
+  lac_solve_report report = {.residual = LAC_UNMEASURED};
 
   LAC_TRY(lac_factor_fit(ctx, "lac_factor_solve", factor, side, b, x, &batch));
   (void)lac_array_edit(x);  // a new version
-  LAC_TRY(factor->table->solve(ctx, factor, &job, &report));
+  status = factor->table->solve(ctx, factor, &job, &report);
+  solve_remember(factor, &report);
+  LAC_TRY(status);
 done:
   return status;
 }
@@ -183,6 +204,7 @@ lac_status lac_factor_iterate(lac_context *ctx, const lac_factor *factor, lac_si
   LAC_TRY(factor->table->solve(ctx, factor, &job, &own));
   if (own.residual == LAC_UNMEASURED) LAC_TRY(lac_factor_measure(ctx, factor, &job, &own));
   own.seconds = lac_solver_seconds() - begin;
+  solve_remember(factor, &own);
   if (report) *report = own;
 done:
   return status;

@@ -78,9 +78,9 @@ void lac_solver_destroy(lac_solver **solver) {
   *solver = NULL;
 }
 
-int64_t lac_solver_id(const lac_solver *solver) { return solver->object.id; }
+int64_t lac_solver_id(const lac_solver *solver) { return solver ? solver->object.id : 0; }
 
-const lac_pattern *lac_solver_pattern(const lac_solver *solver) { return solver->core->pattern; }
+const lac_pattern *lac_solver_pattern(const lac_solver *solver) { return solver ? solver->core->pattern : NULL; }
 
 // -- factors that are kept -------------------------------------------------------------------------------------------
 
@@ -99,18 +99,29 @@ static void kept_drop_last(lac_solver *solver) {
   lac_object_release(last);
 }
 
-// Let go of the last ones until the others fit the budget, with the partners they have by now. The last seed stays whatever its size: the
-// next ones are refreshed from it. The lock is held.
+// Let go of the oldest ones until the others fit the budget, with the partners they have by now. The last one stays whatever its size, and
+// drives nothing out: a backward wants it, and others are refreshed from it. The lock is held.
 static void kept_fit(lac_solver *solver) {
-  int64_t bytes = 0, count = 0;
+  int64_t budget = solver->core->options.keep_bytes, bytes = 0, count = 0;
+  solver->kept_bytes = 0;
   for (const lac_factor *f = solver->kept; f && count < LAC_KEPT_FACTORS; f = f->next, count++) {
     int64_t own = lac_factor_bytes(f) + lac_factor_partner_bytes(f);
-    bool is_last_seed = count == 0 && lac_factor_is_seed(f);
-    if (own > solver->core->options.keep_bytes - bytes && !is_last_seed) break;
-    bytes += own;
+    bool is_large = count == 0 && own > budget;
+    if (!is_large && own > budget - bytes) break;
+    if (!is_large) bytes += own;
+    solver->kept_bytes += own;
   }
   while (solver->kept_count > count) kept_drop_last(solver);
-  solver->kept_bytes = bytes;
+}
+
+// Before another is made: let go of a last one that is beyond the budget, unless the next is refreshed from it. The lock is held.
+static void kept_make_room(lac_solver *solver) {
+  lac_factor *last = solver->kept;
+  if (!last || lac_factor_is_seed(last) || lac_factor_bytes(last) <= solver->core->options.keep_bytes) return;
+  solver->kept = last->next;
+  solver->kept_count--;
+  lac_object_release(last);
+  kept_fit(solver);
 }
 
 // The kept factor of these values, which moves to the front; retained, or NULL. The lock is held.
@@ -142,10 +153,9 @@ static void kept_drop_stale(lac_solver *solver) {
   }
 }
 
-// Keep a factor at the front, if the budget has room for it at all. The lock is held.
+// Keep a factor at the front. The lock is held.
 static void kept_add(lac_solver *solver, lac_factor *factor) {
-  int64_t budget = solver->core->options.keep_bytes;
-  if (budget == 0 || (lac_factor_bytes(factor) > budget && !lac_factor_is_seed(factor))) return;
+  if (solver->core->options.keep_bytes == 0) return;
   kept_drop_stale(solver);
   factor->next = solver->kept;
   solver->kept = lac_factor_retain(factor);
@@ -220,6 +230,9 @@ static lac_status solver_make(lac_context *ctx, lac_solver *solver, const lac_ar
   lac_factor *last = solver_last(solver, values), *made = NULL;
   lac_linear a = lac_linear_matrix(solver->core->pattern, values);
 
+  pthread_mutex_lock(&solver->lock);
+  kept_make_room(solver);
+  pthread_mutex_unlock(&solver->lock);
   LAC_TRY(lac_factor_make(ctx, "lac_solver_factor", solver->core, &a, last, false, NULL, &made));
   LAC_TRY(lac_factor_identify(ctx, made, values, identity));
   atomic_fetch_add(&solver->core->counts->factorisations, 1);
@@ -252,7 +265,12 @@ done:
 
 // -- what it foresees ------------------------------------------------------------------------------------------------
 
+lac_report lac_report_empty(void) {
+  return (lac_report){.method = "", .reason = "", .warning = "", .ordering = "", .preconditioner = ""};
+}
+
 lac_report lac_solver_report(const lac_solver *solver) {
+  if (!solver) return lac_report_empty();
   const lac_solver_core *core = solver->core;
   lac_report report = {.method = core->table->name,
                        .reason = core->why,

@@ -136,6 +136,7 @@ struct lac_solver_core {
   lac_extension *extensions;  // solvers of larger patterns (extension.h), each held
   lac_solver_core *inner;     // cores of other kinds for the same pattern, chained by `next`; held
   lac_solver_core *next;
+  lac_solve_report last;  // of the last solve by one of its factors
   lac_solver_core *host;  // the same kind with options in host memory, where arrays travel (travel.c); held
 };
 
@@ -286,6 +287,9 @@ lac_status lac_factor_fit(lac_context *ctx, const char *function, const lac_fact
 /// Refuse an array that does not lie where the context's arrays lie, or that is spread over ranks.
 lac_status lac_solver_require_here(lac_context *ctx, const char *function, const lac_array *array);
 
+/// The report of nothing, whose texts are "".
+lac_report lac_report_empty(void);
+
 double lac_solver_seconds(void);  // of a clock that only goes forward
 
 // -- what the values are like (surveyed.c) -------------------------------------------------------------------------------
@@ -299,6 +303,9 @@ typedef struct lac_surveyed {
 /// By what is known of `a`, or by a look now; refuse values that are not finite. End with lac_surveyed_drop, whatever comes of it.
 lac_status lac_surveyed_make(lac_context *ctx, const lac_factor *f, const lac_linear *a, lac_surveyed *out);
 void lac_surveyed_drop(lac_surveyed *seen);
+
+/// Take the user's word for it that the values are Hermitian.
+void lac_surveyed_assume(const lac_factor *f, lac_survey *survey);
 
 /// A Hermitian matrix is its own adjoint: then A^H and A^T are A and conj(A), whose rows lie ready.
 static inline lac_side lac_side_of(lac_side side, bool is_hermitian) {

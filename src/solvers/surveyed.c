@@ -19,6 +19,11 @@ done:
   return status;
 }
 
+void lac_surveyed_assume(const lac_factor *f, lac_survey *survey) {
+  if (f->core->options.assume_hermitian && !survey->is_unpaired && f->core->rows == f->core->cols)
+    survey->asymmetric = -1;
+}
+
 lac_status lac_surveyed_make(lac_context *ctx, const lac_factor *f, const lac_linear *a, lac_surveyed *out) {
   lac_status status = LAC_OK;
   long long row = 0, column = 0;
@@ -29,6 +34,7 @@ lac_status lac_surveyed_make(lac_context *ctx, const lac_factor *f, const lac_li
   } else {
     LAC_TRY(survey_now(ctx, f, a, out));
   }
+  lac_surveyed_assume(f, &out->survey);
   if (out->survey.nonfinite >= 0) LAC_TRY(lac_survey_place(ctx, a->pattern, out->survey.nonfinite, &row, &column));
   LAC_CHECK(out->survey.nonfinite < 0, LAC_ERR_NONFINITE,
             "%s: the value of entry (%lld, %lld) is not finite%s; a matrix with NaN or infinity cannot be solved",

@@ -137,7 +137,7 @@ static direct_case nearly_singular(int64_t n, uint64_t seed, double *full) {
 static void nearly_singular_systems_are_solved(lac_context *ctx) {
   static const lac_method METHODS[] = {LAC_METHOD_AUTO, LAC_METHOD_BANDED, LAC_METHOD_LU, LAC_METHOD_PIVOTING_LU};
   enum { N = 24 };
-  int solved = 0;
+  int solved = 0, refused = 0;
   for (uint64_t seed = 1; seed <= 120; seed++) {
     size_t mark = scratch_mark();
     double *full = scratch(N * N * sizeof *full);
@@ -150,9 +150,11 @@ static void nearly_singular_systems_are_solved(lac_context *ctx) {
     lac_status status = lac_solver_factor(ctx, system.solver, system.values, &factor);
     CHECK(status == LAC_OK || status == LAC_ERR_SINGULAR);
     if (factor && !*lac_factor_report(factor).warning) {
-      solved++;
-      CHECK_OK(lac_factor_solve(ctx, factor, LAC_T, b, x));
-      CHECK(row_error(N, full, lac_array_data(b), lac_array_data(x)) <= 1e-14);
+      status = lac_factor_solve(ctx, factor, LAC_T, b, x);
+      CHECK(status == LAC_OK || status == LAC_ERR_SINGULAR);
+      refused += status != LAC_OK;
+      solved += status == LAC_OK;
+      if (status == LAC_OK) CHECK(row_error(N, full, lac_array_data(b), lac_array_data(x)) <= 1e-14);
     }
     lac_factor_destroy(&factor);
     lac_array_destroy(&b);
@@ -160,7 +162,7 @@ static void nearly_singular_systems_are_solved(lac_context *ctx) {
     direct_close(&system);
     scratch_release(mark);
   }
-  CHECK(solved > 80);
+  CHECK(solved > 80 && refused < 8);  // of those that have no certain digit
 }
 
 // -- batches ---------------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 /// The built-in direct solver: which method it takes and why, what it refuses and what it says, and the smallest
 /// systems.
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,8 +20,8 @@ static lac_solver_options options_of(lac_method method) {
 // A small real matrix, row by row; a zero is no entry unless it is `STORED`.
 #define STORED 1e-300
 static direct_system open_dense(lac_context *ctx, int64_t n, const double *full, lac_method method) {
-  int64_t row[64], col[64], shape[] = {0};
-  double values[64];
+  int64_t row[512], col[512], shape[] = {0};
+  double values[512];
   direct_system system = {0};
   lac_solver_options options = options_of(method);
   for (int64_t p = 0; p < n * n; p++) {
@@ -58,7 +59,8 @@ static void check_refusal(lac_context *ctx, int64_t n, const double *full, lac_m
 
 static void the_method_fits_the_matrix_and_says_why(lac_context *ctx) {
   check_choice(ctx, 2, (double[]){2, -1, -1, 2}, LAC_METHOD_AUTO, "cholesky", "Hermitian with a positive diagonal");
-  check_choice(ctx, 2, (double[]){2, -1, -2, 2}, LAC_METHOD_AUTO, "lu", "entry (0, 1) does not equal entry (1, 0)");
+  check_choice(ctx, 2, (double[]){2, -1, -2, 2}, LAC_METHOD_AUTO, "lu",
+               "entry (0, 1), -1, does not equal entry (1, 0), -2, to rounding");
   check_choice(ctx, 3, (double[]){2, -1, 3, 1, 2, 3, 0, 1, 1}, LAC_METHOD_AUTO, "lu",
                "entry (0, 2) has no counterpart (2, 0)");
   check_choice(ctx, 2, (double[]){2, 1, 1, -2}, LAC_METHOD_AUTO, "ldlt", "the diagonal is not positive in row 1");
@@ -122,6 +124,60 @@ static void figures_that_values_decide_are_said_to_be_unknown(lac_context *ctx) 
 static void a_pair_that_differs_by_rounding_is_hermitian(lac_context *ctx) {
   check_choice(ctx, 2, (double[]){2, 0.3, 0.1 + 0.2, 2}, LAC_METHOD_AUTO, "cholesky", "Hermitian");
   check_refusal(ctx, 2, (double[]){2, 0.3, 0.3 + 1e-14, 2}, LAC_METHOD_CHOLESKY, LAC_ERR_SYMMETRY, "(0, 1)");
+}
+
+/// Two elements of a planar body share an edge: couplings of the two directions cancel there, to 9e-16 in one place and to less in the other,
+/// beside a diagonal of 100; as finite elements assemble them.
+static void assembled(double rounding, double *full) {
+  enum { N = 40 };
+  memset(full, 0, N * N * sizeof *full);
+  for (int i = 0; i < N; i++) full[i * N + i] = i % 2 ? 99 : 198;
+  for (int i = 0; i + 2 < N; i++) full[i * N + i + 2] = full[(i + 2) * N + i] = -40.25;
+  for (int i = 0; i + 1 < N; i++) {
+    double unit = sqrt(full[i * N + i] * full[(i + 1) * N + i + 1]) * DBL_EPSILON;
+    full[i * N + i + 1] = i % 3 ? 1.25 : rounding * unit;
+    full[(i + 1) * N + i] = i % 3 ? 1.25 * (1 + 2 * DBL_EPSILON) : 1e-30;
+  }
+}
+
+static void what_is_symmetric_to_rounding_of_its_diagonal_is_hermitian(lac_context *ctx) {
+  enum { N = 40 };
+  static const lac_method METHODS[] = {LAC_METHOD_AUTO, LAC_METHOD_CHOLESKY, LAC_METHOD_LDLT, LAC_METHOD_CG,
+                                       LAC_METHOD_MINRES};
+  double full[N * N];
+  for (int m = 0; m < 5; m++) {
+    lac_factor *factor = NULL;
+    assembled(2, full);
+    direct_system system = open_dense(ctx, N, full, METHODS[m]);
+    CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
+    direct_case c = direct_small(N, full, LAC_F64);
+    if (m < 3) direct_check(ctx, &c, factor, LAC_N, 2, 1e3);
+    if (m < 3) direct_check(ctx, &c, factor, LAC_T, 2, 1e3);
+    lac_factor_destroy(&factor);
+    direct_close(&system);
+  }
+  assembled(100, full);  // this is no rounding
+  check_refusal(ctx, N, full, LAC_METHOD_CHOLESKY, LAC_ERR_SYMMETRY, "e-30, to rounding; use");
+  check_refusal(ctx, N, full, LAC_METHOD_CG, LAC_ERR_SYMMETRY, "assume_hermitian");
+}
+
+/// The user's word is taken, but a structure that is not symmetric is none.
+static void values_that_are_said_to_be_hermitian_are_not_looked_at(lac_context *ctx) {
+  direct_case c = direct_small(3, (double[]){4, 1, 0, 1 + 1e-9, 4, 2, 0, 2, 4}, LAC_F64);
+  direct_case gap = direct_small(3, (double[]){4, 1, 0, 0, 4, 2, 0, 2, 4}, LAC_F64);
+  for (int m = 0; m < 2; m++) {
+    lac_solver_options options = options_of(m ? LAC_METHOD_CG : LAC_METHOD_CHOLESKY);
+    lac_factor *factor = NULL;
+    options.assume_hermitian = 1;
+    direct_system s = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options),
+                  t = direct_open(ctx, &gap, LAC_WIDTH_AUTO, &options);
+    CHECK_OK(lac_solver_factor(ctx, s.solver, s.values, &factor));
+    if (m == 0) direct_check(ctx, &c, factor, LAC_N, 1, 1e3);
+    lac_factor_destroy(&factor);
+    CHECK_FAILS(lac_solver_factor(ctx, t.solver, t.values, &factor), LAC_ERR_SYMMETRY, "has no counterpart");
+    direct_close(&s);
+    direct_close(&t);
+  }
 }
 
 static void complex_symmetric_is_not_hermitian(lac_context *ctx) {
@@ -391,10 +447,11 @@ static void arrays_that_do_not_fit_are_refused(lac_context *ctx) {
 CHECK_MAIN_OF("direct", the_method_fits_the_matrix_and_says_why,
               the_figures_of_a_symmetric_pattern_are_known_before_its_values,
               figures_that_values_decide_are_said_to_be_unknown, a_pair_that_differs_by_rounding_is_hermitian,
-              complex_symmetric_is_not_hermitian, what_a_method_cannot_take_is_named,
-              a_singular_matrix_is_named_by_its_column, a_tolerance_of_zero_makes_no_regular_matrix_singular,
-              the_matrix_of_a_batch_that_fails_is_named, the_matrix_of_a_batch_that_is_doubtful_is_named,
-              values_that_are_not_finite_are_refused, a_column_with_nan_passes_through_alone,
-              a_solution_that_overflows_is_an_error, ldlt_is_never_silently_wrong, empty_systems_have_empty_solutions,
-              one_by_one_divides, options_and_patterns_that_make_no_solver_are_refused,
-              arrays_that_do_not_fit_are_refused)
+              what_is_symmetric_to_rounding_of_its_diagonal_is_hermitian,
+              values_that_are_said_to_be_hermitian_are_not_looked_at, complex_symmetric_is_not_hermitian,
+              what_a_method_cannot_take_is_named, a_singular_matrix_is_named_by_its_column,
+              a_tolerance_of_zero_makes_no_regular_matrix_singular, the_matrix_of_a_batch_that_fails_is_named,
+              the_matrix_of_a_batch_that_is_doubtful_is_named, values_that_are_not_finite_are_refused,
+              a_column_with_nan_passes_through_alone, a_solution_that_overflows_is_an_error,
+              ldlt_is_never_silently_wrong, empty_systems_have_empty_solutions, one_by_one_divides,
+              options_and_patterns_that_make_no_solver_are_refused, arrays_that_do_not_fit_are_refused)

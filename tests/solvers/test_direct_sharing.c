@@ -137,8 +137,12 @@ static void partners_count_from_the_next_use_on(lac_context *ctx) {
     CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &again));
     int64_t both = lac_factor_bytes(factor) + lac_factor_bytes(partner);
     CHECK(partner && again == factor);
-    CHECK_EQ(system.solver->kept_bytes, fits ? both : 0);
-    CHECK_EQ(system.solver->kept_count, fits);
+    CHECK_EQ(system.solver->kept_bytes, both);  // the last one stays
+    CHECK_EQ(system.solver->kept_count, 1);
+    ((double *)lac_array_edit(system.values))[0] *= 2;
+    lac_factor_destroy(&again);
+    CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &again));
+    CHECK_EQ(system.solver->kept_count, fits ? 2 : 1);
     options.keep_bytes = both - 1;
     lac_factor_destroy(&factor);
     lac_factor_destroy(&again);
@@ -146,7 +150,7 @@ static void partners_count_from_the_next_use_on(lac_context *ctx) {
   }
 }
 
-static void a_factor_beyond_the_budget_is_not_kept_and_drives_nothing_out(lac_context *ctx) {
+static void a_last_factor_beyond_the_budget_stays_and_drives_nothing_out(lac_context *ctx) {
   direct_case c = direct_make(DIRECT_TRIANGULAR, 20, LAC_F64, 2);
   lac_solver_options options = options_of(LAC_METHOD_LU);
   direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options);
@@ -161,9 +165,16 @@ static void a_factor_beyond_the_budget_is_not_kept_and_drives_nothing_out(lac_co
   CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
   CHECK_OK(lac_solver_factor(ctx, system.solver, batch, &large));
   CHECK(lac_factor_bytes(large) > options.keep_bytes);
-  CHECK(system.solver->kept == factor && !factor->next);
-  CHECK_EQ(system.solver->kept_count, 1);
-  CHECK_EQ(system.solver->kept_bytes, lac_factor_bytes(factor));
+  CHECK(system.solver->kept == large && large->next == factor && !factor->next);
+  CHECK_EQ(system.solver->kept_count, 2);
+  CHECK_EQ(system.solver->kept_bytes, lac_factor_bytes(factor) + lac_factor_bytes(large));
+  lac_factor_destroy(&large);
+  CHECK_OK(lac_solver_factor(ctx, system.solver, batch, &large));  // as a backward does
+  CHECK_EQ(lac_factor_report(large).factorisations, 2);
+  ((double *)lac_array_edit(batch))[0] *= 2;
+  lac_factor_destroy(&large);
+  CHECK_OK(lac_solver_factor(ctx, system.solver, batch, &large));  // in the place of the large one before
+  CHECK(system.solver->kept == large && large->next == factor && system.solver->kept_count == 2);
   lac_factor_destroy(&factor);
   lac_factor_destroy(&large);
   lac_array_destroy(&batch);
@@ -287,6 +298,6 @@ static void a_solve_works_in_one_block_of_n_by_sixteen_for_each_thread(lac_conte
 
 CHECK_MAIN_OF("direct", values_that_come_back_give_the_same_factor, what_is_kept_stays_within_the_budget,
               always_changing_values_keep_a_few_factors_only, values_are_known_by_version_and_by_bits,
-              partners_count_from_the_next_use_on, a_factor_beyond_the_budget_is_not_kept_and_drives_nothing_out,
+              partners_count_from_the_next_use_on, a_last_factor_beyond_the_budget_stays_and_drives_nothing_out,
               two_threads_share_a_solver, two_threads_solve_with_one_factor,
               a_solve_works_in_one_block_of_n_by_sixteen_for_each_thread)

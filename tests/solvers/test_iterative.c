@@ -199,13 +199,13 @@ static void a_null_space_that_is_none_is_refused(lac_context *ctx) {
   direct_close(&s);
 }
 
-static void what_cannot_get_better_stagnates(lac_context *ctx) {
+static void what_cannot_get_better_is_attained(lac_context *ctx) {
   direct_case c = direct_make(DIRECT_POISSON, 100, LAC_F64, 1);
   lac_solver_options options = iterative_options(LAC_METHOD_GMRES, LAC_METHOD_JACOBI);
   options.iteration.rtol = 1e-30;
   iterative_system s = iterative_open(ctx, &c, &options);
   lac_solve_report report = iterative_run(ctx, s.factor, c.s->rows, 1);
-  CHECK(report.ending == LAC_STAGNATED && report.residual < 1e-13 && strlen(report.reason) > 10);
+  CHECK(report.ending == LAC_CONVERGED && report.residual < 1e-13 && strstr(report.reason, "attained"));
   iterative_close(&s);
 }
 
@@ -219,7 +219,12 @@ static void a_tolerance_that_is_asked_for_is_kept_to(lac_context *ctx) {
   iterative_close(&s);
   options.iteration.rtol = 1e-10;
   s = iterative_open(ctx, &c, &options);
-  CHECK(iterative_run(ctx, s.factor, c.s->rows, 1).ending != LAC_CONVERGED);
+  report = iterative_run(ctx, s.factor, c.s->rows, 1);  // f32 has no such digits: what there is, is told
+  CHECK(report.ending == LAC_CONVERGED && report.residual > 1e-10 && strstr(report.reason, "attained"));
+  iterative_close(&s);
+  options.iteration.rtol = 0, options.iteration.max_iterations = 3;
+  s = iterative_open(ctx, &c, &options);
+  CHECK(iterative_run(ctx, s.factor, c.s->rows, 1).ending == LAC_LIMIT);
   iterative_close(&s);
 }
 
@@ -242,7 +247,7 @@ static void a_hermitian_method_names_the_entry(lac_context *ctx) {
                 t = direct_open(ctx, &gap, LAC_WIDTH_AUTO, &options);
   lac_factor *factor = NULL;
   CHECK_FAILS(lac_solver_factor(ctx, s.solver, s.values, &factor), LAC_ERR_SYMMETRY,
-              "(1, 2) does not equal entry (2, 1)");
+              "(1, 2), 2, does not equal entry (2, 1), 1, to rounding");
   CHECK_FAILS(lac_solver_factor(ctx, t.solver, t.values, &factor), LAC_ERR_SYMMETRY,
               "(2, 1) has no counterpart (1, 2)");
   direct_close(&s);
@@ -409,7 +414,7 @@ CHECK_MAIN(progress_may_end_a_solve, every_method_solves_with_every_precondition
            what_does_not_go_together_is_refused, what_is_left_open_is_chosen,
            a_zero_right_hand_side_has_the_solution_zero, the_limit_is_an_error_unless_it_is_accepted,
            a_singular_system_without_its_null_space_does_not_converge, a_singular_system_with_its_null_space_is_solved,
-           a_null_space_that_is_none_is_refused, what_cannot_get_better_stagnates,
+           a_null_space_that_is_none_is_refused, what_cannot_get_better_is_attained,
            a_tolerance_that_is_asked_for_is_kept_to, what_is_not_finite_is_refused, a_hermitian_method_names_the_entry,
            nothing_is_a_size_too, one_is_a_size_too, least_squares_take_rectangles, threads_share_a_factor,
            every_failing_allocation_is_told, options_are_checked)

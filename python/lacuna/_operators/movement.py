@@ -146,9 +146,10 @@ def functions(front):
         return reduction("softmax", x, axes, False)
 
     def log_softmax(x, axes=-1):
-        """log(softmax(x)) = x - logsumexp(x)."""
+        """log(softmax(x)) = y - logsumexp(y) for y = x - max(x), which loses no digits however large x is."""
         x = asarray(x)
-        return plain("sub", x, reduction("logsumexp", x, axes, True))
+        y = plain("sub", x, reduction("max", x, axes, True))
+        return plain("sub", y, reduction("logsumexp", y, axes, True))
 
     def cumsum(x, axis=-1, backwards=False):
         """Running sums along an axis, from its first place on, or from its last."""

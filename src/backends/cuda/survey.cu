@@ -139,6 +139,15 @@ __device__ int64_t mirror_of(const M &m, int64_t i, int64_t j, int64_t from_begi
   return find(m, j, i);
 }
 
+/// Whether (i, j) and (j, i) differ by rounding of the diagonal alone.
+template <class M, class T>
+__device__ bool cancels(const M &m, int64_t i, int64_t j, T here, T there) {
+  int64_t p = find(m, i, i), q = find(m, j, j);
+  if (p < 0 || q < 0) return false;
+  double unit = sqrt(size_of(m.values[p])) * sqrt(size_of(m.values[q]));
+  return size_of(here - conj_of(there)) <= LAC_SURVEY_ROUNDINGS * epsilon<T>() * unit;
+}
+
 /// An entry off the diagonal. Each above it looks for its mirror; when there are as many below, all have one.
 template <class M, class T>
 __device__ void look(const M &m, int64_t i, int64_t j, int64_t p, int64_t begin, T a, cuda_survey_part &part,
@@ -149,7 +158,8 @@ __device__ void look(const M &m, int64_t i, int64_t j, int64_t p, int64_t begin,
   part.excess += j > i ? 1 : -1;
   if (j < i || 2 * p > part.asymmetric) return;
   int64_t mirror = mirror_of(m, i, j, p - begin);
-  if (mirror < 0 || !mirrors(a, m.values[mirror])) part.asymmetric = earlier(part.asymmetric, 2 * p + (mirror < 0));
+  if (mirror >= 0 && (mirrors(a, m.values[mirror]) || cancels(m, i, j, a, m.values[mirror]))) return;
+  part.asymmetric = earlier(part.asymmetric, 2 * p + (mirror < 0));
 }
 
 /// The lane's entries of a row; what its lane 0 says of the row as a whole.

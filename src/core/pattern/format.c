@@ -25,12 +25,12 @@ void lac_format_destroy(lac_format **format) {
   *format = NULL;
 }
 
-int64_t lac_format_id(const lac_format *format) { return format->object.id; }
-lac_format_kind lac_format_kind_of(const lac_format *format) { return format->kind; }
-const lac_pattern *lac_format_pattern(const lac_format *format) { return format->pattern; }
-const lac_map *lac_format_map(const lac_format *format) { return format->map; }
-int64_t lac_format_size(const lac_format *format) { return format->size; }
-int64_t lac_format_width(const lac_format *format) { return format->width; }
+int64_t lac_format_id(const lac_format *format) { return format ? format->object.id : 0; }
+lac_format_kind lac_format_kind_of(const lac_format *format) { return format ? format->kind : (lac_format_kind)0; }
+const lac_pattern *lac_format_pattern(const lac_format *format) { return format ? format->pattern : NULL; }
+const lac_map *lac_format_map(const lac_format *format) { return format ? format->map : NULL; }
+int64_t lac_format_size(const lac_format *format) { return format ? format->size : 0; }
+int64_t lac_format_width(const lac_format *format) { return format ? format->width : 0; }
 
 static const lac_buffer *format_array(const lac_format *format, lac_format_array array) {
   return array >= LAC_FORMAT_COLUMNS && array <= LAC_FORMAT_ROWS ? format->arrays[array] : NULL;

@@ -163,10 +163,10 @@ void lac_map_destroy(lac_map **map) {
   *map = NULL;
 }
 
-int64_t lac_map_inputs(const lac_map *map) { return map->inputs; }
-int64_t lac_map_outputs(const lac_map *map) { return map->outputs; }
-int64_t lac_map_id(const lac_map *map) { return map->object.id; }
-int lac_map_is_identity(const lac_map *map) { return map->is_identity; }
+int64_t lac_map_inputs(const lac_map *map) { return map ? map->inputs : 0; }
+int64_t lac_map_outputs(const lac_map *map) { return map ? map->outputs : 0; }
+int64_t lac_map_id(const lac_map *map) { return map ? map->object.id : 0; }
+int lac_map_is_identity(const lac_map *map) { return map && map->is_identity; }
 
 lac_status lac_map_host(lac_context *ctx, const lac_map *map) { return lac_buffer_host(ctx, map->target); }
 
@@ -174,6 +174,7 @@ lac_status lac_map_read(const lac_map *map, int64_t *target) {
   lac_context *ctx = NULL;
   lac_status status = LAC_OK;
 
+  LAC_CHECK(map && target, LAC_ERR_ARG, "lac_map_read: map or target is NULL");
   LAC_TRY(lac_map_host(ctx, map));
   for (int64_t i = 0; i < map->inputs; ++i) target[i] = lac_buffer_get(map->target, i);
 done:

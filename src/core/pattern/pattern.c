@@ -190,17 +190,17 @@ done:
 
 // -- what it says of itself ------------------------------------------------------------------------------------------
 
-int64_t lac_pattern_rows(const lac_pattern *pattern) { return pattern->rows * pattern->br; }
-int64_t lac_pattern_cols(const lac_pattern *pattern) { return pattern->cols * pattern->bc; }
-int64_t lac_pattern_nnz(const lac_pattern *pattern) { return pattern->nnz; }
+int64_t lac_pattern_rows(const lac_pattern *pattern) { return pattern ? pattern->rows * pattern->br : 0; }
+int64_t lac_pattern_cols(const lac_pattern *pattern) { return pattern ? pattern->cols * pattern->bc : 0; }
+int64_t lac_pattern_nnz(const lac_pattern *pattern) { return pattern ? pattern->nnz : 0; }
 
 void lac_pattern_blocks(const lac_pattern *pattern, int64_t *br, int64_t *bc) {
-  *br = pattern->br;
-  *bc = pattern->bc;
+  *br = pattern ? pattern->br : 0;
+  *bc = pattern ? pattern->bc : 0;
 }
 
-lac_width lac_pattern_width(const lac_pattern *pattern) { return pattern->width; }
-int64_t lac_pattern_id(const lac_pattern *pattern) { return pattern->object.id; }
+lac_width lac_pattern_width(const lac_pattern *pattern) { return pattern ? pattern->width : LAC_WIDTH_AUTO; }
+int64_t lac_pattern_id(const lac_pattern *pattern) { return pattern ? pattern->object.id : 0; }
 
 static int64_t buffer_bytes(const lac_buffer *b) {
   return b ? (int64_t)sizeof *b + b->count * (b->type == LAC_I32 ? 4 : 8) : 0;

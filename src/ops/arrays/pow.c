@@ -4,7 +4,7 @@
 ///
 ///     forward   z     = x^y                               all dimensions broadcast; 0^0 = 1
 ///     vjp       x_bar = z_bar conj(y x^(y-1))             0 where x = y = 0
-///               y_bar = z_bar conj(z log(x))              0 where x = 0 and y >= 0
+///               y_bar = z_bar conj(z log(x))              0 where x = 0 and y >= 0; real: -infinity where x = 0 and y < 0
 ///     jvp       z_dot = y x^(y-1) x_dot + z log(x) y_dot
 ///
 /// Of a negative real x, z is NaN unless y is whole, and the derivative in y is NaN. Of complex numbers z = exp(y log x), cut along
@@ -32,9 +32,14 @@ static lac_var pow_slope(lac_rule *r) {
   return lac_mul(r->tape, y, lac_pow(r->tape, base, lac_offset(r->tape, -1, 0, y)));
 }
 
-/// z log(x). Where x is 0, it is taken for 1: then z is 0, 1 or infinite, and the product 0, 0 or NaN.
+/// z log(x). Where x is 0, it is taken for 1, and the product is 0; but of real numbers not where z is infinite, and so is the product.
 static lac_var pow_growth(lac_rule *r) {
-  lac_var base = lac_add(r->tape, r->in[X], pow_is_zero(r, r->in[X]));
+  lac_var y = r->in[Y], zero = pow_is_zero(r, r->in[X]), base;
+  const lac_meta *meta = lac_tape_meta(r->tape, y);
+
+  if (meta && !lac_dtype_is_complex(meta->dtype))
+    zero = lac_mul(r->tape, zero, lac_compare(r->tape, LAC_GE, y, lac_scale(r->tape, 0, 0, y)));
+  base = lac_add(r->tape, r->in[X], zero);
   return lac_mul(r->tape, r->out[Z], lac_log(r->tape, base));
 }
 

@@ -24,10 +24,13 @@ done:
   return status;
 }
 
-/// p x^(p-1); absent where p is 0.
+/// p x^(p-1); absent where p is 0. Of negative powers it is p x^p / x: no power comes up that the derivative itself does not have, of
+/// which x^(p-2) would leave the range of numbers first.
 static lac_var power_slope(lac_rule *r) {
   double p = r->attrs->f[0];
-  return p == 0 ? (lac_var){0} : lac_scale(r->tape, p, 0, lac_power(r->tape, p - 1, r->in[X]));
+  lac_var x = r->in[X];
+  if (p == 0) return (lac_var){0};
+  return lac_scale(r->tape, p, 0, p < 0 ? lac_div(r->tape, lac_power(r->tape, p, x), x) : lac_power(r->tape, p - 1, x));
 }
 
 static void power_vjp(lac_rule *r) {

@@ -53,18 +53,20 @@ static lac_var selected_inverse_size(lac_tape *tape, lac_var x, lac_dtype dtype)
   return lac_dtype_is_complex(dtype) ? lac_cast(tape, dtype, size) : size;
 }
 
-/// S(m) of the extension, m scaled to less of A than one over any condition that leaves digits.
+/// S(m) of the extension: A is scaled to 1, so that nothing of the size of 1 / |A|^2 comes up on the way, and m to less of it than one over
+/// any condition that leaves digits.
 static lac_var selected_inverse_read(lac_rule *r, const lac_extension *e, lac_dtype dtype, lac_var m) {
   lac_tape *tape = r->tape;
   double share = lac_dtype_real(dtype) == LAC_F32 ? 0x1p-24 : 0x1p-100;
   lac_var from = selected_inverse_size(tape, m, dtype);
-  lac_var to = lac_scale(tape, share, 0, selected_inverse_size(tape, r->in[A], dtype));
-  lac_var z;
+  lac_var size = selected_inverse_size(tape, r->in[A], dtype);
+  lac_var a = lac_div(tape, r->in[A], size), z;
 
-  m = lac_mul(tape, to, lac_div(tape, m, from));
-  z = lac_remap(tape, e->parts, LAC_T, lac_concat(tape, r->in[A], m, 0));
+  m = lac_scale(tape, share, 0, lac_div(tape, m, from));
+  z = lac_remap(tape, e->parts, LAC_T, lac_concat(tape, a, m, 0));
   z = lac_remap(tape, e->block, LAC_N, lac_emit_selected_inverse(tape, e->solver, z));
-  return lac_mul(tape, from, lac_div(tape, z, to));
+  z = lac_mul(tape, lac_scale(tape, 1 / share, 0, z), lac_div(tape, from, size));
+  return lac_div(tape, z, size);
 }
 
 /// S(m).

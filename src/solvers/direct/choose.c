@@ -13,6 +13,7 @@
 /// What the pattern says is kept with it. Values are looked at once for every factor that is made of them.
 
 #include <stdio.h>
+#include <string.h>
 
 #include "solvers/direct/direct.h"
 #include "solvers/direct/order/block_form.h"
@@ -23,6 +24,7 @@
 // Bands up to so many diagonals on either side need no ordering and no dense blocks: wider ones are better off with
 // both, and Cholesky with less. At least a third of the band is stored, else the holes are worth an ordering.
 enum { CHOOSE_NARROW = 32, CHOOSE_NARROW_CHOLESKY = 8, CHOOSE_HOLES = 3 };
+enum { CHOOSE_TEXT = 256 };  // of why a matrix is not Hermitian
 
 static bool choose_is_tridiagonal(const lac_structure *s) { return s->lower <= 1 && s->upper <= 1 && s->n > 3; }
 
@@ -179,6 +181,7 @@ static lac_status choose_look(lac_context *ctx, const lac_linear *a, const lac_f
     LAC_TRY(lac_survey_glance(ctx, a->pattern, flat, out));
   }
   if (!s->is_symmetric) out->asymmetric = s->unmatched, out->asymmetric_item = 0, out->is_unpaired = true;
+  lac_surveyed_assume(f, out);
   LAC_CHECK(out->nonfinite < 0, LAC_ERR_NONFINITE,
             "%s: the value of entry (%lld, %lld) is not finite%s; a matrix with NaN or infinity has no factor",
             f->function, (long long)lac_structure_row(s, out->nonfinite), (long long)s->columns[out->nonfinite],
@@ -188,16 +191,18 @@ done:
   return status;
 }
 
-// "entry (2, 5) has no entry (5, 2)" or "entry (2, 5) is not the conjugate of entry (5, 2)".
-static void choose_asymmetry_text(const lac_factor *f, const lac_survey *survey, char *text, size_t size) {
-  const lac_structure *s = lac_direct_structure(f);
-  long long row = lac_structure_row(s, survey->asymmetric), col = s->columns[survey->asymmetric];
-  const char *what = survey->is_unpaired                   ? "has no counterpart"
-                     : lac_dtype_is_complex(f->meta.dtype) ? "is not the conjugate of entry"
-                                                           : "does not equal entry";
+// Why the matrix is not Hermitian.
+static lac_status choose_asymmetry(lac_context *ctx, const lac_linear *a, const lac_factor *f, const lac_survey *survey,
+                                   char *text, size_t size) {
+  lac_status status = LAC_OK;
   char which[64];
-  snprintf(text, size, "entry (%lld, %lld) %s (%lld, %lld)%s", row, col, what, col, row,
-           lac_factor_item_text(f, survey->asymmetric_item, which));
+  size_t length;
+
+  LAC_TRY(lac_survey_asymmetry(ctx, a->pattern, a->values, survey, text, size));
+  length = strlen(text);
+  snprintf(text + length, size - length, "%s", lac_factor_item_text(f, survey->asymmetric_item, which));
+done:
+  return status;
 }
 
 // What follows where pivots chosen inside supernodes do not suit.
@@ -242,14 +247,14 @@ lac_status lac_choose_asked(lac_context *ctx, const lac_linear *a, const lac_dir
   const lac_direct_table *table = asked;
   lac_survey survey;
   bool is_refused = false;
-  char text[160] = "";
+  char text[CHOOSE_TEXT] = "";
 
   LAC_TRY(choose_look(ctx, a, f, &survey));
   is_refused = asked->needs_hermitian && survey.asymmetric >= 0;
-  if (is_refused) choose_asymmetry_text(f, &survey, text, sizeof text);
+  if (is_refused) LAC_TRY(choose_asymmetry(ctx, a, f, &survey, text, sizeof text));
   LAC_CHECK(!is_refused, LAC_ERR_SYMMETRY,
-            "%s: %s needs a Hermitian matrix, but %s; use LAC_METHOD_LU or LAC_METHOD_AUTO", f->function, asked->name,
-            text);
+            "%s: %s needs a Hermitian matrix, but %s; use LAC_METHOD_LU or LAC_METHOD_AUTO, %s", f->function,
+            asked->name, text, lac_survey_symmetry_ways);
   lac_factor_say(f, "%s", f->core->why);
   LAC_TRY(choose_blocks(ctx, lac_direct_structure(f), &table));
   LAC_TRY(choose_ladder(ctx, f, table));
@@ -258,13 +263,14 @@ done:
 }
 
 // Cholesky where nothing speaks against it; else the reason says what did, and *is_done stays false.
-static lac_status choose_cholesky(lac_context *ctx, lac_factor *f, const lac_survey *survey, bool *is_done) {
+static lac_status choose_cholesky(lac_context *ctx, const lac_linear *a, lac_factor *f, const lac_survey *survey,
+                                  bool *is_done) {
   lac_status status = LAC_OK;
   lac_trial trial;
-  char text[160] = "", which[64];
+  char text[CHOOSE_TEXT] = "", which[64];
 
   if (survey->asymmetric >= 0) {
-    choose_asymmetry_text(f, survey, text, sizeof text);
+    LAC_TRY(choose_asymmetry(ctx, a, f, survey, text, sizeof text));
     lac_factor_say(f, "the matrix is not Hermitian: %s", text);
   } else if (survey->not_positive >= 0) {
     lac_factor_say(f, "the diagonal is not positive in row %lld%s", (long long)survey->not_positive,
@@ -295,7 +301,7 @@ lac_status lac_choose(lac_context *ctx, const lac_linear *a, lac_factor *f) {
     LAC_TRY(choose_only(ctx, f, table));
     goto done;
   }
-  LAC_TRY(choose_cholesky(ctx, f, &survey, &is_done));
+  LAC_TRY(choose_cholesky(ctx, a, f, &survey, &is_done));
   if (is_done) goto done;
   table = choose_is_narrow(s, CHOOSE_NARROW) ? &lac_direct_banded
           : survey.asymmetric < 0            ? &lac_direct_ldlt

@@ -112,6 +112,7 @@ static void direct_destroy(lac_factor *f) {
   if (!d) return;
   direct_drop_numerics(f);
   lac_free(d->numerics);
+  lac_free((void *)d->conditions);
   lac_free(d);
   f->part = NULL;
 }
@@ -120,12 +121,13 @@ lac_status lac_direct_explain(lac_context *ctx, const lac_factor *f, const lac_t
   lac_status status = trial->status;
   char which[64] = "";
   const char *way_out = "";
-  if (status == LAC_ERR_DEFINITE) way_out = "; use LAC_METHOD_LDLT, or LAC_METHOD_AUTO which falls back to it";
-  if (status == LAC_ERR_SINGULAR) way_out = "; check the entries it is made of, or add to its diagonal";
-  if (status == LAC_ERR_CONVERGENCE) way_out = "; use LAC_METHOD_PIVOTING_LU, which may pivot anywhere";
-  if (status == LAC_ERR_NONFINITE) way_out = "; scale the values, or use a wider dtype";
-  return lac_context_fail(ctx, status, f->function, "%s: %s%s%s", f->function, trial->fault.text,
-                          trial->task < f->items ? lac_factor_item_text(f, trial->task, which) : which, way_out);
+  if (status == LAC_ERR_DEFINITE) way_out = "use LAC_METHOD_LDLT, or LAC_METHOD_AUTO which falls back to it";
+  if (status == LAC_ERR_SINGULAR) way_out = lac_direct_singular_ways;
+  if (status == LAC_ERR_CONVERGENCE) way_out = "use LAC_METHOD_PIVOTING_LU, which may pivot anywhere";
+  if (status == LAC_ERR_NONFINITE) way_out = "scale the values, or use a wider dtype";
+  return lac_context_fail(ctx, status, f->function, "%s: %s%s%s%s", f->function, trial->fault.text,
+                          trial->task < f->items ? lac_factor_item_text(f, trial->task, which) : which,
+                          *way_out ? "; " : "", way_out);
 }
 
 /// The matrices of a factor on the way to their numerics.
@@ -224,7 +226,7 @@ bool lac_direct_is_regular(const lac_factor *f, int64_t item) {
   lac_finding one = {0};
   if (d->finding.smallest >= direct_doubt(f)) return true;
   d->table->report(d->analysis->part, d->numerics[item], &one);
-  return one.smallest >= direct_doubt(f);
+  return one.smallest >= direct_doubt(f) || one.where < 0;
 }
 
 lac_system lac_direct_system(const lac_factor *f, int64_t item, int threads) {
@@ -246,7 +248,7 @@ static void direct_warn(lac_factor *f) {
   lac_finding one = d->finding;
   char which[64];
   if (f->items == 0) return;
-  if (d->finding.smallest < direct_doubt(f)) {
+  if (d->finding.smallest < direct_doubt(f) && d->finding.where >= 0) {
     snprintf(f->warning, sizeof f->warning,
              "the matrix is singular to working precision: the pivot of column %lld is %.1e of the column%s",
              (long long)d->finding.where, d->finding.smallest, lac_factor_item_text(f, d->finding.item, which));
@@ -262,6 +264,7 @@ static lac_status direct_begin(lac_context *ctx, lac_factor *f) {
   LAC_ALLOC(d, 1);
   f->part = d;
   LAC_ALLOC(d->numerics, f->items);
+  LAC_ALLOC(d->conditions, 2 * f->items);
 done:
   return status;
 }

@@ -37,6 +37,7 @@ typedef struct lac_direct_factor {
   lac_analysis *analysis;
   void **numerics;  // one for each matrix
   lac_finding finding;
+  _Atomic double *conditions;  // of each matrix and, behind them, of its transpose (certain.c); 0: not asked for yet
 } lac_direct_factor;
 
 static inline lac_direct_factor *lac_direct_of(const lac_factor *f) { return f->part; }
@@ -52,6 +53,29 @@ lac_system lac_direct_system(const lac_factor *f, int64_t item, int threads);
 
 /// Whether all pivots of one matrix are more than rounding.
 bool lac_direct_is_regular(const lac_factor *f, int64_t item);
+
+// -- how much is certain (certain.c) -----------------------------------------------------------------------------------
+
+/// The least certain column of a solve, and where it is.
+typedef struct lac_doubt {
+  pthread_mutex_t lock;
+  double error;  // relative to the solution; 0: nothing is in doubt
+  int64_t task;
+} lac_doubt;
+
+/// Judge columns that op(A) x = b was solved for (blocks of `width` columns, of which `growth` is |A| |x| / |b|) where pivots or growth
+/// give cause: LAC_ERR_SINGULAR where no digit is certain and options do not accept that, else the worst is noted in `doubt`.
+lac_status lac_direct_certain(const lac_factor *f, int64_t item, const lac_system *a, lac_side side, int width,
+                              void *const blocks[REFINE_BLOCKS], const double *growth, int64_t task, lac_doubt *doubt,
+                              lac_fault *fault);
+
+/// Judge the matrices of a factor themselves, for what is not a solve, and go on to the first of its partners that is able and can tell;
+/// NULL where none is. LAC_ERR_SINGULAR as above, for `function`; a warning where few digits are certain.
+lac_status lac_direct_certain_partner(lac_context *ctx, const char *function, bool (*is_able)(const lac_factor *f),
+                                      const lac_factor **f);
+
+/// The way out of LAC_ERR_SINGULAR.
+extern const char lac_direct_singular_ways[];
 
 // -- by one method (direct.c) ----------------------------------------------------------------------------------------
 

@@ -131,7 +131,7 @@ static bool inverse_excuses(const lac_system *a, int width, const int32_t *rows,
   for (int i = 0; i < REFINE_BLOCKS; i++) blocks[i] = memory + (size_t)i * block;
   memset(blocks[REFINE_B], 0, block);
   for (int c = 0; c < width; c++) inverse_unit_kernels[a->dtype]((int64_t)rows[c] * width + c, blocks[REFINE_B]);
-  lac_status status = lac_refine_solve(a, LAC_N, width, blocks, &ignored);
+  lac_status status = lac_refine_solve(a, LAC_N, width, blocks, NULL, &ignored);
   for (int c = 0; c < width; c++) {
     excused = excused && inverse_excuse_kernels[a->dtype](a->structure, rows[c], inverse_allowed[a->dtype], a->values,
                                                           z, blocks[REFINE_X], width, c);
@@ -191,6 +191,8 @@ lac_status lac_direct_selected_inverse(lac_context *ctx, const lac_factor *f, la
   lac_trial trial = {.status = LAC_ERR_CONVERGENCE, .fault = {.text = "no inverse can be read off the factor"}};
   char *z = lac_array_edit(values);
 
+  LAC_TRY(lac_direct_certain_partner(ctx, "lac_factor_selected_inverse", inverse_is_able, &f));
+  LAC_CHECK(f, LAC_ERR_CONVERGENCE, "lac_factor_selected_inverse: no inverse can be read off a factor of this matrix");
   for (const lac_factor *next;; f = next) {
     if (inverse_is_able(f)) {
       trial = inverse_compute(ctx, f, z);

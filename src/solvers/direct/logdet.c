@@ -32,7 +32,7 @@ lac_status lac_direct_logdet(lac_context *ctx, const lac_factor *f, lac_array *l
   int32_t n = lac_direct_structure(f)->n;
   int threads = lac_threads_worth(ctx->threads, f->items, (double)f->items * n);
 
-  while (f && !logdet_is_able(f)) LAC_TRY(lac_factor_partner(ctx, f, &f));
+  LAC_TRY(lac_direct_certain_partner(ctx, "lac_factor_logdet", logdet_is_able, &f));
   LAC_CHECK(f, LAC_ERR_UNSUPPORTED, "lac_factor_logdet: no method gives the determinant");
   work = (logdet_work){f, lac_array_edit(logabs), lac_array_edit(sign)};
   LAC_CHECK(lac_tasks_run(threads, 0, f->items, logdet_item, &work).status == LAC_OK, LAC_ERR_MEMORY,

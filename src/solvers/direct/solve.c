@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "solvers/direct/direct.h"
+#include "solvers/direct/method/certainty.h"
 
 typedef struct solve_plan {
   const lac_factor *factor;
@@ -23,6 +24,7 @@ typedef struct solve_plan {
   size_t share;
   const char *b;
   char *x;
+  lac_doubt *doubt;
 } solve_plan;
 
 static void solve_conjugate(lac_dtype dtype, int64_t count, void *block) {
@@ -63,7 +65,12 @@ static lac_status solve_task(const void *job, int64_t task, int thread, lac_faul
   solve_pack(plan, n, plan->b + (size_t)(lac_batch_item(plan->batch, 1, item) * n * plan->k + column) * plan->number,
              width, blocks[REFINE_B]);
   if (conjugated) solve_conjugate(f->meta.dtype, n * width, blocks[REFINE_B]);
-  lac_status status = lac_refine_solve(&system, side, width, blocks, fault);
+  lac_refined seen;
+  lac_status status = lac_refine_solve(&system, side, width, blocks, &seen, fault);
+  if (status == LAC_OK) {
+    status = lac_direct_certain(f, lac_batch_item(plan->batch, 0, item), &system, side, width, blocks, seen.growth,
+                                task, plan->doubt, fault);
+  }
   if (conjugated) solve_conjugate(f->meta.dtype, n * width, blocks[REFINE_X]);
   solve_unpack(plan, n, blocks[REFINE_X], width,
                plan->x + (size_t)(lac_batch_item(plan->batch, 2, item) * n * plan->k + column) * plan->number);
@@ -72,6 +79,7 @@ static lac_status solve_task(const void *job, int64_t task, int thread, lac_faul
 
 static const char *solve_way_out(lac_status status) {
   if (status == LAC_ERR_NONFINITE) return "scale b down, or check the report for a singular matrix";
+  if (status == LAC_ERR_SINGULAR) return lac_direct_singular_ways;
   if (status == LAC_ERR_CONVERGENCE) return "use a wider dtype, or check lac_factor_rcond for a singular matrix";
   return "solve for fewer columns, or free memory";
 }
@@ -112,13 +120,32 @@ static lac_status solve_by_partners(lac_context *ctx, solve_plan *plan) {
   while (status == LAC_ERR_CONVERGENCE && made == LAC_OK) {
     made = lac_factor_partner(ctx, plan->factor, &plan->factor);
     if (made != LAC_OK || !plan->factor) break;
+    plan->doubt->error = 0;
     status = solve_run(ctx, plan);
   }
   return made == LAC_OK ? status : made;
 }
 
+static void solve_warn(lac_context *ctx, const solve_plan *plan, lac_solve_report *report) {
+  const lac_doubt *doubt = plan->doubt;
+  long long first = plan->blocks > 0 ? doubt->task % plan->blocks : 0;
+  char which[64];
+
+  report->forward_error = doubt->error;
+  if (doubt->error == 0) return;
+  snprintf(
+      report->warning, sizeof report->warning,
+      "%s digit of x is certain, for the matrix is %s: the estimated relative error is %.1e in columns from %lld%s",
+      doubt->error < LAC_CERTAINTY_NONE ? "hardly a" : "no",
+      doubt->error < LAC_CERTAINTY_NONE ? "nearly singular" : "singular to working precision", doubt->error,
+      first * LAC_BLOCK_WIDTH,
+      lac_factor_item_text(plan->factor, lac_batch_item(plan->batch, 0, doubt->task / plan->blocks), which));
+  lac_context_warn(ctx, "lac_factor_solve: %s", report->warning);
+}
+
 lac_status lac_direct_solve(lac_context *ctx, const lac_factor *f, const lac_solve_job *job, lac_solve_report *report) {
   lac_status status = LAC_OK;
+  lac_doubt doubt = {.lock = PTHREAD_MUTEX_INITIALIZER};
   int64_t k = job->b->meta.shape[job->b->meta.ndim - 1], blocks = (k + LAC_BLOCK_WIDTH - 1) / LAC_BLOCK_WIDTH;
   solve_plan plan = {.factor = f,
                      .side = job->side,
@@ -128,11 +155,13 @@ lac_status lac_direct_solve(lac_context *ctx, const lac_factor *f, const lac_sol
                      .number = lac_dtype_size(f->meta.dtype),
                      .threads = job->batch->count * blocks < ctx->threads ? ctx->threads : 1,
                      .b = lac_array_data(job->b),
-                     .x = lac_array_edit(job->x)};
+                     .x = lac_array_edit(job->x),
+                     .doubt = &doubt};
 
   *report = (lac_solve_report){.ending = LAC_CONVERGED, .residual = LAC_UNMEASURED};
   snprintf(report->reason, sizeof report->reason, "solved by a direct factor");
   LAC_TRY(solve_by_partners(ctx, &plan));
+  solve_warn(ctx, &plan, report);
 done:
   return status;
 }

@@ -13,6 +13,10 @@
 // get the 10 and the 50 besides. Residuals of CG and BiCGSTAB may rise for long before they fall, but not for so long.
 enum { KRYLOV_MOST = 10000, KRYLOV_WINDOW = 2000 };
 
+// A residual of so many roundings of |A| |x| + |b| is as small as it gets; and |A| |x|, so rounded, is at most this share of |b|.
+enum { ATTAINED_ROUNDINGS = 4 };
+static const double ATTAINED_SHARE = 0.05;
+
 static int64_t krylov_longest(const lac_krylov_job *job) { return job->rows > job->cols ? job->rows : job->cols; }
 
 int64_t krylov_limit(const lac_krylov_job *job) {
@@ -72,6 +76,7 @@ static lac_status krylov_look(krylov *k) {
   if (iteration->progress && k->told != k->iterations && !k->is_again &&
       iteration->progress(iteration->progress_data, k->iterations, worst))
     k->is_stopped = true;
+  if (lac_context_is_interrupted(ctx)) k->is_stopped = true;
   k->told = k->iterations;
 done:
   return status;
@@ -259,6 +264,32 @@ static bool krylov_is_astray(const krylov *k) {
   return false;
 }
 
+/// A column whose residual does not fall any more has arrived all the same where that is rounding of A x: so is the residual of a direct solution. Not
+/// so where x itself has grown as only a singular matrix lets it.
+static lac_status krylov_attain(krylov *k) {
+  lac_context *ctx = k->ctx;
+  lac_status status = LAC_OK;
+  const lac_krylov_job *job = k->job;
+  double *norms = NULL, epsilon = k->numbers.epsilon;
+  bool any = false;
+
+  for (int64_t c = 0; c < k->columns; ++c) any = any || k->seen[c].re == LAC_COLUMN_STAGNATED;
+  if (!any || !(job->largest > 0) || k->numbers.is_rectangular) goto done;
+  LAC_ALLOC(norms, k->columns);
+  LAC_TRY(lac_column_norms(ctx, job->x, job->items, k->x_rows, job->width, norms));
+  for (int64_t c = 0; c < k->columns; ++c) {
+    double r = k->seen[LAC_SLOT_RESIDUAL * k->columns + c].re, b = k->seen[LAC_SLOT_B * k->columns + c].re;
+    double terms = job->largest * norms[c];
+    bool is_rounding = r <= ATTAINED_ROUNDINGS * epsilon * (terms + b);
+    if (k->seen[c].re != LAC_COLUMN_STAGNATED || !is_rounding || !(epsilon * terms <= ATTAINED_SHARE * b)) continue;
+    k->seen[c] = lac_pair_of(LAC_COLUMN_CONVERGED, LAC_FAULT_ROUNDING);
+    k->seen[LAC_SLOT_DETAIL * k->columns + c] = lac_pair_of(r / terms, 0);
+  }
+done:
+  lac_free(norms);
+  return status;
+}
+
 // -- memory ----------------------------------------------------------------------------------------------------------
 
 static lac_status krylov_need(krylov *k, int64_t rows, lac_array **vector) {
@@ -330,6 +361,7 @@ lac_status krylov_run(lac_context *ctx, const lac_krylov_job *job, const krylov_
   LAC_TRY(krylov_start(&k));
   LAC_TRY(krylov_cycles(&k, method));
   for (int i = 0; i < 2 && krylov_is_astray(&k); ++i) LAC_TRY(krylov_again(&k, method));
+  LAC_TRY(krylov_attain(&k));
   LAC_TRY(krylov_free_of(&k, &k.x_null, job->x));
   LAC_TRY(krylov_unscale(&k));
   krylov_tell(&k, report);

@@ -21,6 +21,7 @@ typedef struct lac_krylov_job {
   lac_dtype dtype;
   const lac_array *b;   // [items, rows, width] (side N)
   lac_array *x;         // [items, cols, width]; holds the start
+  double largest;       // size of a number in A; 0: unknown
   bool starts_at_zero;  // x is all zero: its product is not computed
 } lac_krylov_job;
 

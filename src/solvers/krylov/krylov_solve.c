@@ -111,7 +111,8 @@ static lac_status solve_run(lac_context *ctx, const lac_factor *f, const lac_sol
                         .dtype = f->meta.dtype,
                         .b = b,
                         .x = x,
-                        .starts_at_zero = !job->x0};
+                        .starts_at_zero = !job->x0,
+                        .largest = k->largest};
   return k->method->run(ctx, &run, report);
 }
 
@@ -132,9 +133,11 @@ static lac_status solve_conclude(lac_context *ctx, const lac_factor *f, const la
 
   if (report->ending == LAC_CONVERGED || job->only_reports || f->core->options.iteration.accept_unconverged) goto done;
   lac_krylov_explain(f, job->is_derivative, report, text, sizeof text);
-  LAC_FAIL(LAC_ERR_CONVERGENCE,
-           "lac_factor_solve: %s; raise max_iterations or rtol, choose another preconditioner, or use a direct method",
-           text);
+  LAC_FAIL(
+      LAC_ERR_CONVERGENCE,
+      "lac_factor_solve: %s; raise max_iterations or rtol, choose another preconditioner or a direct method, and of "
+      "a singular matrix give the null space (iteration.null_space)",
+      text);
 done:
   return status;
 }

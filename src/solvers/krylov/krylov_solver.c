@@ -52,20 +52,29 @@ static lac_status krylov_require_hermitian(lac_context *ctx, const lac_factor *f
   lac_status status = LAC_OK;
   const lac_krylov_table *method = lac_krylov_of(f)->method;
   const lac_survey *s = a->survey;
-  long long row = 0, column = 0;
-  char which[64];
+  char which[64], text[LAC_SENTENCE_SIZE / 4];
 
   if (s->asymmetric < 0 || !method->needs_hermitian) goto done;
-  LAC_TRY(lac_survey_place(ctx, a->pattern, s->asymmetric, &row, &column));
+  LAC_TRY(lac_survey_asymmetry(ctx, a->pattern, lac_krylov_of(f)->values, s, text, sizeof text));
   LAC_FAIL(LAC_ERR_SYMMETRY,
-           "lac_solver_factor: %s needs a Hermitian matrix, but entry (%lld, %lld) %s (%lld, %lld)%s; use "
-           "LAC_METHOD_GMRES or LAC_METHOD_BICGSTAB",
-           method->name, row, column,
-           s->is_unpaired                        ? "has no counterpart"
-           : lac_dtype_is_complex(f->meta.dtype) ? "is not the conjugate of entry"
-                                                 : "does not equal entry",
-           column, row, lac_factor_item_text(f, s->asymmetric_item, which));
+           "lac_solver_factor: %s needs a Hermitian matrix, but %s%s; use LAC_METHOD_GMRES or LAC_METHOD_BICGSTAB, %s",
+           method->name, text, lac_factor_item_text(f, s->asymmetric_item, which), lac_survey_symmetry_ways);
 done:
+  return status;
+}
+
+/// The largest of all matrices, by which rounding is told from what is left to solve.
+static lac_status krylov_take_largest(lac_context *ctx, lac_factor *f, const lac_array *largest) {
+  lac_status status = LAC_OK;
+  lac_krylov_factor *k = f->part;
+  double *each = NULL;
+
+  if (!largest || f->items == 0) goto done;
+  LAC_ALLOC(each, f->items);
+  LAC_TRY(ctx->backend->download(ctx, each, largest->storage->data, (size_t)f->items * sizeof *each));
+  for (int64_t i = 0; i < f->items; i++) k->largest = each[i] > k->largest ? each[i] : k->largest;
+done:
+  lac_free(each);
   return status;
 }
 
@@ -180,6 +189,7 @@ static lac_status krylov_factor_matrix(lac_context *ctx, const lac_linear *a, co
   LAC_TRY(lac_surveyed_make(ctx, f, a, &seen));
   own.survey = &seen.survey, own.largest = seen.largest;
   k->is_hermitian = seen.survey.asymmetric < 0;
+  LAC_TRY(krylov_take_largest(ctx, f, seen.largest));
   LAC_TRY(krylov_require_hermitian(ctx, f, &own));
   lac_factor_say(f, "%s", f->core->why);
   LAC_TRY(krylov_take_preconditioner(ctx, f, &own, like));

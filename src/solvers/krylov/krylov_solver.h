@@ -20,6 +20,7 @@ typedef struct lac_krylov_factor {
   lac_array *values;               // [items, nnz] of a matrix
   lac_linear products;             // of a map that is known by its products alone
   bool is_hermitian;
+  double largest;  // size of a number in the matrices; 0: unknown
   _Atomic int64_t solves, iterations;
 } lac_krylov_factor;
 

@@ -40,6 +40,8 @@ static const char *fault_text(lac_column_fault fault) {
       return "(A s, s) = %g is zero beside the norms of both";
     case LAC_FAULT_NORMAL:
       return "A^H r is %g of |A| |r|: this is the least-squares solution, and b is not in the range";
+    case LAC_FAULT_ROUNDING:
+      return "attained: the residual is rounding, %g of |A| |x|, and no solution in this precision has a smaller one";
     case LAC_FAULT_CLAIMS:
       return "the true residual stopped falling while the recurrence went on, for %g iterations";
     default:
@@ -73,7 +75,7 @@ static void why(const krylov *k, int64_t column, char *text, size_t size) {
                          : "NaN or infinity came up in b, the start, the matrix or M");
       break;
     case LAC_INTERRUPTED:
-      (void)snprintf(text, size, "the progress callback ended it");
+      (void)snprintf(text, size, "it was interrupted, or the progress callback ended it");
       break;
     case LAC_LIMIT:
       (void)snprintf(text, size, "the limit of iterations is reached");

@@ -15,6 +15,14 @@ static bool FN(survey_mirrors)(T here, T there) {
   return FN(size)(here - FN(conj)(there)) <= LAC_SURVEY_ROUNDINGS * FN(epsilon) * size;
 }
 
+// Whether (i, j) and (j, i) differ by rounding of the diagonal alone; entries that cancelled are few, or all of a matrix that is assembled.
+static bool FN(survey_cancels)(const survey_rows *s, const T *a, int64_t i, int64_t j, T here, T there) {
+  int64_t p = survey_find(s, false, i, i), q = survey_find(s, false, j, j);
+  if (p < 0 || q < 0) return false;
+  double unit = sqrt(FN(size)(a[p])) * sqrt(FN(size)(a[q]));
+  return FN(size)(here - FN(conj)(there)) <= LAC_SURVEY_ROUNDINGS * FN(epsilon) * unit;
+}
+
 static inline double FN(survey_modulus)(T x) {
   double im = fabs((double)FN(im)(x)), re = fabs((double)FN(re)(x));
   return im > 0 ? hypot(re, im) : re;
@@ -35,7 +43,9 @@ static inline void FN(survey_pair)(const survey_rows *s, bool narrow, const T *a
     __builtin_prefetch(a + mirror + SURVEY_AHEAD, 0, 3);
     __builtin_prefetch(s->columns32 + mirror + SURVEY_AHEAD, 0, 3);
   }
-  if (mirror < 0 || !FN(survey_mirrors)(a[p], a[mirror])) part->asymmetric = p, part->is_unpaired = mirror < 0;
+  if (mirror >= 0 && FN(survey_mirrors)(a[p], a[mirror])) return;
+  if (mirror >= 0 && FN(survey_cancels)(s, a, i, survey_column(s, narrow, p), a[p], a[mirror])) return;
+  part->asymmetric = p, part->is_unpaired = mirror < 0;
 }
 
 // Each entry above the diagonal looks for its mirror, and there are as many below: then all have one. Sums tell whether all is finite; one that

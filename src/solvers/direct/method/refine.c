@@ -37,6 +37,8 @@ typedef struct refine_gauge {
   double noise;                     // a denominator below this share of s_i is noise
   double few;                       // so many times fewer roundings of s_i are allowed where it is not
   double tiny;                      // the smallest normal number
+  double norm;                      // of the matrix: the largest sum of a row
+  double given[LAC_BLOCK_WIDTH];    // the largest number of b
   double largest[LAC_BLOCK_WIDTH];  // of x
   double error[LAC_BLOCK_WIDTH];    // the backward error
   double mild[LAC_BLOCK_WIDTH];     // the milder one, no more than this: measured where that is bad and it counts
@@ -113,6 +115,7 @@ static lac_status refine_step(const lac_system *a, lac_side side, int width, voi
     *is_worth |= after.error[c] < gauge->error[c] / 2 || is_mended;
     gauge->error[c] = after.error[c];
     gauge->mild[c] = after.mild[c];
+    gauge->largest[c] = after.largest[c];
     refine_take_kernels[a->dtype](n, width, c, blocks[REFINE_Y], blocks[REFINE_X]);
   }
   return LAC_OK;
@@ -160,9 +163,14 @@ static lac_status refine_run(const lac_system *a, lac_side side, int width, void
 }
 
 lac_status lac_refine_solve(const lac_system *a, lac_side side, int width, void *blocks[REFINE_BLOCKS],
-                            lac_fault *fault) {
+                            lac_refined *seen, lac_fault *fault) {
   refine_gauge gauge;
   lac_status status = refine_run(a, side, width, blocks, &gauge, fault);
+  if (seen) seen->error = 0;
+  for (int c = 0; seen && status == LAC_OK && c < width; c++) {
+    seen->growth[c] = gauge.largest[c] > 0 ? gauge.norm * gauge.largest[c] / gauge.given[c] : 0;
+    seen->error = refine_max(seen->error, gauge.error[c]);
+  }
   return status == LAC_OK ? refine_judge(a, width, blocks, &gauge, fault) : status;
 }
 

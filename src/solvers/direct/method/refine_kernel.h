@@ -19,6 +19,7 @@ static inline void FN(refine_row)(refine_gauge *g, int width, double norm, const
     double size = FN(size)(b[c]), residual = FN(wide_size)(sum[c]);
     double lost = (norm + 1) * g->tiny;  // what underflow may take from a row that is right
     r[c] = (T)sum[c];
+    g->given[c] = fmax(g->given[c], size);
     if (residual == 0) continue;
     g->error[c] = refine_max(g->error[c], residual / (terms[c] + size + lost));
   }
@@ -43,6 +44,7 @@ static inline __attribute__((always_inline)) void FN(refine_rows)(const lac_stru
         terms[c] += size * FN(size)(from[c]);
       }
     }
+    g->norm = fmax(g->norm, norm);
     FN(refine_row)(g, width, norm, terms, b + i * width, sum, r + i * width);
   }
 }

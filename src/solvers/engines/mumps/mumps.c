@@ -228,7 +228,7 @@ static lac_status engine_mumps_factor(const lac_direct_job *job, void **numeric,
   if (!f) return plugin_fault(fault, LAC_ERR_MEMORY, "out of memory: a factor of MUMPS");
   f->dtype = job->dtype;
   f->det = (lac_polar){.sign_re = 1};
-  f->finding = (lac_finding){.smallest = 1, .where = -1};
+  f->finding = (lac_finding){.smallest = 0, .where = -1};  // MUMPS does not tell its pivots: each factor is in doubt
   pthread_mutex_lock(&mumps_lock);
   plugin_enter(job->threads);
   if (job->structure->n > 0) status = mumps_factor_kernels[job->dtype](job, f, fault);

@@ -80,13 +80,13 @@ static void FN(klu_take)(SYMBOLIC *symbolic, klu_lu *f, COMMON *common) {
 static void FN(klu_make)(const lac_direct_job *job, SYMBOLIC *symbolic, const FN(indices) * a, double *values,
                          klu_lu *f, COMMON *common) {
   const klu_lu *like = job->like;
-  if (!like) {
+  if (like) {
+    f->lu = FN(klu_clone)(like->lu, common);
+    if (common->status < 0) return;
+    CALL(refactor)(a->offsets, a->others, values, symbolic, f->lu, common);
+  } else {
     f->lu = CALL(factor)(a->offsets, a->others, values, symbolic, common);
-    return;
   }
-  f->lu = FN(klu_clone)(like->lu, common);
-  if (common->status < 0) return;
-  CALL(refactor)(a->offsets, a->others, values, symbolic, f->lu, common);
   if (common->status != KLU_OK) return;
   CALL(rgrowth)(a->offsets, a->others, values, symbolic, f->lu, common);
   f->finding.growth = 1 / common->rgrowth;
@@ -111,7 +111,7 @@ static int64_t FN(klu_factor)(const lac_direct_job *job, const void *analysis, k
   }
   FN(indices_close)(&indices);
   lac_free(values);
-  if (common.status == KLU_OK && f->finding.growth > KLU_GROWTH) {
+  if (common.status == KLU_OK && job->like && f->finding.growth > KLU_GROWTH) {
     *status =
         plugin_fault(fault, LAC_ERR_CONVERGENCE, "KLU's factor grows to %.1e times the matrix", f->finding.growth);
   } else if (common.status == KLU_OK && f->lu) {

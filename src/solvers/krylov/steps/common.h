@@ -34,7 +34,8 @@ typedef enum lac_column_fault {
   LAC_FAULT_STABILISER,      // (t, s) = 0
   LAC_FAULT_NORMAL,          // A^H r = 0: least squares
   LAC_FAULT_CLAIMS,          // claims that did not hold
-  LAC_FAULT_RANGE            // x, scaled back, overflows
+  LAC_FAULT_RANGE,           // x, scaled back, overflows
+  LAC_FAULT_ROUNDING         // none: the residual is as small as rounding lets it be
 } lac_column_fault;
 
 /// Slots of every method. The first, up to LAC_SLOTS_SEEN, are what the host reads.

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file certain.c
+/// Which results of a direct factor are certain: a matrix that is singular to working precision has solutions with a small residual, a
+/// determinant and an inverse, and no digit of them means anything.
+///
+/// To ask costs a few solves (method/certainty.h), so there must be cause: a pivot that is small relative to its row or column, as a
+/// matrix that is singular in exact arithmetic has one; or |A| |x| far above |b|, as it is along a null space that no pivot shows. Then the
+/// condition of the matrix is estimated, once; and where that does not settle it, the error of each column.
+
+#include <math.h>
+#include <stdio.h>
+
+#include "solvers/direct/direct.h"
+#include "solvers/direct/method/certainty.h"
+
+const char lac_direct_singular_ways[] =
+    "give its null space (iteration.null_space, with LAC_METHOD_AUTO or a Krylov method), add to its diagonal, or take "
+    "what comes (accept_singular)";
+
+// The estimates are from below, and rarely less than a third.
+static const double CERTAIN_MARGIN = 3;
+
+// A share of a row or column below which a pivot, and a share of |A| |x| below which b, is cause to ask.
+static double certain_cause(const lac_factor *f) { return pow(lac_dtype_epsilon(f->meta.dtype), 0.4); }
+
+/// Whether pivots give cause to ask: where numbers grew in the factor, so did what is left of a pivot that should be zero. Of what does
+/// not tell its pivots, the smallest is 0.
+static bool certain_has_cause(const lac_factor *f, const lac_finding *finding) {
+  return finding->smallest < certain_cause(f) * fmax(1, finding->growth);
+}
+
+static bool certain_is_doubtful(const lac_factor *f, int64_t item) {
+  const lac_direct_factor *d = f->part;
+  lac_finding one = {0};
+  if (!certain_has_cause(f, &d->finding)) return false;
+  d->table->report(d->analysis->part, d->numerics[item], &one);
+  return certain_has_cause(f, &one);
+}
+
+/// Whether solves must be refined to tell of the matrix: pivots were enlarged, or an engine chose them by rules of its own.
+static bool certain_refines(const lac_factor *f) {
+  return lac_direct_of(f)->finding.perturbed > 0 || lac_direct_of(f)->table->is_foreign;
+}
+
+/// Whether a condition leaves digits to every solution.
+static bool certain_is_settled(const lac_factor *f, double condition) {
+  return CERTAIN_MARGIN * condition * lac_dtype_epsilon(f->meta.dtype) < LAC_CERTAINTY_FEW;
+}
+
+/// Once more, carefully: the factor may be a poor one, or the units of the matrix odd.
+static lac_status certain_reopen(lac_certainty *c, lac_fault *fault) {
+  lac_system a = c->task.system;
+  lac_certainty_close(c);
+  return lac_certainty_open(&a, true, c->side, c, fault);
+}
+
+/// The condition of op(A), kept with the factor; several threads may find it at once. Where it does not settle the matter, `c` is careful
+/// afterwards, and so was the estimate.
+static lac_status certain_condition(const lac_factor *f, int64_t item, lac_certainty *c, double *out,
+                                    lac_fault *fault) {
+  const lac_direct_factor *d = f->part;
+  _Atomic double *kept = &d->conditions[c->side == LAC_N ? item : f->items + item];
+  double known = atomic_load(kept);
+  lac_status status = LAC_OK;
+
+  *out = known;
+  if (known == 0) status = lac_certainty_condition(c, out, fault);
+  if (status == LAC_OK && !certain_is_settled(f, *out) && !c->task.refines) {
+    status = certain_reopen(c, fault);
+    if (status == LAC_OK && known == 0) status = lac_certainty_condition(c, out, fault);
+  }
+  if (status == LAC_OK && !c->task.is_lost) atomic_store(kept, *out);
+  return status;
+}
+
+static lac_status certain_refuse(const lac_factor *f, double error, const char *what, lac_fault *fault) {
+  const lac_finding *finding = &lac_direct_of(f)->finding;
+  int length = snprintf(fault->text, sizeof fault->text,
+                        "the matrix is singular to working precision, so that no digit of %s is certain: its estimated "
+                        "relative error is %.1e",
+                        what, error);
+  if (finding->where >= 0 && finding->smallest < certain_cause(f)) {
+    snprintf(fault->text + length, sizeof fault->text - (size_t)length,
+             "; the pivot of column %lld is %.1e of the column", (long long)finding->where, finding->smallest);
+  }
+  return LAC_ERR_SINGULAR;
+}
+
+static void doubt_note(lac_doubt *doubt, double error, int64_t task) {
+  pthread_mutex_lock(&doubt->lock);
+  if (error > doubt->error || (error == doubt->error && task < doubt->task)) doubt->error = error, doubt->task = task;
+  pthread_mutex_unlock(&doubt->lock);
+}
+
+/// A partner shall tell; where there is none, it is a doubt.
+static lac_status certain_give_up(const lac_factor *f, double error, int64_t task, lac_doubt *doubt, lac_fault *fault) {
+  lac_solver_options options = f->core->options;
+  if (!f->table->partner(f, &options)) {
+    doubt_note(doubt, fmax(error, LAC_CERTAINTY_FEW), task);
+    return LAC_OK;
+  }
+  snprintf(fault->text, sizeof fault->text, "the factor is too poor to tell whether the matrix is singular");
+  return LAC_ERR_CONVERGENCE;
+}
+
+/// The worst error of those columns that are in doubt.
+static lac_status certain_columns(lac_certainty *c, bool all, double cause, int width,
+                                  void *const blocks[REFINE_BLOCKS], const double *growth, double *worst,
+                                  lac_fault *fault) {
+  lac_status status = LAC_OK;
+  for (int k = 0; k < width && status == LAC_OK; k++) {
+    double error = 0;
+    if (!all && !(growth[k] * cause > 1)) continue;
+    status = lac_certainty_error(c, width, k, blocks[REFINE_B], blocks[REFINE_X], &error, fault);
+    *worst = fmax(*worst, error);
+  }
+  return status;
+}
+
+lac_status lac_direct_certain(const lac_factor *f, int64_t item, const lac_system *a, lac_side side, int width,
+                              void *const blocks[REFINE_BLOCKS], const double *growth, int64_t task, lac_doubt *doubt,
+                              lac_fault *fault) {
+  bool all = certain_is_doubtful(f, item), any = all;
+  double cause = certain_cause(f), condition = 0, worst = 0;
+  lac_certainty c = {.memory = NULL};
+  lac_status status = LAC_OK;
+
+  for (int k = 0; k < width && !any; k++) any = growth[k] * cause > 1;
+  if (!any) return LAC_OK;
+  status = lac_certainty_open(a, certain_refines(f), side, &c, fault);
+  if (status == LAC_OK) status = certain_condition(f, item, &c, &condition, fault);
+  if (status == LAC_OK && !certain_is_settled(f, condition)) {
+    status = certain_columns(&c, all, cause, width, blocks, growth, &worst, fault);
+  }
+  lac_certainty_close(&c);
+  if (status == LAC_OK && c.task.is_lost) return certain_give_up(f, worst, task, doubt, fault);
+  if (status != LAC_OK || worst < LAC_CERTAINTY_FEW) return status;
+  if (worst >= LAC_CERTAINTY_NONE && !f->core->options.accept_singular) return certain_refuse(f, worst, "x", fault);
+  doubt_note(doubt, worst, task);
+  return LAC_OK;
+}
+
+// -- of the matrix alone -----------------------------------------------------------------------------------------------
+
+/// The matrices of a factor that are in doubt.
+typedef struct certain_work {
+  const lac_factor *f;
+  int threads;  // of each matrix
+  lac_doubt *doubt;
+} certain_work;
+
+static lac_status certain_item(const void *job, int64_t item, int thread, lac_fault *fault) {
+  const certain_work *w = job;
+  lac_system a = lac_direct_system(w->f, item, w->threads);
+  lac_certainty c = {.memory = NULL};
+  lac_status status = LAC_OK;
+  double condition = 0, error;
+
+  (void)thread;
+  if (!certain_is_doubtful(w->f, item)) return LAC_OK;
+  status = lac_certainty_open(&a, certain_refines(w->f), LAC_N, &c, fault);
+  if (status == LAC_OK) status = certain_condition(w->f, item, &c, &condition, fault);
+  lac_certainty_close(&c);
+  error = condition * lac_dtype_epsilon(w->f->meta.dtype);
+  if (status == LAC_OK && c.task.is_lost) return certain_give_up(w->f, error, item, w->doubt, fault);
+  if (status != LAC_OK || error < LAC_CERTAINTY_FEW) return status;
+  if (error >= LAC_CERTAINTY_NONE && !w->f->core->options.accept_singular)
+    return certain_refuse(w->f, error, "this", fault);
+  doubt_note(w->doubt, error, item);
+  return LAC_OK;
+}
+
+static lac_status certain_all(lac_context *ctx, const char *function, const lac_factor *f) {
+  lac_status status = LAC_OK;
+  lac_doubt doubt = {.lock = PTHREAD_MUTEX_INITIALIZER};
+  certain_work work = {f, f->items < ctx->threads ? ctx->threads : 1, &doubt};
+  const lac_finding *finding = &lac_direct_of(f)->finding;
+  int threads = lac_threads_worth(ctx->threads, f->items, (double)finding->nnz);
+  lac_trial trial;
+  char which[64];
+
+  if (f->items == 0 || !certain_has_cause(f, finding)) goto done;
+  trial = lac_tasks_run(threads, 0, f->items, certain_item, &work);
+  LAC_CHECK(trial.status == LAC_OK, trial.status, "%s: %s%s; %s", function, trial.fault.text,
+            lac_factor_item_text(f, trial.task, which),
+            trial.status == LAC_ERR_SINGULAR ? lac_direct_singular_ways : "free memory");
+  if (doubt.error > 0) {
+    lac_context_warn(
+        ctx, "%s: few digits are certain, for the matrix is nearly singular: the estimated relative error is %.1e%s",
+        function, doubt.error, lac_factor_item_text(f, doubt.task, which));
+  }
+done:
+  return status;
+}
+
+lac_status lac_direct_certain_partner(lac_context *ctx, const char *function, bool (*is_able)(const lac_factor *f),
+                                      const lac_factor **f) {
+  lac_status status = LAC_OK;
+
+  while (*f) {
+    status = is_able(*f) ? certain_all(ctx, function, *f) : LAC_ERR_CONVERGENCE;
+    if (status != LAC_ERR_CONVERGENCE) break;
+    LAC_TRY(lac_factor_partner(ctx, *f, f));
+  }
+done:
+  return status == LAC_ERR_CONVERGENCE && !*f ? LAC_OK : status;
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file certainty.h
+/// How much of a solution is certain: condition numbers and forward errors that do not depend on units.
+
+#ifndef LACUNA_SOLVERS_DIRECT_METHOD_CERTAINTY_H
+#define LACUNA_SOLVERS_DIRECT_METHOD_CERTAINTY_H
+
+#include "solvers/direct/method/inverse_norm.h"
+
+/// A relative error from which on no digit of x is certain, and one from which on this is worth a warning.
+static const double LAC_CERTAINTY_NONE = 0.3, LAC_CERTAINTY_FEW = 0.01;
+
+/// Room for estimates about one matrix.
+typedef struct lac_certainty {
+  lac_inverse_task task;
+  lac_side side;         // LAC_N or LAC_T: of the systems that are asked about
+  double *left, *right;  // weights
+  void *memory;
+} lac_certainty;
+
+/// A careful look takes units of the matrix and refines its solves: it costs a matching. Close it in any case. LAC_ERR_MEMORY, and the fault has a
+/// text.
+lac_status lac_certainty_open(const lac_system *a, bool is_careful, lac_side side, lac_certainty *out,
+                              lac_fault *fault);
+void lac_certainty_close(lac_certainty *c);
+
+/// The condition of op(A): the most that rounding of its numbers can do to a solution, in roundings.
+lac_status lac_certainty_condition(lac_certainty *c, double *condition, lac_fault *fault);
+
+/// The relative error of column `column` of a solution x of op(A) x = b, blocks of `width` columns; 0 where x is zero.
+lac_status lac_certainty_error(lac_certainty *c, int width, int column, const void *b, const void *x, double *error,
+                               lac_fault *fault);
+
+#endif

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file inverse_norm.h
+/// How large an inverse is, by a few solves.
+
+#ifndef LACUNA_SOLVERS_DIRECT_METHOD_INVERSE_NORM_H
+#define LACUNA_SOLVERS_DIRECT_METHOD_INVERSE_NORM_H
+
+#include "solvers/direct/method/refine.h"
+
+enum { LAC_INVERSE_NORM_WIDTH = 2 };  // columns of each block to work in
+
+/// A matrix A whose inverse is asked about.
+typedef struct lac_inverse_task {
+  lac_system system;
+  bool refines;                 // pivots were enlarged: what the factor says by itself is of another matrix
+  double root;                  // a power of two, about the root of the largest number of A
+  bool is_lost;                 // a refinement did not arrive: the factor is too poor to tell of A
+  void *blocks[REFINE_BLOCKS];  // n rows of LAC_INVERSE_NORM_WIDTH numbers each
+} lac_inverse_task;
+
+/// The largest column sum of A over root^2, and that root.
+double lac_inverse_root(const lac_system *a, double *root);
+
+/// Solve for the first `width` columns of block REFINE_B, into REFINE_X: by the factor as it is, or refined.
+lac_status lac_inverse_solve(lac_inverse_task *t, lac_side side, int width, lac_fault *fault);
+
+/// An estimate, from below, of || diag(left) op(A)^-1 diag(right) ||_1, op by `side`; infinity or NaN where a solution overflows. `left` and
+/// `right` are best of the unit of the root, so that nothing leaves the range of numbers; NULL: all are `root`.
+lac_status lac_inverse_norm(lac_inverse_task *t, lac_side side, const double *left, const double *right, double *norm,
+                            lac_fault *fault);
+
+#endif

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nothing silently wrong, nothing needlessly refused: singular systems, numbers at the ends of their range, odd files."""
+
+import os
+import signal
+import threading
+import time
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import lacuna
+
+torch = pytest.importorskip("torch")
+import lacuna.torch as lt  # noqa: E402
+
+
+def laplacian(m, n):
+    """Of a grid, in integers: singular to the last bit."""
+    path = [sp.diags([np.ones(k - 1), np.ones(k - 1)], [-1, 1]) for k in (m, n)]
+    edges = sp.kronsum(path[1], path[0]).tocsr()
+    return sp.csr_matrix(sp.diags(np.asarray(edges.sum(1)).ravel()) - edges)
+
+
+def test_a_singular_system_is_an_error_through_every_door():
+    a = laplacian(100, 100)
+    pattern, values = lacuna.from_scipy(a)
+    b = np.ones(a.shape[0])
+    with pytest.raises(lacuna.SingularError, match="no digit of x is certain.*null space"):
+        lacuna.solve(pattern, values, b)
+    with pytest.raises(lacuna.SingularError, match="no digit"):
+        lt.solve(pattern, torch.from_numpy(values).requires_grad_(), torch.from_numpy(b))
+    with pytest.raises(lacuna.SingularError):
+        lacuna.logdet(pattern, values)
+
+
+def test_the_ways_out_of_a_singular_system_work():
+    a = laplacian(9, 8)
+    pattern, values = lacuna.from_scipy(a)
+    n = a.shape[0]
+    b = np.random.default_rng(1).standard_normal(n)
+    b -= b.mean()
+    x = lacuna.solve(lacuna.Solver(pattern, null_space=np.ones(n)), values, b)
+    np.testing.assert_allclose(a @ x, b, atol=1e-8)
+    held = lacuna.solve(pattern, values + 0.1 * (pattern.to_scipy(values).tocoo().row == pattern.to_scipy(values).tocoo().col), b)
+    np.testing.assert_allclose((a + 0.1 * sp.eye(n)) @ held, b, atol=1e-10)
+    with pytest.warns(lacuna.AccuracyWarning, match="no digit of x is certain"):
+        lacuna.solve(lacuna.Solver(pattern, accept_singular=True), values, b)
+
+
+def test_few_certain_digits_are_a_warning_that_names_the_caller():
+    pattern, values = lacuna.from_scipy(sp.csr_matrix(np.array([[1.0, 1.0], [1.0, 1.0 + 2.0**-44]])))
+    for solve in (lacuna.solve, lambda p, a, b: lt.solve(p, torch.from_numpy(a), torch.from_numpy(b))):
+        with pytest.warns(lacuna.AccuracyWarning, match="nearly singular") as caught:
+            solve(pattern, values, np.array([1.0, 2.0]))
+        assert caught[0].filename == __file__
+    a = torch.from_numpy(values).requires_grad_()
+    with pytest.warns(lacuna.AccuracyWarning):
+        x = lt.solve(pattern, a, torch.tensor([1.0, 2.0], dtype=torch.float64))
+    with pytest.warns(lacuna.AccuracyWarning):
+        x.sum().backward()
+
+
+def test_scaling_makes_no_system_doubtful():
+    rng = np.random.default_rng(2)
+    a = laplacian(20, 20) + 0.1 * sp.eye(400)
+    rows, cols = 10.0 ** rng.uniform(-9, 9, (2, 400))
+    pattern, values = lacuna.from_scipy(sp.csr_matrix(sp.diags(rows) @ a @ sp.diags(cols)))
+    x = rng.standard_normal(400)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        got = lacuna.solve(pattern, values, rows * (a @ x))
+    np.testing.assert_allclose(cols * got, x, rtol=1e-9)
+
+
+def test_what_is_symmetric_to_rounding_is_symmetric():
+    rng = np.random.default_rng(3)
+    a = sp.csr_matrix(laplacian(12, 12) + sp.eye(144)).astype(float)
+    a.data += 2.2e-16 * rng.uniform(-2, 2, a.nnz)
+    pattern, values = lacuna.from_scipy(a)
+    for method in ("cholesky", "cg"):
+        lacuna.Solver(pattern, method).factor(values)
+    values[pattern.to_scipy(np.arange(pattern.nnz)).tocsr()[0, 1]] += 1e-9
+    with pytest.raises(lacuna.SymmetryError, match=r"entry \(0, 1\), -0.99999\S*, does not equal entry \(1, 0\), -\S+, to rounding"):
+        lacuna.Solver(pattern, "cholesky").factor(values)
+    lacuna.Solver(pattern, "cholesky", assume_hermitian=True).factor(values)
+
+
+@pytest.mark.parametrize("size", [2.0**-110, 2.0**-75, 1.0, 2.0**60, 2.0**75, 2.0**110])
+def test_derivatives_of_inverses_do_not_depend_on_the_unit(size):
+    p = lacuna.Pattern.from_coo(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]), (2, 2))
+    a = torch.tensor([3.0, 1, 1, 2], dtype=torch.float32).mul_(size).requires_grad_()
+    b = torch.tensor([1.0, 2, 3, 4], dtype=torch.float32) * size
+    grad = torch.autograd.grad(lt.trace_solve(p, a, p, b), a, create_graph=True)[0]
+    torch.testing.assert_close(grad.detach() * size, torch.tensor([0.08, -0.24, -0.04, -0.88]), rtol=1e-4, atol=1e-6)
+    second = torch.autograd.grad((grad * size).sum(), a)[0] * size
+    unit = torch.tensor([3.0, 1, 1, 2], dtype=torch.float64).requires_grad_()
+    one = lt.trace_solve(p, unit, p, torch.tensor([1.0, 2, 3, 4], dtype=torch.float64))
+    wanted = torch.autograd.grad(torch.autograd.grad(one, unit, create_graph=True)[0].sum(), unit)[0]
+    torch.testing.assert_close(second.double(), wanted, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("x", [1.5 * 2.0**-46, 1.5 * 2.0**50, 2.0])
+def test_second_derivatives_of_reciprocals_stay_in_range(x):
+    mine, theirs = (torch.tensor([x], requires_grad=True) for _ in range(2))
+    seconds = []
+    for y, f in ((mine, lt.reciprocal), (theirs, torch.reciprocal)):
+        g = torch.autograd.grad(f(y), y, create_graph=True)[0]
+        seconds.append(torch.autograd.grad(g, y, y.detach())[0])
+    torch.testing.assert_close(*seconds)
+
+
+@pytest.mark.parametrize("dtype, x", [(torch.float32, 1e7), (torch.float32, 1e4), (torch.float64, 1e17), (torch.float64, -3.0)])
+def test_log_softmax_of_large_numbers(dtype, x):
+    x = torch.tensor([x, x, x - 1], dtype=dtype)
+    torch.testing.assert_close(lt.log_softmax(x), torch.log_softmax(x, 0))
+    np.testing.assert_allclose(lacuna.log_softmax(x.numpy()), torch.log_softmax(x, 0).numpy(), rtol=1e-6)
+
+
+def test_a_power_of_zero_in_its_exponent():
+    mine, theirs = (torch.tensor([-1.0, 2.0], dtype=torch.float64, requires_grad=True) for _ in range(2))
+    zero = torch.zeros(2, dtype=torch.float64)
+    lt.pow(zero, mine).sum().backward()
+    torch.pow(zero, theirs).sum().backward()
+    assert mine.grad.tolist() == theirs.grad.tolist() == [-np.inf, 0.0]
+
+
+def test_bytes_that_are_no_text_come_in_a_sentence(tmp_path):
+    file = tmp_path / "odd.mtx"
+    file.write_bytes(b"%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 \xff\xfe\n")
+    with pytest.raises(lacuna.LacunaError):
+        lacuna.read_matrix_market(file)
+
+
+def test_a_factor_beyond_the_budget_serves_its_backward():
+    a = laplacian(30, 30) + sp.eye(900)
+    pattern, values = lacuna.from_scipy(sp.csr_matrix(a))
+    solver = lacuna.Solver(pattern, "cholesky", keep_bytes=1)
+    v = torch.from_numpy(values).requires_grad_()
+    lt.solve(solver, v, torch.ones(900, dtype=torch.float64)).sum().backward()
+    assert solver.report["factorisations"] == 1
+
+
+def test_an_interrupt_ends_a_solve_that_iterates():
+    a = laplacian(400, 400) + 1e-9 * sp.eye(160000)
+    pattern, values = lacuna.from_scipy(sp.csr_matrix(a))
+    solver = lacuna.Solver(pattern, "cg", preconditioner="identity", rtol=1e-14, max_iterations=10**6)
+    factor = solver.factor(values)
+    begin = time.monotonic()
+    threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        factor.solve(np.random.default_rng(1).standard_normal(160000))
+    assert time.monotonic() - begin < 10  # alone it goes on for minutes

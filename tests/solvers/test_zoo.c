@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Systems that are singular, nearly so, or only look so, by every direct method: what is handed out without a word is right to its
+/// condition, the rest is refused or warned of, and what can be solved is solved without either. Truth is quadruple precision.
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/direct_case.h"
+#include "support/scratch.h"
+#include "support/zoo.h"
+
+/// MUMPS 5.5 leaves a few bytes behind where it refuses a matrix.
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void) { return "leak:mumps"; }
+
+static const lac_method METHODS[] = {LAC_METHOD_AUTO,        LAC_METHOD_CHOLESKY, LAC_METHOD_LDLT, LAC_METHOD_LU,
+                                     LAC_METHOD_PIVOTING_LU, LAC_METHOD_BANDED,   LAC_METHOD_KLU,  LAC_METHOD_UMFPACK,
+                                     LAC_METHOD_CHOLMOD,     LAC_METHOD_MUMPS};
+
+/// How systems ended: handed out and right, with a warning, refused.
+typedef struct tally {
+  int64_t right, warned, refused;
+} tally;
+
+static bool method_fits(lac_context *ctx, const zoo_family *family, lac_method method) {
+  bool is_engine = method >= LAC_METHOD_CHOLMOD && method <= LAC_METHOD_MUMPS;
+  if (!family->is_hermitian && (method == LAC_METHOD_CHOLESKY || method == LAC_METHOD_LDLT)) return false;
+  if (!family->is_hermitian && method == LAC_METHOD_CHOLMOD) return false;
+  if (!is_engine || lac_engine_find(ctx, method) == LAC_OK) return true;
+  lac_context_clear_error(ctx);
+  return false;
+}
+
+/// Ones, without order, or such that there is a solution whatever the matrix.
+static void fill_b(random_state *r, const zoo_matrix *a, bool transposed, int kind, double *b) {
+  double x[ZOO_MOST];
+  for (int64_t i = 0; i < a->n; i++) x[i] = random_unit(r), b[i] = kind == 0 ? 1 : random_unit(r);
+  for (int64_t i = 0; kind == 2 && i < a->n; i++) {
+    b[i] = 0;
+    for (int64_t j = 0; j < a->n; j++) b[i] += a->full[transposed ? j * a->n + i : i * a->n + j] * x[j];
+  }
+}
+
+/// A refusal names what was found; a way out that does not work for it is not recommended.
+static void check_refusal(lac_context *ctx, const zoo_family *family, const zoo_truth *t, lac_status status) {
+  bool is_definite = status == LAC_ERR_DEFINITE, is_singular = status == LAC_ERR_SINGULAR;
+  if (!is_definite && !is_singular && status != LAC_ERR_CONVERGENCE)
+    check_fail(__FILE__, __LINE__, "%s: %s", family->name, lac_context_error(ctx));
+  if (is_singular && !strstr(lac_context_error(ctx), "null space"))
+    check_fail(__FILE__, __LINE__, "%s: no way out: %s", family->name, lac_context_error(ctx));
+  if (!is_definite && (family->is_solvable || t->condition * DBL_EPSILON < 1e-4))
+    check_fail(__FILE__, __LINE__, "%s, condition %.1e, is refused: %s", family->name, t->condition,
+               lac_context_error(ctx));
+  lac_context_clear_error(ctx);
+}
+
+/// What is handed out: digits, as many as the condition leaves, or a warning.
+static void check_digits(lac_context *ctx, const zoo_family *family, const zoo_truth *t, double error, tally *count) {
+  bool is_warned = *lac_context_warning(ctx), is_certain = t->condition * DBL_EPSILON < 1e-4;
+  double allowed = 100 * DBL_EPSILON * t->condition + 1e-14;
+  if (is_warned && (family->is_solvable || is_certain))
+    check_fail(__FILE__, __LINE__, "%s, condition %.1e, is warned of: %s", family->name, t->condition,
+               lac_context_warning(ctx));
+  if (!is_warned && !(error <= fmin(allowed, 0.1)))
+    check_fail(__FILE__, __LINE__, "%s, condition %.1e: an error of %.1e without a word", family->name, t->condition,
+               error);
+  count->warned += is_warned, count->right += !is_warned;
+}
+
+static void check_solve(lac_context *ctx, const zoo_family *family, const zoo_matrix *a, const direct_system *s,
+                        lac_side side, const double *b, const zoo_truth *t, tally *count) {
+  bool transposed = side == LAC_T;
+  lac_factor *factor = NULL;
+  lac_array *given = NULL, *x = NULL;
+  int64_t shape[] = {a->n, 1};
+  lac_context_clear_warning(ctx);
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, shape, (void *)b, LAC_COPY, &given));
+  CHECK_OK(lac_array_create(ctx, LAC_F64, 2, shape, &x));
+  lac_status status = lac_solver_factor(ctx, s->solver, s->values, &factor);
+  if (status == LAC_OK) status = lac_factor_solve(ctx, factor, side, given, x);
+  if (status == LAC_OK) {
+    check_digits(ctx, family, t, zoo_error(a, transposed, lac_array_data(x), t->x), count);
+  } else {
+    check_refusal(ctx, family, t, status);
+    count->refused++;
+  }
+  lac_factor_destroy(&factor);
+  lac_array_destroy(&given);
+  lac_array_destroy(&x);
+}
+
+static void check_logdet(lac_context *ctx, const zoo_family *family, const zoo_matrix *a, const direct_system *s,
+                         const zoo_truth *t, tally *count) {
+  lac_factor *factor = NULL;
+  lac_array *logabs = NULL, *sign = NULL;
+  lac_context_clear_warning(ctx);
+  CHECK_OK(lac_array_create(ctx, LAC_F64, 0, NULL, &logabs));
+  CHECK_OK(lac_array_create(ctx, LAC_F64, 0, NULL, &sign));
+  lac_status status = lac_solver_factor(ctx, s->solver, s->values, &factor);
+  if (status == LAC_OK) status = lac_factor_logdet(ctx, factor, logabs, sign);
+  if (status == LAC_OK) {
+    double error = fabs(*(const double *)lac_array_data(logabs) - t->logabs) / fmax(1, fabs(t->logabs));
+    if (*(const double *)lac_array_data(sign) != t->sign) error = 1;
+    check_digits(ctx, family, t, error / (double)a->n, count);
+  } else {
+    check_refusal(ctx, family, t, status);
+    count->refused++;
+  }
+  lac_factor_destroy(&factor);
+  lac_array_destroy(&logabs);
+  lac_array_destroy(&sign);
+}
+
+static void check_matrix(lac_context *ctx, const zoo_family *family, const zoo_matrix *a, random_state *r, int kind,
+                         tally *count) {
+  double b[2][ZOO_MOST];
+  zoo_truth t[2];
+  for (int side = 0; side < 2; side++) {
+    fill_b(r, a, side, kind, b[side]);
+    t[side] = zoo_solve(a, side, b[side]);
+  }
+  for (size_t m = 0; m < sizeof METHODS / sizeof *METHODS; m++) {
+    size_t mark = scratch_mark();
+    lac_solver_options options = lac_solver_options_defaults();
+    options.method = METHODS[m];
+    if (!method_fits(ctx, family, METHODS[m])) continue;
+    direct_case c = direct_small(a->n, a->full, LAC_F64);
+    direct_system s = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options);
+    check_solve(ctx, family, a, &s, LAC_N, b[0], &t[0], count);
+    check_solve(ctx, family, a, &s, LAC_T, b[1], &t[1], count);
+    check_logdet(ctx, family, a, &s, &t[0], count);
+    direct_close(&s);
+    scratch_release(mark);
+  }
+}
+
+static void nothing_is_silently_wrong_and_nothing_needlessly_refused(lac_context *ctx) {
+  enum { MATRICES = 130 };
+  tally all = {0, 0, 0};
+  for (int f = 0; f < ZOO_FAMILIES; f++) {
+    tally count = {0, 0, 0};
+    for (int k = 0; k < MATRICES; k++) {
+      random_state r = random_start((uint64_t)(1000 * f + k));
+      zoo_matrix a;
+      ZOO[f].fill(&r, &a);
+      check_matrix(ctx, &ZOO[f], &a, &r, k % 3, &count);
+    }
+    printf("  %-20s %5lld right, %4lld with a warning, %5lld refused\n", ZOO[f].name, (long long)count.right,
+           (long long)count.warned, (long long)count.refused);
+    all.right += count.right, all.warned += count.warned, all.refused += count.refused;
+  }
+  printf("  %-20s %5lld right, %4lld with a warning, %5lld refused\n", "all", (long long)all.right,
+         (long long)all.warned, (long long)all.refused);
+}
+
+// -- ways out ------------------------------------------------------------------------------------------------------------
+
+/// The Laplacian of a ring, b = 1 0 0 ...: refused, and then each way that the sentence names.
+static void every_way_out_works(lac_context *ctx) {
+  enum { N = 12 };
+  random_state r = random_start(1);
+  zoo_matrix a;
+  double ones[N], b[N] = {1, -1};
+  do ZOO[2].fill(&r, &a);
+  while (a.n != N);
+  for (int i = 0; i < N; i++) ones[i] = 1;
+  for (int way = 0; way < 4; way++) {
+    size_t mark = scratch_mark();
+    lac_solver_options options = lac_solver_options_defaults();
+    lac_array *space = NULL, *given = NULL, *x = NULL;
+    lac_factor *factor = NULL;
+    zoo_matrix held = a;
+    CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){N, 1}, ones, LAC_COPY, &space));
+    CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){N, 1}, b, LAC_COPY, &given));
+    CHECK_OK(lac_array_create(ctx, LAC_F64, 2, (int64_t[]){N, 1}, &x));
+    if (way == 1) options.iteration.null_space = space;
+    for (int i = 0; way == 2 && i < N; i++) held.full[i * N + i] += 0.01;
+    if (way == 3) options.accept_singular = 1;
+    direct_case c = direct_small(N, held.full, LAC_F64);
+    direct_system s = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options);
+    lac_context_clear_warning(ctx);
+    lac_status status = lac_solver_factor(ctx, s.solver, s.values, &factor);
+    if (status == LAC_OK) status = lac_factor_solve(ctx, factor, LAC_N, given, x);
+    CHECK_EQ(status, way == 0 ? LAC_ERR_SINGULAR : LAC_OK);
+    CHECK_EQ(*lac_context_warning(ctx) != '\0', way == 3);
+    if (way == 0) CHECK(strstr(lac_context_error(ctx), "accept_singular"));
+    const double *got = lac_array_data(x);
+    for (int i = 0; (way == 1 || way == 2) && i < N; i++) {
+      double sum = -b[i];
+      for (int j = 0; j < N; j++) sum += held.full[i * N + j] * got[j];
+      CHECK(fabs(sum) <= 1e-9);
+    }
+    lac_context_clear_error(ctx);
+    lac_factor_destroy(&factor);
+    lac_array_destroy(&space);
+    lac_array_destroy(&given);
+    lac_array_destroy(&x);
+    direct_close(&s);
+    scratch_release(mark);
+  }
+}
+
+/// Through a tape, which shows no factor: what was done, and how doubtful it is.
+static void the_last_solve_of_a_solver_is_told(lac_context *ctx) {
+  double full[] = {1, 1, 1, 1 + 0x1p-44}, b[] = {1, 2};
+  direct_case c = direct_small(2, full, LAC_F64);
+  direct_system s = direct_open(ctx, &c, LAC_WIDTH_AUTO, NULL);
+  lac_solve_report report;
+  lac_tape *tape = NULL;
+  lac_array *given = NULL;
+  CHECK_OK(lac_solver_last_solve(s.solver, &report));
+  CHECK_TEXT(report.reason, "");
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){2, 1}, b, LAC_COPY, &given));
+  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  lac_context_clear_warning(ctx);
+  (void)lac_solve(tape, s.solver, LAC_N, lac_tape_leaf(tape, s.values), lac_tape_constant(tape, given));
+  CHECK_OK(lac_tape_status(tape));
+  CHECK_OK(lac_solver_last_solve(s.solver, &report));
+  CHECK(report.forward_error >= 1e-3 && report.forward_error < 0.3);
+  CHECK(strstr(report.warning, "nearly singular") && strstr(lac_context_warning(ctx), "nearly singular"));
+  CHECK_EQ(lac_solver_last_solve(NULL, &report), LAC_ERR_ARG);
+  lac_tape_destroy(&tape);
+  lac_array_destroy(&given);
+  direct_close(&s);
+}
+
+CHECK_MAIN_OF("direct", nothing_is_silently_wrong_and_nothing_needlessly_refused, every_way_out_works,
+              the_last_solve_of_a_solver_is_told)
