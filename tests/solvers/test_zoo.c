@@ -143,7 +143,7 @@ static void nothing_is_silently_wrong_and_nothing_needlessly_refused(lac_context
   for (int f = 0; f < ZOO_FAMILIES; f++) {
     tally count = {0, 0, 0};
     for (int k = 0; k < MATRICES; k++) {
-      random_state r = random_start((uint64_t)(1000 * f + k));
+      random_state r = random_start(1000 * (uint64_t)f + (uint64_t)k);
       zoo_matrix a;
       ZOO[f].fill(&r, &a);
       check_matrix(ctx, &ZOO[f], &a, &r, k % 3, &count);

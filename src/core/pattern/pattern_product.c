@@ -19,7 +19,8 @@
 #include "core/pattern/structure.h"
 
 enum { PRODUCT_SMALL = 1 << 14, PRODUCT_AHEAD = 8, PRODUCT_FAR_AHEAD = 24 };  // work for one thread; entries ahead
-enum { PLACE_LIMIT = UINT16_MAX + 1 };                                        // of the entries in a row
+enum { PRODUCT_LARGE = 1 << 20 };       // entries of a factor that a device may have no room for
+enum { PLACE_LIMIT = UINT16_MAX + 1 };  // of the entries in a row
 
 /// What one thread makes: the columns of those rows of [begin, end) that do not repeat, and of the first.
 typedef struct product_range {
@@ -293,12 +294,12 @@ done:
   return status;
 }
 
-/// A device may have no room for all products at once; the host has them row by row.
+/// A device may have no room for all products at once; the host has them row by row. Where they are few, it is something else that fails.
 static lac_status product_make_there(lac_context *ctx, const lac_pattern *a, const lac_pattern *b,
                                      lac_pair_plan *plan) {
   lac_status status = product_build(ctx, a, b, &plan->pattern);
 
-  if (status != LAC_ERR_MEMORY) return status;
+  if (status != LAC_ERR_MEMORY || a->nnz < PRODUCT_LARGE) return status;
   lac_context_clear_error(ctx);
   return product_make(ctx, a, b, plan);
 }
