@@ -47,6 +47,12 @@ static bool certain_is_settled(const lac_factor *f, double condition) {
   return CERTAIN_MARGIN * condition * lac_dtype_epsilon(f->meta.dtype) < LAC_CERTAINTY_FEW;
 }
 
+/// Whether an earlier solve has found a condition that settles the matter.
+static bool certain_is_known(const lac_factor *f, int64_t item, lac_side side) {
+  double known = atomic_load(&lac_direct_of(f)->conditions[side == LAC_N ? item : f->items + item]);
+  return known > 0 && certain_is_settled(f, known);
+}
+
 /// Once more, carefully: the factor may be a poor one, or the units of the matrix odd.
 static lac_status certain_reopen(lac_certainty *c, lac_fault *fault) {
   lac_system a = c->task.system;
@@ -126,7 +132,7 @@ lac_status lac_direct_certain(const lac_factor *f, int64_t item, const lac_syste
   lac_status status = LAC_OK;
 
   for (int k = 0; k < width && !any; k++) any = growth[k] * cause > 1;
-  if (!any) return LAC_OK;
+  if (!any || certain_is_known(f, item, side)) return LAC_OK;
   status = lac_certainty_open(a, certain_refines(f), side, &c, fault);
   if (status == LAC_OK) status = certain_condition(f, item, &c, &condition, fault);
   if (status == LAC_OK && !certain_is_settled(f, condition)) {
