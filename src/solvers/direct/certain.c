@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file certain.c
-/// Which results of a direct factor are certain: a matrix that is singular to working precision has solutions with a small residual, a
-/// determinant and an inverse, and no digit of them means anything.
+/// Which results of a direct factor are certain: a matrix that is singular to working precision has solutions with a
+/// small residual, a determinant and an inverse, and no digit of them means anything.
 ///
-/// To ask costs a few solves (method/certainty.h), so there must be cause: a pivot that is small relative to its row or column, as a
-/// matrix that is singular in exact arithmetic has one; or |A| |x| far above |b|, as it is along a null space that no pivot shows. Then the
-/// condition of the matrix is estimated, once; and where that does not settle it, the error of each column.
+/// To ask costs a few solves (method/certainty.h), so there must be cause: a pivot that is small relative to its row or
+/// column, as a matrix that is singular in exact arithmetic has one; or |A| |x| far above |b|, as it is along a null
+/// space that no pivot shows. Then the condition of the matrix is estimated, once; and where that does not settle it,
+/// the error of each column.
 
 #include <math.h>
 #include <stdio.h>
@@ -23,8 +24,8 @@ static const double CERTAIN_MARGIN = 3;
 // A share of a row or column below which a pivot, and a share of |A| |x| below which b, is cause to ask.
 static double certain_cause(const lac_factor *f) { return pow(lac_dtype_epsilon(f->meta.dtype), 0.4); }
 
-/// Whether pivots give cause to ask: where numbers grew in the factor, so did what is left of a pivot that should be zero. Of what does
-/// not tell its pivots, the smallest is 0.
+/// Whether pivots give cause to ask: where numbers grew in the factor, so did what is left of a pivot that should be
+/// zero. Of what does not tell its pivots, the smallest is 0.
 static bool certain_has_cause(const lac_factor *f, const lac_finding *finding) {
   return finding->smallest < certain_cause(f) * fmax(1, finding->growth);
 }
@@ -37,7 +38,8 @@ static bool certain_is_doubtful(const lac_factor *f, int64_t item) {
   return certain_has_cause(f, &one);
 }
 
-/// Whether solves must be refined to tell of the matrix: pivots were enlarged, or an engine chose them by rules of its own.
+/// Whether solves must be refined to tell of the matrix: pivots were enlarged, or an engine chose them by rules of its
+/// own.
 static bool certain_refines(const lac_factor *f) {
   return lac_direct_of(f)->finding.perturbed > 0 || lac_direct_of(f)->table->is_foreign;
 }
@@ -47,9 +49,14 @@ static bool certain_is_settled(const lac_factor *f, double condition) {
   return CERTAIN_MARGIN * condition * lac_dtype_epsilon(f->meta.dtype) < LAC_CERTAINTY_FEW;
 }
 
+/// Where the condition of op(A) is kept.
+static _Atomic double *certain_kept(const lac_factor *f, int64_t item, lac_side side) {
+  return &lac_direct_of(f)->conditions[side == LAC_N ? item : f->items + item];
+}
+
 /// Whether an earlier solve has found a condition that settles the matter.
 static bool certain_is_known(const lac_factor *f, int64_t item, lac_side side) {
-  double known = atomic_load(&lac_direct_of(f)->conditions[side == LAC_N ? item : f->items + item]);
+  double known = atomic_load(certain_kept(f, item, side));
   return known > 0 && certain_is_settled(f, known);
 }
 
@@ -60,12 +67,11 @@ static lac_status certain_reopen(lac_certainty *c, lac_fault *fault) {
   return lac_certainty_open(&a, true, c->side, c, fault);
 }
 
-/// The condition of op(A), kept with the factor; several threads may find it at once. Where it does not settle the matter, `c` is careful
-/// afterwards, and so was the estimate.
+/// The condition of op(A), kept with the factor; several threads may find it at once. Where it does not settle the
+/// matter, `c` is careful afterwards, and so was the estimate.
 static lac_status certain_condition(const lac_factor *f, int64_t item, lac_certainty *c, double *out,
                                     lac_fault *fault) {
-  const lac_direct_factor *d = f->part;
-  _Atomic double *kept = &d->conditions[c->side == LAC_N ? item : f->items + item];
+  _Atomic double *kept = certain_kept(f, item, c->side);
   double known = atomic_load(kept);
   lac_status status = LAC_OK;
 
@@ -109,6 +115,17 @@ static lac_status certain_give_up(const lac_factor *f, double error, int64_t tas
   return LAC_ERR_CONVERGENCE;
 }
 
+/// What comes of an estimated error of `what`: a partner is asked where solves were lost, it is refused, noted, or
+/// nothing.
+static lac_status certain_judge(const lac_factor *f, double error, bool is_lost, const char *what, int64_t task,
+                                lac_doubt *doubt, lac_fault *fault) {
+  if (is_lost) return certain_give_up(f, error, task, doubt, fault);
+  if (error < LAC_CERTAINTY_FEW) return LAC_OK;
+  if (error >= LAC_CERTAINTY_NONE && !f->core->options.accept_singular) return certain_refuse(f, error, what, fault);
+  doubt_note(doubt, error, task);
+  return LAC_OK;
+}
+
 /// The worst error of those columns that are in doubt.
 static lac_status certain_columns(lac_certainty *c, bool all, double cause, int width,
                                   void *const blocks[REFINE_BLOCKS], const double *growth, double *worst,
@@ -139,14 +156,11 @@ lac_status lac_direct_certain(const lac_factor *f, int64_t item, const lac_syste
     status = certain_columns(&c, all, cause, width, blocks, growth, &worst, fault);
   }
   lac_certainty_close(&c);
-  if (status == LAC_OK && c.task.is_lost) return certain_give_up(f, worst, task, doubt, fault);
-  if (status != LAC_OK || worst < LAC_CERTAINTY_FEW) return status;
-  if (worst >= LAC_CERTAINTY_NONE && !f->core->options.accept_singular) return certain_refuse(f, worst, "x", fault);
-  doubt_note(doubt, worst, task);
-  return LAC_OK;
+  return status == LAC_OK ? certain_judge(f, worst, c.task.is_lost, "x", task, doubt, fault) : status;
 }
 
-// -- of the matrix alone -----------------------------------------------------------------------------------------------
+// -- of the matrix alone
+// -----------------------------------------------------------------------------------------------
 
 /// The matrices of a factor that are in doubt.
 typedef struct certain_work {
@@ -168,12 +182,7 @@ static lac_status certain_item(const void *job, int64_t item, int thread, lac_fa
   if (status == LAC_OK) status = certain_condition(w->f, item, &c, &condition, fault);
   lac_certainty_close(&c);
   error = condition * lac_dtype_epsilon(w->f->meta.dtype);
-  if (status == LAC_OK && c.task.is_lost) return certain_give_up(w->f, error, item, w->doubt, fault);
-  if (status != LAC_OK || error < LAC_CERTAINTY_FEW) return status;
-  if (error >= LAC_CERTAINTY_NONE && !w->f->core->options.accept_singular)
-    return certain_refuse(w->f, error, "this", fault);
-  doubt_note(w->doubt, error, item);
-  return LAC_OK;
+  return status == LAC_OK ? certain_judge(w->f, error, c.task.is_lost, "this", item, w->doubt, fault) : status;
 }
 
 static lac_status certain_all(lac_context *ctx, const char *function, const lac_factor *f) {

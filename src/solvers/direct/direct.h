@@ -54,7 +54,8 @@ lac_system lac_direct_system(const lac_factor *f, int64_t item, int threads);
 /// Whether all pivots of one matrix are more than rounding.
 bool lac_direct_is_regular(const lac_factor *f, int64_t item);
 
-// -- how much is certain (certain.c) -----------------------------------------------------------------------------------
+// -- how much is certain (certain.c)
+// -----------------------------------------------------------------------------------
 
 /// The least certain column of a solve, and where it is.
 typedef struct lac_doubt {
@@ -63,14 +64,16 @@ typedef struct lac_doubt {
   int64_t task;
 } lac_doubt;
 
-/// Judge columns that op(A) x = b was solved for (blocks of `width` columns, of which `growth` is |A| |x| / |b|) where pivots or growth
-/// give cause: LAC_ERR_SINGULAR where no digit is certain and options do not accept that, else the worst is noted in `doubt`.
+/// Judge columns that op(A) x = b was solved for (blocks of `width` columns, of which `growth` is |A| |x| / |b|) where
+/// pivots or growth give cause: LAC_ERR_SINGULAR where no digit is certain and options do not accept that, else the
+/// worst is noted in `doubt`.
 lac_status lac_direct_certain(const lac_factor *f, int64_t item, const lac_system *a, lac_side side, int width,
                               void *const blocks[REFINE_BLOCKS], const double *growth, int64_t task, lac_doubt *doubt,
                               lac_fault *fault);
 
-/// Judge the matrices of a factor themselves, for what is not a solve, and go on to the first of its partners that is able and can tell;
-/// NULL where none is. LAC_ERR_SINGULAR as above, for `function`; a warning where few digits are certain.
+/// Judge the matrices of a factor themselves, for what is not a solve, and go on to the first of its partners that is
+/// able and can tell; NULL where none is. LAC_ERR_SINGULAR as above, for `function`; a warning where few digits are
+/// certain.
 lac_status lac_direct_certain_partner(lac_context *ctx, const char *function, bool (*is_able)(const lac_factor *f),
                                       const lac_factor **f);
 
@@ -86,15 +89,15 @@ lac_status lac_direct_explain(lac_context *ctx, const lac_factor *f, const lac_t
 
 // -- the choice (choose.c) -------------------------------------------------------------------------------------------
 
-/// The method that values of this structure will probably need, and why. Of those that are asked for by name: refuse one that the pattern
-/// does not have the nature for; NULL where values can only be refused.
+/// The method that values of this structure will probably need, and why. Of those that are asked for by name: refuse
+/// one that the pattern does not have the nature for; NULL where values can only be refused.
 lac_status lac_choose_likely(lac_context *ctx, const lac_structure *structure, const lac_direct_table **table,
                              const char **reason);
 lac_status lac_choose_likely_asked(lac_context *ctx, const lac_structure *structure, const lac_direct_table *asked,
                                    const lac_direct_table **table, const char **reason);
 
-/// Factor by the cheapest method that fits, or by the one that is asked for; the factor's reason says why. Where a method gives up with
-/// LAC_ERR_CONVERGENCE, the next safer one follows.
+/// Factor by the cheapest method that fits, or by the one that is asked for; the factor's reason says why. Where a
+/// method gives up with LAC_ERR_CONVERGENCE, the next safer one follows.
 lac_status lac_choose(lac_context *ctx, const lac_linear *a, lac_factor *f);
 lac_status lac_choose_asked(lac_context *ctx, const lac_linear *a, const lac_direct_table *asked, lac_factor *f);
 

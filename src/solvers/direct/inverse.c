@@ -8,10 +8,10 @@
 /// of row i is 1 - (E A^-1)_ii: so a factor of another matrix shows. The sums do not change when rows and columns are
 /// scaled, and their terms say how large their rounding may be.
 ///
-/// A sum may have small terms although its column x of the inverse is large where the row has no entries: then E A^-1 is
-/// large though E is rounding. So a row that is off is excused when it is off by no more than roundings of ||A_i|| ||x||,
-/// which a solve tells. Of very many such rows some are tried. Where one has no excuse, a partner that pivots more
-/// carefully has its turn; with the last of them it is an error.
+/// A sum may have small terms although its column x of the inverse is large where the row has no entries: then E A^-1
+/// is large though E is rounding. So a row that is off is excused when it is off by no more than roundings of ||A_i||
+/// ||x||, which a solve tells. Of very many such rows some are tried. Where one has no excuse, a partner that pivots
+/// more carefully has its turn; with the last of them it is an error.
 
 #include <float.h>
 #include <stdio.h>
@@ -27,10 +27,6 @@ enum {
 static const double inverse_allowed[] = {INVERSE_ROUNDINGS * FLT_EPSILON, INVERSE_ROUNDINGS *DBL_EPSILON,
                                          INVERSE_ROUNDINGS *FLT_EPSILON, INVERSE_ROUNDINGS *DBL_EPSILON};
 
-#define wide_size_f32 size_f64
-#define wide_size_f64 size_f64
-#define wide_size_c64 size_c128
-#define wide_size_c128 size_c128
 #define KERNEL_FILE "solvers/direct/inverse_kernel.h"
 #include "solvers/numbers/instantiate.h"
 

@@ -65,11 +65,11 @@ static lac_status solve_task(const void *job, int64_t task, int thread, lac_faul
   solve_pack(plan, n, plan->b + (size_t)(lac_batch_item(plan->batch, 1, item) * n * plan->k + column) * plan->number,
              width, blocks[REFINE_B]);
   if (conjugated) solve_conjugate(f->meta.dtype, n * width, blocks[REFINE_B]);
-  lac_refined seen;
-  lac_status status = lac_refine_solve(&system, side, width, blocks, &seen, fault);
+  double growth[LAC_BLOCK_WIDTH];
+  lac_status status = lac_refine_solve(&system, side, width, blocks, growth, fault);
   if (status == LAC_OK) {
-    status = lac_direct_certain(f, lac_batch_item(plan->batch, 0, item), &system, side, width, blocks, seen.growth,
-                                task, plan->doubt, fault);
+    status = lac_direct_certain(f, lac_batch_item(plan->batch, 0, item), &system, side, width, blocks, growth, task,
+                                plan->doubt, fault);
   }
   if (conjugated) solve_conjugate(f->meta.dtype, n * width, blocks[REFINE_X]);
   solve_unpack(plan, n, blocks[REFINE_X], width,

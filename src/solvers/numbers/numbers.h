@@ -18,6 +18,12 @@ NUMBERS_RESCALE(f64)
 NUMBERS_RESCALE(c64)
 NUMBERS_RESCALE(c128)
 
+// The size of a number in which residuals are summed.
+#define wide_size_f32 size_f64
+#define wide_size_f64 size_f64
+#define wide_size_c64 size_c128
+#define wide_size_c128 size_c128
+
 // How far a scaling by a power of two may go.
 enum { range_f32 = 120, range_f64 = 1000, range_c64 = 120, range_c128 = 1000 };
 

@@ -5,10 +5,11 @@
 ///     condition       || D |A^-1| |A| D^-1 ||_oo
 ///     error of x      || D |A^-1| (|r| + eps (|A| |x| + |b|)) ||_oo / || D x ||_oo,   r = b - A x
 ///
-/// D is 1, or, for a careful look, one over the scales of columns by which the largest numbers that can be matched with each other are 1 and no other
-/// is larger (order/matching.h): units of the matrix, not of its solution. Both are || D A^-1 diag(w) ||_oo = || diag(w) A^-T D ||_1 for weights w, which a few solves estimate (inverse_norm.c). Scaling rows
-/// or columns changes neither: a penalty of 1e20 or graded rows are as certain as they were. Of a matrix that is singular to working
-/// precision, A^-1 is what the factor has for it, and both are 1 / eps or more.
+/// D is 1, or, for a careful look, one over the scales of columns by which the largest numbers that can be matched with
+/// each other are 1 and no other is larger (order/matching.h): units of the matrix, not of its solution. Both are || D
+/// A^-1 diag(w) ||_oo = || diag(w) A^-T D ||_1 for weights w, which a few solves estimate (inverse_norm.c). Scaling
+/// rows or columns changes neither: a penalty of 1e20 or graded rows are as certain as they were. Of a matrix that is
+/// singular to working precision, A^-1 is what the factor has for it, and both are 1 / eps or more.
 
 #include "solvers/direct/method/certainty.h"
 
@@ -17,10 +18,6 @@
 
 #include "solvers/direct/order/matching.h"
 
-#define wide_size_f32 size_f64
-#define wide_size_f64 size_f64
-#define wide_size_c64 size_c128
-#define wide_size_c128 size_c128
 #define KERNEL_FILE "solvers/direct/method/certainty_kernel.h"
 #include "solvers/numbers/instantiate.h"
 
@@ -32,8 +29,8 @@ static certainty_rows_kernel *const certainty_rows_kernels[] = TABLE(certainty_r
 static certainty_errors_kernel *const certainty_errors_kernels[] = TABLE(certainty_errors);
 static certainty_size_kernel *const certainty_size_kernels[] = TABLE(certainty_size);
 
-/// Units about the root: their exponents have the mean that those of the root have. Rows that have no column of their own leave all units as
-/// they are: what is so singular does not come here.
+/// Units about the root: their exponents have the mean that those of the root have. Rows that have no column of their
+/// own leave all units as they are: what is so singular does not come here.
 static lac_status certainty_find_units(lac_certainty *c, lac_fault *fault) {
   const lac_system *a = &c->task.system;
   int32_t n = a->structure->n, rank = 0;
@@ -92,12 +89,10 @@ lac_status lac_certainty_error(lac_certainty *c, int width, int column, const vo
                                lac_fault *fault) {
   const lac_system *a = &c->task.system;
   double size = certainty_size_kernels[a->dtype](a->structure->n, width, column, c->right, x);
-  lac_status status;
 
   *error = 0;
   if (!(size > 0)) return LAC_OK;
   certainty_errors_kernels[a->dtype](a->structure, a->values, c->side == LAC_T, width, column, b, x, c->left);
   for (int64_t i = 0; i < a->structure->n; i++) c->left[i] /= size;
-  status = certainty_norm(c, error, fault);
-  return status;
+  return certainty_norm(c, error, fault);
 }

@@ -18,8 +18,8 @@ typedef struct lac_certainty {
   void *memory;
 } lac_certainty;
 
-/// A careful look takes units of the matrix and refines its solves: it costs a matching. Close it in any case. LAC_ERR_MEMORY, and the fault has a
-/// text.
+/// A careful look takes units of the matrix and refines its solves: it costs a matching. Close it in any case.
+/// LAC_ERR_MEMORY, and the fault has a text.
 lac_status lac_certainty_open(const lac_system *a, bool is_careful, lac_side side, lac_certainty *out,
                               lac_fault *fault);
 void lac_certainty_close(lac_certainty *c);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file foresee.c
-/// What a factorisation will take, before it begins: a refusal where that is more than there is, and a warning where the
-/// pattern fills in.
+/// What a factorisation will take, before it begins: a refusal where that is more than there is, and a warning where
+/// the pattern fills in.
 
 #include <stdio.h>
 #include <string.h>
@@ -60,8 +60,8 @@ lac_status lac_foresee_check(const lac_direct_table *table, const lac_solver_opt
 
 // -- fill ------------------------------------------------------------------------------------------------------------
 
-// A factor is large where it has a hundred entries for one of the matrix; or where most of it is full, though the matrix
-// is sparse.
+// A factor is large where it has a hundred entries for one of the matrix; or where most of it is full, though the
+// matrix is sparse.
 enum { FORESEE_MANY = 100, FORESEE_ROWS = 10000, FORESEE_FULL_ROWS = 1000, FORESEE_SPARSE = 20 };
 
 void lac_foresee_warn(const lac_structure *s, const lac_direct_table *table, lac_dtype dtype,

@@ -48,7 +48,8 @@ lac_status lac_inverse_solve(lac_inverse_task *t, lac_side side, int width, lac_
   return status == LAC_ERR_CONVERGENCE || status == LAC_ERR_NONFINITE ? LAC_OK : status;
 }
 
-// From e_j for the j of the largest of B^H sign(y), y the solution that is there, to the next y; *is_done where it grows no more.
+// From e_j for the j of the largest of B^H sign(y), y the solution that is there, to the next y; *is_done where it
+// grows no more.
 static lac_status norm_step(lac_inverse_task *t, lac_side side, int width, const double *left, const double *right,
                             int32_t *at, double *before, double *norm, bool *is_done, lac_fault *fault) {
   int32_t n = t->system.structure->n, next;

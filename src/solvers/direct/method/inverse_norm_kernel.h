@@ -50,7 +50,8 @@ static double FN(norm_sum)(int32_t n, int width, int column, const double *left,
   return sum;
 }
 
-// diag(left) conj(sign(y)), y the first column of a block: op(A)^-T of that is the conjugate of op(A)^-H diag(left) sign(y).
+// diag(left) conj(sign(y)), y the first column of a block: op(A)^-T of that is the conjugate of op(A)^-H diag(left)
+// sign(y).
 static void FN(norm_signs)(int32_t n, int width, const double *left, double root, const void *y, void *b) {
   for (int64_t i = 0; i < n; i++) {
     T value = ((const T *)y)[i * width];

@@ -2,8 +2,8 @@
 /// @file method.h
 /// The table that a direct method fills: one matrix in host memory, without a context.
 ///
-/// A method knows nothing of batches, arrays or devices; what makes a kind of solver of it is direct/direct.c. An analysis
-/// depends on structure and ordering alone and is shared; a numeric belongs to one matrix.
+/// A method knows nothing of batches, arrays or devices; what makes a kind of solver of it is direct/direct.c. An
+/// analysis depends on structure and ordering alone and is shared; a numeric belongs to one matrix.
 
 #ifndef LACUNA_SOLVERS_DIRECT_METHOD_METHOD_H
 #define LACUNA_SOLVERS_DIRECT_METHOD_METHOD_H
@@ -35,8 +35,8 @@ typedef struct lac_finding {
 
 enum { LAC_BLOCK_WIDTH = 16 };
 
-/// One matrix to factor. Its values are finite, and Hermitian where the method needs it; they outlive the numeric, which
-/// may point to them.
+/// One matrix to factor. Its values are finite, and Hermitian where the method needs it; they outlive the numeric,
+/// which may point to them.
 typedef struct lac_direct_job {
   const lac_structure *structure;
   const void *part;  // of the method's analysis
@@ -92,8 +92,8 @@ typedef struct lac_direct_table {
 #include "solvers/direct/direct.def"
 #undef LAC_DIRECT
 
-/// Refuse, before it begins, a factorisation of `items` matrices, so many of them at once, that is foreseen to take more
-/// memory than there is: LAC_ERR_MEMORY, and the fault has a text. What is unknown or a guess passes.
+/// Refuse, before it begins, a factorisation of `items` matrices, so many of them at once, that is foreseen to take
+/// more memory than there is: LAC_ERR_MEMORY, and the fault has a text. What is unknown or a guess passes.
 lac_status lac_foresee_check(const lac_direct_table *table, const lac_solver_options *options, lac_dtype dtype,
                              int64_t items, int64_t at_once, const lac_finding *one, lac_fault *fault);
 
@@ -111,8 +111,8 @@ typedef struct lac_trial {
 /// One task of many, by thread number `thread`; where it fails the fault has a text.
 typedef lac_status (*lac_task)(const void *job, int64_t task, int thread, lac_fault *fault);
 
-/// Tasks first .. count - 1, shared out among threads. All of them are run; of those that fail the first one is told, whatever
-/// the number of threads. `task` is `count` where none failed.
+/// Tasks first .. count - 1, shared out among threads. All of them are run; of those that fail the first one is told,
+/// whatever the number of threads. `task` is `count` where none failed.
 lac_trial lac_tasks_run(int threads, int64_t first, int64_t count, lac_task task, const void *job);
 
 #endif

@@ -48,10 +48,6 @@ static double refine_max(double a, double b) { return b <= a ? a : b; }  // NaN 
 
 static const double tiny_f32 = FLT_MIN, tiny_f64 = DBL_MIN, tiny_c64 = FLT_MIN, tiny_c128 = DBL_MIN;
 
-#define wide_size_f32 size_f64
-#define wide_size_f64 size_f64
-#define wide_size_c64 size_c128
-#define wide_size_c128 size_c128
 #define KERNEL_FILE "solvers/direct/method/refine_kernel.h"
 #include "solvers/numbers/instantiate.h"
 
@@ -162,14 +158,12 @@ static lac_status refine_run(const lac_system *a, lac_side side, int width, void
   return LAC_OK;
 }
 
-lac_status lac_refine_solve(const lac_system *a, lac_side side, int width, void *blocks[REFINE_BLOCKS],
-                            lac_refined *seen, lac_fault *fault) {
+lac_status lac_refine_solve(const lac_system *a, lac_side side, int width, void *blocks[REFINE_BLOCKS], double *growth,
+                            lac_fault *fault) {
   refine_gauge gauge;
   lac_status status = refine_run(a, side, width, blocks, &gauge, fault);
-  if (seen) seen->error = 0;
-  for (int c = 0; seen && status == LAC_OK && c < width; c++) {
-    seen->growth[c] = gauge.largest[c] > 0 ? gauge.norm * gauge.largest[c] / gauge.given[c] : 0;
-    seen->error = refine_max(seen->error, gauge.error[c]);
+  for (int c = 0; growth && status == LAC_OK && c < width; c++) {
+    growth[c] = gauge.largest[c] > 0 ? gauge.norm * gauge.largest[c] / gauge.given[c] : 0;
   }
   return status == LAC_OK ? refine_judge(a, width, blocks, &gauge, fault) : status;
 }
