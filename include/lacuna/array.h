@@ -75,8 +75,9 @@ LAC_API int64_t lac_array_count(const lac_array *array);  ///< how many numbers 
 /// The data, for reading. On the CPU backend this is host memory; on CUDA it is device memory.
 LAC_API const void *lac_array_data(const lac_array *array);
 
-/// The data, for writing. Raises the version: whatever was made of the old values is stale from here on. Call it before each round of
-/// writes: what is written later through a pointer that was kept goes unseen, and an earlier factor is taken for these values.
+/// The data, for writing. Raises the version: whatever was made of the old values is stale from here on. Call it before
+/// each round of writes: what is written later through a pointer that was kept goes unseen, and an earlier factor is
+/// taken for these values.
 LAC_API void *lac_array_edit(lac_array *array);
 
 /// How often the memory behind this array was opened for writing.

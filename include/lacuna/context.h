@@ -35,13 +35,14 @@ LAC_API const char *lac_context_trace(const lac_context *ctx);
 LAC_API lac_status lac_context_status(const lac_context *ctx);
 LAC_API void lac_context_clear_error(lac_context *ctx);
 
-/// Asked about ten times a second by iterations that go on for long, in the thread that called; anything but 0 ends them, as if their progress
-/// callback had (LAC_INTERRUPTED, and LAC_ERR_CONVERGENCE where that is an error). So a program may honour Ctrl-C. NULL: nobody is asked.
+/// Asked about ten times a second by iterations that go on for long, in the thread that called; anything but 0 ends
+/// them, as if their progress callback had (LAC_INTERRUPTED, and LAC_ERR_CONVERGENCE where that is an error). So a
+/// program may honour Ctrl-C. NULL: nobody is asked.
 typedef int (*lac_interrupt)(void *data);
 LAC_API lac_status lac_context_set_interrupt(lac_context *ctx, lac_interrupt interrupt, void *data);
 
-/// The sentence of the context's last warning since lac_context_clear_warning: what came out is doubtful, as the solution of a nearly singular
-/// system is; "" if none. A warning is no error and stops nothing.
+/// The sentence of the context's last warning since lac_context_clear_warning: what came out is doubtful, as the
+/// solution of a nearly singular system is; "" if none. A warning is no error and stops nothing.
 LAC_API const char *lac_context_warning(const lac_context *ctx);
 LAC_API void lac_context_clear_warning(lac_context *ctx);
 

@@ -42,9 +42,10 @@ typedef struct lac_call {
 } lac_call;
 
 /// One application of an operator as its rules see it. Vars that the needs mask does not name must not be read: a call
-/// with one fails. Adjoints and tangents that nobody has are absent: emitting with an absent var costs nothing and yields
-/// absent. A rule runs once for its spec, shapes and wants, and what it emits is kept with the youngest pattern or object
-/// of the spec: an object that a rule makes for its calls must not hold those of the spec, or neither would ever go.
+/// with one fails. Adjoints and tangents that nobody has are absent: emitting with an absent var costs nothing and
+/// yields absent. A rule runs once for its spec, shapes and wants, and what it emits is kept with the youngest pattern
+/// or object of the spec: an object that a rule makes for its calls must not hold those of the spec, or neither would
+/// ever go.
 typedef struct lac_rule {
   lac_tape *tape;  ///< where emitted calls go
   const lac_op *op;

@@ -2,8 +2,9 @@
 /// @file lacuna.h
 /// Lacuna: differentiable sparse linear algebra. This is the umbrella; extend.h, program.h and distributed.h stand apart.
 ///
-/// NULL, everywhere: a function that returns a lac_status refuses a NULL object with LAC_ERR_ARG and a sentence, unless it says what NULL
-/// stands for. What only asks an object something answers 0, NULL, "" or an empty report. Destroying and retaining NULL does nothing.
+/// NULL, everywhere: a function that returns a lac_status refuses a NULL object with LAC_ERR_ARG and a sentence, unless
+/// it says what NULL stands for. What only asks an object something answers 0, NULL, "" or an empty report. Destroying
+/// and retaining NULL does nothing.
 
 #ifndef LACUNA_LACUNA_H
 #define LACUNA_LACUNA_H

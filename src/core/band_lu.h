@@ -4,8 +4,9 @@
 ///
 ///     L_n-1 P_n-1 ... L_0 P_0 A = U        P_k swaps the rows k and k + pivots[k]
 ///
-/// Row i has the numbers of columns i - lower .. i + upper + lower one after another: the last `lower` are room for what
-/// pivoting brings up, and zero before. Multipliers stay where they eliminated. The text for each dtype is band_lu_kernel.h.
+/// Row i has the numbers of columns i - lower .. i + upper + lower one after another: the last `lower` are room for
+/// what pivoting brings up, and zero before. Multipliers stay where they eliminated. The text for each dtype is
+/// band_lu_kernel.h.
 
 #ifndef LACUNA_CORE_BAND_LU_H
 #define LACUNA_CORE_BAND_LU_H

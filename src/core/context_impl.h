@@ -59,14 +59,15 @@ void lac_context_warn(lac_context *ctx, const char *format, ...) __attribute__((
 /// Whether what goes on shall end. Costs a look at a clock; the user's function is called ten times a second at most.
 bool lac_context_is_interrupted(lac_context *ctx);
 
-/// A context of the host that belongs to this one, for work that cannot be done where its arrays lie: itself where that is the host
-/// with all of its kernels. Made when first asked for; borrowed.
+/// A context of the host that belongs to this one, for work that cannot be done where its arrays lie: itself where that
+/// is the host with all of its kernels. Made when first asked for; borrowed.
 lac_status lac_context_host(lac_context *ctx, lac_context **out);
 
 /// Add a function to the trace of the current error; returns `status`.
 lac_status lac_context_pass(lac_context *ctx, lac_status status, const char *function);
 
-// Both macros expect `ctx`, `status` and a label `done:` that frees owned locals, which are NULL before the first macro.
+// Both macros expect `ctx`, `status` and a label `done:` that frees owned locals, which are NULL before the first
+// macro.
 
 #define LAC_TRY(expression)                          \
   do {                                               \

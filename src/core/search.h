@@ -7,8 +7,8 @@
 
 #include <stdint.h>
 
-/// Moves `low` to the first `i` of low .. high - 1 that is not before what is looked for, and to `high` where all are. The
-/// condition `is_before` is of `i`: it holds up to some place, and no longer from there on.
+/// Moves `low` to the first `i` of low .. high - 1 that is not before what is looked for, and to `high` where all are.
+/// The condition `is_before` is of `i`: it holds up to some place, and no longer from there on.
 #define LAC_SEARCH(low, high, i, is_before)   \
   while ((low) < (high)) {                    \
     int64_t i = (low) + ((high) - (low)) / 2; \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file test_hooks.h
-/// What the library has for its tests alone: faults that cannot be had otherwise. None of it is exported; each function is
-/// defined in the file whose behaviour it changes, for the whole process.
+/// What the library has for its tests alone: faults that cannot be had otherwise. None of it is exported; each function
+/// is defined in the file whose behaviour it changes, for the whole process.
 
 #ifndef LACUNA_CORE_TEST_HOOKS_H
 #define LACUNA_CORE_TEST_HOOKS_H
@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/// Let the n-th allocation of host or device memory from now on fail (1 is the next); 0 switches it off. Returns how many
-/// allocations were asked for since the last call.
+/// Let the n-th allocation of host or device memory from now on fail (1 is the next); 0 switches it off. Returns how
+/// many allocations were asked for since the last call.
 int64_t lac_memory_fail_at(int64_t n);
 
 /// METIS, or every engine, is not found while this is true.

@@ -2,9 +2,10 @@
 /// @file smoothed.h
 /// The loops of smoothed aggregation, a table of its own that a backend may have (smoothed.def), and what they walk.
 ///
-/// A matrix is its rows (lac_rows) and an array of values, of one matrix where nothing else is said. Vectors are [n, k], whatever stands before.
-/// Every sum has one order, whatever the number of threads. What the host has to know before it goes on is put into `found`, an f64 array
-/// that the caller reads in one place. Buffers and arrays that a kernel makes are the caller's.
+/// A matrix is its rows (lac_rows) and an array of values, of one matrix where nothing else is said. Vectors are [n,
+/// k], whatever stands before. Every sum has one order, whatever the number of threads. What the host has to know
+/// before it goes on is put into `found`, an f64 array that the caller reads in one place. Buffers and arrays that a
+/// kernel makes are the caller's.
 
 #ifndef LACUNA_KERNELS_SMOOTHED_H
 #define LACUNA_KERNELS_SMOOTHED_H
@@ -20,9 +21,9 @@ typedef enum lac_smoother {
   LAC_SMOOTHER_SPAI     // conj(a_ii) / sum_j |a_ij|^2: the diagonal with the least |I - S A|_F
 } lac_smoother;
 
-/// How rows of the finest levels become unknowns of the next: row i belongs to aggregate member[i] (-1: to none), whose columns
-/// are first[a] .. first[a + 1], and has the numbers basis[i m], basis[i m + 1], ... there. `first` and `basis` NULL: one column
-/// and the number 1. Indices are of the type of the matrix's columns.
+/// How rows of the finest levels become unknowns of the next: row i belongs to aggregate member[i] (-1: to none), whose
+/// columns are first[a] .. first[a + 1], and has the numbers basis[i m], basis[i m + 1], ... there. `first` and `basis`
+/// NULL: one column and the number 1. Indices are of the type of the matrix's columns.
 typedef struct lac_aggregates {
   int64_t count, columns;
   int m;
@@ -30,8 +31,8 @@ typedef struct lac_aggregates {
   lac_array *basis;
 } lac_aggregates;
 
-/// out = x + beta (x - old) + omega S (b - op(A) x): a step of an iteration. `old` or x NULL: zero; S NULL: the identity;
-/// `bare`: out is omega S (b - op(A) x) alone.
+/// out = x + beta (x - old) + omega S (b - op(A) x): a step of an iteration. `old` or x NULL: zero; S NULL: the
+/// identity; `bare`: out is omega S (b - op(A) x) alone.
 typedef struct lac_sweep {
   const lac_array *b, *x, *old, *s;
   double beta, omega;

@@ -9,9 +9,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// How many roundings the two numbers of a Hermitian pair, a_ij and a_ji, may be apart: of the larger of them, or of the root of |a_ii a_jj|. They are
-// often sums of the same terms in another order, and where such terms cancel, what is left is rounding of the terms: an assembled matrix
-// has 1e-15 in one place and 0 in the other beside a diagonal of 100.
+// How many roundings the two numbers of a Hermitian pair, a_ij and a_ji, may be apart: of the larger of them, or of the
+// root of |a_ii a_jj|. They are often sums of the same terms in another order, and where such terms cancel, what is
+// left is rounding of the terms: an assembled matrix has 1e-15 in one place and 0 in the other beside a diagonal of
+// 100.
 #define LAC_SURVEY_ROUNDINGS 8
 
 // What is positive off the diagonal of an M-like matrix, at most, as a share of all that stands there.
@@ -26,9 +27,10 @@ typedef struct lac_survey {
   int64_t nonfinite_item, asymmetric_item, not_positive_item, without_item;
   bool is_unpaired;  // what makes it asymmetric is that (j, i) is not stored
   bool is_m_like;    // real parts: a positive diagonal, and all but a small share of what stands off it is negative
-  // The most that stands off a diagonal entry in its row, as a share of that entry; from 1 on rows do not dominate. A closer look takes
-  // the columns where they have less, and moduli of complex numbers where others are taken for sizes that are up to sqrt(2) too
-  // large: where rows do not dominate, and the matrix is neither m_like nor Hermitian with a positive diagonal.
+  // The most that stands off a diagonal entry in its row, as a share of that entry; from 1 on rows do not dominate. A
+  // closer look takes the columns where they have less, and moduli of complex numbers where others are taken for sizes
+  // that are up to sqrt(2) too large: where rows do not dominate, and the matrix is neither m_like nor Hermitian with a
+  // positive diagonal.
   double dominance;
 } lac_survey;
 

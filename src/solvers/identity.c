@@ -2,9 +2,9 @@
 /// @file identity.c
 /// Which values a factor was made of.
 ///
-/// Memory that the library owns changes only through functions that count a version, and its storage has a number that is never
-/// used again: both being equal, the values are. Memory of others (NumPy, PyTorch, DLPack) changes without a word and addresses
-/// come back, so that it is known by 128 bits of a hash, computed each time where the values lie.
+/// Memory that the library owns changes only through functions that count a version, and its storage has a number that
+/// is never used again: both being equal, the values are. Memory of others (NumPy, PyTorch, DLPack) changes without a
+/// word and addresses come back, so that it is known by 128 bits of a hash, computed each time where the values lie.
 
 #include "solvers/solver_impl.h"
 

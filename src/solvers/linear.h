@@ -2,8 +2,8 @@
 /// @file linear.h
 /// Linear maps on arrays [items, n, k]: what solvers are made for and what Krylov methods multiply by.
 ///
-/// A matrix (pattern and values on arrays) is the most common one; a user's function, a program and a preconditioner are others,
-/// known by their products alone.
+/// A matrix (pattern and values on arrays) is the most common one; a user's function, a program and a preconditioner
+/// are others, known by their products alone.
 
 #ifndef LACUNA_SOLVERS_LINEAR_H
 #define LACUNA_SOLVERS_LINEAR_H
@@ -11,8 +11,8 @@
 #include "kernels/kernels.h"
 #include "solvers/survey/survey.h"
 
-/// y = op(L) x; x and y have the dtype of the system and do not overlap. `apply` may be called by several threads at once, each with a
-/// context of its own: what it works in, it takes and gives back.
+/// y = op(L) x; x and y have the dtype of the system and do not overlap. `apply` may be called by several threads at
+/// once, each with a context of its own: what it works in, it takes and gives back.
 typedef struct lac_linear {
   lac_status (*apply)(lac_context *ctx, const void *self, lac_side side, const lac_array *x, lac_array *y);
   const void *self;

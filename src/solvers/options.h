@@ -17,8 +17,8 @@ lac_status lac_options_check_iterating(lac_context *ctx, const lac_pattern *patt
 /// The name of the preconditioner that is asked for; NULL: it is left open.
 const char *lac_options_preconditioner(const lac_precondition *precondition);
 
-/// What the options ask of one solve: the tolerance that it is held to, that of derivatives where it is for one. Krylov methods know the
-/// other defaults.
+/// What the options ask of one solve: the tolerance that it is held to, that of derivatives where it is for one. Krylov
+/// methods know the other defaults.
 lac_iteration lac_options_iteration(const lac_iteration *asked, lac_dtype dtype, bool is_derivative);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file solve.c
-/// What factors are asked: solves, reports of solves, determinants, inverses, condition numbers. Arrays are checked here; the kind of the
-/// factor does the work, or its partner where the kind cannot.
+/// What factors are asked: solves, reports of solves, determinants, inverses, condition numbers. Arrays are checked
+/// here; the kind of the factor does the work, or its partner where the kind cannot.
 
 #include <math.h>
 #include <stdio.h>

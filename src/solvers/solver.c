@@ -99,8 +99,8 @@ static void kept_drop_last(lac_solver *solver) {
   lac_object_release(last);
 }
 
-// Let go of the oldest ones until the others fit the budget, with the partners they have by now. The last one stays whatever its size, and
-// drives nothing out: a backward wants it, and others are refreshed from it. The lock is held.
+// Let go of the oldest ones until the others fit the budget, with the partners they have by now. The last one stays
+// whatever its size, and drives nothing out: a backward wants it, and others are refreshed from it. The lock is held.
 static void kept_fit(lac_solver *solver) {
   int64_t budget = solver->core->options.keep_bytes, bytes = 0, count = 0;
   solver->kept_bytes = 0;
@@ -114,7 +114,8 @@ static void kept_fit(lac_solver *solver) {
   while (solver->kept_count > count) kept_drop_last(solver);
 }
 
-// Before another is made: let go of a last one that is beyond the budget, unless the next is refreshed from it. The lock is held.
+// Before another is made: let go of a last one that is beyond the budget, unless the next is refreshed from it. The
+// lock is held.
 static void kept_make_room(lac_solver *solver) {
   lac_factor *last = solver->kept;
   if (!last || lac_factor_is_seed(last) || lac_factor_bytes(last) <= solver->core->options.keep_bytes) return;

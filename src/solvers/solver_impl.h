@@ -3,7 +3,8 @@
 /// The inside of solvers and factors, and the one table that everything fills which solves.
 ///
 /// A *kind* of solver is a lac_solver_table, found by its name (registry.c): direct methods, engines, Krylov methods,
-/// preconditioners and the automatic choice alike. The rooms adapt what they have in common to it, once for each family:
+/// preconditioners and the automatic choice alike. The rooms adapt what they have in common to it, once for each
+/// family:
 ///
 ///     direct/        methods on one matrix in host memory       direct.c
 ///     krylov/        iterations on linear maps                  krylov_solver.c
@@ -11,8 +12,9 @@
 ///     auto/          the choice among them                      auto.c
 ///     travel.c       any of them that works in host memory, for arrays that lie elsewhere
 ///
-/// Who holds whom: a solver holds its core and the factors it keeps; a factor holds the core it was made by; a core holds the
-/// pattern, the cores of other kinds that it works with, and solvers of larger patterns made of it. So there are no cycles.
+/// Who holds whom: a solver holds its core and the factors it keeps; a factor holds the core it was made by; a core
+/// holds the pattern, the cores of other kinds that it works with, and solvers of larger patterns made of it. So there
+/// are no cycles.
 
 #ifndef LACUNA_SOLVERS_SOLVER_IMPL_H
 #define LACUNA_SOLVERS_SOLVER_IMPL_H
@@ -59,8 +61,9 @@ typedef struct lac_solve_job {
 /// Not measured: whoever wants to know computes the residual (lac_factor_iterate).
 static const double LAC_UNMEASURED = -1;
 
-/// A kind. A core has what depends on the pattern and options alone, a factor what depends on values; `part` of each belongs to the
-/// kind. Factors are immutable once made, and may be used by several threads, each with a context of its own.
+/// A kind. A core has what depends on the pattern and options alone, a factor what depends on values; `part` of each
+/// belongs to the kind. Factors are immutable once made, and may be used by several threads, each with a context of its
+/// own.
 typedef struct lac_solver_table {
   const char *name;
   unsigned flags;
@@ -71,11 +74,13 @@ typedef struct lac_solver_table {
   void (*forget)(lac_solver_core *core);  // core->part may be NULL
   /// What is known before there are values; the report has the counts, the times and core->why.
   void (*foresee)(const lac_solver_core *core, lac_report *report);
-  /// Whether the kind `table` can work for a core where the context's arrays lie; else they travel to the host. NULL: everywhere.
+  /// Whether the kind `table` can work for a core where the context's arrays lie; else they travel to the host. NULL:
+  /// everywhere.
   bool (*is_here)(const lac_context *ctx, const struct lac_solver_table *table, const lac_solver_core *core);
 
-  /// Make f->part for the map `a`, say why, and warn. `like` is an earlier factor of this kind, of values of the same shape, whose
-  /// structure may be used again; or NULL. Sets f->lacks_room where it is refused for want of memory before it begins.
+  /// Make f->part for the map `a`, say why, and warn. `like` is an earlier factor of this kind, of values of the same
+  /// shape, whose structure may be used again; or NULL. Sets f->lacks_room where it is refused for want of memory
+  /// before it begins.
   lac_status (*factor)(lac_context *ctx, const lac_linear *a, const lac_factor *like, lac_factor *f);
   /// The same by all choices of `like`, as far as they suit. NULL: `factor`.
   lac_status (*refresh)(lac_context *ctx, const lac_linear *a, const lac_factor *like, lac_factor *f);
@@ -144,7 +149,8 @@ struct lac_solver_core {
 lac_status lac_core_create(lac_context *ctx, const lac_solver_table *table, const lac_pattern *pattern,
                            const lac_solver_options *options, const char *why, lac_solver_core **out);
 
-/// The core of another kind that `core` works with: same pattern and options, made when first asked for; borrowed. It counts for `core`.
+/// The core of another kind that `core` works with: same pattern and options, made when first asked for; borrowed. It
+/// counts for `core`.
 lac_status lac_core_inner(lac_context *ctx, lac_solver_core *core, const lac_solver_table *table, const char *why,
                           lac_solver_core **out);
 
@@ -207,8 +213,9 @@ extern const lac_kind lac_solver_kind, lac_factor_kind;
 
 static inline int64_t lac_factor_rows(const lac_factor *factor) { return factor->core->rows; }
 
-/// A factor by a core's kind, of a linear map; keeps nothing. `like` may be NULL; `by_choices`: all choices of `like` are taken over where
-/// they suit. *lacks_room (may be NULL): it was refused, for it is foreseen to need more memory than there is.
+/// A factor by a core's kind, of a linear map; keeps nothing. `like` may be NULL; `by_choices`: all choices of `like`
+/// are taken over where they suit. *lacks_room (may be NULL): it was refused, for it is foreseen to need more memory
+/// than there is.
 lac_status lac_factor_make(lac_context *ctx, const char *function, lac_solver_core *core, const lac_linear *a,
                            const lac_factor *like, bool by_choices, bool *lacks_room, lac_factor **out);
 
@@ -223,7 +230,8 @@ lac_status lac_factor_of_products(lac_context *ctx, const char *function, const 
 /// Share the values of the factor that does the work.
 void lac_factor_share(lac_factor *factor, const lac_factor *taken);
 
-/// Note which values a factor was made of: what is known of them (NULL: nothing), and their hash where the factor does not hold them.
+/// Note which values a factor was made of: what is known of them (NULL: nothing), and their hash where the factor does
+/// not hold them.
 lac_status lac_factor_identify(lac_context *ctx, lac_factor *factor, const lac_array *values,
                                const lac_identity *known);
 
@@ -260,8 +268,8 @@ lac_status lac_factor_partner(lac_context *ctx, const lac_factor *factor, const 
 /// The partner of all but direct kinds: the choice among direct ones.
 const lac_solver_table *lac_partner_direct(const lac_factor *factor, lac_solver_options *options);
 
-/// Bytes that a factor holds by itself, and those of its partners, as far as they are made; and what one of `items` matrices holds whose
-/// parts have so many bytes.
+/// Bytes that a factor holds by itself, and those of its partners, as far as they are made; and what one of `items`
+/// matrices holds whose parts have so many bytes.
 int64_t lac_factor_bytes(const lac_factor *factor);
 int64_t lac_factor_partner_bytes(const lac_factor *factor);
 int64_t lac_factor_bytes_of(const lac_solver_core *core, lac_dtype dtype, int64_t items, int64_t part_bytes);
@@ -292,7 +300,8 @@ lac_report lac_report_empty(void);
 
 double lac_solver_seconds(void);  // of a clock that only goes forward
 
-// -- what the values are like (surveyed.c) -------------------------------------------------------------------------------
+// -- what the values are like (surveyed.c)
+// -------------------------------------------------------------------------------
 
 /// A look at the values of a matrix.
 typedef struct lac_surveyed {
@@ -300,7 +309,8 @@ typedef struct lac_surveyed {
   lac_array *largest;  // [items, 1, 1], f64: the largest size in each matrix
 } lac_surveyed;
 
-/// By what is known of `a`, or by a look now; refuse values that are not finite. End with lac_surveyed_drop, whatever comes of it.
+/// By what is known of `a`, or by a look now; refuse values that are not finite. End with lac_surveyed_drop, whatever
+/// comes of it.
 lac_status lac_surveyed_make(lac_context *ctx, const lac_factor *f, const lac_linear *a, lac_surveyed *out);
 void lac_surveyed_drop(lac_surveyed *seen);
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file travel.c
-/// Kinds that work in host memory, for arrays that lie elsewhere: values and right-hand sides travel there, solutions back.
+/// Kinds that work in host memory, for arrays that lie elsewhere: values and right-hand sides travel there, solutions
+/// back.
 ///
-/// A factor of this kind stands for one on the host, made through a context of the host that belongs to the caller's. Operators and
-/// derivatives see no difference; the report says that it travels.
+/// A factor of this kind stands for one on the host, made through a context of the host that belongs to the caller's.
+/// Operators and derivatives see no difference; the report says that it travels.
 
 #include <stdio.h>
 

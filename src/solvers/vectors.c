@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file vectors.c
-/// Items of batches; norms of columns that stay in range, on the host: by the backend's own reduction, or from a copy where it has none or where a norm is
-/// beyond single precision.
+/// Items of batches; norms of columns that stay in range, on the host: by the backend's own reduction, or from a copy
+/// where it has none or where a norm is beyond single precision.
 
 #include <math.h>
 

@@ -292,7 +292,8 @@ static void check_product(lac_context *ctx, lac_context *cpu, lac_pattern *const
   lac_pattern_destroy(&made[1]);
 }
 
-/// a is rows x cols with `count` coordinates; b has as many and that shape, or the transposed one where it shall be a factor.
+/// a is rows x cols with `count` coordinates; b has as many and that shape, or the transposed one where it shall be a
+/// factor.
 static void check_with(lac_context *ctx, int64_t rows, int64_t cols, const int64_t count[2], const uint64_t seeds[2],
                        const lac_width widths[2], bool is_product) {
   lac_context *cpu = NULL;

@@ -126,8 +126,8 @@ static void a_pair_that_differs_by_rounding_is_hermitian(lac_context *ctx) {
   check_refusal(ctx, 2, (double[]){2, 0.3, 0.3 + 1e-14, 2}, LAC_METHOD_CHOLESKY, LAC_ERR_SYMMETRY, "(0, 1)");
 }
 
-/// Two elements of a planar body share an edge: couplings of the two directions cancel there, to 9e-16 in one place and to less in the other,
-/// beside a diagonal of 100; as finite elements assemble them.
+/// Two elements of a planar body share an edge: couplings of the two directions cancel there, to 9e-16 in one place and
+/// to less in the other, beside a diagonal of 100; as finite elements assemble them.
 static void assembled(double rounding, double *full) {
   enum { N = 40 };
   memset(full, 0, N * N * sizeof *full);
@@ -216,7 +216,8 @@ static void a_singular_matrix_is_named_by_its_column(lac_context *ctx) {
   check_refusal(ctx, 1, (double[]){0}, LAC_METHOD_AUTO, LAC_ERR_SINGULAR, "row 0 is empty");
 }
 
-// Beside the first pivot all else is swallowed, and what is left is singular; the matrix, whose determinant is 2, is not.
+// Beside the first pivot all else is swallowed, and what is left is singular; the matrix, whose determinant is 2, is
+// not.
 static void a_tolerance_of_zero_makes_no_regular_matrix_singular(lac_context *ctx) {
   direct_case c = direct_small(3, (double[]){1e-20, 1, 1, 1, 1, 2, 1, 2, 1}, LAC_F64);
   lac_solver_options options = options_of(LAC_METHOD_PIVOTING_LU);

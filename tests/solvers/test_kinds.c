@@ -92,7 +92,8 @@ static bool never_here(const lac_context *ctx, const lac_solver_table *table, co
   return false;
 }
 
-/// A factor by a kind that says that it cannot work where the arrays lie: its values travel, on the CPU from host to host.
+/// A factor by a kind that says that it cannot work where the arrays lie: its values travel, on the CPU from host to
+/// host.
 static lac_factor *travelled(lac_context *ctx, const char *name, const direct_system *s, const lac_solver_options *o,
                              lac_solver_table *kind) {
   lac_solver_core *core = NULL;
@@ -128,7 +129,8 @@ static void what_works_on_the_host_serves_arrays_from_elsewhere(lac_context *ctx
   for (int i = 0; i < 4; i++) check_travelled(ctx, NAMES[i], &c, &options);
 }
 
-/// Matrices [2, 3] of a batch, preconditioned by a factor that travels: it gets the joint batch, not a shape to guess it from.
+/// Matrices [2, 3] of a batch, preconditioned by a factor that travels: it gets the joint batch, not a shape to guess
+/// it from.
 static void a_factor_that_travels_preconditions_a_batch(lac_context *ctx) {
   direct_case c = direct_make(DIRECT_NONSYMMETRIC, 12, LAC_F64, 3);
   direct_system s = direct_open(ctx, &c, LAC_WIDTH_AUTO, NULL);

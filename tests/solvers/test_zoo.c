@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Systems that are singular, nearly so, or only look so, by every direct method: what is handed out without a word is right to its
-/// condition, the rest is refused or warned of, and what can be solved is solved without either. Truth is quadruple precision.
+/// Systems that are singular, nearly so, or only look so, by every direct method: what is handed out without a word is
+/// right to its condition, the rest is refused or warned of, and what can be solved is solved without either. Truth is
+/// quadruple precision.
 
 #include <float.h>
 #include <math.h>
@@ -156,7 +157,8 @@ static void nothing_is_silently_wrong_and_nothing_needlessly_refused(lac_context
          (long long)all.warned, (long long)all.refused);
 }
 
-// -- ways out ------------------------------------------------------------------------------------------------------------
+// -- ways out
+// ------------------------------------------------------------------------------------------------------------
 
 /// The Laplacian of a ring, b = 1 0 0 ...: refused, and then each way that the sentence names.
 static void every_way_out_works(lac_context *ctx) {

@@ -54,8 +54,8 @@ int check_main(int argc, char **argv, const char *needs, const char *names, chec
 /// The backend of the program's contexts: as on its command line, and "cpu" for a shadow.
 const char *check_backend(void);
 
-/// The test that is running cannot be done here, for this reason; it then returns. It counts as skipped, not as passed, and a
-/// program of which no test was done is skipped itself.
+/// The test that is running cannot be done here, for this reason; it then returns. It counts as skipped, not as passed,
+/// and a program of which no test was done is skipped itself.
 void check_skip(const char *why);
 
 /// How often a sweep over random cases repeats: `usual` times, and LACUNA_TEST_LONG times as often where that is set.
@@ -67,7 +67,8 @@ int check_is_shadow(void);
 /// Whether the test goes on: what the backend does not claim (kernels/claims.h) is said to be skipped.
 int check_claimed(const char *what);
 
-/// The battery has run a case of an operator, or had to leave one out: a program that left out all of them counts as skipped.
+/// The battery has run a case of an operator, or had to leave one out: a program that left out all of them counts as
+/// skipped.
 void check_battery(int has_run);
 
 /// Blocks live now on host and devices, after caches that may drop what they hold have dropped it.

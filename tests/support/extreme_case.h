@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file extreme_case.h
-/// What max and min are asked alike, given a case whose data is an axes_subject. The largest of x is the smallest of -x: the
-/// sign says which of the two is meant.
+/// What max and min are asked alike, given a case whose data is an axes_subject. The largest of x is the smallest of
+/// -x: the sign says which of the two is meant.
 
 #ifndef LACUNA_TESTS_EXTREME_CASE_H
 #define LACUNA_TESTS_EXTREME_CASE_H

@@ -15,8 +15,8 @@ typedef struct mm_matrix {
   int is_complex, is_pattern;
 } mm_matrix;
 
-/// Whether there is a folder `matrices` below the one that LACUNA_DATA names (default: ../shared/data). The test that asks is
-/// skipped where there is none.
+/// Whether there is a folder `matrices` below the one that LACUNA_DATA names (default: ../shared/data). The test that
+/// asks is skipped where there is none.
 int mm_is_there(void);
 
 /// Read <name>.mtx from that folder. A file that is missing, or cannot be understood, fails the test.

@@ -34,8 +34,8 @@ typedef struct two_by_two {
 two_by_two two_by_two_open(lac_context *ctx, const double values[4]);
 void two_by_two_close(two_by_two *s);
 
-/// An operator of one matrix by a solver names the column of a singular one; by a factor, it refuses values that are no longer
-/// those of the factor, and says who it is.
+/// An operator of one matrix by a solver names the column of a singular one; by a factor, it refuses values that are no
+/// longer those of the factor, and says who it is.
 void check_names_singular(lac_context *ctx, lac_var (*op)(lac_tape *tape, const lac_solver *solver, lac_var a));
 void check_refuses_stale(lac_context *ctx, const char *name,
                          lac_var (*op)(lac_tape *tape, const lac_factor *factor, lac_var a));

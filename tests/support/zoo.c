@@ -18,7 +18,8 @@ static void zoo_begin(zoo_matrix *a, int64_t n) {
   for (int j = 0; j < ZOO_MOST; j++) a->unit[j] = 1;
 }
 
-// -- graphs ------------------------------------------------------------------------------------------------------------
+// -- graphs
+// ------------------------------------------------------------------------------------------------------------
 
 static void zoo_spring(zoo_matrix *a, int64_t i, int64_t j, double weight) {
   *at(a, i, j) -= weight, *at(a, j, i) -= weight;
@@ -96,7 +97,8 @@ static void zoo_stokes(random_state *r, zoo_matrix *a) {
   }
 }
 
-// -- rank ----------------------------------------------------------------------------------------------------------------
+// -- rank
+// ----------------------------------------------------------------------------------------------------------------
 
 /// A product of integer matrices n x (n - 1) and (n - 1) x n: singular to the last bit.
 static void zoo_low_rank(random_state *r, zoo_matrix *a) {
@@ -137,7 +139,8 @@ static void zoo_blunt_arrow(random_state *r, zoo_matrix *a) {
   }
 }
 
-// -- nearly singular, and solvable ---------------------------------------------------------------------------------------
+// -- nearly singular, and solvable
+// ---------------------------------------------------------------------------------------
 
 /// Kahan's triangle: no pivot is small, and the condition grows like 2^n.
 static void zoo_kahan(random_state *r, zoo_matrix *a) {
@@ -245,7 +248,8 @@ const zoo_family ZOO[] = {
 };
 const int ZOO_FAMILIES = sizeof ZOO / sizeof *ZOO;
 
-// -- what is true --------------------------------------------------------------------------------------------------------
+// -- what is true
+// --------------------------------------------------------------------------------------------------------
 
 __extension__ typedef __float128 quad;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file zoo.h
-/// Families of matrices that are hard to judge: singular, nearly so, or only looking so; and what is true of a system, in quadruple
-/// precision.
+/// Families of matrices that are hard to judge: singular, nearly so, or only looking so; and what is true of a system,
+/// in quadruple precision.
 
 #ifndef LACUNA_TESTS_ZOO_H
 #define LACUNA_TESTS_ZOO_H
@@ -12,7 +12,8 @@
 
 enum { ZOO_MOST = 48 };  // rows
 
-/// A matrix of n x n, row by row. `unit` has numbers d_j such that d_j x_j are of like size whatever the scale of columns.
+/// A matrix of n x n, row by row. `unit` has numbers d_j such that d_j x_j are of like size whatever the scale of
+/// columns.
 typedef struct zoo_matrix {
   int64_t n;
   double full[ZOO_MOST * ZOO_MOST];

@@ -225,8 +225,8 @@ cudaError_t cuda_launch_slots(cudaStream_t stream, int64_t count, cuda_index ord
 cudaError_t cuda_launch_emit(cudaStream_t stream, int64_t count, cuda_index order, cuda_index row, cuda_index col,
                              cuda_index slots, cuda_integers rows_of, cuda_integers columns, cuda_integers target);
 
-/// Of a product A B: starts[p] = how many products the entries of A before p have, of p = 0 .. entries. `scratch` has the bytes that
-/// cuda_slots_scratch says of entries + 1 integers of 64 bits.
+/// Of a product A B: starts[p] = how many products the entries of A before p have, of p = 0 .. entries. `scratch` has
+/// the bytes that cuda_slots_scratch says of entries + 1 integers of 64 bits.
 cudaError_t cuda_launch_starts(cudaStream_t stream, int64_t entries, cuda_index columns, cuda_index b_offsets,
                                int64_t *starts, void *scratch, size_t bytes);
 
@@ -235,7 +235,8 @@ cudaError_t cuda_launch_products(cudaStream_t stream, int64_t count, int64_t ent
                                  cuda_index rows_of, cuda_index columns, cuda_index b_offsets, cuda_index b_columns,
                                  cuda_integers row, cuda_integers col);
 
-/// 1 in out[0] where an integer i is not i; 1 in out[1] where one is negative or less than that before it. `out` begins as zeros.
+/// 1 in out[0] where an integer i is not i; 1 in out[1] where one is negative or less than that before it. `out` begins
+/// as zeros.
 cudaError_t cuda_launch_ascends(cudaStream_t stream, int64_t count, cuda_index integers, int *out);
 
 /// 1 in *out where two integers differ; it begins as zero.

@@ -271,8 +271,8 @@ lac_status lac_pair_check(lac_context *ctx, const char *function, const lac_patt
 /// The structure of both on the host, for algorithms that run there.
 lac_status lac_pair_host(lac_context *ctx, const lac_pattern *a, const lac_pattern *b);
 
-/// The width of what is made of a and b: the narrowest that fits, and no narrower than theirs. Before the entries are counted: what to ask
-/// lac_structure_kernels.build for.
+/// The width of what is made of a and b: the narrowest that fits, and no narrower than theirs. Before the entries are
+/// counted: what to ask lac_structure_kernels.build for.
 lac_width lac_pair_width_asked(const lac_pattern *a, const lac_pattern *b);
 lac_status lac_pair_width(lac_context *ctx, const char *function, const lac_pattern *a, const lac_pattern *b,
                           int64_t rows, int64_t cols, int64_t nnz, lac_width *out);
@@ -282,8 +282,9 @@ void lac_pair_plans_forget(int64_t id);
 
 int64_t lac_pair_plans_budget(void);
 
-/// Where the products of A B go, kept with the pattern C that lac_pattern_product made of A and B: product n of row i, counted over
-/// the entries of A's row and, for each, over those of B's row under it, belongs to entry place[start[i] + n] of C's row i.
+/// Where the products of A B go, kept with the pattern C that lac_pattern_product made of A and B: product n of row i,
+/// counted over the entries of A's row and, for each, over those of B's row under it, belongs to entry place[start[i] +
+/// n] of C's row i.
 typedef struct lac_places {
   lac_object object;
   int64_t a, b;    // ids
@@ -292,8 +293,8 @@ typedef struct lac_places {
   bool repeats;  // most rows share: the matrices are grids or bands
 } lac_places;
 
-/// The places of A B = C, retained for the caller (lac_object_release), or NULL: C is none of theirs, a row of it is too long, or
-/// they would take more than a quarter of the budget of plans.
+/// The places of A B = C, retained for the caller (lac_object_release), or NULL: C is none of theirs, a row of it is
+/// too long, or they would take more than a quarter of the budget of plans.
 lac_places *lac_pattern_places(const lac_pattern *a, const lac_pattern *b, const lac_pattern *c);
 
 /// How many threads the structure functions use: ctx->threads, or one without a context.

@@ -9,8 +9,8 @@
 /// row of the product is its neighbour's, one column further, with the same places: nothing is collected, and nothing new is kept.
 ///
 /// Each thread makes a range of rows in memory of its own, and then all are put together. What comes out does not depend on the
-/// ranges, because columns ascend. Where a backend builds patterns on its device, the product is built there, of an entry for each product
-/// of numbers; it has no places, which only the host's kernels read.
+/// ranges, because columns ascend. Where a backend builds patterns on its device, the product is built there, of an
+/// entry for each product of numbers; it has no places, which only the host's kernels read.
 
 #include <omp.h>
 #include <string.h>
@@ -43,8 +43,8 @@ typedef struct product_work {
   product_range *ranges;
 } product_work;
 
-/// Room for `more` columns of `size` bytes behind those that are there, for row i: as much as all rows need if they are like those
-/// so far, but at most four times as much as there was.
+/// Room for `more` columns of `size` bytes behind those that are there, for row i: as much as all rows need if they are
+/// like those so far, but at most four times as much as there was.
 static bool range_grow(product_range *r, int64_t i, int64_t more, size_t size) {
   if (r->count + more <= r->room) return true;
   double guess = (double)(r->count + more) * (double)(r->end - r->begin) / (double)(i - r->begin + 1);
@@ -294,7 +294,8 @@ done:
   return status;
 }
 
-/// A device may have no room for all products at once; the host has them row by row. Where they are few, it is something else that fails.
+/// A device may have no room for all products at once; the host has them row by row. Where they are few, it is
+/// something else that fails.
 static lac_status product_make_there(lac_context *ctx, const lac_pattern *a, const lac_pattern *b,
                                      lac_pair_plan *plan) {
   lac_status status = product_build(ctx, a, b, &plan->pattern);

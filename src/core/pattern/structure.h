@@ -2,9 +2,10 @@
 /// @file structure.h
 /// Structure that is made where its indices lie: the loops over integers that a backend has on its device.
 ///
-/// Patterns, transposes, unions, products and the groups of maps are composed of these in core/pattern, which keeps the sentences and the policy. A backend
-/// without a table (lac_backend.structure is NULL) works on the host, where core/pattern has the same loops for threads. Results are
-/// complete, for every stream, when a function returns; what steers (counts, the first fault) is read there and nowhere else.
+/// Patterns, transposes, unions, products and the groups of maps are composed of these in core/pattern, which keeps the
+/// sentences and the policy. A backend without a table (lac_backend.structure is NULL) works on the host, where
+/// core/pattern has the same loops for threads. Results are complete, for every stream, when a function returns; what
+/// steers (counts, the first fault) is read there and nowhere else.
 
 #ifndef LACUNA_CORE_PATTERN_STRUCTURE_H
 #define LACUNA_CORE_PATTERN_STRUCTURE_H
@@ -29,25 +30,29 @@ struct lac_structure_kernels {
   lac_status (*look_at_entries)(lac_context *ctx, const lac_entries *e, lac_entries_look *out);
   lac_status (*look_at_offsets)(lac_context *ctx, lac_indices offsets, int64_t lines, lac_offsets_look *out);
 
-  /// The line of each of `count` entries of compressed lines, in integers of this type. The offsets are known to be right.
+  /// The line of each of `count` entries of compressed lines, in integers of this type. The offsets are known to be
+  /// right.
   lac_status (*lines_of)(lac_context *ctx, lac_indices offsets, int64_t lines, int64_t count, lac_index_type type,
                          lac_buffer **out);
 
-  /// Entries that were checked, in canonical order: offsets and columns of their pattern and (unless target is NULL) the slot of each
-  /// entry. *width is what was asked for and becomes what it is; a width that is too narrow is refused for `function`.
+  /// Entries that were checked, in canonical order: offsets and columns of their pattern and (unless target is NULL)
+  /// the slot of each entry. *width is what was asked for and becomes what it is; a width that is too narrow is refused
+  /// for `function`.
   lac_status (*build)(lac_context *ctx, const char *function, const lac_entries *e, lac_width *width,
                       lac_buffer **offsets, lac_buffer **columns, lac_buffer **target);
 
-  /// 0, 1, ... by key: `order` has those of key 0, of key 1, ..., each ascending, and those of key j begin at offsets[j]. Negative keys
-  /// are left out. Both are integers of the type.
+  /// 0, 1, ... by key: `order` has those of key 0, of key 1, ..., each ascending, and those of key j begin at
+  /// offsets[j]. Negative keys are left out. Both are integers of the type.
   lac_status (*group)(lac_context *ctx, const lac_buffer *keys, int64_t outputs, lac_index_type type,
                       lac_buffer **offsets, lac_buffer **order);
 
-  /// The row and the column of each product of numbers in A B: those of row 0 of A first, each in integers that hold it.
+  /// The row and the column of each product of numbers in A B: those of row 0 of A first, each in integers that hold
+  /// it.
   lac_status (*products)(lac_context *ctx, const lac_pattern *a, const lac_pattern *b, lac_buffer **row,
                          lac_buffer **col);
 
-  /// 0, 1, ...; integers [begin, begin + count) of a buffer; those of a and then those of b. In integers of the type, which hold them.
+  /// 0, 1, ...; integers [begin, begin + count) of a buffer; those of a and then those of b. In integers of the type,
+  /// which hold them.
   lac_status (*count_up)(lac_context *ctx, int64_t count, lac_index_type type, lac_buffer **out);
   lac_status (*part)(lac_context *ctx, const lac_buffer *from, int64_t begin, int64_t count, lac_index_type type,
                      lac_buffer **out);

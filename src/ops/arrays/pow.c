@@ -32,7 +32,8 @@ static lac_var pow_slope(lac_rule *r) {
   return lac_mul(r->tape, y, lac_pow(r->tape, base, lac_offset(r->tape, -1, 0, y)));
 }
 
-/// z log(x). Where x is 0, it is taken for 1, and the product is 0; but of real numbers not where z is infinite, and so is the product.
+/// z log(x). Where x is 0, it is taken for 1, and the product is 0; but of real numbers not where z is infinite, and so
+/// is the product.
 static lac_var pow_growth(lac_rule *r) {
   lac_var y = r->in[Y], zero = pow_is_zero(r, r->in[X]), base;
   const lac_meta *meta = lac_tape_meta(r->tape, y);

@@ -24,8 +24,8 @@ done:
   return status;
 }
 
-/// p x^(p-1); absent where p is 0. Of negative powers it is p x^p / x: no power comes up that the derivative itself does not have, of
-/// which x^(p-2) would leave the range of numbers first.
+/// p x^(p-1); absent where p is 0. Of negative powers it is p x^p / x: no power comes up that the derivative itself
+/// does not have, of which x^(p-2) would leave the range of numbers first.
 static lac_var power_slope(lac_rule *r) {
   double p = r->attrs->f[0];
   lac_var x = r->in[X];

@@ -53,8 +53,8 @@ static lac_var selected_inverse_size(lac_tape *tape, lac_var x, lac_dtype dtype)
   return lac_dtype_is_complex(dtype) ? lac_cast(tape, dtype, size) : size;
 }
 
-/// S(m) of the extension: A is scaled to 1, so that nothing of the size of 1 / |A|^2 comes up on the way, and m to less of it than one over
-/// any condition that leaves digits.
+/// S(m) of the extension: A is scaled to 1, so that nothing of the size of 1 / |A|^2 comes up on the way, and m to less
+/// of it than one over any condition that leaves digits.
 static lac_var selected_inverse_read(lac_rule *r, const lac_extension *e, lac_dtype dtype, lac_var m) {
   lac_tape *tape = r->tape;
   double share = lac_dtype_real(dtype) == LAC_F32 ? 0x1p-24 : 0x1p-100;

@@ -8,8 +8,8 @@
 ///     memory       a direct factor has no room                              ->  iterate
 ///     a solve      does not converge                                        ->  its direct partner, and direct from then on
 ///
-/// Of Krylov methods, flexible CG for Hermitian matrices with a positive diagonal, else GMRES. It chooses among what the backend has; where
-/// only a method on the host will do, values and right-hand sides travel (travel.c).
+/// Of Krylov methods, flexible CG for Hermitian matrices with a positive diagonal, else GMRES. It chooses among what
+/// the backend has; where only a method on the host will do, values and right-hand sides travel (travel.c).
 
 #include "solvers/auto/auto.h"
 
@@ -87,7 +87,8 @@ static bool auto_is_here(const lac_context *ctx, const lac_solver_table *table, 
   return !c->asked || !c->asked->is_here || c->asked->is_here(ctx, c->asked, core);
 }
 
-/// A direct factor knows of no null space: with one the matrix is singular, and what it gives would be rounding magnified.
+/// A direct factor knows of no null space: with one the matrix is singular, and what it gives would be rounding
+/// magnified.
 static bool auto_may_go_direct(const lac_solver_core *core) { return !core->options.iteration.null_space; }
 
 // -- what the values say ---------------------------------------------------------------------------------------------
@@ -269,7 +270,8 @@ done:
   return status;
 }
 
-/// Whether a solve by `last`, which is not looked up again since another thread may fall back meanwhile, is all there is to do.
+/// Whether a solve by `last`, which is not looked up again since another thread may fall back meanwhile, is all there
+/// is to do.
 static bool auto_is_done(const lac_factor *f, const lac_factor *last, const lac_solve_job *job,
                          const lac_solve_report *report) {
   return !(last->table->flags & LAC_ITERATES) || report->ending == LAC_CONVERGED || job->only_reports ||

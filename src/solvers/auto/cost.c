@@ -15,9 +15,9 @@
 #include "core/memory_impl.h"
 #include "solvers/auto/cost.h"
 
-// Iterating to a tolerance takes about as long as so many operations of a dense kernel for each entry of the matrix. Direct
-// solvers are worth more than that: they do not fail, and a factor serves many right-hand sides. Small systems are solved directly
-// but where that is far more work: patterns that fill in as random ones do.
+// Iterating to a tolerance takes about as long as so many operations of a dense kernel for each entry of the matrix.
+// Direct solvers are worth more than that: they do not fail, and a factor serves many right-hand sides. Small systems
+// are solved directly but where that is far more work: patterns that fill in as random ones do.
 static const double cost_iterating = 1000, cost_worth = 4, cost_worth_small = 1000;
 
 enum { COST_SMALL = 50000 };  // rows: below, a system is small

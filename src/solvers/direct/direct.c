@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file direct.c
-/// Kinds of solvers that are direct methods: cores, factors with a numeric for each matrix of a batch, and who serves where a factor cannot.
+/// Kinds of solvers that are direct methods: cores, factors with a numeric for each matrix of a batch, and who serves
+/// where a factor cannot.
 ///
-/// Enlarged pivots are made good for by refinement in a solve, but a determinant or an inverse of such a factor is that of
-/// another matrix; and some methods only solve. Then a partner has the same values factored once more, by
+/// Enlarged pivots are made good for by refinement in a solve, but a determinant or an inverse of such a factor is that
+/// of another matrix; and some methods only solve. Then a partner has the same values factored once more, by
 ///
 ///     an engine                     ->  the built-in choice
 ///     a method without the slots    ->  LU inside supernodes
 ///     L D L^H                       ->  LU inside supernodes, which may match rows with other columns
 ///     enlarged pivots, bad results  ->  LU with threshold partial pivoting, and at last strict partial pivoting
 ///
-/// A factor of other values by the choices of an earlier one searches for nothing: matching, scaling and pivots are probed
-/// (pivoted_fronts.h), and where they do not suit, the values are factored like any others.
+/// A factor of other values by the choices of an earlier one searches for nothing: matching, scaling and pivots are
+/// probed (pivoted_fronts.h), and where they do not suit, the values are factored like any others.
 
 #include "solvers/direct/direct.h"
 
@@ -242,7 +243,8 @@ lac_system lac_direct_system(const lac_factor *f, int64_t item, int threads) {
                       .is_regular = lac_direct_is_regular(f, item)};
 }
 
-// A pivot that is little more than rounding does not stop anything, but it is said. So is a factor with very many entries.
+// A pivot that is little more than rounding does not stop anything, but it is said. So is a factor with very many
+// entries.
 static void direct_warn(lac_factor *f) {
   const lac_direct_factor *d = f->part;
   lac_finding one = d->finding;

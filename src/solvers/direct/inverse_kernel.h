@@ -14,7 +14,8 @@ static inline double FN(inverse_row)(const lac_structure *s, int64_t i, const T 
   return FN(wide_size)(sum);
 }
 
-// The first of rows begin .. end - 1 whose sum is not 1 to `allowed` of its terms; -1: none. A rounding more for each term.
+// The first of rows begin .. end - 1 whose sum is not 1 to `allowed` of its terms; -1: none. A rounding more for each
+// term.
 static int64_t FN(inverse_check)(const lac_structure *s, int64_t begin, int64_t end, double allowed, const void *a,
                                  const void *z, double *error) {
   for (int64_t i = begin; i < end; i++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file rcond.c
-/// 1 / (||A||_1 ||A^-1||_1), estimated by a few solves for every matrix of a batch. Right-hand sides are scaled like A, so
-/// that solutions are as large as the condition, whatever the scale of A.
+/// 1 / (||A||_1 ||A^-1||_1), estimated by a few solves for every matrix of a batch. Right-hand sides are scaled like A,
+/// so that solutions are as large as the condition, whatever the scale of A.
 
 #include <math.h>
 

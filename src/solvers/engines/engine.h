@@ -2,10 +2,10 @@
 /// @file engine.h
 /// Solvers of others, loaded when they are asked for: kinds that the registry has from then on.
 ///
-/// An engine is a lac_direct_table, or a lac_solver_table where it works on arrays and contexts by itself, in a plug-in,
-/// liblacuna_<name>.so, that exports one function, lac_engine_<name>. The core never links it: some engines are under other
-/// licences than Lacuna. A plug-in links nothing of Lacuna either: what it needs of the core it gets as a struct of
-/// functions, and it is loaded once, for good.
+/// An engine is a lac_direct_table, or a lac_solver_table where it works on arrays and contexts by itself, in a
+/// plug-in, liblacuna_<name>.so, that exports one function, lac_engine_<name>. The core never links it: some engines
+/// are under other licences than Lacuna. A plug-in links nothing of Lacuna either: what it needs of the core it gets as
+/// a struct of functions, and it is loaded once, for good.
 
 #ifndef LACUNA_SOLVERS_ENGINES_ENGINE_H
 #define LACUNA_SOLVERS_ENGINES_ENGINE_H

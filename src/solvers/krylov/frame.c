@@ -13,7 +13,8 @@
 // get the 10 and the 50 besides. Residuals of CG and BiCGSTAB may rise for long before they fall, but not for so long.
 enum { KRYLOV_MOST = 10000, KRYLOV_WINDOW = 2000 };
 
-// A residual of so many roundings of |A| |x| + |b| is as small as it gets; and |A| |x|, so rounded, is at most this share of |b|.
+// A residual of so many roundings of |A| |x| + |b| is as small as it gets; and |A| |x|, so rounded, is at most this
+// share of |b|.
 enum { ATTAINED_ROUNDINGS = 4 };
 static const double ATTAINED_SHARE = 0.05;
 
@@ -167,8 +168,8 @@ static lac_status krylov_rescale(krylov *k, int slot) {
   return k->is_scaled ? krylov_pass(k, 1, &op) : LAC_OK;
 }
 
-/// x as the caller's b has it. What converged is the scaled x: one that overflows on the way back has not, and of one that underflows the
-/// report has the residual that is left.
+/// x as the caller's b has it. What converged is the scaled x: one that overflows on the way back has not, and of one
+/// that underflows the report has the residual that is left.
 static lac_status krylov_unscale(krylov *k) {
   lac_context *ctx = k->ctx;
   lac_status status = LAC_OK;
@@ -225,7 +226,8 @@ done:
   return status;
 }
 
-/// Columns that failed far from their best iterate run once more from the start, up to there: what no vector was kept for.
+/// Columns that failed far from their best iterate run once more from the start, up to there: what no vector was kept
+/// for.
 static lac_status krylov_again(krylov *k, const krylov_method *method) {
   lac_context *ctx = k->ctx;
   lac_status status = LAC_OK;
@@ -264,8 +266,8 @@ static bool krylov_is_astray(const krylov *k) {
   return false;
 }
 
-/// A column whose residual does not fall any more has arrived all the same where that is rounding of A x: so is the residual of a direct solution. Not
-/// so where x itself has grown as only a singular matrix lets it.
+/// A column whose residual does not fall any more has arrived all the same where that is rounding of A x: so is the
+/// residual of a direct solution. Not so where x itself has grown as only a singular matrix lets it.
 static lac_status krylov_attain(krylov *k) {
   lac_context *ctx = k->ctx;
   lac_status status = LAC_OK;

@@ -2,9 +2,10 @@
 /// @file krylov.h
 /// Krylov methods on linear maps: op(A) x = b to a tolerance, for many columns and matrices at once.
 ///
-/// Each column of each matrix is a system with coefficients of its own: a state [slots, items, k] in backend memory (kernels/columns.h), and
-/// columns that have converged stand still. The host reads a few of the slots once an iteration, or once each `look_every`. The true
-/// residual is computed anew before a column is called converged, and on exit.
+/// Each column of each matrix is a system with coefficients of its own: a state [slots, items, k] in backend memory
+/// (kernels/columns.h), and columns that have converged stand still. The host reads a few of the slots once an
+/// iteration, or once each `look_every`. The true residual is computed anew before a column is called converged, and on
+/// exit.
 
 #ifndef LACUNA_SOLVERS_KRYLOV_KRYLOV_H
 #define LACUNA_SOLVERS_KRYLOV_KRYLOV_H

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file krylov_solve.c
-/// op(A) x = b by iterating: products with a batch of matrices, their preconditioner, and what is said where the tolerance is not reached.
+/// op(A) x = b by iterating: products with a batch of matrices, their preconditioner, and what is said where the
+/// tolerance is not reached.
 
 #include <stdio.h>
 #include <string.h>
@@ -50,8 +51,8 @@ done:
 
 // -- the preconditioner ----------------------------------------------------------------------------------------------
 
-/// The joint batch as a preconditioner meets it: one matrix serves all, or they are spread as those of the factor; vectors are there for
-/// each item.
+/// The joint batch as a preconditioner meets it: one matrix serves all, or they are spread as those of the factor;
+/// vectors are there for each item.
 static void solve_batch_of(const lac_factor *m, const lac_batch *batch, lac_batch *out) {
   int64_t stride = 1;
 

@@ -18,7 +18,8 @@
 
 enum { LADDER_RUNGS = 5 };
 
-// What stands off the diagonal, as a share of it, up to which ILU(0) needs a few iterations: multigrid is not worth its set-up.
+// What stands off the diagonal, as a share of it, up to which ILU(0) needs a few iterations: multigrid is not worth its
+// set-up.
 static const double ladder_margin = 0.95;
 
 /// What a look at a matrix found.
@@ -49,7 +50,8 @@ static bool ladder_fits(const lac_solver_table *kind, const lac_precondition_wis
          (!wish->needs_hermitian || kind->flags & LAC_KEEPS_HERMITIAN);
 }
 
-/// Whether a set-up failed for what the matrix is, so that a plainer one may do; not for want of memory, nor a device's fault.
+/// Whether a set-up failed for what the matrix is, so that a plainer one may do; not for want of memory, nor a device's
+/// fault.
 static bool ladder_may_go_on(lac_status status) {
   return status == LAC_ERR_SINGULAR || status == LAC_ERR_DEFINITE || status == LAC_ERR_SYMMETRY ||
          status == LAC_ERR_NONFINITE || status == LAC_ERR_OVERFLOW || status == LAC_ERR_UNSUPPORTED;

@@ -2,8 +2,8 @@
 /// @file precondition.c
 /// Preconditioners as kinds of solvers: a factor is the set-up, a solve applies it once.
 ///
-/// Matrices and right-hand sides broadcast, so that a matrix may serve several items of a batch; a preconditioner wants one item for each
-/// of its matrices, in order. It gets them in rounds: each matrix serves equally many items.
+/// Matrices and right-hand sides broadcast, so that a matrix may serve several items of a batch; a preconditioner wants
+/// one item for each of its matrices, in order. It gets them in rounds: each matrix serves equally many items.
 
 #include <stdio.h>
 #include <string.h>

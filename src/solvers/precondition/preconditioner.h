@@ -68,8 +68,8 @@ typedef struct lac_precondition_wish {
   bool is_rectangular;   // there is no matrix to speak of
 } lac_precondition_wish;
 
-/// A preconditioner of a matrix that has been looked at, where none is asked for: the first of those that promise most and can be set up.
-/// `like` is an earlier one; what gave up is said in the reason of `f`, the factor that it is for.
+/// A preconditioner of a matrix that has been looked at, where none is asked for: the first of those that promise most
+/// and can be set up. `like` is an earlier one; what gave up is said in the reason of `f`, the factor that it is for.
 lac_status lac_precondition_open(lac_context *ctx, lac_factor *f, const lac_linear *a,
                                  const lac_precondition_wish *wish, const lac_factor *like, lac_factor **out);
 

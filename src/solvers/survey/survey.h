@@ -20,8 +20,8 @@ lac_status lac_survey_glance(lac_context *ctx, const lac_pattern *pattern, const
 lac_status lac_survey_place(lac_context *ctx, const lac_pattern *pattern, int64_t slot, long long *row,
                             long long *column);
 
-/// Why a matrix is not Hermitian, for sentences: "entry (2, 5), 1, does not equal entry (5, 2), 1.5", or that it has no counterpart.
-/// `values` have items of nnz numbers.
+/// Why a matrix is not Hermitian, for sentences: "entry (2, 5), 1, does not equal entry (5, 2), 1.5", or that it has no
+/// counterpart. `values` have items of nnz numbers.
 lac_status lac_survey_asymmetry(lac_context *ctx, const lac_pattern *pattern, const lac_array *values,
                                 const lac_survey *survey, char *text, size_t size);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Asking for rows of a dense operand before they are needed, where hardware cannot foresee them.
 
-/// Ask for what the entries pass->ahead behind [p, end) read: a row of x, whose beginning is enough, and a value in slot order.
+/// Ask for what the entries pass->ahead behind [p, end) read: a row of x, whose beginning is enough, and a value in
+/// slot order.
 INLINE void XN(ask_rows)(const cpu_pass *pass, const T *x, const int64_t k, int64_t p, int64_t end) {
   const C *columns = pass->columns;
   const O *slots = pass->slots;

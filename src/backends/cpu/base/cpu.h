@@ -2,8 +2,8 @@
 /// @file cpu.h
 /// What the files of the CPU backend share: its kernels, how work is cut among threads, how large outputs are stored.
 ///
-/// Threads only ever cut a range of outputs, and each output is computed in one order by one thread. So the bits of a result
-/// do not depend on how many threads there are.
+/// Threads only ever cut a range of outputs, and each output is computed in one order by one thread. So the bits of a
+/// result do not depend on how many threads there are.
 
 #ifndef LACUNA_BACKENDS_CPU_BASE_CPU_H
 #define LACUNA_BACKENDS_CPU_BASE_CPU_H
@@ -15,8 +15,8 @@
 
 #include "kernels/kernels.h"
 
-// Outputs from this size on leave no room for anything else in a last-level cache: they are stored past it, which also saves
-// reading them first.
+// Outputs from this size on leave no room for anything else in a last-level cache: they are stored past it, which also
+// saves reading them first.
 enum { CPU_STREAMED_BYTES = 16 << 20 };
 
 static inline int cpu_threads(const lac_context *ctx, int64_t work) {
@@ -60,7 +60,8 @@ static inline void cpu_stream(void *to, const void *from) {
 #endif
 }
 
-/// The same at an address that is a multiple of 16: what NumPy's large arrays have. Lines leave whole when their other part follows.
+/// The same at an address that is a multiple of 16: what NumPy's large arrays have. Lines leave whole when their other
+/// part follows.
 static inline void cpu_stream_parts(void *to, const void *from) {
 #if defined(__SSE2__)
   for (int i = 0; i < 4; ++i) _mm_stream_si128((__m128i *)to + i, _mm_loadu_si128((const __m128i *)from + i));

@@ -2,12 +2,13 @@
 /// @file functions.h
 /// The functions of one number, or two, for every dtype, under names that kernel texts paste together (instantiate.h).
 ///
-/// They call the C library one number at a time, or are written out so that compilers vectorise them (exp, tanh, sigmoid, softplus);
-/// both write x y + s as one fused operation: no number's bits depend on where in a loop it stands. Functions that take reals alone
-/// read the real part, so that one text serves all dtypes; operators refuse complex arrays before a kernel is called.
+/// They call the C library one number at a time, or are written out so that compilers vectorise them (exp, tanh,
+/// sigmoid, softplus); both write x y + s as one fused operation: no number's bits depend on where in a loop it stands.
+/// Functions that take reals alone read the real part, so that one text serves all dtypes; operators refuse complex
+/// arrays before a kernel is called.
 ///
-/// Complex functions have the branches of the C library: log(z) = log|z| + i arg(z) with -pi < arg(z) <= pi, so the cuts of
-/// log, sqrt and pow lie along the negative real axis.
+/// Complex functions have the branches of the C library: log(z) = log|z| + i arg(z) with -pi < arg(z) <= pi, so the
+/// cuts of log, sqrt and pow lie along the negative real axis.
 
 #ifndef LACUNA_BACKENDS_CPU_BASE_FUNCTIONS_H
 #define LACUNA_BACKENDS_CPU_BASE_FUNCTIONS_H
@@ -80,7 +81,8 @@ INLINE f64 exp_reduced(f64 x, f64 *k) {
   return fused_f64(r * r, sum, r);
 }
 
-/// exp(x) within one unit in the last place. 2^k comes in two factors: results below the normal numbers are rounded once.
+/// exp(x) within one unit in the last place. 2^k comes in two factors: results below the normal numbers are rounded
+/// once.
 INLINE f64 exp_f64(f64 x) {
   double k, most = exp_reduced(x > 710 ? 710 : x < -746 ? -746 : x, &k), half = round_product(k, 0.5);  // NaN stays
   return (1 + most) * two_to(half) * two_to(k - half);
@@ -89,7 +91,8 @@ INLINE f32 exp_f32(f32 x) { return (f32)exp_f64(x); }
 INLINE c64 exp_c64(c64 x) { return cexpf(x); }
 INLINE c128 exp_c128(c128 x) { return cexp(x); }
 
-/// tanh(x) = -e / (2 + e) with e = exp(-2 |x|) - 1 = 2^k (exp(r) - 1) + (2^k - 1), which keeps its digits where x is small.
+/// tanh(x) = -e / (2 + e) with e = exp(-2 |x|) - 1 = 2^k (exp(r) - 1) + (2^k - 1), which keeps its digits where x is
+/// small.
 INLINE f64 tanh_f64(f64 x) {
   double k, y = -2 * fabs(x), most = exp_reduced(y < -40 ? -40 : y, &k), scale = two_to(k);
   double e = fused_f64(scale, most, scale - 1);
@@ -99,7 +102,8 @@ INLINE f32 tanh_f32(f32 x) { return (f32)tanh_f64(x); }
 INLINE c64 tanh_c64(c64 x) { return ctanhf(x); }
 INLINE c128 tanh_c128(c128 x) { return ctanh(x); }
 
-/// max(x, 0) + log(1 + e) with e = exp(-|x|) <= 1, where log(1 + e) = 2 atanh(s) with s = e / (2 + e) <= 1/3, by its series.
+/// max(x, 0) + log(1 + e) with e = exp(-|x|) <= 1, where log(1 + e) = 2 atanh(s) with s = e / (2 + e) <= 1/3, by its
+/// series.
 INLINE f64 softplus_real(f64 x) {
   double e = exp_f64(-fabs(x)), s = e / (2 + e), square = s * s, sum = 1. / 35;
   UNROLL(16) for (int i = 33; i >= 3; i -= 2) sum = fused_f64(sum, square, 1. / i);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One kernel source for all dtypes and index widths: includes KERNEL_FILE twelve times, with T and FN as in instantiate.h and
+// One kernel source for all dtypes and index widths: includes KERNEL_FILE twelve times, with T and FN as in
+// instantiate.h and
 //
 //     O, C                  as in instantiate_widths.h
 //     XN(name)              name_<T>_<O>_<C>: for functions of the text

@@ -2,8 +2,8 @@
 /// @file loop.h
 /// A loop over the dimensions of an array with up to three operands that are spread along some of them.
 ///
-/// Dimensions of size 1 are dropped and neighbours through which every operand runs on are joined, so that the innermost
-/// dimension is as long as can be; its stride is 0 or 1 for each operand.
+/// Dimensions of size 1 are dropped and neighbours through which every operand runs on are joined, so that the
+/// innermost dimension is as long as can be; its stride is 0 or 1 for each operand.
 
 #ifndef LACUNA_BACKENDS_CPU_BASE_LOOP_H
 #define LACUNA_BACKENDS_CPU_BASE_LOOP_H

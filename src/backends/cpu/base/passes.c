@@ -2,16 +2,16 @@
 /// @file passes.c
 /// Rows and items of a batch, cut among threads.
 ///
-/// Items are cut where every item has an output of its own and there are enough of them; otherwise rows are, and each thread takes
-/// its rows chunk by chunk through all items, so that the structure of a chunk is read once. Either way an output sees the items in
-/// their order.
+/// Items are cut where every item has an output of its own and there are enough of them; otherwise rows are, and each
+/// thread takes its rows chunk by chunk through all items, so that the structure of a chunk is read once. Either way an
+/// output sees the items in their order.
 
 #include "backends/cpu/base/passes.h"
 
 enum { PASS_CHUNK = 16384 };  // entries of a chunk of rows
 
-// Operands up to this size stay in a second-level cache. Of larger ones so many rows of the matrix are looked at, and so many bytes
-// are asked for at a time.
+// Operands up to this size stay in a second-level cache. Of larger ones so many rows of the matrix are looked at, and
+// so many bytes are asked for at a time.
 enum { PASS_CACHED_BYTES = 1 << 19, PASS_SAMPLES = 32, PASS_ASKED_BYTES = 1024, PASS_MOST_AHEAD = 64 };
 
 void cpu_passes_init(cpu_passes *passes, const lac_rows *rows, const lac_array *const in[2], lac_array *out,
@@ -46,7 +46,8 @@ static cpu_pass pass_of(const cpu_passes *passes, int64_t item) {
   return pass;
 }
 
-/// Whether there is one item, whose walk is the one that is shared: most calls, and the small ones among them are short.
+/// Whether there is one item, whose walk is the one that is shared: most calls, and the small ones among them are
+/// short.
 static bool passes_are_one(const cpu_passes *passes) { return passes->batch.count == 1; }
 
 static void passes_items(const void *job, int64_t begin, int64_t end) {

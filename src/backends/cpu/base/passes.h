@@ -24,7 +24,8 @@ typedef struct cpu_pass {
   void *out;
 } cpu_pass;
 
-// Reading the structure where the type does not tell the width: the branch is foreseen, and a block is work enough beside it.
+// Reading the structure where the type does not tell the width: the branch is foreseen, and a block is work enough
+// beside it.
 static inline int64_t cpu_pass_offset(const cpu_pass *pass, int64_t i) {
   return pass->wide_offsets ? ((const int64_t *)pass->offsets)[i] : ((const int32_t *)pass->offsets)[i];
 }
@@ -51,8 +52,8 @@ typedef struct cpu_passes {
 void cpu_passes_init(cpu_passes *passes, const lac_rows *rows, const lac_array *const in[2], lac_array *out,
                      const int core[3]);
 
-/// How many entries ahead rows of `bytes` bytes of a dense operand should be asked for: 0 where neighbouring rows of the matrix read
-/// neighbouring rows of the operand, or all of it fits a cache.
+/// How many entries ahead rows of `bytes` bytes of a dense operand should be asked for: 0 where neighbouring rows of
+/// the matrix read neighbouring rows of the operand, or all of it fits a cache.
 int64_t cpu_rows_ahead(const lac_rows *rows, size_t bytes);
 
 /// Run all walks. `whole`: the kernel must see all rows at once.

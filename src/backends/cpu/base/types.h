@@ -3,10 +3,10 @@
 /// What the CPU kernels do with the numbers of core/numbers.h, under names that kernel texts paste together
 /// (instantiate.h).
 ///
-/// x y + s is written as one fused operation wherever threads cut a range within a loop: a compiler that contracted it in the
-/// vectorised loop and not in the remainder would give other bits where the cut is elsewhere. The plain products of the blocks in
-/// spmm_kernel.h may be contracted or not: threads cut between rows, and a column meets the same instructions in every row.
-/// Complex products are the plain four products.
+/// x y + s is written as one fused operation wherever threads cut a range within a loop: a compiler that contracted it
+/// in the vectorised loop and not in the remainder would give other bits where the cut is elsewhere. The plain products
+/// of the blocks in spmm_kernel.h may be contracted or not: threads cut between rows, and a column meets the same
+/// instructions in every row. Complex products are the plain four products.
 
 #ifndef LACUNA_BACKENDS_CPU_BASE_TYPES_H
 #define LACUNA_BACKENDS_CPU_BASE_TYPES_H
@@ -26,8 +26,8 @@ enum { has_imag_f32 = 0, has_imag_f64 = 0, has_imag_c64 = 1, has_imag_c128 = 1 }
 
 enum { DOT_LANES = 16 };  // of dot_kernel.h
 
-// For short loops whose length is a constant at most places where they are inlined. Clang unrolls those by itself, and warns of
-// the others when told to.
+// For short loops whose length is a constant at most places where they are inlined. Clang unrolls those by itself, and
+// warns of the others when told to.
 #define PRAGMA(text) _Pragma(#text)
 #if defined(__clang__)
 #define UNROLL(n)

@@ -11,7 +11,8 @@ enum { DIAGONALS = 32 };  // of a slice, at most
 enum { SAMPLES = 64 };    // slices that are looked at first
 _Static_assert(1 + DIAGONALS <= CPU_LIST, "a list has room for them");
 
-/// Take a diagonal into the ascending list of `count`, beginning at place *at, where the one before it in the row went; returns the new count.
+/// Take a diagonal into the ascending list of `count`, beginning at place *at, where the one before it in the row went;
+/// returns the new count.
 static int put(int32_t *shifts, int count, int32_t shift, int *at) {
   int place = *at;
   while (place < count && shifts[place] < shift) ++place;
@@ -24,8 +25,8 @@ static int put(int32_t *shifts, int count, int32_t shift, int *at) {
   return count + 1;
 }
 
-/// The number of diagonals and their shifts. Columns outside of the matrix may not be read, so that a slice at its edge has none; nor has
-/// one whose rows have too little in common.
+/// The number of diagonals and their shifts. Columns outside of the matrix may not be read, so that a slice at its edge
+/// has none; nor has one whose rows have too little in common.
 static int slice_make(const void *self, int64_t slice, int32_t list[CPU_LIST]) {
   const lac_pattern *p = self;
   const int32_t *columns = p->columns->host;
@@ -49,8 +50,9 @@ static int slice_make(const void *self, int64_t slice, int32_t list[CPU_LIST]) {
   return 1 + count;
 }
 
-/// Whether every row of a slice has all diagonals of the list: most slices of a grid, found at the speed of reading. Where rows end need
-/// not be read, for columns ascend; but those of a single diagonal do from row to row as well, and say nothing.
+/// Whether every row of a slice has all diagonals of the list: most slices of a grid, found at the speed of reading.
+/// Where rows end need not be read, for columns ascend; but those of a single diagonal do from row to row as well, and
+/// say nothing.
 static bool slice_is_like(const void *self, int64_t slice, const int32_t *list) {
   const lac_pattern *p = self;
   int64_t first = slice * LAC_SLICE, begin = lac_buffer_get(p->offsets, first);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file pairwise_lists.h
-/// A short list of integers for each slice of rows, kept once for neighbours that have the same: a grid has a handful of them.
+/// A short list of integers for each slice of rows, kept once for neighbours that have the same: a grid has a handful
+/// of them.
 
 #ifndef LACUNA_BACKENDS_CPU_PAIRWISE_PAIRWISE_LISTS_H
 #define LACUNA_BACKENDS_CPU_PAIRWISE_PAIRWISE_LISTS_H

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file pairwise_match.c
-/// Aggregates by matching in pairs, twice (after Notay, 2010): rows with their strongest neighbours, then pairs with theirs.
+/// Aggregates by matching in pairs, twice (after Notay, 2010): rows with their strongest neighbours, then pairs with
+/// theirs.
 ///
-/// Entry (i, j) is strong as far as it holds x_j to x_i: -Re(a_ij conj(phase a_ii)). Rows are visited one after the other and take the
-/// strongest neighbour that is free, of equals the one visited first. On a grid numbered line by line the pairs then
-/// all lie in one direction and the pairs of pairs are boxes in line with each other, level after level: that takes far fewer
-/// iterations than aggregates that lie anywhere. Matrices without such a numbering are visited breadth first, which
-/// carries the direction from pair to pair.
+/// Entry (i, j) is strong as far as it holds x_j to x_i: -Re(a_ij conj(phase a_ii)). Rows are visited one after the
+/// other and take the strongest neighbour that is free, of equals the one visited first. On a grid numbered line by
+/// line the pairs then all lie in one direction and the pairs of pairs are boxes in line with each other, level after
+/// level: that takes far fewer iterations than aggregates that lie anywhere. Matrices without such a numbering are
+/// visited breadth first, which carries the direction from pair to pair.
 
 #include "core/numbers.h"
 #include "backends/cpu/pairwise/pairwise.h"
@@ -39,7 +40,8 @@ static inline int64_t match_column(const match *m, int64_t p) {
   return m->has_wide_columns ? ((const int64_t *)m->columns)[p] : ((const int32_t *)m->columns)[p];
 }
 
-/// Ask for what a visit some steps ahead will read: rows that are visited in another order than they are stored lie anywhere.
+/// Ask for what a visit some steps ahead will read: rows that are visited in another order than they are stored lie
+/// anywhere.
 static inline void match_ask(const match *m, const int32_t *order, int64_t at, int64_t count, size_t bytes) {
   enum { SOON = 8, LATER = 16 };
   if (at + LATER >= count) return;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file pairwise_pattern.c
-/// The pattern of P^T A P: count, sum up, fill. A coarse row has the aggregates that the rows of its own have entries in.
+/// The pattern of P^T A P: count, sum up, fill. A coarse row has the aggregates that the rows of its own have entries
+/// in.
 
 #include <omp.h>
 #include <stdlib.h>

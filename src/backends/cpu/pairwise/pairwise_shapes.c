@@ -27,7 +27,8 @@ static int32_t distinct(int32_t count, const int32_t *numbers, int32_t *out) {
   return found;
 }
 
-/// The shape of one coarse row, as lac_aggregation has it, and its shifts entry by entry behind it; returns its size, 0 where it has none.
+/// The shape of one coarse row, as lac_aggregation has it, and its shifts entry by entry behind it; returns its size, 0
+/// where it has none.
 static int shape_of_row(const sight *s, int64_t i, int32_t list[CPU_LIST]) {
   int32_t first = s->starts[i], members = s->starts[i + 1] - first, lengths[MEMBERS], shifts[ENTRIES], count = 0;
   if (members > MEMBERS) return 0;

@@ -18,7 +18,8 @@ INLINE f64 modulus_c64(c64 x) {
 }
 INLINE f64 modulus_c128(c128 x) { return hypot(creal(x), cimag(x)); }
 
-/// Compressed rows in memory. Entry p of row i stands in column columns[p] and has the value values[slots[p]] (slots NULL: p itself).
+/// Compressed rows in memory. Entry p of row i stands in column columns[p] and has the value values[slots[p]] (slots
+/// NULL: p itself).
 typedef struct cpu_sparse {
   int64_t rows, cols, nnz;
   lac_width width;  // of all three arrays

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file smoothed_tentative.c
-/// The tentative interpolation: on each aggregate, the part of the near-null vectors there is Q R. Q is the interpolation, R what the
-/// next level has to interpolate. A vector that depends on those before it adds no column.
+/// The tentative interpolation: on each aggregate, the part of the near-null vectors there is Q R. Q is the
+/// interpolation, R what the next level has to interpolate. A vector that depends on those before it adds no column.
 
 #include <math.h>
 

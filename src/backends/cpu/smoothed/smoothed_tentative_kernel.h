@@ -21,8 +21,8 @@ static double FN(tentative_norm)(int64_t count, const W *column) {
   return largest * sqrt(sum);
 }
 
-/// Column c freed of those before it: one more column of Q, and its part of R into the rows of `next`, which are zero; or none, where it
-/// depends on them. Returns how many columns Q has by then.
+/// Column c freed of those before it: one more column of Q, and its part of R into the rows of `next`, which are zero;
+/// or none, where it depends on them. Returns how many columns Q has by then.
 static int64_t FN(tentative_column)(int m, const tentative_groups *groups, int64_t a, int c, int64_t rank, W *column,
                                     T *basis, W *next) {
   const int64_t *rows = groups->row + groups->start[a];

@@ -15,7 +15,8 @@ static bool FN(survey_mirrors)(T here, T there) {
   return FN(size)(here - FN(conj)(there)) <= LAC_SURVEY_ROUNDINGS * FN(epsilon) * size;
 }
 
-// Whether (i, j) and (j, i) differ by rounding of the diagonal alone; entries that cancelled are few, or all of a matrix that is assembled.
+// Whether (i, j) and (j, i) differ by rounding of the diagonal alone; entries that cancelled are few, or all of a
+// matrix that is assembled.
 static bool FN(survey_cancels)(const survey_rows *s, const T *a, int64_t i, int64_t j, T here, T there) {
   int64_t p = survey_find(s, false, i, i), q = survey_find(s, false, j, j);
   if (p < 0 || q < 0) return false;
@@ -48,8 +49,8 @@ static inline void FN(survey_pair)(const survey_rows *s, bool narrow, const T *a
   part->asymmetric = p, part->is_unpaired = mirror < 0;
 }
 
-// Each entry above the diagonal looks for its mirror, and there are as many below: then all have one. Sums tell whether all is finite; one that
-// overflows sends for a closer look.
+// Each entry above the diagonal looks for its mirror, and there are as many below: then all have one. Sums tell whether
+// all is finite; one that overflows sends for a closer look.
 static inline void FN(survey_row)(const survey_rows *s, bool narrow, const T *a, int64_t i, survey_part *part) {
   int64_t begin = survey_offset(s, narrow, i), end = survey_offset(s, narrow, i + 1), p = begin;
   double positive = 0, beside = 0, largest = 0;

@@ -50,8 +50,8 @@ typedef struct smoothed_part {
 /// The entries of a walk.
 static inline int64_t smoothed_nnz(const lac_rows *rows) { return rows->columns->count; }
 
-/// One of several matrices or blocks of vectors, array[item]: the array itself where there is but one, or a view. The caller destroys it, before
-/// the array.
+/// One of several matrices or blocks of vectors, array[item]: the array itself where there is but one, or a view. The
+/// caller destroys it, before the array.
 lac_status smoothed_item(lac_context *ctx, const lac_array *array, int64_t items, int64_t item, lac_array **out);
 
 /// One matrix of a level whose structure is known, and what is made of it.
@@ -72,12 +72,14 @@ lac_status smoothed_take(lac_context *ctx, smoothed_part *part, int64_t count, l
 lac_status smoothed_found_create(lac_context *ctx, lac_array **out);
 lac_status smoothed_found_read(lac_context *ctx, lac_array *found, double numbers[2]);
 
-/// The values of the finest level; smoother and interpolation of all matrices of level l; the values of level l + 1 for those from `first` on.
+/// The values of the finest level; smoother and interpolation of all matrices of level l; the values of level l + 1 for
+/// those from `first` on.
 lac_status smoothed_finest(lac_context *ctx, const lac_setup *setup, smoothed_part *part);
 lac_status smoothed_fill(lac_context *ctx, smoothed_part *part, int l);
 lac_status smoothed_galerkin(lac_context *ctx, smoothed_part *part, int l, int64_t first);
 
-/// A power of two that takes the largest number to about 1, so that narrow numbers hold it; 1 for what is zero or not finite.
+/// A power of two that takes the largest number to about 1, so that narrow numbers hold it; 1 for what is zero or not
+/// finite.
 double smoothed_factor(double largest);
 
 lac_status smoothed_create(lac_context *ctx, const lac_setup *setup, void **out);

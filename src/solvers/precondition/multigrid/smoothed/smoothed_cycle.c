@@ -116,7 +116,8 @@ static void cycle_close(cycle_run *run) {
   lac_array_destroy(&run->factors);
 }
 
-/// Walks of all levels, and four vectors for each. Those of the finest that are the caller's are put in for each matrix.
+/// Walks of all levels, and four vectors for each. Those of the finest that are the caller's are put in for each
+/// matrix.
 static lac_status cycle_open(lac_context *ctx, const smoothed_part *part, int64_t k, bool adjoint, cycle_run *run) {
   lac_status status = LAC_OK;
 

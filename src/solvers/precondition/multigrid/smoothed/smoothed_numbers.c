@@ -14,7 +14,8 @@
 enum { POWER_STEPS = 8, POWER_SEED = 1 };
 static const double NUMBERS_TIGHT = 2.1;    // a bound of rho that needs no better one
 static const double NUMBERS_SAFETY = 1.15;  // for what the power method has not found yet
-// A diagonal smoother I - omega S A: S A has eigenvalues near 1, unless rho is near 2; then omega rho is 1.8, safely below 2.
+// A diagonal smoother I - omega S A: S A has eigenvalues near 1, unless rho is near 2; then omega rho is 1.8, safely
+// below 2.
 static const double NUMBERS_NEAR_TWO = 1.9, NUMBERS_DAMPED = 1.8;
 
 /// Numbers [items, count] in the hierarchy's precision that the part counts.

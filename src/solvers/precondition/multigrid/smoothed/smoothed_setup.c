@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file smoothed_setup.c
-/// The set-up of smoothed aggregation, level by level. Structure (kinds of entries, aggregates, patterns) goes into a shape that
-/// refreshments share; they redo the numbers alone (smoothed_numbers.c).
+/// The set-up of smoothed aggregation, level by level. Structure (kinds of entries, aggregates, patterns) goes into a
+/// shape that refreshments share; they redo the numbers alone (smoothed_numbers.c).
 
 #include <float.h>
 
@@ -137,7 +137,8 @@ static void course_close(setup_course *course) {
   lac_object_release(course->node);
 }
 
-/// The tentative interpolation of near-null vectors; the nodes of the next level are the columns of this one's aggregates.
+/// The tentative interpolation of near-null vectors; the nodes of the next level are the columns of this one's
+/// aggregates.
 static lac_status course_tentative(lac_context *ctx, lac_dtype dtype, smoothed_structure *level, setup_course *course) {
   lac_status status = LAC_OK;
   lac_aggregates *aggregates = &level->aggregates;
