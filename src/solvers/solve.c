@@ -99,15 +99,14 @@ done:
   return status;
 }
 
-lac_status lac_factor_solve_for(lac_context *ctx, const lac_factor *factor, lac_side side, bool is_derivative,
-                                const lac_array *b, lac_array *x) {
+lac_status lac_factor_solve_job(lac_context *ctx, const lac_factor *factor, lac_solve_job job) {
   lac_status status = LAC_OK;
   lac_batch batch;
-  lac_solve_job job = {.side = side, .is_derivative = is_derivative, .batch = &batch, .b = b, .x = x};
   lac_solve_report report = {.residual = LAC_UNMEASURED};
 
-  LAC_TRY(lac_factor_fit(ctx, "lac_factor_solve", factor, side, b, x, &batch));
-  (void)lac_array_edit(x);  // a new version
+  LAC_TRY(lac_factor_fit(ctx, "lac_factor_solve", factor, job.side, job.b, job.x, &batch));
+  job.batch = &batch;
+  (void)lac_array_edit(job.x);  // a new version
   status = factor->table->solve(ctx, factor, &job, &report);
   solve_remember(factor, &report);
   LAC_TRY(status);
@@ -120,7 +119,7 @@ lac_status lac_factor_solve(lac_context *ctx, const lac_factor *factor, lac_side
   lac_status status = LAC_OK;
 
   LAC_CHECK_CONTEXT();
-  LAC_TRY(lac_factor_solve_for(ctx, factor, side, false, b, x));
+  LAC_TRY(lac_factor_solve_job(ctx, factor, (lac_solve_job){.side = side, .b = b, .x = x}));
 done:
   return status;
 }

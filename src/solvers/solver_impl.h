@@ -56,7 +56,11 @@ typedef struct lac_solve_job {
   const lac_array *b;
   const lac_array *x0;  // where to start; NULL: zero
   lac_array *x;
+  int64_t judged_from;  // rows of x from here on must have digits that are certain; LAC_UNJUDGED: none
 } lac_solve_job;
+
+/// Whoever solves judges.
+enum { LAC_UNJUDGED = -1 };
 
 /// Not measured: whoever wants to know computes the residual (lac_factor_iterate).
 static const double LAC_UNMEASURED = -1;
@@ -277,9 +281,8 @@ int64_t lac_factor_bytes_of(const lac_solver_core *core, lac_dtype dtype, int64_
 /// Equal shapes but for leading dimensions of size 1 before the last `core` ones: those broadcast alike.
 bool lac_factor_same_shape(const lac_meta *a, const lac_meta *b, int core);
 
-/// lac_factor_solve, to the tolerance of derivatives where it is for one.
-lac_status lac_factor_solve_for(lac_context *ctx, const lac_factor *factor, lac_side side, bool is_derivative,
-                                const lac_array *b, lac_array *x);
+/// lac_factor_solve with more to say; the batch of the job is found here.
+lac_status lac_factor_solve_job(lac_context *ctx, const lac_factor *factor, lac_solve_job job);
 
 /// Measure what a kind left unmeasured, by a factor that holds its values.
 lac_status lac_factor_measure(lac_context *ctx, const lac_factor *factor, const lac_solve_job *job,

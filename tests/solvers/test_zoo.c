@@ -157,6 +157,108 @@ static void nothing_is_silently_wrong_and_nothing_needlessly_refused(lac_context
          (long long)all.warned, (long long)all.refused);
 }
 
+// -- least squares
+// -------------------------------------------------------------------------------------------------------
+
+static lac_status lstsq_by(lac_context *ctx, const zoo_rectangle *a, lac_method method, const double *b, double *x) {
+  lac_status status;
+  lac_solver_options options = lac_solver_options_defaults();
+  lac_pattern *pattern = NULL, *system = NULL;
+  lac_solver *solver = NULL;
+  lac_tape *tape = NULL;
+  lac_array *values = NULL, *given = NULL;
+  lac_var out[2];
+  int64_t entries = 0;
+  int64_t *row = scratch((size_t)(a->rows * a->cols) * 8 + 8), *col = scratch((size_t)(a->rows * a->cols) * 8 + 8);
+  double *numbers = scratch((size_t)(a->rows * a->cols) * sizeof *numbers);
+
+  options.method = method;
+  for (int64_t p = 0; p < a->rows * a->cols; p++) {
+    if (a->full[p] == 0) continue;
+    row[entries] = p / a->cols, col[entries] = p % a->cols, numbers[entries++] = a->full[p];
+  }
+  CHECK_OK(lac_pattern_from_coo(ctx, a->rows, a->cols, entries, LAC_I64, row, col, LAC_WIDTH_AUTO, &pattern, NULL));
+  CHECK_OK(lac_pattern_augmented(ctx, pattern, &system, NULL));
+  CHECK_OK(lac_solver_create(ctx, system, &options, &solver));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, &entries, numbers, LAC_COPY, &values));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){a->rows, 1}, (void *)b, LAC_COPY, &given));
+  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  lac_context_clear_warning(ctx);
+  lac_lstsq(tape, solver, pattern, lac_tape_leaf(tape, values), lac_tape_constant(tape, given), (lac_var){0}, out);
+  status = lac_tape_status(tape);
+  if (status == LAC_OK) CHECK_OK(lac_array_read(ctx, lac_tape_value(tape, out[0]), x));
+  lac_tape_destroy(&tape);
+  lac_solver_destroy(&solver);
+  lac_pattern_destroy(&system);
+  lac_pattern_destroy(&pattern);
+  lac_array_destroy(&values);
+  lac_array_destroy(&given);
+  return status;
+}
+
+static void check_fit(lac_context *ctx, const char *name, const zoo_rectangle *a, random_state *r, int kind,
+                      tally *count) {
+  static const lac_method BY[] = {LAC_METHOD_AUTO, LAC_METHOD_LDLT, LAC_METHOD_LU, LAC_METHOD_PIVOTING_LU};
+  double b[ZOO_MOST], x[ZOO_MOST], along[ZOO_MOST];
+  for (int64_t j = 0; j < a->cols; j++) along[j] = random_unit(r);
+  for (int64_t i = 0; i < a->rows; i++) {
+    b[i] = kind == 0 ? 1 : kind == 1 ? random_unit(r) : 0;
+    for (int64_t j = 0; kind == 2 && j < a->cols; j++) b[i] += a->full[i * a->cols + j] * along[j];
+  }
+  zoo_fit t = zoo_lstsq(a, b);
+  double condition = fmax(t.condition, t.spread);
+  bool is_certain = condition * DBL_EPSILON < 1e-4;
+  double allowed = fmin(0.1, 1e-13 + 100 * DBL_EPSILON * condition);
+  for (size_t m = 0; m < sizeof BY / sizeof *BY; m++) {
+    size_t mark = scratch_mark();
+    lac_status status = lstsq_by(ctx, a, BY[m], b, x);
+    bool is_warned = *lac_context_warning(ctx);
+    if (status != LAC_OK && status != LAC_ERR_SINGULAR)
+      check_fail(__FILE__, __LINE__, "%s: %s", name, lac_context_error(ctx));
+    if (status != LAC_OK && !strstr(lac_context_error(ctx), "damp"))
+      check_fail(__FILE__, __LINE__, "%s: no way out: %s", name, lac_context_error(ctx));
+    if ((status != LAC_OK || is_warned) && is_certain)
+      check_fail(__FILE__, __LINE__, "%s, %lld x %lld, condition %.1e, spread %.1e: %s", name, (long long)a->rows,
+                 (long long)a->cols, t.condition, t.spread,
+                 status == LAC_OK ? lac_context_warning(ctx) : lac_context_error(ctx));
+    if (status == LAC_OK && !is_warned && !(zoo_fit_error(a, &t, x) <= allowed))
+      check_fail(__FILE__, __LINE__, "%s, %lld x %lld, method %d, condition %.1e, spread %.1e: an error of %.1e", name,
+                 (long long)a->rows, (long long)a->cols, (int)BY[m], t.condition, t.spread, zoo_fit_error(a, &t, x));
+    count->refused += status != LAC_OK, count->warned += status == LAC_OK && is_warned;
+    count->right += status == LAC_OK && !is_warned;
+    lac_context_clear_error(ctx);
+    scratch_release(mark);
+  }
+}
+
+static void least_squares_are_right_to_their_condition_or_refused(lac_context *ctx) {
+  enum { MATRICES = 12, SPREADS = 300, MOST = ZOO_MOST / 2 };
+  tally families = {0, 0, 0}, spreads = {0, 0, 0};
+  for (int k = 0; k < ZOO_FAMILIES * MATRICES; k++) {
+    random_state r = random_start(77000 + (uint64_t)k);
+    zoo_matrix a;
+    do ZOO[k % ZOO_FAMILIES].fill(&r, &a);
+    while (a.n > MOST || a.n < 3);
+    for (int shape = 0; shape < 3; shape++) {
+      int64_t less = shape == 0 ? 0 : 1 + random_below(&r, a.n / 2);
+      zoo_rectangle cut = zoo_cut(&a, shape == 1 ? less : 0, shape == 2 ? less : 0);
+      check_fit(ctx, ZOO[k % ZOO_FAMILIES].name, &cut, &r, k % 3, &families);
+    }
+  }
+  for (int k = 0; k < SPREADS; k++) {
+    random_state r = random_start(99000 + (uint64_t)k);
+    int64_t rows = 2 + random_below(&r, 34), cols = 2 + random_below(&r, ZOO_MOST / 4);
+    double decades = 8 + 9 * fabs(random_unit(&r));
+    zoo_rectangle a =
+        k % 2 ? zoo_spread(&r, rows, cols, decades, k % 4 > 1) : zoo_spread(&r, cols, rows, decades, k % 4 > 1);
+    check_fit(ctx, "spread", &a, &r, k % 3, &spreads);
+  }
+  printf("  %-20s %5lld right, %4lld with a warning, %5lld refused\n", "least squares", (long long)families.right,
+         (long long)families.warned, (long long)families.refused);
+  printf("  %-20s %5lld right, %4lld with a warning, %5lld refused\n", "spread", (long long)spreads.right,
+         (long long)spreads.warned, (long long)spreads.refused);
+}
+
 // -- ways out
 // ------------------------------------------------------------------------------------------------------------
 
@@ -229,5 +331,6 @@ static void the_last_solve_of_a_solver_is_told(lac_context *ctx) {
   direct_close(&s);
 }
 
-CHECK_MAIN_OF("direct", nothing_is_silently_wrong_and_nothing_needlessly_refused, every_way_out_works,
+CHECK_MAIN_OF("direct", nothing_is_silently_wrong_and_nothing_needlessly_refused,
+              least_squares_are_right_to_their_condition_or_refused, every_way_out_works,
               the_last_solve_of_a_solver_is_told)

@@ -327,3 +327,115 @@ double zoo_error(const zoo_matrix *a, bool transposed, const double *x, const do
   }
   return size > 0 ? error / size : error;
 }
+
+// -- least squares
+// -------------------------------------------------------------------------------------------------------
+
+zoo_rectangle zoo_cut(const zoo_matrix *a, int64_t rows, int64_t cols) {
+  zoo_rectangle out = {a->n - rows, a->n - cols, {0}};
+  for (int64_t p = 0; p < out.rows * out.cols; p++) out.full[p] = a->full[p / out.cols * a->n + p % out.cols];
+  return out;
+}
+
+/// A <- (I - 2 v v^T) A, or A (I - 2 v v^T), for a v without order.
+static void zoo_reflect(random_state *r, zoo_rectangle *a, bool by_rows) {
+  int64_t n = by_rows ? a->rows : a->cols, others = by_rows ? a->cols : a->rows;
+  double v[ZOO_MOST], square = 0;
+  for (int64_t i = 0; i < n; i++) v[i] = random_unit(r), square += v[i] * v[i];
+  for (int64_t k = 0; k < others; k++) {
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += v[i] * a->full[by_rows ? i * a->cols + k : k * a->cols + i];
+    for (int64_t i = 0; i < n; i++) a->full[by_rows ? i * a->cols + k : k * a->cols + i] -= 2 * v[i] * sum / square;
+  }
+}
+
+zoo_rectangle zoo_spread(random_state *r, int64_t rows, int64_t cols, double decades, bool is_even) {
+  zoo_rectangle a = {rows, cols, {0}};
+  int64_t rank = rows < cols ? rows : cols;
+  for (int64_t i = 0; i < rank; i++) {
+    double share = rank > 1 ? (double)i / (double)(rank - 1) : 0;
+    a.full[i * cols + i] = pow(10, -decades * (is_even || i == rank - 1 ? share : 0));
+  }
+  for (int k = 0; k < 6; k++) zoo_reflect(r, &a, k % 2);
+  return a;
+}
+
+/// 1 / the largest number of each line of the shorter side.
+static void fit_units(const zoo_rectangle *a, double *d) {
+  bool is_tall = a->rows >= a->cols;
+  for (int64_t k = 0; k < (is_tall ? a->cols : a->rows); k++) {
+    double largest = 0;
+    for (int64_t i = 0; i < (is_tall ? a->rows : a->cols); i++) {
+      largest = fmax(largest, fabs(a->full[is_tall ? i * a->cols + k : k * a->cols + i]));
+    }
+    d[k] = largest > 0 ? 1 / largest : 1;
+  }
+}
+
+/// K = [I, A d; d A^T, 0], or [0, d A; A^T d, I] where A is wide.
+static void fit_system(const zoo_rectangle *a, const double *d, quad *k) {
+  int64_t m = a->rows, n = a->cols, size = m + n;
+  bool is_tall = m >= n;
+  for (int64_t p = 0; p < size * size; p++) k[p] = p % (size + 1) == 0 && (p / size < m) == is_tall;
+  for (int64_t p = 0; p < m * n; p++) {
+    quad value = (quad)a->full[p] * d[is_tall ? p % n : p / n];
+    k[p / n * size + m + p % n] = k[(m + p % n) * size + p / n] = value;
+  }
+}
+
+static double fit_sum(int64_t size, const quad *k, int64_t row, int64_t begin, int64_t end) {
+  double sum = 0;
+  for (int64_t j = begin; j < end; j++) sum += (double)quad_size(k[row * size + j]);
+  return sum;
+}
+
+/// |A| |A^+| from the parts of K and K^-1: A, A^+, and (A^T A)^-1 or (A A^T)^-1, which alone is sure to show a null space.
+static double fit_spread(int64_t m, int64_t size, const quad *k, const quad *inverse) {
+  bool is_tall = 2 * m >= size;
+  double most = 0, least = 0;
+  for (int64_t i = 0; i < m; i++) most = fmax(most, fit_sum(size, k, i, m, size));
+  for (int64_t j = m; j < size; j++) least = fmax(least, fit_sum(size, inverse, j, 0, m));
+  for (int64_t j = is_tall ? m : 0; j < (is_tall ? size : m); j++) {
+    least = fmax(least, sqrt(fit_sum(size, inverse, j, is_tall ? m : 0, is_tall ? size : m)));
+  }
+  return most * least;
+}
+
+zoo_fit zoo_lstsq(const zoo_rectangle *a, const double *b) {
+  static _Thread_local quad work[ZOO_MOST * ZOO_MOST], system[ZOO_MOST * ZOO_MOST], inverse[ZOO_MOST * ZOO_MOST];
+  int64_t m = a->rows, size = m + a->cols;
+  bool is_tall = m >= a->cols;
+  zoo_fit t = {.spread = (double)INFINITY, .condition = (double)INFINITY};
+  double d[ZOO_MOST], ignored[2], given[ZOO_MOST] = {0}, terms[ZOO_MOST] = {0}, worst = 0;
+  quad z[ZOO_MOST] = {0};
+
+  fit_units(a, d);
+  fit_system(a, d, work);
+  fit_system(a, d, system);
+  if (!quad_invert(size, work, inverse, &ignored[0], &ignored[1])) return t;
+  for (int64_t i = 0; i < m; i++) given[i] = is_tall ? b[i] : d[i] * b[i];
+  for (int64_t p = 0; p < size * size; p++) z[p / size] += inverse[p] * given[p % size];
+  for (int64_t i = 0; i < size; i++) {
+    terms[i] = fabs(given[i]);
+    for (int64_t j = 0; j < size; j++) terms[i] += (double)(quad_size(system[i * size + j]) * quad_size(z[j]));
+    t.size = fmax(t.size, fmax(fabs(given[i]), i < m ? 0 : (double)quad_size(z[i])));
+  }
+  for (int64_t j = m; j < size; j++) {
+    double sum = 0;
+    for (int64_t i = 0; i < size; i++) sum += (double)quad_size(inverse[j * size + i]) * terms[i];
+    worst = fmax(worst, sum);
+    t.x[j - m] = (double)z[j] * (is_tall ? d[j - m] : 1);
+  }
+  t.condition = worst / t.size;
+  t.spread = fit_spread(m, size, system, inverse);
+  return t;
+}
+
+double zoo_fit_error(const zoo_rectangle *a, const zoo_fit *truth, const double *x) {
+  double d[ZOO_MOST], error = 0;
+  fit_units(a, d);
+  for (int64_t j = 0; j < a->cols; j++) {
+    error = fmax(error, fabs(x[j] - truth->x[j]) / (a->rows >= a->cols ? d[j] : 1));
+  }
+  return error / truth->size;
+}

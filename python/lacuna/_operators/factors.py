@@ -14,7 +14,7 @@ _OWN, _BOTH = -1, -2  # places beside the orderings: the pattern itself, with it
 _NONZERO, _POSITIVE = lib.LAC_PIVOTS_NONZERO, lib.LAC_PIVOTS_POSITIVE
 _COMPLEX = (lib.LAC_C64, lib.LAC_C128)
 _FULL_RANK = 1  # asked of solve_with: a system whose matrix has not full rank is refused
-_ALPHA = {code: 2.0**-10 if code in (lib.LAC_F32, lib.LAC_C64) else 2.0**-24 for code in range(4)}  # small beside A
+_ALPHA = {code: 2.0**-13 if code in (lib.LAC_F32, lib.LAC_C64) else 2.0**-36 for code in range(4)}  # small beside A
 
 
 def _place(pattern, place):

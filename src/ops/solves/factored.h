@@ -35,11 +35,12 @@ lac_var lac_emit_solve(lac_tape *tape, const void *object, const lac_attrs *attr
 lac_var lac_emit_derivative_solve(lac_tape *tape, const void *object, lac_side side, lac_var a, lac_var b);
 
 /// The rank of a least-squares system (rank.c), where attributes of solve_with ask for it: i[1] = 1, its shorter side is rows i[2] to
-/// i[3] - 1, f[0] is alpha. Refuse others; what a factorisation ended with, LAC_ERR_SINGULAR in the words of least squares; the look
-/// at a factor.
+/// i[3] - 1, f[0] is alpha. Refuse others; what a factorisation or a solve ended with, LAC_ERR_SINGULAR in the words of least squares; the
+/// look at a factor, which also tells what of a solution must be judged (lac_solve_job).
 lac_status lac_rank_infer(lac_call *call);
 lac_status lac_rank_judge(lac_context *ctx, const lac_attrs *attrs, lac_status given);
-lac_status lac_rank_check(lac_context *ctx, const lac_attrs *attrs, const lac_factor *factor, const lac_array *values);
+lac_status lac_rank_check(lac_context *ctx, const lac_attrs *attrs, const lac_factor *factor, const lac_array *values,
+                          int64_t *judged_from);
 
 /// The operator selected_inverse by such an object.
 lac_var lac_emit_selected_inverse(lac_tape *tape, const void *object, lac_var a);

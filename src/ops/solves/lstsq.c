@@ -14,9 +14,9 @@
 
 #include "ops/solves/factored.h"
 
-/// Small beside A, so that small singular values stay apart from zero; no smaller than what solvers take as a pivot, which is the square
-/// root of a rounding.
-static double lstsq_alpha_of(lac_dtype dtype) { return lac_dtype_real(dtype) == LAC_F32 ? 0x1p-10 : 0x1p-24; }
+/// Small beside A: a factor of the system is one of numbers that are off by eps of it, which refinement makes good for
+/// where alpha eps / sigma^2 is less than 1 for the singular values sigma of A, and eps / alpha for the residual.
+static double lstsq_alpha_of(lac_dtype dtype) { return lac_dtype_real(dtype) == LAC_F32 ? 0x1p-13 : 0x1p-36; }
 
 /// What is frozen, and the scale d of the shorter side.
 typedef struct lstsq_task {

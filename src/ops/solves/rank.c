@@ -8,6 +8,7 @@
 /// (or the other way round, where A is wide.) Each solve turns y towards the vector of the smallest singular value, of which sigma is
 /// never less; it is measured and not concluded from pivots, since those of a singular system are rounding errors times anything.
 /// The lines of A are near 1 in size. A y that is not much longer than v settles the matter at once: the usual case costs one solve.
+/// Else the unknowns of every solution are judged, for how much the residual takes from them depends on b.
 
 #include <math.h>
 
@@ -49,7 +50,8 @@ static lac_status rank_refuse(lac_context *ctx) {
 }
 
 lac_status lac_rank_judge(lac_context *ctx, const lac_attrs *attrs, lac_status given) {
-  return given == LAC_ERR_SINGULAR && rank_is_asked(attrs) ? rank_refuse(ctx) : given;
+  bool is_lost = given == LAC_ERR_SINGULAR || given == LAC_ERR_CONVERGENCE || given == LAC_ERR_NONFINITE;
+  return is_lost && rank_is_asked(attrs) ? rank_refuse(ctx) : given;
 }
 
 // -- vectors of real numbers, on the host ----------------------------------------------------------------------------
@@ -141,15 +143,13 @@ done:
 
 /// One solve, and what it shows.
 static lac_status rank_step(lac_context *ctx, rank_look *l, const lac_array *values, bool *is_settled) {
-  lac_status status = LAC_OK, solved = LAC_OK;
+  lac_status status = LAC_OK;
   double rounding = lac_dtype_epsilon(l->factor->meta.dtype);
 
   LAC_TRY(rank_write(ctx, l));
-  solved = lac_factor_solve(ctx, l->factor, LAC_N, l->y, l->z);
-  if (solved == LAC_ERR_SINGULAR || solved == LAC_ERR_CONVERGENCE || solved == LAC_ERR_NONFINITE) {
-    LAC_TRY(rank_refuse(ctx));
-  }
-  LAC_TRY(solved);
+  LAC_TRY(lac_rank_judge(
+      ctx, l->attrs,
+      lac_factor_solve_job(ctx, l->factor, (lac_solve_job){.b = l->y, .x = l->z, .judged_from = LAC_UNJUDGED})));
   LAC_TRY(rank_read(ctx, l));
   *is_settled = rank_normalise(l) < l->attrs->f[0] / (RANK_ROUNDINGS * RANK_ROUNDINGS * rounding);
   if (*is_settled) goto done;
@@ -161,7 +161,11 @@ done:
   return status;
 }
 
-lac_status lac_rank_check(lac_context *ctx, const lac_attrs *attrs, const lac_factor *factor, const lac_array *values) {
+/// The first row of the unknowns: they are the shorter side, or behind it.
+static int64_t rank_unknowns(const lac_attrs *attrs) { return attrs->i[2] > 0 ? attrs->i[2] : attrs->i[3]; }
+
+lac_status lac_rank_check(lac_context *ctx, const lac_attrs *attrs, const lac_factor *factor, const lac_array *values,
+                          int64_t *judged_from) {
   lac_status status = LAC_OK;
   rank_look look = {.attrs = attrs, .factor = factor};
   bool is_settled = false;
@@ -172,6 +176,7 @@ lac_status lac_rank_check(lac_context *ctx, const lac_attrs *attrs, const lac_fa
   for (int solve = 0; solve < RANK_SOLVES && !is_settled; solve++) {
     LAC_TRY(rank_step(ctx, &look, values, &is_settled));
   }
+  *judged_from = is_settled ? LAC_UNJUDGED : rank_unknowns(attrs);
 done:
   lac_array_destroy(&look.y);
   lac_array_destroy(&look.z);

@@ -6,7 +6,8 @@
 /// To ask costs a few solves (method/certainty.h), so there must be cause: a pivot that is small relative to its row or
 /// column, as a matrix that is singular in exact arithmetic has one; or |A| |x| far above |b|, as it is along a null
 /// space that no pivot shows. Then the condition of the matrix is estimated, once; and where that does not settle it,
-/// the error of each column.
+/// the error of each column. Of a least-squares system, whose condition is that of its matrix squared, the unknowns alone
+/// are judged, and whoever solves it knows whether there is cause (ops/solves/rank.c).
 
 #include <math.h>
 #include <stdio.h>
@@ -44,9 +45,9 @@ static bool certain_refines(const lac_factor *f) {
   return lac_direct_of(f)->finding.perturbed > 0 || lac_direct_of(f)->table->is_foreign;
 }
 
-/// Whether a condition leaves digits to every solution.
-static bool certain_is_settled(const lac_factor *f, double condition) {
-  return CERTAIN_MARGIN * condition * lac_dtype_epsilon(f->meta.dtype) < LAC_CERTAINTY_FEW;
+/// Whether a condition leaves digits to every solution with such a backward error.
+static bool certain_is_settled(const lac_factor *f, double condition, double backward) {
+  return CERTAIN_MARGIN * condition * fmax(backward, lac_dtype_epsilon(f->meta.dtype)) < LAC_CERTAINTY_FEW;
 }
 
 /// Where the condition of op(A) is kept.
@@ -55,21 +56,26 @@ static _Atomic double *certain_kept(const lac_factor *f, int64_t item, lac_side 
 }
 
 /// Whether an earlier solve has found a condition that settles the matter.
-static bool certain_is_known(const lac_factor *f, int64_t item, lac_side side) {
+static bool certain_is_known(const lac_factor *f, int64_t item, lac_side side, double backward) {
   double known = atomic_load(certain_kept(f, item, side));
-  return known > 0 && certain_is_settled(f, known);
+  return known > 0 && certain_is_settled(f, known, backward);
 }
 
-/// Once more, carefully: the factor may be a poor one, or the units of the matrix odd.
-static lac_status certain_reopen(lac_certainty *c, lac_fault *fault) {
-  lac_system a = c->task.system;
-  lac_certainty_close(c);
-  return lac_certainty_open(&a, true, c->side, c, fault);
+/// From now on carefully: the factor may be a poor one, or the units of the matrix odd.
+static lac_status certain_take_care(lac_certainty *c, lac_fault *fault) {
+  c->task.refines = true;
+  return lac_certainty_units(c, fault);
+}
+
+static lac_status certain_open(const lac_factor *f, const lac_system *a, lac_side side, lac_certainty *c,
+                               lac_fault *fault) {
+  lac_status status = lac_certainty_open(a, false, side, c, fault);
+  return status == LAC_OK && certain_refines(f) ? certain_take_care(c, fault) : status;
 }
 
 /// The condition of op(A), kept with the factor; several threads may find it at once. Where it does not settle the
 /// matter, `c` is careful afterwards, and so was the estimate.
-static lac_status certain_condition(const lac_factor *f, int64_t item, lac_certainty *c, double *out,
+static lac_status certain_condition(const lac_factor *f, int64_t item, double backward, lac_certainty *c, double *out,
                                     lac_fault *fault) {
   _Atomic double *kept = certain_kept(f, item, c->side);
   double known = atomic_load(kept);
@@ -77,8 +83,8 @@ static lac_status certain_condition(const lac_factor *f, int64_t item, lac_certa
 
   *out = known;
   if (known == 0) status = lac_certainty_condition(c, out, fault);
-  if (status == LAC_OK && !certain_is_settled(f, *out) && !c->task.refines) {
-    status = certain_reopen(c, fault);
+  if (status == LAC_OK && !certain_is_settled(f, *out, backward) && !c->task.refines) {
+    status = certain_take_care(c, fault);
     if (status == LAC_OK && known == 0) status = lac_certainty_condition(c, out, fault);
   }
   if (status == LAC_OK && !c->task.is_lost) atomic_store(kept, *out);
@@ -104,10 +110,14 @@ static void doubt_note(lac_doubt *doubt, double error, int64_t task) {
   pthread_mutex_unlock(&doubt->lock);
 }
 
+static bool certain_has_partner(const lac_factor *f) {
+  lac_solver_options options = f->core->options;
+  return f->table->partner(f, &options);
+}
+
 /// A partner shall tell; where there is none, it is a doubt.
 static lac_status certain_give_up(const lac_factor *f, double error, int64_t task, lac_doubt *doubt, lac_fault *fault) {
-  lac_solver_options options = f->core->options;
-  if (!f->table->partner(f, &options)) {
+  if (!certain_has_partner(f)) {
     doubt_note(doubt, fmax(error, LAC_CERTAINTY_FEW), task);
     return LAC_OK;
   }
@@ -126,37 +136,70 @@ static lac_status certain_judge(const lac_factor *f, double error, bool is_lost,
   return LAC_OK;
 }
 
-/// The worst error of those columns that are in doubt.
-static lac_status certain_columns(lac_certainty *c, bool all, double cause, int width,
-                                  void *const blocks[REFINE_BLOCKS], const double *growth, double *worst,
+/// Columns that give cause; all of them where pivots do.
+typedef struct certain_doubted {
+  bool is[LAC_BLOCK_WIDTH], any;
+  double backward;  // the largest error of theirs
+} certain_doubted;
+
+static certain_doubted certain_doubt(const lac_factor *f, const lac_solved *s) {
+  bool all = s->judged_from > 0 || certain_is_doubtful(f, s->item);
+  certain_doubted out = {.any = false};
+  for (int k = 0; k < s->width; k++) {
+    out.is[k] = all || s->refined->growth[k] * certain_cause(f) > 1;
+    out.any |= out.is[k];
+    if (out.is[k]) out.backward = fmax(out.backward, s->refined->error[k]);
+  }
+  return out;
+}
+
+/// The worst error of those columns.
+static lac_status certain_columns(lac_certainty *c, const lac_solved *s, const certain_doubted *doubted, double *worst,
                                   lac_fault *fault) {
   lac_status status = LAC_OK;
-  for (int k = 0; k < width && status == LAC_OK; k++) {
+  for (int k = 0; k < s->width && status == LAC_OK; k++) {
     double error = 0;
-    if (!all && !(growth[k] * cause > 1)) continue;
-    status = lac_certainty_error(c, width, k, blocks[REFINE_B], blocks[REFINE_X], &error, fault);
+    if (!doubted->is[k]) continue;
+    status = lac_certainty_error(c, s->width, k, s->blocks[REFINE_B], s->blocks[REFINE_X], &error, fault);
     *worst = fmax(*worst, error);
   }
   return status;
 }
 
-lac_status lac_direct_certain(const lac_factor *f, int64_t item, const lac_system *a, lac_side side, int width,
-                              void *const blocks[REFINE_BLOCKS], const double *growth, int64_t task, lac_doubt *doubt,
-                              lac_fault *fault) {
-  bool all = certain_is_doubtful(f, item), any = all;
-  double cause = certain_cause(f), condition = 0, worst = 0;
-  lac_certainty c = {.memory = NULL};
-  lac_status status = LAC_OK;
+/// All rows: nothing more where the condition settles it.
+static lac_status certain_whole(const lac_factor *f, const lac_solved *s, const certain_doubted *doubted,
+                                lac_certainty *c, double *worst, lac_fault *fault) {
+  double condition = 0;
+  lac_status status = certain_open(f, s->system, s->side, c, fault);
+  if (status == LAC_OK) status = certain_condition(f, s->item, doubted->backward, c, &condition, fault);
+  if (status != LAC_OK || certain_is_settled(f, condition, doubted->backward)) return status;
+  return certain_columns(c, s, doubted, worst, fault);
+}
 
-  for (int k = 0; k < width && !any; k++) any = growth[k] * cause > 1;
-  if (!any || certain_is_known(f, item, side)) return LAC_OK;
-  status = lac_certainty_open(a, certain_refines(f), side, &c, fault);
-  if (status == LAC_OK) status = certain_condition(f, item, &c, &condition, fault);
-  if (status == LAC_OK && !certain_is_settled(f, condition)) {
-    status = certain_columns(&c, all, cause, width, blocks, growth, &worst, fault);
-  }
+/// The unknowns of least squares. Where they are in doubt and the factor is a poor one, a partner shall tell.
+static lac_status certain_part(const lac_factor *f, const lac_solved *s, const certain_doubted *doubted,
+                               lac_certainty *c, double *worst, lac_fault *fault) {
+  bool is_poor = doubted->backward > REFINE_GOOD * lac_dtype_epsilon(f->meta.dtype);
+  lac_status status = lac_certainty_open(s->system, true, s->side, c, fault);
+  if (status != LAC_OK) return status;
+  c->task.system.is_stable = false;  // solutions that are only mildly good show a null space where there is none
+  lac_certainty_rows(c, s->judged_from);
+  status = certain_columns(c, s, doubted, worst, fault);
+  c->task.is_lost |= is_poor && *worst >= LAC_CERTAINTY_FEW && certain_has_partner(f);
+  return status;
+}
+
+lac_status lac_direct_certain(const lac_factor *f, const lac_solved *s, lac_doubt *doubt, lac_fault *fault) {
+  certain_doubted doubted = certain_doubt(f, s);
+  bool is_whole = s->judged_from == 0;
+  double worst = 0;
+  lac_certainty c = {.memory = NULL};
+  lac_status status;
+
+  if (!doubted.any || (is_whole && certain_is_known(f, s->item, s->side, doubted.backward))) return LAC_OK;
+  status = (is_whole ? certain_whole : certain_part)(f, s, &doubted, &c, &worst, fault);
   lac_certainty_close(&c);
-  return status == LAC_OK ? certain_judge(f, worst, c.task.is_lost, "x", task, doubt, fault) : status;
+  return status == LAC_OK ? certain_judge(f, worst, c.task.is_lost, "x", s->task, doubt, fault) : status;
 }
 
 // -- of the matrix alone
@@ -178,8 +221,8 @@ static lac_status certain_item(const void *job, int64_t item, int thread, lac_fa
 
   (void)thread;
   if (!certain_is_doubtful(w->f, item)) return LAC_OK;
-  status = lac_certainty_open(&a, certain_refines(w->f), LAC_N, &c, fault);
-  if (status == LAC_OK) status = certain_condition(w->f, item, &c, &condition, fault);
+  status = certain_open(w->f, &a, LAC_N, &c, fault);
+  if (status == LAC_OK) status = certain_condition(w->f, item, 0, &c, &condition, fault);
   lac_certainty_close(&c);
   error = condition * lac_dtype_epsilon(w->f->meta.dtype);
   return status == LAC_OK ? certain_judge(w->f, error, c.task.is_lost, "this", item, w->doubt, fault) : status;

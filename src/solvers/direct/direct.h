@@ -64,12 +64,21 @@ typedef struct lac_doubt {
   int64_t task;
 } lac_doubt;
 
-/// Judge columns that op(A) x = b was solved for (blocks of `width` columns, of which `growth` is |A| |x| / |b|) where
-/// pivots or growth give cause: LAC_ERR_SINGULAR where no digit is certain and options do not accept that, else the
-/// worst is noted in `doubt`.
-lac_status lac_direct_certain(const lac_factor *f, int64_t item, const lac_system *a, lac_side side, int width,
-                              void *const blocks[REFINE_BLOCKS], const double *growth, int64_t task, lac_doubt *doubt,
-                              lac_fault *fault);
+/// Columns that op(A) x = b was solved for.
+typedef struct lac_solved {
+  const lac_system *system;
+  int64_t item, task;  // the matrix, and the task that solved
+  lac_side side;       // LAC_N or LAC_T
+  int width;
+  void *const *blocks;  // REFINE_BLOCKS of them
+  const lac_refined *refined;
+  int64_t judged_from;  // as of lac_solve_job, not negative
+} lac_solved;
+
+/// Judge columns where pivots or growth give cause, or where a part of x is asked for: LAC_ERR_SINGULAR where no digit is
+/// certain and options do not accept that, else the worst is noted in `doubt`; LAC_ERR_CONVERGENCE where a partner may do
+/// better.
+lac_status lac_direct_certain(const lac_factor *f, const lac_solved *solved, lac_doubt *doubt, lac_fault *fault);
 
 /// Judge the matrices of a factor themselves, for what is not a solve, and go on to the first of its partners that is
 /// able and can tell; NULL where none is. LAC_ERR_SINGULAR as above, for `function`; a warning where few digits are

@@ -16,11 +16,12 @@ typedef struct solve_plan {
   const lac_factor *factor;
   lac_side side;
   const lac_batch *batch;  // of values, b, x
-  int64_t k;               // columns of b
-  int64_t blocks;          // of columns
-  size_t number;           // bytes of a number
-  int threads;             // of each task
-  char *memory;            // `share` bytes for each thread to work in
+  int64_t judged_from;
+  int64_t k;       // columns of b
+  int64_t blocks;  // of columns
+  size_t number;   // bytes of a number
+  int threads;     // of each task
+  char *memory;    // `share` bytes for each thread to work in
   size_t share;
   const char *b;
   char *x;
@@ -65,11 +66,12 @@ static lac_status solve_task(const void *job, int64_t task, int thread, lac_faul
   solve_pack(plan, n, plan->b + (size_t)(lac_batch_item(plan->batch, 1, item) * n * plan->k + column) * plan->number,
              width, blocks[REFINE_B]);
   if (conjugated) solve_conjugate(f->meta.dtype, n * width, blocks[REFINE_B]);
-  double growth[LAC_BLOCK_WIDTH];
-  lac_status status = lac_refine_solve(&system, side, width, blocks, growth, fault);
-  if (status == LAC_OK) {
-    status = lac_direct_certain(f, lac_batch_item(plan->batch, 0, item), &system, side, width, blocks, growth, task,
-                                plan->doubt, fault);
+  lac_refined refined;
+  lac_status status = lac_refine_solve(&system, side, width, blocks, &refined, fault);
+  if (status == LAC_OK && plan->judged_from != LAC_UNJUDGED) {
+    lac_solved solved = {&system,          lac_batch_item(plan->batch, 0, item), task, side, width, blocks, &refined,
+                         plan->judged_from};
+    status = lac_direct_certain(f, &solved, plan->doubt, fault);
   }
   if (conjugated) solve_conjugate(f->meta.dtype, n * width, blocks[REFINE_X]);
   solve_unpack(plan, n, blocks[REFINE_X], width,
@@ -150,6 +152,7 @@ lac_status lac_direct_solve(lac_context *ctx, const lac_factor *f, const lac_sol
   solve_plan plan = {.factor = f,
                      .side = job->side,
                      .batch = job->batch,
+                     .judged_from = job->judged_from,
                      .k = k,
                      .blocks = blocks,
                      .number = lac_dtype_size(f->meta.dtype),

@@ -5,7 +5,7 @@
 ///     condition       || D |A^-1| |A| D^-1 ||_oo
 ///     error of x      || D |A^-1| (|r| + eps (|A| |x| + |b|)) ||_oo / || D x ||_oo,   r = b - A x
 ///
-/// D is 1, or, for a careful look, one over the scales of columns by which the largest numbers that can be matched with
+/// D is 1, or one over the scales of columns by which the largest numbers that can be matched with
 /// each other are 1 and no other is larger (order/matching.h): units of the matrix, not of its solution. Both are || D
 /// A^-1 diag(w) ||_oo = || diag(w) A^-T D ||_1 for weights w, which a few solves estimate (inverse_norm.c). Scaling
 /// rows or columns changes neither: a penalty of 1e20 or graded rows are as certain as they were. Of a matrix that is
@@ -31,7 +31,7 @@ static certainty_size_kernel *const certainty_size_kernels[] = TABLE(certainty_s
 
 /// Units about the root: their exponents have the mean that those of the root have. Rows that have no column of their
 /// own leave all units as they are: what is so singular does not come here.
-static lac_status certainty_find_units(lac_certainty *c, lac_fault *fault) {
+lac_status lac_certainty_units(lac_certainty *c, lac_fault *fault) {
   const lac_system *a = &c->task.system;
   int32_t n = a->structure->n, rank = 0;
   int32_t *match = lac_alloc((size_t)n * sizeof *match);
@@ -49,13 +49,12 @@ static lac_status certainty_find_units(lac_certainty *c, lac_fault *fault) {
   return status == LAC_ERR_MEMORY ? status : LAC_OK;
 }
 
-lac_status lac_certainty_open(const lac_system *a, bool is_careful, lac_side side, lac_certainty *out,
-                              lac_fault *fault) {
+lac_status lac_certainty_open(const lac_system *a, bool refines, lac_side side, lac_certainty *out, lac_fault *fault) {
   int64_t n = a->structure->n;
   size_t block = (size_t)(n * LAC_INVERSE_NORM_WIDTH) * lac_dtype_size(a->dtype), row = (size_t)n * sizeof(double);
   char *memory = lac_alloc(2 * row + REFINE_BLOCKS * block);
 
-  *out = (lac_certainty){.task = {.system = *a, .refines = is_careful}, .side = side, .memory = memory};
+  *out = (lac_certainty){.task = {.system = *a, .refines = refines}, .side = side, .memory = memory};
   if (!memory) {
     snprintf(fault->text, sizeof fault->text, "out of memory: %zu bytes to judge a solution",
              2 * row + REFINE_BLOCKS * block);
@@ -67,7 +66,12 @@ lac_status lac_certainty_open(const lac_system *a, bool is_careful, lac_side sid
   out->task.system.is_regular = false;  // this is what is in doubt
   (void)lac_inverse_root(a, &out->task.root);
   for (int64_t j = 0; j < n; j++) out->right[j] = out->task.root;
-  return is_careful ? certainty_find_units(out, fault) : LAC_OK;
+  return LAC_OK;
+}
+
+void lac_certainty_rows(lac_certainty *c, int64_t from) {
+  for (int64_t j = 0; j < from; j++) c->right[j] = 0;
+  c->counts_b = true;
 }
 
 void lac_certainty_close(lac_certainty *c) { lac_free(c->memory); }
@@ -85,10 +89,21 @@ lac_status lac_certainty_condition(lac_certainty *c, double *condition, lac_faul
   return certainty_norm(c, condition, fault);
 }
 
+/// The size of x, by which errors are measured.
+static double certainty_size_of(lac_certainty *c, int width, int column, const void *b, const void *x) {
+  int32_t n = c->task.system.structure->n;
+  certainty_size_kernel *size_of = certainty_size_kernels[c->task.system.dtype];
+  double size = size_of(n, width, column, c->right, x);
+
+  if (!c->counts_b) return size;
+  for (int32_t i = 0; i < n; i++) c->left[i] = c->task.root;
+  return fmax(size, size_of(n, width, column, c->left, b));
+}
+
 lac_status lac_certainty_error(lac_certainty *c, int width, int column, const void *b, const void *x, double *error,
                                lac_fault *fault) {
   const lac_system *a = &c->task.system;
-  double size = certainty_size_kernels[a->dtype](a->structure->n, width, column, c->right, x);
+  double size = certainty_size_of(c, width, column, b, x);
 
   *error = 0;
   if (!(size > 0)) return LAC_OK;

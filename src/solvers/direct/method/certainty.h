@@ -15,14 +15,21 @@ typedef struct lac_certainty {
   lac_inverse_task task;
   lac_side side;         // LAC_N or LAC_T: of the systems that are asked about
   double *left, *right;  // weights
+  bool counts_b;         // the size of x is at least that of b
   void *memory;
 } lac_certainty;
 
-/// A careful look takes units of the matrix and refines its solves: it costs a matching. Close it in any case.
-/// LAC_ERR_MEMORY, and the fault has a text.
-lac_status lac_certainty_open(const lac_system *a, bool is_careful, lac_side side, lac_certainty *out,
-                              lac_fault *fault);
+/// By solves as the factor has them, or refined. All units are one. Close it in any case. LAC_ERR_MEMORY, and the fault
+/// has a text.
+lac_status lac_certainty_open(const lac_system *a, bool refines, lac_side side, lac_certainty *out, lac_fault *fault);
 void lac_certainty_close(lac_certainty *c);
+
+/// Take units of the matrix. It costs a matching. Errors as above.
+lac_status lac_certainty_units(lac_certainty *c, lac_fault *fault);
+
+/// Ask for errors of the rows from `from` on alone, the unknowns of a least-squares system whose matrix has numbers near
+/// 1. They count beside b too: where all of b is residual, the unknowns are rightly noise.
+void lac_certainty_rows(lac_certainty *c, int64_t from);
 
 /// The condition of op(A): the most that rounding of its numbers can do to a solution, in roundings.
 lac_status lac_certainty_condition(lac_certainty *c, double *condition, lac_fault *fault);

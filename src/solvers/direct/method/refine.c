@@ -27,9 +27,8 @@
 
 #include "core/random.h"
 
-// In roundings of the dtype: what is good enough as it is, what a probe must come to, what is too bad to hand out, and
-// which denominators are noise.
-enum { REFINE_GOOD = 32, REFINE_PROBED = 64, REFINE_BAD = 1000, REFINE_NOISE = 100, REFINE_STEPS = 10 };
+// In roundings of the dtype: what a probe must come to, what is too bad to hand out, and which denominators are noise.
+enum { REFINE_PROBED = 64, REFINE_BAD = 1000, REFINE_NOISE = 100, REFINE_STEPS = 10 };
 enum { REFINE_SEED = 1 };  // of the numbers of a probe
 
 // What a measurement gathers for each column.
@@ -158,12 +157,13 @@ static lac_status refine_run(const lac_system *a, lac_side side, int width, void
   return LAC_OK;
 }
 
-lac_status lac_refine_solve(const lac_system *a, lac_side side, int width, void *blocks[REFINE_BLOCKS], double *growth,
-                            lac_fault *fault) {
+lac_status lac_refine_solve(const lac_system *a, lac_side side, int width, void *blocks[REFINE_BLOCKS],
+                            lac_refined *out, lac_fault *fault) {
   refine_gauge gauge;
   lac_status status = refine_run(a, side, width, blocks, &gauge, fault);
-  for (int c = 0; growth && status == LAC_OK && c < width; c++) {
-    growth[c] = gauge.largest[c] > 0 ? gauge.norm * gauge.largest[c] / gauge.given[c] : 0;
+  for (int c = 0; out && status == LAC_OK && c < width; c++) {
+    out->growth[c] = gauge.largest[c] > 0 ? gauge.norm * gauge.largest[c] / gauge.given[c] : 0;
+    out->error[c] = refine_verdict(a, &gauge, c);
   }
   return status == LAC_OK ? refine_judge(a, width, blocks, &gauge, fault) : status;
 }

@@ -21,11 +21,20 @@ typedef struct lac_system {
 /// Five blocks of n rows and `width` columns: the right-hand sides, the solution, and room to work.
 enum { REFINE_B, REFINE_X, REFINE_R, REFINE_Y, REFINE_WORK, REFINE_BLOCKS };
 
-/// Solve A x = b (LAC_N) or A^T x = b (LAC_T). `growth` (may be NULL) gets |A| |x| / |b| of each column. Errors:
-/// LAC_ERR_CONVERGENCE when the backward error stays large, LAC_ERR_NONFINITE when a finite b gives an x that is not;
-/// and what the method's own solve fails with. A column of b with NaN or infinity passes through.
-lac_status lac_refine_solve(const lac_system *a, lac_side side, int width, void *blocks[REFINE_BLOCKS], double *growth,
-                            lac_fault *fault);
+/// A backward error of so many roundings is good: more is not asked for.
+enum { REFINE_GOOD = 32 };
+
+/// What came of each column.
+typedef struct lac_refined {
+  double growth[LAC_BLOCK_WIDTH];  // |A| |x| / |b|
+  double error[LAC_BLOCK_WIDTH];   // the backward error that was accepted
+} lac_refined;
+
+/// Solve A x = b (LAC_N) or A^T x = b (LAC_T). `out` may be NULL. Errors: LAC_ERR_CONVERGENCE when the backward error
+/// stays large, LAC_ERR_NONFINITE when a finite b gives an x that is not; and what the method's own solve fails with. A
+/// column of b with NaN or infinity passes through.
+lac_status lac_refine_solve(const lac_system *a, lac_side side, int width, void *blocks[REFINE_BLOCKS],
+                            lac_refined *out, lac_fault *fault);
 
 /// Probe a factor whose pivots are in doubt: A x = b, and A^T x = b too where `both`, are solved and refined, with
 /// numbers b that are as large as 1 in a matrix scaled by rows and columns (NULL: as it is). LAC_ERR_CONVERGENCE, with
