@@ -171,7 +171,7 @@ class Port:
 
 
 _destroy = release(lib.lac_program_destroy, "lac_program")
-_DOUBTFUL = {"solve_with", "logdet", "selected_inverse"}  # operators whose results may be doubtful, and their rules
+_DOUBTFUL = {"solve_with", "lstsq_with", "logdet", "selected_inverse"}  # operators whose results may be doubtful, and their rules
 
 
 def _flags(bits, count):

@@ -155,7 +155,7 @@ class Pattern(Handle):
         br, bc = ffi.new("int64_t *"), ffi.new("int64_t *")
         lib.lac_pattern_blocks(self.c, br, bc)
         self._set(blocks=(br[0], bc[0]))
-        self._set(shape=shape, nnz=lib.lac_pattern_nnz(self.c), entries=None, _structure=None, _solver=None, _lstsq=None)
+        self._set(shape=shape, nnz=lib.lac_pattern_nnz(self.c), entries=None, _structure=None, _solver=None, _lstsq={})
 
     @classmethod
     def _build(cls, function, *arguments, width, ctx=None):
@@ -508,13 +508,20 @@ class Pattern(Handle):
         names = [name for name, _ in ffi.typeof("lac_nature").fields]
         return {name: bool(getattr(out, name)) if name.startswith("is_") else getattr(out, name) for name in names}
 
-    def lstsq_solver(self):
-        """The solver of least squares with default options, analysed once."""
+    def damped(self):
+        """This pattern over the identity: least squares with damp are those of [A; damp]."""
+        return Pattern.vstack([self, Pattern.eye(self.shape[1])])[0]
+
+    def lstsq_solver(self, method=None, damped=False):
+        """The solver of least squares with default options, analysed once. method: None, the direct one of the system
+        that augmented() gives; "lsmr" or "lsqr", of the pattern itself or of damped()."""
         from .solver import Solver
 
-        if self._lstsq is None:
-            self._set(_lstsq=Solver(self.augmented()[0]))
-        return self._lstsq
+        key = method, damped and method is not None
+        if key not in self._lstsq:
+            of = self.augmented()[0] if method is None else self.damped() if damped else self
+            self._lstsq[key] = Solver(of, method or "auto")
+        return self._lstsq[key]
 
     def solver(self):
         """The solver with default options, analysed once."""

@@ -7,6 +7,7 @@
 #include "core/memory_impl.h"
 #include "support/matrix_market.h"
 #include "support/op_case.h"
+#include "support/rectangle.h"
 #include "support/scratch.h"
 
 /// The solver of a case's system.
@@ -36,25 +37,12 @@ static void lstsq_apply(lac_tape *tape, const op_setup *setup, const lac_var *in
   for (int i = 0; i < setup->c->i[0]; ++i) out[i] = both[i];
 }
 
-/// S + delta^2 I
-static dense shifted(dense s, double delta) {
-  for (int64_t i = 0; i < s.rows; ++i) s.x[i * s.cols + i] += delta * delta;
-  return s;
-}
-
-/// (A^H A + delta^2)^-1 A^H b, or A^H (A A^H + delta^2)^-1 b.
-static dense normal_equations(dense a, dense b, double delta) {
-  dense h = dense_side(a, LAC_H);
-  if (a.rows >= a.cols) return dense_solve(shifted(dense_mul(h, a), delta), dense_mul(h, b));
-  return dense_mul(h, dense_solve(shifted(dense_mul(a, h), delta), b));
-}
-
 static void lstsq_dense(const op_case *c, const ref *in, ref *out) {
   const sketch *s = c->patterns[0];
   int64_t k = out[0].meta.shape[out[0].meta.ndim - 1];
   for (walk w = walk_batch(out, 2); walk_next(&w);) {
     dense a = dense_matrix(s, walk_item(&w, &in[0], 1)), b = dense_over(s->rows, k, walk_item(&w, &in[1], 2));
-    dense x = normal_equations(a, b, c->shapes[2] ? creal(*walk_item(&w, &in[2], 0)) : 0);
+    dense x = rectangle_lstsq(a, b, c->shapes[2] ? creal(*walk_item(&w, &in[2], 0)) : 0);
     dense_copy_to(x, walk_item(&w, &out[0], 2));
     if (c->i[0] < 2 || (!c->shapes[2] && s->rows <= s->cols)) continue;  // the residual is zero
     dense ax = dense_mul(a, x);
@@ -62,34 +50,10 @@ static void lstsq_dense(const op_case *c, const ref *in, ref *out) {
   }
 }
 
-/// Large where the row is the column, so that the rank is full.
-static void lstsq_fill(const op_case *c, int input, ref *x) {
-  const sketch *s = c->patterns[0];
-  if (input == 2) x->x[0] = 0.75 + x->x[0] / 4;
-  if (input != 0) return;
-  for (int64_t e = 0; e < x->count; ++e) {
-    int64_t z = e % s->nnz;
-    x->x[e] = s->row[z] == s->col[z] ? 2 + x->x[e] / 2 : x->x[e] / 2;
-  }
-}
-
-/// A rectangle that has its diagonal, and an empty row or column of the longer side.
-static const sketch *rectangle(int64_t rows, int64_t cols, uint64_t seed) {
-  const sketch *from = sketch_random(rows, cols, 0.5, seed);
-  sketch *s = scratch(sizeof *s);
-  *s = (sketch){rows, cols, 0, scratch((size_t)(rows * cols) * 8 + 1), scratch((size_t)(rows * cols) * 8 + 1)};
-  for (int64_t z = 0; z < rows * cols; ++z) {
-    int64_t i = z / cols, j = z % cols;
-    if ((rows > cols && i == rows - 1) || (cols > rows && j == cols - 1)) continue;
-    if (i == j || sketch_find(from, i, j) >= 0) s->row[s->nnz] = i, s->col[s->nnz++] = j;
-  }
-  return s;
-}
-
 /// k right-hand sides; `batch` is that of the result.
 static op_case lstsq_case(const sketch *s, const char *batch_a, const char *batch_b, const char *batch, int k) {
   op_case c = {.op = "solve_with", .patterns = {s}, .slack = 64, .i = {2}};
-  c.apply = lstsq_apply, c.dense = lstsq_dense, c.fill = lstsq_fill, c.object = lstsq_object;
+  c.apply = lstsq_apply, c.dense = lstsq_dense, c.fill = rectangle_fill, c.object = lstsq_object;
   c.shapes[0] = op_text("%snnz", batch_a), c.shapes[1] = op_text("%s%lld,%d", batch_b, (long long)s->rows, k);
   c.result[0] = op_text("%s%lld,%d", batch, (long long)s->cols, k);
   c.result[1] = op_text("%s%lld,%d", batch, (long long)s->rows, k);
@@ -355,7 +319,7 @@ static problem problem_open(lac_context *ctx, const sketch *s) {
   ref values = ref_new(&meta);
   problem p = {NULL, NULL, NULL, NULL};
   ref_random(&values, 1, 0);
-  lstsq_fill(&c, 0, &values);
+  rectangle_fill(&c, 0, &values);
   CHECK_OK(sketch_pattern(ctx, s, LAC_WIDTH_AUTO, &p.pattern));
   CHECK_OK(system_of(ctx, p.pattern, LAC_METHOD_AUTO, &p.solver));
   CHECK_OK(ref_upload(ctx, &values, &p.a));

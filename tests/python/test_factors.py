@@ -238,6 +238,36 @@ def test_derivatives_of_least_squares(p, dtype, damped):
     assert torch.autograd.gradgradcheck(function, inputs, check_fwd_over_rev=True)
 
 
+@shapes
+@both
+@pytest.mark.parametrize("damped", [False, True], ids=["undamped", "damped"])
+def test_least_squares_by_iterating(p, dtype, damped):
+    a, b = strong(p, dtype).requires_grad_(), torch.randn(p.shape[0], 1, dtype=dtype, requires_grad=True)
+    damp = torch.tensor(0.7, dtype=torch.float64, requires_grad=True)
+    inputs = (a, b, damp) if damped else (a, b)
+    tight = lacuna.Solver(p.damped() if damped else p, "lsmr", rtol=1e-14)
+    function = lambda a, b, *damp: lt.lstsq(p, a, b, *damp, solver=tight)  # noqa: E731
+    twin = lambda a, b, *damp: normal(dense(p, a), b, *damp)  # noqa: E731
+    x, r = lt.lstsq(p, *inputs, solver=tight, residual=True)
+    same(x, twin(*inputs))
+    torch.testing.assert_close(r, b - dense(p, a) @ x, rtol=1e-9, atol=1e-11)
+    same(torch.autograd.grad(smooth(function)(*inputs), inputs), torch.autograd.grad(smooth(twin)(*inputs), inputs))
+    assert torch.autograd.gradcheck(function, inputs, check_forward_ad=True)
+    assert torch.autograd.gradgradcheck(function, inputs)
+    for name in ("lsmr", "lsqr"):
+        torch.testing.assert_close(lt.lstsq(p, *inputs, solver=name), x, rtol=1e-6, atol=1e-8)
+
+
+def test_least_squares_by_iterating_refuse_what_does_not_fit():
+    a, b = strong(tall), torch.randn(tall.shape[0], dtype=torch.float64)
+    with pytest.raises(lacuna.ArgumentError, match="'lsmr', 'lsqr'"):
+        lt.lstsq(tall, a, b, solver="cg")
+    with pytest.raises(lacuna.PatternError, match="another pattern"):
+        lt.lstsq(tall, a, b, 0.5, solver=lacuna.Solver(tall, "lsmr"))
+    with pytest.raises(lacuna.ConvergenceError, match="max_iterations"):
+        lt.lstsq(tall, a, b, solver=lacuna.Solver(tall, "lsqr", max_iterations=1))
+
+
 @both
 def test_batches_of_least_squares_and_vmap(dtype):
     a, b = strong(tall, dtype, (3,)), torch.randn(3, 6, 2, dtype=dtype)

@@ -19,7 +19,7 @@ from .front import CONSTANT, SIDES, Front  # noqa: F401
 _GROUPS = (arrays, movement, products, matrices, groups, structured, determinants, factors, estimates)
 _PREPARE = {name: prepare for group in _GROUPS for name, prepare in getattr(group, "PREPARE", {}).items()}
 # solve, pow and matrix_norm stand for the first three; NumPy and torch have the others
-_INSIDE = ("solve_with", "power", "norm2", "broadcast", "offset", "embed")
+_INSIDE = ("solve_with", "lstsq_with", "power", "norm2", "broadcast", "offset", "embed")
 
 
 class _Arrays(Handle):

@@ -55,6 +55,7 @@ PREPARE = {
     "factors.scale": lambda p, place: ("segment_scale", [_place(p, place)[0].tril()[0].col_map()], ()),
     "lstsq.system": lambda p: ("remap", [p.augmented()[1]], (lib.LAC_N,)),
     "lstsq.solve": lambda p, solver=None: _system(p, solver),
+    "lstsq.matrix": lambda solver: ("lstsq_with", [solver], (lib.LAC_N,)),
 }
 
 
@@ -145,8 +146,9 @@ def functions(front):
         """x that minimises |A x - b|^2 + |damp x|^2, and of all such x, where A is wide, is the shortest.
 
         A of any shape, b (m,) or (m, k); damp is a number, or an array with one for each of the batch. Differentiable in
-        a, b and damp. residual: (x, b - A x). solver: a Solver of pattern.augmented()[0]. A matrix that has not full rank,
-        and is not damped, is a SingularError.
+        a, b and damp. residual: (x, b - A x). solver: a Solver of pattern.augmented()[0]: a matrix that has not full
+        rank, and is not damped, is a SingularError. Or "lsmr", "lsqr", or a Solver that is one of them, of the pattern
+        (with damp: of pattern.damped()), which iterates to its tolerance.
         """
         key, (m, n) = expect("lstsq", pattern, Pattern), pattern.shape
         a, b, tall = values("lstsq", pattern, a), asarray(b), m >= n
@@ -155,6 +157,8 @@ def functions(front):
             return (both[0][..., 0], both[1][..., 0]) if residual else both[0][..., 0]
         if b.ndim < 2 or b.shape[-2] != m:
             raise ShapeError(f"lstsq: b has shape {tuple(b.shape)}; it must be ({m},) or (.., {m}, k)")
+        if by_matrix(pattern, solver, damp is not None):
+            return iterated(pattern, a, b, damp, solver, residual)
         small = _ALPHA[front.code(a.dtype)]
         most = sparse_max(pattern, plain("abs", a), 0 if tall else 1)
         delta = None if damp is None else damping(damp, most)
@@ -175,6 +179,27 @@ def functions(front):
         x = slice_(z, -2, m, m + n)
         x = plain("mul", d[..., None], x) if tall else x
         return (x, rest(slice_(z, -2, 0, m), small, d, delta, tall)) if residual else x
+
+    def by_matrix(pattern, solver, damped):
+        """Whether it is a solver of the matrix itself, or over the identity."""
+        if solver is None or isinstance(solver, str):
+            return solver is not None
+        expect("lstsq", solver, Solver)
+        if damped and solver.pattern.shape == (sum(pattern.shape), pattern.shape[1]):
+            return solver.pattern.same(pattern.damped())
+        return not damped and solver.pattern.same(pattern)
+
+    def iterated(pattern, a, b, damp, solver, residual):
+        if isinstance(solver, str):
+            word("solver", solver, dict.fromkeys(("lsmr", "lsqr")))
+            solver = pattern.lstsq_solver(solver, damp is not None)
+        (m, n), stack, right = pattern.shape, a, b
+        if damp is not None:
+            delta = damping(damp, plain("abs", a))
+            stack = concat([a, plain("mul", spread(1, a, n), cast(delta, a.dtype))], -1)
+            right = apply(resolve("embed", ("0",), (1, 0, m, 1)), (*b.shape[:-2], m + n, b.shape[-1]), b)
+        x = apply(resolve("lstsq.matrix", (solver.key,)), (), stack, right)
+        return (x, plain("sub", b, made["spmm"](pattern, a, x))) if residual else x
 
     def rest(s, small, d, delta, tall):
         """b - A x of the first part of the system's solution."""

@@ -16,8 +16,9 @@
 const lac_pattern *lac_factored_pattern(const void *object);
 lac_solver_core *lac_factored_core(const void *object);
 
-/// Refuse a call whose object is neither.
+/// Refuse a call whose object is neither, or is no inverse; and whose matrix is not square.
 lac_status lac_call_needs_factored(lac_call *call);
+lac_status lac_call_needs_square(lac_call *call);
 
 /// The factor of the values in input `a`: the object if it was made of these values, else LAC_ERR_STALE; or what the solver makes
 /// or has kept. To be destroyed by the caller.
@@ -33,6 +34,9 @@ lac_var lac_emit_solve(lac_tape *tape, const void *object, const lac_attrs *attr
 
 /// The same as rules emit it: to the tolerance of derivatives where the solver iterates.
 lac_var lac_emit_derivative_solve(lac_tape *tape, const void *object, lac_side side, lac_var a, lac_var b);
+
+/// The operator lstsq_with for lac_lstsq, by a factor where there are values.
+lac_var lac_emit_lstsq(lac_tape *tape, const lac_solver *solver, lac_var a, lac_var b);
 
 /// The rank of a least-squares system (rank.c), where attributes of solve_with ask for it: i[1] = 1, its shorter side is rows i[2] to
 /// i[3] - 1, f[0] is alpha. Refuse others; what a factorisation or a solve ended with, LAC_ERR_SINGULAR in the words of least squares; the

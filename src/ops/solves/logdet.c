@@ -25,7 +25,7 @@ static lac_status logdet_infer(lac_call *c) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
 
-  LAC_TRY(lac_call_needs_factored(c));
+  LAC_TRY(lac_call_needs_square(c));
   LAC_TRY(lac_call_bind(c, 'z', lac_factored_pattern(c->object)->nnz, NULL));
   LAC_TRY(lac_call_match(c));
 done:

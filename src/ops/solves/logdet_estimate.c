@@ -35,7 +35,7 @@ static lac_status logdet_estimate_infer(lac_call *c) {
   lac_status status = LAC_OK;
   const lac_meta *z = &c->in_meta[Z];
 
-  LAC_TRY(lac_call_needs_factored(c));
+  LAC_TRY(lac_call_needs_square(c));
   LAC_CHECK(c->attrs->i[0] >= 0, LAC_ERR_ARG, "logdet_estimate: %lld steps; give a positive number, or 0 for %d",
             (long long)c->attrs->i[0], ESTIMATE_STEPS);
   LAC_TRY(lac_call_bind_matrix(c, lac_factored_pattern(c->object), LAC_N, 'z', 'n', 'n'));

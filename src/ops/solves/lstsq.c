@@ -11,6 +11,9 @@
 /// taken from A itself, and the accuracy is that of an orthogonal factorisation. x depends on alpha in no way. So it does not on
 /// scales of the shorter side, columns of a tall A and rows of a wide one, which are brought near 1 by powers of two, damp included:
 /// nothing is rounded, and no derivative passes through them (magnitude).
+///
+/// A solver of A itself, or of A over the identity where there is damp, is one that knows least squares, LSMR or LSQR: then it is
+/// lstsq_with, of A or [A; delta].
 
 #include "ops/solves/factored.h"
 
@@ -133,15 +136,17 @@ static lac_status lstsq_system(lac_context *ctx, const lac_solver *solver, const
   lac_pattern *system = NULL;
 
   LAC_TRY(lac_pattern_augmented(ctx, pattern, &system, map));
-  LAC_CHECK(lac_pattern_same(system, lac_solver_pattern(solver)), LAC_ERR_PATTERN,
-            "lstsq: the solver is one of another pattern; make it of what lac_pattern_augmented gives");
+  LAC_CHECK(
+      lac_pattern_same(system, lac_solver_pattern(solver)), LAC_ERR_PATTERN,
+      "lstsq: the solver is one of another pattern; make it of what lac_pattern_augmented gives, or LSMR or LSQR of "
+      "the pattern itself (with damp: of lac_pattern_vstack's, of it and the identity)");
 done:
   lac_pattern_destroy(&system);
   return status;
 }
 
-void lac_lstsq(lac_tape *tape, const lac_solver *solver, const lac_pattern *pattern, lac_var a, lac_var b, lac_var damp,
-               lac_var out[2]) {
+static lac_status lstsq_by_system(lac_tape *tape, const lac_solver *solver, const lac_pattern *pattern, lac_var a,
+                                  lac_var b, lac_var damp, lac_var out[2]) {
   lac_context *ctx = lac_tape_context(tape);
   lac_status status = LAC_OK;
   lstsq_task t = {.pattern = pattern};
@@ -149,8 +154,6 @@ void lac_lstsq(lac_tape *tape, const lac_solver *solver, const lac_pattern *patt
   lac_var z = {0}, x = {0}, r = {0};
   int64_t m = 0;
 
-  out[0] = out[1] = z;
-  LAC_TRY(lstsq_check(tape, solver, pattern, a, b, damp));
   LAC_TRY(lstsq_system(ctx, solver, pattern, &map));
   m = pattern->rows, t.tall = m >= pattern->cols, t.dtype = lac_tape_meta(tape, a)->dtype,
   t.alpha = lstsq_alpha_of(t.dtype);
@@ -164,5 +167,57 @@ void lac_lstsq(lac_tape *tape, const lac_solver *solver, const lac_pattern *patt
   out[0] = x, out[1] = r;
 done:
   lac_map_destroy(&map);
-  if (status != LAC_OK) (void)lac_tape_fail(tape, status);
+  return status;
+}
+
+// -- by a solver of the matrix ---------------------------------------------------------------------------------------
+
+/// Whether a solver is one of A, or with damp of A over the identity.
+static lac_status lstsq_is_of_matrix(lac_context *ctx, const lac_solver *solver, const lac_pattern *pattern,
+                                     bool is_damped, bool *out) {
+  lac_status status = LAC_OK;
+  const lac_pattern *of = lac_solver_pattern(solver);
+  lac_pattern *identity = NULL, *stack = NULL;
+
+  *out = !is_damped && lac_pattern_same(of, pattern);
+  if (!is_damped || of->rows != pattern->rows + pattern->cols || of->cols != pattern->cols) goto done;
+  LAC_TRY(lac_pattern_eye(ctx, pattern->cols, pattern->cols, 0, LAC_WIDTH_AUTO, &identity));
+  LAC_TRY(lac_pattern_vstack(ctx, 2, (const lac_pattern *[]){pattern, identity}, &stack, NULL));
+  *out = lac_pattern_same(of, stack);
+done:
+  lac_pattern_destroy(&identity);
+  lac_pattern_destroy(&stack);
+  return status;
+}
+
+static lac_status lstsq_by_matrix(lac_tape *tape, const lac_solver *solver, const lac_pattern *pattern, lac_var a,
+                                  lac_var b, lac_var damp, lac_var out[2]) {
+  lac_status status = LAC_OK;
+  lac_var values = a, right = b;
+
+  if (damp.id) {
+    lstsq_task t = {.pattern = pattern, .dtype = lac_tape_meta(tape, a)->dtype, .tall = true};
+    damp =
+        lac_mul(tape, lstsq_spread(tape, &t, 1, pattern->cols), lstsq_in_dtype(tape, &t, lac_emit_column(tape, damp)));
+    values = lac_concat_all(tape, 2, (lac_var[]){a, damp}, 0);
+    right = lstsq_right(tape, &t, b);
+  }
+  out[0] = lac_emit_lstsq(tape, solver, values, right);
+  out[1] = lac_sub(tape, b, lac_spmm(tape, pattern, LAC_N, a, out[0]));
+  status = lac_tape_status(tape);
+  return status;
+}
+
+void lac_lstsq(lac_tape *tape, const lac_solver *solver, const lac_pattern *pattern, lac_var a, lac_var b, lac_var damp,
+               lac_var out[2]) {
+  lac_context *ctx = lac_tape_context(tape);
+  lac_status status = LAC_OK;
+  bool is_of_matrix = false;
+
+  out[0] = out[1] = (lac_var){0};
+  LAC_TRY(lstsq_check(tape, solver, pattern, a, b, damp));
+  LAC_TRY(lstsq_is_of_matrix(ctx, solver, pattern, damp.id != 0, &is_of_matrix));
+  LAC_TRY((is_of_matrix ? lstsq_by_matrix : lstsq_by_system)(tape, solver, pattern, a, b, damp, out));
+done:
+  if (status != LAC_OK) out[0] = out[1] = (lac_var){0}, (void)lac_tape_fail(tape, status);
 }

@@ -50,7 +50,7 @@ static lac_status rank_refuse(lac_context *ctx) {
 }
 
 lac_status lac_rank_judge(lac_context *ctx, const lac_attrs *attrs, lac_status given) {
-  bool is_lost = given == LAC_ERR_SINGULAR || given == LAC_ERR_CONVERGENCE || given == LAC_ERR_NONFINITE;
+  bool is_lost = given == LAC_ERR_SINGULAR || given == LAC_ERR_CONVERGENCE;
   return is_lost && rank_is_asked(attrs) ? rank_refuse(ctx) : given;
 }
 
@@ -143,13 +143,12 @@ done:
 
 /// One solve, and what it shows.
 static lac_status rank_step(lac_context *ctx, rank_look *l, const lac_array *values, bool *is_settled) {
-  lac_status status = LAC_OK;
+  lac_status status = LAC_OK, solved = LAC_OK;
   double rounding = lac_dtype_epsilon(l->factor->meta.dtype);
 
   LAC_TRY(rank_write(ctx, l));
-  LAC_TRY(lac_rank_judge(
-      ctx, l->attrs,
-      lac_factor_solve_job(ctx, l->factor, (lac_solve_job){.b = l->y, .x = l->z, .judged_from = LAC_UNJUDGED})));
+  solved = lac_factor_solve_job(ctx, l->factor, (lac_solve_job){.b = l->y, .x = l->z, .judged_from = LAC_UNJUDGED});
+  LAC_TRY(solved == LAC_ERR_NONFINITE ? rank_refuse(ctx) : lac_rank_judge(ctx, l->attrs, solved));
   LAC_TRY(rank_read(ctx, l));
   *is_settled = rank_normalise(l) < l->attrs->f[0] / (RANK_ROUNDINGS * RANK_ROUNDINGS * rounding);
   if (*is_settled) goto done;

@@ -28,7 +28,7 @@ static lac_status solve_with_infer(lac_call *c) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
 
-  LAC_TRY(lac_call_needs_factored(c));
+  LAC_TRY(lac_call_needs_square(c));
   LAC_TRY(lac_rank_infer(c));
   LAC_TRY(lac_call_bind_matrix(c, lac_factored_pattern(c->object), SIDE(c), 'z', 'n', 'n'));
   LAC_TRY(lac_call_match(c));

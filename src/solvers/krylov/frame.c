@@ -266,29 +266,56 @@ static bool krylov_is_astray(const krylov *k) {
   return false;
 }
 
+static bool krylov_has_stagnated(const krylov *k) {
+  for (int64_t c = 0; c < k->columns; ++c) {
+    if (k->seen[c].re == LAC_COLUMN_STAGNATED) return true;
+  }
+  return false;
+}
+
+/// What the residual is measured by where it does not fall any more: r itself, and of least squares, where r is what b leaves over,
+/// A^H r beside |A|.
+static lac_status krylov_rest(krylov *k, double *rest) {
+  lac_context *ctx = k->ctx;
+  lac_status status = LAC_OK;
+  const lac_krylov_job *job = k->job;
+
+  if (k->numbers.is_rectangular) {
+    LAC_TRY(krylov_adjoint(k, k->r[0], k->v[0]));
+    LAC_TRY(lac_column_norms(ctx, k->v[0], job->items, k->x_rows, job->width, rest));
+  }
+  for (int64_t c = 0; c < k->columns; ++c) {
+    rest[c] = k->numbers.is_rectangular ? rest[c] / job->largest : k->seen[LAC_SLOT_RESIDUAL * k->columns + c].re;
+  }
+done:
+  return status;
+}
+
 /// A column whose residual does not fall any more has arrived all the same where that is rounding of A x: so is the
 /// residual of a direct solution. Not so where x itself has grown as only a singular matrix lets it.
 static lac_status krylov_attain(krylov *k) {
   lac_context *ctx = k->ctx;
   lac_status status = LAC_OK;
   const lac_krylov_job *job = k->job;
-  double *norms = NULL, epsilon = k->numbers.epsilon;
-  bool any = false;
+  double *norms = NULL, *rest = NULL, epsilon = k->numbers.epsilon;
+  lac_column_fault fault = k->numbers.is_rectangular ? LAC_FAULT_NORMAL : LAC_FAULT_ROUNDING;
 
-  for (int64_t c = 0; c < k->columns; ++c) any = any || k->seen[c].re == LAC_COLUMN_STAGNATED;
-  if (!any || !(job->largest > 0) || k->numbers.is_rectangular) goto done;
+  if (!krylov_has_stagnated(k) || !(job->largest > 0)) goto done;
   LAC_ALLOC(norms, k->columns);
+  LAC_ALLOC(rest, k->columns);
   LAC_TRY(lac_column_norms(ctx, job->x, job->items, k->x_rows, job->width, norms));
+  LAC_TRY(krylov_rest(k, rest));
   for (int64_t c = 0; c < k->columns; ++c) {
     double r = k->seen[LAC_SLOT_RESIDUAL * k->columns + c].re, b = k->seen[LAC_SLOT_B * k->columns + c].re;
     double terms = job->largest * norms[c];
-    bool is_rounding = r <= ATTAINED_ROUNDINGS * epsilon * (terms + b);
+    bool is_rounding = rest[c] <= ATTAINED_ROUNDINGS * epsilon * (terms + b);
     if (k->seen[c].re != LAC_COLUMN_STAGNATED || !is_rounding || !(epsilon * terms <= ATTAINED_SHARE * b)) continue;
-    k->seen[c] = lac_pair_of(LAC_COLUMN_CONVERGED, LAC_FAULT_ROUNDING);
-    k->seen[LAC_SLOT_DETAIL * k->columns + c] = lac_pair_of(r / terms, 0);
+    k->seen[c] = lac_pair_of(LAC_COLUMN_CONVERGED, fault);
+    k->seen[LAC_SLOT_DETAIL * k->columns + c] = lac_pair_of(rest[c] / (k->numbers.is_rectangular ? r : terms), 0);
   }
 done:
   lac_free(norms);
+  lac_free(rest);
   return status;
 }
 

@@ -68,7 +68,12 @@ static void solve_batch_of(const lac_factor *m, const lac_batch *batch, lac_batc
 static lac_status solve_by_factor(lac_context *ctx, const void *self, lac_side side, const lac_array *x, lac_array *y) {
   const solve_view *v = self;
   const lac_factor *m = lac_krylov_of(v->f)->m;
-  lac_solve_job job = {.side = side, .only_reports = true, .batch = &v->precondition, .b = x, .x = y};
+  lac_solve_job job = {.side = side,
+                       .only_reports = true,
+                       .batch = &v->precondition,
+                       .b = x,
+                       .x = y,
+                       .judged_from = LAC_UNJUDGED};
   lac_solve_report report;
   return m->table->solve(ctx, m, &job, &report);
 }

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file lstsq_with.c
+/// The least-squares solution by a solver of the matrix itself, of any shape.
+///
+///     forward   x      = B^+ b,   B = op(A) of full rank       the shortest x of those that minimise |B x - b|
+///     vjp       lambda = (B^H)^+ x_bar
+///               b_bar  = lambda
+///               a_bar  = -lambda x^H + r mu^H + nu w^H         each an sddmm, only where A stores an entry
+///     jvp       x_dot  = B^+ (b_dot - B_dot x) + B^+ (B^H)^+ B_dot^H r + (1 - B^+ B) B_dot^H nu
+///
+///     r = b - B x,   mu = B^+ lambda         where B is tall; else there is no residual
+///     nu = (B^H)^+ x,   w = x_bar - B^H lambda    where B is wide; else x_bar has no part across the rows of B
+///
+/// (Golub and Pereyra 1973.) Every inverse is this operator again, so that derivatives of every order are right to the tolerance of
+/// the solver. i[0] is the side; i[1] = 1: the solve is that of a derivative, as of solve_with.
+
+#include "ops/solves/factored.h"
+
+enum { A, B };
+enum { X };
+
+enum { SIDE_AT, DERIVATIVE_AT };
+
+static lac_var lstsq_with_solve(const lac_rule *r, lac_side side, lac_var b);
+
+static lac_status lstsq_with_infer(lac_call *c) {
+  lac_context *ctx = c->ctx;
+  lac_status status = LAC_OK;
+
+  LAC_TRY(lac_call_needs_factored(c));
+  LAC_TRY(lac_call_bind_matrix(c, lac_factored_pattern(c->object), SIDE(c), 'z', 'm', 'n'));
+  LAC_TRY(lac_call_match(c));
+done:
+  return status;
+}
+
+static lac_status lstsq_with_forward(lac_call *c) {
+  lac_context *ctx = c->ctx;
+  lac_status status = LAC_OK;
+  lac_factor *factor = NULL;
+  lac_solve_job job = {
+      .side = SIDE(c), .is_derivative = c->attrs->i[DERIVATIVE_AT] != 0, .b = c->in[B], .x = c->out[X]};
+
+  LAC_TRY(lac_call_factor(c, A, &factor));
+  LAC_TRY(lac_factor_solve_job(ctx, factor, job));
+done:
+  lac_factor_destroy(&factor);
+  return status;
+}
+
+static lac_var lstsq_with_product(const lac_rule *r, lac_side side, lac_var a, lac_var x) {
+  return lac_spmm(r->tape, lac_factored_pattern(r->object), side, a, x);
+}
+
+static lac_var lstsq_with_bar(const lac_rule *r, lac_var left, lac_var right) {
+  return lac_emit_matrix_bar(r->tape, lac_factored_pattern(r->object), SIDE(r), left, right);
+}
+
+/// rows - cols of op(A).
+static int64_t lstsq_with_excess(const lac_rule *r) {
+  const lac_pattern *p = lac_factored_pattern(r->object);
+  return lac_side_transposes(SIDE(r)) ? p->cols - p->rows : p->rows - p->cols;
+}
+
+static lac_var lstsq_with_residual(const lac_rule *r) {
+  return lac_sub(r->tape, r->in[B], lstsq_with_product(r, SIDE(r), r->in[A], r->out[X]));
+}
+
+static void lstsq_with_vjp(lac_rule *r) {
+  lac_side side = SIDE(r), back = flip(side);
+  int64_t excess = lstsq_with_excess(r);
+  lac_var lambda = lstsq_with_solve(r, back, r->out_bar[X]), bar;
+
+  r->in_bar[B] = lambda;
+  if (!r->wants[A]) return;
+  bar = lac_neg(r->tape, lstsq_with_bar(r, lambda, r->out[X]));
+  if (excess > 0) {
+    bar = lac_add(r->tape, bar, lstsq_with_bar(r, lstsq_with_residual(r), lstsq_with_solve(r, side, lambda)));
+  } else if (excess < 0) {
+    lac_var across = lac_sub(r->tape, r->out_bar[X], lstsq_with_product(r, back, r->in[A], lambda));
+    bar = lac_add(r->tape, bar, lstsq_with_bar(r, lstsq_with_solve(r, back, r->out[X]), across));
+  }
+  r->in_bar[A] = bar;
+}
+
+static void lstsq_with_jvp(lac_rule *r) {
+  lac_side side = SIDE(r), back = flip(side);
+  int64_t excess = lstsq_with_excess(r);
+  lac_var change = lstsq_with_product(r, side, r->in_dot[A], r->out[X]);
+
+  r->out_dot[X] = lstsq_with_solve(r, side, lac_sub(r->tape, r->in_dot[B], change));
+  if (excess > 0) {
+    lac_var turned = lstsq_with_product(r, back, r->in_dot[A], lstsq_with_residual(r));
+    turned = lstsq_with_solve(r, side, lstsq_with_solve(r, back, turned));
+    r->out_dot[X] = lac_add(r->tape, r->out_dot[X], turned);
+  } else if (excess < 0) {
+    lac_var turned = lstsq_with_product(r, back, r->in_dot[A], lstsq_with_solve(r, back, r->out[X]));
+    lac_var along = lstsq_with_solve(r, side, lstsq_with_product(r, side, r->in[A], turned));
+    r->out_dot[X] = lac_add(r->tape, r->out_dot[X], lac_sub(r->tape, turned, along));
+  }
+}
+
+const lac_op lac_op_lstsq_with = {
+    .name = "lstsq_with",
+    .signature = "(z),(m,k)->(n,k)",
+    .order = LAC_ANY_ORDER,
+    .flags = LAC_WHOLE,
+    .vjp_needs = NEEDS_IN(A) | NEEDS_IN(B) | NEEDS_OUT(X),
+    .jvp_needs = NEEDS_IN(A) | NEEDS_IN(B) | NEEDS_OUT(X),
+    .infer = lstsq_with_infer,
+    .forward = lstsq_with_forward,
+    .vjp = lstsq_with_vjp,
+    .jvp = lstsq_with_jvp,
+};
+
+/// op(A)^+ b, as a rule asks for it.
+static lac_var lstsq_with_solve(const lac_rule *r, lac_side side, lac_var b) {
+  lac_spec spec = {.op = &lac_op_lstsq_with, .object = r->object, .attrs.i = {[SIDE_AT] = side, [DERIVATIVE_AT] = 1}};
+  return lac_emit(r->tape, &spec, (lac_var[]){r->in[A], b});
+}
+
+lac_var lac_emit_lstsq(lac_tape *tape, const lac_solver *solver, lac_var a, lac_var b) {
+  lac_var x;
+
+  lac_tape_call_factored(tape, "lac_lstsq", solver, (lac_spec){.op = &lac_op_lstsq_with}, (lac_var[]){a, b}, &x);
+  return x;
+}
