@@ -132,7 +132,8 @@ static void through_dense(const op_case *c, const ref *in, ref *out) {
 }
 
 static void lac_lstsq_takes_solvers_of_the_matrix(lac_context *ctx) {
-  for (int i = 0; i < 4; i++) {
+  int cases = check_claimed("lstsq") ? 4 : 2;  // damped ones take more operators
+  for (int i = 0; i < cases; i++) {
     const sketch *s = i % 2 ? rectangle(3, 5, 2) : rectangle(5, 3, 1);
     op_case c = fit_case(s, LAC_N, LAC_METHOD_LSMR);
     c.object = through_object, c.apply = through_apply, c.dense = through_dense;

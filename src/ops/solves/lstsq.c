@@ -179,7 +179,8 @@ static lac_status lstsq_is_of_matrix(lac_context *ctx, const lac_solver *solver,
   const lac_pattern *of = lac_solver_pattern(solver);
   lac_pattern *identity = NULL, *stack = NULL;
 
-  *out = !is_damped && lac_pattern_same(of, pattern);
+  *out =
+      !is_damped && lac_pattern_same(of, pattern) && of->rows + of->cols > 0;  // of nothing, the system is the matrix
   if (!is_damped || of->rows != pattern->rows + pattern->cols || of->cols != pattern->cols) goto done;
   LAC_TRY(lac_pattern_eye(ctx, pattern->cols, pattern->cols, 0, LAC_WIDTH_AUTO, &identity));
   LAC_TRY(lac_pattern_vstack(ctx, 2, (const lac_pattern *[]){pattern, identity}, &stack, NULL));
