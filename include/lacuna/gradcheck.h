@@ -46,7 +46,7 @@ LAC_API lac_gradcheck_options lac_gradcheck_options_defaults(void);
 /// was allowed, where noise does not explain the deviation; and with other words ("too noisy here to judge") where it
 /// explains more than that. NaN is excused by nothing. A leaf that the function does not use has the gradient 0. What
 /// the function does beside the tape must depend on its leaves alone. Cost: the function and both derivatives once, and
-/// two more values of it for each level; some twenty more where noise is measured. `report` and `options` may be NULL; a
+/// two more values of it for each level; some dozens more where noise is measured. `report` and `options` may be NULL; a
 /// leaf may not.
 LAC_API lac_status lac_gradcheck(lac_context *ctx, lac_function function, void *user, int count,
                                  const lac_array *const *leaves, const lac_gradcheck_options *options,
