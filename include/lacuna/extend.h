@@ -27,7 +27,8 @@ typedef enum lac_op_flag {
   LAC_WHOLE = 16         ///< its operands are whole: an array or pattern that is spread over ranks is refused
 } lac_op_flag;
 
-/// One application of an operator as `infer` and `forward` see it.
+/// One application of an operator as `infer` and `forward` see it. Inputs have the shapes that they were given with:
+/// where their batches differ, `forward` broadcasts (lac_call_offset).
 typedef struct lac_call {
   lac_context *ctx;
   const lac_op *op;
@@ -41,11 +42,13 @@ typedef struct lac_call {
   struct lac_symbols *symbols;  ///< bound sizes, for lac_call_bind and lac_call_match
 } lac_call;
 
-/// One application of an operator as its rules see it. Vars that the needs mask does not name must not be read: a call
-/// with one fails. Adjoints and tangents that nobody has are absent: emitting with an absent var costs nothing and
-/// yields absent. A rule runs once for its spec, shapes and wants, and what it emits is kept with the youngest pattern
-/// or object of the spec: an object that a rule makes for its calls must not hold those of the spec, or neither would
-/// ever go.
+/// One application of an operator as its rules see it. A vjp may use r->in[i] and r->out[i] only where vjp_needs has
+/// their bits, a jvp where jvp_needs has: the tape keeps no other values, and a call with another var fails. Adjoints and
+/// tangents that nobody has are absent: emitting with an absent var costs nothing and yields absent. A vjp sets in_bar[i]
+/// for each i with wants[i], a jvp every out_dot: what is left unset is an error, and what is zero is set to the absent
+/// var, (lac_var){0} (lac_rule_nothing). Where an input was broadcast, its adjoint is summed over that batch afterwards.
+/// A rule runs once for its spec, shapes and wants, and what it emits is kept with the youngest pattern or object of the
+/// spec: an object that a rule makes for its calls must not hold those of the spec, or neither would ever go.
 typedef struct lac_rule {
   lac_tape *tape;  ///< where emitted calls go
   const lac_op *op;
@@ -60,13 +63,18 @@ typedef struct lac_rule {
   lac_var *in_dot, *out_dot;  ///< jvp: given, to be set
 } lac_rule;
 
+/// Bits of needs masks: input i, output i. The 32nd shares its bit with all that come after it.
+#define LAC_NEEDS_IN(i) (UINT64_C(1) << ((i) < 31 ? (i) : 31))
+#define LAC_NEEDS_OUT(i) (LAC_NEEDS_IN(i) << 32)
+
 /// The table of an operator. It and its texts are constant, and live as long as anything that was recorded or written
 /// with it.
 struct lac_op {
   const char *name;
-  const char *signature;  ///< "(z),(n,k)->(m,k)": core shapes; leading dimensions are batch, equal or 1
-  /// What the vjp reads: bit i is input i, bit 32 + i is output i; nothing else is kept. The last bit of each half
-  /// stands for all inputs from 31 on, or all outputs from 31 on.
+  /// "(z),(n,k)->(m,k)": core shapes. Dimensions before them are batch: aligned at the right, and equal or 1; outputs
+  /// have the joint one.
+  const char *signature;
+  /// Which inputs and outputs the vjp reads, LAC_NEEDS_IN(i) | LAC_NEEDS_OUT(j); the tape keeps nothing else.
   uint64_t vjp_needs;
   uint64_t jvp_needs;
   int order;       ///< how often it may be differentiated; LAC_ANY_ORDER, or 0 for an operator without rules
@@ -85,8 +93,20 @@ LAC_API lac_status lac_call_bind(lac_call *call, char symbol, int64_t size, cons
 /// dimension.
 LAC_API lac_status lac_call_match(lac_call *call);
 
-/// Fail with a sentence, from inside a user's infer or forward: returns `status`.
+/// Broadcasting, for a forward: how many items the batch of output 0 has, and where the numbers of item i begin in an
+/// operand (inputs first, then outputs), as an offset into its memory. An item is what the signature says, "(n,k)": n k
+/// numbers in a row; an operand that is broadcast gives the same one several times. -1 for an operand that
+/// does not exist.
+LAC_API int64_t lac_call_items(const lac_call *call);
+LAC_API int64_t lac_call_offset(const lac_call *call, int operand, int64_t i);
+
+/// Fail with a sentence, from inside a user's infer or forward: returns `status`. The operator's name and a colon are put
+/// before it.
 LAC_API lac_status lac_call_fail(lac_call *call, lac_status status, const char *sentence);
+
+/// Set all results of a rule that are not set yet to the absent var: they are zero. The whole vjp and jvp of an operator
+/// that is constant wherever it is differentiable, or the first line of a rule that has little to say.
+LAC_API void lac_rule_nothing(lac_rule *rule);
 
 /// A user's own data for an operator's `object`: calls and tapes hold it, and `destroy` (may be NULL) runs with the
 /// last holder.

@@ -91,8 +91,9 @@ LAC_API lac_status lac_tape_call(lac_tape *tape, const lac_spec *spec, const lac
 /// Reverse mode: in_bar[j] = sum_i J_ij^H seed[i] for each of the `ins` vars, which may be leaves or anything in
 /// between. `seeds` may be NULL, or hold absent vars, where an output is a single number: its seed is then 1. An in_bar
 /// that does not depend on any output comes back absent, and so do all on failure. Results may share memory with seeds
-/// and with each other (y = x + z hands its seed to both): write to none of them. Cost: one rule a call; memory: what
-/// `needs` masks name.
+/// and with each other (y = x + z hands its seed to both): write to none of them. Cost: one rule for each call
+/// between them. Memory: the tape has kept those inputs and outputs of calls that their derivatives read, and no others
+/// (lac_op.vjp_needs, jvp_needs); adjoints are freed as the sweep passes.
 LAC_API lac_status lac_tape_vjp(lac_tape *tape, int outs, const lac_var *out, const lac_var *seeds, int ins,
                                 const lac_var *in, lac_var *in_bar, lac_graph_mode mode);
 

@@ -154,6 +154,38 @@ done:
   return status;
 }
 
+/// The joint batch, which is that of output 0, beside an operand's own; returns how many numbers an item of that has.
+static int64_t call_batch(const lac_call *call, int operand, lac_batch *batch) {
+  lac_operands operands = lac_operands_of(call->op, call->patterns);
+  const lac_meta *metas[2] = {&call->out_meta[0], &call->in_meta[operand]};  // metas of outputs follow those of inputs
+  int core[2] = {0, 0};
+  int64_t numbers = 1;
+  lac_operand found;
+
+  for (int i = 0; i < call->ins + call->outs; i++) {
+    lac_operands_next(&operands, &found);
+    if (i == call->ins) core[0] = found.core;
+    if (i == operand) core[1] = found.core;
+  }
+  lac_batch_init(batch, 2, metas, core);
+  for (int d = metas[1]->ndim - core[1]; d < metas[1]->ndim; d++) numbers *= metas[1]->shape[d];
+  return numbers;
+}
+
+int64_t lac_call_items(const lac_call *call) {
+  lac_batch batch;
+  (void)call_batch(call, call->ins, &batch);
+  return batch.count;
+}
+
+int64_t lac_call_offset(const lac_call *call, int operand, int64_t i) {
+  lac_batch batch;
+
+  if (operand < 0 || operand >= call->ins + call->outs) return -1;
+  int64_t numbers = call_batch(call, operand, &batch);
+  return numbers * lac_batch_item(&batch, 1, i);
+}
+
 lac_status lac_call_fail(lac_call *call, lac_status status, const char *sentence) {
   return lac_context_fail(call->ctx, status, call->op->name, "%s: %s", call->op->name, sentence);
 }

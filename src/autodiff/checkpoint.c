@@ -97,6 +97,7 @@ static void checkpoint_vjp(lac_rule *r) {
   emission e;
   lac_status status = emission_open(r, &e);
 
+  lac_rule_nothing(r);
   for (int i = 0; i < r->outs && status == LAC_OK; i++) {
     if (r->out_bar[i].id) e.y[e.outs] = e.y[i], e.seed[e.outs++] = r->out_bar[i];
   }
@@ -113,6 +114,7 @@ static void checkpoint_jvp(lac_rule *r) {
   emission e;
   lac_status status = emission_open(r, &e);
 
+  lac_rule_nothing(r);
   for (int i = 0; i < r->ins && status == LAC_OK; i++) {
     if (r->in_dot[i].id && checkpoint_reads(r, i)) e.x[e.ins] = r->in[i], e.dot[e.ins++] = r->in_dot[i];
   }

@@ -237,6 +237,27 @@ done:
   return status;
 }
 
+/// What the rule is asked for is not set yet.
+static void program_unset(lac_rule *rule, bool is_vjp) {
+  for (int i = 0; i < rule->ins && is_vjp; i++) rule->in_bar[i].id = rule->wants[i] ? TAPE_UNSET : 0;
+  for (int i = 0; i < rule->outs && !is_vjp; i++) rule->out_dot[i].id = TAPE_UNSET;
+}
+
+/// A rule says of everything that it was asked for what it is; what it forgets would pass for zero.
+static lac_status program_check_set(lac_context *ctx, const lac_rule *rule, bool is_vjp) {
+  lac_status status = LAC_OK;
+  const lac_var *results = is_vjp ? rule->in_bar : rule->out_dot;
+
+  for (int i = 0; i < (is_vjp ? rule->ins : rule->outs); i++) {
+    LAC_CHECK(results[i].id != TAPE_UNSET, LAC_ERR_ABSENT,
+              "%s: its %s rule does not set %s[%d], which was asked for; set it, to the absent var where it is zero "
+              "(lac_rule_nothing does that for all)",
+              rule->op->name, is_vjp ? "vjp" : "jvp", is_vjp ? "in_bar" : "out_dot", i);
+  }
+done:
+  return status;
+}
+
 /// Let the rule emit, and take what it gives.
 static lac_status program_write_rule(lac_program *program, lac_rule *rule, const lac_request *q) {
   lac_context *ctx = program->tape->ctx;
@@ -248,8 +269,10 @@ static lac_status program_write_rule(lac_program *program, lac_rule *rule, const
   LAC_TRY(program_declare_all(program, rule, q->result, q->given));
   rule->tape = program->tape;
   for (int i = 0; i < rule->ins; i++) rule->wants[i] = is_vjp && (!q->wants || q->wants[i]);
+  program_unset(rule, is_vjp);
   (is_vjp ? rule->op->vjp : rule->op->jvp)(rule);
   LAC_TRY(program->tape->status);
+  LAC_TRY(program_check_set(ctx, rule, is_vjp));
   LAC_TRY(program_take_results(program, rule, q->result));
 done:
   return status;

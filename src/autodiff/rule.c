@@ -3,6 +3,16 @@
 /// What the rooms of operators share.
 
 #include "autodiff/rule.h"
+#include "autodiff/tape_impl.h"
+
+void lac_rule_nothing(lac_rule *rule) {
+  for (int i = 0; i < rule->ins; i++) {
+    if (rule->in_bar[i].id == TAPE_UNSET) rule->in_bar[i] = (lac_var){0};
+  }
+  for (int i = 0; i < rule->outs; i++) {
+    if (rule->out_dot[i].id == TAPE_UNSET) rule->out_dot[i] = (lac_var){0};
+  }
+}
 
 lac_var lac_emit_along(lac_tape *tape, const lac_map *map, lac_var x) {
   return lac_map_is_identity(map) ? x : lac_remap(tape, map, LAC_N, x);

@@ -10,9 +10,9 @@
 #include "lacuna/extend.h"
 #include "lacuna/ops.h"
 
-/// Bits of needs masks. The 32nd input or output shares its bit with all that come after it.
-#define NEEDS_IN(i) (UINT64_C(1) << ((i) < 31 ? (i) : 31))
-#define NEEDS_OUT(i) (NEEDS_IN(i) << 32)
+/// As rooms write them.
+#define NEEDS_IN(i) LAC_NEEDS_IN(i)
+#define NEEDS_OUT(i) LAC_NEEDS_OUT(i)
 
 /// The side of a call or rule; by convention the first attribute of every operator that has one.
 #define SIDE(call_or_rule) ((lac_side)(call_or_rule)->attrs->i[0])
@@ -44,9 +44,6 @@ static inline lac_var lac_emit_matrix_bar(lac_tape *tape, const lac_pattern *p, 
   lac_var s = lac_side_transposes(side) ? lac_sddmm(tape, p, x, y_bar) : lac_sddmm(tape, p, y_bar, x);
   return side == LAC_T || side == LAC_C ? lac_conj(tape, s) : s;
 }
-
-/// The vjp and jvp of an operator whose result is constant wherever it is differentiable.
-static inline void lac_rule_nothing(lac_rule *rule) { (void)rule; }
 
 /// Values along a map; the identity costs nothing.
 lac_var lac_emit_along(lac_tape *tape, const lac_map *map, lac_var x);

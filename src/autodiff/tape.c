@@ -321,7 +321,7 @@ done:
 /// In a rule an absent input makes the outputs absent: the rule's term is zero.
 static bool tape_emits_nothing(const lac_tape *tape, int ins, const lac_var *in) {
   for (int i = 0; i < ins; i++) {
-    if (tape->mode == TAPE_WRITE && !in[i].id) return true;
+    if (tape->mode == TAPE_WRITE && lac_var_is_absent(in[i])) return true;
   }
   return false;
 }

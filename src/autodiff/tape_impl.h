@@ -70,6 +70,11 @@ struct lac_program {
 /// The id of a var that a rule may not read, since its needs mask does not name it: a call that reads it fails.
 enum { TAPE_UNNAMED = -1 };
 
+/// The id of a result that a rule has not set yet. To whoever reads it, it is absent.
+enum { TAPE_UNSET = -2 };
+
+static inline bool lac_var_is_absent(lac_var var) { return var.id == 0 || var.id == TAPE_UNSET; }
+
 /// Create a tape in any mode.
 lac_status lac_tape_open(lac_context *ctx, tape_mode mode, lac_tape **out);
 

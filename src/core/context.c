@@ -81,6 +81,7 @@ lac_status lac_context_host(lac_context *ctx, lac_context **out) {
   LAC_CHECK(status == LAC_OK, status, "%s", lac_context_error(NULL));
   if (ctx->asked_threads) ctx->host->threads = ctx->asked_threads;
   ctx->host->interrupt = ctx->interrupt, ctx->host->interrupt_data = ctx->interrupt_data;
+  ctx->host->stir = ctx->stir;
   *out = ctx->host;
 done:
   return status;

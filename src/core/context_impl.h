@@ -37,7 +37,8 @@ struct lac_context {
   char warning[LAC_SENTENCE_SIZE];
   lac_interrupt interrupt;  // NULL: nobody asks
   void *interrupt_data;
-  double asked;  // when it was called last, in seconds
+  double asked;   // when it was called last, in seconds
+  uint64_t stir;  // not 0: iterative solves show what their tolerance leaves open (solvers/krylov/stir.c); a seed
 };
 
 /// Work, counted in products or numbers, below which one thread is faster than waking others.

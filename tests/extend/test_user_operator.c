@@ -3,7 +3,7 @@
 ///
 /// `cube` emits its rules and may be differentiated without end. `sine` has a VJP that is computed, not emitted: it is the
 /// forward of a second operator without rules, so it can be differentiated once, and says so the second time. `blend`
-/// has 36 inputs.
+/// has 36 inputs, `spread` broadcasts, and the derivative of `floored` is zero.
 
 #include <lacuna/extend.h>
 #include <lacuna/lacuna.h>
@@ -40,8 +40,8 @@ static void cube_jvp(lac_rule *r) { r->out_dot[0] = cube_slope(r->tape, r->in[0]
 
 static const lac_op cube = {.name = "cube",
                             .signature = "()->()",
-                            .vjp_needs = 1,
-                            .jvp_needs = 1,
+                            .vjp_needs = LAC_NEEDS_IN(0),
+                            .jvp_needs = LAC_NEEDS_IN(0),
                             .order = LAC_ANY_ORDER,
                             .forward = cube_forward,
                             .vjp = cube_vjp,
@@ -158,6 +158,108 @@ static void check_blend(lac_context *ctx, const lac_array *x) {
   lac_tape_destroy(&tape);
 }
 
+// -- spread: y = w x with a batch of its own for each input -----------------------------------------------------------
+
+static lac_status spread_forward(lac_call *c) {
+  const double *w = lac_array_data(c->in[0]), *x = lac_array_data(c->in[1]);
+  double *y = lac_array_edit(c->out[0]);
+  int64_t n = c->in_meta[1].shape[c->in_meta[1].ndim - 1];
+
+  if (lac_call_offset(c, 3, 0) != -1 || lac_call_offset(c, -1, 0) != -1) return lac_call_fail(c, LAC_ERR_ARG, "no -1");
+  for (int64_t i = 0; i < lac_call_items(c); i++) {
+    const double *row = x + lac_call_offset(c, 1, i);
+    for (int64_t k = 0; k < n; k++) y[lac_call_offset(c, 2, i) + k] = w[lac_call_offset(c, 0, i)] * row[k];
+  }
+  return LAC_OK;
+}
+
+static const lac_op spread = {.name = "spread", .signature = "(),(n)->(n)", .forward = spread_forward};
+
+/// w [2, 1], x [3, 4]: y [2, 3, 4].
+static void check_spread(lac_context *ctx) {
+  double w[2] = {2, -3}, x[12], y[24];
+  lac_array *arrays[2] = {NULL, NULL};
+  lac_tape *tape = NULL;
+  lac_var out;
+
+  for (int i = 0; i < 12; i++) x[i] = i + 1;
+  expect(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){2, 1}, w, LAC_COPY, &arrays[0]) == LAC_OK, "an array", ctx);
+  expect(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){3, 4}, x, LAC_COPY, &arrays[1]) == LAC_OK, "an array", ctx);
+  expect(lac_tape_create(ctx, LAC_RUN, &tape) == LAC_OK, "a tape", ctx);
+  lac_var in[2] = {lac_tape_constant(tape, arrays[0]), lac_tape_constant(tape, arrays[1])};
+  expect(lac_tape_call(tape, &(lac_spec){.op = &spread}, in, &out) == LAC_OK, "spread", ctx);
+  expect(lac_tape_meta(tape, out) && lac_tape_meta(tape, out)->ndim == 3, "a batch of two dimensions", ctx);
+  expect(lac_array_read(ctx, lac_tape_value(tape, out), y) == LAC_OK, "reading", ctx);
+  for (int i = 0; i < 24; i++) expect(y[i] == w[i / 12] * x[i % 12], "items meet as broadcasting says", ctx);
+  lac_tape_destroy(&tape);
+  lac_array_destroy(&arrays[0]);
+  lac_array_destroy(&arrays[1]);
+}
+
+// -- floor: its derivative is zero, on purpose or forgotten -----------------------------------------------------------
+
+static lac_status floor_forward(lac_call *c) {
+  const double *x = lac_array_data(c->in[0]);
+  double *y = lac_array_edit(c->out[0]);
+
+  for (int64_t i = 0; i < lac_array_count(c->in[0]); i++) y[i] = floor(x[i]);
+  return LAC_OK;
+}
+
+static void floor_forgets(lac_rule *r) { (void)r; }
+static void floor_vjp(lac_rule *r) { r->in_bar[0] = (lac_var){0}; }
+static void floor_jvp(lac_rule *r) { r->out_dot[0] = (lac_var){0}; }
+
+static const lac_op forgetful = {.name = "forgetful",
+                                 .signature = "()->()",
+                                 .order = LAC_ANY_ORDER,
+                                 .forward = floor_forward,
+                                 .vjp = floor_forgets,
+                                 .jvp = floor_forgets};
+static const lac_op floored = {.name = "floored",
+                               .signature = "()->()",
+                               .order = LAC_ANY_ORDER,
+                               .forward = floor_forward,
+                               .vjp = floor_vjp,
+                               .jvp = floor_jvp};
+static const lac_op nothing = {.name = "nothing",
+                               .signature = "()->()",
+                               .order = LAC_ANY_ORDER,
+                               .forward = floor_forward,
+                               .vjp = lac_rule_nothing,
+                               .jvp = lac_rule_nothing};
+
+/// The statuses of both derivatives of sum(op(x)) + sum(x), whose gradient is 1 where that of op is zero.
+static void differentiate_floor(lac_context *ctx, const lac_op *op, const lac_array *x, lac_status status[2],
+                                double gradient[3]) {
+  lac_tape *tape = NULL;
+  lac_var y, bar, dot;
+
+  expect(lac_tape_create(ctx, LAC_RECORD, &tape) == LAC_OK, "a tape", ctx);
+  lac_var in = lac_tape_leaf(tape, x), along = lac_tape_constant(tape, x);
+  lac_tape_call(tape, &(lac_spec){.op = op}, &in, &y);
+  lac_var sum = lac_add(tape, lac_sum(tape, y), lac_sum(tape, in));
+  status[1] = lac_tape_jvp(tape, 1, &in, &along, 1, &sum, &dot, LAC_PLAIN);
+  status[0] = lac_tape_vjp(tape, 1, &sum, NULL, 1, &in, &bar, LAC_PLAIN);
+  if (status[0] == LAC_OK) (void)lac_array_read(ctx, lac_tape_value(tape, bar), gradient);
+  lac_tape_destroy(&tape);
+}
+
+static void check_zero(lac_context *ctx, const lac_array *x) {
+  const lac_op *ops[2] = {&floored, &nothing};
+  lac_status status[2];
+  double gradient[3] = {0};
+
+  for (int i = 0; i < 2; i++) {
+    differentiate_floor(ctx, ops[i], x, status, gradient);
+    expect(status[0] == LAC_OK && status[1] == LAC_OK, "a zero on purpose", ctx);
+    for (int k = 0; k < 3; k++) expect(gradient[k] == 1, "the gradient of what is beside it", ctx);
+  }
+  differentiate_floor(ctx, &forgetful, x, status, gradient);
+  expect(status[0] == LAC_ERR_ABSENT && status[1] == LAC_ERR_ABSENT, "a rule that sets nothing", ctx);
+  expect(strstr(lac_context_error(ctx), "forgetful: its vjp rule does not set in_bar[0]") != NULL, "its sentence", ctx);
+}
+
 // -- a failing one ----------------------------------------------------------------------------------------------------
 
 static lac_status broken_forward(lac_call *c) { return lac_call_fail(c, LAC_ERR_NONFINITE, "something is not finite"); }
@@ -235,6 +337,8 @@ int main(void) {
   check_cube(ctx, x);
   check_sine(ctx, x);
   check_blend(ctx, x);
+  check_spread(ctx);
+  check_zero(ctx, x);
   check_failures(ctx, x);
   lac_array_destroy(&x);
   lac_context_destroy(&ctx);

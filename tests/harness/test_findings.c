@@ -40,14 +40,13 @@ static void broken_vjp(lac_rule *r) { r->in_bar[X] = lac_emit(r->tape, &(lac_spe
 static const lac_op square = SQUARE(NEEDS_IN(X), 0, square_forward, square_vjp);
 static const lac_op pointwise = SQUARE(NEEDS_IN(X), LAC_POINTWISE, square_forward, square_vjp);
 static const lac_op needless = SQUARE(0, 0, square_forward, square_vjp);
-/// Rules that set nothing.
-static void silent_rule(lac_rule *r) { (void)r; }
+/// Rules that say zero.
 static const lac_op silent = {.name = "square",
                               .signature = "()->()",
                               .order = LAC_ANY_ORDER,
                               .forward = square_forward,
-                              .vjp = silent_rule,
-                              .jvp = silent_rule};
+                              .vjp = lac_rule_nothing,
+                              .jvp = lac_rule_nothing};
 static const lac_op broken = SQUARE(NEEDS_IN(X), 0, broken_forward, square_vjp);
 static const lac_op broken_back = SQUARE(NEEDS_IN(X), 0, square_forward, broken_vjp);
 
@@ -147,7 +146,7 @@ static void rules_that_read_too_much_are_named(lac_context *ctx) {
   CHECK_EQ(failed, OP_ADJOINT);
 }
 
-/// A rule that gives nothing where the dense derivative is something.
+/// A rule that says zero where the dense derivative is something.
 static void absent_derivatives_are_pointed_out(lac_context *ctx) {
   op_case c = square_case(&silent);
   uint32_t failed = 0;

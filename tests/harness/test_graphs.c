@@ -154,13 +154,12 @@ enum { NO_FAULT, WRONG_SIGN, MISSING_CONJ, FACTOR_TWO, DETACHED, FAULTS };
 #define FAULT(call_or_rule) ((int)(call_or_rule)->attrs->i[0])
 
 static lac_status copy_forward(lac_call *c) { return c->ctx->backend->copy(c->ctx, c->in[0], c->out[0]); }
-static void absent_rule(lac_rule *r) { (void)r; }
 static const lac_op detach = {.name = "detach",
                               .signature = "()->()",
                               .order = LAC_ANY_ORDER,
                               .forward = copy_forward,
-                              .vjp = absent_rule,
-                              .jvp = absent_rule};
+                              .vjp = lac_rule_nothing,
+                              .jvp = lac_rule_nothing};
 
 /// z = x y with one thing wrong.
 static lac_status faulty_forward(lac_call *c) {

@@ -22,7 +22,7 @@ typedef enum fault {
   FACTOR_TWO,         // vjp and jvp agree with each other and are both twice too large
   DETACHED,           // x_bar is right and is a constant
   ORDER_ONE,          // x_bar is right and cannot be differentiated
-  FORGOTTEN_INPUT,    // no x_bar
+  ZERO_INPUT,         // x_bar is said to be zero
   MISSING_NEEDS,      // the needs masks do not name x
   MEAN_OVER_BATCH,    // a_bar is the mean over the batch, not the sum
   WRONG_VALUE,        // y is off in its third digit
@@ -55,14 +55,12 @@ static void free_kept(void) {
 
 static lac_status copy_forward(lac_call *c) { return c->ctx->backend->copy(c->ctx, c->in[0], c->out[0]); }
 
-static void absent_rule(lac_rule *r) { (void)r; }
-
 static const lac_op detach = {.name = "detach",
                               .signature = "()->()",
                               .order = LAC_ANY_ORDER,
                               .forward = copy_forward,
-                              .vjp = absent_rule,
-                              .jvp = absent_rule};
+                              .vjp = lac_rule_nothing,
+                              .jvp = lac_rule_nothing};
 
 static const lac_op dead_end = {.name = "dead_end", .signature = "()->()", .order = 0, .forward = copy_forward};
 
@@ -178,7 +176,8 @@ static lac_var suspect_x_bar(lac_rule *r, lac_var y_bar) {
 
 static void suspect_vjp(lac_rule *r) {
   if (r->wants[A]) r->in_bar[A] = suspect_a_bar(r, r->out_bar[Y]);
-  if (r->wants[X] && FAULT(r) != FORGOTTEN_INPUT) r->in_bar[X] = suspect_x_bar(r, r->out_bar[Y]);
+  lac_rule_nothing(r);
+  if (r->wants[X] && FAULT(r) != ZERO_INPUT) r->in_bar[X] = suspect_x_bar(r, r->out_bar[Y]);
 }
 
 static void suspect_jvp(lac_rule *r) {
@@ -245,7 +244,7 @@ static void wrong_gradients_are_caught(lac_context *ctx) {
   expect_red(ctx, MISSING_CONJ, OP_ADJOINT | OP_GRADIENT);
   expect_red(ctx, MISSING_CONJ_IN_A, OP_ADJOINT | OP_GRADIENT);
   expect_red(ctx, WRONG_SLOTS, OP_ADJOINT | OP_GRADIENT);
-  expect_red(ctx, FORGOTTEN_INPUT, OP_ADJOINT | OP_GRADIENT);
+  expect_red(ctx, ZERO_INPUT, OP_ADJOINT | OP_GRADIENT);
   expect_red(ctx, MEAN_OVER_BATCH, OP_ADJOINT | OP_GRADIENT);
   expect_red(ctx, MISSING_NEEDS, OP_ADJOINT);  // the library itself refuses the rule
 }

@@ -14,11 +14,15 @@ enum { Y };
 static lac_status imag_forward(lac_call *c) { return lac_call_unary(c, LAC_IMAG); }
 
 static void imag_vjp(lac_rule *r) {
-  if (!lac_dtype_is_complex(r->in_meta[X].dtype)) return;
+  if (!lac_dtype_is_complex(r->in_meta[X].dtype)) {
+    lac_rule_nothing(r);
+    return;
+  }
   r->in_bar[X] = lac_scale(r->tape, 0, 1, lac_cast(r->tape, r->in_meta[X].dtype, r->out_bar[Y]));
 }
 
 static void imag_jvp(lac_rule *r) {
+  lac_rule_nothing(r);
   if (lac_dtype_is_complex(r->in_meta[X].dtype)) r->out_dot[Y] = lac_imag(r->tape, r->in_dot[X]);
 }
 

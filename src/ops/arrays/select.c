@@ -38,6 +38,7 @@ done:
 }
 
 static void select_vjp(lac_rule *r) {
+  lac_rule_nothing(r);  // for c
   if (r->wants[X]) r->in_bar[X] = lac_select(r->tape, SELECTION(r), r->in[C], r->out_bar[Z]);
 }
 

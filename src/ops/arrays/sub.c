@@ -7,6 +7,7 @@
 ///     jvp       z_dot = x_dot - y_dot
 
 #include "autodiff/rule.h"
+#include "autodiff/tape_impl.h"
 
 enum { X, Y };
 enum { Z };
@@ -33,7 +34,7 @@ const lac_op lac_op_sub = {
 
 /// An absent var is a zero that costs nothing.
 lac_var lac_sub(lac_tape *tape, lac_var x, lac_var y) {
-  if (!x.id) return y.id ? lac_neg(tape, y) : y;
-  if (!y.id) return x;
+  if (lac_var_is_absent(x)) return lac_var_is_absent(y) ? y : lac_neg(tape, y);
+  if (lac_var_is_absent(y)) return x;
   return lac_emit(tape, &(lac_spec){.op = &lac_op_sub}, (lac_var[]){x, y});
 }

@@ -26,6 +26,7 @@ done:
 static void where_vjp(lac_rule *r) {
   lac_var z_bar = r->out_bar[Z];
 
+  lac_rule_nothing(r);  // for c
   if (r->wants[X]) r->in_bar[X] = lac_select(r->tape, LAC_WHERE_NONZERO, r->in[C], z_bar);
   if (r->wants[Y]) r->in_bar[Y] = lac_select(r->tape, LAC_WHERE_ZERO, r->in[C], z_bar);
 }

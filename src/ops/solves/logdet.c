@@ -90,6 +90,7 @@ static void logdet_vjp(lac_rule *r) {
     lac_var along = lac_mul(r->tape, lac_conj(r->tape, r->out[SIGN]), r->out_bar[SIGN]);
     bar = lac_add(r->tape, bar, logdet_turn(r, along));
   }
+  lac_rule_nothing(r);
   if (!bar.id) return;
   lac_var z = lac_emit_selected_inverse(r->tape, r->object, r->in[A]);
   r->in_bar[A] = lac_mul(r->tape, lac_emit_column(r->tape, bar), lac_conj(r->tape, z));
@@ -99,6 +100,7 @@ static void logdet_jvp(lac_rule *r) {
   lac_var z = lac_emit_selected_inverse(r->tape, r->object, r->in[A]);
   lac_var dot = lac_emit_pairing(r->tape, z, r->in_dot[A]);
 
+  lac_rule_nothing(r);  // a real sign is constant
   r->out_dot[LOGDET] = dot;
   if (lac_dtype_is_complex(r->in_meta[A].dtype)) {
     r->out_dot[SIGN] = lac_mul(r->tape, r->out[SIGN], logdet_turn(r, dot));

@@ -222,12 +222,14 @@ static void logdet_estimate_vjp(lac_rule *r) {
   const lac_pattern *p = lac_factored_pattern(r->object);
   lac_var bar = lac_cast(r->tape, r->in_meta[A].dtype, r->out_bar[ESTIMATE]);
 
+  lac_rule_nothing(r);  // of the probes, and of an estimate that nobody asks about
   if (!r->wants[A] || !r->out_bar[ESTIMATE].id) return;
   bar = lac_emit_column(r->tape, estimate_mean(r, bar));
   r->in_bar[A] = lac_mul(r->tape, bar, lac_sddmm(r->tape, p, estimate_solve(r), r->in[Z]));
 }
 
 static void logdet_estimate_jvp(lac_rule *r) {
+  lac_rule_nothing(r);
   if (!r->in_dot[A].id) return;
   lac_var change = lac_spmm(r->tape, lac_factored_pattern(r->object), LAC_N, r->in_dot[A], r->in[Z]);
   r->out_dot[ESTIMATE] = estimate_mean(r, lac_real(r->tape, lac_dot(r->tape, estimate_solve(r), change)));

@@ -100,16 +100,16 @@ static solve_view solve_view_of(const lac_factor *f, const lac_batch *batch) {
   return v;
 }
 
-static lac_status solve_run(lac_context *ctx, const lac_factor *f, const lac_solve_job *job, const lac_array *b,
-                            lac_array *x, lac_solve_report *report) {
+static lac_status solve_run(lac_context *ctx, const lac_factor *f, const lac_solve_job *job,
+                            const lac_iteration *iteration, const lac_array *b, lac_array *x,
+                            lac_solve_report *report) {
   const lac_krylov_factor *k = f->part;
   solve_view view = solve_view_of(f, job->batch);
-  lac_iteration iteration = lac_options_iteration(&f->core->options.iteration, f->meta.dtype, job->is_derivative);
   lac_linear matrix = {.apply = solve_product, .self = &view};
   lac_krylov_job run = {.a = f->core->pattern ? matrix : k->products,
                         .m = solve_preconditioner(&view),
                         .side = lac_side_of(job->side, k->is_hermitian),
-                        .iteration = &iteration,
+                        .iteration = iteration,
                         .items = job->batch->count,
                         .rows = f->core->rows,
                         .cols = f->core->cols,
@@ -152,6 +152,7 @@ lac_status lac_krylov_solve(lac_context *ctx, const lac_factor *f, const lac_sol
   lac_status status = LAC_OK;
   lac_krylov_factor *k = f->part;
   double begin = lac_solver_seconds();
+  lac_iteration iteration = lac_options_iteration(&f->core->options.iteration, f->meta.dtype, job->is_derivative);
   lac_array *b = NULL, *x = NULL;
 
   *report = (lac_solve_report){.ending = LAC_CONVERGED};
@@ -161,7 +162,8 @@ lac_status lac_krylov_solve(lac_context *ctx, const lac_factor *f, const lac_sol
   if (job->x->count == 0 || job->b->count == 0) goto done;
   LAC_TRY(lac_batch_spread(ctx, job->batch, 1, job->b, &b));
   LAC_TRY(lac_batch_spread(ctx, job->batch, 2, job->x, &x));
-  LAC_TRY(solve_run(ctx, f, job, b, x, report));
+  if (ctx->stir) LAC_TRY(lac_krylov_stir(ctx, &iteration, &b));
+  LAC_TRY(solve_run(ctx, f, job, &iteration, b, x, report));
   atomic_fetch_add(&k->solves, 1);
   atomic_fetch_add(&k->iterations, report->iterations);
   LAC_TRY(solve_conclude(ctx, f, job, report));

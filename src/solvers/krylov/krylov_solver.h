@@ -32,6 +32,9 @@ lac_status lac_krylov_require_null(lac_context *ctx, const lac_factor *f);
 /// op(A) x = b by iterating (krylov_solve.c).
 lac_status lac_krylov_solve(lac_context *ctx, const lac_factor *f, const lac_solve_job *job, lac_solve_report *report);
 
+/// Put a random other in place of b, [items, rows, width], as far away as the tolerance reaches (stir.c).
+lac_status lac_krylov_stir(lac_context *ctx, const lac_iteration *iteration, lac_array **b);
+
 /// Why a solve did not reach its tolerance, in words.
 void lac_krylov_explain(const lac_factor *f, bool is_derivative, const lac_solve_report *report, char *text,
                         size_t size);

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The public gradient check where numbers are uncertain: solves that magnify roundings, and solves that end at a
+/// tolerance. Right derivatives pass with the defaults, wrong ones are found, and what cannot be judged is not judged.
+///
+/// The matrix is V diag(lambda) V with a reflection V and lambda from 1 down to 1 / condition: full, so that no scaling
+/// helps, and symmetric by a map, so that all methods take it. Its true derivatives are those of the library's solve,
+/// which other tests compare with dense formulas; wrong ones come from an operator that lies about its own.
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "lacuna/extend.h"
+#include "lacuna/gradcheck.h"
+#include "support/check.h"
+
+enum { N = 12, SLOTS = N * N, TRIANGLE = N * (N + 1) / 2 };
+
+// -- tilt: y = x, whose derivatives are f[0] (vjp) and f[1] (jvp) instead of 1 ----------------------------------------
+
+static lac_status tilt_forward(lac_call *c) {
+  size_t bytes = (size_t)lac_array_count(c->in[0]) * lac_dtype_size(c->in_meta[0].dtype);
+  memcpy(lac_array_edit(c->out[0]), lac_array_data(c->in[0]), bytes);
+  return LAC_OK;
+}
+
+static void tilt_vjp(lac_rule *r) { r->in_bar[0] = lac_scale(r->tape, r->attrs->f[0], 0, r->out_bar[0]); }
+static void tilt_jvp(lac_rule *r) { r->out_dot[0] = lac_scale(r->tape, r->attrs->f[1], 0, r->in_dot[0]); }
+
+static const lac_op tilt = {.name = "tilt",
+                            .signature = "()->()",
+                            .order = LAC_ANY_ORDER,
+                            .forward = tilt_forward,
+                            .vjp = tilt_vjp,
+                            .jvp = tilt_jvp};
+
+// -- the system ------------------------------------------------------------------------------------------------------
+
+typedef struct lie {
+  double vjp, jvp;
+} lie;
+
+static const lie truth = {1, 1}, wrong = {1.01, 1.01}, slightly_wrong = {1.0001, 1.0001}, wrong_vjp = {1.01, 1};
+
+/// FLAT: b = A 1, so that x is 1 and residuals say little of x. FIXED: the matrix is a constant.
+enum { PLAIN = 0, FLAT = 1, FIXED = 2 };
+
+typedef struct system_case {
+  lac_dtype dtype;
+  lac_method method;
+  double rtol, condition;
+  int order, kind;
+} system_case;
+
+typedef struct parts {
+  lac_pattern *pattern;
+  lac_map *tie;
+  lac_solver *solver;
+  lac_array *triangle, *b;
+  bool is_fixed;
+  lie lie;
+} parts;
+
+/// sum |x|^2 of A x = b, where A is made of its triangle.
+static lac_var energy(lac_tape *tape, const lac_var *leaves, void *user) {
+  const parts *p = user;
+  lac_var triangle = p->is_fixed ? lac_tape_constant(tape, p->triangle) : leaves[1];
+  lac_var x = lac_solve(tape, p->solver, LAC_N, lac_remap(tape, p->tie, LAC_T, triangle), leaves[0]), y;
+
+  lac_tape_call(tape, &(lac_spec){.op = &tilt, .attrs.f = {p->lie.vjp, p->lie.jvp}}, &x, &y);
+  return lac_sum(tape, lac_square(tape, y));
+}
+
+/// A = V diag(lambda) V, V = 1 - 2 v v^T.
+static void fill_matrix(double condition, double a[N][N]) {
+  double v[N], norm = 0;
+
+  for (int i = 0; i < N; i++) v[i] = 1 + 0.3 * sin(3.0 * i), norm += v[i] * v[i];
+  for (int i = 0; i < N; i++) v[i] /= sqrt(norm);
+  for (int i = 0; i < N; i++) {
+    for (int j = 0; j < N; j++) {
+      a[i][j] = 0;
+      for (int k = 0; k < N; k++) {
+        a[i][j] += ((i == k) - 2 * v[i] * v[k]) * ((j == k) - 2 * v[j] * v[k]) * pow(condition, -k / (N - 1.0));
+      }
+    }
+  }
+}
+
+static lac_array *upload(lac_context *ctx, lac_dtype dtype, int ndim, int64_t count, const double *numbers) {
+  lac_array *array = NULL;
+  float singles[SLOTS];
+
+  for (int64_t i = 0; i < count; i++) singles[i] = (float)numbers[i];
+  CHECK_OK(lac_array_create(ctx, dtype, ndim, (int64_t[]){count, 1}, &array));
+  CHECK_OK(lac_array_write(ctx, array, dtype == LAC_F32 ? (const void *)singles : numbers));
+  return array;
+}
+
+static void make_structure(lac_context *ctx, parts *p) {
+  int32_t rows[SLOTS], cols[SLOTS];
+  int64_t tie[SLOTS];
+
+  for (int z = 0; z < SLOTS; z++) {
+    int high = z / N > z % N ? z / N : z % N, low = z / N + z % N - high;
+    rows[z] = z / N, cols[z] = z % N, tie[z] = high * (high + 1) / 2 + low;
+  }
+  CHECK_OK(lac_pattern_from_coo(ctx, N, N, SLOTS, LAC_I32, rows, cols, LAC_WIDTH_AUTO, &p->pattern, NULL));
+  CHECK_OK(lac_map_create(ctx, SLOTS, TRIANGLE, tie, &p->tie));
+}
+
+static void make_parts(lac_context *ctx, const system_case *s, parts *p) {
+  double a[N][N], triangle[TRIANGLE], b[N];
+  lac_solver_options options = lac_solver_options_defaults();
+
+  fill_matrix(s->condition, a);
+  for (int i = 0; i < N; i++) {
+    b[i] = s->kind & FLAT ? 0 : 1 + 0.5 * sin(2.0 * i);
+    for (int j = 0; j <= i; j++) triangle[i * (i + 1) / 2 + j] = a[i][j];
+    for (int j = 0; j < N && (s->kind & FLAT); j++) b[i] += a[i][j];
+  }
+  make_structure(ctx, p);
+  options.method = s->method;
+  options.iteration.rtol = s->rtol;
+  options.iteration.max_iterations = 5000;
+  if (s->rtol > 0) options.preconditioner.method = LAC_METHOD_JACOBI;
+  CHECK_OK(lac_solver_create(ctx, p->pattern, &options, &p->solver));
+  p->triangle = upload(ctx, s->dtype, 1, TRIANGLE, triangle);
+  p->b = upload(ctx, s->dtype, 2, N, b);
+  p->is_fixed = (s->kind & FIXED) != 0;
+}
+
+static lac_status check_system(lac_context *ctx, const system_case *s, lie told, lac_gradcheck_report *report) {
+  parts p = {.lie = told};
+  lac_gradcheck_options options = lac_gradcheck_options_defaults();
+  lac_status status;
+
+  make_parts(ctx, s, &p);
+  options.order = s->order;
+  status =
+      lac_gradcheck(ctx, energy, &p, s->kind & FIXED ? 1 : 2, (const lac_array *[]){p.b, p.triangle}, &options, report);
+  lac_array_destroy(&p.triangle);
+  lac_array_destroy(&p.b);
+  lac_solver_destroy(&p.solver);
+  lac_map_destroy(&p.tie);
+  lac_pattern_destroy(&p.pattern);
+  return status;
+}
+
+/// The truth passes, and an error of 1 % is found, in both rules and in one.
+static void check_judgement(lac_context *ctx, const system_case *s) {
+  CHECK_OK(check_system(ctx, s, truth, NULL));
+  CHECK_FAILS(check_system(ctx, s, wrong, NULL), LAC_ERR_CONVERGENCE, "the derivative is wrong");
+  CHECK_FAILS(check_system(ctx, s, wrong_vjp, NULL), LAC_ERR_CONVERGENCE, "do not belong together");
+}
+
+static const char *const HERE = "an operator that reads host memory";
+
+static void direct_solves_of_ill_conditioned_matrices_are_judged(lac_context *ctx) {
+  const lac_method methods[] = {LAC_METHOD_CHOLESKY, LAC_METHOD_LDLT, LAC_METHOD_LU};
+  const double conditions[] = {1e2, 1e6, 1e8, 1e9, 1e10};
+
+  if (!check_claimed(HERE)) return;
+  for (int m = 0; m < 3; m++) {
+    for (int i = 0; i < 5; i++) {
+      check_judgement(ctx, &(system_case){LAC_F64, methods[m], 0, conditions[i], 2, PLAIN});
+    }
+  }
+}
+
+/// A residual cannot be less than some roundings of |A| |x|: tighter tolerances go with smaller conditions.
+static void iterative_solves_are_judged_by_their_tolerance(lac_context *ctx) {
+  const system_case cases[] = {
+      {LAC_F64, LAC_METHOD_CG, 1e-6, 1e8, 1, PLAIN},        {LAC_F64, LAC_METHOD_CG, 1e-7, 1e8, 1, PLAIN},
+      {LAC_F64, LAC_METHOD_CG, 1e-8, 1e6, 1, PLAIN},        {LAC_F64, LAC_METHOD_CG, 1e-10, 1e4, 1, PLAIN},
+      {LAC_F64, LAC_METHOD_CG, 1e-12, 1e2, 1, PLAIN},       {LAC_F64, LAC_METHOD_MINRES, 1e-6, 1e6, 1, PLAIN},
+      {LAC_F64, LAC_METHOD_GMRES, 1e-8, 1e6, 1, PLAIN},     {LAC_F64, LAC_METHOD_BICGSTAB, 1e-8, 1e4, 1, PLAIN},
+      {LAC_F64, LAC_METHOD_CG, 1e-6, 1e9, 1, FIXED},        {LAC_F64, LAC_METHOD_CG, 1e-10, 1e5, 1, FLAT},
+      {LAC_F64, LAC_METHOD_CG, 1e-12, 1e4, 1, FLAT | FIXED}};
+
+  if (!check_claimed(HERE)) return;
+  for (int i = 0; i < 11; i++) {
+    for (int order = 1; order <= 2; order++) {
+      system_case s = cases[i];
+      s.order = order;
+      check_judgement(ctx, &s);
+    }
+  }
+}
+
+static void single_precision_is_judged(lac_context *ctx) {
+  if (!check_claimed(HERE)) return;
+  check_judgement(ctx, &(system_case){LAC_F32, LAC_METHOD_CHOLESKY, 0, 20, 2, PLAIN});
+  check_judgement(ctx, &(system_case){LAC_F32, LAC_METHOD_CHOLESKY, 0, 1e4, 2, FIXED});
+  check_judgement(ctx, &(system_case){LAC_F32, LAC_METHOD_CG, 1e-6, 20, 1, PLAIN});
+  check_judgement(ctx, &(system_case){LAC_F32, LAC_METHOD_CG, 1e-5, 1e3, 2, FIXED});
+}
+
+/// One part in ten thousand, where noise is that small.
+static void slight_errors_are_found_where_noise_allows(lac_context *ctx) {
+  const system_case cases[] = {{LAC_F64, LAC_METHOD_CHOLESKY, 0, 1e2, 1, PLAIN},
+                               {LAC_F64, LAC_METHOD_CHOLESKY, 0, 1e6, 1, PLAIN},
+                               {LAC_F64, LAC_METHOD_CHOLESKY, 0, 1e8, 1, FIXED},
+                               {LAC_F64, LAC_METHOD_CG, 1e-10, 1e4, 1, PLAIN},
+                               {LAC_F64, LAC_METHOD_CG, 1e-8, 1e6, 1, FIXED}};
+
+  if (!check_claimed(HERE)) return;
+  for (int i = 0; i < 5; i++) {
+    CHECK_OK(check_system(ctx, &cases[i], truth, NULL));
+    CHECK_FAILS(check_system(ctx, &cases[i], slightly_wrong, NULL), LAC_ERR_CONVERGENCE, "the derivative is wrong");
+  }
+}
+
+/// x is 1 and the residual may be 1e-6 of b: along the smallest eigenvalue, that is 100 in x.
+static void what_noise_hides_is_not_judged(lac_context *ctx) {
+  const system_case loose = {LAC_F64, LAC_METHOD_CG, 1e-6, 1e8, 1, FLAT};
+  const system_case single = {LAC_F32, LAC_METHOD_CHOLESKY, 0, 1e6, 1, PLAIN};
+  lac_gradcheck_report report;
+
+  if (!check_claimed(HERE)) return;
+  CHECK_FAILS(check_system(ctx, &loose, truth, &report), LAC_ERR_CONVERGENCE, "too noisy here to judge");
+  CHECK(report.noise > 1e-2);
+  CHECK_FAILS(check_system(ctx, &single, truth, &report), LAC_ERR_CONVERGENCE, "too noisy here to judge");
+}
+
+/// Of a well-conditioned direct solve nothing is measured; of others the report has noise and step.
+static void the_report_says_what_was_measured(lac_context *ctx) {
+  lac_gradcheck_report calm, ill, loose;
+
+  if (!check_claimed(HERE)) return;
+  CHECK_OK(check_system(ctx, &(system_case){LAC_F64, LAC_METHOD_CHOLESKY, 0, 2, 1, PLAIN}, truth, &calm));
+  CHECK_EQ(calm.noise, 0);
+  CHECK_NEAR(calm.step, cbrt(0x1p-52), 1e-12);
+  CHECK_OK(check_system(ctx, &(system_case){LAC_F64, LAC_METHOD_CHOLESKY, 0, 1e8, 1, PLAIN}, truth, &ill));
+  CHECK(ill.noise > 1e-12 && ill.noise < 1e-4);
+  CHECK(ill.step < 1e-7);  // beside 1 / condition
+  CHECK_OK(check_system(ctx, &(system_case){LAC_F64, LAC_METHOD_CG, 1e-6, 10, 1, PLAIN}, truth, &loose));
+  CHECK(loose.noise > 1e-8 && loose.noise < 1e-3);
+  CHECK(loose.step > 1e-4);
+}
+
+CHECK_MAIN(direct_solves_of_ill_conditioned_matrices_are_judged, iterative_solves_are_judged_by_their_tolerance,
+           single_precision_is_judged, slight_errors_are_found_where_noise_allows, what_noise_hides_is_not_judged,
+           the_report_says_what_was_measured)
