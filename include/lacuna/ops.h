@@ -278,6 +278,14 @@ LAC_API lac_var lac_solve_with(lac_tape *tape, const lac_factor *factor, lac_sid
 /// x = op(A)^-1 b: factor and solve. Every derivative of every order uses the factor made here.
 LAC_API lac_var lac_solve(lac_tape *tape, const lac_solver *solver, lac_side side, lac_var a, lac_var b);
 
+/// What was done for `var`: of the last call that solved or factored among those it was made of, whether by lac_solve, lac_solve_with,
+/// lac_lstsq, lac_logdet or a function composed of them. `factor` (optional) receives the report of that call's factor, whose texts
+/// live until the tape is cleared; it is empty where the call holds no factor (lac_solve_operator, a checkpoint). `solve` (optional)
+/// receives what lac_solver_last_solve said after the call; its `reason` is "" where nothing was solved, as for a determinant. Calls are
+/// recorded on a LAC_RECORD tape where a leaf goes in: LAC_ERR_ARG where there is no such call.
+LAC_API lac_status lac_tape_solve_report(const lac_tape *tape, lac_var var, lac_report *factor,
+                                         lac_solve_report *solve);
+
 /// x = L(theta)^-1 b without a matrix: `function` emits y = L(theta) x from in = {theta .., x} into out[0], linear in x, x and y like b, which is
 /// one vector whatever its shape. It runs twice, now. `options` (NULL: GMRES) give a Krylov method, its iteration, and preconditioner.factor
 /// or .apply, which sees arrays [1, n, 1]. Differentiable in b and theta, to any order.

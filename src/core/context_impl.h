@@ -10,6 +10,7 @@
 
 #include "core/memory_impl.h"
 #include "lacuna/context.h"
+#include "lacuna/iterative.h"
 
 typedef struct lac_backend lac_backend;  // core/backend.h
 typedef struct lac_kernels lac_kernels;  // kernels/kernels.h
@@ -37,7 +38,9 @@ struct lac_context {
   char warning[LAC_SENTENCE_SIZE];
   lac_interrupt interrupt;  // NULL: nobody asks
   void *interrupt_data;
-  double asked;  // when it was called last, in seconds
+  double asked;                 // when it was called last, in seconds
+  int64_t solves;               // by this context: what changes it has solved
+  lac_solve_report last_solve;  // of the last of them
 };
 
 /// Work, counted in products or numbers, below which one thread is faster than waking others.
