@@ -207,8 +207,10 @@ LAC_API lac_var lac_norm2(lac_tape *tape, const lac_pattern *pattern, lac_var a,
 // The groups of a map are the sources of each of its outputs: x (p), one number for each input, y (q), one for each group. With
 // lac_pattern_row_map and lac_pattern_col_map they are the lines of a matrix. The sum of each group is lac_remap.
 
-LAC_API lac_var lac_segment_scale(lac_tape *tape, const lac_map *map, lac_var d, lac_var a);  ///< d[target i] a_i
-LAC_API lac_var lac_segment_dot(lac_tape *tape, const lac_map *map, lac_var u, lac_var v);    ///< sums of u_i conj(v_i)
+/// d[target i] a_i: each number of a group times that of the group. With the map from the entries of element matrices to their elements, and
+/// lac_remap after it, this assembles a matrix from what each element has (docs/assembling.md).
+LAC_API lac_var lac_segment_scale(lac_tape *tape, const lac_map *map, lac_var d, lac_var a);
+LAC_API lac_var lac_segment_dot(lac_tape *tape, const lac_map *map, lac_var u, lac_var v);  ///< sums of u_i conj(v_i)
 LAC_API lac_var lac_segment_mean(lac_tape *tape, const lac_map *map, lac_var x);  ///< 0 for a group of nothing
 
 /// log of the sum of exp(x) of each group, and the weights exp(x) / sum. Reals alone. `full` is the length of a group of which
