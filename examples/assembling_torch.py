@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A finite-element matrix as a function of the material, and the gradient of a compliance with respect to it.
 
-assembling.c in PyTorch: a cantilever of bilinear squares in plane stress, clamped at its left edge and pulled down at its right.
+assembling.c in PyTorch: a cantilever of bilinear squares in plane stress, clamped at its left edge and pulled down at
+its right.
 """
 
 import numpy as np

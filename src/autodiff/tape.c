@@ -298,7 +298,8 @@ static void tape_push_node(lac_tape *tape, const lac_call *call, const lac_spec 
   tape_count_needs(tape, node, +1);
 }
 
-/// Put the call's outputs on the tape, and the call itself where something differentiable goes in, with the report of its solve.
+/// Put the call's outputs on the tape, and the call itself where something differentiable goes in, with the report of
+/// its solve.
 static lac_status tape_push_call(lac_tape *tape, lac_call *call, const lac_spec *spec, const lac_var *in, lac_var *out,
                                  bool has_solved) {
   lac_context *ctx = tape->ctx;

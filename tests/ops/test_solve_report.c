@@ -44,7 +44,8 @@ static lac_solve_report solve_told(lac_context *ctx, const stage *s, lac_var var
   return told;
 }
 
-/// The method that was taken for these values, also where it is not the one foreseen, and of what was made of the solution too.
+/// The method that was taken for these values, also where it is not the one foreseen, and of what was made of the
+/// solution too.
 static void the_method_of_a_solve_is_told(lac_context *ctx) {
   static const struct {
     direct_kind kind;

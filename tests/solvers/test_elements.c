@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Matrices of finite elements, which are symmetric to rounding only: methods for Hermitian matrices take them as they are.
+/// Matrices of finite elements, which are symmetric to rounding only: methods for Hermitian matrices take them as they
+/// are.
 
 #include "support/elements.h"
 
@@ -12,7 +13,8 @@
 static const lac_dtype REALS[] = {LAC_F64, LAC_F32};
 static const char *const NAMES[] = {"planar", "solid", "shell", "plastic"};
 
-/// How far a matrix is from being symmetric: beside sqrt(a_ii a_jj) and beside the entry, each the largest, and in how many entries.
+/// How far a matrix is from being symmetric: beside sqrt(a_ii a_jj) and beside the entry, each the largest, and in how
+/// many entries.
 typedef struct asymmetry {
   double beside_diagonal, beside_entry;
   int64_t entries;
@@ -31,7 +33,8 @@ static asymmetry asymmetry_of(const direct_case *c) {
   return out;
 }
 
-/// What the other tests rest on: many entries differ from their mirror images, by rounding of the diagonal, some by all of themselves.
+/// What the other tests rest on: many entries differ from their mirror images, by rounding of the diagonal, some by all
+/// of themselves.
 static void assembled_matrices_are_symmetric_to_rounding_alone(lac_context *ctx) {
   (void)ctx;
   for (int k = 0; k < ELEMENTS_KINDS; k++) {

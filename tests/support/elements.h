@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file elements.h
-/// Matrices as finite-element codes assemble them: summed over Gauss points and elements in the arithmetic of the dtype, so that they
-/// are Hermitian in theory and to rounding only. Couplings that cancel between elements are rounding, and not the same on both sides.
+/// @file elements.h Matrices as finite-element codes assemble them: summed over Gauss points and elements in the
+/// arithmetic of the dtype, so that they are Hermitian in theory and to rounding only. Couplings that cancel between
+/// elements are rounding, and not the same on both sides.
 
 #ifndef LACUNA_TESTS_ELEMENTS_H
 #define LACUNA_TESTS_ELEMENTS_H
@@ -9,10 +9,10 @@
 #include "support/direct_case.h"
 
 typedef enum elements_kind {
-  ELEMENTS_PLANAR,  ///< bilinear squares in plane stress
-  ELEMENTS_SOLID,   ///< trilinear hexahedra
-  ELEMENTS_SHELL,   ///< flat facets that lie askew: membrane, plate with shear, drilling stiffness
-  ELEMENTS_PLASTIC,  ///< planar, with the tangent of a material that yields: D less a matrix of rank one at each Gauss point
+  ELEMENTS_PLANAR,   ///< bilinear squares in plane stress
+  ELEMENTS_SOLID,    ///< trilinear hexahedra
+  ELEMENTS_SHELL,    ///< flat facets that lie askew: membrane, plate with shear, drilling stiffness
+  ELEMENTS_PLASTIC,  ///< planar, of a material that yields: D less a matrix of rank one at each Gauss point
   ELEMENTS_KINDS
 } elements_kind;
 

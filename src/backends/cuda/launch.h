@@ -181,8 +181,8 @@ typedef struct cuda_integers {
   lac_index_type type;
 } cuda_integers;
 
-/// What is wrong with entries, and what offsets are: positions are the first of their kind, or -1. An index of -1 drops its entry where
-/// `lowest` is -1, and is outside where it is 0.
+/// What is wrong with entries, and what offsets are: positions are the first of their kind, or -1. An index of -1 drops
+/// its entry where `lowest` is -1, and is outside where it is 0.
 typedef struct cuda_entries_look {
   int64_t row, col, dropped;
   int is_unordered;
@@ -226,8 +226,8 @@ size_t cuda_slots_scratch(int64_t count, lac_index_type type);
 cudaError_t cuda_launch_slots(cudaStream_t stream, int64_t count, cuda_index order, cuda_index row, cuda_index col,
                               cuda_integers slots, void *scratch, size_t bytes);
 
-/// The row and the column of each of nnz slots, and the slot of each entry, -1 where it is not one of them; targets without data are left
-/// out.
+/// The row and the column of each of nnz slots, and the slot of each entry, -1 where it is not one of them; targets
+/// without data are left out.
 cudaError_t cuda_launch_emit(cudaStream_t stream, int64_t count, int64_t nnz, cuda_index order, cuda_index row,
                              cuda_index col, cuda_index slots, cuda_integers rows_of, cuda_integers columns,
                              cuda_integers target);

@@ -2,7 +2,8 @@
 /// @file structure.c
 /// Structure on the device (core/pattern/structure.h): the memory of a sort, the buffers that come out, and the few words that steer.
 ///
-///     build     look at the entries; set those aside that are dropped; sort their numbers by (row, column), stably; number those that differ; emit
+///     build     look at the entries; set aside what is dropped; sort their numbers by (row, column), stably; number
+///               those that differ; emit
 ///     group     sort 0, 1, ... by key, stably; offsets by bisection
 ///     products  a sum over the entries of A says where the products of each begin; each product finds its entry by bisection
 ///
@@ -401,8 +402,8 @@ done:
   return status;
 }
 
-/// Entries with those that are dropped in one place behind all rows, so that sorting and numbering need not know of them: that
-/// place becomes the last slot, which is not emitted.
+/// Entries with those that are dropped in one place behind all rows, so that sorting and numbering need not know of
+/// them: that place becomes the last slot, which is not emitted.
 static lac_status building_set_aside(lac_context *ctx, const lac_entries *e, lac_buffer **row, lac_buffer **col,
                                      lac_entries *out) {
   lac_status status = LAC_OK;

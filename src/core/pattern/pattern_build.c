@@ -49,7 +49,8 @@ typedef struct build_axis {
   bool may_drop;  // -1 is no index, and yet not wrong
 } build_axis;
 
-/// The first of `count` indices that is wrong, or `count`. *bits gets those of all that were read: its sign is that of a -1.
+/// The first of `count` indices that is wrong, or `count`. *bits gets those of all that were read: its sign is that of
+/// a -1.
 static int64_t build_first_outside(lac_context *ctx, lac_indices indices, int64_t count, build_axis axis,
                                    int64_t *bits) {
   int chunks = lac_structure_threads(ctx);
@@ -278,7 +279,8 @@ done:
   return status;
 }
 
-/// Hand over a pattern of these parts and its entry map. Where there are as many slots as entries that are kept, no two share one.
+/// Hand over a pattern of these parts and its entry map. Where there are as many slots as entries that are kept, no two
+/// share one.
 static lac_status build_finish(lac_context *ctx, const build_task *task, const lac_entries *e, lac_width width,
                                lac_buffer **offsets, lac_buffer **columns, lac_buffer **target) {
   lac_status status = LAC_OK;

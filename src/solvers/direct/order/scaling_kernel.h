@@ -17,7 +17,8 @@ static int FN(scaling_exponent)(const lac_structure *s, const void *values) {
   return largest > 0 ? exponent_of(largest) : 0;
 }
 
-// The exponent of the largest a r c of a row, by the exponents alone: in a graded matrix the products may all underflow. INT_MIN: zeros.
+// The exponent of the largest a r c of a row, by the exponents alone: in a graded matrix the products may all
+// underflow. INT_MIN: zeros.
 static int FN(scaling_row_exponent)(const lac_structure *s, const T *a, const REAL *r, const REAL *c, int32_t i) {
   int largest = INT_MIN;
   for (int64_t p = s->offsets[i]; p < s->offsets[i + 1]; p++) {
