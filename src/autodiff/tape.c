@@ -355,13 +355,14 @@ lac_status lac_tape_call(lac_tape *tape, const lac_spec *spec, const lac_var *in
   lac_status status = LAC_OK;
   lac_frame frame;
   lac_call *call = &frame.call;
-  int64_t solves = ctx ? ctx->solves : 0;
+  int64_t solves = 0;
 
   if (!tape || !spec || !in || !out) {
     return lac_context_fail(ctx, LAC_ERR_ARG, __func__, "lac_tape_call: tape, spec, in or out is NULL");
   }
   if (tape->status != LAC_OK) return tape_call_failed(tape, spec, out);
   ctx->agreed = false;
+  solves = ctx->solves;
   LAC_TRY(lac_call_begin(ctx, spec, &frame));
   if (tape_emits_nothing(tape, call->ins, in)) {
     tape_make_absent(spec, out);
