@@ -207,8 +207,10 @@ LAC_API lac_var lac_norm2(lac_tape *tape, const lac_pattern *pattern, lac_var a,
 // The groups of a map are the sources of each of its outputs: x (p), one number for each input, y (q), one for each group. With
 // lac_pattern_row_map and lac_pattern_col_map they are the lines of a matrix. The sum of each group is lac_remap.
 
-LAC_API lac_var lac_segment_scale(lac_tape *tape, const lac_map *map, lac_var d, lac_var a);  ///< d[target i] a_i
-LAC_API lac_var lac_segment_dot(lac_tape *tape, const lac_map *map, lac_var u, lac_var v);    ///< sums of u_i conj(v_i)
+/// d[target i] a_i: each number of a group times that of the group. With the map from the entries of element matrices
+/// to their elements, and lac_remap after it, this assembles a matrix from what each element has (docs/assembling.md).
+LAC_API lac_var lac_segment_scale(lac_tape *tape, const lac_map *map, lac_var d, lac_var a);
+LAC_API lac_var lac_segment_dot(lac_tape *tape, const lac_map *map, lac_var u, lac_var v);  ///< sums of u_i conj(v_i)
 LAC_API lac_var lac_segment_mean(lac_tape *tape, const lac_map *map, lac_var x);  ///< 0 for a group of nothing
 
 /// log of the sum of exp(x) of each group, and the weights exp(x) / sum. Reals alone. `full` is the length of a group of which
@@ -277,6 +279,15 @@ LAC_API lac_var lac_solve_with(lac_tape *tape, const lac_factor *factor, lac_sid
 
 /// x = op(A)^-1 b: factor and solve. Every derivative of every order uses the factor made here.
 LAC_API lac_var lac_solve(lac_tape *tape, const lac_solver *solver, lac_side side, lac_var a, lac_var b);
+
+/// What was done for `var`: of the last call that solved or factored among those it was made of, whether by lac_solve,
+/// lac_solve_with, lac_lstsq, lac_logdet or a function composed of them. `factor` (optional) receives the report of
+/// that call's factor, whose texts live until the tape is cleared; it is empty where the call holds no factor
+/// (lac_solve_operator, a checkpoint). `solve` (optional) receives what lac_solver_last_solve said after the call; its
+/// `reason` is "" where nothing was solved, as for a determinant. Calls are recorded on a LAC_RECORD tape where a leaf
+/// goes in: LAC_ERR_ARG where there is no such call.
+LAC_API lac_status lac_tape_solve_report(const lac_tape *tape, lac_var var, lac_report *factor,
+                                         lac_solve_report *solve);
 
 /// x = L(theta)^-1 b without a matrix: `function` emits y = L(theta) x from in = {theta .., x} into out[0], linear in x, x and y like b, which is
 /// one vector whatever its shape. It runs twice, now. `options` (NULL: GMRES) give a Krylov method, its iteration, and preconditioner.factor

@@ -48,8 +48,10 @@ typedef enum lac_side { LAC_N = 0, LAC_T = 1, LAC_C = 2, LAC_H = 3 } lac_side;
 typedef enum lac_triangle { LAC_LOWER, LAC_UPPER } lac_triangle;
 typedef enum lac_diagonal { LAC_STORED, LAC_UNIT } lac_diagonal;
 
-/// From coordinates in any order. Duplicates share a slot: their values sum, and each gets the full cotangent.
-/// `entries` (optional) receives the map from input entries to slots. Errors name the first offending position.
+/// From coordinates in any order. Duplicates share a slot: their values sum, and each gets the full cotangent. A row or
+/// a column of -1 drops its entry, as a fixed degree of freedom does: the map has -1 for it, its value goes nowhere and
+/// its cotangent is 0. `entries` (optional) receives the map from input entries to slots. Errors name the first
+/// offending position.
 LAC_API lac_status lac_pattern_from_coo(lac_context *ctx, int64_t rows, int64_t cols, int64_t count,
                                         lac_index_type type, const void *row, const void *col, lac_width width,
                                         lac_pattern **out, lac_map **entries);

@@ -169,6 +169,8 @@ class Pattern(Handle):
     def from_coo(cls, row, col, shape, width="auto"):
         """From coordinates in any order. Duplicates share a slot; their values sum.
 
+        A row or a column of -1 drops its entry, as a fixed degree of freedom does: `entries` has -1 for it, so that
+        `remap` leaves its value out and its gradient is 0.
         CUDA tensors are read and sorted on their device, and the pattern is born there.
         """
         if _is_cuda(row) or _is_cuda(col):

@@ -60,6 +60,7 @@ void lac_tape_truncate(lac_tape *tape, int vars, int nodes) {
     tape_node *node = &tape->nodes[--tape->nodes_count];
     tape_count_needs(tape, node, -1);
     lac_spec_release(&node->spec);
+    lac_free(node->told);
     tape->places_count = node->first;
   }
   while (tape->vars_count > vars) {
@@ -277,9 +278,9 @@ done:
   return status;
 }
 
-/// Record the call itself; there is room for it.
+/// Record the call itself and what it told; there is room for it.
 static void tape_push_node(lac_tape *tape, const lac_call *call, const lac_spec *spec, const lac_var *in,
-                           const lac_var *out) {
+                           const lac_var *out, lac_solve_report *told) {
   tape_node *node = &tape->nodes[tape->nodes_count++];
   int *places = tape->places + tape->places_count, most = call->ins > call->outs ? call->ins : call->outs;
 
@@ -287,7 +288,8 @@ static void tape_push_node(lac_tape *tape, const lac_call *call, const lac_spec 
                       .ins = call->ins,
                       .outs = call->outs,
                       .first = tape->places_count,
-                      .order = tape_order(tape, spec->op)};
+                      .order = tape_order(tape, spec->op),
+                      .told = told};
   for (int i = 0; i < call->ins; i++) *places++ = lac_tape_place(tape, in[i]);
   for (int i = 0; i < call->outs; i++) *places++ = lac_tape_place(tape, out[i]);
   tape->places_count += call->ins + call->outs;
@@ -296,24 +298,31 @@ static void tape_push_node(lac_tape *tape, const lac_call *call, const lac_spec 
   tape_count_needs(tape, node, +1);
 }
 
-/// Put the call's outputs on the tape, and the call itself where something differentiable goes in.
-static lac_status tape_push_call(lac_tape *tape, lac_call *call, const lac_spec *spec, const lac_var *in,
-                                 lac_var *out) {
+/// Put the call's outputs on the tape, and the call itself where something differentiable goes in, with the report of
+/// its solve.
+static lac_status tape_push_call(lac_tape *tape, lac_call *call, const lac_spec *spec, const lac_var *in, lac_var *out,
+                                 bool has_solved) {
   lac_context *ctx = tape->ctx;
   lac_status status = LAC_OK;
   int vars = tape->vars_count;
   bool differentiable = tape_is_differentiable(tape, call->ins, in);
   bool record = lac_tape_is_written(tape) || (tape->mode == TAPE_RECORD && differentiable);
+  lac_solve_report *told = NULL;
 
   if (record) LAC_TRY(tape_make_room(tape, call->ins + call->outs));
+  if (record && has_solved) {
+    LAC_ALLOC(told, 1);
+    *told = ctx->last_solve;
+  }
   for (int i = 0; i < call->outs; i++) {
     int place = 0;
     LAC_TRY(lac_tape_push_var(tape, &call->out_meta[i], &call->out[i], record ? tape->nodes_count : -1, differentiable,
                               &place));
     out[i] = lac_tape_name(tape, place);
   }
-  if (record) tape_push_node(tape, call, spec, in, out);
+  if (record) tape_push_node(tape, call, spec, in, out, told), told = NULL;
 done:
+  lac_free(told);
   if (status != LAC_OK) lac_tape_truncate(tape, vars, tape->nodes_count);
   return status;
 }
@@ -346,12 +355,14 @@ lac_status lac_tape_call(lac_tape *tape, const lac_spec *spec, const lac_var *in
   lac_status status = LAC_OK;
   lac_frame frame;
   lac_call *call = &frame.call;
+  int64_t solves = 0;
 
   if (!tape || !spec || !in || !out) {
     return lac_context_fail(ctx, LAC_ERR_ARG, __func__, "lac_tape_call: tape, spec, in or out is NULL");
   }
   if (tape->status != LAC_OK) return tape_call_failed(tape, spec, out);
   ctx->agreed = false;
+  solves = ctx->solves;
   LAC_TRY(lac_call_begin(ctx, spec, &frame));
   if (tape_emits_nothing(tape, call->ins, in)) {
     tape_make_absent(spec, out);
@@ -362,7 +373,7 @@ lac_status lac_tape_call(lac_tape *tape, const lac_spec *spec, const lac_var *in
   if (status == LAC_OK) status = lac_call_infer(call);
   if (!lac_tape_is_written(tape)) status = lac_call_run(call, status);
   LAC_TRY(status);
-  LAC_TRY(tape_push_call(tape, call, spec, in, out));
+  LAC_TRY(tape_push_call(tape, call, spec, in, out, ctx->solves != solves));
 done:
   for (int i = 0; i < call->outs; i++) lac_array_destroy(&call->out[i]);
   lac_call_end(&frame);

@@ -10,6 +10,7 @@
 
 #include "core/memory_impl.h"
 #include "lacuna/context.h"
+#include "lacuna/iterative.h"
 
 typedef struct lac_backend lac_backend;  // core/backend.h
 typedef struct lac_kernels lac_kernels;  // kernels/kernels.h
@@ -37,8 +38,10 @@ struct lac_context {
   char warning[LAC_SENTENCE_SIZE];
   lac_interrupt interrupt;  // NULL: nobody asks
   void *interrupt_data;
-  double asked;   // when it was called last, in seconds
-  uint64_t stir;  // not 0: iterative solves show what their tolerance leaves open (solvers/krylov/stir.c); a seed
+  double asked;                 // when it was called last, in seconds
+  uint64_t stir;                // not 0: iterative solves show what their tolerance leaves open (krylov/stir.c); a seed
+  int64_t solves;               // by this context: what changes it has solved
+  lac_solve_report last_solve;  // of the last of them
 };
 
 /// Work, counted in products or numbers, below which one thread is faster than waking others.

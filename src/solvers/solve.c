@@ -80,8 +80,9 @@ done:
 
 // -- solves ----------------------------------------------------------------------------------------------------------
 
-static void solve_remember(const lac_factor *factor, const lac_solve_report *report) {
+static void solve_remember(lac_context *ctx, const lac_factor *factor, const lac_solve_report *report) {
   lac_solver_core *core = factor->core;
+  lac_solve_tell(ctx, report);
   pthread_mutex_lock(&core->lock);
   core->last = *report;
   pthread_mutex_unlock(&core->lock);
@@ -108,7 +109,7 @@ lac_status lac_factor_solve_job(lac_context *ctx, const lac_factor *factor, lac_
   job.batch = &batch;
   (void)lac_array_edit(job.x);  // a new version
   status = factor->table->solve(ctx, factor, &job, &report);
-  solve_remember(factor, &report);
+  solve_remember(ctx, factor, &report);
   LAC_TRY(status);
 done:
   return status;
@@ -203,7 +204,7 @@ lac_status lac_factor_iterate(lac_context *ctx, const lac_factor *factor, lac_si
   LAC_TRY(factor->table->solve(ctx, factor, &job, &own));
   if (own.residual == LAC_UNMEASURED) LAC_TRY(lac_factor_measure(ctx, factor, &job, &own));
   own.seconds = lac_solver_seconds() - begin;
-  solve_remember(factor, &own);
+  solve_remember(ctx, factor, &own);
   if (report) *report = own;
 done:
   return status;

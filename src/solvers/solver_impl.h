@@ -284,6 +284,12 @@ bool lac_factor_same_shape(const lac_meta *a, const lac_meta *b, int core);
 /// lac_factor_solve with more to say; the batch of the job is found here.
 lac_status lac_factor_solve_job(lac_context *ctx, const lac_factor *factor, lac_solve_job job);
 
+/// What a solve says of itself, for those who ask the context later.
+static inline void lac_solve_tell(lac_context *ctx, const lac_solve_report *report) {
+  ctx->solves++;
+  ctx->last_solve = *report;
+}
+
 /// Measure what a kind left unmeasured, by a factor that holds its values.
 lac_status lac_factor_measure(lac_context *ctx, const lac_factor *factor, const lac_solve_job *job,
                               lac_solve_report *report);

@@ -188,6 +188,25 @@ static void extremes_of_repetition_and_of_gaps(lac_context *ctx) {
   check_coo(ctx, N * 97, N * 31, N, LAC_I32, row, col, LAC_WIDTH_AUTO);
 }
 
+/// Some of each, and then all of them, of matrices with rows and columns and without.
+static void dropped_entries_have_no_slot(lac_context *ctx) {
+  static const int64_t sizes[][3] = {{1, 1, 4}, {7, 5, 20}, {300, 300, 4000}, {70000, 70000, 70001}};
+  for (size_t s = 0; s < COUNT_OF(sizes); ++s) {
+    size_t mark = scratch_mark();
+    random_state r = random_start(60 + s);
+    int64_t rows = sizes[s][0], cols = sizes[s][1], count = sizes[s][2];
+    int64_t *row = scratch((size_t)count * sizeof *row), *col = scratch((size_t)count * sizeof *col);
+    random_entries(&r, rows, cols, count, row, col);
+    for (int64_t i = 0; i < count; i += 3) (i % 2 ? row : col)[i] = -1;
+    check_coo(ctx, rows, cols, count, LAC_I32, row, col, LAC_WIDTH_AUTO);
+    check_coo(ctx, rows, cols, count, LAC_I64, row, col, LAC_WIDTH_64_64);
+    for (int64_t i = 0; i < count; ++i) row[i] = -1;
+    check_coo(ctx, rows, cols, count, LAC_I32, row, col, LAC_WIDTH_64_32);
+    check_coo(ctx, 0, cols, count, LAC_I64, row, col, LAC_WIDTH_AUTO);
+    scratch_release(mark);
+  }
+}
+
 /// Row and column in 66 bits: one key does not hold both. Few rows have memory for offsets, so the columns are many.
 static void shapes_beyond_64_bits_of_a_key(lac_context *ctx) {
   enum { N = 500 };
@@ -196,6 +215,7 @@ static void shapes_beyond_64_bits_of_a_key(lac_context *ctx) {
   for (int i = 0; i < N; ++i) {
     row[i] = random_below(&r, rows);
     col[i] = i % 3 ? (int64_t)(random_bits(&r) % (uint64_t)cols) : i ? col[i - 1] : 0;
+    if (i % 7 == 0) (i % 2 ? row : col)[i] = -1;
   }
   lac_context *cpu = NULL;
   built there = {NULL, NULL}, here = {NULL, NULL};
@@ -385,7 +405,7 @@ static void check_refusals(lac_context *ctx, bool is_csr, int64_t rows, int64_t 
 
 static void bad_indices_are_named_as_on_the_host(lac_context *ctx) {
   enum { N = 700 };
-  int64_t row[N], col[N], wrong[] = {-1, 50, INT32_MAX, INT32_MIN};
+  int64_t row[N], col[N], wrong[] = {-2, 50, INT32_MAX, INT32_MIN};
   for (int round = 0; round < 24; ++round) {
     random_state r = random_start((uint64_t)round);
     for (int i = 0; i < N; ++i) row[i] = random_below(&r, 50), col[i] = random_below(&r, 40);
@@ -477,6 +497,7 @@ static void memory_that_runs_out_is_said(lac_context *ctx) {
 }
 
 CHECK_MAIN(random_coordinates_in_any_order, coordinates_in_canonical_order_and_backwards,
-           extremes_of_repetition_and_of_gaps, shapes_beyond_64_bits_of_a_key, compressed_rows_sorted_and_not,
-           pairs_are_as_on_the_host, maps_of_lines_are_as_on_the_host, bad_indices_are_named_as_on_the_host,
-           bad_offsets_are_named_as_on_the_host, patterns_born_elsewhere_are_like_others, memory_that_runs_out_is_said)
+           extremes_of_repetition_and_of_gaps, dropped_entries_have_no_slot, shapes_beyond_64_bits_of_a_key,
+           compressed_rows_sorted_and_not, pairs_are_as_on_the_host, maps_of_lines_are_as_on_the_host,
+           bad_indices_are_named_as_on_the_host, bad_offsets_are_named_as_on_the_host,
+           patterns_born_elsewhere_are_like_others, memory_that_runs_out_is_said)

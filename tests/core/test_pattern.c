@@ -173,9 +173,9 @@ static void indices_out_of_range_are_named(lac_context *ctx) {
   lac_pattern *p = NULL;
   int64_t zero[] = {0, 0, 0}, high[] = {0, 4, 9}, low[] = {0, 1, -3}, offsets[] = {0, 3};
   CHECK_FAILS(lac_pattern_from_coo(ctx, 4, 5, 3, LAC_I64, high, zero, LAC_WIDTH_AUTO, &p, NULL), LAC_ERR_PATTERN,
-              "lac_pattern_from_coo: row[1] = 4 is outside 0..3 (4 rows, counted from 0)");
+              "lac_pattern_from_coo: row[1] = 4 is outside 0..3 (4 rows, counted from 0; -1 drops an entry)");
   CHECK_FAILS(lac_pattern_from_coo(ctx, 4, 5, 3, LAC_I64, zero, low, LAC_WIDTH_AUTO, &p, NULL), LAC_ERR_PATTERN,
-              "lac_pattern_from_coo: col[2] = -3 is outside 0..4 (5 columns, counted from 0)");
+              "lac_pattern_from_coo: col[2] = -3 is outside 0..4 (5 columns, counted from 0; -1 drops an entry)");
   CHECK_FAILS(lac_pattern_from_coo(ctx, 4, 2, 3, LAC_I64, low, high, LAC_WIDTH_AUTO, &p, NULL), LAC_ERR_PATTERN,
               "col[1] = 4 is outside 0..1");
   CHECK_FAILS(lac_pattern_from_coo(ctx, 0, 2, 3, LAC_I64, zero, zero, LAC_WIDTH_AUTO, &p, NULL), LAC_ERR_PATTERN,
@@ -184,6 +184,11 @@ static void indices_out_of_range_are_named(lac_context *ctx) {
               "lac_pattern_from_csr: columns[2] = 9 is outside 0..4");
   CHECK_FAILS(lac_pattern_from_csr(ctx, 1, 0, LAC_I64, offsets, high, LAC_WIDTH_AUTO, &p, NULL), LAC_ERR_PATTERN,
               "columns[0] = 0, but the matrix has no columns");
+  low[2] = -1;  // drops an entry of coordinates alone
+  CHECK_FAILS(lac_pattern_from_csr(ctx, 1, 5, LAC_I64, offsets, low, LAC_WIDTH_AUTO, &p, NULL), LAC_ERR_PATTERN,
+              "columns[2] = -1 is outside 0..4 (5 columns, counted from 0)");
+  CHECK_FAILS(lac_pattern_from_coo(ctx, 4, 5, 3, LAC_I64, low, high, LAC_WIDTH_AUTO, &p, NULL), LAC_ERR_PATTERN,
+              "col[2] = 9 is outside");  // of a dropped entry, and yet wrong
   CHECK_FAILS(lac_pattern_from_csc(ctx, 9, 1, LAC_I64, offsets, high, LAC_WIDTH_AUTO, &p, NULL), LAC_ERR_PATTERN,
               "lac_pattern_from_csc: rows_of[2] = 9 is outside 0..8");
   CHECK(!p);
@@ -197,9 +202,9 @@ static void the_first_of_many_bad_indices_is_named(lac_context *ctx) {
   row[COUNT - 1] = row[150000] = 7;
   CHECK_FAILS(lac_pattern_from_coo(ctx, 7, 1, COUNT, LAC_I32, row, col, LAC_WIDTH_AUTO, &p, NULL), LAC_ERR_PATTERN,
               "row[150000] = 7 ");
-  col[149999] = col[150000] = -1;
+  col[149999] = col[150000] = -2;
   CHECK_FAILS(lac_pattern_from_coo(ctx, 7, 1, COUNT, LAC_I32, row, col, LAC_WIDTH_AUTO, &p, NULL), LAC_ERR_PATTERN,
-              "col[149999] = -1 ");
+              "col[149999] = -2 ");
 }
 
 static void offsets_that_do_not_fit_are_named(lac_context *ctx) {

@@ -39,24 +39,39 @@ static int entry_order(const void *a, const void *b) {
   return 0;
 }
 
-static entry *sorted(const entries *e) {
+/// A row or a column of -1 drops its entry.
+static int is_kept(const entries *e, int64_t i) { return e->row[i] >= 0 && e->col[i] >= 0; }
+
+/// The entries that are kept, and how many they are.
+static entry *sorted(const entries *e, int64_t *kept) {
   entry *s = scratch((size_t)e->count * sizeof *s);
-  for (int64_t i = 0; i < e->count; ++i) s[i] = (entry){e->row[i], e->col[i], i};
-  if (e->count) qsort(s, (size_t)e->count, sizeof *s, entry_order);
+  *kept = 0;
+  for (int64_t i = 0; i < e->count; ++i) {
+    if (is_kept(e, i)) s[(*kept)++] = (entry){e->row[i], e->col[i], i};
+  }
+  if (*kept) qsort(s, (size_t)*kept, sizeof *s, entry_order);
   return s;
+}
+
+static int map_counts_up(int64_t count, const int64_t *target) {
+  for (int64_t i = 0; i < count; ++i) {
+    if (target[i] != i) return 0;
+  }
+  return 1;
 }
 
 /// The pattern and its map are what the sort says.
 static void check_built(const entries *e, const lac_pattern *p, const lac_map *map) {
-  const entry *s = sorted(e);
-  int64_t *target = scratch((size_t)e->count * sizeof *target), *offsets = scratch((size_t)(e->rows + 1) * 8),
-          slot = -1;
+  int64_t kept = 0, slot = -1;
+  const entry *s = sorted(e, &kept);
+  int64_t *target = scratch((size_t)e->count * sizeof *target), *offsets = scratch((size_t)(e->rows + 1) * 8);
   int64_t *columns = scratch((size_t)p->nnz * sizeof *columns);
   lac_map_read(map, target);
   lac_pattern_read(p, offsets, columns, NULL);
   CHECK_EQ(lac_map_inputs(map), e->count);
   CHECK_EQ(lac_map_outputs(map), p->nnz);
-  for (int64_t i = 0; i < e->count; ++i) {
+  for (int64_t i = 0; i < e->count; ++i) CHECK(is_kept(e, i) || target[i] == -1);
+  for (int64_t i = 0; i < kept; ++i) {
     slot += i == 0 || entry_order(&s[i - 1], &s[i]) != 0;
     if (target[s[i].place] != slot || slot >= p->nnz || columns[slot] != s[i].col || offsets[s[i].row] > slot ||
         offsets[s[i].row + 1] <= slot)
@@ -64,7 +79,8 @@ static void check_built(const entries *e, const lac_pattern *p, const lac_map *m
   }
   CHECK_EQ(slot + 1, p->nnz);
   CHECK_EQ(offsets[0], 0);
-  CHECK_EQ(map->is_injective, p->nnz == e->count);
+  CHECK_EQ(map->is_injective, p->nnz == kept);
+  CHECK_EQ(map->is_identity, p->nnz == e->count && kept == e->count && map_counts_up(e->count, target));
 }
 
 static void *narrow(int64_t count, const int64_t *x) {
@@ -125,7 +141,8 @@ static void one_long_row_among_short_ones_is_sorted(lac_context *ctx) {
 
 static void entries_that_come_in_order_are_taken_as_they_come(lac_context *ctx) {
   entries e = entries_random(30000, 30000, 100000, 12), in_order = entries_new(e.rows, e.cols, e.count);
-  const entry *s = sorted(&e);
+  int64_t kept = 0;
+  const entry *s = sorted(&e, &kept);
   for (int64_t i = 0; i < e.count; ++i) in_order.row[i] = s[i].row, in_order.col[i] = s[i].col;
   check_entries(ctx, &in_order);  // some twice: by row, not canonical
   for (int64_t i = 0; i < e.count; ++i) in_order.row[i] = i / 5, in_order.col[i] = i % 5;
@@ -142,12 +159,45 @@ static void all_entries_may_be_the_same_one(lac_context *ctx) {
   check_entries(ctx, &e);
 }
 
+/// Some rows, some columns, some of both; then all, of matrices that may have no row or no column.
+static void entries_of_fixed_rows_and_columns_are_dropped(lac_context *ctx) {
+  static const int64_t sizes[][3] = {{40000, 30000, 200000}, {5, 4, 60}, {1, 1, 3}, {1, 70000, 90000}};
+  for (size_t c = 0; c < sizeof sizes / sizeof *sizes; ++c) {
+    entries e = entries_random(sizes[c][0], sizes[c][1], sizes[c][2], 20 + c);
+    for (int64_t i = 0; i < e.count; i += 3) e.row[i] = -1;
+    for (int64_t i = 1; i < e.count; i += 4) e.col[i] = -1;
+    check_entries(ctx, &e);
+    for (int64_t i = 0; i < e.count; ++i) e.col[i] = -1;
+    check_entries(ctx, &e);
+    e.cols = 0;
+    check_entries(ctx, &e);
+    for (int64_t i = 0; i < e.count; ++i) e.row[i] = -1;
+    e.rows = 0;
+    check_entries(ctx, &e);
+  }
+}
+
+/// In canonical order but for one that is dropped: first, in the middle, last; by its row, and by its column.
+static void one_dropped_entry_does_not_pass_for_an_index(lac_context *ctx) {
+  enum { COUNT = 12 };
+  for (int at = 0; at < COUNT; ++at) {
+    for (int by_col = 0; by_col < 2; ++by_col) {
+      entries e = entries_new(4, 3, COUNT);
+      for (int64_t i = 0; i < COUNT; ++i) e.row[i] = i / 3, e.col[i] = i % 3;
+      (by_col ? e.col : e.row)[at] = -1;
+      check_entries(ctx, &e);
+    }
+  }
+}
+
 /// Columns beyond 32 bits; as many rows would need the memory of their offsets.
 static void indices_of_64_bits_are_kept(lac_context *ctx) {
   const int64_t far = (int64_t)1 << 40;
   entries e = entries_random(200, 1000, 90000, 13);
   e.cols = far + 1000;
   for (int64_t i = 0; i < e.count; ++i) e.col[i] += i % 3 ? far : (int64_t)INT32_MAX - 500;
+  check_entries(ctx, &e);
+  for (int64_t i = 0; i < e.count; i += 5) (i % 2 ? e.row : e.col)[i] = -1;
   check_entries(ctx, &e);
 }
 
@@ -202,5 +252,6 @@ static void building_takes_at_most_three_times_its_input(lac_context *ctx) {
 
 CHECK_MAIN(many_entries_of_all_shapes_match_a_plain_sort, one_long_row_among_short_ones_is_sorted,
            entries_that_come_in_order_are_taken_as_they_come, all_entries_may_be_the_same_one,
+           entries_of_fixed_rows_and_columns_are_dropped, one_dropped_entry_does_not_pass_for_an_index,
            indices_of_64_bits_are_kept, compressed_rows_and_columns_give_the_same_pattern,
            building_takes_at_most_three_times_its_input)

@@ -57,6 +57,7 @@ static void input_spoil(random_state *r, input *x) {
 
 /// What the sentence must contain, or "" for a valid input. The order of checks is: sizes, offsets, indices.
 static const char *input_fault(const input *x, char text[64]) {
+  int64_t lowest = x->form == COO ? -1 : 0;  // of indices: -1 drops an entry of coordinates
   if (x->rows < 0 || x->cols < 0) {
     (void)snprintf(text, 64, "%s = %" PRId64 " is negative", x->rows < 0 ? "rows" : "cols",
                    x->rows < 0 ? x->rows : x->cols);
@@ -68,11 +69,11 @@ static const char *input_fault(const input *x, char text[64]) {
     return text;
   }
   for (int64_t i = 0; i < x->count; ++i) {
-    if (x->form != CSR && (x->row[i] < 0 || x->row[i] >= x->rows)) {
+    if (x->form != CSR && (x->row[i] < lowest || x->row[i] >= x->rows)) {
       (void)snprintf(text, 64, "%s[%" PRId64 "] = %" PRId64, x->form == CSC ? "rows_of" : "row", i, x->row[i]);
       return text;
     }
-    if (x->form != CSC && (x->col[i] < 0 || x->col[i] >= x->cols)) {
+    if (x->form != CSC && (x->col[i] < lowest || x->col[i] >= x->cols)) {
       (void)snprintf(text, 64, "%s[%" PRId64 "] = %" PRId64, x->form == CSR ? "columns" : "col", i, x->col[i]);
       return text;
     }
@@ -129,7 +130,9 @@ static void input_check(lac_context *ctx, input *x) {
   mask_check(&m, p);
   CHECK_EQ(lac_map_inputs(map), x->count);
   lac_map_read(map, target);
-  for (int64_t i = 0; i < x->count; ++i) CHECK_EQ(target[i], *mask_at(&m, x->row[i], x->col[i]));
+  for (int64_t i = 0; i < x->count; ++i) {
+    CHECK_EQ(target[i], x->row[i] < 0 || x->col[i] < 0 ? -1 : *mask_at(&m, x->row[i], x->col[i]));
+  }
   lac_pattern_destroy(&p);
   lac_map_destroy(&map);
 }

@@ -9,7 +9,7 @@
 #include "support/scratch.h"
 
 /// What a map is made for: i[1] of a case.
-typedef enum kind { TRANSPOSE, LOWER, SUBMATRIX, DIAGONAL, DENSE, COALESCE, PLAIN } kind;
+typedef enum kind { TRANSPOSE, LOWER, SUBMATRIX, DIAGONAL, DENSE, COALESCE, FIXED, PLAIN } kind;
 
 enum { TWICE = 3 };  // COALESCE: this many entries are given a second time, in front
 
@@ -29,6 +29,7 @@ static int64_t map_target(const op_case *c, int64_t e) {
     case LOWER:
       return j <= i ? sketch_find(c->data, i, j) : -1;
     case SUBMATRIX:
+    case FIXED:
       return i >= 1 && j < s->cols - 1 ? sketch_find(c->data, i - 1, j) : -1;
     case DIAGONAL:
       return i == j ? i : -1;
@@ -67,6 +68,8 @@ static lac_status map_make(const op_setup *setup, lac_array *const *in, const vo
 
   for (int64_t e = 0; e < inputs && c->i[1] == COALESCE; ++e)
     row[e] = s->row[coalesced(s, e)], col[e] = s->col[coalesced(s, e)];
+  for (int64_t e = 0; e < inputs && c->i[1] == FIXED; ++e)
+    row[e] = s->row[e] - 1, col[e] = s->col[e] < s->cols - 1 ? s->col[e] : -1;
   for (int64_t e = 0; e < inputs && c->i[1] == PLAIN; ++e) row[e] = map_target(c, e);
   switch ((kind)c->i[1]) {
     case TRANSPOSE:
@@ -86,6 +89,10 @@ static lac_status map_make(const op_setup *setup, lac_array *const *in, const vo
       break;
     case COALESCE:
       status = lac_pattern_from_coo(ctx, s->rows, s->cols, inputs, LAC_I64, row, col, setup->width, &made, &map);
+      break;
+    case FIXED:
+      status =
+          lac_pattern_from_coo(ctx, s->rows - 1, s->cols - 1, inputs, LAC_I64, row, col, setup->width, &made, &map);
       break;
     case PLAIN:
       status = plain_make(setup, row, &map);
@@ -164,6 +171,14 @@ static void remap_gives_duplicates_the_full_cotangent(lac_context *ctx) {
   check_map(ctx, s, COALESCE, NULL, s->nnz, "2,3,");
 }
 
+/// The first row and the last column are fixed: their numbers go nowhere, and their cotangents are 0.
+static void remap_drops_entries_of_fixed_rows_and_columns(lac_context *ctx) {
+  const sketch *s = sketch_random(5, 6, 0.5, 3), *part = cut(s, 1, 4, 5, 0);
+  CHECK(part->nnz > 0 && part->nnz < s->nnz);
+  check_map(ctx, s, FIXED, part, part->nnz, "");
+  check_map(ctx, s, FIXED, part, part->nnz, "2,3,");
+}
+
 static void remap_takes_maps_that_collide_and_drop(lac_context *ctx) {
   check_map(ctx, sketch_random(4, 4, 0.5, 6), PLAIN, NULL, 4, "2,");
 }
@@ -236,6 +251,7 @@ static void remap_moves_blocks(lac_context *ctx) {
   const sketch *s = sketch_random(5, 4, 0.5, 1);
   check_blocks(ctx, s, TRANSPOSE, sketch_transpose(s), s->nnz, "", ",2,3", 2);
   check_blocks(ctx, s, DIAGONAL, NULL, 4, "2,", ",2,2", 2);
+  check_blocks(ctx, s, FIXED, cut(s, 1, 4, 3, 0), cut(s, 1, 4, 3, 0)->nnz, "2,", ",2,2", 2);
   check_blocks(ctx, sketch_empty(3, 2), DIAGONAL, NULL, 2, "", ",2,2", 2);
 }
 
@@ -343,7 +359,8 @@ static void spadd_refuses_values_of_another_count(lac_context *ctx) {
 }
 
 CHECK_MAIN(remap_transposes, remap_takes_triangles_and_submatrices, remap_takes_diagonals_and_dense_matrices,
-           remap_gives_duplicates_the_full_cotangent, remap_takes_maps_that_collide_and_drop, remap_takes_what_is_empty,
-           remap_does_not_depend_on_threads, gather_and_scatter_add_move_rows, remap_moves_blocks,
-           remap_refuses_blocks_that_are_not_there, rows_do_not_depend_on_threads, spadd_adds_on_the_union,
-           remap_takes_its_results_alone, spadd_refuses_values_of_another_count)
+           remap_gives_duplicates_the_full_cotangent, remap_drops_entries_of_fixed_rows_and_columns,
+           remap_takes_maps_that_collide_and_drop, remap_takes_what_is_empty, remap_does_not_depend_on_threads,
+           gather_and_scatter_add_move_rows, remap_moves_blocks, remap_refuses_blocks_that_are_not_there,
+           rows_do_not_depend_on_threads, spadd_adds_on_the_union, remap_takes_its_results_alone,
+           spadd_refuses_values_of_another_count)

@@ -42,6 +42,29 @@ def test_matrices_of_matrices_are_scipys(complex_):
         equal(made, stacked, getattr(sp, name)([A, B]).tocsr())
 
 
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_entries_of_fixed_rows_and_columns_are_left_out(dtype):
+    """-1 as row or column: the matrix is SciPy's of what is kept, and the gradient of what is dropped is 0."""
+    row, col = RNG.integers(-1, 6, 60).astype(dtype), RNG.integers(-1, 4, 60).astype(dtype)
+    kept = (row >= 0) & (col >= 0)
+    assert 0 < kept.sum() < 60
+    x = RNG.standard_normal(60)
+    for index in (row, torch.tensor(row)):
+        p = lacuna.Pattern.from_coo(index, col, (6, 4))
+        equal(p, lacuna.remap(p.entries, x), sp.coo_array((x[kept], (row[kept], col[kept])), (6, 4)).tocsr())
+        assert ((p.entries.target == -1) == ~kept).all()
+    v, w = torch.tensor(x, requires_grad=True), torch.tensor(RNG.standard_normal((6, 4)))
+    (dense(p, lt.remap(p.entries, v)) * w).sum().backward()
+    np.testing.assert_allclose(v.grad, np.where(kept, w.numpy()[row, col], 0))
+    batch = torch.tensor(RNG.standard_normal((2, 60)), requires_grad=True)
+    assert torch.autograd.gradcheck(lambda v: lt.remap(p.entries, v).square(), batch)
+    assert torch.autograd.gradgradcheck(lambda v: lt.remap(p.entries, v).square(), batch)
+    assert lacuna.Pattern.from_coo(np.full(3, -1), col[:3], (6, 4)).nnz == 0
+    row[5] = -2
+    with pytest.raises(lacuna.PatternError, match=r"row\[5\] = -2 is outside 0..5 .6 rows, counted from 0; -1 drops"):
+        lacuna.Pattern.from_coo(row, np.zeros(60, dtype), (6, 4))
+
+
 def test_rows_and_columns_by_lists_are_scipys():
     a, A, *_ = scipy_pair()
     rows, cols = RNG.permutation(7), RNG.permutation(5)

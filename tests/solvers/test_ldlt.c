@@ -225,6 +225,54 @@ static void graded_matrices_are_solved(lac_context *ctx) {
   }
 }
 
+/// D S D x = D S 1 has x = D^-1 1, and all of it is exact but the elimination.
+static void check_steep(lac_context *ctx, lac_dtype dtype, int reach) {
+  enum { N = 12 };
+  double full[N * N] = {0}, d[N];
+  lac_array *b = NULL, *x = NULL;
+  ref rb, rx;
+  for (int i = 0; i < N; i++) d[i] = ldexp(1, -reach + 2 * reach * i / (N - 1));
+  for (int i = 0; i < N; i++) {
+    full[i * N + i] = (i % 2 ? 4 : -4) * d[i] * d[i];
+    full[i * N + (i + 1) % N] = full[(i + 1) % N * N + i] = -d[i] * d[(i + 1) % N];
+  }
+  direct_case c = direct_small(N, full, dtype);
+  direct_system system = open_ldlt(ctx, &c);
+  lac_factor *factor = factor_of(ctx, &system, "ldlt");
+  CHECK_OK(lac_array_create(ctx, dtype, 2, (int64_t[]){N, 1}, &x));
+  rb = ref_new(lac_array_meta(x));
+  for (int i = 0; i < N; i++) rb.x[i] = d[i] * ((i % 2 ? 4 : -4) - 2);
+  CHECK_OK(ref_upload(ctx, &rb, &b));
+  CHECK_OK(lac_factor_solve(ctx, factor, LAC_N, b, x));
+  CHECK_OK(ref_download(ctx, x, &rx));
+  for (int i = 0; i < N; i++) CHECK(cabs(rx.x[i] * d[i] - 1) <= 16 * direct_rounding(dtype));
+  lac_array_destroy(&b);
+  lac_array_destroy(&x);
+  lac_factor_destroy(&factor);
+  direct_close(&system);
+}
+
+/// Rows so small beside the largest number that their quotient underflows: they are not rows of zeros.
+static void rows_that_are_tiny_beside_others_are_not_zero(lac_context *ctx) {
+  for (int d = 0; d < 4; d++) {
+    size_t mark = scratch_mark();
+    check_steep(ctx, DTYPES[d], direct_rounding(DTYPES[d]) > 1e-10 ? 55 : 450);
+    scratch_release(mark);
+  }
+}
+
+/// Row 5 and column 5 are stored, and zero.
+static void rows_of_stored_zeros_are_named(lac_context *ctx) {
+  direct_case c = helmholtz(4, 2.3, LAC_F64);
+  for (int64_t z = 0; z < c.s->nnz; z++) {
+    if (c.s->row[z] == 5 || c.s->col[z] == 5) c.a.x[z] = 0;
+  }
+  direct_system system = open_ldlt(ctx, &c);
+  lac_factor *factor = NULL;
+  CHECK_FAILS(lac_solver_factor(ctx, system.solver, system.values, &factor), LAC_ERR_SINGULAR, "row 5 has only zeros");
+  direct_close(&system);
+}
+
 static void check_refused(lac_context *ctx, int64_t n, const double *full, const char *words) {
   lac_solver_options options = ldlt_options();
   direct_check_singular(ctx, n, full, &options, words);
@@ -329,7 +377,7 @@ static void every_failing_allocation_is_said_and_leaks_nothing(lac_context *ctx)
 CHECK_MAIN_OF("direct", indefinite_grids_are_solved_in_all_dtypes_and_sides, the_solution_is_that_of_dense_elimination,
               pivots_of_two_rows_solve_what_one_cannot, saddle_points_are_solved,
               rows_are_paired_where_single_ones_have_no_pivot, both_of_a_pair_are_in_one_supernode,
-              graded_matrices_are_solved, singular_matrices_are_refused,
-              what_pivots_inside_supernodes_do_not_suit_is_told_and_passed_on,
+              graded_matrices_are_solved, rows_that_are_tiny_beside_others_are_not_zero, rows_of_stored_zeros_are_named,
+              singular_matrices_are_refused, what_pivots_inside_supernodes_do_not_suit_is_told_and_passed_on,
               values_are_refactored_by_the_choices_made_before, the_bits_do_not_depend_on_the_number_of_threads,
               every_failing_allocation_is_said_and_leaks_nothing)

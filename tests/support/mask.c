@@ -22,7 +22,9 @@ void mask_number(mask *m) {
 
 mask mask_of(int64_t rows, int64_t cols, int64_t count, const int64_t *row, const int64_t *col) {
   mask m = mask_empty(rows, cols);
-  for (int64_t i = 0; i < count; ++i) *mask_at(&m, row[i], col[i]) = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    if (row[i] >= 0 && col[i] >= 0) *mask_at(&m, row[i], col[i]) = 0;
+  }
   mask_number(&m);
   return m;
 }

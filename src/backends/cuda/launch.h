@@ -181,16 +181,17 @@ typedef struct cuda_integers {
   lac_index_type type;
 } cuda_integers;
 
-/// What is wrong with entries, and what offsets are: positions are the first of their kind, or -1.
+/// What is wrong with entries, and what offsets are: positions are the first of their kind, or -1. An index of -1 drops
+/// its entry where `lowest` is -1, and is outside where it is 0.
 typedef struct cuda_entries_look {
-  int64_t row, col;
+  int64_t row, col, dropped;
   int is_unordered;
 } cuda_entries_look;
 typedef struct cuda_offsets_look {
   int64_t descent, first, last;
 } cuda_offsets_look;
-cudaError_t cuda_launch_look_at_entries(cudaStream_t stream, int64_t rows, int64_t cols, int64_t count, cuda_index row,
-                                        cuda_index col, cuda_entries_look *out);
+cudaError_t cuda_launch_look_at_entries(cudaStream_t stream, int64_t rows, int64_t cols, int64_t count, int64_t lowest,
+                                        cuda_index row, cuda_index col, cuda_entries_look *out);
 cudaError_t cuda_launch_look_at_offsets(cudaStream_t stream, int64_t lines, cuda_index offsets, cuda_offsets_look *out);
 
 /// out[i] = i; out[i] = from[at[i]], where `at` without data is i itself; out[at[i]] = i.
@@ -215,15 +216,21 @@ size_t cuda_sort_scratch(int64_t count, int bits, lac_index_type type);
 cudaError_t cuda_launch_sort(cudaStream_t stream, int64_t count, int bits, uint64_t *const keys[2],
                              const cuda_integers values[2], void *scratch, size_t bytes, int *which);
 
+/// Rows and columns with what is dropped in one place of a row behind the last: (rows, 0).
+cudaError_t cuda_launch_set_aside(cudaStream_t stream, int64_t rows, int64_t count, cuda_index row, cuda_index col,
+                                  cuda_integers to_row, cuda_integers to_col);
+
 /// Of sorted entries (order[i] is the i-th of them): slots[i] is one more than the slot of the i-th, which those with the same row and
 /// column share. `scratch` has the bytes that cuda_slots_scratch says.
 size_t cuda_slots_scratch(int64_t count, lac_index_type type);
 cudaError_t cuda_launch_slots(cudaStream_t stream, int64_t count, cuda_index order, cuda_index row, cuda_index col,
                               cuda_integers slots, void *scratch, size_t bytes);
 
-/// The row and the column of each slot, and the slot of each entry; targets without data are left out.
-cudaError_t cuda_launch_emit(cudaStream_t stream, int64_t count, cuda_index order, cuda_index row, cuda_index col,
-                             cuda_index slots, cuda_integers rows_of, cuda_integers columns, cuda_integers target);
+/// The row and the column of each of nnz slots, and the slot of each entry, -1 where it is not one of them; targets
+/// without data are left out.
+cudaError_t cuda_launch_emit(cudaStream_t stream, int64_t count, int64_t nnz, cuda_index order, cuda_index row,
+                             cuda_index col, cuda_index slots, cuda_integers rows_of, cuda_integers columns,
+                             cuda_integers target);
 
 /// Of a product A B: starts[p] = how many products the entries of A before p have, of p = 0 .. entries. `scratch` has
 /// the bytes that cuda_slots_scratch says of entries + 1 integers of 64 bits.

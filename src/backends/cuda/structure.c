@@ -2,7 +2,8 @@
 /// @file structure.c
 /// Structure on the device (core/pattern/structure.h): the memory of a sort, the buffers that come out, and the few words that steer.
 ///
-///     build     look at the entries; sort their numbers by (row, column), stably; number those that differ; emit
+///     build     look at the entries; set aside what is dropped; sort their numbers by (row, column), stably; number
+///               those that differ; emit
 ///     group     sort 0, 1, ... by key, stably; offsets by bisection
 ///     products  a sum over the entries of A says where the products of each begin; each product finds its entry by bisection
 ///
@@ -39,16 +40,17 @@ static const cuda_index nothing = {NULL, LAC_I32};
 static lac_status structure_look_at_entries(lac_context *ctx, const lac_entries *e, lac_entries_look *out) {
   lac_status status = LAC_OK;
   cuda_scratch memory = {NULL, 0};
-  cuda_entries_look look = {-1, -1, 0};
+  cuda_entries_look look = {-1, -1, 0, 0};
   cuda_scope scope;
 
   LAC_TRY(cuda_scratch_take(ctx, "pattern", sizeof look, &memory));
   scope = cuda_begin(ctx);
   LAC_TRY(structure_read(ctx, scope,
-                         cuda_launch_look_at_entries(ctx->stream, e->rows, e->cols, e->count, index_of(e->row),
-                                                     index_of(e->col), memory.data),
+                         cuda_launch_look_at_entries(ctx->stream, e->rows, e->cols, e->count, e->may_drop ? -1 : 0,
+                                                     index_of(e->row), index_of(e->col), memory.data),
                          "pattern", &look, memory.data, sizeof look));
-  *out = (lac_entries_look){look.row < 0 ? e->count : look.row, look.col < 0 ? e->count : look.col, !look.is_unordered};
+  *out = (lac_entries_look){look.row < 0 ? e->count : look.row, look.col < 0 ? e->count : look.col, look.dropped,
+                            !look.is_unordered};
 done:
   cuda_scratch_release(ctx, &memory);
   return status;
@@ -400,6 +402,30 @@ done:
   return status;
 }
 
+/// Entries with those that are dropped in one place behind all rows, so that sorting and numbering need not know of
+/// them: that place becomes the last slot, which is not emitted.
+static lac_status building_set_aside(lac_context *ctx, const lac_entries *e, lac_buffer **row, lac_buffer **col,
+                                     lac_entries *out) {
+  lac_status status = LAC_OK;
+  cuda_integers to_row, to_col;
+  cuda_scope scope;
+
+  *out = *e;
+  if (!e->dropped) goto done;
+  LAC_TRY(structure_create(ctx, e->rows <= INT32_MAX ? LAC_I32 : LAC_I64, e->count, row, &to_row));
+  LAC_TRY(structure_create(ctx, e->cols <= INT32_MAX ? LAC_I32 : LAC_I64, e->count, col, &to_col));
+  scope = cuda_begin(ctx);
+  LAC_TRY(cuda_end(
+      ctx, scope,
+      cuda_launch_set_aside(ctx->stream, e->rows, e->count, index_of(e->row), index_of(e->col), to_row, to_col),
+      "pattern"));
+  out->rows = e->rows + 1;
+  out->row = (lac_indices){to_row.data, to_row.type};
+  out->col = (lac_indices){to_col.data, to_col.type};
+done:
+  return status;
+}
+
 /// The number of slots, of which the last entry has the last.
 static lac_status building_count(lac_context *ctx, const sorting *s, cuda_integers slots, int64_t *nnz) {
   lac_status status = LAC_OK;
@@ -435,10 +461,11 @@ static lac_status building_emit(lac_context *ctx, const lac_entries *e, const so
   cudaError_t error;
   cuda_scope scope = cuda_begin(ctx);
 
-  error = cuda_launch_emit(ctx->stream, e->count, index_over(s->order[s->now]), index_of(e->row), index_of(e->col),
-                           index_over(slots), b->to_rows_of, b->to_columns, b->to_target);
+  error = cuda_launch_emit(ctx->stream, e->count, b->columns->count, index_over(s->order[s->now]), index_of(e->row),
+                           index_of(e->col), index_over(slots), b->to_rows_of, b->to_columns, b->to_target);
   if (error == cudaSuccess) {
-    error = cuda_launch_offsets_of(ctx->stream, b->columns->count, e->rows, index_over(b->to_rows_of), b->to_offsets);
+    error = cuda_launch_offsets_of(ctx->stream, b->columns->count, b->offsets->count - 1, index_over(b->to_rows_of),
+                                   b->to_offsets);
   }
   LAC_TRY(cuda_end(ctx, scope, error, "pattern"));
   LAC_TRY(ctx->backend->synchronize(ctx));
@@ -451,20 +478,25 @@ static lac_status structure_build(lac_context *ctx, const char *function, const 
   lac_status status = LAC_OK;
   sorting s = {0};
   building b = {0};
+  lac_entries kept;
+  lac_buffer *row = NULL, *col = NULL;
   cuda_integers slots;
   int64_t nnz = 0;
 
+  LAC_TRY(building_set_aside(ctx, e, &row, &col, &kept));
   LAC_TRY(sorting_open(ctx, e->count, e->count <= INT32_MAX ? LAC_I32 : LAC_I64, &s));
-  LAC_TRY(building_number(ctx, e, &s, &slots));
+  LAC_TRY(building_number(ctx, &kept, &s, &slots));
   LAC_TRY(building_count(ctx, &s, slots, &nnz));
-  LAC_TRY(building_open(ctx, function, e, nnz, target != NULL, width, &b));
-  LAC_TRY(building_emit(ctx, e, &s, slots, &b));
+  LAC_TRY(building_open(ctx, function, e, e->dropped ? nnz - 1 : nnz, target != NULL, width, &b));
+  LAC_TRY(building_emit(ctx, &kept, &s, slots, &b));
   *offsets = b.offsets, b.offsets = NULL;
   *columns = b.columns, b.columns = NULL;
   if (target) *target = b.target, b.target = NULL;
 done:
   sorting_close(ctx, &s);
   building_close(ctx, &b);
+  lac_object_release(row);
+  lac_object_release(col);
   return status;
 }
 

@@ -53,8 +53,8 @@ __device__ void raise(int *flag) {
   if (*flag == 0) *flag = 1;
 }
 
-__device__ bool is_outside(int64_t index, int64_t size) {
-  return static_cast<uint64_t>(index) >= static_cast<uint64_t>(size);
+__device__ bool is_outside(int64_t index, int64_t lowest, int64_t size) {
+  return static_cast<uint64_t>(index - lowest) >= static_cast<uint64_t>(size - lowest);
 }
 
 /// The first p in [0, count) with list[p] >= value, or count.
@@ -72,14 +72,15 @@ __device__ int64_t lower_bound(const cuda_index &list, int64_t count, int64_t va
 }
 
 struct LookAtEntry {
-  int64_t rows, cols;
+  int64_t rows, cols, lowest;
   cuda_index row, col;
   cuda_entries_look *out;
 
   __device__ void operator()(int64_t i) const {
     int64_t r = get(row, i), c = get(col, i);
-    if (is_outside(r, rows)) note(&out->row, i);
-    if (is_outside(c, cols)) note(&out->col, i);
+    if (is_outside(r, lowest, rows)) note(&out->row, i);
+    if (is_outside(c, lowest, cols)) note(&out->col, i);
+    if (r < 0 || c < 0) atomicAdd(reinterpret_cast<unsigned long long *>(&out->dropped), 1ull);
     if (i == 0) return;
     int64_t above = get(row, i - 1);
     if (!(above < r || (above == r && get(col, i - 1) < c))) raise(&out->is_unordered);
@@ -148,6 +149,19 @@ struct Key {
   }
 };
 
+struct SetAside {
+  int64_t rows;
+  cuda_index row, col;
+  cuda_integers to_row, to_col;
+
+  __device__ void operator()(int64_t i) const {
+    int64_t r = get(row, i), c = get(col, i);
+    bool is_dropped = r < 0 || c < 0;
+    put(to_row, i, is_dropped ? rows : r);
+    put(to_col, i, is_dropped ? 0 : c);
+  }
+};
+
 /// 1 for the first of those with the same row and column.
 struct Head {
   cuda_index order, row, col;
@@ -161,16 +175,17 @@ struct Head {
 };
 
 struct Emit {
+  int64_t nnz;
   cuda_index order, row, col, slots;
   cuda_integers rows_of, columns, target;
 
   __device__ void operator()(int64_t i) const {
     int64_t entry = get_or_count(order, i), after = get(slots, i), slot = after - 1;
-    if (i == 0 || get(slots, i - 1) != after) {
+    if (slot < nnz && (i == 0 || get(slots, i - 1) != after)) {
       put(rows_of, slot, get(row, entry));
       put(columns, slot, get(col, entry));
     }
-    if (target.data) put(target, entry, slot);
+    if (target.data) put(target, entry, slot < nnz ? slot : -1);
   }
 };
 
@@ -244,12 +259,13 @@ cudaError_t add_up(cudaStream_t stream, int64_t count, V *slots, void *scratch, 
 
 }  // namespace
 
-cudaError_t cuda_launch_look_at_entries(cudaStream_t stream, int64_t rows, int64_t cols, int64_t count, cuda_index row,
-                                        cuda_index col, cuda_entries_look *out) {
-  cudaError_t error = cudaMemsetAsync(out, 0xff, sizeof *out, stream);
-  if (error == cudaSuccess) error = cudaMemsetAsync(&out->is_unordered, 0, sizeof out->is_unordered, stream);
+cudaError_t cuda_launch_look_at_entries(cudaStream_t stream, int64_t rows, int64_t cols, int64_t count, int64_t lowest,
+                                        cuda_index row, cuda_index col, cuda_entries_look *out) {
+  cudaError_t error = cudaMemsetAsync(out, 0, sizeof *out, stream);
+  if (error == cudaSuccess) error = cudaMemsetAsync(&out->row, 0xff, sizeof out->row, stream);
+  if (error == cudaSuccess) error = cudaMemsetAsync(&out->col, 0xff, sizeof out->col, stream);
   if (error != cudaSuccess) return error;
-  return start(stream, count, LookAtEntry{rows, cols, row, col, out});
+  return start(stream, count, LookAtEntry{rows, cols, lowest, row, col, out});
 }
 
 cudaError_t cuda_launch_look_at_offsets(cudaStream_t stream, int64_t lines, cuda_index offsets,
@@ -286,6 +302,11 @@ cudaError_t cuda_launch_keys(cudaStream_t stream, int64_t count, cuda_index at, 
   return start(stream, count, Key{at, high, low, shift, none, keys});
 }
 
+cudaError_t cuda_launch_set_aside(cudaStream_t stream, int64_t rows, int64_t count, cuda_index row, cuda_index col,
+                                  cuda_integers to_row, cuda_integers to_col) {
+  return start(stream, count, SetAside{rows, row, col, to_row, to_col});
+}
+
 size_t cuda_sort_scratch(int64_t count, int bits, lac_index_type type) {
   uint64_t *const keys[2] = {nullptr, nullptr};
   const cuda_integers values[2] = {{nullptr, type}, {nullptr, type}};
@@ -316,9 +337,10 @@ cudaError_t cuda_launch_slots(cudaStream_t stream, int64_t count, cuda_index ord
                                : add_up(stream, count, static_cast<int64_t *>(slots.data), scratch, bytes);
 }
 
-cudaError_t cuda_launch_emit(cudaStream_t stream, int64_t count, cuda_index order, cuda_index row, cuda_index col,
-                             cuda_index slots, cuda_integers rows_of, cuda_integers columns, cuda_integers target) {
-  return start(stream, count, Emit{order, row, col, slots, rows_of, columns, target});
+cudaError_t cuda_launch_emit(cudaStream_t stream, int64_t count, int64_t nnz, cuda_index order, cuda_index row,
+                             cuda_index col, cuda_index slots, cuda_integers rows_of, cuda_integers columns,
+                             cuda_integers target) {
+  return start(stream, count, Emit{nnz, order, row, col, slots, rows_of, columns, target});
 }
 
 cudaError_t cuda_launch_starts(cudaStream_t stream, int64_t entries, cuda_index columns, cuda_index b_offsets,

@@ -42,61 +42,84 @@ done:
   return status;
 }
 
-/// The first of `count` indices that is outside 0..size-1, or `count`.
-static int64_t build_first_outside(lac_context *ctx, lac_indices indices, int64_t count, int64_t size) {
-  int chunks = lac_structure_threads(ctx);
-  int64_t first = count;
-
-#pragma omp parallel for num_threads(chunks) schedule(static, 1) reduction(min : first) if (count > 1 << 16)
-  for (int c = 0; c < chunks; ++c) {
-    int64_t i = count / chunks * c, end = c + 1 < chunks ? count / chunks * (c + 1) : count;
-    while (i < end && (uint64_t)lac_indices_get(indices, i) < (uint64_t)size) ++i;
-    if (i < end && i < first) first = i;
-  }
-  return first;
-}
-
 /// The name of indices in sentences, and of what they count.
 typedef struct build_axis {
   const char *name, *of;
   int64_t size;
+  bool may_drop;  // -1 is no index, and yet not wrong
 } build_axis;
+
+/// The first of `count` indices that is wrong, or `count`. *bits gets those of all that were read: its sign is that of
+/// a -1.
+static int64_t build_first_outside(lac_context *ctx, lac_indices indices, int64_t count, build_axis axis,
+                                   int64_t *bits) {
+  int chunks = lac_structure_threads(ctx);
+  int64_t first = count, all = 0;
+  uint64_t lowest = axis.may_drop ? UINT64_MAX : 0, size = (uint64_t)axis.size - lowest;
+
+#pragma omp parallel for num_threads(chunks) schedule(static, 1) reduction(min      \
+                                                                           : first) \
+    reduction(|                                                                     \
+              : all) if (count > 1 << 16)
+  for (int c = 0; c < chunks; ++c) {
+    int64_t i = count / chunks * c, end = c + 1 < chunks ? count / chunks * (c + 1) : count;
+    for (; i < end; ++i) {
+      int64_t index = lac_indices_get(indices, i);
+      if ((uint64_t)index - lowest >= size) break;
+      all |= index;
+    }
+    if (i < end && i < first) first = i;
+  }
+  *bits |= all;
+  return first;
+}
 
 static lac_status build_refuse(lac_context *ctx, const char *function, build_axis axis, int64_t i, int64_t value) {
   lac_status status = LAC_OK;
   LAC_CHECK(axis.size > 0, LAC_ERR_PATTERN, "%s: %s[%" PRId64 "] = %" PRId64 ", but the matrix has no %s", function,
             axis.name, i, value, axis.of);
   LAC_FAIL(LAC_ERR_PATTERN,
-           "%s: %s[%" PRId64 "] = %" PRId64 " is outside 0..%" PRId64 " (%" PRId64 " %s, counted from 0)", function,
-           axis.name, i, value, axis.size - 1, axis.size, axis.of);
+           "%s: %s[%" PRId64 "] = %" PRId64 " is outside 0..%" PRId64 " (%" PRId64 " %s, counted from 0%s)", function,
+           axis.name, i, value, axis.size - 1, axis.size, axis.of, axis.may_drop ? "; -1 drops an entry" : "");
 done:
   return status;
 }
 
 static lac_status build_check_range(lac_context *ctx, const char *function, build_axis axis, lac_indices indices,
-                                    int64_t count) {
+                                    int64_t count, int64_t *bits) {
   lac_status status = LAC_OK;
   int64_t i = 0;
 
   LAC_CHECK(indices.data || count == 0, LAC_ERR_ARG, "%s: %s is NULL, and there are %" PRId64 " entries", function,
             axis.name, count);
-  i = build_first_outside(ctx, indices, count, axis.size);
+  i = build_first_outside(ctx, indices, count, axis, bits);
   if (i < count) LAC_TRY(build_refuse(ctx, function, axis, i, lac_indices_get(indices, i)));
 done:
   return status;
 }
 
+/// How many entries are dropped.
+static int64_t build_count_dropped(const lac_entries *e, int threads) {
+  int64_t dropped = 0;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : dropped) if (e->count > 1 << 16)
+  for (int64_t i = 0; i < e->count; ++i) {
+    dropped += lac_indices_get(e->row, i) < 0 || lac_indices_get(e->col, i) < 0;
+  }
+  return dropped;
+}
+
 /// Rows and columns: whichever goes wrong first is named.
-static lac_status build_check_coordinates(lac_context *ctx, const char *function, const lac_entries *e) {
+static lac_status build_check_coordinates(lac_context *ctx, const char *function, lac_entries *e) {
   lac_status status = LAC_OK;
-  int64_t i = e->count;
+  build_axis row = {"row", "rows", e->rows, e->may_drop}, col = {"col", "columns", e->cols, e->may_drop};
+  int64_t i = e->count, bits = 0;
 
   LAC_CHECK(e->row.data || e->count == 0, LAC_ERR_ARG, "%s: row is NULL, and there are %" PRId64 " entries", function,
             e->count);
-  i = build_first_outside(ctx, e->row, e->count, e->rows);
-  LAC_TRY(build_check_range(ctx, function, (build_axis){"col", "columns", e->cols}, e->col, i));
-  if (i < e->count)
-    LAC_TRY(build_refuse(ctx, function, (build_axis){"row", "rows", e->rows}, i, lac_indices_get(e->row, i)));
+  i = build_first_outside(ctx, e->row, e->count, row, &bits);
+  LAC_TRY(build_check_range(ctx, function, col, e->col, i, &bits));
+  if (i < e->count) LAC_TRY(build_refuse(ctx, function, row, i, lac_indices_get(e->row, i)));
+  e->dropped = bits < 0 ? build_count_dropped(e, lac_structure_threads(ctx)) : 0;
 done:
   return status;
 }
@@ -171,7 +194,7 @@ done:
 
 /// Whether coordinates come by row, and whether they are canonical.
 static void build_find_order(lac_entries *e, int threads) {
-  int by_row = 1, canonical = 1;
+  int by_row = e->dropped == 0, canonical = by_row;
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(& : by_row, canonical) if (e->count > 1 << 16)
   for (int64_t i = 1; i < e->count; ++i) {
     if (!by_row) continue;
@@ -256,16 +279,17 @@ done:
   return status;
 }
 
-/// Hand over a pattern of these parts and its entry map. Without duplicates no two entries share a slot; with some, two do.
+/// Hand over a pattern of these parts and its entry map. Where there are as many slots as entries that are kept, no two
+/// share one.
 static lac_status build_finish(lac_context *ctx, const build_task *task, const lac_entries *e, lac_width width,
                                lac_buffer **offsets, lac_buffer **columns, lac_buffer **target) {
   lac_status status = LAC_OK;
   lac_pattern *made = NULL;
   int64_t nnz = (*columns)->count;
+  bool is_injective = nnz == e->count - e->dropped;
 
   LAC_TRY(lac_pattern_adopt(ctx, e->rows, e->cols, width, offsets, columns, &made));
-  if (task->map && nnz == e->count) LAC_TRY(lac_map_adopt_injective(ctx, nnz, target, task->map));
-  if (task->map && nnz < e->count) LAC_TRY(lac_map_adopt_shared(ctx, nnz, target, task->map));
+  if (task->map) LAC_TRY((is_injective ? lac_map_adopt_injective : lac_map_adopt_shared)(ctx, nnz, target, task->map));
   *task->out = made, made = NULL;
 done:
   lac_pattern_destroy(&made);
@@ -287,6 +311,7 @@ static lac_status build_make(lac_context *ctx, const build_task *task, const lac
     lac_index_type type = lac_width_offsets(width);
     if (lac_map_type(e->count, nnz) == LAC_I64) type = LAC_I64;
     LAC_TRY(lac_buffer_create(ctx, type, e->count, &target));
+    for (int64_t i = 0; e->dropped && i < e->count; ++i) lac_buffer_set(target, i, -1);
   }
   if (e->canonical) {
     build_copy(e, columns, target, lac_structure_threads(ctx));
@@ -311,7 +336,8 @@ lac_status lac_pattern_from_coo(lac_context *ctx, int64_t rows, int64_t cols, in
                                 lac_map **entries) {
   lac_status status = LAC_OK;
   build_task task = {"lac_pattern_from_coo", width, out, entries, NULL};
-  lac_entries e = {.rows = rows, .cols = cols, .count = count, .row = {row, type}, .col = {col, type}};
+  lac_entries e = {
+      .rows = rows, .cols = cols, .count = count, .may_drop = true, .row = {row, type}, .col = {col, type}};
 
   LAC_TRY(build_check_sizes(ctx, &task, rows, cols, count, type));
   LAC_TRY(build_check_coordinates(ctx, task.function, &e));
@@ -327,10 +353,12 @@ lac_status lac_pattern_compress(lac_context *ctx, const char *function, int64_t 
   lac_status status = LAC_OK;
   build_task task = {function, width, out, entries, NULL};
   lac_entries e = {.rows = rows, .cols = cols, .offsets = {offsets, type}, .col = {columns, type}};
+  int64_t bits = 0;
 
   LAC_TRY(build_check_sizes(ctx, &task, rows, cols, 0, type));
   LAC_TRY(build_check_offsets(ctx, &task, e.offsets, rows, &e.count));
-  LAC_TRY(build_check_range(ctx, task.function, (build_axis){"columns", "columns", cols}, e.col, e.count));
+  LAC_TRY(
+      build_check_range(ctx, task.function, (build_axis){"columns", "columns", cols, false}, e.col, e.count, &bits));
   build_find_ascent(&e, lac_structure_threads(ctx));
   LAC_TRY(build_make(ctx, &task, &e));
 done:
@@ -349,11 +377,12 @@ lac_status lac_pattern_from_csc(lac_context *ctx, int64_t rows, int64_t cols, la
   lac_entries e = {.rows = rows, .cols = cols, .row = {rows_of, type}};
   lac_indices starts = {offsets, type};
   lac_buffer *col = NULL;
+  int64_t bits = 0;
   int threads = lac_structure_threads(ctx);
 
   LAC_TRY(build_check_sizes(ctx, &task, rows, cols, 0, type));
   LAC_TRY(build_check_offsets(ctx, &task, starts, cols, &e.count));
-  LAC_TRY(build_check_range(ctx, task.function, (build_axis){"rows_of", "rows", rows}, e.row, e.count));
+  LAC_TRY(build_check_range(ctx, task.function, (build_axis){"rows_of", "rows", rows, false}, e.row, e.count, &bits));
   LAC_TRY(lac_buffer_create(ctx, cols <= INT32_MAX ? LAC_I32 : LAC_I64, e.count, &col));
 #pragma omp parallel for num_threads(threads) schedule(static) if (e.count > 1 << 16)
   for (int64_t j = 0; j < cols; ++j) {
@@ -389,7 +418,8 @@ static lac_status build_check_there(lac_context *ctx, const build_task *task, bu
     LAC_TRY(build_read(ctx, task, e->row, look.row, &value));
     LAC_TRY(build_refuse(ctx, task->function, row, look.row, value));
   }
-  e->by_row = e->canonical = look.canonical;
+  e->dropped = look.dropped;
+  e->by_row = e->canonical = look.canonical && !look.dropped;
 done:
   return status;
 }
@@ -426,12 +456,14 @@ lac_status lac_pattern_from_coo_on(lac_context *ctx, int64_t rows, int64_t cols,
                                    lac_map **entries) {
   lac_status status = LAC_OK;
   build_task task = {"lac_pattern_from_coo", width, out, entries, NULL};
-  lac_entries e = {.rows = rows, .cols = cols, .count = count, .row = {row, type}, .col = {col, type}};
+  lac_entries e = {
+      .rows = rows, .cols = cols, .count = count, .may_drop = true, .row = {row, type}, .col = {col, type}};
 
   LAC_TRY(build_find_backend(ctx, "lac_pattern_from_coo_on", &task.there));
   if (!task.there) return lac_pattern_from_coo(ctx, rows, cols, count, type, row, col, width, out, entries);
   LAC_TRY(build_check_sizes(ctx, &task, rows, cols, count, type));
-  LAC_TRY(build_check_there(ctx, &task, (build_axis){"row", "rows", rows}, (build_axis){"col", "columns", cols}, &e));
+  LAC_TRY(build_check_there(ctx, &task, (build_axis){"row", "rows", rows, true},
+                            (build_axis){"col", "columns", cols, true}, &e));
   LAC_TRY(build_make_there(ctx, &task, &e));
 done:
   return status;
@@ -452,8 +484,8 @@ lac_status lac_pattern_from_csr_on(lac_context *ctx, int64_t rows, int64_t cols,
   e.row.type = rows <= INT32_MAX ? LAC_I32 : LAC_I64;
   LAC_TRY(task.there->lines_of(ctx, e.offsets, rows, e.count, e.row.type, &row));
   LAC_TRY(lac_buffer_on(ctx, row, &e.row.data));
-  LAC_TRY(
-      build_check_there(ctx, &task, (build_axis){"row", "rows", rows}, (build_axis){"columns", "columns", cols}, &e));
+  LAC_TRY(build_check_there(ctx, &task, (build_axis){"row", "rows", rows, false},
+                            (build_axis){"columns", "columns", cols, false}, &e));
   LAC_TRY(build_make_there(ctx, &task, &e));
 done:
   lac_object_release(row);

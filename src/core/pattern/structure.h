@@ -17,6 +17,7 @@
 /// What is wrong with entries, and their order. Positions are the first of their kind, or the number of entries.
 typedef struct lac_entries_look {
   int64_t row, col;  // outside the matrix
+  int64_t dropped;   // how many are, where the entries may be
   bool canonical;    // by rows, and columns ascend within each
 } lac_entries_look;
 
@@ -36,8 +37,8 @@ struct lac_structure_kernels {
                          lac_buffer **out);
 
   /// Entries that were checked, in canonical order: offsets and columns of their pattern and (unless target is NULL)
-  /// the slot of each entry. *width is what was asked for and becomes what it is; a width that is too narrow is refused
-  /// for `function`.
+  /// the slot of each entry, -1 for what is dropped. *width is what was asked for and becomes what it is; a width that
+  /// is too narrow is refused for `function`.
   lac_status (*build)(lac_context *ctx, const char *function, const lac_entries *e, lac_width *width,
                       lac_buffer **offsets, lac_buffer **columns, lac_buffer **target);
 

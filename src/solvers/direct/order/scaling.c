@@ -8,6 +8,7 @@
 
 #include "solvers/direct/order/scaling.h"
 
+#include <limits.h>
 #include <stdio.h>
 
 // Each round halves the exponents that are left: five bring 1e-300 to 1e-9 and what is usual to 1.

@@ -17,6 +17,19 @@ static int FN(scaling_exponent)(const lac_structure *s, const void *values) {
   return largest > 0 ? exponent_of(largest) : 0;
 }
 
+// The exponent of the largest a r c of a row, by the exponents alone: in a graded matrix the products may all
+// underflow. INT_MIN: zeros.
+static int FN(scaling_row_exponent)(const lac_structure *s, const T *a, const REAL *r, const REAL *c, int32_t i) {
+  int largest = INT_MIN;
+  for (int64_t p = s->offsets[i]; p < s->offsets[i + 1]; p++) {
+    double size = FN(size)(a[p]);
+    if (!(size > 0)) continue;
+    int own = exponent_of(size) + exponent_of(r[i]) + exponent_of(c[s->columns[p]]) - 2;  // that of 2^k is k + 1
+    if (own > largest) largest = own;
+  }
+  return largest;
+}
+
 static int32_t FN(scaling_symmetric)(const lac_structure *s, const void *values, void *row_scale, void *col_scale) {
   const T *a = values;
   REAL *r = row_scale, *c = col_scale;
@@ -31,8 +44,8 @@ static int32_t FN(scaling_symmetric)(const lac_structure *s, const void *values,
         double size = FN(size)(FN(scaled)(a[p], r[i], c[s->columns[p]]));
         if (size > largest) largest = size;
       }
-      if (largest == 0) return i;
-      int own = exponent_of(largest);
+      int own = largest > 0 ? exponent_of(largest) : FN(scaling_row_exponent)(s, a, r, c, i);
+      if (own == INT_MIN) return i;
       r[i] = (REAL)ldexp(r[i], -(own / 2)), c[i] = (REAL)ldexp(c[i], -(own / 2));
       is_even = is_even && own / 2 == 0;
     }
