@@ -29,7 +29,7 @@ static lac_status cholesky_refuse(const lac_fronts *f, lac_status status, lac_fa
     snprintf(fault->text, sizeof fault->text, "the matrix is not positive definite: pivot %.3g in row %d", f->smallest,
              f->s->row_at[f->where]);
   }
-  return status;
+  return status == LAC_ERR_INTERRUPTED ? lac_fault_interrupted(fault) : status;
 }
 
 static lac_status cholesky_factor(const lac_direct_job *job, void **numeric, lac_fault *fault) {
@@ -37,7 +37,8 @@ static lac_status cholesky_factor(const lac_direct_job *job, void **numeric, lac
   lac_status status = LAC_ERR_MEMORY;
   double *norms = lac_alloc((size_t)s->n * sizeof *norms);
   lac_fronts *f = lac_fronts_create(s, LAC_FRONT_CHOLESKY, job->dtype);
-  lac_fronts_job fronts = {.eliminate = lac_eliminate_cholesky, .values = job->values, .threads = job->threads};
+  lac_fronts_job fronts = {
+      .eliminate = lac_eliminate_cholesky, .values = job->values, .threads = job->threads, .stop = job->stop};
 
   if (f && norms) {
     cholesky_norms[job->dtype](job->structure, s, job->values, job->threads, norms);

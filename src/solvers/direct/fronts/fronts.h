@@ -49,11 +49,12 @@ typedef struct lac_fronts_job {
   const double *norms;              // Cholesky: n, by steps: see eliminate.h
   double small;                     // see eliminate.h
   int threads;
+  lac_stop *stop;  // looked at between fronts; or NULL
 } lac_fronts_job;
 
 /// Factor. LAC_ERR_DEFINITE (Cholesky) or LAC_ERR_NONFINITE where a front was refused: `where` is then the step, the
 /// first of all, and `smallest` what the front said; else `where` is the column of A of the smallest pivot.
-/// LAC_ERR_MEMORY.
+/// LAC_ERR_MEMORY. LAC_ERR_INTERRUPTED.
 lac_status lac_fronts_factor(lac_fronts *f, const lac_fronts_job *job);
 
 /// x = A^-1 b (LAC_N) or A^-T b (LAC_T); see lac_direct_table.

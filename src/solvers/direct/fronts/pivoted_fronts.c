@@ -29,9 +29,11 @@ static lac_status pivoted_eliminate(lac_pivoted_job *p, lac_fronts *f, lac_fault
                                .values = p->scaled,
                                .like = p->job->like,
                                .small = pivoted_small(f->dtype),
-                               .threads = p->job->threads};
+                               .threads = p->job->threads,
+                               .stop = p->job->stop};
   lac_status status = lac_fronts_factor(f, &fronts_job);
   if (status == LAC_ERR_MEMORY) return pivoted_memory(p, fault);
+  if (status == LAC_ERR_INTERRUPTED) return lac_fault_interrupted(fault);
   if (status == LAC_ERR_NONFINITE) {
     snprintf(fault->text, sizeof fault->text, "pivots inside supernodes do not suit: numbers overflow");
     return LAC_ERR_CONVERGENCE;  // where pivots come from anywhere they need not
@@ -54,7 +56,8 @@ static lac_status pivoted_probe(const lac_pivoted_job *p, const lac_fronts *f, l
                        .numeric = f,
                        .values = p->job->values,
                        .dtype = p->job->dtype,
-                       .threads = p->job->threads};
+                       .threads = p->job->threads,
+                       .stop = p->job->stop};
   bool is_sure = f->perturbed == 0 && f->growth <= PIVOTED_GROWTH;
   double error;
   if (is_sure && !p->job->like) return LAC_OK;
