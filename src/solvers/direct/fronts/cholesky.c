@@ -45,7 +45,9 @@ static lac_status cholesky_factor(const lac_direct_job *job, void **numeric, lac
     fronts.norms = norms;
     status = cholesky_refuse(f, lac_fronts_factor(f, &fronts), fault);
   }
-  if (status == LAC_ERR_MEMORY) {
+  if (status == LAC_ERR_MEMORY && f && f->lacks_blas) {
+    snprintf(fault->text, sizeof fault->text, LAC_BLAS_LACKS);
+  } else if (status == LAC_ERR_MEMORY) {
     snprintf(fault->text, sizeof fault->text, "out of memory: a factor of %lld entries", (long long)s->nnz);
   }
   if (status == LAC_OK) *numeric = f, f = NULL;
@@ -74,9 +76,8 @@ static void cholesky_report(const void *part, const void *numeric, lac_finding *
 
 static lac_status cholesky_solve(const void *part, const void *numeric, lac_side side, int width, int threads,
                                  const void *b, void *x, void *work, lac_fault *fault) {
-  (void)part, (void)fault;
-  lac_fronts_solve(numeric, side, width, threads, b, x, work);
-  return LAC_OK;
+  (void)part;
+  return lac_fronts_solve(numeric, side, width, threads, b, x, work, fault);
 }
 
 const lac_direct_table lac_direct_cholesky = {

@@ -258,9 +258,13 @@ lac_status lac_fronts_factor(lac_fronts *f, const lac_fronts_job *job) {
     goto done;
   }
   for (int t = 0; t < job->threads; t++) w.workers[t].smallest = 1, w.workers[t].where = -1;
-  lac_blas_enter();
+  f->lacks_blas = !lac_blas_enter(job->threads);
+  if (f->lacks_blas) {
+    status = LAC_ERR_MEMORY;
+    goto done;
+  }
   lac_tree_up_ranges(f->s, job->threads, fronts_range, &w);
-  lac_blas_leave();
+  lac_blas_leave(job->threads);
   if (w.refused < f->s->n && w.ending != LAC_ERR_INTERRUPTED) {
     status = f->kind == LAC_FRONT_CHOLESKY ? LAC_ERR_DEFINITE : LAC_ERR_NONFINITE;
     f->where = w.refused, f->smallest = w.pivot;

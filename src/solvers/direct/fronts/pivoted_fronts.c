@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "core/blas.h"
 #include "solvers/direct/method/refine.h"
 
 // Growth from which on there is doubt.
@@ -32,6 +33,10 @@ static lac_status pivoted_eliminate(lac_pivoted_job *p, lac_fronts *f, lac_fault
                                .threads = p->job->threads,
                                .stop = p->job->stop};
   lac_status status = lac_fronts_factor(f, &fronts_job);
+  if (status == LAC_ERR_MEMORY && f->lacks_blas) {
+    snprintf(fault->text, sizeof fault->text, LAC_BLAS_LACKS);
+    return status;
+  }
   if (status == LAC_ERR_MEMORY) return pivoted_memory(p, fault);
   if (status == LAC_ERR_INTERRUPTED) return lac_fault_interrupted(fault);
   if (status == LAC_ERR_NONFINITE) {
@@ -107,9 +112,8 @@ bool lac_pivoted_is_stable(const lac_solver_options *options) { return (void)opt
 
 lac_status lac_pivoted_solve(const void *part, const void *numeric, lac_side side, int width, int threads,
                              const void *b, void *x, void *work, lac_fault *fault) {
-  (void)part, (void)fault;
-  lac_fronts_solve(numeric, side, width, threads, b, x, work);
-  return LAC_OK;
+  (void)part;
+  return lac_fronts_solve(numeric, side, width, threads, b, x, work, fault);
 }
 
 void lac_pivoted_report(const void *part, const void *numeric, lac_finding *finding) {

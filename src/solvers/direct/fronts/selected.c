@@ -224,15 +224,19 @@ lac_status lac_fronts_selected_inverse(const lac_structure *structure, const voi
   selected_walk w = {.f = fronts, .values = values, .stop = stop};
   (void)structure, (void)part;
   w.size = lac_dtype_size(w.f->dtype);
-  bool is_done = selected_begin(&w, threads);
+  bool is_done = selected_begin(&w, threads), lacks_blas = is_done && !lac_blas_enter(threads);
+  is_done = is_done && !lacks_blas;
   if (is_done) {
-    lac_blas_enter();
     is_done = lac_tree_down_ranges(w.f->s, threads, selected_range, &w);
-    lac_blas_leave();
+    lac_blas_leave(threads);
   }
   selected_end(&w, threads);
   if (is_done) return LAC_OK;
   if (lac_stop_is_set(stop)) return lac_fault_interrupted(fault);
-  snprintf(fault->text, sizeof fault->text, "out of memory: fronts of the inverse of up to %d rows", w.most);
+  if (lacks_blas) {
+    snprintf(fault->text, sizeof fault->text, LAC_BLAS_LACKS);
+  } else {
+    snprintf(fault->text, sizeof fault->text, "out of memory: fronts of the inverse of up to %d rows", w.most);
+  }
   return LAC_ERR_MEMORY;
 }
