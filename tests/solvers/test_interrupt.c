@@ -102,7 +102,7 @@ static void check_method(lac_context *ctx, const direct_case *c, lac_method meth
     direct_system system = direct_open(ctx, c, LAC_WIDTH_AUTO, &options);
     lac_factor *factor = NULL;
     lac_array *z = NULL;
-    int64_t least = threads == 1 ? 3 : 1;  // of two, the other may do nearly all
+    int64_t least = threads == 1 ? 6 : 1;  // tasks have 3; of two threads, the other may do nearly all
     CHECK_OK(lac_context_set_threads(ctx, threads));
     trade t = {.run = run_factor, .drop = drop_factor, .system = &system};
     check_interrupts(ctx, &t, least);
