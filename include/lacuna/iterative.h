@@ -24,7 +24,7 @@ typedef enum lac_ending {
   LAC_STAGNATED,   ///< the residual does not fall any more
   LAC_BROKE_DOWN,  ///< the method divides by zero: an indefinite matrix or preconditioner in CG, a singular matrix
   LAC_DIVERGED,    ///< NaN or infinity came up, or x is too large for its dtype
-  LAC_INTERRUPTED  ///< `progress` asked for it
+  LAC_INTERRUPTED  ///< `progress` or the context's interrupt function asked for it
 } lac_ending;
 
 /// What a solve says of its work. Of several columns and matrices: the worst.

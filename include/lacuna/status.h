@@ -36,7 +36,8 @@ typedef enum lac_status {
   LAC_ERR_BACKEND,      ///< the device's own library reported an error
   LAC_ERR_REMOTE,       ///< another rank failed: the sentence names it
   LAC_ERR_FILE,         ///< a file could not be opened, read or written
-  LAC_ERR_FORMAT        ///< a file does not hold what its format asks for: the sentence names the place
+  LAC_ERR_FORMAT,       ///< a file does not hold what its format asks for: the sentence names the place
+  LAC_ERR_INTERRUPTED   ///< the interrupt function or the progress callback ended it; nothing was changed
 } lac_status;
 
 /// The name of a status, as in the enumeration ("LAC_ERR_SHAPE"). Never NULL.

@@ -7,7 +7,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "core/object.h"
 #include "lacuna/lacuna.h"
@@ -114,19 +113,6 @@ lac_status lac_context_set_interrupt(lac_context *ctx, lac_interrupt interrupt, 
   ctx->interrupt_data = data;
 done:
   return status;
-}
-
-bool lac_context_is_interrupted(lac_context *ctx) {
-  static const double often = 0.1;
-  struct timespec now;
-  double seconds;
-
-  if (!ctx->interrupt) return false;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  seconds = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-  if (seconds - ctx->asked < often) return false;
-  ctx->asked = seconds;
-  return ctx->interrupt(ctx->interrupt_data) != 0;
 }
 
 const char *lac_context_warning(const lac_context *ctx) { return ctx ? ctx->warning : ""; }

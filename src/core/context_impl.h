@@ -63,6 +63,10 @@ void lac_context_warn(lac_context *ctx, const char *format, ...) __attribute__((
 /// Whether what goes on shall end. Costs a look at a clock; the user's function is called ten times a second at most.
 bool lac_context_is_interrupted(lac_context *ctx);
 
+/// The same for work of the calling thread alone: LAC_ERR_INTERRUPTED, and a sentence that names the work, where it shall
+/// end. ctx may be NULL: nobody is asked. What many threads do has a lac_stop (core/stop.h).
+lac_status lac_context_look(lac_context *ctx, const char *work);
+
 /// A context of the host that belongs to this one, for work that cannot be done where its arrays lie: itself where that
 /// is the host with all of its kernels. Made when first asked for; borrowed.
 lac_status lac_context_host(lac_context *ctx, lac_context **out);

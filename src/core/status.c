@@ -30,6 +30,7 @@ const char *lac_status_name(lac_status status) {
     NAME(LAC_ERR_REMOTE);
     NAME(LAC_ERR_FILE);
     NAME(LAC_ERR_FORMAT);
+    NAME(LAC_ERR_INTERRUPTED);
 #undef NAME
   }
   return "unknown status";

@@ -47,6 +47,7 @@ typedef struct mm_chunk {
   int64_t first_line, lines;     // counted from 1
   int64_t first_entry, entries;  // neither blank nor comment
   int64_t first_mirror, mirrors;
+  int64_t sought;  // bytes read to find where it begins
 } mm_chunk;
 
 typedef struct mm_chunks {

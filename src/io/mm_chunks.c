@@ -9,11 +9,29 @@
 
 enum { CHUNK_BYTES = 1 << 18 };
 
-/// The beginning of the first line at or after `p`.
-static const char *line_after(const char *begin, const char *p, const char *end) {
-  if (p == begin || p >= end) return p < end ? p : end;
-  const char *newline = memchr(p - 1, '\n', (size_t)(end - (p - 1)));
-  return newline ? newline + 1 : end;
+/// A chunk begins with the first line that begins in [p, p + CHUNK_BYTES); NULL: none does. It looks no further, so that
+/// all chunks together read the text once, though a line be as long as the file.
+static void chunk_open(const mm_head *head, const char *p, mm_chunk *c) {
+  int64_t left = head->end - (p - 1);
+  const char *newline = NULL;
+
+  c->begin = p;
+  if (p == head->body) return;
+  c->sought = left < CHUNK_BYTES ? left : CHUNK_BYTES;
+  newline = memchr(p - 1, '\n', (size_t)c->sought);
+  c->begin = newline ? newline + 1 : NULL;
+  if (newline) c->sought = newline + 1 - (p - 1);
+}
+
+/// A chunk ends where the next one begins that has a line; one without lines is empty.
+static void chunks_close(const mm_head *head, mm_chunks *chunks) {
+  const char *next = head->end;
+  for (int64_t i = chunks->count - 1; i >= 0; --i) {
+    mm_chunk *c = &chunks->items[i];
+    c->end = next;
+    if (!c->begin) c->begin = next;
+    next = c->begin;
+  }
 }
 
 static void chunk_count(mm_chunk *c) {
@@ -30,11 +48,11 @@ lac_status mm_chunks_make(lac_context *ctx, const mm_head *head, mm_chunks *out)
   *out = chunks;
 #pragma omp parallel for num_threads(chunks.threads) schedule(dynamic, 1) if (chunks.count > 1)
   for (int64_t i = 0; i < chunks.count; ++i) {
-    mm_chunk *c = &chunks.items[i];
-    c->begin = line_after(head->body, head->body + i * CHUNK_BYTES, head->end);
-    c->end = i + 1 < chunks.count ? line_after(head->body, head->body + (i + 1) * CHUNK_BYTES, head->end) : head->end;
-    chunk_count(c);
+    chunk_open(head, head->body + i * CHUNK_BYTES, &chunks.items[i]);
   }
+  chunks_close(head, &chunks);
+#pragma omp parallel for num_threads(chunks.threads) schedule(dynamic, 1) if (chunks.count > 1)
+  for (int64_t i = 0; i < chunks.count; ++i) chunk_count(&chunks.items[i]);
   for (int64_t i = 0; i < chunks.count; ++i) {
     mm_chunk *c = &chunks.items[i];
     c->first_line = line, line += c->lines;

@@ -14,6 +14,8 @@
 #include "io/mm.h"
 #include "io/number.h"
 
+enum { LONG_SHOWN = 24 };  // characters of a number that is too long
+
 /// What is wrong with a line. The first in the file is the one that is told.
 typedef struct mm_fault {
   enum { FAULT_NONE, FAULT_WORD, FAULT_MORE, FAULT_ROW, FAULT_COL, FAULT_SKEW, FAULT_HERMITIAN } kind;
@@ -199,12 +201,25 @@ static void chunk_mirror(const mm_job *job, const mm_chunk *c) {
 
 // -- all -------------------------------------------------------------------------------------------------------------
 
+/// How long the longest word of a line is, and where it begins.
+static int64_t longest_word(const char *p, const char *end, const char **begin) {
+  int64_t longest = 0;
+  for (p = mm_skip(p, end); p < end; p = mm_skip(p, end)) {
+    const char *from = p;
+    while (p < end && !mm_is_blank(*p)) ++p;
+    if (p - from > longest) longest = p - from, *begin = from;
+  }
+  return longest;
+}
+
 static lac_status fault_tell(lac_context *ctx, io_source from, const lac_mm_info *info, const mm_fault *f) {
   static const char *const asked[2][4] = {
       {"row column number", "row column integer", "row column real imaginary", "row column"},
       {"a number", "an integer", "real imaginary", ""}};
   lac_status status = LAC_OK;
   ptrdiff_t length = f->end - f->begin;
+  const char *longest = f->begin;
+  int64_t word = longest_word(f->begin, f->end, &longest);
   int shown = 0;
 
   while (shown < (length < 48 ? length : 48) && (unsigned char)f->begin[shown] >= ' ') ++shown;
@@ -215,6 +230,10 @@ static lac_status fault_tell(lac_context *ctx, io_source from, const lac_mm_info
             "%s: '%s', line %" PRId64 ": the diagonal of a %s matrix is %s, but here is '%.*s'", from.function,
             from.path, f->line, mm_symmetries[info->symmetry], f->kind == FAULT_SKEW ? "zero" : "real", shown,
             f->begin);
+  LAC_CHECK(f->kind != FAULT_WORD || word <= IO_LONGEST_NUMBER, LAC_ERR_FORMAT,
+            "%s: '%s', line %" PRId64 ": '%.*s...' goes on for %" PRId64
+            " characters; numbers of at most %d are read: write fewer digits",
+            from.function, from.path, f->line, LONG_SHOWN, longest, word, IO_LONGEST_NUMBER);
   LAC_FAIL(LAC_ERR_FORMAT, "%s: '%s', line %" PRId64 ": expected %s%s, got '%.*s'", from.function, from.path, f->line,
            asked[info->format][info->field], f->kind == FAULT_MORE ? " and no more" : "", shown, f->begin);
 done:

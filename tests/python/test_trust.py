@@ -153,3 +153,26 @@ def test_an_interrupt_ends_a_solve_that_iterates():
     with pytest.raises(KeyboardInterrupt):
         factor.solve(np.random.default_rng(1).standard_normal(160000))
     assert time.monotonic() - begin < 10  # alone it goes on for minutes
+
+
+def cube(m):
+    """The Laplacian of a grid in three dimensions."""
+    path = sp.diags([-np.ones(m - 1), 2 * np.ones(m), -np.ones(m - 1)], [-1, 0, 1])
+    return sp.csr_matrix(sp.kronsum(path, sp.kronsum(path, path)))
+
+
+@pytest.mark.parametrize("method", ["cholesky", "lu", "pivoting_lu"])
+def test_an_interrupt_ends_a_factorisation(method):
+    pattern, values = lacuna.from_scipy(cube(40 if method != "pivoting_lu" else 24))
+    solver = lacuna.Solver(pattern, method)
+    told = threading.Timer(0.05, lambda: os.kill(os.getpid(), signal.SIGINT))
+    begin = time.monotonic()
+    told.start()
+    with pytest.raises(KeyboardInterrupt):
+        solver.factor(values)
+        told.join()  # on a machine that is faster than the signal
+        time.sleep(1)
+    assert time.monotonic() - begin < 1.5
+    pattern, values = lacuna.from_scipy(cube(8))
+    x = lacuna.Solver(pattern, method).factor(values).solve(np.ones(512))  # and the next call works
+    assert np.abs(cube(8) @ x - 1).max() < 1e-12

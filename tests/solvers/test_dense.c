@@ -64,11 +64,11 @@ static void the_bits_do_not_depend_on_the_number_of_threads(lac_context *ctx) {
 
 static void blas_may_be_entered_by_many_at_once(lac_context *ctx) {
   (void)ctx;
-  lac_blas_enter();
-  lac_blas_enter();
-  lac_blas_leave();
+  CHECK(lac_blas_enter(1));
+  CHECK(lac_blas_enter(2));
+  lac_blas_leave(2);
   check_gemm_f64(LAC_N, LAC_T, 300, 40, 60, 1);
-  lac_blas_leave();
+  lac_blas_leave(1);
 }
 
 CHECK_MAIN(products_of_all_sides_equal_their_sums, triangles_of_products_leave_the_other_triangle_alone,

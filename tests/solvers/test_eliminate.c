@@ -231,9 +231,9 @@ static void the_bits_do_not_depend_on_the_number_of_threads(lac_context *ctx) {
     dense a = random_front(LAC_F64, is_hermitian, m, 1, 3);
     front_case c = case_of(LAC_F64, is_hermitian, p, r, a), d = case_of(LAC_F64, is_hermitian, p, r, a);
     d.front.threads = 1;
-    lac_blas_enter();
+    CHECK(lac_blas_enter(2));
     CHECK(eliminate(&c) && eliminate(&d));
-    lac_blas_leave();
+    lac_blas_leave(2);
     CHECK(memcmp(c.front.l, d.front.l, (size_t)(m * p) * sizeof(double)) == 0);
     CHECK(memcmp(c.front.update, d.front.update, (size_t)(r * r) * sizeof(double)) == 0);
   }

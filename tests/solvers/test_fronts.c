@@ -234,7 +234,9 @@ static void check_solves(lac_context *ctx, direct_case c, lac_front_kind kind, d
     lac_array *work = direct_random(ctx, dtype, 2, shape, 7);
     for (int side = LAC_N; side <= LAC_T; side++) {
       ref rb, rx;
-      lac_fronts_solve(fronts, (lac_side)side, width, 2, lac_array_data(b), lac_array_edit(x), lac_array_edit(work));
+      CHECK_EQ(lac_fronts_solve(fronts, (lac_side)side, width, 2, lac_array_data(b), lac_array_edit(x),
+                                lac_array_edit(work), NULL),
+               LAC_OK);
       CHECK_OK(ref_download(ctx, b, &rb));
       CHECK_OK(ref_download(ctx, x, &rx));
       CHECK(direct_error(c.s, c.a.x, (lac_side)side, width, rb.x, rx.x) <= 1e4 * direct_rounding(dtype));
@@ -305,7 +307,8 @@ static front_bits bits_on(lac_context *ctx, const front_case *f, lac_front_kind 
   CHECK_EQ(status, LAC_OK);
   bits.solution_bytes = (size_t)(f->s->n * width) * lac_dtype_size(dtype);
   bits.x = scratch(bits.solution_bytes), bits.l = scratch(bits.factor_bytes);
-  lac_fronts_solve(fronts, side, width, threads, lac_array_data(b), bits.x, lac_array_edit(work));
+  CHECK_EQ(lac_fronts_solve(fronts, side, width, threads, lac_array_data(b), bits.x, lac_array_edit(work), NULL),
+           LAC_OK);
   memcpy(bits.l, fronts->l, bits.factor_bytes);
   lac_array_destroy(&b);
   lac_array_destroy(&work);
@@ -371,7 +374,7 @@ static void nothing_is_factored_and_solved(lac_context *ctx) {
   lac_fronts *fronts = front_factor(&f, LAC_FRONT_CHOLESKY, 2, &status);
   double none[1];
   CHECK_EQ(status, LAC_OK);
-  lac_fronts_solve(fronts, LAC_N, 1, 2, none, none, none);
+  CHECK_EQ(lac_fronts_solve(fronts, LAC_N, 1, 2, none, none, none, NULL), LAC_OK);
   lac_fronts_destroy(fronts);
   front_close(&f);
 }

@@ -244,8 +244,8 @@ static void a_factor_with_enlarged_pivots_is_served_by_a_partner_that_is_made_on
 }
 
 static lac_status invert_wrongly(const lac_structure *structure, const void *part, const void *numeric, int threads,
-                                 void *values, lac_fault *fault) {
-  (void)part, (void)numeric, (void)threads, (void)fault;
+                                 lac_stop *stop, void *values, lac_fault *fault) {
+  (void)part, (void)numeric, (void)threads, (void)stop, (void)fault;
   for (int64_t p = 0; p < structure->nnz; p++) ((double *)values)[p] = 1e-3;
   return LAC_OK;
 }

@@ -212,7 +212,7 @@ static void check_inverse(lac_context *ctx, const direct_case *c, const maker *m
   for (int64_t i = 0; i < n; i++) unit.x[i * n + i] = 1;
   dense inverse = dense_solve(dense_matrix(c->s, c->a.x), unit);
   CHECK_OK(lac_array_create(ctx, m->f.dtype, 1, (int64_t[]){c->s->nnz}, &out));
-  CHECK_EQ(lac_fronts_selected_inverse(m->structure, NULL, &m->f, threads, lac_array_edit(out), &fault), LAC_OK);
+  CHECK_EQ(lac_fronts_selected_inverse(m->structure, NULL, &m->f, threads, NULL, lac_array_edit(out), &fault), LAC_OK);
   CHECK_OK(ref_download(ctx, out, &z));
   lac_array_destroy(&out);
   for (int64_t p = 0; p < c->s->nnz; p++) {

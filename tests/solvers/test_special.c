@@ -323,7 +323,7 @@ static void the_inverse_of_a_triangle_is_found_where_it_is_stored(lac_context *c
     CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
     CHECK_OK(direct_part(factor)->table->selected_inverse(lac_direct_structure(direct_inner(factor)),
                                                           direct_part(factor)->analysis->part,
-                                                          direct_part(factor)->numerics[0], 1, z, &fault));
+                                                          direct_part(factor)->numerics[0], 1, NULL, z, &fault));
     for (int64_t p = 0; p < s.c.s->nnz; p++) {
       number expected = inverse.x[s.c.s->col[p] * n + s.c.s->row[p]];
       CHECK(cabs(z[p] - expected) <= 1e-9 * (1 + cabs(expected)));

@@ -210,11 +210,12 @@ typedef struct certain_work {
   const lac_factor *f;
   int threads;  // of each matrix
   lac_doubt *doubt;
+  lac_stop *stop;
 } certain_work;
 
 static lac_status certain_item(const void *job, int64_t item, int thread, lac_fault *fault) {
   const certain_work *w = job;
-  lac_system a = lac_direct_system(w->f, item, w->threads);
+  lac_system a = lac_direct_system(w->f, item, w->threads, w->stop);
   lac_certainty c = {.memory = NULL};
   lac_status status = LAC_OK;
   double condition = 0, error;
@@ -228,20 +229,26 @@ static lac_status certain_item(const void *job, int64_t item, int thread, lac_fa
   return status == LAC_OK ? certain_judge(w->f, error, c.task.is_lost, "this", item, w->doubt, fault) : status;
 }
 
+static const char *certain_way_out(lac_status status) {
+  if (status == LAC_ERR_INTERRUPTED) return lac_direct_interrupted_ways;
+  return status == LAC_ERR_SINGULAR ? lac_direct_singular_ways : "free memory";
+}
+
 static lac_status certain_all(lac_context *ctx, const char *function, const lac_factor *f) {
   lac_status status = LAC_OK;
   lac_doubt doubt = {.lock = PTHREAD_MUTEX_INITIALIZER};
-  certain_work work = {f, f->items < ctx->threads ? ctx->threads : 1, &doubt};
+  lac_stop stop;
+  certain_work work = {f, f->items < ctx->threads ? ctx->threads : 1, &doubt, &stop};
   const lac_finding *finding = &lac_direct_of(f)->finding;
   int threads = lac_threads_worth(ctx->threads, f->items, (double)finding->nnz);
   lac_trial trial;
   char which[64];
 
   if (f->items == 0 || !certain_has_cause(f, finding)) goto done;
-  trial = lac_tasks_run(threads, 0, f->items, certain_item, &work);
+  lac_stop_init(&stop, ctx);
+  trial = lac_tasks_run(threads, &stop, 0, f->items, certain_item, &work);
   LAC_CHECK(trial.status == LAC_OK, trial.status, "%s: %s%s; %s", function, trial.fault.text,
-            lac_factor_item_text(f, trial.task, which),
-            trial.status == LAC_ERR_SINGULAR ? lac_direct_singular_ways : "free memory");
+            lac_factor_item_text(f, trial.task, which), certain_way_out(trial.status));
   if (doubt.error > 0) {
     lac_context_warn(
         ctx, "%s: few digits are certain, for the matrix is nearly singular: the estimated relative error is %.1e%s",

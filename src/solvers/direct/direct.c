@@ -118,6 +118,8 @@ static void direct_destroy(lac_factor *f) {
   f->part = NULL;
 }
 
+const char lac_direct_interrupted_ways[] = "call again to begin anew";
+
 lac_status lac_direct_explain(lac_context *ctx, const lac_factor *f, const lac_trial *trial) {
   lac_status status = trial->status;
   char which[64] = "";
@@ -126,6 +128,7 @@ lac_status lac_direct_explain(lac_context *ctx, const lac_factor *f, const lac_t
   if (status == LAC_ERR_SINGULAR) way_out = lac_direct_singular_ways;
   if (status == LAC_ERR_CONVERGENCE) way_out = "use LAC_METHOD_PIVOTING_LU, which may pivot anywhere";
   if (status == LAC_ERR_NONFINITE) way_out = "scale the values, or use a wider dtype";
+  if (status == LAC_ERR_INTERRUPTED) way_out = lac_direct_interrupted_ways;
   return lac_context_fail(ctx, status, f->function, "%s: %s%s%s%s", f->function, trial->fault.text,
                           trial->task < f->items ? lac_factor_item_text(f, trial->task, which) : which,
                           *way_out ? "; " : "", way_out);
@@ -135,6 +138,7 @@ lac_status lac_direct_explain(lac_context *ctx, const lac_factor *f, const lac_t
 typedef struct direct_work {
   const lac_factor *f, *like;  // `like` may be NULL
   int threads;                 // of each matrix
+  lac_stop *stop;
 } direct_work;
 
 static lac_status direct_one(const void *job, int64_t i, int thread, lac_fault *fault) {
@@ -147,15 +151,17 @@ static lac_status direct_one(const void *job, int64_t i, int thread, lac_fault *
                         .values = lac_direct_item(w->f, i),
                         .like = w->like ? lac_direct_of(w->like)->numerics[i] : NULL,
                         .near = i > 0 ? d->numerics[0] : NULL,
-                        .threads = w->threads};
+                        .threads = w->threads,
+                        .stop = w->stop};
   (void)thread;
   return d->table->factor(&one, &d->numerics[i], fault);
 }
 
 // The first matrix by itself: what it chooses may suit the others, and does not depend on who is faster.
-static lac_trial direct_items(const lac_context *ctx, lac_factor *f, const lac_factor *like) {
+static lac_trial direct_items(lac_context *ctx, lac_factor *f, const lac_factor *like) {
   const lac_direct_factor *d = f->part;
-  direct_work work = {f, like, f->items < ctx->threads ? ctx->threads : 1};
+  lac_stop stop;
+  direct_work work = {f, like, f->items < ctx->threads ? ctx->threads : 1, &stop};
   lac_trial trial = {.status = LAC_OK, .task = f->items};
   lac_finding one = lac_foresee(d->table, d->analysis, f->meta.dtype);
   double flops = fmax(one.flops, (double)lac_direct_structure(f)->nnz);  // those that are not foreseen are -1
@@ -163,8 +169,9 @@ static lac_trial direct_items(const lac_context *ctx, lac_factor *f, const lac_f
 
   trial.status = lac_foresee_check(d->table, &f->core->options, f->meta.dtype, f->items, threads, &one, &trial.fault);
   if (trial.status != LAC_OK) return trial;
-  trial = lac_tasks_run(1, 0, f->items < 1 ? f->items : 1, direct_one, &work);
-  return trial.status == LAC_OK ? lac_tasks_run(threads, 1, f->items, direct_one, &work) : trial;
+  lac_stop_init(&stop, ctx);
+  trial = lac_tasks_run(1, &stop, 0, f->items < 1 ? f->items : 1, direct_one, &work);
+  return trial.status == LAC_OK ? lac_tasks_run(threads, &stop, 1, f->items, direct_one, &work) : trial;
 }
 
 static void direct_sum_up(lac_factor *f) {
@@ -207,7 +214,7 @@ done:
 }
 
 /// By the method and the choices of an earlier factor of the same shape and dtype.
-static lac_trial direct_try_like(const lac_context *ctx, lac_factor *f, const lac_factor *like) {
+static lac_trial direct_try_like(lac_context *ctx, lac_factor *f, const lac_factor *like) {
   lac_direct_factor *d = f->part;
   direct_drop_numerics(f);
   d->analysis = lac_object_retain(lac_direct_of(like)->analysis);
@@ -230,7 +237,7 @@ bool lac_direct_is_regular(const lac_factor *f, int64_t item) {
   return one.smallest >= direct_doubt(f) || one.where < 0;
 }
 
-lac_system lac_direct_system(const lac_factor *f, int64_t item, int threads) {
+lac_system lac_direct_system(const lac_factor *f, int64_t item, int threads, lac_stop *stop) {
   const lac_direct_factor *d = f->part;
   return (lac_system){.table = d->table,
                       .structure = lac_direct_structure(f),
@@ -239,6 +246,7 @@ lac_system lac_direct_system(const lac_factor *f, int64_t item, int threads) {
                       .values = lac_direct_item(f, item),
                       .dtype = f->meta.dtype,
                       .threads = threads,
+                      .stop = stop,
                       .is_stable = d->table->is_stable(&f->core->options),
                       .is_regular = lac_direct_is_regular(f, item)};
 }
@@ -308,7 +316,8 @@ static lac_status direct_refresh(lac_context *ctx, const lac_linear *a, const la
   LAC_TRY(direct_begin(ctx, f));
   LAC_TRY(lac_choose_fits(ctx, a, f, lac_direct_of(like)->table, &fits));
   if (fits) trial = direct_try_like(ctx, f, like);
-  if (trial.status == LAC_ERR_MEMORY) LAC_TRY(lac_direct_explain(ctx, f, &trial));
+  if (trial.status == LAC_ERR_MEMORY || trial.status == LAC_ERR_INTERRUPTED)
+    LAC_TRY(lac_direct_explain(ctx, f, &trial));
   if (trial.status == LAC_OK) {
     direct_say_again(f, like);
     direct_warn(f);

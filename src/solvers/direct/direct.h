@@ -48,8 +48,8 @@ static inline const lac_structure *lac_direct_structure(const lac_factor *f) {
 /// The values of one matrix.
 const void *lac_direct_item(const lac_factor *f, int64_t item);
 
-/// One matrix with its numeric, for solves that measure their error, by so many threads.
-lac_system lac_direct_system(const lac_factor *f, int64_t item, int threads);
+/// One matrix with its numeric, for solves that measure their error, by so many threads, until `stop` (or NULL) ends them.
+lac_system lac_direct_system(const lac_factor *f, int64_t item, int threads, lac_stop *stop);
 
 /// Whether all pivots of one matrix are more than rounding.
 bool lac_direct_is_regular(const lac_factor *f, int64_t item);
@@ -86,8 +86,8 @@ lac_status lac_direct_certain(const lac_factor *f, const lac_solved *solved, lac
 lac_status lac_direct_certain_partner(lac_context *ctx, const char *function, bool (*is_able)(const lac_factor *f),
                                       const lac_factor **f);
 
-/// The way out of LAC_ERR_SINGULAR.
-extern const char lac_direct_singular_ways[];
+/// The ways out of LAC_ERR_SINGULAR and LAC_ERR_INTERRUPTED.
+extern const char lac_direct_singular_ways[], lac_direct_interrupted_ways[];
 
 // -- by one method (direct.c) ----------------------------------------------------------------------------------------
 

@@ -45,6 +45,7 @@ typedef struct inverse_work {
   int threads;     // of each matrix
   int64_t chunks;  // of rows of a matrix, to check
   char *z;
+  lac_stop *stop;
 } inverse_work;
 
 static size_t inverse_offset(const lac_factor *f, int64_t item) {
@@ -55,15 +56,17 @@ static lac_status inverse_item(const void *job, int64_t i, int thread, lac_fault
   const inverse_work *w = job;
   const lac_direct_factor *d = w->f->part;
   (void)thread;
-  return d->table->selected_inverse(lac_direct_structure(w->f), d->analysis->part, d->numerics[i], w->threads,
+  return d->table->selected_inverse(lac_direct_structure(w->f), d->analysis->part, d->numerics[i], w->threads, w->stop,
                                     w->z + inverse_offset(w->f, i), fault);
 }
 
-static lac_trial inverse_compute(const lac_context *ctx, const lac_factor *f, char *z) {
+static lac_trial inverse_compute(lac_context *ctx, const lac_factor *f, char *z) {
   const lac_finding *finding = &lac_direct_of(f)->finding;
-  inverse_work work = {.f = f, .threads = f->items < ctx->threads ? ctx->threads : 1, .z = z};
+  lac_stop stop;
+  inverse_work work = {.f = f, .threads = f->items < ctx->threads ? ctx->threads : 1, .z = z, .stop = &stop};
   int threads = lac_threads_worth(ctx->threads, f->items, finding->flops + (double)finding->nnz);
-  return lac_tasks_run(threads, 0, f->items, inverse_item, &work);
+  lac_stop_init(&stop, ctx);
+  return lac_tasks_run(threads, &stop, 0, f->items, inverse_item, &work);
 }
 
 /// Some rows of a matrix; the first that is off.
@@ -89,7 +92,7 @@ static lac_trial inverse_check(const lac_context *ctx, const lac_factor *f, char
   inverse_work work = {.f = f, .chunks = (s->n + INVERSE_CHUNK - 1) / INVERSE_CHUNK, .z = z};
   int64_t tasks = f->items * work.chunks;
   int threads = lac_threads_worth(ctx->threads, tasks, (double)f->items * (double)s->nnz);
-  lac_trial trial = lac_tasks_run(threads, 0, tasks, inverse_chunk, &work);
+  lac_trial trial = lac_tasks_run(threads, NULL, 0, tasks, inverse_chunk, &work);
   if (work.chunks > 0) trial.task /= work.chunks;
   return trial;
 }
@@ -142,11 +145,12 @@ static lac_status inverse_excuse_item(lac_context *ctx, const lac_factor *f, int
   int32_t picked[INVERSE_TRIED];
   int count = inverse_pick(f, item, z, picked);
   char *memory = lac_alloc((size_t)n * REFINE_BLOCKS * LAC_BLOCK_WIDTH * lac_dtype_size(f->meta.dtype));
-  lac_system system = lac_direct_system(f, item, ctx->threads);
+  lac_system system = lac_direct_system(f, item, ctx->threads, NULL);
 
   LAC_CHECK(memory, LAC_ERR_MEMORY, "lac_factor_selected_inverse: out of memory: columns of %lld rows", (long long)n);
   for (int k = 0; k < count && *excused; k += LAC_BLOCK_WIDTH) {
     int width = count - k < LAC_BLOCK_WIDTH ? count - k : LAC_BLOCK_WIDTH;
+    LAC_TRY(lac_context_look(ctx, "lac_factor_selected_inverse"));
     *excused = inverse_excuses(&system, width, picked + k, z + inverse_offset(f, item), memory);
   }
 done:

@@ -35,7 +35,7 @@ lac_status lac_direct_logdet(lac_context *ctx, const lac_factor *f, lac_array *l
   LAC_TRY(lac_direct_certain_partner(ctx, "lac_factor_logdet", logdet_is_able, &f));
   LAC_CHECK(f, LAC_ERR_UNSUPPORTED, "lac_factor_logdet: no method gives the determinant");
   work = (logdet_work){f, lac_array_edit(logabs), lac_array_edit(sign)};
-  LAC_CHECK(lac_tasks_run(threads, 0, f->items, logdet_item, &work).status == LAC_OK, LAC_ERR_MEMORY,
+  LAC_CHECK(lac_tasks_run(threads, NULL, 0, f->items, logdet_item, &work).status == LAC_OK, LAC_ERR_MEMORY,
             "lac_factor_logdet: out of memory: permutations of %lld rows", (long long)n);
 done:
   return status;

@@ -16,13 +16,14 @@ typedef struct rcond_work {
   char *memory;
   size_t share;
   void *out;
+  lac_stop *stop;
 } rcond_work;
 
 static lac_status rcond_item(const void *job, int64_t item, int thread, lac_fault *fault) {
   const rcond_work *w = job;
   const lac_structure *s = lac_direct_structure(w->f);
   size_t block = (size_t)(s->n * LAC_INVERSE_NORM_WIDTH) * lac_dtype_size(w->f->meta.dtype);
-  lac_inverse_task task = {.system = lac_direct_system(w->f, item, w->threads),
+  lac_inverse_task task = {.system = lac_direct_system(w->f, item, w->threads, w->stop),
                            .refines = lac_direct_of(w->f)->finding.perturbed > 0};
   double norm, inverse = 0, rcond = 1;
   lac_status status = LAC_OK;
@@ -45,14 +46,17 @@ lac_status lac_direct_rcond(lac_context *ctx, const lac_factor *f, lac_array *rc
   const lac_structure *s = lac_direct_structure(f);
   double numbers = (double)lac_direct_of(f)->finding.nnz + (double)f->items * (double)s->nnz;
   int threads = lac_threads_worth(ctx->threads, f->items, numbers * LAC_INVERSE_NORM_WIDTH);
-  rcond_work work = {.f = f, .threads = f->items < ctx->threads ? ctx->threads : 1, .out = lac_array_edit(rcond)};
+  lac_stop stop;
+  rcond_work work = {
+      .f = f, .threads = f->items < ctx->threads ? ctx->threads : 1, .out = lac_array_edit(rcond), .stop = &stop};
   lac_trial trial;
 
   work.share = (size_t)(REFINE_BLOCKS * LAC_INVERSE_NORM_WIDTH) * (size_t)s->n * lac_dtype_size(f->meta.dtype);
   work.memory = lac_alloc((size_t)threads * work.share);
   LAC_CHECK(work.memory, LAC_ERR_MEMORY, "lac_factor_rcond: out of memory: %zu bytes to work in",
             (size_t)threads * work.share);
-  trial = lac_tasks_run(threads, 0, f->items, rcond_item, &work);
+  lac_stop_init(&stop, ctx);
+  trial = lac_tasks_run(threads, &stop, 0, f->items, rcond_item, &work);
   LAC_CHECK(trial.status == LAC_OK, trial.status, "lac_factor_rcond: %s", trial.fault.text);
 done:
   lac_free(work.memory);

@@ -26,6 +26,7 @@ typedef struct solve_plan {
   const char *b;
   char *x;
   lac_doubt *doubt;
+  lac_stop *stop;
 } solve_plan;
 
 static void solve_conjugate(lac_dtype dtype, int64_t count, void *block) {
@@ -60,7 +61,7 @@ static lac_status solve_task(const void *job, int64_t task, int thread, lac_faul
   lac_side side = lac_side_transposes(plan->side) ? LAC_T : LAC_N;
   char *memory = plan->memory + (size_t)thread * plan->share;
   void *blocks[REFINE_BLOCKS];
-  lac_system system = lac_direct_system(f, lac_batch_item(plan->batch, 0, item), plan->threads);
+  lac_system system = lac_direct_system(f, lac_batch_item(plan->batch, 0, item), plan->threads, plan->stop);
 
   for (int i = 0; i < REFINE_BLOCKS; i++) blocks[i] = memory + (size_t)(i * n * width) * plan->number;
   solve_pack(plan, n, plan->b + (size_t)(lac_batch_item(plan->batch, 1, item) * n * plan->k + column) * plan->number,
@@ -82,6 +83,7 @@ static lac_status solve_task(const void *job, int64_t task, int thread, lac_faul
 static const char *solve_way_out(lac_status status) {
   if (status == LAC_ERR_NONFINITE) return "scale b down, or check the report for a singular matrix";
   if (status == LAC_ERR_SINGULAR) return lac_direct_singular_ways;
+  if (status == LAC_ERR_INTERRUPTED) return lac_direct_interrupted_ways;
   if (status == LAC_ERR_CONVERGENCE) return "use a wider dtype, or check lac_factor_rcond for a singular matrix";
   return "solve for fewer columns, or free memory";
 }
@@ -104,7 +106,7 @@ static lac_status solve_run(lac_context *ctx, solve_plan *plan) {
   plan->memory = lac_alloc((size_t)threads * plan->share);
   LAC_CHECK(plan->memory, LAC_ERR_MEMORY, "lac_factor_solve: out of memory: %zu bytes to work in",
             (size_t)threads * plan->share);
-  trial = lac_tasks_run(threads, 0, tasks, solve_task, plan);
+  trial = lac_tasks_run(threads, plan->stop, 0, tasks, solve_task, plan);
   LAC_CHECK(trial.status == LAC_OK, trial.status,
             "lac_factor_solve: %s with %s (matrix %lld of the batch, columns from %lld); %s", trial.fault.text,
             lac_direct_of(plan->factor)->table->name, (long long)(trial.task / plan->blocks),
@@ -148,6 +150,7 @@ static void solve_warn(lac_context *ctx, const solve_plan *plan, lac_solve_repor
 lac_status lac_direct_solve(lac_context *ctx, const lac_factor *f, const lac_solve_job *job, lac_solve_report *report) {
   lac_status status = LAC_OK;
   lac_doubt doubt = {.lock = PTHREAD_MUTEX_INITIALIZER};
+  lac_stop stop;
   int64_t k = job->b->meta.shape[job->b->meta.ndim - 1], blocks = (k + LAC_BLOCK_WIDTH - 1) / LAC_BLOCK_WIDTH;
   solve_plan plan = {.factor = f,
                      .side = job->side,
@@ -159,10 +162,12 @@ lac_status lac_direct_solve(lac_context *ctx, const lac_factor *f, const lac_sol
                      .threads = job->batch->count * blocks < ctx->threads ? ctx->threads : 1,
                      .b = lac_array_data(job->b),
                      .x = lac_array_edit(job->x),
-                     .doubt = &doubt};
+                     .doubt = &doubt,
+                     .stop = &stop};
 
   *report = (lac_solve_report){.ending = LAC_CONVERGED, .residual = LAC_UNMEASURED};
   snprintf(report->reason, sizeof report->reason, "solved by a direct factor");
+  lac_stop_init(&stop, ctx);
   LAC_TRY(solve_by_partners(ctx, &plan));
   solve_warn(ctx, &plan, report);
 done:

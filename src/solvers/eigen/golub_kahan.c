@@ -133,12 +133,13 @@ static double golub_small(golub *g) {
 // -- rounds ----------------------------------------------------------------------------------------------------------
 
 /// Grow the bases from v[0] until they are full or span all that can be reached.
-static lac_status golub_round(golub *g, int64_t limit) {
+static lac_status golub_round(golub *g, const lac_singular_options *o) {
   lac_context *ctx = g->ctx;
   lac_status status = LAC_OK;
 
-  for (g->count = 0; g->count < g->most && g->steps < limit;) {
+  for (g->count = 0; g->count < g->most && g->steps < o->steps;) {
     int k = g->count;
+    LAC_TRY(lac_context_look(ctx, o->function));
     LAC_TRY(ctx->kernels->spmm(ctx, g->p, LAC_N, g->a, g->v[k], g->u[k]));
     LAC_TRY(golub_clean(g, g->u, k, g->u[k], &g->alpha[k]));
     LAC_TRY(ctx->kernels->spmm(ctx, g->p, LAC_H, g->a, g->u[k], g->v[k + 1]));
@@ -161,7 +162,7 @@ static lac_status golub_iterate(golub *g, const lac_singular_options *o, double 
               "%s: did not reach the tolerance: relative residual %.1e after %lld steps (asked: %.1e)\n"
               "  allow more steps or a larger tolerance; singular values that lie close together need many",
               o->function, residual, (long long)g->steps, o->tolerance);
-    LAC_TRY(golub_round(g, o->steps));
+    LAC_TRY(golub_round(g, o));
     *sigma = golub_small(g);
     residual = *sigma > 0 ? fabs(g->beta[g->count - 1] * g->p_of[g->count - 1]) / *sigma : 0;
     LAC_TRY(golub_combine(g, g->v, g->q_of, v));

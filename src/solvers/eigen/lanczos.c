@@ -171,7 +171,10 @@ lac_status lac_lanczos_run(lac_context *ctx, const lac_lanczos *job, const lac_a
     job->made[i] = work.read[i] == 0 ? 0 : work.steps;
   }
   LAC_TRY(lanczos_normalise(ctx, &work));
-  for (int64_t j = 0; j < work.steps; j++) LAC_TRY(lanczos_step(ctx, &work, j));
+  for (int64_t j = 0; j < work.steps; j++) {
+    LAC_TRY(lac_context_look(ctx, job->function));
+    LAC_TRY(lanczos_step(ctx, &work, j));
+  }
 done:
   lanczos_close(&work);
   return status;

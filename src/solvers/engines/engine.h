@@ -29,8 +29,10 @@ typedef struct lac_engine_host {
       __attribute__((format(printf, 4, 5)));
   lac_status (*pass)(lac_context *ctx, lac_status status, const char *function);
   lac_status (*order)(lac_context *ctx, const lac_structure *structure, lac_ordering ordering, int32_t *order);
-  void (*blas_enter)(void);  // BLAS runs in the thread that calls it, until
-  void (*blas_leave)(void);
+  bool (*blas_hold)(int threads);  // core/blas.h
+  void (*blas_drop)(int threads);
+  bool (*blas_enter)(int threads);
+  void (*blas_leave)(int threads);
   const _Atomic int64_t *narrow;  // structures with more entries get 64-bit indices from the beginning
 } lac_engine_host;
 

@@ -140,7 +140,7 @@ static lac_status solve_conclude(lac_context *ctx, const lac_factor *f, const la
   if (report->ending == LAC_CONVERGED || job->only_reports || f->core->options.iteration.accept_unconverged) goto done;
   lac_krylov_explain(f, job->is_derivative, report, text, sizeof text);
   LAC_FAIL(
-      LAC_ERR_CONVERGENCE,
+      lac_ending_status(report->ending),
       "lac_factor_solve: %s; raise max_iterations or rtol, choose another preconditioner or a direct method, and of "
       "a singular matrix give the null space (iteration.null_space)",
       text);

@@ -13,6 +13,7 @@
 
 #include "backends/cpu/base/cpu.h"
 #include "backends/cpu/base/types.h"
+#include "core/blas.h"
 #if defined(LACUNA_HAVE_BLAS)
 #include <cblas.h>
 #endif
@@ -79,6 +80,9 @@ lac_status cpu_matmul(lac_context *ctx, lac_side side_x, const lac_array *x, lac
   if (job.l == 0 || job.batch.count == 0) return cpu_fill(ctx, z, 0, 0);
   job.is_apart = cpu_batch_is_apart(&job.batch);
   int64_t work = job.m * job.n * job.l * job.batch.count, units = job.is_apart ? job.batch.count : 1;
-  cpu_split(cpu_threads(ctx, work), units * job.all_tiles, 1, matmul_tiles[z->meta.dtype], &job);
+  int threads = cpu_threads(ctx, work);
+  if (!lac_blas_hold(threads)) return lac_context_fail(ctx, LAC_ERR_MEMORY, __func__, "matmul: " LAC_BLAS_LACKS);
+  cpu_split(threads, units * job.all_tiles, 1, matmul_tiles[z->meta.dtype], &job);
+  lac_blas_drop(threads);
   return LAC_OK;
 }

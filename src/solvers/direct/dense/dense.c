@@ -9,8 +9,6 @@
 
 #include "solvers/direct/dense/dense.h"
 
-#include <pthread.h>
-
 #include "core/pattern/pattern_impl.h"
 #include "solvers/direct/dense/dense_vector.h"
 #if defined(LACUNA_HAVE_BLAS)
@@ -44,29 +42,6 @@ static int dense_half(int n, int leaf) { return dense_pieces(n / 2, leaf) * leaf
 // -- BLAS ------------------------------------------------------------------------------------------------------------
 
 #if defined(LACUNA_HAVE_BLAS)
-extern void openblas_set_num_threads(int threads) __attribute__((weak));
-extern int openblas_get_num_threads(void) __attribute__((weak));
-
-static pthread_mutex_t blas_lock = PTHREAD_MUTEX_INITIALIZER;
-static int blas_users, blas_threads;
-
-void lac_blas_enter(void) {
-  if (!openblas_set_num_threads || !openblas_get_num_threads) return;
-  pthread_mutex_lock(&blas_lock);
-  if (blas_users++ == 0) {
-    blas_threads = openblas_get_num_threads();
-    if (blas_threads > 1) openblas_set_num_threads(1);
-  }
-  pthread_mutex_unlock(&blas_lock);
-}
-
-void lac_blas_leave(void) {
-  if (!openblas_set_num_threads || !openblas_get_num_threads) return;
-  pthread_mutex_lock(&blas_lock);
-  if (--blas_users == 0 && blas_threads > 1) openblas_set_num_threads(blas_threads);
-  pthread_mutex_unlock(&blas_lock);
-}
-
 static enum CBLAS_TRANSPOSE blas_side(lac_side side) {
   return side == LAC_H ? CblasConjTrans : side == LAC_T ? CblasTrans : CblasNoTrans;
 }
@@ -90,9 +65,6 @@ enum {
   BLAS_FROM_c64 = 8 * 8 * 8,
   BLAS_FROM_c128 = 8 * 8 * 8
 };
-#else
-void lac_blas_enter(void) {}
-void lac_blas_leave(void) {}
 #endif
 
 enum { is_complex_f32 = 0, is_complex_f64 = 0, is_complex_c64 = 1, is_complex_c128 = 1 };

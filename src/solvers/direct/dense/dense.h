@@ -9,14 +9,9 @@
 #ifndef LACUNA_SOLVERS_DIRECT_DENSE_DENSE_H
 #define LACUNA_SOLVERS_DIRECT_DENSE_DENSE_H
 
+#include "core/blas.h"
 #include "core/numbers.h"
 #include "lacuna/pattern.h"
-
-/// OpenBLAS would spread large products over threads of its own, which compete with ours, and its bits depend on how
-/// many. Its only setting is one of the process: the first to enter sets it to one thread, the last to leave sets it
-/// back. Other libraries are sequential when called by several threads, and are left alone.
-void lac_blas_enter(void);
-void lac_blas_leave(void);
 
 typedef enum dense_place { DENSE_LEFT, DENSE_RIGHT } dense_place;
 typedef enum dense_shape { DENSE_LOWER, DENSE_LOWER_UNIT, DENSE_UPPER, DENSE_UPPER_UNIT } dense_shape;

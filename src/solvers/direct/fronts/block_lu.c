@@ -190,7 +190,7 @@ static block_numeric *block_create(const lac_direct_job *job) {
 // What is singular, or does not suit, is left to LU of the whole matrix: it has the right names for rows and columns.
 static lac_status block_explain(const block_part *p, int32_t rows, lac_status status, lac_fault *fault) {
   lac_fault own = *fault;
-  if (status == LAC_ERR_MEMORY) return status;
+  if (status == LAC_ERR_MEMORY || status == LAC_ERR_INTERRUPTED) return status;
   snprintf(fault->text, sizeof fault->text, "of %lld blocks, that of %lld rows was refused (%.100s)",
            (long long)p->form->blocks, (long long)rows, own.text);
   return LAC_ERR_CONVERGENCE;
@@ -208,7 +208,8 @@ static lac_status block_factor_piece(const lac_direct_job *job, int32_t i, block
                         .values = values,
                         .like = like ? like->numerics[i] : NULL,
                         .near = near ? near->numerics[i] : NULL,
-                        .threads = job->threads};
+                        .threads = job->threads,
+                        .stop = job->stop};
   block_gather_kernels[job->dtype](piece->s->nnz, piece->slots, job->values, values);
   return piece->table->factor(&own, &f->numerics[i], fault);
 }
@@ -218,6 +219,7 @@ static lac_status block_factor(const lac_direct_job *job, void **numeric, lac_fa
   lac_status status = LAC_OK;
   block_numeric *f = block_create(job);
   int32_t zero = block_zero_kernels[job->dtype](p, job->values);
+  double since = 0;
 
   if (!f) {
     snprintf(fault->text, sizeof fault->text, "out of memory: %lld blocks of LU", (long long)p->form->blocks);
@@ -229,7 +231,8 @@ static lac_status block_factor(const lac_direct_job *job, void **numeric, lac_fa
     status = LAC_ERR_SINGULAR;
   }
   for (int32_t i = 0; i < p->piece_count && status == LAC_OK; i++) {
-    status = block_factor_piece(job, i, f, fault);
+    bool is_over = lac_stop_is_due(job->stop, LAC_STOP_WORK / BLOCK_LARGE, &since);
+    status = is_over ? lac_fault_interrupted(fault) : block_factor_piece(job, i, f, fault);
     if (status != LAC_OK) status = block_explain(p, p->pieces[i].s->n, status, fault);
   }
   if (status == LAC_OK) *numeric = f, f = NULL;
@@ -281,7 +284,7 @@ static lac_status block_logdet(const void *part, const void *numeric, lac_polar 
 }
 
 static lac_status block_selected_inverse(const lac_structure *structure, const void *part, const void *numeric,
-                                         int threads, void *values, lac_fault *fault) {
+                                         int threads, lac_stop *stop, void *values, lac_fault *fault) {
   const block_part *p = part;
   const block_numeric *f = numeric;
   lac_status status = LAC_OK;
@@ -296,7 +299,7 @@ static lac_status block_selected_inverse(const lac_structure *structure, const v
       snprintf(fault->text, sizeof fault->text, "out of memory: %zu bytes of an inverse", bytes);
       return LAC_ERR_MEMORY;
     }
-    status = piece->table->selected_inverse(piece->s, piece->part, f->numerics[i], threads, own, fault);
+    status = piece->table->selected_inverse(piece->s, piece->part, f->numerics[i], threads, stop, own, fault);
     if (status == LAC_OK) block_scatter_kernels[f->dtype](piece->s->nnz, piece->slots, own, values);
     lac_free(own);
   }

@@ -29,7 +29,7 @@ static lac_status cholesky_refuse(const lac_fronts *f, lac_status status, lac_fa
     snprintf(fault->text, sizeof fault->text, "the matrix is not positive definite: pivot %.3g in row %d", f->smallest,
              f->s->row_at[f->where]);
   }
-  return status;
+  return status == LAC_ERR_INTERRUPTED ? lac_fault_interrupted(fault) : status;
 }
 
 static lac_status cholesky_factor(const lac_direct_job *job, void **numeric, lac_fault *fault) {
@@ -37,14 +37,17 @@ static lac_status cholesky_factor(const lac_direct_job *job, void **numeric, lac
   lac_status status = LAC_ERR_MEMORY;
   double *norms = lac_alloc((size_t)s->n * sizeof *norms);
   lac_fronts *f = lac_fronts_create(s, LAC_FRONT_CHOLESKY, job->dtype);
-  lac_fronts_job fronts = {.eliminate = lac_eliminate_cholesky, .values = job->values, .threads = job->threads};
+  lac_fronts_job fronts = {
+      .eliminate = lac_eliminate_cholesky, .values = job->values, .threads = job->threads, .stop = job->stop};
 
   if (f && norms) {
     cholesky_norms[job->dtype](job->structure, s, job->values, job->threads, norms);
     fronts.norms = norms;
     status = cholesky_refuse(f, lac_fronts_factor(f, &fronts), fault);
   }
-  if (status == LAC_ERR_MEMORY) {
+  if (status == LAC_ERR_MEMORY && f && f->lacks_blas) {
+    snprintf(fault->text, sizeof fault->text, LAC_BLAS_LACKS);
+  } else if (status == LAC_ERR_MEMORY) {
     snprintf(fault->text, sizeof fault->text, "out of memory: a factor of %lld entries", (long long)s->nnz);
   }
   if (status == LAC_OK) *numeric = f, f = NULL;
@@ -73,9 +76,8 @@ static void cholesky_report(const void *part, const void *numeric, lac_finding *
 
 static lac_status cholesky_solve(const void *part, const void *numeric, lac_side side, int width, int threads,
                                  const void *b, void *x, void *work, lac_fault *fault) {
-  (void)part, (void)fault;
-  lac_fronts_solve(numeric, side, width, threads, b, x, work);
-  return LAC_OK;
+  (void)part;
+  return lac_fronts_solve(numeric, side, width, threads, b, x, work, fault);
 }
 
 const lac_direct_table lac_direct_cholesky = {

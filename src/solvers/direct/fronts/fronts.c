@@ -79,6 +79,7 @@ typedef struct fronts_worker {
   double smallest, largest;
   int32_t where;
   int64_t perturbed, zeros;
+  double since;  // operations since it looked whether the walk shall end
 } fronts_worker;
 
 typedef struct fronts_walk {
@@ -86,9 +87,9 @@ typedef struct fronts_walk {
   const lac_fronts_job *job;
   size_t size;
   fronts_worker *workers;
-  char **blocks;     // count: updates that are blocks of their own; NULL before and after
-  int lacks_memory;  // the walk has stopped
-  int32_t refused;   // the first step that was, or n
+  char **blocks;              // count: updates that are blocks of their own; NULL before and after
+  _Atomic lac_status ending;  // why the walk has stopped: LAC_ERR_MEMORY, LAC_ERR_INTERRUPTED
+  int32_t refused;            // the first step that was, or n
   double pivot;
 } fronts_walk;
 
@@ -167,16 +168,23 @@ static void fronts_count(fronts_worker *worker, const lac_front *front) {
   worker->where = front->where;
 }
 
+static bool fronts_end(fronts_walk *w, lac_status ending) {
+  atomic_store(&w->ending, ending);
+  return false;
+}
+
+// Whether the walk shall end before front i, which takes about p (p + r)^2 operations.
+static bool fronts_is_over(const fronts_walk *w, fronts_worker *worker, int32_t i) {
+  double p = lac_front_cols(w->f->s, i), m = p + lac_front_rows(w->f->s, i);
+  return lac_stop_is_due(w->job->stop, p * m * m, &worker->since);
+}
+
 // False when there is no memory, or the front is refused.
 static bool fronts_do(fronts_walk *w, fronts_worker *worker, int32_t i, int threads) {
   lac_dtype dtype = w->f->dtype;
   lac_front front = fronts_front(w, i, threads);
 
-  if (!fronts_prepare(w, worker, i, &front)) {
-#pragma omp atomic write
-    w->lacks_memory = 1;
-    return false;
-  }
+  if (!fronts_prepare(w, worker, i, &front)) return fronts_end(w, LAC_ERR_MEMORY);
   fronts_place[dtype](w->f->s, i, w->f->kind != LAC_FRONT_LU, w->job->values, &front);
   fronts_extend(w, worker, i, &front, fronts_extend_panel[dtype]);
   if (!w->job->eliminate[dtype](&front)) {
@@ -206,11 +214,9 @@ static bool fronts_range(void *opaque, int32_t range, int worker, int threads) {
 #pragma omp atomic read
     refused = w->refused;
     if (s->first[i] > refused) return true;
+    if (fronts_is_over(w, &w->workers[worker], i)) return fronts_end(w, LAC_ERR_INTERRUPTED);
     if (fronts_do(w, &w->workers[worker], i, threads)) continue;
-    int stops;
-#pragma omp atomic read
-    stops = w->lacks_memory;
-    return !stops;
+    return atomic_load(&w->ending) == LAC_OK;
   }
   return true;
 }
@@ -252,14 +258,18 @@ lac_status lac_fronts_factor(lac_fronts *f, const lac_fronts_job *job) {
     goto done;
   }
   for (int t = 0; t < job->threads; t++) w.workers[t].smallest = 1, w.workers[t].where = -1;
-  lac_blas_enter();
+  f->lacks_blas = !lac_blas_enter(job->threads);
+  if (f->lacks_blas) {
+    status = LAC_ERR_MEMORY;
+    goto done;
+  }
   lac_tree_up_ranges(f->s, job->threads, fronts_range, &w);
-  lac_blas_leave();
-  if (w.refused < f->s->n) {
+  lac_blas_leave(job->threads);
+  if (w.refused < f->s->n && w.ending != LAC_ERR_INTERRUPTED) {
     status = f->kind == LAC_FRONT_CHOLESKY ? LAC_ERR_DEFINITE : LAC_ERR_NONFINITE;
     f->where = w.refused, f->smallest = w.pivot;
-  } else if (w.lacks_memory) {
-    status = LAC_ERR_MEMORY;
+  } else if (w.ending != LAC_OK) {
+    status = w.ending;
   } else {
     fronts_sum_up(&w, job->threads);
   }

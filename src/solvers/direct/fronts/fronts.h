@@ -35,6 +35,7 @@ typedef struct lac_fronts {
   int64_t zeros;  // of these: see eliminate.h
   double growth;
   double flops;
+  bool lacks_blas;  // LAC_ERR_MEMORY for want of memory for BLAS
 } lac_fronts;
 
 /// Memory for a factor, which holds the analysis. NULL: there is none.
@@ -49,15 +50,17 @@ typedef struct lac_fronts_job {
   const double *norms;              // Cholesky: n, by steps: see eliminate.h
   double small;                     // see eliminate.h
   int threads;
+  lac_stop *stop;  // looked at between fronts; or NULL
 } lac_fronts_job;
 
 /// Factor. LAC_ERR_DEFINITE (Cholesky) or LAC_ERR_NONFINITE where a front was refused: `where` is then the step, the
 /// first of all, and `smallest` what the front said; else `where` is the column of A of the smallest pivot.
-/// LAC_ERR_MEMORY.
+/// LAC_ERR_MEMORY. LAC_ERR_INTERRUPTED.
 lac_status lac_fronts_factor(lac_fronts *f, const lac_fronts_job *job);
 
 /// x = A^-1 b (LAC_N) or A^-T b (LAC_T); see lac_direct_table.
-void lac_fronts_solve(const lac_fronts *f, lac_side side, int width, int threads, const void *b, void *x, void *work);
+lac_status lac_fronts_solve(const lac_fronts *f, lac_side side, int width, int threads, const void *b, void *x,
+                            void *work, lac_fault *fault);
 
 /// nnz, bytes, work_bytes and flops of a factor.
 void lac_fronts_foresee(const lac_supernodes *s, lac_front_kind kind, lac_dtype dtype, lac_finding *finding);

@@ -15,6 +15,7 @@
 /// every number is summed in one order by one thread, without memory. Shares are cut by the tree alone.
 
 #include <omp.h>
+#include <stdio.h>
 
 #include "core/context_impl.h"
 #include "core/search.h"
@@ -178,17 +179,22 @@ static void solve_through(fronts_solve *w, int threads) {
   lac_tree_down_ranges(s, threads, solve_range_down, w);
 }
 
-void lac_fronts_solve(const lac_fronts *f, lac_side side, int width, int threads, const void *b, void *x, void *work) {
+lac_status lac_fronts_solve(const lac_fronts *f, lac_side side, int width, int threads, const void *b, void *x,
+                            void *work, lac_fault *fault) {
   fronts_solve w = {.f = f, .width = width, .y = work, .x = x};
   const lac_supernodes *s = f->s;
   bool turned = side == LAC_T;
 
+  if (!lac_blas_enter(threads)) {
+    snprintf(fault->text, sizeof fault->text, LAC_BLAS_LACKS);
+    return LAC_ERR_MEMORY;
+  }
   solve_plan(&w, side);
-  lac_blas_enter();
   solve_move[f->dtype](&w, false, turned ? s->col_at : s->row_at, turned ? f->col_scale : f->row_scale, threads, b,
                        work);
   solve_through(&w, threads);
   solve_move[f->dtype](&w, true, turned ? s->row_at : s->col_at, turned ? f->row_scale : f->col_scale, threads, work,
                        x);
-  lac_blas_leave();
+  lac_blas_leave(threads);
+  return LAC_OK;
 }

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "core/blas.h"
 #include "solvers/direct/method/refine.h"
 
 // Growth from which on there is doubt.
@@ -29,9 +30,15 @@ static lac_status pivoted_eliminate(lac_pivoted_job *p, lac_fronts *f, lac_fault
                                .values = p->scaled,
                                .like = p->job->like,
                                .small = pivoted_small(f->dtype),
-                               .threads = p->job->threads};
+                               .threads = p->job->threads,
+                               .stop = p->job->stop};
   lac_status status = lac_fronts_factor(f, &fronts_job);
+  if (status == LAC_ERR_MEMORY && f->lacks_blas) {
+    snprintf(fault->text, sizeof fault->text, LAC_BLAS_LACKS);
+    return status;
+  }
   if (status == LAC_ERR_MEMORY) return pivoted_memory(p, fault);
+  if (status == LAC_ERR_INTERRUPTED) return lac_fault_interrupted(fault);
   if (status == LAC_ERR_NONFINITE) {
     snprintf(fault->text, sizeof fault->text, "pivots inside supernodes do not suit: numbers overflow");
     return LAC_ERR_CONVERGENCE;  // where pivots come from anywhere they need not
@@ -54,7 +61,8 @@ static lac_status pivoted_probe(const lac_pivoted_job *p, const lac_fronts *f, l
                        .numeric = f,
                        .values = p->job->values,
                        .dtype = p->job->dtype,
-                       .threads = p->job->threads};
+                       .threads = p->job->threads,
+                       .stop = p->job->stop};
   bool is_sure = f->perturbed == 0 && f->growth <= PIVOTED_GROWTH;
   double error;
   if (is_sure && !p->job->like) return LAC_OK;
@@ -104,9 +112,8 @@ bool lac_pivoted_is_stable(const lac_solver_options *options) { return (void)opt
 
 lac_status lac_pivoted_solve(const void *part, const void *numeric, lac_side side, int width, int threads,
                              const void *b, void *x, void *work, lac_fault *fault) {
-  (void)part, (void)fault;
-  lac_fronts_solve(numeric, side, width, threads, b, x, work);
-  return LAC_OK;
+  (void)part;
+  return lac_fronts_solve(numeric, side, width, threads, b, x, work, fault);
 }
 
 void lac_pivoted_report(const void *part, const void *numeric, lac_finding *finding) {

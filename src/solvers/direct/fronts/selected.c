@@ -62,6 +62,7 @@ typedef struct selected_worker {
   char *work;                 // Y and V
   selected_run *runs;
   int32_t *columns;
+  double since;  // operations since it looked whether the walk shall end
 } selected_worker;
 
 typedef struct selected_walk {
@@ -75,6 +76,7 @@ typedef struct selected_walk {
   char **blocks;     // count
   int32_t *waiting;  // count: children that have not taken their part of a block
   selected_worker *workers;
+  lac_stop *stop;
 } selected_walk;
 
 // -- memory ----------------------------------------------------------------------------------------------------------
@@ -210,24 +212,31 @@ static bool selected_range(void *job, int32_t range, int worker, int threads) {
   selected_walk *w = job;
   const lac_supernodes *s = w->f->s;
   for (int32_t i = s->ranges[range].end - 1; i >= s->ranges[range].begin; i--) {
+    double p = lac_front_cols(s, i), m = (double)selected_rows(s, i);
+    if (lac_stop_is_due(w->stop, 2 * p * m * m, &w->workers[worker].since)) return false;
     if (!selected_visit(w, i, worker, threads)) return false;
   }
   return true;
 }
 
 lac_status lac_fronts_selected_inverse(const lac_structure *structure, const void *part, const void *fronts,
-                                       int threads, void *values, lac_fault *fault) {
-  selected_walk w = {.f = fronts, .values = values};
+                                       int threads, lac_stop *stop, void *values, lac_fault *fault) {
+  selected_walk w = {.f = fronts, .values = values, .stop = stop};
   (void)structure, (void)part;
   w.size = lac_dtype_size(w.f->dtype);
-  bool fits = selected_begin(&w, threads);
-  if (fits) {
-    lac_blas_enter();
-    fits = lac_tree_down_ranges(w.f->s, threads, selected_range, &w);
-    lac_blas_leave();
+  bool is_done = selected_begin(&w, threads), lacks_blas = is_done && !lac_blas_enter(threads);
+  is_done = is_done && !lacks_blas;
+  if (is_done) {
+    is_done = lac_tree_down_ranges(w.f->s, threads, selected_range, &w);
+    lac_blas_leave(threads);
   }
   selected_end(&w, threads);
-  if (fits) return LAC_OK;
-  snprintf(fault->text, sizeof fault->text, "out of memory: fronts of the inverse of up to %d rows", w.most);
+  if (is_done) return LAC_OK;
+  if (lac_stop_is_set(stop)) return lac_fault_interrupted(fault);
+  if (lacks_blas) {
+    snprintf(fault->text, sizeof fault->text, LAC_BLAS_LACKS);
+  } else {
+    snprintf(fault->text, sizeof fault->text, "out of memory: fronts of the inverse of up to %d rows", w.most);
+  }
   return LAC_ERR_MEMORY;
 }

@@ -39,6 +39,7 @@ double lac_inverse_root(const lac_system *a, double *root) {
 lac_status lac_inverse_solve(lac_inverse_task *t, lac_side side, int width, lac_fault *fault) {
   const lac_system *a = &t->system;
   lac_status status;
+  if (lac_stop_is_set(a->stop)) return lac_fault_interrupted(fault);
   if (!t->refines) {
     return a->table->solve(a->analysis, a->numeric, side, width, a->threads, t->blocks[REFINE_B], t->blocks[REFINE_X],
                            t->blocks[REFINE_WORK], fault);

@@ -9,6 +9,7 @@
 #define LACUNA_SOLVERS_DIRECT_METHOD_METHOD_H
 
 #include "core/array_impl.h"
+#include "core/stop.h"
 #include "lacuna/solver.h"
 #include "solvers/direct/order/structure.h"
 
@@ -47,6 +48,7 @@ typedef struct lac_direct_job {
                      // probed: LAC_ERR_CONVERGENCE where they do not suit; or NULL
   const void *near;  // the first numeric of the same batch, whose choices may be taken where they suit; or NULL
   int threads;       // that the method may use
+  lac_stop *stop;    // looked at between pieces of the work; or NULL
 } lac_direct_job;
 
 /// det = sign exp(logabs), for complex matrices sign is the phase: sign_re + i sign_im.
@@ -80,9 +82,10 @@ typedef struct lac_direct_table {
   /// Fails with LAC_ERR_MEMORY alone. Optional.
   lac_status (*logdet)(const void *part, const void *numeric, lac_polar *out);
 
-  /// A^-T on the pattern of A: values[slot of (i, j)] = (A^-1)(j, i). Never asked of a perturbed factor. Optional.
+  /// A^-T on the pattern of A: values[slot of (i, j)] = (A^-1)(j, i). Never asked of a perturbed factor. `stop` is that
+  /// of a job. Optional.
   lac_status (*selected_inverse)(const lac_structure *structure, const void *part, const void *numeric, int threads,
-                                 void *values, lac_fault *fault);
+                                 lac_stop *stop, void *values, lac_fault *fault);
 
   void (*report)(const void *part, const void *numeric, lac_finding *finding);
   void (*destroy)(void *numeric);  // accepts NULL
@@ -111,8 +114,11 @@ typedef struct lac_trial {
 /// One task of many, by thread number `thread`; where it fails the fault has a text.
 typedef lac_status (*lac_task)(const void *job, int64_t task, int thread, lac_fault *fault);
 
-/// Tasks first .. count - 1, shared out among threads. All of them are run; of those that fail the first one is told,
-/// whatever the number of threads. `task` is `count` where none failed.
-lac_trial lac_tasks_run(int threads, int64_t first, int64_t count, lac_task task, const void *job);
+/// Give up work that shall end: LAC_ERR_INTERRUPTED. It is no LAC_ERR_CONVERGENCE, so that nobody tries another way.
+lac_status lac_fault_interrupted(lac_fault *fault);
+
+/// Tasks first .. count - 1, shared out among threads. All of them are run, until `stop` (or NULL) says that they shall
+/// end; of those that fail the first one is told, whatever the number of threads. `task` is `count` where none failed.
+lac_trial lac_tasks_run(int threads, lac_stop *stop, int64_t first, int64_t count, lac_task task, const void *job);
 
 #endif

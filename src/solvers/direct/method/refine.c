@@ -151,6 +151,7 @@ static lac_status refine_run(const lac_system *a, lac_side side, int width, void
   if (status != LAC_OK) return status;
   refine_measure(a, side, width, blocks, REFINE_X, gauge);
   for (int step = 0; is_worth && step < REFINE_STEPS && !refine_is_good(a, width, gauge); step++) {
+    if (lac_stop_is_set(a->stop)) return lac_fault_interrupted(fault);
     status = refine_step(a, side, width, blocks, gauge, &is_worth, fault);
     if (status != LAC_OK) return status;
   }

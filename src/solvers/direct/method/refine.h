@@ -14,6 +14,7 @@ typedef struct lac_system {
   const void *analysis, *numeric, *values;
   lac_dtype dtype;
   int threads;      // that a solve may use
+  lac_stop *stop;   // looked at between solves; or NULL
   bool is_stable;   // the factor is known to be good: the verdict may be mild
   bool is_regular;  // and the matrix not singular to working precision: then milder still
 } lac_system;

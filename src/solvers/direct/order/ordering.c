@@ -39,6 +39,8 @@ done:
   return status;
 }
 
+static const char ORDER_WORK[] = "the ordering of a matrix";
+
 // -- the better of two -----------------------------------------------------------------------------------------------
 
 // METIS takes about a microsecond for an entry of the graph. Where the factorisation takes as long, as on grids in three
@@ -68,8 +70,10 @@ lac_status lac_order_graph(lac_context *ctx, const lac_graph *graph, lac_orderin
 
   LAC_TRY(order_by(ctx, graph, ordering, out));
   *name = names[ordering];
+  LAC_TRY(lac_context_look(ctx, ORDER_WORK));
   if (ordering == LAC_ORDER_AUTO && order_is_costly(graph, out) && lac_metis_find()) {
     order_try_metis(ctx, graph, out, name);
+    LAC_TRY(lac_context_look(ctx, ORDER_WORK));
   }
 done:
   return status;

@@ -21,7 +21,7 @@
 
 #include "solvers/direct/order/ordering.h"
 
-enum { NONE = -1 };
+enum { NONE = -1, AMD_LOOK = 1024 };  // no vertex; pivots after which it looks whether it shall end
 
 void lac_amd_clear(amd *g) {
   lac_free(g->list);
@@ -383,6 +383,7 @@ lac_status lac_amd_run(lac_context *ctx, amd *g, int32_t done_with, int32_t *ord
   while (g->left > 0) {
     int32_t v = amd_take_lowest(g);
     LAC_TRY(amd_eliminate(ctx, g, v));
+    if (count % AMD_LOOK == 0) LAC_TRY(lac_context_look(ctx, "the ordering of a matrix"));
     order[done_with + count++] = v;
   }
   memcpy(pivots, order + done_with, (size_t)count * sizeof *pivots);

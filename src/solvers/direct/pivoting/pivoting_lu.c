@@ -169,16 +169,21 @@ static lac_status pivoting_explain(lac_status status, const pivoting_work *w, in
   return pivoting_fault(fault, status, "the matrix is structurally singular: no pivot is left for column %lld", column);
 }
 
-static lac_status pivoting_eliminate(const lac_structure *s, const pivoting_analysis *a, double tolerance,
-                                     const void *values, pivoting_work *w, pivoting_numeric *f, lac_fault *fault) {
-  int32_t zero_row = pivoting_scale_kernels[f->dtype](s, values, f->row_scale, f->col_scale);
+static lac_status pivoting_eliminate(const lac_direct_job *job, double tolerance, pivoting_work *w, pivoting_numeric *f,
+                                     lac_fault *fault) {
+  const lac_structure *s = job->structure;
+  const pivoting_analysis *a = job->part;
+  double since = 0;
+  int32_t zero_row = pivoting_scale_kernels[f->dtype](s, job->values, f->row_scale, f->col_scale);
   if (zero_row >= 0) {
     return pivoting_fault(fault, LAC_ERR_SINGULAR, "the matrix is singular: row %lld has only zeros, pivot 0",
                           zero_row);
   }
   for (int32_t k = 0; k < f->n; k++) {
-    lac_status status = pivoting_column_kernels[f->dtype](s, values, a->order[k], k, tolerance, w, f);
+    double before = f->flops;
+    lac_status status = pivoting_column_kernels[f->dtype](s, job->values, a->order[k], k, tolerance, w, f);
     if (status != LAC_OK) return pivoting_explain(status, w, a->order[k], fault);
+    if (lac_stop_is_due(job->stop, f->flops - before, &since)) return lac_fault_interrupted(fault);
   }
   for (int64_t p = 0; p < f->l.count; p++) f->l.rows[p] = w->place[f->l.rows[p]];
   return LAC_OK;
@@ -194,7 +199,7 @@ static lac_status pivoting_factor_by(const lac_direct_job *job, double tolerance
   if (!f || !pivoting_work_init(&w, (size_t)structure->n, job->dtype)) {
     status = pivoting_fault(fault, LAC_ERR_MEMORY, "out of memory: LU of %lld rows", structure->n);
   } else {
-    status = pivoting_eliminate(structure, job->part, tolerance, job->values, &w, f, fault);
+    status = pivoting_eliminate(job, tolerance, &w, f, fault);
   }
   if (status == LAC_OK) *numeric = f, f = NULL;
   pivoting_destroy(f);

@@ -63,6 +63,6 @@ int32_t pivoting_reach(const lac_structure *a, int32_t column, int32_t k, const 
 /// Slots of the table: see pivoting_lu_inverse.c.
 lac_status pivoting_logdet(const void *analysis, const void *numeric, lac_polar *out);
 lac_status pivoting_selected_inverse(const lac_structure *structure, const void *analysis, const void *numeric,
-                                     int threads, void *values, lac_fault *fault);
+                                     int threads, lac_stop *stop, void *values, lac_fault *fault);
 
 #endif

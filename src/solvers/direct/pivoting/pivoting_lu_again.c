@@ -16,9 +16,9 @@
 #define KERNEL_FILE "solvers/direct/pivoting/pivoting_lu_again_kernel.h"
 #include "solvers/numbers/instantiate.h"
 
-typedef int32_t again_factor_kernel(const lac_structure *, const int32_t *, const void *, const int32_t *, void *,
-                                    pivoting_numeric *);
-static again_factor_kernel *const again_factor_kernels[] = TABLE(again_factor);
+typedef bool again_column_kernel(const lac_structure *, const void *, int32_t, int32_t, const int32_t *, void *,
+                                 pivoting_numeric *);
+static again_column_kernel *const again_column_kernels[] = TABLE(again_column);
 
 static void again_copy_triangle(const pivoting_triangle *like, int32_t n, pivoting_triangle *to) {
   memcpy(to->offsets, like->offsets, (size_t)(n + 1) * sizeof *to->offsets);
@@ -46,7 +46,8 @@ static lac_status again_probe(const lac_direct_job *job, const pivoting_numeric 
                        .numeric = f,
                        .values = job->values,
                        .dtype = job->dtype,
-                       .threads = job->threads};
+                       .threads = job->threads,
+                       .stop = job->stop};
   double error;
   return lac_refine_probe(&system, false, f->row_scale, f->col_scale, &error, fault);
 }
@@ -54,10 +55,14 @@ static lac_status again_probe(const lac_direct_job *job, const pivoting_numeric 
 static lac_status again_eliminate(const lac_direct_job *job, const int32_t *place, void *x, pivoting_numeric *f,
                                   lac_fault *fault) {
   const pivoting_analysis *a = job->part;
-  int32_t refused = again_factor_kernels[f->dtype](job->structure, a->order, job->values, place, x, f);
-  if (refused < 0) return again_probe(job, f, fault);
-  snprintf(fault->text, sizeof fault->text, "the old pivot of column %d is 0 or overflows", a->order[refused]);
-  return LAC_ERR_CONVERGENCE;
+  double since = 0, work = f->flops / f->n;  // of a column, on the average
+  for (int32_t k = 0; k < f->n; k++) {
+    if (lac_stop_is_due(job->stop, work, &since)) return lac_fault_interrupted(fault);
+    if (again_column_kernels[f->dtype](job->structure, job->values, a->order[k], k, place, x, f)) continue;
+    snprintf(fault->text, sizeof fault->text, "the old pivot of column %d is 0 or overflows", a->order[k]);
+    return LAC_ERR_CONVERGENCE;
+  }
+  return again_probe(job, f, fault);
 }
 
 lac_status pivoting_factor_again(const lac_direct_job *job, void **numeric, lac_fault *fault) {

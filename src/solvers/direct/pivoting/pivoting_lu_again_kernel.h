@@ -13,28 +13,25 @@ static void FN(again_update)(int32_t k, pivoting_numeric *f, T *x) {
   }
 }
 
-// Returns the step whose pivot is zero or not finite, or -1.
-static int32_t FN(again_factor)(const lac_structure *s, const int32_t *order, const void *values, const int32_t *place,
-                                void *work, pivoting_numeric *f) {
+// Column k of L and U. False: its pivot is zero or not finite.
+static bool FN(again_column)(const lac_structure *s, const void *values, int32_t column, int32_t k,
+                             const int32_t *place, void *work, pivoting_numeric *f) {
   const T *a = values;
   T *x = work, *l = f->l.values, *diagonal = f->diagonal;
   const REAL *row_scale = f->row_scale, *col_scale = f->col_scale;
-  for (int32_t k = 0; k < f->n; k++) {
-    int32_t column = order[k];
-    for (int64_t q = s->t_offsets[column]; q < s->t_offsets[column + 1]; q++) {
-      x[place[s->t_rows[q]]] = a[s->t_slots[q]] * row_scale[s->t_rows[q]] * col_scale[column];
-    }
-    FN(again_update)(k, f, x);
-    T pivot = x[k];
-    double size = FN(size)(pivot);
-    x[k] = 0;
-    if (!(size > 0) || !isfinite(size)) return k;
-    if (size < f->smallest) f->smallest = size, f->where = column;
-    diagonal[k] = pivot;
-    for (int64_t q = f->l.offsets[k]; q < f->l.offsets[k + 1]; q++) {
-      l[q] = FN(div)(x[f->l.rows[q]], pivot);
-      x[f->l.rows[q]] = 0;
-    }
+  for (int64_t q = s->t_offsets[column]; q < s->t_offsets[column + 1]; q++) {
+    x[place[s->t_rows[q]]] = a[s->t_slots[q]] * row_scale[s->t_rows[q]] * col_scale[column];
   }
-  return -1;
+  FN(again_update)(k, f, x);
+  T pivot = x[k];
+  double size = FN(size)(pivot);
+  x[k] = 0;
+  if (!(size > 0) || !isfinite(size)) return false;
+  if (size < f->smallest) f->smallest = size, f->where = column;
+  diagonal[k] = pivot;
+  for (int64_t q = f->l.offsets[k]; q < f->l.offsets[k + 1]; q++) {
+    l[q] = FN(div)(x[f->l.rows[q]], pivot);
+    x[f->l.rows[q]] = 0;
+  }
+  return true;
 }

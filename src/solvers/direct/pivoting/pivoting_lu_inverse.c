@@ -35,11 +35,12 @@ typedef struct pivoting_fill {
 
 typedef void pivoting_multiply_kernel(const pivoting_numeric *, lac_determinant *);
 typedef void pivoting_fill_kernel(const pivoting_numeric *, pivoting_fill *);
+typedef void pivoting_invert_kernel(pivoting_fill *, int32_t);
 typedef void pivoting_store_kernel(const lac_structure *, const pivoting_numeric *, const int32_t *, const int32_t *,
                                    const pivoting_fill *, void *);
 static pivoting_multiply_kernel *const pivoting_multiply_kernels[] = TABLE(pivoting_multiply);
 static pivoting_fill_kernel *const pivoting_copy_kernels[] = TABLE(pivoting_copy);
-static pivoting_fill_kernel *const pivoting_invert_kernels[] = TABLE(pivoting_invert);
+static pivoting_invert_kernel *const pivoting_invert_kernels[] = TABLE(pivoting_invert_step);
 static pivoting_store_kernel *const pivoting_inverse_store_kernels[] = TABLE(pivoting_inverse_store);
 
 // Row pivots[k] of A meets column order[k]: the permutation between them has the sign of both together.
@@ -108,23 +109,36 @@ static bool pivoting_steps(const pivoting_numeric *f, const int32_t *order, int3
   return true;
 }
 
+// All steps, the last first; a step takes about the square of its entries. False: it shall end.
+static bool pivoting_invert(const pivoting_numeric *f, lac_stop *stop, pivoting_fill *x) {
+  double since = 0;
+  for (int32_t j = x->n - 1; j >= 0; j--) {
+    double entries = (double)(x->offsets[j + 1] - x->offsets[j]);
+    if (lac_stop_is_due(stop, entries * entries, &since)) return false;
+    pivoting_invert_kernels[f->dtype](x, j);
+  }
+  return true;
+}
+
 lac_status pivoting_selected_inverse(const lac_structure *structure, const void *analysis, const void *numeric,
-                                     int threads, void *values, lac_fault *fault) {
+                                     int threads, lac_stop *stop, void *values, lac_fault *fault) {
   const pivoting_numeric *f = numeric;
   pivoting_fill x = {0};
   int32_t *row_step = NULL, *col_step = NULL;
   bool fits = pivoting_fill_allocate(f, &x) &&
               pivoting_steps(f, ((const pivoting_analysis *)analysis)->order, &row_step, &col_step);
+  bool is_over = false;
   (void)threads;
   if (fits) {
     pivoting_fill_count(f, &x);
     pivoting_copy_kernels[f->dtype](f, &x);
-    pivoting_invert_kernels[f->dtype](f, &x);
-    pivoting_inverse_store_kernels[f->dtype](structure, f, row_step, col_step, &x, values);
+    is_over = !pivoting_invert(f, stop, &x);
+    if (!is_over) pivoting_inverse_store_kernels[f->dtype](structure, f, row_step, col_step, &x, values);
   }
   pivoting_fill_clear(&x);
   lac_free(row_step);
   lac_free(col_step);
+  if (is_over) return lac_fault_interrupted(fault);
   if (fits) return LAC_OK;
   snprintf(fault->text, sizeof fault->text, "out of memory: the inverse on %lld entries of L and U",
            (long long)f->l.count + f->u.count + f->n);

@@ -101,11 +101,6 @@ static void FN(pivoting_invert_step)(pivoting_fill *x, int32_t j) {
   z[below - 1] = FN(div)((T)corner, pivot);
 }
 
-static void FN(pivoting_invert)(const pivoting_numeric *numeric, pivoting_fill *x) {
-  (void)numeric;
-  for (int32_t j = x->n - 1; j >= 0; j--) FN(pivoting_invert_step)(x, j);
-}
-
 // (A^-1)(j, i) = c_j z_ji r_i into the slot of a_ij, whose steps are those of row i and column j.
 static void FN(pivoting_inverse_store)(const lac_structure *s, const pivoting_numeric *f, const int32_t *row_step,
                                        const int32_t *col_step, const pivoting_fill *x, void *values) {

@@ -146,9 +146,9 @@ static lac_status triangular_logdet(const void *part, const void *numeric, lac_p
 }
 
 static lac_status triangular_selected_inverse(const lac_structure *structure, const void *part, const void *numeric,
-                                              int threads, void *values, lac_fault *fault) {
+                                              int threads, lac_stop *stop, void *values, lac_fault *fault) {
   const triangular_numeric *f = numeric;
-  (void)structure, (void)threads, (void)fault;
+  (void)structure, (void)threads, (void)stop, (void)fault;
   triangular_inverse_kernels[f->dtype](part, f->values, values);
   return LAC_OK;
 }

@@ -190,6 +190,7 @@ static lac_status supernodes_build(lac_context *ctx, const lac_structure *a, con
   LAC_TRY(supernodes_allocate(ctx, a, s));
   supernodes_number(e, &part, match, s);
   supernodes_measure(&part, s);
+  LAC_TRY(lac_context_look(ctx, "the analysis of a matrix"));
   LAC_TRY(supernodes_fill(ctx, a, graph, s));
   LAC_CHECK(lac_tree_cut(s), LAC_ERR_MEMORY, "out of memory: the subtrees of %d supernodes", s->count);
 done:

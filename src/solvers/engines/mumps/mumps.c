@@ -8,7 +8,8 @@
 /// with the pattern is the order, which makes the analysis cheap. Where the diagonal is not full MUMPS chooses its order by
 /// the values, matching rows and columns, and each factor has its own.
 ///
-/// Its state is global: all calls are made under one lock.
+/// Its state is global: all calls are made under one lock. Memory that it lacks it reports (codes -5, -7, -13, ...), as far
+/// as its own checks reach; the buffers of its BLAS are had before it is called (plugin_enter).
 
 #include <cmumps_c.h>
 #include <dmumps_c.h>
@@ -230,9 +231,11 @@ static lac_status engine_mumps_factor(const lac_direct_job *job, void **numeric,
   f->det = (lac_polar){.sign_re = 1};
   f->finding = (lac_finding){.smallest = 0, .where = -1};  // MUMPS does not tell its pivots: each factor is in doubt
   pthread_mutex_lock(&mumps_lock);
-  plugin_enter(job->threads);
-  if (job->structure->n > 0) status = mumps_factor_kernels[job->dtype](job, f, fault);
-  plugin_leave(job->threads);
+  status = plugin_enter(job->threads, fault);
+  if (status == LAC_OK) {
+    if (job->structure->n > 0) status = mumps_factor_kernels[job->dtype](job, f, fault);
+    plugin_leave(job->threads);
+  }
   pthread_mutex_unlock(&mumps_lock);
   if (status == LAC_OK) *numeric = f, f = NULL;
   engine_mumps_destroy(f);
@@ -248,9 +251,11 @@ static lac_status engine_mumps_solve(const void *part, const void *numeric, lac_
   if (a->n == 0) return LAC_OK;
   plugin_to_columns(a->n, width, mumps_sizes[f->dtype], b, work);
   pthread_mutex_lock(&mumps_lock);
-  plugin_enter(threads);
-  status = mumps_solve_kernels[f->dtype](f, side, width, work, fault);
-  plugin_leave(threads);
+  status = plugin_enter(threads, fault);
+  if (status == LAC_OK) {
+    status = mumps_solve_kernels[f->dtype](f, side, width, work, fault);
+    plugin_leave(threads);
+  }
   pthread_mutex_unlock(&mumps_lock);
   if (status == LAC_OK) plugin_to_rows(a->n, width, mumps_sizes[f->dtype], work, x);
   return status;

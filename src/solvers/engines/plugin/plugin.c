@@ -4,9 +4,12 @@
 
 #include "solvers/engines/plugin/plugin.h"
 
+#include <pthread.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "core/memory_impl.h"
 
@@ -41,12 +44,32 @@ lac_status plugin_order(lac_context *ctx, const lac_structure *structure, lac_or
   return plugin_host->order(ctx, structure, ordering, order);
 }
 
-void plugin_enter(int threads) {
-  if (threads == 1) plugin_host->blas_enter();
+lac_status plugin_enter(int threads, lac_fault *fault) {
+  bool fits = threads == 1 ? plugin_host->blas_enter(1) : plugin_host->blas_hold(1);
+  return fits ? LAC_OK : plugin_fault(fault, LAC_ERR_MEMORY, LAC_BLAS_LACKS);
 }
 
-void plugin_leave(int threads) {
-  if (threads == 1) plugin_host->blas_leave();
+void plugin_leave(int threads) { (threads == 1 ? plugin_host->blas_leave : plugin_host->blas_drop)(1); }
+
+enum { PLUGIN_SLACK = 32 << 20 };  // what else is taken while an engine works: heaps of its threads, our own stack
+
+lac_status plugin_ask(const char *engine, double bytes, int threads, lac_fault *fault) {
+  pthread_attr_t attributes;
+  size_t stack = 0;
+  void *room = MAP_FAILED;
+
+  if (pthread_attr_init(&attributes) == 0) {
+    (void)pthread_attr_getstacksize(&attributes, &stack);
+    (void)pthread_attr_destroy(&attributes);
+  }
+  bytes += PLUGIN_SLACK + (double)threads * (double)stack;
+  if (bytes < (double)PTRDIFF_MAX) {
+    room = mmap(NULL, (size_t)bytes + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  }
+  if (room != MAP_FAILED) munmap(room, (size_t)bytes + 1);
+  if (room != MAP_FAILED) return LAC_OK;
+  return plugin_fault(fault, LAC_ERR_MEMORY, "out of memory: %s will take about %.3g MB of address space", engine,
+                      bytes / 1e6);
 }
 
 bool plugin_is_wide(const lac_structure *structure) { return structure->nnz > atomic_load(plugin_host->narrow); }

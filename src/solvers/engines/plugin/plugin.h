@@ -8,11 +8,17 @@
 #ifndef LACUNA_SOLVERS_ENGINES_PLUGIN_PLUGIN_H
 #define LACUNA_SOLVERS_ENGINES_PLUGIN_PLUGIN_H
 
+#include "core/blas.h"
 #include "solvers/engines/engine.h"
 
 /// Where the caller's threads are all there is, BLAS runs in the one that calls it: between these two, if `threads` is 1.
-void plugin_enter(int threads);
+/// LAC_ERR_MEMORY where BLAS has no memory: then there is nothing to leave.
+lac_status plugin_enter(int threads, lac_fault *fault);
 void plugin_leave(int threads);
+
+/// Whether there is address space for so many bytes and the stacks of so many threads, which an engine will take: for
+/// those that hang or end the process where it is not. LAC_ERR_MEMORY.
+lac_status plugin_ask(const char *engine, double bytes, int threads, lac_fault *fault);
 
 /// False when the host is of another build.
 bool plugin_start(const lac_engine_host *host);

@@ -17,6 +17,10 @@
 #include "solvers/direct/method/determinant.h"
 #include "solvers/engines/suitesparse/tables.h"
 
+#ifndef CHOLMOD_OMP_NUM_THREADS
+#define CHOLMOD_OMP_NUM_THREADS 4
+#endif
+
 typedef struct cholmod_part {
   int32_t n;
   bool is_wide;
@@ -103,6 +107,14 @@ static void engine_cholmod_destroy(void *numeric) {
   lac_free(f);
 }
 
+// Threads of its own that CHOLMOD begins where it was built with OpenMP, which ends the process when it cannot; by then
+// the factor and a work space no larger are taken.
+static lac_status cholmod_ask(const lac_direct_job *job, lac_fault *fault) {
+  const cholmod_part *a = job->part;
+  double size = job->dtype == LAC_C128 ? 16 : 8;
+  return plugin_ask("CHOLMOD", 2 * a->nnz * size, CHOLMOD_OMP_NUM_THREADS, fault);
+}
+
 static lac_status engine_cholmod_factor(const lac_direct_job *job, void **numeric, lac_fault *fault) {
   const cholmod_part *a = job->part;
   cholmod_numeric *f = NULL;
@@ -115,9 +127,13 @@ static lac_status engine_cholmod_factor(const lac_direct_job *job, void **numeri
   f->smallest = 1;
   f->where = -1;
   f->det = (lac_polar){.sign_re = 1};
-  plugin_enter(job->threads);
-  if (a->n > 0) status = (a->is_wide ? cholmod_factor_wide : cholmod_factor_narrow)(job, f, fault);
-  plugin_leave(job->threads);
+  status = plugin_enter(job->threads, fault);
+  if (status == LAC_OK) {
+    status = cholmod_ask(job, fault);
+    if (status == LAC_OK && a->n > 0)
+      status = (a->is_wide ? cholmod_factor_wide : cholmod_factor_narrow)(job, f, fault);
+    plugin_leave(job->threads);
+  }
   if (status == LAC_OK) *numeric = f, f = NULL;
   engine_cholmod_destroy(f);
   return status;
@@ -138,7 +154,8 @@ static lac_status engine_cholmod_solve(const void *part, const void *numeric, la
   if (a->n == 0) return LAC_OK;
   plugin_to_columns(a->n, width, size, b, work);
   if (side == LAC_N) cholmod_conjugate(f->dtype, count, work);
-  plugin_enter(threads);
+  status = plugin_enter(threads, fault);
+  if (status != LAC_OK) return status;
   status = (a->is_wide ? cholmod_solve_wide : cholmod_solve_narrow)(f, width, work, x, fault);
   plugin_leave(threads);
   if (status != LAC_OK) return status;

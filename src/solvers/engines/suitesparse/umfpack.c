@@ -170,13 +170,15 @@ static lac_status engine_umfpack_factor(const lac_direct_job *job, void **numeri
   f->variant = (job->dtype == LAC_C128 ? UMFPACK_COMPLEX : 0) + (a->is_wide ? UMFPACK_WIDE : 0);
   f->det = (lac_polar){.sign_re = 1};
   f->finding = (lac_finding){.smallest = 1, .where = -1};
-  plugin_enter(job->threads);
-  if (a->n > 0) status = umfpack_try(job, f, &is_large, fault);
-  if (is_large && !a->is_wide) {
-    f->variant += UMFPACK_WIDE;
-    status = umfpack_try(job, f, &is_large, fault);
+  status = plugin_enter(job->threads, fault);
+  if (status == LAC_OK) {
+    if (a->n > 0) status = umfpack_try(job, f, &is_large, fault);
+    if (is_large && !a->is_wide) {
+      f->variant += UMFPACK_WIDE;
+      status = umfpack_try(job, f, &is_large, fault);
+    }
+    plugin_leave(job->threads);
   }
-  plugin_leave(job->threads);
   if (status == LAC_OK) *numeric = f, f = NULL;
   engine_umfpack_destroy(f);
   return status;

@@ -189,6 +189,7 @@ static lac_status hierarchy_fill(lac_context *ctx, lac_hierarchy *h, const lac_p
   lac_array *wide = NULL;
   for (int level = 0;; ++level) {
     const lac_array *values = level == 0 ? h->values[0] : wide;
+    LAC_TRY(lac_context_look(ctx, "the set-up of multigrid"));
     if (grows) LAC_TRY(levels_grow(ctx, h->levels, options, h->is_hermitian, values));
     bool is_last = level + 1 == h->levels->count;
     if (!is_last || h->levels->is_smoothed_last) LAC_TRY(hierarchy_weights(ctx, h, level, values));

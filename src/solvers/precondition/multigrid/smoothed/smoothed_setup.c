@@ -8,6 +8,7 @@
 #include "solvers/precondition/multigrid/smoothed/smoothed.h"
 
 enum { SETUP_GOAL = 300 };  // rows of a dense factor that costs less than another level
+static const char SETUP_WORK[] = "the set-up of smoothed aggregation";
 static const double SETUP_THETA = 0.08;
 static const double SETUP_STALL = 0.85;  // a next level with more rows than this share is none
 static const double SETUP_ZERO = 100;    // roundings: a pivot of the last level below them is none
@@ -212,6 +213,7 @@ static lac_status setup_levels(lac_context *ctx, smoothed_part *part, setup_cour
 
   for (bool goes_on = true; goes_on; course->theta /= 2) {
     part->shape->levels = l + 1;
+    LAC_TRY(lac_context_look(ctx, SETUP_WORK));
     goes_on = !setup_is_last(part, l, course);
     if (goes_on) LAC_TRY(setup_aggregates(ctx, part, l, course, &goes_on));
     if (goes_on) LAC_TRY(setup_interpolation(ctx, &level[l]));
@@ -326,6 +328,7 @@ lac_status smoothed_refresh(lac_context *ctx, const lac_setup *setup, const void
   LAC_TRY(part_open(ctx, setup, &part));
   part->shape = lac_object_retain(old->shape);
   for (int l = 0; l + 1 < part->shape->levels; ++l) {
+    LAC_TRY(lac_context_look(ctx, SETUP_WORK));
     LAC_TRY(smoothed_fill(ctx, part, l));
     LAC_TRY(smoothed_take(ctx, part, smoothed_nnz(&part->shape->level[l + 1].a), &part->level[l + 1].values));
     LAC_TRY(smoothed_galerkin(ctx, part, l, 0));

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file blas.c
+/// OpenBLAS maps its buffers one by one and never gives them back: as many as threads were in it at once. So before more
+/// threads than ever go in, the address space for their buffers is asked for, and if it is there OpenBLAS takes them at
+/// once, before anybody else can.
+
+#include "core/blas.h"
+
+#include <pthread.h>
+#include <stddef.h>
+#include <sys/mman.h>
+
+#if defined(LACUNA_HAVE_BLAS)
+extern void openblas_set_num_threads(int threads) __attribute__((weak));
+extern int openblas_get_num_threads(void) __attribute__((weak));
+extern void *blas_memory_alloc(int position) __attribute__((weak));
+extern void blas_memory_free(void *buffer) __attribute__((weak));
+
+enum { BLAS_MOST = 32 };  // buffers that are had beforehand: fewer than OpenBLAS has room for, which has at least 50
+
+static pthread_mutex_t blas_lock = PTHREAD_MUTEX_INITIALIZER;
+static int blas_users, blas_threads;  // of lac_blas_enter; what OpenBLAS was set to before them
+static int blas_inside, blas_had;     // threads of ours that may be in BLAS; buffers that it is known to have
+
+// -- memory ----------------------------------------------------------------------------------------------------------
+
+/// Whether there is room for so many buffers: RLIMIT_AS and a kernel that does not overcommit refuse here.
+static bool blas_ask(int count) {
+  size_t bytes = (size_t)count * LAC_BLAS_BUFFER;
+  void *room = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (room == MAP_FAILED) return false;
+  munmap(room, bytes);
+  return true;
+}
+
+/// Let OpenBLAS have `count` buffers at once. Its list is filled from the front, so that these are all there is in use,
+/// beside those of threads that are in it now.
+static void blas_take(int count) {
+  void *buffers[BLAS_MOST];
+  for (int i = 0; i < count; i++) buffers[i] = blas_memory_alloc(0);
+  for (int i = 0; i < count; i++) blas_memory_free(buffers[i]);
+}
+
+/// Threads of OpenBLAS itself, which take a buffer each when they begin: that may be now.
+static int blas_own(void) { return openblas_get_num_threads() - 1; }
+
+bool lac_blas_hold(int threads) {
+  bool fits = true;
+  if (!openblas_get_num_threads || !blas_memory_alloc || !blas_memory_free) return true;
+  pthread_mutex_lock(&blas_lock);
+  int wants = blas_inside + threads + blas_own();
+  if (wants > BLAS_MOST) wants = BLAS_MOST;
+  if (wants > blas_had) {
+    fits = blas_ask(wants - blas_had + blas_inside + blas_own());  // and what others hold while these are taken
+    if (fits) blas_take(wants), blas_had = wants;
+  }
+  if (fits) blas_inside += threads;
+  pthread_mutex_unlock(&blas_lock);
+  return fits;
+}
+
+void lac_blas_drop(int threads) {
+  if (!openblas_get_num_threads || !blas_memory_alloc || !blas_memory_free) return;
+  pthread_mutex_lock(&blas_lock);
+  blas_inside -= threads;
+  pthread_mutex_unlock(&blas_lock);
+}
+
+// -- threads ---------------------------------------------------------------------------------------------------------
+
+bool lac_blas_enter(int threads) {
+  if (!lac_blas_hold(threads)) return false;
+  if (!openblas_set_num_threads || !openblas_get_num_threads) return true;
+  pthread_mutex_lock(&blas_lock);
+  if (blas_users++ == 0) {
+    blas_threads = openblas_get_num_threads();
+    if (blas_threads > 1) openblas_set_num_threads(1);
+  }
+  pthread_mutex_unlock(&blas_lock);
+  return true;
+}
+
+void lac_blas_leave(int threads) {
+  lac_blas_drop(threads);
+  if (!openblas_set_num_threads || !openblas_get_num_threads) return;
+  pthread_mutex_lock(&blas_lock);
+  if (--blas_users == 0 && blas_threads > 1) openblas_set_num_threads(blas_threads);
+  pthread_mutex_unlock(&blas_lock);
+}
+#else
+bool lac_blas_hold(int threads) { return (void)threads, true; }
+void lac_blas_drop(int threads) { (void)threads; }
+bool lac_blas_enter(int threads) { return (void)threads, true; }
+void lac_blas_leave(int threads) { (void)threads; }
+#endif
