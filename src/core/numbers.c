@@ -15,7 +15,10 @@ typedef struct scaled {
   int power;
 } scaled;
 
-enum { POWER_OF_ZERO = -10000 };  // below that of every product: a zero does not decide at which power a sum is taken
+enum {
+  POWER_OF_ZERO = -10000,  // below that of every product
+  POWERS_APART = 200       // of a product that a sum does not feel
+};
 
 static scaled scaled_of(f64 x) {
   scaled s = {.fraction = 0, .power = POWER_OF_ZERO};
@@ -23,13 +26,12 @@ static scaled scaled_of(f64 x) {
   return s;
 }
 
-static scaled scaled_product(scaled x, scaled y) { return (scaled){x.fraction * y.fraction, x.power + y.power}; }
-
-/// x y + u v
+/// x y + u v, rounded as div_c128 does: a quotient has the same digits at every scale.
 static scaled scaled_products(scaled x, scaled y, scaled u, scaled v) {
-  scaled one = scaled_product(x, y), other = scaled_product(u, v);
-  scaled most = one.power < other.power ? other : one, least = one.power < other.power ? one : other;
-  return (scaled){most.fraction + ldexp(least.fraction, least.power - most.power), most.power};
+  int power = x.power + y.power;
+  scaled other = {u.fraction * v.fraction, u.power + v.power};
+  if (other.power - power > POWERS_APART) return other;
+  return (scaled){fused_f64(x.fraction, y.fraction, ldexp(other.fraction, other.power - power)), power};
 }
 
 static f64 scaled_quotient(scaled x, scaled y) { return ldexp(x.fraction / y.fraction, x.power - y.power); }

@@ -19,9 +19,11 @@ __device__ Complex<R> over_one(Complex<R> x) {
   double most = fmax(fabs(static_cast<double>(x.re)), fabs(static_cast<double>(x.im)));
   if (isinf(most)) return {0, 0};
   int power = most > 0 ? -ilogb(most) : 0;
+  int last = power > 1000 ? 4 : 0;  // kept back: the quotient may be in range where what is divided is not
   double re = scalbn(static_cast<double>(x.re), power), im = scalbn(static_cast<double>(x.im), power);
   double square = re * re + im * im;
-  return {static_cast<R>(scalbn(re / square, power)), static_cast<R>(scalbn(-im / square, power))};
+  return {static_cast<R>(scalbn(scalbn(re, power - last) / square, last)),
+          static_cast<R>(scalbn(scalbn(-im, power - last) / square, last))};
 }
 
 template <class R>
