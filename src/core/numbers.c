@@ -4,8 +4,8 @@
 ///
 ///     (a + ib) / (c + id) = (ac + bd + i (bc - ad)) / (c^2 + d^2)
 ///
-/// Products and sums keep their power of two apart, and the quotient gets it back at the end: each part of it leaves the
-/// range only where its own true value does.
+/// Products and sums keep their power of two apart, and the quotient gets it back at the end: each part of it leaves
+/// the range only where its own true value does.
 
 #include "core/numbers.h"
 

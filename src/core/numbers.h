@@ -87,8 +87,9 @@ static inline c64 div_c64(c64 x, c64 y) {
   double re = is_finite ? fused_f64(a, c, b * d) : 0 * a, im = is_finite ? fused_f64(b, c, -(a * d)) : 0 * b;
   return PAIR((f32)(re / square), (f32)(im / square));
 }
-/// Neither 0 nor between 2^-500 and 2^500: the sign is shifted out, and what is left compares as an integer.
-INLINE bool is_extreme(f64 x) {
+/// Neither 0 nor between 2^-500 and 2^500: the sign is shifted out, and what is left compares as an integer. An int:
+/// four of them make one branch.
+INLINE int is_extreme(f64 x) {
   uint64_t bits;
   memcpy(&bits, &x, sizeof bits);
   bits <<= 1;
