@@ -50,6 +50,29 @@ static const lac_op silent = {.name = "square",
 static const lac_op broken = SQUARE(NEEDS_IN(X), 0, broken_forward, square_vjp);
 static const lac_op broken_back = SQUARE(NEEDS_IN(X), 0, square_forward, broken_vjp);
 
+/// z = 2 x, whose derivative comes out as 2 x^6 / x^6: right, by a way that leaves the range.
+static lac_status slope_forward(lac_call *c) { return KERNELS(c)->scale(c->ctx, 2, 0, c->in[X], c->out[Y]); }
+static lac_var slope_times(lac_rule *r, lac_var v) {
+  lac_var far = lac_power(r->tape, 6, lac_real(r->tape, r->in[X]));
+  lac_var one = lac_cast(r->tape, r->in_meta[X].dtype, lac_div(r->tape, far, far));
+  return lac_scale(r->tape, 2, 0, lac_mul(r->tape, one, v));
+}
+static void slope_vjp(lac_rule *r) { r->in_bar[X] = slope_times(r, r->out_bar[Y]); }
+static void slope_jvp(lac_rule *r) { r->out_dot[Y] = slope_times(r, r->in_dot[X]); }
+static const lac_op slope = {.name = "slope",
+                             .signature = "()->()",
+                             .order = LAC_ANY_ORDER,
+                             .vjp_needs = NEEDS_IN(X),
+                             .jvp_needs = NEEDS_IN(X),
+                             .forward = slope_forward,
+                             .vjp = slope_vjp,
+                             .jvp = slope_jvp};
+static void far_vjp(lac_rule *r) {
+  lac_var twice = lac_emit(r->tape, &(lac_spec){.op = &slope}, &r->in[X]);
+  r->in_bar[X] = lac_mul(r->tape, lac_conj(r->tape, twice), r->out_bar[Y]);
+}
+static const lac_op far = SQUARE(NEEDS_IN(X), 0, square_forward, far_vjp);
+
 static void square_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
   (void)lac_tape_call(tape, &(lac_spec){.op = setup->c->user_op}, in, out);
 }
@@ -185,6 +208,18 @@ static void degrees_of_any_size_are_tried(lac_context *ctx) {
   CHECK_EQ(check_op_sections(ctx, &c, NULL), OP_SCALE);
 }
 
+/// Values and first derivatives are right at any scale; the second leave the range on their way.
+static void second_derivatives_that_leave_the_range_are_caught(lac_context *ctx) {
+  op_case c = square_case(&far);
+  uint32_t failed = 0;
+  const char *said = listen(ctx, &c, &failed);
+  CHECK_EQ(failed, OP_SCALE);
+  CHECK(strstr(said, "tangent of gradient 0"));
+  c.degree[0] = 0;
+  expect_green(ctx, &c);
+}
+
 CHECK_MAIN(a_users_operator_passes, unknown_operators_are_refused, an_operator_that_is_not_called_is_caught,
            a_pointwise_operator_that_is_not_linear_is_caught, rules_that_read_too_much_are_named,
-           absent_derivatives_are_pointed_out, errors_are_said_once_for_each_dtype, degrees_of_any_size_are_tried)
+           absent_derivatives_are_pointed_out, errors_are_said_once_for_each_dtype, degrees_of_any_size_are_tried,
+           second_derivatives_that_leave_the_range_are_caught)

@@ -46,10 +46,13 @@ static void clamp_takes_empty_and_single_arrays(lac_context *ctx) {
 
 static lac_var to_thirds(lac_tape *tape, lac_var x) { return lac_clamp(tape, -1. / 3, 1. / 3, x); }
 
-static void the_slope_is_one_at_both_ends(lac_context *ctx) {
+/// As PyTorch's, and as that of relu at 0.
+static void the_slope_is_zero_on_both_bounds(lac_context *ctx) {
   if (!check_claimed("clamp")) return;
-  CHECK(probe_gradient(ctx, to_thirds, LAC_F64, 1. / 3) == 1);
-  CHECK(probe_gradient(ctx, to_thirds, LAC_F32, -1.f / 3) == 1);
+  CHECK(probe_gradient(ctx, to_thirds, LAC_F64, 1. / 3) == 0);
+  CHECK(probe_gradient(ctx, to_thirds, LAC_F32, -1.f / 3) == 0);
+  CHECK(probe_gradient(ctx, to_thirds, LAC_F64, nextafter(1. / 3, 0)) == 1);
+  CHECK(probe_gradient(ctx, to_thirds, LAC_F32, nextafterf(-1.f / 3, 0)) == 1);
   CHECK(probe_gradient(ctx, to_thirds, LAC_F64, 0.34) == 0);
   CHECK(creal(probe_value(ctx, to_thirds, LAC_F32, 2)) == 1.f / 3);
 }
@@ -81,5 +84,5 @@ static void clamp_does_not_depend_on_threads(lac_context *ctx) {
 }
 
 CHECK_MAIN(clamp_differentiates, clamp_takes_one_bound_or_none, clamp_takes_empty_and_single_arrays,
-           the_slope_is_one_at_both_ends, infinity_is_clamped_and_nan_stays, clamp_refuses_bounds_in_the_wrong_order,
+           the_slope_is_zero_on_both_bounds, infinity_is_clamped_and_nan_stays, clamp_refuses_bounds_in_the_wrong_order,
            clamp_does_not_depend_on_threads)

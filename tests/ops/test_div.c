@@ -83,6 +83,24 @@ static void complex_quotients_of_huge_and_tiny_numbers_stay_in_range(lac_context
   CHECK_NEAR(cimag(tiny), -0.16e30, 1e-6);
 }
 
+static number numerator;
+static lac_var over(lac_tape *tape, lac_var y) {
+  return lac_div(tape, lac_tape_scalar(tape, LAC_C128, creal(numerator), cimag(numerator)), y);
+}
+
+/// Each part by itself: neither is lost by what the other is, or by what the squares would be.
+static void complex_quotients_reach_the_ends_of_the_range(lac_context *ctx) {
+  if (!check_claimed("div")) return;
+  numerator = 1.7e308 * I;
+  CHECK(probe_value(ctx, over, LAC_C128, 1.7e308 + 1.7e308 * I) == 0.5 + 0.5 * I);
+  numerator = 1 + 1e200 * I;
+  number large = probe_value(ctx, over, LAC_C128, 1e-200);
+  CHECK_NEAR(creal(large), 1e200, 1e-15);
+  CHECK(cimag(large) == (double)INFINITY);
+  numerator = 0x1p-1074;
+  CHECK(probe_value(ctx, over, LAC_C128, 0x1p-1074 * I) == -I);
+}
+
 static void div_does_not_depend_on_threads(lac_context *ctx) {
   op_case c = {.op = "div", .shapes = {"200,301", "301"}, .result = {"200,301"}, .apply = div_apply};
   check_op_large(ctx, &c);
@@ -99,5 +117,5 @@ static void div_takes_its_results_alone(lac_context *ctx) {
 
 CHECK_MAIN(div_differentiates, div_broadcasts_both_ways, div_takes_empty_and_single_arrays, div_by_zero_is_infinite,
            div_or_zero_is_zero_to_every_order_where_the_divisor_is,
-           complex_quotients_of_huge_and_tiny_numbers_stay_in_range, div_does_not_depend_on_threads,
-           div_takes_its_results_alone)
+           complex_quotients_of_huge_and_tiny_numbers_stay_in_range, complex_quotients_reach_the_ends_of_the_range,
+           div_does_not_depend_on_threads, div_takes_its_results_alone)

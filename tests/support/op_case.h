@@ -12,7 +12,8 @@
 ///     gradient    J^H y_bar equals the derivative of the dense formula, number by number
 ///     second      adjoint and tangent of the gradient itself; Hessian-vector products three ways
 ///     memory      every failing allocation gives LAC_ERR_MEMORY, leaks nothing and leaves everything usable
-///     scale       tiny and huge inputs and cotangents give equally scaled results
+///     scale       inputs, cotangents and directions in other units, powers of two far from 1, give the same values, first
+///                 and second derivatives in the units that follow
 ///     input       wrong shapes, dtypes, patterns and absent vars are refused with a sentence
 ///     claims      on a backend that does not claim the operator, it is refused with LAC_ERR_UNSUPPORTED and the case left out
 ///     threads     the same bits on 1 and 2 threads; other backends agree with the CPU and with themselves, to the bit

@@ -94,6 +94,17 @@ typedef struct op_first {
 enum { ASK_Y = 1, ASK_IN_BAR = 2, ASK_Y_DOT = 4, ASK_ALL = 7 };
 op_first op_differentiate(const op_run *r, const op_setup *setup, const op_point *p, uint32_t wants, unsigned ask);
 
+/// What a recorded gradient g(x, y_bar) = J(x)^H y_bar gives: its derivatives along (x_dot, y_bar_dot), and its adjoint
+/// under z_bar. Leaves are the inputs of `wants` and the cotangents.
+typedef struct op_second {
+  lac_status status;
+  ref y[OP_MAX_OUT], y_dot[OP_MAX_OUT], g[OP_MAX_IN], g_dot[OP_MAX_IN];
+  ref x_bar[OP_MAX_IN], y_bar_bar[OP_MAX_OUT];
+  ref hvp[3][OP_MAX_IN];  // forward over reverse, reverse over forward, reverse over reverse
+} op_second;
+
+op_second op_differentiate_twice(const op_run *r, const op_point *p, uint32_t wants);
+
 /// f(x + h x_dot): the inputs of `wants` moved along their directions, cotangents too when `moves_y_bar`.
 op_point op_point_move(const op_run *r, const op_point *p, uint32_t wants, bool moves_y_bar, double h);
 /// The four-point difference of refs at -2h, -h, h, 2h.

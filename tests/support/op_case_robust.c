@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file op_case_robust.c
-/// Failing allocations, tiny and huge numbers, wrong input, peaks of memory.
+/// Failing allocations, wrong input, peaks of memory.
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -56,63 +55,6 @@ void op_check_memory(op_run *r) {
     r->failed = 0;
   }
   r->failed |= failed;
-}
-
-// -- scale -----------------------------------------------------------------------------------------------------------
-
-static ref scaled(const ref *x, double factor) {
-  ref out = ref_new(&x->meta);
-  ref_axpy(factor, x, &out);
-  return out;
-}
-
-static void expect_scaled(op_run *r, const ref *got, const ref *want, double factor, const char *what, int i) {
-  ref back = scaled(got, 1 / factor);
-  op_expect_close(r, OP_SCALE, &back, want, op_tolerance(r, 64), "%s %d when scaled to give %.0e times as much", what,
-                  i, factor);
-}
-
-/// Cotangents and tangents: derivatives are linear in them.
-static void check_directions(op_run *r, const op_first *want, double s) {
-  op_point p = r->point;
-  for (int i = 0; i < r->ins; ++i) p.x_dot[i] = scaled(&p.x_dot[i], s);
-  for (int o = 0; o < r->outs; ++o) p.y_bar[o] = scaled(&p.y_bar[o], s);
-  op_first got = op_differentiate(r, &r->setup, &p, op_all_inputs(r), ASK_ALL);
-  op_expect(r, OP_SCALE, got.status == LAC_OK, "directions times %.0e: %s", s, lac_context_error(r->ctx));
-  if (got.status != LAC_OK) return;
-  for (int i = 0; i < r->ins; ++i) expect_scaled(r, &got.in_bar[i], &want->in_bar[i], s, "gradient", i);
-  for (int o = 0; o < r->outs; ++o) expect_scaled(r, &got.y_dot[o], &want->y_dot[o], s, "tangent", o);
-}
-
-/// f(s x_i) = s^d f(x_i), and so its gradient for input i is s^(d-1) times as large, the others s^d times. s is the |d|-th
-/// root of `most`, so that the result is what becomes huge or tiny.
-static void check_input_scale(op_run *r, const op_first *want, int i, double most) {
-  op_point p = r->point;
-  int d = r->c->degree[i];
-  double s = pow(most, 1. / abs(d)), by = pow(s, d), own = pow(s, d - 1);
-  bool is_single = r->setup.dtype == LAC_F32 || r->setup.dtype == LAC_C64;
-  p.in[i] = scaled(&p.in[i], s);
-  op_first got = op_differentiate(r, &r->setup, &p, op_all_inputs(r), ASK_Y | ASK_IN_BAR);
-  op_expect(r, OP_SCALE, got.status == LAC_OK, "input %d times %.0e: %s", i, s, lac_context_error(r->ctx));
-  if (got.status != LAC_OK) return;
-  for (int o = 0; o < r->outs; ++o) expect_scaled(r, &got.y[o], &want->y[o], by, "output", o);
-  for (int j = 0; j < r->ins; ++j) {
-    if (j == i && d == -1 && is_single) continue;  // s^-2 leaves the range of single precision
-    expect_scaled(r, &got.in_bar[j], &want->in_bar[j], j == i ? own : by, "gradient", j);
-  }
-}
-
-void op_check_scale(op_run *r) {
-  bool is_single = r->setup.dtype == LAC_F32 || r->setup.dtype == LAC_C64;
-  op_first want = op_differentiate(r, &r->setup, &r->point, op_all_inputs(r), ASK_ALL);
-  if (want.status != LAC_OK) return;
-  for (int tiny = 0; tiny <= 1; ++tiny) {
-    double s = is_single ? (tiny ? 1e-18 : 1e18) : (tiny ? 1e-150 : 1e150);
-    check_directions(r, &want, s);
-    for (int i = 0; i < r->ins; ++i) {
-      if (r->c->degree[i]) check_input_scale(r, &want, i, s);
-    }
-  }
 }
 
 // -- input -----------------------------------------------------------------------------------------------------------

@@ -8,14 +8,6 @@
 
 enum { MAX_LEAVES = OP_MAX_IN + OP_MAX_OUT };
 
-/// What the second pass gives: derivatives of g along (x_dot, y_bar_dot), and its adjoint under z_bar.
-typedef struct second {
-  lac_status status;
-  ref g[OP_MAX_IN], g_dot[OP_MAX_IN];
-  ref x_bar[OP_MAX_IN], y_bar_bar[OP_MAX_OUT];
-  ref hvp[3][OP_MAX_IN];  // forward over reverse, reverse over forward, reverse over reverse
-} second;
-
 /// A stage whose gradient is recorded.
 typedef struct graph {
   op_stage s;
@@ -65,7 +57,7 @@ static void graph_jvp(graph *q, int leaves, const lac_var *leaf, const lac_var *
   }
 }
 
-static void graph_identities(graph *q, const op_run *r, const op_point *p, second *out) {
+static void graph_identities(graph *q, const op_run *r, const op_point *p, op_second *out) {
   lac_var leaf[MAX_LEAVES], dot[MAX_LEAVES], bar[MAX_LEAVES] = {{0}};
   int leaves = q->count + r->outs;
   for (int j = 0; j < q->count; ++j) {
@@ -85,7 +77,7 @@ static void graph_identities(graph *q, const op_run *r, const op_point *p, secon
 }
 
 /// Gradients of Re <y_bar, J(x) x_dot> and of Re <x_dot, g(x)>.
-static void graph_products(graph *q, const op_run *r, const op_point *p, second *out) {
+static void graph_products(graph *q, const op_run *r, const op_point *p, op_second *out) {
   lac_var dot[OP_MAX_IN], y_dot[OP_MAX_OUT] = {{0}}, bar[OP_MAX_IN] = {{0}};
   lac_var present[OP_MAX_OUT], seed[OP_MAX_OUT];
   int outs = 0;
@@ -99,14 +91,18 @@ static void graph_products(graph *q, const op_run *r, const op_point *p, second 
   if (q->s.status == LAC_OK && outs) {
     q->s.status = lac_tape_vjp(q->s.tape, outs, present, seed, q->count, q->x, bar, LAC_PLAIN);
   }
+  for (int o = 0; o < r->outs; ++o) {
+    out->y[o] = op_stage_get(&q->s, q->s.y[o], &p->y_bar[o]);
+    out->y_dot[o] = op_stage_get(&q->s, y_dot[o], &p->y_bar[o]);
+  }
   for (int j = 0; j < q->count; ++j) out->hvp[1][q->place[j]] = op_stage_get(&q->s, bar[j], &p->in[q->place[j]]);
   memset(bar, 0, sizeof bar);
   graph_vjp(q, p->x_dot, q->count, q->x, bar);
   for (int j = 0; j < q->count; ++j) out->hvp[2][q->place[j]] = op_stage_get(&q->s, bar[j], &p->in[q->place[j]]);
 }
 
-static second differentiate_twice(const op_run *r, uint32_t wants, const op_point *p) {
-  second out = {0};
+op_second op_differentiate_twice(const op_run *r, const op_point *p, uint32_t wants) {
+  op_second out = {0};
   graph q;
   graph_open(r, wants, p, &q);
   if (q.s.status == LAC_OK) graph_identities(&q, r, p, &out);
@@ -116,7 +112,7 @@ static second differentiate_twice(const op_run *r, uint32_t wants, const op_poin
   return out;
 }
 
-static void check_adjoint(op_run *r, uint32_t wants, const second *got) {
+static void check_adjoint(op_run *r, uint32_t wants, const op_second *got) {
   const op_point *p = &r->point;
   double left = 0, right = 0, size = 0;
   for (int i = 0; i < r->ins; ++i) {
@@ -131,7 +127,7 @@ static void check_adjoint(op_run *r, uint32_t wants, const second *got) {
 }
 
 /// g_dot against differences of the gradient, which the first sections have checked against the dense formula.
-static void check_tangent(op_run *r, uint32_t wants, const second *got) {
+static void check_tangent(op_run *r, uint32_t wants, const op_second *got) {
   op_first at[4];
   for (int s = 0; s < 4; ++s) {
     op_point moved = op_point_move(r, &r->point, wants, true, op_stencil[s] * op_step(r));
@@ -149,7 +145,7 @@ static void check_tangent(op_run *r, uint32_t wants, const second *got) {
 }
 
 void op_check_second(op_run *r, uint32_t wants) {
-  second got = differentiate_twice(r, wants, &r->point);
+  op_second got = op_differentiate_twice(r, &r->point, wants);
   op_expect(r, OP_SECOND, got.status == LAC_OK, "inputs %#x: second derivatives: %s: %s", wants,
             lac_status_name(got.status), lac_context_error(r->ctx));
   if (got.status != LAC_OK) return;

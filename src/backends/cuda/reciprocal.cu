@@ -13,15 +13,17 @@ __device__ R over_one(R x) {
   return R(1) / x;
 }
 
-/// Smith's method: the quotients stay in range where the result does.
+/// conj(x) / |x|^2 of x brought near 1 by a power of two: the reciprocal leaves the range only where its own parts do.
 template <class R>
 __device__ Complex<R> over_one(Complex<R> x) {
-  if (fabs(x.re) >= fabs(x.im)) {
-    R share = x.im / x.re, whole = x.re + x.im * share;
-    return {R(1) / whole, -share / whole};
-  }
-  R share = x.re / x.im, whole = x.im + x.re * share;
-  return {share / whole, R(-1) / whole};
+  double most = fmax(fabs(static_cast<double>(x.re)), fabs(static_cast<double>(x.im)));
+  if (isinf(most)) return {0, 0};
+  int power = most > 0 ? -ilogb(most) : 0;
+  int last = power > 1000 ? 4 : 0;  // kept back: the quotient may be in range where what is divided is not
+  double re = scalbn(static_cast<double>(x.re), power), im = scalbn(static_cast<double>(x.im), power);
+  double square = re * re + im * im;
+  return {static_cast<R>(scalbn(scalbn(re, power - last) / square, last)),
+          static_cast<R>(scalbn(scalbn(-im, power - last) / square, last))};
 }
 
 template <class R>

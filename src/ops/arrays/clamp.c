@@ -3,10 +3,12 @@
 /// An array moved into an interval.
 ///
 ///     forward   y     = min(max(x, low), high)        f[0]: low, f[1]: high, infinite ones too; NaN stays
-///     vjp       x_bar = y_bar where x = y, else 0
-///     jvp       y_dot = x_dot where x = y, else 0
+///     vjp       x_bar = y_bar where low < x < high, else 0
+///     jvp       y_dot = x_dot where low < x < high, else 0
 ///
-/// x = y on the closed interval: the derivative is 1 at both ends. Reals alone: it needs an order.
+/// The interval is open: on a bound the derivative is 0, as that of relu at 0. Reals alone: it needs an order.
+
+#include <math.h>
 
 #include "autodiff/rule.h"
 
@@ -35,9 +37,18 @@ done:
   return status;
 }
 
-/// v where x was not moved.
+static lac_var clamp_where_positive(lac_rule *r, lac_var x, lac_var v) {
+  return lac_select(r->tape, LAC_WHERE_NONZERO, lac_heaviside(r->tape, x), v);
+}
+
+/// v where low < x < high; an infinite bound is none.
 static lac_var clamp_inside(lac_rule *r, lac_var v) {
-  return lac_select(r->tape, LAC_WHERE_NONZERO, lac_compare(r->tape, LAC_EQ, r->in[X], r->out[Y]), v);
+  double low = r->attrs->f[0], high = r->attrs->f[1];
+  lac_var x = r->in[X];
+
+  if (low > -(double)INFINITY) v = clamp_where_positive(r, lac_offset(r->tape, -low, 0, x), v);
+  if (high < (double)INFINITY) v = clamp_where_positive(r, lac_offset(r->tape, high, 0, lac_neg(r->tape, x)), v);
+  return v;
 }
 
 static void clamp_vjp(lac_rule *r) { r->in_bar[X] = clamp_inside(r, r->out_bar[Y]); }
@@ -48,8 +59,8 @@ const lac_op lac_op_clamp = {
     .name = "clamp",
     .signature = "()->()",
     .order = LAC_ANY_ORDER,
-    .vjp_needs = NEEDS_IN(X) | NEEDS_OUT(Y),
-    .jvp_needs = NEEDS_IN(X) | NEEDS_OUT(Y),
+    .vjp_needs = NEEDS_IN(X),
+    .jvp_needs = NEEDS_IN(X),
     .infer = clamp_infer,
     .forward = clamp_forward,
     .vjp = clamp_vjp,

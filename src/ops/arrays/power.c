@@ -6,8 +6,11 @@
 ///     vjp       x_bar = y_bar conj(p x^(p-1))        nothing for p = 0
 ///     jvp       y_dot = p x^(p-1) x_dot
 ///
-/// No logarithm is taken: of a whole p >= 0 every derivative at 0 is right, and those beyond p end. Of negative reals x^p is NaN unless
-/// p is whole; of complex numbers it has the branch of exp(p log x).
+/// Of negative powers p x^(p-1) is p y / x, and y meets the adjoint or the tangent first: what comes up lies between that
+/// and the result, where x^(p-1) alone would leave the range of numbers before either does.
+///
+/// No logarithm is taken: of a whole p >= 0 every derivative at 0 is right, and those beyond p end. Of finite negative
+/// reals x^p is NaN unless p is whole; of complex numbers it has the branch of exp(p log x).
 
 #include "autodiff/rule.h"
 
@@ -24,27 +27,32 @@ done:
   return status;
 }
 
-/// p x^(p-1); absent where p is 0. Of negative powers it is p x^p / x: no power comes up that the derivative itself
-/// does not have, of which x^(p-2) would leave the range of numbers first.
-static lac_var power_slope(lac_rule *r) {
+static lac_var power_conj_if(lac_rule *r, bool is_adjoint, lac_var v) { return is_adjoint ? lac_conj(r->tape, v) : v; }
+
+/// p x^(p-1) v, or p conj(x^(p-1)) v; absent where p is 0.
+static lac_var power_slope(lac_rule *r, bool is_adjoint, lac_var v) {
   double p = r->attrs->f[0];
-  lac_var x = r->in[X];
+  lac_var x = power_conj_if(r, is_adjoint, r->in[X]), product;
+
   if (p == 0) return (lac_var){0};
-  return lac_scale(r->tape, p, 0, p < 0 ? lac_div(r->tape, lac_power(r->tape, p, x), x) : lac_power(r->tape, p - 1, x));
+  if (p < 0) {
+    product = lac_div(r->tape, lac_mul(r->tape, v, power_conj_if(r, is_adjoint, r->out[Y])), x);
+  } else {
+    product = lac_mul(r->tape, v, power_conj_if(r, is_adjoint, lac_power(r->tape, p - 1, r->in[X])));
+  }
+  return lac_scale(r->tape, p, 0, product);
 }
 
-static void power_vjp(lac_rule *r) {
-  r->in_bar[X] = lac_mul(r->tape, r->out_bar[Y], lac_conj(r->tape, power_slope(r)));
-}
+static void power_vjp(lac_rule *r) { r->in_bar[X] = power_slope(r, true, r->out_bar[Y]); }
 
-static void power_jvp(lac_rule *r) { r->out_dot[Y] = lac_mul(r->tape, power_slope(r), r->in_dot[X]); }
+static void power_jvp(lac_rule *r) { r->out_dot[Y] = power_slope(r, false, r->in_dot[X]); }
 
 const lac_op lac_op_power = {
     .name = "power",
     .signature = "()->()",
     .order = LAC_ANY_ORDER,
-    .vjp_needs = NEEDS_IN(X),
-    .jvp_needs = NEEDS_IN(X),
+    .vjp_needs = NEEDS_IN(X) | NEEDS_OUT(Y),
+    .jvp_needs = NEEDS_IN(X) | NEEDS_OUT(Y),
     .forward = power_forward,
     .vjp = power_vjp,
     .jvp = power_jvp,
