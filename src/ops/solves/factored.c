@@ -80,6 +80,11 @@ done:
   if (status != LAC_OK) (void)lac_tape_fail(tape, status);
 }
 
+lac_var lac_emit_size(lac_tape *tape, lac_var x, lac_dtype dtype) {
+  lac_var size = lac_magnitude(tape, lac_norm_inf(tape, x, 1, LAC_KEEP_AXES));
+  return lac_dtype_is_complex(dtype) ? lac_cast(tape, dtype, size) : size;
+}
+
 lac_var lac_emit_pairing(lac_tape *tape, lac_var x, lac_var y) {
   return lac_dot(tape, lac_emit_column(tape, lac_conj(tape, x)), lac_emit_column(tape, y));
 }

@@ -66,38 +66,57 @@ static lac_var lstsq_with_residual(const lac_rule *r) {
   return lac_sub(r->tape, r->in[B], lstsq_with_product(r, SIDE(r), r->in[A], r->out[X]));
 }
 
+/// The size of A, beside columns. Two inverses in a row are of the size of 1 / |A|^2, which may leave the range where the result does
+/// not: one of them works on what is multiplied by it.
+static lac_var lstsq_with_size(const lac_rule *r) {
+  const lac_meta *meta = lac_tape_meta(r->tape, r->in[A]);
+  return meta ? lac_emit_column(r->tape, lac_emit_size(r->tape, r->in[A], meta->dtype)) : r->in[A];
+}
+
 static void lstsq_with_vjp(lac_rule *r) {
+  lac_tape *tape = r->tape;
   lac_side side = SIDE(r), back = flip(side);
   int64_t excess = lstsq_with_excess(r);
-  lac_var lambda = lstsq_with_solve(r, back, r->out_bar[X]), bar;
+  lac_var lambda = lstsq_with_solve(r, back, r->out_bar[X]), bar, size, left, right;
 
   r->in_bar[B] = lambda;
   if (!r->wants[A]) return;
-  bar = lac_neg(r->tape, lstsq_with_bar(r, lambda, r->out[X]));
-  if (excess > 0) {
-    bar = lac_add(r->tape, bar, lstsq_with_bar(r, lstsq_with_residual(r), lstsq_with_solve(r, side, lambda)));
-  } else if (excess < 0) {
-    lac_var across = lac_sub(r->tape, r->out_bar[X], lstsq_with_product(r, back, r->in[A], lambda));
-    bar = lac_add(r->tape, bar, lstsq_with_bar(r, lstsq_with_solve(r, back, r->out[X]), across));
+  bar = lac_neg(tape, lstsq_with_bar(r, lambda, r->out[X]));
+  if (excess != 0) {
+    size = lstsq_with_size(r);
+    left = excess > 0 ? lac_div(tape, lstsq_with_residual(r), size)
+                      : lstsq_with_solve(r, back, lac_mul(tape, size, r->out[X]));
+    right = excess > 0
+                ? lstsq_with_solve(r, side, lac_mul(tape, size, lambda))
+                : lac_div(tape, lac_sub(tape, r->out_bar[X], lstsq_with_product(r, back, r->in[A], lambda)), size);
+    bar = lac_add(tape, bar, lstsq_with_bar(r, left, right));
   }
   r->in_bar[A] = bar;
 }
 
-static void lstsq_with_jvp(lac_rule *r) {
+/// B^+ (B^H)^+ B_dot^H r
+static lac_var lstsq_with_turn(const lac_rule *r, lac_var size) {
   lac_side side = SIDE(r), back = flip(side);
-  int64_t excess = lstsq_with_excess(r);
-  lac_var change = lstsq_with_product(r, side, r->in_dot[A], r->out[X]);
+  lac_var turned = lstsq_with_product(r, back, r->in_dot[A], lac_div(r->tape, lstsq_with_residual(r), size));
+  return lstsq_with_solve(r, side, lac_mul(r->tape, size, lstsq_with_solve(r, back, turned)));
+}
 
-  r->out_dot[X] = lstsq_with_solve(r, side, lac_sub(r->tape, r->in_dot[B], change));
-  if (excess > 0) {
-    lac_var turned = lstsq_with_product(r, back, r->in_dot[A], lstsq_with_residual(r));
-    turned = lstsq_with_solve(r, side, lstsq_with_solve(r, back, turned));
-    r->out_dot[X] = lac_add(r->tape, r->out_dot[X], turned);
-  } else if (excess < 0) {
-    lac_var turned = lstsq_with_product(r, back, r->in_dot[A], lstsq_with_solve(r, back, r->out[X]));
-    lac_var along = lstsq_with_solve(r, side, lstsq_with_product(r, side, r->in[A], turned));
-    r->out_dot[X] = lac_add(r->tape, r->out_dot[X], lac_sub(r->tape, turned, along));
-  }
+/// (1 - B^+ B) B_dot^H nu
+static lac_var lstsq_with_cross(const lac_rule *r, lac_var size) {
+  lac_side side = SIDE(r), back = flip(side);
+  lac_var nu = lstsq_with_solve(r, back, lac_mul(r->tape, size, r->out[X]));
+  lac_var turned = lac_div(r->tape, lstsq_with_product(r, back, r->in_dot[A], nu), size);
+  return lac_sub(r->tape, turned, lstsq_with_solve(r, side, lstsq_with_product(r, side, r->in[A], turned)));
+}
+
+static void lstsq_with_jvp(lac_rule *r) {
+  int64_t excess = lstsq_with_excess(r);
+  lac_var change = lstsq_with_product(r, SIDE(r), r->in_dot[A], r->out[X]), more;
+
+  r->out_dot[X] = lstsq_with_solve(r, SIDE(r), lac_sub(r->tape, r->in_dot[B], change));
+  if (excess == 0) return;
+  more = (excess > 0 ? lstsq_with_turn : lstsq_with_cross)(r, lstsq_with_size(r));
+  r->out_dot[X] = lac_add(r->tape, r->out_dot[X], more);
 }
 
 const lac_op lac_op_lstsq_with = {

@@ -47,19 +47,13 @@ done:
   return status;
 }
 
-/// The power of two below the largest number, beside the numbers.
-static lac_var selected_inverse_size(lac_tape *tape, lac_var x, lac_dtype dtype) {
-  lac_var size = lac_magnitude(tape, lac_norm_inf(tape, x, 1, LAC_KEEP_AXES));
-  return lac_dtype_is_complex(dtype) ? lac_cast(tape, dtype, size) : size;
-}
-
 /// S(m) of the extension: A is scaled to 1, so that nothing of the size of 1 / |A|^2 comes up on the way, and m to less
 /// of it than one over any condition that leaves digits.
 static lac_var selected_inverse_read(lac_rule *r, const lac_extension *e, lac_dtype dtype, lac_var m) {
   lac_tape *tape = r->tape;
   double share = lac_dtype_real(dtype) == LAC_F32 ? 0x1p-24 : 0x1p-100;
-  lac_var from = selected_inverse_size(tape, m, dtype);
-  lac_var size = selected_inverse_size(tape, r->in[A], dtype);
+  lac_var from = lac_emit_size(tape, m, dtype);
+  lac_var size = lac_emit_size(tape, r->in[A], dtype);
   lac_var a = lac_div(tape, r->in[A], size), z;
 
   m = lac_scale(tape, share, 0, lac_div(tape, m, from));
