@@ -75,6 +75,41 @@ def test_scaling_makes_no_system_doubtful():
     np.testing.assert_allclose(cols * got, x, rtol=1e-9)
 
 
+def has_engine(name):
+    try:
+        return bool(lacuna.Solver(lacuna.Pattern.eye(1), name))
+    except lacuna.UnsupportedError:
+        return False
+
+
+def hessenberg(kind, seed, n=400):
+    """Their inverses are as large as 1e60 and graded, so that a factor in another order than theirs is one of another matrix."""
+    rng = np.random.default_rng(seed)
+    full = rng.standard_normal((n, n)) if kind != "uniform" else rng.uniform(-1, 1, (n, n))
+    if kind == "sparse":
+        full = np.where(rng.random((n, n)) < 0.1, full, 0) + np.diag(np.ones(n - 1), -1)
+    return np.triu(full, -1)
+
+
+@pytest.mark.parametrize("kind", ["normal", "uniform", "sparse"])
+def test_determinants_of_hessenberg_matrices(kind):
+    engines = [name for name in ("klu", "umfpack", "mumps") if has_engine(name)]
+    for seed in range(2):
+        full = hessenberg(kind, seed)
+        pattern, values = lacuna.from_scipy(sp.csr_matrix(full))
+        (sign, logabs), b = np.linalg.slogdet(full), np.ones(len(full))
+        x = np.linalg.solve(full, b)
+        for method in ["auto", "lu", "pivoting_lu", *engines]:
+            solver = lacuna.Solver(pattern, method)
+            try:
+                got = lacuna.slogdet(solver, values)
+            except (lacuna.SingularError, lacuna.ConvergenceError):
+                assert method in engines  # whose factors may not be good enough to tell
+                continue
+            np.testing.assert_allclose(got, (sign, logabs), rtol=1e-9)
+            np.testing.assert_allclose(lacuna.solve(solver, values, b), x, rtol=1e-6)
+
+
 def test_what_is_symmetric_to_rounding_is_symmetric():
     rng = np.random.default_rng(3)
     a = sp.csr_matrix(laplacian(12, 12) + sp.eye(144)).astype(float)

@@ -226,6 +226,7 @@ static lac_status certain_item(const void *job, int64_t item, int thread, lac_fa
   if (status == LAC_OK) status = certain_condition(w->f, item, 0, &c, &condition, fault);
   lac_certainty_close(&c);
   error = condition * lac_dtype_epsilon(w->f->meta.dtype);
+  if (c.task.is_lost && !certain_has_partner(w->f)) error = fmax(error, 1), c.task.is_lost = false;  // nobody can tell
   return status == LAC_OK ? certain_judge(w->f, error, c.task.is_lost, "this", item, w->doubt, fault) : status;
 }
 

@@ -345,6 +345,18 @@ static void direct_report(const lac_factor *f, lac_report *report) {
 
 // -- partners --------------------------------------------------------------------------------------------------------
 
+/// Strict pivoting may still let numbers grow in the order that keeps a factor sparse. What is nearly full anyway is factored as it
+/// comes, which is often as it was made: an upper Hessenberg matrix grows in every order but its own.
+static const lac_solver_table *direct_in_own_order(const lac_factor *f, lac_solver_options *options) {
+  enum { MORE = 8 };  // at most so many times the numbers
+  int64_t n = lac_direct_structure(f)->n;
+  bool is_full = MORE * (lac_direct_of(f)->finding.nnz / (f->items > 0 ? f->items : 1)) >= n * n;
+
+  if (!is_full || options->ordering == LAC_ORDER_NATURAL) return NULL;
+  options->ordering = LAC_ORDER_NATURAL;
+  return &lac_kind_pivoting_lu;
+}
+
 static const lac_solver_table *direct_partner(const lac_factor *f, lac_solver_options *options) {
   const lac_direct_factor *d = f->part;
   const double usual = lac_solver_options_defaults().pivot_tolerance;
@@ -352,7 +364,7 @@ static const lac_solver_table *direct_partner(const lac_factor *f, lac_solver_op
 
   if (d->table == &lac_direct_pivoting_lu) {
     options->pivot_tolerance = options->pivot_tolerance < usual ? usual : 1;
-    return f->core->options.pivot_tolerance < 1 ? &lac_kind_pivoting_lu : NULL;
+    return f->core->options.pivot_tolerance < 1 ? &lac_kind_pivoting_lu : direct_in_own_order(f, options);
   }
   if (options->pivot_tolerance < usual) options->pivot_tolerance = usual;
   if (d->table->is_foreign && (!has_slots || is_perturbed)) return &lac_kind_direct;
