@@ -25,6 +25,7 @@ endforeach()
 if(CMAKE_C_COMPILER_ID MATCHES "Clang")   # a loop that stays scalar, as under a sanitizer, is slower and not wrong
   list(APPEND c_flags -Wno-pass-failed)
 endif()
+list(APPEND c_flags -Wno-psabi)   # vectors are arguments of functions that are inlined alone
 if(LACUNA_WERROR)
   list(APPEND c_flags -Werror)
 endif()

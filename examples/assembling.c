@@ -154,7 +154,7 @@ static int compare(double c, const double *gradient, const double *u) {
 }
 
 int main(void) {
-  model m = {NULL};
+  model m = {.ctx = NULL};
   double c = 0, gradient[ELEMENTS], displacement[FREE];
   int is_right = 0;
   lac_status status = lac_context_create("cpu", 0, &m.ctx);

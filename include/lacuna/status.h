@@ -37,7 +37,7 @@ typedef enum lac_status {
   LAC_ERR_REMOTE,       ///< another rank failed: the sentence names it
   LAC_ERR_FILE,         ///< a file could not be opened, read or written
   LAC_ERR_FORMAT,       ///< a file does not hold what its format asks for: the sentence names the place
-  LAC_ERR_INTERRUPTED   ///< the interrupt function or the progress callback ended it; nothing was changed
+  LAC_ERR_INTERRUPTED  ///< the interrupt function or the progress callback ended it; what it was to write is undefined, all else as before
 } lac_status;
 
 /// The name of a status, as in the enumeration ("LAC_ERR_SHAPE"). Never NULL.

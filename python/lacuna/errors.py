@@ -93,11 +93,11 @@ class FormatError(LacunaError, ValueError):
     status = "LAC_ERR_FORMAT"
 
 
-class InterruptError(ConvergenceError):
+class InterruptError(LacunaError):
     """A progress function ended it. (What a signal handler raises, as KeyboardInterrupt, is raised itself.)"""
 
     status = "LAC_ERR_INTERRUPTED"
 
 
-BY_STATUS = {error.status: error for error in (*LacunaError.__subclasses__(), InterruptError)}
+BY_STATUS = {error.status: error for error in LacunaError.__subclasses__()}
 __all__ = ["AccuracyWarning", "LacunaError", *(error.__name__ for error in BY_STATUS.values())]

@@ -174,6 +174,8 @@ static int64_t call_batch(const lac_call *call, int operand, lac_batch *batch) {
 
 int64_t lac_call_items(const lac_call *call) {
   lac_batch batch;
+
+  if (!call) return 0;
   (void)call_batch(call, call->ins, &batch);
   return batch.count;
 }
@@ -181,7 +183,7 @@ int64_t lac_call_items(const lac_call *call) {
 int64_t lac_call_offset(const lac_call *call, int operand, int64_t i) {
   lac_batch batch;
 
-  if (operand < 0 || operand >= call->ins + call->outs) return -1;
+  if (!call || operand < 0 || operand >= call->ins + call->outs) return -1;
   int64_t numbers = call_batch(call, operand, &batch);
   return numbers * lac_batch_item(&batch, 1, i);
 }

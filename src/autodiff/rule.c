@@ -6,6 +6,7 @@
 #include "autodiff/tape_impl.h"
 
 void lac_rule_nothing(lac_rule *rule) {
+  if (!rule) return;
   for (int i = 0; i < rule->ins; i++) {
     if (rule->in_bar[i].id == TAPE_UNSET) rule->in_bar[i] = (lac_var){0};
   }

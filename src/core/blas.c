@@ -16,7 +16,7 @@ extern int openblas_get_num_threads(void) __attribute__((weak));
 extern void *blas_memory_alloc(int position) __attribute__((weak));
 extern void blas_memory_free(void *buffer) __attribute__((weak));
 
-enum { BLAS_MOST = 32 };  // buffers that are had beforehand: fewer than OpenBLAS has room for, which has at least 50
+enum { BLAS_MOST = 32 };  // buffers that are taken beforehand: fewer than OpenBLAS has room for, which has at least 50
 
 static pthread_mutex_t blas_lock = PTHREAD_MUTEX_INITIALIZER;
 static int blas_users, blas_threads;  // of lac_blas_enter; what OpenBLAS was set to before them
@@ -49,10 +49,10 @@ bool lac_blas_hold(int threads) {
   if (!openblas_get_num_threads || !blas_memory_alloc || !blas_memory_free) return true;
   pthread_mutex_lock(&blas_lock);
   int wants = blas_inside + threads + blas_own();
-  if (wants > BLAS_MOST) wants = BLAS_MOST;
   if (wants > blas_had) {
     fits = blas_ask(wants - blas_had + blas_inside + blas_own());  // and what others hold while these are taken
-    if (fits) blas_take(wants), blas_had = wants;
+    if (fits && blas_had < BLAS_MOST) blas_take(wants < BLAS_MOST ? wants : BLAS_MOST);
+    if (fits && wants <= BLAS_MOST) blas_had = wants;  // of more it is asked each time whether there is room
   }
   if (fits) blas_inside += threads;
   pthread_mutex_unlock(&blas_lock);

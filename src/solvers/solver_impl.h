@@ -59,8 +59,7 @@ typedef struct lac_solve_job {
   int64_t judged_from;  // rows of x from here on must have digits that are certain; LAC_UNJUDGED: none
 } lac_solve_job;
 
-/// Whoever solves judges.
-enum { LAC_UNJUDGED = -1 };
+enum { LAC_UNJUDGED = -1 };  // of lac_solve_job.judged_from: the caller judges by itself, or any solution will do
 
 /// Not measured: whoever wants to know computes the residual (lac_factor_iterate).
 static const double LAC_UNMEASURED = -1;
@@ -309,8 +308,7 @@ lac_report lac_report_empty(void);
 
 double lac_solver_seconds(void);  // of a clock that only goes forward
 
-// -- what the values are like (surveyed.c)
-// -------------------------------------------------------------------------------
+// -- what the values are like (surveyed.c) ---------------------------------------------------------------------------
 
 /// A look at the values of a matrix.
 typedef struct lac_surveyed {

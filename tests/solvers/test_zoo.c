@@ -157,8 +157,7 @@ static void nothing_is_silently_wrong_and_nothing_needlessly_refused(lac_context
          (long long)all.warned, (long long)all.refused);
 }
 
-// -- least squares
-// -------------------------------------------------------------------------------------------------------
+// -- least squares ---------------------------------------------------------------------------------------------------
 
 static lac_status lstsq_by(lac_context *ctx, const zoo_rectangle *a, lac_method method, const double *b, double *x) {
   lac_status status;
@@ -259,8 +258,7 @@ static void least_squares_are_right_to_their_condition_or_refused(lac_context *c
          (long long)spreads.warned, (long long)spreads.refused);
 }
 
-// -- ways out
-// ------------------------------------------------------------------------------------------------------------
+// -- ways out --------------------------------------------------------------------------------------------------------
 
 /// The Laplacian of a ring, b = 1 0 0 ...: refused, and then each way that the sentence names.
 static void every_way_out_works(lac_context *ctx) {

@@ -18,8 +18,7 @@ static void zoo_begin(zoo_matrix *a, int64_t n) {
   for (int j = 0; j < ZOO_MOST; j++) a->unit[j] = 1;
 }
 
-// -- graphs
-// ------------------------------------------------------------------------------------------------------------
+// -- graphs ----------------------------------------------------------------------------------------------------------
 
 static void zoo_spring(zoo_matrix *a, int64_t i, int64_t j, double weight) {
   *at(a, i, j) -= weight, *at(a, j, i) -= weight;
@@ -97,8 +96,7 @@ static void zoo_stokes(random_state *r, zoo_matrix *a) {
   }
 }
 
-// -- rank
-// ----------------------------------------------------------------------------------------------------------------
+// -- rank ------------------------------------------------------------------------------------------------------------
 
 /// A product of integer matrices n x (n - 1) and (n - 1) x n: singular to the last bit.
 static void zoo_low_rank(random_state *r, zoo_matrix *a) {
@@ -139,8 +137,7 @@ static void zoo_blunt_arrow(random_state *r, zoo_matrix *a) {
   }
 }
 
-// -- nearly singular, and solvable
-// ---------------------------------------------------------------------------------------
+// -- nearly singular, and solvable -----------------------------------------------------------------------------------
 
 /// Kahan's triangle: no pivot is small, and the condition grows like 2^n.
 static void zoo_kahan(random_state *r, zoo_matrix *a) {
@@ -248,8 +245,7 @@ const zoo_family ZOO[] = {
 };
 const int ZOO_FAMILIES = sizeof ZOO / sizeof *ZOO;
 
-// -- what is true
-// --------------------------------------------------------------------------------------------------------
+// -- what is true ----------------------------------------------------------------------------------------------------
 
 __extension__ typedef __float128 quad;
 
@@ -328,8 +324,7 @@ double zoo_error(const zoo_matrix *a, bool transposed, const double *x, const do
   return size > 0 ? error / size : error;
 }
 
-// -- least squares
-// -------------------------------------------------------------------------------------------------------
+// -- least squares ---------------------------------------------------------------------------------------------------
 
 zoo_rectangle zoo_cut(const zoo_matrix *a, int64_t rows, int64_t cols) {
   zoo_rectangle out = {a->n - rows, a->n - cols, {0}};

@@ -17,6 +17,7 @@ __device__ R over_one(R x) {
 template <class R>
 __device__ Complex<R> over_one(Complex<R> x) {
   double most = fmax(fabs(static_cast<double>(x.re)), fabs(static_cast<double>(x.im)));
+  if (isnan(x.re) || isnan(x.im)) return {x.re + x.im, x.re + x.im};
   if (isinf(most)) return {0, 0};
   int power = most > 0 ? -ilogb(most) : 0;
   int last = power > 1000 ? 4 : 0;  // kept back: the quotient may be in range where what is divided is not

@@ -57,10 +57,8 @@ static int64_t build_first_outside(lac_context *ctx, lac_indices indices, int64_
   int64_t first = count, all = 0;
   uint64_t lowest = axis.may_drop ? UINT64_MAX : 0, size = (uint64_t)axis.size - lowest;
 
-#pragma omp parallel for num_threads(chunks) schedule(static, 1) reduction(min      \
-                                                                           : first) \
-    reduction(|                                                                     \
-              : all) if (count > 1 << 16)
+  if (count <= 1 << 16) chunks = 1;
+#pragma omp parallel for num_threads(chunks) reduction(min : first) reduction(| : all)
   for (int c = 0; c < chunks; ++c) {
     int64_t i = count / chunks * c, end = c + 1 < chunks ? count / chunks * (c + 1) : count;
     for (; i < end; ++i) {

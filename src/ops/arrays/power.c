@@ -7,7 +7,8 @@
 ///     jvp       y_dot = p x^(p-1) x_dot
 ///
 /// Of negative powers p x^(p-1) is p y / x, and y meets the adjoint or the tangent first: what comes up lies between that
-/// and the result, where x^(p-1) alone would leave the range of numbers before either does.
+/// and the result, where x^(p-1) alone would leave the range of numbers before either does. y is computed again, so that no power
+/// keeps it.
 ///
 /// No logarithm is taken: of a whole p >= 0 every derivative at 0 is right, and those beyond p end. Of finite negative
 /// reals x^p is NaN unless p is whole; of complex numbers it has the branch of exp(p log x).
@@ -36,7 +37,7 @@ static lac_var power_slope(lac_rule *r, bool is_adjoint, lac_var v) {
 
   if (p == 0) return (lac_var){0};
   if (p < 0) {
-    product = lac_div(r->tape, lac_mul(r->tape, v, power_conj_if(r, is_adjoint, r->out[Y])), x);
+    product = lac_div(r->tape, lac_mul(r->tape, v, power_conj_if(r, is_adjoint, lac_power(r->tape, p, r->in[X]))), x);
   } else {
     product = lac_mul(r->tape, v, power_conj_if(r, is_adjoint, lac_power(r->tape, p - 1, r->in[X])));
   }
@@ -51,8 +52,8 @@ const lac_op lac_op_power = {
     .name = "power",
     .signature = "()->()",
     .order = LAC_ANY_ORDER,
-    .vjp_needs = NEEDS_IN(X) | NEEDS_OUT(Y),
-    .jvp_needs = NEEDS_IN(X) | NEEDS_OUT(Y),
+    .vjp_needs = NEEDS_IN(X),
+    .jvp_needs = NEEDS_IN(X),
     .forward = power_forward,
     .vjp = power_vjp,
     .jvp = power_jvp,

@@ -42,7 +42,7 @@ lac_var lac_emit_lstsq(lac_tape *tape, const lac_solver *solver, lac_var a, lac_
 /// i[3] - 1, f[0] is alpha. Refuse others; what a factorisation or a solve ended with, LAC_ERR_SINGULAR in the words of least squares; the
 /// look at a factor, which also tells what of a solution must be judged (lac_solve_job).
 lac_status lac_rank_infer(lac_call *call);
-lac_status lac_rank_judge(lac_context *ctx, const lac_attrs *attrs, lac_status given);
+lac_status lac_rank_judge(lac_context *ctx, const lac_attrs *attrs, const lac_solver_core *core, lac_status given);
 lac_status lac_rank_check(lac_context *ctx, const lac_attrs *attrs, const lac_factor *factor, const lac_array *values,
                           int64_t *judged_from);
 

@@ -97,7 +97,8 @@ static lac_status lstsq_solve(lac_tape *tape, const lac_solver *solver, const ls
   lac_factor *factor = NULL;
 
   LAC_TRY(lac_tape_status(tape));
-  if (values) LAC_TRY(lac_rank_judge(ctx, &attrs, lac_solver_factor(ctx, solver, values, &factor)));
+  if (values)
+    LAC_TRY(lac_rank_judge(ctx, &attrs, lac_factored_core(solver), lac_solver_factor(ctx, solver, values, &factor)));
   *out = lac_emit_solve(tape, factor ? (const void *)factor : solver, &attrs, k, right);
   LAC_TRY(lac_tape_status(tape));
 done:

@@ -49,8 +49,10 @@ static lac_status rank_refuse(lac_context *ctx) {
       "(more) damp, or take out what depends on the rest");
 }
 
-lac_status lac_rank_judge(lac_context *ctx, const lac_attrs *attrs, lac_status given) {
-  bool is_lost = given == LAC_ERR_SINGULAR || given == LAC_ERR_CONVERGENCE;
+/// Where a direct factor does not arrive the matrix is at fault; an iteration has its own words.
+lac_status lac_rank_judge(lac_context *ctx, const lac_attrs *attrs, const lac_solver_core *core, lac_status given) {
+  bool is_direct = !(core->table->flags & LAC_ITERATES);
+  bool is_lost = given == LAC_ERR_SINGULAR || (is_direct && given == LAC_ERR_CONVERGENCE);
   return is_lost && rank_is_asked(attrs) ? rank_refuse(ctx) : given;
 }
 
@@ -148,7 +150,7 @@ static lac_status rank_step(lac_context *ctx, rank_look *l, const lac_array *val
 
   LAC_TRY(rank_write(ctx, l));
   solved = lac_factor_solve_job(ctx, l->factor, (lac_solve_job){.b = l->y, .x = l->z, .judged_from = LAC_UNJUDGED});
-  LAC_TRY(solved == LAC_ERR_NONFINITE ? rank_refuse(ctx) : lac_rank_judge(ctx, l->attrs, solved));
+  LAC_TRY(solved == LAC_ERR_NONFINITE ? rank_refuse(ctx) : lac_rank_judge(ctx, l->attrs, l->factor->core, solved));
   LAC_TRY(rank_read(ctx, l));
   *is_settled = rank_normalise(l) < l->attrs->f[0] / (RANK_ROUNDINGS * RANK_ROUNDINGS * rounding);
   if (*is_settled) goto done;

@@ -40,12 +40,13 @@ static lac_status solve_with_forward(lac_call *c) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
   lac_factor *factor = NULL;
+  const lac_solver_core *core = lac_factored_core(c->object);
   lac_solve_job job = {
       .side = SIDE(c), .is_derivative = c->attrs->i[DERIVATIVE_AT] != 0, .b = c->in[B], .x = c->out[X]};
 
-  LAC_TRY(lac_rank_judge(ctx, c->attrs, lac_call_factor(c, A, &factor)));
+  LAC_TRY(lac_rank_judge(ctx, c->attrs, core, lac_call_factor(c, A, &factor)));
   LAC_TRY(lac_rank_check(ctx, c->attrs, factor, c->in[A], &job.judged_from));
-  LAC_TRY(lac_rank_judge(ctx, c->attrs, lac_factor_solve_job(ctx, factor, job)));
+  LAC_TRY(lac_rank_judge(ctx, c->attrs, core, lac_factor_solve_job(ctx, factor, job)));
 done:
   lac_factor_destroy(&factor);
   return status;

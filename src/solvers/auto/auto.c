@@ -290,11 +290,7 @@ static lac_status auto_solve(lac_context *ctx, const lac_factor *f, const lac_so
   LAC_TRY(inner->table->solve(ctx, inner, &own, report));
   if (auto_is_done(f, last, job, report)) goto done;
   lac_krylov_explain(last, job->is_derivative, report, text, sizeof text);
-  LAC_CHECK(
-      auto_may_go_direct(f->core) && report->ending != LAC_INTERRUPTED, lac_ending_status(report->ending),
-      "lac_factor_solve: %s; raise max_iterations or rtol, choose another preconditioner or a direct method, and of "
-      "a singular matrix give the null space (iteration.null_space)",
-      text);
+  if (!auto_may_go_direct(f->core) || report->ending == LAC_INTERRUPTED) LAC_TRY(lac_krylov_fail(ctx, report, text));
   LAC_TRY(auto_fall_back(ctx, f, text));
   if (report->ending != LAC_DIVERGED) {  // that may be b's fault
     atomic_store(&((lac_auto_core *)f->core->part)->has_failed, true);

@@ -202,8 +202,7 @@ lac_status lac_direct_certain(const lac_factor *f, const lac_solved *s, lac_doub
   return status == LAC_OK ? certain_judge(f, worst, c.task.is_lost, "x", s->task, doubt, fault) : status;
 }
 
-// -- of the matrix alone
-// -----------------------------------------------------------------------------------------------
+// -- of the matrix alone ---------------------------------------------------------------------------------------------
 
 /// The matrices of a factor that are in doubt.
 typedef struct certain_work {

@@ -316,8 +316,7 @@ static lac_status direct_refresh(lac_context *ctx, const lac_linear *a, const la
   LAC_TRY(direct_begin(ctx, f));
   LAC_TRY(lac_choose_fits(ctx, a, f, lac_direct_of(like)->table, &fits));
   if (fits) trial = direct_try_like(ctx, f, like);
-  if (trial.status == LAC_ERR_MEMORY || trial.status == LAC_ERR_INTERRUPTED)
-    LAC_TRY(lac_direct_explain(ctx, f, &trial));
+  if (lac_status_is_final(trial.status)) LAC_TRY(lac_direct_explain(ctx, f, &trial));
   if (trial.status == LAC_OK) {
     direct_say_again(f, like);
     direct_warn(f);

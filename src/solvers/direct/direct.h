@@ -54,8 +54,7 @@ lac_system lac_direct_system(const lac_factor *f, int64_t item, int threads, lac
 /// Whether all pivots of one matrix are more than rounding.
 bool lac_direct_is_regular(const lac_factor *f, int64_t item);
 
-// -- how much is certain (certain.c)
-// -----------------------------------------------------------------------------------
+// -- how much is certain (certain.c) ---------------------------------------------------------------------------------
 
 /// The least certain column of a solve, and where it is.
 typedef struct lac_doubt {

@@ -77,7 +77,7 @@ static lac_status krylov_look(krylov *k) {
   if (iteration->progress && k->told != k->iterations && !k->is_again &&
       iteration->progress(iteration->progress_data, k->iterations, worst))
     k->is_stopped = true;
-  if (lac_context_is_interrupted(ctx)) k->is_stopped = true;
+  LAC_TRY(lac_context_look(ctx, "an iteration"));
   k->told = k->iterations;
 done:
   return status;

@@ -68,12 +68,8 @@ static void solve_batch_of(const lac_factor *m, const lac_batch *batch, lac_batc
 static lac_status solve_by_factor(lac_context *ctx, const void *self, lac_side side, const lac_array *x, lac_array *y) {
   const solve_view *v = self;
   const lac_factor *m = lac_krylov_of(v->f)->m;
-  lac_solve_job job = {.side = side,
-                       .only_reports = true,
-                       .batch = &v->precondition,
-                       .b = x,
-                       .x = y,
-                       .judged_from = LAC_UNJUDGED};
+  lac_solve_job job = {
+      .side = side, .only_reports = true, .batch = &v->precondition, .b = x, .x = y, .judged_from = LAC_UNJUDGED};
   lac_solve_report report;
   return m->table->solve(ctx, m, &job, &report);
 }
@@ -132,20 +128,23 @@ void lac_krylov_explain(const lac_factor *f, bool is_derivative, const lac_solve
       r->reason);
 }
 
+lac_status lac_krylov_fail(lac_context *ctx, const lac_solve_report *report, const char *text) {
+  bool is_asked = report->ending == LAC_INTERRUPTED;
+  return lac_context_fail(
+      ctx, is_asked ? LAC_ERR_INTERRUPTED : LAC_ERR_CONVERGENCE, __func__, "lac_factor_solve: %s; %s", text,
+      is_asked ? "call again to begin anew, or accept_unconverged to take what there is"
+               : "raise max_iterations or rtol, choose another preconditioner or a direct method, and "
+                 "of a singular matrix give the null space (iteration.null_space)");
+}
+
 static lac_status solve_conclude(lac_context *ctx, const lac_factor *f, const lac_solve_job *job,
                                  const lac_solve_report *report) {
-  lac_status status = LAC_OK;
   char text[LAC_SENTENCE_SIZE / 2];
 
-  if (report->ending == LAC_CONVERGED || job->only_reports || f->core->options.iteration.accept_unconverged) goto done;
+  if (report->ending == LAC_CONVERGED || job->only_reports || f->core->options.iteration.accept_unconverged)
+    return LAC_OK;
   lac_krylov_explain(f, job->is_derivative, report, text, sizeof text);
-  LAC_FAIL(
-      lac_ending_status(report->ending),
-      "lac_factor_solve: %s; raise max_iterations or rtol, choose another preconditioner or a direct method, and of "
-      "a singular matrix give the null space (iteration.null_space)",
-      text);
-done:
-  return status;
+  return lac_krylov_fail(ctx, report, text);
 }
 
 lac_status lac_krylov_solve(lac_context *ctx, const lac_factor *f, const lac_solve_job *job, lac_solve_report *report) {

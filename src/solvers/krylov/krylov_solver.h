@@ -39,4 +39,7 @@ lac_status lac_krylov_stir(lac_context *ctx, const lac_iteration *iteration, lac
 void lac_krylov_explain(const lac_factor *f, bool is_derivative, const lac_solve_report *report, char *text,
                         size_t size);
 
+/// The error of such a solve, and the way out.
+lac_status lac_krylov_fail(lac_context *ctx, const lac_solve_report *report, const char *text);
+
 #endif

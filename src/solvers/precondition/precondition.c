@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/stop.h"
 #include "solvers/options.h"
 #include "solvers/precondition/preconditioner.h"
 #include "solvers/vectors.h"
@@ -48,9 +49,7 @@ static lac_status precondition_set_up(lac_context *ctx, const lac_setup *setup, 
 
   if (f->items == 0 || f->core->rows == 0 || f->core->rows != f->core->cols) goto done;
   if (old && p->table->refresh) refreshed = p->table->refresh(ctx, setup, old, &p->part);
-  if (refreshed == LAC_ERR_MEMORY || refreshed == LAC_ERR_BACKEND || refreshed == LAC_ERR_INTERRUPTED) {
-    LAC_TRY(refreshed);
-  }
+  if (lac_status_is_final(refreshed)) LAC_TRY(refreshed);
   if (refreshed == LAC_OK) {
     atomic_fetch_add(&f->core->counts->refreshes, 1);
   } else {

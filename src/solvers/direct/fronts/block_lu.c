@@ -190,7 +190,7 @@ static block_numeric *block_create(const lac_direct_job *job) {
 // What is singular, or does not suit, is left to LU of the whole matrix: it has the right names for rows and columns.
 static lac_status block_explain(const block_part *p, int32_t rows, lac_status status, lac_fault *fault) {
   lac_fault own = *fault;
-  if (status == LAC_ERR_MEMORY || status == LAC_ERR_INTERRUPTED) return status;
+  if (lac_status_is_final(status)) return status;
   snprintf(fault->text, sizeof fault->text, "of %lld blocks, that of %lld rows was refused (%.100s)",
            (long long)p->form->blocks, (long long)rows, own.text);
   return LAC_ERR_CONVERGENCE;
@@ -288,11 +288,13 @@ static lac_status block_selected_inverse(const lac_structure *structure, const v
   const block_part *p = part;
   const block_numeric *f = numeric;
   lac_status status = LAC_OK;
+  double since = 0;
 
   (void)structure;
   block_invert_kernels[f->dtype](p, f->values, values);
   for (int32_t i = 0; i < p->piece_count && status == LAC_OK; i++) {
     const block_piece *piece = &p->pieces[i];
+    if (lac_stop_is_due(stop, LAC_STOP_WORK / BLOCK_LARGE, &since)) return lac_fault_interrupted(fault);
     size_t bytes = (size_t)piece->s->nnz * lac_dtype_size(f->dtype);
     void *own = lac_alloc(bytes);
     if (!own) {

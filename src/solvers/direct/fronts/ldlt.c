@@ -146,7 +146,7 @@ static lac_status ldlt_pair(const lac_direct_job *job, lac_fronts **f, lac_fault
   }
   lac_fronts_destroy(paired);
   ldlt_clear(&choice);
-  if (status == LAC_ERR_MEMORY || status == LAC_ERR_INTERRUPTED) return status;
+  if (lac_status_is_final(status)) return status;
   if (*f) return ldlt_settle(job, *f, fault);
   *fault = before;
   return LAC_ERR_CONVERGENCE;

@@ -19,8 +19,8 @@ typedef struct lac_certainty {
   void *memory;
 } lac_certainty;
 
-/// By solves as the factor has them, or refined. All units are one. Close it in any case. LAC_ERR_MEMORY, and the fault
-/// has a text.
+/// By solves as the factor has them, or refined. All units are one. Close it in any case. LAC_ERR_MEMORY, and where solves
+/// end early LAC_ERR_INTERRUPTED: the fault has a text.
 lac_status lac_certainty_open(const lac_system *a, bool refines, lac_side side, lac_certainty *out, lac_fault *fault);
 void lac_certainty_close(lac_certainty *c);
 

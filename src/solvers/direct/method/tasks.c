@@ -29,8 +29,16 @@ lac_trial lac_tasks_run(int threads, lac_stop *stop, int64_t first, int64_t coun
   if (threads == 1) {
     for (int64_t i = first; i < count; i++) tasks_do(&trial, stop, task, job, i, 0);
   } else {
-#pragma omp parallel for schedule(dynamic) num_threads(threads)
-    for (int64_t i = first; i < count; i++) tasks_do(&trial, stop, task, job, i, omp_get_thread_num());
+    _Atomic int64_t left = count - first;
+#pragma omp parallel num_threads(threads)
+    {
+#pragma omp for schedule(dynamic) nowait
+      for (int64_t i = first; i < count; i++) {
+        tasks_do(&trial, stop, task, job, i, omp_get_thread_num());
+        atomic_fetch_sub(&left, 1);
+      }
+      lac_stop_await(stop, &left);  // the thread that may ask has no more to do, the others have
+    }
   }
   if (stop && atomic_load(&stop->is_set)) trial.status = lac_fault_interrupted(&trial.fault);  // whoever failed first
   return trial;
