@@ -221,6 +221,42 @@ static void zoo_saddle(random_state *r, zoo_matrix *a) {
   for (int64_t p = 0; p < m; p++) *at(a, 3 * p, n + p) = *at(a, n + p, 3 * p) = 1;
 }
 
+/// A grounded network beside a floating one of other units, or one that hangs by a thread.
+static void zoo_islands(random_state *r, zoo_matrix *a) {
+  int64_t n = zoo_between(r, 8, 40), held = n / 2;
+  double scale = pow(10, 24 * zoo_unit(r) - 12);
+  zoo_begin(a, n);
+  for (int64_t i = 0; i + 1 < n; i++) {
+    double unit = i < held ? 1 : scale;
+    if (i + 1 == held) continue;
+    zoo_spring(a, i, i + 1, unit * (1 + zoo_unit(r)));
+    if (i + 3 < n && (i + 3 < held || i >= held)) zoo_spring(a, i, i + 3, unit * zoo_unit(r));
+  }
+  *at(a, 0, 0) += 1;
+  if (random_below(r, 2)) *at(a, held, held) += scale * pow(10, -2 - 14 * zoo_unit(r));
+}
+
+/// A regular block beside one whose last row is that of another, of any size.
+static void zoo_small_block(random_state *r, zoo_matrix *a) {
+  int64_t n = zoo_between(r, 6, 30), first = n / 2;
+  double scale = pow(10, 160 * zoo_unit(r) - 80);
+  zoo_begin(a, n);
+  for (int64_t p = 0; p < n * n; p++) {
+    if ((p / n < first) == (p % n < first)) a->full[p] = random_unit(r) * (p / n < first ? 1 : scale);
+  }
+  for (int64_t j = first; j < n; j++) *at(a, n - 1, j) = 3 * *at(a, first, j);
+}
+
+/// Nearly dependent rows, and columns of other units: what is small in those of the matrix is large as it stands.
+static void zoo_units_apart(random_state *r, zoo_matrix *a) {
+  zoo_begin(a, zoo_between(r, 3, 20));
+  for (int64_t p = 0; p < a->n * a->n; p++) a->full[p] = random_unit(r);
+  for (int64_t j = 0; j < a->n; j++) *at(a, 0, j) = *at(a, 1, j) + *at(a, 2, j);
+  *at(a, 0, 0) += pow(10, -4 - 12 * zoo_unit(r));
+  for (int64_t p = 0; p < a->n * a->n; p++) a->full[p] *= p % a->n % 2 ? 1e8 : 1;
+  for (int64_t j = 0; j < a->n; j++) a->unit[j] = j % 2 ? 1e8 : 1;
+}
+
 const zoo_family ZOO[] = {
     {"laplacian", true, false, zoo_laplacian},
     {"weighted laplacian", true, false, zoo_weighted},
@@ -236,6 +272,9 @@ const zoo_family ZOO[] = {
     {"hessenberg", false, false, zoo_hessenberg},
     {"grounded", true, false, zoo_grounded},
     {"sparse", false, false, zoo_sparse},
+    {"islands", true, false, zoo_islands},
+    {"small block", false, false, zoo_small_block},
+    {"units apart", false, false, zoo_units_apart},
     {"penalty", true, true, zoo_penalty},
     {"graded", true, true, zoo_graded},
     {"graded rows", false, true, zoo_graded_rows},
@@ -287,6 +326,22 @@ static void zoo_units(const zoo_matrix *a, bool transposed, double *unit) {
   }
 }
 
+static double zoo_plain(const zoo_matrix *a, bool transposed, const double *b, const double *x, const quad *inverse) {
+  int64_t n = a->n;
+  double terms[ZOO_MOST], worst = 0, size = 0;
+  for (int64_t k = 0; k < n; k++) {
+    terms[k] = fabs(b[k]);
+    for (int64_t j = 0; j < n; j++) terms[k] += fabs(a->full[transposed ? j * n + k : k * n + j] * x[j]);
+    size = fmax(size, fabs(x[k]));
+  }
+  for (int64_t i = 0; i < n; i++) {
+    double sum = 0;
+    for (int64_t k = 0; k < n; k++) sum += (double)quad_size(inverse[i * n + k]) * terms[k];
+    worst = fmax(worst, sum);
+  }
+  return size > 0 ? worst / size : 0;
+}
+
 zoo_truth zoo_solve(const zoo_matrix *a, bool transposed, const double *b) {
   static _Thread_local quad work[ZOO_MOST * ZOO_MOST], inverse[ZOO_MOST * ZOO_MOST];
   zoo_truth t = {.condition = 0};
@@ -296,7 +351,7 @@ zoo_truth zoo_solve(const zoo_matrix *a, bool transposed, const double *b) {
   zoo_units(a, transposed, unit);
   for (int64_t p = 0; p < n * n; p++) work[p] = a->full[transposed ? p % n * n + p / n : p];
   if (!quad_invert(n, work, inverse, &t.logabs, &t.sign)) {
-    t.condition = (double)INFINITY;
+    t.condition = t.plain = (double)INFINITY;
     return t;
   }
   for (int64_t i = 0; i < n; i++) {
@@ -311,6 +366,7 @@ zoo_truth zoo_solve(const zoo_matrix *a, bool transposed, const double *b) {
     t.condition = fmax(t.condition, unit[i] * sum);
     t.x[i] = (double)x;
   }
+  t.plain = zoo_plain(a, transposed, b, t.x, inverse);
   return t;
 }
 

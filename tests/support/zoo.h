@@ -33,6 +33,7 @@ extern const int ZOO_FAMILIES;
 /// What is true of op(A) x = b.
 typedef struct zoo_truth {
   double condition;  // || D |A^-1| |A| D^-1 ||_oo; infinite where A is singular
+  double plain;      // || |A^-1| (|A| |x| + |b|) ||_oo / || x ||_oo: what rounding does to this x as it stands
   double x[ZOO_MOST];
   double logabs, sign;
 } zoo_truth;

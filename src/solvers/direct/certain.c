@@ -5,7 +5,7 @@
 ///
 /// To ask costs a few solves (method/certainty.h), so there must be cause: a pivot that is small relative to its row or
 /// column, as a matrix that is singular in exact arithmetic has one; or |A| |x| far above |b|, as it is along a null
-/// space that no pivot shows. Then the condition of the matrix is estimated, once; and where that does not settle it,
+/// space that no pivot shows; or units of the unknowns that are far apart. Then the condition of the matrix is estimated, once; and where that does not settle it,
 /// the error of each column. Of a least-squares system, whose condition is that of its matrix squared, the unknowns alone
 /// are judged, and whoever solves it knows whether there is cause (ops/solves/rank.c).
 
@@ -50,14 +50,13 @@ static bool certain_is_settled(const lac_factor *f, double condition, double bac
   return CERTAIN_MARGIN * condition * fmax(backward, lac_dtype_epsilon(f->meta.dtype)) < LAC_CERTAINTY_FEW;
 }
 
-/// Where the condition of op(A) is kept.
-static _Atomic double *certain_kept(const lac_factor *f, int64_t item, lac_side side) {
-  return &lac_direct_of(f)->conditions[side == LAC_N ? item : f->items + item];
+static _Atomic double *certain_kept(const lac_factor *f, int64_t item, lac_side side, int what) {
+  return &lac_direct_of(f)->conditions[(what + (side == LAC_T)) * f->items + item];
 }
 
 /// Whether an earlier solve has found a condition that settles the matter.
 static bool certain_is_known(const lac_factor *f, int64_t item, lac_side side, double backward) {
-  double known = atomic_load(certain_kept(f, item, side));
+  double known = atomic_load(certain_kept(f, item, side, CERTAIN_PLAIN));
   return known > 0 && certain_is_settled(f, known, backward);
 }
 
@@ -67,28 +66,27 @@ static lac_status certain_take_care(lac_certainty *c, lac_fault *fault) {
   return lac_certainty_units(c, fault);
 }
 
-static lac_status certain_open(const lac_factor *f, const lac_system *a, lac_side side, lac_certainty *c,
-                               lac_fault *fault) {
-  lac_status status = lac_certainty_open(a, false, side, c, fault);
-  return status == LAC_OK && certain_refines(f) ? certain_take_care(c, fault) : status;
-}
-
-/// The condition of op(A), kept with the factor; several threads may find it at once. Where it does not settle the
-/// matter, `c` is careful afterwards, and so was the estimate.
-static lac_status certain_condition(const lac_factor *f, int64_t item, double backward, lac_certainty *c, double *out,
+/// The condition of op(A) in the units that `c` has, kept with the factor; several threads may find it at once.
+static lac_status certain_condition(const lac_factor *f, int64_t item, int what, lac_certainty *c, double *out,
                                     lac_fault *fault) {
-  _Atomic double *kept = certain_kept(f, item, c->side);
-  double known = atomic_load(kept);
+  _Atomic double *kept = certain_kept(f, item, c->side, what);
   lac_status status = LAC_OK;
 
-  *out = known;
-  if (known == 0) status = lac_certainty_condition(c, out, fault);
-  if (status == LAC_OK && !certain_is_settled(f, *out, backward) && !c->task.refines) {
-    status = certain_take_care(c, fault);
-    if (status == LAC_OK && known == 0) status = lac_certainty_condition(c, out, fault);
-  }
+  *out = atomic_load(kept);
+  if (*out == 0) status = lac_certainty_condition(c, out, fault);
   if (status == LAC_OK && !c->task.is_lost) atomic_store(kept, *out);
   return status;
+}
+
+/// Whether the condition settles the matter, by a quick look in units of x; else by a careful one in those of the matrix, and `c` is
+/// careful afterwards.
+static lac_status certain_look(const lac_factor *f, int64_t item, double backward, lac_certainty *c, bool *is_quick,
+                               double *condition, lac_fault *fault) {
+  lac_status status = certain_condition(f, item, CERTAIN_PLAIN, c, condition, fault);
+  *is_quick = status == LAC_OK && certain_is_settled(f, *condition, backward);
+  if (status != LAC_OK || *is_quick) return status;
+  status = certain_take_care(c, fault);
+  return status == LAC_OK ? certain_condition(f, item, CERTAIN_CAREFUL, c, condition, fault) : status;
 }
 
 static lac_status certain_refuse(const lac_factor *f, double error, const char *what, lac_fault *fault) {
@@ -142,8 +140,16 @@ typedef struct certain_doubted {
   double backward;  // the largest error of theirs
 } certain_doubted;
 
+/// Whether unknowns are of units so far apart that x may be lost as it stands, though not in units of the matrix.
+static bool certain_is_apart(const lac_factor *f, const lac_solved *s) {
+  _Atomic double *kept = certain_kept(f, s->item, s->side, CERTAIN_UNIT);
+  double least = atomic_load(kept);
+  if (least == 0) atomic_store(kept, least = lac_certainty_apart(s->system, s->side));
+  return least < certain_cause(f);
+}
+
 static certain_doubted certain_doubt(const lac_factor *f, const lac_solved *s) {
-  bool all = s->judged_from > 0 || certain_is_doubtful(f, s->item);
+  bool all = s->judged_from > 0 || certain_is_doubtful(f, s->item) || certain_is_apart(f, s);
   certain_doubted out = {.any = false};
   for (int k = 0; k < s->width; k++) {
     out.is[k] = all || s->refined->growth[k] * certain_cause(f) > 1;
@@ -166,14 +172,21 @@ static lac_status certain_columns(lac_certainty *c, const lac_solved *s, const c
   return status;
 }
 
-/// All rows: nothing more where the condition settles it.
+/// All rows: nothing more where the condition settles it. Units of the matrix tell whether it is singular; what is lost in those
+/// that x came in is a doubt too, and no more.
 static lac_status certain_whole(const lac_factor *f, const lac_solved *s, const certain_doubted *doubted,
                                 lac_certainty *c, double *worst, lac_fault *fault) {
-  double condition = 0;
-  lac_status status = certain_open(f, s->system, s->side, c, fault);
-  if (status == LAC_OK) status = certain_condition(f, s->item, doubted->backward, c, &condition, fault);
-  if (status != LAC_OK || certain_is_settled(f, condition, doubted->backward)) return status;
-  return certain_columns(c, s, doubted, worst, fault);
+  double condition = 0, plain = 0;
+  bool is_quick = false;
+  lac_status status = lac_certainty_open(s->system, certain_refines(f), s->side, c, fault);
+  if (status == LAC_OK) status = certain_look(f, s->item, doubted->backward, c, &is_quick, &condition, fault);
+  if (status != LAC_OK || is_quick) return status;
+  if (!certain_is_settled(f, condition, doubted->backward)) status = certain_columns(c, s, doubted, worst, fault);
+  if (status != LAC_OK || *worst >= LAC_CERTAINTY_NONE) return status;
+  lac_certainty_plain(c);
+  status = certain_columns(c, s, doubted, &plain, fault);
+  *worst = fmax(*worst, fmin(plain, LAC_CERTAINTY_DOUBT));
+  return status;
 }
 
 /// The unknowns of least squares. Where they are in doubt and the factor is a poor one, a partner shall tell.
@@ -217,13 +230,16 @@ static lac_status certain_item(const void *job, int64_t item, int thread, lac_fa
   lac_system a = lac_direct_system(w->f, item, w->threads, w->stop);
   lac_certainty c = {.memory = NULL};
   lac_status status = LAC_OK;
-  double condition = 0, error;
+  double condition = atomic_load(certain_kept(w->f, item, LAC_N, CERTAIN_CAREFUL)), error;
+  bool is_quick;
 
   (void)thread;
-  if (!certain_is_doubtful(w->f, item)) return LAC_OK;
-  status = certain_open(w->f, &a, LAC_N, &c, fault);
-  if (status == LAC_OK) status = certain_condition(w->f, item, 0, &c, &condition, fault);
-  lac_certainty_close(&c);
+  if (!certain_is_doubtful(w->f, item) || certain_is_known(w->f, item, LAC_N, 0)) return LAC_OK;
+  if (condition == 0) {
+    status = lac_certainty_open(&a, certain_refines(w->f), LAC_N, &c, fault);
+    if (status == LAC_OK) status = certain_look(w->f, item, 0, &c, &is_quick, &condition, fault);
+    lac_certainty_close(&c);
+  }
   error = condition * lac_dtype_epsilon(w->f->meta.dtype);
   if (c.task.is_lost && !certain_has_partner(w->f)) error = fmax(error, 1), c.task.is_lost = false;  // nobody can tell
   return status == LAC_OK ? certain_judge(w->f, error, c.task.is_lost, "this", item, w->doubt, fault) : status;

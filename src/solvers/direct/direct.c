@@ -274,7 +274,7 @@ static lac_status direct_begin(lac_context *ctx, lac_factor *f) {
   LAC_ALLOC(d, 1);
   f->part = d;
   LAC_ALLOC(d->numerics, f->items);
-  LAC_ALLOC(d->conditions, 2 * f->items);
+  LAC_ALLOC(d->conditions, CERTAIN_KEPT * f->items);
 done:
   return status;
 }

@@ -37,7 +37,8 @@ typedef struct lac_direct_factor {
   lac_analysis *analysis;
   void **numerics;  // one for each matrix
   lac_finding finding;
-  _Atomic double *conditions;  // of each matrix and, behind them, of its transpose (certain.c); 0: not asked for yet
+  _Atomic double
+      *conditions;  // of each matrix and its transpose, and of both in units of their own (certain.c); 0: not known yet
 } lac_direct_factor;
 
 static inline lac_direct_factor *lac_direct_of(const lac_factor *f) { return f->part; }
@@ -55,6 +56,10 @@ lac_system lac_direct_system(const lac_factor *f, int64_t item, int threads, lac
 bool lac_direct_is_regular(const lac_factor *f, int64_t item);
 
 // -- how much is certain (certain.c) ---------------------------------------------------------------------------------
+
+/// What is kept of each matrix and of its transpose: the condition in units of x, that in units of the matrix, and the
+/// least of these units.
+enum { CERTAIN_PLAIN, CERTAIN_CAREFUL = 2, CERTAIN_UNIT = 4, CERTAIN_KEPT = 6 };
 
 /// The least certain column of a solve, and where it is.
 typedef struct lac_doubt {

@@ -9,6 +9,10 @@
 
 /// A relative error from which on no digit of x is certain, and one from which on this is worth a warning.
 static const double LAC_CERTAINTY_NONE = 0.3, LAC_CERTAINTY_FEW = 0.01;
+static const double LAC_CERTAINTY_DOUBT = 0.29;  // as near to none as a warning goes
+
+/// How far apart the units of the unknowns of op(A) are, by the largest number before each: the smallest over the largest.
+double lac_certainty_apart(const lac_system *a, lac_side side);
 
 /// Room for estimates about one matrix.
 typedef struct lac_certainty {
@@ -16,6 +20,8 @@ typedef struct lac_certainty {
   lac_side side;         // LAC_N or LAC_T: of the systems that are asked about
   double *left, *right;  // weights
   bool counts_b;         // the size of x is at least that of b
+  int32_t parts,
+      *part;  // that have nothing to do with each other; which one columns and, behind them, rows are in; or NULL
   void *memory;
 } lac_certainty;
 
@@ -24,8 +30,11 @@ typedef struct lac_certainty {
 lac_status lac_certainty_open(const lac_system *a, bool refines, lac_side side, lac_certainty *out, lac_fault *fault);
 void lac_certainty_close(lac_certainty *c);
 
-/// Take units of the matrix. It costs a matching. Errors as above.
+/// Take units of the matrix, and look at its parts one by one. It costs a matching. Errors as above.
 lac_status lac_certainty_units(lac_certainty *c, lac_fault *fault);
+
+/// Take all units for one again.
+void lac_certainty_plain(lac_certainty *c);
 
 /// Ask for errors of the rows from `from` on alone, the unknowns of a least-squares system whose matrix has numbers near
 /// 1. They count beside b too: where all of b is residual, the unknowns are rightly noise.

@@ -34,11 +34,34 @@ static void FN(certainty_errors)(const lac_structure *s, const void *values, boo
   }
 }
 
-// The largest of |D x|.
-static double FN(certainty_size)(int32_t n, int width, int column, const double *right, const void *x) {
-  double largest = 0;
+// The largest of |D x| in each part of the unknowns, of which `part` is the number; NULL: all are one.
+static void FN(certainty_sizes)(int32_t n, int width, int column, const double *right, const void *x,
+                                const int32_t *part, double *sizes) {
   for (int64_t j = 0; j < n; j++) {
-    largest = fmax(largest, FN(size)(((const T *)x)[j * width + column]) * right[j]);
+    double *largest = &sizes[part ? part[j] : 0];
+    *largest = fmax(*largest, FN(size)(((const T *)x)[j * width + column]) * right[j]);
   }
-  return largest;
+}
+
+// The smallest over the largest of what stands before each unknown of op(A); never 0.
+static double FN(certainty_apart)(const lac_structure *s, const void *values, bool transposed) {
+  const int64_t *offsets = transposed ? s->offsets : s->t_offsets;
+  double most = 0, least = (double)INFINITY;
+  for (int32_t j = 0; j < s->n; j++) {
+    double largest = 0;
+    for (int64_t p = offsets[j]; p < offsets[j + 1]; p++) {
+      largest = fmax(largest, FN(size)(((const T *)values)[transposed ? p : s->t_slots[p]]));
+    }
+    most = fmax(most, largest), least = fmin(least, largest);
+  }
+  return fmax(least / most, DBL_MIN);
+}
+
+// Rows and columns that an entry joins, as trees of 2 n nodes.
+static void FN(certainty_join)(const lac_structure *s, const void *values, int32_t *parent) {
+  for (int32_t i = 0; i < s->n; i++) {
+    for (int64_t p = s->offsets[i]; p < s->offsets[i + 1]; p++) {
+      if (FN(size)(((const T *)values)[p]) > 0) certainty_unite(parent, s->n + i, s->columns[p]);
+    }
+  }
 }
