@@ -18,8 +18,12 @@ static const lac_factor *travel_inner(const lac_factor *f) { return ((const trav
 
 // -- to the host and back --------------------------------------------------------------------------------------------
 
-/// What failed on the host, in the caller's context.
-static lac_status travel_pass(lac_context *ctx, const lac_context *host, lac_status status) {
+/// What failed on the host, or was doubtful there, in the caller's context.
+static lac_status travel_pass(lac_context *ctx, lac_context *host, lac_status status) {
+  if (host != ctx && *lac_context_warning(host)) {
+    lac_context_warn(ctx, "%s", lac_context_warning(host));
+    lac_context_clear_warning(host);
+  }
   if (status == LAC_OK) return status;
   return host == ctx ? lac_context_pass(ctx, status, __func__)
                      : lac_context_fail(ctx, status, __func__, "%s", lac_context_error(host));

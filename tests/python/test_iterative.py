@@ -376,7 +376,7 @@ def test_progress_hears_of_the_residual_and_ends_the_solve():
     short, _ = made(m, "cg", preconditioner="jacobi", progress=lambda iteration, residual: iteration >= 4)
     _, report = short.iterate(b)
     assert report["ending"] == "interrupted" and report["iterations"] == 4
-    with pytest.raises(lacuna.ConvergenceError, match="progress"):
+    with pytest.raises(lacuna.InterruptError, match="progress"):
         short.solve(b)
 
 

@@ -75,6 +75,38 @@ def test_scaling_makes_no_system_doubtful():
     np.testing.assert_allclose(cols * got, x, rtol=1e-9)
 
 
+def test_an_iteration_that_ends_in_rounding_far_above_its_tolerance_says_so():
+    a = laplacian(1, 50)
+    pattern, values = lacuna.from_scipy(a)
+    b = np.random.default_rng(3).standard_normal(50)
+    b += 1e-6 - b.mean()  # not quite in the range: x goes along the null space
+    said = 0
+    for method in ("bicgstab", "minres", "gmres"):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                x = lacuna.solve(lacuna.Solver(pattern, method), values, b)
+            except lacuna.ConvergenceError:
+                continue
+        said += any(w.category is lacuna.AccuracyWarning for w in caught)
+        assert np.linalg.norm(a @ x - b) <= 1e-6 * np.linalg.norm(b) or said
+    assert said
+
+
+def test_parts_that_have_nothing_in_common_are_judged_by_themselves():
+    rng = np.random.default_rng(1)
+    held = laplacian(2, 3).toarray() + np.diag([1.0, 0, 0, 0, 0, 0])
+    for size in (1e-8, 1e-12, 1e8):
+        a = sp.csr_matrix(sp.block_diag([held, size * laplacian(2, 4).toarray() * rng.uniform(0.9, 1.1)]))
+        x = rng.standard_normal(14)
+        pattern, values = lacuna.from_scipy(a)
+        for method in ("auto", "lu", "pivoting_lu"):
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", lacuna.AccuracyWarning)
+                with pytest.raises((lacuna.SingularError, lacuna.AccuracyWarning)):
+                    lacuna.solve(lacuna.Solver(pattern, method), values, a @ x)
+
+
 def has_engine(name):
     try:
         return bool(lacuna.Solver(lacuna.Pattern.eye(1), name))

@@ -2,17 +2,19 @@
 /// @file lstsq_with.c
 /// The least-squares solution by a solver of the matrix itself, of any shape.
 ///
-///     forward   x      = B^+ b,   B = op(A) of full rank       the shortest x of those that minimise |B x - b|
+///     forward   x      = B^+ b,   B = op(A)                    the shortest x of those that minimise |B x - b|
 ///     vjp       lambda = (B^H)^+ x_bar
 ///               b_bar  = lambda
 ///               a_bar  = -lambda x^H + r mu^H + nu w^H         each an sddmm, only where A stores an entry
 ///     jvp       x_dot  = B^+ (b_dot - B_dot x) + B^+ (B^H)^+ B_dot^H r + (1 - B^+ B) B_dot^H nu
 ///
-///     r = b - B x,   mu = B^+ lambda         where B is tall; else there is no residual
-///     nu = (B^H)^+ x,   w = x_bar - B^H lambda    where B is wide; else x_bar has no part across the rows of B
+///     r = b - B x,   mu = B^+ lambda         nothing where B is square, or wide and of full rank
+///     nu = (B^H)^+ x,   w = x_bar - B^H lambda    nothing where B is square, or tall and of full rank
 ///
-/// (Golub and Pereyra 1973.) Every inverse is this operator again, so that derivatives of every order are right to the tolerance of
-/// the solver. i[0] is the side; i[1] = 1: the solve is that of a derivative, as of solve_with.
+/// (Golub and Pereyra 1973.) B^+ is smooth where the rank does not change: a matrix whose pattern does not let it have full rank is
+/// differentiated like any other, and of one that could have it and has not, the derivative is that along matrices of its rank. Every
+/// inverse is this operator again, so that derivatives of every order are right to the tolerance of the solver. i[0] is the side; i[1] =
+/// 1: the solve is that of a derivative, as of solve_with.
 
 #include "ops/solves/factored.h"
 
@@ -56,10 +58,10 @@ static lac_var lstsq_with_bar(const lac_rule *r, lac_var left, lac_var right) {
   return lac_emit_matrix_bar(r->tape, lac_factored_pattern(r->object), SIDE(r), left, right);
 }
 
-/// rows - cols of op(A).
-static int64_t lstsq_with_excess(const lac_rule *r) {
+/// Of full rank, as what is solved: no residual, and nothing across the rows.
+static bool lstsq_with_is_square(const lac_rule *r) {
   const lac_pattern *p = lac_factored_pattern(r->object);
-  return lac_side_transposes(SIDE(r)) ? p->cols - p->rows : p->rows - p->cols;
+  return p->rows == p->cols;
 }
 
 static lac_var lstsq_with_residual(const lac_rule *r) {
@@ -76,20 +78,18 @@ static lac_var lstsq_with_size(const lac_rule *r) {
 static void lstsq_with_vjp(lac_rule *r) {
   lac_tape *tape = r->tape;
   lac_side side = SIDE(r), back = flip(side);
-  int64_t excess = lstsq_with_excess(r);
-  lac_var lambda = lstsq_with_solve(r, back, r->out_bar[X]), bar, size, left, right;
+  lac_var lambda = lstsq_with_solve(r, back, r->out_bar[X]), bar, size, mu, nu, w;
 
   r->in_bar[B] = lambda;
   if (!r->wants[A]) return;
   bar = lac_neg(tape, lstsq_with_bar(r, lambda, r->out[X]));
-  if (excess != 0) {
+  if (!lstsq_with_is_square(r)) {
     size = lstsq_with_size(r);
-    left = excess > 0 ? lac_div(tape, lstsq_with_residual(r), size)
-                      : lstsq_with_solve(r, back, lac_mul(tape, size, r->out[X]));
-    right = excess > 0
-                ? lstsq_with_solve(r, side, lac_mul(tape, size, lambda))
-                : lac_div(tape, lac_sub(tape, r->out_bar[X], lstsq_with_product(r, back, r->in[A], lambda)), size);
-    bar = lac_add(tape, bar, lstsq_with_bar(r, left, right));
+    mu = lstsq_with_solve(r, side, lac_mul(tape, size, lambda));
+    nu = lstsq_with_solve(r, back, lac_mul(tape, size, r->out[X]));
+    w = lac_sub(tape, r->out_bar[X], lstsq_with_product(r, back, r->in[A], lambda));
+    bar = lac_add(tape, bar, lstsq_with_bar(r, lac_div(tape, lstsq_with_residual(r), size), mu));
+    bar = lac_add(tape, bar, lstsq_with_bar(r, nu, lac_div(tape, w, size)));
   }
   r->in_bar[A] = bar;
 }
@@ -110,13 +110,13 @@ static lac_var lstsq_with_cross(const lac_rule *r, lac_var size) {
 }
 
 static void lstsq_with_jvp(lac_rule *r) {
-  int64_t excess = lstsq_with_excess(r);
-  lac_var change = lstsq_with_product(r, SIDE(r), r->in_dot[A], r->out[X]), more;
+  lac_var change = lstsq_with_product(r, SIDE(r), r->in_dot[A], r->out[X]), size;
 
   r->out_dot[X] = lstsq_with_solve(r, SIDE(r), lac_sub(r->tape, r->in_dot[B], change));
-  if (excess == 0) return;
-  more = (excess > 0 ? lstsq_with_turn : lstsq_with_cross)(r, lstsq_with_size(r));
-  r->out_dot[X] = lac_add(r->tape, r->out_dot[X], more);
+  if (lstsq_with_is_square(r)) return;
+  size = lstsq_with_size(r);
+  r->out_dot[X] = lac_add(r->tape, r->out_dot[X], lstsq_with_turn(r, size));
+  r->out_dot[X] = lac_add(r->tape, r->out_dot[X], lstsq_with_cross(r, size));
 }
 
 const lac_op lac_op_lstsq_with = {

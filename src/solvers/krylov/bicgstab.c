@@ -85,7 +85,7 @@ done:
 }
 
 static lac_status bicgstab_run(lac_context *ctx, const lac_krylov_job *job, lac_solve_report *report) {
-  krylov_method method = {4, job->m.apply ? 3 : 2, LAC_BICGSTAB_SLOTS, krylov_window(job), 0, bicgstab_cycle};
+  krylov_method method = {4, job->m.apply ? 3 : 2, LAC_BICGSTAB_SLOTS, krylov_window(job), 0, bicgstab_cycle, false};
   return krylov_run(ctx, job, &method, report);
 }
 

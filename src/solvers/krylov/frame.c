@@ -39,12 +39,20 @@ lac_status krylov_step(krylov *k, lac_column_step step) {
   return k->ctx->kernels->column_step(k->ctx, step, &k->numbers, k->state);
 }
 
-lac_status krylov_product(krylov *k, const lac_array *x, lac_array *y) {
-  return lac_linear_apply(k->ctx, &k->job->a, k->job->side, x, y);
+/// y = op(A) x in units of A.
+static lac_status krylov_apply(krylov *k, lac_side side, const lac_array *x, lac_array *y) {
+  lac_context *ctx = k->ctx;
+  lac_status status = LAC_OK;
+  LAC_TRY(lac_linear_apply(ctx, &k->job->a, side, x, y));
+  if (k->unit != 1) LAC_TRY(ctx->kernels->scale(ctx, 1 / k->unit, 0, y, y));
+done:
+  return status;
 }
 
+lac_status krylov_product(krylov *k, const lac_array *x, lac_array *y) { return krylov_apply(k, k->job->side, x, y); }
+
 lac_status krylov_adjoint(krylov *k, const lac_array *x, lac_array *y) {
-  return lac_linear_apply(k->ctx, &k->job->a, (lac_side)(k->job->side ^ LAC_H), x, y);
+  return krylov_apply(k, (lac_side)(k->job->side ^ LAC_H), x, y);
 }
 
 lac_status krylov_precondition(krylov *k, const lac_array *x, lac_array *y) {
@@ -168,15 +176,25 @@ static lac_status krylov_rescale(krylov *k, int slot) {
   return k->is_scaled ? krylov_pass(k, 1, &op) : LAC_OK;
 }
 
-/// x as the caller's b has it. What converged is the scaled x: one that overflows on the way back has not, and of one
+/// x as the caller's b and A have it, or back again.
+static lac_status krylov_turn(krylov *k, bool is_back) {
+  lac_context *ctx = k->ctx;
+  lac_status status = LAC_OK;
+  LAC_TRY(krylov_rescale(k, is_back ? LAC_SLOT_SCALE : LAC_SLOT_UNSCALE));
+  if (k->unit != 1) LAC_TRY(ctx->kernels->scale(ctx, is_back ? k->unit : 1 / k->unit, 0, k->job->x, k->job->x));
+done:
+  return status;
+}
+
+/// x as the caller has it. What converged is the scaled x: one that overflows on the way back has not, and of one
 /// that underflows the report has the residual that is left.
 static lac_status krylov_unscale(krylov *k) {
   lac_context *ctx = k->ctx;
   lac_status status = LAC_OK;
 
-  LAC_TRY(krylov_rescale(k, LAC_SLOT_UNSCALE));
-  if (!k->is_far) goto done;
-  LAC_TRY(krylov_rescale(k, LAC_SLOT_SCALE));
+  LAC_TRY(krylov_turn(k, false));
+  if (!k->is_far && k->unit == 1) goto done;
+  LAC_TRY(krylov_turn(k, true));
   LAC_TRY(krylov_residual(k, false));
   LAC_TRY(krylov_step(k, LAC_STEP_look));
   LAC_TRY(krylov_look(k));
@@ -185,7 +203,7 @@ static lac_status krylov_unscale(krylov *k) {
     if (k->seen[c].re == LAC_COLUMN_CONVERGED && !is_finite)
       k->seen[c] = lac_pair_of(LAC_COLUMN_DIVERGED, LAC_FAULT_RANGE);
   }
-  LAC_TRY(krylov_rescale(k, LAC_SLOT_UNSCALE));
+  LAC_TRY(krylov_turn(k, false));
 done:
   return status;
 }
@@ -285,7 +303,8 @@ static lac_status krylov_rest(krylov *k, double *rest) {
     LAC_TRY(lac_column_norms(ctx, k->v[0], job->items, k->x_rows, job->width, rest));
   }
   for (int64_t c = 0; c < k->columns; ++c) {
-    rest[c] = k->numbers.is_rectangular ? rest[c] / job->largest : k->seen[LAC_SLOT_RESIDUAL * k->columns + c].re;
+    rest[c] =
+        k->numbers.is_rectangular ? rest[c] / (job->largest / k->unit) : k->seen[LAC_SLOT_RESIDUAL * k->columns + c].re;
   }
 done:
   return status;
@@ -307,11 +326,12 @@ static lac_status krylov_attain(krylov *k) {
   LAC_TRY(krylov_rest(k, rest));
   for (int64_t c = 0; c < k->columns; ++c) {
     double r = k->seen[LAC_SLOT_RESIDUAL * k->columns + c].re, b = k->seen[LAC_SLOT_B * k->columns + c].re;
-    double terms = job->largest * norms[c];
+    double terms = job->largest / k->unit * norms[c];
     bool is_rounding = rest[c] <= ATTAINED_ROUNDINGS * epsilon * (terms + b);
     if (k->seen[c].re != LAC_COLUMN_STAGNATED || !is_rounding || !(epsilon * terms <= ATTAINED_SHARE * b)) continue;
     k->seen[c] = lac_pair_of(LAC_COLUMN_CONVERGED, fault);
     k->seen[LAC_SLOT_DETAIL * k->columns + c] = lac_pair_of(rest[c] / (k->numbers.is_rectangular ? r : terms), 0);
+    if (b > 0) k->lost = fmax(k->lost, epsilon * terms / b);
   }
 done:
   lac_free(norms);
@@ -329,6 +349,15 @@ static lac_status krylov_need(krylov *k, int64_t rows, lac_array **vector) {
 lac_status krylov_need_r(krylov *k, int64_t i) { return krylov_need(k, k->b_rows, k->r + i); }
 lac_status krylov_need_v(krylov *k, int64_t i) { return krylov_need(k, k->x_rows, k->v + i); }
 
+/// The size of A as a power of two where its square, or that of its inverse, is far from 1; else 1.
+static double krylov_unit(const lac_krylov_job *job) {
+  const int far = 300;
+  int power = 0;
+  if (!(job->largest > 0) || !isfinite(job->largest)) return 1;
+  (void)frexp(job->largest, &power);
+  return power > far || power < -far ? ldexp(1, power < -1000 ? -1000 : power > 1000 ? 1000 : power) : 1;
+}
+
 static lac_status krylov_open(krylov *k, const krylov_method *method) {
   lac_context *ctx = k->ctx;
   lac_status status = LAC_OK;
@@ -340,6 +369,7 @@ static lac_status krylov_open(krylov *k, const krylov_method *method) {
   k->x_rows = lac_side_transposes(job->side) ? job->rows : job->cols;
   k->limit = krylov_limit(job);
   k->restart = method->restart;
+  k->unit = method->squares ? krylov_unit(job) : 1;
   k->r_count = method->r_count;
   k->v_count = method->v_count;
   k->numbers = (lac_step_numbers){.rtol = job->iteration->rtol,
@@ -387,6 +417,7 @@ lac_status krylov_run(lac_context *ctx, const lac_krylov_job *job, const krylov_
     goto done;
   }
   LAC_TRY(krylov_open(&k, method));
+  if (k.unit != 1) LAC_TRY(ctx->kernels->scale(ctx, k.unit, 0, job->x, job->x));
   LAC_TRY(krylov_start(&k));
   LAC_TRY(krylov_cycles(&k, method));
   for (int i = 0; i < 2 && krylov_is_astray(&k); ++i) LAC_TRY(krylov_again(&k, method));

@@ -32,6 +32,7 @@ typedef struct krylov {
   bool is_scaled;    // some columns are
   bool is_far;       // some of these are not zero: b has another scale
   bool is_stopped;   // by the progress callback
+  double unit;       // a power of two: products are those of A over it, and x is times it
   int64_t restart;   // longest cycle
   lac_array *state;  // coefficients [slots, items, k]
   lac_pair *seen;    // its first slots, on the host
@@ -40,6 +41,7 @@ typedef struct krylov {
   int r_count, v_count;
   lac_array *start;  // a copy of the start, unless that is zero
   bool is_again;     // columns run for the second time
+  double lost;       // what rounding of A x is of b, in columns whose residual is no better
   krylov_basis x_null, b_null;
   lac_array *spread;  // a vector of a basis, where there are several columns
   lac_step_numbers numbers;
@@ -52,6 +54,7 @@ typedef struct krylov_method {
   int64_t window;   // iterations without progress that are stagnation
   int64_t restart;  // 0: none
   lac_status (*cycle)(krylov *k);
+  bool squares;  // |A|^2 comes up: a matrix far from 1 is brought there
 } krylov_method;
 
 /// Run a method to its end.

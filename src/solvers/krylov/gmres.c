@@ -94,13 +94,13 @@ static int64_t gmres_restart(const lac_krylov_job *job) {
 
 static lac_status gmres_run(lac_context *ctx, const lac_krylov_job *job, lac_solve_report *report) {
   int64_t m = gmres_restart(job);
-  krylov_method method = {(int)m + 1, job->m.apply ? 1 : 0, LAC_GMRES_SLOTS(m), 3 * m, m, gmres_cycle};
+  krylov_method method = {(int)m + 1, job->m.apply ? 1 : 0, LAC_GMRES_SLOTS(m), 3 * m, m, gmres_cycle, false};
   return krylov_run(ctx, job, &method, report);
 }
 
 static lac_status flexible_run(lac_context *ctx, const lac_krylov_job *job, lac_solve_report *report) {
   int64_t m = gmres_restart(job);
-  krylov_method method = {(int)m + 1, job->m.apply ? (int)m : 0, LAC_GMRES_SLOTS(m), 3 * m, m, flexible_cycle};
+  krylov_method method = {(int)m + 1, job->m.apply ? (int)m : 0, LAC_GMRES_SLOTS(m), 3 * m, m, flexible_cycle, false};
   return krylov_run(ctx, job, &method, report);
 }
 

@@ -165,6 +165,7 @@ lac_status lac_krylov_solve(lac_context *ctx, const lac_factor *f, const lac_sol
   LAC_TRY(solve_run(ctx, f, job, &iteration, b, x, report));
   atomic_fetch_add(&k->solves, 1);
   atomic_fetch_add(&k->iterations, report->iterations);
+  if (*report->warning) lac_context_warn(ctx, "lac_factor_solve: %s", report->warning);
   LAC_TRY(solve_conclude(ctx, f, job, report));
 done:
   report->seconds = lac_solver_seconds() - begin;

@@ -122,12 +122,12 @@ static lac_status lsqr_cycle(krylov *k) { return gk_repeat(k, 0); }
 static lac_status lsmr_cycle(krylov *k) { return gk_repeat(k, 1); }
 
 static lac_status lsqr_run(lac_context *ctx, const lac_krylov_job *job, lac_solve_report *report) {
-  krylov_method method = {2, job->m.apply ? 5 : 3, LAC_GK_SLOTS, krylov_window(job), 0, lsqr_cycle};
+  krylov_method method = {2, job->m.apply ? 5 : 3, LAC_GK_SLOTS, krylov_window(job), 0, lsqr_cycle, true};
   return krylov_run(ctx, job, &method, report);
 }
 
 static lac_status lsmr_run(lac_context *ctx, const lac_krylov_job *job, lac_solve_report *report) {
-  krylov_method method = {2, job->m.apply ? 6 : 4, LAC_GK_SLOTS, krylov_window(job), 0, lsmr_cycle};
+  krylov_method method = {2, job->m.apply ? 6 : 4, LAC_GK_SLOTS, krylov_window(job), 0, lsmr_cycle, true};
   return krylov_run(ctx, job, &method, report);
 }
 

@@ -99,7 +99,7 @@ done:
 
 static lac_status minres_run(lac_context *ctx, const lac_krylov_job *job, lac_solve_report *report) {
   bool has_m = job->m.apply;
-  krylov_method method = {has_m ? 4 : 3, has_m ? 4 : 3, LAC_MINRES_SLOTS, krylov_window(job), 0, minres_cycle};
+  krylov_method method = {has_m ? 4 : 3, has_m ? 4 : 3, LAC_MINRES_SLOTS, krylov_window(job), 0, minres_cycle, false};
   return krylov_run(ctx, job, &method, report);
 }
 

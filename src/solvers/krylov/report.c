@@ -98,6 +98,9 @@ static const char *place(const krylov *k, int64_t column, char *text, size_t siz
 /// Of endings, the worse is the greater; who interrupts knows.
 static int severity(lac_ending ending) { return (int)ending; }
 
+// A rounding to this power of b is more than what ill-conditioned matrices of practice lose.
+static const double LOST_POWER = 0.45;
+
 void krylov_tell(const krylov *k, lac_solve_report *report) {
   int64_t worst = 0, largest = 0;
   double of_worst = -1;
@@ -114,6 +117,13 @@ void krylov_tell(const krylov *k, lac_solve_report *report) {
     if (count > report->iterations) report->iterations = count;
     if (more > 0 || (more == 0 && krylov_is_worse(residual, of_worst)))
       report->ending = ending_of(k, c), worst = c, of_worst = residual;
+  }
+  if (k->lost > pow(k->numbers.epsilon, LOST_POWER)) {
+    (void)snprintf(
+        report->warning, sizeof report->warning,
+        "the residual, %.1e of b, is rounding of A x: x is so large that few of its digits may be certain, as "
+        "along a null space of A (iteration.null_space)",
+        report->residual);
   }
   report->item = largest / k->job->width;
   report->column = largest % k->job->width;

@@ -71,6 +71,8 @@ static inline int64_t survey_mirror(const survey_rows *s, bool narrow, int64_t i
 typedef int64_t survey_finite_kernel(const void *, int64_t, int64_t);
 typedef void survey_rows_kernel(const survey_rows *, const void *, int64_t, int64_t, survey_part *);
 static survey_finite_kernel *const survey_finite_kernels[] = TABLE(survey_nonfinite);
+typedef double survey_largest_kernel(int64_t, const void *);
+static survey_largest_kernel *const survey_largest_kernels[] = TABLE(survey_largest);
 typedef double survey_shares_kernel(const survey_rows *, const void *, bool, double *);
 static survey_rows_kernel *const survey_rows_kernels[] = TABLE(survey_rows);
 static survey_shares_kernel *const survey_shares_kernels[] = TABLE(survey_shares);
@@ -208,6 +210,10 @@ lac_status cpu_survey(lac_context *ctx, const lac_pattern *p, const lac_array *v
   out->nonfinite = survey_nonfinite_in(ctx, values->meta.dtype, data, values->count);
   if (out->nonfinite >= 0) out->nonfinite_item = out->nonfinite / p->nnz, out->nonfinite %= p->nnz;
   out->asymmetric = out->not_positive = out->without = 0, out->is_m_like = false, out->dominance = INFINITY;
+  for (int64_t item = 0; largest && p->nnz > 0 && item < values->count / p->nnz; item++) {
+    const char *own = (const char *)data + (size_t)(item * p->nnz) * lac_dtype_size(values->meta.dtype);
+    largest[item] = survey_largest_kernels[values->meta.dtype](p->nnz, own);
+  }
 done:
   return status;
 }

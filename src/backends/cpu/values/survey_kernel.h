@@ -29,6 +29,12 @@ static inline double FN(survey_modulus)(T x) {
   return im > 0 ? hypot(re, im) : re;
 }
 
+static double FN(survey_largest)(int64_t count, const void *values) {
+  double largest = 0;
+  for (int64_t p = 0; p < count; p++) largest = fmax(largest, FN(size)(((const T *)values)[p]));
+  return largest;
+}
+
 // Sums of a row off its diagonal: what is positive of real parts, and all sizes; and the largest size.
 static inline void FN(survey_add)(T a, double *positive, double *beside, double *largest) {
   double real = (double)FN(re)(a), size = FN(size)(a);
