@@ -22,12 +22,16 @@
 // much noise may explain for that to be no coincidence. Bounds of noise are several times what it does.
 static const double CHECK_EXCUSED = 4e-3, CHECK_NOISE = 3e-2;
 
+// Relative to the values: a derivative that is nothing but its own noise is zero, and judged beside this.
+static const double CHECK_ZERO = 1e-3;
+
 /// One comparison: two numbers that should be equal, and by how much they are not, relative to what they are made of.
 typedef struct comparison {
   double complex derived, expected;
   int64_t at;  // where in the output they stand
   double deviation;
-  double step, excuse;  // of the difference; what noise explains
+  double tolerance, excuse;  // that of the options; what noise explains
+  double step, rival;        // of the difference
 } comparison;
 
 lac_gradcheck_options lac_gradcheck_options_defaults(void) { return (lac_gradcheck_options){.order = 2, .seed = 1}; }
@@ -95,21 +99,41 @@ done:
 
 // -- the tangent -----------------------------------------------------------------------------------------------------
 
-/// J x_dot against a difference where they differ most, relative to the size of output i.
-static comparison check_compare(const evidence *e, int i, const difference *d) {
-  const double complex *exact = e->base.tangent[i], *value = e->base.value[i];
-  comparison found = {.step = d->step};
-  double worst = 0, size = 0;
+/// The largest number of a list; one that is not there is zero.
+static double check_largest(int64_t count, const double complex *numbers) {
+  double largest = 0;
+  for (int64_t k = 0; numbers && k < count; k++) largest = check_max(largest, cabs(numbers[k]));
+  return largest;
+}
 
-  for (int64_t k = 0; k < e->base.count[i]; k++) {
-    double complex tangent = exact ? exact[k] : 0;
-    double gap = cabs(d->quotient[k] - tangent);
-    if (check_worse(gap, worst)) worst = gap, found.derived = tangent, found.expected = d->quotient[k], found.at = k;
-    size = check_max(size, check_max(cabs(tangent), 1e-3 * cabs(value[k])));
+/// What deviations of output i are relative to: the derivative, whose size is `derivative`, however small that is beside
+/// the values, as long as it is more than its own noise.
+static double check_scale(const evidence *e, int i, double derivative) {
+  const int64_t count = e->base.count[i];
+  const bool is_zero = e->noise.is_known && check_largest(count, e->base.tangent[i]) <= e->noise.tangent[i];
+  const double scale =
+      is_zero ? check_max(derivative, CHECK_ZERO * check_largest(count, e->base.value[i])) : derivative;
+  return scale == 0 ? 1 : scale;
+}
+
+/// J x_dot against a difference where they differ most. Values that do not move at all may be rounded to steps that are
+/// longer than that of the difference, so that it says nothing of J x_dot.
+static comparison check_compare(const check *c, const evidence *e, int i, const difference *d) {
+  const int64_t count = e->base.count[i];
+  const double complex *exact = e->base.tangent[i];
+  const double tangent = check_largest(count, exact), quotient = check_largest(count, d->quotient);
+  const double derivative = check_max(tangent, quotient), scale = check_scale(e, i, derivative);
+  comparison found = {.step = d->step, .rival = d->rival};
+  double worst = 0;
+
+  for (int64_t k = 0; k < count; k++) {
+    double complex derived = exact ? exact[k] : 0;
+    double gap = cabs(d->quotient[k] - derived);
+    if (check_worse(gap, worst)) worst = gap, found.derived = derived, found.expected = d->quotient[k], found.at = k;
   }
-  if (size == 0) size = 1;
-  found.deviation = worst / size;
-  found.excuse = (d->truncation + d->noise + d->tangent) / size;
+  found.deviation = worst / scale;
+  found.tolerance = c->options.fd_tolerance * (scale > derivative ? derivative / scale : 1);
+  found.excuse = check_max(d->truncation + d->noise + d->tangent, quotient == 0 ? tangent : 0) / scale;
   return found;
 }
 
@@ -121,6 +145,50 @@ static bool check_is_finite(const reading *r, int i) {
   return is_finite;
 }
 
+/// What else is known of a function that cannot be judged: another difference, and where it fails. Into `text`.
+static const char *check_hint_text(const evidence *e, double rival, char text[LAC_SENTENCE_SIZE]) {
+  int used = 0;
+
+  text[0] = '\0';
+  if (rival > 0) {
+    used = snprintf(text, LAC_SENTENCE_SIZE,
+                    "; with step %.1e the difference is another one: give that as options.step if values are rounded "
+                    "coarsely",
+                    rival);
+  }
+  if (e->outside.status != LAC_OK) {
+    (void)snprintf(text + used, LAC_SENTENCE_SIZE - (size_t)used, "; with step %.1e the function fails: %s",
+                   e->outside.step, e->outside.sentence);
+  }
+  return text;
+}
+
+static bool check_has_values(const evidence *e) {
+  bool has = false;
+  for (int j = 0; j < CHECK_RUNGS; j++) has = has || e->rungs[j].is_there;
+  return has;
+}
+
+/// No step serves. Where the function has no value beside x at all, that is its own failure.
+static lac_status check_refuse(check *c, const evidence *e) {
+  lac_context *ctx = c->ctx;
+  lac_status status = LAC_OK;
+  char leaves[CHECK_TEXT], hint[LAC_SENTENCE_SIZE];
+
+  LAC_CHECK(check_has_values(e), e->outside.status,
+            "lac_gradcheck: central difference, order %d, %s: the function has no value beside x; compute in "
+            "f64, or check where the matrices are better conditioned; with step %.1e: %s",
+            c->level, check_leaves_text(c, leaves), e->outside.step, e->outside.sentence);
+  LAC_FAIL(
+      LAC_ERR_CONVERGENCE,
+      "lac_gradcheck: central difference, order %d, %s: the function is too noisy here to judge its rules, or not "
+      "smooth: no differences with steps from %.1e to %.1e fit together; tighten rtol of iterative solves, compute "
+      "in f64, or check where the matrices are better conditioned%s",
+      c->level, check_leaves_text(c, leaves), lac_check_shortest(c), c->options.step, check_hint_text(e, 0, hint));
+done:
+  return status;
+}
+
 /// The comparison to judge: with the first step where that will do, else with the best one.
 static lac_status check_choose(check *c, evidence *e, int i, comparison *found) {
   lac_context *ctx = c->ctx;
@@ -128,35 +196,40 @@ static lac_status check_choose(check *c, evidence *e, int i, comparison *found) 
   difference first = {0}, best = {0};
 
   LAC_TRY(lac_check_first(c, e, i, &first));
-  if (first.quotient) *found = check_compare(e, i, &first);
-  if (first.quotient && (found->deviation <= c->options.fd_tolerance || !check_is_finite(&e->base, i))) goto done;
+  if (first.quotient) *found = check_compare(c, e, i, &first);
+  if (first.quotient && (found->deviation <= found->tolerance || !check_is_finite(&e->base, i))) goto done;
   LAC_TRY(lac_check_best(c, e, i, &best));
-  *found = check_compare(e, i, &best);
+  if (best.quotient) {
+    *found = check_compare(c, e, i, &best);
+  } else {
+    LAC_TRY(check_refuse(c, e));
+  }
 done:
   lac_free(first.quotient);
   lac_free(best.quotient);
   return status;
 }
 
-static lac_status check_doubt_tangent(check *c, const comparison *found) {
+static lac_status check_doubt_tangent(check *c, const evidence *e, const comparison *found) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
-  char leaves[CHECK_TEXT];
+  char leaves[CHECK_TEXT], hint[LAC_SENTENCE_SIZE];
 
   LAC_CHECK(check_is_certain(found->deviation, found->excuse, 1), LAC_ERR_CONVERGENCE,
             "lac_gradcheck: central difference, order %d, %s: the function is too noisy here to judge its rules, or "
             "not smooth: the best difference, with step %.1e, is certain to %.2e of the largest number, and J x_dot "
             "differs from it by %.2e; tighten rtol of iterative solves, compute in f64, or check where the matrices "
-            "are better conditioned",
-            c->level, check_leaves_text(c, leaves), found->step, found->excuse, found->deviation);
+            "are better conditioned%s",
+            c->level, check_leaves_text(c, leaves), found->step, found->excuse, found->deviation,
+            check_hint_text(e, found->rival, hint));
 done:
   return status;
 }
 
-static lac_status check_judge_tangent(check *c, const comparison *found, double *worst) {
+static lac_status check_judge_tangent(check *c, const evidence *e, const comparison *found, double *worst) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
-  const double allowed = check_max(c->options.fd_tolerance, found->excuse);
+  const double allowed = check_max(found->tolerance, found->excuse);
   char leaves[CHECK_TEXT], derived[CHECK_TEXT], expected[CHECK_TEXT];
 
   *worst = check_max(*worst, found->deviation);
@@ -167,7 +240,7 @@ static lac_status check_judge_tangent(check *c, const comparison *found, double 
       "not smooth here",
       c->level, check_leaves_text(c, leaves), (long long)found->at, check_number_text(found->derived, derived),
       check_number_text(found->expected, expected), found->deviation, allowed, found->step);
-  if (found->deviation > c->options.fd_tolerance) LAC_TRY(check_doubt_tangent(c, found));
+  if (found->deviation > found->tolerance || found->rival > 0) LAC_TRY(check_doubt_tangent(c, e, found));
 done:
   return status;
 }
@@ -182,8 +255,7 @@ typedef struct verdict {
 /// The noise that was measured, relative to the largest number of its output.
 static void check_tell_noise(const evidence *e, double *worst) {
   for (int i = 0; e->noise.is_known && i < e->base.outs; i++) {
-    double size = 0;
-    for (int64_t k = 0; k < e->base.count[i]; k++) size = check_max(size, cabs(e->base.value[i][k]));
+    const double size = check_largest(e->base.count[i], e->base.value[i]);
     if (size > 0) *worst = check_max(*worst, e->noise.value[i] / size);
   }
 }
@@ -193,7 +265,7 @@ static lac_status check_level(check *c, verdict v) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
   evidence *e = NULL;
-  comparison found;
+  comparison found = {0};
 
   LAC_ALLOC(e, 1);
   LAC_TRY(lac_check_draw(c));
@@ -202,7 +274,7 @@ static lac_status check_level(check *c, verdict v) {
   for (int i = 0; i < e->base.outs; i++) {
     LAC_TRY(check_choose(c, e, i, &found));
     if (check_worse(found.deviation, *v.tangent)) *v.step = found.step;
-    LAC_TRY(check_judge_tangent(c, &found, v.tangent));
+    LAC_TRY(check_judge_tangent(c, e, &found, v.tangent));
   }
 done:
   if (e) check_tell_noise(e, v.noise), lac_check_drop(e);

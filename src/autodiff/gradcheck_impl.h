@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "core/context_impl.h"
 #include "lacuna/gradcheck.h"
 
 enum { CHECK_MAX_LEAVES = 16 };
@@ -54,7 +55,7 @@ typedef struct check_noise {
   double adjoint;                                             // of the deviation from the adjoint identity
 } check_noise;
 
-// Steps are those of the options times powers of 2. Below them a difference is lost in rounding.
+// Steps are those of the options times powers of 2.
 enum { CHECK_RUNGS_DOWN = 40, CHECK_RUNGS_UP = 18, CHECK_RUNGS = CHECK_RUNGS_DOWN + CHECK_RUNGS_UP + 1 };
 
 /// The function on both sides of x, one step away.
@@ -63,11 +64,19 @@ typedef struct rung {
   reading plus, minus;
 } rung;
 
+/// Why a function has no value beside x: the first failure among the rungs.
+typedef struct failure {
+  lac_status status;  // LAC_OK: there was none
+  double step;
+  char sentence[LAC_SENTENCE_SIZE / 2];
+} failure;
+
 /// All that is known of a level: the reading at x itself, the noise and the differences, as far as they were asked for.
 typedef struct evidence {
   reading base;
   check_noise noise;
   rung rungs[CHECK_RUNGS];
+  failure outside;
 } evidence;
 
 /// The best central difference of an output, and what it is good for.
@@ -76,6 +85,7 @@ typedef struct difference {
   double step;
   double truncation, noise;  // what the step and the scatter of values leave uncertain of the largest number
   double tangent;            // and the scatter of J x_dot
+  double rival;              // a longer step whose difference says otherwise, as certain as it is; 0: there is none
 } difference;
 
 /// Whether `a` is worse than the worst so far. NaN is worse than any number, and stays the worst.
@@ -98,8 +108,11 @@ lac_status lac_check_measure(check *c, evidence *e);
 /// The difference with the step of the options, for output i.
 lac_status lac_check_first(check *c, evidence *e, int i, difference *out);
 
-/// The one with the step that leaves least uncertain. Measures the noise.
+/// The one with the step that leaves least uncertain. Measures the noise. Without a quotient where no step serves.
 lac_status lac_check_best(check *c, evidence *e, int i, difference *out);
+
+/// The shortest step that is tried.
+double lac_check_shortest(const check *c);
 
 void lac_check_drop(evidence *e);
 

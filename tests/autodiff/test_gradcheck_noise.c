@@ -130,6 +130,14 @@ static void make_parts(lac_context *ctx, const system_case *s, parts *p) {
   p->is_fixed = (s->kind & FIXED) != 0;
 }
 
+static void free_parts(parts *p) {
+  lac_array_destroy(&p->triangle);
+  lac_array_destroy(&p->b);
+  lac_solver_destroy(&p->solver);
+  lac_map_destroy(&p->tie);
+  lac_pattern_destroy(&p->pattern);
+}
+
 static lac_status check_system(lac_context *ctx, const system_case *s, lie told, lac_gradcheck_report *report) {
   parts p = {.lie = told};
   lac_gradcheck_options options = lac_gradcheck_options_defaults();
@@ -139,11 +147,7 @@ static lac_status check_system(lac_context *ctx, const system_case *s, lie told,
   options.order = s->order;
   status =
       lac_gradcheck(ctx, energy, &p, s->kind & FIXED ? 1 : 2, (const lac_array *[]){p.b, p.triangle}, &options, report);
-  lac_array_destroy(&p.triangle);
-  lac_array_destroy(&p.b);
-  lac_solver_destroy(&p.solver);
-  lac_map_destroy(&p.tie);
-  lac_pattern_destroy(&p.pattern);
+  free_parts(&p);
   return status;
 }
 
@@ -214,13 +218,151 @@ static void slight_errors_are_found_where_noise_allows(lac_context *ctx) {
 /// x is 1 and the residual may be 1e-6 of b: along the smallest eigenvalue, that is 100 in x.
 static void what_noise_hides_is_not_judged(lac_context *ctx) {
   const system_case loose = {LAC_F64, LAC_METHOD_CG, 1e-6, 1e8, 1, FLAT};
-  const system_case single = {LAC_F32, LAC_METHOD_CHOLESKY, 0, 1e6, 1, PLAIN};
+  const system_case single = {LAC_F32, LAC_METHOD_LU, 0, 1e6, 1, PLAIN};
   lac_gradcheck_report report;
 
   if (!check_claimed(HERE)) return;
   CHECK_FAILS(check_system(ctx, &loose, truth, &report), LAC_ERR_CONVERGENCE, "too noisy here to judge");
   CHECK(report.noise > 1e-2);
   CHECK_FAILS(check_system(ctx, &single, truth, &report), LAC_ERR_CONVERGENCE, "too noisy here to judge");
+}
+
+// -- functions of two leaves a and b, whose derivative by b is a lie --------------------------------------------------
+
+enum { PAIR = 6 };
+
+typedef struct pair_case {
+  lac_function function;
+  lac_dtype dtype;
+  double lie, step;  // of the derivative by b: 1 is the truth; of the options: 0 is the default
+} pair_case;
+
+static lac_var tilted(lac_tape *tape, lac_var x, double factor) {
+  lac_var y;
+  lac_tape_call(tape, &(lac_spec){.op = &tilt, .attrs.f = {factor, factor}}, &x, &y);
+  return y;
+}
+
+static lac_status check_pair(lac_context *ctx, const pair_case *p, uint64_t seed) {
+  double a[PAIR], b[PAIR];
+  lac_array *leaves[2];
+  lac_gradcheck_options options = {.order = 1, .seed = seed, .step = p->step};
+  lac_status status;
+
+  for (int i = 0; i < PAIR; i++) a[i] = 0.7 + 0.4 * sin(5.0 * i), b[i] = 0.8 + 0.3 * cos(3.0 * i);
+  leaves[0] = upload(ctx, p->dtype, 1, PAIR, a), leaves[1] = upload(ctx, p->dtype, 1, PAIR, b);
+  status = lac_gradcheck(ctx, p->function, (void *)&p->lie, 2, (const lac_array *const *)leaves, &options, NULL);
+  lac_array_destroy(&leaves[0]);
+  lac_array_destroy(&leaves[1]);
+  return status;
+}
+
+static void check_pair_passes(lac_context *ctx, const pair_case *p) {
+  for (uint64_t seed = 1; seed <= 5; seed++) CHECK_OK(check_pair(ctx, p, seed));
+}
+
+static void check_pair_fails(lac_context *ctx, const pair_case *p, const char *words) {
+  for (uint64_t seed = 1; seed <= 5; seed++) CHECK_FAILS(check_pair(ctx, p, seed), LAC_ERR_CONVERGENCE, words);
+}
+
+/// (a + big) + b - (a + big) = b, in steps of a rounding of big.
+static lac_var coarse(lac_tape *tape, double big, lac_var a, lac_var b) {
+  lac_var far = lac_offset(tape, big, 0, a);
+  return lac_sub(tape, lac_add(tape, far, b), far);
+}
+
+static lac_var coarse_sum(lac_tape *tape, const lac_var *leaves, void *user) {
+  return coarse(tape, 1e10, leaves[0], tilted(tape, leaves[1], *(double *)user));
+}
+
+/// Between two steps of the first term the second one moves.
+static lac_var coarse_sum_and_square(lac_tape *tape, const lac_var *leaves, void *user) {
+  lac_var b = tilted(tape, leaves[1], *(double *)user);
+  return lac_add(tape, coarse(tape, 3e9, leaves[0], b), lac_square(tape, b));
+}
+
+/// Short steps lie between two values, where nothing is uncertain and all is wrong. Only the longest show b; so do they
+/// when they are asked for.
+static void values_in_coarse_steps_are_not_judged_by_short_ones(lac_context *ctx) {
+  if (!check_claimed(HERE)) return;
+  check_pair_fails(ctx, &(pair_case){coarse_sum, LAC_F64, 1, 0}, "too noisy here to judge");
+  check_pair_fails(ctx, &(pair_case){coarse_sum, LAC_F64, 0, 0}, "too noisy here to judge");
+  check_pair_fails(ctx, &(pair_case){coarse_sum, LAC_F32, 1, 0}, "too noisy here to judge");
+  check_pair_fails(ctx, &(pair_case){coarse_sum_and_square, LAC_F64, 1, 0},
+                   "with step 2.0e-01 the difference is another");
+  check_pair_passes(ctx, &(pair_case){coarse_sum, LAC_F64, 1, 0.2});
+  check_pair_passes(ctx, &(pair_case){coarse_sum_and_square, LAC_F64, 1, 0.2});
+  check_pair_fails(ctx, &(pair_case){coarse_sum, LAC_F64, 1.01, 0.2}, "lac_gradcheck: central difference");
+}
+
+static lac_var far_sum(lac_tape *tape, const lac_var *leaves, void *user) {
+  return lac_offset(tape, 3000, 0, lac_add(tape, leaves[0], tilted(tape, leaves[1], *(double *)user)));
+}
+
+static lac_var large_sum(lac_tape *tape, const lac_var *leaves, void *user) {
+  return lac_add(tape, lac_scale(tape, 1e8, 0, leaves[0]), tilted(tape, leaves[1], *(double *)user));
+}
+
+static lac_var large_total(lac_tape *tape, const lac_var *leaves, void *user) {
+  return lac_sum(tape, large_sum(tape, leaves, user));
+}
+
+/// A derivative that is small beside the values is judged by a step that shows it, or not at all.
+static void derivatives_are_judged_however_large_the_values_are(lac_context *ctx) {
+  if (!check_claimed(HERE)) return;
+  check_pair_passes(ctx, &(pair_case){far_sum, LAC_F32, 1, 0});
+  check_pair_fails(ctx, &(pair_case){far_sum, LAC_F32, 1.01, 0}, "lac_gradcheck: central difference");
+  check_pair_fails(ctx, &(pair_case){far_sum, LAC_F32, 1.1, 0}, "the derivative is wrong");
+  check_pair_passes(ctx, &(pair_case){far_sum, LAC_F64, 1, 0});
+  check_pair_fails(ctx, &(pair_case){far_sum, LAC_F64, 1.0001, 0}, "the derivative is wrong");
+  check_pair_passes(ctx, &(pair_case){large_total, LAC_F64, 1, 0});
+  check_pair_fails(ctx, &(pair_case){large_total, LAC_F64, 1.01, 0}, "the derivative is wrong");
+  check_pair_fails(ctx, &(pair_case){large_sum, LAC_F32, 1, 0}, "too noisy here to judge");
+  check_pair_fails(ctx, &(pair_case){large_sum, LAC_F32, 31, 0}, "too noisy here to judge");
+}
+
+static lac_var nothing_but_rounding(lac_tape *tape, const lac_var *leaves, void *user) {
+  (void)user;
+  return lac_sub(tape, lac_offset(tape, 1, 0, leaves[0]), leaves[0]);
+}
+
+/// (a + 1) - a: J x_dot is 0, and values scatter by their rounding.
+static void a_derivative_of_zero_passes_where_values_only_scatter(lac_context *ctx) {
+  check_pair_passes(ctx, &(pair_case){nothing_but_rounding, LAC_F64, 1, 0});
+  check_pair_passes(ctx, &(pair_case){nothing_but_rounding, LAC_F32, 1, 0});
+}
+
+/// sum |x|^2 of A x = b where all values of A are a leaf.
+static lac_var untied_energy(lac_tape *tape, const lac_var *leaves, void *user) {
+  const parts *p = user;
+  return lac_sum(tape, lac_square(tape, lac_solve(tape, p->solver, LAC_N, leaves[1], leaves[0])));
+}
+
+static void check_untied(lac_context *ctx, const system_case *s) {
+  parts p = {.lie = truth};
+  double a[N][N];
+  lac_array *values;
+
+  make_parts(ctx, s, &p);
+  fill_matrix(s->condition, a);
+  values = upload(ctx, s->dtype, 1, SLOTS, &a[0][0]);
+  CHECK_FAILS(lac_gradcheck(ctx, untied_energy, &p, 2, (const lac_array *[]){p.b, values}, NULL, NULL),
+              LAC_ERR_SYMMETRY, "make the matrix with lac_remap; lac_solver_factor: cg needs a Hermitian matrix");
+  lac_array_destroy(&values);
+  free_parts(&p);
+}
+
+/// The function's own sentence says what is wrong: a matrix that is no longer symmetric, one that is indefinite on one
+/// side of x with every step that x can be told from, and one that is so with the step that was tried first.
+static void a_function_that_fails_beside_x_says_why(lac_context *ctx) {
+  const system_case near = {LAC_F32, LAC_METHOD_CHOLESKY, 0, 1e6, 1, PLAIN};
+  const system_case loose = {LAC_F32, LAC_METHOD_CHOLESKY, 0, 3e4, 1, PLAIN};
+
+  if (!check_claimed(HERE)) return;
+  check_untied(ctx, &(system_case){LAC_F64, LAC_METHOD_CG, 1e-10, 1e2, 1, PLAIN});
+  CHECK_FAILS(check_system(ctx, &near, truth, NULL), LAC_ERR_DEFINITE, "with step 4.9e-03: lac_solver_factor: ");
+  CHECK_FAILS(check_system(ctx, &loose, truth, NULL), LAC_ERR_CONVERGENCE,
+              "with step 4.9e-03 the function fails: lac_solver_factor: the matrix is not positive definite");
 }
 
 /// Of a well-conditioned direct solve nothing is measured; of others the report has noise and step.
@@ -241,4 +383,6 @@ static void the_report_says_what_was_measured(lac_context *ctx) {
 
 CHECK_MAIN(direct_solves_of_ill_conditioned_matrices_are_judged, iterative_solves_are_judged_by_their_tolerance,
            single_precision_is_judged, slight_errors_are_found_where_noise_allows, what_noise_hides_is_not_judged,
+           values_in_coarse_steps_are_not_judged_by_short_ones, derivatives_are_judged_however_large_the_values_are,
+           a_derivative_of_zero_passes_where_values_only_scatter, a_function_that_fails_beside_x_says_why,
            the_report_says_what_was_measured)
