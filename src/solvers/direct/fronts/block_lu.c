@@ -231,7 +231,7 @@ static lac_status block_factor(const lac_direct_job *job, void **numeric, lac_fa
     status = LAC_ERR_SINGULAR;
   }
   for (int32_t i = 0; i < p->piece_count && status == LAC_OK; i++) {
-    bool is_over = lac_stop_is_due(job->stop, LAC_STOP_WORK / BLOCK_LARGE, &since);
+    bool is_over = lac_stop_is_due(job->stop, (double)LAC_STOP_WORK / BLOCK_LARGE, &since);
     status = is_over ? lac_fault_interrupted(fault) : block_factor_piece(job, i, f, fault);
     if (status != LAC_OK) status = block_explain(p, p->pieces[i].s->n, status, fault);
   }
@@ -294,7 +294,7 @@ static lac_status block_selected_inverse(const lac_structure *structure, const v
   block_invert_kernels[f->dtype](p, f->values, values);
   for (int32_t i = 0; i < p->piece_count && status == LAC_OK; i++) {
     const block_piece *piece = &p->pieces[i];
-    if (lac_stop_is_due(stop, LAC_STOP_WORK / BLOCK_LARGE, &since)) return lac_fault_interrupted(fault);
+    if (lac_stop_is_due(stop, (double)LAC_STOP_WORK / BLOCK_LARGE, &since)) return lac_fault_interrupted(fault);
     size_t bytes = (size_t)piece->s->nnz * lac_dtype_size(f->dtype);
     void *own = lac_alloc(bytes);
     if (!own) {
