@@ -209,6 +209,7 @@ struct lac_factor {
   pthread_mutex_t lock;
   _Atomic(lac_factor *) partner;  // made under the lock where this factor cannot serve; held
   char *text;                     // of lac_factor_describe, made under the lock when first asked for
+  _Atomic int64_t judged_from;    // what least squares found to be judged (ops/solves/rank.c); 0: nobody has looked
 };
 
 /// The kinds of objects, by which an operator tells its objects apart.

@@ -89,6 +89,14 @@ static void check_kind(lac_context *ctx, const char *name) {
   }
 }
 
+/// Of the BLAS that the library is linked with; NULL where it is another one, which takes no buffers.
+extern void *blas_memory_alloc(int position) __attribute__((weak));
+
+static void openblas_is_what_is_starved(lac_context *ctx) {
+  (void)ctx;
+  if (!blas_memory_alloc) check_skip("the BLAS is not OpenBLAS: nothing is asked of memory before it is called");
+}
+
 static void built_in_methods_end(lac_context *ctx) {
   static const char *const NAMES[] = {"cholesky", "ldlt", "lu", "pivoting_lu"};
   for (int i = 0; i < 4; i++) check_kind(ctx, NAMES[i]);
@@ -98,4 +106,4 @@ static void engine_ends(lac_context *ctx, const engine *e) { check_kind(ctx, e->
 
 static void engines_end(lac_context *ctx) { each_engine(ctx, engine_ends); }
 
-CHECK_MAIN(built_in_methods_end, engines_end)
+CHECK_MAIN(openblas_is_what_is_starved, built_in_methods_end, engines_end)

@@ -7,7 +7,7 @@
 ///
 /// (or the other way round, where A is wide.) Each solve turns y towards the vector of the smallest singular value, of which sigma is
 /// never less; it is measured and not concluded from pivots, since those of a singular system are rounding errors times anything.
-/// The lines of A are near 1 in size. A y that is not much longer than v settles the matter at once: the usual case costs one solve.
+/// The lines of A are near 1 in size. Where y is not much longer than v the matter is settled at once: the usual case costs one solve.
 /// Else the unknowns of every solution are judged, for how much the residual takes from them depends on b.
 
 #include <math.h>
@@ -172,12 +172,16 @@ lac_status lac_rank_check(lac_context *ctx, const lac_attrs *attrs, const lac_fa
   bool is_settled = false;
 
   if (!rank_is_asked(attrs) || factor->items == 0 || attrs->i[2] == attrs->i[3]) return LAC_OK;
+  *judged_from = atomic_load(&factor->judged_from);
+  if (*judged_from != 0) return LAC_OK;
   LAC_TRY(rank_open(ctx, &look));
   rank_start(&look);
   for (int solve = 0; solve < RANK_SOLVES && !is_settled; solve++) {
     LAC_TRY(rank_step(ctx, &look, values, &is_settled));
   }
   *judged_from = is_settled ? LAC_UNJUDGED : rank_unknowns(attrs);
+  atomic_store(&((lac_factor *)factor)->judged_from,
+               *judged_from);  // of these values, and of the shape of their system
 done:
   lac_array_destroy(&look.y);
   lac_array_destroy(&look.z);

@@ -37,8 +37,8 @@ typedef struct lac_direct_factor {
   lac_analysis *analysis;
   void **numerics;  // one for each matrix
   lac_finding finding;
-  _Atomic double
-      *conditions;  // of each matrix and its transpose, and of both in units of their own (certain.c); 0: not known yet
+  _Atomic double *conditions;  // what is known of each matrix (certain.c); 0: nothing yet
+  _Atomic bool has_failed;     // a partner had to solve in its place, and goes on to
 } lac_direct_factor;
 
 static inline lac_direct_factor *lac_direct_of(const lac_factor *f) { return f->part; }

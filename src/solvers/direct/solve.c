@@ -117,15 +117,22 @@ done:
   return status;
 }
 
-// Where the error stays large, a partner of the factor that pivots more carefully has its turn.
+static bool solve_has_partner(const lac_factor *f) {
+  lac_solver_options options = f->core->options;
+  return f->table->partner(f, &options);
+}
+
+// Where the error stays large, a partner of the factor that pivots more carefully has its turn, now and from now on.
 static lac_status solve_by_partners(lac_context *ctx, solve_plan *plan) {
-  lac_status status = solve_run(ctx, plan), made = LAC_OK;
+  lac_status status = LAC_ERR_CONVERGENCE, made = LAC_OK;
 
   while (status == LAC_ERR_CONVERGENCE && made == LAC_OK) {
-    made = lac_factor_partner(ctx, plan->factor, &plan->factor);
-    if (made != LAC_OK || !plan->factor) break;
+    lac_direct_factor *d = lac_direct_of(plan->factor);
     plan->doubt->error = 0;
-    status = solve_run(ctx, plan);
+    if (!atomic_load(&d->has_failed)) status = solve_run(ctx, plan);
+    if (status != LAC_ERR_CONVERGENCE || !solve_has_partner(plan->factor)) break;
+    made = lac_factor_partner(ctx, plan->factor, &plan->factor);
+    if (made == LAC_OK) atomic_store(&d->has_failed, true);
   }
   return made == LAC_OK ? status : made;
 }
@@ -141,8 +148,9 @@ static void solve_warn(lac_context *ctx, const solve_plan *plan, lac_solve_repor
       report->warning, sizeof report->warning,
       "%s digit of x is certain, for the matrix is %s: the estimated relative error is %.1e in columns from %lld%s",
       doubt->error < LAC_CERTAINTY_NONE ? "hardly a" : "no",
-      doubt->error < LAC_CERTAINTY_NONE ? "nearly singular" : "singular to working precision", doubt->error,
-      first * LAC_BLOCK_WIDTH,
+      doubt->error < LAC_CERTAINTY_NONE ? "nearly singular, or its unknowns of units far apart"
+                                        : "singular to working precision",
+      doubt->error, first * LAC_BLOCK_WIDTH,
       lac_factor_item_text(plan->factor, lac_batch_item(plan->batch, 0, doubt->task / plan->blocks), which));
   lac_context_warn(ctx, "lac_factor_solve: %s", report->warning);
 }
