@@ -151,11 +151,25 @@ static lac_status check_system(lac_context *ctx, const system_case *s, lie told,
   return status;
 }
 
+/// Whether so little is left of second derivatives that rounding decides whether there is a judgement: by another compiler, another
+/// one of the two.
+static bool is_edge(const system_case *s) { return s->order > 1 && s->condition >= (s->dtype == LAC_F64 ? 1e8 : 20); }
+
+/// Neither a pass nor an accusation.
+static bool is_open(lac_context *ctx, lac_status status) {
+  bool is = status == LAC_ERR_CONVERGENCE && strstr(lac_context_error(ctx), "too noisy here to judge");
+  if (is) lac_context_clear_error(ctx);
+  return is;
+}
+
 /// The truth passes, and an error of 1 % is found, in both rules and in one.
 static void check_judgement(lac_context *ctx, const system_case *s) {
-  CHECK_OK(check_system(ctx, s, truth, NULL));
-  CHECK_FAILS(check_system(ctx, s, wrong, NULL), LAC_ERR_CONVERGENCE, "the derivative is wrong");
-  CHECK_FAILS(check_system(ctx, s, wrong_vjp, NULL), LAC_ERR_CONVERGENCE, "do not belong together");
+  lac_status status = check_system(ctx, s, truth, NULL);
+  if (!is_edge(s) || !is_open(ctx, status)) CHECK_OK(status);
+  status = check_system(ctx, s, wrong, NULL);
+  if (!is_edge(s) || !is_open(ctx, status)) CHECK_FAILS(status, LAC_ERR_CONVERGENCE, "the derivative is wrong");
+  status = check_system(ctx, s, wrong_vjp, NULL);
+  if (!is_edge(s) || !is_open(ctx, status)) CHECK_FAILS(status, LAC_ERR_CONVERGENCE, "do not belong together");
 }
 
 static const char *const HERE = "an operator that reads host memory";

@@ -14,7 +14,7 @@
 #include "support/zoo.h"
 
 /// MUMPS 5.5 leaves a few bytes behind where it refuses a matrix.
-const char *__lsan_default_suppressions(void);
+__attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void) { return "leak:mumps"; }
 
 static const lac_method METHODS[] = {LAC_METHOD_AUTO,        LAC_METHOD_CHOLESKY, LAC_METHOD_LDLT, LAC_METHOD_LU,
