@@ -22,8 +22,10 @@ const char lac_direct_singular_ways[] =
 // The estimates are from below, and rarely less than a third.
 static const double CERTAIN_MARGIN = 3;
 
-// A share of a row or column below which a pivot, and a share of |A| |x| below which b, is cause to ask.
+// A share of a row or column below which a pivot is cause to ask, and a share of |A| |x| below which b is: the latter is no less than
+// one over the condition, and stiff matrices of practice come to 1e9.
 static double certain_cause(const lac_factor *f) { return pow(lac_dtype_epsilon(f->meta.dtype), 0.4); }
+static double certain_growth(const lac_factor *f) { return pow(lac_dtype_epsilon(f->meta.dtype), -0.65); }
 
 /// Whether pivots give cause to ask: where numbers grew in the factor, so did what is left of a pivot that should be
 /// zero. Of what does not tell its pivots, the smallest is 0.
@@ -152,7 +154,7 @@ static certain_doubted certain_doubt(const lac_factor *f, const lac_solved *s) {
   bool all = s->judged_from > 0 || certain_is_doubtful(f, s->item) || certain_is_apart(f, s);
   certain_doubted out = {.any = false};
   for (int k = 0; k < s->width; k++) {
-    out.is[k] = all || s->refined->growth[k] * certain_cause(f) > 1;
+    out.is[k] = all || s->refined->growth[k] > certain_growth(f);
     out.any |= out.is[k];
     if (out.is[k]) out.backward = fmax(out.backward, s->refined->error[k]);
   }
