@@ -37,9 +37,9 @@ LAC_API void lac_context_clear_error(lac_context *ctx);
 
 /// Asked by what goes on for long, in the thread that called: iterations, orderings, factorisations, solves of many
 /// columns, selected inverses, set-ups, estimates; no more than ten times a second, and as soon as the piece of work in
-/// hand ends: an iteration, the columns of one front or band, a call of an engine or METIS. Anything but 0 ends the call
-/// with LAC_ERR_INTERRUPTED (lac_factor_iterate: with the ending LAC_INTERRUPTED). Nothing is kept of it, and the next
-/// call works. So a program may honour Ctrl-C. NULL: nobody is asked.
+/// hand ends: an iteration, the columns of one front or band, a call of an engine or METIS. Anything but 0 ends the
+/// call with LAC_ERR_INTERRUPTED. Nothing is kept of it, and the next call works. So a program may honour Ctrl-C. NULL:
+/// nobody is asked.
 typedef int (*lac_interrupt)(void *data);
 LAC_API lac_status lac_context_set_interrupt(lac_context *ctx, lac_interrupt interrupt, void *data);
 

@@ -43,12 +43,13 @@ typedef struct lac_call {
 } lac_call;
 
 /// One application of an operator as its rules see it. A vjp may use r->in[i] and r->out[i] only where vjp_needs has
-/// their bits, a jvp where jvp_needs has: the tape keeps no other values, and a call with another var fails. Adjoints and
-/// tangents that nobody has are absent: emitting with an absent var costs nothing and yields absent. A vjp sets in_bar[i]
-/// for each i with wants[i], a jvp every out_dot: what is left unset is an error, and what is zero is set to the absent
-/// var, (lac_var){0} (lac_rule_nothing). Where an input was broadcast, its adjoint is summed over that batch afterwards.
-/// A rule runs once for its spec, shapes and wants, and what it emits is kept with the youngest pattern or object of the
-/// spec: an object that a rule makes for its calls must not hold those of the spec, or neither would ever go.
+/// their bits, a jvp where jvp_needs has: the tape keeps no other values, and a call with another var fails. Adjoints
+/// and tangents that nobody has are absent: emitting with an absent var costs nothing and yields absent. A vjp sets
+/// in_bar[i] for each i with wants[i], a jvp every out_dot: what is left unset is an error, and what is zero is set to
+/// the absent var, (lac_var){0} (lac_rule_nothing). Where an input was broadcast, its adjoint is summed over that batch
+/// afterwards. A rule runs once for its spec, shapes and wants, and what it emits is kept with the youngest pattern or
+/// object of the spec: an object that a rule makes for its calls must not hold those of the spec, or neither would ever
+/// go.
 typedef struct lac_rule {
   lac_tape *tape;  ///< where emitted calls go
   const lac_op *op;
@@ -100,12 +101,12 @@ LAC_API lac_status lac_call_match(lac_call *call);
 LAC_API int64_t lac_call_items(const lac_call *call);
 LAC_API int64_t lac_call_offset(const lac_call *call, int operand, int64_t i);
 
-/// Fail with a sentence, from inside a user's infer or forward: returns `status`. The operator's name and a colon are put
-/// before it.
+/// Fail with a sentence, from inside a user's infer or forward: returns `status`. The operator's name and a colon are
+/// put before it.
 LAC_API lac_status lac_call_fail(lac_call *call, lac_status status, const char *sentence);
 
-/// Set all results of a rule that are not set yet to the absent var: they are zero. The whole vjp and jvp of an operator
-/// that is constant wherever it is differentiable, or the first line of a rule that has little to say.
+/// Set all results of a rule that are not set yet to the absent var: they are zero. The whole vjp and jvp of an
+/// operator that is constant wherever it is differentiable, or the first line of a rule that has little to say.
 LAC_API void lac_rule_nothing(lac_rule *rule);
 
 /// A user's own data for an operator's `object`: calls and tapes hold it, and `destroy` (may be NULL) runs with the

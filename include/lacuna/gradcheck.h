@@ -37,19 +37,19 @@ typedef struct lac_gradcheck_report {
 LAC_API lac_gradcheck_options lac_gradcheck_options_defaults(void);
 
 /// Differentiate `function` at `leaves` in random directions, all leaves together and each alone. What holds to the
-/// tolerances is right. Where something does not, noise is measured: the function and its derivatives are computed again
-/// a rounding beside x, with iterative solves moved as far as their rtol reaches, and the central difference is taken
-/// with the step that truncation and noise leave most certain, and held against those of longer steps. A deviation that
-/// noise explains passes, as long as an error of 1 % would still be seen, however small the derivative is beside the
-/// values.
+/// tolerances is right. Where something does not, noise is measured: the function and its derivatives are computed
+/// again a rounding beside x, with iterative solves moved as far as their rtol reaches, and the central difference is
+/// taken with the step that truncation and noise leave most certain, and held against those of longer steps. A
+/// deviation that noise explains passes, as long as an error of 1 % would still be seen, however small the derivative
+/// is beside the values.
 ///
-/// Fails with LAC_ERR_CONVERGENCE and a sentence that names the check, the leaf (or "all leaves"), both numbers and what
-/// was allowed, where noise does not explain the deviation; and with other words ("too noisy here to judge") where it
-/// explains more than that, or where longer steps contradict the best, as they do where values are rounded coarsely. A
-/// function that has no value beside x fails with its own status and sentence. NaN is excused by nothing. A leaf that
-/// the function does not use has the gradient 0. What the function does beside the tape must depend on its leaves alone.
-/// Cost: the function and both derivatives once, and two more values of it for each level; some dozens more where noise
-/// is measured. `report` and `options` may be NULL; a leaf may not.
+/// Fails with LAC_ERR_CONVERGENCE and a sentence that names the check, the leaf (or "all leaves"), both numbers and
+/// what was allowed, where noise does not explain the deviation; and with other words ("too noisy here to judge") where
+/// it explains more than that, or where longer steps contradict the best, as they do where values are rounded coarsely.
+/// A function that has no value beside x fails with its own status and sentence. NaN is excused by nothing. A leaf that
+/// the function does not use has the gradient 0. What the function does beside the tape must depend on its leaves
+/// alone. Cost: the function and both derivatives once, and two more values of it for each level; some dozens more
+/// where noise is measured. `report` and `options` may be NULL; a leaf may not.
 LAC_API lac_status lac_gradcheck(lac_context *ctx, lac_function function, void *user, int count,
                                  const lac_array *const *leaves, const lac_gradcheck_options *options,
                                  lac_gradcheck_report *report);

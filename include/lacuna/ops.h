@@ -298,9 +298,9 @@ LAC_API lac_var lac_solve_operator(lac_tape *tape, lac_tape_function function, v
 /// Least squares: x = out[0] (cols, k) minimises |A x - b|^2 + |damp x|^2, and of all such x, where A is wide, it is the shortest;
 /// out[1] = b - A x (rows, k). Any shape of A; b (rows, k); damp, one real number for each of the batch, may be absent, which
 /// is zero. All three are differentiable to any order, the residual's part of the gradient included (Golub and Pereyra). `solver` is
-/// one of the pattern that lac_pattern_augmented makes of A's: LAC_ERR_SINGULAR where A has not full rank and is not damped, a warning
-/// where few digits are certain. Or it is LSMR or LSQR of A's own pattern, with damp of A over the identity (lac_pattern_vstack),
-/// which iterates to its tolerance.
+/// one of the pattern that lac_pattern_augmented makes of A's: LAC_ERR_SINGULAR where A has not full rank and is not
+/// damped, a warning where few digits are certain. Or it is LSMR or LSQR of A's own pattern, with damp of A over the
+/// identity (lac_pattern_vstack), which iterates to its tolerance.
 LAC_API void lac_lstsq(lac_tape *tape, const lac_solver *solver, const lac_pattern *pattern, lac_var a, lac_var b,
                        lac_var damp, lac_var out[2]);
 

@@ -155,7 +155,7 @@ class Pattern(Handle):
         br, bc = ffi.new("int64_t *"), ffi.new("int64_t *")
         lib.lac_pattern_blocks(self.c, br, bc)
         self._set(blocks=(br[0], bc[0]))
-        self._set(shape=shape, nnz=lib.lac_pattern_nnz(self.c), entries=None, _structure=None, _solver=None, _lstsq={})
+        self._set(shape=shape, nnz=lib.lac_pattern_nnz(self.c), entries=None, _structure=None, _solver=None, _lstsq={}, _damped=None)
 
     @classmethod
     def _build(cls, function, *arguments, width, ctx=None):
@@ -511,8 +511,10 @@ class Pattern(Handle):
         return {name: bool(getattr(out, name)) if name.startswith("is_") else getattr(out, name) for name in names}
 
     def damped(self):
-        """This pattern over the identity: least squares with damp are those of [A; damp]."""
-        return Pattern.vstack([self, Pattern.eye(self.shape[1])])[0]
+        """This pattern over the identity, made once: least squares with damp are those of [A; damp]."""
+        if self._damped is None:
+            self._set(_damped=Pattern.vstack([self, Pattern.eye(self.shape[1])])[0])
+        return self._damped
 
     def lstsq_solver(self, method=None, damped=False):
         """The solver of least squares with default options, analysed once. method: None, the direct one of the system

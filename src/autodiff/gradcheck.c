@@ -8,10 +8,10 @@
 /// The second order is the first order of the gradient: the function x -> J(x)^H y_bar with y_bar frozen.
 ///
 /// What holds to the tolerances is right. Where something does not, either a rule is wrong or the numbers are not that
-/// certain: an ill-conditioned solve magnifies roundings, an iterative one ends at its tolerance, a curved function wants
-/// another step. So the noise is measured then (gradcheck_noise.c), the difference is taken with the step that suits it,
-/// and a rule is called wrong only where noise does not explain what is left. Where noise may hide an error of one part
-/// in a hundred, there is no judgement, and the sentence says that.
+/// certain: an ill-conditioned solve magnifies roundings, an iterative one ends at its tolerance, a curved function
+/// wants another step. So the noise is measured then (gradcheck_noise.c), the difference is taken with the step that
+/// suits it, and a rule is called wrong only where noise does not explain what is left. Where noise may hide an error
+/// of one part in a hundred, there is no judgement, and the sentence says that.
 
 #include <stdio.h>
 
@@ -106,8 +106,8 @@ static double check_largest(int64_t count, const double complex *numbers) {
   return largest;
 }
 
-/// What deviations of output i are relative to: the derivative, whose size is `derivative`, however small that is beside
-/// the values, as long as it is more than its own noise.
+/// What deviations of output i are relative to: the derivative, whose size is `derivative`, however small that is
+/// beside the values, as long as it is more than its own noise.
 static double check_scale(const evidence *e, int i, double derivative) {
   const int64_t count = e->base.count[i];
   const bool is_zero = e->noise.is_known && check_largest(count, e->base.tangent[i]) <= e->noise.tangent[i];

@@ -4,6 +4,7 @@
 
 #include "autodiff/gradcheck_impl.h"
 #include "core/array_impl.h"
+#include "core/number_at.h"
 #include "core/random.h"
 
 /// What a level's function gave: its outputs on a tape.
@@ -24,22 +25,7 @@ static lac_status read_numbers(lac_context *ctx, const lac_array *array, double 
   LAC_ALLOC(numbers, array->count);
   LAC_ALLOC(raw, (size_t)array->count * lac_dtype_size(array->meta.dtype));
   LAC_TRY(lac_array_read(ctx, array, raw));
-  for (int64_t i = 0; i < array->count; i++) {
-    switch (array->meta.dtype) {
-      case LAC_F32:
-        numbers[i] = ((float *)(void *)raw)[i];
-        break;
-      case LAC_F64:
-        numbers[i] = ((double *)(void *)raw)[i];
-        break;
-      case LAC_C64:
-        numbers[i] = ((float complex *)(void *)raw)[i];
-        break;
-      case LAC_C128:
-        numbers[i] = ((double complex *)(void *)raw)[i];
-        break;
-    }
-  }
+  for (int64_t i = 0; i < array->count; i++) numbers[i] = lac_number_get(array->meta.dtype, raw, i);
   *out = numbers, numbers = NULL;
 done:
   lac_free(raw);
@@ -52,22 +38,7 @@ static lac_status read_write(lac_context *ctx, lac_array *array, const double co
   char *raw = NULL;
 
   LAC_ALLOC(raw, (size_t)array->count * lac_dtype_size(array->meta.dtype));
-  for (int64_t i = 0; i < array->count; i++) {
-    switch (array->meta.dtype) {
-      case LAC_F32:
-        ((float *)(void *)raw)[i] = (float)creal(numbers[i]);
-        break;
-      case LAC_F64:
-        ((double *)(void *)raw)[i] = creal(numbers[i]);
-        break;
-      case LAC_C64:
-        ((float complex *)(void *)raw)[i] = (float complex)numbers[i];
-        break;
-      case LAC_C128:
-        ((double complex *)(void *)raw)[i] = numbers[i];
-        break;
-    }
-  }
+  for (int64_t i = 0; i < array->count; i++) lac_number_put(array->meta.dtype, raw, i, numbers[i]);
   LAC_TRY(lac_array_write(ctx, array, raw));
 done:
   lac_free(raw);
@@ -85,7 +56,7 @@ static lac_status read_direction(check *c, const lac_meta *meta, double scale, l
   LAC_ALLOC(numbers, array->count);
   for (int64_t i = 0; i < array->count; i++) {
     numbers[i] = scale * read_random(c);
-    if (lac_dtype_is_complex(meta->dtype)) numbers[i] += I * scale * read_random(c);
+    if (lac_dtype_is_complex(meta->dtype)) numbers[i] += PAIR(0.0, scale * read_random(c));
   }
   LAC_TRY(read_write(ctx, array, numbers));
   *out = array, array = NULL;
@@ -139,7 +110,7 @@ static lac_status read_moved(check *c, const lac_array *x, double step, const la
   for (int64_t k = 0; k < x->count; k++) {
     if (by) at[k] += step * by[k];
     if (rounding > 0) at[k] += rounding * read_random(c);
-    if (rounding > 0 && lac_dtype_is_complex(x->meta.dtype)) at[k] += I * rounding * read_random(c);
+    if (rounding > 0 && lac_dtype_is_complex(x->meta.dtype)) at[k] += PAIR(0.0, rounding * read_random(c));
   }
   LAC_TRY(lac_array_make(ctx, &x->meta, &moved));
   LAC_TRY(read_write(ctx, moved, at));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file blas.c
-/// OpenBLAS maps its buffers one by one and never gives them back: as many as threads were in it at once. So before more
-/// threads than ever go in, the address space for their buffers is asked for, and if it is there OpenBLAS takes them at
-/// once, before anybody else can.
+/// OpenBLAS maps its buffers one by one and never gives them back: as many as threads were in it at once. So before
+/// more threads than ever go in, the address space for their buffers is asked for, and if it is there OpenBLAS takes
+/// them at once, before anybody else can.
 
 #include "core/blas.h"
 

@@ -12,15 +12,15 @@
 /// buffers and uses them again. Where there is no memory for one it tries for ever, in the middle of a product.
 enum { LAC_BLAS_BUFFER = 32 << 22 };
 
-/// `threads` threads will be in BLAS at once, until lac_blas_drop with the same number. False: there is no memory for its
-/// buffers, and it must not be called. Costs a lock where the buffers are there. Other libraries need none.
+/// `threads` threads will be in BLAS at once, until lac_blas_drop with the same number. False: there is no memory for
+/// its buffers, and it must not be called. Costs a lock where the buffers are there. Other libraries need none.
 bool lac_blas_hold(int threads);
 void lac_blas_drop(int threads);
 
 /// The same, and BLAS runs in the thread that calls it until lac_blas_leave. OpenBLAS would spread large products over
-/// threads of its own, which compete with ours, and its bits depend on how many. Its only setting is one of the process:
-/// the first to enter sets it to one thread, the last to leave sets it back. Other libraries are sequential when called
-/// by several threads, and are left alone.
+/// threads of its own, which compete with ours, and its bits depend on how many. Its only setting is one of the
+/// process: the first to enter sets it to one thread, the last to leave sets it back. Other libraries are sequential
+/// when called by several threads, and are left alone.
 bool lac_blas_enter(int threads);
 void lac_blas_leave(int threads);
 

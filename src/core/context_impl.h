@@ -60,11 +60,14 @@ lac_status lac_context_fail(lac_context *ctx, lac_status status, const char *fun
 /// Keep the sentence of a warning, in place of an earlier one: what was done is doubtful, and no error.
 void lac_context_warn(lac_context *ctx, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/// Of a clock that only goes forward (stop.c).
+double lac_seconds(void);
+
 /// Whether what goes on shall end. Costs a look at a clock; the user's function is called ten times a second at most.
 bool lac_context_is_interrupted(lac_context *ctx);
 
-/// The same for work of the calling thread alone: LAC_ERR_INTERRUPTED, and a sentence that names the work, where it shall
-/// end. ctx may be NULL: nobody is asked. What many threads do has a lac_stop (core/stop.h).
+/// The same for work of the calling thread alone: LAC_ERR_INTERRUPTED, and a sentence that names the work, where it
+/// shall end. ctx may be NULL: nobody is asked. What many threads do has a lac_stop (core/stop.h).
 lac_status lac_context_look(lac_context *ctx, const char *work);
 
 /// A context of the host that belongs to this one, for work that cannot be done where its arrays lie: itself where that

@@ -13,7 +13,7 @@ static _Atomic double stop_pause = 0.1;  // seconds from one question to the nex
 
 void lac_stop_set_pause(double seconds) { atomic_store(&stop_pause, seconds); }
 
-static double stop_seconds(void) {
+double lac_seconds(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
@@ -23,7 +23,7 @@ bool lac_context_is_interrupted(lac_context *ctx) {
   double seconds;
 
   if (!ctx->interrupt) return false;
-  seconds = stop_seconds();
+  seconds = lac_seconds();
   if (seconds - ctx->asked < atomic_load(&stop_pause)) return false;
   ctx->asked = seconds;
   return ctx->interrupt(ctx->interrupt_data) != 0;
@@ -49,9 +49,9 @@ void lac_stop_await(lac_stop *stop, const _Atomic int64_t *left) {
   double begin;
 
   if (!stop || !stop->ctx->interrupt || !pthread_equal(stop->asker, pthread_self())) return;
-  begin = stop_seconds();
+  begin = lac_seconds();
   while (atomic_load(left) > 0) {
-    double pause = 0.1 * (stop_seconds() - begin);
+    double pause = 0.1 * (lac_seconds() - begin);
     struct timespec nap = {.tv_nsec = (long)(1e9 * (pause < longest ? pause : longest))};
     (void)lac_stop_is_set(stop);
     nanosleep(&nap, NULL);

@@ -29,8 +29,8 @@ static inline bool lac_status_is_final(lac_status status) {
   return status == LAC_ERR_MEMORY || status == LAC_ERR_BACKEND || status == LAC_ERR_INTERRUPTED;
 }
 
-/// Go on asking, in the thread that began the work, until `left` pieces that others have in hand are none. Another thread
-/// returns at once.
+/// Go on asking, in the thread that began the work, until `left` pieces that others have in hand are none. Another
+/// thread returns at once.
 void lac_stop_await(lac_stop *stop, const _Atomic int64_t *left);
 
 /// Operations after which a loop over small pieces of work looks again: less than a millisecond.

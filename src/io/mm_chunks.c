@@ -9,8 +9,8 @@
 
 enum { CHUNK_BYTES = 1 << 18 };
 
-/// A chunk begins with the first line that begins in [p, p + CHUNK_BYTES); NULL: none does. It looks no further, so that
-/// all chunks together read the text once, though a line be as long as the file.
+/// A chunk begins with the first line that begins in [p, p + CHUNK_BYTES); NULL: none does. It looks no further, so
+/// that all chunks together read the text once, though a line be as long as the file.
 static void chunk_open(const mm_head *head, const char *p, mm_chunk *c) {
   int64_t left = head->end - (p - 1);
   const char *newline = NULL;

@@ -3,15 +3,8 @@
 /// Cores: what a solver and its factors share.
 
 #include <stdio.h>
-#include <time.h>
 
 #include "solvers/options.h"
-
-double lac_solver_seconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static void core_destroy(lac_object *object) {
   lac_solver_core *core = (lac_solver_core *)object;
@@ -53,14 +46,14 @@ done:
 lac_status lac_core_create(lac_context *ctx, const lac_solver_table *table, const lac_pattern *pattern,
                            const lac_solver_options *options, const char *why, lac_solver_core **out) {
   lac_status status = LAC_OK;
-  double begin = lac_solver_seconds();
+  double begin = lac_seconds();
   lac_solver_core *core = NULL;
 
   LAC_TRY(core_begin(ctx, table, options, why, &core));
   core->pattern = lac_pattern_retain(pattern);
   core->rows = pattern->rows, core->cols = pattern->cols;
   LAC_TRY(table->analyse(ctx, core));
-  core->seconds = lac_solver_seconds() - begin;
+  core->seconds = lac_seconds() - begin;
   *out = core, core = NULL;
 done:
   lac_object_release(core);

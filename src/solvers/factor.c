@@ -81,7 +81,7 @@ static lac_status factor_make(lac_context *ctx, const lac_solver_table *table, c
                               lac_solver_core *core, const lac_linear *a, const lac_factor *like, bool by_choices,
                               bool *lacks_room, lac_factor **out) {
   lac_status status = LAC_OK;
-  double begin = lac_solver_seconds();
+  double begin = lac_seconds();
   lac_linear own = *a;
   lac_factor *f = NULL;
 
@@ -94,7 +94,7 @@ static lac_status factor_make(lac_context *ctx, const lac_solver_table *table, c
   } else {
     LAC_TRY(f->table->factor(ctx, &own, like, f));
   }
-  f->seconds = lac_solver_seconds() - begin;
+  f->seconds = lac_seconds() - begin;
   *out = f, f = NULL;
 done:
   if (lacks_room) *lacks_room = f && f->lacks_room;

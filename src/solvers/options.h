@@ -21,4 +21,9 @@ const char *lac_options_preconditioner(const lac_precondition *precondition);
 /// methods know the other defaults.
 lac_iteration lac_options_iteration(const lac_iteration *asked, lac_dtype dtype, bool is_derivative);
 
+/// The error that an iteration which did not converge is.
+static inline lac_status lac_ending_status(lac_ending ending) {
+  return ending == LAC_INTERRUPTED ? LAC_ERR_INTERRUPTED : LAC_ERR_CONVERGENCE;
+}
+
 #endif

@@ -191,7 +191,7 @@ done:
 lac_status lac_factor_iterate(lac_context *ctx, const lac_factor *factor, lac_side side, const lac_array *b,
                               const lac_array *x0, lac_array *x, lac_solve_report *report) {
   lac_status status = LAC_OK;
-  double begin = lac_solver_seconds();
+  double begin = lac_seconds();
   lac_batch batch;
   lac_solve_job job = {
       .side = side, .only_reports = true, .wants_residual = true, .batch = &batch, .b = b, .x0 = x0, .x = x};
@@ -203,7 +203,7 @@ lac_status lac_factor_iterate(lac_context *ctx, const lac_factor *factor, lac_si
   (void)lac_array_edit(x);
   LAC_TRY(factor->table->solve(ctx, factor, &job, &own));
   if (own.residual == LAC_UNMEASURED) LAC_TRY(lac_factor_measure(ctx, factor, &job, &own));
-  own.seconds = lac_solver_seconds() - begin;
+  own.seconds = lac_seconds() - begin;
   solve_remember(ctx, factor, &own);
   if (report) *report = own;
 done:

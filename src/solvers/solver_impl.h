@@ -307,8 +307,6 @@ lac_status lac_solver_require_here(lac_context *ctx, const char *function, const
 /// The report of nothing, whose texts are "".
 lac_report lac_report_empty(void);
 
-double lac_solver_seconds(void);  // of a clock that only goes forward
-
 // -- what the values are like (surveyed.c) ---------------------------------------------------------------------------
 
 /// A look at the values of a matrix.

@@ -151,8 +151,8 @@ static lac_status check_system(lac_context *ctx, const system_case *s, lie told,
   return status;
 }
 
-/// Whether so little is left of second derivatives that rounding decides whether there is a judgement: by another compiler, another
-/// one of the two.
+/// Whether so little is left of second derivatives that rounding decides whether there is a judgement: by another
+/// compiler, another one of the two.
 static bool is_edge(const system_case *s) { return s->order > 1 && s->condition >= (s->dtype == LAC_F64 ? 1e8 : 20); }
 
 /// Neither a pass nor an accusation.

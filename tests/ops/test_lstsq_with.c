@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Least squares by solvers of the matrix itself, LSMR and LSQR: values and derivatives of every order, tall, wide and square, and
-/// through lac_lstsq, damped too.
+/// Least squares by solvers of the matrix itself, LSMR and LSQR: values and derivatives of every order, tall, wide and
+/// square, and through lac_lstsq, damped too.
 
 #include <float.h>
 #include <math.h>

@@ -316,7 +316,8 @@ static void a_solution_that_overflows_is_an_error(lac_context *ctx) {
   direct_close(&system);
 }
 
-/// The largest residual of a row beside its norm times that of x: all that a nearly singular matrix allows (lac_factor_solve).
+/// The largest residual of a row beside its norm times that of x: all that a nearly singular matrix allows
+/// (lac_factor_solve).
 static double row_error(const direct_case *c, const number *b, const number *x) {
   double worst = 0, largest = 0;
   for (int64_t i = 0; i < c->s->rows; i++) largest = fmax(largest, cabs(x[i]));
@@ -331,8 +332,8 @@ static double row_error(const direct_case *c, const number *b, const number *x) 
   return worst;
 }
 
-/// What is handed out is right entry by entry, and where rounding does not let it be so, row by row to a few roundings: which of the
-/// two it is depends on the compiler.
+/// What is handed out is right entry by entry, and where rounding does not let it be so, row by row to a few roundings:
+/// which of the two it is depends on the compiler.
 static void check_solution(lac_context *ctx, const direct_case *c, const lac_array *b, const lac_array *x) {
   ref rb, rx;
   CHECK_OK(ref_download(ctx, b, &rb));

@@ -35,7 +35,8 @@ static int verdict(lac_context *ctx, lac_status status) {
   return GAVE_OTHER;
 }
 
-/// The trial itself: what is loaded, analysed and begun is so before the limit, which is then `more` above what is in use.
+/// The trial itself: what is loaded, analysed and begun is so before the limit, which is then `more` above what is in
+/// use.
 static int trial_run(lac_context *ctx, const char *name, int threads, int64_t more) {
   direct_case c = direct_make(DIRECT_POISSON, ROWS, LAC_F64, 1);
   lac_solver_options options = lac_solver_options_defaults();

@@ -58,7 +58,8 @@ static void check_refusal(lac_context *ctx, const zoo_family *family, const zoo_
   lac_context_clear_error(ctx);
 }
 
-/// What is handed out: digits, as many as the condition leaves, or a warning. `plain` is the condition of this x as it stands.
+/// What is handed out: digits, as many as the condition leaves, or a warning. `plain` is the condition of this x as it
+/// stands.
 static void check_digits(lac_context *ctx, const zoo_family *family, const zoo_truth *t, double plain, double error,
                          tally *count) {
   bool is_warned = *lac_context_warning(ctx), is_certain = fmax(t->condition, plain) * DBL_EPSILON < 1e-4;

@@ -440,7 +440,8 @@ static double fit_sum(int64_t size, const quad *k, int64_t row, int64_t begin, i
   return sum;
 }
 
-/// |A| |A^+| from the parts of K and K^-1: A, A^+, and (A^T A)^-1 or (A A^T)^-1, which alone is sure to show a null space.
+/// |A| |A^+| from the parts of K and K^-1: A, A^+, and (A^T A)^-1 or (A A^T)^-1, which alone is sure to show a null
+/// space.
 static double fit_spread(int64_t m, int64_t size, const quad *k, const quad *inverse) {
   bool is_tall = 2 * m >= size;
   double most = 0, least = 0;

@@ -49,13 +49,13 @@ typedef struct zoo_rectangle {
   double full[ZOO_MOST * ZOO_MOST / 4];
 } zoo_rectangle;
 
-/// All of a matrix but the last `rows` and `cols`, one of which is 0, or with singular values from 1 to 10^-decades: all
-/// but one of them 1, or evenly spread.
+/// All of a matrix but the last `rows` and `cols`, one of which is 0, or with singular values from 1 to 10^-decades:
+/// all but one of them 1, or evenly spread.
 zoo_rectangle zoo_cut(const zoo_matrix *a, int64_t rows, int64_t cols);
 zoo_rectangle zoo_spread(random_state *r, int64_t rows, int64_t cols, double decades, bool is_even);
 
-/// What is true of the shortest x that minimises |A x - b|, in the units d of columns where there are as many rows, else
-/// of rows.
+/// What is true of the shortest x that minimises |A x - b|, in the units d of columns where there are as many rows,
+/// else of rows.
 typedef struct zoo_fit {
   double size;       // the largest of |x / d| and |b|, or of |x| and |d b|
   double condition;  // || |x of K^-1| (|K| |z| + |b|) ||_oo over that size, K z = b the system of x and the residual

@@ -7,9 +7,9 @@
 ///               y_bar = z_bar conj(z log(x))              0 where x = 0 and y >= 0; real: -infinity where x = 0 and y < 0
 ///     jvp       z_dot = y x^(y-1) x_dot + z log(x) y_dot
 ///
-/// Of a finite negative real x, z is NaN unless y is whole, and the derivative in y is NaN; (-infinity)^y is what C's pow
-/// has, 0 or infinite. Of complex numbers z = exp(y log x), cut along the negative real axis of x. A frozen y is better
-/// served by `power`, which needs no logarithm.
+/// Of a finite negative real x, z is NaN unless y is whole, and the derivative in y is NaN; (-infinity)^y is what C's
+/// pow has, 0 or infinite. Of complex numbers z = exp(y log x), cut along the negative real axis of x. A frozen y is
+/// better served by `power`, which needs no logarithm.
 
 #include "autodiff/rule.h"
 

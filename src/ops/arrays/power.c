@@ -6,9 +6,9 @@
 ///     vjp       x_bar = y_bar conj(p x^(p-1))        nothing for p = 0
 ///     jvp       y_dot = p x^(p-1) x_dot
 ///
-/// Of negative powers p x^(p-1) is p y / x, and y meets the adjoint or the tangent first: what comes up lies between that
-/// and the result, where x^(p-1) alone would leave the range of numbers before either does. y is computed again, so that no power
-/// keeps it.
+/// Of negative powers p x^(p-1) is p y / x, and y meets the adjoint or the tangent first: what comes up lies between
+/// that and the result, where x^(p-1) alone would leave the range of numbers before either does. y is computed again,
+/// so that no power keeps it.
 ///
 /// No logarithm is taken: of a whole p >= 0 every derivative at 0 is right, and those beyond p end. Of finite negative
 /// reals x^p is NaN unless p is whole; of complex numbers it has the branch of exp(p log x).

@@ -39,8 +39,8 @@ lac_var lac_emit_derivative_solve(lac_tape *tape, const void *object, lac_side s
 lac_var lac_emit_lstsq(lac_tape *tape, const lac_solver *solver, lac_var a, lac_var b);
 
 /// The rank of a least-squares system (rank.c), where attributes of solve_with ask for it: i[1] = 1, its shorter side is rows i[2] to
-/// i[3] - 1, f[0] is alpha. Refuse others; what a factorisation or a solve ended with, LAC_ERR_SINGULAR in the words of least squares; the
-/// look at a factor, which also tells what of a solution must be judged (lac_solve_job).
+/// i[3] - 1, f[0] is alpha. Refuse others; what a factorisation or a solve ended with, LAC_ERR_SINGULAR in the words of
+/// least squares; the look at a factor, which also tells what of a solution must be judged (lac_solve_job).
 lac_status lac_rank_infer(lac_call *call);
 lac_status lac_rank_judge(lac_context *ctx, const lac_attrs *attrs, const lac_solver_core *core, lac_status given);
 lac_status lac_rank_check(lac_context *ctx, const lac_attrs *attrs, const lac_factor *factor, const lac_array *values,

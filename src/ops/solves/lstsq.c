@@ -12,8 +12,8 @@
 /// scales of the shorter side, columns of a tall A and rows of a wide one, which are brought near 1 by powers of two, damp included:
 /// nothing is rounded, and no derivative passes through them (magnitude).
 ///
-/// A solver of A itself, or of A over the identity where there is damp, is one that knows least squares, LSMR or LSQR: then it is
-/// lstsq_with, of A or [A; delta].
+/// A solver of A itself, or of A over the identity where there is damp, is one that knows least squares, LSMR or LSQR:
+/// then it is lstsq_with, of A or [A; delta].
 
 #include "ops/solves/factored.h"
 
@@ -180,8 +180,8 @@ static lac_status lstsq_is_of_matrix(lac_context *ctx, const lac_solver *solver,
   const lac_pattern *of = lac_solver_pattern(solver);
   lac_pattern *identity = NULL, *stack = NULL;
 
-  *out =
-      !is_damped && lac_pattern_same(of, pattern) && of->rows + of->cols > 0;  // of nothing, the system is the matrix
+  // Of nothing, the system is the matrix.
+  *out = !is_damped && lac_pattern_same(of, pattern) && of->rows + of->cols > 0;
   if (!is_damped || of->rows != pattern->rows + pattern->cols || of->cols != pattern->cols) goto done;
   LAC_TRY(lac_pattern_eye(ctx, pattern->cols, pattern->cols, 0, LAC_WIDTH_AUTO, &identity));
   LAC_TRY(lac_pattern_vstack(ctx, 2, (const lac_pattern *[]){pattern, identity}, &stack, NULL));
@@ -194,7 +194,6 @@ done:
 
 static lac_status lstsq_by_matrix(lac_tape *tape, const lac_solver *solver, const lac_pattern *pattern, lac_var a,
                                   lac_var b, lac_var damp, lac_var out[2]) {
-  lac_status status = LAC_OK;
   lac_var values = a, right = b;
 
   if (damp.id) {
@@ -206,8 +205,7 @@ static lac_status lstsq_by_matrix(lac_tape *tape, const lac_solver *solver, cons
   }
   out[0] = lac_emit_lstsq(tape, solver, values, right);
   out[1] = lac_sub(tape, b, lac_spmm(tape, pattern, LAC_N, a, out[0]));
-  status = lac_tape_status(tape);
-  return status;
+  return lac_tape_status(tape);
 }
 
 void lac_lstsq(lac_tape *tape, const lac_solver *solver, const lac_pattern *pattern, lac_var a, lac_var b, lac_var damp,

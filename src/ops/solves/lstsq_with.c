@@ -11,10 +11,10 @@
 ///     r = b - B x,   mu = B^+ lambda         nothing where B is square, or wide and of full rank
 ///     nu = (B^H)^+ x,   w = x_bar - B^H lambda    nothing where B is square, or tall and of full rank
 ///
-/// (Golub and Pereyra 1973.) B^+ is smooth where the rank does not change: a matrix whose pattern does not let it have full rank is
-/// differentiated like any other, and of one that could have it and has not, the derivative is that along matrices of its rank. Every
-/// inverse is this operator again, so that derivatives of every order are right to the tolerance of the solver. i[0] is the side; i[1] =
-/// 1: the solve is that of a derivative, as of solve_with.
+/// (Golub and Pereyra 1973.) B^+ is smooth where the rank does not change: a matrix whose pattern does not let it have
+/// full rank is differentiated like any other, and of one that could have it and has not, the derivative is that along
+/// matrices of its rank. Every inverse is this operator again, so that derivatives of every order are right to the
+/// tolerance of the solver. i[0] is the side; i[1] = 1: the solve is that of a derivative, as of solve_with.
 
 #include "ops/solves/factored.h"
 
@@ -68,8 +68,8 @@ static lac_var lstsq_with_residual(const lac_rule *r) {
   return lac_sub(r->tape, r->in[B], lstsq_with_product(r, SIDE(r), r->in[A], r->out[X]));
 }
 
-/// The size of A, beside columns. Two inverses in a row are of the size of 1 / |A|^2, which may leave the range where the result does
-/// not: one of them works on what is multiplied by it.
+/// The size of A, beside columns. Two inverses in a row are of the size of 1 / |A|^2, which may leave the range where
+/// the result does not: one of them works on what is multiplied by it.
 static lac_var lstsq_with_size(const lac_rule *r) {
   const lac_meta *meta = lac_tape_meta(r->tape, r->in[A]);
   return meta ? lac_emit_column(r->tape, lac_emit_size(r->tape, r->in[A], meta->dtype)) : r->in[A];

@@ -7,8 +7,9 @@
 ///
 /// (or the other way round, where A is wide.) Each solve turns y towards the vector of the smallest singular value, of which sigma is
 /// never less; it is measured and not concluded from pivots, since those of a singular system are rounding errors times anything.
-/// The lines of A are near 1 in size. Where y is not much longer than v the matter is settled at once: the usual case costs one solve.
-/// Else the unknowns of every solution are judged, for how much the residual takes from them depends on b.
+/// The lines of A are near 1 in size. Where y is not much longer than v the matter is settled at once: the usual case
+/// costs one solve. Else the unknowns of every solution are judged, for how much the residual takes from them depends
+/// on b.
 
 #include <math.h>
 
@@ -180,8 +181,8 @@ lac_status lac_rank_check(lac_context *ctx, const lac_attrs *attrs, const lac_fa
     LAC_TRY(rank_step(ctx, &look, values, &is_settled));
   }
   *judged_from = is_settled ? LAC_UNJUDGED : rank_unknowns(attrs);
-  atomic_store(&((lac_factor *)factor)->judged_from,
-               *judged_from);  // of these values, and of the shape of their system
+  // Of these values, and of the shape of their system.
+  atomic_store(&((lac_factor *)factor)->judged_from, *judged_from);
 done:
   lac_array_destroy(&look.y);
   lac_array_destroy(&look.z);

@@ -132,8 +132,7 @@ static lac_status operator_forward(lac_call *c) {
   LAC_TRY(lac_array_reshape(ctx, c->out[0], 3, shape, &x));
   LAC_TRY(operator_run(c, b, x, &report));
   lac_solve_tell(ctx, &report);
-  LAC_CHECK(report.ending == LAC_CONVERGED || o->options.iteration.accept_unconverged,
-            report.ending == LAC_INTERRUPTED ? LAC_ERR_INTERRUPTED : LAC_ERR_CONVERGENCE,
+  LAC_CHECK(report.ending == LAC_CONVERGED || o->options.iteration.accept_unconverged, lac_ending_status(report.ending),
             "solve_operator: did not reach the tolerance%s: relative residual %.2e after %lld iterations: %s; raise "
             "max_iterations or rtol, or give a preconditioner",
             c->attrs->i[1] ? " in the solve of a derivative" : "", report.residual, (long long)report.iterations,

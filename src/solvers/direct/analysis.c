@@ -20,7 +20,7 @@ static int analysis_match(const lac_object *object, const void *key) {
 static lac_status analysis_create(lac_context *ctx, const lac_structure *structure, const lac_direct_table *table,
                                   lac_ordering ordering, int64_t *bytes, lac_analysis **out) {
   lac_status status = LAC_OK;
-  double begin = lac_solver_seconds();
+  double begin = lac_seconds();
   lac_analysis *a = NULL;
 
   LAC_ALLOC(a, 1);
@@ -28,7 +28,7 @@ static lac_status analysis_create(lac_context *ctx, const lac_structure *structu
   a->table = table;
   a->ordering = ordering;
   LAC_TRY(table->analyse(ctx, structure, ordering, &a->part, bytes));
-  a->seconds = lac_solver_seconds() - begin;
+  a->seconds = lac_seconds() - begin;
   *out = a, a = NULL;
 done:
   lac_object_release(a);

@@ -5,9 +5,10 @@
 ///
 /// To ask costs a few solves (method/certainty.h), so there must be cause: a pivot that is small relative to its row or
 /// column, as a matrix that is singular in exact arithmetic has one; or |A| |x| far above |b|, as it is along a null
-/// space that no pivot shows; or units of the unknowns that are far apart. Then the condition of the matrix is estimated, once; and where that does not settle it,
-/// the error of each column. Of a least-squares system, whose condition is that of its matrix squared, the unknowns alone
-/// are judged, and whoever solves it knows whether there is cause (ops/solves/rank.c).
+/// space that no pivot shows; or units of the unknowns that are far apart. Then the condition of the matrix is
+/// estimated, once; and where that does not settle it, the error of each column. Of a least-squares system, whose
+/// condition is that of its matrix squared, the unknowns alone are judged, and whoever solves it knows whether there is
+/// cause (ops/solves/rank.c).
 
 #include <math.h>
 #include <stdio.h>
@@ -22,8 +23,8 @@ const char lac_direct_singular_ways[] =
 // The estimates are from below, and rarely less than a third.
 static const double CERTAIN_MARGIN = 3;
 
-// A share of a row or column below which a pivot is cause to ask, and a share of |A| |x| below which b is: the latter is no less than
-// one over the condition, and stiff matrices of practice come to 1e9.
+// A share of a row or column below which a pivot is cause to ask, and a share of |A| |x| below which b is: the latter
+// is no less than one over the condition, and stiff matrices of practice come to 1e9.
 static double certain_cause(const lac_factor *f) { return pow(lac_dtype_epsilon(f->meta.dtype), 0.4); }
 static double certain_growth(const lac_factor *f) { return pow(lac_dtype_epsilon(f->meta.dtype), -0.65); }
 
@@ -80,8 +81,8 @@ static lac_status certain_condition(const lac_factor *f, int64_t item, int what,
   return status;
 }
 
-/// Whether the condition settles the matter, by a quick look in units of x; else by a careful one in those of the matrix, and `c` is
-/// careful afterwards.
+/// Whether the condition settles the matter, by a quick look in units of x; else by a careful one in those of the
+/// matrix, and `c` is careful afterwards.
 static lac_status certain_look(const lac_factor *f, int64_t item, double backward, lac_certainty *c, bool *is_quick,
                                double *condition, lac_fault *fault) {
   lac_status status = certain_condition(f, item, CERTAIN_PLAIN, c, condition, fault);
@@ -110,14 +111,9 @@ static void doubt_note(lac_doubt *doubt, double error, int64_t task) {
   pthread_mutex_unlock(&doubt->lock);
 }
 
-static bool certain_has_partner(const lac_factor *f) {
-  lac_solver_options options = f->core->options;
-  return f->table->partner(f, &options);
-}
-
 /// A partner shall tell; where there is none, it is a doubt.
 static lac_status certain_give_up(const lac_factor *f, double error, int64_t task, lac_doubt *doubt, lac_fault *fault) {
-  if (!certain_has_partner(f)) {
+  if (!lac_direct_has_partner(f)) {
     doubt_note(doubt, fmax(error, LAC_CERTAINTY_FEW), task);
     return LAC_OK;
   }
@@ -174,8 +170,8 @@ static lac_status certain_columns(lac_certainty *c, const lac_solved *s, const c
   return status;
 }
 
-/// All rows: nothing more where the condition settles it. Units of the matrix tell whether it is singular; what is lost in those
-/// that x came in is a doubt too, and no more.
+/// All rows: nothing more where the condition settles it. Units of the matrix tell whether it is singular; what is lost
+/// in those that x came in is a doubt too, and no more.
 static lac_status certain_whole(const lac_factor *f, const lac_solved *s, const certain_doubted *doubted,
                                 lac_certainty *c, double *worst, lac_fault *fault) {
   double condition = 0, plain = 0;
@@ -200,7 +196,7 @@ static lac_status certain_part(const lac_factor *f, const lac_solved *s, const c
   c->task.system.is_stable = false;  // solutions that are only mildly good show a null space where there is none
   lac_certainty_rows(c, s->judged_from);
   status = certain_columns(c, s, doubted, worst, fault);
-  c->task.is_lost |= is_poor && *worst >= LAC_CERTAINTY_FEW && certain_has_partner(f);
+  c->task.is_lost |= is_poor && *worst >= LAC_CERTAINTY_FEW && lac_direct_has_partner(f);
   return status;
 }
 
@@ -243,7 +239,8 @@ static lac_status certain_item(const void *job, int64_t item, int thread, lac_fa
     lac_certainty_close(&c);
   }
   error = condition * lac_dtype_epsilon(w->f->meta.dtype);
-  if (c.task.is_lost && !certain_has_partner(w->f)) error = fmax(error, 1), c.task.is_lost = false;  // nobody can tell
+  if (c.task.is_lost && !lac_direct_has_partner(w->f))
+    error = fmax(error, 1), c.task.is_lost = false;  // nobody can tell
   return status == LAC_OK ? certain_judge(w->f, error, c.task.is_lost, "this", item, w->doubt, fault) : status;
 }
 

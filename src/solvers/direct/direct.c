@@ -344,8 +344,8 @@ static void direct_report(const lac_factor *f, lac_report *report) {
 
 // -- partners --------------------------------------------------------------------------------------------------------
 
-/// Strict pivoting may still let numbers grow in the order that keeps a factor sparse. What is nearly full anyway is factored as it
-/// comes, which is often as it was made: an upper Hessenberg matrix grows in every order but its own.
+/// Strict pivoting may still let numbers grow in the order that keeps a factor sparse. What is nearly full anyway is
+/// factored as it comes, which is often as it was made: an upper Hessenberg matrix grows in every order but its own.
 static const lac_solver_table *direct_in_own_order(const lac_factor *f, lac_solver_options *options) {
   enum { MORE = 8 };  // at most so many times the numbers
   int64_t n = lac_direct_structure(f)->n;
@@ -368,6 +368,11 @@ static const lac_solver_table *direct_partner(const lac_factor *f, lac_solver_op
   if (options->pivot_tolerance < usual) options->pivot_tolerance = usual;
   if (d->table->is_foreign && (!has_slots || is_perturbed)) return &lac_kind_direct;
   return (!has_slots && !is_perturbed) || d->table == &lac_direct_ldlt ? &lac_kind_lu : &lac_kind_pivoting_lu;
+}
+
+bool lac_direct_has_partner(const lac_factor *f) {
+  lac_solver_options options = f->core->options;
+  return f->table->partner(f, &options);
 }
 
 // -- the kinds -------------------------------------------------------------------------------------------------------

@@ -49,8 +49,12 @@ static inline const lac_structure *lac_direct_structure(const lac_factor *f) {
 /// The values of one matrix.
 const void *lac_direct_item(const lac_factor *f, int64_t item);
 
-/// One matrix with its numeric, for solves that measure their error, by so many threads, until `stop` (or NULL) ends them.
+/// One matrix with its numeric, for solves that measure their error, by so many threads, until `stop` (or NULL) ends
+/// them.
 lac_system lac_direct_system(const lac_factor *f, int64_t item, int threads, lac_stop *stop);
+
+/// Whether another factor of the same values can take its place, made or not.
+bool lac_direct_has_partner(const lac_factor *f);
 
 /// Whether all pivots of one matrix are more than rounding.
 bool lac_direct_is_regular(const lac_factor *f, int64_t item);
@@ -79,9 +83,9 @@ typedef struct lac_solved {
   int64_t judged_from;  // as of lac_solve_job, not negative
 } lac_solved;
 
-/// Judge columns where pivots or growth give cause, or where a part of x is asked for: LAC_ERR_SINGULAR where no digit is
-/// certain and options do not accept that, else the worst is noted in `doubt`; LAC_ERR_CONVERGENCE where a partner may do
-/// better.
+/// Judge columns where pivots or growth give cause, or where a part of x is asked for: LAC_ERR_SINGULAR where no digit
+/// is certain and options do not accept that, else the worst is noted in `doubt`; LAC_ERR_CONVERGENCE where a partner
+/// may do better.
 lac_status lac_direct_certain(const lac_factor *f, const lac_solved *solved, lac_doubt *doubt, lac_fault *fault);
 
 /// Judge the matrices of a factor themselves, for what is not a solve, and go on to the first of its partners that is

@@ -117,11 +117,6 @@ done:
   return status;
 }
 
-static bool solve_has_partner(const lac_factor *f) {
-  lac_solver_options options = f->core->options;
-  return f->table->partner(f, &options);
-}
-
 // Where the error stays large, a partner of the factor that pivots more carefully has its turn, now and from now on.
 static lac_status solve_by_partners(lac_context *ctx, solve_plan *plan) {
   lac_status status = LAC_ERR_CONVERGENCE, made = LAC_OK;
@@ -130,7 +125,7 @@ static lac_status solve_by_partners(lac_context *ctx, solve_plan *plan) {
     lac_direct_factor *d = lac_direct_of(plan->factor);
     plan->doubt->error = 0;
     if (!atomic_load(&d->has_failed)) status = solve_run(ctx, plan);
-    if (status != LAC_ERR_CONVERGENCE || !solve_has_partner(plan->factor)) break;
+    if (status != LAC_ERR_CONVERGENCE || !lac_direct_has_partner(plan->factor)) break;
     made = lac_factor_partner(ctx, plan->factor, &plan->factor);
     if (made == LAC_OK) atomic_store(&d->has_failed, true);
   }

@@ -291,8 +291,8 @@ static bool krylov_has_stagnated(const krylov *k) {
   return false;
 }
 
-/// What the residual is measured by where it does not fall any more: r itself, and of least squares, where r is what b leaves over,
-/// A^H r beside |A|.
+/// What the residual is measured by where it does not fall any more: r itself, and of least squares, where r is what b
+/// leaves over, A^H r beside |A|.
 static lac_status krylov_rest(krylov *k, double *rest) {
   lac_context *ctx = k->ctx;
   lac_status status = LAC_OK;
@@ -409,7 +409,7 @@ lac_status krylov_run(lac_context *ctx, const lac_krylov_job *job, const krylov_
                       lac_solve_report *report) {
   lac_status status = LAC_OK;
   krylov k = {.ctx = ctx, .job = job, .told = -1};
-  double begin = lac_solver_seconds();
+  double begin = lac_seconds();
 
   *report = (lac_solve_report){.ending = LAC_CONVERGED, .reason = "nothing to solve"};
   if (job->b->count == 0 || job->x->count == 0) {
@@ -427,6 +427,6 @@ lac_status krylov_run(lac_context *ctx, const lac_krylov_job *job, const krylov_
   krylov_tell(&k, report);
 done:
   krylov_close(&k);
-  report->seconds = lac_solver_seconds() - begin;
+  report->seconds = lac_seconds() - begin;
   return status;
 }

@@ -130,11 +130,11 @@ void lac_krylov_explain(const lac_factor *f, bool is_derivative, const lac_solve
 
 lac_status lac_krylov_fail(lac_context *ctx, const lac_solve_report *report, const char *text) {
   bool is_asked = report->ending == LAC_INTERRUPTED;
-  return lac_context_fail(
-      ctx, is_asked ? LAC_ERR_INTERRUPTED : LAC_ERR_CONVERGENCE, __func__, "lac_factor_solve: %s; %s", text,
-      is_asked ? "call again to begin anew, or accept_unconverged to take what there is"
-               : "raise max_iterations or rtol, choose another preconditioner or a direct method, and "
-                 "of a singular matrix give the null space (iteration.null_space)");
+  return lac_context_fail(ctx, lac_ending_status(report->ending), __func__, "lac_factor_solve: %s; %s", text,
+                          is_asked
+                              ? "call again to begin anew, or accept_unconverged to take what there is"
+                              : "raise max_iterations or rtol, choose another preconditioner or a direct method, and "
+                                "of a singular matrix give the null space (iteration.null_space)");
 }
 
 static lac_status solve_conclude(lac_context *ctx, const lac_factor *f, const lac_solve_job *job,
@@ -150,7 +150,7 @@ static lac_status solve_conclude(lac_context *ctx, const lac_factor *f, const la
 lac_status lac_krylov_solve(lac_context *ctx, const lac_factor *f, const lac_solve_job *job, lac_solve_report *report) {
   lac_status status = LAC_OK;
   lac_krylov_factor *k = f->part;
-  double begin = lac_solver_seconds();
+  double begin = lac_seconds();
   lac_iteration iteration = lac_options_iteration(&f->core->options.iteration, f->meta.dtype, job->is_derivative);
   lac_array *b = NULL, *x = NULL;
 
@@ -168,7 +168,7 @@ lac_status lac_krylov_solve(lac_context *ctx, const lac_factor *f, const lac_sol
   if (*report->warning) lac_context_warn(ctx, "lac_factor_solve: %s", report->warning);
   LAC_TRY(solve_conclude(ctx, f, job, report));
 done:
-  report->seconds = lac_solver_seconds() - begin;
+  report->seconds = lac_seconds() - begin;
   lac_array_destroy(&b);
   lac_array_destroy(&x);
   return status;

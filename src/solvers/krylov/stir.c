@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file stir.c
-/// What a tolerance leaves open, made visible: a right-hand side b + t u, |u| about 1 and random, t = max(rtol |b|, atol).
+/// What a tolerance leaves open, made visible: a right-hand side b + t u, |u| about 1 and random, t = max(rtol |b|,
+/// atol).
 ///
 /// Every x with |b - A x| <= t is an answer that a Krylov method may give, and it gives the same one each time. The
 /// solution for a stirred b is another of them: how far apart they lie is what the tolerance is worth in all that is
@@ -8,6 +9,7 @@
 
 #include <math.h>
 
+#include "core/number_at.h"
 #include "core/random.h"
 #include "solvers/krylov/krylov_solver.h"
 #include "solvers/vectors.h"
@@ -21,11 +23,7 @@ static void stir_scale(const lac_meta *meta, const lac_iteration *iteration, con
   for (int64_t i = 0; i < meta->shape[0] * block; i++) {
     int64_t column = i / block * width + i / parts % width;
     double by = unit * fmax(iteration->rtol * norms[column], iteration->atol);
-    if (lac_dtype_is_single(meta->dtype)) {
-      ((float *)numbers)[i] *= (float)by;
-    } else {
-      ((double *)numbers)[i] *= by;
-    }
+    lac_real_put(meta->dtype, numbers, i, by * lac_real_get(meta->dtype, numbers, i));
   }
 }
 

@@ -70,10 +70,10 @@ static inline int64_t survey_mirror(const survey_rows *s, bool narrow, int64_t i
 
 typedef int64_t survey_finite_kernel(const void *, int64_t, int64_t);
 typedef void survey_rows_kernel(const survey_rows *, const void *, int64_t, int64_t, survey_part *);
-static survey_finite_kernel *const survey_finite_kernels[] = TABLE(survey_nonfinite);
 typedef double survey_largest_kernel(int64_t, const void *);
-static survey_largest_kernel *const survey_largest_kernels[] = TABLE(survey_largest);
 typedef double survey_shares_kernel(const survey_rows *, const void *, bool, double *);
+static survey_finite_kernel *const survey_finite_kernels[] = TABLE(survey_nonfinite);
+static survey_largest_kernel *const survey_largest_kernels[] = TABLE(survey_largest);
 static survey_rows_kernel *const survey_rows_kernels[] = TABLE(survey_rows);
 static survey_shares_kernel *const survey_shares_kernels[] = TABLE(survey_shares);
 

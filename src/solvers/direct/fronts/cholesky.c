@@ -46,7 +46,7 @@ static lac_status cholesky_factor(const lac_direct_job *job, void **numeric, lac
     status = cholesky_refuse(f, lac_fronts_factor(f, &fronts), fault);
   }
   if (status == LAC_ERR_MEMORY && f && f->lacks_blas) {
-    snprintf(fault->text, sizeof fault->text, LAC_BLAS_LACKS);
+    status = lac_fault_blas(fault);
   } else if (status == LAC_ERR_MEMORY) {
     snprintf(fault->text, sizeof fault->text, "out of memory: a factor of %lld entries", (long long)s->nnz);
   }

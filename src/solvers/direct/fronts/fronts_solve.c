@@ -185,10 +185,7 @@ lac_status lac_fronts_solve(const lac_fronts *f, lac_side side, int width, int t
   const lac_supernodes *s = f->s;
   bool turned = side == LAC_T;
 
-  if (!lac_blas_enter(threads)) {
-    snprintf(fault->text, sizeof fault->text, LAC_BLAS_LACKS);
-    return LAC_ERR_MEMORY;
-  }
+  if (!lac_blas_enter(threads)) return lac_fault_blas(fault);
   solve_plan(&w, side);
   solve_move[f->dtype](&w, false, turned ? s->col_at : s->row_at, turned ? f->col_scale : f->row_scale, threads, b,
                        work);

@@ -33,11 +33,7 @@ static lac_status pivoted_eliminate(lac_pivoted_job *p, lac_fronts *f, lac_fault
                                .threads = p->job->threads,
                                .stop = p->job->stop};
   lac_status status = lac_fronts_factor(f, &fronts_job);
-  if (status == LAC_ERR_MEMORY && f->lacks_blas) {
-    snprintf(fault->text, sizeof fault->text, LAC_BLAS_LACKS);
-    return status;
-  }
-  if (status == LAC_ERR_MEMORY) return pivoted_memory(p, fault);
+  if (status == LAC_ERR_MEMORY) return f->lacks_blas ? lac_fault_blas(fault) : pivoted_memory(p, fault);
   if (status == LAC_ERR_INTERRUPTED) return lac_fault_interrupted(fault);
   if (status == LAC_ERR_NONFINITE) {
     snprintf(fault->text, sizeof fault->text, "pivots inside supernodes do not suit: numbers overflow");

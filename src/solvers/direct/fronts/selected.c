@@ -233,10 +233,7 @@ lac_status lac_fronts_selected_inverse(const lac_structure *structure, const voi
   selected_end(&w, threads);
   if (is_done) return LAC_OK;
   if (lac_stop_is_set(stop)) return lac_fault_interrupted(fault);
-  if (lacks_blas) {
-    snprintf(fault->text, sizeof fault->text, LAC_BLAS_LACKS);
-  } else {
-    snprintf(fault->text, sizeof fault->text, "out of memory: fronts of the inverse of up to %d rows", w.most);
-  }
+  if (lacks_blas) return lac_fault_blas(fault);
+  snprintf(fault->text, sizeof fault->text, "out of memory: fronts of the inverse of up to %d rows", w.most);
   return LAC_ERR_MEMORY;
 }

@@ -9,8 +9,8 @@
 /// each other are 1 and no other is larger (order/matching.h): units of the matrix, not of its solution. Both are || D
 /// A^-1 diag(w) ||_oo = || diag(w) A^-T D ||_1 for weights w, which a few solves estimate (inverse_norm.c). Scaling
 /// rows or columns changes neither: a penalty of 1e20 or graded rows are as certain as they were. Of a matrix that is
-/// singular to working precision, A^-1 is what the factor has for it, and both are 1 / eps or more. Parts that have nothing
-/// to do with each other have no unit in common: each is measured by its own x.
+/// singular to working precision, A^-1 is what the factor has for it, and both are 1 / eps or more. Parts that have
+/// nothing to do with each other have no unit in common: each is measured by its own x.
 
 #include "solvers/direct/method/certainty.h"
 
@@ -19,15 +19,6 @@
 #include <stdio.h>
 
 #include "solvers/direct/order/matching.h"
-
-static int32_t certainty_root(int32_t *parent, int32_t i) {
-  while (parent[i] != i) i = parent[i] = parent[parent[i]];
-  return i;
-}
-
-static void certainty_unite(int32_t *parent, int32_t i, int32_t j) {
-  parent[certainty_root(parent, i)] = certainty_root(parent, j);
-}
 
 #define KERNEL_FILE "solvers/direct/method/certainty_kernel.h"
 #include "solvers/numbers/instantiate.h"
@@ -79,7 +70,7 @@ static bool certainty_divide(lac_certainty *c) {
   }
   for (int32_t i = 0; i < 2 * n; i++) parent[i] = i;
   certainty_join_kernels[a->dtype](a->structure, a->values, parent);
-  for (int32_t i = 0; i < 2 * n; i++) parent[i] = certainty_root(parent, i);
+  for (int32_t i = 0; i < 2 * n; i++) parent[i] = lac_forest_root(parent, i);
   for (int32_t i = 0; i < 2 * n; i++) number[i] = parent[i] == i ? count++ : 0;
   for (int32_t i = 0; i < 2 * n; i++) parent[i] = number[parent[i]];
   lac_free(number);

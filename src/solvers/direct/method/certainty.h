@@ -11,7 +11,8 @@
 static const double LAC_CERTAINTY_NONE = 0.3, LAC_CERTAINTY_FEW = 0.01;
 static const double LAC_CERTAINTY_DOUBT = 0.29;  // as near to none as a warning goes
 
-/// How far apart the units of the unknowns of op(A) are, by the largest number before each: the smallest over the largest.
+/// How far apart the units of the unknowns of op(A) are, by the largest number before each: the smallest over the
+/// largest.
 double lac_certainty_apart(const lac_system *a, lac_side side);
 
 /// Room for estimates about one matrix.
@@ -25,8 +26,8 @@ typedef struct lac_certainty {
   void *memory;
 } lac_certainty;
 
-/// By solves as the factor has them, or refined. All units are one. Close it in any case. LAC_ERR_MEMORY, and where solves
-/// end early LAC_ERR_INTERRUPTED: the fault has a text.
+/// By solves as the factor has them, or refined. All units are one. Close it in any case. LAC_ERR_MEMORY, and where
+/// solves end early LAC_ERR_INTERRUPTED: the fault has a text.
 lac_status lac_certainty_open(const lac_system *a, bool refines, lac_side side, lac_certainty *out, lac_fault *fault);
 void lac_certainty_close(lac_certainty *c);
 
@@ -36,8 +37,8 @@ lac_status lac_certainty_units(lac_certainty *c, lac_fault *fault);
 /// Take all units for one again.
 void lac_certainty_plain(lac_certainty *c);
 
-/// Ask for errors of the rows from `from` on alone, the unknowns of a least-squares system whose matrix has numbers near
-/// 1. They count beside b too: where all of b is residual, the unknowns are rightly noise.
+/// Ask for errors of the rows from `from` on alone, the unknowns of a least-squares system whose matrix has numbers
+/// near 1. They count beside b too: where all of b is residual, the unknowns are rightly noise.
 void lac_certainty_rows(lac_certainty *c, int64_t from);
 
 /// The condition of op(A): the most that rounding of its numbers can do to a solution, in roundings.

@@ -61,7 +61,9 @@ static double FN(certainty_apart)(const lac_structure *s, const void *values, bo
 static void FN(certainty_join)(const lac_structure *s, const void *values, int32_t *parent) {
   for (int32_t i = 0; i < s->n; i++) {
     for (int64_t p = s->offsets[i]; p < s->offsets[i + 1]; p++) {
-      if (FN(size)(((const T *)values)[p]) > 0) certainty_unite(parent, s->n + i, s->columns[p]);
+      if (FN(size)(((const T *)values)[p]) > 0) {
+        parent[lac_forest_root(parent, s->n + i)] = lac_forest_root(parent, s->columns[p]);
+      }
     }
   }
 }

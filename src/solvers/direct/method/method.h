@@ -117,6 +117,9 @@ typedef lac_status (*lac_task)(const void *job, int64_t task, int thread, lac_fa
 /// Give up work that shall end: LAC_ERR_INTERRUPTED. It is no LAC_ERR_CONVERGENCE, so that nobody tries another way.
 lac_status lac_fault_interrupted(lac_fault *fault);
 
+/// BLAS may not be called, for want of memory of its own (core/blas.h): LAC_ERR_MEMORY.
+lac_status lac_fault_blas(lac_fault *fault);
+
 /// Tasks first .. count - 1, shared out among threads. All of them are run, until `stop` (or NULL) says that they shall
 /// end; of those that fail the first one is told, whatever the number of threads. `task` is `count` where none failed.
 lac_trial lac_tasks_run(int threads, lac_stop *stop, int64_t first, int64_t count, lac_task task, const void *job);

@@ -5,11 +5,17 @@
 #include <omp.h>
 #include <stdio.h>
 
+#include "core/blas.h"
 #include "solvers/direct/method/method.h"
 
 lac_status lac_fault_interrupted(lac_fault *fault) {
   snprintf(fault->text, sizeof fault->text, "it was interrupted");
   return LAC_ERR_INTERRUPTED;
+}
+
+lac_status lac_fault_blas(lac_fault *fault) {
+  snprintf(fault->text, sizeof fault->text, LAC_BLAS_LACKS);
+  return LAC_ERR_MEMORY;
 }
 
 static void tasks_do(lac_trial *trial, lac_stop *stop, lac_task task, const void *job, int64_t i, int thread) {

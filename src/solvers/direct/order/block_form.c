@@ -106,18 +106,13 @@ static void form_place(const form_work *w, lac_block_form *form) {
   form->first[0] = 0;
 }
 
-static int32_t form_root(int32_t *parent, int32_t node) {
-  for (; parent[node] != node; node = parent[node]) parent[node] = parent[parent[node]];
-  return node;
-}
-
 // Nodes joined by an entry, whichever way, are of one component.
 static int32_t form_components(const lac_structure *s, const int32_t *holder, int32_t *parent) {
   int32_t count = s->n;
   for (int32_t j = 0; j < s->n; j++) parent[j] = j;
   for (int32_t j = 0; j < s->n; j++) {
     for (int64_t p = s->offsets[holder[j]]; p < s->offsets[holder[j] + 1]; p++) {
-      int32_t a = form_root(parent, j), b = form_root(parent, s->columns[p]);
+      int32_t a = lac_forest_root(parent, j), b = lac_forest_root(parent, s->columns[p]);
       if (a == b) continue;
       parent[a > b ? a : b] = a > b ? b : a;
       count--;

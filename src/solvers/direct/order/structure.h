@@ -46,4 +46,10 @@ int64_t lac_structure_row(const lac_structure *structure, int64_t slot);
 /// could not be matched.
 void lac_structure_singular_text(const lac_structure *structure, int64_t column, char *text, size_t size);
 
+/// The root of a node of a forest, which is its own parent; paths are halved on the way.
+static inline int32_t lac_forest_root(int32_t *parent, int32_t node) {
+  for (; parent[node] != node; node = parent[node]) parent[node] = parent[parent[node]];
+  return node;
+}
+
 #endif

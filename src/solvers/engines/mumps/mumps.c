@@ -8,8 +8,8 @@
 /// with the pattern is the order, which makes the analysis cheap. Where the diagonal is not full MUMPS chooses its order by
 /// the values, matching rows and columns, and each factor has its own.
 ///
-/// Its state is global: all calls are made under one lock. Memory that it lacks it reports (codes -5, -7, -13, ...), as far
-/// as its own checks reach; the buffers of its BLAS are had before it is called (plugin_enter).
+/// Its state is global: all calls are made under one lock. Memory that it lacks it reports (codes -5, -7, -13, ...), as
+/// far as its own checks reach; the buffers of its BLAS are had before it is called (plugin_enter).
 
 #include <cmumps_c.h>
 #include <dmumps_c.h>
