@@ -140,12 +140,14 @@ typedef struct certain_doubted {
 
 /// Whether unknowns are of units so far apart that x may be lost as it stands, though not in units of the matrix. A
 /// Hermitian matrix is D H D with no number in H above 1, where D^2 has the largest of each column: half of what is
-/// between its columns are units of its rows.
+/// between its columns are units of its rows. Those have the same numbers, and are quicker to read.
 static bool certain_is_apart(const lac_factor *f, const lac_solved *s) {
-  _Atomic double *kept = certain_kept(f, s->item, s->side, CERTAIN_UNIT);
+  bool is_hermitian = lac_direct_of(f)->table->needs_hermitian;
+  lac_side side = is_hermitian ? LAC_T : s->side;
+  _Atomic double *kept = certain_kept(f, s->item, side, CERTAIN_UNIT);
   double least = atomic_load(kept);
-  if (least == 0) atomic_store(kept, least = lac_certainty_apart(s->system, s->side));
-  return (lac_direct_of(f)->table->needs_hermitian ? sqrt(least) : least) < certain_cause(f);
+  if (least == 0) atomic_store(kept, least = lac_certainty_apart(s->system, side));
+  return (is_hermitian ? sqrt(least) : least) < certain_cause(f);
 }
 
 static certain_doubted certain_doubt(const lac_factor *f, const lac_solved *s) {

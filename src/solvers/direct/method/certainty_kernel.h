@@ -43,15 +43,26 @@ static void FN(certainty_sizes)(int32_t n, int width, int column, const double *
   }
 }
 
+// The largest of `count` numbers, `slots` telling where they stand; NULL: side by side.
+static double FN(certainty_largest)(const T *a, const int64_t *slots, int64_t count) {
+  double largest = 0;
+#pragma omp simd reduction(max : largest)
+  for (int64_t p = 0; p < count; p++) {
+    double size = FN(size)(a[slots ? slots[p] : p]);
+    largest = size > largest ? size : largest;
+  }
+  return largest;
+}
+
 // The smallest over the largest of what stands before each unknown of op(A); never 0.
 static double FN(certainty_apart)(const lac_structure *s, const void *values, bool transposed) {
   const int64_t *offsets = transposed ? s->offsets : s->t_offsets;
+  const T *a = values;
   double most = 0, least = (double)INFINITY;
   for (int32_t j = 0; j < s->n; j++) {
-    double largest = 0;
-    for (int64_t p = offsets[j]; p < offsets[j + 1]; p++) {
-      largest = fmax(largest, FN(size)(((const T *)values)[transposed ? p : s->t_slots[p]]));
-    }
+    int64_t from = offsets[j], count = offsets[j + 1] - from;
+    double largest =
+        transposed ? FN(certainty_largest)(a + from, NULL, count) : FN(certainty_largest)(a, s->t_slots + from, count);
     most = fmax(most, largest), least = fmin(least, largest);
   }
   return fmax(least / most, DBL_MIN);
