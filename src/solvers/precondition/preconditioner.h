@@ -16,6 +16,7 @@ typedef struct lac_setup {
   const lac_solver_options *options;
   bool is_hermitian;         // in values
   const lac_array *largest;  // [items, 1, 1]: sizes of numbers; NULL: not known
+  double contrast;           // how much stiffer than a row its neighbours are (multigrid.c); 0: not known
 } lac_setup;
 
 /// Rows that belong together: the largest block size up to `most` into which the structure can be cut; 1: none.

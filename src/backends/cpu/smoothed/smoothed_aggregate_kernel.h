@@ -116,10 +116,10 @@ INLINE int64_t XN(width_of)(const cpu_aggregates *g, int64_t a) {
   return first ? first[a + 1] - first[a] : 1;
 }
 
-/// The next aggregate along row i of A: that of entry p, which is strong or the diagonal; or -1.
-INLINE int64_t XN(member_of)(const interpolate_job *j, int64_t i, int64_t p) {
+/// The next aggregate along row i of A: that of entry p, which is not weak nor the diagonal; or -1.
+INLINE int64_t XN(member_of)(const interpolate_job *j, int64_t p) {
   const C *columns = j->a->columns, *member = j->aggregates->member;
-  return j->kinds[p] == LAC_ENTRY_STRONG && columns[p] != i ? (int64_t)member[columns[p]] : -1;
+  return j->kinds[p] == LAC_ENTRY_STRONG || j->kinds[p] == LAC_ENTRY_LEANING ? (int64_t)member[columns[p]] : -1;
 }
 
 /// Lengths of the rows of P, into `numbers`. Marks: the row that saw the aggregate last.
@@ -129,12 +129,10 @@ static void XN(interpolate_lengths)(const void *job, int64_t begin, int64_t end)
   const C *member = j->aggregates->member;
   O *lengths = j->numbers;
   for (int64_t i = begin; i < end; ++i) {
-    lengths[i] = 0;
-    if (member[i] < 0) continue;
-    j->mark[member[i]] = i;
-    lengths[i] = (O)XN(width_of)(j->aggregates, member[i]);
+    lengths[i] = member[i] < 0 ? 0 : (O)XN(width_of)(j->aggregates, member[i]);
+    if (member[i] >= 0) j->mark[member[i]] = i;
     for (int64_t p = offsets[i]; p < offsets[i + 1]; ++p) {
-      int64_t a = XN(member_of)(j, i, p);
+      int64_t a = XN(member_of)(j, p);
       if (a < 0 || j->mark[a] == i) continue;
       j->mark[a] = i;
       lengths[i] = (O)(lengths[i] + XN(width_of)(j->aggregates, a));
@@ -153,11 +151,10 @@ static void XN(interpolate_columns)(const void *job, int64_t begin, int64_t end)
   const O *offsets = j->a->offsets, *to = j->offsets;
   const C *member = j->aggregates->member;
   for (int64_t i = begin; i < end; ++i) {
-    if (member[i] < 0) continue;
-    int64_t at = XN(put_columns)(j->aggregates, member[i], j->columns, to[i]);
-    j->mark[member[i]] = i;
+    int64_t at = to[i];
+    if (member[i] >= 0) at = XN(put_columns)(j->aggregates, member[i], j->columns, at), j->mark[member[i]] = i;
     for (int64_t p = offsets[i]; p < offsets[i + 1]; ++p) {
-      int64_t a = XN(member_of)(j, i, p);
+      int64_t a = XN(member_of)(j, p);
       if (a < 0 || j->mark[a] == i) continue;
       j->mark[a] = i;
       at = XN(put_columns)(j->aggregates, a, j->columns, at);
@@ -181,17 +178,18 @@ static void XN(interpolate_numbers)(const void *job, int64_t begin, int64_t end)
   const O *offsets = j->a->offsets, *to = j->offsets;
   const C *columns = j->a->columns, *member = j->aggregates->member;
   const T *f = j->f, *values = j->values;
-  FN(real) omega = (FN(real))j->omega;
   T *numbers = j->numbers;
   for (int64_t i = begin; i < end; ++i) {
-    if (member[i] < 0) continue;
     int64_t at = to[i];
+    FN(real) omega = member[i] < 0 ? 1 : (FN(real))j->omega;  // what has no aggregate has all from its neighbours
     for (int64_t q = at; q < to[i + 1]; ++q) numbers[q] = 0;
-    j->mark[member[i]] = at;
-    XN(add_basis)(j->aggregates, i, member[i], f[i] == 0 ? 1 : 1 - omega, numbers + at);
-    at += XN(width_of)(j->aggregates, member[i]);
+    if (member[i] >= 0) {
+      j->mark[member[i]] = at;
+      XN(add_basis)(j->aggregates, i, member[i], f[i] == 0 ? 1 : 1 - omega, numbers + at);
+      at += XN(width_of)(j->aggregates, member[i]);
+    }
     for (int64_t p = offsets[i]; p < offsets[i + 1]; ++p) {
-      int64_t a = XN(member_of)(j, i, p);
+      int64_t a = XN(member_of)(j, p);
       if (a < 0) continue;
       if (j->mark[a] < to[i]) j->mark[a] = at, at += XN(width_of)(j->aggregates, a);
       XN(add_basis)(j->aggregates, columns[p], a, -omega * FN(mul)(f[i], values[p]), numbers + j->mark[a]);

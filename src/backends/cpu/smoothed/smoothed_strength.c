@@ -9,16 +9,26 @@
 
 enum { STRENGTH_BLOCK = 2048 };  // rows whose sums and maxima are taken together, whatever the threads
 
-typedef struct strength_job {
+/// Rows of one matrix after the other, with their diagonals. Jobs begin with it.
+typedef struct rows_job {
   const cpu_sparse *a;
-  int64_t items;
   const void *values;
-  double theta;
   void *root;  // sqrt |a_ii| of the item
-  uint8_t *kinds;
   int64_t item;
+} rows_job;
+
+typedef struct strength_job {
+  rows_job rows;
+  double theta;
+  uint8_t *kinds;
   int64_t *weak;  // of each block of rows
 } strength_job;
+
+typedef struct contrast_job {
+  rows_job rows;
+  double share;
+  double *largest;  // of each block of rows
+} contrast_job;
 
 typedef struct diagonals_job {
   const cpu_sparse *a;
@@ -43,6 +53,7 @@ typedef struct power_job {
 #include "backends/cpu/base/instantiate_indexed.h"
 
 static const cpu_part root_blocks[4][4] = TABLE_INDEXED(root_blocks);
+static const cpu_part contrast_blocks[4][4] = TABLE_INDEXED(contrast_blocks);
 static const cpu_part strength_blocks[4][4] = TABLE_INDEXED(strength_blocks);
 static const cpu_part diagonals_blocks[4][4] = TABLE_INDEXED(diagonals_blocks);
 static const cpu_part power_blocks[4][4] = TABLE_INDEXED(power_blocks);
@@ -91,32 +102,64 @@ void cpu_smoothed_split(lac_context *ctx, const cpu_sparse *a, int64_t work, cpu
   cpu_split(threads, threads, 1, split_part, &split);
 }
 
+static lac_status rows_open(lac_context *ctx, const cpu_sparse *a, const lac_array *values, rows_job *rows) {
+  lac_status status = LAC_OK;
+  *rows = (rows_job){.a = a, .values = cpu_data(values), .root = lac_alloc((size_t)a->rows * sizeof(double))};
+  LAC_CHECK(rows->root, LAC_ERR_MEMORY, "out of memory: %lld numbers", (long long)a->rows);
+done:
+  return status;
+}
+
+/// Blocks of rows of one matrix after the other, each with its diagonal.
+static void rows_run(lac_context *ctx, rows_job *rows, int64_t items, lac_dtype dtype, const cpu_part part[4][4]) {
+  int threads = cpu_threads(ctx, rows->a->nnz);
+  int64_t blocks = strength_count(rows->a);
+  for (rows->item = 0; rows->item < items; ++rows->item) {
+    cpu_split(threads, blocks, 1, root_blocks[dtype][rows->a->width], rows);
+    cpu_split(threads, blocks, 1, part[dtype][rows->a->width], rows);
+  }
+}
+
 lac_status cpu_smoothed_strength(lac_context *ctx, const lac_rows *rows, int64_t items, const lac_array *values,
                                  double theta, lac_buffer **out, lac_array *found) {
   lac_status status = LAC_OK;
   cpu_sparse a = cpu_sparse_of(rows);
-  int threads = cpu_threads(ctx, a.nnz);
   int64_t blocks = strength_count(&a), weak = 0;
-  strength_job job = {.a = &a, .items = items, .values = cpu_data(values), .theta = theta};
+  strength_job job = {.theta = theta};
   lac_buffer *kinds = NULL;
 
   LAC_TRY(lac_buffer_create(ctx, LAC_I32, (a.nnz + 3) / 4, &kinds));  // four bytes in an integer
   job.kinds = kinds->host;
   memset(job.kinds, 0, (size_t)(a.nnz + 3) / 4 * 4);
-  job.root = lac_alloc((size_t)a.rows * sizeof(double));
-  LAC_CHECK(job.root, LAC_ERR_MEMORY, "out of memory: %lld numbers", (long long)a.rows);
+  LAC_TRY(rows_open(ctx, &a, values, &job.rows));
   LAC_ALLOC(job.weak, blocks);
-  for (; job.item < items; ++job.item) {
-    cpu_split(threads, blocks, 1, root_blocks[values->meta.dtype][a.width], &job);
-    cpu_split(threads, blocks, 1, strength_blocks[values->meta.dtype][a.width], &job);
-  }
+  rows_run(ctx, &job.rows, items, values->meta.dtype, strength_blocks);
   for (int64_t b = 0; b < blocks; ++b) weak += job.weak[b];
   *(double *)cpu_edit(found) = (double)weak;
   *out = kinds, kinds = NULL;
 done:
   lac_object_release(kinds);
-  lac_free(job.root);
+  lac_free(job.rows.root);
   lac_free(job.weak);
+  return status;
+}
+
+lac_status cpu_smoothed_contrast(lac_context *ctx, const lac_rows *rows, int64_t items, const lac_array *values,
+                                 double share, lac_array *found) {
+  lac_status status = LAC_OK;
+  cpu_sparse a = cpu_sparse_of(rows);
+  int64_t blocks = strength_count(&a);
+  contrast_job job = {.share = share};
+  double largest = 0;
+
+  LAC_TRY(rows_open(ctx, &a, values, &job.rows));
+  LAC_ALLOC(job.largest, blocks);
+  rows_run(ctx, &job.rows, items, values->meta.dtype, contrast_blocks);
+  for (int64_t b = 0; b < blocks; ++b) largest = fmax(largest, job.largest[b]);
+  *(double *)cpu_edit(found) = largest;
+done:
+  lac_free(job.rows.root);
+  lac_free(job.largest);
   return status;
 }
 

@@ -7,7 +7,7 @@
 
 /// sqrt |a_ii|; 0 where there is none.
 static void XN(root_blocks)(const void *job, int64_t begin, int64_t end) {
-  const strength_job *j = job;
+  const rows_job *j = job;
   const O *offsets = j->a->offsets;
   const C *columns = j->a->columns;
   const T *values = (const T *)j->values + j->item * j->a->nnz;
@@ -23,28 +23,52 @@ static void XN(root_blocks)(const void *job, int64_t begin, int64_t end) {
   }
 }
 
+/// The kind of an entry off the diagonal.
+INLINE uint8_t XN(kind_of)(double size, double theta, double own, double other) {
+  if (size > theta * own * other) return LAC_ENTRY_STRONG;
+  return size > theta * own * own ? LAC_ENTRY_LEANING : LAC_ENTRY_WEAK;
+}
+
 /// The kinds of the first item; later ones make further entries strong.
 static void XN(strength_blocks)(const void *job, int64_t begin, int64_t end) {
   const strength_job *j = job;
-  const O *offsets = j->a->offsets;
-  const C *columns = j->a->columns;
-  const T *values = (const T *)j->values + j->item * j->a->nnz;
-  const FN(real) *root = j->root;
+  const O *offsets = j->rows.a->offsets;
+  const C *columns = j->rows.a->columns;
+  const T *values = (const T *)j->rows.values + j->rows.item * j->rows.a->nnz;
+  const FN(real) *root = j->rows.root;
   for (int64_t b = begin; b < end; ++b) {
-    ROWS_OF_BLOCK(b, j->a->rows, from, to);
+    ROWS_OF_BLOCK(b, j->rows.a->rows, from, to);
     int64_t weak = 0;
     for (int64_t i = from; i < to; ++i) {
       FN(real) own = root[i];
-      double theta = j->theta * own;
       for (int64_t p = offsets[i]; p < offsets[i + 1]; ++p) {
-        FN(real) other = root[columns[p]];
-        uint8_t kind = FN(modulus)(values[p]) > theta * (other < own ? other : own) ? LAC_ENTRY_STRONG : LAC_ENTRY_WEAK;
-        if (j->item && j->kinds[p]) kind = j->kinds[p];
+        uint8_t kind = XN(kind_of)(FN(modulus)(values[p]), j->theta, own, root[columns[p]]);
+        if (j->rows.item && j->kinds[p] && kind != LAC_ENTRY_STRONG) kind = j->kinds[p];
         j->kinds[p] = columns[p] == i ? LAC_ENTRY_DIAGONAL : kind;
         weak += j->kinds[p] == LAC_ENTRY_WEAK;
       }
     }
     j->weak[b] = weak;
+  }
+}
+
+/// The largest |a_jj| / |a_ii| of each block of rows, where |a_ij| is a share of |a_ii|.
+static void XN(contrast_blocks)(const void *job, int64_t begin, int64_t end) {
+  const contrast_job *j = job;
+  const O *offsets = j->rows.a->offsets;
+  const C *columns = j->rows.a->columns;
+  const T *values = (const T *)j->rows.values + j->rows.item * j->rows.a->nnz;
+  const FN(real) *root = j->rows.root;
+  for (int64_t b = begin; b < end; ++b) {
+    ROWS_OF_BLOCK(b, j->rows.a->rows, from, to);
+    for (int64_t i = from; i < to; ++i) {
+      double own = root[i], least = j->share * own * own, most = 0;
+      for (int64_t p = offsets[i]; p < offsets[i + 1]; ++p) {
+        double other = root[columns[p]];
+        if (other > most && FN(modulus)(values[p]) > least) most = other;
+      }
+      if (own > 0) j->largest[b] = fmax(j->largest[b], most / own * (most / own));
+    }
   }
 }
 
@@ -64,10 +88,10 @@ INLINE XN(row_sums) XN(add_up)(const diagonals_job *j, int64_t i) {
     sums.largest = size > sums.largest ? size : sums.largest;
     if (j->kinds[p] == LAC_ENTRY_DIAGONAL) {
       sums.diagonal = values[p];
-    } else if (j->kinds[p] == LAC_ENTRY_STRONG) {
-      sums.strong += size;
-    } else {
+    } else if (j->kinds[p] == LAC_ENTRY_WEAK) {
       sums.weak += values[p];
+    } else {
+      sums.strong += size;
     }
   }
   return sums;
@@ -126,7 +150,8 @@ static void XN(power_blocks)(const void *job, int64_t begin, int64_t end) {
     for (int64_t i = from; i < to; ++i) {
       T sum = 0;
       for (int64_t p = offsets[i]; p < offsets[i + 1]; ++p) {
-        if (!j->kinds || j->kinds[p] == LAC_ENTRY_STRONG) sum = FN(mac)(sum, values[p], x[columns[p]]);
+        if (!j->kinds || j->kinds[p] == LAC_ENTRY_STRONG || j->kinds[p] == LAC_ENTRY_LEANING)
+          sum = FN(mac)(sum, values[p], x[columns[p]]);
       }
       sum = FN(mul)(sum, s[i]);
       if (j->kinds && s[i] != 0) sum += x[i];  // F times the diagonal of A'

@@ -2,43 +2,47 @@
 /// @file multigrid.c
 /// Multigrid: pairwise or smoothed aggregation, as asked for or as the matrix wants it.
 ///
-/// Left to itself it looks at some rows. Even entries of one sign are what pairs are good at; entries that differ by orders of
-/// magnitude, or have the sign of the diagonal, call for smoothed aggregation, and so do near-null vectors. Where the look leaves a doubt, a
-/// few iterations with pairs are measured: above 0.6 per iteration, the other is set up instead.
+/// Left to itself it looks at some rows. Even entries of one sign are what pairs are good at; entries that differ by
+/// orders of magnitude, or have the sign of the diagonal, call for smoothed aggregation, and so do near-null vectors.
+/// Where the look leaves a doubt, or some rows have neighbours that are much stiffer, or the matrix is uneven and not
+/// Hermitian (pairs follow convection), a few iterations with pairs are measured: above 0.6 per iteration, the other is
+/// set up instead. Constants are measured with, for those are slow on stiff islands in what is soft.
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "core/random.h"
 #include "kernels/pairwise.h"
 #include "solvers/krylov/krylov.h"
 #include "solvers/precondition/multigrid/smoothed/smoothed.h"
 
 extern const lac_preconditioner_table lac_preconditioner_pairwise;  // pairwise.c
 
-enum { CHOICE_SAMPLES = 2048, CHOICE_PROBE = 6, CHOICE_SEED = 2 };
+enum { CHOICE_SAMPLES = 2048, CHOICE_PROBE = 6 };
 #define CHOICE_EVEN 4  // the largest entry beside the diagonal over the smallest
 #define CHOICE_UNEVEN 12
 #define CHOICE_SIGN 0.05  // entries of the diagonal's sign over the largest
 #define CHOICE_SIGNS 0.5
 static const double CHOICE_FEW = 0.05, CHOICE_MANY = 0.3;  // shares of the rows looked at
+static const double CHOICE_STIFF = 100;                    // neighbours beside a row
+static const double CHOICE_SHARE = 0.01;                   // of a row's diagonal makes a neighbour
 static const double CHOICE_SLOW = 0.6;                     // factor of the residual per iteration
 static const double CHOICE_ENOUGH = 1e-5;                  // of the residual: below, f32 measures its own rounding
-
-typedef struct multigrid_part {
-  const lac_preconditioner_table *table;
-  void *inner;
-  char reason[160];
-} multigrid_part;
-
-// -- a look at the entries -------------------------------------------------------------------------------------------
 
 /// Shares of the rows looked at.
 typedef struct multigrid_look {
   double doubtful;  // entries that are not even, or of the diagonal's sign
   double uneven;    // entries that are far from even, or many of the diagonal's sign
 } multigrid_look;
+
+typedef struct multigrid_part {
+  const lac_preconditioner_table *table;
+  void *inner;
+  multigrid_look look;  // by which it was chosen
+  char reason[160];
+} multigrid_part;
+
+// -- a look at the entries -------------------------------------------------------------------------------------------
 
 /// A look at some rows, of the first matrix.
 static lac_status choice_look(lac_context *ctx, const lac_setup *setup, multigrid_look *look) {
@@ -56,52 +60,57 @@ done:
   return status;
 }
 
-// -- a few iterations ------------------------------------------------------------------------------------------------
-
-static lac_status choice_random(lac_context *ctx, const lac_setup *setup, lac_array **out) {
+/// How much stiffer than a row its neighbours are, where smoothed aggregation may have to know.
+static lac_status choice_contrast(lac_context *ctx, lac_setup *setup) {
   lac_status status = LAC_OK;
-  lac_dtype dtype = setup->values->meta.dtype, real = lac_dtype_real(dtype);
-  int64_t items = setup->values->meta.ndim > 1 ? setup->values->meta.shape[0] : 1, n = setup->pattern->rows;
-  const int64_t shape[] = {items, n, 1};
-  void *numbers = lac_alloc((size_t)(items * n) * lac_dtype_size(dtype));
+  const lac_pattern *p = setup->pattern;
+  int64_t items = setup->values->meta.ndim > 1 ? setup->values->meta.shape[0] : 1;
+  lac_rows rows = {p->rows, p->cols, p->offsets, p->columns, NULL};
+  lac_array *found = NULL;
 
-  LAC_CHECK(numbers, LAC_ERR_MEMORY, "out of memory: %lld random numbers", (long long)(items * n));
-  lac_random_fill(CHOICE_SEED, real == LAC_F64, (lac_dtype_is_complex(dtype) ? 2 : 1) * items * n, numbers);
-  LAC_TRY(lac_array_from(ctx, dtype, 3, shape, numbers, LAC_COPY, out));
+  if (!ctx->kernels->smoothed || setup->options->preconditioner.kind == LAC_MULTIGRID_PAIRWISE) goto done;
+  LAC_TRY(lac_array_create(ctx, LAC_F64, 1, (const int64_t[]){1}, &found));
+  LAC_TRY(ctx->kernels->smoothed->contrast(ctx, &rows, items, setup->values, CHOICE_SHARE, found));
+  LAC_TRY(lac_array_read(ctx, found, &setup->contrast));
 done:
-  lac_free(numbers);
+  lac_array_destroy(&found);
   return status;
 }
+
+// -- a few iterations ------------------------------------------------------------------------------------------------
 
 static lac_status multigrid_apply(lac_context *ctx, const void *self, lac_side side, const lac_array *x, lac_array *y) {
   const multigrid_part *part = self;
   return part->table->apply(ctx, part->inner, side, x, y);
 }
 
-/// The factor of the residual per iteration of a flexible method.
+/// The factor of the residual per iteration of a flexible method, from constants.
 static lac_status choice_probe(lac_context *ctx, const lac_setup *setup, const lac_preconditioner_table *table,
                                const void *inner, double *factor) {
   lac_status status = LAC_OK;
   const lac_krylov_table *method = setup->is_hermitian ? &lac_krylov_flexible_cg : &lac_krylov_flexible_gmres;
   lac_matrix_linear matrix = {setup->pattern, setup->values};
   lac_iteration iteration = lac_iteration_defaults();
+  int64_t items = setup->values->meta.ndim > 1 ? setup->values->meta.shape[0] : 1;
   lac_solve_report report = {0};
   lac_array *b = NULL, *x = NULL;
-  multigrid_part part = {table, (void *)inner, ""};
+  multigrid_part part = {.table = table, .inner = (void *)inner};
   lac_krylov_job job = {.iteration = &iteration, .rows = setup->pattern->rows, .cols = setup->pattern->rows};
 
   iteration.rtol = CHOICE_ENOUGH;
   iteration.max_iterations = CHOICE_PROBE;
   iteration.look_every = CHOICE_PROBE;
-  LAC_TRY(choice_random(ctx, setup, &b));
+  LAC_TRY(lac_array_create(ctx, setup->values->meta.dtype, 3, (const int64_t[]){items, setup->pattern->rows, 1}, &b));
+  LAC_TRY(ctx->backend->fill(ctx, b, 1, 0));
   LAC_TRY(lac_array_make(ctx, &b->meta, &x));
   LAC_TRY(ctx->backend->fill(ctx, x, 0, 0));
   job.a = (lac_linear){.apply = lac_matrix_linear_apply, .self = &matrix};
   job.m = (lac_linear){.apply = multigrid_apply, .self = &part};
-  job.items = b->meta.shape[0], job.width = 1, job.dtype = b->meta.dtype;
+  job.items = items, job.width = 1, job.dtype = b->meta.dtype;
   job.b = b, job.x = x, job.starts_at_zero = true;
   LAC_TRY(method->run(ctx, &job, &report));
   *factor = report.iterations > 0 ? pow(report.residual, 1 / (double)report.iterations) : 0;
+  if (report.ending != LAC_CONVERGED && report.ending != LAC_LIMIT) *factor = 1;  // it broke down
 done:
   lac_array_destroy(&b);
   lac_array_destroy(&x);
@@ -143,18 +152,17 @@ static lac_status choice_create(lac_context *ctx, const lac_setup *setup, multig
   const lac_precondition *options = &setup->options->preconditioner;
   const lac_preconditioner_table *pairwise = &lac_preconditioner_pairwise, *smoothed = &lac_preconditioner_smoothed;
   lac_status status = LAC_OK;
-  multigrid_look look;
 
   if (options->kind == LAC_MULTIGRID_PAIRWISE) return choice_make(ctx, setup, part, pairwise, "asked for");
   if (options->kind == LAC_MULTIGRID_SMOOTHED) return choice_make(ctx, setup, part, smoothed, "asked for");
   if (!ctx->kernels->smoothed) return choice_make(ctx, setup, part, pairwise, "this backend has no other");
   if (!ctx->kernels->pairwise) return choice_make(ctx, setup, part, smoothed, "this backend has no other");
   if (options->near_null) return choice_make(ctx, setup, part, smoothed, "near-null vectors are given");
-  LAC_TRY(choice_look(ctx, setup, &look));
-  if (look.uneven > CHOICE_MANY)
+  LAC_TRY(choice_look(ctx, setup, &part->look));
+  if (part->look.uneven > CHOICE_MANY && setup->is_hermitian)
     return choice_make(ctx, setup, part, smoothed,
                        "entries differ by orders of magnitude, or have the diagonal's sign");
-  if (look.doubtful > CHOICE_FEW) return choice_by_probe(ctx, setup, part);
+  if (part->look.doubtful > CHOICE_FEW || setup->contrast > CHOICE_STIFF) return choice_by_probe(ctx, setup, part);
   return choice_make(ctx, setup, part, pairwise, "entries are even and of one sign");
 done:
   return status;
@@ -171,34 +179,51 @@ static void multigrid_destroy(void *self) {
 
 static lac_status multigrid_create(lac_context *ctx, const lac_setup *setup, void **out) {
   lac_status status = LAC_OK;
+  lac_setup own = *setup;
   multigrid_part *part = NULL;
 
   LAC_TRY(lac_pattern_host(ctx, setup->pattern));
+  LAC_TRY(choice_contrast(ctx, &own));
   LAC_ALLOC(part, 1);
-  LAC_TRY(choice_create(ctx, setup, part));
+  LAC_TRY(choice_create(ctx, &own, part));
   *out = part, part = NULL;
 done:
   multigrid_destroy(part);
   return status;
 }
 
-/// Pairs were chosen for other values; those that a look tells to be no good for pairs are set up from nothing.
+/// Whether a share passes a limit that it did not pass before.
+static bool look_passes(double now, double before, double limit) { return now > limit && before <= limit; }
+
+/// Pairs were chosen for other values; those for which a look would not choose them are set up from nothing.
+static lac_status refresh_pairs(lac_context *ctx, const lac_setup *setup, const multigrid_part *old) {
+  lac_status status = LAC_OK;
+  multigrid_look look = {0, 0};
+
+  LAC_TRY(choice_look(ctx, setup, &look));
+  LAC_CHECK(!look_passes(look.uneven, old->look.uneven, CHOICE_MANY) &&
+                !look_passes(look.doubtful, old->look.doubtful, CHOICE_FEW),
+            LAC_ERR_UNSUPPORTED,
+            "multigrid: pairs that suited earlier values may not suit these, whose entries differ more; set it up "
+            "afresh");
+done:
+  return status;
+}
+
 static lac_status multigrid_refresh(lac_context *ctx, const lac_setup *setup, const void *like, void **out) {
   lac_status status = LAC_OK;
   const multigrid_part *old = like;
   bool is_chosen = setup->options->preconditioner.kind == LAC_MULTIGRID_AUTO && ctx->kernels->smoothed;
-  multigrid_look look = {0, 0};
+  lac_setup own = *setup;
   multigrid_part *part = NULL;
 
-  if (is_chosen && old->table == &lac_preconditioner_pairwise) LAC_TRY(choice_look(ctx, setup, &look));
-  LAC_CHECK(
-      look.uneven <= CHOICE_MANY, LAC_ERR_UNSUPPORTED,
-      "multigrid: pairs that suited earlier values do not suit these, whose entries differ by orders of magnitude; "
-      "set it up afresh");
+  if (old->table == &lac_preconditioner_smoothed) LAC_TRY(choice_contrast(ctx, &own));
+  if (old->table == &lac_preconditioner_pairwise && is_chosen) LAC_TRY(refresh_pairs(ctx, setup, old));
   LAC_ALLOC(part, 1);
   part->table = old->table;
+  part->look = old->look;
   memcpy(part->reason, old->reason, sizeof part->reason);
-  LAC_TRY(part->table->refresh(ctx, setup, old->inner, &part->inner));
+  LAC_TRY(part->table->refresh(ctx, &own, old->inner, &part->inner));
   *out = part, part = NULL;
 done:
   multigrid_destroy(part);

@@ -11,7 +11,9 @@ enum { SETUP_GOAL = 300 };  // rows of a dense factor that costs less than anoth
 static const char SETUP_WORK[] = "the set-up of smoothed aggregation";
 static const double SETUP_THETA = 0.08;
 static const double SETUP_STALL = 0.85;  // a next level with more rows than this share is none
-static const double SETUP_ZERO = 100;    // roundings: a pivot of the last level below them is none
+// Of what stiff rows share with soft ones, a hierarchy in f32 loses this contrast times 6e-8 for each row of an island.
+static const double SETUP_STIFF = 1e5;
+static const double SETUP_ZERO = 100;  // roundings: a pivot of the last level below them is none
 
 // -- what owns memory ------------------------------------------------------------------------------------------------
 
@@ -272,7 +274,7 @@ static void shape_count(smoothed_shape *shape, lac_dtype dtype) {
 
 static lac_dtype setup_dtype(const lac_setup *setup) {
   lac_dtype dtype = setup->values->meta.dtype;
-  if (setup->options->preconditioner.full_precision) return dtype;
+  if (setup->options->preconditioner.full_precision || setup->contrast > SETUP_STIFF) return dtype;
   return dtype == LAC_F64 ? LAC_F32 : dtype == LAC_C128 ? LAC_C64 : dtype;
 }
 
