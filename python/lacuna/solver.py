@@ -30,7 +30,8 @@ _KINDS = _words("lac_multigrid_kind", "LAC_MULTIGRID_")
 _ENDINGS = {code: name for name, code in _words("lac_ending", "LAC_").items()}
 _ITERATION = ("rtol", "atol", "adjoint_rtol", "max_iterations", "restart", "look_every")
 _NUMBERS = ("omega", "block", "degree", "strength", "coarse_rows", "max_levels")
-_ITERATING = ("preconditioner", "null_space", "left_null_space", "near_null", "progress")
+_ITERATING = ("preconditioner", "null_space", "left_null_space", "near_null", "coordinates", "progress")
+_COLUMNS = ("null_space", "left_null_space", "near_null", "coordinates")
 _TEXTS = ("method", "reason", "warning", "ordering", "preconditioner")
 _LARGEST, _LARGEST_INT = np.iinfo(np.int64).max, np.iinfo(np.intc).max
 
@@ -197,7 +198,7 @@ class Solver(Handle):
         _require_iterating(method, given)
         arrays = {
             name: _columns(name, given.pop(name))
-            for name in ("null_space", "left_null_space", "near_null")
+            for name in _COLUMNS
             if given.get(name) is not None
         }
         if given.get("pivot_tolerance") is not None:
@@ -216,7 +217,7 @@ class Solver(Handle):
             raise TypeError(f"Solver: unexpected option {left[0]!r}")
         with _owned(ctx, arrays) as held:
             for name, array in held.items():
-                setattr(options.preconditioner if name == "near_null" else options.iteration, name, array)
+                setattr(options.preconditioner if name in ("near_null", "coordinates") else options.iteration, name, array)
             ctx.check(lib.lac_solver_create(ctx.c, pattern.c, options, out))
         return cls.wrap(out[0], callbacks)
 

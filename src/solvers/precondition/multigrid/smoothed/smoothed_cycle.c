@@ -128,7 +128,7 @@ static lac_status cycle_open(lac_context *ctx, const smoothed_part *part, int64_
     run->a[l] = level->a;
     if (adjoint) LAC_TRY(lac_pattern_walk(ctx, level->pattern, true, &run->a[l]));
     for (int v = l == 0 && part->dtype == part->outer ? 2 : 0; v < 4; ++v)
-      LAC_TRY(lac_array_create(ctx, part->dtype, 2, (const int64_t[]){level->a.rows, k}, vectors[v]));
+      LAC_TRY(lac_array_create(ctx, part->dtype, 2, (const int64_t[]){smoothed_rows(level), k}, vectors[v]));
   }
   LAC_TRY(lac_array_create(ctx, LAC_F64, 1, &k, &run->factors));
 done:
