@@ -180,9 +180,12 @@ class Solver(Handle):
     restart, look_every, accept_unconverged, null_space and left_null_space (n, m).
 
     preconditioner: "auto", "identity", "jacobi", "block_jacobi" (block), "ssor" (omega), "ic0", "ilu0", "chebyshev"
-    (degree), "multigrid" (multigrid="pairwise" or "smoothed", near_null (n, m), strength, full_precision, coarse_rows,
-    max_levels), a direct method, a Factor, or a function (x, side) -> y of NumPy arrays [items, n, k] that applies
-    op(M)^-1, op being "N", "T", "C" or "H". Each that has a name is a method too: its factor's solve applies it once.
+    (degree), "multigrid" (multigrid="pairwise" or "smoothed", strength, full_precision, coarse_rows, max_levels), a direct
+    method, a Factor, or a function (x, side) -> y of NumPy arrays [items, n, k] that applies op(M)^-1, op being "N", "T",
+    "C" or "H". Each that has a name is a method too: its factor's solve applies it once.
+
+    Hints for multigrid, which do not make "auto" iterate: near_null (n, m), vectors that the matrix takes nearly to zero,
+    or coordinates (nodes, 2 or 3), from which the rigid motions of an elastic body follow.
 
     progress: a function (iteration, residual) that is called at each look at the residual; a true result ends the solve.
     What such a function raises ends the solve and is raised by it.
