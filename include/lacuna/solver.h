@@ -145,7 +145,8 @@ typedef struct lac_report {
 
 LAC_API lac_solver_options lac_solver_options_defaults(void);
 
-/// Analyse a pattern, square but for LSMR and LSQR. `options` may be NULL. LAC_METHOD_AUTO iterates where a direct
+/// Analyse a pattern, square but for LSMR and LSQR; with blocks, values of its factors and of lac_solve are [*batch, nnz,
+/// br, bc], and so are gradients; other operators want a solver of single entries. `options` may be NULL. LAC_METHOD_AUTO iterates where a direct
 /// factor is foreseen to be costly, in a few bytes a row and without an analysis; iterative methods have none. The
 /// analysis stays with the pattern: a second solver of the same ordering costs nothing. Cost: the ordering, and a step
 /// for each entry of the matrix and each row of each supernode. Errors: LAC_ERR_SHAPE for a pattern that is not square,

@@ -30,7 +30,8 @@ _KINDS = _words("lac_multigrid_kind", "LAC_MULTIGRID_")
 _ENDINGS = {code: name for name, code in _words("lac_ending", "LAC_").items()}
 _ITERATION = ("rtol", "atol", "adjoint_rtol", "max_iterations", "restart", "look_every")
 _NUMBERS = ("omega", "block", "degree", "strength", "coarse_rows", "max_levels")
-_ITERATING = ("preconditioner", "null_space", "left_null_space", "near_null", "progress")
+_ITERATING = ("preconditioner", "null_space", "left_null_space", "near_null", "coordinates", "progress")
+_COLUMNS = ("null_space", "left_null_space", "near_null", "coordinates")
 _TEXTS = ("method", "reason", "warning", "ordering", "preconditioner")
 _LARGEST, _LARGEST_INT = np.iinfo(np.int64).max, np.iinfo(np.intc).max
 
@@ -179,9 +180,12 @@ class Solver(Handle):
     restart, look_every, accept_unconverged, null_space and left_null_space (n, m).
 
     preconditioner: "auto", "identity", "jacobi", "block_jacobi" (block), "ssor" (omega), "ic0", "ilu0", "chebyshev"
-    (degree), "multigrid" (multigrid="pairwise" or "smoothed", near_null (n, m), strength, full_precision, coarse_rows,
-    max_levels), a direct method, a Factor, or a function (x, side) -> y of NumPy arrays [items, n, k] that applies
-    op(M)^-1, op being "N", "T", "C" or "H". Each that has a name is a method too: its factor's solve applies it once.
+    (degree), "multigrid" (multigrid="pairwise" or "smoothed", strength, full_precision, coarse_rows, max_levels), a direct
+    method, a Factor, or a function (x, side) -> y of NumPy arrays [items, n, k] that applies op(M)^-1, op being "N", "T",
+    "C" or "H". Each that has a name is a method too: its factor's solve applies it once.
+
+    Hints for multigrid, which do not make "auto" iterate: near_null (n, m), vectors that the matrix takes nearly to zero,
+    or coordinates (nodes, 2 or 3), from which the rigid motions of an elastic body follow.
 
     progress: a function (iteration, residual) that is called at each look at the residual; a true result ends the solve.
     What such a function raises ends the solve and is raised by it.
@@ -197,7 +201,7 @@ class Solver(Handle):
         _require_iterating(method, given)
         arrays = {
             name: _columns(name, given.pop(name))
-            for name in ("null_space", "left_null_space", "near_null")
+            for name in _COLUMNS
             if given.get(name) is not None
         }
         if given.get("pivot_tolerance") is not None:
@@ -216,7 +220,7 @@ class Solver(Handle):
             raise TypeError(f"Solver: unexpected option {left[0]!r}")
         with _owned(ctx, arrays) as held:
             for name, array in held.items():
-                setattr(options.preconditioner if name == "near_null" else options.iteration, name, array)
+                setattr(options.preconditioner if name in ("near_null", "coordinates") else options.iteration, name, array)
             ctx.check(lib.lac_solver_create(ctx.c, pattern.c, options, out))
         return cls.wrap(out[0], callbacks)
 

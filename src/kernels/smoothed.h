@@ -2,8 +2,10 @@
 /// @file smoothed.h
 /// The loops of smoothed aggregation, a table of its own that a backend may have (smoothed.def), and what they walk.
 ///
-/// A matrix is its rows (lac_rows) and an array of values, of one matrix where nothing else is said. Vectors are [n,
-/// k], whatever stands before. Every sum has one order, whatever the number of threads. What the host has to know
+/// A matrix is its rows (lac_rows) and an array of values, of one matrix where nothing else is said: [nnz], or blocks
+/// [nnz, br, bc], where the rows are those of a graph of nodes, each for br rows of the matrix; scalings S and F then
+/// are blocks [nodes, br, br]. Strengths and aggregates know no blocks: they are of the blocks' sizes. Vectors are [n, k],
+/// whatever stands before. Every sum has one order, whatever the number of threads. What the host has to know
 /// before it goes on is put into `found`, an f64 array that the caller reads in one place. Buffers and arrays that a
 /// kernel makes are the caller's.
 
@@ -11,6 +13,8 @@
 #define LACUNA_KERNELS_SMOOTHED_H
 
 #include "kernels/kernels.h"
+
+enum { LAC_BLOCK_MOST = 32 };  // rows of a block
 
 /// What an entry is to the aggregates: a byte for each, in a buffer of 32-bit integers. A strong one joins rows to one
 /// aggregate; a leaning one is large in its row and not in the other's, whose unknowns it follows without joining them:
@@ -23,13 +27,13 @@ typedef enum lac_smoother {
   LAC_SMOOTHER_SPAI     // conj(a_ii) / sum_j |a_ij|^2: the diagonal with the least |I - S A|_F
 } lac_smoother;
 
-/// How rows of the finest levels become unknowns of the next: row i belongs to aggregate member[i] (-1: to none), whose
-/// columns are first[a] .. first[a + 1], and has the numbers basis[i m], basis[i m + 1], ... there. `first` and `basis`
-/// NULL: one column and the number 1. Indices are of the type of the matrix's columns.
+/// How rows, or nodes of several rows, become nodes of the next level: node i belongs to aggregate member[i] (-1: to
+/// none), a node of m unknowns, and its rows have the numbers of basis [rows, m] there. `basis` NULL: the number 1.
+/// Indices are of the type of the matrix's columns.
 typedef struct lac_aggregates {
-  int64_t count, columns;
+  int64_t count;
   int m;
-  lac_buffer *member, *first;
+  lac_buffer *member;
   lac_array *basis;
 } lac_aggregates;
 

@@ -19,6 +19,8 @@ static void core_destroy(lac_object *object) {
   lac_options_let_go(&core->options);
   pthread_mutex_destroy(&core->lock);
   lac_pattern_destroy(&core->pattern);
+  lac_pattern_destroy(&core->blocks);
+  lac_map_destroy(&core->entries);
   lac_free(core);
 }
 
@@ -72,6 +74,54 @@ done:
   lac_object_release(core);
   return status;
 }
+
+// -- values ----------------------------------------------------------------------------------------------------------
+
+lac_status lac_core_flatten(lac_context *ctx, const char *function, const lac_solver_core *core,
+                            const lac_array *values, lac_array **out) {
+  lac_status status = LAC_OK;
+  const lac_meta *meta = &values->meta;
+  const lac_pattern *p = lac_core_given(core);
+  int last = meta->ndim - 1;
+  int64_t shape[LAC_MAX_DIMS];
+  char text[LAC_SHAPE_TEXT];
+
+  if (!core->blocks) {
+    LAC_CHECK(last >= 0 && meta->shape[last] == p->nnz, LAC_ERR_SHAPE,
+              "%s: values must have shape (*batch, %lld), one number for each entry of the pattern; they have %s",
+              function, (long long)p->nnz, lac_shape_text(meta->ndim, meta->shape, text));
+    *out = lac_array_retain(values);
+    goto done;
+  }
+  LAC_CHECK(
+      last >= 2 && meta->shape[last - 2] == p->nnz && meta->shape[last - 1] == p->br && meta->shape[last] == p->bc,
+      LAC_ERR_SHAPE,
+      "%s: values must have shape (*batch, %lld, %lld, %lld), a block for each slot of the pattern; they have %s",
+      function, (long long)p->nnz, (long long)p->br, (long long)p->bc, lac_shape_text(meta->ndim, meta->shape, text));
+  for (int d = 0; d < last - 2; d++) shape[d] = meta->shape[d];
+  shape[last - 2] = p->nnz * p->br * p->bc;
+  LAC_TRY(lac_array_reshape(ctx, (lac_array *)values, last - 1, shape, out));
+done:
+  return status;
+}
+
+lac_status lac_core_sort(lac_context *ctx, const lac_solver_core *core, const lac_array *flat, lac_array **out) {
+  lac_status status = LAC_OK;
+  lac_array *made = NULL;
+
+  if (!core->blocks) {
+    *out = lac_array_retain(flat);
+    goto done;
+  }
+  LAC_TRY(lac_array_make(ctx, &flat->meta, &made));
+  LAC_TRY(ctx->kernels->remap(ctx, core->entries, LAC_N, 0, flat, made));
+  *out = made, made = NULL;
+done:
+  lac_array_destroy(&made);
+  return status;
+}
+
+// -- cores of other kinds --------------------------------------------------------------------------------------------
 
 static lac_solver_core *core_find(lac_solver_core *core, const lac_solver_table *table) {
   lac_solver_core *inner = core->inner;

@@ -30,7 +30,7 @@ void lac_factor_destroy(lac_factor **factor) {
 }
 
 int64_t lac_factor_id(const lac_factor *factor) { return factor ? factor->object.id : 0; }
-const lac_pattern *lac_factor_pattern(const lac_factor *factor) { return factor ? factor->core->pattern : NULL; }
+const lac_pattern *lac_factor_pattern(const lac_factor *factor) { return factor ? lac_core_given(factor->core) : NULL; }
 const lac_meta *lac_factor_meta(const lac_factor *factor) { return factor ? &factor->meta : NULL; }
 
 // -- making one ------------------------------------------------------------------------------------------------------
@@ -118,7 +118,7 @@ lac_status lac_factor_identify(lac_context *ctx, lac_factor *f, const lac_array 
   lac_status status = LAC_OK;
 
   f->identity = known ? *known : lac_identity_quick(values);
-  if (!f->values && !f->identity.has_hash) LAC_TRY(lac_identity_hash(ctx, values, &f->identity));
+  if ((!f->values || f->core->blocks) && !f->identity.has_hash) LAC_TRY(lac_identity_hash(ctx, values, &f->identity));
 done:
   return status;
 }
@@ -164,8 +164,6 @@ static lac_status refactor_check(lac_context *ctx, const lac_factor *like, const
   lac_status status = LAC_OK;
   char text[LAC_SHAPE_TEXT], other[LAC_SHAPE_TEXT];
 
-  LAC_CHECK(like, LAC_ERR_ARG, "lac_factor_refactor: the factor is NULL");
-  LAC_TRY(lac_solver_require_here(ctx, "lac_factor_refactor", values));
   LAC_CHECK(values->meta.dtype == like->meta.dtype, LAC_ERR_DTYPE,
             "lac_factor_refactor: the factor is %s, the values are %s; they must agree",
             lac_dtype_name(like->meta.dtype), lac_dtype_name(values->meta.dtype));
@@ -181,17 +179,24 @@ done:
 lac_status lac_factor_refactor(lac_context *ctx, const lac_factor *like, const lac_array *values, lac_factor **out) {
   lac_status status = LAC_OK;
   lac_factor *f = NULL;
+  lac_array *flat = NULL, *sorted = NULL;
   lac_linear a;
 
   LAC_CHECK_CONTEXT();
   LAC_CHECK(out, LAC_ERR_ARG, "lac_factor_refactor: out is NULL");
-  LAC_TRY(refactor_check(ctx, like, values));
-  a = lac_linear_matrix(like->core->pattern, values);
+  LAC_CHECK(like, LAC_ERR_ARG, "lac_factor_refactor: the factor is NULL");
+  LAC_TRY(lac_solver_require_here(ctx, "lac_factor_refactor", values));
+  LAC_TRY(lac_core_flatten(ctx, "lac_factor_refactor", like->core, values, &flat));
+  LAC_TRY(refactor_check(ctx, like, flat));
+  LAC_TRY(lac_core_sort(ctx, like->core, flat, &sorted));
+  a = lac_linear_matrix(like->core->pattern, sorted);
   LAC_TRY(lac_factor_make(ctx, "lac_factor_refactor", like->core, &a, like, true, NULL, &f));
-  LAC_TRY(lac_factor_identify(ctx, f, values, NULL));
+  LAC_TRY(lac_factor_identify(ctx, f, flat, NULL));
   atomic_fetch_add(&like->core->counts->factorisations, 1);
   *out = f, f = NULL;
 done:
+  lac_array_destroy(&flat);
+  lac_array_destroy(&sorted);
   lac_object_release(f);
   return status;
 }
@@ -246,17 +251,20 @@ lac_status lac_factor_matches(lac_context *ctx, const char *function, const lac_
                               int *matches) {
   lac_status status = LAC_OK;
   lac_identity identity, own;
+  lac_array *flat = NULL;
 
   LAC_TRY(lac_solver_require_here(ctx, function, values));
-  *matches = values->meta.dtype == factor->meta.dtype && lac_factor_same_shape(&factor->meta, &values->meta, 1) &&
+  LAC_TRY(lac_core_flatten(ctx, function, factor->core, values, &flat));
+  *matches = flat->meta.dtype == factor->meta.dtype && lac_factor_same_shape(&factor->meta, &flat->meta, 1) &&
              lac_factor_is_fresh(factor);
   if (!*matches) goto done;
-  identity = lac_identity_quick(values);
+  identity = lac_identity_quick(flat);
   if (lac_identity_same(&factor->identity, &identity)) goto done;
-  LAC_TRY(lac_identity_hash(ctx, values, &identity));
+  LAC_TRY(lac_identity_hash(ctx, flat, &identity));
   LAC_TRY(factor_hash(ctx, (lac_factor *)factor, &own));
   *matches = lac_identity_same(&own, &identity);
 done:
+  lac_array_destroy(&flat);
   return status;
 }
 

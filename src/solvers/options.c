@@ -28,6 +28,7 @@ void lac_options_hold(const lac_solver_options *o) {
   (void)lac_array_retain(o->iteration.null_space);
   (void)lac_array_retain(o->iteration.left_null_space);
   (void)lac_array_retain(o->preconditioner.near_null);
+  (void)lac_array_retain(o->preconditioner.coordinates);
   (void)lac_object_retain(o->preconditioner.factor);
 }
 
@@ -40,6 +41,7 @@ void lac_options_let_go(const lac_solver_options *o) {
   options_drop(o->iteration.null_space);
   options_drop(o->iteration.left_null_space);
   options_drop(o->preconditioner.near_null);
+  options_drop(o->preconditioner.coordinates);
   lac_object_release(o->preconditioner.factor);
 }
 
@@ -75,8 +77,10 @@ static lac_status options_check_precondition(lac_context *ctx, const lac_precond
             p->block, p->degree, p->coarse_rows, p->max_levels);
   LAC_CHECK(p->kind >= LAC_MULTIGRID_AUTO && p->kind <= LAC_MULTIGRID_SMOOTHED, LAC_ERR_ARG,
             "lac_solver_create: unknown kind of multigrid %d; use one of lac_multigrid_kind", (int)p->kind);
-  LAC_CHECK(p->strength >= 0 && p->strength < 1, LAC_ERR_ARG,
-            "lac_solver_create: the strength threshold must lie between 0 and 1, it is %g", p->strength);
+  LAC_CHECK(p->strength < 1, LAC_ERR_ARG,
+            "lac_solver_create: the strength threshold must lie below 1, it is %g; 0 is the default, and below 0 no "
+            "entry is weak",
+            p->strength);
 done:
   return status;
 }
@@ -171,6 +175,26 @@ done:
   return status;
 }
 
+/// [nodes, 2] or [nodes, 3], a direction for each coordinate.
+static lac_status options_check_coordinates(lac_context *ctx, const lac_array *array, int64_t rows) {
+  lac_status status = LAC_OK;
+  char text[LAC_SHAPE_TEXT];
+  int64_t axes;
+
+  if (!array) goto done;
+  LAC_TRY(lac_solver_require_here(ctx, "lac_solver_create", array));
+  axes = array->meta.ndim == 2 ? array->meta.shape[1] : 0;
+  LAC_CHECK((axes == 2 || axes == 3) && array->count == rows, LAC_ERR_SHAPE,
+            "lac_solver_create: coordinates must have shape (nodes, 2) or (nodes, 3), a number for each of %lld rows; "
+            "they have %s; where nodes have other unknowns than displacements, give near_null",
+            (long long)rows, lac_shape_text(array->meta.ndim, array->meta.shape, text));
+  LAC_CHECK(!lac_dtype_is_complex(array->meta.dtype), LAC_ERR_DTYPE,
+            "lac_solver_create: coordinates must be real, they are %s", lac_dtype_name(array->meta.dtype));
+  LAC_TRY(options_require_finite(ctx, "coordinates", array));
+done:
+  return status;
+}
+
 lac_status lac_options_check_iterating(lac_context *ctx, const lac_pattern *pattern, const lac_solver_options *o) {
   lac_status status = LAC_OK;
 
@@ -178,6 +202,7 @@ lac_status lac_options_check_iterating(lac_context *ctx, const lac_pattern *patt
   LAC_TRY(options_check_columns(ctx, "null_space", o->iteration.null_space, pattern->cols));
   LAC_TRY(options_check_columns(ctx, "left_null_space", o->iteration.left_null_space, pattern->rows));
   LAC_TRY(options_check_columns(ctx, "near_null", o->preconditioner.near_null, pattern->rows));
+  LAC_TRY(options_check_coordinates(ctx, o->preconditioner.coordinates, pattern->rows));
 done:
   return status;
 }

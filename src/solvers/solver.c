@@ -46,27 +46,48 @@ done:
   return status;
 }
 
+/// What a pattern with blocks is made of: single entries, and the way to them.
+static lac_status solver_take_apart(lac_context *ctx, const lac_pattern *pattern, lac_pattern **entries,
+                                    lac_map **map) {
+  lac_status status = LAC_OK;
+
+  LAC_TRY(lac_pattern_require_here(ctx, pattern, "lac_solver_create"));
+  if (lac_pattern_has_blocks(pattern)) {
+    LAC_TRY(lac_pattern_scalar(ctx, pattern, entries, map));
+  } else {
+    *entries = lac_pattern_retain(pattern);
+  }
+  LAC_TRY(lac_pattern_require_host(ctx, *entries, "lac_solver_create"));
+done:
+  return status;
+}
+
 lac_status lac_solver_create(lac_context *ctx, const lac_pattern *pattern, const lac_solver_options *options,
                              lac_solver **out) {
   lac_status status = LAC_OK;
   lac_solver_options chosen = options ? *options : lac_solver_options_defaults();
   const lac_solver_table *kind = NULL;
+  lac_pattern *entries = NULL;
+  lac_map *map = NULL;
   lac_solver *solver = NULL;
 
   LAC_CHECK_CONTEXT();
   LAC_CHECK(out, LAC_ERR_ARG, "lac_solver_create: out is NULL");
-  LAC_TRY(lac_pattern_require_host(ctx, pattern, "lac_solver_create"));
+  LAC_TRY(solver_take_apart(ctx, pattern, &entries, &map));
   LAC_TRY(lac_kind_asked(ctx, "lac_solver_create", &chosen, &kind));
-  LAC_TRY(solver_check(ctx, kind, pattern, &chosen));
+  LAC_TRY(solver_check(ctx, kind, entries, &chosen));
   chosen.name = kind->name;
   LAC_TRY(solver_name_preconditioner(ctx, &chosen.preconditioner));
   LAC_ALLOC(solver, 1);
   lac_object_init(&solver->object, &lac_solver_kind);
   pthread_mutex_init(&solver->lock, NULL);
-  LAC_TRY(lac_core_create(ctx, kind, pattern, &chosen, "asked for", &solver->core));
+  LAC_TRY(lac_core_create(ctx, kind, entries, &chosen, "asked for", &solver->core));
+  if (map) solver->core->blocks = lac_pattern_retain(pattern), solver->core->entries = map, map = NULL;
   *out = solver, solver = NULL;
 done:
   lac_object_release(solver);
+  lac_pattern_destroy(&entries);
+  lac_map_destroy(&map);
   return status;
 }
 
@@ -80,7 +101,7 @@ void lac_solver_destroy(lac_solver **solver) {
 
 int64_t lac_solver_id(const lac_solver *solver) { return solver ? solver->object.id : 0; }
 
-const lac_pattern *lac_solver_pattern(const lac_solver *solver) { return solver ? solver->core->pattern : NULL; }
+const lac_pattern *lac_solver_pattern(const lac_solver *solver) { return solver ? lac_core_given(solver->core) : NULL; }
 
 // -- factors that are kept -------------------------------------------------------------------------------------------
 
@@ -209,36 +230,24 @@ static lac_factor *solver_last(lac_solver *solver, const lac_array *values) {
   return last;
 }
 
-static lac_status solver_check_values(lac_context *ctx, const lac_solver *solver, const lac_array *values) {
-  lac_status status = LAC_OK;
-  const lac_meta *meta;
-  char text[LAC_SHAPE_TEXT];
-
-  LAC_CHECK(solver, LAC_ERR_ARG, "lac_solver_factor: the solver is NULL");
-  LAC_TRY(lac_solver_require_here(ctx, "lac_solver_factor", values));
-  meta = &values->meta;
-  LAC_CHECK(meta->ndim >= 1 && meta->shape[meta->ndim - 1] == solver->core->pattern->nnz, LAC_ERR_SHAPE,
-            "lac_solver_factor: values must have shape (*batch, %lld), one number for each entry of the pattern; they "
-            "have %s",
-            (long long)solver->core->pattern->nnz, lac_shape_text(meta->ndim, meta->shape, text));
-done:
-  return status;
-}
-
 static lac_status solver_make(lac_context *ctx, lac_solver *solver, const lac_array *values,
                               const lac_identity *identity, lac_factor **out) {
   lac_status status = LAC_OK;
   lac_factor *last = solver_last(solver, values), *made = NULL;
-  lac_linear a = lac_linear_matrix(solver->core->pattern, values);
+  lac_array *sorted = NULL;
+  lac_linear a;
 
   pthread_mutex_lock(&solver->lock);
   kept_make_room(solver);
   pthread_mutex_unlock(&solver->lock);
+  LAC_TRY(lac_core_sort(ctx, solver->core, values, &sorted));
+  a = lac_linear_matrix(solver->core->pattern, sorted);
   LAC_TRY(lac_factor_make(ctx, "lac_solver_factor", solver->core, &a, last, false, NULL, &made));
   LAC_TRY(lac_factor_identify(ctx, made, values, identity));
   atomic_fetch_add(&solver->core->counts->factorisations, 1);
   *out = solver_keep(solver, values, made), made = NULL;
 done:
+  lac_array_destroy(&sorted);
   lac_object_release(made);
   lac_object_release(last);
   return status;
@@ -248,19 +257,23 @@ lac_status lac_solver_factor(lac_context *ctx, const lac_solver *solver, const l
   lac_status status = LAC_OK;
   lac_solver *keeper = (lac_solver *)solver;  // what it keeps changes under its lock; what it is does not
   lac_factor *factor = NULL;
+  lac_array *flat = NULL;
   lac_identity identity;
 
   LAC_CHECK_CONTEXT();
   LAC_CHECK(out, LAC_ERR_ARG, "lac_solver_factor: out is NULL");
-  LAC_TRY(solver_check_values(ctx, solver, values));
-  LAC_TRY(solver_recall(ctx, keeper, values, &identity, &factor));
+  LAC_CHECK(solver, LAC_ERR_ARG, "lac_solver_factor: the solver is NULL");
+  LAC_TRY(lac_solver_require_here(ctx, "lac_solver_factor", values));
+  LAC_TRY(lac_core_flatten(ctx, "lac_solver_factor", solver->core, values, &flat));
+  LAC_TRY(solver_recall(ctx, keeper, flat, &identity, &factor));
   if (factor) {
     atomic_fetch_add(&solver->core->counts->reuses, 1);
   } else {
-    LAC_TRY(solver_make(ctx, keeper, values, &identity, &factor));
+    LAC_TRY(solver_make(ctx, keeper, flat, &identity, &factor));
   }
   *out = factor, factor = NULL;
 done:
+  lac_array_destroy(&flat);
   return status;
 }
 

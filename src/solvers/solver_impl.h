@@ -133,7 +133,9 @@ struct lac_solver_core {
   lac_object object;
   const lac_solver_table *table;
   int64_t rows, cols;
-  lac_pattern *pattern;        // NULL: the map is known by its products alone
+  lac_pattern *pattern;        // of single entries. NULL: the map is known by its products alone
+  lac_pattern *blocks;         // what a solver was made of, where that has blocks; NULL: `pattern`
+  lac_map *entries;            // from the numbers of its values to the slots of `pattern`
   lac_solver_options options;  // whose arrays and factor are held
   void *part;                  // the kind's own
   double seconds;              // that `analyse` took
@@ -151,6 +153,19 @@ struct lac_solver_core {
 /// The core of a kind for a pattern. `why` is said in reports.
 lac_status lac_core_create(lac_context *ctx, const lac_solver_table *table, const lac_pattern *pattern,
                            const lac_solver_options *options, const char *why, lac_solver_core **out);
+
+/// Values as they come through a door: [*batch, nnz], and of a pattern with blocks, whose values are [*batch, nnz, br, bc],
+/// their numbers in the same order, [*batch, nnz br bc]. For `function`; to be destroyed by the caller.
+lac_status lac_core_flatten(lac_context *ctx, const char *function, const lac_solver_core *core,
+                            const lac_array *values, lac_array **out);
+
+/// Such numbers in the slots of core->pattern.
+lac_status lac_core_sort(lac_context *ctx, const lac_solver_core *core, const lac_array *flat, lac_array **out);
+
+/// The pattern that a solver was made of.
+static inline const lac_pattern *lac_core_given(const lac_solver_core *core) {
+  return core->blocks ? core->blocks : core->pattern;
+}
 
 /// The core of another kind that `core` works with: same pattern and options, made when first asked for; borrowed. It
 /// counts for `core`.

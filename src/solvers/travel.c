@@ -51,7 +51,7 @@ static lac_status travel_up(lac_context *ctx, const lac_array *from, lac_array *
 // -- the core on the host --------------------------------------------------------------------------------------------
 
 /// What a kind does not read stays where it is.
-static lac_status travel_options(lac_context *ctx, lac_context *host, const lac_solver_core *core, lac_array *held[3],
+static lac_status travel_options(lac_context *ctx, lac_context *host, const lac_solver_core *core, lac_array *held[4],
                                  lac_solver_options *out) {
   lac_status status = LAC_OK;
   const lac_solver_options *options = &core->options;
@@ -67,10 +67,12 @@ static lac_status travel_options(lac_context *ctx, lac_context *host, const lac_
   LAC_TRY(travel_down(ctx, host, options->iteration.null_space, &held[0]));
   LAC_TRY(travel_down(ctx, host, options->iteration.left_null_space, &held[1]));
   LAC_TRY(travel_down(ctx, host, options->preconditioner.near_null, &held[2]));
+  LAC_TRY(travel_down(ctx, host, options->preconditioner.coordinates, &held[3]));
   out->preconditioner = options->preconditioner;
   out->iteration.null_space = held[0];
   out->iteration.left_null_space = held[1];
   out->preconditioner.near_null = held[2];
+  out->preconditioner.coordinates = held[3];
 done:
   return status;
 }
@@ -78,7 +80,7 @@ done:
 /// The core's own kind with options in host memory, made when first asked for; borrowed.
 static lac_status travel_core(lac_context *ctx, lac_context *host, lac_solver_core *core, lac_solver_core **out) {
   lac_status status = LAC_OK;
-  lac_array *held[3] = {NULL, NULL, NULL};
+  lac_array *held[4] = {NULL, NULL, NULL, NULL};
   lac_solver_options options;
   lac_solver_core *made = NULL;
 
@@ -92,7 +94,7 @@ static lac_status travel_core(lac_context *ctx, lac_context *host, lac_solver_co
   }
   *out = core->host;
   pthread_mutex_unlock(&core->lock);
-  for (int i = 0; i < 3; i++) lac_array_destroy(&held[i]);
+  for (int i = 0; i < 4; i++) lac_array_destroy(&held[i]);
   return status == LAC_OK ? status : lac_context_pass(ctx, status, __func__);
 }
 

@@ -181,7 +181,6 @@ static void functions_of_single_entries_refuse_blocks(lac_context *ctx) {
   const char *words = "lac_pattern_scalar";
   lac_pattern *p = NULL, *out = NULL;
   lac_map *map = NULL;
-  lac_solver *solver = NULL;
   CHECK_OK(lac_pattern_from_bsr(ctx, 4, 4, 2, 2, LAC_I64, offsets, columns, LAC_WIDTH_AUTO, &p, NULL));
   CHECK_FAILS(lac_pattern_triangle(ctx, p, LAC_LOWER, 0, &out, &map), LAC_ERR_UNSUPPORTED, words);
   CHECK_FAILS(lac_pattern_submatrix(ctx, p, 0, 2, 0, 2, &out, &map), LAC_ERR_UNSUPPORTED, words);
@@ -190,7 +189,6 @@ static void functions_of_single_entries_refuse_blocks(lac_context *ctx) {
   CHECK_FAILS(lac_pattern_diagonal(ctx, p, &map), LAC_ERR_UNSUPPORTED, words);
   CHECK_FAILS(lac_pattern_dense(ctx, p, &map), LAC_ERR_UNSUPPORTED, words);
   CHECK_FAILS(lac_pattern_blocked(ctx, p, 2, 2, &out, &map), LAC_ERR_UNSUPPORTED, words);
-  CHECK_FAILS(lac_solver_create(ctx, p, NULL, &solver), LAC_ERR_UNSUPPORTED, words);
   lac_pattern_destroy(&p);
 }
 

@@ -84,3 +84,75 @@ def test_a_shift_of_ic0_is_told():
     factor = lacuna.Solver(where, method="cg", preconditioner="ic0").factor(a)
     assert "the diagonal was enlarged" in factor.report["warning"]
     np.testing.assert_allclose(kershaw @ factor.solve(np.ones((4, 1))), 1, rtol=1e-8)
+
+
+# -- systems -----------------------------------------------------------------------------------------------------------
+
+
+def hexahedron(nu):
+    """The stiffness of a trilinear unit cube, by 2 x 2 x 2 Gauss points."""
+    lam, mu = nu / ((1 + nu) * (1 - 2 * nu)), 1 / (2 * (1 + nu))
+    material = np.diag([2 * mu] * 3 + [mu] * 3)
+    material[:3, :3] += lam
+    corners = np.array([[i & 1, i >> 1 & 1, i >> 2 & 1] for i in range(8)]) * 2 - 1
+    stiffness = np.zeros((24, 24))
+    for point in corners / np.sqrt(3):
+        shape = (1 + corners * point) / 2
+        strain = np.zeros((6, 8, 3))
+        for axis in range(3):
+            after, last = (axis + 1) % 3, (axis + 2) % 3
+            slope = corners[:, axis] * shape[:, after] * shape[:, last]
+            strain[axis, :, axis] = strain[3 + axis, :, after] = strain[3 + last, :, last] = slope
+        strain = strain.reshape(6, 24)
+        stiffness += strain.T @ material @ strain / 8
+    return stiffness
+
+
+def brick(cells, nu=0.3, soft=1.0):
+    """An elastic brick, clamped at one face; half of its cells, a checkerboard of 2 x 2 x 2, are `soft`. With its points."""
+    shape = tuple(c + 1 for c in cells)
+    cell = np.stack(np.meshgrid(*map(np.arange, cells), indexing="ij"), -1).reshape(-1, 3)
+    corner = cell[:, None] + [[i & 1, i >> 1 & 1, i >> 2 & 1] for i in range(8)]
+    dofs = (3 * np.ravel_multi_index(tuple(np.moveaxis(corner, -1, 0)), shape)[..., None] + np.arange(3)).reshape(-1, 24)
+    weight = np.where((cell // 2).sum(1) % 2, soft, 1.0)
+    data = (weight[:, None, None] * hexahedron(nu)).ravel()
+    rows, cols = np.repeat(dofs, 24, axis=1).ravel(), np.tile(dofs, (1, 24)).ravel()
+    free = 3 * shape[1] * shape[2]
+    matrix = sp.csr_matrix(sp.coo_matrix((data, (rows, cols))))[free:, free:]
+    points = np.stack(np.meshgrid(*map(np.arange, shape), indexing="ij"), -1).reshape(-1, 3)[shape[1] * shape[2] :]
+    return matrix, points.astype(float)
+
+
+def test_elasticity_needs_no_hint_and_profits_from_one():
+    matrix, points = brick((16, 8, 8))
+    b = np.random.default_rng(1).standard_normal((matrix.shape[0], 1))
+    scalar, plain, known = (
+        iterations(matrix, "multigrid", "flexible_cg", b, multigrid=kind, coordinates=x, full_precision=True)
+        for kind, x in (("pairwise", None), ("auto", None), ("auto", points))
+    )
+    assert plain <= 45 and plain < 0.7 * scalar
+    assert known <= 16
+    dropped = matrix.copy()
+    dropped.data[abs(dropped.data) < 1e-12] = 0
+    dropped.eliminate_zeros()
+    assert dropped.nnz < 0.9 * matrix.nnz
+    assert abs(iterations(dropped, "multigrid", "flexible_cg", b) - plain) <= 2
+    assert abs(iterations(dropped, "multigrid", "flexible_cg", b, coordinates=points) - known) <= 2
+
+
+@pytest.mark.parametrize(("nu", "soft", "most"), [(0.49, 1, 60), (0.3, 1e-9, 60)])
+def test_hard_elasticity_with_coordinates(nu, soft, most):
+    matrix, points = brick((16, 8, 8), nu, soft)
+    b = np.random.default_rng(1).standard_normal((matrix.shape[0], 1))
+    assert iterations(matrix, "multigrid", "flexible_cg", b, coordinates=points) <= most
+
+
+def test_new_hints_cost_a_set_up_and_no_analysis():
+    matrix, points = brick((6, 4, 4))
+    where, a = lacuna.from_scipy(matrix)
+    b = np.ones((matrix.shape[0], 1))
+    for turn in (0.0, 0.7):
+        turned = points @ [[np.cos(turn), -np.sin(turn), 0], [np.sin(turn), np.cos(turn), 0], [0, 0, 1]]
+        factor = lacuna.Solver(where, "auto", coordinates=turned).factor(a)
+        assert factor.report["method"] == "cholesky"  # a hint alone does not make it iterate
+        np.testing.assert_allclose(matrix @ factor.solve(b), b, atol=1e-10)

@@ -28,6 +28,55 @@ def test_solve_on_every_side(dtype, side):
     assert check(f, (a, b), check_forward_ad=True) and check2(f, (a, b), check_fwd_over_rev=True)
 
 
+def blocks(dtype=torch.float64):
+    """A pattern of 3 x 3 blocks in no order of its own, values that dominate the diagonal, and the matrix of both."""
+    rows, cols = torch.tensor([0, 0, 1, 1, 2, 2, 3, 3]), torch.tensor([0, 2, 1, 3, 0, 2, 2, 3])
+    p = lacuna.Pattern.from_coo(rows.repeat_interleave(9) * 3 + torch.arange(9).repeat(8) // 3,
+                                cols.repeat_interleave(9) * 3 + torch.arange(9).repeat(8) % 3, (12, 12))  # fmt: skip
+    p = p.blocked((3, 3))[0]
+    a = torch.randn(p.nnz, 3, 3, dtype=dtype)
+    _, columns, own = p.structure()
+    a[torch.tensor(columns == own)] += 8 * torch.eye(3, dtype=dtype)
+    whole = lambda a: sum(  # noqa: E731
+        torch.kron(torch.nn.functional.one_hot(torch.tensor(4 * i + j), 16).reshape(4, 4).to(dtype), a[z])
+        for z, (i, j) in enumerate(zip(own, columns))
+    )
+    return p, a.requires_grad_(), whole
+
+
+@both
+@pytest.mark.parametrize("side", SIDES)
+def test_solve_with_blocks_on_every_side(dtype, side):
+    p, a, whole = blocks(dtype)
+    b = torch.randn(12, 2, dtype=dtype, requires_grad=True)
+    f = lambda a, b: lt.solve(p, a, b, side=side)  # noqa: E731
+    same(f(a, b), torch.linalg.solve(SIDES[side](whole(a)), b))
+    assert check(f, (a, b), check_forward_ad=True) and check2(f, (a, b), check_fwd_over_rev=True)
+
+
+@pytest.mark.parametrize("method", ["auto", "lu", "pivoting_lu", "gmres", "bicgstab"])
+def test_every_method_takes_blocks(method):
+    p, a, whole = blocks()
+    b = torch.randn(2, 12, 1, dtype=torch.float64)
+    options = {"rtol": 1e-13} if method in ("gmres", "bicgstab") else {}
+    solver = lacuna.Solver(p, method, **options)
+    assert solver.pattern.same(p)
+    values = torch.stack([a.detach(), 2 * a.detach()])
+    factor = solver.factor(values.numpy())
+    right = torch.stack([torch.linalg.solve(k * whole(a.detach()), b[i]) for i, k in enumerate((1, 2))])
+    torch.testing.assert_close(torch.tensor(factor.solve(b.numpy())), right, rtol=1e-10, atol=1e-11)
+    torch.testing.assert_close(lt.solve(factor, values, b), right, rtol=1e-10, atol=1e-11)
+    assert solver.factor(values.numpy()).report["reuses"] >= 1
+    again = factor.refactor(3 * values.numpy()).solve(b.numpy())
+    torch.testing.assert_close(3 * torch.tensor(again), right, rtol=1e-10, atol=1e-11)
+    with pytest.raises(lacuna.StaleError):
+        lt.solve(factor, 2 * values, b)
+    with pytest.raises(lacuna.ShapeError, match=r"\(\*batch, 8, 3, 3\), a block for each slot"):
+        solver.factor(values.reshape(2, -1).numpy())
+    with pytest.raises(lacuna.UnsupportedError, match="the solver's pattern has blocks"):
+        lt.logdet(solver, a)
+
+
 def test_no_derivative_factors_again():
     a, b = inputs()
     solver = lacuna.Solver(pattern)

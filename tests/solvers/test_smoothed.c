@@ -105,18 +105,17 @@ static void near_null_vectors_are_interpolated(lac_context *ctx) {
   CHECK(part->shape->levels >= 2);
   // Columns of the basis are orthonormal, and the motions lie in their span: b - Q Q^T b = 0 on each aggregate.
   for (int64_t a = 0; a < aggregates->count; ++a) {
-    int64_t rank = lac_buffer_get(aggregates->first, a + 1) - lac_buffer_get(aggregates->first, a);
     for (int v = 0; v < 3; ++v) {
       double coefficient[3] = {0}, worst = 0, most = 0;
-      for (int64_t i = 0; i < level->a.rows; ++i) {
-        if (lac_buffer_get(aggregates->member, i) != a) continue;
-        for (int64_t r = 0; r < rank; ++r) coefficient[r] += basis[i * 3 + r] * creal(motions.x[i * 3 + v]);
+      for (int64_t i = 0; i < smoothed_rows(level); ++i) {
+        if (lac_buffer_get(aggregates->member, i / level->size) != a) continue;
+        for (int r = 0; r < 3; ++r) coefficient[r] += basis[i * 3 + r] * creal(motions.x[i * 3 + v]);
       }
-      for (int64_t i = 0; i < level->a.rows; ++i) {
-        if (lac_buffer_get(aggregates->member, i) != a) continue;
+      for (int64_t i = 0; i < smoothed_rows(level); ++i) {
+        if (lac_buffer_get(aggregates->member, i / level->size) != a) continue;
         double rest = creal(motions.x[i * 3 + v]);
         most = fmax(most, fabs(rest));
-        for (int64_t r = 0; r < rank; ++r) rest -= basis[i * 3 + r] * coefficient[r];
+        for (int r = 0; r < 3; ++r) rest -= basis[i * 3 + r] * coefficient[r];
         worst = fmax(worst, fabs(rest));
       }
       CHECK(worst <= 1e-5 * most);

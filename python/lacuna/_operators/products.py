@@ -19,8 +19,13 @@ def _triangle(pattern, triangle, diagonal):
     return pattern.triu(1 if diagonal == lib.LAC_UNIT else 0)
 
 
+def _solving(solver):
+    """A solver or factor, and the pattern of its values where that has blocks."""
+    return [solver] if solver.pattern.blocks == (1, 1) else [solver, solver.pattern]
+
+
 PREPARE = {
-    "solve": lambda s, side: ("solve_with", [s.solver() if isinstance(s, Pattern) else s], (side,)),
+    "solve": lambda s, side: ("solve_with", _solving(s.solver() if isinstance(s, Pattern) else s), (side,)),
     "spgemm.c": lambda pa, pb: ("spgemm", [pa, pb, pa.product(pb)], ()),
     "spadd.a": lambda pa, pb: moved(pa.union(pb)[1]),
     "spadd.b": lambda pa, pb: moved(pa.union(pb)[2]),

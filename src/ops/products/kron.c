@@ -119,7 +119,7 @@ lac_var lac_kron_solve(lac_tape *tape, lac_side side, const lac_solver *sa, lac_
 
   LAC_TRY(lac_tape_status(tape));
   LAC_CHECK(sa && sb, LAC_ERR_ARG, "kron_solve: both solvers must be there; see lac_solver_create");
-  n = lac_solver_pattern(sa)->rows, m = lac_solver_pattern(sb)->rows;
+  n = lac_pattern_rows(lac_solver_pattern(sa)), m = lac_pattern_rows(lac_solver_pattern(sb));
   LAC_TRY(kron_columns(tape, "kron_solve", y, n, m, &k));
   x = lac_solve(tape, sa, side, a, kron_join(tape, y, 2, n, m * k));
   x = lac_solve(tape, sb, side, kron_values(tape, b), kron_split(tape, x, n, m, k));

@@ -8,7 +8,7 @@
 ///               a_bar  = -sddmm(P, lambda, x)          only where A stores an entry
 ///     jvp       x_dot  = solve_with(F, op, a, b_dot - spmm(P, op, a_dot, x))
 ///
-/// Every order uses the same F. A factor that was not made of exactly these values is refused, never used. The values are
+/// Where P has blocks it is the call's pattern, and a is (nnz, br, bc). Every order uses the same F. A factor that was not made of exactly these values is refused, never used. The values are
 /// independent parameters: for a symmetric A with both halves stored, each half has its own gradient. i[0] is the side; i[1], i[2],
 /// i[3] and f[0] may ask for full rank (rank.c). i[4] = 1: the solve is that of a derivative, for which an iterative solver may have a
 /// tolerance of its own; it uses the preconditioner that was set up.
@@ -20,6 +20,11 @@ enum { X };
 
 enum { SIDE_AT, RANK_AT, BEGIN_AT, END_AT, DERIVATIVE_AT };
 
+/// The pattern of the values: with blocks, where the solver was made of one.
+static const lac_pattern *solve_pattern(const lac_pattern *const *patterns, const void *object) {
+  return patterns[0] ? patterns[0] : lac_factored_pattern(object);
+}
+
 lac_var lac_emit_derivative_solve(lac_tape *tape, const void *object, lac_side side, lac_var a, lac_var b) {
   return lac_emit_solve(tape, object, &(lac_attrs){.i = {[SIDE_AT] = side, [DERIVATIVE_AT] = 1}}, a, b);
 }
@@ -29,8 +34,11 @@ static lac_status solve_with_infer(lac_call *c) {
   lac_status status = LAC_OK;
 
   LAC_TRY(lac_call_needs_square(c));
+  LAC_CHECK(c->patterns[0] == lac_factored_core(c->object)->blocks, LAC_ERR_PATTERN,
+            "solve_with: the solver is one of another pattern; a pattern is given where the solver's own has blocks, "
+            "and is that one");
   LAC_TRY(lac_rank_infer(c));
-  LAC_TRY(lac_call_bind_matrix(c, lac_factored_pattern(c->object), SIDE(c), 'z', 'n', 'n'));
+  LAC_TRY(lac_call_bind_matrix(c, solve_pattern(c->patterns, c->object), SIDE(c), 'z', 'n', 'n'));
   LAC_TRY(lac_call_match(c));
 done:
   return status;
@@ -57,13 +65,13 @@ static void solve_with_vjp(lac_rule *r) {
 
   r->in_bar[B] = lambda;
   if (r->wants[A]) {
-    const lac_pattern *p = lac_factored_pattern(r->object);
+    const lac_pattern *p = solve_pattern(r->patterns, r->object);
     r->in_bar[A] = lac_neg(r->tape, lac_emit_matrix_bar(r->tape, p, SIDE(r), lambda, r->out[X]));
   }
 }
 
 static void solve_with_jvp(lac_rule *r) {
-  lac_var change = lac_spmm(r->tape, lac_factored_pattern(r->object), SIDE(r), r->in_dot[A], r->out[X]);
+  lac_var change = lac_spmm(r->tape, solve_pattern(r->patterns, r->object), SIDE(r), r->in_dot[A], r->out[X]);
   r->out_dot[X] =
       lac_emit_derivative_solve(r->tape, r->object, SIDE(r), r->in[A], lac_sub(r->tape, r->in_dot[B], change));
 }
@@ -72,7 +80,7 @@ const lac_op lac_op_solve_with = {
     .name = "solve_with",
     .signature = "(z),(n,k)->(n,k)",
     .order = LAC_ANY_ORDER,
-    .flags = LAC_WHOLE,
+    .flags = LAC_WHOLE | LAC_TAKES_BLOCKS,
     .vjp_needs = NEEDS_IN(A) | NEEDS_OUT(X),
     .jvp_needs = NEEDS_IN(A) | NEEDS_OUT(X),
     .infer = solve_with_infer,
@@ -82,7 +90,9 @@ const lac_op lac_op_solve_with = {
 };
 
 lac_var lac_emit_solve(lac_tape *tape, const void *object, const lac_attrs *attrs, lac_var a, lac_var b) {
-  return lac_emit(tape, &(lac_spec){.op = &lac_op_solve_with, .object = object, .attrs = *attrs}, (lac_var[]){a, b});
+  lac_spec spec = {.op = &lac_op_solve_with, .object = object, .attrs = *attrs};
+  if (object) spec.patterns[0] = lac_factored_core(object)->blocks;
+  return lac_emit(tape, &spec, (lac_var[]){a, b});
 }
 
 lac_var lac_solve_with(lac_tape *tape, const lac_factor *factor, lac_side side, lac_var a, lac_var b) {
@@ -93,6 +103,7 @@ lac_var lac_solve(lac_tape *tape, const lac_solver *solver, lac_side side, lac_v
   lac_spec spec = {.op = &lac_op_solve_with, .attrs.i = {side}};
   lac_var x;
 
+  if (solver) spec.patterns[0] = solver->core->blocks;
   lac_tape_call_factored(tape, "lac_solve", solver, spec, (lac_var[]){a, b}, &x);
   return x;
 }

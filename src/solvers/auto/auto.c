@@ -27,7 +27,7 @@ extern const lac_solver_table lac_kind_auto, lac_kind_direct, lac_kind_flexible_
 /// Whoever gives a preconditioner or a null space wants to iterate.
 static bool auto_is_wanted(const lac_solver_options *o) {
   const lac_precondition *p = &o->preconditioner;
-  return p->factor || p->apply || p->near_null || lac_options_preconditioner(p) || o->iteration.null_space ||
+  return p->factor || p->apply || lac_options_preconditioner(p) || o->iteration.null_space ||
          o->iteration.left_null_space;
 }
 

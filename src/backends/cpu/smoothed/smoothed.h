@@ -31,8 +31,7 @@ cpu_sparse cpu_sparse_of(const lac_rows *rows);
 /// lac_aggregates in memory.
 typedef struct cpu_aggregates {
   int64_t count;
-  int m;
-  const void *member, *first, *basis;
+  const void *member, *basis;
 } cpu_aggregates;
 
 /// The row with `share` of all entries and rows before it.
@@ -40,10 +39,6 @@ int64_t cpu_smoothed_cut(const cpu_sparse *a, double share);
 
 /// Cut rows so that each thread has as many entries and rows as the others.
 void cpu_smoothed_split(lac_context *ctx, const cpu_sparse *a, int64_t work, cpu_part part, const void *job);
-
-/// Greedy aggregates of rows in memory along strong entries; `member` has integers of the width's columns.
-lac_status cpu_aggregate_rows(lac_context *ctx, lac_dtype dtype, const cpu_sparse *a, const void *values,
-                              const uint8_t *kinds, void *member, int64_t *count);
 
 #define LAC_KERNEL(slot, parameters) lac_smoothed_##slot cpu_smoothed_##slot;
 #include "kernels/smoothed.def"

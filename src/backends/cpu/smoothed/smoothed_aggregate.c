@@ -2,12 +2,12 @@
 /// @file smoothed_aggregate.c
 /// Aggregates and the interpolation from them.
 ///
-///     T[i, first[a] + c] = basis[i, c] for a = member[i]
+///     T[i, a] = basis[i] for a = member[i]
 ///     P = (I - omega F A') T,  F A' with a unit diagonal, the other entries the strong ones of A
 
 #include <omp.h>
 
-#include "backends/cpu/smoothed/smoothed.h"
+#include "backends/cpu/smoothed/smoothed_blocks.h"
 
 typedef struct aggregate_job {
   const cpu_sparse *a;
@@ -42,40 +42,29 @@ static const cpu_part interpolate_lengths[4][4] = TABLE_INDEXED(interpolate_leng
 static const cpu_part interpolate_columns[4][4] = TABLE_INDEXED(interpolate_columns);
 static const cpu_part interpolate_numbers[4][4] = TABLE_INDEXED(interpolate_numbers);
 
-lac_status cpu_aggregate_rows(lac_context *ctx, lac_dtype dtype, const cpu_sparse *a, const void *values,
-                              const uint8_t *kinds, void *member, int64_t *count) {
+lac_status cpu_smoothed_aggregate(lac_context *ctx, const lac_rows *rows, const lac_array *values,
+                                  const lac_buffer *kinds, lac_buffer **out, lac_array *found) {
   lac_status status = LAC_OK;
-  aggregate_job job = {a, values, kinds, member, NULL, NULL};
+  cpu_sparse a = cpu_sparse_of(rows);
+  aggregate_job job = {&a, cpu_data(values), kinds->host, NULL, NULL, NULL};
+  lac_buffer *member = NULL;
 
-  LAC_ALLOC(job.seen, a->rows);
-  job.queue = lac_alloc((size_t)a->rows * sizeof(int64_t));
-  LAC_CHECK(job.queue, LAC_ERR_MEMORY, "out of memory: a queue of %lld rows", (long long)a->rows);
-  *count = aggregate_greedily[dtype][a->width](&job);
+  LAC_TRY(lac_buffer_create(ctx, rows->columns->type, a.rows, &member));
+  LAC_ALLOC(job.seen, a.rows);
+  job.queue = lac_alloc((size_t)a.rows * sizeof(int64_t));
+  LAC_CHECK(job.queue, LAC_ERR_MEMORY, "out of memory: a queue of %lld rows", (long long)a.rows);
+  job.member = member->host;
+  *(double *)cpu_edit(found) = (double)aggregate_greedily[values->meta.dtype][a.width](&job);
+  *out = member, member = NULL;
 done:
+  lac_object_release(member);
   lac_free(job.seen);
   lac_free(job.queue);
   return status;
 }
 
-lac_status cpu_smoothed_aggregate(lac_context *ctx, const lac_rows *rows, const lac_array *values,
-                                  const lac_buffer *kinds, lac_buffer **out, lac_array *found) {
-  lac_status status = LAC_OK;
-  cpu_sparse a = cpu_sparse_of(rows);
-  lac_buffer *member = NULL;
-  int64_t count = 0;
-
-  LAC_TRY(lac_buffer_create(ctx, rows->columns->type, a.rows, &member));
-  LAC_TRY(cpu_aggregate_rows(ctx, values->meta.dtype, &a, cpu_data(values), kinds->host, member->host, &count));
-  *(double *)cpu_edit(found) = (double)count;
-  *out = member, member = NULL;
-done:
-  lac_object_release(member);
-  return status;
-}
-
 static cpu_aggregates aggregates_of(const lac_aggregates *g) {
-  return (cpu_aggregates){g->count, g->m, g->member->host, g->first ? g->first->host : NULL,
-                          g->basis ? cpu_data(g->basis) : NULL};
+  return (cpu_aggregates){g->count, g->member->host, g->basis ? cpu_data(g->basis) : NULL};
 }
 
 /// Run over the rows with marks for each thread.
@@ -148,6 +137,8 @@ done:
 lac_status cpu_smoothed_interpolate_values(lac_context *ctx, const lac_rows *rows, const lac_array *values,
                                            const lac_buffer *kinds, const lac_array *f, double omega,
                                            const lac_aggregates *given, const lac_rows *p, lac_array *p_values) {
+  if (cpu_has_blocks(values))
+    return cpu_block_interpolate_values(ctx, rows, values, kinds, f, omega, given, p, p_values);
   cpu_sparse a = cpu_sparse_of(rows);
   cpu_aggregates aggregates = aggregates_of(given);
   interpolate_job job = {.a = &a,

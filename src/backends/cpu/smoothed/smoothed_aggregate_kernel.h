@@ -111,11 +111,6 @@ static int64_t XN(aggregate_greedily)(const aggregate_job *j) {
   return count;
 }
 
-INLINE int64_t XN(width_of)(const cpu_aggregates *g, int64_t a) {
-  const C *first = g->first;
-  return first ? first[a + 1] - first[a] : 1;
-}
-
 /// The next aggregate along row i of A: that of entry p, which is not weak nor the diagonal; or -1.
 INLINE int64_t XN(member_of)(const interpolate_job *j, int64_t p) {
   const C *columns = j->a->columns, *member = j->aggregates->member;
@@ -129,50 +124,41 @@ static void XN(interpolate_lengths)(const void *job, int64_t begin, int64_t end)
   const C *member = j->aggregates->member;
   O *lengths = j->numbers;
   for (int64_t i = begin; i < end; ++i) {
-    lengths[i] = member[i] < 0 ? 0 : (O)XN(width_of)(j->aggregates, member[i]);
+    lengths[i] = member[i] >= 0;
     if (member[i] >= 0) j->mark[member[i]] = i;
     for (int64_t p = offsets[i]; p < offsets[i + 1]; ++p) {
       int64_t a = XN(member_of)(j, p);
       if (a < 0 || j->mark[a] == i) continue;
       j->mark[a] = i;
-      lengths[i] = (O)(lengths[i] + XN(width_of)(j->aggregates, a));
+      ++lengths[i];
     }
   }
-}
-
-INLINE int64_t XN(put_columns)(const cpu_aggregates *g, int64_t a, C *columns, int64_t at) {
-  const C *first = g->first;
-  for (int64_t c = 0; c < XN(width_of)(g, a); ++c) columns[at + c] = (C)((first ? first[a] : a) + c);
-  return at + XN(width_of)(g, a);
 }
 
 static void XN(interpolate_columns)(const void *job, int64_t begin, int64_t end) {
   const interpolate_job *j = job;
   const O *offsets = j->a->offsets, *to = j->offsets;
   const C *member = j->aggregates->member;
+  C *columns = j->columns;
   for (int64_t i = begin; i < end; ++i) {
     int64_t at = to[i];
-    if (member[i] >= 0) at = XN(put_columns)(j->aggregates, member[i], j->columns, at), j->mark[member[i]] = i;
+    if (member[i] >= 0) columns[at++] = member[i], j->mark[member[i]] = i;
     for (int64_t p = offsets[i]; p < offsets[i + 1]; ++p) {
       int64_t a = XN(member_of)(j, p);
       if (a < 0 || j->mark[a] == i) continue;
       j->mark[a] = i;
-      at = XN(put_columns)(j->aggregates, a, j->columns, at);
+      columns[at++] = (C)a;
     }
   }
 }
 
-/// numbers[at ..] += factor basis[row, ..]
-INLINE void XN(add_basis)(const cpu_aggregates *g, int64_t row, int64_t a, T factor, T *numbers) {
+/// factor T[row, its aggregate]
+INLINE T XN(times_basis)(const cpu_aggregates *g, int64_t row, T factor) {
   const T *basis = g->basis;
-  if (!basis) {
-    numbers[0] += factor;
-    return;
-  }
-  for (int64_t c = 0; c < XN(width_of)(g, a); ++c) numbers[c] = FN(mac)(numbers[c], factor, basis[row * g->m + c]);
+  return basis ? FN(mul)(factor, basis[row]) : factor;
 }
 
-/// Marks: where the columns of the aggregate stand in P; those before the row are old.
+/// Marks: where the column of the aggregate stands in P; those before the row are old.
 static void XN(interpolate_numbers)(const void *job, int64_t begin, int64_t end) {
   const interpolate_job *j = job;
   const O *offsets = j->a->offsets, *to = j->offsets;
@@ -185,14 +171,13 @@ static void XN(interpolate_numbers)(const void *job, int64_t begin, int64_t end)
     for (int64_t q = at; q < to[i + 1]; ++q) numbers[q] = 0;
     if (member[i] >= 0) {
       j->mark[member[i]] = at;
-      XN(add_basis)(j->aggregates, i, member[i], f[i] == 0 ? 1 : 1 - omega, numbers + at);
-      at += XN(width_of)(j->aggregates, member[i]);
+      numbers[at++] = XN(times_basis)(j->aggregates, i, f[i] == 0 ? 1 : 1 - omega);
     }
     for (int64_t p = offsets[i]; p < offsets[i + 1]; ++p) {
       int64_t a = XN(member_of)(j, p);
       if (a < 0) continue;
-      if (j->mark[a] < to[i]) j->mark[a] = at, at += XN(width_of)(j->aggregates, a);
-      XN(add_basis)(j->aggregates, columns[p], a, -omega * FN(mul)(f[i], values[p]), numbers + j->mark[a]);
+      if (j->mark[a] < to[i]) j->mark[a] = at++;
+      numbers[j->mark[a]] += XN(times_basis)(j->aggregates, columns[p], -omega * FN(mul)(f[i], values[p]));
     }
   }
 }

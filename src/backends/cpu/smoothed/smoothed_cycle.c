@@ -2,7 +2,7 @@
 /// @file smoothed_cycle.c
 /// The steps of a multigrid cycle on compressed rows, and the way of vectors between two precisions.
 
-#include "backends/cpu/smoothed/smoothed.h"
+#include "backends/cpu/smoothed/smoothed_blocks.h"
 
 /// lac_sweep in memory.
 typedef struct step_sweep {
@@ -39,6 +39,7 @@ static const void *step_data(const lac_array *x) { return x ? cpu_data(x) : NULL
 
 lac_status cpu_smoothed_step(lac_context *ctx, const lac_rows *rows, const lac_array *values, const lac_sweep *given,
                              lac_array *out) {
+  if (cpu_has_blocks(values)) return cpu_block_step(ctx, rows, values, given, out);
   cpu_sparse a = cpu_sparse_of(rows);
   int64_t k = out->meta.shape[out->meta.ndim - 1];
   step_sweep step = {step_data(given->b), step_data(given->x), step_data(given->old), step_data(given->s),
@@ -50,6 +51,7 @@ lac_status cpu_smoothed_step(lac_context *ctx, const lac_rows *rows, const lac_a
 
 lac_status cpu_smoothed_multiply(lac_context *ctx, const lac_rows *rows, const lac_array *values, bool adds,
                                  const lac_array *x, lac_array *y) {
+  if (cpu_has_blocks(values)) return cpu_block_multiply(ctx, rows, values, adds, x, y);
   cpu_sparse a = cpu_sparse_of(rows);
   int64_t k = y->meta.shape[y->meta.ndim - 1];
   multiply_job job = {&a, cpu_data(values), k, adds, cpu_data(x), cpu_edit(y)};

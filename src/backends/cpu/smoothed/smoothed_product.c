@@ -10,7 +10,7 @@
 
 #include <omp.h>
 
-#include "backends/cpu/smoothed/smoothed.h"
+#include "backends/cpu/smoothed/smoothed_blocks.h"
 
 // Rows of the result for which rows of A P are kept, and how many entries of these at most; when counting starts anew.
 enum { GALERKIN_CHUNK = 1 << 13, GALERKIN_KEPT = 1 << 20, GALERKIN_COUNT = 1 << 30 };
@@ -137,7 +137,8 @@ done:
 }
 
 lac_status cpu_smoothed_transpose_values(lac_context *ctx, const lac_rows *given, const lac_array *p_values,
-                                         lac_array *r_values) {
+                                         const lac_rows *r, lac_array *r_values) {
+  if (cpu_has_blocks(p_values)) return cpu_block_transpose_values(ctx, given, p_values, r, r_values);
   cpu_sparse p = cpu_sparse_of(given);
   transpose_job job = {.p = &p, .p_values = cpu_data(p_values), .values = cpu_edit(r_values)};
   return transpose_by(ctx, &job, NULL, transpose_numbers[p_values->meta.dtype][p.width]);
@@ -212,6 +213,8 @@ lac_status cpu_smoothed_galerkin(lac_context *ctx, const lac_rows *rows, const l
                                  const lac_rows *p_rows, const lac_array *p_values, const lac_rows *r_rows,
                                  const lac_array *r_values, lac_buffer **offsets, lac_buffer **columns,
                                  lac_array **out) {
+  if (cpu_has_blocks(values))
+    return cpu_block_galerkin(ctx, rows, values, p_rows, p_values, r_rows, r_values, offsets, columns, out);
   lac_status status = LAC_OK;
   cpu_sparse a = cpu_sparse_of(rows), p = cpu_sparse_of(p_rows), r = cpu_sparse_of(r_rows);
   galerkin_job job = {&a, &p, &r, cpu_data(values), cpu_data(p_values), cpu_data(r_values), NULL, NULL, NULL};
@@ -246,6 +249,8 @@ done:
 lac_status cpu_smoothed_galerkin_values(lac_context *ctx, const lac_rows *rows, const lac_array *values,
                                         const lac_rows *p_rows, const lac_array *p_values, const lac_rows *r_rows,
                                         const lac_array *r_values, const lac_rows *c_rows, lac_array *out) {
+  if (cpu_has_blocks(values))
+    return cpu_block_galerkin_values(ctx, rows, values, p_rows, p_values, r_rows, r_values, c_rows, out);
   cpu_sparse a = cpu_sparse_of(rows), p = cpu_sparse_of(p_rows), r = cpu_sparse_of(r_rows), c = cpu_sparse_of(c_rows);
   galerkin_job job = {&a, &p, &r, cpu_data(values), cpu_data(p_values), cpu_data(r_values), &c, cpu_edit(out), NULL};
   int threads = cpu_threads(ctx, a.nnz);

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "backends/cpu/smoothed/smoothed.h"
+#include "backends/cpu/smoothed/smoothed_blocks.h"
 #include "core/search.h"
 
 enum { STRENGTH_BLOCK = 2048 };  // rows whose sums and maxima are taken together, whatever the threads
@@ -166,6 +166,7 @@ done:
 lac_status cpu_smoothed_diagonals(lac_context *ctx, const lac_rows *rows, const lac_array *values,
                                   const lac_buffer *kinds, lac_smoother smoother, lac_array *s, lac_array *f,
                                   lac_array *found) {
+  if (cpu_has_blocks(values)) return cpu_block_diagonals(ctx, rows, values, kinds, smoother, s, f, found);
   lac_status status = LAC_OK;
   cpu_sparse a = cpu_sparse_of(rows);
   int64_t blocks = strength_count(&a);
@@ -186,6 +187,7 @@ done:
 lac_status cpu_smoothed_power_step(lac_context *ctx, const lac_rows *rows, const lac_array *values,
                                    const lac_buffer *kinds, const lac_array *s, double scale, const lac_array *x,
                                    lac_array *y, lac_array *found) {
+  if (cpu_has_blocks(values)) return cpu_block_power_step(ctx, rows, values, kinds, s, scale, x, y, found);
   lac_status status = LAC_OK;
   cpu_sparse a = cpu_sparse_of(rows);
   int64_t blocks = strength_count(&a);

@@ -42,17 +42,18 @@ static int64_t FN(tentative_column)(int m, const tentative_groups *groups, int64
   return rank + 1;
 }
 
-static int64_t FN(tentative_factor)(int m, const void *b, const tentative_groups *groups, int64_t a, void *work,
-                                    void *basis, void *next) {
-  const W *vectors = b;
-  const int64_t *rows = groups->row + groups->start[a];
-  int64_t count = groups->start[a + 1] - groups->start[a], rank = 0;
-  W *column = work;
-  for (int c = 0; c < m; ++c) {
-    for (int64_t i = 0; i < count; ++i) column[i] = vectors[rows[i] * m + c];
-    rank = FN(tentative_column)(m, groups, a, c, rank, column, basis, next);
+static void FN(tentative_part)(const void *job, int64_t begin, int64_t end) {
+  const tentative_job *j = job;
+  const W *vectors = j->b;
+  for (int64_t a = begin; a < end; ++a) {
+    const int64_t *rows = j->groups->row + j->groups->start[a];
+    int64_t count = j->groups->start[a + 1] - j->groups->start[a], rank = 0;
+    W *column = (W *)j->work + j->groups->start[a], *next = (W *)j->next + a * j->m * j->m;
+    for (int c = 0; c < j->m; ++c) {
+      for (int64_t i = 0; i < count; ++i) column[i] = vectors[rows[i] * j->m + c];
+      rank = FN(tentative_column)(j->m, j->groups, a, c, rank, column, j->basis, next);
+    }
   }
-  return rank;
 }
 
 #undef W

@@ -152,12 +152,16 @@ static lac_status choice_create(lac_context *ctx, const lac_setup *setup, multig
   const lac_precondition *options = &setup->options->preconditioner;
   const lac_preconditioner_table *pairwise = &lac_preconditioner_pairwise, *smoothed = &lac_preconditioner_smoothed;
   lac_status status = LAC_OK;
+  int64_t unknowns = 1;
 
   if (options->kind == LAC_MULTIGRID_PAIRWISE) return choice_make(ctx, setup, part, pairwise, "asked for");
   if (options->kind == LAC_MULTIGRID_SMOOTHED) return choice_make(ctx, setup, part, smoothed, "asked for");
   if (!ctx->kernels->smoothed) return choice_make(ctx, setup, part, pairwise, "this backend has no other");
   if (!ctx->kernels->pairwise) return choice_make(ctx, setup, part, smoothed, "this backend has no other");
-  if (options->near_null) return choice_make(ctx, setup, part, smoothed, "near-null vectors are given");
+  if (smoothed_modes_given(setup->options))
+    return choice_make(ctx, setup, part, smoothed, "near-null vectors are given, or coordinates");
+  LAC_TRY(smoothed_modes_look(ctx, setup, &unknowns));
+  if (unknowns > 1) return choice_make(ctx, setup, part, smoothed, "rows come in nodes of several unknowns");
   LAC_TRY(choice_look(ctx, setup, &part->look));
   if (part->look.uneven > CHOICE_MANY && setup->is_hermitian)
     return choice_make(ctx, setup, part, smoothed,

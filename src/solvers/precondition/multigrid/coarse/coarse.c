@@ -63,7 +63,8 @@ static void coarse_factorise(lac_coarse *c, const lac_pattern *pattern, int64_t 
                              bool is_hermitian) {
   int64_t *rows = c->rows + item * c->n, *cols = c->cols + item * c->n;
   char *dense = (char *)c->factors + (size_t)(item * c->n * c->n) * coarse_wide(c->dtype);
-  const char *numbers = (const char *)values + (size_t)(item * pattern->nnz) * lac_dtype_size(c->dtype);
+  int64_t each = pattern->nnz * pattern->br * pattern->bc;
+  const char *numbers = (const char *)values + (size_t)(item * each) * lac_dtype_size(c->dtype);
 
   for (int64_t i = 0; i < c->n; ++i) rows[i] = cols[i] = i;
   coarse_dense[c->dtype](pattern, numbers, dense);
@@ -91,7 +92,8 @@ lac_status lac_coarse_create(lac_context *ctx, const lac_pattern *pattern, const
                              double rounding, lac_coarse **out) {
   lac_status status = LAC_OK;
   lac_coarse *c = NULL;
-  int64_t n = pattern->rows, items = values->meta.ndim > 1 ? values->meta.shape[0] : 1;
+  int64_t n = pattern->rows * pattern->br, each = pattern->nnz * pattern->br * pattern->bc;
+  int64_t items = each > 0 ? values->count / each : values->meta.ndim > 1 ? values->meta.shape[0] : 1;
   const void *numbers = NULL;
   void *copy = NULL;
 

@@ -10,11 +10,12 @@ INLINE W FN(coarse_conj)(W x) { return (W)conj(x); }
 static void FN(coarse_dense)(const lac_pattern *pattern, const void *values, void *dense) {
   const T *a = values;
   W *d = dense;
-  int64_t n = pattern->rows;
+  int64_t b = pattern->br, n = pattern->rows * b;
   memset(d, 0, (size_t)(n * n) * sizeof *d);
   for (int64_t i = 0; i < n; ++i) {
-    for (int64_t p = lac_buffer_get(pattern->offsets, i); p < lac_buffer_get(pattern->offsets, i + 1); ++p) {
-      d[i * n + lac_buffer_get(pattern->columns, p)] += a[p];
+    for (int64_t p = lac_buffer_get(pattern->offsets, i / b); p < lac_buffer_get(pattern->offsets, i / b + 1); ++p) {
+      W *to = d + i * n + lac_buffer_get(pattern->columns, p) * b;
+      for (int64_t j = 0; j < b; ++j) to[j] += a[(p * b + i % b) * b + j];
     }
   }
 }

@@ -9,9 +9,10 @@
 #include "solvers/precondition/multigrid/coarse/coarse.h"
 #include "solvers/precondition/preconditioner.h"
 
-/// The structure of a level and of the way to the next one; the last has none of that.
+/// The structure of a level and of the way to the next one; the last has none of that. Of nodes, where a shape has blocks.
 typedef struct smoothed_structure {
   lac_pattern *pattern;
+  int64_t size;       // rows of a node
   lac_rows a, p, r;   // p.rows == 0: the last level
   lac_buffer *kinds;  // of the entries of a
   int64_t weak;       // how many are weak
@@ -22,6 +23,7 @@ typedef struct smoothed_structure {
 /// What does not depend on values, shared by a set-up and its refreshments.
 typedef struct smoothed_shape {
   lac_object object;
+  bool has_blocks;  // values are [items, nnz, rows, columns] of blocks
   int levels;
   int64_t bytes;
   smoothed_structure level[LAC_LEVELS];
@@ -30,7 +32,7 @@ typedef struct smoothed_shape {
 /// The numbers of a level: of each matrix one behind the other.
 typedef struct smoothed_numbers {
   lac_array *values;               // [items, nnz]; of the finest level the caller's, where they are used as they are
-  lac_array *s;                    // [items, n]
+  lac_array *s;                    // [items, n]; of blocks [items, nodes, size, size]
   lac_array *p_values, *r_values;  // [items, nnz of p]
   double *omega;                   // of the smoother, for each matrix
 } smoothed_numbers;
@@ -47,8 +49,27 @@ typedef struct smoothed_part {
   int64_t bytes;
 } smoothed_part;
 
-/// The entries of a walk.
+/// The entries of a walk; of a level's matrix, single ones, and its rows.
 static inline int64_t smoothed_nnz(const lac_rows *rows) { return rows->columns->count; }
+static inline int64_t smoothed_entries(const smoothed_structure *s) { return smoothed_nnz(&s->a) * s->size * s->size; }
+static inline int64_t smoothed_rows(const smoothed_structure *s) { return s->a.rows * s->size; }
+
+/// What coarse levels must hold: vectors that the matrix takes nearly to zero, and the nodes that they are for.
+typedef struct smoothed_modes {
+  int64_t size;        // rows of a node
+  int m;               // vectors; 0: constants
+  lac_array *vectors;  // [n, m], f64 or c128; NULL: constants
+} smoothed_modes;
+
+/// From near-null vectors, coordinates or a null space, whichever is given first; else from what the matrix shows: one
+/// translation for each unknown of its nodes. The caller closes it.
+lac_status smoothed_modes_open(lac_context *ctx, const lac_setup *setup, smoothed_modes *out);
+void smoothed_modes_close(smoothed_modes *modes);
+
+/// Whether options say what coarse levels must hold; and the rows of a node as the values show it: 1 where there are
+/// none.
+bool smoothed_modes_given(const lac_solver_options *options);
+lac_status smoothed_modes_look(lac_context *ctx, const lac_setup *setup, int64_t *size);
 
 /// One of several matrices or blocks of vectors, array[item]: the array itself where there is but one, or a view. The
 /// caller destroys it, before the array.
@@ -65,8 +86,9 @@ typedef struct smoothed_matrix {
 lac_status smoothed_matrix_open(lac_context *ctx, const smoothed_part *part, int l, int64_t item, smoothed_matrix *m);
 void smoothed_matrix_close(smoothed_matrix *m);
 
-/// Numbers [items, count] in the hierarchy's precision that the part counts.
-lac_status smoothed_take(lac_context *ctx, smoothed_part *part, int64_t count, lac_array **out);
+/// Numbers [items, count] in the hierarchy's precision that the part counts, or blocks [items, count, rows, cols].
+lac_status smoothed_take(lac_context *ctx, smoothed_part *part, int64_t count, int64_t rows, int64_t cols,
+                         lac_array **out);
 
 /// What kernels find, and reading it: the one place at which a set-up waits for its backend.
 lac_status smoothed_found_create(lac_context *ctx, lac_array **out);

@@ -26,11 +26,12 @@ typedef struct cycle_smoother {
   double first, second, beta;
 } cycle_smoother;
 
-static const double CYCLE_SPREAD = 4;  // the smoother works on the eigenvalues above rho over this
+// The smoother works on the eigenvalues above rho over this. Coarse levels of systems hold less: blocks have more to do.
+static const double CYCLE_SPREAD = 4, CYCLE_BLOCK_SPREAD = 8;
 
 /// The Chebyshev polynomial of degree 2 for [rho / spread, rho].
-static cycle_smoother cycle_chebyshev(double rho) {
-  double low = rho / CYCLE_SPREAD, middle = (rho + low) / 2, half = (rho - low) / 2;
+static cycle_smoother cycle_chebyshev(double rho, double spread) {
+  double low = rho / spread, middle = (rho + low) / 2, half = (rho - low) / 2;
   double ratio = 1 / (2 * middle / half - half / middle);
   return (cycle_smoother){1 / middle, 2 * ratio / half, ratio * half / middle};
 }
@@ -52,7 +53,7 @@ static lac_status cycle_smooth(lac_context *ctx, const cycle_run *run, int l, co
   if (run->part->degree == 1) {
     return cycle_step(ctx, run, l, (lac_sweep){.x = u, .s = level->s, .omega = omega}, out);
   }
-  c = cycle_chebyshev(omega > 0 ? omega : 1);
+  c = cycle_chebyshev(omega > 0 ? omega : 1, run->part->shape->has_blocks ? CYCLE_BLOCK_SPREAD : CYCLE_SPREAD);
   LAC_TRY(cycle_step(ctx, run, l, (lac_sweep){.x = u, .s = level->s, .omega = c.first}, v));
   LAC_TRY(
       cycle_step(ctx, run, l, (lac_sweep){.x = v, .old = u, .s = level->s, .omega = c.second, .beta = c.beta}, out));
@@ -128,7 +129,7 @@ static lac_status cycle_open(lac_context *ctx, const smoothed_part *part, int64_
     run->a[l] = level->a;
     if (adjoint) LAC_TRY(lac_pattern_walk(ctx, level->pattern, true, &run->a[l]));
     for (int v = l == 0 && part->dtype == part->outer ? 2 : 0; v < 4; ++v)
-      LAC_TRY(lac_array_create(ctx, part->dtype, 2, (const int64_t[]){level->a.rows, k}, vectors[v]));
+      LAC_TRY(lac_array_create(ctx, part->dtype, 2, (const int64_t[]){smoothed_rows(level), k}, vectors[v]));
   }
   LAC_TRY(lac_array_create(ctx, LAC_F64, 1, &k, &run->factors));
 done:

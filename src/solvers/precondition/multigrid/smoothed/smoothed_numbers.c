@@ -18,10 +18,11 @@ static const double NUMBERS_SAFETY = 1.15;  // for what the power method has not
 // below 2.
 static const double NUMBERS_NEAR_TWO = 1.9, NUMBERS_DAMPED = 1.8;
 
-/// Numbers [items, count] in the hierarchy's precision that the part counts.
-lac_status smoothed_take(lac_context *ctx, smoothed_part *part, int64_t count, lac_array **out) {
+lac_status smoothed_take(lac_context *ctx, smoothed_part *part, int64_t count, int64_t rows, int64_t cols,
+                         lac_array **out) {
   lac_status status = LAC_OK;
-  LAC_TRY(lac_array_create(ctx, part->dtype, 2, (const int64_t[]){part->items, count}, out));
+  const int64_t shape[] = {part->items, count, rows, cols};
+  LAC_TRY(lac_array_create(ctx, part->dtype, part->shape->has_blocks ? 4 : 2, shape, out));
   part->bytes += (*out)->count * (int64_t)lac_dtype_size(part->dtype);
 done:
   return status;
@@ -59,42 +60,62 @@ double smoothed_factor(double largest) {
   return ldexp(1, exponent < -1000 ? 1000 : -exponent);
 }
 
-/// One matrix of the finest level in the hierarchy's precision.
-static lac_status finest_matrix(lac_context *ctx, const lac_setup *setup, smoothed_part *part, int64_t item,
-                                lac_array *factor) {
+/// One matrix in the hierarchy's precision.
+static lac_status finest_narrow(lac_context *ctx, smoothed_part *part, int64_t item, const lac_array *from,
+                                lac_array *to) {
   lac_status status = LAC_OK;
   const lac_smoothed_kernels *kernels = ctx->kernels->smoothed;
-  lac_array *from = NULL, *to = NULL;
+  lac_array *factor = NULL;
 
-  LAC_TRY(smoothed_item(ctx, setup->values, part->items, item, &from));
-  LAC_TRY(smoothed_item(ctx, part->level[0].values, part->items, item, &to));
+  LAC_TRY(lac_array_create(ctx, LAC_F64, 1, (const int64_t[]){1}, &factor));
   LAC_TRY(kernels->largest(ctx, from, factor));
   LAC_TRY(lac_array_read(ctx, factor, &part->factor[item]));
   part->factor[item] = smoothed_factor(part->factor[item]);
   LAC_TRY(lac_array_write(ctx, factor, &part->factor[item]));
   LAC_TRY(kernels->narrow(ctx, factor, from, to));
 done:
-  lac_array_destroy(&from);
-  lac_array_destroy(&to);
+  lac_array_destroy(&factor);
   return status;
 }
 
-/// The values of the finest level: the caller's own, or in the hierarchy's precision.
+/// One matrix of the finest level: entries, or gathered into blocks.
+static lac_status finest_matrix(lac_context *ctx, const lac_setup *setup, smoothed_part *part, int64_t item) {
+  lac_status status = LAC_OK;
+  const smoothed_structure *level = &part->shape->level[0];
+  const lac_pattern *p = setup->pattern;
+  lac_rows entries = {p->rows, p->cols, p->offsets, p->columns, NULL};
+  lac_array *from = NULL, *to = NULL, *narrow = NULL;
+
+  LAC_TRY(smoothed_item(ctx, setup->values, part->items, item, &from));
+  LAC_TRY(smoothed_item(ctx, part->level[0].values, part->items, item, &to));
+  if (part->dtype != part->outer) {
+    if (level->size > 1) LAC_TRY(lac_array_create(ctx, part->dtype, 1, &p->nnz, &narrow));
+    LAC_TRY(finest_narrow(ctx, part, item, from, narrow ? narrow : to));
+  }
+  if (level->size > 1) LAC_TRY(ctx->kernels->smoothed->blocks(ctx, &entries, narrow ? narrow : from, &level->a, to));
+done:
+  lac_array_destroy(&from);
+  lac_array_destroy(&to);
+  lac_array_destroy(&narrow);
+  return status;
+}
+
+/// The values of the finest level: the caller's own, or in the hierarchy's precision and blocks.
 lac_status smoothed_finest(lac_context *ctx, const lac_setup *setup, smoothed_part *part) {
   lac_status status = LAC_OK;
-  lac_array *factor = NULL;
+  const smoothed_structure *level = &part->shape->level[0];
+  const int64_t shape[] = {part->items, setup->pattern->nnz, 1, 1};
+  lac_array **values = &part->level[0].values;
 
   LAC_ALLOC(part->factor, part->items);
   for (int64_t item = 0; item < part->items; ++item) part->factor[item] = 1;
-  if (part->dtype == part->outer) {
-    part->level[0].values = lac_array_retain(setup->values);
+  if (part->dtype == part->outer && level->size == 1) {
+    LAC_TRY(lac_array_reshape(ctx, (lac_array *)setup->values, part->shape->has_blocks ? 4 : 2, shape, values));
     goto done;
   }
-  LAC_TRY(lac_array_create(ctx, LAC_F64, 1, (const int64_t[]){1}, &factor));
-  LAC_TRY(smoothed_take(ctx, part, setup->pattern->nnz, &part->level[0].values));
-  for (int64_t item = 0; item < part->items; ++item) LAC_TRY(finest_matrix(ctx, setup, part, item, factor));
+  LAC_TRY(smoothed_take(ctx, part, smoothed_nnz(&level->a), level->size, level->size, values));
+  for (int64_t item = 0; item < part->items; ++item) LAC_TRY(finest_matrix(ctx, setup, part, item));
 done:
-  lac_array_destroy(&factor);
   return status;
 }
 
@@ -117,16 +138,17 @@ static lac_status matrix_rho(lac_context *ctx, const smoothed_matrix *m, const l
                              double bound, double *rho) {
   lac_status status = LAC_OK;
   const lac_rows *a = &m->structure->a;
+  int64_t n = smoothed_rows(m->structure);
   lac_dtype dtype = m->values->meta.dtype;
   lac_array *x = NULL, *y = NULL, *swap;
   double found[2] = {0, 0}, before = 1;
 
   *rho = bound;
   if (!(bound > NUMBERS_TIGHT)) goto done;
-  LAC_TRY(matrix_random(ctx, dtype, a->rows, &x));
-  LAC_TRY(lac_array_create(ctx, dtype, 1, &a->rows, &y));
-  for (int n = 0; n < POWER_STEPS; ++n) {
-    before = n ? found[0] : 1;
+  LAC_TRY(matrix_random(ctx, dtype, n, &x));
+  LAC_TRY(lac_array_create(ctx, dtype, 1, &n, &y));
+  for (int step = 0; step < POWER_STEPS; ++step) {
+    before = step ? found[0] : 1;
     if (!(before > 0)) break;
     LAC_TRY(ctx->kernels->smoothed->power_step(ctx, a, m->values, kinds, s, 1 / before, x, y, m->found));
     LAC_TRY(smoothed_found_read(ctx, m->found, found));
@@ -152,10 +174,11 @@ static lac_status matrix_fill(lac_context *ctx, const smoothed_part *part, const
   LAC_TRY(matrix_rho(ctx, m, NULL, m->s, bounds[0], &rho));
   *omega = part->degree > 1 ? rho : rho > NUMBERS_NEAR_TWO ? NUMBERS_DAMPED / rho : 1;
   if (!structure->p.rows) goto done;
-  LAC_TRY(matrix_rho(ctx, m, structure->kinds, m->f, bounds[1], &rho));
+  if (!part->shape->has_blocks || part->degree == 1)  // else F is S, and all of A is smoothed by
+    LAC_TRY(matrix_rho(ctx, m, structure->kinds, m->f, bounds[1], &rho));
   LAC_TRY(kernels->interpolate_values(ctx, &structure->a, m->values, structure->kinds, m->f,
                                       rho > 0 ? 4 / (3 * rho) : 0, &structure->aggregates, &structure->p, m->p_values));
-  LAC_TRY(kernels->transpose_values(ctx, &structure->p, m->p_values, m->r_values));
+  LAC_TRY(kernels->transpose_values(ctx, &structure->p, m->p_values, &structure->r, m->r_values));
 done:
   return status;
 }
@@ -180,20 +203,30 @@ done:
   return status;
 }
 
+/// Room for the numbers of a level, and for F of one matrix.
+static lac_status fill_open(lac_context *ctx, smoothed_part *part, const smoothed_structure *structure,
+                            smoothed_numbers *level, lac_array **f) {
+  lac_status status = LAC_OK;
+  int64_t nodes = structure->a.rows, size = structure->size, m = structure->aggregates.m;
+  const int64_t shape[] = {nodes, size, size};
+
+  LAC_TRY(lac_array_create(ctx, part->dtype, part->shape->has_blocks ? 3 : 1, shape, f));
+  LAC_TRY(smoothed_take(ctx, part, nodes, size, size, &level->s));
+  LAC_ALLOC(level->omega, part->items);
+  if (!structure->p.rows) goto done;
+  LAC_TRY(smoothed_take(ctx, part, smoothed_nnz(&structure->p), size, m, &level->p_values));
+  LAC_TRY(smoothed_take(ctx, part, smoothed_nnz(&structure->p), m, size, &level->r_values));
+done:
+  return status;
+}
+
 lac_status smoothed_fill(lac_context *ctx, smoothed_part *part, int l) {
   lac_status status = LAC_OK;
-  const smoothed_structure *structure = &part->shape->level[l];
   smoothed_numbers *level = &part->level[l];
   smoothed_matrix m = {0};
 
   LAC_TRY(smoothed_found_create(ctx, &m.found));
-  LAC_TRY(lac_array_create(ctx, part->dtype, 1, &structure->a.rows, &m.f));
-  LAC_TRY(smoothed_take(ctx, part, structure->a.rows, &level->s));
-  LAC_ALLOC(level->omega, part->items);
-  if (structure->p.rows) {
-    LAC_TRY(smoothed_take(ctx, part, smoothed_nnz(&structure->p), &level->p_values));
-    LAC_TRY(smoothed_take(ctx, part, smoothed_nnz(&structure->p), &level->r_values));
-  }
+  LAC_TRY(fill_open(ctx, part, &part->shape->level[l], level, &m.f));
   for (int64_t item = 0; item < part->items; ++item) {
     LAC_TRY(smoothed_matrix_open(ctx, part, l, item, &m));
     LAC_TRY(matrix_fill(ctx, part, &m, &level->omega[item]));

@@ -9,7 +9,7 @@
 
 enum { SETUP_GOAL = 300 };  // rows of a dense factor that costs less than another level
 static const char SETUP_WORK[] = "the set-up of smoothed aggregation";
-static const double SETUP_THETA = 0.08;
+static const double SETUP_THETA = 0.08, SETUP_BLOCK_THETA = 0.02;
 static const double SETUP_STALL = 0.85;  // a next level with more rows than this share is none
 // Of what stiff rows share with soft ones, a hierarchy in f32 loses this contrast times 6e-8 for each row of an island.
 static const double SETUP_STIFF = 1e5;
@@ -18,7 +18,7 @@ static const double SETUP_ZERO = 100;  // roundings: a pivot of the last level b
 // -- what owns memory ------------------------------------------------------------------------------------------------
 
 static void structure_clear(smoothed_structure *level) {
-  lac_buffer *buffers[] = {level->kinds,     level->aggregates.member, level->aggregates.first, level->p_offsets,
+  lac_buffer *buffers[] = {level->kinds,     level->aggregates.member, level->p_offsets,
                            level->p_columns, level->r_offsets,         level->r_columns};
   lac_pattern_destroy(&level->pattern);
   for (size_t i = 0; i < sizeof buffers / sizeof *buffers; ++i) lac_object_release(buffers[i]);
@@ -56,7 +56,7 @@ static lac_rows rows_of(const lac_pattern *p) { return (lac_rows){p->rows, p->co
 static lac_status setup_interpolation(lac_context *ctx, smoothed_structure *level) {
   lac_status status = LAC_OK;
   const lac_smoothed_kernels *kernels = ctx->kernels->smoothed;
-  int64_t rows = level->a.rows, columns = level->aggregates.columns;
+  int64_t rows = level->a.rows, columns = level->aggregates.count;
 
   LAC_TRY(kernels->interpolate(ctx, &level->a, level->kinds, &level->aggregates, &level->p_offsets, &level->p_columns));
   level->p = (lac_rows){rows, columns, level->p_offsets, level->p_columns, NULL};
@@ -77,14 +77,15 @@ static lac_status setup_next(lac_context *ctx, smoothed_part *part, int l) {
   LAC_TRY(smoothed_matrix_open(ctx, part, l, 0, &m));
   LAC_TRY(ctx->kernels->smoothed->galerkin(ctx, &structure->a, m.values, &structure->p, m.p_values, &structure->r,
                                            m.r_values, &offsets, &columns, &made));
-  LAC_TRY(lac_pattern_adopt(ctx, structure->r.rows, structure->r.rows, structure->pattern->width, &offsets, &columns,
-                            &next->pattern));
+  next->size = part->shape->has_blocks ? structure->aggregates.m : 1;
+  LAC_TRY(lac_pattern_adopt_blocks(ctx, structure->r.rows, structure->r.rows, next->size, next->size,
+                                   structure->pattern->width, &offsets, &columns, &next->pattern));
   next->a = rows_of(next->pattern);
   if (part->items == 1) {
     part->bytes += made->count * (int64_t)lac_dtype_size(part->dtype);
     part->level[l + 1].values = made, made = NULL;
   } else {
-    LAC_TRY(smoothed_take(ctx, part, next->pattern->nnz, &part->level[l + 1].values));
+    LAC_TRY(smoothed_take(ctx, part, next->pattern->nnz, next->size, next->size, &part->level[l + 1].values));
     LAC_TRY(smoothed_item(ctx, part->level[l + 1].values, part->items, 0, &first));
     LAC_TRY(ctx->backend->copy(ctx, made, first));
     LAC_TRY(smoothed_galerkin(ctx, part, l, 1));
@@ -102,88 +103,87 @@ done:
 typedef struct setup_course {
   const lac_precondition *options;
   double theta;
-  int m;               // near-null vectors; 0: constants
-  lac_array *vectors;  // [rows, m] of the present level, f64 or c128
-  lac_buffer *node;    // where runs of rows that stay together begin, and the end of the last; NULL: rows
-  lac_array *found;    // by kernels
+  smoothed_modes modes;  // of the present level
+  lac_array *found;      // by kernels
 } setup_course;
 
-/// The near-null vectors in double precision, and the nodes of the finest level.
-static lac_status course_open(lac_context *ctx, const lac_setup *setup, lac_dtype dtype, setup_course *course) {
+static lac_status course_open(lac_context *ctx, const lac_setup *setup, setup_course *course) {
   lac_status status = LAC_OK;
-  const lac_array *given = setup->options->preconditioner.near_null;
-  lac_dtype wide = lac_dtype_is_complex(dtype) ? LAC_C128 : LAC_F64;
-  int64_t n = setup->pattern->rows, block = 1;
+  const lac_precondition *options = &setup->options->preconditioner;
 
+  course->options = options;
   LAC_TRY(smoothed_found_create(ctx, &course->found));
-  course->options = &setup->options->preconditioner;
-  course->theta = course->options->strength > 0 ? course->options->strength : SETUP_THETA;
-  if (!given || given->count == 0) goto done;
-  LAC_CHECK(lac_dtype_is_complex(dtype) || !lac_dtype_is_complex(given->meta.dtype), LAC_ERR_DTYPE,
-            "multigrid: near_null is complex and the matrix is real; give its real and imaginary parts as columns");
-  course->m = (int)given->meta.shape[1];
-  LAC_TRY(lac_array_create(ctx, wide, 2, given->meta.shape, &course->vectors));
-  LAC_TRY(ctx->kernels->cast(ctx, given, course->vectors));
-  if (course->m == 1) goto done;
-  block = lac_setup_blocks(setup->pattern, course->m < 8 ? course->m : 8);
-  if (block == 1) block = course->m == 3 ? 2 : course->m == 6 ? 3 : 1;  // rigid motions of two and three dimensions
-  if (n % block) block = 1;
-  LAC_TRY(lac_buffer_create(ctx, LAC_I64, n / block + 1, &course->node));
-  for (int64_t i = 0; i <= n / block; ++i) lac_buffer_set(course->node, i, i * block);
+  LAC_TRY(smoothed_modes_open(ctx, setup, &course->modes));
+  course->theta = course->modes.m > 1 ? SETUP_BLOCK_THETA : SETUP_THETA;
+  if (options->strength != 0) course->theta = options->strength > 0 ? options->strength : 0;
 done:
   return status;
 }
 
 static void course_close(setup_course *course) {
-  lac_array_destroy(&course->vectors);
+  smoothed_modes_close(&course->modes);
   lac_array_destroy(&course->found);
-  lac_object_release(course->node);
 }
 
-/// The tentative interpolation of near-null vectors; the nodes of the next level are the columns of this one's
-/// aggregates.
+/// The tentative interpolation of near-null vectors; what is left of them is the next level's.
 static lac_status course_tentative(lac_context *ctx, lac_dtype dtype, smoothed_structure *level, setup_course *course) {
   lac_status status = LAC_OK;
   lac_aggregates *aggregates = &level->aggregates;
   lac_array *next = NULL;
-  double found[2];
 
-  LAC_TRY(ctx->kernels->smoothed->tentative(ctx, dtype, aggregates, course->vectors, &aggregates->first,
-                                            &aggregates->basis, &next, course->found));
-  LAC_TRY(smoothed_found_read(ctx, course->found, found));
-  aggregates->columns = (int64_t)found[0];
-  aggregates->m = course->m;
-  lac_array_destroy(&course->vectors);
-  course->vectors = next;
-  if (!course->node) goto done;
-  lac_object_release(course->node);
-  course->node = lac_object_retain(aggregates->first);
+  LAC_TRY(ctx->kernels->smoothed->tentative(ctx, dtype, aggregates, course->modes.vectors, &aggregates->basis, &next));
+  aggregates->m = course->modes.m;
+  lac_array_destroy(&course->modes.vectors);
+  course->modes.vectors = next;
 done:
   return status;
 }
 
-/// Which entries are strong, and aggregates along them: of nodes, or of rows where there is one near-null vector.
-static lac_status course_aggregate(lac_context *ctx, const smoothed_part *part, int l, setup_course *course) {
+/// Aggregates of rows along strong entries.
+static lac_status course_rows(lac_context *ctx, const smoothed_part *part, int l, setup_course *course) {
   lac_status status = LAC_OK;
   const lac_smoothed_kernels *kernels = ctx->kernels->smoothed;
   smoothed_structure *level = &part->shape->level[l];
   const lac_array *values = part->level[l].values;
-  lac_aggregates *aggregates = &level->aggregates;
   double found[2];
 
-  // Rows of nodes are all smoothed by: a weak entry on the diagonal would spoil the other near-null vectors.
-  LAC_TRY(kernels->strength(ctx, &level->a, part->items, values, course->node ? 0 : course->theta, &level->kinds,
-                            course->found));
+  LAC_TRY(kernels->strength(ctx, &level->a, part->items, values, course->theta, &level->kinds, course->found));
   LAC_TRY(smoothed_found_read(ctx, course->found, found));
   level->weak = (int64_t)found[0];
-  if (course->node) {
-    LAC_TRY(kernels->aggregate_nodes(ctx, &level->a, part->items, values, course->theta, course->node,
-                                     &aggregates->member, course->found));
-  } else {
-    LAC_TRY(kernels->aggregate(ctx, &level->a, values, level->kinds, &aggregates->member, course->found));
-  }
+  LAC_TRY(kernels->aggregate(ctx, &level->a, values, level->kinds, &level->aggregates.member, course->found));
+done:
+  return status;
+}
+
+/// Aggregates of nodes along strong blocks. All blocks are smoothed by: a weak one on the diagonal would spoil the other
+/// near-null vectors.
+static lac_status course_nodes(lac_context *ctx, const smoothed_part *part, int l, setup_course *course) {
+  lac_status status = LAC_OK;
+  const lac_smoothed_kernels *kernels = ctx->kernels->smoothed;
+  smoothed_structure *level = &part->shape->level[l];
+  int64_t nnz = smoothed_nnz(&level->a);
+  lac_array *sizes = NULL;
+  lac_buffer *kinds = NULL;
+
+  LAC_TRY(lac_array_create(ctx, LAC_F64, 1, &nnz, &sizes));
+  LAC_TRY(kernels->sizes(ctx, &level->a, part->items, part->level[l].values, sizes));
+  LAC_TRY(kernels->strength(ctx, &level->a, 1, sizes, 0, &level->kinds, course->found));
+  LAC_TRY(kernels->strength(ctx, &level->a, 1, sizes, course->theta, &kinds, course->found));
+  LAC_TRY(kernels->aggregate(ctx, &level->a, sizes, kinds, &level->aggregates.member, course->found));
+done:
+  lac_array_destroy(&sizes);
+  lac_object_release(kinds);
+  return status;
+}
+
+static lac_status course_aggregate(lac_context *ctx, const smoothed_part *part, int l, setup_course *course) {
+  lac_status status = LAC_OK;
+  lac_aggregates *aggregates = &part->shape->level[l].aggregates;
+  double found[2];
+
+  LAC_TRY((part->shape->has_blocks ? course_nodes : course_rows)(ctx, part, l, course));
   LAC_TRY(smoothed_found_read(ctx, course->found, found));
-  aggregates->count = aggregates->columns = (int64_t)found[0];
+  aggregates->count = (int64_t)found[0];
   aggregates->m = 1;
 done:
   return status;
@@ -195,8 +195,9 @@ static lac_status setup_aggregates(lac_context *ctx, smoothed_part *part, int l,
   smoothed_structure *level = &part->shape->level[l];
 
   LAC_TRY(course_aggregate(ctx, part, l, course));
-  if (course->m) LAC_TRY(course_tentative(ctx, part->dtype, level, course));
-  *goes_on = level->aggregates.columns > 0 && (double)level->aggregates.columns < SETUP_STALL * (double)level->a.rows;
+  if (course->modes.vectors) LAC_TRY(course_tentative(ctx, part->dtype, level, course));
+  *goes_on = level->aggregates.count > 0 &&
+             (double)(level->aggregates.count * level->aggregates.m) < SETUP_STALL * (double)smoothed_rows(level);
 done:
   return status;
 }
@@ -205,7 +206,7 @@ done:
 static bool setup_is_last(const smoothed_part *part, int l, const setup_course *course) {
   int64_t goal = lac_coarse_rows(course->options);
   if (goal > SETUP_GOAL) goal = SETUP_GOAL;
-  return part->shape->level[l].a.rows <= goal || l + 1 >= lac_coarse_levels(course->options);
+  return smoothed_rows(&part->shape->level[l]) <= goal || l + 1 >= lac_coarse_levels(course->options);
 }
 
 static lac_status setup_levels(lac_context *ctx, smoothed_part *part, setup_course *course) {
@@ -236,13 +237,13 @@ static lac_status setup_last(lac_context *ctx, const lac_setup *setup, smoothed_
   smoothed_structure *structure = &part->shape->level[l];
   double rounding = SETUP_ZERO * (lac_dtype_real(part->dtype) == LAC_F32 ? FLT_EPSILON : DBL_EPSILON);
 
-  if (structure->a.rows <= lac_coarse_rows(&setup->options->preconditioner)) {
+  if (smoothed_rows(structure) <= lac_coarse_rows(&setup->options->preconditioner)) {
     LAC_TRY(
         lac_coarse_create(ctx, structure->pattern, part->level[l].values, part->is_hermitian, rounding, &part->coarse));
     part->bytes += lac_coarse_bytes(part->coarse);
     goto done;
   }
-  if (!structure->kinds) {
+  if (!structure->kinds && !part->shape->has_blocks) {
     LAC_TRY(smoothed_found_create(ctx, &found));
     LAC_TRY(ctx->kernels->smoothed->strength(ctx, &structure->a, part->items, part->level[l].values, 0,
                                              &structure->kinds, found));
@@ -255,13 +256,13 @@ done:
 
 static int64_t buffer_bytes(const lac_buffer *b) { return b ? b->count * (b->type == LAC_I32 ? 4 : 8) : 0; }
 
-/// What a level holds; of the finest not the pattern, which is the caller's.
+/// What a level holds; of the finest not the pattern, which is the caller's unless it is one of nodes.
 static int64_t structure_bytes(const smoothed_structure *s, int l, size_t number) {
-  int64_t bytes = buffer_bytes(s->kinds) + buffer_bytes(s->aggregates.member) + buffer_bytes(s->aggregates.first);
+  int64_t bytes = buffer_bytes(s->kinds) + buffer_bytes(s->aggregates.member);
   bytes += buffer_bytes(s->p_offsets) + buffer_bytes(s->p_columns);
   bytes += buffer_bytes(s->r_offsets) + buffer_bytes(s->r_columns);
   if (s->aggregates.basis) bytes += s->aggregates.basis->count * (int64_t)number;
-  if (l) bytes += buffer_bytes(s->a.offsets) + buffer_bytes(s->a.columns);
+  if (l || s->size > 1) bytes += buffer_bytes(s->a.offsets) + buffer_bytes(s->a.columns);
   return bytes;
 }
 
@@ -278,17 +279,48 @@ static lac_dtype setup_dtype(const lac_setup *setup) {
   return dtype == LAC_F64 ? LAC_F32 : dtype == LAC_C128 ? LAC_C64 : dtype;
 }
 
-/// A part with the finest level's values.
-static lac_status part_open(lac_context *ctx, const lac_setup *setup, smoothed_part **out) {
+/// A shape with the structure of the finest level: the caller's, or that of nodes.
+static lac_status shape_open(lac_context *ctx, const lac_setup *setup, const smoothed_modes *modes,
+                             smoothed_shape **out) {
+  lac_status status = LAC_OK;
+  smoothed_structure *level;
+  smoothed_shape *shape = NULL;
+  lac_rows entries = rows_of(setup->pattern);
+  lac_buffer *offsets = NULL, *columns = NULL;
+  int64_t size = modes->size;
+
+  LAC_ALLOC(shape, 1);
+  lac_object_init(&shape->object, &SHAPE_KIND);
+  shape->has_blocks = size > 1 || modes->m > 1;
+  level = &shape->level[0];
+  level->size = size;
+  if (size > 1) {
+    LAC_TRY(ctx->kernels->smoothed->nodes(ctx, &entries, size, &offsets, &columns));
+    LAC_TRY(lac_pattern_adopt_blocks(ctx, entries.rows / size, entries.rows / size, size, size, setup->pattern->width,
+                                     &offsets, &columns, &level->pattern));
+  } else {
+    level->pattern = lac_pattern_retain(setup->pattern);
+  }
+  level->a = rows_of(level->pattern);
+  *out = shape, shape = NULL;
+done:
+  lac_object_release(shape);
+  lac_object_release(offsets);
+  lac_object_release(columns);
+  return status;
+}
+
+/// A part with the finest level's values; it takes the shape over, also where it fails.
+static lac_status part_open(lac_context *ctx, const lac_setup *setup, lac_dtype dtype, smoothed_shape *shape,
+                            smoothed_part **out) {
   lac_status status = LAC_OK;
   smoothed_part *part = NULL;
   const lac_meta *meta = &setup->values->meta;
 
-  LAC_CHECK(ctx->kernels->smoothed, LAC_ERR_UNSUPPORTED, "smoothed aggregation: the backend '%s' has no kernels for it",
-            ctx->backend->name);
   LAC_ALLOC(part, 1);
+  part->shape = shape, shape = NULL;
   part->outer = meta->dtype;
-  part->dtype = setup_dtype(setup);
+  part->dtype = dtype;
   part->items = meta->ndim > 1 ? meta->shape[0] : 1;
   part->is_hermitian = setup->is_hermitian;
   part->degree = setup->is_hermitian && setup->options->preconditioner.degree != 1 ? 2 : 1;
@@ -296,21 +328,22 @@ static lac_status part_open(lac_context *ctx, const lac_setup *setup, smoothed_p
   *out = part, part = NULL;
 done:
   smoothed_destroy(part);
+  lac_object_release(shape);
   return status;
 }
 
 lac_status smoothed_create(lac_context *ctx, const lac_setup *setup, void **out) {
   lac_status status = LAC_OK;
   smoothed_part *part = NULL;
+  smoothed_shape *shape = NULL;
   setup_course course = {0};
 
+  LAC_CHECK(ctx->kernels->smoothed, LAC_ERR_UNSUPPORTED, "smoothed aggregation: the backend '%s' has no kernels for it",
+            ctx->backend->name);
   LAC_TRY(lac_pattern_host(ctx, setup->pattern));
-  LAC_TRY(part_open(ctx, setup, &part));
-  LAC_TRY(course_open(ctx, setup, part->dtype, &course));
-  LAC_ALLOC(part->shape, 1);
-  lac_object_init(&part->shape->object, &SHAPE_KIND);
-  part->shape->level[0].pattern = lac_pattern_retain(setup->pattern);
-  part->shape->level[0].a = rows_of(setup->pattern);
+  LAC_TRY(course_open(ctx, setup, &course));
+  LAC_TRY(shape_open(ctx, setup, &course.modes, &shape));
+  LAC_TRY(part_open(ctx, setup, setup_dtype(setup), shape, &part));
   LAC_TRY(setup_levels(ctx, part, &course));
   LAC_TRY(setup_last(ctx, setup, part));
   shape_count(part->shape, part->dtype);
@@ -327,12 +360,12 @@ lac_status smoothed_refresh(lac_context *ctx, const lac_setup *setup, const void
   smoothed_part *part = NULL;
 
   if (setup_dtype(setup) != old->dtype) return smoothed_create(ctx, setup, out);
-  LAC_TRY(part_open(ctx, setup, &part));
-  part->shape = lac_object_retain(old->shape);
+  LAC_TRY(part_open(ctx, setup, old->dtype, lac_object_retain(old->shape), &part));
   for (int l = 0; l + 1 < part->shape->levels; ++l) {
+    const smoothed_structure *next = &part->shape->level[l + 1];
     LAC_TRY(lac_context_look(ctx, SETUP_WORK));
     LAC_TRY(smoothed_fill(ctx, part, l));
-    LAC_TRY(smoothed_take(ctx, part, smoothed_nnz(&part->shape->level[l + 1].a), &part->level[l + 1].values));
+    LAC_TRY(smoothed_take(ctx, part, smoothed_nnz(&next->a), next->size, next->size, &part->level[l + 1].values));
     LAC_TRY(smoothed_galerkin(ctx, part, l, 0));
   }
   LAC_TRY(setup_last(ctx, setup, part));

@@ -9,9 +9,9 @@
 static void smoothed_report(const void *self, lac_setup_figures *finding) {
   const smoothed_part *part = self;
   const smoothed_shape *shape = part->shape;
-  double entries = 0, first = (double)smoothed_nnz(&shape->level[0].a);
+  double entries = 0, first = (double)smoothed_entries(&shape->level[0]);
 
-  for (int l = 0; l < shape->levels; ++l) entries += (double)smoothed_nnz(&shape->level[l].a);
+  for (int l = 0; l < shape->levels; ++l) entries += (double)smoothed_entries(&shape->level[l]);
   finding->bytes = part->bytes + shape->bytes;
   finding->levels = shape->levels;
   finding->complexity = first > 0 ? entries / first : 1;
@@ -25,13 +25,15 @@ static lac_status smoothed_describe(lac_context *ctx, const void *self, char **t
   char *line = NULL;
 
   LAC_ALLOC(line, room);
-  at += (size_t)snprintf(line, room, "smoothed aggregation, %s, %s smoother\n", lac_dtype_name(part->dtype),
-                         part->degree > 1 ? "Chebyshev" : "diagonal");
+  at += (size_t)snprintf(line, room, "smoothed aggregation, %s, %s%s smoother\n", lac_dtype_name(part->dtype),
+                         part->shape->level[0].size > 1 ? "block " : "", part->degree > 1 ? "Chebyshev" : "diagonal");
   for (int l = 0; l < part->shape->levels; ++l) {
     const smoothed_structure *level = &part->shape->level[l];
     bool is_direct = l + 1 == part->shape->levels && part->coarse;
-    at += (size_t)snprintf(line + at, room - at, "level %d: %lld rows, %lld entries%s\n", l, (long long)level->a.rows,
-                           (long long)smoothed_nnz(&level->a), is_direct ? ", solved directly" : "");
+    at += (size_t)snprintf(line + at, room - at, "level %d: %lld rows", l, (long long)smoothed_rows(level));
+    if (level->size > 1) at += (size_t)snprintf(line + at, room - at, " in nodes of %lld", (long long)level->size);
+    at += (size_t)snprintf(line + at, room - at, ", %lld entries%s\n", (long long)smoothed_entries(level),
+                           is_direct ? ", solved directly" : "");
   }
   *text = line;
 done:
