@@ -4,6 +4,7 @@
 LACUNA_BENCH_PEERS=0   times our own calls alone: peers and the triad are left out, and with them every bar on speed;
                        answers are checked as ever
 LACUNA_BENCH_QUICK=1   smaller sizes and shorter measurements where a benchmark takes long
+LACUNA_BENCH_ONLY=WORD only the problems whose names have the word, where a benchmark has many (hard)
 LACUNA_BENCH_ROWS      the file to which rows are appended (default: build/bench.jsonl)
 """
 
@@ -30,6 +31,7 @@ PLAN_BYTES = 4 << 30  # of kept plans: the largest product here has 64 million e
 MAX_RESIDUAL = {"f64": 1e-13, "f32": 1e-5}
 PEERS = os.environ.get("LACUNA_BENCH_PEERS") != "0"
 QUICK = os.environ.get("LACUNA_BENCH_QUICK") == "1"
+ONLY = os.environ.get("LACUNA_BENCH_ONLY", "")
 ROWS = os.environ.get("LACUNA_BENCH_ROWS", os.path.join(ROOT, "build", "bench.jsonl"))
 
 

@@ -42,18 +42,31 @@ class Peer:
     threads: int  # or ranks
     options: list
 
-    def run(self, system, rtol, seconds):
+    def run(self, system, rtol, seconds, limit=600):
+        """The best repetition; a subprocess.TimeoutExpired where none ended within the limit."""
         env = dict(os.environ, OMP_NUM_THREADS=str(1 if "mpirun" in self.command else self.threads),
                    OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")  # fmt: skip
-        out = _run([*self.command, system, str(rtol), str(seconds), *self.options], env=env, timeout=600)
+        command = ["timeout", str(limit), *self.command, system, str(rtol), str(seconds), *self.options]
+        try:
+            out = _run(command, env=env)
+        except subprocess.CalledProcessError as error:
+            out = error.stdout
+            if error.returncode != 124:
+                raise
+        if not out:  # the command timeout ends mpirun with all its ranks, which a kill would not
+            raise subprocess.TimeoutExpired(command, limit)
         rows = [line.split() for line in out.splitlines()]
         return min((Ran(float(a), float(b), int(c), float(d)) for a, b, c, d in rows), key=lambda ran: ran.seconds)
 
 
-def write_system(path, a, b):
-    """{n, nnz: int64; offsets, columns: int32; values, b: double}, as the programs read it."""
+def write_system(path, a, b, near_null=None, block=1):
+    """{n, nnz: int64; offsets, columns: int32; values, b: double}, as the programs read it; and where near-null vectors
+    are known {m, block: int64; vectors: double, (n, m) by rows}, block being the unknowns of a node."""
+    parts = [np.array([a.shape[0], a.nnz], np.int64), a.indptr, a.indices, a.data, b]
+    if near_null is not None:
+        parts += [np.array([near_null.shape[1], block], np.int64), np.ascontiguousarray(near_null, float)]
     with open(path, "wb") as file:
-        for part in (np.array([a.shape[0], a.nnz], np.int64), a.indptr, a.indices, a.data, b):
+        for part in parts:
             part.tofile(file)
 
 
@@ -92,9 +105,15 @@ def _petsc():
     return _build("petsc", "petsc.c", ["mpicc", "-O2", *flags[0], os.path.join(HERE, "petsc.c"), *flags[1]])
 
 
-def find(dimensions=2):
-    """The peers that can be had here, with the settings that were best of those tried."""
+def _pyamg():
+    __import__("pyamg")
+    return [sys.executable, os.path.join(HERE, "pyamg_solve.py")]
+
+
+def find(dimensions=2, krylov="cg", with_pyamg=False):
+    """The peers that can be had here, with the settings that were best of those tried; krylov: "cg" or "gmres"."""
     strong = "0.5" if dimensions == 3 else "0.25"
+    outer = [] if krylov == "cg" else "-ksp_type gmres -ksp_pc_side right -ksp_gmres_restart 60".split()
     hypre = f"-pc_type hypre -pc_hypre_type boomeramg -pc_hypre_boomeramg_strong_threshold {strong}".split()
     gamg = "-pc_type gamg -pc_gamg_threshold 0.02".split()
     peers = []
@@ -102,13 +121,19 @@ def find(dimensions=2):
     def add(what, make):
         try:
             peers.extend(make())
-        except (OSError, subprocess.SubprocessError, IndexError) as error:
+        except (OSError, subprocess.SubprocessError, IndexError, ImportError) as error:
             print(f"{what} cannot be had here and is left out: {getattr(error, 'stderr', None) or error}".strip())
 
     def ranked(name, options):
-        return [Peer(f"{name}, {n} rank{'s' * (n > 1)}", ["mpirun", "-n", str(n), _petsc()], n, options) for n in (2, 1)]
+        return [Peer(f"{name}, {n} rank{'s' * (n > 1)}", ["mpirun", "-n", str(n), _petsc()], n, options + outer) for n in (2, 1)]
+
+    def amgcl(name, *flags):
+        return Peer(name, [_amgcl(*flags)], 2, ["0.08", krylov])
 
     add("PETSc with hypre", lambda: ranked("hypre BoomerAMG", hypre))
     add("PETSc", lambda: ranked("PETSc GAMG", gamg))
-    add("AMGCL", lambda: [Peer("AMGCL f64", [_amgcl()], 2, []), Peer("AMGCL f32", [_amgcl("-DSINGLE")], 2, [])])
+    add("AMGCL", lambda: [amgcl("AMGCL f64"), amgcl("AMGCL f32", "-DSINGLE")])
+    if with_pyamg:
+        kinds = {"smoothed": "pyamg, smoothed aggregation", "classical": "pyamg, Ruge-Stueben"}
+        add("pyamg", lambda: [Peer(name, _pyamg(), 2, [kind, krylov]) for kind, name in kinds.items()])
     return peers

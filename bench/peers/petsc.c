@@ -7,7 +7,7 @@
 ///
 /// Prints a line for each repetition until the time is over: set-up seconds, solve seconds, iterations, |b - A x| / |b|. The
 /// matrix is assembled once; each repetition makes a new KSP, so that set-up is what new values on a new pattern cost.
-/// The norm is the unpreconditioned one: PETSc's default stops too early.
+/// The norm is the unpreconditioned one: PETSc's default stops too early. Near-null vectors in the file are the matrix's.
 
 #include <petscksp.h>
 #include <stdint.h>
@@ -26,10 +26,48 @@ static PetscErrorCode read_at(FILE *file, int64_t place, void *to, size_t size, 
   PetscFunctionReturn(0);
 }
 
-/// The rows of this rank of {n, nnz: int64; offsets, columns: int32; values, b: double}.
+/// {m, block: int64} at a place of a file; {0, 1} where it ends before.
+static void read_near(FILE *file, int64_t place, int64_t near[2]) {
+  if (fseek(file, (long)place, SEEK_SET) != 0 || fread(near, sizeof *near, 2, file) != 2) near[0] = 0, near[1] = 1;
+}
+
+/// The matrix gets the vectors (n, m) that lie by rows at a place of a file, made orthonormal.
+static PetscErrorCode near_null_read(FILE *file, int64_t place, PetscInt first, const int64_t near[2], Mat a) {
+  PetscInt rows, m = (PetscInt)near[0];
+  PetscScalar *values;
+  MatNullSpace space;
+  Vec *vectors;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatSetBlockSize(a, (PetscInt)near[1]));
+  PetscCall(MatGetLocalSize(a, &rows, NULL));
+  PetscCall(PetscMalloc2(rows * m, &values, m, &vectors));
+  PetscCall(read_at(file, place + 8 * (int64_t)first * m, values, 8, (size_t)(rows * m)));
+  for (PetscInt j = 0; j < m; j++) {
+    PetscCall(MatCreateVecs(a, NULL, &vectors[j]));
+    for (PetscInt i = 0; i < rows; i++) PetscCall(VecSetValue(vectors[j], first + i, values[i * m + j], INSERT_VALUES));
+    PetscCall(VecAssemblyBegin(vectors[j]));
+    PetscCall(VecAssemblyEnd(vectors[j]));
+    for (PetscInt k = 0; k < j; k++) {
+      PetscScalar along;
+      PetscCall(VecDot(vectors[j], vectors[k], &along));
+      PetscCall(VecAXPY(vectors[j], -along, vectors[k]));
+    }
+    PetscCall(VecNormalize(vectors[j], NULL));
+  }
+  PetscCall(MatNullSpaceCreate(PETSC_COMM_WORLD, PETSC_FALSE, m, vectors, &space));
+  PetscCall(MatSetNearNullSpace(a, space));
+  PetscCall(MatNullSpaceDestroy(&space));
+  for (PetscInt j = 0; j < m; j++) PetscCall(VecDestroy(&vectors[j]));
+  PetscCall(PetscFree2(values, vectors));
+  PetscFunctionReturn(0);
+}
+
+/// The rows of this rank of {n, nnz: int64; offsets, columns: int32; values, b: double}, and of {m, block: int64;
+/// vectors: double} where they are there.
 static PetscErrorCode problem_read(const char *path, problem *p) {
   FILE *file = fopen(path, "rb");
-  int64_t head[2], at_columns, at_values, at_b;
+  int64_t head[2], near[2], at_columns, at_values, at_b, at_near;
   PetscInt rows = PETSC_DECIDE, n, first, count, *offsets, *columns;
   PetscScalar *values, *b;
 
@@ -37,7 +75,9 @@ static PetscErrorCode problem_read(const char *path, problem *p) {
   PetscCheck(file, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "cannot read %s", path);
   PetscCall(read_at(file, 0, head, sizeof *head, 2));
   n = (PetscInt)head[0];
-  PetscCall(PetscSplitOwnership(PETSC_COMM_WORLD, &rows, &n));
+  at_near = (int64_t)sizeof head + 4 * (head[0] + 1) + 12 * head[1] + 8 * head[0];
+  read_near(file, at_near, near);
+  PetscCall(PetscSplitOwnershipBlock(PETSC_COMM_WORLD, (PetscInt)near[1], &rows, &n));
   PetscCallMPI(MPI_Scan(&rows, &first, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
   first -= rows;
   at_columns = (int64_t)sizeof head + 4 * (head[0] + 1);
@@ -50,9 +90,10 @@ static PetscErrorCode problem_read(const char *path, problem *p) {
   PetscCall(read_at(file, at_columns + 4 * (int64_t)offsets[0], columns, 4, (size_t)count));
   PetscCall(read_at(file, at_values + 8 * (int64_t)offsets[0], values, 8, (size_t)count));
   PetscCall(read_at(file, at_b + 8 * (int64_t)first, b, 8, (size_t)rows));
-  fclose(file);
   for (PetscInt i = rows; i >= 0; i--) offsets[i] -= offsets[0];
   PetscCall(MatCreateMPIAIJWithArrays(PETSC_COMM_WORLD, rows, rows, n, n, offsets, columns, values, &p->a));
+  if (near[0] > 0) PetscCall(near_null_read(file, at_near + (int64_t)sizeof near, first, near, p->a));
+  fclose(file);
   PetscCall(MatCreateVecs(p->a, &p->x, &p->b));
   PetscCall(VecDuplicate(p->b, &p->r));
   for (PetscInt i = 0; i < rows; i++) PetscCall(VecSetValue(p->b, first + i, b[i], INSERT_VALUES));
