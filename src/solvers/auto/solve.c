@@ -24,15 +24,17 @@ const lac_factor *lac_auto_inner(const lac_factor *f) {
 typedef struct solve_watch {
   lac_watch watch;
   const lac_factor *f;
+  bool is_hermitian;
   double columns;      // of all matrices
   lac_auto_cost cost;  // once it is known
   bool has_left;
 } solve_watch;
 
-/// Of this many matrices of this dtype; infinite where there is no room for it.
+/// Of this many matrices of this dtype, by LU where they are not Hermitian; infinite where there is no room for it.
 static double watch_price(const solve_watch *w) {
   const lac_factor *f = w->f;
-  double items = (double)f->items, flops = lac_dtype_is_complex(f->meta.dtype) ? 4 : 1;
+  double both = w->is_hermitian ? 1 : 2, items = both * (double)f->items;
+  double flops = lac_dtype_is_complex(f->meta.dtype) ? 4 : 1;
   double limit = (double)f->core->options.max_bytes;
   double room = limit > 0 ? limit : 0.5 * (double)lac_memory_available();
 
@@ -79,7 +81,7 @@ static solve_watch watch_begin(const lac_factor *f, const lac_factor *last, cons
   const lac_auto_core *c = f->core->part;
   const lac_pattern *pattern = f->core->pattern;
   const lac_array *b = job->b;
-  solve_watch w = {.f = f, .cost = c->cost};
+  solve_watch w = {.f = f, .cost = c->cost, .is_hermitian = lac_krylov_of(last)->is_hermitian};
 
   w.columns = (double)job->batch->count * (double)b->meta.shape[b->meta.ndim - 1];
   w.watch.per_iteration = w.columns * lac_price_iteration(pattern, lac_factor_report(last).complexity);

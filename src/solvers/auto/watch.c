@@ -13,7 +13,7 @@ static void watch_note(lac_watch *w, int64_t iteration, double excess) {
   double now = excess > 1 ? log(excess) : 0;
 
   if (iteration <= 0) {
-    w->first = w->best = w->recent = w->older = isfinite(now) ? now : 0;
+    w->best = w->recent = w->older = isfinite(now) ? now : 0;
     w->recent_at = w->older_at = 0;
     return;
   }
@@ -23,23 +23,20 @@ static void watch_note(lac_watch *w, int64_t iteration, double excess) {
   w->recent = w->best, w->recent_at = iteration;
 }
 
-/// Iterations to the tolerance, by the better of two rates.
+/// Iterations to the tolerance at the rate of late.
 static double watch_iterations(const lac_watch *w, int64_t iteration) {
-  double since_start = (w->first - w->best) / (double)iteration;
-  double of_late = (w->older - w->best) / (double)(iteration - w->older_at);
-  double rate = fmax(since_start, of_late);
+  double rate = (w->older - w->best) / (double)(iteration - w->older_at);
   if (w->best <= 0) return 0;
   return rate > 0 ? w->best / rate : INFINITY;
 }
 
 static bool watch_asks(const lac_watch *w) {
-  return w->spent >= w->analysis / 2 && w->spent + w->rest >= 4 * w->analysis &&
+  return w->spent >= w->analysis / 4 && w->spent + w->rest >= 2.5 * w->analysis &&
          w->rest > w->analysis + w->guess / watch_doubt;
 }
 
 static bool watch_leaves(const lac_watch *w) {
-  double factor = w->spent < w->direct / 4 ? 8 : w->spent < w->direct / 2 ? 2 : 1;
-  return w->rest > factor * w->direct;
+  return w->spent >= w->direct / 4 && w->rest > (w->spent < w->direct / 2 ? 2 : 1) * w->direct;
 }
 
 lac_watch_verdict lac_watch_look(lac_watch *w, int64_t iteration, double excess) {

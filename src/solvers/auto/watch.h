@@ -5,13 +5,16 @@
 /// Like renting or buying skis: what an iteration has yet to take is foreseen from its rate, what a direct factor takes
 /// is known after an analysis. Both are counted (cost.h), so that the verdict depends on the matrix and b alone.
 ///
-///     rate      of log |r|: the better of that since the start and that of late; CG may stand for long and then fall
+///     rate      of log |r| over the last half to three quarters of the iterations: what falls quickly at first says
+///               little of the rest, and CG may stand for long and then fall
 ///     rest      iterations to the tolerance at that rate, times the price of one
-///     ask       once half the price of an analysis is spent, and the whole is foreseen to be four times it
-///     leave     once spent   at once   direct / 4   direct / 2
-///               rest beyond  8         2            1            times direct
+///     ask       once a quarter of the price of an analysis is spent, and the whole is foreseen to be 2.5 times it
+///     leave     once spent       direct / 4   direct / 2
+///               and rest beyond  2            1            times direct
 ///
-/// So what is spent before it is left is at most about half of what the direct way takes, unless the rate deceives.
+/// So what is spent before it is left is a quarter to a half of what the direct way takes, and of a steady iteration
+/// all of it is within 1.5 times the better way. One that stands still and then falls at once is left too early at
+/// times; it costs at most 5 times what it would have.
 
 #ifndef LACUNA_SOLVERS_AUTO_WATCH_H
 #define LACUNA_SOLVERS_AUTO_WATCH_H
@@ -27,7 +30,7 @@ typedef struct lac_watch {
   double guess;          // of the other way, before it is asked about,
   double direct;         // and when it was; negative: it was not
   double spent, rest;    // so far, and from here on at the rate that is seen
-  double first, best;    // log of |r| over what is asked: at the start, and the least so far
+  double best;           // log of |r| over what is asked, the least so far
   int64_t recent_at, older_at;
   double recent, older;  // the least up to these iterations: `older` is from a quarter to a half of all of them
 } lac_watch;
