@@ -85,8 +85,9 @@ typedef struct lac_precondition {
   lac_multigrid_kind kind;
   double
       strength;  ///< smoothed aggregation: entries below this share of sqrt(a_ii a_jj) are weak: 0.08, halved at each level
-  const lac_array
-      *near_null;      ///< [n, m]: what coarse levels must hold, rigid motions for elasticity; NULL: constants. Held
+  const lac_array *
+      near_null;  ///< [n, m]: what coarse levels must hold, rigid motions for elasticity; NULL: constants. Held. A hint:
+                  ///< LAC_METHOD_AUTO may still take a direct factor
   int full_precision;  ///< 1: the hierarchy has the dtype of the matrix; 0: f32 (c64)
   int coarse_rows;     ///< the coarsest level is solved directly where it has at most so many rows, else smoothed: 700
   int max_levels;      ///< 30; more than 32 are 32
