@@ -56,7 +56,8 @@ typedef struct lac_solve_job {
   const lac_array *b;
   const lac_array *x0;  // where to start; NULL: zero
   lac_array *x;
-  int64_t judged_from;  // rows of x from here on must have digits that are certain; LAC_UNJUDGED: none
+  int64_t judged_from;                  // rows of x from here on must have digits that are certain; LAC_UNJUDGED: none
+  const struct lac_onlooker *onlooker;  // of an iteration (krylov.h); or NULL
 } lac_solve_job;
 
 enum { LAC_UNJUDGED = -1 };  // of lac_solve_job.judged_from: the caller judges by itself, or any solution will do

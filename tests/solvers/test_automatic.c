@@ -224,6 +224,117 @@ static void a_solver_remembers_that_iterating_failed(lac_context *ctx) {
   iterative_close(&s);
 }
 
+// -- an iteration that is watched ------------------------------------------------------------------------------------
+
+/// Edges of weights from 1e-4 to 1e4 in place of a cube's, and 0.1 on the diagonal besides.
+static void weigh_edges(const lac_pattern *pattern, lac_array *values) {
+  double *a = lac_array_edit(values);
+  for (int64_t i = 0; i < pattern->rows; i++) {
+    int64_t begin = lac_buffer_get(pattern->offsets, i), end = lac_buffer_get(pattern->offsets, i + 1),
+            diagonal = begin;
+    double sum = 0.1;
+    for (int64_t p = begin; p < end; p++) {
+      int64_t j = lac_buffer_get(pattern->columns, p);
+      if (j == i) diagonal = p;
+      if (j == i) continue;
+      a[p] = -pow(10, 4 * sin((double)((i < j ? i : j) * 7919 + (i < j ? j : i) * 104729)));
+      sum -= a[p];
+    }
+    a[diagonal] = sum;
+  }
+}
+
+/// |b - A x| / |b| of one column.
+static double residual_of(const direct_system *s, const lac_array *b, const lac_array *x) {
+  const double *a = lac_array_data(s->values), *f = lac_array_data(b), *u = lac_array_data(x);
+  double left = 0, whole = 0;
+  for (int64_t i = 0; i < s->pattern->rows; i++) {
+    double r = f[i];
+    for (int64_t p = lac_buffer_get(s->pattern->offsets, i); p < lac_buffer_get(s->pattern->offsets, i + 1); p++) {
+      r -= a[p] * u[lac_buffer_get(s->pattern->columns, p)];
+    }
+    left += r * r, whole += f[i] * f[i];
+  }
+  return sqrt(left / whole);
+}
+
+/// A solve by AUTO with Jacobi, on so many threads; returns the factor and its residual.
+static lac_factor *watched_solve(lac_context *ctx, direct_system *s, int threads, double *residual) {
+  lac_solver_options options = lac_solver_options_defaults();
+  lac_factor *factor = NULL;
+  options.preconditioner.method = LAC_METHOD_JACOBI;
+  *s = cube_open(ctx, 14, &options);
+  weigh_edges(s->pattern, s->values);
+  lac_context_set_threads(ctx, threads);
+  lac_array *b = direct_random(ctx, LAC_F64, 2, (int64_t[]){s->pattern->rows, 1}, 3);
+  lac_array *x = direct_random(ctx, LAC_F64, 2, (int64_t[]){s->pattern->rows, 1}, 3);
+  CHECK_OK(lac_solver_factor(ctx, s->solver, s->values, &factor));
+  CHECK(iterates(factor));
+  CHECK_OK(lac_factor_solve(ctx, factor, LAC_N, b, x));
+  *residual = residual_of(s, b, x);
+  lac_array_destroy(&b);
+  lac_array_destroy(&x);
+  return factor;
+}
+
+static void an_iteration_that_is_slower_than_a_factor_is_left(lac_context *ctx) {
+  if (!check_claimed("memory of the host")) return;
+  int64_t iterations[2];
+  for (int threads = 1; threads <= 2; threads++) {
+    direct_system s;
+    double residual;
+    lac_factor *factor = watched_solve(ctx, &s, threads, &residual), *next = NULL;
+    lac_report report = lac_factor_report(factor);
+    CHECK_TEXT(report.method, "cholesky");
+    CHECK(strstr(report.reason, "was left after") && residual <= 1e-8);
+    iterations[threads - 1] = report.iterations;
+    double *a = lac_array_edit(s.values);
+    for (int64_t p = 0; p < s.pattern->nnz; p++) a[p] *= 2;
+    CHECK_OK(lac_solver_factor(ctx, s.solver, s.values, &next));
+    CHECK(!iterates(next) && strstr(lac_factor_report(next).reason, "slower than a direct factor"));
+    lac_factor_destroy(&next);
+    lac_factor_destroy(&factor);
+    direct_close(&s);
+  }
+  CHECK(iterations[0] > 0 && iterations[0] < 500);
+  CHECK_EQ(iterations[0], iterations[1]);  // counted, not measured
+}
+
+/// What AUTO foresees by an analysis beside what a factor has in the end.
+static void an_analysis_foresees_bytes_and_flops(lac_context *ctx) {
+  if (!check_claimed("direct solvers")) return;
+  lac_solver_options options = lac_solver_options_defaults();
+  for (int64_t n = 6; n <= 22; n += 4) {
+    direct_system s = cube_open(ctx, n, &options);
+    lac_factor *factor = NULL;
+    lac_auto_cost cost = {0};
+    bool is_known = false;
+    CHECK_OK(lac_auto_analyse(ctx, s.solver->core, &cost, &is_known));
+    CHECK_OK(lac_solver_factor(ctx, s.solver, s.values, &factor));
+    lac_report report = lac_factor_report(factor);
+    CHECK(is_known && cost.is_exact && !iterates(factor));
+    CHECK(cost.flops <= 1.3 * report.flops && report.flops <= 1.3 * cost.flops);
+    CHECK(cost.bytes <= 1.3 * (double)report.factor_bytes && (double)report.factor_bytes <= 1.3 * cost.bytes);
+    CHECK(cost.nnz <= 1.3 * (double)report.factor_nnz && (double)report.factor_nnz <= 1.3 * cost.nnz);
+    lac_factor_destroy(&factor);
+    direct_close(&s);
+  }
+}
+
+static void near_null_vectors_are_a_hint(lac_context *ctx) {
+  if (!check_claimed("direct solvers")) return;
+  direct_case c = direct_make(DIRECT_POISSON, 400, LAC_F64, 1);
+  lac_solver_options options = lac_solver_options_defaults();
+  lac_array *ones = NULL;
+  CHECK_OK(lac_array_create(ctx, LAC_F64, 2, (int64_t[]){c.s->rows, 1}, &ones));
+  CHECK_OK(lac_array_fill(ctx, ones, 1, 0));
+  options.preconditioner.near_null = ones;
+  iterative_system s = iterative_open(ctx, &c, &options);
+  CHECK(!iterates(s.factor));
+  iterative_close(&s);
+  lac_array_destroy(&ones);
+}
+
 /// The Laplacian of a path, times `sign`, with the constants as its null space.
 static iterative_system path_open(lac_context *ctx, direct_case *c, double sign, int64_t limit, lac_array **constants) {
   enum { N = 12 };
@@ -401,6 +512,7 @@ CHECK_MAIN(small_systems_are_solved_directly, a_large_cube_is_iterated_on_withou
            only_what_dominates_in_all_rows_or_all_columns_is_dominant, what_is_not_for_iterating_is_solved_directly,
            an_iteration_that_fails_falls_back_on_a_direct_factor,
            a_null_space_keeps_an_automatic_solver_from_direct_factors, where_neither_will_do_the_error_tells_of_both,
-           a_solver_remembers_that_iterating_failed, what_has_no_room_for_a_factor_is_iterated_on,
-           what_has_no_room_and_is_not_for_iterating_is_refused_for_both,
+           a_solver_remembers_that_iterating_failed, an_iteration_that_is_slower_than_a_factor_is_left,
+           an_analysis_foresees_bytes_and_flops, near_null_vectors_are_a_hint,
+           what_has_no_room_for_a_factor_is_iterated_on, what_has_no_room_and_is_not_for_iterating_is_refused_for_both,
            a_solver_that_covers_more_iterates_only_where_the_first_does, every_failing_allocation_is_told)

@@ -4,9 +4,11 @@
 ///
 ///     pattern      a direct factor is foreseen to be cheap                  ->  direct
 ///                  it is costly, or a preconditioner or null space is given ->  iterate
+///                  in doubt, and an analysis is cheap beside both           ->  by the analysis
 ///     values       neither definite, nor like an M-matrix, nor dominant     ->  direct
 ///     memory       a direct factor has no room                              ->  iterate
-///     a solve      does not converge                                        ->  its direct partner, and direct from then on
+///     a solve      is foreseen to take longer than a direct factor          ->  its direct partner, and direct from then on
+///                  does not converge                                        ->  the same
 ///
 /// Of Krylov methods, flexible CG for Hermitian matrices with a positive diagonal, else GMRES. It chooses among what
 /// the backend has; where only a method on the host will do, values and right-hand sides travel (travel.c).
@@ -16,7 +18,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "solvers/krylov/krylov_solver.h"
 #include "solvers/options.h"
 
 extern const lac_solver_table lac_kind_auto, lac_kind_direct, lac_kind_flexible_cg, lac_kind_gmres,
@@ -31,28 +32,63 @@ static bool auto_is_wanted(const lac_solver_options *o) {
          o->iteration.left_null_space;
 }
 
+lac_status lac_auto_analyse(lac_context *ctx, lac_solver_core *core, lac_auto_cost *cost, bool *is_known) {
+  lac_status status = LAC_OK;
+  lac_solver_core *direct = NULL;
+  lac_report foreseen = lac_report_empty();
+
+  LAC_TRY(lac_core_inner(ctx, core, &lac_kind_direct, "chosen", &direct));
+  lac_kind_direct.foresee(direct, &foreseen);
+  *is_known = lac_auto_analysed(core->pattern, &foreseen, cost);
+done:
+  return status;
+}
+
+static void auto_say_cost(lac_auto_core *c) {
+  const lac_auto_cost *f = &c->cost;
+  if (f->is_exact) {
+    snprintf(
+        c->why, sizeof c->why,
+        "iterating is foreseen to be cheaper: a direct factor takes %.2g GB and %.2g flops, %.0f times the work of "
+        "iterating",
+        1e-9 * f->bytes, f->flops, f->share);
+  } else {
+    snprintf(c->why, sizeof c->why,
+             "iterating is foreseen to be cheaper: separators of about %.0f rows promise a factor of some %.0e flops, "
+             "without an analysis",
+             f->width, f->flops);
+  }
+}
+
+/// Direct or not, by a guess; and by an analysis, where one is made in any case or decides cheaply.
+static lac_status auto_weigh(lac_context *ctx, lac_solver_core *core) {
+  lac_status status = LAC_OK;
+  lac_auto_core *c = core->part;
+  bool is_known = false;
+
+  LAC_TRY(lac_auto_foresee(ctx, core->pattern, &c->cost));
+  if (!c->cost.is_costly || lac_auto_is_in_doubt(core->pattern, &c->cost)) {
+    LAC_TRY(lac_auto_analyse(ctx, core, &c->cost, &is_known));
+  }
+  c->begins_iterating = c->cost.is_costly;
+  auto_say_cost(c);
+done:
+  return status;
+}
+
 static lac_status auto_analyse(lac_context *ctx, lac_solver_core *core) {
   lac_status status = LAC_OK;
   lac_solver_core *direct = NULL;
   lac_auto_core *c = NULL;
-  lac_auto_cost *f;
   const char *name = lac_options_preconditioner(&core->options.preconditioner);
 
   LAC_ALLOC(c, 1);
   core->part = c;
-  f = &c->cost;
   LAC_TRY(lac_options_check_iterating(ctx, core->pattern, &core->options));
   if (name) LAC_TRY(lac_kind_find(ctx, "lac_solver_create", name, &c->asked));
   c->begins_iterating = auto_is_wanted(&core->options);
   snprintf(c->why, sizeof c->why, "a preconditioner or a null space is given");
-  if (!c->begins_iterating) {
-    LAC_TRY(lac_auto_foresee(ctx, core->pattern, f));
-    c->begins_iterating = f->is_costly;
-    snprintf(c->why, sizeof c->why,
-             "iterating is foreseen to be cheaper: separators of about %.0f rows make a factor of about %.2g GB and "
-             "%.2g flops, %.0f times the work of iterating",
-             f->width, 1e-9 * f->bytes, f->flops, f->share);
-  }
+  if (!c->begins_iterating) LAC_TRY(auto_weigh(ctx, core));
   if (!c->begins_iterating) {
     snprintf(c->why, sizeof c->why, "there is no room for a direct factor");
     LAC_TRY(lac_core_inner(ctx, core, &lac_kind_direct, "chosen", &direct));
@@ -86,10 +122,6 @@ static bool auto_is_here(const lac_context *ctx, const lac_solver_table *table, 
   if (!ctx->kernels->columns) return false;
   return !c->asked || !c->asked->is_here || c->asked->is_here(ctx, c->asked, core);
 }
-
-/// A direct factor knows of no null space: with one the matrix is singular, and what it gives would be rounding
-/// magnified.
-static bool auto_may_go_direct(const lac_solver_core *core) { return !core->options.iteration.null_space; }
 
 // -- what the values say ---------------------------------------------------------------------------------------------
 
@@ -169,15 +201,15 @@ static lac_status auto_by_values(lac_context *ctx, const lac_linear *a, const la
   const lac_auto_core *c = f->core->part;
   lac_linear own = *a;
   lac_surveyed seen = {0};
-  const char *finding = "";
+  const char *finding = "", *learnt = atomic_load(&c->learnt);
 
-  if (auto_may_go_direct(f->core) && atomic_load(&c->has_failed)) {
-    LAC_TRY(auto_direct_after_all(ctx, a, "iterating on earlier values did not converge", f));
+  if (lac_auto_may_go_direct(f->core) && learnt) {
+    LAC_TRY(auto_direct_after_all(ctx, a, learnt, f));
     goto done;
   }
   LAC_TRY(lac_surveyed_make(ctx, f, a, &seen));
   own.survey = &seen.survey, own.largest = seen.largest;
-  if (auto_may_go_direct(f->core) && !lac_auto_suits(&seen.survey, &finding)) {
+  if (lac_auto_may_go_direct(f->core) && !lac_auto_suits(&seen.survey, &finding)) {
     LAC_TRY(auto_direct_after_all(ctx, &own, finding, f));
   } else {
     LAC_TRY(auto_iterate(ctx, &own, like, f));
@@ -238,81 +270,18 @@ static void auto_destroy(lac_factor *f) {
   f->part = NULL;
 }
 
-// -- solves ----------------------------------------------------------------------------------------------------------
-
-/// The factor that serves: what was taken, or its partner once that failed.
-static const lac_factor *auto_inner(const lac_factor *f) {
-  const lac_auto_factor *part = f->part;
-  return atomic_load(&part->has_fallen) ? atomic_load(&part->taken->partner) : part->taken;
-}
-
-/// A direct factor of the same values, if there is room for one: from here on it serves this factor.
-static lac_status auto_fall_back(lac_context *ctx, const lac_factor *f, const char *text) {
-  lac_status status = LAC_OK, made;
-  lac_auto_factor *part = f->part;
-  const lac_factor *partner = NULL;
-  char other[LAC_SENTENCE_SIZE / 2];
-
-  made = lac_factor_partner(ctx, part->taken, &partner);
-  if (made != LAC_OK) snprintf(other, sizeof other, "%s", lac_context_error(ctx));
-  LAC_CHECK(made == LAC_OK || made == LAC_ERR_MEMORY, made, "lac_factor_solve: %s; nor would a direct solver do: %s",
-            text, other);
-  LAC_CHECK(made == LAC_OK, LAC_ERR_CONVERGENCE, "lac_factor_solve: %s; nor is there room for a direct factor: %s",
-            text, other);
-  LAC_CHECK(partner, LAC_ERR_CONVERGENCE, "lac_factor_solve: %s; nor is there a direct method for it", text);
-  pthread_mutex_lock(&((lac_factor *)f)->lock);
-  if (!atomic_load(&part->has_fallen)) {
-    snprintf(part->fallen, sizeof part->fallen, "%.120s; iterating %.260s", partner->reason, text);
-    atomic_store(&part->has_fallen, true);
-  }
-  pthread_mutex_unlock(&((lac_factor *)f)->lock);
-done:
-  return status;
-}
-
-/// Whether a solve by `last`, which is not looked up again since another thread may fall back meanwhile, is all there
-/// is to do.
-static bool auto_is_done(const lac_factor *f, const lac_factor *last, const lac_solve_job *job,
-                         const lac_solve_report *report) {
-  return !(last->table->flags & LAC_ITERATES) || report->ending == LAC_CONVERGED || job->only_reports ||
-         f->core->options.iteration.accept_unconverged;
-}
-
-static lac_status auto_solve(lac_context *ctx, const lac_factor *f, const lac_solve_job *job,
-                             lac_solve_report *report) {
-  lac_status status = LAC_OK;
-  const lac_factor *inner = auto_inner(f), *last = lac_factor_innermost(inner);
-  lac_solve_job own = *job;
-  char text[LAC_SENTENCE_SIZE / 2];
-
-  own.only_reports = job->only_reports || last->table->flags & LAC_ITERATES;
-  LAC_TRY(lac_factor_require_fresh(ctx, "lac_factor_solve", f));
-  LAC_TRY(inner->table->solve(ctx, inner, &own, report));
-  if (auto_is_done(f, last, job, report)) goto done;
-  lac_krylov_explain(last, job->is_derivative, report, text, sizeof text);
-  if (!auto_may_go_direct(f->core) || report->ending == LAC_INTERRUPTED) LAC_TRY(lac_krylov_fail(ctx, report, text));
-  LAC_TRY(auto_fall_back(ctx, f, text));
-  if (report->ending != LAC_DIVERGED) {  // that may be b's fault
-    atomic_store(&((lac_auto_core *)f->core->part)->has_failed, true);
-  }
-  inner = auto_inner(f);
-  LAC_TRY(inner->table->solve(ctx, inner, job, report));
-done:
-  return status;
-}
-
 // -- what others ask -------------------------------------------------------------------------------------------------
 
 static lac_status auto_logdet(lac_context *ctx, const lac_factor *f, lac_array *logabs, lac_array *sign) {
-  return lac_factor_logdet(ctx, auto_inner(f), logabs, sign);
+  return lac_factor_logdet(ctx, lac_auto_inner(f), logabs, sign);
 }
 
 static lac_status auto_selected_inverse(lac_context *ctx, const lac_factor *f, lac_array *values) {
-  return lac_factor_selected_inverse(ctx, auto_inner(f), values);
+  return lac_factor_selected_inverse(ctx, lac_auto_inner(f), values);
 }
 
 static lac_status auto_rcond(lac_context *ctx, const lac_factor *f, lac_array *rcond) {
-  return lac_factor_rcond(ctx, auto_inner(f), rcond);
+  return lac_factor_rcond(ctx, lac_auto_inner(f), rcond);
 }
 
 static lac_status auto_describe(lac_context *ctx, const lac_factor *f, char **text) {
@@ -351,12 +320,12 @@ const lac_solver_table lac_kind_auto = {.name = "auto",
                                         .is_here = auto_is_here,
                                         .factor = auto_factor,
                                         .refresh = auto_refresh,
-                                        .solve = auto_solve,
+                                        .solve = lac_auto_solve,
                                         .logdet = auto_logdet,
                                         .selected_inverse = auto_selected_inverse,
                                         .rcond = auto_rcond,
                                         .partner = lac_partner_direct,
-                                        .inner = auto_inner,
+                                        .inner = lac_auto_inner,
                                         .describe = auto_describe,
                                         .report = auto_report,
                                         .destroy = auto_destroy};

@@ -14,9 +14,9 @@ typedef struct lac_auto_core {
   const lac_solver_table *asked;  // the kind of the preconditioner; NULL: it is left open, or given
   const lac_solver_core *direct;  // the core of direct factors, where it begins with them; one of the core's own
   char why[LAC_REASON_SIZE];      // it iterates
-  lac_auto_cost cost;
-  atomic_bool
-      has_failed;  // an iteration did not converge and a direct factor served: from then on factors are direct at once
+  lac_auto_cost cost;             // as it is foreseen from the pattern
+  /// What was learnt from a solve after which a direct factor served: why factors are direct at once from then on.
+  _Atomic(const char *) learnt;
 } lac_auto_core;
 
 /// The part of a factor.
@@ -27,6 +27,20 @@ typedef struct lac_auto_factor {
 } lac_auto_factor;
 
 static inline lac_auto_factor *lac_auto_of(const lac_factor *f) { return f->part; }
+
+/// What a direct factor takes, by an analysis, which is made where there is none yet and stays with the core; false:
+/// it cannot be told before there are values.
+lac_status lac_auto_analyse(lac_context *ctx, lac_solver_core *core, lac_auto_cost *cost, bool *is_known);
+
+/// A direct factor knows of no null space: with one the matrix is singular, and what it gives would be rounding
+/// magnified.
+static inline bool lac_auto_may_go_direct(const lac_solver_core *core) { return !core->options.iteration.null_space; }
+
+/// The factor that serves: what was taken, or its partner once that failed.
+const lac_factor *lac_auto_inner(const lac_factor *f);
+
+/// Solve, by a direct factor in the end where iterating fails or is foreseen to take longer (solve.c).
+lac_status lac_auto_solve(lac_context *ctx, const lac_factor *f, const lac_solve_job *job, lac_solve_report *report);
 
 /// Whether an automatic choice may iterate on such values; else *finding says what is against it.
 bool lac_auto_suits(const lac_survey *survey, const char **finding);

@@ -2,13 +2,19 @@
 /// @file cost.c
 /// What a direct factor will cost, without an ordering: the levels of a breadth-first search are separators.
 ///
-///     w       rows of the widest level, from a row at the far end of the graph, and dense rows, which are left out of it: they are
-///             neighbours of all, and orderings put them last
-///     flops   10 w^3                    nested dissection of a square (w = sqrt n) and of a cube (w = n^(2/3))
-///     nnz     4 n log2 w + 6 w^2
+///     w       rows of the narrowest level between a third and two thirds of the rows, from a row at the far end of the
+///             graph, and dense rows, which are left out of it: they are neighbours of all, and orderings put them last
+///     flops   6 w^3
+///     nnz     4 n log2 w + 8 w^2
 ///
-/// Both within a factor of a few, which is enough: where direct and iterative solvers are within that, either will do.
-/// Two searches, 9 bytes a row while they last.
+/// A guess: beside an analysis the flops were 0.2 times (nearest neighbours of random points) to 5 times (squares) what
+/// is foreseen, of long bars 20 times. That is enough where direct and iterative solvers are far apart; where they are
+/// not, an analysis decides, and where that costs more than iterating does as a rule, iterating begins and is watched
+/// (watch.h). Two searches, 17 bytes a row while they last.
+///
+/// Prices are of two cores with 60 Gflop/s in dense products and 30 GB/s, measured on squares, cubes, plates and
+/// elasticity from 10^4 to 10^6 rows: each within 1.5 of what it took there. Another machine is faster or slower, at
+/// both ways as a rule.
 
 #include <math.h>
 
@@ -20,6 +26,10 @@
 // are solved directly but where that is far more work: patterns that fill in as random ones do.
 static const double cost_iterating = 1000, cost_worth = 4, cost_worth_small = 1000;
 
+static const double cost_doubt = 8;        // a guess so near the border may be on the wrong side of it
+static const double cost_looking = 0.25;   // of iterating is what an analysis may take that only decides
+static const double cost_iterations = 40;  // of multigrid, its set-up counted, are an iteration to a tolerance
+
 enum { COST_SMALL = 50000 };  // rows: below, a system is small
 enum { COST_LEAST = 10000 };  // rows: below, it is always solved directly
 enum { COST_DENSE = 10 };     // times sqrt(n) entries make a row dense
@@ -27,6 +37,7 @@ enum { COST_DENSE = 10 };     // times sqrt(n) entries make a row dense
 typedef struct cost_search {
   const lac_pattern *pattern;
   int64_t *queue;
+  int64_t *ends;  // of levels, in the queue
   unsigned char *seen;
   unsigned char mark;  // of this search
   int64_t most;        // entries of a row that is not dense
@@ -47,26 +58,46 @@ static int64_t cost_visit(cost_search *s, int64_t head, int64_t tail) {
   return tail;
 }
 
-/// From a row, through all components; the widest level, and a row of the last one of the first component.
+/// Rows of the level that parts a component, which begins at a place of the queue, best: the narrowest between a third
+/// and two thirds of its rows, or the one in the middle.
+static int64_t cost_middle(const cost_search *s, int64_t begin, int64_t levels) {
+  int64_t total = s->ends[levels - 1] - begin, at = begin, best = 0;
+
+  for (int64_t i = 0; i < levels; at = s->ends[i++]) {
+    int64_t rows = s->ends[i] - at, before = at - begin, until = s->ends[i] - begin;
+    bool is_middle = 2 * before < total && 2 * until >= total;
+    bool is_inside = 3 * before >= total && 3 * until <= 2 * total;
+    if ((is_middle || is_inside) && (best == 0 || rows < best)) best = rows;
+  }
+  return best;
+}
+
+/// The rows that a row reaches, level by level, from the end of the queue on; returns how many levels.
+static int64_t cost_component(cost_search *s, int64_t from, int64_t *tail) {
+  int64_t head = *tail, levels = 0;
+
+  s->seen[from] = s->mark;
+  s->queue[(*tail)++] = from;
+  while (head < *tail) {
+    s->ends[levels++] = *tail;
+    for (int64_t end = *tail; head < end; head++) *tail = cost_visit(s, head, *tail);
+  }
+  return levels;
+}
+
+/// From a row, through all components; the widest separator of one, and a row of the last level of the first.
 static int64_t cost_levels(cost_search *s, int64_t start, int64_t *last) {
-  int64_t n = s->pattern->rows, head = 0, tail = 0, widest = 0, next = 0;
+  int64_t n = s->pattern->rows, tail = 0, widest = 0, next = 0;
 
   s->mark++;
-  *last = -1;
+  *last = start;
   while (tail < n) {
-    if (head == tail) {
-      if (tail > 0 && *last < 0) *last = s->queue[tail - 1];
-      int64_t from = start;
-      while (s->seen[from] == s->mark) from = next++;
-      s->seen[from] = s->mark;
-      s->queue[tail++] = from;
-    }
-    int64_t end = tail;
-    if (end - head > widest) widest = end - head;
-    for (; head < end; head++) tail = cost_visit(s, head, tail);
+    int64_t begin = tail, from = start;
+    while (s->seen[from] == s->mark) from = next++;
+    int64_t levels = cost_component(s, from, &tail), width = cost_middle(s, begin, levels);
+    if (width > widest) widest = width;
+    if (begin == 0) *last = s->queue[tail - 1];
   }
-  if (tail - head > widest) widest = tail - head;
-  if (*last < 0) *last = n > 0 ? s->queue[n - 1] : 0;
   return widest;
 }
 
@@ -85,13 +116,22 @@ static lac_status cost_width(lac_context *ctx, const lac_pattern *pattern, doubl
 
   LAC_TRY(lac_pattern_host(ctx, pattern));
   LAC_ALLOC(search.queue, pattern->rows);
+  LAC_ALLOC(search.ends, pattern->rows);
   LAC_ALLOC(search.seen, pattern->rows);
   (void)cost_levels(&search, 0, &last);
   *width = (double)(cost_levels(&search, last, &last) + cost_dense(&search));
 done:
   lac_free(search.queue);
+  lac_free(search.ends);
   lac_free(search.seen);
   return status;
+}
+
+/// By the flops beside what iterating takes, and by the memory that there is.
+static void cost_judge(const lac_pattern *pattern, lac_auto_cost *c) {
+  double worth = pattern->rows < COST_SMALL ? cost_worth_small : cost_worth;
+  c->share = c->flops / (cost_iterating * (double)pattern->nnz);
+  c->is_costly = pattern->rows >= COST_LEAST && (c->share >= worth || c->bytes > 0.5 * (double)lac_memory_available());
 }
 
 lac_status lac_auto_foresee(lac_context *ctx, const lac_pattern *pattern, lac_auto_cost *out) {
@@ -104,11 +144,47 @@ lac_status lac_auto_foresee(lac_context *ctx, const lac_pattern *pattern, lac_au
   LAC_TRY(lac_pattern_band(ctx, pattern, &band));
   if (band->low >= 0 || band->high <= 0) goto done;  // triangular
   LAC_TRY(cost_width(ctx, pattern, &out->width));
-  out->flops = 10 * pow(out->width, 3);
-  out->bytes = 8 * (4 * n * log2(out->width + 1) + 6 * pow(out->width, 2));
-  out->share = out->flops / (cost_iterating * (double)pattern->nnz);
-  out->is_costly = out->share >= (pattern->rows < COST_SMALL ? cost_worth_small : cost_worth) ||
-                   out->bytes > 0.5 * (double)lac_memory_available();
+  out->flops = 6 * pow(out->width, 3);
+  out->nnz = 4 * n * log2(out->width + 1) + 8 * pow(out->width, 2);
+  out->bytes = 10 * out->nnz;
+  cost_judge(pattern, out);
 done:
   return status;
+}
+
+bool lac_auto_analysed(const lac_pattern *pattern, const lac_report *foreseen, lac_auto_cost *out) {
+  if (foreseen->factor_nnz <= 0) return false;
+  *out = (lac_auto_cost){.width = out->width,
+                         .flops = foreseen->flops,
+                         .bytes = (double)foreseen->factor_bytes,
+                         .nnz = (double)foreseen->factor_nnz,
+                         .is_exact = true};
+  cost_judge(pattern, out);
+  return true;
+}
+
+bool lac_auto_is_in_doubt(const lac_pattern *pattern, const lac_auto_cost *guess) {
+  double iterating = cost_iterations * lac_price_iteration(pattern, 1.5);
+  return guess->is_costly && pattern->rows >= COST_SMALL && guess->share < cost_doubt * cost_worth &&
+         lac_price_analysis(pattern, guess) <= cost_looking * iterating;
+}
+
+// -- prices ----------------------------------------------------------------------------------------------------------
+
+// AMD, and METIS where AMD promises a costly factor (order/ordering.c); rows with equal entries are ordered as one.
+double lac_price_analysis(const lac_pattern *pattern, const lac_auto_cost *cost) {
+  double n = (double)pattern->rows, nnz = (double)pattern->nnz;
+  double metis = cost->flops > 20000 * nnz ? fmin(1e-6 * nnz, 6e-6 * n) : 0;
+  return 1.2e-6 * n + metis;
+}
+
+double lac_price_factor(const lac_pattern *pattern, const lac_auto_cost *cost) {
+  return cost->flops / 6e10 + 1e-6 * (double)pattern->rows;
+}
+
+double lac_price_solve(const lac_auto_cost *cost) { return 1.5e-9 * cost->nnz; }
+
+double lac_price_iteration(const lac_pattern *pattern, double complexity) {
+  double n = (double)pattern->rows, nnz = (double)pattern->nnz;
+  return complexity > 0 ? 4e-9 * nnz * complexity + 2e-8 * n : 2e-9 * nnz + 5e-9 * n;
 }

@@ -66,25 +66,49 @@ done:
 
 // -- looks -----------------------------------------------------------------------------------------------------------
 
+/// The largest |r|, over |b| and over what is asked, of all columns and of those that run.
+static void krylov_worst(krylov *k, double *relative, double *excess) {
+  *relative = *excess = 0;
+  k->running = 0;
+  for (int64_t c = 0; c < k->columns; ++c) {
+    lac_pair r = k->seen[LAC_SLOT_RESIDUAL * k->columns + c];  // and what is asked
+    double b = k->seen[LAC_SLOT_B * k->columns + c].re;
+    bool runs = k->seen[c].re == LAC_COLUMN_RUNS;
+    k->running += runs;
+    if (b > 0 && krylov_is_worse(r.re / b, *relative)) *relative = r.re / b;
+    if (runs && r.im > 0 && krylov_is_worse(r.re / r.im, *excess)) *excess = r.re / r.im;
+  }
+}
+
+/// Once an iteration: to those who asked for it.
+static lac_status krylov_say(krylov *k, double relative, double excess) {
+  lac_context *ctx = k->ctx;
+  lac_status status = LAC_OK;
+  const lac_iteration *iteration = k->job->iteration;
+  const lac_onlooker *onlooker = k->job->onlooker;
+
+  if (k->told == k->iterations || k->is_again) goto done;
+  if (iteration->progress && iteration->progress(iteration->progress_data, k->iterations, relative))
+    k->is_stopped = true;
+  if (onlooker && k->running && !k->is_stopped) {
+    LAC_TRY(onlooker->look(ctx, onlooker->data, k->iterations, excess, &k->is_left));
+    k->is_stopped = k->is_left;
+  }
+done:
+  return status;
+}
+
 /// Read what the host may know, and say it.
 static lac_status krylov_look(krylov *k) {
   lac_context *ctx = k->ctx;
   lac_status status = LAC_OK;
-  const lac_iteration *iteration = k->job->iteration;
-  double worst = 0;
+  double relative, excess;
 
   LAC_TRY(ctx->backend->download(ctx, k->seen, k->state->storage->data,
                                  (size_t)(LAC_SLOTS_SEEN * k->columns) * sizeof *k->seen));
-  k->running = 0;
   k->looked = k->iterations;
-  for (int64_t c = 0; c < k->columns; ++c) {
-    double b = k->seen[LAC_SLOT_B * k->columns + c].re, r = k->seen[LAC_SLOT_RESIDUAL * k->columns + c].re;
-    k->running += k->seen[c].re == LAC_COLUMN_RUNS;
-    if (b > 0 && krylov_is_worse(r / b, worst)) worst = r / b;
-  }
-  if (iteration->progress && k->told != k->iterations && !k->is_again &&
-      iteration->progress(iteration->progress_data, k->iterations, worst))
-    k->is_stopped = true;
+  krylov_worst(k, &relative, &excess);
+  LAC_TRY(krylov_say(k, relative, excess));
   LAC_TRY(lac_context_look(ctx, "an iteration"));
   k->told = k->iterations;
 done:

@@ -31,7 +31,8 @@ typedef struct krylov {
   int64_t running;   // columns, at the last look
   bool is_scaled;    // some columns are
   bool is_far;       // some of these are not zero: b has another scale
-  bool is_stopped;   // by the progress callback
+  bool is_stopped;   // by the progress callback, or
+  bool is_left;      // by the onlooker
   double unit;       // a power of two: products are those of A over it, and x is times it
   int64_t restart;   // longest cycle
   lac_array *state;  // coefficients [slots, items, k]

@@ -13,6 +13,12 @@
 #include "lacuna/solver.h"
 #include "solvers/linear.h"
 
+/// Who looks on at an iteration: heard at each look, with the worst |r| over what is asked, and may end it.
+typedef struct lac_onlooker {
+  lac_status (*look)(lac_context *ctx, void *data, int64_t iteration, double excess, bool *ends);
+  void *data;
+} lac_onlooker;
+
 typedef struct lac_krylov_job {
   lac_linear a;
   lac_linear m;                    // op(M)^-1; apply NULL: none
@@ -20,10 +26,11 @@ typedef struct lac_krylov_job {
   const lac_iteration *iteration;  // its rtol is the one to keep to
   int64_t items, rows, cols, width;
   lac_dtype dtype;
-  const lac_array *b;   // [items, rows, width] (side N)
-  lac_array *x;         // [items, cols, width]; holds the start
-  double largest;       // size of a number in A; 0: unknown
-  bool starts_at_zero;  // x is all zero: its product is not computed
+  const lac_array *b;            // [items, rows, width] (side N)
+  lac_array *x;                  // [items, cols, width]; holds the start
+  double largest;                // size of a number in A; 0: unknown
+  bool starts_at_zero;           // x is all zero: its product is not computed
+  const lac_onlooker *onlooker;  // or NULL
 } lac_krylov_job;
 
 typedef struct lac_krylov_table {

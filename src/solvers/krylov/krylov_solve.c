@@ -114,7 +114,8 @@ static lac_status solve_run(lac_context *ctx, const lac_factor *f, const lac_sol
                         .b = b,
                         .x = x,
                         .starts_at_zero = !job->x0,
-                        .largest = k->largest};
+                        .largest = k->largest,
+                        .onlooker = job->onlooker};
   return k->method->run(ctx, &run, report);
 }
 

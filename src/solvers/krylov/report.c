@@ -75,7 +75,9 @@ static void why(const krylov *k, int64_t column, char *text, size_t size) {
                          : "NaN or infinity came up in b, the start, the matrix or M");
       break;
     case LAC_INTERRUPTED:
-      (void)snprintf(text, size, "the progress callback ended it");
+      (void)snprintf(
+          text, size, "%s",
+          k->is_left ? "left, since another way is foreseen to be cheaper" : "the progress callback ended it");
       break;
     case LAC_LIMIT:
       (void)snprintf(text, size, "the limit of iterations is reached");

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file solve.c
+/// Solves by an automatic choice: an iteration is watched, and a direct factor serves where it fails or is left.
+///
+/// The watch (watch.h) asks for an analysis when the rate gives cause, in the middle of the iteration, which goes on
+/// unless it is left. On devices, whose speed is another, and with a preconditioner of the user's own, whose price is
+/// not known, nobody watches.
+
+#include <math.h>
+#include <stdio.h>
+
+#include "core/memory_impl.h"
+#include "solvers/auto/auto.h"
+#include "solvers/auto/watch.h"
+#include "solvers/krylov/krylov_solver.h"
+
+const lac_factor *lac_auto_inner(const lac_factor *f) {
+  const lac_auto_factor *part = f->part;
+  return atomic_load(&part->has_fallen) ? atomic_load(&part->taken->partner) : part->taken;
+}
+
+// -- an iteration that is watched ------------------------------------------------------------------------------------
+
+typedef struct solve_watch {
+  lac_watch watch;
+  const lac_factor *f;
+  bool is_hermitian;
+  double columns;      // of all matrices
+  lac_auto_cost cost;  // once it is known
+  bool has_left;
+} solve_watch;
+
+/// Of this many matrices of this dtype, by LU where they are not Hermitian; infinite where there is no room for it.
+static double watch_price(const solve_watch *w) {
+  const lac_factor *f = w->f;
+  double both = w->is_hermitian ? 1 : 2, items = both * (double)f->items;
+  double flops = lac_dtype_is_complex(f->meta.dtype) ? 4 : 1;
+  double limit = (double)f->core->options.max_bytes;
+  double room = limit > 0 ? limit : 0.5 * (double)lac_memory_available();
+
+  if (items * w->cost.bytes > room) return INFINITY;
+  return items * flops * lac_price_factor(f->core->pattern, &w->cost) + w->columns * lac_price_solve(&w->cost);
+}
+
+/// The price of the other way; an analysis that has no room is no reason to end the iteration.
+static lac_status watch_ask(lac_context *ctx, solve_watch *w) {
+  lac_status status = LAC_OK, made;
+  bool is_known = false;
+
+  made = lac_auto_analyse(ctx, w->f->core, &w->cost, &is_known);
+  if (made != LAC_ERR_MEMORY) LAC_TRY(made);
+  w->watch.direct = is_known ? watch_price(w) : INFINITY;
+done:
+  return status;
+}
+
+static lac_status watch_look(lac_context *ctx, void *data, int64_t iteration, double excess, bool *ends) {
+  lac_status status = LAC_OK;
+  solve_watch *w = data;
+  lac_watch_verdict verdict = lac_watch_look(&w->watch, iteration, excess);
+
+  if (verdict == LAC_WATCH_ASK) {
+    LAC_TRY(watch_ask(ctx, w));
+    verdict = lac_watch_look(&w->watch, iteration, excess);
+  }
+  *ends = w->has_left = verdict == LAC_WATCH_LEAVE;
+done:
+  return status;
+}
+
+/// Whether an iteration by the factor `last` may be left for a direct factor whose price can be compared.
+static bool watch_is_due(const lac_context *ctx, const lac_factor *f, const lac_factor *last,
+                         const lac_solve_job *job) {
+  const lac_precondition *p = &f->core->options.preconditioner;
+  return last->table->flags & LAC_ITERATES && f->core->pattern && lac_auto_may_go_direct(f->core) &&
+         lac_context_is_host(ctx) && !p->factor && !p->apply && !job->only_reports &&
+         !f->core->options.iteration.accept_unconverged;
+}
+
+static solve_watch watch_begin(const lac_factor *f, const lac_factor *last, const lac_solve_job *job) {
+  const lac_auto_core *c = f->core->part;
+  const lac_pattern *pattern = f->core->pattern;
+  const lac_array *b = job->b;
+  solve_watch w = {.f = f, .cost = c->cost, .is_hermitian = lac_krylov_of(last)->is_hermitian};
+
+  w.columns = (double)job->batch->count * (double)b->meta.shape[b->meta.ndim - 1];
+  w.watch.per_iteration = w.columns * lac_price_iteration(pattern, lac_factor_report(last).complexity);
+  w.watch.analysis = w.cost.is_exact ? 0 : lac_price_analysis(pattern, &w.cost);
+  w.watch.guess = lac_price_factor(pattern, &w.cost);
+  w.watch.direct = -1;
+  return w;
+}
+
+static void watch_tell(const solve_watch *w, const lac_solve_report *r, char *text, size_t size) {
+  snprintf(text, size,
+           "was left after %lld iterations at a relative residual of %.1e: at its rate the rest would take %.1f times "
+           "the work of a direct factor, %.2g GB and %.2g flops",
+           (long long)r->iterations, r->residual, w->watch.rest / w->watch.direct, 1e-9 * w->cost.bytes, w->cost.flops);
+}
+
+// -- solves ----------------------------------------------------------------------------------------------------------
+
+/// A direct factor of the same values, if there is room for one: from here on it serves this factor.
+static lac_status solve_fall_back(lac_context *ctx, const lac_factor *f, const char *text) {
+  lac_status status = LAC_OK, made;
+  lac_auto_factor *part = f->part;
+  const lac_factor *partner = NULL;
+  char other[LAC_SENTENCE_SIZE / 2];
+
+  made = lac_factor_partner(ctx, part->taken, &partner);
+  if (made != LAC_OK) snprintf(other, sizeof other, "%s", lac_context_error(ctx));
+  LAC_CHECK(made == LAC_OK || made == LAC_ERR_MEMORY, made, "lac_factor_solve: %s; nor would a direct solver do: %s",
+            text, other);
+  LAC_CHECK(made == LAC_OK, LAC_ERR_CONVERGENCE, "lac_factor_solve: %s; nor is there room for a direct factor: %s",
+            text, other);
+  LAC_CHECK(partner, LAC_ERR_CONVERGENCE, "lac_factor_solve: %s; nor is there a direct method for it", text);
+  pthread_mutex_lock(&((lac_factor *)f)->lock);
+  if (!atomic_load(&part->has_fallen)) {
+    snprintf(part->fallen, sizeof part->fallen, "%.120s; iterating %.260s", partner->reason, text);
+    atomic_store(&part->has_fallen, true);
+  }
+  pthread_mutex_unlock(&((lac_factor *)f)->lock);
+done:
+  return status;
+}
+
+/// Whether a solve by `last`, which is not looked up again since another thread may fall back meanwhile, is all there
+/// is to do.
+static bool solve_is_done(const lac_factor *f, const lac_factor *last, const lac_solve_job *job,
+                          const lac_solve_report *report) {
+  return !(last->table->flags & LAC_ITERATES) || report->ending == LAC_CONVERGED || job->only_reports ||
+         f->core->options.iteration.accept_unconverged;
+}
+
+/// By a direct factor, and direct from then on; `watch` is NULL or saw the iteration end.
+static lac_status solve_directly(lac_context *ctx, const lac_factor *f, const solve_watch *watch,
+                                 const lac_solve_job *job, lac_solve_report *report) {
+  lac_status status = LAC_OK;
+  lac_auto_core *c = f->core->part;
+  bool has_left = watch && watch->has_left;
+  const lac_factor *inner = NULL;
+  char text[LAC_SENTENCE_SIZE / 2];
+
+  if (has_left) {
+    watch_tell(watch, report, text, sizeof text);
+  } else {
+    lac_krylov_explain(lac_factor_innermost(lac_auto_of(f)->taken), job->is_derivative, report, text, sizeof text);
+  }
+  if (!has_left && (!lac_auto_may_go_direct(f->core) || report->ending == LAC_INTERRUPTED))
+    LAC_TRY(lac_krylov_fail(ctx, report, text));
+  LAC_TRY(solve_fall_back(ctx, f, text));
+  if (report->ending != LAC_DIVERGED) {  // that may be b's fault
+    atomic_store(&c->learnt, has_left ? "iterating on earlier values was slower than a direct factor"
+                                      : "iterating on earlier values did not converge");
+  }
+  inner = lac_auto_inner(f);
+  LAC_TRY(inner->table->solve(ctx, inner, job, report));
+done:
+  return status;
+}
+
+lac_status lac_auto_solve(lac_context *ctx, const lac_factor *f, const lac_solve_job *job, lac_solve_report *report) {
+  lac_status status = LAC_OK;
+  const lac_factor *inner = lac_auto_inner(f), *last = lac_factor_innermost(inner);
+  lac_solve_job own = *job;
+  bool is_watched = watch_is_due(ctx, f, last, job);
+  solve_watch watch = {0};
+  lac_onlooker onlooker = {.look = watch_look, .data = &watch};
+
+  own.only_reports = job->only_reports || last->table->flags & LAC_ITERATES;
+  LAC_TRY(lac_factor_require_fresh(ctx, "lac_factor_solve", f));
+  if (is_watched) watch = watch_begin(f, last, job), own.onlooker = &onlooker;
+  LAC_TRY(inner->table->solve(ctx, inner, &own, report));
+  if (!solve_is_done(f, last, job, report)) LAC_TRY(solve_directly(ctx, f, is_watched ? &watch : NULL, job, report));
+done:
+  return status;
+}
