@@ -57,7 +57,7 @@ def _device_indices(first, second, what):
     """Two one-dimensional CUDA tensors in one integer type, and the context of their device on torch's stream."""
     import torch
 
-    from .torch._apply import _context
+    from .torch._tensors import context_on
 
     given = first, second
     for tensor, name in zip(given, what):
@@ -69,7 +69,7 @@ def _device_indices(first, second, what):
             raise ArgumentError(f"{name} must be integers, got {tensor.dtype}")
     narrow = all(tensor.dtype == torch.int32 for tensor in given)
     first, second = (t.to(torch.int32 if narrow else torch.int64).contiguous() for t in given)
-    return first, second, lib.LAC_I32 if narrow else lib.LAC_I64, _context(first.device)
+    return first, second, lib.LAC_I32 if narrow else lib.LAC_I64, context_on(first.device)
 
 
 def _device_data(tensor):
