@@ -33,7 +33,7 @@ APPLY, RUN = torch.ops.lacuna.apply.default, torch.ops.lacuna.run.default
 _PLAIN = {torch.Tensor, torch.nn.Parameter}
 
 
-def _is_plain(tensors):
+def is_plain(tensors):
     """Nobody watches: data can go straight to C."""
     return not _transforms_active() and not _modes_active() and _have_data(tensors)
 
@@ -84,9 +84,24 @@ class Derivative:
             return self.replay(tensors, _apply_grads_batched)
         if not self.program.steps:
             return self.replay(tensors)
-        if not _is_plain(tensors):
-            return self.replay(tensors) if step_by_step else self.registered(tensors)
-        return self.replay(tensors) if step_by_step else run(self.spec.op.name, self.program, tensors)
+        if not is_plain(tensors):
+            return self.on_lone_level(tensors) or self.registered(tensors)
+        return self.replay(tensors) if step_by_step else self.run(tensors)
+
+    def run(self, tensors):
+        return run(self.spec.op.name, self.program, tensors)
+
+    def present(self, tensors):
+        """Those of its results that are not absent, on plain tensors."""
+        return [out for out in self.run(tensors) if out is not None]
+
+    def on_lone_level(self, tensors):
+        """Under one level of torch.func.grad; None where there is more."""
+        lone = below_lone_grad(tensors)
+        if lone is None:
+            return None
+        made = iter(on_one_level(LoneProgram, (self, *lone), *tensors))
+        return [next(made) if port.var else None for port in self.program.results]
 
     def registered(self, tensors):
         """Through torch's dispatcher, which knows at each level whether steps are needed."""
@@ -174,6 +189,15 @@ class Eager(Rules, torch.autograd.Function):
         return bare(outs)
 
 
+def below_lone_grad(tensors):
+    """(level, the tensors below it) under torch.func.grad alone; None where there is more, or nothing to record."""
+    level = None if _modes_active() or in_forward_mode() else lone_grad()
+    if level is None or not is_tracked(tensors):
+        return None
+    below = unwrap(tensors, level)
+    return (level, below) if below is not None and _have_data(below) else None
+
+
 class Lone(Rules, _SingleLevelFunction):
     """Under torch.func.grad alone: what is below its level goes straight to C."""
 
@@ -186,15 +210,23 @@ class Lone(Rules, _SingleLevelFunction):
         return bare(outs)
 
 
-def _apply_lone(name, like, tensors):
-    """Under one level of torch.func.grad, or None where there is more."""
-    level = None if _modes_active() or forward_ad._current_level >= 0 else lone_grad()
-    if level is None or not is_tracked(tensors):
-        return None
-    below = unwrap(tensors, level)
-    if below is None or not _have_data(below):
-        return None
-    return on_one_level(Lone, (find(name), level, below), like, *tensors)
+class LoneProgram(_SingleLevelFunction):
+    """A rule there, in one call. Few ask for its own derivative: for them the steps are made, and differentiated."""
+
+    @staticmethod
+    def forward(ctx, call, *tensors):
+        ctx.rule, level, below = call
+        ctx.save_for_backward(*tensors)
+        return tuple(beneath(ctx.rule.present, level, below))
+
+    @staticmethod
+    def backward(ctx, *bars):
+        with torch.enable_grad():
+            tensors = [t.view_as(t) for t in ctx.saved_tensors]  # each apart, though one may depend on another
+            outs = [out for out in ctx.rule.replay(tensors) if out is not None]
+        asked = [t for t, needed in zip(tensors, ctx.needs_input_grad[1:]) if needed]
+        found = iter(torch.autograd.grad(outs, asked, bars, create_graph=torch.is_grad_enabled(), allow_unused=True))
+        return (None, *[next(found) if needed else None for needed in ctx.needs_input_grad[1:]])
 
 
 def apply_batched(size, dims, name, like, tensors):
@@ -227,11 +259,13 @@ def _apply_grads_batched(name, like, *tensors):
 @torch.compiler.allow_in_graph
 def apply(name, like, *tensors):
     """The operator of a spec's name on tensors."""
-    if not _is_plain(tensors):
+    if not is_plain(tensors):
         if not all([isinstance(t, torch.Tensor) for t in tensors]):
             raise refusal(find(name).op.name, tensors)
-        out = _apply_lone(name, like, tensors)
-        return bare(APPLY(int(name), like, tensors)) if out is None else out
+        lone = below_lone_grad(tensors)
+        if lone is not None:
+            return on_one_level(Lone, (find(name), *lone), like, *tensors)
+        return bare(APPLY(int(name), like, tensors))
     spec = find(name)
     if is_watched(tensors):
         return Eager.apply(spec, like, *tensors)

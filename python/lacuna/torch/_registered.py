@@ -16,16 +16,21 @@ from torch.autograd import forward_ad
 from torch.autograd.function import _SingleLevelFunction
 
 from .._program import FORWARD, find
-from ._apply import APPLY, RUN, Derivative, Rules, apply_batched, bare, forward, is_watched, library, record
+from ._apply import APPLY, RUN, Derivative, Rules, apply_batched, bare, forward, is_plain, is_watched, library, record
 from ._levels import on_one_level
 from ._symbolic import plan
-from ._tensors import DTYPES, metas_of, one_device, run
+from ._tensors import DTYPES, metas_of, one_device
 
 
 def _below(op, keyset, *arguments):
     """On to what comes after autograd."""
     with _C._AutoDispatchBelowAutograd():
         return op.redispatch(keyset & _C._after_autograd_keyset, *arguments)
+
+
+def _unwatched(op, backend, keyset, *arguments):
+    """Nothing to record: straight to C where nobody else is interested."""
+    return backend(*arguments) if is_plain(arguments[-1]) else _below(op, keyset, *arguments)
 
 
 class Recorded(Rules, _SingleLevelFunction):
@@ -43,7 +48,7 @@ class Recorded(Rules, _SingleLevelFunction):
 
 def _apply_recorded(keyset, name, like, tensors):
     if not is_watched(tensors):
-        return _below(APPLY, keyset, name, like, tensors)
+        return _unwatched(APPLY, _apply_backend, keyset, name, like, tensors)
     call = keyset, name, torch.is_grad_enabled(), _C._is_fwd_grad_enabled()
     out = on_one_level(Recorded, call, tuple(like), *tensors)
     return list(out) if isinstance(out, tuple) else [out]
@@ -89,13 +94,15 @@ def _run_steps(name, choice, like, sizes, tensors):
 
 
 def _run_recorded(keyset, *arguments):
-    return _run_steps(*arguments) if is_watched(arguments[-1]) else _below(RUN, keyset, *arguments)
+    if is_watched(arguments[-1]):
+        return _run_steps(*arguments)
+    return _unwatched(RUN, _run_backend, keyset, *arguments)
 
 
 def _run_backend(name, choice, like, sizes, tensors):
     rule = _derivative(name, choice, like, sizes)
     rule.spec.stay()
-    return [out for out in run(rule.spec.op.name, rule.program, tensors) if out is not None]
+    return rule.present(tensors)
 
 
 def _run_fake(name, choice, like, sizes, tensors):

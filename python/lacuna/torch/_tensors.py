@@ -16,6 +16,7 @@ CODES = {
     torch.complex128: lib.LAC_C128,
 }
 DTYPES = {code: dtype for dtype, code in CODES.items()}
+_DEVICES = {"cpu", "cuda"}
 _NUMBERS = (int, float, complex, np.number, torch.SymInt, torch.SymFloat)
 
 
@@ -116,14 +117,14 @@ def ready(who, tensors):
     """The tensors as C reads them: on one device, in one piece, aligned, nothing lazy."""
     device, made = one_device(who, tensors), []
     all_dense(who, tensors)
+    if device.type not in _DEVICES:
+        raise DeviceError(f"{who}: tensors lie on {device}; Lacuna computes on cpu and cuda")
     for t in tensors:
         if t.is_conj() or t.is_neg():
             t = t.resolve_conj().resolve_neg()
         if not t.is_contiguous() or t.data_ptr() % t.element_size():
             t = t.clone(memory_format=torch.contiguous_format)
         made.append(t)
-    if device.type not in ("cpu", "cuda"):
-        raise DeviceError(f"{who}: tensors lie on {device}; Lacuna computes on cpu and cuda")
     return device, made
 
 
