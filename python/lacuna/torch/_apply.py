@@ -60,7 +60,11 @@ def bare(outs):
 
 def is_tracked(tensors):
     """Whether autograd may be asked for a derivative of what is computed from these."""
-    return torch.is_grad_enabled() and any([t.requires_grad for t in tensors])
+    if torch.is_grad_enabled():
+        for t in tensors:
+            if t.requires_grad:
+                return True
+    return False
 
 
 def is_watched(tensors):
@@ -71,14 +75,15 @@ def is_watched(tensors):
 class Derivative:
     """A program of an operator's derivative, (mode, wants, given), in a call with these metas."""
 
-    __slots__ = ("spec", "choice", "like", "metas", "program", "symbolic")
+    __slots__ = ("spec", "family", "choice", "like", "metas", "program", "symbolic")
 
     def __init__(self, spec, choice, like, metas):
         self.spec, self.choice, self.like, self.metas = spec, choice, like, metas
+        self.family = spec.family  # so that its steps outlive the pattern
         mode, wants, given = choice
         self.program, self.symbolic = plan(spec, mode, like, metas, wants, given)
 
-    def __call__(self, tensors, step_by_step):
+    def __call__(self, tensors, asked=is_watched):
         """Its results, None where absent: in one call, or in steps where their derivatives may be asked for."""
         if any(map(_is_grads_batched, tensors)):
             return self.replay(tensors, _apply_grads_batched)
@@ -86,7 +91,7 @@ class Derivative:
             return self.replay(tensors)
         if not is_plain(tensors):
             return self.on_lone_level(tensors) or self.registered(tensors)
-        return self.replay(tensors) if step_by_step else self.run(tensors)
+        return self.replay(tensors) if asked(tensors) else self.run(tensors)
 
     def run(self, tensors):
         return run(self.spec.op.name, self.program, tensors)
@@ -147,7 +152,7 @@ class Rules:
         rule = Derivative(spec, (VJP, wants, given), like, metas)
         ports, saved = rule.program.inputs, dict(zip(reads, ctx.saved_tensors))
         tensors = [out_bars[p.index] if p.role == OUT_BAR else saved[p.role, p.index] for p in ports]
-        in_bars = rule(tensors, is_watched(tensors))
+        in_bars = rule(tensors)
         if not _present(in_bars):  # flat, as sign is: like torch's own, the inputs were used, and have a gradient
             one = next(t for t in out_bars if t is not None)
             ports = zip(rule.program.results, ctx.needs_input_grad[2:])
@@ -163,7 +168,7 @@ class Rules:
         place = {IN: saved, OUT: saved[len(metas) :], IN_DOT: in_dots}
         tensors = [place[p.role][p.index] for p in rule.program.inputs]
         with forward_ad._set_fwd_grad_enabled(True):
-            outs = rule(tensors, is_tracked(tensors))
+            outs = rule(tensors, is_tracked)
         one = next(t for t in in_dots if t is not None)
         # forward mode takes no None
         return bare([rule.zeros(one, p) if t is None else t for p, t in zip(rule.program.results, outs)])
@@ -191,7 +196,7 @@ class Eager(Rules, torch.autograd.Function):
 
 def below_lone_grad(tensors):
     """(level, the tensors below it) under torch.func.grad alone; None where there is more, or nothing to record."""
-    level = None if _modes_active() or in_forward_mode() else lone_grad()
+    level = None if _modes_active() else lone_grad()
     if level is None or not is_tracked(tensors):
         return None
     below = unwrap(tensors, level)

@@ -29,14 +29,17 @@ def on_one_level(function, *arguments):
 
 def lone_grad():
     """The level of a transform in backward mode that no other is around or inside of; None where it is not so."""
-    top = _functorch.peek_interpreter_stack()
+    top = _functorch.peek_interpreter_stack() if forward_ad._current_level < 0 else None
     return 1 if top is not None and top.level() == 1 and top.key() == _GRAD else None
 
 
 def unwrap(tensors, level):
     """The tensors below a level, or None where one of them is recorded there too."""
     below = [_unwrapped(t, level) if _level_of(t) == level else t for t in tensors]
-    return None if any([t.requires_grad for t in below]) else below
+    for t in below:
+        if t.requires_grad:
+            return None
+    return below
 
 
 def beneath(function, level, *arguments):
