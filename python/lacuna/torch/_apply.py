@@ -110,6 +110,8 @@ class Derivative:
 
     def registered(self, tensors):
         """Through torch's dispatcher, which knows at each level whether steps are needed."""
+        if _modes_active():
+            self.spec.stay()
         sizes = [number for code, shape in self.metas for number in (code, len(shape), *shape)]
         made = iter(RUN(int(self.spec.name), self.choice, self.like, sizes, tensors))
         return [next(made) if port.var else None for port in self.program.results]
@@ -270,6 +272,8 @@ def apply(name, like, *tensors):
         lone = below_lone_grad(tensors)
         if lone is not None:
             return on_one_level(Lone, (find(name), *lone), like, *tensors)
+        if _modes_active():
+            find(name).stay()
         return bare(APPLY(int(name), like, tensors))
     spec = find(name)
     if is_watched(tensors):

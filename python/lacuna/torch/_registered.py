@@ -12,6 +12,7 @@ torch.autograd.Function under transforms: that one makes a class in each call.
 
 import torch
 from torch import _C
+from torch._C import _functorch
 from torch.autograd import forward_ad
 from torch.autograd.function import _SingleLevelFunction
 
@@ -20,6 +21,8 @@ from ._apply import APPLY, RUN, Derivative, Rules, apply_batched, bare, forward,
 from ._levels import on_one_level
 from ._symbolic import plan
 from ._tensors import DTYPES, metas_of, one_device
+
+_BATCHED = _C.DispatchKeySet(_C.DispatchKey.FuncTorchBatched)
 
 
 def _below(op, keyset, *arguments):
@@ -56,7 +59,6 @@ def _apply_recorded(keyset, name, like, tensors):
 
 def _apply_backend(name, like, tensors):
     spec = find(str(name))
-    spec.stay()
     return forward(spec, tuple(like), metas_of(spec.op.name, tensors), tensors)
 
 
@@ -68,10 +70,15 @@ def _apply_fake(name, like, tensors):
     return _empty(program, symbolic, tensors)
 
 
-def _apply_vmap(info, in_dims, name, like, tensors):
-    out = apply_batched(info.batch_size, in_dims[2], str(name), tuple(like), tensors)
-    outs = list(out) if isinstance(out, tuple) else [out]
-    return outs, [0] * len(outs)
+def _apply_batched(name, like, tensors):
+    level = _functorch.peek_interpreter_stack().level()
+    below, dims = zip(*[_functorch._unwrap_batched(t, level) for t in tensors])
+    sizes = [t.shape[dim] for t, dim in zip(below, dims) if dim is not None]
+    with _C._ExcludeDispatchKeyGuard(_BATCHED):
+        if not sizes:  # of another level
+            return APPLY(name, like, tensors)
+        out = apply_batched(sizes[0], dims, str(name), tuple(like), below)
+        return [_functorch._add_batch_dim(t, 0, level) for t in (out if isinstance(out, tuple) else (out,))]
 
 
 def _empty(program, symbolic, tensors):
@@ -100,9 +107,7 @@ def _run_recorded(keyset, *arguments):
 
 
 def _run_backend(name, choice, like, sizes, tensors):
-    rule = _derivative(name, choice, like, sizes)
-    rule.spec.stay()
-    return rule.present(tensors)
+    return _derivative(name, choice, like, sizes).present(tensors)
 
 
 def _run_fake(name, choice, like, sizes, tensors):
@@ -118,5 +123,5 @@ for _name, _backend, _fake, _autograd in (
     library.impl(_name, _backend, "CompositeExplicitAutograd")
     library.impl(_name, _autograd, "Autograd", with_keyset=True)
     torch.library.register_fake(f"lacuna::{_name}", _fake, lib=library)
-torch.library.register_vmap("lacuna::apply", _apply_vmap, lib=library)
+library.impl("apply", _apply_batched, "FuncTorchBatched")
 library.impl("run", _run_steps, "FuncTorchBatched")
