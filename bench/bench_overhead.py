@@ -94,7 +94,12 @@ def products(rows):
     rows.add("spmm, torch, backward recorded", N, product, y, 60, "torch CSR", lambda: csr @ tx)
     rows.add("spmm, torch, forward + backward", N, lambda: torch.autograd.grad(product(), (la, lx), bar), bars,
              peer="torch dense", call=lambda: torch.autograd.grad(lf @ lx, (lf, lx), bar))  # fmt: skip
-    rows.add("spmm, torch.func.grad", N, lambda: grad(ta, tx), bars, 300, "torch dense", lambda: dense(full, tx), calls=20)
+    squares = torch.func.grad(lambda a: lt.spmm(pattern, a, tx).square().sum())
+    dense_squares = torch.func.grad(lambda a: (a @ tx).square().sum())
+    rows.add("spmm, torch.func.grad of squares", N, lambda: squares(ta), 2 * y[at, 0] * x[to, 0], 300, "torch dense",
+             lambda: dense_squares(full), calls=20)  # fmt: skip
+    rows.add("spmm, torch.func.grad, both", N, lambda: grad(ta, tx), bars, 300, "torch dense", lambda: dense(full, tx),
+             calls=20)  # fmt: skip
     softmax = np.exp(a) / np.bincount(at, np.exp(a))[at]
     kept = pattern.row_map()
     rows.add("segment_softmax, map made in call", N, lambda: lt.segment_softmax(pattern.row_map(), ta), softmax, None,
