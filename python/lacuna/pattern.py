@@ -6,7 +6,7 @@ import operator
 import numpy as np
 
 from ._core import check, context, ffi, lib
-from ._handle import Handle, expect, word
+from ._handle import HANDLES, Handle, expect, word
 from .errors import ArgumentError, IndexOverflowError
 
 _LARGEST = np.iinfo(np.int64).max
@@ -57,7 +57,7 @@ def _device_indices(first, second, what):
     """Two one-dimensional CUDA tensors in one integer type, and the context of their device on torch's stream."""
     import torch
 
-    from .torch._apply import _context
+    from .torch._tensors import context_on
 
     given = first, second
     for tensor, name in zip(given, what):
@@ -69,7 +69,7 @@ def _device_indices(first, second, what):
             raise ArgumentError(f"{name} must be integers, got {tensor.dtype}")
     narrow = all(tensor.dtype == torch.int32 for tensor in given)
     first, second = (t.to(torch.int32 if narrow else torch.int64).contiguous() for t in given)
-    return first, second, lib.LAC_I32 if narrow else lib.LAC_I64, _context(first.device)
+    return first, second, lib.LAC_I32 if narrow else lib.LAC_I64, context_on(first.device)
 
 
 def _device_data(tensor):
@@ -155,7 +155,7 @@ class Pattern(Handle):
         br, bc = ffi.new("int64_t *"), ffi.new("int64_t *")
         lib.lac_pattern_blocks(self.c, br, bc)
         self._set(blocks=(br[0], bc[0]))
-        self._set(shape=shape, nnz=lib.lac_pattern_nnz(self.c), entries=None, _structure=None, _solver=None, _lstsq={}, _damped=None)
+        self._set(shape=shape, nnz=lib.lac_pattern_nnz(self.c), entries=None, _structure=None, _solver=None, _lstsq={}, _damped=None, _derived={})
 
     @classmethod
     def _build(cls, function, *arguments, width, ctx=None):
@@ -335,57 +335,56 @@ class Pattern(Handle):
         ctx.check(function(ctx.c, self.c, *arguments, out, map_))
         return Pattern.wrap(out[0]), Map.wrap(map_[0])
 
+    def _join(self, function, other):
+        ctx, out = context(), ffi.new("lac_pattern **")
+        maps = ffi.new("lac_map **"), ffi.new("lac_map **")
+        ctx.check(function(ctx.c, self.c, other.c, out, *maps))
+        return Pattern.wrap(out[0]), Map.wrap(maps[0][0]), Map.wrap(maps[1][0])
+
+    def _product(self, other):
+        ctx, out = context(), ffi.new("lac_pattern **")
+        ctx.check(lib.lac_pattern_product(ctx.c, self.c, other.c, out))
+        return (Pattern.wrap(out[0]),)
+
     def transpose(self):
         """(A^T, the map that takes values there)."""
-        return self._derive(lib.lac_pattern_transpose)
+        return derived("transpose", (self.key,))
 
     def tril(self, k=0):
         """(the entries on and below the k-th diagonal, the map that takes values there)."""
-        return self._derive(lib.lac_pattern_triangle, lib.LAC_LOWER, k)
+        return derived("tril", (self.key,), operator.index(k))
 
     def triu(self, k=0):
         """(the entries on and above the k-th diagonal, the map that takes values there)."""
-        return self._derive(lib.lac_pattern_triangle, lib.LAC_UPPER, k)
+        return derived("triu", (self.key,), operator.index(k))
 
     def submatrix(self, rows, cols):
         """(rows [r0, r1) and columns [c0, c1), the map that takes values there)."""
-        return self._derive(lib.lac_pattern_submatrix, *rows, *cols)
+        return derived("submatrix", (self.key,), *rows, *cols)
 
     def scalar(self):
         """(the single entries of a pattern of blocks, the map that takes flattened values there)."""
-        return self._derive(lib.lac_pattern_scalar)
+        return derived("scalar", (self.key,))
 
     def blocked(self, blocksize):
         """(the blocks of (br, bc) that hold any entry, the map that takes values to their flattened numbers)."""
-        return self._derive(lib.lac_pattern_blocked, *_sizes(blocksize))
+        return derived("blocked", (self.key,), *_sizes(blocksize))
 
     def union(self, other):
         """(entries of either, the map of our values, the map of the other's)."""
-        expect("union", other, Pattern)
-        ctx, out = context(), ffi.new("lac_pattern **")
-        maps = ffi.new("lac_map **"), ffi.new("lac_map **")
-        ctx.check(lib.lac_pattern_union(ctx.c, self.c, other.c, out, *maps))
-        return Pattern.wrap(out[0]), Map.wrap(maps[0][0]), Map.wrap(maps[1][0])
+        return derived("union", (self.key, expect("union", other, Pattern)))
 
     def product(self, other):
         """Where A B may be nonzero."""
-        expect("product", other, Pattern)
-        ctx, out = context(), ffi.new("lac_pattern **")
-        ctx.check(lib.lac_pattern_product(ctx.c, self.c, other.c, out))
-        return Pattern.wrap(out[0])
+        return derived("product", (self.key, expect("product", other, Pattern)))[0]
 
     def intersection(self, other):
         """(entries of both, the map of our values, the map of the other's)."""
-        expect("intersection", other, Pattern)
-        ctx, out = context(), ffi.new("lac_pattern **")
-        maps = ffi.new("lac_map **"), ffi.new("lac_map **")
-        ctx.check(lib.lac_pattern_intersection(ctx.c, self.c, other.c, out, *maps))
-        return Pattern.wrap(out[0]), Map.wrap(maps[0][0]), Map.wrap(maps[1][0])
+        return derived("intersection", (self.key, expect("intersection", other, Pattern)))
 
     def kron(self, other):
         """(the Kronecker product, the map that takes the outer product of the values, by rows, to its slots)."""
-        expect("kron", other, Pattern)
-        return self._derive(lib.lac_pattern_kron, other.c)
+        return derived("kron", (self.key, expect("kron", other, Pattern)))
 
     @staticmethod
     def _stack(function, who, patterns):
@@ -440,24 +439,24 @@ class Pattern(Handle):
 
     def row_map(self):
         """The map from slots to rows: remap by it sums each row."""
-        return self._map(lib.lac_pattern_row_map)
+        return derived("row_map", (self.key,))[0]
 
     def col_map(self):
         """The map from slots to columns: remap by it sums each column."""
-        return self._map(lib.lac_pattern_col_map)
+        return derived("col_map", (self.key,))[0]
 
     def diagonal(self):
         """The map from slots to the min(rows, cols) numbers of the diagonal."""
-        return self._map(lib.lac_pattern_diagonal)
+        return derived("diagonal", (self.key,))[0]
 
     def dense(self):
         """The map from slots to the rows * cols numbers of the dense matrix."""
-        return self._map(lib.lac_pattern_dense)
+        return derived("dense", (self.key,))[0]
 
     def _map(self, function):
         ctx, out = context(), ffi.new("lac_map **")
         ctx.check(function(ctx.c, self.c, out))
-        return Map.wrap(out[0])
+        return (Map.wrap(out[0]),)
 
     def to_ell(self):
         """The Format of ELL: as many entries a row as the longest has."""
@@ -489,7 +488,7 @@ class Pattern(Handle):
         """
         from .solver import ORDERINGS
 
-        return self._fill(word("ordering", ordering, ORDERINGS))
+        return derived("fill", (self.key,), word("ordering", ordering, ORDERINGS))
 
     def _fill(self, ordering):
         ctx, out = context(), ffi.new("lac_pattern **")
@@ -499,7 +498,7 @@ class Pattern(Handle):
 
     def augmented(self):
         """([[I, A], [A^T, I]], the map that takes (first diagonal, a, its mirror image, second diagonal) there)."""
-        return self._derive(lib.lac_pattern_augmented)
+        return derived("augmented", (self.key,))
 
     @property
     def nature(self):
@@ -552,3 +551,41 @@ def _restore(offsets, columns, shape, width, entries, blocks=(1, 1)):
         pattern = Pattern.from_bsr(offsets, columns, shape, blocks, width)
     pattern._set(entries=entries)
     return pattern
+
+
+_MAKE = {
+    "transpose": lambda p: p._derive(lib.lac_pattern_transpose),
+    "tril": lambda p, k: p._derive(lib.lac_pattern_triangle, lib.LAC_LOWER, k),
+    "triu": lambda p, k: p._derive(lib.lac_pattern_triangle, lib.LAC_UPPER, k),
+    "submatrix": lambda p, *bounds: p._derive(lib.lac_pattern_submatrix, *bounds),
+    "scalar": lambda p: p._derive(lib.lac_pattern_scalar),
+    "blocked": lambda p, *sizes: p._derive(lib.lac_pattern_blocked, *sizes),
+    "augmented": lambda p: p._derive(lib.lac_pattern_augmented),
+    "fill": lambda p, ordering: p._fill(ordering),
+    "kron": lambda p, q: p._derive(lib.lac_pattern_kron, q.c),
+    "union": lambda p, q: p._join(lib.lac_pattern_union, q),
+    "intersection": lambda p, q: p._join(lib.lac_pattern_intersection, q),
+    "product": lambda p, q: p._product(q),
+    "row_map": lambda p: p._map(lib.lac_pattern_row_map),
+    "col_map": lambda p: p._map(lib.lac_pattern_col_map),
+    "diagonal": lambda p: p._map(lib.lac_pattern_diagonal),
+    "dense": lambda p: p._map(lib.lac_pattern_dense),
+}
+_MAX_DERIVED = 64  # of a pattern; the one that was made first goes
+
+
+def derived(what, keys, *arguments):
+    """What is made of patterns: the same objects each time, for they live with the youngest of the patterns. A graph
+    that names a temporary, P.row_map() within a function, is good for as long as P.
+
+    Constant: tracers call it once, and guard on the keys. A pattern that comes back as it went in is not held, or two
+    would hold each other.
+    """
+    kept, request = HANDLES[max(keys, key=int)]._derived, (what, keys, arguments)
+    made = kept.get(request)
+    if made is None:
+        made = _MAKE[what](*[HANDLES[key] for key in keys], *arguments)
+        while len(kept) >= _MAX_DERIVED:
+            kept.pop(next(iter(kept)), None)
+        made = kept.setdefault(request, tuple([handle.key if handle.key in keys else handle for handle in made]))
+    return tuple([HANDLES[handle] if isinstance(handle, str) else handle for handle in made])

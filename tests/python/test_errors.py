@@ -12,7 +12,7 @@ import lacuna
 import lacuna.torch as lt
 from lacuna._core import _STATUS, ffi, lib
 from lacuna.errors import BY_STATUS
-from lacuna.torch._apply import _ready
+from lacuna.torch._tensors import ready
 
 pattern = lacuna.Pattern.from_coo([0, 1, 2, 2], [0, 1, 2, 0], (3, 3))
 a, b = np.array([2.0, 3.0, 4.0, 1.0]), np.ones((3, 1))
@@ -110,7 +110,7 @@ def test_errors_pass_through_autograd_and_compilers():
 
 def test_other_devices_are_refused():
     with pytest.raises(lacuna.DeviceError, match="input 1 lies on meta and input 0 on cpu"):
-        _ready("spmm", [torch.ones(4), torch.ones(3, 1, device="meta")])
+        ready("spmm", [torch.ones(4), torch.ones(3, 1, device="meta")])
 
 
 def test_meta_tensors_have_shapes_alone():

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lines, groups, matrices made of matrices: beside SciPy, NumPy and dense torch, with first and second derivatives."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -218,3 +221,30 @@ def test_what_does_not_fit_is_refused():
         lacuna.sparse_logsumexp(P, np.ones(P.nnz), 2)
     with pytest.raises(lacuna.ShapeError, match="last dimension"):
         lacuna.hadamard(P, np.ones(1), P, np.ones(P.nnz))
+
+
+def test_what_is_made_of_a_pattern_lives_with_it():
+    row = np.arange(6)
+    p, q = (lacuna.Pattern.from_coo(row, (row * step) % 6, (6, 6)) for step in (1, 5))
+    names = [p.row_map().key, p.transpose()[1].key, p.union(q)[2].key, p.product(q).key, p.tril(-1)[0].key]
+    gc.collect()
+    assert names == [p.row_map().key, p.transpose()[1].key, p.union(q)[2].key, p.product(q).key, p.tril(-1)[0].key]
+    made = [weakref.ref(thing) for thing in (p.row_map(), p.union(q)[1], q.row_map(), p.tril()[1])]
+    assert p.tril()[0] is p and p.union(p)[0] is p
+    gc.disable()
+    try:
+        del q
+        assert [thing() is None for thing in made] == [False, True, True, False]  # with the younger of two
+        del p
+        assert all(thing() is None for thing in made)
+    finally:
+        gc.enable()
+
+
+def test_a_pattern_keeps_few_of_many_parts():
+    p = lacuna.Pattern.from_coo(np.arange(200), np.arange(200), (200, 200))
+    first = weakref.ref(p.submatrix((0, 1), (0, 200))[1])
+    for i in range(1, 200):
+        part, take = p.submatrix((i, i + 1), (0, 200))
+        assert take.target.tolist() == [0 if j == i else -1 for j in range(200)]
+    assert first() is None

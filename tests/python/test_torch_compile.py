@@ -209,3 +209,55 @@ def test_pattern_families_die_without_the_collector():
         assert family() is None
     finally:
         gc.enable()
+
+
+def softmax_twin(pattern, a):
+    """softmax of the stored entries of each row, by the dense matrix with -inf elsewhere."""
+    _, columns, rows = (torch.tensor(s.copy()) for s in pattern.structure())
+    full = torch.full(pattern.shape, -torch.inf, dtype=a.dtype).index_put((rows, columns), a)
+    return full.softmax(1)[rows, columns]
+
+
+def fresh_pattern(n=5):
+    rng = np.random.default_rng(n)
+    row, col = (np.r_[np.arange(n), rng.integers(0, n, n)] for _ in range(2))
+    return lacuna.Pattern.from_coo(row, col, (n, n))
+
+
+class Derives(torch.nn.Module):
+    """Maps and patterns that are made within forward, from a pattern that nothing was made of before."""
+
+    def __init__(self, pattern):
+        super().__init__()
+        self.pattern = pattern
+
+    def forward(self, a):
+        turned, turn = self.pattern.transpose()
+        lower, take = self.pattern.tril(-1)
+        weights = lt.segment_softmax(self.pattern.row_map(), a)
+        there, back = lt.to_dense(turned, lt.remap(turn, a)), lt.to_dense(lower, lt.remap(take, a))
+        return weights, there, back, lt.spgemm(self.pattern, a, self.pattern, a)
+
+
+def derives_twin(pattern, a):
+    full = dense(pattern, a)
+    _, columns, rows = (torch.tensor(s.copy()) for s in pattern.product(pattern).structure())
+    return softmax_twin(pattern, a), full.mT, full.tril(-1), (full @ full)[rows, columns]
+
+
+def test_maps_made_within_forward_compile():
+    pattern = fresh_pattern()
+    a = values(pattern).requires_grad_()
+    got, expected = compiled(Derives(pattern))(a), derives_twin(pattern, a)
+    same(got, expected)
+    loss = lambda ys: sum([y.pow(3).sum() for y in ys])  # noqa: E731
+    same(torch.autograd.grad(loss(got), a), torch.autograd.grad(loss(expected), a))
+
+
+@pytest.mark.parametrize("strict", [False, True], ids=["nonstrict", "strict"])
+def test_maps_made_within_forward_export(strict):
+    pattern = fresh_pattern()
+    a = values(pattern)
+    exported = torch.export.export(Derives(pattern), (a,), strict=strict).module()
+    gc.collect()
+    same(exported(a), derives_twin(pattern, a))

@@ -7,7 +7,7 @@ from reference import SIDES, dense, rectangular, same, square, values
 
 import lacuna
 import lacuna.torch as lt
-from lacuna.torch._apply import _ready
+from lacuna.torch._tensors import ready
 
 check = torch.autograd.gradcheck
 check2 = torch.autograd.gradgradcheck
@@ -107,7 +107,7 @@ def test_unaligned_tensors_are_copied_before_c_sees_them():
     off = torch.frombuffer(memory, dtype=torch.float64, offset=1)
     assert off.data_ptr() % 8
     same(lt.spmm(pattern, off, x), dense(pattern, a) @ x)
-    assert all(t.data_ptr() % 8 == 0 for t in _ready("spmm", [off, x])[1])
+    assert all(t.data_ptr() % 8 == 0 for t in ready("spmm", [off, x])[1])
 
 
 def test_optimisers_step_on_values():

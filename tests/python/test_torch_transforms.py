@@ -60,6 +60,41 @@ def test_third_order(name):
 
 
 @each
+@pytest.mark.parametrize("order", [1, 2])
+def test_autograd_within_one_level_of_grad(name, order):
+    """Derivatives of the rule itself, at the level of torch.func.grad that it ran on; x depends on a there."""
+    case = CASES[name]
+
+    def inner(f):
+        def loss(a, x):
+            x = x * a.sum().sin()
+            y = smooth(f)(a, x)
+            for _ in range(order):
+                ga, gx = torch.autograd.grad(y, (a, x), create_graph=True)
+                y = (ga * ga).sum() + (gx * gx.cos()).sum()
+            return y
+
+        return torch.func.grad(loss, (0, 1))(*inputs)
+
+    inputs = case.inputs(k=2)
+    same(inner(case.function), inner(case.twin))
+
+
+@each
+def test_one_level_of_grad_over_what_autograd_records(name):
+    """A tensor that autograd tracks, inside torch.func.grad: both have their derivatives."""
+    case = CASES[name]
+
+    def outer(f):
+        a, x = (t.detach().requires_grad_() for t in inputs)
+        ga = torch.func.grad(lambda a: smooth(f)(a, x))(a)
+        return torch.autograd.grad((ga * ga).sum(), (a, x))
+
+    inputs = case.inputs(k=2)
+    same(outer(case.function), outer(case.twin))
+
+
+@each
 def test_mixed_second_derivatives(name):
     """d2/dX dA: where a detached operand in backward would show."""
     case = CASES[name]

@@ -12,8 +12,9 @@ patterns alive, in the process that made it; the graph of autograd keeps them al
 import torch as _torch
 
 from .. import _operators
-from . import _apply
+from ..pattern import derived as _derived
+from . import _apply, _registered  # noqa: F401
 
-for _constant in (_operators.resolve, *_operators.CONSTANT):
+for _constant in (_operators.resolve, _derived, *_operators.CONSTANT):
     _torch.compiler.assume_constant_result(_constant)
 globals().update(_operators.of(_apply, __name__))

@@ -87,13 +87,24 @@ def _same(shape):
     return shape
 
 
+def _are_numbers(like, metas):
+    for size in like:
+        if type(size) is not int:
+            return False
+    for _, shape in metas:
+        for size in shape:
+            if type(size) is not int:
+                return False
+    return True
+
+
 def plan(spec, mode, like, metas, wants=0, given=0):
     """(program, function that turns its shapes into symbolic ones)."""
-    like, shapes, codes = tuple(like), [tuple(shape) for _, shape in metas], [code for code, _ in metas]
+    if _are_numbers(like, metas):
+        return spec.program(mode, like, metas, wants, given), _same
+    codes = [code for code, _ in metas]
 
     def make(like, *shapes):
         return spec.program(mode, like, tuple(zip(codes, shapes)), wants, given)
 
-    if all(type(size) is int for shape in [like, *shapes] for size in shape):
-        return make(like, *shapes), _same
-    return _Plan(make, [like, *shapes], spec.ints).solve()
+    return _Plan(make, [tuple(like), *[tuple(shape) for _, shape in metas]], spec.ints).solve()

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The operators that torch's dispatcher knows, lacuna::apply and lacuna::run, at each of its levels.
+
+    Autograd          records the call, where a derivative may be asked for, else goes on; a program is then replayed
+    FuncTorchBatched  torch.func.vmap: one more dimension
+    fake              tracers: shapes alone
+    backends          C
+
+The dispatcher takes the levels of torch.func one by one, as it does for torch's own operators, which is far cheaper than
+torch.autograd.Function under transforms: that one makes a class in each call.
+"""
+
+import torch
+from torch import _C
+from torch._C import _functorch
+from torch.autograd import forward_ad
+from torch.autograd.function import _SingleLevelFunction
+
+from .._program import FORWARD, find
+from ._apply import APPLY, RUN, Derivative, Rules, apply_batched, bare, forward, is_plain, is_watched, library, record
+from ._levels import on_one_level
+from ._symbolic import plan
+from ._tensors import DTYPES, metas_of, one_device
+
+_BATCHED = _C.DispatchKeySet(_C.DispatchKey.FuncTorchBatched)
+
+
+def _below(op, keyset, *arguments):
+    """On to what comes after autograd."""
+    with _C._AutoDispatchBelowAutograd():
+        return op.redispatch(keyset & _C._after_autograd_keyset, *arguments)
+
+
+def _unwatched(op, backend, keyset, *arguments):
+    """Nothing to record: straight to C where nobody else is interested."""
+    return backend(*arguments) if is_plain(arguments[-1]) else _below(op, keyset, *arguments)
+
+
+class Recorded(Rules, _SingleLevelFunction):
+    """One level of autograd or torch.func; `forward` leaves the modes of the levels below as they were."""
+
+    @staticmethod
+    def forward(ctx, call, like, *tensors):
+        keyset, name, backward_mode, forward_mode = call
+        with torch.set_grad_enabled(backward_mode), forward_ad._set_fwd_grad_enabled(forward_mode):
+            outs = _below(APPLY, keyset, name, like, tensors)
+        spec = find(str(name))
+        record(ctx, spec, like, metas_of(spec.op.name, tensors), tensors, outs)
+        return bare(outs)
+
+
+def _apply_recorded(keyset, name, like, tensors):
+    if not is_watched(tensors):
+        return _unwatched(APPLY, _apply_backend, keyset, name, like, tensors)
+    call = keyset, name, torch.is_grad_enabled(), _C._is_fwd_grad_enabled()
+    out = on_one_level(Recorded, call, tuple(like), *tensors)
+    return list(out) if isinstance(out, tuple) else [out]
+
+
+def _apply_backend(name, like, tensors):
+    spec = find(str(name))
+    return forward(spec, tuple(like), metas_of(spec.op.name, tensors), tensors)
+
+
+def _apply_fake(name, like, tensors):
+    spec = find(str(name))
+    spec.stay()
+    one_device(spec.op.name, tensors)
+    program, symbolic = plan(spec, FORWARD, tuple(like), metas_of(spec.op.name, tensors))
+    return _empty(program, symbolic, tensors)
+
+
+def _apply_batched(name, like, tensors):
+    level = _functorch.peek_interpreter_stack().level()
+    below, dims = zip(*[_functorch._unwrap_batched(t, level) for t in tensors])
+    sizes = [t.shape[dim] for t, dim in zip(below, dims) if dim is not None]
+    with _C._ExcludeDispatchKeyGuard(_BATCHED):
+        if not sizes:  # of another level
+            return APPLY(name, like, tensors)
+        out = apply_batched(sizes[0], dims, str(name), tuple(like), below)
+        return [_functorch._add_batch_dim(t, 0, level) for t in (out if isinstance(out, tuple) else (out,))]
+
+
+def _empty(program, symbolic, tensors):
+    ports = [port for port in program.results if port.var]
+    return [tensors[0].new_empty(symbolic(port.shape), dtype=DTYPES[port.code]) for port in ports]
+
+
+def _derivative(name, choice, like, sizes):
+    """The program that `Derivative.registered` named."""
+    metas, at = [], 0
+    while at < len(sizes):
+        dims = int(sizes[at + 1])
+        metas.append((int(sizes[at]), tuple(sizes[at + 2 : at + 2 + dims])))
+        at += 2 + dims
+    return Derivative(find(str(name)), tuple(choice), tuple(like), tuple(metas))
+
+
+def _run_steps(name, choice, like, sizes, tensors):
+    return [out for out in _derivative(name, choice, like, sizes).replay(tensors) if out is not None]
+
+
+def _run_recorded(keyset, *arguments):
+    if is_watched(arguments[-1]):
+        return _run_steps(*arguments)
+    return _unwatched(RUN, _run_backend, keyset, *arguments)
+
+
+def _run_backend(name, choice, like, sizes, tensors):
+    return _derivative(name, choice, like, sizes).present(tensors)
+
+
+def _run_fake(name, choice, like, sizes, tensors):
+    rule = _derivative(name, choice, like, sizes)
+    rule.spec.stay()
+    return _empty(rule.program, rule.symbolic, tensors)
+
+
+for _name, _backend, _fake, _autograd in (
+    ("apply", _apply_backend, _apply_fake, _apply_recorded),
+    ("run", _run_backend, _run_fake, _run_recorded),
+):
+    library.impl(_name, _backend, "CompositeExplicitAutograd")
+    library.impl(_name, _autograd, "Autograd", with_keyset=True)
+    torch.library.register_fake(f"lacuna::{_name}", _fake, lib=library)
+library.impl("apply", _apply_batched, "FuncTorchBatched")
+library.impl("run", _run_steps, "FuncTorchBatched")

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors as C takes them: codes and shapes, numbers beside them, addresses on one device; and a sentence for what is
+not taken.
+"""
+
+import numpy as np
+import torch
+
+from .._core import context, lib
+from ..errors import ArgumentError, DeviceError, DtypeError
+
+CODES = {
+    torch.float32: lib.LAC_F32,
+    torch.float64: lib.LAC_F64,
+    torch.complex64: lib.LAC_C64,
+    torch.complex128: lib.LAC_C128,
+}
+DTYPES = {code: dtype for dtype, code in CODES.items()}
+_DEVICES = {"cpu", "cuda"}
+_NUMBERS = (int, float, complex, np.number, torch.SymInt, torch.SymFloat)
+
+
+def metas_of(who, tensors):
+    """((dtype code, shape), ...), or a sentence that says what cannot be taken."""
+    try:
+        return tuple([(CODES[t.dtype], t.shape) for t in tensors])
+    except (KeyError, AttributeError):
+        raise refusal(who, tensors) from None
+
+
+def refusal(who, tensors):
+    for i, t in enumerate(tensors):
+        if not isinstance(t, torch.Tensor):
+            return ArgumentError(f"{who}: input {i} is a {type(t).__name__}; it must be a torch.Tensor")
+        if t.dtype not in CODES:
+            return DtypeError(
+                f"{who}: input {i} has dtype {t.dtype}; Lacuna computes in float32, float64, complex64 and complex128: "
+                "convert it with .to()"
+            )
+    return None
+
+
+def code(dtype):
+    """The code of a dtype."""
+    if dtype not in CODES:
+        raise DtypeError(
+            f"lacuna: {dtype!r} is no dtype that Lacuna has: torch.float32, float64, complex64 and complex128"
+        )
+    return CODES[dtype]
+
+
+def asarray(x):
+    """A tensor, as it is; nothing else is made one."""
+    if not isinstance(x, torch.Tensor):
+        raise refusal("lacuna", (x,))
+    return x
+
+
+def convert(c, x):
+    """A condition as a tensor of x's dtype: 1 where it holds."""
+    if isinstance(c, (bool, *_NUMBERS)):
+        return number(int(c != 0), x, "where")
+    c = asarray(c)
+    return c if c.dtype == x.dtype else (c != 0).to(x.dtype)
+
+
+def placed(numbers, x):
+    """A NumPy array as a tensor of x's dtype, on its device."""
+    return torch.as_tensor(numbers, device=x.device).to(x.dtype)
+
+
+def number(factor, x, who="scale"):
+    """A frozen number beside x, as a tensor of its dtype without dimensions."""
+    if not isinstance(factor, _NUMBERS):
+        raise ArgumentError(
+            f"{who}: the factor is a frozen number, not a {type(factor).__name__}; make it one with float(), or take "
+            "mul, which has derivatives in both"
+        )
+    if not isinstance(x, torch.Tensor) or x.dtype not in CODES:
+        raise refusal(who, (x,))
+    factor = factor.item() if isinstance(factor, np.generic) else factor
+    if isinstance(factor, complex) and not x.is_complex():
+        if factor.imag:
+            raise DtypeError(f"{who}: the factor {factor} is complex and the tensor is {x.dtype}; convert the tensor")
+        factor = factor.real
+    return torch.ones((), dtype=x.dtype, device=x.device) * factor  # a product: compilers keep its number open
+
+
+def context_on(device):
+    """This thread's context on a device, on torch's current stream."""
+    if device.type == "cpu":
+        return context()
+    ctx = context("cuda", device.index)
+    ctx.set_stream(torch._C._cuda_getCurrentRawStream(device.index))
+    return ctx
+
+
+def one_device(who, tensors):
+    device = tensors[0].device
+    for i, t in enumerate(tensors):
+        if t.device != device:
+            raise DeviceError(
+                f"{who}: input {i} lies on {t.device} and input 0 on {device}; move one of them with .to()"
+            )
+    return device
+
+
+def all_dense(who, tensors):
+    for i, t in enumerate(tensors):
+        if t.layout is not torch.strided:
+            raise ArgumentError(
+                f"{who}: input {i} has layout {t.layout}; pass the values of a sparse tensor, not the tensor"
+            )
+
+
+def ready(who, tensors):
+    """The tensors as C reads them: on one device, in one piece, aligned, nothing lazy."""
+    device, made = one_device(who, tensors), []
+    all_dense(who, tensors)
+    if device.type not in _DEVICES:
+        raise DeviceError(f"{who}: tensors lie on {device}; Lacuna computes on cpu and cuda")
+    for t in tensors:
+        if t.is_conj() or t.is_neg():
+            t = t.resolve_conj().resolve_neg()
+        if not t.is_contiguous() or t.data_ptr() % t.element_size():
+            t = t.clone(memory_format=torch.contiguous_format)
+        made.append(t)
+    return device, made
+
+
+def run(who, program, tensors):
+    """A program on plain tensors, in one C call. Absent results are None."""
+    device, tensors = ready(who, tensors)
+    outs = [
+        torch.empty(port.shape, dtype=DTYPES[port.code], device=device) if port.var else None
+        for port in program.results
+    ]
+    program.run(context_on(device), [t.data_ptr() for t in tensors], [0 if t is None else t.data_ptr() for t in outs])
+    return outs
