@@ -53,7 +53,7 @@ static lac_status direct_prepare(lac_context *ctx, lac_solver_core *core, const 
   if (asked) {
     LAC_TRY(lac_choose_likely_asked(ctx, d->structure, asked, &d->likely, &d->reason));
   } else {
-    LAC_TRY(lac_choose_likely(ctx, d->structure, &d->likely, &d->reason));
+    LAC_TRY(lac_choose_likely(ctx, d->structure, core->options.ordering, &d->likely, &d->reason));
   }
   if (d->likely) {
     LAC_TRY(lac_analysis_get(ctx, core->pattern, d->structure, d->likely, core->options.ordering, &d->analysis));

@@ -108,8 +108,8 @@ lac_status lac_direct_explain(lac_context *ctx, const lac_factor *f, const lac_t
 
 /// The method that values of this structure will probably need, and why. Of those that are asked for by name: refuse
 /// one that the pattern does not have the nature for; NULL where values can only be refused.
-lac_status lac_choose_likely(lac_context *ctx, const lac_structure *structure, const lac_direct_table **table,
-                             const char **reason);
+lac_status lac_choose_likely(lac_context *ctx, const lac_structure *structure, lac_ordering ordering,
+                             const lac_direct_table **table, const char **reason);
 lac_status lac_choose_likely_asked(lac_context *ctx, const lac_structure *structure, const lac_direct_table *asked,
                                    const lac_direct_table **table, const char **reason);
 

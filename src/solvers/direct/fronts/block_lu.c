@@ -9,7 +9,7 @@
 ///     det A = +-prod_b det A_bb,   (A^-1)_ji = (A_bb^-1)_ji where a_ij stands in a diagonal block, else 0
 ///
 /// What stands off the blocks is never changed: it fills nothing in. Circuits and chemical plants have many blocks of
-/// one row. Large blocks are factored inside supernodes, small ones column by column.
+/// one row. Blocks whose factors fill in are factored inside supernodes, others column by column.
 
 #include "solvers/direct/fronts/block_lu.h"
 
@@ -18,8 +18,10 @@
 
 #include "solvers/direct/method/determinant.h"
 #include "solvers/direct/order/block_form.h"
+#include "solvers/direct/order/outline.h"
 
-// Blocks pay from so many rows on, so many percent of them outside the largest; from so many rows on supernodes do.
+// Blocks pay from so many rows on, so many percent of them outside the largest. A block of so many rows is a piece of
+// work.
 enum { BLOCK_ROWS = 128, BLOCK_SHARE = 2, BLOCK_LARGE = 64 };
 
 // A block of more than one row.
@@ -124,6 +126,7 @@ static void block_sort_out(block_part *p) {
 static lac_status block_cut(lac_context *ctx, block_part *p, lac_ordering ordering, int64_t *bytes) {
   lac_status status = LAC_OK;
   const lac_block_form *form = p->form;
+  const lac_outline *outline = NULL;
 
   for (int32_t b = 0; b < form->blocks; b++) {
     int32_t first = form->first[b], size = form->first[b + 1] - first;
@@ -133,7 +136,8 @@ static lac_status block_cut(lac_context *ctx, block_part *p, lac_ordering orderi
     LAC_TRY(lac_structure_part(ctx, p->s, size, form->rows + first, p->col_place, first, &piece->s, &piece->slots));
     piece->before = p->inner;
     p->inner += piece->s->nnz;
-    piece->table = size < BLOCK_LARGE ? &lac_direct_pivoting_lu : &lac_direct_lu;
+    LAC_TRY(lac_outline_get(ctx, piece->s, ordering, &outline));
+    piece->table = lac_outline_is_thin(outline, LAC_OUTLINE_THIN) ? &lac_direct_column_lu : &lac_direct_lu;
     LAC_TRY(piece->table->analyse(ctx, piece->s, ordering, &piece->part, &own));
     *bytes += own + 40 * piece->s->nnz;
   }
