@@ -134,8 +134,7 @@ done:
 // -- what is foreseen ------------------------------------------------------------------------------------------------
 
 #define CHOOSE_THIN "columns of the factor are short, and factored one by one"
-static const char CHOOSE_THIN_REASON[] =
-    CHOOSE_THIN "; figures are of one f64 matrix that is strong on its diagonal";
+static const char CHOOSE_THIN_REASON[] = CHOOSE_THIN "; figures are of one f64 matrix that is strong on its diagonal";
 
 // LU is foreseen for pivots from a diagonal that is there.
 static const char *choose_lu_reason(const lac_structure *s, bool is_asked) {

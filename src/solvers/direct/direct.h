@@ -56,6 +56,9 @@ lac_system lac_direct_system(const lac_factor *f, int64_t item, int threads, lac
 /// Whether another factor of the same values can take its place, made or not.
 bool lac_direct_has_partner(const lac_factor *f);
 
+/// Whether what is read off the factor, without a solve that refines, is that of the matrix to rounding.
+bool lac_direct_is_exact(const lac_factor *f);
+
 /// Whether all pivots of one matrix are more than rounding.
 bool lac_direct_is_regular(const lac_factor *f, int64_t item);
 

@@ -29,7 +29,7 @@ typedef struct lac_structure {
   int32_t diagonals;   // entries on the diagonal
   int32_t lower;       // bandwidths: the largest i - j and j - i of an entry, 0 at least
   int32_t upper;
-  _Atomic(struct lac_block_form *) form;  // NULL until it is asked for (block_form.h)
+  _Atomic(struct lac_block_form *) form;                          // NULL until it is asked for (block_form.h)
   _Atomic(struct lac_outline *) outlines[LAC_ORDER_NATURAL + 1];  // likewise, one for each ordering (outline.h)
 } lac_structure;
 

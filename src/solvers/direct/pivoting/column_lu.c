@@ -5,8 +5,8 @@
 ///     P R A C Q = L U        Q from the outline of A: the fill is that of B + B^T while pivots stay on the diagonal of B
 ///
 /// The elimination is that of pivoting_lu.c, but pivots leave the diagonal only where it is a thousand times smaller
-/// than others: every one that does so fills in what was not foreseen. Where numbers grow by that, and from then on, the
-/// tolerance is the one that was asked for.
+/// than others: every one that does so fills in what was not foreseen. Where numbers grow by that, a partner is asked
+/// for determinants and inverses; where they grow much, and from then on, the tolerance is the one that was asked for.
 
 #include <math.h>
 #include <string.h>
@@ -14,8 +14,8 @@
 #include "solvers/direct/order/outline.h"
 #include "solvers/direct/pivoting/pivoting_lu.h"
 
-// Numbers that grow by more cost digits of what is not refined: determinants, inverses.
-static const double COLUMN_TOLERANCE = 1e-3, COLUMN_GROWTH = 32;
+// Numbers that grow cost digits: from the first limit on of what is not refined, from the second on too many.
+static const double COLUMN_TOLERANCE = 1e-3, COLUMN_ROUGH = 32, COLUMN_GROWTH = 1e6;
 
 static lac_status column_analyse(lac_context *ctx, const lac_structure *structure, lac_ordering ordering, void **part,
                                  int64_t *bytes) {
@@ -57,8 +57,11 @@ static lac_status column_try(const lac_direct_job *job, void **numeric, lac_faul
   double tolerance = fmin(job->options->pivot_tolerance, COLUMN_TOLERANCE);
   if (atomic_load(&a->is_weak)) return LAC_ERR_CONVERGENCE;
   lac_status status = pivoting_factor_by(job, tolerance, numeric, fault);
-  if (status != LAC_OK || ((const pivoting_numeric *)*numeric)->growth <= COLUMN_GROWTH) return status;
-  pivoting_destroy(*numeric);
+  pivoting_numeric *f = *numeric;
+  if (status != LAC_OK) return status;
+  f->is_rough = f->growth > COLUMN_ROUGH;
+  if (f->growth <= COLUMN_GROWTH) return LAC_OK;
+  pivoting_destroy(f);
   *numeric = NULL;
   if (!job->near) atomic_store(&a->is_weak, true);  // others of a batch may be on their way
   return LAC_ERR_CONVERGENCE;

@@ -241,6 +241,7 @@ void pivoting_report(const void *analysis, const void *numeric, lac_finding *fin
   finding->bytes = pivoting_bytes(f->dtype, f->n, f->l.capacity + f->u.capacity);
   finding->flops = 2 * f->flops * (lac_dtype_is_complex(f->dtype) ? 4 : 1);
   finding->growth = f->growth;
+  finding->is_rough = f->is_rough;
   finding->smallest = f->smallest;
   finding->where = f->where;
 }

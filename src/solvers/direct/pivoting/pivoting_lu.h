@@ -9,8 +9,8 @@
 
 typedef struct pivoting_analysis {
   int32_t n;
-  int32_t *order;   // the column of A that is eliminated k-th
-  int32_t *row_of;  // the row that shall be the pivot of a column where it can; NULL: that of its number
+  int32_t *order;        // the column of A that is eliminated k-th
+  int32_t *row_of;       // the row that shall be the pivot of a column where it can; NULL: that of its number
   const char *ordering;  // that was taken; NULL: the one that was asked for
   int64_t nnz;           // of both triangles, and multiply-adds, where pivots stay on the diagonal; 0: not known
   double flops;
@@ -38,6 +38,7 @@ typedef struct pivoting_numeric {
   double smallest;      // pivot, of a column whose largest number is near 1
   int64_t where;
   double growth;  // the largest number that was met below the diagonal; those of R A C are near 1
+  bool is_rough;  // as of lac_finding
 } pivoting_numeric;
 
 typedef struct pivoting_work {
