@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Peers that are programs: compiled when a benchmark asks for them, into build/peers, and run on systems in files.
+"""Peers that are programs: compiled when a benchmark asks for them, into build/peers, and run on systems in files. KLU,
+whose solves take less than a program's start, is a library that is loaded.
 
 Nothing of them is part of Lacuna. PETSc (with hypre) comes from the system's packages; AMGCL's headers lie in the source
 package of pyamgcl. A peer that cannot be had is said and left out.
 """
 
+import ctypes
 import glob
 import os
 import subprocess
@@ -137,3 +139,41 @@ def find(dimensions=2, krylov="cg", with_pyamg=False):
         kinds = {"smoothed": "pyamg, smoothed aggregation", "classical": "pyamg, Ruge-Stueben"}
         add("pyamg", lambda: [Peer(name, _pyamg(), 2, [kind, krylov]) for kind, name in kinds.items()])
     return peers
+
+
+class Klu:
+    """One matrix and its right-hand side; the last solution is in x."""
+
+    def __init__(self, library, A, b):
+        columns = A.tocsc()
+        self.library, self.b, self.x = library, b, np.empty_like(b)
+        self.parts = columns.indptr, columns.indices, columns.data  # held
+        self.given = [ctypes.c_int(A.shape[0]), *(ctypes.c_void_p(part.ctypes.data) for part in self.parts)]
+        self.at_x = ctypes.c_void_p(self.x.ctypes.data)
+        self.kept = ctypes.c_void_p(library.klu_peer_create(*self.given))
+        self.first()
+
+    def first(self):
+        self.x[:] = self.b
+        self.fill = self.library.klu_peer_all(*self.given, self.at_x)
+
+    def again(self):
+        self.x[:] = self.b
+        self.library.klu_peer_again(self.kept, *self.given[1:], self.at_x)
+
+    def __del__(self):
+        self.library.klu_peer_destroy(self.kept)
+
+
+def klu(A, b):
+    """KLU for a system; None where it cannot be had, or cannot solve it."""
+    try:
+        source = os.path.join(HERE, "klu.c")
+        flags = ["-O2", "-shared", "-fPIC", "-I/usr/include/suitesparse", source, "-lklu"]
+        library = ctypes.CDLL(_build("klu.so", "klu.c", ["cc", *flags]))
+    except (OSError, subprocess.SubprocessError) as error:
+        print(f"KLU cannot be had here and is left out: {getattr(error, 'stderr', None) or error}".strip())
+        return None
+    library.klu_peer_create.restype = ctypes.c_void_p
+    peer = Klu(library, A, b)
+    return peer if peer.fill > 0 and np.isfinite(peer.x).all() else None

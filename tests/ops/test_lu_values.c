@@ -45,6 +45,19 @@ static void lu_values_takes_small_and_empty_matrices(lac_context *ctx) {
   check_lu(ctx, sketch_empty(0, 0), "nnz");
 }
 
+/// A full first row, which all short rows below take from entry by entry.
+static void lu_values_takes_an_arrow(lac_context *ctx) {
+  enum { N = 40 };
+  sketch *s = scratch(sizeof *s);
+  *s = (sketch){N, N, 0, scratch(3 * N * sizeof *s->row), scratch(3 * N * sizeof *s->col)};
+  for (int64_t p = 0; p < N * N; ++p) {
+    if (p / N != 0 && p % N != 0 && p / N != p % N) continue;
+    s->row[s->nnz] = p / N;
+    s->col[s->nnz++] = p % N;
+  }
+  check_lu(ctx, s, "nnz");
+}
+
 static void lu_values_does_not_depend_on_threads(lac_context *ctx) {
   op_case c = lu_case(sketch_square(60, 0.05, 7), "33,nnz");
   check_op_large(ctx, &c);
@@ -141,6 +154,6 @@ static void lu_values_takes_what_it_states(lac_context *ctx) {
 }
 
 CHECK_MAIN(lu_values_differentiates_factors, lu_values_differentiates_incomplete_factors,
-           lu_values_takes_small_and_empty_matrices, lu_values_does_not_depend_on_threads,
+           lu_values_takes_small_and_empty_matrices, lu_values_takes_an_arrow, lu_values_does_not_depend_on_threads,
            lu_values_gives_the_factors_of_a_closed_pattern, lu_values_names_the_row_of_a_pivot_that_does_not_do,
            lu_values_takes_a_zero_that_is_not_divided_by, lu_values_takes_what_it_states)

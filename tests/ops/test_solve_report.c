@@ -50,7 +50,7 @@ static void the_method_of_a_solve_is_told(lac_context *ctx) {
   static const struct {
     direct_kind kind;
     const char *method;
-  } cases[] = {{DIRECT_POISSON, "cholesky"}, {DIRECT_INDEFINITE, "ldlt"}, {DIRECT_NONSYMMETRIC, "lu"}};
+  } cases[] = {{DIRECT_POISSON, "cholesky"}, {DIRECT_INDEFINITE, "ldlt"}, {DIRECT_NONSYMMETRIC, "pivoting_lu"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     stage s = stage_open(ctx, cases[i].kind, LAC_METHOD_AUTO, LAC_RECORD);
     lac_factor *factor = NULL;

@@ -8,6 +8,7 @@
 ///     Cholesky                      Hermitian with a positive diagonal, until a pivot is not positive
 ///     L D L^H                       Hermitian, until pivots inside supernodes do not suit
 ///     LU                            all others, block by block where there are several, until pivots do not suit
+///     LU column by column           any of the last three, where columns of the factor are short
 ///     pivoting LU                   what is left
 ///
 /// What the pattern says is kept with it. Values are looked at once for every factor that is made of them.
@@ -17,6 +18,7 @@
 
 #include "solvers/direct/direct.h"
 #include "solvers/direct/order/block_form.h"
+#include "solvers/direct/order/outline.h"
 #include "solvers/direct/fronts/block_lu.h"
 
 // -- by the pattern --------------------------------------------------------------------------------------------------
@@ -69,6 +71,26 @@ done:
   return status;
 }
 
+// From so many rows on it matters how short the columns of a factor are.
+enum { CHOOSE_ROWS = 128, CHOOSE_ROWS_HERMITIAN = 1000 };
+
+// Column by column, in place of a method that makes dense blocks, where columns are short.
+static lac_status choose_columns(lac_context *ctx, const lac_structure *s, lac_ordering ordering,
+                                 const lac_direct_table **table) {
+  lac_status status = LAC_OK;
+  bool is_hermitian = (*table)->needs_hermitian, is_open = s->is_symmetric && s->diagonals < s->n;
+  const lac_outline *outline = NULL;
+
+  if (!is_hermitian && *table != &lac_direct_lu) goto done;
+  if (s->n < (is_hermitian ? CHOOSE_ROWS_HERMITIAN : CHOOSE_ROWS) || is_open) goto done;
+  LAC_TRY(lac_outline_get(ctx, s, ordering, &outline));
+  if (lac_outline_is_thin(outline, is_hermitian ? LAC_OUTLINE_THIN_HERMITIAN : LAC_OUTLINE_THIN)) {
+    *table = &lac_direct_column_lu;
+  }
+done:
+  return status;
+}
+
 // LU takes a matrix apart where its blocks pay.
 static lac_status choose_blocks(lac_context *ctx, const lac_structure *s, const lac_direct_table **table) {
   lac_status status = LAC_OK;
@@ -111,6 +133,9 @@ done:
 
 // -- what is foreseen ------------------------------------------------------------------------------------------------
 
+#define CHOOSE_THIN "columns of the factor are short, and factored one by one"
+static const char CHOOSE_THIN_REASON[] = CHOOSE_THIN "; figures are of one f64 matrix that is strong on its diagonal";
+
 // LU is foreseen for pivots from a diagonal that is there.
 static const char *choose_lu_reason(const lac_structure *s, bool is_asked) {
   if (s->is_symmetric || s->diagonals == s->n) {
@@ -122,8 +147,8 @@ static const char *choose_lu_reason(const lac_structure *s, bool is_asked) {
                     "choose the pivots";
 }
 
-lac_status lac_choose_likely(lac_context *ctx, const lac_structure *s, const lac_direct_table **table,
-                             const char **reason) {
+lac_status lac_choose_likely(lac_context *ctx, const lac_structure *s, lac_ordering ordering,
+                             const lac_direct_table **table, const char **reason) {
   lac_status status = LAC_OK;
 
   LAC_TRY(choose_by_pattern(ctx, s, table, reason));
@@ -143,6 +168,8 @@ lac_status lac_choose_likely(lac_context *ctx, const lac_structure *s, const lac
     *reason = choose_lu_reason(s, false);
     LAC_TRY(choose_blocks(ctx, s, table));
   }
+  LAC_TRY(choose_columns(ctx, s, ordering, table));
+  if (*table == &lac_direct_column_lu) *reason = CHOOSE_THIN_REASON;
 done:
   return status;
 }
@@ -205,10 +232,29 @@ done:
   return status;
 }
 
+// A structure without a full diagonal in any order is singular whatever the values: said before they are matched, which
+// takes long where it fails.
+static lac_status choose_require_rank(lac_context *ctx, const lac_factor *f) {
+  lac_status status = LAC_OK;
+  const lac_structure *s = lac_direct_structure(f);
+  const lac_block_form *form = NULL;
+  lac_trial trial = {.status = LAC_ERR_SINGULAR, .task = f->items};
+
+  if (s->diagonals == s->n) goto done;
+  LAC_TRY(lac_block_form_get(ctx, s, &form));
+  if (form->rank == form->n) goto done;
+  lac_structure_singular_text(s, form->cols[form->vacant], trial.fault.text, sizeof trial.fault.text);
+  LAC_TRY(lac_direct_explain(ctx, f, &trial));
+done:
+  return status;
+}
+
 // What follows where pivots chosen inside supernodes do not suit.
 static const lac_direct_table *choose_safer(const lac_direct_table *table) {
   if (table == &lac_direct_ldlt) return &lac_direct_lu;
-  return table == &lac_direct_lu || table == &lac_direct_block_lu ? &lac_direct_pivoting_lu : NULL;
+  return table == &lac_direct_lu || table == &lac_direct_block_lu || table == &lac_direct_column_lu
+             ? &lac_direct_pivoting_lu
+             : NULL;
 }
 
 // By this method or not at all.
@@ -256,6 +302,7 @@ lac_status lac_choose_asked(lac_context *ctx, const lac_linear *a, const lac_dir
             "%s: %s needs a Hermitian matrix, but %s; use LAC_METHOD_LU or LAC_METHOD_AUTO, %s", f->function,
             asked->name, text, lac_survey_symmetry_ways);
   lac_factor_say(f, "%s", f->core->why);
+  if (table == &lac_direct_lu) LAC_TRY(choose_require_rank(ctx, f));
   LAC_TRY(choose_blocks(ctx, lac_direct_structure(f), &table));
   LAC_TRY(choose_ladder(ctx, f, table));
 done:
@@ -301,12 +348,15 @@ lac_status lac_choose(lac_context *ctx, const lac_linear *a, lac_factor *f) {
     LAC_TRY(choose_only(ctx, f, table));
     goto done;
   }
-  LAC_TRY(choose_cholesky(ctx, a, f, &survey, &is_done));
+  LAC_TRY(choose_require_rank(ctx, f));
+  table = survey.asymmetric < 0 ? &lac_direct_ldlt : &lac_direct_lu;
+  if (survey.asymmetric < 0) LAC_TRY(choose_columns(ctx, s, f->core->options.ordering, &table));
+  if (table != &lac_direct_column_lu) LAC_TRY(choose_cholesky(ctx, a, f, &survey, &is_done));
   if (is_done) goto done;
-  table = choose_is_narrow(s, CHOOSE_NARROW) ? &lac_direct_banded
-          : survey.asymmetric < 0            ? &lac_direct_ldlt
-                                             : &lac_direct_lu;
+  if (choose_is_narrow(s, CHOOSE_NARROW)) table = &lac_direct_banded;
   LAC_TRY(choose_blocks(ctx, s, &table));
+  LAC_TRY(choose_columns(ctx, s, f->core->options.ordering, &table));
+  if (table == &lac_direct_column_lu) lac_factor_say(f, "%s%s", *f->reason ? "; " : "", CHOOSE_THIN);
   LAC_TRY(choose_ladder(ctx, f, table));
 done:
   return status;

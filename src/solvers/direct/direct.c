@@ -53,7 +53,7 @@ static lac_status direct_prepare(lac_context *ctx, lac_solver_core *core, const 
   if (asked) {
     LAC_TRY(lac_choose_likely_asked(ctx, d->structure, asked, &d->likely, &d->reason));
   } else {
-    LAC_TRY(lac_choose_likely(ctx, d->structure, &d->likely, &d->reason));
+    LAC_TRY(lac_choose_likely(ctx, d->structure, core->options.ordering, &d->likely, &d->reason));
   }
   if (d->likely) {
     LAC_TRY(lac_analysis_get(ctx, core->pattern, d->structure, d->likely, core->options.ordering, &d->analysis));
@@ -187,6 +187,7 @@ static void direct_sum_up(lac_factor *f) {
     d->finding.ordering = one.ordering;
     if (one.work_bytes > d->finding.work_bytes) d->finding.work_bytes = one.work_bytes;
     if (one.growth > d->finding.growth) d->finding.growth = one.growth;
+    d->finding.is_rough |= one.is_rough;
     if (one.smallest < d->finding.smallest) {
       d->finding.smallest = one.smallest, d->finding.where = one.where, d->finding.item = i;
     }
@@ -228,6 +229,10 @@ static lac_trial direct_try_like(lac_context *ctx, lac_factor *f, const lac_fact
 
 // Pivots below so much of their column are little more than rounding.
 static double direct_doubt(const lac_factor *f) { return 8 * (lac_dtype_epsilon(f->meta.dtype)); }
+
+bool lac_direct_is_exact(const lac_factor *f) {
+  return lac_direct_of(f)->finding.perturbed == 0 && !lac_direct_of(f)->finding.is_rough;
+}
 
 bool lac_direct_is_regular(const lac_factor *f, int64_t item) {
   const lac_direct_factor *d = f->part;

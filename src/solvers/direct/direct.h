@@ -56,6 +56,9 @@ lac_system lac_direct_system(const lac_factor *f, int64_t item, int threads, lac
 /// Whether another factor of the same values can take its place, made or not.
 bool lac_direct_has_partner(const lac_factor *f);
 
+/// Whether what is read off the factor, without a solve that refines, is that of the matrix to rounding.
+bool lac_direct_is_exact(const lac_factor *f);
+
 /// Whether all pivots of one matrix are more than rounding.
 bool lac_direct_is_regular(const lac_factor *f, int64_t item);
 
@@ -108,8 +111,8 @@ lac_status lac_direct_explain(lac_context *ctx, const lac_factor *f, const lac_t
 
 /// The method that values of this structure will probably need, and why. Of those that are asked for by name: refuse
 /// one that the pattern does not have the nature for; NULL where values can only be refused.
-lac_status lac_choose_likely(lac_context *ctx, const lac_structure *structure, const lac_direct_table **table,
-                             const char **reason);
+lac_status lac_choose_likely(lac_context *ctx, const lac_structure *structure, lac_ordering ordering,
+                             const lac_direct_table **table, const char **reason);
 lac_status lac_choose_likely_asked(lac_context *ctx, const lac_structure *structure, const lac_direct_table *asked,
                                    const lac_direct_table **table, const char **reason);
 

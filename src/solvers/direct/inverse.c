@@ -182,7 +182,7 @@ static lac_status inverse_explain(lac_context *ctx, const lac_factor *f, const l
 
 /// Whether an inverse can be read off a factor.
 static bool inverse_is_able(const lac_factor *f) {
-  return lac_direct_of(f)->table->selected_inverse && lac_direct_of(f)->finding.perturbed == 0;
+  return lac_direct_of(f)->table->selected_inverse && lac_direct_is_exact(f);
 }
 
 // Down the chain of partners until one gives what is right.

@@ -22,9 +22,7 @@ static lac_status logdet_item(const void *job, int64_t i, int thread, lac_fault 
 }
 
 /// Whether the determinant can be read off a factor.
-static bool logdet_is_able(const lac_factor *f) {
-  return lac_direct_of(f)->table->logdet && lac_direct_of(f)->finding.perturbed == 0;
-}
+static bool logdet_is_able(const lac_factor *f) { return lac_direct_of(f)->table->logdet && lac_direct_is_exact(f); }
 
 lac_status lac_direct_logdet(lac_context *ctx, const lac_factor *f, lac_array *logabs, lac_array *sign) {
   lac_status status = LAC_OK;

@@ -9,7 +9,7 @@
 ///     det A = +-prod_b det A_bb,   (A^-1)_ji = (A_bb^-1)_ji where a_ij stands in a diagonal block, else 0
 ///
 /// What stands off the blocks is never changed: it fills nothing in. Circuits and chemical plants have many blocks of
-/// one row. Large blocks are factored inside supernodes, small ones column by column.
+/// one row. Blocks whose factors fill in are factored inside supernodes, others column by column.
 
 #include "solvers/direct/fronts/block_lu.h"
 
@@ -18,9 +18,11 @@
 
 #include "solvers/direct/method/determinant.h"
 #include "solvers/direct/order/block_form.h"
+#include "solvers/direct/order/outline.h"
 
-// Blocks pay from so many rows on, so many percent of them outside the largest; from so many rows on supernodes do.
-enum { BLOCK_ROWS = 128, BLOCK_SHARE = 2, BLOCK_LARGE = 64 };
+// Blocks pay from so many rows on, so many percent of them outside the largest. From so many rows on
+// supernodes pay, and from so many on it matters how short columns are.
+enum { BLOCK_ROWS = 128, BLOCK_SHARE = 2, BLOCK_LARGE = 64, BLOCK_THIN = 256 };
 
 // A block of more than one row.
 typedef struct block_piece {
@@ -121,6 +123,20 @@ static void block_sort_out(block_part *p) {
   }
 }
 
+// Of small blocks the safest, for what it fills in does not matter; of large ones what their columns ask for.
+static lac_status block_method(lac_context *ctx, const lac_structure *s, lac_ordering ordering,
+                               const lac_direct_table **table) {
+  lac_status status = LAC_OK;
+  const lac_outline *outline = NULL;
+
+  *table = s->n < BLOCK_LARGE ? &lac_direct_pivoting_lu : &lac_direct_lu;
+  if (s->n < BLOCK_THIN) goto done;
+  LAC_TRY(lac_outline_get(ctx, s, ordering, &outline));
+  if (lac_outline_is_thin(outline, LAC_OUTLINE_THIN)) *table = &lac_direct_column_lu;
+done:
+  return status;
+}
+
 static lac_status block_cut(lac_context *ctx, block_part *p, lac_ordering ordering, int64_t *bytes) {
   lac_status status = LAC_OK;
   const lac_block_form *form = p->form;
@@ -133,7 +149,7 @@ static lac_status block_cut(lac_context *ctx, block_part *p, lac_ordering orderi
     LAC_TRY(lac_structure_part(ctx, p->s, size, form->rows + first, p->col_place, first, &piece->s, &piece->slots));
     piece->before = p->inner;
     p->inner += piece->s->nnz;
-    piece->table = size < BLOCK_LARGE ? &lac_direct_pivoting_lu : &lac_direct_lu;
+    LAC_TRY(block_method(ctx, piece->s, ordering, &piece->table));
     LAC_TRY(piece->table->analyse(ctx, piece->s, ordering, &piece->part, &own));
     *bytes += own + 40 * piece->s->nnz;
   }
@@ -326,6 +342,7 @@ static void block_report(const void *part, const void *numeric, lac_finding *fin
     finding->flops += own.flops;
     finding->perturbed += own.perturbed;
     finding->growth = fmax(finding->growth, own.growth);
+    finding->is_rough |= own.is_rough;
     finding->work_bytes = own.work_bytes > finding->work_bytes ? own.work_bytes : finding->work_bytes;
     if (own.smallest >= finding->smallest) continue;
     finding->smallest = own.smallest;

@@ -32,6 +32,7 @@ typedef struct lac_finding {
   int64_t
       perturbed;  // pivots that were too small and were enlarged: solves must refine, logdet and inverse are refused
   double growth;  // the largest number of the factor over the largest of the (scaled) matrix; 0: not measured
+  bool is_rough;  // it grew for want of pivots that a safer method takes: logdet and inverse are refused
 } lac_finding;
 
 enum { LAC_BLOCK_WIDTH = 16 };

@@ -9,6 +9,7 @@
 
 #include "core/search.h"
 #include "solvers/direct/order/block_form.h"
+#include "solvers/direct/order/outline.h"
 
 // Buffers of a pattern in the integers of structure.h: the loops of every factorisation read one type.
 static void structure_widen(const lac_buffer *from, int64_t *to) {
@@ -70,6 +71,7 @@ static void structure_destroy(lac_object *object) {
   if (s->t_rows != s->columns) lac_free(s->t_rows);
   lac_free(s->t_slots);
   lac_block_form_destroy(s->form);
+  for (int i = 0; i <= LAC_ORDER_NATURAL; i++) lac_outline_destroy(s->outlines[i]);
   lac_free(s);
 }
 

@@ -10,6 +10,7 @@
 #define LACUNA_SOLVERS_DIRECT_ORDER_STRUCTURE_H
 
 #include "core/pattern/pattern_impl.h"
+#include "lacuna/solver.h"
 
 enum { LAC_DIRECT_MAX_ROWS = 1 << 30 };
 
@@ -28,7 +29,8 @@ typedef struct lac_structure {
   int32_t diagonals;   // entries on the diagonal
   int32_t lower;       // bandwidths: the largest i - j and j - i of an entry, 0 at least
   int32_t upper;
-  _Atomic(struct lac_block_form *) form;  // NULL until it is asked for (block_form.h)
+  _Atomic(struct lac_block_form *) form;                          // NULL until it is asked for (block_form.h)
+  _Atomic(struct lac_outline *) outlines[LAC_ORDER_NATURAL + 1];  // likewise, one for each ordering (outline.h)
 } lac_structure;
 
 /// The structure of a square pattern, which keeps it; retained for the caller (lac_object_release).

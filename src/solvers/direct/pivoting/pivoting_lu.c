@@ -19,7 +19,7 @@
 #include "solvers/numbers/instantiate.h"
 
 typedef int32_t pivoting_scale_kernel(const lac_structure *, const void *, void *, void *);
-typedef lac_status pivoting_column_kernel(const lac_structure *, const void *, int32_t, int32_t, double,
+typedef lac_status pivoting_column_kernel(const lac_structure *, const void *, int32_t, int32_t, int32_t, double,
                                           pivoting_work *, pivoting_numeric *);
 typedef void pivoting_solve_kernel(const int32_t *, const pivoting_numeric *, lac_side, int, const void *, void *,
                                    void *);
@@ -29,10 +29,11 @@ static pivoting_solve_kernel *const pivoting_solve_kernels[] = TABLE(pivoting_so
 
 // -- analysis --------------------------------------------------------------------------------------------------------
 
-static void pivoting_forget(void *analysis) {
+void pivoting_forget(void *analysis) {
   pivoting_analysis *a = analysis;
   if (!a) return;
   lac_free(a->order);
+  lac_free(a->row_of);
   lac_free(a);
 }
 
@@ -181,15 +182,16 @@ static lac_status pivoting_eliminate(const lac_direct_job *job, double tolerance
   }
   for (int32_t k = 0; k < f->n; k++) {
     double before = f->flops;
-    lac_status status = pivoting_column_kernels[f->dtype](s, job->values, a->order[k], k, tolerance, w, f);
-    if (status != LAC_OK) return pivoting_explain(status, w, a->order[k], fault);
+    int32_t column = a->order[k], diagonal = a->row_of ? a->row_of[column] : column;
+    lac_status status = pivoting_column_kernels[f->dtype](s, job->values, column, diagonal, k, tolerance, w, f);
+    if (status != LAC_OK) return pivoting_explain(status, w, column, fault);
     if (lac_stop_is_due(job->stop, f->flops - before, &since)) return lac_fault_interrupted(fault);
   }
   for (int64_t p = 0; p < f->l.count; p++) f->l.rows[p] = w->place[f->l.rows[p]];
   return LAC_OK;
 }
 
-static lac_status pivoting_factor_by(const lac_direct_job *job, double tolerance, void **numeric, lac_fault *fault) {
+lac_status pivoting_factor_by(const lac_direct_job *job, double tolerance, void **numeric, lac_fault *fault) {
   const lac_structure *structure = job->structure;
   lac_status status = pivoting_check_structure(structure, fault);
   if (status != LAC_OK) return status;
@@ -208,7 +210,7 @@ static lac_status pivoting_factor_by(const lac_direct_job *job, double tolerance
 }
 
 // Pivots that may be a thousand times smaller than what they eliminate are hardly chosen at all.
-static bool pivoting_is_stable(const lac_solver_options *options) { return options->pivot_tolerance >= 1e-3; }
+bool pivoting_is_stable(const lac_solver_options *options) { return options->pivot_tolerance >= 1e-3; }
 
 // Numbers that grow beside small pivots swallow the others, and what is left may cancel though the matrix is regular: that
 // it is singular is for pivots to say that were chosen.
@@ -219,22 +221,27 @@ static lac_status pivoting_factor(const lac_direct_job *job, void **numeric, lac
   return pivoting_factor_by(job, lac_solver_options_defaults().pivot_tolerance, numeric, fault);
 }
 
-static lac_status pivoting_solve(const void *analysis, const void *numeric, lac_side side, int width, int threads,
-                                 const void *b, void *x, void *work, lac_fault *fault) {
+lac_status pivoting_solve(const void *analysis, const void *numeric, lac_side side, int width, int threads,
+                          const void *b, void *x, void *work, lac_fault *fault) {
   (void)threads, (void)fault;
   const pivoting_numeric *f = numeric;
   pivoting_solve_kernels[f->dtype](((const pivoting_analysis *)analysis)->order, f, side, width, b, x, work);
   return LAC_OK;
 }
 
-static void pivoting_report(const void *analysis, const void *numeric, lac_finding *finding) {
+int64_t pivoting_bytes(lac_dtype dtype, int32_t n, int64_t entries) {
+  size_t size = lac_dtype_size(dtype);
+  return entries * (int64_t)(size + sizeof(int32_t)) + n * (int64_t)(3 * size + sizeof(int32_t) + 2 * sizeof(int64_t));
+}
+
+void pivoting_report(const void *analysis, const void *numeric, lac_finding *finding) {
   const pivoting_numeric *f = numeric;
-  size_t size = lac_dtype_size(f->dtype);
-  (void)analysis;
+  finding->ordering = ((const pivoting_analysis *)analysis)->ordering;
   finding->nnz = f->l.count + f->u.count + f->n;
-  finding->bytes = (f->l.capacity + f->u.capacity) * (int64_t)(size + sizeof(int32_t)) +
-                   f->n * (int64_t)(3 * size + sizeof(int32_t) + 2 * sizeof(int64_t));
+  finding->bytes = pivoting_bytes(f->dtype, f->n, f->l.capacity + f->u.capacity);
   finding->flops = 2 * f->flops * (lac_dtype_is_complex(f->dtype) ? 4 : 1);
+  finding->growth = f->growth;
+  finding->is_rough = f->is_rough;
   finding->smallest = f->smallest;
   finding->where = f->where;
 }

@@ -9,7 +9,12 @@
 
 typedef struct pivoting_analysis {
   int32_t n;
-  int32_t *order;  // the column of A that is eliminated k-th
+  int32_t *order;        // the column of A that is eliminated k-th
+  int32_t *row_of;       // the row that shall be the pivot of a column where it can; NULL: that of its number
+  const char *ordering;  // that was taken; NULL: the one that was asked for
+  int64_t nnz;           // of both triangles, and multiply-adds, where pivots stay on the diagonal; 0: not known
+  double flops;
+  _Atomic bool is_weak;  // pivots that were taken from the diagonal too readily let numbers grow
 } pivoting_analysis;
 
 /// A triangle by columns that grows at its end. Numbers are of the factor's dtype.
@@ -32,6 +37,8 @@ typedef struct pivoting_numeric {
   double flops;         // multiply-adds
   double smallest;      // pivot, of a column whose largest number is near 1
   int64_t where;
+  double growth;  // the largest number that was met below the diagonal; those of R A C are near 1
+  bool is_rough;  // as of lac_finding
 } pivoting_numeric;
 
 typedef struct pivoting_work {
@@ -50,6 +57,9 @@ typedef struct pivoting_work {
 pivoting_numeric *pivoting_create(const lac_structure *structure, lac_dtype dtype, int64_t l_count, int64_t u_count);
 void pivoting_destroy(void *numeric);
 
+/// With pivots that are at least `tolerance` of the largest candidate where they are on the diagonal.
+lac_status pivoting_factor_by(const lac_direct_job *job, double tolerance, void **numeric, lac_fault *fault);
+
 /// With the pivots of job->like: pivoting_lu_again.c.
 lac_status pivoting_factor_again(const lac_direct_job *job, void **numeric, lac_fault *fault);
 
@@ -60,7 +70,15 @@ bool pivoting_reserve(pivoting_triangle *triangle, int64_t count, size_t number_
 /// pivoting_lu_reach.c.
 int32_t pivoting_reach(const lac_structure *a, int32_t column, int32_t k, const pivoting_triangle *l, pivoting_work *w);
 
-/// Slots of the table: see pivoting_lu_inverse.c.
+/// Of a factor with so many entries.
+int64_t pivoting_bytes(lac_dtype dtype, int32_t n, int64_t entries);
+
+/// Slots of the table, which LU of short columns shares (column_lu.c); the last two: pivoting_lu_inverse.c.
+void pivoting_forget(void *analysis);
+bool pivoting_is_stable(const lac_solver_options *options);
+lac_status pivoting_solve(const void *analysis, const void *numeric, lac_side side, int width, int threads,
+                          const void *b, void *x, void *work, lac_fault *fault);
+void pivoting_report(const void *analysis, const void *numeric, lac_finding *finding);
 lac_status pivoting_logdet(const void *analysis, const void *numeric, lac_polar *out);
 lac_status pivoting_selected_inverse(const lac_structure *structure, const void *analysis, const void *numeric,
                                      int threads, lac_stop *stop, void *values, lac_fault *fault);

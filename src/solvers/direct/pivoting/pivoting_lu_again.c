@@ -36,6 +36,8 @@ static pivoting_numeric *again_create(const lac_structure *s, const pivoting_num
   memcpy(f->row_scale, like->row_scale, n * size);
   memcpy(f->col_scale, like->col_scale, n * size);
   f->flops = like->flops;
+  f->growth = like->growth;
+  f->is_rough = like->is_rough;
   return f;
 }
 

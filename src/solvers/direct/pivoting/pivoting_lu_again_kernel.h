@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // LU with given pivots for one dtype; pivoting_lu_again.c has the equation. Included once for each.
 
+#include "solvers/direct/pivoting/eliminate_column_kernel.h"
+
 // x -= L(:, j) x_j for the steps j of column k, in their order, which become its column of U.
 static void FN(again_update)(int32_t k, pivoting_numeric *f, T *x) {
   T *l = f->l.values, *u = f->u.values;
@@ -9,7 +11,8 @@ static void FN(again_update)(int32_t k, pivoting_numeric *f, T *x) {
     T value = x[j];
     x[j] = 0;
     u[p] = value;
-    for (int64_t q = f->l.offsets[j]; q < f->l.offsets[j + 1]; q++) x[f->l.rows[q]] -= l[q] * value;
+    int64_t begin = f->l.offsets[j];
+    FN(column_take)(f->l.offsets[j + 1] - begin, f->l.rows + begin, l + begin, value, x);
   }
 }
 

@@ -3,12 +3,14 @@
 
 #include "solvers/direct/order/equilibrate_kernel.h"
 #include "solvers/direct/dense/substitute_kernel.h"
+#include "solvers/direct/pivoting/eliminate_column_kernel.h"
 
 // x = L^-1 a for the column in hand, scaled; the steps of the path in their order, which become a column of U.
 static void FN(pivoting_update)(const lac_structure *s, const T *a, int32_t column, int32_t top, const pivoting_work *w,
                                 pivoting_numeric *f) {
   T *x = w->x, *l = f->l.values, *u = f->u.values;
   const REAL *row_scale = f->row_scale, scale = ((const REAL *)f->col_scale)[column];
+  int64_t products = 0;
   for (int64_t q = s->t_offsets[column]; q < s->t_offsets[column + 1]; q++) {
     int32_t row = s->t_rows[q];
     x[row] = a[s->t_slots[q]] * row_scale[row] * scale;
@@ -17,15 +19,19 @@ static void FN(pivoting_update)(const lac_structure *s, const T *a, int32_t colu
     int32_t j = w->path[t], row = f->pivots[j];
     T value = x[row];
     x[row] = 0;
-    for (int64_t p = f->l.offsets[j]; p < f->l.offsets[j + 1]; p++) x[f->l.rows[p]] -= l[p] * value;
-    f->flops += (double)(f->l.offsets[j + 1] - f->l.offsets[j]);
+    int64_t begin = f->l.offsets[j], length = f->l.offsets[j + 1] - begin;
+    FN(column_take)(length, f->l.rows + begin, l + begin, value, x);
+    products += length;
     f->u.rows[f->u.count] = j;
     u[f->u.count++] = value;
   }
+  f->flops += (double)products;
 }
 
-// The row to eliminate with: the largest number, or the diagonal where it is not much smaller. -1: all are zero.
-static int32_t FN(pivoting_choose)(const pivoting_work *w, int32_t diagonal, double tolerance, double *size) {
+// The row to eliminate with: the largest number, or the diagonal where it is not much smaller. -1: all are zero. The
+// largest of all tells how numbers grow.
+static int32_t FN(pivoting_choose)(const pivoting_work *w, int32_t diagonal, double tolerance, double *size,
+                                   double *growth) {
   const T *x = w->x;
   int32_t pivot = -1;
   double largest = 0, own = -1;
@@ -35,6 +41,7 @@ static int32_t FN(pivoting_choose)(const pivoting_work *w, int32_t diagonal, dou
     if (row == diagonal) own = candidate;
     if (candidate > largest) largest = candidate, pivot = row;
   }
+  if (largest > *growth) *growth = largest;
   if (own > 0 && own >= tolerance * largest) largest = own, pivot = diagonal;
   *size = largest;
   return isfinite(largest) ? pivot : -1;
@@ -86,15 +93,15 @@ static void FN(pivoting_prune)(int32_t pivot_row, int32_t top, const pivoting_wo
 }
 
 // One column.
-static lac_status FN(pivoting_column)(const lac_structure *s, const void *values, int32_t column, int32_t k,
-                                      double tolerance, pivoting_work *w, pivoting_numeric *f) {
+static lac_status FN(pivoting_column)(const lac_structure *s, const void *values, int32_t column, int32_t diagonal,
+                                      int32_t k, double tolerance, pivoting_work *w, pivoting_numeric *f) {
   int32_t top = pivoting_reach(s, column, k, &f->l, w);
   double size;
 
   if (!pivoting_reserve(&f->u, f->n - top, sizeof(T)) || !pivoting_reserve(&f->l, w->rest_count, sizeof(T)))
     return LAC_ERR_MEMORY;
   FN(pivoting_update)(s, values, column, top, w, f);
-  int32_t row = FN(pivoting_choose)(w, column, tolerance, &size);
+  int32_t row = FN(pivoting_choose)(w, diagonal, tolerance, &size, &f->growth);
   if (row < 0) return isfinite(size) ? LAC_ERR_SINGULAR : LAC_ERR_NONFINITE;
   if (size < f->smallest) f->smallest = size, f->where = column;
   f->pivots[k] = row;

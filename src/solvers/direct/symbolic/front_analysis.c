@@ -27,12 +27,14 @@ lac_status lac_front_analyse(lac_context *ctx, const lac_structure *structure, l
                              int64_t *bytes) {
   lac_status status = LAC_OK;
   lac_front_analysis *a = NULL;
+  const lac_outline *outline = NULL;
 
   LAC_ALLOC(a, 1);
   pthread_mutex_init(&a->lock, NULL);
   a->ordering = ordering;
   if (structure->is_symmetric || structure->diagonals == structure->n) {
-    LAC_TRY(lac_supernodes_create(ctx, structure, NULL, ordering, &a->plain));
+    LAC_TRY(lac_outline_get(ctx, structure, ordering, &outline));
+    LAC_TRY(lac_supernodes_create_outlined(ctx, structure, outline, &a->plain));
   }
   *bytes = (int64_t)sizeof *a + (a->plain ? lac_supernodes_bytes(a->plain) : 0);
   *part = a, a = NULL;

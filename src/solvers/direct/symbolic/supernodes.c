@@ -218,6 +218,24 @@ done:
   return status;
 }
 
+lac_status lac_supernodes_create_outlined(lac_context *ctx, const lac_structure *structure, const lac_outline *outline,
+                                          lac_supernodes **out) {
+  lac_status status = LAC_OK;
+  lac_supernodes *s = NULL;
+  lac_graph graph = {0};
+
+  LAC_ALLOC(s, 1);
+  lac_object_init(&s->object, &supernodes_kind);
+  s->ordering = outline->ordering;
+  LAC_TRY(lac_graph_init(ctx, structure, NULL, &graph));
+  LAC_TRY(supernodes_build(ctx, structure, NULL, &graph, &outline->e, s));
+  *out = s, s = NULL;
+done:
+  lac_graph_clear(&graph);
+  lac_object_release(s);
+  return status;
+}
+
 lac_status lac_supernodes_create_paired(lac_context *ctx, const lac_structure *structure, const int32_t *mate,
                                         lac_ordering ordering, lac_supernodes **out) {
   lac_status status = LAC_OK;

@@ -16,8 +16,7 @@
 #ifndef LACUNA_SOLVERS_DIRECT_SYMBOLIC_SUPERNODES_H
 #define LACUNA_SOLVERS_DIRECT_SYMBOLIC_SUPERNODES_H
 
-#include "lacuna/solver.h"
-#include "solvers/direct/order/structure.h"
+#include "solvers/direct/order/outline.h"
 
 /// Supernodes begin .. end - 1.
 typedef struct lac_range {
@@ -59,6 +58,9 @@ typedef struct lac_supernodes {
 /// `match` gives the column whose diagonal place row i takes; NULL: its own. Retained for the caller.
 lac_status lac_supernodes_create(lac_context *ctx, const lac_structure *structure, const int32_t *match,
                                  lac_ordering ordering, lac_supernodes **out);
+/// Of a matrix as it stands, whose order is known.
+lac_status lac_supernodes_create_outlined(lac_context *ctx, const lac_structure *structure, const lac_outline *outline,
+                                          lac_supernodes **out);
 /// Of a symmetric structure whose rows are paired (pairs.h): both of a pair are in one supernode.
 lac_status lac_supernodes_create_paired(lac_context *ctx, const lac_structure *structure, const int32_t *mate,
                                         lac_ordering ordering, lac_supernodes **out);

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file column_lu.c
+/// LU column by column where its columns are short, the way of KLU (Davis and Palamadai Natarajan 2010).
+///
+///     P R A C Q = L U        Q from the outline of A: the fill is that of B + B^T while pivots stay on the diagonal of B
+///
+/// The elimination is that of pivoting_lu.c, but pivots leave the diagonal only where it is a thousand times smaller
+/// than others: every one that does so fills in what was not foreseen. Where numbers grow by that, a partner is asked
+/// for determinants and inverses; where they grow much, and from then on, the tolerance is the one that was asked for.
+
+#include <math.h>
+#include <string.h>
+
+#include "solvers/direct/order/outline.h"
+#include "solvers/direct/pivoting/pivoting_lu.h"
+
+// Numbers that grow cost digits: from the first limit on of what is not refined, from the second on too many.
+static const double COLUMN_TOLERANCE = 1e-3, COLUMN_ROUGH = 32, COLUMN_GROWTH = 1e6;
+
+static lac_status column_analyse(lac_context *ctx, const lac_structure *structure, lac_ordering ordering, void **part,
+                                 int64_t *bytes) {
+  lac_status status = LAC_OK;
+  const lac_outline *outline = NULL;
+  pivoting_analysis *a = NULL;
+
+  LAC_TRY(lac_outline_get(ctx, structure, ordering, &outline));
+  if (!outline) return lac_direct_pivoting_lu.analyse(ctx, structure, ordering, part, bytes);
+  LAC_ALLOC(a, 1);
+  a->n = structure->n;
+  a->ordering = outline->ordering;
+  a->nnz = 2 * outline->e.nnz - a->n;
+  a->flops = outline->e.flops;
+  LAC_ALLOC(a->order, a->n);
+  memcpy(a->order, outline->e.order, (size_t)a->n * sizeof *a->order);
+  if (outline->row_of) {
+    LAC_ALLOC(a->row_of, a->n);
+    memcpy(a->row_of, outline->row_of, (size_t)a->n * sizeof *a->row_of);
+  }
+  *bytes = (int64_t)sizeof *a + 2 * a->n * (int64_t)sizeof *a->order;
+  *part = a, a = NULL;
+done:
+  pivoting_forget(a);
+  return status;
+}
+
+// While pivots stay where they are foreseen.
+static void column_foresee(const void *part, lac_dtype dtype, lac_finding *finding) {
+  const pivoting_analysis *a = part;
+  *finding = (lac_finding){.ordering = a->ordering, .nnz = a->nnz > 0 ? a->nnz : -1, .is_guess = true};
+  finding->bytes = pivoting_bytes(dtype, a->n, a->nnz);
+  finding->flops = 2 * a->flops * (lac_dtype_is_complex(dtype) ? 4 : 1);
+}
+
+// A factor in whose columns numbers did not grow, or none.
+static lac_status column_try(const lac_direct_job *job, void **numeric, lac_fault *fault) {
+  pivoting_analysis *a = (pivoting_analysis *)job->part;  // what it learns is for all values to come
+  double tolerance = fmin(job->options->pivot_tolerance, COLUMN_TOLERANCE);
+  if (atomic_load(&a->is_weak)) return LAC_ERR_CONVERGENCE;
+  lac_status status = pivoting_factor_by(job, tolerance, numeric, fault);
+  pivoting_numeric *f = *numeric;
+  if (status != LAC_OK) return status;
+  f->is_rough = f->growth > COLUMN_ROUGH;
+  if (f->growth <= COLUMN_GROWTH) return LAC_OK;
+  pivoting_destroy(f);
+  *numeric = NULL;
+  if (!job->near) atomic_store(&a->is_weak, true);  // others of a batch may be on their way
+  return LAC_ERR_CONVERGENCE;
+}
+
+static lac_status column_factor(const lac_direct_job *job, void **numeric, lac_fault *fault) {
+  if (job->like) return pivoting_factor_again(job, numeric, fault);
+  lac_status status = column_try(job, numeric, fault);
+  if (status == LAC_OK || lac_status_is_final(status)) return status;
+  return lac_direct_pivoting_lu.factor(job, numeric, fault);
+}
+
+const lac_direct_table lac_direct_column_lu = {
+    .name = "pivoting_lu",
+    .is_stable = pivoting_is_stable,
+    .analyse = column_analyse,
+    .forget = pivoting_forget,
+    .foresee = column_foresee,
+    .factor = column_factor,
+    .solve = pivoting_solve,
+    .logdet = pivoting_logdet,
+    .selected_inverse = pivoting_selected_inverse,
+    .report = pivoting_report,
+    .destroy = pivoting_destroy,
+};
