@@ -63,7 +63,7 @@ typedef struct smoothed_modes {
 
 /// From near-null vectors, coordinates or a null space, whichever is given first; else from what the matrix shows: one
 /// translation for each unknown of its nodes. The caller closes it.
-lac_status smoothed_modes_open(lac_context *ctx, const lac_setup *setup, smoothed_modes *out);
+lac_status smoothed_modes_open(lac_context *ctx, const lac_setup *setup, smoothed_modes *modes);
 void smoothed_modes_close(smoothed_modes *modes);
 
 /// Whether options say what coarse levels must hold; and the rows of a node as the values show it: 1 where there are
