@@ -145,9 +145,9 @@ static bool certain_is_apart(const lac_factor *f, const lac_solved *s) {
   bool is_hermitian = lac_direct_of(f)->table->needs_hermitian;
   lac_side side = is_hermitian ? LAC_T : s->side;
   _Atomic double *kept = certain_kept(f, s->item, side, CERTAIN_UNIT);
-  double least = atomic_load(kept);
-  if (least == 0) atomic_store(kept, least = lac_certainty_apart(s->system, side));
-  return (is_hermitian ? sqrt(least) : least) < certain_cause(f);
+  double least = atomic_load(kept), enough = pow(certain_cause(f), is_hermitian ? 2 : 1);
+  if (least == 0) atomic_store(kept, least = lac_certainty_apart(s->system, side, enough));
+  return least < enough;
 }
 
 static certain_doubted certain_doubt(const lac_factor *f, const lac_solved *s) {

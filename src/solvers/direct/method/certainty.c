@@ -28,15 +28,15 @@ typedef void certainty_errors_kernel(const lac_structure *, const void *, bool, 
                                      double *);
 typedef void certainty_sizes_kernel(int32_t, int, int, const double *, const void *, const int32_t *, double *);
 typedef void certainty_join_kernel(const lac_structure *, const void *, int32_t *);
-typedef double certainty_apart_kernel(const lac_structure *, const void *, bool);
+typedef double certainty_apart_kernel(const lac_structure *, const void *, bool, double);
 static certainty_rows_kernel *const certainty_rows_kernels[] = TABLE(certainty_rows);
 static certainty_errors_kernel *const certainty_errors_kernels[] = TABLE(certainty_errors);
 static certainty_sizes_kernel *const certainty_sizes_kernels[] = TABLE(certainty_sizes);
 static certainty_join_kernel *const certainty_join_kernels[] = TABLE(certainty_join);
 static certainty_apart_kernel *const certainty_apart_kernels[] = TABLE(certainty_apart);
 
-double lac_certainty_apart(const lac_system *a, lac_side side) {
-  return certainty_apart_kernels[a->dtype](a->structure, a->values, side == LAC_T);
+double lac_certainty_apart(const lac_system *a, lac_side side, double enough) {
+  return certainty_apart_kernels[a->dtype](a->structure, a->values, side == LAC_T, enough);
 }
 
 /// Units about the root: their exponents have the mean that those of the root have. Rows that have no column of their

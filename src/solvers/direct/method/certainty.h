@@ -12,8 +12,8 @@ static const double LAC_CERTAINTY_NONE = 0.3, LAC_CERTAINTY_FEW = 0.01;
 static const double LAC_CERTAINTY_DOUBT = 0.29;  // as near to none as a warning goes
 
 /// How far apart the units of the unknowns of op(A) are, by the largest number before each: the smallest over the
-/// largest.
-double lac_certainty_apart(const lac_system *a, lac_side side);
+/// largest, or a number below that which is `enough`.
+double lac_certainty_apart(const lac_system *a, lac_side side, double enough);
 
 /// Room for estimates about one matrix.
 typedef struct lac_certainty {

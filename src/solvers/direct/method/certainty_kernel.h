@@ -54,11 +54,24 @@ static double FN(certainty_largest)(const T *a, const int64_t *slots, int64_t co
   return largest;
 }
 
-// The smallest over the largest of what stands before each unknown of op(A); never 0.
-static double FN(certainty_apart)(const lac_structure *s, const void *values, bool transposed) {
+// The smallest over the largest of all numbers: a bound of what is between columns, in one quick sweep.
+static double FN(certainty_range)(const T *a, int64_t count) {
+  double most = 0, least = (double)INFINITY;
+#pragma omp simd reduction(max : most) reduction(min : least)
+  for (int64_t p = 0; p < count; p++) {
+    double size = FN(size)(a[p]);
+    most = size > most ? size : most;
+    least = size < least ? size : least;
+  }
+  return least / most;
+}
+
+// The smallest over the largest of what stands before each unknown of op(A), or a bound of it that is `enough`; never 0.
+static double FN(certainty_apart)(const lac_structure *s, const void *values, bool transposed, double enough) {
   const int64_t *offsets = transposed ? s->offsets : s->t_offsets;
   const T *a = values;
-  double most = 0, least = (double)INFINITY;
+  double most = 0, least = (double)INFINITY, range = FN(certainty_range)(a, s->nnz);
+  if (range >= enough) return range;
   for (int32_t j = 0; j < s->n; j++) {
     int64_t from = offsets[j], count = offsets[j + 1] - from;
     double largest =

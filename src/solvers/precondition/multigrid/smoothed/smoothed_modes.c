@@ -14,7 +14,7 @@
 #include "solvers/precondition/multigrid/smoothed/smoothed.h"
 
 enum { MODES_SAMPLES = 512, MODES_UNKNOWNS = 6 };  // nodes that are looked at; the most unknowns that they may have
-static const double MODES_SHARE = 0.45;             // of the rows looked at: of a shell, half of them
+static const double MODES_SHARE = 0.45;            // of the rows looked at: of a shell, half of them
 // Of the places in blocks: where zeros were dropped, elasticity on a grid has 0.7, a lattice of bars 0.6; on scalar grids pairs have 0.5.
 static const double MODES_FULL = 0.55;
 
