@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file amgcl.cpp
-/// A peer: AMGCL's CG or GMRES with smoothed aggregation and SPAI-0 on a system in a file, on the threads of OpenMP; its hierarchy in f64
-/// or, with -DSINGLE, in f32.
+/// A peer: AMGCL's CG or GMRES with smoothed aggregation and SPAI-0 on a system in a file, on the threads of OpenMP;
+/// its hierarchy in f64 or, with -DSINGLE, in f32.
 ///
 ///     amgcl FILE RTOL SECONDS [STRENGTH [cg|gmres]]
 ///

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file klu.c
-/// KLU of SuiteSparse with its defaults, in C calls alone: what a benchmark loads and times beside us. A matrix is given
-/// by columns; x is b before and the solution after. What fails gives a zero.
+/// KLU of SuiteSparse with its defaults, in C calls alone: what a benchmark loads and times beside us. A matrix is
+/// given by columns; x is b before and the solution after. What fails gives a zero.
 
 #include <klu.h>
 #include <stdlib.h>

@@ -7,7 +7,8 @@
 ///
 /// Prints a line for each repetition until the time is over: set-up seconds, solve seconds, iterations, |b - A x| / |b|. The
 /// matrix is assembled once; each repetition makes a new KSP, so that set-up is what new values on a new pattern cost.
-/// The norm is the unpreconditioned one: PETSc's default stops too early. Near-null vectors in the file are the matrix's.
+/// The norm is the unpreconditioned one: PETSc's default stops too early. Near-null vectors in the file are the
+/// matrix's.
 
 #include <petscksp.h>
 #include <stdint.h>

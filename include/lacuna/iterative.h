@@ -86,13 +86,13 @@ typedef struct lac_precondition {
   double
       strength;  ///< smoothed aggregation: entries below this share of sqrt(a_ii a_jj) are weak: 0.08, blocks of nodes
                  ///< 0.02; halved at each level; below 0: none
-  /// Smoothed aggregation: [n, m], what coarse levels must hold, vectors that the matrix takes nearly to zero; at most 32.
-  /// A hint, which does not make LAC_METHOD_AUTO iterate. NULL: the rigid motions of `coordinates`; a null space of
+  /// Smoothed aggregation: [n, m], what coarse levels must hold, vectors that the matrix takes nearly to zero; at most
+  /// 32. A hint, which does not make LAC_METHOD_AUTO iterate. NULL: the rigid motions of `coordinates`; a null space of
   /// several vectors (lac_iteration); where values show nodes of several unknowns, a translation for each; else
   /// constants. Held.
   const lac_array *near_null;
-  /// Of the nodes, [nodes, 2] or [nodes, 3], real, for displacements in as many directions, those of a node together: rigid
-  /// motions follow, 3 or 6. A hint; near_null comes first. NULL: not known. Held.
+  /// Of the nodes, [nodes, 2] or [nodes, 3], real, for displacements in as many directions, those of a node together:
+  /// rigid motions follow, 3 or 6. A hint; near_null comes first. NULL: not known. Held.
   const lac_array *coordinates;
   int full_precision;  ///< 1: the hierarchy has the dtype of the matrix; 0: f32 (c64), but beside very stiff rows
   int coarse_rows;     ///< the coarsest level is solved directly where it has at most so many rows, else smoothed: 700

@@ -8,9 +8,9 @@
 /// transpose) is taken over by a map (map.h) that says where each input entry went, and `remap` moves values along it.
 ///
 /// A pattern may have blocks: its slots then hold br x bc numbers each, values are [*batch, nnz, br, bc], and nnz counts blocks.
-/// `spmm`, `sddmm` and solves take such patterns; everything else wants single entries, says so, and lac_pattern_scalar gives them. Maps of
-/// block patterns are between the flattened numbers, nnz br bc of them: reshape, remap, reshape. A block of 1 x 1 is no block:
-/// values are [*batch, nnz].
+/// `spmm`, `sddmm` and solves take such patterns; everything else wants single entries, says so, and lac_pattern_scalar
+/// gives them. Maps of block patterns are between the flattened numbers, nnz br bc of them: reshape, remap, reshape. A
+/// block of 1 x 1 is no block: values are [*batch, nnz].
 ///
 /// Patterns are context-free, reference counted and safe to share between threads. What depends on structure alone is
 /// computed when first needed and kept with the pattern: the transpose, the maps to diagonal, rows and

@@ -145,8 +145,8 @@ typedef struct lac_report {
 
 LAC_API lac_solver_options lac_solver_options_defaults(void);
 
-/// Analyse a pattern, square but for LSMR and LSQR; with blocks, values of its factors and of lac_solve are [*batch, nnz,
-/// br, bc], and so are gradients; other operators want a solver of single entries. `options` may be NULL.
+/// Analyse a pattern, square but for LSMR and LSQR; with blocks, values of its factors and of lac_solve are [*batch,
+/// nnz, br, bc], and so are gradients; other operators want a solver of single entries. `options` may be NULL.
 /// LAC_METHOD_AUTO iterates where a direct factor is foreseen to be costly, in a few bytes a row and, unless that is in
 /// doubt and an analysis cheap beside both ways, without an analysis; iterative methods have none. The
 /// analysis stays with the pattern: a second solver of the same ordering costs nothing. Cost: the ordering, and a step
@@ -181,9 +181,9 @@ LAC_API lac_report lac_solver_report(const lac_solver *solver);
 /// is taken over if it suits the new values, and the second matrix of a batch on takes over that of the first. The
 /// solution is as accurate, but its last bits may then depend on what this solver factored before: where they must not,
 /// give a solver of its own. So may the method that LAC_METHOD_AUTO takes: once an iteration has failed, or was left
-/// since a direct factor was foreseen to be cheaper, and a direct factor served, it goes on with direct ones. Errors: LAC_ERR_SINGULAR names the column, LAC_ERR_DEFINITE the row,
-/// LAC_ERR_SYMMETRY and LAC_ERR_NONFINITE the entry; LAC_ERR_UNSUPPORTED for a function as preconditioner of a method
-/// that cannot work where the arrays lie.
+/// since a direct factor was foreseen to be cheaper, and a direct factor served, it goes on with direct ones. Errors:
+/// LAC_ERR_SINGULAR names the column, LAC_ERR_DEFINITE the row, LAC_ERR_SYMMETRY and LAC_ERR_NONFINITE the entry;
+/// LAC_ERR_UNSUPPORTED for a function as preconditioner of a method that cannot work where the arrays lie.
 LAC_API lac_status lac_solver_factor(lac_context *ctx, const lac_solver *solver, const lac_array *values,
                                      lac_factor **out);
 
@@ -203,7 +203,8 @@ LAC_API const lac_meta *lac_factor_meta(const lac_factor *factor);  ///< of the 
 /// LAC_ERR_NONFINITE when x overflows. An iterative factor goes on until every column is within its tolerance, from
 /// zero; LAC_ERR_CONVERGENCE says why it is not (accept_unconverged: no error), unless LAC_METHOD_AUTO can fall back on
 /// a direct factor. It does so too where the rate of the iteration foretells more work than a direct factor takes; both
-/// are counted, not timed, so that the same system is solved in the same way each time, on any number of threads. LAC_ERR_STALE when its values have been written to.
+/// are counted, not timed, so that the same system is solved in the same way each time, on any number of threads.
+/// LAC_ERR_STALE when its values have been written to.
 LAC_API lac_status lac_factor_solve(lac_context *ctx, const lac_factor *factor, lac_side side, const lac_array *b,
                                     lac_array *x);
 

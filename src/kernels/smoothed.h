@@ -4,13 +4,15 @@
 ///
 /// A matrix is its rows (lac_rows) and an array of values, of one matrix where nothing else is said: [nnz], or blocks
 /// [nnz, br, bc], where the rows are those of a graph of nodes, each for br rows of the matrix; scalings S and F then
-/// are blocks [nodes, br, br]. Strengths and aggregates know no blocks: they are of the blocks' sizes. Vectors are [n, k],
-/// whatever stands before. Every sum has one order, whatever the number of threads. What the host has to know
+/// are blocks [nodes, br, br]. Strengths and aggregates know no blocks: they are of the blocks' sizes. Vectors are [n,
+/// k], whatever stands before. Every sum has one order, whatever the number of threads. What the host has to know
 /// before it goes on is put into `found`, an f64 array that the caller reads in one place. Buffers and arrays that a
 /// kernel makes are the caller's.
 
 #ifndef LACUNA_KERNELS_SMOOTHED_H
 #define LACUNA_KERNELS_SMOOTHED_H
+
+#include <math.h>
 
 #include "kernels/kernels.h"
 
@@ -44,6 +46,15 @@ typedef struct lac_sweep {
   double beta, omega;
   bool bare, conjugates;  // `conjugates`: op(A) and S have the conjugates of the values
 } lac_sweep;
+
+/// A power of two that takes the largest number to about 1, so that narrow numbers and squares hold it; 1 for what is
+/// zero or not finite.
+static inline double lac_smoothed_factor(double largest) {
+  int exponent = 0;
+  if (!(largest > 0) || !isfinite(largest)) return 1;
+  (void)frexp(largest, &exponent);
+  return ldexp(1, exponent < -1000 ? 1000 : -exponent);
+}
 
 #define LAC_KERNEL(slot, parameters) typedef lac_status lac_smoothed_##slot parameters;
 #include "kernels/smoothed.def"

@@ -155,8 +155,8 @@ struct lac_solver_core {
 lac_status lac_core_create(lac_context *ctx, const lac_solver_table *table, const lac_pattern *pattern,
                            const lac_solver_options *options, const char *why, lac_solver_core **out);
 
-/// Values as they come through a door: [*batch, nnz], and of a pattern with blocks, whose values are [*batch, nnz, br, bc],
-/// their numbers in the same order, [*batch, nnz br bc]. For `function`; to be destroyed by the caller.
+/// Values as they come through a door: [*batch, nnz], and of a pattern with blocks, whose values are [*batch, nnz, br,
+/// bc], their numbers in the same order, [*batch, nnz br bc]. For `function`; to be destroyed by the caller.
 lac_status lac_core_flatten(lac_context *ctx, const char *function, const lac_solver_core *core,
                             const lac_array *values, lac_array **out);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// LU column by column, for factors whose columns are short: when it is taken, what it fills in, what it solves, and what
-/// it leaves to others.
+/// LU column by column, for factors whose columns are short: when it is taken, what it fills in, what it solves, and
+/// what it leaves to others.
 
 #include <math.h>
 #include <string.h>

@@ -14,28 +14,6 @@ static const lac_width WIDTHS[] = {LAC_WIDTH_32_32, LAC_WIDTH_64_32, LAC_WIDTH_6
 
 static int64_t offset_at(const lac_rows *a, int64_t i) { return lac_buffer_get(a->offsets, i); }
 
-/// One of the matrices of an array.
-static dense dense_of(lac_dtype dtype, const lac_rows *a, const lac_array *array, int64_t item) {
-  const char *values = (const char *)lac_array_data(array) + (size_t)(item * smoothed_nnz(a)) * lac_dtype_size(dtype);
-  dense d = dense_new(a->rows, a->cols);
-  for (int64_t i = 0; i < a->rows; ++i) {
-    for (int64_t p = offset_at(a, i); p < offset_at(a, i + 1); ++p) {
-      d.x[i * a->cols + lac_buffer_get(a->columns, p)] += lac_number_get(dtype, values, p);
-    }
-  }
-  return d;
-}
-
-static void check_same(dense a, dense b, double tolerance) {
-  double worst = 0, most = 0;
-  CHECK_EQ(a.rows, b.rows);
-  CHECK_EQ(a.cols, b.cols);
-  for (int64_t i = 0; i < a.rows * a.cols; ++i) {
-    worst = fmax(worst, cabs(a.x[i] - b.x[i])), most = fmax(most, cabs(a.x[i]));
-  }
-  CHECK(worst <= tolerance * most);
-}
-
 static void coarse_matrices_are_the_products_of_dense_ones(lac_context *ctx) {
   for (int d = 0; d < 4; ++d) {
     for (int w = 0; w < 3; ++w) {
@@ -53,11 +31,11 @@ static void coarse_matrices_are_the_products_of_dense_ones(lac_context *ctx) {
         const smoothed_structure *level = &part->shape->level[l];
         for (int64_t item = 0; item < 2; ++item) {
           const smoothed_numbers *numbers = &part->level[l];
-          dense a = dense_of(DTYPES[d], &level->a, numbers->values, item);
-          dense p = dense_of(DTYPES[d], &level->p, numbers->p_values, item);
-          check_same(dense_of(DTYPES[d], &level->r, numbers->r_values, item), dense_side(p, LAC_H), 0);
-          check_same(dense_mul(dense_side(p, LAC_H), dense_mul(a, p)),
-                     dense_of(DTYPES[d], &level[1].a, numbers[1].values, item), 50 * rounding);
+          dense a = case_dense(DTYPES[d], &level->a, numbers->values, item);
+          dense p = case_dense(DTYPES[d], &level->p, numbers->p_values, item);
+          case_check_same(case_dense(DTYPES[d], &level->r, numbers->r_values, item), dense_side(p, LAC_H), 0);
+          case_check_same(dense_mul(dense_side(p, LAC_H), dense_mul(a, p)),
+                          case_dense(DTYPES[d], &level[1].a, numbers[1].values, item), 50 * rounding);
         }
       }
       case_close(&s);

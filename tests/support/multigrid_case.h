@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/number_at.h"
 #include "solvers/krylov/krylov.h"
 #include "solvers/precondition/preconditioner.h"
 #include "support/check.h"
@@ -61,6 +62,45 @@ static inline lac_array *case_apply(lac_context *ctx, const multigrid_case *s, l
 static inline bool case_same_bits(const lac_array *x, const lac_array *y) {
   return x->count == y->count &&
          memcmp(x->storage->data, y->storage->data, (size_t)x->count * lac_dtype_size(x->meta.dtype)) == 0;
+}
+
+/// Refreshed with its own values it does to the bit what it did; the refreshed part takes the place of the other.
+static inline void case_check_refreshed(lac_context *ctx, multigrid_case *s, lac_side side) {
+  void *again = NULL;
+  CHECK_OK(s->table->refresh(ctx, &s->setup, s->part, &again));
+  lac_array *b = case_random(ctx, s, 2, 3), *x = case_apply(ctx, s, side, b), *y = NULL;
+  s->table->destroy(s->part);
+  s->part = again;
+  y = case_apply(ctx, s, side, b);
+  CHECK(case_same_bits(x, y));
+  lac_array_destroy(&b), lac_array_destroy(&x), lac_array_destroy(&y);
+}
+
+/// One of the matrices of a level: [items, nnz], or blocks [items, nnz, br, bc].
+static inline dense case_dense(lac_dtype dtype, const lac_rows *a, const lac_array *array, int64_t item) {
+  bool has_blocks = array->meta.ndim > 2;
+  int64_t br = has_blocks ? array->meta.shape[array->meta.ndim - 2] : 1;
+  int64_t bc = has_blocks ? array->meta.shape[array->meta.ndim - 1] : 1, area = br * bc;
+  int64_t before = item * a->columns->count * area;
+  dense d = dense_new(a->rows * br, a->cols * bc);
+  for (int64_t i = 0; i < a->rows; ++i) {
+    for (int64_t p = lac_buffer_get(a->offsets, i); p < lac_buffer_get(a->offsets, i + 1); ++p) {
+      number *to = d.x + i * br * d.cols + lac_buffer_get(a->columns, p) * bc;
+      for (int64_t n = 0; n < area; ++n)
+        to[n / bc * d.cols + n % bc] += lac_number_get(dtype, lac_array_data(array), before + p * area + n);
+    }
+  }
+  return d;
+}
+
+static inline void case_check_same(dense a, dense b, double tolerance) {
+  double worst = 0, most = 0;
+  CHECK_EQ(a.rows, b.rows);
+  CHECK_EQ(a.cols, b.cols);
+  for (int64_t i = 0; i < a.rows * a.cols; ++i) {
+    worst = fmax(worst, cabs(a.x[i] - b.x[i])), most = fmax(most, cabs(a.x[i]));
+  }
+  CHECK(worst <= tolerance * most);
 }
 
 static inline lac_status case_precondition(lac_context *ctx, const void *self, lac_side side, const lac_array *b,

@@ -8,10 +8,11 @@
 ///               a_bar  = -sddmm(P, lambda, x)          only where A stores an entry
 ///     jvp       x_dot  = solve_with(F, op, a, b_dot - spmm(P, op, a_dot, x))
 ///
-/// Where P has blocks it is the call's pattern, and a is (nnz, br, bc). Every order uses the same F. A factor that was not made of exactly these values is refused, never used. The values are
-/// independent parameters: for a symmetric A with both halves stored, each half has its own gradient. i[0] is the side; i[1], i[2],
-/// i[3] and f[0] may ask for full rank (rank.c). i[4] = 1: the solve is that of a derivative, for which an iterative solver may have a
-/// tolerance of its own; it uses the preconditioner that was set up.
+/// Where P has blocks it is the call's pattern, and a is (nnz, br, bc). Every order uses the same F. A factor that was
+/// not made of exactly these values is refused, never used. The values are independent parameters: for a symmetric A
+/// with both halves stored, each half has its own gradient. i[0] is the side; i[1], i[2], i[3] and f[0] may ask for
+/// full rank (rank.c). i[4] = 1: the solve is that of a derivative, for which an iterative solver may have a tolerance
+/// of its own; it uses the preconditioner that was set up.
 
 #include "ops/solves/factored.h"
 

@@ -8,9 +8,9 @@
 ///     nnz     4 n log2 w + 8 w^2
 ///
 /// A guess: beside an analysis the flops were 0.2 times (nearest neighbours of random points) to 5 times (squares) what
-/// is foreseen, of long bars 20 times, of graphs with a power law a 300th. That is enough where direct and iterative solvers are far apart; where they are
-/// not, an analysis decides, and where that costs more than iterating does as a rule, iterating begins and is watched
-/// (watch.h). Two searches, 17 bytes a row while they last.
+/// is foreseen, of long bars 20 times, of graphs with a power law a 300th. That is enough where direct and iterative
+/// solvers are far apart; where they are not, an analysis decides, and where that costs more than iterating does as a
+/// rule, iterating begins and is watched (watch.h). Two searches, 17 bytes a row while they last.
 ///
 /// Prices are of two cores with 60 Gflop/s in dense products and 30 GB/s, measured on squares, cubes, plates and
 /// elasticity from 10^4 to 10^6 rows: that of a factor within 1.5 of what it took there, that of an iteration within 2.

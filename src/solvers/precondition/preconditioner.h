@@ -17,7 +17,13 @@ typedef struct lac_setup {
   bool is_hermitian;         // in values
   const lac_array *largest;  // [items, 1, 1]: sizes of numbers; NULL: not known
   double contrast;           // how much stiffer than a row its neighbours are (multigrid.c); 0: not known
+  int64_t unknowns;          // rows of a node as the values show them (multigrid.c); 0: not known
 } lac_setup;
+
+/// How many matrices there are.
+static inline int64_t lac_setup_items(const lac_setup *setup) {
+  return setup->values->meta.ndim > 1 ? setup->values->meta.shape[0] : 1;
+}
 
 /// Rows that belong together: the largest block size up to `most` into which the structure can be cut; 1: none.
 int64_t lac_setup_blocks(const lac_pattern *pattern, int most);

@@ -40,6 +40,9 @@ int64_t cpu_smoothed_cut(const cpu_sparse *a, double share);
 /// Cut rows so that each thread has as many entries and rows as the others.
 void cpu_smoothed_split(lac_context *ctx, const cpu_sparse *a, int64_t work, cpu_part part, const void *job);
 
+/// Lengths of rows, and one number more, to offsets; returns the sum.
+int64_t cpu_smoothed_scan(lac_buffer *lengths);
+
 #define LAC_KERNEL(slot, parameters) lac_smoothed_##slot cpu_smoothed_##slot;
 #include "kernels/smoothed.def"
 #undef LAC_KERNEL

@@ -89,26 +89,13 @@ done:
   return status;
 }
 
-/// Lengths to offsets.
-static lac_status interpolate_scan(lac_context *ctx, const cpu_sparse *a, void *offsets) {
-  lac_status status = LAC_OK;
-  bool narrow = a->width == LAC_WIDTH_32_32;
-  i32 *o32 = offsets;
-  i64 *o64 = offsets, sum = 0;
-
-  for (int64_t i = 0; i <= a->rows; ++i) {
-    int64_t length = i == a->rows ? 0 : narrow ? o32[i] : o64[i];
-    LAC_CHECK(!narrow || sum <= INT32_MAX, LAC_ERR_OVERFLOW,
-              "the interpolation has more than %d entries; give the pattern LAC_WIDTH_64_32", INT32_MAX);
-    if (narrow) {
-      o32[i] = (i32)sum;
-    } else {
-      o64[i] = sum;
-    }
-    sum += length;
+int64_t cpu_smoothed_scan(lac_buffer *lengths) {
+  int64_t sum = 0;
+  for (int64_t i = 0; i < lengths->count; ++i) {
+    int64_t length = i + 1 < lengths->count ? lac_buffer_get(lengths, i) : 0;
+    lac_buffer_set(lengths, i, sum), sum += length;
   }
-done:
-  return status;
+  return sum;
 }
 
 lac_status cpu_smoothed_interpolate(lac_context *ctx, const lac_rows *rows, const lac_buffer *kinds,
@@ -118,12 +105,15 @@ lac_status cpu_smoothed_interpolate(lac_context *ctx, const lac_rows *rows, cons
   cpu_aggregates aggregates = aggregates_of(given);
   interpolate_job job = {.a = &a, .kinds = kinds->host, .aggregates = &aggregates};
   lac_buffer *starts = NULL, *cols = NULL;
+  int64_t entries;
 
   LAC_TRY(lac_buffer_create(ctx, rows->offsets->type, a.rows + 1, &starts));
   job.numbers = starts->host;
   LAC_TRY(interpolate_run(ctx, &job, interpolate_lengths[LAC_F64][a.width]));
-  LAC_TRY(interpolate_scan(ctx, &a, starts->host));
-  LAC_TRY(lac_buffer_create(ctx, rows->columns->type, lac_buffer_get(starts, a.rows), &cols));
+  entries = cpu_smoothed_scan(starts);
+  LAC_CHECK(a.width != LAC_WIDTH_32_32 || entries <= INT32_MAX, LAC_ERR_OVERFLOW,
+            "the interpolation has more than %d entries; give the pattern LAC_WIDTH_64_32", INT32_MAX);
+  LAC_TRY(lac_buffer_create(ctx, rows->columns->type, entries, &cols));
   job.numbers = NULL, job.offsets = starts->host, job.columns = cols->host;
   LAC_TRY(interpolate_run(ctx, &job, interpolate_columns[LAC_F64][a.width]));
   *offsets = starts, starts = NULL;

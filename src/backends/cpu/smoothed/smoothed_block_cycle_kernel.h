@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of smoothed_block_cycle.c, for one dtype T and integers O, C (instantiate_indexed.h). Functions that take the
-// sizes of a block are inlined where these are constants.
+// The text of smoothed_block_cycle.c, for one dtype T and integers O, C (instantiate_indexed.h). Functions that take
+// the sizes of a block are inlined where these are constants.
 
 /// sum += A_p x for `wide` columns of x, which is [., k] and begins at its first; or A_p^H x, of a square block.
 INLINE void XN(block_mac)(const T *block, const T *x, int64_t k, int64_t wide, int rows, int cols, bool adjoint,

@@ -40,7 +40,8 @@ static void FN(block_eliminate)(FN(block_table) * t, int row, int column) {
   t->column[row] = column, t->taken[column] = true;
 }
 
-/// inverse = A^+ for a block `a`, which is scaled: Gauss and Jordan with the largest pivots, until there are none but roundings.
+/// inverse = A^+ for a block `a`, which is scaled: Gauss and Jordan with the largest pivots, until there are none but
+/// roundings.
 static void FN(block_inverse)(int size, W *a, double rounding, W *inverse) {
   FN(block_table) t;
   double unit[LAC_BLOCK_MOST];

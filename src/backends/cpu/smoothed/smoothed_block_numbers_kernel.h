@@ -6,7 +6,7 @@
   const int64_t from = (n)*NUMBERS_BLOCK; \
   const int64_t to = from + NUMBERS_BLOCK < (nodes) ? from + NUMBERS_BLOCK : (nodes)
 
-/// The diagonal block of node i into `own`, or the sum of A_IJ A_IJ^H.
+/// The diagonal block of node i.
 static void XN(block_take_own)(const block_diagonals_job *j, int64_t i, W *own) {
   const O *offsets = j->a->offsets;
   const C *columns = j->a->columns;
@@ -17,17 +17,14 @@ static void XN(block_take_own)(const block_diagonals_job *j, int64_t i, W *own) 
   }
 }
 
-/// A power of two that takes the numbers of row i to about 1, so that their squares are numbers.
+/// A scale in which squares of the numbers of row i are numbers.
 static double XN(block_scale)(const block_diagonals_job *j, int64_t i) {
   const O *offsets = j->a->offsets;
   const T *values = j->values;
   int64_t area = (int64_t)j->size * j->size;
   double most = 0;
-  int exponent = 0;
   for (int64_t n = offsets[i] * area; n < offsets[i + 1] * area; ++n) most = fmax(most, FN(modulus)(values[n]));
-  if (!(most > 0) || !isfinite(most)) return 1;
-  (void)frexp(most, &exponent);
-  return ldexp(1, exponent < -1000 ? 1000 : -exponent);
+  return lac_smoothed_factor(most);
 }
 
 /// S of least |I - S A|_F: own^H (sum A A^H)^-1.
@@ -142,7 +139,7 @@ INLINE void XN(block_add_basis)(const block_interpolate_job *j, const T *a, int6
 }
 
 /// P = T - omega F (sum A T) in one row of P, from the sums: a column of the block at a time.
-INLINE void XN(block_smooth)(const block_interpolate_job *j, int64_t i, bool is_own, T *to) {
+INLINE void XN(block_smooth)(const block_interpolate_job *j, int64_t i, double omega, bool is_own, T *to) {
   int size = j->size, m = j->m;
   const T *f = (const T *)j->f + i * size * size, *basis = (const T *)j->basis + i * size * m;
   T sum[LAC_BLOCK_MOST];
@@ -151,7 +148,7 @@ INLINE void XN(block_smooth)(const block_interpolate_job *j, int64_t i, bool is_
     for (int r = 0; r < size; ++r) {
       T product = 0;
       for (int q = 0; q < size; ++q) product = FN(mac)(product, f[r * size + q], sum[q]);
-      to[r * m + c] = (is_own ? basis[r * m + c] : 0) - (FN(real))j->omega * product;
+      to[r * m + c] = (is_own ? basis[r * m + c] : 0) - (FN(real))omega * product;
     }
   }
 }
@@ -164,7 +161,7 @@ static void XN(block_interpolate_nodes)(const void *job, int64_t begin, int64_t 
   int64_t area = (int64_t)j->size * j->m;
   T *numbers = j->numbers;
   for (int64_t i = begin; i < end; ++i) {
-    if (member[i] < 0) continue;
+    double omega = member[i] < 0 ? 1 : j->omega;  // what has no aggregate has all from its neighbours
     for (int64_t n = p_offsets[i] * area; n < p_offsets[i + 1] * area; ++n) numbers[n] = 0;
     for (int64_t p = offsets[i]; p < offsets[i + 1]; ++p) {
       int64_t a = j->kinds[p] == LAC_ENTRY_WEAK ? -1 : (int64_t)member[columns[p]], s = p_offsets[i];
@@ -173,7 +170,7 @@ static void XN(block_interpolate_nodes)(const void *job, int64_t begin, int64_t 
       XN(block_add_basis)(j, values + p * j->size * j->size, columns[p], numbers + s * area);
     }
     for (int64_t s = p_offsets[i]; s < p_offsets[i + 1]; ++s)
-      XN(block_smooth)(j, i, p_columns[s] == member[i], numbers + s * area);
+      XN(block_smooth)(j, i, omega, p_columns[s] == member[i], numbers + s * area);
   }
 }
 

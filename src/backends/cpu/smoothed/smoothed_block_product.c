@@ -5,8 +5,8 @@
 ///     (A P)_i     = sum_k A_ik P_k
 ///     (R A P)_I   = sum_i R_Ii (A P)_i
 ///
-/// As of single numbers (smoothed_product.c), rows of A P are made when a row of the result asks for them and kept for a
-/// chunk of rows; but a column is looked up once for a block.
+/// As of single numbers (smoothed_product.c), rows of A P are made when a row of the result asks for them and kept for
+/// a chunk of rows; but a column is looked up once for a block.
 
 #include "backends/cpu/smoothed/smoothed_blocks.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of smoothed_block_product.c, for one dtype T and integers O, C (instantiate_indexed.h). Functions that take the
-// sizes of a block are inlined where these are constants.
+// The text of smoothed_block_product.c, for one dtype T and integers O, C (instantiate_indexed.h). Functions that take
+// the sizes of a block are inlined where these are constants.
 
 /// c += a b: [n, q] times [q, m].
 INLINE void XN(block_add_product)(const T *restrict a, const T *restrict b, T *restrict c, int n, int q, int m) {

@@ -46,16 +46,6 @@ static const cpu_part sizes_roots[4][4] = TABLE_INDEXED(sizes_roots);
 static const cpu_part sizes_scale[4][4] = TABLE_INDEXED(sizes_scale);
 static const cpu_part sizes_part[4] = TABLE(sizes_part);
 
-/// Lengths to offsets.
-static int64_t nodes_scan(lac_buffer *offsets) {
-  int64_t sum = 0;
-  for (int64_t i = 0; i < offsets->count; ++i) {
-    int64_t length = i + 1 < offsets->count ? lac_buffer_get(offsets, i) : 0;
-    lac_buffer_set(offsets, i, sum), sum += length;
-  }
-  return sum;
-}
-
 lac_status cpu_smoothed_nodes(lac_context *ctx, const lac_rows *rows, int64_t size, lac_buffer **offsets,
                               lac_buffer **columns) {
   lac_status status = LAC_OK;
@@ -68,7 +58,7 @@ lac_status cpu_smoothed_nodes(lac_context *ctx, const lac_rows *rows, int64_t si
   LAC_TRY(lac_buffer_create(ctx, rows->offsets->type, count + 1, &starts));
   job.offsets = starts->host;
   cpu_split(threads, count, 1, nodes_rows[LAC_F64][a.width], &job);
-  LAC_TRY(lac_buffer_create(ctx, rows->columns->type, nodes_scan(starts), &cols));
+  LAC_TRY(lac_buffer_create(ctx, rows->columns->type, cpu_smoothed_scan(starts), &cols));
   job.columns = cols->host;
   cpu_split(threads, count, 1, nodes_rows[LAC_F64][a.width], &job);
   *offsets = starts, starts = NULL;

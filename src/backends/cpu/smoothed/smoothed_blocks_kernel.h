@@ -60,7 +60,8 @@ static void XN(nodes_blocks)(const void *job, int64_t begin, int64_t end) {
   }
 }
 
-/// What row i does to each of `size` unknowns by itself, beside what it does to all: |sum| over sums of moduli. 0: nothing.
+/// What row i does to each of `size` unknowns by itself, beside what it does to all: |sum| over sums of moduli. 0:
+/// nothing.
 INLINE double XN(translation_of)(const translations_job *j, int64_t i) {
   const O *offsets = j->a->offsets;
   const C *columns = j->a->columns;
@@ -75,8 +76,8 @@ INLINE double XN(translation_of)(const translations_job *j, int64_t i) {
   return all > 0 ? left / all : 1;
 }
 
-/// Shares: of the rows looked at those in which no translation has much left, and of the places in the blocks of their nodes
-/// those that hold an entry.
+/// Shares: of the rows looked at those in which no translation has much left, and of the places in the blocks of their
+/// nodes those that hold an entry.
 static void XN(translations_rows)(const translations_job *j, double found[2]) {
   const O *offsets = j->a->offsets;
   const nodes_job nodes = {.a = j->a, .size = j->size};

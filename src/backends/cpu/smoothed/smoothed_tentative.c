@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file smoothed_tentative.c
 /// The tentative interpolation: on each aggregate, the part of the near-null vectors there is Q R. Q is the
-/// interpolation, R what the next level has to interpolate. A vector that depends on those before it adds no column: columns of zeros make up for it.
+/// interpolation, R what the next level has to interpolate. A vector that depends on those before it adds no column:
+/// columns of zeros make up for it.
 
 #include <math.h>
 

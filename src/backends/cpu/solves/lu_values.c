@@ -2,13 +2,15 @@
 /// @file lu_values.c
 /// Elimination on a pattern, row by row, and its adjoint, which takes the rows backwards.
 ///
-/// A row is worked on in a vector as long as the matrix is wide, unless it is much shorter than the one that it takes from. Elimination adds to places of that vector which the row does not
-/// have, and never reads them; the adjoint needs zeros there. Threads share the items of a batch.
+/// A row is worked on in a vector as long as the matrix is wide, unless it is much shorter than the one that it takes
+/// from. Elimination adds to places of that vector which the row does not have, and never reads them; the adjoint needs
+/// zeros there. Threads share the items of a batch.
 
 #include <stdatomic.h>
 
 #include "backends/cpu/base/cpu.h"
 #include "backends/cpu/base/types.h"
+#include "core/search.h"
 
 enum { LU_FEW = 16 };  // times shorter, a row is looked up entry by entry
 

@@ -3,20 +3,13 @@
 
 /// The place of a column among those of a row from `begin` to `end` - 1, ascending, or -1.
 INLINE int64_t XN(lu_find)(const C *columns, int64_t begin, int64_t end, int64_t column) {
-  while (begin < end) {
-    const int64_t middle = begin + (end - begin) / 2;
-    if (columns[middle] == column) return middle;
-    if (columns[middle] < column) {
-      begin = middle + 1;
-    } else {
-      end = middle;
-    }
-  }
-  return -1;
+  int64_t low = begin, high = end;
+  LAC_SEARCH(low, high, i, columns[i] < column)
+  return low < end && columns[low] == column ? low : -1;
 }
 
-/// row -= l u_k on the columns from p on of a row that is much shorter than that of u_k: those of the shorter are looked
-/// up in the longer, so that a full row does not cost its length in each row below.
+/// row -= l u_k on the columns from p on of a row that is much shorter than that of u_k: those of the shorter are
+/// looked up in the longer, so that a full row does not cost its length in each row below.
 INLINE void XN(lu_take_few)(const lu_job *job, int64_t k, T l, const T *lu, int64_t p, int64_t end, T *row) {
   const O *offsets = job->offsets, *diagonal = job->diagonal;
   const C *columns = job->columns;

@@ -66,7 +66,8 @@ static double FN(certainty_range)(const T *a, int64_t count) {
   return least / most;
 }
 
-// The smallest over the largest of what stands before each unknown of op(A), or a bound of it that is `enough`; never 0.
+// The smallest over the largest of what stands before each unknown of op(A), or a bound of it that is `enough`; never
+// 0.
 static double FN(certainty_apart)(const lac_structure *s, const void *values, bool transposed, double enough) {
   const int64_t *offsets = transposed ? s->offsets : s->t_offsets;
   const T *a = values;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What both eliminations by columns do most, for one dtype. Included once for each.
 
-// x -= l value at the given rows, which differ from each other: four are read before they are written, so that none waits
-// for the one before.
+// x -= l value at the given rows, which differ from each other: four are read before they are written, so that none
+// waits for the one before.
 static inline void FN(column_take)(int64_t count, const int32_t *rows, const T *l, T value, T *x) {
   int64_t p = 0;
   for (; p + 4 <= count; p += 4) {

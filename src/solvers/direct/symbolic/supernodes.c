@@ -198,61 +198,64 @@ done:
   return status;
 }
 
-lac_status lac_supernodes_create(lac_context *ctx, const lac_structure *structure, const int32_t *match,
-                                 lac_ordering ordering, lac_supernodes **out) {
+/// Of a graph whose order, by an ordering of this name, is known.
+static lac_status supernodes_make(lac_context *ctx, const lac_structure *structure, const int32_t *match,
+                                  const lac_graph *graph, const lac_elimination *e, const char *ordering,
+                                  lac_supernodes **out) {
   lac_status status = LAC_OK;
   lac_supernodes *s = NULL;
-  lac_graph graph = {0};
-  lac_elimination e = {0};
 
   LAC_ALLOC(s, 1);
   lac_object_init(&s->object, &supernodes_kind);
-  LAC_TRY(lac_graph_init(ctx, structure, match, &graph));
-  LAC_TRY(lac_order_graph(ctx, &graph, ordering, &e, &s->ordering));
-  LAC_TRY(supernodes_build(ctx, structure, match, &graph, &e, s));
+  s->ordering = ordering;
+  LAC_TRY(supernodes_build(ctx, structure, match, graph, e, s));
   *out = s, s = NULL;
+done:
+  lac_object_release(s);
+  return status;
+}
+
+lac_status lac_supernodes_create(lac_context *ctx, const lac_structure *structure, const int32_t *match,
+                                 lac_ordering ordering, lac_supernodes **out) {
+  lac_status status = LAC_OK;
+  lac_graph graph = {0};
+  lac_elimination e = {0};
+  const char *taken = NULL;
+
+  LAC_TRY(lac_graph_init(ctx, structure, match, &graph));
+  LAC_TRY(lac_order_graph(ctx, &graph, ordering, &e, &taken));
+  LAC_TRY(supernodes_make(ctx, structure, match, &graph, &e, taken, out));
 done:
   lac_elimination_clear(&e);
   lac_graph_clear(&graph);
-  lac_object_release(s);
   return status;
 }
 
 lac_status lac_supernodes_create_outlined(lac_context *ctx, const lac_structure *structure, const lac_outline *outline,
                                           lac_supernodes **out) {
   lac_status status = LAC_OK;
-  lac_supernodes *s = NULL;
   lac_graph graph = {0};
 
-  LAC_ALLOC(s, 1);
-  lac_object_init(&s->object, &supernodes_kind);
-  s->ordering = outline->ordering;
   LAC_TRY(lac_graph_init(ctx, structure, NULL, &graph));
-  LAC_TRY(supernodes_build(ctx, structure, NULL, &graph, &outline->e, s));
-  *out = s, s = NULL;
+  LAC_TRY(supernodes_make(ctx, structure, NULL, &graph, &outline->e, outline->ordering, out));
 done:
   lac_graph_clear(&graph);
-  lac_object_release(s);
   return status;
 }
 
 lac_status lac_supernodes_create_paired(lac_context *ctx, const lac_structure *structure, const int32_t *mate,
                                         lac_ordering ordering, lac_supernodes **out) {
   lac_status status = LAC_OK;
-  lac_supernodes *s = NULL;
   lac_graph graph = {0}, joined = {0};
   lac_elimination e = {0};
+  const char *taken = NULL;
 
-  LAC_ALLOC(s, 1);
-  lac_object_init(&s->object, &supernodes_kind);
   LAC_TRY(lac_graph_init(ctx, structure, NULL, &graph));
-  LAC_TRY(lac_order_pairs(ctx, &graph, mate, ordering, &joined, &e, &s->ordering));
-  LAC_TRY(supernodes_build(ctx, structure, NULL, &joined, &e, s));
-  *out = s, s = NULL;
+  LAC_TRY(lac_order_pairs(ctx, &graph, mate, ordering, &joined, &e, &taken));
+  LAC_TRY(supernodes_make(ctx, structure, NULL, &joined, &e, taken, out));
 done:
   lac_elimination_clear(&e);
   lac_graph_clear(&joined);
   lac_graph_clear(&graph);
-  lac_object_release(s);
   return status;
 }

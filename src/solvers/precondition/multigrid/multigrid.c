@@ -60,17 +60,14 @@ done:
   return status;
 }
 
-/// How much stiffer than a row its neighbours are, where smoothed aggregation may have to know.
+/// How much stiffer than a row its neighbours are.
 static lac_status choice_contrast(lac_context *ctx, lac_setup *setup) {
   lac_status status = LAC_OK;
-  const lac_pattern *p = setup->pattern;
-  int64_t items = setup->values->meta.ndim > 1 ? setup->values->meta.shape[0] : 1;
-  lac_rows rows = {p->rows, p->cols, p->offsets, p->columns, NULL};
+  lac_rows rows = smoothed_walk(setup->pattern);
   lac_array *found = NULL;
 
-  if (!ctx->kernels->smoothed || setup->options->preconditioner.kind == LAC_MULTIGRID_PAIRWISE) goto done;
   LAC_TRY(lac_array_create(ctx, LAC_F64, 1, (const int64_t[]){1}, &found));
-  LAC_TRY(ctx->kernels->smoothed->contrast(ctx, &rows, items, setup->values, CHOICE_SHARE, found));
+  LAC_TRY(ctx->kernels->smoothed->contrast(ctx, &rows, lac_setup_items(setup), setup->values, CHOICE_SHARE, found));
   LAC_TRY(lac_array_read(ctx, found, &setup->contrast));
 done:
   lac_array_destroy(&found);
@@ -91,7 +88,7 @@ static lac_status choice_probe(lac_context *ctx, const lac_setup *setup, const l
   const lac_krylov_table *method = setup->is_hermitian ? &lac_krylov_flexible_cg : &lac_krylov_flexible_gmres;
   lac_matrix_linear matrix = {setup->pattern, setup->values};
   lac_iteration iteration = lac_iteration_defaults();
-  int64_t items = setup->values->meta.ndim > 1 ? setup->values->meta.shape[0] : 1;
+  int64_t items = lac_setup_items(setup);
   lac_solve_report report = {0};
   lac_array *b = NULL, *x = NULL;
   multigrid_part part = {.table = table, .inner = (void *)inner};
@@ -152,7 +149,6 @@ static lac_status choice_create(lac_context *ctx, const lac_setup *setup, multig
   const lac_precondition *options = &setup->options->preconditioner;
   const lac_preconditioner_table *pairwise = &lac_preconditioner_pairwise, *smoothed = &lac_preconditioner_smoothed;
   lac_status status = LAC_OK;
-  int64_t unknowns = 1;
 
   if (options->kind == LAC_MULTIGRID_PAIRWISE) return choice_make(ctx, setup, part, pairwise, "asked for");
   if (options->kind == LAC_MULTIGRID_SMOOTHED) return choice_make(ctx, setup, part, smoothed, "asked for");
@@ -160,8 +156,7 @@ static lac_status choice_create(lac_context *ctx, const lac_setup *setup, multig
   if (!ctx->kernels->pairwise) return choice_make(ctx, setup, part, smoothed, "this backend has no other");
   if (smoothed_modes_given(setup->options))
     return choice_make(ctx, setup, part, smoothed, "near-null vectors are given, or coordinates");
-  LAC_TRY(smoothed_modes_look(ctx, setup, &unknowns));
-  if (unknowns > 1) return choice_make(ctx, setup, part, smoothed, "rows come in nodes of several unknowns");
+  if (setup->unknowns > 1) return choice_make(ctx, setup, part, smoothed, "rows come in nodes of several unknowns");
   LAC_TRY(choice_look(ctx, setup, &part->look));
   if (part->look.uneven > CHOICE_MANY && setup->is_hermitian)
     return choice_make(ctx, setup, part, smoothed,
@@ -187,7 +182,10 @@ static lac_status multigrid_create(lac_context *ctx, const lac_setup *setup, voi
   multigrid_part *part = NULL;
 
   LAC_TRY(lac_pattern_host(ctx, setup->pattern));
-  LAC_TRY(choice_contrast(ctx, &own));
+  if (ctx->kernels->smoothed && setup->options->preconditioner.kind != LAC_MULTIGRID_PAIRWISE) {
+    LAC_TRY(choice_contrast(ctx, &own));
+    LAC_TRY(smoothed_modes_look(ctx, setup, &own.unknowns));
+  }
   LAC_ALLOC(part, 1);
   LAC_TRY(choice_create(ctx, &own, part));
   *out = part, part = NULL;

@@ -25,7 +25,8 @@ int64_t lac_coarse_rows(const lac_precondition *options);
 
 // The factors are made and used on the host, and are small: arrays of a device travel.
 
-/// Factors of values [items, nnz] on a square pattern, or [items, nnz, b, b] on one with blocks. A pivot below `rounding` times what it began with is zero.
+/// Factors of values [items, nnz] on a square pattern, or [items, nnz, b, b] on one with blocks. A pivot below
+/// `rounding` times what it began with is zero.
 lac_status lac_coarse_create(lac_context *ctx, const lac_pattern *pattern, const lac_array *values, bool is_hermitian,
                              double rounding, lac_coarse **out);
 

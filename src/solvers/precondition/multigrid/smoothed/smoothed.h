@@ -9,7 +9,8 @@
 #include "solvers/precondition/multigrid/coarse/coarse.h"
 #include "solvers/precondition/preconditioner.h"
 
-/// The structure of a level and of the way to the next one; the last has none of that. Of nodes, where a shape has blocks.
+/// The structure of a level and of the way to the next one; the last has none of that. Of nodes, where a shape has
+/// blocks.
 typedef struct smoothed_structure {
   lac_pattern *pattern;
   int64_t size;       // rows of a node
@@ -49,7 +50,10 @@ typedef struct smoothed_part {
   int64_t bytes;
 } smoothed_part;
 
-/// The entries of a walk; of a level's matrix, single ones, and its rows.
+/// The rows of a pattern as they stand; their entries; of a level's matrix, single ones, and its rows.
+static inline lac_rows smoothed_walk(const lac_pattern *p) {
+  return (lac_rows){p->rows, p->cols, p->offsets, p->columns, NULL};
+}
 static inline int64_t smoothed_nnz(const lac_rows *rows) { return rows->columns->count; }
 static inline int64_t smoothed_entries(const smoothed_structure *s) { return smoothed_nnz(&s->a) * s->size * s->size; }
 static inline int64_t smoothed_rows(const smoothed_structure *s) { return s->a.rows * s->size; }
@@ -99,10 +103,6 @@ lac_status smoothed_found_read(lac_context *ctx, lac_array *found, double number
 lac_status smoothed_finest(lac_context *ctx, const lac_setup *setup, smoothed_part *part);
 lac_status smoothed_fill(lac_context *ctx, smoothed_part *part, int l);
 lac_status smoothed_galerkin(lac_context *ctx, smoothed_part *part, int l, int64_t first);
-
-/// A power of two that takes the largest number to about 1, so that narrow numbers hold it; 1 for what is zero or not
-/// finite.
-double smoothed_factor(double largest);
 
 lac_status smoothed_create(lac_context *ctx, const lac_setup *setup, void **out);
 lac_status smoothed_refresh(lac_context *ctx, const lac_setup *setup, const void *like, void **out);

@@ -26,7 +26,8 @@ typedef struct cycle_smoother {
   double first, second, beta;
 } cycle_smoother;
 
-// The smoother works on the eigenvalues above rho over this. Coarse levels of systems hold less: blocks have more to do.
+// The smoother works on the eigenvalues above rho over this. Coarse levels of systems hold less: blocks have more to
+// do.
 static const double CYCLE_SPREAD = 4, CYCLE_BLOCK_SPREAD = 8;
 
 /// The Chebyshev polynomial of degree 2 for [rho / spread, rho].
@@ -171,7 +172,7 @@ static lac_status cycle_between(lac_context *ctx, cycle_run *run, const lac_arra
 
   LAC_TRY(kernels->largest(ctx, b, run->factors));
   LAC_TRY(lac_array_read(ctx, run->factors, factor));
-  for (int64_t j = 0; j < run->k; ++j) factor[j] = smoothed_factor(factor[j]);
+  for (int64_t j = 0; j < run->k; ++j) factor[j] = lac_smoothed_factor(factor[j]);
   LAC_TRY(lac_array_write(ctx, run->factors, factor));
   LAC_TRY(kernels->narrow(ctx, run->factors, b, run->b[0]));
   LAC_TRY(cycle_run_all(ctx, run));

@@ -15,7 +15,8 @@
 
 enum { MODES_SAMPLES = 512, MODES_UNKNOWNS = 6 };  // nodes that are looked at; the most unknowns that they may have
 static const double MODES_SHARE = 0.45;            // of the rows looked at: of a shell, half of them
-// Of the places in blocks: where zeros were dropped, elasticity on a grid has 0.7, a lattice of bars 0.6; on scalar grids pairs have 0.5.
+// Of the places in blocks: where zeros were dropped, elasticity on a grid has 0.7, a lattice of bars 0.6; on scalar
+// grids pairs have 0.5.
 static const double MODES_FULL = 0.55;
 
 void smoothed_modes_close(smoothed_modes *modes) { lac_array_destroy(&modes->vectors); }
@@ -31,7 +32,7 @@ bool smoothed_modes_given(const lac_solver_options *o) {
 lac_status smoothed_modes_look(lac_context *ctx, const lac_setup *setup, int64_t *size) {
   lac_status status = LAC_OK;
   const lac_pattern *p = setup->pattern;
-  lac_rows rows = {p->rows, p->cols, p->offsets, p->columns, NULL};
+  lac_rows rows = smoothed_walk(p);
   lac_array *found = NULL;
   double share = MODES_SHARE, seen[2];
 
@@ -144,8 +145,8 @@ lac_status smoothed_modes_open(lac_context *ctx, const lac_setup *setup, smoothe
   const lac_precondition *options = &setup->options->preconditioner;
   const lac_array *given = options->near_null;
 
-  *modes = (smoothed_modes){.size = 1};
-  LAC_TRY(smoothed_modes_look(ctx, setup, &modes->size));
+  *modes = (smoothed_modes){.size = setup->unknowns};
+  if (modes->size == 0) LAC_TRY(smoothed_modes_look(ctx, setup, &modes->size));
   if (!given && !options->coordinates && smoothed_modes_given(setup->options))
     given = setup->options->iteration.null_space;
   if (given) {

@@ -53,13 +53,6 @@ lac_status smoothed_found_create(lac_context *ctx, lac_array **out) {
   return lac_array_create(ctx, LAC_F64, 1, (const int64_t[]){2}, out);
 }
 
-double smoothed_factor(double largest) {
-  int exponent = 0;
-  if (!(largest > 0) || !isfinite(largest)) return 1;
-  (void)frexp(largest, &exponent);
-  return ldexp(1, exponent < -1000 ? 1000 : -exponent);
-}
-
 /// One matrix in the hierarchy's precision.
 static lac_status finest_narrow(lac_context *ctx, smoothed_part *part, int64_t item, const lac_array *from,
                                 lac_array *to) {
@@ -70,7 +63,7 @@ static lac_status finest_narrow(lac_context *ctx, smoothed_part *part, int64_t i
   LAC_TRY(lac_array_create(ctx, LAC_F64, 1, (const int64_t[]){1}, &factor));
   LAC_TRY(kernels->largest(ctx, from, factor));
   LAC_TRY(lac_array_read(ctx, factor, &part->factor[item]));
-  part->factor[item] = smoothed_factor(part->factor[item]);
+  part->factor[item] = lac_smoothed_factor(part->factor[item]);
   LAC_TRY(lac_array_write(ctx, factor, &part->factor[item]));
   LAC_TRY(kernels->narrow(ctx, factor, from, to));
 done:
@@ -82,14 +75,13 @@ done:
 static lac_status finest_matrix(lac_context *ctx, const lac_setup *setup, smoothed_part *part, int64_t item) {
   lac_status status = LAC_OK;
   const smoothed_structure *level = &part->shape->level[0];
-  const lac_pattern *p = setup->pattern;
-  lac_rows entries = {p->rows, p->cols, p->offsets, p->columns, NULL};
+  lac_rows entries = smoothed_walk(setup->pattern);
   lac_array *from = NULL, *to = NULL, *narrow = NULL;
 
   LAC_TRY(smoothed_item(ctx, setup->values, part->items, item, &from));
   LAC_TRY(smoothed_item(ctx, part->level[0].values, part->items, item, &to));
   if (part->dtype != part->outer) {
-    if (level->size > 1) LAC_TRY(lac_array_create(ctx, part->dtype, 1, &p->nnz, &narrow));
+    if (level->size > 1) LAC_TRY(lac_array_create(ctx, part->dtype, 1, &setup->pattern->nnz, &narrow));
     LAC_TRY(finest_narrow(ctx, part, item, from, narrow ? narrow : to));
   }
   if (level->size > 1) LAC_TRY(ctx->kernels->smoothed->blocks(ctx, &entries, narrow ? narrow : from, &level->a, to));

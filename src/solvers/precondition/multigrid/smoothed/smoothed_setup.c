@@ -48,8 +48,6 @@ void smoothed_destroy(void *part) {
   lac_free(p);
 }
 
-static lac_rows rows_of(const lac_pattern *p) { return (lac_rows){p->rows, p->cols, p->offsets, p->columns, NULL}; }
-
 // -- structure -------------------------------------------------------------------------------------------------------
 
 /// The structures of P and R for the aggregates of a level.
@@ -80,7 +78,7 @@ static lac_status setup_next(lac_context *ctx, smoothed_part *part, int l) {
   next->size = part->shape->has_blocks ? structure->aggregates.m : 1;
   LAC_TRY(lac_pattern_adopt_blocks(ctx, structure->r.rows, structure->r.rows, next->size, next->size,
                                    structure->pattern->width, &offsets, &columns, &next->pattern));
-  next->a = rows_of(next->pattern);
+  next->a = smoothed_walk(next->pattern);
   if (part->items == 1) {
     part->bytes += made->count * (int64_t)lac_dtype_size(part->dtype);
     part->level[l + 1].values = made, made = NULL;
@@ -155,8 +153,8 @@ done:
   return status;
 }
 
-/// Aggregates of nodes along strong blocks. All blocks are smoothed by: a weak one on the diagonal would spoil the other
-/// near-null vectors.
+/// Aggregates of nodes along strong blocks. All blocks are smoothed by: a weak one on the diagonal would spoil the
+/// other near-null vectors.
 static lac_status course_nodes(lac_context *ctx, const smoothed_part *part, int l, setup_course *course) {
   lac_status status = LAC_OK;
   const lac_smoothed_kernels *kernels = ctx->kernels->smoothed;
@@ -285,7 +283,7 @@ static lac_status shape_open(lac_context *ctx, const lac_setup *setup, const smo
   lac_status status = LAC_OK;
   smoothed_structure *level;
   smoothed_shape *shape = NULL;
-  lac_rows entries = rows_of(setup->pattern);
+  lac_rows entries = smoothed_walk(setup->pattern);
   lac_buffer *offsets = NULL, *columns = NULL;
   int64_t size = modes->size;
 
@@ -301,7 +299,7 @@ static lac_status shape_open(lac_context *ctx, const lac_setup *setup, const smo
   } else {
     level->pattern = lac_pattern_retain(setup->pattern);
   }
-  level->a = rows_of(level->pattern);
+  level->a = smoothed_walk(level->pattern);
   *out = shape, shape = NULL;
 done:
   lac_object_release(shape);
@@ -321,7 +319,7 @@ static lac_status part_open(lac_context *ctx, const lac_setup *setup, lac_dtype 
   part->shape = shape, shape = NULL;
   part->outer = meta->dtype;
   part->dtype = dtype;
-  part->items = meta->ndim > 1 ? meta->shape[0] : 1;
+  part->items = lac_setup_items(setup);
   part->is_hermitian = setup->is_hermitian;
   part->degree = setup->is_hermitian && setup->options->preconditioner.degree != 1 ? 2 : 1;
   LAC_TRY(smoothed_finest(ctx, setup, part));
