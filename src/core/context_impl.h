@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/crowd.h"
 #include "core/memory_impl.h"
 #include "lacuna/context.h"
 #include "lacuna/iterative.h"
@@ -47,10 +48,11 @@ struct lac_context {
 /// Work, counted in products or numbers, below which one thread is faster than waking others.
 enum { LAC_THREADED_WORK = 50000 };
 
-/// How many of `threads` to wake for `tasks` pieces of `work` in all: at least one, and no more where the work is small.
+/// How many of `threads` to wake for `tasks` pieces of `work` in all: at least one, and no more where the work is small
+/// or the cores are taken. Ask once for a loop: the next answer may be another.
 static inline int lac_threads_worth(int threads, int64_t tasks, double work) {
   if (threads <= 1 || tasks <= 1 || !(work >= LAC_THREADED_WORK)) return 1;
-  return tasks < threads ? (int)tasks : threads;
+  return lac_crowd_threads(tasks < threads ? (int)tasks : threads);
 }
 
 /// Keep the sentence of an error and start its trace; returns `status`. ctx may be NULL: the sentence is then the thread's.

@@ -4,6 +4,7 @@
 
 #include "backends/cpu/base/cpu.h"
 
+#include <math.h>
 #include <omp.h>
 
 #include "core/search.h"
@@ -20,20 +21,47 @@ void cpu_stream_copy(void *to, const void *from, size_t bytes) {
 
 // -- threads ---------------------------------------------------------------------------------------------------------
 
+/// A loop whose parts a function cuts: part `me` of `all`.
+typedef void (*split_cut)(const void *split, int me, int all);
+
+/// All parts at once; how long the first to be done waits for the others is noted.
+static void split_run(int threads, split_cut cut, const void *split) {
+  lac_crowd_loop loop = {.begin = lac_seconds(), .is_looked_at = lac_crowd_looks()};
+  double first = INFINITY;
+  int64_t taken = 0;
+#pragma omp parallel num_threads(threads) reduction(min : first) reduction(+ : taken)
+  {
+    cut(split, omp_get_thread_num(), omp_get_num_threads());
+    first = lac_seconds();
+    if (loop.is_looked_at) taken = lac_crowd_taken();
+  }
+  loop.first = first;
+  loop.end = lac_seconds();
+  loop.taken = taken;
+  lac_crowd_note(&loop);
+}
+
+typedef struct split_evenly {
+  int64_t count, grain, grains;
+  cpu_part part;
+  const void *job;
+} split_evenly;
+
+static void cut_evenly(const void *split, int me, int all) {
+  const split_evenly *s = split;
+  int64_t begin = s->grains * me / all * s->grain, end = s->grains * (me + 1) / all * s->grain;
+  if (end > s->count) end = s->count;
+  if (begin < end) s->part(s->job, begin, end);
+}
+
 void cpu_split(int threads, int64_t count, int64_t grain, cpu_part part, const void *job) {
-  int64_t grains = (count + grain - 1) / grain;
-  if (threads > grains) threads = (int)grains;
+  split_evenly split = {count, grain, (count + grain - 1) / grain, part, job};
+  if (threads > split.grains) threads = (int)split.grains;
   if (threads <= 1) {
     if (count) part(job, 0, count);
     return;
   }
-#pragma omp parallel num_threads(threads)
-  {
-    int64_t me = omp_get_thread_num(), all = omp_get_num_threads();
-    int64_t begin = grains * me / all * grain, end = grains * (me + 1) / all * grain;
-    if (end > count) end = count;
-    if (begin < end) part(job, begin, end);
-  }
+  split_run(threads, cut_evenly, &split);
 }
 
 /// The first row with `share` of all entries and rows before it.
@@ -44,18 +72,27 @@ static int64_t row_at(const lac_buffer *offsets, int64_t rows, double share) {
   return low;
 }
 
+typedef struct split_rows {
+  const lac_buffer *offsets;
+  int64_t rows;
+  cpu_part part;
+  const void *job;
+} split_rows;
+
+static void cut_rows(const void *split, int me, int all) {
+  const split_rows *s = split;
+  int64_t begin = row_at(s->offsets, s->rows, (double)me / all);
+  int64_t end = me + 1 == all ? s->rows : row_at(s->offsets, s->rows, (double)(me + 1) / all);
+  if (begin < end) s->part(s->job, begin, end);
+}
+
 void cpu_split_rows(int threads, const lac_buffer *offsets, int64_t rows, cpu_part part, const void *job) {
-  if (threads <= 1 || rows < threads) {
+  split_rows split = {offsets, rows, part, job};
+  if (rows < threads || threads <= 1) {
     if (rows) part(job, 0, rows);
     return;
   }
-#pragma omp parallel num_threads(threads)
-  {
-    int me = omp_get_thread_num(), all = omp_get_num_threads();
-    int64_t begin = row_at(offsets, rows, (double)me / all);
-    int64_t end = me + 1 == all ? rows : row_at(offsets, rows, (double)(me + 1) / all);
-    if (begin < end) part(job, begin, end);
-  }
+  split_run(threads, cut_rows, &split);
 }
 
 // -- batches ---------------------------------------------------------------------------------------------------------

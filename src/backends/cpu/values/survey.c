@@ -88,7 +88,8 @@ static survey_rows survey_open(const lac_pattern *p) {
 
 static int64_t survey_nonfinite_in(const lac_context *ctx, lac_dtype dtype, const void *values, int64_t count) {
   int64_t first = -1, blocks = (count + SURVEY_BLOCK - 1) / SURVEY_BLOCK;
-#pragma omp parallel for schedule(static) num_threads(ctx->threads) if (ctx->threads > 1 && blocks > 8)
+  int threads = lac_threads_worth(ctx->threads, blocks, (double)count);
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1 && blocks > 8)
   for (int64_t block = 0; block < blocks; block++) {
     int64_t begin = block * SURVEY_BLOCK, end = begin + SURVEY_BLOCK < count ? begin + SURVEY_BLOCK : count;
     int64_t found = survey_finite_kernels[dtype](values, begin, end);
@@ -153,10 +154,12 @@ static lac_status survey_matrix(lac_context *ctx, const survey_rows *s, lac_dtyp
                                 survey_part *out) {
   lac_status status = LAC_OK;
   int64_t blocks = (s->rows + SURVEY_BLOCK - 1) / SURVEY_BLOCK;
+  int threads = 1;
   survey_part *parts = NULL;
 
   LAC_ALLOC(parts, blocks);
-#pragma omp parallel for schedule(static) num_threads(ctx->threads) if (ctx->threads > 1 && blocks > 2)
+  threads = lac_crowd_threads(ctx->threads);
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1 && blocks > 2)
   for (int64_t b = 0; b < blocks; b++) {
     int64_t begin = b * SURVEY_BLOCK, end = begin + SURVEY_BLOCK < s->rows ? begin + SURVEY_BLOCK : s->rows;
     parts[b].nonfinite = parts[b].asymmetric = parts[b].not_positive = parts[b].without = -1;

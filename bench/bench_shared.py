@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cores that others use: CG with multigrid on a square, f64, to 1e-8, with two threads beside one, while as many programs
+as there are cores, and four times as many, do nothing but count; and while nobody else is there.
+
+Both are run in turns, set-up and solve; the sums of all turns count, since a loaded machine has no best time. One in ten
+is what turns differ by among themselves.
+"""
+
+import os
+import subprocess
+import sys
+import time
+
+import numpy as np
+from support import Table, poisson2d, sized
+
+import lacuna
+
+SIDE, TURNS = sized(1000, 300), sized(6, 2)
+RTOL, SAME = 1e-8, 1.1
+
+
+class Busy:
+    """So many programs that keep a core busy, for as long as the block lasts."""
+
+    def __init__(self, count):
+        self.count = count
+
+    def __enter__(self):
+        self.programs = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(self.count)]
+        time.sleep(0.5)
+
+    def __exit__(self, *_):
+        for program in self.programs:
+            program.kill()
+            program.wait()
+
+
+def solve(pattern, A, b, threads):
+    """(seconds of set-up and solve, residual) with so many threads."""
+    lacuna.set_threads(threads)
+    begin = time.perf_counter()
+    factor = lacuna.Solver(pattern, "flexible_cg", preconditioner="multigrid", rtol=RTOL).factor(A.data)
+    x = factor.solve(b)
+    return time.perf_counter() - begin, float(np.linalg.norm(b - A @ x) / np.linalg.norm(b))
+
+
+def turns(pattern, A, b):
+    """{threads: seconds of all turns}, and the largest residual."""
+    seconds, worst = {2: 0.0, 1: 0.0}, 0.0
+    for _ in range(TURNS):
+        for threads in seconds:
+            took, residual = solve(pattern, A, b, threads)
+            seconds[threads] += took
+            worst = max(worst, residual)
+    return seconds, worst
+
+
+def main():
+    table, A = Table("shared"), poisson2d(SIDE)
+    pattern, b = lacuna.Pattern.from_scipy(A), np.random.default_rng(0).standard_normal((A.shape[0], 1))
+    solve(pattern, A, b, 2)  # what a pattern keeps
+    for others in (0, os.cpu_count(), 4 * os.cpu_count()):
+        with Busy(others):
+            seconds, residual = turns(pattern, A, b)
+        table.row(f"{others} others: multigrid", n=A.shape[0], threads=2, ours=seconds[2] / TURNS, residual=residual,
+                  peer="one thread", peer_s=seconds[1] / TURNS, limit=1.01 * RTOL, ok=seconds[2] <= SAME * seconds[1],
+                  bar="no slower than one thread, but for a tenth")  # fmt: skip
+    table.finish()
+
+
+main()

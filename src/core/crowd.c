@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file crowd.c
+/// Loops of the last few milliseconds, and a pause of working with several threads: ten times as long as what was lost,
+/// and longer each time while the cores stay taken, so that trying again costs little. Waiting alone does not tell:
+/// parts may be uneven. Each calling thread has its own account: threads that share its loops are its own, too.
+
+#define _GNU_SOURCE
+
+#include "core/crowd.h"
+
+#include <math.h>
+
+#ifdef __linux__
+#include <sys/resource.h>
+#endif
+
+#include "core/context_impl.h"
+
+static const double crowd_waking = 5e-5;  // seconds that waking a thread may take
+static const double crowd_look = 3e-3;    // seconds of loops after which they are judged
+static const double crowd_lost = 0.25;    // of them, lost, are too many
+static const double crowd_pause = 10;     // times what was lost is the first pause,
+static const double crowd_longer = 4;     // times the last one the next,
+static const double crowd_most = 1;       // seconds the longest
+
+static _Thread_local struct {
+  double all, lost;     // seconds of loops, and those of waiting in vain, since the last judgement
+  int64_t taken;        // at the last judgement,
+  bool is_judged;       // if there was one
+  double pause, until;  // the last pause, and when it ends
+  double good;          // seconds of loops since then
+} crowd;
+
+int lac_crowd_threads(int threads) {
+  if (threads <= 1 || crowd.until == 0) return threads;
+  if (lac_seconds() < crowd.until) return 1;
+  crowd.until = 0;
+  return threads;
+}
+
+bool lac_crowd_looks(void) { return crowd.all >= crowd_look; }
+
+int64_t lac_crowd_taken(void) {
+#ifdef RUSAGE_THREAD
+  struct rusage usage;
+  if (getrusage(RUSAGE_THREAD, &usage) == 0) return usage.ru_nivcsw;
+#endif
+  return 0;
+}
+
+static void crowd_judge(const lac_crowd_loop *loop) {
+  bool is_taken = crowd.is_judged && loop->taken > crowd.taken && crowd.lost > crowd_lost * crowd.all;
+  if (is_taken) {
+    crowd.pause = fmin(fmax(crowd_longer * crowd.pause, crowd_pause * crowd.lost), crowd_most);
+    crowd.until = loop->end + crowd.pause;
+    crowd.good = 0;
+  } else {
+    crowd.good += crowd.all;
+    if (crowd.good > crowd.pause) crowd.pause = 0;
+  }
+  crowd.all = crowd.lost = 0;
+  crowd.taken = loop->taken;
+  crowd.is_judged = true;
+}
+
+/// Parts are cut evenly, but cores differ: waiting as long as working is no loss.
+void lac_crowd_note(const lac_crowd_loop *loop) {
+  crowd.all += loop->end - loop->begin;
+  crowd.lost += fmax(0, (loop->end - loop->first) - (loop->first - loop->begin) - crowd_waking);
+  if (loop->is_looked_at) crowd_judge(loop);
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file crowd.h
+/// Whether the cores are taken by others. Threads that share a loop wait for the last of them; where another program has
+/// its core, they wait for that program as well, and one thread alone would be quicker. So waiting is measured, and
+/// where it takes much of the time while the system takes cores away, loops have one thread for a while. Results do not
+/// depend on it.
+
+#ifndef LACUNA_CORE_CROWD_H
+#define LACUNA_CORE_CROWD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/// A loop that several threads share, by lac_seconds.
+typedef struct lac_crowd_loop {
+  double begin, first, end;  // its beginning, when the first thread had done its part, and when all had
+  int64_t taken;  // how often the system has taken a core from one of them (lac_crowd_taken), if is_looked_at
+  bool is_looked_at;
+} lac_crowd_loop;
+
+/// How many of `threads` a loop of the calling thread shall have now: all, or one.
+int lac_crowd_threads(int threads);
+
+/// Whether the next loop shall count how often cores were taken: a question to the system, so not each time.
+bool lac_crowd_looks(void);
+
+/// How often the system has taken the core from the calling thread since it began; 0 where it does not tell.
+int64_t lac_crowd_taken(void);
+
+/// What a loop with several threads took.
+void lac_crowd_note(const lac_crowd_loop *loop);
+
+#endif

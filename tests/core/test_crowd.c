@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Cores that others have: which loops tell of it, and how long loops then have one thread. Each test has a thread of
+/// its own, since the account of loops is the thread's.
+
+#include <pthread.h>
+
+#include "core/context_impl.h"
+#include "core/crowd.h"
+#include "support/check.h"
+
+/// A loop of a second that just ended: its first thread was done after `first` of it, cores were taken `taken` times.
+static void note(double first, int64_t taken) {
+  double end = lac_seconds();
+  lac_crowd_loop loop = {end - 1, end - 1 + first, end, taken, lac_crowd_looks()};
+  lac_crowd_note(&loop);
+}
+
+static void *uneven(void *threads) {
+  for (int i = 0; i < 100; i++) note(0.1, 7);
+  *(int *)threads = lac_crowd_threads(4);
+  return threads;
+}
+
+static void *taken_evenly(void *threads) {
+  for (int i = 0; i < 100; i++) note(0.9, i);
+  *(int *)threads = lac_crowd_threads(4);
+  return threads;
+}
+
+static void *taken_once(void *threads) {
+  for (int i = 0; i < 2; i++) note(0.5, 2);  // a first look: since when cores were taken is not known
+  for (int i = 0; i < 2; i++) note(0.1, 3);
+  *(int *)threads = lac_crowd_threads(4);
+  return threads;
+}
+
+static void *worth(void *threads) {
+  taken_once(threads);
+  *(int *)threads = lac_threads_worth(4, 4, 1e9);
+  return threads;
+}
+
+/// A loop of two milliseconds, of which the first thread was done after a tenth.
+static void note_short(int64_t taken) {
+  double end = lac_seconds();
+  lac_crowd_loop loop = {end - 2e-3, end - 1.8e-3, end, taken, lac_crowd_looks()};
+  lac_crowd_note(&loop);
+}
+
+/// Waits for the end of a pause, and then has uneven loops while nobody takes a core.
+static void *ends(void *threads) {
+  for (int k = 0; k < 6; k++) note_short(k);
+  while (lac_crowd_threads(2) == 1) {
+  }
+  for (int k = 0; k < 6; k++) note_short(5);
+  *(int *)threads = lac_crowd_threads(2);
+  return threads;
+}
+
+/// The number of threads that a test comes to, in a thread of its own.
+static int alone(void *(*test)(void *)) {
+  int threads = 0;
+  pthread_t thread;
+  CHECK_EQ(pthread_create(&thread, NULL, test, &threads), 0);
+  CHECK_EQ(pthread_join(thread, NULL), 0);
+  return threads;
+}
+
+static void uneven_loops_keep_their_threads(lac_context *ctx) {
+  (void)ctx;
+  CHECK_EQ(alone(uneven), 4);
+}
+static void even_loops_keep_their_threads(lac_context *ctx) {
+  (void)ctx;
+  CHECK_EQ(alone(taken_evenly), 4);
+}
+
+static void loops_that_wait_for_others_have_one_thread(lac_context *ctx) {
+  (void)ctx;
+  CHECK_EQ(alone(taken_once), 1);
+  CHECK_EQ(alone(worth), 1);
+}
+
+static void a_pause_ends(lac_context *ctx) {
+  (void)ctx;
+  CHECK_EQ(alone(ends), 2);
+}
+
+CHECK_MAIN(uneven_loops_keep_their_threads, even_loops_keep_their_threads, loops_that_wait_for_others_have_one_thread,
+           a_pause_ends)
