@@ -31,6 +31,11 @@ extern "C" {
 /// "0.1.0"
 LAC_API const char *lac_version(void);
 
+/// The BLAS that does dense products: "OpenBLAS 0.3.21". "": none was found, and loops of the library's own do, with
+/// which direct solvers take several times as long. The first fast one that the system has is loaded when it is first
+/// wanted; LACUNA_BLAS in the environment names another, or "none". The reference BLAS is never taken.
+LAC_API const char *lac_blas_name(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -10,12 +10,6 @@
 #include <stddef.h>
 #include <sys/mman.h>
 
-#if defined(LACUNA_HAVE_BLAS)
-extern void openblas_set_num_threads(int threads) __attribute__((weak));
-extern int openblas_get_num_threads(void) __attribute__((weak));
-extern void *blas_memory_alloc(int position) __attribute__((weak));
-extern void blas_memory_free(void *buffer) __attribute__((weak));
-
 enum { BLAS_MOST = 32 };  // buffers that are taken beforehand: fewer than OpenBLAS has room for, which has at least 50
 
 static pthread_mutex_t blas_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -35,32 +29,37 @@ static bool blas_ask(int count) {
 
 /// Let OpenBLAS have `count` buffers at once. Its list is filled from the front, so that these are all there is in use,
 /// beside those of threads that are in it now.
-static void blas_take(int count) {
+static void blas_take(const lac_openblas *o, int count) {
   void *buffers[BLAS_MOST];
-  for (int i = 0; i < count; i++) buffers[i] = blas_memory_alloc(0);
-  for (int i = 0; i < count; i++) blas_memory_free(buffers[i]);
+  for (int i = 0; i < count; i++) buffers[i] = o->memory_alloc(0);
+  for (int i = 0; i < count; i++) o->memory_free(buffers[i]);
 }
 
 /// Threads of OpenBLAS itself, which take a buffer each when they begin: that may be now.
-static int blas_own(void) { return openblas_get_num_threads() - 1; }
+static int blas_own(const lac_openblas *o) { return o->get_threads() - 1; }
 
+/// The lock is held. Room for `threads` more, in buffers that OpenBLAS has or gets now.
+static bool blas_fits(const lac_openblas *o, int threads) {
+  int wants = blas_inside + threads + blas_own(o);
+  if (wants <= blas_had) return true;
+  bool fits = blas_ask(wants - blas_had + blas_inside + blas_own(o));  // and what others hold while these are taken
+  if (fits && blas_had < BLAS_MOST) blas_take(o, wants < BLAS_MOST ? wants : BLAS_MOST);
+  if (fits && wants <= BLAS_MOST) blas_had = wants;  // of more it is asked each time whether there is room
+  return fits;
+}
+
+// Threads are counted without OpenBLAS too: an engine may bring it while they are inside.
 bool lac_blas_hold(int threads) {
-  bool fits = true;
-  if (!openblas_get_num_threads || !blas_memory_alloc || !blas_memory_free) return true;
+  if (!lac_blas_find()) return false;
+  const lac_openblas *o = lac_blas_openblas();
   pthread_mutex_lock(&blas_lock);
-  int wants = blas_inside + threads + blas_own();
-  if (wants > blas_had) {
-    fits = blas_ask(wants - blas_had + blas_inside + blas_own());  // and what others hold while these are taken
-    if (fits && blas_had < BLAS_MOST) blas_take(wants < BLAS_MOST ? wants : BLAS_MOST);
-    if (fits && wants <= BLAS_MOST) blas_had = wants;  // of more it is asked each time whether there is room
-  }
+  bool fits = !o || blas_fits(o, threads);
   if (fits) blas_inside += threads;
   pthread_mutex_unlock(&blas_lock);
   return fits;
 }
 
 void lac_blas_drop(int threads) {
-  if (!openblas_get_num_threads || !blas_memory_alloc || !blas_memory_free) return;
   pthread_mutex_lock(&blas_lock);
   blas_inside -= threads;
   pthread_mutex_unlock(&blas_lock);
@@ -70,26 +69,20 @@ void lac_blas_drop(int threads) {
 
 bool lac_blas_enter(int threads) {
   if (!lac_blas_hold(threads)) return false;
-  if (!openblas_set_num_threads || !openblas_get_num_threads) return true;
+  const lac_openblas *o = lac_blas_openblas();
   pthread_mutex_lock(&blas_lock);
   if (blas_users++ == 0) {
-    blas_threads = openblas_get_num_threads();
-    if (blas_threads > 1) openblas_set_num_threads(1);
+    blas_threads = o ? o->get_threads() : 0;
+    if (blas_threads > 1) o->set_threads(1);
   }
   pthread_mutex_unlock(&blas_lock);
   return true;
 }
 
 void lac_blas_leave(int threads) {
+  const lac_openblas *o = lac_blas_openblas();
   lac_blas_drop(threads);
-  if (!openblas_set_num_threads || !openblas_get_num_threads) return;
   pthread_mutex_lock(&blas_lock);
-  if (--blas_users == 0 && blas_threads > 1) openblas_set_num_threads(blas_threads);
+  if (--blas_users == 0 && blas_threads > 1) o->set_threads(blas_threads);
   pthread_mutex_unlock(&blas_lock);
 }
-#else
-bool lac_blas_hold(int threads) { return (void)threads, true; }
-void lac_blas_drop(int threads) { (void)threads; }
-bool lac_blas_enter(int threads) { return (void)threads, true; }
-void lac_blas_leave(int threads) { (void)threads; }
-#endif

@@ -1,16 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file blas.h
-/// What the library does before it calls a BLAS, which is somebody else's: its memory is had first, and its threads are
-/// kept out of ours.
+/// A BLAS, which is somebody else's: it is found when it is first wanted (blas_find.c), its memory is had before it is
+/// called, and its threads are kept out of ours (blas.c).
 
 #ifndef LACUNA_CORE_BLAS_H
 #define LACUNA_CORE_BLAS_H
 
 #include <stdbool.h>
 
+#include "lacuna/pattern.h"
+
 /// What OpenBLAS takes for each thread that is in it, at most: 32 << 22 on x86-64, where it is largest. It keeps such
 /// buffers and uses them again. Where there is no memory for one it tries for ever, in the middle of a product.
 enum { LAC_BLAS_BUFFER = 32 << 22 };
+
+/// The numbers of cblas.h.
+enum { LAC_BLAS_BY_ROWS = 101, LAC_BLAS_BY_COLUMNS = 102, LAC_BLAS_PLAIN = 111 };
+
+/// C = alpha op(A) op(B) + beta C, as cblas.h has it.
+#define LAC_BLAS_GEMM(scalar, T)                                                                                   \
+  (int order, int side_a, int side_b, int m, int n, int k, scalar alpha, const T *a, int lda, const T *b, int ldb, \
+   scalar beta, T *c, int ldc)
+typedef void lac_blas_sgemm LAC_BLAS_GEMM(float, float);
+typedef void lac_blas_dgemm LAC_BLAS_GEMM(double, double);
+typedef void lac_blas_complex_gemm LAC_BLAS_GEMM(const void *, void);  // scalars by their address
+
+/// What OpenBLAS can be told and asked, beyond its products.
+typedef struct lac_openblas {
+  void (*set_threads)(int threads);
+  int (*get_threads)(void);
+  void *(*memory_alloc)(int position);
+  void (*memory_free)(void *buffer);
+} lac_openblas;
+
+/// The functions of a library that was found.
+typedef struct lac_blas {
+  char name[64];  // "OpenBLAS 0.3.21"
+  lac_blas_sgemm *sgemm;
+  lac_blas_dgemm *dgemm;
+  lac_blas_complex_gemm *cgemm, *zgemm;
+} lac_blas;
+
+/// The BLAS that serves: between lac_blas_hold and lac_blas_drop; NULL: the library's own loops do.
+extern const lac_blas *lac_blas_found;
+
+/// Look for a BLAS, once: then lac_blas_found is set for good. False: there is no room to load one now.
+bool lac_blas_find(void);
+
+/// OpenBLAS, where it is in the process: as the BLAS that serves, or because an engine has it; else NULL.
+const lac_openblas *lac_blas_openblas(void);
+
+/// A side as cblas.h has it. conj(A) is not among its words and must not be asked for.
+static inline int lac_blas_side(lac_side side) { return LAC_BLAS_PLAIN + (side == LAC_H ? 2 : side == LAC_T); }
 
 /// `threads` threads will be in BLAS at once, until lac_blas_drop with the same number. False: there is no memory for
 /// its buffers, and it must not be called. Costs a lock where the buffers are there. Other libraries need none.

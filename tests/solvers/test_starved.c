@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/blas.h"
 #include "support/check.h"
 #include "support/engine_case.h"
 
@@ -90,12 +91,10 @@ static void check_kind(lac_context *ctx, const char *name) {
   }
 }
 
-/// Of the BLAS that the library is linked with; NULL where it is another one, which takes no buffers.
-extern void *blas_memory_alloc(int position) __attribute__((weak));
-
 static void openblas_is_what_is_starved(lac_context *ctx) {
   (void)ctx;
-  if (!blas_memory_alloc) check_skip("the BLAS is not OpenBLAS: nothing is asked of memory before it is called");
+  CHECK(lac_blas_find());
+  if (!lac_blas_openblas()) check_skip("the BLAS is not OpenBLAS: nothing is asked of memory before it is called");
 }
 
 #if defined(__has_feature)

@@ -21,6 +21,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/blas.h"
+
 #define LAC_DIRECT(name) extern const lac_solver_table lac_kind_##name;
 #include "solvers/direct/direct.def"
 #undef LAC_DIRECT
@@ -256,8 +258,10 @@ lac_system lac_direct_system(const lac_factor *f, int64_t item, int threads, lac
                       .is_regular = lac_direct_is_regular(f, item)};
 }
 
+static const double direct_long = 1e10;  // operations that take seconds without a BLAS
+
 // A pivot that is little more than rounding does not stop anything, but it is said. So is a factor with very many
-// entries.
+// entries, and one that took long for want of a BLAS.
 static void direct_warn(lac_factor *f) {
   const lac_direct_factor *d = f->part;
   lac_finding one = d->finding;
@@ -270,6 +274,12 @@ static void direct_warn(lac_factor *f) {
   }
   one.nnz /= f->items, one.bytes /= f->items;
   lac_foresee_warn(lac_direct_structure(f), d->table, f->meta.dtype, &one, f->warning, sizeof f->warning);
+  if (!*f->warning && !lac_blas_found && d->finding.flops > direct_long) {
+    snprintf(f->warning, sizeof f->warning,
+             "no fast BLAS was found, and loops of the library's own did the %.0e operations of this factor, several "
+             "times slower: install OpenBLAS (Debian: libopenblas0), or name a BLAS in LACUNA_BLAS",
+             d->finding.flops);
+  }
 }
 
 static lac_status direct_begin(lac_context *ctx, lac_factor *f) {

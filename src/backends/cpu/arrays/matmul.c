@@ -14,9 +14,6 @@
 #include "backends/cpu/base/cpu.h"
 #include "backends/cpu/base/types.h"
 #include "core/blas.h"
-#if defined(LACUNA_HAVE_BLAS)
-#include <cblas.h>
-#endif
 
 enum { MATMUL_TILE = 64, MATMUL_TINY = 6 * 6 * 6 };
 
@@ -40,23 +37,16 @@ typedef struct matmul_step {
   bool adds;
 } matmul_step;
 
-#if defined(LACUNA_HAVE_BLAS)
-/// A side as BLAS has it; conj(A) is not among its words and never asked for.
-static enum CBLAS_TRANSPOSE blas_side(lac_side side) {
-  return side == LAC_H ? CblasConjTrans : side == LAC_T ? CblasTrans : CblasNoTrans;
-}
-
-#define BLAS_GEMM(T, name, ALPHA)                                                                            \
-  static void blas_##T(const matmul_step *s, const T *x, const T *y, T *z) {                                 \
-    const T one = 1, beta = s->adds ? 1 : 0;                                                                 \
-    cblas_##name(CblasRowMajor, blas_side(s->side_x), blas_side(s->side_y), (int)s->m, (int)s->n, (int)s->l, \
-                 ALPHA one, x, (int)s->x_cols, y, (int)s->y_cols, ALPHA beta, z, (int)s->z_cols);            \
+#define BLAS_GEMM(T, name, ALPHA)                                                                                    \
+  static void blas_##T(const matmul_step *s, const T *x, const T *y, T *z) {                                         \
+    const T one = 1, beta = s->adds ? 1 : 0;                                                                         \
+    lac_blas_found->name(LAC_BLAS_BY_ROWS, lac_blas_side(s->side_x), lac_blas_side(s->side_y), (int)s->m, (int)s->n, \
+                         (int)s->l, ALPHA one, x, (int)s->x_cols, y, (int)s->y_cols, ALPHA beta, z, (int)s->z_cols); \
   }
 BLAS_GEMM(f32, sgemm, )
 BLAS_GEMM(f64, dgemm, )
 BLAS_GEMM(c64, cgemm, &)
 BLAS_GEMM(c128, zgemm, &)
-#endif
 
 #define KERNEL_FILE "backends/cpu/arrays/matmul_kernel.h"
 #include "backends/cpu/base/instantiate.h"

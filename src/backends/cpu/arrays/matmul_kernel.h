@@ -21,7 +21,6 @@ static void FN(step_loops)(const matmul_step *s, const T *x, const T *y, T *z) {
   }
 }
 
-#if defined(LACUNA_HAVE_BLAS)
 /// A tile of conj(A), which BLAS has no word for, in memory of its own.
 static const T *FN(conjugated)(const T *a, int64_t rows, int64_t cols, int64_t stride, T *room) {
   for (int64_t i = 0; i < rows; ++i) {
@@ -42,16 +41,13 @@ static void FN(step_blas)(matmul_step s, const T *x, const T *y, T *z) {
   }
   FN(blas)(&s, x, y, z);
 }
-#endif
 
 static void FN(step)(const matmul_step *s, const T *x, const T *y, T *z) {
-#if defined(LACUNA_HAVE_BLAS)
   bool fits = s->x_cols <= INT32_MAX && s->y_cols <= INT32_MAX && s->z_cols <= INT32_MAX;
-  if (fits && s->m * s->n * s->l > MATMUL_TINY) {
+  if (lac_blas_found && fits && s->m * s->n * s->l > MATMUL_TINY) {
     FN(step_blas)(*s, x, y, z);
     return;
   }
-#endif
   FN(step_loops)(s, x, y, z);
 }
 

@@ -9,11 +9,9 @@
 
 #include "solvers/direct/dense/dense.h"
 
+#include "core/blas.h"
 #include "core/pattern/pattern_impl.h"
 #include "solvers/direct/dense/dense_vector.h"
-#if defined(LACUNA_HAVE_BLAS)
-#include <cblas.h>
-#endif
 
 enum {
   DENSE_TILE = 256,     // columns of a tile,
@@ -41,16 +39,11 @@ static int dense_half(int n, int leaf) { return dense_pieces(n / 2, leaf) * leaf
 
 // -- BLAS ------------------------------------------------------------------------------------------------------------
 
-#if defined(LACUNA_HAVE_BLAS)
-static enum CBLAS_TRANSPOSE blas_side(lac_side side) {
-  return side == LAC_H ? CblasConjTrans : side == LAC_T ? CblasTrans : CblasNoTrans;
-}
-
-#define BLAS_GEMM(T, name, ALPHA)                                                                                \
-  static void blas_gemm_##T(lac_side side_a, lac_side side_b, int m, int n, int k, T alpha, const T *a, int lda, \
-                            const T *b, int ldb, T beta, T *c, int ldc) {                                        \
-    cblas_##name(CblasColMajor, blas_side(side_a), blas_side(side_b), m, n, k, ALPHA alpha, a, lda, b, ldb,      \
-                 ALPHA beta, c, ldc);                                                                            \
+#define BLAS_GEMM(T, name, ALPHA)                                                                                    \
+  static void blas_gemm_##T(lac_side side_a, lac_side side_b, int m, int n, int k, T alpha, const T *a, int lda,     \
+                            const T *b, int ldb, T beta, T *c, int ldc) {                                            \
+    lac_blas_found->name(LAC_BLAS_BY_COLUMNS, lac_blas_side(side_a), lac_blas_side(side_b), m, n, k, ALPHA alpha, a, \
+                         lda, b, ldb, ALPHA beta, c, ldc);                                                           \
   }
 BLAS_GEMM(f32, sgemm, )
 BLAS_GEMM(f64, dgemm, )
@@ -65,7 +58,6 @@ enum {
   BLAS_FROM_c64 = 8 * 8 * 8,
   BLAS_FROM_c128 = 8 * 8 * 8
 };
-#endif
 
 enum { is_complex_f32 = 0, is_complex_f64 = 0, is_complex_c64 = 1, is_complex_c128 = 1 };
 

@@ -65,12 +65,10 @@ static void FN(product_block)(lac_side side_a, lac_side side_b, int m, int n, in
                               const T *b, int64_t ldb, T beta, T *c, int64_t ldc) {
   if (m == 0 || n == 0) return;
   if (!FN(is_complex)) side_a &= LAC_T, side_b &= LAC_T;
-#if defined(LACUNA_HAVE_BLAS)
-  if (side_a != LAC_C && side_b != LAC_C && (double)m * n * k > FN(BLAS_FROM)) {
+  if (lac_blas_found && side_a != LAC_C && side_b != LAC_C && (double)m * n * k > FN(BLAS_FROM)) {
     FN(blas_gemm)(side_a, side_b, m, n, k, alpha, a, (int)lda, b, (int)ldb, beta, c, (int)ldc);
     return;
   }
-#endif
   FN(product) p = FN(product_of)(side_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
   FN(product_loops)(side_a, &p);
 }
