@@ -96,6 +96,8 @@ class Family:
 class Spec:
     """An application of an operator without its inputs and without shapes."""
 
+    keys = ()  # its objects are its own; a compiled graph may have calls whose objects are its inputs
+
     __slots__ = ("name", "op", "fit", "ints", "in_cores", "out_cores", "_c", "_keep", "_home", "__weakref__")
 
     def __init__(self, family, c_spec, keep):
