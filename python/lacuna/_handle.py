@@ -9,6 +9,7 @@ from ._program import Family
 from .errors import ArgumentError
 
 HANDLES = weakref.WeakValueDictionary()  # number -> the one Python object of a C object
+KINDS = {}  # kind -> class
 _lock = survive_fork(threading.RLock())
 
 
@@ -37,6 +38,9 @@ class Handle:
     """
 
     kind, sizes = None, ()
+
+    def __init_subclass__(cls):
+        KINDS[cls.kind] = cls
 
     def __new__(cls, *_, **__):
         raise ArgumentError(f"a lacuna.{cls.__name__} is not made by calling the class; {cls.made_by}")
@@ -71,6 +75,19 @@ class Handle:
 
     def _init(self):
         """What a kind reads from C once."""
+
+    @classmethod
+    def promised(cls, name, sizes):
+        """An object that a compiler takes for the one that compiled code will find by this name: it has no `c`."""
+        made = object.__new__(cls)
+        for attribute, value in {"key": (name, *sizes), "sizes": sizes, **cls.sized(*sizes)}.items():
+            object.__setattr__(made, attribute, value)
+        return made
+
+    @staticmethod
+    def sized(*_):
+        """The attributes that follow from sizes."""
+        return {}
 
     def __reduce__(self):
         raise TypeError(

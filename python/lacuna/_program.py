@@ -183,7 +183,7 @@ def _flags(bits, count):
 class Program:
     """A short list of calls, made from shapes alone. It holds the C program, and with it what the spec holds."""
 
-    __slots__ = ("c", "inputs", "results", "shapes", "codes", "reads", "warns", "_steps", "_family")
+    __slots__ = ("c", "inputs", "results", "shapes", "codes", "reads", "warns", "outputs", "_steps", "_family")
 
     def __init__(self, spec, mode, like, metas, wants, given):
         out, c_spec = ffi.new("lac_program **"), spec.with_like(like)
@@ -208,7 +208,7 @@ class Program:
         self.codes = tuple(port.code for port in self.results)
         self.reads = tuple((port.role, port.index) for port in self.inputs if port.role in (IN, OUT))
         self.warns = spec.op.name in _DOUBTFUL
-        self._steps, self._family = None, weakref.ref(spec.family)
+        self._steps, self.outputs, self._family = None, None, weakref.ref(spec.family)  # outputs: a front end's own
 
     @property
     def steps(self):

@@ -8,10 +8,11 @@ name -> function of the objects and ints that gives (operator, objects, ints), o
 """
 
 from .._core import ffi
+from .._derived import found, youngest
 from .._handle import Handle
 from .._program import OPERATORS
 from ..errors import ArgumentError
-from ..pattern import Pattern, found, youngest
+from ..pattern import Pattern
 from . import arrays, determinants, estimates, factors, groups, matrices, movement, products, structured
 from .front import CONSTANT, NO_OBJECTS, SIDES, Front  # noqa: F401
 

@@ -14,7 +14,7 @@ compiles anew where a tensor of another size would. What an nn.Module holds is a
 import torch as _torch
 
 from .. import _operators
-from ..pattern import made_of as _made_of
+from .._derived import made_of as _made_of
 from . import _apply, _registered  # noqa: F401
 
 for _constant in (_operators.resolve, _operators.is_open, _made_of, *_operators.CONSTANT):

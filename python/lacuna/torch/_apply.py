@@ -214,7 +214,7 @@ class Lone(Rules, _SingleLevelFunction):
     @staticmethod
     def forward(ctx, call, like, *tensors):
         spec, level, below = call
-        metas = metas_of(spec.op.name, tensors)
+        metas = metas_of(spec.op.name, below)  # whose shapes are read faster
         outs = beneath(forward, level, spec, like, metas, below)
         record(ctx, spec, like, metas, tensors, outs)
         return bare(outs)

@@ -20,13 +20,13 @@ from types import SimpleNamespace
 
 import torch
 
-from .. import _operators, pattern
+from .. import _derived, _operators
+from .._derived import fixed
 from .._program import IN_BAR, find
-from ..pattern import fixed
 from ._symbolic import fixed_size, plan, present_size
 
 is_dynamo_compiling = torch.compiler.is_dynamo_compiling
-pattern.is_traced = is_dynamo_compiling
+_derived.is_traced = is_dynamo_compiling
 _EXTRA = ("+0", "+1", "+2")  # the dimensions of a core behind those that the signature has letters for
 
 
