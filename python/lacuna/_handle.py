@@ -40,7 +40,7 @@ class Handle:
     kind, sizes = None, ()
 
     def __init_subclass__(cls):
-        KINDS[cls.kind] = cls
+        KINDS.setdefault(cls.kind, cls)
 
     def __new__(cls, *_, **__):
         raise ArgumentError(f"a lacuna.{cls.__name__} is not made by calling the class; {cls.made_by}")

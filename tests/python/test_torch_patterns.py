@@ -151,6 +151,20 @@ def test_what_cannot_be_left_open_is_a_graph_of_its_own():
         check(compiled, lambda p, a, x, at=at: (dense(p, a) @ dense(p, a))[at], pattern, *inputs_of(pattern))
 
 
+def test_a_size_that_the_signature_does_not_name_is_found_out():
+    """The columns of gather_mm's result are those of b. While the graph is made they are as many as the map has groups."""
+
+    def scaled(map_, a, b):
+        y = lt.gather_mm(a, b, map_)
+        return y * y.shape[-1]
+
+    compiled = torch.compile(scaled, fullgraph=True, backend="aot_eager")
+    for groups in (3, 4, 6, 5):
+        target = np.arange(2 * groups) % groups
+        a, b = (torch.randn(s, dtype=torch.float64) for s in ((2 * groups, 3), (groups, 3, 4)))
+        same(compiled(lacuna.Map(target, groups), a, b), 4 * torch.einsum("nd,nde->ne", a, b[torch.tensor(target)]))
+
+
 def test_derivatives_of_derivatives_with_new_patterns():
     grad = torch.func.grad(lambda a, p, x: (lt.solve(p, a, x) ** 3).sum())
     compiled = torch.compile(torch.func.grad(lambda a, p, x: (grad(a, p, x) ** 2).sum()), fullgraph=True, backend="aot_eager")

@@ -7,10 +7,10 @@ Dynamo holds open once it has seen another pattern. The graph has the call as a 
     Open                          the same call while the graph is made: shapes by the signature, in symbols
     find_call                     the spec, when the graph runs
 
-An operator's signature says which sizes of the result are those of inputs. The others are the object's, found among the
-sizes of its key by the present number; where several are the same now, they are guarded to stay so. What cannot be found
-so, and a derivative that goes step by step, closes the call: its numbers are fixed and guarded, and a new pattern means
-a new graph.
+An operator's signature says which sizes of the result are those of inputs, and trials with other sizes say whether it is
+the whole truth. The others are the object's, found among the sizes of its key by the present number; where several are the
+same now, they are guarded to stay so. What cannot be found so, and a derivative that goes step by step, closes the call:
+its numbers are fixed and guarded, and a new pattern means a new graph.
 """
 
 import ast
@@ -22,11 +22,13 @@ import torch
 
 from .. import _derived, _operators
 from .._derived import fixed
-from .._program import IN_BAR, find
+from .._program import FORWARD, IN_BAR, find
+from ..errors import LacunaError
 from ._symbolic import fixed_size, plan, present_size
 
 is_dynamo_compiling = torch.compiler.is_dynamo_compiling
 _derived.is_traced = is_dynamo_compiling
+_OTHER = 1_000_003  # a size that no array has
 _EXTRA = ("+0", "+1", "+2")  # the dimensions of a core behind those that the signature has letters for
 
 
@@ -111,6 +113,15 @@ def _broadcast(batch, other):
     return tuple([b if fixed_size(a) == 1 else a for a, b in pairs])
 
 
+def _places(name, names):
+    """Where it is, counted from the end."""
+    return [back for back, other in enumerate(reversed(names), 1) if other == name]
+
+
+def _changes(before, after):
+    return [back for back, (b, a) in enumerate(zip(reversed(before), reversed(after)), 1) if a != b]
+
+
 class Open:
     """A call with symbols for objects. `spec` is the one of the objects that are there while the graph is made."""
 
@@ -137,7 +148,7 @@ class Open:
         now = tuple([(code, tuple(map(present_size, shape))) for code, shape in metas])
         program = self.spec.program(mode, tuple(map(present_size, like)), now, wants, given)
         shapes = [self.shape(port, metas) for port in program.results]
-        if None in shapes:
+        if None in shapes or not self.keeps_signature(tuple(map(present_size, like)), now):
             return plan(self.closed(), mode, like, metas, wants, given)
         results = [SimpleNamespace(role=port.role, index=port.index, var=port.var, code=port.code, shape=shape)
                    for port, shape in zip(program.results, shapes)]  # fmt: skip
@@ -165,6 +176,26 @@ class Open:
         core = port.shape[len(port.shape) - len(names) :]
         sizes = [bound[name] if name in bound else self.own(number) for name, number in zip(names, core)]
         return None if None in sizes else (*batch, *sizes)
+
+    def keeps_signature(self, like, now):
+        """Whether, for all sizes of inputs that can change alone, results change just where they have the same letter."""
+        ins, outs = _letters(self.op.signature)
+        before = self.spec.program(FORWARD, like, now).shapes
+        for i, (code, shape) in enumerate(now):
+            for back, name in enumerate(reversed(_core(ins[i], self.in_cores[i])), 1):
+                other = (*shape[: len(shape) - back], _OTHER, *shape[len(shape) - back + 1 :])
+                after = self.tried(like, (*now[:i], (code, other), *now[i + 1 :]))
+                named = [_places(name, _core(letters, core)) for letters, core in zip(outs, self.out_cores)]
+                if after and [_changes(b, a) for b, a in zip(before, after)] != named:
+                    return False
+        return True
+
+    def tried(self, like, metas):
+        """The shapes of the results for other inputs, None where these are refused."""
+        try:
+            return self.spec.program(FORWARD, like, metas).shapes
+        except LacunaError:
+            return None
 
     def own(self, number):
         """The size of an object that is this number now; None where there is none."""
