@@ -176,6 +176,24 @@ def test_derivatives_of_derivatives_with_new_patterns():
         same(compiled(a, pattern, x), twin(a, pattern, x))
 
 
+class Layer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(4, 4, dtype=torch.float64)
+
+    def forward(self, pattern, a, x):
+        return lt.spmm(pattern, a, self.linear(x)).relu()
+
+
+def test_a_module_takes_new_patterns():
+    layer, counter = Layer(), CompileCounterWithBackend("aot_eager")
+    compiled = torch.compile(layer, fullgraph=True, backend=counter)
+    for rows in range(5, 5 + 3 * MANY, 3):
+        pattern = pattern_of(rows, rows + 3)
+        check(compiled, lambda p, a, x: (dense(p, a) @ layer.linear(x)).relu(), pattern, *inputs_of(pattern))
+    assert counter.frame_count <= 2
+
+
 def test_vmap_with_new_patterns():
     """Values, one set for each of a batch, beside one x."""
     counter = CompileCounterWithBackend("aot_eager")

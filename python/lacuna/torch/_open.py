@@ -2,10 +2,10 @@
 """Calls of compiled code whose objects are no constants in it but inputs: a pattern enters by its key, numbers that
 Dynamo holds open once it has seen another pattern. The graph has the call as a text, and those numbers.
 
-    resolve, while Dynamo reads   (op, keys, ints, floats, dtype)        a request, in place of a spec's name
-    named                         text, [number, rows, cols, nnz, ...]   what stands in a graph
-    Open                          the same call while the graph is made: shapes by the signature, in symbols
-    find_call                     the spec, when the graph runs
+    (op, keys, ints, floats, dtype)        a request, which `resolve` gives in place of a spec's name while Dynamo reads
+    text, [number, rows, cols, nnz, ...]   what stands in a graph
+    Open                                   the call while the graph is made: shapes by the signature, in symbols
+    find_call(text, numbers)               the spec, when the graph runs
 
 An operator's signature says which sizes of the result are those of inputs, and trials with other sizes say whether it is
 the whole truth. The others are the object's, found among the sizes of its key by the present number; where several are the
@@ -29,7 +29,6 @@ from ._symbolic import fixed_size, plan, present_size
 is_dynamo_compiling = torch.compiler.is_dynamo_compiling
 _derived.is_traced = is_dynamo_compiling
 _OTHER = 1_000_003  # a size that no array has
-_EXTRA = ("+0", "+1", "+2")  # the dimensions of a core behind those that the signature has letters for
 
 
 def resolve(op, keys, ints, floats, dtype):
@@ -103,8 +102,8 @@ def _letters(signature):
 
 
 def _core(letters, core):
-    """Names for the dimensions of a core."""
-    return [*letters, *_EXTRA][:core] if core >= len(letters) else letters[len(letters) - core :]
+    """Names for the dimensions of a core: letters, and numbers for what is carried along behind them."""
+    return [*letters, *range(core - len(letters))]
 
 
 def _broadcast(batch, other):
@@ -135,7 +134,7 @@ class Open:
         return getattr(self.spec, attribute)
 
     def stay(self):
-        """It stands in no graph."""
+        """A graph finds it by its objects, which it is given."""
 
     def closed(self):
         """The spec, for good."""
@@ -145,16 +144,17 @@ class Open:
 
     def plan(self, mode, like, metas, wants, given):
         """As of a spec, but with symbols in the shapes of results."""
+        like_now = tuple(map(present_size, like))
         now = tuple([(code, tuple(map(present_size, shape))) for code, shape in metas])
-        program = self.spec.program(mode, tuple(map(present_size, like)), now, wants, given)
+        if None in like_now or any([None in shape for _, shape in now]):  # sizes that nothing is known about
+            return plan(self.closed(), mode, like, metas, wants, given)
+        program = self.spec.program(mode, like_now, now, wants, given)
         shapes = [self.shape(port, metas) for port in program.results]
-        if None in shapes or not self.keeps_signature(tuple(map(present_size, like)), now):
+        if None in shapes or not self.keeps_signature(like_now, now):
             return plan(self.closed(), mode, like, metas, wants, given)
         results = [SimpleNamespace(role=port.role, index=port.index, var=port.var, code=port.code, shape=shape)
                    for port, shape in zip(program.results, shapes)]  # fmt: skip
-        planned = SimpleNamespace(
-            inputs=program.inputs, results=results, reads=program.reads, steps=program.steps, shapes=shapes
-        )
+        planned = SimpleNamespace(inputs=program.inputs, results=results, reads=program.reads, steps=program.steps)
         return planned, lambda shape: shape
 
     def shape(self, port, metas):
