@@ -24,7 +24,8 @@ typedef enum lac_op_flag {
   LAC_POINTWISE = 4,     ///< one input, one output, linear, number by number: sums may be moved through it,
                          ///< and its output may be the memory of its input
   LAC_TAKES_BLOCKS = 8,  ///< patterns[0] may have blocks: the letter z, its slots, then stands for (nnz, br, bc)
-  LAC_WHOLE = 16         ///< its operands are whole: an array or pattern that is spread over ranks is refused
+  LAC_WHOLE = 16,        ///< its operands are whole: an array or pattern that is spread over ranks is refused
+  LAC_CARRIES_AXES = 32  ///< behind the letters stand as many axes as attribute i[1] says, the same in all operands
 } lac_op_flag;
 
 /// One application of an operator as `infer` and `forward` see it. Inputs have the shapes that they were given with:
@@ -127,8 +128,8 @@ LAC_API const lac_op *lac_op_at(int i);
 LAC_API int lac_op_inputs(const lac_op *op);
 LAC_API int lac_op_outputs(const lac_op *op);
 
-/// How many core dimensions an operand has (inputs first, then outputs): letters of the signature, and two more for z
-/// where the pattern has blocks. What stands before them is batch. -1 for an operand that does not exist.
+/// How many core dimensions an operand has (inputs first, then outputs): letters of the signature, two more for z
+/// where the pattern has blocks, and those that are carried along (LAC_CARRIES_AXES). What stands before them is batch. -1 for an operand that does not exist.
 LAC_API int lac_spec_core(const lac_spec *spec, int operand);
 
 #ifdef __cplusplus

@@ -8,7 +8,8 @@ from ._core import ffi, lib, release, survive_fork
 from ._program import Family
 from .errors import ArgumentError
 
-HANDLES = weakref.WeakValueDictionary()  # key -> the one Python object of a C object
+HANDLES = weakref.WeakValueDictionary()  # number -> the one Python object of a C object
+KINDS = {}  # kind -> class
 _lock = survive_fork(threading.RLock())
 
 
@@ -30,9 +31,16 @@ def expect(who, given, *kinds):
 
 
 class Handle:
-    """A C object, frozen: `key` is its 64-bit name as text, `c` the pointer, `family` what was made of it."""
+    """A C object, frozen: `c` is the pointer, `family` what was made of it, `key` its 64-bit number and its sizes.
 
-    kind = None
+    Sizes are in the key so that a compiler has all that it needs to know of an object in a few numbers, and can hold them
+    open. A kind has none where they do not say what shapes come of it.
+    """
+
+    kind, sizes = None, ()
+
+    def __init_subclass__(cls):
+        KINDS.setdefault(cls.kind, cls)
 
     def __new__(cls, *_, **__):
         raise ArgumentError(f"a lacuna.{cls.__name__} is not made by calling the class; {cls.made_by}")
@@ -41,12 +49,13 @@ class Handle:
         raise AttributeError(f"a lacuna.{type(self).__name__} is frozen: {name} cannot be set")
 
     @classmethod
-    def hold(cls, c, key):
+    def hold(cls, c, number):
         """The Python object of a pointer that has none yet."""
         made = object.__new__(cls)
-        made._set(c=c, key=key, family=Family())
+        made._set(c=c, family=Family())
         made._init()
-        HANDLES[key] = made
+        made._set(key=(number, *made.sizes))
+        HANDLES[number] = made
         return made
 
     def _set(self, **attributes):
@@ -56,16 +65,29 @@ class Handle:
     def wrap(cls, pointer, held=()):
         """The Python object of a counted pointer that was handed over. `held` lives as long as anything has its `c`."""
         c = ffi.gc(pointer, release(getattr(lib, cls.kind + "_destroy"), cls.kind, held))
-        key = str(getattr(lib, cls.kind + "_id")(c))
+        number = getattr(lib, cls.kind + "_id")(c)
         with _lock:
-            found = HANDLES.get(key)
+            found = HANDLES.get(number)
             if found is None:
-                found = cls.hold(c, key)
+                found = cls.hold(c, number)
                 found._set(held=held)
             return found
 
     def _init(self):
         """What a kind reads from C once."""
+
+    @classmethod
+    def promised(cls, name, sizes):
+        """An object that a compiler takes for the one that compiled code will find by this name: it has no `c`."""
+        made = object.__new__(cls)
+        for attribute, value in {"key": (name, *sizes), "sizes": sizes, **cls.sized(*sizes)}.items():
+            object.__setattr__(made, attribute, value)
+        return made
+
+    @staticmethod
+    def sized(*_):
+        """The attributes that follow from sizes."""
+        return {}
 
     def __reduce__(self):
         raise TypeError(

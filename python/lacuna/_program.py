@@ -96,6 +96,8 @@ class Family:
 class Spec:
     """An application of an operator without its inputs and without shapes."""
 
+    keys = ()  # its objects are its own; a compiled graph may have calls whose objects are its inputs
+
     __slots__ = ("name", "op", "fit", "ints", "in_cores", "out_cores", "_c", "_keep", "_home", "__weakref__")
 
     def __init__(self, family, c_spec, keep):
@@ -181,7 +183,7 @@ def _flags(bits, count):
 class Program:
     """A short list of calls, made from shapes alone. It holds the C program, and with it what the spec holds."""
 
-    __slots__ = ("c", "inputs", "results", "shapes", "codes", "reads", "warns", "_steps", "_family")
+    __slots__ = ("c", "inputs", "results", "shapes", "codes", "reads", "warns", "outputs", "_steps", "_family")
 
     def __init__(self, spec, mode, like, metas, wants, given):
         out, c_spec = ffi.new("lac_program **"), spec.with_like(like)
@@ -206,7 +208,7 @@ class Program:
         self.codes = tuple(port.code for port in self.results)
         self.reads = tuple((port.role, port.index) for port in self.inputs if port.role in (IN, OUT))
         self.warns = spec.op.name in _DOUBTFUL
-        self._steps, self._family = None, weakref.ref(spec.family)
+        self._steps, self.outputs, self._family = None, None, weakref.ref(spec.family)  # outputs: a front end's own
 
     @property
     def steps(self):

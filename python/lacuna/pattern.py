@@ -6,7 +6,8 @@ import operator
 import numpy as np
 
 from ._core import check, context, ffi, lib
-from ._handle import HANDLES, Handle, expect, word
+from ._derived import derived
+from ._handle import Handle, expect, word
 from .errors import ArgumentError, IndexOverflowError
 
 _LARGEST = np.iinfo(np.int64).max
@@ -120,6 +121,11 @@ class Map(Handle):
 
     def _init(self):
         self._set(inputs=lib.lac_map_inputs(self.c), outputs=lib.lac_map_outputs(self.c))
+        self._set(sizes=(self.inputs, self.outputs))
+
+    @staticmethod
+    def sized(inputs, outputs):
+        return {"inputs": inputs, "outputs": outputs}
 
     @property
     def is_identity(self):
@@ -154,8 +160,13 @@ class Pattern(Handle):
         shape = lib.lac_pattern_rows(self.c), lib.lac_pattern_cols(self.c)
         br, bc = ffi.new("int64_t *"), ffi.new("int64_t *")
         lib.lac_pattern_blocks(self.c, br, bc)
-        self._set(blocks=(br[0], bc[0]))
-        self._set(shape=shape, nnz=lib.lac_pattern_nnz(self.c), entries=None, _structure=None, _solver=None, _lstsq={}, _damped=None, _derived={})
+        self._set(blocks=(br[0], bc[0]), shape=shape, nnz=lib.lac_pattern_nnz(self.c))
+        self._set(sizes=(*shape, self.nnz) if self.blocks == (1, 1) else ())
+        self._set(entries=None, _structure=None, _solver=None, _lstsq={}, _damped=None, _derived={})
+
+    @staticmethod
+    def sized(rows, cols, nnz):
+        return {"shape": (rows, cols), "nnz": nnz, "blocks": (1, 1), "entries": None}
 
     @classmethod
     def _build(cls, function, *arguments, width, ctx=None):
@@ -551,41 +562,3 @@ def _restore(offsets, columns, shape, width, entries, blocks=(1, 1)):
         pattern = Pattern.from_bsr(offsets, columns, shape, blocks, width)
     pattern._set(entries=entries)
     return pattern
-
-
-_MAKE = {
-    "transpose": lambda p: p._derive(lib.lac_pattern_transpose),
-    "tril": lambda p, k: p._derive(lib.lac_pattern_triangle, lib.LAC_LOWER, k),
-    "triu": lambda p, k: p._derive(lib.lac_pattern_triangle, lib.LAC_UPPER, k),
-    "submatrix": lambda p, *bounds: p._derive(lib.lac_pattern_submatrix, *bounds),
-    "scalar": lambda p: p._derive(lib.lac_pattern_scalar),
-    "blocked": lambda p, *sizes: p._derive(lib.lac_pattern_blocked, *sizes),
-    "augmented": lambda p: p._derive(lib.lac_pattern_augmented),
-    "fill": lambda p, ordering: p._fill(ordering),
-    "kron": lambda p, q: p._derive(lib.lac_pattern_kron, q.c),
-    "union": lambda p, q: p._join(lib.lac_pattern_union, q),
-    "intersection": lambda p, q: p._join(lib.lac_pattern_intersection, q),
-    "product": lambda p, q: p._product(q),
-    "row_map": lambda p: p._map(lib.lac_pattern_row_map),
-    "col_map": lambda p: p._map(lib.lac_pattern_col_map),
-    "diagonal": lambda p: p._map(lib.lac_pattern_diagonal),
-    "dense": lambda p: p._map(lib.lac_pattern_dense),
-}
-_MAX_DERIVED = 64  # of a pattern; the one that was made first goes
-
-
-def derived(what, keys, *arguments):
-    """What is made of patterns: the same objects each time, for they live with the youngest of the patterns. A graph
-    that names a temporary, P.row_map() within a function, is good for as long as P.
-
-    Constant: tracers call it once, and guard on the keys. A pattern that comes back as it went in is not held, or two
-    would hold each other.
-    """
-    kept, request = HANDLES[max(keys, key=int)]._derived, (what, keys, arguments)
-    made = kept.get(request)
-    if made is None:
-        made = _MAKE[what](*[HANDLES[key] for key in keys], *arguments)
-        while len(kept) >= _MAX_DERIVED:
-            kept.pop(next(iter(kept)), None)
-        made = kept.setdefault(request, tuple([handle.key if handle.key in keys else handle for handle in made]))
-    return tuple([HANDLES[handle] if isinstance(handle, str) else handle for handle in made])

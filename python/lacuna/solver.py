@@ -225,7 +225,8 @@ class Solver(Handle):
         return cls.wrap(out[0], callbacks)
 
     def _init(self):
-        self._set(shape=self.pattern.shape)
+        pattern = self.pattern
+        self._set(shape=pattern.shape, sizes=pattern.sizes)
 
     @property
     def pattern(self):

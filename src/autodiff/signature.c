@@ -92,7 +92,7 @@ int lac_spec_core(const lac_spec *spec, int operand) {
   if (operand >= ins + outs) return -1;
   operands = lac_operands_of(spec->op, spec->patterns);
   for (int i = 0; i <= operand; i++) lac_operands_next(&operands, &found);
-  return found.core;
+  return found.core + (spec->op->flags & LAC_CARRIES_AXES && spec->attrs.i[1] > 0 ? (int)spec->attrs.i[1] : 0);
 }
 
 int lac_op_inputs(const lac_op *op) {

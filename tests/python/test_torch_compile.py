@@ -164,7 +164,7 @@ def test_the_registered_operator_passes_torchs_own_checks():
     case = CASES["spmm"]
     name = lacuna._operators.resolve("spmm", (case.pattern.key,), (0,))
     for batch in ((), (3,)):
-        torch.library.opcheck(torch.ops.lacuna.apply.default, (int(name), (), list(case.inputs(batch_a=batch))))
+        torch.library.opcheck(torch.ops.lacuna.apply.default, (name, (), (), list(case.inputs(batch_a=batch))))
 
 
 def test_graphs_outlive_the_pattern_and_compiled_code_says_so_when_it_cannot():

@@ -8,12 +8,13 @@ name -> function of the objects and ints that gives (operator, objects, ints), o
 """
 
 from .._core import ffi
-from .._handle import HANDLES, Handle
+from .._derived import found, youngest
+from .._handle import Handle
 from .._program import OPERATORS
 from ..errors import ArgumentError
 from ..pattern import Pattern
 from . import arrays, determinants, estimates, factors, groups, matrices, movement, products, structured
-from .front import CONSTANT, SIDES, Front  # noqa: F401
+from .front import CONSTANT, NO_OBJECTS, SIDES, Front  # noqa: F401
 
 # a later one may use what an earlier one made
 _GROUPS = (arrays, movement, products, matrices, groups, structured, determinants, factors, estimates)
@@ -26,7 +27,7 @@ class _Arrays(Handle):
     """The home of operators that take arrays alone; it lives for ever."""
 
     def __new__(cls):
-        return cls.hold(ffi.NULL, "0")
+        return cls.hold(ffi.NULL, 0)
 
 
 ARRAYS = _Arrays()
@@ -39,7 +40,7 @@ def resolve(op, keys, ints=(), floats=(), dtype=0):
     Constant: tracers call it once, and guard on the keys, which is why those come instead of the objects. The spec
     belongs to the youngest of the objects.
     """
-    home = HANDLES[keys[0] if len(keys) == 1 else max(keys, key=int)]
+    home = found(keys[0]) if len(keys) == 1 else youngest([found(key) for key in keys])
     request, names = (op, keys, ints, floats, dtype), home.family.names
     name = names.get(request)
     if name is None:
@@ -47,8 +48,13 @@ def resolve(op, keys, ints=(), floats=(), dtype=0):
     return name
 
 
+def is_open(op):
+    """Whether the shapes of a call follow from the sizes of the objects that it names. Constant for tracers."""
+    return op == "solve" or op not in _PREPARE
+
+
 def _make(family, op, keys, ints, floats, dtype):
-    handles = [HANDLES[key] for key in keys]
+    handles = [found(key) for key in keys]
     if op in _PREPARE:
         prepared = _PREPARE[op](*handles, *ints)
         if prepared is None:
@@ -82,7 +88,7 @@ def _by_name(front):
         keys = tuple([h.key for h in arguments if isinstance(h, Handle)])
         arrays = [array for array in arguments if not isinstance(array, Handle)]
         code = 0 if dtype is None else front.code(dtype)
-        return front.apply(front.resolve(op, keys or ("0",), tuple(ints), tuple(floats), code), tuple(shape), *arrays)
+        return front.apply(front.resolve(op, keys or NO_OBJECTS, tuple(ints), tuple(floats), code), tuple(shape), *arrays)
 
     return apply
 
@@ -100,7 +106,7 @@ def _plain(op, apply):
 
 def of(module, package):
     """Every operator of the table as a function of a package, by name, over the module of a front end (see Front)."""
-    front = Front(module, resolve)
+    front = Front(module, getattr(module, "resolve", resolve))
     for group in _GROUPS:
         front.made.update({function.__name__: function for function in group.functions(front)})
     apply, table = _by_name(front), front.made

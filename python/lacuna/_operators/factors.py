@@ -8,7 +8,7 @@ from .._handle import expect, word
 from ..errors import DtypeError, PatternError, ShapeError
 from ..pattern import Pattern
 from ..solver import ORDERINGS, Solver
-from .front import moved
+from .front import NO_OBJECTS, moved
 
 _OWN, _BOTH = -1, -2  # places beside the orderings: the pattern itself, with its transpose
 _NONZERO, _POSITIVE = lib.LAC_PIVOTS_NONZERO, lib.LAC_PIVOTS_POSITIVE
@@ -173,7 +173,7 @@ def functions(front):
         mirror = plain("conj", scaled) if is_complex(a) else scaled
         system = apply(resolve("lstsq.system", (key,)), (), concat([first, scaled, mirror, second], -1))
         right = b if tall else plain("mul", d[..., None], b)
-        right = apply(resolve("embed", ("0",), (1, 0, m, 1)), (*right.shape[:-2], m + n, right.shape[-1]), right)
+        right = apply(resolve("embed", NO_OBJECTS, (1, 0, m, 1)), (*right.shape[:-2], m + n, right.shape[-1]), right)
         keys = (key,) if solver is None else (key, expect("lstsq", solver, Solver))
         z = apply(resolve("lstsq.solve", keys, (), (small,)), (), system, right)
         x = slice_(z, -2, m, m + n)
@@ -197,7 +197,7 @@ def functions(front):
         if damp is not None:
             delta = damping(damp, plain("abs", a))
             stack = concat([a, plain("mul", spread(1, a, n), cast(delta, a.dtype))], -1)
-            right = apply(resolve("embed", ("0",), (1, 0, m, 1)), (*b.shape[:-2], m + n, b.shape[-1]), b)
+            right = apply(resolve("embed", NO_OBJECTS, (1, 0, m, 1)), (*b.shape[:-2], m + n, b.shape[-1]), b)
         x = apply(resolve("lstsq.matrix", (solver.key,)), (), stack, right)
         return (x, plain("sub", b, made["spmm"](pattern, a, x))) if residual else x
 

@@ -12,6 +12,7 @@ from ..pattern import Map
 
 SIDES = {"N": lib.LAC_N, "T": lib.LAC_T, "C": lib.LAC_C, "H": lib.LAC_H}
 CONSTANT = []  # all functions of that kind
+NO_OBJECTS = ((0,),)  # the keys of operators that take arrays alone
 
 
 def moved(map):
@@ -62,8 +63,8 @@ class Front:
         self.number, self.code, self.convert, self.placed = module.number, module.code, module.convert, module.placed
         self.made = {}
 
-    def resolve(self, op, keys=("0",), ints=(), floats=(), dtype=0):
-        """The name of the spec of an operator; the keys of no objects are ("0",).
+    def resolve(self, op, keys=NO_OBJECTS, ints=(), floats=(), dtype=0):
+        """The name of the spec of an operator.
 
         Its numbers are frozen: those that a tracer holds open are fixed, and guarded, by index() and hex().
         """

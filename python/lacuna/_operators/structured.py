@@ -9,7 +9,7 @@ from .._handle import expect, word
 from ..errors import ShapeError
 from ..pattern import Map, Pattern
 from ..solver import Factor, Solver
-from .front import SIDES, constant
+from .front import NO_OBJECTS, SIDES, constant
 
 
 @constant
@@ -43,7 +43,7 @@ def functions(front):
         """y = op(A) x for a banded A stored as SciPy stores it, ab[upper + i - j, j] = A[i, j]; square unless `rows` says."""
         lower, upper, ab = bands(lower_and_upper, ab, "banded_mm")
         ints = (word("side", side, SIDES), lower, upper, ab.shape[-1] if rows is None else rows)
-        return column(resolve("banded_mm", ("0",), ints), ab, x)
+        return column(resolve("banded_mm", NO_OBJECTS, ints), ab, x)
 
     def banded_outer(lower_and_upper, u, v):
         """The band of u v^H: u (rows, k), v (cols, k), or vectors."""
@@ -64,7 +64,7 @@ def functions(front):
     def banded_solve(lower_and_upper, ab, b, side="N"):
         """x = op(A)^-1 b as scipy.linalg.solve_banded: (lower, upper), then the band, then b (n,) or (n, k)."""
         lower, upper, ab = bands(lower_and_upper, ab, "banded_solve")
-        return column(resolve("banded_solve", ("0",), (word("side", side, SIDES), lower, upper)), ab, b)
+        return column(resolve("banded_solve", NO_OBJECTS, (word("side", side, SIDES), lower, upper)), ab, b)
 
     def tridiagonal_solve(lower, diag, upper, b):
         """x = A^-1 b: lower (n - 1), diag (n), upper (n - 1)."""
@@ -90,11 +90,11 @@ def functions(front):
 
     def circulant_mm(c, x, side="N"):
         """y = op(C) x with C[i, j] = c[(i - j) mod n], in O(n log n)."""
-        return column(resolve("circulant_mm", ("0",), (word("side", side, SIDES),)), c, x)
+        return column(resolve("circulant_mm", NO_OBJECTS, (word("side", side, SIDES),)), c, x)
 
     def circulant_solve(c, b, side="N"):
         """x = op(C)^-1 b, as scipy.linalg.solve_circulant."""
-        return column(resolve("circulant_solve", ("0",), (word("side", side, SIDES),)), c, b)
+        return column(resolve("circulant_solve", NO_OBJECTS, (word("side", side, SIDES),)), c, b)
 
     def toeplitz_mm(c, r, x, side="N"):
         """y = op(T) x, T = scipy.linalg.toeplitz(c, r) and never formed; r[0] is not read."""
@@ -108,7 +108,7 @@ def functions(front):
         of_c, of_r = _toeplitz(index(m), index(n))
         first = plain("add", remap(of_c, c), remap(of_r, r))
         size = of_c.outputs
-        long = apply(resolve("embed", ("0",), (1, 0, rows, 1)), tuple(x.shape[:-2]) + (size, x.shape[-1]), x)
+        long = apply(resolve("embed", NO_OBJECTS, (1, 0, rows, 1)), tuple(x.shape[:-2]) + (size, x.shape[-1]), x)
         y = plain("circulant_mm", first, long, ints=(word("side", side, SIDES),))
         return plain("slice", y, ints=(1, 0, out, 1))
 

@@ -20,15 +20,16 @@ from torch.autograd.function import _SingleLevelFunction
 from .._program import FORWARD, IN, IN_DOT, JVP, OUT, OUT_BAR, VJP, find
 from ..errors import ShapeError
 from ._levels import beneath, in_forward_mode, lone_grad, on_one_level, unwrap
+from ._open import call_of, resolve  # noqa: F401
 from ._symbolic import plan
 from ._tensors import DTYPES, all_dense, asarray, code, convert, metas_of, number, placed, refusal, run  # noqa: F401
 
 library = torch.library.Library("lacuna", "DEF")
-library.define("apply(int spec, SymInt[] like, Tensor[] inputs) -> Tensor[]", tags=torch.Tag.pt2_compliant_tag)
-library.define(
-    "run(int spec, int[] choice, SymInt[] like, SymInt[] metas, Tensor[] inputs) -> Tensor[]",
-    tags=torch.Tag.pt2_compliant_tag,
-)
+for _schema in (
+    "apply(str name, SymInt[] keys, SymInt[] like, Tensor[] inputs) -> Tensor[]",
+    "run(str name, SymInt[] keys, int[] choice, SymInt[] like, SymInt[] metas, Tensor[] inputs) -> Tensor[]",
+):
+    library.define(_schema, tags=torch.Tag.pt2_compliant_tag)
 APPLY, RUN = torch.ops.lacuna.apply.default, torch.ops.lacuna.run.default
 _PLAIN = {torch.Tensor, torch.nn.Parameter}
 
@@ -113,15 +114,17 @@ class Derivative:
         if _modes_active():
             self.spec.stay()
         sizes = [number for code, shape in self.metas for number in (code, len(shape), *shape)]
-        made = iter(RUN(int(self.spec.name), self.choice, self.like, sizes, tensors))
+        made = iter(RUN(self.spec.name, self.spec.keys, self.choice, self.like, sizes, tensors))
         return [next(made) if port.var else None for port in self.program.results]
 
     def replay(self, tensors, call=None):
         """Step by step through `apply`."""
-        call, program = call or apply, self.program
+        if self.spec.keys:
+            return Derivative(self.spec.closed(), self.choice, self.like, self.metas).replay(tensors, call)
+        call, program = call or apply_spec, self.program
         values = {port.var: tensor for port, tensor in zip(program.inputs, tensors)}
         for spec, like, ins, outs in program.steps:
-            made = call(spec.name, self.symbolic(like), *[values[var] for var in ins])
+            made = call(spec, self.symbolic(like), *[values[var] for var in ins])
             values.update(zip(outs, made if len(outs) > 1 else (made,)))
         return [values[port.var] if port.var else None for port in program.results]
 
@@ -211,7 +214,7 @@ class Lone(Rules, _SingleLevelFunction):
     @staticmethod
     def forward(ctx, call, like, *tensors):
         spec, level, below = call
-        metas = metas_of(spec.op.name, tensors)
+        metas = metas_of(spec.op.name, below)  # whose shapes are read faster
         outs = beneath(forward, level, spec, like, metas, below)
         record(ctx, spec, like, metas, tensors, outs)
         return bare(outs)
@@ -236,9 +239,8 @@ class LoneProgram(_SingleLevelFunction):
         return (None, *[next(found) if needed else None for needed in ctx.needs_input_grad[1:]])
 
 
-def apply_batched(size, dims, name, like, tensors):
+def apply_batched(size, dims, spec, like, tensors):
     """With one more dimension, at `dims` of the tensors: it becomes the first of the batch, the others stay right."""
-    spec = find(name)
     ranks = [t.dim() - (dim is not None) - core for t, dim, core in zip(tensors, dims, spec.in_cores)]
     moved = []
     for tensor, dim, rank in zip(tensors, dims, ranks):
@@ -246,36 +248,39 @@ def apply_batched(size, dims, name, like, tensors):
             tensor = tensor.movedim(dim, 0)[(slice(None),) + (None,) * (max(ranks) - rank)]
         moved.append(tensor)
     ones = (1,) * (max(ranks) - (len(like) - spec.out_cores[0])) if spec.fit else ()
-    out = apply(name, (size, *ones, *like), *moved)
+    out = apply_spec(spec, (size, *ones, *like), *moved)
     return out.reshape(size, *like) if ones else out
 
 
-def _apply_grads_batched(name, like, *tensors):
+def _apply_grads_batched(spec, like, *tensors):
     """For torch.autograd.grad(is_grads_batched=True), whose batched tensors torch.func does not know."""
     level = torch._C._vmapmode_increment_nesting() - 1
     torch._C._vmapmode_decrement_nesting()
     dims = [0 if _is_grads_batched(t) else None for t in tensors]
     if not any(dim == 0 for dim in dims):
-        return apply(name, like, *tensors)
+        return apply_spec(spec, like, *tensors)
     tensors = [t if dim is None else torch._remove_batch_dim(t, level, 1, 0) for t, dim in zip(tensors, dims)]
     size = next(t.shape[0] for t, dim in zip(tensors, dims) if dim == 0)
-    out = apply_batched(size, dims, name, like, tensors)
+    out = apply_batched(size, dims, spec, like, tensors)
     return bare([torch._add_batch_dim(t, 0, level) for t in (out if isinstance(out, tuple) else (out,))])
 
 
 @torch.compiler.allow_in_graph
 def apply(name, like, *tensors):
-    """The operator of a spec's name on tensors."""
+    """The operator of a spec's name, or of a request, on tensors."""
+    return apply_spec(find(name) if type(name) is str else call_of(name), like, *tensors)
+
+
+def apply_spec(spec, like, *tensors):
     if not is_plain(tensors):
         if not all([isinstance(t, torch.Tensor) for t in tensors]):
-            raise refusal(find(name).op.name, tensors)
+            raise refusal(spec.op.name, tensors)
         lone = below_lone_grad(tensors)
         if lone is not None:
-            return on_one_level(Lone, (find(name), *lone), like, *tensors)
+            return on_one_level(Lone, (spec, *lone), like, *tensors)
         if _modes_active():
-            find(name).stay()
-        return bare(APPLY(int(name), like, tensors))
-    spec = find(name)
+            spec.stay()
+        return bare(APPLY(spec.name, spec.keys, like, tensors))
     if is_watched(tensors):
         return Eager.apply(spec, like, *tensors)
     return bare(forward(spec, like, metas_of(spec.op.name, tensors), tensors))

@@ -16,11 +16,12 @@ from torch._C import _functorch
 from torch.autograd import forward_ad
 from torch.autograd.function import _SingleLevelFunction
 
-from .._program import FORWARD, find
+from .._program import FORWARD
 from ._apply import APPLY, RUN, Derivative, Rules, apply_batched, bare, forward, is_plain, is_watched, library, record
 from ._levels import on_one_level
+from ._open import find_call
 from ._symbolic import plan
-from ._tensors import DTYPES, metas_of, one_device
+from ._tensors import DTYPES, metas_of, one_device, run
 
 _BATCHED = _C.DispatchKeySet(_C.DispatchKey.FuncTorchBatched)
 
@@ -41,43 +42,43 @@ class Recorded(Rules, _SingleLevelFunction):
 
     @staticmethod
     def forward(ctx, call, like, *tensors):
-        keyset, name, backward_mode, forward_mode = call
+        keyset, name, keys, backward_mode, forward_mode = call
         with torch.set_grad_enabled(backward_mode), forward_ad._set_fwd_grad_enabled(forward_mode):
-            outs = _below(APPLY, keyset, name, like, tensors)
-        spec = find(str(name))
+            outs = _below(APPLY, keyset, name, keys, like, tensors)
+        spec = find_call(name, keys)
         record(ctx, spec, like, metas_of(spec.op.name, tensors), tensors, outs)
         return bare(outs)
 
 
-def _apply_recorded(keyset, name, like, tensors):
+def _apply_recorded(keyset, name, keys, like, tensors):
     if not is_watched(tensors):
-        return _unwatched(APPLY, _apply_backend, keyset, name, like, tensors)
-    call = keyset, name, torch.is_grad_enabled(), _C._is_fwd_grad_enabled()
+        return _unwatched(APPLY, _apply_backend, keyset, name, keys, like, tensors)
+    call = keyset, name, keys, torch.is_grad_enabled(), _C._is_fwd_grad_enabled()
     out = on_one_level(Recorded, call, tuple(like), *tensors)
     return list(out) if isinstance(out, tuple) else [out]
 
 
-def _apply_backend(name, like, tensors):
-    spec = find(str(name))
+def _apply_backend(name, keys, like, tensors):
+    spec = find_call(name, keys)
     return forward(spec, tuple(like), metas_of(spec.op.name, tensors), tensors)
 
 
-def _apply_fake(name, like, tensors):
-    spec = find(str(name))
+def _apply_fake(name, keys, like, tensors):
+    spec = find_call(name, keys)
     spec.stay()
     one_device(spec.op.name, tensors)
     program, symbolic = plan(spec, FORWARD, tuple(like), metas_of(spec.op.name, tensors))
     return _empty(program, symbolic, tensors)
 
 
-def _apply_batched(name, like, tensors):
+def _apply_batched(name, keys, like, tensors):
     level = _functorch.peek_interpreter_stack().level()
     below, dims = zip(*[_functorch._unwrap_batched(t, level) for t in tensors])
     sizes = [t.shape[dim] for t, dim in zip(below, dims) if dim is not None]
     with _C._ExcludeDispatchKeyGuard(_BATCHED):
         if not sizes:  # of another level
-            return APPLY(name, like, tensors)
-        out = apply_batched(sizes[0], dims, str(name), tuple(like), below)
+            return APPLY(name, keys, like, tensors)
+        out = apply_batched(sizes[0], dims, find_call(name, keys), tuple(like), below)
         return [_functorch._add_batch_dim(t, 0, level) for t in (out if isinstance(out, tuple) else (out,))]
 
 
@@ -86,18 +87,18 @@ def _empty(program, symbolic, tensors):
     return [tensors[0].new_empty(symbolic(port.shape), dtype=DTYPES[port.code]) for port in ports]
 
 
-def _derivative(name, choice, like, sizes):
+def _derivative(name, keys, choice, like, sizes):
     """The program that `Derivative.registered` named."""
     metas, at = [], 0
     while at < len(sizes):
         dims = int(sizes[at + 1])
         metas.append((int(sizes[at]), tuple(sizes[at + 2 : at + 2 + dims])))
         at += 2 + dims
-    return Derivative(find(str(name)), tuple(choice), tuple(like), tuple(metas))
+    return Derivative(find_call(name, keys), tuple(choice), tuple(like), tuple(metas))
 
 
-def _run_steps(name, choice, like, sizes, tensors):
-    return [out for out in _derivative(name, choice, like, sizes).replay(tensors) if out is not None]
+def _run_steps(name, keys, choice, like, sizes, tensors):
+    return [out for out in _derivative(name, keys, choice, like, sizes).replay(tensors) if out is not None]
 
 
 def _run_recorded(keyset, *arguments):
@@ -106,12 +107,17 @@ def _run_recorded(keyset, *arguments):
     return _unwatched(RUN, _run_backend, keyset, *arguments)
 
 
-def _run_backend(name, choice, like, sizes, tensors):
-    return _derivative(name, choice, like, sizes).present(tensors)
+def _run_backend(name, keys, choice, like, sizes, tensors):
+    spec = find_call(name, keys)
+    key, programs = (spec.name, tuple(choice), tuple(like), tuple(sizes)), spec.family.programs
+    program = programs.get(key)
+    if program is None:
+        program = programs[key] = _derivative(name, keys, choice, like, sizes).program
+    return [out for out in run(spec.op.name, program, tensors) if out is not None]
 
 
-def _run_fake(name, choice, like, sizes, tensors):
-    rule = _derivative(name, choice, like, sizes)
+def _run_fake(name, keys, choice, like, sizes, tensors):
+    rule = _derivative(name, keys, choice, like, sizes)
     rule.spec.stay()
     return _empty(rule.program, rule.symbolic, tensors)
 

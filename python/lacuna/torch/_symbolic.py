@@ -11,9 +11,15 @@ from ..errors import LacunaError
 _BASE = 1_000_003  # stand-ins start here
 
 
-def _fixed(size):
+def fixed_size(size):
     """The number behind a size, or None for a symbol."""
     return size if type(size) is int else size.node.maybe_as_int()
+
+
+def present_size(size):
+    """The number that a size is now; nothing is guarded."""
+    fixed = fixed_size(size)
+    return size.node.hint if fixed is None else fixed
 
 
 class _Plan:
@@ -24,18 +30,17 @@ class _Plan:
         self.symbols = {}  # expression -> a symbolic size
         for shape in shapes:
             for size in shape:
-                if _fixed(size) is None:
+                if fixed_size(size) is None:
                     self.symbols.setdefault(size.node.expr, size)
-        taken = {_fixed(size) for shape in shapes for size in shape}
+        taken = {fixed_size(size) for shape in shapes for size in shape}
         numbers = (n for n in range(_BASE, 2 * _BASE) if n not in taken)
         self.stand_in = dict(zip(self.symbols, numbers))
 
     def number(self, size, moving):
         """`moving` maps the expressions that have a stand-in to it; others are at their present size."""
-        fixed = _fixed(size)
-        if fixed is not None:
-            return fixed
-        return moving[size.node.expr] if size.node.expr in moving else size.node.hint
+        if fixed_size(size) is None and size.node.expr in moving:
+            return moving[size.node.expr]
+        return present_size(size)
 
     def attempt(self, moving):
         """The program, or None when it cannot be made with these stand-ins."""
@@ -87,21 +92,21 @@ def _same(shape):
     return shape
 
 
-def _are_numbers(like, metas):
-    for size in like:
-        if type(size) is not int:
-            return False
-    for _, shape in metas:
-        for size in shape:
-            if type(size) is not int:
-                return False
-    return True
+def _known(spec, mode, like, metas, wants, given):
+    """The program of numbers; None where there are symbols, which have no hash."""
+    try:
+        return spec.program(mode, like, metas, wants, given)
+    except TypeError:
+        return None
 
 
 def plan(spec, mode, like, metas, wants=0, given=0):
     """(program, function that turns its shapes into symbolic ones)."""
-    if _are_numbers(like, metas):
-        return spec.program(mode, like, metas, wants, given), _same
+    if spec.keys:
+        return spec.plan(mode, like, metas, wants, given)
+    program = _known(spec, mode, like, metas, wants, given)
+    if program is not None:
+        return program, _same
     codes = [code for code, _ in metas]
 
     def make(like, *shapes):

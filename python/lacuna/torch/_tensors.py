@@ -3,6 +3,8 @@
 not taken.
 """
 
+import functools
+
 import numpy as np
 import torch
 
@@ -17,7 +19,16 @@ CODES = {
 }
 DTYPES = {code: dtype for dtype, code in CODES.items()}
 _DEVICES = {"cpu", "cuda"}
+_CPU, _STRIDED, _ALIGNED = torch.device("cpu"), torch.strided, 16
 _NUMBERS = (int, float, complex, np.number, torch.SymInt, torch.SymFloat)
+
+
+def _empty(device, shape, strides, dtype):
+    return torch.empty_strided(shape, strides, dtype=dtype, device=device)
+
+
+# what compiled code allocates with: no dispatcher, no default device
+_empty_on_cpu = getattr(torch._C._dynamo.guards, "_empty_strided_cpu", functools.partial(_empty, _CPU))
 
 
 def metas_of(who, tensors):
@@ -128,12 +139,45 @@ def ready(who, tensors):
     return device, made
 
 
+def addresses_on_cpu(tensors):
+    """Where C reads the tensors, if they are on the CPU and just as it reads them, which most are; else None."""
+    found = []
+    for t in tensors:
+        if not t.is_cpu or t.layout is not _STRIDED or t.is_conj() or t.is_neg() or not t.is_contiguous():
+            return None
+        address = t.data_ptr()
+        if address % _ALIGNED:
+            return None
+        found.append(address)
+    return found
+
+
+def outputs_of(program):
+    """[(shape, strides, dtype)] of the results of a program, None where one is absent; found once."""
+    if program.outputs is None:
+        program.outputs = [
+            (port.shape, _strides(port.shape), DTYPES[port.code]) if port.var else None for port in program.results
+        ]
+    return program.outputs
+
+
+def _strides(shape):
+    """Of an array in one piece."""
+    strides, step = [], 1
+    for size in reversed(shape):
+        strides.insert(0, step)
+        step *= max(size, 1)
+    return tuple(strides)
+
+
 def run(who, program, tensors):
     """A program on plain tensors, in one C call. Absent results are None."""
-    device, tensors = ready(who, tensors)
-    outs = [
-        torch.empty(port.shape, dtype=DTYPES[port.code], device=device) if port.var else None
-        for port in program.results
-    ]
-    program.run(context_on(device), [t.data_ptr() for t in tensors], [0 if t is None else t.data_ptr() for t in outs])
+    addresses = addresses_on_cpu(tensors)
+    if addresses is not None:
+        ctx, empty = context(), _empty_on_cpu
+    else:
+        device, tensors = ready(who, tensors)
+        ctx, empty, addresses = context_on(device), functools.partial(_empty, device), [t.data_ptr() for t in tensors]
+    outs = [made and empty(*made) for made in outputs_of(program)]
+    program.run(ctx, addresses, [0 if t is None else t.data_ptr() for t in outs])
     return outs

@@ -75,6 +75,7 @@ static void remap_jvp(lac_rule *r) {
 const lac_op lac_op_remap = {
     .name = "remap",
     .signature = "(p)->(q)",
+    .flags = LAC_CARRIES_AXES,
     .order = LAC_ANY_ORDER,
     .infer = remap_infer,
     .forward = remap_forward,

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is made of patterns: transposes, triangles, unions, maps. It lives with them, and has their names.
+
+A key names an object: (number, *sizes), or, of what is derived, ((what, keys, arguments, place), *sizes).
+"""
+
+import operator
+
+from ._core import lib
+from ._handle import HANDLES, KINDS
+from .errors import StaleError
+
+_MAKE = {
+    "transpose": lambda p: p._derive(lib.lac_pattern_transpose),
+    "tril": lambda p, k: p._derive(lib.lac_pattern_triangle, lib.LAC_LOWER, k),
+    "triu": lambda p, k: p._derive(lib.lac_pattern_triangle, lib.LAC_UPPER, k),
+    "submatrix": lambda p, *bounds: p._derive(lib.lac_pattern_submatrix, *bounds),
+    "scalar": lambda p: p._derive(lib.lac_pattern_scalar),
+    "blocked": lambda p, *sizes: p._derive(lib.lac_pattern_blocked, *sizes),
+    "augmented": lambda p: p._derive(lib.lac_pattern_augmented),
+    "fill": lambda p, ordering: p._fill(ordering),
+    "kron": lambda p, q: p._derive(lib.lac_pattern_kron, q.c),
+    "union": lambda p, q: p._join(lib.lac_pattern_union, q),
+    "intersection": lambda p, q: p._join(lib.lac_pattern_intersection, q),
+    "product": lambda p, q: p._product(q),
+    "row_map": lambda p: p._map(lib.lac_pattern_row_map),
+    "col_map": lambda p: p._map(lib.lac_pattern_col_map),
+    "diagonal": lambda p: p._map(lib.lac_pattern_diagonal),
+    "dense": lambda p: p._map(lib.lac_pattern_dense),
+}
+_MAX_DERIVED = 64  # of a pattern; the one that was made first goes
+
+
+def is_traced():
+    """Whether a compiler reads this code; the torch front end puts its own here."""
+    return False
+
+
+def derived(what, keys, *arguments):
+    """What is made of patterns: the same objects each time, for they live with the youngest of the patterns. A graph
+    that names a temporary, P.row_map() within a function, is good for as long as P.
+    """
+    if not is_traced():
+        return made_of(what, keys, arguments)
+    if what in _PROMISED and len(keys[0]) > 1:
+        return _promised(what, keys, arguments)
+    return made_of(what, tuple([fixed(key) for key in keys]), arguments)
+
+
+def made_of(what, keys, arguments):
+    """Constant: tracers call it once, and guard on the keys. A pattern that comes back as it went in is not held, or two
+    would hold each other.
+    """
+    patterns = [found(key) for key in keys]
+    kept, request = youngest(patterns)._derived, (what, keys, arguments)
+    made = kept.get(request)
+    if made is None:
+        made = _MAKE[what](*patterns, *arguments)
+        while len(kept) >= _MAX_DERIVED:
+            kept.pop(next(iter(kept)), None)
+        made = kept.setdefault(request, tuple([handle.key if handle in patterns else handle for handle in made]))
+    return tuple([found(handle) if isinstance(handle, tuple) else handle for handle in made])
+
+
+def found(key):
+    """The object of a key."""
+    name = key[0]
+    if type(name) is tuple:
+        what, keys, arguments, place = name
+        return made_of(what, keys, arguments)[place]
+    try:
+        return HANDLES[name]
+    except KeyError:
+        raise StaleError(
+            f"lacuna: object {name} no longer exists, or never did in this process; keep a pattern, map, solver or "
+            "factor alive for as long as a compiled function or its backward uses it"
+        ) from None
+
+
+def youngest(handles):
+    return handles[0] if len(handles) == 1 else max(handles, key=lambda handle: handle.key[0])
+
+
+def fixed(key):
+    """A key whose numbers a tracer holds open no more: index() fixes and guards them."""
+    name = key[0]
+    if isinstance(name, tuple):
+        what, keys, arguments, place = name
+        name = what, tuple([fixed(k) for k in keys]), arguments, place
+    else:
+        name = operator.index(name)
+    return (name, *[operator.index(size) for size in key[1:]])
+
+
+_PROMISED = {
+    "row_map": lambda rows, cols, nnz: (("lac_map", (nnz, rows)),),
+    "col_map": lambda rows, cols, nnz: (("lac_map", (nnz, cols)),),
+    "transpose": lambda rows, cols, nnz: (("lac_pattern", (cols, rows, nnz)), ("lac_map", (nnz, nnz))),
+}
+
+
+def _promised(what, keys, arguments):
+    """What is derived when compiled code runs: a compiler knows its sizes, and names it by the pattern's own key, which
+    it may hold open."""
+    parts = _PROMISED[what](*keys[0][1:])
+    return tuple([KINDS[kind].promised((what, keys, arguments, i), sizes) for i, (kind, sizes) in enumerate(parts)])

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls of compiled code whose objects are no constants in it but inputs: a pattern enters by its key, numbers that
+Dynamo holds open once it has seen another pattern. The graph has the call as a text, and those numbers.
+
+    (op, keys, ints, floats, dtype)        a request, which `resolve` gives in place of a spec's name while Dynamo reads
+    text, [number, rows, cols, nnz, ...]   what stands in a graph
+    Open                                   the call while the graph is made: shapes by the signature, in symbols
+    find_call(text, numbers)               the spec, when the graph runs
+
+An operator's signature says which sizes of the result are those of inputs, and trials with other sizes say whether it is
+the whole truth. The others are the object's, found among the sizes of its key by the present number; where several are the
+same now, they are guarded to stay so. What cannot be found so, and a derivative that goes step by step, closes the call:
+its numbers are fixed and guarded, and a new pattern means a new graph.
+"""
+
+import ast
+import functools
+import re
+from types import SimpleNamespace
+
+import torch
+
+from .. import _derived, _operators
+from .._derived import fixed
+from .._program import FORWARD, IN_BAR, find
+from ..errors import LacunaError
+from ._symbolic import fixed_size, plan, present_size
+
+is_dynamo_compiling = torch.compiler.is_dynamo_compiling
+_derived.is_traced = is_dynamo_compiling
+_OTHER = 1_000_003  # a size that no array has
+
+
+def resolve(op, keys, ints, floats, dtype):
+    """The name of a spec; while Dynamo reads, the request of one where it can be left open."""
+    if is_dynamo_compiling():
+        if _operators.is_open(op) and all([len(key) > 1 for key in keys]):
+            return op, keys, ints, floats, dtype
+        keys = tuple([fixed(key) for key in keys])
+    return _operators.resolve(op, keys, ints, floats, dtype)
+
+
+def _spell(key, numbers):
+    """The form of a key, whose numbers are put behind the others."""
+    name = key[0]
+    if isinstance(name, tuple):
+        what, keys, arguments, place = name
+        name = what, tuple([_spell(k, numbers) for k in keys]), arguments, place
+    else:
+        numbers.append(name)
+        name = None
+    numbers.extend(key[1:])
+    return name, len(key) - 1
+
+
+def _fill(form, numbers):
+    """The key of a form, with its numbers from an iterator."""
+    name, count = form
+    if name is None:
+        name = next(numbers)
+    else:
+        what, forms, arguments, place = name
+        name = what, tuple([_fill(f, numbers) for f in forms]), arguments, place
+    return (name, *[next(numbers) for _ in range(count)])
+
+
+@functools.lru_cache(1024)
+def _read(text):
+    return ast.literal_eval(text)
+
+
+def _request(text, numbers):
+    op, forms, *attributes = _read(text)
+    numbers = iter(numbers)
+    return op, tuple([_fill(form, numbers) for form in forms]), *attributes
+
+
+def call_of(request):
+    """The spec of a request, an open call where numbers of it are symbols."""
+    op, keys, *attributes = request
+    numbers = []
+    forms = tuple([_spell(key, numbers) for key in keys])
+    if all([type(n) is int for n in numbers]):
+        return find(_operators.resolve(*request))
+    return find_call(repr((op, forms, *attributes)), numbers)
+
+
+def find_call(text, numbers):
+    """The call of a name and numbers in a graph."""
+    if not numbers:
+        return find(text)
+    if any([fixed_size(n) is None for n in numbers]):
+        return Open(text, numbers)
+    return find(_operators.resolve(*_request(text, [int(n) for n in numbers])))
+
+
+@functools.lru_cache(None)
+def _letters(signature):
+    """The letters of inputs and of outputs."""
+    return tuple([[part.split(",") if part else [] for part in re.findall(r"\(([^)]*)\)", side)]
+                  for side in signature.split("->")])  # fmt: skip
+
+
+def _core(letters, core):
+    """Names for the dimensions of a core: letters, and numbers for what is carried along behind them."""
+    return [*letters, *range(core - len(letters))]
+
+
+def _broadcast(batch, other):
+    size = max(len(batch), len(other))
+    pairs = zip((1,) * (size - len(batch)) + tuple(batch), (1,) * (size - len(other)) + tuple(other))
+    return tuple([b if fixed_size(a) == 1 else a for a, b in pairs])
+
+
+def _places(name, names):
+    """Where it is, counted from the end."""
+    return [back for back, other in enumerate(reversed(names), 1) if other == name]
+
+
+def _changes(before, after):
+    return [back for back, (b, a) in enumerate(zip(reversed(before), reversed(after)), 1) if a != b]
+
+
+class Open:
+    """A call with symbols for objects. `spec` is the one of the objects that are there while the graph is made."""
+
+    __slots__ = ("name", "keys", "spec")
+
+    def __init__(self, text, numbers):
+        self.name, self.keys = text, tuple(numbers)
+        self.spec = find(_operators.resolve(*_request(text, [present_size(n) for n in numbers])))
+
+    def __getattr__(self, attribute):
+        return getattr(self.spec, attribute)
+
+    def stay(self):
+        """A graph finds it by its objects, which it is given."""
+
+    def closed(self):
+        """The spec, for good."""
+        spec = find_call(self.name, [int(n) for n in self.keys])
+        spec.stay()
+        return spec
+
+    def plan(self, mode, like, metas, wants, given):
+        """As of a spec, but with symbols in the shapes of results."""
+        like_now = tuple(map(present_size, like))
+        now = tuple([(code, tuple(map(present_size, shape))) for code, shape in metas])
+        if None in like_now or any([None in shape for _, shape in now]):  # sizes that nothing is known about
+            return plan(self.closed(), mode, like, metas, wants, given)
+        program = self.spec.program(mode, like_now, now, wants, given)
+        shapes = [self.shape(port, metas) for port in program.results]
+        if None in shapes or not self.keeps_signature(like_now, now):
+            return plan(self.closed(), mode, like, metas, wants, given)
+        results = [SimpleNamespace(role=port.role, index=port.index, var=port.var, code=port.code, shape=shape)
+                   for port, shape in zip(program.results, shapes)]  # fmt: skip
+        planned = SimpleNamespace(inputs=program.inputs, results=results, reads=program.reads, steps=program.steps)
+        return planned, lambda shape: shape
+
+    def shape(self, port, metas):
+        """The shape of a result in symbols, or None."""
+        shape = metas[port.index][1] if port.role == IN_BAR else self.out_shape(port, metas)
+        if shape is None or tuple(map(present_size, shape)) != port.shape:
+            return None
+        return tuple(shape)
+
+    def out_shape(self, port, metas):
+        ins, outs = _letters(self.op.signature)
+        bound, batch = {}, ()
+        for letters, core, (_, shape) in zip(ins, self.in_cores, metas):
+            split = len(shape) - core
+            batch = _broadcast(batch, shape[:split])
+            for name, size in zip(_core(letters, core), shape[split:]):
+                bound.setdefault(name, size)
+        names = _core(outs[port.index], self.out_cores[port.index])
+        core = port.shape[len(port.shape) - len(names) :]
+        sizes = [bound[name] if name in bound else self.own(number) for name, number in zip(names, core)]
+        return None if None in sizes else (*batch, *sizes)
+
+    def keeps_signature(self, like, now):
+        """Whether, for all sizes of inputs that can change alone, results change just where they have the same letter."""
+        ins, outs = _letters(self.op.signature)
+        before = self.spec.program(FORWARD, like, now).shapes
+        for i, (code, shape) in enumerate(now):
+            for back, name in enumerate(reversed(_core(ins[i], self.in_cores[i])), 1):
+                other = (*shape[: len(shape) - back], _OTHER, *shape[len(shape) - back + 1 :])
+                after = self.tried(like, (*now[:i], (code, other), *now[i + 1 :]))
+                named = [_places(name, _core(letters, core)) for letters, core in zip(outs, self.out_cores)]
+                if after and [_changes(b, a) for b, a in zip(before, after)] != named:
+                    return False
+        return True
+
+    def tried(self, like, metas):
+        """The shapes of the results for other inputs, None where these are refused."""
+        try:
+            return self.spec.program(FORWARD, like, metas).shapes
+        except LacunaError:
+            return None
+
+    def own(self, number):
+        """The size of an object that is this number now; None where there is none."""
+        _, keys, *_ = _request(self.name, self.keys)
+        first, *others = [size for key in keys for size in key[1:] if present_size(size) == number] or [None]
+        return first if all([bool(first == other) for other in others]) else None
