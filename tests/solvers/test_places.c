@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "core/memory_impl.h"
+#include "solvers/options.h"
 #include "solvers/precondition/multigrid/smoothed/smoothed.h"
 #include "support/elements.h"
 #include "support/multigrid_case.h"
@@ -181,6 +182,43 @@ static void rollers_cost_no_iterations(lac_context *ctx) {
   lac_array_destroy(&all), lac_array_destroy(&some);
 }
 
+/// The coordinates of all nodes give their motions where rows are left; of other nodes they are refused.
+static void coordinates_are_of_all_nodes(lac_context *ctx) {
+  ref motions;
+  held_case h = rollers(14, 1, LAC_F64, &motions);
+  multigrid_case s;
+  smoothed_modes modes;
+  lac_array *x = NULL, *more = NULL;
+  int64_t side = 14, nodes = side * side;
+  ref at = ref_new(&(lac_meta){.dtype = LAC_F64, .ndim = 2, .shape = {nodes, 2}});
+  ref other = ref_new(&(lac_meta){.dtype = LAC_F64, .ndim = 2, .shape = {nodes + 3, 2}});
+  for (int64_t p = 0; p < nodes; ++p) at.x[2 * p] = (double)(p % side), at.x[2 * p + 1] = (double)(p / side);
+  CHECK_OK(ref_upload(ctx, &at, &x));
+  CHECK_OK(ref_upload(ctx, &other, &more));
+  case_open(ctx, &s, TABLE, &h.c, LAC_WIDTH_AUTO, 1, true);
+  s.options.preconditioner.coordinates = x, s.setup.options = &s.options;
+  CHECK_OK(lac_options_check_iterating(ctx, s.pattern, &s.options));
+  CHECK_OK(smoothed_modes_open(ctx, &s.setup, &modes));
+  CHECK_EQ(modes.size, 2);
+  CHECK_EQ(modes.m, 3);
+  const double *u = lac_array_data(modes.vectors);
+  double middle = (double)(side - 1) / 2;
+  for (int64_t i = 0, k = 0; i < h.whole; ++i) {  // (1, 0), (0, 1), and the turn (-y, x) about the middle
+    bool is_there = h.kept[k] == i;
+    double turn = i % 2 ? creal(at.x[i - 1]) - middle : middle - creal(at.x[i + 1]);
+    const double expected[] = {i % 2 == 0, i % 2, turn};
+    for (int v = 0; v < 3; ++v) CHECK(fabs(u[3 * i + v] - (is_there ? expected[v] : 0)) <= 1e-12);
+    k += is_there && k + 1 < h.c.s->rows;
+  }
+  smoothed_modes_close(&modes);
+  s.options.preconditioner.coordinates = more;
+  CHECK_OK(lac_options_check_iterating(ctx, s.pattern, &s.options));
+  CHECK_FAILS(smoothed_modes_open(ctx, &s.setup, &modes), LAC_ERR_SHAPE, "coordinates of 199 nodes");
+  smoothed_modes_close(&modes);
+  lac_array_destroy(&x), lac_array_destroy(&more);
+  case_close(&s);
+}
+
 static void cycles_have_their_adjoints(lac_context *ctx) {
   ref motions;
   held_case even = rollers(12, 1, LAC_F64, &motions);
@@ -249,5 +287,6 @@ static void every_failing_allocation_is_told(lac_context *ctx) {
 }
 
 CHECK_MAIN_OF("multigrid", rows_find_the_places_that_they_had, whole_nodes_and_single_rows_stay_where_they_are,
-              what_is_missing_is_zero_on_the_finest_level, rollers_cost_no_iterations, cycles_have_their_adjoints,
-              other_columns_and_values_are_solved_for, bits_do_not_depend_on_threads, every_failing_allocation_is_told)
+              what_is_missing_is_zero_on_the_finest_level, rollers_cost_no_iterations, coordinates_are_of_all_nodes,
+              cycles_have_their_adjoints, other_columns_and_values_are_solved_for, bits_do_not_depend_on_threads,
+              every_failing_allocation_is_told)

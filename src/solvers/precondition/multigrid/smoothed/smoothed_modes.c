@@ -53,19 +53,21 @@ done:
   return status;
 }
 
-/// Nodes that lack rows, where their blocks are fuller than those of the nodes that were seen. Coordinates say that all
-/// are whole.
+/// Nodes that lack rows, where their blocks are fuller than those of the nodes that were seen. Coordinates of more nodes
+/// than rows make say that some do, and else that none does.
 static lac_status look_at_places(lac_context *ctx, const lac_setup *setup, double full, int64_t *size,
                                  smoothed_places *places) {
   lac_status status = LAC_OK;
+  const lac_array *points = setup->options->preconditioner.coordinates;
   smoothed_places made = {0};
   modes_seen seen = {0, 0};
   int64_t unknowns = 1;
 
-  if (full == 1 || setup->options->preconditioner.coordinates) goto done;
+  if (full == 1 || (points && points->count == setup->pattern->rows)) goto done;
   LAC_TRY(smoothed_places_find(ctx, setup, MODES_UNKNOWNS, &unknowns, &made));
-  if (made.pattern) LAC_TRY(look_at(ctx, setup, made.pattern, unknowns, &seen));
-  if (seen.still < MODES_SHARE || seen.full < MODES_FULL || seen.full <= full) goto done;
+  if (!made.pattern) goto done;
+  LAC_TRY(look_at(ctx, setup, made.pattern, unknowns, &seen));
+  if (!points && (seen.still < MODES_SHARE || seen.full < MODES_FULL || seen.full <= full)) goto done;
   *size = unknowns;
   *places = made, made = (smoothed_places){0};
 done:
@@ -177,9 +179,16 @@ static void point_motions(int64_t axes, int m, const double *x, double *rows) {
 
 static lac_status modes_rigid(lac_context *ctx, const lac_setup *setup, const lac_array *given, smoothed_modes *modes) {
   lac_status status = LAC_OK;
-  int64_t points = given->meta.shape[0], axes = given->meta.shape[1];
+  int64_t points = given->meta.shape[0], axes = given->meta.shape[1], n = setup->pattern->rows;
+  const lac_buffer *places = modes->places.rows ? modes->places.rows->target : NULL;
+  int64_t rows = places ? modes->places.rows->outputs : n;
   double *x = NULL, *numbers = NULL;
 
+  LAC_CHECK(
+      rows == points * axes && (!places || modes->size == axes), LAC_ERR_SHAPE,
+      "multigrid: coordinates of %lld nodes with %lld unknowns each, but rows show %lld of %lld; give those of all "
+      "nodes that have a row, in their order, or near_null",
+      (long long)points, (long long)axes, (long long)(rows / modes->size), (long long)modes->size);
   modes->size = axes;
   modes->m = axes == 2 ? 3 : 6;
   LAC_ALLOC(x, points * axes);
@@ -187,7 +196,10 @@ static lac_status modes_rigid(lac_context *ctx, const lac_setup *setup, const la
   LAC_TRY(lac_reals_read(ctx, given, x));
   points_centre(points, axes, x);
   for (int64_t i = 0; i < points; ++i) point_motions(axes, modes->m, x + i * axes, numbers + i * axes * modes->m);
+  for (int64_t i = 0; places && i < n * modes->m; ++i)  // no row stands before its place
+    numbers[i] = numbers[lac_buffer_get(places, i / modes->m) * modes->m + i % modes->m];
   LAC_TRY(modes_write(ctx, setup, numbers, modes));
+  if (places) LAC_TRY(modes_spread(ctx, modes));
 done:
   lac_free(x);
   lac_free(numbers);
