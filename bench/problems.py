@@ -126,8 +126,9 @@ def hexahedron(sides, nu):
     return (whole + whole.T) / 2
 
 
-def elasticity(shape, sides, moduli, nu):
-    """(A, rigid motions): a box of `shape` hexahedra, each of given sides and modulus, clamped where the first axis begins."""
+def elasticity(shape, sides, moduli, nu, rollers=False):
+    """(A, rigid motions): a box of `shape` hexahedra, each of given sides and modulus, clamped where the first axis begins;
+    or on rollers where each axis begins, as an eighth of a symmetric body: its nodes there do not move along that axis."""
     nodes = np.arange(np.prod(np.add(shape, 1))).reshape(np.add(shape, 1))
     corners = [nodes[i : i + shape[0], j : j + shape[1], k : k + shape[2]].ravel()
                for i in (0, 1) for j in (0, 1) for k in (0, 1)]  # fmt: skip
@@ -135,9 +136,11 @@ def elasticity(shape, sides, moduli, nu):
     values = moduli.ravel()[:, None, None] * hexahedron(sides, nu)
     rows, cols = np.broadcast_to(dofs[:, :, None], values.shape), np.broadcast_to(dofs[:, None, :], values.shape)
     whole = sp.coo_matrix((values.ravel(), (rows.ravel(), cols.ravel())), (3 * nodes.size,) * 2).tocsr()
-    first = 3 * nodes[1].min()
     at = np.stack(np.meshgrid(*(np.arange(m + 1) * h for m, h in zip(shape, sides, strict=True)), indexing="ij"), -1)
-    return sorted_csr(whole[first:, first:]), rigid_motions(at.reshape(-1, 3))[first:]
+    at, free = at.reshape(-1, 3), np.ones((nodes.size, 3), bool)
+    free[at == 0 if rollers else at[:, 0] == 0] = False
+    free = free.ravel()
+    return sorted_csr(whole[free][:, free]), rigid_motions(at)[free]
 
 
 def rigid_motions(at):
@@ -179,9 +182,9 @@ def power_law(n, degree=4):
 # -- all of them -----------------------------------------------------------------------------------------------------
 
 
-def _elastic(name, n, moduli, nu):
-    A, motions = elasticity((n, n, n), (1 / n,) * 3, moduli, nu)
-    yield Problem(f"{name}, rigid motions", A, near_null=motions, block=3)
+def _elastic(name, n, moduli, nu, height=1.0, rollers=False):
+    A, motions = elasticity((n, n, n), (1 / n, 1 / n, height / n), moduli, nu, rollers)
+    yield Problem(f"{name}, rigid motions", A, near_null=motions, block=1 if rollers else 3)
     yield Problem(name, A)
 
 
@@ -195,8 +198,11 @@ def hard(quick=False):
     def one(name, make, **more):
         return {name: lambda: iter([Problem(name, make(), **more)])}
 
-    def elastic(name, m, moduli, nu):
-        return {name: lambda: _elastic(name, m, moduli(m), nu)}
+    def elastic(name, m, moduli, nu, **more):
+        return {name: lambda: _elastic(name, m, moduli(m), nu, **more)}
+
+    def solid(m):
+        return np.ones((m, m, m))
 
     def thin():
         A, motions = elasticity(plate, (1 / plate[0], 1 / plate[0], 0.005), np.ones(plate), 0.3)
@@ -213,7 +219,10 @@ def hard(quick=False):
     for m in (least, most):
         size = f"{round(3 * m * (m + 1) ** 2 / 1000)}K"
         makers |= elastic(f"elasticity {size} voids 1e-9", m, voids, 0.3)
-        makers |= elastic(f"elasticity {size} nu 0.49", m, lambda m: np.ones((m, m, m)), 0.49)
+        makers |= elastic(f"elasticity {size} nu 0.49", m, solid, 0.49)
+    size = f"{round(3 * least * (least + 1) ** 2 / 1000)}K"
+    makers |= elastic(f"elasticity {size} rollers", least, solid, 0.3, rollers=True)
+    makers |= elastic(f"elasticity {size} flat", least, solid, 0.3, height=0.1)
     makers |= one(f"convection, balls 1e6, {n}^3", lambda: diffusion(balls(n, [1e6]), rotating_wind(n, 1000.0)),
                   symmetric=False)  # fmt: skip
     makers |= one(f"helmholtz below, {n}^3", lambda: helmholtz(n, 0.9))

@@ -175,7 +175,7 @@ done:
   return status;
 }
 
-/// [nodes, 2] or [nodes, 3], a direction for each coordinate.
+/// [nodes, 2] or [nodes, 3], a direction for each coordinate. Nodes may lack rows, but each has one.
 static lac_status options_check_coordinates(lac_context *ctx, const lac_array *array, int64_t rows) {
   lac_status status = LAC_OK;
   char text[LAC_SHAPE_TEXT];
@@ -184,10 +184,11 @@ static lac_status options_check_coordinates(lac_context *ctx, const lac_array *a
   if (!array) goto done;
   LAC_TRY(lac_solver_require_here(ctx, "lac_solver_create", array));
   axes = array->meta.ndim == 2 ? array->meta.shape[1] : 0;
-  LAC_CHECK((axes == 2 || axes == 3) && array->count == rows, LAC_ERR_SHAPE,
-            "lac_solver_create: coordinates must have shape (nodes, 2) or (nodes, 3), a number for each of %lld rows; "
-            "they have %s; where nodes have other unknowns than displacements, give near_null",
-            (long long)rows, lac_shape_text(array->meta.ndim, array->meta.shape, text));
+  LAC_CHECK(
+      (axes == 2 || axes == 3) && array->count >= rows && array->meta.shape[0] <= rows, LAC_ERR_SHAPE,
+      "lac_solver_create: coordinates must have shape (nodes, 2) or (nodes, 3), of all nodes that have any of the "
+      "%lld rows; they have %s; where nodes have other unknowns than displacements, give near_null",
+      (long long)rows, lac_shape_text(array->meta.ndim, array->meta.shape, text));
   LAC_CHECK(!lac_dtype_is_complex(array->meta.dtype), LAC_ERR_DTYPE,
             "lac_solver_create: coordinates must be real, they are %s", lac_dtype_name(array->meta.dtype));
   LAC_TRY(options_require_finite(ctx, "coordinates", array));

@@ -147,6 +147,19 @@ def test_hard_elasticity_with_coordinates(nu, soft, most):
     assert iterations(matrix, "multigrid", "flexible_cg", b, coordinates=points) <= most
 
 
+def test_rollers_cost_no_iterations():
+    matrix, points = brick((12, 8, 8))
+    held = np.zeros(matrix.shape[0], bool)
+    held[1::3] = points[:, 1] == points[:, 1].min()
+    held[2::3] = points[:, 2] == points[:, 2].min()
+    rolling = matrix[~held][:, ~held]
+    assert 0 < held.sum() < 0.2 * held.size
+    for hint in ({}, {"coordinates": points}):
+        counts = [iterations(a, "multigrid", "flexible_cg", np.random.default_rng(1).standard_normal((a.shape[0], 1)), **hint)
+                  for a in (matrix, rolling)]  # fmt: skip
+        assert counts[1] <= counts[0] + 2
+
+
 def test_new_hints_cost_a_set_up_and_no_analysis():
     matrix, points = brick((6, 4, 4))
     where, a = lacuna.from_scipy(matrix)

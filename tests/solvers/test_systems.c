@@ -18,9 +18,11 @@ static const lac_width WIDTHS[] = {LAC_WIDTH_32_32, LAC_WIDTH_64_32, LAC_WIDTH_6
 static int64_t unknowns_of(lac_context *ctx, const direct_case *c) {
   multigrid_case s;
   int64_t size = 0;
+  smoothed_places places = {0};
   case_open(ctx, &s, TABLE, c, LAC_WIDTH_AUTO, 1, true);
   s.setup.options = &s.options;
-  CHECK_OK(smoothed_modes_look(ctx, &s.setup, &size));
+  CHECK_OK(smoothed_modes_look(ctx, &s.setup, &size, &places));
+  smoothed_places_close(&places);
   case_close(&s);
   return size;
 }

@@ -179,17 +179,19 @@ static void multigrid_destroy(void *self) {
 static lac_status multigrid_create(lac_context *ctx, const lac_setup *setup, void **out) {
   lac_status status = LAC_OK;
   lac_setup own = *setup;
+  smoothed_places places = {0};
   multigrid_part *part = NULL;
 
   LAC_TRY(lac_pattern_host(ctx, setup->pattern));
   if (ctx->kernels->smoothed && setup->options->preconditioner.kind != LAC_MULTIGRID_PAIRWISE) {
     LAC_TRY(choice_contrast(ctx, &own));
-    LAC_TRY(smoothed_modes_look(ctx, setup, &own.unknowns));
+    LAC_TRY(smoothed_modes_look(ctx, setup, &own.unknowns, &places));
   }
   LAC_ALLOC(part, 1);
   LAC_TRY(choice_create(ctx, &own, part));
   *out = part, part = NULL;
 done:
+  smoothed_places_close(&places);
   multigrid_destroy(part);
   return status;
 }

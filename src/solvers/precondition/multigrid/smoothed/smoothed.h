@@ -21,9 +21,16 @@ typedef struct smoothed_structure {
   lac_buffer *p_offsets, *p_columns, *r_offsets, *r_columns;
 } smoothed_structure;
 
+/// Where rows stand among those of whole nodes, some of which lack rows (smoothed_places.c).
+typedef struct smoothed_places {
+  lac_pattern *pattern;  // with empty rows for those that lack; NULL: all nodes are whole
+  lac_map *rows;         // from rows to places
+} smoothed_places;
+
 /// What does not depend on values, shared by a set-up and its refreshments.
 typedef struct smoothed_shape {
   lac_object object;
+  smoothed_places places;
   bool has_blocks;  // values are [items, nnz, rows, columns] of blocks
   int levels;
   int64_t bytes;
@@ -60,9 +67,10 @@ static inline int64_t smoothed_rows(const smoothed_structure *s) { return s->a.r
 
 /// What coarse levels must hold: vectors that the matrix takes nearly to zero, and the nodes that they are for.
 typedef struct smoothed_modes {
-  int64_t size;        // rows of a node
+  int64_t size;  // rows of a node
+  smoothed_places places;
   int m;               // vectors; 0: constants
-  lac_array *vectors;  // [n, m], f64 or c128; NULL: constants
+  lac_array *vectors;  // [n, m], f64 or c128, n counts places; NULL: constants
 } smoothed_modes;
 
 /// From near-null vectors, coordinates or a null space, whichever is given first; else from what the matrix shows: one
@@ -70,10 +78,19 @@ typedef struct smoothed_modes {
 lac_status smoothed_modes_open(lac_context *ctx, const lac_setup *setup, smoothed_modes *modes);
 void smoothed_modes_close(smoothed_modes *modes);
 
-/// Whether options say what coarse levels must hold; and the rows of a node as the values show it: 1 where there are
-/// none.
+/// Whether options say what coarse levels must hold; and the rows of a node as the values show it, 1 where there are
+/// none, with their places, which the caller closes.
 bool smoothed_modes_given(const lac_solver_options *options);
-lac_status smoothed_modes_look(lac_context *ctx, const lac_setup *setup, int64_t *size);
+lac_status smoothed_modes_look(lac_context *ctx, const lac_setup *setup, int64_t *size, smoothed_places *places);
+
+/// Nodes some of which lack rows: *size rows in a whole one, or 1 and no places, where all are whole or there are none.
+lac_status smoothed_places_find(lac_context *ctx, const lac_setup *setup, int64_t most, int64_t *size,
+                                smoothed_places *places);
+void smoothed_places_close(smoothed_places *places);
+
+/// An array [*, n, k] of the rows' at their places, zeros elsewhere; and an array at places back to rows.
+lac_status smoothed_places_put(lac_context *ctx, const smoothed_places *places, const lac_array *x, lac_array **out);
+lac_status smoothed_places_take(lac_context *ctx, const smoothed_places *places, const lac_array *x, lac_array *out);
 
 /// One of several matrices or blocks of vectors, array[item]: the array itself where there is but one, or a view. The
 /// caller destroys it, before the array.

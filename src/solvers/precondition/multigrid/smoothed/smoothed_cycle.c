@@ -225,9 +225,10 @@ done:
   return status;
 }
 
-lac_status smoothed_apply(lac_context *ctx, const void *self, lac_side side, const lac_array *b, lac_array *x) {
+/// x = op(M)^-1 b for vectors of all places.
+static lac_status apply_whole(lac_context *ctx, const smoothed_part *part, lac_side side, const lac_array *b,
+                              lac_array *x) {
   lac_status status = LAC_OK;
-  const smoothed_part *part = self;
   bool turns = lac_side_transposes(side), conjugates = lac_side_conjugates(side);
   lac_array *turned = NULL;
 
@@ -241,5 +242,22 @@ lac_status smoothed_apply(lac_context *ctx, const void *self, lac_side side, con
   LAC_TRY(cycle_apply(ctx, part, turns && !part->is_hermitian, b, x));
 done:
   lac_array_destroy(&turned);
+  return status;
+}
+
+lac_status smoothed_apply(lac_context *ctx, const void *self, lac_side side, const lac_array *b, lac_array *x) {
+  lac_status status = LAC_OK;
+  const smoothed_part *part = self;
+  const smoothed_places *places = &part->shape->places;
+  lac_array *from = NULL, *to = NULL;
+
+  if (!places->rows) return apply_whole(ctx, part, side, b, x);
+  LAC_TRY(smoothed_places_put(ctx, places, b, &from));
+  LAC_TRY(lac_array_make(ctx, &from->meta, &to));
+  LAC_TRY(apply_whole(ctx, part, side, from, to));
+  LAC_TRY(smoothed_places_take(ctx, places, to, x));
+done:
+  lac_array_destroy(&from);
+  lac_array_destroy(&to);
   return status;
 }

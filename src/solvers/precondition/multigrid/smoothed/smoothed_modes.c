@@ -19,7 +19,10 @@ static const double MODES_SHARE = 0.45;            // of the rows looked at: of 
 // grids pairs have 0.5.
 static const double MODES_FULL = 0.55;
 
-void smoothed_modes_close(smoothed_modes *modes) { lac_array_destroy(&modes->vectors); }
+void smoothed_modes_close(smoothed_modes *modes) {
+  smoothed_places_close(&modes->places);
+  lac_array_destroy(&modes->vectors);
+}
 
 bool smoothed_modes_given(const lac_solver_options *o) {
   const lac_array *null_space = o->iteration.null_space;
@@ -29,24 +32,62 @@ bool smoothed_modes_given(const lac_solver_options *o) {
 
 // -- a look ----------------------------------------------------------------------------------------------------------
 
-lac_status smoothed_modes_look(lac_context *ctx, const lac_setup *setup, int64_t *size) {
+/// Shares of the rows looked at and of the places in their blocks (kernels/smoothed.def).
+typedef struct modes_seen {
+  double still, full;
+} modes_seen;
+
+static lac_status look_at(lac_context *ctx, const lac_setup *setup, const lac_pattern *p, int64_t unknowns,
+                          modes_seen *seen) {
   lac_status status = LAC_OK;
-  const lac_pattern *p = setup->pattern;
   lac_rows rows = smoothed_walk(p);
   lac_array *found = NULL;
-  double share = MODES_SHARE, seen[2];
+  double told[2];
 
-  *size = 1;
-  LAC_TRY(lac_array_create(ctx, LAC_F64, 1, (const int64_t[]){2}, &found));
-  for (int64_t unknowns = 2; unknowns <= MODES_UNKNOWNS; ++unknowns) {
-    if (p->rows % unknowns) continue;
-    LAC_TRY(ctx->kernels->smoothed->translations(ctx, &rows, setup->values, unknowns, MODES_SAMPLES, found));
-    LAC_TRY(lac_array_read(ctx, found, seen));
-    if (seen[0] < share || seen[1] < MODES_FULL) continue;
-    *size = unknowns, share = seen[0];
-  }
+  LAC_TRY(smoothed_found_create(ctx, &found));
+  LAC_TRY(ctx->kernels->smoothed->translations(ctx, &rows, setup->values, unknowns, MODES_SAMPLES, found));
+  LAC_TRY(smoothed_found_read(ctx, found, told));
+  *seen = (modes_seen){told[0], told[1]};
 done:
   lac_array_destroy(&found);
+  return status;
+}
+
+/// Nodes that lack rows, where their blocks are fuller than those of the nodes that were seen. Coordinates of more nodes
+/// than rows make say that some do, and else that none does.
+static lac_status look_at_places(lac_context *ctx, const lac_setup *setup, double full, int64_t *size,
+                                 smoothed_places *places) {
+  lac_status status = LAC_OK;
+  const lac_array *points = setup->options->preconditioner.coordinates;
+  smoothed_places made = {0};
+  modes_seen seen = {0, 0};
+  int64_t unknowns = 1;
+
+  if (full == 1 || (points && points->count == setup->pattern->rows)) goto done;
+  LAC_TRY(smoothed_places_find(ctx, setup, MODES_UNKNOWNS, &unknowns, &made));
+  if (!made.pattern) goto done;
+  LAC_TRY(look_at(ctx, setup, made.pattern, unknowns, &seen));
+  if (!points && (seen.still < MODES_SHARE || seen.full < MODES_FULL || seen.full <= full)) goto done;
+  *size = unknowns;
+  *places = made, made = (smoothed_places){0};
+done:
+  smoothed_places_close(&made);
+  return status;
+}
+
+lac_status smoothed_modes_look(lac_context *ctx, const lac_setup *setup, int64_t *size, smoothed_places *places) {
+  lac_status status = LAC_OK;
+  modes_seen best = {MODES_SHARE, 0}, seen;
+
+  *size = 1;
+  for (int64_t unknowns = 2; unknowns <= MODES_UNKNOWNS; ++unknowns) {
+    if (setup->pattern->rows % unknowns) continue;
+    LAC_TRY(look_at(ctx, setup, setup->pattern, unknowns, &seen));
+    if (seen.still < best.still || seen.full < MODES_FULL) continue;
+    *size = unknowns, best = seen;
+  }
+  LAC_TRY(look_at_places(ctx, setup, best.full, size, places));
+done:
   return status;
 }
 
@@ -54,6 +95,18 @@ done:
 
 static lac_dtype modes_dtype(const lac_setup *setup) {
   return lac_dtype_is_complex(setup->values->meta.dtype) ? LAC_C128 : LAC_F64;
+}
+
+/// Vectors of rows become vectors of places.
+static lac_status modes_spread(lac_context *ctx, smoothed_modes *modes) {
+  lac_status status = LAC_OK;
+  lac_array *spread = NULL;
+
+  LAC_TRY(smoothed_places_put(ctx, &modes->places, modes->vectors, &spread));
+  lac_array_destroy(&modes->vectors);
+  modes->vectors = spread;
+done:
+  return status;
 }
 
 /// Vectors that somebody gave, in double precision.
@@ -70,9 +123,10 @@ static lac_status modes_take(lac_context *ctx, const lac_setup *setup, const lac
   modes->m = (int)given->meta.shape[1];
   LAC_TRY(lac_array_create(ctx, dtype, 2, given->meta.shape, &modes->vectors));
   LAC_TRY(ctx->kernels->cast(ctx, given, modes->vectors));
+  if (modes->places.rows) LAC_TRY(modes_spread(ctx, modes));
   if (modes->size == 1 && modes->m == 3) modes->size = 2;  // rigid motions of the plane and of space
   if (modes->size == 1 && modes->m == 6) modes->size = 3;
-  if (setup->pattern->rows % modes->size) modes->size = 1;
+  if (!modes->places.rows && setup->pattern->rows % modes->size) modes->size = 1;
 done:
   return status;
 }
@@ -91,12 +145,14 @@ done:
 static lac_status modes_translations(lac_context *ctx, const lac_setup *setup, smoothed_modes *modes) {
   lac_status status = LAC_OK;
   int64_t n = setup->pattern->rows;
+  const lac_buffer *places = modes->places.rows ? modes->places.rows->target : NULL;
   double *numbers = NULL;
 
   modes->m = (int)modes->size;
   LAC_ALLOC(numbers, n * modes->m);
-  for (int64_t i = 0; i < n; ++i) numbers[i * modes->m + i % modes->m] = 1;
+  for (int64_t i = 0; i < n; ++i) numbers[i * modes->m + (places ? lac_buffer_get(places, i) : i) % modes->m] = 1;
   LAC_TRY(modes_write(ctx, setup, numbers, modes));
+  if (places) LAC_TRY(modes_spread(ctx, modes));
 done:
   lac_free(numbers);
   return status;
@@ -123,9 +179,16 @@ static void point_motions(int64_t axes, int m, const double *x, double *rows) {
 
 static lac_status modes_rigid(lac_context *ctx, const lac_setup *setup, const lac_array *given, smoothed_modes *modes) {
   lac_status status = LAC_OK;
-  int64_t points = given->meta.shape[0], axes = given->meta.shape[1];
+  int64_t points = given->meta.shape[0], axes = given->meta.shape[1], n = setup->pattern->rows;
+  const lac_buffer *places = modes->places.rows ? modes->places.rows->target : NULL;
+  int64_t rows = places ? modes->places.rows->outputs : n;
   double *x = NULL, *numbers = NULL;
 
+  LAC_CHECK(
+      rows == points * axes && (!places || modes->size == axes), LAC_ERR_SHAPE,
+      "multigrid: coordinates of %lld nodes with %lld unknowns each, but rows show %lld of %lld; give those of all "
+      "nodes that have a row, in their order, or near_null",
+      (long long)points, (long long)axes, (long long)(rows / modes->size), (long long)modes->size);
   modes->size = axes;
   modes->m = axes == 2 ? 3 : 6;
   LAC_ALLOC(x, points * axes);
@@ -133,7 +196,10 @@ static lac_status modes_rigid(lac_context *ctx, const lac_setup *setup, const la
   LAC_TRY(lac_reals_read(ctx, given, x));
   points_centre(points, axes, x);
   for (int64_t i = 0; i < points; ++i) point_motions(axes, modes->m, x + i * axes, numbers + i * axes * modes->m);
+  for (int64_t i = 0; places && i < n * modes->m; ++i)  // no row stands before its place
+    numbers[i] = numbers[lac_buffer_get(places, i / modes->m) * modes->m + i % modes->m];
   LAC_TRY(modes_write(ctx, setup, numbers, modes));
+  if (places) LAC_TRY(modes_spread(ctx, modes));
 done:
   lac_free(x);
   lac_free(numbers);
@@ -146,7 +212,7 @@ lac_status smoothed_modes_open(lac_context *ctx, const lac_setup *setup, smoothe
   const lac_array *given = options->near_null;
 
   *modes = (smoothed_modes){.size = setup->unknowns};
-  if (modes->size == 0) LAC_TRY(smoothed_modes_look(ctx, setup, &modes->size));
+  if (modes->size != 1) LAC_TRY(smoothed_modes_look(ctx, setup, &modes->size, &modes->places));
   if (!given && !options->coordinates && smoothed_modes_given(setup->options))
     given = setup->options->iteration.null_space;
   if (given) {

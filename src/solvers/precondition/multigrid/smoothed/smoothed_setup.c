@@ -27,6 +27,7 @@ static void structure_clear(smoothed_structure *level) {
 
 static void shape_destroy(lac_object *object) {
   smoothed_shape *shape = (smoothed_shape *)object;
+  smoothed_places_close(&shape->places);
   for (int l = 0; l < LAC_LEVELS; ++l) structure_clear(&shape->level[l]);
   lac_free(shape);
 }
@@ -265,7 +266,11 @@ static int64_t structure_bytes(const smoothed_structure *s, int l, size_t number
 }
 
 static void shape_count(smoothed_shape *shape, lac_dtype dtype) {
+  const smoothed_places *places = &shape->places;
   shape->bytes = 0;
+  if (places->pattern)
+    shape->bytes += buffer_bytes(places->pattern->offsets) + buffer_bytes(places->pattern->columns) +
+                    buffer_bytes(places->rows->target);
   for (int l = 0; l < shape->levels; ++l) shape->bytes += structure_bytes(&shape->level[l], l, lac_dtype_size(dtype));
 }
 
@@ -277,19 +282,25 @@ static lac_dtype setup_dtype(const lac_setup *setup) {
   return dtype == LAC_F64 ? LAC_F32 : dtype == LAC_C128 ? LAC_C64 : dtype;
 }
 
-/// A shape with the structure of the finest level: the caller's, or that of nodes.
-static lac_status shape_open(lac_context *ctx, const lac_setup *setup, const smoothed_modes *modes,
-                             smoothed_shape **out) {
+/// The pattern that values are read by: the caller's, or with rows at their places.
+static const lac_pattern *setup_pattern(const lac_setup *setup, const smoothed_shape *shape) {
+  return shape->places.pattern ? shape->places.pattern : setup->pattern;
+}
+
+/// A shape with the structure of the finest level: the caller's, or that of nodes, whose places it takes over.
+static lac_status shape_open(lac_context *ctx, const lac_setup *setup, smoothed_modes *modes, smoothed_shape **out) {
   lac_status status = LAC_OK;
   smoothed_structure *level;
   smoothed_shape *shape = NULL;
-  lac_rows entries = smoothed_walk(setup->pattern);
+  lac_rows entries;
   lac_buffer *offsets = NULL, *columns = NULL;
   int64_t size = modes->size;
 
   LAC_ALLOC(shape, 1);
   lac_object_init(&shape->object, &SHAPE_KIND);
+  shape->places = modes->places, modes->places = (smoothed_places){0};
   shape->has_blocks = size > 1 || modes->m > 1;
+  entries = smoothed_walk(setup_pattern(setup, shape));
   level = &shape->level[0];
   level->size = size;
   if (size > 1) {
@@ -314,7 +325,9 @@ static lac_status part_open(lac_context *ctx, const lac_setup *setup, lac_dtype 
   lac_status status = LAC_OK;
   smoothed_part *part = NULL;
   const lac_meta *meta = &setup->values->meta;
+  lac_setup own = *setup;
 
+  own.pattern = setup_pattern(setup, shape);
   LAC_ALLOC(part, 1);
   part->shape = shape, shape = NULL;
   part->outer = meta->dtype;
@@ -322,7 +335,7 @@ static lac_status part_open(lac_context *ctx, const lac_setup *setup, lac_dtype 
   part->items = lac_setup_items(setup);
   part->is_hermitian = setup->is_hermitian;
   part->degree = setup->is_hermitian && setup->options->preconditioner.degree != 1 ? 2 : 1;
-  LAC_TRY(smoothed_finest(ctx, setup, part));
+  LAC_TRY(smoothed_finest(ctx, &own, part));
   *out = part, part = NULL;
 done:
   smoothed_destroy(part);
