@@ -357,7 +357,7 @@ static void an_iteration_that_was_left_goes_on_where_there_is_no_room(lac_contex
 static void an_analysis_foresees_bytes_and_flops(lac_context *ctx) {
   if (!check_claimed("direct solvers")) return;
   lac_solver_options options = lac_solver_options_defaults();
-  for (int64_t n = 5; n <= 21; n += 4) {  // below 10 000 rows, which are solved directly
+  for (int64_t n = 5; n <= 21; n += 4) {  // up to 10 000 rows, which are solved directly
     direct_system s = cube_open(ctx, n, &options);
     lac_factor *factor = NULL;
     lac_auto_cost cost = {0};

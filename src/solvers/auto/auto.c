@@ -10,6 +10,7 @@
 ///     memory       a direct factor has no room                              ->  iterate
 ///     a solve      is foreseen to take longer than a direct factor          ->  its direct partner, and direct from then on
 ///                  does not converge                                        ->  the same
+///                  was left, and there is no room for a direct factor       ->  goes on
 ///
 /// Of Krylov methods, flexible CG for Hermitian matrices with a positive diagonal, else GMRES. It chooses among what
 /// the backend has; where only a method on the host will do, values and right-hand sides travel (travel.c).
@@ -144,7 +145,7 @@ static lac_status auto_jumps(lac_context *ctx, const lac_linear *a, const lac_fa
   lac_array *values = NULL;
   bool is_uneven = false, jumps = false;
 
-  if (!c->begins_iterating || !lac_auto_is_cheap_beside(&c->cost)) goto done;
+  if (!c->begins_iterating || !lac_auto_is_cheap_beside(&c->cost) || f->items == 0) goto done;
   LAC_TRY(lac_array_reshape(ctx, (lac_array *)a->values, 2, (int64_t[]){f->items, a->pattern->nnz}, &values));
   setup.values = values;
   LAC_TRY(lac_multigrid_look(ctx, &setup, &is_uneven, &jumps));
@@ -188,9 +189,9 @@ done:
 }
 
 /// A direct factor where iterating was foreseen; *lacks_room says that there is no room for it.
-static lac_status auto_direct_after_all(lac_context *ctx, const lac_linear *a, const char *finding, lac_factor *f,
-                                        bool *lacks_room) {
-  lac_status status = LAC_OK, made = auto_direct(ctx, a, NULL, f, lacks_room);
+static lac_status auto_direct_after_all(lac_context *ctx, const lac_linear *a, const lac_factor *like,
+                                        const char *finding, lac_factor *f, bool *lacks_room) {
+  lac_status status = LAC_OK, made = auto_direct(ctx, a, like, f, lacks_room);
 
   if (*lacks_room) goto done;
   LAC_TRY(made);
@@ -222,7 +223,8 @@ done:
 }
 
 /// By what a look at the values says, and by what was learnt; what may be iterated on is where there is no room.
-static lac_status auto_by_values(lac_context *ctx, const lac_linear *a, const lac_factor *like, lac_factor *f) {
+static lac_status auto_by_values(lac_context *ctx, const lac_linear *a, const lac_factor *like, bool by_choices,
+                                 lac_factor *f) {
   lac_status status = LAC_OK;
   const lac_auto_core *c = f->core->part;
   lac_linear own = *a;
@@ -236,7 +238,8 @@ static lac_status auto_by_values(lac_context *ctx, const lac_linear *a, const la
   if (suits && learnt) finding = learnt;
   if (suits && !learnt) LAC_TRY(auto_jumps(ctx, &own, f, &finding));
   if (lac_auto_may_go_direct(f->core) && *finding) {
-    LAC_TRY(auto_direct_after_all(ctx, &own, finding, f, &lacks_room));
+    LAC_TRY(auto_direct_after_all(ctx, &own, by_choices ? auto_like(like, &lac_kind_direct) : NULL, finding, f,
+                                  &lacks_room));
     if (lacks_room && !suits) LAC_TRY(auto_refuse(ctx, f, finding));
   }
   if (!lac_auto_of(f)->taken) LAC_TRY(auto_iterate(ctx, &own, like, f));
@@ -253,14 +256,14 @@ static lac_status auto_take(lac_context *ctx, const lac_linear *a, const lac_fac
   char refusal[LAC_SENTENCE_SIZE / 2];
 
   if (c->begins_iterating) {
-    LAC_TRY(auto_by_values(ctx, a, like, f));
+    LAC_TRY(auto_by_values(ctx, a, like, by_choices, f));
     goto done;
   }
   made = auto_direct(ctx, a, by_choices ? auto_like(like, &lac_kind_direct) : NULL, f, &lacks_room);
   if (!lacks_room) LAC_TRY(made);
   if (!lacks_room) goto done;
   auto_quote(ctx, refusal);
-  LAC_TRY(auto_by_values(ctx, a, like, f));
+  LAC_TRY(auto_by_values(ctx, a, like, by_choices, f));
   lac_factor_say(f, "; %s", refusal);
 done:
   return status;

@@ -27,7 +27,7 @@ static const double cost_uneven = 1.4;    // times that is what multigrid takes 
 static const double cost_doubt = 8;       // a guess so near the border may be on the wrong side of it
 static const double cost_looking = 0.25;  // of iterating is what an analysis may take that only decides
 
-enum { COST_LEAST = 10000 };  // rows: below, it is always solved directly
+enum { COST_SMALL = 10000 };  // rows: up to so many it is always solved directly
 enum { COST_DENSE = 10 };     // times sqrt(n) entries make a row dense
 
 typedef struct cost_search {
@@ -150,7 +150,7 @@ static void cost_judge(const lac_pattern *pattern, lac_auto_cost *c) {
   double direct =
       cost_of_analysis(pattern, c) + lac_price_factor(pattern, c->flops, c->nnz) + lac_price_solve(pattern, c->nnz);
   c->share = direct / cost_of_iterating(pattern);
-  c->is_costly = pattern->rows >= COST_LEAST && (c->share >= cost_worth || !cost_has_room(c));
+  c->is_costly = pattern->rows > COST_SMALL && (c->share >= cost_worth || !cost_has_room(c));
 }
 
 lac_status lac_auto_foresee(lac_context *ctx, const lac_pattern *pattern, lac_auto_cost *out) {
@@ -159,7 +159,7 @@ lac_status lac_auto_foresee(lac_context *ctx, const lac_pattern *pattern, lac_au
   const lac_band *band = NULL;
 
   *out = (lac_auto_cost){0};
-  if (pattern->rows < COST_LEAST || pattern->rows != pattern->cols) goto done;
+  if (pattern->rows <= COST_SMALL || pattern->rows != pattern->cols) goto done;
   LAC_TRY(lac_pattern_band(ctx, pattern, &band));
   if (band->low >= 0 || band->high <= 0) goto done;  // triangular
   LAC_TRY(cost_width(ctx, pattern, out));

@@ -37,7 +37,8 @@ lac_status lac_look_begin(lac_context *ctx, lac_look *look, bool *is_due) {
   lac_array *values = NULL;
   bool is_uneven = false;
 
-  *is_due = lac_context_is_host(ctx) && a->pattern->rows >= LOOK_LEAST && !options->iteration.null_space;
+  *is_due = lac_context_is_host(ctx) && a->pattern->rows >= LOOK_LEAST && look->f->items > 0 &&
+            !options->iteration.null_space;  // of a singular matrix not every b is one to look with
   if (!*is_due) goto done;
   LAC_TRY(lac_array_reshape(ctx, (lac_array *)a->values, 2, (int64_t[]){look->f->items, a->pattern->nnz}, &values));
   setup.values = values;
