@@ -32,6 +32,7 @@ THREADS = 2
 RTOL = 1e-8
 REACHED = 1.1 * RTOL  # peers stop by a recurrence, which drifts
 LIMIT = sized(60, 20)  # seconds of each
+TURNS, LONG = 4, 5  # runs of each of ours, and the seconds from which one will do
 WITHIN, WITHIN_SWITCHED = 1.3, 1.5
 OURS = {"ours, auto": {}, "ours, direct": {"method": "direct"}, "ours, multigrid": {"preconditioner": "multigrid"}}
 
@@ -64,23 +65,29 @@ def ours_once(problem, options):
     return peers.Ran(ready - begin, end - ready, report["iterations"], residual), report
 
 
-def ours(problem, options):
-    """(the best of two runs, or None; what there is to say about it). One that took long runs once."""
-    best, told = None, ""
-    for _ in range(2):
-        try:
-            ran, report = ours_once(problem, options)
-        except Overtime:
-            return best, f"not within {LIMIT} s"
-        except LacunaError as error:
-            return best, str(error).split("\n")[0]
-        finally:
-            lib.lac_memory_trim()
-        if not best or ran.seconds < best.seconds:
-            best, told = ran, f"{report['method']} {report['preconditioner']}: {report['reason']}"
-        if ran.seconds > 5:
-            break
-    return best, told
+def ours(problem, options, best, told):
+    """(the better of `best` and one more run, or None; what there is to say about it)."""
+    try:
+        ran, report = ours_once(problem, options)
+    except Overtime:
+        return best, f"not within {LIMIT} s"
+    except LacunaError as error:
+        return best, str(error).split("\n")[0]
+    finally:
+        lib.lac_memory_trim()
+    if best and best.seconds <= ran.seconds:
+        return best, told
+    return ran, f"{report['method']} {report['preconditioner']}: {report['reason']}"
+
+
+def all_ours(problem):
+    """{name: (Ran or None, what there is to say)}, in turns, so that none is always the first. What took long runs once."""
+    out = {name: (None, "") for name in OURS if PEERS or name == "ours, auto"}
+    for turn in range(TURNS):
+        for name, (best, told) in out.items():
+            if turn == 0 or (best and best.seconds < LONG):
+                out[name] = ours(problem, OURS[name], best, told)
+    return out
 
 
 def theirs(problem):
@@ -130,7 +137,7 @@ def judge(table, problem, contenders):
 
 
 def beside(table, problem):
-    contenders = {name: ours(problem, options) for name, options in OURS.items() if PEERS or name == "ours, auto"}
+    contenders = all_ours(problem)
     if PEERS:
         contenders |= theirs(problem)
     for name, (ran, told) in contenders.items():

@@ -55,9 +55,10 @@ class Peer:
             out = error.stdout
             if error.returncode != 124:
                 raise
-        if not out:  # the command timeout ends mpirun with all its ranks, which a kill would not
-            raise subprocess.TimeoutExpired(command, limit)
         rows = [line.split() for line in out.splitlines()]
+        rows = [row for row in rows if len(row) == 4 and row[2].isdigit()]  # mpirun says more when it is ended
+        if not rows:  # the command timeout ends mpirun with all its ranks, which a kill would not
+            raise subprocess.TimeoutExpired(command, limit)
         return min((Ran(float(a), float(b), int(c), float(d)) for a, b, c, d in rows), key=lambda ran: ran.seconds)
 
 

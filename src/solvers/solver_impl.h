@@ -54,7 +54,7 @@ typedef struct lac_solve_job {
   bool wants_residual;     // what the kind does not measure is measured
   const lac_batch *batch;  // of values, b and x
   const lac_array *b;
-  const lac_array *x0;  // where to start; NULL: zero
+  const lac_array *x0;  // where to start, or x itself; NULL: zero
   lac_array *x;
   int64_t judged_from;                  // rows of x from here on must have digits that are certain; LAC_UNJUDGED: none
   const struct lac_onlooker *onlooker;  // of an iteration (krylov.h); or NULL

@@ -86,6 +86,27 @@ static void a_dense_row_does_not_make_a_factor_costly(lac_context *ctx) {
   lac_free(column);
 }
 
+/// A tree of 20 000 nodes, each joined to an earlier one: its levels are wide, and yet nothing fills in.
+static void a_tree_is_not_costly(lac_context *ctx) {
+  enum { N = 20000 };
+  random_state random = random_start(2);
+  lac_pattern *pattern = NULL;
+  lac_auto_cost cost = {0};
+  int32_t *row = lac_alloc(3 * N * sizeof *row), *column = lac_alloc(3 * N * sizeof *column);
+  for (int32_t i = 0; i < N; i++) {
+    int32_t parent = i ? (int32_t)(random_bits(&random) % (uint64_t)i) : 0;
+    row[3 * i] = column[3 * i] = i;
+    row[3 * i + 1] = column[3 * i + 2] = i;
+    column[3 * i + 1] = row[3 * i + 2] = parent;
+  }
+  CHECK_OK(lac_pattern_from_coo(ctx, N, N, 3 * N, LAC_I32, row, column, LAC_WIDTH_AUTO, &pattern, NULL));
+  CHECK_OK(lac_auto_foresee(ctx, pattern, &cost));
+  CHECK(!cost.is_costly && cost.width <= 2 && cost.levels > 10);
+  lac_pattern_destroy(&pattern);
+  lac_free(row);
+  lac_free(column);
+}
+
 /// Five entries a row anywhere, and a diagonal that is `share` times their sum, by rows or by columns: a factor fills in.
 static direct_system scattered_open(lac_context *ctx, int32_t n, double share, bool by_columns) {
   enum { BESIDE = 5 };
@@ -300,11 +321,43 @@ static void an_iteration_that_is_slower_than_a_factor_is_left(lac_context *ctx) 
   CHECK_EQ(iterations[0], iterations[1]);  // counted, not measured
 }
 
+/// Allocations fail in turn, of the analysis and of the factor too: what was left goes on then, and is not watched again.
+static void an_iteration_that_was_left_goes_on_where_there_is_no_room(lac_context *ctx) {
+  if (!check_claimed("memory of the host")) return;
+  lac_solver_options options = lac_solver_options_defaults();
+  int went_on = 0, went_over = 0;
+  options.preconditioner.method = LAC_METHOD_JACOBI;
+  for (int64_t n = 1; n < 240; n += 7) {
+    direct_system s = cube_open(ctx, 14, &options);
+    lac_factor *factor = NULL;
+    weigh_edges(s.pattern, s.values);
+    lac_array *b = direct_random(ctx, LAC_F64, 2, (int64_t[]){s.pattern->rows, 1}, 3);
+    lac_array *x = direct_random(ctx, LAC_F64, 2, (int64_t[]){s.pattern->rows, 1}, 3);
+    CHECK_OK(lac_solver_factor(ctx, s.solver, s.values, &factor));
+    lac_memory_fail_at(n);
+    lac_status status = lac_factor_solve(ctx, factor, LAC_N, b, x);
+    lac_memory_fail_at(0);
+    CHECK(status == LAC_OK || status == LAC_ERR_MEMORY);
+    if (status == LAC_OK) {
+      CHECK(residual_of(&s, b, x) <= 1e-8);
+      bool has_left = !strcmp(lac_factor_report(factor).method, "cholesky");
+      bool lacks_room = atomic_load(&((const lac_auto_core *)s.solver->core->part)->lacks_room);
+      CHECK(!has_left || !lacks_room);
+      went_over += has_left, went_on += lacks_room;
+    }
+    lac_array_destroy(&b);
+    lac_array_destroy(&x);
+    lac_factor_destroy(&factor);
+    direct_close(&s);
+  }
+  CHECK(went_on > 0 && went_over > 0);
+}
+
 /// What AUTO foresees by an analysis beside what a factor has in the end.
 static void an_analysis_foresees_bytes_and_flops(lac_context *ctx) {
   if (!check_claimed("direct solvers")) return;
   lac_solver_options options = lac_solver_options_defaults();
-  for (int64_t n = 6; n <= 22; n += 4) {
+  for (int64_t n = 5; n <= 21; n += 4) {  // up to 10 000 rows, which are solved directly
     direct_system s = cube_open(ctx, n, &options);
     lac_factor *factor = NULL;
     lac_auto_cost cost = {0};
@@ -513,6 +566,7 @@ CHECK_MAIN(small_systems_are_solved_directly, a_large_cube_is_iterated_on_withou
            an_iteration_that_fails_falls_back_on_a_direct_factor,
            a_null_space_keeps_an_automatic_solver_from_direct_factors, where_neither_will_do_the_error_tells_of_both,
            a_solver_remembers_that_iterating_failed, an_iteration_that_is_slower_than_a_factor_is_left,
+           an_iteration_that_was_left_goes_on_where_there_is_no_room, a_tree_is_not_costly,
            an_analysis_foresees_bytes_and_flops, near_null_vectors_are_a_hint,
            what_has_no_room_for_a_factor_is_iterated_on, what_has_no_room_and_is_not_for_iterating_is_refused_for_both,
            a_solver_that_covers_more_iterates_only_where_the_first_does, every_failing_allocation_is_told)

@@ -6,9 +6,11 @@
 ///                  it is costly, or a preconditioner or null space is given ->  iterate
 ///                  in doubt, and an analysis is cheap beside both           ->  by the analysis
 ///     values       neither definite, nor like an M-matrix, nor dominant     ->  direct
+///                  they jump, and a direct factor is not much more          ->  direct
 ///     memory       a direct factor has no room                              ->  iterate
 ///     a solve      is foreseen to take longer than a direct factor          ->  its direct partner, and direct from then on
 ///                  does not converge                                        ->  the same
+///                  was left, and there is no room for a direct factor       ->  goes on
 ///
 /// Of Krylov methods, flexible CG for Hermitian matrices with a positive diagonal, else GMRES. It chooses among what
 /// the backend has; where only a method on the host will do, values and right-hand sides travel (travel.c).
@@ -19,6 +21,7 @@
 #include <string.h>
 
 #include "solvers/options.h"
+#include "solvers/precondition/preconditioner.h"
 
 extern const lac_solver_table lac_kind_auto, lac_kind_direct, lac_kind_flexible_cg, lac_kind_gmres,
     lac_kind_flexible_gmres;
@@ -49,7 +52,7 @@ static void auto_say_cost(lac_auto_core *c) {
   if (f->is_exact) {
     snprintf(
         c->why, sizeof c->why,
-        "iterating is foreseen to be cheaper: a direct factor takes %.2g GB and %.2g flops, %.0f times the work of "
+        "iterating is foreseen to be cheaper: a direct factor takes %.2g GB and %.2g flops, %.1f times the work of "
         "iterating",
         1e-9 * f->bytes, f->flops, f->share);
   } else {
@@ -133,6 +136,26 @@ bool lac_auto_suits(const lac_survey *s, const char **finding) {
   return false;
 }
 
+/// Whether values jump so that iterating on them takes longer than was foreseen from the pattern, and a direct factor
+/// not much longer; *finding says so then.
+static lac_status auto_jumps(lac_context *ctx, const lac_linear *a, const lac_factor *f, const char **finding) {
+  lac_status status = LAC_OK;
+  const lac_auto_core *c = f->core->part;
+  lac_setup setup = {.pattern = a->pattern, .options = &f->core->options, .is_hermitian = a->survey->asymmetric < 0};
+  lac_array *values = NULL;
+  bool is_uneven = false, jumps = false;
+
+  if (!c->begins_iterating || !lac_auto_is_cheap_beside(&c->cost) || f->items == 0) goto done;
+  LAC_TRY(lac_array_reshape(ctx, (lac_array *)a->values, 2, (int64_t[]){f->items, a->pattern->nnz}, &values));
+  setup.values = values;
+  LAC_TRY(lac_multigrid_look(ctx, &setup, &is_uneven, &jumps));
+  if (is_uneven || jumps)
+    *finding = "its entries jump, and a direct factor is cheap beside the multigrid that they call for";
+done:
+  lac_array_destroy(&values);
+  return status;
+}
+
 // A function may vary, nobody knows; where the library sees that a preconditioner does, GMRES becomes flexible.
 static const lac_solver_table *auto_krylov(const lac_solver_options *o, const lac_survey *s) {
   if (s->asymmetric < 0 && s->not_positive < 0) return &lac_kind_flexible_cg;
@@ -165,21 +188,25 @@ done:
   return status;
 }
 
-/// A direct factor where iterating was foreseen.
-static lac_status auto_direct_after_all(lac_context *ctx, const lac_linear *a, const char *finding, lac_factor *f) {
-  lac_status status = LAC_OK, made;
-  bool lacks_room = false;
-  char refusal[LAC_SENTENCE_SIZE / 2];
+/// A direct factor where iterating was foreseen; *lacks_room says that there is no room for it.
+static lac_status auto_direct_after_all(lac_context *ctx, const lac_linear *a, const lac_factor *like,
+                                        const char *finding, lac_factor *f, bool *lacks_room) {
+  lac_status status = LAC_OK, made = auto_direct(ctx, a, like, f, lacks_room);
 
-  made = auto_direct(ctx, a, NULL, f, &lacks_room);
-  if (lacks_room) auto_quote(ctx, refusal);
-  LAC_CHECK(!lacks_room, LAC_ERR_MEMORY,
-            "%s: %s; nor is it iterated on unless a Krylov method is asked for by name: %s", f->function, refusal,
-            finding);
+  if (*lacks_room) goto done;
   LAC_TRY(made);
   lac_factor_say(f, "; %s, so that it is not iterated on", finding);
 done:
   return status;
+}
+
+static lac_status auto_refuse(lac_context *ctx, const lac_factor *f, const char *finding) {
+  char refusal[LAC_SENTENCE_SIZE / 2];
+
+  auto_quote(ctx, refusal);
+  return lac_context_fail(ctx, LAC_ERR_MEMORY, __func__,
+                          "%s: %s; nor is it iterated on unless a Krylov method is asked for by name: %s", f->function,
+                          refusal, finding);
 }
 
 static lac_status auto_iterate(lac_context *ctx, const lac_linear *a, const lac_factor *like, lac_factor *f) {
@@ -195,25 +222,27 @@ done:
   return status;
 }
 
-/// By what a look at the values says, and by what failed before.
-static lac_status auto_by_values(lac_context *ctx, const lac_linear *a, const lac_factor *like, lac_factor *f) {
+/// By what a look at the values says, and by what was learnt; what may be iterated on is where there is no room.
+static lac_status auto_by_values(lac_context *ctx, const lac_linear *a, const lac_factor *like, bool by_choices,
+                                 lac_factor *f) {
   lac_status status = LAC_OK;
   const lac_auto_core *c = f->core->part;
   lac_linear own = *a;
   lac_surveyed seen = {0};
   const char *finding = "", *learnt = atomic_load(&c->learnt);
+  bool suits = true, lacks_room = false;
 
-  if (lac_auto_may_go_direct(f->core) && learnt) {
-    LAC_TRY(auto_direct_after_all(ctx, a, learnt, f));
-    goto done;
-  }
   LAC_TRY(lac_surveyed_make(ctx, f, a, &seen));
-  own.survey = &seen.survey, own.largest = seen.largest;
-  if (lac_auto_may_go_direct(f->core) && !lac_auto_suits(&seen.survey, &finding)) {
-    LAC_TRY(auto_direct_after_all(ctx, &own, finding, f));
-  } else {
-    LAC_TRY(auto_iterate(ctx, &own, like, f));
+  own.survey = &seen.survey, own.largest = seen.largest, own.levels = c->cost.levels;
+  suits = lac_auto_suits(&seen.survey, &finding);
+  if (suits && learnt) finding = learnt;
+  if (suits && !learnt) LAC_TRY(auto_jumps(ctx, &own, f, &finding));
+  if (lac_auto_may_go_direct(f->core) && *finding) {
+    LAC_TRY(auto_direct_after_all(ctx, &own, by_choices ? auto_like(like, &lac_kind_direct) : NULL, finding, f,
+                                  &lacks_room));
+    if (lacks_room && !suits) LAC_TRY(auto_refuse(ctx, f, finding));
   }
+  if (!lac_auto_of(f)->taken) LAC_TRY(auto_iterate(ctx, &own, like, f));
 done:
   lac_surveyed_drop(&seen);
   return status;
@@ -227,14 +256,14 @@ static lac_status auto_take(lac_context *ctx, const lac_linear *a, const lac_fac
   char refusal[LAC_SENTENCE_SIZE / 2];
 
   if (c->begins_iterating) {
-    LAC_TRY(auto_by_values(ctx, a, like, f));
+    LAC_TRY(auto_by_values(ctx, a, like, by_choices, f));
     goto done;
   }
   made = auto_direct(ctx, a, by_choices ? auto_like(like, &lac_kind_direct) : NULL, f, &lacks_room);
   if (!lacks_room) LAC_TRY(made);
   if (!lacks_room) goto done;
   auto_quote(ctx, refusal);
-  LAC_TRY(auto_by_values(ctx, a, like, f));
+  LAC_TRY(auto_by_values(ctx, a, like, by_choices, f));
   lac_factor_say(f, "; %s", refusal);
 done:
   return status;

@@ -17,6 +17,7 @@ typedef struct lac_auto_core {
   lac_auto_cost cost;             // as it is foreseen from the pattern
   /// What was learnt from a solve after which a direct factor served: why factors are direct at once from then on.
   _Atomic(const char *) learnt;
+  atomic_bool lacks_room;  // there was none for a direct factor when a solve asked for it: nobody asks again
 } lac_auto_core;
 
 /// The part of a factor.

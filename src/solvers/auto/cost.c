@@ -3,7 +3,8 @@
 /// What a direct factor will cost, without an ordering: the levels of a breadth-first search are separators.
 ///
 ///     w       rows of the narrowest level between a third and two thirds of the rows, from a row at the far end of the
-///             graph, and dense rows, which are left out of it: they are neighbours of all, and orderings put them last
+///             graph, and dense rows, which are left out of it: they are neighbours of all, and orderings put them last;
+///             no more than the graph has independent cycles, of which a tree has none
 ///     flops   6 w^3
 ///     nnz     4 n log2 w + 8 w^2
 ///
@@ -11,28 +12,22 @@
 /// is foreseen, of long bars 20 times, of graphs with a power law a 300th. That is enough where direct and iterative
 /// solvers are far apart; where they are not, an analysis decides, and where that costs more than iterating does as a
 /// rule, iterating begins and is watched (watch.h). Two searches, 17 bytes a row while they last.
-///
-/// Prices are of two cores with 60 Gflop/s in dense products and 30 GB/s, measured on squares, cubes, plates and
-/// elasticity from 10^4 to 10^6 rows: that of a factor within 1.5 of what it took there, that of an iteration within 2.
-/// With a reference BLAS factors take ten times as long. Another machine is faster or slower, at
-/// both ways as a rule.
 
 #include <math.h>
 
 #include "core/memory_impl.h"
 #include "solvers/auto/cost.h"
+#include "solvers/price.h"
 
-// Iterating to a tolerance takes about as long as so many operations of a dense kernel for each entry of the matrix.
-// Direct solvers are worth more than that: they do not fail, and a factor serves many right-hand sides. Small systems
-// are solved directly but where that is far more work: patterns that fill in as random ones do.
-static const double cost_iterating = 1000, cost_worth = 4, cost_worth_small = 1000;
+// A direct solution may cost so much more than iterating does as a rule, that is by multigrid, in so many iterations and
+// with a hierarchy of this complexity: it does not fail, it is exact, and a factor serves many right-hand sides.
+static const double cost_worth = 1.3, cost_iterations = 20, cost_complexity = 1.33;
 
-static const double cost_doubt = 8;        // a guess so near the border may be on the wrong side of it
-static const double cost_looking = 0.25;   // of iterating is what an analysis may take that only decides
-static const double cost_iterations = 40;  // of multigrid, its set-up counted, are an iteration to a tolerance
+static const double cost_uneven = 1.4;    // times that is what multigrid takes where entries jump
+static const double cost_doubt = 8;       // a guess so near the border may be on the wrong side of it
+static const double cost_looking = 0.25;  // of iterating is what an analysis may take that only decides
 
-enum { COST_SMALL = 50000 };  // rows: below, a system is small
-enum { COST_LEAST = 10000 };  // rows: below, it is always solved directly
+enum { COST_SMALL = 10000 };  // rows: up to so many it is always solved directly
 enum { COST_DENSE = 10 };     // times sqrt(n) entries make a row dense
 
 typedef struct cost_search {
@@ -40,8 +35,9 @@ typedef struct cost_search {
   int64_t *queue;
   int64_t *ends;  // of levels, in the queue
   unsigned char *seen;
-  unsigned char mark;  // of this search
-  int64_t most;        // entries of a row that is not dense
+  unsigned char mark;           // of this search
+  int64_t most;                 // entries of a row that is not dense
+  int64_t components, deepest;  // of this search: how many, and the most levels of one
 } cost_search;
 
 /// The neighbours of queue[head] that were not seen go to the end of the queue; returns where it ends.
@@ -91,12 +87,15 @@ static int64_t cost_levels(cost_search *s, int64_t start, int64_t *last) {
   int64_t n = s->pattern->rows, tail = 0, widest = 0, next = 0;
 
   s->mark++;
+  s->components = s->deepest = 0;
   *last = start;
   while (tail < n) {
     int64_t begin = tail, from = start;
     while (s->seen[from] == s->mark) from = next++;
     int64_t levels = cost_component(s, from, &tail), width = cost_middle(s, begin, levels);
     if (width > widest) widest = width;
+    if (levels > s->deepest) s->deepest = levels;
+    s->components++;
     if (begin == 0) *last = s->queue[tail - 1];
   }
   return widest;
@@ -110,7 +109,12 @@ static int64_t cost_dense(const cost_search *s) {
   return count;
 }
 
-static lac_status cost_width(lac_context *ctx, const lac_pattern *pattern, double *width) {
+/// Edges beyond those of a tree: no separator of a part need have more rows.
+static double cost_cycles(const lac_pattern *pattern, int64_t components) {
+  return (double)((pattern->nnz - pattern->rows) / 2 - pattern->rows + components + 1);
+}
+
+static lac_status cost_width(lac_context *ctx, const lac_pattern *pattern, lac_auto_cost *out) {
   lac_status status = LAC_OK;
   cost_search search = {.pattern = pattern, .most = (int64_t)(COST_DENSE * sqrt((double)pattern->rows))};
   int64_t last = 0;
@@ -120,7 +124,9 @@ static lac_status cost_width(lac_context *ctx, const lac_pattern *pattern, doubl
   LAC_ALLOC(search.ends, pattern->rows);
   LAC_ALLOC(search.seen, pattern->rows);
   (void)cost_levels(&search, 0, &last);
-  *width = (double)(cost_levels(&search, last, &last) + cost_dense(&search));
+  out->width = (double)(cost_levels(&search, last, &last) + cost_dense(&search));
+  out->width = fmax(1, fmin(out->width, cost_cycles(pattern, search.components)));
+  out->levels = search.deepest;
 done:
   lac_free(search.queue);
   lac_free(search.ends);
@@ -128,11 +134,23 @@ done:
   return status;
 }
 
-/// By the flops beside what iterating takes, and by the memory that there is.
+static double cost_of_iterating(const lac_pattern *pattern) {
+  lac_price_of of = {.preconditioner = "multigrid", .complexity = cost_complexity, .is_hermitian = true};
+  return lac_price_setup(pattern, &of) + cost_iterations * lac_price_iteration(pattern, &of);
+}
+
+static double cost_of_analysis(const lac_pattern *pattern, const lac_auto_cost *c) {
+  return c->is_exact ? 0 : lac_price_analysis(pattern, c->width, c->flops);
+}
+
+static bool cost_has_room(const lac_auto_cost *c) { return c->bytes <= 0.5 * (double)lac_memory_available(); }
+
+/// By what is yet to do beside what iterating takes, and by the memory that there is.
 static void cost_judge(const lac_pattern *pattern, lac_auto_cost *c) {
-  double worth = pattern->rows < COST_SMALL ? cost_worth_small : cost_worth;
-  c->share = c->flops / (cost_iterating * (double)pattern->nnz);
-  c->is_costly = pattern->rows >= COST_LEAST && (c->share >= worth || c->bytes > 0.5 * (double)lac_memory_available());
+  double direct =
+      cost_of_analysis(pattern, c) + lac_price_factor(pattern, c->flops, c->nnz) + lac_price_solve(pattern, c->nnz);
+  c->share = direct / cost_of_iterating(pattern);
+  c->is_costly = pattern->rows > COST_SMALL && (c->share >= cost_worth || !cost_has_room(c));
 }
 
 lac_status lac_auto_foresee(lac_context *ctx, const lac_pattern *pattern, lac_auto_cost *out) {
@@ -141,10 +159,10 @@ lac_status lac_auto_foresee(lac_context *ctx, const lac_pattern *pattern, lac_au
   const lac_band *band = NULL;
 
   *out = (lac_auto_cost){0};
-  if (pattern->rows < COST_LEAST || pattern->rows != pattern->cols) goto done;
+  if (pattern->rows <= COST_SMALL || pattern->rows != pattern->cols) goto done;
   LAC_TRY(lac_pattern_band(ctx, pattern, &band));
   if (band->low >= 0 || band->high <= 0) goto done;  // triangular
-  LAC_TRY(cost_width(ctx, pattern, &out->width));
+  LAC_TRY(cost_width(ctx, pattern, out));
   out->flops = 6 * pow(out->width, 3);
   out->nnz = 4 * n * log2(out->width + 1) + 8 * pow(out->width, 2);
   out->bytes = 10 * out->nnz;
@@ -156,6 +174,7 @@ done:
 bool lac_auto_analysed(const lac_pattern *pattern, const lac_report *foreseen, lac_auto_cost *out) {
   if (foreseen->factor_nnz <= 0) return false;
   *out = (lac_auto_cost){.width = out->width,
+                         .levels = out->levels,
                          .flops = foreseen->flops,
                          .bytes = (double)foreseen->factor_bytes,
                          .nnz = (double)foreseen->factor_nnz,
@@ -164,28 +183,11 @@ bool lac_auto_analysed(const lac_pattern *pattern, const lac_report *foreseen, l
   return true;
 }
 
+bool lac_auto_is_cheap_beside(const lac_auto_cost *cost) {
+  return cost->share > 0 && cost->share < cost_uneven * cost_worth && cost_has_room(cost);
+}
+
 bool lac_auto_is_in_doubt(const lac_pattern *pattern, const lac_auto_cost *guess) {
-  double iterating = cost_iterations * lac_price_iteration(pattern, 1.5);
-  return guess->is_costly && pattern->rows >= COST_SMALL && guess->share < cost_doubt * cost_worth &&
-         lac_price_analysis(pattern, guess) <= cost_looking * iterating;
-}
-
-// -- prices ----------------------------------------------------------------------------------------------------------
-
-// AMD, and METIS where AMD promises a costly factor (order/ordering.c); rows with equal entries are ordered as one.
-double lac_price_analysis(const lac_pattern *pattern, const lac_auto_cost *cost) {
-  double n = (double)pattern->rows, nnz = (double)pattern->nnz;
-  double metis = cost->flops > 20000 * nnz ? fmin(1e-6 * nnz, 6e-6 * n) : 0;
-  return 1.2e-6 * n + metis;
-}
-
-double lac_price_factor(const lac_pattern *pattern, const lac_auto_cost *cost) {
-  return cost->flops / 6e10 + 1e-6 * (double)pattern->rows;
-}
-
-double lac_price_solve(const lac_auto_cost *cost) { return 1.5e-9 * cost->nnz; }
-
-double lac_price_iteration(const lac_pattern *pattern, double complexity) {
-  double n = (double)pattern->rows, nnz = (double)pattern->nnz;
-  return complexity > 0 ? 4e-9 * nnz * complexity + 2e-8 * n : 2e-9 * nnz + 5e-9 * n;
+  return guess->is_costly && guess->share < cost_doubt * cost_worth &&
+         cost_of_analysis(pattern, guess) <= cost_looking * cost_of_iterating(pattern);
 }

@@ -13,6 +13,7 @@
 #include "solvers/auto/auto.h"
 #include "solvers/auto/watch.h"
 #include "solvers/krylov/krylov_solver.h"
+#include "solvers/price.h"
 
 const lac_factor *lac_auto_inner(const lac_factor *f) {
   const lac_auto_factor *part = f->part;
@@ -33,13 +34,15 @@ typedef struct solve_watch {
 /// Of this many matrices of this dtype, by LU where they are not Hermitian; infinite where there is no room for it.
 static double watch_price(const solve_watch *w) {
   const lac_factor *f = w->f;
+  const lac_pattern *pattern = f->core->pattern;
   double both = w->is_hermitian ? 1 : 2, items = both * (double)f->items;
   double flops = lac_dtype_is_complex(f->meta.dtype) ? 4 : 1;
   double limit = (double)f->core->options.max_bytes;
   double room = limit > 0 ? limit : 0.5 * (double)lac_memory_available();
 
   if (items * w->cost.bytes > room) return INFINITY;
-  return items * flops * lac_price_factor(f->core->pattern, &w->cost) + w->columns * lac_price_solve(&w->cost);
+  return items * flops * lac_price_factor(pattern, w->cost.flops, w->cost.nnz) +
+         w->columns * lac_price_solve(pattern, w->cost.nnz);
 }
 
 /// The price of the other way; an analysis that has no room is no reason to end the iteration.
@@ -72,6 +75,8 @@ done:
 static bool watch_is_due(const lac_context *ctx, const lac_factor *f, const lac_factor *last,
                          const lac_solve_job *job) {
   const lac_precondition *p = &f->core->options.preconditioner;
+  const lac_auto_core *c = f->core->part;
+  if (atomic_load(&c->lacks_room)) return false;
   return last->table->flags & LAC_ITERATES && f->core->pattern && lac_auto_may_go_direct(f->core) &&
          lac_context_is_host(ctx) && !p->factor && !p->apply && !job->only_reports &&
          !f->core->options.iteration.accept_unconverged;
@@ -83,10 +88,14 @@ static solve_watch watch_begin(const lac_factor *f, const lac_factor *last, cons
   const lac_array *b = job->b;
   solve_watch w = {.f = f, .cost = c->cost, .is_hermitian = lac_krylov_of(last)->is_hermitian};
 
+  lac_report report = lac_factor_report(last);
+  lac_price_of of = {report.preconditioner, report.complexity, w.is_hermitian};
+
   w.columns = (double)job->batch->count * (double)b->meta.shape[b->meta.ndim - 1];
-  w.watch.per_iteration = w.columns * lac_price_iteration(pattern, lac_factor_report(last).complexity);
-  w.watch.analysis = w.cost.is_exact ? 0 : lac_price_analysis(pattern, &w.cost);
-  w.watch.guess = lac_price_factor(pattern, &w.cost);
+  w.watch.per_iteration = w.columns * lac_price_iteration(pattern, &of);
+  w.watch.before = (double)f->items * lac_price_setup(pattern, &of);
+  w.watch.analysis = w.cost.is_exact ? 0 : lac_price_analysis(pattern, w.cost.width, w.cost.flops);
+  w.watch.guess = lac_price_factor(pattern, w.cost.flops, w.cost.nnz);
   w.watch.direct = -1;
   return w;
 }
@@ -100,19 +109,18 @@ static void watch_tell(const solve_watch *w, const lac_solve_report *r, char *te
 
 // -- solves ----------------------------------------------------------------------------------------------------------
 
-/// A direct factor of the same values, if there is room for one: from here on it serves this factor.
-static lac_status solve_fall_back(lac_context *ctx, const lac_factor *f, const char *text) {
+/// A direct factor of the same values: from here on it serves this factor. Where there is no room for one, *lacks_room.
+static lac_status solve_fall_back(lac_context *ctx, const lac_factor *f, const char *text, bool *lacks_room) {
   lac_status status = LAC_OK, made;
   lac_auto_factor *part = f->part;
   const lac_factor *partner = NULL;
   char other[LAC_SENTENCE_SIZE / 2];
 
   made = lac_factor_partner(ctx, part->taken, &partner);
+  *lacks_room = made == LAC_ERR_MEMORY;
+  if (*lacks_room) goto done;
   if (made != LAC_OK) snprintf(other, sizeof other, "%s", lac_context_error(ctx));
-  LAC_CHECK(made == LAC_OK || made == LAC_ERR_MEMORY, made, "lac_factor_solve: %s; nor would a direct solver do: %s",
-            text, other);
-  LAC_CHECK(made == LAC_OK, LAC_ERR_CONVERGENCE, "lac_factor_solve: %s; nor is there room for a direct factor: %s",
-            text, other);
+  LAC_CHECK(made == LAC_OK, made, "lac_factor_solve: %s; nor would a direct solver do: %s", text, other);
   LAC_CHECK(partner, LAC_ERR_CONVERGENCE, "lac_factor_solve: %s; nor is there a direct method for it", text);
   pthread_mutex_lock(&((lac_factor *)f)->lock);
   if (!atomic_load(&part->has_fallen)) {
@@ -132,12 +140,46 @@ static bool solve_is_done(const lac_factor *f, const lac_factor *last, const lac
          f->core->options.iteration.accept_unconverged;
 }
 
+/// Go on iterating from where it was left, since there is no room for a direct factor: nobody watches any more.
+static lac_status solve_go_on(lac_context *ctx, const lac_factor *f, const lac_solve_job *job,
+                              lac_solve_report *report) {
+  lac_status status = LAC_OK;
+  const lac_factor *taken = lac_auto_of(f)->taken;
+  int64_t before = report->iterations;
+  lac_solve_job own = *job;
+
+  own.x0 = job->x;
+  own.only_reports = true;
+  LAC_TRY(taken->table->solve(ctx, taken, &own, report));
+  report->iterations += before;
+done:
+  return status;
+}
+
+/// There is no room for a direct factor, as the context's error says: what was left goes on, and what fails is told with
+/// both reasons.
+static lac_status solve_without_room(lac_context *ctx, const lac_factor *f, bool has_left, const lac_solve_job *job,
+                                     lac_solve_report *report) {
+  lac_status status = LAC_OK;
+  lac_auto_core *c = f->core->part;
+  char text[LAC_SENTENCE_SIZE / 2], other[LAC_SENTENCE_SIZE / 2];
+
+  snprintf(other, sizeof other, "%s", lac_context_error(ctx));
+  atomic_store(&c->lacks_room, true);
+  if (has_left) LAC_TRY(solve_go_on(ctx, f, job, report));
+  if (report->ending == LAC_CONVERGED) goto done;
+  lac_krylov_explain(lac_factor_innermost(lac_auto_of(f)->taken), job->is_derivative, report, text, sizeof text);
+  LAC_FAIL(LAC_ERR_CONVERGENCE, "lac_factor_solve: %s; nor is there room for a direct factor: %s", text, other);
+done:
+  return status;
+}
+
 /// By a direct factor, and direct from then on; `watch` is NULL or saw the iteration end.
 static lac_status solve_directly(lac_context *ctx, const lac_factor *f, const solve_watch *watch,
                                  const lac_solve_job *job, lac_solve_report *report) {
   lac_status status = LAC_OK;
   lac_auto_core *c = f->core->part;
-  bool has_left = watch && watch->has_left;
+  bool has_left = watch && watch->has_left, lacks_room = false;
   const lac_factor *inner = NULL;
   char text[LAC_SENTENCE_SIZE / 2];
 
@@ -148,7 +190,11 @@ static lac_status solve_directly(lac_context *ctx, const lac_factor *f, const so
   }
   if (!has_left && (!lac_auto_may_go_direct(f->core) || report->ending == LAC_INTERRUPTED))
     LAC_TRY(lac_krylov_fail(ctx, report, text));
-  LAC_TRY(solve_fall_back(ctx, f, text));
+  LAC_TRY(solve_fall_back(ctx, f, text, &lacks_room));
+  if (lacks_room) {
+    LAC_TRY(solve_without_room(ctx, f, has_left, job, report));
+    goto done;
+  }
   if (report->ending != LAC_DIVERGED) {  // that may be b's fault
     atomic_store(&c->learnt, has_left ? "iterating on earlier values was slower than a direct factor"
                                       : "iterating on earlier values did not converge");

@@ -42,7 +42,7 @@ static bool watch_leaves(const lac_watch *w) {
 lac_watch_verdict lac_watch_look(lac_watch *w, int64_t iteration, double excess) {
   watch_note(w, iteration, excess);
   if (iteration < WATCH_LEAST) return LAC_WATCH_GO_ON;
-  w->spent = w->per_iteration * (double)iteration;
+  w->spent = w->before + w->per_iteration * (double)iteration;
   w->rest = w->per_iteration * watch_iterations(w, iteration);
   if (w->direct < 0) return watch_asks(w) ? LAC_WATCH_ASK : LAC_WATCH_GO_ON;
   return watch_leaves(w) ? LAC_WATCH_LEAVE : LAC_WATCH_GO_ON;

@@ -8,6 +8,7 @@
 ///     rate      of log |r| over the last half to three quarters of the iterations: what falls quickly at first says
 ///               little of the rest, and CG may stand for long and then fall
 ///     rest      iterations to the tolerance at that rate, times the price of one
+///     spent     by iterations, and before them by the set-up of the preconditioner
 ///     ask       once a quarter of the price of an analysis is spent, and the whole is foreseen to be 2.5 times it
 ///     leave     once spent       direct / 4   direct / 2
 ///               and rest beyond  2            1            times direct
@@ -25,7 +26,8 @@
 typedef enum lac_watch_verdict { LAC_WATCH_GO_ON, LAC_WATCH_ASK, LAC_WATCH_LEAVE } lac_watch_verdict;
 
 typedef struct lac_watch {
-  double per_iteration;  // prices: of an iteration,
+  double before;         // prices: of the set-up,
+  double per_iteration;  // of an iteration,
   double analysis;       // of asking,
   double guess;          // of the other way, before it is asked about,
   double direct;         // and when it was; negative: it was not

@@ -42,6 +42,18 @@ typedef struct lac_krylov_table {
   lac_status (*run)(lac_context *ctx, const lac_krylov_job *job, lac_solve_report *report);
 } lac_krylov_table;
 
+/// How fast an iteration is.
+typedef struct lac_krylov_pace {
+  int64_t iterations;   // that were done
+  double residual;      // |r| over |b| after them; infinite where it broke down
+  double factor, late;  // of the residual per iteration: in all of them, and in the second half
+} lac_krylov_pace;
+
+/// Run a few iterations of a flexible method on a right-hand side of its own, one column, constants or random numbers
+/// (probe.c): of the job, the maps, the shapes and `iteration` count.
+lac_status lac_krylov_probe(lac_context *ctx, const lac_krylov_job *job, bool is_hermitian, bool is_random,
+                            lac_krylov_pace *pace);
+
 #define LAC_KRYLOV(name, flags) extern const lac_krylov_table lac_krylov_##name;
 #include "solvers/krylov/krylov.def"
 #undef LAC_KRYLOV

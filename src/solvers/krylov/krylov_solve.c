@@ -158,7 +158,8 @@ lac_status lac_krylov_solve(lac_context *ctx, const lac_factor *f, const lac_sol
   *report = (lac_solve_report){.ending = LAC_CONVERGED};
   snprintf(report->reason, sizeof report->reason, "there is nothing to solve");
   LAC_TRY(lac_factor_require_fresh(ctx, "lac_factor_solve", f));
-  LAC_TRY(job->x0 ? ctx->backend->copy(ctx, job->x0, job->x) : ctx->backend->fill(ctx, job->x, 0, 0));
+  if (!job->x0) LAC_TRY(ctx->backend->fill(ctx, job->x, 0, 0));
+  if (job->x0 && job->x0 != job->x) LAC_TRY(ctx->backend->copy(ctx, job->x0, job->x));
   if (job->x->count == 0 || job->b->count == 0) goto done;
   LAC_TRY(lac_batch_spread(ctx, job->batch, 1, job->b, &b));
   LAC_TRY(lac_batch_spread(ctx, job->batch, 2, job->x, &x));

@@ -80,6 +80,11 @@ typedef struct lac_precondition_wish {
 lac_status lac_precondition_open(lac_context *ctx, lac_factor *f, const lac_linear *a,
                                  const lac_precondition_wish *wish, const lac_factor *like, lac_factor **out);
 
+/// What a look at the values finds that pairs are not good at, so that smoothed aggregation is to be expected, which is
+/// dearer: most rows have entries of different sizes; or some do, or have neighbours that are much stiffer, which takes
+/// a look at all rows (`jumps` may be NULL).
+lac_status lac_multigrid_look(lac_context *ctx, const lac_setup *setup, bool *is_uneven, bool *jumps);
+
 /// What `multigrid` chooses from.
 extern const lac_preconditioner_table lac_preconditioner_smoothed;
 

@@ -42,6 +42,12 @@ typedef struct multigrid_part {
   char reason[160];
 } multigrid_part;
 
+/// The set-up reads host memory besides.
+static bool multigrid_is_here(const lac_context *ctx) {
+  const lac_kernels *k = ctx->kernels;
+  return lac_context_is_host(ctx) && k->pairwise && k->smoothed && k->matmul && k->cast;
+}
+
 // -- a look at the entries -------------------------------------------------------------------------------------------
 
 /// A look at some rows, of the first matrix.
@@ -74,6 +80,22 @@ done:
   return status;
 }
 
+lac_status lac_multigrid_look(lac_context *ctx, const lac_setup *setup, bool *is_uneven, bool *jumps) {
+  lac_status status = LAC_OK;
+  lac_setup own = *setup;
+  multigrid_look look = {0, 0};
+
+  *is_uneven = false;
+  if (jumps) *jumps = false;
+  if (!multigrid_is_here(ctx)) goto done;
+  LAC_TRY(choice_look(ctx, setup, &look));
+  if (jumps && look.doubtful <= CHOICE_FEW) LAC_TRY(choice_contrast(ctx, &own));
+  *is_uneven = look.uneven > CHOICE_MANY;
+  if (jumps) *jumps = look.doubtful > CHOICE_FEW || own.contrast > CHOICE_STIFF;
+done:
+  return status;
+}
+
 // -- a few iterations ------------------------------------------------------------------------------------------------
 
 static lac_status multigrid_apply(lac_context *ctx, const void *self, lac_side side, const lac_array *x, lac_array *y) {
@@ -81,36 +103,24 @@ static lac_status multigrid_apply(lac_context *ctx, const void *self, lac_side s
   return part->table->apply(ctx, part->inner, side, x, y);
 }
 
-/// The factor of the residual per iteration of a flexible method, from constants.
+/// The factor of the residual per iteration, from constants.
 static lac_status choice_probe(lac_context *ctx, const lac_setup *setup, const lac_preconditioner_table *table,
                                const void *inner, double *factor) {
   lac_status status = LAC_OK;
-  const lac_krylov_table *method = setup->is_hermitian ? &lac_krylov_flexible_cg : &lac_krylov_flexible_gmres;
   lac_matrix_linear matrix = {setup->pattern, setup->values};
   lac_iteration iteration = lac_iteration_defaults();
-  int64_t items = lac_setup_items(setup);
-  lac_solve_report report = {0};
-  lac_array *b = NULL, *x = NULL;
   multigrid_part part = {.table = table, .inner = (void *)inner};
-  lac_krylov_job job = {.iteration = &iteration, .rows = setup->pattern->rows, .cols = setup->pattern->rows};
+  lac_krylov_job job = {.iteration = &iteration, .rows = setup->pattern->rows, .items = lac_setup_items(setup)};
+  lac_krylov_pace pace = {0};
 
   iteration.rtol = CHOICE_ENOUGH;
-  iteration.max_iterations = CHOICE_PROBE;
-  iteration.look_every = CHOICE_PROBE;
-  LAC_TRY(lac_array_create(ctx, setup->values->meta.dtype, 3, (const int64_t[]){items, setup->pattern->rows, 1}, &b));
-  LAC_TRY(ctx->backend->fill(ctx, b, 1, 0));
-  LAC_TRY(lac_array_make(ctx, &b->meta, &x));
-  LAC_TRY(ctx->backend->fill(ctx, x, 0, 0));
+  iteration.max_iterations = iteration.look_every = CHOICE_PROBE;
+  job.dtype = setup->values->meta.dtype;
   job.a = (lac_linear){.apply = lac_matrix_linear_apply, .self = &matrix};
   job.m = (lac_linear){.apply = multigrid_apply, .self = &part};
-  job.items = items, job.width = 1, job.dtype = b->meta.dtype;
-  job.b = b, job.x = x, job.starts_at_zero = true;
-  LAC_TRY(method->run(ctx, &job, &report));
-  *factor = report.iterations > 0 ? pow(report.residual, 1 / (double)report.iterations) : 0;
-  if (report.ending != LAC_CONVERGED && report.ending != LAC_LIMIT) *factor = 1;  // it broke down
+  LAC_TRY(lac_krylov_probe(ctx, &job, setup->is_hermitian, false, &pace));
+  *factor = pace.factor;
 done:
-  lac_array_destroy(&b);
-  lac_array_destroy(&x);
   return status;
 }
 
@@ -253,12 +263,6 @@ static lac_status multigrid_describe(lac_context *ctx, const void *self, char **
 done:
   lac_free(inner);
   return status;
-}
-
-/// The set-up reads host memory besides.
-static bool multigrid_is_here(const lac_context *ctx) {
-  const lac_kernels *k = ctx->kernels;
-  return lac_context_is_host(ctx) && k->pairwise && k->smoothed && k->matmul && k->cast;
 }
 
 const lac_preconditioner_table lac_preconditioner_multigrid = {

@@ -8,9 +8,12 @@
 ///     any other                          ILU(0), else Jacobi, none
 ///     least squares                      none
 ///
-/// From the best to the plainest of those that the backend has, until one can be set up.
+/// From the best to the plainest of those that the backend has, until one can be set up. Before multigrid, plainer ones
+/// are looked at where that is cheap (look.h), and the cheapest is taken.
 
-#include "solvers/precondition/preconditioner.h"
+#include <math.h>
+
+#include "solvers/precondition/choice/look.h"
 
 #define LAC_PRECONDITIONER(name, flags) extern const lac_solver_table lac_kind_##name;
 #include "solvers/precondition/preconditioners.def"
@@ -74,6 +77,55 @@ done:
   return status;
 }
 
+/// The best that a look has found so far.
+typedef struct ladder_found {
+  lac_factor *m;  // held
+  double seconds, iterations;
+} ladder_found;
+
+/// Look at one that is plainer than multigrid.
+static lac_status ladder_look(lac_context *ctx, const lac_look *look, lac_factor *f, const lac_solver_table *kind,
+                              const lac_factor *like, ladder_found *best) {
+  lac_status status = LAC_OK;
+  lac_factor *made = NULL;
+  double seconds = INFINITY, iterations = INFINITY;
+
+  LAC_TRY(ladder_try(ctx, f, look->a, kind, like, &made));
+  if (made) LAC_TRY(lac_look_at(ctx, look, made, &seconds, &iterations));
+  if (seconds < best->seconds) {
+    lac_object_release(best->m);
+    *best = (ladder_found){made, seconds, iterations};
+    made = NULL;
+  }
+done:
+  lac_object_release(made);
+  return status;
+}
+
+/// Look at the plainer ones of a list that begins with multigrid. What had multigrid before has it again.
+static lac_status ladder_look_at_all(lac_context *ctx, lac_factor *f, const lac_linear *a,
+                                     const lac_precondition_wish *wish, const lac_solver_table **list, int count,
+                                     const lac_factor *like, lac_factor **out) {
+  lac_status status = LAC_OK;
+  lac_look look = {.f = f, .a = a};
+  ladder_found best = {.seconds = INFINITY};
+  bool is_due = false;
+
+  if (list[0] != &lac_kind_multigrid || !ladder_fits(list[0], wish) || (like && like->table == list[0])) goto done;
+  LAC_TRY(lac_look_begin(ctx, &look, &is_due));
+  for (int i = 1; is_due && i < count - 1; i++) {  // the last is the identity
+    if (ladder_fits(list[i], wish) && lac_look_is_due(&look, list[i]->name))
+      LAC_TRY(ladder_look(ctx, &look, f, list[i], like, &best));
+  }
+  if (best.m)
+    lac_factor_say(f, "; a look promises %.0f iterations with %s, less work than multigrid", best.iterations,
+                   best.m->table->name);
+  *out = best.m, best.m = NULL;
+done:
+  lac_object_release(best.m);
+  return status;
+}
+
 lac_status lac_precondition_open(lac_context *ctx, lac_factor *f, const lac_linear *a,
                                  const lac_precondition_wish *wish, const lac_factor *like, lac_factor **out) {
   lac_status status = LAC_OK;
@@ -81,6 +133,7 @@ lac_status lac_precondition_open(lac_context *ctx, lac_factor *f, const lac_line
   int count = ladder_rungs(a->survey, wish, list);
 
   if (!wish->is_rectangular) lac_factor_say(f, "; %s", ladder_finding(a->survey));
+  LAC_TRY(ladder_look_at_all(ctx, f, a, wish, list, count, like, out));
   for (int i = 0; i < count && !*out; i++) {
     if (ladder_fits(list[i], wish)) LAC_TRY(ladder_try(ctx, f, a, list[i], like, out));
   }
