@@ -165,13 +165,14 @@ done:
   return status;
 }
 
-/// A direct factor where iterating was foreseen.
-static lac_status auto_direct_after_all(lac_context *ctx, const lac_linear *a, const char *finding, lac_factor *f) {
+/// A direct factor where iterating was foreseen, by the choices of `like` where that has one.
+static lac_status auto_direct_after_all(lac_context *ctx, const lac_linear *a, const char *finding,
+                                        const lac_factor *like, lac_factor *f) {
   lac_status status = LAC_OK, made;
   bool lacks_room = false;
   char refusal[LAC_SENTENCE_SIZE / 2];
 
-  made = auto_direct(ctx, a, NULL, f, &lacks_room);
+  made = auto_direct(ctx, a, auto_like(like, &lac_kind_direct), f, &lacks_room);
   if (lacks_room) auto_quote(ctx, refusal);
   LAC_CHECK(!lacks_room, LAC_ERR_MEMORY,
             "%s: %s; nor is it iterated on unless a Krylov method is asked for by name: %s", f->function, refusal,
@@ -196,21 +197,23 @@ done:
 }
 
 /// By what a look at the values says, and by what failed before.
-static lac_status auto_by_values(lac_context *ctx, const lac_linear *a, const lac_factor *like, lac_factor *f) {
+static lac_status auto_by_values(lac_context *ctx, const lac_linear *a, const lac_factor *like, bool by_choices,
+                                 lac_factor *f) {
   lac_status status = LAC_OK;
   const lac_auto_core *c = f->core->part;
   lac_linear own = *a;
   lac_surveyed seen = {0};
   const char *finding = "", *learnt = atomic_load(&c->learnt);
+  const lac_factor *chosen = by_choices ? like : NULL;
 
   if (lac_auto_may_go_direct(f->core) && learnt) {
-    LAC_TRY(auto_direct_after_all(ctx, a, learnt, f));
+    LAC_TRY(auto_direct_after_all(ctx, a, learnt, chosen, f));
     goto done;
   }
   LAC_TRY(lac_surveyed_make(ctx, f, a, &seen));
   own.survey = &seen.survey, own.largest = seen.largest;
   if (lac_auto_may_go_direct(f->core) && !lac_auto_suits(&seen.survey, &finding)) {
-    LAC_TRY(auto_direct_after_all(ctx, &own, finding, f));
+    LAC_TRY(auto_direct_after_all(ctx, &own, finding, chosen, f));
   } else {
     LAC_TRY(auto_iterate(ctx, &own, like, f));
   }
@@ -227,14 +230,14 @@ static lac_status auto_take(lac_context *ctx, const lac_linear *a, const lac_fac
   char refusal[LAC_SENTENCE_SIZE / 2];
 
   if (c->begins_iterating) {
-    LAC_TRY(auto_by_values(ctx, a, like, f));
+    LAC_TRY(auto_by_values(ctx, a, like, by_choices, f));
     goto done;
   }
   made = auto_direct(ctx, a, by_choices ? auto_like(like, &lac_kind_direct) : NULL, f, &lacks_room);
   if (!lacks_room) LAC_TRY(made);
   if (!lacks_room) goto done;
   auto_quote(ctx, refusal);
-  LAC_TRY(auto_by_values(ctx, a, like, f));
+  LAC_TRY(auto_by_values(ctx, a, like, by_choices, f));
   lac_factor_say(f, "; %s", refusal);
 done:
   return status;
