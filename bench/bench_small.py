@@ -3,8 +3,10 @@
 one run, in turns, best of each.
 
 "from scratch" is pattern, solver, factor and solve, as a user of the NumPy front calls them; splu and KLU get the matrix
-by columns, which is not counted. "new values" is a factor of other values on the kept pattern and a solve: splu, which
-keeps nothing, does all of it, KLU refactors by the pivots at hand. SuperLU runs with its defaults, and on symmetric
+by columns, which is not counted. "new values" is a factor of other values by the pivots at hand, which are looked at
+(Factor.refactor; KLU's klu_refactor, which does not look), and a solve: splu, which keeps nothing, does all of it.
+"other values" is the same with pivots of their own, by the kept pattern and its analysis (Solver.factor, klu_factor).
+SuperLU runs with its defaults, and on symmetric
 patterns with those for them too: the better counts. What takes it long is run twice only. Fill is of ours and of KLU's
 factors, what stands off the blocks included. Errors are |b - A x| / (|A| |x| + |b|), the largest norm of each.
 """
@@ -34,7 +36,8 @@ class Ours:
         rows = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
         self.A, self.b, self.values = A, b, A.data * scale[rows] * scale[A.indices]  # Hermitian where A is
         self.solver = lacuna.Solver(lacuna.Pattern.from_scipy(A))
-        self.fill = self.solver.factor(A.data).report["factor_nnz"]
+        self.factor = self.solver.factor(A.data)
+        self.fill = self.factor.report["factor_nnz"]
 
     def first(self):
         solver = lacuna.Solver(lacuna.Pattern.from_scipy(self.A))
@@ -42,6 +45,11 @@ class Ours:
 
     def again(self):
         self.values *= 1 + 1e-9  # others than were met before
+        self.factor = self.factor.refactor(self.values)
+        self.x = self.factor.solve(self.b)
+
+    def other(self):
+        self.values *= 1 + 1e-9
         self.x = self.solver.factor(self.values).solve(self.b)
 
     def error(self, values):
@@ -75,7 +83,8 @@ def beside(table, name, kind, A):
     ours, splu, peer = Ours(A, b), splu_calls(A, b), klu(A, b) if PEERS else None
     common = {"n": A.shape[0], "threads": THREADS, "limit": LIMIT}
     for what, mine, theirs, values in (("from scratch", ours.first, peer and peer.first, A.data),
-                                       ("new values", ours.again, peer and peer.again, ours.values)):  # fmt: skip
+                                       ("new values", ours.again, peer and peer.again, ours.values),
+                                       ("other values", ours.other, peer and peer.other, ours.values)):  # fmt: skip
         mine_s, klu_s, *splu_s = side_by_side(mine, theirs, *splu, seconds=sized(0.5, 2))
         ok, bar = bars(kind, mine_s, best(splu_s), klu_s)
         error = ours.error(values)

@@ -162,6 +162,10 @@ class Klu:
         self.x[:] = self.b
         self.library.klu_peer_again(self.kept, *self.given[1:], self.at_x)
 
+    def other(self):
+        self.x[:] = self.b
+        self.library.klu_peer_other(self.kept, *self.given[1:], self.at_x)
+
     def __del__(self):
         self.library.klu_peer_destroy(self.kept)
 

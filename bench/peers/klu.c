@@ -45,6 +45,13 @@ int klu_peer_all(int n, int *offsets, int *rows, double *values, double *x) {
   return fill;
 }
 
+/// Other values by the analysis at hand, with pivots of their own.
+int klu_peer_other(klu_peer *peer, int *offsets, int *rows, double *values, double *x) {
+  klu_free_numeric(&peer->numeric, &peer->common);
+  peer->numeric = klu_factor(offsets, rows, values, peer->symbolic, &peer->common);
+  return peer->numeric && klu_peer_solve(peer, x);
+}
+
 /// Other values by the pivots at hand.
 int klu_peer_again(klu_peer *peer, int *offsets, int *rows, double *values, double *x) {
   return klu_refactor(offsets, rows, values, peer->symbolic, peer->numeric, &peer->common) && klu_peer_solve(peer, x);

@@ -225,8 +225,8 @@ LAC_API lac_status lac_solver_last_solve(const lac_solver *solver, lac_solve_rep
 LAC_API lac_status lac_factor_describe(lac_context *ctx, const lac_factor *factor, const char **text);
 
 /// A factor of other values of the same shape and dtype, with the method, matching, scaling and pivots of `like`. The
-/// residual of a test is measured: where the old choices do not suit the new values they are made afresh. Not kept by
-/// the solver. Errors: those of lac_solver_factor; LAC_ERR_SHAPE and LAC_ERR_DTYPE.
+/// growth of numbers is watched, or the residual of a test measured: where the old choices do not suit the new values
+/// they are made afresh. Not kept by the solver. Errors: those of lac_solver_factor; LAC_ERR_SHAPE and LAC_ERR_DTYPE.
 LAC_API lac_status lac_factor_refactor(lac_context *ctx, const lac_factor *like, const lac_array *values,
                                        lac_factor **out);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// LU of the blocks of a block triangular form: whatever the order of rows and columns, dtype and side.
+/// LU of the blocks of a block triangular form: whatever the order of rows and columns, dtype and side. Each by a method
+/// of its own, as LAC_METHOD_LU does, or one column after another, as is chosen where columns are short.
 
 #include <math.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 
 static const lac_dtype DTYPES[] = {LAC_F32, LAC_F64, LAC_C64, LAC_C128};
 static const lac_side SIDES[] = {LAC_N, LAC_T, LAC_C, LAC_H};
+static const lac_method WAYS[] = {LAC_METHOD_LU, LAC_METHOD_AUTO};
 enum { ROWS = 140, LARGE = 70, SMALL = 7 };
 
 static int64_t *shuffled(int64_t n, uint64_t seed) {
@@ -54,22 +56,30 @@ static direct_case blocks_of(lac_dtype dtype, uint64_t seed) {
   return c;
 }
 
-static lac_factor *factor_of(lac_context *ctx, const direct_system *system) {
+static direct_system open_by(lac_context *ctx, const direct_case *c, lac_method way) {
+  lac_solver_options options = lac_solver_options_defaults();
+  options.method = way;
+  return direct_open(ctx, c, LAC_WIDTH_AUTO, &options);
+}
+
+static lac_factor *factor_of(lac_context *ctx, const direct_system *system, lac_method way) {
+  bool is_lu = way == LAC_METHOD_LU;
   lac_factor *factor = NULL;
   CHECK_OK(lac_solver_factor(ctx, system->solver, system->values, &factor));
-  CHECK(direct_part(factor)->table == &lac_direct_block_lu);
-  CHECK_TEXT(lac_factor_report(factor).method, "lu");
-  CHECK(strstr(lac_factor_report(factor).reason, "blocks of the block triangular form"));
+  CHECK(direct_part(factor)->table == (is_lu ? &lac_direct_block_lu : &lac_direct_column_lu));
+  CHECK_TEXT(lac_factor_report(factor).method, is_lu ? "lu" : "pivoting_lu");
+  CHECK(strstr(lac_factor_report(factor).reason,
+               is_lu ? "blocks of the block triangular form" : "columns of the factor"));
   return factor;
 }
 
-static void every_dtype_and_side_is_solved_to_rounding(lac_context *ctx) {
+static void check_solves(lac_context *ctx, lac_method way) {
   for (int d = 0; d < 4; d++) {
     for (uint64_t seed = 1; seed <= 3; seed++) {
       size_t mark = scratch_mark();
       direct_case c = blocks_of(DTYPES[d], 10 * seed);
-      direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, NULL);
-      lac_factor *factor = factor_of(ctx, &system);
+      direct_system system = open_by(ctx, &c, way);
+      lac_factor *factor = factor_of(ctx, &system, way);
       for (int s = 0; s < 4; s++) {
         for (int64_t k = 0; k < 12; k += k < 2 ? 1 : 9) direct_check(ctx, &c, factor, SIDES[s], k, 1e3);
       }
@@ -80,6 +90,10 @@ static void every_dtype_and_side_is_solved_to_rounding(lac_context *ctx) {
   }
 }
 
+static void every_dtype_and_side_is_solved_to_rounding(lac_context *ctx) {
+  for (int w = 0; w < 2; w++) check_solves(ctx, WAYS[w]);
+}
+
 // -- determinant and inverse -----------------------------------------------------------------------------------------
 
 static dense inverse_of(const direct_case *c) {
@@ -88,18 +102,21 @@ static dense inverse_of(const direct_case *c) {
   return dense_solve(dense_matrix(c->s, c->a.x), one);
 }
 
-static void the_inverse_is_that_of_the_dense_matrix(lac_context *ctx) {
+static void check_inverse(lac_context *ctx, lac_method way) {
   for (int d = 1; d < 4; d += 2) {
     size_t mark = scratch_mark();
     direct_case c = blocks_of(DTYPES[d], 5);
-    direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, NULL);
-    lac_factor *factor = factor_of(ctx, &system);
+    direct_system system = open_by(ctx, &c, way);
+    lac_factor *factor = factor_of(ctx, &system, way);
     lac_array *inverse = NULL;
     ref z;
     dense expected = inverse_of(&c);
     int64_t outside = 0;
     CHECK_OK(lac_array_create(ctx, DTYPES[d], 1, &c.s->nnz, &inverse));
-    CHECK_OK(lac_factor_selected_inverse(ctx, factor, inverse));
+    lac_direct_factor *part = direct_part(factor);  // its own, whether or not a partner is asked
+    lac_fault fault;
+    CHECK_OK(part->table->selected_inverse(lac_direct_structure(direct_inner(factor)), part->analysis->part,
+                                           part->numerics[0], 1, NULL, lac_array_edit(inverse), &fault));
     CHECK_OK(ref_download(ctx, inverse, &z));
     for (int64_t p = 0; p < c.s->nnz; p++) {
       number right = expected.x[c.s->col[p] * c.s->rows + c.s->row[p]];
@@ -114,13 +131,17 @@ static void the_inverse_is_that_of_the_dense_matrix(lac_context *ctx) {
   }
 }
 
-static void the_determinant_is_that_of_the_dense_matrix(lac_context *ctx) {
+static void the_inverse_is_that_of_the_dense_matrix(lac_context *ctx) {
+  for (int w = 0; w < 2; w++) check_inverse(ctx, WAYS[w]);
+}
+
+static void check_determinant(lac_context *ctx, lac_method way) {
   for (int d = 0; d < 4; d++) {
     for (uint64_t seed = 1; seed <= 4; seed++) {
       size_t mark = scratch_mark();
       direct_case c = blocks_of(DTYPES[d], seed);
-      direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, NULL);
-      lac_factor *factor = factor_of(ctx, &system);
+      direct_system system = open_by(ctx, &c, way);
+      lac_factor *factor = factor_of(ctx, &system, way);
       lac_polar own;
       number det = dense_determinant(dense_matrix(c.s, c.a.x)), sign = det / cabs(det);
       double logabs = log(cabs(det)), tolerance = 1e4 * direct_rounding(DTYPES[d]);
@@ -135,12 +156,16 @@ static void the_determinant_is_that_of_the_dense_matrix(lac_context *ctx) {
   }
 }
 
+static void the_determinant_is_that_of_the_dense_matrix(lac_context *ctx) {
+  for (int w = 0; w < 2; w++) check_determinant(ctx, WAYS[w]);
+}
+
 // -- life ------------------------------------------------------------------------------------------------------------
 
-static void values_are_refactored(lac_context *ctx) {
+static void check_refactored(lac_context *ctx, lac_method way) {
   direct_case c = blocks_of(LAC_F64, 3), other = c;
-  direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, NULL);
-  lac_factor *first = factor_of(ctx, &system), *second = NULL;
+  direct_system system = open_by(ctx, &c, way);
+  lac_factor *first = factor_of(ctx, &system, way), *second = NULL;
   lac_array *values = NULL;
   other.a = ref_copy(&c.a);
   for (int64_t z = 0; z < c.s->nnz; z++) other.a.x[z] *= 1 + 0.01 * (double)(z % 5);
@@ -154,10 +179,14 @@ static void values_are_refactored(lac_context *ctx) {
   direct_close(&system);
 }
 
-static void batches_are_solved(lac_context *ctx) {
+static void values_are_refactored(lac_context *ctx) {
+  for (int w = 0; w < 2; w++) check_refactored(ctx, WAYS[w]);
+}
+
+static void check_batches(lac_context *ctx, lac_method way) {
   direct_case c = blocks_of(LAC_C128, 4);
   int64_t nnz = c.s->nnz;
-  direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, NULL);
+  direct_system system = open_by(ctx, &c, way);
   ref all = ref_new(&(lac_meta){.dtype = LAC_C128, .ndim = 2, .shape = {3, nnz}}), rb, rx;
   lac_array *values = NULL, *b = direct_random(ctx, LAC_C128, 3, (int64_t[]){3, ROWS, 2}, 9), *x = NULL;
   lac_factor *factor = NULL;
@@ -178,15 +207,19 @@ static void batches_are_solved(lac_context *ctx) {
   direct_close(&system);
 }
 
-static void the_bits_do_not_depend_on_the_number_of_threads(lac_context *ctx) {
+static void batches_are_solved(lac_context *ctx) {
+  for (int w = 0; w < 2; w++) check_batches(ctx, WAYS[w]);
+}
+
+static void check_bits(lac_context *ctx, lac_method way) {
   direct_case c = blocks_of(LAC_F64, 9);
   lac_array *b = direct_random(ctx, LAC_F64, 2, (int64_t[]){ROWS, 20}, 3), *x = NULL;
   double results[2][ROWS * 20];
   CHECK_OK(lac_array_create(ctx, LAC_F64, 2, (int64_t[]){ROWS, 20}, &x));
   for (int t = 0; t < 2; t++) {
     CHECK_OK(lac_context_set_threads(ctx, t + 1));
-    direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, NULL);
-    lac_factor *factor = factor_of(ctx, &system);
+    direct_system system = open_by(ctx, &c, way);
+    lac_factor *factor = factor_of(ctx, &system, way);
     CHECK_OK(lac_factor_solve(ctx, factor, LAC_T, b, x));
     CHECK_OK(lac_array_read(ctx, x, results[t]));
     lac_factor_destroy(&factor);
@@ -195,6 +228,10 @@ static void the_bits_do_not_depend_on_the_number_of_threads(lac_context *ctx) {
   CHECK(memcmp(results[0], results[1], sizeof results[0]) == 0);
   lac_array_destroy(&b);
   lac_array_destroy(&x);
+}
+
+static void the_bits_do_not_depend_on_the_number_of_threads(lac_context *ctx) {
+  for (int w = 0; w < 2; w++) check_bits(ctx, WAYS[w]);
 }
 
 // A zero where a block has one row; and a block of rows that are all alike, which LU of the whole matrix names.
@@ -265,11 +302,13 @@ static void a_chemical_plant_has_blocks(lac_context *ctx) {
   sketch s = {mm.rows, mm.cols, mm.count, mm.row, mm.col};
   direct_case c = {.s = &s, .a = ref_new(&(lac_meta){.dtype = LAC_F64, .ndim = 1, .shape = {mm.count}})};
   for (int64_t z = 0; z < mm.count; z++) c.a.x[z] = mm.value[2 * z];
-  direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, NULL);
-  lac_factor *factor = factor_of(ctx, &system);
-  for (int i = 0; i < 2; i++) direct_check(ctx, &c, factor, SIDES[i], 3, 1e3);
-  lac_factor_destroy(&factor);
-  direct_close(&system);
+  for (int w = 0; w < 2; w++) {
+    direct_system system = open_by(ctx, &c, WAYS[w]);
+    lac_factor *factor = factor_of(ctx, &system, WAYS[w]);
+    for (int i = 0; i < 2; i++) direct_check(ctx, &c, factor, SIDES[i], 3, 1e3);
+    lac_factor_destroy(&factor);
+    direct_close(&system);
+  }
   mm_free(&mm);
 }
 

@@ -28,10 +28,9 @@ static const double CERTAIN_MARGIN = 3;
 static double certain_cause(const lac_factor *f) { return pow(lac_dtype_epsilon(f->meta.dtype), 0.4); }
 static double certain_growth(const lac_factor *f) { return pow(lac_dtype_epsilon(f->meta.dtype), -0.65); }
 
-/// Whether pivots give cause to ask: where numbers grew in the factor, so did what is left of a pivot that should be
-/// zero. Of what does not tell its pivots, the smallest is 0.
+/// Whether pivots give cause to ask. Of what does not tell its pivots, the smallest is 0.
 static bool certain_has_cause(const lac_factor *f, const lac_finding *finding) {
-  return finding->smallest < certain_cause(f) * fmax(1, finding->growth);
+  return lac_finding_weakest(finding) < certain_cause(f);
 }
 
 static bool certain_is_doubtful(const lac_factor *f, int64_t item) {

@@ -19,7 +19,6 @@
 #include "solvers/direct/direct.h"
 #include "solvers/direct/order/block_form.h"
 #include "solvers/direct/order/outline.h"
-#include "solvers/direct/fronts/block_lu.h"
 
 // -- by the pattern --------------------------------------------------------------------------------------------------
 
@@ -81,7 +80,7 @@ static lac_status choose_columns(lac_context *ctx, const lac_structure *s, lac_o
   bool is_hermitian = (*table)->needs_hermitian, is_open = s->is_symmetric && s->diagonals < s->n;
   const lac_outline *outline = NULL;
 
-  if (!is_hermitian && *table != &lac_direct_lu) goto done;
+  if (!is_hermitian && *table != &lac_direct_lu && *table != &lac_direct_block_lu) goto done;
   if (s->n < (is_hermitian ? CHOOSE_ROWS_HERMITIAN : CHOOSE_ROWS) || is_open) goto done;
   LAC_TRY(lac_outline_get(ctx, s, ordering, &outline));
   if (lac_outline_is_thin(outline, is_hermitian ? LAC_OUTLINE_THIN_HERMITIAN : LAC_OUTLINE_THIN)) {
@@ -94,10 +93,11 @@ done:
 // LU takes a matrix apart where its blocks pay.
 static lac_status choose_blocks(lac_context *ctx, const lac_structure *s, const lac_direct_table **table) {
   lac_status status = LAC_OK;
-  bool pays = false;
+  const lac_block_form *form = NULL;
 
-  if (*table == &lac_direct_lu) LAC_TRY(lac_block_lu_pays(ctx, s, &pays));
-  if (pays) *table = &lac_direct_block_lu;
+  if (*table != &lac_direct_lu) goto done;
+  LAC_TRY(lac_block_form_get(ctx, s, &form));
+  if (lac_block_form_pays(form)) *table = &lac_direct_block_lu;
 done:
   return status;
 }

@@ -12,7 +12,8 @@
 ///     enlarged pivots, bad results  ->  LU with threshold partial pivoting, and at last strict partial pivoting
 ///
 /// A factor of other values by the choices of an earlier one searches for nothing: matching, scaling and pivots are
-/// probed (pivoted_fronts.h), and where they do not suit, the values are factored like any others.
+/// probed (pivoted_fronts.h) or watched (pivoting_lu_again.c), and where they do not suit, the values are factored like
+/// any others.
 
 #include "solvers/direct/direct.h"
 
@@ -178,7 +179,7 @@ static lac_trial direct_items(lac_context *ctx, lac_factor *f, const lac_factor 
 
 static void direct_sum_up(lac_factor *f) {
   lac_direct_factor *d = f->part;
-  d->finding = (lac_finding){.smallest = 1, .where = -1};
+  d->finding = (lac_finding){.smallest = 1, .where = -1, .weakest = 1};
   for (int64_t i = 0; i < f->items; i++) {
     lac_finding one = {0};
     d->table->report(d->analysis->part, d->numerics[i], &one);
@@ -190,6 +191,7 @@ static void direct_sum_up(lac_factor *f) {
     if (one.work_bytes > d->finding.work_bytes) d->finding.work_bytes = one.work_bytes;
     if (one.growth > d->finding.growth) d->finding.growth = one.growth;
     d->finding.is_rough |= one.is_rough;
+    d->finding.weakest = fmin(d->finding.weakest, lac_finding_weakest(&one));
     if (one.smallest < d->finding.smallest) {
       d->finding.smallest = one.smallest, d->finding.where = one.where, d->finding.item = i;
     }

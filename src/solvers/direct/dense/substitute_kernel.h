@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Substitution with a triangle stored by columns, on a block x of n rows and `width` columns. Included by kernel texts.
+// Substitution with a triangle stored by columns, steps begin .. end - 1 of it, on a block x of `width` columns. Included by
+// kernel texts.
 //
 //     lower       L x = b        unit diagonal, not stored
 //     lower_t     L^T x = b      or L^H x = b
@@ -8,9 +9,9 @@
 //
 // `width` is a constant wherever these are called, so that the innermost loops unroll.
 
-static inline __attribute__((always_inline)) void FN(lower)(int32_t n, const int64_t *offsets, const int32_t *rows,
-                                                            const T *l, const int width, T *x) {
-  for (int32_t k = 0; k < n; k++) {
+static inline __attribute__((always_inline)) void FN(lower)(int32_t begin, int32_t end, const int64_t *offsets,
+                                                            const int32_t *rows, const T *l, const int width, T *x) {
+  for (int32_t k = begin; k < end; k++) {
     const T *from = x + (int64_t)k * width;
     for (int64_t p = offsets[k]; p < offsets[k + 1]; p++) {
       T *to = x + (int64_t)rows[p] * width;
@@ -19,9 +20,10 @@ static inline __attribute__((always_inline)) void FN(lower)(int32_t n, const int
   }
 }
 
-static inline __attribute__((always_inline)) void FN(lower_t)(int32_t n, const int64_t *offsets, const int32_t *rows,
-                                                              const T *l, const bool conjugate, const int width, T *x) {
-  for (int32_t k = n - 1; k >= 0; k--) {
+static inline __attribute__((always_inline)) void FN(lower_t)(int32_t begin, int32_t end, const int64_t *offsets,
+                                                              const int32_t *rows, const T *l, const bool conjugate,
+                                                              const int width, T *x) {
+  for (int32_t k = end - 1; k >= begin; k--) {
     T *to = x + (int64_t)k * width;
     for (int64_t p = offsets[k]; p < offsets[k + 1]; p++) {
       const T *from = x + (int64_t)rows[p] * width, factor = conjugate ? FN(conj)(l[p]) : l[p];
@@ -30,9 +32,10 @@ static inline __attribute__((always_inline)) void FN(lower_t)(int32_t n, const i
   }
 }
 
-static inline __attribute__((always_inline)) void FN(upper)(int32_t n, const int64_t *offsets, const int32_t *rows,
-                                                            const T *u, const T *diagonal, const int width, T *x) {
-  for (int32_t k = n - 1; k >= 0; k--) {
+static inline __attribute__((always_inline)) void FN(upper)(int32_t begin, int32_t end, const int64_t *offsets,
+                                                            const int32_t *rows, const T *u, const T *diagonal,
+                                                            const int width, T *x) {
+  for (int32_t k = end - 1; k >= begin; k--) {
     T *from = x + (int64_t)k * width;
     for (int c = 0; c < width; c++) from[c] = FN(div)(from[c], diagonal[k]);
     for (int64_t p = offsets[k]; p < offsets[k + 1]; p++) {
@@ -42,9 +45,10 @@ static inline __attribute__((always_inline)) void FN(upper)(int32_t n, const int
   }
 }
 
-static inline __attribute__((always_inline)) void FN(upper_t)(int32_t n, const int64_t *offsets, const int32_t *rows,
-                                                              const T *u, const T *diagonal, const int width, T *x) {
-  for (int32_t k = 0; k < n; k++) {
+static inline __attribute__((always_inline)) void FN(upper_t)(int32_t begin, int32_t end, const int64_t *offsets,
+                                                              const int32_t *rows, const T *u, const T *diagonal,
+                                                              const int width, T *x) {
+  for (int32_t k = begin; k < end; k++) {
     T *to = x + (int64_t)k * width;
     for (int64_t p = offsets[k]; p < offsets[k + 1]; p++) {
       const T *from = x + (int64_t)rows[p] * width;

@@ -11,7 +11,7 @@
 /// What stands off the blocks is never changed: it fills nothing in. Circuits and chemical plants have many blocks of
 /// one row. Blocks whose factors fill in are factored inside supernodes, others column by column.
 
-#include "solvers/direct/fronts/block_lu.h"
+#include "solvers/direct/method/method.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -20,9 +20,8 @@
 #include "solvers/direct/order/block_form.h"
 #include "solvers/direct/order/outline.h"
 
-// Blocks pay from so many rows on, so many percent of them outside the largest. From so many rows on
-// supernodes pay, and from so many on it matters how short columns are.
-enum { BLOCK_ROWS = 128, BLOCK_SHARE = 2, BLOCK_LARGE = 64, BLOCK_THIN = 256 };
+// From so many rows on supernodes pay, and from so many on it matters how short columns are.
+enum { BLOCK_LARGE = 64, BLOCK_THIN = 256 };
 
 // A block of more than one row.
 typedef struct block_piece {
@@ -68,23 +67,6 @@ static block_zero_kernel *const block_zero_kernels[] = TABLE(block_zero);
 static block_singles_kernel *const block_singles_kernels[] = TABLE(block_singles);
 static block_invert_kernel *const block_invert_kernels[] = TABLE(block_invert);
 static block_solve_kernel *const block_solve_kernels[] = TABLE(block_solve);
-
-lac_status lac_block_lu_pays(lac_context *ctx, const lac_structure *structure, bool *pays) {
-  lac_status status = LAC_OK;
-  const lac_block_form *form = NULL;
-  int32_t largest = 0;
-
-  *pays = false;
-  if (structure->n < BLOCK_ROWS) goto done;
-  LAC_TRY(lac_block_form_get(ctx, structure, &form));
-  for (int32_t b = 0; b < form->blocks; b++) {
-    int32_t size = form->first[b + 1] - form->first[b];
-    if (size > largest) largest = size;
-  }
-  *pays = form->rank == form->n && 100 * (int64_t)(form->n - largest) >= BLOCK_SHARE * (int64_t)form->n;
-done:
-  return status;
-}
 
 // -- analysis --------------------------------------------------------------------------------------------------------
 
@@ -328,7 +310,7 @@ static lac_status block_selected_inverse(const lac_structure *structure, const v
 static void block_report(const void *part, const void *numeric, lac_finding *finding) {
   const block_part *p = part;
   const block_numeric *f = numeric;
-  *finding = (lac_finding){.nnz = p->s->nnz - p->inner, .smallest = 1, .where = -1};
+  *finding = (lac_finding){.nnz = p->s->nnz - p->inner, .smallest = 1, .where = -1, .weakest = 1};
   finding->bytes =
       (int64_t)sizeof *f + p->piece_count * (int64_t)sizeof(void *) + p->inner * (int64_t)lac_dtype_size(f->dtype);
   for (int32_t b = 0; b < p->form->blocks; b++) {
@@ -343,6 +325,7 @@ static void block_report(const void *part, const void *numeric, lac_finding *fin
     finding->perturbed += own.perturbed;
     finding->growth = fmax(finding->growth, own.growth);
     finding->is_rough |= own.is_rough;
+    finding->weakest = fmin(finding->weakest, lac_finding_weakest(&own));
     finding->work_bytes = own.work_bytes > finding->work_bytes ? own.work_bytes : finding->work_bytes;
     if (own.smallest >= finding->smallest) continue;
     finding->smallest = own.smallest;

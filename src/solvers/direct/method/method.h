@@ -30,10 +30,18 @@ typedef struct lac_finding {
   int64_t where;    // the row or column of that pivot
   int64_t item;     // the matrix of the batch that it is in
   int64_t
-      perturbed;  // pivots that were too small and were enlarged: solves must refine, logdet and inverse are refused
-  double growth;  // the largest number of the factor over the largest of the (scaled) matrix; 0: not measured
-  bool is_rough;  // it grew for want of pivots that a safer method takes: logdet and inverse are refused
+      perturbed;   // pivots that were too small and were enlarged: solves must refine, logdet and inverse are refused
+  double growth;   // the largest number of the factor over the largest of the (scaled) matrix; 0: not measured
+  double weakest;  // the smallest pivot relative to the largest number that its column came to; 0: not measured
+  bool is_rough;   // it grew for want of pivots that a safer method takes: logdet and inverse are refused
 } lac_finding;
+
+/// Pivots beside the numbers around them: where those grew, so did what is left of a pivot that should be zero. As the
+/// method measured it in each column, or by the growth of all.
+static inline double lac_finding_weakest(const lac_finding *finding) {
+  double growth = finding->growth > 1 ? finding->growth : 1;
+  return finding->weakest > 0 ? finding->weakest : finding->smallest / growth;
+}
 
 enum { LAC_BLOCK_WIDTH = 16 };
 

@@ -133,6 +133,7 @@ static lac_status form_find(lac_context *ctx, form_work *w, lac_block_form *form
   }
   LAC_ALLOC(form->first, form->blocks + 1);
   form_place(w, form);
+  form->block = w->block, w->block = NULL;
   form->components = form_components(w->s, w->holder, w->low);
 done:
   return status;
@@ -177,7 +178,21 @@ void lac_block_form_destroy(lac_block_form *form) {
   lac_free(form->rows);
   lac_free(form->cols);
   lac_free(form->first);
+  lac_free(form->block);
   lac_free(form);
+}
+
+// Blocks pay from so many rows on, so many percent of them outside the largest.
+enum { FORM_ROWS = 128, FORM_SHARE = 2 };
+
+bool lac_block_form_pays(const lac_block_form *form) {
+  int32_t largest = 0;
+  for (int32_t b = 0; b < form->blocks; b++) {
+    int32_t size = form->first[b + 1] - form->first[b];
+    if (size > largest) largest = size;
+  }
+  return form->n >= FORM_ROWS && form->rank == form->n &&
+         100 * (int64_t)(form->n - largest) >= FORM_SHARE * (int64_t)form->n;
 }
 
 lac_status lac_block_form_parity(lac_context *ctx, const lac_block_form *form, bool *is_odd) {

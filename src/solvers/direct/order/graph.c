@@ -7,12 +7,13 @@
 typedef struct graph_source {
   const lac_structure *a;
   const int32_t *match;  // row of A -> row of B
+  const int32_t *part;   // of nodes; NULL: there is one
   int32_t *row_of;       // row of B -> row of A
   int32_t *seen;         // nodes that a list has already: those with the number of its owner
 } graph_source;
 
 static inline int64_t graph_put(graph_source *from, int32_t v, int32_t u, int32_t *columns, int64_t count) {
-  if (from->seen[u] == v) return count;
+  if (from->seen[u] == v || (from->part && from->part[u] != from->part[v])) return count;
   from->seen[u] = v;
   columns[count] = u;
   return count + 1;
@@ -41,9 +42,10 @@ static void graph_copy(const lac_structure *a, lac_graph *graph) {
   graph->offsets[a->n] = count;
 }
 
-static lac_status graph_join(lac_context *ctx, const lac_structure *a, const int32_t *match, lac_graph *graph) {
+static lac_status graph_join(lac_context *ctx, const lac_structure *a, const int32_t *match, const int32_t *part,
+                             lac_graph *graph) {
   lac_status status = LAC_OK;
-  graph_source from = {.a = a, .match = match};
+  graph_source from = {.a = a, .match = match, .part = part};
   int32_t *identity = NULL;
 
   LAC_ALLOC(from.row_of, a->n);
@@ -65,9 +67,10 @@ done:
   return status;
 }
 
-lac_status lac_graph_init(lac_context *ctx, const lac_structure *structure, const int32_t *match, lac_graph *graph) {
+lac_status lac_graph_init_parts(lac_context *ctx, const lac_structure *structure, const int32_t *match,
+                                const int32_t *part, lac_graph *graph) {
   lac_status status = LAC_OK;
-  bool is_copy = structure->is_symmetric && !match;
+  bool is_copy = structure->is_symmetric && !match && !part;
 
   graph->n = structure->n;
   LAC_ALLOC(graph->offsets, graph->n + 1);
@@ -75,10 +78,14 @@ lac_status lac_graph_init(lac_context *ctx, const lac_structure *structure, cons
   if (is_copy) {
     graph_copy(structure, graph);
   } else {
-    LAC_TRY(graph_join(ctx, structure, match, graph));
+    LAC_TRY(graph_join(ctx, structure, match, part, graph));
   }
 done:
   return status;
+}
+
+lac_status lac_graph_init(lac_context *ctx, const lac_structure *structure, const int32_t *match, lac_graph *graph) {
+  return lac_graph_init_parts(ctx, structure, match, NULL, graph);
 }
 
 void lac_graph_clear(lac_graph *graph) {

@@ -17,6 +17,10 @@ typedef struct lac_graph {
 
 /// `match` may be NULL: rows stay. `graph` is zeroed before and cleared after, also where this fails.
 lac_status lac_graph_init(lac_context *ctx, const lac_structure *structure, const int32_t *match, lac_graph *graph);
+
+/// The same with entries between nodes of the same part alone.
+lac_status lac_graph_init_parts(lac_context *ctx, const lac_structure *structure, const int32_t *match,
+                                const int32_t *part, lac_graph *graph);
 void lac_graph_clear(lac_graph *graph);
 
 #endif

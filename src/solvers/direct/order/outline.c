@@ -35,12 +35,13 @@ static lac_status outline_create(lac_context *ctx, const lac_structure *s, lac_o
   int32_t *match = NULL;
 
   LAC_ALLOC(outline, 1);
-  if (!s->is_symmetric && s->diagonals < s->n) {
+  if (!s->is_symmetric) {
     LAC_TRY(lac_block_form_get(ctx, s, &form));
     if (form->rank < form->n) goto done;
-    LAC_TRY(outline_match(ctx, form, &match, &outline->row_of));
+    if (lac_block_form_pays(form)) outline->form = form;
+    if (s->diagonals < s->n) LAC_TRY(outline_match(ctx, form, &match, &outline->row_of));
   }
-  LAC_TRY(lac_graph_init(ctx, s, match, &graph));
+  LAC_TRY(lac_graph_init_parts(ctx, s, match, outline->form ? form->block : NULL, &graph));
   LAC_TRY(lac_order_graph(ctx, &graph, ordering, &outline->e, &outline->ordering));
   *out = outline, outline = NULL;
 done:

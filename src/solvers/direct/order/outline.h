@@ -2,7 +2,8 @@
 /// @file outline.h
 /// What eliminating a structure comes to, before anything of its factor is built: the order, the tree and the counts.
 ///
-/// Rows are moved so that the diagonal has no gaps, where they can: pivots are foreseen there.
+/// Rows are moved so that the diagonal has no gaps, where they can: pivots are foreseen there. Where the blocks of the
+/// block triangular form pay, they are eliminated each by itself, and what stands below them is left as it is.
 
 #ifndef LACUNA_SOLVERS_DIRECT_ORDER_OUTLINE_H
 #define LACUNA_SOLVERS_DIRECT_ORDER_OUTLINE_H
@@ -13,6 +14,8 @@ typedef struct lac_outline {
   lac_elimination e;
   const char *ordering;  // that was taken: "amd", "metis", "natural"
   int32_t *row_of;       // the row of A in the diagonal place of each column; NULL: its own
+  const struct lac_block_form
+      *form;  // whose blocks are eliminated by themselves, kept by the structure; NULL: all is one
 } lac_outline;
 
 /// The outline of a structure, which keeps one for each ordering; borrowed. NULL where the diagonal cannot be filled. A

@@ -4,6 +4,9 @@
 ///
 ///     P R A C Q = L U        Q from the outline of A: the fill is that of B + B^T while pivots stay on the diagonal of B
 ///
+///     [ A_00        ]        where the blocks of the block triangular form pay, A_bb = L_b U_b alone, and
+///     [ A_10   A_11 ]        A_bb x_b = b_b - sum_{c < b} A_bc x_c: what stands below them fills nothing in
+///
 /// The elimination is that of pivoting_lu.c, but pivots leave the diagonal only where it is a thousand times smaller
 /// than others: every one that does so fills in what was not foreseen. Where numbers grow by that, a partner is asked
 /// for determinants and inverses; where they grow much, and from then on, the tolerance is the one that was asked for.
@@ -11,11 +14,38 @@
 #include <math.h>
 #include <string.h>
 
+#include "solvers/direct/order/block_form.h"
 #include "solvers/direct/order/outline.h"
 #include "solvers/direct/pivoting/pivoting_lu.h"
 
-// Numbers that grow cost digits: from the first limit on of what is not refined, from the second on too many.
-static const double COLUMN_TOLERANCE = 1e-3, COLUMN_ROUGH = 32, COLUMN_GROWTH = 1e6;
+// Blocks that pay are eliminated one after another, in their order of substitution; steps inside stay as they are.
+static lac_status column_take_blocks(lac_context *ctx, const lac_structure *s, const lac_block_form *form,
+                                     pivoting_analysis *a) {
+  lac_status status = LAC_OK;
+  int32_t *next = NULL, *order = NULL;
+
+  a->blocks = form->blocks;
+  LAC_ALLOC(a->first, a->blocks + 1);
+  LAC_ALLOC(a->row_block, a->n);
+  LAC_ALLOC(a->col_block, a->n);
+  LAC_ALLOC(next, a->blocks);
+  LAC_ALLOC(order, a->n);
+  memcpy(a->first, form->first, (size_t)(a->blocks + 1) * sizeof *a->first);
+  memcpy(next, form->first, (size_t)a->blocks * sizeof *next);
+  memcpy(a->col_block, form->block, (size_t)a->n * sizeof *a->col_block);
+  for (int32_t k = 0; k < a->n; k++) a->row_block[form->rows[k]] = form->block[form->cols[k]];
+  for (int32_t k = 0; k < a->n; k++) order[next[form->block[a->order[k]]]++] = a->order[k];
+  memcpy(a->order, order, (size_t)a->n * sizeof *order);
+  for (int32_t i = 0; i < a->n; i++) {
+    for (int64_t p = s->offsets[i]; p < s->offsets[i + 1]; p++) {
+      a->below += a->row_block[i] != a->col_block[s->columns[p]];
+    }
+  }
+done:
+  lac_free(next);
+  lac_free(order);
+  return status;
+}
 
 static lac_status column_analyse(lac_context *ctx, const lac_structure *structure, lac_ordering ordering, void **part,
                                  int64_t *bytes) {
@@ -36,7 +66,8 @@ static lac_status column_analyse(lac_context *ctx, const lac_structure *structur
     LAC_ALLOC(a->row_of, a->n);
     memcpy(a->row_of, outline->row_of, (size_t)a->n * sizeof *a->row_of);
   }
-  *bytes = (int64_t)sizeof *a + 2 * a->n * (int64_t)sizeof *a->order;
+  if (outline->form) LAC_TRY(column_take_blocks(ctx, structure, outline->form, a));
+  *bytes = (int64_t)sizeof *a + 5 * a->n * (int64_t)sizeof *a->order;
   *part = a, a = NULL;
 done:
   pivoting_forget(a);
@@ -46,21 +77,21 @@ done:
 // While pivots stay where they are foreseen.
 static void column_foresee(const void *part, lac_dtype dtype, lac_finding *finding) {
   const pivoting_analysis *a = part;
-  *finding = (lac_finding){.ordering = a->ordering, .nnz = a->nnz > 0 ? a->nnz : -1, .is_guess = true};
-  finding->bytes = pivoting_bytes(dtype, a->n, a->nnz);
+  *finding = (lac_finding){.ordering = a->ordering, .nnz = a->nnz > 0 ? a->nnz + a->below : -1, .is_guess = true};
+  finding->bytes = pivoting_bytes(dtype, a->n, a->nnz + a->below);
   finding->flops = 2 * a->flops * (lac_dtype_is_complex(dtype) ? 4 : 1);
 }
 
 // A factor in whose columns numbers did not grow, or none.
 static lac_status column_try(const lac_direct_job *job, void **numeric, lac_fault *fault) {
   pivoting_analysis *a = (pivoting_analysis *)job->part;  // what it learns is for all values to come
-  double tolerance = fmin(job->options->pivot_tolerance, COLUMN_TOLERANCE);
+  double tolerance = fmin(job->options->pivot_tolerance, PIVOTING_READY);
   if (atomic_load(&a->is_weak)) return LAC_ERR_CONVERGENCE;
   lac_status status = pivoting_factor_by(job, tolerance, numeric, fault);
   pivoting_numeric *f = *numeric;
   if (status != LAC_OK) return status;
-  f->is_rough = f->growth > COLUMN_ROUGH;
-  if (f->growth <= COLUMN_GROWTH) return LAC_OK;
+  f->is_rough = f->growth > PIVOTING_ROUGH;
+  if (f->growth <= PIVOTING_GROWTH) return LAC_OK;
   pivoting_destroy(f);
   *numeric = NULL;
   if (!job->near) atomic_store(&a->is_weak, true);  // others of a batch may be on their way

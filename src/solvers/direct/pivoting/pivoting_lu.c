@@ -18,12 +18,12 @@
 #define KERNEL_FILE "solvers/direct/pivoting/pivoting_lu_kernel.h"
 #include "solvers/numbers/instantiate.h"
 
-typedef int32_t pivoting_scale_kernel(const lac_structure *, const void *, void *, void *);
+typedef int32_t pivoting_scale_kernel(const lac_structure *, const pivoting_analysis *, const void *, void *, void *);
 typedef lac_status pivoting_column_kernel(const lac_structure *, const void *, int32_t, int32_t, int32_t, double,
                                           pivoting_work *, pivoting_numeric *);
-typedef void pivoting_solve_kernel(const int32_t *, const pivoting_numeric *, lac_side, int, const void *, void *,
-                                   void *);
-static pivoting_scale_kernel *const pivoting_scale_kernels[] = TABLE(equilibrate);
+typedef void pivoting_solve_kernel(const pivoting_analysis *, const pivoting_numeric *, lac_side, int, const void *,
+                                   void *, void *);
+static pivoting_scale_kernel *const pivoting_scale_kernels[] = TABLE(pivoting_scale);
 static pivoting_column_kernel *const pivoting_column_kernels[] = TABLE(pivoting_column);
 static pivoting_solve_kernel *const pivoting_solve_kernels[] = TABLE(pivoting_solve);
 
@@ -34,6 +34,9 @@ void pivoting_forget(void *analysis) {
   if (!a) return;
   lac_free(a->order);
   lac_free(a->row_of);
+  lac_free(a->first);
+  lac_free(a->row_block);
+  lac_free(a->col_block);
   lac_free(a);
 }
 
@@ -65,64 +68,101 @@ done:
 
 // -- memory ----------------------------------------------------------------------------------------------------------
 
-bool pivoting_reserve(pivoting_triangle *triangle, int64_t count, size_t number_size) {
-  if (count <= triangle->capacity - triangle->count) return true;
-  int64_t capacity = triangle->count + count + triangle->capacity / 2;
-  int32_t *rows = lac_realloc(triangle->rows, (size_t)capacity * sizeof *rows);
-  if (rows) triangle->rows = rows;
-  void *values = lac_realloc(triangle->values, (size_t)capacity * number_size);
-  if (values) triangle->values = values;
-  if (rows && values) triangle->capacity = capacity;
-  return rows && values;
+bool pivoting_reserve(pivoting_index *index, void **values, int64_t count, size_t number_size) {
+  if (count <= index->capacity - index->count) return true;
+  int64_t capacity = index->count + count + index->capacity / 2;
+  int32_t *rows = lac_realloc(index->rows, (size_t)capacity * sizeof *rows);
+  if (rows) index->rows = rows;
+  void *larger = lac_realloc(*values, (size_t)capacity * number_size);
+  if (larger) *values = larger;
+  if (rows && larger) index->capacity = capacity;
+  return rows && larger;
 }
 
-static bool pivoting_triangle_init(pivoting_triangle *triangle, int32_t n, int64_t capacity, size_t number_size) {
-  triangle->capacity = capacity;
-  triangle->offsets = lac_calloc((size_t)n + 1, sizeof *triangle->offsets);
-  triangle->rows = lac_alloc((size_t)capacity * sizeof *triangle->rows);
-  triangle->values = lac_alloc((size_t)capacity * number_size);
-  return triangle->offsets && triangle->rows && triangle->values;
+static bool pivoting_index_init(pivoting_index *index, int32_t n, int64_t capacity) {
+  index->capacity = capacity;
+  index->offsets = lac_calloc((size_t)n + 1, sizeof *index->offsets);
+  index->rows = lac_alloc((size_t)capacity * sizeof *index->rows);
+  return index->offsets && index->rows;
 }
 
-static void pivoting_triangle_clear(pivoting_triangle *triangle) {
-  lac_free(triangle->offsets);
-  lac_free(triangle->rows);
-  lac_free(triangle->values);
+static void pivoting_index_clear(pivoting_index *index) {
+  lac_free(index->offsets);
+  lac_free(index->rows);
+}
+
+static void pivoting_shape_destroy(lac_object *object) {
+  pivoting_shape *shape = (pivoting_shape *)object;
+  pivoting_index_clear(&shape->l);
+  pivoting_index_clear(&shape->u);
+  pivoting_index_clear(&shape->below);
+  lac_free(shape->pivots);
+  lac_free(shape->place);
+  lac_free(shape);
+}
+
+static const lac_kind pivoting_shape_kind = {"pivoting_shape", pivoting_shape_destroy};
+
+static pivoting_shape *pivoting_shape_create(int32_t n, int64_t l_count, int64_t u_count, int64_t below_count) {
+  pivoting_shape *shape = lac_calloc(1, sizeof *shape);
+  if (!shape) return NULL;
+  lac_object_init(&shape->object, &pivoting_shape_kind);
+  shape->n = n;
+  shape->pivots = lac_alloc((size_t)n * sizeof *shape->pivots);
+  shape->place = lac_alloc((size_t)n * sizeof *shape->place);
+  bool has_l = pivoting_index_init(&shape->l, n, l_count), has_u = pivoting_index_init(&shape->u, n, u_count),
+       has_below = pivoting_index_init(&shape->below, n, below_count);
+  if (has_l && has_u && has_below && shape->pivots && shape->place) {
+    memset(shape->place, -1, (size_t)n * sizeof *shape->place);
+    return shape;
+  }
+  lac_object_release(shape);
+  return NULL;
 }
 
 void pivoting_destroy(void *numeric) {
   pivoting_numeric *f = numeric;
   if (!f) return;
-  pivoting_triangle_clear(&f->l);
-  pivoting_triangle_clear(&f->u);
+  lac_object_release(f->shape);
+  lac_free(f->l);
+  lac_free(f->u);
+  lac_free(f->below);
   lac_free(f->diagonal);
-  lac_free(f->pivots);
   lac_free(f->row_scale);
   lac_free(f->col_scale);
   lac_free(f);
 }
 
-pivoting_numeric *pivoting_create(const lac_structure *s, lac_dtype dtype, int64_t l_count, int64_t u_count) {
-  pivoting_numeric *f = lac_calloc(1, sizeof *f);
-  size_t n = (size_t)s->n, size = lac_dtype_size(dtype);
-  if (!f) return NULL;
-  f->dtype = dtype;
-  f->n = s->n;
-  f->smallest = 1;
-  f->diagonal = lac_alloc(n * size);
-  f->pivots = lac_alloc(n * sizeof *f->pivots);
-  f->row_scale = lac_alloc(n * size);
-  f->col_scale = lac_alloc(n * size);
-  bool has_l = pivoting_triangle_init(&f->l, s->n, l_count, size),
-       has_u = pivoting_triangle_init(&f->u, s->n, u_count, size);
-  if (has_l && has_u && f->diagonal && f->pivots && f->row_scale && f->col_scale) return f;
+// With the shape, which it takes over, and room for so many numbers.
+static pivoting_numeric *pivoting_create_in(pivoting_shape *shape, lac_dtype dtype, int64_t l_count, int64_t u_count) {
+  pivoting_numeric *f = shape ? lac_calloc(1, sizeof *f) : NULL;
+  size_t size = lac_dtype_size(dtype), line = shape ? (size_t)shape->n * size : 0;
+  if (!f) {
+    lac_object_release(shape);
+    return NULL;
+  }
+  *f = (pivoting_numeric){.dtype = dtype, .n = shape->n, .shape = shape, .smallest = 1, .weakest = 1};
+  f->l = lac_alloc((size_t)l_count * size);
+  f->u = lac_alloc((size_t)u_count * size);
+  f->below = lac_alloc((size_t)shape->below.capacity * size);
+  f->diagonal = lac_alloc(line);
+  f->row_scale = lac_alloc(line);
+  f->col_scale = lac_alloc(line);
+  if (f->l && f->u && f->below && f->diagonal && f->row_scale && f->col_scale) return f;
   pivoting_destroy(f);
   return NULL;
 }
 
+pivoting_numeric *pivoting_create(const pivoting_analysis *a, lac_dtype dtype, int64_t l_count, int64_t u_count) {
+  return pivoting_create_in(pivoting_shape_create(a->n, l_count, u_count, a->below), dtype, l_count, u_count);
+}
+
+pivoting_numeric *pivoting_create_like(const pivoting_numeric *like) {
+  return pivoting_create_in(lac_object_retain(like->shape), like->dtype, like->shape->l.count, like->shape->u.count);
+}
+
 static void pivoting_work_clear(pivoting_work *w) {
   lac_free(w->x);
-  lac_free(w->place);
   lac_free(w->mark);
   lac_free(w->path);
   lac_free(w->stack);
@@ -133,15 +173,13 @@ static void pivoting_work_clear(pivoting_work *w) {
 
 static bool pivoting_work_init(pivoting_work *w, size_t n, lac_dtype dtype) {
   w->x = lac_calloc(n, lac_dtype_size(dtype));
-  w->place = lac_alloc(n * sizeof *w->place);
   w->mark = lac_alloc(n * sizeof *w->mark);
   w->path = lac_alloc(n * sizeof *w->path);
   w->stack = lac_alloc(n * sizeof *w->stack);
   w->resume = lac_alloc(n * sizeof *w->resume);
   w->rest = lac_alloc(n * sizeof *w->rest);
   w->pruned = lac_alloc(n * sizeof *w->pruned);
-  if (!w->x || !w->place || !w->mark || !w->path || !w->stack || !w->resume || !w->rest || !w->pruned) return false;
-  memset(w->place, -1, n * sizeof *w->place);
+  if (!w->x || !w->mark || !w->path || !w->stack || !w->resume || !w->rest || !w->pruned) return false;
   memset(w->mark, -1, n * sizeof *w->mark);
   return true;
 }
@@ -170,25 +208,50 @@ static lac_status pivoting_explain(lac_status status, const pivoting_work *w, in
   return pivoting_fault(fault, status, "the matrix is structurally singular: no pivot is left for column %lld", column);
 }
 
-static lac_status pivoting_eliminate(const lac_direct_job *job, double tolerance, pivoting_work *w, pivoting_numeric *f,
-                                     lac_fault *fault) {
-  const lac_structure *s = job->structure;
+int32_t pivoting_scale(const lac_direct_job *job, pivoting_numeric *f) {
+  return pivoting_scale_kernels[f->dtype](job->structure, job->part, job->values, f->row_scale, f->col_scale);
+}
+
+static lac_status pivoting_columns(const lac_direct_job *job, double tolerance, pivoting_work *w, pivoting_numeric *f,
+                                   lac_fault *fault) {
   const pivoting_analysis *a = job->part;
   double since = 0;
-  int32_t zero_row = pivoting_scale_kernels[f->dtype](s, job->values, f->row_scale, f->col_scale);
+  w->row_block = a->row_block;
+  for (int32_t k = 0; k < f->n; k++) {
+    double before = f->shape->flops;
+    int32_t column = a->order[k], diagonal = a->row_of ? a->row_of[column] : column;
+    w->block = a->col_block ? a->col_block[column] : 0;
+    lac_status status =
+        pivoting_column_kernels[f->dtype](job->structure, job->values, column, diagonal, k, tolerance, w, f);
+    if (status != LAC_OK) return pivoting_explain(status, w, column, fault);
+    if (lac_stop_is_due(job->stop, f->shape->flops - before, &since)) return lac_fault_interrupted(fault);
+  }
+  return LAC_OK;
+}
+
+// Rows of the matrix become steps.
+static void pivoting_renumber(const pivoting_shape *shape, pivoting_index *index) {
+  for (int64_t p = 0; p < index->count; p++) index->rows[p] = shape->place[index->rows[p]];
+}
+
+static lac_status pivoting_eliminate(const lac_direct_job *job, double tolerance, pivoting_work *w, pivoting_numeric *f,
+                                     lac_fault *fault) {
+  int32_t zero_row = pivoting_scale(job, f);
   if (zero_row >= 0) {
     return pivoting_fault(fault, LAC_ERR_SINGULAR, "the matrix is singular: row %lld has only zeros, pivot 0",
                           zero_row);
   }
-  for (int32_t k = 0; k < f->n; k++) {
-    double before = f->flops;
-    int32_t column = a->order[k], diagonal = a->row_of ? a->row_of[column] : column;
-    lac_status status = pivoting_column_kernels[f->dtype](s, job->values, column, diagonal, k, tolerance, w, f);
-    if (status != LAC_OK) return pivoting_explain(status, w, column, fault);
-    if (lac_stop_is_due(job->stop, f->flops - before, &since)) return lac_fault_interrupted(fault);
-  }
-  for (int64_t p = 0; p < f->l.count; p++) f->l.rows[p] = w->place[f->l.rows[p]];
+  lac_status status = pivoting_columns(job, tolerance, w, f, fault);
+  if (status != LAC_OK) return status;
+  pivoting_renumber(f->shape, &f->shape->l);
+  pivoting_renumber(f->shape, &f->shape->below);
   return LAC_OK;
+}
+
+// Entries of a triangle, with some to spare where they are foreseen.
+static int64_t pivoting_guess(const lac_direct_job *job) {
+  const pivoting_analysis *a = job->part;
+  return a->nnz > 0 ? a->nnz / 2 + a->nnz / 10 + a->n : 2 * job->structure->nnz;
 }
 
 lac_status pivoting_factor_by(const lac_direct_job *job, double tolerance, void **numeric, lac_fault *fault) {
@@ -197,7 +260,7 @@ lac_status pivoting_factor_by(const lac_direct_job *job, double tolerance, void 
   if (status != LAC_OK) return status;
 
   pivoting_work w = {0};
-  pivoting_numeric *f = pivoting_create(structure, job->dtype, 2 * structure->nnz, 2 * structure->nnz);
+  pivoting_numeric *f = pivoting_create(job->part, job->dtype, pivoting_guess(job), pivoting_guess(job));
   if (!f || !pivoting_work_init(&w, (size_t)structure->n, job->dtype)) {
     status = pivoting_fault(fault, LAC_ERR_MEMORY, "out of memory: LU of %lld rows", structure->n);
   } else {
@@ -225,22 +288,25 @@ lac_status pivoting_solve(const void *analysis, const void *numeric, lac_side si
                           const void *b, void *x, void *work, lac_fault *fault) {
   (void)threads, (void)fault;
   const pivoting_numeric *f = numeric;
-  pivoting_solve_kernels[f->dtype](((const pivoting_analysis *)analysis)->order, f, side, width, b, x, work);
+  pivoting_solve_kernels[f->dtype](analysis, f, side, width, b, x, work);
   return LAC_OK;
 }
 
 int64_t pivoting_bytes(lac_dtype dtype, int32_t n, int64_t entries) {
   size_t size = lac_dtype_size(dtype);
-  return entries * (int64_t)(size + sizeof(int32_t)) + n * (int64_t)(3 * size + sizeof(int32_t) + 2 * sizeof(int64_t));
+  return entries * (int64_t)(size + sizeof(int32_t)) +
+         n * (int64_t)(3 * size + 2 * sizeof(int32_t) + 3 * sizeof(int64_t));
 }
 
 void pivoting_report(const void *analysis, const void *numeric, lac_finding *finding) {
   const pivoting_numeric *f = numeric;
   finding->ordering = ((const pivoting_analysis *)analysis)->ordering;
-  finding->nnz = f->l.count + f->u.count + f->n;
-  finding->bytes = pivoting_bytes(f->dtype, f->n, f->l.capacity + f->u.capacity);
-  finding->flops = 2 * f->flops * (lac_dtype_is_complex(f->dtype) ? 4 : 1);
+  const pivoting_shape *shape = f->shape;
+  finding->nnz = shape->l.count + shape->u.count + shape->below.count + f->n;
+  finding->bytes = pivoting_bytes(f->dtype, f->n, shape->l.capacity + shape->u.capacity + shape->below.capacity);
+  finding->flops = 2 * shape->flops * (lac_dtype_is_complex(f->dtype) ? 4 : 1);
   finding->growth = f->growth;
+  finding->weakest = f->weakest;
   finding->is_rough = f->is_rough;
   finding->smallest = f->smallest;
   finding->where = f->where;

@@ -11,39 +11,53 @@ typedef struct pivoting_analysis {
   int32_t n;
   int32_t *order;        // the column of A that is eliminated k-th
   int32_t *row_of;       // the row that shall be the pivot of a column where it can; NULL: that of its number
+  int32_t blocks;        // on the diagonal that are eliminated each by itself; what stands below them stays as it is
+  int32_t *first;        // blocks + 1: the step at which each begins
+  int32_t *row_block;    // n: which one a row of A is in; NULL: there is one
+  int32_t *col_block;    // n: and a column
+  int64_t below;         // entries below the blocks
   const char *ordering;  // that was taken; NULL: the one that was asked for
   int64_t nnz;           // of both triangles, and multiply-adds, where pivots stay on the diagonal; 0: not known
   double flops;
   _Atomic bool is_weak;  // pivots that were taken from the diagonal too readily let numbers grow
 } pivoting_analysis;
 
-/// A triangle by columns that grows at its end. Numbers are of the factor's dtype.
-typedef struct pivoting_triangle {
+/// Places of numbers by columns, that grow at their end.
+typedef struct pivoting_index {
   int64_t *offsets;
   int32_t *rows;
-  void *values;
   int64_t count, capacity;
-} pivoting_triangle;
+} pivoting_index;
+
+/// Where the numbers of a factor stand. Factors with the same pivots hold it together.
+typedef struct pivoting_shape {
+  lac_object object;
+  int32_t n;
+  pivoting_index l;      // strictly lower, unit diagonal
+  pivoting_index u;      // strictly upper
+  pivoting_index below;  // the blocks: numbers of the matrix
+  int32_t *pivots;       // the row of A that is eliminated k-th
+  int32_t *place;        // the step of each row; -1: not yet
+  double flops;          // multiply-adds
+} pivoting_shape;
 
 typedef struct pivoting_numeric {
   lac_dtype dtype;
   int32_t n;
-  pivoting_triangle l;  // strictly lower, unit diagonal
-  pivoting_triangle u;  // strictly upper
-  void *diagonal;       // of U
-  int32_t *pivots;      // the row of A that is eliminated k-th
-  void *row_scale;      // real powers of two that bring the largest number of every row and column near 1:
-  void *col_scale;      // what is factored is R A C
-  double flops;         // multiply-adds
-  double smallest;      // pivot, of a column whose largest number is near 1
+  pivoting_shape *shape;  // held
+  void *l, *u, *below;    // numbers
+  void *diagonal;         // of U
+  void *row_scale;        // real powers of two that bring the largest number of every row and column of a block near 1:
+  void *col_scale;        // what is factored is R A C
+  double smallest;        // pivot, of a column whose largest number is near 1
   int64_t where;
-  double growth;  // the largest number that was met below the diagonal; those of R A C are near 1
-  bool is_rough;  // as of lac_finding
+  double growth;   // the largest number that was met below the diagonal; those of R A C are near 1
+  double weakest;  // the smallest pivot relative to the largest number that its column came to
+  bool is_rough;   // as of lac_finding
 } pivoting_numeric;
 
 typedef struct pivoting_work {
   void *x;          // the column in hand, by rows of A
-  int32_t *place;   // the step at which a row became pivot, or -1
   int32_t *mark;    // == k: the row is in the column's structure
   int32_t *path;    // steps that update the column, in order, at its end
   int32_t *stack;   // of the search
@@ -51,11 +65,31 @@ typedef struct pivoting_work {
   int32_t *rest;    // rows of the column that are not pivots yet
   int64_t *pruned;  // where the search may stop in each column of L
   int32_t rest_count;
+  const int32_t *row_block;  // as of the analysis
+  int32_t block;             // that is eliminated
 } pivoting_work;
 
-/// With room for so many entries of L and U; NULL: there is no memory. And its end, which accepts NULL.
-pivoting_numeric *pivoting_create(const lac_structure *structure, lac_dtype dtype, int64_t l_count, int64_t u_count);
+/// With room for so many entries of L and U, or in the shape that is given; NULL: there is no memory. And its end, which
+/// accepts NULL.
+pivoting_numeric *pivoting_create(const pivoting_analysis *analysis, lac_dtype dtype, int64_t l_count, int64_t u_count);
+pivoting_numeric *pivoting_create_like(const pivoting_numeric *like);
 void pivoting_destroy(void *numeric);
+
+/// Multipliers up to one over the first are taken where pivots are foreseen; numbers that grow cost digits: from the
+/// second on of what is not refined, from the third on too many.
+static const double PIVOTING_READY = 1e-3, PIVOTING_ROUGH = 32, PIVOTING_GROWTH = 1e6;
+
+/// What the pivot of a column tells: `most` is the largest number that it was chosen from, `above` that of U's column.
+static inline void pivoting_note(pivoting_numeric *f, int32_t column, double size, double most, double above) {
+  double around = most > above ? most : above;
+  if (around < 1) around = 1;
+  if (size < f->smallest) f->smallest = size, f->where = column;
+  if (most > f->growth) f->growth = most;
+  if (size < f->weakest * around) f->weakest = size / around;
+}
+
+/// R and C, of each block by itself. Returns a row that has only zeros there, or -1.
+int32_t pivoting_scale(const lac_direct_job *job, pivoting_numeric *f);
 
 /// With pivots that are at least `tolerance` of the largest candidate where they are on the diagonal.
 lac_status pivoting_factor_by(const lac_direct_job *job, double tolerance, void **numeric, lac_fault *fault);
@@ -63,14 +97,15 @@ lac_status pivoting_factor_by(const lac_direct_job *job, double tolerance, void 
 /// With the pivots of job->like: pivoting_lu_again.c.
 lac_status pivoting_factor_again(const lac_direct_job *job, void **numeric, lac_fault *fault);
 
-/// Room for `count` more entries.
-bool pivoting_reserve(pivoting_triangle *triangle, int64_t count, size_t number_size);
+/// Room for `count` more entries and their numbers.
+bool pivoting_reserve(pivoting_index *index, void **values, int64_t count, size_t number_size);
 
 /// The structure of column k: path[return value .. n - 1] are the steps that update it, rest the rows below. See
 /// pivoting_lu_reach.c.
-int32_t pivoting_reach(const lac_structure *a, int32_t column, int32_t k, const pivoting_triangle *l, pivoting_work *w);
+int32_t pivoting_reach(const lac_structure *a, int32_t column, int32_t k, const pivoting_shape *shape,
+                       pivoting_work *w);
 
-/// Of a factor with so many entries.
+/// Of a factor with so many entries, those below the blocks too.
 int64_t pivoting_bytes(lac_dtype dtype, int32_t n, int64_t entries);
 
 /// Slots of the table, which LU of short columns shares (column_lu.c); the last two: pivoting_lu_inverse.c.

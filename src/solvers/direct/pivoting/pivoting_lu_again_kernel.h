@@ -3,38 +3,62 @@
 
 #include "solvers/direct/pivoting/eliminate_column_kernel.h"
 
-// x -= L(:, j) x_j for the steps j of column k, in their order, which become its column of U.
-static void FN(again_update)(int32_t k, pivoting_numeric *f, T *x) {
-  T *l = f->l.values, *u = f->u.values;
-  for (int64_t p = f->u.offsets[k]; p < f->u.offsets[k + 1]; p++) {
-    int32_t j = f->u.rows[p];
-    T value = x[j];
-    x[j] = 0;
-    u[p] = value;
-    int64_t begin = f->l.offsets[j];
-    FN(column_take)(f->l.offsets[j + 1] - begin, f->l.rows + begin, l + begin, value, x);
+// The column by steps, scaled: into x, and what stands below its block, which ends before step `end`, to where it stays.
+static inline void FN(again_read)(const lac_structure *s, const T *a, int32_t column, int32_t k, int32_t end, T *x,
+                                  pivoting_numeric *f) {
+  const REAL *row_scale = f->row_scale, scale = ((const REAL *)f->col_scale)[column];
+  const int32_t *place = f->shape->place;
+  T *below = (T *)f->below + f->shape->below.offsets[k];
+  for (int64_t q = s->t_offsets[column]; q < s->t_offsets[column + 1]; q++) {
+    int32_t row = s->t_rows[q], step = place[row];
+    T value = a[s->t_slots[q]] * row_scale[row] * scale;
+    if (step < end) {
+      x[step] = value;
+    } else {
+      *below++ = value;
+    }
   }
 }
 
-// Column k of L and U. False: its pivot is zero or not finite.
-static bool FN(again_column)(const lac_structure *s, const void *values, int32_t column, int32_t k,
-                             const int32_t *place, void *work, pivoting_numeric *f) {
-  const T *a = values;
-  T *x = work, *l = f->l.values, *diagonal = f->diagonal;
-  const REAL *row_scale = f->row_scale, *col_scale = f->col_scale;
-  for (int64_t q = s->t_offsets[column]; q < s->t_offsets[column + 1]; q++) {
-    x[place[s->t_rows[q]]] = a[s->t_slots[q]] * row_scale[s->t_rows[q]] * col_scale[column];
+// x -= L(:, j) x_j for the steps j of column k, in their order, which become its column of U. Returns the largest number
+// of that.
+static inline double FN(again_update)(int32_t k, pivoting_numeric *f, T *x) {
+  const pivoting_index *lower = &f->shape->l, *upper = &f->shape->u;
+  const T *l = f->l;
+  T *u = f->u;
+  double largest = 0;
+  for (int64_t p = upper->offsets[k]; p < upper->offsets[k + 1]; p++) {
+    int32_t j = upper->rows[p];
+    T value = x[j];
+    double size = FN(size)(value);
+    x[j] = 0;
+    u[p] = value;
+    if (size > largest) largest = size;
+    int64_t begin = lower->offsets[j];
+    FN(column_take)(lower->offsets[j + 1] - begin, lower->rows + begin, l + begin, value, x);
   }
-  FN(again_update)(k, f, x);
+  return largest;
+}
+
+// Column k of L and U. False: its pivot is zero, not finite, or less than `tolerance` of what it eliminates.
+static bool FN(again_column)(const lac_structure *s, const void *values, int32_t column, int32_t k, int32_t end,
+                             double tolerance, void *work, pivoting_numeric *f) {
+  const pivoting_index *lower = &f->shape->l;
+  T *x = work, *l = f->l, *diagonal = f->diagonal;
+  FN(again_read)(s, values, column, k, end, x, f);
+  double above = FN(again_update)(k, f, x), size = FN(size)(x[k]), most = size;
   T pivot = x[k];
-  double size = FN(size)(pivot);
+  for (int64_t q = lower->offsets[k]; q < lower->offsets[k + 1]; q++) {
+    double candidate = FN(size)(x[lower->rows[q]]);
+    if (candidate > most) most = candidate;
+  }
   x[k] = 0;
-  if (!(size > 0) || !isfinite(size)) return false;
-  if (size < f->smallest) f->smallest = size, f->where = column;
+  if (!(size > 0 && size >= tolerance * most) || !isfinite(most)) return false;
+  pivoting_note(f, column, size, most, above);
   diagonal[k] = pivot;
-  for (int64_t q = f->l.offsets[k]; q < f->l.offsets[k + 1]; q++) {
-    l[q] = FN(div)(x[f->l.rows[q]], pivot);
-    x[f->l.rows[q]] = 0;
+  for (int64_t q = lower->offsets[k]; q < lower->offsets[k + 1]; q++) {
+    l[q] = FN(div)(x[lower->rows[q]], pivot);
+    x[lower->rows[q]] = 0;
   }
   return true;
 }

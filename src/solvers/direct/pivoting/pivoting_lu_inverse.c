@@ -53,7 +53,7 @@ lac_status pivoting_logdet(const void *analysis, const void *numeric, lac_polar 
   lac_status status = column && seen ? LAC_OK : LAC_ERR_MEMORY;
 
   if (status == LAC_OK) {
-    for (int32_t k = 0; k < f->n; k++) column[f->pivots[k]] = order[k];
+    for (int32_t k = 0; k < f->n; k++) column[f->shape->pivots[k]] = order[k];
     pivoting_multiply_kernels[f->dtype](f, &det);
     if (lac_permutation_is_odd(f->n, column, seen)) lac_determinant_negate(&det);
     *out = lac_determinant_log(&det);
@@ -72,7 +72,7 @@ static void pivoting_fill_clear(pivoting_fill *x) {
 }
 
 static bool pivoting_fill_allocate(const pivoting_numeric *f, pivoting_fill *x) {
-  size_t n = (size_t)f->n, count = (size_t)(f->l.count + f->u.count) + n, size = lac_dtype_size(f->dtype);
+  size_t n = (size_t)f->n, count = (size_t)(f->shape->l.count + f->shape->u.count) + n, size = lac_dtype_size(f->dtype);
   x->n = f->n;
   x->offsets = lac_calloc(n + 1, sizeof *x->offsets);
   x->rows = lac_alloc(count * sizeof *x->rows);
@@ -91,12 +91,12 @@ static bool pivoting_fill_allocate(const pivoting_numeric *f, pivoting_fill *x) 
 
 // Where columns and rows of F begin, and its diagonal.
 static void pivoting_fill_count(const pivoting_numeric *f, pivoting_fill *x) {
-  for (int64_t p = 0; p < f->l.count; p++) x->t_offsets[f->l.rows[p] + 1]++;
-  for (int64_t p = 0; p < f->u.count; p++) x->t_offsets[f->u.rows[p] + 1]++;
+  for (int64_t p = 0; p < f->shape->l.count; p++) x->t_offsets[f->shape->l.rows[p] + 1]++;
+  for (int64_t p = 0; p < f->shape->u.count; p++) x->t_offsets[f->shape->u.rows[p] + 1]++;
   for (int32_t k = 0; k < x->n; k++) {
     x->t_offsets[k + 1] += x->t_offsets[k] + 1;
-    x->offsets[k + 1] = f->u.offsets[k + 1] + f->l.offsets[k + 1] + k + 1;
-    x->at_diagonal[k] = x->offsets[k] + f->u.offsets[k + 1] - f->u.offsets[k];
+    x->offsets[k + 1] = f->shape->u.offsets[k + 1] + f->shape->l.offsets[k + 1] + k + 1;
+    x->at_diagonal[k] = x->offsets[k] + f->shape->u.offsets[k + 1] - f->shape->u.offsets[k];
   }
   memset(x->target, -1, (size_t)x->n * sizeof *x->target);
 }
@@ -105,7 +105,7 @@ static bool pivoting_steps(const pivoting_numeric *f, const int32_t *order, int3
   *row_step = lac_alloc((size_t)f->n * sizeof **row_step);
   *col_step = lac_alloc((size_t)f->n * sizeof **col_step);
   if (!*row_step || !*col_step) return false;
-  for (int32_t k = 0; k < f->n; k++) (*row_step)[f->pivots[k]] = k, (*col_step)[order[k]] = k;
+  for (int32_t k = 0; k < f->n; k++) (*row_step)[f->shape->pivots[k]] = k, (*col_step)[order[k]] = k;
   return true;
 }
 
@@ -141,6 +141,6 @@ lac_status pivoting_selected_inverse(const lac_structure *structure, const void 
   if (is_over) return lac_fault_interrupted(fault);
   if (fits) return LAC_OK;
   snprintf(fault->text, sizeof fault->text, "out of memory: the inverse on %lld entries of L and U",
-           (long long)f->l.count + f->u.count + f->n);
+           (long long)f->shape->l.count + f->shape->u.count + f->n);
   return LAC_ERR_MEMORY;
 }

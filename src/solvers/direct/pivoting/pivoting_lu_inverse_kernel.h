@@ -19,12 +19,14 @@ static void FN(pivoting_put)(pivoting_fill *x, int32_t row, int32_t column, T va
 }
 
 static void FN(pivoting_copy)(const pivoting_numeric *f, pivoting_fill *x) {
-  const T *l = f->l.values, *u = f->u.values, *diagonal = f->diagonal, *z = x->z;
+  const T *l = f->l, *u = f->u, *diagonal = f->diagonal, *z = x->z;
   memcpy(x->t_after, x->t_offsets, (size_t)x->n * sizeof *x->t_after);
   for (int32_t j = 0; j < x->n; j++) {
-    for (int64_t p = f->u.offsets[j]; p < f->u.offsets[j + 1]; p++) FN(pivoting_put)(x, f->u.rows[p], j, u[p]);
+    for (int64_t p = f->shape->u.offsets[j]; p < f->shape->u.offsets[j + 1]; p++)
+      FN(pivoting_put)(x, f->shape->u.rows[p], j, u[p]);
     FN(pivoting_put)(x, j, j, diagonal[j]);
-    for (int64_t p = f->l.offsets[j]; p < f->l.offsets[j + 1]; p++) FN(pivoting_put)(x, f->l.rows[p], j, l[p]);
+    for (int64_t p = f->shape->l.offsets[j]; p < f->shape->l.offsets[j + 1]; p++)
+      FN(pivoting_put)(x, f->shape->l.rows[p], j, l[p]);
   }
   for (int32_t i = 0; i < x->n; i++) {
     for (int64_t q = x->t_offsets[i]; q < x->t_offsets[i + 1]; q++) {
@@ -101,7 +103,7 @@ static void FN(pivoting_invert_step)(pivoting_fill *x, int32_t j) {
   z[below - 1] = FN(div)((T)corner, pivot);
 }
 
-// (A^-1)(j, i) = c_j z_ji r_i into the slot of a_ij, whose steps are those of row i and column j.
+// (A^-1)(j, i) = c_j z_ji r_i into the slot of a_ij, whose steps are those of row i and column j; 0 below the blocks.
 static void FN(pivoting_inverse_store)(const lac_structure *s, const pivoting_numeric *f, const int32_t *row_step,
                                        const int32_t *col_step, const pivoting_fill *x, void *values) {
   const REAL *row_scale = f->row_scale, *col_scale = f->col_scale;
@@ -110,7 +112,8 @@ static void FN(pivoting_inverse_store)(const lac_structure *s, const pivoting_nu
     for (int64_t p = s->offsets[i]; p < s->offsets[i + 1]; p++) {
       int32_t j = s->columns[p], k = col_step[j];
       int64_t at = lac_search_i32(x->rows, x->offsets[k], x->offsets[k + 1], row_step[i]);
-      ((T *)values)[p] = FN(rescale)(z[at], (double)row_scale[i], (double)col_scale[j]);
+      bool is_inside = at < x->offsets[k + 1] && x->rows[at] == row_step[i];
+      ((T *)values)[p] = is_inside ? FN(rescale)(z[at], (double)row_scale[i], (double)col_scale[j]) : 0;
     }
   }
 }

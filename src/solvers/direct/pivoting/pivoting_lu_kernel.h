@@ -5,33 +5,56 @@
 #include "solvers/direct/dense/substitute_kernel.h"
 #include "solvers/direct/pivoting/eliminate_column_kernel.h"
 
-// x = L^-1 a for the column in hand, scaled; the steps of the path in their order, which become a column of U.
-static void FN(pivoting_update)(const lac_structure *s, const T *a, int32_t column, int32_t top, const pivoting_work *w,
-                                pivoting_numeric *f) {
-  T *x = w->x, *l = f->l.values, *u = f->u.values;
+static int32_t FN(pivoting_scale)(const lac_structure *s, const pivoting_analysis *a, const void *values, void *rows,
+                                  void *columns) {
+  if (!a->row_block) return FN(equilibrate)(s, values, rows, columns);
+  return FN(equilibrate_parts)(s, values, a->row_block, a->col_block, rows, columns);
+}
+
+// The column in hand, scaled: into x, and what stands below its block to where it stays.
+static void FN(pivoting_read)(const lac_structure *s, const T *a, int32_t column, const pivoting_work *w,
+                              pivoting_numeric *f) {
+  T *x = w->x, *kept = f->below;
+  pivoting_index *below = &f->shape->below;
   const REAL *row_scale = f->row_scale, scale = ((const REAL *)f->col_scale)[column];
-  int64_t products = 0;
   for (int64_t q = s->t_offsets[column]; q < s->t_offsets[column + 1]; q++) {
     int32_t row = s->t_rows[q];
-    x[row] = a[s->t_slots[q]] * row_scale[row] * scale;
+    T value = a[s->t_slots[q]] * row_scale[row] * scale;
+    if (w->row_block && w->row_block[row] != w->block) {
+      below->rows[below->count] = row;
+      kept[below->count++] = value;
+    } else {
+      x[row] = value;
+    }
   }
+}
+
+// x = L^-1 a; the steps of the path in their order, which become a column of U. Returns the largest number of that.
+static double FN(pivoting_update)(int32_t top, const pivoting_work *w, pivoting_numeric *f) {
+  pivoting_shape *shape = f->shape;
+  T *x = w->x, *l = f->l, *u = f->u;
+  int64_t products = 0;
+  double largest = 0;
   for (int32_t t = top; t < f->n; t++) {
-    int32_t j = w->path[t], row = f->pivots[j];
+    int32_t j = w->path[t], row = shape->pivots[j];
     T value = x[row];
+    double size = FN(size)(value);
     x[row] = 0;
-    int64_t begin = f->l.offsets[j], length = f->l.offsets[j + 1] - begin;
-    FN(column_take)(length, f->l.rows + begin, l + begin, value, x);
+    if (size > largest) largest = size;
+    int64_t begin = shape->l.offsets[j], length = shape->l.offsets[j + 1] - begin;
+    FN(column_take)(length, shape->l.rows + begin, l + begin, value, x);
     products += length;
-    f->u.rows[f->u.count] = j;
-    u[f->u.count++] = value;
+    shape->u.rows[shape->u.count] = j;
+    u[shape->u.count++] = value;
   }
-  f->flops += (double)products;
+  shape->flops += (double)products;
+  return largest;
 }
 
 // The row to eliminate with: the largest number, or the diagonal where it is not much smaller. -1: all are zero. The
-// largest of all tells how numbers grow.
+// largest of all is told.
 static int32_t FN(pivoting_choose)(const pivoting_work *w, int32_t diagonal, double tolerance, double *size,
-                                   double *growth) {
+                                   double *most) {
   const T *x = w->x;
   int32_t pivot = -1;
   double largest = 0, own = -1;
@@ -41,7 +64,7 @@ static int32_t FN(pivoting_choose)(const pivoting_work *w, int32_t diagonal, dou
     if (row == diagonal) own = candidate;
     if (candidate > largest) largest = candidate, pivot = row;
   }
-  if (largest > *growth) *growth = largest;
+  *most = largest;
   if (own > 0 && own >= tolerance * largest) largest = own, pivot = diagonal;
   *size = largest;
   return isfinite(largest) ? pivot : -1;
@@ -49,13 +72,14 @@ static int32_t FN(pivoting_choose)(const pivoting_work *w, int32_t diagonal, dou
 
 // Column k of L: what is left of x, over the pivot.
 static void FN(pivoting_divide)(int32_t pivot_row, int32_t k, const pivoting_work *w, pivoting_numeric *f) {
-  T *x = w->x, *l = f->l.values, pivot = x[pivot_row];
+  pivoting_index *index = &f->shape->l;
+  T *x = w->x, *l = f->l, pivot = x[pivot_row];
   ((T *)f->diagonal)[k] = pivot;
   for (int32_t t = 0; t < w->rest_count; t++) {
     int32_t row = w->rest[t];
     if (row != pivot_row) {
-      f->l.rows[f->l.count] = row;
-      l[f->l.count++] = FN(div)(x[row], pivot);
+      index->rows[index->count] = row;
+      l[index->count++] = FN(div)(x[row], pivot);
     }
     x[row] = 0;
   }
@@ -63,17 +87,18 @@ static void FN(pivoting_divide)(int32_t pivot_row, int32_t k, const pivoting_wor
 
 // Bring the rows of column j that are pivots to its front, so that searches need not pass the others.
 static void FN(pivoting_partition)(int32_t j, const pivoting_work *w, pivoting_numeric *f) {
-  T *l = f->l.values;
-  int64_t front = f->l.offsets[j], back = f->l.offsets[j + 1];
+  T *l = f->l;
+  int32_t *rows = f->shape->l.rows;
+  int64_t front = f->shape->l.offsets[j], back = f->shape->l.offsets[j + 1];
   while (front < back) {
-    if (w->place[f->l.rows[front]] >= 0) {
+    if (f->shape->place[rows[front]] >= 0) {
       front++;
       continue;
     }
     back--;
-    int32_t row = f->l.rows[front];
+    int32_t row = rows[front];
     T value = l[front];
-    f->l.rows[front] = f->l.rows[back], f->l.rows[back] = row;
+    rows[front] = rows[back], rows[back] = row;
     l[front] = l[back], l[back] = value;
   }
   w->pruned[j] = front;
@@ -81,11 +106,12 @@ static void FN(pivoting_partition)(int32_t j, const pivoting_work *w, pivoting_n
 
 // After step k, whose pivot was `pivot_row`: columns of L that met it both ways are pruned.
 static void FN(pivoting_prune)(int32_t pivot_row, int32_t top, const pivoting_work *w, pivoting_numeric *f) {
+  const pivoting_index *l = &f->shape->l;
   for (int32_t t = top; t < f->n; t++) {
     int32_t j = w->path[t];
-    if (w->pruned[j] != f->l.offsets[j + 1]) continue;
-    for (int64_t p = f->l.offsets[j]; p < f->l.offsets[j + 1]; p++) {
-      if (f->l.rows[p] != pivot_row) continue;
+    if (w->pruned[j] != l->offsets[j + 1]) continue;
+    for (int64_t p = l->offsets[j]; p < l->offsets[j + 1]; p++) {
+      if (l->rows[p] != pivot_row) continue;
       FN(pivoting_partition)(j, w, f);
       break;
     }
@@ -95,20 +121,24 @@ static void FN(pivoting_prune)(int32_t pivot_row, int32_t top, const pivoting_wo
 // One column.
 static lac_status FN(pivoting_column)(const lac_structure *s, const void *values, int32_t column, int32_t diagonal,
                                       int32_t k, double tolerance, pivoting_work *w, pivoting_numeric *f) {
-  int32_t top = pivoting_reach(s, column, k, &f->l, w);
-  double size;
+  pivoting_shape *shape = f->shape;
+  int32_t top = pivoting_reach(s, column, k, shape, w);
+  double size, most, above;
 
-  if (!pivoting_reserve(&f->u, f->n - top, sizeof(T)) || !pivoting_reserve(&f->l, w->rest_count, sizeof(T)))
+  if (!pivoting_reserve(&shape->u, &f->u, f->n - top, sizeof(T)) ||
+      !pivoting_reserve(&shape->l, &f->l, w->rest_count, sizeof(T)))
     return LAC_ERR_MEMORY;
-  FN(pivoting_update)(s, values, column, top, w, f);
-  int32_t row = FN(pivoting_choose)(w, diagonal, tolerance, &size, &f->growth);
+  FN(pivoting_read)(s, values, column, w, f);
+  above = FN(pivoting_update)(top, w, f);
+  int32_t row = FN(pivoting_choose)(w, diagonal, tolerance, &size, &most);
   if (row < 0) return isfinite(size) ? LAC_ERR_SINGULAR : LAC_ERR_NONFINITE;
-  if (size < f->smallest) f->smallest = size, f->where = column;
-  f->pivots[k] = row;
-  w->place[row] = k;
+  pivoting_note(f, column, size, most, above);
+  shape->pivots[k] = row;
+  shape->place[row] = k;
   FN(pivoting_divide)(row, k, w, f);
-  f->l.offsets[k + 1] = w->pruned[k] = f->l.count;
-  f->u.offsets[k + 1] = f->u.count;
+  shape->l.offsets[k + 1] = w->pruned[k] = shape->l.count;
+  shape->u.offsets[k + 1] = shape->u.count;
+  shape->below.offsets[k + 1] = shape->below.count;
   FN(pivoting_prune)(row, top, w, f);
   return LAC_OK;
 }
@@ -129,33 +159,56 @@ static inline __attribute__((always_inline)) void FN(pivoting_store)(int32_t n, 
   }
 }
 
-static inline __attribute__((always_inline)) void FN(pivoting_block)(const int32_t *order, const pivoting_numeric *f,
-                                                                     lac_side side, const int width, const T *b, T *x,
-                                                                     T *work) {
-  const pivoting_triangle *l = &f->l, *u = &f->u;
-  if (side == LAC_T) {
-    FN(pivoting_load)(f->n, order, f->col_scale, width, b, work);
-    FN(upper_t)(f->n, u->offsets, u->rows, u->values, f->diagonal, width, work);
-    FN(lower_t)(f->n, l->offsets, l->rows, l->values, false, width, work);
-    FN(pivoting_store)(f->n, f->pivots, f->row_scale, width, work, x);
-  } else {
-    FN(pivoting_load)(f->n, f->pivots, f->row_scale, width, b, work);
-    FN(lower)(f->n, l->offsets, l->rows, l->values, width, work);
-    FN(upper)(f->n, u->offsets, u->rows, u->values, f->diagonal, width, work);
-    FN(pivoting_store)(f->n, order, f->col_scale, width, work, x);
+// Block after block: its own system, then what it contributes to those below.
+static inline __attribute__((always_inline)) void FN(pivoting_forward)(const pivoting_analysis *a,
+                                                                       const pivoting_numeric *f, const int width,
+                                                                       T *x) {
+  const pivoting_index *l = &f->shape->l, *u = &f->shape->u, *below = &f->shape->below;
+  for (int32_t b = 0; b < (a->row_block ? a->blocks : 1); b++) {
+    int32_t begin = a->row_block ? a->first[b] : 0, end = a->row_block ? a->first[b + 1] : f->n;
+    FN(lower)(begin, end, l->offsets, l->rows, f->l, width, x);
+    FN(upper)(begin, end, u->offsets, u->rows, f->u, f->diagonal, width, x);
+    if (a->row_block) FN(lower)(begin, end, below->offsets, below->rows, f->below, width, x);
   }
 }
 
-static void FN(pivoting_solve)(const int32_t *order, const pivoting_numeric *f, lac_side side, int width, const void *b,
-                               void *x, void *work) {
+// The same of the transpose, from the last block to the first.
+static inline __attribute__((always_inline)) void FN(pivoting_backward)(const pivoting_analysis *a,
+                                                                        const pivoting_numeric *f, const int width,
+                                                                        T *x) {
+  const pivoting_index *l = &f->shape->l, *u = &f->shape->u, *below = &f->shape->below;
+  for (int32_t b = a->row_block ? a->blocks - 1 : 0; b >= 0; b--) {
+    int32_t begin = a->row_block ? a->first[b] : 0, end = a->row_block ? a->first[b + 1] : f->n;
+    if (a->row_block) FN(lower_t)(begin, end, below->offsets, below->rows, f->below, false, width, x);
+    FN(upper_t)(begin, end, u->offsets, u->rows, f->u, f->diagonal, width, x);
+    FN(lower_t)(begin, end, l->offsets, l->rows, f->l, false, width, x);
+  }
+}
+
+static inline __attribute__((always_inline)) void FN(pivoting_block)(const pivoting_analysis *a,
+                                                                     const pivoting_numeric *f, lac_side side,
+                                                                     const int width, const T *b, T *x, T *work) {
+  if (side == LAC_T) {
+    FN(pivoting_load)(f->n, a->order, f->col_scale, width, b, work);
+    FN(pivoting_backward)(a, f, width, work);
+    FN(pivoting_store)(f->n, f->shape->pivots, f->row_scale, width, work, x);
+  } else {
+    FN(pivoting_load)(f->n, f->shape->pivots, f->row_scale, width, b, work);
+    FN(pivoting_forward)(a, f, width, work);
+    FN(pivoting_store)(f->n, a->order, f->col_scale, width, work, x);
+  }
+}
+
+static void FN(pivoting_solve)(const pivoting_analysis *a, const pivoting_numeric *f, lac_side side, int width,
+                               const void *b, void *x, void *work) {
   switch (width) {
     case 1:
-      FN(pivoting_block)(order, f, side, 1, b, x, work);
+      FN(pivoting_block)(a, f, side, 1, b, x, work);
       break;
     case LAC_BLOCK_WIDTH:
-      FN(pivoting_block)(order, f, side, LAC_BLOCK_WIDTH, b, x, work);
+      FN(pivoting_block)(a, f, side, LAC_BLOCK_WIDTH, b, x, work);
       break;
     default:
-      FN(pivoting_block)(order, f, side, width, b, x, work);
+      FN(pivoting_block)(a, f, side, width, b, x, work);
   }
 }

@@ -34,7 +34,11 @@ lac_status lac_front_analyse(lac_context *ctx, const lac_structure *structure, l
   a->ordering = ordering;
   if (structure->is_symmetric || structure->diagonals == structure->n) {
     LAC_TRY(lac_outline_get(ctx, structure, ordering, &outline));
-    LAC_TRY(lac_supernodes_create_outlined(ctx, structure, outline, &a->plain));
+    if (outline->form) {  // of its blocks, and not of the whole
+      LAC_TRY(lac_supernodes_create(ctx, structure, NULL, ordering, &a->plain));
+    } else {
+      LAC_TRY(lac_supernodes_create_outlined(ctx, structure, outline, &a->plain));
+    }
   }
   *bytes = (int64_t)sizeof *a + (a->plain ? lac_supernodes_bytes(a->plain) : 0);
   *part = a, a = NULL;
