@@ -192,7 +192,10 @@ static void coordinates_are_of_all_nodes(lac_context *ctx) {
   int64_t side = 14, nodes = side * side;
   ref at = ref_new(&(lac_meta){.dtype = LAC_F64, .ndim = 2, .shape = {nodes, 2}});
   ref other = ref_new(&(lac_meta){.dtype = LAC_F64, .ndim = 2, .shape = {nodes + 3, 2}});
-  for (int64_t p = 0; p < nodes; ++p) at.x[2 * p] = (double)(p % side), at.x[2 * p + 1] = (double)(p / side);
+  for (int64_t p = 0; p < nodes; ++p) {
+    int64_t line = p / side;
+    at.x[2 * p] = (double)(p % side), at.x[2 * p + 1] = (double)line;
+  }
   CHECK_OK(ref_upload(ctx, &at, &x));
   CHECK_OK(ref_upload(ctx, &other, &more));
   case_open(ctx, &s, TABLE, &h.c, LAC_WIDTH_AUTO, 1, true);

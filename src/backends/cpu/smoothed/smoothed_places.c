@@ -13,6 +13,8 @@
 
 #include "backends/cpu/smoothed/smoothed.h"
 
+enum { PLACES_SAMPLES = 512 };  // rows that are looked at first
+
 typedef struct places_job {
   const cpu_sparse *a;
   const void *values;
@@ -37,6 +39,17 @@ static const cpu_part places_same[4][4] = TABLE_INDEXED(places_same);
 static const cpu_part places_nodes[4][4] = TABLE_INDEXED(places_nodes);
 static const cpu_part spread_offsets[4][4] = TABLE_INDEXED(spread_offsets);
 static const cpu_part spread_columns[4][4] = TABLE_INDEXED(spread_columns);
+
+/// Whether runs are to be expected: most matrices of single unknowns have none in the rows that are looked at.
+static bool places_are_likely(const places_job *j, int64_t most) {
+  int64_t rows = j->a->rows, step = rows / PLACES_SAMPLES + 1, looked = 0, runs = 0;
+  for (int64_t i = 0; i < rows; i += step, ++looked) {
+    int64_t end = i + most < rows ? i + most : rows;
+    places_same[LAC_F64][j->a->width](j, i, end);
+    runs += memchr(j->same + i, 1, (size_t)(end - i)) != NULL;
+  }
+  return 2 * runs > looked;
+}
 
 /// The end of the run that begins with a row.
 static int64_t run_end(const places_job *j, int64_t begin) {
@@ -74,8 +87,11 @@ lac_status cpu_smoothed_places(lac_context *ctx, const lac_rows *rows, const lac
   double *told = cpu_edit(found);
 
   LAC_ALLOC(job.same, a.rows + 1);
-  cpu_split(threads, a.rows, 64, places_same[LAC_F64][a.width], &job);
-  job.size = places_size(&job, most);
+  job.size = 1;
+  if (places_are_likely(&job, most)) {
+    cpu_split(threads, a.rows, 64, places_same[LAC_F64][a.width], &job);
+    job.size = places_size(&job, most);
+  }
   if (job.size > 1) {
     LAC_ALLOC(job.first, a.rows + 1);
     places_cut(&job);
