@@ -87,9 +87,9 @@ static direct_system box_open(lac_context *ctx, box o) {
   return listed_open(ctx, &a);
 }
 
-/// Each node is joined to four earlier ones at random: rows are near each other.
+/// Each node is joined to six earlier ones at random: rows are near each other.
 static direct_system graph_open(lac_context *ctx, int64_t n) {
-  enum { DEGREE = 4 };
+  enum { DEGREE = 6 };
   random_state random = random_start(3);
   listed a = listed_begin(n, 2 * DEGREE * n);
   a.value[0] = 1;

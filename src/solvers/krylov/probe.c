@@ -15,13 +15,13 @@ enum { PROBE_SEED = 5 };
 typedef struct probe_course {
   double enough;   // the onlooker is told |r| over this times |b|
   int64_t middle;  // of the iterations
-  double halfway;  // |r| over |b| there
+  double halfway;  // the least |r| over |b| up to there: what only comes down from a hill is not fast
 } probe_course;
 
 static lac_status probe_look(lac_context *ctx, void *data, int64_t iteration, double excess, bool *ends) {
   probe_course *course = data;
   (void)ctx;
-  if (iteration == course->middle) course->halfway = course->enough * excess;
+  if (iteration <= course->middle) course->halfway = fmin(course->halfway, course->enough * excess);
   *ends = false;
   return LAC_OK;
 }
@@ -45,7 +45,7 @@ static lac_krylov_pace probe_pace(const probe_course *course, const lac_solve_re
 
   if (report->ending != LAC_CONVERGED && report->ending != LAC_LIMIT) return (lac_krylov_pace){done, INFINITY, 1, 1};
   pace.factor = done > 0 ? pow(report->residual, 1 / (double)done) : 0;
-  pace.late = late > 0 && course->halfway > 0 ? pow(report->residual / course->halfway, 1 / (double)late) : pace.factor;
+  pace.late = late > 0 ? pow(report->residual / course->halfway, 1 / (double)late) : pace.factor;
   return pace;
 }
 
@@ -53,7 +53,8 @@ lac_status lac_krylov_probe(lac_context *ctx, const lac_krylov_job *asked, bool 
                             lac_krylov_pace *pace) {
   lac_status status = LAC_OK;
   const lac_krylov_table *method = is_hermitian ? &lac_krylov_flexible_cg : &lac_krylov_flexible_gmres;
-  probe_course course = {.enough = asked->iteration->rtol, .middle = asked->iteration->max_iterations / 2};
+  probe_course course = {
+      .enough = asked->iteration->rtol, .middle = asked->iteration->max_iterations / 2, .halfway = 1};
   lac_onlooker onlooker = {.look = probe_look, .data = &course};
   lac_krylov_job job = *asked;
   lac_solve_report report = {0};

@@ -17,6 +17,13 @@ static const double look_multigrid = 20;                  // iterations of multi
 static const double look_even = 1.33, look_uneven = 2.4;  // complexities of its hierarchies
 static const double look_share = 0.25;                    // of multigrid is what a look may cost
 static const double look_enough = 1e-10;                  // of the residual: there is no more to see
+static const double look_far = 80;  // iterations of CG: what a look foresees beyond, it cannot know
+
+/// Systems of several unknowns a node are left to multigrid: their slow motions hide from a look.
+static bool look_is_system(const lac_look *look) {
+  const lac_precondition *p = &look->f->core->options.preconditioner;
+  return p->near_null || p->coordinates || lac_setup_blocks(look->a->pattern, 6) > 1;
+}
 
 static bool look_is_hermitian(const lac_look *look) { return look->a->survey->asymmetric < 0; }
 
@@ -40,9 +47,11 @@ lac_status lac_look_begin(lac_context *ctx, lac_look *look, bool *is_due) {
   *is_due = lac_context_is_host(ctx) && a->pattern->rows >= LOOK_LEAST && look->f->items > 0 &&
             !options->iteration.null_space;  // of a singular matrix not every b is one to look with
   if (!*is_due) goto done;
+  LAC_TRY(lac_pattern_host(ctx, a->pattern));
+  *is_due = !look_is_system(look);
+  if (!*is_due) goto done;
   LAC_TRY(lac_array_reshape(ctx, (lac_array *)a->values, 2, (int64_t[]){look->f->items, a->pattern->nnz}, &values));
   setup.values = values;
-  LAC_TRY(lac_pattern_host(ctx, a->pattern));
   LAC_TRY(lac_multigrid_look(ctx, &setup, &is_uneven, NULL));
   of.complexity = is_uneven ? look_uneven : look_even;
   look->multigrid = lac_price_setup(a->pattern, &of) + look_multigrid * lac_price_iteration(a->pattern, &of);
@@ -93,7 +102,7 @@ lac_status lac_look_at(lac_context *ctx, const lac_look *look, const lac_factor 
     *iterations += pace.late < 1 ? log(pace.residual / asked.rtol) / -log(pace.late) : INFINITY;
   }
   *seconds = *iterations * lac_price_iteration(look->a->pattern, &of);
-  if (*seconds >= look->multigrid) *seconds = INFINITY;
+  if (*seconds >= look->multigrid || (look_is_hermitian(look) && *iterations > look_far)) *seconds = INFINITY;
 done:
   return status;
 }

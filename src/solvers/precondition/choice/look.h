@@ -8,7 +8,8 @@
 ///     Jacobi        an iteration carries b one level further: no look where levels times an iteration are more than
 ///                   multigrid
 ///     taken         the cheapest: iterations are foreseen from the rate of the second half, since at first all of them
-///                   go quickly
+///                   go quickly; of CG no more than 80, since a look cannot know what comes later
+///     systems       of several unknowns a node, or with near-null vectors: no look
 ///
 /// So a graph with a power law has Jacobi, thin layers have IC(0), convection has ILU(0), and a grid pays nothing.
 
