@@ -6,9 +6,8 @@ one run, in turns, best of each.
 by columns, which is not counted. "new values" is a factor of other values by the pivots at hand, which are looked at
 (Factor.refactor; KLU's klu_refactor, which does not look), and a solve: splu, which keeps nothing, does all of it.
 "other values" is the same with pivots of their own, by the kept pattern and its analysis (Solver.factor, klu_factor).
-SuperLU runs with its defaults, and on symmetric
-patterns with those for them too: the better counts. What takes it long is run twice only. Fill is of ours and of KLU's
-factors, what stands off the blocks included. Errors are |b - A x| / (|A| |x| + |b|), the largest norm of each.
+SuperLU runs with its defaults, and on symmetric patterns with those for them too: the better counts. What takes it long
+is run twice only. Fill is of ours and of KLU's factors, what stands off the blocks included. Errors are |b - A x| / (|A| |x| + |b|), the largest norm of each.
 """
 
 import os

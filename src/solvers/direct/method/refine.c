@@ -65,15 +65,23 @@ static refine_take_kernel *const refine_take_kernels[] = TABLE(refine_take);
 static refine_finite_kernel *const refine_finite_kernels[] = TABLE(refine_is_finite);
 static refine_sample_kernel *const refine_sample_kernels[] = TABLE(refine_sample);
 
-// The block to work in, which solves need no longer, has room for D.
 static void refine_measure(const lac_system *a, lac_side side, int width, void **blocks, int x, refine_gauge *gauge) {
-  bool is_bad = false;
   refine_measure_kernels[a->dtype](a->structure, a->values, side == LAC_T, width, blocks[REFINE_B], blocks[x],
                                    blocks[REFINE_R], gauge);
-  for (int c = 0; c < width; c++) {
-    gauge->mild[c] = gauge->error[c];
-    is_bad = is_bad || gauge->error[c] > REFINE_BAD * lac_dtype_epsilon(a->dtype);
-  }
+  for (int c = 0; c < width; c++) gauge->mild[c] = gauge->error[c];
+}
+
+static bool refine_is_bad(const lac_system *a, const refine_gauge *gauge, int c) {
+  return gauge->error[c] > REFINE_BAD * lac_dtype_epsilon(a->dtype);
+}
+
+// The same with the milder errors of columns that are bad. The block to work in, which solves need no longer, has room
+// for D.
+static void refine_measure_mildly(const lac_system *a, lac_side side, int width, void **blocks, int x,
+                                  refine_gauge *gauge) {
+  bool is_bad = false;
+  refine_measure(a, side, width, blocks, x, gauge);
+  for (int c = 0; c < width; c++) is_bad = is_bad || refine_is_bad(a, gauge, c);
   if (!is_bad || !a->is_stable) return;
   gauge->few = a->is_regular ? (double)REFINE_BAD / REFINE_GOOD : (double)INFINITY;
   refine_soften_kernels[a->dtype](a->structure, a->values, side == LAC_T, width, blocks[REFINE_B], blocks[x],
@@ -91,6 +99,14 @@ static double refine_verdict(const lac_system *a, const refine_gauge *gauge, int
   return a->is_stable ? gauge->mild[c] : gauge->error[c];
 }
 
+// Whether bad columns are so much better that the milder errors need not be asked.
+static bool refine_is_plain(const lac_system *a, int width, const refine_gauge *gauge, const refine_gauge *after) {
+  for (int c = 0; c < width; c++) {
+    if (refine_is_bad(a, gauge, c) && !(after->error[c] < gauge->error[c] / 2)) return false;
+  }
+  return true;
+}
+
 // One correction. Columns that it betters take it; says whether it is worth another one.
 static lac_status refine_step(const lac_system *a, lac_side side, int width, void **blocks, refine_gauge *gauge,
                               bool *is_worth, lac_fault *fault) {
@@ -102,6 +118,10 @@ static lac_status refine_step(const lac_system *a, lac_side side, int width, voi
   if (status != LAC_OK) return status;
   refine_add_kernels[a->dtype]((int64_t)n * width, blocks[REFINE_X], blocks[REFINE_Y]);
   refine_measure(a, side, width, blocks, REFINE_Y, &after);
+  if (!refine_is_plain(a, width, gauge, &after)) {
+    refine_measure_mildly(a, side, width, blocks, REFINE_X, gauge);
+    refine_measure_mildly(a, side, width, blocks, REFINE_Y, &after);
+  }
   for (int c = 0; c < width; c++) {
     double before = refine_verdict(a, gauge, c);
     // Rows that are all noise keep the error where it is, while those that count are still mended.
@@ -145,7 +165,7 @@ static lac_status refine_judge(const lac_system *a, int width, void **blocks, co
 
 static lac_status refine_run(const lac_system *a, lac_side side, int width, void *blocks[REFINE_BLOCKS],
                              refine_gauge *gauge, lac_fault *fault) {
-  bool is_worth = true;
+  bool is_worth = true, is_bad = false;
   lac_status status = refine_apply(a, side, width, blocks, REFINE_B, REFINE_X, fault);
 
   if (status != LAC_OK) return status;
@@ -155,6 +175,8 @@ static lac_status refine_run(const lac_system *a, lac_side side, int width, void
     status = refine_step(a, side, width, blocks, gauge, &is_worth, fault);
     if (status != LAC_OK) return status;
   }
+  for (int c = 0; c < width; c++) is_bad = is_bad || refine_is_bad(a, gauge, c);
+  if (is_bad) refine_measure_mildly(a, side, width, blocks, REFINE_X, gauge);
   return LAC_OK;
 }
 
