@@ -69,4 +69,5 @@ def main():
     table.finish()
 
 
-main()
+if __name__ == "__main__":
+    main()
