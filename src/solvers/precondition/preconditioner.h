@@ -85,6 +85,9 @@ lac_status lac_precondition_open(lac_context *ctx, lac_factor *f, const lac_line
 /// a look at all rows (`jumps` may be NULL).
 lac_status lac_multigrid_look(lac_context *ctx, const lac_setup *setup, bool *is_uneven, bool *jumps);
 
+/// How many unknowns the nodes have that the values show; 1: there are none.
+lac_status lac_multigrid_unknowns(lac_context *ctx, const lac_setup *setup, int64_t *unknowns);
+
 /// What `multigrid` chooses from.
 extern const lac_preconditioner_table lac_preconditioner_smoothed;
 

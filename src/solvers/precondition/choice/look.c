@@ -20,9 +20,15 @@ static const double look_enough = 1e-10;                  // of the residual: th
 static const double look_far = 80;  // iterations of CG: what a look foresees beyond, it cannot know
 
 /// Systems of several unknowns a node are left to multigrid: their slow motions hide from a look.
-static bool look_is_system(const lac_look *look) {
-  const lac_precondition *p = &look->f->core->options.preconditioner;
-  return p->near_null || p->coordinates || lac_setup_blocks(look->a->pattern, 6) > 1;
+static lac_status look_is_system(lac_context *ctx, const lac_setup *setup, bool *is_system) {
+  lac_status status = LAC_OK;
+  const lac_precondition *p = &setup->options->preconditioner;
+  int64_t unknowns = 1;
+
+  if (!p->near_null && !p->coordinates) LAC_TRY(lac_multigrid_unknowns(ctx, setup, &unknowns));
+  *is_system = p->near_null || p->coordinates || unknowns > 1;
+done:
+  return status;
 }
 
 static bool look_is_hermitian(const lac_look *look) { return look->a->survey->asymmetric < 0; }
@@ -42,16 +48,17 @@ lac_status lac_look_begin(lac_context *ctx, lac_look *look, bool *is_due) {
   lac_setup setup = {.pattern = a->pattern, .options = options, .is_hermitian = look_is_hermitian(look)};
   lac_price_of of = look_price_of(look, "multigrid");
   lac_array *values = NULL;
-  bool is_uneven = false;
+  bool is_uneven = false, is_system = false;
 
   *is_due = lac_context_is_host(ctx) && a->pattern->rows >= LOOK_LEAST && look->f->items > 0 &&
             !options->iteration.null_space;  // of a singular matrix not every b is one to look with
   if (!*is_due) goto done;
   LAC_TRY(lac_pattern_host(ctx, a->pattern));
-  *is_due = !look_is_system(look);
-  if (!*is_due) goto done;
   LAC_TRY(lac_array_reshape(ctx, (lac_array *)a->values, 2, (int64_t[]){look->f->items, a->pattern->nnz}, &values));
   setup.values = values;
+  LAC_TRY(look_is_system(ctx, &setup, &is_system));
+  *is_due = !is_system;
+  if (!*is_due) goto done;
   LAC_TRY(lac_multigrid_look(ctx, &setup, &is_uneven, NULL));
   of.complexity = is_uneven ? look_uneven : look_even;
   look->multigrid = lac_price_setup(a->pattern, &of) + look_multigrid * lac_price_iteration(a->pattern, &of);

@@ -96,6 +96,17 @@ done:
   return status;
 }
 
+lac_status lac_multigrid_unknowns(lac_context *ctx, const lac_setup *setup, int64_t *unknowns) {
+  lac_status status = LAC_OK;
+  smoothed_places places = {0};
+
+  *unknowns = 1;
+  if (ctx->kernels->smoothed) LAC_TRY(smoothed_modes_look(ctx, setup, unknowns, &places));
+done:
+  smoothed_places_close(&places);
+  return status;
+}
+
 // -- a few iterations ------------------------------------------------------------------------------------------------
 
 static lac_status multigrid_apply(lac_context *ctx, const void *self, lac_side side, const lac_array *x, lac_array *y) {
