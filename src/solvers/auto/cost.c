@@ -111,7 +111,8 @@ static int64_t cost_dense(const cost_search *s) {
 
 /// Edges beyond those of a tree: no separator of a part need have more rows.
 static double cost_cycles(const lac_pattern *pattern, int64_t components) {
-  return (double)((pattern->nnz - pattern->rows) / 2 - pattern->rows + components + 1);
+  double edges = 0.5 * (double)(pattern->nnz - pattern->rows);
+  return edges - (double)pattern->rows + (double)components + 1;
 }
 
 static lac_status cost_width(lac_context *ctx, const lac_pattern *pattern, lac_auto_cost *out) {

@@ -50,8 +50,8 @@ typedef struct lac_krylov_pace {
 } lac_krylov_pace;
 
 /// Run a few iterations of a flexible method on a right-hand side of its own, one column, constants or random numbers
-/// (probe.c): of the job, the maps, the shapes and `iteration` count.
-lac_status lac_krylov_probe(lac_context *ctx, const lac_krylov_job *job, bool is_hermitian, bool is_random,
+/// (probe.c): of the job that is asked for, the maps, the shapes and `iteration` count.
+lac_status lac_krylov_probe(lac_context *ctx, const lac_krylov_job *asked, bool is_hermitian, bool is_random,
                             lac_krylov_pace *pace);
 
 #define LAC_KRYLOV(name, flags) extern const lac_krylov_table lac_krylov_##name;

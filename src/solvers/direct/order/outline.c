@@ -41,7 +41,7 @@ static lac_status outline_create(lac_context *ctx, const lac_structure *s, lac_o
     if (lac_block_form_pays(form)) outline->form = form;
     if (s->diagonals < s->n) LAC_TRY(outline_match(ctx, form, &match, &outline->row_of));
   }
-  LAC_TRY(lac_graph_init_parts(ctx, s, match, outline->form ? form->block : NULL, &graph));
+  LAC_TRY(lac_graph_init_parts(ctx, s, match, outline->form ? outline->form->block : NULL, &graph));
   LAC_TRY(lac_order_graph(ctx, &graph, ordering, &outline->e, &outline->ordering));
   *out = outline, outline = NULL;
 done:
