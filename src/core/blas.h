@@ -50,6 +50,9 @@ bool lac_blas_find(void);
 /// OpenBLAS, where it is in the process: as the BLAS that serves, or because an engine has it; else NULL.
 const lac_openblas *lac_blas_openblas(void);
 
+/// A library was loaded that may have brought OpenBLAS.
+void lac_blas_look_again(void);
+
 /// A side as cblas.h has it. conj(A) is not among its words and must not be asked for.
 static inline int lac_blas_side(lac_side side) { return LAC_BLAS_PLAIN + (side == LAC_H ? 2 : side == LAC_T); }
 

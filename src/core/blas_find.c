@@ -43,6 +43,7 @@ static const struct find_mark {
 
 static pthread_mutex_t find_lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_bool find_is_done;
+static atomic_bool find_is_due = true;  // OpenBLAS may be in the process, and has not been looked for
 static lac_blas find_blas;
 static void *find_library;  // if it is OpenBLAS
 const lac_blas *lac_blas_found;
@@ -57,12 +58,18 @@ static bool find_symbol(void *library, const char *symbol, void *function) {
 /// Whether its integers are those of cblas.h, 32 bits wide. OpenBLAS says it; others have other names then.
 static bool find_is_narrow(const char *config) { return !config || !strstr(config, "USE64BITINT"); }
 
+/// What a library is called by its marks; NULL: it has none.
+static const char *find_mark_of(void *library) {
+  for (size_t i = 0; i < sizeof find_marks / sizeof *find_marks; i++) {
+    if (dlsym(library, find_marks[i].symbol)) return find_marks[i].name;
+  }
+  return NULL;
+}
+
 /// "OpenBLAS 0.3.21" of "OpenBLAS 0.3.21 DYNAMIC_ARCH ...".
 static void find_name(void *library, lac_blas *blas, const char *config) {
-  const char *name = "an unknown BLAS";
-  for (size_t i = 0; i < sizeof find_marks / sizeof *find_marks; i++) {
-    if (dlsym(library, find_marks[i].symbol)) name = find_marks[i].name;
-  }
+  const char *name = find_mark_of(library);
+  if (!name) name = "an unknown BLAS";
   snprintf(blas->name, sizeof blas->name, "%s", config ? config : name);
   char *space = config ? strchr(blas->name, ' ') : NULL;
   if (space && (space = strchr(space + 1, ' '))) *space = '\0';
@@ -71,7 +78,7 @@ static void find_name(void *library, lac_blas *blas, const char *config) {
 static bool find_functions(void *library, lac_blas *blas) {
   char *(*get_config)(void) = NULL;
   const char *config = find_symbol(library, "openblas_get_config", &get_config) ? get_config() : NULL;
-  if (!find_is_narrow(config) || dlsym(library, "RowMajorStrg")) return false;
+  if (!find_is_narrow(config) || (!find_mark_of(library) && dlsym(library, "RowMajorStrg"))) return false;
   find_name(library, blas, config);
   return find_symbol(library, "cblas_sgemm", &blas->sgemm) && find_symbol(library, "cblas_dgemm", &blas->dgemm) &&
          find_symbol(library, "cblas_cgemm", &blas->cgemm) && find_symbol(library, "cblas_zgemm", &blas->zgemm);
@@ -83,14 +90,20 @@ static bool find_load(const char *name) {
   if (!library) return false;
   if (!find_functions(library, &blas)) return dlclose(library), false;
   find_blas = blas;
+  atomic_store(&find_is_due, true);
   find_library = strncmp(blas.name, "OpenBLAS", 8) == 0 ? library : NULL;
   lac_blas_found = &find_blas;
   return true;
 }
 
-static void find_choose(void) {
+/// What is asked for; "": nothing.
+static const char *find_asked(void) {
   const char *asked = getenv("LACUNA_BLAS");
-  if (!asked || !*asked) asked = LACUNA_BLAS;
+  return asked && *asked ? asked : LACUNA_BLAS;
+}
+
+static void find_choose(void) {
+  const char *asked = find_asked();
   if (*asked) {
     if (strcmp(asked, "none") != 0) (void)find_load(asked);
     return;
@@ -102,6 +115,7 @@ static void find_choose(void) {
 
 /// OpenBLAS tries for ever where it is loaded without room.
 static bool find_fits(void) {
+  if (strcmp(find_asked(), "none") == 0) return true;
   void *room = mmap(NULL, find_room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (room == MAP_FAILED) return false;
   munmap(room, find_room);
@@ -129,15 +143,19 @@ static bool find_openblas(void *library, lac_openblas *out) {
          find_symbol(library, "blas_memory_free", &out->memory_free);
 }
 
+void lac_blas_look_again(void) { atomic_store(&find_is_due, true); }
+
 const lac_openblas *lac_blas_openblas(void) {
   static lac_openblas there;
   static atomic_bool is_there;
   if (atomic_load_explicit(&is_there, memory_order_acquire)) return &there;
+  if (!atomic_load(&find_is_due)) return NULL;
   pthread_mutex_lock(&find_lock);
   void *library = find_library ? find_library : dlopen("libopenblas.so.0", RTLD_NOW | RTLD_NOLOAD);
   if (!atomic_load(&is_there) && library && find_openblas(library, &there)) {
     atomic_store_explicit(&is_there, true, memory_order_release);
   }
+  atomic_store(&find_is_due, false);
   pthread_mutex_unlock(&find_lock);
   return atomic_load(&is_there) ? &there : NULL;
 }

@@ -26,7 +26,7 @@ static const double crowd_most = 1;       // seconds the longest
 static _Thread_local struct {
   double all, lost;     // seconds of loops, and those of waiting in vain, since the last judgement
   int64_t taken;        // at the last judgement,
-  bool is_judged;       // if there was one
+  int threads;          // from so many threads; 0: there was none
   double pause, until;  // the last pause, and when it ends
   double good;          // seconds of loops since then
 } crowd;
@@ -49,7 +49,7 @@ int64_t lac_crowd_taken(void) {
 }
 
 static void crowd_judge(const lac_crowd_loop *loop) {
-  bool is_taken = crowd.is_judged && loop->taken > crowd.taken && crowd.lost > crowd_lost * crowd.all;
+  bool is_taken = crowd.threads == loop->threads && loop->taken > crowd.taken && crowd.lost > crowd_lost * crowd.all;
   if (is_taken) {
     crowd.pause = fmin(fmax(crowd_longer * crowd.pause, crowd_pause * crowd.lost), crowd_most);
     crowd.until = loop->end + crowd.pause;
@@ -60,7 +60,7 @@ static void crowd_judge(const lac_crowd_loop *loop) {
   }
   crowd.all = crowd.lost = 0;
   crowd.taken = loop->taken;
-  crowd.is_judged = true;
+  crowd.threads = loop->threads;
 }
 
 /// Parts are cut evenly, but cores differ: waiting as long as working is no loss.

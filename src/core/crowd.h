@@ -14,6 +14,7 @@
 /// A loop that several threads share, by lac_seconds.
 typedef struct lac_crowd_loop {
   double begin, first, end;  // its beginning, when the first thread had done its part, and when all had
+  int threads;               // that shared it
   int64_t taken;  // how often the system has taken a core from one of them (lac_crowd_taken), if is_looked_at
   bool is_looked_at;
 } lac_crowd_loop;

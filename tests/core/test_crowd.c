@@ -11,7 +11,7 @@
 /// A loop of a second that just ended: its first thread was done after `first` of it, cores were taken `taken` times.
 static void note(double first, int64_t taken) {
   double end = lac_seconds();
-  lac_crowd_loop loop = {end - 1, end - 1 + first, end, taken, lac_crowd_looks()};
+  lac_crowd_loop loop = {end - 1, end - 1 + first, end, 4, taken, lac_crowd_looks()};
   lac_crowd_note(&loop);
 }
 
@@ -43,7 +43,7 @@ static void *worth(void *threads) {
 /// A loop of two milliseconds, of which the first thread was done after a tenth.
 static void note_short(int64_t taken) {
   double end = lac_seconds();
-  lac_crowd_loop loop = {end - 2e-3, end - 1.8e-3, end, taken, lac_crowd_looks()};
+  lac_crowd_loop loop = {end - 2e-3, end - 1.8e-3, end, 2, taken, lac_crowd_looks()};
   lac_crowd_note(&loop);
 }
 

@@ -22,7 +22,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/blas.h"
+#include "lacuna/lacuna.h"
 
 #define LAC_DIRECT(name) extern const lac_solver_table lac_kind_##name;
 #include "solvers/direct/direct.def"
@@ -276,7 +276,7 @@ static void direct_warn(lac_factor *f) {
   }
   one.nnz /= f->items, one.bytes /= f->items;
   lac_foresee_warn(lac_direct_structure(f), d->table, f->meta.dtype, &one, f->warning, sizeof f->warning);
-  if (!*f->warning && !lac_blas_found && d->finding.flops > direct_long) {
+  if (!*f->warning && d->finding.flops > direct_long && !*lac_blas_name()) {
     snprintf(f->warning, sizeof f->warning,
              "no fast BLAS was found, and loops of the library's own did the %.0e operations of this factor, several "
              "times slower: install OpenBLAS (Debian: libopenblas0), or name a BLAS in LACUNA_BLAS",

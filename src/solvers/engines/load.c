@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/blas.h"
 #include "core/memory_impl.h"
 #include "solvers/direct/dense/dense.h"
 #include "solvers/direct/direct.h"
@@ -127,6 +128,7 @@ static void engine_load(engine_plugin *plugin, char *why, size_t size) {
     snprintf(why, size, "%.400s", error ? error : path);
     return;
   }
+  lac_blas_look_again();
   snprintf(symbol, sizeof symbol, "lac_engine_%s", plugin->name);
   *(void **)&open = dlsym(library, symbol);
   const lac_engine *engine = open ? open(&engine_host) : NULL;

@@ -43,7 +43,7 @@ static void XN(places_sums)(const places_job *j, int64_t i, double *sums) {
 /// Which of the choices of `rows` unknowns, as bits, has the least sums.
 static int64_t XN(places_choice)(const places_job *j, int64_t rows, double (*sums)[LAC_BLOCK_MOST]) {
   double least = DBL_MAX;
-  int64_t best = 0;
+  int64_t best = ((int64_t)1 << rows) - 1;  // where all sums overflow
   for (int64_t bits = 1; bits < (int64_t)1 << j->size; ++bits) {
     double sum = 0;
     int64_t row = 0;

@@ -7,6 +7,8 @@
 ///
 /// A pivot suits where it would be taken on the diagonal, however readily, and numbers do not grow much more than they did.
 
+#include <float.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "solvers/direct/pivoting/pivoting_lu.h"
@@ -32,6 +34,11 @@ static lac_status again_columns(const lac_direct_job *job, void *x, pivoting_num
   return LAC_OK;
 }
 
+/// The growth that old pivots may cause: it must leave digits of the dtype.
+static double again_growth(lac_dtype dtype) {
+  return fmin(PIVOTING_GROWTH, 1e-3 / (lac_dtype_is_single(dtype) ? FLT_EPSILON : DBL_EPSILON));
+}
+
 static lac_status again_eliminate(const lac_direct_job *job, void *x, pivoting_numeric *f, lac_fault *fault) {
   const pivoting_numeric *like = job->like;
   int32_t zero_row = pivoting_scale(job, f);
@@ -42,7 +49,7 @@ static lac_status again_eliminate(const lac_direct_job *job, void *x, pivoting_n
   lac_status status = again_columns(job, x, f, fault);
   if (status != LAC_OK) return status;
   f->is_rough = like->is_rough || f->growth > fmax(PIVOTING_ROUGH, 2 * like->growth);
-  if (f->growth <= fmax(PIVOTING_GROWTH, 2 * like->growth)) return LAC_OK;
+  if (f->growth <= fmax(again_growth(f->dtype), like->growth)) return LAC_OK;
   snprintf(fault->text, sizeof fault->text, "numbers grow to %.1e with the old pivots", f->growth);
   return LAC_ERR_CONVERGENCE;
 }
