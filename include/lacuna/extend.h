@@ -129,7 +129,8 @@ LAC_API int lac_op_inputs(const lac_op *op);
 LAC_API int lac_op_outputs(const lac_op *op);
 
 /// How many core dimensions an operand has (inputs first, then outputs): letters of the signature, two more for z
-/// where the pattern has blocks, and those that are carried along (LAC_CARRIES_AXES). What stands before them is batch. -1 for an operand that does not exist.
+/// where the pattern has blocks, and those that are carried along (LAC_CARRIES_AXES). What stands before them is batch.
+/// -1 for an operand that does not exist.
 LAC_API int lac_spec_core(const lac_spec *spec, int operand);
 
 #ifdef __cplusplus

@@ -3,8 +3,8 @@
 /// Prices, of two cores with 50 Gflop/s in dense products and 30 GB/s.
 ///
 /// Measured on squares, cubes, plates, elasticity, triangulations, graphs and convection from 10^4 to 10^6 rows: all
-/// within 2 of what it took there, most within 1.3. With a reference BLAS factors take ten times as long. Another machine is faster or
-/// slower, at both ways as a rule.
+/// within 2 of what it took there, most within 1.3. Without a BLAS factors take five times as long. Another
+/// machine is faster or slower, at both ways as a rule.
 
 #include "solvers/price.h"
 

@@ -265,20 +265,6 @@ static void weigh_edges(const lac_pattern *pattern, lac_array *values) {
   }
 }
 
-/// |b - A x| / |b| of one column.
-static double residual_of(const direct_system *s, const lac_array *b, const lac_array *x) {
-  const double *a = lac_array_data(s->values), *f = lac_array_data(b), *u = lac_array_data(x);
-  double left = 0, whole = 0;
-  for (int64_t i = 0; i < s->pattern->rows; i++) {
-    double r = f[i];
-    for (int64_t p = lac_buffer_get(s->pattern->offsets, i); p < lac_buffer_get(s->pattern->offsets, i + 1); p++) {
-      r -= a[p] * u[lac_buffer_get(s->pattern->columns, p)];
-    }
-    left += r * r, whole += f[i] * f[i];
-  }
-  return sqrt(left / whole);
-}
-
 /// A solve by AUTO with Jacobi, on so many threads; returns the factor and its residual.
 static lac_factor *watched_solve(lac_context *ctx, direct_system *s, int threads, double *residual) {
   lac_solver_options options = lac_solver_options_defaults();
@@ -292,7 +278,7 @@ static lac_factor *watched_solve(lac_context *ctx, direct_system *s, int threads
   CHECK_OK(lac_solver_factor(ctx, s->solver, s->values, &factor));
   CHECK(iterates(factor));
   CHECK_OK(lac_factor_solve(ctx, factor, LAC_N, b, x));
-  *residual = residual_of(s, b, x);
+  *residual = direct_residual_of(s, b, x);
   lac_array_destroy(&b);
   lac_array_destroy(&x);
   return factor;
@@ -321,7 +307,8 @@ static void an_iteration_that_is_slower_than_a_factor_is_left(lac_context *ctx) 
   CHECK_EQ(iterations[0], iterations[1]);  // counted, not measured
 }
 
-/// Allocations fail in turn, of the analysis and of the factor too: what was left goes on then, and is not watched again.
+/// Allocations fail in turn, of the analysis and of the factor too: what was left goes on then, and is not watched
+/// again.
 static void an_iteration_that_was_left_goes_on_where_there_is_no_room(lac_context *ctx) {
   if (!check_claimed("memory of the host")) return;
   lac_solver_options options = lac_solver_options_defaults();
@@ -339,7 +326,7 @@ static void an_iteration_that_was_left_goes_on_where_there_is_no_room(lac_contex
     lac_memory_fail_at(0);
     CHECK(status == LAC_OK || status == LAC_ERR_MEMORY);
     if (status == LAC_OK) {
-      CHECK(residual_of(&s, b, x) <= 1e-8);
+      CHECK(direct_residual_of(&s, b, x) <= 1e-8);
       bool has_left = !strcmp(lac_factor_report(factor).method, "cholesky");
       bool lacks_room = atomic_load(&((const lac_auto_core *)s.solver->core->part)->lacks_room);
       CHECK(!has_left || !lacks_room);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// LU of the blocks of a block triangular form: whatever the order of rows and columns, dtype and side. Each by a method
-/// of its own, as LAC_METHOD_LU does, or one column after another, as is chosen where columns are short.
+/// LU of the blocks of a block triangular form: whatever the order of rows and columns, dtype and side. Each by a
+/// method of its own, as LAC_METHOD_LU does, or one column after another, as is chosen where columns are short.
 
 #include <math.h>
 #include <stdio.h>

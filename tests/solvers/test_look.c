@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What AUTO does by a look at values: preconditioners that are plainer than multigrid, and direct factors where they jump.
+/// What AUTO does by a look at values: preconditioners that are plainer than multigrid, and direct factors where they
+/// jump.
 
 #include <math.h>
 #include <string.h>
@@ -103,20 +104,6 @@ static direct_system graph_open(lac_context *ctx, int64_t n) {
   return listed_open(ctx, &a);
 }
 
-/// |b - A x| / |b| of one column.
-static double residual_of(const direct_system *s, const lac_array *b, const lac_array *x) {
-  const double *a = lac_array_data(s->values), *f = lac_array_data(b), *u = lac_array_data(x);
-  double left = 0, whole = 0;
-  for (int64_t i = 0; i < s->pattern->rows; i++) {
-    double r = f[i];
-    for (int64_t p = lac_buffer_get(s->pattern->offsets, i); p < lac_buffer_get(s->pattern->offsets, i + 1); p++) {
-      r -= a[p] * u[lac_buffer_get(s->pattern->columns, p)];
-    }
-    left += r * r, whole += f[i] * f[i];
-  }
-  return sqrt(left / whole);
-}
-
 /// AUTO takes this preconditioner and converges with it, to the same bits on one thread and on two.
 static void check_takes(lac_context *ctx, direct_system s, const char *preconditioner, int64_t most) {
   lac_array *x[2] = {NULL, NULL}, *b = direct_random(ctx, LAC_F64, 2, (int64_t[]){s.pattern->rows, 1}, 3);
@@ -132,7 +119,7 @@ static void check_takes(lac_context *ctx, direct_system s, const char *precondit
     CHECK_TEXT(report.preconditioner, preconditioner);
     CHECK_EQ(strcmp(preconditioner, "multigrid") != 0, strstr(report.reason, "a look promises") != NULL);
     CHECK(report.iterations > 0 && report.iterations <= most);
-    CHECK(residual_of(&s, b, x[threads - 1]) <= 1e-10);
+    CHECK(direct_residual_of(&s, b, x[threads - 1]) <= 1e-10);
     lac_factor_destroy(&factor);
     lac_solver_destroy(&solver);
   }
@@ -192,7 +179,7 @@ static void a_square_is_iterated_on_unless_its_entries_jump(lac_context *ctx) {
     CHECK_OK(lac_factor_solve(ctx, factor, LAC_N, b, x));
     CHECK_TEXT(lac_factor_report(factor).method, jumps ? "cholesky" : "flexible_cg");
     CHECK_EQ(jumps, strstr(lac_factor_report(factor).reason, "entries jump") != NULL);
-    CHECK(residual_of(&s, b, x) <= 1e-10);
+    CHECK(direct_residual_of(&s, b, x) <= 1e-10);
     lac_array_destroy(&b);
     lac_array_destroy(&x);
     lac_factor_destroy(&factor);

@@ -236,14 +236,7 @@ static void cycles_have_their_adjoints(lac_context *ctx) {
 static void other_columns_and_values_are_solved_for(lac_context *ctx) {
   ref motions;
   held_case h = rollers(16, 0.98, LAC_F64, &motions);
-  multigrid_case s;
-  case_open(ctx, &s, TABLE, &h.c, LAC_WIDTH_AUTO, 2, false);
-  s.options.preconditioner.coarse_rows = 40;
-  case_set_up(ctx, &s);
-  CHECK(case_iterations(ctx, &s, LAC_N, 11, NULL) <= 60);
-  CHECK(case_iterations(ctx, &s, LAC_H, 1, NULL) <= 60);
-  case_check_refreshed(ctx, &s, LAC_N);
-  case_close(&s);
+  case_check_others(ctx, TABLE, &h.c);
 }
 
 static void bits_do_not_depend_on_threads(lac_context *ctx) {

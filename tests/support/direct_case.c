@@ -282,3 +282,16 @@ void direct_check_singular(lac_context *ctx, int64_t n, const double *full, cons
   CHECK(!factor);
   direct_close(&system);
 }
+
+double direct_residual_of(const direct_system *s, const lac_array *b, const lac_array *x) {
+  const double *a = lac_array_data(s->values), *f = lac_array_data(b), *u = lac_array_data(x);
+  double left = 0, whole = 0;
+  for (int64_t i = 0; i < s->pattern->rows; i++) {
+    double r = f[i];
+    for (int64_t p = lac_buffer_get(s->pattern->offsets, i); p < lac_buffer_get(s->pattern->offsets, i + 1); p++) {
+      r -= a[p] * u[lac_buffer_get(s->pattern->columns, p)];
+    }
+    left += r * r, whole += f[i] * f[i];
+  }
+  return sqrt(left / whole);
+}

@@ -76,4 +76,7 @@ static inline lac_factor *direct_inner(const lac_factor *factor) { return (lac_f
 /// What it is made of.
 static inline lac_direct_factor *direct_part(const lac_factor *factor) { return lac_direct_of(direct_inner(factor)); }
 
+/// |b - A x| / |b| of one column, in double precision.
+double direct_residual_of(const direct_system *s, const lac_array *b, const lac_array *x);
+
 #endif

@@ -212,4 +212,16 @@ static inline direct_case multigrid_springs(int64_t side, ref *motions) {
   return direct_small(n, real, LAC_F64);
 }
 
+/// Two matrices, eleven columns, adjoint solves and values of their own again: all are solved.
+static inline void case_check_others(lac_context *ctx, const lac_preconditioner_table *table, const direct_case *c) {
+  multigrid_case s;
+  case_open(ctx, &s, table, c, LAC_WIDTH_AUTO, 2, false);
+  s.options.preconditioner.coarse_rows = 40;
+  case_set_up(ctx, &s);
+  CHECK(case_iterations(ctx, &s, LAC_N, 11, NULL) <= 60);
+  CHECK(case_iterations(ctx, &s, LAC_H, 1, NULL) <= 60);
+  case_check_refreshed(ctx, &s, LAC_N);
+  case_close(&s);
+}
+
 #endif

@@ -19,8 +19,8 @@
 #include "solvers/auto/cost.h"
 #include "solvers/price.h"
 
-// A direct solution may cost so much more than iterating does as a rule, that is by multigrid, in so many iterations and
-// with a hierarchy of this complexity: it does not fail, it is exact, and a factor serves many right-hand sides.
+// A direct solution may cost so much more than iterating does as a rule, that is by multigrid, in so many iterations
+// and with a hierarchy of this complexity: it does not fail, it is exact, and a factor serves many right-hand sides.
 static const double cost_worth = 1.3, cost_iterations = 20, cost_complexity = 1.33;
 
 static const double cost_uneven = 1.4;    // times that is what multigrid takes where entries jump

@@ -23,7 +23,8 @@ lac_status lac_auto_foresee(lac_context *ctx, const lac_pattern *pattern, lac_au
 /// From what an analysis foresees; false where it cannot tell before there are values.
 bool lac_auto_analysed(const lac_pattern *pattern, const lac_report *foreseen, lac_auto_cost *out);
 
-/// Whether a direct solution is the cheaper one all the same where values call for a multigrid that is dearer than most.
+/// Whether a direct solution is the cheaper one all the same where values call for a multigrid that is dearer than
+/// most.
 bool lac_auto_is_cheap_beside(const lac_auto_cost *cost);
 
 /// Whether a guess is so near the border that an analysis should decide, and that is cheap beside both ways.

@@ -156,8 +156,8 @@ done:
   return status;
 }
 
-/// There is no room for a direct factor, as the context's error says: what was left goes on, and what fails is told with
-/// both reasons.
+/// There is no room for a direct factor, as the context's error says: what was left goes on, and what fails is told
+/// with both reasons.
 static lac_status solve_without_room(lac_context *ctx, const lac_factor *f, bool has_left, const lac_solve_job *job,
                                      lac_solve_report *report) {
   lac_status status = LAC_OK;

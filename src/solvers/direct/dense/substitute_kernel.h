@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Substitution with a triangle stored by columns, steps begin .. end - 1 of it, on a block x of `width` columns. Included by
-// kernel texts.
+// Substitution with a triangle stored by columns, steps begin .. end - 1 of it, on a block x of `width` columns.
+// Included by kernel texts.
 //
 //     lower       L x = b        unit diagonal, not stored
 //     lower_t     L^T x = b      or L^H x = b

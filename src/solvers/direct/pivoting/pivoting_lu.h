@@ -69,8 +69,8 @@ typedef struct pivoting_work {
   int32_t block;             // that is eliminated
 } pivoting_work;
 
-/// With room for so many entries of L and U, or in the shape that is given; NULL: there is no memory. And its end, which
-/// accepts NULL.
+/// With room for so many entries of L and U, or in the shape that is given; NULL: there is no memory. And its end,
+/// which accepts NULL.
 pivoting_numeric *pivoting_create(const pivoting_analysis *analysis, lac_dtype dtype, int64_t l_count, int64_t u_count);
 pivoting_numeric *pivoting_create_like(const pivoting_numeric *like);
 void pivoting_destroy(void *numeric);

@@ -5,7 +5,8 @@
 ///     column k   x = (R A C)(:, order(k)), rows by their steps;   u_jk = x_j, x -= l_j u_jk for its steps j in order
 ///                d_k = x_k;   l_ik = x_i / d_k
 ///
-/// A pivot suits where it would be taken on the diagonal, however readily, and numbers do not grow much more than they did.
+/// A pivot suits where it would be taken on the diagonal, however readily, and numbers do not grow much more than they
+/// did.
 
 #include <float.h>
 #include <math.h>

@@ -3,7 +3,8 @@
 
 #include "solvers/direct/pivoting/eliminate_column_kernel.h"
 
-// The column by steps, scaled: into x, and what stands below its block, which ends before step `end`, to where it stays.
+// The column by steps, scaled: into x, and what stands below its block, which ends before step `end`, to where it
+// stays.
 static inline void FN(again_read)(const lac_structure *s, const T *a, int32_t column, int32_t k, int32_t end, T *x,
                                   pivoting_numeric *f) {
   const REAL *row_scale = f->row_scale, scale = ((const REAL *)f->col_scale)[column];
@@ -20,8 +21,8 @@ static inline void FN(again_read)(const lac_structure *s, const T *a, int32_t co
   }
 }
 
-// x -= L(:, j) x_j for the steps j of column k, in their order, which become its column of U. Returns the largest number
-// of that.
+// x -= L(:, j) x_j for the steps j of column k, in their order, which become its column of U. Returns the largest
+// number of that.
 static inline double FN(again_update)(int32_t k, pivoting_numeric *f, T *x) {
   const pivoting_index *lower = &f->shape->l, *upper = &f->shape->u;
   const T *l = f->l;

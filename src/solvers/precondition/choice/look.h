@@ -31,8 +31,8 @@ lac_status lac_look_begin(lac_context *ctx, lac_look *look, bool *is_due);
 /// Whether a look at a plainer kind is worth its price.
 bool lac_look_is_due(const lac_look *look, const char *kind);
 
-/// The seconds that iterating with m, of such a kind, is foreseen to take, and how many iterations; infinite where it is
-/// not cheaper than multigrid.
+/// The seconds that iterating with m, of such a kind, is foreseen to take, and how many iterations; infinite where it
+/// is not cheaper than multigrid.
 lac_status lac_look_at(lac_context *ctx, const lac_look *look, const lac_factor *m, double *seconds,
                        double *iterations);
 

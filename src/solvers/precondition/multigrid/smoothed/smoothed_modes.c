@@ -53,8 +53,8 @@ done:
   return status;
 }
 
-/// Nodes that lack rows, where their blocks are fuller than those of the nodes that were seen. Coordinates of more nodes
-/// than rows make say that some do, and else that none does.
+/// Nodes that lack rows, where their blocks are fuller than those of the nodes that were seen. Coordinates of more
+/// nodes than rows make say that some do, and else that none does.
 static lac_status look_at_places(lac_context *ctx, const lac_setup *setup, double full, int64_t *size,
                                  smoothed_places *places) {
   lac_status status = LAC_OK;

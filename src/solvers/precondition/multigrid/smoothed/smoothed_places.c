@@ -2,9 +2,9 @@
 /// @file smoothed_places.c
 /// Rows at their places in whole nodes.
 ///
-/// Where single rows of nodes were taken out, as by rollers, no whole number of rows is a node any more. Rows and columns
-/// get the numbers that they would have if nothing were missing; what is missing are empty rows, which generalised
-/// inverses leave at zero. Entries keep their order, so that values are used as they are.
+/// Where single rows of nodes were taken out, as by rollers, no whole number of rows is a node any more. Rows and
+/// columns get the numbers that they would have if nothing were missing; what is missing are empty rows, which
+/// generalised inverses leave at zero. Entries keep their order, so that values are used as they are.
 
 #include "solvers/precondition/multigrid/smoothed/smoothed.h"
 
