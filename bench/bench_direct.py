@@ -35,7 +35,7 @@ THREADS = 2
 STOP = 4
 SPLU = {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}
 LARGE = sized(("2-D 1M", 1000), ("2-D 160K", 400))
-MATRICES = os.environ.get("LACUNA_DATA", os.path.join(ROOT, "..", "shared", "data"))
+MATRICES = os.path.join(ROOT, "data", "matrices")
 
 
 # -- matrices --------------------------------------------------------------------------------------------------------
@@ -53,8 +53,7 @@ def convection2d(n, peclet=20.0):
 
 
 def read(name):
-    path = os.path.join(MATRICES, "matrices", name + ".mtx")
-    return sorted_csr(scipy.io.mmread(path)) if os.path.exists(path) else None
+    return sorted_csr(scipy.io.mmread(os.path.join(MATRICES, name + ".mtx")))
 
 
 def backward_error(A, x, b):
@@ -195,11 +194,7 @@ def cholesky(table, name, A, ordering, **turns):
 
 
 def factorisations(table):
-    A = read("bcsstk16")
-    if A is None:
-        print(f"bcsstk16 is left out: {MATRICES}/matrices has it not (LACUNA_DATA)")
-    else:
-        cholesky(table, "Cholesky bcsstk16", A, "amd", rounds=10)
+    cholesky(table, "Cholesky bcsstk16", read("bcsstk16"), "amd", rounds=10)
     cholesky(table, f"Cholesky {LARGE[0]}", poisson2d(LARGE[1]), "amd", rounds=3)
     dissected = lib.lac_ordering_find(context().c, lib.LAC_ORDER_METIS) == lib.LAC_OK
     side, order = sized(64, 24), "metis" if dissected else "amd"

@@ -220,10 +220,8 @@ def power_law(n, each, directed=False):
 
 
 def real(name):
-    """A matrix of the collection; a pattern alone gets numbers with a strong diagonal. None: it is not there."""
-    path = os.path.join(MATRICES, "matrices", name + ".mtx")
-    if not os.path.exists(path):
-        return None
+    """A matrix of the collection; a pattern alone gets numbers with a strong diagonal."""
+    path = os.path.join(MATRICES, name + ".mtx")
     a = sp.csr_matrix(scipy.io.mmread(path))
     if scipy.io.mminfo(path)[4] == "pattern":
         a = sp.csr_matrix((_random(12).uniform(-1, 1, a.nnz), a.indices, a.indptr), shape=a.shape)

@@ -96,6 +96,9 @@ foreach(source ${examples})
   lacuna_test(example.${name} example.${name} ${arguments})
 endforeach()
 
+# What tests, examples and benchmarks read is what was published.
+lacuna_test(data sh -c "cd data && sha256sum --check --quiet SHA256SUMS && echo unchanged")
+
 file(GLOB benches CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/*.c)
 foreach(source ${benches})
   get_filename_component(name ${source} NAME_WE)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Factors as arrays and least squares, beside dense torch, NumPy and SciPy."""
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,7 @@ import lacuna.torch as lt
 
 both = pytest.mark.parametrize("dtype", [torch.float64, torch.complex128], ids=["f64", "c128"])
 pattern = square()
-DATA = Path(os.environ.get("LACUNA_DATA", Path(__file__).resolve().parents[3] / "shared" / "data")) / "matrices"
+DATA = Path(__file__).resolve().parents[2] / "data" / "matrices"
 
 
 def taken(where, m):
@@ -334,7 +333,6 @@ def test_beside_numpy_and_scipy(shape, damp):
     np.testing.assert_allclose(x, iterated, rtol=1e-7, atol=1e-9)
 
 
-@pytest.mark.skipif(not (DATA / "lp_e226.mtx").exists(), reason="the matrix is not here")
 @pytest.mark.parametrize("turned", [False, True], ids=["wide", "tall"])
 def test_a_matrix_from_practice(turned):
     import scipy.io
