@@ -57,8 +57,8 @@ endif()
 # Unit tests: tests/<folder>/test_<name>.c is the program tests/<folder>/test_<name>, run as <folder>.<name>.<backend>.
 file(GLOB_RECURSE tests RELATIVE ${PROJECT_SOURCE_DIR}/tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/test_*.c)
 list(FILTER tests EXCLUDE REGEX "^(distributed|extend|support|python)/")
-# What works on host memory inside a solver knows no backend.
-set(host_only "^solvers/test_(dense|eliminate|engines|engines_use|fronts|matching|ordering|selected_fronts|starved|supernodes)\\.c$")
+# What works on host memory inside a solver, or is of one backend alone, knows no other.
+set(host_only "^(backends/test_fft|solvers/test_(dense|eliminate|engines|engines_use|fronts|matching|ordering|selected_fronts|starved|supernodes))\\.c$")
 foreach(test ${tests})
   get_filename_component(folder ${test} DIRECTORY)
   string(REGEX REPLACE "(^|/)test_([^/]*)\\.c$" "\\1\\2" name ${test})
