@@ -62,7 +62,7 @@ static bool cost_has(const lac_rows *half, int64_t row, int64_t column) {
 static bool cost_is_symmetric(const lac_rows *rows) {
   int64_t step = rows->rows / COST_SAMPLES + 1;
   for (int64_t i = 0; i < rows->rows; i += step) {
-    for (int64_t e = cost_begin(rows, i); e < cost_begin(rows, i + 1); e++) {
+    for (int64_t e = cost_begin(rows, i), end = cost_begin(rows, i + 1); e < end; e++) {
       if (!cost_has(rows, lac_buffer_get(rows->columns, e), i)) return false;
     }
   }
@@ -80,8 +80,9 @@ static bool cost_is_dense(const cost_search *s, int64_t row) {
 static int64_t cost_mirrored(const cost_search *s, int64_t row) {
   const lac_rows *a = &s->halves[0], *t = &s->halves[1];
   int64_t p = cost_begin(a, row), q = cost_begin(t, row), count = 0;
+  const int64_t a_end = cost_begin(a, row + 1), t_end = cost_begin(t, row + 1);
 
-  while (p < cost_begin(a, row + 1) && q < cost_begin(t, row + 1)) {
+  while (p < a_end && q < t_end) {
     int64_t i = lac_buffer_get(a->columns, p), j = lac_buffer_get(t->columns, q);
     count += i == j && i != row;
     p += i <= j, q += j <= i;
@@ -104,8 +105,9 @@ static int64_t cost_visit(cost_search *s, int64_t head, int64_t tail) {
 
   if (cost_is_dense(s, row)) return tail;
   for (int h = 0; h < s->count; h++) {
-    for (int64_t e = cost_begin(&s->halves[h], row); e < cost_begin(&s->halves[h], row + 1); e++) {
-      int64_t j = lac_buffer_get(s->halves[h].columns, e);
+    const lac_rows *half = &s->halves[h];
+    for (int64_t e = cost_begin(half, row), end = cost_begin(half, row + 1); e < end; e++) {
+      int64_t j = lac_buffer_get(half->columns, e);
       if (s->seen[j] == s->mark) continue;
       s->seen[j] = s->mark;
       s->queue[tail++] = j;

@@ -123,9 +123,11 @@ static lac_status solve_fall_back(lac_context *ctx, const lac_factor *f, const c
   lac_status status = LAC_OK, made;
   lac_auto_factor *part = f->part;
   const lac_factor *partner = NULL;
+  lac_shortage shortage;
   char other[LAC_SENTENCE_SIZE / 2];
 
-  made = lac_factor_partner(ctx, part->taken, lacks_room, &partner);
+  made = lac_factor_partner(ctx, part->taken, &shortage, &partner);
+  *lacks_room = shortage != LAC_SHORT_OF_NOTHING;
   if (*lacks_room) {
     atomic_store(&part->lacking, (int64_t)fmax(1, (double)lac_memory_available()));
     goto done;

@@ -201,7 +201,8 @@ static void direct_sum_up(lac_factor *f) {
 
 // A method may find out only by the values, or on the way, that it has no room.
 static void direct_conclude(lac_factor *f, const lac_trial *trial) {
-  f->lacks_room = trial->status == LAC_ERR_MEMORY;
+  f->shortage = LAC_SHORT_OF_NOTHING;
+  if (trial->status == LAC_ERR_MEMORY) f->shortage = trial->fault.lacks_room ? LAC_SHORT_FORESEEN : LAC_SHORT_MET;
   if (trial->status == LAC_OK) direct_sum_up(f);
 }
 
@@ -212,7 +213,7 @@ lac_status lac_direct_try(lac_context *ctx, lac_factor *f, const lac_direct_tabl
   direct_drop_numerics(f);
   made =
       lac_analysis_get(ctx, f->core->pattern, lac_direct_structure(f), table, f->core->options.ordering, &d->analysis);
-  f->lacks_room = made == LAC_ERR_MEMORY;
+  f->shortage = made == LAC_ERR_MEMORY ? LAC_SHORT_MET : LAC_SHORT_OF_NOTHING;
   LAC_TRY(made);
   d->table = table;
   *trial = direct_items(ctx, f, NULL);
