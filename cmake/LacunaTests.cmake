@@ -77,6 +77,19 @@ foreach(test ${tests})
   endif()
 endforeach()
 
+# Stubs of BLAS libraries, by which tests/core/test_blas.c looks how one is found.
+foreach(stub MKL BLIS MKL_WIDE)
+  string(TOLOWER ${stub} name)
+  string(REPLACE "_WIDE" ";STUB_WIDE" definitions STUB_${stub})
+  add_library(blas_stub_${name} MODULE ${PROJECT_SOURCE_DIR}/tests/core/blas_stub.c)
+  target_link_libraries(blas_stub_${name} PRIVATE lacuna_flags)
+  target_compile_definitions(blas_stub_${name} PRIVATE ${definitions})
+  set_target_properties(blas_stub_${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/core
+                                                     C_VISIBILITY_PRESET default)
+  add_dependencies(test.core.blas blas_stub_${name})
+endforeach()
+target_compile_definitions(test.core.blas PRIVATE BLAS_STUBS="${PROJECT_BINARY_DIR}/tests/core/libblas_stub_")
+
 # What a user of the installed library can write: public headers and liblacuna.so alone.
 file(GLOB extends CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/extend/*.c)
 foreach(source ${extends})

@@ -249,7 +249,24 @@ static void orders_of_a_pattern_are_made_once(lac_context *ctx) {
   direct_close(&system);
 }
 
+/// What making a solver leaves behind is with its pattern, and counted there, but for the solver itself.
+static void what_an_analysis_holds_is_counted(lac_context *ctx) {
+  enum { SOLVER = 16384 };
+  if (!check_claimed("memory of the host")) return;
+  direct_case c = direct_make(DIRECT_POISSON, 4900, LAC_F64, 1);
+  lac_pattern *pattern = NULL;
+  lac_solver *solver = NULL;
+  CHECK_OK(sketch_pattern(ctx, c.s, LAC_WIDTH_AUTO, &pattern));
+  int64_t live = lac_memory_get_stats("cpu").live_bytes, counted = lac_pattern_bytes(pattern);
+  CHECK_OK(lac_solver_create(ctx, pattern, NULL, &solver));
+  live = lac_memory_get_stats("cpu").live_bytes - live, counted = lac_pattern_bytes(pattern) - counted;
+  CHECK(live > 16 * c.s->rows && live <= counted + SOLVER);
+  lac_solver_destroy(&solver);
+  lac_pattern_destroy(&pattern);
+}
+
 CHECK_MAIN(every_order_is_a_permutation, dense_rows_and_columns_do_not_get_lost,
            a_costly_factor_is_worth_a_second_order, a_metis_that_is_not_there_is_named,
            metis_leaves_the_random_numbers_of_others_alone, fill_on_a_grid_is_that_of_minimum_degree,
-           no_fill_where_none_is_needed, counts_are_what_elimination_makes, orders_of_a_pattern_are_made_once)
+           no_fill_where_none_is_needed, counts_are_what_elimination_makes, orders_of_a_pattern_are_made_once,
+           what_an_analysis_holds_is_counted)

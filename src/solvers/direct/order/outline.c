@@ -13,6 +13,12 @@ void lac_outline_destroy(lac_outline *outline) {
   lac_free(outline);
 }
 
+int64_t lac_outline_bytes(const lac_outline *outline) {
+  if (!outline) return 0;
+  int arrays = 4 + (outline->row_of != NULL);  // of lac_elimination
+  return (int64_t)sizeof *outline + arrays * outline->e.n * (int64_t)sizeof *outline->e.order;
+}
+
 // The rows of the block triangular form, whose diagonal has no gaps; `match` has the column of each.
 static lac_status outline_match(lac_context *ctx, const lac_block_form *form, int32_t **match, int32_t **row_of) {
   lac_status status = LAC_OK;

@@ -24,6 +24,9 @@ lac_status lac_outline_get(lac_context *ctx, const lac_structure *structure, lac
                            const lac_outline **out);
 void lac_outline_destroy(lac_outline *outline);  // accepts NULL
 
+/// What it holds, which the analysis that goes on from it counts as its own; 0 of NULL.
+int64_t lac_outline_bytes(const lac_outline *outline);
+
 /// Multiplications for each entry of L below which columns are so short that LU makes no dense blocks of them; a
 /// Hermitian matrix, of which dense blocks need half, below fewer.
 enum { LAC_OUTLINE_THIN = 40, LAC_OUTLINE_THIN_HERMITIAN = 8 };

@@ -67,7 +67,7 @@ static lac_status column_analyse(lac_context *ctx, const lac_structure *structur
     memcpy(a->row_of, outline->row_of, (size_t)a->n * sizeof *a->row_of);
   }
   if (outline->form) LAC_TRY(column_take_blocks(ctx, structure, outline->form, a));
-  *bytes = (int64_t)sizeof *a + 5 * a->n * (int64_t)sizeof *a->order;
+  *bytes = (int64_t)sizeof *a + lac_outline_bytes(outline) + 5 * a->n * (int64_t)sizeof *a->order;
   *part = a, a = NULL;
 done:
   pivoting_forget(a);
