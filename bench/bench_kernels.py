@@ -2,10 +2,11 @@
 """Products on the 2-D Poisson matrices of one and four million unknowns, f64, two threads, beside SciPy (which has one)
 and SuiteSparse:GraphBLAS (python-graphblas, with as many threads as we have) in the same run.
 
-"ours" is the time inside the C library on outputs that are there already; A A, cold, also makes the pattern of the product
-and allocates its values. GraphBLAS gets its matrices by rows, its dense operands full, by rows or columns as it is faster,
-and makes its results anew, which is how it is used. Shares are of the best triad of this run, over the bytes that must be moved: every array once.
-The last row is the memory of an spmm and its backward on the tape, by the allocator's counter.
+"ours" is the time inside the C library on outputs that are there already; A A, cold, also makes the pattern of the
+product and allocates its values. GraphBLAS gets its matrices by rows, its dense operands full, by rows or columns as it
+is faster, and makes its results anew, which is how it is used. Shares are of the best triad of this run, over the bytes
+that must be moved: every array once. The last row is the memory of an spmm and its backward on the tape, by the
+allocator's counter.
 """
 
 import gc
@@ -64,7 +65,8 @@ class Peer:
 
 
 def compare(table, row, ours, peers, residual, *, n, seconds=3.0, **more):
-    """One row for each peer: peers are (name, function or None, at least this much faster). Without peers one of our own."""
+    """One row for each peer: peers are (name, function or None, at least this much faster). Without peers one of our
+    own."""
     peers = [each for each in peers if each[1]]
     ours_s, *peer_s = side_by_side(ours, *(function for _, function, _ in peers), seconds=seconds, rest=REST)
     for (name, _, factor), seconds_of in zip(peers, peer_s):

@@ -2,10 +2,10 @@
 """What a call costs, from NumPy and torch, beside SciPy's, torch's own sparse and torch's dense: products with a
 tridiagonal matrix of 100 rows, solves with one of 12, under autograd, torch.func and torch.compile.
 
-Every row is checked first, then timed: the best mean of many short rounds, in turn with the peer's, for overhead is what
-is left when nothing else runs. A compiled call is timed beside the same call uncompiled, beside torch's dense solve,
-compiled, and beside the compiled sum of the values times b, which is one loop in each direction: what torch.compile
-itself asks of a call. Patterns that are new in each call must find their graph made.
+Every row is checked first, then timed: the best mean of many short rounds, in turn with the peer's, for overhead is
+what is left when nothing else runs. A compiled call is timed beside the same call uncompiled, beside torch's dense
+solve, compiled, and beside the compiled sum of the values times b, which is one loop in each direction: what
+torch.compile itself asks of a call. Patterns that are new in each call must find their graph made.
 """
 
 import time
@@ -154,8 +154,8 @@ def new_patterns(rows):
         return lambda: tuple(torch.autograd.grad(f(p, a, x), (a, x), bar)[0] for (p, a, x), bar in zip(inputs, bars))
 
     each(compiled)()
-    rows.add("spmm, compiled, 12 new patterns", N, each(compiled), expected, None, "uncompiled", each(lt.spmm), calls=10,
-             also=("2 graphs", counter.frame_count <= 2))  # fmt: skip
+    rows.add("spmm, compiled, 12 new patterns", N, each(compiled), expected, None, "uncompiled", each(lt.spmm),
+             calls=10, also=("2 graphs", counter.frame_count <= 2))  # fmt: skip
 
 
 def main():
