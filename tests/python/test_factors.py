@@ -283,8 +283,8 @@ def test_least_squares_by_iterating_take_any_size_and_what_is_nearly_consistent(
         for damp in (1e-6, 1e-8, 1e-10):  # A^H r is rounding of A x long before it is little of r
             np.testing.assert_allclose(lacuna.lstsq(p, full.ravel(), full @ x, damp, solver=method), x, rtol=1e-7)
         for size in (1e-300, 1e-165, 1e160, 1e300):
-            x = lacuna.lstsq(p, size * full.ravel(), b, solver=method)
-            np.testing.assert_allclose(x * size, expected, rtol=1e-7)
+            found = lacuna.lstsq(p, size * full.ravel(), b, solver=method)
+            np.testing.assert_allclose(found * size, expected, rtol=1e-7)
 
 
 def test_least_squares_by_iterating_refuse_what_does_not_fit():
