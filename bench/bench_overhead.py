@@ -5,8 +5,9 @@ tridiagonal matrix of 100 rows, solves with one of 12, under autograd, torch.fun
 Every row is checked first, then timed: the best mean of many short rounds, in turn with the peer's, for overhead is
 what is left when nothing else runs. A compiled call is timed beside the same call uncompiled, beside torch's dense
 solve, compiled, and beside the compiled sum of the values times b, which is one loop in each direction: what
-torch.compile itself asks of a call. Patterns that are new in each call must find their graph made. Models are a layer of a network, a
-product, a solve and a loss with the gradients of all that is learnt, and for comparison the same without a matrix.
+torch.compile itself asks of a call. Patterns that are new in each call must find their graph made. Models are a layer
+of a network, a product, a solve and a loss with the gradients of all that is learnt, and for comparison the same
+without a matrix.
 """
 
 import time
