@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Direct solvers, two threads, f64: built-in Cholesky and LU beside CHOLMOD, UMFPACK and SciPy's SuperLU, what a
-backward costs, log-determinants with gradients, and batches. All peers in the same run, in turns with ours, best of each.
+backward costs, log-determinants with gradients, and batches. All peers in the same run, in turns with ours, best of
+each.
 
 CHOLMOD gets our own permutation, so that both factor the same matrix; UMFPACK chooses its own. Engines run with one and
 with two threads of BLAS; SciPy's BLAS, whose calls by SuperLU are tiny, with one: what is faster for each. Times are of
 the C calls: "factor" is lac_solver_factor on new values (finiteness and symmetry looked at, values copied), for engines
 as for ours. glibc is told to keep freed memory, as our allocator does, so that no engine pays for fresh pages. SuperLU
 runs with its best settings for these matrices (MMD_AT_PLUS_A, symmetric mode), once, in a process of its own that is
-stopped when it has used up STOP times our time: then its row says so. Errors are |b - A x| / (|A| |x| + |b|), the largest
-norm of each.
+stopped when it has used up STOP times our time: then its row says so. Errors are |b - A x| / (|A| |x| + |b|), the
+largest norm of each.
 """
 
 import os

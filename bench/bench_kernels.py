@@ -66,7 +66,7 @@ class Peer:
 
 
 def compare(table, row, ours, peers, residual, *, n, seconds=3.0, **more):
-    """One row for each peer: peers are (name, function or None, at least this much faster). Without peers one of our own."""
+    """A row for each peer: (name, function or None, at least this much faster). Without peers one row of our own."""
     peers = [each for each in peers if each[1]]
     ours_s, *peer_s = side_by_side(ours, *(function for _, function, _ in peers), seconds=seconds, rest=REST)
     for (name, _, factor), seconds_of in zip(peers, peer_s):

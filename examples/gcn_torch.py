@@ -3,9 +3,9 @@
 
     Z = S relu(S X W0 + b0) W1 + b1        S = D^-1/2 (A + I) D^-1/2, X: bags of words, rows of sum 1
 
-120 labelled papers, six classes, the public split; dropout, L2 on W0, Adam, 200 epochs. Prints the test accuracy of each
-seed and their mean, which must reach 69 %. The graph and the features are both sparse matrices on frozen patterns; nothing
-dense of their size is made, and dropout acts on the stored features alone.
+120 labelled papers, six classes, the public split; dropout, L2 on W0, Adam, 200 epochs. Prints the test accuracy of
+each seed and their mean, which must reach 69 %. The graph and the features are both sparse matrices on frozen patterns;
+nothing dense of their size is made, and dropout acts on the stored features alone.
 
     gcn_torch.py [SEEDS]
 """

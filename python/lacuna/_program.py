@@ -18,6 +18,7 @@ import threading
 import weakref
 
 from ._core import RAISED, context, ffi, lib, release, survive_fork, text
+from ._words import SIGNATURES, said
 from .errors import ArgumentError, ShapeError, StaleError
 
 FORWARD, VJP, JVP = range(3)
@@ -56,6 +57,7 @@ def _address(pointer):
 
 
 OPERATORS = {op.name: op for op in (Operator(lib.lac_op_at(i)) for i in range(lib.lac_op_count()))}
+SIGNATURES.update((op.name, op.signature) for op in OPERATORS.values())
 _BY_ADDRESS = {_address(op.c): op for op in OPERATORS.values()}
 
 
@@ -118,7 +120,8 @@ class Spec:
         return family
 
     def program(self, mode, like, metas, wants=0, given=0):
-        """The program for inputs of these metas, ((dtype code, shape), ...), which C writes when it is first asked for."""
+        """The program for inputs of these metas, ((dtype code, shape), ...), which C writes when it is first asked
+        for."""
         programs = self.family.programs
         key = (self.name, mode, like, metas, wants, given)
         found = programs.get(key)
@@ -173,7 +176,8 @@ class Port:
 
 
 _destroy = release(lib.lac_program_destroy, "lac_program")
-_DOUBTFUL = {"solve_with", "lstsq_with", "logdet", "selected_inverse"}  # operators whose results may be doubtful, and their rules
+# operators whose results may be doubtful, and those of their rules
+_DOUBTFUL = {"solve_with", "lstsq_with", "logdet", "selected_inverse"}
 
 
 def _flags(bits, count):
@@ -188,7 +192,7 @@ class Program:
     def __init__(self, spec, mode, like, metas, wants, given):
         out, c_spec = ffi.new("lac_program **"), spec.with_like(like)
         if len(metas) != spec.op.ins:
-            raise ArgumentError(f"{spec.op.name}: takes {spec.op.ins} inputs, {len(metas)} came")
+            raise ArgumentError(f"{said(spec.op.name)}: takes {spec.op.ins} inputs, {len(metas)} came")
         c_metas = ffi.new("lac_meta[]", max(len(metas), 1))
         for c_meta, (code, shape) in zip(c_metas, metas):
             c_meta.dtype = code

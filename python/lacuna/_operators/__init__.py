@@ -88,7 +88,8 @@ def _by_name(front):
         keys = tuple([h.key for h in arguments if isinstance(h, Handle)])
         arrays = [array for array in arguments if not isinstance(array, Handle)]
         code = 0 if dtype is None else front.code(dtype)
-        return front.apply(front.resolve(op, keys or NO_OBJECTS, tuple(ints), tuple(floats), code), tuple(shape), *arrays)
+        name = front.resolve(op, keys or NO_OBJECTS, tuple(ints), tuple(floats), code)
+        return front.apply(name, tuple(shape), *arrays)
 
     return apply
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Determinants, inverses where a pattern has entries, traces and quadratic forms, by factors.
 
-All take a Pattern (its solver with default options) or a Solver; logdet, slogdet, det and selected_inverse also a Factor
-of just these values. Nothing is estimated, and every derivative of every order is there.
+All take a Pattern (its solver with default options) or a Solver; logdet, slogdet, det and selected_inverse also a
+Factor of just these values. Nothing is estimated, and every derivative of every order is there.
 """
 
 from .._core import lib
@@ -77,7 +77,8 @@ def functions(front):
         return both("logdet", solver, a)[0]
 
     def slogdet(solver, a):
-        """(sign, logabs) with det A = sign exp(logabs): sign is 1 or -1, of complex matrices the phase; logabs is real."""
+        """(sign, logabs) with det A = sign exp(logabs): sign is 1 or -1, of complex matrices the phase; logabs is
+        real."""
         log, sign, is_complex = both("slogdet", solver, a)
         return sign, plain("real", log) if is_complex else log
 
@@ -87,7 +88,8 @@ def functions(front):
         return plain("exp", log) if is_complex else plain("mul", sign, plain("exp", log))
 
     def selected_inverse(solver, a):
-        """A^-T where A has entries: in the slot of (i, j) stands (A^-1)(j, i). The gradient of log|det A|, conjugated."""
+        """A^-T where A has entries: in the slot of (i, j) stands (A^-1)(j, i). The gradient of log|det A|,
+        conjugated."""
         return apply(resolve("selected_inverse", of_factor("selected_inverse", solver)), (), a)
 
     def read_off(who, keys, a):
@@ -120,7 +122,9 @@ def functions(front):
             raise ShapeError(f"{who}: {shapes}; they must be two vectors, or both have columns, (.., n, k)")
         y = times(y)
         if tuple(x.shape[-2:]) != tuple(y.shape[-2:]):
-            raise ShapeError(f"{who}: x has shape {tuple(x.shape)}; it must end in {tuple(y.shape[-2:])}, rows and columns")
+            raise ShapeError(
+                f"{who}: x has shape {tuple(x.shape)}; it must end in {tuple(y.shape[-2:])}, rows and columns"
+            )
         return made["sum"](plain("mul", plain("conj", x), y), axes=-2)
 
     def quadratic_form(pattern, a, x, y=None):

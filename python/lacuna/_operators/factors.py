@@ -145,8 +145,8 @@ def functions(front):
     def lstsq(pattern, a, b, damp=None, solver=None, residual=False):
         """x that minimises |A x - b|^2 + |damp x|^2, and of all such x, where A is wide, is the shortest.
 
-        A of any shape, b (m,) or (m, k); damp is a number, or an array with one for each of the batch. Differentiable in
-        a, b and damp. residual: (x, b - A x). solver: a Solver of pattern.augmented()[0]: a matrix that has not full
+        A of any shape, b (m,) or (m, k); damp is a number, or an array with one for each of the batch. Differentiable
+        in a, b and damp. residual: (x, b - A x). solver: a Solver of pattern.augmented()[0]: a matrix that has not full
         rank, and is not damped, is a SingularError. Or "lsmr", "lsqr", or a Solver that is one of them, of the pattern
         (with damp: of pattern.damped()), which iterates to its tolerance.
         """

@@ -98,7 +98,8 @@ def functions(front):
         return kept(y, dim, keepdim)
 
     def sparse_bidir_logsumexp(pattern, a, keepdim=False, include_zeros=True, output_layout="tuple"):
-        """(over each column, over each row); output_layout "padded": (2, max(rows, cols)), the shorter ends with -inf."""
+        """(over each column, over each row); output_layout "padded": (2, max(rows, cols)), the shorter ends with
+        -inf."""
         padded = word("output_layout", output_layout, {"tuple": False, "padded": True})
         both = [sparse_logsumexp(pattern, a, d, keepdim and not padded, include_zeros) for d in (0, 1)]
         if not padded:

@@ -130,7 +130,8 @@ def functions(front):
         return reduction("min", x, axes, keepdims)
 
     def norm(x, axes=None, keepdims=False, order=2):
-        """The vector norm over the given axes, all by default, of order 1, 2 or inf: real, its gradient at zero is zero."""
+        """The vector norm over the given axes, all by default, of order 1, 2 or inf: real, its gradient at zero is
+        zero."""
         if order == 2:
             return reduction("norm", x, axes, keepdims)
         if order not in (1, float("inf")):
@@ -138,7 +139,8 @@ def functions(front):
         return reduction("sum" if order == 1 else "max", plain("abs", x), axes, keepdims)
 
     def logsumexp(x, axes=None, keepdims=False):
-        """log(sum(exp(x))) over the given axes, of reals, without overflow; all -inf gives -inf, with a gradient of zero."""
+        """log(sum(exp(x))) over the given axes, of reals, without overflow; all -inf gives -inf, with a gradient of
+        zero."""
         return reduction("logsumexp", x, axes, keepdims)
 
     def softmax(x, axes=-1):

@@ -40,7 +40,8 @@ def functions(front):
         return lower, upper, ab
 
     def banded_mm(lower_and_upper, ab, x, rows=None, side="N"):
-        """y = op(A) x for a banded A stored as SciPy stores it, ab[upper + i - j, j] = A[i, j]; square unless `rows` says."""
+        """y = op(A) x for a banded A stored as SciPy stores it, ab[upper + i - j, j] = A[i, j]; square unless `rows`
+        says."""
         lower, upper, ab = bands(lower_and_upper, ab, "banded_mm")
         ints = (word("side", side, SIDES), lower, upper, ab.shape[-1] if rows is None else rows)
         return column(resolve("banded_mm", NO_OBJECTS, ints), ab, x)

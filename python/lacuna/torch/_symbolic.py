@@ -45,9 +45,11 @@ class _Plan:
     def attempt(self, moving):
         """The program, or None when it cannot be made with these stand-ins."""
         shapes = [tuple([self.number(size, moving) for size in shape]) for shape in self.shapes]
+        if any(None in shape for shape in shapes):  # a size that nothing is known about
+            return None
         try:
             program = self.make(*shapes)
-        except (LacunaError, TypeError):  # TypeError: a size that nothing is known about
+        except LacunaError:
             return None
         known = set(moving.values()) | {size for shape in shapes for size in shape}
         made = list(program.shapes) + [like for _, like, _, _ in program.steps]
@@ -92,21 +94,21 @@ def _same(shape):
     return shape
 
 
-def _known(spec, mode, like, metas, wants, given):
-    """The program of numbers; None where there are symbols, which have no hash."""
+def _are_numbers(like, metas):
+    """Whether no size is a symbol. Numbers have a hash, which is found faster than each is looked at."""
     try:
-        return spec.program(mode, like, metas, wants, given)
+        hash((like, metas))
     except TypeError:
-        return None
+        return False
+    return True
 
 
 def plan(spec, mode, like, metas, wants=0, given=0):
     """(program, function that turns its shapes into symbolic ones)."""
     if spec.keys:
         return spec.plan(mode, like, metas, wants, given)
-    program = _known(spec, mode, like, metas, wants, given)
-    if program is not None:
-        return program, _same
+    if _are_numbers(like, metas):
+        return spec.program(mode, like, metas, wants, given), _same
     codes = [code for code, _ in metas]
 
     def make(like, *shapes):
