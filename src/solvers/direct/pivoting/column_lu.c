@@ -58,10 +58,10 @@ static lac_status column_analyse(lac_context *ctx, const lac_structure *structur
   LAC_ALLOC(a, 1);
   a->n = structure->n;
   a->ordering = outline->ordering;
-  a->nnz = 2 * outline->e.nnz - a->n;
-  a->flops = outline->e.flops;
+  a->nnz = 2 * outline->cost.nnz - a->n;
+  a->flops = outline->cost.flops;
   LAC_ALLOC(a->order, a->n);
-  memcpy(a->order, outline->e.order, (size_t)a->n * sizeof *a->order);
+  memcpy(a->order, outline->order, (size_t)a->n * sizeof *a->order);
   if (outline->row_of) {
     LAC_ALLOC(a->row_of, a->n);
     memcpy(a->row_of, outline->row_of, (size_t)a->n * sizeof *a->row_of);
