@@ -284,4 +284,5 @@ static void orders_of_a_pattern_are_made_once(lac_context *ctx) {
 CHECK_MAIN(every_order_is_a_permutation, dense_rows_and_columns_do_not_get_lost,
            a_costly_factor_is_worth_a_second_order, a_metis_that_is_not_there_is_named,
            metis_leaves_the_random_numbers_of_others_alone, fill_on_a_grid_is_that_of_minimum_degree,
-           no_fill_where_none_is_needed, counts_are_what_elimination_makes, an_order_costs_what_elimination_makes, orders_of_a_pattern_are_made_once)
+           no_fill_where_none_is_needed, counts_are_what_elimination_makes, an_order_costs_what_elimination_makes,
+           orders_of_a_pattern_are_made_once)

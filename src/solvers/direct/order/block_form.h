@@ -13,13 +13,13 @@
 
 typedef struct lac_block_form {
   int32_t n;
-  int32_t rank;        // how many places of the diagonal have an entry: the structural rank
-  int32_t blocks;      // n of them: the matrix is triangular
-  int32_t *rows;       // n: the row of A at each place
-  int32_t *cols;       // n: and the column
-  int32_t *first;      // blocks + 1: where each block begins
-  int32_t *block;      // n: the block that a column of A is in
-  int32_t vacant;      // the first place whose diagonal has no entry, or -1
+  int32_t rank;    // how many places of the diagonal have an entry: the structural rank
+  int32_t blocks;  // n of them: the matrix is triangular
+  int32_t *rows;   // n: the row of A at each place
+  int32_t *cols;   // n: and the column
+  int32_t *first;  // blocks + 1: where each block begins
+  int32_t *block;  // n: the block that a column of A is in
+  int32_t vacant;  // the first place whose diagonal has no entry, or -1
 } lac_block_form;
 
 /// The form of a structure, which keeps it; borrowed. Time: proportional to the entries, but for the matching.
