@@ -8,7 +8,7 @@
 
 void lac_outline_destroy(lac_outline *outline) {
   if (!outline) return;
-  lac_elimination_clear(&outline->e);
+  lac_free(outline->order);
   lac_free(outline->row_of);
   lac_free(outline);
 }
@@ -48,7 +48,8 @@ static lac_status outline_create(lac_context *ctx, const lac_structure *s, lac_o
     if (s->diagonals < s->n) LAC_TRY(outline_match(ctx, form, &match, &outline->row_of));
   }
   LAC_TRY(lac_graph_init_parts(ctx, s, match, outline->form ? outline->form->block : NULL, &graph));
-  LAC_TRY(lac_order_graph(ctx, &graph, ordering, &outline->e, &outline->ordering));
+  LAC_ALLOC(outline->order, s->n);
+  LAC_TRY(lac_order_find(ctx, &graph, ordering, outline->order, &outline->cost, &outline->ordering));
   *out = outline, outline = NULL;
 done:
   lac_graph_clear(&graph);

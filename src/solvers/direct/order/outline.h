@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file outline.h
-/// What eliminating a structure comes to, before anything of its factor is built: the order, the tree and the counts.
+/// What eliminating a structure comes to, before anything of its factor is built: the order and its cost.
 ///
 /// Rows are moved so that the diagonal has no gaps, where they can: pivots are foreseen there. Where the blocks of the
 /// block triangular form pay, they are eliminated each by itself, and what stands below them is left as it is.
@@ -11,7 +11,8 @@
 #include "solvers/direct/order/ordering.h"
 
 typedef struct lac_outline {
-  lac_elimination e;
+  int32_t *order;  // the column that is eliminated k-th
+  lac_cost cost;
   const char *ordering;  // that was taken: "amd", "metis", "natural"
   int32_t *row_of;       // the row of A in the diagonal place of each column; NULL: its own
   const struct lac_block_form
@@ -34,7 +35,7 @@ enum { LAC_OUTLINE_THIN = 40, LAC_OUTLINE_THIN_HERMITIAN = 8 };
 /// Whether columns are as short as that. Where rows had to be moved, blocks cost more: rows are moved anew for them, by
 /// the values, and ordered anew.
 static inline bool lac_outline_is_thin(const lac_outline *outline, double products) {
-  return outline && outline->e.flops <= (outline->row_of ? 2 : 1) * products * (double)outline->e.nnz;
+  return outline && outline->cost.flops <= (outline->row_of ? 2 : 1) * products * (double)outline->cost.nnz;
 }
 
 #endif
