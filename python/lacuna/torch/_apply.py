@@ -3,6 +3,7 @@
 
     apply -- plain tensors --------------- Eager(Function) ---------- C
       +----- transforms, tracers, modes -- torch.ops.lacuna.apply --- torch's dispatcher, level by level (_registered.py)
+      +----- a function of operators ----- C where nobody watches, else its steps, each by `apply`
 
 Derivatives are programs that C writes. Where nobody asks for their derivatives, a program is one call; else its steps
 go through `apply` again, so that their derivatives are torch's too. No operator is named here.
@@ -22,7 +23,7 @@ from ..errors import ShapeError
 from ._levels import beneath, in_forward_mode, lone_grad, on_one_level, unwrap
 from ._open import call_of, resolve  # noqa: F401
 from ._symbolic import plan
-from ._tensors import DTYPES, all_dense, asarray, code, convert, metas_of, number, placed, refusal, run  # noqa: F401
+from ._tensors import DTYPES, all_dense, asarray, code, convert, metas_of, number, refusal, run  # noqa: F401
 
 library = torch.library.Library("lacuna", "DEF")
 for _schema in (
@@ -73,6 +74,15 @@ def is_watched(tensors):
     return is_tracked(tensors) or in_forward_mode()
 
 
+def replayed(program, symbolic, tensors, call):
+    """{var: tensor} of all vars of a program, whose steps are called one by one."""
+    values = {port.var: tensor for port, tensor in zip(program.inputs, tensors)}
+    for spec, like, ins, outs in program.steps:
+        made = call(spec, symbolic(like), *[values[var] for var in ins])
+        values.update(zip(outs, made if len(outs) > 1 else (made,)))
+    return values
+
+
 class Derivative:
     """A program of an operator's derivative, (mode, wants, given), in a call with these metas."""
 
@@ -121,12 +131,8 @@ class Derivative:
         """Step by step through `apply`."""
         if self.spec.keys:
             return Derivative(self.spec.closed(), self.choice, self.like, self.metas).replay(tensors, call)
-        call, program = call or apply_spec, self.program
-        values = {port.var: tensor for port, tensor in zip(program.inputs, tensors)}
-        for spec, like, ins, outs in program.steps:
-            made = call(spec, self.symbolic(like), *[values[var] for var in ins])
-            values.update(zip(outs, made if len(outs) > 1 else (made,)))
-        return [values[port.var] if port.var else None for port in program.results]
+        values = replayed(self.program, self.symbolic, tensors, call or apply_spec)
+        return [values[port.var] if port.var else None for port in self.program.results]
 
     def zeros(self, like, port):
         """An absent tangent or gradient as numbers."""
@@ -267,11 +273,27 @@ def _apply_grads_batched(spec, like, *tensors):
 
 @torch.compiler.allow_in_graph
 def apply(name, like, *tensors):
-    """The operator of a spec's name, or of a request, on tensors."""
+    """The operator or function of a spec's name, or of a request, on tensors."""
     return apply_spec(find(name) if type(name) is str else call_of(name), like, *tensors)
 
 
+def apply_composed(spec, tensors):
+    """A function of operators: in one call, or its steps where anybody watches. A result that is an input is a copy."""
+    if not all([isinstance(t, torch.Tensor) for t in tensors]):
+        raise refusal(spec.op.name, tensors)
+    metas = metas_of(spec.op.name, tensors)
+    if is_plain(tensors) and not is_watched(tensors):
+        program = spec.program(FORWARD, (), metas)
+        return bare(run(spec.op.name, program, [tensors[i] for i in program.takes]))
+    program, symbolic = plan(spec, FORWARD, (), metas)
+    values = replayed(program, symbolic, [tensors[i] for i in program.takes], apply_spec)
+    inputs = {port.var for port in program.inputs}
+    return bare([values[p.var].clone() if p.var in inputs else values[p.var] for p in program.results])
+
+
 def apply_spec(spec, like, *tensors):
+    if spec.is_composed:
+        return apply_composed(spec, tensors)
     if not is_plain(tensors):
         if not all([isinstance(t, torch.Tensor) for t in tensors]):
             raise refusal(spec.op.name, tensors)
