@@ -9,6 +9,7 @@ move freely is either bound to others of the same size, and they are guarded to 
 is specialised, which the tracer guards too.
 """
 
+from itertools import combinations
 from math import prod
 
 from sympy import Integer
@@ -16,6 +17,8 @@ from sympy import Integer
 from ..errors import LacunaError
 
 _FIRST, _SECOND = 4_000, 24_000  # stand-ins start here; four of them multiplied are a size that C can address
+
+_MOST_TRIALS = 256  # of products
 
 
 def _primes(start, taken):
@@ -44,6 +47,11 @@ def _symbols(size):
         return {expression: size}
     hint = getattr(env, "guarding_hint_or_throw", None) or env.size_hint  # its name since torch 2.10
     return {s: env.create_symintnode(s, hint=int(hint(s))) for s in expression.free_symbols}
+
+
+def _parts(group):
+    """All parts of a list, small ones first."""
+    return [part for count in range(1, len(group) + 1) for part in combinations(group, count)]
 
 
 def _product(pair, symbols):
@@ -123,18 +131,20 @@ class Plan:
     def free(self):
         """Stand-ins for as many symbols as the plan lets move, alone or with others of the same present size. What one
         may do can hang on another: a matrix of more rows has room for more entries."""
-        moving = {}
-        for _ in range(2):
-            for e, pair in self.stand_ins.items():
-                if e not in moving and self.attempt({**moving, e: pair}):
-                    moving[e] = pair
-            groups = self.groups(moving)
-            for group in groups.values():
-                if len(group) > 1:
-                    self.move(moving, group)
-            for size in self.groups(moving):
-                self.free_product(moving, size)
+        moving, before = {}, None
+        while before != len(moving):
+            before = len(moving)
+            if not (self.free_single(moving) or self.free_group(moving)):
+                self.free_product(moving)
         return moving
+
+    def free_single(self, moving):
+        """One more symbol alone."""
+        for e, pair in self.stand_ins.items():
+            if e not in moving and self.attempt({**moving, e: pair}):
+                moving[e] = pair
+                return True
+        return False
 
     def groups(self, moving):
         """{present size: the symbols of that size} of those that do not move yet."""
@@ -157,14 +167,19 @@ class Plan:
         moving.update(trial if all(same) else {})
         return all(same)
 
-    def free_product(self, moving, size):
+    def free_group(self, moving):
+        """Symbols of one present size together, as few as will do: others may be the same by chance."""
+        some = [part for group in self.groups(moving).values() for part in _parts(group) if len(part) > 1]
+        return any(self.move(moving, part) for part in sorted(some, key=len))
+
+    def free_product(self, moving):
         """The symbols of a size as the product of others, as the rows of a Kronecker product are."""
-        groups = self.groups(moving)
-        for a, first in groups.items():
-            for b, second in groups.items():
-                if 1 < a <= b and a * b == size and first is not second and size in groups:
-                    if self.move(moving, first, second, product=groups[size]):
-                        return
+        parts = {size: _parts(group) for size, group in self.groups(moving).items()}
+        trials = [(first, second, product) for a in parts for b in parts if 1 < a <= b and a * b in parts
+                  for first in parts[a] for second in parts[b] if not set(first) & set(second)
+                  for product in parts[a * b]]  # fmt: skip
+        trials.sort(key=lambda trial: sum(map(len, trial)))
+        return any(self.move(moving, *trial[:2], product=trial[2]) for trial in trials[:_MOST_TRIALS])
 
     def size(self, form):
         """A form as a symbolic size."""
