@@ -66,11 +66,12 @@ def words(kind):
 
 
 def _integers(p, who, first):
-    """The expressions of a parameter that is one integer or two; none for other kinds."""
+    """The expressions of a parameter that is one integer or two; none for other kinds. index() fixes, and guards, what a
+    tracer holds open: words too, whose codes it takes for numbers like others."""
     if p.kind == "side":
-        return [f"word('side', {p.name}, SIDES)"]
+        return [f"index(word('side', {p.name}, SIDES))"]
     if p.kind == "sides":
-        return [f"word('side', {p.name}[{i}], SIDES)" for i in range(2)]
+        return [f"index(word('side', {p.name}[{i}], SIDES))" for i in range(2)]
     if p.kind == "bands":
         return [f"index({p.given}[{i}])" for i in range(2)]
     if p.kind in ("axis", "axes"):
@@ -81,7 +82,7 @@ def _integers(p, who, first):
         return [f"(0 if hasattr({p.name}, 'shape') else index({p.name}))"]
     if p.kind == "flag":
         return [f"int(bool({p.name}))"]
-    return [f"word({p.name!r}, {p.name}, {who}_{p.name}s)"] if "|" in p.kind else []
+    return [f"index(word({p.name!r}, {p.name}, {who}_{p.name}s))"] if "|" in p.kind else []
 
 
 def _at_their_places(parameters, expressions):

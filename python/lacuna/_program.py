@@ -57,6 +57,7 @@ class Operator(_Row):
         self.signature = text(c.signature)
         ins, outs = self.signature.split("->")
         self.ins, self.outs = ins.count("("), outs.count("(")
+        self.is_flat = c.vjp == ffi.addressof(lib, "lac_rule_nothing")  # its derivative is zero
 
 
 class Function(_Row):
@@ -266,7 +267,7 @@ def _flags(bits, count):
 class Program:
     """A short list of calls, made from shapes alone. It holds the C program, and with it what the spec holds."""
 
-    __slots__ = ("c", "inputs", "results", "shapes", "codes", "reads", "takes", "warns", "outputs", "_steps", "_family")
+    __slots__ = ("c", "inputs", "results", "shapes", "codes", "reads", "takes", "warns", "outputs", "_steps", "_lone", "_family")
 
     def __init__(self, spec, c):
         self.c = ffi.gc(c, _destroy)
@@ -277,7 +278,8 @@ class Program:
         self.reads = tuple((port.role, port.index) for port in self.inputs if port.role in (IN, OUT))
         self.takes = tuple(port.index for port in self.inputs)  # of a function, which may not read all that came
         self.warns = spec.op.is_doubtful
-        self._steps, self.outputs, self._family = None, None, weakref.ref(spec.family)  # outputs: a front end's own
+        self._steps, self._lone, self._family = None, False, weakref.ref(spec.family)
+        self.outputs = None  # a front end's own
 
     @property
     def steps(self):
@@ -285,6 +287,15 @@ class Program:
         if self._steps is None:
             self._steps = [self._step(lib.lac_program_step(self.c, i)) for i in range(lib.lac_program_steps(self.c))]
         return self._steps
+
+    @property
+    def lone(self):
+        """(spec, like) where one step with all inputs in order gives the results; else None."""
+        if self._lone is False:
+            spec, like, ins, outs = self.steps[0] if len(self.steps) == 1 else (None, (), (), ())
+            is_lone = spec and self.takes == tuple(range(len(ins))) and ins == tuple([p.var for p in self.inputs])
+            self._lone = (spec, like) if is_lone and outs == tuple([p.var for p in self.results]) else None
+        return self._lone
 
     def _step(self, c):
         spec = self._family().intern(c.spec[0], self.c)

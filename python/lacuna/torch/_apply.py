@@ -277,18 +277,38 @@ def apply(name, like, *tensors):
     return apply_spec(find(name) if type(name) is str else call_of(name), like, *tensors)
 
 
+def _apply_step(spec, like, *tensors):
+    """A step of a function. What torch has as a view is one, and nobody asks for what is flat."""
+    if spec.op.name == "reshape":
+        return tensors[0].reshape(like)
+    return apply_spec(spec, like, *([t.detach() for t in tensors] if spec.op.is_flat else tensors))
+
+
+def _apply_plain_step(spec, like, *tensors):
+    """The same of plain tensors."""
+    if spec.op.name == "reshape":
+        return tensors[0].reshape(like)
+    if spec.op.is_flat or not is_watched(tensors):
+        return bare(forward(spec, like, metas_of(spec.op.name, tensors), tensors))
+    return Eager.apply(spec, like, *tensors)
+
+
 def apply_composed(spec, tensors):
     """A function of operators: in one call, or its steps where anybody watches. A result that is an input is a copy."""
-    if not all([isinstance(t, torch.Tensor) for t in tensors]):
+    plain = is_plain(tensors)
+    if not plain and not all([isinstance(t, torch.Tensor) for t in tensors]):
         raise refusal(spec.op.name, tensors)
     metas = metas_of(spec.op.name, tensors)
-    if is_plain(tensors) and not is_watched(tensors):
+    if plain and not is_watched(tensors):
         program = spec.program(FORWARD, (), metas)
         return bare(run(spec.op.name, program, [tensors[i] for i in program.takes]))
-    program, symbolic = plan(spec, FORWARD, (), metas)
-    values = replayed(program, symbolic, [tensors[i] for i in program.takes], apply_spec)
-    inputs = {port.var for port in program.inputs}
-    return bare([values[p.var].clone() if p.var in inputs else values[p.var] for p in program.results])
+    program, symbolic = (spec.program(FORWARD, (), metas), tuple) if plain else plan(spec, FORWARD, (), metas)
+    if plain and program.lone is not None:
+        return Eager.apply(*program.lone, *tensors)
+    call = _apply_plain_step if plain else _apply_step
+    values = replayed(program, symbolic, [tensors[i] for i in program.takes], call)
+    results, inputs = [values[port.var] for port in program.results], [port.var for port in program.inputs]
+    return bare([t.clone() if port.var in inputs else t for t, port in zip(results, program.results)])
 
 
 def apply_spec(spec, like, *tensors):
