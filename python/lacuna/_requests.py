@@ -59,7 +59,7 @@ def _make(family, op, keys, ints, floats, dtype):
 
 def _spec(row, handles, ints, floats, dtype):
     """The C struct; the pattern of a solver or factor is there too where that has blocks."""
-    c, solving = ffi.new("lac_spec *"), row.is_doubtful and handles and handles[0].pattern
+    c, solving = ffi.new("lac_spec *"), getattr(handles[0], "pattern", None) if row.is_doubtful and handles else None
     patterns = [h.c for h in handles if isinstance(h, Pattern)]
     patterns += [solving.c] if solving and solving.blocks != (1, 1) else []
     objects = [h.c for h in handles if not isinstance(h, Pattern)]

@@ -12,12 +12,9 @@ is specialised, which the tracer guards too.
 from itertools import combinations
 from math import prod
 
-from sympy import Integer
-
 from ..errors import LacunaError
 
 _FIRST, _SECOND = 4_000, 24_000  # stand-ins start here; four of them multiplied are a size that C can address
-
 _MOST_TRIALS = 256  # of products
 
 
@@ -104,6 +101,8 @@ class Plan:
         expression = size.node.expr
         if expression in moving:
             return moving[expression][which]
+        from sympy import Integer  # slow to import, and there where symbols are
+
         numbers = {s: moving[s][which] if s in moving else self.symbols[s].node.hint for s in expression.free_symbols}
         return int(expression.xreplace({s: Integer(n) for s, n in numbers.items()}))
 
