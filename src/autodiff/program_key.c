@@ -84,7 +84,7 @@ lac_status lac_request_key_open(lac_context *ctx, const lac_request *q, lac_requ
   size_t most = key_room(q) + (size_t)q->ins * meta_words;
   bool is_vjp = q->result == LAC_ROLE_IN_BAR, is_jvp = q->result == LAC_ROLE_OUT_DOT;
 
-  k->op = q->spec ? q->spec->op : NULL, k->function = q->function ? q->function->function : NULL;
+  k->op = q->function ? NULL : q->spec->op, k->function = q->function ? q->function->function : NULL;
   k->youngest = NULL, k->count = 0, k->heap = NULL, k->words = k->few;
   if (most > REQUEST_KEY_WORDS) {
     LAC_ALLOC(k->words, most);

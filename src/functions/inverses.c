@@ -103,12 +103,13 @@ static lac_status form_check(lac_tape *tape, const char *function, int64_t rows,
   lac_context *ctx = lac_tape_context(tape);
   lac_status status = LAC_OK;
   const lac_meta *mx = lac_tape_meta(tape, x), *my = lac_tape_meta(tape, y);
-  char text[LAC_SHAPE_TEXT];
+  char text[LAC_SHAPE_TEXT], other[LAC_SHAPE_TEXT];
 
   LAC_TRY(lac_tape_status(tape));
   LAC_CHECK(mx && my, LAC_ERR_ABSENT, "%s: x or y is absent; give both a value", function);
   LAC_CHECK(mx->ndim > 1 && my->ndim > 1, LAC_ERR_SHAPE,
-            "%s: x and y must both have columns, (.., n, k), or be two vectors, (n, 1)", function);
+            "%s: x has shape %s and y %s; they must be two vectors, or both have columns, (.., n, k)", function,
+            lac_shape_text(mx->ndim, mx->shape, text), lac_shape_text(my->ndim, my->shape, other));
   LAC_CHECK(mx->shape[mx->ndim - 2] == rows && mx->shape[mx->ndim - 1] == my->shape[my->ndim - 1], LAC_ERR_SHAPE,
             "%s: x has shape %s; it must have %lld rows and as many columns as y, %lld", function,
             lac_shape_text(mx->ndim, mx->shape, text), (long long)rows, (long long)my->shape[my->ndim - 1]);

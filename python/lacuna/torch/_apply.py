@@ -185,13 +185,16 @@ class Rules:
         return bare([rule.zeros(one, p) if t is None else t for p, t in zip(rule.program.results, outs)])
 
 
-def forward(spec, like, metas, tensors):
+def _program(spec, like, metas, tensors):
     try:
-        program = spec.program(FORWARD, like, metas)
+        return spec.program(FORWARD, like, metas)
     except ShapeError:
         all_dense(spec.op.name, tensors)  # their shape is that of the matrix, which is not what is wrong
         raise
-    return run(spec.op.name, program, tensors)
+
+
+def forward(spec, like, metas, tensors):
+    return run(spec.op.name, _program(spec, like, metas, tensors), tensors)
 
 
 class Eager(Rules, torch.autograd.Function):
@@ -299,10 +302,9 @@ def apply_composed(spec, tensors):
     if not plain and not all([isinstance(t, torch.Tensor) for t in tensors]):
         raise refusal(spec.op.name, tensors)
     metas = metas_of(spec.op.name, tensors)
+    program, symbolic = (_program(spec, (), metas, tensors), tuple) if plain else plan(spec, FORWARD, (), metas)
     if plain and not is_watched(tensors):
-        program = spec.program(FORWARD, (), metas)
         return bare(run(spec.op.name, program, [tensors[i] for i in program.takes]))
-    program, symbolic = (spec.program(FORWARD, (), metas), tuple) if plain else plan(spec, FORWARD, (), metas)
     if plain and program.lone is not None:
         return Eager.apply(*program.lone, *tensors)
     call = _apply_plain_step if plain else _apply_step
