@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 /// A function of `leaves`, built from operators on `tape`; `user` is passed through.
-typedef lac_var (*lac_function)(lac_tape *tape, const lac_var *leaves, void *user);
+typedef lac_var (*lac_gradcheck_function)(lac_tape *tape, const lac_var *leaves, void *user);
 
 typedef struct lac_gradcheck_options {
   int order;            ///< 1: the gradient; 2: also the gradient's own derivative
@@ -50,7 +50,7 @@ LAC_API lac_gradcheck_options lac_gradcheck_options_defaults(void);
 /// the function does not use has the gradient 0. What the function does beside the tape must depend on its leaves
 /// alone. Cost: the function and both derivatives once, and two more values of it for each level; some dozens more
 /// where noise is measured. `report` and `options` may be NULL; a leaf may not.
-LAC_API lac_status lac_gradcheck(lac_context *ctx, lac_function function, void *user, int count,
+LAC_API lac_status lac_gradcheck(lac_context *ctx, lac_gradcheck_function function, void *user, int count,
                                  const lac_array *const *leaves, const lac_gradcheck_options *options,
                                  lac_gradcheck_report *report);
 

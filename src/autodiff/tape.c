@@ -151,6 +151,9 @@ static lac_var tape_input(lac_tape *tape, const lac_array *array, bool different
   LAC_CHECK(
       tape->mode != TAPE_WRITE, LAC_ERR_ARG,
       "a rule put an array on its tape; rules emit operators on what they are given (lac_scale has frozen factors)");
+  LAC_CHECK(tape->mode != TAPE_FUNCTION, LAC_ERR_ARG,
+            "a function put an array on its tape; functions emit operators on what they are given (lac_full makes "
+            "numbers beside an input)");
   LAC_CHECK(
       tape->mode != TAPE_SEGMENT || !differentiable, LAC_ERR_ARG,
       "lac_tape_leaf: a segment has no leaves of its own; make it an input of lac_tape_checkpoint, or a constant");
