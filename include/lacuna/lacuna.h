@@ -20,6 +20,7 @@
 #include "lacuna/ops.h"
 #include "lacuna/optimise.h"
 #include "lacuna/pattern.h"
+#include "lacuna/plain.h"
 #include "lacuna/solver.h"
 #include "lacuna/status.h"
 #include "lacuna/tape.h"
