@@ -16,6 +16,7 @@
 #include "lacuna/io.h"
 #include "lacuna/iterative.h"
 #include "lacuna/map.h"
+#include "lacuna/matrix.h"
 #include "lacuna/memory.h"
 #include "lacuna/ops.h"
 #include "lacuna/optimise.h"

@@ -91,6 +91,29 @@ static void a_given_array_is_written_to_without_an_allocation(lac_context *ctx) 
   world_close(&w);
 }
 
+// [loop]
+/// x = A x / 4, `steps` times: both results are written to memory that is there from the second step on.
+static lac_status iterate(lac_context *ctx, const lac_pattern *pattern, const lac_array *a, int steps, lac_array **x) {
+  lac_array *y = NULL;
+  lac_status status = LAC_OK;
+
+  for (int i = 0; i < steps && status == LAC_OK; i++) {
+    status = lac_run_spmm(ctx, pattern, LAC_N, a, *x, &y);
+    if (status == LAC_OK) status = lac_run_scale(ctx, 0.25, 0, y, x);
+  }
+  lac_array_destroy(&y);
+  return status;
+}
+// [end]
+
+static void a_loop_of_products_is_right(lac_context *ctx) {
+  world w = world_open(ctx);
+
+  CHECK_OK(iterate(ctx, w.pattern, w.a, 2, &w.x));  // A (6, 9, 7) = (33, 34, 20)
+  check_numbers(ctx, w.x, N, (double[]){33.0 / 16, 34.0 / 16, 20.0 / 16});
+  world_close(&w);
+}
+
 static void a_result_over_an_input_is_right(lac_context *ctx) {
   world w = world_open(ctx);
   lac_array *view = NULL;
@@ -278,7 +301,7 @@ static void a_plain_call_may_stand_inside_another(lac_context *ctx) {
   lac_array_destroy(&theta), lac_array_destroy(&b), lac_array_destroy(&y);
 }
 
-CHECK_MAIN(a_product_is_the_dense_one, a_given_array_is_written_to_without_an_allocation,
+CHECK_MAIN(a_product_is_the_dense_one, a_given_array_is_written_to_without_an_allocation, a_loop_of_products_is_right,
            a_result_over_an_input_is_right, a_new_array_shares_memory_with_nothing,
            composed_functions_are_right_and_leave_nothing_behind, several_results_come_each_to_its_place,
            patterns_and_lists_pass_through, what_may_be_absent_is_null, errors_are_the_status_and_do_not_stick,
