@@ -127,13 +127,15 @@ done:
 static lac_status tape_make_room_for_var(lac_tape *tape) {
   lac_context *ctx = tape->ctx;
   lac_status status = LAC_OK;
-  bool moves = tape->few && tape->vars == tape->few;
-  tape_var *vars = moves ? NULL : tape->vars;
+  tape_var *moved = NULL;
 
-  if (tape->vars_count < tape->vars_capacity) return LAC_OK;
-  LAC_TRY(lac_tape_grow(ctx, (void **)&vars, sizeof *vars, tape->vars_count, 1, &tape->vars_capacity));
-  if (moves) memcpy(vars, tape->few, (size_t)tape->vars_count * sizeof *vars);
-  tape->vars = vars;
+  if (tape->few && tape->vars == tape->few && tape->vars_count == tape->vars_capacity) {
+    LAC_ALLOC(moved, 2 * tape->vars_capacity);
+    memcpy(moved, tape->few, (size_t)tape->vars_count * sizeof *moved);
+    tape->vars = moved;
+    tape->vars_capacity *= 2;
+  }
+  LAC_TRY(lac_tape_grow(ctx, (void **)&tape->vars, sizeof *tape->vars, tape->vars_count, 1, &tape->vars_capacity));
 done:
   return status;
 }

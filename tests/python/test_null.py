@@ -8,7 +8,7 @@ import sys
 from lacuna import _core
 
 # Prints how many functions there are, and the name of each that ends by a signal.
-SCRIPT = r"""
+SCRIPT = """
 import os
 import cffi
 from lacuna import _core
@@ -24,6 +24,8 @@ def zero(kind, context):
         return holder[0]
     if kind.kind in ("struct", "union"):
         return ffi.new(kind.cname + " *")[0]
+    if kind.cname == "char":
+        return b"\\0"
     return 0 if kind.kind in ("primitive", "enum") else ffi.NULL
 
 def ends(name, context):
