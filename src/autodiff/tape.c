@@ -123,13 +123,13 @@ done:
   return status;
 }
 
-/// Room for one more var. The first few of a plain call stand in memory of others: they move.
-static lac_status tape_make_room_for_var(lac_tape *tape) {
+/// Room for more vars, where there is none left. The first few of a plain call stand in memory of others: they move.
+static lac_status tape_grow_vars(lac_tape *tape) {
   lac_context *ctx = tape->ctx;
   lac_status status = LAC_OK;
   tape_var *moved = NULL;
 
-  if (tape->few && tape->vars == tape->few && tape->vars_count == tape->vars_capacity) {
+  if (tape->few && tape->vars == tape->few) {
     LAC_ALLOC(moved, 2 * tape->vars_capacity);
     memcpy(moved, tape->few, (size_t)tape->vars_count * sizeof *moved);
     tape->vars = moved;
@@ -146,7 +146,7 @@ lac_status lac_tape_push_var(lac_tape *tape, const lac_meta *meta, lac_array **a
   lac_status status = LAC_OK;
   tape_var *var = NULL;
 
-  LAC_TRY(tape_make_room_for_var(tape));
+  if (tape->vars_count >= tape->vars_capacity) LAC_TRY(tape_grow_vars(tape));
   if (tape->vars_count == 1) memset(&tape->vars[0], 0, sizeof tape->vars[0]);
   var = &tape->vars[tape->vars_count];
   var->meta = *meta;
