@@ -45,7 +45,9 @@ struct lac_tape {
   int places_count, places_capacity;
   tape_var *vars;  // vars[0] is the absent var
   tape_node *nodes;
-  int *places;  // in vars, of all nodes' operands
+  int *places;       // in vars, of all nodes' operands
+  tape_var *few;     // where the first vars stand, in memory of others (plain.h); NULL: all are the tape's own
+  lac_array *given;  // borrowed: where the caller of a plain call wants the result; NULL: nowhere, or it is in use
 };
 
 /// The places in vars of what a node reads and makes, until the tape grows.
@@ -76,8 +78,9 @@ enum { TAPE_UNSET = -2 };
 
 static inline bool lac_var_is_absent(lac_var var) { return var.id == 0 || var.id == TAPE_UNSET; }
 
-/// Create a tape in any mode.
+/// Create a tape in any mode; the same in memory that is there, without vars of its own.
 lac_status lac_tape_open(lac_context *ctx, tape_mode mode, lac_tape **out);
+void lac_tape_init(lac_tape *tape, lac_context *ctx, tape_mode mode);
 
 /// A tape whose calls are written and not run: it belongs to a program.
 static inline bool lac_tape_is_written(const lac_tape *tape) { return tape->mode >= TAPE_WRITE; }
