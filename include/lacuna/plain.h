@@ -36,6 +36,8 @@ LAC_API lac_status lac_run_div(lac_context *ctx, const lac_array *x, const lac_a
 LAC_API lac_status lac_run_neg(lac_context *ctx, const lac_array *x, lac_array **result);
 LAC_API lac_status lac_run_scale(lac_context *ctx, double real, double imag, const lac_array *x, lac_array **result);
 LAC_API lac_status lac_run_offset(lac_context *ctx, double real, double imag, const lac_array *x, lac_array **result);
+LAC_API lac_status lac_run_full(lac_context *ctx, double real, double imag, const lac_array *x, int ndim,
+                                const int64_t *shape, lac_array **result);
 LAC_API lac_status lac_run_div_or_zero(lac_context *ctx, const lac_array *x, const lac_array *y, lac_array **result);
 LAC_API lac_status lac_run_conj(lac_context *ctx, const lac_array *x, lac_array **result);
 LAC_API lac_status lac_run_real(lac_context *ctx, const lac_array *x, lac_array **result);
@@ -73,6 +75,8 @@ LAC_API lac_status lac_run_clamp(lac_context *ctx, double low, double high, cons
 LAC_API lac_status lac_run_sum_axes(lac_context *ctx, const lac_array *x, uint32_t mask, lac_axes axes,
                                     lac_array **result);
 LAC_API lac_status lac_run_sum(lac_context *ctx, const lac_array *x, lac_array **result);
+LAC_API lac_status lac_run_extent(lac_context *ctx, const lac_array *x, uint32_t mask, double power,
+                                  lac_array **result);
 LAC_API lac_status lac_run_mean(lac_context *ctx, const lac_array *x, uint32_t mask, lac_axes axes, lac_array **result);
 LAC_API lac_status lac_run_prod(lac_context *ctx, const lac_array *x, uint32_t mask, lac_axes axes, lac_array **result);
 LAC_API lac_status lac_run_max(lac_context *ctx, const lac_array *x, uint32_t mask, lac_axes axes, lac_array **result);
@@ -123,6 +127,8 @@ LAC_API lac_status lac_run_kron(lac_context *ctx, const lac_pattern *pa, const l
                                 const lac_array *b, lac_pattern **out, lac_array **result);
 LAC_API lac_status lac_run_block_diag(lac_context *ctx, int n, const lac_pattern *const *patterns,
                                       const lac_array *const *values, lac_pattern **out, lac_array **result);
+LAC_API lac_status lac_run_to_dense(lac_context *ctx, const lac_pattern *pattern, const lac_array *a,
+                                    lac_array **result);
 LAC_API lac_status lac_run_row_sum(lac_context *ctx, const lac_pattern *pattern, const lac_array *a,
                                    lac_array **result);
 LAC_API lac_status lac_run_col_sum(lac_context *ctx, const lac_pattern *pattern, const lac_array *a,
@@ -242,6 +248,8 @@ LAC_API lac_status lac_run_inverse_quadratic_form(lac_context *ctx, const lac_so
 
 LAC_API lac_status lac_run_probes(lac_context *ctx, lac_dtype dtype, int64_t rows, int64_t count, int64_t seed,
                                   lac_array **result);
+LAC_API lac_status lac_run_probes_like(lac_context *ctx, const lac_array *x, int64_t rows, int64_t count, int64_t seed,
+                                       lac_array **result);
 LAC_API lac_status lac_run_logdet_estimate(lac_context *ctx, const lac_solver *solver, const lac_array *a,
                                            const lac_array *probes, int64_t steps, lac_array *out[2]);
 LAC_API lac_status lac_run_trace_solve_estimate(lac_context *ctx, const lac_solver *solver, const lac_array *a,

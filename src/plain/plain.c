@@ -80,6 +80,17 @@ lac_status lac_run_offset(lac_context *ctx, double real, double imag, const lac_
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
+lac_status lac_run_full(lac_context *ctx, double real, double imag, const lac_array *x, int ndim, const int64_t *shape,
+                        lac_array **result) {
+  lac_plain plain;
+
+  if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
+  lac_plain_give(&plain, result);
+  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var made = lac_full(&plain.tape, real, imag, x_var, ndim, shape);
+  return lac_plain_close(&plain, 1, &made, &result);
+}
+
 lac_status lac_run_div_or_zero(lac_context *ctx, const lac_array *x, const lac_array *y, lac_array **result) {
   lac_plain plain;
 
@@ -389,6 +400,16 @@ lac_status lac_run_sum(lac_context *ctx, const lac_array *x, lac_array **result)
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
+lac_status lac_run_extent(lac_context *ctx, const lac_array *x, uint32_t mask, double power, lac_array **result) {
+  lac_plain plain;
+
+  if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
+  lac_plain_give(&plain, result);
+  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var made = lac_extent(&plain.tape, x_var, mask, power);
+  return lac_plain_close(&plain, 1, &made, &result);
+}
+
 lac_status lac_run_mean(lac_context *ctx, const lac_array *x, uint32_t mask, lac_axes axes, lac_array **result) {
   lac_plain plain;
 
@@ -684,6 +705,16 @@ lac_status lac_run_block_diag(lac_context *ctx, int n, const lac_pattern *const 
   lac_status status = lac_plain_close(&plain, 1, &made, &result);
   lac_plain_hand_over(status, 1, out_made, out);
   return status;
+}
+
+lac_status lac_run_to_dense(lac_context *ctx, const lac_pattern *pattern, const lac_array *a, lac_array **result) {
+  lac_plain plain;
+
+  if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
+  lac_plain_give(&plain, result);
+  lac_var a_var = lac_plain_in(&plain, a);
+  lac_var made = lac_to_dense(&plain.tape, pattern, a_var);
+  return lac_plain_close(&plain, 1, &made, &result);
 }
 
 lac_status lac_run_row_sum(lac_context *ctx, const lac_pattern *pattern, const lac_array *a, lac_array **result) {
@@ -1285,6 +1316,17 @@ lac_status lac_run_probes(lac_context *ctx, lac_dtype dtype, int64_t rows, int64
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
   lac_var made = lac_probes(&plain.tape, dtype, rows, count, seed);
+  return lac_plain_close(&plain, 1, &made, &result);
+}
+
+lac_status lac_run_probes_like(lac_context *ctx, const lac_array *x, int64_t rows, int64_t count, int64_t seed,
+                               lac_array **result) {
+  lac_plain plain;
+
+  if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
+  lac_plain_give(&plain, result);
+  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var made = lac_probes_like(&plain.tape, x_var, rows, count, seed);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
