@@ -3,9 +3,9 @@
 solve beside hypre BoomerAMG and PETSc GAMG on two ranks (and on one, for the record) and AMGCL on two threads, with its
 hierarchy in f64 and in f32; what a backward and new values cost; how iterations grow; bytes an unknown.
 
-All in one run and in turns. Peers are programs (bench/peers) that repeat set-up and solve for a while; the best repetition
-of each counts, as of ours: flexible CG with multigrid, which chooses its kind by itself. Residuals are |b - A x| / |b|,
-computed here by SciPy.
+All in one run and in turns. Peers are programs (bench/peers) that repeat set-up and solve for a while; the best
+repetition of each counts, as of ours: flexible CG with multigrid, which chooses its kind by itself. Residuals are |b -
+A x| / |b|, computed here by SciPy.
 """
 
 import os
@@ -39,14 +39,16 @@ def anisotropic2d(n, weak):
 
 
 def lognormal2d(n, sigma):
-    """-div(k grad u), log k of cells normal with deviation sigma and independent, harmonic means at faces, u = 0 around."""
+    """-div(k grad u), log k of cells normal with deviation sigma and independent, harmonic means at faces, u = 0
+    around."""
     k = np.pad(np.exp(sigma * np.random.default_rng(1).standard_normal((n, n))), 1, mode="edge")
     across = 2 / (1 / k[1:-1, :-1] + 1 / k[1:-1, 1:])
     along = 2 / (1 / k[:-1, 1:-1] + 1 / k[1:, 1:-1])
     cell = np.arange(n * n).reshape(n, n)
     rows = np.concatenate([cell[:, :-1].ravel(), cell[:-1].ravel()])
     cols = np.concatenate([cell[:, 1:].ravel(), cell[1:].ravel()])
-    half = sp.coo_matrix((-np.concatenate([across[:, 1:-1].ravel(), along[1:-1].ravel()]), (rows, cols)), (n * n, n * n))
+    couplings = -np.concatenate([across[:, 1:-1].ravel(), along[1:-1].ravel()])
+    half = sp.coo_matrix((couplings, (rows, cols)), (n * n, n * n))
     centre = (across[:, :-1] + across[:, 1:] + along[:-1] + along[1:]).ravel()
     return sorted_csr(sp.diags(centre) + half + half.T)
 
@@ -86,7 +88,8 @@ class System:
     def solve(self, side="N"):
         side = {"N": lib.LAC_N, "T": lib.LAC_T}[side]
         begin = time.perf_counter()
-        self.ctx.check(lib.lac_factor_iterate(self.ctx.c, self.factor[0], side, self.rhs[0], ffi.NULL, self.x[0], self.report))
+        arguments = self.factor[0], side, self.rhs[0], ffi.NULL, self.x[0], self.report
+        self.ctx.check(lib.lac_factor_iterate(self.ctx.c, *arguments))
         return time.perf_counter() - begin
 
     def residual(self):
@@ -105,7 +108,8 @@ class System:
 
 
 def beside(table, name, A, bars, dimensions=2):
-    """Set-up and solve, ours and every peer's. `bars`: {start of a peer's name: the least ratio}; "" is for all of them."""
+    """Set-up and solve, ours and every peer's. `bars`: {start of a peer's name: the least ratio}; "" is for all of
+    them."""
     system = System(A)
     found = peers.find(dimensions) if PEERS else []
     best, theirs = (float("inf"), 0, 0), {}
@@ -125,9 +129,11 @@ def beside(table, name, A, bars, dimensions=2):
     iterations = system.report.iterations
     for peer in found:
         ran = theirs[peer.name]
-        factor = max((bar for start, bar in bars.items() if peer.name.startswith(start)), default=0) if peer.threads == 2 else 0
+        asked = [bar for start, bar in bars.items() if peer.name.startswith(start) and peer.threads == 2]
+        factor = max(asked, default=0)
         ratio = ran.seconds / best[0]
-        told = f"iterations {iterations} to {ran.iterations}; theirs {ran.setup:.2f} + {ran.solve:.2f} s, {ran.residual:.0e}"
+        told = f"iterations {iterations} to {ran.iterations}; theirs {ran.setup:.2f} + {ran.solve:.2f} s"
+        told += f", {ran.residual:.0e}"
         bar = f"at least {factor:g} x; " if factor else ""
         table.row(f"{name}, {peer.name}", ours=best[0], peer=peer.name, peer_s=ran.seconds, ok=ratio >= factor,
                   bar=f"{bar}ours {best[1]:.3f} + {best[2]:.3f} s; {told}", **common)  # fmt: skip
@@ -167,8 +173,8 @@ def growth(table):
             rise = counts[2000] / counts[500] - 1
             ok = rise <= 0.25 and peak <= MAX_BYTES
             told += f"; at most 25 % more than of 250K: {rise:.0%}; at most {MAX_BYTES} bytes an unknown: {peak:.1f}"
-        table.row(f"poisson2d-{n}, once", n=n * n, ours=seconds, threads=THREADS, residual=system.residual(), limit=LIMIT,
-                  bytes_per_unknown=peak, ok=ok, bar=told)  # fmt: skip
+        table.row(f"poisson2d-{n}, once", n=n * n, ours=seconds, threads=THREADS, residual=system.residual(),
+                  limit=LIMIT, bytes_per_unknown=peak, ok=ok, bar=told)  # fmt: skip
         system.close()
 
 
@@ -191,7 +197,8 @@ def new_values(table):
     ok = first_s >= 3 * min(times) and report.setups == 1
     table.row(f"poisson2d-{SIDE}, new values", n=A.shape[0], ours=min(times), peer="the first set-up", peer_s=first_s,
               threads=THREADS, residual=system.residual(), limit=LIMIT, ok=ok,
-              bar=f"at least 3 x cheaper than the first; set-ups {report.setups}, refreshes {report.refreshes}")  # fmt: skip
+              bar="at least 3 x cheaper than the first; "
+                  f"set-ups {report.setups}, refreshes {report.refreshes}")  # fmt: skip
     system.close()
 
 
@@ -217,7 +224,8 @@ def backward(table):
     left = np.linalg.norm(bar - A.T @ b_bar) / np.linalg.norm(bar)
     setups = solver.factor(A.data).report["setups"]
     table.row(f"poisson2d-{SIDE}, backward", n=A.shape[0], ours=times[1], peer="our forward", peer_s=times[0],
-              threads=THREADS, residual=float(max(wrong, left)), limit=LIMIT, ok=times[1] <= 1.2 * times[0] and setups == 1,
+              threads=THREADS, residual=float(max(wrong, left)), limit=LIMIT,
+              ok=times[1] <= 1.2 * times[0] and setups == 1,
               bar=f"at most 1.2 x the forward: {times[1] / times[0]:.2f}; set-ups: {setups}")  # fmt: skip
 
 
@@ -233,8 +241,9 @@ def memory_of_iterations(table):
         _, report = factor.iterate(b)
         peaks.append(lib.lac_memory_get_stats(b"cpu").peak_bytes - before)
         counts.append(report["iterations"])
-    table.row("poisson2d-500, memory of iterations", n=A.shape[0], ours=1, residual=float(peaks[0] != peaks[1]), limit=0.5,
-              bytes_per_unknown=peaks[1] / A.shape[0], bar=f"{counts[0]} and {counts[1]} iterations, the same peak")  # fmt: skip
+    table.row("poisson2d-500, memory of iterations", n=A.shape[0], ours=1, residual=float(peaks[0] != peaks[1]),
+              limit=0.5, bytes_per_unknown=peaks[1] / A.shape[0],
+              bar=f"{counts[0]} and {counts[1]} iterations, the same peak")  # fmt: skip
 
 
 def main():

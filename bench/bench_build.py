@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shuffled coordinates into a pattern and its entry map, beside SciPy's coo.tocsr (+ sum_duplicates, which sorts) in the same run.
+"""Shuffled coordinates into a pattern and its entry map, beside SciPy's coo.tocsr (+ sum_duplicates, which sorts) in
+the same run.
 
-Ten entries a row in random columns, in random order, handed in as 32-bit rows and columns: 8 bytes an entry, which is the
-input that the peak is measured by. The peak is the most that Lacuna's allocator had live during the call, results included.
-SciPy carries values of 8 bytes along and makes no entry map.
+Ten entries a row in random columns, in random order, handed in as 32-bit rows and columns: 8 bytes an entry, which is
+the input that the peak is measured by. The peak is the most that Lacuna's allocator had live during the call, results
+included. SciPy carries values of 8 bytes along and makes no entry map.
 
 LACUNA_BENCH_ENTRIES (default 100000000) is the size of the large row; SciPy stands beside up to 20000000 entries.
 """
@@ -89,9 +90,9 @@ def measure(table, count, threads, rounds):
     rate, share = count / best, bytes_ / (row.nbytes + col.nbytes)
     asked = threads == 2 and count > BESIDE
     ok = share <= BAR_PEAK and (rate >= BAR_RATE or not asked)
-    table.row(f"{count / 1e6:g}M, {rate / 1e6:.1f}M/s, peak {share:.2f}x", n=rows, threads=threads, ours=best, dtype="-",
-              peer="SciPy" if a is not None else None, peer_s=peer if a is not None else None, residual=float(faults),
-              bytes_per_unknown=bytes_ / rows, ok=ok,
+    table.row(f"{count / 1e6:g}M, {rate / 1e6:.1f}M/s, peak {share:.2f}x", n=rows, threads=threads, ours=best,
+              dtype="-", peer="SciPy" if a is not None else None, peer_s=peer if a is not None else None,
+              residual=float(faults), bytes_per_unknown=bytes_ / rows, ok=ok,
               bar=f"{'15M/s, ' if asked else ''}peak <= 3x")  # fmt: skip
 
 

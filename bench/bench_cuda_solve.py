@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Solves of CUDA tensors through torch: set-ups, bytes of values that travel, gradients, seconds.
 
-CG with Jacobi sets up once for forward, backward and double backward, and no value comes to the host. The automatic choice solves what it is
-given, on the device or by a method of the host. Gradients are compared with differences of the loss.
+CG with Jacobi sets up once for forward, backward and double backward, and no value comes to the host. The automatic
+choice solves what it is given, on the device or by a method of the host. Gradients are compared with differences of the
+loss.
 """
 
 import json
@@ -45,7 +46,8 @@ class Rows:
 
     def row(self, name, passed, n, ours_s):
         self.all_pass = self.all_pass and passed
-        row = {"bench": "cuda_solve", "row": name, "pass": passed, "n": n, "dtype": "f64", "device": "cuda", "ours_s": ours_s}
+        row = {"bench": "cuda_solve", "row": name, "pass": passed, "n": n, "dtype": "f64", "device": "cuda",
+               "ours_s": ours_s}  # fmt: skip
         with open(ROWS, "a") as file:
             file.write(json.dumps(row) + "\n")
 

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Direct solvers, two threads, f64: built-in Cholesky and LU beside CHOLMOD, UMFPACK and SciPy's SuperLU, what a
-backward costs, log-determinants with gradients, and batches. All peers in the same run, in turns with ours, best of each.
+backward costs, log-determinants with gradients, and batches. All peers in the same run, in turns with ours, best of
+each.
 
 CHOLMOD gets our own permutation, so that both factor the same matrix; UMFPACK chooses its own. Engines run with one and
 with two threads of BLAS; SciPy's BLAS, whose calls by SuperLU are tiny, with one: what is faster for each. Times are of
 the C calls: "factor" is lac_solver_factor on new values (finiteness and symmetry looked at, values copied), for engines
 as for ours. glibc is told to keep freed memory, as our allocator does, so that no engine pays for fresh pages. SuperLU
 runs with its best settings for these matrices (MMD_AT_PLUS_A, symmetric mode), once, in a process of its own that is
-stopped when it has used up STOP times our time: then its row says so. Errors are |b - A x| / (|A| |x| + |b|), the largest
-norm of each.
+stopped when it has used up STOP times our time: then its row says so. Errors are |b - A x| / (|A| |x| + |b|), the
+largest norm of each.
 """
 
 import os
@@ -35,7 +36,7 @@ THREADS = 2
 STOP = 4
 SPLU = {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}
 LARGE = sized(("2-D 1M", 1000), ("2-D 160K", 400))
-MATRICES = os.environ.get("LACUNA_DATA", os.path.join(ROOT, "..", "shared", "data"))
+MATRICES = os.path.join(ROOT, "data", "matrices")
 
 
 # -- matrices --------------------------------------------------------------------------------------------------------
@@ -53,8 +54,7 @@ def convection2d(n, peclet=20.0):
 
 
 def read(name):
-    path = os.path.join(MATRICES, "matrices", name + ".mtx")
-    return sorted_csr(scipy.io.mmread(path)) if os.path.exists(path) else None
+    return sorted_csr(scipy.io.mmread(os.path.join(MATRICES, name + ".mtx")))
 
 
 def backward_error(A, x, b):
@@ -195,11 +195,7 @@ def cholesky(table, name, A, ordering, **turns):
 
 
 def factorisations(table):
-    A = read("bcsstk16")
-    if A is None:
-        print(f"bcsstk16 is left out: {MATRICES}/matrices has it not (LACUNA_DATA)")
-    else:
-        cholesky(table, "Cholesky bcsstk16", A, "amd", rounds=10)
+    cholesky(table, "Cholesky bcsstk16", read("bcsstk16"), "amd", rounds=10)
     cholesky(table, f"Cholesky {LARGE[0]}", poisson2d(LARGE[1]), "amd", rounds=3)
     dissected = lib.lac_ordering_find(context().c, lib.LAC_ORDER_METIS) == lib.LAC_OK
     side, order = sized(64, 24), "metis" if dissected else "amd"

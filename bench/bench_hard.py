@@ -81,7 +81,8 @@ def ours(problem, options, best, told):
 
 
 def all_ours(problem):
-    """{name: (Ran or None, what there is to say)}, in turns, so that none is always the first. What took long runs once."""
+    """{name: (Ran or None, what there is to say)}, in turns, so that none is always the first. What took long runs
+    once."""
     out = {name: (None, "") for name in OURS if PEERS or name == "ours, auto"}
     for turn in range(TURNS):
         for name, (best, told) in out.items():
@@ -101,7 +102,8 @@ def theirs(problem):
                 continue
             try:
                 ran = peer.run(path, RTOL, 1.0, limit=LIMIT)
-                out[peer.name] = (ran, "") if ran.residual <= REACHED else (None, f"{ran.residual:.0e} after {ran.iterations}")
+                failed = None, f"{ran.residual:.0e} after {ran.iterations}"
+                out[peer.name] = (ran, "") if ran.residual <= REACHED else failed
             except subprocess.TimeoutExpired:
                 out[peer.name] = None, f"not within {LIMIT} s"
             except subprocess.CalledProcessError as error:
@@ -116,8 +118,8 @@ def shown(ran):
 def row(table, problem, name, ran, told):
     """A contender's row: its time, or why it has none."""
     if ran:
-        table.row(f"{problem.name}: {name}", n=problem.A.shape[0], ours=ran.seconds, threads=THREADS, residual=ran.residual,
-                  limit=REACHED, bar=f"{shown(ran)}; {told}")  # fmt: skip
+        table.row(f"{problem.name}: {name}", n=problem.A.shape[0], ours=ran.seconds, threads=THREADS,
+                  residual=ran.residual, limit=REACHED, bar=f"{shown(ran)}; {told}")  # fmt: skip
     else:
         print(f"{problem.name}: {name}: no solution: {told}", flush=True)
 

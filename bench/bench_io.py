@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Matrix Market files, parsed: MB/s a core beside SciPy's reader (fast_matrix_market) in the same run, on 1 and 2 threads.
+"""Matrix Market files, parsed: MB/s a core beside SciPy's reader (fast_matrix_market) in the same run, on 1 and 2
+threads.
 
-Ours gives a pattern and values with duplicates summed, and SciPy's is followed by .tocsr(), which does not sort the columns. Both
-read a file that the system has in memory. Three files of the same matrix: numbers with 17 digits, with 6, and none.
+Ours gives a pattern and values with duplicates summed, and SciPy's is followed by .tocsr(), which does not sort the
+columns. Both read a file that the system has in memory. Three files of the same matrix: numbers with 17 digits, with 6,
+and none.
 """
 
 import os
@@ -23,7 +25,8 @@ BAR = 100  # MB/s a core
 
 def write(path, a, digits):
     """A file as others write it."""
-    head = f"%%MatrixMarket matrix coordinate {'real' if digits else 'pattern'} general\n{a.shape[0]} {a.shape[1]} {a.nnz}\n"
+    head = f"%%MatrixMarket matrix coordinate {'real' if digits else 'pattern'} general\n"
+    head += f"{a.shape[0]} {a.shape[1]} {a.nnz}\n"
     with open(path, "w") as file:
         file.write(head)
         if digits:
@@ -77,8 +80,8 @@ def main():
                 fmm.PARALLELISM = threads
                 ours, peer = side_by_side(lambda: read(path), lambda: scipy.io.mmread(path).tocsr(), seconds=5)
                 a_core = size / ours / threads * 1e-6
-                table.row(f"read {digits} digits, {a_core:.0f} MB/s a core", n=ROWS, threads=threads, ours=ours, peer="SciPy",
-                          peer_s=peer, residual=error(path, a), gbps=size / ours * 1e-9, ok=a_core >= BAR,
+                table.row(f"read {digits} digits, {a_core:.0f} MB/s a core", n=ROWS, threads=threads, ours=ours,
+                          peer="SciPy", peer_s=peer, residual=error(path, a), gbps=size / ours * 1e-9, ok=a_core >= BAR,
                           bar=f"{BAR} MB/s a core")  # fmt: skip
         writing(table, folder, a)
     table.finish()

@@ -2,21 +2,23 @@
 """Products on the 2-D Poisson matrices of one and four million unknowns, f64, two threads, beside SciPy (which has one)
 and SuiteSparse:GraphBLAS (python-graphblas, with as many threads as we have) in the same run.
 
-"ours" is the time inside the C library on outputs that are there already; A A, cold, also makes the pattern of the product
-and allocates its values. GraphBLAS gets its matrices by rows, its dense operands full, by rows or columns as it is faster,
-and makes its results anew, which is how it is used. Shares are of the best triad of this run, over the bytes that must be moved: every array once.
-The last row is the memory of an spmm and its backward on the tape, by the allocator's counter.
+"ours" is the time inside the C library on outputs that are there already; A A, cold, also makes the pattern of the
+product and allocates its values. GraphBLAS gets its matrices by rows, its dense operands full, by rows or columns as it
+is faster, and makes its results anew, which is how it is used. Shares are of the best triad of this run, over the bytes
+that must be moved: every array once. Circulant products stand beside SciPy's transforms. The first row is the memory of
+an spmm and its backward on the tape, by the allocator's counter.
 """
 
 import gc
 import time
 
 import numpy as np
+from scipy import fft
 from support import PEERS, PLAN_BYTES, Call, ColdProduct, Table, error, peer_call, poisson2d, side_by_side, sized, triad
 
 import lacuna
 from lacuna._core import context, ffi, lib
-from lacuna._operators import SIDES, resolve
+from lacuna._operators import NO_OBJECTS, SIDES, resolve
 from lacuna._program import VJP
 
 try:
@@ -64,7 +66,7 @@ class Peer:
 
 
 def compare(table, row, ours, peers, residual, *, n, seconds=3.0, **more):
-    """One row for each peer: peers are (name, function or None, at least this much faster). Without peers one of our own."""
+    """A row for each peer: (name, function or None, at least this much faster). Without peers one row of our own."""
     peers = [each for each in peers if each[1]]
     ours_s, *peer_s = side_by_side(ours, *(function for _, function, _ in peers), seconds=seconds, rest=REST)
     for (name, _, factor), seconds_of in zip(peers, peer_s):
@@ -154,6 +156,20 @@ def square(table, peer, A, rng):
               residual=max(error(a, b) for a, b in zip(adjoints.outs, expected)))  # fmt: skip
 
 
+def circulants(table, rng, columns=8):
+    """Lengths of twos, of twos and fives, and a prime, beside SciPy's transforms on as many threads."""
+    for n, kind in ((1 << 17, "power of two"), (100_000, "smooth"), (99_991, "prime")):
+        c, x = rng.standard_normal(n), rng.standard_normal((n, columns))
+
+        def theirs(c=c, x=x):
+            return fft.irfft(fft.rfft(x, axis=0, workers=THREADS) * fft.rfft(c)[:, None], len(c), 0, workers=THREADS)
+
+        ours = Call(resolve("circulant_mm", NO_OBJECTS, (SIDES["N"],)), (c, x))
+        expected = theirs()
+        compare(table, f"circulant, {kind}", ours, [("SciPy fft", peer_call(theirs), 1)],
+                lambda ours=ours, expected=expected: error(ours.outs[0], expected), n=n, seconds=1.0)  # fmt: skip
+
+
 def array(ctx, data):
     out = ffi.new("lac_array **")
     ctx.check(lib.lac_array_from(ctx.c, lib.LAC_F64, data.ndim, data.shape, ffi.from_buffer(data), lib.LAC_COPY, out))
@@ -199,6 +215,7 @@ def main():
     lib.lac_pattern_set_plan_budget(PLAN_BYTES)
     table, rng = Table("kernels"), np.random.default_rng(0)
     memory(table)
+    circulants(table, rng)
     tidy()
     for side in sized((1000, 2000), (500, 1000)):
         A = poisson2d(side)

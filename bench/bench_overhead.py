@@ -2,10 +2,12 @@
 """What a call costs, from NumPy and torch, beside SciPy's, torch's own sparse and torch's dense: products with a
 tridiagonal matrix of 100 rows, solves with one of 12, under autograd, torch.func and torch.compile.
 
-Every row is checked first, then timed: the best mean of many short rounds, in turn with the peer's, for overhead is what
-is left when nothing else runs. A compiled call is timed beside the same call uncompiled, beside torch's dense solve,
-compiled, and beside the compiled sum of the values times b, which is one loop in each direction: what torch.compile
-itself asks of a call. Patterns that are new in each call must find their graph made.
+Every row is checked first, then timed: the best mean of many short rounds, in turn with the peer's, for overhead is
+what is left when nothing else runs. A compiled call is timed beside the same call uncompiled, beside torch's dense
+solve, compiled, and beside the compiled sum of the values times b, which is one loop in each direction: what
+torch.compile itself asks of a call. Patterns that are new in each call must find their graph made. Models are a layer
+of a network, a product, a solve and a loss with the gradients of all that is learnt, and for comparison the same
+without a matrix.
 """
 
 import time
@@ -13,6 +15,7 @@ import warnings
 
 import numpy as np
 import scipy.sparse as sp
+import scipy.sparse.linalg as sla
 import torch
 from support import PEERS, Table, sized
 from torch._dynamo.testing import CompileCounterWithBackend
@@ -154,8 +157,56 @@ def new_patterns(rows):
         return lambda: tuple(torch.autograd.grad(f(p, a, x), (a, x), bar)[0] for (p, a, x), bar in zip(inputs, bars))
 
     each(compiled)()
-    rows.add("spmm, compiled, 12 new patterns", N, each(compiled), expected, None, "uncompiled", each(lt.spmm), calls=10,
-             also=("2 graphs", counter.frame_count <= 2))  # fmt: skip
+    rows.add("spmm, compiled, 12 new patterns", N, each(compiled), expected, None, "uncompiled", each(lt.spmm),
+             calls=10, also=("2 graphs", counter.frame_count <= 2))  # fmt: skip
+
+
+class Model(torch.nn.Module):
+    """|z - target|^2 / size with A z = relu(A h) + h, h = tanh(W x + c); learnt are A, W and c. Or with
+    the identity in place of A, which is torch alone."""
+
+    def __init__(self, n, width=8):
+        super().__init__()
+        self.matrix, self.pattern, a, *_ = tridiagonal(n)
+        self.a = torch.nn.Parameter(torch.tensor(a))
+        self.layer = torch.nn.Linear(width, width, dtype=torch.float64)
+        self.x, self.target = torch.tensor(np.random.default_rng(1).standard_normal((2, n, width)))
+
+    def forward(self, has_matrix):
+        h = torch.tanh(self.layer(self.x))
+        y = lt.spmm(self.pattern, self.a, h) if has_matrix else h
+        z = torch.relu(y) + h
+        z = lt.solve(self.pattern, self.a, z) if has_matrix else z
+        return (z - self.target).square().mean()
+
+    def gradients(self, loss, has_matrix):
+        learnt = [*self.layer.parameters(), *([self.a] if has_matrix else [])]
+        return lambda: torch.autograd.grad(loss(has_matrix), learnt)
+
+    def expected(self):
+        """The gradients in W, c and A, by hand."""
+        weight, bias, x, target = (t.detach().numpy() for t in (*self.layer.parameters(), self.x, self.target))
+        _, to, at = self.pattern.structure()
+        factor = sla.splu(self.matrix.tocsc())
+        h = np.tanh(x @ weight.T + bias)
+        y = self.matrix @ h
+        z = factor.solve(np.maximum(y, 0) + h)
+        r_bar = factor.solve(2 * (z - target) / z.size, trans="T")
+        y_bar = r_bar * (y > 0)
+        a_bar = (y_bar[at] * h[to]).sum(1) - (r_bar[at] * z[to]).sum(1)
+        s_bar = (self.matrix.T @ y_bar + r_bar) * (1 - h**2)
+        return s_bar.T @ x, s_bar.sum(0), a_bar
+
+
+def models(rows):
+    for n in (1000, 5000):
+        model = Model(n)
+        compiled = torch.compile(model, fullgraph=True)
+        rows.add("model, compiled", n, model.gradients(compiled, True), model.expected(), None, "uncompiled",
+                 model.gradients(model, True), most=1, calls=5)  # fmt: skip
+        alone = model.gradients(model, False)
+        rows.add("model without matrix, compiled", n, model.gradients(compiled, False), alone(), None, "uncompiled",
+                 alone, calls=5)  # fmt: skip
 
 
 def main():
@@ -165,6 +216,7 @@ def main():
     products(rows)
     solves(rows)
     new_patterns(rows)
+    models(rows)
     rows.table.finish()
 
 

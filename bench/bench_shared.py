@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cores that others use: CG with multigrid on a square, f64, to 1e-8, with two threads beside one, while as many programs
-as there are cores, and four times as many, do nothing but count; and while nobody else is there.
+"""Cores that others use: CG with multigrid on a square, f64, to 1e-8, with two threads beside one, while as many
+programs as there are cores, and four times as many, do nothing but count; and while nobody else is there.
 
-Both are run in turns, set-up and solve; the sums of all turns count, since a loaded machine has no best time. One in ten
-is what turns differ by among themselves.
+Both are run in turns, set-up and solve; the sums of all turns count, since a loaded machine has no best time. One in
+ten is what turns differ by among themselves.
 """
 
 import os

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small and special matrices, f64: the automatic choice with its defaults beside SciPy's splu and KLU of SuiteSparse, all in
-one run, in turns, best of each.
+"""Small and special matrices, f64: the automatic choice with its defaults beside SciPy's splu and KLU of SuiteSparse,
+all in one run, in turns, best of each.
 
-"from scratch" is pattern, solver, factor and solve, as a user of the NumPy front calls them; splu and KLU get the matrix
-by columns, which is not counted. "new values" is a factor of other values by the pivots at hand, which are looked at
-(Factor.refactor; KLU's klu_refactor, which does not look), and a solve: splu, which keeps nothing, does all of it.
-"other values" is the same with pivots of their own, by the kept pattern and its analysis (Solver.factor, klu_factor).
-SuperLU runs with its defaults, and on symmetric patterns with those for them too: the better counts. What takes it long
-is run twice only. Fill is of ours and of KLU's factors, what stands off the blocks included. Errors are |b - A x| / (|A| |x| + |b|), the largest norm of each.
+"from scratch" is pattern, solver, factor and solve, as a user of the NumPy front calls them; splu and KLU get the
+matrix by columns, which is not counted. "new values" is a factor of other values by the pivots at hand, which are
+looked at (Factor.refactor; KLU's klu_refactor, which does not look), and a solve: splu, which keeps nothing, does all
+of it. "other values" is the same with pivots of their own, by the kept pattern and its analysis (Solver.factor,
+klu_factor). SuperLU runs with its defaults, and on symmetric patterns with those for them too: the better counts. What
+takes it long is run twice only. Fill is of ours and of KLU's factors, what stands off the blocks included. Errors are
+|b - A x| / (|A| |x| + |b|), the largest norm of each.
 """
 
 import os
@@ -87,7 +88,8 @@ def beside(table, name, kind, A):
         mine_s, klu_s, *splu_s = side_by_side(mine, theirs, *splu, seconds=sized(0.5, 2))
         ok, bar = bars(kind, mine_s, best(splu_s), klu_s)
         error = ours.error(values)
-        table.row(f"{name}, {what}", ours=mine_s, residual=error, peer="SciPy splu", peer_s=best(splu_s), ok=ok, bar=bar, **common)  # fmt: skip
+        table.row(f"{name}, {what}", ours=mine_s, residual=error, peer="SciPy splu", peer_s=best(splu_s), ok=ok,
+                  bar=bar, **common)  # fmt: skip
         if klu_s:
             table.row(f"{name}, {what}, KLU", ours=mine_s, residual=error, peer="KLU", peer_s=klu_s, **common)
     if peer and kind == CIRCUITS:
@@ -100,10 +102,7 @@ def main():
     settle()
     table = Table("small")
     for name, kind, A in all_of_them():
-        if A is None:
-            print(f"{name} is left out: it is not there (LACUNA_DATA)")
-        else:
-            beside(table, name, kind, A)
+        beside(table, name, kind, A)
     table.finish()
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Systems that are hard for iterative solvers: jumps of coefficients, thin plates, elasticity, convection, Helmholtz, graphs.
+"""Systems that are hard for iterative solvers: jumps of coefficients, thin plates, elasticity, convection, Helmholtz,
+graphs.
 
 Each is a Problem, whose matrix comes from a generator of its own, the same each time. Coefficients live in cells; faces
 have harmonic means; u = 0 around, half a cell outside.
@@ -42,7 +43,9 @@ def diffusion(k, wind=None, stretch=None):
     diagonal = np.zeros(k.shape)
     for axis in range(k.ndim):
         weight = 1.0 if stretch is None else stretch[axis]
-        low, high = (tuple(slice(*cut) if d == axis else slice(None) for d in range(k.ndim)) for cut in ((0, -1), (1, None)))
+        low, high = (
+            tuple(slice(*cut) if d == axis else slice(None) for d in range(k.ndim)) for cut in ((0, -1), (1, None))
+        )
         face = weight * 2 / (1 / k[low] + 1 / k[high])
         from_low, from_high = (np.zeros(k.shape), np.zeros(k.shape)) if wind is None else _inflow(wind[axis])
         rows += [cell[high].ravel(), cell[low].ravel()]
@@ -79,7 +82,8 @@ def cells(n, stiffness, share=0.2):
 
 
 def checkerboard(n, stiffness, fields=16):
-    """The coefficients of n x n cells: 1 on the white fields of a board of `fields` a side and `stiffness` on the black."""
+    """The coefficients of n x n cells: 1 on the white fields of a board of `fields` a side and `stiffness` on the
+    black."""
     field = np.arange(n) * fields // n
     return np.where((field[:, None] + field[None, :]) % 2 == 1, stiffness, 1.0)
 
@@ -115,7 +119,9 @@ def hexahedron(sides, nu):
     whole = np.zeros((24, 24))
     for point in signs / np.sqrt(3):
         terms = 1 + signs * point
-        slopes = np.stack([signs[:, d] * terms[:, (d + 1) % 3] * terms[:, (d + 2) % 3] / 4 / sides[d] for d in range(3)])
+        slopes = np.stack(
+            [signs[:, d] * terms[:, (d + 1) % 3] * terms[:, (d + 2) % 3] / 4 / sides[d] for d in range(3)]
+        )
         strain = np.zeros((6, 8, 3))
         for d in range(3):
             strain[d, :, d] = slopes[d]
@@ -127,8 +133,9 @@ def hexahedron(sides, nu):
 
 
 def elasticity(shape, sides, moduli, nu, rollers=False):
-    """(A, rigid motions): a box of `shape` hexahedra, each of given sides and modulus, clamped where the first axis begins;
-    or on rollers where each axis begins, as an eighth of a symmetric body: its nodes there do not move along that axis."""
+    """(A, rigid motions): a box of `shape` hexahedra, each of given sides and modulus, clamped where the first axis
+    begins; or on rollers where each axis begins, as an eighth of a symmetric body: its nodes there do not move along
+    that axis."""
     nodes = np.arange(np.prod(np.add(shape, 1))).reshape(np.add(shape, 1))
     corners = [nodes[i : i + shape[0], j : j + shape[1], k : k + shape[2]].ravel()
                for i in (0, 1) for j in (0, 1) for k in (0, 1)]  # fmt: skip
@@ -155,7 +162,8 @@ def rigid_motions(at):
 
 
 def voids(n, least=1e-9):
-    """The moduli of n^3 elements of a design half way: solid bars and `least` in the holes between them, softer at the rims."""
+    """The moduli of n^3 elements of a design half way: solid bars and `least` in the holes between them, softer at the
+    rims."""
     c = np.arange(n) / n
     x, y, z = np.meshgrid(c, c, c, indexing="ij")
     wave = sum(np.cos(2 * np.pi * (3 * p + 0.25 * q)) for p, q in ((x, y), (y, z), (z, x)))
@@ -166,7 +174,8 @@ def voids(n, least=1e-9):
 
 
 def power_law(n, degree=4):
-    """The Laplacian of a graph that grows by preferential attachment (Barabasi and Albert), its first node taken out."""
+    """The Laplacian of a graph that grows by preferential attachment (Barabasi and Albert), its first node taken
+    out."""
     rng, width = np.random.default_rng(7), 2 * degree
     ends = np.zeros(width * n, np.int64)  # of all edges: an end drawn from it is a node in proportion to its degree
     for node in range(1, n):

@@ -68,12 +68,14 @@ def mesh_circuit(side, step=1e-10):
     a, b = at[:, :-1].ravel(), at[:, 1:].ravel()
     up, down = at[:-1].ravel(), at[1:].ravel()
     branch, source = nodes + np.arange(up.size), nodes + up.size
-    g, c, inductance = (scale * rng.uniform(0.5, 1.5, size) for scale, size in ((0.2, a.size), (1e-13, nodes), (1e-9, up.size)))
+    sizes = (0.2, a.size), (1e-13, nodes), (1e-9, up.size)
+    g, c, inductance = (scale * rng.uniform(0.5, 1.5, size) for scale, size in sizes)
     out, control = rng.integers(0, nodes, (2, 60))
     one = np.ones(up.size)
     return _stamped(source + 1, [
         _between(a, b, g), (at.ravel(), at.ravel(), c / step), (branch, branch, -inductance / step),
-        (up, branch, one), (down, branch, -one), (branch, up, one), (branch, down, -one), (out, control, np.full(60, 1e-3)),
+        (up, branch, one), (down, branch, -one), (branch, up, one), (branch, down, -one),
+        (out, control, np.full(60, 1e-3)),
         ([nodes - 1, 0, source], [nodes - 1, source, 0], [0.02, 1.0, 1.0])])  # fmt: skip
 
 
@@ -94,7 +96,8 @@ def transistor_circuit(n, seed=4):
         (near[0], base, gm), (near[1], base, -gm), (near[0], near[1], -gm), (near[1], near[1], gm),
         _between(base, near[1], 0.01 * gm), _between(rail, load, 10 ** rng.uniform(-5, -2, load.size)),
         _between(chain, chain + 1, 10 ** rng.uniform(-6, -3, chain.size)),
-        _between(wires[0], wires[1] * 0 + np.clip(wires[0] + rng.integers(1, 200, wires[0].size), 2, nodes - 1), np.full(wires[0].size, 1e-3)),
+        _between(wires[0], wires[1] * 0 + np.clip(wires[0] + rng.integers(1, 200, wires[0].size), 2, nodes - 1),
+                 np.full(wires[0].size, 1e-3)),
         (leak, leak, np.full(nodes, 1e-9)), (driven, branch, one), (branch, driven, one)])  # fmt: skip
 
 
@@ -109,7 +112,8 @@ def amplifier_circuit(stages):
     feed = np.roll(out, 7)[1:]
     return _stamped(4 * stages, [
         _between(out[:-1], plus[1:], g[0][1:]), _between(minus, out, g[1]), _between(feed, minus[1:], 0.1 * g[2][1:]),
-        (ground, ground, np.repeat(g[3], 3)), (out, current, one), (current, plus, one), (current, minus, -one)])  # fmt: skip
+        (ground, ground, np.repeat(g[3], 3)), (out, current, one), (current, plus, one),
+        (current, minus, -one)])  # fmt: skip
 
 
 # -- plants and networks ---------------------------------------------------------------------------------------------
@@ -167,7 +171,8 @@ def elasticity(side):
     nu, h = 0.3, np.array([1 / 2 - 0.3 / 6, 1 / 8 + 0.3 / 8, -1 / 4 - 0.3 / 12, -1 / 8 + 0.9 / 8,
                            -1 / 4 + 0.3 / 12, -1 / 8 - 0.3 / 8, 0.3 / 6, 1 / 8 - 0.9 / 8])  # fmt: skip
     at = [[0, 1, 2, 3, 4, 5, 6, 7], [1, 0, 7, 6, 5, 4, 3, 2], [2, 7, 0, 5, 6, 3, 4, 1], [3, 6, 5, 0, 7, 2, 1, 4],
-          [4, 5, 6, 7, 0, 1, 2, 3], [5, 4, 3, 2, 1, 0, 7, 6], [6, 3, 4, 1, 2, 7, 0, 5], [7, 2, 1, 4, 3, 6, 5, 0]]  # fmt: skip
+          [4, 5, 6, 7, 0, 1, 2, 3], [5, 4, 3, 2, 1, 0, 7, 6], [6, 3, 4, 1, 2, 7, 0, 5],
+          [7, 2, 1, 4, 3, 6, 5, 0]]  # fmt: skip
     element = h[np.array(at)] / (1 - nu**2)
     node = np.arange((side + 1) * side).reshape(side + 1, side).T  # columns of nodes; the first one is held below
     corner = np.stack([node[1:, :-1], node[1:, 1:], node[:-1, 1:], node[:-1, :-1]], -1).reshape(-1, 4)
@@ -220,10 +225,8 @@ def power_law(n, each, directed=False):
 
 
 def real(name):
-    """A matrix of the collection; a pattern alone gets numbers with a strong diagonal. None: it is not there."""
-    path = os.path.join(MATRICES, "matrices", name + ".mtx")
-    if not os.path.exists(path):
-        return None
+    """A matrix of the collection; a pattern alone gets numbers with a strong diagonal."""
+    path = os.path.join(MATRICES, name + ".mtx")
     a = sp.csr_matrix(scipy.io.mmread(path))
     if scipy.io.mminfo(path)[4] == "pattern":
         a = sp.csr_matrix((_random(12).uniform(-1, 1, a.nnz), a.indices, a.indptr), shape=a.shape)

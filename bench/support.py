@@ -121,7 +121,8 @@ def error(ours, peer):
 
 
 def triad():
-    """{threads: GB/s} of this machine, measured now by the compiled triad with plain stores; the streamed one is printed too.
+    """{threads: GB/s} of this machine, measured now by the compiled triad with plain stores; the streamed one is
+    printed too.
 
     Without peers nothing is judged by it: the bandwidth is then unknown, which NaN says.
     """
@@ -130,14 +131,16 @@ def triad():
     program = os.path.join(os.path.dirname(os.environ["LACUNA_LIBRARY"]), "..", "bench", "bench_triad")
     lines = subprocess.run([program], capture_output=True, text=True, check=True).stdout.split("\n")
     rows = [line.split() for line in lines if line]
-    print("triad, GB/s:", ", ".join(f"{threads} threads {plain} (streamed {streamed})" for threads, plain, streamed in rows))
+    told = [f"{threads} threads {plain} (streamed {streamed})" for threads, plain, streamed in rows]
+    print("triad, GB/s:", ", ".join(told))
     return {int(threads): float(plain) for threads, plain, _ in rows}
 
 
 def side_by_side(*functions, seconds=2.0, rest=0.0):
     """The best time of each function, run in turns so that all meet the same neighbours; each at least twice.
 
-    A function that is None is not run, and has no time. `rest` before each: threads of the one before, which may wait on a core of the next, fall asleep.
+    A function that is None is not run, and has no time. `rest` before each: threads of the one before, which may wait
+    on a core of the next, fall asleep.
     """
     best = [float("inf") if f else None for f in functions]
     there = [(i, f) for i, f in enumerate(functions) if f]
@@ -170,7 +173,8 @@ class Table:
     """Rows as they come: printed, appended to build/bench.jsonl, and remembered for the exit code.
 
     `ours` is the time inside the C library, `python` that of the same through NumPy's front, results allocated. A row
-    passes when its bar holds (`ok`) and its answer is right: a residual above `limit`, its dtype's as a rule, fails any row.
+    passes when its bar holds (`ok`) and its answer is right: a residual above `limit`, its dtype's as a rule, fails any
+    row.
     """
 
     def __init__(self, bench):

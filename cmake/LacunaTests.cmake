@@ -57,8 +57,8 @@ endif()
 # Unit tests: tests/<folder>/test_<name>.c is the program tests/<folder>/test_<name>, run as <folder>.<name>.<backend>.
 file(GLOB_RECURSE tests RELATIVE ${PROJECT_SOURCE_DIR}/tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/test_*.c)
 list(FILTER tests EXCLUDE REGEX "^(distributed|extend|support|python)/")
-# What works on host memory inside a solver knows no backend.
-set(host_only "^solvers/test_(dense|eliminate|engines|engines_use|fronts|matching|ordering|selected_fronts|starved|supernodes)\\.c$")
+# What works on host memory inside a solver, or is of one backend alone, knows no other.
+set(host_only "^(backends/test_fft|solvers/test_(dense|eliminate|engines|engines_use|fronts|matching|ordering|selected_fronts|starved|supernodes))\\.c$")
 foreach(test ${tests})
   get_filename_component(folder ${test} DIRECTORY)
   string(REGEX REPLACE "(^|/)test_([^/]*)\\.c$" "\\1\\2" name ${test})
@@ -76,6 +76,19 @@ foreach(test ${tests})
     lacuna_test(${name}.cpu-as-cuda test.${name} cpu-as-cuda)
   endif()
 endforeach()
+
+# Stubs of BLAS libraries, by which tests/core/test_blas.c looks how one is found.
+foreach(stub MKL BLIS MKL_WIDE)
+  string(TOLOWER ${stub} name)
+  string(REPLACE "_WIDE" ";STUB_WIDE" definitions STUB_${stub})
+  add_library(blas_stub_${name} MODULE ${PROJECT_SOURCE_DIR}/tests/core/blas_stub.c)
+  target_link_libraries(blas_stub_${name} PRIVATE lacuna_flags)
+  target_compile_definitions(blas_stub_${name} PRIVATE ${definitions})
+  set_target_properties(blas_stub_${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/core
+                                                     C_VISIBILITY_PRESET default)
+  add_dependencies(test.core.blas blas_stub_${name})
+endforeach()
+target_compile_definitions(test.core.blas PRIVATE BLAS_STUBS="${PROJECT_BINARY_DIR}/tests/core/libblas_stub_")
 
 # What a user of the installed library can write: public headers and liblacuna.so alone.
 file(GLOB extends CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/extend/*.c)
@@ -95,6 +108,9 @@ foreach(source ${examples})
   endif()
   lacuna_test(example.${name} example.${name} ${arguments})
 endforeach()
+
+# What tests, examples and benchmarks read is what was published.
+lacuna_test(data sh -c "cd data && sha256sum --check --quiet SHA256SUMS && echo unchanged")
 
 file(GLOB benches CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/*.c)
 foreach(source ${benches})

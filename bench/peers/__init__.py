@@ -2,8 +2,8 @@
 """Peers that are programs: compiled when a benchmark asks for them, into build/peers, and run on systems in files. KLU,
 whose solves take less than a program's start, is a library that is loaded.
 
-Nothing of them is part of Lacuna. PETSc (with hypre) comes from the system's packages; AMGCL's headers lie in the source
-package of pyamgcl. A peer that cannot be had is said and left out.
+Nothing of them is part of Lacuna. PETSc (with hypre) comes from the system's packages; AMGCL's headers lie in the
+source package of pyamgcl. A peer that cannot be had is said and left out.
 """
 
 import ctypes
@@ -128,7 +128,8 @@ def find(dimensions=2, krylov="cg", with_pyamg=False):
             print(f"{what} cannot be had here and is left out: {getattr(error, 'stderr', None) or error}".strip())
 
     def ranked(name, options):
-        return [Peer(f"{name}, {n} rank{'s' * (n > 1)}", ["mpirun", "-n", str(n), _petsc()], n, options + outer) for n in (2, 1)]
+        return [Peer(f"{name}, {n} rank{'s' * (n > 1)}", ["mpirun", "-n", str(n), _petsc()], n, options + outer)
+                for n in (2, 1)]  # fmt: skip
 
     def amgcl(name, *flags):
         return Peer(name, [_amgcl(*flags)], 2, ["0.08", krylov])

@@ -92,8 +92,9 @@ typedef struct lac_precondition {
   /// constants. Held.
   const lac_array *near_null;
   /// Of the nodes, [nodes, 2] or [nodes, 3], real, for displacements in as many directions, those of a node together:
-  /// rigid motions follow, 3 or 6. Nodes may lack rows, as on rollers; those without any are left out. A hint;
-  /// near_null comes first. NULL: not known. Held.
+  /// rigid motions follow, 3 or 6. Nodes may lack rows, as on rollers; those without any are left out. A hint: what does
+  /// not fit the nodes that the values show is set aside with a warning, and is an error (LAC_ERR_SHAPE) only where
+  /// multigrid is asked for by name. near_null comes first. NULL: not known. Held.
   const lac_array *coordinates;
   int full_precision;  ///< 1: the hierarchy has the dtype of the matrix; 0: f32 (c64), but beside very stiff rows
   int coarse_rows;     ///< the coarsest level is solved directly where it has at most so many rows, else smoothed: 700

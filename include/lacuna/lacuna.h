@@ -33,7 +33,9 @@ LAC_API const char *lac_version(void);
 
 /// The BLAS that does dense products: "OpenBLAS 0.3.21". "": none was found, and loops of the library's own do, with
 /// which direct solvers take several times as long. The first fast one that the system has is loaded when it is first
-/// wanted; LACUNA_BLAS in the environment names another, or "none". The reference BLAS is never taken.
+/// wanted; LACUNA_BLAS in the environment names another, or "none". Where that one cannot be loaded or used, none is,
+/// and this says "none: " and why; so do the reports of direct factors. The reference BLAS and those with integers of 64
+/// bits are never taken.
 LAC_API const char *lac_blas_name(void);
 
 #ifdef __cplusplus

@@ -24,16 +24,20 @@ globals().update(_operators.of(_numpy, __name__))
 
 
 def from_scipy(matrix, width="auto"):
-    """(pattern, values) of a SciPy sparse matrix or array in CSR, CSC or COO format; others are converted to COO."""
+    """(pattern, values) of a SciPy sparse matrix or array in CSR, CSC, COO or BSR format; others are converted to COO.
+
+    BSR keeps its blocks, values being (nnz, *pattern.blocks); of matrix.tocsr() come single entries.
+    """
     pattern = Pattern.from_scipy(matrix, width)
-    data = (matrix if matrix.format in ("csr", "csc", "coo") else matrix.tocoo()).data
+    data = (matrix if matrix.format in ("csr", "csc", "coo", "bsr") else matrix.tocoo()).data.reshape(-1)
     if data.dtype not in _numpy.DTYPES:
         raise DtypeError(
             f"from_scipy: the matrix holds {data.dtype}; Lacuna computes in float32, float64, complex64 and "
             "complex128: convert it with .astype(float), or take Pattern.from_scipy(matrix) alone"
         )
     data = data[: pattern.entries.inputs]  # a compressed matrix may hold room for more
-    return pattern, data if pattern.entries.is_identity else remap(pattern.entries, data)  # noqa: F821
+    values = data if pattern.entries.is_identity else remap(pattern.entries, data)  # noqa: F821
+    return pattern, values if pattern.blocks == (1, 1) else values.reshape(-1, *pattern.blocks)
 
 
 def set_threads(threads):

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import cffi
 
+from ._words import spoken
 from .errors import BY_STATUS, AccuracyWarning, LacunaError, UnsupportedError
 
 _HERE = Path(__file__).resolve().parent
@@ -92,7 +93,7 @@ def raised(take=False):
 
 def failure(status, ctx=ffi.NULL):
     """The exception that goes with a status of a call through `ctx`."""
-    error = BY_STATUS.get(_STATUS.get(status), LacunaError)(text(lib.lac_context_error(ctx)))
+    error = BY_STATUS.get(_STATUS.get(status), LacunaError)(spoken(text(lib.lac_context_error(ctx))))
     error.trace = text(lib.lac_context_trace(ctx)) if ctx else ""
     return error
 
@@ -199,7 +200,7 @@ class Context:
         """Pass on what the library has warned of since it was last asked."""
         sentence = lib.lac_context_warning(self.c)
         if sentence[0] != b"\0":
-            message = text(sentence)
+            message = spoken(text(sentence))
             lib.lac_context_clear_warning(self.c)
             warnings.warn(message, AccuracyWarning, stacklevel=_outside())
 

@@ -49,8 +49,8 @@ def derived(what, keys, *arguments):
 
 
 def made_of(what, keys, arguments):
-    """Constant: tracers call it once, and guard on the keys. A pattern that comes back as it went in is not held, or two
-    would hold each other.
+    """Constant: tracers call it once, and guard on the keys. A pattern that comes back as it went in is not held, or
+    two would hold each other.
     """
     patterns = [found(key) for key in keys]
     kept, request = youngest(patterns)._derived, (what, keys, arguments)

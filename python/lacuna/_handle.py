@@ -33,8 +33,8 @@ def expect(who, given, *kinds):
 class Handle:
     """A C object, frozen: `c` is the pointer, `family` what was made of it, `key` its 64-bit number and its sizes.
 
-    Sizes are in the key so that a compiler has all that it needs to know of an object in a few numbers, and can hold them
-    open. A kind has none where they do not say what shapes come of it.
+    Sizes are in the key so that a compiler has all that it needs to know of an object in a few numbers, and can hold
+    them open. A kind has none where they do not say what shapes come of it.
     """
 
     kind, sizes = None, ()
@@ -82,11 +82,23 @@ class Handle:
 
     @classmethod
     def promised(cls, name, sizes):
-        """An object that a compiler takes for the one that compiled code will find by this name: it has no `c`."""
+        """An object that a compiler takes for the one that compiled code will find by this name: it has no `c`. What
+        comes out of compiled code finds it when it is first asked for more than sizes (__getattr__)."""
         made = object.__new__(cls)
         for attribute, value in {"key": (name, *sizes), "sizes": sizes, **cls.sized(*sizes)}.items():
             object.__setattr__(made, attribute, value)
         return made
+
+    def __getattr__(self, name):
+        """What a promised object lacks when it has left compiled code: it gets all that the one that it names has."""
+        key = self.__dict__.get("key")
+        if key is None or not isinstance(key[0], tuple):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        from ._derived import found
+
+        whole = found(key)
+        self.__dict__.update(whole.__dict__, _whole=whole)
+        return getattr(self, name)
 
     @staticmethod
     def sized(*_):

@@ -63,9 +63,9 @@ def _array_in(ctx, who, array):
 def read_matrix_market(path, dtype=None, width="auto", expand=True, most_bytes=0):
     """(pattern, values) of a Matrix Market file, gzipped or not; (None, array) of one in the array format.
 
-    A file of one triangle is expanded to the whole matrix unless `expand` is false; duplicates sum; a file without numbers
-    gives ones. `dtype` defaults to float64, or complex128 for a complex file. `most_bytes` bounds what a header alone may
-    make the reader allocate (0: 1 GiB and 64 times the file).
+    A file of one triangle is expanded to the whole matrix unless `expand` is false; duplicates sum; a file without
+    numbers gives ones. `dtype` defaults to float64, or complex128 for a complex file. `most_bytes` bounds what a header
+    alone may make the reader allocate (0: 1 GiB and 64 times the file).
     """
     ctx = context()
     storage = lib.LAC_MM_EXPANDED if expand else lib.LAC_MM_AS_STORED
@@ -109,7 +109,8 @@ def _tensor_out(tensors, tensor):
 
 
 def load_safetensors(path):
-    """{name: array} of a safetensors file; a matrix saved under a name is (pattern, values), or a pattern if it has none."""
+    """{name: array} of a safetensors file; a matrix saved under a name is (pattern, values), or a pattern if it has
+    none."""
     ctx, out = context(), ffi.new("lac_tensors **")
     ctx.check(lib.lac_tensors_open(ctx.c, _path(path), out))
     tensors = ffi.gc(out[0], release(lib.lac_tensors_close, "lac_tensors"))
@@ -122,7 +123,8 @@ def load_safetensors(path):
         if all(name + part in listed for part in _STRUCTURE):
             pattern, values = ffi.new("lac_pattern **"), ffi.new("lac_array **")
             has_values = listed.pop(name + ".values", None) is not None
-            ctx.check(lib.lac_tensors_matrix(ctx.c, tensors, name.encode(), pattern, values if has_values else ffi.NULL))
+            into = values if has_values else ffi.NULL
+            ctx.check(lib.lac_tensors_matrix(ctx.c, tensors, name.encode(), pattern, into))
             made = Pattern.wrap(pattern[0])
             loaded[name] = (made, _array_out(ctx, values[0])) if has_values else made
             for part in _STRUCTURE:

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators and functions on NumPy arrays: addresses in, new arrays out, nothing copied that is contiguous and aligned already."""
+"""Operators and functions on NumPy arrays: addresses in, new arrays out, nothing copied that is contiguous and aligned
+already.
+"""
 
 import numpy as np
 
 from ._core import context, ffi, lib
 from ._program import FORWARD, find
+from ._words import place
 from .errors import ArgumentError, DtypeError
 
 DTYPES = {
@@ -18,11 +21,11 @@ BY_CODE = {code: dtype for dtype, code in DTYPES.items()}
 def contiguous(who, index, array):
     """The array as C reads it: row-major in one piece, aligned, one of four dtypes. Numbers are never converted."""
     if isinstance(array, np.ma.MaskedArray):
-        raise ArgumentError(f"{who}: input {index} is a masked array; say what its masked numbers are with .filled()")
-    array = _array(f"{who}: input {index} is", array)
+        raise ArgumentError(f"{place(who, index)} is a masked array; say what its masked numbers are with .filled()")
+    array = _array(f"{place(who, index)} is", array)
     if array.dtype not in DTYPES:
         raise DtypeError(
-            f"{who}: input {index} has dtype {array.dtype}; Lacuna computes in float32, float64, complex64 and "
+            f"{place(who, index)} has dtype {array.dtype}; Lacuna computes in float32, float64, complex64 and "
             "complex128: convert it with .astype()"
         )
     return array if _is_ready(array.flags) else array.copy(order="C")

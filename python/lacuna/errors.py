@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One exception for each status of the C library. The message is the context's sentence, unchanged."""
+"""One exception for each status of the C library. The message is the context's sentence, in
+the words of Python (_words.py)."""
 
 
 class LacunaError(Exception):

@@ -13,9 +13,9 @@ _KINDS = {lib.LAC_ELL: "ell", lib.LAC_SELL: "sell", lib.LAC_HYB: "hyb", lib.LAC_
 class Format(Handle):
     """A layout of the values of `pattern`: its index arrays, and `map` from slots to storage positions.
 
-    `remap(format.map, values)` fills a storage of `size` numbers, zeros where there is padding, and side "T" takes it back;
-    `shape` is what to reshape it to. `width` is the entries a row (ell, hyb), the rows a slice (sell), the numbers a
-    diagonal (dia). `columns` is -1 in padding.
+    `remap(format.map, values)` fills a storage of `size` numbers, zeros where there is padding, and side "T" takes it
+    back; `shape` is what to reshape it to. `width` is the entries a row (ell, hyb), the rows a slice (sell), the
+    numbers a diagonal (dia). `columns` is -1 in padding.
     """
 
     kind = "lac_format"

@@ -154,7 +154,10 @@ class Pattern(Handle):
     """
 
     kind = "lac_pattern"
-    made_by = "Pattern.from_coo, from_csr, from_csc, from_bsr, from_ell, from_sell, from_hyb, from_dia and from_scipy make one"
+    made_by = (
+        "Pattern.from_coo, from_csr, from_csc, from_bsr, from_ell, from_sell, from_hyb, from_dia and from_scipy "
+        "make one"
+    )
 
     def _init(self):
         shape = lib.lac_pattern_rows(self.c), lib.lac_pattern_cols(self.c)
@@ -197,7 +200,8 @@ class Pattern(Handle):
 
     @classmethod
     def from_csr(cls, offsets, columns, shape, width="auto"):
-        """From compressed rows; columns within a row may be unsorted and repeated. CUDA tensors stay on their device."""
+        """From compressed rows; columns within a row may be unsorted and repeated. CUDA tensors stay on their
+        device."""
         if _is_cuda(offsets) or _is_cuda(columns):
             offsets, columns, kind, ctx = _device_indices(offsets, columns, ("offsets", "columns"))
             rows, cols = _sizes(shape)
@@ -226,7 +230,9 @@ class Pattern(Handle):
         offsets, columns, kind = _indices(offsets, columns, ("offsets", "columns"))
         (rows, cols), (br, bc) = _sizes(shape), _sizes(blocksize)
         if br and rows % br == 0 and offsets.size != rows // br + 1:
-            raise ArgumentError(f"from_bsr: {rows // br} rows of blocks need {rows // br + 1} offsets, got {offsets.size}")
+            raise ArgumentError(
+                f"from_bsr: {rows // br} rows of blocks need {rows // br + 1} offsets, got {offsets.size}"
+            )
         if offsets.size and offsets[-1] > columns.size:
             raise ArgumentError(f"from_bsr: the last offset is {offsets[-1]}, but there are {columns.size} columns")
         function = lib.lac_pattern_from_bsr
@@ -234,7 +240,8 @@ class Pattern(Handle):
 
     @classmethod
     def from_ell(cls, columns, shape, width="auto"):
-        """From ELL: `columns` is (rows, entries a row), negative in padding. `entries` is on its flattened positions."""
+        """From ELL: `columns` is (rows, entries a row), negative in padding. `entries` is on its flattened
+        positions."""
         rows, cols = _sizes(shape)
         columns = _ready(columns)
         if columns.ndim != 2 or columns.shape[0] != rows:
@@ -251,8 +258,8 @@ class Pattern(Handle):
         slices = -(-count // slice) if slice else 0
         if slice and (offsets.size != slices + 1 or (rows is not None and lanes.size != slices * slice)):
             raise ArgumentError(
-                f"from_sell: {count} rows in slices of {slice} need {slices + 1} offsets and {slices * slice} rows, got "
-                f"{offsets.size} and {lanes.size}"
+                f"from_sell: {count} rows in slices of {slice} need {slices + 1} offsets and {slices * slice} rows, "
+                f"got {offsets.size} and {lanes.size}"
             )
         if offsets.size and offsets[-1] > columns.size:
             raise ArgumentError(f"from_sell: the last offset is {offsets[-1]}, but there are {columns.size} columns")
@@ -262,7 +269,8 @@ class Pattern(Handle):
 
     @classmethod
     def from_hyb(cls, columns, rows, shape, entries_a_row, width="auto"):
-        """From ELL + COO: columns of rows x entries_a_row positions and then of the COO entries, whose rows are `rows`."""
+        """From ELL + COO: columns of rows x entries_a_row positions and then of the COO entries, whose rows are
+        `rows`."""
         columns, tail, kind = _indices(columns, rows, ("columns", "rows"))
         (count, cols), (each, _) = _sizes(shape), _sizes((entries_a_row, 0))
         if columns.size != count * each + tail.size:
@@ -298,7 +306,7 @@ class Pattern(Handle):
 
     @classmethod
     def from_scipy(cls, matrix, width="auto"):
-        """From any SciPy sparse matrix or array; lacuna.from_scipy gives the values too."""
+        """From any SciPy sparse matrix or array, BSR with its blocks; lacuna.from_scipy gives the values too."""
         if not hasattr(matrix, "tocoo"):
             raise ArgumentError(
                 f"from_scipy: expected a SciPy sparse matrix or array, got {type(matrix).__name__}; "
@@ -309,6 +317,8 @@ class Pattern(Handle):
             return cls.from_csc(matrix.indptr, matrix.indices, matrix.shape, width)
         if matrix.format == "csr":
             return cls.from_csr(matrix.indptr, matrix.indices, matrix.shape, width)
+        if matrix.format == "bsr":
+            return cls.from_bsr(matrix.indptr, matrix.indices, matrix.shape, matrix.blocksize, width)
         coo = matrix.tocoo()
         return cls.from_coo(*coo.coords if hasattr(coo, "coords") else (coo.row, coo.col), coo.shape, width)
 
@@ -318,7 +328,8 @@ class Pattern(Handle):
         return {code: name for name, code in _WIDTHS.items()}[lib.lac_pattern_width(self.c)]
 
     def structure(self):
-        """(offsets, columns, rows) as read-only int64 arrays: rows + 1, nnz and nnz of them; in blocks if it has any."""
+        """(offsets, columns, rows) as read-only int64 arrays: rows + 1, nnz and nnz of them; in blocks if it has
+        any."""
         if self._structure is None:
             arrays = [np.empty(n, np.int64) for n in (self.shape[0] // self.blocks[0] + 1, self.nnz, self.nnz)]
             check(lib.lac_pattern_read(self.c, *(ffi.cast("int64_t *", _data(array)) for array in arrays)))
@@ -513,8 +524,9 @@ class Pattern(Handle):
 
     @property
     def nature(self):
-        """What can be read off a square pattern, as a dict: is_diagonal, is_triangular (by some permutation of rows and of
-        columns), is_symmetric, lower and upper bandwidth, diagonals, structural_rank, blocks, components. Found once."""
+        """What can be read off a square pattern, as a dict: is_diagonal, is_triangular (by some permutation of rows and
+        of columns), is_symmetric, lower and upper bandwidth, diagonals, structural_rank, blocks, components. Found
+        once."""
         ctx, out = context(), ffi.new("lac_nature *")
         ctx.check(lib.lac_pattern_nature(ctx.c, self.c, out))
         names = [name for name, _ in ffi.typeof("lac_nature").fields]

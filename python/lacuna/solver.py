@@ -32,6 +32,10 @@ _ITERATION = ("rtol", "atol", "adjoint_rtol", "max_iterations", "restart", "look
 _NUMBERS = ("omega", "block", "degree", "strength", "coarse_rows", "max_levels")
 _ITERATING = ("preconditioner", "null_space", "left_null_space", "near_null", "coordinates", "progress")
 _COLUMNS = ("null_space", "left_null_space", "near_null", "coordinates")
+_ALL = (
+    *("method", "ordering", "pivot_tolerance", "accept_singular", "assume_hermitian", "keep_bytes", "max_bytes"),
+    *_ITERATION, *_NUMBERS, *_ITERATING, "multigrid", "full_precision", "accept_unconverged",
+)  # fmt: skip
 _TEXTS = ("method", "reason", "warning", "ordering", "preconditioner")
 _LARGEST, _LARGEST_INT = np.iinfo(np.int64).max, np.iinfo(np.intc).max
 
@@ -81,7 +85,7 @@ def _borrowed(ctx, *arrays):
 
 def _factor(name, make, owner, values):
     """What `make` factors, by a solver or like a factor, of NumPy values [*batch, nnz]."""
-    values = contiguous(name, 0, values)
+    values = contiguous(name, "values", values)
     ctx, out = context(), ffi.new("lac_factor **")
     with _borrowed(ctx, values) as (array,):
         ctx.check(make(ctx.c, owner.c, array, out))
@@ -112,7 +116,9 @@ def _require_iterating(method, given):
     if method in _DIRECT:
         for name in _ITERATING:
             if given.get(name) is not None:
-                raise ArgumentError(f"Solver: {name} is for methods that iterate, and {method!r} does not; leave it out")
+                raise ArgumentError(
+                    f"Solver: {name} is for methods that iterate, and {method!r} does not; leave it out"
+                )
 
 
 def _callbacks(options, given):
@@ -145,7 +151,7 @@ def _preconditioner(options, given):
 
 
 def _columns(name, array):
-    array = contiguous(name, 0, array)
+    array = contiguous("Solver", name, array)
     return array[:, None].copy() if array.ndim == 1 else array
 
 
@@ -166,13 +172,14 @@ def _owned(ctx, arrays):
 class Solver(Handle):
     """The analysis of a pattern. It keeps the factors of values that it has just seen and knows them again.
 
-    method: "auto" (the cheapest that fits the pattern and the values), "direct" (the same without iterating), or by name
-    "diagonal", "triangular", "banded", "cholesky", "ldlt", "lu", "pivoting_lu", or an engine where it is installed:
-    "cholmod", "umfpack", "klu", "mumps". ordering: "auto", "amd", "metis" (nested dissection, where METIS is installed),
-    "natural". A system that is singular to working precision is a SingularError: give its null_space, or add to its
-    diagonal; accept_singular=True takes what comes, with an AccuracyWarning. Values count as Hermitian where a_ij and conj(a_ji) differ by
-    8 roundings of the larger or of the root of |a_ii a_jj|; assume_hermitian=True says that they are. A factorisation that is foreseen to need more than max_bytes (0: what the machine has free) is refused;
-    "auto" iterates instead on what is suited for it.
+    method: "auto" (the cheapest that fits the pattern and the values), "direct" (the same without iterating), or by
+    name "diagonal", "triangular", "banded", "cholesky", "ldlt", "lu", "pivoting_lu", or an engine where it is
+    installed: "cholmod", "umfpack", "klu", "mumps". ordering: "auto", "amd", "metis" (nested dissection, where METIS is
+    installed), "natural". A system that is singular to working precision is a SingularError: give its null_space, or
+    add to its diagonal; accept_singular=True takes what comes, with an AccuracyWarning. Values count as Hermitian where
+    a_ij and conj(a_ji) differ by 8 roundings of the larger or of the root of |a_ii a_jj|; assume_hermitian=True says
+    that they are. A factorisation that is foreseen to need more than max_bytes (0: what the machine has free) is
+    refused; "auto" iterates instead on what is suited for it.
 
     Or one that iterates until |b - A x| <= max(rtol |b|, atol) (neither given: rtol=1e-10, in single precision 1e-5):
     "cg", "flexible_cg", "bicgstab", "gmres", "flexible_gmres", "minres", and for matrices of any shape "lsmr", "lsqr".
@@ -180,15 +187,15 @@ class Solver(Handle):
     restart, look_every, accept_unconverged, null_space and left_null_space (n, m).
 
     preconditioner: "auto", "identity", "jacobi", "block_jacobi" (block), "ssor" (omega), "ic0", "ilu0", "chebyshev"
-    (degree), "multigrid" (multigrid="pairwise" or "smoothed", strength, full_precision, coarse_rows, max_levels), a direct
-    method, a Factor, or a function (x, side) -> y of NumPy arrays [items, n, k] that applies op(M)^-1, op being "N", "T",
-    "C" or "H". Each that has a name is a method too: its factor's solve applies it once.
+    (degree), "multigrid" (multigrid="pairwise" or "smoothed", strength, full_precision, coarse_rows, max_levels), a
+    direct method, a Factor, or a function (x, side) -> y of NumPy arrays [items, n, k] that applies op(M)^-1, op being
+    "N", "T", "C" or "H". Each that has a name is a method too: its factor's solve applies it once.
 
-    Hints for multigrid, which do not make "auto" iterate: near_null (n, m), vectors that the matrix takes nearly to zero,
-    or coordinates (nodes, 2 or 3), from which the rigid motions of an elastic body follow.
+    Hints for multigrid, which do not make "auto" iterate: near_null (n, m), vectors that the matrix takes nearly to
+    zero, or coordinates (nodes, 2 or 3), from which the rigid motions of an elastic body follow.
 
-    progress: a function (iteration, residual) that is called at each look at the residual; a true result ends the solve.
-    What such a function raises ends the solve and is raised by it.
+    progress: a function (iteration, residual) that is called at each look at the residual; a true result ends the
+    solve. What such a function raises ends the solve and is raised by it.
     """
 
     kind = "lac_solver"
@@ -217,10 +224,11 @@ class Solver(Handle):
         _preconditioner(options, given)
         left = [name for name, value in given.items() if value is not None]
         if left:
-            raise TypeError(f"Solver: unexpected option {left[0]!r}")
+            raise TypeError(f"Solver: unexpected option {left[0]!r}; there are {', '.join(_ALL)}")
         with _owned(ctx, arrays) as held:
             for name, array in held.items():
-                setattr(options.preconditioner if name in ("near_null", "coordinates") else options.iteration, name, array)
+                is_hint = name in ("near_null", "coordinates")
+                setattr(options.preconditioner if is_hint else options.iteration, name, array)
             ctx.check(lib.lac_solver_create(ctx.c, pattern.c, options, out))
         return cls.wrap(out[0], callbacks)
 
@@ -247,7 +255,7 @@ class Solver(Handle):
 
     def factor(self, values):
         """The factor of NumPy values [*batch, nnz]."""
-        return _factor("factor", lib.lac_solver_factor, self, values)
+        return _factor("Solver.factor", lib.lac_solver_factor, self, values)
 
     def __repr__(self):
         return f"Solver({self.shape[0]} x {self.shape[1]}, {_known(self.report)})"
@@ -286,9 +294,16 @@ class Factor(Handle):
     def _real(self):
         return np.empty(self.batch, np.empty(0, self.dtype).real.dtype)
 
+    def _promoted(self, who, name, given):
+        """An array in the factor's dtype where nothing is lost by it, as SciPy does: integers, fewer digits, reals."""
+        array = np.asanyarray(given)
+        if array.dtype != self.dtype and np.can_cast(array.dtype, self.dtype):
+            given = array.astype(self.dtype)
+        return contiguous(who, name, given)
+
     def _place(self, who, b, side):
         """b as (*batch, m, k), an empty x that fits it, and whether b is one vector."""
-        b = contiguous(who, 0, b)
+        b = self._promoted(who, "b", b)
         if b.ndim == 0:
             raise ShapeError(f"{who}: b is one number; it must be (*batch, n, k), or one vector (n)")
         rows = b[:, None] if b.ndim == 1 else b
@@ -302,7 +317,8 @@ class Factor(Handle):
         return np.ascontiguousarray(rows), np.empty((*batch, n, rows.shape[-1]), rows.dtype), b.ndim == 1
 
     def solve(self, b, side="N"):
-        """op(A)^-1 b: b (*batch, n, k), or one vector (n)."""
+        """op(A)^-1 b: b (*batch, n, k), or one vector (n), in the factor's dtype or one that goes into it without
+        loss."""
         code = word("side", side, _SIDES)
         rows, x, is_vector = self._place("Factor.solve", b, side)
         ctx = context()
@@ -326,7 +342,7 @@ class Factor(Handle):
         rows, x, is_vector = self._place("Factor.iterate", b, side)
         start = []
         if x0 is not None:
-            x0 = contiguous("Factor.iterate", 1, x0)
+            x0 = self._promoted("Factor.iterate", "x0", x0)
             start = [self._start(x0[:, None] if x0.ndim == 1 else x0, x)]
         ctx, report = context(), ffi.new("lac_solve_report *")
         with _borrowed(ctx, rows, x, *start) as arrays:
@@ -364,7 +380,7 @@ class Factor(Handle):
 
     def refactor(self, values):
         """A factor of other NumPy values of the same shape and dtype, by the choices of this one."""
-        return _factor("refactor", lib.lac_factor_refactor, self, values)
+        return _factor("Factor.refactor", lib.lac_factor_refactor, self, values)
 
     def __repr__(self):
         batch = f", batch={self.batch}" if self.batch else ""

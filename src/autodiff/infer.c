@@ -66,6 +66,12 @@ static const char *infer_hint(const lac_call *call) {
   return has_blocks ? "; the pattern has blocks, so z is (nnz, br, bc)" : "";
 }
 
+/// What they add where vectors came, one for each of a batch, and columns are asked for.
+static const char *infer_vectors(const lac_operand *operand, const lac_meta *in, int d, int64_t size) {
+  bool are_vectors = operand->core == 2 && d == 0 && in->shape[in->ndim - 1] == size;
+  return are_vectors ? "; a batch of vectors wants one more dimension, of 1, at the end" : "";
+}
+
 /// Match the core dimensions of one input, binding letters that are new.
 static lac_status infer_core(lac_call *call, const lac_operand *operand, int i) {
   lac_context *ctx = call->ctx;
@@ -85,9 +91,9 @@ static lac_status infer_core(lac_call *call, const lac_operand *operand, int i) 
       continue;
     }
     LAC_CHECK(in->shape[first + d] == s->size[j], LAC_ERR_SHAPE,
-              "%s: input %d has shape %s; its dimension %d must be %lld (%c in \"%s\"%s)", call->op->name, i,
+              "%s: input %d has shape %s; its dimension %d must be %lld (%c in \"%s\"%s)%s", call->op->name, i,
               lac_shape_text(in->ndim, in->shape, text), first + d, (long long)s->size[j], s->symbol[j],
-              call->op->signature, infer_hint(call));
+              call->op->signature, infer_hint(call), infer_vectors(operand, in, d, s->size[j]));
     LAC_CHECK(partition == s->partition[j], LAC_ERR_SHAPE,
               "%s: dimension %d of input %d is %s where %c in \"%s\" is %s; use one partition for both", call->op->name,
               first + d, i, partition ? "spread over ranks" : "replicated", s->symbol[j], call->op->signature,

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file blas.c
+/// What a BLAS takes and does beside our own threads.
+///
 /// OpenBLAS maps its buffers one by one and never gives them back: as many as threads were in it at once. So before
 /// more threads than ever go in, the address space for their buffers is asked for, and if it is there OpenBLAS takes
 /// them at once, before anybody else can.
@@ -13,8 +15,9 @@
 enum { BLAS_MOST = 32 };  // buffers that are taken beforehand: fewer than OpenBLAS has room for, which has at least 50
 
 static pthread_mutex_t blas_lock = PTHREAD_MUTEX_INITIALIZER;
-static int blas_users, blas_threads;  // of lac_blas_enter; what OpenBLAS was set to before them
-static int blas_inside, blas_had;     // threads of ours that may be in BLAS; buffers that it is known to have
+static int blas_users;             // of lac_blas_enter
+static int blas_team, blas_open;   // threads that the BLAS which serves, and OpenBLAS, had before us; 0: they keep them
+static int blas_inside, blas_had;  // threads of ours that may be in BLAS; buffers that it is known to have
 
 // -- memory ----------------------------------------------------------------------------------------------------------
 
@@ -35,8 +38,30 @@ static void blas_take(const lac_openblas *o, int count) {
   for (int i = 0; i < count; i++) o->memory_free(buffers[i]);
 }
 
+// -- threads of their own --------------------------------------------------------------------------------------------
+
+static int team_get(const lac_blas_team *team) {
+  if (team->get_wide) return (int)team->get_wide();
+  return team->get ? team->get() : 1;
+}
+
+static void team_set(const lac_blas_team *team, int threads) {
+  if (team->set_wide) team->set_wide(threads);
+  if (!team->set_wide && team->set) team->set(threads);
+}
+
+/// One thread; returns how many there were, 0 where that is nothing to set back.
+static int team_rest(const lac_blas_team *team) {
+  int threads = team_get(team);
+  if (threads <= 1) return 0;
+  team_set(team, 1);
+  return threads;
+}
+
 /// Threads of OpenBLAS itself, which take a buffer each when they begin: that may be now.
-static int blas_own(const lac_openblas *o) { return o->get_threads() - 1; }
+static int blas_own(const lac_openblas *o) { return team_get(&o->team) - 1; }
+
+// -- doors -----------------------------------------------------------------------------------------------------------
 
 /// The lock is held. Room for `threads` more, in buffers that OpenBLAS has or gets now.
 static bool blas_fits(const lac_openblas *o, int threads) {
@@ -54,6 +79,7 @@ bool lac_blas_hold(int threads) {
   const lac_openblas *o = lac_blas_openblas();
   pthread_mutex_lock(&blas_lock);
   bool fits = !o || blas_fits(o, threads);
+  if (fits && blas_inside == 0) blas_team = lac_blas_found ? team_rest(&lac_blas_found->team) : 0;
   if (fits) blas_inside += threads;
   pthread_mutex_unlock(&blas_lock);
   return fits;
@@ -62,19 +88,15 @@ bool lac_blas_hold(int threads) {
 void lac_blas_drop(int threads) {
   pthread_mutex_lock(&blas_lock);
   blas_inside -= threads;
+  if (blas_inside == 0 && blas_team) team_set(&lac_blas_found->team, blas_team);
   pthread_mutex_unlock(&blas_lock);
 }
-
-// -- threads ---------------------------------------------------------------------------------------------------------
 
 bool lac_blas_enter(int threads) {
   if (!lac_blas_hold(threads)) return false;
   const lac_openblas *o = lac_blas_openblas();
   pthread_mutex_lock(&blas_lock);
-  if (blas_users++ == 0) {
-    blas_threads = o ? o->get_threads() : 0;
-    if (blas_threads > 1) o->set_threads(1);
-  }
+  if (blas_users++ == 0) blas_open = o ? team_rest(&o->team) : 0;
   pthread_mutex_unlock(&blas_lock);
   return true;
 }
@@ -83,6 +105,6 @@ void lac_blas_leave(int threads) {
   const lac_openblas *o = lac_blas_openblas();
   lac_blas_drop(threads);
   pthread_mutex_lock(&blas_lock);
-  if (--blas_users == 0 && blas_threads > 1) o->set_threads(blas_threads);
+  if (--blas_users == 0 && blas_open) team_set(&o->team, blas_open);
   pthread_mutex_unlock(&blas_lock);
 }

@@ -25,10 +25,18 @@ typedef void lac_blas_sgemm LAC_BLAS_GEMM(float, float);
 typedef void lac_blas_dgemm LAC_BLAS_GEMM(double, double);
 typedef void lac_blas_complex_gemm LAC_BLAS_GEMM(const void *, void);  // scalars by their address
 
+/// How many threads of its own a library uses: to ask and to tell, with integers of 32 bits or of 64. All NULL: it has
+/// none, or cannot be told.
+typedef struct lac_blas_team {
+  int (*get)(void);
+  void (*set)(int threads);
+  int64_t (*get_wide)(void);
+  void (*set_wide)(int64_t threads);
+} lac_blas_team;
+
 /// What OpenBLAS can be told and asked, beyond its products.
 typedef struct lac_openblas {
-  void (*set_threads)(int threads);
-  int (*get_threads)(void);
+  lac_blas_team team;
   void *(*memory_alloc)(int position);
   void (*memory_free)(void *buffer);
 } lac_openblas;
@@ -39,6 +47,7 @@ typedef struct lac_blas {
   lac_blas_sgemm *sgemm;
   lac_blas_dgemm *dgemm;
   lac_blas_complex_gemm *cgemm, *zgemm;
+  lac_blas_team team;  // of any but OpenBLAS, which may be in the process twice
 } lac_blas;
 
 /// The BLAS that serves: between lac_blas_hold and lac_blas_drop; NULL: the library's own loops do.
@@ -46,6 +55,10 @@ extern const lac_blas *lac_blas_found;
 
 /// Look for a BLAS, once: then lac_blas_found is set for good. False: there is no room to load one now.
 bool lac_blas_find(void);
+
+/// Why the one that LACUNA_BLAS names does not serve, as a sentence; "": it does, or none is named, or nobody has looked
+/// yet.
+const char *lac_blas_refusal(void);
 
 /// OpenBLAS, where it is in the process: as the BLAS that serves, or because an engine has it; else NULL.
 const lac_openblas *lac_blas_openblas(void);
@@ -57,18 +70,21 @@ void lac_blas_look_again(void);
 static inline int lac_blas_side(lac_side side) { return LAC_BLAS_PLAIN + (side == LAC_H ? 2 : side == LAC_T); }
 
 /// `threads` threads will be in BLAS at once, until lac_blas_drop with the same number. False: there is no memory for
-/// its buffers, and it must not be called. Costs a lock where the buffers are there. Other libraries need none.
+/// OpenBLAS's buffers, and it must not be called. Costs a lock where the buffers are there. Other libraries need none;
+/// they have one thread for each of ours meanwhile, since theirs would compete with ours, and bits would depend on how
+/// many there are.
 bool lac_blas_hold(int threads);
 void lac_blas_drop(int threads);
 
-/// The same, and BLAS runs in the thread that calls it until lac_blas_leave. OpenBLAS would spread large products over
-/// threads of its own, which compete with ours, and its bits depend on how many. Its only setting is one of the
-/// process: the first to enter sets it to one thread, the last to leave sets it back. Other libraries are sequential
-/// when called by several threads, and are left alone.
+/// The same, and OpenBLAS too runs in the thread that calls it until lac_blas_leave: it spreads large products over
+/// threads of its own, small ones never. Such settings are of the process: the first of us sets them to one thread, the
+/// last sets them back.
 bool lac_blas_enter(int threads);
 void lac_blas_leave(int threads);
 
 /// The sentence of a failure.
-#define LAC_BLAS_LACKS "out of memory: BLAS needs a buffer of 128 MB of address space for each thread that calls it"
+#define LAC_BLAS_LACKS                                                                                                 \
+  "out of memory: BLAS needs a buffer of 128 MB of address space for each thread, ours and its own; give it more, or " \
+  "fewer threads (OPENBLAS_NUM_THREADS=1), or do without it (LACUNA_BLAS=none)"
 
 #endif

@@ -7,10 +7,12 @@
 ///     else                             the first of a list of fast ones that the system finds
 ///
 /// The reference BLAS, which many systems have as libblas, is known by its globals and left alone: our own loops are
-/// faster. So is one whose integers have 64 bits: it would read past what it is given.
+/// faster. So is one whose integers have 64 bits: it would read past what it is given. Where one is asked for and does
+/// not serve, loops of our own do; lac_blas_name and the reports of factors say why.
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,12 +22,13 @@
 #include "core/blas.h"
 #include "lacuna/lacuna.h"
 
+#define FIND_NONE "none: "
 #if !defined(LACUNA_BLAS)
 #define LACUNA_BLAS ""
 #endif
 
-/// Address space that a library and the buffers of its threads may take: on 64 cores OpenBLAS has as many.
-static const size_t find_room = (size_t)256 << 20;
+/// Address space of a library, and of a stack of one of its threads.
+static const size_t find_library_room = (size_t)64 << 20, find_stack = (size_t)8 << 20;
 
 static const char *const find_names[] = {
     "libopenblas.so.0", "libopenblas.so", "libmkl_rt.so.2",    "libmkl_rt.so",
@@ -45,7 +48,8 @@ static pthread_mutex_t find_lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_bool find_is_done;
 static atomic_bool find_is_due = true;  // OpenBLAS may be in the process, and has not been looked for
 static lac_blas find_blas;
-static void *find_library;  // if it is OpenBLAS
+static void *find_library;   // if it is OpenBLAS
+static char find_none[320];  // "none: " and why the one that is asked for does not serve; else ""
 const lac_blas *lac_blas_found;
 
 /// *function = a symbol of the library; ISO C has no cast from an object to a function.
@@ -55,8 +59,16 @@ static bool find_symbol(void *library, const char *symbol, void *function) {
   return address != NULL;
 }
 
-/// Whether its integers are those of cblas.h, 32 bits wide. OpenBLAS says it; others have other names then.
-static bool find_is_narrow(const char *config) { return !config || !strstr(config, "USE64BITINT"); }
+/// Whether its integers are those of cblas.h, 32 bits wide. OpenBLAS says it. Others are asked: the first two numbers of
+/// [1, 1], the 2 being in the low half of an integer of 64 bits that is negative. Who reads the low half sums up 2, who
+/// reads all of it has nothing to sum; the calling conventions of 64-bit machines pass both in the same register.
+static bool find_is_narrow(void *library, const char *config) {
+  const double ones[] = {1, 1};
+  double (*sum)(int64_t n, const double *x, int64_t stride) = NULL;
+  if (config && strstr(config, "USE64BITINT")) return false;
+  if (config || sizeof(void *) < 8 || !find_symbol(library, "cblas_dasum", &sum)) return true;
+  return sum(INT64_MIN + 2, ones, 1) == 2;
+}
 
 /// What a library is called by its marks; NULL: it has none.
 static const char *find_mark_of(void *library) {
@@ -75,20 +87,49 @@ static void find_name(void *library, lac_blas *blas, const char *config) {
   if (space && (space = strchr(space + 1, ' '))) *space = '\0';
 }
 
-static bool find_functions(void *library, lac_blas *blas) {
-  char *(*get_config)(void) = NULL;
-  const char *config = find_symbol(library, "openblas_get_config", &get_config) ? get_config() : NULL;
-  if (!find_is_narrow(config) || (!find_mark_of(library) && dlsym(library, "RowMajorStrg"))) return false;
-  find_name(library, blas, config);
-  return find_symbol(library, "cblas_sgemm", &blas->sgemm) && find_symbol(library, "cblas_dgemm", &blas->dgemm) &&
-         find_symbol(library, "cblas_cgemm", &blas->cgemm) && find_symbol(library, "cblas_zgemm", &blas->zgemm);
+/// Threads of a library's own. MKL_Set_Num_Threads takes a number; mkl_set_num_threads is for Fortran, and takes its
+/// address.
+static void find_team(void *library, lac_blas_team *team) {
+  static const char *const names[][2] = {{"MKL_Get_Max_Threads", "MKL_Set_Num_Threads"},
+                                         {"flexiblas_get_num_threads", "flexiblas_set_num_threads"},
+                                         {"nvpl_blas_get_max_threads", "nvpl_blas_set_num_threads"}};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    if (find_symbol(library, names[i][0], &team->get) && find_symbol(library, names[i][1], &team->set)) return;
+  }
+  *team = (lac_blas_team){0};
+  if (!find_symbol(library, "bli_thread_get_num_threads", &team->get_wide) ||
+      !find_symbol(library, "bli_thread_set_num_threads", &team->set_wide))
+    *team = (lac_blas_team){0};
 }
 
-static bool find_load(const char *name) {
+/// What is wrong with a library; NULL: it serves.
+static const char *find_functions(void *library, lac_blas *blas) {
+  char *(*get_config)(void) = NULL;
+  const char *config = find_symbol(library, "openblas_get_config", &get_config) ? get_config() : NULL;
+  bool has_all = find_symbol(library, "cblas_sgemm", &blas->sgemm) &&
+                 find_symbol(library, "cblas_dgemm", &blas->dgemm) &&
+                 find_symbol(library, "cblas_cgemm", &blas->cgemm) && find_symbol(library, "cblas_zgemm", &blas->zgemm);
+  if (!has_all) return "it has no cblas_sgemm, cblas_dgemm, cblas_cgemm and cblas_zgemm";
+  if (!find_mark_of(library) && dlsym(library, "RowMajorStrg"))
+    return "it is the reference BLAS, which is slower than the library's own loops";
+  if (!find_is_narrow(library, config)) return "its integers have 64 bits (ILP64), and 32 are needed (LP64)";
+  find_name(library, blas, config);
+  if (!config) find_team(library, &blas->team);
+  return NULL;
+}
+
+static void find_refuse(const char *name, const char *why) {
+  snprintf(find_none, sizeof find_none, FIND_NONE "LACUNA_BLAS names '%.100s', which does not serve: %.160s", name,
+           why);
+}
+
+static bool find_load(const char *name, bool is_asked) {
   void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
   lac_blas blas = {0};
+  const char *why = library ? find_functions(library, &blas) : dlerror();
+  if (is_asked && (!library || why)) find_refuse(name, why ? why : "it cannot be loaded");
   if (!library) return false;
-  if (!find_functions(library, &blas)) return dlclose(library), false;
+  if (why) return dlclose(library), false;
   find_blas = blas;
   atomic_store(&find_is_due, true);
   find_library = strncmp(blas.name, "OpenBLAS", 8) == 0 ? library : NULL;
@@ -105,20 +146,36 @@ static const char *find_asked(void) {
 static void find_choose(void) {
   const char *asked = find_asked();
   if (*asked) {
-    if (strcmp(asked, "none") != 0) (void)find_load(asked);
+    if (strcmp(asked, "none") != 0) (void)find_load(asked, true);
     return;
   }
   for (size_t i = 0; i < sizeof find_names / sizeof *find_names; i++) {
-    if (find_load(find_names[i])) return;
+    if (find_load(find_names[i], false)) return;
   }
 }
 
-/// OpenBLAS tries for ever where it is loaded without room.
+/// Threads that OpenBLAS begins when it is loaded: one for each core that is ours, unless the environment says less.
+static int find_threads(void) {
+  static const char *const names[] = {"OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS"};
+  cpu_set_t ours;
+  int cores = sched_getaffinity(0, sizeof ours, &ours) == 0 ? CPU_COUNT(&ours) : 1;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    const char *text = getenv(names[i]);
+    long asked = text ? strtol(text, NULL, 10) : 0;
+    if (asked > 0) return asked < cores ? (int)asked : cores;
+  }
+  return cores;
+}
+
+/// OpenBLAS tries for ever where it is loaded without room for its threads, each of which takes a buffer at once. Asked
+/// for in one piece, which is not to be paid for (MAP_NORESERVE), it is refused where limits refuse it, not because it
+/// is more than the memory of the machine.
 static bool find_fits(void) {
   if (strcmp(find_asked(), "none") == 0) return true;
-  void *room = mmap(NULL, find_room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  size_t bytes = find_library_room + (size_t)find_threads() * (LAC_BLAS_BUFFER + find_stack);
+  void *room = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (room == MAP_FAILED) return false;
-  munmap(room, find_room);
+  munmap(room, bytes);
   return true;
 }
 
@@ -137,8 +194,8 @@ bool lac_blas_find(void) {
 // -- OpenBLAS --------------------------------------------------------------------------------------------------------
 
 static bool find_openblas(void *library, lac_openblas *out) {
-  return find_symbol(library, "openblas_set_num_threads", &out->set_threads) &&
-         find_symbol(library, "openblas_get_num_threads", &out->get_threads) &&
+  return find_symbol(library, "openblas_set_num_threads", &out->team.set) &&
+         find_symbol(library, "openblas_get_num_threads", &out->team.get) &&
          find_symbol(library, "blas_memory_alloc", &out->memory_alloc) &&
          find_symbol(library, "blas_memory_free", &out->memory_free);
 }
@@ -160,4 +217,14 @@ const lac_openblas *lac_blas_openblas(void) {
   return atomic_load(&is_there) ? &there : NULL;
 }
 
-const char *lac_blas_name(void) { return lac_blas_find() && lac_blas_found ? lac_blas_found->name : ""; }
+// -- names -----------------------------------------------------------------------------------------------------------
+
+const char *lac_blas_refusal(void) {
+  bool is_refused = atomic_load_explicit(&find_is_done, memory_order_acquire) && *find_none;
+  return is_refused ? find_none + sizeof FIND_NONE - 1 : "";
+}
+
+const char *lac_blas_name(void) {
+  if (!lac_blas_find()) return "";
+  return lac_blas_found ? lac_blas_found->name : find_none;
+}

@@ -79,7 +79,7 @@ done:
 
 static lac_status factor_make(lac_context *ctx, const lac_solver_table *table, const char *function,
                               lac_solver_core *core, const lac_linear *a, const lac_factor *like, bool by_choices,
-                              bool *lacks_room, lac_factor **out) {
+                              lac_shortage *shortage, lac_factor **out) {
   lac_status status = LAC_OK;
   double begin = lac_seconds();
   lac_linear own = *a;
@@ -97,21 +97,21 @@ static lac_status factor_make(lac_context *ctx, const lac_solver_table *table, c
   f->seconds = lac_seconds() - begin;
   *out = f, f = NULL;
 done:
-  if (lacks_room) *lacks_room = f && f->lacks_room;
+  if (shortage) *shortage = f ? f->shortage : LAC_SHORT_OF_NOTHING;
   lac_object_release(f);
   return status;
 }
 
 lac_status lac_factor_make(lac_context *ctx, const char *function, lac_solver_core *core, const lac_linear *a,
-                           const lac_factor *like, bool by_choices, bool *lacks_room, lac_factor **out) {
+                           const lac_factor *like, bool by_choices, lac_shortage *shortage, lac_factor **out) {
   const lac_solver_table *kind = core->table;
   bool is_here = !kind->is_here || kind->is_here(ctx, kind, core);
-  return factor_make(ctx, is_here ? kind : &lac_travel_table, function, core, a, like, by_choices, lacks_room, out);
+  return factor_make(ctx, is_here ? kind : &lac_travel_table, function, core, a, like, by_choices, shortage, out);
 }
 
 lac_status lac_factor_make_here(lac_context *ctx, const char *function, lac_solver_core *core, const lac_linear *a,
-                                const lac_factor *like, bool by_choices, bool *lacks_room, lac_factor **out) {
-  return factor_make(ctx, core->table, function, core, a, like, by_choices, lacks_room, out);
+                                const lac_factor *like, bool by_choices, lac_shortage *shortage, lac_factor **out) {
+  return factor_make(ctx, core->table, function, core, a, like, by_choices, shortage, out);
 }
 
 lac_status lac_factor_identify(lac_context *ctx, lac_factor *f, const lac_array *values, const lac_identity *known) {
@@ -290,7 +290,7 @@ const lac_solver_table *lac_partner_direct(const lac_factor *factor, lac_solver_
 }
 
 static lac_status partner_make(lac_context *ctx, lac_factor *f, const lac_solver_table *kind,
-                               const lac_solver_options *options) {
+                               const lac_solver_options *options, lac_shortage *shortage) {
   lac_status status = LAC_OK;
   lac_solver_core *core = NULL;
   lac_factor *partner = NULL;
@@ -302,7 +302,7 @@ static lac_status partner_make(lac_context *ctx, lac_factor *f, const lac_solver
   a = lac_linear_matrix(f->core->pattern, f->values);
   LAC_TRY(lac_core_create(ctx, kind, f->core->pattern, options, "asked for", &core));
   core->counts = f->core->counts;  // f holds its core and the partner
-  LAC_TRY(lac_factor_make(ctx, "lac_solver_factor", core, &a, NULL, false, NULL, &partner));
+  LAC_TRY(lac_factor_make(ctx, "lac_solver_factor", core, &a, NULL, false, shortage, &partner));
   atomic_store(&f->partner, partner);
   atomic_fetch_add(&f->core->counts->factorisations, 1);
 done:
@@ -310,17 +310,19 @@ done:
   return status;
 }
 
-lac_status lac_factor_partner(lac_context *ctx, const lac_factor *factor, const lac_factor **out) {
+lac_status lac_factor_partner(lac_context *ctx, const lac_factor *factor, lac_shortage *shortage,
+                              const lac_factor **out) {
   lac_status status = LAC_OK;
   lac_factor *f = (lac_factor *)factor;  // its partner comes under its lock; what it is does not change
   lac_solver_options options = f->core->options;
   const lac_solver_table *kind = f->table->partner ? f->table->partner(f, &options) : NULL;
 
   *out = NULL;
+  if (shortage) *shortage = LAC_SHORT_OF_NOTHING;
   if (!kind) return LAC_OK;
   pthread_mutex_lock(&f->lock);
   status = lac_factor_require_fresh(ctx, "lac_solver_factor", f);  // whether there is a partner already or not
-  if (status == LAC_OK && !f->partner) status = partner_make(ctx, f, kind, &options);
+  if (status == LAC_OK && !f->partner) status = partner_make(ctx, f, kind, &options, shortage);
   if (status == LAC_OK) *out = f->partner;
   pthread_mutex_unlock(&f->lock);
   return status == LAC_OK ? status : lac_context_pass(ctx, status, __func__);

@@ -243,7 +243,7 @@ lac_status lac_factor_logdet(lac_context *ctx, const lac_factor *factor, lac_arr
   LAC_TRY(solve_check_batch(ctx, __func__, factor, sign, factor->meta.dtype, "sign"));
   LAC_CHECK(logabs->storage != sign->storage, LAC_ERR_ARG,
             "lac_factor_logdet: logabs and sign share memory; give each its own");
-  while (f && !f->table->logdet) LAC_TRY(lac_factor_partner(ctx, f, &f));
+  while (f && !f->table->logdet) LAC_TRY(lac_factor_partner(ctx, f, NULL, &f));
   LAC_CHECK(f, LAC_ERR_UNSUPPORTED, "lac_factor_logdet: no method gives the determinant");
   LAC_TRY(f->table->logdet(ctx, f, logabs, sign));
 done:
@@ -266,7 +266,7 @@ lac_status lac_factor_selected_inverse(lac_context *ctx, const lac_factor *facto
             "lac_factor_selected_inverse: values must have the shape of those that were factored, %s; they have %s",
             lac_shape_text(factor->meta.ndim, factor->meta.shape, text),
             lac_shape_text(values->meta.ndim, values->meta.shape, other));
-  while (f && !f->table->selected_inverse) LAC_TRY(lac_factor_partner(ctx, f, &f));
+  while (f && !f->table->selected_inverse) LAC_TRY(lac_factor_partner(ctx, f, NULL, &f));
   LAC_CHECK(f, LAC_ERR_UNSUPPORTED, "lac_factor_selected_inverse: no method gives the inverse");
   LAC_TRY(f->table->selected_inverse(ctx, f, values));
 done:
@@ -280,7 +280,7 @@ lac_status lac_factor_rcond(lac_context *ctx, const lac_factor *factor, lac_arra
   LAC_CHECK_CONTEXT();
   LAC_CHECK(factor, LAC_ERR_ARG, "lac_factor_rcond: the factor is NULL");
   LAC_TRY(solve_check_batch(ctx, __func__, factor, rcond, lac_dtype_real(factor->meta.dtype), "rcond"));
-  while (f && !f->table->rcond) LAC_TRY(lac_factor_partner(ctx, f, &f));
+  while (f && !f->table->rcond) LAC_TRY(lac_factor_partner(ctx, f, NULL, &f));
   LAC_CHECK(f, LAC_ERR_UNSUPPORTED, "lac_factor_rcond: no method gives the condition number");
   LAC_TRY(f->table->rcond(ctx, f, rcond));
 done:

@@ -58,6 +58,7 @@ typedef struct lac_solve_job {
   lac_array *x;
   int64_t judged_from;                  // rows of x from here on must have digits that are certain; LAC_UNJUDGED: none
   const struct lac_onlooker *onlooker;  // of an iteration (krylov.h); or NULL
+  int64_t spent;                        // iterations before this job that count with it (krylov.h)
 } lac_solve_job;
 
 enum { LAC_UNJUDGED = -1 };  // of lac_solve_job.judged_from: the caller judges by itself, or any solution will do
@@ -83,8 +84,8 @@ typedef struct lac_solver_table {
   bool (*is_here)(const lac_context *ctx, const struct lac_solver_table *table, const lac_solver_core *core);
 
   /// Make f->part for the map `a`, say why, and warn. `like` is an earlier factor of this kind, of values of the same
-  /// shape, whose structure may be used again; or NULL. Sets f->lacks_room where it is refused for want of memory
-  /// before it begins.
+  /// shape, whose structure may be used again; or NULL. Sets f->shortage where it fails for want of memory for its
+  /// structure or its numbers.
   lac_status (*factor)(lac_context *ctx, const lac_linear *a, const lac_factor *like, lac_factor *f);
   /// The same by all choices of `like`, as far as they suit. NULL: `factor`.
   lac_status (*refresh)(lac_context *ctx, const lac_linear *a, const lac_factor *like, lac_factor *f);
@@ -203,6 +204,13 @@ typedef struct lac_identity {
   uint64_t hash[2];
 } lac_identity;
 
+/// For want of what memory a factor failed: not what it works with besides, but its own structure and numbers.
+typedef enum lac_shortage {
+  LAC_SHORT_OF_NOTHING,
+  LAC_SHORT_FORESEEN,  // it was refused, not to begin what there is no memory for
+  LAC_SHORT_MET        // there was none on the way
+} lac_shortage;
+
 struct lac_factor {
   lac_object object;
   lac_solver_core *core;
@@ -216,7 +224,7 @@ struct lac_factor {
   lac_identity late;       // with a hash that was asked for later; under the lock
   const lac_space *space;  // where the arrays lie that it takes
   void *part;              // the kind's own
-  bool lacks_room;         // it was refused, not to begin what there is no memory for
+  lac_shortage shortage;   // by which it failed
   const char *function;    // that was called for it, as errors name it
   double seconds;
   char reason[LAC_REASON_SIZE];
@@ -234,14 +242,13 @@ extern const lac_kind lac_solver_kind, lac_factor_kind;
 static inline int64_t lac_factor_rows(const lac_factor *factor) { return factor->core->rows; }
 
 /// A factor by a core's kind, of a linear map; keeps nothing. `like` may be NULL; `by_choices`: all choices of `like`
-/// are taken over where they suit. *lacks_room (may be NULL): it was refused, for it is foreseen to need more memory
-/// than there is.
+/// are taken over where they suit. *shortage (may be NULL): of memory, where it failed.
 lac_status lac_factor_make(lac_context *ctx, const char *function, lac_solver_core *core, const lac_linear *a,
-                           const lac_factor *like, bool by_choices, bool *lacks_room, lac_factor **out);
+                           const lac_factor *like, bool by_choices, lac_shortage *shortage, lac_factor **out);
 
 /// The same in the context's own memory, whatever `is_here` says: a kind that cannot work there fails by itself.
 lac_status lac_factor_make_here(lac_context *ctx, const char *function, lac_solver_core *core, const lac_linear *a,
-                                const lac_factor *like, bool by_choices, bool *lacks_room, lac_factor **out);
+                                const lac_factor *like, bool by_choices, lac_shortage *shortage, lac_factor **out);
 
 /// A factor of a map that is known by its products alone, by the kind that options ask for.
 lac_status lac_factor_of_products(lac_context *ctx, const char *function, const lac_solver_options *options,
@@ -282,8 +289,9 @@ bool lac_factor_is_seed(const lac_factor *factor);
 bool lac_factor_varies(const lac_factor *factor);
 
 /// A factor of the same values by a kind that can do more, or that is safer: made once, kept by the factor, and living
-/// as long. NULL where there is none.
-lac_status lac_factor_partner(lac_context *ctx, const lac_factor *factor, const lac_factor **out);
+/// as long. NULL where there is none. *shortage (may be NULL) as of lac_factor_make.
+lac_status lac_factor_partner(lac_context *ctx, const lac_factor *factor, lac_shortage *shortage,
+                              const lac_factor **out);
 
 /// The partner of all but direct kinds: the choice among direct ones.
 const lac_solver_table *lac_partner_direct(const lac_factor *factor, lac_solver_options *options);

@@ -117,7 +117,7 @@ static lac_status travel_make(lac_context *ctx, const lac_linear *a, const lac_f
   own.values = values;
   LAC_TRY(travel_pass(ctx, host,
                       lac_factor_make_here(host, f->function, core, &own, like ? travel_inner(like) : NULL, by_choices,
-                                           &f->lacks_room, &part->there)));
+                                           &f->shortage, &part->there)));
   lac_factor_say(f, "%s; values and right-hand sides travel to the host, where %s works", part->there->reason,
                  f->core->table->name);
   snprintf(f->warning, sizeof f->warning, "%s", part->there->warning);

@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Which BLAS is found, by name, by path, or none; and that products are the same with it and without. Each trial is a
-/// process of its own, since a BLAS is found once.
+/// Which BLAS is found, by name, by path, or none; that products are the same with it and without, and that its threads
+/// are not added to ours. Each trial is a process of its own, since a BLAS is found once.
 
+#include <dlfcn.h>
 #include <math.h>
+#include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/blas.h"
 #include "lacuna/lacuna.h"
 #include "support/check.h"
+#include "support/direct_case.h"
+#include "support/sanitized.h"
 
 enum { SIDE = 96 };  // of matrices: large enough for BLAS
 
@@ -29,7 +35,7 @@ static int trial(const char *blas, int (*run)(void)) {
   return WEXITSTATUS(status);
 }
 
-static int is_found(void) { return *lac_blas_name() != '\0'; }
+static int is_found(void) { return lac_blas_find() && lac_blas_found; }
 
 /// 0: X Y by lac_matmul is what the sums of products say.
 static int product_is_wrong(void) {
@@ -93,4 +99,105 @@ static void products_are_right_with_and_without(lac_context *ctx) {
   CHECK_EQ(trial("none", product_is_wrong), 0);
 }
 
-CHECK_MAIN(none_is_none, a_name_is_found, the_reference_is_left_alone, products_are_right_with_and_without)
+// -- what is asked for and does not serve ----------------------------------------------------------------------------
+
+#define MISSING "libthereisnosuchblas.so"
+
+static int is_named_as_missing(void) {
+  return strstr(lac_blas_name(), "none: LACUNA_BLAS names '" MISSING "'") != NULL;
+}
+static int is_named_as_no_blas(void) { return strstr(lac_blas_name(), "it has no cblas_sgemm") != NULL; }
+static int is_named_as_wide(void) { return strstr(lac_blas_name(), "its integers have 64 bits") != NULL; }
+static int is_nameless(void) { return *lac_blas_name() == '\0'; }
+
+/// The report of a factor that wanted a BLAS says why there is none.
+static int report_says_missing(void) {
+  lac_context *ctx = NULL;
+  lac_factor *factor = NULL;
+  lac_solver_options options = lac_solver_options_defaults();
+  direct_case c = direct_make(DIRECT_POISSON, 900, LAC_F64, 1);
+  options.method = LAC_METHOD_CHOLESKY;
+  if (lac_context_create("cpu", 0, &ctx) != LAC_OK) return 2;
+  direct_system s = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options);
+  if (lac_solver_factor(ctx, s.solver, s.values, &factor) != LAC_OK) return 3;
+  return strstr(lac_factor_report(factor).warning, "LACUNA_BLAS names '" MISSING "'") != NULL;
+}
+
+static void one_that_does_not_serve_is_told(lac_context *ctx) {
+  (void)ctx;
+  CHECK_EQ(trial(MISSING, is_named_as_missing), 1);
+  CHECK_EQ(trial("libm.so.6", is_named_as_no_blas), 1);
+  CHECK_EQ(trial("none", is_nameless), 1);
+  CHECK_EQ(trial(MISSING, report_says_missing), 1);
+  CHECK_EQ(trial("none", report_says_missing), 0);
+}
+
+static void integers_of_64_bits_are_found_out(lac_context *ctx) {
+  (void)ctx;
+  CHECK_EQ(trial(BLAS_STUBS "mkl_wide.so", is_found), 0);
+  CHECK_EQ(trial(BLAS_STUBS "mkl_wide.so", is_named_as_wide), 1);
+  CHECK_EQ(trial(BLAS_STUBS "mkl_wide.so", product_is_wrong), 0);
+  CHECK_EQ(trial(BLAS_STUBS "mkl.so", is_found), 1);
+}
+
+// -- threads of its own ----------------------------------------------------------------------------------------------
+
+/// What a stub says, where it is loaded.
+static int stub_says(const char *symbol) {
+  int (*ask)(void) = NULL;
+  void *library = dlopen(getenv("LACUNA_BLAS"), RTLD_NOW | RTLD_NOLOAD), *address;
+  if (!library || !(address = dlsym(library, symbol))) return -1;
+  memcpy(&ask, &address, sizeof ask);
+  return ask();
+}
+
+/// 0: products and factors are right, had one thread each, and the library has its four again.
+static int threads_are_multiplied(void) {
+  if (product_is_wrong()) return 1;
+  if (stub_says("stub_products") < 1) return 2;
+  if (stub_says("stub_most_threads") != 1) return 3;
+  if (stub_says("stub_threads") != 4 || !lac_blas_enter(2)) return 4;
+  if (stub_says("stub_threads") != 1 || !lac_blas_hold(1)) return 5;
+  lac_blas_leave(2);
+  if (stub_says("stub_threads") != 1) return 6;
+  lac_blas_drop(1);
+  return stub_says("stub_threads") == 4 ? 0 : 7;
+}
+
+static void threads_of_others_rest_while_ours_are_inside(lac_context *ctx) {
+  (void)ctx;
+  CHECK_EQ(trial(BLAS_STUBS "mkl.so", threads_are_multiplied), 0);
+  CHECK_EQ(trial(BLAS_STUBS "blis.so", threads_are_multiplied), 0);
+}
+
+// -- room ------------------------------------------------------------------------------------------------------------
+
+/// Whether a library is loaded with 300 MB of address space left: enough for a buffer of one thread, and no more.
+static int finds_in_little_room(void) {
+  enum { LITTLE = 300 << 20 };
+  long long pages = 0;
+  FILE *file = fopen("/proc/self/statm", "r");
+  if (!file || fscanf(file, "%lld", &pages) != 1) return 2;
+  rlim_t bytes = (rlim_t)(pages * sysconf(_SC_PAGESIZE) + LITTLE);
+  (void)fclose(file);
+  return setrlimit(RLIMIT_AS, &(struct rlimit){bytes, bytes}) == 0 ? lac_blas_find() : 3;
+}
+
+static int finds_with_one_thread(void) { return setenv("OPENBLAS_NUM_THREADS", "1", 1) ? 4 : finds_in_little_room(); }
+static int finds_with_two_threads(void) { return setenv("OPENBLAS_NUM_THREADS", "2", 1) ? 4 : finds_in_little_room(); }
+
+static void room_is_asked_for_by_threads(lac_context *ctx) {
+  cpu_set_t ours;
+  (void)ctx;
+  if (check_is_sanitized()) return;
+  if (sched_getaffinity(0, sizeof ours, &ours) || CPU_COUNT(&ours) < 2) {
+    check_skip("one core");
+    return;
+  }
+  CHECK_EQ(trial(BLAS_STUBS "mkl.so", finds_with_one_thread), 1);
+  CHECK_EQ(trial(BLAS_STUBS "mkl.so", finds_with_two_threads), 0);
+}
+
+CHECK_MAIN(none_is_none, a_name_is_found, the_reference_is_left_alone, products_are_right_with_and_without,
+           one_that_does_not_serve_is_told, integers_of_64_bits_are_found_out,
+           threads_of_others_rest_while_ours_are_inside, room_is_asked_for_by_threads)

@@ -107,7 +107,8 @@ def third_of_logdet(m):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_third_derivatives(seed):
-    """Beside a closed form, because that of torch is a third derivative too; to rounding, as the condition lets grow."""
+    """Beside a closed form, because that of torch is a third derivative too; to rounding, as the condition lets
+    grow."""
     a = values(pattern, generator=torch.Generator().manual_seed(seed))
     m = dense(pattern, a)
     got = torch.func.jacrev(torch.func.hessian(smooth(pair("logdet")[0])))(a)

@@ -209,7 +209,7 @@ WRONG = {
     "is a csr_array; it must be an array of numbers": lambda a, x: lacuna.solve(pattern, a, SPARSE),
     "is a NoneType; it must be an array": lambda a, x: lacuna.solve(pattern, a, None),
     "an input is a NoneType; it must": lambda a, x: lacuna.lstsq(pattern, a, None),
-    "factor: input 0 is a csr_array": lambda a, x: lacuna.Solver(pattern).factor(SPARSE),
+    "Solver.factor: values is a csr_array": lambda a, x: lacuna.Solver(pattern).factor(SPARSE),
     "expected a lacuna.Pattern .* got csr_array": lambda a, x: lacuna.solve(SPARSE, a, x),
     "max_bytes is '1 GB'; it must be": lambda a, x: lacuna.Solver(pattern, max_bytes="1 GB"),
     "max_bytes is 1000000000.0; .* integer": lambda a, x: lacuna.Solver(pattern, max_bytes=1e9),

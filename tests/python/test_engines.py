@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Engines through Python: found beside the library, the same answers and gradients, and a sentence where one is missing."""
+"""Engines through Python: found beside the library, the same answers and gradients, and a sentence where one is
+missing."""
 
 import numpy as np
 import pytest

@@ -40,6 +40,20 @@ def test_blocks_come_and_go_with_scipy():
     np.testing.assert_array_equal(back.toarray(), matrix.toarray())
 
 
+@pytest.mark.parametrize("blocks", [(2, 4), (1, 1)])
+def test_blocks_come_from_scipy_with_their_values(blocks):
+    matrix = bsr(3, blocks=blocks)
+    matrix.indices, matrix.data = matrix.indices.copy(), matrix.data.copy()
+    last = slice(*matrix.indptr[-2:])  # the columns of the last row fall
+    matrix.indices[last], matrix.data[last] = matrix.indices[last][::-1].copy(), matrix.data[last][::-1].copy()
+    pattern, values = lacuna.from_scipy(matrix)
+    assert pattern.blocks == blocks and values.shape == (pattern.nnz, *(blocks if blocks != (1, 1) else ()))
+    np.testing.assert_array_equal(pattern.to_scipy(values).toarray(), matrix.toarray())
+    x = np.arange(8.0)
+    np.testing.assert_allclose(lacuna.spmm(pattern, values, x), matrix.toarray() @ x)
+    assert lacuna.Pattern.from_scipy(matrix).same(pattern)
+
+
 def test_blocks_multiply_as_scipy_does():
     matrix, rng = bsr(1), np.random.default_rng(2)
     pattern = blocked(matrix)
@@ -91,7 +105,7 @@ def test_what_takes_no_blocks_says_so():
         lambda: lacuna.to_dense(pattern, values),
         lambda: pattern.tril(),
     ):
-        with pytest.raises(lacuna.UnsupportedError, match="lac_pattern_scalar"):
+        with pytest.raises(lacuna.UnsupportedError, match="Pattern.scalar"):
             attempt()
     with pytest.raises(lacuna.ShapeError, match="do not divide"):
         pattern.scalar()[0].blocked((3, 3))

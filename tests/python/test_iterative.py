@@ -75,7 +75,8 @@ def test_nonsymmetric_matrices(method, preconditioner, dtype):
 
 def test_a_hermitian_method_names_the_entry_that_is_not():
     m = grid(4, 0.4)
-    with pytest.raises(lacuna.SymmetryError, match=r"entry \(0, 1\), .*, does not equal entry \(1, 0\), .*, to rounding"):
+    told = r"entry \(0, 1\), .*, does not equal entry \(1, 0\), .*, to rounding"
+    with pytest.raises(lacuna.SymmetryError, match=told):
         made(m, "cg")
 
 
@@ -140,7 +141,8 @@ def test_null_spaces_are_null_spaces():
         with pytest.raises(lacuna.NonfiniteError, match=f"{name} is not finite in row 0 of column 0"):
             made(m, "gmres", **{name: np.full(n, np.nan)})
     with pytest.raises(lacuna.NonfiniteError, match="near_null is not finite in row 3 of column 1"):
-        made(m, "flexible_cg", preconditioner="multigrid", near_null=np.where(np.arange(2 * n) == 7, np.inf, 1.0).reshape(n, 2))
+        infinite = np.where(np.arange(2 * n) == 7, np.inf, 1.0).reshape(n, 2)
+        made(m, "flexible_cg", preconditioner="multigrid", near_null=infinite)
     free = sp.csr_matrix(m - sp.diags(np.asarray(m.sum(1)).ravel()))
     where = lacuna.Pattern.from_csr(free.indptr, free.indices, free.shape)
     for size in (1e-150, 1.0, 1e150):
@@ -162,7 +164,7 @@ def test_a_factor_is_a_preconditioner():
     exact, _ = made(m, "gmres", preconditioner="lu", rtol=1e-11)
     assert exact.iterate(b)[1]["iterations"] <= 2
     inner, _ = made(m, "gmres", preconditioner="jacobi", rtol=1e-3)
-    with pytest.raises(lacuna.ArgumentError, match="FLEXIBLE_GMRES"):
+    with pytest.raises(lacuna.ArgumentError, match="flexible_gmres"):
         made(m, "bicgstab", preconditioner=inner)
     for method in ("gmres", "flexible_gmres"):
         outer, _ = made(m, method, preconditioner=inner, rtol=1e-11)
@@ -197,7 +199,7 @@ def test_least_squares_of_any_shape():
 def test_rectangles_have_no_inverse():
     m = sp.csr_matrix(sp.eye(6, 4))
     factor, solver = made(m, "lsmr")
-    with pytest.raises(lacuna.ShapeError, match="lac_lstsq"):
+    with pytest.raises(lacuna.ShapeError, match="; lstsq differentiates"):
         lt.solve(solver, torch.tensor(m.data), torch.ones(6, 1, dtype=torch.float64))
     with pytest.raises(lacuna.ShapeError, match="no direct factor"):
         factor.logdet()
@@ -246,13 +248,14 @@ def test_options_are_checked():
             made(m, "gmres", **wrong)
     for name in ("preconditioner", "null_space", "left_null_space", "near_null", "progress"):
         for method in ("lu", "direct", "mumps"):
-            with pytest.raises(lacuna.ArgumentError, match=f"{name} is for methods that iterate, and '{method}' does not"):
+            told = f"{name} is for methods that iterate, and '{method}' does not"
+            with pytest.raises(lacuna.ArgumentError, match=told):
                 made(m, method, **{name: "jacobi" if name == "preconditioner" else np.ones(9)})
     factor, _ = made(m, "gmres")
     for b, x0, error, words in (
         (np.float64(3), None, lacuna.ShapeError, "b is one number"),
         (np.ones(9), np.ones(5), lacuna.ShapeError, r"x0 has shape \(5, 1\)"),
-        (np.ones(9), np.ones(9, np.float32), lacuna.DtypeError, "x0 is float32 and b is float64"),
+        (np.ones(9), np.ones(9, complex), lacuna.DtypeError, "x0 is complex128 and b is float64"),
     ):
         with pytest.raises(error, match=words):
             factor.iterate(b, x0)

@@ -11,6 +11,8 @@ from torch._dynamo.testing import CompileCounterWithBackend
 
 import lacuna
 import lacuna.torch as lt
+from lacuna import _program
+from lacuna.torch._symbolic import plan
 
 MANY = 12
 
@@ -152,7 +154,8 @@ def test_what_cannot_be_left_open_is_a_graph_of_its_own():
 
 
 def test_a_size_that_the_signature_does_not_name_is_found_out():
-    """The columns of gather_mm's result are those of b. While the graph is made they are as many as the map has groups."""
+    """The columns of gather_mm's result are those of b. While the graph is made they are as many as the map has
+    groups."""
 
     def scaled(map_, a, b):
         y = lt.gather_mm(a, b, map_)
@@ -167,13 +170,72 @@ def test_a_size_that_the_signature_does_not_name_is_found_out():
 
 def test_derivatives_of_derivatives_with_new_patterns():
     grad = torch.func.grad(lambda a, p, x: (lt.solve(p, a, x) ** 3).sum())
-    compiled = torch.compile(torch.func.grad(lambda a, p, x: (grad(a, p, x) ** 2).sum()), fullgraph=True, backend="aot_eager")
+    second = torch.func.grad(lambda a, p, x: (grad(a, p, x) ** 2).sum())
+    compiled = torch.compile(second, fullgraph=True, backend="aot_eager")
     first = torch.func.grad(lambda a, p, x: (torch.linalg.solve(dense(p, a), x) ** 3).sum())
     twin = torch.func.grad(lambda a, p, x: (first(a, p, x) ** 2).sum())
     for rows in (5, 8, 11):
         pattern = pattern_of(rows, rows)
         a, x = (t.detach() for t in inputs_of(pattern))
         same(compiled(a, pattern, x), twin(a, pattern, x))
+
+
+def test_maps_and_patterns_that_leave_compiled_code_are_whole():
+    def parts(p, a):
+        turned, there = p.transpose()
+        return lt.segment_sum(p.row_map(), a), p.row_map(), turned, there
+
+    compiled = torch.compile(parts, fullgraph=True, backend="aot_eager")
+    for rows in (5, 8, 11):
+        pattern = pattern_of(rows, rows + 3)
+        a, _ = inputs_of(pattern)
+        _, row_map, turned, there = compiled(pattern, a.detach())
+        matrix = pattern.to_scipy(a.detach().numpy())
+        np.testing.assert_array_equal(row_map.target, matrix.tocoo().row)
+        assert turned.shape == matrix.T.shape and turned.same(lacuna.Pattern.from_scipy(matrix.T))
+        values = lacuna.remap(there, a.detach().numpy())
+        np.testing.assert_array_equal(turned.to_scipy(values).toarray(), matrix.T.toarray())
+        del pattern  # what was asked for something lives on its own
+        gc.collect()
+        assert "Map" in repr(row_map) and turned.row_map().outputs == rows + 3
+
+
+def test_programs_of_a_compiled_backward_do_not_fill_the_memory(monkeypatch):
+    """Whatever shapes come, a family keeps so many programs and no more."""
+    monkeypatch.setattr(_program, "_MAX_PROGRAMS", 8)
+    pattern = pattern_of(5, 8)
+    compiled = torch.compile(lambda p, a, x: lt.spmm(p, a, x), fullgraph=True, backend="aot_eager", dynamic=True)
+    for k in range(2, 22):
+        a, x = inputs_of(pattern, k)
+        y = compiled(pattern, a, x)
+        same(torch.autograd.grad(y.sum(), a)[0], sampled(pattern, torch.ones_like(y), x.detach()))
+        assert len(pattern.family.programs) <= 8
+
+
+def test_an_error_while_a_program_is_made_is_not_taken_for_a_symbol():
+    class Broken:
+        keys = ()
+
+        def program(self, *_):
+            raise TypeError("of its own")
+
+    with pytest.raises(TypeError, match="of its own"):
+        plan(Broken(), 0, (), ((1, (2, 3)),))
+
+
+def test_plain_tensors_do_not_enter_the_dispatcher_and_recorded_ones_do():
+    """Both ways are the same operator: the numbers agree, and the derivative is there where it is recorded."""
+    pattern = pattern_of(5, 8)
+    a, x = inputs_of(pattern)
+    name = lacuna._operators.resolve("spmm", (pattern.key,), (0,))
+    plain, recorded = (torch.ops.lacuna.apply.default(name, [], [], [t, x.detach()])[0] for t in (a.detach(), a))
+    assert plain.grad_fn is None
+    same(plain, dense(pattern, a.detach()) @ x.detach())
+    same(torch.autograd.grad(recorded.sum(), a)[0], sampled(pattern, torch.ones_like(recorded), x.detach()))
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(a.detach(), a.detach())
+        (out,) = torch.ops.lacuna.apply.default(name, [], [], [dual, x.detach()])
+        same(torch.autograd.forward_ad.unpack_dual(out).tangent, plain)
 
 
 class Layer(torch.nn.Module):
@@ -209,7 +271,7 @@ def test_vmap_with_new_patterns():
 
 def test_a_pattern_that_is_gone_before_the_backward_is_named():
     compiled = torch.compile(lambda p, a, x: lt.spmm(p, a, x), fullgraph=True, backend="aot_eager")
-    for rows in (5, 8):
+    for rows in (5, 8, 11):  # the last is one that no graph was made with
         pattern = pattern_of(rows, rows)
         a, x = inputs_of(pattern)
         y = compiled(pattern, a, x)

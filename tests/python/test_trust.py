@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nothing silently wrong, nothing needlessly refused: singular systems, numbers at the ends of their range, odd files."""
+"""Nothing silently wrong, nothing needlessly refused: singular systems, numbers at the ends of their range, odd
+files."""
 
 import os
 import signal
@@ -44,7 +45,8 @@ def test_the_ways_out_of_a_singular_system_work():
     b -= b.mean()
     x = lacuna.solve(lacuna.Solver(pattern, null_space=np.ones(n)), values, b)
     np.testing.assert_allclose(a @ x, b, atol=1e-8)
-    held = lacuna.solve(pattern, values + 0.1 * (pattern.to_scipy(values).tocoo().row == pattern.to_scipy(values).tocoo().col), b)
+    _, columns, rows = pattern.structure()
+    held = lacuna.solve(pattern, values + 0.1 * (rows == columns), b)
     np.testing.assert_allclose((a + 0.1 * sp.eye(n)) @ held, b, atol=1e-10)
     with pytest.warns(lacuna.AccuracyWarning, match="no digit of x is certain"):
         lacuna.solve(lacuna.Solver(pattern, accept_singular=True), values, b)
@@ -115,7 +117,8 @@ def has_engine(name):
 
 
 def hessenberg(kind, seed, n=400):
-    """Their inverses are as large as 1e60 and graded, so that a factor in another order than theirs is one of another matrix."""
+    """Their inverses are as large as 1e60 and graded, so that a factor in another order than theirs is one of another
+    matrix."""
     rng = np.random.default_rng(seed)
     full = rng.standard_normal((n, n)) if kind != "uniform" else rng.uniform(-1, 1, (n, n))
     if kind == "sparse":
@@ -150,7 +153,8 @@ def test_what_is_symmetric_to_rounding_is_symmetric():
     for method in ("cholesky", "cg"):
         lacuna.Solver(pattern, method).factor(values)
     values[pattern.to_scipy(np.arange(pattern.nnz)).tocsr()[0, 1]] += 1e-9
-    with pytest.raises(lacuna.SymmetryError, match=r"entry \(0, 1\), -0.99999\S*, does not equal entry \(1, 0\), -\S+, to rounding"):
+    told = r"entry \(0, 1\), -0.99999\S*, does not equal entry \(1, 0\), -\S+, to rounding"
+    with pytest.raises(lacuna.SymmetryError, match=told):
         lacuna.Solver(pattern, "cholesky").factor(values)
     lacuna.Solver(pattern, "cholesky", assume_hermitian=True).factor(values)
 
@@ -179,7 +183,9 @@ def test_second_derivatives_of_reciprocals_stay_in_range(x):
     torch.testing.assert_close(*seconds)
 
 
-@pytest.mark.parametrize("dtype, x", [(torch.float32, 1e7), (torch.float32, 1e4), (torch.float64, 1e17), (torch.float64, -3.0)])
+@pytest.mark.parametrize(
+    "dtype, x", [(torch.float32, 1e7), (torch.float32, 1e4), (torch.float64, 1e17), (torch.float64, -3.0)]
+)
 def test_log_softmax_of_large_numbers(dtype, x):
     x = torch.tensor([x, x, x - 1], dtype=dtype)
     torch.testing.assert_close(lt.log_softmax(x), torch.log_softmax(x, 0))

@@ -297,7 +297,6 @@ static void every_failing_allocation_is_said(lac_context *ctx) {
 
 static void a_chemical_plant_has_blocks(lac_context *ctx) {
   mm_matrix mm;
-  if (!mm_is_there()) return;
   mm_read("west0479", &mm);
   sketch s = {mm.rows, mm.cols, mm.count, mm.row, mm.col};
   direct_case c = {.s = &s, .a = ref_new(&(lac_meta){.dtype = LAC_F64, .ndim = 1, .shape = {mm.count}})};

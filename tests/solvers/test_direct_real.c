@@ -68,7 +68,6 @@ static void check_matrix(lac_context *ctx, const char *name, const char *method)
 }
 
 static void real_matrices_are_solved_to_rounding(lac_context *ctx) {
-  if (!mm_is_there()) return;
   check_matrix(ctx, "1138_bus", "pivoting_lu");
   check_matrix(ctx, "bcsstk16", "cholesky");
   check_matrix(ctx, "cryg2500", "pivoting_lu");
@@ -82,7 +81,6 @@ static void real_matrices_are_solved_to_rounding(lac_context *ctx) {
 }
 
 static void lu_solves_them_all(lac_context *ctx) {
-  if (!mm_is_there()) return;
   static const char *const NAMES[] = {"1138_bus", "bcsstk16", "cryg2500", "hangGlider_2", "jagmesh7",
                                       "rajat01",  "watt_2",   "west0479", "young1c"};
   for (int i = 0; i < 9; i++) check_method(ctx, NAMES[i], LAC_METHOD_LU, "lu", 45);
@@ -90,7 +88,6 @@ static void lu_solves_them_all(lac_context *ctx) {
 }
 
 static void engines_solve_them_too(lac_context *ctx) {
-  if (!mm_is_there()) return;
   static const char *const NAMES[] = {"1138_bus", "bcsstk16", "cryg2500", "hangGlider_2", "jagmesh7",
                                       "nnc1374",  "rajat01",  "watt_2",   "west0479",     "young1c"};
   for (int e = 0; e < ENGINE_COUNT; e++) {
@@ -105,7 +102,6 @@ static void engines_solve_them_too(lac_context *ctx) {
 
 // Of the columns of the inverse of west0479, whose condition is 1e12, many vanish in some components and nearly in others.
 static void unit_vectors_are_solved_for_however_pivots_are_chosen(lac_context *ctx) {
-  if (!mm_is_there()) return;
   mm_matrix m;
   mm_read("west0479", &m);
   direct_case c = case_of(ctx, &m, LAC_F64);
@@ -133,7 +129,6 @@ static void unit_vectors_are_solved_for_however_pivots_are_chosen(lac_context *c
 
 // nnc1374 has condition 1e14: single precision cannot solve it, and says so.
 static void a_matrix_that_single_precision_cannot_solve_is_refused(lac_context *ctx) {
-  if (!mm_is_there()) return;
   mm_matrix m;
   mm_read("nnc1374", &m);
   direct_case c = case_of(ctx, &m, LAC_F32);

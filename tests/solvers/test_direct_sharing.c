@@ -133,7 +133,7 @@ static void partners_count_from_the_next_use_on(lac_context *ctx) {
     const lac_factor *partner = NULL;
     lac_factor *factor = NULL, *again = NULL;
     CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
-    CHECK_OK(lac_factor_partner(ctx, factor, &partner));
+    CHECK_OK(lac_factor_partner(ctx, factor, NULL, &partner));
     CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &again));
     int64_t both = lac_factor_bytes(factor) + lac_factor_bytes(partner);
     CHECK(partner && again == factor);

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/smoothed.h"
 #include "solvers/krylov/krylov_solver.h"
 #include "support/check.h"
 #include "support/iterative_case.h"
@@ -187,6 +188,62 @@ static void a_square_is_iterated_on_unless_its_entries_jump(lac_context *ctx) {
   }
 }
 
+// -- nodes -----------------------------------------------------------------------------------------------------------
+
+static int nodes_looks;
+
+static lac_status nodes_translations(lac_context *ctx, const lac_rows *a, const lac_array *values, int64_t size,
+                                     int64_t samples, lac_array *found) {
+  nodes_looks++;
+  return lac_backend_find("cpu")->kernels->smoothed->translations(ctx, a, values, size, samples, found);
+}
+
+/// A grid of 71 x 71 points with two unknowns each, which every edge couples by [2 1; 1 2]: of nodes of 2 to 6 rows only
+/// those of 2 can be, so that one look asks the kernel once.
+static direct_system pairs_open(lac_context *ctx) {
+  enum { PAIRS_SIDE = 71 };
+  direct_system grid = box_open(ctx, (box){PAIRS_SIDE, PAIRS_SIDE, 1, 1e-6, 0, 1}), s = {0};
+  lac_solver_options options = lac_solver_options_defaults();
+  lac_pattern *full = NULL;
+  CHECK_OK(lac_pattern_banded(ctx, 2, 2, 1, 1, LAC_WIDTH_AUTO, &full, NULL));
+  CHECK_OK(lac_pattern_kron(ctx, grid.pattern, full, &s.pattern, NULL));
+  CHECK_OK(lac_array_create(ctx, LAC_F64, 1, (int64_t[]){s.pattern->nnz}, &s.values));
+  double *a = lac_array_edit(s.values);
+  const double *g = lac_array_data(grid.values);
+  for (int64_t i = 0; i < s.pattern->rows; i++) {
+    int64_t begin = lac_buffer_get(s.pattern->offsets, i), first = lac_buffer_get(grid.pattern->offsets, i / 2);
+    for (int64_t p = begin; p < lac_buffer_get(s.pattern->offsets, i + 1); p++)
+      a[p] = g[first + (p - begin) / 2] * (lac_buffer_get(s.pattern->columns, p) % 2 == i % 2 ? 2 : 1);
+  }
+  options.method = LAC_METHOD_FLEXIBLE_CG;
+  CHECK_OK(lac_solver_create(ctx, s.pattern, &options, &s.solver));
+  lac_pattern_destroy(&full);
+  direct_close(&grid);
+  return s;
+}
+
+static void nodes_are_looked_for_once(lac_context *ctx) {
+  if (!check_claimed("memory of the host")) return;
+  const lac_kernels *before = ctx->kernels;
+  lac_kernels own = *before;
+  lac_smoothed_kernels smoothed = *before->smoothed;
+  direct_system s = pairs_open(ctx);
+  lac_factor *factor = NULL;
+  char *text = NULL;
+  smoothed.translations = nodes_translations, own.smoothed = &smoothed;
+  nodes_looks = 0;
+  ctx->kernels = &own;
+  CHECK_OK(lac_solver_factor(ctx, s.solver, s.values, &factor));
+  ctx->kernels = before;
+  CHECK_EQ(nodes_looks, 1);
+  CHECK_OK(lac_krylov_of(factor)->m->table->describe(ctx, lac_krylov_of(factor)->m, &text));
+  CHECK(text && strstr(text, "in nodes of 2"));
+  CHECK(iterative_run(ctx, factor, s.pattern->rows, 1).ending == LAC_CONVERGED);
+  lac_free(text);
+  lac_factor_destroy(&factor);
+  direct_close(&s);
+}
+
 CHECK_MAIN(a_graph_whose_rows_are_near_each_other_has_jacobi, thin_layers_have_ic0, convection_has_ilu0,
            a_cube_has_multigrid_without_a_look, what_was_taken_is_taken_again,
-           a_square_is_iterated_on_unless_its_entries_jump)
+           a_square_is_iterated_on_unless_its_entries_jump, nodes_are_looked_for_once)

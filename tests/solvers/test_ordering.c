@@ -101,7 +101,7 @@ static lac_elimination eliminate(lac_context *ctx, const lac_structure *structur
 
 static double order_flops(lac_context *ctx, const lac_structure *structure, lac_ordering ordering, const char **name) {
   lac_elimination e = eliminate(ctx, structure, ordering, name);
-  double flops = e.flops;
+  double flops = e.cost.flops;
   lac_elimination_clear(&e);
   return flops;
 }
@@ -166,7 +166,7 @@ static int64_t order_fill(lac_context *ctx, const sketch *s, lac_ordering orderi
   lac_structure *structure = structure_of(ctx, s);
   const char *name;
   lac_elimination e = eliminate(ctx, structure, ordering, &name);
-  int64_t fill = e.nnz;
+  int64_t fill = e.cost.nnz;
   lac_elimination_clear(&e);
   lac_object_release(structure);
   return fill;
@@ -218,7 +218,7 @@ static void check_counts(const sketch *s, const lac_elimination *e) {
     CHECK_EQ(e->parent[k], parent);
     nnz += count;
   }
-  CHECK_EQ(e->nnz, nnz);
+  CHECK_EQ(e->cost.nnz, nnz);
 }
 
 static void counts_are_what_elimination_makes(lac_context *ctx) {
@@ -238,6 +238,38 @@ static void counts_are_what_elimination_makes(lac_context *ctx) {
   }
 }
 
+// What an ordering counts on its way is what eliminating by it makes, also where rows were set aside.
+static void check_cost(lac_context *ctx, const sketch *s) {
+  lac_structure *structure = structure_of(ctx, s);
+  lac_graph graph = {0};
+  int32_t *order = scratch((size_t)s->rows * sizeof *order + 1);
+  CHECK_OK(lac_graph_init(ctx, structure, NULL, &graph));
+  for (int ordering = LAC_ORDER_AUTO; ordering <= LAC_ORDER_NATURAL; ordering++) {
+    if (ordering == LAC_ORDER_METIS && !lac_metis_find()) continue;
+    const char *name;
+    lac_cost cost;
+    lac_elimination e = {0};
+    CHECK_OK(lac_order_find(ctx, &graph, (lac_ordering)ordering, order, &cost, &name));
+    CHECK_OK(lac_elimination_init(ctx, &graph, order, &e));
+    CHECK_EQ(cost.nnz, e.cost.nnz);
+    CHECK(cost.flops == e.cost.flops);
+    lac_elimination_clear(&e);
+  }
+  lac_graph_clear(&graph);
+  lac_object_release(structure);
+}
+
+static void an_order_costs_what_elimination_makes(lac_context *ctx) {
+  for (uint64_t seed = 1; seed <= 120; seed++) {
+    size_t mark = scratch_mark();
+    int64_t n = 1 + (int64_t)(seed * 13 % 211);
+    double density = 0.01 * (double)(seed % 7);
+    check_cost(ctx, seed % 2 ? sketch_symmetric(n, density, seed) : sketch_random(n, n, density, seed));
+    scratch_release(mark);
+  }
+  for (int kind = 0; kind < DIRECT_KINDS; kind++) check_cost(ctx, direct_make(kind, 600, LAC_F64, 3).s);
+}
+
 static void orders_of_a_pattern_are_made_once(lac_context *ctx) {
   direct_case c = direct_make(DIRECT_POISSON, 400, LAC_F64, 1);
   direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, NULL);
@@ -249,7 +281,24 @@ static void orders_of_a_pattern_are_made_once(lac_context *ctx) {
   direct_close(&system);
 }
 
+/// What making a solver leaves behind is with its pattern, and counted there, but for the solver itself.
+static void what_an_analysis_holds_is_counted(lac_context *ctx) {
+  enum { SOLVER = 16384 };
+  if (!check_claimed("memory of the host")) return;
+  direct_case c = direct_make(DIRECT_POISSON, 4900, LAC_F64, 1);
+  lac_pattern *pattern = NULL;
+  lac_solver *solver = NULL;
+  CHECK_OK(sketch_pattern(ctx, c.s, LAC_WIDTH_AUTO, &pattern));
+  int64_t live = lac_memory_get_stats("cpu").live_bytes, counted = lac_pattern_bytes(pattern);
+  CHECK_OK(lac_solver_create(ctx, pattern, NULL, &solver));
+  live = lac_memory_get_stats("cpu").live_bytes - live, counted = lac_pattern_bytes(pattern) - counted;
+  CHECK(live > 16 * c.s->rows && live <= counted + SOLVER);
+  lac_solver_destroy(&solver);
+  lac_pattern_destroy(&pattern);
+}
+
 CHECK_MAIN(every_order_is_a_permutation, dense_rows_and_columns_do_not_get_lost,
            a_costly_factor_is_worth_a_second_order, a_metis_that_is_not_there_is_named,
            metis_leaves_the_random_numbers_of_others_alone, fill_on_a_grid_is_that_of_minimum_degree,
-           no_fill_where_none_is_needed, counts_are_what_elimination_makes, orders_of_a_pattern_are_made_once)
+           no_fill_where_none_is_needed, counts_are_what_elimination_makes, an_order_costs_what_elimination_makes,
+           orders_of_a_pattern_are_made_once, what_an_analysis_holds_is_counted)

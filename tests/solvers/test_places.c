@@ -7,6 +7,7 @@
 #include "solvers/options.h"
 #include "solvers/precondition/multigrid/smoothed/smoothed.h"
 #include "support/elements.h"
+#include "support/iterative_case.h"
 #include "support/multigrid_case.h"
 
 #define TABLE (&lac_preconditioner_smoothed)
@@ -182,7 +183,8 @@ static void rollers_cost_no_iterations(lac_context *ctx) {
   lac_array_destroy(&all), lac_array_destroy(&some);
 }
 
-/// The coordinates of all nodes give their motions where rows are left; of other nodes they are refused.
+/// The coordinates of all nodes give their motions where rows are left; of other nodes they are refused where multigrid
+/// is asked for by name, and are set aside where it was chosen: translations are taken then, as without them.
 static void coordinates_are_of_all_nodes(lac_context *ctx) {
   ref motions;
   held_case h = rollers(14, 1, LAC_F64, &motions);
@@ -216,10 +218,37 @@ static void coordinates_are_of_all_nodes(lac_context *ctx) {
   smoothed_modes_close(&modes);
   s.options.preconditioner.coordinates = more;
   CHECK_OK(lac_options_check_iterating(ctx, s.pattern, &s.options));
+  s.options.preconditioner.method = LAC_METHOD_MULTIGRID;
   CHECK_FAILS(smoothed_modes_open(ctx, &s.setup, &modes), LAC_ERR_SHAPE, "coordinates of 199 nodes");
+  smoothed_modes_close(&modes);
+  s.options.preconditioner.method = lac_solver_options_defaults().preconditioner.method;
+  CHECK_OK(smoothed_modes_open(ctx, &s.setup, &modes));
+  CHECK(strstr(modes.warning, "coordinates of 199 nodes") && modes.places.rows != NULL);
+  CHECK_EQ(modes.places.rows->outputs, h.whole);
+  CHECK_EQ(modes.size, 2);
+  CHECK_EQ(modes.m, 2);
   smoothed_modes_close(&modes);
   lac_array_destroy(&x), lac_array_destroy(&more);
   case_close(&s);
+}
+
+/// By AUTO without room for a direct factor: coordinates that fit nothing neither end a factor nor go unsaid.
+static void coordinates_are_a_hint_to_the_automatic_choice(lac_context *ctx) {
+  if (!check_claimed("memory of the host")) return;
+  ref motions;
+  held_case h = rollers(14, 1, LAC_F64, &motions);
+  lac_solver_options options = lac_solver_options_defaults();
+  ref other = ref_new(&(lac_meta){.dtype = LAC_F64, .ndim = 2, .shape = {199, 2}});
+  lac_array *more = NULL;
+  CHECK_OK(ref_upload(ctx, &other, &more));
+  options.max_bytes = 1000;
+  options.preconditioner.coordinates = more;
+  iterative_system s = iterative_open(ctx, &h.c, &options);
+  CHECK_TEXT(lac_factor_report(s.factor).preconditioner, "multigrid");
+  CHECK(strstr(lac_factor_report(s.factor).warning, "coordinates of 199 nodes"));
+  CHECK(iterative_residual(ctx, &h.c, s.factor, LAC_N, 1) <= 1e-9);
+  iterative_close(&s);
+  lac_array_destroy(&more);
 }
 
 static void cycles_have_their_adjoints(lac_context *ctx) {
@@ -284,5 +313,5 @@ static void every_failing_allocation_is_told(lac_context *ctx) {
 
 CHECK_MAIN_OF("multigrid", rows_find_the_places_that_they_had, whole_nodes_and_single_rows_stay_where_they_are,
               what_is_missing_is_zero_on_the_finest_level, rollers_cost_no_iterations, coordinates_are_of_all_nodes,
-              cycles_have_their_adjoints, other_columns_and_values_are_solved_for, bits_do_not_depend_on_threads,
-              every_failing_allocation_is_told)
+              coordinates_are_a_hint_to_the_automatic_choice, cycles_have_their_adjoints,
+              other_columns_and_values_are_solved_for, bits_do_not_depend_on_threads, every_failing_allocation_is_told)

@@ -165,7 +165,6 @@ static void check_real(lac_context *ctx, const char *name, double exact) {
 }
 
 static void real_matrices_have_the_condition_that_is_known_of_them(lac_context *ctx) {
-  if (!mm_is_there()) return;
   check_real(ctx, "1138_bus", 8.14e-08);
   check_real(ctx, "west0479", 7.03e-13);
   check_real(ctx, "nnc1374", 2.43e-16);

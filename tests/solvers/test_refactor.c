@@ -93,6 +93,67 @@ static void choices_that_do_not_suit_are_made_afresh(lac_context *ctx) {
   check_afresh(ctx, &definite, &not, LAC_METHOD_AUTO, "lu");
 }
 
+// Pivots are a quarter of what they eliminate: the reason, and whether the factor shares the shape of the first.
+static void check_strictness(lac_context *ctx, double tolerance, const char *reason, bool is_shared) {
+  direct_case c = direct_small(2, (double[]){4, 1, 1, 4}, LAC_F64);
+  direct_case other = direct_small(2, (double[]){1, 4, 4, 1}, LAC_F64);
+  lac_solver_options options = lac_solver_options_defaults();
+  options.method = LAC_METHOD_PIVOTING_LU, options.pivot_tolerance = tolerance;
+  direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options);
+  lac_array *values = NULL;
+  lac_factor *first = factor_of(ctx, &system), *second = NULL;
+  CHECK_OK(ref_upload(ctx, &other.a, &values));
+  CHECK_OK(lac_factor_refactor(ctx, first, values, &second));
+  CHECK(strncmp(lac_factor_report(second).reason, reason, strlen(reason)) == 0);
+  CHECK_EQ(lac_factor_report(second).factor_bytes < lac_factor_report(first).factor_bytes, is_shared);
+  direct_check(ctx, &other, second, LAC_N, 1, 10);
+  lac_factor_destroy(&first);
+  lac_factor_destroy(&second);
+  lac_array_destroy(&values);
+  direct_close(&system);
+}
+
+static void old_pivots_are_as_strict_as_asked(lac_context *ctx) {
+  check_strictness(ctx, lac_solver_options_defaults().pivot_tolerance, "as before", true);
+  check_strictness(ctx, 0.2, "as before", true);
+  check_strictness(ctx, 0.5, "afresh", false);
+  check_strictness(ctx, 1, "afresh", false);
+}
+
+// Pairs of rows [4 1; 1 4], each of which needs an earlier one as well.
+static direct_case tree_of_pairs(int64_t pairs) {
+  sketch *s = scratch(sizeof *s);
+  *s = (sketch){2 * pairs, 2 * pairs, 0, scratch((size_t)(5 * pairs) * 8), scratch((size_t)(5 * pairs) * 8)};
+  direct_case c = {s, ref_new(&(lac_meta){.dtype = LAC_F32, .ndim = 1, .shape = {5 * pairs - 1}})};
+  for (int64_t i = 0; i < 2 * pairs; i++) {
+    for (int64_t k = i > 1 && i % 2 == 0 ? -1 : 0; k < 2; k++) {
+      int64_t j = k < 0 ? i / 4 * 2 : i - i % 2 + k;
+      c.a.x[s->nnz] = i == j ? 4 : 1;
+      s->row[s->nnz] = i, s->col[s->nnz++] = j;
+    }
+  }
+  return c;
+}
+
+// A number that is 1e40 times its block is out of the range of single precision, in whatever units.
+static void what_overflows_below_blocks_is_not_kept(lac_context *ctx) {
+  direct_case c = tree_of_pairs(80), other = {c.s, ref_copy(&c.a)};
+  direct_system system = open_by(ctx, &c, LAC_METHOD_AUTO);
+  lac_array *values = NULL;
+  lac_factor *first = factor_of(ctx, &system), *second = NULL;
+  for (int64_t z = 0; z < c.s->nnz; z++) {
+    if (c.s->row[z] >= 158) other.a.x[z] *= c.s->col[z] < 158 ? 0x1p66 : 0x1p-66;
+  }
+  CHECK_TEXT(lac_factor_report(first).method, "pivoting_lu");
+  CHECK_OK(ref_upload(ctx, &other.a, &values));
+  lac_status status = lac_factor_refactor(ctx, first, values, &second);
+  CHECK(status != LAC_OK || strncmp(lac_factor_report(second).reason, "afresh", 6) == 0);
+  lac_factor_destroy(&first);
+  lac_factor_destroy(&second);
+  lac_array_destroy(&values);
+  direct_close(&system);
+}
+
 static void refactor_refuses_what_does_not_fit(lac_context *ctx) {
   direct_case c = direct_convection(4, 1, LAC_F64);
   direct_system system = open_by(ctx, &c, LAC_METHOD_LU);
@@ -137,4 +198,5 @@ static void refactor_names_itself_where_a_method_refuses(lac_context *ctx) {
 }
 
 CHECK_MAIN_OF("direct", values_are_refactored_by_the_choices_made_before, choices_that_do_not_suit_are_made_afresh,
+              old_pivots_are_as_strict_as_asked, what_overflows_below_blocks_is_not_kept,
               refactor_refuses_what_does_not_fit, refactor_names_itself_where_a_method_refuses)

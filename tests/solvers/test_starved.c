@@ -11,6 +11,7 @@
 #include "core/blas.h"
 #include "support/check.h"
 #include "support/engine_case.h"
+#include "support/sanitized.h"
 
 enum { MEGABYTE = 1 << 20, SECONDS = 60, ROWS = 10000 };
 // Exit codes of a trial; 1 is that of a library which ends the process.
@@ -97,25 +98,8 @@ static void openblas_is_what_is_starved(lac_context *ctx) {
   if (!lac_blas_openblas()) check_skip("the BLAS is not OpenBLAS: nothing is asked of memory before it is called");
 }
 
-#if defined(__has_feature)
-#define STARVED_HAS(feature) __has_feature(feature)
-#else
-#define STARVED_HAS(feature) 0
-#endif
-
-/// A sanitizer takes address space of its own and ends the process where there is none.
-static bool is_sanitized(void) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || STARVED_HAS(address_sanitizer) || \
-    STARVED_HAS(thread_sanitizer)
-  check_skip("a sanitizer takes address space of its own");
-  return true;
-#else
-  return false;
-#endif
-}
-
 static void built_in_methods_end(lac_context *ctx) {
-  if (is_sanitized()) return;
+  if (check_is_sanitized()) return;
   static const char *const NAMES[] = {"cholesky", "ldlt", "lu", "pivoting_lu"};
   for (int i = 0; i < 4; i++) check_kind(ctx, NAMES[i]);
 }
@@ -123,7 +107,7 @@ static void built_in_methods_end(lac_context *ctx) {
 static void engine_ends(lac_context *ctx, const engine *e) { check_kind(ctx, e->name); }
 
 static void engines_end(lac_context *ctx) {
-  if (!is_sanitized()) each_engine(ctx, engine_ends);
+  if (!check_is_sanitized()) each_engine(ctx, engine_ends);
 }
 
 CHECK_MAIN(openblas_is_what_is_starved, built_in_methods_end, engines_end)

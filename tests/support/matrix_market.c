@@ -7,24 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "support/check.h"
 
 enum { LONGEST = 1024 };
-
-static const char *mm_folder(void) {
-  const char *data = getenv("LACUNA_DATA");
-  return data ? data : "../shared/data";
-}
-
-int mm_is_there(void) {
-  char path[LONGEST];
-  (void)snprintf(path, sizeof path, "%s/matrices", mm_folder());
-  if (access(path, R_OK | X_OK) == 0) return 1;
-  check_skip("the real matrices are not here (LACUNA_DATA names the folder above them)");
-  return 0;
-}
 
 static void mm_take(const lac_pattern *pattern, const lac_array *values, mm_matrix *m) {
   m->rows = lac_pattern_rows(pattern), m->cols = lac_pattern_cols(pattern), m->count = lac_pattern_nnz(pattern);
@@ -46,7 +32,7 @@ void mm_read(const char *name, mm_matrix *out) {
   lac_mm_read_options options = lac_mm_read_options_defaults();
 
   options.dtype = LAC_C128;
-  (void)snprintf(path, sizeof path, "%s/matrices/%s.mtx", mm_folder(), name);
+  (void)snprintf(path, sizeof path, "data/matrices/%s.mtx", name);
   CHECK_OK(lac_context_create("cpu", 0, &ctx));
   CHECK_OK(lac_read_matrix_market(ctx, path, &options, &pattern, &values, &info));
   *out = (mm_matrix){.is_complex = info.field == LAC_MM_COMPLEX, .is_pattern = info.field == LAC_MM_PATTERN};

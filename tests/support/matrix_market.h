@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file matrix_market.h
-/// Real matrices for tests: the files of a folder, read by the library. Symmetric, Hermitian and skew-symmetric storage is
+/// Real matrices for tests: the files of data/matrices, read by the library. Symmetric, Hermitian and skew-symmetric storage is
 /// expanded, patterns have ones.
 
 #ifndef LACUNA_TESTS_MATRIX_MARKET_H
@@ -15,11 +15,7 @@ typedef struct mm_matrix {
   int is_complex, is_pattern;
 } mm_matrix;
 
-/// Whether there is a folder `matrices` below the one that LACUNA_DATA names (default: ../shared/data). The test that
-/// asks is skipped where there is none.
-int mm_is_there(void);
-
-/// Read <name>.mtx from that folder. A file that is missing, or cannot be understood, fails the test.
+/// Read data/matrices/<name>.mtx. A file that is missing, or cannot be understood, fails the test.
 void mm_read(const char *name, mm_matrix *out);
 void mm_free(mm_matrix *matrix);
 

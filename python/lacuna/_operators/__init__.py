@@ -28,7 +28,8 @@ def _by_name(front):
         keys = tuple([h.key for h in arguments if isinstance(h, Handle)])
         arrays = [array for array in arguments if not isinstance(array, Handle)]
         ints, floats = tuple([index(i) for i in ints]), tuple([float(x).hex() for x in floats])
-        return run(resolve(op, keys or NO_OBJECTS, ints, floats, 0 if dtype is None else code(dtype)), tuple(shape), *arrays)
+        name = resolve(op, keys or NO_OBJECTS, ints, floats, 0 if dtype is None else code(dtype))
+        return run(name, tuple(shape), *arrays)
 
     return apply
 
@@ -45,8 +46,10 @@ def _rows():
 @functools.lru_cache(None)
 def _code(scoped):
     """All functions as one piece of Python, over what a front end brings."""
-    texts = [parameters.source(name, request, row.parameters, fixed) for name, (request, row, fixed, _) in _rows().items()]
-    return compile(f"def made({', '.join(scoped)}):\n{''.join(texts)}    return locals()\n", "<lacuna functions>", "exec")
+    rows = _rows().items()
+    texts = [parameters.source(name, request, row.parameters, fixed) for name, (request, row, fixed, _) in rows]
+    text = f"def made({', '.join(scoped)}):\n{''.join(texts)}    return locals()\n"
+    return compile(text, "<lacuna functions>", "exec")
 
 
 def of(module, package):

@@ -2,7 +2,8 @@
 """The one generic wrapper: every operator of the C table as a differentiable function of torch tensors.
 
     apply -- plain tensors --------------- Eager(Function) ---------- C
-      +----- transforms, tracers, modes -- torch.ops.lacuna.apply --- torch's dispatcher, level by level (_registered.py)
+      +----- transforms, tracers, modes -- torch.ops.lacuna.apply --- torch's dispatcher, level by level
+      |                                                               (_registered.py)
       +----- a function of operators ----- C where nobody watches, else its steps, each by `apply`
 
 Derivatives are programs that C writes. Where nobody asks for their derivatives, a program is one call; else its steps

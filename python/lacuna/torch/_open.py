@@ -7,14 +7,14 @@ Dynamo holds open once it has seen another pattern. The graph has the call as a 
     Open                                   the call while the graph is made: shapes by the signature, in symbols
     find_call(text, numbers)               the spec, when the graph runs
 
-An operator's signature says which sizes of the result are those of inputs, and trials with other sizes say whether it is
-the whole truth. The others are the object's, found among the sizes of its key by the present number; where several are the
-same now, they are guarded to stay so. What cannot be found so, and a derivative that goes step by step, closes the call:
-its numbers are fixed and guarded, and a new pattern means a new graph.
+An operator's signature says which sizes of the result are those of inputs, and trials with other sizes say whether it
+is the whole truth. The others are the object's, found among the sizes of its key by the present number; where several
+are the same now, they are guarded to stay so. What cannot be found so, and a derivative that goes step by step, closes
+the call: its numbers are fixed and guarded, and a new pattern means a new graph.
 
-A function of operators is left open where its steps are: it is planned with objects that stand in for those of the graph,
-of other sizes, and each step names the objects of the request that it has. What a function makes of its objects, maps and
-patterns, closes it.
+A function of operators is left open where its steps are: it is planned with objects that stand in for those of the
+graph, of other sizes, and each step names the objects of the request that it has. What a function makes of its objects,
+maps and patterns, closes it.
 """
 
 import ast
@@ -28,7 +28,7 @@ import torch
 from .. import _derived, _operators
 from .._derived import fixed, found
 from .._program import FORWARD, FUNCTIONS, IN_BAR, find
-from ..errors import LacunaError, ShapeError, UnsupportedError
+from ..errors import LacunaError, ShapeError, StaleError, UnsupportedError
 from ..pattern import Map, Pattern
 from ..solver import Solver
 from ._symbolic import Plan, fixed_size, plan, present_size
@@ -96,9 +96,25 @@ def find_call(text, numbers):
     """The call of a name and numbers in a graph."""
     if not numbers:
         return find(text)
-    if any([fixed_size(n) is None for n in numbers]):
+    if any([type(n) is not int and fixed_size(n) is None for n in numbers]):
         return (OpenFunction if _read(text)[0] in FUNCTIONS else Open)(text, numbers)
-    return find(_operators.resolve(*_request(text, [int(n) for n in numbers])))
+    numbers = tuple([int(n) for n in numbers])
+    try:
+        return _living(_name_of(text, numbers))
+    except StaleError:  # the objects are gone, which is said anew; or they have forgotten their specs
+        _name_of.cache_clear()
+        return find(_name_of(text, numbers))
+
+
+def _living(name):
+    spec = find(name)
+    return spec if spec.family is not None else None  # a family that is gone is an error
+
+
+@functools.lru_cache(4096)
+def _name_of(text, numbers):
+    """The name of the spec that a graph asks for. Numbers of objects are never used again."""
+    return _operators.resolve(*_request(text, numbers))
 
 
 @functools.lru_cache(None)
@@ -185,7 +201,8 @@ class Open:
         return None if None in sizes else (*batch, *sizes)
 
     def keeps_signature(self, like, now):
-        """Whether, for all sizes of inputs that can change alone, results change just where they have the same letter."""
+        """Whether, for all sizes of inputs that can change alone, results change just where they have the same
+        letter."""
         ins, outs = _letters(self.op.signature)
         before = self.spec.program(FORWARD, like, now).shapes
         for i, (code, shape) in enumerate(now):
@@ -248,7 +265,8 @@ class OpenFunction(Open):
     __slots__ = ()
 
     def plan(self, mode, like, metas, wants, given):
-        """The program of numbers that stand in, its steps as open calls; of the closed function where that cannot be."""
+        """The program of numbers that stand in, its steps as open calls; of the closed function where that cannot
+        be."""
         op, keys, *attributes = _request(self.name, self.keys)
         kinds = [type(found(tuple(map(_present, key)))) for key in keys]
         codes = [code for code, _ in metas]

@@ -6,9 +6,13 @@
     fake              tracers: shapes alone
     backends          C
 
-The dispatcher takes the levels of torch.func one by one, as it does for torch's own operators, which is far cheaper than
-torch.autograd.Function under transforms: that one makes a class in each call.
+Plain tensors that nobody records do not enter the dispatcher at all: compiled code calls with such ones, and the way
+through it and back to Python, twice, would cost it more than what C does there. The dispatcher takes the levels of
+torch.func one by one, as it does for torch's own operators, which is far cheaper than torch.autograd.Function under
+transforms: that one makes a class in each call.
 """
+
+import functools
 
 import torch
 from torch import _C
@@ -87,14 +91,22 @@ def _empty(program, symbolic, tensors):
     return [tensors[0].new_empty(symbolic(port.shape), dtype=DTYPES[port.code]) for port in ports]
 
 
-def _derivative(name, keys, choice, like, sizes):
-    """The program that `Derivative.registered` named."""
+def _read_metas(sizes):
+    """The metas that `Derivative.registered` wrote as a list."""
     metas, at = [], 0
     while at < len(sizes):
         dims = int(sizes[at + 1])
         metas.append((int(sizes[at]), tuple(sizes[at + 2 : at + 2 + dims])))
         at += 2 + dims
-    return Derivative(find_call(name, keys), tuple(choice), tuple(like), tuple(metas))
+    return tuple(metas)
+
+
+_metas_read = functools.lru_cache(4096)(_read_metas)  # of numbers; symbols have no hash
+
+
+def _derivative(name, keys, choice, like, sizes):
+    """The program that `Derivative.registered` named."""
+    return Derivative(find_call(name, keys), tuple(choice), tuple(like), _read_metas(sizes))
 
 
 def _run_steps(name, keys, choice, like, sizes, tensors):
@@ -108,11 +120,8 @@ def _run_recorded(keyset, *arguments):
 
 
 def _run_backend(name, keys, choice, like, sizes, tensors):
-    spec = find_call(name, keys)
-    key, programs = (spec.name, tuple(choice), tuple(like), tuple(sizes)), spec.family.programs
-    program = programs.get(key)
-    if program is None:
-        program = programs[key] = _derivative(name, keys, choice, like, sizes).program
+    spec, (mode, wants, given) = find_call(name, keys), choice
+    program = spec.program(mode, tuple(like), _metas_read(tuple(sizes)), wants, given)
     return [out for out in run(spec.op.name, program, tensors) if out is not None]
 
 
@@ -122,12 +131,25 @@ def _run_fake(name, keys, choice, like, sizes, tensors):
     return _empty(rule.program, rule.symbolic, tensors)
 
 
-for _name, _backend, _fake, _autograd in (
-    ("apply", _apply_backend, _apply_fake, _apply_recorded),
-    ("run", _run_backend, _run_fake, _run_recorded),
+def _shorten(op, backend):
+    """Let a call with plain tensors that nobody records go straight to the backend."""
+    through_dispatcher = op._op
+
+    def call(*arguments, **named):
+        if not named and is_plain(arguments[-1]) and not is_watched(arguments[-1]):
+            return backend(*arguments)
+        return through_dispatcher(*arguments, **named)
+
+    op._op = call
+
+
+for _name, _op, _backend, _fake, _autograd in (
+    ("apply", APPLY, _apply_backend, _apply_fake, _apply_recorded),
+    ("run", RUN, _run_backend, _run_fake, _run_recorded),
 ):
     library.impl(_name, _backend, "CompositeExplicitAutograd")
     library.impl(_name, _autograd, "Autograd", with_keyset=True)
     torch.library.register_fake(f"lacuna::{_name}", _fake, lib=library)
+    _shorten(_op, _backend)
 library.impl("apply", _apply_batched, "FuncTorchBatched")
 library.impl("run", _run_steps, "FuncTorchBatched")

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from .._core import context, lib
+from .._words import input_of, place
 from ..errors import ArgumentError, DeviceError, DtypeError
 
 CODES = {
@@ -42,13 +43,21 @@ def metas_of(who, tensors):
 def refusal(who, tensors):
     for i, t in enumerate(tensors):
         if not isinstance(t, torch.Tensor):
-            return ArgumentError(f"{who}: input {i} is a {type(t).__name__}; it must be a torch.Tensor")
+            return ArgumentError(f"{place(who, i)} is a {type(t).__name__}; it must be a torch.Tensor")
         if t.dtype not in CODES:
             return DtypeError(
-                f"{who}: input {i} has dtype {t.dtype}; Lacuna computes in float32, float64, complex64 and complex128: "
-                "convert it with .to()"
+                f"{place(who, i)} has dtype {t.dtype}; Lacuna computes in float32, float64, complex64 and complex128: "
+                f"convert it with .to(){_autocast(t)}"
             )
     return None
+
+
+def _autocast(tensor):
+    """What else may help where torch itself has chosen the dtype."""
+    kind = tensor.device.type
+    if tensor.dtype not in (torch.bfloat16, torch.float16) or not torch.is_autocast_enabled(kind):
+        return ""
+    return f", or make it outside of autocast, which is on: with torch.autocast({kind!r}, enabled=False)"
 
 
 def code(dtype):
@@ -106,7 +115,7 @@ def one_device(who, tensors):
     for i, t in enumerate(tensors):
         if t.device != device:
             raise DeviceError(
-                f"{who}: input {i} lies on {t.device} and input 0 on {device}; move one of them with .to()"
+                f"{place(who, i)} lies on {t.device} and {input_of(who, 0)} on {device}; move one of them with .to()"
             )
     return device
 
@@ -115,7 +124,7 @@ def all_dense(who, tensors):
     for i, t in enumerate(tensors):
         if t.layout is not torch.strided:
             raise ArgumentError(
-                f"{who}: input {i} has layout {t.layout}; pass the values of a sparse tensor, not the tensor"
+                f"{place(who, i)} has layout {t.layout}; pass the values of a sparse tensor, not the tensor"
             )
 
 

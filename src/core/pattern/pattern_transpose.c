@@ -37,7 +37,7 @@ static int64_t row_at(const lac_pattern *a, int64_t p) {
 static lac_status transpose_cut_make(lac_context *ctx, const lac_pattern *a, transpose_cut *cut) {
   lac_status status = LAC_OK;
 
-  cut->chunks = lac_structure_threads(ctx);
+  cut->chunks = a->nnz > 1 << 16 ? lac_structure_threads(ctx) : 1;
   while (cut->chunks > 1 && cut->chunks * a->cols > 2 * a->nnz) cut->chunks /= 2;  // the counts stay O(nnz)
   LAC_ALLOC(cut->begin, cut->chunks + 1);
   LAC_ALLOC(cut->cursor, cut->chunks * a->cols);

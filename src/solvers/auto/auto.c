@@ -176,15 +176,18 @@ static const lac_factor *auto_like(const lac_factor *like, const lac_solver_tabl
   return taken && taken->core->table == kind ? taken : NULL;
 }
 
+/// *lacks_room: it was refused for that before it began, and something else may do.
 static lac_status auto_direct(lac_context *ctx, const lac_linear *a, const lac_factor *like, lac_factor *f,
                               bool *lacks_room) {
   lac_status status = LAC_OK;
   lac_solver_core *core = NULL;
+  lac_shortage shortage = LAC_SHORT_OF_NOTHING;
 
   LAC_TRY(lac_core_inner(ctx, f->core, &lac_kind_direct, "chosen", &core));
-  LAC_TRY(lac_factor_make(ctx, f->function, core, a, like, like != NULL, lacks_room, &lac_auto_of(f)->taken));
+  LAC_TRY(lac_factor_make(ctx, f->function, core, a, like, like != NULL, &shortage, &lac_auto_of(f)->taken));
   lac_factor_say(f, "%s", lac_auto_of(f)->taken->reason);
 done:
+  *lacks_room = shortage == LAC_SHORT_FORESEEN;
   return status;
 }
 

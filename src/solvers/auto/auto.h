@@ -17,7 +17,6 @@ typedef struct lac_auto_core {
   lac_auto_cost cost;             // as it is foreseen from the pattern
   /// What was learnt from a solve after which a direct factor served: why factors are direct at once from then on.
   _Atomic(const char *) learnt;
-  atomic_bool lacks_room;  // there was none for a direct factor when a solve asked for it: nobody asks again
 } lac_auto_core;
 
 /// The part of a factor.
@@ -25,6 +24,7 @@ typedef struct lac_auto_factor {
   lac_factor *taken;
   atomic_bool has_fallen;  // solves go to its partner: set once, after `fallen` was written under the factor's lock
   char fallen[LAC_REASON_SIZE];  // why
+  _Atomic int64_t lacking;  // bytes that were available when there was no room for a direct factor; 0: nobody asked
 } lac_auto_factor;
 
 static inline lac_auto_factor *lac_auto_of(const lac_factor *f) { return f->part; }

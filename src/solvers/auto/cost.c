@@ -8,14 +8,19 @@
 ///     flops   6 w^3
 ///     nnz     4 n log2 w + 8 w^2
 ///
+/// Where an entry has no mirror, the search goes along rows and columns alike, as elimination does, and the factor is
+/// LU: twice as much; what iterates is GMRES.
+///
 /// A guess: beside an analysis the flops were 0.2 times (nearest neighbours of random points) to 5 times (squares) what
 /// is foreseen, of long bars 20 times, of graphs with a power law a 300th. That is enough where direct and iterative
 /// solvers are far apart; where they are not, an analysis decides, and where that costs more than iterating does as a
 /// rule, iterating begins and is watched (watch.h). Two searches, 17 bytes a row while they last.
 
 #include <math.h>
+#include <string.h>
 
 #include "core/memory_impl.h"
+#include "core/search.h"
 #include "solvers/auto/cost.h"
 #include "solvers/price.h"
 
@@ -29,9 +34,12 @@ static const double cost_looking = 0.25;  // of iterating is what an analysis ma
 
 enum { COST_SMALL = 10000 };  // rows: up to so many it is always solved directly
 enum { COST_DENSE = 10 };     // times sqrt(n) entries make a row dense
+enum { COST_SAMPLES = 512 };  // rows that are looked at for entries without a mirror
 
 typedef struct cost_search {
-  const lac_pattern *pattern;
+  int64_t rows, nnz;
+  lac_rows halves[2];  // where neighbours stand: rows, and the columns where these are others
+  int count;           // of halves
   int64_t *queue;
   int64_t *ends;  // of levels, in the queue
   unsigned char *seen;
@@ -40,17 +48,70 @@ typedef struct cost_search {
   int64_t components, deepest;  // of this search: how many, and the most levels of one
 } cost_search;
 
+// -- neighbours ------------------------------------------------------------------------------------------------------
+
+static int64_t cost_begin(const lac_rows *half, int64_t row) { return lac_buffer_get(half->offsets, row); }
+
+static bool cost_has(const lac_rows *half, int64_t row, int64_t column) {
+  int64_t at = cost_begin(half, row), end = cost_begin(half, row + 1), high = end;
+  LAC_SEARCH(at, high, i, lac_buffer_get(half->columns, i) < column)
+  return at < end && lac_buffer_get(half->columns, at) == column;
+}
+
+/// Whether all entries of some rows have their mirrors.
+static bool cost_is_symmetric(const lac_rows *rows) {
+  int64_t step = rows->rows / COST_SAMPLES + 1;
+  for (int64_t i = 0; i < rows->rows; i += step) {
+    for (int64_t e = cost_begin(rows, i), end = cost_begin(rows, i + 1); e < end; e++) {
+      if (!cost_has(rows, lac_buffer_get(rows->columns, e), i)) return false;
+    }
+  }
+  return true;
+}
+
+static bool cost_is_dense(const cost_search *s, int64_t row) {
+  for (int h = 0; h < s->count; h++) {
+    if (cost_begin(&s->halves[h], row + 1) - cost_begin(&s->halves[h], row) > s->most) return true;
+  }
+  return false;
+}
+
+/// Entries of a row beside the diagonal that have a mirror.
+static int64_t cost_mirrored(const cost_search *s, int64_t row) {
+  const lac_rows *a = &s->halves[0], *t = &s->halves[1];
+  int64_t p = cost_begin(a, row), q = cost_begin(t, row), count = 0;
+  const int64_t a_end = cost_begin(a, row + 1), t_end = cost_begin(t, row + 1);
+
+  while (p < a_end && q < t_end) {
+    int64_t i = lac_buffer_get(a->columns, p), j = lac_buffer_get(t->columns, q);
+    count += i == j && i != row;
+    p += i <= j, q += j <= i;
+  }
+  return count;
+}
+
+/// Pairs of rows that are neighbours.
+static double cost_edges(const cost_search *s) {
+  int64_t beside = s->nnz - s->rows, mirrored = s->count == 1 ? beside : 0;
+  for (int64_t i = 0; s->count > 1 && i < s->rows; i++) mirrored += cost_mirrored(s, i);
+  return (double)beside - 0.5 * (double)mirrored;
+}
+
+// -- the search ------------------------------------------------------------------------------------------------------
+
 /// The neighbours of queue[head] that were not seen go to the end of the queue; returns where it ends.
 static int64_t cost_visit(cost_search *s, int64_t head, int64_t tail) {
-  const lac_pattern *p = s->pattern;
-  int64_t row = s->queue[head], begin = lac_buffer_get(p->offsets, row), end = lac_buffer_get(p->offsets, row + 1);
+  int64_t row = s->queue[head];
 
-  if (end - begin > s->most) return tail;
-  for (int64_t e = begin; e < end; e++) {
-    int64_t j = lac_buffer_get(p->columns, e);
-    if (s->seen[j] == s->mark) continue;
-    s->seen[j] = s->mark;
-    s->queue[tail++] = j;
+  if (cost_is_dense(s, row)) return tail;
+  for (int h = 0; h < s->count; h++) {
+    const lac_rows *half = &s->halves[h];
+    for (int64_t e = cost_begin(half, row), end = cost_begin(half, row + 1); e < end; e++) {
+      int64_t j = lac_buffer_get(half->columns, e);
+      if (s->seen[j] == s->mark) continue;
+      s->seen[j] = s->mark;
+      s->queue[tail++] = j;
+    }
   }
   return tail;
 }
@@ -84,7 +145,7 @@ static int64_t cost_component(cost_search *s, int64_t from, int64_t *tail) {
 
 /// From a row, through all components; the widest separator of one, and a row of the last level of the first.
 static int64_t cost_levels(cost_search *s, int64_t start, int64_t *last) {
-  int64_t n = s->pattern->rows, tail = 0, widest = 0, next = 0;
+  int64_t n = s->rows, tail = 0, widest = 0, next = 0;
 
   s->mark++;
   s->components = s->deepest = 0;
@@ -103,31 +164,42 @@ static int64_t cost_levels(cost_search *s, int64_t start, int64_t *last) {
 
 static int64_t cost_dense(const cost_search *s) {
   int64_t count = 0;
-  for (int64_t i = 0; i < s->pattern->rows; i++) {
-    count += lac_buffer_get(s->pattern->offsets, i + 1) - lac_buffer_get(s->pattern->offsets, i) > s->most;
-  }
+  for (int64_t i = 0; i < s->rows; i++) count += cost_is_dense(s, i);
   return count;
 }
 
 /// Edges beyond those of a tree: no separator of a part need have more rows.
-static double cost_cycles(const lac_pattern *pattern, int64_t components) {
-  double edges = 0.5 * (double)(pattern->nnz - pattern->rows);
-  return edges - (double)pattern->rows + (double)components + 1;
+static double cost_cycles(const cost_search *s) { return cost_edges(s) - (double)s->rows + (double)s->components + 1; }
+
+/// The rows of a pattern on the host, and its columns where they are no mirror of them.
+static lac_status cost_take(lac_context *ctx, const lac_pattern *pattern, cost_search *s) {
+  lac_status status = LAC_OK;
+
+  LAC_TRY(lac_pattern_walk(ctx, pattern, false, &s->halves[0]));
+  LAC_TRY(lac_rows_host(ctx, &s->halves[0]));
+  s->count = cost_is_symmetric(&s->halves[0]) ? 1 : 2;
+  if (s->count == 1) goto done;
+  LAC_TRY(lac_pattern_walk(ctx, pattern, true, &s->halves[1]));
+  LAC_TRY(lac_rows_host(ctx, &s->halves[1]));
+done:
+  return status;
 }
 
 static lac_status cost_width(lac_context *ctx, const lac_pattern *pattern, lac_auto_cost *out) {
   lac_status status = LAC_OK;
-  cost_search search = {.pattern = pattern, .most = (int64_t)(COST_DENSE * sqrt((double)pattern->rows))};
+  cost_search search = {.rows = pattern->rows, .nnz = pattern->nnz};
   int64_t last = 0;
 
-  LAC_TRY(lac_pattern_host(ctx, pattern));
+  search.most = (int64_t)(COST_DENSE * sqrt((double)pattern->rows));
+  LAC_TRY(cost_take(ctx, pattern, &search));
   LAC_ALLOC(search.queue, pattern->rows);
   LAC_ALLOC(search.ends, pattern->rows);
   LAC_ALLOC(search.seen, pattern->rows);
   (void)cost_levels(&search, 0, &last);
   out->width = (double)(cost_levels(&search, last, &last) + cost_dense(&search));
-  out->width = fmax(1, fmin(out->width, cost_cycles(pattern, search.components)));
+  out->width = fmax(1, fmin(out->width, cost_cycles(&search)));
   out->levels = search.deepest;
+  out->is_lopsided = search.count > 1;
 done:
   lac_free(search.queue);
   lac_free(search.ends);
@@ -135,8 +207,10 @@ done:
   return status;
 }
 
-static double cost_of_iterating(const lac_pattern *pattern) {
-  lac_price_of of = {.preconditioner = "multigrid", .complexity = cost_complexity, .is_hermitian = true};
+// -- prices ----------------------------------------------------------------------------------------------------------
+
+static double cost_of_iterating(const lac_pattern *pattern, const lac_auto_cost *c) {
+  lac_price_of of = {.preconditioner = "multigrid", .complexity = cost_complexity, .is_hermitian = !c->is_lopsided};
   return lac_price_setup(pattern, &of) + cost_iterations * lac_price_iteration(pattern, &of);
 }
 
@@ -150,13 +224,13 @@ static bool cost_has_room(const lac_auto_cost *c) { return c->bytes <= 0.5 * (do
 static void cost_judge(const lac_pattern *pattern, lac_auto_cost *c) {
   double direct =
       cost_of_analysis(pattern, c) + lac_price_factor(pattern, c->flops, c->nnz) + lac_price_solve(pattern, c->nnz);
-  c->share = direct / cost_of_iterating(pattern);
+  c->share = direct / cost_of_iterating(pattern, c);
   c->is_costly = pattern->rows > COST_SMALL && (c->share >= cost_worth || !cost_has_room(c));
 }
 
 lac_status lac_auto_foresee(lac_context *ctx, const lac_pattern *pattern, lac_auto_cost *out) {
   lac_status status = LAC_OK;
-  double n = (double)pattern->rows;
+  double n = (double)pattern->rows, halves;
   const lac_band *band = NULL;
 
   *out = (lac_auto_cost){0};
@@ -164,8 +238,10 @@ lac_status lac_auto_foresee(lac_context *ctx, const lac_pattern *pattern, lac_au
   LAC_TRY(lac_pattern_band(ctx, pattern, &band));
   if (band->low >= 0 || band->high <= 0) goto done;  // triangular
   LAC_TRY(cost_width(ctx, pattern, out));
-  out->flops = 6 * pow(out->width, 3);
-  out->nnz = 4 * n * log2(out->width + 1) + 8 * pow(out->width, 2);
+  out->has_both = out->is_lopsided;
+  halves = out->has_both ? 2 : 1;
+  out->flops = halves * 6 * pow(out->width, 3);
+  out->nnz = halves * (4 * n * log2(out->width + 1) + 8 * pow(out->width, 2));
   out->bytes = 10 * out->nnz;
   cost_judge(pattern, out);
 done:
@@ -179,6 +255,8 @@ bool lac_auto_analysed(const lac_pattern *pattern, const lac_report *foreseen, l
                          .flops = foreseen->flops,
                          .bytes = (double)foreseen->factor_bytes,
                          .nnz = (double)foreseen->factor_nnz,
+                         .is_lopsided = out->is_lopsided,
+                         .has_both = strcmp(foreseen->method, "cholesky") != 0 && strcmp(foreseen->method, "ldlt") != 0,
                          .is_exact = true};
   cost_judge(pattern, out);
   return true;
@@ -190,5 +268,5 @@ bool lac_auto_is_cheap_beside(const lac_auto_cost *cost) {
 
 bool lac_auto_is_in_doubt(const lac_pattern *pattern, const lac_auto_cost *guess) {
   return guess->is_costly && guess->share < cost_doubt * cost_worth &&
-         cost_of_analysis(pattern, guess) <= cost_looking * cost_of_iterating(pattern);
+         cost_of_analysis(pattern, guess) <= cost_looking * cost_of_iterating(pattern, guess);
 }

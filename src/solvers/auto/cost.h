@@ -11,8 +11,10 @@
 typedef struct lac_auto_cost {
   double width;              // rows of a separator, about; 0: it was not looked at
   int64_t levels;            // of a breadth-first search from the far end: how far rows are apart; 0 as well
-  double flops, bytes, nnz;  // of a Cholesky factor of f64
-  double share;              // what is yet to do for a direct solution, beside iterating
+  double flops, bytes, nnz;  // of one factor of f64: of Cholesky, or where `has_both`, of LU with both triangles
+  bool is_lopsided;          // entries of the pattern lack their mirrors, as a look at some rows tells
+  bool has_both;
+  double share;  // what is yet to do for a direct solution, beside iterating
   bool is_costly;
   bool is_exact;  // by an ordering and an analysis; else a guess, which may be ten times too large or too small
 } lac_auto_cost;

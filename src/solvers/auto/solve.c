@@ -31,11 +31,12 @@ typedef struct solve_watch {
   bool has_left;
 } solve_watch;
 
-/// Of this many matrices of this dtype, by LU where they are not Hermitian; infinite where there is no room for it.
+/// Of this many matrices of this dtype, by LU where they are not Hermitian: of its two triangles the figures may have
+/// one. Infinite where there is no room for it.
 static double watch_price(const solve_watch *w) {
   const lac_factor *f = w->f;
   const lac_pattern *pattern = f->core->pattern;
-  double both = w->is_hermitian ? 1 : 2, items = both * (double)f->items;
+  double both = w->is_hermitian || w->cost.has_both ? 1 : 2, items = both * (double)f->items;
   double flops = lac_dtype_is_complex(f->meta.dtype) ? 4 : 1;
   double limit = (double)f->core->options.max_bytes;
   double room = limit > 0 ? limit : 0.5 * (double)lac_memory_available();
@@ -71,15 +72,22 @@ done:
   return status;
 }
 
+// It is asked for again where so many times the bytes are available that were when it had none.
+static const double watch_more = 1.5;
+
+/// Whether there was no room for a direct factor, and there is hardly more now.
+static bool watch_lacks_room(const lac_factor *f) {
+  int64_t lacking = atomic_load(&lac_auto_of(f)->lacking);
+  return lacking > 0 && (double)lac_memory_available() < watch_more * (double)lacking;
+}
+
 /// Whether an iteration by the factor `last` may be left for a direct factor whose price can be compared.
 static bool watch_is_due(const lac_context *ctx, const lac_factor *f, const lac_factor *last,
                          const lac_solve_job *job) {
   const lac_precondition *p = &f->core->options.preconditioner;
-  const lac_auto_core *c = f->core->part;
-  if (atomic_load(&c->lacks_room)) return false;
   return last->table->flags & LAC_ITERATES && f->core->pattern && lac_auto_may_go_direct(f->core) &&
          lac_context_is_host(ctx) && !p->factor && !p->apply && !job->only_reports &&
-         !f->core->options.iteration.accept_unconverged;
+         !f->core->options.iteration.accept_unconverged && !watch_lacks_room(f);
 }
 
 static solve_watch watch_begin(const lac_factor *f, const lac_factor *last, const lac_solve_job *job) {
@@ -109,16 +117,21 @@ static void watch_tell(const solve_watch *w, const lac_solve_report *r, char *te
 
 // -- solves ----------------------------------------------------------------------------------------------------------
 
-/// A direct factor of the same values: from here on it serves this factor. Where there is no room for one, *lacks_room.
+/// A direct factor of the same values: from here on it serves this factor. *lacks_room: it has none, as the context's
+/// error says; memory that is missing elsewhere is an error.
 static lac_status solve_fall_back(lac_context *ctx, const lac_factor *f, const char *text, bool *lacks_room) {
   lac_status status = LAC_OK, made;
   lac_auto_factor *part = f->part;
   const lac_factor *partner = NULL;
+  lac_shortage shortage;
   char other[LAC_SENTENCE_SIZE / 2];
 
-  made = lac_factor_partner(ctx, part->taken, &partner);
-  *lacks_room = made == LAC_ERR_MEMORY;
-  if (*lacks_room) goto done;
+  made = lac_factor_partner(ctx, part->taken, &shortage, &partner);
+  *lacks_room = shortage != LAC_SHORT_OF_NOTHING;
+  if (*lacks_room) {
+    atomic_store(&part->lacking, (int64_t)fmax(1, (double)lac_memory_available()));
+    goto done;
+  }
   if (made != LAC_OK) snprintf(other, sizeof other, "%s", lac_context_error(ctx));
   LAC_CHECK(made == LAC_OK, made, "lac_factor_solve: %s; nor would a direct solver do: %s", text, other);
   LAC_CHECK(partner, LAC_ERR_CONVERGENCE, "lac_factor_solve: %s; nor is there a direct method for it", text);
@@ -140,18 +153,20 @@ static bool solve_is_done(const lac_factor *f, const lac_factor *last, const lac
          f->core->options.iteration.accept_unconverged;
 }
 
-/// Go on iterating from where it was left, since there is no room for a direct factor: nobody watches any more.
+/// Go on iterating from where it was left, within the limit of the whole: nobody watches any more.
 static lac_status solve_go_on(lac_context *ctx, const lac_factor *f, const lac_solve_job *job,
                               lac_solve_report *report) {
   lac_status status = LAC_OK;
   const lac_factor *taken = lac_auto_of(f)->taken;
-  int64_t before = report->iterations;
+  lac_solve_report before = *report;
   lac_solve_job own = *job;
 
   own.x0 = job->x;
   own.only_reports = true;
+  own.spent = before.iterations;
   LAC_TRY(taken->table->solve(ctx, taken, &own, report));
-  report->iterations += before;
+  report->first_residual = before.first_residual;
+  report->seconds += before.seconds;
 done:
   return status;
 }
@@ -161,14 +176,13 @@ done:
 static lac_status solve_without_room(lac_context *ctx, const lac_factor *f, bool has_left, const lac_solve_job *job,
                                      lac_solve_report *report) {
   lac_status status = LAC_OK;
-  lac_auto_core *c = f->core->part;
   char text[LAC_SENTENCE_SIZE / 2], other[LAC_SENTENCE_SIZE / 2];
 
   snprintf(other, sizeof other, "%s", lac_context_error(ctx));
-  atomic_store(&c->lacks_room, true);
   if (has_left) LAC_TRY(solve_go_on(ctx, f, job, report));
   if (report->ending == LAC_CONVERGED) goto done;
   lac_krylov_explain(lac_factor_innermost(lac_auto_of(f)->taken), job->is_derivative, report, text, sizeof text);
+  if (report->ending == LAC_INTERRUPTED) LAC_TRY(lac_krylov_fail(ctx, report, text));
   LAC_FAIL(LAC_ERR_CONVERGENCE, "lac_factor_solve: %s; nor is there room for a direct factor: %s", text, other);
 done:
   return status;

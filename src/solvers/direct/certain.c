@@ -283,7 +283,7 @@ lac_status lac_direct_certain_partner(lac_context *ctx, const char *function, bo
   while (*f) {
     status = is_able(*f) ? certain_all(ctx, function, *f) : LAC_ERR_CONVERGENCE;
     if (status != LAC_ERR_CONVERGENCE) break;
-    LAC_TRY(lac_factor_partner(ctx, *f, f));
+    LAC_TRY(lac_factor_partner(ctx, *f, NULL, f));
   }
 done:
   return status == LAC_ERR_CONVERGENCE && !*f ? LAC_OK : status;

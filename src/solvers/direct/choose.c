@@ -355,7 +355,7 @@ lac_status lac_choose(lac_context *ctx, const lac_linear *a, lac_factor *f) {
   if (is_done) goto done;
   if (choose_is_narrow(s, CHOOSE_NARROW)) table = &lac_direct_banded;
   LAC_TRY(choose_blocks(ctx, s, &table));
-  LAC_TRY(choose_columns(ctx, s, f->core->options.ordering, &table));
+  if (survey.asymmetric >= 0) LAC_TRY(choose_columns(ctx, s, f->core->options.ordering, &table));
   if (table == &lac_direct_column_lu) lac_factor_say(f, "%s%s", *f->reason ? "; " : "", CHOOSE_THIN);
   LAC_TRY(choose_ladder(ctx, f, table));
 done:

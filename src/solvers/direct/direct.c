@@ -22,6 +22,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/blas.h"
 #include "lacuna/lacuna.h"
 
 #define LAC_DIRECT(name) extern const lac_solver_table lac_kind_##name;
@@ -198,19 +199,22 @@ static void direct_sum_up(lac_factor *f) {
   }
 }
 
-// A method may find out only by the values that it has no room.
+// A method may find out only by the values, or on the way, that it has no room.
 static void direct_conclude(lac_factor *f, const lac_trial *trial) {
-  f->lacks_room = trial->status == LAC_ERR_MEMORY && trial->fault.lacks_room;
+  f->shortage = LAC_SHORT_OF_NOTHING;
+  if (trial->status == LAC_ERR_MEMORY) f->shortage = trial->fault.lacks_room ? LAC_SHORT_FORESEEN : LAC_SHORT_MET;
   if (trial->status == LAC_OK) direct_sum_up(f);
 }
 
 lac_status lac_direct_try(lac_context *ctx, lac_factor *f, const lac_direct_table *table, lac_trial *trial) {
-  lac_status status = LAC_OK;
+  lac_status status = LAC_OK, made;
   lac_direct_factor *d = f->part;
 
   direct_drop_numerics(f);
-  LAC_TRY(
-      lac_analysis_get(ctx, f->core->pattern, lac_direct_structure(f), table, f->core->options.ordering, &d->analysis));
+  made =
+      lac_analysis_get(ctx, f->core->pattern, lac_direct_structure(f), table, f->core->options.ordering, &d->analysis);
+  f->shortage = made == LAC_ERR_MEMORY ? LAC_SHORT_MET : LAC_SHORT_OF_NOTHING;
+  LAC_TRY(made);
   d->table = table;
   *trial = direct_items(ctx, f, NULL);
   direct_conclude(f, trial);
@@ -262,8 +266,24 @@ lac_system lac_direct_system(const lac_factor *f, int64_t item, int threads, lac
 
 static const double direct_long = 1e10;  // operations that take seconds without a BLAS
 
+/// A BLAS that was asked for and does not serve is said; and that there is none, where it took long for want of one.
+static void direct_warn_of_blas(lac_factor *f) {
+  const lac_direct_factor *d = f->part;
+
+  if (*f->warning) return;
+  if (*lac_blas_refusal()) {
+    snprintf(f->warning, sizeof f->warning, "%s; loops of the library's own did, several times slower",
+             lac_blas_refusal());
+  } else if (d->finding.flops > direct_long && !*lac_blas_name()) {
+    snprintf(f->warning, sizeof f->warning,
+             "no fast BLAS was found, and loops of the library's own did the %.0e operations of this factor, several "
+             "times slower: install OpenBLAS (Debian: libopenblas0), or name a BLAS in LACUNA_BLAS",
+             d->finding.flops);
+  }
+}
+
 // A pivot that is little more than rounding does not stop anything, but it is said. So is a factor with very many
-// entries, and one that took long for want of a BLAS.
+// entries, and one that did without a BLAS.
 static void direct_warn(lac_factor *f) {
   const lac_direct_factor *d = f->part;
   lac_finding one = d->finding;
@@ -276,12 +296,7 @@ static void direct_warn(lac_factor *f) {
   }
   one.nnz /= f->items, one.bytes /= f->items;
   lac_foresee_warn(lac_direct_structure(f), d->table, f->meta.dtype, &one, f->warning, sizeof f->warning);
-  if (!*f->warning && d->finding.flops > direct_long && !*lac_blas_name()) {
-    snprintf(f->warning, sizeof f->warning,
-             "no fast BLAS was found, and loops of the library's own did the %.0e operations of this factor, several "
-             "times slower: install OpenBLAS (Debian: libopenblas0), or name a BLAS in LACUNA_BLAS",
-             d->finding.flops);
-  }
+  direct_warn_of_blas(f);
 }
 
 static lac_status direct_begin(lac_context *ctx, lac_factor *f) {

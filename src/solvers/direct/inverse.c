@@ -199,7 +199,7 @@ lac_status lac_direct_selected_inverse(lac_context *ctx, const lac_factor *f, la
       if (trial.status == LAC_OK) LAC_TRY(inverse_judge(ctx, f, z, &trial));
       if (trial.status != LAC_ERR_CONVERGENCE) break;
     }
-    LAC_TRY(lac_factor_partner(ctx, f, &next));
+    LAC_TRY(lac_factor_partner(ctx, f, NULL, &next));
     if (!next) break;
   }
   if (trial.status != LAC_OK) LAC_TRY(inverse_explain(ctx, f, &trial));

@@ -9,6 +9,7 @@ lac_status lac_pattern_nature(lac_context *ctx, const lac_pattern *pattern, lac_
   lac_status status = LAC_OK;
   lac_structure *s = NULL;
   const lac_block_form *form = NULL;
+  int32_t components = 0;
 
   LAC_CHECK_CONTEXT();
   LAC_CHECK(out, LAC_ERR_ARG, "lac_pattern_nature: out is NULL");
@@ -18,6 +19,7 @@ lac_status lac_pattern_nature(lac_context *ctx, const lac_pattern *pattern, lac_
             (long long)pattern->rows, (long long)pattern->cols);
   LAC_TRY(lac_structure_get(ctx, pattern, &s));
   LAC_TRY(lac_block_form_get(ctx, s, &form));
+  LAC_TRY(lac_block_form_components(ctx, s, form, &components));
   *out = (lac_nature){.is_diagonal = s->lower == 0 && s->upper == 0,
                       .is_triangular = s->lower == 0 || s->upper == 0 || (form->rank == s->n && form->blocks == s->n),
                       .is_symmetric = s->is_symmetric,
@@ -26,7 +28,7 @@ lac_status lac_pattern_nature(lac_context *ctx, const lac_pattern *pattern, lac_
                       .diagonals = s->diagonals,
                       .structural_rank = form->rank,
                       .blocks = form->blocks,
-                      .components = form->components};
+                      .components = components};
 done:
   lac_object_release(s);
   return status;

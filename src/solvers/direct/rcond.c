@@ -33,7 +33,8 @@ static lac_status rcond_item(const void *job, int64_t item, int thread, lac_faul
     task.blocks[i] = w->memory + (size_t)thread * w->share + (size_t)i * block;
   }
   if (s->n > 0) {
-    norm = lac_inverse_root(&task.system, &task.root);
+    task.root = lac_inverse_root(&task.system);
+    norm = lac_inverse_given(&task.system, task.root);
     status = lac_inverse_norm(&task, LAC_N, NULL, NULL, &inverse, fault);
     rcond = isfinite(inverse) ? fmin(1, 1 / norm / inverse) : 0;
   }

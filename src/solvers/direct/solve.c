@@ -126,7 +126,7 @@ static lac_status solve_by_partners(lac_context *ctx, solve_plan *plan) {
     plan->doubt->error = 0;
     if (!atomic_load(&d->has_failed)) status = solve_run(ctx, plan);
     if (status != LAC_ERR_CONVERGENCE || !lac_direct_has_partner(plan->factor)) break;
-    made = lac_factor_partner(ctx, plan->factor, &plan->factor);
+    made = lac_factor_partner(ctx, plan->factor, NULL, &plan->factor);
     if (made == LAC_OK) atomic_store(&d->has_failed, true);
   }
   return made == LAC_OK ? status : made;

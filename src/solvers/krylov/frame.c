@@ -22,8 +22,8 @@ static int64_t krylov_longest(const lac_krylov_job *job) { return job->rows > jo
 
 int64_t krylov_limit(const lac_krylov_job *job) {
   int64_t n = krylov_longest(job), most = n < KRYLOV_MOST / 10 ? 10 * n + 10 : KRYLOV_MOST;
-  if (job->iteration->max_iterations > 0) return job->iteration->max_iterations;
-  return most < KRYLOV_MOST ? most : KRYLOV_MOST;
+  if (job->iteration->max_iterations > 0) return job->iteration->max_iterations - job->spent;
+  return (most < KRYLOV_MOST ? most : KRYLOV_MOST) - job->spent;
 }
 
 int64_t krylov_window(const lac_krylov_job *job) {
@@ -88,9 +88,9 @@ static lac_status krylov_say(krylov *k, double relative, double excess) {
   const lac_onlooker *onlooker = k->job->onlooker;
 
   if (k->told == k->iterations || k->is_again) goto done;
-  if (iteration->progress && iteration->progress(iteration->progress_data, k->iterations, relative))
+  if (iteration->progress && iteration->progress(iteration->progress_data, k->job->spent + k->iterations, relative))
     k->is_stopped = true;
-  if (onlooker && k->running && !k->is_stopped) {
+  if (onlooker && k->running && !k->is_stopped && k->iterations < k->limit) {
     LAC_TRY(onlooker->look(ctx, onlooker->data, k->iterations, excess, &k->is_left));
     k->is_stopped = k->is_left;
   }
@@ -432,7 +432,7 @@ static void krylov_close(krylov *k) {
 lac_status krylov_run(lac_context *ctx, const lac_krylov_job *job, const krylov_method *method,
                       lac_solve_report *report) {
   lac_status status = LAC_OK;
-  krylov k = {.ctx = ctx, .job = job, .told = -1};
+  krylov k = {.ctx = ctx, .job = job, .told = job->spent ? 0 : -1};
   double begin = lac_seconds();
 
   *report = (lac_solve_report){.ending = LAC_CONVERGED, .reason = "nothing to solve"};

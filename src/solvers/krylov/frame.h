@@ -62,7 +62,7 @@ typedef struct krylov_method {
 lac_status krylov_run(lac_context *ctx, const lac_krylov_job *job, const krylov_method *method,
                       lac_solve_report *report);
 
-/// The most iterations that a job asks for, and how many without progress are stagnation in a short recurrence.
+/// The most iterations that a job may take, and how many without progress are stagnation in a short recurrence.
 int64_t krylov_limit(const lac_krylov_job *job);
 int64_t krylov_window(const lac_krylov_job *job);
 

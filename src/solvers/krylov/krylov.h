@@ -31,6 +31,7 @@ typedef struct lac_krylov_job {
   double largest;                // size of a number in A; 0: unknown
   bool starts_at_zero;           // x is all zero: its product is not computed
   const lac_onlooker *onlooker;  // or NULL
+  int64_t spent;                 // iterations of the same solve before this job: max_iterations is the limit of both
 } lac_krylov_job;
 
 typedef struct lac_krylov_table {

@@ -115,7 +115,8 @@ static lac_status solve_run(lac_context *ctx, const lac_factor *f, const lac_sol
                         .x = x,
                         .starts_at_zero = !job->x0,
                         .largest = k->largest,
-                        .onlooker = job->onlooker};
+                        .onlooker = job->onlooker,
+                        .spent = job->spent};
   return k->method->run(ctx, &run, report);
 }
 
@@ -166,7 +167,7 @@ lac_status lac_krylov_solve(lac_context *ctx, const lac_factor *f, const lac_sol
   if (ctx->stir) LAC_TRY(lac_krylov_stir(ctx, &iteration, &b));
   LAC_TRY(solve_run(ctx, f, job, &iteration, b, x, report));
   atomic_fetch_add(&k->solves, 1);
-  atomic_fetch_add(&k->iterations, report->iterations);
+  atomic_fetch_add(&k->iterations, report->iterations - job->spent);
   if (*report->warning) lac_context_warn(ctx, "lac_factor_solve: %s", report->warning);
   LAC_TRY(solve_conclude(ctx, f, job, report));
 done:

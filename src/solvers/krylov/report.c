@@ -10,6 +10,10 @@ static lac_pair seen(const krylov *k, int slot, int64_t column) { return k->seen
 
 static double relative(double norm, double b) { return b == 0 ? 0 : norm / b; }
 
+static int64_t count_of(const krylov *k, int64_t column) {
+  return k->job->spent + (int64_t)seen(k, LAC_SLOT_COUNT, column).re;
+}
+
 static lac_ending ending_of(const krylov *k, int64_t column) {
   switch ((lac_column_status)seen(k, LAC_SLOT_STATUS, column).re) {
     case LAC_COLUMN_CONVERGED:
@@ -112,7 +116,7 @@ void krylov_tell(const krylov *k, lac_solve_report *report) {
   for (int64_t c = 0; c < k->columns; ++c) {
     double b = seen(k, LAC_SLOT_B, c).re, residual = relative(seen(k, LAC_SLOT_RESIDUAL, c).re, b);
     double first = relative(seen(k, LAC_SLOT_B, c).im, b);
-    int64_t count = (int64_t)seen(k, LAC_SLOT_COUNT, c).re;
+    int64_t count = count_of(k, c);
     int more = severity(ending_of(k, c)) - severity(report->ending);
     if (krylov_is_worse(residual, report->residual)) report->residual = residual, largest = c;
     if (krylov_is_worse(first, report->first_residual)) report->first_residual = first;
@@ -120,6 +124,7 @@ void krylov_tell(const krylov *k, lac_solve_report *report) {
     if (more > 0 || (more == 0 && krylov_is_worse(residual, of_worst)))
       report->ending = ending_of(k, c), worst = c, of_worst = residual;
   }
+  if (report->ending != LAC_CONVERGED && k->is_stopped) report->ending = LAC_INTERRUPTED;
   if (k->lost > pow(k->numbers.epsilon, LOST_POWER)) {
     (void)snprintf(
         report->warning, sizeof report->warning,
@@ -131,9 +136,9 @@ void krylov_tell(const krylov *k, lac_solve_report *report) {
   report->column = largest % k->job->width;
   why(k, worst, cause, sizeof cause);
   double b = seen(k, LAC_SLOT_B, worst).re;
-  int length = snprintf(
-      report->reason, sizeof report->reason, "%s%s; relative residual %.3g (asked: %.3g) after %lld iterations",
-      place(k, worst, at, sizeof at), cause, relative(seen(k, LAC_SLOT_RESIDUAL, worst).re, b),
-      relative(seen(k, LAC_SLOT_RESIDUAL, worst).im, b), (long long)seen(k, LAC_SLOT_COUNT, worst).re);
+  int length = snprintf(report->reason, sizeof report->reason,
+                        "%s%s; relative residual %.3g (asked: %.3g) after %lld iterations",
+                        place(k, worst, at, sizeof at), cause, relative(seen(k, LAC_SLOT_RESIDUAL, worst).re, b),
+                        relative(seen(k, LAC_SLOT_RESIDUAL, worst).im, b), (long long)count_of(k, worst));
   if (length < 0) report->reason[0] = '\0';
 }

@@ -79,7 +79,8 @@ static lac_status precondition_factor(lac_context *ctx, const lac_linear *a, con
                       .values = p->values,
                       .options = &f->core->options,
                       .is_hermitian = p->is_hermitian,
-                      .largest = p->largest};
+                      .largest = p->largest,
+                      .nodes = a->nodes};
   lac_factor_say(f, "%s", f->core->why);
   LAC_TRY(precondition_set_up(ctx, &setup, like, f));
 done:

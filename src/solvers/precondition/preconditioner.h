@@ -9,6 +9,10 @@
 #include "solvers/linear.h"
 #include "solvers/solver_impl.h"
 
+/// The nodes of several unknowns that the values of a matrix show (multigrid/smoothed/smoothed_modes.c): looked for
+/// once, and carried on from the choice of a preconditioner to its set-up.
+typedef struct lac_nodes lac_nodes;
+
 /// A matrix to be preconditioned: finite values [items, nnz] on a square pattern of single entries.
 typedef struct lac_setup {
   const lac_pattern *pattern;
@@ -17,7 +21,7 @@ typedef struct lac_setup {
   bool is_hermitian;         // in values
   const lac_array *largest;  // [items, 1, 1]: sizes of numbers; NULL: not known
   double contrast;           // how much stiffer than a row its neighbours are (multigrid.c); 0: not known
-  int64_t unknowns;          // rows of a node as the values show them (multigrid.c); 0: not known
+  const lac_nodes *nodes;    // that the values show; NULL: nobody has looked
 } lac_setup;
 
 /// How many matrices there are.
@@ -28,12 +32,15 @@ static inline int64_t lac_setup_items(const lac_setup *setup) {
 /// Rows that belong together: the largest block size up to `most` into which the structure can be cut; 1: none.
 int64_t lac_setup_blocks(const lac_pattern *pattern, int most);
 
+enum { LAC_SETUP_WARNING = 200 };  // characters
+
 /// What a preconditioner says of itself.
 typedef struct lac_setup_figures {
   int64_t bytes;      // that it holds, shared arrays not counted
   int levels;         // of a hierarchy
   double complexity;  // entries of all levels beside those of the matrix
-  char warning[200];  // a sentence where something had to be changed: IC(0) enlarged the diagonal; else ""
+  char
+      warning[LAC_SETUP_WARNING];  // a sentence where something had to be changed: IC(0) enlarged the diagonal; else ""
 } lac_setup_figures;
 
 /// M approximates A. A part is immutable once made and may be applied by several threads; it holds (retains) what it needs of
@@ -85,8 +92,11 @@ lac_status lac_precondition_open(lac_context *ctx, lac_factor *f, const lac_line
 /// a look at all rows (`jumps` may be NULL).
 lac_status lac_multigrid_look(lac_context *ctx, const lac_setup *setup, bool *is_uneven, bool *jumps);
 
-/// How many unknowns the nodes have that the values show; 1: there are none.
-lac_status lac_multigrid_unknowns(lac_context *ctx, const lac_setup *setup, int64_t *unknowns);
+/// Look for nodes, on a backend with the kernels of smoothed aggregation; how many unknowns they have, 1 where there are
+/// none or nobody has looked.
+lac_status lac_nodes_find(lac_context *ctx, const lac_setup *setup, lac_nodes **out);
+int64_t lac_nodes_unknowns(const lac_nodes *nodes);
+void lac_nodes_destroy(lac_nodes **nodes);
 
 /// What `multigrid` chooses from.
 extern const lac_preconditioner_table lac_preconditioner_smoothed;

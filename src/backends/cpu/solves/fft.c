@@ -2,13 +2,13 @@
 /// @file fft.c
 /// Fourier transforms.
 ///
-/// Powers of two: Stockham's method in passes of four (and one of two), which sorts as it goes, so that every pass runs through memory in
-/// order. Other lengths: Bluestein's, j k = (j^2 + k^2 - (k - j)^2) / 2 makes the transform a convolution with a chirp, and that is
-/// done by powers of two.
+/// Lengths without a prime factor over 13: Stockham's method in passes of four, three, five, of other primes and of two,
+/// which sorts as it goes, so that every pass runs through memory in order. Other lengths: Bluestein's, j k = (j^2 + k^2
+/// - (k - j)^2) / 2 makes the transform a convolution with a chirp, and that is done by a length of the first kind.
 
 #include "backends/cpu/solves/fft.h"
 
-enum { ROOT_TABLE = 512 };
+enum { ROOT_TABLE = 512, LARGEST_PASS = 13 };
 
 static const double PI = 3.14159265358979323846;
 
@@ -29,21 +29,24 @@ static void fill_roots(c128 *roots, int64_t n) {
   }
 }
 
-// -- powers of two ---------------------------------------------------------------------------------------------------
+// -- passes ----------------------------------------------------------------------------------------------------------
 
-/// One pass of four over sequences of length n that lie `stride` apart: from x to y.
+// A pass of r takes sequences of length n that lie `stride` apart from x to y: r sequences of length n / r each.
+//
+//     y[r p + k] = exp(-2 pi i p k / n) sum_j exp(-2 pi i j k / r) x[p + j n / r]
+
+static c128 times_i(c128 z) { return PAIR(-cimag(z), creal(z)); }
+
 static void pass_of_four(const c128 *roots, int64_t n, int64_t stride, const c128 *x, c128 *y) {
-  const int64_t quarter = n / 4;
-  for (int64_t p = 0; p < quarter; ++p) {
+  const int64_t apart = n / 4 * stride;
+  for (int64_t p = 0; p < n / 4; ++p) {
     const c128 w1 = roots[p * stride], w2 = roots[2 * p * stride], w3 = roots[3 * p * stride];
     const c128 *from = x + p * stride;
     c128 *to = y + 4 * p * stride;
 #pragma omp simd
     for (int64_t q = 0; q < stride; ++q) {
-      const c128 a = from[q], b = from[q + quarter * stride], c = from[q + 2 * quarter * stride],
-                 d = from[q + 3 * quarter * stride];
-      const c128 even = a + c, odd = a - c, sum = b + d, difference = b - d;
-      const c128 turned = PAIR(-cimag(difference), creal(difference));  // times i
+      const c128 a = from[q], b = from[q + apart], c = from[q + 2 * apart], d = from[q + 3 * apart];
+      const c128 even = a + c, odd = a - c, sum = b + d, turned = times_i(b - d);
       to[q] = even + sum;
       to[q + stride] = mul_c128(w1, odd - turned);
       to[q + 2 * stride] = mul_c128(w2, even - sum);
@@ -52,26 +55,100 @@ static void pass_of_four(const c128 *roots, int64_t n, int64_t stride, const c12
   }
 }
 
-static void pass_of_two(int64_t stride, const c128 *x, c128 *y) {
-  for (int64_t q = 0; q < stride; ++q) {
-    const c128 a = x[q], b = x[q + stride];
-    y[q] = a + b;
-    y[q + stride] = a - b;
+static void pass_of_three(const c128 *roots, int64_t n, int64_t stride, const c128 *x, c128 *y) {
+  const int64_t apart = n / 3 * stride;
+  const double sine = sin(2 * PI / 3);
+  for (int64_t p = 0; p < n / 3; ++p) {
+    const c128 w1 = roots[p * stride], w2 = roots[2 * p * stride];
+    const c128 *from = x + p * stride;
+    c128 *to = y + 3 * p * stride;
+#pragma omp simd
+    for (int64_t q = 0; q < stride; ++q) {
+      const c128 a = from[q], b = from[q + apart], c = from[q + 2 * apart];
+      const c128 sum = b + c, rest = a - 0.5 * sum, turned = times_i(sine * (b - c));
+      to[q] = a + sum;
+      to[q + stride] = mul_c128(w1, rest - turned);
+      to[q + 2 * stride] = mul_c128(w2, rest + turned);
+    }
   }
 }
 
-/// The transform of `size` numbers in x; room has as many.
+static void pass_of_five(const c128 *roots, int64_t n, int64_t stride, const c128 *x, c128 *y) {
+  const int64_t apart = n / 5 * stride;
+  const double c1 = cos(2 * PI / 5), c2 = cos(4 * PI / 5), s1 = sin(2 * PI / 5), s2 = sin(4 * PI / 5);
+  for (int64_t p = 0; p < n / 5; ++p) {
+    const c128 *w = roots + p * stride, w1 = *w, w2 = roots[2 * p * stride], w3 = roots[3 * p * stride],
+               w4 = roots[4 * p * stride];
+    const c128 *from = x + p * stride;
+    c128 *to = y + 5 * p * stride;
+#pragma omp simd
+    for (int64_t q = 0; q < stride; ++q) {
+      const c128 a = from[q], b = from[q + apart], c = from[q + 2 * apart], d = from[q + 3 * apart],
+                 e = from[q + 4 * apart];
+      const c128 outer = b + e, inner = c + d, u1 = a + c1 * outer + c2 * inner, u2 = a + c2 * outer + c1 * inner;
+      const c128 v1 = times_i(s1 * (b - e) + s2 * (c - d)), v2 = times_i(s2 * (b - e) - s1 * (c - d));
+      to[q] = a + outer + inner;
+      to[q + stride] = mul_c128(w1, u1 - v1);
+      to[q + 2 * stride] = mul_c128(w2, u2 - v2);
+      to[q + 3 * stride] = mul_c128(w3, u2 + v2);
+      to[q + 4 * stride] = mul_c128(w4, u1 + v1);
+    }
+  }
+}
+
+/// Any r, by its sum.
+static void pass_of_any(int64_t r, const c128 *roots, int64_t n, int64_t stride, const c128 *x, c128 *y) {
+  const int64_t apart = n / r * stride, turn = n * stride / r;  // turn: the place of exp(-2 pi i / r) among the roots
+  for (int64_t p = 0; p < n / r; ++p) {
+    const c128 *from = x + p * stride;
+    for (int64_t k = 0; k < r; ++k) {
+      const c128 w = roots[p * k * stride];
+      c128 *to = y + (r * p + k) * stride;
+      for (int64_t q = 0; q < stride; ++q) to[q] = from[q];
+      for (int64_t j = 1; j < r; ++j) {
+        const c128 v = roots[j * k % r * turn], *other = from + j * apart;
+#pragma omp simd
+        for (int64_t q = 0; q < stride; ++q) to[q] += mul_c128(v, other[q]);
+      }
+      for (int64_t q = 0; q < stride; ++q) to[q] = mul_c128(w, to[q]);
+    }
+  }
+}
+
+/// The r of the next pass over sequences of length n > 1: passes of two are the last, where they are one sum and one
+/// difference; 0 where there is none.
+static int64_t next_pass(int64_t n) {
+  static const int64_t sizes[] = {4, 3, 5, 7, 11, LARGEST_PASS, 2};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
+    if (n % sizes[i] == 0) return sizes[i];
+  }
+  return 0;
+}
+
+static bool has_passes(int64_t n) {
+  while (n > 1 && next_pass(n)) n /= next_pass(n);
+  return n <= 1;
+}
+
+static void pass(int64_t r, const c128 *roots, int64_t n, int64_t stride, const c128 *x, c128 *y) {
+  if (r == 4) {
+    pass_of_four(roots, n, stride, x, y);
+  } else if (r == 3) {
+    pass_of_three(roots, n, stride, x, y);
+  } else if (r == 5) {
+    pass_of_five(roots, n, stride, x, y);
+  } else {
+    pass_of_any(r, roots, n, stride, x, y);
+  }
+}
+
+/// The transform of `size` numbers in x, which has passes; room has as many.
 static void transform(const c128 *roots, int64_t size, c128 *x, c128 *room) {
   c128 *from = x, *to = room, *kept;
-  int64_t n = size, stride = 1;
-  for (; n > 1; kept = from, from = to, to = kept) {
-    if (n == 2) {
-      pass_of_two(stride, from, to);
-      n = 1;
-    } else {
-      pass_of_four(roots, n, stride, from, to);
-      n /= 4, stride *= 4;
-    }
+  for (int64_t n = size, stride = 1; n > 1; kept = from, from = to, to = kept) {
+    const int64_t r = next_pass(n);
+    pass(r, roots, n, stride, from, to);
+    n /= r, stride *= r;
   }
   if (from != x) memcpy(x, from, (size_t)size * sizeof *x);
 }
@@ -113,15 +190,25 @@ done:
   return status;
 }
 
+/// The least of 2^k, 3 2^k and 5 2^k that is at least `least`: their passes are the fast ones.
+static int64_t convolution_size(int64_t least) {
+  int64_t best = INT64_MAX;
+  for (int64_t odd = 1; odd <= 5; odd += 2) {
+    int64_t size = odd;
+    while (size < least) size *= 2;
+    if (size < best) best = size;
+  }
+  return best;
+}
+
 lac_status cpu_dft_open(lac_context *ctx, int64_t n, cpu_dft *dft) {
   lac_status status = LAC_OK;
-  bool is_power = (n & (n - 1)) == 0;
+  bool is_direct = has_passes(n);
 
-  *dft = (cpu_dft){.n = n, .size = 1};
-  while (dft->size < (is_power ? n : 2 * n - 1)) dft->size *= 2;
+  *dft = (cpu_dft){.n = n, .size = is_direct ? n : convolution_size(2 * n - 1)};
   LAC_ALLOC(dft->roots, dft->size);
   fill_roots(dft->roots, dft->size);
-  if (!is_power) {
+  if (!is_direct) {
     LAC_ALLOC(dft->chirp, n);
     LAC_ALLOC(dft->kernel, dft->size);
     LAC_TRY(fill_chirp(ctx, dft));

@@ -8,11 +8,12 @@
 #include "backends/cpu/base/cpu.h"
 #include "backends/cpu/base/types.h"
 
-/// What transforms of one length share: roots of unity and, for lengths that are no power of two, the chirp of Bluestein's method.
+/// What transforms of one length share: roots of unity and, for lengths with a large prime factor, the chirp of
+/// Bluestein's method.
 typedef struct cpu_dft {
-  int64_t n, size;  // size: n, or a power of two that holds a linear convolution of two sequences of n
+  int64_t n, size;  // size: n, or one that holds a linear convolution of two sequences of n
   c128 *roots;      // size: exp(-2 pi i k / size)
-  c128 *chirp;      // n: exp(-pi i j^2 / n); NULL when n is a power of two
+  c128 *chirp;      // n: exp(-pi i j^2 / n); NULL where n has small factors alone
   c128 *kernel;     // size: the transform of the conjugate chirp, over size
 } cpu_dft;
 

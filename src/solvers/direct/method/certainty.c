@@ -106,7 +106,7 @@ lac_status lac_certainty_open(const lac_system *a, bool refines, lac_side side, 
   for (int i = 0; i < REFINE_BLOCKS; i++) out->task.blocks[i] = memory + 2 * row + (size_t)i * block;
   out->task.system.is_regular = false;  // this is what is in doubt
   out->parts = 1;
-  (void)lac_inverse_root(a, &out->task.root);
+  out->task.root = lac_inverse_root(a);
   lac_certainty_plain(out);
   return LAC_OK;
 }

@@ -43,10 +43,10 @@ static void FN(certainty_sizes)(int32_t n, int width, int column, const double *
   }
 }
 
-// The largest of `count` numbers, `slots` telling where they stand; NULL: side by side.
-static double FN(certainty_largest)(const T *a, const int64_t *slots, int64_t count) {
+// The largest of `count` numbers, `slots` telling where they stand; NULL: side by side. They are few, mostly: too few for
+// vectors.
+static inline double FN(certainty_largest)(const T *a, const int64_t *slots, int64_t count) {
   double largest = 0;
-#pragma omp simd reduction(max : largest)
   for (int64_t p = 0; p < count; p++) {
     double size = FN(size)(a[slots ? slots[p] : p]);
     largest = size > largest ? size : largest;
@@ -77,7 +77,8 @@ static double FN(certainty_apart)(const lac_structure *s, const void *values, bo
     int64_t from = offsets[j], count = offsets[j + 1] - from;
     double largest =
         transposed ? FN(certainty_largest)(a + from, NULL, count) : FN(certainty_largest)(a, s->t_slots + from, count);
-    most = fmax(most, largest), least = fmin(least, largest);
+    most = largest > most ? largest : most;
+    least = largest < least ? largest : least;
   }
   return fmax(least / most, DBL_MIN);
 }

@@ -18,21 +18,25 @@ enum { NORM_STEPS = 5 };
 #define KERNEL_FILE "solvers/direct/method/inverse_norm_kernel.h"
 #include "solvers/numbers/instantiate.h"
 
-typedef double norm_root_kernel(const lac_structure *, const void *, double *);
+typedef double norm_root_kernel(int64_t, const void *);
+typedef double norm_given_kernel(const lac_structure *, const void *, double);
 typedef void norm_start_kernel(int32_t, const double *, double, void *);
 typedef void norm_unit_kernel(int32_t, int32_t, double, void *);
 typedef double norm_sum_kernel(int32_t, int, int, const double *, double, const void *);
 typedef void norm_signs_kernel(int32_t, int, const double *, double, const void *, void *);
 typedef double norm_largest_kernel(int32_t, const double *, double, const void *, int32_t *);
 static norm_root_kernel *const norm_root_kernels[] = TABLE(norm_root);
+static norm_given_kernel *const norm_given_kernels[] = TABLE(norm_given);
 static norm_start_kernel *const norm_start_kernels[] = TABLE(norm_start);
 static norm_unit_kernel *const norm_unit_kernels[] = TABLE(norm_unit);
 static norm_sum_kernel *const norm_sum_kernels[] = TABLE(norm_sum);
 static norm_signs_kernel *const norm_signs_kernels[] = TABLE(norm_signs);
 static norm_largest_kernel *const norm_largest_kernels[] = TABLE(norm_largest);
 
-double lac_inverse_root(const lac_system *a, double *root) {
-  return norm_root_kernels[a->dtype](a->structure, a->values, root);
+double lac_inverse_root(const lac_system *a) { return norm_root_kernels[a->dtype](a->structure->nnz, a->values); }
+
+double lac_inverse_given(const lac_system *a, double root) {
+  return norm_given_kernels[a->dtype](a->structure, a->values, root);
 }
 
 // Where refinement does not arrive, what it has is still the size of the solution.

@@ -18,8 +18,9 @@ typedef struct lac_inverse_task {
   void *blocks[REFINE_BLOCKS];  // n rows of LAC_INVERSE_NORM_WIDTH numbers each
 } lac_inverse_task;
 
-/// The largest column sum of A over root^2, and that root.
-double lac_inverse_root(const lac_system *a, double *root);
+/// The root of a matrix, and its largest column sum over root^2.
+double lac_inverse_root(const lac_system *a);
+double lac_inverse_given(const lac_system *a, double root);
 
 /// Solve for the first `width` columns of block REFINE_B, into REFINE_X: by the factor as it is, or refined.
 lac_status lac_inverse_solve(lac_inverse_task *t, lac_side side, int width, lac_fault *fault);

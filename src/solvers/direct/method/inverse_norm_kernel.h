@@ -1,19 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps of the estimate of an inverse's norm for one dtype; inverse_norm.c has the equation. Included once for each.
 
-// ||A||_1 / root^2, where root is a power of two and root^2 about as large as the largest number.
-static double FN(norm_root)(const lac_structure *s, const void *values, double *root) {
+// A power of two; its square is about as large as the largest number.
+static double FN(norm_root)(int64_t count, const void *values) {
   const T *a = values;
-  double largest = 0, norm = 0;
+  double largest = 0;
   int exponent = 0;
-  for (int64_t p = 0; p < s->nnz; p++) largest = fmax(largest, FN(size)(a[p]));
+#pragma omp simd reduction(max : largest)
+  for (int64_t p = 0; p < count; p++) {
+    double size = FN(size)(a[p]);
+    largest = size > largest ? size : largest;
+  }
   (void)frexp(largest, &exponent);
-  *root = ldexp(1, (exponent - 1) / 2);
+  return ldexp(1, (exponent - 1) / 2);
+}
+
+// ||A||_1 / root^2
+static double FN(norm_given)(const lac_structure *s, const void *values, double root) {
+  const T *a = values;
+  double norm = 0;
   for (int32_t j = 0; j < s->n; j++) {
     double sum = 0;
     for (int64_t q = s->t_offsets[j]; q < s->t_offsets[j + 1]; q++) {
       T value = a[s->t_slots[q]];
-      sum += hypot((double)FN(re)(value) / *root, (double)FN(im)(value) / *root) / *root;
+      sum += hypot((double)FN(re)(value) / root, (double)FN(im)(value) / root) / root;
     }
     norm = fmax(norm, sum);
   }

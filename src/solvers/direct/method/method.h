@@ -67,9 +67,11 @@ typedef struct lac_polar {
 
 typedef struct lac_direct_table {
   const char *name;
-  bool needs_hermitian;                                  // it takes Hermitian matrices alone
-  bool is_foreign;                                       // an engine's: what it cannot do, the built-in choice does
-  bool (*is_stable)(const lac_solver_options *options);  // nothing grows in its factors, whatever the matrix
+  bool needs_hermitian;  // it takes Hermitian matrices alone
+  bool is_foreign;       // an engine's: what it cannot do, the built-in choice does
+  bool (*is_stable)(
+      const lac_solver_options *options);  // its pivots are chosen, and where numbers grow much for want of
+                                           // better ones it gives up: verdicts of solves may be mild
   lac_status (*analyse)(lac_context *ctx, const lac_structure *structure, lac_ordering ordering, void **part,
                         int64_t *bytes);
   void (*forget)(void *part);  // accepts NULL

@@ -5,7 +5,7 @@
 #ifndef LACUNA_SOLVERS_DIRECT_ORDER_AMD_H
 #define LACUNA_SOLVERS_DIRECT_ORDER_AMD_H
 
-#include "solvers/direct/order/structure.h"
+#include "solvers/direct/order/elimination.h"
 
 /// What one visit of a variable or element reads, side by side.
 typedef struct amd_node {
@@ -34,6 +34,7 @@ typedef struct amd {
   int32_t *bucket;  // and of a hash
   int32_t lowest;   // no variable has a smaller degree
   int32_t left;     // variables that are not eliminated yet, by weight
+  lac_cost cost;    // of what is eliminated
 } amd;
 
 /// n variables of weight 1 without neighbours, and room for `entries` in their lists. Cleared by the caller, also where

@@ -106,21 +106,6 @@ static void form_place(const form_work *w, lac_block_form *form) {
   form->first[0] = 0;
 }
 
-// Nodes joined by an entry, whichever way, are of one component.
-static int32_t form_components(const lac_structure *s, const int32_t *holder, int32_t *parent) {
-  int32_t count = s->n;
-  for (int32_t j = 0; j < s->n; j++) parent[j] = j;
-  for (int32_t j = 0; j < s->n; j++) {
-    for (int64_t p = s->offsets[holder[j]]; p < s->offsets[holder[j] + 1]; p++) {
-      int32_t a = lac_forest_root(parent, j), b = lac_forest_root(parent, s->columns[p]);
-      if (a == b) continue;
-      parent[a > b ? a : b] = a > b ? b : a;
-      count--;
-    }
-  }
-  return count;
-}
-
 static lac_status form_find(lac_context *ctx, form_work *w, lac_block_form *form) {
   lac_status status = LAC_OK;
   int32_t n = w->s->n;
@@ -134,7 +119,6 @@ static lac_status form_find(lac_context *ctx, form_work *w, lac_block_form *form
   LAC_ALLOC(form->first, form->blocks + 1);
   form_place(w, form);
   form->block = w->block, w->block = NULL;
-  form->components = form_components(w->s, w->holder, w->low);
 done:
   return status;
 }
@@ -193,6 +177,28 @@ bool lac_block_form_pays(const lac_block_form *form) {
   }
   return form->n >= FORM_ROWS && form->rank == form->n &&
          100 * (int64_t)(form->n - largest) >= FORM_SHARE * (int64_t)form->n;
+}
+
+// Nodes joined by an entry, whichever way, are of one component.
+lac_status lac_block_form_components(lac_context *ctx, const lac_structure *s, const lac_block_form *form,
+                                     int32_t *out) {
+  lac_status status = LAC_OK;
+  int32_t *parent = NULL, count = s->n;
+
+  LAC_ALLOC(parent, s->n);
+  for (int32_t j = 0; j < s->n; j++) parent[j] = j;
+  for (int32_t k = 0; k < s->n; k++) {
+    for (int64_t p = s->offsets[form->rows[k]]; p < s->offsets[form->rows[k] + 1]; p++) {
+      int32_t a = lac_forest_root(parent, form->cols[k]), b = lac_forest_root(parent, s->columns[p]);
+      if (a == b) continue;
+      parent[a > b ? a : b] = a > b ? b : a;
+      count--;
+    }
+  }
+  *out = count;
+done:
+  lac_free(parent);
+  return status;
 }
 
 lac_status lac_block_form_parity(lac_context *ctx, const lac_block_form *form, bool *is_odd) {

@@ -125,8 +125,8 @@ static void elimination_count(const lac_graph *graph, lac_elimination *e, elimin
   }
   for (int32_t j = 0; j < e->n; j++) {
     if (e->parent[j] != -1) e->count[e->parent[j]] += e->count[j];
-    e->nnz += e->count[j];
-    e->flops += (double)e->count[j] * e->count[j];
+    e->cost.nnz += e->count[j];
+    e->cost.flops += (double)e->count[j] * e->count[j];
   }
 }
 

@@ -10,14 +10,19 @@
 
 #include "solvers/direct/order/graph.h"
 
+/// What a factor comes to.
+typedef struct lac_cost {
+  int64_t nnz;   // of L
+  double flops;  // of a real Cholesky factorisation
+} lac_cost;
+
 typedef struct lac_elimination {
   int32_t n;
   int32_t *order;   // the node that is eliminated k-th
   int32_t *place;   // and the step of each node
   int32_t *parent;  // steps; -1 for roots
   int32_t *count;
-  int64_t nnz;   // of L
-  double flops;  // of a real Cholesky factorisation
+  lac_cost cost;
 } lac_elimination;
 
 /// Takes `order` into a postorder of its tree, which changes neither fill nor tree. `elimination` is zeroed before and

@@ -6,9 +6,11 @@
 ///     min sum_i c_i,match(i)  =  max sum_i u_i + sum_j v_j   over   u_i + v_j <= c_ij, equal on the matching
 ///     2^u_i 2^v_j |a_ij| / max_k |a_ik| <= 1           so the dual variables are the scalings
 ///
-/// Row after row joins the matching along a shortest augmenting path: Dijkstra over columns with the reduced costs
-/// c_ij - u_i - v_j as lengths. Most rows need none: they find a column at reduced cost 0 at once. A diagonal that is
-/// the largest of its rows, or of its columns, is the answer itself.
+/// Most rows find a column at reduced cost c_ij - u_i - v_j = 0, at once or by bidding. The others join the matching along
+/// shortest augmenting paths: Dijkstra over columns with the reduced costs as lengths, in phases, from all of them at
+/// once. Each has a tree of its own, and all trees that meet a free column augment: where the last columns that are free
+/// are far, one sweep of the matrix serves half of the rows. A diagonal that is the largest of its rows, or of its
+/// columns, is the answer itself.
 
 #include "solvers/direct/order/matching.h"
 
@@ -65,21 +67,33 @@ static bool matching_is_identity(const lac_structure *s, lac_dtype dtype, const 
 
 // -- the search ------------------------------------------------------------------------------------------------------
 
+// A column that a search has reached, and how far it is.
+typedef struct matching_end {
+  double distance;
+  int32_t column;
+} matching_end;
+
 typedef struct matching_work {
   const lac_structure *s;
-  double *cost;           // nnz: infinite for a stored zero
-  double *u, *v;          // the dual variables of rows and columns
-  int64_t *slot;          // of the matched entry of each row; -1: none
-  int32_t *holder;        // the row that has a column; -1: none
-  double *distance;       // of each column; infinite: not reached
-  int64_t *via;           // the slot by which a column was reached,
-  int32_t *from;          // and its row
-  int32_t *heap, *place;  // of reached columns by distance; the place of each: MATCHING_OUT, MATCHING_DONE or its index
-  int32_t *reached;       // all of them
-  int32_t heap_count, reached_count;
+  double *cost;        // nnz: infinite for a stored zero
+  double *u, *v;       // the dual variables of rows and columns
+  int64_t *slot;       // of the matched entry of each row; -1: none
+  int32_t *holder;     // the row that has a column; -1: none
+  double *distance;    // of each column; infinite: not reached
+  int64_t *via;        // the slot by which a column was reached,
+  int32_t *from;       // and its row
+  int32_t *root;       // of the tree that it is in
+  matching_end *heap;  // of reached columns by distance
+  int32_t *place;      // of each in it: MATCHING_OUT, MATCHING_DONE or its index
+  int32_t *reached;    // all of them
+  int32_t *open;       // rows without a column
+  int32_t *goal;       // the column that each of them has found; -1: none
+  int32_t heap_count, reached_count, open_count;
 } matching_work;
 
-enum { MATCHING_OUT = -1, MATCHING_DONE = -2, MATCHING_BIDS = 1000 };
+// Places out of the heap, and how many stand below each in it; how often a row and those that lose by it bid; how many columns more than twice those before
+// the latest find a search may take until the next.
+enum { MATCHING_OUT = -1, MATCHING_DONE = -2, HEAP_WIDTH = 4, MATCHING_BIDS = 1000, MATCHING_PATIENCE = 1000 };
 
 static void matching_clear(matching_work *w) {
   lac_free(w->cost);
@@ -92,6 +106,9 @@ static void matching_clear(matching_work *w) {
   lac_free(w->heap);
   lac_free(w->place);
   lac_free(w->reached);
+  lac_free(w->root);
+  lac_free(w->open);
+  lac_free(w->goal);
 }
 
 static bool matching_init(matching_work *w) {
@@ -106,8 +123,11 @@ static bool matching_init(matching_work *w) {
   w->heap = lac_alloc(n * sizeof *w->heap);
   w->place = lac_alloc(n * sizeof *w->place);
   w->reached = lac_alloc(n * sizeof *w->reached);
+  w->root = lac_alloc(n * sizeof *w->root);
+  w->open = lac_alloc(n * sizeof *w->open);
+  w->goal = lac_alloc(n * sizeof *w->goal);
   if (!w->cost || !w->u || !w->slot || !w->holder || !w->distance || !w->via || !w->from || !w->heap || !w->place ||
-      !w->reached) {
+      !w->reached || !w->root || !w->open || !w->goal) {
     return false;
   }
   for (size_t i = 0; i < n; i++) {
@@ -212,28 +232,35 @@ static void matching_begin(matching_work *w) {
 
 // -- the heap --------------------------------------------------------------------------------------------------------
 
-static void heap_put(matching_work *w, int32_t at, int32_t column) {
-  w->heap[at] = column;
-  w->place[column] = at;
+static void heap_put(matching_work *w, int32_t at, matching_end end) {
+  w->heap[at] = end;
+  w->place[end.column] = at;
 }
 
-static void heap_rise(matching_work *w, int32_t at, int32_t column) {
-  for (; at > 0; at = (at - 1) / 2) {
-    int32_t above = w->heap[(at - 1) / 2];
-    if (w->distance[above] <= w->distance[column]) break;
+static void heap_rise(matching_work *w, int32_t at, matching_end end) {
+  for (; at > 0; at = (at - 1) / HEAP_WIDTH) {
+    matching_end above = w->heap[(at - 1) / HEAP_WIDTH];
+    if (above.distance <= end.distance) break;
     heap_put(w, at, above);
   }
-  heap_put(w, at, column);
+  heap_put(w, at, end);
+}
+
+// The nearest of those below a place, or -1.
+static inline int32_t heap_below(const matching_work *w, int32_t at) {
+  int64_t first = HEAP_WIDTH * (int64_t)at + 1, end = first + HEAP_WIDTH;
+  if (first >= w->heap_count) return -1;
+  if (end > w->heap_count) end = w->heap_count;
+  int64_t best = first;
+  for (int64_t k = first + 1; k < end; k++) best = w->heap[k].distance < w->heap[best].distance ? k : best;
+  return (int32_t)best;
 }
 
 static int32_t heap_take(matching_work *w) {
-  int32_t first = w->heap[0], last = w->heap[--w->heap_count], at = 0;
-  while (2 * at + 1 < w->heap_count) {
-    int32_t below = 2 * at + 1;
-    if (below + 1 < w->heap_count && w->distance[w->heap[below + 1]] < w->distance[w->heap[below]]) below++;
-    if (w->distance[last] <= w->distance[w->heap[below]]) break;
+  int32_t first = w->heap[0].column, at = 0;
+  matching_end last = w->heap[--w->heap_count];
+  for (int32_t below; (below = heap_below(w, at)) >= 0 && w->heap[below].distance < last.distance; at = below) {
     heap_put(w, at, w->heap[below]);
-    at = below;
   }
   if (w->heap_count > 0) heap_put(w, at, last);
   w->place[first] = MATCHING_DONE;
@@ -242,64 +269,94 @@ static int32_t heap_take(matching_work *w) {
 
 // -- augmenting ------------------------------------------------------------------------------------------------------
 
-// Where a search stands: the nearest free column so far.
-typedef struct matching_goal {
-  int32_t column;
-  double distance;
-} matching_goal;
+// Where the searches of all rows without a column stand.
+typedef struct matching_phase {
+  int32_t served;          // of them, that have found one
+  int64_t taken, enough;   // columns whose distance is final, and how many of them may be
+  double limit, distance;  // no longer way is looked at; the length of the latest
+} matching_phase;
 
-// Columns that row i, itself at `distance`, reaches on ways shorter than the goal's.
-static void matching_relax(matching_work *w, int32_t i, double distance, matching_goal *goal) {
+// Columns that row i, in the tree of `root` and itself at `distance`, reaches on ways shorter than those known. Where
+// there is one tree, the nearest free column ends it.
+static void matching_relax(matching_work *w, int32_t i, int32_t root, double distance, matching_phase *phase) {
   const lac_structure *s = w->s;
   for (int64_t p = s->offsets[i]; p < s->offsets[i + 1]; p++) {
     int32_t j = s->columns[p];
     double length = distance + fmax(matching_reduced(w, i, p), 0);
-    if (w->place[j] == MATCHING_DONE || !(length < goal->distance) || !(length < w->distance[j])) continue;
+    if (w->place[j] == MATCHING_DONE || !(length < phase->limit) || !(length < w->distance[j])) continue;
     if (w->distance[j] == INFINITY) w->reached[w->reached_count++] = j;
+    if (w->holder[j] < 0 && w->open_count == 1) phase->limit = length;
     w->distance[j] = length;
     w->via[j] = p;
     w->from[j] = i;
-    if (w->holder[j] < 0) {
-      *goal = (matching_goal){j, length};
-    } else {
-      heap_rise(w, w->place[j] >= 0 ? w->place[j] : w->heap_count++, j);
-    }
+    w->root[j] = root;
+    heap_rise(w, w->place[j] >= 0 ? w->place[j] : w->heap_count++, (matching_end){length, j});
   }
 }
 
-// Rows take over columns back along the way to the goal, and the duals follow.
-static void matching_augment(matching_work *w, int32_t start, const matching_goal *goal) {
-  for (int32_t t = 0; t < w->reached_count; t++) {
-    int32_t j = w->reached[t];
-    if (w->place[j] == MATCHING_DONE) w->v[j] += w->distance[j] - goal->distance;
+// The nearest column of all trees has its final distance: its row goes on, or a root that has none yet takes it.
+static void matching_step(matching_work *w, matching_phase *phase) {
+  int32_t j = heap_take(w), root = w->root[j];
+  phase->taken++;
+  phase->distance = w->distance[j];
+  if (w->holder[j] >= 0) {
+    matching_relax(w, w->holder[j], root, w->distance[j], phase);
+  } else if (w->goal[root] < 0) {
+    w->goal[root] = j;
+    phase->served++;
+    phase->enough = 2 * phase->taken + MATCHING_PATIENCE;
   }
-  for (int32_t j = goal->column, i = -1; i != start;) {
+}
+
+// Rows take over columns back along the way from a goal to the root.
+static void matching_augment(matching_work *w, int32_t root) {
+  for (int32_t j = w->goal[root], i = -1; i != root;) {
     int64_t given_up;
     i = w->from[j];
     given_up = w->slot[i];
     matching_assign(w, i, w->via[j]);
-    if (i != start) j = w->s->columns[given_up];
-  }
-  for (int32_t t = 0; t < w->reached_count; t++) {
-    int32_t j = w->reached[t], i = w->holder[j];
-    if (w->place[j] == MATCHING_DONE || j == goal->column) w->u[i] = w->cost[w->slot[i]] - w->v[j];
+    if (i != root) j = w->s->columns[given_up];
   }
 }
 
-static bool matching_search(matching_work *w, int32_t start) {
-  matching_goal goal = {-1, INFINITY};
-  w->heap_count = w->reached_count = 0;
-  matching_relax(w, start, 0, &goal);
-  while (w->heap_count > 0 && w->distance[w->heap[0]] < goal.distance) {
-    int32_t j = heap_take(w);
-    matching_relax(w, w->holder[j], w->distance[j], &goal);
+// Trees share no row or column, so that every root with a goal augments; duals follow the distances, up to the latest.
+static void matching_settle(matching_work *w, const matching_phase *phase) {
+  int32_t left = 0;
+  for (int32_t t = 0; t < w->reached_count; t++) {
+    int32_t j = w->reached[t];
+    if (w->place[j] == MATCHING_DONE) w->v[j] += w->distance[j] - phase->distance;
   }
-  if (goal.column >= 0) matching_augment(w, start, &goal);
+  for (int32_t t = 0; t < w->open_count; t++) {
+    int32_t i = w->open[t];
+    if (w->goal[i] >= 0) {
+      matching_augment(w, i);
+    } else {
+      w->u[i] += phase->distance;
+      w->open[left++] = i;
+    }
+  }
+  w->open_count = left;
+  for (int32_t t = 0; t < w->reached_count; t++) {
+    int32_t j = w->reached[t], i = w->holder[j];
+    if (w->place[j] == MATCHING_DONE && i >= 0) w->u[i] = w->cost[w->slot[i]] - w->v[j];
+  }
+}
+
+// One search for all open rows at once. False: none of them has a way to a free column.
+static bool matching_search(matching_work *w) {
+  matching_phase phase = {.enough = INT64_MAX, .limit = INFINITY};
+  w->heap_count = w->reached_count = 0;
+  for (int32_t t = 0; t < w->open_count; t++) {
+    w->goal[w->open[t]] = -1;
+    matching_relax(w, w->open[t], w->open[t], 0, &phase);
+  }
+  while (w->heap_count > 0 && phase.served < w->open_count && phase.taken < phase.enough) matching_step(w, &phase);
+  if (phase.served > 0) matching_settle(w, &phase);
   for (int32_t t = 0; t < w->reached_count; t++) {
     w->distance[w->reached[t]] = INFINITY;
     w->place[w->reached[t]] = MATCHING_OUT;
   }
-  return goal.column >= 0;
+  return phase.served > 0;
 }
 
 // Rows and columns that are left over, in pairs.
@@ -316,8 +373,9 @@ static int32_t matching_run(matching_work *w, int32_t *match) {
   int32_t rank = 0;
   matching_begin(w);
   for (int32_t i = 0; i < w->s->n; i++) {
-    if (w->slot[i] < 0) (void)matching_search(w, i);
+    if (w->slot[i] < 0) w->open[w->open_count++] = i;
   }
+  while (w->open_count > 0 && matching_search(w)) continue;
   for (int32_t i = 0; i < w->s->n; i++) {
     match[i] = w->slot[i] < 0 ? -1 : w->s->columns[w->slot[i]];
     rank += match[i] >= 0;

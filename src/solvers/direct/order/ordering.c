@@ -21,21 +21,32 @@ done:
 
 // -- one ordering ----------------------------------------------------------------------------------------------------
 
-static lac_status order_by(lac_context *ctx, const lac_graph *graph, lac_ordering ordering, lac_elimination *out) {
+// What an order costs.
+static lac_status order_count(lac_context *ctx, const lac_graph *graph, const int32_t *order, lac_cost *cost) {
   lac_status status = LAC_OK;
-  int32_t *order = NULL;
+  lac_elimination e = {0};
 
-  LAC_ALLOC(order, graph->n);
+  LAC_TRY(lac_elimination_init(ctx, graph, order, &e));
+  *cost = e.cost;
+done:
+  lac_elimination_clear(&e);
+  return status;
+}
+
+static lac_status order_by(lac_context *ctx, const lac_graph *graph, lac_ordering ordering, int32_t *order,
+                           lac_cost *cost) {
+  lac_status status = LAC_OK;
+
+  cost->nnz = -1;
   if (ordering == LAC_ORDER_NATURAL) {
     for (int32_t k = 0; k < graph->n; k++) order[k] = k;
   } else if (ordering == LAC_ORDER_METIS) {
     LAC_TRY(lac_order_metis(ctx, graph, order));
   } else {
-    LAC_TRY(lac_order_amd(ctx, graph, order));
+    LAC_TRY(lac_order_amd(ctx, graph, order, cost));
   }
-  LAC_TRY(lac_elimination_init(ctx, graph, order, out));
+  if (cost->nnz < 0) LAC_TRY(order_count(ctx, graph, order, cost));
 done:
-  lac_free(order);
   return status;
 }
 
@@ -47,35 +58,50 @@ static const char ORDER_WORK[] = "the ordering of a matrix";
 // dimensions, it saves half of that and more, each time.
 enum { ORDER_FLOPS_AN_ENTRY = 20000 };
 
-static bool order_is_costly(const lac_graph *graph, const lac_elimination *e) {
-  return e->flops > ORDER_FLOPS_AN_ENTRY * (double)graph->offsets[graph->n];
+static bool order_is_costly(const lac_graph *graph, const lac_cost *cost) {
+  return cost->flops > ORDER_FLOPS_AN_ENTRY * (double)graph->offsets[graph->n];
 }
 
 // A METIS that fails is no worse than one that is not there: the order at hand remains.
-static void order_try_metis(lac_context *ctx, const lac_graph *graph, lac_elimination *best, const char **name) {
-  lac_elimination other = {0};
-  if (order_by(ctx, graph, LAC_ORDER_METIS, &other) == LAC_OK && other.flops < best->flops) {
-    lac_elimination held = *best;
-    *best = other;
-    other = held;
+static void order_try_metis(lac_context *ctx, const lac_graph *graph, int32_t *best, lac_cost *cost,
+                            const char **name) {
+  lac_cost other;
+  int32_t *order = lac_alloc((size_t)graph->n * sizeof *order);
+  if (order && order_by(ctx, graph, LAC_ORDER_METIS, order, &other) == LAC_OK && other.flops < cost->flops) {
+    memcpy(best, order, (size_t)graph->n * sizeof *order);
+    *cost = other;
     *name = "metis";
   }
-  lac_elimination_clear(&other);
+  lac_free(order);
+}
+
+lac_status lac_order_find(lac_context *ctx, const lac_graph *graph, lac_ordering ordering, int32_t *order,
+                          lac_cost *cost, const char **name) {
+  static const char *const names[] = {"amd", "amd", "metis", "natural"};
+  lac_status status = LAC_OK;
+
+  LAC_TRY(order_by(ctx, graph, ordering, order, cost));
+  *name = names[ordering];
+  LAC_TRY(lac_context_look(ctx, ORDER_WORK));
+  if (ordering == LAC_ORDER_AUTO && order_is_costly(graph, cost) && lac_metis_find()) {
+    order_try_metis(ctx, graph, order, cost, name);
+    LAC_TRY(lac_context_look(ctx, ORDER_WORK));
+  }
+done:
+  return status;
 }
 
 lac_status lac_order_graph(lac_context *ctx, const lac_graph *graph, lac_ordering ordering, lac_elimination *out,
                            const char **name) {
-  static const char *const names[] = {"amd", "amd", "metis", "natural"};
   lac_status status = LAC_OK;
+  int32_t *order = NULL;
+  lac_cost cost;
 
-  LAC_TRY(order_by(ctx, graph, ordering, out));
-  *name = names[ordering];
-  LAC_TRY(lac_context_look(ctx, ORDER_WORK));
-  if (ordering == LAC_ORDER_AUTO && order_is_costly(graph, out) && lac_metis_find()) {
-    order_try_metis(ctx, graph, out, name);
-    LAC_TRY(lac_context_look(ctx, ORDER_WORK));
-  }
+  LAC_ALLOC(order, graph->n);
+  LAC_TRY(lac_order_find(ctx, graph, ordering, order, &cost, name));
+  LAC_TRY(lac_elimination_init(ctx, graph, order, out));
 done:
+  lac_free(order);
   return status;
 }
 
@@ -83,14 +109,12 @@ lac_status lac_order_symmetric(lac_context *ctx, const lac_structure *structure,
                                int32_t *order) {
   lac_status status = LAC_OK;
   lac_graph graph = {0};
-  lac_elimination e = {0};
+  lac_cost cost;
   const char *name;
 
   LAC_TRY(lac_graph_init(ctx, structure, NULL, &graph));
-  LAC_TRY(lac_order_graph(ctx, &graph, ordering, &e, &name));
-  memcpy(order, e.order, (size_t)e.n * sizeof *order);
+  LAC_TRY(lac_order_find(ctx, &graph, ordering, order, &cost, &name));
 done:
-  lac_elimination_clear(&e);
   lac_graph_clear(&graph);
   return status;
 }

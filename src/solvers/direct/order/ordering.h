@@ -10,8 +10,12 @@
 #include "lacuna/solver.h"
 #include "solvers/direct/order/elimination.h"
 
-/// Order a graph, and say what eliminating it so makes. LAC_ORDER_AUTO takes the better of what it tries; `name` is what
-/// was taken: "amd", "metis", "natural".
+/// Order a graph, and say what that costs. LAC_ORDER_AUTO takes the better of what it tries; `name` is what was taken:
+/// "amd", "metis", "natural".
+lac_status lac_order_find(lac_context *ctx, const lac_graph *graph, lac_ordering ordering, int32_t *order,
+                          lac_cost *cost, const char **name);
+
+/// The same, and what eliminating it so makes.
 lac_status lac_order_graph(lac_context *ctx, const lac_graph *graph, lac_ordering ordering, lac_elimination *out,
                            const char **name);
 
@@ -20,8 +24,9 @@ lac_status lac_order_graph(lac_context *ctx, const lac_graph *graph, lac_orderin
 lac_status lac_order_pairs(lac_context *ctx, const lac_graph *graph, const int32_t *mate, lac_ordering ordering,
                            lac_graph *joined, lac_elimination *out, const char **name);
 
-/// Approximate minimum degree; nested dissection by METIS, LAC_ERR_UNSUPPORTED where it is not found.
-lac_status lac_order_amd(lac_context *ctx, const lac_graph *graph, int32_t *order);
+/// Approximate minimum degree, whose cost is known on the way, but for nodes that were set aside: then its nnz is -1.
+/// Nested dissection by METIS, LAC_ERR_UNSUPPORTED where it is not found.
+lac_status lac_order_amd(lac_context *ctx, const lac_graph *graph, int32_t *order, lac_cost *cost);
 lac_status lac_order_metis(lac_context *ctx, const lac_graph *graph, int32_t *order);
 
 /// Whether METIS can be loaded: what LACUNA_METIS in the environment names, else libmetis.so where the system looks.

@@ -205,14 +205,15 @@ static void amd_merge(amd *g, int32_t i, int32_t j) {
   g->stamp[j] = 0;
 }
 
-// Rewrite the lists of i without what is gone or covered by v, put v among its elements, and add up its degree outside
-// L_v.
-static void amd_prune(amd *g, int32_t v, int32_t i) {
-  int32_t *list = g->list + g->node[i].start;
-  int32_t count = 0, outside = 0;
-  uint32_t hash = (uint32_t)v;
+// What is left of a list that is rewritten.
+typedef struct amd_rest {
+  int32_t count, outside;  // entries, and the degree by them outside L_v
+  uint32_t hash;
+} amd_rest;
 
-  for (int32_t q = 0; q < g->node[i].elements; q++) {
+// Elements of i that reach beyond L_v; those that do not are absorbed.
+static inline void amd_prune_elements(amd *g, int32_t v, int32_t *list, int32_t count, amd_rest *rest) {
+  for (int32_t q = 0; q < count; q++) {
     int32_t e = list[q];
     if (g->stamp[e] == 0) continue;
     int32_t beyond = (int32_t)(g->stamp[e] - g->tag);
@@ -220,26 +221,45 @@ static void amd_prune(amd *g, int32_t v, int32_t i) {
       amd_absorb(g, e, v);  // L_e lies inside L_v
       continue;
     }
-    outside += beyond;
-    if (outside > g->n) outside = g->n;
-    hash += (uint32_t)e;
-    list[count++] = e;
+    rest->outside += beyond;
+    if (rest->outside > g->n) rest->outside = g->n;
+    rest->hash += (uint32_t)e;
+    list[rest->count++] = e;
   }
-  int32_t elements = count;
-  for (int32_t q = g->node[i].elements; q < g->node[i].length; q++) {
-    int32_t j = list[q];
-    if (g->weight[j] <= 0) continue;
-    outside += g->weight[j];
-    hash += (uint32_t)j;
-    list[count++] = j;
+}
+
+// Variables of i outside L_v. Which ones are has no order that a processor could guess, so none is asked for: all are
+// written, and those that are gone written over.
+static inline void amd_prune_variables(const int32_t *weight, const int32_t *from, int32_t count, int32_t *list,
+                                       amd_rest *rest) {
+  amd_rest left = *rest;
+  for (int32_t q = 0; q < count; q++) {
+    int32_t j = from[q], w = weight[j], is_there = w > 0;
+    list[left.count] = j;
+    left.outside += is_there ? w : 0;
+    left.hash += is_there ? (uint32_t)j : 0;
+    left.count += is_there;
   }
+  *rest = left;
+}
+
+// Rewrite the lists of i without what is gone or covered by v, put v among its elements, and add up its degree outside
+// L_v.
+static void amd_prune(amd *g, int32_t v, int32_t i) {
+  amd_node *node = &g->node[i];
+  int32_t *list = g->list + node->start, before = node->elements;
+  amd_rest rest = {.hash = (uint32_t)v};
+
+  amd_prune_elements(g, v, list, before, &rest);
+  int32_t elements = rest.count;
+  amd_prune_variables(g->weight, list + before, node->length - before, list, &rest);
   // i met v through an entry that has just been dropped, so there is room: the first variable makes way for v.
-  list[count] = list[elements];
+  list[rest.count] = list[elements];
   list[elements] = v;
-  g->node[i].elements = elements + 1;
-  g->node[i].length = count + 1;
-  g->node[i].hash = (int32_t)(hash % (uint32_t)g->n);
-  if (outside < g->node[i].degree) g->node[i].degree = outside;
+  node->elements = elements + 1;
+  node->length = rest.count + 1;
+  node->hash = (int32_t)(rest.hash % (uint32_t)g->n);
+  if (rest.outside < node->degree) node->degree = rest.outside;
 }
 
 // Prune all of L_v; those with no neighbour outside are eliminated with v, the others go into buckets by hash.
@@ -304,6 +324,13 @@ static void amd_reverse(int32_t *list, int32_t count) {
   }
 }
 
+// Columns of L for the variables that are eliminated with v: each has those after it, and L_v.
+static void amd_count(amd *g, int32_t v) {
+  double count = (double)g->node[v].degree - g->weight[v];
+  for (int32_t k = g->weight[v]; k < 0; k++, count--) g->cost.flops += count * count;
+  g->cost.nnz += -(int64_t)g->weight[v] * g->node[v].degree + (int64_t)g->weight[v] * (g->weight[v] - 1) / 2;
+}
+
 // Give the variables of L_v their weights and degrees back, and drop from it what was merged or eliminated. Among equal
 // degrees the last of L_v is taken next and the list is turned round: on regular grids, other ways with ties give up to
 // twice the fill.
@@ -311,6 +338,7 @@ static void amd_finish(amd *g, int32_t v) {
   int32_t *list = g->list + g->node[v].start;
   int32_t count = 0;
 
+  amd_count(g, v);
   g->left += g->weight[v];
   g->weight[v] = 0;
   for (int32_t k = 0; k < g->node[v].length; k++) {
@@ -399,10 +427,11 @@ int32_t lac_amd_dense(int32_t n) {
   return limit > 16 ? (int32_t)limit : 16;
 }
 
-lac_status lac_order_amd(lac_context *ctx, const lac_graph *graph, int32_t *order) {
+lac_status lac_order_amd(lac_context *ctx, const lac_graph *graph, int32_t *order, lac_cost *cost) {
   lac_status status = LAC_OK;
   amd g = {0};
   int32_t dense = lac_amd_dense(graph->n);
+  bool is_whole = true;
 
   LAC_TRY(lac_amd_init(ctx, &g, graph->n, 0, graph->offsets[graph->n]));
   g.used = graph->offsets[g.n];
@@ -410,9 +439,11 @@ lac_status lac_order_amd(lac_context *ctx, const lac_graph *graph, int32_t *orde
   for (int32_t i = 0; i < g.n; i++) {
     g.node[i].start = graph->offsets[i];
     g.node[i].length = g.node[i].degree = (int32_t)(graph->offsets[i + 1] - graph->offsets[i]);
-    if (g.node[i].length > dense) g.weight[i] = 0;
+    if (g.node[i].length > dense) g.weight[i] = 0, is_whole = false;
   }
   LAC_TRY(lac_amd_run(ctx, &g, 0, order));
+  *cost = g.cost;
+  if (!is_whole) cost->nnz = -1;
 done:
   lac_amd_clear(&g);
   return status;

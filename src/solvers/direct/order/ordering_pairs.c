@@ -67,11 +67,11 @@ static void pairs_join(const lac_graph *quotient, const int32_t *mate, const pai
   joined->offsets[joined->n] = count;
 }
 
-static void pairs_expand(const lac_elimination *e, const pairs_nodes *w) {
+static void pairs_expand(int32_t n, const int32_t *order, const pairs_nodes *w) {
   int32_t count = 0;
-  for (int32_t k = 0; k < e->n; k++) {
-    w->order[count++] = w->members[2 * e->order[k]];
-    if (w->members[2 * e->order[k] + 1] >= 0) w->order[count++] = w->members[2 * e->order[k] + 1];
+  for (int32_t k = 0; k < n; k++) {
+    w->order[count++] = w->members[2 * order[k]];
+    if (w->members[2 * order[k] + 1] >= 0) w->order[count++] = w->members[2 * order[k] + 1];
   }
 }
 
@@ -79,7 +79,8 @@ lac_status lac_order_pairs(lac_context *ctx, const lac_graph *graph, const int32
                            lac_graph *joined, lac_elimination *out, const char **name) {
   lac_status status = LAC_OK;
   lac_graph quotient = {0};
-  lac_elimination e = {0};
+  int32_t *order = NULL;
+  lac_cost cost;
   pairs_nodes w = {0};
 
   LAC_ALLOC(w.name, graph->n);
@@ -90,8 +91,9 @@ lac_status lac_order_pairs(lac_context *ctx, const lac_graph *graph, const int32
   LAC_ALLOC(quotient.offsets, quotient.n + 1);
   LAC_ALLOC(quotient.columns, graph->offsets[graph->n]);
   pairs_quotient(graph, &w, &quotient);
-  LAC_TRY(lac_order_graph(ctx, &quotient, ordering, &e, name));
-  pairs_expand(&e, &w);
+  LAC_ALLOC(order, quotient.n);
+  LAC_TRY(lac_order_find(ctx, &quotient, ordering, order, &cost, name));
+  pairs_expand(quotient.n, order, &w);
   joined->n = graph->n;
   LAC_ALLOC(joined->offsets, joined->n + 1);
   pairs_join(&quotient, mate, &w, joined);
@@ -99,7 +101,7 @@ lac_status lac_order_pairs(lac_context *ctx, const lac_graph *graph, const int32
   pairs_join(&quotient, mate, &w, joined);
   LAC_TRY(lac_elimination_init(ctx, joined, w.order, out));
 done:
-  lac_elimination_clear(&e);
+  lac_free(order);
   lac_graph_clear(&quotient);
   pairs_clear(&w);
   return status;

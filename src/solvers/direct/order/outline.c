@@ -8,9 +8,15 @@
 
 void lac_outline_destroy(lac_outline *outline) {
   if (!outline) return;
-  lac_elimination_clear(&outline->e);
+  lac_free(outline->order);
   lac_free(outline->row_of);
   lac_free(outline);
+}
+
+int64_t lac_outline_bytes(const lac_outline *outline) {
+  if (!outline) return 0;
+  int arrays = 1 + (outline->row_of != NULL);
+  return (int64_t)sizeof *outline + (int64_t)arrays * outline->n * (int64_t)sizeof *outline->order;
 }
 
 // The rows of the block triangular form, whose diagonal has no gaps; `match` has the column of each.
@@ -35,6 +41,7 @@ static lac_status outline_create(lac_context *ctx, const lac_structure *s, lac_o
   int32_t *match = NULL;
 
   LAC_ALLOC(outline, 1);
+  outline->n = (int32_t)s->n;
   if (!s->is_symmetric) {
     LAC_TRY(lac_block_form_get(ctx, s, &form));
     if (form->rank < form->n) goto done;
@@ -42,7 +49,8 @@ static lac_status outline_create(lac_context *ctx, const lac_structure *s, lac_o
     if (s->diagonals < s->n) LAC_TRY(outline_match(ctx, form, &match, &outline->row_of));
   }
   LAC_TRY(lac_graph_init_parts(ctx, s, match, outline->form ? outline->form->block : NULL, &graph));
-  LAC_TRY(lac_order_graph(ctx, &graph, ordering, &outline->e, &outline->ordering));
+  LAC_ALLOC(outline->order, s->n);
+  LAC_TRY(lac_order_find(ctx, &graph, ordering, outline->order, &outline->cost, &outline->ordering));
   *out = outline, outline = NULL;
 done:
   lac_graph_clear(&graph);

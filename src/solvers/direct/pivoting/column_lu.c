@@ -8,7 +8,7 @@
 ///     [ A_10   A_11 ]        A_bb x_b = b_b - sum_{c < b} A_bc x_c: what stands below them fills nothing in
 ///
 /// The elimination is that of pivoting_lu.c, but pivots leave the diagonal only where it is a thousand times smaller
-/// than others: every one that does so fills in what was not foreseen. Where numbers grow by that, a partner is asked
+/// than others, or as strictly as the user asks: every one that does so fills in what was not foreseen. Where numbers grow by that, a partner is asked
 /// for determinants and inverses; where they grow much, and from then on, the tolerance is the one that was asked for.
 
 #include <math.h>
@@ -58,16 +58,16 @@ static lac_status column_analyse(lac_context *ctx, const lac_structure *structur
   LAC_ALLOC(a, 1);
   a->n = structure->n;
   a->ordering = outline->ordering;
-  a->nnz = 2 * outline->e.nnz - a->n;
-  a->flops = outline->e.flops;
+  a->nnz = 2 * outline->cost.nnz - a->n;
+  a->flops = outline->cost.flops;
   LAC_ALLOC(a->order, a->n);
-  memcpy(a->order, outline->e.order, (size_t)a->n * sizeof *a->order);
+  memcpy(a->order, outline->order, (size_t)a->n * sizeof *a->order);
   if (outline->row_of) {
     LAC_ALLOC(a->row_of, a->n);
     memcpy(a->row_of, outline->row_of, (size_t)a->n * sizeof *a->row_of);
   }
   if (outline->form) LAC_TRY(column_take_blocks(ctx, structure, outline->form, a));
-  *bytes = (int64_t)sizeof *a + 5 * a->n * (int64_t)sizeof *a->order;
+  *bytes = (int64_t)sizeof *a + lac_outline_bytes(outline) + 5 * a->n * (int64_t)sizeof *a->order;
   *part = a, a = NULL;
 done:
   pivoting_forget(a);
@@ -85,9 +85,8 @@ static void column_foresee(const void *part, lac_dtype dtype, lac_finding *findi
 // A factor in whose columns numbers did not grow, or none.
 static lac_status column_try(const lac_direct_job *job, void **numeric, lac_fault *fault) {
   pivoting_analysis *a = (pivoting_analysis *)job->part;  // what it learns is for all values to come
-  double tolerance = fmin(job->options->pivot_tolerance, PIVOTING_READY);
   if (atomic_load(&a->is_weak)) return LAC_ERR_CONVERGENCE;
-  lac_status status = pivoting_factor_by(job, tolerance, numeric, fault);
+  lac_status status = pivoting_factor_by(job, pivoting_readiness(job->options), numeric, fault);
   pivoting_numeric *f = *numeric;
   if (status != LAC_OK) return status;
   f->is_rough = f->growth > PIVOTING_ROUGH;

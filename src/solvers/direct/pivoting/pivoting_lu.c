@@ -158,7 +158,10 @@ pivoting_numeric *pivoting_create(const pivoting_analysis *a, lac_dtype dtype, i
 }
 
 pivoting_numeric *pivoting_create_like(const pivoting_numeric *like) {
-  return pivoting_create_in(lac_object_retain(like->shape), like->dtype, like->shape->l.count, like->shape->u.count);
+  const pivoting_shape *shape = like->shape;
+  pivoting_numeric *f = pivoting_create_in(lac_object_retain(like->shape), like->dtype, shape->l.count, shape->u.count);
+  if (f) f->is_like = true;
+  return f;
 }
 
 static void pivoting_work_clear(pivoting_work *w) {
@@ -203,6 +206,9 @@ static lac_status pivoting_check_structure(const lac_structure *s, lac_fault *fa
 
 static lac_status pivoting_explain(lac_status status, const pivoting_work *w, int32_t column, lac_fault *fault) {
   if (status == LAC_ERR_MEMORY) return pivoting_fault(fault, status, "out of memory in column %lld of LU", column);
+  if (status == LAC_ERR_CONVERGENCE) {
+    return pivoting_fault(fault, status, "what stands below the blocks in column %lld overflows", column);
+  }
   if (status == LAC_ERR_NONFINITE) return pivoting_fault(fault, status, "LU overflows in column %lld", column);
   if (w->rest_count > 0) return pivoting_fault(fault, status, "the matrix is singular: pivot 0 in column %lld", column);
   return pivoting_fault(fault, status, "the matrix is structurally singular: no pivot is left for column %lld", column);
@@ -292,10 +298,12 @@ lac_status pivoting_solve(const void *analysis, const void *numeric, lac_side si
   return LAC_OK;
 }
 
+static int64_t pivoting_shape_bytes(int32_t n, int64_t entries) {
+  return entries * (int64_t)sizeof(int32_t) + n * (int64_t)(2 * sizeof(int32_t) + 3 * sizeof(int64_t));
+}
+
 int64_t pivoting_bytes(lac_dtype dtype, int32_t n, int64_t entries) {
-  size_t size = lac_dtype_size(dtype);
-  return entries * (int64_t)(size + sizeof(int32_t)) +
-         n * (int64_t)(3 * size + 2 * sizeof(int32_t) + 3 * sizeof(int64_t));
+  return pivoting_shape_bytes(n, entries) + (entries + 3 * (int64_t)n) * (int64_t)lac_dtype_size(dtype);
 }
 
 void pivoting_report(const void *analysis, const void *numeric, lac_finding *finding) {
@@ -303,7 +311,8 @@ void pivoting_report(const void *analysis, const void *numeric, lac_finding *fin
   finding->ordering = ((const pivoting_analysis *)analysis)->ordering;
   const pivoting_shape *shape = f->shape;
   finding->nnz = shape->l.count + shape->u.count + shape->below.count + f->n;
-  finding->bytes = pivoting_bytes(f->dtype, f->n, shape->l.capacity + shape->u.capacity + shape->below.capacity);
+  int64_t entries = shape->l.capacity + shape->u.capacity + shape->below.capacity;
+  finding->bytes = pivoting_bytes(f->dtype, f->n, entries) - (f->is_like ? pivoting_shape_bytes(f->n, entries) : 0);
   finding->flops = 2 * shape->flops * (lac_dtype_is_complex(f->dtype) ? 4 : 1);
   finding->growth = f->growth;
   finding->weakest = f->weakest;

@@ -45,6 +45,7 @@ typedef struct pivoting_numeric {
   lac_dtype dtype;
   int32_t n;
   pivoting_shape *shape;  // held
+  bool is_like;           // another one made the shape, and counts it
   void *l, *u, *below;    // numbers
   void *diagonal;         // of U
   void *row_scale;        // real powers of two that bring the largest number of every row and column of a block near 1:
@@ -78,6 +79,14 @@ void pivoting_destroy(void *numeric);
 /// Multipliers up to one over the first are taken where pivots are foreseen; numbers that grow cost digits: from the
 /// second on of what is not refined, from the third on too many.
 static const double PIVOTING_READY = 1e-3, PIVOTING_ROUGH = 32, PIVOTING_GROWTH = 1e6;
+
+/// How large a pivot on the diagonal must be beside the largest candidate. More than that by default costs fill and gains
+/// little, for numbers that grow are noticed; who asks for stricter pivots gets them.
+static inline double pivoting_readiness(const lac_solver_options *options) {
+  double asked = options->pivot_tolerance;
+  bool is_strict = asked > lac_solver_options_defaults().pivot_tolerance;
+  return is_strict || asked < PIVOTING_READY ? asked : PIVOTING_READY;
+}
 
 /// What the pivot of a column tells: `most` is the largest number that it was chosen from, `above` that of U's column.
 static inline void pivoting_note(pivoting_numeric *f, int32_t column, double size, double most, double above) {

@@ -24,7 +24,7 @@ static again_column_kernel *const again_column_kernels[] = TABLE(again_column);
 static lac_status again_columns(const lac_direct_job *job, void *x, pivoting_numeric *f, lac_fault *fault) {
   const pivoting_analysis *a = job->part;
   double since = 0, work = f->shape->flops / f->n;  // of a column, on the average
-  double tolerance = fmin(job->options->pivot_tolerance, PIVOTING_READY);
+  double tolerance = pivoting_readiness(job->options);
   for (int32_t k = 0; k < f->n; k++) {
     int32_t column = a->order[k], end = a->col_block ? a->first[a->col_block[column] + 1] : f->n;
     if (lac_stop_is_due(job->stop, work, &since)) return lac_fault_interrupted(fault);

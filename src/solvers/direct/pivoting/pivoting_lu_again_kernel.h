@@ -4,21 +4,24 @@
 #include "solvers/direct/pivoting/eliminate_column_kernel.h"
 
 // The column by steps, scaled: into x, and what stands below its block, which ends before step `end`, to where it
-// stays.
-static inline void FN(again_read)(const lac_structure *s, const T *a, int32_t column, int32_t k, int32_t end, T *x,
+// stays. False: that is out of range.
+static inline bool FN(again_read)(const lac_structure *s, const T *a, int32_t column, int32_t k, int32_t end, T *x,
                                   pivoting_numeric *f) {
   const REAL *row_scale = f->row_scale, scale = ((const REAL *)f->col_scale)[column];
   const int32_t *place = f->shape->place;
   T *below = (T *)f->below + f->shape->below.offsets[k];
+  bool is_finite = true;
   for (int64_t q = s->t_offsets[column]; q < s->t_offsets[column + 1]; q++) {
     int32_t row = s->t_rows[q], step = place[row];
-    T value = a[s->t_slots[q]] * row_scale[row] * scale;
+    T value = a[s->t_slots[q]];
     if (step < end) {
-      x[step] = value;
+      x[step] = value * row_scale[row] * scale;
     } else {
-      *below++ = value;
+      value = *below++ = FN(rescale)(value, (double)row_scale[row], (double)scale);
+      is_finite = is_finite && FN(finite)(value);
     }
   }
+  return is_finite;
 }
 
 // x -= L(:, j) x_j for the steps j of column k, in their order, which become its column of U. Returns the largest
@@ -41,12 +44,12 @@ static inline double FN(again_update)(int32_t k, pivoting_numeric *f, T *x) {
   return largest;
 }
 
-// Column k of L and U. False: its pivot is zero, not finite, or less than `tolerance` of what it eliminates.
+// Column k of L and U. False: its pivot is zero or less than `tolerance` of what it eliminates, or something overflows.
 static bool FN(again_column)(const lac_structure *s, const void *values, int32_t column, int32_t k, int32_t end,
                              double tolerance, void *work, pivoting_numeric *f) {
   const pivoting_index *lower = &f->shape->l;
   T *x = work, *l = f->l, *diagonal = f->diagonal;
-  FN(again_read)(s, values, column, k, end, x, f);
+  bool is_finite = FN(again_read)(s, values, column, k, end, x, f);
   double above = FN(again_update)(k, f, x), size = FN(size)(x[k]), most = size;
   T pivot = x[k];
   for (int64_t q = lower->offsets[k]; q < lower->offsets[k + 1]; q++) {
@@ -54,7 +57,7 @@ static bool FN(again_column)(const lac_structure *s, const void *values, int32_t
     if (candidate > most) most = candidate;
   }
   x[k] = 0;
-  if (!(size > 0 && size >= tolerance * most) || !isfinite(most)) return false;
+  if (!(size > 0 && size >= tolerance * most) || !isfinite(most) || !is_finite) return false;
   pivoting_note(f, column, size, most, above);
   diagonal[k] = pivot;
   for (int64_t q = lower->offsets[k]; q < lower->offsets[k + 1]; q++) {

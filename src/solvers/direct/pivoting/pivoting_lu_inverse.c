@@ -36,7 +36,7 @@ typedef struct pivoting_fill {
 typedef void pivoting_multiply_kernel(const pivoting_numeric *, lac_determinant *);
 typedef void pivoting_fill_kernel(const pivoting_numeric *, pivoting_fill *);
 typedef void pivoting_invert_kernel(pivoting_fill *, int32_t);
-typedef void pivoting_store_kernel(const lac_structure *, const pivoting_numeric *, const int32_t *, const int32_t *,
+typedef void pivoting_store_kernel(const lac_structure *, const pivoting_numeric *, const int32_t *,
                                    const pivoting_fill *, void *);
 static pivoting_multiply_kernel *const pivoting_multiply_kernels[] = TABLE(pivoting_multiply);
 static pivoting_fill_kernel *const pivoting_copy_kernels[] = TABLE(pivoting_copy);
@@ -101,12 +101,11 @@ static void pivoting_fill_count(const pivoting_numeric *f, pivoting_fill *x) {
   memset(x->target, -1, (size_t)x->n * sizeof *x->target);
 }
 
-static bool pivoting_steps(const pivoting_numeric *f, const int32_t *order, int32_t **row_step, int32_t **col_step) {
-  *row_step = lac_alloc((size_t)f->n * sizeof **row_step);
-  *col_step = lac_alloc((size_t)f->n * sizeof **col_step);
-  if (!*row_step || !*col_step) return false;
-  for (int32_t k = 0; k < f->n; k++) (*row_step)[f->shape->pivots[k]] = k, (*col_step)[order[k]] = k;
-  return true;
+// The step of each column; NULL: there is no memory.
+static int32_t *pivoting_steps(int32_t n, const int32_t *order) {
+  int32_t *step = lac_alloc((size_t)n * sizeof *step);
+  for (int32_t k = 0; step && k < n; k++) step[order[k]] = k;
+  return step;
 }
 
 // All steps, the last first; a step takes about the square of its entries. False: it shall end.
@@ -124,19 +123,17 @@ lac_status pivoting_selected_inverse(const lac_structure *structure, const void 
                                      int threads, lac_stop *stop, void *values, lac_fault *fault) {
   const pivoting_numeric *f = numeric;
   pivoting_fill x = {0};
-  int32_t *row_step = NULL, *col_step = NULL;
-  bool fits = pivoting_fill_allocate(f, &x) &&
-              pivoting_steps(f, ((const pivoting_analysis *)analysis)->order, &row_step, &col_step);
+  int32_t *col_step = pivoting_steps(f->n, ((const pivoting_analysis *)analysis)->order);
+  bool fits = pivoting_fill_allocate(f, &x) && col_step;
   bool is_over = false;
   (void)threads;
   if (fits) {
     pivoting_fill_count(f, &x);
     pivoting_copy_kernels[f->dtype](f, &x);
     is_over = !pivoting_invert(f, stop, &x);
-    if (!is_over) pivoting_inverse_store_kernels[f->dtype](structure, f, row_step, col_step, &x, values);
+    if (!is_over) pivoting_inverse_store_kernels[f->dtype](structure, f, col_step, &x, values);
   }
   pivoting_fill_clear(&x);
-  lac_free(row_step);
   lac_free(col_step);
   if (is_over) return lac_fault_interrupted(fault);
   if (fits) return LAC_OK;

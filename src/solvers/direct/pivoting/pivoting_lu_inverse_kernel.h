@@ -104,9 +104,10 @@ static void FN(pivoting_invert_step)(pivoting_fill *x, int32_t j) {
 }
 
 // (A^-1)(j, i) = c_j z_ji r_i into the slot of a_ij, whose steps are those of row i and column j; 0 below the blocks.
-static void FN(pivoting_inverse_store)(const lac_structure *s, const pivoting_numeric *f, const int32_t *row_step,
-                                       const int32_t *col_step, const pivoting_fill *x, void *values) {
+static void FN(pivoting_inverse_store)(const lac_structure *s, const pivoting_numeric *f, const int32_t *col_step,
+                                       const pivoting_fill *x, void *values) {
   const REAL *row_scale = f->row_scale, *col_scale = f->col_scale;
+  const int32_t *row_step = f->shape->place;
   const T *z = x->z;
   for (int32_t i = 0; i < s->n; i++) {
     for (int64_t p = s->offsets[i]; p < s->offsets[i + 1]; p++) {

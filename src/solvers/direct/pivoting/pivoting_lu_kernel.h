@@ -11,22 +11,26 @@ static int32_t FN(pivoting_scale)(const lac_structure *s, const pivoting_analysi
   return FN(equilibrate_parts)(s, values, a->row_block, a->col_block, rows, columns);
 }
 
-// The column in hand, scaled: into x, and what stands below its block to where it stays.
-static void FN(pivoting_read)(const lac_structure *s, const T *a, int32_t column, const pivoting_work *w,
+// The column in hand, scaled: into x, and what stands below its block to where it stays. False: in the units of its block
+// that is out of range.
+static bool FN(pivoting_read)(const lac_structure *s, const T *a, int32_t column, const pivoting_work *w,
                               pivoting_numeric *f) {
   T *x = w->x, *kept = f->below;
+  bool is_finite = true;
   pivoting_index *below = &f->shape->below;
   const REAL *row_scale = f->row_scale, scale = ((const REAL *)f->col_scale)[column];
   for (int64_t q = s->t_offsets[column]; q < s->t_offsets[column + 1]; q++) {
     int32_t row = s->t_rows[q];
-    T value = a[s->t_slots[q]] * row_scale[row] * scale;
+    T value = a[s->t_slots[q]];
     if (w->row_block && w->row_block[row] != w->block) {
       below->rows[below->count] = row;
-      kept[below->count++] = value;
+      value = kept[below->count++] = FN(rescale)(value, (double)row_scale[row], (double)scale);
+      is_finite = is_finite && FN(finite)(value);
     } else {
-      x[row] = value;
+      x[row] = value * row_scale[row] * scale;
     }
   }
+  return is_finite;
 }
 
 // x = L^-1 a; the steps of the path in their order, which become a column of U. Returns the largest number of that.
@@ -128,7 +132,7 @@ static lac_status FN(pivoting_column)(const lac_structure *s, const void *values
   if (!pivoting_reserve(&shape->u, &f->u, f->n - top, sizeof(T)) ||
       !pivoting_reserve(&shape->l, &f->l, w->rest_count, sizeof(T)))
     return LAC_ERR_MEMORY;
-  FN(pivoting_read)(s, values, column, w, f);
+  if (!FN(pivoting_read)(s, values, column, w, f)) return LAC_ERR_CONVERGENCE;
   above = FN(pivoting_update)(top, w, f);
   int32_t row = FN(pivoting_choose)(w, diagonal, tolerance, &size, &most);
   if (row < 0) return isfinite(size) ? LAC_ERR_SINGULAR : LAC_ERR_NONFINITE;

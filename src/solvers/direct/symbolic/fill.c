@@ -75,7 +75,7 @@ static lac_status fill_structure(lac_context *ctx, const lac_graph *graph, const
   LAC_ALLOC(w.mark, n);
   LAC_ALLOC(w.cursor, n);
   LAC_ALLOC(begin, n + 1);
-  LAC_ALLOC(columns, 2 * e->nnz - n);
+  LAC_ALLOC(columns, 2 * e->cost.nnz - n);
   fill_walk(&w);
   for (int64_t i = 0; i < n; i++) begin[i + 1] = begin[i] + w.cursor[i], w.cursor[i] = begin[i];
   w.columns = columns;

@@ -40,7 +40,7 @@ lac_status lac_front_analyse(lac_context *ctx, const lac_structure *structure, l
       LAC_TRY(lac_supernodes_create_outlined(ctx, structure, outline, &a->plain));
     }
   }
-  *bytes = (int64_t)sizeof *a + (a->plain ? lac_supernodes_bytes(a->plain) : 0);
+  *bytes = (int64_t)sizeof *a + lac_outline_bytes(outline) + (a->plain ? lac_supernodes_bytes(a->plain) : 0);
   *part = a, a = NULL;
 done:
   lac_front_forget(a);

@@ -235,10 +235,13 @@ lac_status lac_supernodes_create_outlined(lac_context *ctx, const lac_structure 
                                           lac_supernodes **out) {
   lac_status status = LAC_OK;
   lac_graph graph = {0};
+  lac_elimination e = {0};
 
   LAC_TRY(lac_graph_init(ctx, structure, NULL, &graph));
-  LAC_TRY(supernodes_make(ctx, structure, NULL, &graph, &outline->e, outline->ordering, out));
+  LAC_TRY(lac_elimination_init(ctx, &graph, outline->order, &e));
+  LAC_TRY(supernodes_make(ctx, structure, NULL, &graph, &e, outline->ordering, out));
 done:
+  lac_elimination_clear(&e);
   lac_graph_clear(&graph);
   return status;
 }

@@ -103,19 +103,18 @@ done:
 }
 
 /// Look at the plainer ones of a list that begins with multigrid. What had multigrid before has it again.
-static lac_status ladder_look_at_all(lac_context *ctx, lac_factor *f, const lac_linear *a,
-                                     const lac_precondition_wish *wish, const lac_solver_table **list, int count,
-                                     const lac_factor *like, lac_factor **out) {
+static lac_status ladder_look_at_all(lac_context *ctx, lac_look *look, lac_factor *f, const lac_precondition_wish *wish,
+                                     const lac_solver_table **list, int count, const lac_factor *like,
+                                     lac_factor **out) {
   lac_status status = LAC_OK;
-  lac_look look = {.f = f, .a = a};
   ladder_found best = {.seconds = INFINITY};
   bool is_due = false;
 
   if (list[0] != &lac_kind_multigrid || !ladder_fits(list[0], wish) || (like && like->table == list[0])) goto done;
-  LAC_TRY(lac_look_begin(ctx, &look, &is_due));
+  LAC_TRY(lac_look_begin(ctx, look, &is_due));
   for (int i = 1; is_due && i < count - 1; i++) {  // the last is the identity
-    if (ladder_fits(list[i], wish) && lac_look_is_due(&look, list[i]->name))
-      LAC_TRY(ladder_look(ctx, &look, f, list[i], like, &best));
+    if (ladder_fits(list[i], wish) && lac_look_is_due(look, list[i]->name))
+      LAC_TRY(ladder_look(ctx, look, f, list[i], like, &best));
   }
   if (best.m)
     lac_factor_say(f, "; a look promises %.0f iterations with %s, less work than multigrid", best.iterations,
@@ -131,12 +130,16 @@ lac_status lac_precondition_open(lac_context *ctx, lac_factor *f, const lac_line
   lac_status status = LAC_OK;
   const lac_solver_table *list[LADDER_RUNGS];
   int count = ladder_rungs(a->survey, wish, list);
+  lac_look look = {.f = f, .a = a};
+  lac_linear own = *a;
 
   if (!wish->is_rectangular) lac_factor_say(f, "; %s", ladder_finding(a->survey));
-  LAC_TRY(ladder_look_at_all(ctx, f, a, wish, list, count, like, out));
+  LAC_TRY(ladder_look_at_all(ctx, &look, f, wish, list, count, like, out));
+  own.nodes = look.nodes;
   for (int i = 0; i < count && !*out; i++) {
-    if (ladder_fits(list[i], wish)) LAC_TRY(ladder_try(ctx, f, a, list[i], like, out));
+    if (ladder_fits(list[i], wish)) LAC_TRY(ladder_try(ctx, f, &own, list[i], like, out));
   }
 done:
+  lac_nodes_destroy(&look.nodes);
   return status;
 }

@@ -20,13 +20,13 @@ static const double look_enough = 1e-10;                  // of the residual: th
 static const double look_far = 80;  // iterations of CG: what a look foresees beyond, it cannot know
 
 /// Systems of several unknowns a node are left to multigrid: their slow motions hide from a look.
-static lac_status look_is_system(lac_context *ctx, const lac_setup *setup, bool *is_system) {
+static lac_status look_is_system(lac_context *ctx, const lac_setup *setup, lac_nodes **nodes, bool *is_system) {
   lac_status status = LAC_OK;
   const lac_precondition *p = &setup->options->preconditioner;
-  int64_t unknowns = 1;
+  bool is_given = p->near_null || p->coordinates;
 
-  if (!p->near_null && !p->coordinates) LAC_TRY(lac_multigrid_unknowns(ctx, setup, &unknowns));
-  *is_system = p->near_null || p->coordinates || unknowns > 1;
+  if (!is_given && ctx->kernels->smoothed) LAC_TRY(lac_nodes_find(ctx, setup, nodes));
+  *is_system = is_given || lac_nodes_unknowns(*nodes) > 1;
 done:
   return status;
 }
@@ -56,7 +56,7 @@ lac_status lac_look_begin(lac_context *ctx, lac_look *look, bool *is_due) {
   LAC_TRY(lac_pattern_host(ctx, a->pattern));
   LAC_TRY(lac_array_reshape(ctx, (lac_array *)a->values, 2, (int64_t[]){look->f->items, a->pattern->nnz}, &values));
   setup.values = values;
-  LAC_TRY(look_is_system(ctx, &setup, &is_system));
+  LAC_TRY(look_is_system(ctx, &setup, &look->nodes, &is_system));
   *is_due = !is_system;
   if (!*is_due) goto done;
   LAC_TRY(lac_multigrid_look(ctx, &setup, &is_uneven, NULL));

@@ -23,9 +23,11 @@ typedef struct lac_look {
   const lac_factor *f;
   const lac_linear *a;
   double multigrid;  // its price
+  lac_nodes *nodes;  // that were found, or NULL; the caller destroys them
 } lac_look;
 
-/// Whether there is anything to look for; then look->multigrid is known.
+/// Whether there is anything to look for; then look->multigrid is known. Values were asked for nodes where look->nodes
+/// is there afterwards.
 lac_status lac_look_begin(lac_context *ctx, lac_look *look, bool *is_due);
 
 /// Whether a look at a plainer kind is worth its price.

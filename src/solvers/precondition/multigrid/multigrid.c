@@ -96,17 +96,6 @@ done:
   return status;
 }
 
-lac_status lac_multigrid_unknowns(lac_context *ctx, const lac_setup *setup, int64_t *unknowns) {
-  lac_status status = LAC_OK;
-  smoothed_places places = {0};
-
-  *unknowns = 1;
-  if (ctx->kernels->smoothed) LAC_TRY(smoothed_modes_look(ctx, setup, unknowns, &places));
-done:
-  smoothed_places_close(&places);
-  return status;
-}
-
 // -- a few iterations ------------------------------------------------------------------------------------------------
 
 static lac_status multigrid_apply(lac_context *ctx, const void *self, lac_side side, const lac_array *x, lac_array *y) {
@@ -177,7 +166,8 @@ static lac_status choice_create(lac_context *ctx, const lac_setup *setup, multig
   if (!ctx->kernels->pairwise) return choice_make(ctx, setup, part, smoothed, "this backend has no other");
   if (smoothed_modes_given(setup->options))
     return choice_make(ctx, setup, part, smoothed, "near-null vectors are given, or coordinates");
-  if (setup->unknowns > 1) return choice_make(ctx, setup, part, smoothed, "rows come in nodes of several unknowns");
+  if (lac_nodes_unknowns(setup->nodes) > 1)
+    return choice_make(ctx, setup, part, smoothed, "rows come in nodes of several unknowns");
   LAC_TRY(choice_look(ctx, setup, &part->look));
   if (part->look.uneven > CHOICE_MANY && setup->is_hermitian)
     return choice_make(ctx, setup, part, smoothed,
@@ -200,19 +190,20 @@ static void multigrid_destroy(void *self) {
 static lac_status multigrid_create(lac_context *ctx, const lac_setup *setup, void **out) {
   lac_status status = LAC_OK;
   lac_setup own = *setup;
-  smoothed_places places = {0};
+  lac_nodes *nodes = NULL;
   multigrid_part *part = NULL;
 
   LAC_TRY(lac_pattern_host(ctx, setup->pattern));
   if (ctx->kernels->smoothed && setup->options->preconditioner.kind != LAC_MULTIGRID_PAIRWISE) {
     LAC_TRY(choice_contrast(ctx, &own));
-    LAC_TRY(smoothed_modes_look(ctx, setup, &own.unknowns, &places));
+    if (!own.nodes) LAC_TRY(lac_nodes_find(ctx, setup, &nodes));
+    if (nodes) own.nodes = nodes;
   }
   LAC_ALLOC(part, 1);
   LAC_TRY(choice_create(ctx, &own, part));
   *out = part, part = NULL;
 done:
-  smoothed_places_close(&places);
+  lac_nodes_destroy(&nodes);
   multigrid_destroy(part);
   return status;
 }

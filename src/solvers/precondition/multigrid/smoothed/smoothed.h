@@ -27,6 +27,11 @@ typedef struct smoothed_places {
   lac_map *rows;         // from rows to places
 } smoothed_places;
 
+struct lac_nodes {
+  int64_t size;  // rows of a whole one; 1: there are none
+  smoothed_places places;
+};
+
 /// What does not depend on values, shared by a set-up and its refreshments.
 typedef struct smoothed_shape {
   lac_object object;
@@ -34,6 +39,7 @@ typedef struct smoothed_shape {
   bool has_blocks;  // values are [items, nnz, rows, columns] of blocks
   int levels;
   int64_t bytes;
+  char warning[LAC_SETUP_WARNING];  // of what was given and set aside
   smoothed_structure level[LAC_LEVELS];
 } smoothed_shape;
 
@@ -69,12 +75,14 @@ static inline int64_t smoothed_rows(const smoothed_structure *s) { return s->a.r
 typedef struct smoothed_modes {
   int64_t size;  // rows of a node
   smoothed_places places;
-  int m;               // vectors; 0: constants
-  lac_array *vectors;  // [n, m], f64 or c128, n counts places; NULL: constants
+  int m;                            // vectors; 0: constants
+  lac_array *vectors;               // [n, m], f64 or c128, n counts places; NULL: constants
+  char warning[LAC_SETUP_WARNING];  // coordinates were set aside; else ""
 } smoothed_modes;
 
 /// From near-null vectors, coordinates or a null space, whichever is given first; else from what the matrix shows: one
-/// translation for each unknown of its nodes. The caller closes it.
+/// translation for each unknown of its nodes. Coordinates are a hint: those that do not fit the rows are set aside with a
+/// warning, and are an error where multigrid was asked for by name. The caller closes it.
 lac_status smoothed_modes_open(lac_context *ctx, const lac_setup *setup, smoothed_modes *modes);
 void smoothed_modes_close(smoothed_modes *modes);
 

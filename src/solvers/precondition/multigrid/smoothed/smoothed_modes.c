@@ -9,8 +9,10 @@
 /// Whoever gives something is believed; else a look at some rows tells whether there are nodes.
 
 #include <math.h>
+#include <stdio.h>
 
 #include "core/reals.h"
+#include "solvers/options.h"
 #include "solvers/precondition/multigrid/smoothed/smoothed.h"
 
 enum { MODES_SAMPLES = 512, MODES_UNKNOWNS = 6 };  // nodes that are looked at; the most unknowns that they may have
@@ -24,10 +26,14 @@ void smoothed_modes_close(smoothed_modes *modes) {
   lac_array_destroy(&modes->vectors);
 }
 
-bool smoothed_modes_given(const lac_solver_options *o) {
+/// A null space that says what coarse levels must hold: one vector is as a rule what is taken anyway.
+static const lac_array *modes_null_space(const lac_solver_options *o) {
   const lac_array *null_space = o->iteration.null_space;
-  return o->preconditioner.near_null || o->preconditioner.coordinates ||
-         (null_space && null_space->meta.shape[1] > 1);  // one vector is as a rule what is taken anyway
+  return null_space && null_space->meta.shape[1] > 1 ? null_space : NULL;
+}
+
+bool smoothed_modes_given(const lac_solver_options *o) {
+  return o->preconditioner.near_null || o->preconditioner.coordinates || modes_null_space(o);
 }
 
 // -- a look ----------------------------------------------------------------------------------------------------------
@@ -89,6 +95,38 @@ lac_status smoothed_modes_look(lac_context *ctx, const lac_setup *setup, int64_t
   LAC_TRY(look_at_places(ctx, setup, best.full, size, places));
 done:
   return status;
+}
+
+lac_status lac_nodes_find(lac_context *ctx, const lac_setup *setup, lac_nodes **out) {
+  lac_status status = LAC_OK;
+  lac_nodes *nodes = NULL;
+
+  LAC_ALLOC(nodes, 1);
+  LAC_TRY(smoothed_modes_look(ctx, setup, &nodes->size, &nodes->places));
+  *out = nodes, nodes = NULL;
+done:
+  lac_nodes_destroy(&nodes);
+  return status;
+}
+
+int64_t lac_nodes_unknowns(const lac_nodes *nodes) { return nodes ? nodes->size : 1; }
+
+void lac_nodes_destroy(lac_nodes **nodes) {
+  if (!*nodes) return;
+  smoothed_places_close(&(*nodes)->places);
+  lac_free(*nodes);
+  *nodes = NULL;
+}
+
+/// The nodes that somebody has found, or a look now.
+static lac_status modes_look(lac_context *ctx, const lac_setup *setup, smoothed_modes *modes) {
+  const lac_nodes *nodes = setup->nodes;
+
+  if (!nodes) return smoothed_modes_look(ctx, setup, &modes->size, &modes->places);
+  modes->size = nodes->size;
+  modes->places.pattern = lac_pattern_retain(nodes->places.pattern);
+  modes->places.rows = lac_map_retain(nodes->places.rows);
+  return LAC_OK;
 }
 
 // -- vectors ---------------------------------------------------------------------------------------------------------
@@ -177,18 +215,43 @@ static void point_motions(int64_t axes, int m, const double *x, double *rows) {
   }
 }
 
+static int64_t modes_rows(const lac_setup *setup, const smoothed_modes *modes) {
+  return modes->places.rows ? modes->places.rows->outputs : setup->pattern->rows;
+}
+
+/// Whether coordinates are those of the nodes that rows show.
+static bool modes_fit(const lac_setup *setup, const lac_array *given, const smoothed_modes *modes) {
+  return modes_rows(setup, modes) == given->count && (!modes->places.rows || modes->size == given->meta.shape[1]);
+}
+
+/// Coordinates that do not fit: rows are looked at without them.
+static lac_status modes_set_aside(lac_context *ctx, const lac_setup *setup, const lac_array *given,
+                                  smoothed_modes *modes) {
+  lac_status status = LAC_OK;
+  lac_solver_options options = *setup->options;
+  lac_setup own = *setup;
+
+  snprintf(
+      modes->warning, sizeof modes->warning,
+      "coordinates of %lld nodes with %lld unknowns each, but rows show %lld of %lld; give those of all nodes that "
+      "have a row, in their order, or near_null",
+      (long long)given->meta.shape[0], (long long)given->meta.shape[1],
+      (long long)(modes_rows(setup, modes) / modes->size), (long long)modes->size);
+  LAC_CHECK(!lac_options_preconditioner(&options.preconditioner), LAC_ERR_SHAPE, "multigrid: %s", modes->warning);
+  smoothed_places_close(&modes->places);
+  options.preconditioner.coordinates = NULL;
+  own.options = &options, own.nodes = NULL;
+  LAC_TRY(modes_look(ctx, &own, modes));
+done:
+  return status;
+}
+
 static lac_status modes_rigid(lac_context *ctx, const lac_setup *setup, const lac_array *given, smoothed_modes *modes) {
   lac_status status = LAC_OK;
   int64_t points = given->meta.shape[0], axes = given->meta.shape[1], n = setup->pattern->rows;
   const lac_buffer *places = modes->places.rows ? modes->places.rows->target : NULL;
-  int64_t rows = places ? modes->places.rows->outputs : n;
   double *x = NULL, *numbers = NULL;
 
-  LAC_CHECK(
-      rows == points * axes && (!places || modes->size == axes), LAC_ERR_SHAPE,
-      "multigrid: coordinates of %lld nodes with %lld unknowns each, but rows show %lld of %lld; give those of all "
-      "nodes that have a row, in their order, or near_null",
-      (long long)points, (long long)axes, (long long)(rows / modes->size), (long long)modes->size);
   modes->size = axes;
   modes->m = axes == 2 ? 3 : 6;
   LAC_ALLOC(x, points * axes);
@@ -209,16 +272,19 @@ done:
 lac_status smoothed_modes_open(lac_context *ctx, const lac_setup *setup, smoothed_modes *modes) {
   lac_status status = LAC_OK;
   const lac_precondition *options = &setup->options->preconditioner;
-  const lac_array *given = options->near_null;
+  const lac_array *given = options->near_null, *points = given ? NULL : options->coordinates;
 
-  *modes = (smoothed_modes){.size = setup->unknowns};
-  if (modes->size != 1) LAC_TRY(smoothed_modes_look(ctx, setup, &modes->size, &modes->places));
-  if (!given && !options->coordinates && smoothed_modes_given(setup->options))
-    given = setup->options->iteration.null_space;
+  *modes = (smoothed_modes){0};
+  LAC_TRY(modes_look(ctx, setup, modes));
+  if (points && !modes_fit(setup, points, modes)) {
+    LAC_TRY(modes_set_aside(ctx, setup, points, modes));
+    points = NULL;
+  }
+  if (!given && !points) given = modes_null_space(setup->options);
   if (given) {
     LAC_TRY(modes_take(ctx, setup, given, modes));
-  } else if (options->coordinates) {
-    LAC_TRY(modes_rigid(ctx, setup, options->coordinates, modes));
+  } else if (points) {
+    LAC_TRY(modes_rigid(ctx, setup, points, modes));
   } else if (modes->size > 1) {
     LAC_TRY(modes_translations(ctx, setup, modes));
   }

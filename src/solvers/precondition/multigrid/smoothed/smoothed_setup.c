@@ -4,6 +4,7 @@
 /// shape that refreshments share; they redo the numbers alone (smoothed_numbers.c).
 
 #include <float.h>
+#include <string.h>
 
 #include "solvers/precondition/multigrid/smoothed/smoothed.h"
 
@@ -299,6 +300,7 @@ static lac_status shape_open(lac_context *ctx, const lac_setup *setup, smoothed_
   LAC_ALLOC(shape, 1);
   lac_object_init(&shape->object, &SHAPE_KIND);
   shape->places = modes->places, modes->places = (smoothed_places){0};
+  memcpy(shape->warning, modes->warning, sizeof shape->warning);
   shape->has_blocks = size > 1 || modes->m > 1;
   entries = smoothed_walk(setup_pattern(setup, shape));
   level = &shape->level[0];

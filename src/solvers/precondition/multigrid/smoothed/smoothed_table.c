@@ -3,6 +3,7 @@
 /// Smoothed aggregation as a preconditioner: its table, what it says of itself.
 
 #include <stdio.h>
+#include <string.h>
 
 #include "solvers/precondition/multigrid/smoothed/smoothed.h"
 
@@ -15,6 +16,7 @@ static void smoothed_report(const void *self, lac_setup_figures *finding) {
   finding->bytes = part->bytes + shape->bytes;
   finding->levels = shape->levels;
   finding->complexity = first > 0 ? entries / first : 1;
+  memcpy(finding->warning, shape->warning, sizeof finding->warning);
 }
 
 /// A line for each level, within `room`.

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sentences in the words of Python: C names its own functions, options and operators, which users do not meet here.
+
+    lac_solver_factor, lac_lstsq       Solver.factor, lstsq
+    LAC_METHOD_LU, LAC_ORDER_AMD       method="lu", ordering="amd"
+    solve_with: input 0 has ...        solve: input 0 (values) has ...
+"""
+
+import re
+
+SIGNATURES = {}  # operator -> signature, of those in the table of C
+_SAID = {"solve_with": "solve", "lstsq_with": "lstsq"}  # operators that users call by another name
+_OPTIONS = {"METHOD": "method", "ORDER": "ordering"}
+_VALUES = "z"  # the letter of values in signatures
+
+
+def said(who):
+    """An operator as users call it."""
+    return _SAID.get(who, who)
+
+
+def input_of(who, index):
+    """An input of an operator: its number, and what it is where the signature tells; or a name, as it is."""
+    if isinstance(index, str):
+        return index
+    cores = re.findall(r"\(([^)]*)\)", SIGNATURES.get(who, "").split("->")[0])
+    return f"input {index}" + (" (values)" if cores[index : index + 1] == [_VALUES] else "")
+
+
+def place(who, index):
+    """How a sentence about an input begins."""
+    return f"{said(who)}: {input_of(who, index)}"
+
+
+def _method(match):
+    kind, name = match.groups()
+    return kind.capitalize() if name == "create" else f"{kind.capitalize()}.{name}"
+
+
+def spoken(sentence):
+    """A sentence of C as Python says it."""
+    who, colon, rest = sentence.partition(": ")
+    if who in SIGNATURES:
+        rest = re.sub(r"input (\d+)", lambda match: input_of(who, int(match[1])), rest)
+    sentence = said(who) + colon + rest
+    sentence = sentence.replace(", of 1, at the end", ", of 1, at the end: b[..., None]")
+    sentence = re.sub(r"\blac_solver_options\.(\w+)", r"\1=", sentence)
+    sentence = re.sub(r"\blac_(solver|factor|pattern|map|format)_(\w+)", _method, sentence)
+    sentence = re.sub(r"\bLAC_(METHOD|ORDER)_(\w+)", lambda m: f'{_OPTIONS[m[1]]}="{m[2].lower()}"', sentence)
+    return re.sub(r"\blac_(\w+)", r"\1", sentence)

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Python users are told, in their own words, and what is taken because nothing is lost by it."""
+
+import re
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import scipy.sparse.linalg as sla
+import torch
+
+import lacuna
+import lacuna.torch as lt
+from lacuna._words import spoken
+
+N = 6
+matrix = sp.csr_array(sp.diags_array([-np.ones(N - 1), 4 * np.ones(N), -2 * np.ones(N - 1)], offsets=[-1, 0, 1]))
+pattern, a = lacuna.from_scipy(matrix)
+wide = lacuna.Pattern.from_coo([0, 1], [0, 1], (2, 3))
+b = np.arange(1.0, N + 1)
+
+
+def told(function, *arguments, **keywords):
+    with pytest.raises(Exception) as caught:
+        function(*arguments, **keywords)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("sentence, said", [
+    ("solve_with: input 0 has shape (2)", "solve: input 0 (values) has shape (2)"),
+    ("spmm: input 1 is f32 and input 0 is f64", "spmm: input 1 is f32 and input 0 (values) is f64"),
+    ("lac_solver_create: use LAC_METHOD_LU or LAC_ORDER_AMD", 'Solver: use method="lu" or ordering="amd"'),
+    ("lac_solver_factor: x; lac_pattern_scalar gives it", "Solver.factor: x; Pattern.scalar gives it"),
+    ("a sentence: of other words", "a sentence: of other words"),
+    ("none", "none"),
+])  # fmt: skip
+def test_sentences_of_c_are_said_in_python(sentence, said):
+    assert spoken(sentence) == said
+
+
+def test_errors_have_no_words_of_c():
+    sentences = [
+        told(lacuna.solve, lacuna.Solver(pattern, method="cholesky"), a, b),
+        told(lacuna.solve, lacuna.Solver(wide, method="lsmr"), np.ones(2), np.ones(2)),
+        told(lacuna.solve, lacuna.Solver(pattern).factor(a), 2 * a, b),
+        told(lacuna.Solver, pattern, method="diagonal"),
+        told(lt.solve, pattern, torch.tensor(a[1:]), torch.tensor(b)),
+        told(lacuna.solve, pattern, a.astype(np.float32), b),
+        told(lacuna.Solver(pattern).factor, a.astype(int)),
+    ]
+    for sentence in sentences:
+        assert not re.search(r"lac_|LAC_|solve_with|input 0(?! \(values\))", sentence), sentence
+
+
+def test_a_batch_of_vectors_is_told_its_way_out():
+    for front, make in ((lacuna, np.asarray), (lt, torch.tensor)):
+        sentence = told(front.solve, pattern, make(np.stack([a, 2 * a])), make(np.stack([b, b])))
+        assert "input 1 has shape (2, 6)" in sentence and "b[..., None]" in sentence
+    x = lacuna.solve(pattern, np.stack([a, 2 * a]), np.stack([b, b])[..., None])
+    expected = np.linalg.solve(matrix.toarray(), b)
+    np.testing.assert_allclose(x[..., 0], [expected, expected / 2])
+    assert "b[..., None]" not in told(lacuna.solve, pattern, a, b[:-1])
+
+
+def test_autocast_is_named_where_it_chose_the_dtype():
+    values, x = torch.tensor(a).float(), torch.ones(N, 2)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert "torch.autocast('cpu', enabled=False)" in told(lt.spmm, pattern, values, x @ torch.ones(2, 2))
+        with torch.autocast("cpu", enabled=False):
+            y = lt.spmm(pattern, values, x @ torch.ones(2, 2))
+    torch.testing.assert_close(y, torch.tensor(matrix.toarray()).float() @ (x @ torch.ones(2, 2)))
+    assert "autocast" not in told(lt.spmm, pattern, values, x.bfloat16())
+
+
+def test_options_that_are_not_there_are_answered_with_those_that_are():
+    sentence = told(lacuna.Solver, pattern, tol=1e-8)
+    assert "'tol'" in sentence and "rtol" in sentence and "max_iterations" in sentence
+    names = sentence.split("there are ")[1].split(", ")
+    for name in names:  # all of them are known
+        assert "unexpected" not in str(told(lacuna.Solver, pattern, **{name: "nonsense"}) if name != "method" else "")
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int64, np.float32, bool])
+def test_a_factor_takes_what_loses_nothing(dtype):
+    right = np.array([1, 0, 1, 1, 0, 1]).astype(dtype)
+    factor = lacuna.Solver(pattern).factor(a)
+    x = factor.solve(right)
+    assert x.dtype == np.float64
+    np.testing.assert_allclose(x, np.linalg.solve(matrix.toarray(), right.astype(float)))
+    x, _ = lacuna.Solver(pattern, method="gmres").factor(a).iterate(right, x0=np.zeros(N, dtype))
+    np.testing.assert_allclose(x, np.linalg.solve(matrix.toarray(), right.astype(float)), rtol=1e-8)
+
+
+def test_a_factor_refuses_what_would_lose_something():
+    narrow, real = (lacuna.Solver(pattern).factor(values) for values in (a.astype(np.float32), a))
+    for factor, right in ((narrow, b), (narrow, b.astype(np.int64)), (real, b + 1j)):
+        with pytest.raises(lacuna.DtypeError):
+            factor.solve(right)
+    turned = lacuna.Solver(pattern).factor(a * 1j).solve(b)
+    np.testing.assert_allclose(turned, np.linalg.solve(1j * matrix.toarray(), b))
+
+
+def test_a_factor_is_a_linear_operator_without_a_dtype():
+    inverse = sla.LinearOperator(pattern.shape, matvec=lacuna.Solver(pattern).factor(a).solve)
+    assert inverse.dtype == np.float64
+    np.testing.assert_allclose(inverse @ b, np.linalg.solve(matrix.toarray(), b))
