@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators and functions on NumPy arrays: addresses in, new arrays out, nothing copied that is contiguous and aligned already."""
+"""Operators and functions on NumPy arrays: addresses in, new arrays out, nothing copied that is contiguous and aligned
+already.
+"""
 
 import numpy as np
 

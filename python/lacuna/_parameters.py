@@ -66,8 +66,10 @@ def words(kind):
 
 
 def _integers(p, who, first):
-    """The expressions of a parameter that is one integer or two; none for other kinds. index() fixes, and guards, what a
-    tracer holds open: words too, whose codes it takes for numbers like others."""
+    """The expressions of a parameter that is one integer or two; none for other kinds.
+
+    index() fixes, and guards, what a tracer holds open: words too, whose codes it takes for numbers like others.
+    """
     if p.kind == "side":
         return [f"index(word('side', {p.name}, SIDES))"]
     if p.kind == "sides":
@@ -129,6 +131,11 @@ def _key(p, who):
     return f"*(() if {p.name} is None else ({key})), " if p.is_optional else key
 
 
+def _passed(p):
+    """An array as an argument of the call."""
+    return f", *{p.name}" if p.is_list else f", *{p.name}_" if p.is_optional else f", {p.name}"
+
+
 def source(name, request, text, fixed):
     """The Python text of a function `name` that makes a request of C; `fixed` are parameters that it gives itself."""
     parameters = read(text)
@@ -137,13 +144,14 @@ def source(name, request, text, fixed):
     ints = [_integers(p, name, arrays[0].name if arrays else "") for p in parameters]
     reals = [[f"float({p.given}).hex()"] if p.kind == "real" else [] for p in parameters]
     dtype = "".join(f"code({p.name})" for p in parameters if p.kind == "dtype") or "0"
-    like = "".join(f"*{p.name}, " if p.kind == "shape" else f"{p.name}, " for p in parameters if p.kind in ("shape", "size"))
-    given = "".join(f", *{p.name}" if p.is_list else f", *{p.name}_" if p.is_optional else f", {p.name}" for p in arrays)
+    like = "".join({"shape": f"*{p.name}, ", "size": f"{p.name}, "}.get(p.kind, "") for p in parameters)
+    given = "".join(_passed(p) for p in arrays)
     attributes = [_at_their_places(parameters, numbers) for numbers in (ints, reals)]
     lines = [f"{p} = {value!r}" for p, value in fixed.items()]
     lines += _statements(name, arrays, any(p.kind in ("axis", "axes") for p in parameters))
     keys = f"({keys})" if keys else "NO_OBJECTS"
-    lines.append(f"y = apply(resolve({request!r}, {keys}, ({attributes[0]}), ({attributes[1]}), {dtype}), ({like}){given})")
+    resolved = f"resolve({request!r}, {keys}, ({attributes[0]}), ({attributes[1]}), {dtype})"
+    lines.append(f"y = apply({resolved}, ({like}){given})")
     lines.append("return squeezed(y) if is_vector else y" if any(p.kind == "columns" for p in arrays) else "return y")
     shown = ", ".join(p.shown for p in parameters if p.name not in fixed)
     tables = "".join(f"    {name}_{p.name}s = words({p.kind!r})\n" for p in parameters if "|" in p.kind)

@@ -70,11 +70,11 @@ def _address(pointer):
 
 
 OPERATORS = {op.name: op for op in (Operator(lib.lac_op_at(i)) for i in range(lib.lac_op_count()))}
-SIGNATURES.update((op.name, op.signature) for op in OPERATORS.values())
 # as they are asked for: an operator may have the same name
 FUNCTIONS = {
     "functions." + f.name: f for f in (Function(lib.lac_function_at(i)) for i in range(lib.lac_function_count()))
 }
+SIGNATURES.update((op.name, op.signature) for op in OPERATORS.values())
 _BY_ADDRESS = {_address(op.c): op for op in OPERATORS.values()}
 
 
@@ -195,7 +195,7 @@ class Spec(_Frozen):
         out, c_spec = ffi.new("lac_program **"), ffi.new("lac_spec *", self._c[0])
         _set_shape(self.op.name, c_spec.attrs.like, like)
         if len(metas) != self.op.ins:
-            raise ArgumentError(f"{self.op.name}: takes {self.op.ins} inputs, {len(metas)} came")
+            raise ArgumentError(f"{said(self.op.name)}: takes {self.op.ins} inputs, {len(metas)} came")
         ctx, c_metas, ins, outs = context(), self._metas(metas), self.op.ins, self.op.outs
         if mode == FORWARD:
             ctx.check(lib.lac_program_forward(ctx.c, c_spec, c_metas, out))
@@ -207,8 +207,8 @@ class Spec(_Frozen):
 
 
 class FunctionSpec(_Frozen):
-    """An application of a function of operators without its inputs and without shapes. It has no rules of its own: front
-    ends run its program, or replay its steps."""
+    """An application of a function of operators without its inputs and without shapes. It has no rules of its own:
+    front ends run its program, or replay its steps."""
 
     is_composed = True
     __slots__ = ("name", "op", "ints", "_c", "_keep", "_home", "__weakref__")
@@ -270,7 +270,9 @@ def _flags(bits, count):
 class Program:
     """A short list of calls, made from shapes alone. It holds the C program, and with it what the spec holds."""
 
-    __slots__ = ("c", "inputs", "results", "shapes", "codes", "reads", "takes", "warns", "outputs", "_steps", "_lone", "_family")
+    __slots__ = (
+        "c", "inputs", "results", "shapes", "codes", "reads", "takes", "warns", "outputs", "_steps", "_lone", "_family",
+    )  # fmt: skip
 
     def __init__(self, spec, c):
         self.c = ffi.gc(c, _destroy)

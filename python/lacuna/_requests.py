@@ -25,8 +25,8 @@ ARRAYS = _Arrays()
 
 
 def resolve(op, keys, ints=(), floats=(), dtype=0):
-    """The name of the spec of an operator, or of a function ("functions.NAME"), with these objects and attributes (floats
-    by float.hex, so that no two are taken for one).
+    """The name of the spec of an operator, or of a function ("functions.NAME"), with these objects and attributes
+    (floats by float.hex, so that no two are taken for one).
 
     Constant: tracers call it once, and guard on the keys, which is why those come instead of the objects. The spec
     belongs to the youngest of the objects.

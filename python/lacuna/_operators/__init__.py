@@ -46,8 +46,10 @@ def _rows():
 @functools.lru_cache(None)
 def _code(scoped):
     """All functions as one piece of Python, over what a front end brings."""
-    texts = [parameters.source(name, request, row.parameters, fixed) for name, (request, row, fixed, _) in _rows().items()]
-    return compile(f"def made({', '.join(scoped)}):\n{''.join(texts)}    return locals()\n", "<lacuna functions>", "exec")
+    rows = _rows().items()
+    texts = [parameters.source(name, request, row.parameters, fixed) for name, (request, row, fixed, _) in rows]
+    text = f"def made({', '.join(scoped)}):\n{''.join(texts)}    return locals()\n"
+    return compile(text, "<lacuna functions>", "exec")
 
 
 def of(module, package):

@@ -50,7 +50,8 @@ map_of = of_integers(Map)
 def _indexed(integers, count):
     integers, _ = _index(integers, "idx_b")
     if integers.size and integers.min() < 0:
-        raise ArgumentError(f"gather_mm: index {int(integers.argmin())} is {integers.min()}; indices are 0..{count - 1}")
+        least, at = integers.min(), int(integers.argmin())
+        raise ArgumentError(f"gather_mm: index {at} is {least}; indices are 0..{count - 1}")
     return Map(integers, count)
 
 
@@ -66,8 +67,8 @@ def _segments(lengths):
 def functions(front, made):
     """The functions that stay, over those that are made of C's texts."""
     asarray, number = front["asarray"], front["number"]
-    mul, power, remap, of_slice, of_map, of_cast = (made[n] for n in ("mul", "power", "remap", "slice", "gather_mm", "cast"))
-    of_lstsq, of_pow = made["lstsq"], made["pow"]
+    mul, power, remap = (made[name] for name in ("mul", "power", "remap"))
+    of_slice, of_map, of_cast, of_lstsq, of_pow = (made[n] for n in ("slice", "gather_mm", "cast", "lstsq", "pow"))
 
     def scale(factor, x):
         """factor * x, a frozen number: there is no derivative in it, and compiled code takes any value."""
@@ -136,8 +137,8 @@ def functions(front, made):
     def lstsq(pattern, a, b, damp=None, solver=None, residual=False):
         """x that minimises |A x - b|^2 + |damp x|^2, and of all such x, where A is wide, is the shortest.
 
-        A of any shape, b (m,) or (m, k); damp is a number, or an array with one for each of the batch. Differentiable in
-        a, b and damp. residual: (x, b - A x). solver: a Solver of pattern.augmented()[0]: a matrix that has not full
+        A of any shape, b (m,) or (m, k); damp is a number, or an array with one for each of the batch. Differentiable
+        in a, b and damp. residual: (x, b - A x). solver: a Solver of pattern.augmented()[0]: a matrix that has not full
         rank, and is not damped, is a SingularError. Or "lsmr", "lsqr", or a Solver that is one of them, of the pattern
         (with damp: of pattern.damped()), which iterates to its tolerance.
         """

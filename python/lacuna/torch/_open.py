@@ -265,7 +265,8 @@ class OpenFunction(Open):
     __slots__ = ()
 
     def plan(self, mode, like, metas, wants, given):
-        """The program of numbers that stand in, its steps as open calls; of the closed function where that cannot be."""
+        """The program of numbers that stand in, its steps as open calls; of the closed function where that cannot
+        be."""
         op, keys, *attributes = _request(self.name, self.keys)
         kinds = [type(found(tuple(map(_present, key)))) for key in keys]
         codes = [code for code, _ in metas]

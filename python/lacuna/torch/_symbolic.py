@@ -5,8 +5,8 @@ Rules and functions look at sizes to compare them, equal or 1, and to make other
 (m + n). Stand-ins are primes, of which no two sizes have the same, and each program is planned twice, with primes far
 from the first: a size of the program is the form of symbols that gives the right number both times, and what is not the
 same both times though it has no symbol, an attribute or a step, was computed from sizes. A symbol that the plan cannot
-move freely is either bound to others of the same size, and they are guarded to stay equal, or bound to a pattern, and it
-is specialised, which the tracer guards too.
+move freely is either bound to others of the same size, and they are guarded to stay equal, or bound to a pattern, and
+it is specialised, which the tracer guards too.
 """
 
 from itertools import combinations
@@ -42,8 +42,15 @@ def _symbols(size):
     expression, env = size.node.expr, size.node.shape_env
     if expression.is_Symbol:
         return {expression: size}
-    hint = getattr(env, "guarding_hint_or_throw", None) or env.size_hint  # its name since torch 2.10
-    return {s: env.create_symintnode(s, hint=int(hint(s))) for s in expression.free_symbols}
+    return {s: env.create_symintnode(s, hint=_hint(env, s)) for s in expression.free_symbols}
+
+
+def _hint(env, symbol):
+    """The number that a symbol is now; None where nothing is known."""
+    try:
+        return int(getattr(env, "guarding_hint_or_throw", env.size_hint)(symbol))  # the name since torch 2.10
+    except RuntimeError:
+        return None
 
 
 def _parts(group):
@@ -104,16 +111,18 @@ class Plan:
         from sympy import Integer  # slow to import, and there where symbols are
 
         numbers = {s: moving[s][which] if s in moving else self.symbols[s].node.hint for s in expression.free_symbols}
+        if None in numbers.values():
+            return None
         return int(expression.xreplace({s: Integer(n) for s, n in numbers.items()}))
 
     def attempt(self, moving):
         """(program, {size of it: form}), or None when it cannot be made with these stand-ins."""
-        shapes = [[tuple([self.number(size, moving, which) for size in shape]) for shape in self.shapes]
-                  for which in range(2)]  # fmt: skip
-        if any(None in shape for shape in shapes[0]):  # a size that nothing is known about
+        sizes = [[tuple([self.number(size, moving, which) for size in shape]) for shape in self.shapes]
+                 for which in range(2)]  # fmt: skip
+        if any(None in shape for shape in sizes[0]):  # a size that nothing is known about
             return None
         try:
-            first, second = [self.make(*each) for each in shapes]
+            first, second = self.make(*sizes[0]), self.make(*sizes[1])
         except LacunaError:
             return None
         if [step[0].attributes + step[2:] for step in first.steps] != [s[0].attributes + s[2:] for s in second.steps]:
@@ -150,12 +159,13 @@ class Plan:
         """{present size: the symbols of that size} of those that do not move yet."""
         groups = {}
         for e, size in self.symbols.items():
-            if e not in moving:
+            if e not in moving and size.node.hint is not None:
                 groups.setdefault(size.node.hint, []).append(e)
         return groups
 
     def move(self, moving, *groups, product=()):
-        """Let groups move, each as one, and `product` as their product, where that can be; they are guarded to stay so."""
+        """Let groups move, each as one, and `product` as their product, where that can be; they are guarded to stay
+        so."""
         pairs = [self.stand_ins[group[0]] for group in groups]
         trial = {e: pair for group, pair in zip(groups, pairs) for e in group}
         trial.update(dict.fromkeys(product, tuple([prod(numbers) for numbers in zip(*pairs)])))
@@ -192,7 +202,8 @@ class Plan:
         return total
 
     def solve(self, is_needed=True):
-        """(program, function that turns its shapes into symbolic ones); None where no symbol moves and none is needed."""
+        """(program, function that turns its shapes into symbolic ones); None where no symbol moves and none is
+        needed."""
         moving = self.stand_ins
         made = self.attempt(moving)
         if made is None:
