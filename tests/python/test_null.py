@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No function of the C headers crashes on NULL: each is called, in a process of its own, with nothing but NULL and zeros."""
+"""No function of the C headers crashes on NULL: each is called, in a process of its own, with NULL and zeros alone."""
 
 import os
 import subprocess
