@@ -453,58 +453,6 @@ static void adam_gives_the_same_bits_on_any_number_of_threads(lac_context *ctx) 
   CHECK(memcmp(got[0], got[1], COUNT * sizeof **got) == 0);
 }
 
-// -- options ---------------------------------------------------------------------------------------------------------
-
-/// Where a search from the same start ends, and how.
-static lac_optimise_report search_by(lac_context *ctx, const lac_optimise_options *options, double x[2]) {
-  lac_array *at = array_of(ctx, LAC_F64, 2, (double[]){-1.2, 1});
-  lac_optimise_report report = {.size = sizeof report};
-  valley v = {HONEST, 0};
-
-  CHECK_OK(lac_minimise(ctx, options, 1, &at, rosenbrock, &v, &report));
-  CHECK_OK(lac_array_read(ctx, at, x));
-  lac_array_destroy(&at);
-  return report;
-}
-
-static void zero_is_the_default_of_every_option(lac_context *ctx) {
-  for (lac_optimise_method method = LAC_OPTIMISE_LBFGS; method <= LAC_OPTIMISE_ADAM; method++) {
-    lac_optimise_options usual = lac_optimise_options_defaults(), zero = {.method = method};
-    double by_name[2], by_zero[2];
-
-    if (method == LAC_OPTIMISE_ADAM && !check_claimed("Adam")) continue;
-    usual.method = method;
-    lac_optimise_report named = search_by(ctx, &usual, by_name), left = search_by(ctx, &zero, by_zero);
-    CHECK(memcmp(by_name, by_zero, sizeof by_name) == 0);
-    CHECK_EQ(named.iterations, left.iterations);
-    CHECK_TEXT(named.reason, left.reason);
-    if (method != LAC_OPTIMISE_LBFGS) CHECK_EQ(left.iterations, 1000);
-    if (method != LAC_OPTIMISE_LBFGS) CHECK_NEAR(left.step, 1e-3, 0);
-  }
-}
-
-/// Below zero is zero: no tolerance ends the search before its limit; and structs of other versions are taken.
-static void other_options_are_taken_or_refused(lac_context *ctx) {
-  struct {
-    lac_optimise_options known;
-    int64_t later;
-  } options = {.known = {.size = sizeof options, .gradient_tolerance = -1, .gradient_absolute = 1e300}};
-  lac_array *at = array_of(ctx, LAC_F64, 2, (double[]){-1.2, 1});
-  lac_optimise_report report = {.size = sizeof report};
-  valley v = {HONEST, 0};
-  double x[2];
-
-  CHECK_EQ(search_by(ctx, &options.known, x).iterations, 0);
-  options.known.size = offsetof(lac_optimise_options, gradient_absolute);
-  CHECK(search_by(ctx, &options.known, x).iterations > 0);
-  options.known.size = sizeof options, options.later = 1;
-  CHECK_FAILS(lac_minimise(ctx, &options.known, 1, &at, rosenbrock, &v, &report), LAC_ERR_ARG, "later version");
-  CHECK_EQ(report.outcome, LAC_OUTCOME_OBJECTIVE_FAILED);
-  report.size = 3;
-  CHECK_FAILS(lac_minimise(ctx, NULL, 1, &at, rosenbrock, &v, &report), LAC_ERR_ARG, "sizeof(lac_optimise_report)");
-  lac_array_destroy(&at);
-}
-
 // -- memory ----------------------------------------------------------------------------------------------------------
 
 static void every_failing_allocation_is_told_and_nothing_leaks(lac_context *ctx) {
@@ -543,5 +491,4 @@ CHECK_MAIN(lbfgs_walks_down_rosenbrocks_valley, points_that_are_not_finite_are_s
            a_step_makes_what_was_recorded_stale, logistic_regression_has_one_minimum_for_all_methods,
            adam_equals_its_textbook, adam_takes_complex_numbers_as_two_reals_and_single_precision,
            momentum_equals_its_textbook, adam_gives_the_same_bits_on_any_number_of_threads,
-           zero_is_the_default_of_every_option, other_options_are_taken_or_refused,
            every_failing_allocation_is_told_and_nothing_leaks)
