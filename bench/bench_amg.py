@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from support import PEERS, Call, Table, line, poisson2d, poisson3d, sized, sorted_csr
 
 import lacuna
-from lacuna._core import context, ffi, lib
+from lacuna._core import check, context, ffi, lib, sized
 from lacuna._operators import SIDES, resolve
 from lacuna._program import VJP
 
@@ -81,7 +81,7 @@ class System:
         """Seconds from the pattern to the factor; nothing of an earlier set-up is used."""
         lib.lac_factor_destroy(self.factor)
         begin = time.perf_counter()
-        self.solver = lacuna.Solver(self.pattern, keep_bytes=0, **OURS)
+        self.solver = lacuna.Solver(self.pattern, keep_bytes=-1, **OURS)
         self.ctx.check(lib.lac_solver_factor(self.ctx.c, self.solver.c, self.values[0], self.factor))
         return time.perf_counter() - begin
 
@@ -192,7 +192,8 @@ def new_values(table):
         begin = time.perf_counter()
         system.ctx.check(lib.lac_solver_factor(system.ctx.c, solver.c, system.values[0], system.factor))
         times.append(time.perf_counter() - begin)
-    report = lib.lac_factor_report(system.factor[0])
+    report = sized("lac_report")
+    check(lib.lac_factor_report(system.factor[0], report))
     system.solve()
     ok = first_s >= 3 * min(times) and report.setups == 1
     table.row(f"poisson2d-{SIDE}, new values", n=A.shape[0], ours=min(times), peer="the first set-up", peer_s=first_s,

@@ -71,7 +71,7 @@ class System:
     def __init__(self, A, method, ordering):
         self.A, self.ctx, self.pattern = A, context(), lacuna.Pattern.from_scipy(A)
         begin = time.perf_counter()
-        self.solver = lacuna.Solver(self.pattern, method=method, ordering=ordering, keep_bytes=0)
+        self.solver = lacuna.Solver(self.pattern, method=method, ordering=ordering, keep_bytes=-1)
         self.analyse_s = time.perf_counter() - begin
         self.factor_s = self.solve_s = float("inf")
         self.threads = (THREADS,)
@@ -247,7 +247,7 @@ def solve_again(table, name, A):
     """From the matrix to its solution, and then with other values on the same pattern."""
     b = np.random.default_rng(5).standard_normal((A.shape[0], 1))
     begin = time.perf_counter()
-    solver = lacuna.Solver(lacuna.Pattern.from_scipy(A), "direct", keep_bytes=0)
+    solver = lacuna.Solver(lacuna.Pattern.from_scipy(A), "direct", keep_bytes=-1)
     solve = resolve("solve", (solver.key,), (SIDES["N"],))
     Call(solve, (A.data, b))()
     first_s = time.perf_counter() - begin
@@ -343,7 +343,7 @@ def batch(table, count=sized(1000, 200), side=32):
     b = rng.standard_normal((count, n, 1))
     matrices = [sp.csr_matrix((v, A.indices, A.indptr), A.shape) for v in values]
     columns = [m.tocsc() for m in matrices]
-    solver = lacuna.Solver(lacuna.Pattern.from_scipy(A), "direct", keep_bytes=0)
+    solver = lacuna.Solver(lacuna.Pattern.from_scipy(A), "direct", keep_bytes=-1)
     call = Call(resolve("solve", (solver.key,), (SIDES["N"],)), (values, b))
 
     def peer():

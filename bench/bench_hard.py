@@ -54,7 +54,7 @@ def ours_once(problem, options):
     signal.setitimer(signal.ITIMER_REAL, LIMIT)
     try:
         begin = time.perf_counter()
-        factor = lacuna.Solver(pattern, rtol=RTOL, keep_bytes=0, **near, **options).factor(problem.A.data)
+        factor = lacuna.Solver(pattern, rtol=RTOL, keep_bytes=-1, **near, **options).factor(problem.A.data)
         ready = time.perf_counter()
         x = factor.solve(b)
         end = time.perf_counter()

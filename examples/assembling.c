@@ -115,7 +115,7 @@ static lac_var compliance(lac_tape *tape, const model *m, lac_var moduli, lac_va
 /// c, its gradient by the tape, and the displacements; how K was factored is told besides.
 static lac_status differentiate(const model *m, double *c, double gradient[ELEMENTS], double displacement[FREE]) {
   lac_var moduli = lac_tape_leaf(m->tape, m->moduli), moduli_bar, u, value = compliance(m->tape, m, moduli, &u);
-  lac_report report;
+  lac_report report = {0};
   lac_status status = lac_tape_vjp(m->tape, 1, &value, NULL, 1, &moduli, &moduli_bar, LAC_PLAIN);
 
   if (status == LAC_OK) status = lac_array_read(m->ctx, lac_tape_value(m->tape, value), c);

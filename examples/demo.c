@@ -164,8 +164,8 @@ static lac_solver *make_solver(problem *p) {
   lac_solver_options options = lac_solver_options_defaults();
   lac_solver *solver = NULL;
 
-  options.method = LAC_METHOD_FLEXIBLE_CG;
-  options.preconditioner.method = LAC_METHOD_MULTIGRID;
+  options.method = "flexible_cg";
+  options.preconditioner.method = "multigrid";
   options.preconditioner.kind = LAC_MULTIGRID_SMOOTHED;
   options.iteration.rtol = 1e-6;  // far below the noise
   must(p, lac_solver_create(p->ctx, p->pattern, &options, &solver));
@@ -296,7 +296,7 @@ static int progress(void *data, const lac_optimise_report *report) {
 /// Fit w from 0 on; leaves the conductivities in `k`. 1: it converged.
 static int fit(problem *p, double *k) {
   lac_optimise_options options = lac_optimise_options_defaults();
-  lac_optimise_report report;
+  lac_optimise_report report = {0};
   lac_array *w = NULL;
   lac_tape *run = NULL;
 
@@ -311,7 +311,7 @@ static int fit(problem *p, double *k) {
   lac_var found = conductivity(p, run, lac_tape_constant(run, w));
   must(p, lac_tape_status(run));
   must(p, lac_array_read(p->ctx, lac_tape_value(run, found), k));
-  if (report.outcome == LAC_STOPPED) {
+  if (report.outcome == LAC_OUTCOME_STOPPED) {
     snprintf(report.reason, sizeof report.reason, "converged: the misfit is that of the noise after %d steps",
              report.iterations);
   }
@@ -319,7 +319,7 @@ static int fit(problem *p, double *k) {
          report.evaluations, seconds_since(&p->begin));
   lac_tape_destroy(&run);
   lac_array_destroy(&w);
-  return report.outcome <= LAC_STOPPED;
+  return report.outcome <= LAC_OUTCOME_STOPPED;
 }
 
 // -- what came of it ---------------------------------------------------------------------------------------------------

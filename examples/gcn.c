@@ -74,7 +74,7 @@ static lac_status read_matrix(problem *p, const char *folder, const char *name, 
   lac_mm_read_options options = lac_mm_read_options_defaults();
   char path[4096];
 
-  options.dtype = LAC_F32;
+  options.dtype = "f32";
   (void)snprintf(path, sizeof path, "%s/%s", folder, name);
   return lac_read_matrix_market(p->ctx, path, &options, &m->pattern, &m->values, NULL);
 }
@@ -231,7 +231,7 @@ static lac_status train(problem *p, uint64_t seed, double *share) {
   if (status == LAC_OK) status = weight(p, 1, CLASSES, &seed, &w[B1]);
   if (status == LAC_OK) status = lac_array_clone(p->ctx, p->features.values, &mask[0]);
   if (status == LAC_OK) status = lac_array_create(p->ctx, LAC_F32, 2, (int64_t[]){p->papers, HIDDEN}, &mask[1]);
-  options.method = LAC_ADAM, options.rate = RATE, options.decay = DECAY;
+  options.method = LAC_OPTIMISE_ADAM, options.rate = RATE, options.decay = DECAY;
   if (status == LAC_OK) status = lac_optimiser_create(p->ctx, &options, 1, w, &adam[0]);
   options.decay = 0;
   if (status == LAC_OK) status = lac_optimiser_create(p->ctx, &options, WEIGHTS - 1, w + 1, &adam[1]);

@@ -305,5 +305,5 @@ int main(int count, char **words) {
   if (status != LAC_OK) fprintf(stderr, "gmrf: %s\n", p.ctx ? lac_context_error(p.ctx) : "out of memory");
   close_problem(&p);
   free(field);
-  return status != LAC_OK || missed > 0 || !(difference < 1e-12) || report.outcome > LAC_SMALL_DECREASE;
+  return status != LAC_OK || missed > 0 || !(difference < 1e-12) || report.outcome > LAC_OUTCOME_SMALL_DECREASE;
 }

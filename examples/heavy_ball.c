@@ -90,7 +90,7 @@ static int compare(const char *name, double found, double known, double unit) {
 int main(void) {
   problem p = {.ctx = NULL};
   lac_array *at[2] = {NULL};
-  lac_optimise_report report;
+  lac_optimise_report report = {0};
   double alpha = 0, beta = 0;
   int wrong = 1;
   lac_status status = open_problem(&p, at);
@@ -100,7 +100,7 @@ int main(void) {
   if (status == LAC_OK) status = lac_array_read(p.ctx, at[1], &beta);
   if (status == LAC_OK) {
     printf("heavy ball, %d iterations: %s in %d steps\n", STEPS, report.reason, report.iterations);
-    wrong = report.outcome != LAC_SMALL_GRADIENT;
+    wrong = report.outcome != LAC_OUTCOME_SMALL_GRADIENT;
     wrong += compare("loss at (0.5, 0.5)", report.first_value, 0.02384, 1e-5);
     wrong += compare("alpha", alpha, 0.6530, 1e-4);
     wrong += compare("beta", beta, 0.4292, 1e-4);

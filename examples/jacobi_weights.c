@@ -127,7 +127,7 @@ static void close_problem(problem *p) {
 int main(void) {
   problem p = {.ctx = NULL};
   lac_array *at = NULL;
-  lac_optimise_report report;
+  lac_optimise_report report = {0};
   double omega[N], bend[2], slope[2];
   int wrong = 1;
   lac_status status = open_problem(&p, &at);

@@ -161,7 +161,8 @@ static lac_status learn(problem *p, form how, int most, const double known[2][2]
   int it;
   lac_status status = start_learning(p);
 
-  options.method = LAC_ADAM, options.rate = 1e-3, options.decay = 0.01, options.decay_kind = LAC_DECOUPLED;
+  options.method = LAC_OPTIMISE_ADAM, options.rate = 1e-3, options.decay = 0.01,
+  options.decay_kind = LAC_DECAY_DECOUPLED;
   if (status == LAC_OK) status = lac_optimiser_create(p->ctx, &options, 1, &p->l, &adam);
   for (it = 0; status == LAC_OK; it++) {
     status = evaluate(p, how, &loss, &last, &gradient);

@@ -1,10 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file lacuna.h
-/// Lacuna: differentiable sparse linear algebra. This is the umbrella; extend.h, program.h and distributed.h stand apart.
+/// Lacuna: differentiable sparse linear algebra. This is the umbrella; extend.h, program.h and distributed.h stand
+/// apart.
 ///
 /// NULL, everywhere: a function that returns a lac_status refuses a NULL object with LAC_ERR_ARG and a sentence, unless
-/// it says what NULL stands for. What only asks an object something answers 0, NULL, "" or an empty report. Destroying
-/// and retaining NULL does nothing.
+/// it says what NULL stands for. What only asks an object something answers 0, NULL or "". Destroying and retaining
+/// NULL does nothing.
+///
+/// Options and reports are structs that may get new fields at their end. Their first field is their size:
+///
+///     lac_solver_options options = {.size = sizeof options, .method = "cg"};
+///     lac_report report = {.size = sizeof report};
+///
+/// A size of 0, as in `= {0}`, stands for the fields of the struct's first version, which are all that there are today.
+/// What a program does not know of, since it was compiled with an earlier header, has its default; options that the
+/// library does not know of, since it is an earlier one, are LAC_ERR_ARG unless they are zero, and fields of a report
+/// are zero then. In options zero is the default of every field, NULL for the struct stands for all defaults, and a
+/// negative number says zero where the default is another number. The `_defaults` functions return a struct as the
+/// library knows it: they are for programs that run with the library they were compiled for.
 
 #ifndef LACUNA_LACUNA_H
 #define LACUNA_LACUNA_H
@@ -36,8 +49,8 @@ LAC_API const char *lac_version(void);
 /// The BLAS that does dense products: "OpenBLAS 0.3.21". "": none was found, and loops of the library's own do, with
 /// which direct solvers take several times as long. The first fast one that the system has is loaded when it is first
 /// wanted; LACUNA_BLAS in the environment names another, or "none". Where that one cannot be loaded or used, none is,
-/// and this says "none: " and why; so do the reports of direct factors. The reference BLAS and those with integers of 64
-/// bits are never taken.
+/// and this says "none: " and why; so do the reports of direct factors. The reference BLAS and those with integers of
+/// 64 bits are never taken.
 LAC_API const char *lac_blas_name(void);
 
 #ifdef __cplusplus

@@ -19,6 +19,8 @@
 #ifndef LACUNA_PATTERN_H
 #define LACUNA_PATTERN_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "lacuna/array.h"
@@ -193,6 +195,48 @@ LAC_API lac_status lac_pattern_blocked(lac_context *ctx, const lac_pattern *patt
 /// its patterns, and keeps neither alive. The places of a product's terms, which make its values and adjoints fast, are part of
 /// its plan when they take at most a quarter of the budget: two bytes for each multiplication that a neighbouring row does not share.
 LAC_API void lac_pattern_set_plan_budget(int64_t bytes);
+
+// -- what elimination makes of a pattern -----------------------------------------------------------------------------
+
+/// The order of elimination.
+typedef enum lac_ordering {
+  LAC_ORDER_AUTO,    ///< AMD; METIS where it is found and AMD promises a costly factor, the better of the two
+  LAC_ORDER_AMD,     ///< approximate minimum degree
+  LAC_ORDER_METIS,   ///< nested dissection; LAC_ERR_UNSUPPORTED where METIS is not found
+  LAC_ORDER_NATURAL  ///< as the matrix comes
+} lac_ordering;
+
+/// Find out whether an ordering can be used here. METIS 5 is loaded now, from the file that LACUNA_METIS in the
+/// environment names, else from where the system finds libmetis.so.
+/// Errors: LAC_ERR_UNSUPPORTED where METIS is not found, with the package that brings it.
+LAC_API lac_status lac_ordering_find(lac_context *ctx, lac_ordering ordering);
+
+/// What can be read off a square pattern. `size`: see "Options and reports" in lacuna.h.
+typedef struct lac_nature {
+  size_t size;  ///< set by the caller: sizeof(lac_nature), or 0
+  bool is_diagonal;
+  bool is_triangular;       ///< after some permutation of rows and one of columns
+  bool is_symmetric;        ///< (i, j) is stored where (j, i) is
+  int64_t lower, upper;     ///< bandwidths
+  int64_t diagonals;        ///< entries on the diagonal
+  int64_t structural_rank;  ///< the largest number of entries of which no two share a row or column
+  int64_t blocks;           ///< blocks of the block triangular form: strongly connected components after a matching
+  int64_t components;       ///< connected components: independent systems
+} lac_nature;
+
+/// Read off the nature of a square pattern.
+/// Cost: proportional to the entries, apart from the matching. It is kept with the pattern.
+/// Errors: LAC_ERR_SHAPE for a pattern that is not square.
+LAC_API lac_status lac_pattern_nature(lac_context *ctx, const lac_pattern *pattern, lac_nature *out);
+
+/// Make the structure F of the factors of a square pattern, whatever its values: A[order, order], its transpose, the
+/// diagonal, and what elimination without pivoting fills in. The triangles of F are those of L and U. `map` (optional)
+/// takes the values of A there. `steps` (optional) says which row of A each row of F is: lac_gather by it takes b to
+/// the order of F, lac_scatter_add takes x back.
+/// Ownership: the caller destroys all three; they are kept with the pattern too.
+/// Cost: time and memory proportional to the entries of F, and the ordering.
+LAC_API lac_status lac_pattern_fill(lac_context *ctx, const lac_pattern *pattern, lac_ordering ordering,
+                                    lac_pattern **out, lac_map **map, lac_map **steps);
 
 #ifdef __cplusplus
 }

@@ -74,6 +74,16 @@ def text(pointer):
     return ffi.string(pointer).decode(errors="replace") if pointer else ""  # a file's bytes may be any
 
 
+def sized(kind):
+    """A new struct of options or a report, zero but for its size: all defaults."""
+    return ffi.new(kind + " *", {"size": ffi.sizeof(kind)})
+
+
+def fields(struct):
+    """The names of the fields of such a struct, but for its size."""
+    return [name for name, _ in ffi.typeof(struct).item.fields if name != "size"]
+
+
 RAISED = []  # (thread, exception): what Python functions raised that C called, until C is back
 
 

@@ -5,7 +5,7 @@ import os
 
 import numpy as np
 
-from ._core import context, ffi, lib, release, text
+from ._core import context, ffi, lib, release, sized, text
 from ._handle import expect, word
 from ._numpy import BY_CODE, DTYPES, asarray, contiguous
 from .errors import ArgumentError, DtypeError, UnsupportedError
@@ -33,10 +33,11 @@ def _path(path):
 
 
 def _dtype(who, dtype):
+    """The name of a dtype as C reads it; NULL leaves it to the file."""
     if dtype is None:
-        return lib.LAC_MM_DTYPE_OF_FILE
+        return ffi.NULL
     try:
-        return DTYPES[np.dtype(dtype)]
+        return lib.lac_dtype_name(DTYPES[np.dtype(dtype)])
     except (KeyError, TypeError):
         raise DtypeError(f"{who}: dtype is {dtype!r}; float32, float64, complex64 or complex128 can be read") from None
 
@@ -69,8 +70,9 @@ def read_matrix_market(path, dtype=None, width="auto", expand=True, most_bytes=0
     """
     ctx = context()
     storage = lib.LAC_MM_EXPANDED if expand else lib.LAC_MM_AS_STORED
-    options = ffi.new("lac_mm_read_options *", (storage, _dtype("read_matrix_market", dtype),
-                                                word("width", width, _WIDTHS), most_bytes))  # fmt: skip
+    options = sized("lac_mm_read_options")
+    options.storage, options.dtype = storage, _dtype("read_matrix_market", dtype)
+    options.width, options.most_bytes = word("width", width, _WIDTHS), most_bytes
     pattern, values = ffi.new("lac_pattern **"), ffi.new("lac_array **")
     ctx.check(lib.lac_read_matrix_market(ctx.c, _path(path), options, pattern, values, ffi.NULL))
     return Pattern.wrap(pattern[0]) if pattern[0] else None, _array_out(ctx, values[0])
@@ -87,7 +89,8 @@ def write_matrix_market(path, pattern=None, values=None, symmetry="general", com
     if values is not None:
         c, keep = _array_in(ctx, "write_matrix_market", values)
     note = ffi.new("char[]", comment.encode())
-    options = ffi.new("lac_mm_write_options *", (word("symmetry", symmetry, _SYMMETRIES), note))
+    options = sized("lac_mm_write_options")
+    options.symmetry, options.comment = word("symmetry", symmetry, _SYMMETRIES), note
     ctx.check(lib.lac_write_matrix_market(ctx.c, _path(path), pattern.c if pattern else ffi.NULL, c, options))
     del keep
 

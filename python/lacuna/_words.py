@@ -2,7 +2,7 @@
 """Sentences in the words of Python: C names its own functions, options and operators, which users do not meet here.
 
     lac_solver_factor, lac_lstsq       Solver.factor, lstsq
-    LAC_METHOD_LU, LAC_ORDER_AMD       method="lu", ordering="amd"
+    method = "lu", LAC_ORDER_AMD       method="lu", ordering="amd"
     solve_with: input 0 has ...        solve: input 0 (values) has ...
 """
 
@@ -10,7 +10,6 @@ import re
 
 SIGNATURES = {}  # operator -> signature, of those in the table of C
 _SAID = {"solve_with": "solve", "lstsq_with": "lstsq"}  # operators that users call by another name
-_OPTIONS = {"METHOD": "method", "ORDER": "ordering"}
 _VALUES = "z"  # the letter of values in signatures
 
 
@@ -46,5 +45,6 @@ def spoken(sentence):
     sentence = sentence.replace(", of 1, at the end", ", of 1, at the end: b[..., None]")
     sentence = re.sub(r"\blac_solver_options\.(\w+)", r"\1=", sentence)
     sentence = re.sub(r"\blac_(solver|factor|pattern|map|format)_(\w+)", _method, sentence)
-    sentence = re.sub(r"\bLAC_(METHOD|ORDER)_(\w+)", lambda m: f'{_OPTIONS[m[1]]}="{m[2].lower()}"', sentence)
+    sentence = re.sub(r"\b(?:(preconditioner)\.)?method = ", lambda m: f"{m[1] or 'method'}=", sentence)
+    sentence = re.sub(r"\bLAC_ORDER_(\w+)", lambda m: f'ordering="{m[1].lower()}"', sentence)
     return re.sub(r"\blac_(\w+)", r"\1", sentence)

@@ -7,7 +7,7 @@ from ._core import ffi, lib
 from ._handle import Handle
 from .pattern import Map, Pattern, _data
 
-_KINDS = {lib.LAC_ELL: "ell", lib.LAC_SELL: "sell", lib.LAC_HYB: "hyb", lib.LAC_DIA: "dia"}
+_KINDS = {lib.LAC_FORMAT_ELL: "ell", lib.LAC_FORMAT_SELL: "sell", lib.LAC_FORMAT_HYB: "hyb", lib.LAC_FORMAT_DIA: "dia"}
 
 
 class Format(Handle):

@@ -5,7 +5,7 @@ import operator
 
 import numpy as np
 
-from ._core import check, context, ffi, lib
+from ._core import check, context, ffi, fields, lib, sized
 from ._derived import derived
 from ._handle import Handle, expect, word
 from .errors import ArgumentError, IndexOverflowError
@@ -527,10 +527,9 @@ class Pattern(Handle):
         """What can be read off a square pattern, as a dict: is_diagonal, is_triangular (by some permutation of rows and
         of columns), is_symmetric, lower and upper bandwidth, diagonals, structural_rank, blocks, components. Found
         once."""
-        ctx, out = context(), ffi.new("lac_nature *")
+        ctx, out = context(), sized("lac_nature")
         ctx.check(lib.lac_pattern_nature(ctx.c, self.c, out))
-        names = [name for name, _ in ffi.typeof("lac_nature").fields]
-        return {name: bool(getattr(out, name)) if name.startswith("is_") else getattr(out, name) for name in names}
+        return {name: getattr(out, name) for name in fields(out)}
 
     def damped(self):
         """This pattern over the identity, made once: least squares with damp are those of [A; damp]."""

@@ -7,7 +7,7 @@ import operator
 import numpy as np
 
 from ._callbacks import APPLY, PROGRESS, Callback
-from ._core import context, ffi, lib, text
+from ._core import check, context, ffi, fields, lib, sized, text
 from ._handle import Handle, expect, word
 from ._numpy import BY_CODE, DTYPES, contiguous
 from .errors import ArgumentError, DtypeError, IndexOverflowError, ShapeError
@@ -16,18 +16,17 @@ from .pattern import Pattern
 
 
 def _words(enum, prefix):
-    """The words of a C enumeration: {"cholesky": LAC_METHOD_CHOLESKY, ...}."""
+    """The words of a C enumeration: {"amd": LAC_ORDER_AMD, ...}."""
     return {name[len(prefix) :].lower(): code for code, name in ffi.typeof(enum).elements.items()}
 
 
-_METHODS = _words("lac_method", "LAC_METHOD_")
 _DIRECT = frozenset(
-    "direct diagonal triangular banded cholesky ldlt lu pivoting_lu cholmod umfpack klu mumps".split()
+    "direct diagonal triangular banded cholesky ldlt lu block_lu column_lu pivoting_lu cholmod umfpack klu mumps".split()
 )
 ORDERINGS = _words("lac_ordering", "LAC_ORDER_")
 _SIDES = {"N": lib.LAC_N, "T": lib.LAC_T, "C": lib.LAC_C, "H": lib.LAC_H}
 _KINDS = _words("lac_multigrid_kind", "LAC_MULTIGRID_")
-_ENDINGS = {code: name for name, code in _words("lac_ending", "LAC_").items()}
+_ENDINGS = {code: name for name, code in _words("lac_ending", "LAC_ENDING_").items()}
 _ITERATION = ("rtol", "atol", "adjoint_rtol", "max_iterations", "restart", "look_every")
 _NUMBERS = ("omega", "block", "degree", "strength", "coarse_rows", "max_levels")
 _ITERATING = ("preconditioner", "null_space", "left_null_space", "near_null", "coordinates", "progress")
@@ -40,9 +39,11 @@ _TEXTS = ("method", "reason", "warning", "ordering", "preconditioner")
 _LARGEST, _LARGEST_INT = np.iinfo(np.int64).max, np.iinfo(np.intc).max
 
 
-def _report(c):
-    names = [name for name, _ in ffi.typeof("lac_report").fields]
-    return {name: text(getattr(c, name)) if name in _TEXTS else getattr(c, name) for name in names}
+def _report(ask, c):
+    """What `ask` reports of a solver or factor, as a dict."""
+    out = sized("lac_report")
+    check(ask(c, out))
+    return {name: text(getattr(out, name)) if name in _TEXTS else getattr(out, name) for name in fields(out)}
 
 
 def _known(report):
@@ -138,16 +139,26 @@ def _callbacks(options, given):
     return tuple(held)
 
 
+def _named(what, name):
+    """The name of a method as C reads it; C knows which there are. It lives as long as what comes back."""
+    if name is None:
+        return ffi.NULL
+    if not isinstance(name, str):
+        raise ArgumentError(f"Solver: {what} is {name!r}; it must be the name of one")
+    return ffi.new("char[]", name.encode())
+
+
 def _preconditioner(options, given):
-    """A word, a Factor, or nothing."""
-    chosen = given.pop("preconditioner", None)
+    """A name, a Factor, or nothing. What comes back must live while C reads the options."""
+    chosen, name = given.pop("preconditioner", None), None
     if isinstance(chosen, Factor):
         options.preconditioner.factor = chosen.c
-    elif chosen is not None:
-        options.preconditioner.method = word("preconditioner", chosen, _METHODS)
+    else:
+        name = options.preconditioner.method = _named("preconditioner", chosen)
     options.preconditioner.kind = word("multigrid", given.pop("multigrid", None) or "auto", _KINDS)
     options.preconditioner.full_precision = _flag("full_precision", given.pop("full_precision", None))
     options.iteration.accept_unconverged = _flag("accept_unconverged", given.pop("accept_unconverged", None))
+    return name
 
 
 def _columns(name, array):
@@ -173,13 +184,14 @@ class Solver(Handle):
     """The analysis of a pattern. It keeps the factors of values that it has just seen and knows them again.
 
     method: "auto" (the cheapest that fits the pattern and the values), "direct" (the same without iterating), or by
-    name "diagonal", "triangular", "banded", "cholesky", "ldlt", "lu", "pivoting_lu", or an engine where it is
-    installed: "cholmod", "umfpack", "klu", "mumps". ordering: "auto", "amd", "metis" (nested dissection, where METIS is
+    name "diagonal", "triangular", "banded", "cholesky", "ldlt", "lu", "block_lu", "column_lu", "pivoting_lu", or an
+    engine where it is installed: "cholmod", "umfpack", "klu", "mumps". ordering: "auto", "amd", "metis" (nested dissection, where METIS is
     installed), "natural". A system that is singular to working precision is a SingularError: give its null_space, or
     add to its diagonal; accept_singular=True takes what comes, with an AccuracyWarning. Values count as Hermitian where
     a_ij and conj(a_ji) differ by 8 roundings of the larger or of the root of |a_ii a_jj|; assume_hermitian=True says
     that they are. A factorisation that is foreseen to need more than max_bytes (0: what the machine has free) is
-    refused; "auto" iterates instead on what is suited for it.
+    refused; "auto" iterates instead on what is suited for it. Zero is the default of every number, and one below zero
+    says zero: keep_bytes=-1 keeps no factor, pivot_tolerance=-1 takes any diagonal as pivot.
 
     Or one that iterates until |b - A x| <= max(rtol |b|, atol) (neither given: rtol=1e-10, in single precision 1e-5):
     "cg", "flexible_cg", "bicgstab", "gmres", "flexible_gmres", "minres", and for matrices of any shape "lsmr", "lsqr".
@@ -203,8 +215,8 @@ class Solver(Handle):
     def __new__(cls, pattern, method="auto", ordering="auto", **given):
         expect("Solver", pattern, Pattern)
         ctx, out = context(), ffi.new("lac_solver **")
-        options = ffi.new("lac_solver_options *", lib.lac_solver_options_defaults())
-        options.method, options.ordering = word("method", method, _METHODS), word("ordering", ordering, ORDERINGS)
+        options, asked = sized("lac_solver_options"), _named("method", method)
+        options.method, options.ordering = asked, word("ordering", ordering, ORDERINGS)
         _require_iterating(method, given)
         arrays = {
             name: _columns(name, given.pop(name))
@@ -221,7 +233,7 @@ class Solver(Handle):
         _set_given(options.iteration, given, _ITERATION)
         _set_given(options.preconditioner, given, _NUMBERS)
         callbacks = _callbacks(options, given)
-        _preconditioner(options, given)
+        beside = _preconditioner(options, given)
         left = [name for name, value in given.items() if value is not None]
         if left:
             raise TypeError(f"Solver: unexpected option {left[0]!r}; there are {', '.join(_ALL)}")
@@ -230,6 +242,7 @@ class Solver(Handle):
                 is_hint = name in ("near_null", "coordinates")
                 setattr(options.preconditioner if is_hint else options.iteration, name, array)
             ctx.check(lib.lac_solver_create(ctx.c, pattern.c, options, out))
+        del asked, beside  # names that C has read
         return cls.wrap(out[0], callbacks)
 
     def _init(self):
@@ -251,7 +264,7 @@ class Solver(Handle):
     def report(self):
         """What is foreseen before there are values, as a dict: the method that they will probably need and why,
         factor_nnz, factor_bytes, flops, warning, ..."""
-        return _report(lib.lac_solver_report(self.c))
+        return _report(lib.lac_solver_report, self.c)
 
     def factor(self, values):
         """The factor of NumPy values [*batch, nnz]."""
@@ -282,7 +295,7 @@ class Factor(Handle):
     @property
     def report(self):
         """What the solver says of its work, as a dict: method, reason, factor_nnz, factorisations, reuses, ..."""
-        return _report(lib.lac_factor_report(self.c))
+        return _report(lib.lac_factor_report, self.c)
 
     def _fill(self, function, *outs):
         ctx = context()
@@ -344,11 +357,11 @@ class Factor(Handle):
         if x0 is not None:
             x0 = self._promoted("Factor.iterate", "x0", x0)
             start = [self._start(x0[:, None] if x0.ndim == 1 else x0, x)]
-        ctx, report = context(), ffi.new("lac_solve_report *")
+        ctx, report = context(), sized("lac_solve_report")
         with _borrowed(ctx, rows, x, *start) as arrays:
             begin = arrays[2] if start else ffi.NULL
             ctx.check(lib.lac_factor_iterate(ctx.c, self.c, code, arrays[0], begin, arrays[1], report))
-        told = {name: getattr(report, name) for name, _ in ffi.typeof("lac_solve_report").fields}
+        told = {name: getattr(report, name) for name in fields(report)}
         told.update(ending=_ENDINGS[report.ending], reason=text(report.reason), warning=text(report.warning))
         lib.lac_context_clear_warning(ctx.c)  # the report has it
         return (x[..., 0] if is_vector else x), told

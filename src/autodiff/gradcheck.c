@@ -17,6 +17,7 @@
 
 #include "autodiff/gradcheck_impl.h"
 #include "core/array_impl.h"
+#include "core/sized.h"
 
 // Relative to the derivative: a deviation that noise may explain, so that an error of 1 % is not among them; and how
 // much noise may explain for that to be no coincidence. Bounds of noise are several times what it does.
@@ -34,7 +35,9 @@ typedef struct comparison {
   double step, rival;        // of the difference
 } comparison;
 
-lac_gradcheck_options lac_gradcheck_options_defaults(void) { return (lac_gradcheck_options){.order = 2, .seed = 1}; }
+lac_gradcheck_options lac_gradcheck_options_defaults(void) {
+  return (lac_gradcheck_options){.size = sizeof(lac_gradcheck_options), .order = 2, .seed = 1};
+}
 
 enum { CHECK_TEXT = 96 };
 
@@ -283,8 +286,10 @@ done:
   return status;
 }
 
-/// Tolerances that the caller left open, by the precision of the leaves.
+/// What the caller left open, tolerances by the precision of the leaves.
 static void check_settle(lac_gradcheck_options *options, double epsilon) {
+  if (options->order == 0) options->order = lac_gradcheck_options_defaults().order;
+  if (options->seed == 0) options->seed = lac_gradcheck_options_defaults().seed;
   if (options->step <= 0) options->step = cbrt(epsilon);
   if (options->tolerance <= 0) options->tolerance = 1e3 * epsilon;
   if (options->fd_tolerance <= 0) options->fd_tolerance = fmin(1e3 * options->step * options->step, CHECK_EXCUSED);
@@ -310,21 +315,25 @@ lac_status lac_gradcheck(lac_context *ctx, lac_gradcheck_function function, void
                          const lac_array *const *leaves, const lac_gradcheck_options *options,
                          lac_gradcheck_report *report) {
   lac_status status = LAC_OK;
+  const lac_sized type = LAC_SIZED(lac_gradcheck_report, second_step);
   lac_gradcheck_report seen = {0};
+  bool has_report = false;
   check c = {.ctx = ctx, .function = function, .user = user, .count = count, .leaves = leaves};
 
   LAC_CHECK_CONTEXT();
+  if (report) LAC_TRY(lac_sized_check(ctx, "lac_gradcheck", type, report));
+  has_report = report != NULL;
   LAC_CHECK(function && leaves && count > 0 && count <= CHECK_MAX_LEAVES, LAC_ERR_ARG,
             "lac_gradcheck: needs a function and 1 to %d leaves, got %d", CHECK_MAX_LEAVES, count);
   for (int i = 0; i < count; i++) {
     LAC_CHECK(leaves[i], LAC_ERR_ARG, "lac_gradcheck: leaf %d of %d is NULL; give an array for each", i, count);
   }
-  c.options = options ? *options : lac_gradcheck_options_defaults();
+  LAC_TRY(lac_sized_take(ctx, "lac_gradcheck", LAC_SIZED(lac_gradcheck_options, seed), options, &c.options));
   check_settle(&c.options, lac_dtype_epsilon(leaves[0]->meta.dtype));
   LAC_TRY(check_subset(&c, (1u << count) - 1, &seen));  // all leaves together, then each alone
   for (int i = 0; count > 1 && i < count; i++) LAC_TRY(check_subset(&c, 1u << i, &seen));
 done:
   lac_array_destroy(&c.y_bar);
-  if (report) *report = seen;
+  if (has_report) lac_sized_give(type, &seen, report);
   return status;
 }

@@ -3,34 +3,49 @@
 /// A Matrix Market file into a pattern and values, or into an array.
 
 #include <inttypes.h>
+#include <string.h>
 
+#include "core/sized.h"
 #include "kernels/kernels.h"
 #include "io/mm.h"
 #include "io/values.h"
 
+#define READ_INFO LAC_SIZED(lac_mm_info, bytes)
+
 static const char FUNCTION[] = "lac_read_matrix_market";
 
 lac_mm_read_options lac_mm_read_options_defaults(void) {
-  return (lac_mm_read_options){LAC_MM_EXPANDED, LAC_MM_DTYPE_OF_FILE, LAC_WIDTH_AUTO, 0};
+  return (lac_mm_read_options){.size = sizeof(lac_mm_read_options)};
 }
 
 static lac_status read_check_options(lac_context *ctx, const lac_mm_read_options *o) {
   lac_status status = LAC_OK;
   LAC_CHECK(o->storage == LAC_MM_EXPANDED || o->storage == LAC_MM_AS_STORED, LAC_ERR_ARG,
             "%s: storage %d is neither LAC_MM_EXPANDED nor LAC_MM_AS_STORED", FUNCTION, (int)o->storage);
-  LAC_CHECK(o->dtype >= LAC_MM_DTYPE_OF_FILE && o->dtype <= LAC_C128, LAC_ERR_ARG,
-            "%s: dtype %d is none of lac_dtype, nor LAC_MM_DTYPE_OF_FILE", FUNCTION, o->dtype);
   LAC_CHECK(o->most_bytes >= 0, LAC_ERR_ARG, "%s: most_bytes = %" PRId64 " is negative", FUNCTION, o->most_bytes);
 done:
   return status;
 }
 
-static lac_status read_choose_dtype(lac_context *ctx, io_source from, const lac_mm_info *info, int asked,
+/// The dtype of a name, or `otherwise` for NULL.
+static lac_status read_named_dtype(lac_context *ctx, const char *name, lac_dtype otherwise, lac_dtype *out) {
+  lac_status status = LAC_OK;
+  int dtype = LAC_F32;
+
+  while (name && dtype <= LAC_C128 && strcmp(name, lac_dtype_name((lac_dtype)dtype)) != 0) dtype++;
+  LAC_CHECK(dtype <= LAC_C128, LAC_ERR_ARG,
+            "%s: there is no dtype \"%s\"; there are \"f32\", \"f64\", \"c64\" and \"c128\"", FUNCTION, name);
+  *out = name ? (lac_dtype)dtype : otherwise;
+done:
+  return status;
+}
+
+static lac_status read_choose_dtype(lac_context *ctx, io_source from, const lac_mm_info *info, const char *asked,
                                     lac_dtype *out) {
   lac_status status = LAC_OK;
   bool is_complex = info->field == LAC_MM_COMPLEX;
 
-  *out = asked == LAC_MM_DTYPE_OF_FILE ? is_complex ? LAC_C128 : LAC_F64 : (lac_dtype)asked;
+  LAC_TRY(read_named_dtype(ctx, asked, is_complex ? LAC_C128 : LAC_F64, out));
   LAC_CHECK(!is_complex || lac_dtype_is_complex(*out), LAC_ERR_DTYPE,
             "%s: '%s' holds complex numbers, and %s was asked for; ask for c64 or c128", from.function, from.path,
             lac_dtype_name(*out));
@@ -113,7 +128,7 @@ static lac_status read_text(lac_context *ctx, io_source from, const io_bytes *te
           lac_array_from(ctx, dtype, 2, (int64_t[]){head.info.rows, head.info.cols}, entries.values, LAC_COPY, values));
     if (pattern) *pattern = NULL;
   }
-  if (info) *info = head.info;
+  if (info) lac_sized_give(READ_INFO, &head.info, info);
 done:
   mm_entries_free(&entries);
   return status;
@@ -122,12 +137,15 @@ done:
 lac_status lac_read_matrix_market(lac_context *ctx, const char *path, const lac_mm_read_options *options,
                                   lac_pattern **pattern, lac_array **values, lac_mm_info *info) {
   lac_status status = LAC_OK;
-  lac_mm_read_options o = options ? *options : lac_mm_read_options_defaults();
-  io_source from = {FUNCTION, path, o.most_bytes};
+  lac_mm_read_options o;
+  io_source from = {FUNCTION, path, 0};
   io_bytes text = {0};
 
   LAC_CHECK_CONTEXT();
+  LAC_TRY(lac_sized_take(ctx, FUNCTION, LAC_SIZED(lac_mm_read_options, most_bytes), options, &o));
   LAC_TRY(read_check_options(ctx, &o));
+  if (info) LAC_TRY(lac_sized_check(ctx, FUNCTION, READ_INFO, info));
+  from.most_bytes = o.most_bytes;
   LAC_TRY(io_bytes_open(ctx, from, &text));
   LAC_TRY(io_bytes_unpack(ctx, from, &text));
   LAC_TRY(read_text(ctx, from, &text, &o, pattern, values, info));

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/sized.h"
 #include "core/search.h"
 #include "io/mm.h"
 #include "io/number.h"
@@ -24,7 +25,9 @@ typedef struct mm_text {
   int64_t walked;  // slots or numbers that are looked at: a triangle is picked out of all slots
 } mm_text;
 
-lac_mm_write_options lac_mm_write_options_defaults(void) { return (lac_mm_write_options){LAC_MM_GENERAL, NULL}; }
+lac_mm_write_options lac_mm_write_options_defaults(void) {
+  return (lac_mm_write_options){.size = sizeof(lac_mm_write_options)};
+}
 
 // -- checks ----------------------------------------------------------------------------------------------------------
 
@@ -246,13 +249,14 @@ static mm_text text_of(const lac_pattern *pattern, const lac_array *values, cons
 lac_status lac_write_matrix_market(lac_context *ctx, const char *path, const lac_pattern *pattern,
                                    const lac_array *values, const lac_mm_write_options *options) {
   lac_status status = LAC_OK;
-  lac_mm_write_options o = options ? *options : lac_mm_write_options_defaults();
+  lac_mm_write_options o;
   io_writer *file = NULL;
   const void *host = NULL;
   void *copy = NULL;
   mm_text t = {0};
 
   LAC_CHECK_CONTEXT();
+  LAC_TRY(lac_sized_take(ctx, FUNCTION, LAC_SIZED(lac_mm_write_options, comment), options, &o));
   LAC_TRY(write_check(ctx, pattern, values, &o));
   if (values) LAC_TRY(io_values_on_host(ctx, FUNCTION, values, &host, &copy));
   t = text_of(pattern, values, host, o.symmetry);

@@ -151,7 +151,7 @@ lac_status lac_search_lbfgs(lac_search *s) {
     before = now.value;
     LAC_TRY(lbfgs_step(&l, &now, &next, &is_stuck));
     if (is_stuck) {
-      lac_search_end(s, LAC_NO_DECREASE,
+      lac_search_end(s, LAC_OUTCOME_NO_DECREASE,
                      "not converged: no lower point along the line; the gradient is %.3e of the first",
                      now.norm / s->report->first_gradient_norm);
       break;

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "core/sized.h"
 #include "kernels/kernels.h"
 #include "optimise/optimise_impl.h"
 
@@ -68,21 +69,22 @@ bool lac_search_ends(lac_search *s, double value, double before, double norm) {
 
   r->value = value, r->gradient_norm = norm;
   if (!isfinite(value) || !isfinite(norm)) {
-    lac_search_end(s, LAC_NOT_FINITE, "the %s is not finite after %d steps", isfinite(value) ? "gradient" : "value",
-                   r->iterations);
+    lac_search_end(s, LAC_OUTCOME_NOT_FINITE, "the %s is not finite after %d steps",
+                   isfinite(value) ? "gradient" : "value", r->iterations);
   } else if (norm <= o->gradient_tolerance * r->first_gradient_norm || norm <= o->gradient_absolute) {
-    lac_search_end(s, LAC_SMALL_GRADIENT, "converged: the gradient fell from %.3e to %.3e", r->first_gradient_norm,
-                   norm);
+    lac_search_end(s, LAC_OUTCOME_SMALL_GRADIENT, "converged: the gradient fell from %.3e to %.3e",
+                   r->first_gradient_norm, norm);
   } else if (r->iterations && before - value <= o->value_tolerance * fmax(fabs(before), fabs(value)) &&
              o->value_tolerance > 0) {
-    lac_search_end(s, LAC_SMALL_DECREASE, "converged: the value went from %.15g to %.15g in a step", before, value);
+    lac_search_end(s, LAC_OUTCOME_SMALL_DECREASE, "converged: the value went from %.15g to %.15g in a step", before,
+                   value);
   } else if (r->iterations && o->progress && o->progress(o->progress_data, r)) {
-    lac_search_end(s, LAC_STOPPED, "stopped by the caller after %d steps", r->iterations);
+    lac_search_end(s, LAC_OUTCOME_STOPPED, "stopped by the caller after %d steps", r->iterations);
   } else if (r->iterations >= o->max_iterations) {
-    lac_search_end(s, LAC_MAX_ITERATIONS, "not converged: %d steps, the gradient is %.3e of the first", r->iterations,
-                   norm / r->first_gradient_norm);
+    lac_search_end(s, LAC_OUTCOME_MAX_ITERATIONS, "not converged: %d steps, the gradient is %.3e of the first",
+                   r->iterations, norm / r->first_gradient_norm);
   } else if (o->max_evaluations && r->evaluations >= o->max_evaluations) {
-    lac_search_end(s, LAC_MAX_EVALUATIONS, "not converged: %d evaluations, the gradient is %.3e of the first",
+    lac_search_end(s, LAC_OUTCOME_MAX_EVALUATIONS, "not converged: %d evaluations, the gradient is %.3e of the first",
                    r->evaluations, norm / r->first_gradient_norm);
   } else {
     return false;
@@ -98,7 +100,7 @@ static lac_status search_first_order(lac_search *s) {
   lac_point gradient = NULL;
   double value = NAN, before, norm = NAN;
 
-  LAC_TRY(lac_optimiser_create(ctx, s->options, s->count, s->x, &optimiser));
+  LAC_TRY(lac_optimiser_make(ctx, s->options, s->count, s->x, &optimiser));
   LAC_TRY(lac_point_empty(ctx, s->count, &gradient));
   s->report->step = s->options->rate;
   for (;; s->report->iterations++) {
@@ -122,12 +124,13 @@ static lac_status search_check(const lac_search *s) {
 
   LAC_CHECK(s->x && s->count > 0 && s->objective, LAC_ERR_ARG,
             "lac_minimise: x or the objective is NULL, or there are no arrays");
-  LAC_CHECK(o->method >= LAC_GRADIENT_DESCENT && o->method <= LAC_LBFGS, LAC_ERR_ARG,
-            "lac_minimise: unknown method %d; use one of lac_descent", (int)o->method);
-  LAC_CHECK(o->method != LAC_LBFGS || (o->memory > 0 && 0 < o->armijo && o->armijo < o->curvature && o->curvature < 1),
+  LAC_CHECK(o->method >= LAC_OPTIMISE_LBFGS && o->method <= LAC_OPTIMISE_ADAM, LAC_ERR_ARG,
+            "lac_minimise: unknown method %d; use one of lac_optimise_method", (int)o->method);
+  LAC_CHECK(o->method != LAC_OPTIMISE_LBFGS ||
+                (o->memory > 0 && 0 < o->armijo && o->armijo < o->curvature && o->curvature < 1),
             LAC_ERR_ARG, "lac_minimise: memory %d, armijo %g, curvature %g; memory > 0, 0 < armijo < curvature < 1",
             o->memory, o->armijo, o->curvature);
-  LAC_CHECK(o->method != LAC_LBFGS || o->decay == 0, LAC_ERR_ARG,
+  LAC_CHECK(o->method != LAC_OPTIMISE_LBFGS || o->decay == 0, LAC_ERR_ARG,
             "lac_minimise: L-BFGS has no weight decay; add the penalty to the objective");
   for (int i = 0; i < s->count; i++) {
     LAC_CHECK(s->x[i], LAC_ERR_ARG, "lac_minimise: array %d is NULL", i);
@@ -142,19 +145,26 @@ done:
 lac_status lac_minimise(lac_context *ctx, const lac_optimise_options *options, int count, lac_array *const *x,
                         lac_objective objective, void *data, lac_optimise_report *report) {
   lac_status status = LAC_OK;
-  lac_optimise_options defaults = lac_optimise_options_defaults();
-  lac_search s = {ctx, options ? options : &defaults, count, x, objective, data, report};
+  const lac_sized type = LAC_SIZED(lac_optimise_report, reason);
+  lac_optimise_options settled;
+  lac_optimise_report found = {
+      .size = sizeof found, .outcome = LAC_OUTCOME_OBJECTIVE_FAILED, .value = NAN, .first_value = NAN};
+  lac_search s = {ctx, &settled, count, x, objective, data, &found};
+  bool has_report = false;
 
   LAC_CHECK_CONTEXT();
   LAC_CHECK(report, LAC_ERR_ARG, "lac_minimise: report is NULL; it alone says whether the search converged");
-  *report = (lac_optimise_report){.outcome = LAC_OBJECTIVE_FAILED, .value = NAN, .first_value = NAN};
+  LAC_TRY(lac_sized_check(ctx, "lac_minimise", type, report));
+  has_report = true;
+  LAC_TRY(lac_optimise_take(ctx, "lac_minimise", options, &settled));
   LAC_TRY(search_check(&s));
-  LAC_TRY(s.options->method == LAC_LBFGS ? lac_search_lbfgs(&s) : search_first_order(&s));
-  LAC_CHECK(report->outcome != LAC_NOT_FINITE, LAC_ERR_NONFINITE,
-            "lac_minimise: %s; start elsewhere, or lower the rate", report->reason);
+  LAC_TRY(settled.method == LAC_OPTIMISE_LBFGS ? lac_search_lbfgs(&s) : search_first_order(&s));
+  LAC_CHECK(found.outcome != LAC_OUTCOME_NOT_FINITE, LAC_ERR_NONFINITE,
+            "lac_minimise: %s; start elsewhere, or lower the rate", found.reason);
 done:
-  if (status != LAC_OK && report && report->outcome == LAC_OBJECTIVE_FAILED) {
-    lac_search_end(&s, LAC_OBJECTIVE_FAILED, "failed with %s", lac_status_name(status));
+  if (status != LAC_OK && found.outcome == LAC_OUTCOME_OBJECTIVE_FAILED) {
+    lac_search_end(&s, LAC_OUTCOME_OBJECTIVE_FAILED, "failed with %s", lac_status_name(status));
   }
+  if (has_report) lac_sized_give(type, &found, report);
   return status;
 }

@@ -68,4 +68,12 @@ lac_status lac_line_search(lac_search *s, lac_array *const *x0, lac_array *const
 /// L-BFGS from x on.
 lac_status lac_search_lbfgs(lac_search *s);
 
+/// The options that a caller gave `function` (NULL: the defaults), settled: zero means zero.
+lac_status lac_optimise_take(lac_context *ctx, const char *function, const lac_optimise_options *given,
+                             lac_optimise_options *out);
+
+/// A first-order method by settled options.
+lac_status lac_optimiser_make(lac_context *ctx, const lac_optimise_options *options, int count, lac_array *const *x,
+                              lac_optimiser **out);
+
 #endif

@@ -9,6 +9,7 @@
 
 #include <math.h>
 
+#include "core/sized.h"
 #include "kernels/kernels.h"
 #include "optimise/optimise_impl.h"
 
@@ -19,17 +20,32 @@ struct lac_optimiser {
   lac_point x, mean, square;  // square: Adam alone; mean: NULL for descent without momentum
 };
 
+/// Zero is the default, and below it stands zero.
+static void settle(double *number, double usual) { *number = *number == 0 ? usual : *number < 0 ? 0 : *number; }
+
+static void optimise_settle(lac_optimise_options *o) {
+  if (o->rate == 0) o->rate = 1e-3;
+  settle(&o->beta1, 0.9);
+  settle(&o->beta2, 0.999);
+  settle(&o->epsilon, 1e-8);
+  if (o->memory == 0) o->memory = 20;
+  if (o->armijo == 0) o->armijo = 1e-4;
+  if (o->curvature == 0) o->curvature = 0.9;
+  if (o->max_iterations == 0) o->max_iterations = 1000;
+  settle(&o->gradient_tolerance, 1e-8);
+}
+
 lac_optimise_options lac_optimise_options_defaults(void) {
-  return (lac_optimise_options){.method = LAC_LBFGS,
-                                .rate = 1e-3,
-                                .beta1 = 0.9,
-                                .beta2 = 0.999,
-                                .epsilon = 1e-8,
-                                .memory = 20,
-                                .armijo = 1e-4,
-                                .curvature = 0.9,
-                                .max_iterations = 1000,
-                                .gradient_tolerance = 1e-8};
+  lac_optimise_options options = {.size = sizeof options};
+  optimise_settle(&options);
+  return options;
+}
+
+lac_status lac_optimise_take(lac_context *ctx, const char *function, const lac_optimise_options *given,
+                             lac_optimise_options *out) {
+  lac_status status = lac_sized_take(ctx, function, LAC_SIZED(lac_optimise_options, progress_data), given, out);
+  optimise_settle(out);
+  return status;
 }
 
 /// New arrays of zeros like x.
@@ -46,18 +62,19 @@ done:
 static lac_status optimiser_check(lac_context *ctx, const lac_optimise_options *o, int count, lac_array *const *x) {
   lac_status status = LAC_OK;
 
-  LAC_CHECK(o->method == LAC_GRADIENT_DESCENT || o->method == LAC_ADAM, LAC_ERR_ARG,
+  LAC_CHECK(o->method == LAC_OPTIMISE_GRADIENT_DESCENT || o->method == LAC_OPTIMISE_ADAM, LAC_ERR_ARG,
             "lac_optimiser_create: method %d is not a first-order one; use lac_minimise", (int)o->method);
-  LAC_CHECK(o->decay_kind == LAC_COUPLED || o->decay_kind == LAC_DECOUPLED, LAC_ERR_ARG,
-            "lac_optimiser_create: decay_kind is LAC_COUPLED or LAC_DECOUPLED, not %d", (int)o->decay_kind);
+  LAC_CHECK(o->decay_kind == LAC_DECAY_COUPLED || o->decay_kind == LAC_DECAY_DECOUPLED, LAC_ERR_ARG,
+            "lac_optimiser_create: decay_kind is LAC_DECAY_COUPLED or LAC_DECAY_DECOUPLED, not %d", (int)o->decay_kind);
   LAC_CHECK(isfinite(o->rate) && isfinite(o->decay) && isfinite(o->momentum), LAC_ERR_ARG,
             "lac_optimiser_create: rate %g, decay %g or momentum %g is not finite", o->rate, o->decay, o->momentum);
-  LAC_CHECK(o->method != LAC_ADAM || (o->beta1 >= 0 && o->beta1 < 1 && o->beta2 >= 0 && o->beta2 < 1), LAC_ERR_ARG,
-            "lac_optimiser_create: beta1 %g and beta2 %g lie in [0, 1)", o->beta1, o->beta2);
-  LAC_CHECK(o->method != LAC_ADAM || o->epsilon >= 0, LAC_ERR_ARG,
+  LAC_CHECK(o->method != LAC_OPTIMISE_ADAM || (o->beta1 >= 0 && o->beta1 < 1 && o->beta2 >= 0 && o->beta2 < 1),
+            LAC_ERR_ARG, "lac_optimiser_create: beta1 %g and beta2 %g lie in [0, 1)", o->beta1, o->beta2);
+  LAC_CHECK(o->method != LAC_OPTIMISE_ADAM || o->epsilon >= 0, LAC_ERR_ARG,
             "lac_optimiser_create: epsilon %g is added to a root and must be 0 or more", o->epsilon);
-  LAC_CHECK(o->method != LAC_ADAM || ctx->backend->kernels->adam, LAC_ERR_UNSUPPORTED,
-            "lac_optimiser_create: backend \"%s\" has no kernel for Adam; use LAC_GRADIENT_DESCENT or LAC_LBFGS",
+  LAC_CHECK(o->method != LAC_OPTIMISE_ADAM || ctx->backend->kernels->adam, LAC_ERR_UNSUPPORTED,
+            "lac_optimiser_create: backend \"%s\" has no kernel for Adam; use LAC_OPTIMISE_GRADIENT_DESCENT or "
+            "LAC_OPTIMISE_LBFGS",
             ctx->backend->name);
   for (int i = 0; i < count; i++) {
     LAC_CHECK(x[i], LAC_ERR_ARG, "lac_optimiser_create: array %d is NULL", i);
@@ -69,24 +86,35 @@ done:
   return status;
 }
 
-lac_status lac_optimiser_create(lac_context *ctx, const lac_optimise_options *options, int count, lac_array *const *x,
-                                lac_optimiser **out) {
+lac_status lac_optimiser_make(lac_context *ctx, const lac_optimise_options *options, int count, lac_array *const *x,
+                              lac_optimiser **out) {
   lac_status status = LAC_OK;
   lac_optimiser *o = NULL;
 
-  LAC_CHECK_CONTEXT();
-  LAC_CHECK(options && x && out && count > 0, LAC_ERR_ARG,
-            "lac_optimiser_create: options, x or out is NULL, or there are no arrays");
   LAC_TRY(optimiser_check(ctx, options, count, x));
   LAC_ALLOC(o, 1);
   o->ctx = ctx, o->options = *options, o->count = count;
   LAC_TRY(lac_point_empty(ctx, count, &o->x));
   for (int i = 0; i < count; i++) o->x[i] = lac_array_retain(x[i]);
-  if (options->method == LAC_ADAM || options->momentum != 0) LAC_TRY(optimiser_zeros(o, &o->mean));
-  if (options->method == LAC_ADAM) LAC_TRY(optimiser_zeros(o, &o->square));
+  if (options->method == LAC_OPTIMISE_ADAM || options->momentum != 0) LAC_TRY(optimiser_zeros(o, &o->mean));
+  if (options->method == LAC_OPTIMISE_ADAM) LAC_TRY(optimiser_zeros(o, &o->square));
   *out = o, o = NULL;
 done:
   lac_optimiser_destroy(&o);
+  return status;
+}
+
+lac_status lac_optimiser_create(lac_context *ctx, const lac_optimise_options *options, int count, lac_array *const *x,
+                                lac_optimiser **out) {
+  lac_status status = LAC_OK;
+  lac_optimise_options settled;
+
+  LAC_CHECK_CONTEXT();
+  LAC_CHECK(options && x && out && count > 0, LAC_ERR_ARG,
+            "lac_optimiser_create: options, x or out is NULL, or there are no arrays");
+  LAC_TRY(lac_optimise_take(ctx, "lac_optimiser_create", options, &settled));
+  LAC_TRY(lac_optimiser_make(ctx, &settled, count, x, out));
+done:
   return status;
 }
 
@@ -116,7 +144,7 @@ static lac_status optimiser_adam(lac_optimiser *o, lac_array *const *g) {
   lac_context *ctx = o->ctx;
   lac_status status = LAC_OK;
   const lac_optimise_options *p = &o->options;
-  bool is_coupled = p->decay_kind == LAC_COUPLED;
+  bool is_coupled = p->decay_kind == LAC_DECAY_COUPLED;
   lac_adam a = {.beta1 = p->beta1, .beta2 = p->beta2, .epsilon = p->epsilon};
 
   a.step = p->rate / (1 - pow(p->beta1, o->steps));
@@ -135,7 +163,7 @@ static lac_status optimiser_descend(lac_optimiser *o, lac_array *const *g) {
   lac_context *ctx = o->ctx;
   lac_status status = LAC_OK;
   const lac_optimise_options *p = &o->options;
-  bool is_coupled = p->decay_kind == LAC_COUPLED;
+  bool is_coupled = p->decay_kind == LAC_DECAY_COUPLED;
 
   if (o->mean) {
     LAC_TRY(lac_point_scale(ctx, o->count, p->momentum, o->mean, o->mean));
@@ -178,7 +206,7 @@ lac_status lac_optimiser_step(lac_optimiser *optimiser, const lac_array *const *
   LAC_CHECK(optimiser && gradient, LAC_ERR_ARG, "lac_optimiser_step: optimiser or gradient is NULL");
   LAC_TRY(optimiser_check_gradient(optimiser, gradient));
   optimiser->steps++;
-  if (optimiser->options.method == LAC_ADAM) {
+  if (optimiser->options.method == LAC_OPTIMISE_ADAM) {
     LAC_TRY(optimiser_adam(optimiser, g));
   } else {
     LAC_TRY(optimiser_descend(optimiser, g));

@@ -37,7 +37,7 @@ static lac_status core_begin(lac_context *ctx, const lac_solver_table *table, co
   core->table = table;
   core->counts = &core->own_counts;
   core->options = *options;
-  core->options.name = table->name;
+  core->options.method = table->name;
   lac_options_hold(&core->options);
   snprintf(core->why, sizeof core->why, "%s", why);
   *out = core;

@@ -80,7 +80,7 @@ static lac_extension *extension_keep(lac_solver_core *core, lac_extension *made)
 static lac_solver_options extension_options(const lac_solver_core *core, const char *otherwise) {
   extern const lac_solver_table lac_kind_lu, lac_kind_pivoting_lu;
   lac_solver_options options = core->options;
-  if (core->table != &lac_kind_lu && core->table != &lac_kind_pivoting_lu) options.name = otherwise;
+  if (core->table != &lac_kind_lu && core->table != &lac_kind_pivoting_lu) options.method = otherwise;
   return options;
 }
 
@@ -127,7 +127,7 @@ static lac_status extension_double(lac_context *ctx, lac_solver_core *core, lac_
   LAC_TRY(lac_pattern_banded(ctx, 2, 2, 1, 1, LAC_WIDTH_AUTO, &two, NULL));
   LAC_TRY(lac_pattern_kron(ctx, core->pattern, two, &doubled, &spread));
   LAC_TRY(extension_make_maps(ctx, core->pattern->nnz, spread, e));
-  LAC_TRY(lac_solver_create(ctx, doubled, &options, &e->solver));
+  LAC_TRY(lac_solver_make(ctx, doubled, &options, &e->solver));
 done:
   lac_map_destroy(&spread);
   lac_pattern_destroy(&doubled);
@@ -167,7 +167,7 @@ static lac_status extension_cover(lac_context *ctx, lac_solver_core *core, lac_e
     LAC_TRY(lac_pattern_transpose(ctx, wide, &turned, NULL));
     LAC_TRY(lac_pattern_union(ctx, wide, turned, &whole, NULL, NULL));
   }
-  LAC_TRY(lac_solver_create(ctx, whole ? whole : wide, &options, &e->solver));
+  LAC_TRY(lac_solver_make(ctx, whole ? whole : wide, &options, &e->solver));
 done:
   lac_object_release(structure);
   lac_pattern_destroy(&wide);

@@ -130,9 +130,10 @@ lac_status lac_factor_of_products(lac_context *ctx, const char *function, const 
   lac_solver_core *core = NULL;
   lac_factor *f = NULL;
 
-  LAC_TRY(lac_kind_asked(ctx, function, options, &kind));
+  LAC_TRY(lac_kind_find(ctx, function, options->method, &kind));
   LAC_CHECK(kind->flags & LAC_TAKES_PRODUCTS, LAC_ERR_ARG,
-            "%s: %s needs a matrix; use a Krylov method, LAC_METHOD_CG or LAC_METHOD_GMRES say", function, kind->name);
+            "%s: %s needs a matrix; use a Krylov method, method = \"cg\" or method = \"gmres\" say", function,
+            kind->name);
   LAC_TRY(lac_core_of_products(ctx, kind, a, options, &core));
   LAC_TRY(factor_begin(ctx, function, core, kind, &f));
   f->meta = (lac_meta){.dtype = dtype, .ndim = 1};
@@ -368,12 +369,24 @@ static lac_report factor_report(const lac_factor *f) {
 
 int64_t lac_factor_bytes(const lac_factor *factor) { return factor_report(factor).factor_bytes; }
 
-lac_report lac_factor_report(const lac_factor *factor) {
+lac_report lac_factor_reported(const lac_factor *factor) {
   lac_report report;
   if (!factor) return lac_report_empty();
   report = factor_report(factor);
   report.factor_bytes += lac_factor_partner_bytes(factor);
   return report;
+}
+
+lac_status lac_factor_report(const lac_factor *factor, lac_report *out) {
+  lac_context *ctx = NULL;
+  lac_status status = LAC_OK;
+  lac_report report;
+
+  LAC_CHECK(factor, LAC_ERR_ARG, "lac_factor_report: the factor is NULL");
+  report = lac_factor_reported(factor);
+  LAC_TRY(lac_report_give(ctx, "lac_factor_report", &report, out));
+done:
+  return status;
 }
 
 lac_status lac_factor_describe(lac_context *ctx, const lac_factor *factor, const char **text) {

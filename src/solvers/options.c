@@ -8,18 +8,53 @@
 #include <string.h>
 
 #include "core/number_at.h"
+#include "core/sized.h"
 
 // The triangle of GMRES is counted in 32-bit numbers, and is 50 million of them then.
 enum { OPTIONS_RESTART_MOST = 10000 };
 
 lac_iteration lac_iteration_defaults(void) { return (lac_iteration){0}; }
 
+/// Zero is the default, and below it stands zero.
+static void options_settle(lac_solver_options *o) {
+  if (o->keep_bytes == 0) o->keep_bytes = INT64_C(512) << 20;
+  if (o->keep_bytes < 0) o->keep_bytes = 0;
+  if (o->pivot_tolerance == 0) o->pivot_tolerance = 0.1;
+  if (o->pivot_tolerance < 0) o->pivot_tolerance = 0;
+}
+
 lac_solver_options lac_solver_options_defaults(void) {
-  return (lac_solver_options){.method = LAC_METHOD_AUTO,
-                              .ordering = LAC_ORDER_AUTO,
-                              .pivot_tolerance = 0.1,
-                              .keep_bytes = INT64_C(512) << 20,
-                              .iteration = lac_iteration_defaults()};
+  lac_solver_options options = {.size = sizeof options};
+  options_settle(&options);
+  return options;
+}
+
+static lac_status options_check_reserved(lac_context *ctx, const char *function, const char *part, int count,
+                                         const int64_t *reserved) {
+  lac_status status = LAC_OK;
+
+  for (int i = 0; i < count; i++) {
+    LAC_CHECK(
+        reserved[i] == 0, LAC_ERR_ARG,
+        "%s: the reserved numbers of %s are not zero: the struct was not initialised, or the program was compiled "
+        "for a later version of the library; begin with {0}",
+        function, part);
+  }
+done:
+  return status;
+}
+
+lac_status lac_options_take(lac_context *ctx, const char *function, const lac_solver_options *given,
+                            lac_solver_options *out) {
+  lac_status status = LAC_OK;
+  enum { RESERVED = sizeof out->iteration.reserved / sizeof *out->iteration.reserved };
+
+  LAC_TRY(lac_sized_take(ctx, function, LAC_SIZED(lac_solver_options, preconditioner), given, out));
+  LAC_TRY(options_check_reserved(ctx, function, "iteration", RESERVED, out->iteration.reserved));
+  LAC_TRY(options_check_reserved(ctx, function, "preconditioner", RESERVED, out->preconditioner.reserved));
+  options_settle(out);
+done:
+  return status;
 }
 
 // -- what they hold --------------------------------------------------------------------------------------------------
@@ -91,10 +126,11 @@ lac_status lac_options_check(lac_context *ctx, const lac_solver_options *o) {
   LAC_CHECK(o->ordering >= LAC_ORDER_AUTO && o->ordering <= LAC_ORDER_NATURAL, LAC_ERR_ARG,
             "lac_solver_create: unknown ordering %d; use one of lac_ordering", (int)o->ordering);
   LAC_TRY(lac_ordering_find(ctx, o->ordering));
-  LAC_CHECK(o->pivot_tolerance >= 0 && o->pivot_tolerance <= 1, LAC_ERR_ARG,
-            "lac_solver_create: pivot_tolerance must lie between 0 and 1, it is %g", o->pivot_tolerance);
-  LAC_CHECK(o->keep_bytes >= 0, LAC_ERR_ARG, "lac_solver_create: keep_bytes must not be negative, it is %lld",
-            (long long)o->keep_bytes);
+  LAC_CHECK(
+      o->pivot_tolerance >= 0 && o->pivot_tolerance <= 1, LAC_ERR_ARG,
+      "lac_solver_create: pivot_tolerance must be at most 1, it is %g; 0 is the default, and below 0 any diagonal is "
+      "a pivot",
+      o->pivot_tolerance);
   LAC_CHECK(o->max_bytes >= 0, LAC_ERR_ARG, "lac_solver_create: max_bytes must not be negative, it is %lld",
             (long long)o->max_bytes);
   LAC_TRY(lac_options_check_iteration(ctx, &o->iteration));
@@ -106,8 +142,7 @@ done:
 // -- what iterations are given ---------------------------------------------------------------------------------------
 
 const char *lac_options_preconditioner(const lac_precondition *p) {
-  const char *name = p->name ? p->name : lac_method_name((lac_method)p->method);
-  return name && strcmp(name, "auto") == 0 ? NULL : name;
+  return p->method && strcmp(p->method, "auto") == 0 ? NULL : p->method;
 }
 
 static lac_status options_check_preconditioner(lac_context *ctx, const lac_pattern *pattern,
@@ -115,13 +150,10 @@ static lac_status options_check_preconditioner(lac_context *ctx, const lac_patte
   lac_status status = LAC_OK;
   const lac_solver_core *other = p->factor ? p->factor->core : NULL;
   const lac_solver_table *kind = NULL;
-  const char *name;
+  const char *name = p->method;
   bool is_square = pattern->rows == pattern->cols;
 
-  LAC_CHECK(p->name || lac_method_name((lac_method)p->method), LAC_ERR_ARG,
-            "lac_solver_create: unknown preconditioner %d; use one of lac_method", p->method);
-  name = lac_options_preconditioner(p);
-  if (name) LAC_TRY(lac_kind_find(ctx, "lac_solver_create", name, &kind));
+  LAC_TRY(lac_kind_of_preconditioner(ctx, "lac_solver_create", name, &kind));
   LAC_CHECK(!kind || !(kind->flags & LAC_ITERATES), LAC_ERR_ARG,
             "lac_solver_create: %s as a preconditioner is an iteration inside one; make a factor of it, hand that over "
             "as preconditioner.factor, and use a flexible method",

@@ -7,6 +7,11 @@
 
 #include "solvers/solver_impl.h"
 
+/// The options that a caller gave `function` (NULL: the defaults), of whatever version, with the default in place of
+/// every zero that stands for another number. They are settled then: zero means zero.
+lac_status lac_options_take(lac_context *ctx, const char *function, const lac_solver_options *given,
+                            lac_solver_options *out);
+
 /// Refuse numbers that no kind can mean; and those of an iteration alone.
 lac_status lac_options_check(lac_context *ctx, const lac_solver_options *options);
 lac_status lac_options_check_iteration(lac_context *ctx, const lac_iteration *iteration);
@@ -23,7 +28,7 @@ lac_iteration lac_options_iteration(const lac_iteration *asked, lac_dtype dtype,
 
 /// The error that an iteration which did not converge is.
 static inline lac_status lac_ending_status(lac_ending ending) {
-  return ending == LAC_INTERRUPTED ? LAC_ERR_INTERRUPTED : LAC_ERR_CONVERGENCE;
+  return ending == LAC_ENDING_INTERRUPTED ? LAC_ERR_INTERRUPTED : LAC_ERR_CONVERGENCE;
 }
 
 #endif

@@ -2,6 +2,7 @@
 /// @file registry.c
 /// Kinds of solvers by name: those that are built in, and those that engines add when they are loaded.
 
+#include <stdio.h>
 #include <string.h>
 
 #include "solvers/solver_impl.h"
@@ -16,14 +17,7 @@ static const lac_solver_table *const registry_kinds[] = {
 #undef LAC_KIND
 };
 
-const char *lac_method_name(lac_method method) {
-  static const char *const names[] = {
-#define LAC_METHOD(word, name) [LAC_METHOD_##word] = name,
-#include "solvers/methods.def"
-#undef LAC_METHOD
-  };
-  return (unsigned)method < sizeof names / sizeof *names ? names[method] : NULL;
-}
+enum { REGISTRY_TEXT = 640 };
 
 const lac_solver_table *lac_kind_built_in(const char *name) {
   for (size_t i = 0; i < sizeof registry_kinds / sizeof *registry_kinds; i++) {
@@ -32,34 +26,51 @@ const lac_solver_table *lac_kind_built_in(const char *name) {
   return NULL;
 }
 
-lac_status lac_kind_find(lac_context *ctx, const char *function, const char *name, const lac_solver_table **out) {
+/// Add a name to a list of names: "lu", "qr".
+static void registry_add(char text[REGISTRY_TEXT], const char *name) {
+  size_t length = strlen(text);
+  (void)snprintf(text + length, REGISTRY_TEXT - length, "%s\"%s\"", length ? ", " : "", name);
+}
+
+/// The names of all kinds that have none of these flags, those of engines too.
+static void registry_list(unsigned without, char text[REGISTRY_TEXT]) {
+  text[0] = 0;
+  for (size_t i = 0; i < sizeof registry_kinds / sizeof *registry_kinds; i++) {
+    if (!(registry_kinds[i]->flags & without)) registry_add(text, registry_kinds[i]->name);
+  }
+  for (int i = 0; lac_engine_name(i); i++) registry_add(text, lac_engine_name(i));
+}
+
+static lac_status registry_find(lac_context *ctx, const char *function, const char *what, unsigned without,
+                                const char *name, const lac_solver_table **out) {
   lac_status status = LAC_OK;
+  char names[REGISTRY_TEXT];
 
   *out = lac_kind_built_in(name);
   if (!*out) LAC_TRY(lac_engine_kind(ctx, function, name, out));
-  LAC_CHECK(*out, LAC_ERR_ARG, "%s: there is no method '%s'; see lac_method", function, name);
+  if (!*out) registry_list(without, names);
+  LAC_CHECK(*out, LAC_ERR_ARG, "%s: there is no %s \"%s\"; there are %s", function, what, name, names);
 done:
   return status;
 }
 
-lac_status lac_kind_asked(lac_context *ctx, const char *function, const lac_solver_options *options,
-                          const lac_solver_table **out) {
-  lac_status status = LAC_OK;
-  const char *name = options->name ? options->name : lac_method_name(options->method);
-
-  LAC_CHECK(name, LAC_ERR_ARG, "%s: unknown method %d; use one of lac_method", function, (int)options->method);
-  LAC_TRY(lac_kind_find(ctx, function, name, out));
-done:
-  return status;
+lac_status lac_kind_find(lac_context *ctx, const char *function, const char *name, const lac_solver_table **out) {
+  return registry_find(ctx, function, "method", 0, name ? name : "auto", out);
 }
 
-lac_status lac_engine_find(lac_context *ctx, lac_method method) {
+lac_status lac_kind_of_preconditioner(lac_context *ctx, const char *function, const char *name,
+                                      const lac_solver_table **out) {
+  *out = NULL;
+  if (!name || strcmp(name, "auto") == 0) return LAC_OK;
+  return registry_find(ctx, function, "preconditioner", LAC_ITERATES | LAC_DELEGATES, name, out);
+}
+
+lac_status lac_engine_find(lac_context *ctx, const char *name) {
   lac_status status = LAC_OK;
   const lac_solver_table *kind = NULL;
-  const char *name = lac_method_name(method);
 
   LAC_CHECK_CONTEXT();
-  LAC_CHECK(name, LAC_ERR_ARG, "lac_engine_find: unknown method %d; use one of lac_method", (int)method);
+  LAC_CHECK(name, LAC_ERR_ARG, "lac_engine_find: the name is NULL; give that of an engine, \"umfpack\" say");
   LAC_TRY(lac_kind_find(ctx, "lac_engine_find", name, &kind));
 done:
   return status;

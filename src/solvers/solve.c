@@ -3,6 +3,7 @@
 /// What factors are asked: solves, reports of solves, determinants, inverses, condition numbers. Arrays are checked
 /// here; the kind of the factor does the work, or its partner where the kind cannot.
 
+#include "core/sized.h"
 #include <math.h>
 #include <stdio.h>
 
@@ -88,14 +89,25 @@ static void solve_remember(lac_context *ctx, const lac_factor *factor, const lac
   pthread_mutex_unlock(&core->lock);
 }
 
+#define SOLVE_REPORT LAC_SIZED(lac_solve_report, warning)
+
+lac_status lac_solve_report_give(lac_context *ctx, const char *function, const lac_solve_report *report,
+                                 lac_solve_report *out) {
+  lac_status status = lac_sized_check(ctx, function, SOLVE_REPORT, out);
+  if (status == LAC_OK) lac_sized_give(SOLVE_REPORT, report, out);
+  return status;
+}
+
 lac_status lac_solver_last_solve(const lac_solver *solver, lac_solve_report *out) {
   lac_context *ctx = NULL;
   lac_status status = LAC_OK;
+  lac_solve_report last;
 
-  LAC_CHECK(solver && out, LAC_ERR_ARG, "lac_solver_last_solve: the solver or out is NULL");
+  LAC_CHECK(solver, LAC_ERR_ARG, "lac_solver_last_solve: the solver is NULL");
   pthread_mutex_lock(&solver->core->lock);
-  *out = solver->core->last;
+  last = solver->core->last;
   pthread_mutex_unlock(&solver->core->lock);
+  LAC_TRY(lac_solve_report_give(ctx, "lac_solver_last_solve", &last, out));
 done:
   return status;
 }
@@ -170,7 +182,7 @@ lac_status lac_factor_measure(lac_context *ctx, const lac_factor *f, const lac_s
 
   report->residual = report->first_residual = 0;
   if (job->x->count > 0 && job->b->count > 0) LAC_TRY(solve_measure(ctx, f, job, report));
-  if (f->table->flags & LAC_APPROXIMATES && !(report->residual <= rtol)) report->ending = LAC_LIMIT;
+  if (f->table->flags & LAC_APPROXIMATES && !(report->residual <= rtol)) report->ending = LAC_ENDING_LIMIT;
 done:
   return status;
 }
@@ -198,6 +210,7 @@ lac_status lac_factor_iterate(lac_context *ctx, const lac_factor *factor, lac_si
   lac_solve_report own;
 
   LAC_CHECK_CONTEXT();
+  if (report) LAC_TRY(lac_sized_check(ctx, "lac_factor_iterate", SOLVE_REPORT, report));
   LAC_TRY(lac_factor_fit(ctx, "lac_factor_iterate", factor, side, b, x, &batch));
   LAC_TRY(iterate_check_start(ctx, x0, x));
   (void)lac_array_edit(x);
@@ -205,7 +218,7 @@ lac_status lac_factor_iterate(lac_context *ctx, const lac_factor *factor, lac_si
   if (own.residual == LAC_UNMEASURED) LAC_TRY(lac_factor_measure(ctx, factor, &job, &own));
   own.seconds = lac_seconds() - begin;
   solve_remember(ctx, factor, &own);
-  if (report) *report = own;
+  if (report) lac_sized_give(SOLVE_REPORT, &own, report);
 done:
   return status;
 }

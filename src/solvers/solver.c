@@ -2,6 +2,7 @@
 /// @file solver.c
 /// Solvers: their life, the factors they make and keep, what they foresee.
 
+#include "core/sized.h"
 #include "solvers/options.h"
 
 // -- life ------------------------------------------------------------------------------------------------------------
@@ -27,7 +28,7 @@ static lac_status solver_check(lac_context *ctx, const lac_solver_table *kind, c
   LAC_CHECK(
       pattern->rows == pattern->cols || kind->flags & LAC_TAKES_RECTANGLES, LAC_ERR_SHAPE,
       "lac_solver_create: this method needs a square matrix, the pattern is %lld x %lld; least squares are solved by "
-      "lac_lstsq, LAC_METHOD_LSMR or LAC_METHOD_LSQR",
+      "lac_lstsq, method = \"lsmr\" or method = \"lsqr\"",
       (long long)pattern->rows, (long long)pattern->cols);
   LAC_TRY(lac_options_check(ctx, options));
 done:
@@ -39,9 +40,8 @@ static lac_status solver_name_preconditioner(lac_context *ctx, lac_precondition 
   lac_status status = LAC_OK;
   const lac_solver_table *kind = NULL;
 
-  if (!p->name) goto done;
-  LAC_TRY(lac_kind_find(ctx, "lac_solver_create", p->name, &kind));
-  p->name = kind->name;
+  LAC_TRY(lac_kind_of_preconditioner(ctx, "lac_solver_create", p->method, &kind));
+  p->method = kind ? kind->name : NULL;
 done:
   return status;
 }
@@ -62,21 +62,19 @@ done:
   return status;
 }
 
-lac_status lac_solver_create(lac_context *ctx, const lac_pattern *pattern, const lac_solver_options *options,
-                             lac_solver **out) {
+lac_status lac_solver_make(lac_context *ctx, const lac_pattern *pattern, const lac_solver_options *options,
+                           lac_solver **out) {
   lac_status status = LAC_OK;
-  lac_solver_options chosen = options ? *options : lac_solver_options_defaults();
+  lac_solver_options chosen = *options;
   const lac_solver_table *kind = NULL;
   lac_pattern *entries = NULL;
   lac_map *map = NULL;
   lac_solver *solver = NULL;
 
-  LAC_CHECK_CONTEXT();
-  LAC_CHECK(out, LAC_ERR_ARG, "lac_solver_create: out is NULL");
   LAC_TRY(solver_take_apart(ctx, pattern, &entries, &map));
-  LAC_TRY(lac_kind_asked(ctx, "lac_solver_create", &chosen, &kind));
+  LAC_TRY(lac_kind_find(ctx, "lac_solver_create", chosen.method, &kind));
   LAC_TRY(solver_check(ctx, kind, entries, &chosen));
-  chosen.name = kind->name;
+  chosen.method = kind->name;
   LAC_TRY(solver_name_preconditioner(ctx, &chosen.preconditioner));
   LAC_ALLOC(solver, 1);
   lac_object_init(&solver->object, &lac_solver_kind);
@@ -88,6 +86,19 @@ done:
   lac_object_release(solver);
   lac_pattern_destroy(&entries);
   lac_map_destroy(&map);
+  return status;
+}
+
+lac_status lac_solver_create(lac_context *ctx, const lac_pattern *pattern, const lac_solver_options *options,
+                             lac_solver **out) {
+  lac_status status = LAC_OK;
+  lac_solver_options settled;
+
+  LAC_CHECK_CONTEXT();
+  LAC_CHECK(out, LAC_ERR_ARG, "lac_solver_create: out is NULL");
+  LAC_TRY(lac_options_take(ctx, "lac_solver_create", options, &settled));
+  LAC_TRY(lac_solver_make(ctx, pattern, &settled, out));
+done:
   return status;
 }
 
@@ -283,9 +294,14 @@ lac_report lac_report_empty(void) {
   return (lac_report){.method = "", .reason = "", .warning = "", .ordering = "", .preconditioner = ""};
 }
 
-lac_report lac_solver_report(const lac_solver *solver) {
-  if (!solver) return lac_report_empty();
-  const lac_solver_core *core = solver->core;
+lac_status lac_report_give(lac_context *ctx, const char *function, const lac_report *report, lac_report *out) {
+  const lac_sized type = LAC_SIZED(lac_report, iterations);
+  lac_status status = lac_sized_check(ctx, function, type, out);
+  if (status == LAC_OK) lac_sized_give(type, report, out);
+  return status;
+}
+
+static lac_report solver_foresee(const lac_solver_core *core) {
   lac_report report = {.method = core->table->name,
                        .reason = core->why,
                        .warning = "",
@@ -302,4 +318,16 @@ lac_report lac_solver_report(const lac_solver *solver) {
                        .refreshes = atomic_load(&core->counts->refreshes)};
   core->table->foresee(core, &report);
   return report;
+}
+
+lac_status lac_solver_report(const lac_solver *solver, lac_report *out) {
+  lac_context *ctx = NULL;
+  lac_status status = LAC_OK;
+  lac_report report;
+
+  LAC_CHECK(solver, LAC_ERR_ARG, "lac_solver_report: the solver is NULL");
+  report = solver_foresee(solver->core);
+  LAC_TRY(lac_report_give(ctx, "lac_solver_report", &report, out));
+done:
+  return status;
 }

@@ -105,9 +105,13 @@ typedef struct lac_solver_table {
   void (*destroy)(lac_factor *f);  // f->part may be NULL
 } lac_solver_table;
 
-/// The kind of a name, built in or an engine's, which is loaded where it is not yet; LAC_ERR_ARG for an unknown name,
-/// LAC_ERR_UNSUPPORTED for an engine that is not here. For `function`.
+/// The kind of a name (NULL: "auto"), built in or an engine's, which is loaded where it is not yet; LAC_ERR_ARG with a
+/// list of names for an unknown one, LAC_ERR_UNSUPPORTED for an engine that is not here. For `function`.
 lac_status lac_kind_find(lac_context *ctx, const char *function, const char *name, const lac_solver_table **out);
+
+/// The same for a preconditioner; NULL where it is left open (NULL or "auto").
+lac_status lac_kind_of_preconditioner(lac_context *ctx, const char *function, const char *name,
+                                      const lac_solver_table **out);
 
 /// The kind of a name that is built in; NULL: none has it.
 const lac_solver_table *lac_kind_built_in(const char *name);
@@ -116,12 +120,8 @@ const lac_solver_table *lac_kind_built_in(const char *name);
 /// LAC_ERR_UNSUPPORTED where the engine cannot be loaded. For `function`.
 lac_status lac_engine_kind(lac_context *ctx, const char *function, const char *name, const lac_solver_table **out);
 
-/// The name of a method; NULL: unknown.
-const char *lac_method_name(lac_method method);
-
-/// The kind that options ask for.
-lac_status lac_kind_asked(lac_context *ctx, const char *function, const lac_solver_options *options,
-                          const lac_solver_table **out);
+/// The names of kinds that engines may bring, i from 0; NULL: there are no more.
+const char *lac_engine_name(int i);
 
 // -- cores -----------------------------------------------------------------------------------------------------------
 
@@ -328,8 +328,18 @@ lac_status lac_factor_fit(lac_context *ctx, const char *function, const lac_fact
 /// Refuse an array that does not lie where the context's arrays lie, or that is spread over ranks.
 lac_status lac_solver_require_here(lac_context *ctx, const char *function, const lac_array *array);
 
-/// The report of nothing, whose texts are "".
+/// A solver by options that lac_options_take has settled (options.h).
+lac_status lac_solver_make(lac_context *ctx, const lac_pattern *pattern, const lac_solver_options *options,
+                           lac_solver **out);
+
+/// The report of a factor; of NULL, one whose texts are "".
+lac_report lac_factor_reported(const lac_factor *factor);
 lac_report lac_report_empty(void);
+
+/// Hand a report to a caller, for `function`.
+lac_status lac_report_give(lac_context *ctx, const char *function, const lac_report *report, lac_report *out);
+lac_status lac_solve_report_give(lac_context *ctx, const char *function, const lac_solve_report *report,
+                                 lac_solve_report *out);
 
 // -- what the values are like (surveyed.c) ---------------------------------------------------------------------------
 

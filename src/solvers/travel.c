@@ -224,7 +224,7 @@ done:
 }
 
 static void travel_report(const lac_factor *f, lac_report *report) {
-  lac_report there = lac_factor_report(travel_inner(f));
+  lac_report there = lac_factor_reported(travel_inner(f));
 
   there.reason = report->reason;
   there.analyse_seconds += report->analyse_seconds;

@@ -38,7 +38,7 @@ static void right_derivatives_pass_in_every_dtype(lac_context *ctx) {
   CHECK_OK(sketch_pattern(ctx, s, LAC_WIDTH_AUTO, &p));
   for (lac_dtype dtype = LAC_F32; dtype <= LAC_C128; dtype++) {
     lac_array *leaves[2] = {random_array(ctx, dtype, 1, s->nnz, 0, 1), random_array(ctx, dtype, 2, 5, 2, 2)};
-    lac_gradcheck_report report;
+    lac_gradcheck_report report = {0};
     CHECK_OK(
         lac_gradcheck(ctx, chain_function, &(chain){.pattern = p}, 2, (const lac_array *const *)leaves, NULL, &report));
     CHECK(report.tangent > 0);  // it did compare
@@ -177,7 +177,7 @@ static lac_var plus_nan(lac_tape *tape, const lac_var *leaves, void *user) {
 static void nan_fails(lac_context *ctx) {
   lac_array *x = random_array(ctx, LAC_F64, 1, 3, 0, 4), *hole = NULL;
   const lac_array *const *leaves = (const lac_array *const *)&x;
-  lac_gradcheck_report report;
+  lac_gradcheck_report report = {0};
 
   CHECK_FAILS(lac_gradcheck(ctx, sum_of_nan, NULL, 1, leaves, NULL, &report), LAC_ERR_CONVERGENCE, "adjoint identity");
   CHECK(isnan(report.adjoint));
@@ -195,7 +195,7 @@ static lac_var sum_of_squares_of_the_first(lac_tape *tape, const lac_var *leaves
 
 static void a_leaf_that_is_not_used_has_a_zero_gradient(lac_context *ctx) {
   lac_array *leaves[2] = {random_array(ctx, LAC_C128, 1, 4, 0, 1), random_array(ctx, LAC_C128, 2, 3, 2, 2)};
-  lac_gradcheck_report report;
+  lac_gradcheck_report report = {0};
 
   CHECK_OK(lac_gradcheck(ctx, sum_of_squares_of_the_first, NULL, 2, (const lac_array *const *)leaves, NULL, &report));
   CHECK(report.second_tangent > 0);
@@ -229,14 +229,22 @@ static void bad_questions_are_refused(lac_context *ctx) {
 /// An order of 1 from the defaults leaves the second derivatives out, and the defaults are what NULL gives.
 static void options_begin_with_their_defaults(lac_context *ctx) {
   lac_gradcheck_options options = lac_gradcheck_options_defaults();
-  lac_gradcheck_report given, usual;
+  lac_gradcheck_report given = {0}, usual = {0};
   lac_array *x = random_array(ctx, LAC_F64, 1, 4, 0, 1);
   const lac_array *leaves[] = {x};
   CHECK_EQ(options.order, 2);
   CHECK_OK(lac_gradcheck(ctx, sum_of_squares_of_the_first, NULL, 1, leaves, &options, &given));
   CHECK_OK(lac_gradcheck(ctx, sum_of_squares_of_the_first, NULL, 1, leaves, NULL, &usual));
   CHECK(given.tangent == usual.tangent && given.second_tangent == usual.second_tangent && given.second_tangent > 0);
-  options.order = 1;
+  CHECK_OK(lac_gradcheck(ctx, sum_of_squares_of_the_first, NULL, 1, leaves, &(lac_gradcheck_options){0}, &given));
+  CHECK(given.tangent == usual.tangent && given.second_tangent == usual.second_tangent);
+  options.order = 1, options.size = sizeof(size_t);  // the order lies behind the end
+  CHECK_OK(lac_gradcheck(ctx, sum_of_squares_of_the_first, NULL, 1, leaves, &options, &given));
+  CHECK(given.second_tangent == usual.second_tangent);
+  options.size = 1;
+  CHECK_FAILS(lac_gradcheck(ctx, sum_of_squares_of_the_first, NULL, 1, leaves, &options, &given), LAC_ERR_ARG,
+              "sizeof(lac_gradcheck_options)");
+  options.size = sizeof options;
   CHECK_OK(lac_gradcheck(ctx, sum_of_squares_of_the_first, NULL, 1, leaves, &options, &given));
   CHECK(given.second_tangent == 0 && given.second_adjoint == 0);
   lac_array_destroy(&x);

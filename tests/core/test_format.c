@@ -47,7 +47,7 @@ static void check_ell(lac_context *ctx, const lac_pattern *p, const sketch *s) {
   lac_pattern *back = NULL;
   lac_map *entries = NULL;
   CHECK_OK(lac_format_ell(ctx, p, &f));
-  CHECK_EQ(lac_format_kind_of(f), LAC_ELL);
+  CHECK_EQ(lac_format_kind_of(f), LAC_FORMAT_ELL);
   check_columns(f, s);
   int64_t *at = read_map(lac_format_map(f)), width = lac_format_width(f);
   for (int64_t z = 0; z < s->nnz; ++z) CHECK_EQ(at[z] / width, s->row[z]);

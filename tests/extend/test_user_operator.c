@@ -138,7 +138,7 @@ static lac_var blend_of_leaves(lac_tape *tape, const lac_var *leaves, void *user
 }
 
 static void check_blend(lac_context *ctx, const lac_array *x) {
-  lac_gradcheck_report report;
+  lac_gradcheck_report report = {0};
   lac_tape *tape = NULL;
   lac_var in[BLEND_INS], out[BLEND_OUTS], bar[BLEND_INS];
   double at[3], got[3];
@@ -272,7 +272,7 @@ static lac_var cube_of_leaf(lac_tape *tape, const lac_var *leaves, void *user) {
 }
 
 static void check_cube(lac_context *ctx, const lac_array *x) {
-  lac_gradcheck_report report;
+  lac_gradcheck_report report = {0};
   lac_tape *tape = NULL;
   lac_var d;
   double third[3];

@@ -141,21 +141,44 @@ static void options_choose_storage_and_dtype(lac_context *ctx) {
   CHECK_EQ(m.nnz, 2);
   CHECK_EQ(m.info.symmetry, LAC_MM_SYMMETRIC);
   CHECK(m.numbers[1] == 0 && m.numbers[2] == 2);
-  o.dtype = LAC_F32;
+  o.dtype = "f32";
   m = read_path(ctx, path, &o, LAC_F32);
   CHECK(m.numbers[0] == 0.1F);
-  o.dtype = LAC_C64;
+  o.dtype = "c64";
   m = read_path(ctx, z, &o, LAC_C64);
   CHECK(m.numbers[0] == 0.1F + 2 * I);
-  o.dtype = LAC_C128, o.storage = LAC_MM_EXPANDED;
+  o.dtype = "c128", o.storage = LAC_MM_EXPANDED;
   m = read_path(ctx, path, &o, LAC_C128);
   CHECK(m.numbers[1] == 2);
   lac_pattern *p = NULL;
-  o.dtype = LAC_F64;
+  o.dtype = "f64";
   CHECK_FAILS(lac_read_matrix_market(ctx, z, &o, &p, NULL, NULL), LAC_ERR_DTYPE,
               "holds complex numbers, and f64 was asked");
-  o.dtype = 9;
-  CHECK_FAILS(lac_read_matrix_market(ctx, z, &o, &p, NULL, NULL), LAC_ERR_ARG, "dtype 9");
+  o.dtype = "f16";
+  CHECK_FAILS(lac_read_matrix_market(ctx, z, &o, &p, NULL, NULL), LAC_ERR_ARG, "no dtype \"f16\"; there are \"f32\"");
+}
+
+/// {0}, NULL and the defaults give the same; structs of other versions are taken.
+static void zero_is_the_default_of_every_option(lac_context *ctx) {
+  const char *path = temporary_text("a.mtx", BANNER "coordinate real symmetric\n2 2 2\n1 1 0.1\n2 1 2\n");
+  lac_mm_read_options usual = lac_mm_read_options_defaults(), zero = {0},
+                      early = {.size = sizeof(size_t), .dtype = "f16"};
+  const lac_mm_read_options *asked[] = {NULL, &zero, &usual, &early};
+  for (int i = 0; i < 4; i++) {
+    read_matrix m = read_path(ctx, path, asked[i], LAC_F64);
+    CHECK_EQ(m.nnz, 3);
+    CHECK(m.numbers[0] == 0.1 && m.numbers[1] == 2 && m.numbers[2] == 2);
+    CHECK_EQ(m.info.entries, 2);
+  }
+  struct {
+    lac_mm_read_options known;
+    int64_t later;
+  } options = {.known = {.size = sizeof options}, .later = 1};
+  lac_pattern *p = NULL;
+  CHECK_FAILS(lac_read_matrix_market(ctx, path, &options.known, &p, NULL, NULL), LAC_ERR_ARG, "later version");
+  lac_mm_info info = {.size = 5};
+  CHECK_FAILS(lac_read_matrix_market(ctx, path, NULL, &p, NULL, &info), LAC_ERR_ARG, "sizeof(lac_mm_info)");
+  CHECK(!p);
 }
 
 /// A text is refused with these words, and nothing is handed over.
@@ -332,6 +355,7 @@ static void every_allocation_may_fail(lac_context *ctx) {
 
 CHECK_MAIN(coordinates_of_every_field_are_read, triangles_are_expanded, arrays_are_read_column_by_column,
            layout_does_not_matter, duplicates_sum, empty_matrices_are_read, words_for_what_is_not_finite_are_numbers,
-           options_choose_storage_and_dtype, heads_that_say_nothing_are_refused, sizes_that_cannot_be_are_refused,
-           headers_alone_take_no_memory, faulty_lines_are_named, what_is_no_file_is_refused,
-           threads_do_not_change_a_bit, the_first_fault_of_many_is_named, every_allocation_may_fail)
+           options_choose_storage_and_dtype, zero_is_the_default_of_every_option, heads_that_say_nothing_are_refused,
+           sizes_that_cannot_be_are_refused, headers_alone_take_no_memory, faulty_lines_are_named,
+           what_is_no_file_is_refused, threads_do_not_change_a_bit, the_first_fault_of_many_is_named,
+           every_allocation_may_fail)

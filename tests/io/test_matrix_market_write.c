@@ -37,7 +37,7 @@ static void check_back(lac_context *ctx, const char *path, const lac_pattern *p,
   lac_mm_read_options o = lac_mm_read_options_defaults();
   lac_pattern *p_back = NULL;
   lac_array *a_back = NULL;
-  o.dtype = (int)lac_array_meta(a)->dtype;
+  o.dtype = lac_dtype_name(lac_array_meta(a)->dtype);
   CHECK_OK(lac_read_matrix_market(ctx, path, &o, &p_back, &a_back, NULL));
   CHECK(p ? lac_pattern_same(p, p_back) : !p_back);
   CHECK_EQ(lac_array_count(a), lac_array_count(a_back));
@@ -109,7 +109,7 @@ static void one_triangle_is_written_and_comes_back_whole(lac_context *ctx) {
   const sketch *s = sketch_symmetric(12, 0.3, 7);
   const char *path = temporary_path("w.mtx");
   lac_pattern *p = NULL;
-  lac_mm_info info;
+  lac_mm_info info = {0};
   CHECK_OK(sketch_pattern(ctx, s, LAC_WIDTH_AUTO, &p));
   for (lac_mm_symmetry symmetry = LAC_MM_SYMMETRIC; symmetry <= LAC_MM_HERMITIAN; symmetry += 2) {
     lac_array *a = mirrored_values(ctx, s, symmetry);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// What is read off an inverse: lac_inverse_on, lac_inverse_diagonal, lac_trace_solve; and quadratic forms. All against dense matrices.
 
+#include "support/reports.h"
 #include "support/square.h"
 
 static dense inverse_of(const op_case *c, const walk *w, const ref *a) {
@@ -55,7 +56,7 @@ static void inverse_on_keeps_cholesky(lac_context *ctx) {
   CHECK_OK(lac_solver_covering(ctx, solver, q, &wide));
   CHECK_OK(lac_solver_covering(ctx, solver, q, &again));
   CHECK(wide == again);
-  CHECK_TEXT(lac_solver_report(wide).method, "cholesky");
+  CHECK_TEXT(report_of_solver(wide).method, "cholesky");
   lac_solver_destroy(&wide);
   lac_solver_destroy(&again);
   CHECK_OK(lac_solver_covering(ctx, solver, p, &wide));

@@ -8,10 +8,11 @@
 #include "support/matrix_market.h"
 #include "support/op_case.h"
 #include "support/rectangle.h"
+#include "support/reports.h"
 #include "support/scratch.h"
 
 /// The solver of a case's system.
-static lac_status system_of(lac_context *ctx, const lac_pattern *p, lac_method method, lac_solver **out) {
+static lac_status system_of(lac_context *ctx, const lac_pattern *p, const char *method, lac_solver **out) {
   lac_pattern *system = NULL;
   lac_status status = lac_pattern_augmented(ctx, p, &system, NULL);
   lac_solver_options options = lac_solver_options_defaults();
@@ -24,7 +25,7 @@ static lac_status system_of(lac_context *ctx, const lac_pattern *p, lac_method m
 static lac_status lstsq_object(const op_setup *setup, lac_array *const *in, const void **out) {
   lac_solver *solver = NULL;
   (void)in;
-  lac_status status = system_of(setup->ctx, setup->patterns[0], LAC_METHOD_AUTO, &solver);
+  lac_status status = system_of(setup->ctx, setup->patterns[0], "auto", &solver);
   *out = solver;
   return status;
 }
@@ -121,11 +122,11 @@ typedef struct answer {
 } answer;
 
 /// What solves the systems; each test below is run with all of them.
-static const lac_method methods[] = {LAC_METHOD_AUTO, LAC_METHOD_LDLT, LAC_METHOD_LU, LAC_METHOD_PIVOTING_LU};
+static const char *const methods[] = {"auto", "ldlt", "lu", "pivoting_lu"};
 enum { METHODS = sizeof methods / sizeof *methods };
 
 /// x and r of min |A x - b|, k = 1. A negative damp is none. Kept in scratch memory.
-static answer least_squares(lac_context *ctx, lac_method method, const sketch *s, const double *a, const double *b,
+static answer least_squares(lac_context *ctx, const char *method, const sketch *s, const double *a, const double *b,
                             double damp) {
   answer out = {.x = scratch((size_t)(s->cols + 1) * 8), .r = scratch((size_t)(s->rows + 1) * 8)};
   lac_pattern *p = NULL;
@@ -161,7 +162,7 @@ static const sketch *full(int64_t m, int64_t n) {
   return s;
 }
 
-static void check_rank(lac_context *ctx, lac_method method) {
+static void check_rank(lac_context *ctx, const char *method) {
   enum { M = 7, N = 4 };
   double tall[M * N], wide[M * N], b[M];
   random_state random = random_start(4);
@@ -186,7 +187,7 @@ static void lstsq_asks_for_damp_where_the_rank_is_not_full(lac_context *ctx) {
 }
 
 /// Columns of sizes from 1e-100 to 1e100, of a matrix whose solution is known: x_j is 1 over the size.
-static void check_columns(lac_context *ctx, lac_method method) {
+static void check_columns(lac_context *ctx, const char *method) {
   enum { M = 12, N = 5 };
   double a[M * N], wide[M * N], b[M] = {0}, c[N] = {0};
   random_state random = random_start(8);
@@ -216,7 +217,7 @@ static void lstsq_takes_columns_of_any_size(lac_context *ctx) {
 }
 
 /// A condition of 1e7, which its square would drown: polynomials of degree 8 on 20 points, fitted to one of them.
-static void check_accuracy(lac_context *ctx, lac_method method) {
+static void check_accuracy(lac_context *ctx, const char *method) {
   enum { M = 20, N = 9 };
   double a[M * N], b[M] = {0};
   for (int i = 0; i < M; ++i) {
@@ -241,7 +242,7 @@ static double largest(int64_t n, const double *x) {
 }
 
 /// A matrix of a linear program, 223 x 472, on its side and upright.
-static void check_practice(lac_context *ctx, lac_method method) {
+static void check_practice(lac_context *ctx, const char *method) {
   mm_matrix mm;
   mm_read("lp_e226", &mm);
   sketch wide = {mm.rows, mm.cols, mm.count, mm.row, mm.col};
@@ -284,7 +285,7 @@ static void lstsq_refuses_what_does_not_fit(lac_context *ctx) {
     lac_var out[2], damp = {0};
     CHECK_OK(sketch_pattern(ctx, s, LAC_WIDTH_AUTO, &p));
     CHECK_OK(lac_pattern_eye(ctx, 4, 4, 0, LAC_WIDTH_AUTO, &other));
-    CHECK_OK(wrong == 1 ? lac_solver_create(ctx, other, NULL, &solver) : system_of(ctx, p, LAC_METHOD_AUTO, &solver));
+    CHECK_OK(wrong == 1 ? lac_solver_create(ctx, other, NULL, &solver) : system_of(ctx, p, "auto", &solver));
     CHECK_OK(lac_array_create(ctx, LAC_F64, 1, &s->nnz, &a));
     CHECK_OK(lac_array_create(ctx, wrong == 4 ? LAC_F32 : LAC_F64, 2, (int64_t[]){wrong == 2 ? 3 : 4, 1}, &b));
     CHECK_OK(lac_array_fill(ctx, a, 1, 0));
@@ -321,7 +322,7 @@ static problem problem_open(lac_context *ctx, const sketch *s) {
   ref_random(&values, 1, 0);
   rectangle_fill(&c, 0, &values);
   CHECK_OK(sketch_pattern(ctx, s, LAC_WIDTH_AUTO, &p.pattern));
-  CHECK_OK(system_of(ctx, p.pattern, LAC_METHOD_AUTO, &p.solver));
+  CHECK_OK(system_of(ctx, p.pattern, "auto", &p.solver));
   CHECK_OK(ref_upload(ctx, &values, &p.a));
   CHECK_OK(lac_array_create(ctx, LAC_F64, 2, (int64_t[]){s->rows, 1}, &p.b));
   CHECK_OK(lac_array_fill(ctx, p.b, 1, 0));
@@ -357,7 +358,7 @@ static void lstsq_factors_once_for_all_derivatives(lac_context *ctx) {
   if (!check_claimed("lstsq")) return;
   problem p = problem_open(ctx, rectangle(5, 3, 1));
   CHECK_OK(problem_differentiate(ctx, &p, 2));
-  CHECK_EQ(lac_solver_report(p.solver).factorisations, 1);
+  CHECK_EQ(report_of_solver(p.solver).factorisations, 1);
   problem_close(&p);
 }
 

@@ -11,8 +11,8 @@
 
 static double rounding_of(lac_dtype dtype) { return dtype == LAC_F32 || dtype == LAC_C64 ? FLT_EPSILON : DBL_EPSILON; }
 
-/// A solver of the method of i[2], as tight as the dtype allows.
-static lac_status tight_solver(lac_context *ctx, const lac_pattern *pattern, lac_method method, lac_dtype dtype,
+/// A solver of a method, as tight as the dtype allows.
+static lac_status tight_solver(lac_context *ctx, const lac_pattern *pattern, const char *method, lac_dtype dtype,
                                lac_solver **out) {
   lac_solver_options options = lac_solver_options_defaults();
   options.method = method;
@@ -25,7 +25,7 @@ static lac_status fit_object(const op_setup *setup, lac_array *const *in, const 
   lac_context *ctx = setup->ctx;
   lac_solver *solver = NULL;
   lac_factor *factor = NULL;
-  lac_status status = tight_solver(ctx, setup->patterns[0], (lac_method)setup->c->i[2], setup->dtype, &solver);
+  lac_status status = tight_solver(ctx, setup->patterns[0], setup->c->data, setup->dtype, &solver);
   if (status == LAC_OK && setup->c->i[1] == 0) status = lac_solver_factor(ctx, solver, in[0], &factor);
   *out = factor ? (const void *)factor : solver;
   if (factor) lac_solver_destroy(&solver);
@@ -46,15 +46,16 @@ static void fit_dense(const op_case *c, const ref *in, ref *out) {
   }
 }
 
-/// i[1]: 0 a factor, 1 a solver; i[2] the method.
-static op_case fit_case(const sketch *s, lac_side side, lac_method method) {
+/// i[1]: 0 a factor, 1 a solver; data: the name of the method.
+static op_case fit_case(const sketch *s, lac_side side, const char *method) {
   bool is_turned = side == LAC_T || side == LAC_H;
   return (op_case){.op = "lstsq_with",
-                   .needs = op_text("%s identity", method == LAC_METHOD_LSMR ? "lsmr" : "lsqr"),
+                   .needs = op_text("%s identity", method),
                    .patterns = {s},
                    .shapes = {"nnz", op_text("%lld,2", (long long)(is_turned ? s->cols : s->rows))},
                    .result = {op_text("%lld,2", (long long)(is_turned ? s->rows : s->cols))},
-                   .i = {side, 0, method},
+                   .i = {side},
+                   .data = method,
                    .object = fit_object,
                    .apply = fit_apply,
                    .dense = fit_dense,
@@ -72,18 +73,18 @@ static void lstsq_with_differentiates_any_shape_and_side(lac_context *ctx) {
   static const lac_side sides[] = {LAC_N, LAC_T, LAC_C, LAC_H};
   for (int i = 0; i < 12; i++) {
     const sketch *s = rectangle(shapes[i % 3][0], shapes[i % 3][1], (uint64_t)i);
-    check_fit(ctx, fit_case(s, sides[i / 3], i % 2 ? LAC_METHOD_LSMR : LAC_METHOD_LSQR));
+    check_fit(ctx, fit_case(s, sides[i / 3], i % 2 ? "lsmr" : "lsqr"));
   }
 }
 
 static void lstsq_with_takes_solvers_batches_and_what_is_empty(lac_context *ctx) {
-  op_case c = fit_case(rectangle(5, 3, 1), LAC_N, LAC_METHOD_LSMR);
+  op_case c = fit_case(rectangle(5, 3, 1), LAC_N, "lsmr");
   c.i[1] = 1;
   check_op(ctx, &c);
-  c = fit_case(rectangle(4, 2, 1), LAC_N, LAC_METHOD_LSMR);
+  c = fit_case(rectangle(4, 2, 1), LAC_N, "lsmr");
   c.shapes[0] = "2,nnz", c.shapes[1] = "4,1", c.result[0] = "2,2,1";
   check_op(ctx, &c);
-  c = fit_case(rectangle(2, 4, 1), LAC_H, LAC_METHOD_LSMR);
+  c = fit_case(rectangle(2, 4, 1), LAC_H, "lsmr");
   c.shapes[1] = "3,4,1", c.result[0] = "3,2,1";
   check_op(ctx, &c);
   c.shapes[1] = "4,0", c.result[0] = "2,0";
@@ -105,7 +106,7 @@ static lac_status through_object(const op_setup *setup, lac_array *const *in, co
         lac_pattern_eye(ctx, setup->c->patterns[0]->cols, setup->c->patterns[0]->cols, 0, LAC_WIDTH_AUTO, &identity);
     if (status == LAC_OK) status = lac_pattern_vstack(ctx, 2, (const lac_pattern *[]){p, identity}, &stack, NULL);
   }
-  if (status == LAC_OK) status = tight_solver(ctx, stack ? stack : p, LAC_METHOD_LSMR, setup->dtype, &solver);
+  if (status == LAC_OK) status = tight_solver(ctx, stack ? stack : p, "lsmr", setup->dtype, &solver);
   lac_pattern_destroy(&identity);
   lac_pattern_destroy(&stack);
   *out = solver;
@@ -135,7 +136,7 @@ static void lac_lstsq_takes_solvers_of_the_matrix(lac_context *ctx) {
   int cases = check_claimed("lstsq") ? 4 : 2;  // damped ones take more operators
   for (int i = 0; i < cases; i++) {
     const sketch *s = i % 2 ? rectangle(3, 5, 2) : rectangle(5, 3, 1);
-    op_case c = fit_case(s, LAC_N, LAC_METHOD_LSMR);
+    op_case c = fit_case(s, LAC_N, "lsmr");
     c.object = through_object, c.apply = through_apply, c.dense = through_dense;
     c.result[1] = op_text("%lld,2", (long long)s->rows), c.degree[0] = 0, c.skip |= OP_SCALE | OP_INPUT;
     if (i >= 2) c.shapes[2] = "";
@@ -157,7 +158,7 @@ static void lstsq_with_says_where_it_does_not_converge(lac_context *ctx) {
   lac_var out[2];
   for (int z = 0; z < M * N; z++) row[z] = z / N, col[z] = z % N, full[z] = pow((z / N + 1.0) / M, z % N);
   for (int i = 0; i < M; i++) ones[i] = i % 3;
-  options.method = LAC_METHOD_LSMR, options.iteration.max_iterations = 2;
+  options.method = "lsmr", options.iteration.max_iterations = 2;
   CHECK_OK(lac_pattern_from_coo(ctx, M, N, count, LAC_I64, row, col, LAC_WIDTH_AUTO, &p, NULL));
   CHECK_OK(lac_solver_create(ctx, p, &options, &solver));
   CHECK_OK(lac_array_from(ctx, LAC_F64, 1, &count, full, LAC_COPY, &a));

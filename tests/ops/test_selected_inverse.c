@@ -60,14 +60,14 @@ static void selected_inverse_differentiates_every_method(lac_context *ctx) {
   c.data = &options;
   c.skip =
       OP_MEMORY | OP_TANGENT | OP_SECOND;  // beside the point the matrix is not Hermitian, and the method refuses it
-  options.method = LAC_METHOD_CHOLESKY;
+  options.method = "cholesky";
   check_op(ctx, &c);
-  options.method = LAC_METHOD_LDLT;
+  options.method = "ldlt";
   check_op(ctx, &c);
   c.skip = OP_MEMORY;
-  options.method = LAC_METHOD_PIVOTING_LU;
+  options.method = "pivoting_lu";
   check_op(ctx, &c);
-  options.method = LAC_METHOD_LU;
+  options.method = "lu";
   options.ordering = LAC_ORDER_NATURAL;
   check_op(ctx, &c);
 }

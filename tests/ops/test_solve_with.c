@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "solvers/direct/method/refine.h"
+#include "support/reports.h"
 #include "support/square.h"
 
 static op_case solve_case(const sketch *s, lac_side side, look looks, const char *a, const char *b, const char *x) {
@@ -50,11 +51,11 @@ static void solve_with_differentiates_every_method(lac_context *ctx) {
   op_case c = solve_case(sketch_symmetric(5, 0.4, 4), LAC_N, DEFINITE, "nnz", "5,2", "5,2");
   c.data = &options;
   c.skip = OP_TANGENT | OP_SECOND;  // beside the point the matrix is not Hermitian, and the method refuses it
-  options.method = LAC_METHOD_CHOLESKY;
+  options.method = "cholesky";
   check_op(ctx, &c);
-  options.method = LAC_METHOD_LDLT;
+  options.method = "ldlt";
   check_op(ctx, &c);
-  options.method = LAC_METHOD_LU;
+  options.method = "lu";
   options.ordering = LAC_ORDER_NATURAL;
   c.skip = 0;
   check_op(ctx, &c);
@@ -197,7 +198,7 @@ static void every_order_uses_the_same_factor(lac_context *ctx) {
   lac_var size = lac_dot(s.tape, bars[1], bars[1]);
   CHECK_OK(lac_tape_vjp(s.tape, 1, &size, NULL, 2, (lac_var[]){a, b}, hessian, LAC_PLAIN));
   CHECK_OK(lac_solver_factor(ctx, s.solver, s.a, &factor));
-  CHECK_EQ(lac_factor_report(factor).factorisations, 1);
+  CHECK_EQ(report_of_factor(factor).factorisations, 1);
   lac_factor_destroy(&factor);
   system_close(&s);
 }

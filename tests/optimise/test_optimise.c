@@ -61,11 +61,11 @@ static void lbfgs_walks_down_rosenbrocks_valley(lac_context *ctx) {
   for (int parts = 1; parts <= 2; parts++) {  // one array of 10 numbers, or two
     double start[10] = {-1.2, 1, -1.2, 1, -1.2, 1, -1.2, 1, -1.2, 1}, x[10];
     lac_array *arrays[2] = {array_of(ctx, LAC_F64, parts == 1 ? 10 : 4, start), array_of(ctx, LAC_F64, 6, start + 4)};
-    lac_optimise_report report;
+    lac_optimise_report report = {0};
     valley v = {HONEST, 0};
 
     CHECK_OK(lac_minimise(ctx, NULL, parts, arrays, rosenbrock, &v, &report));
-    CHECK_EQ(report.outcome, LAC_SMALL_GRADIENT);
+    CHECK_EQ(report.outcome, LAC_OUTCOME_SMALL_GRADIENT);
     CHECK(strstr(report.reason, "converged"));
     CHECK(report.iterations > 5 && report.iterations < 100);
     CHECK_EQ(report.evaluations, v.calls);
@@ -82,11 +82,11 @@ static void lbfgs_walks_down_rosenbrocks_valley(lac_context *ctx) {
 static void points_that_are_not_finite_are_stepped_back_from(lac_context *ctx) {
   double start[2] = {-1.2, 1}, x[2];
   lac_array *at = array_of(ctx, LAC_F64, 2, start);
-  lac_optimise_report report;
+  lac_optimise_report report = {0};
   valley v = {NAN_BEYOND, 0};
 
   CHECK_OK(lac_minimise(ctx, NULL, 1, &at, rosenbrock, &v, &report));
-  CHECK_EQ(report.outcome, LAC_SMALL_GRADIENT);
+  CHECK_EQ(report.outcome, LAC_OUTCOME_SMALL_GRADIENT);
   CHECK_OK(lac_array_read(ctx, at, x));
   CHECK_NEAR(x[0], 1, 1e-6);
   lac_array_destroy(&at);
@@ -100,49 +100,49 @@ static int stop_at_third(void *data, const lac_optimise_report *report) {
 static void every_end_is_in_the_report(lac_context *ctx) {
   double start[2] = {-1.2, 1}, x[2];
   lac_optimise_options options = lac_optimise_options_defaults();
-  lac_optimise_report report;
+  lac_optimise_report report = {0};
   lac_array *at = array_of(ctx, LAC_F64, 2, start);
   valley v = {NAN_AT_START, 0};
   int seen = 0;
 
   CHECK_FAILS(lac_minimise(ctx, &options, 1, &at, rosenbrock, &v, &report), LAC_ERR_NONFINITE, "value is not finite");
-  CHECK_EQ(report.outcome, LAC_NOT_FINITE);
+  CHECK_EQ(report.outcome, LAC_OUTCOME_NOT_FINITE);
   v = (valley){UPHILL, 0};
   CHECK_OK(lac_minimise(ctx, &options, 1, &at, rosenbrock, &v, &report));
-  CHECK_EQ(report.outcome, LAC_NO_DECREASE);
+  CHECK_EQ(report.outcome, LAC_OUTCOME_NO_DECREASE);
   CHECK(strstr(report.reason, "not converged"));
   v = (valley){HONEST, 0}, options.max_iterations = 4;
   CHECK_OK(lac_minimise(ctx, &options, 1, &at, rosenbrock, &v, &report));
-  CHECK_EQ(report.outcome, LAC_MAX_ITERATIONS);
+  CHECK_EQ(report.outcome, LAC_OUTCOME_MAX_ITERATIONS);
   CHECK_EQ(report.iterations, 4);
   CHECK(report.value < report.first_value);
   options.max_iterations = 1000, options.max_evaluations = 5;
   CHECK_OK(lac_minimise(ctx, &options, 1, &at, rosenbrock, &v, &report));
-  CHECK_EQ(report.outcome, LAC_MAX_EVALUATIONS);
+  CHECK_EQ(report.outcome, LAC_OUTCOME_MAX_EVALUATIONS);
   options.max_evaluations = 0, options.progress = stop_at_third, options.progress_data = &seen;
   CHECK_OK(lac_minimise(ctx, &options, 1, &at, rosenbrock, &v, &report));
-  CHECK_EQ(report.outcome, LAC_STOPPED);
+  CHECK_EQ(report.outcome, LAC_OUTCOME_STOPPED);
   CHECK_EQ(seen, 3);
   options.progress = NULL, options.value_tolerance = 0.5;
   CHECK_OK(lac_array_write(ctx, at, start));
   CHECK_OK(lac_minimise(ctx, &options, 1, &at, rosenbrock, &v, &report));
-  CHECK_EQ(report.outcome, LAC_SMALL_DECREASE);
+  CHECK_EQ(report.outcome, LAC_OUTCOME_SMALL_DECREASE);
 
   CHECK_OK(lac_array_write(ctx, at, start));
   v = (valley){FAILS_LATER, 0};
   CHECK_FAILS(lac_minimise(ctx, NULL, 1, &at, rosenbrock, &v, &report), LAC_ERR_CONVERGENCE, "objective returned");
-  CHECK_EQ(report.outcome, LAC_OBJECTIVE_FAILED);
+  CHECK_EQ(report.outcome, LAC_OUTCOME_OBJECTIVE_FAILED);
   CHECK_OK(lac_array_read(ctx, at, x));
   CHECK(100 * pow(x[1] - x[0] * x[0], 2) + pow(1 - x[0], 2) <= report.first_value);  // x is an accepted point
-  v = (valley){GROWS_NAN, 0}, options.method = LAC_ADAM, options.value_tolerance = 0;
+  v = (valley){GROWS_NAN, 0}, options.method = LAC_OPTIMISE_ADAM, options.value_tolerance = 0;
   CHECK_FAILS(lac_minimise(ctx, &options, 1, &at, rosenbrock, &v, &report), LAC_ERR_NONFINITE, "after 3 steps");
-  CHECK_EQ(report.outcome, LAC_NOT_FINITE);
+  CHECK_EQ(report.outcome, LAC_OUTCOME_NOT_FINITE);
   lac_array_destroy(&at);
 }
 
 static void bad_arguments_are_refused(lac_context *ctx) {
   lac_optimise_options options = lac_optimise_options_defaults();
-  lac_optimise_report report;
+  lac_optimise_report report = {0};
   lac_optimiser *optimiser = NULL;
   lac_array *at = array_of(ctx, LAC_F64, 2, (double[]){1, 2}), *three = array_of(ctx, LAC_F64, 3, (double[]){1, 2, 3});
   const lac_array *wrong = three, *same = at;
@@ -155,11 +155,11 @@ static void bad_arguments_are_refused(lac_context *ctx) {
   options.curvature = 2;
   CHECK_FAILS(lac_minimise(ctx, &options, 1, &at, rosenbrock, &v, &report), LAC_ERR_ARG, "curvature 2");
   CHECK_FAILS(lac_optimiser_create(ctx, &options, 1, &at, &optimiser), LAC_ERR_ARG, "not a first-order");
-  options.method = LAC_ADAM, options.beta2 = 1;
+  options.method = LAC_OPTIMISE_ADAM, options.beta2 = 1;
   CHECK_FAILS(lac_optimiser_create(ctx, &options, 1, &at, &optimiser), LAC_ERR_ARG, "beta2 1");
-  options.beta2 = 0.999, options.epsilon = -1;
-  CHECK_FAILS(lac_optimiser_create(ctx, &options, 1, &at, &optimiser), LAC_ERR_ARG, "epsilon -1");
-  options.method = LAC_GRADIENT_DESCENT, options.rate = NAN;
+  options.beta2 = 0.999, options.epsilon = NAN;
+  CHECK_FAILS(lac_optimiser_create(ctx, &options, 1, &at, &optimiser), LAC_ERR_ARG, "epsilon nan");
+  options.method = LAC_OPTIMISE_GRADIENT_DESCENT, options.rate = NAN;
   CHECK_FAILS(lac_optimiser_create(ctx, &options, 1, &at, &optimiser), LAC_ERR_ARG, "not finite");
   options.rate = 0.1;
   CHECK_OK(lac_optimiser_create(ctx, &options, 1, &at, &optimiser));
@@ -251,23 +251,23 @@ static double quadratic_residual(lac_context *ctx, const quadratic *q, const lac
 
 static void every_method_solves_a_quadratic_of_every_dtype(lac_context *ctx) {
   for (lac_dtype dtype = LAC_F32; dtype <= LAC_C128; dtype++) {
-    for (lac_descent method = LAC_GRADIENT_DESCENT; method <= LAC_LBFGS; method++) {
+    for (lac_optimise_method method = LAC_OPTIMISE_LBFGS; method <= LAC_OPTIMISE_ADAM; method++) {
       bool is_single = dtype == LAC_F32 || dtype == LAC_C64;
       quadratic q = {.tape = NULL};
       lac_optimise_options options = lac_optimise_options_defaults();
-      lac_optimise_report report;
+      lac_optimise_report report = {0};
       lac_array *x = NULL;
 
-      if (method == LAC_ADAM && !check_claimed("Adam")) continue;
+      if (method == LAC_OPTIMISE_ADAM && !check_claimed("Adam")) continue;
       quadratic_open(ctx, dtype, &q);
       CHECK_OK(lac_array_create(ctx, dtype, 2, (int64_t[]){N, 1}, &x));
       CHECK_OK(lac_array_fill(ctx, x, 0, 0));
-      options.method = method, options.rate = method == LAC_ADAM ? 0.05 : 0.1, options.momentum = 0.3;
+      options.method = method, options.rate = method == LAC_OPTIMISE_ADAM ? 0.05 : 0.1, options.momentum = 0.3;
       options.gradient_tolerance = is_single ? 1e-4 : 1e-9, options.max_iterations = 5000;
       CHECK_OK(lac_minimise(ctx, &options, 1, &x, quadratic_loss, &q, &report));
-      CHECK_EQ(report.outcome, LAC_SMALL_GRADIENT);
+      CHECK_EQ(report.outcome, LAC_OUTCOME_SMALL_GRADIENT);
       CHECK(quadratic_residual(ctx, &q, x) < (is_single ? 1e-8 : 1e-17));
-      if (method == LAC_LBFGS) CHECK(report.iterations < 40);
+      if (method == LAC_OPTIMISE_LBFGS) CHECK(report.iterations < 40);
       lac_array_destroy(&x);
       quadratic_close(&q);
     }
@@ -283,7 +283,7 @@ static void a_step_makes_what_was_recorded_stale(lac_context *ctx) {
 
   quadratic_open(ctx, LAC_F64, &q);
   CHECK_OK(lac_array_clone(ctx, q.b, &x));
-  options.method = LAC_GRADIENT_DESCENT;
+  options.method = LAC_OPTIMISE_GRADIENT_DESCENT;
   CHECK_OK(lac_optimiser_create(ctx, &options, 1, &x, &optimiser));
   CHECK_OK(quadratic_loss(ctx, &q, 1, &x, &value, &g));
   lac_var leaf = lac_tape_leaf(q.tape, x), y = lac_dot(q.tape, leaf, leaf), bar;
@@ -325,14 +325,14 @@ static void logistic_regression_has_one_minimum_for_all_methods(lac_context *ctx
     for (int f = 0; f < FEATURES; f++) sample[s][f] = random_unit(&r);
     sample[s][FEATURES] = sample[s][0] - 0.5 * sample[s][1] + 0.5 * random_unit(&r) > 0 ? 1 : -1;
   }
-  for (lac_descent method = LAC_GRADIENT_DESCENT; method <= LAC_LBFGS; method++) {
+  for (lac_optimise_method method = LAC_OPTIMISE_LBFGS; method <= LAC_OPTIMISE_ADAM; method++) {
     lac_optimise_options options = lac_optimise_options_defaults();
-    lac_optimise_report report;
+    lac_optimise_report report = {0};
     lac_array *x = array_of(ctx, LAC_F64, FEATURES, (double[FEATURES]){0});
-    options.method = method, options.rate = method == LAC_ADAM ? 0.1 : 0.02, options.momentum = 0.9;
+    options.method = method, options.rate = method == LAC_OPTIMISE_ADAM ? 0.1 : 0.02, options.momentum = 0.9;
     options.max_iterations = 20000, options.gradient_tolerance = 1e-10;
     CHECK_OK(lac_minimise(ctx, &options, 1, &x, logistic, sample, &report));
-    CHECK_EQ(report.outcome, LAC_SMALL_GRADIENT);
+    CHECK_EQ(report.outcome, LAC_OUTCOME_SMALL_GRADIENT);
     CHECK_OK(lac_array_read(ctx, x, w[method]));
     for (int f = 0; f < FEATURES; f++) CHECK_NEAR(w[method][f], w[0][f], 1e-6);
     lac_array_destroy(&x);
@@ -352,8 +352,8 @@ static void adam_equals_its_textbook(lac_context *ctx) {
     lac_array *array = array_of(ctx, LAC_F64, COUNT, x);
     random_state r = random_start(3);
 
-    o.method = LAC_ADAM, o.rate = rate, o.beta1 = b1, o.beta2 = b2, o.epsilon = eps, o.decay = decay;
-    o.decay_kind = kind == 2 ? LAC_DECOUPLED : LAC_COUPLED;
+    o.method = LAC_OPTIMISE_ADAM, o.rate = rate, o.beta1 = b1, o.beta2 = b2, o.epsilon = eps, o.decay = decay;
+    o.decay_kind = kind == 2 ? LAC_DECAY_DECOUPLED : LAC_DECAY_COUPLED;
     CHECK_OK(lac_optimiser_create(ctx, &o, 1, &array, &optimiser));
     for (int t = 1; t <= STEPS; t++) {
       for (int i = 0; i < COUNT; i++) g[i] = t == 7 ? 0 : random_unit(&r);
@@ -388,7 +388,7 @@ static void adam_takes_complex_numbers_as_two_reals_and_single_precision(lac_con
   arrays[0] = array_of(ctx, LAC_F64, COUNT, x), gradients[0] = array_of(ctx, LAC_F64, COUNT, g);
   arrays[1] = array_of(ctx, LAC_C128, COUNT / 2, x), gradients[1] = array_of(ctx, LAC_C128, COUNT / 2, g);
   arrays[2] = array_of(ctx, LAC_C64, COUNT / 2, x32), gradients[2] = array_of(ctx, LAC_C64, COUNT / 2, g32);
-  o.method = LAC_ADAM, o.rate = 0.125, o.decay = 0.5, o.decay_kind = LAC_DECOUPLED;
+  o.method = LAC_OPTIMISE_ADAM, o.rate = 0.125, o.decay = 0.5, o.decay_kind = LAC_DECAY_DECOUPLED;
   lac_optimiser *optimiser = NULL;
   CHECK_OK(lac_optimiser_create(ctx, &o, 3, arrays, &optimiser));
   for (int t = 0; t < 9; t++) CHECK_OK(lac_optimiser_step(optimiser, (const lac_array *const *)gradients));
@@ -409,8 +409,8 @@ static void momentum_equals_its_textbook(lac_context *ctx) {
     lac_array *array = array_of(ctx, LAC_F64, COUNT, x), *gradient = array_of(ctx, LAC_F64, COUNT, g);
     lac_optimiser *optimiser = NULL;
 
-    o.method = LAC_GRADIENT_DESCENT, o.rate = rate, o.momentum = momentum, o.decay = decay;
-    o.decay_kind = kind >= 4 ? LAC_DECOUPLED : LAC_COUPLED;
+    o.method = LAC_OPTIMISE_GRADIENT_DESCENT, o.rate = rate, o.momentum = momentum, o.decay = decay;
+    o.decay_kind = kind >= 4 ? LAC_DECAY_DECOUPLED : LAC_DECAY_COUPLED;
     CHECK_OK(lac_optimiser_create(ctx, &o, 1, &array, &optimiser));
     for (int t = 0; t < 8; t++) {
       CHECK_OK(lac_optimiser_step(optimiser, (const lac_array *const *)&gradient));
@@ -440,7 +440,7 @@ static void adam_gives_the_same_bits_on_any_number_of_threads(lac_context *ctx) 
     lac_array *x = array_of(ctx, LAC_F32, COUNT, start), *g = array_of(ctx, LAC_F32, COUNT, slope);
     lac_optimiser *optimiser = NULL;
 
-    o.method = LAC_ADAM, o.decay = 0.1;
+    o.method = LAC_OPTIMISE_ADAM, o.decay = 0.1;
     CHECK_OK(lac_context_set_threads(ctx, threads));
     CHECK_OK(lac_optimiser_create(ctx, &o, 1, &x, &optimiser));
     for (int t = 0; t < 3; t++) CHECK_OK(lac_optimiser_step(optimiser, (const lac_array *const *)&g));
@@ -463,11 +463,11 @@ static void every_failing_allocation_is_told_and_nothing_leaks(lac_context *ctx)
   CHECK_OK(lac_array_clone(ctx, q.b, &x));
   lac_tape_clear(q.tape);
   long long before = -1;
-  for (lac_descent method = LAC_GRADIENT_DESCENT; method <= LAC_LBFGS; method++) {
+  for (lac_optimise_method method = LAC_OPTIMISE_LBFGS; method <= LAC_OPTIMISE_ADAM; method++) {
     lac_optimise_options options = lac_optimise_options_defaults();
-    lac_optimise_report report;
+    lac_optimise_report report = {0};
 
-    if (method == LAC_ADAM && !check_claimed("Adam")) continue;
+    if (method == LAC_OPTIMISE_ADAM && !check_claimed("Adam")) continue;
     options.method = method, options.max_iterations = 3, options.memory = 2, options.momentum = 0.5;
     for (int64_t n = 0;; n += 1 + n / 32) {
       CHECK_OK(lac_array_fill(ctx, x, 0.5, 0));
@@ -478,7 +478,7 @@ static void every_failing_allocation_is_told_and_nothing_leaks(lac_context *ctx)
       if (before < 0) before = check_live_blocks();  // caches of structure are filled
       CHECK_EQ(check_live_blocks(), before);
       CHECK_EQ(status, is_reached ? LAC_ERR_MEMORY : LAC_OK);
-      if (is_reached) CHECK_EQ(report.outcome, LAC_OBJECTIVE_FAILED);
+      if (is_reached) CHECK_EQ(report.outcome, LAC_OUTCOME_OBJECTIVE_FAILED);
       if (n && !is_reached) break;
     }
   }

@@ -293,7 +293,7 @@ static void a_plain_call_may_stand_inside_another(lac_context *ctx) {
   lac_array *y = NULL;
   lac_solver_options options = lac_solver_options_defaults();
 
-  options.method = LAC_METHOD_GMRES;
+  options.method = "gmres";
   options.preconditioner.apply = divided;
   options.preconditioner.apply_data = theta;
   CHECK_OK(lac_run_solve_operator(ctx, times, NULL, &options, 1, thetas, b, &y));

@@ -216,6 +216,17 @@ def test_a_factor_beyond_the_budget_serves_its_backward():
     assert solver.report["factorisations"] == 1
 
 
+@pytest.mark.parametrize(("keep_bytes", "factorisations"), [(None, 1), (0, 1), (-1, 2)])
+def test_zero_is_the_default_and_less_keeps_no_factor(keep_bytes, factorisations):
+    a = laplacian(9, 9) + sp.eye(81)
+    pattern, values = lacuna.from_scipy(sp.csr_matrix(a))
+    solver = lacuna.Solver(pattern, keep_bytes=keep_bytes)
+    factors = [solver.factor(values), solver.factor(values)]
+    assert solver.report["factorisations"] == factorisations
+    x = factors[1].solve(np.ones(81))
+    np.testing.assert_allclose(a @ x, np.ones(81), rtol=1e-12)
+
+
 def test_an_interrupt_ends_a_solve_that_iterates():
     a = laplacian(400, 400) + 1e-9 * sp.eye(160000)
     pattern, values = lacuna.from_scipy(sp.csr_matrix(a))

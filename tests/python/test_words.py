@@ -29,7 +29,7 @@ def told(function, *arguments, **keywords):
 @pytest.mark.parametrize("sentence, said", [
     ("solve_with: input 0 has shape (2)", "solve: input 0 (values) has shape (2)"),
     ("spmm: input 1 is f32 and input 0 is f64", "spmm: input 1 is f32 and input 0 (values) is f64"),
-    ("lac_solver_create: use LAC_METHOD_LU or LAC_ORDER_AMD", 'Solver: use method="lu" or ordering="amd"'),
+    ('lac_solver_create: use method = "lu" or LAC_ORDER_AMD', 'Solver: use method="lu" or ordering="amd"'),
     ("lac_solver_factor: x; lac_pattern_scalar gives it", "Solver.factor: x; Pattern.scalar gives it"),
     ("a sentence: of other words", "a sentence: of other words"),
     ("none", "none"),

@@ -10,6 +10,7 @@
 #include "support/cube.h"
 #include "support/iterative_case.h"
 #include "support/random.h"
+#include "support/reports.h"
 
 static bool iterates(const lac_factor *factor) { return lac_factor_innermost(factor)->table->flags & LAC_ITERATES; }
 
@@ -28,11 +29,11 @@ static void a_large_cube_is_iterated_on_without_a_direct_analysis(lac_context *c
   direct_system s = cube_open(ctx, 38, NULL);
   lac_factor *factor = NULL;
   CHECK(((const lac_auto_core *)s.solver->core->part)->begins_iterating &&
-        strstr(lac_solver_report(s.solver).reason, "separators"));
+        strstr(report_of_solver(s.solver).reason, "separators"));
   CHECK_OK(lac_solver_factor(ctx, s.solver, s.values, &factor));
   CHECK(iterates(factor) && !lac_auto_of(factor)->taken->partner);
-  CHECK_TEXT(lac_factor_report(factor).method, "flexible_cg");
-  CHECK(iterative_run(ctx, factor, s.pattern->rows, 1).ending == LAC_CONVERGED);
+  CHECK_TEXT(report_of_factor(factor).method, "flexible_cg");
+  CHECK(iterative_run(ctx, factor, s.pattern->rows, 1).ending == LAC_ENDING_CONVERGED);
   lac_factor_destroy(&factor);
   direct_close(&s);
 }
@@ -48,7 +49,7 @@ static void an_analysis_foresees_bytes_and_flops(lac_context *ctx) {
     bool is_known = false;
     CHECK_OK(lac_auto_analyse(ctx, s.solver->core, &cost, &is_known));
     CHECK_OK(lac_solver_factor(ctx, s.solver, s.values, &factor));
-    lac_report report = lac_factor_report(factor);
+    lac_report report = report_of_factor(factor);
     CHECK(is_known && cost.is_exact && !iterates(factor));
     CHECK(cost.flops <= 1.3 * report.flops && report.flops <= 1.3 * cost.flops);
     CHECK(cost.bytes <= 1.3 * (double)report.factor_bytes && (double)report.factor_bytes <= 1.3 * cost.bytes);
@@ -166,11 +167,11 @@ static void scattered_matrices_with_a_dominant_diagonal_are_iterated_on(lac_cont
     lac_factor *factor = NULL;
     CHECK_OK(lac_solver_create(ctx, s.pattern, NULL, &s.solver));
     CHECK_OK(lac_solver_factor(ctx, s.solver, s.values, &factor));
-    CHECK(iterates(factor) && strstr(lac_factor_report(factor).reason, "diagonally dominant"));
-    CHECK(strstr(lac_factor_report(factor).reason, "separators"));
-    CHECK_TEXT(lac_factor_report(factor).method, "gmres");
-    CHECK_TEXT(lac_factor_report(factor).preconditioner, "ilu0");
-    CHECK(iterative_run(ctx, factor, s.pattern->rows, 1).ending == LAC_CONVERGED);
+    CHECK(iterates(factor) && strstr(report_of_factor(factor).reason, "diagonally dominant"));
+    CHECK(strstr(report_of_factor(factor).reason, "separators"));
+    CHECK_TEXT(report_of_factor(factor).method, "gmres");
+    CHECK_TEXT(report_of_factor(factor).preconditioner, "ilu0");
+    CHECK(iterative_run(ctx, factor, s.pattern->rows, 1).ending == LAC_ENDING_CONVERGED);
     lac_factor_destroy(&factor);
     direct_close(&s);
   }
@@ -201,8 +202,8 @@ static void only_what_dominates_in_all_rows_or_all_columns_is_dominant(lac_conte
 /// What is foreseen is overruled, so that what follows is seen on a small system.
 static iterative_system automatic_open(lac_context *ctx, const direct_case *c, const lac_solver_options *options) {
   lac_solver_options given = *options;
-  given.method = LAC_METHOD_AUTO;
-  given.preconditioner.method = LAC_METHOD_JACOBI;
+  given.method = "auto";
+  given.preconditioner.method = "jacobi";
   return iterative_open(ctx, c, &given);
 }
 
@@ -211,7 +212,7 @@ static void what_is_not_for_iterating_is_solved_directly(lac_context *ctx) {
   direct_case c = direct_make(DIRECT_ZERO_DIAGONAL, 30, LAC_F64, 2);
   lac_solver_options options = lac_solver_options_defaults();
   iterative_system s = automatic_open(ctx, &c, &options);
-  CHECK(!iterates(s.factor) && strstr(lac_factor_report(s.factor).reason, "not iterated on"));
+  CHECK(!iterates(s.factor) && strstr(report_of_factor(s.factor).reason, "not iterated on"));
   direct_check(ctx, &c, s.factor, LAC_T, 2, 1e3);
   iterative_close(&s);
 }
@@ -223,11 +224,11 @@ static void an_iteration_that_fails_falls_back_on_a_direct_factor(lac_context *c
   options.iteration.max_iterations = 2;
   iterative_system s = automatic_open(ctx, &c, &options);
   CHECK(iterative_residual(ctx, &c, s.factor, LAC_N, 2) <= 1e-12);
-  CHECK_TEXT(lac_factor_report(s.factor).method, "cholesky");
-  CHECK(strstr(lac_factor_report(s.factor).reason, "did not reach the tolerance"));
-  int64_t solves = lac_factor_report(s.factor).solves;
+  CHECK_TEXT(report_of_factor(s.factor).method, "cholesky");
+  CHECK(strstr(report_of_factor(s.factor).reason, "did not reach the tolerance"));
+  int64_t solves = report_of_factor(s.factor).solves;
   CHECK(iterative_residual(ctx, &c, s.factor, LAC_H, 2) <= 1e-12);
-  CHECK_EQ(lac_factor_report(s.factor).solves, solves);  // not tried again
+  CHECK_EQ(report_of_factor(s.factor).solves, solves);  // not tried again
   iterative_close(&s);
 }
 
@@ -244,16 +245,16 @@ static void a_solver_remembers_that_iterating_failed(lac_context *ctx) {
   for (int64_t z = 0; z < c.s->nnz; z++) c.a.x[z] *= 2;
   CHECK_OK(ref_upload(ctx, &c.a, &twice));
   CHECK_OK(lac_solver_factor(ctx, s.s.solver, twice, &second));
-  CHECK(!iterates(second) && strstr(lac_factor_report(second).reason, "earlier values did not converge"));
+  CHECK(!iterates(second) && strstr(report_of_factor(second).reason, "earlier values did not converge"));
   CHECK(iterative_residual(ctx, &c, second, LAC_N, 2) <= 1e-12);
   CHECK_OK(lac_factor_refactor(ctx, s.factor, twice, &third));
   CHECK(!iterates(third));
   lac_factor_destroy(&second);
   lac_factor_destroy(&third);
   iterative_close(&s);
-  options.method = LAC_METHOD_CG;
+  options.method = "cg";
   s = iterative_open(ctx, &c, &options);
-  CHECK(iterative_run(ctx, s.factor, c.s->rows, 1).ending == LAC_LIMIT);
+  CHECK(iterative_run(ctx, s.factor, c.s->rows, 1).ending == LAC_ENDING_LIMIT);
   for (int64_t z = 0; z < c.s->nnz; z++) c.a.x[z] *= 2;
   lac_array_destroy(&twice);
   CHECK_OK(ref_upload(ctx, &c.a, &twice));
@@ -292,7 +293,7 @@ static iterative_system path_open(lac_context *ctx, direct_case *c, double sign,
   CHECK_OK(lac_array_fill(ctx, *constants, 1, 0));
   options.iteration.null_space = *constants;
   options.iteration.max_iterations = limit;
-  options.preconditioner.method = LAC_METHOD_JACOBI;
+  options.preconditioner.method = "jacobi";
   return iterative_open(ctx, c, &options);
 }
 
@@ -343,14 +344,14 @@ static void what_has_no_room_for_a_factor_is_iterated_on(lac_context *ctx) {
   lac_array *twice = NULL;
   options.max_bytes = 1000;
   iterative_system s = iterative_open(ctx, &c, &options);
-  CHECK_TEXT(lac_factor_report(s.factor).method, "flexible_cg");
-  CHECK(strstr(lac_factor_report(s.factor).reason, "no room for a direct factor"));
-  CHECK(strstr(lac_factor_report(s.factor).reason, "max_bytes is 1.00 kB"));
+  CHECK_TEXT(report_of_factor(s.factor).method, "flexible_cg");
+  CHECK(strstr(report_of_factor(s.factor).reason, "no room for a direct factor"));
+  CHECK(strstr(report_of_factor(s.factor).reason, "max_bytes is 1.00 kB"));
   CHECK(iterative_residual(ctx, &c, s.factor, LAC_N, 2) <= 1e-10);
   for (int64_t z = 0; z < c.s->nnz; z++) c.a.x[z] *= 2;
   CHECK_OK(ref_upload(ctx, &c.a, &twice));
   CHECK_OK(lac_solver_factor(ctx, s.s.solver, twice, &again));
-  CHECK_EQ(lac_factor_report(again).refreshes, 1);
+  CHECK_EQ(report_of_factor(again).refreshes, 1);
   CHECK(iterative_residual(ctx, &c, again, LAC_N, 2) <= 1e-10);
   lac_array_destroy(&twice);
   lac_factor_destroy(&again);
@@ -368,7 +369,7 @@ static void what_has_no_room_and_is_not_for_iterating_is_refused_for_both(lac_co
   CHECK_FAILS(lac_solver_factor(ctx, s.solver, s.values, &factor), LAC_ERR_MEMORY, "max_bytes is 1.00 kB");
   CHECK_FAILS(lac_solver_factor(ctx, s.solver, s.values, &factor), LAC_ERR_MEMORY, "nor is it iterated on");
   direct_close(&s);
-  options.method = LAC_METHOD_DIRECT;
+  options.method = "direct";
   s = direct_open(ctx, &fit, LAC_WIDTH_AUTO, &options);
   CHECK_FAILS(lac_solver_factor(ctx, s.solver, s.values, &factor), LAC_ERR_MEMORY, "max_bytes is 1.00 kB");
   direct_close(&s);
@@ -377,7 +378,7 @@ static void what_has_no_room_and_is_not_for_iterating_is_refused_for_both(lac_co
 /// The square of a pattern has more entries.
 static void a_solver_that_covers_more_iterates_only_where_the_first_does(lac_context *ctx) {
   if (!check_claimed("direct solvers")) return;
-  static const lac_method METHODS[] = {LAC_METHOD_AUTO, LAC_METHOD_DIRECT, LAC_METHOD_CHOLESKY};
+  static const char *const METHODS[] = {"auto", "direct", "cholesky"};
   direct_case c = direct_make(DIRECT_POISSON, 400, LAC_F64, 1);
   for (int m = 0; m < 3; m++) {
     lac_solver_options options = lac_solver_options_defaults();
@@ -392,9 +393,9 @@ static void a_solver_that_covers_more_iterates_only_where_the_first_does(lac_con
     CHECK_EQ(lac_pattern_nnz(square), lac_pattern_nnz(lac_solver_pattern(wide)));
     CHECK_OK(lac_array_create(ctx, LAC_F64, 1, (int64_t[]){lac_pattern_nnz(square)}, &ones));
     CHECK_OK(lac_array_fill(ctx, ones, 1, 0));
-    if (METHODS[m] == LAC_METHOD_AUTO) {
+    if (strcmp(METHODS[m], "auto") == 0) {
       CHECK_OK(lac_solver_factor(ctx, wide, ones, &factor));
-      CHECK_TEXT(lac_factor_report(factor).method, "flexible_cg");
+      CHECK_TEXT(report_of_factor(factor).method, "flexible_cg");
     } else {
       CHECK_FAILS(lac_solver_factor(ctx, wide, ones, &factor), LAC_ERR_MEMORY, "max_bytes is 1.00 kB");
     }
@@ -433,7 +434,7 @@ static void every_failing_allocation_is_told(lac_context *ctx) {
   for (int64_t z = 0; z < c.s->nnz; z++) c.a.x[z] *= 2;
   CHECK_OK(ref_upload(ctx, &c.a, &values[1]));
   cases[0].max_bytes = 1000;
-  cases[1].preconditioner.method = LAC_METHOD_JACOBI, cases[1].iteration.max_iterations = 2;
+  cases[1].preconditioner.method = "jacobi", cases[1].iteration.max_iterations = 2;
   for (int i = 0; i < 2; i++) {
     CHECK_OK(make_and_solve_twice(ctx, s.pattern, &cases[i], values, b, x));
     for (int64_t n = 1;; n++) {

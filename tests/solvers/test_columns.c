@@ -7,6 +7,7 @@
 
 #include "support/check.h"
 #include "support/direct_case.h"
+#include "support/reports.h"
 #include "support/scratch.h"
 
 enum { ROWS = 1500 };
@@ -17,8 +18,8 @@ static lac_factor *factor_of(lac_context *ctx, const direct_system *system) {
   lac_factor *factor = NULL;
   CHECK_OK(lac_solver_factor(ctx, system->solver, system->values, &factor));
   CHECK(direct_part(factor)->table == &lac_direct_column_lu);
-  CHECK_TEXT(lac_factor_report(factor).method, "pivoting_lu");
-  CHECK(strstr(lac_factor_report(factor).reason, "columns of the factor are short"));
+  CHECK_TEXT(report_of_factor(factor).method, "pivoting_lu");
+  CHECK(strstr(report_of_factor(factor).reason, "columns of the factor are short"));
   return factor;
 }
 
@@ -29,7 +30,7 @@ static void arrows_are_solved_without_fill(lac_context *ctx) {
     direct_case c = direct_make(DIRECT_ARROW, ROWS, DTYPES[d], 3);
     direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, NULL);
     lac_factor *factor = factor_of(ctx, &system);
-    CHECK(lac_factor_report(factor).factor_nnz == c.s->nnz);
+    CHECK(report_of_factor(factor).factor_nnz == c.s->nnz);
     for (int s = 0; s < 4; s++) direct_check(ctx, &c, factor, SIDES[s], 3, 1e3);
     lac_factor_destroy(&factor);
     direct_close(&system);
@@ -78,7 +79,7 @@ static void grids_are_left_to_dense_blocks(lac_context *ctx) {
   direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, NULL);
   lac_factor *factor = NULL;
   CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
-  CHECK_TEXT(lac_factor_report(factor).method, "cholesky");
+  CHECK_TEXT(report_of_factor(factor).method, "cholesky");
   lac_factor_destroy(&factor);
   direct_close(&system);
   scratch_release(mark);

@@ -9,9 +9,10 @@
 #include "solvers/solver_impl.h"
 #include "support/check.h"
 #include "support/direct_case.h"
+#include "support/reports.h"
 #include "support/scratch.h"
 
-static lac_solver_options options_of(lac_method method) {
+static lac_solver_options options_of(const char *method) {
   lac_solver_options options = lac_solver_options_defaults();
   options.method = method;
   return options;
@@ -27,8 +28,8 @@ static void values_that_come_back_give_the_same_factor(lac_context *ctx) {
   CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &first));
   CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &again));
   CHECK(first == again);
-  CHECK_EQ(lac_factor_report(first).factorisations, 1);
-  CHECK_EQ(lac_factor_report(first).reuses, 1);
+  CHECK_EQ(report_of_factor(first).factorisations, 1);
+  CHECK_EQ(report_of_factor(first).reuses, 1);
   CHECK_OK(lac_factor_matches(ctx, "test", first, system.values, &matches));
   CHECK(matches);
 
@@ -37,7 +38,7 @@ static void values_that_come_back_give_the_same_factor(lac_context *ctx) {
   CHECK(!matches);
   CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &other));
   CHECK(other != first && lac_factor_id(other) != lac_factor_id(first));
-  CHECK_EQ(lac_factor_report(first).factorisations, 2);
+  CHECK_EQ(report_of_factor(first).factorisations, 2);
   CHECK(lac_factor_pattern(first) == system.pattern && lac_solver_pattern(system.solver) == system.pattern);
 
   direct_close(&system);  // factors outlive their solver
@@ -49,11 +50,11 @@ static void values_that_come_back_give_the_same_factor(lac_context *ctx) {
 
 static void what_is_kept_stays_within_the_budget(lac_context *ctx) {
   direct_case c = direct_make(DIRECT_NONSYMMETRIC, 20, LAC_F64, 2);
-  lac_solver_options options = options_of(LAC_METHOD_LU);
+  lac_solver_options options = options_of("lu");
   direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options);
   lac_factor *factor = NULL;
   CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
-  options.keep_bytes = 5 * lac_factor_report(factor).factor_bytes / 2;
+  options.keep_bytes = 5 * report_of_factor(factor).factor_bytes / 2;
   lac_factor_destroy(&factor);
   lac_solver_destroy(&system.solver);
   CHECK_OK(lac_solver_create(ctx, system.pattern, &options, &system.solver));
@@ -65,11 +66,11 @@ static void what_is_kept_stays_within_the_budget(lac_context *ctx) {
   }
   ((double *)lac_array_edit(system.values))[0] = 4 + 3;  // the last but one is still there, the first is not
   CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
-  CHECK_EQ(lac_factor_report(factor).reuses, 1);
+  CHECK_EQ(report_of_factor(factor).reuses, 1);
   lac_factor_destroy(&factor);
   ((double *)lac_array_edit(system.values))[0] = 4;
   CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
-  CHECK_EQ(lac_factor_report(factor).factorisations, 6);
+  CHECK_EQ(report_of_factor(factor).factorisations, 6);
   lac_factor_destroy(&factor);
   direct_close(&system);
 }
@@ -96,8 +97,8 @@ static void always_changing_values_keep_a_few_factors_only(lac_context *ctx) {
     CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
     lac_factor_destroy(&factor);
   }
-  CHECK_EQ(lac_solver_report(system.solver).reuses, LAC_KEPT_FACTORS);
-  CHECK_EQ(lac_solver_report(system.solver).factorisations, rounds + 1);
+  CHECK_EQ(report_of_solver(system.solver).reuses, LAC_KEPT_FACTORS);
+  CHECK_EQ(report_of_solver(system.solver).factorisations, rounds + 1);
   direct_close(&system);
 }
 
@@ -127,7 +128,7 @@ static void values_are_known_by_version_and_by_bits(lac_context *ctx) {
 
 static void partners_count_from_the_next_use_on(lac_context *ctx) {
   direct_case c = direct_make(DIRECT_NONSYMMETRIC, 20, LAC_F64, 2);
-  lac_solver_options options = options_of(LAC_METHOD_LU);
+  lac_solver_options options = options_of("lu");
   for (int fits = 1; fits >= 0; fits--) {
     direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options);
     const lac_factor *partner = NULL;
@@ -152,12 +153,12 @@ static void partners_count_from_the_next_use_on(lac_context *ctx) {
 
 static void a_last_factor_beyond_the_budget_stays_and_drives_nothing_out(lac_context *ctx) {
   direct_case c = direct_make(DIRECT_TRIANGULAR, 20, LAC_F64, 2);
-  lac_solver_options options = options_of(LAC_METHOD_LU);
+  lac_solver_options options = options_of("lu");
   direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options);
   lac_array *batch = direct_random(ctx, LAC_F64, 2, (int64_t[]){3, c.s->nnz}, 1);
   lac_factor *factor = NULL, *large = NULL;
   CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
-  options.keep_bytes = 2 * lac_factor_report(factor).factor_bytes;
+  options.keep_bytes = 2 * report_of_factor(factor).factor_bytes;
   lac_factor_destroy(&factor);
   lac_solver_destroy(&system.solver);
   CHECK_OK(lac_solver_create(ctx, system.pattern, &options, &system.solver));
@@ -170,7 +171,7 @@ static void a_last_factor_beyond_the_budget_stays_and_drives_nothing_out(lac_con
   CHECK_EQ(system.solver->kept_bytes, lac_factor_bytes(factor) + lac_factor_bytes(large));
   lac_factor_destroy(&large);
   CHECK_OK(lac_solver_factor(ctx, system.solver, batch, &large));  // as a backward does
-  CHECK_EQ(lac_factor_report(large).factorisations, 2);
+  CHECK_EQ(report_of_factor(large).factorisations, 2);
   ((double *)lac_array_edit(batch))[0] *= 2;
   lac_factor_destroy(&large);
   CHECK_OK(lac_solver_factor(ctx, system.solver, batch, &large));  // in the place of the large one before

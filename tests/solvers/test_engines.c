@@ -7,6 +7,7 @@
 #include "solvers/engines/engine.h"
 #include "support/check.h"
 #include "support/engine_case.h"
+#include "support/reports.h"
 #include "support/scratch.h"
 
 static const lac_side SIDES[] = {LAC_N, LAC_T, LAC_C, LAC_H};
@@ -17,7 +18,7 @@ static void check_all_sides(lac_context *ctx, const direct_case *c, const lac_so
   direct_system system = direct_open(ctx, c, LAC_WIDTH_AUTO, options);
   lac_factor *factor = NULL;
   CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
-  lac_report report = lac_factor_report(factor);
+  lac_report report = report_of_factor(factor);
   CHECK_TEXT(report.method, name);
   CHECK(report.factor_nnz >= c->s->rows && report.factor_bytes > 0 && report.flops >= 0);
   for (int s = 0; s < 4; s++) {
@@ -225,8 +226,8 @@ static void check_like(lac_context *ctx, const engine *e, const direct_case *c) 
   CHECK_OK(ref_upload(ctx, &other.a, &values));
   CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &first));
   CHECK_OK(lac_factor_refactor(ctx, first, values, &second));
-  CHECK_TEXT(lac_factor_report(second).method, e->name);
-  CHECK_TEXT(lac_factor_report(second).reason, "as before: asked for");
+  CHECK_TEXT(report_of_factor(second).method, e->name);
+  CHECK_TEXT(report_of_factor(second).reason, "as before: asked for");
   CHECK_OK(direct_part(second)->table->logdet(direct_part(second)->analysis->part, direct_part(second)->numerics[0],
                                               &found));
   CHECK_NEAR(found.logabs, dense_logdet(&other, &phase), 1e-10);
@@ -291,14 +292,14 @@ static void visit_analysis(lac_context *ctx, const engine *e) {
   direct_case c = direct_make(DIRECT_POISSON, 60, LAC_F64, 1);
   lac_solver_options options = engine_options(e, LAC_ORDER_AMD);
   direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options);
-  lac_report before = lac_solver_report(system.solver);
+  lac_report before = report_of_solver(system.solver);
   lac_solver *again = NULL;
   lac_factor *factor = NULL;
   CHECK_OK(lac_solver_create(ctx, system.pattern, &options, &again));
   const lac_direct_core *own = again->core->part, *other = system.solver->core->part;
   CHECK(own->analysis == other->analysis);
   CHECK_OK(lac_solver_factor(ctx, again, system.values, &factor));
-  lac_report after = lac_factor_report(factor);
+  lac_report after = report_of_factor(factor);
   CHECK_TEXT(before.method, e->name);
   CHECK_EQ(before.factor_nnz, e->is_hermitian ? after.factor_nnz : -1);
   lac_factor_destroy(&factor);

@@ -84,7 +84,7 @@ static void visit_refusals(lac_context *ctx, const engine *e) {
     check_refusal(ctx, e, 3, (double[]){2, 0, 0, 0, -5, 0, 0, 0, 2}, LAC_ERR_DEFINITE, "in row 1");
   } else {
     check_refusal(ctx, e, 3, (double[]){2, 0, 1, 3, 0, 4, 5, 0, 7}, LAC_ERR_SINGULAR,
-                  e->method == LAC_METHOD_MUMPS ? "in row" : "in column 1");
+                  strcmp(e->method, "mumps") == 0 ? "in row" : "in column 1");
     check_refusal(ctx, e, 2, (double[]){1, 2, 2, 4}, LAC_ERR_SINGULAR, "pivot 0");
     check_refusal(ctx, e, 2, (double[]){0, 0, 0, 0}, LAC_ERR_SINGULAR, "pivot 0");
   }
@@ -126,15 +126,13 @@ static void an_engine_that_is_missing_is_named_with_its_package(lac_context *ctx
   for (int i = 0; i < ENGINE_COUNT; i++) {
     lac_solver_options options = engine_options(&ENGINES[i], LAC_ORDER_AUTO);
     lac_solver *solver = NULL;
-    const char *package = ENGINES[i].method == LAC_METHOD_MUMPS ? "libmumps-seq-dev" : "libsuitesparse-dev";
+    const char *package = strcmp(ENGINES[i].method, "mumps") == 0 ? "libmumps-seq-dev" : "libsuitesparse-dev";
     CHECK_FAILS(lac_engine_find(ctx, ENGINES[i].method), LAC_ERR_UNSUPPORTED, package);
     CHECK_FAILS(lac_solver_create(ctx, pattern, &options, &solver), LAC_ERR_UNSUPPORTED, "build Lacuna with it");
     CHECK(!solver);
   }
-  for (int method = LAC_METHOD_AUTO; method < LAC_METHOD_CHOLMOD; method++) {
-    CHECK_OK(lac_engine_find(ctx, (lac_method)method));
-  }
-  CHECK_FAILS(lac_engine_find(ctx, (lac_method)99), LAC_ERR_ARG, "unknown method 99");
+  CHECK_OK(lac_engine_find(ctx, "auto"));
+  CHECK_OK(lac_engine_find(ctx, "pivoting_lu"));
   lac_engine_hide(false);
   lac_pattern_destroy(&pattern);
 }

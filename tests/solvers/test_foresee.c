@@ -6,9 +6,10 @@
 #include "core/context_impl.h"
 #include "support/check.h"
 #include "support/direct_case.h"
+#include "support/reports.h"
 #include "support/scratch.h"
 
-static lac_solver_options options_of(lac_method method, lac_ordering ordering) {
+static lac_solver_options options_of(const char *method, lac_ordering ordering) {
   lac_solver_options options = lac_solver_options_defaults();
   options.method = method;
   options.ordering = ordering;
@@ -16,7 +17,7 @@ static lac_solver_options options_of(lac_method method, lac_ordering ordering) {
 }
 
 static void figures_come_true(lac_context *ctx) {
-  static const lac_method METHODS[] = {LAC_METHOD_CHOLESKY, LAC_METHOD_LDLT};
+  static const char *const METHODS[] = {"cholesky", "ldlt"};
   for (int m = 0; m < 2; m++) {
     for (int ordering = LAC_ORDER_AUTO; ordering <= LAC_ORDER_NATURAL; ordering++) {
       lac_solver_options options = options_of(METHODS[m], (lac_ordering)ordering);
@@ -25,7 +26,7 @@ static void figures_come_true(lac_context *ctx) {
       direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options);
       lac_factor *factor = NULL;
       CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
-      lac_report before = lac_solver_report(system.solver), after = lac_factor_report(factor);
+      lac_report before = report_of_solver(system.solver), after = report_of_factor(factor);
       CHECK(before.factor_nnz > c.s->nnz / 2);
       CHECK_EQ(before.factor_nnz, after.factor_nnz);
       CHECK_EQ(before.factor_bytes, after.factor_bytes);
@@ -41,13 +42,12 @@ static void figures_come_true(lac_context *ctx) {
 
 // Methods share an analysis; the figures are those of the method that is asked, whoever came first.
 static void each_method_has_its_own_figures(lac_context *ctx) {
-  lac_solver_options lu = options_of(LAC_METHOD_LU, LAC_ORDER_AMD),
-                     cholesky = options_of(LAC_METHOD_CHOLESKY, LAC_ORDER_AMD);
+  lac_solver_options lu = options_of("lu", LAC_ORDER_AMD), cholesky = options_of("cholesky", LAC_ORDER_AMD);
   direct_case c = direct_make(DIRECT_POISSON, 400, LAC_F64, 1);
   direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, &lu);
   lac_solver *second = NULL;
   CHECK_OK(lac_solver_create(ctx, lac_solver_pattern(system.solver), &cholesky, &second));
-  lac_report both = lac_solver_report(system.solver), half = lac_solver_report(second);
+  lac_report both = report_of_solver(system.solver), half = report_of_solver(second);
   CHECK(half.factor_nnz > 0);
   CHECK_EQ(both.factor_nnz, 2 * half.factor_nnz - 400);
   CHECK(both.flops == 2 * half.flops);
@@ -57,14 +57,14 @@ static void each_method_has_its_own_figures(lac_context *ctx) {
 
 // Against what the memory of the library counts.
 static void bytes_come_true(lac_context *ctx) {
-  static const lac_method METHODS[] = {LAC_METHOD_CHOLESKY, LAC_METHOD_LDLT, LAC_METHOD_LU};
+  static const char *const METHODS[] = {"cholesky", "ldlt", "lu"};
   int threads = ctx->threads;
   ctx->threads = 1;
   for (int m = 0; m < 3; m++) {
     lac_solver_options options = options_of(METHODS[m], LAC_ORDER_AMD);
     direct_case c = direct_make(DIRECT_POISSON, 6400, LAC_F64, 1);
     direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options);
-    lac_report report = lac_solver_report(system.solver);
+    lac_report report = report_of_solver(system.solver);
     lac_factor *factor = NULL;
     int64_t before = lac_memory_get_stats("cpu").live_bytes;
     lac_memory_reset_peak("cpu");
@@ -83,7 +83,7 @@ static void bytes_come_true(lac_context *ctx) {
 
 // A batch of `items` copies of a matrix under a limit.
 static lac_status factor_batch(lac_context *ctx, const direct_case *c, int64_t items, int64_t max_bytes) {
-  lac_solver_options options = options_of(LAC_METHOD_CHOLESKY, LAC_ORDER_AMD);
+  lac_solver_options options = options_of("cholesky", LAC_ORDER_AMD);
   options.max_bytes = max_bytes;
   direct_system system = direct_open(ctx, c, LAC_WIDTH_AUTO, &options);
   ref values = ref_new(&(lac_meta){.dtype = LAC_F64, .ndim = 2, .shape = {items, c->s->nnz}});
@@ -99,10 +99,10 @@ static lac_status factor_batch(lac_context *ctx, const direct_case *c, int64_t i
 }
 
 static void more_than_max_bytes_is_refused(lac_context *ctx) {
-  lac_solver_options options = options_of(LAC_METHOD_CHOLESKY, LAC_ORDER_AMD);
+  lac_solver_options options = options_of("cholesky", LAC_ORDER_AMD);
   direct_case c = direct_make(DIRECT_POISSON, 400, LAC_F64, 1);
   direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options);
-  lac_report report = lac_solver_report(system.solver);
+  lac_report report = report_of_solver(system.solver);
   int64_t one = report.factor_bytes + report.work_bytes;
   direct_close(&system);
   CHECK_OK(factor_batch(ctx, &c, 1, one));
@@ -146,13 +146,13 @@ static const sketch *sketch_arrow(int64_t n) {
 
 // Taken from the wrong end, an arrow of so many rows would fill some terabytes.
 static void more_than_the_machine_has_is_refused(lac_context *ctx) {
-  lac_solver_options options = options_of(LAC_METHOD_CHOLESKY, LAC_ORDER_NATURAL);
+  lac_solver_options options = options_of("cholesky", LAC_ORDER_NATURAL);
   direct_case c = {.s = sketch_arrow(1000000)};
   c.a = ref_new(&(lac_meta){.dtype = LAC_F64, .ndim = 1, .shape = {c.s->nnz}});
   for (int64_t i = 0; i < c.s->nnz; i++) c.a.x[i] = 1;
   direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options);
   lac_factor *factor = NULL;
-  CHECK_EQ(lac_solver_report(system.solver).factor_nnz, c.s->rows * (c.s->rows + 1) / 2);
+  CHECK_EQ(report_of_solver(system.solver).factor_nnz, c.s->rows * (c.s->rows + 1) / 2);
   CHECK_FAILS(lac_solver_factor(ctx, system.solver, system.values, &factor), LAC_ERR_MEMORY, "but there are");
   CHECK_FAILS(lac_solver_factor(ctx, system.solver, system.values, &factor), LAC_ERR_MEMORY, "TB");
   direct_close(&system);
@@ -164,12 +164,12 @@ static void an_arrow_fills_in_when_it_is_taken_from_the_wrong_end(lac_context *c
   static const lac_ordering ORDERINGS[] = {LAC_ORDER_AMD, LAC_ORDER_NATURAL};
   for (int i = 0; i < 2; i++) {
     size_t mark = scratch_mark();
-    lac_solver_options options = options_of(LAC_METHOD_CHOLESKY, ORDERINGS[i]);
+    lac_solver_options options = options_of("cholesky", ORDERINGS[i]);
     direct_case c = direct_make(DIRECT_ARROW, 1200, LAC_F64, 2);
     direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options);
     lac_factor *factor = NULL;
     CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
-    const char *before = lac_solver_report(system.solver).warning, *after = lac_factor_report(factor).warning;
+    const char *before = report_of_solver(system.solver).warning, *after = report_of_factor(factor).warning;
     CHECK_TEXT(before, after);
     CHECK_EQ(strstr(after, "fills in") != NULL, ORDERINGS[i] == LAC_ORDER_NATURAL);
     CHECK_EQ(strstr(after, "LAC_ORDER_METIS") != NULL, ORDERINGS[i] == LAC_ORDER_NATURAL);

@@ -8,6 +8,7 @@
 #include "solvers/krylov/krylov_solver.h"
 #include "support/check.h"
 #include "support/iterative_case.h"
+#include "support/reports.h"
 
 // -- what is shared --------------------------------------------------------------------------------------------------
 
@@ -15,7 +16,7 @@
 static void determinants_and_inverses_are_stale_too(lac_context *ctx) {
   if (!check_claimed("direct")) return;
   direct_case c = direct_make(DIRECT_POISSON, 60, LAC_F64, 1);
-  lac_solver_options options = iterative_options(LAC_METHOD_CG, LAC_METHOD_JACOBI);
+  lac_solver_options options = iterative_options("cg", "jacobi");
   for (int was_asked = 0; was_asked < 2; was_asked++) {
     iterative_system s = iterative_open(ctx, &c, &options);
     lac_array *one = direct_random(ctx, LAC_F64, 0, NULL, 3), *sign = direct_random(ctx, LAC_F64, 0, NULL, 3);
@@ -34,7 +35,7 @@ static void determinants_and_inverses_are_stale_too(lac_context *ctx) {
 
 static void a_factor_shares_values_and_is_stale_when_they_change(lac_context *ctx) {
   direct_case c = direct_make(DIRECT_POISSON, 60, LAC_F64, 1);
-  lac_solver_options options = iterative_options(LAC_METHOD_CG, LAC_METHOD_JACOBI);
+  lac_solver_options options = iterative_options("cg", "jacobi");
   iterative_system s = iterative_open(ctx, &c, &options);
   int64_t shape[] = {c.s->rows, 1};
   lac_array *b = direct_random(ctx, LAC_F64, 2, shape, 3), *x = direct_random(ctx, LAC_F64, 2, shape, 3);
@@ -50,7 +51,7 @@ static void a_factor_shares_values_and_is_stale_when_they_change(lac_context *ct
 static void values_that_change_in_place_refresh_and_leave_nothing_behind(lac_context *ctx) {
   if (!check_claimed("multigrid")) return;
   direct_case c = direct_make(DIRECT_POISSON, 400, LAC_F64, 1);
-  lac_solver_options options = iterative_options(LAC_METHOD_FLEXIBLE_CG, LAC_METHOD_MULTIGRID);
+  lac_solver_options options = iterative_options("flexible_cg", "multigrid");
   iterative_system s = iterative_open(ctx, &c, &options);
   for (int step = 0; step < 5; step++) {
     double *a = lac_array_edit(s.s.values);
@@ -60,15 +61,15 @@ static void values_that_change_in_place_refresh_and_leave_nothing_behind(lac_con
     CHECK_EQ(s.s.solver->kept_count, 1);
     CHECK(iterative_residual(ctx, &c, s.factor, LAC_N, 1) <= 1e-10);
   }
-  CHECK_EQ(lac_factor_report(s.factor).setups, 1);
-  CHECK_EQ(lac_factor_report(s.factor).refreshes, 5);
+  CHECK_EQ(report_of_factor(s.factor).setups, 1);
+  CHECK_EQ(report_of_factor(s.factor).refreshes, 5);
   iterative_close(&s);
 }
 
 static void borrowed_values_are_copied(lac_context *ctx) {
   if (!check_claimed("memory of the host")) return;
   direct_case c = direct_small(2, (double[]){2, 1, 1, 2}, LAC_F64);
-  lac_solver_options options = iterative_options(LAC_METHOD_CG, LAC_METHOD_JACOBI);
+  lac_solver_options options = iterative_options("cg", "jacobi");
   direct_system s = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options);
   double *data = lac_alloc(4 * sizeof *data);
   lac_array *borrowed = NULL;
@@ -87,7 +88,7 @@ static void borrowed_values_are_copied(lac_context *ctx) {
 static void new_values_refresh_the_set_up(lac_context *ctx) {
   if (!check_claimed("multigrid")) return;
   direct_case c = direct_make(DIRECT_POISSON, 900, LAC_F64, 1);
-  lac_solver_options options = iterative_options(LAC_METHOD_FLEXIBLE_CG, LAC_METHOD_MULTIGRID);
+  lac_solver_options options = iterative_options("flexible_cg", "multigrid");
   iterative_system s = iterative_open(ctx, &c, &options);
   lac_factor *again = NULL, *other = NULL, *third = NULL;
   lac_array *twice = NULL;
@@ -96,11 +97,11 @@ static void new_values_refresh_the_set_up(lac_context *ctx) {
   for (int64_t z = 0; z < c.s->nnz; z++) c.a.x[z] *= 2;
   CHECK_OK(ref_upload(ctx, &c.a, &twice));
   CHECK_OK(lac_solver_factor(ctx, s.s.solver, twice, &other));
-  CHECK_EQ(lac_factor_report(other).setups, 1);
-  CHECK_EQ(lac_factor_report(other).refreshes, 1);
+  CHECK_EQ(report_of_factor(other).setups, 1);
+  CHECK_EQ(report_of_factor(other).refreshes, 1);
   CHECK(iterative_residual(ctx, &c, other, LAC_N, 2) <= 1e-10);
   CHECK_OK(lac_factor_refactor(ctx, s.factor, twice, &third));
-  CHECK_EQ(lac_factor_report(third).refreshes, 2);
+  CHECK_EQ(report_of_factor(third).refreshes, 2);
   CHECK(iterative_residual(ctx, &c, third, LAC_N, 2) <= 1e-10);
   lac_factor_destroy(&again);
   lac_factor_destroy(&other);
@@ -112,14 +113,14 @@ static void new_values_refresh_the_set_up(lac_context *ctx) {
 static void a_factor_serves_as_preconditioner_and_is_held(lac_context *ctx) {
   if (!check_claimed("direct")) return;
   direct_case c = direct_make(DIRECT_POISSON, 100, LAC_F64, 1), windy = direct_convection(10, 0.3, LAC_F64);
-  lac_solver_options options = iterative_options(LAC_METHOD_CHOLESKY, LAC_METHOD_AUTO);
+  lac_solver_options options = iterative_options("cholesky", "auto");
   iterative_system rough = iterative_open(ctx, &c, &options);
-  options.method = LAC_METHOD_GMRES;
+  options.method = "gmres";
   options.preconditioner.factor = rough.factor;
   iterative_system s = iterative_open(ctx, &windy, &options);
   iterative_close(&rough);
   CHECK(iterative_residual(ctx, &windy, s.factor, LAC_T, 3) <= 1e-10);
-  CHECK_TEXT(lac_factor_report(s.factor).preconditioner, "cholesky");
+  CHECK_TEXT(report_of_factor(s.factor).preconditioner, "cholesky");
   iterative_close(&s);
 }
 
@@ -130,7 +131,7 @@ static lac_status halve(lac_context *ctx, void *data, lac_side side, const lac_a
 
 static void a_function_serves_as_preconditioner(lac_context *ctx) {
   direct_case c = direct_make(DIRECT_POISSON, 60, LAC_F64, 1);
-  lac_solver_options options = iterative_options(LAC_METHOD_CG, LAC_METHOD_AUTO);
+  lac_solver_options options = iterative_options("cg", "auto");
   int calls = 0;
   options.preconditioner.apply = halve;
   options.preconditioner.apply_data = &calls;
@@ -143,7 +144,7 @@ static void a_function_serves_as_preconditioner(lac_context *ctx) {
 static void determinants_come_from_a_direct_partner(lac_context *ctx) {
   if (!check_claimed("direct solvers")) return;
   direct_case c = direct_small(2, (double[]){3, 1, 1, 3}, LAC_F64);
-  lac_solver_options options = iterative_options(LAC_METHOD_CG, LAC_METHOD_JACOBI);
+  lac_solver_options options = iterative_options("cg", "jacobi");
   iterative_system s = iterative_open(ctx, &c, &options);
   lac_array *logabs = NULL, *sign = NULL;
   double got;

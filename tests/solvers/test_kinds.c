@@ -2,26 +2,46 @@
 /// Kinds of solvers: found by name, one interface for all, and at work in host memory for arrays that lie elsewhere.
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "solvers/options.h"
 #include "support/check.h"
 #include "support/iterative_case.h"
+#include "support/reports.h"
 #include "support/shadow.h"
 
 // -- the registry ----------------------------------------------------------------------------------------------------
 
+static const char *const BUILT_IN[] = {
+#define LAC_KIND(name) #name,
+#include "solvers/kinds.def"
+#undef LAC_KIND
+};
+
+static void check_kind(lac_context *ctx, const char *name) {
+  const lac_solver_table *kind = NULL;
+  CHECK_OK(lac_kind_find(ctx, "test", name, &kind));
+  CHECK_TEXT(kind->name, name);
+  CHECK(kind->analyse && kind->factor && kind->solve && kind->report && kind->destroy && kind->partner);
+}
+
 static void every_method_is_a_kind_of_its_name(lac_context *ctx) {
-  for (int m = LAC_METHOD_AUTO; m <= LAC_METHOD_DIRECT; m++) {
-    const char *name = lac_method_name((lac_method)m);
-    const lac_solver_table *kind = NULL;
-    if (lac_kind_find(ctx, "test", name, &kind) != LAC_OK) {  // an engine that is not here
-      CHECK(lac_context_status(ctx) == LAC_ERR_UNSUPPORTED && !lac_kind_built_in(name));
-      continue;
+  for (size_t m = 0; m < sizeof BUILT_IN / sizeof *BUILT_IN; m++) check_kind(ctx, BUILT_IN[m]);
+  for (int e = 0; lac_engine_name(e); e++) {
+    if (lac_engine_find(ctx, lac_engine_name(e)) == LAC_OK) {
+      check_kind(ctx, lac_engine_name(e));
+    } else {
+      CHECK(lac_context_status(ctx) == LAC_ERR_UNSUPPORTED && !lac_kind_built_in(lac_engine_name(e)));
     }
-    CHECK_TEXT(kind->name, name);
-    CHECK(kind->analyse && kind->factor && kind->solve && kind->report && kind->destroy && kind->partner);
   }
+}
+
+/// Whether a sentence has a name in quotation marks.
+static bool names(const char *sentence, const char *name) {
+  char quoted[64];
+  (void)snprintf(quoted, sizeof quoted, "\"%s\"", name);
+  return strstr(sentence, quoted) != NULL;
 }
 
 static void unknown_names_are_refused(lac_context *ctx) {
@@ -29,21 +49,30 @@ static void unknown_names_are_refused(lac_context *ctx) {
   direct_system s = direct_open(ctx, &c, LAC_WIDTH_AUTO, NULL);
   lac_solver_options options = lac_solver_options_defaults();
   lac_solver *solver = NULL;
-  options.name = "cholesk";
-  CHECK_FAILS(lac_solver_create(ctx, s.pattern, &options, &solver), LAC_ERR_ARG, "no method 'cholesk'");
-  options = lac_solver_options_defaults();
-  options.name = "cg", options.preconditioner.name = "jacoby";
-  CHECK_FAILS(lac_solver_create(ctx, s.pattern, &options, &solver), LAC_ERR_ARG, "no method 'jacoby'");
-  CHECK(!lac_method_name((lac_method)99) && !lac_method_name((lac_method)-1));
+  options.method = "cholesk";
+  CHECK_EQ(lac_solver_create(ctx, s.pattern, &options, &solver), LAC_ERR_ARG);
+  CHECK(strstr(lac_context_error(ctx), "no method \"cholesk\""));
+  for (size_t m = 0; m < sizeof BUILT_IN / sizeof *BUILT_IN; m++) CHECK(names(lac_context_error(ctx), BUILT_IN[m]));
+  for (int e = 0; lac_engine_name(e); e++) CHECK(names(lac_context_error(ctx), lac_engine_name(e)));
+  options.method = "";
+  CHECK_FAILS(lac_solver_create(ctx, s.pattern, &options, &solver), LAC_ERR_ARG, "no method \"\"");
+  options.method = "cg", options.preconditioner.method = "jacoby";
+  CHECK_EQ(lac_solver_create(ctx, s.pattern, &options, &solver), LAC_ERR_ARG);
+  CHECK(strstr(lac_context_error(ctx), "no preconditioner \"jacoby\""));
+  CHECK(names(lac_context_error(ctx), "jacobi") && names(lac_context_error(ctx), "cholesky"));
+  CHECK(!names(lac_context_error(ctx), "cg") && !names(lac_context_error(ctx), "auto"));
+  CHECK_FAILS(lac_engine_find(ctx, "umfpak"), LAC_ERR_ARG, "\"umfpack\"");
+  CHECK_FAILS(lac_engine_find(ctx, NULL), LAC_ERR_ARG, "the name is NULL");
+  CHECK(!solver);
   direct_close(&s);
 }
 
-/// "auto" as a name leaves the preconditioner open, as the word does.
+/// "auto" as a name leaves the preconditioner open, as NULL does.
 static void a_preconditioner_by_the_name_auto_is_chosen(lac_context *ctx) {
   direct_case c = direct_make(DIRECT_POISSON, 60, LAC_F64, 1);
   for (int m = 0; m < 2; m++) {
     lac_solver_options options = lac_solver_options_defaults();
-    options.name = m ? "auto" : "cg", options.preconditioner.name = "auto";
+    options.method = m ? "auto" : "cg", options.preconditioner.method = "auto";
     iterative_system s = iterative_open(ctx, &c, &options);
     CHECK(iterative_residual(ctx, &c, s.factor, LAC_N, 2) <= 1e-10);
     iterative_close(&s);
@@ -54,7 +83,7 @@ static void a_rectangle_has_no_preconditioner_to_apply(lac_context *ctx) {
   lac_pattern *wide = NULL;
   lac_solver *solver = NULL;
   lac_factor *factor = NULL;
-  lac_solver_options options = iterative_options(LAC_METHOD_IDENTITY, LAC_METHOD_AUTO);
+  lac_solver_options options = iterative_options("identity", "auto");
   CHECK_OK(lac_pattern_banded(ctx, 6, 3, 0, 0, LAC_WIDTH_AUTO, &wide, NULL));
   CHECK_OK(lac_solver_create(ctx, wide, &options, &solver));
   lac_array *a = direct_random(ctx, LAC_F64, 1, (int64_t[]){lac_pattern_nnz(wide)}, 3);
@@ -70,17 +99,17 @@ static void a_rectangle_has_no_preconditioner_to_apply(lac_context *ctx) {
   lac_pattern_destroy(&wide);
 }
 
-/// The name goes before the method, and need not outlive the call.
+/// The name need not outlive the call.
 static void a_solver_is_asked_for_by_name(lac_context *ctx) {
   direct_case c = direct_make(DIRECT_POISSON, 60, LAC_F64, 1);
   char name[16] = "cg", other[16] = "ssor";
   lac_solver_options options = lac_solver_options_defaults();
-  options.name = name, options.preconditioner.name = other;
+  options.method = name, options.preconditioner.method = other;
   iterative_system s = iterative_open(ctx, &c, &options);
   memset(name, 'x', sizeof name), memset(other, 'x', sizeof other);
-  CHECK_TEXT(lac_solver_report(s.s.solver).method, "cg");
-  CHECK_TEXT(lac_solver_report(s.s.solver).preconditioner, "ssor");
-  CHECK_TEXT(lac_factor_report(s.factor).preconditioner, "ssor");
+  CHECK_TEXT(report_of_solver(s.s.solver).method, "cg");
+  CHECK_TEXT(report_of_solver(s.s.solver).preconditioner, "ssor");
+  CHECK_TEXT(report_of_factor(s.factor).preconditioner, "ssor");
   CHECK(iterative_residual(ctx, &c, s.factor, LAC_N, 2) <= 1e-10);
   iterative_close(&s);
 }
@@ -115,9 +144,9 @@ static void check_travelled(lac_context *ctx, const char *name, const direct_cas
   for (int side = LAC_N; side <= LAC_H; side++) {
     CHECK(iterative_residual(ctx, c, factor, (lac_side)side, 3) <= 1e-9);
   }
-  CHECK(strstr(lac_factor_report(factor).reason, "travel to the host"));
+  CHECK(strstr(report_of_factor(factor).reason, "travel to the host"));
   lac_solve_report report = iterative_run(ctx, factor, c->s->rows, 1);
-  CHECK(report.ending == LAC_CONVERGED && report.residual >= 0 && report.residual <= 1e-9);
+  CHECK(report.ending == LAC_ENDING_CONVERGED && report.residual >= 0 && report.residual <= 1e-9);
   lac_factor_destroy(&factor);
   direct_close(&s);
 }
@@ -134,13 +163,13 @@ static void what_works_on_the_host_serves_arrays_from_elsewhere(lac_context *ctx
 static void a_factor_that_travels_preconditions_a_batch(lac_context *ctx) {
   direct_case c = direct_make(DIRECT_NONSYMMETRIC, 12, LAC_F64, 3);
   direct_system s = direct_open(ctx, &c, LAC_WIDTH_AUTO, NULL);
-  lac_solver_options options = iterative_options(LAC_METHOD_GMRES, LAC_METHOD_AUTO);
+  lac_solver_options options = iterative_options("gmres", "auto");
   int64_t n = c.s->rows;
   lac_solver_table kind;
   lac_array *many = NULL, *b = direct_random(ctx, LAC_F64, 4, (int64_t[]){2, 3, n, 2}, 3), *x = NULL;
   lac_solver *solver = NULL;
   lac_factor *factor = NULL;
-  lac_solve_report report;
+  lac_solve_report report = {0};
   CHECK_OK(lac_array_create(ctx, LAC_F64, 3, (int64_t[]){2, 3, c.s->nnz}, &many));
   double *to = lac_array_edit(many);
   for (int64_t i = 0; i < 6 * c.s->nnz; i++) to[i] = creal(c.a.x[i % c.s->nnz]) * (1 + 0.01 * (double)(i / c.s->nnz));
@@ -152,7 +181,7 @@ static void a_factor_that_travels_preconditions_a_batch(lac_context *ctx) {
   CHECK_OK(lac_solver_factor(ctx, solver, many, &factor));
   CHECK_OK(lac_array_clone(ctx, b, &x));
   CHECK_OK(lac_factor_iterate(ctx, factor, LAC_N, b, NULL, x, &report));
-  CHECK(report.ending == LAC_CONVERGED && report.iterations <= 2);
+  CHECK(report.ending == LAC_ENDING_CONVERGED && report.iterations <= 2);
   lac_array_destroy(&many);
   lac_array_destroy(&b);
   lac_array_destroy(&x);
@@ -242,7 +271,7 @@ static void every_failing_allocation_on_the_way_is_told(lac_context *ctx) {
 /// Memory of the library by its version, without a look at the bits; memory of others by the bits alone.
 static void values_are_recognised_by_version_or_by_bits(lac_context *ctx) {
   direct_case c = direct_make(DIRECT_POISSON, 60, LAC_F64, 1);
-  lac_solver_options options = iterative_options(LAC_METHOD_CG, LAC_METHOD_JACOBI);
+  lac_solver_options options = iterative_options("cg", "jacobi");
   iterative_system s = iterative_open(ctx, &c, &options);
   lac_factor *again = NULL;
   lac_array *copy = NULL;
@@ -257,7 +286,7 @@ static void values_are_recognised_by_version_or_by_bits(lac_context *ctx) {
   (void)lac_solver_factor(ctx, s.s.solver, copy, &again);
   CHECK(again != s.factor);
   lac_factor_destroy(&again);
-  CHECK_EQ(lac_solver_report(s.s.solver).setups, 2);
+  CHECK_EQ(report_of_solver(s.s.solver).setups, 2);
   lac_array_destroy(&copy);
   iterative_close(&s);
 }
@@ -288,7 +317,7 @@ static void values_elsewhere_have_a_factor_of_their_own(lac_context *ctx) {
 static void a_solution_is_not_taken_for_the_values_it_was(lac_context *ctx) {
   direct_case c = direct_make(DIRECT_POISSON, 20, LAC_F64, 2);
   direct_system s = direct_open(ctx, &c, LAC_WIDTH_AUTO, NULL);
-  lac_solver_options options = iterative_options(LAC_METHOD_GMRES, LAC_METHOD_JACOBI);
+  lac_solver_options options = iterative_options("gmres", "jacobi");
   lac_solver *solver = NULL;
   lac_factor *gmres = NULL;
   lac_array *b = direct_random(ctx, LAC_F64, 2, (int64_t[]){c.s->rows, 1}, 3), *x = NULL;

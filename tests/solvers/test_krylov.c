@@ -32,7 +32,7 @@ static direct_case matrix_for(const lac_krylov_table *method, int64_t n, lac_dty
 
 static void check_converged(const krylov_case *c, const krylov_result *got) {
   double asked = c->iteration.rtol != 0 ? c->iteration.rtol : rtol_of(c->matrix.a.meta.dtype);
-  if (got->report.ending != LAC_CONVERGED)
+  if (got->report.ending != LAC_ENDING_CONVERGED)
     check_fail(__FILE__, __LINE__, "%s: %s", c->method->name, got->report.reason);
   if (!(got->residual <= asked * 1.01 + 4 * direct_rounding(c->matrix.a.meta.dtype)))
     check_fail(__FILE__, __LINE__, "%s: the residual is %g, not %g", c->method->name, got->residual, asked);

@@ -39,7 +39,7 @@ static void relative_tolerances_are_kept_exactly(lac_context *ctx) {
       krylov_case c = definite(METHODS[m], 60, LAC_C128);
       c.width = 3, c.iteration.rtol = rtol;
       krylov_result got = krylov_solve(ctx, &c, 0);
-      CHECK_EQ(got.report.ending, LAC_CONVERGED);
+      CHECK_EQ(got.report.ending, LAC_ENDING_CONVERGED);
       CHECK(got.residual <= rtol * (1 + 1e-6) + 1e-15);
       CHECK_NEAR(got.report.residual, got.residual, 1e-3);
       scratch_release(mark);
@@ -54,7 +54,7 @@ static void absolute_tolerances_are_kept_exactly(lac_context *ctx) {
     krylov_result got = krylov_solve(ctx, &c, 0);
     double norm = 0;
     for (int64_t i = 0; i < got.b.count; ++i) norm = hypot(norm, cabs(got.b.x[i]));
-    CHECK_EQ(got.report.ending, LAC_CONVERGED);
+    CHECK_EQ(got.report.ending, LAC_ENDING_CONVERGED);
     CHECK(got.residual * norm <= 1e-3 && got.residual * norm > 1e-8);
   }
 }
@@ -83,7 +83,7 @@ static void a_zero_right_side_gives_zero_at_once(lac_context *ctx) {
     for (int64_t i = 0; i < 20; ++i) b.x[i * 3 + 1] = 0;
     c.b = &b, c.x0 = &x0;
     krylov_result got = krylov_solve(ctx, &c, 0);
-    CHECK_EQ(got.report.ending, LAC_CONVERGED);
+    CHECK_EQ(got.report.ending, LAC_ENDING_CONVERGED);
     for (int64_t i = 0; i < 20; ++i) CHECK(got.x.x[i * 3 + 1] == 0);
     CHECK(got.residual <= 1.01e-5);
     memset(b.x, 0, (size_t)b.count * sizeof *b.x);
@@ -98,11 +98,11 @@ static void small_and_empty_systems_are_solved(lac_context *ctx) {
     krylov_result got = krylov_solve(ctx, &one, 0);
     CHECK_NEAR(creal(got.x.x[0]), creal(got.b.x[0]) / 3, 1e-15);
     krylov_case none = {.method = METHODS[m], .matrix = direct_small(0, (double[]){0}, LAC_F64)};
-    CHECK_EQ(krylov_solve(ctx, &none, 0).report.ending, LAC_CONVERGED);
+    CHECK_EQ(krylov_solve(ctx, &none, 0).report.ending, LAC_ENDING_CONVERGED);
     one.width = -1;
-    CHECK_EQ(krylov_solve(ctx, &one, 0).report.ending, LAC_CONVERGED);
+    CHECK_EQ(krylov_solve(ctx, &one, 0).report.ending, LAC_ENDING_CONVERGED);
     one.width = 1, one.items = -1;
-    CHECK_EQ(krylov_solve(ctx, &one, 0).report.ending, LAC_CONVERGED);
+    CHECK_EQ(krylov_solve(ctx, &one, 0).report.ending, LAC_ENDING_CONVERGED);
   }
 }
 
@@ -119,7 +119,7 @@ static void scales_do_not_matter(lac_context *ctx) {
         if (p < 2) c.scale = power;
         for (int64_t z = 0; p >= 2 && z < c.matrix.a.count; ++z) c.matrix.a.x[z] *= power;
         krylov_result got = krylov_solve(ctx, &c, 0);
-        if (got.report.ending != LAC_CONVERGED)
+        if (got.report.ending != LAC_ENDING_CONVERGED)
           check_fail(__FILE__, __LINE__, "%s, power %d: %s", c.method->name, p, got.report.reason);
         CHECK_EQ(got.report.iterations, want.report.iterations);
         for (int64_t i = 0; i < want.x.count; ++i)
@@ -146,7 +146,7 @@ static void limits_are_told_and_x_is_what_there_is(lac_context *ctx) {
     krylov_case c = {.method = METHODS[m], .matrix = direct_make(DIRECT_POISSON, 144, LAC_F64, 1)};
     c.width = 2, c.iteration.max_iterations = 5, c.iteration.rtol = 1e-12;
     krylov_result got = krylov_solve(ctx, &c, 0);
-    CHECK_EQ(got.report.ending, LAC_LIMIT);
+    CHECK_EQ(got.report.ending, LAC_ENDING_LIMIT);
     CHECK_EQ(got.report.iterations, 5);
     CHECK(got.residual > 1e-12 && got.residual < 1);
     CHECK_NEAR(got.report.residual, got.residual, 1e-10);
@@ -165,7 +165,7 @@ static void progress_may_end_it(lac_context *ctx) {
     krylov_case c = {.method = METHODS[m], .matrix = direct_make(DIRECT_POISSON, 144, LAC_F64, 1)};
     c.iteration.progress = stop_at_three, c.iteration.progress_data = &residual;
     krylov_result got = krylov_solve(ctx, &c, 0);
-    CHECK_EQ(got.report.ending, LAC_INTERRUPTED);
+    CHECK_EQ(got.report.ending, LAC_ENDING_INTERRUPTED);
     CHECK_EQ(got.report.iterations, 3);
     CHECK(residual > 0 && residual < 2 && got.residual < 1);
   }
@@ -178,7 +178,7 @@ static void looks_may_be_rare(lac_context *ctx) {
     krylov_result want = krylov_solve(ctx, &c, 0);
     c.iteration.look_every = 7;
     krylov_result got = krylov_solve(ctx, &c, 0);
-    CHECK_EQ(got.report.ending, LAC_CONVERGED);
+    CHECK_EQ(got.report.ending, LAC_ENDING_CONVERGED);
     CHECK_EQ(got.report.iterations, want.report.iterations);
     CHECK_EQ(memcmp(got.x.x, want.x.x, (size_t)got.x.count * sizeof *got.x.x), 0);
   }
@@ -190,11 +190,11 @@ static void indefinite_matrices_break_cg_down(lac_context *ctx) {
                      .matrix = direct_make(DIRECT_INDEFINITE, 40, LAC_C128, 2),
                      .width = 2};
     krylov_result got = krylov_solve(ctx, &c, 0);
-    CHECK_EQ(got.report.ending, LAC_BROKE_DOWN);
+    CHECK_EQ(got.report.ending, LAC_ENDING_BROKE_DOWN);
     CHECK(strstr(got.report.reason, "(p, A p)") && isfinite(ref_max(&got.x)));
     c.inverse = krylov_diagonal(&c);
     got = krylov_solve(ctx, &c, 0);
-    CHECK_EQ(got.report.ending, LAC_BROKE_DOWN);
+    CHECK_EQ(got.report.ending, LAC_ENDING_BROKE_DOWN);
     CHECK(strstr(got.report.reason, "preconditioner"));
   }
 }
@@ -202,7 +202,7 @@ static void indefinite_matrices_break_cg_down(lac_context *ctx) {
 static void skew_matrices_break_bicgstab_down(lac_context *ctx) {
   krylov_case c = {.method = &lac_krylov_bicgstab, .matrix = direct_small(2, (double[]){0, 1, -1, 0}, LAC_F64)};
   krylov_result got = krylov_solve(ctx, &c, 0);
-  CHECK_EQ(got.report.ending, LAC_BROKE_DOWN);
+  CHECK_EQ(got.report.ending, LAC_ENDING_BROKE_DOWN);
   CHECK(strstr(got.report.reason, "(r0, r)"));
 }
 
@@ -212,7 +212,7 @@ static void nan_is_told_and_x_stays_finite(lac_context *ctx) {
     c.width = 2;
     c.matrix.a.x[7] = NAN;
     krylov_result got = krylov_solve(ctx, &c, 0);
-    CHECK_EQ(got.report.ending, LAC_DIVERGED);
+    CHECK_EQ(got.report.ending, LAC_ENDING_DIVERGED);
     CHECK(isfinite(ref_max(&got.x)) && strstr(got.report.reason, "NaN"));
   }
 }
@@ -225,7 +225,7 @@ static void nan_in_a_column_stays_there(lac_context *ctx) {
     krylov_result want = krylov_solve(ctx, &c, 0);
     b.x[4] = INFINITY;
     krylov_result got = krylov_solve(ctx, &c, 0);
-    CHECK_EQ(got.report.ending, LAC_DIVERGED);
+    CHECK_EQ(got.report.ending, LAC_ENDING_DIVERGED);
     for (int64_t i = 0; i < 60; ++i) {
       if (i % 3 == 1) {
         CHECK(isnan(creal(got.x.x[i])));
@@ -258,7 +258,7 @@ static void null_spaces_are_taken_out(lac_context *ctx) {
       c.iteration.null_space = space;
       krylov_result got = krylov_solve(ctx, &c, 0);
       lac_array_destroy(&space);
-      if (got.report.ending != LAC_CONVERGED)
+      if (got.report.ending != LAC_ENDING_CONVERGED)
         check_fail(__FILE__, __LINE__, "%s: %s", c.method->name, got.report.reason);
       for (int64_t j = 0; j < width; ++j) {
         number x = 0, mean = 0;
@@ -279,7 +279,7 @@ static void singular_systems_without_a_null_space_end(lac_context *ctx) {
       krylov_case c = {.method = METHODS[m], .matrix = laplacian(12, d ? LAC_C128 : LAC_F32)};
       krylov_result got = krylov_solve(ctx, &c, 0);
       ref x0 = columns(c.matrix.a.meta.dtype, 1, 12, 1, 5);
-      CHECK(got.report.ending != LAC_CONVERGED);
+      CHECK(got.report.ending != LAC_ENDING_CONVERGED);
       CHECK(isfinite(ref_max(&got.x)) && strlen(got.report.reason) > 20);
       c.x0 = &x0;
       krylov_result other = krylov_solve(ctx, &c, 0);
@@ -296,7 +296,8 @@ static void impossible_tolerances_stagnate(lac_context *ctx) {
     krylov_case c = {.method = METHODS[m], .matrix = direct_make(DIRECT_POISSON, 100, LAC_F64, 1)};
     c.iteration.rtol = 1e-18;
     krylov_result got = krylov_solve(ctx, &c, 0);
-    if (got.report.ending != LAC_STAGNATED) check_fail(__FILE__, __LINE__, "%s: %s", c.method->name, got.report.reason);
+    if (got.report.ending != LAC_ENDING_STAGNATED)
+      check_fail(__FILE__, __LINE__, "%s: %s", c.method->name, got.report.reason);
     CHECK(got.residual < 1e-12);
   }
 }
@@ -309,11 +310,11 @@ static void restarts_that_do_not_help_stagnate(lac_context *ctx) {
   for (int i = 0; i < 8; ++i) b.x[i] = i == 0;
   c.b = &b, c.iteration.restart = 3;
   krylov_result got = krylov_solve(ctx, &c, 0);
-  CHECK_EQ(got.report.ending, LAC_STAGNATED);
+  CHECK_EQ(got.report.ending, LAC_ENDING_STAGNATED);
   CHECK(strstr(got.report.reason, "iterations"));
   c.iteration.restart = 8;
   got = krylov_solve(ctx, &c, 0);
-  CHECK_EQ(got.report.ending, LAC_CONVERGED);
+  CHECK_EQ(got.report.ending, LAC_ENDING_CONVERGED);
 }
 
 static void nonsymmetric_preconditioners_are_applied_from_their_side(lac_context *ctx) {
@@ -338,7 +339,7 @@ static void nonsymmetric_preconditioners_are_applied_from_their_side(lac_context
         c.inverse = krylov_triangle(&c);
       }
       krylov_result got = krylov_solve(ctx, &c, 0);
-      if (got.report.ending != LAC_CONVERGED)
+      if (got.report.ending != LAC_ENDING_CONVERGED)
         check_fail(__FILE__, __LINE__, "%s: %s", c.method->name, got.report.reason);
       CHECK(got.residual <= 1.001e-10 && c.inverse->calls > 0);
       CHECK(krylov_error(&c, &got) <= 1e-7);
@@ -360,7 +361,7 @@ static void rectangles_are_solved_in_the_least_squares_sense(lac_context *ctx) {
       ref_random(&c.matrix.a, 6, 1);
       c.iteration.rtol = 1e-11;
       krylov_result got = krylov_solve(ctx, &c, 0);
-      if (got.report.ending != LAC_CONVERGED)
+      if (got.report.ending != LAC_ENDING_CONVERGED)
         check_fail(__FILE__, __LINE__, "%s: %s", c.method->name, got.report.reason);
       dense a = krylov_dense(&c, &got.a, 0), r = dense_mul(a, dense_over(a.cols, 3, got.x.x));
       for (int64_t i = 0; i < a.rows * 3; ++i) r.x[i] = got.b.x[i] - r.x[i];
@@ -402,7 +403,7 @@ static void composed_kernels_agree(lac_context *ctx) {
       krylov_result got = krylov_solve(ctx, &c, 1);
       ctx->kernels = own;
       CHECK_OK(got.status);
-      CHECK_EQ(got.report.ending, LAC_CONVERGED);
+      CHECK_EQ(got.report.ending, LAC_ENDING_CONVERGED);
       for (int64_t i = 0; i < want.x.count; ++i)
         CHECK(cabs(got.x.x[i] - want.x.x[i]) <=
               (direct_rounding((lac_dtype)d) > 1e-10 ? 1e-4 : 1e-8) * ref_max(&want.x));

@@ -8,6 +8,7 @@
 #include "solvers/direct/symbolic/supernodes.h"
 #include "support/check.h"
 #include "support/direct_case.h"
+#include "support/reports.h"
 #include "support/scratch.h"
 
 static const lac_dtype DTYPES[] = {LAC_F32, LAC_F64, LAC_C64, LAC_C128};
@@ -15,7 +16,7 @@ static const lac_side SIDES[] = {LAC_N, LAC_T, LAC_C, LAC_H};
 
 static lac_solver_options ldlt_options(void) {
   lac_solver_options options = lac_solver_options_defaults();
-  options.method = LAC_METHOD_LDLT;
+  options.method = "ldlt";
   return options;
 }
 
@@ -27,7 +28,7 @@ static direct_system open_ldlt(lac_context *ctx, const direct_case *c) {
 static lac_factor *factor_of(lac_context *ctx, const direct_system *system, const char *method) {
   lac_factor *factor = NULL;
   CHECK_OK(lac_solver_factor(ctx, system->solver, system->values, &factor));
-  if (method) CHECK_TEXT(lac_factor_report(factor).method, method);
+  if (method) CHECK_TEXT(report_of_factor(factor).method, method);
   return factor;
 }
 
@@ -188,11 +189,11 @@ static void rows_are_paired_where_single_ones_have_no_pivot(lac_context *ctx) {
   CHECK_OK(ref_upload(ctx, &both, &two));
   CHECK_OK(lac_solver_factor(ctx, system.solver, values, &second));
   CHECK_OK(lac_solver_factor(ctx, system.solver, two, &batch));
-  CHECK_EQ(lac_factor_report(first).perturbed, 0);
-  CHECK_EQ(lac_factor_report(second).perturbed, 0);
-  CHECK_EQ(lac_factor_report(first).factor_nnz, lac_factor_report(second).factor_nnz);
-  CHECK_EQ(lac_factor_report(batch).factor_nnz, 2 * lac_factor_report(first).factor_nnz);
-  CHECK(lac_factor_report(first).factor_nnz > lac_solver_report(system.solver).factor_nnz);  // not the plain order
+  CHECK_EQ(report_of_factor(first).perturbed, 0);
+  CHECK_EQ(report_of_factor(second).perturbed, 0);
+  CHECK_EQ(report_of_factor(first).factor_nnz, report_of_factor(second).factor_nnz);
+  CHECK_EQ(report_of_factor(batch).factor_nnz, 2 * report_of_factor(first).factor_nnz);
+  CHECK(report_of_factor(first).factor_nnz > report_of_solver(system.solver).factor_nnz);  // not the plain order
   for (int s = 0; s < 4; s++) {
     direct_check(ctx, &c, first, SIDES[s], 3, 64);
     direct_check(ctx, &other, second, SIDES[s], 3, 64);
@@ -216,8 +217,8 @@ static void graded_matrices_are_solved(lac_context *ctx) {
     }
     direct_system system = open_ldlt(ctx, &c);
     lac_factor *factor = factor_of(ctx, &system, "ldlt");
-    CHECK_EQ(lac_factor_report(factor).perturbed, 0);
-    CHECK_TEXT(lac_factor_report(factor).warning, "");
+    CHECK_EQ(report_of_factor(factor).perturbed, 0);
+    CHECK_TEXT(report_of_factor(factor).warning, "");
     for (int s = 0; s < 2; s++) direct_check(ctx, &c, factor, SIDES[s], 1, 1e3);
     lac_factor_destroy(&factor);
     direct_close(&system);
@@ -289,8 +290,8 @@ static void what_pivots_inside_supernodes_do_not_suit_is_told_and_passed_on(lac_
   direct_case c = direct_treacherous(40, 1e-9, 1, 1);
   direct_system system = open_ldlt(ctx, &c);
   lac_factor *factor = factor_of(ctx, &system, "pivoting_lu");
-  CHECK(strstr(lac_factor_report(factor).reason, "asked for; ldlt gave up: pivots inside supernodes do not suit"));
-  CHECK(strstr(lac_factor_report(factor).reason, "; lu gave up: pivots inside supernodes do not suit"));
+  CHECK(strstr(report_of_factor(factor).reason, "asked for; ldlt gave up: pivots inside supernodes do not suit"));
+  CHECK(strstr(report_of_factor(factor).reason, "; lu gave up: pivots inside supernodes do not suit"));
   for (int s = 0; s < 4; s++) direct_check(ctx, &c, factor, SIDES[s], 2, 64);
   lac_factor_destroy(&factor);
   direct_close(&system);
@@ -305,7 +306,7 @@ static void values_are_refactored_by_the_choices_made_before(lac_context *ctx) {
     lac_array *values = NULL;
     CHECK_OK(ref_upload(ctx, &other.a, &values));
     CHECK_OK(lac_factor_refactor(ctx, first, values, &second));
-    CHECK_TEXT(lac_factor_report(second).reason, "as before: asked for");
+    CHECK_TEXT(report_of_factor(second).reason, "as before: asked for");
     for (int s = 0; s < 4; s++) direct_check(ctx, &other, second, SIDES[s], 2, 1e3);
     lac_factor_destroy(&first);
     lac_factor_destroy(&second);
@@ -340,7 +341,7 @@ static lac_status factor_and_refactor(lac_context *ctx, const lac_pattern *patte
   lac_solver_options options = lac_solver_options_defaults();
   lac_solver *solver = NULL;
   lac_factor *factor = NULL, *again = NULL;
-  options.method = LAC_METHOD_LDLT;
+  options.method = "ldlt";
   lac_status status = lac_solver_create(ctx, pattern, &options, &solver);
   if (status == LAC_OK) status = lac_solver_factor(ctx, solver, values, &factor);
   if (status == LAC_OK) status = lac_factor_refactor(ctx, factor, values, &again);

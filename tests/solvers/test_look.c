@@ -10,6 +10,7 @@
 #include "support/check.h"
 #include "support/iterative_case.h"
 #include "support/random.h"
+#include "support/reports.h"
 
 /// A matrix as it is listed: what is off the diagonal in coordinates, and the diagonal.
 typedef struct listed {
@@ -116,7 +117,7 @@ static void check_takes(lac_context *ctx, direct_system s, const char *precondit
     CHECK_OK(lac_solver_factor(ctx, solver, s.values, &factor));
     x[threads - 1] = direct_random(ctx, LAC_F64, 2, (int64_t[]){s.pattern->rows, 1}, 3);
     CHECK_OK(lac_factor_solve(ctx, factor, LAC_N, b, x[threads - 1]));
-    lac_report report = lac_factor_report(factor);
+    lac_report report = report_of_factor(factor);
     CHECK_TEXT(report.preconditioner, preconditioner);
     CHECK_EQ(strcmp(preconditioner, "multigrid") != 0, strstr(report.reason, "a look promises") != NULL);
     CHECK(report.iterations > 0 && report.iterations <= most);
@@ -160,8 +161,8 @@ static void what_was_taken_is_taken_again(lac_context *ctx) {
     double *a = lac_array_edit(systems[i].values);
     for (int64_t p = 0; p < systems[i].pattern->nnz; p++) a[p] *= 3;
     CHECK_OK(lac_solver_factor(ctx, systems[i].solver, systems[i].values, &second));
-    CHECK_TEXT(lac_factor_report(second).preconditioner, i ? "ic0" : "multigrid");
-    CHECK_EQ(lac_factor_report(second).refreshes, 1);
+    CHECK_TEXT(report_of_factor(second).preconditioner, i ? "ic0" : "multigrid");
+    CHECK_EQ(report_of_factor(second).refreshes, 1);
     lac_factor_destroy(&first);
     lac_factor_destroy(&second);
     direct_close(&systems[i]);
@@ -178,8 +179,8 @@ static void a_square_is_iterated_on_unless_its_entries_jump(lac_context *ctx) {
     lac_factor *factor = NULL;
     CHECK_OK(lac_solver_factor(ctx, s.solver, s.values, &factor));
     CHECK_OK(lac_factor_solve(ctx, factor, LAC_N, b, x));
-    CHECK_TEXT(lac_factor_report(factor).method, jumps ? "cholesky" : "flexible_cg");
-    CHECK_EQ(jumps, strstr(lac_factor_report(factor).reason, "entries jump") != NULL);
+    CHECK_TEXT(report_of_factor(factor).method, jumps ? "cholesky" : "flexible_cg");
+    CHECK_EQ(jumps, strstr(report_of_factor(factor).reason, "entries jump") != NULL);
     CHECK(direct_residual_of(&s, b, x) <= 1e-10);
     lac_array_destroy(&b);
     lac_array_destroy(&x);
@@ -215,7 +216,7 @@ static direct_system pairs_open(lac_context *ctx) {
     for (int64_t p = begin; p < lac_buffer_get(s.pattern->offsets, i + 1); p++)
       a[p] = g[first + (p - begin) / 2] * (lac_buffer_get(s.pattern->columns, p) % 2 == i % 2 ? 2 : 1);
   }
-  options.method = LAC_METHOD_FLEXIBLE_CG;
+  options.method = "flexible_cg";
   CHECK_OK(lac_solver_create(ctx, s.pattern, &options, &s.solver));
   lac_pattern_destroy(&full);
   direct_close(&grid);
@@ -238,7 +239,7 @@ static void nodes_are_looked_for_once(lac_context *ctx) {
   CHECK_EQ(nodes_looks, 1);
   CHECK_OK(lac_krylov_of(factor)->m->table->describe(ctx, lac_krylov_of(factor)->m, &text));
   CHECK(text && strstr(text, "in nodes of 2"));
-  CHECK(iterative_run(ctx, factor, s.pattern->rows, 1).ending == LAC_CONVERGED);
+  CHECK(iterative_run(ctx, factor, s.pattern->rows, 1).ending == LAC_ENDING_CONVERGED);
   lac_free(text);
   lac_factor_destroy(&factor);
   direct_close(&s);

@@ -10,6 +10,7 @@
 #include "core/memory_impl.h"
 #include "support/check.h"
 #include "support/direct_case.h"
+#include "support/reports.h"
 #include "support/scratch.h"
 
 static const lac_dtype DTYPES[] = {LAC_F32, LAC_F64, LAC_C64, LAC_C128};
@@ -17,7 +18,7 @@ static const lac_side SIDES[] = {LAC_N, LAC_T, LAC_C, LAC_H};
 
 static lac_solver_options lu_options(void) {
   lac_solver_options options = lac_solver_options_defaults();
-  options.method = LAC_METHOD_LU;
+  options.method = "lu";
   return options;
 }
 
@@ -29,7 +30,7 @@ static direct_system open_lu(lac_context *ctx, const direct_case *c) {
 static lac_factor *factor_of(lac_context *ctx, const direct_system *system, const char *method) {
   lac_factor *factor = NULL;
   CHECK_OK(lac_solver_factor(ctx, system->solver, system->values, &factor));
-  if (method) CHECK_TEXT(lac_factor_report(factor).method, method);
+  if (method) CHECK_TEXT(report_of_factor(factor).method, method);
   return factor;
 }
 
@@ -63,7 +64,7 @@ static void convection_is_solved_as_densely_in_all_dtypes_and_sides(lac_context 
       direct_case c = direct_convection(9, strong ? 20 : 1, DTYPES[d]);
       direct_system system = open_lu(ctx, &c);
       lac_factor *factor = factor_of(ctx, &system, "lu");
-      CHECK_EQ(lac_factor_report(factor).perturbed, 0);
+      CHECK_EQ(report_of_factor(factor).perturbed, 0);
       for (int s = 0; s < 4; s++) {
         check_against_dense(ctx, &c, factor, SIDES[s]);
         direct_check(ctx, &c, factor, SIDES[s], 11, 64);
@@ -99,7 +100,7 @@ static void random_systems_are_solved_and_few_of_them_fall_back(lac_context *ctx
     direct_system system = open_lu(ctx, &c);
     lac_factor *factor = factor_of(ctx, &system, NULL);
     for (int s = 0; s < 2; s++) direct_check(ctx, &c, factor, SIDES[s], 2, 1e3);
-    inside += strcmp(lac_factor_report(factor).method, "lu") == 0;
+    inside += strcmp(report_of_factor(factor).method, "lu") == 0;
     lac_factor_destroy(&factor);
     direct_close(&system);
     scratch_release(mark);
@@ -117,8 +118,8 @@ static void rows_out_of_place_are_matched_with_their_columns(lac_context *ctx) {
     direct_case plain = direct_convection(10, 3, DTYPES[d]);
     direct_system other = open_lu(ctx, &plain);
     lac_factor *straight = factor_of(ctx, &other, "lu");
-    CHECK_EQ(lac_factor_report(factor).perturbed, 0);
-    CHECK(lac_factor_report(factor).factor_nnz < 1.5 * (double)lac_factor_report(straight).factor_nnz);
+    CHECK_EQ(report_of_factor(factor).perturbed, 0);
+    CHECK(report_of_factor(factor).factor_nnz < 1.5 * (double)report_of_factor(straight).factor_nnz);
     for (int s = 0; s < 4; s++) direct_check(ctx, &c, factor, SIDES[s], 3, 64);
     lac_factor_destroy(&factor);
     lac_factor_destroy(&straight);
@@ -143,7 +144,7 @@ static void matchings_are_kept_and_left_as_values_ask(lac_context *ctx) {
   CHECK_OK(lac_solver_factor(ctx, system.solver, values, &again));
   direct_check(ctx, &other, again, LAC_N, 2, 64);
   direct_check(ctx, &c, first, LAC_N, 2, 64);
-  CHECK_EQ(lac_factor_report(again).factor_nnz, lac_factor_report(first).factor_nnz);
+  CHECK_EQ(report_of_factor(again).factor_nnz, report_of_factor(first).factor_nnz);
   CHECK_OK(lac_solver_factor(ctx, system.solver, many, &batch));
   lac_array *b = direct_random(ctx, LAC_F64, 3, (int64_t[]){5, 100, 2}, 3), *x = NULL;
   ref rb, rx;
@@ -215,8 +216,8 @@ static void graded_matrices_are_solved(lac_context *ctx) {
     }
     direct_system system = open_lu(ctx, &c);
     lac_factor *factor = factor_of(ctx, &system, "lu");
-    CHECK_EQ(lac_factor_report(factor).perturbed, 0);
-    CHECK_TEXT(lac_factor_report(factor).warning, "");
+    CHECK_EQ(report_of_factor(factor).perturbed, 0);
+    CHECK_TEXT(report_of_factor(factor).warning, "");
     for (int s = 0; s < 2; s++) direct_check(ctx, &c, factor, SIDES[s], 1, 1e3);
     lac_factor_destroy(&factor);
     direct_close(&system);
@@ -228,7 +229,7 @@ static void check_told(lac_context *ctx, const direct_case *c, const char *metho
                        const char *reason) {
   direct_system system = open_lu(ctx, c);
   lac_factor *factor = factor_of(ctx, &system, method);
-  lac_report report = lac_factor_report(factor);
+  lac_report report = report_of_factor(factor);
   CHECK_EQ(report.perturbed > 0, is_enlarged);
   CHECK(strncmp(report.reason, reason, strlen(reason)) == 0);
   for (int s = 0; s < 4; s++) direct_check(ctx, c, factor, SIDES[s], 3, 64);
@@ -274,8 +275,8 @@ static void near_singular_matrices_are_solved_with_a_warning(lac_context *ctx) {
     lac_factor *factor = NULL;
     lac_status status = lac_solver_factor(ctx, system.solver, system.values, &factor);
     CHECK(status == LAC_OK || (t && status == LAC_ERR_SINGULAR));
-    if (t && factor) CHECK(strstr(lac_factor_report(factor).warning, "singular to working precision"));
-    if (!t) CHECK_TEXT(lac_factor_report(factor).warning, "");
+    if (t && factor) CHECK(strstr(report_of_factor(factor).warning, "singular to working precision"));
+    if (!t) CHECK_TEXT(report_of_factor(factor).warning, "");
     for (int s = 0; s < 2 && !t; s++) direct_check(ctx, &c, factor, SIDES[s], 1, 1e3);
     lac_factor_destroy(&factor);
     direct_close(&system);
@@ -287,8 +288,8 @@ static void a_weak_diagonal_is_enough_for_what_is_nearly_skew(lac_context *ctx) 
   direct_case strong = direct_convection(20, 1, LAC_F64), weak = direct_convection(20, 1e5, LAC_F64);
   direct_system first = open_lu(ctx, &strong), second = open_lu(ctx, &weak);
   lac_factor *factor = factor_of(ctx, &first, "lu"), *other = factor_of(ctx, &second, "lu");
-  CHECK_EQ(lac_factor_report(other).perturbed, 0);
-  CHECK_EQ(lac_factor_report(other).factor_nnz, lac_factor_report(factor).factor_nnz);
+  CHECK_EQ(report_of_factor(other).perturbed, 0);
+  CHECK_EQ(report_of_factor(other).factor_nnz, report_of_factor(factor).factor_nnz);
   for (int s = 0; s < 4; s++) direct_check(ctx, &weak, other, SIDES[s], 3, 64);
   lac_factor_destroy(&factor);
   lac_factor_destroy(&other);
@@ -346,7 +347,7 @@ static void *factor_often(void *argument) {
     for (int64_t z = 0; z < nnz; z++) values[z] = creal(w->c->a.x[z]) * w->factor * (1 + 0.01 * round);
     w->fails = lac_array_from(ctx, LAC_F64, 1, (int64_t[]){nnz}, values, LAC_COPY, &a) != LAC_OK ||
                lac_solver_factor(ctx, w->solver, a, &factor) != LAC_OK ||
-               strcmp(lac_factor_report(factor).method, "lu") != 0 || lac_factor_report(factor).perturbed > 0;
+               strcmp(report_of_factor(factor).method, "lu") != 0 || report_of_factor(factor).perturbed > 0;
     lac_factor_destroy(&factor);
     lac_array_destroy(&a);
   }

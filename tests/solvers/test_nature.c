@@ -12,7 +12,7 @@
 
 static lac_nature nature_of(lac_context *ctx, const sketch *s) {
   lac_pattern *pattern = NULL;
-  lac_nature nature, again;
+  lac_nature nature = {0}, again = {0};
   CHECK_OK(sketch_pattern(ctx, s, LAC_WIDTH_AUTO, &pattern));
   CHECK_OK(lac_pattern_nature(ctx, pattern, &nature));
   CHECK_OK(lac_pattern_nature(ctx, pattern, &again));
@@ -166,10 +166,10 @@ static void empty_patterns_have_a_nature(lac_context *ctx) {
 
 static void patterns_that_have_none_are_refused(lac_context *ctx) {
   lac_pattern *wide = NULL;
-  lac_nature nature;
+  lac_nature nature = {0};
   CHECK_OK(sketch_pattern(ctx, sketch_random(3, 4, 0.5, 1), LAC_WIDTH_AUTO, &wide));
   CHECK_FAILS(lac_pattern_nature(ctx, wide, &nature), LAC_ERR_SHAPE, "3 x 4");
-  CHECK_FAILS(lac_pattern_nature(ctx, wide, NULL), LAC_ERR_ARG, "out is NULL");
+  CHECK_FAILS(lac_pattern_nature(ctx, wide, NULL), LAC_ERR_ARG, "the lac_nature is NULL");
   CHECK_FAILS(lac_pattern_nature(ctx, NULL, &nature), LAC_ERR_ARG, "lac_pattern_nature");
   lac_pattern_destroy(&wide);
 }
@@ -200,7 +200,7 @@ static void memory_that_runs_out_is_said(lac_context *ctx) {
   int64_t fail = 0;
   while (status != LAC_OK && fail < 200) {
     lac_pattern *pattern = NULL;
-    lac_nature nature;
+    lac_nature nature = {0};
     CHECK_OK(sketch_pattern(ctx, c.s, LAC_WIDTH_AUTO, &pattern));
     lac_memory_fail_at(++fail);
     status = lac_pattern_nature(ctx, pattern, &nature);

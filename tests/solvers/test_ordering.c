@@ -10,6 +10,7 @@
 #include "solvers/direct/order/ordering.h"
 #include "support/check.h"
 #include "support/direct_case.h"
+#include "support/reports.h"
 #include "support/scratch.h"
 
 static lac_structure *structure_of(lac_context *ctx, const sketch *s) {
@@ -190,11 +191,11 @@ static void no_fill_where_none_is_needed(lac_context *ctx) {
               triangular = direct_make(DIRECT_TRIANGULAR, 60, LAC_F64, 2);
   CHECK_EQ(order_fill(ctx, arrow.s, LAC_ORDER_AMD), (arrow.s->nnz + 60) / 2);
   lac_solver_options options = lac_solver_options_defaults();
-  options.method = LAC_METHOD_PIVOTING_LU;
+  options.method = "pivoting_lu";
   direct_system system = direct_open(ctx, &triangular, LAC_WIDTH_AUTO, &options);
   lac_factor *factor = NULL;
   CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
-  CHECK_EQ(lac_factor_report(factor).factor_nnz, triangular.s->nnz);
+  CHECK_EQ(report_of_factor(factor).factor_nnz, triangular.s->nnz);
   lac_factor_destroy(&factor);
   direct_close(&system);
 }

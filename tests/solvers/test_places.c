@@ -9,6 +9,7 @@
 #include "support/elements.h"
 #include "support/iterative_case.h"
 #include "support/multigrid_case.h"
+#include "support/reports.h"
 
 #define TABLE (&lac_preconditioner_smoothed)
 static const lac_dtype DTYPES[] = {LAC_F32, LAC_F64, LAC_C64, LAC_C128};
@@ -218,7 +219,7 @@ static void coordinates_are_of_all_nodes(lac_context *ctx) {
   smoothed_modes_close(&modes);
   s.options.preconditioner.coordinates = more;
   CHECK_OK(lac_options_check_iterating(ctx, s.pattern, &s.options));
-  s.options.preconditioner.method = LAC_METHOD_MULTIGRID;
+  s.options.preconditioner.method = "multigrid";
   CHECK_FAILS(smoothed_modes_open(ctx, &s.setup, &modes), LAC_ERR_SHAPE, "coordinates of 199 nodes");
   smoothed_modes_close(&modes);
   s.options.preconditioner.method = lac_solver_options_defaults().preconditioner.method;
@@ -244,8 +245,8 @@ static void coordinates_are_a_hint_to_the_automatic_choice(lac_context *ctx) {
   options.max_bytes = 1000;
   options.preconditioner.coordinates = more;
   iterative_system s = iterative_open(ctx, &h.c, &options);
-  CHECK_TEXT(lac_factor_report(s.factor).preconditioner, "multigrid");
-  CHECK(strstr(lac_factor_report(s.factor).warning, "coordinates of 199 nodes"));
+  CHECK_TEXT(report_of_factor(s.factor).preconditioner, "multigrid");
+  CHECK(strstr(report_of_factor(s.factor).warning, "coordinates of 199 nodes"));
   CHECK(iterative_residual(ctx, &h.c, s.factor, LAC_N, 1) <= 1e-9);
   iterative_close(&s);
   lac_array_destroy(&more);

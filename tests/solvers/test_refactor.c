@@ -6,12 +6,13 @@
 
 #include "support/check.h"
 #include "support/direct_case.h"
+#include "support/reports.h"
 #include "support/scratch.h"
 
 static const lac_dtype DTYPES[] = {LAC_F32, LAC_F64, LAC_C64, LAC_C128};
 static const lac_side SIDES[] = {LAC_N, LAC_T, LAC_C, LAC_H};
 
-static direct_system open_by(lac_context *ctx, const direct_case *c, lac_method method) {
+static direct_system open_by(lac_context *ctx, const direct_case *c, const char *method) {
   lac_solver_options options = lac_solver_options_defaults();
   options.method = method;
   return direct_open(ctx, c, LAC_WIDTH_AUTO, &options);
@@ -23,7 +24,7 @@ static lac_factor *factor_of(lac_context *ctx, const direct_system *system) {
   return factor;
 }
 
-static void check_refactor(lac_context *ctx, direct_case c, lac_method method, double change, const char *reason) {
+static void check_refactor(lac_context *ctx, direct_case c, const char *method, double change, const char *reason) {
   direct_system system = open_by(ctx, &c, method);
   direct_case other = {c.s, ref_copy(&c.a)};
   lac_array *values = NULL;
@@ -35,10 +36,10 @@ static void check_refactor(lac_context *ctx, direct_case c, lac_method method, d
   CHECK_OK(ref_upload(ctx, &other.a, &values));
   CHECK_OK(lac_factor_refactor(ctx, first, values, &second));
   CHECK_OK(lac_factor_refactor(ctx, second, system.values, &third));
-  CHECK_EQ(lac_factor_report(third).factorisations, 3);
-  CHECK_TEXT(lac_factor_report(second).method, lac_factor_report(first).method);
-  CHECK(strstr(lac_factor_report(second).reason, reason));
-  CHECK(!strstr(lac_factor_report(third).reason + 1, "as before"));  // said once
+  CHECK_EQ(report_of_factor(third).factorisations, 3);
+  CHECK_TEXT(report_of_factor(second).method, report_of_factor(first).method);
+  CHECK(strstr(report_of_factor(second).reason, reason));
+  CHECK(!strstr(report_of_factor(third).reason + 1, "as before"));  // said once
   for (int s = 0; s < 4; s++) {
     direct_check(ctx, &other, second, SIDES[s], 2, 1e3);
     direct_check(ctx, &c, third, SIDES[s], 2, 1e3);
@@ -51,7 +52,7 @@ static void check_refactor(lac_context *ctx, direct_case c, lac_method method, d
 }
 
 static void values_are_refactored_by_the_choices_made_before(lac_context *ctx) {
-  static const lac_method METHODS[] = {LAC_METHOD_LU, LAC_METHOD_PIVOTING_LU};
+  static const char *const METHODS[] = {"lu", "pivoting_lu"};
   for (int m = 0; m < 2; m++) {
     for (int d = 0; d < 4; d++) {
       size_t mark = scratch_mark();
@@ -62,15 +63,15 @@ static void values_are_refactored_by_the_choices_made_before(lac_context *ctx) {
   }
 }
 
-static void check_afresh(lac_context *ctx, const direct_case *c, const direct_case *other, lac_method method,
+static void check_afresh(lac_context *ctx, const direct_case *c, const direct_case *other, const char *method,
                          const char *name) {
   direct_system system = open_by(ctx, c, method);
   lac_array *values = NULL;
   lac_factor *first = factor_of(ctx, &system), *second = NULL;
   CHECK_OK(ref_upload(ctx, &other->a, &values));
   CHECK_OK(lac_factor_refactor(ctx, first, values, &second));
-  CHECK_TEXT(lac_factor_report(second).method, name);
-  CHECK(strncmp(lac_factor_report(second).reason, "afresh", 6) == 0);
+  CHECK_TEXT(report_of_factor(second).method, name);
+  CHECK(strncmp(report_of_factor(second).reason, "afresh", 6) == 0);
   for (int s = 0; s < 2; s++) direct_check(ctx, other, second, SIDES[s], 2, 1e3);
   lac_factor_destroy(&first);
   lac_factor_destroy(&second);
@@ -85,12 +86,12 @@ static void choices_that_do_not_suit_are_made_afresh(lac_context *ctx) {
   for (int64_t z = 0; z < grid.s->nnz; z++) {
     hollow.a.x[z] = grid.s->row[z] == grid.s->col[z] ? 0 : 1.5 + sin((double)(z * z));
   }
-  check_afresh(ctx, &c, &other, LAC_METHOD_LU, "pivoting_lu");
-  check_afresh(ctx, &grid, &hollow, LAC_METHOD_PIVOTING_LU, "pivoting_lu");
+  check_afresh(ctx, &c, &other, "lu", "pivoting_lu");
+  check_afresh(ctx, &grid, &hollow, "pivoting_lu", "pivoting_lu");
   not .a.x[0] = -4;
-  check_afresh(ctx, &definite, &not, LAC_METHOD_AUTO, "ldlt");
+  check_afresh(ctx, &definite, &not, "auto", "ldlt");
   not .a.x[1] = 3;
-  check_afresh(ctx, &definite, &not, LAC_METHOD_AUTO, "lu");
+  check_afresh(ctx, &definite, &not, "auto", "lu");
 }
 
 // Pivots are a quarter of what they eliminate: the reason, and whether the factor shares the shape of the first.
@@ -98,14 +99,14 @@ static void check_strictness(lac_context *ctx, double tolerance, const char *rea
   direct_case c = direct_small(2, (double[]){4, 1, 1, 4}, LAC_F64);
   direct_case other = direct_small(2, (double[]){1, 4, 4, 1}, LAC_F64);
   lac_solver_options options = lac_solver_options_defaults();
-  options.method = LAC_METHOD_PIVOTING_LU, options.pivot_tolerance = tolerance;
+  options.method = "pivoting_lu", options.pivot_tolerance = tolerance;
   direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options);
   lac_array *values = NULL;
   lac_factor *first = factor_of(ctx, &system), *second = NULL;
   CHECK_OK(ref_upload(ctx, &other.a, &values));
   CHECK_OK(lac_factor_refactor(ctx, first, values, &second));
-  CHECK(strncmp(lac_factor_report(second).reason, reason, strlen(reason)) == 0);
-  CHECK_EQ(lac_factor_report(second).factor_bytes < lac_factor_report(first).factor_bytes, is_shared);
+  CHECK(strncmp(report_of_factor(second).reason, reason, strlen(reason)) == 0);
+  CHECK_EQ(report_of_factor(second).factor_bytes < report_of_factor(first).factor_bytes, is_shared);
   direct_check(ctx, &other, second, LAC_N, 1, 10);
   lac_factor_destroy(&first);
   lac_factor_destroy(&second);
@@ -138,16 +139,16 @@ static direct_case tree_of_pairs(int64_t pairs) {
 // A number that is 1e40 times its block is out of the range of single precision, in whatever units.
 static void what_overflows_below_blocks_is_not_kept(lac_context *ctx) {
   direct_case c = tree_of_pairs(80), other = {c.s, ref_copy(&c.a)};
-  direct_system system = open_by(ctx, &c, LAC_METHOD_AUTO);
+  direct_system system = open_by(ctx, &c, "auto");
   lac_array *values = NULL;
   lac_factor *first = factor_of(ctx, &system), *second = NULL;
   for (int64_t z = 0; z < c.s->nnz; z++) {
     if (c.s->row[z] >= 158) other.a.x[z] *= c.s->col[z] < 158 ? 0x1p66 : 0x1p-66;
   }
-  CHECK_TEXT(lac_factor_report(first).method, "pivoting_lu");
+  CHECK_TEXT(report_of_factor(first).method, "pivoting_lu");
   CHECK_OK(ref_upload(ctx, &other.a, &values));
   lac_status status = lac_factor_refactor(ctx, first, values, &second);
-  CHECK(status != LAC_OK || strncmp(lac_factor_report(second).reason, "afresh", 6) == 0);
+  CHECK(status != LAC_OK || strncmp(report_of_factor(second).reason, "afresh", 6) == 0);
   lac_factor_destroy(&first);
   lac_factor_destroy(&second);
   lac_array_destroy(&values);
@@ -156,7 +157,7 @@ static void what_overflows_below_blocks_is_not_kept(lac_context *ctx) {
 
 static void refactor_refuses_what_does_not_fit(lac_context *ctx) {
   direct_case c = direct_convection(4, 1, LAC_F64);
-  direct_system system = open_by(ctx, &c, LAC_METHOD_LU);
+  direct_system system = open_by(ctx, &c, "lu");
   lac_factor *factor = factor_of(ctx, &system), *out = NULL;
   lac_array *single = direct_random(ctx, LAC_F32, 1, (int64_t[]){c.s->nnz}, 1);
   lac_array *twice = direct_random(ctx, LAC_F64, 2, (int64_t[]){2, c.s->nnz}, 1);
@@ -182,7 +183,7 @@ static void refactor_refuses_what_does_not_fit(lac_context *ctx) {
 
 static void refactor_names_itself_where_a_method_refuses(lac_context *ctx) {
   direct_case c = direct_convection(4, 0, LAC_F64);
-  direct_system system = open_by(ctx, &c, LAC_METHOD_CHOLESKY);
+  direct_system system = open_by(ctx, &c, "cholesky");
   lac_factor *factor = factor_of(ctx, &system), *out = NULL;
   lac_array *other = NULL;
   CHECK_OK(lac_array_clone(ctx, system.values, &other));

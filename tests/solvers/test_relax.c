@@ -235,7 +235,7 @@ static void block_jacobi_takes_the_blocks_of_the_structure(lac_context *ctx) {
     for (int j = i / 3 * 3; j < i / 3 * 3 + 3; j++) full[12 * i + j] = i == j ? 4 : 1 + 0.1 * i;
   }
   direct_case c = direct_small(12, full, LAC_F64);
-  lac_solver_options options = iterative_options(LAC_METHOD_BLOCK_JACOBI, LAC_METHOD_AUTO);
+  lac_solver_options options = iterative_options("block_jacobi", "auto");
   iterative_system s = iterative_open(ctx, &c, &options);
   CHECK(iterative_residual(ctx, &c, s.factor, LAC_N, 2) <= 1e-14);
   iterative_close(&s);

@@ -10,11 +10,12 @@
 #include "solvers/direct/pivoting/pivoting_lu.h"
 #include "support/check.h"
 #include "support/direct_case.h"
+#include "support/reports.h"
 #include "support/scratch.h"
 
 static const lac_dtype DTYPES[] = {LAC_F32, LAC_F64, LAC_C64, LAC_C128};
 
-static lac_solver_options options_of(lac_method method) {
+static lac_solver_options options_of(const char *method) {
   lac_solver_options options = lac_solver_options_defaults();
   options.method = method;
   return options;
@@ -80,7 +81,7 @@ static lac_status invert(lac_context *ctx, const lac_solver *solver, const lac_a
   return status;
 }
 
-static void check_case(lac_context *ctx, const direct_case *c, lac_method method) {
+static void check_case(lac_context *ctx, const direct_case *c, const char *method) {
   lac_solver_options options = options_of(method);
   direct_system system = direct_open(ctx, c, LAC_WIDTH_AUTO, &options);
   ref z;
@@ -96,11 +97,11 @@ static void every_kind_dtype_and_method_agrees_with_the_dense_inverse(lac_contex
     for (int d = 0; d < 4; d++) {
       size_t mark = scratch_mark();
       direct_case c = direct_make(kind, 45, DTYPES[d], (uint64_t)kind + 21);
-      check_case(ctx, &c, LAC_METHOD_AUTO);
-      check_case(ctx, &c, LAC_METHOD_LU);
-      check_case(ctx, &c, LAC_METHOD_PIVOTING_LU);
-      if (kind == DIRECT_POSITIVE || kind == DIRECT_ARROW) check_case(ctx, &c, LAC_METHOD_CHOLESKY);
-      if (kind == DIRECT_POSITIVE || kind == DIRECT_INDEFINITE) check_case(ctx, &c, LAC_METHOD_LDLT);
+      check_case(ctx, &c, "auto");
+      check_case(ctx, &c, "lu");
+      check_case(ctx, &c, "pivoting_lu");
+      if (kind == DIRECT_POSITIVE || kind == DIRECT_ARROW) check_case(ctx, &c, "cholesky");
+      if (kind == DIRECT_POSITIVE || kind == DIRECT_INDEFINITE) check_case(ctx, &c, "ldlt");
       scratch_release(mark);
     }
   }
@@ -125,14 +126,14 @@ static void the_smallest_matrices_have_inverses(lac_context *ctx) {
     int64_t zero[] = {0};
     sketch one = {1, 1, 1, zero, zero};
     direct_case c = {.s = sketch_empty(0, 0), .a = ref_new(&(lac_meta){.dtype = DTYPES[d], .ndim = 1})};
-    check_case(ctx, &c, LAC_METHOD_AUTO);
-    check_case(ctx, &c, LAC_METHOD_LU);
+    check_case(ctx, &c, "auto");
+    check_case(ctx, &c, "lu");
     c = (direct_case){.s = &one, .a = ref_new(&(lac_meta){.dtype = DTYPES[d], .ndim = 1, .shape = {1}})};
     c.a.x[0] = d < 2 ? -4 : 4 * I;
-    check_case(ctx, &c, LAC_METHOD_AUTO);
-    check_case(ctx, &c, LAC_METHOD_PIVOTING_LU);
+    check_case(ctx, &c, "auto");
+    check_case(ctx, &c, "pivoting_lu");
     c.a.x[0] = 3;
-    check_case(ctx, &c, LAC_METHOD_CHOLESKY);
+    check_case(ctx, &c, "cholesky");
   }
 }
 
@@ -188,7 +189,7 @@ static direct_case windy_grid(int64_t side, double wind) {
   return c;
 }
 
-static void check_threads(lac_context *ctx, const direct_case *c, lac_method method) {
+static void check_threads(lac_context *ctx, const direct_case *c, const char *method) {
   lac_solver_options options = options_of(method);
   direct_system system = direct_open(ctx, c, LAC_WIDTH_AUTO, &options);
   ref z[2];
@@ -202,9 +203,9 @@ static void check_threads(lac_context *ctx, const direct_case *c, lac_method met
 
 static void large_trees_are_shared_by_threads_with_the_same_bits(lac_context *ctx) {
   direct_case still = windy_grid(100, 0), windy = windy_grid(100, 0.25);
-  check_threads(ctx, &still, LAC_METHOD_CHOLESKY);
-  check_threads(ctx, &still, LAC_METHOD_LDLT);
-  check_threads(ctx, &windy, LAC_METHOD_LU);
+  check_threads(ctx, &still, "cholesky");
+  check_threads(ctx, &still, "ldlt");
+  check_threads(ctx, &windy, "lu");
 }
 
 // -- partners and checks ----------------------------------------------------------------------------------------------
@@ -227,18 +228,18 @@ static void check_factor(lac_context *ctx, const direct_case *c, const lac_facto
 
 static void a_factor_with_enlarged_pivots_is_served_by_a_partner_that_is_made_once(lac_context *ctx) {
   direct_case c = direct_make(DIRECT_NONSYMMETRIC, 30, LAC_F64, 3);
-  lac_solver_options options = options_of(LAC_METHOD_LU);
+  lac_solver_options options = options_of("lu");
   direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options);
   lac_factor *factor = factor_of(ctx, &system);
-  int64_t bytes = lac_factor_report(factor).factor_bytes;
+  int64_t bytes = report_of_factor(factor).factor_bytes;
   direct_part(factor)->finding.perturbed = 1;
   check_factor(ctx, &c, factor);
   lac_factor *partner = factor->partner;
   CHECK(partner && direct_part(partner)->table == &lac_direct_pivoting_lu && !partner->partner);
   check_factor(ctx, &c, factor);
   CHECK(factor->partner == partner);
-  CHECK_EQ(lac_factor_report(factor).factor_bytes, bytes + lac_factor_bytes(partner));
-  CHECK_EQ(lac_factor_report(factor).factorisations, 2);
+  CHECK_EQ(report_of_factor(factor).factor_bytes, bytes + lac_factor_bytes(partner));
+  CHECK_EQ(report_of_factor(factor).factorisations, 2);
   lac_factor_destroy(&factor);
   direct_close(&system);
 }
@@ -268,7 +269,7 @@ static void a_wrong_inverse_is_found_out_and_a_partner_serves(lac_context *ctx) 
 // The last of the chain with a pivot that is off: it is the factor of another matrix, and a row shows it.
 static void an_inverse_of_another_matrix_is_refused(lac_context *ctx) {
   direct_case c = direct_make(DIRECT_NONSYMMETRIC, 30, LAC_F64, 3);
-  lac_solver_options options = options_of(LAC_METHOD_PIVOTING_LU);
+  lac_solver_options options = options_of("pivoting_lu");
   options.pivot_tolerance = 1, options.ordering = LAC_ORDER_NATURAL;
   direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options);
   lac_factor *factor = factor_of(ctx, &system);
@@ -306,11 +307,11 @@ static void arrays_that_do_not_fit_are_refused(lac_context *ctx) {
 }
 
 // Every `step`-th. The factor is made anew each time, so that its partner is.
-static void check_failing_allocations(lac_context *ctx, const direct_case *c, lac_method method, int64_t step,
+static void check_failing_allocations(lac_context *ctx, const direct_case *c, const char *method, int64_t step,
                                       bool is_perturbed) {
   lac_solver_options options = options_of(method);
   lac_status status = LAC_ERR_MEMORY;
-  options.keep_bytes = 0;
+  options.keep_bytes = -1;
   direct_system system = direct_open(ctx, c, LAC_WIDTH_AUTO, &options);
   for (int64_t n = 1; status != LAC_OK; n += step) {
     lac_factor *factor = factor_of(ctx, &system);
@@ -332,12 +333,12 @@ static void every_failing_allocation_is_said_and_leaks_nothing(lac_context *ctx)
   direct_case positive = direct_make(DIRECT_POSITIVE, 20, LAC_F64, 3),
               nonsymmetric = direct_make(DIRECT_NONSYMMETRIC, 20, LAC_F64, 3);
   direct_case grid = windy_grid(70, 0.25);
-  check_failing_allocations(ctx, &positive, LAC_METHOD_CHOLESKY, 1, false);
-  check_failing_allocations(ctx, &positive, LAC_METHOD_LDLT, 1, false);
-  check_failing_allocations(ctx, &nonsymmetric, LAC_METHOD_LU, 1, false);
-  check_failing_allocations(ctx, &nonsymmetric, LAC_METHOD_LU, 1, true);
-  check_failing_allocations(ctx, &nonsymmetric, LAC_METHOD_PIVOTING_LU, 1, false);
-  check_failing_allocations(ctx, &grid, LAC_METHOD_LU, 7, false);
+  check_failing_allocations(ctx, &positive, "cholesky", 1, false);
+  check_failing_allocations(ctx, &positive, "ldlt", 1, false);
+  check_failing_allocations(ctx, &nonsymmetric, "lu", 1, false);
+  check_failing_allocations(ctx, &nonsymmetric, "lu", 1, true);
+  check_failing_allocations(ctx, &nonsymmetric, "pivoting_lu", 1, false);
+  check_failing_allocations(ctx, &grid, "lu", 7, false);
 }
 
 CHECK_MAIN_OF("direct", every_kind_dtype_and_method_agrees_with_the_dense_inverse,

@@ -382,7 +382,7 @@ static void wrong_near_null_vectors_are_refused(lac_context *ctx) {
   case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, true);
   for (int i = 0; i < 2; ++i) {  // as a solver and as a preconditioner
     lac_solver_options options = lac_solver_options_defaults();
-    options.method = i ? LAC_METHOD_CG : LAC_METHOD_MULTIGRID;
+    options.method = i ? "cg" : "multigrid";
     options.preconditioner.near_null = wrong;
     CHECK_FAILS(lac_solver_create(ctx, s.setup.pattern, &options, &none), LAC_ERR_SHAPE,
                 "near_null must have shape (900, m)");

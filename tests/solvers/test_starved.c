@@ -47,7 +47,7 @@ static int trial_run(lac_context *ctx, const char *name, int threads, int64_t mo
   lac_status status = LAC_OK;
   int begun = 0;
 
-  options.name = name;
+  options.method = name;
   CHECK_OK(lac_context_set_threads(ctx, threads));
   direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options);
   lac_array *b = direct_random(ctx, LAC_F64, 2, shape, 1), *x = direct_random(ctx, LAC_F64, 2, shape, 2);

@@ -8,6 +8,7 @@
 #include "solvers/precondition/multigrid/smoothed/smoothed.h"
 #include "support/elements.h"
 #include "support/multigrid_case.h"
+#include "support/reports.h"
 
 #define TABLE (&lac_preconditioner_smoothed)
 static const lac_dtype DTYPES[] = {LAC_F32, LAC_F64, LAC_C64, LAC_C128};
@@ -366,7 +367,7 @@ static void wrong_hints_are_refused(lac_context *ctx) {
   ((double *)lac_array_edit(bad))[7] = NAN;
   case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, true);
   for (int i = 0; i < 3; ++i) {
-    static const lac_method METHODS[] = {LAC_METHOD_MULTIGRID, LAC_METHOD_CG, LAC_METHOD_AUTO};
+    static const char *const METHODS[] = {"multigrid", "cg", "auto"};
     options.method = METHODS[i];
     options.preconditioner.coordinates = flat;
     CHECK_FAILS(lac_solver_create(ctx, s.pattern, &options, &none), LAC_ERR_SHAPE, "(nodes, 2) or (nodes, 3)");
@@ -396,7 +397,7 @@ static void hints_do_not_make_it_iterate(lac_context *ctx) {
   direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options);
   lac_factor *factor = NULL;
   CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
-  CHECK_TEXT(lac_factor_report(factor).method, "cholesky");
+  CHECK_TEXT(report_of_factor(factor).method, "cholesky");
   lac_factor_destroy(&factor);
   direct_close(&system);
   lac_array_destroy(&x), lac_array_destroy(&vectors);

@@ -9,6 +9,7 @@
 #include "solvers/auto/auto.h"
 #include "support/check.h"
 #include "support/cube.h"
+#include "support/reports.h"
 
 enum { SIDE = 14, WATCHED_MOST = 4000 };
 
@@ -22,7 +23,7 @@ typedef struct watched {
 static watched watched_open(lac_context *ctx, const lac_solver_options *options) {
   watched w = {0};
   lac_solver_options given = options ? *options : lac_solver_options_defaults();
-  given.preconditioner.method = LAC_METHOD_JACOBI;
+  given.preconditioner.method = "jacobi";
   w.s = cube_open(ctx, SIDE, &given);
   cube_weigh(&w.s);
   w.b = direct_random(ctx, LAC_F64, 2, (int64_t[]){w.s.pattern->rows, 1}, 3);
@@ -46,7 +47,7 @@ static lac_status watched_solve(lac_context *ctx, const watched *w) {
 static double watched_residual(const watched *w) { return direct_residual_of(&w->s, w->b, w->x); }
 
 static bool watched_is_direct(const lac_factor *factor) {
-  return strcmp(lac_factor_report(factor).method, "cholesky") == 0;
+  return strcmp(report_of_factor(factor).method, "cholesky") == 0;
 }
 
 static int64_t watched_lacking(const watched *w) { return atomic_load(&lac_auto_of(w->factor)->lacking); }
@@ -67,11 +68,11 @@ static void an_iteration_that_is_slower_than_a_factor_is_left(lac_context *ctx) 
     watched w = watched_open(ctx, NULL);
     CHECK_OK(watched_solve(ctx, &w));
     CHECK(watched_is_direct(w.factor) && watched_residual(&w) <= 1e-8);
-    CHECK(strstr(lac_factor_report(w.factor).reason, "was left after"));
-    iterations[threads - 1] = lac_factor_report(w.factor).iterations;
+    CHECK(strstr(report_of_factor(w.factor).reason, "was left after"));
+    iterations[threads - 1] = report_of_factor(w.factor).iterations;
     watched_renew(ctx, &w);
     CHECK(!(lac_factor_innermost(w.factor)->table->flags & LAC_ITERATES));
-    CHECK(strstr(lac_factor_report(w.factor).reason, "slower than a direct factor"));
+    CHECK(strstr(report_of_factor(w.factor).reason, "slower than a direct factor"));
     watched_close(&w);
   }
   CHECK(iterations[0] > 0 && iterations[0] < 500);
@@ -156,7 +157,7 @@ static int64_t listened_left(lac_context *ctx) {
   watched w = watched_open(ctx, NULL);
   CHECK_OK(watched_solve(ctx, &w));
   CHECK(watched_is_direct(w.factor));
-  int64_t left = lac_factor_report(w.factor).iterations;
+  int64_t left = report_of_factor(w.factor).iterations;
   watched_close(&w);
   return left;
 }
@@ -172,7 +173,7 @@ static void the_limit_of_iterations_is_that_of_the_whole(lac_context *ctx) {
   CHECK(watched_lacking(&w) > 0);
   for (int64_t i = 1; i < l.calls; i++) CHECK_EQ(l.at[i], l.at[i - 1] + 1);
   CHECK_EQ(l.at[l.calls - 1], left + MORE);
-  CHECK_EQ(lac_factor_report(w.factor).iterations, left + MORE);
+  CHECK_EQ(report_of_factor(w.factor).iterations, left + MORE);
   watched_close(&w);
 }
 

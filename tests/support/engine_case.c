@@ -9,10 +9,8 @@
 #include "support/check.h"
 #include "support/scratch.h"
 
-const engine ENGINES[ENGINE_COUNT] = {{LAC_METHOD_CHOLMOD, "cholmod", 1, 0},
-                                      {LAC_METHOD_UMFPACK, "umfpack", 0, 0},
-                                      {LAC_METHOD_KLU, "klu", 0, 0},
-                                      {LAC_METHOD_MUMPS, "mumps", 0, 1}};
+const engine ENGINES[ENGINE_COUNT] = {
+    {"cholmod", "cholmod", 1, 0}, {"umfpack", "umfpack", 0, 0}, {"klu", "klu", 0, 0}, {"mumps", "mumps", 0, 1}};
 
 void each_engine(lac_context *ctx, void (*visit)(lac_context *ctx, const engine *e)) {
   for (int i = 0; i < ENGINE_COUNT; i++) {

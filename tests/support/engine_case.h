@@ -8,7 +8,7 @@
 #include "support/direct_case.h"
 
 typedef struct engine {
-  lac_method method;
+  const char *method;
   const char *name;
   int is_hermitian;  ///< takes positive definite matrices alone
   int has_single;    ///< takes f32 and c64 too

@@ -10,10 +10,10 @@
 #include "support/check.h"
 #include "support/scratch.h"
 
-lac_solver_options iterative_options(lac_method method, lac_method preconditioner) {
+lac_solver_options iterative_options(const char *method, const char *preconditioner) {
   lac_solver_options options = lac_solver_options_defaults();
   options.method = method;
-  options.preconditioner.method = (int)preconditioner;
+  options.preconditioner.method = preconditioner;
   return options;
 }
 
@@ -69,7 +69,7 @@ double iterative_asked(lac_dtype dtype) { return dtype == LAC_F32 || dtype == LA
 lac_solve_report iterative_run(lac_context *ctx, const lac_factor *factor, int64_t n, double fill) {
   lac_dtype dtype = lac_factor_meta(factor)->dtype;
   lac_array *b = direct_random(ctx, dtype, 2, (int64_t[]){n, 2}, 3), *x = NULL;
-  lac_solve_report report;
+  lac_solve_report report = {0};
   if (fill != 1) CHECK_OK(lac_array_fill(ctx, b, fill, 0));
   CHECK_OK(lac_array_create(ctx, dtype, 2, (int64_t[]){n, 2}, &x));
   CHECK_OK(lac_factor_iterate(ctx, factor, LAC_N, b, NULL, x, &report));

@@ -12,7 +12,7 @@ typedef struct iterative_system {
   lac_factor *factor;
 } iterative_system;
 
-lac_solver_options iterative_options(lac_method method, lac_method preconditioner);
+lac_solver_options iterative_options(const char *method, const char *preconditioner);
 
 /// Pattern, values, solver and factor of a case.
 iterative_system iterative_open(lac_context *ctx, const direct_case *c, const lac_solver_options *options);

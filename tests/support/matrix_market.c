@@ -28,10 +28,10 @@ void mm_read(const char *name, mm_matrix *out) {
   lac_context *ctx = NULL;
   lac_pattern *pattern = NULL;
   lac_array *values = NULL;
-  lac_mm_info info;
+  lac_mm_info info = {0};
   lac_mm_read_options options = lac_mm_read_options_defaults();
 
-  options.dtype = LAC_C128;
+  options.dtype = "c128";
   (void)snprintf(path, sizeof path, "data/matrices/%s.mtx", name);
   CHECK_OK(lac_context_create("cpu", 0, &ctx));
   CHECK_OK(lac_read_matrix_market(ctx, path, &options, &pattern, &values, &info));

@@ -114,7 +114,7 @@ static inline int64_t case_iterations(lac_context *ctx, const multigrid_case *s,
                                       const lac_array *b) {
   lac_matrix_linear matrix = {s->pattern, s->values};
   lac_iteration iteration = lac_iteration_defaults();
-  lac_solve_report report;
+  lac_solve_report report = {0};
   lac_dtype dtype = s->values->meta.dtype;
   lac_array *x = NULL, *random = b ? NULL : case_random(ctx, s, k, 9);
   lac_krylov_job job = {.a = {.apply = lac_matrix_linear_apply, .self = &matrix},
@@ -131,7 +131,7 @@ static inline int64_t case_iterations(lac_context *ctx, const multigrid_case *s,
   CHECK_OK((s->setup.is_hermitian ? &lac_krylov_flexible_cg : &lac_krylov_flexible_gmres)->run(ctx, &job, &report));
   lac_array_destroy(&x);
   lac_array_destroy(&random);
-  if (report.ending != LAC_CONVERGED) check_fail(__FILE__, __LINE__, "%s", report.reason);
+  if (report.ending != LAC_ENDING_CONVERGED) check_fail(__FILE__, __LINE__, "%s", report.reason);
   return report.iterations;
 }
 

@@ -33,7 +33,7 @@ int64_t lac_format_size(const lac_format *format) { return format ? format->size
 int64_t lac_format_width(const lac_format *format) { return format ? format->width : 0; }
 
 static const lac_buffer *format_array(const lac_format *format, lac_format_array array) {
-  return array >= LAC_FORMAT_COLUMNS && array <= LAC_FORMAT_ROWS ? format->arrays[array] : NULL;
+  return format && array >= LAC_FORMAT_COLUMNS && array <= LAC_FORMAT_ROWS ? format->arrays[array] : NULL;
 }
 
 int64_t lac_format_count(const lac_format *format, lac_format_array array) {
@@ -138,7 +138,7 @@ static lac_status hyb_make(lac_context *ctx, const char *function, lac_format *f
   int64_t tail = hyb_count_tail(p, f->width);
 
   LAC_TRY(lac_format_make_room(ctx, function, f, p->rows, f->width, tail, true, &target));
-  if (f->kind == LAC_HYB) LAC_TRY(lac_buffer_create(ctx, p->columns->type, tail, &f->arrays[LAC_FORMAT_ROWS]));
+  if (f->kind == LAC_FORMAT_HYB) LAC_TRY(lac_buffer_create(ctx, p->columns->type, tail, &f->arrays[LAC_FORMAT_ROWS]));
   hyb_fill(f, target);
   LAC_TRY(lac_map_adopt_injective(ctx, f->size, &target, &f->map));
 done:
@@ -151,7 +151,7 @@ lac_status lac_format_ell(lac_context *ctx, const lac_pattern *pattern, lac_form
   lac_format *f = NULL;
 
   LAC_CHECK(out, LAC_ERR_ARG, "lac_format_ell: out is NULL");
-  LAC_TRY(lac_format_begin(ctx, "lac_format_ell", LAC_ELL, pattern, &f));
+  LAC_TRY(lac_format_begin(ctx, "lac_format_ell", LAC_FORMAT_ELL, pattern, &f));
   f->width = lac_format_longest(pattern);
   LAC_TRY(hyb_make(ctx, "lac_format_ell", f));
   *out = f, f = NULL;
@@ -168,7 +168,7 @@ lac_status lac_format_hyb(lac_context *ctx, const lac_pattern *pattern, int64_t 
   LAC_CHECK(width >= -1, LAC_ERR_ARG,
             "lac_format_hyb: width = %" PRId64 "; give 0 or more, or -1 to have it chosen by the lengths of the rows",
             width);
-  LAC_TRY(lac_format_begin(ctx, "lac_format_hyb", LAC_HYB, pattern, &f));
+  LAC_TRY(lac_format_begin(ctx, "lac_format_hyb", LAC_FORMAT_HYB, pattern, &f));
   f->width = width;
   if (width < 0) LAC_TRY(hyb_choose(ctx, pattern, &f->width));
   LAC_TRY(hyb_make(ctx, "lac_format_hyb", f));
@@ -209,7 +209,7 @@ lac_status lac_format_dia(lac_context *ctx, const lac_pattern *pattern, lac_form
   int64_t *place = NULL;
 
   LAC_CHECK(out, LAC_ERR_ARG, "lac_format_dia: out is NULL");
-  LAC_TRY(lac_format_begin(ctx, function, LAC_DIA, pattern, &f));
+  LAC_TRY(lac_format_begin(ctx, function, LAC_FORMAT_DIA, pattern, &f));
   LAC_ALLOC(place, pattern->rows + pattern->cols);
   LAC_TRY(dia_find(ctx, pattern, place, &f->arrays[LAC_FORMAT_OFFSETS]));
   f->width = pattern->cols;

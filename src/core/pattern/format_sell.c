@@ -125,7 +125,7 @@ lac_status lac_format_sell(lac_context *ctx, const lac_pattern *pattern, int64_t
             "lac_format_sell: slice = %" PRId64 ", window = %" PRId64
             "; give at least 1 row a slice (8 suits most machines) and windows of at least 1 row (1 keeps the order)",
             slice, window);
-  LAC_TRY(lac_format_begin(ctx, "lac_format_sell", LAC_SELL, pattern, &f));
+  LAC_TRY(lac_format_begin(ctx, "lac_format_sell", LAC_FORMAT_SELL, pattern, &f));
   f->width = slice;
   LAC_TRY(sell_make(ctx, f, window));
   *out = f, f = NULL;

@@ -2,7 +2,7 @@
 /// @file sell_mm.c
 /// Sliced ELL matrix times a block of dense vectors.
 ///
-///     forward   y     = A x                             the object is a format F of kind LAC_SELL, a the numbers of its storage
+///     forward   y     = A x                             the object is a format F of kind LAC_FORMAT_SELL, a the numbers of its storage
 ///     vjp       a_bar = remap(F, sddmm(P, y_bar, x))    zero in padding, which is never read
 ///               x_bar = spmm(P, H, remap(F, T, a), y_bar)
 ///     jvp       y_dot = sell_mm(F, a_dot, x) + sell_mm(F, a, x_dot)
@@ -26,7 +26,7 @@ static lac_status sell_mm_infer(lac_call *c) {
   lac_status status = LAC_OK;
   const lac_format *f = c->object;
 
-  LAC_CHECK(f && f->object.kind == &lac_format_object_kind && f->kind == LAC_SELL, LAC_ERR_ARG,
+  LAC_CHECK(f && f->object.kind == &lac_format_object_kind && f->kind == LAC_FORMAT_SELL, LAC_ERR_ARG,
             "sell_mm: the object must be a format of sliced ELL; lac_format_sell makes one");
   LAC_TRY(lac_call_bind(c, 's', f->size, NULL));
   LAC_TRY(lac_call_bind(c, 'm', f->pattern->rows, NULL));

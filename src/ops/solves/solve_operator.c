@@ -123,7 +123,7 @@ static lac_status operator_forward(lac_call *c) {
   const operator_solve *o = c->object;
   lac_array *b = NULL, *x = NULL;
   const int64_t shape[] = {1, c->out[0]->count, 1};
-  lac_solve_report report = {.ending = LAC_CONVERGED};
+  lac_solve_report report = {.ending = LAC_ENDING_CONVERGED};
 
   LAC_TRY(lac_solver_require_here(ctx, "solve_operator", c->in[o->thetas]));
   LAC_TRY(ctx->backend->fill(ctx, c->out[0], 0, 0));
@@ -132,7 +132,8 @@ static lac_status operator_forward(lac_call *c) {
   LAC_TRY(lac_array_reshape(ctx, c->out[0], 3, shape, &x));
   LAC_TRY(operator_run(c, b, x, &report));
   lac_solve_tell(ctx, &report);
-  LAC_CHECK(report.ending == LAC_CONVERGED || o->options.iteration.accept_unconverged, lac_ending_status(report.ending),
+  LAC_CHECK(report.ending == LAC_ENDING_CONVERGED || o->options.iteration.accept_unconverged,
+            lac_ending_status(report.ending),
             "solve_operator: did not reach the tolerance%s: relative residual %.2e after %lld iterations: %s; raise "
             "max_iterations or rtol, or give a preconditioner",
             c->attrs->i[1] ? " in the solve of a derivative" : "", report.residual, (long long)report.iterations,
@@ -341,18 +342,20 @@ done:
 /// GMRES where nothing is asked for: a map that is known by its products alone tells nothing of itself.
 static lac_status operator_take_options(lac_context *ctx, lac_solver_options *options) {
   lac_status status = LAC_OK;
-  const lac_precondition *p = &options->preconditioner;
-  const lac_solver_table *kind = NULL;
+  lac_precondition *p = &options->preconditioner;
+  const lac_solver_table *kind = NULL, *preconditioner = NULL;
 
-  if (!options->name && options->method == LAC_METHOD_AUTO) options->name = "gmres";
-  LAC_TRY(lac_kind_asked(ctx, "solve_operator", options, &kind));
+  if (!options->method || strcmp(options->method, "auto") == 0) options->method = "gmres";
+  LAC_TRY(lac_kind_find(ctx, "solve_operator", options->method, &kind));
   LAC_CHECK(kind->flags & LAC_TAKES_PRODUCTS, LAC_ERR_ARG,
-            "solve_operator: %s needs a matrix; use a Krylov method, LAC_METHOD_CG or LAC_METHOD_GMRES say",
+            "solve_operator: %s needs a matrix; use a Krylov method, method = \"cg\" or method = \"gmres\" say",
             kind->name);
-  options->name = kind->name;
-  LAC_CHECK(!p->name && (p->method == LAC_METHOD_AUTO || p->method == LAC_METHOD_IDENTITY), LAC_ERR_ARG,
+  options->method = kind->name;
+  LAC_TRY(lac_kind_of_preconditioner(ctx, "solve_operator", p->method, &preconditioner));
+  LAC_CHECK(!preconditioner || strcmp(preconditioner->name, "identity") == 0, LAC_ERR_ARG,
             "solve_operator: this preconditioner needs a matrix; give preconditioner.factor, made of a matrix that is "
             "near, or preconditioner.apply");
+  p->method = preconditioner ? preconditioner->name : NULL;
   LAC_CHECK(!(p->factor && p->apply), LAC_ERR_ARG,
             "solve_operator: the preconditioner is both a factor and a function; give one of them");
   LAC_TRY(lac_options_check_iteration(ctx, &options->iteration));
@@ -389,11 +392,12 @@ lac_var lac_solve_operator(lac_tape *tape, lac_tape_function function, void *dat
                            int thetas, const lac_var *theta, lac_var b) {
   lac_context *ctx = lac_tape_context(tape);
   lac_status status = LAC_OK;
-  lac_solver_options chosen = options ? *options : lac_solver_options_defaults();
+  lac_solver_options chosen;
   operator_solve *o = NULL;
   lac_var *in = NULL, x = {0};
 
   LAC_TRY(lac_tape_status(tape));
+  LAC_TRY(lac_options_take(ctx, "solve_operator", options, &chosen));
   LAC_TRY(operator_create(tape, function, data, &chosen, thetas, theta, b, &o));
   LAC_ALLOC(in, thetas + 1);
   if (thetas) memcpy(in, theta, (size_t)thetas * sizeof *in);

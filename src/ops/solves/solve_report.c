@@ -36,6 +36,8 @@ lac_status lac_tape_solve_report(const lac_tape *tape, lac_var var, lac_report *
   int place = lac_tape_place(tape, var);
   const tape_node *node = NULL;
   bool *asked = NULL;
+  lac_report made;
+  lac_solve_report solved;
 
   LAC_CHECK(tape, LAC_ERR_ARG, "lac_tape_solve_report: the tape is NULL");
   LAC_CHECK(
@@ -47,8 +49,10 @@ lac_status lac_tape_solve_report(const lac_tape *tape, lac_var var, lac_report *
   LAC_CHECK(node, LAC_ERR_ARG,
             "lac_tape_solve_report: no recorded call of a solver made this var; give one that lac_solve or its kin "
             "made of a leaf on a LAC_RECORD tape, or ask the solver (lac_solver_last_solve)");
-  if (factor) *factor = lac_factor_report(report_factor(node));
-  if (solve) *solve = node->told ? *node->told : (lac_solve_report){.residual = LAC_UNMEASURED};
+  made = lac_factor_reported(report_factor(node));
+  solved = node->told ? *node->told : (lac_solve_report){.residual = LAC_UNMEASURED};
+  if (factor) LAC_TRY(lac_report_give(ctx, "lac_tape_solve_report", &made, factor));
+  if (solve) LAC_TRY(lac_solve_report_give(ctx, "lac_tape_solve_report", &solved, solve));
 done:
   lac_free(asked);
   return status;

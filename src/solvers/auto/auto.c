@@ -324,7 +324,7 @@ static lac_status auto_describe(lac_context *ctx, const lac_factor *f, char **te
 /// That of what was taken; and of its partner what it says of itself, once that serves.
 static void auto_report(const lac_factor *f, lac_report *report) {
   const lac_auto_factor *part = f->part;
-  lac_report inner = lac_factor_report(part->taken);
+  lac_report inner = lac_factor_reported(part->taken);
 
   inner.reason = report->reason;
   inner.analyse_seconds += report->analyse_seconds;
@@ -335,7 +335,7 @@ static void auto_report(const lac_factor *f, lac_report *report) {
   inner.factor_seconds = report->factor_seconds;
   *report = inner;
   if (!atomic_load(&part->has_fallen)) return;
-  inner = lac_factor_report(part->taken->partner);
+  inner = lac_factor_reported(part->taken->partner);
   report->method = inner.method;
   report->reason = part->fallen;
   report->warning = inner.warning;

@@ -96,7 +96,7 @@ static solve_watch watch_begin(const lac_factor *f, const lac_factor *last, cons
   const lac_array *b = job->b;
   solve_watch w = {.f = f, .cost = c->cost, .is_hermitian = lac_krylov_of(last)->is_hermitian};
 
-  lac_report report = lac_factor_report(last);
+  lac_report report = lac_factor_reported(last);
   lac_price_of of = {report.preconditioner, report.complexity, w.is_hermitian};
 
   w.columns = (double)job->batch->count * (double)b->meta.shape[b->meta.ndim - 1];
@@ -149,7 +149,7 @@ done:
 /// is to do.
 static bool solve_is_done(const lac_factor *f, const lac_factor *last, const lac_solve_job *job,
                           const lac_solve_report *report) {
-  return !(last->table->flags & LAC_ITERATES) || report->ending == LAC_CONVERGED || job->only_reports ||
+  return !(last->table->flags & LAC_ITERATES) || report->ending == LAC_ENDING_CONVERGED || job->only_reports ||
          f->core->options.iteration.accept_unconverged;
 }
 
@@ -180,9 +180,9 @@ static lac_status solve_without_room(lac_context *ctx, const lac_factor *f, bool
 
   snprintf(other, sizeof other, "%s", lac_context_error(ctx));
   if (has_left) LAC_TRY(solve_go_on(ctx, f, job, report));
-  if (report->ending == LAC_CONVERGED) goto done;
+  if (report->ending == LAC_ENDING_CONVERGED) goto done;
   lac_krylov_explain(lac_factor_innermost(lac_auto_of(f)->taken), job->is_derivative, report, text, sizeof text);
-  if (report->ending == LAC_INTERRUPTED) LAC_TRY(lac_krylov_fail(ctx, report, text));
+  if (report->ending == LAC_ENDING_INTERRUPTED) LAC_TRY(lac_krylov_fail(ctx, report, text));
   LAC_FAIL(LAC_ERR_CONVERGENCE, "lac_factor_solve: %s; nor is there room for a direct factor: %s", text, other);
 done:
   return status;
@@ -202,14 +202,14 @@ static lac_status solve_directly(lac_context *ctx, const lac_factor *f, const so
   } else {
     lac_krylov_explain(lac_factor_innermost(lac_auto_of(f)->taken), job->is_derivative, report, text, sizeof text);
   }
-  if (!has_left && (!lac_auto_may_go_direct(f->core) || report->ending == LAC_INTERRUPTED))
+  if (!has_left && (!lac_auto_may_go_direct(f->core) || report->ending == LAC_ENDING_INTERRUPTED))
     LAC_TRY(lac_krylov_fail(ctx, report, text));
   LAC_TRY(solve_fall_back(ctx, f, text, &lacks_room));
   if (lacks_room) {
     LAC_TRY(solve_without_room(ctx, f, has_left, job, report));
     goto done;
   }
-  if (report->ending != LAC_DIVERGED) {  // that may be b's fault
+  if (report->ending != LAC_ENDING_DIVERGED) {  // that may be b's fault
     atomic_store(&c->learnt, has_left ? "iterating on earlier values was slower than a direct factor"
                                       : "iterating on earlier values did not converge");
   }

@@ -17,8 +17,8 @@
 #include "solvers/direct/method/certainty.h"
 
 const char lac_direct_singular_ways[] =
-    "give its null space (iteration.null_space, with LAC_METHOD_AUTO or a Krylov method), add to its diagonal, or take "
-    "what comes (accept_singular)";
+    "give its null space (iteration.null_space, with method = \"auto\" or a Krylov method), add to its diagonal, or "
+    "take what comes (accept_singular)";
 
 // The estimates are from below, and rarely less than a third.
 static const double CERTAIN_MARGIN = 3;

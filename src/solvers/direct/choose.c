@@ -116,16 +116,17 @@ static lac_status choose_require_pattern(lac_context *ctx, const lac_structure *
   int64_t p = fits ? 0 : choose_off_diagonal(s);
 
   if (asked != &lac_direct_diagonal && asked != &lac_direct_triangular) goto done;
-  LAC_CHECK(fits || asked != &lac_direct_diagonal, LAC_ERR_ARG,
-            "lac_solver_create: LAC_METHOD_DIAGONAL needs a diagonal pattern, this one stores entry (%lld, %lld); use "
-            "LAC_METHOD_AUTO",
-            (long long)lac_structure_row(s, p), (long long)s->columns[p]);
+  LAC_CHECK(
+      fits || asked != &lac_direct_diagonal, LAC_ERR_ARG,
+      "lac_solver_create: method = \"diagonal\" needs a diagonal pattern, this one stores entry (%lld, %lld); use "
+      "method = \"auto\"",
+      (long long)lac_structure_row(s, p), (long long)s->columns[p]);
   LAC_TRY(choose_is_triangular(ctx, s, &fits));
   if (fits) goto done;
   LAC_TRY(lac_block_form_get(ctx, s, &form));
   LAC_CHECK(asked != &lac_direct_triangular, LAC_ERR_ARG,
-            "lac_solver_create: LAC_METHOD_TRIANGULAR needs a pattern that some order of rows and columns makes "
-            "triangular, this one has %lld blocks in %lld rows; use LAC_METHOD_AUTO",
+            "lac_solver_create: method = \"triangular\" needs a pattern that some order of rows and columns makes "
+            "triangular, this one has %lld blocks in %lld rows; use method = \"auto\"",
             (long long)form->blocks, (long long)s->n);
 done:
   return status;
@@ -299,7 +300,7 @@ lac_status lac_choose_asked(lac_context *ctx, const lac_linear *a, const lac_dir
   is_refused = asked->needs_hermitian && survey.asymmetric >= 0;
   if (is_refused) LAC_TRY(choose_asymmetry(ctx, a, f, &survey, text, sizeof text));
   LAC_CHECK(!is_refused, LAC_ERR_SYMMETRY,
-            "%s: %s needs a Hermitian matrix, but %s; use LAC_METHOD_LU or LAC_METHOD_AUTO, %s", f->function,
+            "%s: %s needs a Hermitian matrix, but %s; use method = \"lu\" or method = \"auto\", %s", f->function,
             asked->name, text, lac_survey_symmetry_ways);
   lac_factor_say(f, "%s", f->core->why);
   if (table == &lac_direct_lu) LAC_TRY(choose_require_rank(ctx, f));

@@ -128,9 +128,9 @@ lac_status lac_direct_explain(lac_context *ctx, const lac_factor *f, const lac_t
   lac_status status = trial->status;
   char which[64] = "";
   const char *way_out = "";
-  if (status == LAC_ERR_DEFINITE) way_out = "use LAC_METHOD_LDLT, or LAC_METHOD_AUTO which falls back to it";
+  if (status == LAC_ERR_DEFINITE) way_out = "use method = \"ldlt\", or method = \"auto\" which falls back to it";
   if (status == LAC_ERR_SINGULAR) way_out = lac_direct_singular_ways;
-  if (status == LAC_ERR_CONVERGENCE) way_out = "use LAC_METHOD_PIVOTING_LU, which may pivot anywhere";
+  if (status == LAC_ERR_CONVERGENCE) way_out = "use method = \"pivoting_lu\", which may pivot anywhere";
   if (status == LAC_ERR_NONFINITE) way_out = "scale the values, or use a wider dtype";
   if (status == LAC_ERR_INTERRUPTED) way_out = lac_direct_interrupted_ways;
   return lac_context_fail(ctx, status, f->function, "%s: %s%s%s%s", f->function, trial->fault.text,

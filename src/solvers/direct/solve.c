@@ -168,7 +168,7 @@ lac_status lac_direct_solve(lac_context *ctx, const lac_factor *f, const lac_sol
                      .doubt = &doubt,
                      .stop = &stop};
 
-  *report = (lac_solve_report){.ending = LAC_CONVERGED, .residual = LAC_UNMEASURED};
+  *report = (lac_solve_report){.ending = LAC_ENDING_CONVERGED, .residual = LAC_UNMEASURED};
   snprintf(report->reason, sizeof report->reason, "solved by a direct factor");
   lac_stop_init(&stop, ctx);
   LAC_TRY(solve_by_partners(ctx, &plan));

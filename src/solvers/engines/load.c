@@ -43,10 +43,10 @@ static engine_plugin engine_suitesparse = {
 static engine_plugin engine_mumps = {.name = "mumps", .project = "sequential MUMPS", .package = "libmumps-seq-dev"};
 
 static const engine_entry engine_entries[] = {
-    {"cholmod", "CHOLMOD", &engine_suitesparse, "LAC_METHOD_CHOLESKY"},
-    {"umfpack", "UMFPACK", &engine_suitesparse, "LAC_METHOD_LU"},
-    {"klu", "KLU", &engine_suitesparse, "LAC_METHOD_LU"},
-    {"mumps", "MUMPS", &engine_mumps, "LAC_METHOD_LU"},
+    {"cholmod", "CHOLMOD", &engine_suitesparse, "cholesky"},
+    {"umfpack", "UMFPACK", &engine_suitesparse, "lu"},
+    {"klu", "KLU", &engine_suitesparse, "lu"},
+    {"mumps", "MUMPS", &engine_mumps, "lu"},
 };
 
 static pthread_mutex_t engine_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -159,6 +159,11 @@ static const lac_solver_table *engine_lookup(const engine_entry *entry, char *wh
 
 // -- what the registry asks ------------------------------------------------------------------------------------------
 
+const char *lac_engine_name(int i) {
+  const int count = sizeof engine_entries / sizeof *engine_entries;
+  return i < count ? engine_entries[i].kind : NULL;
+}
+
 lac_status lac_engine_kind(lac_context *ctx, const char *function, const char *name, const lac_solver_table **out) {
   lac_status status = LAC_OK;
   const engine_entry *entry = NULL;
@@ -172,7 +177,7 @@ lac_status lac_engine_kind(lac_context *ctx, const char *function, const char *n
   *out = engine_lookup(entry, why, sizeof why);
   LAC_CHECK(*out, LAC_ERR_UNSUPPORTED,
             "%s: %s cannot be used: liblacuna_%s.so, by which it is called, could not be loaded (%s); install %s "
-            "(Debian: %s) and build Lacuna with it, or use %s",
+            "(Debian: %s) and build Lacuna with it, or use method = \"%s\"",
             function, entry->name, entry->plugin->name, why, entry->plugin->project, entry->plugin->package,
             entry->instead);
 done:

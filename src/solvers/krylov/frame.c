@@ -435,7 +435,7 @@ lac_status krylov_run(lac_context *ctx, const lac_krylov_job *job, const krylov_
   krylov k = {.ctx = ctx, .job = job, .told = job->spent ? 0 : -1};
   double begin = lac_seconds();
 
-  *report = (lac_solve_report){.ending = LAC_CONVERGED, .reason = "nothing to solve"};
+  *report = (lac_solve_report){.ending = LAC_ENDING_CONVERGED, .reason = "nothing to solve"};
   if (job->b->count == 0 || job->x->count == 0) {
     LAC_TRY(ctx->backend->fill(ctx, job->x, 0, 0));
     goto done;

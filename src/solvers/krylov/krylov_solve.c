@@ -126,12 +126,12 @@ void lac_krylov_explain(const lac_factor *f, bool is_derivative, const lac_solve
       text, size,
       "did not reach the tolerance%s: relative residual %.2e after %lld iterations of %s with %s (asked: %.1e%s): %s",
       is_derivative ? " in the solve of a derivative" : "", r->residual, (long long)r->iterations,
-      lac_krylov_of(f)->method->name, lac_factor_report(f).preconditioner, asked.rtol, asked.atol > 0 ? " or atol" : "",
-      r->reason);
+      lac_krylov_of(f)->method->name, lac_factor_reported(f).preconditioner, asked.rtol,
+      asked.atol > 0 ? " or atol" : "", r->reason);
 }
 
 lac_status lac_krylov_fail(lac_context *ctx, const lac_solve_report *report, const char *text) {
-  bool is_asked = report->ending == LAC_INTERRUPTED;
+  bool is_asked = report->ending == LAC_ENDING_INTERRUPTED;
   return lac_context_fail(ctx, lac_ending_status(report->ending), __func__, "lac_factor_solve: %s; %s", text,
                           is_asked
                               ? "call again to begin anew, or accept_unconverged to take what there is"
@@ -143,7 +143,7 @@ static lac_status solve_conclude(lac_context *ctx, const lac_factor *f, const la
                                  const lac_solve_report *report) {
   char text[LAC_SENTENCE_SIZE / 2];
 
-  if (report->ending == LAC_CONVERGED || job->only_reports || f->core->options.iteration.accept_unconverged)
+  if (report->ending == LAC_ENDING_CONVERGED || job->only_reports || f->core->options.iteration.accept_unconverged)
     return LAC_OK;
   lac_krylov_explain(f, job->is_derivative, report, text, sizeof text);
   return lac_krylov_fail(ctx, report, text);
@@ -156,7 +156,7 @@ lac_status lac_krylov_solve(lac_context *ctx, const lac_factor *f, const lac_sol
   lac_iteration iteration = lac_options_iteration(&f->core->options.iteration, f->meta.dtype, job->is_derivative);
   lac_array *b = NULL, *x = NULL;
 
-  *report = (lac_solve_report){.ending = LAC_CONVERGED};
+  *report = (lac_solve_report){.ending = LAC_ENDING_CONVERGED};
   snprintf(report->reason, sizeof report->reason, "there is nothing to solve");
   LAC_TRY(lac_factor_require_fresh(ctx, "lac_factor_solve", f));
   if (!job->x0) LAC_TRY(ctx->backend->fill(ctx, job->x, 0, 0));

@@ -56,9 +56,10 @@ static lac_status krylov_require_hermitian(lac_context *ctx, const lac_factor *f
 
   if (s->asymmetric < 0 || !method->needs_hermitian) goto done;
   LAC_TRY(lac_survey_asymmetry(ctx, a->pattern, lac_krylov_of(f)->values, s, text, sizeof text));
-  LAC_FAIL(LAC_ERR_SYMMETRY,
-           "lac_solver_factor: %s needs a Hermitian matrix, but %s%s; use LAC_METHOD_GMRES or LAC_METHOD_BICGSTAB, %s",
-           method->name, text, lac_factor_item_text(f, s->asymmetric_item, which), lac_survey_symmetry_ways);
+  LAC_FAIL(
+      LAC_ERR_SYMMETRY,
+      "lac_solver_factor: %s needs a Hermitian matrix, but %s%s; use method = \"gmres\" or method = \"bicgstab\", %s",
+      method->name, text, lac_factor_item_text(f, s->asymmetric_item, which), lac_survey_symmetry_ways);
 done:
   return status;
 }
@@ -93,11 +94,11 @@ static lac_status krylov_require_fit(lac_context *ctx, const lac_factor *f, cons
 
   LAC_CHECK(!varies || method->flexible, LAC_ERR_ARG,
             "lac_solver_factor: %s is another matrix each time it is applied, which %s cannot take; use "
-            "LAC_METHOD_FLEXIBLE_CG or LAC_METHOD_FLEXIBLE_GMRES",
+            "method = \"flexible_cg\" or method = \"flexible_gmres\"",
             name, method->name);
   LAC_CHECK(keeps_hermitian || !method->needs_hermitian, LAC_ERR_ARG,
             "lac_solver_factor: %s needs a Hermitian positive definite preconditioner, and %s is none; use "
-            "LAC_METHOD_IC0 or LAC_METHOD_SSOR, or LAC_METHOD_GMRES with this one",
+            "preconditioner.method = \"ic0\" or preconditioner.method = \"ssor\", or method = \"gmres\" with this one",
             method->name, name);
 done:
   return status;
@@ -121,7 +122,7 @@ static lac_status krylov_take_given(lac_context *ctx, lac_factor *f, const lac_f
             "of one matrix or of as many",
             f->function, lac_shape_text(given->meta.ndim, given->meta.shape, text),
             lac_shape_text(f->meta.ndim, f->meta.shape, other));
-  LAC_TRY(krylov_require_fit(ctx, f, lac_factor_report(given).method, lac_factor_varies(given), true));
+  LAC_TRY(krylov_require_fit(ctx, f, lac_factor_reported(given).method, lac_factor_varies(given), true));
   lac_krylov_of(f)->m = lac_factor_retain(given);
   lac_factor_say(f, "; preconditioned by a factor that was given");
 done:
@@ -239,7 +240,7 @@ static int64_t krylov_preconditioner_bytes(const lac_factor *f, const lac_factor
 
 static void krylov_report(const lac_factor *f, lac_report *report) {
   const lac_krylov_factor *k = f->part;
-  lac_report inner = k->m ? lac_factor_report(k->m) : (lac_report){.method = "a function"};
+  lac_report inner = k->m ? lac_factor_reported(k->m) : (lac_report){.method = "a function"};
   int64_t bytes = k->m ? krylov_preconditioner_bytes(f, k->m) : 0;
 
   report->method = k->method->name;

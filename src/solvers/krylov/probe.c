@@ -43,7 +43,8 @@ static lac_krylov_pace probe_pace(const probe_course *course, const lac_solve_re
   int64_t done = report->iterations, late = done - course->middle;
   lac_krylov_pace pace = {.iterations = done, .residual = report->residual};
 
-  if (report->ending != LAC_CONVERGED && report->ending != LAC_LIMIT) return (lac_krylov_pace){done, INFINITY, 1, 1};
+  if (report->ending != LAC_ENDING_CONVERGED && report->ending != LAC_ENDING_LIMIT)
+    return (lac_krylov_pace){done, INFINITY, 1, 1};
   pace.factor = done > 0 ? pow(report->residual, 1 / (double)done) : 0;
   pace.late = late > 0 ? pow(report->residual / course->halfway, 1 / (double)late) : pace.factor;
   return pace;

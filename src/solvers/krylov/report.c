@@ -17,15 +17,15 @@ static int64_t count_of(const krylov *k, int64_t column) {
 static lac_ending ending_of(const krylov *k, int64_t column) {
   switch ((lac_column_status)seen(k, LAC_SLOT_STATUS, column).re) {
     case LAC_COLUMN_CONVERGED:
-      return LAC_CONVERGED;
+      return LAC_ENDING_CONVERGED;
     case LAC_COLUMN_STAGNATED:
-      return LAC_STAGNATED;
+      return LAC_ENDING_STAGNATED;
     case LAC_COLUMN_BROKE_DOWN:
-      return LAC_BROKE_DOWN;
+      return LAC_ENDING_BROKE_DOWN;
     case LAC_COLUMN_DIVERGED:
-      return LAC_DIVERGED;
+      return LAC_ENDING_DIVERGED;
     default:
-      return k->is_stopped ? LAC_INTERRUPTED : LAC_LIMIT;
+      return k->is_stopped ? LAC_ENDING_INTERRUPTED : LAC_ENDING_LIMIT;
   }
 }
 
@@ -64,26 +64,26 @@ static void fault_tell(const krylov *k, int64_t column, char *text, size_t size)
 /// Why a column ended as it did.
 static void why(const krylov *k, int64_t column, char *text, size_t size) {
   switch (ending_of(k, column)) {
-    case LAC_STAGNATED:
-    case LAC_BROKE_DOWN:
+    case LAC_ENDING_STAGNATED:
+    case LAC_ENDING_BROKE_DOWN:
       fault_tell(k, column, text, size);
       break;
-    case LAC_CONVERGED:
+    case LAC_ENDING_CONVERGED:
       (void)snprintf(text, size, "converged");
       if (seen(k, LAC_SLOT_STATUS, column).im != LAC_FAULT_NONE) fault_tell(k, column, text, size);
       break;
-    case LAC_DIVERGED:
+    case LAC_ENDING_DIVERGED:
       (void)snprintf(text, size, "%s",
                      seen(k, LAC_SLOT_STATUS, column).im == LAC_FAULT_RANGE
                          ? "x has numbers that are too large for its dtype; scale b or the matrix"
                          : "NaN or infinity came up in b, the start, the matrix or M");
       break;
-    case LAC_INTERRUPTED:
+    case LAC_ENDING_INTERRUPTED:
       (void)snprintf(
           text, size, "%s",
           k->is_left ? "left, since another way is foreseen to be cheaper" : "the progress callback ended it");
       break;
-    case LAC_LIMIT:
+    case LAC_ENDING_LIMIT:
       (void)snprintf(text, size, "the limit of iterations is reached");
       break;
   }
@@ -112,7 +112,7 @@ void krylov_tell(const krylov *k, lac_solve_report *report) {
   double of_worst = -1;
   char cause[160], at[64];
 
-  *report = (lac_solve_report){.ending = LAC_CONVERGED};
+  *report = (lac_solve_report){.ending = LAC_ENDING_CONVERGED};
   for (int64_t c = 0; c < k->columns; ++c) {
     double b = seen(k, LAC_SLOT_B, c).re, residual = relative(seen(k, LAC_SLOT_RESIDUAL, c).re, b);
     double first = relative(seen(k, LAC_SLOT_B, c).im, b);
@@ -124,7 +124,7 @@ void krylov_tell(const krylov *k, lac_solve_report *report) {
     if (more > 0 || (more == 0 && krylov_is_worse(residual, of_worst)))
       report->ending = ending_of(k, c), worst = c, of_worst = residual;
   }
-  if (report->ending != LAC_CONVERGED && k->is_stopped) report->ending = LAC_INTERRUPTED;
+  if (report->ending != LAC_ENDING_CONVERGED && k->is_stopped) report->ending = LAC_ENDING_INTERRUPTED;
   if (k->lost > pow(k->numbers.epsilon, LOST_POWER)) {
     (void)snprintf(
         report->warning, sizeof report->warning,

@@ -185,7 +185,7 @@ static lac_status precondition_solve(lac_context *ctx, const lac_factor *f, cons
   precondition_view view = {p, job->batch, f->items, lac_side_of(job->side, p->is_hermitian), NULL, NULL};
   lac_array *b = NULL, *x = NULL;
 
-  *report = (lac_solve_report){.ending = LAC_CONVERGED, .residual = LAC_UNMEASURED};
+  *report = (lac_solve_report){.ending = LAC_ENDING_CONVERGED, .residual = LAC_UNMEASURED};
   snprintf(report->reason, sizeof report->reason, "%s was applied once", p->table->name);
   LAC_TRY(lac_factor_require_fresh(ctx, "lac_factor_solve", f));
   LAC_CHECK(f->core->rows == f->core->cols, LAC_ERR_SHAPE,

@@ -76,7 +76,7 @@ static lac_status engine_cholmod_analyse(lac_context *ctx, const lac_structure *
   bool is_large = plugin_is_wide(s);
 
   LAC_CHECK(s->is_symmetric, LAC_ERR_SYMMETRY,
-            "CHOLMOD needs a symmetric pattern, slot %lld has no mirror; use LAC_METHOD_LU", (long long)s->unmatched);
+            "CHOLMOD needs a symmetric pattern, slot %lld has no mirror; use method = \"lu\"", (long long)s->unmatched);
   LAC_ALLOC(a, 1);
   a->n = s->n;
   if (ordering != LAC_ORDER_AUTO) {
@@ -118,7 +118,7 @@ static lac_status cholmod_ask(const lac_direct_job *job, lac_fault *fault) {
 static lac_status engine_cholmod_factor(const lac_direct_job *job, void **numeric, lac_fault *fault) {
   const cholmod_part *a = job->part;
   cholmod_numeric *f = NULL;
-  lac_status status = plugin_check_double("CHOLMOD", "LAC_METHOD_CHOLESKY", job->dtype, fault);
+  lac_status status = plugin_check_double("CHOLMOD", "method = \"cholesky\"", job->dtype, fault);
 
   if (status != LAC_OK) return status;
   f = lac_calloc(1, sizeof *f);

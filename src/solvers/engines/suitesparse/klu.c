@@ -184,7 +184,7 @@ static lac_status engine_klu_factor(const lac_direct_job *job, void **numeric, l
   const klu_part *a = job->part;
   const klu_lu *like = job->like;
   klu_lu *f = NULL;
-  lac_status status = plugin_check_double("KLU", "LAC_METHOD_LU", job->dtype, fault);
+  lac_status status = plugin_check_double("KLU", "method = \"lu\"", job->dtype, fault);
 
   if (status != LAC_OK) return status;
   f = lac_calloc(1, sizeof *f);

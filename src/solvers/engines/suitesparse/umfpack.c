@@ -162,7 +162,7 @@ static lac_status engine_umfpack_factor(const lac_direct_job *job, void **numeri
   const umfpack_part *a = job->part;
   umfpack_numeric *f = NULL;
   bool is_large = false;
-  lac_status status = plugin_check_double("UMFPACK", "LAC_METHOD_LU", job->dtype, fault);
+  lac_status status = plugin_check_double("UMFPACK", "method = \"lu\"", job->dtype, fault);
 
   if (status != LAC_OK) return status;
   f = lac_calloc(1, sizeof *f);

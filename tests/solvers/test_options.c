@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Options and reports of solvers: zero is the default of every field, and structs of other versions are taken.
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/direct_case.h"
+#include "support/reports.h"
+
+/// Solvers of one pattern by several options, each for the same values.
+typedef struct trial {
+  direct_case c;
+  direct_system s;
+} trial;
+
+static trial trial_open(lac_context *ctx) {
+  trial t = {.c = direct_make(DIRECT_NONSYMMETRIC, 20, LAC_F64, 2)};
+  t.s = direct_open(ctx, &t.c, LAC_WIDTH_AUTO, NULL);
+  return t;
+}
+
+/// How often a solver by these options recognises the values when they come a second time.
+static int64_t reuses(lac_context *ctx, const trial *t, const lac_solver_options *options) {
+  lac_solver *solver = NULL;
+  lac_factor *factor = NULL;
+  CHECK_OK(lac_solver_create(ctx, t->s.pattern, options, &solver));
+  for (int i = 0; i < 2; i++) {
+    CHECK_OK(lac_solver_factor(ctx, solver, t->s.values, &factor));
+    lac_factor_destroy(&factor);
+  }
+  int64_t count = report_of_solver(solver).reuses;
+  lac_solver_destroy(&solver);
+  return count;
+}
+
+// -- zero is the default ---------------------------------------------------------------------------------------------
+
+static void a_factor_is_kept_by_default(lac_context *ctx) {
+  trial t = trial_open(ctx);
+  lac_solver_options usual = lac_solver_options_defaults();
+  CHECK_EQ(reuses(ctx, &t, NULL), 1);
+  CHECK_EQ(reuses(ctx, &t, &(lac_solver_options){0}), 1);
+  CHECK_EQ(reuses(ctx, &t, &usual), 1);
+  CHECK_EQ(reuses(ctx, &t, &(lac_solver_options){.keep_bytes = -1}), 0);
+  direct_close(&t.s);
+}
+
+/// Entries of the factor of an arrow whose head comes first, and is 1e-3 of the largest number below it: taken as pivot
+/// it fills the matrix; where another row comes first, it does not.
+static int64_t fill_by(lac_context *ctx, const lac_solver_options *options) {
+  direct_case c = direct_small(
+      5, (double[]){1e-3, 1, 1, 1, 1, 1, 2, 0, 0, 0, 1e-6, 0, 2, 0, 0, 1e-6, 0, 0, 2, 0, 1e-6, 0, 0, 0, 2}, LAC_F64);
+  lac_solver_options natural = *options;
+  natural.method = "pivoting_lu", natural.ordering = LAC_ORDER_NATURAL;
+  direct_system s = direct_open(ctx, &c, LAC_WIDTH_AUTO, &natural);
+  lac_factor *factor = NULL;
+  CHECK_OK(lac_solver_factor(ctx, s.solver, s.values, &factor));
+  int64_t nnz = report_of_factor(factor).factor_nnz;
+  lac_factor_destroy(&factor);
+  direct_close(&s);
+  return nnz;
+}
+
+static void the_pivot_tolerance_is_a_tenth_by_default(lac_context *ctx) {
+  int64_t loose = fill_by(ctx, &(lac_solver_options){.pivot_tolerance = -1});
+  int64_t tenth = fill_by(ctx, &(lac_solver_options){.pivot_tolerance = 0.1});
+  CHECK(loose != tenth);
+  CHECK_EQ(fill_by(ctx, &(lac_solver_options){0}), tenth);
+  CHECK_EQ(fill_by(ctx, &(lac_solver_options){.pivot_tolerance = 1e-4}), loose);
+  CHECK_NEAR(lac_solver_options_defaults().pivot_tolerance, 0.1, 0);
+}
+
+static void defaults_and_zero_are_one_solver(lac_context *ctx) {
+  trial t = trial_open(ctx);
+  lac_solver_options usual = lac_solver_options_defaults();
+  const lac_solver_options *asked[] = {NULL, &(lac_solver_options){0}, &usual, &(lac_solver_options){.method = "auto"}};
+  lac_report first = report_of_solver(t.s.solver);
+  for (int i = 0; i < 4; i++) {
+    lac_solver *solver = NULL;
+    CHECK_OK(lac_solver_create(ctx, t.s.pattern, asked[i], &solver));
+    lac_report report = report_of_solver(solver);
+    CHECK_TEXT(report.method, first.method);
+    CHECK_TEXT(report.ordering, first.ordering);
+    CHECK_EQ(report.factor_nnz, first.factor_nnz);
+    lac_solver_destroy(&solver);
+  }
+  direct_close(&t.s);
+}
+
+// -- other versions --------------------------------------------------------------------------------------------------
+
+/// Of an earlier struct, whatever stands behind its end is somebody else's.
+static void an_earlier_struct_is_taken(lac_context *ctx) {
+  trial t = trial_open(ctx);
+  lac_solver_options options = {.size = offsetof(lac_solver_options, keep_bytes), .method = "lu", .keep_bytes = -1};
+  options.max_bytes = -7;
+  CHECK_EQ(reuses(ctx, &t, &options), 1);
+  options.size = sizeof options, options.max_bytes = 0;
+  CHECK_EQ(reuses(ctx, &t, &options), 0);
+  direct_close(&t.s);
+}
+
+static void a_later_struct_is_taken_as_far_as_it_is_zero(lac_context *ctx) {
+  trial t = trial_open(ctx);
+  struct {
+    lac_solver_options known;
+    int64_t later[2];
+  } options = {.known = {.size = sizeof options, .method = "lu"}};
+  lac_solver *solver = NULL;
+  CHECK_EQ(reuses(ctx, &t, &options.known), 1);
+  options.later[1] = 1;
+  CHECK_FAILS(lac_solver_create(ctx, t.s.pattern, &options.known, &solver), LAC_ERR_ARG, "later version");
+  options.known.size = sizeof options.known;
+  CHECK_EQ(reuses(ctx, &t, &options.known), 1);
+  direct_close(&t.s);
+}
+
+static void a_size_that_cannot_be_is_refused(lac_context *ctx) {
+  trial t = trial_open(ctx);
+  const size_t sizes[] = {1, sizeof(size_t) - 1, (size_t)1 << 20, SIZE_MAX};
+  lac_solver *solver = NULL;
+  for (int i = 0; i < 4; i++) {
+    lac_solver_options options = {.size = sizes[i]};
+    lac_report report = {.size = sizes[i]};
+    lac_solve_report solved = {.size = sizes[i]};
+    lac_nature nature = {.size = sizes[i]};
+    CHECK_FAILS(lac_solver_create(ctx, t.s.pattern, &options, &solver), LAC_ERR_ARG, "sizeof(lac_solver_options)");
+    CHECK_EQ(lac_solver_report(t.s.solver, &report), LAC_ERR_ARG);
+    CHECK_EQ(lac_solver_last_solve(t.s.solver, &solved), LAC_ERR_ARG);
+    CHECK_FAILS(lac_pattern_nature(ctx, t.s.pattern, &nature), LAC_ERR_ARG, "sizeof(lac_nature)");
+  }
+  CHECK(!solver);
+  direct_close(&t.s);
+}
+
+static void reserved_numbers_are_zero(lac_context *ctx) {
+  trial t = trial_open(ctx);
+  lac_solver *solver = NULL;
+  lac_solver_options options = {0};
+  options.iteration.reserved[7] = 1;
+  CHECK_FAILS(lac_solver_create(ctx, t.s.pattern, &options, &solver), LAC_ERR_ARG, "reserved numbers of iteration");
+  options = (lac_solver_options){0};
+  options.preconditioner.reserved[0] = 1;
+  CHECK_FAILS(lac_solver_create(ctx, t.s.pattern, &options, &solver), LAC_ERR_ARG, "of preconditioner");
+  direct_close(&t.s);
+}
+
+// -- reports ---------------------------------------------------------------------------------------------------------
+
+/// Nothing is written behind the end of an earlier report, and what a later one has besides is zero.
+static void a_report_is_as_long_as_its_caller_knows_it(lac_context *ctx) {
+  trial t = trial_open(ctx);
+  struct {
+    lac_report known;
+    int64_t later[2];
+  } report;
+  memset(&report, 0x5a, sizeof report);
+  report.known.size = offsetof(lac_report, reason);
+  CHECK_OK(lac_solver_report(t.s.solver, &report.known));
+  CHECK_TEXT(report.known.method, report_of_solver(t.s.solver).method);
+  for (size_t i = offsetof(lac_report, reason); i < sizeof report; i++) CHECK(((unsigned char *)&report)[i] == 0x5a);
+  report.known.size = sizeof report;
+  CHECK_OK(lac_solver_report(t.s.solver, &report.known));
+  CHECK_EQ(report.known.size, sizeof report);
+  CHECK(report.later[0] == 0 && report.later[1] == 0);
+  CHECK_EQ(report.known.factor_nnz, report_of_solver(t.s.solver).factor_nnz);
+  report.known.size = 0;
+  CHECK_OK(lac_solver_report(t.s.solver, &report.known));
+  CHECK_EQ(report.known.size, 0);
+  direct_close(&t.s);
+}
+
+static void nothing_has_no_report(lac_context *ctx) {
+  trial t = trial_open(ctx);
+  lac_report report = {0};
+  lac_solve_report solved = {0};
+  CHECK_EQ(lac_solver_report(NULL, &report), LAC_ERR_ARG);
+  CHECK_EQ(lac_solver_report(t.s.solver, NULL), LAC_ERR_ARG);
+  CHECK_EQ(lac_factor_report(NULL, &report), LAC_ERR_ARG);
+  CHECK_EQ(lac_solver_last_solve(NULL, &solved), LAC_ERR_ARG);
+  CHECK_EQ(lac_solver_last_solve(t.s.solver, NULL), LAC_ERR_ARG);
+  CHECK(!lac_factor_meta(NULL) && !lac_factor_pattern(NULL) && lac_factor_id(NULL) == 0);
+  direct_close(&t.s);
+}
+
+CHECK_MAIN(a_factor_is_kept_by_default, the_pivot_tolerance_is_a_tenth_by_default, defaults_and_zero_are_one_solver,
+           an_earlier_struct_is_taken, a_later_struct_is_taken_as_far_as_it_is_zero, a_size_that_cannot_be_is_refused,
+           reserved_numbers_are_zero, a_report_is_as_long_as_its_caller_knows_it, nothing_has_no_report)
