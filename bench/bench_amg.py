@@ -18,8 +18,8 @@ import scipy.sparse as sp
 from support import PEERS, Call, Table, line, poisson2d, poisson3d, sized, sorted_csr
 
 import lacuna
+from lacuna import _core
 from lacuna._core import check, context, ffi, lib
-from lacuna._core import sized as sized_struct
 from lacuna._operators import SIDES, resolve
 from lacuna._program import VJP
 
@@ -193,7 +193,7 @@ def new_values(table):
         begin = time.perf_counter()
         system.ctx.check(lib.lac_solver_factor(system.ctx.c, solver.c, system.values[0], system.factor))
         times.append(time.perf_counter() - begin)
-    report = sized_struct("lac_report")
+    report = _core.sized("lac_report")
     check(lib.lac_factor_report(system.factor[0], report))
     system.solve()
     ok = first_s >= 3 * min(times) and report.setups == 1

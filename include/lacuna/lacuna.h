@@ -15,9 +15,9 @@
 /// A size of 0, as in `= {0}`, stands for the fields of the struct's first version, which are all that there are today.
 /// What a program does not know of, since it was compiled with an earlier header, has its default; options that the
 /// library does not know of, since it is an earlier one, are LAC_ERR_ARG unless they are zero, and fields of a report
-/// are zero then. In options zero is the default of every field, NULL for the struct stands for all defaults, and a
-/// negative number says zero where the default is another number. The `_defaults` functions return a struct as the
-/// library knows it: they are for programs that run with the library they were compiled for.
+/// are zero then. In options zero is the default of every field, and NULL for the struct stands for all defaults; where
+/// zero would be a choice too, a negative number makes it, and its field says so. The `_defaults` functions return a
+/// struct as the library knows it: they are for programs that run with the library they were compiled for.
 
 #ifndef LACUNA_LACUNA_H
 #define LACUNA_LACUNA_H
