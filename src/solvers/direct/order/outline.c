@@ -15,8 +15,8 @@ void lac_outline_destroy(lac_outline *outline) {
 
 int64_t lac_outline_bytes(const lac_outline *outline) {
   if (!outline) return 0;
-  int arrays = 4 + (outline->row_of != NULL);  // of lac_elimination
-  return (int64_t)sizeof *outline + arrays * outline->e.n * (int64_t)sizeof *outline->e.order;
+  int arrays = 1 + (outline->row_of != NULL);
+  return (int64_t)sizeof *outline + (int64_t)arrays * outline->n * (int64_t)sizeof *outline->order;
 }
 
 // The rows of the block triangular form, whose diagonal has no gaps; `match` has the column of each.
@@ -41,6 +41,7 @@ static lac_status outline_create(lac_context *ctx, const lac_structure *s, lac_o
   int32_t *match = NULL;
 
   LAC_ALLOC(outline, 1);
+  outline->n = (int32_t)s->n;
   if (!s->is_symmetric) {
     LAC_TRY(lac_block_form_get(ctx, s, &form));
     if (form->rank < form->n) goto done;

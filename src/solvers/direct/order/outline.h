@@ -11,6 +11,7 @@
 #include "solvers/direct/order/ordering.h"
 
 typedef struct lac_outline {
+  int32_t n;
   int32_t *order;  // the column that is eliminated k-th
   lac_cost cost;
   const char *ordering;  // that was taken: "amd", "metis", "natural"
