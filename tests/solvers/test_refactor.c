@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Factors of other values by the choices of an earlier one: right, told, and made afresh where they do not suit.
 
+#include <complex.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "support/check.h"
@@ -181,6 +183,53 @@ static void refactor_refuses_what_does_not_fit(lac_context *ctx) {
   direct_close(&system);
 }
 
+static void values_that_are_not_finite_are_named(lac_context *ctx) {
+  for (int d = 0; d < 4; d++) {
+    direct_case c = direct_convection(4, 1, DTYPES[d]);
+    direct_system system = open_by(ctx, &c, LAC_METHOD_PIVOTING_LU);
+    lac_factor *factor = factor_of(ctx, &system), *out = NULL;
+    for (int64_t z = 0; z < c.s->nnz; z++) {
+      direct_case other = {c.s, ref_copy(&c.a)};
+      lac_array *values = NULL;
+      char words[64];
+      double wrong = z % 2 ? (double)NAN : (double)INFINITY;
+      other.a.x[z] = lac_dtype_is_complex(DTYPES[d]) ? CMPLX(1, wrong) : wrong;
+      snprintf(words, sizeof words, "entry (%d, %d) is not finite", (int)c.s->row[z], (int)c.s->col[z]);
+      CHECK_OK(ref_upload(ctx, &other.a, &values));
+      CHECK_FAILS(lac_factor_refactor(ctx, factor, values, &out), LAC_ERR_NONFINITE, words);
+      lac_array_destroy(&values);
+    }
+    lac_factor_destroy(&factor);
+    direct_close(&system);
+  }
+}
+
+// Pairs of rows with nothing on their diagonal, and a row and a column that all share. The first column of a pair takes
+// the second row; the second column shall take the first row, which it left, though the shared row is larger: then the
+// factor has not one entry more than the matrix.
+static void a_row_that_was_left_is_taken_by_the_column_that_lost_its_own(lac_context *ctx) {
+  enum { N = 9, TIP = N - 1, ENTRIES = 4 * TIP + 1 };
+  double full[N * N] = {[TIP * N + TIP] = 1};
+  lac_solver_options options = lac_solver_options_defaults();
+  options.method = LAC_METHOD_PIVOTING_LU, options.ordering = LAC_ORDER_NATURAL, options.pivot_tolerance = 1e-2;
+  for (int i = 0; i < TIP; i += 2) {
+    full[i * N + i] = full[(i + 1) * N + i + 1] = 1e-6;
+    full[i * N + i + 1] = full[(i + 1) * N + i] = 1;
+    full[i * N + TIP] = 8, full[(i + 1) * N + TIP] = 0.5;
+    full[TIP * N + i] = 0.1, full[TIP * N + i + 1] = 1;
+  }
+  for (int d = 0; d < 4; d++) {
+    direct_case c = direct_small(N, full, DTYPES[d]);
+    direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options);
+    lac_factor *factor = factor_of(ctx, &system);
+    CHECK_EQ(c.s->nnz, ENTRIES);
+    CHECK_EQ(lac_factor_report(factor).factor_nnz, ENTRIES);
+    for (int s = 0; s < 4; s++) direct_check(ctx, &c, factor, SIDES[s], 2, 1e3);
+    lac_factor_destroy(&factor);
+    direct_close(&system);
+  }
+}
+
 static void refactor_names_itself_where_a_method_refuses(lac_context *ctx) {
   direct_case c = direct_convection(4, 0, LAC_F64);
   direct_system system = open_by(ctx, &c, "cholesky");
@@ -199,5 +248,6 @@ static void refactor_names_itself_where_a_method_refuses(lac_context *ctx) {
 }
 
 CHECK_MAIN_OF("direct", values_are_refactored_by_the_choices_made_before, choices_that_do_not_suit_are_made_afresh,
-              old_pivots_are_as_strict_as_asked, what_overflows_below_blocks_is_not_kept,
-              refactor_refuses_what_does_not_fit, refactor_names_itself_where_a_method_refuses)
+              a_row_that_was_left_is_taken_by_the_column_that_lost_its_own, old_pivots_are_as_strict_as_asked,
+              what_overflows_below_blocks_is_not_kept, refactor_refuses_what_does_not_fit,
+              values_that_are_not_finite_are_named, refactor_names_itself_where_a_method_refuses)

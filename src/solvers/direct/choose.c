@@ -195,8 +195,10 @@ done:
 
 // -- by the values ---------------------------------------------------------------------------------------------------
 
-/// What the values say: by a look that was had before, or by one now. Those that are not finite are refused.
-static lac_status choose_look(lac_context *ctx, const lac_linear *a, const lac_factor *f, lac_survey *out) {
+/// What the values say: by a look that was had before, or by one now, which asks whether they are Hermitian where that
+/// matters and the pattern leaves it open. Those that are not finite are refused.
+static lac_status choose_look(lac_context *ctx, const lac_linear *a, const lac_factor *f, bool matters,
+                              lac_survey *out) {
   lac_status status = LAC_OK;
   const lac_structure *s = lac_direct_structure(f);
   lac_array *flat = NULL;
@@ -204,6 +206,8 @@ static lac_status choose_look(lac_context *ctx, const lac_linear *a, const lac_f
 
   if (a->survey) {
     *out = *a->survey;
+  } else if (!matters || !s->is_symmetric) {
+    *out = lac_direct_finite(f);
   } else {
     LAC_TRY(lac_array_reshape(ctx, (lac_array *)a->values, 2, (int64_t[]){f->items, s->nnz}, &flat));
     LAC_TRY(lac_survey_glance(ctx, a->pattern, flat, out));
@@ -296,7 +300,7 @@ lac_status lac_choose_asked(lac_context *ctx, const lac_linear *a, const lac_dir
   bool is_refused = false;
   char text[CHOOSE_TEXT] = "";
 
-  LAC_TRY(choose_look(ctx, a, f, &survey));
+  LAC_TRY(choose_look(ctx, a, f, asked->needs_hermitian, &survey));
   is_refused = asked->needs_hermitian && survey.asymmetric >= 0;
   if (is_refused) LAC_TRY(choose_asymmetry(ctx, a, f, &survey, text, sizeof text));
   LAC_CHECK(!is_refused, LAC_ERR_SYMMETRY,
@@ -342,7 +346,7 @@ lac_status lac_choose(lac_context *ctx, const lac_linear *a, lac_factor *f) {
   lac_survey survey;
   bool is_done = false;
 
-  LAC_TRY(choose_look(ctx, a, f, &survey));
+  LAC_TRY(choose_look(ctx, a, f, true, &survey));
   LAC_TRY(choose_by_pattern(ctx, s, &table, &reason));
   if (table) {
     lac_factor_say(f, "%s", reason);
@@ -368,7 +372,7 @@ lac_status lac_choose_fits(lac_context *ctx, const lac_linear *a, const lac_fact
   lac_status status = LAC_OK;
   lac_survey survey;
 
-  LAC_TRY(choose_look(ctx, a, f, &survey));
+  LAC_TRY(choose_look(ctx, a, f, table->needs_hermitian, &survey));
   *fits = survey.asymmetric < 0 || !table->needs_hermitian;
 done:
   return status;

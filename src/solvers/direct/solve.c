@@ -39,6 +39,7 @@ static void solve_conjugate(lac_dtype dtype, int64_t count, void *block) {
 
 // Columns [column, column + width) of n rows of k numbers, into a block of their own or back.
 static void solve_pack(const solve_plan *plan, int64_t n, const char *from, int width, char *block) {
+  if (width == plan->k) memcpy(block, from, (size_t)(n * width) * plan->number), n = 0;
   for (int64_t i = 0; i < n; i++) {
     memcpy(block + (size_t)(i * width) * plan->number, from + (size_t)(i * plan->k) * plan->number,
            (size_t)width * plan->number);
@@ -46,6 +47,7 @@ static void solve_pack(const solve_plan *plan, int64_t n, const char *from, int 
 }
 
 static void solve_unpack(const solve_plan *plan, int64_t n, const char *block, int width, char *to) {
+  if (width == plan->k) memcpy(to, block, (size_t)(n * width) * plan->number), n = 0;
   for (int64_t i = 0; i < n; i++) {
     memcpy(to + (size_t)(i * plan->k) * plan->number, block + (size_t)(i * width) * plan->number,
            (size_t)width * plan->number);

@@ -158,7 +158,7 @@ static lac_status survey_matrix(lac_context *ctx, const survey_rows *s, lac_dtyp
   survey_part *parts = NULL;
 
   LAC_ALLOC(parts, blocks);
-  threads = lac_crowd_threads(ctx->threads);
+  threads = lac_threads_worth(ctx->threads, blocks, (double)survey_offset(s, false, s->rows));
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1 && blocks > 2)
   for (int64_t b = 0; b < blocks; b++) {
     int64_t begin = b * SURVEY_BLOCK, end = begin + SURVEY_BLOCK < s->rows ? begin + SURVEY_BLOCK : s->rows;

@@ -38,7 +38,7 @@ typedef struct refine_gauge {
   double tiny;                      // the smallest normal number
   double norm;                      // of the matrix: the largest sum of a row
   double given[LAC_BLOCK_WIDTH];    // the largest number of b
-  double largest[LAC_BLOCK_WIDTH];  // of x
+  double largest[LAC_BLOCK_WIDTH];  // of x; infinite where that is not finite
   double error[LAC_BLOCK_WIDTH];    // the backward error
   double mild[LAC_BLOCK_WIDTH];     // the milder one, no more than this: measured where that is bad and it counts
 } refine_gauge;
@@ -149,7 +149,7 @@ static lac_status refine_judge(const lac_system *a, int width, void **blocks, co
   double bad = REFINE_BAD * lac_dtype_epsilon(a->dtype);
   for (int c = 0; c < width; c++) {
     double error = refine_verdict(a, gauge, c);
-    bool is_finite = refine_finite_kernels[a->dtype](n, width, c, blocks[REFINE_X]);
+    bool is_finite = isfinite(gauge->largest[c]) || refine_finite_kernels[a->dtype](n, width, c, blocks[REFINE_X]);
     if (is_finite && error <= bad) continue;
     if (is_finite) {
       snprintf(fault->text, sizeof fault->text, "the backward error stays at %.2e (at most %.2e is accepted in %s)",
@@ -185,7 +185,8 @@ lac_status lac_refine_solve(const lac_system *a, lac_side side, int width, void 
   refine_gauge gauge;
   lac_status status = refine_run(a, side, width, blocks, &gauge, fault);
   for (int c = 0; out && status == LAC_OK && c < width; c++) {
-    out->growth[c] = gauge.largest[c] > 0 ? gauge.norm * gauge.largest[c] / gauge.given[c] : 0;
+    bool has_size = gauge.largest[c] > 0 && isfinite(gauge.largest[c]);
+    out->growth[c] = has_size ? gauge.norm * gauge.largest[c] / gauge.given[c] : 0;
     out->error[c] = refine_verdict(a, &gauge, c);
   }
   return status == LAC_OK ? refine_judge(a, width, blocks, &gauge, fault) : status;

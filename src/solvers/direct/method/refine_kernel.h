@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Residual and backward error for one dtype; refine.c has the equation. Included once for each.
 
-// The largest number of each column.
-static void FN(refine_largest)(int32_t n, int width, const T *x, double *largest) {
+// The largest number of each column; infinite where one is not finite.
+static inline __attribute__((always_inline)) void FN(refine_largest)(int32_t n, const int width, const T *x,
+                                                                     double *largest) {
   for (int c = 0; c < width; c++) largest[c] = 0;
   for (int32_t i = 0; i < n; i++) {
     for (int c = 0; c < width; c++) {
       double size = FN(size)(x[(int64_t)i * width + c]);
-      if (!(size <= largest[c])) largest[c] = size;  // NaN stays
+      if (!(size <= largest[c])) largest[c] = isfinite(size) ? size : (double)INFINITY;
     }
   }
 }
@@ -18,10 +19,11 @@ static inline void FN(refine_row)(refine_gauge *g, int width, double norm, const
   for (int c = 0; c < width; c++) {
     double size = FN(size)(b[c]), residual = FN(wide_size)(sum[c]);
     double lost = (norm + 1) * g->tiny;  // what underflow may take from a row that is right
+    double around = terms[c] + size + lost;
     r[c] = (T)sum[c];
-    g->given[c] = fmax(g->given[c], size);
-    if (residual == 0) continue;
-    g->error[c] = refine_max(g->error[c], residual / (terms[c] + size + lost));
+    if (size > g->given[c]) g->given[c] = size;
+    if (residual == 0 || residual < g->error[c] * around) continue;
+    g->error[c] = refine_max(g->error[c], residual / around);
   }
 }
 
@@ -44,7 +46,7 @@ static inline __attribute__((always_inline)) void FN(refine_rows)(const lac_stru
         terms[c] += size * FN(size)(from[c]);
       }
     }
-    g->norm = fmax(g->norm, norm);
+    if (norm > g->norm) g->norm = norm;
     FN(refine_row)(g, width, norm, terms, b + i * width, sum, r + i * width);
   }
 }
@@ -53,10 +55,11 @@ static inline __attribute__((always_inline)) void FN(refine_rows)(const lac_stru
 static void FN(refine_measure)(const lac_structure *s, const void *a, bool transposed, int width, const void *b,
                                const void *x, void *r, refine_gauge *g) {
   *g = (refine_gauge){.noise = REFINE_NOISE * FN(epsilon), .tiny = FN(tiny)};
-  FN(refine_largest)(s->n, width, x, g->largest);
   if (width == 1) {
+    FN(refine_largest)(s->n, 1, x, g->largest);
     FN(refine_rows)(s, a, transposed, 1, b, x, r, g);
   } else {
+    FN(refine_largest)(s->n, width, x, g->largest);
     FN(refine_rows)(s, a, transposed, width, b, x, r, g);
   }
   for (int c = 0; c < width; c++) {

@@ -172,6 +172,8 @@ static void pivoting_work_clear(pivoting_work *w) {
   lac_free(w->resume);
   lac_free(w->rest);
   lac_free(w->pruned);
+  lac_free(w->row_of);
+  lac_free(w->col_of);
 }
 
 static bool pivoting_work_init(pivoting_work *w, size_t n, lac_dtype dtype) {
@@ -182,7 +184,10 @@ static bool pivoting_work_init(pivoting_work *w, size_t n, lac_dtype dtype) {
   w->resume = lac_alloc(n * sizeof *w->resume);
   w->rest = lac_alloc(n * sizeof *w->rest);
   w->pruned = lac_alloc(n * sizeof *w->pruned);
+  w->row_of = lac_alloc(n * sizeof *w->row_of);
+  w->col_of = lac_alloc(n * sizeof *w->col_of);
   if (!w->x || !w->mark || !w->path || !w->stack || !w->resume || !w->rest || !w->pruned) return false;
+  if (!w->row_of || !w->col_of) return false;
   memset(w->mark, -1, n * sizeof *w->mark);
   return true;
 }
@@ -218,18 +223,45 @@ int32_t pivoting_scale(const lac_direct_job *job, pivoting_numeric *f) {
   return pivoting_scale_kernels[f->dtype](job->structure, job->part, job->values, f->row_scale, f->col_scale);
 }
 
+static int32_t pivoting_foreseen(const pivoting_analysis *a, int32_t column) {
+  return a->row_of ? a->row_of[column] : column;
+}
+
+static void pivoting_foresee_all(const pivoting_analysis *a, pivoting_work *w) {
+  for (int32_t column = 0; column < a->n; column++) {
+    int32_t row = pivoting_foreseen(a, column);
+    w->row_of[column] = row, w->col_of[row] = column;
+  }
+}
+
+// A column that took the row of another one leaves it its own: else that column, and one after another those that it
+// takes from, would have the largest number for a pivot, wherever that fills in (Davis and Palamadai Natarajan 2010).
+static void pivoting_exchange(int32_t column, int32_t taken, pivoting_work *w) {
+  int32_t left = w->row_of[column], other = w->col_of[taken];
+  w->row_of[other] = left, w->col_of[left] = other;
+  w->row_of[column] = taken, w->col_of[taken] = column;
+}
+
+// A row that was left by another column fills in less than any, but more than the one that was foreseen, and numbers
+// grow where both are taken as readily.
+static double pivoting_tolerance(const pivoting_analysis *a, const pivoting_work *w, int32_t column, double tolerance) {
+  return w->row_of[column] == pivoting_foreseen(a, column) ? tolerance : fmin(1, PIVOTING_LEFT * tolerance);
+}
+
 static lac_status pivoting_columns(const lac_direct_job *job, double tolerance, pivoting_work *w, pivoting_numeric *f,
                                    lac_fault *fault) {
   const pivoting_analysis *a = job->part;
   double since = 0;
   w->row_block = a->row_block;
+  pivoting_foresee_all(a, w);
   for (int32_t k = 0; k < f->n; k++) {
     double before = f->shape->flops;
-    int32_t column = a->order[k], diagonal = a->row_of ? a->row_of[column] : column;
+    int32_t column = a->order[k];
     w->block = a->col_block ? a->col_block[column] : 0;
-    lac_status status =
-        pivoting_column_kernels[f->dtype](job->structure, job->values, column, diagonal, k, tolerance, w, f);
+    lac_status status = pivoting_column_kernels[f->dtype](job->structure, job->values, column, w->row_of[column], k,
+                                                          pivoting_tolerance(a, w, column, tolerance), w, f);
     if (status != LAC_OK) return pivoting_explain(status, w, column, fault);
+    pivoting_exchange(column, f->shape->pivots[k], w);
     if (lac_stop_is_due(job->stop, f->shape->flops - before, &since)) return lac_fault_interrupted(fault);
   }
   return LAC_OK;

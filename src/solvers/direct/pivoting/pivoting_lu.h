@@ -65,6 +65,9 @@ typedef struct pivoting_work {
   int64_t *resume;  // where the search goes on in each column of the stack
   int32_t *rest;    // rows of the column that are not pivots yet
   int64_t *pruned;  // where the search may stop in each column of L
+  int32_t
+      *row_of;  // the row that shall be the pivot of a column where it can: its own, or one that another column left
+  int32_t *col_of;  // and the column of each row
   int32_t rest_count;
   const int32_t *row_block;  // as of the analysis
   int32_t block;             // that is eliminated
@@ -79,6 +82,9 @@ void pivoting_destroy(void *numeric);
 /// Multipliers up to one over the first are taken where pivots are foreseen; numbers that grow cost digits: from the
 /// second on of what is not refined, from the third on too many.
 static const double PIVOTING_READY = 1e-3, PIVOTING_ROUGH = 32, PIVOTING_GROWTH = 1e6;
+
+/// So many times larger a row must be that was not foreseen for its column.
+static const double PIVOTING_LEFT = 10;
 
 /// How large a pivot on the diagonal must be beside the largest candidate. More than that by default costs fill and gains
 /// little, for numbers that grow are noticed; who asks for stricter pivots gets them.

@@ -17,22 +17,25 @@
 #define KERNEL_FILE "solvers/direct/pivoting/pivoting_lu_again_kernel.h"
 #include "solvers/numbers/instantiate.h"
 
-typedef bool again_column_kernel(const lac_structure *, const void *, int32_t, int32_t, int32_t, double, void *,
-                                 pivoting_numeric *);
-static again_column_kernel *const again_column_kernels[] = TABLE(again_column);
+typedef int32_t again_columns_kernel(const lac_direct_job *, int32_t, int32_t, double, void *, pivoting_numeric *,
+                                     bool *);
+static again_columns_kernel *const again_columns_kernels[] = TABLE(again_columns);
+
+enum { AGAIN_LOOK = 64 };  // columns after which it looks whether it shall end
 
 static lac_status again_columns(const lac_direct_job *job, void *x, pivoting_numeric *f, lac_fault *fault) {
   const pivoting_analysis *a = job->part;
-  double since = 0, work = f->shape->flops / f->n;  // of a column, on the average
+  double since = 0, work = AGAIN_LOOK * f->shape->flops / f->n;  // on the average
   double tolerance = pivoting_readiness(job->options);
-  for (int32_t k = 0; k < f->n; k++) {
-    int32_t column = a->order[k], end = a->col_block ? a->first[a->col_block[column] + 1] : f->n;
+  bool is_done = true;
+  for (int32_t k = 0; k < f->n && is_done;) {
+    int32_t last = k + AGAIN_LOOK < f->n ? k + AGAIN_LOOK : f->n;
     if (lac_stop_is_due(job->stop, work, &since)) return lac_fault_interrupted(fault);
-    if (again_column_kernels[f->dtype](job->structure, job->values, column, k, end, tolerance, x, f)) continue;
-    snprintf(fault->text, sizeof fault->text, "the old pivot of column %d is 0, too small, or overflows", column);
-    return LAC_ERR_CONVERGENCE;
+    k = again_columns_kernels[f->dtype](job, k, last, tolerance, x, f, &is_done);
+    if (is_done) continue;
+    snprintf(fault->text, sizeof fault->text, "the old pivot of column %d is 0, too small, or overflows", a->order[k]);
   }
-  return LAC_OK;
+  return is_done ? LAC_OK : LAC_ERR_CONVERGENCE;
 }
 
 /// The growth that old pivots may cause: it must leave digits of the dtype.

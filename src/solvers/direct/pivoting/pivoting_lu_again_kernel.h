@@ -45,24 +45,35 @@ static inline double FN(again_update)(int32_t k, pivoting_numeric *f, T *x) {
 }
 
 // Column k of L and U. False: its pivot is zero or less than `tolerance` of what it eliminates, or something overflows.
-static bool FN(again_column)(const lac_structure *s, const void *values, int32_t column, int32_t k, int32_t end,
-                             double tolerance, void *work, pivoting_numeric *f) {
+static inline bool FN(again_column)(const lac_structure *s, const void *values, int32_t column, int32_t k, int32_t end,
+                                    double tolerance, void *work, pivoting_numeric *f) {
   const pivoting_index *lower = &f->shape->l;
   T *x = work, *l = f->l, *diagonal = f->diagonal;
   bool is_finite = FN(again_read)(s, values, column, k, end, x, f);
   double above = FN(again_update)(k, f, x), size = FN(size)(x[k]), most = size;
-  T pivot = x[k];
-  for (int64_t q = lower->offsets[k]; q < lower->offsets[k + 1]; q++) {
-    double candidate = FN(size)(x[lower->rows[q]]);
-    if (candidate > most) most = candidate;
-  }
+  T pivot = diagonal[k] = x[k];
   x[k] = 0;
-  if (!(size > 0 && size >= tolerance * most) || !isfinite(most) || !is_finite) return false;
-  pivoting_note(f, column, size, most, above);
-  diagonal[k] = pivot;
   for (int64_t q = lower->offsets[k]; q < lower->offsets[k + 1]; q++) {
-    l[q] = FN(div)(x[lower->rows[q]], pivot);
+    T value = x[lower->rows[q]];
+    double candidate = FN(size)(value);
+    if (candidate > most) most = candidate;
+    l[q] = FN(div)(value, pivot);  // by zero where that is found in the end
     x[lower->rows[q]] = 0;
   }
+  if (!(size > 0 && size >= tolerance * most) || !isfinite(most) || !is_finite) return false;
+  pivoting_note(f, column, size, most, above);
   return true;
+}
+
+// Columns from k on, at most to `last`; returns the first that is left to do, or that failed, which *is_done then denies.
+static int32_t FN(again_columns)(const lac_direct_job *job, int32_t k, int32_t last, double tolerance, void *work,
+                                 pivoting_numeric *f, bool *is_done) {
+  const pivoting_analysis *a = job->part;
+  *is_done = true;
+  for (; k < last; k++) {
+    int32_t column = a->order[k], end = a->col_block ? a->first[a->col_block[column] + 1] : f->n;
+    *is_done = FN(again_column)(job->structure, job->values, column, k, end, tolerance, work, f);
+    if (!*is_done) break;
+  }
+  return k;
 }
