@@ -186,7 +186,7 @@ static void refactor_refuses_what_does_not_fit(lac_context *ctx) {
 static void values_that_are_not_finite_are_named(lac_context *ctx) {
   for (int d = 0; d < 4; d++) {
     direct_case c = direct_convection(4, 1, DTYPES[d]);
-    direct_system system = open_by(ctx, &c, LAC_METHOD_PIVOTING_LU);
+    direct_system system = open_by(ctx, &c, "pivoting_lu");
     lac_factor *factor = factor_of(ctx, &system), *out = NULL;
     for (int64_t z = 0; z < c.s->nnz; z++) {
       direct_case other = {c.s, ref_copy(&c.a)};
@@ -211,7 +211,7 @@ static void a_row_that_was_left_is_taken_by_the_column_that_lost_its_own(lac_con
   enum { N = 9, TIP = N - 1, ENTRIES = 4 * TIP + 1 };
   double full[N * N] = {[TIP * N + TIP] = 1};
   lac_solver_options options = lac_solver_options_defaults();
-  options.method = LAC_METHOD_PIVOTING_LU, options.ordering = LAC_ORDER_NATURAL, options.pivot_tolerance = 1e-2;
+  options.method = "pivoting_lu", options.ordering = LAC_ORDER_NATURAL, options.pivot_tolerance = 1e-2;
   for (int i = 0; i < TIP; i += 2) {
     full[i * N + i] = full[(i + 1) * N + i + 1] = 1e-6;
     full[i * N + i + 1] = full[(i + 1) * N + i] = 1;
@@ -223,7 +223,7 @@ static void a_row_that_was_left_is_taken_by_the_column_that_lost_its_own(lac_con
     direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options);
     lac_factor *factor = factor_of(ctx, &system);
     CHECK_EQ(c.s->nnz, ENTRIES);
-    CHECK_EQ(lac_factor_report(factor).factor_nnz, ENTRIES);
+    CHECK_EQ(report_of_factor(factor).factor_nnz, ENTRIES);
     for (int s = 0; s < 4; s++) direct_check(ctx, &c, factor, SIDES[s], 2, 1e3);
     lac_factor_destroy(&factor);
     direct_close(&system);
