@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file extend.h
-/// For those who add operators: the contract of an operator, its call and its rules.
+/// For those who add operators: the contract of an operator, its call and its rules; and that of a function.
 ///
 /// An operator knows its own derivatives, and a rule does not compute: it emits calls of operators, with the same
 /// functions that users call (ops.h), onto the tape it is given. Rules branch on shapes, patterns, attributes and
@@ -76,6 +76,11 @@ struct lac_op {
   /// "(z),(n,k)->(m,k)": core shapes. Dimensions before them are batch: aligned at the right, and equal or 1; outputs
   /// have the joint one.
   const char *signature;
+  /// What a user gives, in order, as front ends take it: see lac_function.parameters. Integers go to attrs.i and numbers
+  /// to attrs.f in the order in which they are named, or from the place that follows an @: "side: side @0 = N". NULL for
+  /// an operator that only lac_tape_call applies.
+  const char *parameters;
+  const char *about;  ///< one sentence, may be NULL
   /// Which inputs and outputs the vjp reads, LAC_NEEDS_IN(i) | LAC_NEEDS_OUT(j); the tape keeps nothing else.
   uint64_t vjp_needs;
   uint64_t jvp_needs;
@@ -123,6 +128,55 @@ LAC_API void *lac_userdata_get(const void *object);
 LAC_API const lac_op *lac_op_find(const char *name);
 LAC_API int lac_op_count(void);
 LAC_API const lac_op *lac_op_at(int i);
+
+// -- functions -------------------------------------------------------------------------------------------------------
+
+enum { LAC_FUNCTION_OUTS = 4 };  ///< no function gives more
+
+/// One application of a function as `write` sees it: what is frozen, in the order in which `parameters` names it, and
+/// vars. It gives one result unless it says otherwise in `outs`.
+typedef struct lac_function_call {
+  lac_tape *tape;
+  int objects, ints, reals, ins, outs;
+  const void *const *object;  ///< patterns, maps, solvers, factors, formats
+  const int64_t *i;
+  const double *f;
+  const lac_var *in;  ///< as many as came: those that may be missing stand last
+  lac_var *out;       ///< room for LAC_FUNCTION_OUTS
+} lac_function_call;
+
+/// A function composed of operators. `write` calls the typed function of the same name (ops.h), which emits: on a tape
+/// that runs it computes, on one that writes it becomes a program (lac_program_function), which any front end can run or
+/// replay. Like a rule it branches on shapes and never on values, and puts no array on the tape.
+typedef struct lac_function {
+  const char *name;
+  /// What a user gives, in order: "pa: pattern, a: values, x: columns, side: side = N". Kinds and what they stand for:
+  ///   pattern, map, format       such an object
+  ///   solver                     a solver, or a pattern, which stands for its solver with default options
+  ///   factor                     a factor, or what `solver` takes
+  ///   array, values              an array; values are one number for each slot of the object before them
+  ///   columns                    (n, k), or a vector, which is (n, 1): then the results lose their last axis
+  ///   column                     (n, k), or a vector, which is (n, 1)
+  ///   number                     an array, or a number that stands for one in the dtype of the others
+  ///   condition                  an array, or truth values, in the dtype of the others
+  ///   side, sides                a lac_side; two of them
+  ///   bands                      how far a band reaches below and above the diagonal: two integers
+  ///   integer, real, flag        an integer, a number, 0 or 1
+  ///   axis                       one of the first array's axes, counted from the end, 0 is the last
+  ///   axes                       a mask of them; "all" are all
+  ///   word|word|...              the number of the word, from 0
+  ///   dtype, shape, size         attrs.like, of operators: its dtype, its shape, the next size of its shape
+  /// "name: kind[]" is a list, "= x" the default, "= none" one that may be missing. Of an array whose default is an
+  /// integer, that many are made: "probes: columns = 20" takes an array or the number, which is then an integer.
+  const char *parameters;
+  const char *about;  ///< one sentence
+  void (*write)(lac_function_call *call);
+} lac_function;
+
+/// The functions of the library: by name (NULL if unknown), and all of them (0 <= i < lac_function_count()).
+LAC_API const lac_function *lac_function_find(const char *name);
+LAC_API int lac_function_count(void);
+LAC_API const lac_function *lac_function_at(int i);
 
 /// How many inputs and outputs a signature names; 0 for one that cannot be read.
 LAC_API int lac_op_inputs(const lac_op *op);

@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 /// A function of `leaves`, built from operators on `tape`; `user` is passed through.
-typedef lac_var (*lac_function)(lac_tape *tape, const lac_var *leaves, void *user);
+typedef lac_var (*lac_gradcheck_function)(lac_tape *tape, const lac_var *leaves, void *user);
 
 /// What is checked, and how strictly. Zero in a field is its default. `size`: see "Options and reports" in lacuna.h.
 typedef struct lac_gradcheck_options {
@@ -58,7 +58,7 @@ LAC_API lac_gradcheck_options lac_gradcheck_options_defaults(void);
 /// both numbers and what was allowed; the same status with "too noisy here to judge" where noise would explain an error
 /// of 1 %, or where longer steps contradict the best one, as they do where values are rounded coarsely. A function that
 /// has no value near x fails with its own status and sentence.
-LAC_API lac_status lac_gradcheck(lac_context *ctx, lac_function function, void *user, int count,
+LAC_API lac_status lac_gradcheck(lac_context *ctx, lac_gradcheck_function function, void *user, int count,
                                  const lac_array *const *leaves, const lac_gradcheck_options *options,
                                  lac_gradcheck_report *report);
 

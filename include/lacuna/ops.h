@@ -29,6 +29,9 @@ LAC_API lac_var lac_neg(lac_tape *tape, lac_var x);                             
 LAC_API lac_var lac_scale(lac_tape *tape, double real, double imag, lac_var x);  ///< (real + i imag) x, a frozen factor
 LAC_API lac_var lac_offset(lac_tape *tape, double real, double imag, lac_var x);  ///< x + real + i imag, frozen too
 
+/// The number real + i imag, frozen, in every place of a shape, in the dtype of x, whose numbers are not read.
+LAC_API lac_var lac_full(lac_tape *tape, double real, double imag, lac_var x, int ndim, const int64_t *shape);
+
 /// x / y, and exactly 0 where y is 0. So are its derivatives there, of every order.
 LAC_API lac_var lac_div_or_zero(lac_tape *tape, lac_var x, lac_var y);
 
@@ -95,6 +98,9 @@ typedef enum lac_axes { LAC_DROP_AXES, LAC_KEEP_AXES } lac_axes;  ///< axes are 
 LAC_API lac_var lac_sum_axes(lac_tape *tape, lac_var x, uint32_t mask, lac_axes axes);
 LAC_API lac_var lac_sum(lac_tape *tape, lac_var x);
 
+/// How many numbers stand along these axes, to a power: one number in the dtype of x, whose numbers are not read.
+LAC_API lac_var lac_extent(lac_tape *tape, lac_var x, uint32_t mask, double power);
+
 /// The mean; of no numbers it is NaN.
 LAC_API lac_var lac_mean(lac_tape *tape, lac_var x, uint32_t mask, lac_axes axes);
 
@@ -117,7 +123,7 @@ LAC_API lac_var lac_logsumexp(lac_tape *tape, lac_var x, uint32_t mask, lac_axes
 /// exp(x) / sum(exp(x)), of reals, the sum over the axes of a mask; 0 where all x are -inf.
 LAC_API lac_var lac_softmax(lac_tape *tape, lac_var x, uint32_t mask);
 
-/// log(softmax(x)) = x - logsumexp(x).
+/// log(softmax(x)) = y - logsumexp(y) for y = x - max(x), which loses no digits however large x is.
 LAC_API lac_var lac_log_softmax(lac_tape *tape, lac_var x, uint32_t mask);
 
 /// Running sums along an axis (counted from the end), from its first place or from its last.
@@ -144,7 +150,7 @@ LAC_API lac_var lac_embed(lac_tape *tape, lac_var x, const lac_meta *like, int a
 /// x, then y along an axis (counted from the end): axes before it broadcast, those behind it are equal.
 LAC_API lac_var lac_concat(lac_tape *tape, lac_var x, lac_var y, int axis);
 
-/// Any number of arrays along an axis, at least one: pairs, then pairs of pairs.
+/// Any number of arrays along an axis, at least one: pairs, then pairs of pairs. Of one it is that var.
 LAC_API lac_var lac_concat_all(lac_tape *tape, int n, const lac_var *vars, int axis);
 
 /// The sum of conj(x) y over the last two axes.
@@ -184,6 +190,9 @@ LAC_API lac_var lac_kron(lac_tape *tape, const lac_pattern *pa, lac_var a, const
 /// The matrix with n others along its diagonal. `out` (optional) receives its pattern, to be destroyed by the caller.
 LAC_API lac_var lac_block_diag(lac_tape *tape, int n, const lac_pattern *const *patterns, const lac_var *values,
                                lac_pattern **out);
+
+/// The dense matrix: (nnz) -> (rows, cols).
+LAC_API lac_var lac_to_dense(lac_tape *tape, const lac_pattern *pattern, lac_var a);
 
 LAC_API lac_var lac_row_sum(lac_tape *tape, const lac_pattern *pattern, lac_var a);      ///< (nnz) -> (rows)
 LAC_API lac_var lac_col_sum(lac_tape *tape, const lac_pattern *pattern, lac_var a);      ///< (nnz) -> (cols)
@@ -383,6 +392,9 @@ LAC_API lac_var lac_inverse_quadratic_form(lac_tape *tape, const lac_solver *sol
 
 /// A constant (rows, count) of signs at random: the same for the same seed, and more columns leave the first ones as they are.
 LAC_API lac_var lac_probes(lac_tape *tape, lac_dtype dtype, int64_t rows, int64_t count, int64_t seed);
+
+/// The same in the dtype of x, whose numbers are not read.
+LAC_API lac_var lac_probes_like(lac_tape *tape, lac_var x, int64_t rows, int64_t count, int64_t seed);
 
 /// log det A of the Hermitian part of A, positive definite, by `steps` of Lanczos (0: 50) from each probe; both outputs are real. No
 /// factor is made. The gradient is an unbiased estimate of that of log det A, (A^-1 z) z^H with the same probes by solves of `solver`,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file program.h
-/// A program is a short list of calls, made from shapes alone: an operator's forward, or what one of its rules emits.
+/// A program is a short list of calls, made from shapes alone: an operator's forward, what one of its rules emits,
+/// or what a function of operators writes.
 ///
 /// This is the door for frameworks. They ask for programs by shape, allocate the outputs themselves, and either run a
 /// program in one call or read its steps and apply each through their own machinery, so that the derivative of a
@@ -14,7 +15,7 @@
 #ifndef LACUNA_PROGRAM_H
 #define LACUNA_PROGRAM_H
 
-#include "lacuna/tape.h"
+#include "lacuna/extend.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -60,6 +61,21 @@ LAC_API lac_status lac_program_vjp(lac_context *ctx, const lac_spec *spec, const
 /// LAC_ROLE_OUT_DOT.
 LAC_API lac_status lac_program_jvp(lac_context *ctx, const lac_spec *spec, const lac_meta *in, const int *in_dots,
                                    lac_program **out);
+
+/// An application of a function (extend.h) without its inputs: what is frozen, in the order of its parameters.
+typedef struct lac_function_spec {
+  const lac_function *function;
+  int objects, ints, reals;
+  const void *const *object;
+  const int64_t *i;
+  const double *f;
+} lac_function_spec;
+
+/// What a function of operators writes for inputs of these metas. Inputs are LAC_ROLE_IN in order, those alone that are
+/// read; results LAC_ROLE_OUT, of which one may be an input. Kept with the youngest of its objects, as other programs
+/// are. LAC_ERR_ARG for a function that puts arrays of its own on the tape.
+LAC_API lac_status lac_program_function(lac_context *ctx, const lac_function_spec *spec, int ins, const lac_meta *in,
+                                        lac_program **out);
 
 /// Let go of a program. Until then its caller holds it, and with it the patterns and the object of the spec.
 LAC_API void lac_program_destroy(lac_program **program);

@@ -61,7 +61,7 @@ def _open_library(ffi):
 
 def _bind():
     ffi = cffi.FFI()
-    base, seen = _include_dir(), set()
+    base, seen = _include_dir(), {"plain.h"}  # plain calls are for C: Python runs programs
     ffi.cdef("".join(_declarations(base, header, seen) for header in _HEADERS))
     return ffi, _open_library(ffi)
 
@@ -146,9 +146,9 @@ class Table:
 
     __slots__ = ("ins", "outs", "in_pointers", "out_pointers")
 
-    def __init__(self):
+    def __init__(self, ports=0):
         # The same memory under two types: addresses are written as integers, which is far cheaper than casting each.
-        self.ins, self.outs = ffi.new("uintptr_t[]", _PORTS), ffi.new("uintptr_t[]", _PORTS)
+        self.ins, self.outs = (ffi.new("uintptr_t[]", max(ports, _PORTS)) for _ in range(2))
         self.in_pointers, self.out_pointers = ffi.cast("void **", self.ins), ffi.cast("void **", self.outs)
 
 
@@ -188,9 +188,11 @@ class Context:
         if _forked:
             self.set_threads(1)
 
-    def table(self):
+    def table(self, ports=0):
         """A table for one call, which gives it back to `tables` when done. A signal handler or finalizer that runs
-        meanwhile, and calls Lacuna, gets another one."""
+        meanwhile, and calls Lacuna, gets another one. Functions of lists may have more ports than others."""
+        if ports > _PORTS:
+            return Table(ports)
         try:
             return self.tables.pop()
         except IndexError:

@@ -19,6 +19,7 @@ _MAKE = {
     "blocked": lambda p, *sizes: p._derive(lib.lac_pattern_blocked, *sizes),
     "augmented": lambda p: p._derive(lib.lac_pattern_augmented),
     "fill": lambda p, ordering: p._fill(ordering),
+    "lstsq_solver": lambda p, method, damped: (p.lstsq_solver(method, damped),),
     "kron": lambda p, q: p._derive(lib.lac_pattern_kron, q.c),
     "union": lambda p, q: p._join(lib.lac_pattern_union, q),
     "intersection": lambda p, q: p._join(lib.lac_pattern_intersection, q),

@@ -58,6 +58,10 @@ class Handle:
         HANDLES[number] = made
         return made
 
+    @property
+    def address(self):
+        return int(ffi.cast("uintptr_t", self.c))
+
     def _set(self, **attributes):
         self.__dict__.update(attributes)
 

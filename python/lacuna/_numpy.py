@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators on NumPy arrays: addresses in, new arrays out, nothing copied that is contiguous and aligned already."""
+"""Operators and functions on NumPy arrays: addresses in, new arrays out, nothing copied that is contiguous and aligned
+already.
+"""
 
 import numpy as np
 
@@ -65,11 +67,6 @@ def convert(c, x):
     return c if c.dtype == x.dtype else (c != 0).astype(x.dtype)
 
 
-def placed(numbers, x):
-    """A NumPy array in the dtype of x."""
-    return numbers.astype(x.dtype)
-
-
 def number(factor, x, who="scale"):
     """A frozen number beside x, as an array of its dtype without dimensions."""
     factor = np.asarray(factor)
@@ -88,7 +85,7 @@ def number(factor, x, who="scale"):
 
 
 def apply(name, like, *arrays):
-    """Run the operator of a spec's name on arrays."""
+    """Run the operator or function of a spec's name on arrays."""
     spec, ctx = find(name), context()
     ready, metas = [], []
     for index, array in enumerate(arrays):
@@ -98,7 +95,9 @@ def apply(name, like, *arrays):
         metas.append((DTYPES[array.dtype], array.shape))
     program = spec.program(FORWARD, like, tuple(metas))
     outs = [np.empty(shape, BY_CODE[code]) for shape, code in zip(program.shapes, program.codes)]
-    table = ctx.table()
+    if spec.is_composed:
+        ready = [ready[i] for i in program.takes]
+    table = ctx.table(len(ready))
     for pointers, buffers in ((table.in_pointers, ready), (table.out_pointers, outs)):
         for index, array in enumerate(buffers):
             pointers[index] = _buffer(array)

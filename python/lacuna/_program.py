@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Specs and programs: what is frozen in a call of an operator, and what C makes of it for given shapes.
+"""Specs and programs: what is frozen in a call of an operator or function, and what C makes of it for given shapes.
 
 A spec has a name, a decimal 64-bit number that is never used again: each process counts from a random number of its
 own, so that a graph which outlives its process, in a file or a compiler's cache, meets no other spec of the same name.
@@ -41,15 +41,28 @@ _count_anew()
 os.register_at_fork(after_in_child=_count_anew)
 
 
-class Operator:
-    """A row of the operator table, read once."""
+class _Row:
+    """A row of a table of C, read once."""
 
     def __init__(self, c):
         self.c = c
-        self.name = text(c.name)
+        self.name, self.parameters, self.about = text(c.name), text(c.parameters), text(c.about)
+        self.is_doubtful = ": solver" in self.parameters or ": factor" in self.parameters  # it may warn
+
+
+class Operator(_Row):
+    """One of the operator table."""
+
+    def __init__(self, c):
+        super().__init__(c)
         self.signature = text(c.signature)
         ins, outs = self.signature.split("->")
         self.ins, self.outs = ins.count("("), outs.count("(")
+        self.is_flat = c.vjp == ffi.addressof(lib, "lac_rule_nothing")  # its derivative is zero
+
+
+class Function(_Row):
+    """One of the table of functions that are composed of operators."""
 
 
 def _address(pointer):
@@ -57,6 +70,10 @@ def _address(pointer):
 
 
 OPERATORS = {op.name: op for op in (Operator(lib.lac_op_at(i)) for i in range(lib.lac_op_count()))}
+# as they are asked for: an operator may have the same name
+FUNCTIONS = {
+    "functions." + f.name: f for f in (Function(lib.lac_function_at(i)) for i in range(lib.lac_function_count()))
+}
 SIGNATURES.update((op.name, op.signature) for op in OPERATORS.values())
 _BY_ADDRESS = {_address(op.c): op for op in OPERATORS.values()}
 
@@ -80,12 +97,20 @@ class Family:
             _address(c_spec.op), tuple(map(_address, c_spec.patterns)), _address(c_spec.object),
             tuple(attrs.i), struct.pack("2d", *attrs.f), attrs.fit, attrs.like.dtype,
         )  # fmt: skip
+        return self._kept(content, lambda: Spec(self, c_spec, keep))
+
+    def intern_function(self, row, objects, ints, floats):
+        """The spec of a function with these C objects and numbers."""
+        content = row.name, tuple(map(_address, objects)), ints, struct.pack(f"{len(floats)}d", *floats)
+        return self._kept(content, lambda: FunctionSpec(self, row, objects, ints, floats))
+
+    def _kept(self, content, make):
         with _lock:
             spec = self.specs.get(content)
             if spec is None:
                 if len(self.specs) >= _MAX_SPECS:
                     self._forget()
-                spec = self.specs[content] = Spec(self, c_spec, keep)
+                spec = self.specs[content] = make()
                 _SPECS[spec.name] = spec
             return spec
 
@@ -95,22 +120,14 @@ class Family:
         self.leaving, self.specs, self.names = self.specs, {}, {}
 
 
-class Spec:
-    """An application of an operator without its inputs and without shapes."""
+class _Frozen:
+    """What an operator or a function is given besides arrays and shapes."""
 
+    __slots__ = ()
     keys = ()  # its objects are its own; a compiled graph may have calls whose objects are its inputs
 
-    __slots__ = ("name", "op", "fit", "ints", "in_cores", "out_cores", "_c", "_keep", "_home", "__weakref__")
-
-    def __init__(self, family, c_spec, keep):
-        self.name = str(next(_names))
-        self.op = _BY_ADDRESS[_address(c_spec.op)]
-        self.fit, self.ints = bool(c_spec.attrs.fit), tuple(c_spec.attrs.i)
-        self._c = ffi.new("lac_spec *", c_spec)
-        cores = tuple(lib.lac_spec_core(self._c, i) for i in range(self.op.ins + self.op.outs))
-        self.in_cores, self.out_cores = cores[: self.op.ins], cores[self.op.ins :]
-        self._keep = keep
-        self._home = weakref.ref(family)
+    def __init__(self, family, op, c, keep):
+        self.name, self.op, self._c, self._keep, self._home = str(next(_names)), op, c, keep, weakref.ref(family)
 
     @property
     def family(self):
@@ -128,17 +145,85 @@ class Spec:
         if found is None:
             if len(programs) >= _MAX_PROGRAMS:
                 programs.clear()
-            found = programs[key] = Program(self, mode, like, metas, wants, given)
+            found = programs[key] = Program(self, self._write(mode, like, metas, wants, given))
         return found
 
     def stay(self):
         """A graph is about to name this spec: it lives as long as its family."""
         self.family.named[self.name] = self
 
-    def with_like(self, like):
-        c = ffi.new("lac_spec *", self._c[0])
-        _set_shape(self.op.name, c.attrs.like, like)
-        return c
+    def _metas(self, metas):
+        made = ffi.new("lac_meta[]", max(len(metas), 1))
+        for c_meta, (code, shape) in zip(made, metas):
+            c_meta.dtype = code
+            _set_shape(self.op.name, c_meta, shape)
+        return made
+
+
+class Spec(_Frozen):
+    """An application of an operator without its inputs and without shapes."""
+
+    is_composed = False
+    __slots__ = ("name", "op", "fit", "ints", "in_cores", "out_cores", "_c", "_keep", "_home", "__weakref__")
+
+    def __init__(self, family, c_spec, keep):
+        super().__init__(family, _BY_ADDRESS[_address(c_spec.op)], ffi.new("lac_spec *", c_spec), keep)
+        self.fit, self.ints = bool(c_spec.attrs.fit), tuple(c_spec.attrs.i)
+        cores = tuple(lib.lac_spec_core(self._c, i) for i in range(self.op.ins + self.op.outs))
+        self.in_cores, self.out_cores = cores[: self.op.ins], cores[self.op.ins :]
+
+    @property
+    def attributes(self):
+        """All that is frozen in it but its objects."""
+        return self.op, self.fit, self.ints, struct.pack("2d", *self.floats), self.dtype
+
+    @property
+    def floats(self):
+        return tuple(self._c.attrs.f)
+
+    @property
+    def dtype(self):
+        return self._c.attrs.like.dtype
+
+    @property
+    def objects(self):
+        """The addresses of its patterns and its object."""
+        return [_address(c) for c in (*self._c.patterns, self._c.object) if c]
+
+    def _write(self, mode, like, metas, wants, given):
+        """The C program."""
+        out, c_spec = ffi.new("lac_program **"), ffi.new("lac_spec *", self._c[0])
+        _set_shape(self.op.name, c_spec.attrs.like, like)
+        if len(metas) != self.op.ins:
+            raise ArgumentError(f"{said(self.op.name)}: takes {self.op.ins} inputs, {len(metas)} came")
+        ctx, c_metas, ins, outs = context(), self._metas(metas), self.op.ins, self.op.outs
+        if mode == FORWARD:
+            ctx.check(lib.lac_program_forward(ctx.c, c_spec, c_metas, out))
+        elif mode == VJP:
+            ctx.check(lib.lac_program_vjp(ctx.c, c_spec, c_metas, _flags(wants, ins), _flags(given, outs), out))
+        else:
+            ctx.check(lib.lac_program_jvp(ctx.c, c_spec, c_metas, _flags(given, ins), out))
+        return out[0]
+
+
+class FunctionSpec(_Frozen):
+    """An application of a function of operators without its inputs and without shapes. It has no rules of its own:
+    front ends run its program, or replay its steps."""
+
+    is_composed = True
+    __slots__ = ("name", "op", "ints", "_c", "_keep", "_home", "__weakref__")
+
+    def __init__(self, family, row, objects, ints, floats):
+        held = ffi.new("void *[]", objects), ffi.new("int64_t[]", ints), ffi.new("double[]", floats)
+        c = {"function": row.c, "objects": len(objects), "object": held[0], "ints": len(ints), "i": held[1]}
+        c.update(reals=len(floats), f=held[2])
+        super().__init__(family, row, ffi.new("lac_function_spec *", c), (held, objects))
+        self.ints = ints
+
+    def _write(self, _mode, _like, metas, _wants, _given):
+        ctx, out = context(), ffi.new("lac_program **")
+        ctx.check(lib.lac_program_function(ctx.c, self._c, len(metas), self._metas(metas), out))
+        return out[0]
 
 
 def find(name):
@@ -176,8 +261,6 @@ class Port:
 
 
 _destroy = release(lib.lac_program_destroy, "lac_program")
-# operators whose results may be doubtful, and those of their rules
-_DOUBTFUL = {"solve_with", "lstsq_with", "logdet", "selected_inverse"}
 
 
 def _flags(bits, count):
@@ -187,32 +270,21 @@ def _flags(bits, count):
 class Program:
     """A short list of calls, made from shapes alone. It holds the C program, and with it what the spec holds."""
 
-    __slots__ = ("c", "inputs", "results", "shapes", "codes", "reads", "warns", "outputs", "_steps", "_family")
+    __slots__ = (
+        "c", "inputs", "results", "shapes", "codes", "reads", "takes", "warns", "outputs", "_steps", "_lone", "_family",
+    )  # fmt: skip
 
-    def __init__(self, spec, mode, like, metas, wants, given):
-        out, c_spec = ffi.new("lac_program **"), spec.with_like(like)
-        if len(metas) != spec.op.ins:
-            raise ArgumentError(f"{said(spec.op.name)}: takes {spec.op.ins} inputs, {len(metas)} came")
-        c_metas = ffi.new("lac_meta[]", max(len(metas), 1))
-        for c_meta, (code, shape) in zip(c_metas, metas):
-            c_meta.dtype = code
-            _set_shape(spec.op.name, c_meta, shape)
-        ctx, ins, outs = context(), spec.op.ins, spec.op.outs
-        if mode == FORWARD:
-            status = lib.lac_program_forward(ctx.c, c_spec, c_metas, out)
-        elif mode == VJP:
-            status = lib.lac_program_vjp(ctx.c, c_spec, c_metas, _flags(wants, ins), _flags(given, outs), out)
-        else:
-            status = lib.lac_program_jvp(ctx.c, c_spec, c_metas, _flags(given, ins), out)
-        ctx.check(status)
-        self.c = ffi.gc(out[0], _destroy)
+    def __init__(self, spec, c):
+        self.c = ffi.gc(c, _destroy)
         self.inputs = [Port(lib.lac_program_input(self.c, i)) for i in range(lib.lac_program_inputs(self.c))]
         self.results = [Port(lib.lac_program_result(self.c, i)) for i in range(lib.lac_program_results(self.c))]
         self.shapes = tuple(port.shape for port in self.results)
         self.codes = tuple(port.code for port in self.results)
         self.reads = tuple((port.role, port.index) for port in self.inputs if port.role in (IN, OUT))
-        self.warns = spec.op.name in _DOUBTFUL
-        self._steps, self.outputs, self._family = None, None, weakref.ref(spec.family)  # outputs: a front end's own
+        self.takes = tuple(port.index for port in self.inputs)  # of a function, which may not read all that came
+        self.warns = spec.op.is_doubtful
+        self._steps, self._lone, self._family = None, False, weakref.ref(spec.family)
+        self.outputs = None  # a front end's own
 
     @property
     def steps(self):
@@ -221,6 +293,15 @@ class Program:
             self._steps = [self._step(lib.lac_program_step(self.c, i)) for i in range(lib.lac_program_steps(self.c))]
         return self._steps
 
+    @property
+    def lone(self):
+        """(spec, like) where one step with all inputs in order gives the results; else None."""
+        if self._lone is False:
+            spec, like, ins, outs = self.steps[0] if len(self.steps) == 1 else (None, (), (), ())
+            is_lone = spec and self.takes == tuple(range(len(ins))) and ins == tuple([p.var for p in self.inputs])
+            self._lone = (spec, like) if is_lone and outs == tuple([p.var for p in self.results]) else None
+        return self._lone
+
     def _step(self, c):
         spec = self._family().intern(c.spec[0], self.c)
         like = c.spec.attrs.like
@@ -228,7 +309,7 @@ class Program:
 
     def run(self, ctx, ins, outs):
         """Run all steps on addresses of contiguous data; 0 for a result that is absent."""
-        table = ctx.table()
+        table = ctx.table(len(ins))
         slots = table.ins
         for i, address in enumerate(ins):
             slots[i] = address

@@ -548,6 +548,11 @@ class Pattern(Handle):
             self._lstsq[key] = Solver(of, method or "auto")
         return self._lstsq[key]
 
+    @property
+    def is_solved(self):
+        """Whether the solver with default options is made."""
+        return self._solver is not None
+
     def solver(self):
         """The solver with default options, analysed once."""
         from .solver import Solver

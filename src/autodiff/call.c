@@ -189,6 +189,8 @@ int64_t lac_call_offset(const lac_call *call, int operand, int64_t i) {
 }
 
 lac_status lac_call_fail(lac_call *call, lac_status status, const char *sentence) {
+  if (!call || !sentence)
+    return lac_context_fail(NULL, LAC_ERR_ARG, __func__, "lac_call_fail: call or sentence is NULL");
   return lac_context_fail(call->ctx, status, call->op->name, "%s: %s", call->op->name, sentence);
 }
 

@@ -311,8 +311,9 @@ done:
   return status;
 }
 
-lac_status lac_gradcheck(lac_context *ctx, lac_function function, void *user, int count, const lac_array *const *leaves,
-                         const lac_gradcheck_options *options, lac_gradcheck_report *report) {
+lac_status lac_gradcheck(lac_context *ctx, lac_gradcheck_function function, void *user, int count,
+                         const lac_array *const *leaves, const lac_gradcheck_options *options,
+                         lac_gradcheck_report *report) {
   lac_status status = LAC_OK;
   const lac_sized type = LAC_SIZED(lac_gradcheck_report, second_step);
   lac_gradcheck_report seen = {0};

@@ -18,7 +18,7 @@ enum { CHECK_MAX_LEAVES = 16 };
 /// One check at one level for one subset of the leaves.
 typedef struct check {
   lac_context *ctx;
-  lac_function function;
+  lac_gradcheck_function function;
   void *user;
   int count;
   const lac_array *const *leaves;

@@ -18,11 +18,12 @@ static int infer_find(const struct lac_symbols *symbols, char symbol) {
 }
 
 lac_status lac_call_bind(lac_call *call, char symbol, int64_t size, const lac_partition *partition) {
-  lac_context *ctx = call->ctx;
+  lac_context *ctx = call ? call->ctx : NULL;
   lac_status status = LAC_OK;
-  struct lac_symbols *s = call->symbols;
+  struct lac_symbols *s = call ? call->symbols : NULL;
   int i;
 
+  LAC_CHECK(call, LAC_ERR_ARG, "lac_call_bind: the call is NULL");
   LAC_CHECK(s, LAC_ERR_ARG, "%s: lac_call_bind is for infer alone", call->op->name);
   i = infer_find(s, symbol);
   if (i < 0) {
@@ -191,12 +192,14 @@ done:
 }
 
 lac_status lac_call_match(lac_call *call) {
-  lac_context *ctx = call->ctx;
+  lac_context *ctx = call ? call->ctx : NULL;
   lac_status status = LAC_OK;
-  lac_operands operands = lac_operands_of(call->op, call->patterns);
+  lac_operands operands;
   lac_operand operand = {.core = 0};
   lac_meta batch = {.ndim = 0};
 
+  LAC_CHECK(call, LAC_ERR_ARG, "lac_call_match: the call is NULL");
+  operands = lac_operands_of(call->op, call->patterns);
   LAC_CHECK(call->symbols, LAC_ERR_ARG, "%s: lac_call_match is for infer alone", call->op->name);
   LAC_TRY(infer_dtypes(call));
   for (int i = 0; i < call->ins; i++) {

@@ -158,6 +158,21 @@ done:
   return status;
 }
 
+lac_status lac_program_function(lac_context *ctx, const lac_function_spec *spec, int ins, const lac_meta *in,
+                                lac_program **out) {
+  lac_status status = LAC_OK;
+
+  LAC_CHECK(ctx, LAC_ERR_ARG, "%s: the context is NULL; open one with lac_context_create", __func__);
+  LAC_CHECK(spec && spec->function && spec->function->write && ins >= 0 && (in || !ins) && out, LAC_ERR_ARG,
+            "%s: spec, its function, in or out is NULL", __func__);
+  LAC_CHECK((spec->object || !spec->objects) && (spec->i || !spec->ints) && (spec->f || !spec->reals), LAC_ERR_ARG,
+            "%s: objects, integers or numbers are NULL, and their counts are not 0", __func__);
+  LAC_TRY(lac_program_ask(ctx, &(lac_request){.function = spec, .in = in, .ins = ins, .result = LAC_ROLE_OUT}, out));
+  if ((*out)->key) lac_program_key_retain((*out)->key);
+done:
+  return status;
+}
+
 lac_status lac_program_forward(lac_context *ctx, const lac_spec *spec, const lac_meta *in, lac_program **out) {
   return program_request(ctx, __func__, &(lac_request){.spec = spec, .in = in, .result = LAC_ROLE_OUT}, out);
 }

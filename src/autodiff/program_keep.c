@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file program_keep.c
-/// Kept programs: each is written once for its operator, frozen arguments, shapes, and which derivatives exist and are
+/// Kept programs: each is written once for its operator or function, frozen arguments, shapes, and which derivatives exist and are
 /// asked for.
 ///
 /// A program is kept with the youngest of the objects that it was written for (patterns, a map, solver or factor,
@@ -19,6 +19,7 @@ enum { OBJECTS_OF_SPEC = LAC_MAX_PATTERNS + 2 };  // and one partition for each 
 
 struct lac_program_key {
   lac_op op;  // the contents too: a user's table may lie where another one lay before
+  lac_function function;
   uint64_t hash;
   lac_program *next;           // in its bucket
   lac_program *newer, *older;  // by last use
@@ -49,7 +50,8 @@ void lac_program_set_budget(int64_t bytes) { atomic_store(&table_budget, bytes >
 static bool key_fits(const lac_program_key *kept, const lac_request_key *k) {
   return kept->hash == k->hash && kept->count == k->count &&
          memcmp(kept->words, k->words, k->count * sizeof *k->words) == 0 &&
-         memcmp(&kept->op, k->op, sizeof kept->op) == 0;
+         (!k->op || memcmp(&kept->op, k->op, sizeof kept->op) == 0) &&
+         (!k->function || memcmp(&kept->function, k->function, sizeof kept->function) == 0);
 }
 
 static lac_program **table_bucket(program_table *table, uint64_t hash) { return &table->bucket[hash % BUCKETS]; }
@@ -225,23 +227,31 @@ static void key_name(lac_program_key *key, const void *object) {
   if (object && !key_borrows(key, object)) key->object[key->objects++] = object;
 }
 
+/// The objects of a request, into its key.
+static void key_name_all(lac_program_key *key, const lac_request *q) {
+  for (int i = 0; q->spec && i < LAC_MAX_PATTERNS; i++) key_name(key, q->spec->patterns[i]);
+  if (q->spec) key_name(key, q->spec->object);
+  if (q->spec) key_name(key, q->spec->attrs.like.partition);
+  for (int i = 0; q->function && i < q->function->objects; i++) key_name(key, q->function->object[i]);
+  for (int i = 0; i < q->ins; i++) key_name(key, q->in[i].partition);
+}
+
 /// Give a program its key, with the objects of the request.
 static lac_status program_sign(lac_context *ctx, lac_program *program, const lac_request *q, const lac_request_key *k) {
   lac_status status = LAC_OK;
   const lac_tape *tape = program->tape;
-  size_t objects = OBJECTS_OF_SPEC + (size_t)q->ins, words = k->count * sizeof *k->words;
+  size_t objects = (q->function ? (size_t)q->function->objects : OBJECTS_OF_SPEC) + (size_t)q->ins;
+  size_t words = k->count * sizeof *k->words;
   lac_program_key *key = lac_calloc(1, sizeof *key + words + objects * sizeof *key->object);
 
   LAC_CHECK(key, LAC_ERR_MEMORY, "out of memory: the key of a program");
-  key->op = *k->op;
+  if (k->op) key->op = *k->op;
+  if (k->function) key->function = *k->function;
   key->hash = k->hash;
   key->count = k->count;
   memcpy(key->words, k->words, words);
   key->object = (const void **)(key->words + key->count);
-  for (int i = 0; i < LAC_MAX_PATTERNS; i++) key_name(key, q->spec->patterns[i]);
-  key_name(key, q->spec->object);
-  key_name(key, q->spec->attrs.like.partition);
-  for (int i = 0; i < q->ins; i++) key_name(key, q->in[i].partition);
+  key_name_all(key, q);
   key->bytes = (int64_t)(sizeof *program + sizeof *tape + sizeof *key + words + objects * sizeof *key->object);
   key->bytes += tape->vars_capacity * (int64_t)sizeof *tape->vars + tape->nodes_capacity * (int64_t)sizeof *tape->nodes;
   program->key = key;
@@ -289,7 +299,7 @@ lac_status lac_program_ask(lac_context *ctx, const lac_request *q, lac_program *
   table = table_of(ctx, k.youngest);
   if (table) program = table_find(table, &k);
   if (!program) {
-    LAC_TRY(lac_program_write(ctx, q, &program));
+    LAC_TRY((q->function ? lac_program_write_function : lac_program_write)(ctx, q, &program));
     (void)atomic_fetch_add(&programs_written, 1);
     LAC_TRY(program_keep(ctx, q, &k, &program));
   }

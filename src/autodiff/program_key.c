@@ -45,6 +45,25 @@ static void key_add_spec(lac_request_key *k, const lac_spec *spec, lac_role resu
   key_add_meta(k, &spec->attrs.like, (unsigned)spec->attrs.fit << 8 | (unsigned)result);
 }
 
+/// Counts stand first, so that no list runs into the next. Numbers stand there by their bits.
+static void key_add_function(lac_request_key *k, const lac_function_spec *spec) {
+  key_add(k, (uint64_t)(uintptr_t)spec->function);
+  key_add(k, (uint64_t)spec->objects | (uint64_t)spec->ints << 20 | (uint64_t)spec->reals << 40);
+  for (int i = 0; i < spec->objects; i++) key_add_object(k, spec->object[i]);
+  for (int i = 0; i < spec->ints; i++) key_add(k, (uint64_t)spec->i[i]);
+  for (int i = 0; i < spec->reals; i++) {
+    uint64_t bits;
+    memcpy(&bits, &spec->f[i], sizeof bits);
+    key_add(k, bits);
+  }
+}
+
+/// No more words than this are needed for what a request names besides its inputs.
+static size_t key_room(const lac_request *q) {
+  if (q->function) return 2 + (size_t)q->function->objects + (size_t)q->function->ints + (size_t)q->function->reals;
+  return 4 + LAC_MAX_PATTERNS + 8 + 2 + 2 + LAC_MAX_DIMS + (size_t)q->outs;
+}
+
 /// Two lanes, so that the products of one do not wait for those of the other.
 static uint64_t key_hash(const lac_request_key *k) {
   uint64_t a = UINT64_C(0x9e3779b97f4a7c15), b = k->count;
@@ -62,15 +81,20 @@ static bool request_has(const int *list, int i) { return !list || list[i]; }
 lac_status lac_request_key_open(lac_context *ctx, const lac_request *q, lac_request_key *k) {
   lac_status status = LAC_OK;
   const size_t meta_words = 2 + LAC_MAX_DIMS;
-  size_t most = 4 + LAC_MAX_PATTERNS + 8 + 2 + (size_t)(1 + q->ins) * meta_words + (size_t)q->outs;
+  size_t most = key_room(q) + (size_t)q->ins * meta_words;
   bool is_vjp = q->result == LAC_ROLE_IN_BAR, is_jvp = q->result == LAC_ROLE_OUT_DOT;
 
-  k->op = q->spec->op, k->youngest = NULL, k->count = 0, k->heap = NULL, k->words = k->few;
+  k->op = q->function ? NULL : q->spec->op, k->function = q->function ? q->function->function : NULL;
+  k->youngest = NULL, k->count = 0, k->heap = NULL, k->words = k->few;
   if (most > REQUEST_KEY_WORDS) {
     LAC_ALLOC(k->words, most);
     k->heap = k->words;
   }
-  key_add_spec(k, q->spec, q->result);
+  if (q->function) {
+    key_add_function(k, q->function);
+  } else {
+    key_add_spec(k, q->spec, q->result);
+  }
   for (int i = 0; i < q->ins; i++) {
     unsigned wants = is_vjp && request_has(q->wants, i), given = is_jvp && request_has(q->given, i);
     key_add_meta(k, &q->in[i], wants << 1 | given);

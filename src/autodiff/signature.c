@@ -88,7 +88,7 @@ int lac_spec_core(const lac_spec *spec, int operand) {
   lac_operand found = {.core = -1};
   int ins, outs;
 
-  if (!spec->op || operand < 0 || !lac_signature_count(spec->op->signature, &ins, &outs)) return -1;
+  if (!spec || !spec->op || operand < 0 || !lac_signature_count(spec->op->signature, &ins, &outs)) return -1;
   if (operand >= ins + outs) return -1;
   operands = lac_operands_of(spec->op, spec->patterns);
   for (int i = 0; i <= operand; i++) lac_operands_next(&operands, &found);

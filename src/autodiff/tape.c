@@ -14,16 +14,22 @@ static int64_t tape_new_base(void) {
   return (atomic_fetch_add(&tapes, 1) + 1) << 32;
 }
 
+void lac_tape_init(lac_tape *tape, lac_context *ctx, tape_mode mode) {
+  *tape = (lac_tape){
+      .ctx = ctx,
+      .mode = mode,
+      .order = LAC_ANY_ORDER,
+      .base = tape_new_base(),
+      .vars_count = 1,  // the absent var; its place is never read
+  };
+}
+
 lac_status lac_tape_open(lac_context *ctx, tape_mode mode, lac_tape **out) {
   lac_status status = LAC_OK;
   lac_tape *tape = NULL;
 
   LAC_ALLOC(tape, 1);
-  tape->ctx = ctx;
-  tape->mode = mode;
-  tape->order = LAC_ANY_ORDER;
-  tape->base = tape_new_base();
-  tape->vars_count = 1;  // the absent var; its place is never read
+  lac_tape_init(tape, ctx, mode);
   *out = tape, tape = NULL;
 done:
   lac_free(tape);
@@ -117,13 +123,30 @@ done:
   return status;
 }
 
+/// Room for more vars, where there is none left. The first few of a plain call stand in memory of others: they move.
+static lac_status tape_grow_vars(lac_tape *tape) {
+  lac_context *ctx = tape->ctx;
+  lac_status status = LAC_OK;
+  tape_var *moved = NULL;
+
+  if (tape->few && tape->vars == tape->few) {
+    LAC_ALLOC(moved, 2 * tape->vars_capacity);
+    memcpy(moved, tape->few, (size_t)tape->vars_count * sizeof *moved);
+    tape->vars = moved;
+    tape->vars_capacity *= 2;
+  }
+  LAC_TRY(lac_tape_grow(ctx, (void **)&tape->vars, sizeof *tape->vars, tape->vars_count, 1, &tape->vars_capacity));
+done:
+  return status;
+}
+
 lac_status lac_tape_push_var(lac_tape *tape, const lac_meta *meta, lac_array **array, int node, bool differentiable,
                              int *place) {
   lac_context *ctx = tape->ctx;
   lac_status status = LAC_OK;
   tape_var *var = NULL;
 
-  LAC_TRY(lac_tape_grow(ctx, (void **)&tape->vars, sizeof *tape->vars, tape->vars_count, 1, &tape->vars_capacity));
+  if (tape->vars_count >= tape->vars_capacity) LAC_TRY(tape_grow_vars(tape));
   if (tape->vars_count == 1) memset(&tape->vars[0], 0, sizeof tape->vars[0]);
   var = &tape->vars[tape->vars_count];
   var->meta = *meta;
@@ -151,6 +174,9 @@ static lac_var tape_input(lac_tape *tape, const lac_array *array, bool different
   LAC_CHECK(
       tape->mode != TAPE_WRITE, LAC_ERR_ARG,
       "a rule put an array on its tape; rules emit operators on what they are given (lac_scale has frozen factors)");
+  LAC_CHECK(tape->mode != TAPE_FUNCTION, LAC_ERR_ARG,
+            "a function put an array on its tape; functions emit operators on what they are given (lac_full makes "
+            "numbers beside an input)");
   LAC_CHECK(
       tape->mode != TAPE_SEGMENT || !differentiable, LAC_ERR_ARG,
       "lac_tape_leaf: a segment has no leaves of its own; make it an input of lac_tape_checkpoint, or a constant");
@@ -350,6 +376,15 @@ static lac_status tape_call_failed(lac_tape *tape, const lac_spec *spec, lac_var
   return tape->status;
 }
 
+/// Let a call write to where the caller of a plain call wants the result, once. If it turns out to be no result, the
+/// memory has served as any other.
+static void tape_use_given(lac_tape *tape, lac_call *call) {
+  if (!tape->given || call->outs != 1 || !lac_meta_same(&tape->given->meta, call->out_meta)) return;
+  (void)lac_array_edit(tape->given);
+  call->out[0] = lac_array_retain(tape->given);
+  tape->given = NULL;
+}
+
 lac_status lac_tape_call(lac_tape *tape, const lac_spec *spec, const lac_var *in, lac_var *out) {
   lac_context *ctx = tape ? tape->ctx : NULL;
   lac_status status = LAC_OK;
@@ -371,6 +406,7 @@ lac_status lac_tape_call(lac_tape *tape, const lac_spec *spec, const lac_var *in
 
   status = tape_take_inputs(tape, call, in);
   if (status == LAC_OK) status = lac_call_infer(call);
+  if (status == LAC_OK) tape_use_given(tape, call);
   if (!lac_tape_is_written(tape)) status = lac_call_run(call, status);
   LAC_TRY(status);
   LAC_TRY(tape_push_call(tape, call, spec, in, out, ctx->solves != solves));

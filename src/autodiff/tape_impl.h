@@ -10,9 +10,9 @@
 #include "core/object.h"
 #include "lacuna/program.h"
 
-/// Two modes that users see; the one in which rules emit; and the one in which a segment is written, which is a user's:
-/// it may put constants on the tape, and an absent input is an error there.
-typedef enum tape_mode { TAPE_RECORD, TAPE_RUN, TAPE_WRITE, TAPE_SEGMENT } tape_mode;
+/// Two modes that users see; the one in which rules emit; the one in which a segment is written, which is a user's: it may
+/// put constants on the tape, and an absent input is an error there; and that of functions, which have no constants.
+typedef enum tape_mode { TAPE_RECORD, TAPE_RUN, TAPE_WRITE, TAPE_SEGMENT, TAPE_FUNCTION } tape_mode;
 
 typedef struct tape_var {
   lac_meta meta;
@@ -45,7 +45,9 @@ struct lac_tape {
   int places_count, places_capacity;
   tape_var *vars;  // vars[0] is the absent var
   tape_node *nodes;
-  int *places;  // in vars, of all nodes' operands
+  int *places;       // in vars, of all nodes' operands
+  tape_var *few;     // where the first vars stand, in memory of others (plain.h); NULL: all are the tape's own
+  lac_array *given;  // borrowed: where the caller of a plain call wants the result; NULL: nowhere, or it is in use
 };
 
 /// The places in vars of what a node reads and makes, until the tape grows.
@@ -59,7 +61,7 @@ typedef struct lac_program_key lac_program_key;
 
 struct lac_program {
   lac_object object;
-  lac_tape *tape;  // in TAPE_WRITE or TAPE_SEGMENT; without a context once the program is finished
+  lac_tape *tape;  // in a mode that writes; without a context once the program is finished
   int inputs, results, inputs_capacity;
   lac_port *input, *result;
   int *last_use;         // of each var: the last node that reads it, or -1
@@ -76,8 +78,9 @@ enum { TAPE_UNSET = -2 };
 
 static inline bool lac_var_is_absent(lac_var var) { return var.id == 0 || var.id == TAPE_UNSET; }
 
-/// Create a tape in any mode.
+/// Create a tape in any mode; the same in memory that is there, without vars of its own.
 lac_status lac_tape_open(lac_context *ctx, tape_mode mode, lac_tape **out);
+void lac_tape_init(lac_tape *tape, lac_context *ctx, tape_mode mode);
 
 /// A tape whose calls are written and not run: it belongs to a program.
 static inline bool lac_tape_is_written(const lac_tape *tape) { return tape->mode >= TAPE_WRITE; }
@@ -109,18 +112,20 @@ lac_status lac_program_deliver(lac_program *program, int results);
 lac_status lac_program_finish(lac_program *program);
 
 /// What a program is asked for: the vjp (result LAC_ROLE_IN_BAR), the jvp (LAC_ROLE_OUT_DOT) or the forward
-/// (LAC_ROLE_OUT) of a call with these metas.
+/// (LAC_ROLE_OUT) of a call with these metas; or a function.
 typedef struct lac_request {
-  const lac_spec *spec;
+  const lac_spec *spec;               // NULL for a function
+  const lac_function_spec *function;  // NULL for an operator
   const lac_meta *in;
-  int ins, outs;  // as the signature counts them
+  int ins, outs;  // as the signature counts them; of a function the inputs that came, and no outputs
   lac_role result;
   const int *wants;  // vjp: the inputs whose adjoints are asked for; NULL: all
   const int *given;  // vjp, jvp: the adjoints or tangents that exist; NULL: all
 } lac_request;
 
-/// Write the program of a request.
+/// Write the program of a request: of an operator (program_rule.c), and of a function (program_function.c).
 lac_status lac_program_write(lac_context *ctx, const lac_request *q, lac_program **out);
+lac_status lac_program_write_function(lac_context *ctx, const lac_request *q, lac_program **out);
 
 /// The program of a request, written when it is asked for the first time and kept. The caller holds it until
 /// lac_object_release, and holds what the request names for as long as it uses the program.

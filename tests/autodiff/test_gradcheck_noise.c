@@ -245,7 +245,7 @@ static void what_noise_hides_is_not_judged(lac_context *ctx) {
 enum { PAIR = 6 };
 
 typedef struct pair_case {
-  lac_function function;
+  lac_gradcheck_function function;
   lac_dtype dtype;
   double lie, step;  // of the derivative by b: 1 is the truth; of the options: 0 is the default
 } pair_case;

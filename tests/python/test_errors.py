@@ -65,7 +65,7 @@ def test_wrong_objects():
     with pytest.raises(lacuna.ArgumentError, match='no method "qr"; there are "auto"'):
         lacuna.Solver(pattern, method="qr")
     with pytest.raises(lacuna.ArgumentError, match="takes 2 inputs"):
-        lacuna.add(a)
+        lacuna.apply("add", a)
 
 
 def test_invalid_structures_name_the_position():

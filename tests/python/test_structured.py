@@ -69,7 +69,7 @@ def test_banded_products_are_the_dense_ones(side):
 def test_a_singular_band_names_its_column():
     with pytest.raises(lacuna.SingularError, match="column 1"):
         lacuna.banded_solve((0, 0), np.array([[1.0, 0.0, 2.0]]), np.ones(3))
-    with pytest.raises(lacuna.ShapeError, match="2 \\+ 1 \\+ 1"):
+    with pytest.raises(lacuna.ShapeError, match="must be 4"):
         lacuna.banded_mm((2, 1), np.ones((3, 4)), np.ones(4))
 
 

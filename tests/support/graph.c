@@ -41,19 +41,6 @@ double graph_freeze(graph *g, lac_var var, double (*find)(int64_t count, const d
   return g->frozen[g->frozen_next++];
 }
 
-lac_var graph_pick(graph *g, char kind, char *found) {
-  int match[GRAPH_MOST_VARS], count = 0;
-
-  for (int i = 0; i < g->count; i++) {
-    if (kind == 'x' || g->kind[i] == kind) match[count++] = i;
-  }
-  if (!count) return lac_sum(g->tape, g->var[graph_draw(g, g->count)]);  // a number, where there is none yet
-  int newest = count < 3 ? count : 3, i = graph_draw(g, 2) ? count - 1 - graph_draw(g, newest) : graph_draw(g, count);
-  if (found) *found = g->kind[match[i]];
-  if (g->text) g->text += snprintf(g->text, g->room, " %%%d", match[i]);
-  return g->var[match[i]];
-}
-
 /// A power of two that brings the largest number to between 1/2 and 1.
 static double find_scale(int64_t count, const double complex *x) {
   double largest = 0;
@@ -63,6 +50,27 @@ static double find_scale(int64_t count, const double complex *x) {
   if (!(largest > 0) || !isfinite(largest)) return 1;
   (void)frexp(largest, &exponent);
   return ldexp(1, -exponent);
+}
+
+lac_var graph_fit(graph *g, lac_var x, double *scale) {
+  *scale = graph_freeze(g, x, find_scale);
+  return *scale == 1 ? x : lac_scale(g->tape, *scale, 0, x);
+}
+
+lac_var graph_pick(graph *g, char kind, char *found) {
+  int match[GRAPH_MOST_VARS], count = 0;
+  double scale;
+
+  for (int i = 0; i < g->count; i++) {
+    if (kind == 'x' || g->kind[i] == kind) match[count++] = i;
+  }
+  if (!count) {  // a number, where there is none yet
+    return graph_fit(g, lac_sum(g->tape, g->var[graph_draw(g, g->count)]), &scale);
+  }
+  int newest = count < 3 ? count : 3, i = graph_draw(g, 2) ? count - 1 - graph_draw(g, newest) : graph_draw(g, count);
+  if (found) *found = g->kind[match[i]];
+  if (g->text) g->text += snprintf(g->text, g->room, " %%%d", match[i]);
+  return g->var[match[i]];
 }
 
 static const graph_maker *draw_maker(graph *g) {
@@ -77,6 +85,7 @@ static const graph_maker *draw_maker(graph *g) {
 
 lac_var graph_grow(graph *g, int nodes) {
   lac_var made = {0};
+  double scale;
 
   for (int n = 0; n < nodes; n++) {
     const graph_maker *m = draw_maker(g);
@@ -87,9 +96,7 @@ lac_var graph_grow(graph *g, int nodes) {
       kind[i] = m->in[i];
       in[i] = graph_pick(g, m->in[i] == 'y' ? kind[0] : m->in[i], &kind[i]);
     }
-    made = m->make(g, in);
-    double scale = graph_freeze(g, made, find_scale);
-    if (scale != 1) made = lac_scale(g->tape, scale, 0, made);
+    made = graph_fit(g, m->make(g, in), &scale);
     if (g->text) g->text += snprintf(g->text, g->room, ", times %g\n", scale);
     CHECK(g->count < GRAPH_MOST_VARS);
     g->kind[g->count] = m->out == 'x' ? kind[0] : m->out == 'y' ? kind[1] : m->out;

@@ -26,6 +26,9 @@ int graph_draw(graph *g, int n);
 /// A number that is found in the first build, by `find` from the var's numbers, and is the same in all later ones.
 double graph_freeze(graph *g, lac_var var, double (*find)(int64_t count, const double complex *x));
 
+/// x times a power of two, which is frozen too, so that its largest number is between 1/2 and 1.
+lac_var graph_fit(graph *g, lac_var x, double *scale);
+
 /// A var of a kind, drawn.
 lac_var graph_pick(graph *g, char kind, char *found);
 

@@ -160,15 +160,16 @@ static lac_status inner_graph(lac_tape *tape, void *data, int step, const lac_va
 
 /// Three random nodes as a checkpointed segment, once they have run without one. What the first two inputs are is known.
 static lac_var checkpointed(graph *g, lac_var *in) {
-  graph inner = *g;
   lac_var out = {0};
+  double scale;
 
   if (g->is_inside) return lac_sin(g->tape, in[0]);
+  in[2] = graph_fit(g, lac_mul(g->tape, in[0], lac_sum(g->tape, in[2])), &scale);
+  graph inner = *g;
   inner.is_inside = true;
   inner.text = NULL;
   inner.count = 3;
   inner.kind[0] = 'd', inner.kind[1] = 'v', inner.kind[2] = 'd';
-  in[2] = lac_mul(g->tape, in[0], lac_sum(g->tape, in[2]));
   if (g->is_freezing) {
     (void)inner_graph(g->tape, &inner, 0, in, &out);
   } else {

@@ -1,85 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operators as Python functions, made from the C table for each front end.
-
-An operator needs nothing here: it is a function of its name, objects first, then arrays. One with sides, choices or
-vectors (which are (n, 1) inside) has a wrapper in the module of its group, with its argument order, and where its
-attributes go. A group offers `functions(front)`, and `PREPARE` where a spec wants other objects than a user names:
-name -> function of the objects and ints that gives (operator, objects, ints), or None for a call that is left out.
+"""The operators and functions of C's tables as Python functions, made from the texts of their parameters for each front
+end (_parameters.py). What Python has besides: other names, and a few functions whose arguments need a word (names.py).
 """
 
-from .._core import ffi
-from .._derived import found, youngest
+import functools
+
+from .. import _parameters as parameters
 from .._handle import Handle
-from .._program import OPERATORS
+from .._program import FUNCTIONS, OPERATORS
+from .._requests import ARRAYS, resolve  # noqa: F401
 from ..errors import ArgumentError
-from ..pattern import Pattern
-from . import arrays, determinants, estimates, factors, groups, matrices, movement, products, structured
-from .front import CONSTANT, NO_OBJECTS, SIDES, Front  # noqa: F401
+from . import names
+from .front import CONSTANT, NO_OBJECTS, SIDES, scope  # noqa: F401
 
-# a later one may use what an earlier one made
-_GROUPS = (arrays, movement, products, matrices, groups, structured, determinants, factors, estimates)
-_PREPARE = {name: prepare for group in _GROUPS for name, prepare in getattr(group, "PREPARE", {}).items()}
-# solve, pow and matrix_norm stand for the first three; NumPy and torch have the others
-_INSIDE = ("solve_with", "lstsq_with", "power", "norm2", "broadcast", "offset", "embed")
-
-
-class _Arrays(Handle):
-    """The home of operators that take arrays alone; it lives for ever."""
-
-    def __new__(cls):
-        return cls.hold(ffi.NULL, 0)
-
-
-ARRAYS = _Arrays()
-
-
-def resolve(op, keys, ints=(), floats=(), dtype=0):
-    """The name of the spec of an operator with these objects and attributes (floats by float.hex, so that no two are
-    taken for one); "" for one that is left out.
-
-    Constant: tracers call it once, and guard on the keys, which is why those come instead of the objects. The spec
-    belongs to the youngest of the objects.
-    """
-    home = found(keys[0]) if len(keys) == 1 else youngest([found(key) for key in keys])
-    request, names = (op, keys, ints, floats, dtype), home.family.names
-    name = names.get(request)
-    if name is None:
-        name = names[request] = _make(home.family, *request)
-    return name
-
-
-def is_open(op):
-    """Whether the shapes of a call follow from the sizes of the objects that it names. Constant for tracers."""
-    return op == "solve" or op not in _PREPARE
-
-
-def _make(family, op, keys, ints, floats, dtype):
-    handles = [found(key) for key in keys]
-    if op in _PREPARE:
-        prepared = _PREPARE[op](*handles, *ints)
-        if prepared is None:
-            return ""
-        op, handles, ints = prepared
-    c = ffi.new("lac_spec *")
-    c.op = OPERATORS[op].c
-    patterns = [h.c for h in handles if isinstance(h, Pattern)]
-    objects = [h.c for h in handles if not isinstance(h, (Pattern, _Arrays))]
-    for what, given, room in (
-        ("patterns", patterns, c.patterns), ("maps, solvers or factors", objects, [c.object]),
-        ("ints", ints, c.attrs.i), ("floats", floats, c.attrs.f),
-    ):  # fmt: skip
-        if len(given) > len(room):
-            raise ArgumentError(f"{op}: {len(given)} {what} came; {len(room)} is the most that an operator takes")
-    c.patterns[0 : len(patterns)] = patterns
-    c.object = objects[0] if objects else ffi.NULL
-    c.attrs.i[0 : len(ints)] = ints
-    c.attrs.f[0 : len(floats)] = map(float.fromhex, floats)
-    c.attrs.like.dtype = dtype
-    return family.intern(c[0], [h.c for h in handles]).name
+# solve, pow, lstsq and matrix_norm stand for the first four; NumPy and torch have the others
+_INSIDE = ("solve_with", "power", "lstsq_with", "norm2", "broadcast", "offset", "embed", "full", "extent")
 
 
 def _by_name(front):
     """`apply`, which takes any operator of the table."""
+    index, code, resolve, run = (front[name] for name in ("index", "code", "resolve", "apply"))
 
     def apply(op, *arguments, ints=(), floats=(), shape=(), dtype=None):
         """Any operator by its name: patterns and objects first, then arrays; the keywords are its attributes."""
@@ -87,32 +27,43 @@ def _by_name(front):
             raise ArgumentError(f"apply: there is no operator {op!r}; there are {', '.join(OPERATORS)}")
         keys = tuple([h.key for h in arguments if isinstance(h, Handle)])
         arrays = [array for array in arguments if not isinstance(array, Handle)]
-        code = 0 if dtype is None else front.code(dtype)
-        name = front.resolve(op, keys or NO_OBJECTS, tuple(ints), tuple(floats), code)
-        return front.apply(name, tuple(shape), *arrays)
+        ints, floats = tuple([index(i) for i in ints]), tuple([float(x).hex() for x in floats])
+        name = resolve(op, keys or NO_OBJECTS, ints, floats, 0 if dtype is None else code(dtype))
+        return run(name, tuple(shape), *arrays)
 
     return apply
 
 
-def _plain(op, apply):
-    def function(*arguments, **attributes):
-        return apply(op, *arguments, **attributes)
+def _rows():
+    """{name: (what is asked of C, its row, parameters that the name gives, its sentence)}."""
+    rows = {name: (name, row, {}, row.about) for name, row in OPERATORS.items()}
+    rows.update({row.name: (request, row, {}, row.about) for request, row in FUNCTIONS.items()})
+    for name, (of, fixed, about) in names.NAMED.items():
+        rows[name] = (*rows[of][:2], fixed, about or rows[of][3])
+    return rows
 
-    function.__name__ = op
-    function.__doc__ = (
-        f"The operator {op}: {OPERATORS[op].signature}, leading dimensions are batch. Arguments as in apply."
-    )
-    return function
+
+@functools.lru_cache(None)
+def _code(scoped):
+    """All functions as one piece of Python, over what a front end brings."""
+    rows = _rows().items()
+    texts = [parameters.source(name, request, row.parameters, fixed) for name, (request, row, fixed, _) in rows]
+    text = f"def made({', '.join(scoped)}):\n{''.join(texts)}    return locals()\n"
+    return compile(text, "<lacuna functions>", "exec")
 
 
 def of(module, package):
-    """Every operator of the table as a function of a package, by name, over the module of a front end (see Front)."""
-    front = Front(module, getattr(module, "resolve", resolve))
-    for group in _GROUPS:
-        front.made.update({function.__name__: function for function in group.functions(front)})
-    apply, table = _by_name(front), front.made
-    table.update({op: _plain(op, apply) for op in OPERATORS if op not in table and op not in _INSIDE})
-    table["apply"] = apply
+    """Every operator and function as a function of a package, by name, over the module of a front end (front.scope)."""
+    front, space = scope(module, getattr(module, "resolve", resolve)), {"__name__": __name__}
+    exec(_code(tuple(front)), space)
+    made = space["made"](**front)
+    rows = _rows()
+    table = {name: made[name] for name in rows}
+    for name, function in table.items():
+        function.__doc__ = rows[name][3]
+    table.update({function.__name__: function for function in names.functions(front, table)})
+    table["cast"].__doc__ = rows["cast"][3]
+    table["apply"] = _by_name(front)
     for function in table.values():  # where users find it: for help, messages and pickles
         function.__module__, function.__qualname__ = package, function.__name__
-    return table
+    return {name: function for name, function in table.items() if name not in _INSIDE}

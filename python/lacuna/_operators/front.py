@@ -1,101 +1,88 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the functions of all groups are made over: a front end's ways, and a few steps that many of them take."""
+"""What the functions of a front end are made over: what its module brings, and how arguments become what C takes."""
 
-import functools
+from numbers import Real
 from operator import index
 
 import numpy as np
 
 from .._core import lib
-from ..errors import ShapeError, UnsupportedError
-from ..pattern import Map
+from .._handle import expect, word
+from ..errors import ArgumentError, ShapeError
+from ..format import Format
+from ..pattern import Map, Pattern
+from ..solver import Factor, Solver
+from .._parameters import words
 
 SIDES = {"N": lib.LAC_N, "T": lib.LAC_T, "C": lib.LAC_C, "H": lib.LAC_H}
-CONSTANT = []  # all functions of that kind
+CONSTANT = []  # functions that tracers call once: what they gave is kept
 NO_OBJECTS = ((0,),)  # the keys of operators that take arrays alone
 
 
-def moved(map):
-    """What prepares values to go along a map: nothing where it is the identity."""
-    return None if map.is_identity else ("remap", [map], (lib.LAC_N,))
+def from_end(who, x, axis):
+    """An axis of x, or of the first of a list, as NumPy counts it, counted from the end: 0 is the last."""
+    if isinstance(x, list):
+        if not x:
+            raise ArgumentError(f"{who}: no arrays; give at least one")
+        x = x[0]
+    if not -x.ndim <= axis < x.ndim:
+        raise ShapeError(f"{who}: axis {axis} of an array with {x.ndim} dimensions")
+    return -1 - axis if axis < 0 else x.ndim - 1 - axis
 
 
-def constant(function, keep=64):
-    """A function of frozen arguments whose last results are kept; tracers call it once, and keep what it gave."""
-    kept = functools.lru_cache(keep)(function)
+def mask(who, x, axes):
+    """Axes as NumPy counts them (None: all) as a mask whose bit d is the d-th axis from the end."""
+    mask = 0
+    for axis in range(x.ndim) if axes is None else (axes if isinstance(axes, (tuple, list)) else (axes,)):
+        bit = 1 << from_end(who, x, axis)
+        if mask & bit:
+            raise ShapeError(f"{who}: axis {axis} comes twice")
+        mask |= bit
+    return mask
 
-    def once(*arguments):
-        return kept(*arguments)
 
-    CONSTANT.append(once)
-    return once
+def squeezed(y):
+    """Results of vectors without their columns."""
+    return tuple([part[..., 0] for part in y]) if isinstance(y, tuple) else y[..., 0]
 
 
 def of_integers(make):
     """make(integers, ...), anew in each call; tracers take a list for frozen."""
-    of_list = constant(make, keep=0)
+
+    def of_list(integers, *more):
+        return make(integers, *more)
 
     def made(integers, *more):
         if isinstance(integers, (list, tuple)) and all([type(i) is int for i in integers]):
             return of_list(tuple(integers), *more)
         return make(np.asarray(integers.detach().cpu()) if hasattr(integers, "detach") else integers, *more)
 
+    CONSTANT.append(of_list)
     return made
 
 
-map_of = of_integers(Map)
+def scope(module, resolve):
+    """The names that the functions of a front end use. The module brings
 
-
-class Front:
-    """A front end: what its module brings, and more.
-
-    apply(name, like, *arrays)  runs the operator of a spec's name
+    apply(name, like, *arrays)  runs the operator or function of a spec's name
     asarray(x)  an array of anything
     number(factor, x, who)  an array of a frozen number beside x
     code(dtype)  the code of a dtype
     convert(c, x)  a condition as an array of x's dtype
-    placed(numbers, x)  a NumPy array as one of x's dtype, where x is
-    made  {name: function} of the groups before
     """
+    asarray, number = module.asarray, module.number
 
-    def __init__(self, module, resolve):
-        self.apply, self.asarray, self._resolve = module.apply, module.asarray, resolve
-        self.number, self.code, self.convert, self.placed = module.number, module.code, module.convert, module.placed
-        self.made = {}
+    def beside(who, x, y):
+        """Both as arrays; one of them may be a frozen number."""
+        if isinstance(x, Real):
+            y = asarray(y)
+            return number(x, y, who), y
+        x = asarray(x)
+        return x, number(y, x, who) if isinstance(y, Real) else y
 
-    def resolve(self, op, keys=NO_OBJECTS, ints=(), floats=(), dtype=0):
-        """The name of the spec of an operator.
-
-        Its numbers are frozen: those that a tracer holds open are fixed, and guarded, by index() and hex().
-        """
-        ints, floats = tuple([index(i) for i in ints]), tuple([float(x).hex() for x in floats])
-        return self._resolve(op, keys, ints, floats, dtype)
-
-    def plain(self, op, *arrays, ints=(), floats=()):
-        """An operator on arrays alone."""
-        return self.apply(self.resolve(op, ints=ints, floats=floats), (), *arrays)
-
-    def column(self, name, a, x):
-        """Apply to the columns of x, which may be a vector."""
-        x = self.asarray(x)
-        if x.ndim == 1:
-            return self.apply(name, (), a, x[:, None])[..., 0]
-        return self.apply(name, (), a, x)
-
-    def values(self, who, pattern, x):
-        """Values of a pattern of single entries."""
-        if pattern.blocks != (1, 1):
-            raise UnsupportedError(f"{who}: the pattern has blocks; pattern.scalar() gives one of single entries")
-        x = self.asarray(x)
-        if tuple(x.shape[-1:]) != (pattern.nnz,):
-            raise ShapeError(f"{who}: values have shape {tuple(x.shape)}; their last dimension must be {pattern.nnz}")
-        return x
-
-    def spread(self, value, x, length):
-        """A frozen number, so many times, beside x."""
-        name = self.resolve("broadcast", ints=(1, 0))
-        return self.apply(name, (length,), self.number(value, x, "spread"))
-
-    def along(self, name, x):
-        """Values along a map; no name is the identity."""
-        return self.apply(name, (), x) if name else x
+    return {
+        "apply": module.apply, "asarray": asarray, "number": number, "code": module.code, "convert": module.convert,
+        "beside": beside, "resolve": resolve, "index": index, "expect": expect, "word": word, "SIDES": SIDES,
+        "words": words, "from_end": from_end, "mask": mask, "squeezed": squeezed,
+        "NO_OBJECTS": NO_OBJECTS, "Pattern": Pattern, "Map": Map, "Format": Format, "Solver": Solver, "Factor": Factor,
+    }  # fmt: skip

@@ -18,6 +18,6 @@ from .. import _operators
 from .._derived import made_of as _made_of
 from . import _apply, _registered  # noqa: F401
 
-for _constant in (_operators.resolve, _operators.is_open, _made_of, *_operators.CONSTANT):
+for _constant in (_operators.resolve, _made_of, *_operators.CONSTANT):
     _torch.compiler.assume_constant_result(_constant)
 globals().update(_operators.of(_apply, __name__))

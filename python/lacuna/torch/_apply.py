@@ -3,7 +3,8 @@
 
     apply -- plain tensors --------------- Eager(Function) ---------- C
       +----- transforms, tracers, modes -- torch.ops.lacuna.apply --- torch's dispatcher, level by level
-                                                                      (_registered.py)
+      |                                                               (_registered.py)
+      +----- a function of operators ----- C where nobody watches, else its steps, each by `apply`
 
 Derivatives are programs that C writes. Where nobody asks for their derivatives, a program is one call; else its steps
 go through `apply` again, so that their derivatives are torch's too. No operator is named here.
@@ -23,7 +24,7 @@ from ..errors import ShapeError
 from ._levels import beneath, in_forward_mode, lone_grad, on_one_level, unwrap
 from ._open import call_of, resolve  # noqa: F401
 from ._symbolic import plan
-from ._tensors import DTYPES, all_dense, asarray, code, convert, metas_of, number, placed, refusal, run  # noqa: F401
+from ._tensors import DTYPES, all_dense, asarray, code, convert, metas_of, number, refusal, run  # noqa: F401
 
 library = torch.library.Library("lacuna", "DEF")
 for _schema in (
@@ -74,6 +75,15 @@ def is_watched(tensors):
     return is_tracked(tensors) or in_forward_mode()
 
 
+def replayed(program, symbolic, tensors, call):
+    """{var: tensor} of all vars of a program, whose steps are called one by one."""
+    values = {port.var: tensor for port, tensor in zip(program.inputs, tensors)}
+    for spec, like, ins, outs in program.steps:
+        made = call(spec, symbolic(like), *[values[var] for var in ins])
+        values.update(zip(outs, made if len(outs) > 1 else (made,)))
+    return values
+
+
 class Derivative:
     """A program of an operator's derivative, (mode, wants, given), in a call with these metas."""
 
@@ -122,12 +132,8 @@ class Derivative:
         """Step by step through `apply`."""
         if self.spec.keys:
             return Derivative(self.spec.closed(), self.choice, self.like, self.metas).replay(tensors, call)
-        call, program = call or apply_spec, self.program
-        values = {port.var: tensor for port, tensor in zip(program.inputs, tensors)}
-        for spec, like, ins, outs in program.steps:
-            made = call(spec, self.symbolic(like), *[values[var] for var in ins])
-            values.update(zip(outs, made if len(outs) > 1 else (made,)))
-        return [values[port.var] if port.var else None for port in program.results]
+        values = replayed(self.program, self.symbolic, tensors, call or apply_spec)
+        return [values[port.var] if port.var else None for port in self.program.results]
 
     def zeros(self, like, port):
         """An absent tangent or gradient as numbers."""
@@ -180,13 +186,16 @@ class Rules:
         return bare([rule.zeros(one, p) if t is None else t for p, t in zip(rule.program.results, outs)])
 
 
-def forward(spec, like, metas, tensors):
+def _program(spec, like, metas, tensors):
     try:
-        program = spec.program(FORWARD, like, metas)
+        return spec.program(FORWARD, like, metas)
     except ShapeError:
         all_dense(spec.op.name, tensors)  # their shape is that of the matrix, which is not what is wrong
         raise
-    return run(spec.op.name, program, tensors)
+
+
+def forward(spec, like, metas, tensors):
+    return run(spec.op.name, _program(spec, like, metas, tensors), tensors)
 
 
 class Eager(Rules, torch.autograd.Function):
@@ -268,11 +277,46 @@ def _apply_grads_batched(spec, like, *tensors):
 
 @torch.compiler.allow_in_graph
 def apply(name, like, *tensors):
-    """The operator of a spec's name, or of a request, on tensors."""
+    """The operator or function of a spec's name, or of a request, on tensors."""
     return apply_spec(find(name) if type(name) is str else call_of(name), like, *tensors)
 
 
+def _apply_step(spec, like, *tensors):
+    """A step of a function. What torch has as a view is one, and nobody asks for what is flat."""
+    if spec.op.name == "reshape":
+        return tensors[0].reshape(like)
+    return apply_spec(spec, like, *([t.detach() for t in tensors] if spec.op.is_flat else tensors))
+
+
+def _apply_plain_step(spec, like, *tensors):
+    """The same of plain tensors."""
+    if spec.op.name == "reshape":
+        return tensors[0].reshape(like)
+    if spec.op.is_flat or not is_watched(tensors):
+        return bare(forward(spec, like, metas_of(spec.op.name, tensors), tensors))
+    return Eager.apply(spec, like, *tensors)
+
+
+def apply_composed(spec, tensors):
+    """A function of operators: in one call, or its steps where anybody watches. A result that is an input is a copy."""
+    plain = is_plain(tensors)
+    if not plain and not all([isinstance(t, torch.Tensor) for t in tensors]):
+        raise refusal(spec.op.name, tensors)
+    metas = metas_of(spec.op.name, tensors)
+    program, symbolic = (_program(spec, (), metas, tensors), tuple) if plain else plan(spec, FORWARD, (), metas)
+    if plain and not is_watched(tensors):
+        return bare(run(spec.op.name, program, [tensors[i] for i in program.takes]))
+    if plain and program.lone is not None:
+        return Eager.apply(*program.lone, *tensors)
+    call = _apply_plain_step if plain else _apply_step
+    values = replayed(program, symbolic, [tensors[i] for i in program.takes], call)
+    results, inputs = [values[port.var] for port in program.results], [port.var for port in program.inputs]
+    return bare([t.clone() if port.var in inputs else t for t, port in zip(results, program.results)])
+
+
 def apply_spec(spec, like, *tensors):
+    if spec.is_composed:
+        return apply_composed(spec, tensors)
     if not is_plain(tensors):
         if not all([isinstance(t, torch.Tensor) for t in tensors]):
             raise refusal(spec.op.name, tensors)

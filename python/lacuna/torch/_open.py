@@ -11,6 +11,10 @@ An operator's signature says which sizes of the result are those of inputs, and 
 is the whole truth. The others are the object's, found among the sizes of its key by the present number; where several
 are the same now, they are guarded to stay so. What cannot be found so, and a derivative that goes step by step, closes
 the call: its numbers are fixed and guarded, and a new pattern means a new graph.
+
+A function of operators is left open where its steps are: it is planned with objects that stand in for those of the
+graph, of other sizes, and each step names the objects of the request that it has. What a function makes of its objects,
+maps and patterns, closes it.
 """
 
 import ast
@@ -18,13 +22,16 @@ import functools
 import re
 from types import SimpleNamespace
 
+import numpy as np
 import torch
 
 from .. import _derived, _operators
-from .._derived import fixed
-from .._program import FORWARD, IN_BAR, find
-from ..errors import LacunaError, StaleError
-from ._symbolic import fixed_size, plan, present_size
+from .._derived import fixed, found
+from .._program import FORWARD, FUNCTIONS, IN_BAR, find
+from ..errors import LacunaError, ShapeError, StaleError, UnsupportedError
+from ..pattern import Map, Pattern
+from ..solver import Solver
+from ._symbolic import Plan, fixed_size, plan, present_size
 
 is_dynamo_compiling = torch.compiler.is_dynamo_compiling
 _derived.is_traced = is_dynamo_compiling
@@ -34,7 +41,7 @@ _OTHER = 1_000_003  # a size that no array has
 def resolve(op, keys, ints, floats, dtype):
     """The name of a spec; while Dynamo reads, the request of one where it can be left open."""
     if is_dynamo_compiling():
-        if _operators.is_open(op) and all([len(key) > 1 for key in keys]):
+        if all([len(key) > 1 for key in keys]):
             return op, keys, ints, floats, dtype
         keys = tuple([fixed(key) for key in keys])
     return _operators.resolve(op, keys, ints, floats, dtype)
@@ -90,7 +97,7 @@ def find_call(text, numbers):
     if not numbers:
         return find(text)
     if any([type(n) is not int and fixed_size(n) is None for n in numbers]):
-        return Open(text, numbers)
+        return (OpenFunction if _read(text)[0] in FUNCTIONS else Open)(text, numbers)
     numbers = tuple([int(n) for n in numbers])
     try:
         return _living(_name_of(text, numbers))
@@ -219,3 +226,78 @@ class Open:
         _, keys, *_ = _request(self.name, self.keys)
         first, *others = [size for key in keys for size in key[1:] if present_size(size) == number] or [None]
         return first if all([bool(first == other) for other in others]) else None
+
+
+@functools.lru_cache(64)
+def _stand_in(kind, sizes):
+    """An object of a kind with these sizes."""
+    if kind is Map:
+        inputs, outputs = sizes
+        return Map(np.arange(inputs) % max(outputs, 1), outputs)
+    rows, cols, nnz = sizes
+    if nnz > rows * cols:
+        raise ShapeError(f"lacuna: a matrix of {rows} x {cols} has no {nnz} entries")
+    slots = np.arange(nnz)
+    pattern = Pattern.from_coo(slots % max(rows, 1), slots // max(rows, 1), (rows, cols))
+    return pattern if kind is Pattern else Solver(pattern)
+
+
+class _Step:
+    """An operator's call within a function: what is frozen in it, its objects by their places in the request."""
+
+    __slots__ = ("attributes",)
+
+    def __init__(self, spec, places):
+        if any([address not in places for address in spec.objects]):
+            raise UnsupportedError(f"{spec.op.name}: an object of it is made within the function")
+        floats = tuple([x.hex() for x in spec.floats])
+        self.attributes = (spec.op.name, tuple([places[a] for a in spec.objects]), spec.ints, floats, spec.dtype)
+
+    def call(self, keys):
+        """The call of it with the keys of a request."""
+        op, places, *attributes = self.attributes
+        return call_of((op, tuple([keys[i] for i in places]) or _operators.NO_OBJECTS, *attributes))
+
+
+class OpenFunction(Open):
+    """A call of a function with symbols for objects."""
+
+    __slots__ = ()
+
+    def plan(self, mode, like, metas, wants, given):
+        """The program of numbers that stand in, its steps as open calls; of the closed function where that cannot
+        be."""
+        op, keys, *attributes = _request(self.name, self.keys)
+        kinds = [type(found(tuple(map(_present, key)))) for key in keys]
+        codes = [code for code, _ in metas]
+
+        def make(*shapes):
+            objects = [_stand_in(kind, sizes) for kind, sizes in zip(kinds, shapes[len(codes) :])]
+            spec = find(_operators.resolve(op, tuple([o.key for o in objects]), *attributes))
+            return _with_places(spec.program(FORWARD, (), tuple(zip(codes, shapes))), objects)
+
+        shapes = [*[tuple(shape) for _, shape in metas], *[key[1:] for key in keys]]
+        made = Plan(make, shapes).solve(is_needed=False)
+        if made is None:
+            return plan(self.closed(), mode, like, metas, wants, given)
+        made[0].steps = [(step.call(keys), *rest) for step, *rest in made[0].steps]
+        return made
+
+
+def _present(part):
+    """A part of a key, with the numbers that its symbols are now."""
+    if isinstance(part, tuple):
+        return tuple([_present(p) for p in part])
+    return part if isinstance(part, (str, int)) and not isinstance(part, torch.SymInt) else present_size(part)
+
+
+def _with_places(program, objects):
+    """A program of which each step says which of these objects it has; a pattern may stand for its solver."""
+    places = {}
+    for place, handle in enumerate(objects):
+        for one in (handle, handle.solver()) if isinstance(handle, Pattern) and handle.is_solved else (handle,):
+            places[one.address] = place
+    steps = [(_Step(spec, places), *rest) for spec, *rest in program.steps]
+    return SimpleNamespace(
+        inputs=program.inputs, results=program.results, shapes=program.shapes, takes=program.takes, steps=steps
+    )

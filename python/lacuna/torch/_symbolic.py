@@ -1,14 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """Dynamic shapes: C plans a program with numbers that stand in for symbolic sizes, which are read back from its shapes.
 
-A rule looks at sizes only to compare them: equal, or 1. A stand-in is a large number that no other size has, so it
-compares as its symbol does. A symbol that the plan cannot move freely is either bound to others of the same size, and
-they are guarded to stay equal, or bound to a pattern, and it is specialised, which the tracer guards too.
+Rules and functions look at sizes to compare them, equal or 1, and to make others of them: products (n k) and sums
+(m + n). Stand-ins are primes, of which no two sizes have the same, and each program is planned twice, with primes far
+from the first: a size of the program is the form of symbols that gives the right number both times, and what is not the
+same both times though it has no symbol, an attribute or a step, was computed from sizes. A symbol that the plan cannot
+move freely is either bound to others of the same size, and they are guarded to stay equal, or bound to a pattern, and
+it is specialised, which the tracer guards too.
 """
+
+from itertools import combinations
+from math import prod
 
 from ..errors import LacunaError
 
-_BASE = 1_000_003  # stand-ins start here
+_FIRST, _SECOND = 4_000, 24_000  # stand-ins start here; four of them multiplied are a size that C can address
+_MOST_TRIALS = 256  # of products
+
+
+def _primes(start, taken):
+    """Primes from a number on that no size is."""
+    while True:
+        if start not in taken and all(start % d for d in range(2, int(start**0.5) + 1)):
+            yield start
+        start += 1
 
 
 def fixed_size(size):
@@ -22,71 +37,189 @@ def present_size(size):
     return size.node.hint if fixed is None else fixed
 
 
-class _Plan:
-    """One call whose shapes hold symbols. `shapes` are those of `like` and of the inputs, `ints` its attributes."""
+def _symbols(size):
+    """{symbol: its size} of what a size is computed from."""
+    expression, env = size.node.expr, size.node.shape_env
+    if expression.is_Symbol:
+        return {expression: size}
+    return {s: env.create_symintnode(s, hint=_hint(env, s)) for s in expression.free_symbols}
 
-    def __init__(self, make, shapes, ints):
-        self.make, self.shapes, self.ints = make, shapes, ints
-        self.symbols = {}  # expression -> a symbolic size
-        for shape in shapes:
-            for size in shape:
-                if fixed_size(size) is None:
-                    self.symbols.setdefault(size.node.expr, size)
-        taken = {fixed_size(size) for shape in shapes for size in shape}
-        numbers = (n for n in range(_BASE, 2 * _BASE) if n not in taken)
-        self.stand_in = dict(zip(self.symbols, numbers))
 
-    def number(self, size, moving):
-        """`moving` maps the expressions that have a stand-in to it; others are at their present size."""
-        if fixed_size(size) is None and size.node.expr in moving:
-            return moving[size.node.expr]
-        return present_size(size)
+def _hint(env, symbol):
+    """The number that a symbol is now; None where nothing is known."""
+    try:
+        return int(getattr(env, "guarding_hint_or_throw", env.size_hint)(symbol))  # the name since torch 2.10
+    except RuntimeError:
+        return None
+
+
+def _parts(group):
+    """All parts of a list, small ones first."""
+    return [part for count in range(1, len(group) + 1) for part in combinations(group, count)]
+
+
+def _product(pair, symbols):
+    """([symbol, ...], factor) whose product is the pair of numbers; None where there is none. `symbols` has a pair of
+    stand-ins for each."""
+    numbers, found = list(pair), []
+    for symbol, primes in symbols.items():
+        while numbers[0] and all([n % p == 0 for n, p in zip(numbers, primes)]):
+            numbers = [n // p for n, p in zip(numbers, primes)]
+            found.append(symbol)
+    return (found, numbers[0]) if numbers[0] == numbers[1] else None
+
+
+def _form(pair, symbols):
+    """[([symbol, ...], factor), ...] whose sum of products is the pair of numbers; None where none is found."""
+    if pair[0] == pair[1]:
+        return [([], pair[0])]
+    for symbol, numbers in symbols.items():
+        if tuple(numbers) == tuple(pair):
+            return [([symbol], 1)]
+    product = _product(pair, symbols)
+    if product is not None:
+        return [product]
+    for symbol, primes in symbols.items():  # symbol + rest, where the rest is a product or a number
+        rest = _product([n - p for n, p in zip(pair, primes)], symbols)
+        if rest is not None:
+            return [([symbol], 1), rest]
+    return None
+
+
+class Plan:
+    """One call whose shapes hold symbols: `shapes` are those of `like` and of the inputs, which `make` takes."""
+
+    def __init__(self, make, shapes):
+        self.make, self.shapes = make, shapes
+        sizes = [size for shape in shapes for size in shape]
+        self.symbols = {}  # symbol -> a symbolic size
+        for size in sizes:
+            if fixed_size(size) is None:
+                self.symbols.update({s: one for s, one in _symbols(size).items() if s not in self.symbols})
+        self.sizes = {size.node.expr: size for size in sizes if fixed_size(size) is None} | self.symbols
+        taken = {fixed_size(size) for size in sizes}
+        self.stand_ins = dict(zip(self.symbols, zip(_primes(_FIRST, taken), _primes(_SECOND, taken))))
+
+    def number(self, size, moving, which):
+        """`moving` maps the symbols that have stand-ins to them; others are at their present size."""
+        fixed = fixed_size(size)
+        if fixed is not None:
+            return fixed
+        expression = size.node.expr
+        if expression in moving:
+            return moving[expression][which]
+        from sympy import Integer  # slow to import, and there where symbols are
+
+        numbers = {s: moving[s][which] if s in moving else self.symbols[s].node.hint for s in expression.free_symbols}
+        if None in numbers.values():
+            return None
+        return int(expression.xreplace({s: Integer(n) for s, n in numbers.items()}))
 
     def attempt(self, moving):
-        """The program, or None when it cannot be made with these stand-ins."""
-        shapes = [tuple([self.number(size, moving) for size in shape]) for shape in self.shapes]
-        if any(None in shape for shape in shapes):  # a size that nothing is known about
+        """(program, {size of it: form}), or None when it cannot be made with these stand-ins."""
+        sizes = [[tuple([self.number(size, moving, which) for size in shape]) for shape in self.shapes]
+                 for which in range(2)]  # fmt: skip
+        if any(None in shape for shape in sizes[0]):  # a size that nothing is known about
             return None
         try:
-            program = self.make(*shapes)
+            first, second = self.make(*sizes[0]), self.make(*sizes[1])
         except LacunaError:
             return None
-        known = set(moving.values()) | {size for shape in shapes for size in shape}
-        made = list(program.shapes) + [like for _, like, _, _ in program.steps]
-        is_symbolic = all(size < _BASE or size in known for shape in made for size in shape)
-        return program if is_symbolic and not self.is_frozen(program) else None
-
-    def is_frozen(self, program):
-        """Whether a rule wrote a stand-in, or a number computed from one, into an attribute, where no symbol can go."""
-        return any(n > _BASE // 2 and n not in self.ints for spec, *_ in program.steps for n in spec.ints)
+        if [step[0].attributes + step[2:] for step in first.steps] != [s[0].attributes + s[2:] for s in second.steps]:
+            return None
+        made = [[shape for shapes in (program.shapes, [step[1] for step in program.steps]) for shape in shapes]
+                for program in (first, second)]  # fmt: skip
+        if [len(shape) for shape in made[0]] != [len(shape) for shape in made[1]]:
+            return None
+        pairs = {pair for shapes in zip(*made) for pair in zip(*shapes)}
+        known = {e: tuple([self.number(size, moving, which) for which in range(2)]) for e, size in self.sizes.items()}
+        known = {e: pair for e, pair in known.items() if pair[0] != pair[1]}
+        forms = {pair[0]: _form(pair, known) for pair in pairs}
+        return (first, forms) if len(forms) == len(pairs) and None not in forms.values() else None
 
     def free(self):
-        """Stand-ins for as many symbols as the plan lets move, alone or with others of the same present size."""
-        moving = {e: n for e, n in self.stand_in.items() if self.attempt({e: n})}
-        bound = [e for e in self.symbols if e not in moving]
-        for size in {self.symbols[e].node.hint for e in bound}:
-            group = {e: self.stand_in[e] for e in bound if self.symbols[e].node.hint == size}
-            group = dict.fromkeys(group, min(group.values()))
-            if len(group) > 1 and self.attempt(group):
-                first, *others = [self.symbols[e] for e in group]
-                if all([bool(first == other) for other in others]):
-                    moving.update(group)
+        """Stand-ins for as many symbols as the plan lets move, alone or with others of the same present size. What one
+        may do can hang on another: a matrix of more rows has room for more entries."""
+        moving, before = {}, None
+        while before != len(moving):
+            before = len(moving)
+            if not (self.free_single(moving) or self.free_group(moving)):
+                self.free_product(moving)
         return moving
 
-    def solve(self):
-        moving = self.stand_in
-        program = self.attempt(moving)
-        if program is None:
+    def free_single(self, moving):
+        """One more symbol alone."""
+        for e, pair in self.stand_ins.items():
+            if e not in moving and self.attempt({**moving, e: pair}):
+                moving[e] = pair
+                return True
+        return False
+
+    def groups(self, moving):
+        """{present size: the symbols of that size} of those that do not move yet."""
+        groups = {}
+        for e, size in self.symbols.items():
+            if e not in moving and size.node.hint is not None:
+                groups.setdefault(size.node.hint, []).append(e)
+        return groups
+
+    def move(self, moving, *groups, product=()):
+        """Let groups move, each as one, and `product` as their product, where that can be; they are guarded to stay
+        so."""
+        pairs = [self.stand_ins[group[0]] for group in groups]
+        trial = {e: pair for group, pair in zip(groups, pairs) for e in group}
+        trial.update(dict.fromkeys(product, tuple([prod(numbers) for numbers in zip(*pairs)])))
+        if not self.attempt({**moving, **trial}):
+            return False
+        firsts = [self.symbols[group[0]] for group in groups]
+        same = [bool(first == self.symbols[e]) for first, group in zip(firsts, groups) for e in group[1:]]
+        same += [bool(self.symbols[e] == prod(firsts)) for e in product]
+        moving.update(trial if all(same) else {})
+        return all(same)
+
+    def free_group(self, moving):
+        """Symbols of one present size together, as few as will do: others may be the same by chance."""
+        some = [part for group in self.groups(moving).values() for part in _parts(group) if len(part) > 1]
+        return any(self.move(moving, part) for part in sorted(some, key=len))
+
+    def free_product(self, moving):
+        """The symbols of a size as the product of others, as the rows of a Kronecker product are."""
+        parts = {size: _parts(group) for size, group in self.groups(moving).items()}
+        trials = [(first, second, product) for a in parts for b in parts if 1 < a <= b and a * b in parts
+                  for first in parts[a] for second in parts[b] if not set(first) & set(second)
+                  for product in parts[a * b]]  # fmt: skip
+        trials.sort(key=lambda trial: sum(map(len, trial)))
+        return any(self.move(moving, *trial[:2], product=trial[2]) for trial in trials[:_MOST_TRIALS])
+
+    def size(self, form):
+        """A form as a symbolic size."""
+        total = 0
+        for symbols, factor in form:
+            product = factor
+            for symbol in symbols:
+                product = product * self.sizes[symbol]
+            total = total + product
+        return total
+
+    def solve(self, is_needed=True):
+        """(program, function that turns its shapes into symbolic ones); None where no symbol moves and none is
+        needed."""
+        moving = self.stand_ins
+        made = self.attempt(moving)
+        if made is None:
             moving = self.free()
-            program = self.attempt(moving)
-        if program is None:
+            made = self.attempt(moving) if moving else None
+        if made is None:
             moving = {}
+            if not is_needed:
+                return None
         for expression, size in self.symbols.items():
             if expression not in moving:
                 int(size)  # specialises
-        if program is None:
-            program = self.make(*[tuple([int(size) for size in shape]) for shape in self.shapes])
-        back = {number: self.symbols[expression] for expression, number in moving.items()}
+        if made is None:
+            return self.make(*[tuple([int(size) for size in shape]) for shape in self.shapes]), _same
+        program, forms = made
+        back = {number: self.size(form) for number, form in forms.items()}
         return program, lambda shape: tuple([back.get(size, size) for size in shape])
 
 
@@ -114,4 +247,4 @@ def plan(spec, mode, like, metas, wants=0, given=0):
     def make(like, *shapes):
         return spec.program(mode, like, tuple(zip(codes, shapes)), wants, given)
 
-    return _Plan(make, [tuple(like), *[tuple(shape) for _, shape in metas]], spec.ints).solve()
+    return Plan(make, [tuple(like), *[tuple(shape) for _, shape in metas]]).solve()

@@ -84,11 +84,6 @@ def convert(c, x):
     return c if c.dtype == x.dtype else (c != 0).to(x.dtype)
 
 
-def placed(numbers, x):
-    """A NumPy array as a tensor of x's dtype, on its device."""
-    return torch.as_tensor(numbers, device=x.device).to(x.dtype)
-
-
 def number(factor, x, who="scale"):
     """A frozen number beside x, as a tensor of its dtype without dimensions."""
     if not isinstance(factor, _NUMBERS):

@@ -37,13 +37,13 @@ static const lac_buffer *format_array(const lac_format *format, lac_format_array
 }
 
 int64_t lac_format_count(const lac_format *format, lac_format_array array) {
-  const lac_buffer *buffer = format_array(format, array);
+  const lac_buffer *buffer = format ? format_array(format, array) : NULL;
   return buffer ? buffer->count : 0;
 }
 
 void lac_format_read(const lac_format *format, lac_format_array array, int64_t *out) {
-  const lac_buffer *buffer = format_array(format, array);
-  for (int64_t i = 0; buffer && i < buffer->count; ++i) out[i] = lac_buffer_get(buffer, i);
+  const lac_buffer *buffer = format ? format_array(format, array) : NULL;
+  for (int64_t i = 0; buffer && out && i < buffer->count; ++i) out[i] = lac_buffer_get(buffer, i);
 }
 
 // -- what all of them need -------------------------------------------------------------------------------------------

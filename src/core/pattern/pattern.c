@@ -195,8 +195,8 @@ int64_t lac_pattern_cols(const lac_pattern *pattern) { return pattern ? pattern-
 int64_t lac_pattern_nnz(const lac_pattern *pattern) { return pattern ? pattern->nnz : 0; }
 
 void lac_pattern_blocks(const lac_pattern *pattern, int64_t *br, int64_t *bc) {
-  *br = pattern ? pattern->br : 0;
-  *bc = pattern ? pattern->bc : 0;
+  if (br) *br = pattern ? pattern->br : 0;
+  if (bc) *bc = pattern ? pattern->bc : 0;
 }
 
 lac_width lac_pattern_width(const lac_pattern *pattern) { return pattern ? pattern->width : LAC_WIDTH_AUTO; }
@@ -245,12 +245,13 @@ static int64_t pattern_weigh(const lac_pattern *pattern, const lac_buffer *const
   return bytes;
 }
 
-int64_t lac_pattern_bytes(const lac_pattern *pattern) { return pattern_weigh(pattern, NULL, 0); }
+int64_t lac_pattern_bytes(const lac_pattern *pattern) { return pattern ? pattern_weigh(pattern, NULL, 0) : 0; }
 
 lac_status lac_pattern_read(const lac_pattern *pattern, int64_t *offsets, int64_t *columns, int64_t *rows_of) {
   lac_context *ctx = NULL;
   lac_status status = LAC_OK;
 
+  LAC_CHECK(pattern, LAC_ERR_ARG, "lac_pattern_read: the pattern is NULL");
   LAC_TRY(lac_pattern_host(ctx, pattern));
   for (int64_t i = 0; offsets && i <= pattern->rows; ++i) offsets[i] = lac_buffer_get(pattern->offsets, i);
   for (int64_t p = 0; columns && p < pattern->nnz; ++p) columns[p] = lac_buffer_get(pattern->columns, p);

@@ -26,6 +26,8 @@ static void abs_jvp(lac_rule *r) {
 const lac_op lac_op_abs = {
     .name = "abs",
     .signature = "()->()",
+    .parameters = "x: array",
+    .about = "|x|, of a real dtype; its gradient x / |x| is 0 at 0.",
     .order = LAC_ANY_ORDER,
     .vjp_needs = NEEDS_IN(X),
     .jvp_needs = NEEDS_IN(X),

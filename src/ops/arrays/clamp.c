@@ -58,6 +58,8 @@ static void clamp_jvp(lac_rule *r) { r->out_dot[Y] = clamp_inside(r, r->in_dot[X
 const lac_op lac_op_clamp = {
     .name = "clamp",
     .signature = "()->()",
+    .parameters = "x: array, low: real = -inf, high: real = inf",
+    .about = "x moved into [low, high]; the derivative is 1 on the closed interval.",
     .order = LAC_ANY_ORDER,
     .vjp_needs = NEEDS_IN(X),
     .jvp_needs = NEEDS_IN(X),

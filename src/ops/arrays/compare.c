@@ -35,6 +35,8 @@ static lac_status compare_forward(lac_call *c) {
 const lac_op lac_op_compare = {
     .name = "compare",
     .signature = "(),()->()",
+    .parameters = "x: number, y: number, relation: eq|ne|lt|le|gt|ge",
+    .about = "1 where x and y stand in the relation, else 0, in their dtype.",
     .order = LAC_ANY_ORDER,
     .infer = compare_infer,
     .forward = compare_forward,

@@ -24,6 +24,8 @@ static void cos_jvp(lac_rule *r) {
 const lac_op lac_op_cos = {
     .name = "cos",
     .signature = "()->()",
+    .parameters = "x: array",
+    .about = "The cosine.",
     .order = LAC_ANY_ORDER,
     .vjp_needs = NEEDS_IN(X),
     .jvp_needs = NEEDS_IN(X),

@@ -12,6 +12,8 @@ static lac_status heaviside_forward(lac_call *c) { return lac_call_unary(c, LAC_
 const lac_op lac_op_heaviside = {
     .name = "heaviside",
     .signature = "()->()",
+    .parameters = "x: array",
+    .about = "1 where x > 0, else 0, of reals; its derivative is zero.",
     .order = LAC_ANY_ORDER,
     .infer = lac_call_match_ordered,
     .forward = heaviside_forward,

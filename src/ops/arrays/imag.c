@@ -29,6 +29,8 @@ static void imag_jvp(lac_rule *r) {
 const lac_op lac_op_imag = {
     .name = "imag",
     .signature = "()->()",
+    .parameters = "x: array",
+    .about = "The imaginary part, of a real dtype.",
     .order = LAC_ANY_ORDER,
     .flags = LAC_POINTWISE,
     .infer = lac_call_match_real,

@@ -26,6 +26,8 @@ static void log1p_jvp(lac_rule *r) {
 const lac_op lac_op_log1p = {
     .name = "log1p",
     .signature = "()->()",
+    .parameters = "x: array",
+    .about = "log(1 + x), exact for small x, of reals.",
     .order = LAC_ANY_ORDER,
     .vjp_needs = NEEDS_IN(X),
     .jvp_needs = NEEDS_IN(X),

@@ -12,6 +12,8 @@ static lac_status magnitude_forward(lac_call *c) { return lac_call_unary(c, LAC_
 const lac_op lac_op_magnitude = {
     .name = "magnitude",
     .signature = "()->()",
+    .parameters = "x: array",
+    .about = "The power of two at or below |x|, of a real dtype; its derivative is zero.",
     .order = LAC_ANY_ORDER,
     .infer = lac_call_match_real,
     .forward = magnitude_forward,

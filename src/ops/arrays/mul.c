@@ -29,6 +29,8 @@ static void mul_jvp(lac_rule *r) {
 const lac_op lac_op_mul = {
     .name = "mul",
     .signature = "(),()->()",
+    .parameters = "x: array, y: array",
+    .about = "x y, number by number.",
     .order = LAC_ANY_ORDER,
     .vjp_needs = NEEDS_IN(X) | NEEDS_IN(Y),
     .jvp_needs = NEEDS_IN(X) | NEEDS_IN(Y),

@@ -43,6 +43,8 @@ static void offset_jvp(lac_rule *r) { r->out_dot[Y] = r->in_dot[X]; }
 const lac_op lac_op_offset = {
     .name = "offset",
     .signature = "()->()",
+    .parameters = "x: array, real: real, imag: real = 0",
+    .about = "x + real + i imag, a frozen number.",
     .order = LAC_ANY_ORDER,
     .infer = offset_infer,
     .forward = offset_forward,

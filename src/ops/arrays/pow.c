@@ -60,6 +60,8 @@ static void pow_jvp(lac_rule *r) {
 const lac_op lac_op_pow = {
     .name = "pow",
     .signature = "(),()->()",
+    .parameters = "x: array, y: array",
+    .about = "x^y with 0^0 = 1, differentiable in both.",
     .order = LAC_ANY_ORDER,
     .vjp_needs = NEEDS_IN(X) | NEEDS_IN(Y) | NEEDS_OUT(Z),
     .jvp_needs = NEEDS_IN(X) | NEEDS_IN(Y) | NEEDS_OUT(Z),

@@ -36,6 +36,8 @@ static void scale_jvp(lac_rule *r) { r->out_dot[Y] = lac_scale(r->tape, r->attrs
 const lac_op lac_op_scale = {
     .name = "scale",
     .signature = "()->()",
+    .parameters = "x: array, real: real, imag: real = 0",
+    .about = "(real + i imag) x, a frozen factor.",
     .order = LAC_ANY_ORDER,
     .flags = LAC_POINTWISE,
     .infer = scale_infer,

@@ -47,6 +47,8 @@ static void select_jvp(lac_rule *r) { r->out_dot[Z] = lac_select(r->tape, SELECT
 const lac_op lac_op_select = {
     .name = "select",
     .signature = "(),()->()",
+    .parameters = "c: condition, x: array, keep: nonzero|zero = nonzero",
+    .about = "x where c is not zero (keep=\"zero\": where it is), exactly 0 elsewhere; no derivative in c.",
     .order = LAC_ANY_ORDER,
     .vjp_needs = NEEDS_IN(C),
     .jvp_needs = NEEDS_IN(C),

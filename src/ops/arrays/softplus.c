@@ -26,6 +26,8 @@ static void softplus_jvp(lac_rule *r) {
 const lac_op lac_op_softplus = {
     .name = "softplus",
     .signature = "()->()",
+    .parameters = "x: array",
+    .about = "log(1 + e^x) without overflow, of reals.",
     .order = LAC_ANY_ORDER,
     .vjp_needs = NEEDS_IN(X),
     .jvp_needs = NEEDS_IN(X),

@@ -27,6 +27,8 @@ static void sqrt_jvp(lac_rule *r) {
 const lac_op lac_op_sqrt = {
     .name = "sqrt",
     .signature = "()->()",
+    .parameters = "x: array",
+    .about = "The square root; its derivative at 0 is infinite.",
     .order = LAC_ANY_ORDER,
     .vjp_needs = NEEDS_OUT(Y),
     .jvp_needs = NEEDS_OUT(Y),

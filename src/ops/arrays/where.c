@@ -39,6 +39,8 @@ static void where_jvp(lac_rule *r) {
 const lac_op lac_op_where = {
     .name = "where",
     .signature = "(),(),()->()",
+    .parameters = "c: condition, x: number, y: number",
+    .about = "x where c is not zero, else y, of which one may be a number; no derivative in c, and nothing leaks.",
     .order = LAC_ANY_ORDER,
     .vjp_needs = NEEDS_IN(C),
     .jvp_needs = NEEDS_IN(C),

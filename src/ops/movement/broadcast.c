@@ -61,6 +61,8 @@ static void broadcast_jvp(lac_rule *r) {
 const lac_op lac_op_broadcast = {
     .name = "broadcast",
     .signature = "()->()",
+    .parameters = "x: array, shape: shape, axes: integer, keepdims: flag = false",
+    .about = "x repeated along the axes of a mask: the adjoint of sum.",
     .order = LAC_ANY_ORDER,
     .infer = broadcast_infer,
     .forward = broadcast_forward,

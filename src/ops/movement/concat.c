@@ -106,6 +106,8 @@ static void concat_jvp(lac_rule *r) {
 const lac_op lac_op_concat = {
     .name = "concat",
     .signature = "(),()->()",
+    .parameters = "x: array, y: array, axis: axis",
+    .about = "x, then y along an axis; axes before it broadcast.",
     .order = LAC_ANY_ORDER,
     .infer = concat_infer,
     .forward = concat_forward,
@@ -115,24 +117,4 @@ const lac_op lac_op_concat = {
 
 lac_var lac_concat(lac_tape *tape, lac_var x, lac_var y, int axis) {
   return lac_emit(tape, &(lac_spec){.op = &lac_op_concat, .attrs.i = {axis}}, (lac_var[]){x, y});
-}
-
-lac_var lac_concat_all(lac_tape *tape, int n, const lac_var *vars, int axis) {
-  lac_context *ctx = lac_tape_context(tape);
-  lac_status status = LAC_OK;
-
-  LAC_TRY(lac_tape_status(tape));
-  LAC_CHECK(n >= 1 && vars, LAC_ERR_ARG, "concat_all: %d arrays; give at least one", n);
-  if (n == 1) {  // what no call looks at
-    const lac_meta *meta = lac_tape_meta(tape, vars[0]);
-    LAC_CHECK(meta, LAC_ERR_ABSENT, "concat_all: an array is absent, or of another tape; give it a value");
-    LAC_CHECK(axis >= 0 && axis < meta->ndim, LAC_ERR_SHAPE,
-              "concat_all: an array of %d dimensions has no axis %d; axes are counted from the end, 0 is the last",
-              meta->ndim, axis);
-    return vars[0];
-  }
-  return lac_concat(tape, lac_concat_all(tape, n / 2, vars, axis), lac_concat_all(tape, n - n / 2, vars + n / 2, axis),
-                    axis);
-done:
-  return lac_tape_fail(tape, status);
 }

@@ -60,6 +60,9 @@ static void embed_jvp(lac_rule *r) {
 const lac_op lac_op_embed = {
     .name = "embed",
     .signature = "()->()",
+    .parameters = "x: array, shape: shape, axis: integer, begin: integer, end: integer, step: integer = 1",
+    .about =
+        "x at the places begin, begin + step, ... of an axis, counted from the end, of zeros: the adjoint of slice.",
     .order = LAC_ANY_ORDER,
     .infer = embed_infer,
     .forward = embed_forward,

@@ -75,6 +75,8 @@ static void remap_jvp(lac_rule *r) {
 const lac_op lac_op_remap = {
     .name = "remap",
     .signature = "(p)->(q)",
+    .parameters = "map: map, x: array, side: side = N, axes: integer = 0",
+    .about = "y = M x or, with side \"T\", M^T x on the last axis; `axes` more stand behind each entry.",
     .flags = LAC_CARRIES_AXES,
     .order = LAC_ANY_ORDER,
     .infer = remap_infer,

@@ -49,6 +49,8 @@ static void slice_jvp(lac_rule *r) {
 const lac_op lac_op_slice = {
     .name = "slice",
     .signature = "()->()",
+    .parameters = "x: array, axis: axis, begin: integer, end: integer, step: integer = 1",
+    .about = "The places begin, begin + step, ... before end of an axis.",
     .order = LAC_ANY_ORDER,
     .infer = slice_infer,
     .forward = slice_forward,

@@ -65,6 +65,8 @@ static void gather_mm_jvp(lac_rule *r) {
 const lac_op lac_op_gather_mm = {
     .name = "gather_mm",
     .signature = "(n,p),(r,d,e)->(n,q)",
+    .parameters = "map: map, a: array, b: array, side: side = N",
+    .about = "y[i] = a[i] op(b[target i]): a (n, d), b (r, d, e).",
     .order = LAC_ANY_ORDER,
     .flags = LAC_SUMS_BATCH | LAC_WHOLE,
     .vjp_needs = NEEDS_IN(A) | NEEDS_IN(B),

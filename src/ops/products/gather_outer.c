@@ -49,6 +49,8 @@ static void gather_outer_jvp(lac_rule *r) {
 const lac_op lac_op_gather_outer = {
     .name = "gather_outer",
     .signature = "(n,d),(n,e)->(r,d,e)",
+    .parameters = "map: map, u: array, v: array",
+    .about = "w[j] = sum of conj(u[i])^T v[i] over the rows i that name j.",
     .order = LAC_ANY_ORDER,
     .flags = LAC_SUMS_BATCH | LAC_WHOLE,
     .vjp_needs = NEEDS_IN(U) | NEEDS_IN(V),

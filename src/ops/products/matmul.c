@@ -72,6 +72,8 @@ static void matmul_jvp(lac_rule *r) {
 const lac_op lac_op_matmul = {
     .name = "matmul",
     .signature = "(m,l),(l,n)->(m,n)",
+    .parameters = "x: array, y: array, side_x: side = N, side_y: side = N",
+    .about = "op(X) op(Y), dense: \"N\", \"T\" (transpose), \"C\" (conjugate) or \"H\" (both) for each.",
     .order = LAC_ANY_ORDER,
     .flags = LAC_SUMS_BATCH | LAC_COMMUNICATES,
     .vjp_needs = NEEDS_IN(X) | NEEDS_IN(Y),

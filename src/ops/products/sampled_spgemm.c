@@ -73,6 +73,8 @@ static void sampled_spgemm_jvp(lac_rule *r) {
 const lac_op lac_op_sampled_spgemm = {
     .name = "sampled_spgemm",
     .signature = "(p),(q)->(r)",
+    .parameters = "target: pattern, px: pattern, x: values, py: pattern, y: values, sides: sides = N N",
+    .about = "t = op(X) op(Y) at the slots of `target` alone.",
     .order = LAC_ANY_ORDER,
     .flags = LAC_SUMS_BATCH | LAC_WHOLE,
     .vjp_needs = NEEDS_IN(X) | NEEDS_IN(Y),

@@ -44,6 +44,8 @@ static void sddmm_jvp(lac_rule *r) {
 const lac_op lac_op_sddmm = {
     .name = "sddmm",
     .signature = "(m,k),(n,k)->(z)",
+    .parameters = "pattern: pattern, u: array, v: array",
+    .about = "s_z = sum_k u[row z, k] conj(v[col z, k]) for each slot z: u (rows, k), v (cols, k), s (nnz).",
     .order = LAC_ANY_ORDER,
     .flags = LAC_SUMS_BATCH | LAC_COMMUNICATES | LAC_TAKES_BLOCKS,
     .vjp_needs = NEEDS_IN(U) | NEEDS_IN(V),

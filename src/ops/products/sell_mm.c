@@ -76,6 +76,8 @@ static void sell_mm_jvp(lac_rule *r) {
 const lac_op lac_op_sell_mm = {
     .name = "sell_mm",
     .signature = "(s),(n,k)->(m,k)",
+    .parameters = "format: format, a: array, x: columns",
+    .about = "y = A x with A in sliced ELL: a is remap(format.map, values), x (n, k) or (n,).",
     .order = LAC_ANY_ORDER,
     .vjp_needs = NEEDS_IN(A) | NEEDS_IN(X),
     .jvp_needs = NEEDS_IN(A) | NEEDS_IN(X),

@@ -55,6 +55,8 @@ static void spgemm_jvp(lac_rule *r) {
 const lac_op lac_op_spgemm = {
     .name = "spgemm",
     .signature = "(p),(q)->(r)",
+    .parameters = "pa: pattern, a: values, pb: pattern, b: values, pc: pattern",
+    .about = "The values of C = A B on the pattern of the product.",
     .order = LAC_ANY_ORDER,
     .flags = LAC_SUMS_BATCH | LAC_WHOLE,
     .vjp_needs = NEEDS_IN(A) | NEEDS_IN(B),

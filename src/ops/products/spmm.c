@@ -46,6 +46,10 @@ static void spmm_jvp(lac_rule *r) {
 const lac_op lac_op_spmm = {
     .name = "spmm",
     .signature = "(z),(n,k)->(m,k)",
+    .parameters = "pattern: pattern, a: values, x: columns, side: side = N",
+    .about =
+        "y = op(A) x: a (nnz), x (n, k) or (n,); side is \"N\" (A), \"T\" (A^T), \"C\" (conj A) or \"H\" (A^H). A "
+        "pattern with blocks takes a (nnz, *blocks).",
     .order = LAC_ANY_ORDER,
     .flags = LAC_SUMS_BATCH | LAC_COMMUNICATES | LAC_TAKES_BLOCKS,
     .vjp_needs = NEEDS_IN(A) | NEEDS_IN(X),

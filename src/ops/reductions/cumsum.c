@@ -53,6 +53,8 @@ static void cumsum_jvp(lac_rule *r) { r->out_dot[Y] = lac_cumsum(r->tape, r->in_
 const lac_op lac_op_cumsum = {
     .name = "cumsum",
     .signature = "()->()",
+    .parameters = "x: array, axis: axis = -1, backwards: flag = false",
+    .about = "Running sums along an axis, from its first place on, or from its last.",
     .order = LAC_ANY_ORDER,
     .infer = cumsum_infer,
     .forward = cumsum_forward,

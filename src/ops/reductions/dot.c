@@ -36,6 +36,8 @@ static void dot_jvp(lac_rule *r) {
 const lac_op lac_op_dot = {
     .name = "dot",
     .signature = "(n,k),(n,k)->()",
+    .parameters = "x: array, y: array",
+    .about = "The sum of conj(x) y over the last two axes.",
     .order = LAC_ANY_ORDER,
     .flags = LAC_COMMUNICATES,
     .vjp_needs = NEEDS_IN(X) | NEEDS_IN(Y),

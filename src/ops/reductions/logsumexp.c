@@ -27,6 +27,10 @@ static void logsumexp_jvp(lac_rule *r) {
 const lac_op lac_op_logsumexp = {
     .name = "logsumexp",
     .signature = "()->()",
+    .parameters = "x: array, axes: axes = all, keepdims: flag = false",
+    .about =
+        "log(sum(exp(x))) over the given axes, of reals, without overflow; all -inf gives -inf, with a gradient of "
+        "zero.",
     .order = LAC_ANY_ORDER,
     .vjp_needs = NEEDS_IN(X),
     .jvp_needs = NEEDS_IN(X),

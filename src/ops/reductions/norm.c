@@ -38,6 +38,8 @@ static void norm_jvp(lac_rule *r) {
 const lac_op lac_op_norm = {
     .name = "norm",
     .signature = "()->()",
+    .parameters = "x: array, axes: axes = all, keepdims: flag = false",
+    .about = "sqrt(sum |x|^2) over the given axes, all by default: real, its gradient at zero is zero.",
     .order = LAC_ANY_ORDER,
     .vjp_needs = NEEDS_IN(X) | NEEDS_OUT(Y),
     .jvp_needs = NEEDS_IN(X) | NEEDS_OUT(Y),

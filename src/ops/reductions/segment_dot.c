@@ -37,6 +37,8 @@ static void segment_dot_jvp(lac_rule *r) {
 const lac_op lac_op_segment_dot = {
     .name = "segment_dot",
     .signature = "(p),(p)->(q)",
+    .parameters = "map: map, u: array, v: array",
+    .about = "The sum of u_i conj(v_i) of each group.",
     .order = LAC_ANY_ORDER,
     .flags = LAC_SUMS_BATCH | LAC_WHOLE,
     .vjp_needs = NEEDS_IN(U) | NEEDS_IN(V),

@@ -39,6 +39,8 @@ static void segment_scale_jvp(lac_rule *r) {
 const lac_op lac_op_segment_scale = {
     .name = "segment_scale",
     .signature = "(q),(p)->(p)",
+    .parameters = "map: map, d: array, a: array",
+    .about = "Each number of a group times that of the group.",
     .order = LAC_ANY_ORDER,
     .flags = LAC_SUMS_BATCH | LAC_WHOLE,
     .vjp_needs = NEEDS_IN(D) | NEEDS_IN(A),

@@ -65,25 +65,40 @@ done:
   return status;
 }
 
-void lac_tape_call_factored(lac_tape *tape, const char *function, const lac_solver *solver, lac_spec spec,
-                            const lac_var *in, lac_var *out) {
+void lac_tape_call_factored(lac_tape *tape, const char *function, const void *object, lac_spec spec, const lac_var *in,
+                            lac_var *out) {
   lac_context *ctx = lac_tape_context(tape);
   lac_status status = LAC_OK;
   lac_factor *factor = NULL;
 
   for (int i = 0; i < lac_op_outputs(spec.op); i++) out[i] = (lac_var){0};
   LAC_TRY(lac_tape_status(tape));
-  LAC_CHECK(solver, LAC_ERR_ARG, "%s: the solver is NULL; see lac_solver_create", function);
-  spec.object = solver;
+  LAC_CHECK(object, LAC_ERR_ARG, "%s: the solver is NULL; see lac_solver_create", function);
+  spec.object = object;
   LAC_TRY(lac_tape_judge(tape, &spec, in));
-  if (lac_tape_value(tape, in[0])) {
-    LAC_TRY(lac_solver_factor(ctx, solver, lac_tape_value(tape, in[0]), &factor));
+  if (factored_is_solver(object) && lac_tape_value(tape, in[0])) {
+    LAC_TRY(lac_solver_factor(ctx, object, lac_tape_value(tape, in[0]), &factor));
     spec.object = factor;
   }
   (void)lac_tape_call(tape, &spec, in, out);  // the status sticks to the tape
 done:
   lac_factor_destroy(&factor);
   if (status != LAC_OK) (void)lac_tape_fail(tape, status);
+}
+
+lac_status lac_tape_hermitian(lac_tape *tape, const lac_pattern *pattern, lac_var x, lac_var *out) {
+  lac_context *ctx = lac_tape_context(tape);
+  lac_status status = LAC_OK;
+  lac_pattern *transpose = NULL;
+  lac_map *map = NULL;
+
+  LAC_TRY(lac_pattern_transpose(ctx, pattern, &transpose, &map));
+  x = lac_scale(tape, 0.5, 0, x);
+  *out = lac_add(tape, x, lac_conj(tape, lac_emit_along(tape, map, x)));
+done:
+  lac_map_destroy(&map);
+  lac_pattern_destroy(&transpose);
+  return status;
 }
 
 lac_var lac_emit_size(lac_tape *tape, lac_var x, lac_dtype dtype) {

@@ -24,16 +24,24 @@ lac_status lac_call_needs_square(lac_call *call);
 /// or has kept. To be destroyed by the caller.
 lac_status lac_call_factor(lac_call *call, int a, lac_factor **out);
 
-/// Apply the operator of a spec for the public `function`, by a factor made here of the values in input 0, or in a program by
-/// the solver. What cannot be taken is refused before anything is factored.
-void lac_tape_call_factored(lac_tape *tape, const char *function, const lac_solver *solver, lac_spec spec,
-                            const lac_var *in, lac_var *out);
+/// Apply the operator of a spec for the public `function`, by a factor; or by a solver, which makes one here of the values
+/// in input 0, where there are values. What cannot be taken is refused before anything is factored.
+void lac_tape_call_factored(lac_tape *tape, const char *function, const void *object, lac_spec spec, const lac_var *in,
+                            lac_var *out);
+
+/// The operators solve_with and logdet, both outputs, so applied.
+lac_var lac_emit_solution(lac_tape *tape, const void *object, lac_side side, lac_var a, lac_var b);
+void lac_emit_logdet(lac_tape *tape, const char *function, const void *object, lac_var a, lac_var out[2]);
 
 /// The operator solve_with by such an object.
 lac_var lac_emit_solve(lac_tape *tape, const void *object, const lac_attrs *attrs, lac_var a, lac_var b);
 
 /// The same as rules emit it: to the tolerance of derivatives where the solver iterates.
 lac_var lac_emit_derivative_solve(lac_tape *tape, const void *object, lac_side side, lac_var a, lac_var b);
+
+/// The operator logdet_estimate, of values that are Hermitian.
+void lac_emit_logdet_estimate(lac_tape *tape, const lac_solver *solver, lac_var h, lac_var probes, int64_t steps,
+                              lac_var out[2]);
 
 /// The operator lstsq_with for lac_lstsq, by a factor where there are values.
 lac_var lac_emit_lstsq(lac_tape *tape, const lac_solver *solver, lac_var a, lac_var b);
@@ -49,7 +57,7 @@ lac_status lac_rank_check(lac_context *ctx, const lac_attrs *attrs, const lac_fa
 /// The operator selected_inverse by such an object.
 lac_var lac_emit_selected_inverse(lac_tape *tape, const void *object, lac_var a);
 
-/// The Hermitian part of values, x / 2 + (x / 2)^H, on a pattern that is symmetric (factors.c).
+/// The Hermitian part of values, x / 2 + (x / 2)^H, on a pattern that is symmetric.
 lac_status lac_tape_hermitian(lac_tape *tape, const lac_pattern *pattern, lac_var x, lac_var *out);
 
 /// The power of two below the largest number of the last axis, (.., 1) in the dtype: nothing is rounded by it, and no

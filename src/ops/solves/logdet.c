@@ -110,6 +110,8 @@ static void logdet_jvp(lac_rule *r) {
 const lac_op lac_op_logdet = {
     .name = "logdet",
     .signature = "(z)->(),()",
+    .parameters = "solver: factor, a: values",
+    .about = "(log det A, its sign).",
     .order = LAC_ANY_ORDER,
     .flags = LAC_WHOLE,
     .vjp_needs = NEEDS_IN(A) | NEEDS_OUT(SIGN),
@@ -120,9 +122,8 @@ const lac_op lac_op_logdet = {
     .jvp = logdet_jvp,
 };
 
-/// Both outputs, by a factor made here.
-static void logdet_by(lac_tape *tape, const char *function, const lac_solver *solver, lac_var a, lac_var out[2]) {
-  lac_tape_call_factored(tape, function, solver, (lac_spec){.op = &lac_op_logdet}, &a, out);
+void lac_emit_logdet(lac_tape *tape, const char *function, const void *object, lac_var a, lac_var out[2]) {
+  lac_tape_call_factored(tape, function, object, (lac_spec){.op = &lac_op_logdet}, &a, out);
 }
 
 lac_var lac_logdet_with(lac_tape *tape, const lac_factor *factor, lac_var a) {
@@ -132,25 +133,6 @@ lac_var lac_logdet_with(lac_tape *tape, const lac_factor *factor, lac_var a) {
 lac_var lac_logdet(lac_tape *tape, const lac_solver *solver, lac_var a) {
   lac_var out[2];
 
-  logdet_by(tape, "lac_logdet", solver, a, out);
+  lac_emit_logdet(tape, "lac_logdet", solver, a, out);
   return out[LOGDET];
-}
-
-void lac_slogdet(lac_tape *tape, const lac_solver *solver, lac_var a, lac_var *sign, lac_var *logabs) {
-  lac_var out[2];
-
-  logdet_by(tape, "lac_slogdet", solver, a, out);
-  *sign = out[SIGN];
-  *logabs = lac_real(tape, out[LOGDET]);
-}
-
-/// Of complex numbers exp(logdet) has the phase already.
-lac_var lac_det(lac_tape *tape, const lac_solver *solver, lac_var a) {
-  const lac_meta *meta = lac_tape_meta(tape, a);
-  bool is_complex = meta && lac_dtype_is_complex(meta->dtype);
-  lac_var out[2];
-
-  logdet_by(tape, "lac_det", solver, a, out);
-  lac_var size = lac_exp(tape, out[LOGDET]);
-  return is_complex ? size : lac_mul(tape, out[SIGN], size);
 }

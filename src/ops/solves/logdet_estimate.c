@@ -15,7 +15,8 @@
 /// object is a solver: the value factors nothing, a derivative asks it for solves. The probes are data: no derivative passes
 /// through them, nor through the error, which is that of chance alone and knows nothing of too few steps.
 ///
-/// The public function takes the Hermitian part of A, as lac_cholesky does: its gradient is Hermitian.
+/// The public function (functions/estimates.c) takes the Hermitian part of A, as lac_cholesky does: its gradient is
+/// Hermitian.
 
 #include <math.h>
 
@@ -238,6 +239,8 @@ static void logdet_estimate_jvp(lac_rule *r) {
 const lac_op lac_op_logdet_estimate = {
     .name = "logdet_estimate",
     .signature = "(z),(n,k)->(),()",
+    .parameters = "solver: solver, a: values, probes: array, steps: integer = 0",
+    .about = "(estimate, error) of log det of a Hermitian A from probes.",
     .order = LAC_ANY_ORDER,
     .flags = LAC_WHOLE,
     .vjp_needs = NEEDS_IN(A) | NEEDS_IN(Z),
@@ -248,36 +251,8 @@ const lac_op lac_op_logdet_estimate = {
     .jvp = logdet_estimate_jvp,
 };
 
-/// The Hermitian part of the values of a solver's pattern, which must be symmetric.
-static lac_status estimate_part(lac_tape *tape, const lac_solver *solver, lac_var a, lac_var *out) {
-  lac_context *ctx = lac_tape_context(tape);
-  lac_status status = LAC_OK;
-  const lac_pattern *p = NULL;
-  lac_pattern *turned = NULL;
-
-  LAC_TRY(lac_tape_status(tape));
-  LAC_CHECK(solver, LAC_ERR_ARG, "lac_logdet_estimate: the solver is NULL; see lac_solver_create");
-  p = lac_solver_pattern(solver);
-  LAC_TRY(lac_tape_check_values(tape, "lac_logdet_estimate", 0, p, a));
-  LAC_TRY(lac_pattern_transpose(ctx, p, &turned, NULL));
-  LAC_CHECK(lac_pattern_same(p, turned), LAC_ERR_SYMMETRY,
-            "lac_logdet_estimate: the pattern is not symmetric; store both halves of the Hermitian matrix");
-  LAC_TRY(lac_tape_hermitian(tape, p, a, out));
-done:
-  lac_pattern_destroy(&turned);
-  return status;
-}
-
-void lac_logdet_estimate(lac_tape *tape, const lac_solver *solver, lac_var a, lac_var probes, int64_t steps,
-                         lac_var out[2]) {
+void lac_emit_logdet_estimate(lac_tape *tape, const lac_solver *solver, lac_var h, lac_var probes, int64_t steps,
+                              lac_var out[2]) {
   lac_spec spec = {.op = &lac_op_logdet_estimate, .object = solver, .attrs.i = {steps}};
-  lac_var h = {0};
-  lac_status status = estimate_part(tape, solver, a, &h);
-
-  out[ESTIMATE] = out[ERROR] = (lac_var){0};
-  if (status != LAC_OK) {
-    (void)lac_tape_fail(tape, status);
-    return;
-  }
   (void)lac_tape_call(tape, &spec, (lac_var[]){h, probes}, out);  // the status sticks to the tape
 }

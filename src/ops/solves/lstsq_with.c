@@ -122,6 +122,8 @@ static void lstsq_with_jvp(lac_rule *r) {
 const lac_op lac_op_lstsq_with = {
     .name = "lstsq_with",
     .signature = "(z),(m,k)->(n,k)",
+    .parameters = "solver: factor, a: values, b: columns, side: side = N",
+    .about = "The least squares of LSMR and LSQR.",
     .order = LAC_ANY_ORDER,
     .flags = LAC_WHOLE,
     .vjp_needs = NEEDS_IN(A) | NEEDS_IN(B) | NEEDS_OUT(X),

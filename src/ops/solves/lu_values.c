@@ -131,6 +131,8 @@ static void lu_values_jvp(lac_rule *r) {
 const lac_op lac_op_lu_values = {
     .name = "lu_values",
     .signature = "(z)->(z)",
+    .parameters = "pattern: pattern, c: values, steps: map = none, pivots: nonzero|positive = nonzero",
+    .about = "L and U of C = L U without pivoting, L below the diagonal and U on and above.",
     .order = LAC_ANY_ORDER,
     .flags = LAC_WHOLE,
     .vjp_needs = NEEDS_IN(A),

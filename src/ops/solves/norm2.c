@@ -127,6 +127,8 @@ static void norm2_jvp(lac_rule *r) {
 const lac_op lac_op_norm2 = {
     .name = "norm2",
     .signature = "(z)->(),(m),(n)",
+    .parameters = "pattern: pattern, a: values, tolerance: real = 0, steps: integer = 0",
+    .about = "(the largest singular value, its two vectors), to a relative residual in so many steps.",
     .order = 1,
     .vjp_needs = NEEDS_OUT(U) | NEEDS_OUT(V),
     .jvp_needs = NEEDS_OUT(U) | NEEDS_OUT(V),
@@ -140,29 +142,4 @@ const lac_op lac_op_norm2 = {
 lac_var lac_norm2(lac_tape *tape, const lac_pattern *pattern, lac_var a, double tolerance, int64_t steps) {
   lac_spec spec = {.op = &lac_op_norm2, .patterns = {pattern}, .attrs.f = {tolerance}, .attrs.i = {steps}};
   return lac_emit(tape, &spec, &a);
-}
-
-static lac_status matrix_norm_check(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_norm_kind kind) {
-  lac_context *ctx = lac_tape_context(tape);
-  lac_status status = LAC_OK;
-
-  LAC_TRY(lac_tape_status(tape));
-  LAC_TRY(lac_pattern_require_host(ctx, pattern, "matrix_norm"));
-  LAC_TRY(lac_tape_check_values(tape, "matrix_norm", 0, pattern, a));
-  LAC_CHECK(kind == LAC_NORM_FRO || kind == LAC_NORM_1 || kind == LAC_NORM_INF || kind == LAC_NORM_2, LAC_ERR_ARG,
-            "matrix_norm: kind %d is none of LAC_NORM_FRO, 1, INF and 2", (int)kind);
-done:
-  return status;
-}
-
-/// Of the operator norms the 1-norm and the inf-norm are the largest sum of |a| of a column and of a row.
-lac_var lac_matrix_norm(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_norm_kind kind) {
-  lac_status status = matrix_norm_check(tape, pattern, a, kind);
-
-  if (status != LAC_OK) return lac_tape_fail(tape, status);
-  if (pattern->nnz == 0 || kind == LAC_NORM_FRO) return lac_norm(tape, a, 1, LAC_DROP_AXES);  // of nothing all are 0
-  if (kind == LAC_NORM_2) return lac_norm2(tape, pattern, a, 0, 0);
-  a = lac_abs(tape, a);
-  return lac_max(tape, kind == LAC_NORM_1 ? lac_col_sum(tape, pattern, a) : lac_row_sum(tape, pattern, a), 1,
-                 LAC_DROP_AXES);
 }

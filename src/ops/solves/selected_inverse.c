@@ -87,6 +87,9 @@ static void selected_inverse_jvp(lac_rule *r) { r->out_dot[Z] = selected_inverse
 const lac_op lac_op_selected_inverse = {
     .name = "selected_inverse",
     .signature = "(z)->(z)",
+    .parameters = "solver: factor, a: values",
+    .about =
+        "A^-T where A has entries: in the slot of (i, j) stands (A^-1)(j, i). The gradient of log|det A|, conjugated.",
     .order = LAC_ANY_ORDER,
     .flags = LAC_WHOLE,
     .vjp_needs = NEEDS_IN(A),

@@ -80,6 +80,9 @@ static void solve_with_jvp(lac_rule *r) {
 const lac_op lac_op_solve_with = {
     .name = "solve_with",
     .signature = "(z),(n,k)->(n,k)",
+    .parameters = "solver: factor, a: values, b: columns, side: side = N",
+    .about =
+        "x = op(A)^-1 b, with a Pattern (solver with default options), a Solver, or a Factor of just these values.",
     .order = LAC_ANY_ORDER,
     .flags = LAC_WHOLE | LAC_TAKES_BLOCKS,
     .vjp_needs = NEEDS_IN(A) | NEEDS_OUT(X),
@@ -100,11 +103,15 @@ lac_var lac_solve_with(lac_tape *tape, const lac_factor *factor, lac_side side, 
   return lac_emit_solve(tape, factor, &(lac_attrs){.i = {side}}, a, b);
 }
 
-lac_var lac_solve(lac_tape *tape, const lac_solver *solver, lac_side side, lac_var a, lac_var b) {
+lac_var lac_emit_solution(lac_tape *tape, const void *object, lac_side side, lac_var a, lac_var b) {
   lac_spec spec = {.op = &lac_op_solve_with, .attrs.i = {side}};
   lac_var x;
 
-  if (solver) spec.patterns[0] = solver->core->blocks;
-  lac_tape_call_factored(tape, "lac_solve", solver, spec, (lac_var[]){a, b}, &x);
+  if (object) spec.patterns[0] = lac_factored_core(object)->blocks;
+  lac_tape_call_factored(tape, "lac_solve", object, spec, (lac_var[]){a, b}, &x);
   return x;
+}
+
+lac_var lac_solve(lac_tape *tape, const lac_solver *solver, lac_side side, lac_var a, lac_var b) {
+  return lac_emit_solution(tape, solver, side, a, b);
 }

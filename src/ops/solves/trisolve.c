@@ -100,6 +100,10 @@ static void trisolve_jvp(lac_rule *r) {
 const lac_op lac_op_trisolve = {
     .name = "trisolve",
     .signature = "(z),(n,k)->(n,k)",
+    .parameters =
+        "pattern: pattern, a: values, b: columns, side: side = N, triangle: lower|upper = lower, diagonal: stored|unit "
+        "= stored",
+    .about = "op(T) x = b, T being all of the pattern.",
     .order = LAC_ANY_ORDER,
     .flags = LAC_WHOLE,
     .vjp_needs = NEEDS_IN(A) | NEEDS_OUT(X),

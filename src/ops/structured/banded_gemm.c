@@ -2,8 +2,8 @@
 /// @file banded_gemm.c
 /// The product of two square banded matrices on a given band: what sampled_spgemm is to patterns.
 ///
-///     forward   T     = op(X) op(Y) on the band of T      i[0]: side of X + 4 times side of Y; i[1] ... i[6]: lower and
-///                                                         upper of X, of Y, of T
+///     forward   T     = op(X) op(Y) on the band of T      i[0], i[1]: sides of X and Y; i[2] ... i[7]: lower and upper of
+///                                                         X, of Y, of T
 ///     vjp       X_bar = T_bar op(Y)^H on the band of X    Y_bar = op(X)^H T_bar on that of Y; transposed and conjugated
 ///                                                         with the sides. T_bar is banded: the set is closed.
 ///     jvp       T_dot = op(X_dot) op(Y) + op(X) op(Y_dot)
@@ -13,8 +13,8 @@
 enum { X, Y };
 enum { T };
 
-#define SIDE_X(r) ((lac_side)((r)->attrs->i[0] % 4))
-#define SIDE_Y(r) ((lac_side)((r)->attrs->i[0] / 4))
+#define SIDE_X(r) ((lac_side)(r)->attrs->i[0])
+#define SIDE_Y(r) ((lac_side)(r)->attrs->i[1])
 
 /// A matrix as it goes into a product: a side, a band and the values.
 typedef struct factor {
@@ -30,11 +30,11 @@ static lac_status banded_gemm_infer(lac_call *c) {
   lac_status status = LAC_OK;
   const int64_t *i = c->attrs->i;
 
-  LAC_TRY(lac_call_check_side(c, i[0] % 4));
-  LAC_TRY(lac_call_check_side(c, i[0] / 4));
+  LAC_TRY(lac_call_check_side(c, i[0]));
+  LAC_TRY(lac_call_check_side(c, i[1]));
   for (int f = 0; f < 3; ++f) {
-    LAC_TRY(lac_call_check_banded(c, LAC_N, i[1 + 2 * f], i[2 + 2 * f], 0));
-    LAC_TRY(lac_call_bind(c, "vwb"[f], i[1 + 2 * f] + i[2 + 2 * f] + 1, NULL));
+    LAC_TRY(lac_call_check_banded(c, LAC_N, i[2 + 2 * f], i[3 + 2 * f], 0));
+    LAC_TRY(lac_call_bind(c, "vwb"[f], i[2 + 2 * f] + i[3 + 2 * f] + 1, NULL));
   }
   LAC_TRY(lac_call_match(c));
 done:
@@ -45,7 +45,7 @@ static lac_status banded_gemm_forward(lac_call *c) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
   const int64_t *i = c->attrs->i, n = lac_meta_last(&c->in_meta[X]);
-  lac_banded x = {i[1], i[2], n, n}, y = {i[3], i[4], n, n}, t = {i[5], i[6], n, n};
+  lac_banded x = {i[2], i[3], n, n}, y = {i[4], i[5], n, n}, t = {i[6], i[7], n, n};
 
   LAC_TRY(lac_call_needs_kernel(c, KERNELS(c)->banded_gemm));
   LAC_TRY(KERNELS(c)->banded_gemm(ctx, &t, &x, SIDE_X(c), &y, SIDE_Y(c), c->in[X], c->in[Y], c->out[T]));
@@ -61,36 +61,39 @@ static factor turned(factor f, lac_side side, bool conj) {
 
 static void banded_gemm_vjp(lac_rule *r) {
   const int64_t *i = r->attrs->i;
-  factor x = {SIDE_X(r), i[1], i[2], r->in[X]}, y = {SIDE_Y(r), i[3], i[4], r->in[Y]};
-  factor t_bar = {LAC_N, i[5], i[6], r->out_bar[T]};
+  factor x = {SIDE_X(r), i[2], i[3], r->in[X]}, y = {SIDE_Y(r), i[4], i[5], r->in[Y]};
+  factor t_bar = {LAC_N, i[6], i[7], r->out_bar[T]};
   bool cx = lac_side_conjugates(x.side), cy = lac_side_conjugates(y.side);
 
   if (r->wants[X]) {
     r->in_bar[X] = lac_side_transposes(x.side)
-                       ? banded_gemm_emit(r->tape, i[1], i[2], turned(y, y.side, !cx), turned(t_bar, LAC_T, cx))
-                       : banded_gemm_emit(r->tape, i[1], i[2], turned(t_bar, LAC_N, cx), turned(y, flip(y.side), cx));
+                       ? banded_gemm_emit(r->tape, i[2], i[3], turned(y, y.side, !cx), turned(t_bar, LAC_T, cx))
+                       : banded_gemm_emit(r->tape, i[2], i[3], turned(t_bar, LAC_N, cx), turned(y, flip(y.side), cx));
   }
   if (r->wants[Y]) {
     r->in_bar[Y] = lac_side_transposes(y.side)
-                       ? banded_gemm_emit(r->tape, i[3], i[4], turned(t_bar, LAC_T, cy), turned(x, x.side, !cy))
-                       : banded_gemm_emit(r->tape, i[3], i[4], turned(x, flip(x.side), cy), turned(t_bar, LAC_N, cy));
+                       ? banded_gemm_emit(r->tape, i[4], i[5], turned(t_bar, LAC_T, cy), turned(x, x.side, !cy))
+                       : banded_gemm_emit(r->tape, i[4], i[5], turned(x, flip(x.side), cy), turned(t_bar, LAC_N, cy));
   }
 }
 
 static void banded_gemm_jvp(lac_rule *r) {
   const int64_t *i = r->attrs->i;
-  factor x = {SIDE_X(r), i[1], i[2], r->in[X]}, y = {SIDE_Y(r), i[3], i[4], r->in[Y]};
+  factor x = {SIDE_X(r), i[2], i[3], r->in[X]}, y = {SIDE_Y(r), i[4], i[5], r->in[Y]};
   factor x_dot = x, y_dot = y;
 
   x_dot.ab = r->in_dot[X];
   y_dot.ab = r->in_dot[Y];
-  r->out_dot[T] = lac_add(r->tape, banded_gemm_emit(r->tape, i[5], i[6], x_dot, y),
-                          banded_gemm_emit(r->tape, i[5], i[6], x, y_dot));
+  r->out_dot[T] = lac_add(r->tape, banded_gemm_emit(r->tape, i[6], i[7], x_dot, y),
+                          banded_gemm_emit(r->tape, i[6], i[7], x, y_dot));
 }
 
 const lac_op lac_op_banded_gemm = {
     .name = "banded_gemm",
     .signature = "(v,n),(w,n)->(b,n)",
+    .parameters =
+        "bands_of_x: bands @2, x: array, bands_of_y: bands @4, y: array, target: bands @6, sides: sides @0 = N N",
+    .about = "The band `target` of op(X) op(Y).",
     .order = LAC_ANY_ORDER,
     .flags = LAC_SUMS_BATCH | LAC_WHOLE,
     .vjp_needs = NEEDS_IN(X) | NEEDS_IN(Y),
@@ -102,9 +105,8 @@ const lac_op lac_op_banded_gemm = {
 };
 
 static lac_var banded_gemm_emit(lac_tape *tape, int64_t lower, int64_t upper, factor x, factor y) {
-  int64_t sides =
-      (x.side | y.side) & ~LAC_H ? -1 : (int64_t)x.side + 4 * (int64_t)y.side;  // one that is none must show
-  lac_spec spec = {.op = &lac_op_banded_gemm, .attrs.i = {sides, x.lower, x.upper, y.lower, y.upper, lower, upper}};
+  lac_spec spec = {.op = &lac_op_banded_gemm,
+                   .attrs.i = {x.side, y.side, x.lower, x.upper, y.lower, y.upper, lower, upper}};
   return lac_emit(tape, &spec, (lac_var[]){x.ab, y.ab});
 }
 

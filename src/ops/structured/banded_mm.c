@@ -55,6 +55,8 @@ static void banded_mm_jvp(lac_rule *r) {
 const lac_op lac_op_banded_mm = {
     .name = "banded_mm",
     .signature = "(w,c),(n,k)->(m,k)",
+    .parameters = "lower_and_upper: bands @1, ab: array, x: columns, rows: integer @3, side: side @0 = N",
+    .about = "y = op(A) x for a banded A of so many rows.",
     .order = LAC_ANY_ORDER,
     .flags = LAC_SUMS_BATCH | LAC_WHOLE,
     .vjp_needs = NEEDS_IN(AB) | NEEDS_IN(X),

@@ -57,6 +57,8 @@ static void banded_outer_jvp(lac_rule *r) {
 const lac_op lac_op_banded_outer = {
     .name = "banded_outer",
     .signature = "(m,k),(n,k)->(w,n)",
+    .parameters = "lower_and_upper: bands @1, u: column, v: column",
+    .about = "The band of u v^H: u (rows, k), v (cols, k), or vectors.",
     .order = LAC_ANY_ORDER,
     .flags = LAC_SUMS_BATCH | LAC_WHOLE,
     .vjp_needs = NEEDS_IN(U) | NEEDS_IN(V),

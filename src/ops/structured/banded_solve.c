@@ -56,6 +56,8 @@ static void banded_solve_jvp(lac_rule *r) {
 const lac_op lac_op_banded_solve = {
     .name = "banded_solve",
     .signature = "(w,n),(n,k)->(n,k)",
+    .parameters = "lower_and_upper: bands @1, ab: array, b: columns, side: side @0 = N",
+    .about = "x = op(A)^-1 b as scipy.linalg.solve_banded: (lower, upper), then the band, then b (n,) or (n, k).",
     .order = LAC_ANY_ORDER,
     .flags = LAC_WHOLE,
     .vjp_needs = NEEDS_IN(AB) | NEEDS_OUT(X),

@@ -35,6 +35,8 @@ static void circulant_mm_jvp(lac_rule *r) {
 const lac_op lac_op_circulant_mm = {
     .name = "circulant_mm",
     .signature = "(n),(n,k)->(n,k)",
+    .parameters = "c: array, x: columns, side: side = N",
+    .about = "y = op(C) x with C[i, j] = c[(i - j) mod n], in O(n log n).",
     .order = LAC_ANY_ORDER,
     .flags = LAC_WHOLE,
     .vjp_needs = NEEDS_IN(C) | NEEDS_IN(X),

@@ -34,6 +34,8 @@ static void circulant_outer_jvp(lac_rule *r) {
 const lac_op lac_op_circulant_outer = {
     .name = "circulant_outer",
     .signature = "(n,k),(n,k)->(n)",
+    .parameters = "u: column, v: column",
+    .about = "s[d] = sum_i sum_k u[i, k] conj(v[(i - d) mod n, k]).",
     .order = LAC_ANY_ORDER,
     .flags = LAC_WHOLE,
     .vjp_needs = NEEDS_IN(U) | NEEDS_IN(V),

@@ -38,6 +38,8 @@ static void circulant_solve_jvp(lac_rule *r) {
 const lac_op lac_op_circulant_solve = {
     .name = "circulant_solve",
     .signature = "(n),(n,k)->(n,k)",
+    .parameters = "c: array, b: columns, side: side = N",
+    .about = "x = op(C)^-1 b, as scipy.linalg.solve_circulant.",
     .order = LAC_ANY_ORDER,
     .flags = LAC_WHOLE,
     .vjp_needs = NEEDS_IN(C) | NEEDS_OUT(X),

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file compose.c
-/// Matrices made of matrices, and what is made of groups, of operators alone: derivatives come from the parts.
+/// @file matrices.c
+/// Matrices made of matrices, of operators alone: derivatives come from the parts.
 ///
 ///     spadd        remap(from_a, a) + remap(from_b, b)      on the union
 ///     hadamard     remap(from_a, a) * remap(from_b, b)      on the intersection
 ///     kron         remap(map, outer product of a and b)     one array of all entries besides the result
 ///     block_diag   concat(a, b, ...)
-///     segment_mean remap(map, x) times 1 / count
-///     segment_mm   gather_mm with the map that lengths describe
+///     to_dense     remap(dense map, a), as (rows, cols)
 
-#include "autodiff/rule.h"
+#include "functions/function.h"
 
 /// Two matrices on one pattern, and their values combined there number by number.
 typedef struct compose_pair {
@@ -97,74 +96,54 @@ done:
   return status == LAC_OK ? y : lac_tape_fail(tape, status);
 }
 
-lac_var lac_segment_mean(lac_tape *tape, const lac_map *map, lac_var x) {
+lac_var lac_to_dense(lac_tape *tape, const lac_pattern *pattern, lac_var a) {
   lac_context *ctx = lac_tape_context(tape);
   lac_status status = LAC_OK;
-  const lac_meta *meta = lac_tape_meta(tape, x);
-  lac_dtype dtype = meta ? meta->dtype : LAC_F64;  // a copy: calls grow the tape
-  const lac_buffer *offsets = NULL, *sources = NULL;
-  lac_array *share = NULL;
-  double *numbers = NULL;
-  lac_var y = {0};
-
-  LAC_TRY(lac_tape_status(tape));
-  LAC_CHECK(map && meta, LAC_ERR_ARG, "segment_mean: the map or the array is missing");
-  LAC_TRY(lac_map_runs(ctx, map, &offsets, &sources));
-  LAC_TRY(lac_buffer_host(ctx, offsets));
-  LAC_ALLOC(numbers, map->outputs);
-  for (int64_t j = 0; j < map->outputs; ++j) {
-    int64_t count = lac_buffer_get(offsets, j + 1) - lac_buffer_get(offsets, j);
-    numbers[j] = count ? 1 / (double)count : 0;
-  }
-  LAC_TRY(lac_array_from(ctx, LAC_F64, 1, &map->outputs, numbers, LAC_COPY, &share));
-  y = lac_remap(tape, map, LAC_N, x);
-  y = lac_mul(tape, lac_cast(tape, dtype, lac_tape_constant(tape, share)), y);
-  LAC_TRY(lac_tape_status(tape));
-done:
-  lac_free(numbers);
-  lac_array_destroy(&share);
-  return status == LAC_OK ? y : lac_tape_fail(tape, status);
-}
-
-/// Row i of the segments belongs to the matrix whose segment it is in.
-static lac_status compose_segments(lac_context *ctx, int64_t n, int64_t r, const int64_t *lengths, lac_map **out) {
-  lac_status status = LAC_OK;
-  lac_buffer *target = NULL;
-  int64_t sum = 0;
-
-  for (int64_t j = 0; j < r; ++j) {
-    LAC_CHECK(lengths[j] >= 0 && lengths[j] <= n - sum, LAC_ERR_SHAPE,
-              "segment_mm: lengths[%lld] = %lld; lengths are 0 or more and add up to the %lld rows of a", (long long)j,
-              (long long)lengths[j], (long long)n);
-    sum += lengths[j];
-  }
-  LAC_CHECK(sum == n, LAC_ERR_SHAPE, "segment_mm: the lengths add up to %lld and a has %lld rows; they must agree",
-            (long long)sum, (long long)n);
-  LAC_TRY(lac_buffer_create(ctx, lac_map_type(n, r), n, &target));
-  for (int64_t j = 0, i = 0; j < r; ++j) {
-    for (int64_t end = i + lengths[j]; i < end; ++i) lac_buffer_set(target, i, j);
-  }
-  LAC_TRY(lac_map_adopt(ctx, r, &target, out));
-done:
-  lac_object_release(target);
-  return status;
-}
-
-lac_var lac_segment_mm(lac_tape *tape, lac_var a, lac_var b, int64_t r, const int64_t *lengths) {
-  lac_context *ctx = lac_tape_context(tape);
-  lac_status status = LAC_OK;
-  const lac_meta *meta = lac_tape_meta(tape, a);
   lac_map *map = NULL;
   lac_var y = {0};
 
   LAC_TRY(lac_tape_status(tape));
-  LAC_CHECK(meta && meta->ndim >= 2, LAC_ERR_SHAPE, "segment_mm: a must be (n, d)");
-  LAC_CHECK(r >= 0 && (lengths || r == 0), LAC_ERR_ARG, "segment_mm: %lld lengths came, or none where some are needed",
-            (long long)r);
-  LAC_TRY(compose_segments(ctx, meta->shape[meta->ndim - 2], r, lengths, &map));
-  y = lac_gather_mm(tape, map, LAC_N, a, b);
-  LAC_TRY(lac_tape_status(tape));
+  LAC_TRY(lac_pattern_dense(ctx, pattern, &map));
+  y = lac_emit_axes(tape, lac_remap(tape, map, LAC_N, a), 1, 2, (int64_t[]){pattern->rows, pattern->cols});
 done:
   lac_map_destroy(&map);
   return status == LAC_OK ? y : lac_tape_fail(tape, status);
+}
+
+// -- entries ---------------------------------------------------------------------------------------------------------
+
+#define PAIR "pa: pattern, a: values, pb: pattern, b: values"
+
+LAC_WRITES(spadd, PAIR, "The values of A + B on the first of pa.union(pb).") {
+  c->out[0] = lac_spadd(c->tape, PATTERN(c, 0), IN(c, 0), PATTERN(c, 1), IN(c, 1), NULL);
+}
+
+LAC_WRITES(hadamard, PAIR, "The values of A .* B on the first of pa.intersection(pb).") {
+  c->out[0] = lac_hadamard(c->tape, PATTERN(c, 0), IN(c, 0), PATTERN(c, 1), IN(c, 1), NULL);
+}
+
+LAC_WRITES(kron, PAIR, "The values of the Kronecker product on the first of pa.kron(pb).") {
+  c->out[0] = lac_kron(c->tape, PATTERN(c, 0), IN(c, 0), PATTERN(c, 1), IN(c, 1), NULL);
+}
+
+LAC_WRITES(spgemm, PAIR, "The values of C = A B on pa.product(pb).") {
+  c->out[0] = lac_spgemm(c->tape, PATTERN(c, 0), IN(c, 0), PATTERN(c, 1), IN(c, 1), NULL);
+}
+
+/// Patterns and arrays are lists: as many of one as of the other.
+LAC_WRITES(block_diag, "patterns: pattern[], arrays: values[]",
+           "The values on the first of Pattern.block_diag(patterns): one matrix's behind the other's.") {
+  lac_context *ctx = lac_tape_context(c->tape);
+  lac_status status = LAC_OK;
+
+  LAC_CHECK(c->objects == c->ins && c->ins > 0, LAC_ERR_ARG,
+            "block_diag: %d patterns and %d arrays; give as many of one as of the other, and at least one of each",
+            c->objects, c->ins);
+  c->out[0] = lac_block_diag(c->tape, c->ins, (const lac_pattern *const *)c->object, c->in, NULL);
+done:
+  if (status != LAC_OK) (void)lac_tape_fail(c->tape, status);
+}
+
+LAC_WRITES(to_dense, "pattern: pattern, a: values", "The dense matrix, (rows, cols).") {
+  c->out[0] = lac_to_dense(c->tape, PATTERN(c, 0), IN(c, 0));
 }

@@ -7,7 +7,8 @@
 ///
 /// A along outer rows is a product with inner * k columns; B along inner rows is a batch of `outer` products. Both are reshapes.
 
-#include "autodiff/rule.h"
+#include "functions/function.h"
+#include "ops/solves/factored.h"
 
 /// x (.., rows, columns) as (.., outer, inner, columns).
 static lac_var kron_split(lac_tape *tape, lac_var x, int64_t outer, int64_t inner, int64_t columns) {
@@ -45,8 +46,8 @@ static lac_status kron_columns(lac_tape *tape, const char *name, lac_var x, int6
   LAC_TRY(kron_times(ctx, name, outer, inner, &rows));
   LAC_CHECK(meta && meta->ndim > 1, LAC_ERR_SHAPE, "%s: the dense operand must be there, with rows and columns", name);
   LAC_CHECK(meta->shape[meta->ndim - 2] == rows, LAC_ERR_SHAPE,
-            "%s: the dense operand has %lld rows; %lld times %lld are needed", name,
-            (long long)meta->shape[meta->ndim - 2], (long long)outer, (long long)inner);
+            "%s: the dense operand has %lld rows; it must have %lld rows, %lld times %lld", name,
+            (long long)meta->shape[meta->ndim - 2], (long long)rows, (long long)outer, (long long)inner);
   *k = meta->shape[meta->ndim - 1];
   LAC_TRY(kron_times(ctx, name, inner, *k, &columns));
 done:
@@ -110,8 +111,47 @@ done:
   return lac_tape_fail(tape, status);
 }
 
-lac_var lac_kron_solve(lac_tape *tape, lac_side side, const lac_solver *sa, lac_var a, const lac_solver *sb, lac_var b,
-                       lac_var y) {
+/// The map of rows that stand with those of A outside, n of them, to where they stand with those of B outside.
+static lac_status kron_turn(lac_context *ctx, int64_t n, int64_t m, lac_map **out) {
+  lac_status status = LAC_OK;
+  int64_t *target = NULL;
+
+  LAC_ALLOC(target, n * m);
+  for (int64_t i = 0; i < n; i++) {
+    for (int64_t j = 0; j < m; j++) target[i * m + j] = j * n + i;
+  }
+  LAC_TRY(lac_map_create(ctx, n * m, n * m, target, out));
+done:
+  lac_free(target);
+  return status;
+}
+
+/// op(B)^-1 along the inner rows of x (n, m k). Values without a batch serve a batch of n solves; those with one must stay
+/// as they are, for a factor knows its values: then the inner rows become the outer ones, and are put back.
+static lac_status kron_solve_inner(lac_tape *tape, const void *sb, lac_side side, lac_var b, int64_t n, int64_t m,
+                                   int64_t k, lac_var *x) {
+  lac_context *ctx = lac_tape_context(tape);
+  lac_status status = LAC_OK;
+  const lac_meta *meta = lac_tape_meta(tape, b);
+  lac_map *turn = NULL;
+
+  if (!meta || meta->ndim < 2) {
+    *x = lac_emit_solution(tape, sb, side, b, kron_split(tape, *x, n, m, k));
+    *x = kron_join(tape, *x, 3, n * m, k);
+    goto done;
+  }
+  LAC_TRY(kron_turn(ctx, n, m, &turn));
+  *x = lac_scatter_add(tape, turn, kron_join(tape, *x, 2, n * m, k));
+  *x = lac_emit_solution(tape, sb, side, b, kron_join(tape, *x, 2, m, n * k));
+  *x = lac_gather(tape, turn, kron_join(tape, *x, 2, n * m, k));
+done:
+  lac_map_destroy(&turn);
+  return status;
+}
+
+/// By a solver or a factor of each.
+static lac_var kron_solve_by(lac_tape *tape, lac_side side, const void *sa, lac_var a, const void *sb, lac_var b,
+                             lac_var y) {
   lac_context *ctx = lac_tape_context(tape);
   lac_status status = LAC_OK;
   int64_t n, m, k = 0;
@@ -119,11 +159,31 @@ lac_var lac_kron_solve(lac_tape *tape, lac_side side, const lac_solver *sa, lac_
 
   LAC_TRY(lac_tape_status(tape));
   LAC_CHECK(sa && sb, LAC_ERR_ARG, "kron_solve: both solvers must be there; see lac_solver_create");
-  n = lac_pattern_rows(lac_solver_pattern(sa)), m = lac_pattern_rows(lac_solver_pattern(sb));
+  n = lac_pattern_rows(lac_factored_pattern(sa)), m = lac_pattern_rows(lac_factored_pattern(sb));
   LAC_TRY(kron_columns(tape, "kron_solve", y, n, m, &k));
-  x = lac_solve(tape, sa, side, a, kron_join(tape, y, 2, n, m * k));
-  x = lac_solve(tape, sb, side, kron_values(tape, b), kron_split(tape, x, n, m, k));
-  return kron_join(tape, x, 3, n * m, k);
+  x = lac_emit_solution(tape, sa, side, a, kron_join(tape, y, 2, n, m * k));
+  LAC_TRY(kron_solve_inner(tape, sb, side, b, n, m, k, &x));
+  return x;
 done:
   return lac_tape_fail(tape, status);
+}
+
+lac_var lac_kron_solve(lac_tape *tape, lac_side side, const lac_solver *sa, lac_var a, const lac_solver *sb, lac_var b,
+                       lac_var y) {
+  return kron_solve_by(tape, side, sa, a, sb, b, y);
+}
+
+LAC_WRITES(kron_mm, "pa: pattern, a: values, pb: pattern, b: values, x: columns, side: side = N",
+           "y = op(A (x) B) x, the Kronecker product never formed: rows of A outside, rows of B inside.") {
+  c->out[0] = lac_kron_mm(c->tape, (lac_side)INT(c, 0), PATTERN(c, 0), IN(c, 0), PATTERN(c, 1), IN(c, 1), IN(c, 2));
+}
+
+LAC_WRITES(kronsum_mm, "pa: pattern, a: values, pb: pattern, b: values, x: columns, side: side = N",
+           "y = op(A (x) I + I (x) B) x for square A and B.") {
+  c->out[0] = lac_kronsum_mm(c->tape, (lac_side)INT(c, 0), PATTERN(c, 0), IN(c, 0), PATTERN(c, 1), IN(c, 1), IN(c, 2));
+}
+
+LAC_WRITES(kron_solve, "sa: factor, a: values, sb: factor, b: values, y: columns, side: side = N",
+           "x = op(A (x) B)^-1 y by a pattern, solver or factor of A and one of B.") {
+  c->out[0] = kron_solve_by(c->tape, (lac_side)INT(c, 0), FACTORED(c, 0), IN(c, 0), FACTORED(c, 1), IN(c, 1), IN(c, 2));
 }

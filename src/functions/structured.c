@@ -6,6 +6,7 @@
 ///     diagonal      a product number by number; a solve is that of a band of one diagonal
 ///     Toeplitz      a corner of a circulant of n + m - 1 rows or more, a power of two: x is filled up with zeros and y cut off
 
+#include "functions/function.h"
 #include "ops/structured/banded.h"
 
 /// A diagonal, (n), as the only row of a band, (1, n).
@@ -105,4 +106,48 @@ lac_var lac_toeplitz_mm(lac_tape *tape, lac_side side, lac_var column, lac_var r
 done:
   lac_map_destroy(&map);
   return status == LAC_OK ? y : lac_tape_fail(tape, status);
+}
+
+// -- entries ---------------------------------------------------------------------------------------------------------
+
+LAC_WRITES(banded_mm, "lower_and_upper: bands, ab: array, x: columns, rows: integer = -1, side: side = N",
+           "y = op(A) x for a banded A stored as SciPy stores it, ab[upper + i - j, j] = A[i, j]; square unless `rows` "
+           "says.") {
+  const lac_meta *ab = lac_tape_meta(c->tape, IN(c, 0));
+  int64_t rows = INT(c, 2) < 0 && ab ? lac_meta_last(ab) : INT(c, 2);
+
+  c->out[0] = lac_banded_mm(c->tape, (lac_side)INT(c, 3), INT(c, 0), INT(c, 1), rows, IN(c, 0), IN(c, 1));
+}
+
+/// How far op of a band reaches below (0) and above (1) the diagonal.
+static int64_t band_reach(const lac_function_call *c, int first, int64_t side, int above) {
+  return INT(c, first + (lac_side_transposes((lac_side)side) ? !above : above));
+}
+
+LAC_WRITES(banded_gemm,
+           "bands_of_x: bands, x: array, bands_of_y: bands, y: array, target: bands = -1 -1, sides: sides = N N",
+           "op(X) op(Y) of two square banded matrices on the band `target`, which by default holds all of it.") {
+  int64_t sx = INT(c, 6), sy = INT(c, 7), target[2] = {INT(c, 4), INT(c, 5)};
+
+  if (target[0] == -1 && target[1] == -1) {
+    for (int above = 0; above < 2; above++) target[above] = band_reach(c, 0, sx, above) + band_reach(c, 2, sy, above);
+  }
+  c->out[0] = lac_banded_gemm(c->tape, target[0], target[1], (lac_side)sx, INT(c, 0), INT(c, 1), IN(c, 0), (lac_side)sy,
+                              INT(c, 2), INT(c, 3), IN(c, 1));
+}
+
+LAC_WRITES(tridiagonal_solve, "lower: array, diag: array, upper: array, b: columns",
+           "x = A^-1 b: lower (n - 1), diag (n), upper (n - 1).") {
+  c->out[0] = lac_tridiagonal_solve(c->tape, IN(c, 0), IN(c, 1), IN(c, 2), IN(c, 3));
+}
+
+LAC_WRITES(diag_mm, "d: array, x: columns", "diag(d) x.") { c->out[0] = lac_diag_mm(c->tape, IN(c, 0), IN(c, 1)); }
+
+LAC_WRITES(diag_solve, "d: array, b: columns", "diag(d)^-1 b; a zero is an error that names it.") {
+  c->out[0] = lac_diag_solve(c->tape, IN(c, 0), IN(c, 1));
+}
+
+LAC_WRITES(toeplitz_mm, "c: array, r: array, x: columns, side: side = N",
+           "y = op(T) x, T = scipy.linalg.toeplitz(c, r) and never formed; r[0] is not read.") {
+  c->out[0] = lac_toeplitz_mm(c->tape, (lac_side)INT(c, 0), IN(c, 0), IN(c, 1), IN(c, 2));
 }

@@ -15,6 +15,7 @@
 /// A solver of A itself, or of A over the identity where there is damp, is one that knows least squares, LSMR or LSQR:
 /// then it is lstsq_with, of A or [A; delta].
 
+#include "functions/function.h"
 #include "ops/solves/factored.h"
 
 /// Small beside A: a factor of the system is one of numbers that are off by eps of it, which refinement makes good for
@@ -42,22 +43,16 @@ static lac_var lstsq_scale(lac_tape *tape, const lstsq_task *t, lac_var a, lac_v
   return lstsq_in_dtype(tape, t, lac_reciprocal(tape, lac_magnitude(tape, most)));
 }
 
-/// `count` times a number.
-static lac_var lstsq_spread(lac_tape *tape, const lstsq_task *t, double value, int64_t count) {
-  lac_meta like = {.dtype = t->dtype, .ndim = 1, .shape = {count}};
-  return lac_broadcast(tape, lac_tape_scalar(tape, t->dtype, value, 0), &like, 1, LAC_DROP_AXES);
-}
-
 /// The values of the system, scaled.
 static lac_var lstsq_values(lac_tape *tape, const lstsq_task *t, const lac_map *map, lac_var a) {
   int64_t m = t->pattern->rows, n = t->pattern->cols;
   lac_var scaled = t->tall ? lac_scale_cols(tape, t->pattern, a, t->d) : lac_scale_rows(tape, t->pattern, t->d, a);
-  lac_var alpha = lstsq_spread(tape, t, t->alpha, t->tall ? m : n), damped = {0}, parts[4];
+  lac_var alpha = lac_full(tape, t->alpha, 0, a, 1, t->tall ? &m : &n), damped = {0}, parts[4];
 
   if (t->damp.id) {
     damped = lac_scale(tape, -1 / t->alpha, 0, lac_square(tape, lac_mul(tape, t->d, t->damp)));
   } else {
-    damped = lstsq_spread(tape, t, 0, t->tall ? n : m);
+    damped = lac_full(tape, 0, 0, a, 1, t->tall ? &n : &m);
   }
   parts[0] = t->tall ? alpha : damped, parts[3] = t->tall ? damped : alpha;
   parts[1] = scaled, parts[2] = lac_conj(tape, scaled);
@@ -120,12 +115,12 @@ static lac_status lstsq_check(lac_tape *tape, const lac_solver *solver, const la
             "lstsq: the solver is NULL; lac_solver_create makes one of the pattern that lac_pattern_augmented gives");
   LAC_CHECK(bm, LAC_ERR_ABSENT, "lstsq: b is absent; give an array on this tape");
   LAC_CHECK(bm->ndim >= 2 && bm->shape[bm->ndim - 2] == pattern->rows, LAC_ERR_SHAPE,
-            "lstsq: b must have shape (*batch, %lld, k), it has %s", (long long)pattern->rows,
-            lac_shape_text(bm->ndim, bm->shape, text));
+            "lstsq: b has shape %s; it must have shape (*batch, %lld, k)", lac_shape_text(bm->ndim, bm->shape, text),
+            (long long)pattern->rows);
   LAC_CHECK(bm->dtype == am->dtype, LAC_ERR_DTYPE, "lstsq: a is %s and b is %s; they must agree",
             lac_dtype_name(am->dtype), lac_dtype_name(bm->dtype));
   LAC_CHECK(!dm || dm->dtype == lac_dtype_real(am->dtype), LAC_ERR_DTYPE,
-            "lstsq: damp is %s beside %s values; it is a real number, %s", lac_dtype_name(dm->dtype),
+            "lstsq: damp has dtype %s beside %s values; it is a real number, %s", lac_dtype_name(dm->dtype),
             lac_dtype_name(am->dtype), lac_dtype_name(lac_dtype_real(am->dtype)));
 done:
   return status;
@@ -198,8 +193,8 @@ static lac_status lstsq_by_matrix(lac_tape *tape, const lac_solver *solver, cons
 
   if (damp.id) {
     lstsq_task t = {.pattern = pattern, .dtype = lac_tape_meta(tape, a)->dtype, .tall = true};
-    damp =
-        lac_mul(tape, lstsq_spread(tape, &t, 1, pattern->cols), lstsq_in_dtype(tape, &t, lac_emit_column(tape, damp)));
+    damp = lac_mul(tape, lac_full(tape, 1, 0, a, 1, &pattern->cols),
+                   lstsq_in_dtype(tape, &t, lac_emit_column(tape, damp)));
     values = lac_concat_all(tape, 2, (lac_var[]){a, damp}, 0);
     right = lstsq_right(tape, &t, b);
   }
@@ -220,4 +215,15 @@ void lac_lstsq(lac_tape *tape, const lac_solver *solver, const lac_pattern *patt
   LAC_TRY((is_of_matrix ? lstsq_by_matrix : lstsq_by_system)(tape, solver, pattern, a, b, damp, out));
 done:
   if (status != LAC_OK) out[0] = out[1] = (lac_var){0}, (void)lac_tape_fail(tape, status);
+}
+
+LAC_WRITES(
+    lstsq, "pattern: pattern, a: values, b: columns, damp: array = none, solver: solver = none, residual: flag = false",
+    "x that minimises |A x - b|^2 + |damp x|^2, and of all such x, where A is wide, is the shortest; with residual "
+    "(x, b - A x).") {
+  lac_var out[2];
+
+  lac_lstsq(c->tape, SOLVER(c, 1), PATTERN(c, 0), IN(c, 0), IN(c, 1), IN(c, 2), out);
+  c->out[0] = out[0], c->out[1] = out[1];
+  c->outs = INT(c, 0) ? 2 : 1;
 }

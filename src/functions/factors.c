@@ -10,6 +10,7 @@
 /// ldlt, cholesky and ic0 are functions of the Hermitian part of A: for a Hermitian A that is A, and the gradient is Hermitian, as
 /// torch.linalg.cholesky gives it. What is stored once, in one triangle, is therefore half of what is meant: store both.
 
+#include "functions/function.h"
 #include "ops/solves/factored.h"
 
 /// Where elimination takes place: the pattern, the way there, and which rows its steps are (NULL: their own).
@@ -61,33 +62,14 @@ done:
   return status;
 }
 
-lac_status lac_tape_hermitian(lac_tape *tape, const lac_pattern *pattern, lac_var x, lac_var *out) {
-  lac_context *ctx = lac_tape_context(tape);
-  lac_status status = LAC_OK;
-  lac_pattern *transpose = NULL;
-  lac_map *map = NULL;
-
-  LAC_TRY(lac_pattern_transpose(ctx, pattern, &transpose, &map));
-  x = lac_scale(tape, 0.5, 0, x);
-  *out = lac_add(tape, x, lac_conj(tape, lac_emit_along(tape, map, x)));
-done:
-  lac_map_destroy(&map);
-  lac_pattern_destroy(&transpose);
-  return status;
-}
-
 /// Ones on the diagonal of a pattern, in the dtype of x.
 static lac_status factors_ones(lac_tape *tape, const lac_pattern *pattern, lac_var x, lac_var *out) {
   lac_context *ctx = lac_tape_context(tape);
   lac_status status = LAC_OK;
-  const lac_meta *meta = lac_tape_meta(tape, x);
-  lac_meta like = {.dtype = meta ? meta->dtype : LAC_F64, .ndim = 1, .shape = {pattern->rows}};
   lac_map *map = NULL;
-  lac_var ones = {0};
 
   LAC_TRY(lac_pattern_diagonal(ctx, pattern, &map));
-  ones = lac_broadcast(tape, lac_tape_scalar(tape, like.dtype, 1, 0), &like, 1, LAC_DROP_AXES);
-  *out = lac_remap(tape, map, LAC_T, ones);
+  *out = lac_remap(tape, map, LAC_T, lac_full(tape, 1, 0, x, 1, &pattern->rows));
 done:
   lac_map_destroy(&map);
   return status;
@@ -261,4 +243,42 @@ lac_var lac_ic0(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_patte
 done:
   factors_leave(&place);
   return status == LAC_OK ? l : lac_tape_fail(tape, status);
+}
+
+#define ORDERED "pattern: pattern, a: values, ordering: auto|amd|metis|natural = auto"
+#define ORDERING(c) ((lac_ordering)INT(c, 0))
+
+LAC_WRITES(
+    lu, ORDERED,
+    "(L, U) of A[order][:, order] = L U without pivoting, on the triangles of F = pattern.fill(ordering)[0]: L on "
+    "F.tril()[0], its ones stored, U on F.triu()[0].") {
+  c->outs = 2;
+  lac_lu(c->tape, PATTERN(c, 0), ORDERING(c), IN(c, 0), NULL, c->out);
+}
+
+LAC_WRITES(ldlt, ORDERED,
+           "(L, D) of H[order][:, order] = L D L^H without pivoting, H = (A + A^H) / 2; L on F.tril()[0] of F = "
+           "pattern.fill(ordering)[0], its ones stored; D (n), real.") {
+  c->outs = 2;
+  lac_ldlt(c->tape, PATTERN(c, 0), ORDERING(c), IN(c, 0), NULL, c->out);
+}
+
+LAC_WRITES(
+    cholesky, ORDERED,
+    "L of H[order][:, order] = L L^H, H = (A + A^H) / 2, on F.tril()[0] of F = pattern.fill(ordering)[0]. A matrix "
+    "that is not positive definite is an error that names the row.") {
+  c->out[0] = lac_cholesky(c->tape, PATTERN(c, 0), ORDERING(c), IN(c, 0), NULL);
+}
+
+LAC_WRITES(
+    ilu0, "pattern: pattern, a: values",
+    "(L, U) with L U = A where A has entries: L on pattern.tril()[0], its ones stored, U on pattern.triu()[0].") {
+  c->outs = 2;
+  lac_ilu0(c->tape, PATTERN(c, 0), IN(c, 0), NULL, c->out);
+}
+
+LAC_WRITES(ic0, "pattern: pattern, a: values",
+           "L with L L^H = (A + A^H) / 2 where A has entries, on its lower triangle (and that of A^H where A is not "
+           "symmetric in structure).") {
+  c->out[0] = lac_ic0(c->tape, PATTERN(c, 0), IN(c, 0), NULL);
 }

@@ -5,15 +5,13 @@
 ///     inverse_on               A^-1 where a target pattern has entries
 ///     inverse_diagonal         (A^-1)_ii
 ///     trace_solve              tr(A^-1 B) = sum of b_ij (A^-T)_ij over the entries of B
-///     trace_solve_estimate     mean and standard error of z^H A^-1 B z over probes z with E[z z^H] = I
 ///     quadratic_form           x^H A y of each column
 ///     inverse_quadratic_form   x^H A^-1 y of each column
 ///
 /// Where the target has entries that A lacks, A is embedded in a pattern that has them too, with zeros there, and the selected inverse is
 /// that of the larger matrix. Nothing of size n x n is formed, and no system is solved for each entry.
 
-#include <math.h>
-
+#include "functions/function.h"
 #include "ops/solves/factored.h"
 
 /// Values of `from` as those of `to`, which has all its entries; or back, those of `to` at the entries of `from`.
@@ -62,7 +60,7 @@ lac_var lac_inverse_on(lac_tape *tape, const lac_solver *solver, const lac_patte
 
   LAC_TRY(lac_tape_status(tape));
   LAC_TRY(lac_pattern_transpose(ctx, target, &turned, &map));
-  z = lac_remap(tape, map, LAC_T, inverse_at(tape, "lac_inverse_on", solver, turned, a));
+  z = lac_remap(tape, map, LAC_T, inverse_at(tape, "inverse_on", solver, turned, a));
 done:
   lac_map_destroy(&map);
   lac_pattern_destroy(&turned);
@@ -78,7 +76,7 @@ lac_var lac_inverse_diagonal(lac_tape *tape, const lac_solver *solver, lac_var a
 
   LAC_TRY(lac_tape_status(tape));
   LAC_TRY(lac_pattern_eye(ctx, n, n, 0, LAC_WIDTH_AUTO, &diagonal));
-  z = inverse_at(tape, "lac_inverse_diagonal", solver, diagonal, a);
+  z = inverse_at(tape, "inverse_diagonal", solver, diagonal, a);
 done:
   lac_pattern_destroy(&diagonal);
   return status == LAC_OK ? z : lac_tape_fail(tape, status);
@@ -90,12 +88,12 @@ lac_var lac_trace_solve(lac_tape *tape, const lac_solver *solver, lac_var a, con
   const lac_meta *ma = lac_tape_meta(tape, a), *mb = lac_tape_meta(tape, b);
 
   LAC_TRY(lac_tape_status(tape));
-  LAC_TRY(lac_pattern_require_host(ctx, pb, "lac_trace_solve"));
-  LAC_TRY(lac_tape_check_values(tape, "lac_trace_solve", 1, pb, b));
+  LAC_TRY(lac_pattern_require_host(ctx, pb, "trace_solve"));
+  LAC_TRY(lac_tape_check_values(tape, "trace_solve", 1, pb, b));
   LAC_CHECK(!ma || ma->dtype == mb->dtype, LAC_ERR_DTYPE,
-            "lac_trace_solve: the values of A are %s and those of B are %s; cast one of them (lac_cast)",
+            "trace_solve: the values of A are %s and those of B are %s; cast one of them (lac_cast)",
             lac_dtype_name(ma->dtype), lac_dtype_name(mb->dtype));
-  return lac_emit_pairing(tape, inverse_at(tape, "lac_trace_solve", solver, pb, a), b);
+  return lac_emit_pairing(tape, inverse_at(tape, "trace_solve", solver, pb, a), b);
 done:
   return lac_tape_fail(tape, status);
 }
@@ -105,12 +103,16 @@ static lac_status form_check(lac_tape *tape, const char *function, int64_t rows,
   lac_context *ctx = lac_tape_context(tape);
   lac_status status = LAC_OK;
   const lac_meta *mx = lac_tape_meta(tape, x), *my = lac_tape_meta(tape, y);
+  char text[LAC_SHAPE_TEXT], other[LAC_SHAPE_TEXT];
 
   LAC_TRY(lac_tape_status(tape));
   LAC_CHECK(mx && my, LAC_ERR_ABSENT, "%s: x or y is absent; give both a value", function);
-  LAC_CHECK(mx->ndim > 1 && my->ndim > 1 && mx->shape[mx->ndim - 2] == rows &&
-                mx->shape[mx->ndim - 1] == my->shape[my->ndim - 1],
-            LAC_ERR_SHAPE, "%s: x must have %lld rows and as many columns as y", function, (long long)rows);
+  LAC_CHECK(mx->ndim > 1 && my->ndim > 1, LAC_ERR_SHAPE,
+            "%s: x has shape %s and y %s; they must be two vectors, or both have columns, (.., n, k)", function,
+            lac_shape_text(mx->ndim, mx->shape, text), lac_shape_text(my->ndim, my->shape, other));
+  LAC_CHECK(mx->shape[mx->ndim - 2] == rows && mx->shape[mx->ndim - 1] == my->shape[my->ndim - 1], LAC_ERR_SHAPE,
+            "%s: x has shape %s; it must have %lld rows and as many columns as y, %lld", function,
+            lac_shape_text(mx->ndim, mx->shape, text), (long long)rows, (long long)my->shape[my->ndim - 1]);
   LAC_CHECK(mx->dtype == my->dtype, LAC_ERR_DTYPE, "%s: x is %s and y is %s; cast one of them (lac_cast)", function,
             lac_dtype_name(mx->dtype), lac_dtype_name(my->dtype));
 done:
@@ -123,46 +125,45 @@ static lac_var form_of_columns(lac_tape *tape, lac_var x, lac_var y) {
 }
 
 lac_var lac_quadratic_form(lac_tape *tape, const lac_pattern *pattern, lac_var x, lac_var a, lac_var y) {
-  lac_status status = pattern ? form_check(tape, "lac_quadratic_form", lac_pattern_rows(pattern), x, y) : LAC_OK;
+  lac_status status = pattern ? form_check(tape, "quadratic_form", lac_pattern_rows(pattern), x, y) : LAC_OK;
 
   if (status != LAC_OK) return lac_tape_fail(tape, status);
   return form_of_columns(tape, x, lac_spmm(tape, pattern, LAC_N, a, y));
 }
 
-lac_var lac_inverse_quadratic_form(lac_tape *tape, const lac_solver *solver, lac_var x, lac_var a, lac_var y) {
-  const lac_pattern *p = solver ? lac_solver_pattern(solver) : NULL;
-  lac_status status = p ? form_check(tape, "lac_inverse_quadratic_form", lac_pattern_rows(p), x, y) : LAC_OK;
+/// By a solver or a factor.
+static lac_var form_of_inverse(lac_tape *tape, const void *object, lac_var x, lac_var a, lac_var y) {
+  const lac_pattern *p = object ? lac_factored_pattern(object) : NULL;
+  lac_status status = p ? form_check(tape, "inverse_quadratic_form", lac_pattern_rows(p), x, y) : LAC_OK;
 
   if (status != LAC_OK) return lac_tape_fail(tape, status);
-  return form_of_columns(tape, x, lac_solve(tape, solver, LAC_N, a, y));
+  return form_of_columns(tape, x, lac_emit_solution(tape, object, LAC_N, a, y));
 }
 
-/// Mean and standard error of the k numbers of the last axis; of one number the error is NaN.
-static void form_statistics(lac_tape *tape, lac_var t, double k, lac_var out[2]) {
-  lac_var mean = lac_mean(tape, t, 1, LAC_KEEP_AXES);
-  lac_var spread = lac_norm(tape, lac_sub(tape, t, mean), 1, LAC_DROP_AXES);
-
-  out[0] = lac_mean(tape, t, 1, LAC_DROP_AXES);
-  out[1] = lac_scale(tape, k > 1 ? 1 / sqrt(k * (k - 1)) : NAN, 0, spread);
+lac_var lac_inverse_quadratic_form(lac_tape *tape, const lac_solver *solver, lac_var x, lac_var a, lac_var y) {
+  return form_of_inverse(tape, solver, x, a, y);
 }
 
-void lac_trace_solve_estimate(lac_tape *tape, const lac_solver *solver, lac_var a, const lac_pattern *pb, lac_var b,
-                              lac_var probes, lac_var out[2]) {
-  lac_context *ctx = lac_tape_context(tape);
-  lac_status status = LAC_OK;
-  const lac_meta *z = lac_tape_meta(tape, probes);
-  lac_var x = {0};
-  int64_t k = 0;
+LAC_WRITES(inverse_on, "solver: solver, a: values, target: pattern",
+           "A^-1 where the target pattern has entries, in its slots. Entries that A^T lacks widen what is factored.") {
+  c->out[0] = lac_inverse_on(c->tape, SOLVER(c, 0), PATTERN(c, 1), IN(c, 0));
+}
 
-  out[0] = out[1] = x;
-  LAC_TRY(lac_tape_status(tape));
-  LAC_CHECK(solver, LAC_ERR_ARG, "lac_trace_solve_estimate: the solver is NULL; see lac_solver_create");
-  LAC_TRY(lac_tape_check_values(tape, "lac_trace_solve_estimate", 1, pb, b));
-  LAC_TRY(form_check(tape, "lac_trace_solve_estimate", lac_pattern_rows(lac_solver_pattern(solver)), probes, probes));
-  k = z->shape[z->ndim - 1];  // a copy: calls grow the tape
-  LAC_CHECK(k > 0, LAC_ERR_SHAPE, "lac_trace_solve_estimate: there are no probes; give at least one column");
-  x = lac_solve(tape, solver, LAC_N, a, lac_spmm(tape, pb, LAC_N, b, probes));
-  form_statistics(tape, form_of_columns(tape, probes, x), (double)k, out);
-done:
-  if (status != LAC_OK) (void)lac_tape_fail(tape, status);
+LAC_WRITES(inverse_diagonal, "solver: solver, a: values", "The diagonal of A^-1: (nnz) -> (n).") {
+  c->out[0] = lac_inverse_diagonal(c->tape, SOLVER(c, 0), IN(c, 0));
+}
+
+LAC_WRITES(trace_solve, "solver: solver, a: values, pb: pattern, b: values",
+           "tr(A^-1 B), B sparse with the pattern pb. Entries that A lacks widen what is factored.") {
+  c->out[0] = lac_trace_solve(c->tape, SOLVER(c, 0), IN(c, 0), PATTERN(c, 1), IN(c, 1));
+}
+
+LAC_WRITES(quadratic_form, "pattern: pattern, a: values, x: columns, y: columns = x",
+           "x^H A y of each column, y = x unless given: x (m, k), y (n, k), result (k); of vectors one number.") {
+  c->out[0] = lac_quadratic_form(c->tape, PATTERN(c, 0), IN(c, 1), IN(c, 0), IN(c, 2));
+}
+
+LAC_WRITES(inverse_quadratic_form, "solver: factor, a: values, x: columns, y: columns = x",
+           "x^H A^-1 y of each column, y = x unless given: x (n, k), y (n, k), result (k); of vectors one number.") {
+  c->out[0] = form_of_inverse(c->tape, FACTORED(c, 0), IN(c, 1), IN(c, 0), IN(c, 2));
 }

@@ -7,7 +7,9 @@
 ///     diagonal_of  remap(diagonal, a)              trace        its sum over the last axis
 ///     sparse_*     segment_*(row_map or col_map, a), a line's full length being the other side of the matrix
 
-#include "autodiff/rule.h"
+#include <math.h>
+
+#include "functions/function.h"
 
 typedef lac_status lines_maker(lac_context *ctx, const lac_pattern *pattern, lac_map **map);
 
@@ -115,4 +117,95 @@ void lac_sparse_bidir_logsumexp(lac_tape *tape, const lac_pattern *pattern, lac_
                                 lac_var out[2]) {
   out[0] = lac_sparse_logsumexp(tape, pattern, a, LAC_COLS, absent);
   out[1] = lac_sparse_logsumexp(tape, pattern, a, LAC_ROWS, absent);
+}
+
+// -- entries ---------------------------------------------------------------------------------------------------------
+
+LAC_WRITES(row_sum, "pattern: pattern, a: values", "The sum of each row: (nnz) -> (rows).") {
+  c->out[0] = lac_row_sum(c->tape, PATTERN(c, 0), IN(c, 0));
+}
+
+LAC_WRITES(col_sum, "pattern: pattern, a: values", "The sum of each column: (nnz) -> (cols).") {
+  c->out[0] = lac_col_sum(c->tape, PATTERN(c, 0), IN(c, 0));
+}
+
+LAC_WRITES(diagonal, "pattern: pattern, a: values",
+           "The diagonal, 0 where it is not stored: (nnz) -> (min(rows, cols)).") {
+  c->out[0] = lac_diagonal_of(c->tape, PATTERN(c, 0), IN(c, 0));
+}
+
+LAC_WRITES(trace, "pattern: pattern, a: values", "The sum of the diagonal.") {
+  c->out[0] = lac_trace(c->tape, PATTERN(c, 0), IN(c, 0));
+}
+
+LAC_WRITES(scale_rows, "pattern: pattern, d: array, a: values", "The values of diag(d) A.") {
+  c->out[0] = lac_scale_rows(c->tape, PATTERN(c, 0), IN(c, 0), IN(c, 1));
+}
+
+LAC_WRITES(scale_cols, "pattern: pattern, a: values, d: array", "The values of A diag(d).") {
+  c->out[0] = lac_scale_cols(c->tape, PATTERN(c, 0), IN(c, 0), IN(c, 1));
+}
+
+#define LINES(c) (INT(c, 0) % 2 ? LAC_ROWS : LAC_COLS)
+#define ABSENT(flag) ((flag) ? LAC_ABSENT_IS_ZERO : LAC_ABSENT_IS_NOTHING)
+#define DIM "dim: 0|1|-2|-1"
+
+/// A number for each line, where asked with an axis of size 1 in place of the one that was reduced.
+static lac_var lines_kept(lac_tape *tape, lac_var y, lac_lines lines, bool keeps) {
+  const lac_meta *meta = lac_tape_meta(tape, y);
+  int64_t count = meta ? meta->shape[meta->ndim - 1] : 0, by_rows[] = {count, 1}, by_cols[] = {1, count};
+
+  return keeps ? lac_emit_axes(tape, y, 1, 2, lines == LAC_ROWS ? by_rows : by_cols) : y;
+}
+
+LAC_WRITES(
+    sparse_logsumexp, "pattern: pattern, a: values, " DIM ", keepdim: flag = false, include_zeros: flag = true",
+    "log of the sum of exp of each row (dim=1) or column (dim=0), the reduced dimension kept with size 1 if asked. "
+    "include_zeros: absent entries are zeros, as in the dense matrix; else they are nothing, an empty line is -inf.") {
+  lac_var y = lac_sparse_logsumexp(c->tape, PATTERN(c, 0), IN(c, 0), LINES(c), ABSENT(INT(c, 2)));
+  c->out[0] = lines_kept(c->tape, y, LINES(c), INT(c, 1));
+}
+
+LAC_WRITES(sparse_softmax, "pattern: pattern, a: values, " DIM ", include_zeros: flag = false",
+           "The weights exp(a) / sum of the stored entries of each row (dim=1) or column (dim=0).") {
+  c->out[0] = lac_sparse_softmax(c->tape, PATTERN(c, 0), IN(c, 0), LINES(c), ABSENT(INT(c, 1)));
+}
+
+LAC_WRITES(sparse_max,
+           "pattern: pattern, a: values, " DIM
+           ", keepdim: flag = false, include_zeros: flag = true, "
+           "extreme: largest|smallest = largest",
+           "The largest number of each row (dim=1) or column (dim=0); ties share the gradient.") {
+  lac_extreme extreme = (lac_extreme)INT(c, 3);
+  lac_var y = lac_sparse_max(c->tape, PATTERN(c, 0), IN(c, 0), LINES(c), extreme, ABSENT(INT(c, 2)));
+  c->out[0] = lines_kept(c->tape, y, LINES(c), INT(c, 1));
+}
+
+/// y (n) as (1, length), -inf behind its end.
+static lac_var lines_padded(lac_tape *tape, lac_var y, int64_t length) {
+  const lac_meta *meta = lac_tape_meta(tape, y);
+  int64_t missing = meta && meta->ndim ? length - meta->shape[meta->ndim - 1] : 0;
+
+  if (missing) y = lac_concat(tape, y, lac_full(tape, -INFINITY, 0, y, 1, &missing), 0);
+  return lac_emit_axes(tape, y, 1, 2, (int64_t[]){1, length});
+}
+
+LAC_WRITES(
+    sparse_bidir_logsumexp,
+    "pattern: pattern, a: values, keepdim: flag = false, include_zeros: flag = true, "
+    "output_layout: tuple|padded = tuple",
+    "(over each column, over each row); output_layout \"padded\": (2, max(rows, cols)), the shorter ends with -inf.") {
+  const lac_pattern *p = PATTERN(c, 0);
+  bool is_padded = INT(c, 2), keeps = INT(c, 0);
+  lac_var both[2];
+
+  lac_sparse_bidir_logsumexp(c->tape, p, IN(c, 0), ABSENT(INT(c, 1)), both);
+  if (is_padded && p) {
+    int64_t length = p->rows > p->cols ? p->rows : p->cols;
+    c->out[0] = lac_concat(c->tape, lines_padded(c->tape, both[0], length), lines_padded(c->tape, both[1], length), 1);
+    return;
+  }
+  c->outs = 2;
+  c->out[0] = lines_kept(c->tape, both[0], LAC_COLS, keeps);
+  c->out[1] = lines_kept(c->tape, both[1], LAC_ROWS, keeps);
 }

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file arrays.c
+/// Functions of arrays: concatenation of many, and operators with a number of their own under names that users know.
+///
+///     neg      -x                  square       x^2        reciprocal   x^-1
+///     concat   pairs of arrays, then pairs of pairs
+
+#include "functions/function.h"
+
+lac_var lac_concat_all(lac_tape *tape, int n, const lac_var *vars, int axis) {
+  lac_context *ctx = lac_tape_context(tape);
+  lac_status status = LAC_OK;
+
+  LAC_TRY(lac_tape_status(tape));
+  LAC_CHECK(n >= 1 && vars, LAC_ERR_ARG, "concat_all: %d arrays; give at least one", n);
+  if (n == 1) {  // what no call looks at
+    const lac_meta *meta = lac_tape_meta(tape, vars[0]);
+    LAC_CHECK(meta, LAC_ERR_ABSENT, "concat_all: an array is absent, or of another tape; give it a value");
+    LAC_CHECK(axis >= 0 && axis < meta->ndim, LAC_ERR_SHAPE,
+              "concat_all: an array of %d dimensions has no axis %d; axes are counted from the end, 0 is the last",
+              meta->ndim, axis);
+    return vars[0];
+  }
+  return lac_concat(tape, lac_concat_all(tape, n / 2, vars, axis), lac_concat_all(tape, n - n / 2, vars + n / 2, axis),
+                    axis);
+done:
+  return lac_tape_fail(tape, status);
+}
+
+LAC_WRITES(neg, "x: array", "-x.") { c->out[0] = lac_neg(c->tape, IN(c, 0)); }
+
+LAC_WRITES(square, "x: array", "x^2.") { c->out[0] = lac_square(c->tape, IN(c, 0)); }
+
+LAC_WRITES(reciprocal, "x: array", "1 / x.") { c->out[0] = lac_reciprocal(c->tape, IN(c, 0)); }
+
+LAC_WRITES(concat, "arrays: array[], axis: axis = 0",
+           "Arrays behind each other along an axis; axes before it broadcast.") {
+  c->out[0] = lac_concat_all(c->tape, c->ins, c->in, (int)INT(c, 0));
+}

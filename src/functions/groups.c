@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file groups.c
+/// What is made of the groups of a map, of operators alone: derivatives come from the parts.
+///
+///     segment_mean   remap(map, x) / remap(map, 1), 0 for a group of nothing
+///     segment_mm     gather_mm with the map that lengths describe
+
+#include "functions/function.h"
+
+lac_var lac_segment_mean(lac_tape *tape, const lac_map *map, lac_var x) {
+  lac_context *ctx = lac_tape_context(tape);
+  lac_status status = LAC_OK;
+  lac_var counts = {0};
+
+  LAC_TRY(lac_tape_status(tape));
+  LAC_CHECK(map && lac_tape_meta(tape, x), LAC_ERR_ARG, "segment_mean: the map or the array is missing");
+  counts = lac_remap(tape, map, LAC_N, lac_full(tape, 1, 0, x, 1, &map->inputs));
+  return lac_div_or_zero(tape, lac_remap(tape, map, LAC_N, x), counts);
+done:
+  return lac_tape_fail(tape, status);
+}
+
+/// Row i of the segments belongs to the matrix whose segment it is in.
+static lac_status groups_segments(lac_context *ctx, int64_t n, int64_t r, const int64_t *lengths, lac_map **out) {
+  lac_status status = LAC_OK;
+  lac_buffer *target = NULL;
+  int64_t sum = 0;
+
+  for (int64_t j = 0; j < r; ++j) {
+    LAC_CHECK(lengths[j] >= 0 && lengths[j] <= n - sum, LAC_ERR_SHAPE,
+              "segment_mm: lengths[%lld] = %lld; lengths are 0 or more and add up to the %lld rows of a", (long long)j,
+              (long long)lengths[j], (long long)n);
+    sum += lengths[j];
+  }
+  LAC_CHECK(sum == n, LAC_ERR_SHAPE, "segment_mm: the lengths add up to %lld and a has %lld rows; they must agree",
+            (long long)sum, (long long)n);
+  LAC_TRY(lac_buffer_create(ctx, lac_map_type(n, r), n, &target));
+  for (int64_t j = 0, i = 0; j < r; ++j) {
+    for (int64_t end = i + lengths[j]; i < end; ++i) lac_buffer_set(target, i, j);
+  }
+  LAC_TRY(lac_map_adopt(ctx, r, &target, out));
+done:
+  lac_object_release(target);
+  return status;
+}
+
+lac_var lac_segment_mm(lac_tape *tape, lac_var a, lac_var b, int64_t r, const int64_t *lengths) {
+  lac_context *ctx = lac_tape_context(tape);
+  lac_status status = LAC_OK;
+  const lac_meta *meta = lac_tape_meta(tape, a);
+  lac_map *map = NULL;
+  lac_var y = {0};
+
+  LAC_TRY(lac_tape_status(tape));
+  LAC_CHECK(meta && meta->ndim >= 2, LAC_ERR_SHAPE, "segment_mm: a must be (n, d)");
+  LAC_CHECK(r >= 0 && (lengths || r == 0), LAC_ERR_ARG, "segment_mm: %lld lengths came, or none where some are needed",
+            (long long)r);
+  LAC_TRY(groups_segments(ctx, meta->shape[meta->ndim - 2], r, lengths, &map));
+  y = lac_gather_mm(tape, map, LAC_N, a, b);
+  LAC_TRY(lac_tape_status(tape));
+done:
+  lac_map_destroy(&map);
+  return status == LAC_OK ? y : lac_tape_fail(tape, status);
+}
+
+LAC_WRITES(segment_mean, "map: map, x: array", "The mean of each group of a map; 0 for an empty one.") {
+  c->out[0] = lac_segment_mean(c->tape, MAP(c, 0), IN(c, 0));
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file reductions.c
+/// Reductions made of operators; derivatives come from the parts.
+///
+///     mean         sum(x) times extent^-1
+///     prod         pair by pair: no division, so that zeros are exact, in every order of derivative
+///     norm1        sum |x|
+///     norm_inf     max |x|
+///     log_softmax  y - logsumexp(y) for y = x - max(x), which loses no digits however large x is
+
+#include "functions/function.h"
+
+lac_var lac_mean(lac_tape *tape, lac_var x, uint32_t mask, lac_axes axes) {
+  return lac_mul(tape, lac_sum_axes(tape, x, mask, axes), lac_extent(tape, x, mask, -1));
+}
+
+lac_var lac_norm1(lac_tape *tape, lac_var x, uint32_t mask, lac_axes axes) {
+  return lac_sum_axes(tape, lac_abs(tape, x), mask, axes);
+}
+
+lac_var lac_norm_inf(lac_tape *tape, lac_var x, uint32_t mask, lac_axes axes) {
+  return lac_max(tape, lac_abs(tape, x), mask, axes);
+}
+
+/// Whether an axis of a mask is empty: there is no largest number then, and no number that would need it.
+static bool reduces_nothing(lac_tape *tape, lac_var x, uint32_t mask) {
+  const lac_meta *meta = lac_tape_meta(tape, x);
+  bool is_empty = false;
+
+  for (int d = 0; meta && d < meta->ndim; ++d) is_empty |= mask >> d & 1 && meta->shape[meta->ndim - 1 - d] == 0;
+  return is_empty;
+}
+
+lac_var lac_log_softmax(lac_tape *tape, lac_var x, uint32_t mask) {
+  lac_var y = reduces_nothing(tape, x, mask) ? x : lac_sub(tape, x, lac_max(tape, x, mask, LAC_KEEP_AXES));
+  return lac_sub(tape, y, lac_logsumexp(tape, y, mask, LAC_KEEP_AXES));
+}
+
+/// The product along one axis of n numbers, which is kept with size 1. An odd one out waits for the next round.
+static lac_var prod_along(lac_tape *tape, lac_var x, int axis, int64_t n) {
+  lac_var rest = {0};
+
+  if (n == 0) {  // a zero for each, equal to itself: 1
+    lac_var zero = lac_sum_axes(tape, x, 1u << axis, LAC_KEEP_AXES);
+    return lac_compare(tape, LAC_EQ, zero, zero);
+  }
+  for (; n > 1; n /= 2) {
+    if (n % 2) {
+      lac_var odd = lac_slice(tape, x, axis, n - 1, n, 1);
+      rest = rest.id ? lac_mul(tape, rest, odd) : odd;
+    }
+    x = lac_mul(tape, lac_slice(tape, x, axis, 0, n / 2, 1), lac_slice(tape, x, axis, n / 2, n / 2 * 2, 1));
+  }
+  return rest.id ? lac_mul(tape, x, rest) : x;
+}
+
+lac_var lac_prod(lac_tape *tape, lac_var x, uint32_t mask, lac_axes axes) {
+  const lac_meta *given = lac_tape_meta(tape, x);
+  lac_meta meta = given ? *given : (lac_meta){.ndim = 0};  // a copy: calls grow the tape
+
+  for (int d = 0; d < meta.ndim; ++d) {
+    if (mask >> d & 1) x = prod_along(tape, x, d, meta.shape[meta.ndim - 1 - d]);
+  }
+  return lac_sum_axes(tape, x, mask, axes);  // axes of size 1 go or stay; an x or a mask that does not fit is refused
+}
+
+#define AXES "x: array, axes: axes = all, keepdims: flag = false"
+#define MASK(c) ((uint32_t)INT(c, 0))
+#define KEEP(c) ((lac_axes)INT(c, 1))
+
+LAC_WRITES(mean, AXES, "The mean over the given axes, all by default; NaN of no numbers.") {
+  c->out[0] = lac_mean(c->tape, IN(c, 0), MASK(c), KEEP(c));
+}
+
+LAC_WRITES(prod, AXES,
+           "The product over the given axes, all by default, pair by pair: exact with zeros; 1 of no numbers.") {
+  c->out[0] = lac_prod(c->tape, IN(c, 0), MASK(c), KEEP(c));
+}
+
+LAC_WRITES(
+    norm, AXES ", order: 2|1|inf = 2",
+    "The vector norm over the given axes, all by default, of order 1, 2 or inf: real, its gradient at zero is zero.") {
+  lac_var (*const by_order[])(lac_tape *, lac_var, uint32_t, lac_axes) = {lac_norm, lac_norm1, lac_norm_inf};
+
+  if (INT(c, 2) >= 0 && INT(c, 2) < 3) c->out[0] = by_order[INT(c, 2)](c->tape, IN(c, 0), MASK(c), KEEP(c));
+}
+
+LAC_WRITES(log_softmax, "x: array, axes: axes = -1",
+           "log(softmax(x)) = y - logsumexp(y) for y = x - max(x), which loses no digits however large x is.") {
+  c->out[0] = lac_log_softmax(c->tape, IN(c, 0), MASK(c));
+}

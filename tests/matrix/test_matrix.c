@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Matrices: every way in and out, new values, tapes, factors, files, and that nothing is lost where one fails.
+
+#include <complex.h>
+#include <math.h>
+#include <string.h>
+
+#include "core/number_at.h"
+#include "support/check.h"
+#include "support/scratch.h"
+
+#undef I
+
+enum { ROWS = 3, COLS = 4, MOST = 24 };
+
+/// [[1, 0, 2, 0], [0, 0, 0, 3], [4, 5, 0, 6]] in the dtype; complex ones have -k/2 as imaginary part of k.
+static void whole_of(lac_dtype dtype, void *out) {
+  static const double whole[ROWS * COLS] = {1, 0, 2, 0, 0, 0, 0, 3, 4, 5, 0, 6};
+  for (int i = 0; i < ROWS * COLS; i++) lac_number_put(dtype, out, i, CMPLX(whole[i], -whole[i] / 2));
+}
+
+/// Numbers 1, 2, ... of a list in the dtype, likewise.
+static void list_of(lac_dtype dtype, int count, const double *list, void *out) {
+  for (int i = 0; i < count; i++) lac_number_put(dtype, out, i, CMPLX(list[i], -list[i] / 2));
+}
+
+static void check_dense(lac_context *ctx, const lac_matrix *m, lac_dtype dtype) {
+  c128 expected[ROWS * COLS], got[ROWS * COLS];
+
+  CHECK_EQ(lac_matrix_rows(m), ROWS);
+  CHECK_EQ(lac_matrix_cols(m), COLS);
+  CHECK_EQ(lac_matrix_dtype(m), dtype);
+  whole_of(dtype, expected);
+  CHECK_OK(lac_matrix_read_dense(ctx, m, got));
+  for (int i = 0; i < ROWS * COLS; i++) CHECK(lac_number_get(dtype, got, i) == lac_number_get(dtype, expected, i));
+}
+
+// The entries of that matrix as callers have them: coordinates backwards, 4 in two parts, one that is dropped.
+
+static const double coo_values[] = {6, 5, 3, 9, 3, 2, 1, 1};
+static const int64_t coo_row[] = {2, 2, 2, -1, 1, 0, 0, 2}, coo_col[] = {3, 1, 0, 2, 3, 2, 0, 0};
+static const int64_t csr_offsets[] = {0, 2, 3, 6}, csr_columns[] = {2, 0, 3, 0, 1, 3};  // the first row unsorted
+static const double csr_values[] = {2, 1, 3, 4, 5, 6};
+static const int64_t csc_offsets[] = {0, 2, 3, 4, 6}, csc_rows[] = {0, 2, 2, 0, 1, 2};
+static const double csc_values[] = {1, 4, 5, 2, 3, 6};
+
+/// Indices as 32 bits, or as they are.
+static const void *indices(lac_index_type type, int count, const int64_t *from) {
+  int32_t *narrow = scratch((size_t)count * sizeof *narrow);
+  for (int i = 0; i < count; i++) narrow[i] = (int32_t)from[i];
+  return type == LAC_I32 ? (const void *)narrow : from;
+}
+
+static lac_matrix *coo_matrix(lac_context *ctx, lac_index_type type, lac_dtype dtype) {
+  lac_matrix *m = NULL;
+  c128 values[MOST];
+  list_of(dtype, 8, coo_values, values);
+  CHECK_OK(lac_matrix_from_coo(ctx, ROWS, COLS, 8, type, indices(type, 8, coo_row), indices(type, 8, coo_col), dtype,
+                               values, LAC_COPY, &m));
+  return m;
+}
+
+static lac_matrix *csr_matrix(lac_context *ctx, lac_index_type type, lac_dtype dtype) {
+  lac_matrix *m = NULL;
+  c128 values[MOST];
+  list_of(dtype, 6, csr_values, values);
+  CHECK_OK(lac_matrix_from_csr(ctx, ROWS, COLS, type, indices(type, 4, csr_offsets), indices(type, 6, csr_columns),
+                               dtype, values, LAC_COPY, &m));
+  return m;
+}
+
+static lac_matrix *csc_matrix(lac_context *ctx, lac_index_type type, lac_dtype dtype) {
+  lac_matrix *m = NULL;
+  c128 values[MOST];
+  list_of(dtype, 6, csc_values, values);
+  CHECK_OK(lac_matrix_from_csc(ctx, ROWS, COLS, type, indices(type, 5, csc_offsets), indices(type, 6, csc_rows), dtype,
+                               values, LAC_COPY, &m));
+  return m;
+}
+
+/// Blocks of 3 x 2, the second first and the first in two parts of which one is zero.
+static lac_matrix *bsr_matrix(lac_context *ctx, lac_index_type type, lac_dtype dtype) {
+  static const double blocks[] = {2, 0, 0, 3, 0, 6, 1, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 5};
+  lac_matrix *m = NULL;
+  c128 values[MOST];
+  list_of(dtype, 18, blocks, values);
+  CHECK_OK(lac_matrix_from_bsr(ctx, ROWS, COLS, 3, 2, type, indices(type, 2, (int64_t[]){0, 3}),
+                               indices(type, 3, (int64_t[]){1, 0, 0}), dtype, values, LAC_COPY, &m));
+  return m;
+}
+
+static lac_matrix *dense_matrix_of(lac_context *ctx, lac_index_type type, lac_dtype dtype) {
+  lac_matrix *m = NULL;
+  c128 whole[ROWS * COLS];
+  (void)type;
+  whole_of(dtype, whole);
+  CHECK_OK(lac_matrix_from_dense(ctx, ROWS, COLS, dtype, whole, 0, &m));
+  return m;
+}
+
+typedef lac_matrix *maker(lac_context *ctx, lac_index_type type, lac_dtype dtype);
+static maker *const makers[] = {coo_matrix, csr_matrix, csc_matrix, bsr_matrix, dense_matrix_of};
+enum { MAKERS = sizeof makers / sizeof *makers };
+
+static void every_layout_gives_the_same_matrix(lac_context *ctx) {
+  for (int i = 0; i < MAKERS * 8; i++) {
+    lac_dtype dtype = (lac_dtype)(i / MAKERS % 4);
+    lac_matrix *m = makers[i % MAKERS](ctx, i < MAKERS * 4 ? LAC_I32 : LAC_I64, dtype);
+    check_dense(ctx, m, dtype);
+    lac_matrix_destroy(&m);
+    CHECK(!m);
+  }
+}
+
+static void every_layout_comes_out_again(lac_context *ctx) {
+  for (int i = 0; i < MAKERS; i++) {
+    lac_matrix *m = makers[i](ctx, LAC_I32, LAC_F64), *again[3] = {NULL};
+    int64_t a[MOST], b[MOST], nnz = lac_matrix_nnz(m);
+    double values[MOST];
+
+    CHECK_EQ(nnz, makers[i] == bsr_matrix ? 12 : 6);
+    CHECK_OK(lac_matrix_read_coo(ctx, m, a, b, values));
+    CHECK_OK(lac_matrix_from_coo(ctx, ROWS, COLS, nnz, LAC_I64, a, b, LAC_F64, values, LAC_COPY, &again[0]));
+    CHECK_OK(lac_matrix_read_csr(ctx, m, a, b, values));
+    CHECK_OK(lac_matrix_from_csr(ctx, ROWS, COLS, LAC_I64, a, b, LAC_F64, values, LAC_COPY, &again[1]));
+    CHECK_OK(lac_matrix_read_csc(ctx, m, a, b, values));
+    CHECK_OK(lac_matrix_from_csc(ctx, ROWS, COLS, LAC_I64, a, b, LAC_F64, values, LAC_COPY, &again[2]));
+    CHECK(!lac_matrix_entries(again[0]) && !lac_matrix_entries(again[1]));  // by slots already
+    for (int k = 0; k < 3; k++) {
+      check_dense(ctx, again[k], LAC_F64);
+      lac_matrix_destroy(&again[k]);
+    }
+    lac_matrix_destroy(&m);
+  }
+}
+
+static void the_callers_order_is_kept(lac_context *ctx) {
+  lac_matrix *m = coo_matrix(ctx, LAC_I32, LAC_F64);
+  double given[MOST], slots[MOST];
+  static const double by_slots[] = {1, 2, 3, 4, 5, 6};
+
+  CHECK_EQ(lac_matrix_count(m), 8);
+  CHECK_EQ(lac_map_inputs(lac_matrix_entries(m)), 8);
+  CHECK_OK(lac_matrix_read_given(ctx, m, given));
+  CHECK(memcmp(given, coo_values, sizeof coo_values) == 0);
+  CHECK_OK(lac_array_read(ctx, lac_matrix_values(m), slots));
+  CHECK(memcmp(slots, by_slots, sizeof by_slots) == 0);
+  lac_matrix_destroy(&m);
+}
+
+static void a_threshold_drops_small_numbers(lac_context *ctx) {
+  static const double numbers[] = {0, -0.5, 2, -0.0, NAN, 0.25};
+  static const double thresholds[] = {-1, 0, 0.25, 0.5, 10, INFINITY};
+  static const int kept[] = {6, 4, 3, 2, 1, 1};  // NaN is no small number
+
+  for (int i = 0; i < 6; i++) {
+    lac_matrix *m = NULL;
+    CHECK_OK(lac_matrix_from_dense(ctx, 2, 3, LAC_F64, numbers, thresholds[i], &m));
+    CHECK_EQ(lac_matrix_nnz(m), kept[i]);
+    CHECK(!lac_matrix_entries(m));
+    lac_matrix_destroy(&m);
+  }
+}
+
+static void updates_come_in_the_callers_order(lac_context *ctx) {
+  for (int i = 0; i < MAKERS; i++) {
+    lac_matrix *m = makers[i](ctx, LAC_I32, LAC_F64);
+    double given[MOST], before[ROWS * COLS], after[ROWS * COLS];
+    int64_t count = lac_matrix_count(m);
+
+    CHECK_OK(lac_matrix_read_dense(ctx, m, before));
+    CHECK_OK(lac_matrix_read_given(ctx, m, given));
+    for (int k = 0; k < count; k++) given[k] *= 3;
+    CHECK_OK(lac_matrix_update(ctx, m, count, given, LAC_COPY));
+    CHECK_OK(lac_matrix_read_dense(ctx, m, after));
+    for (int k = 0; k < ROWS * COLS; k++) CHECK(after[k] == 3 * before[k]);
+    CHECK_FAILS(lac_matrix_update(ctx, m, count - 1, given, LAC_COPY), LAC_ERR_SHAPE, "give one for each");
+    lac_matrix_destroy(&m);
+  }
+}
+
+static void what_was_made_of_old_values_keeps_them(lac_context *ctx) {
+  lac_matrix *m = csr_matrix(ctx, LAC_I32, LAC_F64);
+  lac_array *old = lac_array_retain(lac_matrix_values(m)), *batch = NULL;
+  double numbers[MOST], wanted[] = {1, 2, 3, 4, 5, 6}, twice[2 * ROWS * COLS];
+
+  CHECK_OK(lac_matrix_update(ctx, m, 6, (double[6]){0}, LAC_COPY));
+  CHECK_OK(lac_array_read(ctx, old, numbers));
+  CHECK(memcmp(numbers, wanted, sizeof wanted) == 0);
+  for (int i = 0; i < 12; i++) numbers[i] = i < 6 ? csr_values[i] : -csr_values[i - 6];
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){2, 6}, numbers, LAC_COPY, &batch));
+  CHECK_OK(lac_matrix_update_array(ctx, m, batch));  // two matrices on one pattern
+  CHECK_OK(lac_matrix_read_dense(ctx, m, twice));
+  for (int i = 0; i < ROWS * COLS; i++) CHECK(twice[i] == -twice[ROWS * COLS + i]);
+  CHECK_FAILS(lac_matrix_update_array(ctx, m, NULL), LAC_ERR_ARG, "values is NULL");
+  lac_array_destroy(&old), lac_array_destroy(&batch);
+  lac_matrix_destroy(&m);
+}
+
+/// The gradient of |A x|^2 / 2 in the caller's numbers: (A x)_i x_j for entry (i, j), and 0 for one that is dropped.
+static void gradients_come_back_in_the_callers_order(lac_context *ctx) {
+  lac_matrix *m = coo_matrix(ctx, LAC_I32, LAC_F64);
+  double x[COLS] = {1, -1, 2, 0.5}, bar[8], whole[ROWS * COLS], y[ROWS] = {0};
+  lac_array *right = NULL;
+  lac_tape *tape = NULL;
+  lac_var leaf, a_bar;
+
+  whole_of(LAC_F64, whole);
+  for (int k = 0; k < ROWS * COLS; k++) y[k / COLS] += whole[k] * x[k % COLS];
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){COLS, 1}, x, LAC_COPY, &right));
+  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  lac_var a = lac_matrix_leaf(tape, m, &leaf);
+  lac_var product = lac_spmm(tape, lac_matrix_pattern(m), LAC_N, a, lac_tape_constant(tape, right));
+  lac_var loss = lac_scale(tape, 0.5, 0, lac_dot(tape, product, product));
+  CHECK_OK(lac_tape_vjp(tape, 1, &loss, NULL, 1, &leaf, &a_bar, LAC_PLAIN));
+  CHECK_OK(lac_array_read(ctx, lac_tape_value(tape, a_bar), bar));
+  for (int k = 0; k < 8; k++) CHECK_NEAR(bar[k], coo_row[k] < 0 ? 0 : y[coo_row[k]] * x[coo_col[k]], 1e-14);
+  lac_tape_destroy(&tape);
+  lac_array_destroy(&right);
+  lac_matrix_destroy(&m);
+}
+
+static void every_layout_goes_onto_a_tape(lac_context *ctx) {
+  for (int i = 0; i < MAKERS; i++) {
+    lac_matrix *m = makers[i](ctx, LAC_I32, LAC_F64);
+    lac_array *eye = NULL;
+    lac_tape *tape = NULL;
+    double ones[COLS * COLS] = {0}, whole[ROWS * COLS], got[ROWS * COLS];
+
+    for (int k = 0; k < COLS; k++) ones[k * COLS + k] = 1;
+    whole_of(LAC_F64, whole);
+    CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){COLS, COLS}, ones, LAC_COPY, &eye));
+    CHECK_OK(lac_tape_create(ctx, LAC_RUN, &tape));
+    lac_var x = lac_tape_constant(tape, eye);
+    lac_var a[2] = {lac_matrix_leaf(tape, m, NULL), lac_matrix_constant(tape, m)};
+    for (int k = 0; k < 2; k++) {
+      lac_var y = lac_spmm(tape, lac_matrix_pattern(m), LAC_N, a[k], x);
+      CHECK_OK(lac_tape_status(tape));
+      CHECK_OK(lac_array_read(ctx, lac_tape_value(tape, y), got));
+      CHECK(memcmp(got, whole, sizeof whole) == 0);
+    }
+    CHECK_EQ(lac_matrix_leaf(tape, NULL, NULL).id, 0);
+    CHECK_FAILS(lac_tape_status(tape), LAC_ERR_ARG, "lac_matrix_leaf: the matrix is NULL");
+    lac_tape_destroy(&tape);
+    lac_array_destroy(&eye);
+    lac_matrix_destroy(&m);
+  }
+}
+
+/// Compressed columns, unsorted, of [[4, 1, 0], [0, 3, 1], [1, 0, 2]]: two right-hand sides, and det = 25.
+static void a_matrix_is_factored_and_solved_without_a_tape(lac_context *ctx) {
+  lac_matrix *m = NULL;
+  lac_factor *factor = NULL, *second = NULL;
+  lac_array *b = NULL, *x = NULL, *logdet = NULL;
+  double right[] = {6, 5, 9, 4, 7, 3}, numbers[6], expected[] = {1, 1, 2, 1, 3, 1}, log_det;
+
+  CHECK_OK(lac_matrix_from_csc(ctx, 3, 3, LAC_I32, (int32_t[]){0, 2, 4, 6}, (int32_t[]){2, 0, 0, 1, 1, 2}, LAC_F64,
+                               (double[]){1, 4, 1, 3, 1, 2}, LAC_COPY, &m));
+  CHECK_OK(lac_matrix_factor(ctx, m, NULL, &factor));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){3, 2}, right, LAC_COPY, &b));
+  CHECK_OK(lac_run_solve_with(ctx, factor, LAC_N, lac_matrix_values(m), b, &x));
+  CHECK_OK(lac_array_read(ctx, x, numbers));
+  for (int i = 0; i < 6; i++) CHECK_NEAR(numbers[i], expected[i], 1e-14);
+  CHECK_OK(lac_run_logdet_with(ctx, factor, lac_matrix_values(m), &logdet));
+  CHECK_OK(lac_array_read(ctx, logdet, &log_det));
+  CHECK_NEAR(log_det, log(25), 1e-14);
+  CHECK_OK(lac_matrix_update(ctx, m, 6, (double[]){2, 8, 2, 6, 2, 4}, LAC_COPY));
+  CHECK_OK(lac_factor_refactor(ctx, factor, lac_matrix_values(m), &second));
+  CHECK_OK(lac_factor_solve(ctx, second, LAC_N, b, x));
+  CHECK_OK(lac_array_read(ctx, x, numbers));
+  for (int i = 0; i < 6; i++) CHECK_NEAR(numbers[i], expected[i] / 2, 1e-14);
+  CHECK_FAILS(lac_matrix_factor(ctx, NULL, NULL, &factor), LAC_ERR_ARG, "the matrix is NULL");
+  lac_array_destroy(&b), lac_array_destroy(&x), lac_array_destroy(&logdet);
+  lac_factor_destroy(&factor), lac_factor_destroy(&second);
+  lac_matrix_destroy(&m);
+}
+
+CHECK_MAIN(every_layout_gives_the_same_matrix, every_layout_comes_out_again, the_callers_order_is_kept,
+           a_threshold_drops_small_numbers, updates_come_in_the_callers_order, what_was_made_of_old_values_keeps_them,
+           gradients_come_back_in_the_callers_order, every_layout_goes_onto_a_tape,
+           a_matrix_is_factored_and_solved_without_a_tape)

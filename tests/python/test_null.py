@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""No function of the C headers crashes on NULL: each is called, in a process of its own, with NULL and zeros alone."""
+
+import os
+import subprocess
+import sys
+
+from lacuna import _core
+
+# Prints how many functions there are, and the name of each that ends by a signal.
+SCRIPT = """
+import os
+import cffi
+from lacuna import _core
+
+ffi, seen = cffi.FFI(), set()
+ffi.cdef("".join(_core._declarations(_core._include_dir(), name, seen) for name in _core._HEADERS))
+lib = ffi.dlopen(os.environ["LACUNA_LIBRARY"])
+holder = ffi.new("lac_context **")
+assert lib.lac_context_create(b"cpu", 0, holder) == 0
+
+def zero(kind, context):
+    if kind.cname == "lac_context *" and context:
+        return holder[0]
+    if kind.kind in ("struct", "union"):
+        return ffi.new(kind.cname + " *")[0]
+    if kind.cname == "char":
+        return b"\\0"
+    return 0 if kind.kind in ("primitive", "enum") else ffi.NULL
+
+def ends(name, context):
+    function = getattr(lib, name)
+    arguments = [zero(kind, context) for kind in ffi.typeof(function).args]
+    child = os.fork()
+    if child == 0:
+        function(*arguments)
+        os._exit(0)
+    return os.waitpid(child, 0)[1]
+
+def must_have_results(kind):   # a void function of a tape, which sets the vars that it is given
+    return kind.result.kind == "void" and any(argument.cname == "lac_var *" for argument in kind.args)
+
+names = [name for name in dir(lib) if name.startswith("lac_") and ffi.typeof(getattr(lib, name)).kind == "function"]
+print(len(names))
+for name in sorted(name for name in names if not must_have_results(ffi.typeof(getattr(lib, name)))):
+    for context in (False, True):
+        if ends(name, context):
+            print(name, "with a context" if context else "without one")
+"""
+
+
+def test_no_function_crashes_on_null():
+    path = os.pathsep.join([os.path.dirname(os.path.dirname(_core.__file__)), os.environ.get("PYTHONPATH", "")])
+    library = os.environ.get("LACUNA_LIBRARY")
+    assert library, "the test reads the library's path from LACUNA_LIBRARY, as ctest sets it"
+    ran = subprocess.run([sys.executable, "-c", SCRIPT], env={**os.environ, "PYTHONPATH": path}, capture_output=True,
+                         text=True, timeout=300)
+    assert ran.returncode == 0, ran.stderr
+    count, *crashes = ran.stdout.splitlines()
+    assert int(count) > 450 and not crashes, crashes  # plain calls are among them
