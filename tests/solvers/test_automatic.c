@@ -102,21 +102,20 @@ static void a_tree_is_not_costly(lac_context *ctx) {
 /// A cube of which each edge is stored in one direction alone, by its parity: elimination sees the same graph, by LU.
 static void a_pattern_without_its_mirror_costs_what_elimination_makes_of_it(lac_context *ctx) {
   enum { SIDE = 24, N = SIDE * SIDE * SIDE };
-  lac_pattern *lopsided = NULL;
+  lac_pattern *lopsided = NULL, *cube = cube_pattern(ctx, SIDE);
   lac_auto_cost whole = {0}, cost = {0};
-  direct_system cube = cube_open(ctx, SIDE, NULL);
-  int64_t nnz = cube.pattern->nnz, count = 0;
+  int64_t nnz = cube->nnz, count = 0;
   int32_t *row = lac_alloc((size_t)nnz * sizeof *row), *column = lac_alloc((size_t)nnz * sizeof *column);
   for (int32_t i = 0; i < N; i++) {
-    for (int64_t p = lac_buffer_get(cube.pattern->offsets, i); p < lac_buffer_get(cube.pattern->offsets, i + 1); p++) {
-      int32_t j = (int32_t)lac_buffer_get(cube.pattern->columns, p);
+    for (int64_t p = lac_buffer_get(cube->offsets, i); p < lac_buffer_get(cube->offsets, i + 1); p++) {
+      int32_t j = (int32_t)lac_buffer_get(cube->columns, p);
       if (i != j && (i < j) == (i * 7 + j * 7) % 3 % 2) continue;
       row[count] = i, column[count++] = j;
     }
   }
   CHECK(2 * (count - N) == nnz - N);
   CHECK_OK(lac_pattern_from_coo(ctx, N, N, count, LAC_I32, row, column, LAC_WIDTH_AUTO, &lopsided, NULL));
-  CHECK_OK(lac_auto_foresee(ctx, cube.pattern, &whole));
+  CHECK_OK(lac_auto_foresee(ctx, cube, &whole));
   CHECK_OK(lac_auto_foresee(ctx, lopsided, &cost));
   CHECK(!whole.is_lopsided && !whole.has_both && cost.is_lopsided && cost.has_both);
   CHECK(cost.width == whole.width && cost.levels == whole.levels);
@@ -124,7 +123,7 @@ static void a_pattern_without_its_mirror_costs_what_elimination_makes_of_it(lac_
   lac_pattern_destroy(&lopsided);
   lac_free(row);
   lac_free(column);
-  direct_close(&cube);
+  lac_pattern_destroy(&cube);
 }
 
 /// Five entries a row anywhere, and a diagonal that is `share` times their sum, by rows or by columns: a factor fills in.

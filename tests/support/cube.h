@@ -7,6 +7,9 @@
 
 #include "support/direct_case.h"
 
+/// The pattern of the seven-point stencil, which the host has too.
+lac_pattern *cube_pattern(lac_context *ctx, int64_t n);
+
 /// Pattern and values of the seven-point stencil, 6 and -1, in the memory of the host, and a solver.
 direct_system cube_open(lac_context *ctx, int64_t n, const lac_solver_options *options);
 

@@ -15,7 +15,7 @@ enum { SURVEY_SHORT = 16 };    // entries that are searched one by one
 enum { SURVEY_AHEAD = 256 };   // entries that are asked for early
 
 typedef struct survey_rows {
-  int64_t rows;
+  int64_t rows, nnz;
   const int32_t *offsets32, *columns32;  // one of each pair is NULL
   const int64_t *offsets64, *columns64;
 } survey_rows;
@@ -78,7 +78,7 @@ static survey_rows_kernel *const survey_rows_kernels[] = TABLE(survey_rows);
 static survey_shares_kernel *const survey_shares_kernels[] = TABLE(survey_shares);
 
 static survey_rows survey_open(const lac_pattern *p) {
-  survey_rows s = {.rows = p->rows};
+  survey_rows s = {.rows = p->rows, .nnz = p->nnz};
   if (p->offsets->type == LAC_I32) s.offsets32 = p->offsets->host;
   if (p->offsets->type != LAC_I32) s.offsets64 = p->offsets->host;
   if (p->columns->type == LAC_I32) s.columns32 = p->columns->host;
@@ -158,7 +158,7 @@ static lac_status survey_matrix(lac_context *ctx, const survey_rows *s, lac_dtyp
   survey_part *parts = NULL;
 
   LAC_ALLOC(parts, blocks);
-  threads = lac_threads_worth(ctx->threads, blocks, (double)survey_offset(s, false, s->rows));
+  threads = lac_threads_worth(ctx->threads, blocks, (double)s->nnz);
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1 && blocks > 2)
   for (int64_t b = 0; b < blocks; b++) {
     int64_t begin = b * SURVEY_BLOCK, end = begin + SURVEY_BLOCK < s->rows ? begin + SURVEY_BLOCK : s->rows;
