@@ -76,9 +76,9 @@ struct lac_op {
   /// "(z),(n,k)->(m,k)": core shapes. Dimensions before them are batch: aligned at the right, and equal or 1; outputs
   /// have the joint one.
   const char *signature;
-  /// What a user gives, in order, as front ends take it: see lac_function.parameters. Integers go to attrs.i and numbers
-  /// to attrs.f in the order in which they are named, or from the place that follows an @: "side: side @0 = N". NULL for
-  /// an operator that only lac_tape_call applies.
+  /// What a user gives, in order, as front ends take it: see lac_function.parameters. Integers go to attrs.i and
+  /// numbers to attrs.f in the order in which they are named, or from the place that follows an @: "side: side @0 = N".
+  /// NULL for an operator that only lac_tape_call applies.
   const char *parameters;
   const char *about;  ///< one sentence, may be NULL
   /// Which inputs and outputs the vjp reads, LAC_NEEDS_IN(i) | LAC_NEEDS_OUT(j); the tape keeps nothing else.
@@ -146,8 +146,8 @@ typedef struct lac_function_call {
 } lac_function_call;
 
 /// A function composed of operators. `write` calls the typed function of the same name (ops.h), which emits: on a tape
-/// that runs it computes, on one that writes it becomes a program (lac_program_function), which any front end can run or
-/// replay. Like a rule it branches on shapes and never on values, and puts no array on the tape.
+/// that runs it computes, on one that writes it becomes a program (lac_program_function), which any front end can run
+/// or replay. Like a rule it branches on shapes and never on values, and puts no array on the tape.
 typedef struct lac_function {
   const char *name;
   /// What a user gives, in order: "pa: pattern, a: values, x: columns, side: side = N". Kinds and what they stand for:

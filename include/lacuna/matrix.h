@@ -4,8 +4,8 @@
 ///
 /// One call makes it of coordinates, compressed rows or columns, blocks, or dense numbers. The caller's numbers stay in
 /// the caller's order, whatever that is: unsorted, with duplicates, which sum, or with entries that are dropped. Beside
-/// them stand the values by slots, which products, solvers and all functions of ops.h and plain.h take together with the
-/// pattern:
+/// them stand the values by slots, which products, solvers and all functions of ops.h and plain.h take together with
+/// the pattern:
 ///
 ///     lac_matrix_from_csc(ctx, n, n, LAC_I32, offsets, rows, LAC_F64, numbers, LAC_COPY, &a);
 ///     lac_run_spmm(ctx, lac_matrix_pattern(a), LAC_N, lac_matrix_values(a), x, &y);
@@ -57,14 +57,15 @@ LAC_API lac_status lac_matrix_from_bsr(lac_context *ctx, int64_t rows, int64_t c
                                        lac_index_type type, const void *offsets, const void *columns, lac_dtype dtype,
                                        const void *values, lac_ownership ownership, lac_matrix **out);
 
-/// The matrix of rows x cols numbers, row-major in host memory, without those whose size is at most `threshold`: 0 drops
-/// exact zeros, -1 keeps every number. Its entries are those that are kept, by rows; the dense numbers are copied.
+/// The matrix of rows x cols numbers, row-major in host memory, without those whose size is at most `threshold`: 0
+/// drops exact zeros, -1 keeps every number. Its entries are those that are kept, by rows; the dense numbers are
+/// copied.
 /// Errors: LAC_ERR_ARG for a threshold that is NaN.
 LAC_API lac_status lac_matrix_from_dense(lac_context *ctx, int64_t rows, int64_t cols, lac_dtype dtype,
                                          const void *numbers, double threshold, lac_matrix **out);
 
-/// The matrix of a pattern and an array. Where `entries` is NULL, `values` are by slots, [*batch, nnz], or [*batch, nnz,
-/// br, bc] where the pattern has blocks; else they are [*batch, inputs of the map], in the caller's order.
+/// The matrix of a pattern and an array. Where `entries` is NULL, `values` are by slots, [*batch, nnz], or [*batch,
+/// nnz, br, bc] where the pattern has blocks; else they are [*batch, inputs of the map], in the caller's order.
 /// Ownership: the matrix holds all three.
 /// Cost: none without a map; with one, an array of values.
 /// Errors: LAC_ERR_SHAPE where sizes differ.

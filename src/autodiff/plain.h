@@ -2,9 +2,9 @@
 /// @file plain.h
 /// A call without a tape: what the functions of lacuna/plain.h are made of.
 ///
-/// The differentiable function runs on a tape of its own, which stands on the stack with room for a few vars, runs calls
-/// and records nothing. Inputs are the caller's arrays; a call whose output has the shape and dtype of the array that
-/// the caller gave for the result writes there. Errors are the status, and nothing is left.
+/// The differentiable function runs on a tape of its own, which stands on the stack with room for a few vars, runs
+/// calls and records nothing. Inputs are the caller's arrays; a call whose output has the shape and dtype of the array
+/// that the caller gave for the result writes there. Errors are the status, and nothing is left.
 ///
 ///     lac_plain plain;
 ///

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file program_keep.c
-/// Kept programs: each is written once for its operator or function, frozen arguments, shapes, and which derivatives exist and are
-/// asked for.
+/// Kept programs: each is written once for its operator or function, frozen arguments, shapes, and which derivatives
+/// exist and are asked for.
 ///
 /// A program is kept with the youngest of the objects that it was written for (patterns, a map, solver or factor,
 /// partitions), and goes with it; where there is no object, the context keeps it. Kept programs borrow these objects: a

@@ -10,8 +10,8 @@
 
 enum { REQUEST_KEY_WORDS = 96 };
 
-/// A request as a list of words: equal requests, and no others, have equal words and an operator or function of the same
-/// contents. Objects stand there by their ids, which are never used again.
+/// A request as a list of words: equal requests, and no others, have equal words and an operator or function of the
+/// same contents. Objects stand there by their ids, which are never used again.
 typedef struct lac_request_key {
   const lac_op *op;              // NULL for a function
   const lac_function *function;  // NULL for an operator

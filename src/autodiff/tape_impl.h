@@ -10,8 +10,9 @@
 #include "core/object.h"
 #include "lacuna/program.h"
 
-/// Two modes that users see; the one in which rules emit; the one in which a segment is written, which is a user's: it may
-/// put constants on the tape, and an absent input is an error there; and that of functions, which have no constants.
+/// Two modes that users see; the one in which rules emit; the one in which a segment is written, which is a user's: it
+/// may put constants on the tape, and an absent input is an error there; and that of functions, which have no
+/// constants.
 typedef enum tape_mode { TAPE_RECORD, TAPE_RUN, TAPE_WRITE, TAPE_SEGMENT, TAPE_FUNCTION } tape_mode;
 
 typedef struct tape_var {

@@ -56,8 +56,8 @@ extern const lac_blas *lac_blas_found;
 /// Look for a BLAS, once: then lac_blas_found is set for good. False: there is no room to load one now.
 bool lac_blas_find(void);
 
-/// Why the one that LACUNA_BLAS names does not serve, as a sentence; "": it does, or none is named, or nobody has looked
-/// yet.
+/// Why the one that LACUNA_BLAS names does not serve, as a sentence; "": it does, or none is named, or nobody has
+/// looked yet.
 const char *lac_blas_refusal(void);
 
 /// OpenBLAS, where it is in the process: as the BLAS that serves, or because an engine has it; else NULL.

@@ -59,9 +59,9 @@ static bool find_symbol(void *library, const char *symbol, void *function) {
   return address != NULL;
 }
 
-/// Whether its integers are those of cblas.h, 32 bits wide. OpenBLAS says it. Others are asked: the first two numbers of
-/// [1, 1], the 2 being in the low half of an integer of 64 bits that is negative. Who reads the low half sums up 2, who
-/// reads all of it has nothing to sum; the calling conventions of 64-bit machines pass both in the same register.
+/// Whether its integers are those of cblas.h, 32 bits wide. OpenBLAS says it. Others are asked: the first two numbers
+/// of [1, 1], the 2 being in the low half of an integer of 64 bits that is negative. Who reads the low half sums up 2,
+/// who reads all of it has nothing to sum; the calling conventions of 64-bit machines pass both in the same register.
 static bool find_is_narrow(void *library, const char *config) {
   const double ones[] = {1, 1};
   double (*sum)(int64_t n, const double *x, int64_t stride) = NULL;

@@ -7,8 +7,9 @@
 ///     cholesky   P H P^T = L L^H        L of ldlt times sqrt(D)
 ///     ilu0, ic0  the same on the pattern of A itself (A and A^H), in its own order
 ///
-/// ldlt, cholesky and ic0 are functions of the Hermitian part of A: for a Hermitian A that is A, and the gradient is Hermitian, as
-/// torch.linalg.cholesky gives it. What is stored once, in one triangle, is therefore half of what is meant: store both.
+/// ldlt, cholesky and ic0 are functions of the Hermitian part of A: for a Hermitian A that is A, and the gradient is
+/// Hermitian, as torch.linalg.cholesky gives it. What is stored once, in one triangle, is therefore half of what is
+/// meant: store both.
 
 #include "functions/function.h"
 #include "ops/solves/factored.h"

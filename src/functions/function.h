@@ -14,8 +14,8 @@
       .name = #function, .parameters = its_parameters, .about = its_sentence, .write = function##_write}; \
   static void function##_write(lac_function_call *c)
 
-/// The n-th object, integer, number and input of a call: NULL, 0 or absent where it was not given, or is another kind of
-/// object. The typed function says what it misses.
+/// The n-th object, integer, number and input of a call: NULL, 0 or absent where it was not given, or is another kind
+/// of object. The typed function says what it misses.
 const void *lac_function_object(const lac_function_call *c, int n, const char *kind);
 int64_t lac_function_int(const lac_function_call *c, int n);
 double lac_function_real(const lac_function_call *c, int n);

@@ -8,8 +8,9 @@
 ///     quadratic_form           x^H A y of each column
 ///     inverse_quadratic_form   x^H A^-1 y of each column
 ///
-/// Where the target has entries that A lacks, A is embedded in a pattern that has them too, with zeros there, and the selected inverse is
-/// that of the larger matrix. Nothing of size n x n is formed, and no system is solved for each entry.
+/// Where the target has entries that A lacks, A is embedded in a pattern that has them too, with zeros there, and the
+/// selected inverse is that of the larger matrix. Nothing of size n x n is formed, and no system is solved for each
+/// entry.
 
 #include "functions/function.h"
 #include "ops/solves/factored.h"
@@ -98,7 +99,8 @@ done:
   return lac_tape_fail(tape, status);
 }
 
-/// x has `rows` rows, and the columns and the dtype of y. Products would broadcast what does not fit, and find out late.
+/// x has `rows` rows, and the columns and the dtype of y. Products would broadcast what does not fit, and find out
+/// late.
 static lac_status form_check(lac_tape *tape, const char *function, int64_t rows, lac_var x, lac_var y) {
   lac_context *ctx = lac_tape_context(tape);
   lac_status status = LAC_OK;

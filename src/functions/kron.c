@@ -5,7 +5,8 @@
 ///     (A (x) B) x            = B along the inner rows of A along the outer rows of x
 ///     (A (x) I + I (x) B) x  = A along the outer rows + B along the inner rows
 ///
-/// A along outer rows is a product with inner * k columns; B along inner rows is a batch of `outer` products. Both are reshapes.
+/// A along outer rows is a product with inner * k columns; B along inner rows is a batch of `outer` products. Both are
+/// reshapes.
 
 #include "functions/function.h"
 #include "ops/solves/factored.h"
@@ -15,7 +16,8 @@ static lac_var kron_split(lac_tape *tape, lac_var x, int64_t outer, int64_t inne
   return lac_emit_axes(tape, x, 2, 3, (int64_t[]){outer, inner, columns});
 }
 
-/// The same with inner rows among the columns, and back from either of both: the last `drop` axes become (rows, columns).
+/// The same with inner rows among the columns, and back from either of both: the last `drop` axes become (rows,
+/// columns).
 static lac_var kron_join(lac_tape *tape, lac_var x, int drop, int64_t rows, int64_t columns) {
   return lac_emit_axes(tape, x, drop, 2, (int64_t[]){rows, columns});
 }
@@ -126,8 +128,8 @@ done:
   return status;
 }
 
-/// op(B)^-1 along the inner rows of x (n, m k). Values without a batch serve a batch of n solves; those with one must stay
-/// as they are, for a factor knows its values: then the inner rows become the outer ones, and are put back.
+/// op(B)^-1 along the inner rows of x (n, m k). Values without a batch serve a batch of n solves; those with one must
+/// stay as they are, for a factor knows its values: then the inner rows become the outer ones, and are put back.
 static lac_status kron_solve_inner(lac_tape *tape, const void *sb, lac_side side, lac_var b, int64_t n, int64_t m,
                                    int64_t k, lac_var *x) {
   lac_context *ctx = lac_tape_context(tape);

@@ -7,10 +7,10 @@
 ///     [p I   A  ] [s]   [b]        A tall: p = alpha,            q = -delta^2 / alpha
 ///     [A^H   q I] [x] = [0]        A wide: p = -delta^2 / alpha, q = alpha            r = p s
 ///
-/// Eliminating s (tall) or x (wide) gives the normal equations, which nobody forms: alpha is small beside A, so that pivots are
-/// taken from A itself, and the accuracy is that of an orthogonal factorisation. x depends on alpha in no way. So it does not on
-/// scales of the shorter side, columns of a tall A and rows of a wide one, which are brought near 1 by powers of two, damp included:
-/// nothing is rounded, and no derivative passes through them (magnitude).
+/// Eliminating s (tall) or x (wide) gives the normal equations, which nobody forms: alpha is small beside A, so that
+/// pivots are taken from A itself, and the accuracy is that of an orthogonal factorisation. x depends on alpha in no
+/// way. So it does not on scales of the shorter side, columns of a tall A and rows of a wide one, which are brought
+/// near 1 by powers of two, damp included: nothing is rounded, and no derivative passes through them (magnitude).
 ///
 /// A solver of A itself, or of A over the identity where there is damp, is one that knows least squares, LSMR or LSQR:
 /// then it is lstsq_with, of A or [A; delta].

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A BLAS for tests of how one is found: products by plain loops, and threads that are only counted. Built once for each
-/// of what libraries are told apart by: STUB_MKL, STUB_BLIS, and with STUB_WIDE integers of 64 bits.
+/// A BLAS for tests of how one is found: products by plain loops, and threads that are only counted. Built once for
+/// each of what libraries are told apart by: STUB_MKL, STUB_BLIS, and with STUB_WIDE integers of 64 bits.
 
 #include <complex.h>
 #include <stdint.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The table of functions, and their programs: the bits of the typed functions, written once, and nothing held too long.
+/// The table of functions, and their programs: the bits of the typed functions, written once, and nothing held too
+/// long.
 
 #include <string.h>
 

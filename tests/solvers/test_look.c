@@ -199,8 +199,8 @@ static lac_status nodes_translations(lac_context *ctx, const lac_rows *a, const 
   return lac_backend_find("cpu")->kernels->smoothed->translations(ctx, a, values, size, samples, found);
 }
 
-/// A grid of 71 x 71 points with two unknowns each, which every edge couples by [2 1; 1 2]: of nodes of 2 to 6 rows only
-/// those of 2 can be, so that one look asks the kernel once.
+/// A grid of 71 x 71 points with two unknowns each, which every edge couples by [2 1; 1 2]: of nodes of 2 to 6 rows
+/// only those of 2 can be, so that one look asks the kernel once.
 static direct_system pairs_open(lac_context *ctx) {
   enum { PAIRS_SIDE = 71 };
   direct_system grid = box_open(ctx, (box){PAIRS_SIDE, PAIRS_SIDE, 1, 1e-6, 0, 1}), s = {0};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file matrix_market.h
-/// Real matrices for tests: the files of data/matrices, read by the library. Symmetric, Hermitian and skew-symmetric storage is
-/// expanded, patterns have ones.
+/// Real matrices for tests: the files of data/matrices, read by the library. Symmetric, Hermitian and skew-symmetric
+/// storage is expanded, patterns have ones.
 
 #ifndef LACUNA_TESTS_MATRIX_MARKET_H
 #define LACUNA_TESTS_MATRIX_MARKET_H

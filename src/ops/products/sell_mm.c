@@ -9,11 +9,11 @@
 ///
 /// P is the pattern of F. The storage is filled once, by `remap` along the format's map, and then used again and again.
 ///
-/// `spmm` does not choose this by itself. As measured (f64, one column, slices of 8) a product takes 0.97 to 1.00 of the time by
-/// rows on the 2-D Poisson stencil of 1M and 4M rows, where both run at the memory's bandwidth, 0.84 to 1.03 on rows of 8 random
-/// columns, and the same time where all is in cache; moving the values costs as much as 3 products or more whenever they change, the
-/// layout as much as 20 and more once, and both stay in memory beside the original. Only who keeps one matrix for some hundred
-/// products may gain, and knows it.
+/// `spmm` does not choose this by itself. As measured (f64, one column, slices of 8) a product takes 0.97 to 1.00 of
+/// the time by rows on the 2-D Poisson stencil of 1M and 4M rows, where both run at the memory's bandwidth, 0.84 to
+/// 1.03 on rows of 8 random columns, and the same time where all is in cache; moving the values costs as much as 3
+/// products or more whenever they change, the layout as much as 20 and more once, and both stay in memory beside the
+/// original. Only who keeps one matrix for some hundred products may gain, and knows it.
 
 #include "autodiff/rule.h"
 #include "core/pattern/format_impl.h"
@@ -48,8 +48,8 @@ done:
   return status;
 }
 
-/// The adjoint of the values by slots. It is summed over the batch that these lack before it is moved: nothing of the size
-/// batch x nnz appears.
+/// The adjoint of the values by slots. It is summed over the batch that these lack before it is moved: nothing of the
+/// size batch x nnz appears.
 static lac_var sell_mm_slots_bar(lac_rule *r) {
   const lac_format *f = r->object;
   lac_spec spec = {.op = lac_op_find("sddmm"), .patterns = {f->pattern}, .attrs = {.fit = 1, .like = r->in_meta[A]}};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file extent.c
-/// How many numbers stand along some axes of an array, to a power: a number that follows from the shape alone, whatever it
-/// will be when a program runs.
+/// How many numbers stand along some axes of an array, to a power: a number that follows from the shape alone, whatever
+/// it will be when a program runs.
 ///
 ///     forward   y     = n^p          n: the product of the sizes of the axes of a mask, i[0] as in sum; p = f[0];
 ///                                    y has the dtype of x and the shape `like`, which is that of one number

@@ -3,8 +3,9 @@
 /// What the rooms share whose object is a factor of a matrix, or a solver that factors when asked: solve_with, logdet,
 /// selected_inverse and others.
 ///
-/// A public function factors where there are values, so that the recorded call holds its factor and no derivative factors again.
-/// A program has no values yet: its calls hold the solver, which knows values again that it has factored.
+/// A public function factors where there are values, so that the recorded call holds its factor and no derivative
+/// factors again. A program has no values yet: its calls hold the solver, which knows values again that it has
+/// factored.
 
 #ifndef LACUNA_OPS_SOLVES_FACTORED_H
 #define LACUNA_OPS_SOLVES_FACTORED_H
@@ -20,12 +21,12 @@ lac_solver_core *lac_factored_core(const void *object);
 lac_status lac_call_needs_factored(lac_call *call);
 lac_status lac_call_needs_square(lac_call *call);
 
-/// The factor of the values in input `a`: the object if it was made of these values, else LAC_ERR_STALE; or what the solver makes
-/// or has kept. To be destroyed by the caller.
+/// The factor of the values in input `a`: the object if it was made of these values, else LAC_ERR_STALE; or what the
+/// solver makes or has kept. To be destroyed by the caller.
 lac_status lac_call_factor(lac_call *call, int a, lac_factor **out);
 
-/// Apply the operator of a spec for the public `function`, by a factor; or by a solver, which makes one here of the values
-/// in input 0, where there are values. What cannot be taken is refused before anything is factored.
+/// Apply the operator of a spec for the public `function`, by a factor; or by a solver, which makes one here of the
+/// values in input 0, where there are values. What cannot be taken is refused before anything is factored.
 void lac_tape_call_factored(lac_tape *tape, const char *function, const void *object, lac_spec spec, const lac_var *in,
                             lac_var *out);
 
@@ -46,9 +47,10 @@ void lac_emit_logdet_estimate(lac_tape *tape, const lac_solver *solver, lac_var 
 /// The operator lstsq_with for lac_lstsq, by a factor where there are values.
 lac_var lac_emit_lstsq(lac_tape *tape, const lac_solver *solver, lac_var a, lac_var b);
 
-/// The rank of a least-squares system (rank.c), where attributes of solve_with ask for it: i[1] = 1, its shorter side is rows i[2] to
-/// i[3] - 1, f[0] is alpha. Refuse others; what a factorisation or a solve ended with, LAC_ERR_SINGULAR in the words of
-/// least squares; the look at a factor, which also tells what of a solution must be judged (lac_solve_job).
+/// The rank of a least-squares system (rank.c), where attributes of solve_with ask for it: i[1] = 1, its shorter side
+/// is rows i[2] to i[3] - 1, f[0] is alpha. Refuse others; what a factorisation or a solve ended with, LAC_ERR_SINGULAR
+/// in the words of least squares; the look at a factor, which also tells what of a solution must be judged
+/// (lac_solve_job).
 lac_status lac_rank_infer(lac_call *call);
 lac_status lac_rank_judge(lac_context *ctx, const lac_attrs *attrs, const lac_solver_core *core, lac_status given);
 lac_status lac_rank_check(lac_context *ctx, const lac_attrs *attrs, const lac_factor *factor, const lac_array *values,

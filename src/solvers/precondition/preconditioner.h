@@ -43,14 +43,14 @@ typedef struct lac_setup_figures {
       warning[LAC_SETUP_WARNING];  // a sentence where something had to be changed: IC(0) enlarged the diagonal; else ""
 } lac_setup_figures;
 
-/// M approximates A. A part is immutable once made and may be applied by several threads; it holds (retains) what it needs of
-/// pattern and values: never a copy of the finest level's indices, and of its values only where it says so.
+/// M approximates A. A part is immutable once made and may be applied by several threads; it holds (retains) what it
+/// needs of pattern and values: never a copy of the finest level's indices, and of its values only where it says so.
 typedef struct lac_preconditioner_table {
   const char *name;
   bool (*is_here)(const lac_context *ctx);  // whether the backend has its kernels. NULL: every backend has
   lac_status (*create)(lac_context *ctx, const lac_setup *setup, void **part);
-  /// The same for other values on the structure of `like`: no aggregation, no symbolic work. NULL: create, which is also asked where this
-  /// one fails, since what suited other values does not suit these.
+  /// The same for other values on the structure of `like`: no aggregation, no symbolic work. NULL: create, which is
+  /// also asked where this one fails, since what suited other values does not suit these.
   lac_status (*refresh)(lac_context *ctx, const lac_setup *setup, const void *like, void **part);
   /// x = op(M)^-1 b, arrays [items, n, k] of the matrix's dtype.
   lac_status (*apply)(lac_context *ctx, const void *part, lac_side side, const lac_array *b, lac_array *x);
@@ -92,8 +92,8 @@ lac_status lac_precondition_open(lac_context *ctx, lac_factor *f, const lac_line
 /// a look at all rows (`jumps` may be NULL).
 lac_status lac_multigrid_look(lac_context *ctx, const lac_setup *setup, bool *is_uneven, bool *jumps);
 
-/// Look for nodes, on a backend with the kernels of smoothed aggregation; how many unknowns they have, 1 where there are
-/// none or nobody has looked.
+/// Look for nodes, on a backend with the kernels of smoothed aggregation; how many unknowns they have, 1 where there
+/// are none or nobody has looked.
 lac_status lac_nodes_find(lac_context *ctx, const lac_setup *setup, lac_nodes **out);
 int64_t lac_nodes_unknowns(const lac_nodes *nodes);
 void lac_nodes_destroy(lac_nodes **nodes);

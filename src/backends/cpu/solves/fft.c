@@ -2,9 +2,10 @@
 /// @file fft.c
 /// Fourier transforms.
 ///
-/// Lengths without a prime factor over 13: Stockham's method in passes of four, three, five, of other primes and of two,
-/// which sorts as it goes, so that every pass runs through memory in order. Other lengths: Bluestein's, j k = (j^2 + k^2
-/// - (k - j)^2) / 2 makes the transform a convolution with a chirp, and that is done by a length of the first kind.
+/// Lengths without a prime factor over 13: Stockham's method in passes of four, three, five, of other primes and of
+/// two, which sorts as it goes, so that every pass runs through memory in order. Other lengths: Bluestein's, j k = (j^2
+/// + k^2 - (k - j)^2) / 2 makes the transform a convolution with a chirp, and that is done by a length of the first
+/// kind.
 
 #include "backends/cpu/solves/fft.h"
 

@@ -6,11 +6,11 @@
 ///     min sum_i c_i,match(i)  =  max sum_i u_i + sum_j v_j   over   u_i + v_j <= c_ij, equal on the matching
 ///     2^u_i 2^v_j |a_ij| / max_k |a_ik| <= 1           so the dual variables are the scalings
 ///
-/// Most rows find a column at reduced cost c_ij - u_i - v_j = 0, at once or by bidding. The others join the matching along
-/// shortest augmenting paths: Dijkstra over columns with the reduced costs as lengths, in phases, from all of them at
-/// once. Each has a tree of its own, and all trees that meet a free column augment: where the last columns that are free
-/// are far, one sweep of the matrix serves half of the rows. A diagonal that is the largest of its rows, or of its
-/// columns, is the answer itself.
+/// Most rows find a column at reduced cost c_ij - u_i - v_j = 0, at once or by bidding. The others join the matching
+/// along shortest augmenting paths: Dijkstra over columns with the reduced costs as lengths, in phases, from all of
+/// them at once. Each has a tree of its own, and all trees that meet a free column augment: where the last columns that
+/// are free are far, one sweep of the matrix serves half of the rows. A diagonal that is the largest of its rows, or of
+/// its columns, is the answer itself.
 
 #include "solvers/direct/order/matching.h"
 

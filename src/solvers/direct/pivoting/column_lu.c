@@ -8,8 +8,9 @@
 ///     [ A_10   A_11 ]        A_bb x_b = b_b - sum_{c < b} A_bc x_c: what stands below them fills nothing in
 ///
 /// The elimination is that of pivoting_lu.c, but pivots leave the diagonal only where it is a thousand times smaller
-/// than others, or as strictly as the user asks: every one that does so fills in what was not foreseen. Where numbers grow by that, a partner is asked
-/// for determinants and inverses; where they grow much, and from then on, the tolerance is the one that was asked for.
+/// than others, or as strictly as the user asks: every one that does so fills in what was not foreseen. Where numbers
+/// grow by that, a partner is asked for determinants and inverses; where they grow much, and from then on, the
+/// tolerance is the one that was asked for.
 
 #include <math.h>
 #include <string.h>

@@ -86,8 +86,8 @@ static const double PIVOTING_READY = 1e-3, PIVOTING_ROUGH = 32, PIVOTING_GROWTH 
 /// So many times larger a row must be that was not foreseen for its column.
 static const double PIVOTING_LEFT = 10;
 
-/// How large a pivot on the diagonal must be beside the largest candidate. More than that by default costs fill and gains
-/// little, for numbers that grow are noticed; who asks for stricter pivots gets them.
+/// How large a pivot on the diagonal must be beside the largest candidate. More than that by default costs fill and
+/// gains little, for numbers that grow are noticed; who asks for stricter pivots gets them.
 static inline double pivoting_readiness(const lac_solver_options *options) {
   double asked = options->pivot_tolerance;
   bool is_strict = asked > lac_solver_options_defaults().pivot_tolerance;

@@ -81,8 +81,8 @@ typedef struct smoothed_modes {
 } smoothed_modes;
 
 /// From near-null vectors, coordinates or a null space, whichever is given first; else from what the matrix shows: one
-/// translation for each unknown of its nodes. Coordinates are a hint: those that do not fit the rows are set aside with a
-/// warning, and are an error where multigrid was asked for by name. The caller closes it.
+/// translation for each unknown of its nodes. Coordinates are a hint: those that do not fit the rows are set aside with
+/// a warning, and are an error where multigrid was asked for by name. The caller closes it.
 lac_status smoothed_modes_open(lac_context *ctx, const lac_setup *setup, smoothed_modes *modes);
 void smoothed_modes_close(smoothed_modes *modes);
 
