@@ -20,7 +20,8 @@ from support import PEERS, Call, Table, line, poisson2d, poisson3d, sized, sorte
 import lacuna
 from lacuna import _core
 from lacuna._core import check, context, ffi, lib
-from lacuna._operators import SIDES, resolve
+from lacuna._handle import form
+from lacuna._operators import resolve
 from lacuna._program import VJP
 
 THREADS = 2
@@ -75,7 +76,7 @@ class System:
 
     def array(self, data):
         out, memory = ffi.new("lac_array **"), ffi.from_buffer(data)
-        self.ctx.check(lib.lac_array_from(self.ctx.c, lib.LAC_F64, data.ndim, data.shape, memory, lib.LAC_COPY, out))
+        self.ctx.check(lib.lac_array_from(self.ctx.c, lib.LAC_F64, data.ndim, data.shape, memory, lib.LAC_OWNERSHIP_COPY, out))
         return out
 
     def set_up(self):
@@ -86,10 +87,9 @@ class System:
         self.ctx.check(lib.lac_solver_factor(self.ctx.c, self.solver.c, self.values[0], self.factor))
         return time.perf_counter() - begin
 
-    def solve(self, side="N"):
-        side = {"N": lib.LAC_N, "T": lib.LAC_T}[side]
+    def solve(self, op="N"):
         begin = time.perf_counter()
-        arguments = self.factor[0], side, self.rhs[0], ffi.NULL, self.x[0], self.report
+        arguments = self.factor[0], self.rhs[0], ffi.NULL, form(op), self.x[0], self.report
         self.ctx.check(lib.lac_factor_iterate(self.ctx.c, *arguments))
         return time.perf_counter() - begin
 
@@ -209,7 +209,7 @@ def backward(table):
     A = poisson2d(SIDE)
     b, bar = np.random.default_rng(3).standard_normal((2, A.shape[0], 1))
     solver = lacuna.Solver(lacuna.Pattern.from_scipy(A), keep_bytes=8 << 30, **OURS)
-    solve = resolve("solve", (solver.key,), (SIDES["N"],))
+    solve = resolve("solve", (solver.key,), (form("N"),))
     forward = Call(solve, (A.data, b))
     forward()
     x = forward.outs[0].copy()

@@ -42,10 +42,10 @@ static void open_small(small *s) {
   }
   must(NULL, lac_context_create("cpu", 0, &s->ctx));
   must(s->ctx, lac_pattern_from_coo(s->ctx, N, N, count, LAC_I32, row, col, LAC_WIDTH_AUTO, &s->pattern, NULL));
-  must(s->ctx, lac_array_from(s->ctx, LAC_F64, 1, (int64_t[]){count}, ones, LAC_COPY, &s->a));
-  must(s->ctx, lac_array_from(s->ctx, LAC_F64, 2, (int64_t[]){N, 1}, ones, LAC_COPY, &s->x));
+  must(s->ctx, lac_array_from(s->ctx, LAC_F64, 1, (int64_t[]){count}, ones, LAC_OWNERSHIP_COPY, &s->a));
+  must(s->ctx, lac_array_from(s->ctx, LAC_F64, 2, (int64_t[]){N, 1}, ones, LAC_OWNERSHIP_COPY, &s->x));
   must(s->ctx, lac_array_create(s->ctx, LAC_F64, 2, (int64_t[]){N, 1}, &s->y));
-  must(s->ctx, lac_tape_create(s->ctx, LAC_RECORD, &s->tape));
+  must(s->ctx, lac_tape_create(s->ctx, LAC_TAPE_RECORD, &s->tape));
   lac_meta in[2] = {*lac_array_meta(s->a), *lac_array_meta(s->x)};
   must(s->ctx,
        lac_program_forward(s->ctx, &(lac_spec){.op = lac_op_find("spmm"), .patterns = {s->pattern}}, in, &s->program));
@@ -61,10 +61,10 @@ static void close_small(small *s) {
 
 static void call_kernel(small *s) {
   (void)lac_array_edit(s->y);
-  must(s->ctx, s->ctx->kernels->spmm(s->ctx, s->pattern, LAC_N, s->a, s->x, s->y));
+  must(s->ctx, s->ctx->kernels->spmm(s->ctx, s->pattern, LAC_PLAIN, s->a, s->x, s->y));
 }
 
-static void call_plain(small *s) { must(s->ctx, lac_run_spmm(s->ctx, s->pattern, LAC_N, s->a, s->x, &s->y)); }
+static void call_plain(small *s) { must(s->ctx, lac_run_spmm(s->ctx, s->pattern, s->a, s->x, LAC_PLAIN, &s->y)); }
 
 static void call_program(small *s) {
   const void *in[2] = {lac_array_data(s->a), lac_array_data(s->x)};
@@ -74,15 +74,15 @@ static void call_program(small *s) {
 
 static void call_tape(small *s) {
   lac_tape_clear(s->tape);
-  s->recorded = lac_spmm(s->tape, s->pattern, LAC_N, lac_tape_leaf(s->tape, s->a), lac_tape_leaf(s->tape, s->x));
+  s->recorded = lac_spmm(s->tape, s->pattern, lac_tape_leaf(s->tape, s->a), lac_tape_leaf(s->tape, s->x), LAC_PLAIN);
   must(s->ctx, lac_tape_status(s->tape));
 }
 
 static void call_gradient(small *s) {
   lac_tape_clear(s->tape);
   lac_var in[2] = {lac_tape_leaf(s->tape, s->a), lac_tape_leaf(s->tape, s->x)};
-  lac_var y = lac_spmm(s->tape, s->pattern, LAC_N, in[0], in[1]), seed = lac_tape_constant(s->tape, s->x);
-  must(s->ctx, lac_tape_vjp(s->tape, 1, &y, &seed, 2, in, s->bar, LAC_PLAIN));
+  lac_var y = lac_spmm(s->tape, s->pattern, in[0], in[1], LAC_PLAIN), seed = lac_tape_constant(s->tape, s->x);
+  must(s->ctx, lac_tape_vjp(s->tape, 1, &y, &seed, 2, in, s->bar, LAC_GRAPH_NONE));
 }
 
 /// The largest deviation of what an array holds from A 1, or from 1 where it is values of A.

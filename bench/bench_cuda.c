@@ -2,7 +2,7 @@
 /// @file bench_cuda.c
 /// Products on a CUDA device: the five-point matrix of a square grid in f64, checked, then timed with events.
 ///
-///     bench_cuda [side]      side^2 unknowns; 4000 unless said
+///     bench_cuda [form]      form^2 unknowns; 4000 unless said
 ///
 /// Bytes are the compulsory ones: each array read or written once, indices included. The share is of what a device-to-device copy
 /// moves in the same run.
@@ -21,7 +21,7 @@
 enum { COLUMNS = 32, WARM = 3, ROUNDS = 21, SAMPLES = 2000 };
 
 typedef struct bench {
-  int64_t side, n, nnz;
+  int64_t form, n, nnz;
   int32_t *offsets, *columns;
   double *a, *x;          // on the host
   double *ax, *atx, *xx;  // and what is expected: A x, A^T x, x_i x_j for each slot
@@ -67,9 +67,9 @@ static double noise(int64_t i) {
 static double weight(int c) { return 1 + c / 64.0; }  // q: column c of the block is x times this
 
 static void make_matrix(bench *b) {
-  int64_t side = b->side, step[] = {-side, -1, 0, 1, side};
+  int64_t form = b->form, step[] = {-form, -1, 0, 1, form};
 
-  b->n = side * side;
+  b->n = form * form;
   b->offsets = take((size_t)(b->n + 1) * sizeof *b->offsets);
   b->columns = take((size_t)b->n * 5 * sizeof *b->columns);
   b->a = take((size_t)b->n * 5 * sizeof *b->a);
@@ -78,7 +78,7 @@ static void make_matrix(bench *b) {
   for (int64_t i = 0; i < b->n; i++) {
     for (int s = 0; s < 5; s++) {
       int64_t j = i + step[s];
-      if (j < 0 || j >= b->n || (s == 1 && i % side == 0) || (s == 3 && i % side == side - 1)) continue;
+      if (j < 0 || j >= b->n || (s == 1 && i % form == 0) || (s == 3 && i % form == form - 1)) continue;
       b->columns[b->nnz] = (int32_t)j;
       b->a[b->nnz] = (s == 2 ? 4 : -1) + 0.25 * noise(b->nnz);
       b->nnz++;
@@ -110,7 +110,7 @@ static void make_block(bench *b) {
   lac_array *row = NULL;
 
   for (int c = 0; c < COLUMNS; c++) q[c] = weight(c);
-  must(b->ctx, lac_array_from(b->ctx, LAC_F64, 2, (int64_t[]){1, COLUMNS}, q, LAC_COPY, &row));
+  must(b->ctx, lac_array_from(b->ctx, LAC_F64, 2, (int64_t[]){1, COLUMNS}, q, LAC_OWNERSHIP_COPY, &row));
   lac_var y = lac_mul(b->tape, lac_tape_constant(b->tape, b->vector), lac_tape_constant(b->tape, row));
   must(b->ctx, lac_tape_status(b->tape));
   must(b->ctx, lac_array_clone(b->ctx, lac_tape_value(b->tape, y), &b->block));
@@ -131,9 +131,9 @@ static void open_bench(bench *b) {
   make_answers(b);
   must(b->ctx,
        lac_pattern_from_csr(b->ctx, b->n, b->n, LAC_I32, b->offsets, b->columns, LAC_WIDTH_32_32, &b->pattern, NULL));
-  must(b->ctx, lac_array_from(b->ctx, LAC_F64, 1, &b->nnz, b->a, LAC_COPY, &b->values));
-  must(b->ctx, lac_array_from(b->ctx, LAC_F64, 2, (int64_t[]){b->n, 1}, b->x, LAC_COPY, &b->vector));
-  must(b->ctx, lac_tape_create(b->ctx, LAC_RECORD, &b->tape));
+  must(b->ctx, lac_array_from(b->ctx, LAC_F64, 1, &b->nnz, b->a, LAC_OWNERSHIP_COPY, &b->values));
+  must(b->ctx, lac_array_from(b->ctx, LAC_F64, 2, (int64_t[]){b->n, 1}, b->x, LAC_OWNERSHIP_COPY, &b->vector));
+  must(b->ctx, lac_tape_create(b->ctx, LAC_TAPE_RECORD, &b->tape));
 }
 
 static void close_bench(bench *b) {
@@ -168,7 +168,7 @@ static void run_program(job *j) {
 static void run_forward(job *j) {
   lac_tape *tape = j->b->tape;
   lac_tape_clear(tape);
-  j->y = lac_spmm(tape, j->b->pattern, LAC_N, lac_tape_leaf(tape, j->in[0]), lac_tape_leaf(tape, j->in[1]));
+  j->y = lac_spmm(tape, j->b->pattern, lac_tape_leaf(tape, j->in[0]), lac_tape_leaf(tape, j->in[1]), LAC_PLAIN);
   must(j->b->ctx, lac_tape_status(tape));
 }
 
@@ -179,8 +179,8 @@ static void run_backward(job *j) {
   lac_tape_clear(tape);
   lac_var in[] = {lac_tape_leaf(tape, j->in[0]), lac_tape_leaf(tape, j->in[1])},
           y_bar = lac_tape_constant(tape, j->in[1]);
-  j->y = lac_spmm(tape, j->b->pattern, LAC_N, in[0], in[1]);
-  must(j->b->ctx, lac_tape_vjp(tape, 1, &j->y, &y_bar, 2, in, j->bar, LAC_PLAIN));
+  j->y = lac_spmm(tape, j->b->pattern, in[0], in[1], LAC_PLAIN);
+  must(j->b->ctx, lac_tape_vjp(tape, 1, &j->y, &y_bar, 2, in, j->bar, LAC_GRAPH_NONE));
 }
 
 static void run_copy(job *j) {
@@ -269,16 +269,16 @@ static void bench_copy(bench *b) {
 }
 
 /// y = op(A) x for one column or the block.
-static void bench_product(bench *b, const char *name, lac_side side, const lac_array *x, int columns) {
+static void bench_product(bench *b, const char *name, lac_form form, const lac_array *x, int columns) {
   job j = {.b = b, .in = {b->values, x}};
-  lac_spec spec = {.op = lac_op_find("spmm"), .patterns = {b->pattern}, .attrs = {.i = {side}}};
+  lac_spec spec = {.op = lac_op_find("spmm"), .patterns = {b->pattern}, .attrs = {.i = {form}}};
   lac_meta in[] = {*lac_array_meta(b->values), *lac_array_meta(x)};
-  double indices = (double)b->nnz * (side == LAC_T ? 8 : 4) + (double)b->n * 4;
+  double indices = (double)b->nnz * (form == LAC_TRANSPOSED ? 8 : 4) + (double)b->n * 4;
 
   must(b->ctx, lac_program_forward(b->ctx, &spec, in, &j.program));
   must(b->ctx, lac_array_create(b->ctx, LAC_F64, 2, in[1].shape, &j.out));
   run_program(&j);
-  double error = deviation(b, j.out, side == LAC_T ? b->atx : b->ax, 1, columns);
+  double error = deviation(b, j.out, form == LAC_TRANSPOSED ? b->atx : b->ax, 1, columns);
   row(b, name, seconds(&j, run_program), indices + 8.0 * (double)b->nnz + 16.0 * columns * (double)b->n, error, 1);
   lac_program_destroy(&j.program);
   lac_array_destroy(&j.out);
@@ -316,20 +316,20 @@ static void bench_tape(bench *b, const char *forward, const char *both, const la
 }
 
 int main(int argc, char **argv) {
-  bench b = {.side = argc > 1 ? atoll(argv[1]) : 4000};
+  bench b = {.form = argc > 1 ? atoll(argv[1]) : 4000};
 
   if (lac_context_create("cuda", 0, &b.ctx) != LAC_OK) return printf("skip: %s\n", lac_context_error(NULL)), 0;
   open_bench(&b);
   printf("five-point, %lld unknowns, %lld entries, f64, %s\n", (long long)b.n, (long long)b.nnz, b.device);
   printf("%-34s %12s %13s %7s %9s\n", "row", "median", "compulsory", "of copy", "error");
   bench_copy(&b);
-  bench_product(&b, "spmv A x", LAC_N, b.vector, 1);
-  bench_product(&b, "spmv A^T x", LAC_T, b.vector, 1);
+  bench_product(&b, "spmv A x", LAC_PLAIN, b.vector, 1);
+  bench_product(&b, "spmv A^T x", LAC_TRANSPOSED, b.vector, 1);
   bench_sddmm(&b, "sddmm, 1 column", b.vector, 1);
   bench_tape(&b, "tape: spmv", "tape: spmv and both gradients", b.vector, 1);
   make_block(&b);
-  bench_product(&b, "spmm A X, 32 columns", LAC_N, b.block, COLUMNS);
-  bench_product(&b, "spmm A^T X, 32 columns", LAC_T, b.block, COLUMNS);
+  bench_product(&b, "spmm A X, 32 columns", LAC_PLAIN, b.block, COLUMNS);
+  bench_product(&b, "spmm A^T X, 32 columns", LAC_TRANSPOSED, b.block, COLUMNS);
   bench_sddmm(&b, "sddmm, 32 columns", b.block, COLUMNS);
   bench_tape(&b, "tape: spmm 32", "tape: spmm 32 and both gradients", b.block, COLUMNS);
   close_bench(&b);

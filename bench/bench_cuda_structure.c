@@ -3,7 +3,7 @@
 /// Structure on a CUDA device: the pattern of a five-point grid from shuffled coordinates, its transpose, and what is asked of values. Checked
 /// against the host's pattern, then timed.
 ///
-///     bench_cuda_structure [side]      side^2 unknowns; 4000 unless said, which has 80 million entries
+///     bench_cuda_structure [form]      form^2 unknowns; 4000 unless said, which has 80 million entries
 ///
 /// Times are of whole calls, from the host's clock: they end with the device idle. The bar is 0.15 s for the pattern and its map.
 
@@ -59,16 +59,16 @@ static double now(void) {
 
 // -- the problem -----------------------------------------------------------------------------------------------------
 
-static void grid_rows(grid *g, int64_t side) {
-  const int64_t step[] = {-side, -1, 0, 1, side};
-  g->n = side * side;
+static void grid_rows(grid *g, int64_t form) {
+  const int64_t step[] = {-form, -1, 0, 1, form};
+  g->n = form * form;
   g->offsets = take(g->n + 1, sizeof *g->offsets);
   g->columns = take(5 * g->n, sizeof *g->columns);
   g->offsets[0] = 0;
   for (int64_t i = 0; i < g->n; i++) {
     for (int s = 0; s < 5; s++) {
       int64_t j = i + step[s];
-      if (j < 0 || j >= g->n || (s == 1 && i % side == 0) || (s == 3 && i % side == side - 1)) continue;
+      if (j < 0 || j >= g->n || (s == 1 && i % form == 0) || (s == 3 && i % form == form - 1)) continue;
       g->columns[g->nnz++] = (int32_t)j;
     }
     g->offsets[i + 1] = (int32_t)g->nnz;
@@ -106,9 +106,9 @@ static void grid_shuffle(grid *g) {
   free(row);
 }
 
-static grid grid_open(int64_t side) {
+static grid grid_open(int64_t form) {
   grid g = {0};
-  grid_rows(&g, side);
+  grid_rows(&g, form);
   grid_shuffle(&g);
   size_t bytes = (size_t)g.nnz * sizeof *g.row;
   must_cuda(cudaMalloc((void **)&g.device_row, bytes));
@@ -217,13 +217,13 @@ static int time_values(lac_context *ctx, const grid *g) {
 }
 
 int main(int argc, char **argv) {
-  int64_t sides[] = {300, argc > 1 ? atoll(argv[1]) : 4000};
+  int64_t forms[] = {300, argc > 1 ? atoll(argv[1]) : 4000};
   lac_context *ctx = NULL;
   int failed = 0;
 
   if (lac_context_create("cuda", 0, &ctx) != LAC_OK) return printf("skip: %s\n", lac_context_error(NULL)), 0;
   for (int s = 0; s < 2; s++) {
-    grid g = grid_open(sides[s]);
+    grid g = grid_open(forms[s]);
     printf("five-point grid, %lld unknowns, %lld entries\n", (long long)g.n, (long long)g.nnz);
     failed |= check(ctx, &g);
     failed |= time_build(ctx, &g);

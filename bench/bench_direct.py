@@ -29,7 +29,8 @@ from support import PEERS, ROOT, Call, Table, peer_call, poisson2d, poisson3d, s
 
 import lacuna
 from lacuna._core import context, ffi, lib
-from lacuna._operators import SIDES, resolve
+from lacuna._handle import form
+from lacuna._operators import resolve
 from lacuna._program import VJP
 
 THREADS = 2
@@ -81,7 +82,7 @@ class System:
         out = ffi.new("lac_array **")
         memory = ffi.from_buffer(data)
         self.held.append((data, memory))
-        self.ctx.check(lib.lac_array_from(self.ctx.c, lib.LAC_F64, data.ndim, data.shape, memory, lib.LAC_BORROW, out))
+        self.ctx.check(lib.lac_array_from(self.ctx.c, lib.LAC_F64, data.ndim, data.shape, memory, lib.LAC_OWNERSHIP_BORROW, out))
         return out
 
     def factor(self, values):
@@ -96,7 +97,7 @@ class System:
         x = np.empty_like(b)
         arrays = self.array(b), self.array(x)
         begin = time.perf_counter()
-        self.ctx.check(lib.lac_factor_solve(self.ctx.c, self.out[0], lib.LAC_N, arrays[0][0], arrays[1][0]))
+        self.ctx.check(lib.lac_factor_solve(self.ctx.c, self.out[0], arrays[0][0], lib.LAC_PLAIN, arrays[1][0]))
         self.solve_s = min(self.solve_s, time.perf_counter() - begin)
         for array in arrays:
             lib.lac_array_destroy(array)
@@ -223,12 +224,12 @@ def backward_of_a_solve(table, name, A):
     b, bar = rng.standard_normal((2, n, 1))
     pattern = lacuna.Pattern.from_scipy(A)
     solver = lacuna.Solver(pattern, "direct", keep_bytes=8 << 30)
-    solve = resolve("solve", (solver.key,), (SIDES["N"],))
+    solve = resolve("solve", (solver.key,), (form("N"),))
     forward = Call(solve, (A.data, b))
     forward()
     x = forward.outs[0]
     backward = Call(solve, (A.data, b), VJP, (bar,), (x,))
-    outer = Call(resolve("sddmm", (pattern.key,), (SIDES["N"],)), (bar, x))
+    outer = Call(resolve("sddmm", (pattern.key,), (form("N"),)), (bar, x))
     before = solver.factor(A.data).report
     forward_s, backward_s, outer_s = best_of(4, forward, backward, outer)
     after = solver.factor(A.data).report
@@ -248,7 +249,7 @@ def solve_again(table, name, A):
     b = np.random.default_rng(5).standard_normal((A.shape[0], 1))
     begin = time.perf_counter()
     solver = lacuna.Solver(lacuna.Pattern.from_scipy(A), "direct", keep_bytes=-1)
-    solve = resolve("solve", (solver.key,), (SIDES["N"],))
+    solve = resolve("solve", (solver.key,), (form("N"),))
     Call(solve, (A.data, b))()
     first_s = time.perf_counter() - begin
     changed = [Call(solve, (A.data * (2 + i), b)) for i in range(3)]
@@ -344,7 +345,7 @@ def batch(table, count=sized(1000, 200), side=32):
     matrices = [sp.csr_matrix((v, A.indices, A.indptr), A.shape) for v in values]
     columns = [m.tocsc() for m in matrices]
     solver = lacuna.Solver(lacuna.Pattern.from_scipy(A), "direct", keep_bytes=-1)
-    call = Call(resolve("solve", (solver.key,), (SIDES["N"],)), (values, b))
+    call = Call(resolve("solve", (solver.key,), (form("N"),)), (values, b))
 
     def peer():
         return [spla.splu(m, **SPLU).solve(c[:, 0]) for m, c in zip(columns, b)]

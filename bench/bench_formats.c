@@ -41,7 +41,7 @@ static void row_run(const bench_row *r) {
   if (r->format) {
     must(ctx->kernels->sell_mm(ctx, r->format, r->a, r->x, r->y));
   } else {
-    must(ctx->kernels->spmm(ctx, r->pattern, LAC_N, r->a, r->x, r->y));
+    must(ctx->kernels->spmm(ctx, r->pattern, LAC_PLAIN, r->a, r->x, r->y));
   }
 }
 
@@ -76,7 +76,7 @@ static lac_array *array_moved(const lac_map *map, lac_array *from, int ndim, con
   *seconds = 1e9;
   for (int i = 0; i < 5; ++i) {
     double begin = omp_get_wtime(), took;
-    must(ctx->kernels->remap(ctx, map, LAC_N, 0, source, flat));
+    must(ctx->kernels->remap(ctx, map, LAC_PLAIN, 0, source, flat));
     took = omp_get_wtime() - begin;
     if (took < *seconds) *seconds = took;
   }
@@ -132,19 +132,19 @@ static void rows_close(bench_row *rows, int count) {
 
 // -- matrices --------------------------------------------------------------------------------------------------------
 
-/// The five-point stencil on a grid of side x side.
-static lac_pattern *poisson(int64_t side, int64_t br) {
-  int64_t n = side * side, nnz = 0;
+/// The five-point stencil on a grid of form x form.
+static lac_pattern *poisson(int64_t form, int64_t br) {
+  int64_t n = form * form, nnz = 0;
   int64_t *offsets = malloc((size_t)(n + 1) * 8), *columns = malloc((size_t)(5 * n) * 8);
   lac_pattern *p = NULL;
   if (!offsets || !columns) exit(1);
   offsets[0] = 0;
   for (int64_t i = 0; i < n; ++i) {
-    if (i >= side) columns[nnz++] = i - side;
-    if (i % side) columns[nnz++] = i - 1;
+    if (i >= form) columns[nnz++] = i - form;
+    if (i % form) columns[nnz++] = i - 1;
     columns[nnz++] = i;
-    if (i % side < side - 1) columns[nnz++] = i + 1;
-    if (i < n - side) columns[nnz++] = i + side;
+    if (i % form < form - 1) columns[nnz++] = i + 1;
+    if (i < n - form) columns[nnz++] = i + form;
     offsets[i + 1] = nnz;
   }
   must(lac_pattern_from_bsr(ctx, n * br, n * br, br, br, LAC_I64, offsets, columns, LAC_WIDTH_AUTO, &p, NULL));
@@ -194,9 +194,9 @@ static void sell_table(const char *title, lac_pattern *p) {
   rows_close(rows, 4);
 }
 
-static void block_table(int64_t side, int64_t block, int64_t k) {
+static void block_table(int64_t form, int64_t block, int64_t k) {
   char title[80];
-  lac_pattern *p = poisson(side, block), *scalar = NULL;
+  lac_pattern *p = poisson(form, block), *scalar = NULL;
   lac_map *map = NULL;
   int64_t n = lac_pattern_rows(p), nnz = lac_pattern_nnz(p), numbers = nnz * block * block;
   double dense = 16. * (double)(n * k), seconds;

@@ -18,7 +18,8 @@ from support import PEERS, PLAN_BYTES, Call, ColdProduct, Table, error, peer_cal
 
 import lacuna
 from lacuna._core import context, ffi, lib
-from lacuna._operators import NO_OBJECTS, SIDES, resolve
+from lacuna._handle import form
+from lacuna._operators import NO_OBJECTS, resolve
 from lacuna._program import VJP
 
 try:
@@ -87,7 +88,7 @@ def spmv_calls(pattern, a, x):
     print(f"sliced ELL, n = {pattern.shape[0]}: layout {laid_out - begin:.3f} s once a pattern, "
           f"values {filled - laid_out:.4f} s each time they change")  # fmt: skip
     return [
-        ("CSR", 0.80, Call(resolve("spmm", (pattern.key,), (SIDES["N"],)), (a, x))),
+        ("CSR", 0.80, Call(resolve("spmm", (pattern.key,), (form("N"),)), (a, x))),
         ("sliced ELL", 0.90, Call(resolve("sell_mm", (sell.key,)), (storage, x))),
     ]
 
@@ -119,7 +120,7 @@ def spmm(table, peer, A, pattern, columns, rng):
         peer_s = side_by_side(peer.dense(rng.standard_normal((n, columns)), ("by_row",)), seconds=3.0)[0]
         tidy()
     x = rng.standard_normal((n, columns))
-    ours = Call(resolve("spmm", (pattern.key,), (SIDES["N"],)), (A.data, x))
+    ours = Call(resolve("spmm", (pattern.key,), (form("N"),)), (A.data, x))
     bandwidth, ours_s = triad()[THREADS], side_by_side(ours, seconds=1.0)[0]
     more = {"n": n, "gbps": size / ours_s * 1e-9, "share": size / ours_s * 1e-9 / bandwidth}
     row, residual = f"SpMM {columns} columns", lambda: error(ours.outs[0][some], A[some] @ x)
@@ -164,7 +165,7 @@ def circulants(table, rng, columns=8):
         def theirs(c=c, x=x):
             return fft.irfft(fft.rfft(x, axis=0, workers=THREADS) * fft.rfft(c)[:, None], len(c), 0, workers=THREADS)
 
-        ours = Call(resolve("circulant_mm", NO_OBJECTS, (SIDES["N"],)), (c, x))
+        ours = Call(resolve("circulant_mm", NO_OBJECTS, (form("N"),)), (c, x))
         expected = theirs()
         compare(table, f"circulant, {kind}", ours, [("SciPy fft", peer_call(theirs), 1)],
                 lambda ours=ours, expected=expected: error(ours.outs[0], expected), n=n, seconds=1.0)  # fmt: skip
@@ -172,7 +173,7 @@ def circulants(table, rng, columns=8):
 
 def array(ctx, data):
     out = ffi.new("lac_array **")
-    ctx.check(lib.lac_array_from(ctx.c, lib.LAC_F64, data.ndim, data.shape, ffi.from_buffer(data), lib.LAC_COPY, out))
+    ctx.check(lib.lac_array_from(ctx.c, lib.LAC_F64, data.ndim, data.shape, ffi.from_buffer(data), lib.LAC_OWNERSHIP_COPY, out))
     return out
 
 
@@ -185,13 +186,13 @@ def memory(table, columns=64):
     pattern._set(entries=None)  # of the map from SciPy's entries nothing is needed
     arrays = [array(ctx, data) for data in (A.data, x, x)]
     needed = lib.lac_memory_get_stats(b"cpu").live_bytes - start + 8 * (2 * x.size + A.nnz)  # y, x_bar, a_bar
-    ctx.check(lib.lac_tape_create(ctx.c, lib.LAC_RECORD, tape))
+    ctx.check(lib.lac_tape_create(ctx.c, lib.LAC_TAPE_RECORD, tape))
     lib.lac_memory_reset_peak(b"cpu")
     begin = time.perf_counter()
     ins = ffi.new("lac_var[]", [lib.lac_tape_leaf(tape[0], each[0]) for each in arrays[:2]])
-    y = ffi.new("lac_var *", lib.lac_spmm(tape[0], pattern.c, lib.LAC_N, ins[0], ins[1]))
+    y = ffi.new("lac_var *", lib.lac_spmm(tape[0], pattern.c, lib.LAC_PLAIN, ins[0], ins[1]))
     seed, bars = ffi.new("lac_var *", lib.lac_tape_constant(tape[0], arrays[2][0])), ffi.new("lac_var[2]")
-    ctx.check(lib.lac_tape_vjp(tape[0], 1, y, seed, 2, ins, bars, lib.LAC_PLAIN))
+    ctx.check(lib.lac_tape_vjp(tape[0], 1, y, seed, 2, ins, bars, lib.LAC_GRAPH_NONE))
     seconds = time.perf_counter() - begin
     peak = lib.lac_memory_get_stats(b"cpu").peak_bytes - start
     data = lib.lac_array_data(lib.lac_tape_value(tape[0], bars[1]))

@@ -16,7 +16,8 @@ from support import PLAN_BYTES, Call, ColdProduct, Table, error, peer_call, side
 
 import lacuna
 from lacuna._core import context, lib
-from lacuna._operators import SIDES, resolve
+from lacuna._handle import form
+from lacuna._operators import resolve
 from lacuna._program import VJP
 
 DTYPE = np.float32
@@ -69,7 +70,7 @@ def coordinates(a):
 def product(case, row, factors, a, x, y_bar):
     """y = A x, dense x."""
     pattern, (i, j) = lacuna.Pattern.from_scipy(a), coordinates(a)
-    name = resolve("spmm", (pattern.key,), (SIDES["N"],))
+    name = resolve("spmm", (pattern.key,), (form("N"),))
     ours = Call(name, (a.data, x))
     case.forward(row, factors[0], len(x), ours, lambda: lacuna.spmm(pattern, a.data, x), lambda: a @ x)
     backward = Call(name, (a.data, x), VJP, (y_bar,))
@@ -135,8 +136,8 @@ def union(case, a, b):
 
 def triangular(case, low, b, x_bar):
     pattern, n = lacuna.Pattern.from_scipy(low), low.shape[0]
-    lower, stored = lib.LAC_LOWER, lib.LAC_STORED
-    name = resolve("trisolve.x", (pattern.key,), (SIDES["N"], lower, stored))
+    lower, stored = lib.LAC_TRIANGLE_LOWER, lib.LAC_DIAGONAL_STORED
+    name = resolve("trisolve.x", (pattern.key,), (form("N"), lower, stored))
     ours = Call(name, (low.data, b))
     case.forward("SpTRSV", 1, n, ours, lambda: lacuna.trisolve(pattern, low.data, b, triangle="lower"),
                  lambda: spsolve_triangular(low, b[:, 0], lower=True))  # fmt: skip

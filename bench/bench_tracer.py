@@ -11,7 +11,8 @@ from support import Call, Table, error, peer_call, poisson2d, side_by_side, tria
 
 import lacuna
 from lacuna._core import context
-from lacuna._operators import SIDES, resolve
+from lacuna._handle import form
+from lacuna._operators import resolve
 from lacuna._program import VJP
 
 N = 1000
@@ -66,7 +67,7 @@ def main():
     row, col = A.tocoo().row, A.tocoo().col
     size = 4 * nnz + 4 * (n + 1) + 8 * nnz + 16 * n  # structure, values, two vectors
 
-    spmm = {side: resolve("spmm", (pattern.key,), (SIDES[side],)) for side in "NT"}
+    spmm = {side: resolve("spmm", (pattern.key,), (form(side),)) for side in "NT"}
     sddmm, add = resolve("sddmm", (pattern.key,)), resolve("add", ("0",))
     rows = [
         ("spmv", Call(spmm["N"], (a, x)), lambda: A @ x[:, 0], size),

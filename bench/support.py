@@ -84,14 +84,14 @@ class ColdProduct:
     def __init__(self, a, b):
         self.patterns = [lacuna.Pattern.from_scipy(m) for m in (a, b)]
         self.data, self.ctx, tape = (a.data, b.data), context(), ffi.new("lac_tape **")
-        self.ctx.check(lib.lac_tape_create(self.ctx.c, lib.LAC_RUN, tape))
+        self.ctx.check(lib.lac_tape_create(self.ctx.c, lib.LAC_TAPE_RUN, tape))
         self.tape = tape[0]
         self.arrays = [self._borrow(d) for d in self.data]
 
     def _borrow(self, data):
         out, memory = ffi.new("lac_array **"), ffi.from_buffer(data)
         self.ctx.check(
-            lib.lac_array_from(self.ctx.c, DTYPES[data.dtype], 1, [data.size], memory, lib.LAC_BORROW, out)
+            lib.lac_array_from(self.ctx.c, DTYPES[data.dtype], 1, [data.size], memory, lib.LAC_OWNERSHIP_BORROW, out)
         )
         return out[0]
 

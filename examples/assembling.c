@@ -31,7 +31,7 @@ typedef struct model {
 
 // -- one element -----------------------------------------------------------------------------------------------------
 
-/// K_unit of a square of side 1: the integral of B^T D B by 2 x 2 Gauss points. Corners run counter-clockwise.
+/// K_unit of a square of form 1: the integral of B^T D B by 2 x 2 Gauss points. Corners run counter-clockwise.
 static void element_matrix(double k[DOFS][DOFS]) {
   const double at = 1 / sqrt(3), d[3][3] = {{1, POISSON, 0}, {POISSON, 1, 0}, {0, 0, (1 - POISSON) / 2}};
   const double x_of[CORNERS] = {-1, 1, 1, -1}, y_of[CORNERS] = {-1, -1, 1, 1};
@@ -90,12 +90,12 @@ static lac_status make_arrays(model *m) {
 
   element_matrix(k);
   for (int n = 0; n < ENTRIES && numbers; n++) numbers[n] = k[n / DOFS % DOFS][n % DOFS];
-  if (status == LAC_OK) status = lac_array_from(m->ctx, LAC_F64, 1, &entries, numbers, LAC_COPY, &m->unit);
+  if (status == LAC_OK) status = lac_array_from(m->ctx, LAC_F64, 1, &entries, numbers, LAC_OWNERSHIP_COPY, &m->unit);
   for (int e = 0; e < ELEMENTS && numbers; e++) numbers[e] = 1 + 0.5 * sin(0.7 * e);
-  if (status == LAC_OK) status = lac_array_from(m->ctx, LAC_F64, 1, &elements, numbers, LAC_COPY, &m->moduli);
+  if (status == LAC_OK) status = lac_array_from(m->ctx, LAC_F64, 1, &elements, numbers, LAC_OWNERSHIP_COPY, &m->moduli);
   for (int i = 0; i < FREE && numbers; i++) numbers[i] = 0;
   if (numbers) numbers[2 * ((NX - 1) * (NY + 1) + NY / 2) + 1] = -1;
-  if (status == LAC_OK) status = lac_array_from(m->ctx, LAC_F64, 2, free_dofs, numbers, LAC_COPY, &m->load);
+  if (status == LAC_OK) status = lac_array_from(m->ctx, LAC_F64, 2, free_dofs, numbers, LAC_OWNERSHIP_COPY, &m->load);
   free(numbers);
   return status;
 }
@@ -107,8 +107,8 @@ static lac_status make_arrays(model *m) {
 static lac_var compliance(lac_tape *tape, const model *m, lac_var moduli, lac_var *u) {
   lac_var unit = lac_tape_constant(tape, m->unit), load = lac_tape_constant(tape, m->load);
   lac_var entries = lac_segment_scale(tape, m->element_of, moduli, unit);
-  lac_var k = lac_remap(tape, m->slots, LAC_N, entries);
-  *u = lac_solve(tape, m->solver, LAC_N, k, load);
+  lac_var k = lac_remap(tape, m->slots, entries, LAC_PLAIN);
+  *u = lac_solve(tape, m->solver, k, load, LAC_PLAIN);
   return lac_dot(tape, load, *u);
 }
 
@@ -116,7 +116,7 @@ static lac_var compliance(lac_tape *tape, const model *m, lac_var moduli, lac_va
 static lac_status differentiate(const model *m, double *c, double gradient[ELEMENTS], double displacement[FREE]) {
   lac_var moduli = lac_tape_leaf(m->tape, m->moduli), moduli_bar, u, value = compliance(m->tape, m, moduli, &u);
   lac_report report = {0};
-  lac_status status = lac_tape_vjp(m->tape, 1, &value, NULL, 1, &moduli, &moduli_bar, LAC_PLAIN);
+  lac_status status = lac_tape_vjp(m->tape, 1, &value, NULL, 1, &moduli, &moduli_bar, LAC_GRAPH_NONE);
 
   if (status == LAC_OK) status = lac_array_read(m->ctx, lac_tape_value(m->tape, value), c);
   if (status == LAC_OK) status = lac_array_read(m->ctx, lac_tape_value(m->tape, u), displacement);
@@ -159,7 +159,7 @@ int main(void) {
   int is_right = 0;
   lac_status status = lac_context_create("cpu", 0, &m.ctx);
 
-  if (status == LAC_OK) status = lac_tape_create(m.ctx, LAC_RECORD, &m.tape);
+  if (status == LAC_OK) status = lac_tape_create(m.ctx, LAC_TAPE_RECORD, &m.tape);
   if (status == LAC_OK) status = assemble_structure(&m);
   if (status == LAC_OK) status = make_arrays(&m);
   if (status == LAC_OK) status = differentiate(&m, &c, gradient, displacement);

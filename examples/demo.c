@@ -32,7 +32,7 @@ enum { SOURCES = 4, ITERATIONS = 60, EVALUATIONS = 400 };
 #define SEEN 0.05      // of the points
 #define ENOUGH 1.02    // misfit beside that of the noise
 #define DEVIATION 0.7  // of log k
-#define LENGTH 0.06    // of its variations, beside the side of the plate
+#define LENGTH 0.06    // of its variations, beside the form of the plate
 #define PICTURE "build/demo.png"
 
 /// A growing list of coordinates with values, from which patterns are built.
@@ -95,9 +95,9 @@ static constants build(problem *p, int64_t rows, int64_t cols, triplets *t) {
 
   must(p, lac_pattern_from_coo(p->ctx, rows, cols, t->count, LAC_I32, t->row, t->col, LAC_WIDTH_AUTO, &m.pattern,
                                &entries));
-  must(p, lac_array_from(p->ctx, LAC_F64, 1, (int64_t[]){t->count}, t->value, LAC_BORROW, &listed));
-  must(p, lac_tape_create(p->ctx, LAC_RUN, &run));
-  lac_var summed = lac_remap(run, entries, LAC_N, lac_tape_constant(run, listed));
+  must(p, lac_array_from(p->ctx, LAC_F64, 1, (int64_t[]){t->count}, t->value, LAC_OWNERSHIP_BORROW, &listed));
+  must(p, lac_tape_create(p->ctx, LAC_TAPE_RUN, &run));
+  lac_var summed = lac_remap(run, entries, lac_tape_constant(run, listed), LAC_PLAIN);
   must(p, lac_tape_status(run));
   must(p, lac_array_clone(p->ctx, lac_tape_value(run, summed), &m.values));
   lac_tape_destroy(&run);
@@ -195,15 +195,15 @@ static void make_sources(problem *p) {
     double y = (double)(c / p->n) / p->n - 0.25 - 0.5 * (double)(s / 2);
     f[i] = exp(-(x * x + y * y) / (2 * 0.15 * 0.15));
   }
-  must(p, lac_array_from(p->ctx, LAC_F64, 2, (int64_t[]){p->cells, SOURCES}, f, LAC_COPY, &p->sources));
+  must(p, lac_array_from(p->ctx, LAC_F64, 2, (int64_t[]){p->cells, SOURCES}, f, LAC_OWNERSHIP_COPY, &p->sources));
   free(f);
 }
 
 /// u = A(M k)^-1 F
 static lac_var temperatures(problem *p, lac_tape *tape, lac_var k) {
-  lac_var a = lac_spmm(tape, p->assembly.pattern, LAC_N, lac_tape_constant(tape, p->assembly.values), k);
+  lac_var a = lac_spmm(tape, p->assembly.pattern, lac_tape_constant(tape, p->assembly.values), k, LAC_PLAIN);
   a = lac_reshape(tape, a, 1, (int64_t[]){lac_pattern_nnz(p->pattern)});
-  return lac_solve(tape, p->solver, LAC_N, a, lac_tape_constant(tape, p->sources));
+  return lac_solve(tape, p->solver, a, lac_tape_constant(tape, p->sources), LAC_PLAIN);
 }
 
 /// Normal numbers by the polar method, the same in every run.
@@ -224,8 +224,8 @@ static void observe(problem *p, const double *truth) {
   lac_tape *run = NULL;
 
   srand(7);
-  must(p, lac_array_from(p->ctx, LAC_F64, 2, (int64_t[]){p->cells, 1}, (void *)truth, LAC_BORROW, &k));
-  must(p, lac_tape_create(p->ctx, LAC_RUN, &run));
+  must(p, lac_array_from(p->ctx, LAC_F64, 2, (int64_t[]){p->cells, 1}, (void *)truth, LAC_OWNERSHIP_BORROW, &k));
+  must(p, lac_tape_create(p->ctx, LAC_TAPE_RUN, &run));
   lac_var solved = temperatures(p, run, lac_tape_constant(run, k));
   must(p, lac_tape_status(run));
   must(p, lac_array_read(p->ctx, lac_tape_value(run, solved), u));
@@ -237,8 +237,8 @@ static void observe(problem *p, const double *truth) {
     p->noise += 0.5 * SOURCES * mask[c];
   }
   must(p, lac_array_write(p->ctx, p->sources, f));
-  must(p, lac_array_from(p->ctx, LAC_F64, 2, (int64_t[]){p->cells, SOURCES}, u, LAC_COPY, &p->observed));
-  must(p, lac_array_from(p->ctx, LAC_F64, 2, (int64_t[]){p->cells, 1}, mask, LAC_COPY, &p->mask));
+  must(p, lac_array_from(p->ctx, LAC_F64, 2, (int64_t[]){p->cells, SOURCES}, u, LAC_OWNERSHIP_COPY, &p->observed));
+  must(p, lac_array_from(p->ctx, LAC_F64, 2, (int64_t[]){p->cells, 1}, mask, LAC_OWNERSHIP_COPY, &p->mask));
   lac_tape_destroy(&run);
   lac_array_destroy(&k);
   free(u), free(f), free(mask);
@@ -248,8 +248,8 @@ static void observe(problem *p, const double *truth) {
 
 /// k = exp(scale (I + l^2 L)^-1 w)
 static lac_var conductivity(problem *p, lac_tape *tape, lac_var w) {
-  lac_var smooth = lac_solve(tape, p->smoother, LAC_N, lac_tape_constant(tape, p->prior.values), w);
-  return lac_exp(tape, lac_scale(tape, p->scale, 0, smooth));
+  lac_var smooth = lac_solve(tape, p->smoother, lac_tape_constant(tape, p->prior.values), w, LAC_PLAIN);
+  return lac_exp(tape, lac_scale(tape, smooth, p->scale, 0));
 }
 
 /// loss and gradient, for the optimiser.
@@ -263,8 +263,8 @@ static lac_status evaluate(lac_context *ctx, void *data, int count, lac_array *c
   lac_var w = lac_tape_leaf(tape, x[0]), k = conductivity(p, tape, w);
   lac_var miss = lac_sub(tape, temperatures(p, tape, k), lac_tape_constant(tape, p->observed));
   lac_var seen = lac_mul(tape, lac_tape_constant(tape, p->mask), miss);
-  lac_var misfit = lac_scale(tape, 0.5, 0, lac_dot(tape, seen, seen));
-  lac_var loss = lac_add(tape, misfit, lac_scale(tape, 0.5, 0, lac_dot(tape, w, w)));
+  lac_var misfit = lac_scale(tape, lac_dot(tape, seen, seen), 0.5, 0);
+  lac_var loss = lac_add(tape, misfit, lac_scale(tape, lac_dot(tape, w, w), 0.5, 0));
   lac_status status = lac_tape_gradient(tape, loss, count, &w, value, gradient);
   if (status == LAC_OK) status = lac_array_read(ctx, lac_tape_value(tape, misfit), &half);
   if (p->evaluations < EVALUATIONS) p->history[p->evaluations++] = half;
@@ -307,7 +307,7 @@ static int fit(problem *p, double *k) {
   must(p, lac_array_fill(p->ctx, w, 0, 0));
   clock_gettime(CLOCK_MONOTONIC, &p->begin);
   must(p, lac_minimise(p->ctx, &options, 1, &w, evaluate, p, &report));
-  must(p, lac_tape_create(p->ctx, LAC_RUN, &run));
+  must(p, lac_tape_create(p->ctx, LAC_TAPE_RUN, &run));
   lac_var found = conductivity(p, run, lac_tape_constant(run, w));
   must(p, lac_tape_status(run));
   must(p, lac_array_read(p->ctx, lac_tape_value(run, found), k));
@@ -334,9 +334,9 @@ static double relative(int64_t n, const double *a, const double *b) {
 
 /// Truth, recovery, error, and the misfit over the evaluations.
 static int draw(const problem *p, const double *truth, const double *found) {
-  enum { SIDE = 512, GAP = 28 };
+  enum { FORM = 512, GAP = 28 };
   static const char *const titles[] = {"truth", "recovery", "error", "misfit, logarithm"};
-  picture sheet = picture_new(2 * SIDE + 3 * GAP, 2 * SIDE + 3 * GAP);
+  picture sheet = picture_new(2 * FORM + 3 * GAP, 2 * FORM + 3 * GAP);
   double *error = take((size_t)p->cells, sizeof *error), low = INFINITY, high = 0;
 
   if (!sheet.rgb) return free(error), 1;
@@ -345,13 +345,13 @@ static int draw(const problem *p, const double *truth, const double *found) {
   }
   const double *fields[] = {truth, found, error};
   for (int i = 0; i < 4; i++) {
-    int x = GAP + i % 2 * (SIDE + GAP), y = GAP + i / 2 * (SIDE + GAP);
+    int x = GAP + i % 2 * (FORM + GAP), y = GAP + i / 2 * (FORM + GAP);
     char title[80];
     snprintf(title, sizeof title, "%s", titles[i]);
     if (i < 3) snprintf(title, sizeof title, "%s %.2f - %.2f", titles[i], i < 2 ? low : 0, i < 2 ? high : 0.5 * high);
     picture_text(&sheet, x, y - 18, 2, title);
-    if (i < 3) picture_field(&sheet, x, y, SIDE, p->n, fields[i], i < 2 ? low : 0, i < 2 ? high : 0.5 * high);
-    if (i == 3) picture_curve(&sheet, x, y, SIDE, p->evaluations, p->history);
+    if (i < 3) picture_field(&sheet, x, y, FORM, p->n, fields[i], i < 2 ? low : 0, i < 2 ? high : 0.5 * high);
+    if (i == 3) picture_curve(&sheet, x, y, FORM, p->evaluations, p->history);
   }
   free(error);
   return picture_write(&sheet, PICTURE);
@@ -364,7 +364,7 @@ static void open_problem(problem *p, triplets *t) {
   t->col = take((size_t)t->room, sizeof *t->col);
   t->value = take((size_t)t->room, sizeof *t->value);
   must(p, lac_context_create("cpu", 0, &p->ctx));
-  must(p, lac_tape_create(p->ctx, LAC_RECORD, &p->tape));
+  must(p, lac_tape_create(p->ctx, LAC_TAPE_RECORD, &p->tape));
   make_prior(p, t);
   make_assembly(p, t);
   make_sources(p);
@@ -389,7 +389,7 @@ int main(int argc, char **argv) {
   problem p = {.n = argc > 1 ? atoi(argv[1]) : 512};
   triplets scratch = {0};
 
-  if (p.n < 16 || p.n > 4096) return fprintf(stderr, "usage: demo [n], the side of the grid, 16 to 4096\n"), 2;
+  if (p.n < 16 || p.n > 4096) return fprintf(stderr, "usage: demo [n], the form of the grid, 16 to 4096\n"), 2;
   open_problem(&p, &scratch);
   double *truth = take((size_t)p.cells, sizeof *truth), *found = take((size_t)p.cells, sizeof *found);
   true_conductivity(&p, truth);

@@ -43,8 +43,8 @@ static lac_status normalise(problem *p, matrix *m, double power, int both) {
 
   lac_tape_clear(tape);
   lac_var a = lac_tape_constant(tape, m->values);
-  lac_var d = lac_power(tape, power, lac_clamp(tape, 1, INFINITY, lac_row_sum(tape, m->pattern, a)));
-  a = lac_scale_rows(tape, m->pattern, d, a);
+  lac_var d = lac_power(tape, lac_clamp(tape, lac_row_sum(tape, m->pattern, a), 1, INFINITY), power);
+  a = lac_scale_rows(tape, m->pattern, a, d);
   if (both) a = lac_scale_cols(tape, m->pattern, a, d);
   lac_status status = lac_tape_status(tape);
   if (status != LAC_OK) return status;
@@ -101,7 +101,8 @@ static lac_status read_labels(problem *p, const char *folder) {
   }
   for (int64_t i = 0; i < n * CLASSES && is_read; i++) target[i] /= (float)trained;
   lac_status status = LAC_ERR_ARG;
-  if (is_read) status = lac_array_from(p->ctx, LAC_F32, 2, (int64_t[]){n, CLASSES}, target, LAC_COPY, &p->target);
+  if (is_read)
+    status = lac_array_from(p->ctx, LAC_F32, 2, (int64_t[]){n, CLASSES}, target, LAC_OWNERSHIP_COPY, &p->target);
   free(target);
   if (labels) (void)fclose(labels);
   if (split) (void)fclose(split);
@@ -111,7 +112,7 @@ static lac_status read_labels(problem *p, const char *folder) {
 static lac_status open_problem(problem *p, const char *folder) {
   lac_status status = lac_context_create("cpu", 0, &p->ctx);
 
-  if (status == LAC_OK) status = lac_tape_create(p->ctx, LAC_RECORD, &p->tape);
+  if (status == LAC_OK) status = lac_tape_create(p->ctx, LAC_TAPE_RECORD, &p->tape);
   if (status == LAC_OK) status = read_matrix(p, folder, "edges.mtx", &p->graph);
   if (status == LAC_OK) status = read_matrix(p, folder, "features.mtx", &p->features);
   if (status == LAC_OK) status = add_loops(p, &p->graph);
@@ -163,11 +164,11 @@ static lac_var scores(const problem *p, const lac_var *w, lac_array *const mask[
   lac_tape *tape = p->tape;
   lac_var s = lac_tape_constant(tape, p->graph.values), x = lac_tape_constant(tape, p->features.values);
   if (mask) x = lac_mul(tape, x, lac_tape_constant(tape, mask[0]));
-  lac_var xw = lac_spmm(tape, p->features.pattern, LAC_N, x, w[W0]);
-  lac_var h = lac_relu(tape, lac_add(tape, lac_spmm(tape, p->graph.pattern, LAC_N, s, xw), w[B0]));
+  lac_var xw = lac_spmm(tape, p->features.pattern, x, w[W0], LAC_PLAIN);
+  lac_var h = lac_relu(tape, lac_add(tape, lac_spmm(tape, p->graph.pattern, s, xw, LAC_PLAIN), w[B0]));
   if (mask) h = lac_mul(tape, h, lac_tape_constant(tape, mask[1]));
-  lac_var hw = lac_matmul(tape, LAC_N, h, LAC_N, w[W1]);
-  return lac_add(tape, lac_spmm(tape, p->graph.pattern, LAC_N, s, hw), w[B1]);
+  lac_var hw = lac_matmul(tape, h, w[W1], LAC_PLAIN, LAC_PLAIN);
+  return lac_add(tape, lac_spmm(tape, p->graph.pattern, s, hw, LAC_PLAIN), w[B1]);
 }
 
 /// One epoch: the gradient of the loss by all weights.
@@ -179,7 +180,7 @@ static lac_status gradient(const problem *p, lac_array *const w[WEIGHTS], lac_ar
 
   lac_tape_clear(tape);
   for (int i = 0; i < WEIGHTS; i++) leaf[i] = lac_tape_leaf(tape, w[i]);
-  lac_var likely = lac_log_softmax(tape, scores(p, leaf, mask), 1);
+  lac_var likely = lac_log_softmax(tape, scores(p, leaf, mask), LAC_AXES(-1));
   lac_var gain = lac_dot(tape, lac_tape_constant(tape, p->target), likely);
   return lac_tape_gradient(tape, lac_neg(tape, gain), WEIGHTS, leaf, &loss, g);
 }

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { SIDE = 200, N = SIDE * SIDE, EDGES = 2 * SIDE * (SIDE - 1), NNZ = N + 2 * EDGES, PARAMETERS = 3 };
+enum { FORM = 200, N = FORM * FORM, EDGES = 2 * FORM * (FORM - 1), NNZ = N + 2 * EDGES, PARAMETERS = 3 };
 
 static const char *const NAME[PARAMETERS] = {"tau", "kappa", "sigma"};
 static const double TRUTH[PARAMETERS] = {2, 0.3, 0.5};
@@ -44,7 +44,7 @@ static double seconds(void) {
 
 /// tau (kappa^2 I + G) + shift I, as values.
 static lac_var precision(lac_tape *tape, const problem *p, const lac_var *theta) {
-  lac_var tau = lac_exp(tape, theta[0]), kappa2 = lac_exp(tape, lac_scale(tape, 2, 0, theta[1]));
+  lac_var tau = lac_exp(tape, theta[0]), kappa2 = lac_exp(tape, lac_scale(tape, theta[1], 2, 0));
   lac_var i = lac_tape_constant(tape, p->identity), g = lac_tape_constant(tape, p->laplacian);
   return lac_mul(tape, tau, lac_add(tape, lac_mul(tape, kappa2, i), g));
 }
@@ -53,13 +53,13 @@ static lac_var precision(lac_tape *tape, const problem *p, const lac_var *theta)
 /// -log p(y) / n, which keeps the numbers of the search near 1.
 static lac_var likelihood(lac_tape *tape, const problem *p, const lac_var *theta) {
   lac_var y = lac_tape_constant(tape, p->y), i = lac_tape_constant(tape, p->identity);
-  lac_var log_s = lac_scale(tape, -2, 0, theta[2]), s = lac_exp(tape, log_s);
+  lac_var log_s = lac_scale(tape, theta[2], -2, 0), s = lac_exp(tape, log_s);
   lac_var q = precision(tape, p, theta), posterior = lac_add(tape, q, lac_mul(tape, s, i));
-  lac_var mean = lac_solve(tape, p->solver, LAC_N, posterior, lac_mul(tape, s, y));
+  lac_var mean = lac_solve(tape, p->solver, posterior, lac_mul(tape, s, y), LAC_PLAIN);
   lac_var misfit = lac_mul(tape, s, lac_dot(tape, y, lac_sub(tape, y, mean)));
   lac_var logdets = lac_sub(tape, lac_logdet(tape, p->solver, posterior), lac_logdet(tape, p->solver, q));
-  lac_var twice = lac_add(tape, lac_sub(tape, logdets, lac_scale(tape, N, 0, log_s)), misfit);
-  return lac_offset(tape, 0.5 * log(2 * PI), 0, lac_scale(tape, 0.5 / N, 0, twice));
+  lac_var twice = lac_add(tape, lac_sub(tape, logdets, lac_scale(tape, log_s, N, 0)), misfit);
+  return lac_offset(tape, lac_scale(tape, twice, 0.5 / N, 0), 0.5 * log(2 * PI), 0);
 }
 // [end]
 
@@ -83,9 +83,9 @@ static lac_status information(problem *p, double h[PARAMETERS][PARAMETERS]) {
   lac_tape_clear(tape);
   for (int i = 0; i < PARAMETERS; i++) theta[i] = lac_tape_leaf(tape, p->theta[i]);
   lac_var f = likelihood(tape, p, theta);
-  status = lac_tape_vjp(tape, 1, &f, NULL, PARAMETERS, theta, gradient, LAC_CREATE_GRAPH);
+  status = lac_tape_vjp(tape, 1, &f, NULL, PARAMETERS, theta, gradient, LAC_GRAPH_CREATE);
   for (int i = 0; i < PARAMETERS && status == LAC_OK; i++) {
-    status = lac_tape_vjp(tape, 1, gradient + i, NULL, PARAMETERS, theta, row, LAC_PLAIN);
+    status = lac_tape_vjp(tape, 1, gradient + i, NULL, PARAMETERS, theta, row, LAC_GRAPH_NONE);
     for (int j = 0; j < PARAMETERS && status == LAC_OK; j++) {
       status = lac_array_read(p->ctx, lac_tape_value(tape, row[j]), &h[i][j]);
       h[i][j] *= N;
@@ -127,7 +127,7 @@ static void half_of_precision(uint64_t *state, double *out) {
 
   for (int i = 0; i < N; i++) out[i] = root * TRUTH[1] * normal(state);
   for (int i = 0; i < N; i++) {
-    int right = (i + 1) % SIDE ? i + 1 : -1, below = i + SIDE < N ? i + SIDE : -1;
+    int right = (i + 1) % FORM ? i + 1 : -1, below = i + FORM < N ? i + FORM : -1;
     for (int k = 0; k < 2; k++) {
       int j = k ? below : right;
       if (j < 0) continue;
@@ -156,11 +156,11 @@ static lac_status simulate(problem *p, uint64_t state, double *field) {
 
   for (int i = 0; i < 8; i++) (void)normal(&state);  // neighbouring seeds part
   half_of_precision(&state, field);
-  if (status == LAC_OK) status = lac_array_from(p->ctx, LAC_F64, 2, (int64_t[]){N, 1}, field, LAC_COPY, &b);
+  if (status == LAC_OK) status = lac_array_from(p->ctx, LAC_F64, 2, (int64_t[]){N, 1}, field, LAC_OWNERSHIP_COPY, &b);
   if (status == LAC_OK) {
     lac_tape_clear(tape);
     for (int i = 0; i < PARAMETERS; i++) theta[i] = lac_tape_constant(tape, p->theta[i]);
-    lac_var x = lac_solve(tape, p->solver, LAC_N, precision(tape, p, theta), lac_tape_constant(tape, b));
+    lac_var x = lac_solve(tape, p->solver, precision(tape, p, theta), lac_tape_constant(tape, b), LAC_PLAIN);
     status = lac_tape_status(tape);
     if (status == LAC_OK) status = lac_array_read(p->ctx, lac_tape_value(tape, x), field);
   }
@@ -181,8 +181,8 @@ static lac_status make_matrices(problem *p) {
   int z = 0;
 
   for (int i = 0; i < N && row && col && identity && laplacian; i++) {
-    const int neighbour[5] = {i >= SIDE ? i - SIDE : -1, i % SIDE ? i - 1 : -1, i, (i + 1) % SIDE ? i + 1 : -1,
-                              i + SIDE < N ? i + SIDE : -1};
+    const int neighbour[5] = {i >= FORM ? i - FORM : -1, i % FORM ? i - 1 : -1, i, (i + 1) % FORM ? i + 1 : -1,
+                              i + FORM < N ? i + FORM : -1};
     int degree = 0;
     for (int k = 0; k < 5; k++) degree += k != 2 && neighbour[k] >= 0;
     for (int k = 0; k < 5; k++) {
@@ -192,8 +192,10 @@ static lac_status make_matrices(problem *p) {
     }
   }
   if (z == NNZ) status = lac_pattern_from_coo(p->ctx, N, N, z, LAC_I32, row, col, LAC_WIDTH_AUTO, &p->pattern, NULL);
-  if (status == LAC_OK) status = lac_array_from(p->ctx, LAC_F64, 1, (int64_t[]){z}, identity, LAC_COPY, &p->identity);
-  if (status == LAC_OK) status = lac_array_from(p->ctx, LAC_F64, 1, (int64_t[]){z}, laplacian, LAC_COPY, &p->laplacian);
+  if (status == LAC_OK)
+    status = lac_array_from(p->ctx, LAC_F64, 1, (int64_t[]){z}, identity, LAC_OWNERSHIP_COPY, &p->identity);
+  if (status == LAC_OK)
+    status = lac_array_from(p->ctx, LAC_F64, 1, (int64_t[]){z}, laplacian, LAC_OWNERSHIP_COPY, &p->laplacian);
   free(row), free(col), free(identity), free(laplacian);
   return status;
 }
@@ -201,7 +203,7 @@ static lac_status make_matrices(problem *p) {
 static lac_status open_problem(problem *p) {
   lac_status status = lac_context_create("cpu", 0, &p->ctx);
 
-  if (status == LAC_OK) status = lac_tape_create(p->ctx, LAC_RECORD, &p->tape);
+  if (status == LAC_OK) status = lac_tape_create(p->ctx, LAC_TAPE_RECORD, &p->tape);
   if (status == LAC_OK) status = make_matrices(p);
   if (status == LAC_OK) status = lac_solver_create(p->ctx, p->pattern, NULL, &p->solver);
   if (status == LAC_OK) status = lac_array_create(p->ctx, LAC_F64, 2, (int64_t[]){N, 1}, &p->y);
@@ -228,9 +230,9 @@ static lac_status check_logdet(problem *p, double *difference) {
   double known = 0, found = 0;
   lac_var theta[PARAMETERS];
 
-  for (int i = 0; i < SIDE; i++) {
-    for (int j = 0; j < SIDE; j++) {
-      double lambda = 4 - 2 * cos(PI * i / SIDE) - 2 * cos(PI * j / SIDE);
+  for (int i = 0; i < FORM; i++) {
+    for (int j = 0; j < FORM; j++) {
+      double lambda = 4 - 2 * cos(PI * i / FORM) - 2 * cos(PI * j / FORM);
       known += log(TRUTH[0] * (TRUTH[1] * TRUTH[1] + lambda));
     }
   }
@@ -290,8 +292,8 @@ int main(int count, char **words) {
   int missed = 0;
   lac_status status = field ? open_problem(&p) : LAC_ERR_MEMORY;
 
-  printf("A Gaussian Markov random field on a grid of %d x %d: tau, kappa, sigma by exact maximum likelihood\n", SIDE,
-         SIDE);
+  printf("A Gaussian Markov random field on a grid of %d x %d: tau, kappa, sigma by exact maximum likelihood\n", FORM,
+         FORM);
   if (status == LAC_OK) status = simulate(&p, seed, field);
   if (status == LAC_OK) status = check_logdet(&p, &difference);
   begin = seconds();

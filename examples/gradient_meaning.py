@@ -41,9 +41,9 @@ assert a.tolist() == [7, 1] and parts.grad.tolist() == [3, 4, 3]
 square = lacuna.Pattern.from_coo(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]), (2, 2))
 tied = lacuna.Map([0, 1, 1, 2], 3)  # slot -> parameter
 abc = torch.tensor([4.0, 1, 3], requires_grad=True)
-u = lt.solve(square, lt.remap(tied, abc, side="T"), torch.tensor([1.0, 2]))
+u = lt.solve(square, lt.remap(tied, abc, op="T"), torch.tensor([1.0, 2]))
 (u @ u).backward()
-free = lt.remap(tied, abc.detach(), side="T").requires_grad_()
+free = lt.remap(tied, abc.detach(), op="T").requires_grad_()
 u = lt.solve(square, free, torch.tensor([1.0, 2]))
 (u @ u).backward()
 assert torch.allclose(abc.grad, torch.stack([free.grad[0], free.grad[1] + free.grad[2], free.grad[3]]))

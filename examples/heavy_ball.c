@@ -24,7 +24,7 @@ typedef struct problem {
 static lac_status heavy_ball(lac_tape *tape, void *data, int step, const lac_var *in, lac_var *out) {
   const problem *p = data;
   lac_var x = in[0], before = in[1], alpha = in[2], beta = in[3];
-  lac_var ax = lac_spmm(tape, p->pattern, LAC_N, lac_tape_constant(tape, p->a), x);
+  lac_var ax = lac_spmm(tape, p->pattern, lac_tape_constant(tape, p->a), x, LAC_PLAIN);
   lac_var pull = lac_mul(tape, alpha, ax), push = lac_mul(tape, beta, lac_sub(tape, x, before));
 
   (void)step;
@@ -45,7 +45,7 @@ static lac_status expected_loss(lac_context *ctx, void *data, int count, lac_arr
   lac_var in[4] = {x0, x0, leaf[0], leaf[1]}, out[2];
   lac_status status = lac_tape_checkpoint_steps(tape, heavy_ball, p, STEPS, 4, in, 2, out);
   if (status != LAC_OK) return status;
-  lac_var ax = lac_spmm(tape, p->pattern, LAC_N, lac_tape_constant(tape, p->a), out[0]);
+  lac_var ax = lac_spmm(tape, p->pattern, lac_tape_constant(tape, p->a), out[0], LAC_PLAIN);
   return lac_tape_gradient(tape, lac_dot(tape, out[0], ax), count, leaf, value, gradient);
 }
 
@@ -59,11 +59,12 @@ static lac_status open_problem(problem *p, lac_array *at[2]) {
     identity[i * N + i] = 1;
     for (int j = i ? i - 1 : 0; j <= i + 1 && j < N; j++, z++) row[z] = i, col[z] = j, a[z] = i == j ? 2 : -1;
   }
-  if (status == LAC_OK) status = lac_tape_create(p->ctx, LAC_RECORD, &p->tape);
+  if (status == LAC_OK) status = lac_tape_create(p->ctx, LAC_TAPE_RECORD, &p->tape);
   if (status == LAC_OK)
     status = lac_pattern_from_coo(p->ctx, N, N, NNZ, LAC_I32, row, col, LAC_WIDTH_AUTO, &p->pattern, NULL);
-  if (status == LAC_OK) status = lac_array_from(p->ctx, LAC_F64, 1, (int64_t[]){NNZ}, a, LAC_COPY, &p->a);
-  if (status == LAC_OK) status = lac_array_from(p->ctx, LAC_F64, 2, (int64_t[]){N, N}, identity, LAC_COPY, &p->x0);
+  if (status == LAC_OK) status = lac_array_from(p->ctx, LAC_F64, 1, (int64_t[]){NNZ}, a, LAC_OWNERSHIP_COPY, &p->a);
+  if (status == LAC_OK)
+    status = lac_array_from(p->ctx, LAC_F64, 2, (int64_t[]){N, N}, identity, LAC_OWNERSHIP_COPY, &p->x0);
   for (int i = 0; i < 2; i++) {
     if (status == LAC_OK) status = lac_array_create(p->ctx, LAC_F64, 2, (int64_t[]){1, 1}, &at[i]);
     if (status == LAC_OK) status = lac_array_fill(p->ctx, at[i], 0.5, 0);

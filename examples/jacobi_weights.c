@@ -34,8 +34,8 @@ static lac_status tridiagonal(lac_context *ctx, lac_pattern **pattern, double va
 
 /// loss(omega) = <e, A e> with e = X - omega * (D^-1 A X).
 static lac_var loss_of(lac_tape *tape, const lac_pattern *p, lac_var a, lac_var scaled, lac_var x, lac_var omega) {
-  lac_var e = lac_sub(tape, x, lac_mul(tape, omega, lac_spmm(tape, p, LAC_N, scaled, x)));
-  return lac_dot(tape, e, lac_spmm(tape, p, LAC_N, a, e));
+  lac_var e = lac_sub(tape, x, lac_mul(tape, omega, lac_spmm(tape, p, scaled, x, LAC_PLAIN)));
+  return lac_dot(tape, e, lac_spmm(tape, p, a, e, LAC_PLAIN));
 }
 
 /// What the loss is made of.
@@ -76,8 +76,8 @@ static lac_status curvature(const problem *p, const lac_array *omega, double *be
   if (status == LAC_OK) {
     lac_tape_clear(tape);
     lac_var loss = record(p, omega, &leaf), v = lac_tape_constant(tape, ones);
-    status = lac_tape_vjp(tape, 1, &loss, NULL, 1, &leaf, &bar, LAC_CREATE_GRAPH);
-    if (status == LAC_OK) status = lac_tape_jvp(tape, 1, &leaf, &v, 1, &bar, &column, LAC_PLAIN);
+    status = lac_tape_vjp(tape, 1, &loss, NULL, 1, &leaf, &bar, LAC_GRAPH_CREATE);
+    if (status == LAC_OK) status = lac_tape_jvp(tape, 1, &leaf, &v, 1, &bar, &column, LAC_GRAPH_NONE);
     if (status == LAC_OK) status = lac_array_read(p->ctx, lac_tape_value(tape, lac_dot(tape, v, column)), bend);
     if (status == LAC_OK) status = lac_array_read(p->ctx, lac_tape_value(tape, lac_dot(tape, v, bar)), slope);
   }
@@ -103,13 +103,14 @@ static lac_status open_problem(problem *p, lac_array **omega) {
   lac_status status = lac_context_create("cpu", 0, &p->ctx);
 
   for (int i = 0; i < N; i++) x[i * N + i] = 1;
-  if (status == LAC_OK) status = lac_tape_create(p->ctx, LAC_RECORD, &p->tape);
+  if (status == LAC_OK) status = lac_tape_create(p->ctx, LAC_TAPE_RECORD, &p->tape);
   if (status == LAC_OK) status = tridiagonal(p->ctx, &p->pattern, a, 2, -1);
   if (status == LAC_OK) status = tridiagonal(p->ctx, &p->pattern, scaled, 1, -0.5);  // D^-1 A
-  if (status == LAC_OK) status = lac_array_from(p->ctx, LAC_F64, 1, (int64_t[]){3 * N - 2}, a, LAC_COPY, &p->a);
   if (status == LAC_OK)
-    status = lac_array_from(p->ctx, LAC_F64, 1, (int64_t[]){3 * N - 2}, scaled, LAC_COPY, &p->scaled);
-  if (status == LAC_OK) status = lac_array_from(p->ctx, LAC_F64, 2, (int64_t[]){N, N}, x, LAC_COPY, &p->x);
+    status = lac_array_from(p->ctx, LAC_F64, 1, (int64_t[]){3 * N - 2}, a, LAC_OWNERSHIP_COPY, &p->a);
+  if (status == LAC_OK)
+    status = lac_array_from(p->ctx, LAC_F64, 1, (int64_t[]){3 * N - 2}, scaled, LAC_OWNERSHIP_COPY, &p->scaled);
+  if (status == LAC_OK) status = lac_array_from(p->ctx, LAC_F64, 2, (int64_t[]){N, N}, x, LAC_OWNERSHIP_COPY, &p->x);
   if (status == LAC_OK) status = lac_array_create(p->ctx, LAC_F64, 2, (int64_t[]){N, 1}, omega);
   if (status == LAC_OK) status = lac_array_fill(p->ctx, *omega, 1, 0);
   return status;

@@ -14,7 +14,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { SIDE = 8, N = SIDE * SIDE, LEARNED = 2 * N - 1, STEPS = 3, SHOWN = 13 };
+enum { FORM = 8, N = FORM * FORM, LEARNED = 2 * N - 1, STEPS = 3, SHOWN = 13 };
 
 typedef enum form { NONE, PRODUCT, SOLVE } form;
 
@@ -27,10 +27,10 @@ typedef struct problem {
 
 static lac_status precondition(lac_tape *tape, const problem *p, form how, lac_var l, lac_var r, lac_var *z) {
   if (how == NONE) *z = r;
-  if (how == PRODUCT) *z = lac_spmm(tape, p->pl, LAC_N, l, lac_spmm(tape, p->pl, LAC_T, l, r));
+  if (how == PRODUCT) *z = lac_spmm(tape, p->pl, l, lac_spmm(tape, p->pl, l, r, LAC_TRANSPOSED), LAC_PLAIN);
   if (how == SOLVE) {
-    lac_var half = lac_trisolve(tape, p->pl, LAC_LOWER, LAC_STORED, LAC_N, l, r);
-    *z = lac_trisolve(tape, p->pl, LAC_LOWER, LAC_STORED, LAC_T, l, half);
+    lac_var half = lac_trisolve(tape, p->pl, l, r, LAC_TRIANGLE_LOWER, LAC_DIAGONAL_STORED, LAC_PLAIN);
+    *z = lac_trisolve(tape, p->pl, l, half, LAC_TRIANGLE_LOWER, LAC_DIAGONAL_STORED, LAC_TRANSPOSED);
   }
   return lac_tape_status(tape);
 }
@@ -44,7 +44,7 @@ static lac_status conjugate_gradients(lac_tape *tape, const problem *p, form how
   d = z, rz = lac_dot(tape, r, z);
   residual[0] = lac_div(tape, lac_sqrt(tape, lac_dot(tape, r, r)), size);
   for (int i = 1; i <= steps && status == LAC_OK; i++) {
-    lac_var ad = lac_spmm(tape, p->pa, LAC_N, a, d), alpha = lac_div(tape, rz, lac_dot(tape, d, ad));
+    lac_var ad = lac_spmm(tape, p->pa, a, d, LAC_PLAIN), alpha = lac_div(tape, rz, lac_dot(tape, d, ad));
     r = lac_sub(tape, r, lac_mul(tape, alpha, ad));
     residual[i] = lac_div(tape, lac_sqrt(tape, lac_dot(tape, r, r)), size);
     if (i == steps) break;
@@ -68,7 +68,7 @@ static lac_status evaluate(problem *p, form how, double *loss, double *last, lac
   for (int i = 0; i <= STEPS; i++) total += pow(0.7, STEPS - i);
   for (int i = 0; i <= STEPS; i++) {
     double weight = pow(0.7, STEPS - i) / total / log(10);
-    sum = lac_add(tape, sum, lac_scale(tape, weight, 0, lac_log1p(tape, residual[i])));
+    sum = lac_add(tape, sum, lac_scale(tape, lac_log1p(tape, residual[i]), weight, 0));
   }
   if (status == LAC_OK) status = lac_tape_gradient(tape, sum, 1, &l, loss, gradient);
   if (status == LAC_OK) status = lac_array_read(p->ctx, lac_tape_value(tape, residual[STEPS]), last);
@@ -80,9 +80,9 @@ static lac_status run_cg(const problem *p, form how, const double *b, int steps,
   lac_tape *run = NULL;
   lac_array *rhs = NULL;
   lac_var var[SHOWN + 1];
-  lac_status status = lac_array_from(p->ctx, LAC_F64, 2, (int64_t[]){N, 1}, (void *)b, LAC_COPY, &rhs);
+  lac_status status = lac_array_from(p->ctx, LAC_F64, 2, (int64_t[]){N, 1}, (void *)b, LAC_OWNERSHIP_COPY, &rhs);
 
-  if (status == LAC_OK) status = lac_tape_create(p->ctx, LAC_RUN, &run);
+  if (status == LAC_OK) status = lac_tape_create(p->ctx, LAC_TAPE_RUN, &run);
   if (status == LAC_OK) {
     lac_var l = lac_tape_constant(run, p->l);
     status = conjugate_gradients(run, p, how, l, lac_tape_constant(run, rhs), steps, var);
@@ -103,14 +103,15 @@ static lac_status make_laplacian(problem *p) {
   lac_status status;
 
   for (int i = 0; i < N; i++) {
-    const int neighbour[5] = {i >= SIDE ? i - SIDE : -1, i % SIDE ? i - 1 : -1, i, (i + 1) % SIDE ? i + 1 : -1,
-                              i + SIDE < N ? i + SIDE : -1};
+    const int neighbour[5] = {i >= FORM ? i - FORM : -1, i % FORM ? i - 1 : -1, i, (i + 1) % FORM ? i + 1 : -1,
+                              i + FORM < N ? i + FORM : -1};
     for (int k = 0; k < 5; k++) {
       if (neighbour[k] >= 0) row[z] = i, col[z] = neighbour[k], value[z++] = k == 2 ? 4 : -1;
     }
   }
   status = lac_pattern_from_coo(p->ctx, N, N, z, LAC_I32, row, col, LAC_WIDTH_AUTO, &p->pa, NULL);
-  return status == LAC_OK ? lac_array_from(p->ctx, LAC_F64, 1, (int64_t[]){z}, value, LAC_COPY, &p->a) : status;
+  return status == LAC_OK ? lac_array_from(p->ctx, LAC_F64, 1, (int64_t[]){z}, value, LAC_OWNERSHIP_COPY, &p->a)
+                          : status;
 }
 
 /// L back at its start: row by row the subdiagonal, then the diagonal.
@@ -126,12 +127,13 @@ static lac_status open_problem(problem *p, const double *b) {
   lac_status status = lac_context_create("cpu", 0, &p->ctx);
 
   for (int i = 0; i < LEARNED; i++) row[i] = (i + 1) / 2, col[i] = i / 2;
-  if (status == LAC_OK) status = lac_tape_create(p->ctx, LAC_RECORD, &p->tape);
+  if (status == LAC_OK) status = lac_tape_create(p->ctx, LAC_TAPE_RECORD, &p->tape);
   if (status == LAC_OK) status = make_laplacian(p);
   if (status == LAC_OK)
     status = lac_pattern_from_coo(p->ctx, N, N, LEARNED, LAC_I32, row, col, LAC_WIDTH_AUTO, &p->pl, NULL);
   if (status == LAC_OK) status = lac_array_create(p->ctx, LAC_F64, 1, (int64_t[]){LEARNED}, &p->l);
-  if (status == LAC_OK) status = lac_array_from(p->ctx, LAC_F64, 2, (int64_t[]){N, 1}, (void *)b, LAC_COPY, &p->b);
+  if (status == LAC_OK)
+    status = lac_array_from(p->ctx, LAC_F64, 2, (int64_t[]){N, 1}, (void *)b, LAC_OWNERSHIP_COPY, &p->b);
   return status;
 }
 
@@ -187,8 +189,8 @@ static void make_sides(double b[3][N]) {
   unsigned state = 12345;
 
   for (int i = 0; i < N; i++) {
-    b[0][i] = -1 + 2.0 * (i / SIDE + 1) / (SIDE + 1);
-    b[1][i] = -1 + 2.0 * (i % SIDE + 1) / (SIDE + 1);
+    b[0][i] = -1 + 2.0 * (i / FORM + 1) / (FORM + 1);
+    b[1][i] = -1 + 2.0 * (i % FORM + 1) / (FORM + 1);
     state = state * 1664525u + 1013904223u;
     b[2][i] = state / 2147483648.0 - 1;
   }

@@ -36,9 +36,9 @@ static lac_status limiter_forward(lac_call *c) {
 /// dy/da; dy/db is the same with a and b in turn.
 static lac_var limiter_slope(lac_rule *r, lac_var a, lac_var b) {
   lac_tape *t = r->tape;
-  lac_var below = lac_offset(t, r->attrs->f[0], 0, lac_add(t, lac_square(t, a), lac_square(t, b)));
-  lac_var above = lac_mul(t, b, lac_add(t, lac_scale(t, 2, 0, a), b));
-  return lac_div(t, lac_sub(t, above, lac_scale(t, 2, 0, lac_mul(t, a, r->out[Y]))), below);
+  lac_var below = lac_offset(t, lac_add(t, lac_square(t, a), lac_square(t, b)), r->attrs->f[0], 0);
+  lac_var above = lac_mul(t, b, lac_add(t, lac_scale(t, a, 2, 0), b));
+  return lac_div(t, lac_sub(t, above, lac_scale(t, lac_mul(t, a, r->out[Y]), 2, 0)), below);
 }
 
 static void limiter_vjp(lac_rule *r) {
@@ -87,9 +87,9 @@ static lac_status check_limiter(lac_context *ctx) {
   double a[] = {0.3, -1.2, 0.7, 1.1, 0.4, -0.6}, b[] = {0.5, 0.9, -0.2};
   lac_array *leaves[2] = {NULL, NULL};
   lac_gradcheck_report report = {0};
-  lac_status status = lac_array_from(ctx, LAC_F64, 2, (int64_t[]){2, 3}, a, LAC_COPY, &leaves[0]);
+  lac_status status = lac_array_from(ctx, LAC_F64, 2, (int64_t[]){2, 3}, a, LAC_OWNERSHIP_COPY, &leaves[0]);
 
-  if (status == LAC_OK) status = lac_array_from(ctx, LAC_F64, 1, (int64_t[]){3}, b, LAC_COPY, &leaves[1]);
+  if (status == LAC_OK) status = lac_array_from(ctx, LAC_F64, 1, (int64_t[]){3}, b, LAC_OWNERSHIP_COPY, &leaves[1]);
   if (status == LAC_OK) {
     status = lac_gradcheck(ctx, limit_leaves, NULL, 2, (const lac_array *const *)leaves, NULL, &report);
   }

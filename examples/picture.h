@@ -35,12 +35,12 @@ static void picture_colour(double t, uint8_t rgb[3]) {
   for (int c = 0; c < 3; c++) rgb[c] = (uint8_t)lround(stops[k][c] + (at - k) * (stops[k + 1][c] - stops[k][c]));
 }
 
-/// An n x n field in a square of `side` dots, colours over [low, high].
-static void picture_field(picture *p, int x0, int y0, int side, int n, const double *field, double low, double high) {
+/// An n x n field in a square of `form` dots, colours over [low, high].
+static void picture_field(picture *p, int x0, int y0, int form, int n, const double *field, double low, double high) {
   uint8_t rgb[3];
-  for (int y = 0; y < side; y++) {
-    for (int x = 0; x < side; x++) {
-      double value = field[(int64_t)y * n / side * n + (int64_t)x * n / side];
+  for (int y = 0; y < form; y++) {
+    for (int x = 0; x < form; x++) {
+      double value = field[(int64_t)y * n / form * n + (int64_t)x * n / form];
       picture_colour((value - low) / (high - low), rgb);
       picture_dot(p, x0 + x, y0 + y, rgb);
     }
@@ -73,22 +73,22 @@ static void picture_text(picture *p, int x0, int y0, int scale, const char *text
 }
 
 /// The logarithm of a falling series over its index, in a square with a frame.
-static void picture_curve(picture *p, int x0, int y0, int side, int count, const double *series) {
+static void picture_curve(picture *p, int x0, int y0, int form, int count, const double *series) {
   static const uint8_t frame[3] = {170, 170, 170}, line[3] = {33, 100, 160};
   double low = INFINITY, high = -INFINITY;
 
   for (int i = 0; i < count; i++) low = fmin(low, log10(series[i])), high = fmax(high, log10(series[i]));
-  for (int i = 0; i < side; i++) {
-    picture_dot(p, x0 + i, y0, frame), picture_dot(p, x0 + i, y0 + side - 1, frame);
-    picture_dot(p, x0, y0 + i, frame), picture_dot(p, x0 + side - 1, y0 + i, frame);
+  for (int i = 0; i < form; i++) {
+    picture_dot(p, x0 + i, y0, frame), picture_dot(p, x0 + i, y0 + form - 1, frame);
+    picture_dot(p, x0, y0 + i, frame), picture_dot(p, x0 + form - 1, y0 + i, frame);
   }
   if (!(high > low)) return;
-  for (int i = 0; i < 8 * side; i++) {  // finer than the dots, so that steep pieces have no holes
-    double at = (double)i / (8 * side) * (count - 1), value;
+  for (int i = 0; i < 8 * form; i++) {  // finer than the dots, so that steep pieces have no holes
+    double at = (double)i / (8 * form) * (count - 1), value;
     int k = (int)at;
     value = log10(series[k]) + (at - k) * (log10(series[k + 1]) - log10(series[k]));
-    int x = x0 + 8 + (int)((double)i / (8 * side) * (side - 16));
-    int y = y0 + 8 + (int)((high - value) / (high - low) * (side - 16));
+    int x = x0 + 8 + (int)((double)i / (8 * form) * (form - 16));
+    int y = y0 + 8 + (int)((high - value) / (high - low) * (form - 16));
     for (int d = 0; d < 9; d++) picture_dot(p, x + d % 3, y + d / 3, line);
   }
 }

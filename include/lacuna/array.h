@@ -26,9 +26,9 @@ typedef enum lac_dtype { LAC_F32, LAC_F64, LAC_C64, LAC_C128 } lac_dtype;
 /// What happens to memory that is handed in, if the function succeeds. One that fails has freed nothing and taken over
 /// nothing: the memory is still the caller's. Borrowed and adopted memory must be aligned to the size of its numbers.
 typedef enum lac_ownership {
-  LAC_COPY,    ///< the data, which lies in host memory, is copied to the context's device
-  LAC_BORROW,  ///< the data lies on the context's device, is used as it is and must outlive the array
-  LAC_ADOPT    ///< like LAC_BORROW, and released by free() (host) or cudaFree (CUDA) with the last holder
+  LAC_OWNERSHIP_COPY,    ///< the data, which lies in host memory, is copied to the context's device
+  LAC_OWNERSHIP_BORROW,  ///< the data lies on the context's device, is used as it is and must outlive the array
+  LAC_OWNERSHIP_ADOPT  ///< like LAC_OWNERSHIP_BORROW, and released by free() (host) or cudaFree (CUDA) with the last holder
 } lac_ownership;
 
 typedef struct lac_array lac_array;

@@ -19,13 +19,13 @@ enum { LAC_ANY_ORDER = -1 };
 
 /// Bits of lac_op.flags.
 typedef enum lac_op_flag {
-  LAC_SUMS_BATCH = 1,    ///< the forward sums over batch dimensions that its one output lacks (lac_attrs.fit)
-  LAC_COMMUNICATES = 2,  ///< ranks talk to each other inside the forward: they agree on the status first
-  LAC_POINTWISE = 4,     ///< one input, one output, linear, number by number: sums may be moved through it,
-                         ///< and its output may be the memory of its input
-  LAC_TAKES_BLOCKS = 8,  ///< patterns[0] may have blocks: the letter z, its slots, then stands for (nnz, br, bc)
-  LAC_WHOLE = 16,        ///< its operands are whole: an array or pattern that is spread over ranks is refused
-  LAC_CARRIES_AXES = 32  ///< behind the letters stand as many axes as attribute i[1] says, the same in all operands
+  LAC_OP_SUMS_BATCH = 1,    ///< the forward sums over batch dimensions that its one output lacks (lac_attrs.fit)
+  LAC_OP_COMMUNICATES = 2,  ///< ranks talk to each other inside the forward: they agree on the status first
+  LAC_OP_POINTWISE = 4,     ///< one input, one output, linear, number by number: sums may be moved through it,
+                            ///< and its output may be the memory of its input
+  LAC_OP_TAKES_BLOCKS = 8,  ///< patterns[0] may have blocks: the letter z, its slots, then stands for (nnz, br, bc)
+  LAC_OP_WHOLE = 16,        ///< its operands are whole: an array or pattern that is spread over ranks is refused
+  LAC_OP_CARRIES_AXES = 32  ///< behind the letters stand as many axes as attribute i[1] says, the same in all operands
 } lac_op_flag;
 
 /// One application of an operator as `infer` and `forward` see it. Inputs have the shapes that they were given with:
@@ -77,7 +77,7 @@ struct lac_op {
   /// have the joint one.
   const char *signature;
   /// What a user gives, in order, as front ends take it: see lac_function.parameters. Integers go to attrs.i and
-  /// numbers to attrs.f in the order in which they are named, or from the place that follows an @: "side: side @0 = N".
+  /// numbers to attrs.f in the order in which they are named, or from the place that follows an @: "op: form @0 = N".
   /// NULL for an operator that only lac_tape_call applies.
   const char *parameters;
   const char *about;  ///< one sentence, may be NULL
@@ -93,7 +93,7 @@ struct lac_op {
 };
 
 /// Say what a symbol of the signature stands for, before lac_call_match: 'z' is the number of slots, and so on. The
-/// axes of blocks (LAC_TAKES_BLOCKS) are bound already. `partition` is NULL but for distributed patterns.
+/// axes of blocks (LAC_OP_TAKES_BLOCKS) are bound already. `partition` is NULL but for distributed patterns.
 LAC_API lac_status lac_call_bind(lac_call *call, char symbol, int64_t size, const lac_partition *partition);
 
 /// Match the inputs' shapes, dtypes and partitions with the signature and fill out_meta; errors name input and
@@ -150,7 +150,7 @@ typedef struct lac_function_call {
 /// or replay. Like a rule it branches on shapes and never on values, and puts no array on the tape.
 typedef struct lac_function {
   const char *name;
-  /// What a user gives, in order: "pa: pattern, a: values, x: columns, side: side = N". Kinds and what they stand for:
+  /// What a user gives, in order: "pa: pattern, a: values, x: columns, op: form = N". Kinds and what they stand for:
   ///   pattern, map, format       such an object
   ///   solver                     a solver, or a pattern, which stands for its solver with default options
   ///   factor                     a factor, or what `solver` takes
@@ -159,7 +159,7 @@ typedef struct lac_function {
   ///   column                     (n, k), or a vector, which is (n, 1)
   ///   number                     an array, or a number that stands for one in the dtype of the others
   ///   condition                  an array, or truth values, in the dtype of the others
-  ///   side, sides                a lac_side; two of them
+  ///   form                       a lac_form
   ///   bands                      how far a band reaches below and above the diagonal: two integers
   ///   integer, real, flag        an integer, a number, 0 or 1
   ///   axis                       one of the first array's axes, counted from the end, 0 is the last
@@ -183,7 +183,7 @@ LAC_API int lac_op_inputs(const lac_op *op);
 LAC_API int lac_op_outputs(const lac_op *op);
 
 /// How many core dimensions an operand has (inputs first, then outputs): letters of the signature, two more for z
-/// where the pattern has blocks, and those that are carried along (LAC_CARRIES_AXES). What stands before them is batch.
+/// where the pattern has blocks, and those that are carried along (LAC_OP_CARRIES_AXES). What stands before them is batch.
 /// -1 for an operand that does not exist.
 LAC_API int lac_spec_core(const lac_spec *spec, int operand);
 

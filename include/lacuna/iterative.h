@@ -49,7 +49,7 @@ typedef struct lac_solve_report {
 /// Arguments: x and y are arrays [items, n, k] for any k, and do not overlap.
 /// Errors: any status but LAC_OK ends the solve with that status.
 /// Threads: called by every thread that solves.
-typedef lac_status (*lac_apply)(lac_context *ctx, void *data, lac_side side, const lac_array *x, lac_array *y);
+typedef lac_status (*lac_apply)(lac_context *ctx, void *data, const lac_array *x, lac_form op, lac_array *y);
 
 /// Follow an iteration: called at each look at the residual, with the largest |b - op(A) x| / |b| of all columns.
 /// A result other than 0 ends the solve.
@@ -88,7 +88,7 @@ typedef struct lac_precondition {
   /// engine's; NULL or "auto": chosen by the matrix. It is read by the call that takes the options.
   const char *method;
   const lac_factor *factor;  ///< use this factor, of any matrix of that size, instead; held by the solver
-  lac_apply apply;           ///< or use this function, for every side that solves and derivatives ask for
+  lac_apply apply;           ///< or use this function, for every op that solves and derivatives ask for
   void *apply_data;
   double omega;  ///< "ssor": over-relaxation, 0 < omega < 2; 0: 1
   int block;     ///< "block_jacobi": rows of a block; 0: the largest size up to 8 that the structure shows, else 8

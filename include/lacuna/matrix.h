@@ -7,8 +7,8 @@
 /// them stand the values by slots, which products, solvers and all functions of ops.h and plain.h take together with
 /// the pattern:
 ///
-///     lac_matrix_from_csc(ctx, n, n, LAC_I32, offsets, rows, LAC_F64, numbers, LAC_COPY, &a);
-///     lac_run_spmm(ctx, lac_matrix_pattern(a), LAC_N, lac_matrix_values(a), x, &y);
+///     lac_matrix_from_csc(ctx, n, n, LAC_I32, offsets, rows, LAC_F64, numbers, LAC_OWNERSHIP_COPY, &a);
+///     lac_run_spmm(ctx, lac_matrix_pattern(a), lac_matrix_values(a), x, LAC_PLAIN, &y);
 ///
 /// Ownership: matrices are reference counted. What a getter returns is borrowed, until the matrix is updated or gone.
 /// Derivatives: lac_matrix_leaf puts the caller's numbers on a tape, so that gradients come back in the caller's order.
@@ -32,7 +32,7 @@ typedef struct lac_matrix lac_matrix;
 
 // Indices are those of lac_pattern_from_coo and its kin (pattern.h), in host memory, and are copied.
 //
-// Ownership: `values` as `ownership` says (array.h): LAC_COPY from host memory, LAC_BORROW or LAC_ADOPT where the
+// Ownership: `values` as `ownership` says (array.h): LAC_OWNERSHIP_COPY from host memory, LAC_OWNERSHIP_BORROW or LAC_OWNERSHIP_ADOPT where the
 // context's arrays lie. Borrowed numbers that the caller changes are seen after the next lac_matrix_update.
 // Cost: that of the pattern; a second array of values unless the entries come in the order of the slots.
 // Errors: LAC_ERR_PATTERN names the first index that is wrong; LAC_ERR_DTYPE, LAC_ERR_OVERFLOW, LAC_ERR_MEMORY.

@@ -6,7 +6,8 @@
 /// dimensions are batch and broadcast (aligned at the right, equal or 1). Dense operands carry their columns: a vector is (n, 1).
 /// Errors stick to the tape: LAC_ERR_SHAPE, LAC_ERR_DTYPE, LAC_ERR_MEMORY everywhere, others as said.
 ///
-/// What is frozen (patterns, maps, sides, numbers) comes before the vars; axes, shapes, ranges and options come behind them.
+/// Each pattern, map, solver or factor comes first and its values right behind it, then the other vars, then numbers, axes, `op` and
+/// options, in the order in which the Python functions have them; several results come in a list at the end.
 
 #ifndef LACUNA_OPS_H
 #define LACUNA_OPS_H
@@ -26,11 +27,11 @@ LAC_API lac_var lac_sub(lac_tape *tape, lac_var x, lac_var y);                  
 LAC_API lac_var lac_mul(lac_tape *tape, lac_var x, lac_var y);                   ///< x * y, number by number
 LAC_API lac_var lac_div(lac_tape *tape, lac_var x, lac_var y);                   ///< x / y
 LAC_API lac_var lac_neg(lac_tape *tape, lac_var x);                              ///< -x
-LAC_API lac_var lac_scale(lac_tape *tape, double real, double imag, lac_var x);  ///< (real + i imag) x, a frozen factor
-LAC_API lac_var lac_offset(lac_tape *tape, double real, double imag, lac_var x);  ///< x + real + i imag, frozen too
+LAC_API lac_var lac_scale(lac_tape *tape, lac_var x, double real, double imag);  ///< (real + i imag) x, a frozen factor
+LAC_API lac_var lac_offset(lac_tape *tape, lac_var x, double real, double imag);  ///< x + real + i imag, frozen too
 
 /// The number real + i imag, frozen, in every place of a shape, in the dtype of x, whose numbers are not read.
-LAC_API lac_var lac_full(lac_tape *tape, double real, double imag, lac_var x, int ndim, const int64_t *shape);
+LAC_API lac_var lac_full(lac_tape *tape, lac_var x, int ndim, const int64_t *shape, double real, double imag);
 
 /// x / y, and exactly 0 where y is 0. So are its derivatives there, of every order.
 LAC_API lac_var lac_div_or_zero(lac_tape *tape, lac_var x, lac_var y);
@@ -40,21 +41,28 @@ LAC_API lac_var lac_real(lac_tape *tape, lac_var x);  ///< real part; x itself w
 LAC_API lac_var lac_imag(lac_tape *tape, lac_var x);  ///< imaginary part, of a real dtype
 LAC_API lac_var lac_abs(lac_tape *tape, lac_var x);   ///< |x|, of a real dtype; its gradient x / |x| is 0 at 0
 LAC_API lac_var lac_sign(lac_tape *tape, lac_var x);  ///< x / |x|, 0 at 0; so are its derivatives there
-LAC_API lac_var lac_cast(lac_tape *tape, lac_dtype dtype, lac_var x);  ///< x in another dtype, not complex to real
+LAC_API lac_var lac_cast(lac_tape *tape, lac_var x, lac_dtype dtype);  ///< x in another dtype, not complex to real
 
 /// The power of two at or below |x|, of a real dtype; 1 at 0, and no less than the smallest normal number. What is divided by it
 /// comes near 1 without rounding. Its derivative is zero: nothing passes through such a scale.
 LAC_API lac_var lac_magnitude(lac_tape *tape, lac_var x);
 
-/// 1 where x and y stand in the relation, else 0, in their dtype: `x < y` is LAC_LT. NaN is unequal to everything. The
+/// 1 where x and y stand in the relation, else 0, in their dtype: `x < y` is LAC_RELATION_LT. NaN is unequal to everything. The
 /// derivative is zero. LAC_ERR_DTYPE for an order of complex numbers.
-typedef enum lac_relation { LAC_EQ, LAC_NE, LAC_LT, LAC_LE, LAC_GT, LAC_GE } lac_relation;
-LAC_API lac_var lac_compare(lac_tape *tape, lac_relation relation, lac_var x, lac_var y);
+typedef enum lac_relation {
+  LAC_RELATION_EQ,
+  LAC_RELATION_NE,
+  LAC_RELATION_LT,
+  LAC_RELATION_LE,
+  LAC_RELATION_GT,
+  LAC_RELATION_GE
+} lac_relation;
+LAC_API lac_var lac_compare(lac_tape *tape, lac_var x, lac_var y, lac_relation relation);
 
 /// x where c is not zero (or where it is), exactly 0 elsewhere, whatever x holds there; its derivative likewise. c, of x's
 /// dtype, has none.
-typedef enum lac_selection { LAC_WHERE_NONZERO, LAC_WHERE_ZERO } lac_selection;
-LAC_API lac_var lac_select(lac_tape *tape, lac_selection selection, lac_var c, lac_var x);
+typedef enum lac_selection { LAC_SELECT_NONZERO, LAC_SELECT_ZERO } lac_selection;
+LAC_API lac_var lac_select(lac_tape *tape, lac_var c, lac_var x, lac_selection selection);
 
 /// x where c is not zero, else y; what is not chosen is not seen. c, of their dtype, has no derivative.
 LAC_API lac_var lac_where(lac_tape *tape, lac_var c, lac_var x, lac_var y);
@@ -75,7 +83,7 @@ LAC_API lac_var lac_reciprocal(lac_tape *tape, lac_var x);  ///< 1 / x
 LAC_API lac_var lac_pow(lac_tape *tape, lac_var x, lac_var y);
 
 /// x^exponent, a frozen number: no logarithm, and derivatives at 0 that are right for whole exponents.
-LAC_API lac_var lac_power(lac_tape *tape, double exponent, lac_var x);
+LAC_API lac_var lac_power(lac_tape *tape, lac_var x, double exponent);
 
 // Functions of reals alone: LAC_ERR_DTYPE for complex arrays.
 
@@ -86,60 +94,64 @@ LAC_API lac_var lac_relu(lac_tape *tape, lac_var x);       ///< max(x, 0); deriv
 LAC_API lac_var lac_heaviside(lac_tape *tape, lac_var x);  ///< 1 where x > 0, else 0; its derivative is zero
 
 /// min(max(x, low), high); infinite bounds are none. The derivative is 1 on the closed interval. LAC_ERR_ARG unless low <= high.
-LAC_API lac_var lac_clamp(lac_tape *tape, double low, double high, lac_var x);
+LAC_API lac_var lac_clamp(lac_tape *tape, lac_var x, double low, double high);
 
 // -- reductions over axes --------------------------------------------------------------------------------------------
 
-// Over the axes of a mask, of which bit i is the i-th axis from the end.
+// Over `count` axes, counted as NumPy counts them: 0 is the first, -1 the last. 0 and NULL stand for all of them, and so does
+// LAC_ALL_AXES; in C, LAC_AXES(-1) or LAC_AXES(0, 1) writes both arguments. Reduced axes are dropped or, with keepdims, have
+// size 1. LAC_ERR_SHAPE for an axis that the array lacks or that is named twice.
 
-typedef enum lac_axes { LAC_DROP_AXES, LAC_KEEP_AXES } lac_axes;  ///< axes are removed, or kept with size 1
+#define LAC_ALL_AXES 0, NULL
+#define LAC_AXES(...) \
+  (int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), (const int[]) { __VA_ARGS__ }
 
 /// The sum over these axes, and over all axes: a single number.
-LAC_API lac_var lac_sum_axes(lac_tape *tape, lac_var x, uint32_t mask, lac_axes axes);
+LAC_API lac_var lac_sum_axes(lac_tape *tape, lac_var x, int count, const int *axes, bool keepdims);
 LAC_API lac_var lac_sum(lac_tape *tape, lac_var x);
 
 /// How many numbers stand along these axes, to a power: one number in the dtype of x, whose numbers are not read.
-LAC_API lac_var lac_extent(lac_tape *tape, lac_var x, uint32_t mask, double power);
+LAC_API lac_var lac_extent(lac_tape *tape, lac_var x, int count, const int *axes, double power);
 
 /// The mean; of no numbers it is NaN.
-LAC_API lac_var lac_mean(lac_tape *tape, lac_var x, uint32_t mask, lac_axes axes);
+LAC_API lac_var lac_mean(lac_tape *tape, lac_var x, int count, const int *axes, bool keepdims);
 
 /// The product, exact with zeros; of no numbers it is 1. Made of slices and products, pair by pair.
-LAC_API lac_var lac_prod(lac_tape *tape, lac_var x, uint32_t mask, lac_axes axes);
+LAC_API lac_var lac_prod(lac_tape *tape, lac_var x, int count, const int *axes, bool keepdims);
 
 /// The largest and the smallest number, of reals; NaN if there is one. The gradient is shared evenly among ties.
 /// LAC_ERR_SHAPE for an axis of no numbers.
-LAC_API lac_var lac_max(lac_tape *tape, lac_var x, uint32_t mask, lac_axes axes);
-LAC_API lac_var lac_min(lac_tape *tape, lac_var x, uint32_t mask, lac_axes axes);
+LAC_API lac_var lac_max(lac_tape *tape, lac_var x, int count, const int *axes, bool keepdims);
+LAC_API lac_var lac_min(lac_tape *tape, lac_var x, int count, const int *axes, bool keepdims);
 
 /// sqrt(sum |x|^2), sum |x| and max |x|, of a real dtype. No square leaves the range; the gradient at zero is zero.
-LAC_API lac_var lac_norm(lac_tape *tape, lac_var x, uint32_t mask, lac_axes axes);
-LAC_API lac_var lac_norm1(lac_tape *tape, lac_var x, uint32_t mask, lac_axes axes);
-LAC_API lac_var lac_norm_inf(lac_tape *tape, lac_var x, uint32_t mask, lac_axes axes);
+LAC_API lac_var lac_norm(lac_tape *tape, lac_var x, int count, const int *axes, bool keepdims);
+LAC_API lac_var lac_norm1(lac_tape *tape, lac_var x, int count, const int *axes, bool keepdims);
+LAC_API lac_var lac_norm_inf(lac_tape *tape, lac_var x, int count, const int *axes, bool keepdims);
 
 /// log(sum(exp(x))), of reals. Nothing overflows; where all x are -inf the result is, with a gradient of zero.
-LAC_API lac_var lac_logsumexp(lac_tape *tape, lac_var x, uint32_t mask, lac_axes axes);
+LAC_API lac_var lac_logsumexp(lac_tape *tape, lac_var x, int count, const int *axes, bool keepdims);
 
-/// exp(x) / sum(exp(x)), of reals, the sum over the axes of a mask; 0 where all x are -inf.
-LAC_API lac_var lac_softmax(lac_tape *tape, lac_var x, uint32_t mask);
+/// exp(x) / sum(exp(x)), of reals, the sum over these axes; 0 where all x are -inf.
+LAC_API lac_var lac_softmax(lac_tape *tape, lac_var x, int count, const int *axes);
 
 /// log(softmax(x)) = y - logsumexp(y) for y = x - max(x), which loses no digits however large x is.
-LAC_API lac_var lac_log_softmax(lac_tape *tape, lac_var x, uint32_t mask);
+LAC_API lac_var lac_log_softmax(lac_tape *tape, lac_var x, int count, const int *axes);
 
-/// Running sums along an axis (counted from the end), from its first place or from its last.
-typedef enum lac_direction { LAC_FORWARDS, LAC_BACKWARDS } lac_direction;
-LAC_API lac_var lac_cumsum(lac_tape *tape, lac_var x, int axis, lac_direction direction);
+/// Running sums along an axis, from its first place on or, backwards, from its last.
+LAC_API lac_var lac_cumsum(lac_tape *tape, lac_var x, int axis, bool backwards);
 
 // -- shapes, parts and dense products --------------------------------------------------------------------------------
 
-/// x spread to the shape of `like` along the axes of `mask`: the adjoint of lac_sum_axes.
-LAC_API lac_var lac_broadcast(lac_tape *tape, lac_var x, const lac_meta *like, uint32_t mask, lac_axes axes);
+/// x spread to the shape of `like` along these axes of it: the adjoint of lac_sum_axes.
+LAC_API lac_var lac_broadcast(lac_tape *tape, lac_var x, const lac_meta *like, int count, const int *axes,
+                              bool keepdims);
 
 /// The same numbers under another shape. Of an array that is spread over ranks the spread axis must survive; write -1 for its size
 /// wherever axes of size 1 stand beside it: a rank with one row could not tell it from them.
 LAC_API lac_var lac_reshape(lac_tape *tape, lac_var x, int ndim, const int64_t *shape);
 
-/// The places begin, begin + step, ... before `end` of an axis, which is counted from the end: 0 is the last.
+/// The places begin, begin + step, ... before `end` of an axis: -1 is the last.
 /// 0 <= begin <= end <= size and step > 0, else LAC_ERR_SHAPE; begin = end is empty.
 LAC_API lac_var lac_slice(lac_tape *tape, lac_var x, int axis, int64_t begin, int64_t end, int64_t step);
 
@@ -147,7 +159,7 @@ LAC_API lac_var lac_slice(lac_tape *tape, lac_var x, int axis, int64_t begin, in
 LAC_API lac_var lac_embed(lac_tape *tape, lac_var x, const lac_meta *like, int axis, int64_t begin, int64_t end,
                           int64_t step);
 
-/// x, then y along an axis (counted from the end): axes before it broadcast, those behind it are equal.
+/// x, then y along an axis: axes before it broadcast, those behind it are equal.
 LAC_API lac_var lac_concat(lac_tape *tape, lac_var x, lac_var y, int axis);
 
 /// Any number of arrays along an axis, at least one: pairs, then pairs of pairs. Of one it is that var.
@@ -157,16 +169,16 @@ LAC_API lac_var lac_concat_all(lac_tape *tape, int n, const lac_var *vars, int a
 LAC_API lac_var lac_dot(lac_tape *tape, lac_var x, lac_var y);
 
 /// Z = op(X) op(Y), dense: op(X) (m, l), op(Y) (l, n), Z (m, n).
-LAC_API lac_var lac_matmul(lac_tape *tape, lac_side side_x, lac_var x, lac_side side_y, lac_var y);
+LAC_API lac_var lac_matmul(lac_tape *tape, lac_var x, lac_var y, lac_form op_x, lac_form op_y);
 
 // -- structure -------------------------------------------------------------------------------------------------------
 
-/// y = M x (LAC_N) or M^T x (LAC_T) on the last axis. With the maps of pattern.h: transpose, triangle, submatrix, diagonal,
+/// y = M x (LAC_PLAIN) or M^T x (LAC_TRANSPOSED) on the last axis. With the maps of pattern.h: transpose, triangle, submatrix, diagonal,
 /// to_dense, coalesce.
-LAC_API lac_var lac_remap(lac_tape *tape, const lac_map *map, lac_side side, lac_var x);
+LAC_API lac_var lac_remap(lac_tape *tape, const lac_map *map, lac_var x, lac_form op);
 
 /// The same where an entry is a block of numbers with `axes` axes of its own: y and x are [*batch, entries, *block].
-LAC_API lac_var lac_remap_blocks(lac_tape *tape, const lac_map *map, lac_side side, int axes, lac_var x);
+LAC_API lac_var lac_remap_blocks(lac_tape *tape, const lac_map *map, lac_var x, lac_form op, int axes);
 
 /// Rows along a frozen list of indices, the target of a map with n outputs: x (n, k), y (m, k), y[i] = x[target[i]], and 0
 /// where it is -1. This is M^T x on rows.
@@ -200,7 +212,7 @@ LAC_API lac_var lac_diagonal_of(lac_tape *tape, const lac_pattern *pattern, lac_
 LAC_API lac_var lac_trace(lac_tape *tape, const lac_pattern *pattern, lac_var a);        ///< (nnz) -> (): their sum
 
 /// diag(d) A and A diag(d), on the pattern of A: d (rows) or (cols).
-LAC_API lac_var lac_scale_rows(lac_tape *tape, const lac_pattern *pattern, lac_var d, lac_var a);
+LAC_API lac_var lac_scale_rows(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_var d);
 LAC_API lac_var lac_scale_cols(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_var d);
 
 /// A norm of a matrix: Frobenius, the largest column sum of |a|, the largest row sum of |a|, the largest singular value.
@@ -224,17 +236,17 @@ LAC_API lac_var lac_segment_mean(lac_tape *tape, const lac_map *map, lac_var x);
 
 /// log of the sum of exp(x) of each group, and the weights exp(x) / sum. Reals alone. `full` is the length of a group of which
 /// entries that are not stored are zeros, which take part; 0: only what is stored counts, and a group of nothing is -inf.
-LAC_API lac_var lac_segment_logsumexp(lac_tape *tape, const lac_map *map, int64_t full, lac_var x);
-LAC_API lac_var lac_segment_softmax(lac_tape *tape, const lac_map *map, int64_t full, lac_var x);
+LAC_API lac_var lac_segment_logsumexp(lac_tape *tape, const lac_map *map, lac_var x, int64_t full);
+LAC_API lac_var lac_segment_softmax(lac_tape *tape, const lac_map *map, lac_var x, int64_t full);
 
 /// The extreme of each group; numbers that tie have even shares of its derivative, which lac_segment_ties gives (itself
 /// without derivative). Reals alone; `full` as above, a group of nothing is -inf or +inf.
-typedef enum lac_extreme { LAC_LARGEST, LAC_SMALLEST } lac_extreme;
-LAC_API lac_var lac_segment_max(lac_tape *tape, const lac_map *map, lac_extreme extreme, int64_t full, lac_var x);
-LAC_API lac_var lac_segment_ties(lac_tape *tape, const lac_map *map, lac_extreme extreme, int64_t full, lac_var x);
+typedef enum lac_extreme { LAC_EXTREME_LARGEST, LAC_EXTREME_SMALLEST } lac_extreme;
+LAC_API lac_var lac_segment_max(lac_tape *tape, const lac_map *map, lac_var x, int64_t full, lac_extreme extreme);
+LAC_API lac_var lac_segment_ties(lac_tape *tape, const lac_map *map, lac_var x, int64_t full, lac_extreme extreme);
 
 /// The same over the lines of a matrix, one number for each row or column; with implicit zeros the results are the dense ones.
-typedef enum lac_lines { LAC_ROWS, LAC_COLS } lac_lines;
+typedef enum lac_lines { LAC_LINES_ROWS, LAC_LINES_COLS } lac_lines;
 typedef enum lac_absent { LAC_ABSENT_IS_ZERO, LAC_ABSENT_IS_NOTHING } lac_absent;
 LAC_API lac_var lac_sparse_logsumexp(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_lines lines,
                                      lac_absent absent);
@@ -250,7 +262,7 @@ LAC_API void lac_sparse_bidir_logsumexp(lac_tape *tape, const lac_pattern *patte
 // -- products --------------------------------------------------------------------------------------------------------
 
 /// y = op(A) x: a (nnz), x (n, k), y (m, k). Where the pattern has blocks, a is (nnz, br, bc).
-LAC_API lac_var lac_spmm(lac_tape *tape, const lac_pattern *pattern, lac_side side, lac_var a, lac_var x);
+LAC_API lac_var lac_spmm(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_var x, lac_form op);
 
 /// s_z = sum_k u[row z, k] conj(v[col z, k]) for each slot z: u (rows, k), v (cols, k), s (nnz). No rows x cols anywhere.
 LAC_API lac_var lac_sddmm(lac_tape *tape, const lac_pattern *pattern, lac_var u, lac_var v);
@@ -260,15 +272,15 @@ LAC_API lac_var lac_spgemm(lac_tape *tape, const lac_pattern *pa, lac_var a, con
                            lac_pattern **out);
 
 /// t = op(X) op(Y) at the slots of `target` alone.
-LAC_API lac_var lac_sampled_spgemm(lac_tape *tape, const lac_pattern *target, const lac_pattern *px, lac_side sx,
-                                   lac_var x, const lac_pattern *py, lac_side sy, lac_var y);
+LAC_API lac_var lac_sampled_spgemm(lac_tape *tape, const lac_pattern *target, const lac_pattern *px, lac_var x,
+                                   const lac_pattern *py, lac_var y, lac_form op_x, lac_form op_y);
 
 /// y = A x with A in sliced ELL: a holds the numbers of the format's storage, lac_remap(lac_format_map(format)) of the values by
 /// slots. Padding is not read and gets a gradient of zero. LAC_ERR_ARG for a format of another kind.
 LAC_API lac_var lac_sell_mm(lac_tape *tape, const lac_format *format, lac_var a, lac_var x);
 
-/// y[i] = a[i] op(b[target i]): a (n, d), b (r, d, e), y (n, e) for LAC_N; the map is from n rows to r matrices.
-LAC_API lac_var lac_gather_mm(lac_tape *tape, const lac_map *map, lac_side side, lac_var a, lac_var b);
+/// y[i] = a[i] op(b[target i]): a (n, d), b (r, d, e), y (n, e) for LAC_PLAIN; the map is from n rows to r matrices.
+LAC_API lac_var lac_gather_mm(lac_tape *tape, const lac_map *map, lac_var a, lac_var b, lac_form op);
 
 /// w[j] = sum of conj(u[i])^T v[i] over the rows i that name j: u (n, d), v (n, e), w (r, d, e).
 LAC_API lac_var lac_gather_outer(lac_tape *tape, const lac_map *map, lac_var u, lac_var v);
@@ -278,22 +290,22 @@ LAC_API lac_var lac_segment_mm(lac_tape *tape, lac_var a, lac_var b, int64_t r, 
 
 // -- solves ----------------------------------------------------------------------------------------------------------
 
-/// op(T) x = b with T the named triangle of the matrix. Entries outside it, and a stored diagonal under LAC_UNIT, are not read
+/// op(T) x = b with T the named triangle of the matrix. Entries outside it, and a stored diagonal under LAC_DIAGONAL_UNIT, are not read
 /// and get a gradient of exactly zero. LAC_ERR_SINGULAR names a zero or missing diagonal.
-LAC_API lac_var lac_trisolve(lac_tape *tape, const lac_pattern *pattern, lac_triangle triangle, lac_diagonal diagonal,
-                             lac_side side, lac_var a, lac_var b);
+LAC_API lac_var lac_trisolve(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_var b, lac_triangle triangle,
+                             lac_diagonal diagonal, lac_form op);
 
 /// x = op(A)^-1 b with a factor of these values. LAC_ERR_STALE when `a` is not what `factor` was made of.
-LAC_API lac_var lac_solve_with(lac_tape *tape, const lac_factor *factor, lac_side side, lac_var a, lac_var b);
+LAC_API lac_var lac_solve_with(lac_tape *tape, const lac_factor *factor, lac_var a, lac_var b, lac_form op);
 
 /// x = op(A)^-1 b: factor and solve. Every derivative of every order uses the factor made here.
-LAC_API lac_var lac_solve(lac_tape *tape, const lac_solver *solver, lac_side side, lac_var a, lac_var b);
+LAC_API lac_var lac_solve(lac_tape *tape, const lac_solver *solver, lac_var a, lac_var b, lac_form op);
 
 /// What was done for `var`: of the last call that solved or factored among those it was made of, whether by lac_solve,
 /// lac_solve_with, lac_lstsq, lac_logdet or a function composed of them. `factor` (optional) receives the report of
 /// that call's factor, whose texts live until the tape is cleared; it is empty where the call holds no factor
 /// (lac_solve_operator, a checkpoint). `solve` (optional) receives what lac_solver_last_solve said after the call; its
-/// `reason` is "" where nothing was solved, as for a determinant. Calls are recorded on a LAC_RECORD tape where a leaf
+/// `reason` is "" where nothing was solved, as for a determinant. Calls are recorded on a LAC_TAPE_RECORD tape where a leaf
 /// goes in: LAC_ERR_ARG where there is no such call.
 LAC_API lac_status lac_tape_solve_report(const lac_tape *tape, lac_var var, lac_report *factor,
                                          lac_solve_report *solve);
@@ -301,8 +313,8 @@ LAC_API lac_status lac_tape_solve_report(const lac_tape *tape, lac_var var, lac_
 /// x = L(theta)^-1 b without a matrix: `function` emits y = L(theta) x from in = {theta .., x} into out[0], linear in x, x and y like b, which is
 /// one vector whatever its shape. It runs twice, now. `options` (NULL: GMRES) give a Krylov method, its iteration, and preconditioner.factor
 /// or .apply, which sees arrays [1, n, 1]. Differentiable in b and theta, to any order.
-LAC_API lac_var lac_solve_operator(lac_tape *tape, lac_tape_function function, void *data,
-                                   const lac_solver_options *options, int thetas, const lac_var *theta, lac_var b);
+LAC_API lac_var lac_solve_operator(lac_tape *tape, lac_tape_function function, void *data, int thetas,
+                                   const lac_var *theta, lac_var b, const lac_solver_options *options);
 
 /// Least squares: x = out[0] (cols, k) minimises |A x - b|^2 + |damp x|^2, and of all such x, where A is wide, it is the shortest;
 /// out[1] = b - A x (rows, k). Any shape of A; b (rows, k); damp, one real number for each of the batch, may be absent, which
@@ -310,8 +322,8 @@ LAC_API lac_var lac_solve_operator(lac_tape *tape, lac_tape_function function, v
 /// one of the pattern that lac_pattern_augmented makes of A's: LAC_ERR_SINGULAR where A has not full rank and is not
 /// damped, a warning where few digits are certain. Or it is LSMR or LSQR of A's own pattern, with damp of A over the
 /// identity (lac_pattern_vstack), which iterates to its tolerance.
-LAC_API void lac_lstsq(lac_tape *tape, const lac_solver *solver, const lac_pattern *pattern, lac_var a, lac_var b,
-                       lac_var damp, lac_var out[2]);
+LAC_API void lac_lstsq(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_var b, lac_var damp,
+                       const lac_solver *solver, lac_var out[2]);
 
 // -- factors as arrays -----------------------------------------------------------------------------------------------
 
@@ -322,8 +334,8 @@ typedef enum lac_pivots { LAC_PIVOTS_NONZERO, LAC_PIVOTS_POSITIVE } lac_pivots;
 /// C = L U without pivoting, on a square pattern with a full diagonal: L, whose diagonal is one, below the diagonal and U on and
 /// above. What falls outside the pattern is dropped: nothing where it is closed under elimination (lac_pattern_fill), else this is
 /// ILU(0). `steps` (may be NULL) is the map of lac_pattern_fill that says in errors which row a step eliminates.
-LAC_API lac_var lac_lu_values(lac_tape *tape, const lac_pattern *pattern, lac_pivots pivots, const lac_map *steps,
-                              lac_var c);
+LAC_API lac_var lac_lu_values(lac_tape *tape, const lac_pattern *pattern, lac_var c, const lac_map *steps,
+                              lac_pivots pivots);
 
 /// The gradient in c of lac_lu_values, given that of its result.
 LAC_API lac_var lac_lu_values_adjoint(lac_tape *tape, const lac_pattern *pattern, lac_var c, lac_var lu_bar);
@@ -332,15 +344,15 @@ LAC_API lac_var lac_lu_values_adjoint(lac_tape *tape, const lac_pattern *pattern
 // `patterns` and `lower` (optional) receive the triangles of that pattern which the values are on, to be destroyed by the caller.
 
 /// A[order, order] = L U without pivoting: out[0] is L, its ones stored, out[1] is U. LAC_ERR_SINGULAR names the row.
-LAC_API void lac_lu(lac_tape *tape, const lac_pattern *pattern, lac_ordering ordering, lac_var a,
+LAC_API void lac_lu(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_ordering ordering,
                     lac_pattern *patterns[2], lac_var out[2]);
 
 /// H[order, order] = L D L^H without pivoting, H = (A + A^H) / 2: out[0] is L, its ones stored, out[1] is D (n), real.
-LAC_API void lac_ldlt(lac_tape *tape, const lac_pattern *pattern, lac_ordering ordering, lac_var a, lac_pattern **lower,
+LAC_API void lac_ldlt(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_ordering ordering, lac_pattern **lower,
                       lac_var out[2]);
 
 /// H[order, order] = L L^H, H = (A + A^H) / 2: for a Hermitian A the gradient is Hermitian too. LAC_ERR_DEFINITE names the row.
-LAC_API lac_var lac_cholesky(lac_tape *tape, const lac_pattern *pattern, lac_ordering ordering, lac_var a,
+LAC_API lac_var lac_cholesky(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_ordering ordering,
                              lac_pattern **lower);
 
 /// The incomplete factors on the pattern of A itself, in its own order, which need a full diagonal: L U = A where A has entries.
@@ -361,8 +373,8 @@ LAC_API lac_var lac_logdet(lac_tape *tape, const lac_solver *solver, lac_var a);
 /// The same with a factor of these values. LAC_ERR_STALE when `a` is not what `factor` was made of.
 LAC_API lac_var lac_logdet_with(lac_tape *tape, const lac_factor *factor, lac_var a);
 
-/// det A = sign exp(logabs): sign is 1 or -1, of complex matrices the phase; logabs is of a real dtype.
-LAC_API void lac_slogdet(lac_tape *tape, const lac_solver *solver, lac_var a, lac_var *sign, lac_var *logabs);
+/// det A = sign exp(logabs): out[0], sign, is 1 or -1, of complex matrices the phase; out[1], logabs, is of a real dtype.
+LAC_API void lac_slogdet(lac_tape *tape, const lac_solver *solver, lac_var a, lac_var out[2]);
 
 /// det A. It overflows and underflows where the number does: lac_slogdet does not.
 LAC_API lac_var lac_det(lac_tape *tape, const lac_solver *solver, lac_var a);
@@ -374,7 +386,7 @@ LAC_API lac_var lac_selected_inverse(lac_tape *tape, const lac_solver *solver, l
 LAC_API lac_var lac_selected_inverse_with(lac_tape *tape, const lac_factor *factor, lac_var a);
 
 /// A^-1 where `target` has entries, in its slots. Entries that A^T lacks widen the pattern that is factored.
-LAC_API lac_var lac_inverse_on(lac_tape *tape, const lac_solver *solver, const lac_pattern *target, lac_var a);
+LAC_API lac_var lac_inverse_on(lac_tape *tape, const lac_solver *solver, lac_var a, const lac_pattern *target);
 
 LAC_API lac_var lac_inverse_diagonal(lac_tape *tape, const lac_solver *solver, lac_var a);  ///< (A^-1)_ii: (nnz) -> (n)
 
@@ -382,8 +394,8 @@ LAC_API lac_var lac_inverse_diagonal(lac_tape *tape, const lac_solver *solver, l
 LAC_API lac_var lac_trace_solve(lac_tape *tape, const lac_solver *solver, lac_var a, const lac_pattern *pb, lac_var b);
 
 /// x^H A y and x^H A^-1 y of each column: x (m, k), y (n, k), result (k).
-LAC_API lac_var lac_quadratic_form(lac_tape *tape, const lac_pattern *pattern, lac_var x, lac_var a, lac_var y);
-LAC_API lac_var lac_inverse_quadratic_form(lac_tape *tape, const lac_solver *solver, lac_var x, lac_var a, lac_var y);
+LAC_API lac_var lac_quadratic_form(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_var x, lac_var y);
+LAC_API lac_var lac_inverse_quadratic_form(lac_tape *tape, const lac_solver *solver, lac_var a, lac_var x, lac_var y);
 
 // -- estimates of what cannot be factored ----------------------------------------------------------------------------
 
@@ -413,18 +425,18 @@ LAC_API void lac_trace_solve_estimate(lac_tape *tape, const lac_solver *solver, 
 // the matrix is not read and has a gradient of exactly zero. lower, upper >= 0 may reach beyond the matrix.
 
 /// y = op(A) x for a banded A with `rows` rows: ab (lower + upper + 1, cols), x (n, k), y (m, k).
-LAC_API lac_var lac_banded_mm(lac_tape *tape, lac_side side, int64_t lower, int64_t upper, int64_t rows, lac_var ab,
-                              lac_var x);
+LAC_API lac_var lac_banded_mm(lac_tape *tape, int64_t lower, int64_t upper, lac_var ab, lac_var x, int64_t rows,
+                              lac_form op);
 
 /// The band of u v^H: s[upper + i - j, j] = sum_k u[i, k] conj(v[j, k]): u (rows, k), v (cols, k), s (lower + upper + 1, cols).
 LAC_API lac_var lac_banded_outer(lac_tape *tape, int64_t lower, int64_t upper, lac_var u, lac_var v);
 
 /// The band (lower, upper) of op(X) op(Y), both square and banded; lower_x + lower_y and upper_x + upper_y hold all of X Y.
-LAC_API lac_var lac_banded_gemm(lac_tape *tape, int64_t lower, int64_t upper, lac_side sx, int64_t lower_x,
-                                int64_t upper_x, lac_var x, lac_side sy, int64_t lower_y, int64_t upper_y, lac_var y);
+LAC_API lac_var lac_banded_gemm(lac_tape *tape, int64_t lower_x, int64_t upper_x, lac_var x, int64_t lower_y,
+                                int64_t upper_y, lac_var y, int64_t lower, int64_t upper, lac_form op_x, lac_form op_y);
 
 /// x = op(A)^-1 b for a square banded A, pivoted: ab (lower + upper + 1, n), b (n, k). LAC_ERR_SINGULAR names the column.
-LAC_API lac_var lac_banded_solve(lac_tape *tape, lac_side side, int64_t lower, int64_t upper, lac_var ab, lac_var b);
+LAC_API lac_var lac_banded_solve(lac_tape *tape, int64_t lower, int64_t upper, lac_var ab, lac_var b, lac_form op);
 
 /// x = A^-1 b for a tridiagonal A: lower (n - 1), diag (n), upper (n - 1), b (n, k).
 LAC_API lac_var lac_tridiagonal_solve(lac_tape *tape, lac_var lower, lac_var diag, lac_var upper, lac_var b);
@@ -433,29 +445,29 @@ LAC_API lac_var lac_diag_mm(lac_tape *tape, lac_var d, lac_var x);     ///< diag
 LAC_API lac_var lac_diag_solve(lac_tape *tape, lac_var d, lac_var b);  ///< diag(d)^-1 b; LAC_ERR_SINGULAR names a zero
 
 /// y = op(C) x with C[i, j] = c[(i - j) mod n], in O(n log n): c (n), x (n, k).
-LAC_API lac_var lac_circulant_mm(lac_tape *tape, lac_side side, lac_var c, lac_var x);
+LAC_API lac_var lac_circulant_mm(lac_tape *tape, lac_var c, lac_var x, lac_form op);
 
 /// s[d] = sum_i sum_k u[i, k] conj(v[(i - d) mod n, k]): u, v (n, k), s (n).
 LAC_API lac_var lac_circulant_outer(lac_tape *tape, lac_var u, lac_var v);
 
 /// x = op(C)^-1 b: c (n), b (n, k). LAC_ERR_SINGULAR names an eigenvalue that is zero to rounding.
-LAC_API lac_var lac_circulant_solve(lac_tape *tape, lac_side side, lac_var c, lac_var b);
+LAC_API lac_var lac_circulant_solve(lac_tape *tape, lac_var c, lac_var b, lac_form op);
 
 /// y = op(T) x with T[i, j] = column[i - j] for i >= j, else row[j - i], in O(n log n): column (m), row (n), T m x n. row[0] is
 /// not read.
-LAC_API lac_var lac_toeplitz_mm(lac_tape *tape, lac_side side, lac_var column, lac_var row, lac_var x);
+LAC_API lac_var lac_toeplitz_mm(lac_tape *tape, lac_var column, lac_var row, lac_var x, lac_form op);
 
 /// y = op(A (x) B) x, the Kronecker product never formed: y and x have the rows of A outside, those of B inside.
-LAC_API lac_var lac_kron_mm(lac_tape *tape, lac_side side, const lac_pattern *pa, lac_var a, const lac_pattern *pb,
-                            lac_var b, lac_var x);
+LAC_API lac_var lac_kron_mm(lac_tape *tape, const lac_pattern *pa, lac_var a, const lac_pattern *pb, lac_var b,
+                            lac_var x, lac_form op);
 
 /// y = op(A (x) I + I (x) B) x for square A and B.
-LAC_API lac_var lac_kronsum_mm(lac_tape *tape, lac_side side, const lac_pattern *pa, lac_var a, const lac_pattern *pb,
-                               lac_var b, lac_var x);
+LAC_API lac_var lac_kronsum_mm(lac_tape *tape, const lac_pattern *pa, lac_var a, const lac_pattern *pb, lac_var b,
+                               lac_var x, lac_form op);
 
 /// x = op(A (x) B)^-1 y by a solver of A's pattern and one of B's.
-LAC_API lac_var lac_kron_solve(lac_tape *tape, lac_side side, const lac_solver *sa, lac_var a, const lac_solver *sb,
-                               lac_var b, lac_var y);
+LAC_API lac_var lac_kron_solve(lac_tape *tape, const lac_solver *sa, lac_var a, const lac_solver *sb, lac_var b,
+                               lac_var y, lac_form op);
 
 #ifdef __cplusplus
 }

@@ -97,12 +97,6 @@ LAC_API lac_optimise_options lac_optimise_options_defaults(void);
 typedef lac_status (*lac_objective)(lac_context *ctx, void *data, int count, lac_array *const *x, double *value,
                                     lac_array **gradient);
 
-/// Read the value of a loss of one number (its real part) and its gradient by each leaf: the end of most objectives.
-/// Ownership: the caller destroys each gradient[i]; NULL is zero.
-/// Errors: LAC_ERR_ARG for a loss of several numbers; those of the tape.
-LAC_API lac_status lac_tape_gradient(lac_tape *tape, lac_var loss, int count, const lac_var *leaves, double *value,
-                                     lac_array **gradient);
-
 /// Minimise an objective over the arrays x, which are changed in place and hold the last point that was accepted, also
 /// where the search fails: of L-BFGS the lowest so far; first-order methods accept every step.
 /// Options: NULL stands for the defaults. The report may not be NULL: it says whether the search converged or met a

@@ -43,12 +43,17 @@ typedef enum lac_width {
   LAC_WIDTH_64_64
 } lac_width;
 
-/// How a matrix is applied: A, A^T, conj(A), A^H. The fourth closes the set under differentiation.
-typedef enum lac_side { LAC_N = 0, LAC_T = 1, LAC_C = 2, LAC_H = 3 } lac_side;
+/// The form in which a matrix is applied: op(A) in formulas.
+typedef enum lac_form {
+  LAC_PLAIN,       ///< A
+  LAC_TRANSPOSED,  ///< A^T
+  LAC_CONJUGATED,  ///< conj(A), not transposed: derivatives of the other three need it
+  LAC_ADJOINT      ///< A^H, the conjugate transpose, which BLAS calls C
+} lac_form;
 
 /// Which triangle, and what stands on the diagonal.
-typedef enum lac_triangle { LAC_LOWER, LAC_UPPER } lac_triangle;
-typedef enum lac_diagonal { LAC_STORED, LAC_UNIT } lac_diagonal;
+typedef enum lac_triangle { LAC_TRIANGLE_LOWER, LAC_TRIANGLE_UPPER } lac_triangle;
+typedef enum lac_diagonal { LAC_DIAGONAL_STORED, LAC_DIAGONAL_UNIT } lac_diagonal;
 
 /// From coordinates in any order. Duplicates share a slot: their values sum, and each gets the full cotangent. A row or
 /// a column of -1 drops its entry, as a fixed degree of freedom does: the map has -1 for it, its value goes nowhere and
@@ -123,7 +128,7 @@ LAC_API int lac_pattern_same(const lac_pattern *a, const lac_pattern *b);
 LAC_API lac_status lac_pattern_transpose(lac_context *ctx, const lac_pattern *pattern, lac_pattern **out,
                                          lac_map **map);
 
-/// The entries on and below (LAC_LOWER) or above (LAC_UPPER) the k-th diagonal, col - row <= k or >= k; same shape.
+/// The entries on and below (LAC_TRIANGLE_LOWER) or above (LAC_TRIANGLE_UPPER) the k-th diagonal, col - row <= k or >= k; same shape.
 LAC_API lac_status lac_pattern_triangle(lac_context *ctx, const lac_pattern *pattern, lac_triangle triangle, int64_t k,
                                         lac_pattern **out, lac_map **map);
 
@@ -178,7 +183,7 @@ LAC_API lac_status lac_pattern_permute(lac_context *ctx, const lac_pattern *patt
                                        const int64_t *col, lac_pattern **out, lac_map **map);
 
 /// B = A[row, :][:, col] with any lists of indices, repeated ones too; NULL takes all. An entry of A may go to several of B, so
-/// this map runs from the slots of B to those of A: values follow by remap with LAC_T. Not kept.
+/// this map runs from the slots of B to those of A: values follow by remap with LAC_TRANSPOSED. Not kept.
 LAC_API lac_status lac_pattern_select(lac_context *ctx, const lac_pattern *pattern, int64_t rows, const int64_t *row,
                                       int64_t cols, const int64_t *col, lac_pattern **out, lac_map **map);
 

@@ -214,14 +214,14 @@ LAC_API lac_status lac_factor_describe(lac_context *ctx, const lac_factor *facto
 /// tolerance (unless accept_unconverged); LAC_ERR_SINGULAR when no digit of x is certain (few digits: a warning,
 /// lac_context_warning); LAC_ERR_NONFINITE when x overflows; LAC_ERR_STALE when the values were written to.
 /// Threads: several may use one factor at once.
-LAC_API lac_status lac_factor_solve(lac_context *ctx, const lac_factor *factor, lac_side side, const lac_array *b,
+LAC_API lac_status lac_factor_solve(lac_context *ctx, const lac_factor *factor, const lac_array *b, lac_form op,
                                     lac_array *x);
 
 /// Solve from a start x0 (NULL: zero) and report what became of it. A direct factor makes 0 iterations.
 /// Errors: those of lac_factor_solve, except that a tolerance which is not reached is no error: the report says so, and
 /// x is the best there is.
-LAC_API lac_status lac_factor_iterate(lac_context *ctx, const lac_factor *factor, lac_side side, const lac_array *b,
-                                      const lac_array *x0, lac_array *x, lac_solve_report *report);
+LAC_API lac_status lac_factor_iterate(lac_context *ctx, const lac_factor *factor, const lac_array *b,
+                                      const lac_array *x0, lac_form op, lac_array *x, lac_solve_report *report);
 
 /// Compute log|det A|, real, and the sign (complex: the phase) of det A, in the factor's dtype: arrays [*batch] of the
 /// factor. Never overflows.

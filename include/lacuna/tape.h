@@ -7,8 +7,8 @@
 /// sentence). A derivative that fails leaves the tape as it was. A tape belongs to its context's thread.
 ///
 ///     lac_var a = lac_tape_leaf(tape, values), x = lac_tape_constant(tape, input);
-///     lac_var y = lac_spmm(tape, pattern, LAC_N, a, x), loss = lac_dot(tape, y, y), a_bar;
-///     lac_status status = lac_tape_vjp(tape, 1, &loss, NULL, 1, &a, &a_bar, LAC_PLAIN);
+///     lac_var y = lac_spmm(tape, pattern, a, x, LAC_PLAIN), loss = lac_dot(tape, y, y), a_bar;
+///     lac_status status = lac_tape_vjp(tape, 1, &loss, NULL, 1, &a, &a_bar, LAC_GRAPH_NONE);
 
 #ifndef LACUNA_TAPE_H
 #define LACUNA_TAPE_H
@@ -36,7 +36,7 @@ typedef struct lac_var {
 typedef struct lac_attrs {
   int64_t i[8];  ///< sides, triangles, masks of axes, bandwidths
   double f[2];   ///< a number with its imaginary part, two bounds, a tolerance
-  int fit;  ///< 1: sum over batch dimensions so that the output has the shape `like` (operators with LAC_SUMS_BATCH)
+  int fit;  ///< 1: sum over batch dimensions so that the output has the shape `like` (operators with LAC_OP_SUMS_BATCH)
   lac_meta like;  ///< a shape
 } lac_attrs;
 
@@ -49,13 +49,13 @@ typedef struct lac_spec {
 } lac_spec;
 
 typedef enum lac_tape_mode {
-  LAC_RECORD,  ///< run calls and record them
-  LAC_RUN      ///< run calls only: no derivatives, nothing kept but the values of vars
+  LAC_TAPE_RECORD,  ///< run calls and record them
+  LAC_TAPE_RUN      ///< run calls only: no derivatives, nothing kept but the values of vars
 } lac_tape_mode;
 
 typedef enum lac_graph_mode {
-  LAC_PLAIN,        ///< derivatives are plain arrays
-  LAC_CREATE_GRAPH  ///< derivatives are recorded too, and can be differentiated again
+  LAC_GRAPH_NONE,   ///< derivatives are plain arrays
+  LAC_GRAPH_CREATE  ///< derivatives are recorded too, and can be differentiated again
 } lac_graph_mode;
 
 LAC_API lac_status lac_tape_create(lac_context *ctx, lac_tape_mode mode, lac_tape **out);
@@ -97,6 +97,13 @@ LAC_API lac_status lac_tape_call(lac_tape *tape, const lac_spec *spec, const lac
 LAC_API lac_status lac_tape_vjp(lac_tape *tape, int outs, const lac_var *out, const lac_var *seeds, int ins,
                                 const lac_var *in, lac_var *in_bar, lac_graph_mode mode);
 
+/// Read the value of a loss of one number (its real part) and its gradient by each leaf: reverse mode for who wants arrays, as objectives
+/// do (optimise.h).
+/// Ownership: the caller destroys each gradient[i]; NULL is zero.
+/// Errors: LAC_ERR_ARG for a loss of several numbers; those of the tape.
+LAC_API lac_status lac_tape_gradient(lac_tape *tape, lac_var loss, int count, const lac_var *leaves, double *value,
+                                     lac_array **gradient);
+
 /// Forward mode: out_dot[i] = sum_j J_ij in_dot[j].
 LAC_API lac_status lac_tape_jvp(lac_tape *tape, int ins, const lac_var *in, const lac_var *in_dot, int outs,
                                 const lac_var *out, lac_var *out_dot, lac_graph_mode mode);
@@ -110,7 +117,7 @@ typedef lac_status (*lac_tape_function)(lac_tape *tape, void *data, int step, co
 /// Run a segment and keep only its inputs and outputs: what lies between is computed again, from the inputs, when a
 /// derivative needs it. Memory: one array for each input and output, and inside a derivative those of one segment.
 /// Cost: up to one more forward. All modes and orders, segments within segments and derivatives inside a segment
-/// (lac_tape_vjp with LAC_CREATE_GRAPH) work; a derivative that is recorded (LAC_CREATE_GRAPH) keeps what was computed
+/// (lac_tape_vjp with LAC_GRAPH_CREATE) work; a derivative that is recorded (LAC_GRAPH_CREATE) keeps what was computed
 /// again. There may be any number of inputs and outputs. `data` is used in this call alone. Errors stick to the tape,
 /// and nothing of the segment is left on it; a constant that is written to before the derivative is LAC_ERR_STALE.
 LAC_API lac_status lac_tape_checkpoint(lac_tape *tape, lac_tape_function segment, void *data, int ins,

@@ -17,7 +17,7 @@ from .errors import ArgumentError, DtypeError, ShapeError, StaleError
 
 _KNOWN = weakref.WeakValueDictionary()
 _names = itertools.count(1)
-_SIDES = {lib.LAC_N: "N", lib.LAC_T: "T", lib.LAC_C: "C", lib.LAC_H: "H"}
+_FORMS = {lib.LAC_PLAIN: "N", lib.LAC_TRANSPOSED: "T", lib.LAC_CONJUGATED: "conjugated", lib.LAC_ADJOINT: "H"}
 
 
 class Callback:
@@ -62,7 +62,7 @@ def _meta(array):
 
 
 @ffi.callback("lac_apply", error=lib.LAC_ERR_ARG, onerror=raise_later)
-def APPLY(ctx, data, side, x, y):
+def APPLY(ctx, data, x, op, y):
     if raised():
         return lib.LAC_ERR_ARG
     shape, dtype = _meta(x)
@@ -70,7 +70,7 @@ def APPLY(ctx, data, side, x, y):
     status = lib.lac_array_read(ctx, x, ffi.from_buffer(numbers))
     if status:
         return status
-    answer = _fitting(_function("preconditioner", data)(numbers, _SIDES[side]), *_meta(y))
+    answer = _fitting(_function("preconditioner", data)(numbers, _FORMS[op]), *_meta(y))
     return lib.lac_array_write(ctx, y, ffi.from_buffer(answer))
 
 

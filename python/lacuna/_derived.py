@@ -12,8 +12,8 @@ from .errors import StaleError
 
 _MAKE = {
     "transpose": lambda p: p._derive(lib.lac_pattern_transpose),
-    "tril": lambda p, k: p._derive(lib.lac_pattern_triangle, lib.LAC_LOWER, k),
-    "triu": lambda p, k: p._derive(lib.lac_pattern_triangle, lib.LAC_UPPER, k),
+    "tril": lambda p, k: p._derive(lib.lac_pattern_triangle, lib.LAC_TRIANGLE_LOWER, k),
+    "triu": lambda p, k: p._derive(lib.lac_pattern_triangle, lib.LAC_TRIANGLE_UPPER, k),
     "submatrix": lambda p, *bounds: p._derive(lib.lac_pattern_submatrix, *bounds),
     "scalar": lambda p: p._derive(lib.lac_pattern_scalar),
     "blocked": lambda p, *sizes: p._derive(lib.lac_pattern_blocked, *sizes),

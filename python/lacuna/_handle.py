@@ -21,6 +21,21 @@ def word(what, given, table):
         raise ArgumentError(f"{what} is {given!r}; it must be one of {', '.join(map(repr, table))}") from None
 
 
+_FORMS = {"N": lib.LAC_PLAIN, "T": lib.LAC_TRANSPOSED, "H": lib.LAC_ADJOINT, "plain": lib.LAC_PLAIN,
+          "transposed": lib.LAC_TRANSPOSED, "conjugated": lib.LAC_CONJUGATED, "adjoint": lib.LAC_ADJOINT}  # fmt: skip
+
+
+def form(op):
+    """The code of op: "N" or "plain" for A, "T" or "transposed" for A^T, "H" or "adjoint" for A^H, "conjugated" for
+    conj(A)."""
+    if isinstance(op, str) and op == "C":
+        raise ArgumentError(
+            'op is "C", which BLAS reads as the conjugate transpose and others as conj(A); say "H" (A^H) or "conjugated" '
+            "(conj A)"
+        )
+    return word("op", op, _FORMS)
+
+
 def expect(who, given, *kinds):
     """The key of an object that must be one of these."""
     if not isinstance(given, kinds):

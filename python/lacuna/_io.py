@@ -57,7 +57,7 @@ def _array_in(ctx, who, array):
     out = ffi.new("lac_array **")
     shape = ffi.new("int64_t[]", array.shape or (0,))
     data = ffi.cast("void *", array.ctypes.data)
-    ctx.check(lib.lac_array_from(ctx.c, DTYPES[array.dtype], array.ndim, shape, data, lib.LAC_BORROW, out))
+    ctx.check(lib.lac_array_from(ctx.c, DTYPES[array.dtype], array.ndim, shape, data, lib.LAC_OWNERSHIP_BORROW, out))
     return ffi.gc(out[0], release(lib.lac_array_destroy, "lac_array")), array
 
 

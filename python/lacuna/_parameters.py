@@ -49,13 +49,11 @@ class Parameter(namedtuple("Parameter", "name kind is_list place default")):
         hides = self.default.startswith("-1") and self.kind in ("integer", "bands") or "inf" in self.default
         if hides or self.kind in ARRAYS and not self.is_counted:
             return f"{self.name}=None"
-        if self.kind == "sides":
-            return f"{self.name}={tuple(self.default.split())!r}"
         return f"{self.name}={self.default if _NUMBER.fullmatch(self.default) else repr(self.default)}"
 
 
 def read(text):
-    """The parameters of a text; "x: array, side: side = N"."""
+    """The parameters of a text; "x: array, op: form = N"."""
     return [Parameter(*_PARAMETER.fullmatch(part).groups()) for part in text.split(", ")] if text else []
 
 
@@ -70,10 +68,8 @@ def _integers(p, who, first):
 
     index() fixes, and guards, what a tracer holds open: words too, whose codes it takes for numbers like others.
     """
-    if p.kind == "side":
-        return [f"index(word('side', {p.name}, SIDES))"]
-    if p.kind == "sides":
-        return [f"index(word('side', {p.name}[{i}], SIDES))" for i in range(2)]
+    if p.kind == "form":
+        return [f"index(form({p.name}))"]
     if p.kind == "bands":
         return [f"index({p.given}[{i}])" for i in range(2)]
     if p.kind in ("axis", "axes"):

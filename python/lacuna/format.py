@@ -13,7 +13,7 @@ _KINDS = {lib.LAC_FORMAT_ELL: "ell", lib.LAC_FORMAT_SELL: "sell", lib.LAC_FORMAT
 class Format(Handle):
     """A layout of the values of `pattern`: its index arrays, and `map` from slots to storage positions.
 
-    `remap(format.map, values)` fills a storage of `size` numbers, zeros where there is padding, and side "T" takes it
+    `remap(format.map, values)` fills a storage of `size` numbers, zeros where there is padding, and op "T" takes it
     back; `shape` is what to reshape it to. `width` is the entries a row (ell, hyb), the rows a slice (sell), the
     numbers a diagonal (dia). `columns` is -1 in padding.
     """

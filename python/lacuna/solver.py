@@ -8,7 +8,7 @@ import numpy as np
 
 from ._callbacks import APPLY, PROGRESS, Callback
 from ._core import check, context, ffi, fields, lib, sized, text
-from ._handle import Handle, expect, word
+from ._handle import expect, form, Handle, word
 from ._numpy import BY_CODE, DTYPES, contiguous
 from .errors import ArgumentError, DtypeError, IndexOverflowError, ShapeError
 from .pattern import Pattern
@@ -25,7 +25,6 @@ _DIRECT = frozenset(
     "cholmod umfpack klu mumps".split()
 )
 ORDERINGS = _words("lac_ordering", "LAC_ORDER_")
-_SIDES = {"N": lib.LAC_N, "T": lib.LAC_T, "C": lib.LAC_C, "H": lib.LAC_H}
 _KINDS = _words("lac_multigrid_kind", "LAC_MULTIGRID_")
 _ENDINGS = {code: name for name, code in _words("lac_ending", "LAC_ENDING_").items()}
 _ITERATION = ("rtol", "atol", "adjoint_rtol", "max_iterations", "restart", "look_every")
@@ -77,7 +76,7 @@ def _borrowed(ctx, *arrays):
     try:
         for array, out in zip(arrays, made):
             shape, data = ffi.new("int64_t[]", array.shape), ffi.cast("void *", array.ctypes.data)
-            own = lib.LAC_COPY if array.ctypes.data % array.itemsize else lib.LAC_BORROW
+            own = lib.LAC_OWNERSHIP_COPY if array.ctypes.data % array.itemsize else lib.LAC_OWNERSHIP_BORROW
             ctx.check(lib.lac_array_from(ctx.c, DTYPES[array.dtype], array.ndim, shape, data, own, out))
         yield [out[0] for out in made]
     finally:
@@ -174,7 +173,7 @@ def _owned(ctx, arrays):
     try:
         for name, array in arrays.items():
             shape, data = ffi.new("int64_t[]", array.shape), ffi.cast("void *", array.ctypes.data)
-            ctx.check(lib.lac_array_from(ctx.c, DTYPES[array.dtype], array.ndim, shape, data, lib.LAC_COPY, made[name]))
+            ctx.check(lib.lac_array_from(ctx.c, DTYPES[array.dtype], array.ndim, shape, data, lib.LAC_OWNERSHIP_COPY, made[name]))
         yield {name: out[0] for name, out in made.items()}
     finally:
         for out in made.values():
@@ -201,7 +200,7 @@ class Solver(Handle):
 
     preconditioner: "auto", "identity", "jacobi", "block_jacobi" (block), "ssor" (omega), "ic0", "ilu0", "chebyshev"
     (degree), "multigrid" (multigrid="pairwise" or "smoothed", strength, full_precision, coarse_rows, max_levels), a
-    direct method, a Factor, or a function (x, side) -> y of NumPy arrays [items, n, k] that applies op(M)^-1, op being
+    direct method, a Factor, or a function (x, op) -> y of NumPy arrays [items, n, k] that applies op(M)^-1, op being
     "N", "T", "C" or "H". Each that has a name is a method too: its factor's solve applies it once.
 
     Hints for multigrid, which do not make "auto" iterate: near_null (n, m), vectors that the matrix takes nearly to
@@ -315,7 +314,7 @@ class Factor(Handle):
             given = array.astype(self.dtype)
         return contiguous(who, name, given)
 
-    def _place(self, who, b, side):
+    def _place(self, who, b, code):
         """b as (*batch, m, k), an empty x that fits it, and whether b is one vector."""
         b = self._promoted(who, "b", b)
         if b.ndim == 0:
@@ -327,17 +326,17 @@ class Factor(Handle):
             raise ShapeError(
                 f"{who}: the batch of b, {rows.shape[:-2]}, does not go with that of the factor, {self.batch}"
             ) from None
-        n = self.shape[1 if side in ("N", "C") else 0]
+        n = self.shape[1 if code in (lib.LAC_PLAIN, lib.LAC_CONJUGATED) else 0]
         return np.ascontiguousarray(rows), np.empty((*batch, n, rows.shape[-1]), rows.dtype), b.ndim == 1
 
-    def solve(self, b, side="N"):
+    def solve(self, b, op="N"):
         """op(A)^-1 b: b (*batch, n, k), or one vector (n), in the factor's dtype or one that goes into it without
         loss."""
-        code = word("side", side, _SIDES)
-        rows, x, is_vector = self._place("Factor.solve", b, side)
+        code = form(op)
+        rows, x, is_vector = self._place("Factor.solve", b, code)
         ctx = context()
         with _borrowed(ctx, rows, x) as arrays:
-            ctx.check(lib.lac_factor_solve(ctx.c, self.c, code, *arrays))
+            ctx.check(lib.lac_factor_solve(ctx.c, self.c, arrays[0], code, arrays[1]))
         ctx.warn()
         return x[..., 0] if is_vector else x
 
@@ -350,10 +349,10 @@ class Factor(Handle):
         except ValueError:
             raise ShapeError(f"Factor.iterate: x0 has shape {x0.shape}; it must go with that of x, {x.shape}") from None
 
-    def iterate(self, b, x0=None, side="N"):
+    def iterate(self, b, x0=None, op="N"):
         """(x, report): the same from a start x0. What was not reached is in the report, a dict, and is no error."""
-        code = word("side", side, _SIDES)
-        rows, x, is_vector = self._place("Factor.iterate", b, side)
+        code = form(op)
+        rows, x, is_vector = self._place("Factor.iterate", b, code)
         start = []
         if x0 is not None:
             x0 = self._promoted("Factor.iterate", "x0", x0)
@@ -361,7 +360,7 @@ class Factor(Handle):
         ctx, report = context(), sized("lac_solve_report")
         with _borrowed(ctx, rows, x, *start) as arrays:
             begin = arrays[2] if start else ffi.NULL
-            ctx.check(lib.lac_factor_iterate(ctx.c, self.c, code, arrays[0], begin, arrays[1], report))
+            ctx.check(lib.lac_factor_iterate(ctx.c, self.c, arrays[0], begin, code, arrays[1], report))
         told = {name: getattr(report, name) for name in fields(report)}
         told.update(ending=_ENDINGS[report.ending], reason=text(report.reason), warning=text(report.warning))
         lib.lac_context_clear_warning(ctx.c)  # the report has it

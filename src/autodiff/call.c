@@ -76,7 +76,7 @@ static lac_status call_take_blocks(lac_call *call) {
     const lac_pattern *p = call->patterns[i];
     if (!p || !lac_pattern_has_blocks(p)) continue;
     LAC_CHECK(
-        i == 0 && call->op->flags & LAC_TAKES_BLOCKS, LAC_ERR_UNSUPPORTED,
+        i == 0 && call->op->flags & LAC_OP_TAKES_BLOCKS, LAC_ERR_UNSUPPORTED,
         "%s: pattern %d has blocks of %lld x %lld, and one with single entries is needed; lac_pattern_scalar gives "
         "it, and the map that takes values there",
         call->op->name, i, (long long)p->br, (long long)p->bc);
@@ -94,7 +94,7 @@ static lac_status call_check_whole(lac_call *call) {
   const lac_pattern *first = call->patterns[0];
   bool is_spread = false;
 
-  if (!(call->op->flags & LAC_WHOLE) && !(first && lac_pattern_has_blocks(first))) return LAC_OK;
+  if (!(call->op->flags & LAC_OP_WHOLE) && !(first && lac_pattern_has_blocks(first))) return LAC_OK;
   for (int i = 0; i < call->ins; i++) is_spread = is_spread || call->in_meta[i].partition;
   for (int i = 0; i < LAC_MAX_PATTERNS; i++) is_spread = is_spread || (call->patterns[i] && call->patterns[i]->halo);
   LAC_CHECK(!is_spread, LAC_ERR_UNSUPPORTED,
@@ -147,7 +147,7 @@ lac_status lac_call_run(lac_call *call, lac_status so_far) {
   lac_status status = so_far;
 
   if (status == LAC_OK) status = call_make_outputs(call);
-  if (call->op->flags & LAC_COMMUNICATES) status = lac_call_agree(ctx, status);
+  if (call->op->flags & LAC_OP_COMMUNICATES) status = lac_call_agree(ctx, status);
   LAC_TRY(status);
   LAC_TRY(call->op->forward(call));
 done:

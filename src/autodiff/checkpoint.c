@@ -104,7 +104,7 @@ static void checkpoint_vjp(lac_rule *r) {
   for (int i = 0; i < r->ins && status == LAC_OK; i++) {
     if (r->wants[i] && checkpoint_reads(r, i)) e.x[e.ins] = r->in[i], e.from[e.ins++] = i;
   }
-  if (e.ins && e.outs) status = lac_tape_vjp(r->tape, e.outs, e.y, e.seed, e.ins, e.x, e.dot, LAC_CREATE_GRAPH);
+  if (e.ins && e.outs) status = lac_tape_vjp(r->tape, e.outs, e.y, e.seed, e.ins, e.x, e.dot, LAC_GRAPH_CREATE);
   for (int j = 0; j < e.ins && status == LAC_OK; j++) r->in_bar[e.from[j]] = e.dot[j];
   if (status != LAC_OK) (void)lac_tape_fail(r->tape, status);
   lac_free(e.y);
@@ -118,7 +118,7 @@ static void checkpoint_jvp(lac_rule *r) {
   for (int i = 0; i < r->ins && status == LAC_OK; i++) {
     if (r->in_dot[i].id && checkpoint_reads(r, i)) e.x[e.ins] = r->in[i], e.dot[e.ins++] = r->in_dot[i];
   }
-  if (e.ins) status = lac_tape_jvp(r->tape, e.ins, e.x, e.dot, r->outs, e.y, r->out_dot, LAC_CREATE_GRAPH);
+  if (e.ins) status = lac_tape_jvp(r->tape, e.ins, e.x, e.dot, r->outs, e.y, r->out_dot, LAC_GRAPH_CREATE);
   if (status != LAC_OK) (void)lac_tape_fail(r->tape, status);
   lac_free(e.y);
 }
@@ -133,7 +133,7 @@ static lac_status segment_make_operator(lac_context *ctx, segment *s, int ins, i
 
   LAC_TRY(lac_signature_plain(ctx, ins, outs, &s->signature));
   for (int i = 0; i < s->program->inputs; i++) op.vjp_needs |= NEEDS_IN(s->program->input[i].index);
-  for (int n = 0; n < tape->nodes_count; n++) op.flags |= tape->nodes[n].spec.op->flags & LAC_COMMUNICATES;
+  for (int n = 0; n < tape->nodes_count; n++) op.flags |= tape->nodes[n].spec.op->flags & LAC_OP_COMMUNICATES;
   op.signature = s->signature;
   op.jvp_needs = op.vjp_needs;
   op.infer = checkpoint_infer;

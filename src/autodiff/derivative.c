@@ -55,11 +55,11 @@ lac_status lac_sweep_open(lac_tape *tape, lac_graph_mode mode, const char *name,
   out->had_failed = tape->status != LAC_OK;
   out->heap = out->table = NULL;
   LAC_TRY(tape->status);
-  LAC_CHECK(mode == LAC_PLAIN || mode == LAC_CREATE_GRAPH, LAC_ERR_ARG,
-            "%s: mode is LAC_PLAIN or LAC_CREATE_GRAPH, not %d", name, (int)mode);
-  LAC_CHECK(tape->mode != TAPE_RUN, LAC_ERR_ARG, "%s: the tape does not record; create it with LAC_RECORD", name);
-  LAC_CHECK(mode == LAC_CREATE_GRAPH || !lac_tape_is_written(tape), LAC_ERR_ARG,
-            "%s: inside a segment or a rule derivatives are written, not computed; use LAC_CREATE_GRAPH", name);
+  LAC_CHECK(mode == LAC_GRAPH_NONE || mode == LAC_GRAPH_CREATE, LAC_ERR_ARG,
+            "%s: mode is LAC_GRAPH_NONE or LAC_GRAPH_CREATE, not %d", name, (int)mode);
+  LAC_CHECK(tape->mode != TAPE_RUN, LAC_ERR_ARG, "%s: the tape does not record; create it with LAC_TAPE_RECORD", name);
+  LAC_CHECK(mode == LAC_GRAPH_CREATE || !lac_tape_is_written(tape), LAC_ERR_ARG,
+            "%s: inside a segment or a rule derivatives are written, not computed; use LAC_GRAPH_CREATE", name);
   zeroed = sweep_cut(out, answers, &b);
   if (b.used > sizeof out->few) LAC_ALLOC(heap, b.used);
   out->heap = heap;
@@ -106,7 +106,7 @@ lac_status lac_sweep_find_end(sweep *s, lac_var var, const char *name, int i, in
   LAC_TRY(lac_sweep_find(s, var, name, i, place));
   LAC_CHECK(
       s->tape->vars[*place].differentiable, LAC_ERR_ARG,
-      "%s: var %d does not depend on a leaf; make it one (lac_tape_leaf), or record what made it (LAC_CREATE_GRAPH)",
+      "%s: var %d does not depend on a leaf; make it one (lac_tape_leaf), or record what made it (LAC_GRAPH_CREATE)",
       name, i);
 done:
   return status;
@@ -154,7 +154,7 @@ lac_status lac_sweep_seed(sweep *s, int place, lac_var value, const char *name, 
             name, i, lac_dtype_name(seed->dtype), lac_shape_text(seed->ndim, seed->shape, have),
             lac_dtype_name(meta->dtype), lac_shape_text(meta->ndim, meta->shape, want));
   if (!lac_tape_is_written(s->tape)) LAC_TRY(lac_tape_check_fresh(ctx, s->tape, given, name));
-  if (s->mode == LAC_CREATE_GRAPH) {
+  if (s->mode == LAC_GRAPH_CREATE) {
     s->table[place].var = lac_add(s->tape, s->table[place].var, value);
     LAC_TRY(s->tape->status);
   } else {
@@ -255,7 +255,7 @@ lac_status lac_sweep_rule(sweep *s, int n, lac_role result) {
       node->spec.op->name, node->spec.op->order);
   for (int i = 0; i < node->ins; i++) s->metas[i] = s->tape->vars[in[i]].meta;
   LAC_TRY(lac_program_ask(ctx, &request, &program));
-  LAC_TRY(s->mode == LAC_PLAIN ? sweep_execute(s, n, program) : sweep_replay(s, n, program));
+  LAC_TRY(s->mode == LAC_GRAPH_NONE ? sweep_execute(s, n, program) : sweep_replay(s, n, program));
 done:
   lac_object_release(program);
   return status;

@@ -176,7 +176,7 @@ static lac_status read_build(check *c, lac_tape *tape, lac_array *const *at, lac
   } else {
     seed = lac_tape_constant(tape, c->y_bar);
     out->count = n;
-    LAC_TRY(lac_tape_vjp(tape, 1, &y, &seed, n, asked, out->var, LAC_CREATE_GRAPH));
+    LAC_TRY(lac_tape_vjp(tape, 1, &y, &seed, n, asked, out->var, LAC_GRAPH_CREATE));
     for (int i = 0; i < n; i++) {
       if (!out->var[i].id) LAC_TRY(read_zero(ctx, tape, lac_tape_meta(tape, asked[i]), &out->var[i]));
     }
@@ -232,8 +232,8 @@ static lac_status read_derivatives(check *c, lac_tape *tape, check_point at, con
     LAC_TRY(read_put(c, tape, at, c->x_dot[i], c->size[i], &x_dot[ins++]));
   }
   for (int i = 0; i < out->count; i++) LAC_TRY(read_put(c, tape, at, c->seed[i], 1, &seed[i]));
-  LAC_TRY(lac_tape_jvp(tape, ins, x, x_dot, out->count, out->var, y_dot, LAC_PLAIN));
-  LAC_TRY(lac_tape_vjp(tape, out->count, out->var, seed, ins, x, x_bar, LAC_PLAIN));
+  LAC_TRY(lac_tape_jvp(tape, ins, x, x_dot, out->count, out->var, y_dot, LAC_GRAPH_NONE));
+  LAC_TRY(lac_tape_vjp(tape, out->count, out->var, seed, ins, x, x_bar, LAC_GRAPH_NONE));
   for (int i = 0; i < out->count; i++) {
     const lac_array *tangent = lac_tape_value(tape, y_dot[i]);
     LAC_TRY(read_inner(ctx, lac_tape_value(tape, seed[i]), tangent, &r->forward, &r->terms));
@@ -265,7 +265,7 @@ lac_status lac_check_read(check *c, check_point at, reading *out) {
     LAC_TRY(read_moved(c, c->leaves[i], at.step, c->x_dot[i], rounding, &x[i]));
   }
   if (at.is_stirred) ctx->stir = lac_random_bits(c->options.seed, c->drawn++) | 1;
-  LAC_TRY(lac_tape_create(ctx, LAC_RECORD, &tape));
+  LAC_TRY(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   LAC_TRY(read_build(c, tape, x, leaf, &outs));
   r.outs = outs.count;
   for (int i = 0; i < outs.count; i++) {

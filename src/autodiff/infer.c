@@ -211,8 +211,8 @@ lac_status lac_call_match(lac_call *call) {
     lac_operands_next(&operands, &operand);
     LAC_TRY(infer_output(call, &operand, i, &batch));
   }
-  LAC_CHECK(!call->attrs->fit || call->op->flags & LAC_SUMS_BATCH, LAC_ERR_ARG,
-            "%s: attrs.fit is set, but the operator does not sum over a batch (LAC_SUMS_BATCH)", call->op->name);
+  LAC_CHECK(!call->attrs->fit || call->op->flags & LAC_OP_SUMS_BATCH, LAC_ERR_ARG,
+            "%s: attrs.fit is set, but the operator does not sum over a batch (LAC_OP_SUMS_BATCH)", call->op->name);
   if (call->attrs->fit) LAC_TRY(infer_fit(call, operand.core));  // of its one output
 done:
   return status;

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "autodiff/axis.h"
 #include "autodiff/rule.h"
 #include "autodiff/tape_impl.h"
 
@@ -38,9 +39,9 @@ static bool program_fit_inside(lac_program *program, const lac_var *results, int
 
   if (var->node < 0 || program_uses(program, results, count, place) != 1) return false;
   tape_node *node = &tape->nodes[var->node];
-  if (node->spec.op->flags & LAC_POINTWISE) {
+  if (node->spec.op->flags & LAC_OP_POINTWISE) {
     if (!program_fit_inside(program, results, count, lac_node_in(tape, node)[0], like)) return false;
-  } else if (node->spec.op->flags & LAC_SUMS_BATCH) {
+  } else if (node->spec.op->flags & LAC_OP_SUMS_BATCH) {
     node->spec.attrs.fit = 1;
     lac_meta_take_shape(&node->spec.attrs.like, like);
   } else {
@@ -71,8 +72,8 @@ static lac_var program_spread(lac_tape *tape, lac_var var, const lac_meta *like,
   for (int d = 0; d < same_ndim.ndim; d++) same_ndim.shape[d] = like->shape[d + missing];
   same_ndim.partition_axis = like->partition_axis - missing;
   if (same_ndim.partition_axis < 0) same_ndim.partition = NULL;
-  if (grown) var = lac_broadcast(tape, var, &same_ndim, grown, LAC_KEEP_AXES);
-  if (added) var = lac_broadcast(tape, var, like, added, LAC_DROP_AXES);
+  if (grown) var = lac_broadcast(tape, var, &same_ndim, OVER(grown), true);
+  if (added) var = lac_broadcast(tape, var, like, OVER(added), false);
   return var;
 }
 
@@ -98,8 +99,8 @@ static lac_var program_fit(lac_program *program, const lac_var *results, int cou
   }
   if (!keep && !drop) return program_spread(tape, var, like, core);
   if (program_fit_inside(program, results, count, place, like)) return var;
-  if (keep) var = lac_sum_axes(tape, var, keep, LAC_KEEP_AXES);
-  if (drop) var = lac_sum_axes(tape, var, drop, LAC_DROP_AXES);
+  if (keep) var = lac_sum_axes(tape, var, OVER(keep), true);
+  if (drop) var = lac_sum_axes(tape, var, OVER(drop), false);
   return var;
 }
 

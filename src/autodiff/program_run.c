@@ -16,7 +16,7 @@ static bool run_is_in_place(const lac_program *program, int n) {
   const tape_node *node = &tape->nodes[n];
   int in = lac_node_in(tape, node)[0], out = lac_node_out(tape, node)[0];
 
-  return node->spec.op->flags & LAC_POINTWISE && tape->vars[in].node >= 0 && program->last_use[in] == n &&
+  return node->spec.op->flags & LAC_OP_POINTWISE && tape->vars[in].node >= 0 && program->last_use[in] == n &&
          !program->is_result[in] && lac_meta_same(&tape->vars[in].meta, &tape->vars[out].meta);
 }
 

@@ -16,7 +16,7 @@ void lac_rule_nothing(lac_rule *rule) {
 }
 
 lac_var lac_emit_along(lac_tape *tape, const lac_map *map, lac_var x) {
-  return lac_map_is_identity(map) ? x : lac_remap(tape, map, LAC_N, x);
+  return lac_map_is_identity(map) ? x : lac_remap(tape, map, x, LAC_PLAIN);
 }
 
 lac_var lac_emit_axes(lac_tape *tape, lac_var x, int drop, int count, const int64_t *sizes) {
@@ -62,12 +62,13 @@ done:
   return status;
 }
 
-lac_status lac_call_check_side(lac_call *call, int64_t side) {
+lac_status lac_call_check_form(lac_call *call, int64_t form) {
   lac_context *ctx = call->ctx;
   lac_status status = LAC_OK;
 
-  LAC_CHECK(side >= LAC_N && side <= LAC_H, LAC_ERR_ARG, "%s: side is %lld; it is LAC_N, LAC_T, LAC_C or LAC_H",
-            call->op->name, (long long)side);
+  LAC_CHECK(form >= LAC_PLAIN && form <= LAC_ADJOINT, LAC_ERR_ARG,
+            "%s: op is %lld; it must be LAC_PLAIN, LAC_TRANSPOSED, LAC_CONJUGATED or LAC_ADJOINT", call->op->name,
+            (long long)form);
 done:
   return status;
 }
@@ -83,12 +84,12 @@ done:
   return status;
 }
 
-lac_status lac_call_bind_matrix(lac_call *call, const lac_pattern *p, lac_side side, char z, char m, char n) {
+lac_status lac_call_bind_matrix(lac_call *call, const lac_pattern *p, lac_form form, char z, char m, char n) {
   lac_context *ctx = call->ctx;
   lac_status status = LAC_OK;
-  bool t = lac_side_transposes(side);
+  bool t = lac_form_transposes(form);
 
-  LAC_TRY(lac_call_check_side(call, side));
+  LAC_TRY(lac_call_check_form(call, form));
   LAC_TRY(lac_call_bind(call, z, p->nnz, p->entry_partition));
   LAC_TRY(
       lac_call_bind(call, m, t ? lac_pattern_cols(p) : lac_pattern_rows(p), t ? p->col_partition : p->row_partition));

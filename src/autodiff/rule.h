@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file rule.h
-/// What an operator's room needs: needs masks, sides, and one-line emission.
+/// What an operator's room needs: needs masks, forms, and one-line emission.
 
 #ifndef LACUNA_AUTODIFF_RULE_H
 #define LACUNA_AUTODIFF_RULE_H
@@ -14,14 +14,14 @@
 #define NEEDS_IN(i) LAC_NEEDS_IN(i)
 #define NEEDS_OUT(i) LAC_NEEDS_OUT(i)
 
-/// The side of a call or rule; by convention the first attribute of every operator that has one.
-#define SIDE(call_or_rule) ((lac_side)(call_or_rule)->attrs->i[0])
+/// The form of a call or rule; by convention the first attribute of every operator that has one.
+#define FORM(call_or_rule) ((lac_form)(call_or_rule)->attrs->i[0])
 
 /// The kernels of a call's context.
 #define KERNELS(call) ((call)->ctx->kernels)
 
-/// op(A)^H as a side: N <-> H, T <-> C.
-static inline lac_side flip(lac_side side) { return (lac_side)(side ^ LAC_H); }
+/// op(A)^H as a form: N <-> H, T <-> C.
+static inline lac_form flip(lac_form form) { return (lac_form)(form ^ LAC_ADJOINT); }
 
 /// Let the tape fail from outside a call; returns the absent var.
 lac_var lac_tape_fail(lac_tape *tape, lac_status status);
@@ -39,10 +39,10 @@ static inline lac_var lac_emit(lac_tape *tape, const lac_spec *spec, const lac_v
 }
 
 /// The adjoint of the values in y = op(A) x: a_bar_z = <y_bar[row z], conj x[col z]> for op = N, alike for the others.
-static inline lac_var lac_emit_matrix_bar(lac_tape *tape, const lac_pattern *p, lac_side side, lac_var y_bar,
+static inline lac_var lac_emit_matrix_bar(lac_tape *tape, const lac_pattern *p, lac_form form, lac_var y_bar,
                                           lac_var x) {
-  lac_var s = lac_side_transposes(side) ? lac_sddmm(tape, p, x, y_bar) : lac_sddmm(tape, p, y_bar, x);
-  return side == LAC_T || side == LAC_C ? lac_conj(tape, s) : s;
+  lac_var s = lac_form_transposes(form) ? lac_sddmm(tape, p, x, y_bar) : lac_sddmm(tape, p, y_bar, x);
+  return form == LAC_TRANSPOSED || form == LAC_CONJUGATED ? lac_conj(tape, s) : s;
 }
 
 /// Values along a map; the identity costs nothing.
@@ -64,8 +64,8 @@ lac_status lac_tape_check_values(lac_tape *tape, const char *name, int i, const 
 /// Refuse a call without its pattern.
 lac_status lac_call_needs_pattern(lac_call *call, int i);
 
-/// Refuse what is no side.
-lac_status lac_call_check_side(lac_call *call, int64_t side);
+/// Refuse what is no form.
+lac_status lac_call_check_form(lac_call *call, int64_t form);
 
 /// Refuse complex inputs: for operators that need an order, or a branch that complex numbers do not have.
 lac_status lac_call_check_ordered(lac_call *call);
@@ -74,7 +74,7 @@ lac_status lac_call_check_ordered(lac_call *call);
 lac_status lac_call_needs_kernel(lac_call *call, bool has);
 
 /// Bind z, and m x n as the shape of op(A), in rows and columns of numbers.
-lac_status lac_call_bind_matrix(lac_call *call, const lac_pattern *p, lac_side side, char z, char m, char n);
+lac_status lac_call_bind_matrix(lac_call *call, const lac_pattern *p, lac_form form, char z, char m, char n);
 
 /// Match, and give output 0 the reals of the inputs' dtype.
 lac_status lac_call_match_real(lac_call *call);

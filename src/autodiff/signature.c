@@ -23,17 +23,17 @@ static const char *signature_step(const char *c) {
 }
 
 bool lac_signature_count(const char *text, int *ins, int *outs) {
-  int counts[2] = {0, 0}, side = 0;
+  int counts[2] = {0, 0}, form = 0;
 
   *ins = *outs = 0;
   while (text && *text) {
     text = signature_step(text);
     if (!text) return false;
-    counts[side]++;
+    counts[form]++;
     if (*text == ',') {
       text++;
-    } else if (side == 0 && text[0] == '-' && text[1] == '>') {
-      side = 1, text += 2;
+    } else if (form == 0 && text[0] == '-' && text[1] == '>') {
+      form = 1, text += 2;
     } else if (*text) {
       return false;
     }
@@ -56,7 +56,7 @@ done:
 }
 
 lac_operands lac_operands_of(const lac_op *op, const lac_pattern *const *patterns) {
-  bool has_blocks = op->flags & LAC_TAKES_BLOCKS && patterns[0] && lac_pattern_has_blocks(patterns[0]);
+  bool has_blocks = op->flags & LAC_OP_TAKES_BLOCKS && patterns[0] && lac_pattern_has_blocks(patterns[0]);
   return (lac_operands){op->signature, has_blocks};
 }
 
@@ -92,7 +92,7 @@ int lac_spec_core(const lac_spec *spec, int operand) {
   if (operand >= ins + outs) return -1;
   operands = lac_operands_of(spec->op, spec->patterns);
   for (int i = 0; i <= operand; i++) lac_operands_next(&operands, &found);
-  return found.core + (spec->op->flags & LAC_CARRIES_AXES && spec->attrs.i[1] > 0 ? (int)spec->attrs.i[1] : 0);
+  return found.core + (spec->op->flags & LAC_OP_CARRIES_AXES && spec->attrs.i[1] > 0 ? (int)spec->attrs.i[1] : 0);
 }
 
 int lac_op_inputs(const lac_op *op) {

@@ -40,9 +40,9 @@ lac_status lac_tape_create(lac_context *ctx, lac_tape_mode mode, lac_tape **out)
   lac_status status = LAC_OK;
 
   LAC_CHECK(ctx && out, LAC_ERR_ARG, "lac_tape_create: %s is NULL", ctx ? "out" : "ctx");
-  LAC_CHECK(mode == LAC_RECORD || mode == LAC_RUN, LAC_ERR_ARG,
-            "lac_tape_create: mode is LAC_RECORD or LAC_RUN, not %d", (int)mode);
-  LAC_TRY(lac_tape_open(ctx, mode == LAC_RECORD ? TAPE_RECORD : TAPE_RUN, out));
+  LAC_CHECK(mode == LAC_TAPE_RECORD || mode == LAC_TAPE_RUN, LAC_ERR_ARG,
+            "lac_tape_create: mode is LAC_TAPE_RECORD or LAC_TAPE_RUN, not %d", (int)mode);
+  LAC_TRY(lac_tape_open(ctx, mode == LAC_TAPE_RECORD ? TAPE_RECORD : TAPE_RUN, out));
 done:
   return status;
 }
@@ -369,7 +369,7 @@ static void tape_make_absent(const lac_spec *spec, lac_var *out) {
 /// On a failed tape nothing runs. Where ranks would communicate, those that do not know of the failure yet learn of it.
 static lac_status tape_call_failed(lac_tape *tape, const lac_spec *spec, lac_var *out) {
   tape_make_absent(spec, out);
-  if (spec->op && spec->op->flags & LAC_COMMUNICATES && !tape->agreed) {
+  if (spec->op && spec->op->flags & LAC_OP_COMMUNICATES && !tape->agreed) {
     (void)lac_call_agree(tape->ctx, tape->status);
     tape->agreed = tape->ctx->agreed;
   }

@@ -171,7 +171,7 @@ static lac_status array_usable(lac_context *ctx, const void *data, lac_dtype dty
   LAC_CHECK(
       size && (uintptr_t)data % size == 0, LAC_ERR_ARG,
       "lac_array_from: data at %p is not aligned to the %zu bytes of a number of %s; align it, or hand it in with "
-      "LAC_COPY",
+      "LAC_OWNERSHIP_COPY",
       data, size, lac_dtype_name(dtype));
 done:
   return status;
@@ -185,17 +185,18 @@ lac_status lac_array_from(lac_context *ctx, lac_dtype dtype, int ndim, const int
 
   LAC_CHECK_CONTEXT();
   LAC_CHECK(out, LAC_ERR_ARG, "lac_array_from: out is NULL");
-  LAC_CHECK((unsigned)ownership <= LAC_ADOPT, LAC_ERR_ARG,
-            "lac_array_from: ownership %d is none of LAC_COPY, LAC_BORROW, LAC_ADOPT", (int)ownership);
+  LAC_CHECK((unsigned)ownership <= LAC_OWNERSHIP_ADOPT, LAC_ERR_ARG,
+            "lac_array_from: ownership %d is none of LAC_OWNERSHIP_COPY, LAC_OWNERSHIP_BORROW, LAC_OWNERSHIP_ADOPT",
+            (int)ownership);
   LAC_TRY(array_describe(ctx, "lac_array_from", dtype, ndim, shape, &meta));
   LAC_CHECK(data || lac_meta_count(&meta) == 0, LAC_ERR_ARG, "lac_array_from: data is NULL");
-  if (ownership == LAC_COPY) {
+  if (ownership == LAC_OWNERSHIP_COPY) {
     LAC_TRY(array_make(ctx, &meta, NULL, STORAGE_OWNED, &a));
     if (a->count) LAC_TRY(array_upload(ctx, a, data));
   } else {
     LAC_TRY(array_usable(ctx, data, dtype));
     LAC_TRY(array_make(ctx, &meta, data, STORAGE_BORROWED, &a));
-    if (ownership == LAC_ADOPT) storage_adopt(a->storage);  // only now that nothing can fail any more
+    if (ownership == LAC_OWNERSHIP_ADOPT) storage_adopt(a->storage);  // only now that nothing can fail any more
   }
   *out = a, a = NULL;
 done:

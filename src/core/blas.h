@@ -19,7 +19,7 @@ enum { LAC_BLAS_BY_ROWS = 101, LAC_BLAS_BY_COLUMNS = 102, LAC_BLAS_PLAIN = 111 }
 
 /// C = alpha op(A) op(B) + beta C, as cblas.h has it.
 #define LAC_BLAS_GEMM(scalar, T)                                                                                   \
-  (int order, int side_a, int side_b, int m, int n, int k, scalar alpha, const T *a, int lda, const T *b, int ldb, \
+  (int order, int form_a, int form_b, int m, int n, int k, scalar alpha, const T *a, int lda, const T *b, int ldb, \
    scalar beta, T *c, int ldc)
 typedef void lac_blas_sgemm LAC_BLAS_GEMM(float, float);
 typedef void lac_blas_dgemm LAC_BLAS_GEMM(double, double);
@@ -66,8 +66,10 @@ const lac_openblas *lac_blas_openblas(void);
 /// A library was loaded that may have brought OpenBLAS.
 void lac_blas_look_again(void);
 
-/// A side as cblas.h has it. conj(A) is not among its words and must not be asked for.
-static inline int lac_blas_side(lac_side side) { return LAC_BLAS_PLAIN + (side == LAC_H ? 2 : side == LAC_T); }
+/// A form as cblas.h has it. conj(A) is not among its words and must not be asked for.
+static inline int lac_blas_side(lac_form form) {
+  return LAC_BLAS_PLAIN + (form == LAC_ADJOINT ? 2 : form == LAC_TRANSPOSED);
+}
 
 /// `threads` threads will be in BLAS at once, until lac_blas_drop with the same number. False: there is no memory for
 /// OpenBLAS's buffers, and it must not be called. Costs a lock where the buffers are there. Other libraries need none;

@@ -33,7 +33,7 @@ struct lac_space {
   lac_memory_stats *stats;  // of the backend, shared by its devices; the lock of memory.c guards them
   void *(*allocate)(lac_space *space, size_t bytes, void *stream);
   void (*release)(lac_space *space, void *data, size_t bytes, void *stream);
-  void (*adopted)(lac_space *space, void *data);  // frees what LAC_ADOPT took over
+  void (*adopted)(lac_space *space, void *data);  // frees what LAC_OWNERSHIP_ADOPT took over
   /// Copy what is complete on the device to the host, without a context: for blocks that all streams read. False: it failed.
   /// NULL where the host reads by itself.
   bool (*fetch)(lac_space *space, void *to_host, const void *from, size_t bytes);

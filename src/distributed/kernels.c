@@ -8,9 +8,9 @@
 ///     sum, dot, matmul      locally, then over ranks where a contracted axis is partitioned: the result is replicated
 ///
 /// What works number by number works on the local part, and needs nothing here. Operators that cannot do with a part say
-/// LAC_WHOLE.
+/// LAC_OP_WHOLE.
 ///
-/// Rules and tape do not change: the vjp of spmm emits sddmm and spmm with the flipped side, and these communicate.
+/// Rules and tape do not change: the vjp of spmm emits sddmm and spmm with the flipped form, and these communicate.
 
 #include "distributed/distributed_impl.h"
 
@@ -69,7 +69,7 @@ done:
 }
 
 /// y = A H x
-static lac_status spmm_fetch(lac_context *ctx, const lac_pattern *p, lac_side side, const lac_array *a,
+static lac_status spmm_fetch(lac_context *ctx, const lac_pattern *p, lac_form form, const lac_array *a,
                              const lac_array *x, lac_array *y) {
   const lac_pattern *local = lac_pattern_halo(p)->local;
   lac_status status = LAC_OK;
@@ -77,42 +77,42 @@ static lac_status spmm_fetch(lac_context *ctx, const lac_pattern *p, lac_side si
 
   LAC_TRY(lac_agree(ctx, product_prepare(ctx, "spmm: x", p, x, &e)));
   LAC_TRY(lac_exchange_fetch(ctx, &e, x));
-  LAC_TRY(lac_agree(ctx, ctx->backend->kernels->spmm(ctx, local, side, a, e.extended ? e.extended : x, y)));
+  LAC_TRY(lac_agree(ctx, ctx->backend->kernels->spmm(ctx, local, form, a, e.extended ? e.extended : x, y)));
 done:
   lac_exchange_close(&e);
   return status;
 }
 
 /// z = A^T x with the rows of ghosts, which others own. Local.
-static lac_status spmm_extended(lac_context *ctx, const lac_pattern *p, lac_side side, const lac_array *a,
+static lac_status spmm_extended(lac_context *ctx, const lac_pattern *p, lac_form form, const lac_array *a,
                                 const lac_array *x, lac_array *y, lac_exchange *exchange) {
   const lac_pattern *local = lac_pattern_halo(p)->local;
   lac_status status = LAC_OK;
 
   LAC_TRY(product_expects(ctx, "spmm: x", x, p->row_partition));
   LAC_TRY(lac_exchange_open(ctx, lac_pattern_halo(p), y, exchange));
-  LAC_TRY(ctx->backend->kernels->spmm(ctx, local, side, a, x, exchange->extended ? exchange->extended : y));
+  LAC_TRY(ctx->backend->kernels->spmm(ctx, local, form, a, x, exchange->extended ? exchange->extended : y));
 done:
   return status;
 }
 
 /// y = H^T A^T x
-static lac_status spmm_return(lac_context *ctx, const lac_pattern *p, lac_side side, const lac_array *a,
+static lac_status spmm_return(lac_context *ctx, const lac_pattern *p, lac_form form, const lac_array *a,
                               const lac_array *x, lac_array *y) {
   lac_status status = LAC_OK;
   lac_exchange e = {0};
 
-  LAC_TRY(lac_agree(ctx, spmm_extended(ctx, p, side, a, x, y, &e)));
+  LAC_TRY(lac_agree(ctx, spmm_extended(ctx, p, form, a, x, y, &e)));
   LAC_TRY(lac_exchange_return(ctx, &e, y));
 done:
   lac_exchange_close(&e);
   return status;
 }
 
-static lac_status distributed_spmm(lac_context *ctx, const lac_pattern *p, lac_side side, const lac_array *a,
+static lac_status distributed_spmm(lac_context *ctx, const lac_pattern *p, lac_form form, const lac_array *a,
                                    const lac_array *x, lac_array *y) {
-  if (!p->halo) return product_finish(ctx, ctx->backend->kernels->spmm(ctx, p, side, a, x, y), a, x, y);
-  return lac_side_transposes(side) ? spmm_return(ctx, p, side, a, x, y) : spmm_fetch(ctx, p, side, a, x, y);
+  if (!p->halo) return product_finish(ctx, ctx->backend->kernels->spmm(ctx, p, form, a, x, y), a, x, y);
+  return lac_form_transposes(form) ? spmm_return(ctx, p, form, a, x, y) : spmm_fetch(ctx, p, form, a, x, y);
 }
 
 /// s = sddmm(A, u, H v)
@@ -131,9 +131,9 @@ done:
   return status;
 }
 
-static lac_status distributed_matmul(lac_context *ctx, lac_side side_x, const lac_array *x, lac_side side_y,
+static lac_status distributed_matmul(lac_context *ctx, lac_form form_x, const lac_array *x, lac_form form_y,
                                      const lac_array *y, lac_array *z) {
-  return product_finish(ctx, ctx->backend->kernels->matmul(ctx, side_x, x, side_y, y, z), x, y, z);
+  return product_finish(ctx, ctx->backend->kernels->matmul(ctx, form_x, x, form_y, y, z), x, y, z);
 }
 
 // -- the table -------------------------------------------------------------------------------------------------------

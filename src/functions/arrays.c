@@ -16,10 +16,8 @@ lac_var lac_concat_all(lac_tape *tape, int n, const lac_var *vars, int axis) {
   if (n == 1) {  // what no call looks at
     const lac_meta *meta = lac_tape_meta(tape, vars[0]);
     LAC_CHECK(meta, LAC_ERR_ABSENT, "concat_all: an array is absent, or of another tape; give it a value");
-    LAC_CHECK(axis >= 0 && axis < meta->ndim, LAC_ERR_SHAPE,
-              "concat_all: an array of %d dimensions has no axis %d; axes are counted from the end, 0 is the last",
-              meta->ndim, axis);
-    return vars[0];
+    (void)lac_axis_from_end(tape, "concat_all", meta->ndim, axis);
+    return lac_tape_status(tape) == LAC_OK ? vars[0] : (lac_var){0};
   }
   return lac_concat(tape, lac_concat_all(tape, n / 2, vars, axis), lac_concat_all(tape, n - n / 2, vars + n / 2, axis),
                     axis);
@@ -35,5 +33,5 @@ LAC_WRITES(reciprocal, "x: array", "1 / x.") { c->out[0] = lac_reciprocal(c->tap
 
 LAC_WRITES(concat, "arrays: array[], axis: axis = 0",
            "Arrays behind each other along an axis; axes before it broadcast.") {
-  c->out[0] = lac_concat_all(c->tape, c->ins, c->in, (int)INT(c, 0));
+  c->out[0] = lac_concat_all(c->tape, c->ins, c->in, -1 - (int)INT(c, 0));
 }

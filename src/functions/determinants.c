@@ -11,12 +11,12 @@
 
 enum { LOGDET, SIGN };
 
-static void slogdet_by(lac_tape *tape, const void *object, lac_var a, lac_var *sign, lac_var *logabs) {
-  lac_var out[2];
+static void slogdet_by(lac_tape *tape, const void *object, lac_var a, lac_var out[2]) {
+  lac_var made[2];
 
-  lac_emit_logdet(tape, "lac_slogdet", object, a, out);
-  *sign = out[SIGN];
-  *logabs = lac_real(tape, out[LOGDET]);
+  lac_emit_logdet(tape, "lac_slogdet", object, a, made);
+  out[0] = made[SIGN];
+  out[1] = lac_real(tape, made[LOGDET]);
 }
 
 static lac_var det_by(lac_tape *tape, const void *object, lac_var a) {
@@ -29,8 +29,8 @@ static lac_var det_by(lac_tape *tape, const void *object, lac_var a) {
   return is_complex ? size : lac_mul(tape, out[SIGN], size);
 }
 
-void lac_slogdet(lac_tape *tape, const lac_solver *solver, lac_var a, lac_var *sign, lac_var *logabs) {
-  slogdet_by(tape, solver, a, sign, logabs);
+void lac_slogdet(lac_tape *tape, const lac_solver *solver, lac_var a, lac_var out[2]) {
+  slogdet_by(tape, solver, a, out);
 }
 
 lac_var lac_det(lac_tape *tape, const lac_solver *solver, lac_var a) { return det_by(tape, solver, a); }
@@ -47,7 +47,7 @@ LAC_WRITES(
     slogdet, "solver: factor, a: values",
     "(sign, logabs) with det A = sign exp(logabs): sign is 1 or -1, of complex matrices the phase; logabs is real.") {
   c->outs = 2;
-  slogdet_by(c->tape, FACTORED(c, 0), IN(c, 0), &c->out[0], &c->out[1]);
+  slogdet_by(c->tape, FACTORED(c, 0), IN(c, 0), c->out);
 }
 
 LAC_WRITES(det, "solver: factor, a: values",

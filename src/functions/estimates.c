@@ -63,11 +63,11 @@ void lac_logdet_estimate(lac_tape *tape, const lac_solver *solver, lac_var a, la
 
 /// Mean and standard error of the numbers of the last axis: 0 / 0 where there is one. How many there are is left open.
 static void estimate_statistics(lac_tape *tape, lac_var t, lac_var out[2]) {
-  lac_var mean = lac_mean(tape, t, 1, LAC_KEEP_AXES), k = lac_real(tape, lac_extent(tape, t, 1, 1));
-  lac_var spread = lac_norm(tape, lac_sub(tape, t, mean), 1, LAC_DROP_AXES);
+  lac_var mean = lac_mean(tape, t, LAC_AXES(-1), true), k = lac_real(tape, lac_extent(tape, t, LAC_AXES(-1), 1));
+  lac_var spread = lac_norm(tape, lac_sub(tape, t, mean), LAC_AXES(-1), false);
 
-  out[0] = lac_mean(tape, t, 1, LAC_DROP_AXES);
-  out[1] = lac_div(tape, spread, lac_sqrt(tape, lac_mul(tape, k, lac_offset(tape, -1, 0, k))));
+  out[0] = lac_mean(tape, t, LAC_AXES(-1), false);
+  out[1] = lac_div(tape, spread, lac_sqrt(tape, lac_mul(tape, k, lac_offset(tape, k, -1, 0))));
 }
 
 void lac_trace_solve_estimate(lac_tape *tape, const lac_solver *solver, lac_var a, const lac_pattern *pb, lac_var b,
@@ -82,8 +82,8 @@ void lac_trace_solve_estimate(lac_tape *tape, const lac_solver *solver, lac_var 
   LAC_TRY(lac_pattern_require_host(ctx, pb, "trace_solve_estimate"));
   LAC_TRY(lac_tape_check_values(tape, "trace_solve_estimate", 1, pb, b));
   LAC_TRY(estimate_check_probes(tape, "trace_solve_estimate", lac_pattern_rows(lac_solver_pattern(solver)), a, probes));
-  x = lac_solve(tape, solver, LAC_N, a, lac_spmm(tape, pb, LAC_N, b, probes));
-  estimate_statistics(tape, lac_sum_axes(tape, lac_mul(tape, lac_conj(tape, probes), x), 2, LAC_DROP_AXES), out);
+  x = lac_solve(tape, solver, a, lac_spmm(tape, pb, b, probes, LAC_PLAIN), LAC_PLAIN);
+  estimate_statistics(tape, lac_sum_axes(tape, lac_mul(tape, lac_conj(tape, probes), x), LAC_AXES(-2), false), out);
 done:
   if (status != LAC_OK) (void)lac_tape_fail(tape, status);
 }

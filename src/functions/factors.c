@@ -70,7 +70,7 @@ static lac_status factors_ones(lac_tape *tape, const lac_pattern *pattern, lac_v
   lac_map *map = NULL;
 
   LAC_TRY(lac_pattern_diagonal(ctx, pattern, &map));
-  *out = lac_remap(tape, map, LAC_T, lac_full(tape, 1, 0, x, 1, &pattern->rows));
+  *out = lac_remap(tape, map, lac_full(tape, x, 1, &pattern->rows, 1, 0), LAC_TRANSPOSED);
 done:
   lac_map_destroy(&map);
   return status;
@@ -85,11 +85,11 @@ static lac_status factors_lower(lac_tape *tape, const lac_pattern *pattern, lac_
   lac_map *take = NULL, *put = NULL;
   lac_var ones = {0}, l = {0};
 
-  LAC_TRY(lac_pattern_triangle(ctx, pattern, LAC_LOWER, 0, lower, NULL));
-  LAC_TRY(lac_pattern_triangle(ctx, pattern, LAC_LOWER, -1, &below, &take));
-  LAC_TRY(lac_pattern_triangle(ctx, *lower, LAC_LOWER, -1, &inside, &put));
+  LAC_TRY(lac_pattern_triangle(ctx, pattern, LAC_TRIANGLE_LOWER, 0, lower, NULL));
+  LAC_TRY(lac_pattern_triangle(ctx, pattern, LAC_TRIANGLE_LOWER, -1, &below, &take));
+  LAC_TRY(lac_pattern_triangle(ctx, *lower, LAC_TRIANGLE_LOWER, -1, &inside, &put));
   LAC_TRY(factors_ones(tape, *lower, lu, &ones));
-  l = lac_remap(tape, put, LAC_T, lac_emit_along(tape, take, lu));
+  l = lac_remap(tape, put, lac_emit_along(tape, take, lu), LAC_TRANSPOSED);
   *out = lac_add(tape, l, ones);
   LAC_TRY(lac_tape_status(tape));
 done:
@@ -106,7 +106,7 @@ static lac_status factors_upper(lac_tape *tape, const lac_pattern *pattern, lac_
   lac_status status = LAC_OK;
   lac_map *map = NULL;
 
-  LAC_TRY(lac_pattern_triangle(ctx, pattern, LAC_UPPER, 0, upper, &map));
+  LAC_TRY(lac_pattern_triangle(ctx, pattern, LAC_TRIANGLE_UPPER, 0, upper, &map));
   *out = lac_emit_along(tape, map, lu);
 done:
   lac_map_destroy(&map);
@@ -123,7 +123,7 @@ static lac_status factors_lu(lac_tape *tape, const factors_place *place, lac_var
   lac_pattern *lower = NULL, *upper = NULL;
   lac_var lu = {0}, l = {0}, u = {0};
 
-  lu = lac_lu_values(tape, place->pattern, LAC_PIVOTS_NONZERO, place->steps, lac_emit_along(tape, place->map, a));
+  lu = lac_lu_values(tape, place->pattern, lac_emit_along(tape, place->map, a), place->steps, LAC_PIVOTS_NONZERO);
   LAC_TRY(factors_lower(tape, place->pattern, lu, &lower, &l));
   LAC_TRY(factors_upper(tape, place->pattern, lu, &upper, &u));
   LAC_TRY(lac_tape_status(tape));
@@ -135,7 +135,7 @@ done:
   return status;
 }
 
-void lac_lu(lac_tape *tape, const lac_pattern *pattern, lac_ordering ordering, lac_var a, lac_pattern *patterns[2],
+void lac_lu(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_ordering ordering, lac_pattern *patterns[2],
             lac_var out[2]) {
   lac_context *ctx = lac_tape_context(tape);
   lac_status status = LAC_OK;
@@ -172,14 +172,14 @@ static lac_status factors_ldlt(lac_tape *tape, const factors_place *place, lac_p
   lac_var h = {0}, lu = {0};
 
   LAC_TRY(lac_tape_hermitian(tape, place->pattern, lac_emit_along(tape, place->map, a), &h));
-  lu = lac_lu_values(tape, place->pattern, pivots, place->steps, h);
+  lu = lac_lu_values(tape, place->pattern, h, place->steps, pivots);
   *d = lac_real(tape, lac_diagonal_of(tape, place->pattern, lu));
   LAC_TRY(factors_lower(tape, place->pattern, lu, lower, l));
 done:
   return status;
 }
 
-void lac_ldlt(lac_tape *tape, const lac_pattern *pattern, lac_ordering ordering, lac_var a, lac_pattern **lower,
+void lac_ldlt(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_ordering ordering, lac_pattern **lower,
               lac_var out[2]) {
   lac_context *ctx = lac_tape_context(tape);
   lac_status status = LAC_OK;
@@ -209,7 +209,7 @@ static lac_status factors_cholesky(lac_tape *tape, const factors_place *place, l
 
   LAC_TRY(factors_ldlt(tape, place, LAC_PIVOTS_POSITIVE, a, &made, &l, &d));
   d = lac_sqrt(tape, d);
-  if (lac_dtype_is_complex(dtype)) d = lac_cast(tape, dtype, d);
+  if (lac_dtype_is_complex(dtype)) d = lac_cast(tape, d, dtype);
   l = lac_scale_cols(tape, made, l, d);
   LAC_TRY(lac_tape_status(tape));
   *out = l;
@@ -219,7 +219,7 @@ done:
   return status;
 }
 
-lac_var lac_cholesky(lac_tape *tape, const lac_pattern *pattern, lac_ordering ordering, lac_var a,
+lac_var lac_cholesky(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_ordering ordering,
                      lac_pattern **lower) {
   lac_context *ctx = lac_tape_context(tape);
   lac_status status = LAC_OK;
@@ -254,21 +254,21 @@ LAC_WRITES(
     "(L, U) of A[order][:, order] = L U without pivoting, on the triangles of F = pattern.fill(ordering)[0]: L on "
     "F.tril()[0], its ones stored, U on F.triu()[0].") {
   c->outs = 2;
-  lac_lu(c->tape, PATTERN(c, 0), ORDERING(c), IN(c, 0), NULL, c->out);
+  lac_lu(c->tape, PATTERN(c, 0), IN(c, 0), ORDERING(c), NULL, c->out);
 }
 
 LAC_WRITES(ldlt, ORDERED,
            "(L, D) of H[order][:, order] = L D L^H without pivoting, H = (A + A^H) / 2; L on F.tril()[0] of F = "
            "pattern.fill(ordering)[0], its ones stored; D (n), real.") {
   c->outs = 2;
-  lac_ldlt(c->tape, PATTERN(c, 0), ORDERING(c), IN(c, 0), NULL, c->out);
+  lac_ldlt(c->tape, PATTERN(c, 0), IN(c, 0), ORDERING(c), NULL, c->out);
 }
 
 LAC_WRITES(
     cholesky, ORDERED,
     "L of H[order][:, order] = L L^H, H = (A + A^H) / 2, on F.tril()[0] of F = pattern.fill(ordering)[0]. A matrix "
     "that is not positive definite is an error that names the row.") {
-  c->out[0] = lac_cholesky(c->tape, PATTERN(c, 0), ORDERING(c), IN(c, 0), NULL);
+  c->out[0] = lac_cholesky(c->tape, PATTERN(c, 0), IN(c, 0), ORDERING(c), NULL);
 }
 
 LAC_WRITES(

@@ -5,6 +5,7 @@
 #ifndef LACUNA_FUNCTIONS_FUNCTION_H
 #define LACUNA_FUNCTIONS_FUNCTION_H
 
+#include "autodiff/axis.h"
 #include "autodiff/rule.h"
 
 /// An entry of the table: its parameters and its sentence (extend.h), and then, in braces, how the call `c` is written.

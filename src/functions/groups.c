@@ -14,8 +14,8 @@ lac_var lac_segment_mean(lac_tape *tape, const lac_map *map, lac_var x) {
 
   LAC_TRY(lac_tape_status(tape));
   LAC_CHECK(map && lac_tape_meta(tape, x), LAC_ERR_ARG, "segment_mean: the map or the array is missing");
-  counts = lac_remap(tape, map, LAC_N, lac_full(tape, 1, 0, x, 1, &map->inputs));
-  return lac_div_or_zero(tape, lac_remap(tape, map, LAC_N, x), counts);
+  counts = lac_remap(tape, map, lac_full(tape, x, 1, &map->inputs, 1, 0), LAC_PLAIN);
+  return lac_div_or_zero(tape, lac_remap(tape, map, x, LAC_PLAIN), counts);
 done:
   return lac_tape_fail(tape, status);
 }
@@ -56,7 +56,7 @@ lac_var lac_segment_mm(lac_tape *tape, lac_var a, lac_var b, int64_t r, const in
   LAC_CHECK(r >= 0 && (lengths || r == 0), LAC_ERR_ARG, "segment_mm: %lld lengths came, or none where some are needed",
             (long long)r);
   LAC_TRY(groups_segments(ctx, meta->shape[meta->ndim - 2], r, lengths, &map));
-  y = lac_gather_mm(tape, map, LAC_N, a, b);
+  y = lac_gather_mm(tape, map, a, b, LAC_PLAIN);
   LAC_TRY(lac_tape_status(tape));
 done:
   lac_map_destroy(&map);

@@ -16,7 +16,7 @@
 #include "ops/solves/factored.h"
 
 /// Values of `from` as those of `to`, which has all its entries; or back, those of `to` at the entries of `from`.
-static lac_var inverse_move(lac_tape *tape, const lac_pattern *from, const lac_pattern *to, lac_side side, lac_var x) {
+static lac_var inverse_move(lac_tape *tape, const lac_pattern *from, const lac_pattern *to, lac_form form, lac_var x) {
   lac_context *ctx = lac_tape_context(tape);
   lac_status status = LAC_OK;
   lac_pattern *same = NULL;
@@ -25,7 +25,7 @@ static lac_var inverse_move(lac_tape *tape, const lac_pattern *from, const lac_p
 
   LAC_TRY(lac_tape_status(tape));
   LAC_TRY(lac_pattern_union(ctx, to, from, &same, NULL, &map));
-  y = lac_map_is_identity(map) ? x : lac_remap(tape, map, side, x);
+  y = lac_map_is_identity(map) ? x : lac_remap(tape, map, x, form);
 done:
   lac_map_destroy(&map);
   lac_pattern_destroy(&same);
@@ -44,15 +44,15 @@ static lac_var inverse_at(lac_tape *tape, const char *function, const lac_solver
   LAC_CHECK(solver, LAC_ERR_ARG, "%s: the solver is NULL; see lac_solver_create", function);
   LAC_TRY(lac_tape_check_values(tape, function, 0, lac_solver_pattern(solver), a));
   LAC_TRY(lac_solver_covering(ctx, solver, target, &wide));
-  a = inverse_move(tape, lac_solver_pattern(solver), lac_solver_pattern(wide), LAC_N, a);
+  a = inverse_move(tape, lac_solver_pattern(solver), lac_solver_pattern(wide), LAC_PLAIN, a);
   z = lac_selected_inverse(tape, wide, a);
-  z = inverse_move(tape, target, lac_solver_pattern(wide), LAC_T, z);
+  z = inverse_move(tape, target, lac_solver_pattern(wide), LAC_TRANSPOSED, z);
 done:
   lac_solver_destroy(&wide);
   return status == LAC_OK ? z : lac_tape_fail(tape, status);
 }
 
-lac_var lac_inverse_on(lac_tape *tape, const lac_solver *solver, const lac_pattern *target, lac_var a) {
+lac_var lac_inverse_on(lac_tape *tape, const lac_solver *solver, lac_var a, const lac_pattern *target) {
   lac_context *ctx = lac_tape_context(tape);
   lac_status status = LAC_OK;
   lac_pattern *turned = NULL;
@@ -61,7 +61,7 @@ lac_var lac_inverse_on(lac_tape *tape, const lac_solver *solver, const lac_patte
 
   LAC_TRY(lac_tape_status(tape));
   LAC_TRY(lac_pattern_transpose(ctx, target, &turned, &map));
-  z = lac_remap(tape, map, LAC_T, inverse_at(tape, "inverse_on", solver, turned, a));
+  z = lac_remap(tape, map, inverse_at(tape, "inverse_on", solver, turned, a), LAC_TRANSPOSED);
 done:
   lac_map_destroy(&map);
   lac_pattern_destroy(&turned);
@@ -123,14 +123,14 @@ done:
 
 /// The sum of conj(x) y over the rows: one number for each column.
 static lac_var form_of_columns(lac_tape *tape, lac_var x, lac_var y) {
-  return lac_sum_axes(tape, lac_mul(tape, lac_conj(tape, x), y), 2, LAC_DROP_AXES);
+  return lac_sum_axes(tape, lac_mul(tape, lac_conj(tape, x), y), LAC_AXES(-2), false);
 }
 
-lac_var lac_quadratic_form(lac_tape *tape, const lac_pattern *pattern, lac_var x, lac_var a, lac_var y) {
+lac_var lac_quadratic_form(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_var x, lac_var y) {
   lac_status status = pattern ? form_check(tape, "quadratic_form", lac_pattern_rows(pattern), x, y) : LAC_OK;
 
   if (status != LAC_OK) return lac_tape_fail(tape, status);
-  return form_of_columns(tape, x, lac_spmm(tape, pattern, LAC_N, a, y));
+  return form_of_columns(tape, x, lac_spmm(tape, pattern, a, y, LAC_PLAIN));
 }
 
 /// By a solver or a factor.
@@ -139,16 +139,16 @@ static lac_var form_of_inverse(lac_tape *tape, const void *object, lac_var x, la
   lac_status status = p ? form_check(tape, "inverse_quadratic_form", lac_pattern_rows(p), x, y) : LAC_OK;
 
   if (status != LAC_OK) return lac_tape_fail(tape, status);
-  return form_of_columns(tape, x, lac_emit_solution(tape, object, LAC_N, a, y));
+  return form_of_columns(tape, x, lac_emit_solution(tape, object, LAC_PLAIN, a, y));
 }
 
-lac_var lac_inverse_quadratic_form(lac_tape *tape, const lac_solver *solver, lac_var x, lac_var a, lac_var y) {
+lac_var lac_inverse_quadratic_form(lac_tape *tape, const lac_solver *solver, lac_var a, lac_var x, lac_var y) {
   return form_of_inverse(tape, solver, x, a, y);
 }
 
 LAC_WRITES(inverse_on, "solver: solver, a: values, target: pattern",
            "A^-1 where the target pattern has entries, in its slots. Entries that A^T lacks widen what is factored.") {
-  c->out[0] = lac_inverse_on(c->tape, SOLVER(c, 0), PATTERN(c, 1), IN(c, 0));
+  c->out[0] = lac_inverse_on(c->tape, SOLVER(c, 0), IN(c, 0), PATTERN(c, 1));
 }
 
 LAC_WRITES(inverse_diagonal, "solver: solver, a: values", "The diagonal of A^-1: (nnz) -> (n).") {
@@ -162,7 +162,7 @@ LAC_WRITES(trace_solve, "solver: solver, a: values, pb: pattern, b: values",
 
 LAC_WRITES(quadratic_form, "pattern: pattern, a: values, x: columns, y: columns = x",
            "x^H A y of each column, y = x unless given: x (m, k), y (n, k), result (k); of vectors one number.") {
-  c->out[0] = lac_quadratic_form(c->tape, PATTERN(c, 0), IN(c, 1), IN(c, 0), IN(c, 2));
+  c->out[0] = lac_quadratic_form(c->tape, PATTERN(c, 0), IN(c, 0), IN(c, 1), IN(c, 2));
 }
 
 LAC_WRITES(inverse_quadratic_form, "solver: factor, a: values, x: columns, y: columns = x",

@@ -57,8 +57,8 @@ done:
 }
 
 /// The shape of op(P).
-static void kron_sizes(const lac_pattern *p, lac_side side, int64_t *m, int64_t *n) {
-  bool t = lac_side_transposes(side);
+static void kron_sizes(const lac_pattern *p, lac_form form, int64_t *m, int64_t *n) {
+  bool t = lac_form_transposes(form);
   *m = t ? p->cols : p->rows;
   *n = t ? p->rows : p->cols;
 }
@@ -74,27 +74,27 @@ done:
   return status;
 }
 
-lac_var lac_kron_mm(lac_tape *tape, lac_side side, const lac_pattern *pa, lac_var a, const lac_pattern *pb, lac_var b,
-                    lac_var x) {
+lac_var lac_kron_mm(lac_tape *tape, const lac_pattern *pa, lac_var a, const lac_pattern *pb, lac_var b, lac_var x,
+                    lac_form op) {
   lac_context *ctx = lac_tape_context(tape);
   lac_status status = LAC_OK;
   int64_t ma, na, mb, nb, rows = 0, k = 0;
   lac_var y = {0};
 
   LAC_TRY(kron_check(tape, "kron_mm", pa, pb));
-  kron_sizes(pa, side, &ma, &na);
-  kron_sizes(pb, side, &mb, &nb);
+  kron_sizes(pa, op, &ma, &na);
+  kron_sizes(pb, op, &mb, &nb);
   LAC_TRY(kron_columns(tape, "kron_mm", x, na, nb, &k));
   LAC_TRY(kron_times(ctx, "kron_mm", ma, mb, &rows));
-  y = lac_spmm(tape, pa, side, a, kron_join(tape, x, 2, na, nb * k));
-  y = lac_spmm(tape, pb, side, kron_values(tape, b), kron_split(tape, y, ma, nb, k));
+  y = lac_spmm(tape, pa, a, kron_join(tape, x, 2, na, nb * k), op);
+  y = lac_spmm(tape, pb, kron_values(tape, b), kron_split(tape, y, ma, nb, k), op);
   return kron_join(tape, y, 3, rows, k);
 done:
   return lac_tape_fail(tape, status);
 }
 
-lac_var lac_kronsum_mm(lac_tape *tape, lac_side side, const lac_pattern *pa, lac_var a, const lac_pattern *pb,
-                       lac_var b, lac_var x) {
+lac_var lac_kronsum_mm(lac_tape *tape, const lac_pattern *pa, lac_var a, const lac_pattern *pb, lac_var b, lac_var x,
+                       lac_form op) {
   lac_context *ctx = lac_tape_context(tape);
   lac_status status = LAC_OK;
   int64_t n, m, k = 0;
@@ -106,8 +106,8 @@ lac_var lac_kronsum_mm(lac_tape *tape, lac_side side, const lac_pattern *pa, lac
             "kronsum_mm: the matrices are %lld x %lld and %lld x %lld; both must be square", (long long)n,
             (long long)pa->cols, (long long)m, (long long)pb->cols);
   LAC_TRY(kron_columns(tape, "kronsum_mm", x, n, m, &k));
-  outer = lac_spmm(tape, pa, side, a, kron_join(tape, x, 2, n, m * k));
-  inner = lac_spmm(tape, pb, side, kron_values(tape, b), kron_split(tape, x, n, m, k));
+  outer = lac_spmm(tape, pa, a, kron_join(tape, x, 2, n, m * k), op);
+  inner = lac_spmm(tape, pb, kron_values(tape, b), kron_split(tape, x, n, m, k), op);
   return lac_add(tape, kron_join(tape, outer, 2, n * m, k), kron_join(tape, inner, 3, n * m, k));
 done:
   return lac_tape_fail(tape, status);
@@ -130,7 +130,7 @@ done:
 
 /// op(B)^-1 along the inner rows of x (n, m k). Values without a batch serve a batch of n solves; those with one must
 /// stay as they are, for a factor knows its values: then the inner rows become the outer ones, and are put back.
-static lac_status kron_solve_inner(lac_tape *tape, const void *sb, lac_side side, lac_var b, int64_t n, int64_t m,
+static lac_status kron_solve_inner(lac_tape *tape, const void *sb, lac_form form, lac_var b, int64_t n, int64_t m,
                                    int64_t k, lac_var *x) {
   lac_context *ctx = lac_tape_context(tape);
   lac_status status = LAC_OK;
@@ -138,13 +138,13 @@ static lac_status kron_solve_inner(lac_tape *tape, const void *sb, lac_side side
   lac_map *turn = NULL;
 
   if (!meta || meta->ndim < 2) {
-    *x = lac_emit_solution(tape, sb, side, b, kron_split(tape, *x, n, m, k));
+    *x = lac_emit_solution(tape, sb, form, b, kron_split(tape, *x, n, m, k));
     *x = kron_join(tape, *x, 3, n * m, k);
     goto done;
   }
   LAC_TRY(kron_turn(ctx, n, m, &turn));
   *x = lac_scatter_add(tape, turn, kron_join(tape, *x, 2, n * m, k));
-  *x = lac_emit_solution(tape, sb, side, b, kron_join(tape, *x, 2, m, n * k));
+  *x = lac_emit_solution(tape, sb, form, b, kron_join(tape, *x, 2, m, n * k));
   *x = lac_gather(tape, turn, kron_join(tape, *x, 2, n * m, k));
 done:
   lac_map_destroy(&turn);
@@ -152,7 +152,7 @@ done:
 }
 
 /// By a solver or a factor of each.
-static lac_var kron_solve_by(lac_tape *tape, lac_side side, const void *sa, lac_var a, const void *sb, lac_var b,
+static lac_var kron_solve_by(lac_tape *tape, lac_form form, const void *sa, lac_var a, const void *sb, lac_var b,
                              lac_var y) {
   lac_context *ctx = lac_tape_context(tape);
   lac_status status = LAC_OK;
@@ -163,29 +163,29 @@ static lac_var kron_solve_by(lac_tape *tape, lac_side side, const void *sa, lac_
   LAC_CHECK(sa && sb, LAC_ERR_ARG, "kron_solve: both solvers must be there; see lac_solver_create");
   n = lac_pattern_rows(lac_factored_pattern(sa)), m = lac_pattern_rows(lac_factored_pattern(sb));
   LAC_TRY(kron_columns(tape, "kron_solve", y, n, m, &k));
-  x = lac_emit_solution(tape, sa, side, a, kron_join(tape, y, 2, n, m * k));
-  LAC_TRY(kron_solve_inner(tape, sb, side, b, n, m, k, &x));
+  x = lac_emit_solution(tape, sa, form, a, kron_join(tape, y, 2, n, m * k));
+  LAC_TRY(kron_solve_inner(tape, sb, form, b, n, m, k, &x));
   return x;
 done:
   return lac_tape_fail(tape, status);
 }
 
-lac_var lac_kron_solve(lac_tape *tape, lac_side side, const lac_solver *sa, lac_var a, const lac_solver *sb, lac_var b,
-                       lac_var y) {
-  return kron_solve_by(tape, side, sa, a, sb, b, y);
+lac_var lac_kron_solve(lac_tape *tape, const lac_solver *sa, lac_var a, const lac_solver *sb, lac_var b, lac_var y,
+                       lac_form op) {
+  return kron_solve_by(tape, op, sa, a, sb, b, y);
 }
 
-LAC_WRITES(kron_mm, "pa: pattern, a: values, pb: pattern, b: values, x: columns, side: side = N",
+LAC_WRITES(kron_mm, "pa: pattern, a: values, pb: pattern, b: values, x: columns, op: form = N",
            "y = op(A (x) B) x, the Kronecker product never formed: rows of A outside, rows of B inside.") {
-  c->out[0] = lac_kron_mm(c->tape, (lac_side)INT(c, 0), PATTERN(c, 0), IN(c, 0), PATTERN(c, 1), IN(c, 1), IN(c, 2));
+  c->out[0] = lac_kron_mm(c->tape, PATTERN(c, 0), IN(c, 0), PATTERN(c, 1), IN(c, 1), IN(c, 2), (lac_form)INT(c, 0));
 }
 
-LAC_WRITES(kronsum_mm, "pa: pattern, a: values, pb: pattern, b: values, x: columns, side: side = N",
+LAC_WRITES(kronsum_mm, "pa: pattern, a: values, pb: pattern, b: values, x: columns, op: form = N",
            "y = op(A (x) I + I (x) B) x for square A and B.") {
-  c->out[0] = lac_kronsum_mm(c->tape, (lac_side)INT(c, 0), PATTERN(c, 0), IN(c, 0), PATTERN(c, 1), IN(c, 1), IN(c, 2));
+  c->out[0] = lac_kronsum_mm(c->tape, PATTERN(c, 0), IN(c, 0), PATTERN(c, 1), IN(c, 1), IN(c, 2), (lac_form)INT(c, 0));
 }
 
-LAC_WRITES(kron_solve, "sa: factor, a: values, sb: factor, b: values, y: columns, side: side = N",
+LAC_WRITES(kron_solve, "sa: factor, a: values, sb: factor, b: values, y: columns, op: form = N",
            "x = op(A (x) B)^-1 y by a pattern, solver or factor of A and one of B.") {
-  c->out[0] = kron_solve_by(c->tape, (lac_side)INT(c, 0), FACTORED(c, 0), IN(c, 0), FACTORED(c, 1), IN(c, 1), IN(c, 2));
+  c->out[0] = kron_solve_by(c->tape, (lac_form)INT(c, 0), FACTORED(c, 0), IN(c, 0), FACTORED(c, 1), IN(c, 1), IN(c, 2));
 }

@@ -25,7 +25,7 @@ static lac_map *lines_map(lac_tape *tape, const lac_pattern *pattern, lines_make
 
 static lac_var lines_sum(lac_tape *tape, const lac_pattern *pattern, lines_maker *make, lac_var a) {
   lac_map *map = lines_map(tape, pattern, make);
-  lac_var y = map ? lac_remap(tape, map, LAC_N, a) : (lac_var){0};
+  lac_var y = map ? lac_remap(tape, map, a, LAC_PLAIN) : (lac_var){0};
 
   lac_map_destroy(&map);
   return y;
@@ -44,7 +44,7 @@ lac_var lac_diagonal_of(lac_tape *tape, const lac_pattern *pattern, lac_var a) {
 }
 
 lac_var lac_trace(lac_tape *tape, const lac_pattern *pattern, lac_var a) {
-  return lac_sum_axes(tape, lac_diagonal_of(tape, pattern, a), 1, LAC_DROP_AXES);
+  return lac_sum_axes(tape, lac_diagonal_of(tape, pattern, a), LAC_AXES(-1), false);
 }
 
 static lac_var lines_scale(lac_tape *tape, const lac_pattern *pattern, lines_maker *make, lac_var d, lac_var a) {
@@ -55,7 +55,7 @@ static lac_var lines_scale(lac_tape *tape, const lac_pattern *pattern, lines_mak
   return y;
 }
 
-lac_var lac_scale_rows(lac_tape *tape, const lac_pattern *pattern, lac_var d, lac_var a) {
+lac_var lac_scale_rows(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_var d) {
   return lines_scale(tape, pattern, lac_pattern_row_map, d, a);
 }
 
@@ -71,11 +71,11 @@ static lac_map *lines_of(lac_tape *tape, const char *name, const lac_pattern *pa
   lac_status status = LAC_OK;
 
   LAC_TRY(lac_tape_status(tape));
-  LAC_CHECK(lines == LAC_ROWS || lines == LAC_COLS, LAC_ERR_ARG, "%s: lines are LAC_ROWS or LAC_COLS, not %d", name,
-            (int)lines);
+  LAC_CHECK(lines == LAC_LINES_ROWS || lines == LAC_LINES_COLS, LAC_ERR_ARG,
+            "%s: lines are LAC_LINES_ROWS or LAC_LINES_COLS, not %d", name, (int)lines);
   LAC_CHECK(absent == LAC_ABSENT_IS_ZERO || absent == LAC_ABSENT_IS_NOTHING, LAC_ERR_ARG,
             "%s: absent is LAC_ABSENT_IS_ZERO or LAC_ABSENT_IS_NOTHING, not %d", name, (int)absent);
-  return lines_map(tape, pattern, lines == LAC_ROWS ? lac_pattern_row_map : lac_pattern_col_map);
+  return lines_map(tape, pattern, lines == LAC_LINES_ROWS ? lac_pattern_row_map : lac_pattern_col_map);
 done:
   (void)lac_tape_fail(tape, status);
   return NULL;
@@ -84,13 +84,13 @@ done:
 /// The length of a line where what is absent is zero; 0 where it is nothing.
 static int64_t lines_full(const lac_pattern *pattern, lac_lines lines, lac_absent absent) {
   if (absent == LAC_ABSENT_IS_NOTHING) return 0;
-  return lines == LAC_ROWS ? pattern->cols : pattern->rows;
+  return lines == LAC_LINES_ROWS ? pattern->cols : pattern->rows;
 }
 
 lac_var lac_sparse_logsumexp(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_lines lines,
                              lac_absent absent) {
   lac_map *map = lines_of(tape, "sparse_logsumexp", pattern, lines, absent);
-  lac_var y = map ? lac_segment_logsumexp(tape, map, lines_full(pattern, lines, absent), a) : (lac_var){0};
+  lac_var y = map ? lac_segment_logsumexp(tape, map, a, lines_full(pattern, lines, absent)) : (lac_var){0};
 
   lac_map_destroy(&map);
   return y;
@@ -98,7 +98,7 @@ lac_var lac_sparse_logsumexp(lac_tape *tape, const lac_pattern *pattern, lac_var
 
 lac_var lac_sparse_softmax(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_lines lines, lac_absent absent) {
   lac_map *map = lines_of(tape, "sparse_softmax", pattern, lines, absent);
-  lac_var y = map ? lac_segment_softmax(tape, map, lines_full(pattern, lines, absent), a) : (lac_var){0};
+  lac_var y = map ? lac_segment_softmax(tape, map, a, lines_full(pattern, lines, absent)) : (lac_var){0};
 
   lac_map_destroy(&map);
   return y;
@@ -107,7 +107,7 @@ lac_var lac_sparse_softmax(lac_tape *tape, const lac_pattern *pattern, lac_var a
 lac_var lac_sparse_max(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_lines lines, lac_extreme extreme,
                        lac_absent absent) {
   lac_map *map = lines_of(tape, "sparse_max", pattern, lines, absent);
-  lac_var y = map ? lac_segment_max(tape, map, extreme, lines_full(pattern, lines, absent), a) : (lac_var){0};
+  lac_var y = map ? lac_segment_max(tape, map, a, lines_full(pattern, lines, absent), extreme) : (lac_var){0};
 
   lac_map_destroy(&map);
   return y;
@@ -115,8 +115,8 @@ lac_var lac_sparse_max(lac_tape *tape, const lac_pattern *pattern, lac_var a, la
 
 void lac_sparse_bidir_logsumexp(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_absent absent,
                                 lac_var out[2]) {
-  out[0] = lac_sparse_logsumexp(tape, pattern, a, LAC_COLS, absent);
-  out[1] = lac_sparse_logsumexp(tape, pattern, a, LAC_ROWS, absent);
+  out[0] = lac_sparse_logsumexp(tape, pattern, a, LAC_LINES_COLS, absent);
+  out[1] = lac_sparse_logsumexp(tape, pattern, a, LAC_LINES_ROWS, absent);
 }
 
 // -- entries ---------------------------------------------------------------------------------------------------------
@@ -139,14 +139,14 @@ LAC_WRITES(trace, "pattern: pattern, a: values", "The sum of the diagonal.") {
 }
 
 LAC_WRITES(scale_rows, "pattern: pattern, d: array, a: values", "The values of diag(d) A.") {
-  c->out[0] = lac_scale_rows(c->tape, PATTERN(c, 0), IN(c, 0), IN(c, 1));
+  c->out[0] = lac_scale_rows(c->tape, PATTERN(c, 0), IN(c, 1), IN(c, 0));
 }
 
 LAC_WRITES(scale_cols, "pattern: pattern, a: values, d: array", "The values of A diag(d).") {
   c->out[0] = lac_scale_cols(c->tape, PATTERN(c, 0), IN(c, 0), IN(c, 1));
 }
 
-#define LINES(c) (INT(c, 0) % 2 ? LAC_ROWS : LAC_COLS)
+#define LINES(c) (INT(c, 0) % 2 ? LAC_LINES_ROWS : LAC_LINES_COLS)
 #define ABSENT(flag) ((flag) ? LAC_ABSENT_IS_ZERO : LAC_ABSENT_IS_NOTHING)
 #define DIM "dim: 0|1|-2|-1"
 
@@ -155,7 +155,7 @@ static lac_var lines_kept(lac_tape *tape, lac_var y, lac_lines lines, bool keeps
   const lac_meta *meta = lac_tape_meta(tape, y);
   int64_t count = meta ? meta->shape[meta->ndim - 1] : 0, by_rows[] = {count, 1}, by_cols[] = {1, count};
 
-  return keeps ? lac_emit_axes(tape, y, 1, 2, lines == LAC_ROWS ? by_rows : by_cols) : y;
+  return keeps ? lac_emit_axes(tape, y, 1, 2, lines == LAC_LINES_ROWS ? by_rows : by_cols) : y;
 }
 
 LAC_WRITES(
@@ -186,7 +186,7 @@ static lac_var lines_padded(lac_tape *tape, lac_var y, int64_t length) {
   const lac_meta *meta = lac_tape_meta(tape, y);
   int64_t missing = meta && meta->ndim ? length - meta->shape[meta->ndim - 1] : 0;
 
-  if (missing) y = lac_concat(tape, y, lac_full(tape, -INFINITY, 0, y, 1, &missing), 0);
+  if (missing) y = lac_concat(tape, y, lac_full(tape, y, 1, &missing, -INFINITY, 0), -1);
   return lac_emit_axes(tape, y, 1, 2, (int64_t[]){1, length});
 }
 
@@ -202,10 +202,10 @@ LAC_WRITES(
   lac_sparse_bidir_logsumexp(c->tape, p, IN(c, 0), ABSENT(INT(c, 1)), both);
   if (is_padded && p) {
     int64_t length = p->rows > p->cols ? p->rows : p->cols;
-    c->out[0] = lac_concat(c->tape, lines_padded(c->tape, both[0], length), lines_padded(c->tape, both[1], length), 1);
+    c->out[0] = lac_concat(c->tape, lines_padded(c->tape, both[0], length), lines_padded(c->tape, both[1], length), -2);
     return;
   }
   c->outs = 2;
-  c->out[0] = lines_kept(c->tape, both[0], LAC_COLS, keeps);
-  c->out[1] = lines_kept(c->tape, both[1], LAC_ROWS, keeps);
+  c->out[0] = lines_kept(c->tape, both[0], LAC_LINES_COLS, keeps);
+  c->out[1] = lines_kept(c->tape, both[1], LAC_LINES_ROWS, keeps);
 }

@@ -32,13 +32,13 @@ typedef struct lstsq_task {
 } lstsq_task;
 
 static lac_var lstsq_in_dtype(lac_tape *tape, const lstsq_task *t, lac_var x) {
-  return lac_dtype_is_complex(t->dtype) ? lac_cast(tape, t->dtype, x) : x;
+  return lac_dtype_is_complex(t->dtype) ? lac_cast(tape, x, t->dtype) : x;
 }
 
 /// One over the power of two below the largest number of each line of the shorter side and damp.
 static lac_var lstsq_scale(lac_tape *tape, const lstsq_task *t, lac_var a, lac_var damp) {
-  lac_var most = lac_sparse_max(tape, t->pattern, lac_abs(tape, a), t->tall ? LAC_COLS : LAC_ROWS, LAC_LARGEST,
-                                LAC_ABSENT_IS_ZERO);
+  lac_var most = lac_sparse_max(tape, t->pattern, lac_abs(tape, a), t->tall ? LAC_LINES_COLS : LAC_LINES_ROWS,
+                                LAC_EXTREME_LARGEST, LAC_ABSENT_IS_ZERO);
   if (damp.id) most = lac_add(tape, most, lac_abs(tape, damp));
   return lstsq_in_dtype(tape, t, lac_reciprocal(tape, lac_magnitude(tape, most)));
 }
@@ -46,17 +46,17 @@ static lac_var lstsq_scale(lac_tape *tape, const lstsq_task *t, lac_var a, lac_v
 /// The values of the system, scaled.
 static lac_var lstsq_values(lac_tape *tape, const lstsq_task *t, const lac_map *map, lac_var a) {
   int64_t m = t->pattern->rows, n = t->pattern->cols;
-  lac_var scaled = t->tall ? lac_scale_cols(tape, t->pattern, a, t->d) : lac_scale_rows(tape, t->pattern, t->d, a);
-  lac_var alpha = lac_full(tape, t->alpha, 0, a, 1, t->tall ? &m : &n), damped = {0}, parts[4];
+  lac_var scaled = t->tall ? lac_scale_cols(tape, t->pattern, a, t->d) : lac_scale_rows(tape, t->pattern, a, t->d);
+  lac_var alpha = lac_full(tape, a, 1, t->tall ? &m : &n, t->alpha, 0), damped = {0}, parts[4];
 
   if (t->damp.id) {
-    damped = lac_scale(tape, -1 / t->alpha, 0, lac_square(tape, lac_mul(tape, t->d, t->damp)));
+    damped = lac_scale(tape, lac_square(tape, lac_mul(tape, t->d, t->damp)), -1 / t->alpha, 0);
   } else {
-    damped = lac_full(tape, 0, 0, a, 1, t->tall ? &n : &m);
+    damped = lac_full(tape, a, 1, t->tall ? &n : &m, 0, 0);
   }
   parts[0] = t->tall ? alpha : damped, parts[3] = t->tall ? damped : alpha;
   parts[1] = scaled, parts[2] = lac_conj(tape, scaled);
-  return lac_remap(tape, map, LAC_N, lac_concat_all(tape, 4, parts, 0));
+  return lac_remap(tape, map, lac_concat_all(tape, 4, parts, -1), LAC_PLAIN);
 }
 
 /// b (m, k), scaled where A is wide, over n rows of zeros.
@@ -70,15 +70,15 @@ static lac_var lstsq_right(lac_tape *tape, const lstsq_task *t, lac_var b) {
   if (!meta) return b;
   like = *meta;
   like.shape[like.ndim - 2] = m + t->pattern->cols;
-  return lac_embed(tape, b, &like, 1, 0, m, 1);
+  return lac_embed(tape, b, &like, -2, 0, m, 1);
 }
 
 /// r = p s: alpha s, or -delta^2 / alpha times what the scaled system has in its place.
 static lac_var lstsq_residual(lac_tape *tape, const lstsq_task *t, lac_var s) {
-  if (t->tall) return lac_scale(tape, t->alpha, 0, s);
-  if (!t->damp.id) return lac_scale(tape, 0, 0, s);
+  if (t->tall) return lac_scale(tape, s, t->alpha, 0);
+  if (!t->damp.id) return lac_scale(tape, s, 0, 0);
   lac_var p = lac_mul(tape, lac_mul(tape, t->d, t->damp), t->damp);
-  return lac_scale(tape, -1 / t->alpha, 0, lac_mul(tape, lac_emit_column(tape, p), s));
+  return lac_scale(tape, lac_mul(tape, lac_emit_column(tape, p), s), -1 / t->alpha, 0);
 }
 
 /// The solution of the system, whose matrix must have full rank.
@@ -88,7 +88,7 @@ static lac_status lstsq_solve(lac_tape *tape, const lac_solver *solver, const ls
   lac_status status = LAC_OK;
   const lac_array *values = lac_tape_value(tape, k);
   int64_t m = t->pattern->rows, begin = t->tall ? m : 0, end = t->tall ? m + t->pattern->cols : m;
-  lac_attrs attrs = {.i = {LAC_N, 1, begin, end}, .f = {t->alpha}};
+  lac_attrs attrs = {.i = {LAC_PLAIN, 1, begin, end}, .f = {t->alpha}};
   lac_factor *factor = NULL;
 
   LAC_TRY(lac_tape_status(tape));
@@ -156,9 +156,9 @@ static lac_status lstsq_by_system(lac_tape *tape, const lac_solver *solver, cons
   if (damp.id) damp = lac_emit_column(tape, damp), t.damp = lstsq_in_dtype(tape, &t, damp);
   t.d = lstsq_scale(tape, &t, a, damp);
   LAC_TRY(lstsq_solve(tape, solver, &t, lstsq_values(tape, &t, map, a), lstsq_right(tape, &t, b), &z));
-  x = lac_slice(tape, z, 1, m, m + pattern->cols, 1);
+  x = lac_slice(tape, z, -2, m, m + pattern->cols, 1);
   if (t.tall) x = lac_mul(tape, lac_emit_column(tape, t.d), x);
-  r = lstsq_residual(tape, &t, lac_slice(tape, z, 1, 0, m, 1));
+  r = lstsq_residual(tape, &t, lac_slice(tape, z, -2, 0, m, 1));
   LAC_TRY(lac_tape_status(tape));
   out[0] = x, out[1] = r;
 done:
@@ -193,17 +193,17 @@ static lac_status lstsq_by_matrix(lac_tape *tape, const lac_solver *solver, cons
 
   if (damp.id) {
     lstsq_task t = {.pattern = pattern, .dtype = lac_tape_meta(tape, a)->dtype, .tall = true};
-    damp = lac_mul(tape, lac_full(tape, 1, 0, a, 1, &pattern->cols),
+    damp = lac_mul(tape, lac_full(tape, a, 1, &pattern->cols, 1, 0),
                    lstsq_in_dtype(tape, &t, lac_emit_column(tape, damp)));
-    values = lac_concat_all(tape, 2, (lac_var[]){a, damp}, 0);
+    values = lac_concat_all(tape, 2, (lac_var[]){a, damp}, -1);
     right = lstsq_right(tape, &t, b);
   }
   out[0] = lac_emit_lstsq(tape, solver, values, right);
-  out[1] = lac_sub(tape, b, lac_spmm(tape, pattern, LAC_N, a, out[0]));
+  out[1] = lac_sub(tape, b, lac_spmm(tape, pattern, a, out[0], LAC_PLAIN));
   return lac_tape_status(tape);
 }
 
-void lac_lstsq(lac_tape *tape, const lac_solver *solver, const lac_pattern *pattern, lac_var a, lac_var b, lac_var damp,
+void lac_lstsq(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_var b, lac_var damp, const lac_solver *solver,
                lac_var out[2]) {
   lac_context *ctx = lac_tape_context(tape);
   lac_status status = LAC_OK;
@@ -223,7 +223,7 @@ LAC_WRITES(
     "(x, b - A x).") {
   lac_var out[2];
 
-  lac_lstsq(c->tape, SOLVER(c, 1), PATTERN(c, 0), IN(c, 0), IN(c, 1), IN(c, 2), out);
+  lac_lstsq(c->tape, PATTERN(c, 0), IN(c, 0), IN(c, 1), IN(c, 2), SOLVER(c, 1), out);
   c->out[0] = out[0], c->out[1] = out[1];
   c->outs = INT(c, 0) ? 2 : 1;
 }

@@ -88,7 +88,7 @@ lac_var lac_block_diag(lac_tape *tape, int n, const lac_pattern *const *patterns
             "block_diag: the patterns or the values are NULL; give one of each for all");
   LAC_TRY(lac_pattern_block_diag(ctx, n, patterns, &made, NULL));
   for (int i = 0; i < n; ++i) LAC_TRY(lac_tape_check_values(tape, "block_diag", i, patterns[i], values[i]));
-  y = lac_concat_all(tape, n, values, 0);
+  y = lac_concat_all(tape, n, values, -1);
   LAC_TRY(lac_tape_status(tape));
   if (out) *out = made, made = NULL;
 done:
@@ -104,7 +104,7 @@ lac_var lac_to_dense(lac_tape *tape, const lac_pattern *pattern, lac_var a) {
 
   LAC_TRY(lac_tape_status(tape));
   LAC_TRY(lac_pattern_dense(ctx, pattern, &map));
-  y = lac_emit_axes(tape, lac_remap(tape, map, LAC_N, a), 1, 2, (int64_t[]){pattern->rows, pattern->cols});
+  y = lac_emit_axes(tape, lac_remap(tape, map, a, LAC_PLAIN), 1, 2, (int64_t[]){pattern->rows, pattern->cols});
 done:
   lac_map_destroy(&map);
   return status == LAC_OK ? y : lac_tape_fail(tape, status);

@@ -26,11 +26,11 @@ static lac_var matrix_norm_by(lac_tape *tape, const lac_pattern *pattern, lac_va
   lac_status status = matrix_norm_check(tape, pattern, a, kind);
 
   if (status != LAC_OK) return lac_tape_fail(tape, status);
-  if (pattern->nnz == 0 || kind == LAC_NORM_FRO) return lac_norm(tape, a, 1, LAC_DROP_AXES);  // of nothing all are 0
+  if (pattern->nnz == 0 || kind == LAC_NORM_FRO) return lac_norm(tape, a, LAC_AXES(-1), false);  // of nothing all are 0
   if (kind == LAC_NORM_2) return lac_norm2(tape, pattern, a, tolerance, steps);
   a = lac_abs(tape, a);
-  return lac_max(tape, kind == LAC_NORM_1 ? lac_col_sum(tape, pattern, a) : lac_row_sum(tape, pattern, a), 1,
-                 LAC_DROP_AXES);
+  return lac_max(tape, kind == LAC_NORM_1 ? lac_col_sum(tape, pattern, a) : lac_row_sum(tape, pattern, a), LAC_AXES(-1),
+                 false);
 }
 
 lac_var lac_matrix_norm(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_norm_kind kind) {

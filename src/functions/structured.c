@@ -23,7 +23,7 @@ static lac_var band_row(lac_tape *tape, lac_var x, int64_t n, int64_t begin, int
   if (!meta || meta->ndim == 0) return x;
   like = *meta;
   like.shape[like.ndim - 1] = n;
-  return band_of_one(tape, lac_embed(tape, x, &like, 0, begin, end, 1));
+  return band_of_one(tape, lac_embed(tape, x, &like, -1, begin, end, 1));
 }
 
 lac_var lac_tridiagonal_solve(lac_tape *tape, lac_var lower, lac_var diag, lac_var upper, lac_var b) {
@@ -42,8 +42,8 @@ lac_var lac_tridiagonal_solve(lac_tape *tape, lac_var lower, lac_var diag, lac_v
             (long long)n, (long long)lac_meta_last(lm), (long long)lac_meta_last(um), (long long)off);
   ab = lac_concat_all(
       tape, 3,
-      (lac_var[]){band_row(tape, upper, n, n - off, n), band_of_one(tape, diag), band_row(tape, lower, n, 0, off)}, 1);
-  return lac_banded_solve(tape, LAC_N, 1, 1, ab, b);
+      (lac_var[]){band_row(tape, upper, n, n - off, n), band_of_one(tape, diag), band_row(tape, lower, n, 0, off)}, -2);
+  return lac_banded_solve(tape, 1, 1, ab, b, LAC_PLAIN);
 done:
   return lac_tape_fail(tape, status);
 }
@@ -52,11 +52,11 @@ lac_var lac_diag_mm(lac_tape *tape, lac_var d, lac_var x) {
   const lac_meta *meta = lac_tape_meta(tape, d);
   int64_t n = meta ? lac_meta_last(meta) : 0;  // a copy: calls grow the tape
 
-  return lac_banded_mm(tape, LAC_N, 0, 0, n, band_of_one(tape, d), x);
+  return lac_banded_mm(tape, 0, 0, band_of_one(tape, d), x, n, LAC_PLAIN);
 }
 
 lac_var lac_diag_solve(lac_tape *tape, lac_var d, lac_var b) {
-  return lac_banded_solve(tape, LAC_N, 0, 0, band_of_one(tape, d), b);
+  return lac_banded_solve(tape, 0, 0, band_of_one(tape, d), b, LAC_PLAIN);
 }
 
 /// The map from a Toeplitz matrix's first column and row, behind each other, to the first column of the circulant.
@@ -81,10 +81,10 @@ static lac_var toeplitz_fill_up(lac_tape *tape, lac_var x, int64_t size) {
   if (!meta || meta->ndim < 2) return x;
   like = *meta;
   like.shape[like.ndim - 2] = size;
-  return lac_embed(tape, x, &like, 1, 0, meta->shape[meta->ndim - 2], 1);
+  return lac_embed(tape, x, &like, -2, 0, meta->shape[meta->ndim - 2], 1);
 }
 
-lac_var lac_toeplitz_mm(lac_tape *tape, lac_side side, lac_var column, lac_var row, lac_var x) {
+lac_var lac_toeplitz_mm(lac_tape *tape, lac_var column, lac_var row, lac_var x, lac_form op) {
   lac_context *ctx = lac_tape_context(tape);
   lac_status status = LAC_OK;
   const lac_meta *cm = lac_tape_meta(tape, column), *rm = lac_tape_meta(tape, row), *xm = lac_tape_meta(tape, x);
@@ -95,14 +95,14 @@ lac_var lac_toeplitz_mm(lac_tape *tape, lac_side side, lac_var column, lac_var r
   LAC_TRY(lac_tape_status(tape));
   LAC_CHECK(cm && rm && xm && cm->ndim && rm->ndim && xm->ndim > 1, LAC_ERR_SHAPE,
             "toeplitz_mm: column (m), row (n) and x (n, k) must be there");
-  m = lac_meta_last(cm), n = lac_meta_last(rm), in = lac_side_transposes(side) ? m : n;
+  m = lac_meta_last(cm), n = lac_meta_last(rm), in = lac_form_transposes(op) ? m : n;
   LAC_CHECK(xm->shape[xm->ndim - 2] == in, LAC_ERR_SHAPE, "toeplitz_mm: x has %lld rows; op(T) has %lld columns",
             (long long)xm->shape[xm->ndim - 2], (long long)in);
   while (size < m + n - 1 || size < m || size < n) size *= 2;  // of a matrix without rows x is there all the same
   LAC_TRY(toeplitz_map(ctx, m, n, size, &map));
-  y = lac_circulant_mm(tape, side, lac_remap(tape, map, LAC_N, lac_concat(tape, column, row, 0)),
-                       toeplitz_fill_up(tape, x, size));
-  y = lac_slice(tape, y, 1, 0, lac_side_transposes(side) ? n : m, 1);
+  y = lac_circulant_mm(tape, lac_remap(tape, map, lac_concat(tape, column, row, -1), LAC_PLAIN),
+                       toeplitz_fill_up(tape, x, size), op);
+  y = lac_slice(tape, y, -2, 0, lac_form_transposes(op) ? n : m, 1);
 done:
   lac_map_destroy(&map);
   return status == LAC_OK ? y : lac_tape_fail(tape, status);
@@ -110,30 +110,31 @@ done:
 
 // -- entries ---------------------------------------------------------------------------------------------------------
 
-LAC_WRITES(banded_mm, "lower_and_upper: bands, ab: array, x: columns, rows: integer = -1, side: side = N",
+LAC_WRITES(banded_mm, "lower_and_upper: bands, ab: array, x: columns, rows: integer = -1, op: form = N",
            "y = op(A) x for a banded A stored as SciPy stores it, ab[upper + i - j, j] = A[i, j]; square unless `rows` "
            "says.") {
   const lac_meta *ab = lac_tape_meta(c->tape, IN(c, 0));
   int64_t rows = INT(c, 2) < 0 && ab ? lac_meta_last(ab) : INT(c, 2);
 
-  c->out[0] = lac_banded_mm(c->tape, (lac_side)INT(c, 3), INT(c, 0), INT(c, 1), rows, IN(c, 0), IN(c, 1));
+  c->out[0] = lac_banded_mm(c->tape, INT(c, 0), INT(c, 1), IN(c, 0), IN(c, 1), rows, (lac_form)INT(c, 3));
 }
 
 /// How far op of a band reaches below (0) and above (1) the diagonal.
-static int64_t band_reach(const lac_function_call *c, int first, int64_t side, int above) {
-  return INT(c, first + (lac_side_transposes((lac_side)side) ? !above : above));
+static int64_t band_reach(const lac_function_call *c, int first, int64_t form, int above) {
+  return INT(c, first + (lac_form_transposes((lac_form)form) ? !above : above));
 }
 
-LAC_WRITES(banded_gemm,
-           "bands_of_x: bands, x: array, bands_of_y: bands, y: array, target: bands = -1 -1, sides: sides = N N",
-           "op(X) op(Y) of two square banded matrices on the band `target`, which by default holds all of it.") {
+LAC_WRITES(
+    banded_gemm,
+    "bands_of_x: bands, x: array, bands_of_y: bands, y: array, target: bands = -1 -1, op_x: form = N, op_y: form = N",
+    "op(X) op(Y) of two square banded matrices on the band `target`, which by default holds all of it.") {
   int64_t sx = INT(c, 6), sy = INT(c, 7), target[2] = {INT(c, 4), INT(c, 5)};
 
   if (target[0] == -1 && target[1] == -1) {
     for (int above = 0; above < 2; above++) target[above] = band_reach(c, 0, sx, above) + band_reach(c, 2, sy, above);
   }
-  c->out[0] = lac_banded_gemm(c->tape, target[0], target[1], (lac_side)sx, INT(c, 0), INT(c, 1), IN(c, 0), (lac_side)sy,
-                              INT(c, 2), INT(c, 3), IN(c, 1));
+  c->out[0] = lac_banded_gemm(c->tape, INT(c, 0), INT(c, 1), IN(c, 0), INT(c, 2), INT(c, 3), IN(c, 1), target[0],
+                              target[1], (lac_form)sx, (lac_form)sy);
 }
 
 LAC_WRITES(tridiagonal_solve, "lower: array, diag: array, upper: array, b: columns",
@@ -147,7 +148,7 @@ LAC_WRITES(diag_solve, "d: array, b: columns", "diag(d)^-1 b; a zero is an error
   c->out[0] = lac_diag_solve(c->tape, IN(c, 0), IN(c, 1));
 }
 
-LAC_WRITES(toeplitz_mm, "c: array, r: array, x: columns, side: side = N",
+LAC_WRITES(toeplitz_mm, "c: array, r: array, x: columns, op: form = N",
            "y = op(T) x, T = scipy.linalg.toeplitz(c, r) and never formed; r[0] is not read.") {
-  c->out[0] = lac_toeplitz_mm(c->tape, (lac_side)INT(c, 0), IN(c, 0), IN(c, 1), IN(c, 2));
+  c->out[0] = lac_toeplitz_mm(c->tape, IN(c, 0), IN(c, 1), IN(c, 2), (lac_form)INT(c, 0));
 }

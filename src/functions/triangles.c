@@ -6,8 +6,8 @@
 
 LAC_WRITES(trisolve,
            "pattern: pattern, a: values, b: columns, triangle: lower|upper = lower, diagonal: stored|unit = stored, "
-           "side: side = N",
+           "op: form = N",
            "op(T) x = b with T the named triangle of the matrix; diagonal \"unit\" does not read a stored one.") {
-  c->out[0] = lac_trisolve(c->tape, PATTERN(c, 0), (lac_triangle)INT(c, 0), (lac_diagonal)INT(c, 1),
-                           (lac_side)INT(c, 2), IN(c, 0), IN(c, 1));
+  c->out[0] = lac_trisolve(c->tape, PATTERN(c, 0), IN(c, 0), IN(c, 1), (lac_triangle)INT(c, 0), (lac_diagonal)INT(c, 1),
+                           (lac_form)INT(c, 2));
 }

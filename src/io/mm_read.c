@@ -79,7 +79,7 @@ static lac_status read_ones(lac_context *ctx, const lac_map *map, lac_dtype dtyp
   } else {
     LAC_TRY(lac_array_create(ctx, dtype, 1, &entries, &ones));
     LAC_TRY(lac_array_fill(ctx, ones, 1, 0));
-    LAC_TRY(ctx->backend->kernels->remap(ctx, map, LAC_N, 0, ones, values));
+    LAC_TRY(ctx->backend->kernels->remap(ctx, map, LAC_PLAIN, 0, ones, values));
   }
   *out = values, values = NULL;
 done:
@@ -124,8 +124,8 @@ static lac_status read_text(lac_context *ctx, io_source from, const io_bytes *te
     LAC_TRY(read_matrix(ctx, &head.info, o, &entries, pattern, values));
   } else {
     if (values)
-      LAC_TRY(
-          lac_array_from(ctx, dtype, 2, (int64_t[]){head.info.rows, head.info.cols}, entries.values, LAC_COPY, values));
+      LAC_TRY(lac_array_from(ctx, dtype, 2, (int64_t[]){head.info.rows, head.info.cols}, entries.values,
+                             LAC_OWNERSHIP_COPY, values));
     if (pattern) *pattern = NULL;
   }
   if (info) lac_sized_give(READ_INFO, &head.info, info);

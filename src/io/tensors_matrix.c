@@ -81,7 +81,7 @@ lac_status lac_tensors_array(lac_context *ctx, const lac_tensors *tensors, const
                      : "out");
   LAC_TRY(tensors_need(ctx, tensors, "lac_tensors_array", name, &t));
   LAC_TRY(tensor_meta(ctx, tensors, "lac_tensors_array", &t, &meta));
-  LAC_TRY(lac_array_from(ctx, meta.dtype, meta.ndim, meta.shape, (void *)t.data, LAC_COPY, out));
+  LAC_TRY(lac_array_from(ctx, meta.dtype, meta.ndim, meta.shape, (void *)t.data, LAC_OWNERSHIP_COPY, out));
 done:
   return status;
 }

@@ -14,13 +14,14 @@ lac_status io_values_along(lac_context *ctx, const lac_map *map, lac_dtype dtype
   bool is_here = ctx->space == &lac_host_space && (uintptr_t)host % lac_dtype_size(dtype) == 0;
 
   if (map->is_identity) {
-    LAC_TRY(lac_array_from(ctx, dtype, ndim, shape, (void *)host, LAC_COPY, out));
+    LAC_TRY(lac_array_from(ctx, dtype, ndim, shape, (void *)host, LAC_OWNERSHIP_COPY, out));
     goto done;
   }
   for (int d = 0; d < ndim; ++d) slots[d] = d + 1 < ndim ? shape[d] : map->outputs;
-  LAC_TRY(lac_array_from(ctx, dtype, ndim, shape, (void *)host, is_here ? LAC_BORROW : LAC_COPY, &entries));
+  LAC_TRY(lac_array_from(ctx, dtype, ndim, shape, (void *)host, is_here ? LAC_OWNERSHIP_BORROW : LAC_OWNERSHIP_COPY,
+                         &entries));
   LAC_TRY(lac_array_create(ctx, dtype, ndim, slots, &values));
-  LAC_TRY(ctx->backend->kernels->remap(ctx, map, LAC_N, 0, entries, values));
+  LAC_TRY(ctx->backend->kernels->remap(ctx, map, LAC_PLAIN, 0, entries, values));
   LAC_TRY(ctx->backend->synchronize(ctx));
   *out = values, values = NULL;
 done:

@@ -99,7 +99,7 @@ static lac_status matrix_by_slots(lac_context *ctx, const lac_matrix *m, const l
     *out = lac_array_retain(given);
     goto done;
   }
-  LAC_TRY(lac_run_remap(ctx, m->entries, LAC_N, given, &flat));
+  LAC_TRY(lac_run_remap(ctx, m->entries, given, LAC_PLAIN, &flat));
   if (lac_pattern_has_blocks(m->pattern)) {
     LAC_TRY(lac_array_reshape(ctx, flat, meta.ndim, meta.shape, out));
   } else {
@@ -137,7 +137,7 @@ static lac_status matrix_adopt(lac_context *ctx, void *data, lac_array **given, 
   bool is_by_slots = *values == *given;
   lac_array *adopted = NULL;
 
-  LAC_TRY(lac_array_from(ctx, meta->dtype, meta->ndim, meta->shape, data, LAC_ADOPT, &adopted));
+  LAC_TRY(lac_array_from(ctx, meta->dtype, meta->ndim, meta->shape, data, LAC_OWNERSHIP_ADOPT, &adopted));
   lac_array_destroy(given);
   *given = adopted;
   if (is_by_slots) lac_array_destroy(values), *values = lac_array_retain(adopted);
@@ -151,9 +151,9 @@ static lac_status matrix_take_numbers(lac_context *ctx, const char *function, la
   lac_status status = LAC_OK;
   lac_array *given = NULL, *values = NULL;
   void *data = (void *)n.data;
-  bool adopts = n.ownership == LAC_ADOPT;
+  bool adopts = n.ownership == LAC_OWNERSHIP_ADOPT;
 
-  LAC_TRY(lac_array_from(ctx, n.dtype, ndim, shape, data, adopts ? LAC_BORROW : n.ownership, &given));
+  LAC_TRY(lac_array_from(ctx, n.dtype, ndim, shape, data, adopts ? LAC_OWNERSHIP_BORROW : n.ownership, &given));
   LAC_TRY(matrix_check_given(ctx, function, m, given));
   LAC_TRY(matrix_by_slots(ctx, m, given, &values));
   if (adopts) LAC_TRY(matrix_adopt(ctx, data, &given, &values));

@@ -147,7 +147,8 @@ lac_status lac_matrix_from_dense(lac_context *ctx, int64_t rows, int64_t cols, l
   LAC_ALLOC(d.columns, d.offsets[rows]);
   LAC_ALLOC(d.values, (size_t)d.offsets[rows] * lac_dtype_size(dtype));
   dense_fill(&d, lac_structure_threads(ctx));
-  LAC_TRY(lac_matrix_from_csr(ctx, rows, cols, LAC_I64, d.offsets, d.columns, dtype, d.values, LAC_COPY, out));
+  LAC_TRY(
+      lac_matrix_from_csr(ctx, rows, cols, LAC_I64, d.offsets, d.columns, dtype, d.values, LAC_OWNERSHIP_COPY, out));
 done:
   lac_free(d.offsets);
   lac_free(d.columns);

@@ -39,7 +39,7 @@ static lac_status read_scalar(lac_context *ctx, const lac_matrix *m, lac_pattern
   }
   LAC_TRY(read_flat(ctx, m, &flat));
   LAC_TRY(lac_pattern_scalar(ctx, m->pattern, pattern, &map));
-  LAC_TRY(lac_run_remap(ctx, map, LAC_N, flat, values));
+  LAC_TRY(lac_run_remap(ctx, map, flat, LAC_PLAIN, values));
 done:
   lac_map_destroy(&map);
   lac_array_destroy(&flat);
@@ -84,7 +84,7 @@ lac_status lac_matrix_read_csc(lac_context *ctx, const lac_matrix *matrix, int64
   LAC_TRY(lac_pattern_transpose(ctx, pattern, &transpose, &map));
   LAC_TRY(lac_pattern_read(transpose, offsets, rows_of, NULL));
   if (values) {
-    LAC_TRY(lac_run_remap(ctx, map, LAC_N, by_rows, &by_cols));
+    LAC_TRY(lac_run_remap(ctx, map, by_rows, LAC_PLAIN, &by_cols));
     LAC_TRY(lac_array_read(ctx, by_cols, values));
   }
 done:
@@ -105,7 +105,7 @@ lac_status lac_matrix_read_dense(lac_context *ctx, const lac_matrix *matrix, voi
   LAC_TRY(read_check(ctx, __func__, matrix));
   LAC_TRY(read_scalar(ctx, matrix, &pattern, &values));
   LAC_TRY(lac_pattern_dense(ctx, pattern, &map));
-  LAC_TRY(lac_run_remap(ctx, map, LAC_N, values, &dense));
+  LAC_TRY(lac_run_remap(ctx, map, values, LAC_PLAIN, &dense));
   LAC_TRY(lac_array_read(ctx, dense, numbers));
 done:
   lac_pattern_destroy(&pattern);

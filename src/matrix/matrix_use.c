@@ -23,7 +23,7 @@ lac_var lac_matrix_leaf(lac_tape *tape, const lac_matrix *matrix, lac_var *leaf)
   given = lac_tape_leaf(tape, matrix->given);
   if (leaf) *leaf = given;
   if (!matrix->entries) return given;
-  flat = lac_remap(tape, matrix->entries, LAC_N, given);
+  flat = lac_remap(tape, matrix->entries, given, LAC_PLAIN);
   if (!lac_pattern_has_blocks(matrix->pattern)) return flat;
   return lac_reshape(tape, flat, matrix->values->meta.ndim, matrix->values->meta.shape);
 }

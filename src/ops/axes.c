@@ -13,12 +13,12 @@ lac_status lac_call_reduce_axes(lac_call *call) {
   LAC_CHECK(call->attrs->i[0] >= 0 && call->attrs->i[0] < (int64_t)1 << x->ndim, LAC_ERR_SHAPE,
             "%s: the mask of axes is 0x%llx and the array has %d dimensions; bit d is the d-th axis from the end",
             call->op->name, (unsigned long long)call->attrs->i[0], x->ndim);
-  LAC_CHECK(call->attrs->i[1] == LAC_DROP_AXES || call->attrs->i[1] == LAC_KEEP_AXES, LAC_ERR_ARG,
-            "%s: axes is LAC_DROP_AXES or LAC_KEEP_AXES, not %lld", call->op->name, (long long)call->attrs->i[1]);
+  LAC_CHECK(call->attrs->i[1] == 0 || call->attrs->i[1] == 1, LAC_ERR_ARG, "%s: keepdims is %lld; it is 0 or 1",
+            call->op->name, (long long)call->attrs->i[1]);
   *y = (lac_meta){.dtype = x->dtype};
   for (int d = 0; d < x->ndim; d++) {
     bool reduced = MASK(call) >> (x->ndim - 1 - d) & 1;
-    if (reduced && AXES(call) == LAC_DROP_AXES) continue;
+    if (reduced && !KEEP(call)) continue;
     if (!reduced && x->partition && x->partition_axis == d) y->partition = x->partition, y->partition_axis = y->ndim;
     y->shape[y->ndim++] = reduced ? 1 : x->shape[d];
   }
@@ -60,5 +60,5 @@ done:
 }
 
 lac_var lac_emit_spread(lac_rule *rule, lac_var y) {
-  return lac_broadcast(rule->tape, y, &rule->in_meta[0], MASK(rule), AXES(rule));
+  return lac_broadcast(rule->tape, y, &rule->in_meta[0], OVER(MASK(rule)), KEEP(rule));
 }

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file axes.h
-/// What reductions over axes share. Their attributes: i[0] is a mask, bit d the d-th axis from the end; i[1] is lac_axes.
+/// What reductions over axes share. Their attributes: i[0] is a mask, bit d the d-th axis from the end; i[1]: keepdims.
 
 #ifndef LACUNA_OPS_AXES_H
 #define LACUNA_OPS_AXES_H
 
+#include "autodiff/axis.h"
 #include "autodiff/rule.h"
 
 #define MASK(call_or_rule) ((uint32_t)(call_or_rule)->attrs->i[0])
-#define AXES(call_or_rule) ((lac_axes)(call_or_rule)->attrs->i[1])
+#define KEEP(call_or_rule) ((call_or_rule)->attrs->i[1] != 0)
 
 /// The meta of a reduction: input 0 without the axes of the mask, or with size 1 there.
 lac_status lac_call_reduce_axes(lac_call *call);

@@ -19,18 +19,18 @@ static inline lac_doubled *dual_pattern(lac_rule *r) {
 
 /// c + eps m, and its adjoint in c: what stands at the two places of c, summed.
 static inline lac_var dual_number(lac_tape *tape, const lac_doubled *d, lac_var c, lac_var m) {
-  return lac_remap(tape, d->pair, LAC_T, lac_concat(tape, c, m, 0));
+  return lac_remap(tape, d->pair, lac_concat(tape, c, m, -1), LAC_TRANSPOSED);
 }
 static inline lac_var dual_adjoint(lac_tape *tape, const lac_doubled *d, lac_var bar) {
-  return lac_remap(tape, d->twice, LAC_N, bar);
+  return lac_remap(tape, d->twice, bar, LAC_PLAIN);
 }
 
 /// eps m, and the derivative's part of a dual number.
 static inline lac_var dual_epsilon(lac_tape *tape, const lac_doubled *d, lac_var m) {
-  return lac_remap(tape, d->once, LAC_T, m);
+  return lac_remap(tape, d->once, m, LAC_TRANSPOSED);
 }
 static inline lac_var dual_derivative(lac_tape *tape, const lac_doubled *d, lac_var y) {
-  return lac_remap(tape, d->once, LAC_N, y);
+  return lac_remap(tape, d->once, y, LAC_PLAIN);
 }
 
 #endif

@@ -60,34 +60,34 @@ lac_status lac_run_neg(lac_context *ctx, const lac_array *x, lac_array **result)
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_scale(lac_context *ctx, double real, double imag, const lac_array *x, lac_array **result) {
+lac_status lac_run_scale(lac_context *ctx, const lac_array *x, double real, double imag, lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
   lac_var x_var = lac_plain_in(&plain, x);
-  lac_var made = lac_scale(&plain.tape, real, imag, x_var);
+  lac_var made = lac_scale(&plain.tape, x_var, real, imag);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_offset(lac_context *ctx, double real, double imag, const lac_array *x, lac_array **result) {
+lac_status lac_run_offset(lac_context *ctx, const lac_array *x, double real, double imag, lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
   lac_var x_var = lac_plain_in(&plain, x);
-  lac_var made = lac_offset(&plain.tape, real, imag, x_var);
+  lac_var made = lac_offset(&plain.tape, x_var, real, imag);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_full(lac_context *ctx, double real, double imag, const lac_array *x, int ndim, const int64_t *shape,
+lac_status lac_run_full(lac_context *ctx, const lac_array *x, int ndim, const int64_t *shape, double real, double imag,
                         lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
   lac_var x_var = lac_plain_in(&plain, x);
-  lac_var made = lac_full(&plain.tape, real, imag, x_var, ndim, shape);
+  lac_var made = lac_full(&plain.tape, x_var, ndim, shape, real, imag);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
@@ -152,13 +152,13 @@ lac_status lac_run_sign(lac_context *ctx, const lac_array *x, lac_array **result
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_cast(lac_context *ctx, lac_dtype dtype, const lac_array *x, lac_array **result) {
+lac_status lac_run_cast(lac_context *ctx, const lac_array *x, lac_dtype dtype, lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
   lac_var x_var = lac_plain_in(&plain, x);
-  lac_var made = lac_cast(&plain.tape, dtype, x_var);
+  lac_var made = lac_cast(&plain.tape, x_var, dtype);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
@@ -172,7 +172,7 @@ lac_status lac_run_magnitude(lac_context *ctx, const lac_array *x, lac_array **r
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_compare(lac_context *ctx, lac_relation relation, const lac_array *x, const lac_array *y,
+lac_status lac_run_compare(lac_context *ctx, const lac_array *x, const lac_array *y, lac_relation relation,
                            lac_array **result) {
   lac_plain plain;
 
@@ -180,11 +180,11 @@ lac_status lac_run_compare(lac_context *ctx, lac_relation relation, const lac_ar
   lac_plain_give(&plain, result);
   lac_var x_var = lac_plain_in(&plain, x);
   lac_var y_var = lac_plain_in(&plain, y);
-  lac_var made = lac_compare(&plain.tape, relation, x_var, y_var);
+  lac_var made = lac_compare(&plain.tape, x_var, y_var, relation);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_select(lac_context *ctx, lac_selection selection, const lac_array *c, const lac_array *x,
+lac_status lac_run_select(lac_context *ctx, const lac_array *c, const lac_array *x, lac_selection selection,
                           lac_array **result) {
   lac_plain plain;
 
@@ -192,7 +192,7 @@ lac_status lac_run_select(lac_context *ctx, lac_selection selection, const lac_a
   lac_plain_give(&plain, result);
   lac_var c_var = lac_plain_in(&plain, c);
   lac_var x_var = lac_plain_in(&plain, x);
-  lac_var made = lac_select(&plain.tape, selection, c_var, x_var);
+  lac_var made = lac_select(&plain.tape, c_var, x_var, selection);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
@@ -310,13 +310,13 @@ lac_status lac_run_pow(lac_context *ctx, const lac_array *x, const lac_array *y,
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_power(lac_context *ctx, double exponent, const lac_array *x, lac_array **result) {
+lac_status lac_run_power(lac_context *ctx, const lac_array *x, double exponent, lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
   lac_var x_var = lac_plain_in(&plain, x);
-  lac_var made = lac_power(&plain.tape, exponent, x_var);
+  lac_var made = lac_power(&plain.tape, x_var, exponent);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
@@ -370,23 +370,24 @@ lac_status lac_run_heaviside(lac_context *ctx, const lac_array *x, lac_array **r
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_clamp(lac_context *ctx, double low, double high, const lac_array *x, lac_array **result) {
+lac_status lac_run_clamp(lac_context *ctx, const lac_array *x, double low, double high, lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
   lac_var x_var = lac_plain_in(&plain, x);
-  lac_var made = lac_clamp(&plain.tape, low, high, x_var);
+  lac_var made = lac_clamp(&plain.tape, x_var, low, high);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_sum_axes(lac_context *ctx, const lac_array *x, uint32_t mask, lac_axes axes, lac_array **result) {
+lac_status lac_run_sum_axes(lac_context *ctx, const lac_array *x, int count, const int *axes, bool keepdims,
+                            lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
   lac_var x_var = lac_plain_in(&plain, x);
-  lac_var made = lac_sum_axes(&plain.tape, x_var, mask, axes);
+  lac_var made = lac_sum_axes(&plain.tape, x_var, count, axes, keepdims);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
@@ -400,134 +401,143 @@ lac_status lac_run_sum(lac_context *ctx, const lac_array *x, lac_array **result)
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_extent(lac_context *ctx, const lac_array *x, uint32_t mask, double power, lac_array **result) {
+lac_status lac_run_extent(lac_context *ctx, const lac_array *x, int count, const int *axes, double power,
+                          lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
   lac_var x_var = lac_plain_in(&plain, x);
-  lac_var made = lac_extent(&plain.tape, x_var, mask, power);
+  lac_var made = lac_extent(&plain.tape, x_var, count, axes, power);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_mean(lac_context *ctx, const lac_array *x, uint32_t mask, lac_axes axes, lac_array **result) {
+lac_status lac_run_mean(lac_context *ctx, const lac_array *x, int count, const int *axes, bool keepdims,
+                        lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
   lac_var x_var = lac_plain_in(&plain, x);
-  lac_var made = lac_mean(&plain.tape, x_var, mask, axes);
+  lac_var made = lac_mean(&plain.tape, x_var, count, axes, keepdims);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_prod(lac_context *ctx, const lac_array *x, uint32_t mask, lac_axes axes, lac_array **result) {
+lac_status lac_run_prod(lac_context *ctx, const lac_array *x, int count, const int *axes, bool keepdims,
+                        lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
   lac_var x_var = lac_plain_in(&plain, x);
-  lac_var made = lac_prod(&plain.tape, x_var, mask, axes);
+  lac_var made = lac_prod(&plain.tape, x_var, count, axes, keepdims);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_max(lac_context *ctx, const lac_array *x, uint32_t mask, lac_axes axes, lac_array **result) {
+lac_status lac_run_max(lac_context *ctx, const lac_array *x, int count, const int *axes, bool keepdims,
+                       lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
   lac_var x_var = lac_plain_in(&plain, x);
-  lac_var made = lac_max(&plain.tape, x_var, mask, axes);
+  lac_var made = lac_max(&plain.tape, x_var, count, axes, keepdims);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_min(lac_context *ctx, const lac_array *x, uint32_t mask, lac_axes axes, lac_array **result) {
+lac_status lac_run_min(lac_context *ctx, const lac_array *x, int count, const int *axes, bool keepdims,
+                       lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
   lac_var x_var = lac_plain_in(&plain, x);
-  lac_var made = lac_min(&plain.tape, x_var, mask, axes);
+  lac_var made = lac_min(&plain.tape, x_var, count, axes, keepdims);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_norm(lac_context *ctx, const lac_array *x, uint32_t mask, lac_axes axes, lac_array **result) {
+lac_status lac_run_norm(lac_context *ctx, const lac_array *x, int count, const int *axes, bool keepdims,
+                        lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
   lac_var x_var = lac_plain_in(&plain, x);
-  lac_var made = lac_norm(&plain.tape, x_var, mask, axes);
+  lac_var made = lac_norm(&plain.tape, x_var, count, axes, keepdims);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_norm1(lac_context *ctx, const lac_array *x, uint32_t mask, lac_axes axes, lac_array **result) {
+lac_status lac_run_norm1(lac_context *ctx, const lac_array *x, int count, const int *axes, bool keepdims,
+                         lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
   lac_var x_var = lac_plain_in(&plain, x);
-  lac_var made = lac_norm1(&plain.tape, x_var, mask, axes);
+  lac_var made = lac_norm1(&plain.tape, x_var, count, axes, keepdims);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_norm_inf(lac_context *ctx, const lac_array *x, uint32_t mask, lac_axes axes, lac_array **result) {
+lac_status lac_run_norm_inf(lac_context *ctx, const lac_array *x, int count, const int *axes, bool keepdims,
+                            lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
   lac_var x_var = lac_plain_in(&plain, x);
-  lac_var made = lac_norm_inf(&plain.tape, x_var, mask, axes);
+  lac_var made = lac_norm_inf(&plain.tape, x_var, count, axes, keepdims);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_logsumexp(lac_context *ctx, const lac_array *x, uint32_t mask, lac_axes axes, lac_array **result) {
-  lac_plain plain;
-
-  if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
-  lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
-  lac_var made = lac_logsumexp(&plain.tape, x_var, mask, axes);
-  return lac_plain_close(&plain, 1, &made, &result);
-}
-
-lac_status lac_run_softmax(lac_context *ctx, const lac_array *x, uint32_t mask, lac_array **result) {
-  lac_plain plain;
-
-  if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
-  lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
-  lac_var made = lac_softmax(&plain.tape, x_var, mask);
-  return lac_plain_close(&plain, 1, &made, &result);
-}
-
-lac_status lac_run_log_softmax(lac_context *ctx, const lac_array *x, uint32_t mask, lac_array **result) {
-  lac_plain plain;
-
-  if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
-  lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
-  lac_var made = lac_log_softmax(&plain.tape, x_var, mask);
-  return lac_plain_close(&plain, 1, &made, &result);
-}
-
-lac_status lac_run_cumsum(lac_context *ctx, const lac_array *x, int axis, lac_direction direction, lac_array **result) {
-  lac_plain plain;
-
-  if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
-  lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
-  lac_var made = lac_cumsum(&plain.tape, x_var, axis, direction);
-  return lac_plain_close(&plain, 1, &made, &result);
-}
-
-lac_status lac_run_broadcast(lac_context *ctx, const lac_array *x, const lac_meta *like, uint32_t mask, lac_axes axes,
+lac_status lac_run_logsumexp(lac_context *ctx, const lac_array *x, int count, const int *axes, bool keepdims,
                              lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
   lac_var x_var = lac_plain_in(&plain, x);
-  lac_var made = lac_broadcast(&plain.tape, x_var, like, mask, axes);
+  lac_var made = lac_logsumexp(&plain.tape, x_var, count, axes, keepdims);
+  return lac_plain_close(&plain, 1, &made, &result);
+}
+
+lac_status lac_run_softmax(lac_context *ctx, const lac_array *x, int count, const int *axes, lac_array **result) {
+  lac_plain plain;
+
+  if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
+  lac_plain_give(&plain, result);
+  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var made = lac_softmax(&plain.tape, x_var, count, axes);
+  return lac_plain_close(&plain, 1, &made, &result);
+}
+
+lac_status lac_run_log_softmax(lac_context *ctx, const lac_array *x, int count, const int *axes, lac_array **result) {
+  lac_plain plain;
+
+  if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
+  lac_plain_give(&plain, result);
+  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var made = lac_log_softmax(&plain.tape, x_var, count, axes);
+  return lac_plain_close(&plain, 1, &made, &result);
+}
+
+lac_status lac_run_cumsum(lac_context *ctx, const lac_array *x, int axis, bool backwards, lac_array **result) {
+  lac_plain plain;
+
+  if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
+  lac_plain_give(&plain, result);
+  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var made = lac_cumsum(&plain.tape, x_var, axis, backwards);
+  return lac_plain_close(&plain, 1, &made, &result);
+}
+
+lac_status lac_run_broadcast(lac_context *ctx, const lac_array *x, const lac_meta *like, int count, const int *axes,
+                             bool keepdims, lac_array **result) {
+  lac_plain plain;
+
+  if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
+  lac_plain_give(&plain, result);
+  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var made = lac_broadcast(&plain.tape, x_var, like, count, axes, keepdims);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
@@ -595,7 +605,7 @@ lac_status lac_run_dot(lac_context *ctx, const lac_array *x, const lac_array *y,
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_matmul(lac_context *ctx, lac_side side_x, const lac_array *x, lac_side side_y, const lac_array *y,
+lac_status lac_run_matmul(lac_context *ctx, const lac_array *x, const lac_array *y, lac_form op_x, lac_form op_y,
                           lac_array **result) {
   lac_plain plain;
 
@@ -603,28 +613,28 @@ lac_status lac_run_matmul(lac_context *ctx, lac_side side_x, const lac_array *x,
   lac_plain_give(&plain, result);
   lac_var x_var = lac_plain_in(&plain, x);
   lac_var y_var = lac_plain_in(&plain, y);
-  lac_var made = lac_matmul(&plain.tape, side_x, x_var, side_y, y_var);
+  lac_var made = lac_matmul(&plain.tape, x_var, y_var, op_x, op_y);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_remap(lac_context *ctx, const lac_map *map, lac_side side, const lac_array *x, lac_array **result) {
+lac_status lac_run_remap(lac_context *ctx, const lac_map *map, const lac_array *x, lac_form op, lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
   lac_var x_var = lac_plain_in(&plain, x);
-  lac_var made = lac_remap(&plain.tape, map, side, x_var);
+  lac_var made = lac_remap(&plain.tape, map, x_var, op);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_remap_blocks(lac_context *ctx, const lac_map *map, lac_side side, int axes, const lac_array *x,
+lac_status lac_run_remap_blocks(lac_context *ctx, const lac_map *map, const lac_array *x, lac_form op, int axes,
                                 lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
   lac_var x_var = lac_plain_in(&plain, x);
-  lac_var made = lac_remap_blocks(&plain.tape, map, side, axes, x_var);
+  lac_var made = lac_remap_blocks(&plain.tape, map, x_var, op, axes);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
@@ -757,15 +767,15 @@ lac_status lac_run_trace(lac_context *ctx, const lac_pattern *pattern, const lac
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_scale_rows(lac_context *ctx, const lac_pattern *pattern, const lac_array *d, const lac_array *a,
+lac_status lac_run_scale_rows(lac_context *ctx, const lac_pattern *pattern, const lac_array *a, const lac_array *d,
                               lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var d_var = lac_plain_in(&plain, d);
   lac_var a_var = lac_plain_in(&plain, a);
-  lac_var made = lac_scale_rows(&plain.tape, pattern, d_var, a_var);
+  lac_var d_var = lac_plain_in(&plain, d);
+  lac_var made = lac_scale_rows(&plain.tape, pattern, a_var, d_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
@@ -837,47 +847,47 @@ lac_status lac_run_segment_mean(lac_context *ctx, const lac_map *map, const lac_
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_segment_logsumexp(lac_context *ctx, const lac_map *map, int64_t full, const lac_array *x,
+lac_status lac_run_segment_logsumexp(lac_context *ctx, const lac_map *map, const lac_array *x, int64_t full,
                                      lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
   lac_var x_var = lac_plain_in(&plain, x);
-  lac_var made = lac_segment_logsumexp(&plain.tape, map, full, x_var);
+  lac_var made = lac_segment_logsumexp(&plain.tape, map, x_var, full);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_segment_softmax(lac_context *ctx, const lac_map *map, int64_t full, const lac_array *x,
+lac_status lac_run_segment_softmax(lac_context *ctx, const lac_map *map, const lac_array *x, int64_t full,
                                    lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
   lac_var x_var = lac_plain_in(&plain, x);
-  lac_var made = lac_segment_softmax(&plain.tape, map, full, x_var);
+  lac_var made = lac_segment_softmax(&plain.tape, map, x_var, full);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_segment_max(lac_context *ctx, const lac_map *map, lac_extreme extreme, int64_t full,
-                               const lac_array *x, lac_array **result) {
+lac_status lac_run_segment_max(lac_context *ctx, const lac_map *map, const lac_array *x, int64_t full,
+                               lac_extreme extreme, lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
   lac_var x_var = lac_plain_in(&plain, x);
-  lac_var made = lac_segment_max(&plain.tape, map, extreme, full, x_var);
+  lac_var made = lac_segment_max(&plain.tape, map, x_var, full, extreme);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_segment_ties(lac_context *ctx, const lac_map *map, lac_extreme extreme, int64_t full,
-                                const lac_array *x, lac_array **result) {
+lac_status lac_run_segment_ties(lac_context *ctx, const lac_map *map, const lac_array *x, int64_t full,
+                                lac_extreme extreme, lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
   lac_var x_var = lac_plain_in(&plain, x);
-  lac_var made = lac_segment_ties(&plain.tape, map, extreme, full, x_var);
+  lac_var made = lac_segment_ties(&plain.tape, map, x_var, full, extreme);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
@@ -926,15 +936,15 @@ lac_status lac_run_sparse_bidir_logsumexp(lac_context *ctx, const lac_pattern *p
   return lac_plain_close(&plain, 2, made, to);
 }
 
-lac_status lac_run_spmm(lac_context *ctx, const lac_pattern *pattern, lac_side side, const lac_array *a,
-                        const lac_array *x, lac_array **result) {
+lac_status lac_run_spmm(lac_context *ctx, const lac_pattern *pattern, const lac_array *a, const lac_array *x,
+                        lac_form op, lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
   lac_var a_var = lac_plain_in(&plain, a);
   lac_var x_var = lac_plain_in(&plain, x);
-  lac_var made = lac_spmm(&plain.tape, pattern, side, a_var, x_var);
+  lac_var made = lac_spmm(&plain.tape, pattern, a_var, x_var, op);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
@@ -965,16 +975,16 @@ lac_status lac_run_spgemm(lac_context *ctx, const lac_pattern *pa, const lac_arr
   return status;
 }
 
-lac_status lac_run_sampled_spgemm(lac_context *ctx, const lac_pattern *target, const lac_pattern *px, lac_side sx,
-                                  const lac_array *x, const lac_pattern *py, lac_side sy, const lac_array *y,
-                                  lac_array **result) {
+lac_status lac_run_sampled_spgemm(lac_context *ctx, const lac_pattern *target, const lac_pattern *px,
+                                  const lac_array *x, const lac_pattern *py, const lac_array *y, lac_form op_x,
+                                  lac_form op_y, lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
   lac_var x_var = lac_plain_in(&plain, x);
   lac_var y_var = lac_plain_in(&plain, y);
-  lac_var made = lac_sampled_spgemm(&plain.tape, target, px, sx, x_var, py, sy, y_var);
+  lac_var made = lac_sampled_spgemm(&plain.tape, target, px, x_var, py, y_var, op_x, op_y);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
@@ -990,15 +1000,15 @@ lac_status lac_run_sell_mm(lac_context *ctx, const lac_format *format, const lac
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_gather_mm(lac_context *ctx, const lac_map *map, lac_side side, const lac_array *a,
-                             const lac_array *b, lac_array **result) {
+lac_status lac_run_gather_mm(lac_context *ctx, const lac_map *map, const lac_array *a, const lac_array *b, lac_form op,
+                             lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
   lac_var a_var = lac_plain_in(&plain, a);
   lac_var b_var = lac_plain_in(&plain, b);
-  lac_var made = lac_gather_mm(&plain.tape, map, side, a_var, b_var);
+  lac_var made = lac_gather_mm(&plain.tape, map, a_var, b_var, op);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
@@ -1026,57 +1036,57 @@ lac_status lac_run_segment_mm(lac_context *ctx, const lac_array *a, const lac_ar
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_trisolve(lac_context *ctx, const lac_pattern *pattern, lac_triangle triangle, lac_diagonal diagonal,
-                            lac_side side, const lac_array *a, const lac_array *b, lac_array **result) {
+lac_status lac_run_trisolve(lac_context *ctx, const lac_pattern *pattern, const lac_array *a, const lac_array *b,
+                            lac_triangle triangle, lac_diagonal diagonal, lac_form op, lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
   lac_var a_var = lac_plain_in(&plain, a);
   lac_var b_var = lac_plain_in(&plain, b);
-  lac_var made = lac_trisolve(&plain.tape, pattern, triangle, diagonal, side, a_var, b_var);
+  lac_var made = lac_trisolve(&plain.tape, pattern, a_var, b_var, triangle, diagonal, op);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_solve_with(lac_context *ctx, const lac_factor *factor, lac_side side, const lac_array *a,
-                              const lac_array *b, lac_array **result) {
+lac_status lac_run_solve_with(lac_context *ctx, const lac_factor *factor, const lac_array *a, const lac_array *b,
+                              lac_form op, lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
   lac_var a_var = lac_plain_in(&plain, a);
   lac_var b_var = lac_plain_in(&plain, b);
-  lac_var made = lac_solve_with(&plain.tape, factor, side, a_var, b_var);
+  lac_var made = lac_solve_with(&plain.tape, factor, a_var, b_var, op);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_solve(lac_context *ctx, const lac_solver *solver, lac_side side, const lac_array *a,
-                         const lac_array *b, lac_array **result) {
+lac_status lac_run_solve(lac_context *ctx, const lac_solver *solver, const lac_array *a, const lac_array *b,
+                         lac_form op, lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
   lac_var a_var = lac_plain_in(&plain, a);
   lac_var b_var = lac_plain_in(&plain, b);
-  lac_var made = lac_solve(&plain.tape, solver, side, a_var, b_var);
+  lac_var made = lac_solve(&plain.tape, solver, a_var, b_var, op);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_solve_operator(lac_context *ctx, lac_tape_function function, void *data,
-                                  const lac_solver_options *options, int thetas, const lac_array *const *theta,
-                                  const lac_array *b, lac_array **result) {
+lac_status lac_run_solve_operator(lac_context *ctx, lac_tape_function function, void *data, int thetas,
+                                  const lac_array *const *theta, const lac_array *b, const lac_solver_options *options,
+                                  lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
   const lac_var *theta_vars = lac_plain_list(&plain, thetas, theta);
   lac_var b_var = lac_plain_in(&plain, b);
-  lac_var made = lac_solve_operator(&plain.tape, function, data, options, thetas, theta_vars, b_var);
+  lac_var made = lac_solve_operator(&plain.tape, function, data, thetas, theta_vars, b_var, options);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_lstsq(lac_context *ctx, const lac_solver *solver, const lac_pattern *pattern, const lac_array *a,
-                         const lac_array *b, const lac_array *damp, lac_array *out[2]) {
+lac_status lac_run_lstsq(lac_context *ctx, const lac_pattern *pattern, const lac_array *a, const lac_array *b,
+                         const lac_array *damp, const lac_solver *solver, lac_array *out[2]) {
   lac_plain plain;
   lac_array **const to[] = {out ? &out[0] : NULL, out ? &out[1] : NULL};
   lac_var made[2] = {{0}};
@@ -1085,18 +1095,18 @@ lac_status lac_run_lstsq(lac_context *ctx, const lac_solver *solver, const lac_p
   lac_var a_var = lac_plain_in(&plain, a);
   lac_var b_var = lac_plain_in(&plain, b);
   lac_var damp_var = lac_plain_in(&plain, damp);
-  lac_lstsq(&plain.tape, solver, pattern, a_var, b_var, damp_var, made);
+  lac_lstsq(&plain.tape, pattern, a_var, b_var, damp_var, solver, made);
   return lac_plain_close(&plain, 2, made, to);
 }
 
-lac_status lac_run_lu_values(lac_context *ctx, const lac_pattern *pattern, lac_pivots pivots, const lac_map *steps,
-                             const lac_array *c, lac_array **result) {
+lac_status lac_run_lu_values(lac_context *ctx, const lac_pattern *pattern, const lac_array *c, const lac_map *steps,
+                             lac_pivots pivots, lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
   lac_var c_var = lac_plain_in(&plain, c);
-  lac_var made = lac_lu_values(&plain.tape, pattern, pivots, steps, c_var);
+  lac_var made = lac_lu_values(&plain.tape, pattern, c_var, steps, pivots);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
@@ -1112,7 +1122,7 @@ lac_status lac_run_lu_values_adjoint(lac_context *ctx, const lac_pattern *patter
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_lu(lac_context *ctx, const lac_pattern *pattern, lac_ordering ordering, const lac_array *a,
+lac_status lac_run_lu(lac_context *ctx, const lac_pattern *pattern, const lac_array *a, lac_ordering ordering,
                       lac_pattern *patterns[2], lac_array *out[2]) {
   lac_plain plain;
   lac_pattern *patterns_made[2] = {NULL};
@@ -1121,13 +1131,13 @@ lac_status lac_run_lu(lac_context *ctx, const lac_pattern *pattern, lac_ordering
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_var a_var = lac_plain_in(&plain, a);
-  lac_lu(&plain.tape, pattern, ordering, a_var, patterns ? patterns_made : NULL, made);
+  lac_lu(&plain.tape, pattern, a_var, ordering, patterns ? patterns_made : NULL, made);
   lac_status status = lac_plain_close(&plain, 2, made, to);
   lac_plain_hand_over(status, 2, patterns_made, patterns);
   return status;
 }
 
-lac_status lac_run_ldlt(lac_context *ctx, const lac_pattern *pattern, lac_ordering ordering, const lac_array *a,
+lac_status lac_run_ldlt(lac_context *ctx, const lac_pattern *pattern, const lac_array *a, lac_ordering ordering,
                         lac_pattern **lower, lac_array *out[2]) {
   lac_plain plain;
   lac_pattern *lower_made[1] = {NULL};
@@ -1136,13 +1146,13 @@ lac_status lac_run_ldlt(lac_context *ctx, const lac_pattern *pattern, lac_orderi
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_var a_var = lac_plain_in(&plain, a);
-  lac_ldlt(&plain.tape, pattern, ordering, a_var, lower ? lower_made : NULL, made);
+  lac_ldlt(&plain.tape, pattern, a_var, ordering, lower ? lower_made : NULL, made);
   lac_status status = lac_plain_close(&plain, 2, made, to);
   lac_plain_hand_over(status, 1, lower_made, lower);
   return status;
 }
 
-lac_status lac_run_cholesky(lac_context *ctx, const lac_pattern *pattern, lac_ordering ordering, const lac_array *a,
+lac_status lac_run_cholesky(lac_context *ctx, const lac_pattern *pattern, const lac_array *a, lac_ordering ordering,
                             lac_pattern **lower, lac_array **result) {
   lac_plain plain;
   lac_pattern *lower_made[1] = {NULL};
@@ -1150,7 +1160,7 @@ lac_status lac_run_cholesky(lac_context *ctx, const lac_pattern *pattern, lac_or
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
   lac_var a_var = lac_plain_in(&plain, a);
-  lac_var made = lac_cholesky(&plain.tape, pattern, ordering, a_var, lower ? lower_made : NULL);
+  lac_var made = lac_cholesky(&plain.tape, pattern, a_var, ordering, lower ? lower_made : NULL);
   lac_status status = lac_plain_close(&plain, 1, &made, &result);
   lac_plain_hand_over(status, 1, lower_made, lower);
   return status;
@@ -1205,15 +1215,14 @@ lac_status lac_run_logdet_with(lac_context *ctx, const lac_factor *factor, const
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_slogdet(lac_context *ctx, const lac_solver *solver, const lac_array *a, lac_array **sign,
-                           lac_array **logabs) {
+lac_status lac_run_slogdet(lac_context *ctx, const lac_solver *solver, const lac_array *a, lac_array *out[2]) {
   lac_plain plain;
-  lac_array **const to[] = {sign, logabs};
+  lac_array **const to[] = {out ? &out[0] : NULL, out ? &out[1] : NULL};
   lac_var made[2] = {{0}};
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_var a_var = lac_plain_in(&plain, a);
-  lac_slogdet(&plain.tape, solver, a_var, &made[0], &made[1]);
+  lac_slogdet(&plain.tape, solver, a_var, made);
   return lac_plain_close(&plain, 2, made, to);
 }
 
@@ -1249,14 +1258,14 @@ lac_status lac_run_selected_inverse_with(lac_context *ctx, const lac_factor *fac
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_inverse_on(lac_context *ctx, const lac_solver *solver, const lac_pattern *target, const lac_array *a,
+lac_status lac_run_inverse_on(lac_context *ctx, const lac_solver *solver, const lac_array *a, const lac_pattern *target,
                               lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
   lac_var a_var = lac_plain_in(&plain, a);
-  lac_var made = lac_inverse_on(&plain.tape, solver, target, a_var);
+  lac_var made = lac_inverse_on(&plain.tape, solver, a_var, target);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
@@ -1283,29 +1292,29 @@ lac_status lac_run_trace_solve(lac_context *ctx, const lac_solver *solver, const
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_quadratic_form(lac_context *ctx, const lac_pattern *pattern, const lac_array *x, const lac_array *a,
+lac_status lac_run_quadratic_form(lac_context *ctx, const lac_pattern *pattern, const lac_array *a, const lac_array *x,
                                   const lac_array *y, lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
   lac_var a_var = lac_plain_in(&plain, a);
+  lac_var x_var = lac_plain_in(&plain, x);
   lac_var y_var = lac_plain_in(&plain, y);
-  lac_var made = lac_quadratic_form(&plain.tape, pattern, x_var, a_var, y_var);
+  lac_var made = lac_quadratic_form(&plain.tape, pattern, a_var, x_var, y_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_inverse_quadratic_form(lac_context *ctx, const lac_solver *solver, const lac_array *x,
-                                          const lac_array *a, const lac_array *y, lac_array **result) {
+lac_status lac_run_inverse_quadratic_form(lac_context *ctx, const lac_solver *solver, const lac_array *a,
+                                          const lac_array *x, const lac_array *y, lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
   lac_var a_var = lac_plain_in(&plain, a);
+  lac_var x_var = lac_plain_in(&plain, x);
   lac_var y_var = lac_plain_in(&plain, y);
-  lac_var made = lac_inverse_quadratic_form(&plain.tape, solver, x_var, a_var, y_var);
+  lac_var made = lac_inverse_quadratic_form(&plain.tape, solver, a_var, x_var, y_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
@@ -1358,15 +1367,15 @@ lac_status lac_run_trace_solve_estimate(lac_context *ctx, const lac_solver *solv
   return lac_plain_close(&plain, 2, made, to);
 }
 
-lac_status lac_run_banded_mm(lac_context *ctx, lac_side side, int64_t lower, int64_t upper, int64_t rows,
-                             const lac_array *ab, const lac_array *x, lac_array **result) {
+lac_status lac_run_banded_mm(lac_context *ctx, int64_t lower, int64_t upper, const lac_array *ab, const lac_array *x,
+                             int64_t rows, lac_form op, lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
   lac_var ab_var = lac_plain_in(&plain, ab);
   lac_var x_var = lac_plain_in(&plain, x);
-  lac_var made = lac_banded_mm(&plain.tape, side, lower, upper, rows, ab_var, x_var);
+  lac_var made = lac_banded_mm(&plain.tape, lower, upper, ab_var, x_var, rows, op);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
@@ -1382,28 +1391,29 @@ lac_status lac_run_banded_outer(lac_context *ctx, int64_t lower, int64_t upper, 
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_banded_gemm(lac_context *ctx, int64_t lower, int64_t upper, lac_side sx, int64_t lower_x,
-                               int64_t upper_x, const lac_array *x, lac_side sy, int64_t lower_y, int64_t upper_y,
-                               const lac_array *y, lac_array **result) {
+lac_status lac_run_banded_gemm(lac_context *ctx, int64_t lower_x, int64_t upper_x, const lac_array *x, int64_t lower_y,
+                               int64_t upper_y, const lac_array *y, int64_t lower, int64_t upper, lac_form op_x,
+                               lac_form op_y, lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
   lac_var x_var = lac_plain_in(&plain, x);
   lac_var y_var = lac_plain_in(&plain, y);
-  lac_var made = lac_banded_gemm(&plain.tape, lower, upper, sx, lower_x, upper_x, x_var, sy, lower_y, upper_y, y_var);
+  lac_var made =
+      lac_banded_gemm(&plain.tape, lower_x, upper_x, x_var, lower_y, upper_y, y_var, lower, upper, op_x, op_y);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_banded_solve(lac_context *ctx, lac_side side, int64_t lower, int64_t upper, const lac_array *ab,
-                                const lac_array *b, lac_array **result) {
+lac_status lac_run_banded_solve(lac_context *ctx, int64_t lower, int64_t upper, const lac_array *ab, const lac_array *b,
+                                lac_form op, lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
   lac_var ab_var = lac_plain_in(&plain, ab);
   lac_var b_var = lac_plain_in(&plain, b);
-  lac_var made = lac_banded_solve(&plain.tape, side, lower, upper, ab_var, b_var);
+  lac_var made = lac_banded_solve(&plain.tape, lower, upper, ab_var, b_var, op);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
@@ -1443,7 +1453,7 @@ lac_status lac_run_diag_solve(lac_context *ctx, const lac_array *d, const lac_ar
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_circulant_mm(lac_context *ctx, lac_side side, const lac_array *c, const lac_array *x,
+lac_status lac_run_circulant_mm(lac_context *ctx, const lac_array *c, const lac_array *x, lac_form op,
                                 lac_array **result) {
   lac_plain plain;
 
@@ -1451,7 +1461,7 @@ lac_status lac_run_circulant_mm(lac_context *ctx, lac_side side, const lac_array
   lac_plain_give(&plain, result);
   lac_var c_var = lac_plain_in(&plain, c);
   lac_var x_var = lac_plain_in(&plain, x);
-  lac_var made = lac_circulant_mm(&plain.tape, side, c_var, x_var);
+  lac_var made = lac_circulant_mm(&plain.tape, c_var, x_var, op);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
@@ -1466,7 +1476,7 @@ lac_status lac_run_circulant_outer(lac_context *ctx, const lac_array *u, const l
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_circulant_solve(lac_context *ctx, lac_side side, const lac_array *c, const lac_array *b,
+lac_status lac_run_circulant_solve(lac_context *ctx, const lac_array *c, const lac_array *b, lac_form op,
                                    lac_array **result) {
   lac_plain plain;
 
@@ -1474,12 +1484,12 @@ lac_status lac_run_circulant_solve(lac_context *ctx, lac_side side, const lac_ar
   lac_plain_give(&plain, result);
   lac_var c_var = lac_plain_in(&plain, c);
   lac_var b_var = lac_plain_in(&plain, b);
-  lac_var made = lac_circulant_solve(&plain.tape, side, c_var, b_var);
+  lac_var made = lac_circulant_solve(&plain.tape, c_var, b_var, op);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_toeplitz_mm(lac_context *ctx, lac_side side, const lac_array *column, const lac_array *row,
-                               const lac_array *x, lac_array **result) {
+lac_status lac_run_toeplitz_mm(lac_context *ctx, const lac_array *column, const lac_array *row, const lac_array *x,
+                               lac_form op, lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
@@ -1487,12 +1497,12 @@ lac_status lac_run_toeplitz_mm(lac_context *ctx, lac_side side, const lac_array 
   lac_var column_var = lac_plain_in(&plain, column);
   lac_var row_var = lac_plain_in(&plain, row);
   lac_var x_var = lac_plain_in(&plain, x);
-  lac_var made = lac_toeplitz_mm(&plain.tape, side, column_var, row_var, x_var);
+  lac_var made = lac_toeplitz_mm(&plain.tape, column_var, row_var, x_var, op);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_kron_mm(lac_context *ctx, lac_side side, const lac_pattern *pa, const lac_array *a,
-                           const lac_pattern *pb, const lac_array *b, const lac_array *x, lac_array **result) {
+lac_status lac_run_kron_mm(lac_context *ctx, const lac_pattern *pa, const lac_array *a, const lac_pattern *pb,
+                           const lac_array *b, const lac_array *x, lac_form op, lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
@@ -1500,12 +1510,12 @@ lac_status lac_run_kron_mm(lac_context *ctx, lac_side side, const lac_pattern *p
   lac_var a_var = lac_plain_in(&plain, a);
   lac_var b_var = lac_plain_in(&plain, b);
   lac_var x_var = lac_plain_in(&plain, x);
-  lac_var made = lac_kron_mm(&plain.tape, side, pa, a_var, pb, b_var, x_var);
+  lac_var made = lac_kron_mm(&plain.tape, pa, a_var, pb, b_var, x_var, op);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_kronsum_mm(lac_context *ctx, lac_side side, const lac_pattern *pa, const lac_array *a,
-                              const lac_pattern *pb, const lac_array *b, const lac_array *x, lac_array **result) {
+lac_status lac_run_kronsum_mm(lac_context *ctx, const lac_pattern *pa, const lac_array *a, const lac_pattern *pb,
+                              const lac_array *b, const lac_array *x, lac_form op, lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
@@ -1513,12 +1523,12 @@ lac_status lac_run_kronsum_mm(lac_context *ctx, lac_side side, const lac_pattern
   lac_var a_var = lac_plain_in(&plain, a);
   lac_var b_var = lac_plain_in(&plain, b);
   lac_var x_var = lac_plain_in(&plain, x);
-  lac_var made = lac_kronsum_mm(&plain.tape, side, pa, a_var, pb, b_var, x_var);
+  lac_var made = lac_kronsum_mm(&plain.tape, pa, a_var, pb, b_var, x_var, op);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_kron_solve(lac_context *ctx, lac_side side, const lac_solver *sa, const lac_array *a,
-                              const lac_solver *sb, const lac_array *b, const lac_array *y, lac_array **result) {
+lac_status lac_run_kron_solve(lac_context *ctx, const lac_solver *sa, const lac_array *a, const lac_solver *sb,
+                              const lac_array *b, const lac_array *y, lac_form op, lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
@@ -1526,6 +1536,6 @@ lac_status lac_run_kron_solve(lac_context *ctx, lac_side side, const lac_solver 
   lac_var a_var = lac_plain_in(&plain, a);
   lac_var b_var = lac_plain_in(&plain, b);
   lac_var y_var = lac_plain_in(&plain, y);
-  lac_var made = lac_kron_solve(&plain.tape, side, sa, a_var, sb, b_var, y_var);
+  lac_var made = lac_kron_solve(&plain.tape, sa, a_var, sb, b_var, y_var, op);
   return lac_plain_close(&plain, 1, &made, &result);
 }

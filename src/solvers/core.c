@@ -114,7 +114,7 @@ lac_status lac_core_sort(lac_context *ctx, const lac_solver_core *core, const la
     goto done;
   }
   LAC_TRY(lac_array_make(ctx, &flat->meta, &made));
-  LAC_TRY(ctx->kernels->remap(ctx, core->entries, LAC_N, 0, flat, made));
+  LAC_TRY(ctx->kernels->remap(ctx, core->entries, LAC_PLAIN, 0, flat, made));
   *out = made, made = NULL;
 done:
   lac_array_destroy(&made);

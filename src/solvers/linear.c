@@ -4,8 +4,8 @@
 
 #include "solvers/linear.h"
 
-lac_status lac_matrix_linear_apply(lac_context *ctx, const void *self, lac_side side, const lac_array *x,
+lac_status lac_matrix_linear_apply(lac_context *ctx, const void *self, lac_form form, const lac_array *x,
                                    lac_array *y) {
   const lac_matrix_linear *a = self;
-  return ctx->kernels->spmm(ctx, a->pattern, side, a->values, x, y);
+  return ctx->kernels->spmm(ctx, a->pattern, form, a->values, x, y);
 }

@@ -14,7 +14,7 @@
 /// y = op(L) x; x and y have the dtype of the system and do not overlap. `apply` may be called by several threads at
 /// once, each with a context of its own: what it works in, it takes and gives back.
 typedef struct lac_linear {
-  lac_status (*apply)(lac_context *ctx, const void *self, lac_side side, const lac_array *x, lac_array *y);
+  lac_status (*apply)(lac_context *ctx, const void *self, lac_form form, const lac_array *x, lac_array *y);
   const void *self;
   int64_t rows, cols;
   // Of a matrix (lac_linear_is_matrix) alone:
@@ -33,9 +33,9 @@ static inline lac_linear lac_linear_matrix(const lac_pattern *pattern, const lac
   return (lac_linear){.rows = pattern->rows, .cols = pattern->cols, .pattern = pattern, .values = values};
 }
 
-static inline lac_status lac_linear_apply(lac_context *ctx, const lac_linear *linear, lac_side side, const lac_array *x,
+static inline lac_status lac_linear_apply(lac_context *ctx, const lac_linear *linear, lac_form form, const lac_array *x,
                                           lac_array *y) {
-  return linear->apply(ctx, linear->self, side, x, y);
+  return linear->apply(ctx, linear->self, form, x, y);
 }
 
 /// A matrix as Krylov methods see it: the products of `self`, which outlives the map.
@@ -44,6 +44,6 @@ typedef struct lac_matrix_linear {
   const lac_array *values;  // [items, nnz]
 } lac_matrix_linear;
 
-lac_status lac_matrix_linear_apply(lac_context *ctx, const void *self, lac_side side, const lac_array *x, lac_array *y);
+lac_status lac_matrix_linear_apply(lac_context *ctx, const void *self, lac_form form, const lac_array *x, lac_array *y);
 
 #endif

@@ -37,12 +37,12 @@ static bool solve_batch_fits(const lac_meta *const metas[3], const int core[3], 
 }
 
 // b and x fit the factor: dtype, rows, columns, and the batch of x is the joint one of values and b.
-static lac_status solve_fits(lac_context *ctx, const char *who, const lac_factor *factor, lac_side side,
+static lac_status solve_fits(lac_context *ctx, const char *who, const lac_factor *factor, lac_form form,
                              const lac_meta *b, const lac_meta *x, lac_batch *batch) {
   lac_status status = LAC_OK;
   const lac_meta *metas[] = {&factor->meta, b, x};
   const int core[] = {1, 2, 2};
-  bool turns = lac_side_transposes(side);
+  bool turns = lac_form_transposes(form);
   long long m = turns ? factor->core->cols : factor->core->rows, n = turns ? factor->core->rows : factor->core->cols;
   char text[LAC_SHAPE_TEXT], other[LAC_SHAPE_TEXT];
 
@@ -63,18 +63,18 @@ done:
   return status;
 }
 
-lac_status lac_factor_fit(lac_context *ctx, const char *function, const lac_factor *factor, lac_side side,
+lac_status lac_factor_fit(lac_context *ctx, const char *function, const lac_factor *factor, lac_form form,
                           const lac_array *b, const lac_array *x, lac_batch *batch) {
   lac_status status = LAC_OK;
 
   LAC_CHECK(factor, LAC_ERR_ARG, "%s: the factor is NULL", function);
-  LAC_CHECK(side >= LAC_N && side <= LAC_H, LAC_ERR_ARG, "%s: unknown side %d; use one of lac_side", function,
-            (int)side);
+  LAC_CHECK(form >= LAC_PLAIN && form <= LAC_ADJOINT, LAC_ERR_ARG,
+            "%s: op is %d; it must be LAC_PLAIN, LAC_TRANSPOSED, LAC_CONJUGATED or LAC_ADJOINT", function, (int)form);
   LAC_TRY(lac_factor_require_here(ctx, function, factor));
   LAC_TRY(lac_solver_require_here(ctx, function, b));
   LAC_TRY(lac_solver_require_here(ctx, function, x));
   LAC_CHECK(b->storage != x->storage, LAC_ERR_ARG, "%s: b and x share memory; give x memory of its own", function);
-  LAC_TRY(solve_fits(ctx, function, factor, side, &b->meta, &x->meta, batch));
+  LAC_TRY(solve_fits(ctx, function, factor, form, &b->meta, &x->meta, batch));
 done:
   return status;
 }
@@ -117,7 +117,7 @@ lac_status lac_factor_solve_job(lac_context *ctx, const lac_factor *factor, lac_
   lac_batch batch;
   lac_solve_report report = {.residual = LAC_UNMEASURED};
 
-  LAC_TRY(lac_factor_fit(ctx, "lac_factor_solve", factor, job.side, job.b, job.x, &batch));
+  LAC_TRY(lac_factor_fit(ctx, "lac_factor_solve", factor, job.form, job.b, job.x, &batch));
   job.batch = &batch;
   (void)lac_array_edit(job.x);  // a new version
   status = factor->table->solve(ctx, factor, &job, &report);
@@ -127,12 +127,11 @@ done:
   return status;
 }
 
-lac_status lac_factor_solve(lac_context *ctx, const lac_factor *factor, lac_side side, const lac_array *b,
-                            lac_array *x) {
+lac_status lac_factor_solve(lac_context *ctx, const lac_factor *factor, const lac_array *b, lac_form op, lac_array *x) {
   lac_status status = LAC_OK;
 
   LAC_CHECK_CONTEXT();
-  LAC_TRY(lac_factor_solve_job(ctx, factor, (lac_solve_job){.side = side, .b = b, .x = x}));
+  LAC_TRY(lac_factor_solve_job(ctx, factor, (lac_solve_job){.form = op, .b = b, .x = x}));
 done:
   return status;
 }
@@ -152,7 +151,7 @@ static lac_status solve_measure(lac_context *ctx, const lac_factor *f, const lac
   LAC_ALLOC(rest, count * k);
   LAC_TRY(lac_factor_values(ctx, f, &values));
   LAC_TRY(lac_array_make(ctx, &shape, &r));
-  LAC_TRY(ctx->kernels->spmm(ctx, f->core->pattern, job->side, values, job->x, r));
+  LAC_TRY(ctx->kernels->spmm(ctx, f->core->pattern, job->form, values, job->x, r));
   LAC_TRY(lac_batch_spread(ctx, job->batch, 1, job->b, &flat));
   LAC_TRY(lac_column_norms(ctx, flat, count, rows, k, sizes));
   LAC_TRY(lac_array_reshape(ctx, r, 3, flat->meta.shape, &wide));
@@ -200,18 +199,18 @@ done:
   return status;
 }
 
-lac_status lac_factor_iterate(lac_context *ctx, const lac_factor *factor, lac_side side, const lac_array *b,
-                              const lac_array *x0, lac_array *x, lac_solve_report *report) {
+lac_status lac_factor_iterate(lac_context *ctx, const lac_factor *factor, const lac_array *b, const lac_array *x0,
+                              lac_form op, lac_array *x, lac_solve_report *report) {
   lac_status status = LAC_OK;
   double begin = lac_seconds();
   lac_batch batch;
   lac_solve_job job = {
-      .side = side, .only_reports = true, .wants_residual = true, .batch = &batch, .b = b, .x0 = x0, .x = x};
+      .form = op, .only_reports = true, .wants_residual = true, .batch = &batch, .b = b, .x0 = x0, .x = x};
   lac_solve_report own;
 
   LAC_CHECK_CONTEXT();
   if (report) LAC_TRY(lac_sized_check(ctx, "lac_factor_iterate", SOLVE_REPORT, report));
-  LAC_TRY(lac_factor_fit(ctx, "lac_factor_iterate", factor, side, b, x, &batch));
+  LAC_TRY(lac_factor_fit(ctx, "lac_factor_iterate", factor, op, b, x, &batch));
   LAC_TRY(iterate_check_start(ctx, x0, x));
   (void)lac_array_edit(x);
   LAC_TRY(factor->table->solve(ctx, factor, &job, &own));

@@ -48,7 +48,7 @@ enum {
 
 /// One solve: op(A) x = b, b and x [*batch, n, k]. Shapes have been checked.
 typedef struct lac_solve_job {
-  lac_side side;
+  lac_form form;
   bool is_derivative;      // held to the tolerance of derivatives
   bool only_reports;       // a tolerance that is not met is reported, and no error
   bool wants_residual;     // what the kind does not measure is measured
@@ -322,7 +322,7 @@ lac_status lac_factor_measure(lac_context *ctx, const lac_factor *factor, const 
 lac_status lac_factor_require_here(lac_context *ctx, const char *function, const lac_factor *factor);
 
 /// The batch of values, b and x of a factor; refuse what does not fit, for `function`.
-lac_status lac_factor_fit(lac_context *ctx, const char *function, const lac_factor *factor, lac_side side,
+lac_status lac_factor_fit(lac_context *ctx, const char *function, const lac_factor *factor, lac_form form,
                           const lac_array *b, const lac_array *x, lac_batch *batch);
 
 /// Refuse an array that does not lie where the context's arrays lie, or that is spread over ranks.
@@ -358,9 +358,9 @@ void lac_surveyed_drop(lac_surveyed *seen);
 void lac_surveyed_assume(const lac_factor *f, lac_survey *survey);
 
 /// A Hermitian matrix is its own adjoint: then A^H and A^T are A and conj(A), whose rows lie ready.
-static inline lac_side lac_side_of(lac_side side, bool is_hermitian) {
-  if (!is_hermitian || !lac_side_transposes(side)) return side;
-  return lac_side_conjugates(side) ? LAC_N : LAC_C;
+static inline lac_form lac_form_of(lac_form form, bool is_hermitian) {
+  if (!is_hermitian || !lac_form_transposes(form)) return form;
+  return lac_form_conjugates(form) ? LAC_PLAIN : LAC_CONJUGATED;
 }
 
 // -- which values (identity.c) ---------------------------------------------------------------------------------------

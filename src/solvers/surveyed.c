@@ -12,7 +12,8 @@ static lac_status survey_now(lac_context *ctx, const lac_factor *f, const lac_li
   LAC_ALLOC(largest, f->items);
   LAC_TRY(lac_array_reshape(ctx, (lac_array *)a->values, 2, (int64_t[]){f->items, a->pattern->nnz}, &flat));
   LAC_TRY(lac_survey_values(ctx, a->pattern, flat, largest, &out->survey));
-  LAC_TRY(lac_array_from(ctx, LAC_F64, 3, (const int64_t[]){f->items, 1, 1}, largest, LAC_COPY, &out->largest));
+  LAC_TRY(
+      lac_array_from(ctx, LAC_F64, 3, (const int64_t[]){f->items, 1, 1}, largest, LAC_OWNERSHIP_COPY, &out->largest));
 done:
   lac_free(largest);
   lac_array_destroy(&flat);

@@ -28,7 +28,7 @@ static lac_array *random_array(lac_context *ctx, int64_t rows, int64_t cols, uin
   lac_array *array = NULL;
 
   for (int64_t i = 0; i < rows * (cols ? cols : 1); i++) numbers[i] = random_unit(&r);
-  CHECK_OK(lac_array_from(ctx, LAC_F64, cols ? 2 : 1, (int64_t[]){rows, cols}, numbers, LAC_COPY, &array));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, cols ? 2 : 1, (int64_t[]){rows, cols}, numbers, LAC_OWNERSHIP_COPY, &array));
   return array;
 }
 
@@ -53,10 +53,10 @@ static void close_model(model *m) {
 
 static lac_status model_step(lac_tape *tape, void *data, int step, const lac_var *in, lac_var *out) {
   const model *m = data;
-  lac_var y = lac_spmm(tape, m->pattern, LAC_N, in[1], in[0]);
+  lac_var y = lac_spmm(tape, m->pattern, in[1], in[0], LAC_PLAIN);
   lac_var wx = lac_mul(tape, lac_tape_constant(tape, m->w), in[0]);
 
-  out[0] = lac_add(tape, in[0], lac_scale(tape, 0.1 + 0.01 * step, 0, lac_mul(tape, y, wx)));
+  out[0] = lac_add(tape, in[0], lac_scale(tape, lac_mul(tape, y, wx), 0.1 + 0.01 * step, 0));
   return lac_tape_status(tape);
 }
 
@@ -99,15 +99,15 @@ static void gradients_and_tangents_equal_those_without_checkpoints(lac_context *
   double *y[3], *x_bar[3], *a_bar[3], *y_dot[3];
   lac_tape *tape = NULL;
 
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   for (way how = PLAINLY; how <= NESTED; how++) {
     lac_tape_clear(tape);
     y[how] = new_numbers(m.x), x_bar[how] = new_numbers(m.x), y_dot[how] = new_numbers(m.x);
     a_bar[how] = new_numbers(m.a);
     lac_var in[2] = {lac_tape_leaf(tape, m.x), lac_tape_leaf(tape, m.a)}, bar[2], dot;
     lac_var out = run_model(&m, tape, how, in[0], in[1]), seed = lac_tape_constant(tape, m.seed);
-    CHECK_OK(lac_tape_vjp(tape, 1, &out, &seed, 2, in, bar, LAC_PLAIN));
-    CHECK_OK(lac_tape_jvp(tape, 1, in, &seed, 1, &out, &dot, LAC_PLAIN));
+    CHECK_OK(lac_tape_vjp(tape, 1, &out, &seed, 2, in, bar, LAC_GRAPH_NONE));
+    CHECK_OK(lac_tape_jvp(tape, 1, in, &seed, 1, &out, &dot, LAC_GRAPH_NONE));
     read_var(ctx, tape, out, y[how]);
     read_var(ctx, tape, bar[0], x_bar[how]);
     read_var(ctx, tape, bar[1], a_bar[how]);
@@ -129,11 +129,11 @@ static void repeated_gradient(model *m, way how, int order, const lac_array *x, 
   lac_context *ctx = m->ctx;
   lac_tape *tape = NULL;
 
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   lac_var in[2] = {lac_tape_leaf(tape, x), lac_tape_leaf(tape, m->a)}, seed = lac_tape_constant(tape, m->seed);
   lac_var g = run_model(m, tape, how, in[0], in[1]);
   for (int k = 0; k < order; k++) {
-    lac_graph_mode mode = k + 1 < order ? LAC_CREATE_GRAPH : LAC_PLAIN;
+    lac_graph_mode mode = k + 1 < order ? LAC_GRAPH_CREATE : LAC_GRAPH_NONE;
     CHECK_OK(lac_tape_vjp(tape, 1, &g, &seed, 1, in, &g, mode));
   }
   read_var(ctx, tape, g, out);
@@ -164,7 +164,7 @@ static void second_derivative_is_the_difference_of_gradients(lac_context *ctx) {
   CHECK_OK(lac_array_read(ctx, m.seed, v));
   for (int sign = -1; sign <= 1; sign += 2) {
     for (int i = 0; i < COUNT; i++) moved[i] = x[i] + sign * h * v[i];
-    CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){N, 2}, moved, LAC_COPY, &at));
+    CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){N, 2}, moved, LAC_OWNERSHIP_COPY, &at));
     repeated_gradient(&m, NESTED, 1, at, sign < 0 ? down : up);
     lac_array_destroy(&at);
   }
@@ -188,29 +188,29 @@ static void outputs_inputs_and_adjoints_may_be_unused(lac_context *ctx) {
 
   CHECK_OK(lac_array_read(ctx, x, xs));
   CHECK_OK(lac_array_read(ctx, a, as));
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   lac_var in[3] = {lac_tape_leaf(tape, x), lac_tape_leaf(tape, a), lac_tape_leaf(tape, a)}, out[2], bar[3], dot[2];
   CHECK_OK(lac_tape_checkpoint(tape, two_outputs, NULL, 3, in, 2, out));
   lac_var first = lac_sum(tape, out[0]), second = lac_sum(tape, out[1]);
-  CHECK_OK(lac_tape_vjp(tape, 1, &first, NULL, 3, in, bar, LAC_PLAIN));
+  CHECK_OK(lac_tape_vjp(tape, 1, &first, NULL, 3, in, bar, LAC_GRAPH_NONE));
   CHECK_EQ(bar[2].id, 0);
   read_var(ctx, tape, bar[0], got);
   for (int i = 0; i < 3; i++) CHECK_NEAR(got[i], 2 * xs[i] * as[i], 1e-15);
   read_var(ctx, tape, bar[1], got);
   for (int i = 0; i < 3; i++) CHECK_NEAR(got[i], xs[i] * xs[i], 1e-15);
-  CHECK_OK(lac_tape_vjp(tape, 1, &second, NULL, 3, in, bar, LAC_PLAIN));
+  CHECK_OK(lac_tape_vjp(tape, 1, &second, NULL, 3, in, bar, LAC_GRAPH_NONE));
   CHECK_EQ(bar[0].id, 0);
   read_var(ctx, tape, bar[1], got);
   for (int i = 0; i < 3; i++) CHECK_NEAR(got[i], 1, 0);
-  CHECK_OK(lac_tape_jvp(tape, 1, &in[2], &in[0], 2, out, dot, LAC_PLAIN));  // along the input that is not read
+  CHECK_OK(lac_tape_jvp(tape, 1, &in[2], &in[0], 2, out, dot, LAC_GRAPH_NONE));  // along the input that is not read
   CHECK(!dot[0].id && !dot[1].id);
-  CHECK_OK(lac_tape_jvp(tape, 1, &in[0], &in[0], 2, out, dot, LAC_PLAIN));
+  CHECK_OK(lac_tape_jvp(tape, 1, &in[0], &in[0], 2, out, dot, LAC_GRAPH_NONE));
   CHECK(dot[0].id && !dot[1].id);
 
   lac_var constants[3] = {in[0], lac_tape_constant(tape, a), in[0]};  // a constant, and one var twice
   CHECK_OK(lac_tape_checkpoint(tape, two_outputs, NULL, 3, constants, 2, out));
   first = lac_sum(tape, out[0]);
-  CHECK_OK(lac_tape_vjp(tape, 1, &first, NULL, 1, in, bar, LAC_PLAIN));
+  CHECK_OK(lac_tape_vjp(tape, 1, &first, NULL, 1, in, bar, LAC_GRAPH_NONE));
   read_var(ctx, tape, bar[0], got);
   for (int i = 0; i < 3; i++) CHECK_NEAR(got[i], 2 * xs[i] * as[i], 1e-15);
   lac_tape_destroy(&tape);
@@ -221,7 +221,7 @@ static void outputs_inputs_and_adjoints_may_be_unused(lac_context *ctx) {
 /// y = A^-1 b twice over.
 static lac_status solve_twice(lac_tape *tape, void *data, int step, const lac_var *in, lac_var *out) {
   (void)step;
-  out[0] = lac_solve(tape, data, LAC_T, in[0], lac_solve(tape, data, LAC_N, in[0], in[1]));
+  out[0] = lac_solve(tape, data, in[0], lac_solve(tape, data, in[0], in[1], LAC_PLAIN), LAC_TRANSPOSED);
   return LAC_OK;
 }
 
@@ -233,15 +233,15 @@ static void segments_call_solvers(lac_context *ctx) {
   double *a_bar[2], *second[2];
 
   CHECK_OK(lac_solver_create(ctx, m.pattern, NULL, &solver));
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   for (int i = 0; i < 2; i++) {
     a_bar[i] = new_numbers(m.a), second[i] = new_numbers(m.a);
     lac_var in[2] = {lac_tape_leaf(tape, m.a), lac_tape_leaf(tape, m.x)}, out, bar[2], again;
     lac_var seed = lac_tape_constant(tape, m.seed), along = lac_tape_constant(tape, m.a);
     CHECK_OK(i ? lac_tape_checkpoint(tape, solve_twice, solver, 2, in, 1, &out)
                : solve_twice(tape, solver, 0, in, &out));
-    CHECK_OK(lac_tape_vjp(tape, 1, &out, &seed, 2, in, bar, LAC_CREATE_GRAPH));
-    CHECK_OK(lac_tape_jvp(tape, 1, in, &along, 1, bar, &again, LAC_PLAIN));
+    CHECK_OK(lac_tape_vjp(tape, 1, &out, &seed, 2, in, bar, LAC_GRAPH_CREATE));
+    CHECK_OK(lac_tape_jvp(tape, 1, in, &along, 1, bar, &again, LAC_GRAPH_NONE));
     read_var(ctx, tape, bar[0], a_bar[i]);
     read_var(ctx, tape, again, second[i]);
     lac_tape_clear(tape);
@@ -260,29 +260,29 @@ static lac_status descend(lac_tape *tape, void *data, int step, const lac_var *i
 
   (void)step;
   if (status != LAC_OK) return status;
-  out[0] = lac_sub(tape, in[0], lac_scale(tape, 0.1, 0, g));
+  out[0] = lac_sub(tape, in[0], lac_scale(tape, g, 0.1, 0));
   return LAC_OK;
 }
 
 static void derivatives_may_be_taken_inside(lac_context *ctx) {
   lac_array *x = random_array(ctx, 4, 1, 5);
   lac_tape *tape = NULL;
-  lac_graph_mode mode = LAC_CREATE_GRAPH, plain = LAC_PLAIN;
+  lac_graph_mode mode = LAC_GRAPH_CREATE, plain = LAC_GRAPH_NONE;
   double xs[4], y[4], got[4];
 
   CHECK_OK(lac_array_read(ctx, x, xs));
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   lac_var in = lac_tape_leaf(tape, x), out, bar;
   CHECK_OK(lac_tape_checkpoint(tape, descend, &mode, 1, &in, 1, &out));
   read_var(ctx, tape, out, y);
   lac_var s = lac_sum(tape, out);
-  CHECK_OK(lac_tape_vjp(tape, 1, &s, NULL, 1, &in, &bar, LAC_PLAIN));
+  CHECK_OK(lac_tape_vjp(tape, 1, &s, NULL, 1, &in, &bar, LAC_GRAPH_NONE));
   read_var(ctx, tape, bar, got);
   for (int i = 0; i < 4; i++) {
     CHECK_NEAR(y[i], xs[i] - 0.4 * xs[i] * xs[i] * xs[i], 1e-14);
     CHECK_NEAR(got[i], 1 - 1.2 * xs[i] * xs[i], 1e-13);
   }
-  CHECK_FAILS(lac_tape_checkpoint(tape, descend, &plain, 1, &in, 1, &out), LAC_ERR_ARG, "use LAC_CREATE_GRAPH");
+  CHECK_FAILS(lac_tape_checkpoint(tape, descend, &plain, 1, &in, 1, &out), LAC_ERR_ARG, "use LAC_GRAPH_CREATE");
   lac_tape_destroy(&tape);
   lac_array_destroy(&x);
 }
@@ -300,7 +300,7 @@ static double chain_peak(lac_context *ctx, const lac_array *x, way how) {
   const char *backend = lac_context_backend(ctx);
   lac_tape *tape = NULL;
 
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   lac_var in = lac_tape_leaf(tape, x), now = in, bar;
   lac_memory_reset_peak(backend);
   int64_t before = lac_memory_get_stats(backend).live_bytes;
@@ -312,7 +312,7 @@ static double chain_peak(lac_context *ctx, const lac_array *x, way how) {
     now = next;
   }
   lac_var s = lac_sum(tape, now);
-  CHECK_OK(lac_tape_vjp(tape, 1, &s, NULL, 1, &in, &bar, LAC_PLAIN));
+  CHECK_OK(lac_tape_vjp(tape, 1, &s, NULL, 1, &in, &bar, LAC_GRAPH_NONE));
   int64_t peak = lac_memory_get_stats(backend).peak_bytes - before;
   lac_tape_destroy(&tape);
   return (double)peak / (double)(lac_array_count(x) * 8);
@@ -329,13 +329,13 @@ static void a_chain_of_64_steps_in_8_segments_holds_8_and_8_states(lac_context *
 
 static lac_status model_gradient(model *m, lac_graph_mode mode) {
   lac_tape *tape = NULL;
-  lac_status status = lac_tape_create(m->ctx, LAC_RECORD, &tape);
+  lac_status status = lac_tape_create(m->ctx, LAC_TAPE_RECORD, &tape);
 
   if (status != LAC_OK) return status;
   lac_var in[2] = {lac_tape_leaf(tape, m->x), lac_tape_leaf(tape, m->a)}, bar[2], dot;
   lac_var out = run_model(m, tape, NESTED, in[0], in[1]), seed = lac_tape_constant(tape, m->seed);
   status = lac_tape_vjp(tape, 1, &out, &seed, 2, in, bar, mode);
-  if (status == LAC_OK) status = lac_tape_jvp(tape, 1, in, &seed, 1, &out, &dot, LAC_PLAIN);
+  if (status == LAC_OK) status = lac_tape_jvp(tape, 1, in, &seed, 1, &out, &dot, LAC_GRAPH_NONE);
   lac_tape_destroy(&tape);
   return status;
 }
@@ -343,10 +343,10 @@ static lac_status model_gradient(model *m, lac_graph_mode mode) {
 static void every_failing_allocation_is_told_and_nothing_leaks(lac_context *ctx) {
   model m = open_model(ctx);
 
-  CHECK_OK(model_gradient(&m, LAC_CREATE_GRAPH));  // caches of structure are filled
+  CHECK_OK(model_gradient(&m, LAC_GRAPH_CREATE));  // caches of structure are filled
   lac_program_forget(ctx, m.pattern);
   long long before = check_live_blocks();
-  for (int mode = LAC_PLAIN; mode <= LAC_CREATE_GRAPH; mode++) {
+  for (int mode = LAC_GRAPH_NONE; mode <= LAC_GRAPH_CREATE; mode++) {
     for (int64_t n = 1;; n += 1 + n / 64) {
       lac_program_forget(ctx, NULL), lac_program_forget(ctx, m.pattern);
       lac_memory_fail_at(n);
@@ -398,7 +398,7 @@ static void errors_inside_stick_and_leave_nothing(lac_context *ctx) {
   lac_array *x = random_array(ctx, 3, 1, 1), *other = random_array(ctx, 2, 1, 1);
   lac_tape *tape = NULL;
 
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   long long before = check_live_blocks();
   for (int kind = SHAPE; kind < STEPS_LEFT_OUT; kind++) {
     lac_var in = lac_tape_leaf(tape, x), out = in;
@@ -428,12 +428,12 @@ static void a_constant_written_to_before_the_derivative_is_stale(lac_context *ct
   model m = open_model(ctx);
   lac_tape *tape = NULL;
 
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   lac_var in[2] = {lac_tape_leaf(tape, m.x), lac_tape_leaf(tape, m.a)}, bar[2];
   lac_var out = run_model(&m, tape, IN_SEGMENTS, in[0], in[1]), seed = lac_tape_constant(tape, m.seed);
-  CHECK_OK(lac_tape_vjp(tape, 1, &out, &seed, 2, in, bar, LAC_PLAIN));
+  CHECK_OK(lac_tape_vjp(tape, 1, &out, &seed, 2, in, bar, LAC_GRAPH_NONE));
   CHECK_OK(lac_array_fill(ctx, m.w, 2, 0));
-  for (int mode = LAC_PLAIN; mode <= LAC_CREATE_GRAPH; mode++) {
+  for (int mode = LAC_GRAPH_NONE; mode <= LAC_GRAPH_CREATE; mode++) {
     CHECK_FAILS(lac_tape_vjp(tape, 1, &out, &seed, 2, in, bar, (lac_graph_mode)mode), LAC_ERR_STALE, "written to");
     CHECK(!bar[0].id && !bar[1].id);
     CHECK_OK(lac_tape_status(tape));
@@ -460,12 +460,12 @@ static void the_order_of_what_is_inside_is_kept(lac_context *ctx) {
   lac_array *x = random_array(ctx, 3, 1, 1);
   lac_tape *tape = NULL;
 
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   lac_var in[2] = {lac_tape_leaf(tape, x), lac_tape_leaf(tape, x)}, out[2], bar, again;
   CHECK_OK(lac_tape_checkpoint(tape, once_and_square, NULL, 2, in, 2, out));
   for (int i = 0; i < 2; i++) {
-    CHECK_OK(lac_tape_vjp(tape, 1, &out[i], &in[0], 1, &in[i], &bar, LAC_CREATE_GRAPH));
-    lac_status status = lac_tape_vjp(tape, 1, &bar, &in[0], 1, &in[i], &again, LAC_PLAIN);
+    CHECK_OK(lac_tape_vjp(tape, 1, &out[i], &in[0], 1, &in[i], &bar, LAC_GRAPH_CREATE));
+    lac_status status = lac_tape_vjp(tape, 1, &bar, &in[0], 1, &in[i], &again, LAC_GRAPH_NONE);
     CHECK_EQ(status, i == 0 ? LAC_ERR_ORDER : LAC_OK);
   }
   lac_tape_destroy(&tape);
@@ -478,7 +478,7 @@ static void a_running_tape_runs_segments_too(lac_context *ctx) {
   lac_tape *tape = NULL;
 
   for (way how = PLAINLY; how <= NESTED; how++) {
-    CHECK_OK(lac_tape_create(ctx, LAC_RUN, &tape));
+    CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RUN, &tape));
     lac_var out = run_model(&m, tape, how, lac_tape_constant(tape, m.x), lac_tape_constant(tape, m.a));
     read_var(ctx, tape, out, how == PLAINLY ? expected : got);
     if (how != PLAINLY) CHECK(memcmp(got, expected, (size_t)lac_array_count(m.x) * sizeof *got) == 0);
@@ -494,9 +494,9 @@ enum { MANY_IN = 40, MANY_OUT = 36 };
 /// y_k = (k + 1) x_k x_{k+1}, and the last also holds what is left of the inputs: y = .. + sum_{i > MANY_OUT} i x_i^2.
 static lac_status many_segment(lac_tape *tape, void *data, int step, const lac_var *in, lac_var *out) {
   (void)data, (void)step;
-  for (int k = 0; k < MANY_OUT; k++) out[k] = lac_scale(tape, k + 1, 0, lac_mul(tape, in[k], in[k + 1]));
+  for (int k = 0; k < MANY_OUT; k++) out[k] = lac_scale(tape, lac_mul(tape, in[k], in[k + 1]), k + 1, 0);
   for (int i = MANY_OUT + 1; i < MANY_IN; i++) {
-    lac_var square = lac_scale(tape, i, 0, lac_mul(tape, in[i], in[i]));
+    lac_var square = lac_scale(tape, lac_mul(tape, in[i], in[i]), i, 0);
     out[MANY_OUT - 1] = lac_add(tape, out[MANY_OUT - 1], square);
   }
   return lac_tape_status(tape);
@@ -539,18 +539,18 @@ static void a_segment_may_have_forty_inputs(lac_context *ctx) {
   lac_var in[MANY_IN], out[MANY_OUT], seed[MANY_OUT], bar[MANY_IN], dot, curved;
   double along = 0;
 
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   for (int i = 0; i < MANY_IN; i++) in[i] = scalar_leaf(ctx, tape, many_x(i));
   for (int k = 0; k < MANY_OUT; k++) seed[k] = lac_tape_scalar(tape, LAC_F64, many_seed(k), 0);
   CHECK_OK(lac_tape_checkpoint(tape, many_segment, NULL, MANY_IN, in, MANY_OUT, out));
-  CHECK_OK(lac_tape_vjp(tape, MANY_OUT, out, seed, MANY_IN, in, bar, LAC_CREATE_GRAPH));
+  CHECK_OK(lac_tape_vjp(tape, MANY_OUT, out, seed, MANY_IN, in, bar, LAC_GRAPH_CREATE));
   for (int i = 0; i < MANY_IN; i++) CHECK_NEAR(number_of(ctx, tape, bar[i]), many_bar(i), 1e-14);
 
-  CHECK_OK(lac_tape_jvp(tape, 1, &in[MANY_IN - 1], &seed[0], 1, &out[MANY_OUT - 1], &dot, LAC_PLAIN));
+  CHECK_OK(lac_tape_jvp(tape, 1, &in[MANY_IN - 1], &seed[0], 1, &out[MANY_OUT - 1], &dot, LAC_GRAPH_NONE));
   along = many_seed(0) * 2 * (MANY_IN - 1) * many_x(MANY_IN - 1);
   CHECK_NEAR(number_of(ctx, tape, dot), along, 1e-14);
 
-  CHECK_OK(lac_tape_vjp(tape, 1, &bar[MANY_IN - 1], NULL, 1, &in[MANY_IN - 1], &curved, LAC_PLAIN));  // 2 i seed
+  CHECK_OK(lac_tape_vjp(tape, 1, &bar[MANY_IN - 1], NULL, 1, &in[MANY_IN - 1], &curved, LAC_GRAPH_NONE));  // 2 i seed
   CHECK_NEAR(number_of(ctx, tape, curved), many_seed(MANY_OUT - 1) * 2 * (MANY_IN - 1), 1e-14);
   lac_tape_destroy(&tape);
 }
@@ -559,7 +559,7 @@ static void a_segment_may_have_forty_inputs(lac_context *ctx) {
 static lac_status many_step(lac_tape *tape, void *data, int step, const lac_var *in, lac_var *out) {
   (void)data, (void)step;
   for (int k = 0; k < MANY_OUT; k++) {
-    lac_var moved = lac_add(tape, in[k], lac_scale(tape, 0.01, 0, in[(k + 1) % MANY_OUT]));
+    lac_var moved = lac_add(tape, in[k], lac_scale(tape, in[(k + 1) % MANY_OUT], 0.01, 0));
     out[k] = k == 0 ? lac_add(tape, moved, in[MANY_OUT]) : moved;
   }
   return lac_tape_status(tape);
@@ -569,7 +569,7 @@ static void a_loop_may_have_many_states(lac_context *ctx) {
   lac_tape *tape = NULL;
   lac_var in[MANY_OUT + 1], out[MANY_OUT], plain[MANY_OUT + 1], next[MANY_OUT], bar[2], want[2];
 
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   for (int i = 0; i <= MANY_OUT; i++) plain[i] = in[i] = scalar_leaf(ctx, tape, many_x(i));
   CHECK_OK(lac_tape_checkpoint_steps(tape, many_step, NULL, 5, MANY_OUT + 1, in, MANY_OUT, out));
   for (int step = 0; step < 5; step++) {
@@ -580,8 +580,8 @@ static void a_loop_may_have_many_states(lac_context *ctx) {
     CHECK_NEAR(number_of(ctx, tape, out[k]), number_of(ctx, tape, plain[k]), 0);
   }
   lac_var ends[2] = {in[1], in[MANY_OUT]};
-  CHECK_OK(lac_tape_vjp(tape, 1, &out[0], NULL, 2, ends, bar, LAC_PLAIN));
-  CHECK_OK(lac_tape_vjp(tape, 1, &plain[0], NULL, 2, ends, want, LAC_PLAIN));
+  CHECK_OK(lac_tape_vjp(tape, 1, &out[0], NULL, 2, ends, bar, LAC_GRAPH_NONE));
+  CHECK_OK(lac_tape_vjp(tape, 1, &plain[0], NULL, 2, ends, want, LAC_GRAPH_NONE));
   for (int j = 0; j < 2; j++) {
     CHECK_NEAR(number_of(ctx, tape, bar[j]), number_of(ctx, tape, want[j]), 1e-15);
   }

@@ -17,8 +17,8 @@ typedef struct chain {
 /// |A^T (A x)|^2 + sum(x * x) over values and vectors.
 static lac_var chain_function(lac_tape *tape, const lac_var *leaves, void *user) {
   const chain *c = user;
-  lac_var y = lac_spmm(tape, c->pattern, LAC_N, leaves[0], leaves[1]);
-  lac_var z = lac_spmm(tape, c->pattern, LAC_H, leaves[0], y);
+  lac_var y = lac_spmm(tape, c->pattern, leaves[0], leaves[1], LAC_PLAIN);
+  lac_var z = lac_spmm(tape, c->pattern, leaves[0], y, LAC_ADJOINT);
   return lac_add(tape, lac_dot(tape, z, z), lac_sum(tape, lac_mul(tape, leaves[1], leaves[1])));
 }
 
@@ -60,7 +60,7 @@ static lac_status square_forward(lac_call *c) {
 }
 
 static lac_var square_slope(lac_tape *tape, double factor, lac_var x, lac_var v) {
-  return lac_scale(tape, factor, 0, lac_mul(tape, x, v));
+  return lac_scale(tape, lac_mul(tape, x, v), factor, 0);
 }
 
 static void vjp_right(lac_rule *r) { r->in_bar[0] = square_slope(r->tape, 2, r->in[0], r->out_bar[0]); }
@@ -166,7 +166,7 @@ static void each_leaf_is_checked_alone_and_named(lac_context *ctx) {
 
 static lac_var sum_of_nan(lac_tape *tape, const lac_var *leaves, void *user) {
   (void)user;
-  return lac_sum(tape, lac_scale(tape, NAN, 0, leaves[0]));
+  return lac_sum(tape, lac_scale(tape, leaves[0], NAN, 0));
 }
 
 /// Its derivative is finite, its value is not: NaN in the middle, so that neither the first nor the last number shows it.
@@ -181,7 +181,7 @@ static void nan_fails(lac_context *ctx) {
 
   CHECK_FAILS(lac_gradcheck(ctx, sum_of_nan, NULL, 1, leaves, NULL, &report), LAC_ERR_CONVERGENCE, "adjoint identity");
   CHECK(isnan(report.adjoint));
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){3}, (double[]){0, NAN, 0}, LAC_COPY, &hole));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){3}, (double[]){0, NAN, 0}, LAC_OWNERSHIP_COPY, &hole));
   CHECK_FAILS(lac_gradcheck(ctx, plus_nan, hole, 1, leaves, NULL, &report), LAC_ERR_CONVERGENCE, "number 1 of J x_dot");
   CHECK(isnan(report.tangent));
   lac_array_destroy(&hole);

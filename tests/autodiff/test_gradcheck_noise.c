@@ -24,8 +24,8 @@ static lac_status tilt_forward(lac_call *c) {
   return LAC_OK;
 }
 
-static void tilt_vjp(lac_rule *r) { r->in_bar[0] = lac_scale(r->tape, r->attrs->f[0], 0, r->out_bar[0]); }
-static void tilt_jvp(lac_rule *r) { r->out_dot[0] = lac_scale(r->tape, r->attrs->f[1], 0, r->in_dot[0]); }
+static void tilt_vjp(lac_rule *r) { r->in_bar[0] = lac_scale(r->tape, r->out_bar[0], r->attrs->f[0], 0); }
+static void tilt_jvp(lac_rule *r) { r->out_dot[0] = lac_scale(r->tape, r->in_dot[0], r->attrs->f[1], 0); }
 
 static const lac_op tilt = {.name = "tilt",
                             .signature = "()->()",
@@ -65,7 +65,7 @@ typedef struct parts {
 static lac_var energy(lac_tape *tape, const lac_var *leaves, void *user) {
   const parts *p = user;
   lac_var triangle = p->is_fixed ? lac_tape_constant(tape, p->triangle) : leaves[1];
-  lac_var x = lac_solve(tape, p->solver, LAC_N, lac_remap(tape, p->tie, LAC_T, triangle), leaves[0]), y;
+  lac_var x = lac_solve(tape, p->solver, lac_remap(tape, p->tie, triangle, LAC_TRANSPOSED), leaves[0], LAC_PLAIN), y;
 
   lac_tape_call(tape, &(lac_spec){.op = &tilt, .attrs.f = {p->lie.vjp, p->lie.jvp}}, &x, &y);
   return lac_sum(tape, lac_square(tape, y));
@@ -280,7 +280,7 @@ static void check_pair_fails(lac_context *ctx, const pair_case *p, const char *w
 
 /// (a + big) + b - (a + big) = b, in steps of a rounding of big.
 static lac_var coarse(lac_tape *tape, double big, lac_var a, lac_var b) {
-  lac_var far = lac_offset(tape, big, 0, a);
+  lac_var far = lac_offset(tape, a, big, 0);
   return lac_sub(tape, lac_add(tape, far, b), far);
 }
 
@@ -309,11 +309,11 @@ static void values_in_coarse_steps_are_not_judged_by_short_ones(lac_context *ctx
 }
 
 static lac_var far_sum(lac_tape *tape, const lac_var *leaves, void *user) {
-  return lac_offset(tape, 3000, 0, lac_add(tape, leaves[0], tilted(tape, leaves[1], *(double *)user)));
+  return lac_offset(tape, lac_add(tape, leaves[0], tilted(tape, leaves[1], *(double *)user)), 3000, 0);
 }
 
 static lac_var large_sum(lac_tape *tape, const lac_var *leaves, void *user) {
-  return lac_add(tape, lac_scale(tape, 1e8, 0, leaves[0]), tilted(tape, leaves[1], *(double *)user));
+  return lac_add(tape, lac_scale(tape, leaves[0], 1e8, 0), tilted(tape, leaves[1], *(double *)user));
 }
 
 static lac_var large_total(lac_tape *tape, const lac_var *leaves, void *user) {
@@ -336,7 +336,7 @@ static void derivatives_are_judged_however_large_the_values_are(lac_context *ctx
 
 static lac_var nothing_but_rounding(lac_tape *tape, const lac_var *leaves, void *user) {
   (void)user;
-  return lac_sub(tape, lac_offset(tape, 1, 0, leaves[0]), leaves[0]);
+  return lac_sub(tape, lac_offset(tape, leaves[0], 1, 0), leaves[0]);
 }
 
 /// (a + 1) - a: J x_dot is 0, and values scatter by their rounding.
@@ -348,7 +348,7 @@ static void a_derivative_of_zero_passes_where_values_only_scatter(lac_context *c
 /// sum |x|^2 of A x = b where all values of A are a leaf.
 static lac_var untied_energy(lac_tape *tape, const lac_var *leaves, void *user) {
   const parts *p = user;
-  return lac_sum(tape, lac_square(tape, lac_solve(tape, p->solver, LAC_N, leaves[1], leaves[0])));
+  return lac_sum(tape, lac_square(tape, lac_solve(tape, p->solver, leaves[1], leaves[0], LAC_PLAIN)));
 }
 
 static void check_untied(lac_context *ctx, const system_case *s) {

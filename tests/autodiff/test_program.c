@@ -15,7 +15,7 @@ static lac_meta doubles(int ndim, int64_t d0, int64_t d1) {
 /// Host numbers on the context's device, as a framework's own memory.
 static lac_array *on_device(lac_context *ctx, int64_t count, const double *numbers) {
   lac_array *array = NULL;
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, &count, (void *)numbers, LAC_COPY, &array));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, &count, (void *)numbers, LAC_OWNERSHIP_COPY, &array));
   return array;
 }
 

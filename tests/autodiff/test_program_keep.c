@@ -37,9 +37,9 @@ static void check_gradient(lac_context *ctx, lac_tape *tape, const lac_pattern *
 
   lac_tape_clear(tape);
   in[0] = lac_tape_leaf(tape, a), in[1] = lac_tape_leaf(tape, x);
-  y = lac_spmm(tape, p, LAC_N, in[0], in[1]);
+  y = lac_spmm(tape, p, in[0], in[1], LAC_PLAIN);
   loss = lac_sum(tape, lac_mul(tape, y, y));
-  CHECK_OK(lac_tape_vjp(tape, 1, &loss, NULL, 2, in, bar, LAC_PLAIN));
+  CHECK_OK(lac_tape_vjp(tape, 1, &loss, NULL, 2, in, bar, LAC_GRAPH_NONE));
   CHECK_OK(lac_array_read(ctx, lac_tape_value(tape, bar[0]), a_bar));
   CHECK_OK(lac_array_read(ctx, lac_tape_value(tape, bar[1]), x_bar));
   for (int i = 0; i < N; i++) {
@@ -54,7 +54,7 @@ static void a_loop_writes_each_program_once(lac_context *ctx) {
   lac_tape *tape = NULL;
   int64_t before = lac_program_count_written(), first;
 
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   check_gradient(ctx, tape, p, a, x);
   first = lac_program_count_written();
   CHECK_EQ(first - before, 3);  // those of spmm, mul and sum
@@ -71,7 +71,7 @@ static void who_asks_again_gets_the_same_program(lac_context *ctx) {
   lac_meta in[2] = {doubles(1, N, 0), doubles(2, N, 1)}, wider[2] = {in[0], doubles(2, N, 2)};
   lac_program *programs[7] = {NULL}, *again = NULL;
 
-  turned.attrs.i[0] = LAC_T;
+  turned.attrs.i[0] = LAC_TRANSPOSED;
   CHECK_OK(lac_program_vjp(ctx, &spec, in, NULL, NULL, &programs[0]));
   CHECK_OK(lac_program_vjp(ctx, &spec, in, (int[]){1, 0}, NULL, &programs[1]));
   CHECK_OK(lac_program_vjp(ctx, &spec, in, NULL, (int[]){0}, &programs[2]));
@@ -181,11 +181,11 @@ static void an_object_goes_when_its_user_lets_go_of_it(lac_context *ctx) {
     return;
   }
   CHECK_OK(lac_userdata_create(ctx, &factor, count_down, &object));
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   lac_var in = lac_tape_leaf(tape, x), y, seed = lac_tape_constant(tape, x), x_bar;
   CHECK_OK(lac_tape_call(tape, &(lac_spec){.op = &twice, .object = object}, &in, &y));
   lac_userdata_destroy(&object);
-  CHECK_OK(lac_tape_vjp(tape, 1, &y, &seed, 1, &in, &x_bar, LAC_CREATE_GRAPH));  // the tape holds it
+  CHECK_OK(lac_tape_vjp(tape, 1, &y, &seed, 1, &in, &x_bar, LAC_GRAPH_CREATE));  // the tape holds it
   CHECK_OK(lac_array_read(ctx, lac_tape_value(tape, x_bar), bar));
   CHECK_NEAR(bar[0], 2, 0);
   CHECK_NEAR(factor, 2, 0);
@@ -256,7 +256,7 @@ static void *work(void *data) {
 
   if (lac_context_create(check_backend(), 0, &ctx) != LAC_OK) return NULL;
   a = filled(ctx, N, 0, 3), x = filled(ctx, N, 1, 2);
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   for (int i = 0; i < 50; i++) check_gradient(ctx, tape, w->pattern, a, x);
   CHECK_OK(lac_program_vjp(ctx, &spec, (lac_meta[]){*lac_array_meta(a), *lac_array_meta(x)}, NULL, NULL, &w->program));
   lac_tape_destroy(&tape);

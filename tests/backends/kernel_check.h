@@ -18,7 +18,7 @@
 static const lac_width all_widths[] = {LAC_WIDTH_32_32, LAC_WIDTH_64_32, LAC_WIDTH_64_64};
 
 #define FOR_DTYPES(dtype) for (lac_dtype dtype = LAC_F32; dtype <= LAC_C128; ++dtype)
-#define FOR_SIDES(side) for (lac_side side = LAC_N; side <= LAC_H; ++side)
+#define FOR_SIDES(form) for (lac_form form = LAC_PLAIN; form <= LAC_ADJOINT; ++form)
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
 /// Leave a test whose kernel this backend does not have.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The products with blocks, for every size that has a kernel of its own and some that have not: beside the dense formula, in all
-/// dtypes, on all sides, with columns in whole lines and beside them.
+/// dtypes, on all forms, with columns in whole lines and beside them.
 
 #include <math.h>
 
@@ -36,12 +36,12 @@ static void check_close(lac_context *ctx, const lac_tape *tape, lac_var var, con
   for (int64_t i = 0; i < got.count; ++i) CHECK(cabs(got.x[i] - want[i]) <= 64 * unit);
 }
 
-static void check_spmm(lac_context *ctx, const lac_pattern *p, dense a, const ref *values, lac_side side, int64_t k) {
+static void check_spmm(lac_context *ctx, const lac_pattern *p, dense a, const ref *values, lac_form form, int64_t k) {
   lac_tape *tape = NULL;
-  dense op = dense_side(a, side);
+  dense op = dense_side(a, form);
   ref x = draw(values->meta.dtype, 2, (int64_t[]){op.cols, k}, 2);
-  CHECK_OK(lac_tape_create(ctx, LAC_RUN, &tape));
-  lac_var y = lac_spmm(tape, p, side, put(ctx, tape, values), put(ctx, tape, &x));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RUN, &tape));
+  lac_var y = lac_spmm(tape, p, put(ctx, tape, values), put(ctx, tape, &x), form);
   check_close(ctx, tape, y, dense_mul(op, dense_over(op.cols, k, x.x)).x);
   lac_tape_destroy(&tape);
 }
@@ -51,7 +51,7 @@ static void check_sddmm(lac_context *ctx, const lac_pattern *p, const sketch *s,
   lac_tape *tape = NULL;
   int64_t rows = s->rows * size[0], cols = s->cols * size[1], n = 0;
   ref u = draw(dtype, 2, (int64_t[]){rows, k}, 3), v = draw(dtype, 2, (int64_t[]){cols, k}, 4);
-  dense product = dense_mul(dense_over(rows, k, u.x), dense_side(dense_over(cols, k, v.x), LAC_H));
+  dense product = dense_mul(dense_over(rows, k, u.x), dense_side(dense_over(cols, k, v.x), LAC_ADJOINT));
   number *want = scratch((size_t)(s->nnz * size[0] * size[1]) * sizeof *want);
   for (int64_t z = 0; z < s->nnz; ++z) {
     for (int64_t r = 0; r < size[0]; ++r) {
@@ -59,7 +59,7 @@ static void check_sddmm(lac_context *ctx, const lac_pattern *p, const sketch *s,
         want[n++] = product.x[(s->row[z] * size[0] + r) * cols + s->col[z] * size[1] + c];
     }
   }
-  CHECK_OK(lac_tape_create(ctx, LAC_RUN, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RUN, &tape));
   check_close(ctx, tape, lac_sddmm(tape, p, put(ctx, tape, &u), put(ctx, tape, &v)), want);
   lac_tape_destroy(&tape);
 }
@@ -72,7 +72,7 @@ static void check_size(lac_context *ctx, const int64_t *size, lac_dtype dtype) {
   dense a = dense_block_matrix(s, size[0], size[1], values.x);
   CHECK_OK(sketch_block_pattern(ctx, s, size[0], size[1], (lac_width)(1 + size[0] % 3), &p));
   for (int i = 0; i < COLUMNS; ++i) {
-    for (int side = LAC_N; side <= LAC_H; ++side) check_spmm(ctx, p, a, &values, (lac_side)side, columns[i]);
+    for (int form = LAC_PLAIN; form <= LAC_ADJOINT; ++form) check_spmm(ctx, p, a, &values, (lac_form)form, columns[i]);
     check_sddmm(ctx, p, s, size, dtype, columns[i]);
   }
   lac_pattern_destroy(&p);
@@ -101,8 +101,8 @@ static void large_results_are_stored_whole(lac_context *ctx) {
   double *ax = lac_array_edit(a), *xx = lac_array_edit(x);
   for (int64_t i = 0; i < 4 * N; ++i) ax[i] = (double)(i % 7);
   for (int64_t i = 0; i < 2 * N * K; ++i) xx[i] = (double)(i % 11);
-  CHECK_OK(lac_tape_create(ctx, LAC_RUN, &tape));
-  lac_var y = lac_spmm(tape, p, LAC_N, lac_tape_constant(tape, a), lac_tape_constant(tape, x));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RUN, &tape));
+  lac_var y = lac_spmm(tape, p, lac_tape_constant(tape, a), lac_tape_constant(tape, x), LAC_PLAIN);
   CHECK_OK(lac_tape_status(tape));
   const double *yy = lac_array_data(lac_tape_value(tape, y));
   for (int64_t n = 0; n < 2 * N * K; ++n) {

@@ -58,7 +58,8 @@ static twin twin_random(lac_dtype dtype, int ndim, const int64_t *shape, uint64_
   twin x = {{NULL, NULL}};
   lac_meta meta = meta_of(dtype, ndim, shape);
   void *host = numbers(dtype, lac_meta_count(&meta), seed);
-  for (int b = 0; b < 2; ++b) must(b, lac_array_from(contexts[b], dtype, ndim, shape, host, LAC_COPY, &x.on[b]));
+  for (int b = 0; b < 2; ++b)
+    must(b, lac_array_from(contexts[b], dtype, ndim, shape, host, LAC_OWNERSHIP_COPY, &x.on[b]));
   return x;
 }
 
@@ -107,7 +108,7 @@ static void twin_check(const twin *x, const char *what) {
 typedef struct call {
   const lac_pattern *p, *q, *r;
   const lac_map *map;
-  lac_side side, other;
+  lac_form form, other;
   uint32_t mask;
   lac_binary op;
   twin *in[2], *out;
@@ -149,7 +150,7 @@ static lac_pattern *pattern_random(int64_t rows, int64_t cols, double mean, lac_
 // -- products --------------------------------------------------------------------------------------------------------
 
 static lac_status run_spmm(const lac_kernels *k, lac_context *ctx, const call *c, int b) {
-  return k->spmm(ctx, c->p, c->side, c->in[0]->on[b], c->in[1]->on[b], c->out->on[b]);
+  return k->spmm(ctx, c->p, c->form, c->in[0]->on[b], c->in[1]->on[b], c->out->on[b]);
 }
 
 static lac_status run_sddmm(const lac_kernels *k, lac_context *ctx, const call *c, int b) {
@@ -157,7 +158,7 @@ static lac_status run_sddmm(const lac_kernels *k, lac_context *ctx, const call *
 }
 
 static lac_status run_sampled(const lac_kernels *k, lac_context *ctx, const call *c, int b) {
-  return k->sampled_spgemm(ctx, c->p, c->q, c->side, c->r, c->other, c->in[0]->on[b], c->in[1]->on[b], c->out->on[b]);
+  return k->sampled_spgemm(ctx, c->p, c->q, c->form, c->r, c->other, c->in[0]->on[b], c->in[1]->on[b], c->out->on[b]);
 }
 
 /// The batches of two inputs and an output: none, shared, each of its own, summed, crossed and summed.
@@ -176,8 +177,8 @@ static int shape_of(int64_t shape[4], int leading, const int64_t *batch, int cor
   return leading + core;
 }
 
-static void compare_products(lac_dtype dtype, const lac_pattern *p, lac_side side, int64_t k, int batch) {
-  int64_t rows = side & LAC_T ? p->cols : p->rows, cols = side & LAC_T ? p->rows : p->cols, shape[4];
+static void compare_products(lac_dtype dtype, const lac_pattern *p, lac_form form, int64_t k, int batch) {
+  int64_t rows = form & LAC_TRANSPOSED ? p->cols : p->rows, cols = form & LAC_TRANSPOSED ? p->rows : p->cols, shape[4];
   int n = batches[batch].ndim, ndim;
   char what[120];
 
@@ -187,12 +188,12 @@ static void compare_products(lac_dtype dtype, const lac_pattern *p, lac_side sid
   twin x = twin_random(dtype, ndim, shape, 2);
   ndim = shape_of(shape, n, batches[batch].out, 2, (int64_t[]){rows, k});
   twin y = twin_new(dtype, ndim, shape);
-  (void)snprintf(what, sizeof what, "spmm nnz %lld side %d k %lld batch %d", (long long)p->nnz, (int)side, (long long)k,
+  (void)snprintf(what, sizeof what, "spmm nnz %lld form %d k %lld batch %d", (long long)p->nnz, (int)form, (long long)k,
                  batch);
-  compare(run_spmm, &(call){.p = p, .side = side, .in = {&a, &x}, .out = &y}, what);
+  compare(run_spmm, &(call){.p = p, .form = form, .in = {&a, &x}, .out = &y}, what);
   twin_destroy(&a), twin_destroy(&x), twin_destroy(&y);
 
-  if (side != LAC_N) return;
+  if (form != LAC_PLAIN) return;
   ndim = shape_of(shape, n, batches[batch].x, 2, (int64_t[]){p->rows, k});
   twin u = twin_random(dtype, ndim, shape, 3);
   ndim = shape_of(shape, n, batches[batch].y, 2, (int64_t[]){p->cols, k});
@@ -211,9 +212,10 @@ static void products_agree_at_every_row_length(lac_context *ctx) {
   for (size_t m = 0; m < sizeof means / sizeof *means; ++m) {
     lac_pattern *p = pattern_random(310, 270, means[m], LAC_WIDTH_AUTO, 7 + m);
     for (int d = 0; d < 4; ++d) {
-      for (size_t k = 0; k < sizeof widths / sizeof *widths; ++k) compare_products(dtypes[d], p, LAC_N, widths[k], 0);
-      for (int side = LAC_T; side <= LAC_H; ++side)
-        compare_products(dtypes[d], p, (lac_side)side, 1 + 3 * (side % 2), 0);
+      for (size_t k = 0; k < sizeof widths / sizeof *widths; ++k)
+        compare_products(dtypes[d], p, LAC_PLAIN, widths[k], 0);
+      for (int form = LAC_TRANSPOSED; form <= LAC_ADJOINT; ++form)
+        compare_products(dtypes[d], p, (lac_form)form, 1 + 3 * (form % 2), 0);
     }
     lac_pattern_destroy(&p);
   }
@@ -228,9 +230,9 @@ static void products_agree_for_every_batch_and_width(lac_context *ctx) {
       lac_pattern *p = pattern_random(40, 50, mean, widths[w], 3);
       for (int d = 0; d < 4; ++d) {
         for (int batch = 0; batch < BATCHES; ++batch) {
-          compare_products(dtypes[d], p, LAC_N, 1, batch);
-          compare_products(dtypes[d], p, LAC_H, 6, batch);
-          compare_products(dtypes[d], p, LAC_N, 40, batch);
+          compare_products(dtypes[d], p, LAC_PLAIN, 1, batch);
+          compare_products(dtypes[d], p, LAC_ADJOINT, 6, batch);
+          compare_products(dtypes[d], p, LAC_PLAIN, 40, batch);
         }
       }
       lac_pattern_destroy(&p);
@@ -251,9 +253,9 @@ static void long_and_short_rows_agree(lac_context *ctx) {
   for (int64_t j = 0; j < LONG; j += 3) row[count] = ROWS - 1, col[count++] = j;
   must(CPU, lac_pattern_from_coo(contexts[CPU], ROWS, LONG, count, LAC_I64, row, col, LAC_WIDTH_AUTO, &p, NULL));
   for (int d = 0; d < 4; ++d) {
-    for (int side = LAC_N; side <= LAC_H; ++side) {
-      compare_products(dtypes[d], p, (lac_side)side, 1, 0);
-      compare_products(dtypes[d], p, (lac_side)side, 5, 0);
+    for (int form = LAC_PLAIN; form <= LAC_ADJOINT; ++form) {
+      compare_products(dtypes[d], p, (lac_form)form, 1, 0);
+      compare_products(dtypes[d], p, (lac_form)form, 5, 0);
     }
   }
   lac_pattern_destroy(&p);
@@ -264,10 +266,12 @@ static void sampled_products_agree(lac_context *ctx) {
   static const double means[] = {3, 20, 60};
   open_both(ctx);
   for (size_t m = 0; m < 3; ++m) {
-    for (int sides = 0; sides < 16; sides += m ? 5 : 1) {
-      lac_side sx = (lac_side)(sides / 4), sy = (lac_side)(sides % 4);
-      lac_pattern *x = pattern_random(sx & LAC_T ? 80 : 70, sx & LAC_T ? 70 : 80, means[m], LAC_WIDTH_32_32, 11);
-      lac_pattern *y = pattern_random(sy & LAC_T ? 90 : 80, sy & LAC_T ? 80 : 90, means[m], LAC_WIDTH_64_32, 12);
+    for (int forms = 0; forms < 16; forms += m ? 5 : 1) {
+      lac_form sx = (lac_form)(forms / 4), sy = (lac_form)(forms % 4);
+      lac_pattern *x =
+          pattern_random(sx & LAC_TRANSPOSED ? 80 : 70, sx & LAC_TRANSPOSED ? 70 : 80, means[m], LAC_WIDTH_32_32, 11);
+      lac_pattern *y =
+          pattern_random(sy & LAC_TRANSPOSED ? 90 : 80, sy & LAC_TRANSPOSED ? 80 : 90, means[m], LAC_WIDTH_64_32, 12);
       lac_pattern *t = pattern_random(70, 90, 9, LAC_WIDTH_64_64, 13);
       for (int d = 0; d < 4; ++d) {
         for (int batch = 0; batch < BATCHES; batch += m ? 3 : 1) {
@@ -279,7 +283,7 @@ static void sampled_products_agree(lac_context *ctx) {
           twin b = twin_random(dtypes[d], ndim, shape, 2);
           ndim = shape_of(shape, n, batches[batch].out, 1, &t->nnz);
           twin c = twin_new(dtypes[d], ndim, shape);
-          compare(run_sampled, &(call){.p = t, .q = x, .r = y, .side = sx, .other = sy, .in = {&a, &b}, .out = &c},
+          compare(run_sampled, &(call){.p = t, .q = x, .r = y, .form = sx, .other = sy, .in = {&a, &b}, .out = &c},
                   "sampled_spgemm");
           twin_destroy(&a), twin_destroy(&b), twin_destroy(&c);
         }
@@ -309,7 +313,7 @@ static lac_status run_binary(const lac_kernels *k, lac_context *ctx, const call 
 }
 
 static lac_status run_remap(const lac_kernels *k, lac_context *ctx, const call *c, int b) {
-  return k->remap(ctx, c->map, c->side, 0, c->in[0]->on[b], c->out->on[b]);
+  return k->remap(ctx, c->map, c->form, 0, c->in[0]->on[b], c->out->on[b]);
 }
 
 /// y = 2 i conj(x) + (1 - i) x in steps: scale, conj and axpy.
@@ -435,10 +439,10 @@ static void maps_agree(lac_context *ctx) {
       int64_t outputs = 0;
       lac_map *map = map_make(kind, inputs, &outputs);
       for (int d = 0; d < 4; ++d) {
-        for (int side = LAC_N; side <= LAC_T; ++side) {
-          twin x = twin_random(dtypes[d], 2, (int64_t[]){3, side ? outputs : inputs}, 1);
-          twin y = twin_new(dtypes[d], 2, (int64_t[]){3, side ? inputs : outputs});
-          compare(run_remap, &(call){.map = map, .side = (lac_side)side, .in = {&x}, .out = &y}, "remap");
+        for (int form = LAC_PLAIN; form <= LAC_TRANSPOSED; ++form) {
+          twin x = twin_random(dtypes[d], 2, (int64_t[]){3, form ? outputs : inputs}, 1);
+          twin y = twin_new(dtypes[d], 2, (int64_t[]){3, form ? inputs : outputs});
+          compare(run_remap, &(call){.map = map, .form = (lac_form)form, .in = {&x}, .out = &y}, "remap");
           twin_destroy(&x), twin_destroy(&y);
         }
       }

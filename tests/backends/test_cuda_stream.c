@@ -20,7 +20,7 @@ enum { SKIPPED = 77 };
 #include "support/check.h"
 #include "support/scratch.h"
 
-enum { SIDE = 90, N = SIDE * SIDE, MOST = 5 * N, K = 3 };
+enum { FORM = 90, N = FORM * FORM, MOST = 5 * N, K = 3 };
 
 #define CHECK_CUDA(call) CHECK_EQ((call), cudaSuccess)
 
@@ -34,11 +34,11 @@ typedef struct problem {
 static problem problem_make(void) {
   problem p = {0, scratch(MOST * sizeof(int32_t)), scratch(MOST * sizeof(int32_t)), scratch(MOST * sizeof(double)),
                scratch(N * K * sizeof(double))};
-  const int step[] = {-SIDE, -1, 0, 1, SIDE};
+  const int step[] = {-FORM, -1, 0, 1, FORM};
   for (int i = 0; i < N; ++i) {
     for (int s = 0; s < 5; ++s) {
       int j = i + step[s];
-      if (j < 0 || j >= N || (s == 1 && i % SIDE == 0) || (s == 3 && i % SIDE == SIDE - 1)) continue;
+      if (j < 0 || j >= N || (s == 1 && i % FORM == 0) || (s == 3 && i % FORM == FORM - 1)) continue;
       p.row[p.nnz] = i, p.col[p.nnz] = j;
       p.a[p.nnz] = (s == 2 ? 4 : -1) + (double)(p.nnz % 61) / 64;
       ++p.nnz;
@@ -70,12 +70,12 @@ static lac_status differentiate(lac_context *ctx, const lac_pattern *pattern, co
                                 answer *out) {
   lac_tape *tape = NULL;
   lac_var in[2], bar[2], y, loss;
-  lac_status status = lac_tape_create(ctx, LAC_RECORD, &tape);
+  lac_status status = lac_tape_create(ctx, LAC_TAPE_RECORD, &tape);
   if (status != LAC_OK) return status;
   in[0] = lac_tape_leaf(tape, a), in[1] = lac_tape_leaf(tape, x);
-  y = lac_spmm(tape, pattern, LAC_N, in[0], in[1]);
+  y = lac_spmm(tape, pattern, in[0], in[1], LAC_PLAIN);
   loss = lac_dot(tape, y, y);
-  status = lac_tape_vjp(tape, 1, &loss, NULL, 2, in, bar, LAC_PLAIN);
+  status = lac_tape_vjp(tape, 1, &loss, NULL, 2, in, bar, LAC_GRAPH_NONE);
   if (status == LAC_OK) status = lac_array_read(ctx, lac_tape_value(tape, y), out->y);
   if (status == LAC_OK) status = lac_array_read(ctx, lac_tape_value(tape, loss), &out->loss);
   if (status == LAC_OK) status = lac_array_read(ctx, lac_tape_value(tape, bar[0]), out->a_bar);
@@ -87,8 +87,8 @@ static lac_status differentiate(lac_context *ctx, const lac_pattern *pattern, co
 /// Arrays made from host memory, used once and given back.
 static lac_status differentiate_copies(lac_context *ctx, const lac_pattern *pattern, const problem *p, answer *out) {
   lac_array *a = NULL, *x = NULL;
-  lac_status status = lac_array_from(ctx, LAC_F64, 1, (int64_t[]){p->nnz}, p->a, LAC_COPY, &a);
-  if (status == LAC_OK) status = lac_array_from(ctx, LAC_F64, 2, (int64_t[]){N, K}, p->x, LAC_COPY, &x);
+  lac_status status = lac_array_from(ctx, LAC_F64, 1, (int64_t[]){p->nnz}, p->a, LAC_OWNERSHIP_COPY, &a);
+  if (status == LAC_OK) status = lac_array_from(ctx, LAC_F64, 2, (int64_t[]){N, K}, p->x, LAC_OWNERSHIP_COPY, &x);
   if (status == LAC_OK) status = differentiate(ctx, pattern, a, x, out);
   lac_array_destroy(&a);
   lac_array_destroy(&x);
@@ -158,8 +158,8 @@ static void borrowed_pointers_are_used_on_the_given_stream(lac_context *ctx) {
   lac_pattern *pattern = problem_pattern(ctx, &p);
   lac_array *a = NULL, *x = NULL;
 
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, &p.nnz, a_data, LAC_BORROW, &a));
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){N, K}, x_data, LAC_ADOPT, &x));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, &p.nnz, a_data, LAC_OWNERSHIP_BORROW, &a));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){N, K}, x_data, LAC_OWNERSHIP_ADOPT, &x));
   CHECK(lac_array_data(a) == a_data);
   CHECK_OK(differentiate(ctx, pattern, a, x, &got));
   CHECK(is_answer(&p, &got, &want));
@@ -180,8 +180,8 @@ static void unaligned_pointers_are_taken(lac_context *ctx) {
   CHECK_CUDA(cudaMalloc((void **)&x_data, (N * K + 1) * sizeof *x_data));
   CHECK_CUDA(cudaMemcpy(x_data + 1, p.x, N * K * sizeof *x_data, cudaMemcpyHostToDevice));
   CHECK_CUDA(cudaDeviceSynchronize());
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, &p.nnz, a_data, LAC_BORROW, &a));
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){N, K}, x_data + 1, LAC_BORROW, &x));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, &p.nnz, a_data, LAC_OWNERSHIP_BORROW, &a));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){N, K}, x_data + 1, LAC_OWNERSHIP_BORROW, &x));
   CHECK_OK(differentiate(ctx, pattern, a, x, &got));
   CHECK(is_answer(&p, &got, &want));
   lac_array_destroy(&a);
@@ -219,7 +219,7 @@ static void arrays_outlive_context_and_stream(lac_context *ctx) {
   CHECK_OK(lac_context_create("cuda", 0, &other));
   stream = stream_open(other);
   pattern = problem_pattern(other, &p);
-  CHECK_OK(lac_array_from(other, LAC_F64, 2, (int64_t[]){N, K}, p.x, LAC_COPY, &x));
+  CHECK_OK(lac_array_from(other, LAC_F64, 2, (int64_t[]){N, K}, p.x, LAC_OWNERSHIP_COPY, &x));
   CHECK_OK(lac_array_clone(other, x, &y));
   CHECK(live_bytes() > before);
   CHECK_OK(lac_context_synchronize(other));

@@ -14,7 +14,7 @@ typedef struct hash {
 static hash hash_of(lac_context *ctx, lac_dtype dtype, int64_t count, const void *numbers) {
   lac_array *array = NULL;
   hash h;
-  CHECK_OK(lac_array_from(ctx, dtype, 1, &count, (void *)numbers, LAC_COPY, &array));
+  CHECK_OK(lac_array_from(ctx, dtype, 1, &count, (void *)numbers, LAC_OWNERSHIP_COPY, &array));
   CHECK_OK(ctx->kernels->hash(ctx, array, h.word));
   lac_array_destroy(&array);
   return h;
@@ -91,7 +91,7 @@ static void borrowed_memory_is_hashed_as_it_lies(lac_context *ctx) {
   for (int64_t shift = 0; shift < 16; shift += 4) {
     lac_array *array = NULL;
     hash h;
-    CHECK_OK(lac_array_from(ctx, LAC_F32, 1, (int64_t[]){9001}, numbers + shift, LAC_BORROW, &array));
+    CHECK_OK(lac_array_from(ctx, LAC_F32, 1, (int64_t[]){9001}, numbers + shift, LAC_OWNERSHIP_BORROW, &array));
     CHECK_OK(ctx->kernels->hash(ctx, array, h.word));
     CHECK(hash_is(h, hash_plainly(numbers + shift, 4 * 9001)));
     lac_array_destroy(&array);

@@ -3,8 +3,8 @@
 
 #include "backends/kernel_check.h"
 
-static number sided(number a, lac_side side) { return side == LAC_C || side == LAC_H ? conj(a) : a; }
-static bool is_transposed(lac_side side) { return side == LAC_T || side == LAC_H; }
+static number sided(number a, lac_form form) { return form == LAC_CONJUGATED || form == LAC_ADJOINT ? conj(a) : a; }
+static bool is_transposed(lac_form form) { return form == LAC_TRANSPOSED || form == LAC_ADJOINT; }
 
 /// Batches of two operands and a result that broadcast in both directions, sum, or are empty.
 static const char *const batches[][3] = {
@@ -21,21 +21,21 @@ static lac_pattern *pattern_of(lac_context *ctx, const sketch *s, lac_width widt
 
 // -- spmm ------------------------------------------------------------------------------------------------------------
 
-static void check_spmm(lac_context *ctx, const sketch *s, const lac_pattern *p, lac_dtype dtype, lac_side side,
+static void check_spmm(lac_context *ctx, const sketch *s, const lac_pattern *p, lac_dtype dtype, lac_form form,
                        int64_t k, const char *const batch[3]) {
-  int64_t m = is_transposed(side) ? s->cols : s->rows, n = is_transposed(side) ? s->rows : s->cols;
+  int64_t m = is_transposed(form) ? s->cols : s->rows, n = is_transposed(form) ? s->rows : s->cols;
   subject a = subject_in(ctx, meta_of(dtype, batch[0], 1, s->nnz, 0), 1),
           x = subject_in(ctx, meta_of(dtype, batch[1], 2, n, k), 2);
   subject y = subject_out(ctx, meta_of(dtype, batch[2], 2, m, k));
   const lac_meta *metas[] = {&a.value.meta, &x.value.meta, &y.value.meta};
-  CHECK_OK(ctx->kernels->spmm(ctx, p, side, a.array, x.array, y.array));
+  CHECK_OK(ctx->kernels->spmm(ctx, p, form, a.array, x.array, y.array));
   for (joint j = joint_of(metas, (int[]){1, 2, 2}); joint_next(&j);) {
     const number *av = a.value.x + item_at(metas[0], 1, j.ndim, j.at) * s->nnz;
     const number *xv = x.value.x + item_at(metas[1], 2, j.ndim, j.at) * n * k;
     int64_t y0 = item_at(metas[2], 2, j.ndim, j.at) * m * k;
     for (int64_t z = 0; z < s->nnz; ++z) {
-      int64_t row = is_transposed(side) ? s->col[z] : s->row[z], col = is_transposed(side) ? s->row[z] : s->col[z];
-      for (int64_t c = 0; c < k; ++c) subject_add(&y, y0 + row * k + c, sided(av[z], side), xv[col * k + c]);
+      int64_t row = is_transposed(form) ? s->col[z] : s->row[z], col = is_transposed(form) ? s->row[z] : s->col[z];
+      for (int64_t c = 0; c < k; ++c) subject_add(&y, y0 + row * k + c, sided(av[z], form), xv[col * k + c]);
     }
   }
   subject_check(ctx, &y, "spmm");
@@ -49,10 +49,10 @@ static void spmm_multiplies_by_any_number_of_columns(lac_context *ctx) {
   for (size_t s = 0; s < COUNT_OF(shapes); ++s) {
     for (size_t w = 0; w < COUNT_OF(all_widths); ++w) {
       lac_pattern *p = pattern_of(ctx, shapes[s], all_widths[w]);
-      FOR_DTYPES(dtype) FOR_SIDES(side) {
+      FOR_DTYPES(dtype) FOR_SIDES(form) {
         for (size_t c = 0; c < COUNT_OF(columns); ++c) {
           size_t mark = scratch_mark();
-          check_spmm(ctx, shapes[s], p, dtype, side, columns[c], batches[0]);
+          check_spmm(ctx, shapes[s], p, dtype, form, columns[c], batches[0]);
           scratch_release(mark);
         }
       }
@@ -64,9 +64,9 @@ static void spmm_multiplies_by_any_number_of_columns(lac_context *ctx) {
 static void spmm_broadcasts_and_sums_batches(lac_context *ctx) {
   const sketch *s = sketch_random(6, 5, 0.5, 4);
   lac_pattern *p = pattern_of(ctx, s, LAC_WIDTH_AUTO);
-  FOR_DTYPES(dtype) FOR_SIDES(side) {
+  FOR_DTYPES(dtype) FOR_SIDES(form) {
     for (size_t b = 0; b < COUNT_OF(batches); ++b) {
-      for (int64_t k = 1; k <= 9; k += 4) check_spmm(ctx, s, p, dtype, side, k, batches[b]);
+      for (int64_t k = 1; k <= 9; k += 4) check_spmm(ctx, s, p, dtype, form, k, batches[b]);
     }
   }
   lac_pattern_destroy(&p);
@@ -115,7 +115,7 @@ static void sddmm_samples_any_number_of_columns(lac_context *ctx) {
 
 typedef struct product {
   const sketch *target, *x, *y;
-  lac_side sx, sy;
+  lac_form sx, sy;
 } product;
 
 static void check_sampled(lac_context *ctx, const product *c, const lac_width width[3], lac_dtype dtype,
@@ -150,7 +150,7 @@ static void check_sampled(lac_context *ctx, const product *c, const lac_width wi
 static const double densities[][3] = {
     {0.9, 0.2, 0.2}, {0.2, 0.9, 0.3}, {0.2, 0.3, 0.9}, {0.4, 0.4, 0.4}, {0.05, 0.9, 0.9}};
 
-static product product_of(lac_side sx, lac_side sy, const double density[3]) {
+static product product_of(lac_form sx, lac_form sy, const double density[3]) {
   enum { M = 9, K = 7, N = 11 };
   const sketch *x = is_transposed(sx) ? sketch_random(K, M, density[1], 8) : sketch_random(M, K, density[1], 8);
   const sketch *y = is_transposed(sy) ? sketch_random(N, K, density[2], 9) : sketch_random(K, N, density[2], 9);
@@ -176,9 +176,9 @@ static void sampled_spgemm_multiplies_on_all_sides(lac_context *ctx) {
 
 static void sampled_spgemm_broadcasts_and_sums_batches(lac_context *ctx) {
   NEEDS(sampled_spgemm)
-  FOR_SIDES(side) FOR_DTYPES(dtype) {
+  FOR_SIDES(form) FOR_DTYPES(dtype) {
     for (size_t d = 0; d < COUNT_OF(densities); ++d) {
-      product c = product_of(side, LAC_H - side, densities[d]);
+      product c = product_of(form, LAC_ADJOINT - form, densities[d]);
       for (size_t b = 0; b < COUNT_OF(batches); ++b)
         check_sampled(ctx, &c, (lac_width[3]){LAC_WIDTH_AUTO}, dtype, batches[b]);
     }
@@ -190,10 +190,11 @@ static void sampled_spgemm_takes_empty_patterns(lac_context *ctx) {
   const sketch *full = sketch_random(4, 4, 0.7, 1), *none = sketch_empty(4, 4);
   FOR_DTYPES(dtype) {
     for (int c = 0; c < 8; ++c) {
-      product p = {c & 1 ? none : full, c & 2 ? none : full, c & 4 ? none : full, LAC_N, LAC_T};
+      product p = {c & 1 ? none : full, c & 2 ? none : full, c & 4 ? none : full, LAC_PLAIN, LAC_TRANSPOSED};
       check_sampled(ctx, &p, (lac_width[3]){LAC_WIDTH_AUTO}, dtype, batches[0]);
     }
-    check_sampled(ctx, &(product){sketch_empty(0, 3), sketch_empty(0, 2), sketch_random(2, 3, 1, 1), LAC_N, LAC_N},
+    check_sampled(ctx,
+                  &(product){sketch_empty(0, 3), sketch_empty(0, 2), sketch_random(2, 3, 1, 1), LAC_PLAIN, LAC_PLAIN},
                   (lac_width[3]){LAC_WIDTH_AUTO}, dtype, batches[0]);
   }
 }
@@ -202,7 +203,7 @@ static void sampled_spgemm_takes_empty_patterns(lac_context *ctx) {
 static void sampled_spgemm_keeps_infinities_where_they_are(lac_context *ctx) {
   NEEDS(sampled_spgemm)
   for (size_t d = 0; d < COUNT_OF(densities); ++d) {
-    product c = product_of(LAC_N, LAC_N, densities[d]);
+    product c = product_of(LAC_PLAIN, LAC_PLAIN, densities[d]);
     lac_pattern *pt = pattern_of(ctx, c.target, 0), *px = pattern_of(ctx, c.x, 0), *py = pattern_of(ctx, c.y, 0);
     subject x = subject_in(ctx, meta_of(LAC_F64, "", 1, c.x->nnz, 0), 5),
             t = subject_out(ctx, meta_of(LAC_F64, "", 1, c.target->nnz, 0));
@@ -211,7 +212,7 @@ static void sampled_spgemm_keeps_infinities_where_they_are(lac_context *ctx) {
     lac_array *ya = NULL;
     for (int64_t q = 0; q < y.count; ++q) y.x[q] = q == y.count - 1 ? INFINITY : 0;
     CHECK_OK(ref_upload(ctx, &y, &ya));
-    CHECK_OK(ctx->kernels->sampled_spgemm(ctx, pt, px, LAC_N, py, LAC_N, x.array, ya, t.array));
+    CHECK_OK(ctx->kernels->sampled_spgemm(ctx, pt, px, LAC_PLAIN, py, LAC_PLAIN, x.array, ya, t.array));
     CHECK_OK(ref_download(ctx, t.array, &got));
     for (int64_t z = 0; z < got.count; ++z) {
       bool hit =
@@ -228,7 +229,7 @@ static void sampled_spgemm_keeps_infinities_where_they_are(lac_context *ctx) {
 
 /// x solves op(T) x = b: the residual is of the size of its terms' rounding.
 static void check_trisolve(lac_context *ctx, const sketch *s, const lac_pattern *p, lac_triangle triangle,
-                           lac_diagonal diagonal, lac_side side, lac_dtype dtype, int64_t k,
+                           lac_diagonal diagonal, lac_form form, lac_dtype dtype, int64_t k,
                            const char *const batch[3]) {
   int64_t n = s->rows;
   subject a = subject_in(ctx, meta_of(dtype, batch[0], 1, s->nnz, 0), 7),
@@ -236,19 +237,19 @@ static void check_trisolve(lac_context *ctx, const sketch *s, const lac_pattern 
   subject x = subject_out(ctx, meta_of(dtype, batch[2], 2, n, k)), residual = subject_out(ctx, x.value.meta);
   const lac_meta *metas[] = {&a.value.meta, &b.value.meta, &x.value.meta};
   double epsilon = dtype == LAC_F32 || dtype == LAC_C64 ? 0x1p-23 : 0x1p-52;
-  CHECK_OK(ctx->kernels->trisolve(ctx, p, triangle, diagonal, side, a.array, b.array, x.array));
+  CHECK_OK(ctx->kernels->trisolve(ctx, p, triangle, diagonal, form, a.array, b.array, x.array));
   CHECK_OK(ref_download(ctx, x.array, &x.value));
   for (joint j = joint_of(metas, (int[]){1, 2, 2}); joint_next(&j);) {
     const number *av = a.value.x + item_at(metas[0], 1, j.ndim, j.at) * s->nnz;
     int64_t b0 = item_at(metas[1], 2, j.ndim, j.at) * n * k, x0 = item_at(metas[2], 2, j.ndim, j.at) * n * k;
     for (int64_t i = 0; i < n * k; ++i) {
       subject_add(&residual, x0 + i, -1, b.value.x[b0 + i]);
-      if (diagonal == LAC_UNIT) subject_add(&residual, x0 + i, 1, x.value.x[x0 + i]);
+      if (diagonal == LAC_DIAGONAL_UNIT) subject_add(&residual, x0 + i, 1, x.value.x[x0 + i]);
     }
     for (int64_t z = 0; z < s->nnz; ++z) {
-      int64_t row = is_transposed(side) ? s->col[z] : s->row[z], col = is_transposed(side) ? s->row[z] : s->col[z];
+      int64_t row = is_transposed(form) ? s->col[z] : s->row[z], col = is_transposed(form) ? s->row[z] : s->col[z];
       for (int64_t c = 0; c < k; ++c)
-        subject_add(&residual, x0 + row * k + c, sided(av[z], side), x.value.x[x0 + col * k + c]);
+        subject_add(&residual, x0 + row * k + c, sided(av[z], form), x.value.x[x0 + col * k + c]);
     }
   }
   for (int64_t i = 0; i < residual.value.count; ++i)
@@ -263,17 +264,17 @@ static void trisolve_solves_every_triangle_on_every_side(lac_context *ctx) {
   static const char *const outer[][3] = {{"", "", ""},   {"3", "3", "3"},     {"3", "", "3"},
                                          {"", "3", "3"}, {"2,1", "3", "2,3"}, {"0", "", "0"}};
   for (int shape = 0; shape < 4; ++shape) {
-    lac_triangle triangle = shape & 1 ? LAC_UPPER : LAC_LOWER;
-    lac_diagonal diagonal = shape & 2 ? LAC_UNIT : LAC_STORED;
+    lac_triangle triangle = shape & 1 ? LAC_TRIANGLE_UPPER : LAC_TRIANGLE_LOWER;
+    lac_diagonal diagonal = shape & 2 ? LAC_DIAGONAL_UNIT : LAC_DIAGONAL_STORED;
     for (size_t n = 0; n < COUNT_OF(sizes); ++n) {
       const sketch *s = sketch_triangle(sizes[n], 0.4, triangle, diagonal, 11);
       for (size_t w = 0; w < COUNT_OF(all_widths); ++w) {
         lac_pattern *p = pattern_of(ctx, s, all_widths[w]);
-        FOR_DTYPES(dtype) FOR_SIDES(side) {
+        FOR_DTYPES(dtype) FOR_SIDES(form) {
           for (size_t c = 0; c < COUNT_OF(columns); ++c)
-            check_trisolve(ctx, s, p, triangle, diagonal, side, dtype, columns[c], batches[0]);
+            check_trisolve(ctx, s, p, triangle, diagonal, form, dtype, columns[c], batches[0]);
           for (size_t b = 0; b < COUNT_OF(outer); ++b)
-            check_trisolve(ctx, s, p, triangle, diagonal, side, dtype, 3, outer[b]);
+            check_trisolve(ctx, s, p, triangle, diagonal, form, dtype, 3, outer[b]);
         }
         lac_pattern_destroy(&p);
       }
@@ -284,18 +285,18 @@ static void trisolve_solves_every_triangle_on_every_side(lac_context *ctx) {
 static void trisolve_names_a_missing_or_zero_diagonal(lac_context *ctx) {
   NEEDS(trisolve)
   static const int64_t row[] = {0, 1, 1, 2, 2}, col[] = {0, 0, 1, 0, 2};
-  FOR_SIDES(side) {
+  FOR_SIDES(form) {
     for (int missing = 0; missing < 2; ++missing) {
       lac_pattern *p = NULL;
       lac_array *a = NULL, *b = NULL, *x = NULL;
       CHECK_OK(lac_pattern_from_coo(ctx, 3, 3, missing ? 4 : 5, LAC_I64, row, col, LAC_WIDTH_AUTO, &p, NULL));
       CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){missing ? 4 : 5}, (double[]){1, 2, missing ? 3 : 0, 4, 5},
-                              LAC_COPY, &a));
-      CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){3, 1}, (double[]){1, 2, 3}, LAC_COPY, &b));
+                              LAC_OWNERSHIP_COPY, &a));
+      CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){3, 1}, (double[]){1, 2, 3}, LAC_OWNERSHIP_COPY, &b));
       CHECK_OK(lac_array_clone(ctx, b, &x));
       char *before = bits_of(ctx, b);
-      CHECK_FAILS(ctx->kernels->trisolve(ctx, p, LAC_LOWER, LAC_STORED, side, a, b, x), LAC_ERR_SINGULAR,
-                  missing ? "row 2 has no diagonal" : "diagonal entry of row 1 is zero");
+      CHECK_FAILS(ctx->kernels->trisolve(ctx, p, LAC_TRIANGLE_LOWER, LAC_DIAGONAL_STORED, form, a, b, x),
+                  LAC_ERR_SINGULAR, missing ? "row 2 has no diagonal" : "diagonal entry of row 1 is zero");
       CHECK(bits_are(ctx, b, before));
       lac_array_destroy(&a), lac_array_destroy(&b), lac_array_destroy(&x);
       lac_pattern_destroy(&p);
@@ -315,7 +316,8 @@ static lac_array *scaled(lac_context *ctx, const subject *x, int power) {
 }
 
 static void scaled_operands_give_scaled_results(lac_context *ctx) {
-  const sketch *s = sketch_random(20, 20, 0.4, 12), *t = sketch_triangle(20, 0.3, LAC_LOWER, LAC_STORED, 13);
+  const sketch *s = sketch_random(20, 20, 0.4, 12),
+               *t = sketch_triangle(20, 0.3, LAC_TRIANGLE_LOWER, LAC_DIAGONAL_STORED, 13);
   lac_pattern *p = pattern_of(ctx, s, LAC_WIDTH_AUTO), *pt = pattern_of(ctx, t, LAC_WIDTH_AUTO);
   FOR_DTYPES(dtype) {
     int power = dtype == LAC_F32 || dtype == LAC_C64 ? 60 : 500;
@@ -328,10 +330,11 @@ static void scaled_operands_give_scaled_results(lac_context *ctx) {
       lac_array *as = scaled(ctx, &a, up), *xs = scaled(ctx, &x, -up), *xu = scaled(ctx, &x, up),
                 *ds = scaled(ctx, &d, up);
       subject out[] = {subject_out(ctx, x.value.meta), subject_out(ctx, a.value.meta), subject_out(ctx, x.value.meta)};
-      CHECK_OK(ctx->kernels->spmm(ctx, p, LAC_H, as, xs, out[0].array));
+      CHECK_OK(ctx->kernels->spmm(ctx, p, LAC_ADJOINT, as, xs, out[0].array));
       CHECK_OK(ctx->kernels->sddmm(ctx, p, xu, xs, out[1].array));
       if (ctx->kernels->trisolve)
-        CHECK_OK(ctx->kernels->trisolve(ctx, pt, LAC_LOWER, LAC_STORED, LAC_N, ds, xu, out[2].array));
+        CHECK_OK(
+            ctx->kernels->trisolve(ctx, pt, LAC_TRIANGLE_LOWER, LAC_DIAGONAL_STORED, LAC_PLAIN, ds, xu, out[2].array));
       for (int o = 0; o < 3; ++o) {
         if (!bits[o]) bits[o] = bits_of(ctx, out[o].array);
         CHECK(bits_are(ctx, out[o].array, bits[o]));
@@ -376,14 +379,14 @@ static void check_threads(lac_context *ctx, const lac_pattern *p, lac_dtype dtyp
                      subject_out(ctx, a.value.meta)};
     int o = 0;
     CHECK_OK(lac_context_set_threads(ctx, threads));
-    FOR_SIDES(side) CHECK_OK(ctx->kernels->spmm(ctx, p, side, a.array, x.array, out[o++].array));
+    FOR_SIDES(form) CHECK_OK(ctx->kernels->spmm(ctx, p, form, a.array, x.array, out[o++].array));
     CHECK_OK(ctx->kernels->sddmm(ctx, p, x.array, x.array, out[o++].array));
     CHECK_OK(ctx->kernels->sddmm(ctx, p, x.array, x.array, out[o++].array));
-    CHECK_OK(ctx->kernels->spmm(ctx, p, LAC_H, a.array, x.array, out[o++].array));
+    CHECK_OK(ctx->kernels->spmm(ctx, p, LAC_ADJOINT, a.array, x.array, out[o++].array));
     if (ctx->kernels->sampled_spgemm) {
-      CHECK_OK(ctx->kernels->sampled_spgemm(ctx, p, p, LAC_N, p, LAC_N, a.array, a.array, out[o++].array));
-      CHECK_OK(ctx->kernels->sampled_spgemm(ctx, p, p, LAC_H, p, LAC_N, a.array, a.array, out[o++].array));
-      CHECK_OK(ctx->kernels->sampled_spgemm(ctx, p, p, LAC_N, p, LAC_T, a.array, a.array, out[o++].array));
+      CHECK_OK(ctx->kernels->sampled_spgemm(ctx, p, p, LAC_PLAIN, p, LAC_PLAIN, a.array, a.array, out[o++].array));
+      CHECK_OK(ctx->kernels->sampled_spgemm(ctx, p, p, LAC_ADJOINT, p, LAC_PLAIN, a.array, a.array, out[o++].array));
+      CHECK_OK(ctx->kernels->sampled_spgemm(ctx, p, p, LAC_PLAIN, p, LAC_TRANSPOSED, a.array, a.array, out[o++].array));
     }
     while (o--) {
       if (!bits[o]) bits[o] = bits_of(ctx, out[o].array);
@@ -420,8 +423,8 @@ static void products_with_entries_anywhere_are_right_and_their_bits_too(lac_cont
     for (int threads = 1; threads < 3; ++threads) {
       subject y = subject_out(ctx, x.value.meta), z = subject_out(ctx, a.value.meta);
       CHECK_OK(lac_context_set_threads(ctx, threads));
-      check_spmm(ctx, s, p, dtype, LAC_H, K, batches[0]);
-      CHECK_OK(ctx->kernels->spmm(ctx, p, LAC_T, a.array, x.array, y.array));
+      check_spmm(ctx, s, p, dtype, LAC_ADJOINT, K, batches[0]);
+      CHECK_OK(ctx->kernels->spmm(ctx, p, LAC_TRANSPOSED, a.array, x.array, y.array));
       CHECK_OK(ctx->kernels->sddmm(ctx, p, x.array, x.array, z.array));
       if (threads == 1) bits[0] = bits_of(ctx, y.array), bits[1] = bits_of(ctx, z.array);
       CHECK(bits_are(ctx, y.array, bits[0]) && bits_are(ctx, z.array, bits[1]));
@@ -461,8 +464,8 @@ static void large_outputs_hold_the_same_numbers(lac_context *ctx) {
     check_sddmm(ctx, &s, p, dtype, 1, (const char *const[]){batch, "", batch});
     scratch_release(mark);
   }
-  check_spmm(ctx, &s, p, LAC_F64, LAC_N, 200, batches[0]);
-  check_spmm(ctx, &s, p, LAC_C64, LAC_H, 200, batches[0]);
+  check_spmm(ctx, &s, p, LAC_F64, LAC_PLAIN, 200, batches[0]);
+  check_spmm(ctx, &s, p, LAC_C64, LAC_ADJOINT, 200, batches[0]);
   lac_pattern_destroy(&p);
 }
 
@@ -486,7 +489,8 @@ static void one_column_samples_rows_of_all_lengths(lac_context *ctx) {
 }
 
 static void products_survive_every_failing_allocation(lac_context *ctx) {
-  const sketch *s = sketch_square(30, 0.3, 17), *t = sketch_triangle(30, 0.3, LAC_UPPER, LAC_STORED, 18);
+  const sketch *s = sketch_square(30, 0.3, 17),
+               *t = sketch_triangle(30, 0.3, LAC_TRIANGLE_UPPER, LAC_DIAGONAL_STORED, 18);
   subject a = subject_in(ctx, meta_of(LAC_F64, "", 1, s->nnz, 0), 19),
           x = subject_in(ctx, meta_of(LAC_F64, "", 2, 30, 2), 20);
   subject d = subject_in(ctx, meta_of(LAC_F64, "", 1, t->nnz, 0), 21), y = subject_out(ctx, x.value.meta),
@@ -496,13 +500,15 @@ static void products_survive_every_failing_allocation(lac_context *ctx) {
     for (int n = 1; status != LAC_OK; ++n) {
       lac_pattern *p = pattern_of(ctx, s, 0), *pt = pattern_of(ctx, t, 0);
       (void)lac_memory_fail_at(n);
-      status = kernel == 0   ? ctx->kernels->spmm(ctx, p, LAC_T, a.array, x.array, y.array)
-               : kernel == 1 ? ctx->kernels->sddmm(ctx, p, x.array, x.array, z.array)
-               : kernel == 2 && ctx->kernels->sampled_spgemm
-                   ? ctx->kernels->sampled_spgemm(ctx, p, p, LAC_T, p, LAC_T, a.array, a.array, z.array)
-               : kernel == 3 && ctx->kernels->trisolve
-                   ? ctx->kernels->trisolve(ctx, pt, LAC_UPPER, LAC_STORED, LAC_T, d.array, x.array, y.array)
-                   : LAC_OK;
+      status =
+          kernel == 0   ? ctx->kernels->spmm(ctx, p, LAC_TRANSPOSED, a.array, x.array, y.array)
+          : kernel == 1 ? ctx->kernels->sddmm(ctx, p, x.array, x.array, z.array)
+          : kernel == 2 && ctx->kernels->sampled_spgemm
+              ? ctx->kernels->sampled_spgemm(ctx, p, p, LAC_TRANSPOSED, p, LAC_TRANSPOSED, a.array, a.array, z.array)
+          : kernel == 3 && ctx->kernels->trisolve
+              ? ctx->kernels->trisolve(ctx, pt, LAC_TRIANGLE_UPPER, LAC_DIAGONAL_STORED, LAC_TRANSPOSED, d.array,
+                                       x.array, y.array)
+              : LAC_OK;
       (void)lac_memory_fail_at(0);
       CHECK(status == LAC_OK || status == LAC_ERR_MEMORY);
       CHECK(n < 100);

@@ -211,8 +211,8 @@ static void check_remap(lac_context *ctx, lac_dtype dtype, const char *batch, in
   subject x = subject_in(ctx, meta_of(dtype, batch, 1, inputs, 0), 10),
           u = subject_in(ctx, meta_of(dtype, batch, 1, outputs, 0), 11);
   subject y = subject_out(ctx, u.value.meta), v = subject_out(ctx, x.value.meta);
-  CHECK_OK(ctx->kernels->remap(ctx, map, LAC_N, 0, x.array, y.array));
-  CHECK_OK(ctx->kernels->remap(ctx, map, LAC_T, 0, u.array, v.array));
+  CHECK_OK(ctx->kernels->remap(ctx, map, LAC_PLAIN, 0, x.array, y.array));
+  CHECK_OK(ctx->kernels->remap(ctx, map, LAC_TRANSPOSED, 0, u.array, v.array));
   int64_t items = 1;
   for (int d = 0; d + 1 < x.value.meta.ndim; ++d) items *= x.value.meta.shape[d];
   for (int64_t b = 0; b < items; ++b) {
@@ -254,7 +254,7 @@ static void remap_takes_wide_maps(lac_context *ctx) {
   for (int i = 0; i < 5; ++i) lac_buffer_set(target, i, to[i]);
   CHECK_OK(lac_map_adopt(ctx, 4, &target, &map));
   subject x = subject_in(ctx, meta_of(LAC_C64, "", 1, 5, 0), 13), y = subject_out(ctx, meta_of(LAC_C64, "", 1, 4, 0));
-  CHECK_OK(ctx->kernels->remap(ctx, map, LAC_N, 0, x.array, y.array));
+  CHECK_OK(ctx->kernels->remap(ctx, map, LAC_PLAIN, 0, x.array, y.array));
   for (int i = 0; i < 5; ++i) {
     if (to[i] >= 0) subject_add(&y, to[i], 1, x.value.x[i]);
   }
@@ -292,7 +292,7 @@ static void check_threads(lac_context *ctx, lac_dtype dtype) {
     CHECK_OK(ctx->kernels->sum(ctx, x.array, 3, out[1].array));
     CHECK_OK(ctx->kernels->sum(ctx, x.array, 6, out[2].array));
     CHECK_OK(ctx->kernels->dot(ctx, x.array, y.array, out[3].array));
-    CHECK_OK(ctx->kernels->remap(ctx, map, LAC_N, 0, flat, out[4].array));
+    CHECK_OK(ctx->kernels->remap(ctx, map, LAC_PLAIN, 0, flat, out[4].array));
     CHECK_OK(ctx->kernels->sum(ctx, x.array, 1, out[5].array));
     for (size_t o = 0; o < COUNT_OF(out); ++o) {
       if (!bits[o]) bits[o] = bits_of(ctx, out[o].array);
@@ -319,8 +319,8 @@ static void large_outputs_hold_the_same_numbers(lac_context *ctx) {
   lac_array *x = NULL, *y = NULL, *z = NULL;
   double *host = scratch(N * sizeof *host), *read = scratch(N * sizeof *read);
   for (int64_t i = 0; i < N; ++i) host[i] = (double)(i % 1000);
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, meta.shape, host, LAC_COPY, &x));
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 0, NULL, &(double){3}, LAC_COPY, &y));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, meta.shape, host, LAC_OWNERSHIP_COPY, &x));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 0, NULL, &(double){3}, LAC_OWNERSHIP_COPY, &y));
   CHECK_OK(lac_array_create(ctx, LAC_F64, 1, meta.shape, &z));
   for (int c = 0; c < 5; ++c) {
     double factor = (double[]){2, 4, 3, 1, 7}[c];

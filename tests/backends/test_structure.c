@@ -443,12 +443,12 @@ static void patterns_born_elsewhere_are_like_others(lac_context *ctx) {
   subject x = subject_in(ctx, (lac_meta){.dtype = LAC_F64, .ndim = 2, .shape = {30, 2}}, 2);
   CHECK_OK(lac_pattern_from_coo_on(ctx, 30, 30, s->nnz, LAC_I32, r.there.data, c.there.data, LAC_WIDTH_AUTO, &pattern,
                                    NULL));
-  FOR_SIDES(side) {
+  FOR_SIDES(form) {
     subject y = subject_out(ctx, (lac_meta){.dtype = LAC_F64, .ndim = 2, .shape = {30, 2}});
-    CHECK_OK(ctx->kernels->spmm(ctx, pattern, side, a.array, x.array, y.array));
+    CHECK_OK(ctx->kernels->spmm(ctx, pattern, form, a.array, x.array, y.array));
     for (int64_t p = 0; p < s->nnz; ++p) {
-      int64_t i = lac_side_transposes(side) ? s->col[p] : s->row[p],
-              j = lac_side_transposes(side) ? s->row[p] : s->col[p];
+      int64_t i = lac_form_transposes(form) ? s->col[p] : s->row[p],
+              j = lac_form_transposes(form) ? s->row[p] : s->col[p];
       for (int k = 0; k < 2; ++k) subject_add(&y, 2 * i + k, a.value.x[p], x.value.x[2 * j + k]);
     }
     subject_check(ctx, &y, "spmm");
@@ -457,7 +457,7 @@ static void patterns_born_elsewhere_are_like_others(lac_context *ctx) {
   CHECK_OK(sketch_pattern(ctx, sketch_symmetric(30, 0.1, 2), LAC_WIDTH_AUTO, &other));
   CHECK_OK(lac_pattern_union(ctx, pattern, other, &joined, NULL, NULL));
   CHECK(lac_pattern_nnz(joined) >= s->nnz);
-  CHECK_OK(lac_pattern_triangle(ctx, pattern, LAC_LOWER, 0, &lower, NULL));
+  CHECK_OK(lac_pattern_triangle(ctx, pattern, LAC_TRIANGLE_LOWER, 0, &lower, NULL));
   CHECK(lac_pattern_nnz(lower) >= 30);
   lac_pattern_destroy(&pattern);
   lac_pattern_destroy(&other);

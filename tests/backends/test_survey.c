@@ -180,8 +180,10 @@ static void surveys_take_rows_of_any_length(lac_context *ctx) {
     size_t mark = scratch_mark();
     survey_case(ctx, sketch_symmetric(120, 0.3, 5), LAC_WIDTH_AUTO, LAC_C64, 2, what, (uint64_t)what);
     survey_case(ctx, sketch_symmetric(130, 0.9, 6), LAC_WIDTH_AUTO, LAC_F64, 1, what, (uint64_t)what);
-    survey_case(ctx, sketch_triangle(90, 0.4, LAC_LOWER, LAC_STORED, 7), LAC_WIDTH_AUTO, LAC_F64, 2, what, 3);
-    survey_case(ctx, sketch_triangle(90, 0.4, LAC_UPPER, LAC_STORED, 8), LAC_WIDTH_AUTO, LAC_F32, 2, what, 4);
+    survey_case(ctx, sketch_triangle(90, 0.4, LAC_TRIANGLE_LOWER, LAC_DIAGONAL_STORED, 7), LAC_WIDTH_AUTO, LAC_F64, 2,
+                what, 3);
+    survey_case(ctx, sketch_triangle(90, 0.4, LAC_TRIANGLE_UPPER, LAC_DIAGONAL_STORED, 8), LAC_WIDTH_AUTO, LAC_F32, 2,
+                what, 4);
     scratch_release(mark);
   }
 }
@@ -208,7 +210,7 @@ static void large_matrices_are_surveyed_by_all_threads(lac_context *ctx) {
   for (int round = 0; round < 4; ++round) {
     CHECK_OK(lac_context_set_threads(ctx, round + 1));
     numbers[spoilt] = round == 1 ? -1.5 : round == 3 ? NAN : -1;
-    CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){1, nnz}, numbers, LAC_COPY, &values));
+    CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){1, nnz}, numbers, LAC_OWNERSHIP_COPY, &values));
     CHECK_OK(lac_survey_values(ctx, pattern, values, &largest, &got));
     CHECK_EQ(got.nonfinite, round == 3 ? spoilt : -1);
     if (round < 3) {

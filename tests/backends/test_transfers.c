@@ -13,7 +13,7 @@ static void arrays_are_counted_both_ways(lac_context *ctx) {
   double numbers[100] = {1};
   lac_array *array = NULL;
   lac_memory_stats before = stats_now(), after;
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){100}, numbers, LAC_COPY, &array));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){100}, numbers, LAC_OWNERSHIP_COPY, &array));
   CHECK_OK(lac_array_write(ctx, array, numbers));
   CHECK_OK(lac_array_read(ctx, array, numbers));
   after = stats_now();
@@ -34,7 +34,7 @@ static void products_move_no_values(lac_context *ctx) {
   CHECK_OK(sketch_pattern(ctx, s, LAC_WIDTH_AUTO, &pattern));
   for (int round = 0; round < 2; ++round) {
     lac_memory_stats before = stats_now(), after;
-    CHECK_OK(ctx->kernels->spmm(ctx, pattern, LAC_N, a.array, x.array, y.array));
+    CHECK_OK(ctx->kernels->spmm(ctx, pattern, LAC_PLAIN, a.array, x.array, y.array));
     after = stats_now();
     CHECK_EQ(after.values_to_device_bytes - before.values_to_device_bytes, 0);
     CHECK_EQ(after.to_host_bytes - before.to_host_bytes, 0);

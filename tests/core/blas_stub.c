@@ -46,11 +46,11 @@ double cblas_dasum(integer n, const double *x, integer stride) {
 
 // Of the numbers of cblas.h: 101 is by rows, 111 a matrix as it stands; what is by columns is the transpose by rows.
 #define STUB_GEMM(name, T, scalar, VALUE)                                                                              \
-  void name(int order, int side_a, int side_b, integer m, integer n, integer k, scalar alpha, const T *a, integer lda, \
+  void name(int order, int form_a, int form_b, integer m, integer n, integer k, scalar alpha, const T *a, integer lda, \
             const T *b, integer ldb, scalar beta, T *c, integer ldc);                                                  \
-  void name(int order, int side_a, int side_b, integer m, integer n, integer k, scalar alpha, const T *a, integer lda, \
+  void name(int order, int form_a, int form_b, integer m, integer n, integer k, scalar alpha, const T *a, integer lda, \
             const T *b, integer ldb, scalar beta, T *c, integer ldc) {                                                 \
-    int by_rows = order == 101, plain_a = side_a == 111, plain_b = side_b == 111;                                      \
+    int by_rows = order == 101, plain_a = form_a == 111, plain_b = form_b == 111;                                      \
     stub_calls++;                                                                                                      \
     stub_most = stub_team > stub_most ? stub_team : stub_most;                                                         \
     for (integer i = 0; i < m; i++) {                                                                                  \

@@ -13,7 +13,7 @@ static lac_array *array_of(lac_context *ctx, int64_t rows, int64_t cols) {
   lac_array *a = NULL;
   double data[64];
   for (int i = 0; i < 64; ++i) data[i] = i;
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){rows, cols}, data, LAC_COPY, &a));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){rows, cols}, data, LAC_OWNERSHIP_COPY, &a));
   return a;
 }
 
@@ -72,12 +72,12 @@ static void borrowed_memory_is_used_as_it_is(lac_context *ctx) {
   if (strcmp(check_backend(), "cpu") != 0) return;
   float data[6] = {1, 2, 3, 4, 5, 6};
   lac_array *a = NULL, *b = NULL;
-  CHECK_OK(lac_array_from(ctx, LAC_F32, 1, (int64_t[]){6}, data, LAC_BORROW, &a));
+  CHECK_OK(lac_array_from(ctx, LAC_F32, 1, (int64_t[]){6}, data, LAC_OWNERSHIP_BORROW, &a));
   CHECK(lac_array_data(a) == data);
   CHECK(!lac_array_is_sole(a));
   lac_array_destroy(&a);
   void *own = malloc(6 * sizeof(float));
-  CHECK_OK(lac_array_from(ctx, LAC_F32, 1, (int64_t[]){6}, own, LAC_ADOPT, &b));
+  CHECK_OK(lac_array_from(ctx, LAC_F32, 1, (int64_t[]){6}, own, LAC_OWNERSHIP_ADOPT, &b));
   CHECK(lac_array_data(b) == own);
   lac_array_destroy(&b);
 }
@@ -98,7 +98,7 @@ static void adopted_memory_stays_the_callers_when_adopting_fails(lac_context *ct
   for (;; ++failures) {  // the storage, with the array's head
     double *own = malloc(4 * sizeof *own);
     lac_memory_fail_at(failures + 1);
-    lac_status status = lac_array_from(ctx, LAC_F64, 1, (int64_t[]){4}, own, LAC_ADOPT, &a);
+    lac_status status = lac_array_from(ctx, LAC_F64, 1, (int64_t[]){4}, own, LAC_OWNERSHIP_ADOPT, &a);
     lac_memory_fail_at(0);
     CHECK_EQ(adopted_freed, 0);
     if (status == LAC_OK) break;
@@ -118,20 +118,21 @@ static void memory_that_is_used_as_it_is_must_be_aligned(lac_context *ctx) {
   float in[2] = {3, 4}, back[2];
   lac_array *a = NULL;
   int64_t one = 1, two = 2;
-  CHECK_FAILS(lac_array_from(ctx, LAC_F32, 1, &two, bytes + 2, LAC_BORROW, &a), LAC_ERR_ARG, "LAC_COPY");
-  CHECK_FAILS(lac_array_from(ctx, LAC_F64, 1, &two, bytes + 4, LAC_ADOPT, &a), LAC_ERR_ARG,
+  CHECK_FAILS(lac_array_from(ctx, LAC_F32, 1, &two, bytes + 2, LAC_OWNERSHIP_BORROW, &a), LAC_ERR_ARG,
+              "LAC_OWNERSHIP_COPY");
+  CHECK_FAILS(lac_array_from(ctx, LAC_F64, 1, &two, bytes + 4, LAC_OWNERSHIP_ADOPT, &a), LAC_ERR_ARG,
               "8 bytes of a number of f64");
-  CHECK_FAILS(lac_array_from(ctx, LAC_C128, 1, &one, bytes + 8, LAC_BORROW, &a), LAC_ERR_ARG, "not aligned");
+  CHECK_FAILS(lac_array_from(ctx, LAC_C128, 1, &one, bytes + 8, LAC_OWNERSHIP_BORROW, &a), LAC_ERR_ARG, "not aligned");
   CHECK(!a);
-  CHECK_OK(lac_array_from(ctx, LAC_C64, 1, &one, bytes + 8, LAC_BORROW, &a));
+  CHECK_OK(lac_array_from(ctx, LAC_C64, 1, &one, bytes + 8, LAC_OWNERSHIP_BORROW, &a));
   lac_array_destroy(&a);
   memcpy(bytes + 1, in, sizeof in);
-  CHECK_OK(lac_array_from(ctx, LAC_F32, 1, &two, bytes + 1, LAC_COPY, &a));
+  CHECK_OK(lac_array_from(ctx, LAC_F32, 1, &two, bytes + 1, LAC_OWNERSHIP_COPY, &a));
   CHECK_OK(lac_array_read(ctx, a, back));
   CHECK(back[0] == 3 && back[1] == 4);
   lac_array_destroy(&a);
   CHECK_FAILS(lac_array_from(ctx, LAC_F32, 1, &two, bytes, (lac_ownership)3, &a), LAC_ERR_ARG, "ownership 3");
-  CHECK_FAILS(lac_array_from(ctx, (lac_dtype)9, 1, &two, bytes, LAC_BORROW, &a), LAC_ERR_DTYPE, "dtype 9");
+  CHECK_FAILS(lac_array_from(ctx, (lac_dtype)9, 1, &two, bytes, LAC_OWNERSHIP_BORROW, &a), LAC_ERR_DTYPE, "dtype 9");
 }
 
 static void empty_and_single_arrays_are_legal(lac_context *ctx) {
@@ -142,7 +143,7 @@ static void empty_and_single_arrays_are_legal(lac_context *ctx) {
   CHECK_OK(lac_array_read(ctx, empty, NULL));
   CHECK_OK(lac_array_clone(ctx, empty, &copy));
   lac_array_destroy(&copy);
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){0}, NULL, LAC_COPY, &copy));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){0}, NULL, LAC_OWNERSHIP_COPY, &copy));
   CHECK_OK(lac_array_create(ctx, LAC_F64, 0, NULL, &single));
   CHECK_EQ(lac_array_count(single), 1);
   CHECK_OK(lac_array_fill(ctx, single, 7, 0));
@@ -162,7 +163,7 @@ static void impossible_shapes_are_refused(lac_context *ctx) {
   CHECK_FAILS(lac_array_create(ctx, LAC_F64, 1, NULL, &a), LAC_ERR_ARG, "shape is NULL");
   CHECK_FAILS(lac_array_create(ctx, (lac_dtype)7, 0, NULL, &a), LAC_ERR_DTYPE, "dtype 7");
   CHECK_FAILS(lac_array_create(ctx, LAC_F64, 0, NULL, NULL), LAC_ERR_ARG, "out is NULL");
-  CHECK_FAILS(lac_array_from(ctx, LAC_F64, 0, NULL, NULL, LAC_COPY, &a), LAC_ERR_ARG, "data is NULL");
+  CHECK_FAILS(lac_array_from(ctx, LAC_F64, 0, NULL, NULL, LAC_OWNERSHIP_COPY, &a), LAC_ERR_ARG, "data is NULL");
   CHECK_FAILS(lac_array_clone(ctx, NULL, &a), LAC_ERR_ARG, "NULL");
   CHECK_FAILS(lac_array_create(ctx, LAC_F64, 1, &(int64_t){(int64_t)1 << 55}, &a), LAC_ERR_MEMORY, "out of memory");
   CHECK(!a);
@@ -203,7 +204,8 @@ static void refuse_missing(lac_context *ctx, lac_array *array, const char *words
   CHECK_FAILS(lac_array_fill(ctx, array, 0, 0), LAC_ERR_ARG, words);
   if (!ctx) {
     CHECK_FAILS(lac_array_create(ctx, LAC_F64, 1, &one, &out), LAC_ERR_ARG, "lac_array_create: the context is NULL");
-    CHECK_FAILS(lac_array_from(ctx, LAC_F64, 1, &one, &number, LAC_COPY, &out), LAC_ERR_ARG, "lac_context_create");
+    CHECK_FAILS(lac_array_from(ctx, LAC_F64, 1, &one, &number, LAC_OWNERSHIP_COPY, &out), LAC_ERR_ARG,
+                "lac_context_create");
   }
   CHECK(!out);
 }
@@ -225,7 +227,7 @@ static void failing_allocations_leave_nothing(lac_context *ctx) {
   lac_array *a = NULL, *b = NULL;
   for (int64_t n = 1;; ++n) {
     lac_memory_fail_at(n);
-    lac_status status = lac_array_from(ctx, LAC_F64, 1, (int64_t[]){4}, data, LAC_COPY, &a);
+    lac_status status = lac_array_from(ctx, LAC_F64, 1, (int64_t[]){4}, data, LAC_OWNERSHIP_COPY, &a);
     if (status == LAC_OK) status = lac_array_reshape(ctx, a, 2, (int64_t[]){2, 2}, &b);
     int64_t asked = lac_memory_fail_at(0);
     lac_array_destroy(&a);

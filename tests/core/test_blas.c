@@ -19,7 +19,7 @@
 #include "support/reports.h"
 #include "support/sanitized.h"
 
-enum { SIDE = 96 };  // of matrices: large enough for BLAS
+enum { FORM = 96 };  // of matrices: large enough for BLAS
 
 /// The exit code of a trial with LACUNA_BLAS set so; NULL: not set.
 static int trial(const char *blas, int (*run)(void)) {
@@ -40,24 +40,25 @@ static int is_found(void) { return lac_blas_find() && lac_blas_found; }
 
 /// 0: X Y by lac_matmul is what the sums of products say.
 static int product_is_wrong(void) {
-  const int64_t shape[] = {SIDE, SIDE};
-  static double x[SIDE * SIDE], y[SIDE * SIDE];
+  const int64_t shape[] = {FORM, FORM};
+  static double x[FORM * FORM], y[FORM * FORM];
   lac_context *ctx = NULL;
   lac_tape *tape = NULL;
   lac_array *arrays[2] = {NULL, NULL};
   double worst = 0;
 
-  for (int i = 0; i < SIDE * SIDE; i++) x[i] = sin(i), y[i] = cos(3 * i);
+  for (int i = 0; i < FORM * FORM; i++) x[i] = sin(i), y[i] = cos(3 * i);
   if (lac_context_create("cpu", 0, &ctx) != LAC_OK || lac_context_set_threads(ctx, 1) != LAC_OK) return 1;
-  if (lac_array_from(ctx, LAC_F64, 2, shape, x, LAC_COPY, &arrays[0]) != LAC_OK) return 2;
-  if (lac_array_from(ctx, LAC_F64, 2, shape, y, LAC_COPY, &arrays[1]) != LAC_OK) return 2;
-  if (lac_tape_create(ctx, LAC_RUN, &tape) != LAC_OK) return 3;
-  lac_var z = lac_matmul(tape, LAC_N, lac_tape_constant(tape, arrays[0]), LAC_T, lac_tape_constant(tape, arrays[1]));
+  if (lac_array_from(ctx, LAC_F64, 2, shape, x, LAC_OWNERSHIP_COPY, &arrays[0]) != LAC_OK) return 2;
+  if (lac_array_from(ctx, LAC_F64, 2, shape, y, LAC_OWNERSHIP_COPY, &arrays[1]) != LAC_OK) return 2;
+  if (lac_tape_create(ctx, LAC_TAPE_RUN, &tape) != LAC_OK) return 3;
+  lac_var z = lac_matmul(tape, lac_tape_constant(tape, arrays[0]), lac_tape_constant(tape, arrays[1]), LAC_PLAIN,
+                         LAC_TRANSPOSED);
   if (lac_tape_status(tape) != LAC_OK) return 4;
   const double *out = lac_array_data(lac_tape_value(tape, z));
-  for (int i = 0; i < SIDE * SIDE; i++) {
+  for (int i = 0; i < FORM * FORM; i++) {
     double sum = 0;
-    for (int k = 0; k < SIDE; k++) sum += x[i / SIDE * SIDE + k] * y[i % SIDE * SIDE + k];
+    for (int k = 0; k < FORM; k++) sum += x[i / FORM * FORM + k] * y[i % FORM * FORM + k];
     worst = fmax(worst, fabs(out[i] - sum));
   }
   lac_tape_destroy(&tape);

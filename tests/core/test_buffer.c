@@ -174,7 +174,7 @@ static lac_status transposed(lac_context *ctx, const lac_pattern *p, lac_pattern
   return lac_pattern_transpose(ctx, p, out, NULL);
 }
 static lac_status lower(lac_context *ctx, const lac_pattern *p, lac_pattern **out) {
-  return lac_pattern_triangle(ctx, p, LAC_LOWER, 0, out, NULL);
+  return lac_pattern_triangle(ctx, p, LAC_TRIANGLE_LOWER, 0, out, NULL);
 }
 static lac_status squared(lac_context *ctx, const lac_pattern *p, lac_pattern **out) {
   return lac_pattern_product(ctx, p, p, out);

@@ -182,7 +182,7 @@ static void functions_of_single_entries_refuse_blocks(lac_context *ctx) {
   lac_pattern *p = NULL, *out = NULL;
   lac_map *map = NULL;
   CHECK_OK(lac_pattern_from_bsr(ctx, 4, 4, 2, 2, LAC_I64, offsets, columns, LAC_WIDTH_AUTO, &p, NULL));
-  CHECK_FAILS(lac_pattern_triangle(ctx, p, LAC_LOWER, 0, &out, &map), LAC_ERR_UNSUPPORTED, words);
+  CHECK_FAILS(lac_pattern_triangle(ctx, p, LAC_TRIANGLE_LOWER, 0, &out, &map), LAC_ERR_UNSUPPORTED, words);
   CHECK_FAILS(lac_pattern_submatrix(ctx, p, 0, 2, 0, 2, &out, &map), LAC_ERR_UNSUPPORTED, words);
   CHECK_FAILS(lac_pattern_union(ctx, p, p, &out, NULL, NULL), LAC_ERR_UNSUPPORTED, words);
   CHECK_FAILS(lac_pattern_product(ctx, p, p, &out), LAC_ERR_UNSUPPORTED, words);
@@ -201,18 +201,18 @@ static void operators_of_single_entries_refuse_blocks(lac_context *ctx) {
   CHECK_OK(lac_pattern_from_bsr(ctx, 4, 4, 2, 2, LAC_I64, offsets, columns, LAC_WIDTH_AUTO, &p, NULL));
   CHECK_OK(lac_array_create(ctx, LAC_F64, 3, shape, &a));
   CHECK_OK(lac_array_fill(ctx, a, 1, 0));
-  CHECK_OK(lac_tape_create(ctx, LAC_RUN, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RUN, &tape));
   for (int i = 0; i < 3; ++i) {
     lac_tape_clear(tape);
     lac_var v = lac_tape_constant(tape, a);
-    if (i == 0) (void)lac_sampled_spgemm(tape, p, p, LAC_N, v, p, LAC_N, v);
+    if (i == 0) (void)lac_sampled_spgemm(tape, p, p, v, p, v, LAC_PLAIN, LAC_PLAIN);
     if (i == 1) (void)lac_spgemm(tape, p, v, p, v, NULL);
-    if (i == 2) (void)lac_trisolve(tape, p, LAC_LOWER, LAC_STORED, LAC_N, v, v);
+    if (i == 2) (void)lac_trisolve(tape, p, v, v, LAC_TRIANGLE_LOWER, LAC_DIAGONAL_STORED, LAC_PLAIN);
     CHECK_FAILS(lac_tape_status(tape), LAC_ERR_UNSUPPORTED, "lac_pattern_scalar");
   }
   lac_tape_clear(tape);
-  (void)lac_spmm(tape, p, LAC_N, lac_reshape(tape, lac_tape_constant(tape, a), 1, (int64_t[]){8}),
-                 lac_reshape(tape, lac_tape_constant(tape, a), 2, (int64_t[]){4, 2}));
+  (void)lac_spmm(tape, p, lac_reshape(tape, lac_tape_constant(tape, a), 1, (int64_t[]){8}),
+                 lac_reshape(tape, lac_tape_constant(tape, a), 2, (int64_t[]){4, 2}), LAC_PLAIN);
   CHECK_FAILS(lac_tape_status(tape), LAC_ERR_SHAPE, "the pattern has blocks, so z is (nnz, br, bc)");
   lac_tape_destroy(&tape);
   lac_array_destroy(&a);

@@ -290,7 +290,7 @@ static void plans_do_not_keep_patterns_alive(lac_context *ctx) {
   random_state r = random_start(51);
   long long before = lac_memory_get_stats("cpu").live_blocks;
   lac_pattern *a = draw(ctx, &r, 6, 6, LAC_WIDTH_AUTO), *lower = NULL, *out = NULL;
-  CHECK_OK(lac_pattern_triangle(ctx, a, LAC_LOWER, 0, &lower, NULL));
+  CHECK_OK(lac_pattern_triangle(ctx, a, LAC_TRIANGLE_LOWER, 0, &lower, NULL));
   CHECK_OK(lac_pattern_union(ctx, a, lower, &out, NULL, NULL));
   CHECK(out == a);
   lac_pattern_destroy(&out);

@@ -156,8 +156,8 @@ static void check_kept(lac_context *ctx, const lac_pattern *p) {
   int64_t after = 0;
   for (int i = 0; i < 2; ++i) {
     CHECK_OK(lac_pattern_transpose(ctx, p, &t[i], &t_map[i]));
-    CHECK_OK(lac_pattern_triangle(ctx, p, LAC_LOWER, 0, &lower[i], i ? &lower_map[i] : NULL));
-    CHECK_OK(lac_pattern_triangle(ctx, p, LAC_UPPER, 1, &upper[i], &upper_map[i]));
+    CHECK_OK(lac_pattern_triangle(ctx, p, LAC_TRIANGLE_LOWER, 0, &lower[i], i ? &lower_map[i] : NULL));
+    CHECK_OK(lac_pattern_triangle(ctx, p, LAC_TRIANGLE_UPPER, 1, &upper[i], &upper_map[i]));
     CHECK_OK(lac_pattern_diagonal(ctx, p, &diagonal[i]));
     if (i) CHECK_EQ(live_blocks(), after);
     after = live_blocks();
@@ -184,7 +184,7 @@ static void parts_are_kept_and_go_with_their_pattern(lac_context *ctx) {
   CHECK_EQ(live_blocks(), before);
   CHECK_OK(sketch_pattern(ctx, sketch_empty(0, 3), LAC_WIDTH_AUTO, &p));  // a triangle is the whole
   lac_pattern *whole = NULL;
-  CHECK_OK(lac_pattern_triangle(ctx, p, LAC_LOWER, 0, &whole, NULL));
+  CHECK_OK(lac_pattern_triangle(ctx, p, LAC_TRIANGLE_LOWER, 0, &whole, NULL));
   CHECK(whole == p);
   lac_pattern_destroy(&whole);
   lac_pattern_destroy(&p);
@@ -195,24 +195,24 @@ static void triangles_used_last_are_kept(lac_context *ctx) {
   lac_pattern *p = NULL, *first = NULL, *again = NULL, *other = NULL;
   lac_rows rows;
   CHECK_OK(sketch_pattern(ctx, sketch_random(8, 8, 0.9, 34), LAC_WIDTH_AUTO, &p));
-  CHECK_OK(lac_pattern_triangle(ctx, p, LAC_LOWER, 0, &first, NULL));
+  CHECK_OK(lac_pattern_triangle(ctx, p, LAC_TRIANGLE_LOWER, 0, &first, NULL));
   CHECK_OK(lac_pattern_walk(ctx, first, true, &rows));
   for (int64_t k = 1; k < 20; ++k) {
-    CHECK_OK(lac_pattern_triangle(ctx, p, k % 2 ? LAC_LOWER : LAC_UPPER, -k % 5, &other, NULL));
+    CHECK_OK(lac_pattern_triangle(ctx, p, k % 2 ? LAC_TRIANGLE_LOWER : LAC_TRIANGLE_UPPER, -k % 5, &other, NULL));
     lac_pattern_destroy(&other);
     if (k % 3) continue;
-    CHECK_OK(lac_pattern_triangle(ctx, p, LAC_LOWER, 0, &again, NULL));
+    CHECK_OK(lac_pattern_triangle(ctx, p, LAC_TRIANGLE_LOWER, 0, &again, NULL));
     CHECK(again == first && again->t_slots);  // with what it derived from itself
     lac_pattern_destroy(&again);
   }
   int64_t blocks = 0;
   for (int64_t k = 0; k < 20; ++k) {
-    CHECK_OK(lac_pattern_triangle(ctx, p, LAC_UPPER, k % 7, &other, NULL));
+    CHECK_OK(lac_pattern_triangle(ctx, p, LAC_TRIANGLE_UPPER, k % 7, &other, NULL));
     lac_pattern_destroy(&other);
     if (k == 3) blocks = live_blocks();
     if (k > 3) CHECK_EQ(live_blocks(), blocks);  // four are kept
   }
-  CHECK_OK(lac_pattern_triangle(ctx, p, LAC_LOWER, 0, &again, NULL));
+  CHECK_OK(lac_pattern_triangle(ctx, p, LAC_TRIANGLE_LOWER, 0, &again, NULL));
   CHECK(again != first);
   lac_pattern_destroy(&again);
   lac_pattern_destroy(&first);
@@ -250,7 +250,7 @@ static void kept_parts_count_as_bytes_once(lac_context *ctx) {
   CHECK_OK(lac_pattern_transpose(ctx, p, &t, NULL));
   int64_t all = lac_pattern_bytes(p), live = 4 * (71 + 3 * nnz);  // offsets, rows, slots and the map's targets
   CHECK(all >= plain + live && all < plain + live + 4 * nnz);
-  CHECK_OK(lac_pattern_triangle(ctx, p, LAC_LOWER, 0, &lower, NULL));
+  CHECK_OK(lac_pattern_triangle(ctx, p, LAC_TRIANGLE_LOWER, 0, &lower, NULL));
   CHECK(lac_pattern_bytes(p) >= all + 4 * (51 + nnz + lac_pattern_nnz(lower)));
   lac_pattern_destroy(&lower);
   lac_pattern_destroy(&t);
@@ -271,7 +271,7 @@ static void *asker_run(void *argument) {
   lac_context *ctx = NULL;
   a->status = lac_context_create("cpu", 0, &ctx);
   if (a->status == LAC_OK) a->status = lac_pattern_transpose(ctx, a->p, &a->t, NULL);
-  if (a->status == LAC_OK) a->status = lac_pattern_triangle(ctx, a->p, LAC_LOWER, 0, &a->lower, NULL);
+  if (a->status == LAC_OK) a->status = lac_pattern_triangle(ctx, a->p, LAC_TRIANGLE_LOWER, 0, &a->lower, NULL);
   lac_context_destroy(&ctx);
   return NULL;
 }
@@ -304,7 +304,7 @@ static mask mask_part(const mask *m, const part *w) {
   mask t = mask_empty(w->row1 - w->row0, w->col1 - w->col0);
   for (int64_t i = w->row0; i < w->row1; ++i) {
     for (int64_t j = w->col0; j < w->col1; ++j) {
-      int keeps = w->triangle < 0 || (w->triangle == LAC_LOWER ? j - i <= w->k : j - i >= w->k);
+      int keeps = w->triangle < 0 || (w->triangle == LAC_TRIANGLE_LOWER ? j - i <= w->k : j - i >= w->k);
       if (keeps) *mask_at(&t, i - w->row0, j - w->col0) = *mask_at(m, i, j);
     }
   }
@@ -341,10 +341,10 @@ static void triangles_match_brute_force(lac_context *ctx) {
   for (int trial = 0; trial < TRIALS; ++trial) {
     lac_pattern *p = draw(ctx, &r, trial);
     int64_t rows = lac_pattern_rows(p), cols = lac_pattern_cols(p);
-    for (int side = 0; side < 2; ++side) {
-      for (int64_t k = -rows - 2; k <= cols + 2; ++k) check_part(ctx, p, &(part){0, rows, 0, cols, k, side});
-      check_part(ctx, p, &(part){0, rows, 0, cols, INT64_MAX, side});
-      check_part(ctx, p, &(part){0, rows, 0, cols, INT64_MIN, side});
+    for (int form = 0; form < 2; ++form) {
+      for (int64_t k = -rows - 2; k <= cols + 2; ++k) check_part(ctx, p, &(part){0, rows, 0, cols, k, form});
+      check_part(ctx, p, &(part){0, rows, 0, cols, INT64_MAX, form});
+      check_part(ctx, p, &(part){0, rows, 0, cols, INT64_MIN, form});
     }
     lac_pattern_destroy(&p);
   }
@@ -413,7 +413,8 @@ static void what_does_not_fit_is_refused(lac_context *ctx) {
   CHECK_OK(sketch_pattern(ctx, sketch_random(4, 6, 0.5, 29), LAC_WIDTH_AUTO, &p));
   CHECK_FAILS(lac_pattern_transpose(ctx, NULL, &out, NULL), LAC_ERR_ARG, "lac_pattern_transpose: the pattern is NULL");
   CHECK_FAILS(lac_pattern_transpose(ctx, p, NULL, NULL), LAC_ERR_ARG, "lac_pattern_transpose: out is NULL");
-  CHECK_FAILS(lac_pattern_triangle(ctx, p, LAC_LOWER, 0, NULL, NULL), LAC_ERR_ARG, "lac_pattern_triangle: out is NULL");
+  CHECK_FAILS(lac_pattern_triangle(ctx, p, LAC_TRIANGLE_LOWER, 0, NULL, NULL), LAC_ERR_ARG,
+              "lac_pattern_triangle: out is NULL");
   CHECK_FAILS(lac_pattern_triangle(ctx, p, (lac_triangle)5, 0, &out, NULL), LAC_ERR_ARG, "triangle = 5");
   CHECK_FAILS(lac_pattern_submatrix(ctx, p, 3, 2, 0, 1, &out, NULL), LAC_ERR_ARG,
               "rows [3, 2) are not a range within 0..4");
@@ -444,7 +445,8 @@ static void distributed_patterns_are_refused(lac_context *ctx) {
   lac_object_init(p->halo, &halo_kind);
   CHECK_FAILS(lac_pattern_transpose(ctx, p, &out, NULL), LAC_ERR_UNSUPPORTED,
               "lac_pattern_transpose: the pattern is distributed");
-  CHECK_FAILS(lac_pattern_triangle(ctx, p, LAC_LOWER, 0, &out, NULL), LAC_ERR_UNSUPPORTED, "lac_pattern_triangle");
+  CHECK_FAILS(lac_pattern_triangle(ctx, p, LAC_TRIANGLE_LOWER, 0, &out, NULL), LAC_ERR_UNSUPPORTED,
+              "lac_pattern_triangle");
   CHECK_FAILS(lac_pattern_submatrix(ctx, p, 0, 1, 0, 1, &out, NULL), LAC_ERR_UNSUPPORTED, "lac_pattern_submatrix");
   CHECK_FAILS(lac_pattern_diagonal(ctx, p, &map), LAC_ERR_UNSUPPORTED, "lac_pattern_diagonal");
   CHECK_FAILS(lac_pattern_dense(ctx, p, &map), LAC_ERR_UNSUPPORTED, "lac_pattern_dense");
@@ -462,7 +464,7 @@ static lac_status make_part(lac_context *ctx, int which, const lac_pattern *p, l
     case 0:
       return lac_pattern_transpose(ctx, p, out, map);
     case 1:
-      return lac_pattern_triangle(ctx, p, LAC_LOWER, 0, out, map);
+      return lac_pattern_triangle(ctx, p, LAC_TRIANGLE_LOWER, 0, out, map);
     case 2:
       return lac_pattern_submatrix(ctx, p, 1, 3, 0, 2, out, map);
     case 3:
@@ -470,7 +472,7 @@ static lac_status make_part(lac_context *ctx, int which, const lac_pattern *p, l
     case 4:
       return lac_pattern_dense(ctx, p, map);
     case 5:
-      return lac_pattern_triangle(ctx, p, LAC_LOWER, 99, out, map);
+      return lac_pattern_triangle(ctx, p, LAC_TRIANGLE_LOWER, 99, out, map);
     case 6:
       return lac_pattern_walk(ctx, p, true, &rows);
     default:

@@ -145,14 +145,14 @@ static inline twin twin_random(const spread *s, lac_dtype dtype, int ndim, const
   twin t = {NULL, NULL};
 
   for (int64_t i = 0; i < count; ++i) number_set(dtype, data, i, random_next(&seed));
-  CHECK_OK(lac_array_from(s->serial, dtype, ndim, shape, data, LAC_COPY, &t.whole));
+  CHECK_OK(lac_array_from(s->serial, dtype, ndim, shape, data, LAC_OWNERSHIP_COPY, &t.whole));
   if (axis < 0) {
-    CHECK_OK(lac_array_from(ctx, dtype, ndim, shape, data, LAC_COPY, &t.part));
+    CHECK_OK(lac_array_from(ctx, dtype, ndim, shape, data, LAC_OWNERSHIP_COPY, &t.part));
   } else {
     memcpy(local, shape, (size_t)ndim * sizeof *shape);
     local[axis] = lac_partition_rows(partition);
     cut(data, ndim, shape, lac_dtype_size(dtype), axis, lac_partition_begin(partition), local[axis], part);
-    CHECK_OK(lac_array_partitioned(ctx, dtype, ndim, local, partition, axis, part, LAC_COPY, &t.part));
+    CHECK_OK(lac_array_partitioned(ctx, dtype, ndim, local, partition, axis, part, LAC_OWNERSHIP_COPY, &t.part));
   }
   free(data);
   free(part);

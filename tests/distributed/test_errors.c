@@ -51,10 +51,10 @@ static void works_again(lac_context *ctx, lac_tape *tape, const operands *o) {
 
   lac_tape_clear(tape);
   lac_context_clear_error(ctx);
-  result = lac_spmm(tape, o->s.pattern, LAC_N, lac_tape_leaf(tape, o->a.part), lac_tape_leaf(tape, o->x.part));
+  result = lac_spmm(tape, o->s.pattern, lac_tape_leaf(tape, o->a.part), lac_tape_leaf(tape, o->x.part), LAC_PLAIN);
   CHECK_OK(lac_tape_status(tape));
   CHECK(lac_array_create(serial, LAC_F64, 2, shape, &y) == LAC_OK);
-  CHECK(serial->kernels->spmm(serial, o->s.whole, LAC_N, o->a.whole, o->x.whole, y) == LAC_OK);
+  CHECK(serial->kernels->spmm(serial, o->s.whole, LAC_PLAIN, o->a.whole, o->x.whole, y) == LAC_OK);
   CHECK_SAME(lac_tape_value(tape, result), y);
   lac_array_destroy(&y);
 }
@@ -84,9 +84,9 @@ static void wrong_shape_on_one_rank_fails_the_product_on_all(lac_context *ctx) {
   lac_tape *tape = NULL;
   lac_var a, x, y;
 
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   a = lac_tape_leaf(tape, o.a.part), x = lac_tape_leaf(tape, o.x.part);
-  y = lac_spmm(tape, o.s.pattern, LAC_N, is_culprit() ? x : a, x);
+  y = lac_spmm(tape, o.s.pattern, is_culprit() ? x : a, x, LAC_PLAIN);
   CHECK(y.id == 0);
   CHECK_FAILS(lac_tape_status(tape), expected(LAC_ERR_SHAPE), "spmm");
   names_the_culprit(ctx);
@@ -101,11 +101,11 @@ static void local_error_on_one_rank_fails_the_next_product_on_all(lac_context *c
   lac_tape *tape = NULL;
   lac_var a, x, sum;
 
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   a = lac_tape_leaf(tape, o.a.part), x = lac_tape_leaf(tape, o.x.part);
   sum = is_culprit() ? lac_reshape(tape, x, 1, &(int64_t){-1}) : lac_add(tape, x, x);
   CHECK(lac_tape_status(tape) == LAC_OK || is_culprit());
-  CHECK(lac_spmm(tape, o.s.pattern, LAC_N, a, sum).id == 0);
+  CHECK(lac_spmm(tape, o.s.pattern, a, sum, LAC_PLAIN).id == 0);
   CHECK_FAILS(lac_tape_status(tape), expected(LAC_ERR_SHAPE), "reshape");
   names_the_culprit(ctx);
   CHECK(lac_dot(tape, x, x).id == 0);  // on a failing tape ranks stay in step
@@ -119,20 +119,20 @@ static void stale_values_on_one_rank_fail_the_gradient_on_all(lac_context *ctx) 
   lac_tape *tape = NULL;
   lac_var a, x, y, loss, bar;
 
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   a = lac_tape_leaf(tape, o.a.part), x = lac_tape_leaf(tape, o.x.part);
-  y = lac_spmm(tape, o.s.pattern, LAC_N, a, x), loss = lac_dot(tape, y, y);
+  y = lac_spmm(tape, o.s.pattern, a, x, LAC_PLAIN), loss = lac_dot(tape, y, y);
   if (is_culprit()) (void)lac_array_edit(o.x.part);
-  CHECK_FAILS(lac_tape_vjp(tape, 1, &loss, NULL, 1, &a, &bar, LAC_PLAIN), expected(LAC_ERR_STALE), "written to");
+  CHECK_FAILS(lac_tape_vjp(tape, 1, &loss, NULL, 1, &a, &bar, LAC_GRAPH_NONE), expected(LAC_ERR_STALE), "written to");
   names_the_culprit(ctx);
   works_again(ctx, tape, &o);
   lac_tape_destroy(&tape);
   operands_destroy(&o);
 }
 
-static lac_status failing_spmm(lac_context *ctx, const lac_pattern *p, lac_side side, const lac_array *a,
+static lac_status failing_spmm(lac_context *ctx, const lac_pattern *p, lac_form form, const lac_array *a,
                                const lac_array *x, lac_array *y) {
-  (void)p, (void)side, (void)a, (void)x, (void)y;
+  (void)p, (void)form, (void)a, (void)x, (void)y;
   return lac_context_fail(ctx, LAC_ERR_MEMORY, __func__, "the local product failed");
 }
 
@@ -146,17 +146,18 @@ static void failing_kernel_on_one_rank_fails_on_all(lac_context *ctx) {
   lac_var a, x, y;
 
   kernels.spmm = failing_spmm, failing.kernels = &kernels;
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   a = lac_tape_leaf(tape, o.a.part), x = lac_tape_leaf(tape, o.x.part);
   if (is_culprit()) ctx->backend = &failing;
-  (void)lac_spmm(tape, o.s.pattern, LAC_C, a, x);
+  (void)lac_spmm(tape, o.s.pattern, a, x, LAC_CONJUGATED);
   CHECK_FAILS(lac_tape_status(tape), expected(LAC_ERR_MEMORY), "the local product failed");
   ctx->backend = sound;
   works_again(ctx, tape, &o);
   lac_tape_clear(tape);
-  a = lac_tape_leaf(tape, o.a.part), x = lac_tape_leaf(tape, o.x.part), y = lac_spmm(tape, o.s.pattern, LAC_N, a, x);
+  a = lac_tape_leaf(tape, o.a.part), x = lac_tape_leaf(tape, o.x.part),
+  y = lac_spmm(tape, o.s.pattern, a, x, LAC_PLAIN);
   if (is_culprit()) ctx->backend = &failing;
-  (void)lac_spmm(tape, o.s.pattern, LAC_T, a, y);
+  (void)lac_spmm(tape, o.s.pattern, a, y, LAC_TRANSPOSED);
   CHECK_FAILS(lac_tape_status(tape), expected(LAC_ERR_MEMORY), "the local product failed");
   ctx->backend = sound;
   works_again(ctx, tape, &o);
@@ -169,7 +170,7 @@ static void unsupported_operators_say_so(lac_context *ctx) {
   lac_tape *tape = NULL;
   lac_var a;
 
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   a = lac_tape_leaf(tape, o.a.part);
   (void)lac_spgemm(tape, o.s.pattern, a, o.s.pattern, a, NULL);
   CHECK_FAILS(lac_context_agree(ctx, lac_tape_status(tape)), LAC_ERR_UNSUPPORTED, "distributed");
@@ -184,8 +185,8 @@ static void plain_context_refuses_a_distributed_pattern(lac_context *ctx) {
   lac_tape *tape = NULL;
   lac_var y;
 
-  CHECK_OK(lac_tape_create(o.s.serial, LAC_RUN, &tape));
-  y = lac_spmm(tape, o.s.pattern, LAC_N, lac_tape_leaf(tape, o.a.part), lac_tape_leaf(tape, o.x.part));
+  CHECK_OK(lac_tape_create(o.s.serial, LAC_TAPE_RUN, &tape));
+  y = lac_spmm(tape, o.s.pattern, lac_tape_leaf(tape, o.a.part), lac_tape_leaf(tape, o.x.part), LAC_PLAIN);
   CHECK(y.id == 0 && lac_tape_status(tape) == LAC_ERR_UNSUPPORTED);
   lac_tape_destroy(&tape);
   operands_destroy(&o);
@@ -207,14 +208,14 @@ static lac_status whole_life(lac_context *ctx) {
   LAC_TRY(lac_partition_create(ctx, 2, &rows));
   LAC_TRY(lac_pattern_distributed(ctx, rows, rows, LAC_I64, offsets, columns, LAC_WIDTH_AUTO, &pattern, &entries));
   LAC_TRY(lac_array_partitioned(ctx, LAC_F32, 1, &(int64_t){3}, lac_pattern_entries(pattern), 0, (float[]){1, 2, 3},
-                                LAC_COPY, &a));
-  LAC_TRY(lac_array_partitioned(ctx, LAC_F32, 2, field, rows, 0, (float[]){1, 2, 3, 4}, LAC_COPY, &x));
-  LAC_TRY(lac_context_agree(ctx, lac_tape_create(ctx, LAC_RECORD, &tape)));
+                                LAC_OWNERSHIP_COPY, &a));
+  LAC_TRY(lac_array_partitioned(ctx, LAC_F32, 2, field, rows, 0, (float[]){1, 2, 3, 4}, LAC_OWNERSHIP_COPY, &x));
+  LAC_TRY(lac_context_agree(ctx, lac_tape_create(ctx, LAC_TAPE_RECORD, &tape)));
   in[0] = lac_tape_leaf(tape, a), in[1] = lac_tape_leaf(tape, x);
-  y = lac_spmm(tape, pattern, LAC_N, in[0], in[1]);
-  y = lac_add(tape, y, lac_spmm(tape, pattern, LAC_T, in[0], y));
+  y = lac_spmm(tape, pattern, in[0], in[1], LAC_PLAIN);
+  y = lac_add(tape, y, lac_spmm(tape, pattern, in[0], y, LAC_TRANSPOSED));
   loss = lac_add(tape, lac_dot(tape, y, y), lac_sum(tape, lac_sddmm(tape, pattern, y, in[1])));
-  LAC_TRY(lac_tape_vjp(tape, 1, &loss, NULL, 2, in, bar, LAC_PLAIN));
+  LAC_TRY(lac_tape_vjp(tape, 1, &loss, NULL, 2, in, bar, LAC_GRAPH_NONE));
 done:
   lac_tape_destroy(&tape);
   lac_array_destroy(&a);

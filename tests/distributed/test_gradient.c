@@ -10,11 +10,11 @@ enum { VALUES, FIELD, WEIGHTS, SHIFT, LEAVES, WIDTH = 2 };
 ///     y = (A x) * w      u = A^T y + b x      v = A conj(u)      loss = <u, u> + sum(sddmm(v, u) * a) + sum(v * y)
 static lac_var loss_of(lac_tape *tape, const lac_pattern *p, const lac_var *leaf) {
   lac_var a = leaf[VALUES], x = leaf[FIELD];
-  lac_var y = lac_mul(tape, lac_spmm(tape, p, LAC_N, a, x), leaf[WEIGHTS]);
-  lac_var u = lac_add(tape, lac_spmm(tape, p, LAC_T, a, y), lac_mul(tape, leaf[SHIFT], x));
-  lac_var v = lac_spmm(tape, p, LAC_C, a, u);
+  lac_var y = lac_mul(tape, lac_spmm(tape, p, a, x, LAC_PLAIN), leaf[WEIGHTS]);
+  lac_var u = lac_add(tape, lac_spmm(tape, p, a, y, LAC_TRANSPOSED), lac_mul(tape, leaf[SHIFT], x));
+  lac_var v = lac_spmm(tape, p, a, u, LAC_CONJUGATED);
   lac_var first = lac_dot(tape, u, u), second = lac_sum(tape, lac_mul(tape, lac_sddmm(tape, p, v, u), a));
-  lac_var by_column = lac_sum_axes(tape, lac_mul(tape, v, y), 2, LAC_KEEP_AXES);
+  lac_var by_column = lac_sum_axes(tape, lac_mul(tape, v, y), LAC_AXES(-2), true);
 
   return lac_add(tape, lac_add(tape, first, second), lac_sum(tape, lac_mul(tape, by_column, leaf[WEIGHTS])));
 }
@@ -29,17 +29,17 @@ static void leaves_random(const spread *s, lac_dtype dtype, uint64_t seed, twin 
 }
 
 /// One computation, on ranks or in one process.
-typedef struct side_of {
+typedef struct form_of {
   lac_context *ctx;
   const lac_pattern *pattern;
   lac_tape *tape;
   lac_var leaf[LEAVES], direction[LEAVES], loss;
-} side_of;
+} form_of;
 
-static void side_open(side_of *o, const twin *leaves, const twin *directions, int whole) {
+static void side_open(form_of *o, const twin *leaves, const twin *directions, int whole) {
   lac_context *ctx = o->ctx;
 
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &o->tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &o->tape));
   for (int i = 0; i < LEAVES; ++i) {
     o->leaf[i] = lac_tape_leaf(o->tape, whole ? leaves[i].whole : leaves[i].part);
     o->direction[i] = lac_tape_constant(o->tape, whole ? directions[i].whole : directions[i].part);
@@ -53,23 +53,24 @@ typedef struct derivatives {
   lac_var gradient[LEAVES], tangent, reverse_twice[LEAVES], forward_of_reverse[LEAVES];
 } derivatives;
 
-static void side_differentiate(side_of *o, derivatives *d) {
+static void side_differentiate(form_of *o, derivatives *d) {
   lac_context *ctx = o->ctx;
   lac_tape *tape = o->tape;
   lac_var along = {0};
 
-  CHECK_OK(lac_tape_vjp(tape, 1, &o->loss, NULL, LEAVES, o->leaf, d->gradient, LAC_CREATE_GRAPH));
-  CHECK_OK(lac_tape_jvp(tape, LEAVES, o->leaf, o->direction, 1, &o->loss, &d->tangent, LAC_PLAIN));
+  CHECK_OK(lac_tape_vjp(tape, 1, &o->loss, NULL, LEAVES, o->leaf, d->gradient, LAC_GRAPH_CREATE));
+  CHECK_OK(lac_tape_jvp(tape, LEAVES, o->leaf, o->direction, 1, &o->loss, &d->tangent, LAC_GRAPH_NONE));
   for (int i = 0; i < LEAVES; ++i) {
     lac_var term = lac_sum(tape, lac_mul(tape, d->gradient[i], o->direction[i]));
 
     along = i ? lac_add(tape, along, term) : term;
   }
-  CHECK_OK(lac_tape_vjp(tape, 1, &along, NULL, LEAVES, o->leaf, d->reverse_twice, LAC_PLAIN));
-  CHECK_OK(lac_tape_jvp(tape, LEAVES, o->leaf, o->direction, LEAVES, d->gradient, d->forward_of_reverse, LAC_PLAIN));
+  CHECK_OK(lac_tape_vjp(tape, 1, &along, NULL, LEAVES, o->leaf, d->reverse_twice, LAC_GRAPH_NONE));
+  CHECK_OK(
+      lac_tape_jvp(tape, LEAVES, o->leaf, o->direction, LEAVES, d->gradient, d->forward_of_reverse, LAC_GRAPH_NONE));
 }
 
-static void var_same(const side_of *part, lac_var p, const side_of *whole, lac_var w) {
+static void var_same(const form_of *part, lac_var p, const form_of *whole, lac_var w) {
   const lac_array *mine = lac_tape_value(part->tape, p), *all = lac_tape_value(whole->tape, w);
 
   CHECK(mine && all);
@@ -78,7 +79,7 @@ static void var_same(const side_of *part, lac_var p, const side_of *whole, lac_v
 
 static void derivatives_agree(lac_context *ctx, int64_t m, int64_t n, deal rows, deal cols, lac_dtype dtype) {
   spread s = spread_create(ctx, m, n, 0.4, rows, cols, LAC_WIDTH_AUTO);
-  side_of part = {.ctx = ctx, .pattern = s.pattern}, whole = {.ctx = s.serial, .pattern = s.whole};
+  form_of part = {.ctx = ctx, .pattern = s.pattern}, whole = {.ctx = s.serial, .pattern = s.whole};
   derivatives mine, all;
   twin leaf[LEAVES], direction[LEAVES];
 
@@ -124,15 +125,15 @@ static void derivatives_agree_on_few_rows(lac_context *ctx) {
 /// Gradient without a recorded graph: programs run on arrays.
 static void plain_gradient_agrees(lac_context *ctx) {
   spread s = spread_create(ctx, 21, 18, 0.3, DEAL_EVEN, DEAL_SKEWED, LAC_WIDTH_AUTO);
-  side_of part = {.ctx = ctx, .pattern = s.pattern}, whole = {.ctx = s.serial, .pattern = s.whole};
+  form_of part = {.ctx = ctx, .pattern = s.pattern}, whole = {.ctx = s.serial, .pattern = s.whole};
   lac_var mine[LEAVES], all[LEAVES];
   twin leaf[LEAVES];
 
   leaves_random(&s, LAC_C128, 300, leaf);
   side_open(&part, leaf, leaf, 0);
   side_open(&whole, leaf, leaf, 1);
-  CHECK_OK(lac_tape_vjp(part.tape, 1, &part.loss, NULL, LEAVES, part.leaf, mine, LAC_PLAIN));
-  CHECK(lac_tape_vjp(whole.tape, 1, &whole.loss, NULL, LEAVES, whole.leaf, all, LAC_PLAIN) == LAC_OK);
+  CHECK_OK(lac_tape_vjp(part.tape, 1, &part.loss, NULL, LEAVES, part.leaf, mine, LAC_GRAPH_NONE));
+  CHECK(lac_tape_vjp(whole.tape, 1, &whole.loss, NULL, LEAVES, whole.leaf, all, LAC_GRAPH_NONE) == LAC_OK);
   for (int i = 0; i < LEAVES; ++i) {
     var_same(&part, mine[i], &whole, all[i]);
     twin_destroy(&leaf[i]);
@@ -146,7 +147,7 @@ static void plain_gradient_agrees(lac_context *ctx) {
 
 /// <A x, A x> with A = remap(entries): duplicates sum, and each gets the full cotangent.
 static lac_var energy_of(lac_tape *tape, const lac_pattern *p, const lac_map *map, lac_var entries, lac_var x) {
-  lac_var y = lac_spmm(tape, p, LAC_N, lac_remap(tape, map, LAC_N, entries), x);
+  lac_var y = lac_spmm(tape, p, lac_remap(tape, map, entries, LAC_PLAIN), x, LAC_PLAIN);
 
   return lac_dot(tape, y, y);
 }
@@ -171,14 +172,14 @@ static void entries_may_be_unsorted_and_repeated(lac_context *ctx) {
   CHECK(lac_pattern_from_csr(serial, N, N, LAC_I64, offsets, columns, LAC_WIDTH_AUTO, &whole, &whole_map) == LAC_OK);
   entries = twin_random(&s, LAC_F64, 1, &count, lac_map_entries(map), 0, 1);
   x = twin_random(&s, LAC_F64, 2, field, s.cols, 0, 2);
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
-  CHECK(lac_tape_create(serial, LAC_RECORD, &whole_tape) == LAC_OK);
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
+  CHECK(lac_tape_create(serial, LAC_TAPE_RECORD, &whole_tape) == LAC_OK);
   in[0] = lac_tape_leaf(tape, entries.part), in[1] = lac_tape_leaf(tape, x.part);
   whole_in[0] = lac_tape_leaf(whole_tape, entries.whole), whole_in[1] = lac_tape_leaf(whole_tape, x.whole);
   energy = energy_of(tape, pattern, map, in[0], in[1]);
   whole_energy = energy_of(whole_tape, whole, whole_map, whole_in[0], whole_in[1]);
-  CHECK_OK(lac_tape_vjp(tape, 1, &energy, NULL, 2, in, bar, LAC_PLAIN));
-  CHECK(lac_tape_vjp(whole_tape, 1, &whole_energy, NULL, 2, whole_in, whole_bar, LAC_PLAIN) == LAC_OK);
+  CHECK_OK(lac_tape_vjp(tape, 1, &energy, NULL, 2, in, bar, LAC_GRAPH_NONE));
+  CHECK(lac_tape_vjp(whole_tape, 1, &whole_energy, NULL, 2, whole_in, whole_bar, LAC_GRAPH_NONE) == LAC_OK);
   for (int i = 0; i < 2; ++i) CHECK_SAME(lac_tape_value(tape, bar[i]), lac_tape_value(whole_tape, whole_bar[i]));
   lac_tape_destroy(&tape);
   lac_tape_destroy(&whole_tape);
@@ -195,7 +196,7 @@ static void entries_may_be_unsorted_and_repeated(lac_context *ctx) {
 
 /// One matrix for all samples: the gradient of its values is the sum over the samples of all ranks.
 static lac_var samples_loss(lac_tape *tape, const lac_pattern *p, lac_var a, lac_var x) {
-  lac_var y = lac_spmm(tape, p, LAC_N, a, x);
+  lac_var y = lac_spmm(tape, p, a, x, LAC_PLAIN);
 
   return lac_sum(tape, lac_dot(tape, y, lac_mul(tape, y, y)));
 }
@@ -207,8 +208,8 @@ static void samples_agree(lac_context *ctx, lac_graph_mode mode) {
   lac_tape *tape = NULL, *whole_tape = NULL;
   lac_var in[2], bar[2], whole_in[2], whole_bar[2], loss, whole_loss;
 
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
-  CHECK(lac_tape_create(s.serial, LAC_RECORD, &whole_tape) == LAC_OK);
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
+  CHECK(lac_tape_create(s.serial, LAC_TAPE_RECORD, &whole_tape) == LAC_OK);
   in[0] = lac_tape_leaf(tape, a.part), in[1] = lac_tape_leaf(tape, x.part);
   whole_in[0] = lac_tape_leaf(whole_tape, a.whole), whole_in[1] = lac_tape_leaf(whole_tape, x.whole);
   loss = samples_loss(tape, s.whole, in[0], in[1]);
@@ -225,8 +226,8 @@ static void samples_agree(lac_context *ctx, lac_graph_mode mode) {
 }
 
 static void samples_may_be_spread_over_ranks(lac_context *ctx) {
-  samples_agree(ctx, LAC_PLAIN);
-  samples_agree(ctx, LAC_CREATE_GRAPH);
+  samples_agree(ctx, LAC_GRAPH_NONE);
+  samples_agree(ctx, LAC_GRAPH_CREATE);
 }
 
 /// z = x + w with x spread and w replicated: the tangent of w alone is spread like z, also where this rank has one row of it.
@@ -238,10 +239,10 @@ static void tangent_of_a_replicated_term_is_spread(lac_context *ctx) {
   lac_var weights, sum, tangent;
   const double *mine, *all = lac_array_data(w.whole);
 
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   weights = lac_tape_leaf(tape, w.part);
   sum = lac_add(tape, lac_tape_leaf(tape, x.part), weights);
-  CHECK_OK(lac_tape_jvp(tape, 1, &weights, &weights, 1, &sum, &tangent, LAC_PLAIN));
+  CHECK_OK(lac_tape_jvp(tape, 1, &weights, &weights, 1, &sum, &tangent, LAC_GRAPH_NONE));
   CHECK(lac_tape_meta(tape, tangent)->partition == s.cols && lac_tape_meta(tape, tangent)->shape[0] == 1);
   mine = lac_array_data(lac_tape_value(tape, tangent));
   for (int k = 0; k < WIDTH; ++k) CHECK(mine[k] == all[k]);

@@ -27,15 +27,15 @@ static twin dense_random(const spread *s, lac_dtype dtype, int batch, const lac_
   return twin_random(s, dtype, 2 + batch, shape + 1 - batch, partition, batch, seed);
 }
 
-static void product_agrees(const spread *s, lac_dtype dtype, lac_side side, batching b, int64_t k) {
+static void product_agrees(const spread *s, lac_dtype dtype, lac_form form, batching b, int64_t k) {
   lac_context *ctx = s->ctx, *serial = s->serial;
-  const int transposed = side == LAC_T || side == LAC_H;
+  const int transposed = form == LAC_TRANSPOSED || form == LAC_ADJOINT;
   twin a = values_random(s, dtype, b.a, 1);
   twin x = dense_random(s, dtype, b.x, transposed ? s->rows : s->cols, k, 2);
   twin y = dense_random(s, dtype, b.y, transposed ? s->cols : s->rows, k, 3);
 
-  CHECK_OK(ctx->kernels->spmm(ctx, s->pattern, side, a.part, x.part, y.part));
-  CHECK(serial->kernels->spmm(serial, s->whole, side, a.whole, x.whole, y.whole) == LAC_OK);
+  CHECK_OK(ctx->kernels->spmm(ctx, s->pattern, form, a.part, x.part, y.part));
+  CHECK(serial->kernels->spmm(serial, s->whole, form, a.whole, x.whole, y.whole) == LAC_OK);
   CHECK_SAME(y.part, y.whole);
   twin_destroy(&a);
   twin_destroy(&x);
@@ -58,7 +58,7 @@ static void sddmm_agrees(const spread *s, lac_dtype dtype, batching b, int64_t k
 static void products_agree(const spread *s) {
   for (lac_dtype dtype = LAC_F32; dtype <= LAC_C128; ++dtype) {
     for (int b = 0; b < BATCHINGS; ++b) {
-      for (lac_side side = LAC_N; side <= LAC_H; ++side) product_agrees(s, dtype, side, batchings[b], WIDTH);
+      for (lac_form form = LAC_PLAIN; form <= LAC_ADJOINT; ++form) product_agrees(s, dtype, form, batchings[b], WIDTH);
       sddmm_agrees(s, dtype, batchings[b], WIDTH);
     }
   }
@@ -110,7 +110,7 @@ static void products_agree_in_every_index_width(lac_context *ctx) {
 static void products_take_no_columns(lac_context *ctx) {
   spread s = spread_create(ctx, 8, 6, 0.4, DEAL_EVEN, DEAL_EVEN, LAC_WIDTH_AUTO);
 
-  for (lac_side side = LAC_N; side <= LAC_H; ++side) product_agrees(&s, LAC_F64, side, batchings[0], 0);
+  for (lac_form form = LAC_PLAIN; form <= LAC_ADJOINT; ++form) product_agrees(&s, LAC_F64, form, batchings[0], 0);
   sddmm_agrees(&s, LAC_F64, batchings[0], 0);
   spread_destroy(&s);
 }
@@ -186,8 +186,8 @@ static void products_sum_over_a_batch_that_is_spread(lac_context *ctx) {
   CHECK_OK(ctx->kernels->sddmm(ctx, s.whole, u.part, v.part, z.part));
   CHECK(serial->kernels->sddmm(serial, s.whole, u.whole, v.whole, z.whole) == LAC_OK);
   CHECK_SAME(z.part, z.whole);
-  CHECK_OK(ctx->kernels->spmm(ctx, s.whole, LAC_N, z.part, v.part, u.part));
-  CHECK(serial->kernels->spmm(serial, s.whole, LAC_N, z.whole, v.whole, u.whole) == LAC_OK);
+  CHECK_OK(ctx->kernels->spmm(ctx, s.whole, LAC_PLAIN, z.part, v.part, u.part));
+  CHECK(serial->kernels->spmm(serial, s.whole, LAC_PLAIN, z.whole, v.whole, u.whole) == LAC_OK);
   CHECK_SAME(u.part, u.whole);
   twin_destroy(&u);
   twin_destroy(&v);
@@ -207,8 +207,8 @@ static void exchange_and_its_reverse_are_adjoint(lac_context *ctx) {
 
   CHECK_OK(lac_array_create(ctx, LAC_C128, 0, NULL, &left));
   CHECK_OK(lac_array_create(ctx, LAC_C128, 0, NULL, &right));
-  CHECK_OK(ctx->kernels->spmm(ctx, s.pattern, LAC_N, a.part, x.part, ax.part));
-  CHECK_OK(ctx->kernels->spmm(ctx, s.pattern, LAC_H, a.part, y.part, ay.part));
+  CHECK_OK(ctx->kernels->spmm(ctx, s.pattern, LAC_PLAIN, a.part, x.part, ax.part));
+  CHECK_OK(ctx->kernels->spmm(ctx, s.pattern, LAC_ADJOINT, a.part, y.part, ay.part));
   CHECK_OK(ctx->kernels->dot(ctx, ax.part, y.part, left));
   CHECK_OK(ctx->kernels->dot(ctx, x.part, ay.part, right));
   CHECK_SAME(left, right);
@@ -239,8 +239,8 @@ static void results_have_the_same_bits_on_all_ranks_and_again(lac_context *ctx) 
   twin y = dense_random(&s, LAC_F64, 0, s.cols, 2, 3), again = dense_random(&s, LAC_F64, 0, s.cols, 2, 4);
   lac_array *dot = NULL;
 
-  CHECK_OK(ctx->kernels->spmm(ctx, s.pattern, LAC_T, a.part, x.part, y.part));
-  CHECK_OK(ctx->kernels->spmm(ctx, s.pattern, LAC_T, a.part, x.part, again.part));
+  CHECK_OK(ctx->kernels->spmm(ctx, s.pattern, LAC_TRANSPOSED, a.part, x.part, y.part));
+  CHECK_OK(ctx->kernels->spmm(ctx, s.pattern, LAC_TRANSPOSED, a.part, x.part, again.part));
   CHECK(memcmp(lac_array_data(y.part), lac_array_data(again.part), (size_t)lac_array_count(y.part) * 8) == 0);
   CHECK_OK(lac_array_create(ctx, LAC_F64, 0, NULL, &dot));
   CHECK_OK(ctx->kernels->dot(ctx, y.part, y.part, dot));

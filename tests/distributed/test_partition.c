@@ -66,7 +66,7 @@ static void array_holds_its_partition(lac_context *ctx) {
   const int64_t shape[] = {2, world.rank, 3};
 
   CHECK_OK(lac_partition_create(ctx, world.rank, &partition));
-  CHECK_OK(lac_array_partitioned(ctx, LAC_C64, 3, shape, partition, 1, NULL, LAC_COPY, &array));
+  CHECK_OK(lac_array_partitioned(ctx, LAC_C64, 3, shape, partition, 1, NULL, LAC_OWNERSHIP_COPY, &array));
   lac_partition_destroy(&partition);
   CHECK(lac_array_count(array) == (int64_t)6 * world.rank);
   CHECK(lac_array_meta(array)->partition_axis == 1);
@@ -80,7 +80,7 @@ static void array_refuses_a_shape_that_is_not_its_part(lac_context *ctx) {
   const int64_t shape[] = {world.rank == 0 ? 5 : 4, 1};
 
   CHECK_OK(lac_partition_create(ctx, 4, &partition));
-  CHECK_FAILS(lac_array_partitioned(ctx, LAC_F64, 2, shape, partition, 0, NULL, LAC_COPY, &array),
+  CHECK_FAILS(lac_array_partitioned(ctx, LAC_F64, 2, shape, partition, 0, NULL, LAC_OWNERSHIP_COPY, &array),
               world.rank == 0 ? LAC_ERR_SHAPE : LAC_ERR_REMOTE, "must have the 4 rows that rank 0 owns");
   CHECK(!array);
   lac_partition_destroy(&partition);
@@ -145,7 +145,8 @@ static void pattern_refuses_what_needs_other_ranks_rows(lac_context *ctx) {
   lac_map *map = NULL;
 
   CHECK_FAILS(lac_pattern_transpose(ctx, s.pattern, &out, NULL), LAC_ERR_UNSUPPORTED, "distributed");
-  CHECK_FAILS(lac_pattern_triangle(ctx, s.pattern, LAC_LOWER, 0, &out, NULL), LAC_ERR_UNSUPPORTED, "distributed");
+  CHECK_FAILS(lac_pattern_triangle(ctx, s.pattern, LAC_TRIANGLE_LOWER, 0, &out, NULL), LAC_ERR_UNSUPPORTED,
+              "distributed");
   CHECK_FAILS(lac_pattern_submatrix(ctx, s.pattern, 0, 0, 0, 0, &out, NULL), LAC_ERR_UNSUPPORTED, "distributed");
   CHECK_FAILS(lac_pattern_union(ctx, s.pattern, s.pattern, &out, NULL, NULL), LAC_ERR_UNSUPPORTED, "distributed");
   CHECK_FAILS(lac_pattern_product(ctx, s.pattern, s.pattern, &out), LAC_ERR_UNSUPPORTED, "distributed");
@@ -167,8 +168,8 @@ static void missing_outputs_of_one_rank_fail_on_all(lac_context *ctx) {
 
   CHECK_OK(lac_partition_create(ctx, 1, &rows));
   CHECK_FAILS(lac_partition_create(ctx, 1, last ? NULL : &none), expected, "lac_partition_create: out is NULL");
-  CHECK_FAILS(lac_array_partitioned(ctx, LAC_F64, 1, &shape, rows, 0, NULL, LAC_COPY, last ? NULL : &array), expected,
-              "lac_array_partitioned: out is NULL");
+  CHECK_FAILS(lac_array_partitioned(ctx, LAC_F64, 1, &shape, rows, 0, NULL, LAC_OWNERSHIP_COPY, last ? NULL : &array),
+              expected, "lac_array_partitioned: out is NULL");
   CHECK_FAILS(
       lac_pattern_distributed(ctx, rows, rows, LAC_I64, offsets, &column, LAC_WIDTH_AUTO, last ? NULL : &pattern, NULL),
       expected, "lac_pattern_distributed: out is NULL");

@@ -22,7 +22,7 @@ static product product_open(lac_context *ctx) {
 
   p.a = twin_random(&p.s, LAC_F64, 1, &nnz, lac_pattern_entries(p.s.pattern), 0, 1);
   p.x = twin_random(&p.s, LAC_F64, 2, shape, p.s.cols, 0, 2);
-  CHECK(lac_run_spmm(p.s.serial, p.s.whole, LAC_N, p.a.whole, p.x.whole, &p.whole) == LAC_OK);
+  CHECK(lac_run_spmm(p.s.serial, p.s.whole, p.a.whole, p.x.whole, LAC_PLAIN, &p.whole) == LAC_OK);
   return p;
 }
 
@@ -33,7 +33,7 @@ static void product_close(product *p) {
 }
 
 static lac_status product_run(lac_context *ctx, product *p, lac_array **result) {
-  return lac_run_spmm(ctx, p->s.pattern, LAC_N, p->a.part, p->x.part, result);
+  return lac_run_spmm(ctx, p->s.pattern, p->a.part, p->x.part, LAC_PLAIN, result);
 }
 
 static void a_product_is_that_of_one_process(lac_context *ctx) {

@@ -34,7 +34,7 @@ static lac_var loss_of(lac_tape *tape, const change *c, lac_var x, int64_t rows,
   shape_with(rows, marked, c->to_ndim, c->to, to);
   y = lac_reshape(tape, x, c->to_ndim, to);
   cube = lac_mul(tape, y, lac_mul(tape, y, y));
-  by_axis = lac_sum_axes(tape, cube, 1u << (c->to_ndim - 1 - c->to_axis), LAC_KEEP_AXES);
+  by_axis = lac_sum_axes(tape, cube, LAC_AXES(c->to_axis), true);
   return lac_sum(tape, lac_mul(tape, by_axis, by_axis));
 }
 
@@ -48,14 +48,14 @@ static results results_of(lac_context *ctx, const change *c, lac_array *array, i
   results r = {.tape = NULL};
   lac_var x, along;
 
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &r.tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &r.tape));
   x = lac_tape_leaf(r.tape, array);
   r.loss = loss_of(r.tape, c, x, rows, marked);
   CHECK_OK(lac_tape_status(r.tape));
-  CHECK_OK(lac_tape_vjp(r.tape, 1, &r.loss, NULL, 1, &x, &r.gradient, LAC_CREATE_GRAPH));
-  CHECK_OK(lac_tape_jvp(r.tape, 1, &x, &x, 1, &r.loss, &r.tangent, LAC_PLAIN));
+  CHECK_OK(lac_tape_vjp(r.tape, 1, &r.loss, NULL, 1, &x, &r.gradient, LAC_GRAPH_CREATE));
+  CHECK_OK(lac_tape_jvp(r.tape, 1, &x, &x, 1, &r.loss, &r.tangent, LAC_GRAPH_NONE));
   along = lac_sum(r.tape, lac_mul(r.tape, r.gradient, x));
-  CHECK_OK(lac_tape_vjp(r.tape, 1, &along, NULL, 1, &x, &r.second, LAC_PLAIN));
+  CHECK_OK(lac_tape_vjp(r.tape, 1, &along, NULL, 1, &x, &r.second, LAC_GRAPH_NONE));
   return r;
 }
 
@@ -139,9 +139,9 @@ static void refuses(lac_context *ctx, const change *c, const int64_t *rows, cons
   CHECK_OK(lac_partition_create(ctx, rows[world.rank], &partition));
   shape_with(lac_partition_rows(partition), 0, c->ndim, c->shape, shape);
   shape_with(lac_partition_rows(partition), 1, c->to_ndim, c->to, to);
-  CHECK_OK(lac_array_partitioned(ctx, LAC_F64, c->ndim, shape, partition, c->axis, NULL, LAC_COPY, &x));
+  CHECK_OK(lac_array_partitioned(ctx, LAC_F64, c->ndim, shape, partition, c->axis, NULL, LAC_OWNERSHIP_COPY, &x));
   CHECK_FAILS(lac_array_reshape(ctx, x, c->to_ndim, to, &y), LAC_ERR_SHAPE, words);
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   CHECK(lac_reshape(tape, lac_tape_leaf(tape, x), c->to_ndim, to).id == 0);
   CHECK_FAILS(lac_tape_status(tape), LAC_ERR_SHAPE, words);
   CHECK(!y);

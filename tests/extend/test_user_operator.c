@@ -32,7 +32,7 @@ static lac_status cube_forward(lac_call *c) {
 
 /// 3 x^2 v
 static lac_var cube_slope(lac_tape *tape, lac_var x, lac_var v) {
-  return lac_scale(tape, 3, 0, lac_mul(tape, lac_mul(tape, x, x), v));
+  return lac_scale(tape, lac_mul(tape, lac_mul(tape, x, x), v), 3, 0);
 }
 
 static void cube_vjp(lac_rule *r) { r->in_bar[0] = cube_slope(r->tape, r->in[0], r->out_bar[0]); }
@@ -103,15 +103,15 @@ static lac_status blend_forward(lac_call *c) {
 static void blend_vjp(lac_rule *r) {
   for (int i = 0; i < r->ins; i++) {
     if (!r->wants[i]) continue;
-    r->in_bar[i] = lac_add(r->tape, lac_scale(r->tape, i + 1, 0, r->out_bar[0]),
-                           lac_scale(r->tape, 2, 0, lac_mul(r->tape, r->in[i], r->out_bar[1])));
+    r->in_bar[i] = lac_add(r->tape, lac_scale(r->tape, r->out_bar[0], i + 1, 0),
+                           lac_scale(r->tape, lac_mul(r->tape, r->in[i], r->out_bar[1]), 2, 0));
   }
 }
 
 static void blend_jvp(lac_rule *r) {
   for (int i = 0; i < r->ins; i++) {
-    lac_var slope = lac_scale(r->tape, 2, 0, lac_mul(r->tape, r->in[i], r->in_dot[i]));
-    r->out_dot[0] = lac_add(r->tape, r->out_dot[0], lac_scale(r->tape, i + 1, 0, r->in_dot[i]));
+    lac_var slope = lac_scale(r->tape, lac_mul(r->tape, r->in[i], r->in_dot[i]), 2, 0);
+    r->out_dot[0] = lac_add(r->tape, r->out_dot[0], lac_scale(r->tape, r->in_dot[i], i + 1, 0));
     r->out_dot[1] = lac_add(r->tape, r->out_dot[1], slope);
   }
 }
@@ -145,11 +145,12 @@ static void check_blend(lac_context *ctx, const lac_array *x) {
 
   expect(lac_gradcheck(ctx, blend_of_leaves, NULL, 2, (const lac_array *[]){x, x}, NULL, &report) == LAC_OK,
          "gradcheck of blend", ctx);
-  expect(lac_tape_create(ctx, LAC_RECORD, &tape) == LAC_OK, "a tape", ctx);
+  expect(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape) == LAC_OK, "a tape", ctx);
   for (int i = 0; i < BLEND_INS; i++) in[i] = lac_tape_leaf(tape, x);
   lac_tape_call(tape, &(lac_spec){.op = &blend}, in, out);
   lac_var loss = lac_sum(tape, lac_add(tape, out[0], out[1]));
-  expect(lac_tape_vjp(tape, 1, &loss, NULL, BLEND_INS, in, bar, LAC_PLAIN) == LAC_OK, "the gradient of blend", ctx);
+  expect(lac_tape_vjp(tape, 1, &loss, NULL, BLEND_INS, in, bar, LAC_GRAPH_NONE) == LAC_OK, "the gradient of blend",
+         ctx);
   expect(lac_array_read(ctx, x, at) == LAC_OK, "reading", ctx);
   for (int i = 0; i < BLEND_INS; i++) {
     expect(lac_array_read(ctx, lac_tape_value(tape, bar[i]), got) == LAC_OK, "reading", ctx);
@@ -183,9 +184,11 @@ static void check_spread(lac_context *ctx) {
   lac_var out;
 
   for (int i = 0; i < 12; i++) x[i] = i + 1;
-  expect(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){2, 1}, w, LAC_COPY, &arrays[0]) == LAC_OK, "an array", ctx);
-  expect(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){3, 4}, x, LAC_COPY, &arrays[1]) == LAC_OK, "an array", ctx);
-  expect(lac_tape_create(ctx, LAC_RUN, &tape) == LAC_OK, "a tape", ctx);
+  expect(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){2, 1}, w, LAC_OWNERSHIP_COPY, &arrays[0]) == LAC_OK, "an array",
+         ctx);
+  expect(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){3, 4}, x, LAC_OWNERSHIP_COPY, &arrays[1]) == LAC_OK, "an array",
+         ctx);
+  expect(lac_tape_create(ctx, LAC_TAPE_RUN, &tape) == LAC_OK, "a tape", ctx);
   lac_var in[2] = {lac_tape_constant(tape, arrays[0]), lac_tape_constant(tape, arrays[1])};
   expect(lac_tape_call(tape, &(lac_spec){.op = &spread}, in, &out) == LAC_OK, "spread", ctx);
   expect(lac_tape_meta(tape, out) && lac_tape_meta(tape, out)->ndim == 3, "a batch of two dimensions", ctx);
@@ -235,12 +238,12 @@ static void differentiate_floor(lac_context *ctx, const lac_op *op, const lac_ar
   lac_tape *tape = NULL;
   lac_var y, bar, dot;
 
-  expect(lac_tape_create(ctx, LAC_RECORD, &tape) == LAC_OK, "a tape", ctx);
+  expect(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape) == LAC_OK, "a tape", ctx);
   lac_var in = lac_tape_leaf(tape, x), along = lac_tape_constant(tape, x);
   lac_tape_call(tape, &(lac_spec){.op = op}, &in, &y);
   lac_var sum = lac_add(tape, lac_sum(tape, y), lac_sum(tape, in));
-  status[1] = lac_tape_jvp(tape, 1, &in, &along, 1, &sum, &dot, LAC_PLAIN);
-  status[0] = lac_tape_vjp(tape, 1, &sum, NULL, 1, &in, &bar, LAC_PLAIN);
+  status[1] = lac_tape_jvp(tape, 1, &in, &along, 1, &sum, &dot, LAC_GRAPH_NONE);
+  status[0] = lac_tape_vjp(tape, 1, &sum, NULL, 1, &in, &bar, LAC_GRAPH_NONE);
   if (status[0] == LAC_OK) (void)lac_array_read(ctx, lac_tape_value(tape, bar), gradient);
   lac_tape_destroy(&tape);
 }
@@ -278,12 +281,12 @@ static void check_cube(lac_context *ctx, const lac_array *x) {
   double third[3];
 
   expect(lac_gradcheck(ctx, cube_of_leaf, NULL, 1, &x, NULL, &report) == LAC_OK, "gradcheck of cube", ctx);
-  expect(lac_tape_create(ctx, LAC_RECORD, &tape) == LAC_OK, "a tape", ctx);
+  expect(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape) == LAC_OK, "a tape", ctx);
   lac_var in = lac_tape_leaf(tape, x);
   d = lac_sum(tape, my_cube(tape, in));
   for (int order = 0; order < 3; order++) {
     lac_var sum = order ? lac_sum(tape, d) : d;
-    expect(lac_tape_vjp(tape, 1, &sum, NULL, 1, &in, &d, LAC_CREATE_GRAPH) == LAC_OK, "a derivative of cube", ctx);
+    expect(lac_tape_vjp(tape, 1, &sum, NULL, 1, &in, &d, LAC_GRAPH_CREATE) == LAC_OK, "a derivative of cube", ctx);
   }
   expect(lac_array_read(ctx, lac_tape_value(tape, d), third) == LAC_OK, "reading", ctx);
   for (int i = 0; i < 3; i++) expect(fabs(third[i] - 6) < 1e-14, "the third derivative of x^3 is 6", ctx);
@@ -295,16 +298,16 @@ static void check_sine(lac_context *ctx, const lac_array *x) {
   lac_var g, second;
   double bar[3], at[3];
 
-  expect(lac_tape_create(ctx, LAC_RECORD, &tape) == LAC_OK, "a tape", ctx);
+  expect(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape) == LAC_OK, "a tape", ctx);
   lac_var in = lac_tape_leaf(tape, x), y, s;
   lac_tape_call(tape, &(lac_spec){.op = &sine}, &in, &y);
   s = lac_sum(tape, y);
-  expect(lac_tape_vjp(tape, 1, &s, NULL, 1, &in, &g, LAC_CREATE_GRAPH) == LAC_OK, "the derivative of sine", ctx);
+  expect(lac_tape_vjp(tape, 1, &s, NULL, 1, &in, &g, LAC_GRAPH_CREATE) == LAC_OK, "the derivative of sine", ctx);
   expect(lac_array_read(ctx, lac_tape_value(tape, g), bar) == LAC_OK, "reading", ctx);
   expect(lac_array_read(ctx, x, at) == LAC_OK, "reading", ctx);
   for (int i = 0; i < 3; i++) expect(fabs(bar[i] - cos(at[i])) < 1e-15, "sine' is cosine", ctx);
   s = lac_sum(tape, g);
-  expect(lac_tape_vjp(tape, 1, &s, NULL, 1, &in, &second, LAC_PLAIN) == LAC_ERR_ORDER, "sine'' is refused", ctx);
+  expect(lac_tape_vjp(tape, 1, &s, NULL, 1, &in, &second, LAC_GRAPH_NONE) == LAC_ERR_ORDER, "sine'' is refused", ctx);
   expect(strstr(lac_context_error(ctx), "sine_bar") != NULL, "the sentence names the operator", ctx);
   lac_tape_destroy(&tape);
 }
@@ -313,7 +316,7 @@ static void check_failures(lac_context *ctx, const lac_array *x) {
   lac_tape *tape = NULL;
   lac_var y;
 
-  expect(lac_tape_create(ctx, LAC_RECORD, &tape) == LAC_OK, "a tape", ctx);
+  expect(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape) == LAC_OK, "a tape", ctx);
   lac_var in = lac_tape_leaf(tape, x);
   expect(lac_tape_call(tape, &(lac_spec){.op = &broken}, &in, &y) == LAC_ERR_NONFINITE, "a forward that fails", ctx);
   expect(strcmp(lac_context_error(ctx), "broken: something is not finite") == 0, "its sentence", ctx);
@@ -332,8 +335,8 @@ int main(void) {
   lac_array *x = NULL;
 
   if (lac_context_create("cpu", 0, &ctx) != LAC_OK) return 1;
-  expect(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){3}, (double[]){0.5, -1.5, 2}, LAC_COPY, &x) == LAC_OK, "an array",
-         ctx);
+  expect(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){3}, (double[]){0.5, -1.5, 2}, LAC_OWNERSHIP_COPY, &x) == LAC_OK,
+         "an array", ctx);
   check_cube(ctx, x);
   check_sine(ctx, x);
   check_blend(ctx, x);

@@ -63,16 +63,16 @@ static void squared_vjp(lac_rule *r) {
   const lac_pattern *p = r->patterns[0];
   lac_var a = r->in[A], x = r->in[X], y_bar = r->out_bar[0];
 
-  if (r->wants[A]) r->in_bar[A] = lac_scale(t, 2, 0, lac_mul(t, a, lac_sddmm(t, p, y_bar, x)));
-  if (r->wants[X]) r->in_bar[X] = lac_spmm(t, p, LAC_T, lac_mul(t, a, a), y_bar);
+  if (r->wants[A]) r->in_bar[A] = lac_scale(t, lac_mul(t, a, lac_sddmm(t, p, y_bar, x)), 2, 0);
+  if (r->wants[X]) r->in_bar[X] = lac_spmm(t, p, lac_mul(t, a, a), y_bar, LAC_TRANSPOSED);
 }
 
 static void squared_jvp(lac_rule *r) {
   lac_tape *t = r->tape;
   const lac_pattern *p = r->patterns[0];
-  lac_var a = r->in[A], a_change = lac_scale(t, 2, 0, lac_mul(t, a, r->in_dot[A]));
+  lac_var a = r->in[A], a_change = lac_scale(t, lac_mul(t, a, r->in_dot[A]), 2, 0);
 
-  r->out_dot[0] = lac_add(t, lac_spmm(t, p, LAC_N, a_change, r->in[X]), squared(t, p, a, r->in_dot[X]));
+  r->out_dot[0] = lac_add(t, lac_spmm(t, p, a_change, r->in[X], LAC_PLAIN), squared(t, p, a, r->in_dot[X]));
 }
 
 static const lac_op squared_op = {.name = "squared",
@@ -104,7 +104,7 @@ static void check_values(lac_context *ctx, const lac_pattern *p, const lac_array
   lac_tape *tape = NULL;
   double y[ROWS * K];
 
-  expect(lac_tape_create(ctx, LAC_RUN, &tape) == LAC_OK, "a tape", ctx);
+  expect(lac_tape_create(ctx, LAC_TAPE_RUN, &tape) == LAC_OK, "a tape", ctx);
   lac_var out = squared(tape, p, lac_tape_constant(tape, a), lac_tape_constant(tape, x));
   expect(lac_array_read(ctx, lac_tape_value(tape, out), y) == LAC_OK, "reading", ctx);
   expect(memcmp(y, expected, sizeof y) == 0, "(A o A) x", ctx);
@@ -122,7 +122,7 @@ static void check_derivatives(lac_context *ctx, lac_pattern *p, const lac_array 
 static void check_refusals(lac_context *ctx, const lac_pattern *p, const lac_array *a, const lac_array *x) {
   lac_tape *tape = NULL;
 
-  expect(lac_tape_create(ctx, LAC_RECORD, &tape) == LAC_OK, "a tape", ctx);
+  expect(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape) == LAC_OK, "a tape", ctx);
   lac_var values = lac_tape_leaf(tape, a), vectors = lac_tape_leaf(tape, x);
   (void)squared(tape, p, vectors, vectors);
   expect(lac_tape_status(tape) == LAC_ERR_SHAPE, "a block of vectors where values belong", ctx);
@@ -133,7 +133,7 @@ static void check_refusals(lac_context *ctx, const lac_pattern *p, const lac_arr
   expect(strstr(lac_context_error(ctx), "squared: needs a pattern") != NULL, "its sentence", ctx);
   lac_tape_clear(tape);
   values = lac_tape_leaf(tape, a), vectors = lac_tape_leaf(tape, x);
-  (void)squared(tape, p, values, lac_spmm(tape, p, LAC_N, values, vectors));
+  (void)squared(tape, p, values, lac_spmm(tape, p, values, vectors, LAC_PLAIN));
   expect(lac_tape_status(tape) == LAC_ERR_SHAPE, "vectors of another length than the columns bound to n", ctx);
   expect(strstr(lac_context_error(ctx), "squared") != NULL, "the sentence names the operator", ctx);
   lac_tape_destroy(&tape);
@@ -150,8 +150,8 @@ int main(void) {
   if (lac_context_create("cpu", 0, &ctx) != LAC_OK) return 1;
   expect(lac_pattern_from_csr(ctx, ROWS, COLS, LAC_I64, offsets, columns, LAC_WIDTH_AUTO, &p, NULL) == LAC_OK,
          "a pattern", ctx);
-  expect(lac_array_from(ctx, LAC_F64, 1, &nnz, values, LAC_COPY, &a) == LAC_OK, "values", ctx);
-  expect(lac_array_from(ctx, LAC_F64, 2, block, vectors, LAC_COPY, &x) == LAC_OK, "vectors", ctx);
+  expect(lac_array_from(ctx, LAC_F64, 1, &nnz, values, LAC_OWNERSHIP_COPY, &a) == LAC_OK, "values", ctx);
+  expect(lac_array_from(ctx, LAC_F64, 2, block, vectors, LAC_OWNERSHIP_COPY, &x) == LAC_OK, "vectors", ctx);
   check_values(ctx, p, a, x);
   check_derivatives(ctx, p, a, x);
   check_refusals(ctx, p, a, x);

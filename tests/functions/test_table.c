@@ -81,9 +81,10 @@ static int64_t on_a_tape(lac_context *ctx, const world *w, const call *c, double
   lac_array *arrays[3] = {NULL};
   int64_t made = 0;
 
-  CHECK_OK(lac_tape_create(ctx, LAC_RUN, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RUN, &tape));
   for (int i = 0; i < c->ins; ++i) {
-    CHECK_OK(lac_array_from(ctx, LAC_F64, c->in[i].ndim, c->in[i].shape, (void *)w->numbers, LAC_COPY, &arrays[i]));
+    CHECK_OK(lac_array_from(ctx, LAC_F64, c->in[i].ndim, c->in[i].shape, (void *)w->numbers, LAC_OWNERSHIP_COPY,
+                            &arrays[i]));
     in[i] = lac_tape_constant(tape, arrays[i]);
   }
   lac_function_call f = {tape, c->objects, c->ints, 0, c->ins, 1, c->object, c->i, NULL, in, results};
@@ -110,7 +111,7 @@ static int64_t by_program(lac_context *ctx, const world *w, const call *c, doubl
   CHECK_OK(lac_program_function(ctx, &spec, c->ins, c->in, &program));
   for (int i = 0; i < lac_program_inputs(program); ++i) {
     const lac_meta *meta = &c->in[lac_program_input(program, i)->index];
-    CHECK_OK(lac_array_from(ctx, LAC_F64, meta->ndim, meta->shape, (void *)w->numbers, LAC_COPY, &arrays[i]));
+    CHECK_OK(lac_array_from(ctx, LAC_F64, meta->ndim, meta->shape, (void *)w->numbers, LAC_OWNERSHIP_COPY, &arrays[i]));
     in[i] = lac_array_data(arrays[i]);
   }
   for (int i = 0; i < lac_program_results(program); ++i) {
@@ -143,8 +144,8 @@ enum { NNZ = 3 * N - 2 };
 static int calls_of(const world *w, call *calls) {
   const void *p = w->pattern, *s = w->solver;
   const call all[] = {
-      {"kron_mm", 2, 1, 3, {p, p}, {LAC_T}, {SHAPE1(NNZ), SHAPE1(NNZ), SHAPE2(N * N, 2)}},
-      {"kron_solve", 2, 1, 3, {s, s}, {LAC_N}, {SHAPE1(NNZ), SHAPE2(2, NNZ), SHAPE2(N * N, 2)}},
+      {"kron_mm", 2, 1, 3, {p, p}, {LAC_TRANSPOSED}, {SHAPE1(NNZ), SHAPE1(NNZ), SHAPE2(N * N, 2)}},
+      {"kron_solve", 2, 1, 3, {s, s}, {LAC_PLAIN}, {SHAPE1(NNZ), SHAPE2(2, NNZ), SHAPE2(N * N, 2)}},
       {"mean", 0, 2, 1, {NULL}, {1, 0}, {SHAPE2(3, 5)}},
       {"concat", 0, 1, 3, {NULL}, {0}, {SHAPE1(3), SHAPE1(5), SHAPE1(1)}},
       {"cholesky", 1, 1, 1, {p}, {LAC_ORDER_AMD}, {SHAPE1(NNZ)}},
@@ -154,7 +155,7 @@ static int calls_of(const world *w, call *calls) {
       {"inverse_on", 2, 0, 1, {s, p}, {0}, {SHAPE1(NNZ)}},
       {"trace_solve_estimate", 2, 2, 2, {s, p}, {5, 1}, {SHAPE1(NNZ), SHAPE1(NNZ)}},
       {"trace_solve_estimate", 2, 2, 3, {s, p}, {0, 0}, {SHAPE1(NNZ), SHAPE1(NNZ), SHAPE2(N, 3)}},
-      {"toeplitz_mm", 0, 1, 3, {NULL}, {LAC_H}, {SHAPE1(3), SHAPE1(4), SHAPE2(3, 2)}},
+      {"toeplitz_mm", 0, 1, 3, {NULL}, {LAC_ADJOINT}, {SHAPE1(3), SHAPE1(4), SHAPE2(3, 2)}},
       {"to_dense", 1, 0, 1, {p}, {0}, {SHAPE1(NNZ)}},
       {"sparse_bidir_logsumexp", 1, 3, 1, {p}, {1, 1, 0}, {SHAPE1(NNZ)}},
       {"quadratic_form", 1, 0, 3, {p}, {0}, {SHAPE1(NNZ), SHAPE2(N, 2), SHAPE2(N, 2)}},
@@ -186,7 +187,7 @@ static void a_program_is_written_once_for_its_objects_numbers_and_shapes(lac_con
   int64_t written = lac_program_count_written();
   (void)by_program(ctx, &w, &calls[0], numbers);
   CHECK_EQ(lac_program_count_written(), written);
-  calls[0].i[0] = LAC_N;
+  calls[0].i[0] = LAC_PLAIN;
   (void)by_program(ctx, &w, &calls[0], numbers);
   CHECK_EQ(lac_program_count_written(), written + 1);
   calls[0].in[2].shape[1] = 3;

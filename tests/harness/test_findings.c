@@ -21,11 +21,11 @@ static lac_status square_forward(lac_call *c) {
 static lac_status broken_forward(lac_call *c) { return lac_call_fail(c, LAC_ERR_BACKEND, "the device is on fire"); }
 
 static void square_vjp(lac_rule *r) {
-  r->in_bar[X] = lac_scale(r->tape, 2, 0, lac_mul(r->tape, lac_conj(r->tape, r->in[X]), r->out_bar[Y]));
+  r->in_bar[X] = lac_scale(r->tape, lac_mul(r->tape, lac_conj(r->tape, r->in[X]), r->out_bar[Y]), 2, 0);
 }
 
 static void square_jvp(lac_rule *r) {
-  r->out_dot[Y] = lac_scale(r->tape, 2, 0, lac_mul(r->tape, r->in[X], r->in_dot[X]));
+  r->out_dot[Y] = lac_scale(r->tape, lac_mul(r->tape, r->in[X], r->in_dot[X]), 2, 0);
 }
 
 /// A derivative that ends with an error when it runs.
@@ -38,7 +38,7 @@ static void broken_vjp(lac_rule *r) { r->in_bar[X] = lac_emit(r->tape, &(lac_spe
     .flags = (flag), .forward = (run), .vjp = (reverse), .jvp = square_jvp                                     \
   }
 static const lac_op square = SQUARE(NEEDS_IN(X), 0, square_forward, square_vjp);
-static const lac_op pointwise = SQUARE(NEEDS_IN(X), LAC_POINTWISE, square_forward, square_vjp);
+static const lac_op pointwise = SQUARE(NEEDS_IN(X), LAC_OP_POINTWISE, square_forward, square_vjp);
 static const lac_op needless = SQUARE(0, 0, square_forward, square_vjp);
 /// Rules that say zero.
 static const lac_op silent = {.name = "square",
@@ -53,9 +53,9 @@ static const lac_op broken_back = SQUARE(NEEDS_IN(X), 0, square_forward, broken_
 /// z = 2 x, whose derivative comes out as 2 x^6 / x^6: right, by a way that leaves the range.
 static lac_status slope_forward(lac_call *c) { return KERNELS(c)->scale(c->ctx, 2, 0, c->in[X], c->out[Y]); }
 static lac_var slope_times(lac_rule *r, lac_var v) {
-  lac_var far = lac_power(r->tape, 6, lac_real(r->tape, r->in[X]));
-  lac_var one = lac_cast(r->tape, r->in_meta[X].dtype, lac_div(r->tape, far, far));
-  return lac_scale(r->tape, 2, 0, lac_mul(r->tape, one, v));
+  lac_var far = lac_power(r->tape, lac_real(r->tape, r->in[X]), 6);
+  lac_var one = lac_cast(r->tape, lac_div(r->tape, far, far), r->in_meta[X].dtype);
+  return lac_scale(r->tape, lac_mul(r->tape, one, v), 2, 0);
 }
 static void slope_vjp(lac_rule *r) { r->in_bar[X] = slope_times(r, r->out_bar[Y]); }
 static void slope_jvp(lac_rule *r) { r->out_dot[Y] = slope_times(r, r->in_dot[X]); }

@@ -52,7 +52,7 @@ static double outputs_at(graph_sample *s, double t, double *size) {
   lac_tape *tape = NULL;
   graph_run r;
 
-  graph_must(s, lac_tape_create(s->ctx, LAC_RUN, &tape), "lac_tape_create");
+  graph_must(s, lac_tape_create(s->ctx, LAC_TAPE_RUN, &tape), "lac_tape_create");
   graph_sample_run(s, tape, t, &r);
   double phi = inner_of_outputs(s, tape, r.out, size);
   lac_tape_destroy(&tape);
@@ -65,9 +65,9 @@ static double gradient_at(graph_sample *s, double t) {
   lac_var bar[GRAPH_MOST_LEAVES];
   graph_run r;
 
-  graph_must(s, lac_tape_create(s->ctx, LAC_RECORD, &tape), "lac_tape_create");
+  graph_must(s, lac_tape_create(s->ctx, LAC_TAPE_RECORD, &tape), "lac_tape_create");
   graph_sample_run(s, tape, t, &r);
-  graph_must(s, lac_tape_vjp(tape, r.outs, r.out, r.y_bar, r.leaves, r.leaf, bar, LAC_PLAIN), "vjp");
+  graph_must(s, lac_tape_vjp(tape, r.outs, r.out, r.y_bar, r.leaves, r.leaf, bar, LAC_GRAPH_NONE), "vjp");
   double phi = inner_of_leaves(s, tape, &r, s->v, bar, NULL);
   lac_tape_destroy(&tape);
   return phi;
@@ -83,8 +83,8 @@ static void differentiate_gradient(graph_sample *s, lac_tape *tape, const graph_
     if (bar[j].id) g[count] = bar[j], v[count] = r->v[j], of[count++] = r->of[j];
   }
   if (!count) return;
-  graph_must(s, lac_tape_jvp(tape, r->leaves, r->leaf, r->x_dot, count, g, dot, LAC_PLAIN), "jvp of the gradient");
-  graph_must(s, lac_tape_vjp(tape, count, g, v, r->leaves, r->leaf, again, LAC_PLAIN), "vjp of the gradient");
+  graph_must(s, lac_tape_jvp(tape, r->leaves, r->leaf, r->x_dot, count, g, dot, LAC_GRAPH_NONE), "jvp of the gradient");
+  graph_must(s, lac_tape_vjp(tape, count, g, v, r->leaves, r->leaf, again, LAC_GRAPH_NONE), "vjp of the gradient");
   for (int j = 0; j < count; j++) f->jvp += graph_inner(s, tape, &s->v[of[j]], dot[j], &f->size);
   f->vjp = inner_of_leaves(s, tape, r, s->x_dot, again, &f->size);
   for (int k = 0; k < 4; k++) phi[k] = gradient_at(s, at[k] * h);
@@ -97,11 +97,11 @@ static void differentiate(graph_sample *s, bool is_second, trio *first, trio *se
   graph_run r;
   double phi[4], values = 0;
 
-  graph_must(s, lac_tape_create(s->ctx, LAC_RECORD, &tape), "lac_tape_create");
+  graph_must(s, lac_tape_create(s->ctx, LAC_TAPE_RECORD, &tape), "lac_tape_create");
   graph_sample_run(s, tape, 0, &r);
-  lac_graph_mode mode = is_second ? LAC_CREATE_GRAPH : LAC_PLAIN;
+  lac_graph_mode mode = is_second ? LAC_GRAPH_CREATE : LAC_GRAPH_NONE;
   graph_must(s, lac_tape_vjp(tape, r.outs, r.out, r.y_bar, r.leaves, r.leaf, bar, mode), "vjp");
-  graph_must(s, lac_tape_jvp(tape, r.leaves, r.leaf, r.x_dot, r.outs, r.out, dot, LAC_PLAIN), "jvp");
+  graph_must(s, lac_tape_jvp(tape, r.leaves, r.leaf, r.x_dot, r.outs, r.out, dot, LAC_GRAPH_NONE), "jvp");
   first->vjp = inner_of_leaves(s, tape, &r, s->x_dot, bar, &first->size);
   first->jvp = inner_of_outputs(s, tape, dot, &first->size);
   for (int k = 0; k < 4; k++) phi[k] = outputs_at(s, at[k] * h, &values);
@@ -171,13 +171,13 @@ static void faulty_vjp(lac_rule *r) {
   double factor = FAULT(r) == WRONG_SIGN ? -1 : FAULT(r) == FACTOR_TWO ? 2 : 1;
 
   if (FAULT(r) == DETACHED) y = lac_emit(r->tape, &(lac_spec){.op = &detach}, &y);
-  r->in_bar[0] = lac_scale(r->tape, factor, 0, lac_mul(r->tape, r->out_bar[0], y));
+  r->in_bar[0] = lac_scale(r->tape, lac_mul(r->tape, r->out_bar[0], y), factor, 0);
   r->in_bar[1] = lac_mul(r->tape, r->out_bar[0], lac_conj(r->tape, r->in[0]));
 }
 
 static void faulty_jvp(lac_rule *r) {
   double factor = FAULT(r) == FACTOR_TWO ? 2 : 1;  // wrong in the same way as the vjp
-  r->out_dot[0] = lac_add(r->tape, lac_scale(r->tape, factor, 0, lac_mul(r->tape, r->in_dot[0], r->in[1])),
+  r->out_dot[0] = lac_add(r->tape, lac_scale(r->tape, lac_mul(r->tape, r->in_dot[0], r->in[1]), factor, 0),
                           lac_mul(r->tape, r->in[0], r->in_dot[1]));
 }
 

@@ -92,7 +92,7 @@ static lac_status suspect_infer(lac_call *c) {
     return LAC_OK;
   }
   lac_status status = lac_call_needs_pattern(c, 0);
-  if (status == LAC_OK) status = lac_call_bind_matrix(c, c->patterns[0], LAC_N, 'z', 'm', 'n');
+  if (status == LAC_OK) status = lac_call_bind_matrix(c, c->patterns[0], LAC_PLAIN, 'z', 'm', 'n');
   return status == LAC_OK ? lac_call_match(c) : status;
 }
 
@@ -129,7 +129,7 @@ static lac_status suspect_forward(lac_call *c) {
   if (FAULT(c) == THREADED_BITS) factor = off_by(c, lac_context_threads(c->ctx));
   if (FAULT(c) == RANDOM_BITS) factor = off_by(c, ++runs % 3);
   lac_status status = suspect_allocate(c);
-  if (status == LAC_OK) status = KERNELS(c)->spmm(c->ctx, c->patterns[0], LAC_N, c->in[A], c->in[X], c->out[Y]);
+  if (status == LAC_OK) status = KERNELS(c)->spmm(c->ctx, c->patterns[0], LAC_PLAIN, c->in[A], c->in[X], c->out[Y]);
   if (status == LAC_OK && factor != 1) status = KERNELS(c)->scale(c->ctx, factor, 0, c->out[Y], c->out[Y]);
   return status;
 }
@@ -143,9 +143,9 @@ static lac_var suspect_a_bar(lac_rule *r, lac_var y_bar) {
     case WRONG_SLOTS:
       return lac_conj(r->tape, lac_sddmm(r->tape, p, x, y_bar));
     case FACTOR_TWO:
-      return lac_scale(r->tape, 2, 0, lac_sddmm(r->tape, p, y_bar, x));
+      return lac_scale(r->tape, lac_sddmm(r->tape, p, y_bar, x), 2, 0);
     case MEAN_OVER_BATCH:
-      return lac_scale(r->tape, 1. / 3, 0, lac_sddmm(r->tape, p, y_bar, x));
+      return lac_scale(r->tape, lac_sddmm(r->tape, p, y_bar, x), 1. / 3, 0);
     default:
       return lac_sddmm(r->tape, p, y_bar, x);
   }
@@ -153,16 +153,16 @@ static lac_var suspect_a_bar(lac_rule *r, lac_var y_bar) {
 
 static lac_var suspect_x_bar(lac_rule *r, lac_var y_bar) {
   const lac_pattern *p = r->patterns[0];
-  lac_var a = r->in[A], x_bar = lac_spmm(r->tape, p, LAC_H, a, y_bar);
+  lac_var a = r->in[A], x_bar = lac_spmm(r->tape, p, a, y_bar, LAC_ADJOINT);
   switch (FAULT(r)) {
     case WRONG_SIGN:
-      return lac_scale(r->tape, -1, 0, x_bar);
+      return lac_scale(r->tape, x_bar, -1, 0);
     case MISSING_TRANSPOSE:
-      return lac_spmm(r->tape, p, LAC_C, a, y_bar);
+      return lac_spmm(r->tape, p, a, y_bar, LAC_CONJUGATED);
     case MISSING_CONJ:
-      return lac_spmm(r->tape, p, LAC_T, a, y_bar);
+      return lac_spmm(r->tape, p, a, y_bar, LAC_TRANSPOSED);
     case FACTOR_TWO:
-      return lac_scale(r->tape, 2, 0, x_bar);
+      return lac_scale(r->tape, x_bar, 2, 0);
     case DETACHED:
       return lac_emit(r->tape, &(lac_spec){.op = &detach}, &x_bar);
     case ORDER_ONE:
@@ -182,10 +182,10 @@ static void suspect_vjp(lac_rule *r) {
 
 static void suspect_jvp(lac_rule *r) {
   const lac_pattern *p = r->patterns[0];
-  lac_var change = lac_spmm(r->tape, p, LAC_N, r->in_dot[A], r->in[X]);
-  lac_var moved = lac_spmm(r->tape, p, LAC_N, r->in[A], r->in_dot[X]);
+  lac_var change = lac_spmm(r->tape, p, r->in_dot[A], r->in[X], LAC_PLAIN);
+  lac_var moved = lac_spmm(r->tape, p, r->in[A], r->in_dot[X], LAC_PLAIN);
   r->out_dot[Y] = FAULT(r) == DROPPED_TANGENT ? moved : lac_add(r->tape, change, moved);
-  if (FAULT(r) == FACTOR_TWO) r->out_dot[Y] = lac_scale(r->tape, 2, 0, r->out_dot[Y]);
+  if (FAULT(r) == FACTOR_TWO) r->out_dot[Y] = lac_scale(r->tape, r->out_dot[Y], 2, 0);
 }
 
 #define SUSPECT(needs)                                                                                               \
@@ -286,7 +286,7 @@ static void missing_refusals_are_caught(lac_context *ctx) { expect_red(ctx, ACCE
 
 /// y = A x, z = 3 x; i[1] says whether the vjp forgets z.
 static lac_status pair_forward(lac_call *c) {
-  lac_status status = KERNELS(c)->spmm(c->ctx, c->patterns[0], LAC_N, c->in[A], c->in[X], c->out[Y]);
+  lac_status status = KERNELS(c)->spmm(c->ctx, c->patterns[0], LAC_PLAIN, c->in[A], c->in[X], c->out[Y]);
   return status == LAC_OK ? KERNELS(c)->scale(c->ctx, 3, 0, c->in[X], c->out[Z]) : status;
 }
 
@@ -294,18 +294,18 @@ static void pair_vjp(lac_rule *r) {
   lac_var z_bar = r->attrs->i[1] ? (lac_var){0} : r->out_bar[Z];
   if (r->wants[A]) r->in_bar[A] = lac_sddmm(r->tape, r->patterns[0], r->out_bar[Y], r->in[X]);
   if (!r->wants[X]) return;
-  r->in_bar[X] = lac_add(r->tape, lac_spmm(r->tape, r->patterns[0], LAC_H, r->in[A], r->out_bar[Y]),
-                         lac_scale(r->tape, 3, 0, z_bar));
+  r->in_bar[X] = lac_add(r->tape, lac_spmm(r->tape, r->patterns[0], r->in[A], r->out_bar[Y], LAC_ADJOINT),
+                         lac_scale(r->tape, z_bar, 3, 0));
 }
 
 static void pair_jvp(lac_rule *r) {
   suspect_jvp(r);
-  r->out_dot[Z] = lac_scale(r->tape, 3, 0, r->in_dot[X]);
+  r->out_dot[Z] = lac_scale(r->tape, r->in_dot[X], 3, 0);
 }
 
 static lac_status pair_infer(lac_call *c) {
   lac_status status = lac_call_needs_pattern(c, 0);
-  if (status == LAC_OK) status = lac_call_bind_matrix(c, c->patterns[0], LAC_N, 'z', 'm', 'n');
+  if (status == LAC_OK) status = lac_call_bind_matrix(c, c->patterns[0], LAC_PLAIN, 'z', 'm', 'n');
   return status == LAC_OK ? lac_call_match(c) : status;
 }
 

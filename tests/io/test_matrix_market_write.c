@@ -82,7 +82,7 @@ static void the_text_is_what_one_expects(lac_context *ctx) {
   lac_mm_write_options o = {.comment = "one\ntwo"};
   CHECK_OK(lac_pattern_from_coo(ctx, 2, 3, 3, LAC_I64, (int64_t[]){0, 0, 1}, (int64_t[]){0, 2, 1}, LAC_WIDTH_AUTO, &p,
                                 NULL));
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){3}, x, LAC_COPY, &a));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){3}, x, LAC_OWNERSHIP_COPY, &a));
   CHECK_OK(lac_write_matrix_market(ctx, path, p, a, &o));
   CHECK_TEXT(temporary_read(path, NULL),
              "%%MatrixMarket matrix coordinate real general\n% one\n% two\n2 3 3\n1 1 1\n1 3 -5e-1\n2 2 1e-7\n");
@@ -131,8 +131,8 @@ static void arrays_have_symmetry_too(lac_context *ctx) {
   const char *path = temporary_path("w.mtx");
   lac_mm_write_options o = {.symmetry = LAC_MM_SYMMETRIC};
   lac_array *a = NULL, *b = NULL;
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){3, 3}, even, LAC_COPY, &a));
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){3, 3}, odd, LAC_COPY, &b));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){3, 3}, even, LAC_OWNERSHIP_COPY, &a));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){3, 3}, odd, LAC_OWNERSHIP_COPY, &b));
   CHECK_OK(lac_write_matrix_market(ctx, path, NULL, a, &o));
   CHECK_TEXT(temporary_read(path, NULL), "%%MatrixMarket matrix array real symmetric\n3 3\n1\n2\n3\n4\n5\n6\n");
   check_back(ctx, path, NULL, a);

@@ -56,7 +56,7 @@ static lac_matrix *coo_matrix(lac_context *ctx, lac_index_type type, lac_dtype d
   c128 values[MOST];
   list_of(dtype, 8, coo_values, values);
   CHECK_OK(lac_matrix_from_coo(ctx, ROWS, COLS, 8, type, indices(type, 8, coo_row), indices(type, 8, coo_col), dtype,
-                               values, LAC_COPY, &m));
+                               values, LAC_OWNERSHIP_COPY, &m));
   return m;
 }
 
@@ -65,7 +65,7 @@ static lac_matrix *csr_matrix(lac_context *ctx, lac_index_type type, lac_dtype d
   c128 values[MOST];
   list_of(dtype, 6, csr_values, values);
   CHECK_OK(lac_matrix_from_csr(ctx, ROWS, COLS, type, indices(type, 4, csr_offsets), indices(type, 6, csr_columns),
-                               dtype, values, LAC_COPY, &m));
+                               dtype, values, LAC_OWNERSHIP_COPY, &m));
   return m;
 }
 
@@ -74,7 +74,7 @@ static lac_matrix *csc_matrix(lac_context *ctx, lac_index_type type, lac_dtype d
   c128 values[MOST];
   list_of(dtype, 6, csc_values, values);
   CHECK_OK(lac_matrix_from_csc(ctx, ROWS, COLS, type, indices(type, 5, csc_offsets), indices(type, 6, csc_rows), dtype,
-                               values, LAC_COPY, &m));
+                               values, LAC_OWNERSHIP_COPY, &m));
   return m;
 }
 
@@ -85,7 +85,7 @@ static lac_matrix *bsr_matrix(lac_context *ctx, lac_index_type type, lac_dtype d
   c128 values[MOST];
   list_of(dtype, 18, blocks, values);
   CHECK_OK(lac_matrix_from_bsr(ctx, ROWS, COLS, 3, 2, type, indices(type, 2, (int64_t[]){0, 3}),
-                               indices(type, 3, (int64_t[]){1, 0, 0}), dtype, values, LAC_COPY, &m));
+                               indices(type, 3, (int64_t[]){1, 0, 0}), dtype, values, LAC_OWNERSHIP_COPY, &m));
   return m;
 }
 
@@ -120,11 +120,11 @@ static void every_layout_comes_out_again(lac_context *ctx) {
 
     CHECK_EQ(nnz, makers[i] == bsr_matrix ? 12 : 6);
     CHECK_OK(lac_matrix_read_coo(ctx, m, a, b, values));
-    CHECK_OK(lac_matrix_from_coo(ctx, ROWS, COLS, nnz, LAC_I64, a, b, LAC_F64, values, LAC_COPY, &again[0]));
+    CHECK_OK(lac_matrix_from_coo(ctx, ROWS, COLS, nnz, LAC_I64, a, b, LAC_F64, values, LAC_OWNERSHIP_COPY, &again[0]));
     CHECK_OK(lac_matrix_read_csr(ctx, m, a, b, values));
-    CHECK_OK(lac_matrix_from_csr(ctx, ROWS, COLS, LAC_I64, a, b, LAC_F64, values, LAC_COPY, &again[1]));
+    CHECK_OK(lac_matrix_from_csr(ctx, ROWS, COLS, LAC_I64, a, b, LAC_F64, values, LAC_OWNERSHIP_COPY, &again[1]));
     CHECK_OK(lac_matrix_read_csc(ctx, m, a, b, values));
-    CHECK_OK(lac_matrix_from_csc(ctx, ROWS, COLS, LAC_I64, a, b, LAC_F64, values, LAC_COPY, &again[2]));
+    CHECK_OK(lac_matrix_from_csc(ctx, ROWS, COLS, LAC_I64, a, b, LAC_F64, values, LAC_OWNERSHIP_COPY, &again[2]));
     CHECK(!lac_matrix_entries(again[0]) && !lac_matrix_entries(again[1]));  // by slots already
     for (int k = 0; k < 3; k++) {
       check_dense(ctx, again[k], LAC_F64);
@@ -171,10 +171,10 @@ static void updates_come_in_the_callers_order(lac_context *ctx) {
     CHECK_OK(lac_matrix_read_dense(ctx, m, before));
     CHECK_OK(lac_matrix_read_given(ctx, m, given));
     for (int k = 0; k < count; k++) given[k] *= 3;
-    CHECK_OK(lac_matrix_update(ctx, m, count, given, LAC_COPY));
+    CHECK_OK(lac_matrix_update(ctx, m, count, given, LAC_OWNERSHIP_COPY));
     CHECK_OK(lac_matrix_read_dense(ctx, m, after));
     for (int k = 0; k < ROWS * COLS; k++) CHECK(after[k] == 3 * before[k]);
-    CHECK_FAILS(lac_matrix_update(ctx, m, count - 1, given, LAC_COPY), LAC_ERR_SHAPE, "give one for each");
+    CHECK_FAILS(lac_matrix_update(ctx, m, count - 1, given, LAC_OWNERSHIP_COPY), LAC_ERR_SHAPE, "give one for each");
     lac_matrix_destroy(&m);
   }
 }
@@ -184,11 +184,11 @@ static void what_was_made_of_old_values_keeps_them(lac_context *ctx) {
   lac_array *old = lac_array_retain(lac_matrix_values(m)), *batch = NULL;
   double numbers[MOST], wanted[] = {1, 2, 3, 4, 5, 6}, twice[2 * ROWS * COLS];
 
-  CHECK_OK(lac_matrix_update(ctx, m, 6, (double[6]){0}, LAC_COPY));
+  CHECK_OK(lac_matrix_update(ctx, m, 6, (double[6]){0}, LAC_OWNERSHIP_COPY));
   CHECK_OK(lac_array_read(ctx, old, numbers));
   CHECK(memcmp(numbers, wanted, sizeof wanted) == 0);
   for (int i = 0; i < 12; i++) numbers[i] = i < 6 ? csr_values[i] : -csr_values[i - 6];
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){2, 6}, numbers, LAC_COPY, &batch));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){2, 6}, numbers, LAC_OWNERSHIP_COPY, &batch));
   CHECK_OK(lac_matrix_update_array(ctx, m, batch));  // two matrices on one pattern
   CHECK_OK(lac_matrix_read_dense(ctx, m, twice));
   for (int i = 0; i < ROWS * COLS; i++) CHECK(twice[i] == -twice[ROWS * COLS + i]);
@@ -207,12 +207,12 @@ static void gradients_come_back_in_the_callers_order(lac_context *ctx) {
 
   whole_of(LAC_F64, whole);
   for (int k = 0; k < ROWS * COLS; k++) y[k / COLS] += whole[k] * x[k % COLS];
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){COLS, 1}, x, LAC_COPY, &right));
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){COLS, 1}, x, LAC_OWNERSHIP_COPY, &right));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   lac_var a = lac_matrix_leaf(tape, m, &leaf);
-  lac_var product = lac_spmm(tape, lac_matrix_pattern(m), LAC_N, a, lac_tape_constant(tape, right));
-  lac_var loss = lac_scale(tape, 0.5, 0, lac_dot(tape, product, product));
-  CHECK_OK(lac_tape_vjp(tape, 1, &loss, NULL, 1, &leaf, &a_bar, LAC_PLAIN));
+  lac_var product = lac_spmm(tape, lac_matrix_pattern(m), a, lac_tape_constant(tape, right), LAC_PLAIN);
+  lac_var loss = lac_scale(tape, lac_dot(tape, product, product), 0.5, 0);
+  CHECK_OK(lac_tape_vjp(tape, 1, &loss, NULL, 1, &leaf, &a_bar, LAC_GRAPH_NONE));
   CHECK_OK(lac_array_read(ctx, lac_tape_value(tape, a_bar), bar));
   for (int k = 0; k < 8; k++) CHECK_NEAR(bar[k], coo_row[k] < 0 ? 0 : y[coo_row[k]] * x[coo_col[k]], 1e-14);
   lac_tape_destroy(&tape);
@@ -229,12 +229,12 @@ static void every_layout_goes_onto_a_tape(lac_context *ctx) {
 
     for (int k = 0; k < COLS; k++) ones[k * COLS + k] = 1;
     whole_of(LAC_F64, whole);
-    CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){COLS, COLS}, ones, LAC_COPY, &eye));
-    CHECK_OK(lac_tape_create(ctx, LAC_RUN, &tape));
+    CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){COLS, COLS}, ones, LAC_OWNERSHIP_COPY, &eye));
+    CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RUN, &tape));
     lac_var x = lac_tape_constant(tape, eye);
     lac_var a[2] = {lac_matrix_leaf(tape, m, NULL), lac_matrix_constant(tape, m)};
     for (int k = 0; k < 2; k++) {
-      lac_var y = lac_spmm(tape, lac_matrix_pattern(m), LAC_N, a[k], x);
+      lac_var y = lac_spmm(tape, lac_matrix_pattern(m), a[k], x, LAC_PLAIN);
       CHECK_OK(lac_tape_status(tape));
       CHECK_OK(lac_array_read(ctx, lac_tape_value(tape, y), got));
       CHECK(memcmp(got, whole, sizeof whole) == 0);
@@ -255,18 +255,18 @@ static void a_matrix_is_factored_and_solved_without_a_tape(lac_context *ctx) {
   double right[] = {6, 5, 9, 4, 7, 3}, numbers[6], expected[] = {1, 1, 2, 1, 3, 1}, log_det;
 
   CHECK_OK(lac_matrix_from_csc(ctx, 3, 3, LAC_I32, (int32_t[]){0, 2, 4, 6}, (int32_t[]){2, 0, 0, 1, 1, 2}, LAC_F64,
-                               (double[]){1, 4, 1, 3, 1, 2}, LAC_COPY, &m));
+                               (double[]){1, 4, 1, 3, 1, 2}, LAC_OWNERSHIP_COPY, &m));
   CHECK_OK(lac_matrix_factor(ctx, m, NULL, &factor));
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){3, 2}, right, LAC_COPY, &b));
-  CHECK_OK(lac_run_solve_with(ctx, factor, LAC_N, lac_matrix_values(m), b, &x));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){3, 2}, right, LAC_OWNERSHIP_COPY, &b));
+  CHECK_OK(lac_run_solve_with(ctx, factor, lac_matrix_values(m), b, LAC_PLAIN, &x));
   CHECK_OK(lac_array_read(ctx, x, numbers));
   for (int i = 0; i < 6; i++) CHECK_NEAR(numbers[i], expected[i], 1e-14);
   CHECK_OK(lac_run_logdet_with(ctx, factor, lac_matrix_values(m), &logdet));
   CHECK_OK(lac_array_read(ctx, logdet, &log_det));
   CHECK_NEAR(log_det, log(25), 1e-14);
-  CHECK_OK(lac_matrix_update(ctx, m, 6, (double[]){2, 8, 2, 6, 2, 4}, LAC_COPY));
+  CHECK_OK(lac_matrix_update(ctx, m, 6, (double[]){2, 8, 2, 6, 2, 4}, LAC_OWNERSHIP_COPY));
   CHECK_OK(lac_factor_refactor(ctx, factor, lac_matrix_values(m), &second));
-  CHECK_OK(lac_factor_solve(ctx, second, LAC_N, b, x));
+  CHECK_OK(lac_factor_solve(ctx, second, b, LAC_PLAIN, x));
   CHECK_OK(lac_array_read(ctx, x, numbers));
   for (int i = 0; i < 6; i++) CHECK_NEAR(numbers[i], expected[i] / 2, 1e-14);
   CHECK_FAILS(lac_matrix_factor(ctx, NULL, NULL, &factor), LAC_ERR_ARG, "the matrix is NULL");

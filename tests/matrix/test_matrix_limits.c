@@ -39,19 +39,19 @@ static void memory_is_copied_borrowed_or_adopted(lac_context *ctx) {
   lac_matrix *m = NULL;
 
   memcpy(own, by_rows, sizeof own);
-  CHECK_OK(from_rows(ctx, own, LAC_BORROW, &m));
+  CHECK_OK(from_rows(ctx, own, LAC_OWNERSHIP_BORROW, &m));
   CHECK(lac_array_data(lac_matrix_values(m)) == own);  // used as it is
   lac_matrix_destroy(&m);
   memcpy(backwards, back, sizeof backwards);
-  CHECK_OK(from_back(ctx, backwards, LAC_BORROW, &m));
+  CHECK_OK(from_back(ctx, backwards, LAC_OWNERSHIP_BORROW, &m));
   CHECK(lac_array_data(lac_matrix_given(m)) == backwards);
   for (int i = 0; i < 3; i++) backwards[i] *= 2;
-  CHECK_OK(lac_matrix_update(ctx, m, 3, backwards, LAC_BORROW));  // changes are seen from here on
+  CHECK_OK(lac_matrix_update(ctx, m, 3, backwards, LAC_OWNERSHIP_BORROW));  // changes are seen from here on
   check_whole(ctx, m, 2);
-  CHECK_OK(lac_matrix_update(ctx, m, 3, heap_copy(back), LAC_ADOPT));
+  CHECK_OK(lac_matrix_update(ctx, m, 3, heap_copy(back), LAC_OWNERSHIP_ADOPT));
   check_whole(ctx, m, 1);
   lac_matrix_destroy(&m);
-  CHECK_OK(from_rows(ctx, heap_copy(by_rows), LAC_ADOPT, &m));  // a leak or a second free shows under asan
+  CHECK_OK(from_rows(ctx, heap_copy(by_rows), LAC_OWNERSHIP_ADOPT, &m));  // a leak or a second free shows under asan
   check_whole(ctx, m, 1);
   lac_matrix_destroy(&m);
 }
@@ -59,7 +59,7 @@ static void memory_is_copied_borrowed_or_adopted(lac_context *ctx) {
 static void holders_share_a_matrix(lac_context *ctx) {
   lac_matrix *m = NULL, *other = NULL;
 
-  CHECK_OK(from_back(ctx, back, LAC_COPY, &m));
+  CHECK_OK(from_back(ctx, back, LAC_OWNERSHIP_COPY, &m));
   other = lac_matrix_retain(m);
   lac_matrix_destroy(&m);
   check_whole(ctx, other, 1);
@@ -72,22 +72,22 @@ static void what_cannot_be_is_refused(lac_context *ctx) {
   lac_map *wrong = NULL;
   lac_array *four = NULL;
 
-  CHECK_FAILS(from_back(ctx, NULL, LAC_COPY, &m), LAC_ERR_ARG, "data is NULL");
+  CHECK_FAILS(from_back(ctx, NULL, LAC_OWNERSHIP_COPY, &m), LAC_ERR_ARG, "data is NULL");
   CHECK_FAILS(from_back(ctx, back, (lac_ownership)7, &m), LAC_ERR_ARG, "ownership 7");
-  CHECK_FAILS(from_back(ctx, back, LAC_COPY, NULL), LAC_ERR_ARG, "lac_matrix_from_coo: out is NULL");
-  CHECK_EQ(from_back(NULL, back, LAC_COPY, &m), LAC_ERR_ARG);
-  CHECK_FAILS(lac_matrix_from_csc(ctx, 2, 2, LAC_I32, offsets, columns, (lac_dtype)9, back, LAC_COPY, &m),
+  CHECK_FAILS(from_back(ctx, back, LAC_OWNERSHIP_COPY, NULL), LAC_ERR_ARG, "lac_matrix_from_coo: out is NULL");
+  CHECK_EQ(from_back(NULL, back, LAC_OWNERSHIP_COPY, &m), LAC_ERR_ARG);
+  CHECK_FAILS(lac_matrix_from_csc(ctx, 2, 2, LAC_I32, offsets, columns, (lac_dtype)9, back, LAC_OWNERSHIP_COPY, &m),
               LAC_ERR_DTYPE, "lac_matrix_from_csc: dtype 9");
-  CHECK_FAILS(lac_matrix_from_csr(ctx, 2, 1, LAC_I32, offsets, columns, LAC_F64, back, LAC_COPY, &m), LAC_ERR_PATTERN,
-              "columns[1] = 1");
-  CHECK_FAILS(lac_matrix_from_bsr(ctx, 3, 2, 2, 1, LAC_I32, offsets, columns, LAC_F64, back, LAC_COPY, &m),
+  CHECK_FAILS(lac_matrix_from_csr(ctx, 2, 1, LAC_I32, offsets, columns, LAC_F64, back, LAC_OWNERSHIP_COPY, &m),
+              LAC_ERR_PATTERN, "columns[1] = 1");
+  CHECK_FAILS(lac_matrix_from_bsr(ctx, 3, 2, 2, 1, LAC_I32, offsets, columns, LAC_F64, back, LAC_OWNERSHIP_COPY, &m),
               LAC_ERR_SHAPE, "blocks of 2 x 1");
   CHECK_FAILS(lac_matrix_from_dense(ctx, 2, 2, LAC_F64, whole, NAN, &m), LAC_ERR_ARG, "0 drops exact zeros");
   CHECK_FAILS(lac_matrix_from_dense(ctx, 2, 2, LAC_F64, NULL, 0, &m), LAC_ERR_ARG, "numbers is NULL");
   CHECK_FAILS(lac_matrix_from_dense(ctx, -1, 2, LAC_F64, whole, 0, &m), LAC_ERR_SHAPE, "");
   CHECK_OK(lac_pattern_from_csr(ctx, 2, 2, LAC_I32, offsets, columns, LAC_WIDTH_AUTO, &pattern, NULL));
   CHECK_OK(lac_map_create(ctx, 4, 4, (int64_t[]){0, 1, 2, 3}, &wrong));
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){4}, (void *)whole, LAC_COPY, &four));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){4}, (void *)whole, LAC_OWNERSHIP_COPY, &four));
   CHECK_FAILS(lac_matrix_create(ctx, pattern, NULL, four, &m), LAC_ERR_SHAPE, "the values are (4)");
   CHECK_FAILS(lac_matrix_create(ctx, pattern, wrong, four, &m), LAC_ERR_SHAPE, "the map leads to 4 places");
   CHECK_FAILS(lac_matrix_create(ctx, NULL, NULL, four, &m), LAC_ERR_ARG, "pattern is NULL");
@@ -105,7 +105,7 @@ static void empty_matrices_are_matrices(lac_context *ctx) {
   CHECK_EQ(lac_matrix_cols(m), 3);
   CHECK_OK(lac_matrix_read_csr(ctx, m, starts, NULL, NULL));
   CHECK_EQ(starts[0], 0);
-  CHECK_OK(lac_matrix_update(ctx, m, 0, NULL, LAC_COPY));
+  CHECK_OK(lac_matrix_update(ctx, m, 0, NULL, LAC_OWNERSHIP_COPY));
   lac_matrix_destroy(&m);
 }
 
@@ -118,7 +118,7 @@ static void null_has_nothing_to_say(lac_context *ctx) {
   CHECK_EQ(lac_matrix_dtype(NULL), LAC_F32);
   CHECK(!lac_matrix_retain(NULL));
   lac_matrix_destroy(NULL);
-  CHECK_FAILS(lac_matrix_update(ctx, NULL, 3, back, LAC_COPY), LAC_ERR_ARG, "the matrix is NULL");
+  CHECK_FAILS(lac_matrix_update(ctx, NULL, 3, back, LAC_OWNERSHIP_COPY), LAC_ERR_ARG, "the matrix is NULL");
   CHECK_FAILS(lac_matrix_read_coo(ctx, NULL, index, index, numbers), LAC_ERR_ARG, "lac_matrix_read_coo");
   CHECK_FAILS(lac_matrix_read_csr(ctx, NULL, index, index, numbers), LAC_ERR_ARG, "lac_matrix_read_csr");
   CHECK_FAILS(lac_matrix_read_csc(ctx, NULL, index, index, numbers), LAC_ERR_ARG, "lac_matrix_read_csc");
@@ -132,7 +132,7 @@ static void files_hold_matrices(lac_context *ctx) {
   const char *array = temporary_text("b.mtx", "%%MatrixMarket matrix array real general\n2 2\n1\n0\n2\n3\n");
   lac_matrix *m = NULL, *read = NULL;
 
-  CHECK_OK(from_back(ctx, back, LAC_COPY, &m));
+  CHECK_OK(from_back(ctx, back, LAC_OWNERSHIP_COPY, &m));
   for (int i = 0; i < 2; i++) {
     CHECK_OK(lac_matrix_to_file(ctx, m, paths[i]));
     CHECK_OK(lac_matrix_from_file(ctx, paths[i], &read));
@@ -154,15 +154,15 @@ static lac_status use_everything(lac_context *ctx, lac_tape *tape) {
   lac_matrix *m[3] = {NULL};
   lac_factor *factor = NULL;
   int64_t index[4];
-  lac_status status = from_back(ctx, adopted, LAC_ADOPT, &m[0]);
+  lac_status status = from_back(ctx, adopted, LAC_OWNERSHIP_ADOPT, &m[0]);
 
   if (status != LAC_OK) free(adopted);
   if (status == LAC_OK) status = lac_matrix_from_dense(ctx, 2, 2, LAC_F64, whole, 0, &m[1]);
   if (status == LAC_OK) {
     status = lac_matrix_from_bsr(ctx, 2, 2, 1, 2, LAC_I32, (int32_t[]){0, 1, 3}, (int32_t[]){0, 0, 0}, LAC_F64,
-                                 (double[]){1, 2, 0, 1, 0, 2}, LAC_COPY, &m[2]);
+                                 (double[]){1, 2, 0, 1, 0, 2}, LAC_OWNERSHIP_COPY, &m[2]);
   }
-  lac_status exchanged = status == LAC_OK ? lac_matrix_update(ctx, m[1], 3, update, LAC_ADOPT) : status;
+  lac_status exchanged = status == LAC_OK ? lac_matrix_update(ctx, m[1], 3, update, LAC_OWNERSHIP_ADOPT) : status;
   if (exchanged != LAC_OK) free(update);
   status = exchanged;
   for (int i = 0; i < 3 && status == LAC_OK; i++) {
@@ -184,7 +184,7 @@ static void failing_allocations_lose_nothing(lac_context *ctx) {
   for (int64_t n = 0; is_reached; n++) {
     lac_tape *tape = NULL;
     before = check_live_blocks();
-    CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+    CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
     lac_memory_fail_at(n);
     lac_status status = use_everything(ctx, tape);
     is_reached = lac_memory_fail_at(0) >= n;

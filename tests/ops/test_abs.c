@@ -52,7 +52,7 @@ static void the_derivatives_at_zero_are_zero(lac_context *ctx) {
 /// What a second reverse pass starts from.
 static lac_var sum_of_the_gradient(lac_tape *tape, lac_var x) {
   lac_var y = lac_abs(tape, x), bar = {0};
-  (void)lac_tape_vjp(tape, 1, &y, NULL, 1, &x, &bar, LAC_CREATE_GRAPH);
+  (void)lac_tape_vjp(tape, 1, &y, NULL, 1, &x, &bar, LAC_GRAPH_CREATE);
   return lac_sum(tape, lac_real(tape, bar));
 }
 

@@ -43,7 +43,7 @@ static void add_refuses_shapes_that_do_not_broadcast(lac_context *ctx) {
   CHECK_OK(lac_array_create(ctx, LAC_F64, 2, (int64_t[]){4, 2}, &y));
   CHECK_OK(lac_array_fill(ctx, x, 1, 0));
   CHECK_OK(lac_array_fill(ctx, y, 1, 0));
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   lac_var z = lac_add(tape, lac_tape_leaf(tape, x), lac_tape_leaf(tape, y));
   CHECK(!z.id);
   CHECK_FAILS(lac_tape_status(tape), LAC_ERR_SHAPE, "(4, 2)");
@@ -54,7 +54,7 @@ static void add_refuses_shapes_that_do_not_broadcast(lac_context *ctx) {
 
 static void an_absent_summand_is_zero(lac_context *ctx) {
   lac_tape *tape = NULL;
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   lac_var x = lac_tape_scalar(tape, LAC_F64, 3, 0), none = {0};
   CHECK_EQ(lac_add(tape, x, none).id, x.id);
   CHECK_EQ(lac_add(tape, none, x).id, x.id);

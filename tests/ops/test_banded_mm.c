@@ -6,11 +6,11 @@
 #include "support/banded.h"
 #include "support/op_case.h"
 
-#define SIDE(c) ((lac_side)(c)->i[0])
+#define FORM(c) ((lac_form)(c)->i[0])
 
 static void banded_mm_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
   const op_case *c = setup->c;
-  out[0] = lac_banded_mm(tape, SIDE(c), c->i[1], c->i[2], c->i[3], in[0], in[1]);
+  out[0] = lac_banded_mm(tape, c->i[1], c->i[2], in[0], in[1], c->i[3], FORM(c));
 }
 
 static void banded_mm_dense(const op_case *c, const ref *in, ref *out) {
@@ -18,68 +18,69 @@ static void banded_mm_dense(const op_case *c, const ref *in, ref *out) {
           k = in[1].meta.shape[in[1].meta.ndim - 1];
   for (walk w = walk_batch(out, 2); walk_next(&w);) {
     dense a = dense_banded(c->i[3], cols, (bands){c->i[1], c->i[2]}, walk_item(&w, &in[0], 2));
-    dense_copy_to(dense_mul(dense_side(a, SIDE(c)), dense_over(n, k, walk_item(&w, &in[1], 2))), walk_item(&w, out, 2));
+    dense_copy_to(dense_mul(dense_side(a, FORM(c)), dense_over(n, k, walk_item(&w, &in[1], 2))), walk_item(&w, out, 2));
   }
 }
 
 /// A rows x cols band (lower, upper) on k columns.
-static void check_banded_mm(lac_context *ctx, int64_t rows, int64_t cols, bands b, lac_side side, int64_t k) {
-  op_case c = {.op = "banded_mm", .i = {side, b.lower, b.upper, rows}};
-  int64_t m = side & LAC_T ? cols : rows, n = side & LAC_T ? rows : cols;
+static void check_banded_mm(lac_context *ctx, int64_t rows, int64_t cols, bands b, lac_form form, int64_t k) {
+  op_case c = {.op = "banded_mm", .i = {form, b.lower, b.upper, rows}};
+  int64_t m = form & LAC_TRANSPOSED ? cols : rows, n = form & LAC_TRANSPOSED ? rows : cols;
   c.shapes[0] = op_text("%lld,%lld", (long long)(b.lower + b.upper + 1), (long long)cols);
   c.shapes[1] = op_text("%lld,%lld", (long long)n, (long long)k);
   c.result[0] = op_text("%lld,%lld", (long long)m, (long long)k);
   c.apply = banded_mm_apply, c.dense = banded_mm_dense;
   c.degree[0] = c.degree[1] = 1;
-  c.fixed[0] = side & LAC_T ? 2 : 3, c.fixed[1] = 2;
+  c.fixed[0] = form & LAC_TRANSPOSED ? 2 : 3, c.fixed[1] = 2;
   check_op(ctx, &c);
 }
 
 static void banded_mm_differentiates_on_every_side(lac_context *ctx) {
-  for (int side = LAC_N; side <= LAC_H; ++side) {
-    check_banded_mm(ctx, 6, 6, (bands){2, 1}, (lac_side)side, 2);
-    check_banded_mm(ctx, 6, 6, (bands){1, 2}, (lac_side)side, 1);
+  for (int form = LAC_PLAIN; form <= LAC_ADJOINT; ++form) {
+    check_banded_mm(ctx, 6, 6, (bands){2, 1}, (lac_form)form, 2);
+    check_banded_mm(ctx, 6, 6, (bands){1, 2}, (lac_form)form, 1);
   }
 }
 
 static void banded_mm_takes_rectangles(lac_context *ctx) {
-  check_banded_mm(ctx, 7, 4, (bands){1, 1}, LAC_N, 2);
-  check_banded_mm(ctx, 4, 7, (bands){1, 2}, LAC_H, 1);
+  check_banded_mm(ctx, 7, 4, (bands){1, 1}, LAC_PLAIN, 2);
+  check_banded_mm(ctx, 4, 7, (bands){1, 2}, LAC_ADJOINT, 1);
 }
 
 static void banded_mm_takes_bands_of_any_width(lac_context *ctx) {
-  check_banded_mm(ctx, 4, 4, (bands){0, 0}, LAC_C, 2);
-  check_banded_mm(ctx, 4, 4, (bands){0, 2}, LAC_N, 1);
-  check_banded_mm(ctx, 4, 4, (bands){3, 0}, LAC_T, 1);
-  check_banded_mm(ctx, 3, 3, (bands){5, 4}, LAC_N, 2);
-  check_banded_mm(ctx, 1, 1, (bands){1, 1}, LAC_H, 1);
+  check_banded_mm(ctx, 4, 4, (bands){0, 0}, LAC_CONJUGATED, 2);
+  check_banded_mm(ctx, 4, 4, (bands){0, 2}, LAC_PLAIN, 1);
+  check_banded_mm(ctx, 4, 4, (bands){3, 0}, LAC_TRANSPOSED, 1);
+  check_banded_mm(ctx, 3, 3, (bands){5, 4}, LAC_PLAIN, 2);
+  check_banded_mm(ctx, 1, 1, (bands){1, 1}, LAC_ADJOINT, 1);
 }
 
 static void banded_mm_takes_what_is_empty(lac_context *ctx) {
-  check_banded_mm(ctx, 0, 0, (bands){1, 1}, LAC_N, 2);
-  check_banded_mm(ctx, 3, 0, (bands){1, 1}, LAC_N, 2);
-  check_banded_mm(ctx, 3, 3, (bands){1, 1}, LAC_N, 0);
+  check_banded_mm(ctx, 0, 0, (bands){1, 1}, LAC_PLAIN, 2);
+  check_banded_mm(ctx, 3, 0, (bands){1, 1}, LAC_PLAIN, 2);
+  check_banded_mm(ctx, 3, 3, (bands){1, 1}, LAC_PLAIN, 0);
 }
 
 static void banded_mm_broadcasts_batches_both_ways(lac_context *ctx) {
-  op_case c = {.op = "banded_mm", .i = {LAC_N, 1, 1, 4}, .shapes = {"3,4", "2,4,2"}, .result = {"2,4,2"}};
+  op_case c = {.op = "banded_mm", .i = {LAC_PLAIN, 1, 1, 4}, .shapes = {"3,4", "2,4,2"}, .result = {"2,4,2"}};
   c.apply = banded_mm_apply, c.dense = banded_mm_dense, c.fixed[0] = 3, c.fixed[1] = 2;
   check_op(ctx, &c);
-  c.shapes[0] = "2,1,3,4", c.shapes[1] = "3,4,1", c.result[0] = "2,3,4,1", c.i[0] = LAC_H, c.fixed[0] = 2;
+  c.shapes[0] = "2,1,3,4", c.shapes[1] = "3,4,1", c.result[0] = "2,3,4,1", c.i[0] = LAC_ADJOINT, c.fixed[0] = 2;
   check_op(ctx, &c);
 }
 
 static void banded_mm_does_not_depend_on_threads(lac_context *ctx) {
-  op_case c = {.op = "banded_mm", .i = {LAC_N, 2, 3, 30000}, .shapes = {"6,30000", "30000,1"}, .result = {"30000,1"}};
+  op_case c = {
+      .op = "banded_mm", .i = {LAC_PLAIN, 2, 3, 30000}, .shapes = {"6,30000", "30000,1"}, .result = {"30000,1"}};
   c.apply = banded_mm_apply;
   check_op_large(ctx, &c);
-  c.i[0] = LAC_T, c.shapes[0] = "6,9000", c.shapes[1] = "9000,3", c.result[0] = "9000,3", c.i[3] = 9000;
+  c.i[0] = LAC_TRANSPOSED, c.shapes[0] = "6,9000", c.shapes[1] = "9000,3", c.result[0] = "9000,3", c.i[3] = 9000;
   check_op_large(ctx, &c);
 }
 
 static lac_array *array_of(lac_context *ctx, int ndim, const int64_t *shape, double *values) {
   lac_array *array = NULL;
-  CHECK_OK(lac_array_from(ctx, LAC_F64, ndim, shape, values, LAC_COPY, &array));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, ndim, shape, values, LAC_OWNERSHIP_COPY, &array));
   return array;
 }
 
@@ -100,12 +101,12 @@ static void banded_mm_equals_the_product_by_its_pattern(lac_context *ctx) {
   for (int j = 0; j < COLS; ++j) x[j] = 3 - j;
   CHECK_OK(lac_pattern_banded(ctx, ROWS, COLS, LOWER, UPPER, LAC_WIDTH_AUTO, &p, &map));
   CHECK_EQ(lac_map_inputs(map), WIDTH * COLS);
-  CHECK_OK(lac_tape_create(ctx, LAC_RUN, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RUN, &tape));
   lac_array *array = array_of(ctx, 2, (int64_t[]){WIDTH, COLS}, ab), *in = array_of(ctx, 2, (int64_t[]){COLS, 1}, x);
   lac_var band = lac_tape_constant(tape, array), v = lac_tape_constant(tape, in);
-  lac_var values = lac_remap(tape, map, LAC_N, lac_reshape(tape, band, 1, (int64_t[]){WIDTH * COLS}));
-  lac_var stored = lac_banded_mm(tape, LAC_N, LOWER, UPPER, ROWS, band, v);
-  lac_var sparse = lac_spmm(tape, p, LAC_N, values, v);
+  lac_var values = lac_remap(tape, map, lac_reshape(tape, band, 1, (int64_t[]){WIDTH * COLS}), LAC_PLAIN);
+  lac_var stored = lac_banded_mm(tape, LOWER, UPPER, band, v, ROWS, LAC_PLAIN);
+  lac_var sparse = lac_spmm(tape, p, values, v, LAC_PLAIN);
   CHECK_OK(lac_tape_status(tape));
   CHECK_OK(lac_array_read(ctx, lac_tape_value(tape, stored), y));
   CHECK_OK(lac_array_read(ctx, lac_tape_value(tape, sparse), z));
@@ -130,17 +131,17 @@ static void patterns_of_bands_refuse_what_is_none(lac_context *ctx) {
 static void banded_mm_refuses_a_band_that_is_none(lac_context *ctx) {
   lac_tape *tape = NULL;
   lac_array *ab = array_of(ctx, 2, (int64_t[]){2, 2}, (double[]){1, 2, 3, 4});
-  CHECK_OK(lac_tape_create(ctx, LAC_RUN, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RUN, &tape));
   lac_var v = lac_tape_constant(tape, ab);
-  (void)lac_banded_mm(tape, LAC_N, -1, 2, 2, v, v);
+  (void)lac_banded_mm(tape, -1, 2, v, v, 2, LAC_PLAIN);
   CHECK_FAILS(lac_tape_status(tape), LAC_ERR_ARG, "lower = -1");
   lac_tape_clear(tape);
   v = lac_tape_constant(tape, ab);
-  (void)lac_banded_mm(tape, (lac_side)7, 0, 1, 2, v, v);
-  CHECK_FAILS(lac_tape_status(tape), LAC_ERR_ARG, "side is 7");
+  (void)lac_banded_mm(tape, 0, 1, v, v, 2, (lac_form)7);
+  CHECK_FAILS(lac_tape_status(tape), LAC_ERR_ARG, "op is 7");
   lac_tape_clear(tape);
   v = lac_tape_constant(tape, ab);
-  (void)lac_banded_mm(tape, LAC_N, INT64_MAX, INT64_MAX, 2, v, v);
+  (void)lac_banded_mm(tape, INT64_MAX, INT64_MAX, v, v, 2, LAC_PLAIN);
   CHECK_FAILS(lac_tape_status(tape), LAC_ERR_ARG, "and a band below");
   lac_tape_destroy(&tape);
   lac_array_destroy(&ab);
@@ -149,7 +150,7 @@ static void banded_mm_refuses_a_band_that_is_none(lac_context *ctx) {
 /// Forward: y. Gradient: y, ab_bar and x_bar.
 static void banded_mm_takes_its_results_alone(lac_context *ctx) {
   if (!check_claimed("banded_mm")) return;
-  op_case c = {.op = "banded_mm", .i = {LAC_N, 2, 3, 3000}, .shapes = {"6,3000", "3000,2"}, .result = {"3000,2"}};
+  op_case c = {.op = "banded_mm", .i = {LAC_PLAIN, 2, 3, 3000}, .shapes = {"6,3000", "3000,2"}, .result = {"3000,2"}};
   c.apply = banded_mm_apply;
   check_op_peak(ctx, &c, LAC_F64, 8 * 6000, 8 * (6000 + 18000 + 6000));
 }

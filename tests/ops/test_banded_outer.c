@@ -15,7 +15,7 @@ static void banded_outer_dense(const op_case *c, const ref *in, ref *out) {
   for (walk w = walk_batch(out, 2); walk_next(&w);) {
     dense u = dense_over(rows_of(&in[0]), k, walk_item(&w, &in[0], 2));
     dense v = dense_over(rows_of(&in[1]), k, walk_item(&w, &in[1], 2));
-    banded_of(dense_mul(u, dense_side(v, LAC_H)), (bands){c->i[1], c->i[2]}, walk_item(&w, out, 2));
+    banded_of(dense_mul(u, dense_side(v, LAC_ADJOINT)), (bands){c->i[1], c->i[2]}, walk_item(&w, out, 2));
   }
 }
 

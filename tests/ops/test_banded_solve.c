@@ -4,17 +4,17 @@
 #include "support/banded.h"
 #include "support/op_case.h"
 
-#define SIDE(c) ((lac_side)(c)->i[0])
+#define FORM(c) ((lac_form)(c)->i[0])
 
 static void banded_solve_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
   const op_case *c = setup->c;
-  out[0] = lac_banded_solve(tape, SIDE(c), c->i[1], c->i[2], in[0], in[1]);
+  out[0] = lac_banded_solve(tape, c->i[1], c->i[2], in[0], in[1], FORM(c));
 }
 
 static void banded_solve_dense(const op_case *c, const ref *in, ref *out) {
   int64_t n = in[0].meta.shape[in[0].meta.ndim - 1], k = in[1].meta.shape[in[1].meta.ndim - 1];
   for (walk w = walk_batch(out, 2); walk_next(&w);) {
-    dense a = dense_side(dense_banded(n, n, (bands){c->i[1], c->i[2]}, walk_item(&w, &in[0], 2)), SIDE(c));
+    dense a = dense_side(dense_banded(n, n, (bands){c->i[1], c->i[2]}, walk_item(&w, &in[0], 2)), FORM(c));
     dense_copy_to(dense_solve(a, dense_over(n, k, walk_item(&w, &in[1], 2))), walk_item(&w, out, 2));
   }
 }
@@ -30,8 +30,8 @@ static void banded_solve_fill(const op_case *c, int input, ref *x) {
   }
 }
 
-static void check_banded_solve(lac_context *ctx, int64_t n, bands b, lac_side side, int64_t k, int exchanged) {
-  op_case c = {.op = "banded_solve", .i = {side, b.lower, b.upper, 0, exchanged}};
+static void check_banded_solve(lac_context *ctx, int64_t n, bands b, lac_form form, int64_t k, int exchanged) {
+  op_case c = {.op = "banded_solve", .i = {form, b.lower, b.upper, 0, exchanged}};
   c.shapes[0] = op_text("%lld,%lld", (long long)(b.lower + b.upper + 1), (long long)n);
   c.shapes[1] = c.result[0] = op_text("%lld,%lld", (long long)n, (long long)k);
   c.apply = banded_solve_apply, c.dense = banded_solve_dense, c.fill = banded_solve_fill;
@@ -42,43 +42,43 @@ static void check_banded_solve(lac_context *ctx, int64_t n, bands b, lac_side si
 }
 
 static void banded_solve_differentiates_on_every_side(lac_context *ctx) {
-  for (int side = LAC_N; side <= LAC_H; ++side) {
-    check_banded_solve(ctx, 6, (bands){2, 1}, (lac_side)side, 2, 0);
-    check_banded_solve(ctx, 5, (bands){1, 1}, (lac_side)side, 1, 0);
+  for (int form = LAC_PLAIN; form <= LAC_ADJOINT; ++form) {
+    check_banded_solve(ctx, 6, (bands){2, 1}, (lac_form)form, 2, 0);
+    check_banded_solve(ctx, 5, (bands){1, 1}, (lac_form)form, 1, 0);
   }
 }
 
 static void banded_solve_exchanges_rows(lac_context *ctx) {
-  check_banded_solve(ctx, 4, (bands){1, 3}, LAC_N, 2, 1);
-  check_banded_solve(ctx, 4, (bands){1, 3}, LAC_T, 1, 1);
-  check_banded_solve(ctx, 5, (bands){1, 4}, LAC_H, 2, 1);
+  check_banded_solve(ctx, 4, (bands){1, 3}, LAC_PLAIN, 2, 1);
+  check_banded_solve(ctx, 4, (bands){1, 3}, LAC_TRANSPOSED, 1, 1);
+  check_banded_solve(ctx, 5, (bands){1, 4}, LAC_ADJOINT, 2, 1);
 }
 
 static void banded_solve_takes_triangles_and_any_width(lac_context *ctx) {
-  check_banded_solve(ctx, 4, (bands){0, 0}, LAC_H, 2, 0);
-  check_banded_solve(ctx, 4, (bands){0, 2}, LAC_N, 1, 0);
-  check_banded_solve(ctx, 4, (bands){2, 0}, LAC_T, 2, 0);
-  check_banded_solve(ctx, 3, (bands){5, 4}, LAC_N, 1, 0);
-  check_banded_solve(ctx, 1, (bands){1, 1}, LAC_C, 2, 0);
-  check_banded_solve(ctx, 2, (bands){1, 1}, LAC_N, 1, 0);
+  check_banded_solve(ctx, 4, (bands){0, 0}, LAC_ADJOINT, 2, 0);
+  check_banded_solve(ctx, 4, (bands){0, 2}, LAC_PLAIN, 1, 0);
+  check_banded_solve(ctx, 4, (bands){2, 0}, LAC_TRANSPOSED, 2, 0);
+  check_banded_solve(ctx, 3, (bands){5, 4}, LAC_PLAIN, 1, 0);
+  check_banded_solve(ctx, 1, (bands){1, 1}, LAC_CONJUGATED, 2, 0);
+  check_banded_solve(ctx, 2, (bands){1, 1}, LAC_PLAIN, 1, 0);
 }
 
 static void banded_solve_takes_what_is_empty(lac_context *ctx) {
-  check_banded_solve(ctx, 0, (bands){1, 1}, LAC_N, 2, 0);
-  check_banded_solve(ctx, 3, (bands){1, 2}, LAC_N, 0, 0);
+  check_banded_solve(ctx, 0, (bands){1, 1}, LAC_PLAIN, 2, 0);
+  check_banded_solve(ctx, 3, (bands){1, 2}, LAC_PLAIN, 0, 0);
 }
 
 static void banded_solve_broadcasts_batches_both_ways(lac_context *ctx) {
-  op_case c = {.op = "banded_solve", .i = {LAC_N, 1, 1}, .shapes = {"3,4", "2,4,2"}, .result = {"2,4,2"}};
+  op_case c = {.op = "banded_solve", .i = {LAC_PLAIN, 1, 1}, .shapes = {"3,4", "2,4,2"}, .result = {"2,4,2"}};
   c.apply = banded_solve_apply, c.dense = banded_solve_dense, c.fill = banded_solve_fill, c.fixed[0] = 2, c.slack = 20;
   check_op(ctx, &c);
-  c.shapes[0] = "2,1,3,4", c.shapes[1] = "3,4,1", c.result[0] = "2,3,4,1", c.i[0] = LAC_H;
+  c.shapes[0] = "2,1,3,4", c.shapes[1] = "3,4,1", c.result[0] = "2,3,4,1", c.i[0] = LAC_ADJOINT;
   check_op(ctx, &c);
 }
 
 static lac_array *array_of(lac_context *ctx, int ndim, const int64_t *shape, double *values) {
   lac_array *array = NULL;
-  CHECK_OK(lac_array_from(ctx, LAC_F64, ndim, shape, values, LAC_COPY, &array));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, ndim, shape, values, LAC_OWNERSHIP_COPY, &array));
   return array;
 }
 
@@ -89,9 +89,9 @@ static lac_status solve_once(lac_context *ctx, bands b, int64_t items, int64_t n
   for (int i = 0; i < 64; ++i) ones[i] = 1;
   lac_array *band = array_of(ctx, 3, (int64_t[]){items, b.lower + b.upper + 1, n}, ab);
   lac_array *right = array_of(ctx, 2, (int64_t[]){n, 1}, ones);
-  CHECK_OK(lac_tape_create(ctx, LAC_RUN, &tape));
-  lac_var found =
-      lac_banded_solve(tape, LAC_N, b.lower, b.upper, lac_tape_constant(tape, band), lac_tape_constant(tape, right));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RUN, &tape));
+  lac_var found = lac_banded_solve(tape, b.lower, b.upper, lac_tape_constant(tape, band),
+                                   lac_tape_constant(tape, right), LAC_PLAIN);
   lac_status status = lac_tape_status(tape);
   if (x && status == LAC_OK) CHECK_OK(lac_array_read(ctx, lac_tape_value(tape, found), x));
   lac_tape_destroy(&tape);
@@ -120,7 +120,7 @@ static void banded_solve_finds_pivots_beside_a_zero_diagonal(lac_context *ctx) {
 }
 
 static void banded_solve_does_not_depend_on_threads(lac_context *ctx) {
-  op_case c = {.op = "banded_solve", .i = {LAC_N, 2, 1}, .shapes = {"5,4,900", "5,900,2"}, .result = {"5,900,2"}};
+  op_case c = {.op = "banded_solve", .i = {LAC_PLAIN, 2, 1}, .shapes = {"5,4,900", "5,900,2"}, .result = {"5,900,2"}};
   c.apply = banded_solve_apply, c.fill = banded_solve_fill;
   check_op_large(ctx, &c);
 }
@@ -128,7 +128,7 @@ static void banded_solve_does_not_depend_on_threads(lac_context *ctx) {
 /// Forward: x, and a copy of the band with room for exchanged rows. Gradient: x, lambda, and that copy, or ab_bar after it.
 static void banded_solve_takes_what_it_states(lac_context *ctx) {
   if (!check_claimed("banded_solve")) return;
-  op_case c = {.op = "banded_solve", .i = {LAC_N, 2, 2}, .shapes = {"5,3000", "3000,2"}, .result = {"3000,2"}};
+  op_case c = {.op = "banded_solve", .i = {LAC_PLAIN, 2, 2}, .shapes = {"5,3000", "3000,2"}, .result = {"3000,2"}};
   c.apply = banded_solve_apply, c.fill = banded_solve_fill;
   check_op_peak(ctx, &c, LAC_F64, 8 * (6000 + 7 * 3000), 8 * (2 * 6000 + 7 * 3000));
 }
@@ -197,7 +197,7 @@ static void diagonals_are_multiplied_and_solved(lac_context *ctx) {
 static void tridiagonal_solve_refuses_diagonals_of_other_lengths(lac_context *ctx) {
   lac_tape *tape = NULL;
   lac_array *four = array_of(ctx, 1, (int64_t[]){4}, (double[]){1, 2, 3, 4});
-  CHECK_OK(lac_tape_create(ctx, LAC_RUN, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RUN, &tape));
   lac_var v = lac_tape_constant(tape, four);
   (void)lac_tridiagonal_solve(tape, v, v, v, v);
   CHECK_FAILS(lac_tape_status(tape), LAC_ERR_SHAPE, "must have 3");

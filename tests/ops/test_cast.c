@@ -15,7 +15,7 @@ static lac_dtype cast_to(const op_case *c, int output, lac_dtype dtype) {
 }
 
 static void cast_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
-  out[0] = lac_cast(tape, cast_to(setup->c, 0, setup->dtype), in[0]);
+  out[0] = lac_cast(tape, in[0], cast_to(setup->c, 0, setup->dtype));
 }
 
 static void cast_dense(const op_case *c, const ref *in, ref *out) {
@@ -45,8 +45,8 @@ static void cast_takes_empty_and_single_arrays(lac_context *ctx) {
   check_cast(ctx, other, "0,3");
 }
 
-static lac_var to_f32(lac_tape *tape, lac_var x) { return lac_cast(tape, LAC_F32, x); }
-static lac_var to_c128(lac_tape *tape, lac_var x) { return lac_cast(tape, LAC_C128, x); }
+static lac_var to_f32(lac_tape *tape, lac_var x) { return lac_cast(tape, x, LAC_F32); }
+static lac_var to_c128(lac_tape *tape, lac_var x) { return lac_cast(tape, x, LAC_C128); }
 
 static void cast_rounds_to_the_nearest_and_keeps_the_rest(lac_context *ctx) {
   if (!check_claimed("cast")) return;
@@ -57,19 +57,19 @@ static void cast_rounds_to_the_nearest_and_keeps_the_rest(lac_context *ctx) {
 
 static void cast_to_the_same_dtype_is_the_array_itself(lac_context *ctx) {
   lac_tape *tape = NULL;
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   lac_var x = lac_tape_scalar(tape, LAC_C64, 3, 0);
-  CHECK_EQ(lac_cast(tape, LAC_C64, x).id, x.id);
+  CHECK_EQ(lac_cast(tape, x, LAC_C64).id, x.id);
   lac_tape_destroy(&tape);
 }
 
 static void cast_refuses_to_lose_the_imaginary_part(lac_context *ctx) {
   lac_tape *tape = NULL;
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
-  CHECK(!lac_cast(tape, LAC_F64, lac_tape_scalar(tape, LAC_C128, 3, 0)).id);
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
+  CHECK(!lac_cast(tape, lac_tape_scalar(tape, LAC_C128, 3, 0), LAC_F64).id);
   CHECK_FAILS(lac_tape_status(tape), LAC_ERR_DTYPE, "real");
   lac_tape_clear(tape);
-  CHECK(!lac_cast(tape, (lac_dtype)7, lac_tape_scalar(tape, LAC_C128, 3, 0)).id);
+  CHECK(!lac_cast(tape, lac_tape_scalar(tape, LAC_C128, 3, 0), (lac_dtype)7).id);
   CHECK_FAILS(lac_tape_status(tape), LAC_ERR_DTYPE, "unknown");
   lac_tape_destroy(&tape);
 }

@@ -7,47 +7,47 @@
 #include "support/circulant.h"
 #include "support/op_case.h"
 
-#define SIDE(c) ((lac_side)(c)->i[0])
+#define FORM(c) ((lac_form)(c)->i[0])
 
 static void circulant_mm_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
-  out[0] = lac_circulant_mm(tape, SIDE(setup->c), in[0], in[1]);
+  out[0] = lac_circulant_mm(tape, in[0], in[1], FORM(setup->c));
 }
 
 static void circulant_mm_dense(const op_case *c, const ref *in, ref *out) {
   int64_t n = in[0].meta.shape[in[0].meta.ndim - 1], k = in[1].meta.shape[in[1].meta.ndim - 1];
   for (walk w = walk_batch(out, 2); walk_next(&w);) {
-    dense a = dense_side(dense_circulant(n, walk_item(&w, &in[0], 1)), SIDE(c));
+    dense a = dense_side(dense_circulant(n, walk_item(&w, &in[0], 1)), FORM(c));
     dense_copy_to(dense_mul(a, dense_over(n, k, walk_item(&w, &in[1], 2))), walk_item(&w, out, 2));
   }
 }
 
-static void check_circulant_mm(lac_context *ctx, lac_side side, const char *first, const char *x, const char *y) {
-  op_case c = {.op = "circulant_mm", .i = {side}, .shapes = {first, x}, .result = {y}, .slack = 8};
+static void check_circulant_mm(lac_context *ctx, lac_form form, const char *first, const char *x, const char *y) {
+  op_case c = {.op = "circulant_mm", .i = {form}, .shapes = {first, x}, .result = {y}, .slack = 8};
   c.apply = circulant_mm_apply, c.dense = circulant_mm_dense;
   c.degree[0] = c.degree[1] = 1;
   check_op(ctx, &c);
 }
 
 static void circulant_mm_differentiates_on_every_side(lac_context *ctx) {
-  for (int side = LAC_N; side <= LAC_H; ++side) check_circulant_mm(ctx, (lac_side)side, "5", "5,3", "5,3");
+  for (int form = LAC_PLAIN; form <= LAC_ADJOINT; ++form) check_circulant_mm(ctx, (lac_form)form, "5", "5,3", "5,3");
 }
 
 /// Powers of two and other lengths, columns in pairs and alone.
 static void circulant_mm_is_right_in_fourier_space(lac_context *ctx) {
-  check_circulant_mm(ctx, LAC_N, "64", "64,1", "64,1");
-  check_circulant_mm(ctx, LAC_H, "35", "35,3", "35,3");
-  check_circulant_mm(ctx, LAC_T, "37", "37,2", "37,2");
+  check_circulant_mm(ctx, LAC_PLAIN, "64", "64,1", "64,1");
+  check_circulant_mm(ctx, LAC_ADJOINT, "35", "35,3", "35,3");
+  check_circulant_mm(ctx, LAC_TRANSPOSED, "37", "37,2", "37,2");
 }
 
 static void circulant_mm_takes_what_is_small_or_empty(lac_context *ctx) {
-  check_circulant_mm(ctx, LAC_N, "0", "0,2", "0,2");
-  check_circulant_mm(ctx, LAC_C, "1", "1,2", "1,2");
-  check_circulant_mm(ctx, LAC_T, "2", "2,0", "2,0");
+  check_circulant_mm(ctx, LAC_PLAIN, "0", "0,2", "0,2");
+  check_circulant_mm(ctx, LAC_CONJUGATED, "1", "1,2", "1,2");
+  check_circulant_mm(ctx, LAC_TRANSPOSED, "2", "2,0", "2,0");
 }
 
 static void circulant_mm_broadcasts_batches_both_ways(lac_context *ctx) {
-  check_circulant_mm(ctx, LAC_N, "3", "2,3,2", "2,3,2");
-  check_circulant_mm(ctx, LAC_H, "2,1,3", "3,3,1", "2,3,3,1");
+  check_circulant_mm(ctx, LAC_PLAIN, "3", "2,3,2", "2,3,2");
+  check_circulant_mm(ctx, LAC_ADJOINT, "2,1,3", "3,3,1", "2,3,3,1");
 }
 
 static void circulant_mm_does_not_depend_on_threads(lac_context *ctx) {
@@ -65,10 +65,10 @@ static void circulant_mm_is_right_for_many_unknowns(lac_context *ctx) {
     for (int64_t i = 0; i < n; ++i) c[i] = sin(0.37 * (double)i), x[i] = cos(1.3 * (double)(i % 1009));
     lac_array *first = NULL, *in = NULL;
     lac_tape *tape = NULL;
-    CHECK_OK(lac_array_from(ctx, LAC_F64, 1, &n, c, LAC_COPY, &first));
-    CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){n, 1}, x, LAC_COPY, &in));
-    CHECK_OK(lac_tape_create(ctx, LAC_RUN, &tape));
-    lac_var out = lac_circulant_mm(tape, LAC_N, lac_tape_constant(tape, first), lac_tape_constant(tape, in));
+    CHECK_OK(lac_array_from(ctx, LAC_F64, 1, &n, c, LAC_OWNERSHIP_COPY, &first));
+    CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){n, 1}, x, LAC_OWNERSHIP_COPY, &in));
+    CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RUN, &tape));
+    lac_var out = lac_circulant_mm(tape, lac_tape_constant(tape, first), lac_tape_constant(tape, in), LAC_PLAIN);
     CHECK_OK(lac_tape_status(tape));
     CHECK_OK(lac_array_read(ctx, lac_tape_value(tape, out), y));
     double worst = 0;
@@ -88,7 +88,7 @@ static void circulant_mm_is_right_for_many_unknowns(lac_context *ctx) {
 // -- Toeplitz --------------------------------------------------------------------------------------------------------
 
 static void toeplitz_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
-  out[0] = lac_toeplitz_mm(tape, SIDE(setup->c), in[0], in[1], in[2]);
+  out[0] = lac_toeplitz_mm(tape, in[0], in[1], in[2], FORM(setup->c));
 }
 
 static void toeplitz_dense(const op_case *c, const ref *in, ref *out) {
@@ -101,39 +101,39 @@ static void toeplitz_dense(const op_case *c, const ref *in, ref *out) {
       for (int64_t j = 0; j < n; ++j) t.x[i * n + j] = i >= j ? column[i - j] : row[j - i];
     }
     dense x = dense_over(rows, k, walk_item(&w, &in[2], 2));
-    dense_copy_to(dense_mul(dense_side(t, SIDE(c)), x), walk_item(&w, out, 2));
+    dense_copy_to(dense_mul(dense_side(t, FORM(c)), x), walk_item(&w, out, 2));
   }
 }
 
-static void check_toeplitz(lac_context *ctx, lac_side side, const char *column, const char *row, const char *x,
+static void check_toeplitz(lac_context *ctx, lac_form form, const char *column, const char *row, const char *x,
                            const char *y) {
-  op_case c = {.op = "circulant_mm", .i = {side}, .shapes = {column, row, x}, .result = {y}, .slack = 8};
+  op_case c = {.op = "circulant_mm", .i = {form}, .shapes = {column, row, x}, .result = {y}, .slack = 8};
   c.apply = toeplitz_apply, c.dense = toeplitz_dense;
   c.skip = OP_INPUT | OP_OPERATOR | OP_SCALE;
   check_op(ctx, &c);
 }
 
 static void toeplitz_matrices_of_any_shape_are_multiplied(lac_context *ctx) {
-  check_toeplitz(ctx, LAC_N, "5", "5", "5,2", "5,2");
-  check_toeplitz(ctx, LAC_H, "5", "3", "5,2", "3,2");
-  check_toeplitz(ctx, LAC_N, "3", "6", "6,1", "3,1");
-  check_toeplitz(ctx, LAC_T, "1", "1", "1,1", "1,1");
-  check_toeplitz(ctx, LAC_C, "2,4", "3", "3,2", "2,4,2");
-  check_toeplitz(ctx, LAC_N, "30", "20", "20,1", "30,1");
-  check_toeplitz(ctx, LAC_N, "0", "3", "3,2", "0,2");
-  check_toeplitz(ctx, LAC_H, "0", "3", "0,2", "3,2");
-  check_toeplitz(ctx, LAC_N, "5", "0", "0,1", "5,1");
+  check_toeplitz(ctx, LAC_PLAIN, "5", "5", "5,2", "5,2");
+  check_toeplitz(ctx, LAC_ADJOINT, "5", "3", "5,2", "3,2");
+  check_toeplitz(ctx, LAC_PLAIN, "3", "6", "6,1", "3,1");
+  check_toeplitz(ctx, LAC_TRANSPOSED, "1", "1", "1,1", "1,1");
+  check_toeplitz(ctx, LAC_CONJUGATED, "2,4", "3", "3,2", "2,4,2");
+  check_toeplitz(ctx, LAC_PLAIN, "30", "20", "20,1", "30,1");
+  check_toeplitz(ctx, LAC_PLAIN, "0", "3", "3,2", "0,2");
+  check_toeplitz(ctx, LAC_ADJOINT, "0", "3", "0,2", "3,2");
+  check_toeplitz(ctx, LAC_PLAIN, "5", "0", "0,1", "5,1");
 }
 
 static void toeplitz_mm_refuses_rows_that_do_not_fit(lac_context *ctx) {
   lac_tape *tape = NULL;
   double values[6] = {1, 2, 3, 4, 5, 6};
   lac_array *column = NULL, *x = NULL;
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){3}, values, LAC_COPY, &column));
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){2, 3}, values, LAC_COPY, &x));
-  CHECK_OK(lac_tape_create(ctx, LAC_RUN, &tape));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){3}, values, LAC_OWNERSHIP_COPY, &column));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){2, 3}, values, LAC_OWNERSHIP_COPY, &x));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RUN, &tape));
   lac_var c = lac_tape_constant(tape, column);
-  (void)lac_toeplitz_mm(tape, LAC_N, c, c, lac_tape_constant(tape, x));
+  (void)lac_toeplitz_mm(tape, c, c, lac_tape_constant(tape, x), LAC_PLAIN);
   CHECK_FAILS(lac_tape_status(tape), LAC_ERR_SHAPE, "x has 2 rows");
   lac_tape_destroy(&tape);
   lac_array_destroy(&column);

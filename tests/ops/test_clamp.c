@@ -7,7 +7,7 @@
 #include "support/probe.h"
 
 static void clamp_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
-  out[0] = lac_clamp(tape, setup->c->f[0], setup->c->f[1], in[0]);
+  out[0] = lac_clamp(tape, in[0], setup->c->f[0], setup->c->f[1]);
 }
 
 static void clamp_dense(const op_case *c, const ref *in, ref *out) {
@@ -44,7 +44,7 @@ static void clamp_takes_empty_and_single_arrays(lac_context *ctx) {
   check_clamp(ctx, -1, 1, "0,3");
 }
 
-static lac_var to_thirds(lac_tape *tape, lac_var x) { return lac_clamp(tape, -1. / 3, 1. / 3, x); }
+static lac_var to_thirds(lac_tape *tape, lac_var x) { return lac_clamp(tape, x, -1. / 3, 1. / 3); }
 
 /// As PyTorch's, and as that of relu at 0.
 static void the_slope_is_zero_on_both_bounds(lac_context *ctx) {
@@ -65,11 +65,11 @@ static void infinity_is_clamped_and_nan_stays(lac_context *ctx) {
 
 static void clamp_refuses_bounds_in_the_wrong_order(lac_context *ctx) {
   lac_tape *tape = NULL;
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
-  CHECK(!lac_clamp(tape, 2, 1, lac_tape_scalar(tape, LAC_F64, 3, 0)).id);
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
+  CHECK(!lac_clamp(tape, lac_tape_scalar(tape, LAC_F64, 3, 0), 2, 1).id);
   CHECK_FAILS(lac_tape_status(tape), LAC_ERR_ARG, "bounds");
   lac_tape_clear(tape);
-  CHECK(!lac_clamp(tape, NAN, 1, lac_tape_scalar(tape, LAC_F64, 3, 0)).id);
+  CHECK(!lac_clamp(tape, lac_tape_scalar(tape, LAC_F64, 3, 0), NAN, 1).id);
   CHECK_FAILS(lac_tape_status(tape), LAC_ERR_ARG, "bounds");
   lac_tape_destroy(&tape);
 }

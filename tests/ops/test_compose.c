@@ -158,7 +158,7 @@ static void block_diag_refuses_values_that_are_not_there(lac_context *ctx) {
   lac_pattern *p = NULL;
   lac_tape *tape = NULL;
   CHECK_OK(lac_pattern_eye(ctx, 2, 2, 0, LAC_WIDTH_AUTO, &p));
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   CHECK(!lac_block_diag(tape, 2, (const lac_pattern *const[]){p, p}, NULL, NULL).id);
   CHECK_FAILS(lac_tape_status(tape), LAC_ERR_ARG, "the values are NULL");
   lac_tape_destroy(&tape);

@@ -4,7 +4,7 @@
 #include "support/op_case.h"
 
 static void concat_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
-  out[0] = lac_concat(tape, in[0], in[1], (int)setup->c->i[0]);
+  out[0] = lac_concat(tape, in[0], in[1], -1 - (int)setup->c->i[0]);
 }
 
 /// The number of an input at a place of z, whose place along the axis is another.
@@ -61,16 +61,16 @@ static void concat_refuses_what_does_not_fit(lac_context *ctx) {
     int64_t x[2], y[2];
     int axis;
     const char *sentence;
-  } cases[] = {{{2, 3}, {3, 3}, 0, "must agree but for axis 0"},
-               {{2, 3}, {2, 1}, 1, "must agree but for axis 1"},
-               {{2, 3}, {2, 3}, 2, "no common axis 2"},
-               {{2, 3}, {2, 3}, -1, "no common axis -1"}};
+  } cases[] = {{{2, 3}, {3, 3}, -1, "must agree but for axis -1"},
+               {{2, 3}, {2, 1}, 0, "must agree but for axis -2"},
+               {{2, 3}, {2, 3}, 2, "2 dimensions has no axis 2"},
+               {{2, 3}, {2, 3}, -3, "2 dimensions has no axis -3"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
     lac_tape *tape = NULL;
     lac_array *x = NULL, *y = NULL;
     CHECK_OK(lac_array_create(ctx, LAC_F64, 2, cases[i].x, &x));
     CHECK_OK(lac_array_create(ctx, LAC_F64, 2, cases[i].y, &y));
-    CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+    CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
     CHECK(!lac_concat(tape, lac_tape_leaf(tape, x), lac_tape_leaf(tape, y), cases[i].axis).id);
     CHECK_FAILS(lac_tape_status(tape), LAC_ERR_SHAPE, cases[i].sentence);
     lac_tape_destroy(&tape);
@@ -79,7 +79,7 @@ static void concat_refuses_what_does_not_fit(lac_context *ctx) {
 }
 
 static void all_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
-  out[0] = lac_concat_all(tape, 5, in, (int)setup->c->i[0]);
+  out[0] = lac_concat_all(tape, 5, in, -1 - (int)setup->c->i[0]);
 }
 
 static void concat_all_joins_many(lac_context *ctx) {
@@ -90,16 +90,16 @@ static void concat_all_joins_many(lac_context *ctx) {
 
 static void concat_all_refuses_what_is_not_there(lac_context *ctx) {
   lac_tape *tape = NULL;
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
-  CHECK(!lac_concat_all(tape, 0, NULL, 0).id);
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
+  CHECK(!lac_concat_all(tape, 0, NULL, -1).id);
   CHECK_FAILS(lac_tape_status(tape), LAC_ERR_ARG, "give at least one");
   lac_tape_clear(tape);
-  CHECK(!lac_concat_all(tape, 1, (lac_var[]){{0}}, 0).id);
+  CHECK(!lac_concat_all(tape, 1, (lac_var[]){{0}}, -1).id);
   CHECK_FAILS(lac_tape_status(tape), LAC_ERR_ABSENT, "is absent");
   lac_tape_clear(tape);
   lac_var single = lac_tape_scalar(tape, LAC_F64, 1, 0);
-  CHECK(!lac_concat_all(tape, 1, &single, 0).id);
-  CHECK_FAILS(lac_tape_status(tape), LAC_ERR_SHAPE, "no axis 0");
+  CHECK(!lac_concat_all(tape, 1, &single, -1).id);
+  CHECK_FAILS(lac_tape_status(tape), LAC_ERR_SHAPE, "no axis -1");
   lac_tape_destroy(&tape);
 }
 

@@ -28,7 +28,7 @@ static void conj_takes_empty_and_single_arrays(lac_context *ctx) {
 
 static void conj_of_a_real_array_is_that_array(lac_context *ctx) {
   lac_tape *tape = NULL;
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   lac_var x = lac_tape_scalar(tape, LAC_F32, 3, 0);
   CHECK_EQ(lac_conj(tape, x).id, x.id);
   lac_tape_destroy(&tape);

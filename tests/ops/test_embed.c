@@ -7,7 +7,7 @@
 static void embed_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
   const int64_t *i = setup->c->i;
   lac_meta like = op_shape(setup->c, setup->dtype, setup->c->result[0]);
-  out[0] = lac_embed(tape, in[0], &like, (int)i[0], i[1], i[2], i[3]);
+  out[0] = lac_embed(tape, in[0], &like, -1 - (int)i[0], i[1], i[2], i[3]);
 }
 
 /// Every number of x goes where its axes say.
@@ -55,14 +55,14 @@ static void embed_refuses_what_does_not_fit(lac_context *ctx) {
   lac_array *x = NULL;
   lac_meta like = {.dtype = LAC_F64, .ndim = 1, .shape = {4}};
   CHECK_OK(lac_array_create(ctx, LAC_F64, 1, (int64_t[]){3}, &x));
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
-  CHECK(!lac_embed(tape, lac_tape_leaf(tape, x), &like, 0, 0, 2, 1).id);
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
+  CHECK(!lac_embed(tape, lac_tape_leaf(tape, x), &like, -1, 0, 2, 1).id);
   CHECK_FAILS(lac_tape_status(tape), LAC_ERR_SHAPE, "does not fill the places 0 to 2");
   lac_tape_clear(tape);
-  CHECK(!lac_embed(tape, lac_tape_leaf(tape, x), &like, 0, 2, 5, 1).id);
+  CHECK(!lac_embed(tape, lac_tape_leaf(tape, x), &like, -1, 2, 5, 1).id);
   CHECK_FAILS(lac_tape_status(tape), LAC_ERR_SHAPE, "of an axis of 4");
   lac_tape_clear(tape);
-  CHECK(!lac_embed(tape, lac_tape_leaf(tape, x), NULL, 0, 0, 3, 1).id);
+  CHECK(!lac_embed(tape, lac_tape_leaf(tape, x), NULL, -1, 0, 3, 1).id);
   CHECK_FAILS(lac_tape_status(tape), LAC_ERR_SHAPE, "dimensions");
   lac_tape_destroy(&tape);
   lac_array_destroy(&x);

@@ -54,8 +54,8 @@ static void exp_is_right_to_a_unit_in_the_last_place(lac_context *ctx) {
   lac_tape *tape = NULL;
   if (!check_claimed("exp")) return;
   for (int i = 0; i < COUNT; ++i) x[i] = (-745.1 + 1454.8 * i / COUNT) * (i % 3 ? 1 : 1e-3);
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){COUNT}, x, LAC_COPY, &in));
-  CHECK_OK(lac_tape_create(ctx, LAC_RUN, &tape));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){COUNT}, x, LAC_OWNERSHIP_COPY, &in));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RUN, &tape));
   CHECK_OK(lac_array_read(ctx, lac_tape_value(tape, lac_exp(tape, lac_tape_constant(tape, in))), y));
   for (int i = 0; i < COUNT; ++i) {
     long double right = expl(x[i]), unit = fmaxl((long double)0x1p-1074, right * 0x1p-52L);

@@ -3,10 +3,10 @@
 
 #include <math.h>
 
-#include "support/op_case.h"
+#include "support/axes_case.h"
 
 static void extent_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
-  out[0] = lac_extent(tape, in[0], (uint32_t)setup->c->i[0], setup->c->f[0]);
+  out[0] = lac_extent(tape, in[0], AXES_OF(setup->c->i[0], 0), setup->c->f[0]);
 }
 
 static void extent_dense(const op_case *c, const ref *in, ref *out) {
@@ -40,8 +40,8 @@ static void extent_of_no_axes_is_one_and_of_nothing_zero(lac_context *ctx) {
 
 static void extent_refuses_axes_that_are_not_there(lac_context *ctx) {
   lac_tape *tape = NULL;
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
-  CHECK(!lac_extent(tape, lac_tape_scalar(tape, LAC_F64, 3, 0), 1, 1).id);
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
+  CHECK(!lac_extent(tape, lac_tape_scalar(tape, LAC_F64, 3, 0), LAC_AXES(-1), 1).id);
   CHECK_FAILS(lac_tape_status(tape), LAC_ERR_SHAPE, "extent");
   lac_tape_destroy(&tape);
 }

@@ -18,9 +18,9 @@ static int outputs(factoring kind) { return kind == CHOLESKY || kind == IC0 ? 1 
 static void factor(lac_tape *tape, const op_case *c, const lac_pattern *p, lac_var a, lac_pattern **patterns,
                    lac_var *out) {
   lac_ordering order = c->i[1] ? (lac_ordering)c->i[1] : LAC_ORDER_NATURAL;
-  if (KIND(c) == LU) lac_lu(tape, p, order, a, patterns, out);
-  if (KIND(c) == LDLT) lac_ldlt(tape, p, order, a, patterns, out);
-  if (KIND(c) == CHOLESKY) out[0] = lac_cholesky(tape, p, order, a, patterns);
+  if (KIND(c) == LU) lac_lu(tape, p, a, order, patterns, out);
+  if (KIND(c) == LDLT) lac_ldlt(tape, p, a, order, patterns, out);
+  if (KIND(c) == CHOLESKY) out[0] = lac_cholesky(tape, p, a, order, patterns);
   if (KIND(c) == ILU0) lac_ilu0(tape, p, a, patterns, out);
   if (KIND(c) == IC0) out[0] = lac_ic0(tape, p, a, patterns);
 }
@@ -161,7 +161,7 @@ static double product_error(lac_context *ctx, const op_case *c) {
   CHECK_OK(sketch_pattern(ctx, s, LAC_WIDTH_AUTO, &p));
   CHECK_OK(lac_pattern_fill(ctx, p, (lac_ordering)c->i[1], &filled, NULL, &steps));
   CHECK_OK(ref_upload(ctx, &a, &values));
-  CHECK_OK(lac_tape_create(ctx, LAC_RUN, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RUN, &tape));
   factor(tape, c, p, lac_tape_constant(tape, values), patterns, out);
   CHECK_OK(lac_tape_status(tape));
   CHECK_OK(ref_download(ctx, lac_tape_value(tape, out[0]), &l));
@@ -174,7 +174,7 @@ static double product_error(lac_context *ctx, const op_case *c) {
     lac_pattern_read(patterns[1], NULL, col, row);
     for (int64_t z = 0; z < u.count; ++z) upper.x[row[z] * n + col[z]] = u.x[z];
   }
-  dense product = dense_mul(lower, KIND(c) == LU ? upper : dense_side(lower, LAC_H));
+  dense product = dense_mul(lower, KIND(c) == LU ? upper : dense_side(lower, LAC_ADJOINT));
   double worst = 0;
   lac_map_read(steps, order);
   for (int64_t z = 0; z < n * n; ++z) {
@@ -241,8 +241,8 @@ static lac_status factor_small(lac_context *ctx, factoring kind, double d) {
   lac_tape *tape = NULL;
   lac_var out[2];
   CHECK_OK(sketch_pattern(ctx, &s, LAC_WIDTH_AUTO, &p));
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, &s.nnz, values, LAC_COPY, &a));
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, &s.nnz, values, LAC_OWNERSHIP_COPY, &a));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   factor(tape, &(op_case){.i = {kind, LAC_ORDER_AMD}}, p, lac_tape_leaf(tape, a), NULL, out);
   lac_status status = lac_tape_status(tape);
   lac_tape_destroy(&tape);
@@ -266,7 +266,7 @@ static void factors_refuse_what_is_not_square(lac_context *ctx) {
     lac_tape *tape = NULL;
     lac_var out[2];
     CHECK_OK(sketch_pattern(ctx, sketch_random(3, 4, 0.5, 1), LAC_WIDTH_AUTO, &p));
-    CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+    CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
     factor(tape, &(op_case){.i = {kind}}, p, lac_tape_scalar(tape, LAC_F64, 1, 0), NULL, out);
     CHECK_FAILS(lac_tape_status(tape), LAC_ERR_SHAPE, "must be square");
     lac_tape_destroy(&tape);

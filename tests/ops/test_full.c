@@ -7,7 +7,7 @@
 static void full_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
   const op_case *c = setup->c;
   lac_meta like = op_shape(c, setup->dtype, c->result[0]);
-  out[0] = lac_full(tape, c->f[0], setup->dtype >= LAC_C64 ? c->f[1] : 0, in[0], like.ndim, like.shape);
+  out[0] = lac_full(tape, in[0], like.ndim, like.shape, c->f[0], setup->dtype >= LAC_C64 ? c->f[1] : 0);
 }
 
 static void full_dense(const op_case *c, const ref *in, ref *out) {
@@ -37,14 +37,14 @@ static void full_takes_empty_and_single_arrays(lac_context *ctx) {
 
 static void full_refuses_what_is_no_shape_or_number(lac_context *ctx) {
   lac_tape *tape = NULL;
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
-  CHECK(!lac_full(tape, 1, 2, lac_tape_scalar(tape, LAC_F64, 3, 0), 0, NULL).id);
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
+  CHECK(!lac_full(tape, lac_tape_scalar(tape, LAC_F64, 3, 0), 0, NULL, 1, 2).id);
   CHECK_FAILS(lac_tape_status(tape), LAC_ERR_DTYPE, "imaginary");
   lac_tape_clear(tape);
-  CHECK(!lac_full(tape, 1, 0, lac_tape_scalar(tape, LAC_F64, 3, 0), 2, NULL).id);
+  CHECK(!lac_full(tape, lac_tape_scalar(tape, LAC_F64, 3, 0), 2, NULL, 1, 0).id);
   CHECK_FAILS(lac_tape_status(tape), LAC_ERR_SHAPE, "full");
   lac_tape_clear(tape);
-  CHECK(!lac_full(tape, 1, 0, lac_tape_scalar(tape, LAC_F64, 3, 0), 1, (int64_t[]){-2}).id);
+  CHECK(!lac_full(tape, lac_tape_scalar(tape, LAC_F64, 3, 0), 1, (int64_t[]){-2}, 1, 0).id);
   CHECK_FAILS(lac_tape_status(tape), LAC_ERR_SHAPE, "full");
   lac_tape_destroy(&tape);
 }

@@ -23,7 +23,7 @@ static op_case inverse_case(const sketch *s, const sketch *other, const char *a,
 }
 
 static void on_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
-  out[0] = lac_inverse_on(tape, setup->object, setup->patterns[1], in[0]);
+  out[0] = lac_inverse_on(tape, setup->object, in[0], setup->patterns[1]);
 }
 
 static void on_dense(const op_case *c, const ref *in, ref *out) {
@@ -135,7 +135,7 @@ static void form_of(dense x, dense ay, number *out) {
 }
 
 static void form_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
-  out[0] = lac_quadratic_form(tape, setup->patterns[0], in[1], in[0], in[2]);
+  out[0] = lac_quadratic_form(tape, setup->patterns[0], in[0], in[1], in[2]);
 }
 
 static void form_dense(const op_case *c, const ref *in, ref *out) {
@@ -155,7 +155,7 @@ static void a_quadratic_form_has_a_number_for_each_column(lac_context *ctx) {
 }
 
 static void inverse_form_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
-  out[0] = lac_inverse_quadratic_form(tape, setup->object, in[1], in[0], in[2]);
+  out[0] = lac_inverse_quadratic_form(tape, setup->object, in[0], in[1], in[2]);
 }
 
 static void inverse_form_dense(const op_case *c, const ref *in, ref *out) {

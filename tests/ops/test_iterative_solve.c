@@ -36,13 +36,13 @@ static const char *preconditioner_name(const char *method) {
   return kind->flags & LAC_DELEGATES || kind->flags & LAC_APPROXIMATES ? kind->name : "direct";
 }
 
-static op_case iterative_case(const sketch *s, lac_side side, look looks, const lac_solver_options *options) {
+static op_case iterative_case(const sketch *s, lac_form form, look looks, const lac_solver_options *options) {
   return (op_case){.op = "solve_with",
                    .needs = op_text("%s %s", options->method, preconditioner_name(options->preconditioner.method)),
                    .patterns = {s},
                    .shapes = {"nnz", op_text("%lld,2", (long long)s->rows)},
                    .result = {op_text("%lld,2", (long long)s->rows)},
-                   .i = {side, FACTOR, looks},
+                   .i = {form, FACTOR, looks},
                    .data = options,
                    .object = iterative_object,
                    .apply = square_solve_apply,
@@ -54,28 +54,28 @@ static op_case iterative_case(const sketch *s, lac_side side, look looks, const 
                    .skip = OP_MEMORY};  // each allocation fails in tests/solvers/test_iterative.c
 }
 
-static void check_pair(lac_context *ctx, lac_side side, const char *method, const char *preconditioner) {
+static void check_pair(lac_context *ctx, lac_form form, const char *method, const char *preconditioner) {
   lac_solver_options options = options_of(method, preconditioner);
-  op_case c = iterative_case(sketch_square(5, 0.4, 1), side, GENERAL, &options);
+  op_case c = iterative_case(sketch_square(5, 0.4, 1), form, GENERAL, &options);
   check_op(ctx, &c);
 }
 
 static void every_method_differentiates_nonsymmetric_systems(lac_context *ctx) {
-  check_pair(ctx, LAC_N, "gmres", "ilu0");
-  check_pair(ctx, LAC_H, "flexible_gmres", "jacobi");
-  check_pair(ctx, LAC_T, "bicgstab", "ilu0");
-  check_pair(ctx, LAC_N, "lsmr", "identity");
-  check_pair(ctx, LAC_C, "lsqr", "identity");
+  check_pair(ctx, LAC_PLAIN, "gmres", "ilu0");
+  check_pair(ctx, LAC_ADJOINT, "flexible_gmres", "jacobi");
+  check_pair(ctx, LAC_TRANSPOSED, "bicgstab", "ilu0");
+  check_pair(ctx, LAC_PLAIN, "lsmr", "identity");
+  check_pair(ctx, LAC_CONJUGATED, "lsqr", "identity");
 }
 
 static void every_preconditioner_differentiates_nonsymmetric_systems(lac_context *ctx) {
-  check_pair(ctx, LAC_N, "gmres", "identity");
-  check_pair(ctx, LAC_T, "gmres", "block_jacobi");
-  check_pair(ctx, LAC_H, "gmres", "ssor");
-  check_pair(ctx, LAC_N, "gmres", "chebyshev");
-  check_pair(ctx, LAC_H, "flexible_gmres", "multigrid");
-  check_pair(ctx, LAC_N, "gmres", "lu");
-  check_pair(ctx, LAC_N, "gmres", "auto");
+  check_pair(ctx, LAC_PLAIN, "gmres", "identity");
+  check_pair(ctx, LAC_TRANSPOSED, "gmres", "block_jacobi");
+  check_pair(ctx, LAC_ADJOINT, "gmres", "ssor");
+  check_pair(ctx, LAC_PLAIN, "gmres", "chebyshev");
+  check_pair(ctx, LAC_ADJOINT, "flexible_gmres", "multigrid");
+  check_pair(ctx, LAC_PLAIN, "gmres", "lu");
+  check_pair(ctx, LAC_PLAIN, "gmres", "auto");
 }
 
 /// Beside the point the matrix is not Hermitian, and the method refuses it.
@@ -83,7 +83,7 @@ static void hermitian_methods_differentiate(lac_context *ctx) {
   const char *const pairs[][2] = {{"cg", "ic0"}, {"flexible_cg", "multigrid"}, {"minres", "jacobi"}, {"cg", "auto"}};
   for (int i = 0; i < 4; i++) {
     lac_solver_options options = options_of(pairs[i][0], pairs[i][1]);
-    op_case c = iterative_case(sketch_symmetric(6, 0.4, 3), i % 2 ? LAC_T : LAC_N, DEFINITE, &options);
+    op_case c = iterative_case(sketch_symmetric(6, 0.4, 3), i % 2 ? LAC_TRANSPOSED : LAC_PLAIN, DEFINITE, &options);
     c.skip |= OP_TANGENT | OP_SECOND;
     check_op(ctx, &c);
   }
@@ -96,7 +96,7 @@ static void batches_broadcast_both_ways(lac_context *ctx) {
                                           {"2,1,nnz", "2,4,1", "2,2,4,1"}};
   lac_solver_options options = options_of("gmres", "jacobi");
   for (int i = 0; i < 4; i++) {
-    op_case c = iterative_case(sketch_square(4, 0.4, 5), i % 2 ? LAC_H : LAC_N, GENERAL, &options);
+    op_case c = iterative_case(sketch_square(4, 0.4, 5), i % 2 ? LAC_ADJOINT : LAC_PLAIN, GENERAL, &options);
     c.shapes[0] = shapes[i][0], c.shapes[1] = shapes[i][1], c.result[0] = shapes[i][2];
     check_op(ctx, &c);
   }
@@ -106,19 +106,19 @@ static void what_is_empty_is_solved(lac_context *ctx) {
   static const char *const shapes[][3] = {{"nnz", "4,0", "4,0"}, {"nnz", "0,4,2", "0,4,2"}, {"0,nnz", "4,2", "0,4,2"}};
   lac_solver_options options = options_of("gmres", "ilu0");
   for (int i = 0; i < 3; i++) {
-    op_case c = iterative_case(sketch_square(4, 0.4, 5), LAC_N, GENERAL, &options);
+    op_case c = iterative_case(sketch_square(4, 0.4, 5), LAC_PLAIN, GENERAL, &options);
     c.shapes[0] = shapes[i][0], c.shapes[1] = shapes[i][1], c.result[0] = shapes[i][2];
     check_op(ctx, &c);
   }
-  op_case none = iterative_case(sketch_empty(0, 0), LAC_H, GENERAL, &options);
+  op_case none = iterative_case(sketch_empty(0, 0), LAC_ADJOINT, GENERAL, &options);
   check_op(ctx, &none);
-  op_case one = iterative_case(sketch_square(1, 1, 1), LAC_H, GENERAL, &options);
+  op_case one = iterative_case(sketch_square(1, 1, 1), LAC_ADJOINT, GENERAL, &options);
   check_op(ctx, &one);
 }
 
 static void a_solver_sets_up_when_asked(lac_context *ctx) {
   lac_solver_options options = options_of("gmres", "ilu0");
-  op_case c = iterative_case(sketch_square(3, 0.4, 6), LAC_N, GENERAL, &options);
+  op_case c = iterative_case(sketch_square(3, 0.4, 6), LAC_PLAIN, GENERAL, &options);
   c.i[1] = SOLVER;
   c.skip = 0;
   check_op(ctx, &c);
@@ -126,7 +126,7 @@ static void a_solver_sets_up_when_asked(lac_context *ctx) {
 
 static void bits_do_not_depend_on_threads(lac_context *ctx) {
   lac_solver_options options = options_of("gmres", "jacobi");
-  op_case c = iterative_case(sketch_square(120, 0.03, 7), LAC_N, GENERAL, &options);
+  op_case c = iterative_case(sketch_square(120, 0.03, 7), LAC_PLAIN, GENERAL, &options);
   c.shapes[0] = "3,nnz", c.shapes[1] = "120,9", c.result[0] = "3,120,9";
   check_op_large(ctx, &c);
 }
@@ -151,12 +151,12 @@ static grid_system grid_open(lac_context *ctx, int64_t n, const lac_solver_optio
       if (j >= 0 && j < n) values[at++] = i == j ? 2.5 : -1;
     }
   }
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, &bands, values, LAC_COPY, &s.a));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, &bands, values, LAC_OWNERSHIP_COPY, &s.a));
   lac_free(values);
   CHECK_OK(lac_array_create(ctx, LAC_F64, 2, (int64_t[]){n, 1}, &s.b));
   CHECK_OK(lac_array_fill(ctx, s.b, 1, 0));
   CHECK_OK(lac_solver_create(ctx, s.pattern, options, &s.solver));
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &s.tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &s.tape));
   return s;
 }
 
@@ -174,10 +174,10 @@ static void every_order_uses_the_same_set_up(lac_context *ctx) {
   grid_system s = grid_open(ctx, 50, &options);
   lac_factor *factor = NULL;
   lac_var a = lac_tape_leaf(s.tape, s.a), b = lac_tape_leaf(s.tape, s.b), bars[2], hessian[2];
-  lac_var x = lac_solve(s.tape, s.solver, LAC_N, a, b), loss = lac_dot(s.tape, x, x);
-  CHECK_OK(lac_tape_vjp(s.tape, 1, &loss, NULL, 2, (lac_var[]){a, b}, bars, LAC_CREATE_GRAPH));
+  lac_var x = lac_solve(s.tape, s.solver, a, b, LAC_PLAIN), loss = lac_dot(s.tape, x, x);
+  CHECK_OK(lac_tape_vjp(s.tape, 1, &loss, NULL, 2, (lac_var[]){a, b}, bars, LAC_GRAPH_CREATE));
   lac_var size = lac_dot(s.tape, bars[1], bars[1]);
-  CHECK_OK(lac_tape_vjp(s.tape, 1, &size, NULL, 2, (lac_var[]){a, b}, hessian, LAC_PLAIN));
+  CHECK_OK(lac_tape_vjp(s.tape, 1, &size, NULL, 2, (lac_var[]){a, b}, hessian, LAC_GRAPH_NONE));
   CHECK_OK(lac_solver_factor(ctx, s.solver, s.a, &factor));
   CHECK_EQ(report_of_factor(factor).setups, 1);
   CHECK_EQ(report_of_factor(factor).refreshes, 0);
@@ -193,9 +193,9 @@ static void the_adjoint_has_its_own_tolerance_and_its_own_failure(lac_context *c
   options.iteration.max_iterations = 12;
   grid_system s = grid_open(ctx, 300, &options);
   lac_var a = lac_tape_leaf(s.tape, s.a), b = lac_tape_leaf(s.tape, s.b), bar = {0};
-  lac_var x = lac_solve(s.tape, s.solver, LAC_N, a, b), loss = lac_dot(s.tape, x, x);
+  lac_var x = lac_solve(s.tape, s.solver, a, b, LAC_PLAIN), loss = lac_dot(s.tape, x, x);
   CHECK_OK(lac_tape_status(s.tape));
-  CHECK_FAILS(lac_tape_vjp(s.tape, 1, &loss, NULL, 1, &b, &bar, LAC_PLAIN), LAC_ERR_CONVERGENCE, "derivative");
+  CHECK_FAILS(lac_tape_vjp(s.tape, 1, &loss, NULL, 1, &b, &bar, LAC_GRAPH_NONE), LAC_ERR_CONVERGENCE, "derivative");
   grid_close(&s);
 }
 
@@ -206,8 +206,8 @@ static void an_absolute_tolerance_is_not_for_derivatives(lac_context *ctx) {
   grid_system s = grid_open(ctx, 50, &options);
   double first[50];
   lac_var a = lac_tape_leaf(s.tape, s.a), b = lac_tape_leaf(s.tape, s.b), bar = {0};
-  lac_var x = lac_solve(s.tape, s.solver, LAC_N, a, b), loss = lac_scale(s.tape, 1e-6, 0, lac_sum(s.tape, x));
-  CHECK_OK(lac_tape_vjp(s.tape, 1, &loss, NULL, 1, &b, &bar, LAC_PLAIN));
+  lac_var x = lac_solve(s.tape, s.solver, a, b, LAC_PLAIN), loss = lac_scale(s.tape, lac_sum(s.tape, x), 1e-6, 0);
+  CHECK_OK(lac_tape_vjp(s.tape, 1, &loss, NULL, 1, &b, &bar, LAC_GRAPH_NONE));
   CHECK_OK(lac_array_read(ctx, lac_tape_value(s.tape, bar), first));
   for (int i = 1; i < 49; i++) CHECK_NEAR(1e6 * (2.5 * first[i] - first[i - 1] - first[i + 1]), 1, 1e-8);
   grid_close(&s);
@@ -217,7 +217,7 @@ static void what_is_not_reached_fails_forward(lac_context *ctx) {
   lac_solver_options options = options_of("cg", "identity");
   options.iteration.max_iterations = 2;
   grid_system s = grid_open(ctx, 300, &options);
-  CHECK(!lac_solve(s.tape, s.solver, LAC_N, lac_tape_leaf(s.tape, s.a), lac_tape_leaf(s.tape, s.b)).id);
+  CHECK(!lac_solve(s.tape, s.solver, lac_tape_leaf(s.tape, s.a), lac_tape_leaf(s.tape, s.b), LAC_PLAIN).id);
   CHECK_FAILS(lac_tape_status(s.tape), LAC_ERR_CONVERGENCE, "after 2 iterations of cg with identity");
   grid_close(&s);
 }
@@ -225,7 +225,7 @@ static void what_is_not_reached_fails_forward(lac_context *ctx) {
 static void a_preconditioner_is_no_inverse(lac_context *ctx) {
   lac_solver_options options = options_of("jacobi", "auto");
   grid_system s = grid_open(ctx, 9, &options);
-  CHECK(!lac_solve(s.tape, s.solver, LAC_N, lac_tape_leaf(s.tape, s.a), lac_tape_leaf(s.tape, s.b)).id);
+  CHECK(!lac_solve(s.tape, s.solver, lac_tape_leaf(s.tape, s.a), lac_tape_leaf(s.tape, s.b), LAC_PLAIN).id);
   CHECK_FAILS(lac_tape_status(s.tape), LAC_ERR_ARG, "not the inverse");
   grid_close(&s);
 }
@@ -234,10 +234,10 @@ static void values_written_after_the_solve_make_its_derivative_stale(lac_context
   lac_solver_options options = options_of("cg", "jacobi");
   grid_system s = grid_open(ctx, 9, &options);
   lac_var a = lac_tape_leaf(s.tape, s.a), b = lac_tape_leaf(s.tape, s.b), bar = {0};
-  lac_var loss = lac_sum(s.tape, lac_solve(s.tape, s.solver, LAC_N, a, b));
+  lac_var loss = lac_sum(s.tape, lac_solve(s.tape, s.solver, a, b, LAC_PLAIN));
   CHECK_OK(lac_tape_status(s.tape));
   (void)lac_array_edit(s.a);
-  CHECK_FAILS(lac_tape_vjp(s.tape, 1, &loss, NULL, 1, &a, &bar, LAC_PLAIN), LAC_ERR_STALE, "");
+  CHECK_FAILS(lac_tape_vjp(s.tape, 1, &loss, NULL, 1, &a, &bar, LAC_GRAPH_NONE), LAC_ERR_STALE, "");
   grid_close(&s);
 }
 

@@ -3,7 +3,7 @@
 
 #include "support/op_case.h"
 
-#define SIDE(c) ((lac_side)(c)->i[0])
+#define FORM(c) ((lac_form)(c)->i[0])
 enum { PRODUCT, SUM, SOLVE };
 #define WHAT(c) ((c)->i[1])
 
@@ -12,12 +12,12 @@ static void kron_apply(lac_tape *tape, const op_setup *setup, const lac_var *in,
   const lac_pattern *pa = setup->patterns[0], *pb = setup->patterns[1];
   lac_solver *sa = NULL, *sb = NULL;
   lac_context *ctx = lac_tape_context(tape);
-  if (WHAT(c) == PRODUCT) out[0] = lac_kron_mm(tape, SIDE(c), pa, in[0], pb, in[1], in[2]);
-  if (WHAT(c) == SUM) out[0] = lac_kronsum_mm(tape, SIDE(c), pa, in[0], pb, in[1], in[2]);
+  if (WHAT(c) == PRODUCT) out[0] = lac_kron_mm(tape, pa, in[0], pb, in[1], in[2], FORM(c));
+  if (WHAT(c) == SUM) out[0] = lac_kronsum_mm(tape, pa, in[0], pb, in[1], in[2], FORM(c));
   if (WHAT(c) != SOLVE) return;
   CHECK_OK(lac_solver_create(ctx, pa, NULL, &sa));
   CHECK_OK(lac_solver_create(ctx, pb, NULL, &sb));
-  out[0] = lac_kron_solve(tape, SIDE(c), sa, in[0], sb, in[1], in[2]);
+  out[0] = lac_kron_solve(tape, sa, in[0], sb, in[1], in[2], FORM(c));
   lac_solver_destroy(&sa);
   lac_solver_destroy(&sb);
 }
@@ -49,7 +49,7 @@ static void kron_dense(const op_case *c, const ref *in, ref *out) {
       dense one = dense_kron(a, dense_identity(b.rows)), two = dense_kron(dense_identity(a.rows), b);
       for (int64_t e = 0; e < m.rows * m.cols; ++e) m.x[e] = one.x[e] + two.x[e];
     }
-    m = dense_side(m, SIDE(c));
+    m = dense_side(m, FORM(c));
     dense_copy_to(WHAT(c) == SOLVE ? dense_solve(m, x) : dense_mul(m, x), walk_item(&w, out, 2));
   }
 }
@@ -64,10 +64,10 @@ static void kron_fill(const op_case *c, int input, ref *x) {
   }
 }
 
-static void check_kron(lac_context *ctx, int what, lac_side side, const sketch *a, const sketch *b, const char *va,
+static void check_kron(lac_context *ctx, int what, lac_form form, const sketch *a, const sketch *b, const char *va,
                        const char *vb, const char *x, const char *y) {
   static const char *const ops[] = {"spmm", "spmm", "solve_with"};
-  op_case c = {.op = ops[what], .i = {side, what}, .patterns = {a, b}, .shapes = {va, vb, x}, .result = {y}};
+  op_case c = {.op = ops[what], .i = {form, what}, .patterns = {a, b}, .shapes = {va, vb, x}, .result = {y}};
   c.apply = kron_apply, c.dense = kron_dense, c.fill = kron_fill, c.slack = 30;
   c.skip = OP_INPUT | OP_OPERATOR | OP_SCALE | OP_MEMORY;
   check_op(ctx, &c);
@@ -75,23 +75,23 @@ static void check_kron(lac_context *ctx, int what, lac_side side, const sketch *
 
 static void kronecker_products_are_multiplied_on_every_side(lac_context *ctx) {
   const sketch *a = sketch_random(3, 2, 0.7, 1), *b = sketch_random(2, 4, 0.7, 2);
-  check_kron(ctx, PRODUCT, LAC_N, a, b, "nnz", "nnz1", "8,2", "6,2");
-  check_kron(ctx, PRODUCT, LAC_T, a, b, "nnz", "nnz1", "6,1", "8,1");
-  check_kron(ctx, PRODUCT, LAC_H, a, b, "nnz", "nnz1", "6,2", "8,2");
-  check_kron(ctx, PRODUCT, LAC_C, a, b, "2,nnz", "2,nnz1", "8,1", "2,6,1");
+  check_kron(ctx, PRODUCT, LAC_PLAIN, a, b, "nnz", "nnz1", "8,2", "6,2");
+  check_kron(ctx, PRODUCT, LAC_TRANSPOSED, a, b, "nnz", "nnz1", "6,1", "8,1");
+  check_kron(ctx, PRODUCT, LAC_ADJOINT, a, b, "nnz", "nnz1", "6,2", "8,2");
+  check_kron(ctx, PRODUCT, LAC_CONJUGATED, a, b, "2,nnz", "2,nnz1", "8,1", "2,6,1");
 }
 
 static void kronecker_sums_are_multiplied(lac_context *ctx) {
   const sketch *a = sketch_square(3, 0.4, 3), *b = sketch_square(2, 0.5, 4);
-  check_kron(ctx, SUM, LAC_N, a, b, "nnz", "nnz1", "6,2", "6,2");
-  check_kron(ctx, SUM, LAC_H, a, b, "nnz", "nnz1", "2,6,1", "2,6,1");
+  check_kron(ctx, SUM, LAC_PLAIN, a, b, "nnz", "nnz1", "6,2", "6,2");
+  check_kron(ctx, SUM, LAC_ADJOINT, a, b, "nnz", "nnz1", "2,6,1", "2,6,1");
 }
 
 static void kronecker_products_are_solved(lac_context *ctx) {
   if (!check_claimed("solve")) return;
   const sketch *a = sketch_square(3, 0.4, 3), *b = sketch_square(2, 0.5, 4);
-  check_kron(ctx, SOLVE, LAC_N, a, b, "nnz", "nnz1", "6,2", "6,2");
-  check_kron(ctx, SOLVE, LAC_T, a, b, "nnz", "nnz1", "6,1", "6,1");
+  check_kron(ctx, SOLVE, LAC_PLAIN, a, b, "nnz", "nnz1", "6,2", "6,2");
+  check_kron(ctx, SOLVE, LAC_TRANSPOSED, a, b, "nnz", "nnz1", "6,1", "6,1");
 }
 
 /// The status of kron_mm with a pattern on both sides; x is (1, 1).
@@ -99,9 +99,9 @@ static lac_status kron_of(lac_context *ctx, const lac_pattern *p) {
   lac_tape *tape = NULL;
   lac_array *x = NULL;
   CHECK_OK(lac_array_create(ctx, LAC_F64, 2, (int64_t[]){1, 1}, &x));
-  CHECK_OK(lac_tape_create(ctx, LAC_RUN, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RUN, &tape));
   lac_var v = lac_tape_leaf(tape, x);
-  (void)lac_kron_mm(tape, LAC_N, p, v, p, v, v);
+  (void)lac_kron_mm(tape, p, v, p, v, v, LAC_PLAIN);
   lac_status status = lac_tape_status(tape);
   lac_tape_destroy(&tape);
   lac_array_destroy(&x);

@@ -118,10 +118,10 @@ static void derivatives_use_the_factor_of_the_forward(lac_context *ctx) {
   lac_var a = lac_tape_leaf(s.tape, s.a), bar = {0}, dot = {0}, second = {0};
   double numbers[4];
   lac_var y = lac_logdet(s.tape, s.solver, a);
-  CHECK_OK(lac_tape_vjp(s.tape, 1, &y, NULL, 1, &a, &bar, LAC_CREATE_GRAPH));
-  CHECK_OK(lac_tape_jvp(s.tape, 1, &a, &a, 1, &y, &dot, LAC_PLAIN));
+  CHECK_OK(lac_tape_vjp(s.tape, 1, &y, NULL, 1, &a, &bar, LAC_GRAPH_CREATE));
+  CHECK_OK(lac_tape_jvp(s.tape, 1, &a, &a, 1, &y, &dot, LAC_GRAPH_NONE));
   lac_var size = lac_sum(s.tape, lac_square(s.tape, bar));
-  CHECK_OK(lac_tape_vjp(s.tape, 1, &size, NULL, 1, &a, &second, LAC_PLAIN));
+  CHECK_OK(lac_tape_vjp(s.tape, 1, &size, NULL, 1, &a, &second, LAC_GRAPH_NONE));
   CHECK_OK(lac_solver_factor(ctx, s.solver, s.a, &factor));
   CHECK_EQ(report_of_factor(factor).factorisations, 1);
   CHECK_OK(lac_array_read(ctx, lac_tape_value(s.tape, bar), numbers));

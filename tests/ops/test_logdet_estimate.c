@@ -30,7 +30,7 @@ static void estimate_apply(lac_tape *tape, const op_setup *setup, const lac_var 
 /// log det of the Hermitian part.
 static void estimate_dense(const op_case *c, const ref *in, ref *out) {
   for (walk w = walk_batch(out, 0); walk_next(&w);) {
-    dense a = dense_matrix(c->patterns[0], walk_item(&w, &in[0], 1)), h = dense_side(a, LAC_H);
+    dense a = dense_matrix(c->patterns[0], walk_item(&w, &in[0], 1)), h = dense_side(a, LAC_ADJOINT);
     for (int64_t e = 0; e < a.rows * a.rows; ++e) h.x[e] = (h.x[e] + a.x[e]) / 2;
     *walk_item(&w, out, 0) = log(cabs(dense_determinant(h)));
   }
@@ -96,8 +96,8 @@ static grid grid_open(lac_context *ctx, int64_t side, double scale) {
   }
   CHECK_OK(lac_pattern_from_coo(ctx, n, n, nnz, LAC_I64, row, col, LAC_WIDTH_AUTO, &g.pattern, NULL));
   CHECK_OK(lac_solver_create(ctx, g.pattern, NULL, &g.solver));
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, &nnz, a, LAC_COPY, &g.values));
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &g.tape));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, &nnz, a, LAC_OWNERSHIP_COPY, &g.values));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &g.tape));
   free(row), free(col), free(a);
   return g;
 }
@@ -141,9 +141,9 @@ static void the_gradient_estimates_that_of_logdet(lac_context *ctx) {
           true_bar = {0}, dot = {0};
   lac_logdet_estimate(g.tape, g.solver, a, z, 0, out);
   lac_var exact = lac_logdet(g.tape, g.solver, a);
-  CHECK_OK(lac_tape_vjp(g.tape, 1, &out[0], NULL, 1, &a, &bar, LAC_CREATE_GRAPH));
-  CHECK_OK(lac_tape_vjp(g.tape, 1, &exact, NULL, 1, &a, &true_bar, LAC_CREATE_GRAPH));
-  CHECK_OK(lac_tape_jvp(g.tape, 1, &a, &a, 1, &out[0], &dot, LAC_PLAIN));
+  CHECK_OK(lac_tape_vjp(g.tape, 1, &out[0], NULL, 1, &a, &bar, LAC_GRAPH_CREATE));
+  CHECK_OK(lac_tape_vjp(g.tape, 1, &exact, NULL, 1, &a, &true_bar, LAC_GRAPH_CREATE));
+  CHECK_OK(lac_tape_jvp(g.tape, 1, &a, &a, 1, &out[0], &dot, LAC_GRAPH_NONE));
   CHECK_NEAR(number_of(ctx, &g, dot), 144, 1e-12);
   CHECK_NEAR(number_of(ctx, &g, lac_sum(g.tape, lac_mul(g.tape, bar, a))), 144, 1e-12);
   CHECK_NEAR(number_of(ctx, &g, lac_trace(g.tape, g.pattern, bar)),
@@ -171,7 +171,7 @@ static void seeds_decide(lac_context *ctx) {
   lac_tape *tape = NULL;
   double few[3 * 2], many[3 * 5], other[3 * 2];
   int different = 0;
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   CHECK_OK(lac_array_read(ctx, lac_tape_value(tape, lac_probes(tape, LAC_F64, 3, 2, 7)), few));
   CHECK_OK(lac_array_read(ctx, lac_tape_value(tape, lac_probes(tape, LAC_F64, 3, 5, 7)), many));
   CHECK_OK(lac_array_read(ctx, lac_tape_value(tape, lac_probes(tape, LAC_F64, 3, 2, 8)), other));

@@ -34,7 +34,7 @@ static lac_status lstsq_object(const op_setup *setup, lac_array *const *in, cons
 static void lstsq_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
   lac_var both[2], damp = {0};
   if (setup->c->shapes[2]) damp = lac_real(tape, in[2]);
-  lac_lstsq(tape, setup->object, setup->patterns[0], in[0], in[1], damp, both);
+  lac_lstsq(tape, setup->patterns[0], in[0], in[1], damp, setup->object, both);
   for (int i = 0; i < setup->c->i[0]; ++i) out[i] = both[i];
 }
 
@@ -136,11 +136,11 @@ static answer least_squares(lac_context *ctx, const char *method, const sketch *
   lac_var both[2], delta = {0};
   CHECK_OK(sketch_pattern(ctx, s, LAC_WIDTH_AUTO, &p));
   CHECK_OK(system_of(ctx, p, method, &solver));
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, &s->nnz, (void *)a, LAC_COPY, &values));
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){s->rows, 1}, (void *)b, LAC_COPY, &right));
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, &s->nnz, (void *)a, LAC_OWNERSHIP_COPY, &values));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){s->rows, 1}, (void *)b, LAC_OWNERSHIP_COPY, &right));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   if (damp >= 0) delta = lac_tape_scalar(tape, LAC_F64, damp, 0);
-  lac_lstsq(tape, solver, p, lac_tape_leaf(tape, values), lac_tape_constant(tape, right), delta, both);
+  lac_lstsq(tape, p, lac_tape_leaf(tape, values), lac_tape_constant(tape, right), delta, solver, both);
   out.status = lac_tape_status(tape);
   if (out.status == LAC_OK) {
     CHECK_OK(lac_array_read(ctx, lac_tape_value(tape, both[0]), out.x));
@@ -241,7 +241,7 @@ static double largest(int64_t n, const double *x) {
   return most;
 }
 
-/// A matrix of a linear program, 223 x 472, on its side and upright.
+/// A matrix of a linear program, 223 x 472, on its form and upright.
 static void check_practice(lac_context *ctx, const char *method) {
   mm_matrix mm;
   mm_read("lp_e226", &mm);
@@ -289,9 +289,9 @@ static void lstsq_refuses_what_does_not_fit(lac_context *ctx) {
     CHECK_OK(lac_array_create(ctx, LAC_F64, 1, &s->nnz, &a));
     CHECK_OK(lac_array_create(ctx, wrong == 4 ? LAC_F32 : LAC_F64, 2, (int64_t[]){wrong == 2 ? 3 : 4, 1}, &b));
     CHECK_OK(lac_array_fill(ctx, a, 1, 0));
-    CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+    CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
     if (wrong == 0) damp = lac_tape_scalar(tape, LAC_C128, 1, 0);
-    lac_lstsq(tape, wrong == 3 ? NULL : solver, p, lac_tape_leaf(tape, a), lac_tape_leaf(tape, b), damp, out);
+    lac_lstsq(tape, p, lac_tape_leaf(tape, a), lac_tape_leaf(tape, b), damp, wrong == 3 ? NULL : solver, out);
     static const char *const words[] = {"it is a real number", "one of another pattern",
                                         "must have shape (*batch, 4, k)", "lac_pattern_augmented", "they must agree"};
     static const lac_status statuses[] = {LAC_ERR_DTYPE, LAC_ERR_PATTERN, LAC_ERR_SHAPE, LAC_ERR_ARG, LAC_ERR_DTYPE};
@@ -340,15 +340,15 @@ static void problem_close(problem *p) {
 static lac_status problem_differentiate(lac_context *ctx, const problem *p, int order) {
   lac_tape *tape = NULL;
   lac_var out[2], bar[2], again, leaf[2];
-  lac_status status = lac_tape_create(ctx, LAC_RECORD, &tape);
+  lac_status status = lac_tape_create(ctx, LAC_TAPE_RECORD, &tape);
   if (status != LAC_OK) return status;
   leaf[0] = lac_tape_leaf(tape, p->a), leaf[1] = lac_tape_leaf(tape, p->b);
-  lac_lstsq(tape, p->solver, p->pattern, leaf[0], leaf[1], lac_tape_scalar(tape, LAC_F64, 0.5, 0), out);
+  lac_lstsq(tape, p->pattern, leaf[0], leaf[1], lac_tape_scalar(tape, LAC_F64, 0.5, 0), p->solver, out);
   lac_var loss = lac_sum(tape, lac_square(tape, out[0]));
-  status = lac_tape_vjp(tape, 1, &loss, NULL, 2, leaf, bar, order > 1 ? LAC_CREATE_GRAPH : LAC_PLAIN);
+  status = lac_tape_vjp(tape, 1, &loss, NULL, 2, leaf, bar, order > 1 ? LAC_GRAPH_CREATE : LAC_GRAPH_NONE);
   if (status == LAC_OK && order > 1) {
     loss = lac_sum(tape, lac_square(tape, bar[0]));
-    status = lac_tape_vjp(tape, 1, &loss, NULL, 1, leaf, &again, LAC_PLAIN);
+    status = lac_tape_vjp(tape, 1, &loss, NULL, 1, leaf, &again, LAC_GRAPH_NONE);
   }
   lac_tape_destroy(&tape);
   return status;

@@ -41,20 +41,20 @@ static void fit_dense(const op_case *c, const ref *in, ref *out) {
   const sketch *s = c->patterns[0];
   int64_t k = out[0].meta.shape[out[0].meta.ndim - 1];
   for (walk w = walk_batch(out, 2); walk_next(&w);) {
-    dense a = dense_side(dense_matrix(s, walk_item(&w, &in[0], 1)), (lac_side)c->i[0]);
+    dense a = dense_side(dense_matrix(s, walk_item(&w, &in[0], 1)), (lac_form)c->i[0]);
     dense_copy_to(rectangle_lstsq(a, dense_over(a.rows, k, walk_item(&w, &in[1], 2)), 0), walk_item(&w, &out[0], 2));
   }
 }
 
 /// i[1]: 0 a factor, 1 a solver; data: the name of the method.
-static op_case fit_case(const sketch *s, lac_side side, const char *method) {
-  bool is_turned = side == LAC_T || side == LAC_H;
+static op_case fit_case(const sketch *s, lac_form form, const char *method) {
+  bool is_turned = form == LAC_TRANSPOSED || form == LAC_ADJOINT;
   return (op_case){.op = "lstsq_with",
                    .needs = op_text("%s identity", method),
                    .patterns = {s},
                    .shapes = {"nnz", op_text("%lld,2", (long long)(is_turned ? s->cols : s->rows))},
                    .result = {op_text("%lld,2", (long long)(is_turned ? s->rows : s->cols))},
-                   .i = {side},
+                   .i = {form},
                    .data = method,
                    .object = fit_object,
                    .apply = fit_apply,
@@ -70,21 +70,21 @@ static void check_fit(lac_context *ctx, op_case c) { check_op(ctx, &c); }
 
 static void lstsq_with_differentiates_any_shape_and_side(lac_context *ctx) {
   static const int64_t shapes[][2] = {{6, 3}, {3, 6}, {4, 4}};
-  static const lac_side sides[] = {LAC_N, LAC_T, LAC_C, LAC_H};
+  static const lac_form forms[] = {LAC_PLAIN, LAC_TRANSPOSED, LAC_CONJUGATED, LAC_ADJOINT};
   for (int i = 0; i < 12; i++) {
     const sketch *s = rectangle(shapes[i % 3][0], shapes[i % 3][1], (uint64_t)i);
-    check_fit(ctx, fit_case(s, sides[i / 3], i % 2 ? "lsmr" : "lsqr"));
+    check_fit(ctx, fit_case(s, forms[i / 3], i % 2 ? "lsmr" : "lsqr"));
   }
 }
 
 static void lstsq_with_takes_solvers_batches_and_what_is_empty(lac_context *ctx) {
-  op_case c = fit_case(rectangle(5, 3, 1), LAC_N, "lsmr");
+  op_case c = fit_case(rectangle(5, 3, 1), LAC_PLAIN, "lsmr");
   c.i[1] = 1;
   check_op(ctx, &c);
-  c = fit_case(rectangle(4, 2, 1), LAC_N, "lsmr");
+  c = fit_case(rectangle(4, 2, 1), LAC_PLAIN, "lsmr");
   c.shapes[0] = "2,nnz", c.shapes[1] = "4,1", c.result[0] = "2,2,1";
   check_op(ctx, &c);
-  c = fit_case(rectangle(2, 4, 1), LAC_H, "lsmr");
+  c = fit_case(rectangle(2, 4, 1), LAC_ADJOINT, "lsmr");
   c.shapes[1] = "3,4,1", c.result[0] = "3,2,1";
   check_op(ctx, &c);
   c.shapes[1] = "4,0", c.result[0] = "2,0";
@@ -117,7 +117,7 @@ static void through_apply(lac_tape *tape, const op_setup *setup, const lac_var *
   lac_var damp = {0};
   if (setup->c->shapes[2]) damp = lac_real(tape, in[2]);
   lac_var both[2];
-  lac_lstsq(tape, setup->object, setup->patterns[0], in[0], in[1], damp, both);
+  lac_lstsq(tape, setup->patterns[0], in[0], in[1], damp, setup->object, both);
   for (int i = 0; i < 2 && setup->c->result[i]; i++) out[i] = both[i];
 }
 
@@ -136,7 +136,7 @@ static void lac_lstsq_takes_solvers_of_the_matrix(lac_context *ctx) {
   int cases = check_claimed("lstsq") ? 4 : 2;  // damped ones take more operators
   for (int i = 0; i < cases; i++) {
     const sketch *s = i % 2 ? rectangle(3, 5, 2) : rectangle(5, 3, 1);
-    op_case c = fit_case(s, LAC_N, "lsmr");
+    op_case c = fit_case(s, LAC_PLAIN, "lsmr");
     c.object = through_object, c.apply = through_apply, c.dense = through_dense;
     c.result[1] = op_text("%lld,2", (long long)s->rows), c.degree[0] = 0, c.skip |= OP_SCALE | OP_INPUT;
     if (i >= 2) c.shapes[2] = "";
@@ -161,10 +161,10 @@ static void lstsq_with_says_where_it_does_not_converge(lac_context *ctx) {
   options.method = "lsmr", options.iteration.max_iterations = 2;
   CHECK_OK(lac_pattern_from_coo(ctx, M, N, count, LAC_I64, row, col, LAC_WIDTH_AUTO, &p, NULL));
   CHECK_OK(lac_solver_create(ctx, p, &options, &solver));
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, &count, full, LAC_COPY, &a));
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){M, 1}, ones, LAC_COPY, &b));
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
-  lac_lstsq(tape, solver, p, lac_tape_leaf(tape, a), lac_tape_constant(tape, b), (lac_var){0}, out);
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, &count, full, LAC_OWNERSHIP_COPY, &a));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){M, 1}, ones, LAC_OWNERSHIP_COPY, &b));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
+  lac_lstsq(tape, p, lac_tape_leaf(tape, a), lac_tape_constant(tape, b), (lac_var){0}, solver, out);
   CHECK_FAILS(lac_tape_status(tape), LAC_ERR_CONVERGENCE, "max_iterations");
   lac_tape_destroy(&tape);
   lac_solver_destroy(&solver);

@@ -6,7 +6,7 @@
 #include "support/elimination.h"
 
 static void lu_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
-  out[0] = lac_lu_values(tape, setup->patterns[0], (lac_pivots)setup->c->i[0], NULL, in[0]);
+  out[0] = lac_lu_values(tape, setup->patterns[0], in[0], NULL, (lac_pivots)setup->c->i[0]);
 }
 
 static void lu_dense(const op_case *c, const ref *in, ref *out) {
@@ -39,8 +39,8 @@ static void lu_values_differentiates_incomplete_factors(lac_context *ctx) {
 
 static void lu_values_takes_small_and_empty_matrices(lac_context *ctx) {
   check_lu(ctx, sketch_square(1, 1, 1), "nnz");
-  check_lu(ctx, sketch_triangle(4, 0.6, LAC_LOWER, LAC_STORED, 3), "nnz");
-  check_lu(ctx, sketch_triangle(4, 0.6, LAC_UPPER, LAC_STORED, 3), "nnz");
+  check_lu(ctx, sketch_triangle(4, 0.6, LAC_TRIANGLE_LOWER, LAC_DIAGONAL_STORED, 3), "nnz");
+  check_lu(ctx, sketch_triangle(4, 0.6, LAC_TRIANGLE_UPPER, LAC_DIAGONAL_STORED, 3), "nnz");
   check_lu(ctx, sketch_square(4, 0.4, 1), "0,nnz");
   check_lu(ctx, sketch_empty(0, 0), "nnz");
 }
@@ -77,8 +77,8 @@ static void lu_values_gives_the_factors_of_a_closed_pattern(lac_context *ctx) {
   eliminate_fill(&c, 0, &x);
   CHECK_OK(sketch_pattern(ctx, s, LAC_WIDTH_AUTO, &p));
   CHECK_OK(ref_upload(ctx, &x, &values));
-  CHECK_OK(lac_tape_create(ctx, LAC_RUN, &tape));
-  lac_var lu = lac_lu_values(tape, p, LAC_PIVOTS_NONZERO, NULL, lac_tape_constant(tape, values));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RUN, &tape));
+  lac_var lu = lac_lu_values(tape, p, lac_tape_constant(tape, values), NULL, LAC_PIVOTS_NONZERO);
   ref got = {0};
   CHECK_OK(lac_tape_status(tape));
   CHECK_OK(ref_download(ctx, lac_tape_value(tape, lu), &got));
@@ -110,9 +110,9 @@ static lac_status eliminate_ones(lac_context *ctx, const sketch *s, lac_pivots p
   }
   CHECK_OK(sketch_pattern(ctx, s, LAC_WIDTH_AUTO, &p));
   CHECK_OK(lac_map_create(ctx, 4, 4, (int64_t[]){0, 1, 7 % 4, 2}, &steps));
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){batch, s->nnz}, values, LAC_COPY, &a));
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
-  (void)lac_lu_values(tape, p, pivots, s->rows == 4 ? steps : NULL, lac_tape_leaf(tape, a));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){batch, s->nnz}, values, LAC_OWNERSHIP_COPY, &a));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
+  (void)lac_lu_values(tape, p, lac_tape_leaf(tape, a), s->rows == 4 ? steps : NULL, pivots);
   lac_status status = lac_tape_status(tape);
   lac_tape_destroy(&tape);
   lac_array_destroy(&a);
@@ -131,8 +131,9 @@ static void lu_values_names_the_row_of_a_pivot_that_does_not_do(lac_context *ctx
   CHECK_FAILS(eliminate_ones(ctx, &s, LAC_PIVOTS_NONZERO, 2, 0), LAC_ERR_SINGULAR, "matrix 1 of the batch");
   CHECK_FAILS(eliminate_ones(ctx, &s, LAC_PIVOTS_POSITIVE, 1, -2), LAC_ERR_DEFINITE, "pivot -2 in row 3");
   CHECK_FAILS(eliminate_ones(ctx, &s, LAC_PIVOTS_POSITIVE, 2, NAN), LAC_ERR_DEFINITE, "matrix 1 of the batch");
-  CHECK_FAILS(eliminate_ones(ctx, sketch_triangle(4, 1, LAC_LOWER, LAC_UNIT, 1), LAC_PIVOTS_NONZERO, 1, 1),
-              LAC_ERR_SINGULAR, "row 0 has no diagonal entry");
+  CHECK_FAILS(
+      eliminate_ones(ctx, sketch_triangle(4, 1, LAC_TRIANGLE_LOWER, LAC_DIAGONAL_UNIT, 1), LAC_PIVOTS_NONZERO, 1, 1),
+      LAC_ERR_SINGULAR, "row 0 has no diagonal entry");
   CHECK_FAILS(eliminate_ones(ctx, sketch_random(4, 5, 0.5, 1), LAC_PIVOTS_NONZERO, 1, 1), LAC_ERR_SHAPE, "square");
   CHECK_FAILS(eliminate_ones(ctx, &s, (lac_pivots)7, 1, 1), LAC_ERR_ARG, "not 7");
 }

@@ -69,7 +69,7 @@ static void lu_values_adjoint_refuses_a_zero_pivot(lac_context *ctx) {
   CHECK_OK(sketch_pattern(ctx, s, LAC_WIDTH_AUTO, &p));
   CHECK_OK(lac_array_create(ctx, LAC_F64, 1, &s->nnz, &zeros));
   CHECK_OK(lac_array_fill(ctx, zeros, 0, 0));
-  CHECK_OK(lac_tape_create(ctx, LAC_RUN, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RUN, &tape));
   lac_var c = lac_tape_constant(tape, zeros);
   (void)lac_lu_values_adjoint(tape, p, c, c);
   CHECK_FAILS(lac_tape_status(tape), LAC_ERR_SINGULAR, "pivot of row 0 is zero");

@@ -4,13 +4,13 @@
 #include "support/op_case.h"
 
 static void matmul_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
-  out[0] = lac_matmul(tape, (lac_side)setup->c->i[0], in[0], (lac_side)setup->c->i[1], in[1]);
+  out[0] = lac_matmul(tape, in[0], in[1], (lac_form)setup->c->i[0], (lac_form)setup->c->i[1]);
 }
 
 /// op(A) of the item of an operand that belongs to the walk.
-static dense matmul_operand(const walk *w, const ref *a, int64_t side) {
+static dense matmul_operand(const walk *w, const ref *a, int64_t form) {
   const int64_t *shape = a->meta.shape + a->meta.ndim - 2;
-  return dense_side(dense_over(shape[0], shape[1], walk_item(w, a, 2)), (lac_side)side);
+  return dense_side(dense_over(shape[0], shape[1], walk_item(w, a, 2)), (lac_form)form);
 }
 
 static void matmul_dense(const op_case *c, const ref *in, ref *out) {
@@ -20,44 +20,45 @@ static void matmul_dense(const op_case *c, const ref *in, ref *out) {
   }
 }
 
-static void check_matmul(lac_context *ctx, lac_side side_x, const char *x, lac_side side_y, const char *y,
+static void check_matmul(lac_context *ctx, lac_form form_x, const char *x, lac_form form_y, const char *y,
                          const char *z) {
-  op_case c = {.op = "matmul", .shapes = {x, y}, .result = {z}, .i = {side_x, side_y}, .degree = {1, 1}};
+  op_case c = {.op = "matmul", .shapes = {x, y}, .result = {z}, .i = {form_x, form_y}, .degree = {1, 1}};
   c.apply = matmul_apply, c.dense = matmul_dense;
-  c.fixed[0] = (side_x & LAC_T) ? 2 : 1;
-  c.fixed[1] = (side_y & LAC_T) ? 1 : 2;
+  c.fixed[0] = (form_x & LAC_TRANSPOSED) ? 2 : 1;
+  c.fixed[1] = (form_y & LAC_TRANSPOSED) ? 1 : 2;
   check_op(ctx, &c);
 }
 
 static void matmul_multiplies_from_all_sides(lac_context *ctx) {
-  for (int sx = LAC_N; sx <= LAC_H; ++sx) {
-    for (int sy = LAC_N; sy <= LAC_H; ++sy) {
-      check_matmul(ctx, (lac_side)sx, sx & LAC_T ? "3,2" : "2,3", (lac_side)sy, sy & LAC_T ? "4,3" : "3,4", "2,4");
+  for (int sx = LAC_PLAIN; sx <= LAC_ADJOINT; ++sx) {
+    for (int sy = LAC_PLAIN; sy <= LAC_ADJOINT; ++sy) {
+      check_matmul(ctx, (lac_form)sx, sx & LAC_TRANSPOSED ? "3,2" : "2,3", (lac_form)sy,
+                   sy & LAC_TRANSPOSED ? "4,3" : "3,4", "2,4");
     }
   }
 }
 
 static void matmul_broadcasts_batches(lac_context *ctx) {
-  check_matmul(ctx, LAC_N, "2,2,3", LAC_N, "3,2", "2,2,2");
-  check_matmul(ctx, LAC_H, "3,2", LAC_N, "2,3,2", "2,2,2");
-  check_matmul(ctx, LAC_N, "2,1,1,3", LAC_T, "3,2,3", "2,3,1,2");
-  check_matmul(ctx, LAC_C, "0,2,3", LAC_N, "3,2", "0,2,2");
+  check_matmul(ctx, LAC_PLAIN, "2,2,3", LAC_PLAIN, "3,2", "2,2,2");
+  check_matmul(ctx, LAC_ADJOINT, "3,2", LAC_PLAIN, "2,3,2", "2,2,2");
+  check_matmul(ctx, LAC_PLAIN, "2,1,1,3", LAC_TRANSPOSED, "3,2,3", "2,3,1,2");
+  check_matmul(ctx, LAC_CONJUGATED, "0,2,3", LAC_PLAIN, "3,2", "0,2,2");
 }
 
 static void matmul_takes_what_is_empty(lac_context *ctx) {
-  check_matmul(ctx, LAC_N, "0,3", LAC_N, "3,2", "0,2");
-  check_matmul(ctx, LAC_N, "2,0", LAC_N, "0,3", "2,3");
-  check_matmul(ctx, LAC_T, "2,3", LAC_N, "2,0", "3,0");
-  check_matmul(ctx, LAC_N, "1,1", LAC_H, "1,1", "1,1");
+  check_matmul(ctx, LAC_PLAIN, "0,3", LAC_PLAIN, "3,2", "0,2");
+  check_matmul(ctx, LAC_PLAIN, "2,0", LAC_PLAIN, "0,3", "2,3");
+  check_matmul(ctx, LAC_TRANSPOSED, "2,3", LAC_PLAIN, "2,0", "3,0");
+  check_matmul(ctx, LAC_PLAIN, "1,1", LAC_ADJOINT, "1,1", "1,1");
 }
 
-/// Large enough for BLAS, where it is used, with all sides, and for edges of tiles.
+/// Large enough for BLAS, where it is used, with all forms, and for edges of tiles.
 static void matmul_agrees_with_itself_in_tiles(lac_context *ctx) {
-  for (int sx = LAC_N; sx <= LAC_H; ++sx) {
-    for (int sy = LAC_N; sy <= LAC_H; ++sy) {
+  for (int sx = LAC_PLAIN; sx <= LAC_ADJOINT; ++sx) {
+    for (int sy = LAC_PLAIN; sy <= LAC_ADJOINT; ++sy) {
       op_case c = {.op = "matmul", .i = {sx, sy}, .result = {"9,8"}, .apply = matmul_apply, .dense = matmul_dense};
       c.skip = ~(uint32_t)(OP_VALUES | OP_OPERATOR);
-      c.shapes[0] = sx & LAC_T ? "70,9" : "9,70", c.shapes[1] = sy & LAC_T ? "8,70" : "70,8";
+      c.shapes[0] = sx & LAC_TRANSPOSED ? "70,9" : "9,70", c.shapes[1] = sy & LAC_TRANSPOSED ? "8,70" : "70,8";
       check_op(ctx, &c);
     }
   }
@@ -67,10 +68,10 @@ static void matmul_refuses_unknown_sides(lac_context *ctx) {
   lac_tape *tape = NULL;
   lac_array *x = NULL;
   CHECK_OK(lac_array_create(ctx, LAC_F64, 2, (int64_t[]){3, 3}, &x));
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   lac_var a = lac_tape_leaf(tape, x);
-  CHECK(!lac_matmul(tape, LAC_N, a, (lac_side)4, a).id);
-  CHECK_FAILS(lac_tape_status(tape), LAC_ERR_ARG, "side is 4");
+  CHECK(!lac_matmul(tape, a, a, LAC_PLAIN, (lac_form)4).id);
+  CHECK_FAILS(lac_tape_status(tape), LAC_ERR_ARG, "op is 4");
   lac_tape_destroy(&tape);
   lac_array_destroy(&x);
 }

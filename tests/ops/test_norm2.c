@@ -11,7 +11,7 @@ static void norm2_apply(lac_tape *tape, const op_setup *setup, const lac_var *in
 
 /// The root of the largest eigenvalue of A^H A, whose powers, squared again and again, keep its vector alone.
 static double largest_singular(dense a) {
-  dense square = dense_mul(dense_side(a, LAC_H), a), power = square;
+  dense square = dense_mul(dense_side(a, LAC_ADJOINT), a), power = square;
   int64_t n = a.cols, best = 0;
   double most = 0, length = 0;
   for (int i = 0; i < 40; ++i) {
@@ -72,16 +72,16 @@ static answer norm2_of(lac_context *ctx, const lac_pattern *p, double *values, d
   int64_t nnz = lac_pattern_nnz(p);
   lac_array *a = NULL;
   lac_tape *tape = NULL;
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, &nnz, values, LAC_COPY, &a));
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, &nnz, values, LAC_OWNERSHIP_COPY, &a));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   lac_var x = lac_tape_leaf(tape, a), y = lac_norm2(tape, p, x, tolerance, steps), bar = {0}, again = {0};
   got.status = lac_tape_status(tape);
   if (got.status == LAC_OK) {
     CHECK_OK(lac_array_read(ctx, lac_tape_value(tape, y), &got.sigma));
-    CHECK_OK(lac_tape_vjp(tape, 1, &y, NULL, 1, &x, &bar, LAC_CREATE_GRAPH));
+    CHECK_OK(lac_tape_vjp(tape, 1, &y, NULL, 1, &x, &bar, LAC_GRAPH_CREATE));
     if (nnz <= 16) CHECK_OK(lac_array_read(ctx, lac_tape_value(tape, bar), got.bar));
     lac_var sum = lac_sum(tape, bar);
-    got.second = lac_tape_vjp(tape, 1, &sum, NULL, 1, &x, &again, LAC_PLAIN);
+    got.second = lac_tape_vjp(tape, 1, &sum, NULL, 1, &x, &again, LAC_GRAPH_NONE);
   }
   lac_tape_destroy(&tape);
   lac_array_destroy(&a);
@@ -116,12 +116,12 @@ static void vectors_have_no_derivative(lac_context *ctx) {
   lac_array *a = NULL;
   lac_tape *tape = NULL;
   CHECK_OK(lac_pattern_eye(ctx, 3, 3, 0, LAC_WIDTH_AUTO, &p));
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){3}, (double[]){1, 2, 3}, LAC_COPY, &a));
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){3}, (double[]){1, 2, 3}, LAC_OWNERSHIP_COPY, &a));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   lac_var x = lac_tape_leaf(tape, a), out[3] = {{0}}, bar = {0};
   CHECK_OK(lac_tape_call(tape, &(lac_spec){.op = lac_op_find("norm2"), .patterns = {p}}, &x, out));
   lac_var sum = lac_sum(tape, out[1]);
-  CHECK_FAILS(lac_tape_vjp(tape, 1, &sum, NULL, 1, &x, &bar, LAC_PLAIN), LAC_ERR_ORDER, "have no derivative");
+  CHECK_FAILS(lac_tape_vjp(tape, 1, &sum, NULL, 1, &x, &bar, LAC_GRAPH_NONE), LAC_ERR_ORDER, "have no derivative");
   lac_tape_destroy(&tape);
   lac_array_destroy(&a);
   lac_pattern_destroy(&p);
@@ -157,7 +157,8 @@ static void norm_apply(lac_tape *tape, const op_setup *setup, const lac_var *in,
 
 static void norm_dense(const op_case *c, const ref *in, ref *out) {
   for (walk w = walk_batch(out, 0); walk_next(&w);) {
-    dense a = dense_side(dense_matrix(c->patterns[0], walk_item(&w, in, 1)), c->i[0] == LAC_NORM_1 ? LAC_T : LAC_N);
+    dense a = dense_side(dense_matrix(c->patterns[0], walk_item(&w, in, 1)),
+                         c->i[0] == LAC_NORM_1 ? LAC_TRANSPOSED : LAC_PLAIN);
     double most = 0, square = 0;
     for (int64_t i = 0; i < a.rows; ++i) {
       double sum = 0;

@@ -6,7 +6,7 @@
 /// The number's imaginary part is for complex arrays alone.
 static void offset_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
   const double *f = setup->c->f;
-  out[0] = lac_offset(tape, f[0], setup->dtype >= LAC_C64 ? f[1] : 0, in[0]);
+  out[0] = lac_offset(tape, in[0], f[0], setup->dtype >= LAC_C64 ? f[1] : 0);
 }
 
 static void offset_dense(const op_case *c, const ref *in, ref *out) {
@@ -32,8 +32,8 @@ static void offset_takes_empty_and_single_arrays(lac_context *ctx) {
 
 static void offset_refuses_an_imaginary_number_for_a_real_array(lac_context *ctx) {
   lac_tape *tape = NULL;
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
-  CHECK(!lac_offset(tape, 1, 2, lac_tape_scalar(tape, LAC_F64, 3, 0)).id);
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
+  CHECK(!lac_offset(tape, lac_tape_scalar(tape, LAC_F64, 3, 0), 1, 2).id);
   CHECK_FAILS(lac_tape_status(tape), LAC_ERR_DTYPE, "imaginary");
   lac_tape_destroy(&tape);
 }

@@ -95,14 +95,14 @@ static void mixed_derivatives_at_exponent_zero_are_right(lac_context *ctx) {
   lac_var x, y, z, x_bar, mixed;
   double value = 0;
   if (!check_claimed("pow")) return;
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   CHECK_OK(lac_array_create(ctx, LAC_F64, 0, NULL, &two));
   CHECK_OK(lac_array_create(ctx, LAC_F64, 0, NULL, &zero));
   CHECK_OK(lac_array_fill(ctx, two, 2, 0));
   CHECK_OK(lac_array_fill(ctx, zero, 0, 0));
   x = lac_tape_leaf(tape, two), y = lac_tape_leaf(tape, zero), z = lac_pow(tape, x, y);
-  CHECK_OK(lac_tape_vjp(tape, 1, &z, NULL, 1, &x, &x_bar, LAC_CREATE_GRAPH));
-  CHECK_OK(lac_tape_vjp(tape, 1, &x_bar, NULL, 1, &y, &mixed, LAC_PLAIN));
+  CHECK_OK(lac_tape_vjp(tape, 1, &z, NULL, 1, &x, &x_bar, LAC_GRAPH_CREATE));
+  CHECK_OK(lac_tape_vjp(tape, 1, &x_bar, NULL, 1, &y, &mixed, LAC_GRAPH_NONE));
   CHECK_OK(lac_array_read(ctx, lac_tape_value(tape, x_bar), &value));
   CHECK(value == 0);
   CHECK_OK(lac_array_read(ctx, lac_tape_value(tape, mixed), &value));

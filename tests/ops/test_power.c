@@ -7,7 +7,7 @@
 #include "support/probe.h"
 
 static void power_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
-  out[0] = lac_power(tape, setup->c->f[0], in[0]);
+  out[0] = lac_power(tape, in[0], setup->c->f[0]);
 }
 
 static void power_dense(const op_case *c, const ref *in, ref *out) {
@@ -48,7 +48,7 @@ static void power_takes_empty_and_single_arrays(lac_context *ctx) {
 }
 
 static double exponent;
-static lac_var to_the_exponent(lac_tape *tape, lac_var x) { return lac_power(tape, exponent, x); }
+static lac_var to_the_exponent(lac_tape *tape, lac_var x) { return lac_power(tape, x, exponent); }
 
 static void every_derivative_of_a_whole_power_is_right_at_zero(lac_context *ctx) {
   static const double of_cube[] = {0, 0, 0, 6, 0, 0};
@@ -96,9 +96,9 @@ static void square_and_reciprocal_are_powers(lac_context *ctx) {
 
 static void the_first_power_is_the_array_itself(lac_context *ctx) {
   lac_tape *tape = NULL;
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   lac_var x = lac_tape_scalar(tape, LAC_F32, 3, 0);
-  CHECK_EQ(lac_power(tape, 1, x).id, x.id);
+  CHECK_EQ(lac_power(tape, x, 1).id, x.id);
   lac_tape_destroy(&tape);
 }
 

@@ -51,7 +51,7 @@ static void probes_take_empty_arrays(lac_context *ctx) {
 
 static void probes_refuse_what_is_no_size(lac_context *ctx) {
   lac_tape *tape = NULL;
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   CHECK(!lac_probes(tape, LAC_F64, 3, -1, 0).id);
   CHECK_FAILS(lac_tape_status(tape), LAC_ERR_SHAPE, "probes");
   lac_tape_destroy(&tape);

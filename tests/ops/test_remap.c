@@ -76,7 +76,7 @@ static lac_status map_make(const op_setup *setup, lac_array *const *in, const vo
       status = lac_pattern_transpose(ctx, p, &made, &map);
       break;
     case LOWER:
-      status = lac_pattern_triangle(ctx, p, LAC_LOWER, 0, &made, &map);
+      status = lac_pattern_triangle(ctx, p, LAC_TRIANGLE_LOWER, 0, &made, &map);
       break;
     case SUBMATRIX:
       status = lac_pattern_submatrix(ctx, p, 1, s->rows, 0, s->cols - 1, &made, &map);
@@ -105,7 +105,7 @@ static lac_status map_make(const op_setup *setup, lac_array *const *in, const vo
 }
 
 static void remap_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
-  out[0] = lac_remap(tape, setup->object, (lac_side)setup->c->i[0], in[0]);
+  out[0] = lac_remap(tape, setup->object, in[0], (lac_form)setup->c->i[0]);
 }
 
 static void remap_dense(const op_case *c, const ref *in, ref *out) {
@@ -115,13 +115,13 @@ static void remap_dense(const op_case *c, const ref *in, ref *out) {
     for (int64_t e = 0; e < map_inputs(c); ++e) {
       int64_t target = map_target(c, e);
       if (target < 0) continue;
-      if (c->i[0] == LAC_N) y[target] += x[e];
-      if (c->i[0] == LAC_T) y[e] = x[target];
+      if (c->i[0] == LAC_PLAIN) y[target] += x[e];
+      if (c->i[0] == LAC_TRANSPOSED) y[e] = x[target];
     }
   }
 }
 
-/// Both sides of one map, `outputs` long.
+/// Both forms of one map, `outputs` long.
 static void check_map(lac_context *ctx, const sketch *s, kind k, const sketch *made, int64_t outputs,
                       const char *batch) {
   op_case c = {
@@ -129,9 +129,9 @@ static void check_map(lac_context *ctx, const sketch *s, kind k, const sketch *m
   const char *from = NULL, *to = op_text("%s%lld", batch, (long long)outputs);
   c.i[1] = k, c.degree[0] = 1, c.fixed[0] = 1;
   from = op_text("%s%lld", batch, (long long)map_inputs(&c));
-  c.i[0] = LAC_N, c.shapes[0] = from, c.result[0] = to;
+  c.i[0] = LAC_PLAIN, c.shapes[0] = from, c.result[0] = to;
   check_op(ctx, &c);
-  c.i[0] = LAC_T, c.shapes[0] = to, c.result[0] = from;
+  c.i[0] = LAC_TRANSPOSED, c.shapes[0] = to, c.result[0] = from;
   check_op(ctx, &c);
 }
 
@@ -203,11 +203,11 @@ static void remap_does_not_depend_on_threads(lac_context *ctx) {
 /// Entries that are blocks: i[2] axes behind theirs, `rest` numbers in all.
 static void blocks_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
   const op_case *c = setup->c;
-  lac_side side = (lac_side)c->i[0];
+  lac_form form = (lac_form)c->i[0];
   if (c->i[2] == 1) {
-    out[0] = side == LAC_N ? lac_scatter_add(tape, setup->object, in[0]) : lac_gather(tape, setup->object, in[0]);
+    out[0] = form == LAC_PLAIN ? lac_scatter_add(tape, setup->object, in[0]) : lac_gather(tape, setup->object, in[0]);
   } else {
-    out[0] = lac_remap_blocks(tape, setup->object, side, (int)c->i[2], in[0]);
+    out[0] = lac_remap_blocks(tape, setup->object, in[0], form, (int)c->i[2]);
   }
 }
 
@@ -221,21 +221,21 @@ static void blocks_dense(const op_case *c, const ref *in, ref *out) {
     for (int64_t e = 0; e < map_inputs(c) * k; ++e) {
       int64_t target = map_target(c, e / k);
       if (target < 0) continue;
-      if (c->i[0] == LAC_N) y[target * k + e % k] += x[e];
-      if (c->i[0] == LAC_T) y[e] = x[target * k + e % k];
+      if (c->i[0] == LAC_PLAIN) y[target * k + e % k] += x[e];
+      if (c->i[0] == LAC_TRANSPOSED) y[e] = x[target * k + e % k];
     }
   }
 }
 
 static void check_blocks(lac_context *ctx, const sketch *s, kind k, const sketch *made, int64_t outputs,
                          const char *batch, const char *block, int axes) {
-  op_case c = {.op = "remap", .patterns = {s}, .data = made, .i = {LAC_N, k, axes}, .degree = {1}};
+  op_case c = {.op = "remap", .patterns = {s}, .data = made, .i = {LAC_PLAIN, k, axes}, .degree = {1}};
   const char *to = op_text("%s%lld%s", batch, (long long)outputs, block), *from = NULL;
   c.object = map_make, c.apply = blocks_apply, c.dense = blocks_dense, c.fixed[0] = 1u << axes;
   from = op_text("%s%lld%s", batch, (long long)map_inputs(&c), block);
   c.shapes[0] = from, c.result[0] = to;
   check_op(ctx, &c);
-  c.i[0] = LAC_T, c.shapes[0] = to, c.result[0] = from;
+  c.i[0] = LAC_TRANSPOSED, c.shapes[0] = to, c.result[0] = from;
   check_op(ctx, &c);
 }
 
@@ -261,14 +261,14 @@ static void remap_refuses_blocks_that_are_not_there(lac_context *ctx) {
   lac_map *map = NULL;
   CHECK_OK(lac_map_create(ctx, 2, 3, (int64_t[]){2, 0}, &map));
   CHECK_OK(lac_array_create(ctx, LAC_F64, 1, (int64_t[]){3}, &x));
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   CHECK(!lac_gather(tape, map, lac_tape_leaf(tape, x)).id);
   CHECK_FAILS(lac_tape_status(tape), LAC_ERR_SHAPE, "at least 2 dimensions");
   lac_tape_clear(tape);
-  CHECK(!lac_remap_blocks(tape, map, LAC_N, -1, lac_tape_leaf(tape, x)).id);
+  CHECK(!lac_remap_blocks(tape, map, lac_tape_leaf(tape, x), LAC_PLAIN, -1).id);
   CHECK_FAILS(lac_tape_status(tape), LAC_ERR_SHAPE, "blocks of -1 axes");
   lac_tape_clear(tape);
-  CHECK(!lac_remap_blocks(tape, map, LAC_N, INT_MAX, lac_tape_leaf(tape, x)).id);
+  CHECK(!lac_remap_blocks(tape, map, lac_tape_leaf(tape, x), LAC_PLAIN, INT_MAX).id);
   CHECK_FAILS(lac_tape_status(tape), LAC_ERR_SHAPE, "blocks of 2147483647 axes need at least 2147483648");
   lac_tape_destroy(&tape);
   lac_array_destroy(&x);
@@ -276,11 +276,11 @@ static void remap_refuses_blocks_that_are_not_there(lac_context *ctx) {
 }
 
 static void rows_do_not_depend_on_threads(lac_context *ctx) {
-  op_case c = {.op = "remap", .patterns = {sketch_random(90, 110, 0.1, 7)}, .i = {LAC_N, PLAIN, 1}};
+  op_case c = {.op = "remap", .patterns = {sketch_random(90, 110, 0.1, 7)}, .i = {LAC_PLAIN, PLAIN, 1}};
   c.object = map_make, c.apply = blocks_apply;
   c.shapes[0] = "nnz,90", c.result[0] = "4,90";
   check_op_large(ctx, &c);
-  c.i[0] = LAC_T, c.shapes[0] = "4,90", c.result[0] = "nnz,90";
+  c.i[0] = LAC_TRANSPOSED, c.shapes[0] = "4,90", c.result[0] = "nnz,90";
   check_op_large(ctx, &c);
 }
 
@@ -344,7 +344,7 @@ static void spadd_refuses_values_of_another_count(lac_context *ctx) {
   lac_pattern *p = NULL;
   lac_tape *tape = NULL;
   CHECK_OK(lac_pattern_eye(ctx, 3, 3, 0, LAC_WIDTH_AUTO, &p));
-  CHECK_OK(lac_tape_create(ctx, LAC_RUN, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RUN, &tape));
   for (size_t i = 0; i < sizeof counts / sizeof *counts; ++i) {
     lac_array *x = NULL;
     CHECK_OK(lac_array_create(ctx, LAC_F64, 1, &counts[i], &x));

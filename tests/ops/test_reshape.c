@@ -36,7 +36,7 @@ static void reshape_takes_empty_and_single_arrays(lac_context *ctx) {
 
 static void reshape_refuses_another_count(lac_context *ctx) {
   lac_tape *tape = NULL;
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   CHECK(!lac_reshape(tape, lac_tape_scalar(tape, LAC_F64, 3, 0), 2, (int64_t[]){2, 3}).id);
   CHECK_FAILS(lac_tape_status(tape), LAC_ERR_SHAPE, "(2, 3)");
   lac_tape_clear(tape);

@@ -6,7 +6,7 @@
 /// The factor's imaginary part is for complex arrays alone.
 static void scale_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
   const double *f = setup->c->f;
-  out[0] = lac_scale(tape, f[0], setup->dtype >= LAC_C64 ? f[1] : 0, in[0]);
+  out[0] = lac_scale(tape, in[0], f[0], setup->dtype >= LAC_C64 ? f[1] : 0);
 }
 
 static void scale_dense(const op_case *c, const ref *in, ref *out) {
@@ -36,8 +36,8 @@ static void scale_takes_empty_and_single_arrays(lac_context *ctx) {
 
 static void scale_refuses_an_imaginary_factor_of_a_real_array(lac_context *ctx) {
   lac_tape *tape = NULL;
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
-  CHECK(!lac_scale(tape, 1, 2, lac_tape_scalar(tape, LAC_F64, 3, 0)).id);
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
+  CHECK(!lac_scale(tape, lac_tape_scalar(tape, LAC_F64, 3, 0), 1, 2).id);
   CHECK_FAILS(lac_tape_status(tape), LAC_ERR_DTYPE, "imaginary");
   lac_tape_destroy(&tape);
 }
@@ -45,7 +45,7 @@ static void scale_refuses_an_imaginary_factor_of_a_real_array(lac_context *ctx) 
 static void neg_is_a_scale(lac_context *ctx) {
   lac_tape *tape = NULL;
   float value = 0;
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   lac_var y = lac_neg(tape, lac_tape_scalar(tape, LAC_F32, 3, 0));
   CHECK_OK(lac_array_read(ctx, lac_tape_value(tape, y), &value));
   CHECK(value == -3);

@@ -15,7 +15,7 @@ static void sddmm_dense(const op_case *c, const ref *in, ref *out) {
   int core = c->blocks[0][0] ? 3 : 1;
   for (walk w = walk_batch(out, core); walk_next(&w);) {
     dense u = dense_over(rows, k, walk_item(&w, &in[0], 2)), v = dense_over(cols, k, walk_item(&w, &in[1], 2));
-    dense product = dense_mul(u, dense_side(v, LAC_H));
+    dense product = dense_mul(u, dense_side(v, LAC_ADJOINT));
     number *values = walk_item(&w, out, core);
     for (int64_t z = 0; z < s->nnz * size; ++z) {
       int64_t row = s->row[z / size] * br + z % size / bc, col = s->col[z / size] * bc + z % bc;

@@ -6,7 +6,7 @@
 #include "support/groups.h"
 
 static void lse_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
-  out[0] = lac_segment_logsumexp(tape, setup->object, setup->c->i[0], in[0]);
+  out[0] = lac_segment_logsumexp(tape, setup->object, in[0], setup->c->i[0]);
 }
 
 /// The plain formula: numbers are small.
@@ -131,11 +131,12 @@ static void unknown_lines_and_absences_are_refused(lac_context *ctx) {
   lac_array *a = NULL;
   CHECK_OK(lac_pattern_eye(ctx, 2, 2, 0, LAC_WIDTH_AUTO, &p));
   CHECK_OK(lac_array_create(ctx, LAC_F64, 1, (int64_t[]){2}, &a));
-  CHECK_OK(lac_tape_create(ctx, LAC_RUN, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RUN, &tape));
   (void)lac_sparse_logsumexp(tape, p, lac_tape_leaf(tape, a), (lac_lines)2, LAC_ABSENT_IS_ZERO);
-  CHECK_FAILS(lac_tape_status(tape), LAC_ERR_ARG, "sparse_logsumexp: lines are LAC_ROWS or LAC_COLS, not 2");
+  CHECK_FAILS(lac_tape_status(tape), LAC_ERR_ARG,
+              "sparse_logsumexp: lines are LAC_LINES_ROWS or LAC_LINES_COLS, not 2");
   lac_tape_clear(tape);
-  (void)lac_sparse_softmax(tape, p, lac_tape_leaf(tape, a), LAC_ROWS, (lac_absent)7);
+  (void)lac_sparse_softmax(tape, p, lac_tape_leaf(tape, a), LAC_LINES_ROWS, (lac_absent)7);
   CHECK_FAILS(lac_tape_status(tape), LAC_ERR_ARG, "sparse_softmax: absent is LAC_ABSENT_IS_ZERO or");
   lac_tape_destroy(&tape);
   lac_array_destroy(&a);

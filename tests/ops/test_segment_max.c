@@ -6,12 +6,12 @@
 #include "support/groups.h"
 
 static void max_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
-  out[0] = lac_segment_max(tape, setup->object, (lac_extreme)setup->c->i[1], setup->c->i[0], in[0]);
+  out[0] = lac_segment_max(tape, setup->object, in[0], setup->c->i[0], (lac_extreme)setup->c->i[1]);
 }
 
 static void max_dense(const op_case *c, const ref *in, ref *out) {
   int64_t groups = group_count(c), nnz = c->patterns[0]->nnz;
-  double sign = c->i[1] == LAC_LARGEST ? 1 : -1;
+  double sign = c->i[1] == LAC_EXTREME_LARGEST ? 1 : -1;
   for (walk w = walk_batch(out, 1); walk_next(&w);) {
     const number *x = walk_item(&w, in, 1);
     number *y = walk_item(&w, out, 1);
@@ -47,36 +47,36 @@ static void check_max(lac_context *ctx, const sketch *s, group_kind kind, lac_ex
 }
 
 static void segment_max_differentiates(lac_context *ctx) {
-  check_max(ctx, sketch_square(5, 0.4, 1), BY_ROW, LAC_LARGEST, 0, "");
-  check_max(ctx, sketch_square(5, 0.4, 1), BY_COL, LAC_SMALLEST, 0, "2,");
+  check_max(ctx, sketch_square(5, 0.4, 1), BY_ROW, LAC_EXTREME_LARGEST, 0, "");
+  check_max(ctx, sketch_square(5, 0.4, 1), BY_COL, LAC_EXTREME_SMALLEST, 0, "2,");
 }
 
 static void implicit_zeros_take_part(lac_context *ctx) {
   const sketch *s = sketch_random(6, 5, 0.5, 1);
-  check_max(ctx, s, BY_ROW, LAC_SMALLEST, 5, "");
-  check_max(ctx, s, BY_COL, LAC_LARGEST, 6, "2,");
-  check_max(ctx, s, MIXED, LAC_LARGEST, 30, "");
+  check_max(ctx, s, BY_ROW, LAC_EXTREME_SMALLEST, 5, "");
+  check_max(ctx, s, BY_COL, LAC_EXTREME_LARGEST, 6, "2,");
+  check_max(ctx, s, MIXED, LAC_EXTREME_LARGEST, 30, "");
 }
 
 static void segment_max_takes_what_is_empty(lac_context *ctx) {
-  check_max(ctx, sketch_empty(3, 4), BY_ROW, LAC_LARGEST, 4, "");
-  check_max(ctx, sketch_empty(0, 4), BY_ROW, LAC_LARGEST, 4, "");
-  check_max(ctx, sketch_random(3, 4, 0.5, 1), BY_ROW, LAC_LARGEST, 4, "0,");
+  check_max(ctx, sketch_empty(3, 4), BY_ROW, LAC_EXTREME_LARGEST, 4, "");
+  check_max(ctx, sketch_empty(0, 4), BY_ROW, LAC_EXTREME_LARGEST, 4, "");
+  check_max(ctx, sketch_random(3, 4, 0.5, 1), BY_ROW, LAC_EXTREME_LARGEST, 4, "0,");
 }
 
 static void segment_max_does_not_depend_on_threads(lac_context *ctx) {
-  op_case c = max_case(sketch_random(900, 1100, 0.07, 7), BY_ROW, LAC_LARGEST, 1100, "");
+  op_case c = max_case(sketch_random(900, 1100, 0.07, 7), BY_ROW, LAC_EXTREME_LARGEST, 1100, "");
   check_op_large(ctx, &c);
-  c = max_case(sketch_random(900, 1100, 0.07, 7), BY_COL, LAC_SMALLEST, 900, "2,");
+  c = max_case(sketch_random(900, 1100, 0.07, 7), BY_COL, LAC_EXTREME_SMALLEST, 900, "2,");
   check_op_large(ctx, &c);
 }
 
-static lac_var largest(lac_tape *tape, const lac_map *map, int64_t full, lac_var x) {
-  return lac_segment_max(tape, map, LAC_LARGEST, full, x);
+static lac_var largest(lac_tape *tape, const lac_map *map, lac_var x, int64_t full) {
+  return lac_segment_max(tape, map, x, full, LAC_EXTREME_LARGEST);
 }
 
-static lac_var smallest(lac_tape *tape, const lac_map *map, int64_t full, lac_var x) {
-  return lac_segment_max(tape, map, LAC_SMALLEST, full, x);
+static lac_var smallest(lac_tape *tape, const lac_map *map, lac_var x, int64_t full) {
+  return lac_segment_max(tape, map, x, full, LAC_EXTREME_SMALLEST);
 }
 
 static void ties_share_and_nothing_is_infinite(lac_context *ctx) {
@@ -98,15 +98,15 @@ static void ties_share_and_nothing_is_infinite(lac_context *ctx) {
 
 static void lines_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
   const op_case *c = setup->c;
-  out[0] = lac_sparse_max(tape, setup->patterns[0], in[0], c->i[5] == BY_ROW ? LAC_ROWS : LAC_COLS,
+  out[0] = lac_sparse_max(tape, setup->patterns[0], in[0], c->i[5] == BY_ROW ? LAC_LINES_ROWS : LAC_LINES_COLS,
                           (lac_extreme)c->i[1], c->i[0] ? LAC_ABSENT_IS_ZERO : LAC_ABSENT_IS_NOTHING);
 }
 
 static void rows_and_columns_have_extremes(lac_context *ctx) {
-  op_case c = max_case(sketch_random(4, 6, 0.5, 5), BY_ROW, LAC_LARGEST, 6, "");
+  op_case c = max_case(sketch_random(4, 6, 0.5, 5), BY_ROW, LAC_EXTREME_LARGEST, 6, "");
   c.apply = lines_apply, c.object = NULL;
   check_op(ctx, &c);
-  c = max_case(sketch_square(5, 0.5, 5), BY_COL, LAC_SMALLEST, 0, "");
+  c = max_case(sketch_square(5, 0.5, 5), BY_COL, LAC_EXTREME_SMALLEST, 0, "");
   c.apply = lines_apply, c.object = NULL;
   check_op(ctx, &c);
 }

@@ -64,7 +64,7 @@ static void segment_scale_takes_its_results_alone(lac_context *ctx) {
 // -- rows and columns ------------------------------------------------------------------------------------------------
 
 static void lines_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
-  out[0] = setup->c->i[5] == BY_ROW ? lac_scale_rows(tape, setup->patterns[0], in[0], in[1])
+  out[0] = setup->c->i[5] == BY_ROW ? lac_scale_rows(tape, setup->patterns[0], in[1], in[0])
                                     : lac_scale_cols(tape, setup->patterns[0], in[1], in[0]);
 }
 

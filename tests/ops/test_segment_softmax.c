@@ -7,7 +7,7 @@
 #include "support/scratch.h"
 
 static void softmax_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
-  out[0] = lac_segment_softmax(tape, setup->object, setup->c->i[0], in[0]);
+  out[0] = lac_segment_softmax(tape, setup->object, in[0], setup->c->i[0]);
 }
 
 /// The plain formula: numbers are small.
@@ -80,7 +80,7 @@ static void edges_are_weights(lac_context *ctx) {
 
 static void lines_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
   const op_case *c = setup->c;
-  out[0] = lac_sparse_softmax(tape, setup->patterns[0], in[0], c->i[5] == BY_ROW ? LAC_ROWS : LAC_COLS,
+  out[0] = lac_sparse_softmax(tape, setup->patterns[0], in[0], c->i[5] == BY_ROW ? LAC_LINES_ROWS : LAC_LINES_COLS,
                               c->i[0] ? LAC_ABSENT_IS_ZERO : LAC_ABSENT_IS_NOTHING);
 }
 
@@ -98,11 +98,11 @@ static void lines_refuse_words_that_are_none(lac_context *ctx) {
   lac_pattern *p = NULL;
   lac_tape *tape = NULL;
   CHECK_OK(lac_pattern_eye(ctx, 2, 2, 0, LAC_WIDTH_AUTO, &p));
-  CHECK_OK(lac_tape_create(ctx, LAC_RUN, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RUN, &tape));
   (void)lac_sparse_softmax(tape, p, (lac_var){0}, (lac_lines)7, LAC_ABSENT_IS_ZERO);
   CHECK_FAILS(lac_tape_status(tape), LAC_ERR_ARG, "sparse_softmax: lines are");
   lac_tape_clear(tape);
-  (void)lac_sparse_logsumexp(tape, p, (lac_var){0}, LAC_ROWS, (lac_absent)9);
+  (void)lac_sparse_logsumexp(tape, p, (lac_var){0}, LAC_LINES_ROWS, (lac_absent)9);
   CHECK_FAILS(lac_tape_status(tape), LAC_ERR_ARG, "sparse_logsumexp: absent is");
   lac_tape_destroy(&tape);
   lac_pattern_destroy(&p);

@@ -6,13 +6,13 @@
 #include "support/groups.h"
 
 static void ties_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
-  out[0] = lac_segment_ties(tape, setup->object, (lac_extreme)setup->c->i[1], setup->c->i[0], in[0]);
+  out[0] = lac_segment_ties(tape, setup->object, in[0], setup->c->i[0], (lac_extreme)setup->c->i[1]);
 }
 
 /// By comparing all with all.
 static void ties_dense(const op_case *c, const ref *in, ref *out) {
   int64_t nnz = c->patterns[0]->nnz;
-  double sign = c->i[1] == LAC_LARGEST ? 1 : -1;
+  double sign = c->i[1] == LAC_EXTREME_LARGEST ? 1 : -1;
   for (walk w = walk_batch(out, 1); walk_next(&w);) {
     const number *x = walk_item(&w, in, 1);
     number *y = walk_item(&w, out, 1);
@@ -46,14 +46,14 @@ static void check_ties(lac_context *ctx, const sketch *s, group_kind kind, lac_e
 
 static void segment_ties_has_zero_derivatives(lac_context *ctx) {
   const sketch *s = sketch_random(6, 5, 0.5, 1);
-  check_ties(ctx, s, BY_ROW, LAC_LARGEST, 0, "");
-  check_ties(ctx, s, BY_COL, LAC_SMALLEST, 6, "2,");
-  check_ties(ctx, s, MIXED, LAC_LARGEST, 0, "");
-  check_ties(ctx, sketch_empty(3, 4), BY_ROW, LAC_LARGEST, 0, "");
+  check_ties(ctx, s, BY_ROW, LAC_EXTREME_LARGEST, 0, "");
+  check_ties(ctx, s, BY_COL, LAC_EXTREME_SMALLEST, 6, "2,");
+  check_ties(ctx, s, MIXED, LAC_EXTREME_LARGEST, 0, "");
+  check_ties(ctx, sketch_empty(3, 4), BY_ROW, LAC_EXTREME_LARGEST, 0, "");
 }
 
-static lac_var largest(lac_tape *tape, const lac_map *map, int64_t full, lac_var x) {
-  return lac_segment_ties(tape, map, LAC_LARGEST, full, x);
+static lac_var largest(lac_tape *tape, const lac_map *map, lac_var x, int64_t full) {
+  return lac_segment_ties(tape, map, x, full, LAC_EXTREME_LARGEST);
 }
 
 static void shares_are_even(lac_context *ctx) {

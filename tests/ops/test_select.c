@@ -7,13 +7,13 @@
 #include "support/probe.h"
 
 static void select_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
-  out[0] = lac_select(tape, (lac_selection)setup->c->i[0], in[0], in[1]);
+  out[0] = lac_select(tape, in[0], in[1], (lac_selection)setup->c->i[0]);
 }
 
 static void select_dense(const op_case *c, const ref *in, ref *out) {
   for (walk w = walk_batch(out, 0); walk_next(&w);) {
     int is_zero = *walk_item(&w, &in[0], 0) == 0;
-    *walk_item(&w, out, 0) = is_zero == (c->i[0] == LAC_WHERE_ZERO) ? *walk_item(&w, &in[1], 0) : 0;
+    *walk_item(&w, out, 0) = is_zero == (c->i[0] == LAC_SELECT_ZERO) ? *walk_item(&w, &in[1], 0) : 0;
   }
 }
 
@@ -24,7 +24,7 @@ static void nonzero_fill(const op_case *c, int input, ref *x) {
 }
 
 static void check_select(lac_context *ctx, const char *c, const char *x, const char *z) {
-  for (int64_t selection = LAC_WHERE_NONZERO; selection <= LAC_WHERE_ZERO; ++selection) {
+  for (int64_t selection = LAC_SELECT_NONZERO; selection <= LAC_SELECT_ZERO; ++selection) {
     check_op(ctx, &(op_case){.op = "select",
                              .shapes = {c, x},
                              .result = {z},
@@ -52,13 +52,13 @@ static void select_takes_empty_and_single_arrays(lac_context *ctx) {
 /// A condition that is frozen, with zeros in it.
 static void masked_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
   lac_var half = lac_tape_scalar(tape, setup->dtype, 0.25, 0);
-  lac_var c = lac_compare(tape, LAC_LT, lac_real(tape, in[0]), lac_real(tape, half));
-  out[0] = lac_select(tape, (lac_selection)setup->c->i[0], lac_cast(tape, setup->dtype, c), in[0]);
+  lac_var c = lac_compare(tape, lac_real(tape, in[0]), lac_real(tape, half), LAC_RELATION_LT);
+  out[0] = lac_select(tape, lac_cast(tape, c, setup->dtype), in[0], (lac_selection)setup->c->i[0]);
 }
 
 static void masked_dense(const op_case *c, const ref *in, ref *out) {
   for (int64_t i = 0; i < in[0].count; ++i) {
-    out[0].x[i] = (creal(in[0].x[i]) < 0.25) == (c->i[0] == LAC_WHERE_NONZERO) ? in[0].x[i] : 0;
+    out[0].x[i] = (creal(in[0].x[i]) < 0.25) == (c->i[0] == LAC_SELECT_NONZERO) ? in[0].x[i] : 0;
   }
 }
 
@@ -69,7 +69,7 @@ static void masked_fill(const op_case *c, int input, ref *x) {
 }
 
 static void select_keeps_what_the_condition_names(lac_context *ctx) {
-  for (int64_t selection = LAC_WHERE_NONZERO; selection <= LAC_WHERE_ZERO; ++selection) {
+  for (int64_t selection = LAC_SELECT_NONZERO; selection <= LAC_SELECT_ZERO; ++selection) {
     check_op(ctx, &(op_case){.op = "select",
                              .shapes = {"4,3"},
                              .result = {"4,3"},
@@ -82,7 +82,7 @@ static void select_keeps_what_the_condition_names(lac_context *ctx) {
 
 static double condition;
 static lac_var selected(lac_tape *tape, lac_var x) {
-  return lac_select(tape, LAC_WHERE_NONZERO, lac_tape_scalar(tape, lac_tape_meta(tape, x)->dtype, condition, 0), x);
+  return lac_select(tape, lac_tape_scalar(tape, lac_tape_meta(tape, x)->dtype, condition, 0), x, LAC_SELECT_NONZERO);
 }
 
 /// 1 / x where the condition holds.
@@ -107,10 +107,10 @@ static void what_is_not_selected_does_not_leak(lac_context *ctx) {
 
 static void select_refuses_an_unknown_selection(lac_context *ctx) {
   lac_tape *tape = NULL;
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   lac_var x = lac_tape_scalar(tape, LAC_F64, 3, 0);
-  CHECK(!lac_select(tape, (lac_selection)2, x, x).id);
-  CHECK_FAILS(lac_tape_status(tape), LAC_ERR_ARG, "LAC_WHERE_NONZERO");
+  CHECK(!lac_select(tape, x, x, (lac_selection)2).id);
+  CHECK_FAILS(lac_tape_status(tape), LAC_ERR_ARG, "LAC_SELECT_NONZERO");
   lac_tape_destroy(&tape);
 }
 

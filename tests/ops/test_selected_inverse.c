@@ -99,12 +99,12 @@ static void selected_inverse_has_a_third_derivative(lac_context *ctx) {
   double t = 2, got = 0;
   CHECK_OK(lac_pattern_eye(ctx, 1, 1, 0, LAC_WIDTH_AUTO, &p));
   CHECK_OK(lac_solver_create(ctx, p, NULL, &solver));
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){1}, &t, LAC_COPY, &a));
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){1}, &t, LAC_OWNERSHIP_COPY, &a));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   lac_var x = lac_tape_leaf(tape, a), y = lac_selected_inverse(tape, solver, x);
   double want[] = {0.5, -0.25, 0.25, -0.375};
   for (int order = 0; order <= 3; ++order) {
-    if (order) CHECK_OK(lac_tape_vjp(tape, 1, &y, NULL, 1, &x, &y, LAC_CREATE_GRAPH));
+    if (order) CHECK_OK(lac_tape_vjp(tape, 1, &y, NULL, 1, &x, &y, LAC_GRAPH_CREATE));
     CHECK_OK(lac_array_read(ctx, lac_tape_value(tape, y), &got));
     CHECK_NEAR(got, want[order], 1e-14);
   }

@@ -129,9 +129,9 @@ static void sell_mm_does_not_read_padding(lac_context *ctx) {
   lac_array *ax = NULL, *xx = NULL;
   CHECK_OK(lac_pattern_from_coo(ctx, 2, 2, 3, LAC_I64, row, col, LAC_WIDTH_AUTO, &p, NULL));
   CHECK_OK(lac_format_sell(ctx, p, 2, 1, &f));
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){4}, a, LAC_COPY, &ax));
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){2, 1}, x, LAC_COPY, &xx));
-  CHECK_OK(lac_tape_create(ctx, LAC_RUN, &tape));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){4}, a, LAC_OWNERSHIP_COPY, &ax));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){2, 1}, x, LAC_OWNERSHIP_COPY, &xx));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RUN, &tape));
   lac_var y = lac_sell_mm(tape, f, lac_tape_constant(tape, ax), lac_tape_constant(tape, xx));
   CHECK_OK(lac_tape_status(tape));
   const double *got = lac_array_data(lac_tape_value(tape, y));
@@ -149,7 +149,7 @@ static void sell_mm_refuses_other_formats(lac_context *ctx) {
   lac_tape *tape = NULL;
   CHECK_OK(sketch_pattern(ctx, sketch_square(2, 1, 1), LAC_WIDTH_AUTO, &p));
   CHECK_OK(lac_format_ell(ctx, p, &f));
-  CHECK_OK(lac_tape_create(ctx, LAC_RUN, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RUN, &tape));
   (void)lac_sell_mm(tape, f, lac_tape_scalar(tape, LAC_F64, 1, 0), lac_tape_scalar(tape, LAC_F64, 1, 0));
   CHECK_FAILS(lac_tape_status(tape), LAC_ERR_ARG, "lac_format_sell makes one");
   lac_tape_destroy(&tape);

@@ -6,7 +6,7 @@
 /// i[] as the operator has them: axis from the end, begin, end, step.
 static void slice_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
   const int64_t *i = setup->c->i;
-  out[0] = lac_slice(tape, in[0], (int)i[0], i[1], i[2], i[3]);
+  out[0] = lac_slice(tape, in[0], -1 - (int)i[0], i[1], i[2], i[3]);
 }
 
 /// Every number of y comes from where its axes say.
@@ -55,7 +55,7 @@ static void refuse(lac_context *ctx, int axis, int64_t begin, int64_t end, int64
   lac_tape *tape = NULL;
   lac_array *x = NULL;
   CHECK_OK(lac_array_create(ctx, LAC_F64, 2, (int64_t[]){3, 4}, &x));
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   CHECK(!lac_slice(tape, lac_tape_leaf(tape, x), axis, begin, end, step).id);
   CHECK_FAILS(lac_tape_status(tape), want, sentence);
   lac_tape_destroy(&tape);
@@ -63,13 +63,13 @@ static void refuse(lac_context *ctx, int axis, int64_t begin, int64_t end, int64
 }
 
 static void slice_refuses_ranges_that_are_not_there(lac_context *ctx) {
-  refuse(ctx, 2, 0, 1, 1, LAC_ERR_SHAPE, "no axis 2");
-  refuse(ctx, -1, 0, 1, 1, LAC_ERR_SHAPE, "no axis -1");
-  refuse(ctx, 0, 0, 5, 1, LAC_ERR_SHAPE, "from 0 to 5 of an axis of 4");
-  refuse(ctx, 0, -1, 2, 1, LAC_ERR_SHAPE, "from -1 to 2");
-  refuse(ctx, 1, 3, 2, 1, LAC_ERR_SHAPE, "from 3 to 2 of an axis of 3");
-  refuse(ctx, 1, 0, 2, 0, LAC_ERR_ARG, "the step is 0");
-  refuse(ctx, 1, 0, 2, -1, LAC_ERR_ARG, "the step is -1");
+  refuse(ctx, 2, 0, 1, 1, LAC_ERR_SHAPE, "2 dimensions has no axis 2");
+  refuse(ctx, -3, 0, 1, 1, LAC_ERR_SHAPE, "2 dimensions has no axis -3");
+  refuse(ctx, 1, 0, 5, 1, LAC_ERR_SHAPE, "from 0 to 5 of an axis of 4");
+  refuse(ctx, -1, -1, 2, 1, LAC_ERR_SHAPE, "from -1 to 2");
+  refuse(ctx, 0, 3, 2, 1, LAC_ERR_SHAPE, "from 3 to 2 of an axis of 3");
+  refuse(ctx, -2, 0, 2, 0, LAC_ERR_ARG, "the step is 0");
+  refuse(ctx, 0, 0, 2, -1, LAC_ERR_ARG, "the step is -1");
 }
 
 static void slice_does_not_depend_on_threads(lac_context *ctx) {

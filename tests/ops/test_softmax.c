@@ -7,7 +7,7 @@
 
 static void softmax_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
   uint32_t mask = (uint32_t)setup->c->i[0];
-  out[0] = setup->c->i[2] ? lac_log_softmax(tape, in[0], mask) : lac_softmax(tape, in[0], mask);
+  out[0] = setup->c->i[2] ? lac_log_softmax(tape, in[0], AXES_OF(mask, 0)) : lac_softmax(tape, in[0], AXES_OF(mask, 0));
 }
 
 /// exp(x) over the sum of all exponentials with the same place outside the mask.
@@ -43,9 +43,9 @@ static void softmax_takes_any_axes(lac_context *ctx) {
 static void softmax_probe(lac_context *ctx, int n, const double *x, double *y) {
   lac_tape *tape = NULL;
   lac_array *array = NULL;
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){n}, (void *)x, LAC_COPY, &array));
-  CHECK_OK(lac_tape_create(ctx, LAC_RUN, &tape));
-  lac_var out = lac_softmax(tape, lac_tape_constant(tape, array), 1);
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){n}, (void *)x, LAC_OWNERSHIP_COPY, &array));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RUN, &tape));
+  lac_var out = lac_softmax(tape, lac_tape_constant(tape, array), LAC_AXES(-1));
   CHECK_OK(lac_tape_status(tape));
   CHECK_OK(lac_array_read(ctx, lac_tape_value(tape, out), y));
   lac_tape_destroy(&tape);

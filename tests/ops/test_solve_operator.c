@@ -17,7 +17,7 @@ typedef struct product {
 static lac_status product_emit(lac_tape *tape, void *data, int step, const lac_var *in, lac_var *out) {
   const product *p = data;
   (void)step;
-  out[0] = lac_add(tape, lac_spmm(tape, p->pattern, LAC_N, in[0], in[2]), lac_mul(tape, in[1], in[2]));
+  out[0] = lac_add(tape, lac_spmm(tape, p->pattern, in[0], in[2], LAC_PLAIN), lac_mul(tape, in[1], in[2]));
   if (p->is_bent) out[0] = lac_add(tape, out[0], lac_square(tape, in[2]));
   return lac_tape_status(tape);
 }
@@ -29,7 +29,7 @@ static void operator_apply(lac_tape *tape, const op_setup *setup, const lac_var 
   options.method = setup->c->data;
   options.iteration.rtol = 16 * (is_single ? FLT_EPSILON : DBL_EPSILON);
   options.iteration.max_iterations = 400;
-  out[0] = lac_solve_operator(tape, product_emit, &p, &options, 2, in, in[2]);
+  out[0] = lac_solve_operator(tape, product_emit, &p, 2, in, in[2], &options);
 }
 
 static void operator_dense(const op_case *c, const ref *in, ref *out) {
@@ -52,7 +52,7 @@ static void solve_operator_differentiates(lac_context *ctx) {
                  .patterns = {sketch_square(4, 0.5, 1)},
                  .shapes = {"nnz", "4,2", "4,2"},
                  .result = {"4,2"},
-                 .i = {LAC_N, FACTOR, GENERAL},
+                 .i = {LAC_PLAIN, FACTOR, GENERAL},
                  .data = methods[m],
                  .apply = operator_apply,
                  .dense = operator_dense,
@@ -81,7 +81,7 @@ static line_system line_open(lac_context *ctx, int64_t n) {
   CHECK_OK(lac_array_fill(ctx, s.a, -1, 0));
   CHECK_OK(lac_array_fill(ctx, s.d, 3.1, 0));
   CHECK_OK(lac_array_fill(ctx, s.b, 1, 0));
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &s.tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &s.tape));
   s.theta[0] = lac_tape_leaf(s.tape, s.a);
   s.right = lac_tape_leaf(s.tape, s.b);
   s.theta[1] = lac_reshape(s.tape, lac_tape_leaf(s.tape, s.d), 2, (int64_t[]){n, 1});
@@ -99,7 +99,7 @@ static void line_close(line_system *s) {
 static void what_is_not_linear_is_refused(lac_context *ctx) {
   line_system s = line_open(ctx, 5);
   product p = {s.pattern, 1};
-  CHECK(!lac_solve_operator(s.tape, product_emit, &p, NULL, 2, s.theta, s.right).id);
+  CHECK(!lac_solve_operator(s.tape, product_emit, &p, 2, s.theta, s.right, NULL).id);
   CHECK_FAILS(lac_tape_status(s.tape), LAC_ERR_ARG, "not linear in x");
   line_close(&s);
 }
@@ -109,7 +109,7 @@ static void methods_that_need_a_matrix_are_refused(lac_context *ctx) {
   product p = {s.pattern, 0};
   lac_solver_options options = lac_solver_options_defaults();
   options.method = "lu";
-  CHECK(!lac_solve_operator(s.tape, product_emit, &p, &options, 2, s.theta, s.right).id);
+  CHECK(!lac_solve_operator(s.tape, product_emit, &p, 2, s.theta, s.right, &options).id);
   CHECK_FAILS(lac_tape_status(s.tape), LAC_ERR_ARG, "Krylov");
   line_close(&s);
 }
@@ -120,7 +120,7 @@ static void what_is_not_reached_is_an_error(lac_context *ctx) {
   lac_solver_options options = lac_solver_options_defaults();
   options.method = "cg";
   options.iteration.max_iterations = 2;
-  CHECK(!lac_solve_operator(s.tape, product_emit, &p, &options, 2, s.theta, s.right).id);
+  CHECK(!lac_solve_operator(s.tape, product_emit, &p, 2, s.theta, s.right, &options).id);
   CHECK_FAILS(lac_tape_status(s.tape), LAC_ERR_CONVERGENCE, "after 2 iterations");
   line_close(&s);
 }
@@ -142,11 +142,11 @@ static void a_factor_preconditions_an_operator(lac_context *ctx) {
   CHECK_OK(lac_solver_factor(ctx, solver, values, &factor));
   options.iteration.max_iterations = 2;
   options.preconditioner.factor = factor;
-  loss = lac_sum(s.tape, lac_solve_operator(s.tape, product_emit, &p, &options, 2, s.theta, s.right));
+  loss = lac_sum(s.tape, lac_solve_operator(s.tape, product_emit, &p, 2, s.theta, s.right, &options));
   lac_factor_destroy(&factor);  // the call holds it
   lac_solver_destroy(&solver);
   lac_array_destroy(&values);
-  CHECK_OK(lac_tape_vjp(s.tape, 1, &loss, NULL, 1, &s.theta[0], &bar, LAC_PLAIN));
+  CHECK_OK(lac_tape_vjp(s.tape, 1, &loss, NULL, 1, &s.theta[0], &bar, LAC_GRAPH_NONE));
   line_close(&s);
 }
 
@@ -164,14 +164,14 @@ static void a_factor_that_varies_wants_a_flexible_method(lac_context *ctx) {
   CHECK_OK(lac_solver_create(ctx, s.pattern, &inner, &solver));
   CHECK_OK(lac_solver_factor(ctx, solver, s.a, &factor));
   options.preconditioner.factor = factor;
-  x = lac_solve_operator(s.tape, product_emit, &p, &options, 2, s.theta, s.right);
+  x = lac_solve_operator(s.tape, product_emit, &p, 2, s.theta, s.right, &options);
   CHECK_OK(lac_tape_status(s.tape));
   CHECK(x.id);
   options.method = "gmres";
-  CHECK(lac_solve_operator(s.tape, product_emit, &p, &options, 2, s.theta, s.right).id);
+  CHECK(lac_solve_operator(s.tape, product_emit, &p, 2, s.theta, s.right, &options).id);
   CHECK_OK(lac_tape_status(s.tape));
   options.method = "bicgstab";
-  CHECK(!lac_solve_operator(s.tape, product_emit, &p, &options, 2, s.theta, s.right).id);
+  CHECK(!lac_solve_operator(s.tape, product_emit, &p, 2, s.theta, s.right, &options).id);
   CHECK_FAILS(lac_tape_status(s.tape), LAC_ERR_ARG, "\"flexible_gmres\"");
   lac_factor_destroy(&factor);
   lac_solver_destroy(&solver);
@@ -181,12 +181,12 @@ static void a_factor_that_varies_wants_a_flexible_method(lac_context *ctx) {
 static lac_status solve_and_differentiate(lac_context *ctx, const line_system *s) {
   product p = {s->pattern, 0};
   lac_tape *tape = NULL;
-  lac_status status = lac_tape_create(ctx, LAC_RECORD, &tape);
+  lac_status status = lac_tape_create(ctx, LAC_TAPE_RECORD, &tape);
   if (status != LAC_OK) return status;
   lac_var theta[2] = {lac_tape_leaf(tape, s->a), lac_tape_leaf(tape, s->d)}, b = lac_tape_leaf(tape, s->b), bar[2];
   lac_var column = lac_reshape(tape, theta[1], 2, (int64_t[]){6, 1}), in[2] = {theta[0], column};
-  lac_var loss = lac_sum(tape, lac_solve_operator(tape, product_emit, &p, NULL, 2, in, b));
-  status = lac_tape_vjp(tape, 1, &loss, NULL, 2, theta, bar, LAC_PLAIN);
+  lac_var loss = lac_sum(tape, lac_solve_operator(tape, product_emit, &p, 2, in, b, NULL));
+  status = lac_tape_vjp(tape, 1, &loss, NULL, 2, theta, bar, LAC_GRAPH_NONE);
   lac_tape_destroy(&tape);
   return status;
 }
@@ -212,9 +212,9 @@ static double theta_number(int i, int j) { return 0.125 * ((3 * i + j) % 5); }
 /// y = d x, number by number, with d = 2 + sum_i (i + 1) theta_i / THETAS.
 static lac_status many_emit(lac_tape *tape, void *data, int step, const lac_var *in, lac_var *out) {
   (void)data, (void)step;
-  out[0] = lac_scale(tape, 2, 0, in[THETAS]);
+  out[0] = lac_scale(tape, in[THETAS], 2, 0);
   for (int i = 0; i < THETAS; i++) {
-    lac_var part = lac_scale(tape, (i + 1.0) / THETAS, 0, lac_mul(tape, in[i], in[THETAS]));
+    lac_var part = lac_scale(tape, lac_mul(tape, in[i], in[THETAS]), (i + 1.0) / THETAS, 0);
     out[0] = lac_add(tape, out[0], part);
   }
   return lac_tape_status(tape);
@@ -229,18 +229,18 @@ static void an_operator_may_have_many_parameters(lac_context *ctx) {
   double d[POINTS] = {2, 2, 2}, got[POINTS];
 
   options.iteration.rtol = 1e-15;
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   for (int i = 0; i <= THETAS; i++) {
     double numbers[POINTS];
     lac_array *array = NULL;
     for (int j = 0; j < POINTS; j++) numbers[j] = i < THETAS ? theta_number(i, j) : b[j];
     for (int j = 0; j < POINTS && i < THETAS; j++) d[j] += (i + 1.0) / THETAS * numbers[j];
-    CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){POINTS}, numbers, LAC_COPY, &array));
+    CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){POINTS}, numbers, LAC_OWNERSHIP_COPY, &array));
     theta[i] = lac_tape_leaf(tape, array);
     lac_array_destroy(&array);
   }
-  loss = lac_sum(tape, lac_solve_operator(tape, many_emit, NULL, &options, THETAS, theta, theta[THETAS]));
-  CHECK_OK(lac_tape_vjp(tape, 1, &loss, NULL, THETAS + 1, theta, bar, LAC_PLAIN));
+  loss = lac_sum(tape, lac_solve_operator(tape, many_emit, NULL, THETAS, theta, theta[THETAS], &options));
+  CHECK_OK(lac_tape_vjp(tape, 1, &loss, NULL, THETAS + 1, theta, bar, LAC_GRAPH_NONE));
   for (int i = 0; i <= THETAS; i++) {
     CHECK_OK(lac_array_read(ctx, lac_tape_value(tape, bar[i]), got));
     for (int j = 0; j < POINTS; j++) {

@@ -7,12 +7,12 @@
 #include "support/reports.h"
 #include "support/square.h"
 
-static op_case solve_case(const sketch *s, lac_side side, look looks, const char *a, const char *b, const char *x) {
+static op_case solve_case(const sketch *s, lac_form form, look looks, const char *a, const char *b, const char *x) {
   return (op_case){.op = "solve_with",
                    .patterns = {s},
                    .shapes = {a, b},
                    .result = {x},
-                   .i = {side, FACTOR, looks},
+                   .i = {form, FACTOR, looks},
                    .object = square_object,
                    .needs = "direct",
                    .apply = square_solve_apply,
@@ -23,32 +23,33 @@ static op_case solve_case(const sketch *s, lac_side side, look looks, const char
                    .slack = 32};
 }
 
-static void check_solve(lac_context *ctx, const sketch *s, lac_side side, look looks, const char *a, const char *b,
+static void check_solve(lac_context *ctx, const sketch *s, lac_form form, look looks, const char *a, const char *b,
                         const char *x) {
-  op_case c = solve_case(s, side, looks, a, b, x);
+  op_case c = solve_case(s, form, looks, a, b, x);
   check_op(ctx, &c);
 }
 
 static void solve_with_differentiates_on_every_side(lac_context *ctx) {
   const sketch *s = sketch_square(6, 0.4, 1);
-  for (int side = LAC_N; side <= LAC_H; ++side) check_solve(ctx, s, (lac_side)side, GENERAL, "nnz", "6,2", "6,2");
+  for (int form = LAC_PLAIN; form <= LAC_ADJOINT; ++form)
+    check_solve(ctx, s, (lac_form)form, GENERAL, "nnz", "6,2", "6,2");
 }
 
 static void solve_with_pivots(lac_context *ctx) {
   const sketch *s = sketch_random(2, 2, 1, 1);
-  check_solve(ctx, s, LAC_N, SHUFFLED, "nnz", "2,1", "2,1");
-  check_solve(ctx, sketch_symmetric(5, 1, 2), LAC_H, SHUFFLED, "nnz", "5,2", "5,2");
+  check_solve(ctx, s, LAC_PLAIN, SHUFFLED, "nnz", "2,1", "2,1");
+  check_solve(ctx, sketch_symmetric(5, 1, 2), LAC_ADJOINT, SHUFFLED, "nnz", "5,2", "5,2");
 }
 
 /// Cholesky is chosen at the point and LU beside it: both halves have gradients of their own.
 static void solve_with_differentiates_definite_matrices(lac_context *ctx) {
-  check_solve(ctx, sketch_symmetric(6, 0.4, 3), LAC_N, DEFINITE, "nnz", "6,2", "6,2");
-  check_solve(ctx, sketch_symmetric(6, 0.4, 3), LAC_T, DEFINITE, "nnz", "6,1", "6,1");
+  check_solve(ctx, sketch_symmetric(6, 0.4, 3), LAC_PLAIN, DEFINITE, "nnz", "6,2", "6,2");
+  check_solve(ctx, sketch_symmetric(6, 0.4, 3), LAC_TRANSPOSED, DEFINITE, "nnz", "6,1", "6,1");
 }
 
 static void solve_with_differentiates_every_method(lac_context *ctx) {
   lac_solver_options options = lac_solver_options_defaults();
-  op_case c = solve_case(sketch_symmetric(5, 0.4, 4), LAC_N, DEFINITE, "nnz", "5,2", "5,2");
+  op_case c = solve_case(sketch_symmetric(5, 0.4, 4), LAC_PLAIN, DEFINITE, "nnz", "5,2", "5,2");
   c.data = &options;
   c.skip = OP_TANGENT | OP_SECOND;  // beside the point the matrix is not Hermitian, and the method refuses it
   options.method = "cholesky";
@@ -63,29 +64,29 @@ static void solve_with_differentiates_every_method(lac_context *ctx) {
 
 static void solve_with_broadcasts_batches_both_ways(lac_context *ctx) {
   const sketch *s = sketch_square(4, 0.4, 5);
-  check_solve(ctx, s, LAC_N, GENERAL, "nnz", "3,4,2", "3,4,2");
-  check_solve(ctx, s, LAC_H, GENERAL, "3,nnz", "4,2", "3,4,2");
-  check_solve(ctx, s, LAC_T, GENERAL, "2,nnz", "2,4,1", "2,4,1");
-  check_solve(ctx, s, LAC_N, GENERAL, "2,1,nnz", "2,4,1", "2,2,4,1");
+  check_solve(ctx, s, LAC_PLAIN, GENERAL, "nnz", "3,4,2", "3,4,2");
+  check_solve(ctx, s, LAC_ADJOINT, GENERAL, "3,nnz", "4,2", "3,4,2");
+  check_solve(ctx, s, LAC_TRANSPOSED, GENERAL, "2,nnz", "2,4,1", "2,4,1");
+  check_solve(ctx, s, LAC_PLAIN, GENERAL, "2,1,nnz", "2,4,1", "2,2,4,1");
 }
 
 static void solve_with_takes_what_is_empty(lac_context *ctx) {
   const sketch *s = sketch_square(4, 0.4, 5);
-  check_solve(ctx, s, LAC_N, GENERAL, "nnz", "4,0", "4,0");
-  check_solve(ctx, s, LAC_N, GENERAL, "nnz", "0,4,2", "0,4,2");
-  check_solve(ctx, s, LAC_N, GENERAL, "0,nnz", "4,2", "0,4,2");
-  check_solve(ctx, sketch_empty(0, 0), LAC_H, GENERAL, "nnz", "0,2", "0,2");
+  check_solve(ctx, s, LAC_PLAIN, GENERAL, "nnz", "4,0", "4,0");
+  check_solve(ctx, s, LAC_PLAIN, GENERAL, "nnz", "0,4,2", "0,4,2");
+  check_solve(ctx, s, LAC_PLAIN, GENERAL, "0,nnz", "4,2", "0,4,2");
+  check_solve(ctx, sketch_empty(0, 0), LAC_ADJOINT, GENERAL, "nnz", "0,2", "0,2");
 }
 
 static void solve_with_takes_a_single_entry(lac_context *ctx) {
-  check_solve(ctx, sketch_square(1, 1, 1), LAC_H, GENERAL, "nnz", "1,1", "1,1");
+  check_solve(ctx, sketch_square(1, 1, 1), LAC_ADJOINT, GENERAL, "nnz", "1,1", "1,1");
 }
 
 static void solve_factors_and_solves(lac_context *ctx) {
-  op_case c = solve_case(sketch_square(5, 0.4, 6), LAC_N, GENERAL, "nnz", "5,2", "5,2");
+  op_case c = solve_case(sketch_square(5, 0.4, 6), LAC_PLAIN, GENERAL, "nnz", "5,2", "5,2");
   c.i[1] = SOLVER;
   check_op(ctx, &c);
-  c.i[0] = LAC_H, c.shapes[0] = "2,nnz", c.result[0] = "2,5,2";
+  c.i[0] = LAC_ADJOINT, c.shapes[0] = "2,nnz", c.result[0] = "2,5,2";
   check_op(ctx, &c);
 }
 
@@ -114,7 +115,7 @@ static void system_close(system_of_two *s) {
 static void solve_names_a_singular_matrix(lac_context *ctx) {
   if (!check_claimed("solve")) return;
   system_of_two s = system_open(ctx, (double[]){1, 2, 2, 4});
-  lac_var x = lac_solve(s.tape, s.solver, LAC_N, lac_tape_leaf(s.tape, s.a), lac_tape_leaf(s.tape, s.b));
+  lac_var x = lac_solve(s.tape, s.solver, lac_tape_leaf(s.tape, s.a), lac_tape_leaf(s.tape, s.b), LAC_PLAIN);
   CHECK(!x.id);
   CHECK_FAILS(lac_tape_status(s.tape), LAC_ERR_SINGULAR, "column");
   system_close(&s);
@@ -123,7 +124,7 @@ static void solve_names_a_singular_matrix(lac_context *ctx) {
 static void solve_refuses_what_is_not_finite(lac_context *ctx) {
   if (!check_claimed("solve")) return;
   system_of_two s = system_open(ctx, (double[]){1, 2, NAN, 4});
-  lac_var x = lac_solve(s.tape, s.solver, LAC_N, lac_tape_leaf(s.tape, s.a), lac_tape_leaf(s.tape, s.b));
+  lac_var x = lac_solve(s.tape, s.solver, lac_tape_leaf(s.tape, s.a), lac_tape_leaf(s.tape, s.b), LAC_PLAIN);
   CHECK(!x.id);
   CHECK_FAILS(lac_tape_status(s.tape), LAC_ERR_NONFINITE, "");
   system_close(&s);
@@ -136,7 +137,7 @@ static void a_stale_factor_is_refused(lac_context *ctx) {
   double other[4] = {3, 1, 2, 5};
   CHECK_OK(lac_solver_factor(ctx, s.solver, s.a, &factor));
   CHECK_OK(lac_array_write(ctx, s.a, other));
-  CHECK(!lac_solve_with(s.tape, factor, LAC_N, lac_tape_leaf(s.tape, s.a), lac_tape_leaf(s.tape, s.b)).id);
+  CHECK(!lac_solve_with(s.tape, factor, lac_tape_leaf(s.tape, s.a), lac_tape_leaf(s.tape, s.b), LAC_PLAIN).id);
   CHECK_FAILS(lac_tape_status(s.tape), LAC_ERR_STALE, "solve_with");
   lac_factor_destroy(&factor);
   system_close(&s);
@@ -149,10 +150,10 @@ static void a_factor_of_another_batch_is_refused(lac_context *ctx) {
   lac_array *flat = NULL, *deep = NULL;
   lac_factor *factor = NULL;
 
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){2, 4}, values, LAC_COPY, &flat));
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 3, (int64_t[]){2, 1, 4}, values, LAC_COPY, &deep));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){2, 4}, values, LAC_OWNERSHIP_COPY, &flat));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 3, (int64_t[]){2, 1, 4}, values, LAC_OWNERSHIP_COPY, &deep));
   CHECK_OK(lac_solver_factor(ctx, s.solver, flat, &factor));
-  CHECK(!lac_solve_with(s.tape, factor, LAC_N, lac_tape_leaf(s.tape, deep), lac_tape_leaf(s.tape, s.b)).id);
+  CHECK(!lac_solve_with(s.tape, factor, lac_tape_leaf(s.tape, deep), lac_tape_leaf(s.tape, s.b), LAC_PLAIN).id);
   CHECK_FAILS(lac_tape_status(s.tape), LAC_ERR_STALE, "solve_with");
   lac_factor_destroy(&factor);
   lac_array_destroy(&flat);
@@ -167,7 +168,7 @@ static void tiny_right_hand_sides_are_solved(lac_context *ctx) {
   for (double size = 1e-300; size > 0; size /= 100) {  // down to the smallest denormal numbers and beyond
     CHECK_OK(lac_array_fill(ctx, s.b, size, 0));
     lac_tape_clear(s.tape);
-    lac_var y = lac_solve(s.tape, s.solver, LAC_N, lac_tape_leaf(s.tape, s.a), lac_tape_leaf(s.tape, s.b));
+    lac_var y = lac_solve(s.tape, s.solver, lac_tape_leaf(s.tape, s.a), lac_tape_leaf(s.tape, s.b), LAC_PLAIN);
     CHECK_OK(lac_tape_status(s.tape));
     CHECK_OK(lac_array_read(ctx, lac_tape_value(s.tape, y), x));
     CHECK(fabs(x[0] - 3e-4 * size) <= 1e-15 * size + 5e-324);
@@ -180,10 +181,10 @@ static void values_written_after_the_solve_make_its_derivative_stale(lac_context
   system_of_two s = system_open(ctx, (double[]){3, 1, 2, 4});
   double other[4] = {3, 1, 2, 5};
   lac_var a = lac_tape_leaf(s.tape, s.a), b = lac_tape_leaf(s.tape, s.b), a_bar = {0};
-  lac_var loss = lac_sum(s.tape, lac_solve(s.tape, s.solver, LAC_N, a, b));
+  lac_var loss = lac_sum(s.tape, lac_solve(s.tape, s.solver, a, b, LAC_PLAIN));
   CHECK_OK(lac_tape_status(s.tape));
   CHECK_OK(lac_array_write(ctx, s.a, other));
-  CHECK_FAILS(lac_tape_vjp(s.tape, 1, &loss, NULL, 1, &a, &a_bar, LAC_PLAIN), LAC_ERR_STALE, "");
+  CHECK_FAILS(lac_tape_vjp(s.tape, 1, &loss, NULL, 1, &a, &a_bar, LAC_GRAPH_NONE), LAC_ERR_STALE, "");
   system_close(&s);
 }
 
@@ -193,10 +194,10 @@ static void every_order_uses_the_same_factor(lac_context *ctx) {
   system_of_two s = system_open(ctx, (double[]){3, 1, 2, 4});
   lac_factor *factor = NULL;
   lac_var a = lac_tape_leaf(s.tape, s.a), b = lac_tape_leaf(s.tape, s.b), bars[2], hessian[2];
-  lac_var x = lac_solve(s.tape, s.solver, LAC_N, a, b), loss = lac_dot(s.tape, x, x);
-  CHECK_OK(lac_tape_vjp(s.tape, 1, &loss, NULL, 2, (lac_var[]){a, b}, bars, LAC_CREATE_GRAPH));
+  lac_var x = lac_solve(s.tape, s.solver, a, b, LAC_PLAIN), loss = lac_dot(s.tape, x, x);
+  CHECK_OK(lac_tape_vjp(s.tape, 1, &loss, NULL, 2, (lac_var[]){a, b}, bars, LAC_GRAPH_CREATE));
   lac_var size = lac_dot(s.tape, bars[1], bars[1]);
-  CHECK_OK(lac_tape_vjp(s.tape, 1, &size, NULL, 2, (lac_var[]){a, b}, hessian, LAC_PLAIN));
+  CHECK_OK(lac_tape_vjp(s.tape, 1, &size, NULL, 2, (lac_var[]){a, b}, hessian, LAC_GRAPH_NONE));
   CHECK_OK(lac_solver_factor(ctx, s.solver, s.a, &factor));
   CHECK_EQ(report_of_factor(factor).factorisations, 1);
   lac_factor_destroy(&factor);
@@ -204,7 +205,7 @@ static void every_order_uses_the_same_factor(lac_context *ctx) {
 }
 
 static void solve_with_does_not_depend_on_threads(lac_context *ctx) {
-  op_case c = solve_case(sketch_square(120, 0.03, 7), LAC_N, GENERAL, "3,nnz", "120,9", "3,120,9");
+  op_case c = solve_case(sketch_square(120, 0.03, 7), LAC_PLAIN, GENERAL, "3,nnz", "120,9", "3,120,9");
   check_op_large(ctx, &c);
 }
 
@@ -212,7 +213,7 @@ static void solve_with_does_not_depend_on_threads(lac_context *ctx) {
 /// a_bar with its sign turned in place. What the factor takes is not counted.
 static void solve_with_takes_what_it_states(lac_context *ctx) {
   if (!check_claimed("solve")) return;
-  op_case c = solve_case(sketch_square(400, 0.02, 7), LAC_N, GENERAL, "nnz", "400,3", "400,3");
+  op_case c = solve_case(sketch_square(400, 0.02, 7), LAC_PLAIN, GENERAL, "nnz", "400,3", "400,3");
   int64_t x = 8 * 400 * 3, blocks = REFINE_BLOCKS * x, a_bar = 8 * c.patterns[0]->nnz;
   check_op_peak(ctx, &c, LAC_F64, x + blocks, 2 * x + (blocks > a_bar ? blocks : a_bar));
 }

@@ -70,7 +70,7 @@ static void spgemm_hands_out_the_products_pattern(lac_context *ctx) {
   CHECK_OK(lac_array_create(ctx, LAC_F64, 1, &b->nnz, &y));
   CHECK_OK(lac_array_fill(ctx, x, 1, 0));
   CHECK_OK(lac_array_fill(ctx, y, 1, 0));
-  CHECK_OK(lac_tape_create(ctx, LAC_RUN, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RUN, &tape));
   lac_var c = lac_spgemm(tape, pa, lac_tape_constant(tape, x), pb, lac_tape_constant(tape, y), &pc);
   CHECK(c.id);
   CHECK_EQ(lac_pattern_rows(pc), 5);
@@ -108,22 +108,22 @@ static void spgemm_takes_its_results_alone(lac_context *ctx) {
 
 /// The product and both its adjoints, one after the other, of complex values that are the same every time.
 static void product_and_adjoints(lac_context *ctx, const sketch *a, const sketch *b, lac_pattern **pc, double *out) {
-  const sketch *sides[] = {a, b, sketch_product(a, b)};
+  const sketch *forms[] = {a, b, sketch_product(a, b)};
   lac_pattern *p[2] = {NULL};
   lac_array *array[3] = {NULL};
   lac_tape *tape = NULL;
   lac_var in[3], bar[2];
   random_state r = random_start(9);
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   for (int i = 0; i < 3; ++i) {
-    double *numbers = scratch((size_t)sides[i]->nnz * 2 * sizeof *numbers);
-    for (int64_t z = 0; z < 2 * sides[i]->nnz; ++z) numbers[z] = (double)random_below(&r, 2001) / 1000 - 1;
-    CHECK_OK(lac_array_from(ctx, LAC_C128, 1, &sides[i]->nnz, numbers, LAC_COPY, &array[i]));
-    if (i < 2) CHECK_OK(sketch_pattern(ctx, sides[i], LAC_WIDTH_AUTO, &p[i]));
+    double *numbers = scratch((size_t)forms[i]->nnz * 2 * sizeof *numbers);
+    for (int64_t z = 0; z < 2 * forms[i]->nnz; ++z) numbers[z] = (double)random_below(&r, 2001) / 1000 - 1;
+    CHECK_OK(lac_array_from(ctx, LAC_C128, 1, &forms[i]->nnz, numbers, LAC_OWNERSHIP_COPY, &array[i]));
+    if (i < 2) CHECK_OK(sketch_pattern(ctx, forms[i], LAC_WIDTH_AUTO, &p[i]));
     in[i] = lac_tape_leaf(tape, array[i]);
   }
   lac_var c = lac_spgemm(tape, p[0], in[0], p[1], in[1], pc);
-  CHECK_OK(lac_tape_vjp(tape, 1, &c, &in[2], 2, in, bar, LAC_PLAIN));
+  CHECK_OK(lac_tape_vjp(tape, 1, &c, &in[2], 2, in, bar, LAC_GRAPH_NONE));
   const lac_array *results[] = {lac_tape_value(tape, c), lac_tape_value(tape, bar[0]), lac_tape_value(tape, bar[1])};
   for (int i = 0; i < 3; ++i) {
     CHECK_OK(lac_array_read(ctx, results[i], out));

@@ -38,7 +38,7 @@ static void sub_takes_empty_and_single_arrays(lac_context *ctx) {
 static void sub_from_nothing_is_the_negative(lac_context *ctx) {
   lac_tape *tape = NULL;
   double value = 0;
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   lac_var x = lac_tape_scalar(tape, LAC_F64, 3, 0), none = {0};
   CHECK_EQ(lac_sub(tape, x, none).id, x.id);
   CHECK_OK(lac_array_read(ctx, lac_tape_value(tape, lac_sub(tape, none, x)), &value));

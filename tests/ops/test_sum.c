@@ -6,7 +6,7 @@
 #include "support/axes_case.h"
 
 static void sum_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
-  out[0] = lac_sum_axes(tape, in[0], (uint32_t)setup->c->i[0], (lac_axes)setup->c->i[1]);
+  out[0] = lac_sum_axes(tape, in[0], AXES_OF(setup->c->i[0], 0), setup->c->i[1] != 0);
 }
 
 /// Every number of x goes where its other axes say.
@@ -21,47 +21,87 @@ static void sum_dense(const op_case *c, const ref *in, ref *out) {
   }
 }
 
-static void check_sum(lac_context *ctx, const char *x, uint32_t mask, lac_axes axes, const char *y) {
+static void check_sum(lac_context *ctx, const char *x, uint32_t mask, bool keepdims, const char *y) {
   check_op(ctx, &(op_case){.op = "sum",
                            .shapes = {x},
                            .result = {y},
-                           .i = {mask, axes},
+                           .i = {mask, keepdims},
                            .apply = sum_apply,
                            .dense = sum_dense,
                            .degree = {1}});
 }
 
 static void sum_differentiates_over_any_axes(lac_context *ctx) {
-  check_sum(ctx, "2,3,4", 1, LAC_DROP_AXES, "2,3");
-  check_sum(ctx, "2,3,4", 2, LAC_DROP_AXES, "2,4");
-  check_sum(ctx, "2,3,4", 4, LAC_DROP_AXES, "3,4");
-  check_sum(ctx, "2,3,4", 5, LAC_DROP_AXES, "3");
-  check_sum(ctx, "2,3,4", 7, LAC_DROP_AXES, "");
-  check_sum(ctx, "2,3,4", 0, LAC_DROP_AXES, "2,3,4");
+  check_sum(ctx, "2,3,4", 1, false, "2,3");
+  check_sum(ctx, "2,3,4", 2, false, "2,4");
+  check_sum(ctx, "2,3,4", 4, false, "3,4");
+  check_sum(ctx, "2,3,4", 5, false, "3");
+  check_sum(ctx, "2,3,4", 7, false, "");
+  check_sum(ctx, "2,3,4", 0, false, "2,3,4");
 }
 
 static void sum_keeps_axes_when_asked(lac_context *ctx) {
-  check_sum(ctx, "2,3,4", 5, LAC_KEEP_AXES, "1,3,1");
-  check_sum(ctx, "2,3", 3, LAC_KEEP_AXES, "1,1");
+  check_sum(ctx, "2,3,4", 5, true, "1,3,1");
+  check_sum(ctx, "2,3", 3, true, "1,1");
 }
 
 static void sum_over_nothing_is_zero(lac_context *ctx) {
-  check_sum(ctx, "3,0", 1, LAC_DROP_AXES, "3");
-  check_sum(ctx, "3,0", 2, LAC_DROP_AXES, "0");
-  check_sum(ctx, "0", 1, LAC_DROP_AXES, "");
+  check_sum(ctx, "3,0", 1, false, "3");
+  check_sum(ctx, "3,0", 2, false, "0");
+  check_sum(ctx, "0", 1, false, "");
 }
 
 static void sum_takes_single_numbers(lac_context *ctx) {
-  check_sum(ctx, "", 0, LAC_DROP_AXES, "");
-  check_sum(ctx, "1", 1, LAC_DROP_AXES, "");
+  check_sum(ctx, "", 0, false, "");
+  check_sum(ctx, "1", 1, false, "");
 }
 
 static void sum_refuses_axes_that_are_not_there(lac_context *ctx) {
   lac_tape *tape = NULL;
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
-  CHECK(!lac_sum_axes(tape, lac_tape_scalar(tape, LAC_F64, 3, 0), 1, LAC_DROP_AXES).id);
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
+  CHECK(!lac_sum_axes(tape, lac_tape_scalar(tape, LAC_F64, 3, 0), LAC_AXES(-1), false).id);
   CHECK_FAILS(lac_tape_status(tape), LAC_ERR_SHAPE, "0 dimensions");
   lac_tape_destroy(&tape);
+}
+
+static void refuse(lac_context *ctx, int count, const int *axes, lac_status want, const char *sentence) {
+  lac_tape *tape = NULL;
+  lac_array *x = NULL;
+  CHECK_OK(lac_array_create(ctx, LAC_F64, 2, (int64_t[]){2, 3}, &x));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RUN, &tape));
+  CHECK(!lac_sum_axes(tape, lac_tape_constant(tape, x), count, axes, false).id);
+  CHECK_FAILS(lac_tape_status(tape), want, sentence);
+  lac_tape_destroy(&tape);
+  lac_array_destroy(&x);
+}
+
+static void sum_counts_axes_as_numpy_does(lac_context *ctx) {
+  lac_array *x = NULL, *y = NULL;
+  double numbers[3];
+
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){2, 3}, (double[]){1, 2, 3, 4, 5, 6}, LAC_OWNERSHIP_COPY, &x));
+  CHECK_OK(lac_run_sum_axes(ctx, x, LAC_AXES(0), false, &y));  // of each column
+  CHECK_OK(lac_array_read(ctx, y, numbers));
+  CHECK(numbers[0] == 5 && numbers[1] == 7 && numbers[2] == 9);
+  lac_array_destroy(&y);
+  CHECK_OK(lac_run_sum_axes(ctx, x, LAC_AXES(-1), true, &y));  // of each row, (2, 1)
+  CHECK_EQ(lac_array_meta(y)->ndim, 2);
+  CHECK_OK(lac_array_read(ctx, y, numbers));
+  CHECK(numbers[0] == 6 && numbers[1] == 15);
+  lac_array_destroy(&y);
+  CHECK_OK(lac_run_sum_axes(ctx, x, LAC_ALL_AXES, false, &y));
+  CHECK_OK(lac_array_read(ctx, y, numbers));
+  CHECK(numbers[0] == 21);
+  lac_array_destroy(&y);
+  CHECK_OK(lac_run_sum_axes(ctx, x, 0, (int[]){7}, false, &y));  // no axis: x itself
+  CHECK_EQ(lac_array_meta(y)->ndim, 2);
+  lac_array_destroy(&y);
+  lac_array_destroy(&x);
+  refuse(ctx, LAC_AXES(2), LAC_ERR_SHAPE, "2 dimensions has no axis 2");
+  refuse(ctx, LAC_AXES(-3), LAC_ERR_SHAPE, "2 dimensions has no axis -3");
+  refuse(ctx, LAC_AXES(1, -1), LAC_ERR_SHAPE, "axis -1 is named twice");
+  refuse(ctx, 1, NULL, LAC_ERR_ARG, "1 axes at NULL");
+  refuse(ctx, -1, (int[]){0}, LAC_ERR_ARG, "-1 axes");
 }
 
 /// A million times 0.1 in single precision: a plain loop would be off in the third digit.
@@ -71,7 +111,7 @@ static void sum_of_many_single_numbers_is_accurate(lac_context *ctx) {
   float total = 0;
   CHECK_OK(lac_array_create(ctx, LAC_F32, 1, (int64_t[]){1000000}, &x));
   CHECK_OK(lac_array_fill(ctx, x, 0.1, 0));
-  CHECK_OK(lac_tape_create(ctx, LAC_RUN, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RUN, &tape));
   lac_var sum = lac_sum(tape, lac_tape_constant(tape, x));
   CHECK_OK(lac_tape_status(tape));
   CHECK_OK(lac_array_read(ctx, lac_tape_value(tape, sum), &total));
@@ -118,9 +158,9 @@ static void prod_multiplies_pair_by_pair(lac_context *ctx) {
   op_case c = {.op = "slice", .data = &prod, .apply = axes_apply, .dense = axes_dense, .slack = 4};
   c.shapes[0] = "2,5", c.result[0] = "2", c.i[0] = 1;
   check_op(ctx, &c);
-  c.shapes[0] = "3,2", c.result[0] = "1,1", c.i[0] = 3, c.i[1] = LAC_KEEP_AXES;
+  c.shapes[0] = "3,2", c.result[0] = "1,1", c.i[0] = 3, c.i[1] = true;
   check_op(ctx, &c);
-  c.shapes[0] = "7", c.result[0] = "", c.i[0] = 1, c.i[1] = LAC_DROP_AXES;
+  c.shapes[0] = "7", c.result[0] = "", c.i[0] = 1, c.i[1] = false;
   check_op(ctx, &c);
 }
 
@@ -137,6 +177,6 @@ static void prod_is_exact_with_zeros(lac_context *ctx) {
 }
 
 CHECK_MAIN(sum_differentiates_over_any_axes, sum_keeps_axes_when_asked, sum_over_nothing_is_zero,
-           sum_takes_single_numbers, sum_refuses_axes_that_are_not_there, sum_of_many_single_numbers_is_accurate,
-           sum_does_not_depend_on_threads, sum_takes_its_results_alone, mean_is_a_scaled_sum,
-           prod_multiplies_pair_by_pair, prod_is_exact_with_zeros)
+           sum_takes_single_numbers, sum_refuses_axes_that_are_not_there, sum_counts_axes_as_numpy_does,
+           sum_of_many_single_numbers_is_accurate, sum_does_not_depend_on_threads, sum_takes_its_results_alone,
+           mean_is_a_scaled_sum, prod_multiplies_pair_by_pair, prod_is_exact_with_zeros)

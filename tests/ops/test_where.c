@@ -47,8 +47,8 @@ static void where_takes_empty_and_single_arrays(lac_context *ctx) {
 /// The condition is made of the data: x where it is positive, a tenth of y elsewhere.
 static void leaky_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
   (void)setup;
-  lac_var c = lac_cast(tape, setup->dtype, lac_heaviside(tape, lac_real(tape, in[0])));
-  out[0] = lac_where(tape, c, in[0], lac_scale(tape, 0.125, 0, in[1]));
+  lac_var c = lac_cast(tape, lac_heaviside(tape, lac_real(tape, in[0])), setup->dtype);
+  out[0] = lac_where(tape, c, in[0], lac_scale(tape, in[1], 0.125, 0));
 }
 
 static void leaky_dense(const op_case *c, const ref *in, ref *out) {

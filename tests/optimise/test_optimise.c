@@ -15,7 +15,7 @@
 
 static lac_array *array_of(lac_context *ctx, lac_dtype dtype, int64_t count, const void *numbers) {
   lac_array *array = NULL;
-  CHECK_OK(lac_array_from(ctx, dtype, 2, (int64_t[]){count, 1}, (void *)numbers, LAC_COPY, &array));
+  CHECK_OK(lac_array_from(ctx, dtype, 2, (int64_t[]){count, 1}, (void *)numbers, LAC_OWNERSHIP_COPY, &array));
   return array;
 }
 
@@ -51,7 +51,7 @@ static lac_status rosenbrock(lac_context *ctx, void *data, int count, lac_array 
   for (int i = 0; i < n && v->kind == UPHILL; i++) g[i] = -g[i];
   for (int a = 0, i = 0; a < count; i += (int)lac_array_count(x[a++])) {
     const lac_meta *meta = lac_array_meta(x[a]);
-    lac_status status = lac_array_from(ctx, LAC_F64, meta->ndim, meta->shape, g + i, LAC_COPY, &gradient[a]);
+    lac_status status = lac_array_from(ctx, LAC_F64, meta->ndim, meta->shape, g + i, LAC_OWNERSHIP_COPY, &gradient[a]);
     if (status != LAC_OK) return status;
   }
   return LAC_OK;
@@ -188,7 +188,7 @@ static lac_status quadratic_loss(lac_context *ctx, void *data, int count, lac_ar
   (void)ctx;
   lac_tape_clear(tape);
   lac_var leaf = lac_tape_leaf(tape, x[0]), b = lac_tape_constant(tape, q->b);
-  lac_var ax = lac_spmm(tape, q->pattern, LAC_N, lac_tape_constant(tape, q->a), leaf);
+  lac_var ax = lac_spmm(tape, q->pattern, lac_tape_constant(tape, q->a), leaf, LAC_PLAIN);
   lac_var cross = lac_add(tape, lac_dot(tape, b, leaf), lac_dot(tape, leaf, b));
   return lac_tape_gradient(tape, lac_sub(tape, lac_dot(tape, leaf, ax), cross), count, &leaf, value, gradient);
 }
@@ -218,10 +218,10 @@ static void quadratic_open(lac_context *ctx, lac_dtype dtype, quadratic *q) {
   }
   CHECK_OK(lac_pattern_from_coo(ctx, N, N, NNZ, LAC_I64, row, col, LAC_WIDTH_AUTO, &q->pattern, NULL));
   pack(dtype, a, NNZ, room);
-  CHECK_OK(lac_array_from(ctx, dtype, 1, (int64_t[]){NNZ}, room, LAC_COPY, &q->a));
+  CHECK_OK(lac_array_from(ctx, dtype, 1, (int64_t[]){NNZ}, room, LAC_OWNERSHIP_COPY, &q->a));
   pack(dtype, b, N, room);
   q->b = array_of(ctx, dtype, N, room);
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &q->tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &q->tape));
 }
 
 static void quadratic_close(quadratic *q) {
@@ -237,10 +237,10 @@ static double quadratic_residual(lac_context *ctx, const quadratic *q, const lac
   double up[2] = {0}, down[2] = {0};
   float up32, down32;
 
-  CHECK_OK(lac_tape_create(ctx, LAC_RUN, &run));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RUN, &run));
   lac_var b = lac_tape_constant(run, q->b);
   lac_var r =
-      lac_sub(run, lac_spmm(run, q->pattern, LAC_N, lac_tape_constant(run, q->a), lac_tape_constant(run, x)), b);
+      lac_sub(run, lac_spmm(run, q->pattern, lac_tape_constant(run, q->a), lac_tape_constant(run, x), LAC_PLAIN), b);
   CHECK_OK(lac_array_read(ctx, lac_tape_value(run, lac_dot(run, r, r)), up));
   CHECK_OK(lac_array_read(ctx, lac_tape_value(run, lac_dot(run, b, b)), down));
   memcpy(&up32, up, sizeof up32), memcpy(&down32, down, sizeof down32);
@@ -288,7 +288,7 @@ static void a_step_makes_what_was_recorded_stale(lac_context *ctx) {
   CHECK_OK(quadratic_loss(ctx, &q, 1, &x, &value, &g));
   lac_var leaf = lac_tape_leaf(q.tape, x), y = lac_dot(q.tape, leaf, leaf), bar;
   CHECK_OK(lac_optimiser_step(optimiser, (const lac_array *const *)&g));
-  CHECK_FAILS(lac_tape_vjp(q.tape, 1, &y, NULL, 1, &leaf, &bar, LAC_PLAIN), LAC_ERR_STALE, "written to");
+  CHECK_FAILS(lac_tape_vjp(q.tape, 1, &y, NULL, 1, &leaf, &bar, LAC_GRAPH_NONE), LAC_ERR_STALE, "written to");
   lac_optimiser_destroy(&optimiser);
   lac_array_destroy(&g);
   lac_array_destroy(&x);
@@ -314,7 +314,8 @@ static lac_status logistic(lac_context *ctx, void *data, int count, lac_array *c
     *value += log1p(exp(-margin));
     for (int f = 0; f < FEATURES; f++) g[f] -= sample[s][f] * sample[s][FEATURES] / (1 + exp(margin));
   }
-  return status == LAC_OK ? lac_array_from(ctx, LAC_F64, 2, (int64_t[]){FEATURES, 1}, g, LAC_COPY, gradient) : status;
+  return status == LAC_OK ? lac_array_from(ctx, LAC_F64, 2, (int64_t[]){FEATURES, 1}, g, LAC_OWNERSHIP_COPY, gradient)
+                          : status;
 }
 
 static void logistic_regression_has_one_minimum_for_all_methods(lac_context *ctx) {

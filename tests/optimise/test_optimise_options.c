@@ -14,13 +14,13 @@ static lac_status bowl(lac_context *ctx, void *data, int count, lac_array *const
   (void)data, (void)count;
   *value = (at[0] - 1) * (at[0] - 1) + 10 * (at[1] + 2) * (at[1] + 2);
   double slope[2] = {2 * (at[0] - 1), 20 * (at[1] + 2)};
-  if (status == LAC_OK) status = lac_array_from(ctx, LAC_F64, 1, (int64_t[]){2}, slope, LAC_COPY, &g[0]);
+  if (status == LAC_OK) status = lac_array_from(ctx, LAC_F64, 1, (int64_t[]){2}, slope, LAC_OWNERSHIP_COPY, &g[0]);
   return status;
 }
 
 static lac_array *start_of(lac_context *ctx) {
   lac_array *at = NULL;
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){2}, (double[]){-1.2, 1}, LAC_COPY, &at));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){2}, (double[]){-1.2, 1}, LAC_OWNERSHIP_COPY, &at));
   return at;
 }
 

@@ -17,7 +17,8 @@ enum { N = 3 };
 /// An array of doubles; one axis where cols is 0.
 static lac_array *array_of(lac_context *ctx, int64_t rows, int64_t cols, const double *numbers) {
   lac_array *array = NULL;
-  CHECK_OK(lac_array_from(ctx, LAC_F64, cols ? 2 : 1, (int64_t[]){rows, cols}, (void *)numbers, LAC_COPY, &array));
+  CHECK_OK(
+      lac_array_from(ctx, LAC_F64, cols ? 2 : 1, (int64_t[]){rows, cols}, (void *)numbers, LAC_OWNERSHIP_COPY, &array));
   return array;
 }
 
@@ -48,19 +49,19 @@ static void world_close(world *w) {
   lac_pattern_destroy(&w->pattern);
 }
 
-static void check_product(lac_context *ctx, const sketch *s, lac_dtype dtype, lac_side side) {
+static void check_product(lac_context *ctx, const sketch *s, lac_dtype dtype, lac_form form) {
   ref a = ref_new(&(lac_meta){.dtype = dtype, .ndim = 1, .shape = {s->nnz}});
-  ref x = ref_new(&(lac_meta){.dtype = dtype, .ndim = 2, .shape = {side % 2 ? s->rows : s->cols, 2}});
+  ref x = ref_new(&(lac_meta){.dtype = dtype, .ndim = 2, .shape = {form % 2 ? s->rows : s->cols, 2}});
   lac_pattern *pattern = NULL;
   lac_array *values = NULL, *right = NULL, *y = NULL;
   ref got;
 
   ref_random(&a, 1, dtype >= LAC_C64), ref_random(&x, 2, dtype >= LAC_C64);
-  dense expected = dense_mul(dense_side(dense_matrix(s, a.x), side), dense_over(x.meta.shape[0], 2, x.x));
+  dense expected = dense_mul(dense_side(dense_matrix(s, a.x), form), dense_over(x.meta.shape[0], 2, x.x));
   CHECK_OK(sketch_pattern(ctx, s, LAC_WIDTH_AUTO, &pattern));
   CHECK_OK(ref_upload(ctx, &a, &values));
   CHECK_OK(ref_upload(ctx, &x, &right));
-  CHECK_OK(lac_run_spmm(ctx, pattern, side, values, right, &y));
+  CHECK_OK(lac_run_spmm(ctx, pattern, values, right, form, &y));
   got = ref_new(lac_array_meta(y));
   CHECK_OK(ref_download(ctx, y, &got));
   CHECK_EQ(got.count, expected.rows * 2);
@@ -72,7 +73,7 @@ static void check_product(lac_context *ctx, const sketch *s, lac_dtype dtype, la
 static void a_product_is_the_dense_one(lac_context *ctx) {
   const sketch *s = sketch_random(7, 5, 0.4, 3);
   for (int dtype = LAC_F32; dtype <= LAC_C128; dtype++) {
-    for (int side = LAC_N; side <= LAC_H; side++) check_product(ctx, s, (lac_dtype)dtype, (lac_side)side);
+    for (int form = LAC_PLAIN; form <= LAC_ADJOINT; form++) check_product(ctx, s, (lac_dtype)dtype, (lac_form)form);
   }
 }
 
@@ -82,7 +83,7 @@ static void a_given_array_is_written_to_without_an_allocation(lac_context *ctx) 
   int64_t version = lac_array_version(y);
 
   (void)lac_memory_fail_at(0);
-  for (int i = 0; i < 3; i++) CHECK_OK(lac_run_spmm(ctx, w.pattern, LAC_N, w.a, w.x, &y));
+  for (int i = 0; i < 3; i++) CHECK_OK(lac_run_spmm(ctx, w.pattern, w.a, w.x, LAC_PLAIN, &y));
   CHECK_EQ(lac_memory_fail_at(0), 0);
   CHECK(y == same);
   CHECK(lac_array_version(y) > version);  // who made something of the old values knows
@@ -98,8 +99,8 @@ static lac_status iterate(lac_context *ctx, const lac_pattern *pattern, const la
   lac_status status = LAC_OK;
 
   for (int i = 0; i < steps && status == LAC_OK; i++) {
-    status = lac_run_spmm(ctx, pattern, LAC_N, a, *x, &y);
-    if (status == LAC_OK) status = lac_run_scale(ctx, 0.25, 0, y, x);
+    status = lac_run_spmm(ctx, pattern, a, *x, LAC_PLAIN, &y);
+    if (status == LAC_OK) status = lac_run_scale(ctx, y, 0.25, 0, x);
   }
   lac_array_destroy(&y);
   return status;
@@ -118,11 +119,11 @@ static void a_result_over_an_input_is_right(lac_context *ctx) {
   world w = world_open(ctx);
   lac_array *view = NULL;
 
-  CHECK_OK(lac_run_spmm(ctx, w.pattern, LAC_N, w.a, w.x, &w.x));
+  CHECK_OK(lac_run_spmm(ctx, w.pattern, w.a, w.x, LAC_PLAIN, &w.x));
   check_numbers(ctx, w.x, N, a_x);
   CHECK_OK(lac_array_write(ctx, w.x, (double[]){1, 2, 3}));
   CHECK_OK(lac_array_reshape(ctx, w.x, 2, (int64_t[]){N, 1}, &view));  // another array over the same memory
-  CHECK_OK(lac_run_spmm(ctx, w.pattern, LAC_N, w.a, w.x, &view));
+  CHECK_OK(lac_run_spmm(ctx, w.pattern, w.a, w.x, LAC_PLAIN, &view));
   check_numbers(ctx, w.x, N, a_x);
   CHECK_OK(lac_run_conj(ctx, w.x, &view));  // the result is the input itself
   check_numbers(ctx, w.x, N, a_x);
@@ -149,7 +150,7 @@ static void composed_functions_are_right_and_leave_nothing_behind(lac_context *c
 
   for (int i = 0; i < MANY; i++) powers[i] = i % 2 ? 0.5 : 2;
   p = array_of(ctx, MANY, 0, powers);
-  CHECK_OK(lac_run_prod(ctx, p, 1, LAC_DROP_AXES, &y));
+  CHECK_OK(lac_run_prod(ctx, p, LAC_AXES(-1), false, &y));
   check_numbers(ctx, y, 1, &one);
   lac_array_destroy(&y);
   for (int i = 0; i < 2; i++) CHECK_OK(lac_run_tridiagonal_solve(ctx, below, n, below, b, &y));  // new, then given
@@ -161,19 +162,20 @@ static void composed_functions_are_right_and_leave_nothing_behind(lac_context *c
 static void several_results_come_each_to_its_place(lac_context *ctx) {
   world w = world_open(ctx);
   lac_solver *solver = NULL;
-  lac_array *sign = NULL, *logabs = NULL, *same = NULL;
+  lac_array *out[2] = {NULL}, *twice[2];
 
   CHECK_OK(lac_solver_create(ctx, w.pattern, NULL, &solver));
-  CHECK_OK(lac_run_slogdet(ctx, solver, w.a, &sign, NULL));
-  check_numbers(ctx, sign, 1, (double[]){1});
-  same = sign;
-  CHECK_OK(lac_array_fill(ctx, sign, 7, 0));
-  CHECK_OK(lac_run_slogdet(ctx, solver, w.a, &sign, &logabs));
-  CHECK(sign == same);
-  check_numbers(ctx, sign, 1, (double[]){1});
-  check_numbers(ctx, logabs, 1, (double[]){log(25)});
-  CHECK_FAILS(lac_run_slogdet(ctx, solver, w.a, &sign, &same), LAC_ERR_ARG, "results 0 and 1 share memory");
-  lac_array_destroy(&sign), lac_array_destroy(&logabs);
+  CHECK_OK(lac_run_slogdet(ctx, solver, w.a, out));
+  check_numbers(ctx, out[0], 1, (double[]){1});
+  twice[0] = twice[1] = out[0];
+  CHECK_OK(lac_array_fill(ctx, out[0], 7, 0));
+  lac_array_destroy(&out[1]);  // one is given and one is new
+  CHECK_OK(lac_run_slogdet(ctx, solver, w.a, out));
+  CHECK(out[0] == twice[0]);
+  check_numbers(ctx, out[0], 1, (double[]){1});
+  check_numbers(ctx, out[1], 1, (double[]){log(25)});
+  CHECK_FAILS(lac_run_slogdet(ctx, solver, w.a, twice), LAC_ERR_ARG, "results 0 and 1 share memory");
+  lac_array_destroy(&out[0]), lac_array_destroy(&out[1]);
   lac_solver_destroy(&solver);
   world_close(&w);
 }
@@ -187,7 +189,7 @@ static void patterns_and_lists_pass_through(lac_context *ctx) {
   CHECK_OK(lac_run_block_diag(ctx, 2, (const lac_pattern *const *)twice, values, &out, &y));
   CHECK_EQ(lac_pattern_rows(out), 2 * N);
   check_numbers(ctx, y, 12, (double[]){4, 1, 3, 1, 1, 2, 4, 1, 3, 1, 1, 2});
-  CHECK_OK(lac_run_lu(ctx, w.pattern, LAC_ORDER_NATURAL, w.a, triangles, lu));
+  CHECK_OK(lac_run_lu(ctx, w.pattern, w.a, LAC_ORDER_NATURAL, triangles, lu));
   CHECK_EQ(lac_pattern_nnz(triangles[0]), lac_array_count(lu[0]));
   check_numbers(ctx, lu[1], 6, (double[]){4, 1, 0, 3, 1, 25.0 / 12});  // the filled pattern is symmetric
   lac_array_destroy(&y), lac_array_destroy(&lu[0]), lac_array_destroy(&lu[1]);
@@ -207,7 +209,7 @@ static void what_may_be_absent_is_null(lac_context *ctx) {
   CHECK_FAILS(lac_run_add(ctx, NULL, NULL, &y), LAC_ERR_ABSENT, "lac_run_add: what it is made of is absent");
   CHECK_OK(lac_pattern_augmented(ctx, w.pattern, &system, NULL));
   CHECK_OK(lac_solver_create(ctx, system, NULL, &solver));
-  CHECK_OK(lac_run_lstsq(ctx, solver, w.pattern, w.a, b, NULL, out));
+  CHECK_OK(lac_run_lstsq(ctx, w.pattern, w.a, b, NULL, solver, out));
   check_numbers(ctx, out[0], N, (double[]){1, 2, 3});
   lac_array_destroy(&y), lac_array_destroy(&b), lac_array_destroy(&out[0]), lac_array_destroy(&out[1]);
   lac_solver_destroy(&solver);
@@ -220,20 +222,20 @@ static void errors_are_the_status_and_do_not_stick(lac_context *ctx) {
   lac_array *y = NULL, *wrong = array_of(ctx, 2, 1, (double[]){5, 6}), *same = wrong;
   lac_pattern *out = NULL;
 
-  CHECK_EQ(lac_run_spmm(NULL, w.pattern, LAC_N, w.a, w.x, &y), LAC_ERR_ARG);
+  CHECK_EQ(lac_run_spmm(NULL, w.pattern, w.a, w.x, LAC_PLAIN, &y), LAC_ERR_ARG);
   CHECK(strstr(lac_context_error(NULL), "lac_run_spmm: the context is NULL"));
-  CHECK_FAILS(lac_run_spmm(ctx, w.pattern, LAC_N, w.a, w.x, NULL), LAC_ERR_ARG, "lac_run_spmm: result is NULL");
-  CHECK_FAILS(lac_run_spmm(ctx, w.pattern, LAC_N, w.a, NULL, &y), LAC_ERR_ABSENT, "spmm: input 1 is absent");
-  CHECK_FAILS(lac_run_spmm(ctx, NULL, LAC_N, w.a, w.x, &y), LAC_ERR_ARG, "spmm: pattern 0 is missing");
-  CHECK_FAILS(lac_run_spmm(ctx, w.pattern, LAC_N, w.x, w.x, &y), LAC_ERR_SHAPE, "spmm: input 0");
-  CHECK_FAILS(lac_run_concat_all(ctx, 2, NULL, 0, &y), LAC_ERR_ARG, "the list of 2 arrays is NULL");
+  CHECK_FAILS(lac_run_spmm(ctx, w.pattern, w.a, w.x, LAC_PLAIN, NULL), LAC_ERR_ARG, "lac_run_spmm: result is NULL");
+  CHECK_FAILS(lac_run_spmm(ctx, w.pattern, w.a, NULL, LAC_PLAIN, &y), LAC_ERR_ABSENT, "spmm: input 1 is absent");
+  CHECK_FAILS(lac_run_spmm(ctx, NULL, w.a, w.x, LAC_PLAIN, &y), LAC_ERR_ARG, "spmm: pattern 0 is missing");
+  CHECK_FAILS(lac_run_spmm(ctx, w.pattern, w.x, w.x, LAC_PLAIN, &y), LAC_ERR_SHAPE, "spmm: input 0");
+  CHECK_FAILS(lac_run_concat_all(ctx, 2, NULL, -1, &y), LAC_ERR_ARG, "the list of 2 arrays is NULL");
   CHECK(!y);
-  CHECK_FAILS(lac_run_spmm(ctx, w.pattern, LAC_N, w.a, w.x, &wrong), LAC_ERR_SHAPE,
+  CHECK_FAILS(lac_run_spmm(ctx, w.pattern, w.a, w.x, LAC_PLAIN, &wrong), LAC_ERR_SHAPE,
               "lac_run_spmm: the result is f64 (3, 1), and the array given for it is f64 (2, 1)");
   CHECK_FAILS(lac_run_spgemm(ctx, w.pattern, w.a, w.pattern, w.a, &out, &wrong), LAC_ERR_SHAPE, "lac_run_spgemm");
   CHECK(wrong == same && !out);
   check_numbers(ctx, wrong, 2, (double[]){5, 6});
-  CHECK_OK(lac_run_spmm(ctx, w.pattern, LAC_N, w.a, w.x, &y));
+  CHECK_OK(lac_run_spmm(ctx, w.pattern, w.a, w.x, LAC_PLAIN, &y));
   check_numbers(ctx, y, N, a_x);
   lac_array_destroy(&y), lac_array_destroy(&wrong);
   world_close(&w);
@@ -244,10 +246,10 @@ static lac_status call_all(lac_context *ctx, const world *w, const lac_array *ma
                            lac_pattern **out) {
   const lac_array *list[2] = {w->x, w->x};
   lac_status status = lac_run_spgemm(ctx, w->pattern, w->a, w->pattern, w->a, out, &results[0]);
-  if (status == LAC_OK) status = lac_run_prod(ctx, many, 1, LAC_DROP_AXES, &results[1]);
-  if (status == LAC_OK) status = lac_run_prod(ctx, many, 1, LAC_DROP_AXES, &results[1]);
+  if (status == LAC_OK) status = lac_run_prod(ctx, many, LAC_AXES(-1), false, &results[1]);
+  if (status == LAC_OK) status = lac_run_prod(ctx, many, LAC_AXES(-1), false, &results[1]);
   if (status == LAC_OK) status = lac_run_conj(ctx, w->x, &results[2]);
-  if (status == LAC_OK) status = lac_run_concat_all(ctx, 2, list, 0, &results[3]);
+  if (status == LAC_OK) status = lac_run_concat_all(ctx, 2, list, -1, &results[3]);
   return status;
 }
 
@@ -282,8 +284,8 @@ static lac_status times(lac_tape *tape, void *data, int step, const lac_var *in,
   return LAC_OK;
 }
 
-static lac_status divided(lac_context *ctx, void *data, lac_side side, const lac_array *x, lac_array *y) {
-  (void)side;
+static lac_status divided(lac_context *ctx, void *data, const lac_array *x, lac_form form, lac_array *y) {
+  (void)form;
   return lac_run_div(ctx, x, data, &y);
 }
 
@@ -296,7 +298,7 @@ static void a_plain_call_may_stand_inside_another(lac_context *ctx) {
   options.method = "gmres";
   options.preconditioner.apply = divided;
   options.preconditioner.apply_data = theta;
-  CHECK_OK(lac_run_solve_operator(ctx, times, NULL, &options, 1, thetas, b, &y));
+  CHECK_OK(lac_run_solve_operator(ctx, times, NULL, 1, thetas, b, &options, &y));
   check_numbers(ctx, y, N, (double[]){1, 2, 3});
   lac_array_destroy(&theta), lac_array_destroy(&b), lac_array_destroy(&y);
 }

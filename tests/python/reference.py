@@ -71,7 +71,7 @@ def cases():
 
 
 CASES = {case.name: case for case in cases()}
-SIDES = {"N": lambda m: m, "T": lambda m: m.mT, "C": lambda m: m.conj(), "H": lambda m: m.mH}
+FORMS = {"N": lambda m: m, "T": lambda m: m.mT, "conjugated": lambda m: m.conj(), "H": lambda m: m.mH}
 
 
 def same(got, expected, rtol=1e-9):

@@ -33,8 +33,8 @@ def test_an_engine_solves_like_scipy(engine, dtype):
     a = definite(dtype=dtype)
     pattern = lacuna.Pattern.from_scipy(a)
     solver, values, b = solver_of(pattern, engine), a.data, rng.standard_normal((40, 3)).astype(dtype)
-    for side, op in (("N", a), ("T", a.T), ("H", a.conj().T)):
-        np.testing.assert_allclose(op @ lacuna.solve(solver, values, b, side), b, rtol=1e-12, atol=1e-12)
+    for form, op in (("N", a), ("T", a.T), ("H", a.conj().T)):
+        np.testing.assert_allclose(op @ lacuna.solve(solver, values, b, form), b, rtol=1e-12, atol=1e-12)
     report = solver.factor(values).report
     assert report["method"] == engine
     assert report["factorisations"] == 1

@@ -59,7 +59,7 @@ def test_wrong_objects():
     with pytest.raises(lacuna.ArgumentError, match=r"input 0 \(values\) is a ndarray"):
         lt.spmm(pattern, a, torch.tensor(b))
     with pytest.raises(lacuna.ArgumentError, match="'N', 'T', 'C', 'H'"):
-        lacuna.spmm(pattern, a, b, side="X")
+        lacuna.spmm(pattern, a, b, op="X")
     with pytest.raises(lacuna.ArgumentError, match="pass the values"):
         lt.add(torch.eye(2).to_sparse(), torch.ones(2, 2))
     with pytest.raises(lacuna.ArgumentError, match='no method "qr"; there are "auto"'):

@@ -9,7 +9,7 @@ import lacuna
 
 rng = np.random.default_rng(5)
 DTYPES = [np.float32, np.float64, np.complex64, np.complex128]
-SIDES = {"N": lambda a: a, "T": lambda a: a.T, "C": np.conj, "H": lambda a: a.conj().T}
+FORMS = {"N": lambda a: a, "T": lambda a: a.T, "conjugated": np.conj, "H": lambda a: a.conj().T}
 
 
 def system(n, dtype):
@@ -30,8 +30,8 @@ def test_a_factor_gives_what_the_dense_matrix_gives(dtype, method):
     pattern, a = lacuna.from_scipy(m)
     factor = lacuna.Solver(pattern, method=method).factor(a)
     b = rng.standard_normal((9, 3)).astype(dtype)
-    for side, op in SIDES.items():
-        np.testing.assert_allclose(factor.solve(b, side), np.linalg.solve(op(d), b), **near)
+    for form, op in FORMS.items():
+        np.testing.assert_allclose(factor.solve(b, form), np.linalg.solve(op(d), b), **near)
     np.testing.assert_allclose(factor.solve(b[:, 0]), np.linalg.solve(d, b[:, 0]), **near)
     sign, logabs = factor.slogdet()
     np.testing.assert_allclose([sign, logabs], np.linalg.slogdet(d), **near)

@@ -158,7 +158,7 @@ def test_factors_solve_systems():
     filled, _, steps = pattern.fill()
     lower, left = filled.tril()[0], lacuna.cholesky(pattern, a)
     y = lacuna.trisolve(lower, left, lacuna.gather(steps, b))
-    x = lacuna.scatter_add(steps, lacuna.trisolve(lower, left, y, side="T"))
+    x = lacuna.scatter_add(steps, lacuna.trisolve(lower, left, y, op="T"))
     np.testing.assert_allclose(x, np.linalg.solve(m, b), rtol=1e-12)
 
 

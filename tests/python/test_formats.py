@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
-from reference import SIDES, same
+from reference import FORMS, same
 
 import lacuna
 import lacuna.torch as lt
@@ -127,13 +127,13 @@ def dense_blocks(pattern, a):
 
 
 @both
-@pytest.mark.parametrize("side", SIDES)
-def test_blocks_differentiate_in_torch(dtype, side):
+@pytest.mark.parametrize("form", FORMS)
+def test_blocks_differentiate_in_torch(dtype, form):
     pattern = blocked(bsr(6, (4, 6), (2, 3)))
     a = torch.randn(pattern.nnz, 2, 3, dtype=dtype, requires_grad=True)
-    op = SIDES[side](dense_blocks(pattern, a))
+    op = FORMS[form](dense_blocks(pattern, a))
     x = torch.randn(op.shape[1], 2, dtype=dtype, requires_grad=True)
-    f = lambda a, x: lt.spmm(pattern, a, x, side)  # noqa: E731
+    f = lambda a, x: lt.spmm(pattern, a, x, form)  # noqa: E731
     same(f(a, x), op @ x)
     assert torch.autograd.gradcheck(f, (a, x), check_forward_ad=True, check_batched_grad=True)
     assert torch.autograd.gradgradcheck(f, (a, x), check_fwd_over_rev=True)
@@ -197,7 +197,7 @@ def test_values_go_out_and_come_back(name):
     assert format.pattern is pattern and name.startswith(format.name) and format.name in repr(format)
     storage = lacuna.remap(format.map, values)
     assert storage.shape == (format.size,)
-    np.testing.assert_array_equal(lacuna.remap(format.map, storage, side="T"), values)
+    np.testing.assert_array_equal(lacuna.remap(format.map, storage, op="T"), values)
     back = from_format(format)
     assert name == "dia" or back.same(pattern)
     np.testing.assert_array_equal(back.to_scipy(lacuna.remap(back.entries, storage)).toarray(), matrix.toarray())

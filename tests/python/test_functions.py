@@ -63,8 +63,8 @@ CASES = {
     "trace_solve": lambda f: f(P, A, SYMMETRIC, S), "quadratic_form": lambda f: f(P, A, X[:, 0], X[:, 1]),
     "inverse_quadratic_form": lambda f: f(P, A, X), "logdet_estimate": lambda f: f(SYMMETRIC, S, 4, seed=3),
     "trace_solve_estimate": lambda f: f(P, A, SYMMETRIC, S, probes=X),
-    "banded_mm": lambda f: f((1, 1), numbers(3, N), X, side="T"),
-    "banded_gemm": lambda f: f((1, 0), numbers(2, N), (0, 1), numbers(2, N), sides=("N", "T")),
+    "banded_mm": lambda f: f((1, 1), numbers(3, N), X, op="T"),
+    "banded_gemm": lambda f: f((1, 0), numbers(2, N), (0, 1), numbers(2, N), op_x="N", op_y="T"),
     "tridiagonal_solve": lambda f: f(X[1:, 0], X[:, 1] + 9, X[1:, 2], X), "diag_mm": lambda f: f(X[:, 0], X),
     "diag_solve": lambda f: f(X[:, 0], X), "toeplitz_mm": lambda f: f(X[:, 0], X[:4, 1], X[:4]),
     "kron_mm": lambda f: f(P, A, SYMMETRIC, matrix(SYMMETRIC, 2), B), "kronsum_mm": lambda f: f(P, A, P, A, B[:, 0]),
@@ -90,13 +90,13 @@ def in_torch(function, tracked):
 def on_a_tape(name, arrays):
     """What the table's `write` makes of a spec on a C tape that runs, as C users do with the typed function."""
     ctx, out, spec = context(), ffi.new("lac_tape **"), find(name)
-    ctx.check(lib.lac_tape_create(ctx.c, lib.LAC_RUN, out))
+    ctx.check(lib.lac_tape_create(ctx.c, lib.LAC_TAPE_RUN, out))
     tape = ffi.gc(out[0], release(lib.lac_tape_destroy, "lac_tape"))
     ins, outs, held = ffi.new("lac_var[]", max(len(arrays), 1)), ffi.new("lac_var[4]"), []
     for i, array in enumerate(arrays):
         c, array = ffi.new("lac_array **"), np.array(array, order="C")
         data, shape = ffi.cast("void *", array.ctypes.data), ffi.new("int64_t[]", array.shape)
-        ctx.check(lib.lac_array_from(ctx.c, _numpy.DTYPES[array.dtype], array.ndim, shape, data, lib.LAC_COPY, c))
+        ctx.check(lib.lac_array_from(ctx.c, _numpy.DTYPES[array.dtype], array.ndim, shape, data, lib.LAC_OWNERSHIP_COPY, c))
         held.append(ffi.gc(c[0], release(lib.lac_array_destroy, "lac_array")))
         ins[i] = lib.lac_tape_constant(tape, held[-1])
     call = ffi.new("lac_function_call *", {"tape": tape, "ins": len(arrays), "outs": 1, "in": ins, "out": outs})
@@ -153,7 +153,7 @@ def test_parameters_are_read(row):
     assert row.name not in OPERATORS or FUNCTIONS.get("functions." + row.name) is row or len(kinds) == row.ins
     defaults = [p.default is not None for p in found]
     assert defaults == sorted(defaults)
-    known = {"side", "sides", "bands", "integer", "real", "flag", "axis", "axes", "dtype", "shape", "size"}
+    known = {"form", "bands", "integer", "real", "flag", "axis", "axes", "dtype", "shape", "size"}
     for p in found:
         assert p.kind in known | _parameters.ARRAYS | set(_parameters.OBJECTS) or "|" in p.kind, p
 

@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 import scipy.sparse.linalg as sl
 import torch
-from reference import SIDES, dense, same, smooth, square, values
+from reference import FORMS, dense, same, smooth, square, values
 
 import lacuna
 import lacuna.torch as lt
@@ -18,7 +18,7 @@ import lacuna.torch as lt
 HERMITIAN = ["cg", "flexible_cg", "minres"]
 GENERAL = ["bicgstab", "gmres", "flexible_gmres", "lsmr", "lsqr"]
 SIMPLE = ["identity", "jacobi", "block_jacobi", "ssor", "chebyshev"]
-NUMPY_SIDES = {"N": lambda m: m, "T": lambda m: m.T, "C": lambda m: m.conj(), "H": lambda m: m.conj().T}
+NUMPY_FORMS = {"N": lambda m: m, "T": lambda m: m.T, "conjugated": lambda m: m.conj(), "H": lambda m: m.conj().T}
 
 
 def grid(n, wind=0.0, dtype=float):
@@ -56,8 +56,8 @@ def test_every_method_with_every_preconditioner(method, preconditioner, dtype):
     m = grid(9, dtype=dtype)
     factor, _ = made(m, method, preconditioner=preconditioner, rtol=1e-11, max_iterations=2000)
     b = right(m)
-    for side, op in NUMPY_SIDES.items():
-        np.testing.assert_allclose(factor.solve(b, side), sl.spsolve(op(m).tocsc(), b), atol=1e-8)
+    for form, op in NUMPY_FORMS.items():
+        np.testing.assert_allclose(factor.solve(b, form), sl.spsolve(op(m).tocsc(), b), atol=1e-8)
     report = factor.report
     assert report["setups"] == 1 and report["refreshes"] == 0 and report["solves"] == 4 and report["iterations"] > 0
 
@@ -69,8 +69,8 @@ def test_nonsymmetric_matrices(method, preconditioner, dtype):
     m = grid(9, 0.4, dtype)
     factor, _ = made(m, method, preconditioner=preconditioner, rtol=1e-11)
     b = right(m)
-    for side, op in NUMPY_SIDES.items():
-        np.testing.assert_allclose(factor.solve(b, side), sl.spsolve(op(m).tocsc(), b), atol=1e-8)
+    for form, op in NUMPY_FORMS.items():
+        np.testing.assert_allclose(factor.solve(b, form), sl.spsolve(op(m).tocsc(), b), atol=1e-8)
 
 
 def test_a_hermitian_method_names_the_entry_that_is_not():
@@ -190,10 +190,10 @@ def test_least_squares_of_any_shape():
         m.sort_indices()
         for method in ("lsmr", "lsqr"):
             factor, _ = made(m, method, rtol=1e-12, accept_unconverged=True)
-            for side in ("N", "T"):
-                full = NUMPY_SIDES[side](m.toarray())
+            for form in ("N", "T"):
+                full = NUMPY_FORMS[form](m.toarray())
                 b = rng.standard_normal(full.shape[0])
-                np.testing.assert_allclose(factor.solve(b, side), np.linalg.lstsq(full, b, rcond=None)[0], atol=1e-6)
+                np.testing.assert_allclose(factor.solve(b, form), np.linalg.lstsq(full, b, rcond=None)[0], atol=1e-6)
 
 
 def test_rectangles_have_no_inverse():
@@ -273,13 +273,13 @@ both = pytest.mark.parametrize("dtype", [torch.float64, torch.complex128], ids=[
 
 
 @both
-@pytest.mark.parametrize("side", SIDES)
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("method", ["gmres", "flexible_gmres"])
-def test_derivatives_of_solves(method, side, dtype):
+def test_derivatives_of_solves(method, form, dtype):
     a, b = values(pattern, dtype).requires_grad_(), torch.randn(6, 2, dtype=dtype, requires_grad=True)
     solver = lacuna.Solver(pattern, method, preconditioner="jacobi", rtol=1e-14, max_iterations=500)
-    f = lambda a, b: lt.solve(solver, a, b, side=side)  # noqa: E731
-    same(f(a, b), torch.linalg.solve(SIDES[side](dense(pattern, a)), b))
+    f = lambda a, b: lt.solve(solver, a, b, op=form)  # noqa: E731
+    same(f(a, b), torch.linalg.solve(FORMS[form](dense(pattern, a)), b))
     assert torch.autograd.gradcheck(f, (a, b), check_forward_ad=True)
     assert torch.autograd.gradgradcheck(f, (a, b), check_fwd_over_rev=True)
 
@@ -314,12 +314,12 @@ def test_derivatives_have_a_tolerance_of_their_own():
 
 def by_lu(m, seen=None):
     """A preconditioner: the matrix itself, by SuperLU."""
-    lu = {side: sl.splu(sp.csc_matrix(op(m))) for side, op in NUMPY_SIDES.items()}
+    lu = {form: sl.splu(sp.csc_matrix(op(m))) for form, op in NUMPY_FORMS.items()}
 
-    def apply(x, side):
+    def apply(x, form):
         if seen is not None:
-            seen.append((x.shape, x.dtype, side))
-        return np.stack([lu[side].solve(item) for item in x])
+            seen.append((x.shape, x.dtype, form))
+        return np.stack([lu[form].solve(item) for item in x])
 
     return apply
 
@@ -329,11 +329,11 @@ def test_a_function_is_a_preconditioner(dtype):
     m, seen = grid(9, 0.4, dtype), []
     factor, _ = made(m, "gmres", preconditioner=by_lu(m, seen), rtol=1e-11)
     b = right(m)
-    for side, op in NUMPY_SIDES.items():
-        x, report = factor.iterate(b, side=side)
+    for form, op in NUMPY_FORMS.items():
+        x, report = factor.iterate(b, op=form)
         assert report["ending"] == "converged" and report["iterations"] <= 2
         np.testing.assert_allclose(x, sl.spsolve(op(m).tocsc(), b), atol=1e-8)
-    assert len({side for _, _, side in seen}) > 1 and all(shape[:2] == (1, 81) for shape, _, _ in seen)
+    assert len({form for _, _, form in seen}) > 1 and all(shape[:2] == (1, 81) for shape, _, _ in seen)
     assert {d for _, d, _ in seen} == {m.dtype}
 
 
@@ -347,7 +347,7 @@ def test_functions_serve_derivatives_after_their_solver_is_gone():
     gc.collect()
     g = torch.autograd.grad(x.sum(), (a, b))
     same(g[1], torch.linalg.solve(dense(where, a).T, torch.ones(6, 2, dtype=torch.float64)))
-    assert len({side for _, _, side in seen}) > 1
+    assert len({form for _, _, form in seen}) > 1
     factor = lacuna.Solver(where, "gmres", preconditioner=by_lu(full), rtol=1e-13).factor(a.detach().numpy())
     outer = lacuna.Solver(where, "flexible_gmres", preconditioner=factor).factor(a.detach().numpy())
     other = factor.refactor(a.detach().numpy() * 2)
@@ -415,7 +415,7 @@ def test_what_a_function_raises_is_raised(where, accept):
 def test_what_a_function_raises_in_backward_is_raised():
     m, is_over = grid(6), []
 
-    def apply(x, side):
+    def apply(x, form):
         if is_over:
             raise Odd("backward")
         return x
@@ -431,9 +431,9 @@ def test_what_a_function_raises_in_backward_is_raised():
 @pytest.mark.parametrize(
     ("wrong", "error", "words"),
     [
-        (lambda x, side: None, lacuna.ArgumentError, "returned None"),
-        (lambda x, side: x[0], lacuna.ShapeError, r"\(1, 36, 2\)"),
-        (lambda x, side: x * 1j, lacuna.DtypeError, "complex128"),
+        (lambda x, form: None, lacuna.ArgumentError, "returned None"),
+        (lambda x, form: x[0], lacuna.ShapeError, r"\(1, 36, 2\)"),
+        (lambda x, form: x * 1j, lacuna.DtypeError, "complex128"),
         (lambda x: x, TypeError, "argument"),
     ],
 )
@@ -449,7 +449,7 @@ def test_functions_may_call_the_library():
     rough, _ = made(m, "cholesky")
     inner, _ = made(m, "cg", preconditioner="jacobi", rtol=1e-2)
     for helper, method in ((rough, "cg"), (inner, "flexible_cg")):
-        factor, _ = made(m, method, preconditioner=lambda x, side, helper=helper: helper.solve(x, side), rtol=1e-11)
+        factor, _ = made(m, method, preconditioner=lambda x, form, helper=helper: helper.solve(x, form), rtol=1e-11)
         np.testing.assert_allclose(factor.solve(right(m)), sl.spsolve(m.tocsc(), right(m)), atol=1e-8)
 
 

@@ -11,7 +11,7 @@ import lacuna
 
 sp = pytest.importorskip("scipy.sparse")
 DTYPES = [np.float32, np.float64, np.complex64, np.complex128]
-SIDES = {"N": lambda m: m, "T": lambda m: m.T, "C": lambda m: m.conj(), "H": lambda m: m.conj().T}
+FORMS = {"N": lambda m: m, "T": lambda m: m.T, "conjugated": lambda m: m.conj(), "H": lambda m: m.conj().T}
 rng = np.random.default_rng(0)
 
 
@@ -65,18 +65,18 @@ def test_duplicates_share_a_slot_and_sum(index):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("side", SIDES)
-def test_spmm(dtype, side):
+@pytest.mark.parametrize("form", FORMS)
+def test_spmm(dtype, form):
     m = matrix(9, 6, dtype)
     pattern, a = lacuna.from_scipy(m)
-    op = SIDES[side](m.toarray())
+    op = FORMS[form](m.toarray())
     x = numbers((op.shape[1], 3), dtype)
-    close(lacuna.spmm(pattern, a, x, side=side), op @ x)
-    close(lacuna.spmm(pattern, a, x[:, 0], side=side), op @ x[:, 0])
+    close(lacuna.spmm(pattern, a, x, op=form), op @ x)
+    close(lacuna.spmm(pattern, a, x[:, 0], op=form), op @ x[:, 0])
     big_a, big_x = numbers((4, 1, m.nnz), dtype), numbers((2, op.shape[1], 3), dtype)
-    expected = SIDES[side](lacuna.to_dense(pattern, big_a)) if side in "NC" else None
+    expected = FORMS[form](lacuna.to_dense(pattern, big_a)) if form in ("N", "conjugated") else None
     if expected is not None:
-        close(lacuna.spmm(pattern, big_a, big_x, side=side), expected @ big_x)
+        close(lacuna.spmm(pattern, big_a, big_x, op=form), expected @ big_x)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -90,7 +90,7 @@ def test_sampled_products(dtype):
     target, _ = lacuna.from_scipy(matrix(6, 7))
     _, columns, rows = target.structure()
     product = mb.toarray().T @ ma.toarray().conj().T
-    close(lacuna.sampled_spgemm(target, pb, b, pa, a, sides=("T", "H")), product[rows, columns])
+    close(lacuna.sampled_spgemm(target, pb, b, pa, a, op_x="T", op_y="H"), product[rows, columns])
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -109,24 +109,24 @@ def test_structure_operators(dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("side", SIDES)
-def test_solves(dtype, side):
+@pytest.mark.parametrize("form", FORMS)
+def test_solves(dtype, form):
     m = system(8, dtype)
     pattern, a = lacuna.from_scipy(m)
     b = numbers((8, 2), dtype)
-    op = SIDES[side](m.toarray())
-    close(lacuna.solve(pattern, a, b, side=side), np.linalg.solve(op, b))
+    op = FORMS[form](m.toarray())
+    close(lacuna.solve(pattern, a, b, op=form), np.linalg.solve(op, b))
     close(
-        lacuna.solve(lacuna.Solver(pattern, method="lu", ordering="natural"), a, b[:, 0], side=side),
+        lacuna.solve(lacuna.Solver(pattern, method="lu", ordering="natural"), a, b[:, 0], op=form),
         np.linalg.solve(op, b[:, 0]),
     )
     factor = pattern.solver().factor(a)
-    close(lacuna.solve(factor, a, b, side=side), np.linalg.solve(op, b))
+    close(lacuna.solve(factor, a, b, op=form), np.linalg.solve(op, b))
     assert factor.report["method"] == "lu" and factor.report["factorisations"] == 1
-    lower = SIDES[side](np.tril(m.toarray()))
-    close(lacuna.trisolve(pattern, a, b, side=side), np.linalg.solve(lower, b))
-    unit = SIDES[side](np.triu(m.toarray(), 1) + np.eye(8, dtype=dtype))
-    close(lacuna.trisolve(pattern, a, b, triangle="upper", diagonal="unit", side=side), np.linalg.solve(unit, b))
+    lower = FORMS[form](np.tril(m.toarray()))
+    close(lacuna.trisolve(pattern, a, b, op=form), np.linalg.solve(lower, b))
+    unit = FORMS[form](np.triu(m.toarray(), 1) + np.eye(8, dtype=dtype))
+    close(lacuna.trisolve(pattern, a, b, triangle="upper", diagonal="unit", op=form), np.linalg.solve(unit, b))
 
 
 def test_batched_solves():

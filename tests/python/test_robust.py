@@ -14,7 +14,8 @@ from torch._dynamo.testing import CompileCounterWithBackend
 import lacuna
 import lacuna.torch as lt
 from lacuna._core import lib
-from lacuna._operators import ARRAYS, SIDES, resolve
+from lacuna._handle import form
+from lacuna._operators import ARRAYS, resolve
 from lacuna._program import VJP, find
 
 sp = pytest.importorskip("scipy.sparse")
@@ -87,7 +88,7 @@ def test_c_keeps_programs_and_python_asks_it_for_them():
     gc.collect()
     before = lib.lac_memory_get_stats(b"cpu").live_bytes
     own = lacuna.Pattern.from_coo(np.arange(n), np.arange(n), (n, n))
-    spec = find(resolve("spmm", (own.key,), (SIDES["N"],)))
+    spec = find(resolve("spmm", (own.key,), (form("N"),)))
     arguments = VJP, (), ((code, (n,)), (code, (n, 1))), 3, 1
     first, held = spec.program(*arguments), spec.program(*arguments)
     assert held is first and len(first.steps) == 2
@@ -138,8 +139,8 @@ def test_wrong_objects_are_named():
 def test_operators_by_name_take_what_c_takes():
     lower, map_ = pattern.tril()
     b = np.ones((3, 1))
-    got = lacuna.apply("trisolve", lower, lacuna.remap(map_, a), b, ints=(SIDES["T"],))
-    np.testing.assert_array_equal(got, lacuna.trisolve(pattern, a, b, side="T"))
+    got = lacuna.apply("trisolve", lower, lacuna.remap(map_, a), b, ints=(form("T"),))
+    np.testing.assert_array_equal(got, lacuna.trisolve(pattern, a, b, op="T"))
     got = lacuna.apply("spgemm", pattern, pattern, pattern.product(pattern), a, a)
     np.testing.assert_array_equal(got, lacuna.spgemm(pattern, a, pattern, a))
     refuses(lacuna.PatternError, "outside the lower triangle", lacuna.apply, "trisolve", pattern, a, b)

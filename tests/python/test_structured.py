@@ -9,7 +9,7 @@ import lacuna
 la = pytest.importorskip("scipy.linalg")
 sp = pytest.importorskip("scipy.sparse")
 DTYPES = [np.float32, np.float64, np.complex64, np.complex128]
-SIDES = {"N": lambda m: m, "T": lambda m: m.T, "C": lambda m: m.conj(), "H": lambda m: m.conj().T}
+FORMS = {"N": lambda m: m, "T": lambda m: m.T, "conjugated": lambda m: m.conj(), "H": lambda m: m.conj().T}
 rng = np.random.default_rng(0)
 
 
@@ -52,16 +52,16 @@ def test_banded_solves_as_scipy_does(bands, dtype):
         close(lacuna.banded_solve(bands, ab, b[:, 0]), la.solve_banded(bands, ab, b[:, 0]), 10)
 
 
-@pytest.mark.parametrize("side", SIDES)
-def test_banded_products_are_the_dense_ones(side):
+@pytest.mark.parametrize("form", FORMS)
+def test_banded_products_are_the_dense_ones(form):
     bands, ab = (2, 1), band((2, 1), 6, np.complex128)
     a, x = dense_band(bands, ab), numbers((6, 2), np.complex128)
-    close(lacuna.banded_mm(bands, ab, x, side=side), SIDES[side](a) @ x)
+    close(lacuna.banded_mm(bands, ab, x, op=form), FORMS[form](a) @ x)
     other = band((1, 1), 6, np.complex128)
-    target = (2 + 1, 1 + 1) if side in "NC" else (1 + 1, 2 + 1)
-    product = lacuna.banded_gemm(bands, ab, (1, 1), other, sides=(side, "N"))
+    target = (2 + 1, 1 + 1) if form in ("N", "conjugated") else (1 + 1, 2 + 1)
+    product = lacuna.banded_gemm(bands, ab, (1, 1), other, op_x=form, op_y="N")
     assert product.shape == (sum(target) + 1, 6)
-    close(dense_band(target, product), SIDES[side](a) @ dense_band((1, 1), other))
+    close(dense_band(target, product), FORMS[form](a) @ dense_band((1, 1), other))
     u, v = numbers((6, 2), np.complex128), numbers((6, 2), np.complex128)
     close(dense_band(bands, lacuna.banded_outer(bands, u, v)), np.triu(np.tril(u @ v.conj().T, 1), -2))
 
@@ -87,8 +87,8 @@ def test_tridiagonal_and_diagonal(n):
 def test_circulant_is_scipys(n, dtype):
     c, x = numbers(n, dtype), numbers((n, 3), dtype)
     c[0] += 4 * n**0.5
-    for side in SIDES:
-        close(lacuna.circulant_mm(c, x, side=side), SIDES[side](la.circulant(c)) @ x, n)
+    for form in FORMS:
+        close(lacuna.circulant_mm(c, x, op=form), FORMS[form](la.circulant(c)) @ x, n)
     close(lacuna.circulant_solve(c, x[:, 0]), la.solve_circulant(c, x[:, 0]), 10)
 
 
@@ -96,9 +96,9 @@ def test_circulant_is_scipys(n, dtype):
 def test_toeplitz_is_scipys(m, n):
     c, r = numbers(m, np.complex128), numbers(n, np.complex128)
     t = la.toeplitz(c, r)
-    for side in SIDES:
-        x = numbers((n if side in "NC" else m, 2), np.complex128)
-        close(lacuna.toeplitz_mm(c, r, x, side=side), SIDES[side](t) @ x, 10)
+    for form in FORMS:
+        x = numbers((n if form in ("N", "conjugated") else m, 2), np.complex128)
+        close(lacuna.toeplitz_mm(c, r, x, op=form), FORMS[form](t) @ x, 10)
     close(lacuna.toeplitz_mm(c, r, numbers(n, np.complex128) * 0), np.zeros(m, np.complex128))
 
 
@@ -109,7 +109,7 @@ def test_kronecker_products_are_scipys():
     K = sp.kron(A, B).toarray()
     x = numbers((15, 2))
     close(lacuna.kron_mm(pa, a, pb, b, x), K @ x)
-    close(lacuna.kron_mm(pa, a, pb, b, numbers(8) * 0 + 1, side="T"), K.T @ np.ones(8))
+    close(lacuna.kron_mm(pa, a, pb, b, numbers(8) * 0 + 1, op="T"), K.T @ np.ones(8))
     S = (sp.random_array((3, 3), density=0.5, rng=rng) + 3 * sp.eye_array(3)).tocsr()
     R = (sp.random_array((4, 4), density=0.5, rng=rng) + 3 * sp.eye_array(4)).tocsr()
     (ps, s), (pr, r) = lacuna.from_scipy(S), lacuna.from_scipy(R)

@@ -119,13 +119,13 @@ def test_every_operator_compiles():
     a, b, c = values(p), values(q), values(other)
     x, u = torch.randn(5, 2, dtype=torch.float64), torch.randn(7, 2, dtype=torch.float64)
     functions = {
-        "spmm": lambda: lt.spmm(p, a, u[:, 0], side="T"),
+        "spmm": lambda: lt.spmm(p, a, u[:, 0], op="T"),
         "sddmm": lambda: lt.sddmm(p, u, x),
         "spgemm": lambda: lt.spgemm(p, a, q, b),
-        "sampled_spgemm": lambda: lt.sampled_spgemm(other, p, a, q, b, sides=("N", "T")),
+        "sampled_spgemm": lambda: lt.sampled_spgemm(other, p, a, q, b, op_x="N", op_y="T"),
         "spadd": lambda: lt.spadd(p, a, other, c),
         "to_dense": lambda: lt.to_dense(p, a),
-        "remap": lambda: lt.remap(p.entries, a, side="T"),
+        "remap": lambda: lt.remap(p.entries, a, op="T"),
         "trisolve": lambda: lt.trisolve(q, b, x, triangle="upper"),
         "solve": lambda: lt.solve(q, b, x[:, 0]),
         "arrays": lambda: lt.add(lt.sub(x, lt.scale(0.5, x)), lt.mul(x, lt.conj(x))),

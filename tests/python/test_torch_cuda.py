@@ -3,7 +3,7 @@
 
 import pytest
 import torch
-from reference import CASES, SIDES, TRANSFORMS, data, dense, rectangular, same, smooth, square, values
+from reference import CASES, FORMS, TRANSFORMS, data, dense, rectangular, same, smooth, square, values
 
 import lacuna
 import lacuna.torch as lt
@@ -20,11 +20,11 @@ def on_cuda(*tensors):
 
 
 @both
-@pytest.mark.parametrize("side", SIDES)
-def test_spmm_cuda_equals_cpu(dtype, side):
+@pytest.mark.parametrize("form", FORMS)
+def test_spmm_cuda_equals_cpu(dtype, form):
     a = values(pattern, dtype, (3,))
-    x = torch.randn(SIDES[side](dense(pattern, a)).shape[-1], 4, dtype=dtype)
-    f = lambda a, x: lt.spmm(pattern, a, x, side)  # noqa: E731
+    x = torch.randn(FORMS[form](dense(pattern, a)).shape[-1], 4, dtype=dtype)
+    f = lambda a, x: lt.spmm(pattern, a, x, form)  # noqa: E731
     ga, gx = on_cuda(a, x)
     a.requires_grad_(), x.requires_grad_()
     y = f(ga, gx)
@@ -62,16 +62,16 @@ def test_gradcheck_cuda(dtype):
 
 
 @both
-@pytest.mark.parametrize("side", SIDES)
-def test_krylov_solve_cuda(dtype, side):
+@pytest.mark.parametrize("form", FORMS)
+def test_krylov_solve_cuda(dtype, form):
     where = square()
     solver = lacuna.Solver(where, "gmres", preconditioner="jacobi", rtol=1e-14, max_iterations=500)
     a, b = values(where, dtype), torch.randn(where.shape[0], 2, dtype=dtype)
     leaves = on_cuda(a, b)
-    f = lambda a, b: lt.solve(solver, a, b, side=side)  # noqa: E731
+    f = lambda a, b: lt.solve(solver, a, b, op=form)  # noqa: E731
     x = f(*leaves)
     assert x.is_cuda
-    same(x.cpu(), torch.linalg.solve(SIDES[side](dense(where, a)), b))
+    same(x.cpu(), torch.linalg.solve(FORMS[form](dense(where, a)), b))
     assert torch.autograd.gradcheck(f, leaves, check_forward_ad=True)
     assert torch.autograd.gradgradcheck(f, leaves)
 

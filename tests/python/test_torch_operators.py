@@ -47,12 +47,12 @@ CASES = {
     "sddmm": (lambda v, w: lt.sddmm(P, v, w), lambda v, w: at(P, v @ w.mH), (u, x)),
     "spgemm": (lambda a, b: lt.spgemm(P, a, Q, b), lambda a, b: at(P.product(Q), dense(P, a) @ dense(Q, b)), (p, q)),
     "sampled_spgemm": (
-        lambda a, b: lt.sampled_spgemm(O, P, a, Q, b, sides=("C", "T")),
+        lambda a, b: lt.sampled_spgemm(O, P, a, Q, b, op_x="conjugated", op_y="T"),
         lambda a, b: at(O, dense(P, a).conj() @ dense(Q, b).mT),
         (p, q),
     ),
     "trisolve": (
-        lambda a, b: lt.trisolve(Q, a, b, "upper", side="T"),
+        lambda a, b: lt.trisolve(Q, a, b, "upper", op="T"),
         lambda a, b: inverse(dense(Q, a).triu().mT, b),
         (q, x),
     ),

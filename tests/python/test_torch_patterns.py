@@ -67,7 +67,7 @@ KINDS = {
     "spmm": (lambda p, a, x: lt.spmm(p, a, x), lambda p, a, x: dense(p, a) @ x, 3),
     "spmm of a vector": (lambda p, a, x: lt.spmm(p, a, x[:, 0]), lambda p, a, x: dense(p, a) @ x[:, 0], 3),
     "both sides": (
-        lambda p, a, x: lt.spmm(p, a, lt.spmm(p, a, x).sin(), side="T"),
+        lambda p, a, x: lt.spmm(p, a, lt.spmm(p, a, x).sin(), op="T"),
         lambda p, a, x: dense(p, a).mT @ (dense(p, a) @ x).sin(),
         3,
     ),

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Solves on torch tensors: every side, factors that are used again, symmetric and triangular systems."""
+"""Solves on torch tensors: every form, factors that are used again, symmetric and triangular systems."""
 
 import pytest
 import torch
-from reference import SIDES, dense, same, smooth, square, values
+from reference import FORMS, dense, same, smooth, square, values
 
 import lacuna
 import lacuna.torch as lt
@@ -19,12 +19,12 @@ def inputs(dtype=torch.float64, k=2):
 
 
 @both
-@pytest.mark.parametrize("side", SIDES)
-def test_solve_on_every_side(dtype, side):
+@pytest.mark.parametrize("form", FORMS)
+def test_solve_in_every_form(dtype, form):
     a, b = inputs(dtype)
-    f = lambda a, b: lt.solve(pattern, a, b, side=side)  # noqa: E731
-    same(f(a, b), torch.linalg.solve(SIDES[side](dense(pattern, a)), b))
-    same(f(a, b[:, 0]), torch.linalg.solve(SIDES[side](dense(pattern, a)), b[:, 0]))
+    f = lambda a, b: lt.solve(pattern, a, b, op=form)  # noqa: E731
+    same(f(a, b), torch.linalg.solve(FORMS[form](dense(pattern, a)), b))
+    same(f(a, b[:, 0]), torch.linalg.solve(FORMS[form](dense(pattern, a)), b[:, 0]))
     assert check(f, (a, b), check_forward_ad=True) and check2(f, (a, b), check_fwd_over_rev=True)
 
 
@@ -45,12 +45,12 @@ def blocks(dtype=torch.float64):
 
 
 @both
-@pytest.mark.parametrize("side", SIDES)
-def test_solve_with_blocks_on_every_side(dtype, side):
+@pytest.mark.parametrize("form", FORMS)
+def test_solve_with_blocks_in_every_form(dtype, form):
     p, a, whole = blocks(dtype)
     b = torch.randn(12, 2, dtype=dtype, requires_grad=True)
-    f = lambda a, b: lt.solve(p, a, b, side=side)  # noqa: E731
-    same(f(a, b), torch.linalg.solve(SIDES[side](whole(a)), b))
+    f = lambda a, b: lt.solve(p, a, b, op=form)  # noqa: E731
+    same(f(a, b), torch.linalg.solve(FORMS[form](whole(a)), b))
     assert check(f, (a, b), check_forward_ad=True) and check2(f, (a, b), check_fwd_over_rev=True)
 
 
@@ -134,7 +134,7 @@ def test_hermitian_systems(dtype, method):
         upper = lt.conj(lt.remap(transpose, v))
         both_halves = lt.add(lt.remap(from_lower, v), lt.remap(from_upper, upper))
         shift = torch.full((6,), 4.0, dtype=dtype)
-        return lt.add(both_halves, lt.remap(from_lower, lt.remap(diagonal, shift, side="T")))
+        return lt.add(both_halves, lt.remap(from_lower, lt.remap(diagonal, shift, op="T")))
 
     f = lambda v, b: lt.solve(solver, hermitian(v), b)  # noqa: E731
     same(f(v, b), torch.linalg.solve(dense(full, hermitian(v)), b))

@@ -3,7 +3,7 @@
 
 import pytest
 import torch
-from reference import SIDES, dense, rectangular, same, square, values
+from reference import FORMS, dense, rectangular, same, square, values
 
 import lacuna
 import lacuna.torch as lt
@@ -20,15 +20,15 @@ def leaf(*shape, dtype):
 
 
 @both
-@pytest.mark.parametrize("side", SIDES)
-def test_spmm_on_every_side(dtype, side):
+@pytest.mark.parametrize("form", FORMS)
+def test_spmm_in_every_form(dtype, form):
     a = values(pattern, dtype).requires_grad_()
-    op = SIDES[side](dense(pattern, a))
+    op = FORMS[form](dense(pattern, a))
     x = leaf(op.shape[1], 2, dtype=dtype)
-    same(lt.spmm(pattern, a, x, side=side), op @ x)
-    same(lt.spmm(pattern, a, x[:, 0], side=side), op @ x[:, 0])
-    assert check(lambda a, x: lt.spmm(pattern, a, x, side), (a, x), check_forward_ad=True)
-    assert check2(lambda a, x: lt.spmm(pattern, a, x, side), (a, x))
+    same(lt.spmm(pattern, a, x, op=form), op @ x)
+    same(lt.spmm(pattern, a, x[:, 0], op=form), op @ x[:, 0])
+    assert check(lambda a, x: lt.spmm(pattern, a, x, form), (a, x), check_forward_ad=True)
+    assert check2(lambda a, x: lt.spmm(pattern, a, x, form), (a, x))
 
 
 @both
@@ -52,7 +52,7 @@ def test_spgemm_and_spadd(dtype):
     total = lambda a, c: lt.spadd(pattern, a, other, c)  # noqa: E731
     same(lt.to_dense(pattern.union(other)[0], total(a, c)), dense(pattern, a) + dense(other, c))
     assert check(total, (a, c), check_forward_ad=True) and check2(total, (a, c))
-    sampled = lambda a, b: lt.sampled_spgemm(other, pattern, a, pb, b, sides=("N", "H"))  # noqa: E731
+    sampled = lambda a, b: lt.sampled_spgemm(other, pattern, a, pb, b, op_x="N", op_y="H")  # noqa: E731
     assert check(sampled, (a, b), check_forward_ad=True) and check2(sampled, (a, b), check_fwd_over_rev=True)
 
 

@@ -3,9 +3,9 @@
 // test_dense.c.
 
 // op(A)(i, j)
-static c128 FN(entry)(lac_side side, const T *a, int lda, int i, int j) {
-  c128 x = side & LAC_T ? a[j + i * lda] : a[i + j * lda];
-  return side & LAC_C ? PAIR(creal(x), -cimag(x)) : x;
+static c128 FN(entry)(lac_form form, const T *a, int lda, int i, int j) {
+  c128 x = form & LAC_TRANSPOSED ? a[j + i * lda] : a[i + j * lda];
+  return form & LAC_CONJUGATED ? PAIR(creal(x), -cimag(x)) : x;
 }
 
 static T *FN(random)(int ld, int cols, uint64_t seed) {
@@ -20,9 +20,9 @@ static T *FN(random)(int ld, int cols, uint64_t seed) {
 
 static double FN(distance)(T x, c128 y) { return cabs((c128)x - y); }
 
-static void FN(check_gemm)(lac_side sa, lac_side sb, int m, int n, int k, int threads) {
-  int lda = (sa & LAC_T ? k : m) + 1, ldb = (sb & LAC_T ? n : k) + 2, ldc = m + 3;
-  T *a = FN(random)(lda, sa & LAC_T ? m : k, 1), *b = FN(random)(ldb, sb & LAC_T ? k : n, 2),
+static void FN(check_gemm)(lac_form sa, lac_form sb, int m, int n, int k, int threads) {
+  int lda = (sa & LAC_TRANSPOSED ? k : m) + 1, ldb = (sb & LAC_TRANSPOSED ? n : k) + 2, ldc = m + 3;
+  T *a = FN(random)(lda, sa & LAC_TRANSPOSED ? m : k, 1), *b = FN(random)(ldb, sb & LAC_TRANSPOSED ? k : n, 2),
     *c = FN(random)(ldc, n, 3);
   T *was = FN(random)(ldc, n, 3), alpha = FN(number)(-2, 1), beta = FN(number)(k % 2, 0);
   FN(dense_gemm)(sa, sb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, threads);
@@ -36,14 +36,14 @@ static void FN(check_gemm)(lac_side sa, lac_side sb, int m, int n, int k, int th
   }
 }
 
-static void FN(check_gemmt)(lac_side sb, int n, int k, double beta, bool hermitian, int threads) {
-  int lda = n + 1, ldb = (sb & LAC_T ? n : k) + 2, ldc = n + 3;
-  T *a = FN(random)(lda, k, 1), *b = FN(random)(ldb, sb & LAC_T ? k : n, 2), *c = FN(random)(ldc, n, 3);
+static void FN(check_gemmt)(lac_form sb, int n, int k, double beta, bool hermitian, int threads) {
+  int lda = n + 1, ldb = (sb & LAC_TRANSPOSED ? n : k) + 2, ldc = n + 3;
+  T *a = FN(random)(lda, k, 1), *b = FN(random)(ldb, sb & LAC_TRANSPOSED ? k : n, 2), *c = FN(random)(ldc, n, 3);
   T *was = FN(random)(ldc, n, 3);
   for (int j = 0; j < n; j++) c[j + j * ldc] = was[j + j * ldc] = FN(re)(was[j + j * ldc]);
   if (hermitian) {
     FN(dense_herk)(n, k, a, lda, beta, c, ldc, threads);
-    b = a, ldb = lda, sb = LAC_H;
+    b = a, ldb = lda, sb = LAC_ADJOINT;
   } else {
     FN(dense_gemmt)(sb, n, k, a, lda, b, ldb, beta, c, ldc, threads);
   }
@@ -68,25 +68,25 @@ static T *FN(random_triangle)(int n, int ld, uint64_t seed) {
 }
 
 // op(T) X or X op(T) at (i, j), of the triangle alone.
-static c128 FN(triangle_times)(dense_place place, dense_shape shape, lac_side side, int size, const T *t, int ldt,
+static c128 FN(triangle_times)(dense_place place, dense_shape shape, lac_form form, int size, const T *t, int ldt,
                                const T *x, int ldx, int i, int j) {
   bool unit = shape == DENSE_LOWER_UNIT || shape == DENSE_UPPER_UNIT;
   c128 sum = unit ? x[i + j * ldx] : 0;
   for (int l = 0; l < size; l++) {
     int row = place == DENSE_LEFT ? i : l, col = place == DENSE_LEFT ? l : j;
-    if (!dense_reads(shape, side & LAC_T ? col : row, side & LAC_T ? row : col)) continue;
-    sum += FN(entry)(side, t, ldt, row, col) * (c128)(place == DENSE_LEFT ? x[l + j * ldx] : x[i + l * ldx]);
+    if (!dense_reads(shape, form & LAC_TRANSPOSED ? col : row, form & LAC_TRANSPOSED ? row : col)) continue;
+    sum += FN(entry)(form, t, ldt, row, col) * (c128)(place == DENSE_LEFT ? x[l + j * ldx] : x[i + l * ldx]);
   }
   return sum;
 }
 
-static void FN(check_trsm)(dense_place place, dense_shape shape, lac_side side, int m, int n, int threads) {
+static void FN(check_trsm)(dense_place place, dense_shape shape, lac_form form, int m, int n, int threads) {
   int size = place == DENSE_LEFT ? m : n, ldt = size + 1, ldb = m + 2;
   T *t = FN(random_triangle)(size, ldt, 1), *b = FN(random)(ldb, n, 2), *was = FN(random)(ldb, n, 2);
-  FN(dense_trsm)(place, shape, side, m, n, t, ldt, b, ldb, threads);
+  FN(dense_trsm)(place, shape, form, m, n, t, ldt, b, ldb, threads);
   for (int j = 0; j < n; j++) {
     for (int i = 0; i < ldb; i++) {
-      c128 is = i < m ? FN(triangle_times)(place, shape, side, size, t, ldt, b, ldb, i, j) : (c128)b[i + j * ldb];
+      c128 is = i < m ? FN(triangle_times)(place, shape, form, size, t, ldt, b, ldb, i, j) : (c128)b[i + j * ldb];
       CHECK(FN(distance)(was[i + j * ldb], is) <= 40 * FN(rounding) * (size + 4));
     }
   }
@@ -102,7 +102,8 @@ static void FN(check_cholesky)(int m, int n, int threads) {
   for (int j = 0; j < n; j++) {
     for (int i = 0; i < lda; i++) {
       c128 is = i < j || i == m ? (c128)a[i + j * lda] : 0;  // above the diagonal and behind the column: as it was
-      for (int l = 0; l <= j && i >= j && i < m; l++) is += (c128)a[i + l * lda] * FN(entry)(LAC_C, a, lda, j, l);
+      for (int l = 0; l <= j && i >= j && i < m; l++)
+        is += (c128)a[i + l * lda] * FN(entry)(LAC_CONJUGATED, a, lda, j, l);
       CHECK(FN(distance)(was[i + j * lda], is) <= 40 * FN(rounding) * (m + 1));
     }
   }
@@ -122,9 +123,9 @@ static void FN(check_products)(void) {
   static const int SIZES[][3] = {{0, 3, 2},   {1, 1, 1},    {3, 0, 4},     {4, 5, 0},     {7, 9, 5},
                                  {17, 33, 8}, {65, 31, 40}, {32, 64, 100}, {130, 70, 21}, {261, 258, 3}};
   for (int s = 0; s < 10; s++) {
-    for (int sides = 0; sides < 16; sides++) {
+    for (int forms = 0; forms < 16; forms++) {
       size_t mark = scratch_mark();
-      FN(check_gemm)((lac_side)(sides / 4), (lac_side)(sides % 4), SIZES[s][0], SIZES[s][1], SIZES[s][2], 1 + s % 2);
+      FN(check_gemm)((lac_form)(forms / 4), (lac_form)(forms % 4), SIZES[s][0], SIZES[s][1], SIZES[s][2], 1 + s % 2);
       scratch_release(mark);
     }
   }
@@ -133,9 +134,9 @@ static void FN(check_products)(void) {
 static void FN(check_triangles)(void) {
   static const int SIZES[][2] = {{0, 3}, {1, 1}, {5, 0}, {4, 7}, {13, 3}, {33, 20}, {70, 41}, {261, 5}};
   for (int s = 0; s < 8; s++) {
-    for (int side = 0; side < 4; side++) {
+    for (int form = 0; form < 4; form++) {
       size_t mark = scratch_mark();
-      FN(check_gemmt)((lac_side)side, SIZES[s][0], SIZES[s][1], side % 2, side == 3, 2);
+      FN(check_gemmt)((lac_form)form, SIZES[s][0], SIZES[s][1], form % 2, form == 3, 2);
       scratch_release(mark);
     }
   }
@@ -147,7 +148,7 @@ static void FN(check_substitution)(void) {
     for (int kind = 0; kind < 32; kind++) {
       size_t mark = scratch_mark();
       FN(check_trsm)
-      (kind % 2 ? DENSE_LEFT : DENSE_RIGHT, (dense_shape)(kind / 2 % 4), (lac_side)(kind / 8), SIZES[s][0], SIZES[s][1],
+      (kind % 2 ? DENSE_LEFT : DENSE_RIGHT, (dense_shape)(kind / 2 % 4), (lac_form)(kind / 8), SIZES[s][0], SIZES[s][1],
        2);
       scratch_release(mark);
     }

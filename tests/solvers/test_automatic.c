@@ -101,8 +101,8 @@ static void a_tree_is_not_costly(lac_context *ctx) {
 
 /// A cube of which each edge is stored in one direction alone, by its parity: elimination sees the same graph, by LU.
 static void a_pattern_without_its_mirror_costs_what_elimination_makes_of_it(lac_context *ctx) {
-  enum { SIDE = 24, N = SIDE * SIDE * SIDE };
-  lac_pattern *lopsided = NULL, *cube = cube_pattern(ctx, SIDE);
+  enum { FORM = 24, N = FORM * FORM * FORM };
+  lac_pattern *lopsided = NULL, *cube = cube_pattern(ctx, FORM);
   lac_auto_cost whole = {0}, cost = {0};
   int64_t nnz = cube->nnz, count = 0;
   int32_t *row = lac_alloc((size_t)nnz * sizeof *row), *column = lac_alloc((size_t)nnz * sizeof *column);
@@ -144,9 +144,9 @@ static direct_system scattered_open(lac_context *ctx, int32_t n, double share, b
     value[by_columns ? column[k] : row[k]] += share * fabs(value[k]);
   }
   CHECK_OK(lac_pattern_from_coo(ctx, n, n, count, LAC_I32, row, column, LAC_WIDTH_AUTO, &s.pattern, &entries));
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){count}, value, LAC_BORROW, &listed));
-  CHECK_OK(lac_tape_create(ctx, LAC_RUN, &run));
-  lac_var summed = lac_remap(run, entries, LAC_N, lac_tape_constant(run, listed));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){count}, value, LAC_OWNERSHIP_BORROW, &listed));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RUN, &run));
+  lac_var summed = lac_remap(run, entries, lac_tape_constant(run, listed), LAC_PLAIN);
   CHECK_OK(lac_tape_status(run));
   CHECK_OK(lac_array_clone(ctx, lac_tape_value(run, summed), &s.values));
   lac_tape_destroy(&run);
@@ -212,7 +212,7 @@ static void what_is_not_for_iterating_is_solved_directly(lac_context *ctx) {
   lac_solver_options options = lac_solver_options_defaults();
   iterative_system s = automatic_open(ctx, &c, &options);
   CHECK(!iterates(s.factor) && strstr(report_of_factor(s.factor).reason, "not iterated on"));
-  direct_check(ctx, &c, s.factor, LAC_T, 2, 1e3);
+  direct_check(ctx, &c, s.factor, LAC_TRANSPOSED, 2, 1e3);
   iterative_close(&s);
 }
 
@@ -222,11 +222,11 @@ static void an_iteration_that_fails_falls_back_on_a_direct_factor(lac_context *c
   lac_solver_options options = lac_solver_options_defaults();
   options.iteration.max_iterations = 2;
   iterative_system s = automatic_open(ctx, &c, &options);
-  CHECK(iterative_residual(ctx, &c, s.factor, LAC_N, 2) <= 1e-12);
+  CHECK(iterative_residual(ctx, &c, s.factor, LAC_PLAIN, 2) <= 1e-12);
   CHECK_TEXT(report_of_factor(s.factor).method, "cholesky");
   CHECK(strstr(report_of_factor(s.factor).reason, "did not reach the tolerance"));
   int64_t solves = report_of_factor(s.factor).solves;
-  CHECK(iterative_residual(ctx, &c, s.factor, LAC_H, 2) <= 1e-12);
+  CHECK(iterative_residual(ctx, &c, s.factor, LAC_ADJOINT, 2) <= 1e-12);
   CHECK_EQ(report_of_factor(s.factor).solves, solves);  // not tried again
   iterative_close(&s);
 }
@@ -240,12 +240,12 @@ static void a_solver_remembers_that_iterating_failed(lac_context *ctx) {
   lac_array *twice = NULL;
   options.iteration.max_iterations = 2;
   iterative_system s = automatic_open(ctx, &c, &options);
-  CHECK(iterative_residual(ctx, &c, s.factor, LAC_N, 2) <= 1e-12);
+  CHECK(iterative_residual(ctx, &c, s.factor, LAC_PLAIN, 2) <= 1e-12);
   for (int64_t z = 0; z < c.s->nnz; z++) c.a.x[z] *= 2;
   CHECK_OK(ref_upload(ctx, &c.a, &twice));
   CHECK_OK(lac_solver_factor(ctx, s.s.solver, twice, &second));
   CHECK(!iterates(second) && strstr(report_of_factor(second).reason, "earlier values did not converge"));
-  CHECK(iterative_residual(ctx, &c, second, LAC_N, 2) <= 1e-12);
+  CHECK(iterative_residual(ctx, &c, second, LAC_PLAIN, 2) <= 1e-12);
   CHECK_OK(lac_factor_refactor(ctx, s.factor, twice, &third));
   CHECK(!iterates(third));
   lac_factor_destroy(&second);
@@ -305,13 +305,13 @@ static void a_null_space_keeps_an_automatic_solver_from_direct_factors(lac_conte
   b = direct_random(ctx, LAC_F64, 2, (int64_t[]){c.s->rows, 1}, 3);
   x = direct_random(ctx, LAC_F64, 2, (int64_t[]){c.s->rows, 1}, 3);
   CHECK(iterates(s.factor));
-  CHECK_OK(lac_factor_solve(ctx, s.factor, LAC_N, b, x));
+  CHECK_OK(lac_factor_solve(ctx, s.factor, b, LAC_PLAIN, x));
   for (int64_t i = 0; i < c.s->rows; i++) sum += ((const double *)lac_array_data(x))[i];
   CHECK(fabs(sum) <= 1e-9);
   iterative_close(&s);
   lac_array_destroy(&constants);
   s = path_open(ctx, &c, 1, 2, &constants);
-  CHECK_FAILS(lac_factor_solve(ctx, s.factor, LAC_N, b, x), LAC_ERR_CONVERGENCE, "after 2 iterations");
+  CHECK_FAILS(lac_factor_solve(ctx, s.factor, b, LAC_PLAIN, x), LAC_ERR_CONVERGENCE, "after 2 iterations");
   iterative_close(&s);
   lac_array_destroy(&constants);
   lac_array_destroy(&b);
@@ -327,8 +327,8 @@ static void where_neither_will_do_the_error_tells_of_both(lac_context *ctx) {
   iterative_system s = automatic_open(ctx, &c, &options);
   int64_t shape[] = {c.s->rows, 1};
   lac_array *b = direct_random(ctx, LAC_F64, 2, shape, 3), *x = direct_random(ctx, LAC_F64, 2, shape, 3);
-  CHECK_FAILS(lac_factor_solve(ctx, s.factor, LAC_N, b, x), LAC_ERR_CONVERGENCE, "max_bytes is 1.00 kB");
-  CHECK_FAILS(lac_factor_solve(ctx, s.factor, LAC_N, b, x), LAC_ERR_CONVERGENCE, "after 2 iterations");
+  CHECK_FAILS(lac_factor_solve(ctx, s.factor, b, LAC_PLAIN, x), LAC_ERR_CONVERGENCE, "max_bytes is 1.00 kB");
+  CHECK_FAILS(lac_factor_solve(ctx, s.factor, b, LAC_PLAIN, x), LAC_ERR_CONVERGENCE, "after 2 iterations");
   lac_array_destroy(&b);
   lac_array_destroy(&x);
   iterative_close(&s);
@@ -346,12 +346,12 @@ static void what_has_no_room_for_a_factor_is_iterated_on(lac_context *ctx) {
   CHECK_TEXT(report_of_factor(s.factor).method, "flexible_cg");
   CHECK(strstr(report_of_factor(s.factor).reason, "no room for a direct factor"));
   CHECK(strstr(report_of_factor(s.factor).reason, "max_bytes is 1.00 kB"));
-  CHECK(iterative_residual(ctx, &c, s.factor, LAC_N, 2) <= 1e-10);
+  CHECK(iterative_residual(ctx, &c, s.factor, LAC_PLAIN, 2) <= 1e-10);
   for (int64_t z = 0; z < c.s->nnz; z++) c.a.x[z] *= 2;
   CHECK_OK(ref_upload(ctx, &c.a, &twice));
   CHECK_OK(lac_solver_factor(ctx, s.s.solver, twice, &again));
   CHECK_EQ(report_of_factor(again).refreshes, 1);
-  CHECK(iterative_residual(ctx, &c, again, LAC_N, 2) <= 1e-10);
+  CHECK(iterative_residual(ctx, &c, again, LAC_PLAIN, 2) <= 1e-10);
   lac_array_destroy(&twice);
   lac_factor_destroy(&again);
   iterative_close(&s);
@@ -413,7 +413,7 @@ static lac_status make_and_solve_twice(lac_context *ctx, const lac_pattern *patt
   for (int i = 0; i < 2 && status == LAC_OK; i++) {
     lac_factor *factor = NULL;
     status = lac_solver_factor(ctx, solver, values[i], &factor);
-    if (status == LAC_OK) status = lac_factor_solve(ctx, factor, LAC_N, b, x);
+    if (status == LAC_OK) status = lac_factor_solve(ctx, factor, b, LAC_PLAIN, x);
     lac_factor_destroy(&factor);
   }
   lac_solver_destroy(&solver);

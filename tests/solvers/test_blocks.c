@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// LU of the blocks of a block triangular form: whatever the order of rows and columns, dtype and side. Each by a
+/// LU of the blocks of a block triangular form: whatever the order of rows and columns, dtype and form. Each by a
 /// method of its own, as "lu" does, or one column after another, as is chosen where columns are short.
 
 #include <math.h>
@@ -15,7 +15,7 @@
 #include "support/scratch.h"
 
 static const lac_dtype DTYPES[] = {LAC_F32, LAC_F64, LAC_C64, LAC_C128};
-static const lac_side SIDES[] = {LAC_N, LAC_T, LAC_C, LAC_H};
+static const lac_form FORMS[] = {LAC_PLAIN, LAC_TRANSPOSED, LAC_CONJUGATED, LAC_ADJOINT};
 static const char *const WAYS[] = {"lu", "auto"};
 enum { ROWS = 140, LARGE = 70, SMALL = 7 };
 
@@ -82,7 +82,7 @@ static void check_solves(lac_context *ctx, const char *way) {
       direct_system system = open_by(ctx, &c, way);
       lac_factor *factor = factor_of(ctx, &system, way);
       for (int s = 0; s < 4; s++) {
-        for (int64_t k = 0; k < 12; k += k < 2 ? 1 : 9) direct_check(ctx, &c, factor, SIDES[s], k, 1e3);
+        for (int64_t k = 0; k < 12; k += k < 2 ? 1 : 9) direct_check(ctx, &c, factor, FORMS[s], k, 1e3);
       }
       lac_factor_destroy(&factor);
       direct_close(&system);
@@ -172,8 +172,8 @@ static void check_refactored(lac_context *ctx, const char *way) {
   for (int64_t z = 0; z < c.s->nnz; z++) other.a.x[z] *= 1 + 0.01 * (double)(z % 5);
   CHECK_OK(ref_upload(ctx, &other.a, &values));
   CHECK_OK(lac_factor_refactor(ctx, first, values, &second));
-  direct_check(ctx, &other, second, LAC_N, 2, 1e3);
-  direct_check(ctx, &other, second, LAC_T, 2, 1e3);
+  direct_check(ctx, &other, second, LAC_PLAIN, 2, 1e3);
+  direct_check(ctx, &other, second, LAC_TRANSPOSED, 2, 1e3);
   lac_array_destroy(&values);
   lac_factor_destroy(&first);
   lac_factor_destroy(&second);
@@ -195,11 +195,11 @@ static void check_batches(lac_context *ctx, const char *way) {
   CHECK_OK(ref_upload(ctx, &all, &values));
   CHECK_OK(lac_array_create(ctx, LAC_C128, 3, (int64_t[]){3, ROWS, 2}, &x));
   CHECK_OK(lac_solver_factor(ctx, system.solver, values, &factor));
-  CHECK_OK(lac_factor_solve(ctx, factor, LAC_H, b, x));
+  CHECK_OK(lac_factor_solve(ctx, factor, b, LAC_ADJOINT, x));
   CHECK_OK(ref_download(ctx, b, &rb));
   CHECK_OK(ref_download(ctx, x, &rx));
   for (int64_t i = 0; i < 3; i++) {
-    CHECK(direct_error(c.s, all.x + i * nnz, LAC_H, 2, rb.x + i * ROWS * 2, rx.x + i * ROWS * 2) < 1e-13);
+    CHECK(direct_error(c.s, all.x + i * nnz, LAC_ADJOINT, 2, rb.x + i * ROWS * 2, rx.x + i * ROWS * 2) < 1e-13);
   }
   lac_array_destroy(&values);
   lac_array_destroy(&b);
@@ -221,7 +221,7 @@ static void check_bits(lac_context *ctx, const char *way) {
     CHECK_OK(lac_context_set_threads(ctx, t + 1));
     direct_system system = open_by(ctx, &c, way);
     lac_factor *factor = factor_of(ctx, &system, way);
-    CHECK_OK(lac_factor_solve(ctx, factor, LAC_T, b, x));
+    CHECK_OK(lac_factor_solve(ctx, factor, b, LAC_TRANSPOSED, x));
     CHECK_OK(lac_array_read(ctx, x, results[t]));
     lac_factor_destroy(&factor);
     direct_close(&system);
@@ -262,7 +262,7 @@ static void what_is_singular_is_named_by_its_own_column(lac_context *ctx) {
   system = direct_open(ctx, &alike, LAC_WIDTH_AUTO, NULL);
   lac_status status = lac_solver_factor(ctx, system.solver, system.values, &factor);
   CHECK(status == LAC_OK || status == LAC_ERR_SINGULAR);
-  if (status == LAC_OK) direct_check(ctx, &alike, factor, LAC_N, 1, 1e3);
+  if (status == LAC_OK) direct_check(ctx, &alike, factor, LAC_PLAIN, 1, 1e3);
   lac_factor_destroy(&factor);
   direct_close(&system);
 }
@@ -283,7 +283,7 @@ static void every_failing_allocation_is_said(lac_context *ctx) {
     lac_memory_fail_at(++fail);
     status = lac_solver_create(ctx, pattern, NULL, &solver);
     if (status == LAC_OK) status = lac_solver_factor(ctx, solver, values, &factor);
-    if (status == LAC_OK) status = lac_factor_solve(ctx, factor, LAC_N, b, x);
+    if (status == LAC_OK) status = lac_factor_solve(ctx, factor, b, LAC_PLAIN, x);
     lac_memory_fail_at(0);
     CHECK(status == LAC_OK || status == LAC_ERR_MEMORY);
     lac_array_destroy(&b);
@@ -305,7 +305,7 @@ static void a_chemical_plant_has_blocks(lac_context *ctx) {
   for (int w = 0; w < 2; w++) {
     direct_system system = open_by(ctx, &c, WAYS[w]);
     lac_factor *factor = factor_of(ctx, &system, WAYS[w]);
-    for (int i = 0; i < 2; i++) direct_check(ctx, &c, factor, SIDES[i], 3, 1e3);
+    for (int i = 0; i < 2; i++) direct_check(ctx, &c, factor, FORMS[i], 3, 1e3);
     lac_factor_destroy(&factor);
     direct_close(&system);
   }

@@ -12,7 +12,7 @@
 
 enum { ROWS = 1500 };
 static const lac_dtype DTYPES[] = {LAC_F32, LAC_F64, LAC_C64, LAC_C128};
-static const lac_side SIDES[] = {LAC_N, LAC_T, LAC_C, LAC_H};
+static const lac_form FORMS[] = {LAC_PLAIN, LAC_TRANSPOSED, LAC_CONJUGATED, LAC_ADJOINT};
 
 static lac_factor *factor_of(lac_context *ctx, const direct_system *system) {
   lac_factor *factor = NULL;
@@ -31,7 +31,7 @@ static void arrows_are_solved_without_fill(lac_context *ctx) {
     direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, NULL);
     lac_factor *factor = factor_of(ctx, &system);
     CHECK(report_of_factor(factor).factor_nnz == c.s->nnz);
-    for (int s = 0; s < 4; s++) direct_check(ctx, &c, factor, SIDES[s], 3, 1e3);
+    for (int s = 0; s < 4; s++) direct_check(ctx, &c, factor, FORMS[s], 3, 1e3);
     lac_factor_destroy(&factor);
     direct_close(&system);
     scratch_release(mark);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The dense kernels of the direct solvers: products, substitutions and Cholesky factors of all sizes, sides and dtypes
+/// The dense kernels of the direct solvers: products, substitutions and Cholesky factors of all sizes, forms and dtypes
 /// equal the sums that define them, and touch nothing else.
 
 #include <float.h>
@@ -54,7 +54,7 @@ static void the_bits_do_not_depend_on_the_number_of_threads(lac_context *ctx) {
     double pivot;
     f64 *a = random_f64(N, N, 5), *c = random_f64(N, N, 6);
     for (int j = 0; j < N; j++) c[j + j * N] = 2 * N;
-    dense_gemm_f64(LAC_N, LAC_T, N, N, K, 1e-3, a, N, a, N, 1, c, N, t + 1);
+    dense_gemm_f64(LAC_PLAIN, LAC_TRANSPOSED, N, N, K, 1e-3, a, N, a, N, 1, c, N, t + 1);
     CHECK_EQ(dense_cholesky_f64(N, K, c, N, &pivot, t + 1), -1);
     dense_herk_f64(N - K, K, c + K, N, 1, c + K + K * N, N, t + 1);
     results[t] = c;
@@ -67,7 +67,7 @@ static void blas_may_be_entered_by_many_at_once(lac_context *ctx) {
   CHECK(lac_blas_enter(1));
   CHECK(lac_blas_enter(2));
   lac_blas_leave(2);
-  check_gemm_f64(LAC_N, LAC_T, 300, 40, 60, 1);
+  check_gemm_f64(LAC_PLAIN, LAC_TRANSPOSED, 300, 40, 60, 1);
   lac_blas_leave(1);
 }
 

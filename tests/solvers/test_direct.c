@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The built-in direct solver: every kind of matrix, dtype, width, side and batch is solved to rounding.
+/// The built-in direct solver: every kind of matrix, dtype, width, form and batch is solved to rounding.
 
 #include <math.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 static const lac_dtype DTYPES[] = {LAC_F32, LAC_F64, LAC_C64, LAC_C128};
 static const lac_width WIDTHS[] = {LAC_WIDTH_32_32, LAC_WIDTH_64_32, LAC_WIDTH_64_64};
-static const lac_side SIDES[] = {LAC_N, LAC_T, LAC_C, LAC_H};
+static const lac_form FORMS[] = {LAC_PLAIN, LAC_TRANSPOSED, LAC_CONJUGATED, LAC_ADJOINT};
 
 static lac_solver_options options_of(const char *method) {
   lac_solver_options options = lac_solver_options_defaults();
@@ -20,7 +20,7 @@ static lac_solver_options options_of(const char *method) {
   return options;
 }
 
-// All sides and several widths of b with one case under one set of options.
+// All forms and several widths of b with one case under one set of options.
 static void check_all_sides(lac_context *ctx, const direct_case *c, lac_width width,
                             const lac_solver_options *options) {
   static const int64_t COLUMNS[] = {0, 1, 3, 11};
@@ -28,7 +28,7 @@ static void check_all_sides(lac_context *ctx, const direct_case *c, lac_width wi
   lac_factor *factor = NULL;
   CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
   for (int s = 0; s < 4; s++) {
-    for (int k = 0; k < 4; k++) direct_check(ctx, c, factor, SIDES[s], COLUMNS[k], 1e3);
+    for (int k = 0; k < 4; k++) direct_check(ctx, c, factor, FORMS[s], COLUMNS[k], 1e3);
   }
   lac_factor_destroy(&factor);
   direct_close(&system);
@@ -78,7 +78,7 @@ static void many_random_systems_are_solved(lac_context *ctx) {
     lac_factor *factor = NULL;
     lac_status status = lac_solver_factor(ctx, system.solver, system.values, &factor);
     CHECK(status == LAC_OK || status == LAC_ERR_SINGULAR);  // small random structures may be singular
-    if (factor) direct_check(ctx, &c, factor, SIDES[seed % 4], 2, 1e3);
+    if (factor) direct_check(ctx, &c, factor, FORMS[seed % 4], 2, 1e3);
     lac_factor_destroy(&factor);
     direct_close(&system);
     scratch_release(mark);
@@ -99,7 +99,7 @@ static void sparse_right_hand_sides_are_solved(lac_context *ctx) {
     CHECK_OK(lac_array_fill(ctx, b, 0, 0));
     for (int64_t i = 0; i < n; i++) ((double *)lac_array_edit(b))[i * n + i] = i % 2 ? 1 : 1e-30;
     CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
-    for (int s = 0; s < 4; s++) CHECK_OK(lac_factor_solve(ctx, factor, SIDES[s], b, x));
+    for (int s = 0; s < 4; s++) CHECK_OK(lac_factor_solve(ctx, factor, b, FORMS[s], x));
     lac_factor_destroy(&factor);
     lac_array_destroy(&b);
     lac_array_destroy(&x);
@@ -151,7 +151,7 @@ static void nearly_singular_systems_are_solved(lac_context *ctx) {
     lac_status status = lac_solver_factor(ctx, system.solver, system.values, &factor);
     CHECK(status == LAC_OK || status == LAC_ERR_SINGULAR);
     if (factor && !*report_of_factor(factor).warning) {
-      status = lac_factor_solve(ctx, factor, LAC_T, b, x);
+      status = lac_factor_solve(ctx, factor, b, LAC_TRANSPOSED, x);
       CHECK(status == LAC_OK || status == LAC_ERR_SINGULAR);
       refused += status != LAC_OK;
       solved += status == LAC_OK;
@@ -181,11 +181,11 @@ static void batches_of_matrices_and_right_hand_sides_broadcast(lac_context *ctx)
   CHECK_OK(lac_array_create(ctx, LAC_C128, 4, shape_x, &x));
   CHECK_OK(lac_solver_factor(ctx, system.solver, values, &factor));
   for (int s = 0; s < 4; s++) {
-    CHECK_OK(lac_factor_solve(ctx, factor, SIDES[s], b, x));
+    CHECK_OK(lac_factor_solve(ctx, factor, b, FORMS[s], x));
     CHECK_OK(ref_download(ctx, b, &rb));
     CHECK_OK(ref_download(ctx, x, &rx));
     for (int64_t i = 0; i < 6; i++) {
-      double error = direct_error(c.s, a.x + i / 3 * nnz, SIDES[s], 2, rb.x + i % 3 * n * 2, rx.x + i * n * 2);
+      double error = direct_error(c.s, a.x + i / 3 * nnz, FORMS[s], 2, rb.x + i % 3 * n * 2, rx.x + i * n * 2);
       CHECK(error <= 1e3 * direct_rounding(LAC_C128));
     }
   }
@@ -209,7 +209,7 @@ static void the_bits_do_not_depend_on_the_number_of_threads(lac_context *ctx) {
     CHECK_OK(lac_context_set_threads(ctx, t + 1));
     CHECK_OK(lac_array_create(ctx, LAC_F64, 3, shape_b, &x));
     CHECK_OK(lac_solver_factor(ctx, system.solver, values, &factor));
-    CHECK_OK(lac_factor_solve(ctx, factor, LAC_T, b, x));
+    CHECK_OK(lac_factor_solve(ctx, factor, b, LAC_TRANSPOSED, x));
     results[t] = scratch(bytes);
     CHECK_OK(lac_array_read(ctx, x, results[t]));
     lac_array_destroy(&x);
@@ -240,7 +240,7 @@ static void check_scaled(lac_context *ctx, direct_kind kind, lac_dtype dtype, in
     CHECK_OK(ref_upload(ctx, &rb, &b));
     CHECK_OK(lac_array_create(ctx, dtype, 2, shape, &x));
     CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
-    CHECK_OK(lac_factor_solve(ctx, factor, LAC_N, b, x));
+    CHECK_OK(lac_factor_solve(ctx, factor, b, LAC_PLAIN, x));
     CHECK_OK(ref_download(ctx, x, &rx[t]));
     lac_array_destroy(&b);
     lac_array_destroy(&x);
@@ -277,7 +277,7 @@ static lac_status solve_from_nothing(lac_context *ctx, const lac_pattern *patter
   lac_factor *factor = NULL;
   lac_status status = lac_solver_create(ctx, pattern, &options, &solver);
   if (status == LAC_OK) status = lac_solver_factor(ctx, solver, values, &factor);
-  if (status == LAC_OK) status = lac_factor_solve(ctx, factor, LAC_N, b, x);
+  if (status == LAC_OK) status = lac_factor_solve(ctx, factor, b, LAC_PLAIN, x);
   lac_factor_destroy(&factor);
   lac_solver_destroy(&solver);
   return status;

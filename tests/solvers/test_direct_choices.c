@@ -31,7 +31,7 @@ static direct_system open_dense(lac_context *ctx, int64_t n, const double *full,
     values[shape[0]++] = full[p] == STORED ? 0 : full[p];
   }
   CHECK_OK(lac_pattern_from_coo(ctx, n, n, shape[0], LAC_I64, row, col, LAC_WIDTH_AUTO, &system.pattern, NULL));
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, shape, values, LAC_COPY, &system.values));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, shape, values, LAC_OWNERSHIP_COPY, &system.values));
   CHECK_OK(lac_solver_create(ctx, system.pattern, &options, &system.solver));
   return system;
 }
@@ -149,8 +149,8 @@ static void what_is_symmetric_to_rounding_of_its_diagonal_is_hermitian(lac_conte
     direct_system system = open_dense(ctx, N, full, METHODS[m]);
     CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
     direct_case c = direct_small(N, full, LAC_F64);
-    if (m < 3) direct_check(ctx, &c, factor, LAC_N, 2, 1e3);
-    if (m < 3) direct_check(ctx, &c, factor, LAC_T, 2, 1e3);
+    if (m < 3) direct_check(ctx, &c, factor, LAC_PLAIN, 2, 1e3);
+    if (m < 3) direct_check(ctx, &c, factor, LAC_TRANSPOSED, 2, 1e3);
     lac_factor_destroy(&factor);
     direct_close(&system);
   }
@@ -170,7 +170,7 @@ static void values_that_are_said_to_be_hermitian_are_not_looked_at(lac_context *
     direct_system s = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options),
                   t = direct_open(ctx, &gap, LAC_WIDTH_AUTO, &options);
     CHECK_OK(lac_solver_factor(ctx, s.solver, s.values, &factor));
-    if (m == 0) direct_check(ctx, &c, factor, LAC_N, 1, 1e3);
+    if (m == 0) direct_check(ctx, &c, factor, LAC_PLAIN, 1, 1e3);
     lac_factor_destroy(&factor);
     CHECK_FAILS(lac_solver_factor(ctx, t.solver, t.values, &factor), LAC_ERR_SYMMETRY, "has no counterpart");
     direct_close(&s);
@@ -222,7 +222,7 @@ static void a_tolerance_of_zero_makes_no_regular_matrix_singular(lac_context *ct
   direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options);
   lac_factor *factor = NULL;
   CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
-  for (int side = LAC_N; side <= LAC_H; side++) direct_check(ctx, &c, factor, (lac_side)side, 2, 1e3);
+  for (int form = LAC_PLAIN; form <= LAC_ADJOINT; form++) direct_check(ctx, &c, factor, (lac_form)form, 2, 1e3);
   lac_factor_destroy(&factor);
   direct_close(&system);
 }
@@ -233,7 +233,7 @@ static void the_matrix_of_a_batch_that_fails_is_named(lac_context *ctx) {
   direct_system system = open_dense(ctx, 2, values, "lu");
   lac_array *both = NULL;
   lac_factor *factor = NULL;
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, shape, values, LAC_BORROW, &both));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, shape, values, LAC_OWNERSHIP_BORROW, &both));
   CHECK_FAILS(lac_solver_factor(ctx, system.solver, both, &factor), LAC_ERR_SINGULAR, "(matrix 1 of the batch)");
   lac_array_destroy(&both);
   direct_close(&system);
@@ -245,7 +245,7 @@ static void the_matrix_of_a_batch_that_is_doubtful_is_named(lac_context *ctx) {
   direct_system system = open_dense(ctx, 2, values, "banded");
   lac_array *both = NULL;
   lac_factor *factor = NULL, *alone = NULL;
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){2, 4}, values, LAC_BORROW, &both));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){2, 4}, values, LAC_OWNERSHIP_BORROW, &both));
   CHECK_OK(lac_solver_factor(ctx, system.solver, both, &factor));
   CHECK(strstr(report_of_factor(factor).warning, "of the column (matrix 1 of the batch)"));
   CHECK_OK(lac_array_write(ctx, system.values, values + 4));
@@ -281,10 +281,10 @@ static void a_column_with_nan_passes_through_alone(lac_context *ctx) {
   int64_t shape[] = {2, 3};
   lac_array *b = NULL, *x = NULL;
   lac_factor *factor = NULL;
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, shape, data, LAC_COPY, &b));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, shape, data, LAC_OWNERSHIP_COPY, &b));
   CHECK_OK(lac_array_create(ctx, LAC_F64, 2, shape, &x));
   CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
-  CHECK_OK(lac_factor_solve(ctx, factor, LAC_N, b, x));
+  CHECK_OK(lac_factor_solve(ctx, factor, b, LAC_PLAIN, x));
   CHECK_OK(lac_array_read(ctx, x, out));
   CHECK(isnan(out[1]) && isnan(out[4]));
   CHECK_NEAR(out[0], 2.0 / 3, 1e-15);
@@ -301,10 +301,10 @@ static void a_solution_that_overflows_is_an_error(lac_context *ctx) {
   int64_t shape[] = {2, 1};
   lac_array *b = NULL, *x = NULL;
   lac_factor *factor = NULL;
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, shape, data, LAC_COPY, &b));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, shape, data, LAC_OWNERSHIP_COPY, &b));
   CHECK_OK(lac_array_create(ctx, LAC_F64, 2, shape, &x));
   CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
-  CHECK_FAILS(lac_factor_solve(ctx, factor, LAC_N, b, x), LAC_ERR_NONFINITE, "overflows f64");
+  CHECK_FAILS(lac_factor_solve(ctx, factor, b, LAC_PLAIN, x), LAC_ERR_NONFINITE, "overflows f64");
   lac_array_destroy(&b);
   lac_array_destroy(&x);
   lac_factor_destroy(&factor);
@@ -333,7 +333,7 @@ static void check_solution(lac_context *ctx, const direct_case *c, const lac_arr
   ref rb, rx;
   CHECK_OK(ref_download(ctx, b, &rb));
   CHECK_OK(ref_download(ctx, x, &rx));
-  if (direct_error(c->s, c->a.x, LAC_N, 1, rb.x, rx.x) <= 1e3 * direct_rounding(LAC_F64)) return;
+  if (direct_error(c->s, c->a.x, LAC_PLAIN, 1, rb.x, rx.x) <= 1e3 * direct_rounding(LAC_F64)) return;
   CHECK(row_error(c, rb.x, rx.x) <= 32 * direct_rounding(LAC_F64));
 }
 
@@ -352,7 +352,7 @@ static void ldlt_is_never_silently_wrong(lac_context *ctx) {
     lac_array *b = direct_random(ctx, LAC_F64, 2, (int64_t[]){40, 1}, seed), *x = NULL;
     CHECK_OK(lac_array_create(ctx, LAC_F64, 2, (int64_t[]){40, 1}, &x));
     lac_status status = lac_solver_factor(ctx, system.solver, system.values, &factor);
-    if (status == LAC_OK) status = lac_factor_solve(ctx, factor, LAC_N, b, x);
+    if (status == LAC_OK) status = lac_factor_solve(ctx, factor, b, LAC_PLAIN, x);
     if (status == LAC_OK) check_solution(ctx, &c, b, x);
     CHECK(status == LAC_OK || status == LAC_ERR_SINGULAR || status == LAC_ERR_CONVERGENCE ||
           status == LAC_ERR_NONFINITE);
@@ -378,7 +378,7 @@ static void empty_systems_have_empty_solutions(lac_context *ctx) {
   CHECK_OK(lac_array_create(ctx, LAC_F64, 2, shape, &b));
   CHECK_OK(lac_array_create(ctx, LAC_F64, 2, shape, &x));
   CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
-  for (int side = LAC_N; side <= LAC_H; side++) CHECK_OK(lac_factor_solve(ctx, factor, (lac_side)side, b, x));
+  for (int form = LAC_PLAIN; form <= LAC_ADJOINT; form++) CHECK_OK(lac_factor_solve(ctx, factor, b, (lac_form)form, x));
   lac_array_destroy(&b);
   lac_array_destroy(&x);
   lac_factor_destroy(&factor);
@@ -387,7 +387,7 @@ static void empty_systems_have_empty_solutions(lac_context *ctx) {
   CHECK_OK(lac_array_create(ctx, LAC_F64, 3, batch_b, &b));
   CHECK_OK(lac_array_create(ctx, LAC_F64, 3, batch_b, &x));
   CHECK_OK(lac_solver_factor(ctx, pair.solver, values, &factor));
-  CHECK_OK(lac_factor_solve(ctx, factor, LAC_N, b, x));
+  CHECK_OK(lac_factor_solve(ctx, factor, b, LAC_PLAIN, x));
   lac_array_destroy(&values);
   lac_array_destroy(&b);
   lac_array_destroy(&x);
@@ -402,7 +402,7 @@ static void one_by_one_divides(lac_context *ctx) {
     direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, NULL);
     lac_factor *factor = NULL;
     CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
-    for (int side = LAC_N; side <= LAC_H; side++) direct_check(ctx, &c, factor, (lac_side)side, 2, 4);
+    for (int form = LAC_PLAIN; form <= LAC_ADJOINT; form++) direct_check(ctx, &c, factor, (lac_form)form, 2, 4);
     lac_factor_destroy(&factor);
     direct_close(&system);
   }
@@ -441,14 +441,14 @@ static void arrays_that_do_not_fit_are_refused(lac_context *ctx) {
   CHECK_FAILS(lac_solver_factor(ctx, system.solver, b, &factor), LAC_ERR_SHAPE, "(*batch, 4)");
   CHECK_FAILS(lac_solver_factor(ctx, system.solver, NULL, &factor), LAC_ERR_ARG, "NULL");
   CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
-  CHECK_FAILS(lac_factor_solve(ctx, factor, LAC_N, single, x), LAC_ERR_DTYPE, "the factor is f64, b is f32");
-  CHECK_FAILS(lac_factor_solve(ctx, factor, LAC_N, tall, x), LAC_ERR_SHAPE, "(*batch, 2, k)");
-  CHECK_FAILS(lac_factor_solve(ctx, factor, LAC_N, b, tall), LAC_ERR_SHAPE, "(*batch, 2, 3)");
-  CHECK_FAILS(lac_factor_solve(ctx, factor, LAC_N, deep, x), LAC_ERR_SHAPE, "batch dimensions");
-  CHECK_FAILS(lac_factor_solve(ctx, factor, LAC_N, b, deep), LAC_ERR_SHAPE, "batch dimensions");
-  CHECK_FAILS(lac_factor_solve(ctx, factor, LAC_N, b, b), LAC_ERR_ARG, "share memory");
-  CHECK_FAILS(lac_factor_solve(ctx, factor, (lac_side)7, b, x), LAC_ERR_ARG, "unknown side 7");
-  CHECK_FAILS(lac_factor_solve(ctx, NULL, LAC_N, b, x), LAC_ERR_ARG, "the factor is NULL");
+  CHECK_FAILS(lac_factor_solve(ctx, factor, single, LAC_PLAIN, x), LAC_ERR_DTYPE, "the factor is f64, b is f32");
+  CHECK_FAILS(lac_factor_solve(ctx, factor, tall, LAC_PLAIN, x), LAC_ERR_SHAPE, "(*batch, 2, k)");
+  CHECK_FAILS(lac_factor_solve(ctx, factor, b, LAC_PLAIN, tall), LAC_ERR_SHAPE, "(*batch, 2, 3)");
+  CHECK_FAILS(lac_factor_solve(ctx, factor, deep, LAC_PLAIN, x), LAC_ERR_SHAPE, "batch dimensions");
+  CHECK_FAILS(lac_factor_solve(ctx, factor, b, LAC_PLAIN, deep), LAC_ERR_SHAPE, "batch dimensions");
+  CHECK_FAILS(lac_factor_solve(ctx, factor, b, LAC_PLAIN, b), LAC_ERR_ARG, "share memory");
+  CHECK_FAILS(lac_factor_solve(ctx, factor, b, (lac_form)7, x), LAC_ERR_ARG, "op is 7");
+  CHECK_FAILS(lac_factor_solve(ctx, NULL, b, LAC_PLAIN, x), LAC_ERR_ARG, "the factor is NULL");
   lac_factor_destroy(&factor);
   lac_array_destroy(&b);
   lac_array_destroy(&single);

@@ -56,7 +56,7 @@ static void check_method(lac_context *ctx, const char *name, const char *asked, 
   CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
   lac_report report = report_of_factor(factor);
   CHECK_TEXT(report.method, method);
-  for (int side = LAC_N; side <= LAC_H; side++) direct_check(ctx, &c, factor, (lac_side)side, 3, roundings);
+  for (int form = LAC_PLAIN; form <= LAC_ADJOINT; form++) direct_check(ctx, &c, factor, (lac_form)form, 3, roundings);
   printf("    %-13s %-8s %8lld entries of factors, %.1e flops\n", name, report.method, (long long)report.factor_nnz,
          report.flops);
   lac_factor_destroy(&factor);
@@ -118,7 +118,8 @@ static void unit_vectors_are_solved_for_however_pivots_are_chosen(lac_context *c
     CHECK_OK(lac_array_fill(ctx, b, 0, 0));
     for (int64_t i = 0; i < m.rows; i++) ((double *)lac_array_edit(b))[i * m.rows + i] = 1;
     CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
-    for (int side = LAC_N; side <= LAC_T; side++) CHECK_OK(lac_factor_solve(ctx, factor, (lac_side)side, b, x));
+    for (int form = LAC_PLAIN; form <= LAC_TRANSPOSED; form++)
+      CHECK_OK(lac_factor_solve(ctx, factor, b, (lac_form)form, x));
     CHECK_EQ(report_of_factor(factor).factorisations, 1);
     lac_factor_destroy(&factor);
     lac_array_destroy(&b);
@@ -140,8 +141,8 @@ static void a_matrix_that_single_precision_cannot_solve_is_refused(lac_context *
   lac_status status = lac_solver_factor(ctx, system.solver, system.values, &factor);
   if (status == LAC_OK) {
     CHECK(strstr(report_of_factor(factor).warning, "singular to working precision"));
-    for (int side = LAC_N; side <= LAC_T && status == LAC_OK; side++) {
-      status = lac_factor_solve(ctx, factor, (lac_side)side, b, x);
+    for (int form = LAC_PLAIN; form <= LAC_TRANSPOSED && status == LAC_OK; form++) {
+      status = lac_factor_solve(ctx, factor, b, (lac_form)form, x);
     }
   }
   CHECK(status == LAC_ERR_SINGULAR || status == LAC_ERR_CONVERGENCE);

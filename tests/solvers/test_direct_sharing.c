@@ -42,7 +42,7 @@ static void values_that_come_back_give_the_same_factor(lac_context *ctx) {
   CHECK(lac_factor_pattern(first) == system.pattern && lac_solver_pattern(system.solver) == system.pattern);
 
   direct_close(&system);  // factors outlive their solver
-  direct_check(ctx, &c, first, LAC_H, 3, 1e3);
+  direct_check(ctx, &c, first, LAC_ADJOINT, 3, 1e3);
   lac_factor_destroy(&first);
   lac_factor_destroy(&again);
   lac_factor_destroy(&other);
@@ -200,11 +200,11 @@ static void *work(void *argument) {
     lac_array *values = NULL, *b = NULL, *x = NULL;
     lac_factor *factor = NULL;
     for (int64_t z = 0; z < nnz; z++) a[z] = creal(w->c->a.x[z]) * (1 + round % 3);  // three matrices, over and over
-    w->fails = lac_array_from(ctx, LAC_F64, 1, shape, a, LAC_COPY, &values) != LAC_OK ||
+    w->fails = lac_array_from(ctx, LAC_F64, 1, shape, a, LAC_OWNERSHIP_COPY, &values) != LAC_OK ||
                lac_array_create(ctx, LAC_F64, 2, shape_b, &b) != LAC_OK || lac_array_fill(ctx, b, 1, 0) != LAC_OK ||
                lac_array_create(ctx, LAC_F64, 2, shape_b, &x) != LAC_OK ||
                lac_solver_factor(ctx, w->solver, values, &factor) != LAC_OK ||
-               lac_factor_solve(ctx, factor, LAC_T, b, x) != LAC_OK;
+               lac_factor_solve(ctx, factor, b, LAC_TRANSPOSED, x) != LAC_OK;
     lac_factor_destroy(&factor);
     lac_array_destroy(&values);
     lac_array_destroy(&b);
@@ -240,7 +240,8 @@ static void *solve_often(void *argument) {
   for (int round = 0; round < 100 && !s->fails; round++) {
     lac_array *x = NULL;
     s->fails = lac_array_create(ctx, LAC_F64, 2, s->b->meta.shape, &x) != LAC_OK ||
-               lac_factor_solve(ctx, s->factor, LAC_T, s->b, x) != LAC_OK || lac_array_read(ctx, x, s->x) != LAC_OK;
+               lac_factor_solve(ctx, s->factor, s->b, LAC_TRANSPOSED, x) != LAC_OK ||
+               lac_array_read(ctx, x, s->x) != LAC_OK;
     lac_array_destroy(&x);
   }
   lac_context_destroy(&ctx);
@@ -274,7 +275,7 @@ static int64_t solve_peak(lac_context *ctx, const lac_factor *factor, int64_t n,
   CHECK_OK(lac_array_create(ctx, LAC_F64, 2, (int64_t[]){n, k}, &x));
   int64_t before = lac_memory_get_stats("cpu").live_bytes, blocks = lac_memory_get_stats("cpu").allocations;
   lac_memory_reset_peak("cpu");
-  CHECK_OK(lac_factor_solve(ctx, factor, LAC_N, b, x));
+  CHECK_OK(lac_factor_solve(ctx, factor, b, LAC_PLAIN, x));
   int64_t peak = lac_memory_get_stats("cpu").peak_bytes - before;
   CHECK_EQ(lac_memory_get_stats("cpu").allocations, blocks + 1);
   lac_array_destroy(&b);

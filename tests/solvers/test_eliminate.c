@@ -86,7 +86,7 @@ static dense case_product(const front_case *c) {
         d.x[j * m + i] = conj(d.x[i * m + j]);
       }
     }
-    return dense_mul(dense_mul(l, d), dense_side(l, LAC_H));
+    return dense_mul(dense_mul(l, d), dense_side(l, LAC_ADJOINT));
   }
   for (int i = 0; i < p; i++) {
     for (int j = i; j < p; j++) u.x[i * m + j] = lac_number_get(c->dtype, c->front.l, i + (int64_t)j * m);

@@ -10,7 +10,7 @@
 #include "support/reports.h"
 #include "support/scratch.h"
 
-static const lac_side SIDES[] = {LAC_N, LAC_T, LAC_C, LAC_H};
+static const lac_form FORMS[] = {LAC_PLAIN, LAC_TRANSPOSED, LAC_CONJUGATED, LAC_ADJOINT};
 
 static void check_all_sides(lac_context *ctx, const direct_case *c, const lac_solver_options *options,
                             const char *name) {
@@ -22,7 +22,7 @@ static void check_all_sides(lac_context *ctx, const direct_case *c, const lac_so
   CHECK_TEXT(report.method, name);
   CHECK(report.factor_nnz >= c->s->rows && report.factor_bytes > 0 && report.flops >= 0);
   for (int s = 0; s < 4; s++) {
-    for (int k = 0; k < 4; k++) direct_check(ctx, c, factor, SIDES[s], COLUMNS[k], 1e3);
+    for (int k = 0; k < 4; k++) direct_check(ctx, c, factor, FORMS[s], COLUMNS[k], 1e3);
   }
   lac_factor_destroy(&factor);
   direct_close(&system);
@@ -69,12 +69,12 @@ static void visit_small(lac_context *ctx, const engine *e) {
     lac_factor *factor = NULL;
     lac_array *right = NULL, *left = NULL;
     CHECK_OK(lac_pattern_from_coo(ctx, n, n, n, LAC_I64, row, row, LAC_WIDTH_AUTO, &system.pattern, NULL));
-    CHECK_OK(lac_array_from(ctx, LAC_F64, 1, shape_a, a, LAC_COPY, &system.values));
+    CHECK_OK(lac_array_from(ctx, LAC_F64, 1, shape_a, a, LAC_OWNERSHIP_COPY, &system.values));
     CHECK_OK(lac_solver_create(ctx, system.pattern, &options, &system.solver));
-    CHECK_OK(lac_array_from(ctx, LAC_F64, 2, shape, b, LAC_COPY, &right));
+    CHECK_OK(lac_array_from(ctx, LAC_F64, 2, shape, b, LAC_OWNERSHIP_COPY, &right));
     CHECK_OK(lac_array_create(ctx, LAC_F64, 2, shape, &left));
     CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
-    CHECK_OK(lac_factor_solve(ctx, factor, LAC_T, right, left));
+    CHECK_OK(lac_factor_solve(ctx, factor, right, LAC_TRANSPOSED, left));
     CHECK_OK(lac_array_read(ctx, left, x));
     for (int64_t i = 0; i < 2 * n; i++) CHECK_NEAR(x[i], b[i] / a[i / 2], 1e-15);
     lac_array_destroy(&right);
@@ -95,7 +95,7 @@ static void check_scaled(lac_context *ctx, const engine *e, const direct_case *c
     direct_system system = direct_open(ctx, &scaled, LAC_WIDTH_AUTO, &options);
     lac_factor *factor = NULL;
     CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
-    direct_check(ctx, &scaled, factor, LAC_N, 2, 1e3);
+    direct_check(ctx, &scaled, factor, LAC_PLAIN, 2, 1e3);
     lac_factor_destroy(&factor);
     direct_close(&system);
   }
@@ -125,11 +125,11 @@ static void visit_batch(lac_context *ctx, const engine *e) {
   CHECK_OK(lac_array_create(ctx, LAC_C128, 3, shape, &x));
   CHECK_OK(lac_context_set_threads(ctx, 2));
   CHECK_OK(lac_solver_factor(ctx, system.solver, values, &factor));
-  CHECK_OK(lac_factor_solve(ctx, factor, LAC_T, b, x));
+  CHECK_OK(lac_factor_solve(ctx, factor, b, LAC_TRANSPOSED, x));
   CHECK_OK(ref_download(ctx, b, &rb));
   CHECK_OK(ref_download(ctx, x, &rx));
   for (int64_t i = 0; i < ITEMS; i++) {
-    double error = direct_error(c.s, a.x + i * nnz, LAC_T, 3, rb.x + i * n * 3, rx.x + i * n * 3);
+    double error = direct_error(c.s, a.x + i * nnz, LAC_TRANSPOSED, 3, rb.x + i * n * 3, rx.x + i * n * 3);
     CHECK(error <= 1e3 * direct_rounding(LAC_C128));
   }
   lac_factor_destroy(&factor);
@@ -231,8 +231,8 @@ static void check_like(lac_context *ctx, const engine *e, const direct_case *c) 
   CHECK_OK(direct_part(second)->table->logdet(direct_part(second)->analysis->part, direct_part(second)->numerics[0],
                                               &found));
   CHECK_NEAR(found.logabs, dense_logdet(&other, &phase), 1e-10);
-  direct_check(ctx, &other, second, LAC_N, 3, 1e3);
-  direct_check(ctx, c, first, LAC_T, 3, 1e3);  // it is as it was
+  direct_check(ctx, &other, second, LAC_PLAIN, 3, 1e3);
+  direct_check(ctx, c, first, LAC_TRANSPOSED, 3, 1e3);  // it is as it was
   lac_factor_destroy(&first);
   lac_factor_destroy(&second);
   lac_array_destroy(&values);
@@ -267,8 +267,8 @@ static void visit_unlike(lac_context *ctx, const engine *e) {
   lac_array *values = NULL, *size = NULL, *phase = NULL;
   direct_system system = {0};
   CHECK_OK(lac_pattern_from_coo(ctx, 2, 2, 4, LAC_I64, row, col, LAC_WIDTH_AUTO, &system.pattern, NULL));
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, shape, a, LAC_COPY, &system.values));
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, shape, other, LAC_COPY, &values));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, shape, a, LAC_OWNERSHIP_COPY, &system.values));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, shape, other, LAC_OWNERSHIP_COPY, &values));
   CHECK_OK(lac_array_create(ctx, LAC_F64, 0, NULL, &size));
   CHECK_OK(lac_array_create(ctx, LAC_F64, 0, NULL, &phase));
   CHECK_OK(lac_solver_create(ctx, system.pattern, &options, &system.solver));

@@ -28,7 +28,7 @@ static void *solve_often(void *argument) {
   lac_array *x = NULL;
   s->fails = lac_context_create("cpu", 0, &ctx) != LAC_OK || lac_array_create(ctx, LAC_F64, 2, shape, &x) != LAC_OK;
   for (int round = 0; round < 30 && !s->fails; round++) {
-    s->fails = lac_factor_solve(ctx, s->factor, round % 2 ? LAC_N : LAC_T, s->b, x) != LAC_OK;
+    s->fails = lac_factor_solve(ctx, s->factor, s->b, round % 2 ? LAC_PLAIN : LAC_TRANSPOSED, x) != LAC_OK;
   }
   s->fails = s->fails || lac_array_read(ctx, x, s->x) != LAC_OK;
   lac_array_destroy(&x);
@@ -69,7 +69,7 @@ static void check_refusal(lac_context *ctx, const engine *e, int64_t n, const do
   lac_factor *factor = NULL;
   for (int64_t p = 0; p < n * n; p++) row[p] = p / n, col[p] = p % n;
   CHECK_OK(lac_pattern_from_coo(ctx, n, n, n * n, LAC_I64, row, col, LAC_WIDTH_AUTO, &system.pattern, NULL));
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, shape, (void *)full, LAC_COPY, &system.values));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, shape, (void *)full, LAC_OWNERSHIP_COPY, &system.values));
   CHECK_OK(lac_solver_create(ctx, system.pattern, &options, &system.solver));
   CHECK_FAILS(lac_solver_factor(ctx, system.solver, system.values, &factor), status, words);
   CHECK(!factor);
@@ -108,7 +108,7 @@ static void visit_structures(lac_context *ctx, const engine *e) {
     direct_system system = {0};
     lac_factor *factor = NULL;
     CHECK_OK(lac_pattern_from_coo(ctx, 3, 3, count, LAC_I64, row, col, LAC_WIDTH_AUTO, &system.pattern, NULL));
-    CHECK_OK(lac_array_from(ctx, LAC_F64, 1, &count, a, LAC_COPY, &system.values));
+    CHECK_OK(lac_array_from(ctx, LAC_F64, 1, &count, a, LAC_OWNERSHIP_COPY, &system.values));
     CHECK_OK(lac_solver_create(ctx, system.pattern, &options, &system.solver));
     CHECK_FAILS(lac_solver_factor(ctx, system.solver, system.values, &factor),
                 e->is_hermitian ? LAC_ERR_DEFINITE : LAC_ERR_SINGULAR, e->is_hermitian ? "in row" : "singular");
@@ -145,7 +145,7 @@ static lac_status solve_from_nothing(lac_context *ctx, const lac_pattern *patter
   lac_factor *factor = NULL;
   lac_status status = lac_solver_create(ctx, pattern, options, &solver);
   if (status == LAC_OK) status = lac_solver_factor(ctx, solver, values, &factor);
-  if (status == LAC_OK) status = lac_factor_solve(ctx, factor, LAC_N, b, x);
+  if (status == LAC_OK) status = lac_factor_solve(ctx, factor, b, LAC_PLAIN, x);
   lac_factor_destroy(&factor);
   lac_solver_destroy(&solver);
   return status;

@@ -173,7 +173,7 @@ static void check_cholesky(lac_context *ctx, direct_case c, double factor) {
   lac_status status;
   lac_fronts *fronts = front_factor(&f, LAC_FRONT_CHOLESKY, 2, &status);
   CHECK_EQ(status, LAC_OK);
-  dense l = front_lower(fronts), product = dense_mul(l, dense_side(l, LAC_H)), a = dense_matrix(c.s, c.a.x);
+  dense l = front_lower(fronts), product = dense_mul(l, dense_side(l, LAC_ADJOINT)), a = dense_matrix(c.s, c.a.x);
   for (int64_t i = 0; i < n; i++) {
     for (int64_t j = 0; j < n; j++) {
       number is = product.x[f.s->row_step[i] * n + f.s->col_step[j]];
@@ -232,14 +232,14 @@ static void check_solves(lac_context *ctx, direct_case c, lac_front_kind kind, d
     int64_t shape[] = {f.s->n, width};
     lac_array *b = direct_random(ctx, dtype, 2, shape, 5), *x = direct_random(ctx, dtype, 2, shape, 6);
     lac_array *work = direct_random(ctx, dtype, 2, shape, 7);
-    for (int side = LAC_N; side <= LAC_T; side++) {
+    for (int form = LAC_PLAIN; form <= LAC_TRANSPOSED; form++) {
       ref rb, rx;
-      CHECK_EQ(lac_fronts_solve(fronts, (lac_side)side, width, 2, lac_array_data(b), lac_array_edit(x),
+      CHECK_EQ(lac_fronts_solve(fronts, (lac_form)form, width, 2, lac_array_data(b), lac_array_edit(x),
                                 lac_array_edit(work), NULL),
                LAC_OK);
       CHECK_OK(ref_download(ctx, b, &rb));
       CHECK_OK(ref_download(ctx, x, &rx));
-      CHECK(direct_error(c.s, c.a.x, (lac_side)side, width, rb.x, rx.x) <= 1e4 * direct_rounding(dtype));
+      CHECK(direct_error(c.s, c.a.x, (lac_form)form, width, rb.x, rx.x) <= 1e4 * direct_rounding(dtype));
     }
     lac_array_destroy(&b);
     lac_array_destroy(&x);
@@ -296,7 +296,7 @@ typedef struct front_bits {
   size_t factor_bytes, solution_bytes;
 } front_bits;
 
-static front_bits bits_on(lac_context *ctx, const front_case *f, lac_front_kind kind, lac_side side, int width,
+static front_bits bits_on(lac_context *ctx, const front_case *f, lac_front_kind kind, lac_form form, int width,
                           int threads) {
   int64_t shape[] = {f->s->n, width};
   lac_dtype dtype = f->c.a.meta.dtype;
@@ -307,7 +307,7 @@ static front_bits bits_on(lac_context *ctx, const front_case *f, lac_front_kind 
   CHECK_EQ(status, LAC_OK);
   bits.solution_bytes = (size_t)(f->s->n * width) * lac_dtype_size(dtype);
   bits.x = scratch(bits.solution_bytes), bits.l = scratch(bits.factor_bytes);
-  CHECK_EQ(lac_fronts_solve(fronts, side, width, threads, lac_array_data(b), bits.x, lac_array_edit(work), NULL),
+  CHECK_EQ(lac_fronts_solve(fronts, form, width, threads, lac_array_data(b), bits.x, lac_array_edit(work), NULL),
            LAC_OK);
   memcpy(bits.l, fronts->l, bits.factor_bytes);
   lac_array_destroy(&b);
@@ -316,12 +316,12 @@ static front_bits bits_on(lac_context *ctx, const front_case *f, lac_front_kind 
   return bits;
 }
 
-static void check_bits(lac_context *ctx, const front_case *f, lac_front_kind kind, lac_side side, int width) {
+static void check_bits(lac_context *ctx, const front_case *f, lac_front_kind kind, lac_form form, int width) {
   static const int THREADS[] = {2, 3, 5, 16};
   size_t mark = scratch_mark();
-  front_bits one = bits_on(ctx, f, kind, side, width, 1);
+  front_bits one = bits_on(ctx, f, kind, form, width, 1);
   for (size_t t = 0; t < sizeof THREADS / sizeof *THREADS; t++) {
-    front_bits many = bits_on(ctx, f, kind, side, width, THREADS[t]);
+    front_bits many = bits_on(ctx, f, kind, form, width, THREADS[t]);
     CHECK(memcmp(one.l, many.l, one.factor_bytes) == 0);
     CHECK(memcmp(one.x, many.x, one.solution_bytes) == 0);
   }
@@ -334,14 +334,14 @@ static void the_bits_do_not_depend_on_the_number_of_threads(lac_context *ctx) {
     front_case f = front_open(ctx, direct_make(DIRECT_POISSON, 1600, DTYPES[d], 3), 1e7);
     front_case g = front_open(ctx, skewed(direct_make(DIRECT_POISSON, 1600, DTYPES[d], 3)), 1e7);
     front_case h = front_open(ctx, direct_make(DIRECT_POISSON, 4900, DTYPES[d], 3), 1e7);  // one column is shared too
-    check_bits(ctx, &f, LAC_FRONT_CHOLESKY, LAC_N, 1);
-    check_bits(ctx, &f, LAC_FRONT_CHOLESKY, LAC_T, 3);
-    check_bits(ctx, &f, LAC_FRONT_CHOLESKY, LAC_N, 5);
-    check_bits(ctx, &f, LAC_FRONT_LDLT, LAC_N, 1);
-    check_bits(ctx, &g, LAC_FRONT_LU, LAC_T, 1);
-    check_bits(ctx, &g, LAC_FRONT_LU, LAC_T, 7);
-    check_bits(ctx, &g, LAC_FRONT_LU, LAC_N, LAC_BLOCK_WIDTH);
-    check_bits(ctx, &h, LAC_FRONT_CHOLESKY, LAC_N, 1);
+    check_bits(ctx, &f, LAC_FRONT_CHOLESKY, LAC_PLAIN, 1);
+    check_bits(ctx, &f, LAC_FRONT_CHOLESKY, LAC_TRANSPOSED, 3);
+    check_bits(ctx, &f, LAC_FRONT_CHOLESKY, LAC_PLAIN, 5);
+    check_bits(ctx, &f, LAC_FRONT_LDLT, LAC_PLAIN, 1);
+    check_bits(ctx, &g, LAC_FRONT_LU, LAC_TRANSPOSED, 1);
+    check_bits(ctx, &g, LAC_FRONT_LU, LAC_TRANSPOSED, 7);
+    check_bits(ctx, &g, LAC_FRONT_LU, LAC_PLAIN, LAC_BLOCK_WIDTH);
+    check_bits(ctx, &h, LAC_FRONT_CHOLESKY, LAC_PLAIN, 1);
     front_close(&f);
     front_close(&g);
     front_close(&h);
@@ -374,7 +374,7 @@ static void nothing_is_factored_and_solved(lac_context *ctx) {
   lac_fronts *fronts = front_factor(&f, LAC_FRONT_CHOLESKY, 2, &status);
   double none[1];
   CHECK_EQ(status, LAC_OK);
-  CHECK_EQ(lac_fronts_solve(fronts, LAC_N, 1, 2, none, none, none, NULL), LAC_OK);
+  CHECK_EQ(lac_fronts_solve(fronts, LAC_PLAIN, 1, 2, none, none, none, NULL), LAC_OK);
   lac_fronts_destroy(fronts);
   front_close(&f);
 }

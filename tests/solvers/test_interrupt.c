@@ -112,7 +112,7 @@ static void check_method(lac_context *ctx, const direct_case *c, const char *met
     CHECK_OK(lac_array_clone(ctx, system.values, &z));
     t.run = run_inverse, t.drop = drop_nothing, t.out = z;
     check_interrupts(ctx, &t, least);
-    direct_check(ctx, c, factor, LAC_N, 3, 1e3);
+    direct_check(ctx, c, factor, LAC_PLAIN, 3, 1e3);
     lac_array_destroy(&z);
     lac_factor_destroy(&factor);
     direct_close(&system);
@@ -168,7 +168,7 @@ static void analyses_end_between_stages(lac_context *ctx) {
 
 static lac_status run_solve(lac_context *ctx, const trade *t, void **made) {
   (void)made;
-  return lac_factor_solve(ctx, t->factor, LAC_N, t->in, t->out);
+  return lac_factor_solve(ctx, t->factor, t->in, LAC_PLAIN, t->out);
 }
 
 static lac_status run_rcond(lac_context *ctx, const trade *t, void **made) {
@@ -190,7 +190,7 @@ static void solves_of_many_columns_and_conditions_end(lac_context *ctx) {
     CHECK_OK(lac_context_set_threads(ctx, threads));
     check_interrupts(ctx, &t, threads == 1 ? 7 : 1);  // blocks of columns
   }
-  direct_check(ctx, &c, factor, LAC_N, 100, 1e3);
+  direct_check(ctx, &c, factor, LAC_PLAIN, 100, 1e3);
   lac_array_destroy(&t.out);
   t.run = run_rcond, t.out = rcond;
   check_interrupts(ctx, &t, 3);
@@ -218,7 +218,7 @@ static void set_ups_of_multigrid_end_between_levels(lac_context *ctx) {
 
 static lac_status run_norm(lac_context *ctx, const trade *t, void **made) {
   lac_tape *tape = NULL;
-  lac_status status = lac_tape_create(ctx, LAC_RUN, &tape);
+  lac_status status = lac_tape_create(ctx, LAC_TAPE_RUN, &tape);
   (void)made;
   if (status == LAC_OK) {
     (void)lac_norm2(tape, t->system->pattern, lac_tape_leaf(tape, t->system->values), 0, 0);

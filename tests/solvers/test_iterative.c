@@ -11,7 +11,7 @@
 #include "support/iterative_case.h"
 #include "support/reports.h"
 
-static const lac_side SIDES[] = {LAC_N, LAC_T, LAC_C, LAC_H};
+static const lac_form FORMS[] = {LAC_PLAIN, LAC_TRANSPOSED, LAC_CONJUGATED, LAC_ADJOINT};
 
 // -- all with all ----------------------------------------------------------------------------------------------------
 
@@ -51,7 +51,7 @@ static void check_pair(lac_context *ctx, const direct_case *c, const char *metho
   options.iteration.max_iterations = 3000;
   iterative_system system = iterative_open(ctx, c, &options);
   for (int s = 0; s < 4; s++) {
-    double residual = iterative_residual(ctx, c, system.factor, SIDES[s], 3);
+    double residual = iterative_residual(ctx, c, system.factor, FORMS[s], 3);
     if (!(residual <= 1.1 * iterative_asked(c->a.meta.dtype))) {
       check_fail(__FILE__, __LINE__, "%s with %s: residual %g", method, preconditioner, residual);
     }
@@ -136,13 +136,13 @@ static void the_limit_is_an_error_unless_it_is_accepted(lac_context *ctx) {
   iterative_system s = iterative_open(ctx, &c, &options);
   int64_t shape[] = {c.s->rows, 1};
   lac_array *b = direct_random(ctx, LAC_F64, 2, shape, 3), *x = direct_random(ctx, LAC_F64, 2, shape, 3);
-  CHECK_FAILS(lac_factor_solve(ctx, s.factor, LAC_N, b, x), LAC_ERR_CONVERGENCE,
+  CHECK_FAILS(lac_factor_solve(ctx, s.factor, b, LAC_PLAIN, x), LAC_ERR_CONVERGENCE,
               "after 4 iterations of cg with identity");
   CHECK(iterative_run(ctx, s.factor, c.s->rows, 1).ending == LAC_ENDING_LIMIT);
   iterative_close(&s);
   options.iteration.accept_unconverged = 1;
   s = iterative_open(ctx, &c, &options);
-  CHECK_OK(lac_factor_solve(ctx, s.factor, LAC_N, b, x));
+  CHECK_OK(lac_factor_solve(ctx, s.factor, b, LAC_PLAIN, x));
   lac_array_destroy(&b);
   lac_array_destroy(&x);
   iterative_close(&s);
@@ -180,12 +180,12 @@ static void a_singular_system_with_its_null_space_is_solved(lac_context *ctx) {
   lac_array *ones = NULL, *right = NULL, *left = NULL;
   CHECK_OK(lac_array_create(ctx, LAC_F64, 2, (int64_t[]){3, 1}, &ones));
   CHECK_OK(lac_array_fill(ctx, ones, 1, 0));
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){3, 1}, b, LAC_COPY, &right));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){3, 1}, b, LAC_OWNERSHIP_COPY, &right));
   CHECK_OK(lac_array_create(ctx, LAC_F64, 2, (int64_t[]){3, 1}, &left));
   options.iteration.null_space = ones;
   iterative_system s = iterative_open(ctx, &c, &options);
   lac_array_destroy(&ones);  // the solver holds it
-  CHECK_OK(lac_factor_solve(ctx, s.factor, LAC_N, right, left));
+  CHECK_OK(lac_factor_solve(ctx, s.factor, right, LAC_PLAIN, left));
   CHECK_OK(lac_array_read(ctx, left, x));
   CHECK_NEAR(x[0] - x[1], -2, 1e-9);
   CHECK_NEAR(x[2] - x[1], 3, 1e-9);
@@ -288,7 +288,7 @@ static void one_is_a_size_too(lac_context *ctx) {
     for (int m = 0; m < KRYLOV_COUNT; m++) {
       lac_solver_options options = iterative_options(KRYLOV[m], "auto");
       iterative_system s = iterative_open(ctx, &one, &options);
-      CHECK(iterative_residual(ctx, &one, s.factor, LAC_H, 3) <= iterative_asked((lac_dtype)d));
+      CHECK(iterative_residual(ctx, &one, s.factor, LAC_ADJOINT, 3) <= iterative_asked((lac_dtype)d));
       iterative_close(&s);
     }
   }
@@ -305,14 +305,14 @@ static void least_squares_take_rectangles(lac_context *ctx) {
   lac_solve_report report = {0};
   double got[2];
   CHECK_OK(lac_pattern_banded(ctx, 3, 2, 2, 1, LAC_WIDTH_AUTO, &pattern, NULL));
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){6}, (void *)a, LAC_COPY, &values));
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){3, 1}, (void *)b, LAC_COPY, &right));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){6}, (void *)a, LAC_OWNERSHIP_COPY, &values));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){3, 1}, (void *)b, LAC_OWNERSHIP_COPY, &right));
   CHECK_OK(lac_array_create(ctx, LAC_F64, 2, (int64_t[]){2, 1}, &x));
   for (int m = 0; m < 2; m++) {
     options.method = methods[m];
     CHECK_OK(lac_solver_create(ctx, pattern, &options, &solver));
     CHECK_OK(lac_solver_factor(ctx, solver, values, &factor));
-    CHECK_OK(lac_factor_iterate(ctx, factor, LAC_N, right, NULL, x, &report));
+    CHECK_OK(lac_factor_iterate(ctx, factor, right, NULL, LAC_PLAIN, x, &report));
     CHECK_OK(lac_array_read(ctx, x, got));
     CHECK_NEAR(got[0], 13.0 / 9, 1e-6);
     CHECK_NEAR(got[1], 10.0 / 9, 1e-6);
@@ -339,7 +339,8 @@ static void *visit(void *data) {
   visitor *v = data;
   lac_context *own = NULL;
   v->status = lac_context_create("cpu", 0, &own);
-  for (int i = 0; i < 10 && v->status == LAC_OK; i++) v->status = lac_factor_solve(own, v->factor, LAC_N, v->b, v->x);
+  for (int i = 0; i < 10 && v->status == LAC_OK; i++)
+    v->status = lac_factor_solve(own, v->factor, v->b, LAC_PLAIN, v->x);
   lac_context_destroy(&own);
   return NULL;
 }
@@ -374,7 +375,7 @@ static lac_status make_and_solve(lac_context *ctx, const lac_pattern *pattern, c
   const char *text;
   lac_status status = lac_solver_create(ctx, pattern, options, &solver);
   if (status == LAC_OK) status = lac_solver_factor(ctx, solver, values, &factor);
-  if (status == LAC_OK) status = lac_factor_solve(ctx, factor, LAC_T, b, x);
+  if (status == LAC_OK) status = lac_factor_solve(ctx, factor, b, LAC_TRANSPOSED, x);
   if (status == LAC_OK) status = lac_factor_describe(ctx, factor, &text);
   lac_factor_destroy(&factor);
   lac_solver_destroy(&solver);

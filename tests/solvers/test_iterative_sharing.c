@@ -41,7 +41,7 @@ static void a_factor_shares_values_and_is_stale_when_they_change(lac_context *ct
   lac_array *b = direct_random(ctx, LAC_F64, 2, shape, 3), *x = direct_random(ctx, LAC_F64, 2, shape, 3);
   CHECK(s.factor->values->storage == s.s.values->storage);
   (void)lac_array_edit(s.s.values);
-  CHECK_FAILS(lac_factor_solve(ctx, s.factor, LAC_N, b, x), LAC_ERR_STALE, "changed since");
+  CHECK_FAILS(lac_factor_solve(ctx, s.factor, b, LAC_PLAIN, x), LAC_ERR_STALE, "changed since");
   lac_array_destroy(&b);
   lac_array_destroy(&x);
   iterative_close(&s);
@@ -59,7 +59,7 @@ static void values_that_change_in_place_refresh_and_leave_nothing_behind(lac_con
     lac_factor_destroy(&s.factor);
     CHECK_OK(lac_solver_factor(ctx, s.s.solver, s.s.values, &s.factor));
     CHECK_EQ(s.s.solver->kept_count, 1);
-    CHECK(iterative_residual(ctx, &c, s.factor, LAC_N, 1) <= 1e-10);
+    CHECK(iterative_residual(ctx, &c, s.factor, LAC_PLAIN, 1) <= 1e-10);
   }
   CHECK_EQ(report_of_factor(s.factor).setups, 1);
   CHECK_EQ(report_of_factor(s.factor).refreshes, 5);
@@ -75,12 +75,12 @@ static void borrowed_values_are_copied(lac_context *ctx) {
   lac_array *borrowed = NULL;
   lac_factor *factor = NULL;
   memcpy(data, (double[]){2, 1, 1, 2}, 4 * sizeof *data);
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){4}, data, LAC_BORROW, &borrowed));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){4}, data, LAC_OWNERSHIP_BORROW, &borrowed));
   CHECK_OK(lac_solver_factor(ctx, s.solver, borrowed, &factor));
   lac_array_destroy(&borrowed);
   data[0] = 100;
   lac_free(data);
-  CHECK(iterative_residual(ctx, &c, factor, LAC_N, 2) <= 1e-10);
+  CHECK(iterative_residual(ctx, &c, factor, LAC_PLAIN, 2) <= 1e-10);
   lac_factor_destroy(&factor);
   direct_close(&s);
 }
@@ -99,10 +99,10 @@ static void new_values_refresh_the_set_up(lac_context *ctx) {
   CHECK_OK(lac_solver_factor(ctx, s.s.solver, twice, &other));
   CHECK_EQ(report_of_factor(other).setups, 1);
   CHECK_EQ(report_of_factor(other).refreshes, 1);
-  CHECK(iterative_residual(ctx, &c, other, LAC_N, 2) <= 1e-10);
+  CHECK(iterative_residual(ctx, &c, other, LAC_PLAIN, 2) <= 1e-10);
   CHECK_OK(lac_factor_refactor(ctx, s.factor, twice, &third));
   CHECK_EQ(report_of_factor(third).refreshes, 2);
-  CHECK(iterative_residual(ctx, &c, third, LAC_N, 2) <= 1e-10);
+  CHECK(iterative_residual(ctx, &c, third, LAC_PLAIN, 2) <= 1e-10);
   lac_factor_destroy(&again);
   lac_factor_destroy(&other);
   lac_factor_destroy(&third);
@@ -119,13 +119,13 @@ static void a_factor_serves_as_preconditioner_and_is_held(lac_context *ctx) {
   options.preconditioner.factor = rough.factor;
   iterative_system s = iterative_open(ctx, &windy, &options);
   iterative_close(&rough);
-  CHECK(iterative_residual(ctx, &windy, s.factor, LAC_T, 3) <= 1e-10);
+  CHECK(iterative_residual(ctx, &windy, s.factor, LAC_TRANSPOSED, 3) <= 1e-10);
   CHECK_TEXT(report_of_factor(s.factor).preconditioner, "cholesky");
   iterative_close(&s);
 }
 
-static lac_status halve(lac_context *ctx, void *data, lac_side side, const lac_array *x, lac_array *y) {
-  (void)side, ++*(int *)data;
+static lac_status halve(lac_context *ctx, void *data, const lac_array *x, lac_form form, lac_array *y) {
+  (void)form, ++*(int *)data;
   return ctx->kernels->scale(ctx, 0.5, 0, x, y);
 }
 
@@ -136,7 +136,7 @@ static void a_function_serves_as_preconditioner(lac_context *ctx) {
   options.preconditioner.apply = halve;
   options.preconditioner.apply_data = &calls;
   iterative_system s = iterative_open(ctx, &c, &options);
-  CHECK(iterative_residual(ctx, &c, s.factor, LAC_N, 2) <= 1e-10);
+  CHECK(iterative_residual(ctx, &c, s.factor, LAC_PLAIN, 2) <= 1e-10);
   CHECK(calls > 3);
   iterative_close(&s);
 }

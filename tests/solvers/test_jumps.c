@@ -9,14 +9,14 @@
 #include "solvers/precondition/multigrid/smoothed/smoothed.h"
 #include "support/multigrid_case.h"
 
-enum { SIDE = 48, ISLAND = 8 };
+enum { FORM = 48, ISLAND = 8 };
 
 typedef enum jump_kind { JUMP_ISLANDS, JUMP_CELLS, JUMP_BOARD, JUMP_MIXED, JUMP_KINDS } jump_kind;
 
 /// The coefficient of a cell: squares apart from each other, one cell in five at random, a chess board of squares, or
 /// squares of which every other one is soft and the rest are stiff.
 static double coefficient(jump_kind kind, int64_t cell, double jump) {
-  int64_t x = cell % SIDE, y = cell / SIDE, square = x / ISLAND + y / ISLAND;
+  int64_t x = cell % FORM, y = cell / FORM, square = x / ISLAND + y / ISLAND;
   bool is_inside = x % ISLAND > 1 && y % ISLAND > 1;
   switch (kind) {
     case JUMP_ISLANDS:
@@ -32,10 +32,10 @@ static double coefficient(jump_kind kind, int64_t cell, double jump) {
 
 /// -div(k grad u) on a square with u = 0 around it, by harmonic means; a wind along x and y, upwind.
 static direct_case jumps(jump_kind kind, double jump, double wind) {
-  direct_case c = direct_make(DIRECT_POISSON, (int64_t)SIDE * SIDE, LAC_F64, 1);
+  direct_case c = direct_make(DIRECT_POISSON, (int64_t)FORM * FORM, LAC_F64, 1);
   double *diagonal = scratch((size_t)c.s->rows * sizeof *diagonal);
   for (int64_t i = 0; i < c.s->rows; ++i) {
-    int64_t x = i % SIDE, y = i / SIDE, walls = (x == 0) + (x == SIDE - 1) + (y == 0) + (y == SIDE - 1);
+    int64_t x = i % FORM, y = i / FORM, walls = (x == 0) + (x == FORM - 1) + (y == 0) + (y == FORM - 1);
     diagonal[i] = 2 * (double)walls * coefficient(kind, i, jump) + wind * (double)((x == 0) + (y == 0));
   }
   for (int64_t z = 0; z < c.s->nnz; ++z) {
@@ -66,7 +66,7 @@ static int64_t iterations(lac_context *ctx, const direct_case *c, bool is_hermit
   CHECK_OK(lac_array_create(ctx, LAC_F64, 3, b->meta.shape, &x));
   CHECK_OK(lac_solver_create(ctx, s.pattern, &options, &solver));
   CHECK_OK(lac_solver_factor(ctx, solver, s.values, &factor));
-  CHECK_OK(lac_factor_iterate(ctx, factor, LAC_N, b, NULL, x, &report));
+  CHECK_OK(lac_factor_iterate(ctx, factor, b, NULL, LAC_PLAIN, x, &report));
   if (report.ending != LAC_ENDING_CONVERGED) check_fail(__FILE__, __LINE__, "%s", report.reason);
   lac_array_destroy(&b), lac_array_destroy(&x);
   lac_factor_destroy(&factor), lac_solver_destroy(&solver);
@@ -204,10 +204,10 @@ static void rows_without_an_aggregate_follow_their_neighbours(lac_context *ctx) 
   const smoothed_part *part = s.part;
   const lac_rows *p = &part->shape->level[0].p;
   for (int64_t i = 0; i < c.s->rows; ++i) {
-    int64_t x = i % SIDE, y = i / SIDE;
+    int64_t x = i % FORM, y = i / FORM;
     double sum = 0;
     if (lac_buffer_get(part->shape->level[0].aggregates.member, i) >= 0) continue;
-    if (x == 0 || y == 0 || x == SIDE - 1 || y == SIDE - 1) continue;
+    if (x == 0 || y == 0 || x == FORM - 1 || y == FORM - 1) continue;
     for (int64_t z = lac_buffer_get(p->offsets, i); z < lac_buffer_get(p->offsets, i + 1); ++z) {
       sum += creal(lac_number_get(LAC_F64, lac_array_data(part->level[0].p_values), z));
     }

@@ -74,7 +74,7 @@ static void a_preconditioner_by_the_name_auto_is_chosen(lac_context *ctx) {
     lac_solver_options options = lac_solver_options_defaults();
     options.method = m ? "auto" : "cg", options.preconditioner.method = "auto";
     iterative_system s = iterative_open(ctx, &c, &options);
-    CHECK(iterative_residual(ctx, &c, s.factor, LAC_N, 2) <= 1e-10);
+    CHECK(iterative_residual(ctx, &c, s.factor, LAC_PLAIN, 2) <= 1e-10);
     iterative_close(&s);
   }
 }
@@ -90,7 +90,7 @@ static void a_rectangle_has_no_preconditioner_to_apply(lac_context *ctx) {
   lac_array *b = direct_random(ctx, LAC_F64, 2, (int64_t[]){6, 2}, 3),
             *x = direct_random(ctx, LAC_F64, 2, (int64_t[]){3, 2}, 3);
   CHECK_OK(lac_solver_factor(ctx, solver, a, &factor));
-  CHECK_FAILS(lac_factor_solve(ctx, factor, LAC_N, b, x), LAC_ERR_SHAPE, "6 x 3");
+  CHECK_FAILS(lac_factor_solve(ctx, factor, b, LAC_PLAIN, x), LAC_ERR_SHAPE, "6 x 3");
   lac_array_destroy(&a);
   lac_array_destroy(&b);
   lac_array_destroy(&x);
@@ -110,7 +110,7 @@ static void a_solver_is_asked_for_by_name(lac_context *ctx) {
   CHECK_TEXT(report_of_solver(s.s.solver).method, "cg");
   CHECK_TEXT(report_of_solver(s.s.solver).preconditioner, "ssor");
   CHECK_TEXT(report_of_factor(s.factor).preconditioner, "ssor");
-  CHECK(iterative_residual(ctx, &c, s.factor, LAC_N, 2) <= 1e-10);
+  CHECK(iterative_residual(ctx, &c, s.factor, LAC_PLAIN, 2) <= 1e-10);
   iterative_close(&s);
 }
 
@@ -141,8 +141,8 @@ static void check_travelled(lac_context *ctx, const char *name, const direct_cas
   direct_system s = direct_open(ctx, c, LAC_WIDTH_AUTO, NULL);
   lac_solver_table kind;
   lac_factor *factor = travelled(ctx, name, &s, o, &kind);
-  for (int side = LAC_N; side <= LAC_H; side++) {
-    CHECK(iterative_residual(ctx, c, factor, (lac_side)side, 3) <= 1e-9);
+  for (int form = LAC_PLAIN; form <= LAC_ADJOINT; form++) {
+    CHECK(iterative_residual(ctx, c, factor, (lac_form)form, 3) <= 1e-9);
   }
   CHECK(strstr(report_of_factor(factor).reason, "travel to the host"));
   lac_solve_report report = iterative_run(ctx, factor, c->s->rows, 1);
@@ -180,7 +180,7 @@ static void a_factor_that_travels_preconditions_a_batch(lac_context *ctx) {
   CHECK_OK(lac_solver_create(ctx, s.pattern, &options, &solver));
   CHECK_OK(lac_solver_factor(ctx, solver, many, &factor));
   CHECK_OK(lac_array_clone(ctx, b, &x));
-  CHECK_OK(lac_factor_iterate(ctx, factor, LAC_N, b, NULL, x, &report));
+  CHECK_OK(lac_factor_iterate(ctx, factor, b, NULL, LAC_PLAIN, x, &report));
   CHECK(report.ending == LAC_ENDING_CONVERGED && report.iterations <= 2);
   lac_array_destroy(&many);
   lac_array_destroy(&b);
@@ -254,7 +254,7 @@ static void every_failing_allocation_on_the_way_is_told(lac_context *ctx) {
     if (status == LAC_OK) {
       status = lac_factor_make(ctx, "lac_solver_factor", core, &a, NULL, false, NULL, &factor);
     }
-    if (status == LAC_OK) status = lac_factor_solve(ctx, factor, LAC_N, b, x);
+    if (status == LAC_OK) status = lac_factor_solve(ctx, factor, b, LAC_PLAIN, x);
     lac_memory_fail_at(0);
     CHECK(status == LAC_OK || status == LAC_ERR_MEMORY);
     lac_factor_destroy(&factor);
@@ -304,7 +304,7 @@ static void values_elsewhere_have_a_factor_of_their_own(lac_context *ctx) {
   CHECK_OK(lac_solver_factor(ctx, s.solver, s.values, &factors[0]));
   CHECK_OK(lac_solver_factor(elsewhere, s.solver, there, &factors[1]));
   CHECK(factors[1] != factors[0]);
-  CHECK(iterative_residual(elsewhere, &c, factors[1], LAC_T, 2) <= 1e-10);
+  CHECK(iterative_residual(elsewhere, &c, factors[1], LAC_TRANSPOSED, 2) <= 1e-10);
   CHECK_OK(lac_solver_factor(ctx, s.solver, s.values, &factors[2]));
   CHECK(factors[2] == factors[0]);
   for (int i = 0; i < 3; i++) lac_factor_destroy(&factors[i]);
@@ -325,10 +325,10 @@ static void a_solution_is_not_taken_for_the_values_it_was(lac_context *ctx) {
   int64_t before = lac_array_version(x);
   CHECK_OK(lac_solver_create(ctx, s.pattern, &options, &solver));
   CHECK_OK(lac_solver_factor(ctx, solver, s.values, &gmres));
-  CHECK_OK(lac_factor_solve(ctx, gmres, LAC_N, b, x));
+  CHECK_OK(lac_factor_solve(ctx, gmres, b, LAC_PLAIN, x));
   CHECK(lac_array_version(x) > before);
   before = lac_array_version(x);
-  CHECK_OK(lac_factor_iterate(ctx, gmres, LAC_N, b, NULL, x, NULL));
+  CHECK_OK(lac_factor_iterate(ctx, gmres, b, NULL, LAC_PLAIN, x, NULL));
   CHECK(lac_array_version(x) > before);
   lac_array_destroy(&b);
   lac_array_destroy(&x);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Krylov methods against dense references: dtypes, sides, columns, batches, starts, preconditioners, tolerances.
+/// Krylov methods against dense references: dtypes, forms, columns, batches, starts, preconditioners, tolerances.
 
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ static const lac_krylov_table *const METHODS[] = {
 };
 enum { METHOD_COUNT = sizeof METHODS / sizeof *METHODS };
 static const lac_dtype DTYPES[] = {LAC_F32, LAC_F64, LAC_C64, LAC_C128};
-static const lac_side SIDES[] = {LAC_N, LAC_T, LAC_H, LAC_C};
+static const lac_form FORMS[] = {LAC_PLAIN, LAC_TRANSPOSED, LAC_ADJOINT, LAC_CONJUGATED};
 
 static double rtol_of(lac_dtype dtype) { return direct_rounding(dtype) > 1e-10 ? 1e-5 : 1e-10; }
 
@@ -43,7 +43,7 @@ static void every_method_solves_what_it_is_for(lac_context *ctx) {
     for (int d = 0; d < 4; ++d) {
       for (int s = 0; s < 4; ++s) {
         size_t mark = scratch_mark();
-        krylov_case c = {.method = METHODS[m], .matrix = matrix_for(METHODS[m], 40, DTYPES[d]), .side = SIDES[s]};
+        krylov_case c = {.method = METHODS[m], .matrix = matrix_for(METHODS[m], 40, DTYPES[d]), .form = FORMS[s]};
         krylov_result got = krylov_solve(ctx, &c, 0);
         check_converged(&c, &got);
         CHECK(krylov_error(&c, &got) <= 300 * rtol_of(DTYPES[d]));
@@ -60,7 +60,7 @@ static void every_method_takes_columns_and_batches(lac_context *ctx) {
       size_t mark = scratch_mark();
       krylov_case c = {.method = METHODS[m],
                        .matrix = matrix_for(METHODS[m], 30, DTYPES[d]),
-                       .side = d % 2 ? LAC_H : LAC_N,
+                       .form = d % 2 ? LAC_ADJOINT : LAC_PLAIN,
                        .items = 3,
                        .width = 5,
                        .tilt = 2};

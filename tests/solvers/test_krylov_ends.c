@@ -318,13 +318,13 @@ static void restarts_that_do_not_help_stagnate(lac_context *ctx) {
 }
 
 static void nonsymmetric_preconditioners_are_applied_from_their_side(lac_context *ctx) {
-  static const lac_side sides[] = {LAC_N, LAC_T, LAC_H, LAC_C};
+  static const lac_form forms[] = {LAC_PLAIN, LAC_TRANSPOSED, LAC_ADJOINT, LAC_CONJUGATED};
   for (int m = 0; m < METHOD_COUNT; ++m) {
     for (int s = 0; s < 4; ++s) {
       size_t mark = scratch_mark();
       krylov_case c = {.method = METHODS[m],
                        .matrix = direct_convection(6, 1.5, LAC_C128),
-                       .side = sides[s],
+                       .form = forms[s],
                        .items = 2,
                        .width = 2,
                        .tilt = 0.5};
@@ -349,14 +349,14 @@ static void nonsymmetric_preconditioners_are_applied_from_their_side(lac_context
 }
 
 static void rectangles_are_solved_in_the_least_squares_sense(lac_context *ctx) {
-  static const lac_side sides[] = {LAC_N, LAC_H, LAC_T};
+  static const lac_form forms[] = {LAC_PLAIN, LAC_ADJOINT, LAC_TRANSPOSED};
   for (int m = 0; m < METHOD_COUNT; ++m) {
     if (!METHODS[m]->takes_rectangles) continue;
     for (int s = 0; s < 3; ++s) {
       const sketch *sk = sketch_random(24, 10, 0.6, 3);
       krylov_case c = {.method = METHODS[m],
                        .matrix = {sk, ref_new(&(lac_meta){.dtype = LAC_C128, .ndim = 1, .shape = {sk->nnz}})},
-                       .side = sides[s],
+                       .form = forms[s],
                        .width = 3};
       ref_random(&c.matrix.a, 6, 1);
       c.iteration.rtol = 1e-11;
@@ -365,7 +365,7 @@ static void rectangles_are_solved_in_the_least_squares_sense(lac_context *ctx) {
         check_fail(__FILE__, __LINE__, "%s: %s", c.method->name, got.report.reason);
       dense a = krylov_dense(&c, &got.a, 0), r = dense_mul(a, dense_over(a.cols, 3, got.x.x));
       for (int64_t i = 0; i < a.rows * 3; ++i) r.x[i] = got.b.x[i] - r.x[i];
-      dense normal = dense_mul(dense_side(a, LAC_H), r);
+      dense normal = dense_mul(dense_side(a, LAC_ADJOINT), r);
       for (int64_t i = 0; i < a.cols * 3; ++i) CHECK(cabs(normal.x[i]) <= 1e-8);
     }
   }

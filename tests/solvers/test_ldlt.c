@@ -12,7 +12,7 @@
 #include "support/scratch.h"
 
 static const lac_dtype DTYPES[] = {LAC_F32, LAC_F64, LAC_C64, LAC_C128};
-static const lac_side SIDES[] = {LAC_N, LAC_T, LAC_C, LAC_H};
+static const lac_form FORMS[] = {LAC_PLAIN, LAC_TRANSPOSED, LAC_CONJUGATED, LAC_ADJOINT};
 
 static lac_solver_options ldlt_options(void) {
   lac_solver_options options = lac_solver_options_defaults();
@@ -44,8 +44,8 @@ static void make_hermitian(direct_case *c) {
 }
 
 // -Laplacian - shift: indefinite; complex with a field through the grid.
-static direct_case helmholtz(int64_t side, double shift, lac_dtype dtype) {
-  direct_case c = direct_make(DIRECT_POISSON, side * side, dtype, 1);
+static direct_case helmholtz(int64_t form, double shift, lac_dtype dtype) {
+  direct_case c = direct_make(DIRECT_POISSON, form * form, dtype, 1);
   for (int64_t z = 0; z < c.s->nnz; z++) {
     if (c.s->row[z] == c.s->col[z]) c.a.x[z] -= shift;
     if (is_complex(dtype) && c.s->col[z] == c.s->row[z] + 1) c.a.x[z] *= 0.6 + 0.8 * I;
@@ -59,8 +59,8 @@ static void check_all_sides(lac_context *ctx, const direct_case *c, const char *
   direct_system system = open_ldlt(ctx, c);
   lac_factor *factor = factor_of(ctx, &system, method);
   for (int s = 0; s < 4; s++) {
-    direct_check(ctx, c, factor, SIDES[s], 1, roundings);
-    direct_check(ctx, c, factor, SIDES[s], 11, roundings);
+    direct_check(ctx, c, factor, FORMS[s], 1, roundings);
+    direct_check(ctx, c, factor, FORMS[s], 11, roundings);
   }
   lac_factor_destroy(&factor);
   direct_close(&system);
@@ -89,10 +89,10 @@ static void the_solution_is_that_of_dense_elimination(lac_context *ctx) {
     lac_array *b = direct_random(ctx, DTYPES[d], 2, shape, 5), *x = NULL;
     ref rb, rx;
     CHECK_OK(lac_array_create(ctx, DTYPES[d], 2, shape, &x));
-    CHECK_OK(lac_factor_solve(ctx, factor, LAC_T, b, x));
+    CHECK_OK(lac_factor_solve(ctx, factor, b, LAC_TRANSPOSED, x));
     CHECK_OK(ref_download(ctx, b, &rb));
     CHECK_OK(ref_download(ctx, x, &rx));
-    dense expected = dense_solve(dense_side(dense_matrix(c.s, c.a.x), LAC_T), dense_over(n, 2, rb.x));
+    dense expected = dense_solve(dense_side(dense_matrix(c.s, c.a.x), LAC_TRANSPOSED), dense_over(n, 2, rb.x));
     for (int64_t i = 0; i < 2 * n; i++) {
       CHECK(cabs(expected.x[i] - rx.x[i]) <= 1e4 * direct_rounding(DTYPES[d]) * (1 + cabs(expected.x[i])));
     }
@@ -137,9 +137,9 @@ static void saddle_points_are_solved(lac_context *ctx) {
 
 // A grid with a constraint on every pair of neighbours in a row, and nothing on the diagonal there: elimination as it
 // comes meets zeros, pairs do not. Values to come go by the same pairs.
-static direct_case constrained(int64_t side, double weight) {
-  int64_t n = side * side, half = side / 2, size = n + half * side, at = 0;
-  direct_case grid = direct_convection(side, 0, LAC_F64);
+static direct_case constrained(int64_t form, double weight) {
+  int64_t n = form * form, half = form / 2, size = n + half * form, at = 0;
+  direct_case grid = direct_convection(form, 0, LAC_F64);
   sketch *s = scratch(sizeof *s);
   *s = (sketch){size, size, 0, scratch((size_t)(8 * size) * sizeof *s->row),
                 scratch((size_t)(8 * size) * sizeof *s->col)};
@@ -148,11 +148,11 @@ static direct_case constrained(int64_t side, double weight) {
     for (; at < grid.s->nnz && grid.s->row[at] == i; at++) {
       s->row[s->nnz] = i, s->col[s->nnz] = grid.s->col[at], x[s->nnz++] = grid.a.x[at] * weight;
     }
-    int64_t left = i >= n ? (i - n) / half * side + (i - n) % half * 2 : -1, own = i % side / 2 + i / side * half;
+    int64_t left = i >= n ? (i - n) / half * form + (i - n) % half * 2 : -1, own = i % form / 2 + i / form * half;
     for (int64_t m = 0; i >= n && m < 2; m++) {
       s->row[s->nnz] = i, s->col[s->nnz] = left + m, x[s->nnz++] = m ? 1 : -1;
     }
-    if (i < n && i % side < 2 * half) s->row[s->nnz] = i, s->col[s->nnz] = n + own, x[s->nnz++] = i % side % 2 ? 1 : -1;
+    if (i < n && i % form < 2 * half) s->row[s->nnz] = i, s->col[s->nnz] = n + own, x[s->nnz++] = i % form % 2 ? 1 : -1;
   }
   direct_case c = {s, ref_new(&(lac_meta){.dtype = LAC_F64, .ndim = 1, .shape = {s->nnz}})};
   memcpy(c.a.x, x, (size_t)s->nnz * sizeof *x);
@@ -195,8 +195,8 @@ static void rows_are_paired_where_single_ones_have_no_pivot(lac_context *ctx) {
   CHECK_EQ(report_of_factor(batch).factor_nnz, 2 * report_of_factor(first).factor_nnz);
   CHECK(report_of_factor(first).factor_nnz > report_of_solver(system.solver).factor_nnz);  // not the plain order
   for (int s = 0; s < 4; s++) {
-    direct_check(ctx, &c, first, SIDES[s], 3, 64);
-    direct_check(ctx, &other, second, SIDES[s], 3, 64);
+    direct_check(ctx, &c, first, FORMS[s], 3, 64);
+    direct_check(ctx, &other, second, FORMS[s], 3, 64);
   }
   lac_factor_destroy(&first);
   lac_factor_destroy(&second);
@@ -219,7 +219,7 @@ static void graded_matrices_are_solved(lac_context *ctx) {
     lac_factor *factor = factor_of(ctx, &system, "ldlt");
     CHECK_EQ(report_of_factor(factor).perturbed, 0);
     CHECK_TEXT(report_of_factor(factor).warning, "");
-    for (int s = 0; s < 2; s++) direct_check(ctx, &c, factor, SIDES[s], 1, 1e3);
+    for (int s = 0; s < 2; s++) direct_check(ctx, &c, factor, FORMS[s], 1, 1e3);
     lac_factor_destroy(&factor);
     direct_close(&system);
     scratch_release(mark);
@@ -244,7 +244,7 @@ static void check_steep(lac_context *ctx, lac_dtype dtype, int reach) {
   rb = ref_new(lac_array_meta(x));
   for (int i = 0; i < N; i++) rb.x[i] = d[i] * ((i % 2 ? 4 : -4) - 2);
   CHECK_OK(ref_upload(ctx, &rb, &b));
-  CHECK_OK(lac_factor_solve(ctx, factor, LAC_N, b, x));
+  CHECK_OK(lac_factor_solve(ctx, factor, b, LAC_PLAIN, x));
   CHECK_OK(ref_download(ctx, x, &rx));
   for (int i = 0; i < N; i++) CHECK(cabs(rx.x[i] * d[i] - 1) <= 16 * direct_rounding(dtype));
   lac_array_destroy(&b);
@@ -292,7 +292,7 @@ static void what_pivots_inside_supernodes_do_not_suit_is_told_and_passed_on(lac_
   lac_factor *factor = factor_of(ctx, &system, "pivoting_lu");
   CHECK(strstr(report_of_factor(factor).reason, "asked for; ldlt gave up: pivots inside supernodes do not suit"));
   CHECK(strstr(report_of_factor(factor).reason, "; lu gave up: pivots inside supernodes do not suit"));
-  for (int s = 0; s < 4; s++) direct_check(ctx, &c, factor, SIDES[s], 2, 64);
+  for (int s = 0; s < 4; s++) direct_check(ctx, &c, factor, FORMS[s], 2, 64);
   lac_factor_destroy(&factor);
   direct_close(&system);
 }
@@ -307,7 +307,7 @@ static void values_are_refactored_by_the_choices_made_before(lac_context *ctx) {
     CHECK_OK(ref_upload(ctx, &other.a, &values));
     CHECK_OK(lac_factor_refactor(ctx, first, values, &second));
     CHECK_TEXT(report_of_factor(second).reason, "as before: asked for");
-    for (int s = 0; s < 4; s++) direct_check(ctx, &other, second, SIDES[s], 2, 1e3);
+    for (int s = 0; s < 4; s++) direct_check(ctx, &other, second, FORMS[s], 2, 1e3);
     lac_factor_destroy(&first);
     lac_factor_destroy(&second);
     lac_array_destroy(&values);
@@ -327,7 +327,7 @@ static void the_bits_do_not_depend_on_the_number_of_threads(lac_context *ctx) {
     CHECK_OK(lac_context_set_threads(ctx, t + 1));
     lac_factor *factor = factor_of(ctx, &system, "ldlt");
     bits[t] = scratch((size_t)n * sizeof(double));
-    CHECK_OK(lac_factor_solve(ctx, factor, LAC_N, b, x));
+    CHECK_OK(lac_factor_solve(ctx, factor, b, LAC_PLAIN, x));
     CHECK_OK(lac_array_read(ctx, x, bits[t]));
     lac_factor_destroy(&factor);
     direct_close(&system);

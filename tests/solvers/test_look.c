@@ -43,9 +43,9 @@ static direct_system listed_open(lac_context *ctx, listed *a) {
   lac_tape *run = NULL;
   CHECK_OK(lac_pattern_from_coo(ctx, a->n, a->n, a->count, LAC_I32, a->row, a->column, LAC_WIDTH_AUTO, &s.pattern,
                                 &entries));
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){a->count}, a->value, LAC_COPY, &values));
-  CHECK_OK(lac_tape_create(ctx, LAC_RUN, &run));
-  lac_var summed = lac_remap(run, entries, LAC_N, lac_tape_constant(run, values));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){a->count}, a->value, LAC_OWNERSHIP_COPY, &values));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RUN, &run));
+  lac_var summed = lac_remap(run, entries, lac_tape_constant(run, values), LAC_PLAIN);
   CHECK_OK(lac_tape_status(run));
   CHECK_OK(lac_array_clone(ctx, lac_tape_value(run, summed), &s.values));
   CHECK_OK(lac_solver_create(ctx, s.pattern, NULL, &s.solver));
@@ -116,7 +116,7 @@ static void check_takes(lac_context *ctx, direct_system s, const char *precondit
     CHECK_OK(lac_solver_create(ctx, s.pattern, NULL, &solver));
     CHECK_OK(lac_solver_factor(ctx, solver, s.values, &factor));
     x[threads - 1] = direct_random(ctx, LAC_F64, 2, (int64_t[]){s.pattern->rows, 1}, 3);
-    CHECK_OK(lac_factor_solve(ctx, factor, LAC_N, b, x[threads - 1]));
+    CHECK_OK(lac_factor_solve(ctx, factor, b, LAC_PLAIN, x[threads - 1]));
     lac_report report = report_of_factor(factor);
     CHECK_TEXT(report.preconditioner, preconditioner);
     CHECK_EQ(strcmp(preconditioner, "multigrid") != 0, strstr(report.reason, "a look promises") != NULL);
@@ -178,7 +178,7 @@ static void a_square_is_iterated_on_unless_its_entries_jump(lac_context *ctx) {
     lac_array *x = direct_random(ctx, LAC_F64, 2, (int64_t[]){s.pattern->rows, 1}, 3);
     lac_factor *factor = NULL;
     CHECK_OK(lac_solver_factor(ctx, s.solver, s.values, &factor));
-    CHECK_OK(lac_factor_solve(ctx, factor, LAC_N, b, x));
+    CHECK_OK(lac_factor_solve(ctx, factor, b, LAC_PLAIN, x));
     CHECK_TEXT(report_of_factor(factor).method, jumps ? "cholesky" : "flexible_cg");
     CHECK_EQ(jumps, strstr(report_of_factor(factor).reason, "entries jump") != NULL);
     CHECK(direct_residual_of(&s, b, x) <= 1e-10);

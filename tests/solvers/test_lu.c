@@ -14,7 +14,7 @@
 #include "support/scratch.h"
 
 static const lac_dtype DTYPES[] = {LAC_F32, LAC_F64, LAC_C64, LAC_C128};
-static const lac_side SIDES[] = {LAC_N, LAC_T, LAC_C, LAC_H};
+static const lac_form FORMS[] = {LAC_PLAIN, LAC_TRANSPOSED, LAC_CONJUGATED, LAC_ADJOINT};
 
 static lac_solver_options lu_options(void) {
   lac_solver_options options = lac_solver_options_defaults();
@@ -37,16 +37,16 @@ static lac_factor *factor_of(lac_context *ctx, const direct_system *system, cons
 // -- solves ----------------------------------------------------------------------------------------------------------
 
 // A random right-hand side, by the factor and by dense elimination: as near as their conditions allow.
-static void check_against_dense(lac_context *ctx, const direct_case *c, const lac_factor *factor, lac_side side) {
+static void check_against_dense(lac_context *ctx, const direct_case *c, const lac_factor *factor, lac_form form) {
   int64_t n = c->s->rows, shape[] = {n, 2};
   lac_array *b = direct_random(ctx, c->a.meta.dtype, 2, shape, 5), *x = NULL;
   ref rb, rx;
   CHECK_OK(lac_array_create(ctx, c->a.meta.dtype, 2, shape, &x));
-  CHECK_OK(lac_factor_solve(ctx, factor, side, b, x));
+  CHECK_OK(lac_factor_solve(ctx, factor, b, form, x));
   CHECK_OK(ref_download(ctx, b, &rb));
   CHECK_OK(ref_download(ctx, x, &rx));
   dense a = dense_matrix(c->s, c->a.x);
-  dense expected = dense_solve(dense_side(a, side), dense_over(n, 2, rb.x));
+  dense expected = dense_solve(dense_side(a, form), dense_over(n, 2, rb.x));
   double largest = 0, worst = 0;
   for (int64_t i = 0; i < 2 * n; i++) {
     largest = fmax(largest, cabs(expected.x[i]));
@@ -66,8 +66,8 @@ static void convection_is_solved_as_densely_in_all_dtypes_and_sides(lac_context 
       lac_factor *factor = factor_of(ctx, &system, "lu");
       CHECK_EQ(report_of_factor(factor).perturbed, 0);
       for (int s = 0; s < 4; s++) {
-        check_against_dense(ctx, &c, factor, SIDES[s]);
-        direct_check(ctx, &c, factor, SIDES[s], 11, 64);
+        check_against_dense(ctx, &c, factor, FORMS[s]);
+        direct_check(ctx, &c, factor, FORMS[s], 11, 64);
       }
       lac_factor_destroy(&factor);
       direct_close(&system);
@@ -83,7 +83,7 @@ static void every_kind_and_dtype_is_solved(lac_context *ctx) {
       direct_case c = direct_make((direct_kind)kind, 60, DTYPES[d], 21 + (uint64_t)kind);
       direct_system system = open_lu(ctx, &c);
       lac_factor *factor = factor_of(ctx, &system, NULL);
-      for (int s = 0; s < 4; s++) direct_check(ctx, &c, factor, SIDES[s], 3, 1e3);
+      for (int s = 0; s < 4; s++) direct_check(ctx, &c, factor, FORMS[s], 3, 1e3);
       lac_factor_destroy(&factor);
       direct_close(&system);
       scratch_release(mark);
@@ -99,7 +99,7 @@ static void random_systems_are_solved_and_few_of_them_fall_back(lac_context *ctx
     direct_case c = direct_make(seed % 2 ? DIRECT_ZERO_DIAGONAL : DIRECT_NONSYMMETRIC, 100, DTYPES[seed % 4], seed);
     direct_system system = open_lu(ctx, &c);
     lac_factor *factor = factor_of(ctx, &system, NULL);
-    for (int s = 0; s < 2; s++) direct_check(ctx, &c, factor, SIDES[s], 2, 1e3);
+    for (int s = 0; s < 2; s++) direct_check(ctx, &c, factor, FORMS[s], 2, 1e3);
     inside += strcmp(report_of_factor(factor).method, "lu") == 0;
     lac_factor_destroy(&factor);
     direct_close(&system);
@@ -120,7 +120,7 @@ static void rows_out_of_place_are_matched_with_their_columns(lac_context *ctx) {
     lac_factor *straight = factor_of(ctx, &other, "lu");
     CHECK_EQ(report_of_factor(factor).perturbed, 0);
     CHECK(report_of_factor(factor).factor_nnz < 1.5 * (double)report_of_factor(straight).factor_nnz);
-    for (int s = 0; s < 4; s++) direct_check(ctx, &c, factor, SIDES[s], 3, 64);
+    for (int s = 0; s < 4; s++) direct_check(ctx, &c, factor, FORMS[s], 3, 64);
     lac_factor_destroy(&factor);
     lac_factor_destroy(&straight);
     direct_close(&system);
@@ -142,18 +142,19 @@ static void matchings_are_kept_and_left_as_values_ask(lac_context *ctx) {
   CHECK_OK(ref_upload(ctx, &other.a, &values));
   CHECK_OK(ref_upload(ctx, &a, &many));
   CHECK_OK(lac_solver_factor(ctx, system.solver, values, &again));
-  direct_check(ctx, &other, again, LAC_N, 2, 64);
-  direct_check(ctx, &c, first, LAC_N, 2, 64);
+  direct_check(ctx, &other, again, LAC_PLAIN, 2, 64);
+  direct_check(ctx, &c, first, LAC_PLAIN, 2, 64);
   CHECK_EQ(report_of_factor(again).factor_nnz, report_of_factor(first).factor_nnz);
   CHECK_OK(lac_solver_factor(ctx, system.solver, many, &batch));
   lac_array *b = direct_random(ctx, LAC_F64, 3, (int64_t[]){5, 100, 2}, 3), *x = NULL;
   ref rb, rx;
   CHECK_OK(lac_array_create(ctx, LAC_F64, 3, (int64_t[]){5, 100, 2}, &x));
-  CHECK_OK(lac_factor_solve(ctx, batch, LAC_T, b, x));
+  CHECK_OK(lac_factor_solve(ctx, batch, b, LAC_TRANSPOSED, x));
   CHECK_OK(ref_download(ctx, b, &rb));
   CHECK_OK(ref_download(ctx, x, &rx));
   for (int64_t i = 0; i < 5; i++) {
-    CHECK(direct_error(c.s, a.x + i * nnz, LAC_T, 2, rb.x + i * 200, rx.x + i * 200) <= 1e3 * direct_rounding(LAC_F64));
+    CHECK(direct_error(c.s, a.x + i * nnz, LAC_TRANSPOSED, 2, rb.x + i * 200, rx.x + i * 200) <=
+          1e3 * direct_rounding(LAC_F64));
   }
   lac_factor_destroy(&first);
   lac_factor_destroy(&again);
@@ -196,7 +197,7 @@ static void saddle_points_are_solved(lac_context *ctx) {
     direct_case c = saddle(60, 13, DTYPES[d]);
     direct_system system = open_lu(ctx, &c);
     lac_factor *factor = factor_of(ctx, &system, NULL);
-    for (int s = 0; s < 4; s++) direct_check(ctx, &c, factor, SIDES[s], 3, 64);
+    for (int s = 0; s < 4; s++) direct_check(ctx, &c, factor, FORMS[s], 3, 64);
     lac_factor_destroy(&factor);
     direct_close(&system);
     scratch_release(mark);
@@ -218,7 +219,7 @@ static void graded_matrices_are_solved(lac_context *ctx) {
     lac_factor *factor = factor_of(ctx, &system, "lu");
     CHECK_EQ(report_of_factor(factor).perturbed, 0);
     CHECK_TEXT(report_of_factor(factor).warning, "");
-    for (int s = 0; s < 2; s++) direct_check(ctx, &c, factor, SIDES[s], 1, 1e3);
+    for (int s = 0; s < 2; s++) direct_check(ctx, &c, factor, FORMS[s], 1, 1e3);
     lac_factor_destroy(&factor);
     direct_close(&system);
     scratch_release(mark);
@@ -232,7 +233,7 @@ static void check_told(lac_context *ctx, const direct_case *c, const char *metho
   lac_report report = report_of_factor(factor);
   CHECK_EQ(report.perturbed > 0, is_enlarged);
   CHECK(strncmp(report.reason, reason, strlen(reason)) == 0);
-  for (int s = 0; s < 4; s++) direct_check(ctx, c, factor, SIDES[s], 3, 64);
+  for (int s = 0; s < 4; s++) direct_check(ctx, c, factor, FORMS[s], 3, 64);
   lac_factor_destroy(&factor);
   direct_close(&system);
 }
@@ -277,7 +278,7 @@ static void near_singular_matrices_are_solved_with_a_warning(lac_context *ctx) {
     CHECK(status == LAC_OK || (t && status == LAC_ERR_SINGULAR));
     if (t && factor) CHECK(strstr(report_of_factor(factor).warning, "singular to working precision"));
     if (!t) CHECK_TEXT(report_of_factor(factor).warning, "");
-    for (int s = 0; s < 2 && !t; s++) direct_check(ctx, &c, factor, SIDES[s], 1, 1e3);
+    for (int s = 0; s < 2 && !t; s++) direct_check(ctx, &c, factor, FORMS[s], 1, 1e3);
     lac_factor_destroy(&factor);
     direct_close(&system);
   }
@@ -290,7 +291,7 @@ static void a_weak_diagonal_is_enough_for_what_is_nearly_skew(lac_context *ctx) 
   lac_factor *factor = factor_of(ctx, &first, "lu"), *other = factor_of(ctx, &second, "lu");
   CHECK_EQ(report_of_factor(other).perturbed, 0);
   CHECK_EQ(report_of_factor(other).factor_nnz, report_of_factor(factor).factor_nnz);
-  for (int s = 0; s < 4; s++) direct_check(ctx, &weak, other, SIDES[s], 3, 64);
+  for (int s = 0; s < 4; s++) direct_check(ctx, &weak, other, FORMS[s], 3, 64);
   lac_factor_destroy(&factor);
   lac_factor_destroy(&other);
   direct_close(&first);
@@ -309,7 +310,7 @@ static void *solution_bits(lac_context *ctx, const direct_case *c, int threads, 
   CHECK_OK(lac_array_create(ctx, c->a.meta.dtype, 2, shape, &x));
   CHECK_OK(lac_context_set_threads(ctx, threads));
   CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
-  CHECK_OK(lac_factor_solve(ctx, factor, LAC_T, b, x));
+  CHECK_OK(lac_factor_solve(ctx, factor, b, LAC_TRANSPOSED, x));
   CHECK_OK(lac_array_read(ctx, x, result));
   lac_array_destroy(&b);
   lac_array_destroy(&x);
@@ -345,7 +346,7 @@ static void *factor_often(void *argument) {
     lac_array *a = NULL;
     lac_factor *factor = NULL;
     for (int64_t z = 0; z < nnz; z++) values[z] = creal(w->c->a.x[z]) * w->factor * (1 + 0.01 * round);
-    w->fails = lac_array_from(ctx, LAC_F64, 1, (int64_t[]){nnz}, values, LAC_COPY, &a) != LAC_OK ||
+    w->fails = lac_array_from(ctx, LAC_F64, 1, (int64_t[]){nnz}, values, LAC_OWNERSHIP_COPY, &a) != LAC_OK ||
                lac_solver_factor(ctx, w->solver, a, &factor) != LAC_OK ||
                strcmp(report_of_factor(factor).method, "lu") != 0 || report_of_factor(factor).perturbed > 0;
     lac_factor_destroy(&factor);

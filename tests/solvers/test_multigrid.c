@@ -10,8 +10,8 @@
 #define TABLE (&lac_preconditioner_multigrid)
 
 /// A grid whose entries from row to row of it are `along`, and from column to column -1.
-static direct_case grid(int64_t side, double along) {
-  direct_case c = direct_make(DIRECT_POISSON, side * side, LAC_F64, 1);
+static direct_case grid(int64_t form, double along) {
+  direct_case c = direct_make(DIRECT_POISSON, form * form, LAC_F64, 1);
   for (int64_t z = 0; z < c.s->nnz; ++z) {
     int64_t apart = c.s->row[z] - c.s->col[z];
     c.a.x[z] = apart == 0 ? 2 + 2 * fabs(along) : apart == 1 || apart == -1 ? along : -1;
@@ -30,7 +30,7 @@ static void check_choice(lac_context *ctx, const direct_case *c, lac_multigrid_k
   CHECK_OK(TABLE->describe(ctx, s.part, &text));
   if (!strstr(text, expected)) check_fail(__FILE__, __LINE__, "it says '%s', not '%s'", text, expected);
   lac_free(text);
-  CHECK(case_iterations(ctx, &s, LAC_N, 1, NULL) <= 150);
+  CHECK(case_iterations(ctx, &s, LAC_PLAIN, 1, NULL) <= 150);
   case_close(&s);
 }
 
@@ -93,7 +93,7 @@ static void refreshed_it_is_what_it_was(lac_context *ctx) {
     s.options.preconditioner.kind = KINDS[kind];
     case_set_up(ctx, &s);
     TABLE->report(s.part, &before);
-    case_check_refreshed(ctx, &s, LAC_H);
+    case_check_refreshed(ctx, &s, LAC_ADJOINT);
     TABLE->report(s.part, &after);
     CHECK_EQ(before.levels, after.levels);
     CHECK_EQ(before.bytes, after.bytes);

@@ -12,7 +12,7 @@ extern const lac_preconditioner_table lac_preconditioner_pairwise;
 static const lac_preconditioner_table *const TABLE = &lac_preconditioner_pairwise;
 
 static const lac_dtype DTYPES[] = {LAC_F32, LAC_F64, LAC_C64, LAC_C128};
-static const lac_side SIDES[] = {LAC_N, LAC_T, LAC_C, LAC_H};
+static const lac_form FORMS[] = {LAC_PLAIN, LAC_TRANSPOSED, LAC_CONJUGATED, LAC_ADJOINT};
 
 static bool all_finite(lac_context *ctx, const lac_array *x) {
   ref r;
@@ -28,9 +28,9 @@ static bool all_finite(lac_context *ctx, const lac_array *x) {
 static void a_cycle_of_a_hermitian_matrix_is_hermitian(lac_context *ctx) {
   for (int d = 0; d < 4; ++d) {
     direct_case c = direct_make(DIRECT_POISSON, 30 * 30, DTYPES[d], 1);
-    case_check_adjoint(ctx, TABLE, &c, true, 0, 100, LAC_N, LAC_N, true);
-    case_check_adjoint(ctx, TABLE, &c, true, 0, 100, LAC_H, LAC_N, true);
-    case_check_adjoint(ctx, TABLE, &c, true, 0, 100, LAC_T, LAC_N, false);
+    case_check_adjoint(ctx, TABLE, &c, true, 0, 100, LAC_PLAIN, LAC_PLAIN, true);
+    case_check_adjoint(ctx, TABLE, &c, true, 0, 100, LAC_ADJOINT, LAC_PLAIN, true);
+    case_check_adjoint(ctx, TABLE, &c, true, 0, 100, LAC_TRANSPOSED, LAC_PLAIN, false);
   }
 }
 
@@ -41,9 +41,9 @@ static void the_transposed_cycle_is_the_adjoint(lac_context *ctx) {
       for (int64_t z = 0; z < c.s->nnz; ++z)
         c.a.x[z] *= c.s->row[z] == c.s->col[z] ? 1 + 0.5 * _Complex_I : 1 - 0.25 * _Complex_I;
     }
-    case_check_adjoint(ctx, TABLE, &c, false, 0, 100, LAC_T, LAC_N, false);
-    case_check_adjoint(ctx, TABLE, &c, false, 0, 100, LAC_H, LAC_N, true);
-    case_check_adjoint(ctx, TABLE, &c, false, 0, 100, LAC_C, LAC_H, false);
+    case_check_adjoint(ctx, TABLE, &c, false, 0, 100, LAC_TRANSPOSED, LAC_PLAIN, false);
+    case_check_adjoint(ctx, TABLE, &c, false, 0, 100, LAC_ADJOINT, LAC_PLAIN, true);
+    case_check_adjoint(ctx, TABLE, &c, false, 0, 100, LAC_CONJUGATED, LAC_ADJOINT, false);
   }
 }
 
@@ -62,7 +62,7 @@ static void scales_of_matrix_and_right_hand_side_come_out_exactly(lac_context *c
     CHECK_OK(ref_download(ctx, bs, &b));
     for (int64_t i = 0; i < b.count; ++i) b.x[i] *= ldexp(1, b_exponent);
     CHECK_OK(ref_upload(ctx, &b, &bt));
-    lac_array *xs = case_apply(ctx, &s, LAC_N, bs), *xt = case_apply(ctx, &t, LAC_N, bt);
+    lac_array *xs = case_apply(ctx, &s, LAC_PLAIN, bs), *xt = case_apply(ctx, &t, LAC_PLAIN, bt);
     CHECK_OK(ref_download(ctx, xs, &x));
     CHECK_OK(ref_download(ctx, xt, &y));
     for (int64_t i = 0; i < x.count; ++i) CHECK(x.x[i] * ldexp(1, b_exponent - a_exponent) == y.x[i]);
@@ -76,11 +76,11 @@ static void scales_of_matrix_and_right_hand_side_come_out_exactly(lac_context *c
 static void iterations_do_not_grow_with_the_grid(lac_context *ctx) {
   int64_t counts[2];
   for (int i = 0; i < 2; ++i) {
-    const int64_t side = i ? 200 : 50;  // the larger one takes two steps on its second level
-    direct_case c = direct_make(DIRECT_POISSON, side * side, LAC_F64, 1);
+    const int64_t form = i ? 200 : 50;  // the larger one takes two steps on its second level
+    direct_case c = direct_make(DIRECT_POISSON, form * form, LAC_F64, 1);
     multigrid_case s;
     case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, true), case_set_up(ctx, &s);
-    counts[i] = case_iterations(ctx, &s, LAC_N, 1, NULL);
+    counts[i] = case_iterations(ctx, &s, LAC_PLAIN, 1, NULL);
     case_close(&s);
   }
   CHECK(counts[0] <= 18);
@@ -97,7 +97,7 @@ static void all_dtypes_widths_and_precisions_need_few_iterations(lac_context *ct
         case_open(ctx, &s, TABLE, &c, WIDTHS[w], 1, true);
         s.options.preconditioner.full_precision = full;
         case_set_up(ctx, &s);
-        CHECK(case_iterations(ctx, &s, LAC_N, 1, NULL) <= 18);
+        CHECK(case_iterations(ctx, &s, LAC_PLAIN, 1, NULL) <= 18);
         case_close(&s);
       }
     }
@@ -109,7 +109,7 @@ static void nonsymmetric_matrices_need_few_iterations_on_every_side(lac_context 
     direct_case c = direct_convection(110, 0.5, DTYPES[d]);  // two steps of residuals on the second level
     multigrid_case s;
     case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, false), case_set_up(ctx, &s);
-    for (int side = 0; side < 4; ++side) CHECK(case_iterations(ctx, &s, SIDES[side], 1, NULL) <= 30);
+    for (int form = 0; form < 4; ++form) CHECK(case_iterations(ctx, &s, FORMS[form], 1, NULL) <= 30);
     case_close(&s);
   }
 }
@@ -122,7 +122,7 @@ static void columns_and_matrices_are_those_one_by_one(lac_context *ctx) {
   ref b, x, y;
   case_open(ctx, &many, TABLE, &c, LAC_WIDTH_AUTO, ITEMS, true), case_set_up(ctx, &many);
   case_open(ctx, &one, TABLE, &c, LAC_WIDTH_AUTO, 1, true), case_set_up(ctx, &one);
-  lac_array *bs = case_random(ctx, &many, K, 5), *xs = case_apply(ctx, &many, LAC_N, bs);
+  lac_array *bs = case_random(ctx, &many, K, 5), *xs = case_apply(ctx, &many, LAC_PLAIN, bs);
   CHECK_OK(ref_download(ctx, bs, &b));
   CHECK_OK(ref_download(ctx, xs, &x));
   for (int64_t item = 0; item < ITEMS; ++item) {
@@ -133,7 +133,7 @@ static void columns_and_matrices_are_those_one_by_one(lac_context *ctx) {
       double worst = 0, most = 0;
       for (int64_t i = 0; i < n; ++i) column.x[i] = b.x[(item * n + i) * K + j];
       CHECK_OK(ref_upload(ctx, &column, &bc));
-      lac_array *xc = case_apply(ctx, &one, LAC_N, bc);
+      lac_array *xc = case_apply(ctx, &one, LAC_PLAIN, bc);
       CHECK_OK(ref_download(ctx, xc, &y));
       for (int64_t i = 0; i < n; ++i) {
         worst = fmax(worst, cabs(y.x[i] * ldexp(1, -(int)item) - x.x[(item * n + i) * K + j]));
@@ -143,7 +143,7 @@ static void columns_and_matrices_are_those_one_by_one(lac_context *ctx) {
       lac_array_destroy(&bc), lac_array_destroy(&xc);
     }
   }
-  CHECK(case_iterations(ctx, &many, LAC_N, 3, NULL) <= 18);
+  CHECK(case_iterations(ctx, &many, LAC_PLAIN, 3, NULL) <= 18);
   lac_array_destroy(&bs), lac_array_destroy(&xs);
   case_close(&many), case_close(&one);
 }
@@ -161,7 +161,7 @@ static void a_singular_matrix_of_neumann_is_solved(lac_context *ctx) {
   for (int64_t i = 0; i < b.count; ++i) mean += b.x[i] / (double)b.count;
   for (int64_t i = 0; i < b.count; ++i) b.x[i] -= mean;
   CHECK_OK(ref_upload(ctx, &b, &bs));
-  CHECK(case_iterations(ctx, &s, LAC_N, 1, bs) <= 20);
+  CHECK(case_iterations(ctx, &s, LAC_PLAIN, 1, bs) <= 20);
   lac_array_destroy(&bs), lac_array_destroy(&random);
   case_close(&s);
 }
@@ -174,7 +174,7 @@ static void a_small_matrix_is_inverted(lac_context *ctx) {
     case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, false);
     s.options.preconditioner.full_precision = 1;
     case_set_up(ctx, &s);
-    for (int side = 0; side < 4; ++side) CHECK(case_iterations(ctx, &s, SIDES[side], 2, NULL) <= 3);
+    for (int form = 0; form < 4; ++form) CHECK(case_iterations(ctx, &s, FORMS[form], 2, NULL) <= 3);
     TABLE->report(s.part, &finding);
     CHECK_EQ(finding.levels, 1);
     case_close(&s);
@@ -189,7 +189,8 @@ static void nothing_and_a_single_number_are_matrices_too(lac_context *ctx) {
       multigrid_case s;
       if (!has_entries) c.s = sketch_empty(n, n);
       case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, false), case_set_up(ctx, &s);
-      lac_array *b = case_random(ctx, &s, 2, 5), *x = case_apply(ctx, &s, LAC_N, b), *y = case_apply(ctx, &s, LAC_H, b);
+      lac_array *b = case_random(ctx, &s, 2, 5), *x = case_apply(ctx, &s, LAC_PLAIN, b),
+                *y = case_apply(ctx, &s, LAC_ADJOINT, b);
       CHECK(all_finite(ctx, x));
       CHECK(all_finite(ctx, y));
       lac_array_destroy(&b), lac_array_destroy(&x), lac_array_destroy(&y);
@@ -203,7 +204,7 @@ static void an_empty_batch_and_no_columns_are_nothing_to_do(lac_context *ctx) {
   for (int64_t items = 0; items < 2; ++items) {
     multigrid_case s;
     case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, items, true), case_set_up(ctx, &s);
-    lac_array *b = case_random(ctx, &s, 1 - items, 5), *x = case_apply(ctx, &s, LAC_N, b);
+    lac_array *b = case_random(ctx, &s, 1 - items, 5), *x = case_apply(ctx, &s, LAC_PLAIN, b);
     CHECK_EQ(lac_array_count(x), 0);
     lac_array_destroy(&b), lac_array_destroy(&x);
     case_close(&s);
@@ -216,7 +217,7 @@ static void check_finite(lac_context *ctx, double (*change)(int64_t row, int64_t
   multigrid_case s;
   for (int64_t z = 0; z < c.s->nnz; ++z) c.a.x[z] = change(c.s->row[z], c.s->col[z], creal(c.a.x[z]));
   case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, true), case_set_up(ctx, &s);
-  lac_array *b = case_random(ctx, &s, 1, 5), *x = case_apply(ctx, &s, LAC_N, b);
+  lac_array *b = case_random(ctx, &s, 1, 5), *x = case_apply(ctx, &s, LAC_PLAIN, b);
   CHECK(all_finite(ctx, x));
   lac_array_destroy(&b), lac_array_destroy(&x);
   case_close(&s);
@@ -243,7 +244,7 @@ static void disconnected_parts_are_solved_each(lac_context *ctx) {
     if (c.s->row[z] / 400 != c.s->col[z] / 400) c.a.x[z] = 0;
   }
   case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, true), case_set_up(ctx, &s);
-  CHECK(case_iterations(ctx, &s, LAC_N, 1, NULL) <= 18);
+  CHECK(case_iterations(ctx, &s, LAC_PLAIN, 1, NULL) <= 18);
   case_close(&s);
 }
 
@@ -257,12 +258,12 @@ static void dominant_diagonals_need_no_second_level(lac_context *ctx) {
   case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, true), case_set_up(ctx, &s);
   TABLE->report(s.part, &finding);
   CHECK_EQ(finding.levels, 1);
-  CHECK(case_iterations(ctx, &s, LAC_N, 1, NULL) <= 18);
+  CHECK(case_iterations(ctx, &s, LAC_PLAIN, 1, NULL) <= 18);
   case_close(&s);
 }
 
 static void a_shuffled_grid_needs_few_iterations(lac_context *ctx) {
-  enum { SIDE = 60, N = SIDE * SIDE };
+  enum { FORM = 60, N = FORM * FORM };
   direct_case c = direct_make(DIRECT_POISSON, N, LAC_F64, 1), shuffled = c;
   random_state random = random_start(8);
   int64_t place[N];
@@ -282,10 +283,10 @@ static void a_shuffled_grid_needs_few_iterations(lac_context *ctx) {
   CHECK_OK(ref_upload(ctx, &shuffled.a, &natural));
   s.pattern = pattern;
   CHECK_OK(lac_array_create(ctx, LAC_F64, 2, natural->meta.shape, &s.values));
-  CHECK_OK(ctx->kernels->remap(ctx, entries, LAC_N, 0, natural, s.values));
+  CHECK_OK(ctx->kernels->remap(ctx, entries, LAC_PLAIN, 0, natural, s.values));
   s.setup = (lac_setup){.pattern = s.pattern, .values = s.values, .options = &s.options, .is_hermitian = true};
   case_set_up(ctx, &s);
-  CHECK(case_iterations(ctx, &s, LAC_N, 1, NULL) <= 20);
+  CHECK(case_iterations(ctx, &s, LAC_PLAIN, 1, NULL) <= 20);
   lac_array_destroy(&natural);
   lac_map_destroy(&entries);
   case_close(&s);
@@ -299,11 +300,12 @@ static void a_refresh_is_a_set_up_to_the_bit(lac_context *ctx) {
   void *again = NULL;
   case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, true), case_set_up(ctx, &s);
   CHECK_OK(TABLE->refresh(ctx, &s.setup, s.part, &again));
-  lac_array *b = case_random(ctx, &s, 1, 5), *x = case_apply(ctx, &s, LAC_N, b), *y = case_apply(ctx, &s, LAC_N, b);
-  CHECK_OK(TABLE->apply(ctx, again, LAC_N, b, y));
+  lac_array *b = case_random(ctx, &s, 1, 5), *x = case_apply(ctx, &s, LAC_PLAIN, b),
+            *y = case_apply(ctx, &s, LAC_PLAIN, b);
+  CHECK_OK(TABLE->apply(ctx, again, LAC_PLAIN, b, y));
   CHECK(case_same_bits(x, y));
   TABLE->destroy(s.part);  // the structure is held by both
-  CHECK_OK(TABLE->apply(ctx, again, LAC_N, b, y));
+  CHECK_OK(TABLE->apply(ctx, again, LAC_PLAIN, b, y));
   CHECK(case_same_bits(x, y));
   s.part = again;
   lac_array_destroy(&b), lac_array_destroy(&x), lac_array_destroy(&y);
@@ -320,7 +322,7 @@ static void new_values_on_old_aggregates_precondition(lac_context *ctx) {
   t.setup.options = &t.options;
   t.setup.pattern = s.pattern;
   CHECK_OK(TABLE->refresh(ctx, &t.setup, s.part, &t.part));
-  CHECK(case_iterations(ctx, &t, LAC_N, 1, NULL) <= 18);
+  CHECK(case_iterations(ctx, &t, LAC_PLAIN, 1, NULL) <= 18);
   case_close(&s), case_close(&t);
 }
 
@@ -331,7 +333,7 @@ static void check_threads(lac_context *ctx, const direct_case *c, bool is_hermit
     CHECK_OK(lac_context_set_threads(ctx, 1 + 2 * t));
     case_open(ctx, &s, TABLE, c, LAC_WIDTH_AUTO, items, is_hermitian), case_set_up(ctx, &s);
     lac_array *b = case_random(ctx, &s, k, 5);
-    x[t] = case_apply(ctx, &s, LAC_T, b);
+    x[t] = case_apply(ctx, &s, LAC_TRANSPOSED, b);
     lac_array_destroy(&b);
     case_close(&s);
   }
@@ -359,7 +361,7 @@ static void check_allocations(lac_context *ctx, const direct_case *c, bool is_he
     lac_memory_fail_at(n);
     lac_status status = TABLE->create(ctx, &s.setup, &s.part);
     if (status == LAC_OK) CHECK_EQ(((lac_hierarchy *)s.part)->is_sliced[1], is_hermitian);
-    if (status == LAC_OK) status = TABLE->apply(ctx, s.part, LAC_T, b, x);
+    if (status == LAC_OK) status = TABLE->apply(ctx, s.part, LAC_TRANSPOSED, b, x);
     is_reached = lac_memory_fail_at(0) >= n;
     CHECK_EQ(status, is_reached ? LAC_ERR_MEMORY : LAC_OK);
     lac_array_destroy(&b), lac_array_destroy(&x);

@@ -10,16 +10,16 @@ extern const lac_preconditioner_table lac_preconditioner_pairwise;
 static const lac_preconditioner_table *const TABLE = &lac_preconditioner_pairwise;
 
 static const lac_dtype DTYPES[] = {LAC_F32, LAC_F64, LAC_C64, LAC_C128};
-static const lac_side SIDES[] = {LAC_N, LAC_T, LAC_C, LAC_H};
+static const lac_form FORMS[] = {LAC_PLAIN, LAC_TRANSPOSED, LAC_CONJUGATED, LAC_ADJOINT};
 
-/// A grid of side x side points; some rows of it have a neighbour more, far away, so that the coarse level has rows that are like no others.
-static direct_case grid_with_bridges(int64_t side, bool has_bridges, lac_dtype dtype) {
-  int64_t n = side * side;
+/// A grid of form x form points; some rows of it have a neighbour more, far away, so that the coarse level has rows that are like no others.
+static direct_case grid_with_bridges(int64_t form, bool has_bridges, lac_dtype dtype) {
+  int64_t n = form * form;
   double *full = scratch((size_t)(n * n) * sizeof *full);
   for (int64_t i = 0; i < n; ++i) {
     full[i * (n + 1)] = 4;
-    if (i % side) full[i * n + i - 1] = full[(i - 1) * n + i] = -1;
-    if (i >= side) full[i * n + i - side] = full[(i - side) * n + i] = -1;
+    if (i % form) full[i * n + i - 1] = full[(i - 1) * n + i] = -1;
+    if (i >= form) full[i * n + i - form] = full[(i - form) * n + i] = -1;
   }
   for (int64_t i = 0; has_bridges && i < 10; ++i) {
     int64_t j = n - 1 - 7 * i;
@@ -42,7 +42,7 @@ static double difference(lac_context *ctx, const lac_array *x, const lac_array *
 }
 
 /// The same cycle by slices and, told that the matrix is not Hermitian, by rows: small levels take no steps, so that both are linear.
-static void check_slices(lac_context *ctx, const direct_case *c, bool full_precision, lac_side side, int64_t k) {
+static void check_slices(lac_context *ctx, const direct_case *c, bool full_precision, lac_form form, int64_t k) {
   multigrid_case s[2];
   lac_array *b = NULL, *x[2];
   for (int rows = 0; rows < 2; ++rows) {
@@ -52,7 +52,7 @@ static void check_slices(lac_context *ctx, const direct_case *c, bool full_preci
     case_set_up(ctx, &s[rows]);
     CHECK_EQ(((lac_hierarchy *)s[rows].part)->is_sliced[1], !rows);
     if (!b) b = case_random(ctx, &s[rows], k, 6);
-    x[rows] = case_apply(ctx, &s[rows], side, b);
+    x[rows] = case_apply(ctx, &s[rows], form, b);
   }
   CHECK(difference(ctx, x[0], x[1]) <= 50 * direct_rounding(full_precision ? c->a.meta.dtype : LAC_F32));
   lac_array_destroy(&b), lac_array_destroy(&x[0]), lac_array_destroy(&x[1]);
@@ -63,9 +63,9 @@ static void a_cycle_by_slices_is_that_by_rows(lac_context *ctx) {
   for (int d = 0; d < 4; ++d) {
     for (int bridges = 0; bridges < 2; ++bridges) {
       direct_case c = grid_with_bridges(32, bridges, DTYPES[d]);
-      check_slices(ctx, &c, true, LAC_N, 1);
-      check_slices(ctx, &c, true, LAC_N, 11);
-      check_slices(ctx, &c, false, LAC_N, 1);
+      check_slices(ctx, &c, true, LAC_PLAIN, 1);
+      check_slices(ctx, &c, true, LAC_PLAIN, 11);
+      check_slices(ctx, &c, false, LAC_PLAIN, 1);
     }
   }
 }
@@ -75,23 +75,23 @@ static void every_side_of_slices_is_that_of_rows(lac_context *ctx) {
   for (int d = 2; d < 4; ++d) {
     direct_case c = grid_with_bridges(32, true, DTYPES[d]);
     for (int64_t z = 0; z < c.s->nnz; ++z) c.a.x[z] *= cexp(0.01 * _Complex_I * (double)(c.s->row[z] - c.s->col[z]));
-    for (int side = 0; side < 4; ++side) {
-      check_slices(ctx, &c, true, SIDES[side], 1);
-      check_slices(ctx, &c, true, SIDES[side], 9);
+    for (int form = 0; form < 4; ++form) {
+      check_slices(ctx, &c, true, FORMS[form], 1);
+      check_slices(ctx, &c, true, FORMS[form], 9);
     }
   }
 }
 
-/// Levels that take two steps: no side is worse than another.
+/// Levels that take two steps: no form is worse than another.
 static void slices_precondition_every_side(lac_context *ctx) {
   direct_case c = direct_make(DIRECT_POISSON, 60 * 60, LAC_C128, 1);
   multigrid_case s;
   for (int64_t z = 0; z < c.s->nnz; ++z) c.a.x[z] *= cexp(0.005 * _Complex_I * (double)(c.s->row[z] - c.s->col[z]));
   case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, true), case_set_up(ctx, &s);
   CHECK(((lac_hierarchy *)s.part)->is_sliced[1]);
-  int64_t plain = case_iterations(ctx, &s, LAC_N, 1, NULL);
-  for (int side = 1; side < 4; ++side) {
-    CHECK(llabs(case_iterations(ctx, &s, SIDES[side], 1, NULL) - plain) <= 3);
+  int64_t plain = case_iterations(ctx, &s, LAC_PLAIN, 1, NULL);
+  for (int form = 1; form < 4; ++form) {
+    CHECK(llabs(case_iterations(ctx, &s, FORMS[form], 1, NULL) - plain) <= 3);
   }
   case_close(&s);
 }
@@ -114,10 +114,10 @@ static void slices_come_and_go_with_new_values(lac_context *ctx) {
     CHECK_EQ(((lac_hierarchy *)s.part)->is_sliced[1], first);
     CHECK(!((lac_hierarchy *)other)->is_sliced[1]);
     CHECK_EQ(((lac_hierarchy *)back)->is_sliced[1], first);
-    lac_array *x = case_apply(ctx, &s, LAC_T, b), *y = case_apply(ctx, &s, LAC_T, b);
-    CHECK_OK(TABLE->apply(ctx, other, LAC_T, b, y));
+    lac_array *x = case_apply(ctx, &s, LAC_TRANSPOSED, b), *y = case_apply(ctx, &s, LAC_TRANSPOSED, b);
+    CHECK_OK(TABLE->apply(ctx, other, LAC_TRANSPOSED, b, y));
     CHECK(difference(ctx, y, x) <= 50 * direct_rounding(LAC_F64));
-    CHECK_OK(TABLE->apply(ctx, back, LAC_T, b, y));
+    CHECK_OK(TABLE->apply(ctx, back, LAC_TRANSPOSED, b, y));
     CHECK(case_same_bits(x, y));
     TABLE->destroy(other), TABLE->destroy(back);
     lac_array_destroy(&x), lac_array_destroy(&y);
@@ -252,7 +252,7 @@ static void a_column_that_is_not_finite_keeps_to_itself(lac_context *ctx) {
   CHECK_OK(ref_download(ctx, good, &b));
   b.x[1000 * K + BAD] = NAN;
   CHECK_OK(ref_upload(ctx, &b, &bad));
-  lac_array *xs = case_apply(ctx, &s, LAC_N, good), *ys = case_apply(ctx, &s, LAC_N, bad);
+  lac_array *xs = case_apply(ctx, &s, LAC_PLAIN, good), *ys = case_apply(ctx, &s, LAC_PLAIN, bad);
   CHECK_OK(ref_download(ctx, xs, &x));
   CHECK_OK(ref_download(ctx, ys, &y));
   for (int64_t i = 0; i < x.count; ++i) CHECK(i % K == BAD || x.x[i] == y.x[i]);

@@ -45,8 +45,8 @@ static held_case held_of(const direct_case *c, const char *keeps, lac_dtype dtyp
 }
 
 /// Springs with all numbers of their blocks stored, those below the diagonal times `skew`.
-static direct_case full_springs(int64_t side, double skew, ref *motions) {
-  direct_case c = multigrid_springs(side, motions);
+static direct_case full_springs(int64_t form, double skew, ref *motions) {
+  direct_case c = multigrid_springs(form, motions);
   int64_t n = c.s->rows;
   number *full = scratch((size_t)(n * n) * sizeof *full);
   sketch *s = scratch(sizeof *s);
@@ -56,7 +56,7 @@ static direct_case full_springs(int64_t side, double skew, ref *motions) {
   for (int64_t i = 0; i < n; ++i) {
     for (int64_t j = 0; j < n; ++j) {
       int64_t p = i / 2, q = j / 2;
-      if (llabs((long long)(p % side - q % side)) > 1 || llabs((long long)(p / side - q / side)) > 1) continue;
+      if (llabs((long long)(p % form - q % form)) > 1 || llabs((long long)(p / form - q / form)) > 1) continue;
       values.x[s->nnz] = full[i * n + j] * (j < i ? skew : 1);
       s->row[s->nnz] = i, s->col[s->nnz++] = j;
     }
@@ -67,10 +67,10 @@ static direct_case full_springs(int64_t side, double skew, ref *motions) {
 }
 
 /// Springs on rollers: the first line of nodes does not move along y, the last node not along x.
-static held_case rollers(int64_t side, double skew, lac_dtype dtype, ref *motions) {
-  direct_case c = full_springs(side, skew, motions);
+static held_case rollers(int64_t form, double skew, lac_dtype dtype, ref *motions) {
+  direct_case c = full_springs(form, skew, motions);
   char *keeps = scratch((size_t)c.s->rows);
-  for (int64_t i = 0; i < c.s->rows; ++i) keeps[i] = !(i / 2 < side && i % 2 == 1) && i != c.s->rows - 2;
+  for (int64_t i = 0; i < c.s->rows; ++i) keeps[i] = !(i / 2 < form && i % 2 == 1) && i != c.s->rows - 2;
   return held_of(&c, keeps, dtype);
 }
 
@@ -145,7 +145,7 @@ static void what_is_missing_is_zero_on_the_finest_level(lac_context *ctx) {
   CHECK(part->shape->levels >= 2);
   case_check_same(case_dense(LAC_F64, &level->a, part->level[0].values, 0), a, 0);
   dense p = case_dense(LAC_F64, &level->p, part->level[0].p_values, 0);
-  case_check_same(dense_mul(dense_side(p, LAC_H), dense_mul(a, p)),
+  case_check_same(dense_mul(dense_side(p, LAC_ADJOINT), dense_mul(a, p)),
                   case_dense(LAC_F64, &level[1].a, part->level[1].values, 0), 100 * direct_rounding(LAC_F64));
   const double *inverse = lac_array_data(part->level[0].s);
   for (int64_t i = 0, k = 0; i < h.whole; ++i) {
@@ -163,7 +163,7 @@ static int64_t iterations_of(lac_context *ctx, const direct_case *c, lac_array *
   s.options.preconditioner.coarse_rows = 40;
   case_set_up(ctx, &s);
   CHECK_EQ(((const smoothed_part *)s.part)->shape->level[0].size, 2);
-  int64_t count = case_iterations(ctx, &s, LAC_N, 1, NULL);
+  int64_t count = case_iterations(ctx, &s, LAC_PLAIN, 1, NULL);
   case_close(&s);
   return count;
 }
@@ -192,12 +192,12 @@ static void coordinates_are_of_all_nodes(lac_context *ctx) {
   multigrid_case s;
   smoothed_modes modes;
   lac_array *x = NULL, *more = NULL;
-  int64_t side = 14, nodes = side * side;
+  int64_t form = 14, nodes = form * form;
   ref at = ref_new(&(lac_meta){.dtype = LAC_F64, .ndim = 2, .shape = {nodes, 2}});
   ref other = ref_new(&(lac_meta){.dtype = LAC_F64, .ndim = 2, .shape = {nodes + 3, 2}});
   for (int64_t p = 0; p < nodes; ++p) {
-    int64_t line = p / side;
-    at.x[2 * p] = (double)(p % side), at.x[2 * p + 1] = (double)line;
+    int64_t line = p / form;
+    at.x[2 * p] = (double)(p % form), at.x[2 * p + 1] = (double)line;
   }
   CHECK_OK(ref_upload(ctx, &at, &x));
   CHECK_OK(ref_upload(ctx, &other, &more));
@@ -208,7 +208,7 @@ static void coordinates_are_of_all_nodes(lac_context *ctx) {
   CHECK_EQ(modes.size, 2);
   CHECK_EQ(modes.m, 3);
   const double *u = lac_array_data(modes.vectors);
-  double middle = (double)(side - 1) / 2;
+  double middle = (double)(form - 1) / 2;
   for (int64_t i = 0, k = 0; i < h.whole; ++i) {  // (1, 0), (0, 1), and the turn (-y, x) about the middle
     bool is_there = h.kept[k] == i;
     double turn = i % 2 ? creal(at.x[i - 1]) - middle : middle - creal(at.x[i + 1]);
@@ -247,7 +247,7 @@ static void coordinates_are_a_hint_to_the_automatic_choice(lac_context *ctx) {
   iterative_system s = iterative_open(ctx, &h.c, &options);
   CHECK_TEXT(report_of_factor(s.factor).preconditioner, "multigrid");
   CHECK(strstr(report_of_factor(s.factor).warning, "coordinates of 199 nodes"));
-  CHECK(iterative_residual(ctx, &h.c, s.factor, LAC_N, 1) <= 1e-9);
+  CHECK(iterative_residual(ctx, &h.c, s.factor, LAC_PLAIN, 1) <= 1e-9);
   iterative_close(&s);
   lac_array_destroy(&more);
 }
@@ -255,11 +255,11 @@ static void coordinates_are_a_hint_to_the_automatic_choice(lac_context *ctx) {
 static void cycles_have_their_adjoints(lac_context *ctx) {
   ref motions;
   held_case even = rollers(12, 1, LAC_F64, &motions);
-  case_check_adjoint(ctx, TABLE, &even.c, true, 0, 400, LAC_N, LAC_N, true);
+  case_check_adjoint(ctx, TABLE, &even.c, true, 0, 400, LAC_PLAIN, LAC_PLAIN, true);
   for (int d = 0; d < 4; ++d) {
     held_case h = rollers(12, 0.98, DTYPES[d], &motions);
-    case_check_adjoint(ctx, TABLE, &h.c, false, 0, 400, LAC_N, LAC_H, true);
-    case_check_adjoint(ctx, TABLE, &h.c, false, 0, 400, LAC_N, LAC_T, false);
+    case_check_adjoint(ctx, TABLE, &h.c, false, 0, 400, LAC_PLAIN, LAC_ADJOINT, true);
+    case_check_adjoint(ctx, TABLE, &h.c, false, 0, 400, LAC_PLAIN, LAC_TRANSPOSED, false);
   }
 }
 
@@ -280,7 +280,7 @@ static void bits_do_not_depend_on_threads(lac_context *ctx) {
     case_open(ctx, &s, TABLE, &h.c, LAC_WIDTH_AUTO, 1, true);
     case_set_up(ctx, &s);
     if (!b) b = case_random(ctx, &s, 1, 3);
-    x[threads - 1] = case_apply(ctx, &s, LAC_N, b);
+    x[threads - 1] = case_apply(ctx, &s, LAC_PLAIN, b);
     case_close(&s);
   }
   ctx->threads = before;
@@ -302,7 +302,7 @@ static void every_failing_allocation_is_told(lac_context *ctx) {
   while (status == LAC_ERR_MEMORY && tries < 5000) {
     lac_memory_fail_at(++tries);
     status = TABLE->create(ctx, &s.setup, &s.part);
-    if (status == LAC_OK) status = TABLE->apply(ctx, s.part, LAC_N, b, x);
+    if (status == LAC_OK) status = TABLE->apply(ctx, s.part, LAC_PLAIN, b, x);
     lac_memory_fail_at(0);
     if (status != LAC_OK) TABLE->destroy(s.part), s.part = NULL;
   }

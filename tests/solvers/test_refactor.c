@@ -12,7 +12,7 @@
 #include "support/scratch.h"
 
 static const lac_dtype DTYPES[] = {LAC_F32, LAC_F64, LAC_C64, LAC_C128};
-static const lac_side SIDES[] = {LAC_N, LAC_T, LAC_C, LAC_H};
+static const lac_form FORMS[] = {LAC_PLAIN, LAC_TRANSPOSED, LAC_CONJUGATED, LAC_ADJOINT};
 
 static direct_system open_by(lac_context *ctx, const direct_case *c, const char *method) {
   lac_solver_options options = lac_solver_options_defaults();
@@ -43,8 +43,8 @@ static void check_refactor(lac_context *ctx, direct_case c, const char *method, 
   CHECK(strstr(report_of_factor(second).reason, reason));
   CHECK(!strstr(report_of_factor(third).reason + 1, "as before"));  // said once
   for (int s = 0; s < 4; s++) {
-    direct_check(ctx, &other, second, SIDES[s], 2, 1e3);
-    direct_check(ctx, &c, third, SIDES[s], 2, 1e3);
+    direct_check(ctx, &other, second, FORMS[s], 2, 1e3);
+    direct_check(ctx, &c, third, FORMS[s], 2, 1e3);
   }
   lac_factor_destroy(&first);
   lac_factor_destroy(&second);
@@ -74,7 +74,7 @@ static void check_afresh(lac_context *ctx, const direct_case *c, const direct_ca
   CHECK_OK(lac_factor_refactor(ctx, first, values, &second));
   CHECK_TEXT(report_of_factor(second).method, name);
   CHECK(strncmp(report_of_factor(second).reason, "afresh", 6) == 0);
-  for (int s = 0; s < 2; s++) direct_check(ctx, other, second, SIDES[s], 2, 1e3);
+  for (int s = 0; s < 2; s++) direct_check(ctx, other, second, FORMS[s], 2, 1e3);
   lac_factor_destroy(&first);
   lac_factor_destroy(&second);
   lac_array_destroy(&values);
@@ -109,7 +109,7 @@ static void check_strictness(lac_context *ctx, double tolerance, const char *rea
   CHECK_OK(lac_factor_refactor(ctx, first, values, &second));
   CHECK(strncmp(report_of_factor(second).reason, reason, strlen(reason)) == 0);
   CHECK_EQ(report_of_factor(second).factor_bytes < report_of_factor(first).factor_bytes, is_shared);
-  direct_check(ctx, &other, second, LAC_N, 1, 10);
+  direct_check(ctx, &other, second, LAC_PLAIN, 1, 10);
   lac_factor_destroy(&first);
   lac_factor_destroy(&second);
   lac_array_destroy(&values);
@@ -224,7 +224,7 @@ static void a_row_that_was_left_is_taken_by_the_column_that_lost_its_own(lac_con
     lac_factor *factor = factor_of(ctx, &system);
     CHECK_EQ(c.s->nnz, ENTRIES);
     CHECK_EQ(report_of_factor(factor).factor_nnz, ENTRIES);
-    for (int s = 0; s < 4; s++) direct_check(ctx, &c, factor, SIDES[s], 2, 1e3);
+    for (int s = 0; s < 4; s++) direct_check(ctx, &c, factor, FORMS[s], 2, 1e3);
     lac_factor_destroy(&factor);
     direct_close(&system);
   }

@@ -9,7 +9,7 @@
 
 #define TABLE (&lac_preconditioner_smoothed)
 static const lac_dtype DTYPES[] = {LAC_F32, LAC_F64, LAC_C64, LAC_C128};
-static const lac_side SIDES[] = {LAC_N, LAC_T, LAC_C, LAC_H};
+static const lac_form FORMS[] = {LAC_PLAIN, LAC_TRANSPOSED, LAC_CONJUGATED, LAC_ADJOINT};
 static const lac_width WIDTHS[] = {LAC_WIDTH_32_32, LAC_WIDTH_64_32, LAC_WIDTH_64_64};
 
 // -- the cycle as a matrix -------------------------------------------------------------------------------------------
@@ -18,9 +18,9 @@ static void a_cycle_of_a_hermitian_matrix_is_hermitian(lac_context *ctx) {
   for (int d = 0; d < 4; ++d) {
     direct_case c = direct_make(DIRECT_POISSON, 25 * 25, DTYPES[d], 1);
     for (int degree = 1; degree <= 2; ++degree) {
-      case_check_adjoint(ctx, TABLE, &c, true, degree, 200, LAC_N, LAC_N, true);
-      case_check_adjoint(ctx, TABLE, &c, true, degree, 200, LAC_H, LAC_N, true);
-      case_check_adjoint(ctx, TABLE, &c, true, degree, 200, LAC_T, LAC_N, false);
+      case_check_adjoint(ctx, TABLE, &c, true, degree, 200, LAC_PLAIN, LAC_PLAIN, true);
+      case_check_adjoint(ctx, TABLE, &c, true, degree, 200, LAC_ADJOINT, LAC_PLAIN, true);
+      case_check_adjoint(ctx, TABLE, &c, true, degree, 200, LAC_TRANSPOSED, LAC_PLAIN, false);
     }
   }
 }
@@ -31,9 +31,9 @@ static void the_transposed_cycle_is_the_adjoint(lac_context *ctx) {
     for (int64_t z = 0; lac_dtype_is_complex(DTYPES[d]) && z < c.s->nnz; ++z) {
       c.a.x[z] *= c.s->row[z] == c.s->col[z] ? 1 + 0.5 * _Complex_I : 1 - 0.25 * _Complex_I;
     }
-    case_check_adjoint(ctx, TABLE, &c, false, 0, 200, LAC_T, LAC_N, false);
-    case_check_adjoint(ctx, TABLE, &c, false, 0, 200, LAC_H, LAC_N, true);
-    case_check_adjoint(ctx, TABLE, &c, false, 0, 200, LAC_C, LAC_H, false);
+    case_check_adjoint(ctx, TABLE, &c, false, 0, 200, LAC_TRANSPOSED, LAC_PLAIN, false);
+    case_check_adjoint(ctx, TABLE, &c, false, 0, 200, LAC_ADJOINT, LAC_PLAIN, true);
+    case_check_adjoint(ctx, TABLE, &c, false, 0, 200, LAC_CONJUGATED, LAC_ADJOINT, false);
   }
 }
 
@@ -45,7 +45,7 @@ static void the_cycle_is_positive(lac_context *ctx) {
   case_set_up(ctx, &s);
   for (uint64_t seed = 1; seed < 20; ++seed) {
     double size = 0;
-    lac_array *u = case_random(ctx, &s, 1, seed), *mu = case_apply(ctx, &s, LAC_N, u);
+    lac_array *u = case_random(ctx, &s, 1, seed), *mu = case_apply(ctx, &s, LAC_PLAIN, u);
     CHECK(creal(case_inner(ctx, u, mu, true, &size)) > 0);
     lac_array_destroy(&u), lac_array_destroy(&mu);
   }
@@ -68,7 +68,7 @@ static void scales_come_out_exactly(lac_context *ctx) {
     CHECK_OK(ref_download(ctx, bs, &b));
     for (int64_t i = 0; i < b.count; ++i) b.x[i] *= ldexp(1, b_exponent);
     CHECK_OK(ref_upload(ctx, &b, &bt));
-    lac_array *xs = case_apply(ctx, &s, LAC_N, bs), *xt = case_apply(ctx, &t, LAC_N, bt);
+    lac_array *xs = case_apply(ctx, &s, LAC_PLAIN, bs), *xt = case_apply(ctx, &t, LAC_PLAIN, bt);
     CHECK_OK(ref_download(ctx, xs, &x));
     CHECK_OK(ref_download(ctx, xt, &y));
     for (int64_t i = 0; i < x.count; ++i) {
@@ -84,13 +84,13 @@ static void scales_come_out_exactly(lac_context *ctx) {
 static void iterations_do_not_grow_with_the_grid(lac_context *ctx) {
   for (int i = 0; i < 2; ++i) {
     for (int degree = 1; degree <= 2; ++degree) {
-      int64_t side = i ? 120 : 40;
-      direct_case c = direct_make(DIRECT_POISSON, side * side, LAC_F64, 1);
+      int64_t form = i ? 120 : 40;
+      direct_case c = direct_make(DIRECT_POISSON, form * form, LAC_F64, 1);
       multigrid_case s;
       case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, true);
       s.options.preconditioner.degree = degree;
       case_set_up(ctx, &s);
-      CHECK(case_iterations(ctx, &s, LAC_N, 1, NULL) <= (degree > 1 ? 16 : 20));
+      CHECK(case_iterations(ctx, &s, LAC_PLAIN, 1, NULL) <= (degree > 1 ? 16 : 20));
       case_close(&s);
     }
   }
@@ -105,7 +105,7 @@ static void strong_directions_are_followed(lac_context *ctx) {
     if (apart == 0) c.a.x[z] = 2.02;
   }
   case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, true), case_set_up(ctx, &s);
-  CHECK(case_iterations(ctx, &s, LAC_N, 1, NULL) <= 25);
+  CHECK(case_iterations(ctx, &s, LAC_PLAIN, 1, NULL) <= 25);
   case_close(&s);
 }
 
@@ -118,7 +118,7 @@ static void all_dtypes_widths_and_precisions_need_few_iterations(lac_context *ct
         case_open(ctx, &s, TABLE, &c, WIDTHS[w], 2, true);
         s.options.preconditioner.full_precision = full;
         case_set_up(ctx, &s);
-        CHECK(case_iterations(ctx, &s, LAC_N, 3, NULL) <= 20);
+        CHECK(case_iterations(ctx, &s, LAC_PLAIN, 3, NULL) <= 20);
         case_close(&s);
       }
     }
@@ -130,7 +130,7 @@ static void nonsymmetric_matrices_need_few_iterations_on_every_side(lac_context 
     direct_case c = direct_convection(40, 0.5, DTYPES[d]);
     multigrid_case s;
     case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, false), case_set_up(ctx, &s);
-    for (int side = 0; side < 4; ++side) CHECK(case_iterations(ctx, &s, SIDES[side], 1, NULL) <= 30);
+    for (int form = 0; form < 4; ++form) CHECK(case_iterations(ctx, &s, FORMS[form], 1, NULL) <= 30);
     case_close(&s);
   }
 }
@@ -143,7 +143,7 @@ static void columns_and_matrices_are_those_one_by_one(lac_context *ctx) {
   ref b, x, y;
   case_open(ctx, &many, TABLE, &c, LAC_WIDTH_AUTO, ITEMS, true), case_set_up(ctx, &many);
   case_open(ctx, &one, TABLE, &c, LAC_WIDTH_AUTO, 1, true), case_set_up(ctx, &one);
-  lac_array *bs = case_random(ctx, &many, K, 5), *xs = case_apply(ctx, &many, LAC_N, bs);
+  lac_array *bs = case_random(ctx, &many, K, 5), *xs = case_apply(ctx, &many, LAC_PLAIN, bs);
   CHECK_OK(ref_download(ctx, bs, &b));
   CHECK_OK(ref_download(ctx, xs, &x));
   for (int64_t at = 0; at < ITEMS * K; at += 4) {
@@ -153,7 +153,7 @@ static void columns_and_matrices_are_those_one_by_one(lac_context *ctx) {
     double worst = 0, most = 0;
     for (int64_t i = 0; i < n; ++i) column.x[i] = b.x[(item * n + i) * K + j];
     CHECK_OK(ref_upload(ctx, &column, &bc));
-    lac_array *xc = case_apply(ctx, &one, LAC_N, bc);
+    lac_array *xc = case_apply(ctx, &one, LAC_PLAIN, bc);
     CHECK_OK(ref_download(ctx, xc, &y));
     for (int64_t i = 0; i < n; ++i) {
       number expected = y.x[i] * ldexp(1, -(int)item);
@@ -175,7 +175,7 @@ static void refreshed_values_give_what_a_new_set_up_gives(lac_context *ctx) {
     case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 2, false);
     s.options.preconditioner.coarse_rows = 30;
     case_set_up(ctx, &s);
-    case_check_refreshed(ctx, &s, LAC_N);
+    case_check_refreshed(ctx, &s, LAC_PLAIN);
     case_close(&s);
   }
 }
@@ -191,7 +191,7 @@ static void new_values_on_old_aggregates_are_solved_for(lac_context *ctx) {
   t.setup.options = &t.options;
   t.setup.pattern = s.pattern;
   CHECK_OK(TABLE->refresh(ctx, &t.setup, s.part, &t.part));
-  CHECK(case_iterations(ctx, &t, LAC_N, 1, NULL) <= 18);
+  CHECK(case_iterations(ctx, &t, LAC_PLAIN, 1, NULL) <= 18);
   case_close(&s), case_close(&t);
 }
 
@@ -206,8 +206,8 @@ static void bits_do_not_depend_on_threads(lac_context *ctx) {
       ctx->threads = threads;
       case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, kind == 0), case_set_up(ctx, &s);
       if (!b) b = case_random(ctx, &s, 1, 3);
-      x[threads - 1] = case_apply(ctx, &s, LAC_N, b);
-      y[threads - 1] = case_apply(ctx, &s, LAC_H, b);
+      x[threads - 1] = case_apply(ctx, &s, LAC_PLAIN, b);
+      y[threads - 1] = case_apply(ctx, &s, LAC_ADJOINT, b);
       case_close(&s);
     }
     ctx->threads = before;
@@ -234,7 +234,7 @@ static void every_allocation_may_fail(lac_context *ctx) {
     lac_memory_fail_at(n);
     status = TABLE->create(ctx, &s.setup, &part);
     if (status == LAC_OK) status = TABLE->refresh(ctx, &s.setup, part, &again);
-    if (status == LAC_OK) status = TABLE->apply(ctx, again, LAC_H, b, x);
+    if (status == LAC_OK) status = TABLE->apply(ctx, again, LAC_ADJOINT, b, x);
     lac_memory_fail_at(0);
     CHECK(status == LAC_OK || status == LAC_ERR_MEMORY);
     TABLE->destroy(part), TABLE->destroy(again);
@@ -261,7 +261,7 @@ static void a_singular_matrix_of_neumann_is_solved(lac_context *ctx) {
     for (int64_t i = 0; i < b.count; ++i) mean += b.x[i] / (double)b.count;
     for (int64_t i = 0; i < b.count; ++i) b.x[i] -= mean;
     CHECK_OK(ref_upload(ctx, &b, &bs));
-    CHECK(case_iterations(ctx, &s, LAC_N, 1, bs) <= 22);
+    CHECK(case_iterations(ctx, &s, LAC_PLAIN, 1, bs) <= 22);
     lac_array_destroy(&bs), lac_array_destroy(&random);
     case_close(&s);
   }
@@ -295,7 +295,7 @@ static void small_matrices_are_inverted(lac_context *ctx) {
       s.options.preconditioner.full_precision = 1;
       case_set_up(ctx, &s);
       s.setup.is_hermitian = kind == 1;  // for the choice of the method
-      for (int side = 0; side < 4; ++side) CHECK(case_iterations(ctx, &s, SIDES[side], 2, NULL) <= 4);
+      for (int form = 0; form < 4; ++form) CHECK(case_iterations(ctx, &s, FORMS[form], 2, NULL) <= 4);
       TABLE->report(s.part, &finding);
       CHECK_EQ(finding.levels, 1);
       case_close(&s);
@@ -312,7 +312,7 @@ static void nothing_and_a_single_number_are_matrices_too(lac_context *ctx) {
       case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, true);
       case_set_up(ctx, &s);
       for (int64_t k = 0; k < 3; ++k) {
-        lac_array *b = case_random(ctx, &s, k, 3), *x = case_apply(ctx, &s, LAC_T, b);
+        lac_array *b = case_random(ctx, &s, k, 3), *x = case_apply(ctx, &s, LAC_TRANSPOSED, b);
         lac_array_destroy(&b), lac_array_destroy(&x);
       }
       case_close(&s);
@@ -332,7 +332,7 @@ static void rows_alone_and_parts_apart_are_solved(lac_context *ctx) {
   case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, true);
   s.options.preconditioner.coarse_rows = 30;
   case_set_up(ctx, &s);
-  CHECK(case_iterations(ctx, &s, LAC_N, 1, NULL) <= 20);
+  CHECK(case_iterations(ctx, &s, LAC_PLAIN, 1, NULL) <= 20);
   case_close(&s);
 }
 
@@ -348,7 +348,7 @@ static void a_diagonal_matrix_has_no_coarse_level(lac_context *ctx) {
   case_set_up(ctx, &s);
   TABLE->report(s.part, &finding);
   CHECK_EQ(finding.levels, 1);
-  lac_array *b = case_random(ctx, &s, 1, 3), *x = case_apply(ctx, &s, LAC_N, b);
+  lac_array *b = case_random(ctx, &s, 1, 3), *x = case_apply(ctx, &s, LAC_PLAIN, b);
   ref from, to;
   CHECK_OK(ref_download(ctx, b, &from));
   CHECK_OK(ref_download(ctx, x, &to));

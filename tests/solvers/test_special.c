@@ -12,7 +12,7 @@
 #include "support/scratch.h"
 
 static const lac_dtype DTYPES[] = {LAC_F32, LAC_F64, LAC_C64, LAC_C128};
-static const lac_side SIDES[] = {LAC_N, LAC_T, LAC_C, LAC_H};
+static const lac_form FORMS[] = {LAC_PLAIN, LAC_TRANSPOSED, LAC_CONJUGATED, LAC_ADJOINT};
 
 static int is_complex(lac_dtype dtype) { return dtype == LAC_C64 || dtype == LAC_C128; }
 
@@ -45,8 +45,8 @@ typedef struct special {
 enum { SPECIALS = 8 };
 
 static special special_of(int which, lac_dtype dtype) {
-  direct_case lower = {.s = sketch_triangle(30, 0.2, LAC_LOWER, LAC_STORED, 3)},
-              upper = {.s = sketch_triangle(30, 0.2, LAC_UPPER, LAC_STORED, 4)};
+  direct_case lower = {.s = sketch_triangle(30, 0.2, LAC_TRIANGLE_LOWER, LAC_DIAGONAL_STORED, 3)},
+              upper = {.s = sketch_triangle(30, 0.2, LAC_TRIANGLE_UPPER, LAC_DIAGONAL_STORED, 4)};
   direct_case *triangles[] = {&lower, &upper};
   for (int t = 0; t < 2; t++) {
     triangles[t]->a = ref_new(&(lac_meta){.dtype = dtype, .ndim = 1, .shape = {triangles[t]->s->nnz}});
@@ -89,8 +89,8 @@ static void each_is_recognised_and_solved_from_all_sides(lac_context *ctx) {
       CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
       CHECK_TEXT(report_of_factor(factor).method, s.name);
       CHECK(strstr(report_of_factor(factor).reason, s.reason));
-      for (int side = 0; side < 4; side++) {
-        for (int64_t k = 0; k < 12; k += k < 3 ? 1 : 4) direct_check(ctx, &s.c, factor, SIDES[side], k, 100);
+      for (int form = 0; form < 4; form++) {
+        for (int64_t k = 0; k < 12; k += k < 3 ? 1 : 4) direct_check(ctx, &s.c, factor, FORMS[form], k, 100);
       }
       lac_factor_destroy(&factor);
       direct_close(&system);
@@ -108,7 +108,7 @@ static void each_can_be_asked_for(lac_context *ctx) {
     CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
     CHECK_TEXT(report_of_factor(factor).method, s.name);
     CHECK_TEXT(report_of_factor(factor).reason, "asked for");
-    direct_check(ctx, &s.c, factor, LAC_N, 2, 100);
+    direct_check(ctx, &s.c, factor, LAC_PLAIN, 2, 100);
     lac_factor_destroy(&factor);
     direct_close(&system);
   }
@@ -125,7 +125,7 @@ static void any_matrix_has_a_band(lac_context *ctx) {
       direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options);
       lac_factor *factor = NULL;
       CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
-      for (int side = 0; side < 4; side++) direct_check(ctx, &c, factor, SIDES[side], 3, 1e3);
+      for (int form = 0; form < 4; form++) direct_check(ctx, &c, factor, FORMS[form], 3, 1e3);
       lac_factor_destroy(&factor);
       direct_close(&system);
       scratch_release(mark);
@@ -148,7 +148,7 @@ static void a_wider_band_is_for_cholesky_first(lac_context *ctx) {
     CHECK_TEXT(report_of_solver(system.solver).method, "cholesky");
     CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
     CHECK_TEXT(report_of_factor(factor).method, METHODS[which]);
-    direct_check(ctx, &c, factor, LAC_N, 2, 100);
+    direct_check(ctx, &c, factor, LAC_PLAIN, 2, 100);
     lac_factor_destroy(&factor);
     direct_close(&system);
   }
@@ -217,7 +217,7 @@ static void empty_and_single_systems_are_solved(lac_context *ctx) {
       direct_system system = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options);
       lac_factor *factor = NULL;
       CHECK_OK(lac_solver_factor(ctx, system.solver, system.values, &factor));
-      for (int side = 0; side < 4; side++) direct_check(ctx, &c, factor, SIDES[side], 2, 4);
+      for (int form = 0; form < 4; form++) direct_check(ctx, &c, factor, FORMS[form], 2, 4);
       lac_factor_destroy(&factor);
       direct_close(&system);
     }
@@ -239,11 +239,11 @@ static void batches_are_solved_and_the_one_that_fails_is_named(lac_context *ctx)
     CHECK_OK(ref_upload(ctx, &all, &values));
     CHECK_OK(lac_array_create(ctx, LAC_F64, 3, (int64_t[]){3, n, 2}, &x));
     CHECK_OK(lac_solver_factor(ctx, system.solver, values, &factor));
-    CHECK_OK(lac_factor_solve(ctx, factor, LAC_T, b, x));
+    CHECK_OK(lac_factor_solve(ctx, factor, b, LAC_TRANSPOSED, x));
     CHECK_OK(ref_download(ctx, b, &rb));
     CHECK_OK(ref_download(ctx, x, &rx));
     for (int64_t i = 0; i < 3; i++) {
-      CHECK(direct_error(s.c.s, all.x + i * nnz, LAC_T, 2, rb.x + i * n * 2, rx.x + i * n * 2) < 1e-13);
+      CHECK(direct_error(s.c.s, all.x + i * nnz, LAC_TRANSPOSED, 2, rb.x + i * n * 2, rx.x + i * n * 2) < 1e-13);
     }
     lac_array_destroy(&values);
     lac_factor_destroy(&factor);

@@ -55,7 +55,7 @@ static int trial_run(lac_context *ctx, const char *name, int threads, int64_t mo
   begun++;
   if (begun != threads || !limit_to(more)) return GAVE_NOTHING;
   status = lac_solver_factor(ctx, system.solver, system.values, &factor);
-  if (status == LAC_OK) status = lac_factor_solve(ctx, factor, LAC_N, b, x);
+  if (status == LAC_OK) status = lac_factor_solve(ctx, factor, b, LAC_PLAIN, x);
   return verdict(ctx, status);
 }
 

@@ -53,8 +53,8 @@ static void nodes_are_seen_in_values(lac_context *ctx) {
 }
 
 /// A grid on which one direction is `weak`.
-static direct_case grid(int64_t side, double weak) {
-  direct_case c = direct_make(DIRECT_POISSON, side * side, LAC_F64, 1);
+static direct_case grid(int64_t form, double weak) {
+  direct_case c = direct_make(DIRECT_POISSON, form * form, LAC_F64, 1);
   for (int64_t z = 0; z < c.s->nnz; ++z) {
     int64_t apart = c.s->row[z] - c.s->col[z];
     c.a.x[z] = apart == 0 ? 2 + 2 * weak : apart == 1 || apart == -1 ? -weak : -1;
@@ -64,9 +64,9 @@ static direct_case grid(int64_t side, double weak) {
 
 static void scalar_matrices_have_no_nodes(lac_context *ctx) {
   static const double WEAK[] = {1, 0.1, 0.01, 1e-4};
-  for (int64_t side = 58; side <= 60; ++side) {  // 60: a whole number of nodes of 2 to 6 in each line
+  for (int64_t form = 58; form <= 60; ++form) {  // 60: a whole number of nodes of 2 to 6 in each line
     for (int w = 0; w < 4; ++w) {
-      direct_case c = grid(side, WEAK[w]);
+      direct_case c = grid(form, WEAK[w]);
       CHECK_EQ(unknowns_of(ctx, &c), 1);
     }
   }
@@ -125,10 +125,10 @@ static void coordinates_give_rigid_motions(lac_context *ctx) {
 }
 
 /// The coordinates of multigrid_springs.
-static lac_array *springs_points(lac_context *ctx, int64_t side) {
-  ref x = ref_new(&(lac_meta){.dtype = LAC_F64, .ndim = 2, .shape = {side * side, 2}});
+static lac_array *springs_points(lac_context *ctx, int64_t form) {
+  ref x = ref_new(&(lac_meta){.dtype = LAC_F64, .ndim = 2, .shape = {form * form, 2}});
   lac_array *out = NULL;
-  for (int64_t p = 0; p < side * side; ++p) x.x[2 * p] = (double)(p % side), x.x[2 * p + 1] = (double)(p / side);
+  for (int64_t p = 0; p < form * form; ++p) x.x[2 * p] = (double)(p % form), x.x[2 * p + 1] = (double)(p / form);
   CHECK_OK(ref_upload(ctx, &x, &out));
   return out;
 }
@@ -148,7 +148,7 @@ static void hints_help_and_coordinates_are_as_good_as_vectors(lac_context *ctx) 
     s.options.preconditioner.coarse_rows = 40;
     case_set_up(ctx, &s);
     CHECK_EQ(((const smoothed_part *)s.part)->shape->level[0].size, 2);
-    counts[with] = case_iterations(ctx, &s, LAC_N, 1, NULL);
+    counts[with] = case_iterations(ctx, &s, LAC_PLAIN, 1, NULL);
     case_close(&s);
   }
   CHECK(counts[0] <= 60);  // translations
@@ -173,9 +173,9 @@ static dense tentative_of(const smoothed_structure *level) {
 }
 
 /// Springs of which every seventh node is held thousands of times as hard as its springs are.
-static direct_case held_springs(int64_t side) {
+static direct_case held_springs(int64_t form) {
   ref motions;
-  direct_case c = multigrid_springs(side, &motions);
+  direct_case c = multigrid_springs(form, &motions);
   for (int64_t z = 0; z < c.s->nnz; ++z) {
     if (c.s->row[z] == c.s->col[z] && c.s->row[z] / 2 % 7 == 0) c.a.x[z] += 1e4;
   }
@@ -193,8 +193,8 @@ static void check_levels(const multigrid_case *s, lac_dtype dtype, int64_t items
     for (int64_t item = 0; item < items; ++item) {
       dense a = case_dense(dtype, &level->a, numbers->values, item),
             p = case_dense(dtype, &level->p, numbers->p_values, item);
-      case_check_same(case_dense(dtype, &level->r, numbers->r_values, item), dense_side(p, LAC_H), 0);
-      case_check_same(dense_mul(dense_side(p, LAC_H), dense_mul(a, p)),
+      case_check_same(case_dense(dtype, &level->r, numbers->r_values, item), dense_side(p, LAC_ADJOINT), 0);
+      case_check_same(dense_mul(dense_side(p, LAC_ADJOINT), dense_mul(a, p)),
                       case_dense(dtype, &level[1].a, numbers[1].values, item), 100 * rounding);
     }
   }
@@ -251,9 +251,9 @@ static void elements_are_gathered_into_blocks(lac_context *ctx) {
 }
 
 /// Springs that pull one way a little more than the other, in any dtype.
-static direct_case uneven_springs(int64_t side, lac_dtype dtype) {
+static direct_case uneven_springs(int64_t form, lac_dtype dtype) {
   ref motions;
-  direct_case c = multigrid_springs(side, &motions);
+  direct_case c = multigrid_springs(form, &motions);
   double *full = scratch((size_t)(c.s->rows * c.s->rows) * sizeof *full);
   for (int64_t z = 0; z < c.s->nnz; ++z)
     full[c.s->row[z] * c.s->rows + c.s->col[z]] = creal(c.a.x[z]) * (c.s->row[z] < c.s->col[z] ? 1.02 : 1);
@@ -265,12 +265,12 @@ static void cycles_of_blocks_have_their_adjoints(lac_context *ctx) {
   direct_case even = multigrid_springs(12, &motions);
   CHECK_EQ(unknowns_of(ctx, &even), 2);
   for (int degree = 1; degree <= 2; ++degree)
-    case_check_adjoint(ctx, TABLE, &even, true, degree, 400, LAC_N, LAC_N, true);
+    case_check_adjoint(ctx, TABLE, &even, true, degree, 400, LAC_PLAIN, LAC_PLAIN, true);
   for (int d = 0; d < 4; ++d) {
     direct_case c = uneven_springs(12, DTYPES[d]);
     CHECK_EQ(unknowns_of(ctx, &c), 2);
-    case_check_adjoint(ctx, TABLE, &c, false, 0, 400, LAC_N, LAC_H, true);
-    case_check_adjoint(ctx, TABLE, &c, false, 0, 400, LAC_N, LAC_T, false);
+    case_check_adjoint(ctx, TABLE, &c, false, 0, 400, LAC_PLAIN, LAC_ADJOINT, true);
+    case_check_adjoint(ctx, TABLE, &c, false, 0, 400, LAC_PLAIN, LAC_TRANSPOSED, false);
   }
 }
 
@@ -305,7 +305,7 @@ static void nodes_without_an_aggregate_follow_their_neighbours(lac_context *ctx)
     ++lone;
   }
   CHECK(lone > 0 && lone < a.rows / 2);
-  CHECK(case_iterations(ctx, &s, LAC_N, 1, NULL) <= 60);
+  CHECK(case_iterations(ctx, &s, LAC_PLAIN, 1, NULL) <= 60);
   case_close(&s);
 }
 
@@ -322,7 +322,7 @@ static void bits_do_not_depend_on_threads(lac_context *ctx) {
     s.options.preconditioner.near_null = vectors;
     case_set_up(ctx, &s);
     if (!b) b = case_random(ctx, &s, 1, 3);
-    x[threads - 1] = case_apply(ctx, &s, LAC_N, b);
+    x[threads - 1] = case_apply(ctx, &s, LAC_PLAIN, b);
     case_close(&s);
   }
   ctx->threads = before;
@@ -349,7 +349,7 @@ static void soft_parts_keep_their_digits(lac_context *ctx) {
   CHECK_OK(s.table->describe(ctx, s.part, &text));
   CHECK(strstr(text, "smoothed aggregation, f64") != NULL);
   lac_free(text);
-  CHECK(case_iterations(ctx, &s, LAC_N, 1, NULL) <= 60);
+  CHECK(case_iterations(ctx, &s, LAC_PLAIN, 1, NULL) <= 60);
   lac_array_destroy(&vectors);
   case_close(&s);
 }

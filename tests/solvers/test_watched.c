@@ -11,7 +11,7 @@
 #include "support/cube.h"
 #include "support/reports.h"
 
-enum { SIDE = 14, WATCHED_MOST = 4000 };
+enum { FORM = 14, WATCHED_MOST = 4000 };
 
 /// A weighted cube, which AUTO iterates on with Jacobi for long, and a right-hand side.
 typedef struct watched {
@@ -24,7 +24,7 @@ static watched watched_open(lac_context *ctx, const lac_solver_options *options)
   watched w = {0};
   lac_solver_options given = options ? *options : lac_solver_options_defaults();
   given.preconditioner.method = "jacobi";
-  w.s = cube_open(ctx, SIDE, &given);
+  w.s = cube_open(ctx, FORM, &given);
   cube_weigh(&w.s);
   w.b = direct_random(ctx, LAC_F64, 2, (int64_t[]){w.s.pattern->rows, 1}, 3);
   w.x = direct_random(ctx, LAC_F64, 2, (int64_t[]){w.s.pattern->rows, 1}, 3);
@@ -41,7 +41,7 @@ static void watched_close(watched *w) {
 }
 
 static lac_status watched_solve(lac_context *ctx, const watched *w) {
-  return lac_factor_solve(ctx, w->factor, LAC_N, w->b, w->x);
+  return lac_factor_solve(ctx, w->factor, w->b, LAC_PLAIN, w->x);
 }
 
 static double watched_residual(const watched *w) { return direct_residual_of(&w->s, w->b, w->x); }

@@ -82,16 +82,16 @@ static void check_plain(lac_context *ctx, const zoo_family *family, const zoo_ma
 }
 
 static void check_solve(lac_context *ctx, const zoo_family *family, const zoo_matrix *a, const direct_system *s,
-                        lac_side side, const double *b, const zoo_truth *t, tally *count) {
-  bool transposed = side == LAC_T;
+                        lac_form form, const double *b, const zoo_truth *t, tally *count) {
+  bool transposed = form == LAC_TRANSPOSED;
   lac_factor *factor = NULL;
   lac_array *given = NULL, *x = NULL;
   int64_t shape[] = {a->n, 1};
   lac_context_clear_warning(ctx);
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, shape, (void *)b, LAC_COPY, &given));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, shape, (void *)b, LAC_OWNERSHIP_COPY, &given));
   CHECK_OK(lac_array_create(ctx, LAC_F64, 2, shape, &x));
   lac_status status = lac_solver_factor(ctx, s->solver, s->values, &factor);
-  if (status == LAC_OK) status = lac_factor_solve(ctx, factor, side, given, x);
+  if (status == LAC_OK) status = lac_factor_solve(ctx, factor, given, form, x);
   if (status == LAC_OK) {
     check_plain(ctx, family, a, t, lac_array_data(x));
     check_digits(ctx, family, t, t->plain, zoo_error(a, transposed, lac_array_data(x), t->x), count);
@@ -130,9 +130,9 @@ static void check_matrix(lac_context *ctx, const zoo_family *family, const zoo_m
                          tally *count) {
   double b[2][ZOO_MOST];
   zoo_truth t[2];
-  for (int side = 0; side < 2; side++) {
-    fill_b(r, a, side, kind, b[side]);
-    t[side] = zoo_solve(a, side, b[side]);
+  for (int form = 0; form < 2; form++) {
+    fill_b(r, a, form, kind, b[form]);
+    t[form] = zoo_solve(a, form, b[form]);
   }
   for (size_t m = 0; m < sizeof METHODS / sizeof *METHODS; m++) {
     size_t mark = scratch_mark();
@@ -141,8 +141,8 @@ static void check_matrix(lac_context *ctx, const zoo_family *family, const zoo_m
     if (!method_fits(ctx, family, METHODS[m])) continue;
     direct_case c = direct_small(a->n, a->full, LAC_F64);
     direct_system s = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options);
-    check_solve(ctx, family, a, &s, LAC_N, b[0], &t[0], count);
-    check_solve(ctx, family, a, &s, LAC_T, b[1], &t[1], count);
+    check_solve(ctx, family, a, &s, LAC_PLAIN, b[0], &t[0], count);
+    check_solve(ctx, family, a, &s, LAC_TRANSPOSED, b[1], &t[1], count);
     check_logdet(ctx, family, a, &s, &t[0], count);
     direct_close(&s);
     scratch_release(mark);
@@ -190,11 +190,11 @@ static lac_status lstsq_by(lac_context *ctx, const zoo_rectangle *a, const char 
   CHECK_OK(lac_pattern_from_coo(ctx, a->rows, a->cols, entries, LAC_I64, row, col, LAC_WIDTH_AUTO, &pattern, NULL));
   CHECK_OK(lac_pattern_augmented(ctx, pattern, &system, NULL));
   CHECK_OK(lac_solver_create(ctx, system, &options, &solver));
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, &entries, numbers, LAC_COPY, &values));
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){a->rows, 1}, (void *)b, LAC_COPY, &given));
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, &entries, numbers, LAC_OWNERSHIP_COPY, &values));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){a->rows, 1}, (void *)b, LAC_OWNERSHIP_COPY, &given));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   lac_context_clear_warning(ctx);
-  lac_lstsq(tape, solver, pattern, lac_tape_leaf(tape, values), lac_tape_constant(tape, given), (lac_var){0}, out);
+  lac_lstsq(tape, pattern, lac_tape_leaf(tape, values), lac_tape_constant(tape, given), (lac_var){0}, solver, out);
   status = lac_tape_status(tape);
   if (status == LAC_OK) CHECK_OK(lac_array_read(ctx, lac_tape_value(tape, out[0]), x));
   lac_tape_destroy(&tape);
@@ -286,8 +286,8 @@ static void every_way_out_works(lac_context *ctx) {
     lac_array *space = NULL, *given = NULL, *x = NULL;
     lac_factor *factor = NULL;
     zoo_matrix held = a;
-    CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){N, 1}, ones, LAC_COPY, &space));
-    CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){N, 1}, b, LAC_COPY, &given));
+    CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){N, 1}, ones, LAC_OWNERSHIP_COPY, &space));
+    CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){N, 1}, b, LAC_OWNERSHIP_COPY, &given));
     CHECK_OK(lac_array_create(ctx, LAC_F64, 2, (int64_t[]){N, 1}, &x));
     if (way == 1) options.iteration.null_space = space;
     for (int i = 0; way == 2 && i < N; i++) held.full[i * N + i] += 0.01;
@@ -296,7 +296,7 @@ static void every_way_out_works(lac_context *ctx) {
     direct_system s = direct_open(ctx, &c, LAC_WIDTH_AUTO, &options);
     lac_context_clear_warning(ctx);
     lac_status status = lac_solver_factor(ctx, s.solver, s.values, &factor);
-    if (status == LAC_OK) status = lac_factor_solve(ctx, factor, LAC_N, given, x);
+    if (status == LAC_OK) status = lac_factor_solve(ctx, factor, given, LAC_PLAIN, x);
     CHECK_EQ(status, way == 0 ? LAC_ERR_SINGULAR : LAC_OK);
     CHECK_EQ(*lac_context_warning(ctx) != '\0', way == 3);
     if (way == 0) CHECK(strstr(lac_context_error(ctx), "accept_singular"));
@@ -326,10 +326,10 @@ static void the_last_solve_of_a_solver_is_told(lac_context *ctx) {
   lac_array *given = NULL;
   CHECK_OK(lac_solver_last_solve(s.solver, &report));
   CHECK_TEXT(report.reason, "");
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){2, 1}, b, LAC_COPY, &given));
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){2, 1}, b, LAC_OWNERSHIP_COPY, &given));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   lac_context_clear_warning(ctx);
-  (void)lac_solve(tape, s.solver, LAC_N, lac_tape_leaf(tape, s.values), lac_tape_constant(tape, given));
+  (void)lac_solve(tape, s.solver, lac_tape_leaf(tape, s.values), lac_tape_constant(tape, given), LAC_PLAIN);
   CHECK_OK(lac_tape_status(tape));
   CHECK_OK(lac_solver_last_solve(s.solver, &report));
   CHECK(report.forward_error >= 1e-3 && report.forward_error < 0.3);

@@ -10,7 +10,16 @@
 #include "support/op_case.h"
 #include "support/scratch.h"
 
-typedef lac_var axes_function(lac_tape *tape, lac_var x, uint32_t mask, lac_axes axes);
+/// The axes of a mask, bit d the d-th from the end, as two arguments. The axes count from the front and from the end by turns.
+static inline const int *axes_list(int64_t mask, int ndim, int axes[LAC_MAX_DIMS]) {
+  for (int d = 0, n = 0; d < LAC_MAX_DIMS; ++d) {
+    if (mask >> d & 1) axes[n] = n % 2 && d < ndim ? ndim - 1 - d : -1 - d, ++n;
+  }
+  return axes;
+}
+#define AXES_OF(mask, ndim) __builtin_popcount((unsigned)(mask)), axes_list(mask, ndim, (int[LAC_MAX_DIMS]){0})
+
+typedef lac_var axes_function(lac_tape *tape, lac_var x, int count, const int *axes, bool keepdims);
 typedef number axes_formula(const number *x, int64_t n);
 
 /// What a case is about: its data.
@@ -21,7 +30,8 @@ typedef struct axes_subject {
 
 static inline void axes_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
   const axes_subject *subject = setup->c->data;
-  out[0] = subject->function(tape, in[0], (uint32_t)setup->c->i[0], (lac_axes)setup->c->i[1]);
+  int ndim = lac_tape_meta(tape, in[0]) ? lac_tape_meta(tape, in[0])->ndim : 0;
+  out[0] = subject->function(tape, in[0], AXES_OF(setup->c->i[0], ndim), setup->c->i[1] != 0);
 }
 
 /// Numbers whose sizes are apart: no step of a difference changes which is the largest, or the smallest.
@@ -55,12 +65,12 @@ static inline void axes_dense(const op_case *c, const ref *in, ref *out) {
 }
 
 /// The shape of x without the axes of a mask.
-static inline const char *axes_dropped(const op_case *c, const char *x, uint32_t mask, lac_axes axes) {
+static inline const char *axes_dropped(const op_case *c, const char *x, uint32_t mask, bool keepdims) {
   lac_meta meta = op_shape(c, LAC_F64, x);
   const char *text = "";
   for (int d = 0; d < meta.ndim; ++d) {
     bool reduced = mask >> (meta.ndim - 1 - d) & 1;
-    if (reduced && axes == LAC_DROP_AXES) continue;
+    if (reduced && !keepdims) continue;
     text = op_text("%s%s%lld", text, *text ? "," : "", (long long)(reduced ? 1 : meta.shape[d]));
   }
   return text;
@@ -68,9 +78,9 @@ static inline const char *axes_dropped(const op_case *c, const char *x, uint32_t
 
 /// A case over the axes of a mask of x, dropped or kept.
 static inline op_case axes_case(op_case c, const char *x, uint32_t mask) {
-  lac_axes axes = mask % 3 == 1 ? LAC_KEEP_AXES : LAC_DROP_AXES;
+  bool keepdims = mask % 3 == 1;
   c.apply = axes_apply, c.dense = axes_dense, c.shapes[0] = x;
-  c.i[0] = mask, c.i[1] = axes, c.result[0] = axes_dropped(&c, x, mask, axes);
+  c.i[0] = mask, c.i[1] = keepdims, c.result[0] = axes_dropped(&c, x, mask, keepdims);
   return c;
 }
 
@@ -100,13 +110,13 @@ static inline double axes_probe(lac_context *ctx, axes_function *f, int n, const
   lac_array *array = NULL;
   lac_var bar = {0};
   double value = 0;
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){n}, (void *)x, LAC_COPY, &array));
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
-  lac_var leaf = lac_tape_leaf(tape, array), y = f(tape, leaf, 1, LAC_DROP_AXES);
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){n}, (void *)x, LAC_OWNERSHIP_COPY, &array));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
+  lac_var leaf = lac_tape_leaf(tape, array), y = f(tape, leaf, LAC_AXES(-1), false);
   CHECK_OK(lac_tape_status(tape));
   CHECK_OK(lac_array_read(ctx, lac_tape_value(tape, y), &value));
   if (x_bar) {
-    CHECK_OK(lac_tape_vjp(tape, 1, &y, NULL, 1, &leaf, &bar, LAC_PLAIN));
+    CHECK_OK(lac_tape_vjp(tape, 1, &y, NULL, 1, &leaf, &bar, LAC_GRAPH_NONE));
     CHECK_OK(lac_array_read(ctx, lac_tape_value(tape, bar), x_bar));
   }
   lac_tape_destroy(&tape);

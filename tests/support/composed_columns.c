@@ -29,9 +29,9 @@ static lac_status coefficients_take(lac_context *ctx, const lac_column_op *op, l
   LAC_TRY(ctx->backend->download(ctx, pairs, slot_data(state, op->slot), bytes));
   for (int64_t i = 0; i < columns; ++i)
     lac_number_put(dtype, numbers, i, PAIR(op->sign * pairs[i].re, op->sign * pairs[i].im));
-  LAC_TRY(lac_array_from(ctx, dtype, 3, shape, numbers, LAC_COPY, c));
+  LAC_TRY(lac_array_from(ctx, dtype, 3, shape, numbers, LAC_OWNERSHIP_COPY, c));
   for (int64_t i = 0; i < columns; ++i) lac_number_put(dtype, numbers, i, lac_pair_is_zero(pairs[i]) ? 0 : 1);
-  LAC_TRY(lac_array_from(ctx, dtype, 3, shape, numbers, LAC_COPY, mask));
+  LAC_TRY(lac_array_from(ctx, dtype, 3, shape, numbers, LAC_OWNERSHIP_COPY, mask));
 done:
   lac_free(pairs);
   lac_free(numbers);

@@ -57,7 +57,7 @@ lac_status ref_upload(lac_context *ctx, const ref *x, lac_array **out) {
   lac_dtype dtype = x->meta.dtype;
   void *data = scratch((size_t)x->count * lac_dtype_size(dtype));
   for (int64_t i = 0; i < x->count; ++i) lac_number_put(dtype, data, i, x->x[i]);
-  lac_status status = lac_array_from(ctx, dtype, x->meta.ndim, x->meta.shape, data, LAC_COPY, out);
+  lac_status status = lac_array_from(ctx, dtype, x->meta.ndim, x->meta.shape, data, LAC_OWNERSHIP_COPY, out);
   scratch_release(mark);
   return status;
 }
@@ -128,8 +128,9 @@ dense dense_block_matrix(const sketch *s, int64_t br, int64_t bc, const number *
   return a;
 }
 
-dense dense_side(dense a, lac_side side) {
-  int is_transposed = side == LAC_T || side == LAC_H, is_conjugate = side == LAC_C || side == LAC_H;
+dense dense_side(dense a, lac_form form) {
+  int is_transposed = form == LAC_TRANSPOSED || form == LAC_ADJOINT,
+      is_conjugate = form == LAC_CONJUGATED || form == LAC_ADJOINT;
   dense b = is_transposed ? dense_new(a.cols, a.rows) : dense_new(a.rows, a.cols);
   for (int64_t i = 0; i < a.rows; ++i) {
     for (int64_t j = 0; j < a.cols; ++j) {
@@ -164,7 +165,7 @@ static void dense_subtract(dense a, int64_t i, int64_t j, number factor) {
 }
 
 dense dense_solve(dense a, dense b) {
-  dense lu = dense_side(a, LAC_N), x = dense_side(b, LAC_N);  // copies
+  dense lu = dense_side(a, LAC_PLAIN), x = dense_side(b, LAC_PLAIN);  // copies
   int64_t n = a.rows;
   for (int64_t k = 0; k < n; ++k) {
     int64_t pivot = k;
@@ -187,7 +188,7 @@ dense dense_solve(dense a, dense b) {
 }
 
 number dense_determinant(dense a) {
-  dense lu = dense_side(a, LAC_N);  // a copy
+  dense lu = dense_side(a, LAC_PLAIN);  // a copy
   int64_t n = a.rows;
   number det = 1;
   for (int64_t k = 0; k < n; ++k) {

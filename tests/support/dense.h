@@ -52,7 +52,7 @@ dense dense_over(int64_t rows, int64_t cols, number *x);
 dense dense_matrix(const sketch *s, const number *values);
 /// With blocks of br x bc where the sketch has entries.
 dense dense_block_matrix(const sketch *s, int64_t br, int64_t bc, const number *values);
-dense dense_side(dense a, lac_side side);
+dense dense_side(dense a, lac_form form);
 dense dense_mul(dense a, dense b);
 /// A^-1 B by elimination with partial pivoting.
 dense dense_solve(dense a, dense b);

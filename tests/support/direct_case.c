@@ -40,14 +40,14 @@ static int64_t *shuffled(int64_t n, uint64_t seed) {
   return order;
 }
 
-static const sketch *sketch_grid(int64_t side) {
+static const sketch *sketch_grid(int64_t form) {
   sketch *s = scratch(sizeof *s);
-  int64_t n = side * side, step[] = {-side, -1, 0, 1, side};
+  int64_t n = form * form, step[] = {-form, -1, 0, 1, form};
   *s = (sketch){n, n, 0, scratch((size_t)(5 * n) * sizeof *s->row), scratch((size_t)(5 * n) * sizeof *s->col)};
   for (int64_t i = 0; i < n; i++) {
     for (int d = 0; d < 5; d++) {
       int64_t j = i + step[d];
-      if (j < 0 || j >= n || (llabs(step[d]) == 1 && j / side != i / side)) continue;
+      if (j < 0 || j >= n || (llabs(step[d]) == 1 && j / form != i / form)) continue;
       s->row[s->nnz] = i;
       s->col[s->nnz++] = j;
     }
@@ -91,8 +91,8 @@ static const sketch *direct_sketch(direct_kind kind, int64_t n, uint64_t seed) {
     case DIRECT_COMPLEX_SYMMETRIC:
       return sketch_symmetric(n, 4.0 / (double)n, seed);
     case DIRECT_TRIANGULAR:
-      return copy_sorted(sketch_triangle(n, 4.0 / (double)n, LAC_LOWER, LAC_STORED, seed), shuffled(n, seed + 1),
-                         shuffled(n, seed + 2));
+      return copy_sorted(sketch_triangle(n, 4.0 / (double)n, LAC_TRIANGLE_LOWER, LAC_DIAGONAL_STORED, seed),
+                         shuffled(n, seed + 1), shuffled(n, seed + 2));
     case DIRECT_ARROW:
       return sketch_arrow(n);
     case DIRECT_POISSON:
@@ -154,19 +154,19 @@ direct_case direct_make(direct_kind kind, int64_t n, lac_dtype dtype, uint64_t s
 
 // -- cases of their own -----------------------------------------------------------------------------------------------
 
-direct_case direct_convection(int64_t side, double peclet, lac_dtype dtype) {
-  direct_case c = direct_make(DIRECT_POISSON, side * side, dtype, 1);
+direct_case direct_convection(int64_t form, double peclet, lac_dtype dtype) {
+  direct_case c = direct_make(DIRECT_POISSON, form * form, dtype, 1);
   for (int64_t z = 0; z < c.s->nnz; z++) {
     int64_t step = c.s->col[z] - c.s->row[z];
-    if (step == 1 || step == side) c.a.x[z] += peclet / 2;
-    if (step == -1 || step == -side) c.a.x[z] -= peclet / 2;
+    if (step == 1 || step == form) c.a.x[z] += peclet / 2;
+    if (step == -1 || step == -form) c.a.x[z] -= peclet / 2;
   }
   return c;
 }
 
-direct_case direct_turned(int64_t side, lac_dtype dtype) {
-  direct_case from = direct_convection(side, 3, dtype);
-  int64_t n = side * side, at = 0;
+direct_case direct_turned(int64_t form, lac_dtype dtype) {
+  direct_case from = direct_convection(form, 3, dtype);
+  int64_t n = form * form, at = 0;
   sketch *s = scratch(sizeof *s);
   direct_case c = {s, ref_copy(&from.a)};
   *s = (sketch){n, n, from.s->nnz, scratch((size_t)from.s->nnz * sizeof *s->row),
@@ -226,8 +226,9 @@ void direct_close(direct_system *system) {
   lac_pattern_destroy(&system->pattern);
 }
 
-double direct_error(const sketch *s, const number *a, lac_side side, int64_t k, const number *b, const number *x) {
-  int transposed = side == LAC_T || side == LAC_H, conjugated = side == LAC_C || side == LAC_H;
+double direct_error(const sketch *s, const number *a, lac_form form, int64_t k, const number *b, const number *x) {
+  int transposed = form == LAC_TRANSPOSED || form == LAC_ADJOINT,
+      conjugated = form == LAC_CONJUGATED || form == LAC_ADJOINT;
   size_t mark = scratch_mark();
   number *sum = scratch((size_t)(s->rows * k) * sizeof *sum);
   double *terms = scratch((size_t)(s->rows * k) * sizeof *terms), worst = 0;
@@ -258,16 +259,16 @@ lac_array *direct_random(lac_context *ctx, lac_dtype dtype, int ndim, const int6
   return array;
 }
 
-void direct_check(lac_context *ctx, const direct_case *c, const lac_factor *factor, lac_side side, int64_t k,
+void direct_check(lac_context *ctx, const direct_case *c, const lac_factor *factor, lac_form form, int64_t k,
                   double roundings) {
   int64_t shape[] = {c->s->rows, k};
   lac_array *b = direct_random(ctx, c->a.meta.dtype, 2, shape, 77), *x = NULL;
   ref rb, rx;
   CHECK_OK(lac_array_create(ctx, c->a.meta.dtype, 2, shape, &x));
-  CHECK_OK(lac_factor_solve(ctx, factor, side, b, x));
+  CHECK_OK(lac_factor_solve(ctx, factor, b, form, x));
   CHECK_OK(ref_download(ctx, b, &rb));
   CHECK_OK(ref_download(ctx, x, &rx));
-  double error = direct_error(c->s, c->a.x, side, k, rb.x, rx.x) / direct_rounding(c->a.meta.dtype);
+  double error = direct_error(c->s, c->a.x, form, k, rb.x, rx.x) / direct_rounding(c->a.meta.dtype);
   if (!(error <= roundings)) check_fail(__FILE__, __LINE__, "backward error of %.3g roundings", error);
   lac_array_destroy(&b);
   lac_array_destroy(&x);

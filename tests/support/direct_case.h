@@ -31,8 +31,8 @@ direct_case direct_make(direct_kind kind, int64_t n, lac_dtype dtype, uint64_t s
 
 /// The five-point grid with a wind across it, `peclet` times as strong as the diffusion between two points; and one with
 /// its rows moved, so that only a matching finds the strong numbers.
-direct_case direct_convection(int64_t side, double peclet, lac_dtype dtype);
-direct_case direct_turned(int64_t side, lac_dtype dtype);
+direct_case direct_convection(int64_t form, double peclet, lac_dtype dtype);
+direct_case direct_turned(int64_t form, lac_dtype dtype);
 
 /// A small matrix, row by row; zeros are no entries.
 direct_case direct_small(int64_t n, const double *full, lac_dtype dtype);
@@ -58,7 +58,7 @@ void direct_close(direct_system *system);
 
 /// The largest |b - op(A) x|_i / (|op(A)| |x| + |b|)_i, which is the backward error whatever the scale of rows and
 /// columns.
-double direct_error(const sketch *s, const number *a, lac_side side, int64_t k, const number *b, const number *x);
+double direct_error(const sketch *s, const number *a, lac_form form, int64_t k, const number *b, const number *x);
 
 /// The distance from 1 to the next number.
 double direct_rounding(lac_dtype dtype);
@@ -67,7 +67,7 @@ double direct_rounding(lac_dtype dtype);
 lac_array *direct_random(lac_context *ctx, lac_dtype dtype, int ndim, const int64_t *shape, uint64_t seed);
 
 /// Solve with random b, of one column block, and check the backward error to `roundings`.
-void direct_check(lac_context *ctx, const direct_case *c, const lac_factor *factor, lac_side side, int64_t k,
+void direct_check(lac_context *ctx, const direct_case *c, const lac_factor *factor, lac_form form, int64_t k,
                   double roundings);
 
 /// The factor by a direct method that serves a factor in the end: itself, or what an automatic choice took.

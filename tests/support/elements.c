@@ -36,20 +36,20 @@ static mesh mesh_make(elements_kind kind, lac_dtype dtype) {
 /// A number as the dtype has it: every operation below rounds.
 static double rounded(const mesh *m, double x) { return m->dtype == LAC_F32 ? (double)(float)x : x; }
 
-/// Corner c lies on the side -1 or +1 of each axis.
-static int side_of(int c, int axis) { return c >> axis & 1; }
+/// Corner c lies on the form -1 or +1 of each axis.
+static int form_of(int c, int axis) { return c >> axis & 1; }
 
 /// The derivatives of the shape function of corner c by x, y, z, and its value, at a Gauss point.
 static void shape_at(const mesh *m, int c, int point, double derivative[3], double *value) {
   double factor[3] = {1, 1, 1};
   *value = 1;
   for (int a = 0; a < m->axes; a++) {
-    double at = (side_of(point, a) ? 1 : -1) / sqrt(3);
-    factor[a] = rounded(m, (1 + (side_of(c, a) ? at : -at)) / 2);
+    double at = (form_of(point, a) ? 1 : -1) / sqrt(3);
+    factor[a] = rounded(m, (1 + (form_of(c, a) ? at : -at)) / 2);
     *value = rounded(m, *value * factor[a]);
   }
   for (int a = 0; a < m->axes; a++) {
-    derivative[a] = rounded(m, (side_of(c, a) ? 1 : -1) / SIZES[a]);
+    derivative[a] = rounded(m, (form_of(c, a) ? 1 : -1) / SIZES[a]);
     for (int o = 0; o < m->axes; o++) derivative[a] = rounded(m, derivative[a] * (o == a ? 1 : factor[o]));
   }
 }
@@ -141,7 +141,7 @@ static void turn(const mesh *m, double k[MOST_DOFS][MOST_DOFS]) {
 
 static int64_t number_of(const mesh *m, const int cell[3], int dof) {
   int at[3], c = dof / m->dofs;
-  for (int a = 0; a < 3; a++) at[a] = cell[a] + (a < m->axes ? side_of(c, a) : 0);
+  for (int a = 0; a < 3; a++) at[a] = cell[a] + (a < m->axes ? form_of(c, a) : 0);
   if (at[0] == 0) return -1;
   return m->dofs * ((int64_t)(at[0] - 1) * (m->cells[1] + 1) * (m->cells[2] + 1) + at[1] * (m->cells[2] + 1) + at[2]) +
          dof % m->dofs;

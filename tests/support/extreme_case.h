@@ -55,8 +55,8 @@ static inline void check_extreme_refuses_nothing(lac_context *ctx, op_case base)
   lac_tape *tape = NULL;
   lac_array *x = NULL;
   CHECK_OK(lac_array_create(ctx, LAC_F64, 2, (int64_t[]){3, 0}, &x));
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
-  CHECK(!extreme_function(&base)(tape, lac_tape_leaf(tape, x), 1, LAC_DROP_AXES).id);
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
+  CHECK(!extreme_function(&base)(tape, lac_tape_leaf(tape, x), LAC_AXES(-1), false).id);
   CHECK_FAILS(lac_tape_status(tape), LAC_ERR_SHAPE, op_text("%s: axis 1 is empty", base.op));
   lac_tape_destroy(&tape);
   lac_array_destroy(&x);

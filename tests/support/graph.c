@@ -54,7 +54,7 @@ static double find_scale(int64_t count, const double complex *x) {
 
 lac_var graph_fit(graph *g, lac_var x, double *scale) {
   *scale = graph_freeze(g, x, find_scale);
-  return *scale == 1 ? x : lac_scale(g->tape, *scale, 0, x);
+  return *scale == 1 ? x : lac_scale(g->tape, x, *scale, 0);
 }
 
 lac_var graph_pick(graph *g, char kind, char *found) {
@@ -136,8 +136,8 @@ static lac_array *upload(lac_context *ctx, const graph_array *a, const graph_arr
   lac_array *array = NULL;
 
   for (int64_t i = 0; i < a->count; i++) x[i] = a->x[i] + (along ? t * along->x[i] : 0), reals[i] = creal(x[i]);
-  CHECK_OK(lac_array_from(ctx, a->meta.dtype, a->meta.ndim, a->meta.shape, is_complex ? (void *)x : reals, LAC_COPY,
-                          &array));
+  CHECK_OK(lac_array_from(ctx, a->meta.dtype, a->meta.ndim, a->meta.shape, is_complex ? (void *)x : reals,
+                          LAC_OWNERSHIP_COPY, &array));
   return array;
 }
 
@@ -210,7 +210,7 @@ void graph_sample_open(lac_context *ctx, graph_world *w, uint64_t seed, int orde
     s->x[i] = draw_array(&r, &meta), s->x_dot[i] = draw_array(&r, &meta), s->v[i] = draw_array(&r, &meta);
   }
   s->g.is_freezing = true;
-  CHECK_OK(lac_tape_create(ctx, LAC_RUN, &tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RUN, &tape));
   build(s, tape, 0, &first);
   s->g.is_freezing = false;
   graph_must(s, lac_tape_status(tape), "building it for the first time");
@@ -229,7 +229,7 @@ const char *graph_sample_text(graph_sample *s) {
     end += snprintf(end, 200, "    %%%d: %s of kind %c, %d axes\n", i, s->is_constant[i] ? "constant" : "leaf",
                     s->kind[i], s->x[i].meta.ndim);
   }
-  if (lac_tape_create(s->ctx, LAC_RUN, &tape) != LAC_OK) return "";
+  if (lac_tape_create(s->ctx, LAC_TAPE_RUN, &tape) != LAC_OK) return "";
   s->g.text = end, s->g.room = 200;
   build(s, tape, 0, &r);
   (void)snprintf(s->g.text, 200, "    %d outputs, the last ones\n", r.outs);

@@ -20,7 +20,7 @@ struct graph_world {
 extern const graph_maker graph_makers[];
 extern const int graph_makers_count;
 
-/// A random number below n; a random side.
+/// A random number below n; a random form.
 int graph_draw(graph *g, int n);
 
 /// A number that is found in the first build, by `find` from the var's numbers, and is the same in all later ones.

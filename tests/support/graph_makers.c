@@ -8,8 +8,8 @@
 
 static bool is_complex(const graph *g) { return g->dtype == LAC_C128; }
 
-/// A side, drawn.
-static lac_side side(graph *g) { return (lac_side)graph_draw(g, 4); }
+/// A form, drawn.
+static lac_form form(graph *g) { return (lac_form)graph_draw(g, 4); }
 
 static lac_var constant(graph *g, lac_array *const of[2]) { return lac_tape_constant(g->tape, of[is_complex(g)]); }
 
@@ -17,14 +17,14 @@ static lac_var constant(graph *g, lac_array *const of[2]) { return lac_tape_cons
 static lac_var mask(graph *g) { return constant(g, g->w->mask); }
 
 /// A real result in the dtype of the graph.
-static lac_var complex_of(graph *g, lac_var x) { return is_complex(g) ? lac_cast(g->tape, LAC_C128, x) : x; }
+static lac_var complex_of(graph *g, lac_var x) { return is_complex(g) ? lac_cast(g->tape, x, LAC_C128) : x; }
 
 /// An imaginary part, for those who have one.
 static double imaginary(const graph *g, double im) { return is_complex(g) ? im : 0; }
 
 /// x plus a number.
 static lac_var shifted(graph *g, double re, double im, lac_var x) {
-  return lac_offset(g->tape, re, imaginary(g, im), x);
+  return lac_offset(g->tape, x, re, imaginary(g, im));
 }
 
 /// The first of 0, 0.1, 0.2, ... that leaves no number near zero.
@@ -38,7 +38,7 @@ static double find_offset(int64_t count, const double complex *x) {
 }
 
 /// x moved off zero.
-static lac_var away(graph *g, lac_var x) { return lac_offset(g->tape, graph_freeze(g, x, find_offset), 0, x); }
+static lac_var away(graph *g, lac_var x) { return lac_offset(g->tape, x, graph_freeze(g, x, find_offset), 0); }
 
 /// x of kind d or v with numbers that are far from each other, in size too.
 static lac_var apart(graph *g, lac_var x) {
@@ -49,7 +49,7 @@ static lac_var apart(graph *g, lac_var x) {
 
 /// The values of P with a diagonal that outweighs its row.
 static lac_var dominant(graph *g, lac_var v) {
-  return lac_add(g->tape, lac_scale(g->tape, 0.5, 0, v), constant(g, g->w->diagonal));
+  return lac_add(g->tape, lac_scale(g->tape, v, 0.5, 0), constant(g, g->w->diagonal));
 }
 
 static lac_meta meta_of(const graph *g, lac_var x) {
@@ -57,16 +57,16 @@ static lac_meta meta_of(const graph *g, lac_var x) {
   return meta ? *meta : (lac_meta){.ndim = 0};
 }
 
-/// y, which lacks the axes of `axes`, spread to the shape of x.
-static lac_var spread(graph *g, lac_var x, lac_var y, uint32_t axes) {
+/// The number y spread to the shape of x.
+static lac_var spread(graph *g, lac_var x, lac_var y) {
   lac_meta like = meta_of(g, x);
-  return lac_broadcast(g->tape, y, &like, axes, LAC_DROP_AXES);
+  return lac_broadcast(g->tape, y, &like, LAC_AXES(-2, -1), false);
 }
 
 /// The rows 1, 3, ... of zeros like `like`.
 static lac_var embed_like(graph *g, lac_var x, lac_var like) {
   lac_meta meta = meta_of(g, like);
-  return lac_embed(g->tape, x, &meta, 1, 1, N, 2);
+  return lac_embed(g->tape, x, &meta, -2, 1, N, 2);
 }
 
 /// tanh of one long column.
@@ -85,7 +85,7 @@ static lac_var dense_of(graph *g, lac_var v) {
 
   meta.shape[meta.ndim - 1] = N;
   meta.shape[meta.ndim] = N;
-  return lac_reshape(g->tape, lac_remap(g->tape, g->w->dense, LAC_N, v), meta.ndim + 1, meta.shape);
+  return lac_reshape(g->tape, lac_remap(g->tape, g->w->dense, v, LAC_PLAIN), meta.ndim + 1, meta.shape);
 }
 
 /// The values of P in blocks, and back.
@@ -94,7 +94,7 @@ static lac_var blocks_of(graph *g, lac_var v) {
 
   meta.shape[meta.ndim - 1] = lac_pattern_nnz(g->w->blocked);
   meta.shape[meta.ndim] = meta.shape[meta.ndim + 1] = BLOCK;
-  return lac_reshape(g->tape, lac_remap(g->tape, g->w->blocks, LAC_N, v), meta.ndim + 2, meta.shape);
+  return lac_reshape(g->tape, lac_remap(g->tape, g->w->blocks, v, LAC_PLAIN), meta.ndim + 2, meta.shape);
 }
 
 static lac_var values_of(graph *g, lac_var blocks) {
@@ -102,35 +102,35 @@ static lac_var values_of(graph *g, lac_var blocks) {
 
   meta.ndim = meta.ndim < 2 ? 0 : meta.ndim - 2;
   if (meta.ndim) meta.shape[meta.ndim - 1] = lac_map_outputs(g->w->blocks);
-  return lac_remap(g->tape, g->w->blocks, LAC_T, lac_reshape(g->tape, blocks, meta.ndim, meta.shape));
+  return lac_remap(g->tape, g->w->blocks, lac_reshape(g->tape, blocks, meta.ndim, meta.shape), LAC_TRANSPOSED);
 }
 
 /// X X^H of a band X = band of u v^H.
 static lac_var band_squared(graph *g, lac_var u, lac_var v) {
   lac_var x = lac_banded_outer(g->tape, 1, 1, u, v);
-  return lac_banded_gemm(g->tape, 2, 2, LAC_N, 1, 1, x, LAC_H, 1, 1, x);
+  return lac_banded_gemm(g->tape, 1, 1, x, 1, 1, x, 2, 2, LAC_PLAIN, LAC_ADJOINT);
 }
 
 /// Three diagonals of which the middle one outweighs the others.
 static lac_var dominant_band(graph *g, lac_var u, lac_var v) {
-  lac_var band = lac_scale(g->tape, 0.25, 0, lac_banded_outer(g->tape, 1, 1, u, v)), row[3];
+  lac_var band = lac_scale(g->tape, lac_banded_outer(g->tape, 1, 1, u, v), 0.25, 0), row[3];
 
-  for (int i = 0; i < 3; i++) row[i] = lac_slice(g->tape, band, 1, i, i + 1, 1);
+  for (int i = 0; i < 3; i++) row[i] = lac_slice(g->tape, band, -2, i, i + 1, 1);
   row[1] = shifted(g, 3, 0, row[1]);
-  return lac_concat_all(g->tape, 3, row, 1);
+  return lac_concat_all(g->tape, 3, row, -2);
 }
 
 /// (N) numbers of which the first outweighs the others.
 static lac_var dominant_ring(graph *g, lac_var c) {
-  lac_var small = lac_scale(g->tape, 0.125, 0, c);
-  return lac_concat(g->tape, shifted(g, 3, 0, lac_slice(g->tape, small, 0, 0, 1, 1)),
-                    lac_slice(g->tape, small, 0, 1, N, 1), 0);
+  lac_var small = lac_scale(g->tape, c, 0.125, 0);
+  return lac_concat(g->tape, shifted(g, 3, 0, lac_slice(g->tape, small, -1, 0, 1, 1)),
+                    lac_slice(g->tape, small, -1, 1, N, 1), -1);
 }
 
 /// The solution with a tridiagonal matrix made of (N) numbers.
 static lac_var tridiagonal(graph *g, lac_var c, lac_var b) {
-  lac_var small = lac_scale(g->tape, 0.125, 0, c), diag = shifted(g, 3, 0, small);
-  lac_var lower = lac_slice(g->tape, small, 0, 0, N - 1, 1), upper = lac_slice(g->tape, small, 0, 1, N, 1);
+  lac_var small = lac_scale(g->tape, c, 0.125, 0), diag = shifted(g, 3, 0, small);
+  lac_var lower = lac_slice(g->tape, small, -1, 0, N - 1, 1), upper = lac_slice(g->tape, small, -1, 1, N, 1);
   return lac_tridiagonal_solve(g->tape, lower, diag, upper, b);
 }
 
@@ -140,11 +140,11 @@ static lac_var column_of(graph *g, lac_var v) {
 
   meta.shape[meta.ndim - 1] = N * N;
   meta.shape[meta.ndim] = 1;
-  return lac_reshape(g->tape, lac_remap(g->tape, g->w->dense, LAC_N, v), meta.ndim + 1, meta.shape);
+  return lac_reshape(g->tape, lac_remap(g->tape, g->w->dense, v, LAC_PLAIN), meta.ndim + 1, meta.shape);
 }
 
 /// The values of P^T on its own pattern.
-static lac_var transposed(graph *g, lac_var v) { return lac_remap(g->tape, g->w->transposed, LAC_N, v); }
+static lac_var transposed(graph *g, lac_var v) { return lac_remap(g->tape, g->w->transposed, v, LAC_PLAIN); }
 
 /// A graph within the graph, of three inputs.
 static lac_status inner_graph(lac_tape *tape, void *data, int step, const lac_var *in, lac_var *out) {

@@ -15,8 +15,8 @@ static void world_constant(lac_context *ctx, lac_array *out[2], int ndim, const 
 
   for (int d = 0; d < ndim; d++) count *= shape[d];
   for (int64_t i = 0; i < count; i++) both[i] = numbers[i];
-  CHECK_OK(lac_array_from(ctx, LAC_F64, ndim, shape, (void *)numbers, LAC_COPY, &out[0]));
-  CHECK_OK(lac_array_from(ctx, LAC_C128, ndim, shape, both, LAC_COPY, &out[1]));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, ndim, shape, (void *)numbers, LAC_OWNERSHIP_COPY, &out[0]));
+  CHECK_OK(lac_array_from(ctx, LAC_C128, ndim, shape, both, LAC_OWNERSHIP_COPY, &out[1]));
 }
 
 static void world_constants(lac_context *ctx, graph_world *w, const sketch *s) {
@@ -43,7 +43,7 @@ graph_world *graph_world_open(lac_context *ctx) {
   CHECK_OK(lac_pattern_product(ctx, w->p, w->p, &w->product));
   CHECK_OK(lac_pattern_union(ctx, w->p, w->q, &w->both, NULL, NULL));
   CHECK_OK(lac_pattern_intersection(ctx, w->p, w->q, &w->common, NULL, NULL));
-  CHECK_OK(lac_pattern_triangle(ctx, w->p, LAC_LOWER, 0, &w->lower, &w->triangle));
+  CHECK_OK(lac_pattern_triangle(ctx, w->p, LAC_TRIANGLE_LOWER, 0, &w->lower, &w->triangle));
   CHECK_OK(lac_pattern_blocked(ctx, w->p, BLOCK, BLOCK, &w->blocked, &w->blocks));
   CHECK_OK(lac_pattern_dense(ctx, w->p, &w->dense));
   CHECK_OK(lac_pattern_row_map(ctx, w->p, &w->lines));

@@ -54,13 +54,13 @@ lac_status group_probe(lac_context *ctx, group_function *f, int64_t p, const int
   lac_array *array = NULL;
   lac_tape *tape = NULL;
   CHECK_OK(lac_map_create(ctx, p, q, target, &map));
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, &p, (void *)x, LAC_COPY, &array));
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &tape));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, &p, (void *)x, LAC_OWNERSHIP_COPY, &array));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   lac_var in = lac_tape_leaf(tape, array), bar = {0};
-  lac_var out = f(tape, map, full, in), sum = lac_sum(tape, out);
+  lac_var out = f(tape, map, in, full), sum = lac_sum(tape, out);
   lac_status status = lac_tape_status(tape);
   if (status == LAC_OK) {
-    CHECK_OK(lac_tape_vjp(tape, 1, &sum, NULL, 1, &in, &bar, LAC_PLAIN));
+    CHECK_OK(lac_tape_vjp(tape, 1, &sum, NULL, 1, &in, &bar, LAC_GRAPH_NONE));
     read_var(ctx, tape, out, y);
     read_var(ctx, tape, bar, x_bar);
   }

@@ -20,7 +20,7 @@ lac_status group_map(const op_setup *setup, lac_array *const *in, const void **o
 
 /// f(map, x) of numbers in f64 with this map, run at once; `n` numbers of the result into `y`, and of the gradient of their sum
 /// into `x_bar`. Returns the tape's status.
-typedef lac_var group_function(lac_tape *tape, const lac_map *map, int64_t full, lac_var x);
+typedef lac_var group_function(lac_tape *tape, const lac_map *map, lac_var x, int64_t full);
 lac_status group_probe(lac_context *ctx, group_function *f, int64_t p, const int64_t *target, int64_t q, int64_t full,
                        const double *x, double *y, double *x_bar);
 

@@ -29,9 +29,10 @@ void iterative_close(iterative_system *system) {
 }
 
 /// The largest |b - op(A) x| / |b| of a column, by the sketch.
-static double iterative_rest(const direct_case *c, lac_side side, const ref *b, const ref *x) {
+static double iterative_rest(const direct_case *c, lac_form form, const ref *b, const ref *x) {
   int64_t k = b->meta.shape[b->meta.ndim - 1], n = c->s->rows;
-  bool turns = side == LAC_T || side == LAC_H, conjugates = side == LAC_C || side == LAC_H;
+  bool turns = form == LAC_TRANSPOSED || form == LAC_ADJOINT,
+       conjugates = form == LAC_CONJUGATED || form == LAC_ADJOINT;
   double worst = 0;
   for (int64_t j = 0; j < k; j++) {
     size_t mark = scratch_mark();
@@ -51,17 +52,17 @@ static double iterative_rest(const direct_case *c, lac_side side, const ref *b, 
 }
 
 /// Solve with random b of k columns; the residual.
-double iterative_residual(lac_context *ctx, const direct_case *c, const lac_factor *factor, lac_side side, int64_t k) {
+double iterative_residual(lac_context *ctx, const direct_case *c, const lac_factor *factor, lac_form form, int64_t k) {
   int64_t shape[] = {c->s->rows, k};
   lac_array *b = direct_random(ctx, c->a.meta.dtype, 2, shape, 77), *x = NULL;
   ref rb, rx;
   CHECK_OK(lac_array_create(ctx, c->a.meta.dtype, 2, shape, &x));
-  CHECK_OK(lac_factor_solve(ctx, factor, side, b, x));
+  CHECK_OK(lac_factor_solve(ctx, factor, b, form, x));
   CHECK_OK(ref_download(ctx, b, &rb));
   CHECK_OK(ref_download(ctx, x, &rx));
   lac_array_destroy(&b);
   lac_array_destroy(&x);
-  return iterative_rest(c, side, &rb, &rx);
+  return iterative_rest(c, form, &rb, &rx);
 }
 
 double iterative_asked(lac_dtype dtype) { return dtype == LAC_F32 || dtype == LAC_C64 ? 1e-5 : 1e-10; }
@@ -72,7 +73,7 @@ lac_solve_report iterative_run(lac_context *ctx, const lac_factor *factor, int64
   lac_solve_report report = {0};
   if (fill != 1) CHECK_OK(lac_array_fill(ctx, b, fill, 0));
   CHECK_OK(lac_array_create(ctx, dtype, 2, (int64_t[]){n, 2}, &x));
-  CHECK_OK(lac_factor_iterate(ctx, factor, LAC_N, b, NULL, x, &report));
+  CHECK_OK(lac_factor_iterate(ctx, factor, b, NULL, LAC_PLAIN, x, &report));
   lac_array_destroy(&b);
   lac_array_destroy(&x);
   return report;

@@ -19,7 +19,7 @@ iterative_system iterative_open(lac_context *ctx, const direct_case *c, const la
 void iterative_close(iterative_system *system);
 
 /// Solve with random b of k columns: the largest |b - op(A) x| / |b|, by the sketch.
-double iterative_residual(lac_context *ctx, const direct_case *c, const lac_factor *factor, lac_side side, int64_t k);
+double iterative_residual(lac_context *ctx, const direct_case *c, const lac_factor *factor, lac_form form, int64_t k);
 
 /// The tolerance that is kept to if nothing is said.
 double iterative_asked(lac_dtype dtype);

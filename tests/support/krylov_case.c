@@ -36,10 +36,10 @@ static ref right_side(const krylov_case *c, int64_t n) {
 }
 
 dense krylov_dense(const krylov_case *c, const ref *a, int64_t item) {
-  return dense_side(dense_matrix(c->matrix.s, a->x + item * c->matrix.s->nnz), c->side);
+  return dense_side(dense_matrix(c->matrix.s, a->x + item * c->matrix.s->nnz), c->form);
 }
 
-static lac_status inverse_apply(lac_context *ctx, const void *self, lac_side side, const lac_array *x, lac_array *y) {
+static lac_status inverse_apply(lac_context *ctx, const void *self, lac_form form, const lac_array *x, lac_array *y) {
   krylov_inverse *m = (krylov_inverse *)self;
   lac_status status = LAC_OK;
   size_t mark = scratch_mark();
@@ -51,7 +51,7 @@ static lac_status inverse_apply(lac_context *ctx, const void *self, lac_side sid
   LAC_TRY(ref_download(ctx, x, &from));
   for (int64_t i = 0; i < m->items; ++i) {
     dense part = dense_over(n, k, from.x + i * n * k), inverse = dense_over(n, n, (number *)m->x + i * n * n);
-    dense_copy_to(dense_mul(dense_side(inverse, side), part), to.x + i * n * k);
+    dense_copy_to(dense_mul(dense_side(inverse, form), part), to.x + i * n * k);
   }
   for (int64_t i = 0; m->varies && m->calls % 2 && i < to.count; ++i) to.x[i] *= i / k % 2 ? 0.5 : 1;
   LAC_TRY(ref_upload(ctx, &to, &out));
@@ -123,7 +123,7 @@ static lac_status solve_arrays(lac_context *ctx, const krylov_case *c, krylov_re
   lac_array *a = NULL, *b = NULL, *x = NULL;
   lac_matrix_linear matrix;
   lac_iteration iteration = c->iteration;
-  lac_krylov_job job = {.side = c->side,
+  lac_krylov_job job = {.form = c->form,
                         .iteration = &iteration,
                         .items = items_of(c),
                         .rows = s->rows,
@@ -152,7 +152,7 @@ done:
 
 krylov_result krylov_solve_only(lac_context *ctx, const krylov_case *c) {
   krylov_case full = *c;
-  bool turns = c->side == LAC_T || c->side == LAC_H;
+  bool turns = c->form == LAC_TRANSPOSED || c->form == LAC_ADJOINT;
   int64_t rows = turns ? c->matrix.s->cols : c->matrix.s->rows, cols = turns ? c->matrix.s->rows : c->matrix.s->cols;
   krylov_result got = {.a = values_of(c), .b = c->b ? ref_copy(c->b) : right_side(c, rows)};
   ref zero = ref_new(&(lac_meta){.dtype = dtype_of(c), .ndim = 3, .shape = {items_of(c), cols, width_of(c)}});

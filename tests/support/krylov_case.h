@@ -19,7 +19,7 @@ typedef struct krylov_inverse {
 typedef struct krylov_case {
   const lac_krylov_table *method;
   direct_case matrix;
-  lac_side side;
+  lac_form form;
   int64_t items, width;     // 0 stands for 1
   lac_iteration iteration;  // rtol 0 and atol 0: the defaults
   double tilt;              // item i has its diagonal times 1 + i tilt

@@ -52,10 +52,10 @@ static inline lac_array *case_random(lac_context *ctx, const multigrid_case *s, 
   return direct_random(ctx, s->values->meta.dtype, 3, shape, seed);
 }
 
-static inline lac_array *case_apply(lac_context *ctx, const multigrid_case *s, lac_side side, const lac_array *b) {
+static inline lac_array *case_apply(lac_context *ctx, const multigrid_case *s, lac_form form, const lac_array *b) {
   lac_array *x = NULL;
   CHECK_OK(lac_array_create(ctx, b->meta.dtype, 3, b->meta.shape, &x));
-  CHECK_OK(s->table->apply(ctx, s->part, side, b, x));
+  CHECK_OK(s->table->apply(ctx, s->part, form, b, x));
   return x;
 }
 
@@ -65,13 +65,13 @@ static inline bool case_same_bits(const lac_array *x, const lac_array *y) {
 }
 
 /// Refreshed with its own values it does to the bit what it did; the refreshed part takes the place of the other.
-static inline void case_check_refreshed(lac_context *ctx, multigrid_case *s, lac_side side) {
+static inline void case_check_refreshed(lac_context *ctx, multigrid_case *s, lac_form form) {
   void *again = NULL;
   CHECK_OK(s->table->refresh(ctx, &s->setup, s->part, &again));
-  lac_array *b = case_random(ctx, s, 2, 3), *x = case_apply(ctx, s, side, b), *y = NULL;
+  lac_array *b = case_random(ctx, s, 2, 3), *x = case_apply(ctx, s, form, b), *y = NULL;
   s->table->destroy(s->part);
   s->part = again;
-  y = case_apply(ctx, s, side, b);
+  y = case_apply(ctx, s, form, b);
   CHECK(case_same_bits(x, y));
   lac_array_destroy(&b), lac_array_destroy(&x), lac_array_destroy(&y);
 }
@@ -103,14 +103,14 @@ static inline void case_check_same(dense a, dense b, double tolerance) {
   CHECK(worst <= tolerance * most);
 }
 
-static inline lac_status case_precondition(lac_context *ctx, const void *self, lac_side side, const lac_array *b,
+static inline lac_status case_precondition(lac_context *ctx, const void *self, lac_form form, const lac_array *b,
                                            lac_array *x) {
   const multigrid_case *s = self;
-  return s->table->apply(ctx, s->part, side, b, x);
+  return s->table->apply(ctx, s->part, form, b, x);
 }
 
 /// The iterations of flexible CG, or GMRES, to 1e-10 (single: 1e-5); b NULL: random. Checks that it converges.
-static inline int64_t case_iterations(lac_context *ctx, const multigrid_case *s, lac_side side, int64_t k,
+static inline int64_t case_iterations(lac_context *ctx, const multigrid_case *s, lac_form form, int64_t k,
                                       const lac_array *b) {
   lac_matrix_linear matrix = {s->pattern, s->values};
   lac_iteration iteration = lac_iteration_defaults();
@@ -119,7 +119,7 @@ static inline int64_t case_iterations(lac_context *ctx, const multigrid_case *s,
   lac_array *x = NULL, *random = b ? NULL : case_random(ctx, s, k, 9);
   lac_krylov_job job = {.a = {.apply = lac_matrix_linear_apply, .self = &matrix},
                         .m = {.apply = case_precondition, .self = s},
-                        .side = side};
+                        .form = form};
 
   iteration.rtol = lac_dtype_real(dtype) == LAC_F32 ? 1e-5 : 1e-10;
   iteration.max_iterations = 200;
@@ -153,7 +153,7 @@ static inline number case_inner(lac_context *ctx, const lac_array *x, const lac_
 
 /// <op(M)^-1 u, v> = <u, other(M)^-1 v> to so many roundings, in full precision with few rows on the coarsest level.
 static inline void case_check_adjoint(lac_context *ctx, const lac_preconditioner_table *table, const direct_case *c,
-                                      bool is_hermitian, int degree, double roundings, lac_side one, lac_side other,
+                                      bool is_hermitian, int degree, double roundings, lac_form one, lac_form other,
                                       bool conjugates) {
   multigrid_case s;
   double size = 0;
@@ -172,8 +172,8 @@ static inline void case_check_adjoint(lac_context *ctx, const lac_preconditioner
 }
 
 /// Diagonals so that rows sum up to zero.
-static inline direct_case multigrid_neumann(int64_t side, lac_dtype dtype) {
-  direct_case c = direct_make(DIRECT_POISSON, side * side, dtype, 1);
+static inline direct_case multigrid_neumann(int64_t form, lac_dtype dtype) {
+  direct_case c = direct_make(DIRECT_POISSON, form * form, dtype, 1);
   number *sum = scratch((size_t)c.s->rows * sizeof *sum);
   for (int64_t z = 0; z < c.s->nnz; ++z) {
     if (c.s->row[z] != c.s->col[z]) sum[c.s->row[z]] += c.a.x[z];
@@ -184,21 +184,21 @@ static inline direct_case multigrid_neumann(int64_t side, lac_dtype dtype) {
   return c;
 }
 
-/// A grid of side x side points with two unknowns each: springs along the edges and diagonals, held at one side.
-static inline direct_case multigrid_springs(int64_t side, ref *motions) {
+/// A grid of form x form points with two unknowns each: springs along the edges and diagonals, held at one side.
+static inline direct_case multigrid_springs(int64_t form, ref *motions) {
   static const int64_t AHEAD[4][2] = {{1, 0}, {0, 1}, {1, 1}, {1, -1}};
-  int64_t n = 2 * side * side;
+  int64_t n = 2 * form * form;
   number *full = scratch((size_t)(n * n) * sizeof *full);
   double *real = scratch((size_t)(n * n) * sizeof *real);
   *motions = ref_new(&(lac_meta){.dtype = LAC_F64, .ndim = 2, .shape = {n, 3}});
-  for (int64_t p = 0; p < side * side; ++p) {
-    int64_t x = p % side, y = p / side;
+  for (int64_t p = 0; p < form * form; ++p) {
+    int64_t x = p % form, y = p / form;
     motions->x[6 * p] = 1, motions->x[6 * p + 4] = 1;
     motions->x[6 * p + 2] = -(double)y, motions->x[6 * p + 5] = (double)x;
     for (int e = 0; e < 4; ++e) {
-      int64_t u = x + AHEAD[e][0], v = y + AHEAD[e][1], q = v * side + u;
+      int64_t u = x + AHEAD[e][0], v = y + AHEAD[e][1], q = v * form + u;
       double length = hypot((double)AHEAD[e][0], (double)AHEAD[e][1]);
-      if (u >= side || v < 0 || v >= side) continue;
+      if (u >= form || v < 0 || v >= form) continue;
       for (int i = 0; i < 4; ++i) {
         double k = (double)AHEAD[e][i / 2] * (double)AHEAD[e][i % 2] / (length * length);
         int64_t r = i / 2, c = i % 2;
@@ -218,9 +218,9 @@ static inline void case_check_others(lac_context *ctx, const lac_preconditioner_
   case_open(ctx, &s, table, c, LAC_WIDTH_AUTO, 2, false);
   s.options.preconditioner.coarse_rows = 40;
   case_set_up(ctx, &s);
-  CHECK(case_iterations(ctx, &s, LAC_N, 11, NULL) <= 60);
-  CHECK(case_iterations(ctx, &s, LAC_H, 1, NULL) <= 60);
-  case_check_refreshed(ctx, &s, LAC_N);
+  CHECK(case_iterations(ctx, &s, LAC_PLAIN, 11, NULL) <= 60);
+  CHECK(case_iterations(ctx, &s, LAC_ADJOINT, 1, NULL) <= 60);
+  case_check_refreshed(ctx, &s, LAC_PLAIN);
   case_close(&s);
 }
 

@@ -5,7 +5,7 @@
 /// A case says which patterns and shapes go in, how the operator is applied and what a dense textbook would give. check_op then
 /// proves, for every dtype, every index width and every subset of inputs:
 ///
-///     operator    `apply` calls the operator that the case names; one with LAC_POINTWISE is linear
+///     operator    `apply` calls the operator that the case names; one with LAC_OP_POINTWISE is linear
 ///     values      the forward equals the dense formula
 ///     adjoint     <y_bar, J x_dot> = <J^H y_bar, x_dot>, scaled by the sum of |terms|
 ///     tangent     J x_dot equals a central difference of the forward, and of the dense formula
@@ -65,7 +65,7 @@ struct op_case {
   int64_t blocks[LAC_MAX_PATTERNS][2];  ///< their block sizes; {0} is a pattern of single entries
   const char *shapes[OP_MAX_IN];        ///< of the inputs: "2,nnz", "5,3"; nnz, nnz1, nnz2 are those of the patterns
   const char *result[OP_MAX_OUT];       ///< shapes of the outputs
-  int64_t i[8];                         ///< sides and the like, for `apply` and `dense`
+  int64_t i[8];                         ///< forms and the like, for `apply` and `dense`
   double f[2];
   const void *data;
 

@@ -29,14 +29,14 @@ static void check_linear(op_run *r) {
   ref sum = ref_copy(&at_x.y[0]);
   ref_axpy(1, &at_y.y[0], &sum);
   op_expect_close(r, OP_OPERATOR, &at_both.y[0], &sum, op_tolerance(r, 64),
-                  "LAC_POINTWISE is for linear operators; f(x + y) against f(x) + f(y)");
+                  "LAC_OP_POINTWISE is for linear operators; f(x + y) against f(x) + f(y)");
 }
 
 void op_check_operator(op_run *r) {
   lac_status status;
   r->is_called |= op_is_called(r, &status);
-  if (!op_succeeded(r, OP_OPERATOR, status, "forward") || !(r->op->flags & LAC_POINTWISE)) return;
+  if (!op_succeeded(r, OP_OPERATOR, status, "forward") || !(r->op->flags & LAC_OP_POINTWISE)) return;
   op_expect(r, OP_OPERATOR, lac_op_inputs(r->op) == 1 && lac_op_outputs(r->op) == 1,
-            "LAC_POINTWISE is for operators of one input and one output, not \"%s\"", r->op->signature);
+            "LAC_OP_POINTWISE is for operators of one input and one output, not \"%s\"", r->op->signature);
   if (r->ins == 1) check_linear(r);
 }

@@ -67,7 +67,7 @@ static void expect_refusal(op_run *r, const op_setup *setup, const lac_meta *met
   lac_var in[OP_MAX_IN] = {{0}}, out[OP_MAX_OUT] = {{0}};
 
   lac_context_clear_error(ctx);
-  lac_status status = lac_tape_create(ctx, LAC_RECORD, &tape);
+  lac_status status = lac_tape_create(ctx, LAC_TAPE_RECORD, &tape);
   for (int i = 0; i < r->ins && status == LAC_OK; ++i) {
     lac_array *array = NULL;
     if (i == absent) continue;
@@ -152,7 +152,7 @@ static void measure(op_run *r, lac_context *ctx, bool is_measured, int64_t forwa
 
   for (int i = 0; i < r->ins; ++i) CHECK_OK(ref_upload(ctx, &r->point.in[i], &s.in[i]));
   if (r->c->object) CHECK_OK(r->c->object(&s.setup, s.in, &s.setup.object));
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &s.tape));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &s.tape));
   for (int i = 0; i < r->ins; ++i) s.x[i] = lac_tape_leaf(s.tape, s.in[i]);
   seed = op_stage_put(&s, &r->point.y_bar[0], false);
   lac_memory_reset_peak(backend);
@@ -160,7 +160,7 @@ static void measure(op_run *r, lac_context *ctx, bool is_measured, int64_t forwa
   r->c->apply(s.tape, &s.setup, s.x, s.y);
   CHECK_OK(lac_tape_status(s.tape));
   if (is_measured) expect_peak(r, before, forward, "forward");
-  CHECK_OK(lac_tape_vjp(s.tape, 1, s.y, &seed, r->ins, s.x, bar, LAC_PLAIN));
+  CHECK_OK(lac_tape_vjp(s.tape, 1, s.y, &seed, r->ins, s.x, bar, LAC_GRAPH_NONE));
   if (is_measured) expect_peak(r, before, gradient, "gradient");
   op_stage_close(&s);
 }

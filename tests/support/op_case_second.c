@@ -25,7 +25,7 @@ static void graph_open(const op_run *r, uint32_t wants, const op_point *p, graph
   }
   for (int o = 0; o < r->outs; ++o) q->y_bar[o] = op_stage_put(&q->s, &p->y_bar[o], true);
   if (q->s.status != LAC_OK) return;
-  q->s.status = lac_tape_vjp(q->s.tape, r->outs, q->s.y, q->y_bar, q->count, q->x, q->g, LAC_CREATE_GRAPH);
+  q->s.status = lac_tape_vjp(q->s.tape, r->outs, q->s.y, q->y_bar, q->count, q->x, q->g, LAC_GRAPH_CREATE);
 }
 
 /// Reverse over the gradient: seeds for the parts of g that are there.
@@ -38,7 +38,7 @@ static void graph_vjp(graph *q, const ref *seeds, int leaves, const lac_var *lea
     seed[outs++] = op_stage_put(&q->s, &seeds[q->place[j]], false);
   }
   if (q->s.status == LAC_OK && outs) {
-    q->s.status = lac_tape_vjp(q->s.tape, outs, out, seed, leaves, leaf, bar, LAC_PLAIN);
+    q->s.status = lac_tape_vjp(q->s.tape, outs, out, seed, leaves, leaf, bar, LAC_GRAPH_NONE);
   }
 }
 
@@ -50,7 +50,7 @@ static void graph_jvp(graph *q, int leaves, const lac_var *leaf, const lac_var *
     if (q->g[j].id) out[outs++] = q->g[j];
   }
   if (q->s.status == LAC_OK && outs) {
-    q->s.status = lac_tape_jvp(q->s.tape, leaves, leaf, dot, outs, out, out_dot, LAC_PLAIN);
+    q->s.status = lac_tape_jvp(q->s.tape, leaves, leaf, dot, outs, out, out_dot, LAC_GRAPH_NONE);
   }
   for (int j = 0, at = 0; j < q->count; ++j) {
     g_dot[q->place[j]] = op_stage_get(&q->s, q->g[j].id ? out_dot[at++] : (lac_var){0}, &p->in[q->place[j]]);
@@ -83,13 +83,13 @@ static void graph_products(graph *q, const op_run *r, const op_point *p, op_seco
   int outs = 0;
   for (int j = 0; j < q->count; ++j) dot[j] = op_stage_put(&q->s, &p->x_dot[q->place[j]], false);
   if (q->s.status == LAC_OK) {
-    q->s.status = lac_tape_jvp(q->s.tape, q->count, q->x, dot, r->outs, q->s.y, y_dot, LAC_CREATE_GRAPH);
+    q->s.status = lac_tape_jvp(q->s.tape, q->count, q->x, dot, r->outs, q->s.y, y_dot, LAC_GRAPH_CREATE);
   }
   for (int o = 0; o < r->outs; ++o) {
     if (y_dot[o].id) present[outs] = y_dot[o], seed[outs++] = q->y_bar[o];
   }
   if (q->s.status == LAC_OK && outs) {
-    q->s.status = lac_tape_vjp(q->s.tape, outs, present, seed, q->count, q->x, bar, LAC_PLAIN);
+    q->s.status = lac_tape_vjp(q->s.tape, outs, present, seed, q->count, q->x, bar, LAC_GRAPH_NONE);
   }
   for (int o = 0; o < r->outs; ++o) {
     out->y[o] = op_stage_get(&q->s, q->s.y[o], &p->y_bar[o]);

@@ -31,7 +31,7 @@ void op_stage_open(const op_run *r, const op_setup *setup, const op_point *p, ui
   *s = (op_stage){.run = r, .setup = *setup, .ctx = setup->ctx};
   for (int i = 0; i < r->ins && s->status == LAC_OK; ++i) s->status = ref_upload(s->ctx, &p->in[i], &s->in[i]);
   if (s->status == LAC_OK && r->c->object) s->status = r->c->object(&s->setup, s->in, &s->setup.object);
-  if (s->status == LAC_OK) s->status = lac_tape_create(s->ctx, LAC_RECORD, &s->tape);
+  if (s->status == LAC_OK) s->status = lac_tape_create(s->ctx, LAC_TAPE_RECORD, &s->tape);
   if (s->status != LAC_OK) return;
   for (int i = 0; i < r->ins; ++i) {
     s->x[i] = leaves >> i & 1 ? lac_tape_leaf(s->tape, s->in[i]) : lac_tape_constant(s->tape, s->in[i]);
@@ -61,7 +61,7 @@ static void stage_vjp(op_stage *s, const op_point *p, uint32_t wants, op_first *
   int count = pack(r, wants, s->x, x);
 
   for (int o = 0; o < r->outs; ++o) seeds[o] = op_stage_put(s, &p->y_bar[o], false);
-  if (s->status == LAC_OK) s->status = lac_tape_vjp(s->tape, r->outs, s->y, seeds, count, x, x_bar, LAC_PLAIN);
+  if (s->status == LAC_OK) s->status = lac_tape_vjp(s->tape, r->outs, s->y, seeds, count, x, x_bar, LAC_GRAPH_NONE);
   for (int i = 0, at = 0; i < r->ins; ++i) {
     lac_var bar = wants >> i & 1 ? x_bar[at++] : (lac_var){0};
     out->in_bar[i] = op_stage_get(s, bar, &p->in[i]);
@@ -78,7 +78,7 @@ static void stage_jvp(op_stage *s, const op_point *p, uint32_t wants, op_first *
     if (wants >> i & 1) dots[i] = op_stage_put(s, &p->x_dot[i], false);
   }
   (void)pack(r, wants, dots, x_dot);
-  if (s->status == LAC_OK) s->status = lac_tape_jvp(s->tape, count, x, x_dot, r->outs, s->y, y_dot, LAC_PLAIN);
+  if (s->status == LAC_OK) s->status = lac_tape_jvp(s->tape, count, x, x_dot, r->outs, s->y, y_dot, LAC_GRAPH_NONE);
   for (int o = 0; o < r->outs; ++o) {
     out->y_dot[o] = op_stage_get(s, y_dot[o], &p->y_bar[o]);
     if (!y_dot[o].id) out->absent_dot |= 1u << o;

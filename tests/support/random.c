@@ -74,8 +74,8 @@ const sketch *sketch_triangle(int64_t n, double density, lac_triangle triangle, 
   bool *mask = mask_random(n, n, density, seed);
   for (int64_t i = 0; i < n; ++i) {
     for (int64_t j = 0; j < n; ++j) {
-      if (i == j) mask[i * n + j] = diagonal == LAC_STORED;
-      if (triangle == LAC_LOWER ? i < j : i > j) mask[i * n + j] = false;
+      if (i == j) mask[i * n + j] = diagonal == LAC_DIAGONAL_STORED;
+      if (triangle == LAC_TRIANGLE_LOWER ? i < j : i > j) mask[i * n + j] = false;
     }
   }
   return sketch_of(n, n, mask);

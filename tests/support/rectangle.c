@@ -13,7 +13,7 @@ static dense shifted(dense s, double delta) {
 }
 
 dense rectangle_lstsq(dense a, dense b, double delta) {
-  dense h = dense_side(a, LAC_H);
+  dense h = dense_side(a, LAC_ADJOINT);
   if (a.rows >= a.cols) return dense_solve(shifted(dense_mul(h, a), delta), dense_mul(h, b));
   return dense_mul(h, dense_solve(shifted(dense_mul(a, h), delta), b));
 }

@@ -51,13 +51,13 @@ void relax_close(relax_setup *out) {
 
 // -- application -----------------------------------------------------------------------------------------------------
 
-static ref applied(lac_context *ctx, const relax_case *c, const void *part, lac_side side, const ref *b) {
+static ref applied(lac_context *ctx, const relax_case *c, const void *part, lac_form form, const ref *b) {
   lac_array *from = NULL, *to = NULL;
   ref x = ref_new(&b->meta);
   CHECK_OK(ref_upload(ctx, b, &from));
   CHECK_OK(lac_array_create(ctx, b->meta.dtype, 3, b->meta.shape, &to));
   CHECK_OK(lac_array_fill(ctx, to, NAN, NAN));
-  CHECK_OK(c->table->apply(ctx, part, side, from, to));
+  CHECK_OK(c->table->apply(ctx, part, form, from, to));
   CHECK_OK(ref_download(ctx, to, &x));
   lac_array_destroy(&from);
   lac_array_destroy(&to);
@@ -70,9 +70,9 @@ static ref columns(lac_dtype dtype, int64_t items, int64_t n, int64_t k, uint64_
   return b;
 }
 
-static void check_item(const relax_case *c, const dense *m, lac_side side, int64_t k, const number *b, const number *x,
+static void check_item(const relax_case *c, const dense *m, lac_form form, int64_t k, const number *b, const number *x,
                        double rounding) {
-  dense expected = dense_mul(dense_side(*m, side), dense_over(m->rows, k, (number *)b));
+  dense expected = dense_mul(dense_side(*m, form), dense_over(m->rows, k, (number *)b));
   double most = 0, error = 0;
   for (int64_t i = 0; i < m->rows * k; i++) {
     most = fmax(most, cabs(expected.x[i]));
@@ -80,7 +80,7 @@ static void check_item(const relax_case *c, const dense *m, lac_side side, int64
     CHECK(isfinite(cabs(x[i])));
   }
   if (error > (c->roundings > 0 ? c->roundings : 200) * rounding * most) {
-    check_fail(__FILE__, __LINE__, "%s: side %d, n %lld, k %lld: error %.3g beside %.3g", c->table->name, (int)side,
+    check_fail(__FILE__, __LINE__, "%s: form %d, n %lld, k %lld: error %.3g beside %.3g", c->table->name, (int)form,
                (long long)m->rows, (long long)k, error, most);
   }
 }
@@ -89,8 +89,8 @@ static void check_item(const relax_case *c, const dense *m, lac_side side, int64
 static void check_adjoint(lac_context *ctx, const relax_case *c, const void *part, const ref *b, double rounding) {
   ref y = columns(b->meta.dtype, b->meta.shape[0], b->meta.shape[1], b->meta.shape[2], 99);
   double size = 0;
-  for (lac_side side = LAC_N; side <= LAC_H; side++) {
-    ref x = applied(ctx, c, part, side, b), z = applied(ctx, c, part, (lac_side)(side ^ LAC_H), &y);
+  for (lac_form form = LAC_PLAIN; form <= LAC_ADJOINT; form++) {
+    ref x = applied(ctx, c, part, form, b), z = applied(ctx, c, part, (lac_form)(form ^ LAC_ADJOINT), &y);
     double one = ref_inner(&y, &x, &size), two = ref_inner(&z, b, &size);
     CHECK(fabs(one - two) <= 1000 * rounding * size);
   }
@@ -110,8 +110,8 @@ static void check_refresh(lac_context *ctx, const relax_case *c, const sketch *s
   old.setup.values = now->values;
   CHECK_OK(c->table->refresh(ctx, &old.setup, like, &made));
   c->table->destroy(like);
-  for (lac_side side = LAC_N; side <= LAC_H; side++) {
-    ref x = applied(ctx, c, part, side, b), y = applied(ctx, c, made, side, b);
+  for (lac_form form = LAC_PLAIN; form <= LAC_ADJOINT; form++) {
+    ref x = applied(ctx, c, part, form, b), y = applied(ctx, c, made, form, b);
     CHECK(same_bits(&x, &y));
   }
   c->table->destroy(made);
@@ -131,11 +131,11 @@ static void check_shape(lac_context *ctx, const relax_case *c, const sketch *s, 
   CHECK_OK(c->table->create(ctx, &r.setup, &part));
   c->table->report(part, &finding);
   CHECK(finding.bytes >= 0);
-  for (lac_side side = LAC_N; side <= LAC_H; side++) {
-    ref x = applied(ctx, c, part, side, &b);
+  for (lac_form form = LAC_PLAIN; form <= LAC_ADJOINT; form++) {
+    ref x = applied(ctx, c, part, form, &b);
     for (int64_t i = 0; i < items; i++) {
       dense m = c->inverse(dense_matrix(s, values.x + i * s->nnz), &r.options.preconditioner);
-      check_item(c, &m, side, k, b.x + i * s->rows * k, x.x + i * s->rows * k, rounding);
+      check_item(c, &m, form, k, b.x + i * s->rows * k, x.x + i * s->rows * k, rounding);
     }
   }
   check_adjoint(ctx, c, part, &b, rounding);
@@ -160,8 +160,8 @@ static void check_scale(lac_context *ctx, const relax_case *c, lac_dtype dtype, 
   relax_open(ctx, c, s, &large, c->hermitian_only, &two);
   CHECK_OK(c->table->create(ctx, &one.setup, &first));
   CHECK_OK(c->table->create(ctx, &two.setup, &second));
-  for (lac_side side = LAC_N; side <= LAC_H; side++) {
-    ref x = applied(ctx, c, first, side, &b), y = applied(ctx, c, second, side, &b);
+  for (lac_form form = LAC_PLAIN; form <= LAC_ADJOINT; form++) {
+    ref x = applied(ctx, c, first, form, &b), y = applied(ctx, c, second, form, &b);
     for (int64_t i = 0; i < y.count; i++) y.x[i] *= ldexp(1, -c->scale_power * power);
     ref_axpy(-1, &x, &y);
     CHECK(ref_max(&y) <= 100 * direct_rounding(dtype) * ref_max(&x));
@@ -173,7 +173,7 @@ static void check_scale(lac_context *ctx, const relax_case *c, lac_dtype dtype, 
 }
 
 static ref applied_on(const relax_case *c, const ref *values, const sketch *s, const ref *b, int threads,
-                      lac_side side) {
+                      lac_form form) {
   lac_context *ctx = NULL;
   relax_setup r;
   void *part = NULL;
@@ -181,7 +181,7 @@ static ref applied_on(const relax_case *c, const ref *values, const sketch *s, c
   CHECK_OK(lac_context_set_threads(ctx, threads));
   relax_open(ctx, c, s, values, c->hermitian_only, &r);
   CHECK_OK(c->table->create(ctx, &r.setup, &part));
-  ref x = applied(ctx, c, part, side, b);
+  ref x = applied(ctx, c, part, form, b);
   c->table->destroy(part);
   relax_close(&r);
   lac_context_destroy(&ctx);
@@ -193,9 +193,9 @@ static void check_threads(const relax_case *c) {
   ref values = ref_new(&(lac_meta){.dtype = LAC_C128, .ndim = 2, .shape = {1, grid.s->nnz}});
   ref b = columns(LAC_C128, 1, grid.s->rows, 3, 8);
   memcpy(values.x, grid.a.x, (size_t)values.count * sizeof *values.x);
-  for (int side = 0; side < 2; side++) {
-    ref x = applied_on(c, &values, grid.s, &b, 1, side ? LAC_H : LAC_N);
-    ref y = applied_on(c, &values, grid.s, &b, 2, side ? LAC_H : LAC_N);
+  for (int form = 0; form < 2; form++) {
+    ref x = applied_on(c, &values, grid.s, &b, 1, form ? LAC_ADJOINT : LAC_PLAIN);
+    ref y = applied_on(c, &values, grid.s, &b, 2, form ? LAC_ADJOINT : LAC_PLAIN);
     CHECK(same_bits(&x, &y));
   }
 }
@@ -207,7 +207,7 @@ static lac_status whole_run(lac_context *ctx, const relax_case *c, const lac_set
   void *part = NULL, *again = NULL;
   LAC_TRY(c->table->create(ctx, setup, &part));
   if (c->table->refresh) LAC_TRY(c->table->refresh(ctx, setup, part, &again));
-  LAC_TRY(c->table->apply(ctx, part, LAC_H, b, x));
+  LAC_TRY(c->table->apply(ctx, part, LAC_ADJOINT, b, x));
 done:
   c->table->destroy(part);
   c->table->destroy(again);
@@ -277,9 +277,9 @@ lac_setup_figures relax_takes(lac_context *ctx, const relax_case *c, int64_t n, 
   relax_open(ctx, c, small.s, &values, is_hermitian, &r);
   CHECK_OK(c->table->create(ctx, &r.setup, &part));
   c->table->report(part, &finding);
-  for (lac_side side = LAC_N; side <= LAC_H; side++) {
-    ref x = applied(ctx, c, part, side, &b);
-    check_item(c, &m, side, 3, b.x, x.x, direct_rounding(LAC_F64));
+  for (lac_form form = LAC_PLAIN; form <= LAC_ADJOINT; form++) {
+    ref x = applied(ctx, c, part, form, &b);
+    check_item(c, &m, form, 3, b.x, x.x, direct_rounding(LAC_F64));
   }
   c->table->destroy(part);
   relax_close(&r);

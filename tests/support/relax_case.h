@@ -19,7 +19,7 @@ typedef struct relax_case {
   double roundings;  ///< allowed, in units of the largest number; 0: 200
 } relax_case;
 
-/// Every dtype, side and shape; refreshed as made; scaled; on threads; out of memory.
+/// Every dtype, form and shape; refreshed as made; scaled; on threads; out of memory.
 void relax_check(lac_context *ctx, const relax_case *c);
 
 /// A small real matrix, row by row, zeros are no entries: it is refused with this status and words.

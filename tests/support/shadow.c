@@ -53,10 +53,10 @@ static lac_status shadow_reduce(lac_context *ctx, lac_reduction op, const lac_ar
   return status == LAC_OK ? cpu()->reduce(ctx, op, x, mask, y) : status;
 }
 
-static lac_status shadow_spmm(lac_context *ctx, const lac_pattern *p, lac_side side, const lac_array *a,
+static lac_status shadow_spmm(lac_context *ctx, const lac_pattern *p, lac_form form, const lac_array *a,
                               const lac_array *x, lac_array *y) {
   lac_status status = refuse(ctx, "spmm", y->meta.dtype, lac_pattern_has_blocks(p));
-  return status == LAC_OK ? cpu()->spmm(ctx, p, side, a, x, y) : status;
+  return status == LAC_OK ? cpu()->spmm(ctx, p, form, a, x, y) : status;
 }
 
 static lac_status shadow_sddmm(lac_context *ctx, const lac_pattern *p, const lac_array *u, const lac_array *v,

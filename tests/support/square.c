@@ -35,15 +35,15 @@ void square_fill(const op_case *c, int input, ref *x) {
 }
 
 void square_solve_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
-  lac_side side = (lac_side)setup->c->i[0];
-  out[0] = setup->c->i[1] == FACTOR ? lac_solve_with(tape, setup->object, side, in[0], in[1])
-                                    : lac_solve(tape, setup->object, side, in[0], in[1]);
+  lac_form form = (lac_form)setup->c->i[0];
+  out[0] = setup->c->i[1] == FACTOR ? lac_solve_with(tape, setup->object, in[0], in[1], form)
+                                    : lac_solve(tape, setup->object, in[0], in[1], form);
 }
 
 void square_solve_dense(const op_case *c, const ref *in, ref *out) {
   int64_t n = c->patterns[0]->rows, k = out[0].meta.shape[out[0].meta.ndim - 1];
   for (walk w = walk_batch(out, 2); walk_next(&w);) {
-    dense a = dense_side(dense_matrix(c->patterns[0], walk_item(&w, &in[0], 1)), (lac_side)c->i[0]);
+    dense a = dense_side(dense_matrix(c->patterns[0], walk_item(&w, &in[0], 1)), (lac_form)c->i[0]);
     dense_copy_to(dense_solve(a, dense_over(n, k, walk_item(&w, &in[1], 2))), walk_item(&w, out, 2));
   }
 }
@@ -52,8 +52,8 @@ two_by_two two_by_two_open(lac_context *ctx, const double values[4]) {
   two_by_two s = {0};
   CHECK_OK(sketch_pattern(ctx, sketch_random(2, 2, 1, 1), LAC_WIDTH_AUTO, &s.pattern));
   CHECK_OK(lac_solver_create(ctx, s.pattern, NULL, &s.solver));
-  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){4}, (void *)values, LAC_COPY, &s.a));
-  CHECK_OK(lac_tape_create(ctx, LAC_RECORD, &s.tape));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){4}, (void *)values, LAC_OWNERSHIP_COPY, &s.a));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &s.tape));
   return s;
 }
 

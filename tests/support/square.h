@@ -19,7 +19,7 @@ typedef enum look { GENERAL, SHUFFLED, DEFINITE } look;
 lac_status square_object(const op_setup *setup, lac_array *const *in, const void **out);
 void square_fill(const op_case *c, int input, ref *x);
 
-/// op_case.apply and op_case.dense of x = op(A)^-1 b, i[0] the side.
+/// op_case.apply and op_case.dense of x = op(A)^-1 b, i[0] the form.
 void square_solve_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out);
 void square_solve_dense(const op_case *c, const ref *in, ref *out);
 

@@ -11,7 +11,7 @@ from .._program import FUNCTIONS, OPERATORS
 from .._requests import ARRAYS, resolve  # noqa: F401
 from ..errors import ArgumentError
 from . import names
-from .front import CONSTANT, NO_OBJECTS, SIDES, scope  # noqa: F401
+from .front import CONSTANT, NO_OBJECTS, scope  # noqa: F401
 
 # solve, pow, lstsq and matrix_norm stand for the first four; NumPy and torch have the others
 _INSIDE = ("solve_with", "power", "lstsq_with", "norm2", "broadcast", "offset", "embed", "full", "extent")

@@ -6,15 +6,13 @@ from operator import index
 
 import numpy as np
 
-from .._core import lib
-from .._handle import expect, word
+from .._handle import expect, form, word
 from ..errors import ArgumentError, ShapeError
 from ..format import Format
 from ..pattern import Map, Pattern
 from ..solver import Factor, Solver
 from .._parameters import words
 
-SIDES = {"N": lib.LAC_N, "T": lib.LAC_T, "C": lib.LAC_C, "H": lib.LAC_H}
 CONSTANT = []  # functions that tracers call once: what they gave is kept
 NO_OBJECTS = ((0,),)  # the keys of operators that take arrays alone
 
@@ -82,7 +80,7 @@ def scope(module, resolve):
 
     return {
         "apply": module.apply, "asarray": asarray, "number": number, "code": module.code, "convert": module.convert,
-        "beside": beside, "resolve": resolve, "index": index, "expect": expect, "word": word, "SIDES": SIDES,
+        "beside": beside, "resolve": resolve, "index": index, "expect": expect, "word": word, "form": form,
         "words": words, "from_end": from_end, "mask": mask, "squeezed": squeezed,
         "NO_OBJECTS": NO_OBJECTS, "Pattern": Pattern, "Map": Map, "Format": Format, "Solver": Solver, "Factor": Factor,
     }  # fmt: skip

@@ -24,7 +24,7 @@ NAMED = {
     "less_equal": ("compare", {"relation": "le"}, "1 where x <= y, else 0."),
     "greater": ("compare", {"relation": "gt"}, "1 where x > y, else 0."),
     "greater_equal": ("compare", {"relation": "ge"}, "1 where x >= y, else 0."),
-    "segment_sum": ("remap", {"side": "N", "axes": 0}, "The sum of each group of a map."),
+    "segment_sum": ("remap", {"op": "N", "axes": 0}, "The sum of each group of a map."),
     "segment_min": ("segment_max", {"extreme": "smallest"}, "The smallest of each group; ties share the gradient."),
     "sparse_min": (
         "sparse_max", {"extreme": "smallest"},
@@ -92,13 +92,13 @@ def functions(front, made):
         begin, end, step = builtins.slice(begin, end, step).indices(size)
         return of_slice(x, axis, begin, max(begin, end), step)
 
-    def rows(who, given, x, outputs, side):
+    def rows(who, given, x, outputs, op):
         """Rows (or, of a vector, numbers) of x along a map, or along integers of which one is made."""
         x = asarray(x)
         block = 0 if x.ndim == 1 else 1
         if not isinstance(given, Map):
             given = map_of(given, index(x.shape[-1 - block] if outputs is None else outputs))
-        return remap(given, x, side, block)
+        return remap(given, x, op, block)
 
     def gather(index, x):
         """y[i] = x[index[i]] for the rows of x (..., n, k) or the numbers of a vector; 0 where the index is -1.

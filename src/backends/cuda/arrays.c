@@ -204,10 +204,10 @@ done:
   return status;
 }
 
-lac_status cuda_remap(lac_context *ctx, const lac_map *map, lac_side side, int rest, const lac_array *x, lac_array *y) {
+lac_status cuda_remap(lac_context *ctx, const lac_map *map, lac_form form, int rest, const lac_array *x, lac_array *y) {
   lac_status status = LAC_OK;
   entries e = entries_of(&x->meta, rest);
-  bool transposed = lac_side_transposes(side);
+  bool transposed = lac_form_transposes(form);
 
   if (map->is_identity) {
     LAC_TRY(cuda_copy(ctx, x, y));

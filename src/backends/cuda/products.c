@@ -16,7 +16,7 @@ static lac_status blocks_refuse(lac_context *ctx, const char *kernel, const lac_
                           kernel);
 }
 
-lac_status cuda_spmm(lac_context *ctx, const lac_pattern *p, lac_side side, const lac_array *a, const lac_array *x,
+lac_status cuda_spmm(lac_context *ctx, const lac_pattern *p, lac_form form, const lac_array *a, const lac_array *x,
                      lac_array *y) {
   lac_status status = LAC_OK;
   cudaError_t error = cudaSuccess;
@@ -27,10 +27,10 @@ lac_status cuda_spmm(lac_context *ctx, const lac_pattern *p, lac_side side, cons
 
   LAC_TRY(blocks_refuse(ctx, "spmm", p));
   if (y->count == 0) return LAC_OK;
-  LAC_TRY(cuda_rows_of(ctx, p, lac_side_transposes(side), &rows));
+  LAC_TRY(cuda_rows_of(ctx, p, lac_form_transposes(form), &rows));
   batch = cuda_batch_of(a, x, y, core, p->nnz, core_size(x));
   scope = cuda_begin(ctx);
-  error = cuda_launch_spmm(ctx->stream, y->meta.dtype, &rows, lac_side_conjugates(side), &batch, last_size(y),
+  error = cuda_launch_spmm(ctx->stream, y->meta.dtype, &rows, lac_form_conjugates(form), &batch, last_size(y),
                            a->storage->data, x->storage->data, y->storage->data);
   LAC_TRY(cuda_end(ctx, scope, error, "spmm"));
 done:
@@ -60,13 +60,13 @@ done:
   return status;
 }
 
-lac_status cuda_sampled_spgemm(lac_context *ctx, const lac_pattern *target, const lac_pattern *px, lac_side sx,
-                               const lac_pattern *py, lac_side sy, const lac_array *x, const lac_array *y,
+lac_status cuda_sampled_spgemm(lac_context *ctx, const lac_pattern *target, const lac_pattern *px, lac_form sx,
+                               const lac_pattern *py, lac_form sy, const lac_array *x, const lac_array *y,
                                lac_array *t) {
   lac_status status = LAC_OK;
   cudaError_t error = cudaSuccess;
   const int core[] = {1, 1, 1};
-  int conj = (lac_side_conjugates(sx) ? 1 : 0) | (lac_side_conjugates(sy) ? 2 : 0);
+  int conj = (lac_form_conjugates(sx) ? 1 : 0) | (lac_form_conjugates(sy) ? 2 : 0);
   const lac_buffer *rows_of = NULL;
   cuda_index on_rows, on_columns;
   cuda_rows left, right_t;
@@ -77,8 +77,8 @@ lac_status cuda_sampled_spgemm(lac_context *ctx, const lac_pattern *target, cons
   LAC_TRY(lac_pattern_rows_of(ctx, target, &rows_of));
   LAC_TRY(cuda_index_of(ctx, rows_of, &on_rows));
   LAC_TRY(cuda_index_of(ctx, target->columns, &on_columns));
-  LAC_TRY(cuda_rows_of(ctx, px, lac_side_transposes(sx), &left));
-  LAC_TRY(cuda_rows_of(ctx, py, !lac_side_transposes(sy), &right_t));
+  LAC_TRY(cuda_rows_of(ctx, px, lac_form_transposes(sx), &left));
+  LAC_TRY(cuda_rows_of(ctx, py, !lac_form_transposes(sy), &right_t));
   batch = cuda_batch_of(x, y, t, core, px->nnz, py->nnz);
   scope = cuda_begin(ctx);
   error = cuda_launch_sampled(ctx->stream, t->meta.dtype, target->nnz, on_rows, on_columns, &left, &right_t, conj,

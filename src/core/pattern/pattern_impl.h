@@ -73,8 +73,8 @@ lac_status lac_rows_host(lac_context *ctx, const lac_rows *rows);
 typedef struct lac_halo lac_halo;
 
 /// Whether op(A) is a transpose, and whether it has the conjugates of A's values.
-static inline bool lac_side_transposes(lac_side side) { return side & LAC_T; }
-static inline bool lac_side_conjugates(lac_side side) { return side & LAC_C; }
+static inline bool lac_form_transposes(lac_form form) { return form & LAC_TRANSPOSED; }
+static inline bool lac_form_conjugates(lac_form form) { return form & LAC_CONJUGATED; }
 
 typedef struct lac_part lac_part;
 enum { LAC_PARTS_KEPT = 9 };  // the transpose, the diagonal, both lines, the scalar pattern, four triangles

@@ -127,12 +127,12 @@ lac_status lac_pattern_triangle(lac_context *ctx, const lac_pattern *pattern, la
 
   LAC_CHECK(out, LAC_ERR_ARG, "lac_pattern_triangle: out is NULL");
   LAC_TRY(lac_pattern_require_host(ctx, pattern, "lac_pattern_triangle"));
-  LAC_CHECK(triangle == LAC_LOWER || triangle == LAC_UPPER, LAC_ERR_ARG,
-            "lac_pattern_triangle: triangle = %d; give LAC_LOWER or LAC_UPPER", (int)triangle);
+  LAC_CHECK(triangle == LAC_TRIANGLE_LOWER || triangle == LAC_TRIANGLE_UPPER, LAC_ERR_ARG,
+            "lac_pattern_triangle: triangle = %d; give LAC_TRIANGLE_LOWER or LAC_TRIANGLE_UPPER", (int)triangle);
   if (k < -pattern->rows) k = -pattern->rows;  // beyond the corners nothing changes
   if (k > pattern->cols) k = pattern->cols;
-  LAC_TRY(lac_pattern_part(ctx, pattern, triangle == LAC_LOWER ? LAC_PART_LOWER : LAC_PART_UPPER, k, triangle_part, out,
-                           map));
+  LAC_TRY(lac_pattern_part(ctx, pattern, triangle == LAC_TRIANGLE_LOWER ? LAC_PART_LOWER : LAC_PART_UPPER, k,
+                           triangle_part, out, map));
 done:
   return status;
 }

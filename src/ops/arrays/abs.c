@@ -14,7 +14,7 @@ enum { Y };
 static lac_status abs_forward(lac_call *c) { return lac_call_unary(c, LAC_ABS); }
 
 static void abs_vjp(lac_rule *r) {
-  lac_var y_bar = lac_cast(r->tape, r->in_meta[X].dtype, r->out_bar[Y]);
+  lac_var y_bar = lac_cast(r->tape, r->out_bar[Y], r->in_meta[X].dtype);
   r->in_bar[X] = lac_mul(r->tape, y_bar, lac_sign(r->tape, r->in[X]));
 }
 

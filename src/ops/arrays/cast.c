@@ -40,10 +40,10 @@ static void cast_vjp(lac_rule *r) {
   lac_dtype dtype = r->in_meta[X].dtype;
   lac_var y_bar = lac_dtype_is_complex(dtype) ? r->out_bar[Y] : lac_real(r->tape, r->out_bar[Y]);
 
-  r->in_bar[X] = lac_cast(r->tape, dtype, y_bar);
+  r->in_bar[X] = lac_cast(r->tape, y_bar, dtype);
 }
 
-static void cast_jvp(lac_rule *r) { r->out_dot[Y] = lac_cast(r->tape, r->attrs->like.dtype, r->in_dot[X]); }
+static void cast_jvp(lac_rule *r) { r->out_dot[Y] = lac_cast(r->tape, r->in_dot[X], r->attrs->like.dtype); }
 
 const lac_op lac_op_cast = {
     .name = "cast",
@@ -57,7 +57,7 @@ const lac_op lac_op_cast = {
     .jvp = cast_jvp,
 };
 
-lac_var lac_cast(lac_tape *tape, lac_dtype dtype, lac_var x) {
+lac_var lac_cast(lac_tape *tape, lac_var x, lac_dtype dtype) {
   const lac_meta *meta = lac_tape_meta(tape, x);
 
   if (meta && meta->dtype == dtype) return x;

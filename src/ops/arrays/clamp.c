@@ -38,7 +38,7 @@ done:
 }
 
 static lac_var clamp_where_positive(lac_rule *r, lac_var x, lac_var v) {
-  return lac_select(r->tape, LAC_WHERE_NONZERO, lac_heaviside(r->tape, x), v);
+  return lac_select(r->tape, lac_heaviside(r->tape, x), v, LAC_SELECT_NONZERO);
 }
 
 /// v where low < x < high; an infinite bound is none.
@@ -46,8 +46,8 @@ static lac_var clamp_inside(lac_rule *r, lac_var v) {
   double low = r->attrs->f[0], high = r->attrs->f[1];
   lac_var x = r->in[X];
 
-  if (low > -(double)INFINITY) v = clamp_where_positive(r, lac_offset(r->tape, -low, 0, x), v);
-  if (high < (double)INFINITY) v = clamp_where_positive(r, lac_offset(r->tape, high, 0, lac_neg(r->tape, x)), v);
+  if (low > -(double)INFINITY) v = clamp_where_positive(r, lac_offset(r->tape, x, -low, 0), v);
+  if (high < (double)INFINITY) v = clamp_where_positive(r, lac_offset(r->tape, lac_neg(r->tape, x), high, 0), v);
   return v;
 }
 
@@ -69,6 +69,6 @@ const lac_op lac_op_clamp = {
     .jvp = clamp_jvp,
 };
 
-lac_var lac_clamp(lac_tape *tape, double low, double high, lac_var x) {
+lac_var lac_clamp(lac_tape *tape, lac_var x, double low, double high) {
   return lac_emit(tape, &(lac_spec){.op = &lac_op_clamp, .attrs.f = {low, high}}, &x);
 }

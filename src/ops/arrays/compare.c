@@ -10,17 +10,19 @@
 enum { X, Y };
 enum { Z };
 
-_Static_assert((int)LAC_COMPARE_GE - LAC_COMPARE_EQ == (int)LAC_GE, "the kernel's relations are in the same order");
+_Static_assert((int)LAC_COMPARE_GE - LAC_COMPARE_EQ == (int)LAC_RELATION_GE,
+               "the kernel's relations are in the same order");
 
 static lac_status compare_infer(lac_call *c) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
   int64_t relation = c->attrs->i[0];
 
-  LAC_CHECK(relation >= LAC_EQ && relation <= LAC_GE, LAC_ERR_ARG,
-            "compare: the relation is LAC_EQ, NE, LT, LE, GT or GE, not %lld", (long long)relation);
-  LAC_CHECK(relation <= LAC_NE || !lac_dtype_is_complex(c->in_meta[X].dtype), LAC_ERR_DTYPE,
-            "compare: complex numbers have no order, and input 0 is %s; take LAC_EQ or LAC_NE, or compare sizes (abs)",
+  LAC_CHECK(relation >= LAC_RELATION_EQ && relation <= LAC_RELATION_GE, LAC_ERR_ARG,
+            "compare: the relation is LAC_RELATION_EQ, NE, LT, LE, GT or GE, not %lld", (long long)relation);
+  LAC_CHECK(relation <= LAC_RELATION_NE || !lac_dtype_is_complex(c->in_meta[X].dtype), LAC_ERR_DTYPE,
+            "compare: complex numbers have no order, and input 0 is %s; take LAC_RELATION_EQ or LAC_RELATION_NE, or "
+            "compare sizes (abs)",
             lac_dtype_name(c->in_meta[X].dtype));
   LAC_TRY(lac_call_match(c));
 done:
@@ -44,6 +46,6 @@ const lac_op lac_op_compare = {
     .jvp = lac_rule_nothing,
 };
 
-lac_var lac_compare(lac_tape *tape, lac_relation relation, lac_var x, lac_var y) {
+lac_var lac_compare(lac_tape *tape, lac_var x, lac_var y, lac_relation relation) {
   return lac_emit(tape, &(lac_spec){.op = &lac_op_compare, .attrs.i = {relation}}, (lac_var[]){x, y});
 }

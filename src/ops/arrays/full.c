@@ -43,7 +43,7 @@ const lac_op lac_op_full = {
     .jvp = lac_rule_nothing,
 };
 
-lac_var lac_full(lac_tape *tape, double real, double imag, lac_var x, int ndim, const int64_t *shape) {
+lac_var lac_full(lac_tape *tape, lac_var x, int ndim, const int64_t *shape, double real, double imag) {
   lac_spec spec = {.op = &lac_op_full, .attrs = {.f = {real, imag}, .like.ndim = shape || ndim == 0 ? ndim : -1}};
 
   for (int d = 0; d < spec.attrs.like.ndim && d < LAC_MAX_DIMS; d++) spec.attrs.like.shape[d] = shape[d];

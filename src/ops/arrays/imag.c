@@ -18,7 +18,7 @@ static void imag_vjp(lac_rule *r) {
     lac_rule_nothing(r);
     return;
   }
-  r->in_bar[X] = lac_scale(r->tape, 0, 1, lac_cast(r->tape, r->in_meta[X].dtype, r->out_bar[Y]));
+  r->in_bar[X] = lac_scale(r->tape, lac_cast(r->tape, r->out_bar[Y], r->in_meta[X].dtype), 0, 1);
 }
 
 static void imag_jvp(lac_rule *r) {
@@ -32,7 +32,7 @@ const lac_op lac_op_imag = {
     .parameters = "x: array",
     .about = "The imaginary part, of a real dtype.",
     .order = LAC_ANY_ORDER,
-    .flags = LAC_POINTWISE,
+    .flags = LAC_OP_POINTWISE,
     .infer = lac_call_match_real,
     .forward = imag_forward,
     .vjp = imag_vjp,

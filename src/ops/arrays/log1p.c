@@ -16,11 +16,11 @@ enum { Y };
 static lac_status log1p_forward(lac_call *c) { return lac_call_unary(c, LAC_LOG1P); }
 
 static void log1p_vjp(lac_rule *r) {
-  r->in_bar[X] = lac_div(r->tape, r->out_bar[Y], lac_offset(r->tape, 1, 0, r->in[X]));
+  r->in_bar[X] = lac_div(r->tape, r->out_bar[Y], lac_offset(r->tape, r->in[X], 1, 0));
 }
 
 static void log1p_jvp(lac_rule *r) {
-  r->out_dot[Y] = lac_div(r->tape, r->in_dot[X], lac_offset(r->tape, 1, 0, r->in[X]));
+  r->out_dot[Y] = lac_div(r->tape, r->in_dot[X], lac_offset(r->tape, r->in[X], 1, 0));
 }
 
 const lac_op lac_op_log1p = {

@@ -52,6 +52,6 @@ const lac_op lac_op_offset = {
     .jvp = offset_jvp,
 };
 
-lac_var lac_offset(lac_tape *tape, double real, double imag, lac_var x) {
+lac_var lac_offset(lac_tape *tape, lac_var x, double real, double imag) {
   return lac_emit(tape, &(lac_spec){.op = &lac_op_offset, .attrs.f = {real, imag}}, &x);
 }

@@ -22,7 +22,7 @@ static lac_status pow_forward(lac_call *c) {
 
 /// 1 where v is 0, else 0. (0 times an infinite number is NaN, which nothing equals.)
 static lac_var pow_is_zero(lac_rule *r, lac_var v) {
-  return lac_compare(r->tape, LAC_EQ, v, lac_scale(r->tape, 0, 0, v));
+  return lac_compare(r->tape, v, lac_scale(r->tape, v, 0, 0), LAC_RELATION_EQ);
 }
 
 /// y x^(y-1). Where both are 0, x is taken for 1: 0 times infinity would be NaN, and so would be all that is made of it.
@@ -30,7 +30,7 @@ static lac_var pow_slope(lac_rule *r) {
   lac_var x = r->in[X], y = r->in[Y];
   lac_var base = lac_add(r->tape, x, lac_mul(r->tape, pow_is_zero(r, x), pow_is_zero(r, y)));
 
-  return lac_mul(r->tape, y, lac_pow(r->tape, base, lac_offset(r->tape, -1, 0, y)));
+  return lac_mul(r->tape, y, lac_pow(r->tape, base, lac_offset(r->tape, y, -1, 0)));
 }
 
 /// z log(x). Where x is 0, it is taken for 1, and the product is 0; but of real numbers not where z is infinite, and so
@@ -40,7 +40,7 @@ static lac_var pow_growth(lac_rule *r) {
   const lac_meta *meta = lac_tape_meta(r->tape, y);
 
   if (meta && !lac_dtype_is_complex(meta->dtype))
-    zero = lac_mul(r->tape, zero, lac_compare(r->tape, LAC_GE, y, lac_scale(r->tape, 0, 0, y)));
+    zero = lac_mul(r->tape, zero, lac_compare(r->tape, y, lac_scale(r->tape, y, 0, 0), LAC_RELATION_GE));
   base = lac_add(r->tape, r->in[X], zero);
   return lac_mul(r->tape, r->out[Z], lac_log(r->tape, base));
 }

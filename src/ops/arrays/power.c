@@ -37,11 +37,11 @@ static lac_var power_slope(lac_rule *r, bool is_adjoint, lac_var v) {
 
   if (p == 0) return (lac_var){0};
   if (p < 0) {
-    product = lac_div(r->tape, lac_mul(r->tape, v, power_conj_if(r, is_adjoint, lac_power(r->tape, p, r->in[X]))), x);
+    product = lac_div(r->tape, lac_mul(r->tape, v, power_conj_if(r, is_adjoint, lac_power(r->tape, r->in[X], p))), x);
   } else {
-    product = lac_mul(r->tape, v, power_conj_if(r, is_adjoint, lac_power(r->tape, p - 1, r->in[X])));
+    product = lac_mul(r->tape, v, power_conj_if(r, is_adjoint, lac_power(r->tape, r->in[X], p - 1)));
   }
-  return lac_scale(r->tape, p, 0, product);
+  return lac_scale(r->tape, product, p, 0);
 }
 
 static void power_vjp(lac_rule *r) { r->in_bar[X] = power_slope(r, true, r->out_bar[Y]); }
@@ -61,10 +61,10 @@ const lac_op lac_op_power = {
     .jvp = power_jvp,
 };
 
-lac_var lac_power(lac_tape *tape, double exponent, lac_var x) {
+lac_var lac_power(lac_tape *tape, lac_var x, double exponent) {
   return exponent == 1 ? x : lac_emit(tape, &(lac_spec){.op = &lac_op_power, .attrs.f = {exponent}}, &x);
 }
 
-lac_var lac_square(lac_tape *tape, lac_var x) { return lac_power(tape, 2, x); }
+lac_var lac_square(lac_tape *tape, lac_var x) { return lac_power(tape, x, 2); }
 
-lac_var lac_reciprocal(lac_tape *tape, lac_var x) { return lac_power(tape, -1, x); }
+lac_var lac_reciprocal(lac_tape *tape, lac_var x) { return lac_power(tape, x, -1); }

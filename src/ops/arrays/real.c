@@ -13,7 +13,7 @@ enum { Y };
 
 static lac_status real_forward(lac_call *c) { return lac_call_unary(c, LAC_REAL); }
 
-static void real_vjp(lac_rule *r) { r->in_bar[X] = lac_cast(r->tape, r->in_meta[X].dtype, r->out_bar[Y]); }
+static void real_vjp(lac_rule *r) { r->in_bar[X] = lac_cast(r->tape, r->out_bar[Y], r->in_meta[X].dtype); }
 
 static void real_jvp(lac_rule *r) { r->out_dot[Y] = lac_real(r->tape, r->in_dot[X]); }
 
@@ -23,7 +23,7 @@ const lac_op lac_op_real = {
     .parameters = "x: array",
     .about = "The real part.",
     .order = LAC_ANY_ORDER,
-    .flags = LAC_POINTWISE,
+    .flags = LAC_OP_POINTWISE,
     .infer = lac_call_match_real,
     .forward = real_forward,
     .vjp = real_vjp,

@@ -15,9 +15,9 @@ enum { Y };
 
 static lac_status relu_forward(lac_call *c) { return lac_call_unary(c, LAC_RELU); }
 
-static void relu_vjp(lac_rule *r) { r->in_bar[X] = lac_select(r->tape, LAC_WHERE_NONZERO, r->out[Y], r->out_bar[Y]); }
+static void relu_vjp(lac_rule *r) { r->in_bar[X] = lac_select(r->tape, r->out[Y], r->out_bar[Y], LAC_SELECT_NONZERO); }
 
-static void relu_jvp(lac_rule *r) { r->out_dot[Y] = lac_select(r->tape, LAC_WHERE_NONZERO, r->out[Y], r->in_dot[X]); }
+static void relu_jvp(lac_rule *r) { r->out_dot[Y] = lac_select(r->tape, r->out[Y], r->in_dot[X], LAC_SELECT_NONZERO); }
 
 const lac_op lac_op_relu = {
     .name = "relu",

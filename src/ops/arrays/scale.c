@@ -28,10 +28,10 @@ static lac_status scale_forward(lac_call *c) {
 }
 
 static void scale_vjp(lac_rule *r) {
-  r->in_bar[X] = lac_scale(r->tape, r->attrs->f[0], -r->attrs->f[1], r->out_bar[Y]);
+  r->in_bar[X] = lac_scale(r->tape, r->out_bar[Y], r->attrs->f[0], -r->attrs->f[1]);
 }
 
-static void scale_jvp(lac_rule *r) { r->out_dot[Y] = lac_scale(r->tape, r->attrs->f[0], r->attrs->f[1], r->in_dot[X]); }
+static void scale_jvp(lac_rule *r) { r->out_dot[Y] = lac_scale(r->tape, r->in_dot[X], r->attrs->f[0], r->attrs->f[1]); }
 
 const lac_op lac_op_scale = {
     .name = "scale",
@@ -39,15 +39,15 @@ const lac_op lac_op_scale = {
     .parameters = "x: array, real: real, imag: real = 0",
     .about = "(real + i imag) x, a frozen factor.",
     .order = LAC_ANY_ORDER,
-    .flags = LAC_POINTWISE,
+    .flags = LAC_OP_POINTWISE,
     .infer = scale_infer,
     .forward = scale_forward,
     .vjp = scale_vjp,
     .jvp = scale_jvp,
 };
 
-lac_var lac_scale(lac_tape *tape, double real, double imag, lac_var x) {
+lac_var lac_scale(lac_tape *tape, lac_var x, double real, double imag) {
   return lac_emit(tape, &(lac_spec){.op = &lac_op_scale, .attrs.f = {real, imag}}, &x);
 }
 
-lac_var lac_neg(lac_tape *tape, lac_var x) { return lac_scale(tape, -1, 0, x); }
+lac_var lac_neg(lac_tape *tape, lac_var x) { return lac_scale(tape, x, -1, 0); }

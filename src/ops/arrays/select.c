@@ -19,8 +19,8 @@ static lac_status select_infer(lac_call *c) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
 
-  LAC_CHECK(SELECTION(c) == LAC_WHERE_NONZERO || SELECTION(c) == LAC_WHERE_ZERO, LAC_ERR_ARG,
-            "select: the selection is LAC_WHERE_NONZERO or LAC_WHERE_ZERO, not %lld", (long long)c->attrs->i[0]);
+  LAC_CHECK(SELECTION(c) == LAC_SELECT_NONZERO || SELECTION(c) == LAC_SELECT_ZERO, LAC_ERR_ARG,
+            "select: the selection is LAC_SELECT_NONZERO or LAC_SELECT_ZERO, not %lld", (long long)c->attrs->i[0]);
   LAC_TRY(lac_call_match(c));
 done:
   return status;
@@ -29,7 +29,7 @@ done:
 static lac_status select_forward(lac_call *c) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
-  bool nonzero = SELECTION(c) == LAC_WHERE_NONZERO;
+  bool nonzero = SELECTION(c) == LAC_SELECT_NONZERO;
 
   LAC_TRY(lac_call_needs_kernel(c, KERNELS(c)->where));
   LAC_TRY(KERNELS(c)->where(ctx, c->in[C], nonzero ? c->in[X] : NULL, nonzero ? NULL : c->in[X], c->out[Z]));
@@ -39,10 +39,10 @@ done:
 
 static void select_vjp(lac_rule *r) {
   lac_rule_nothing(r);  // for c
-  if (r->wants[X]) r->in_bar[X] = lac_select(r->tape, SELECTION(r), r->in[C], r->out_bar[Z]);
+  if (r->wants[X]) r->in_bar[X] = lac_select(r->tape, r->in[C], r->out_bar[Z], SELECTION(r));
 }
 
-static void select_jvp(lac_rule *r) { r->out_dot[Z] = lac_select(r->tape, SELECTION(r), r->in[C], r->in_dot[X]); }
+static void select_jvp(lac_rule *r) { r->out_dot[Z] = lac_select(r->tape, r->in[C], r->in_dot[X], SELECTION(r)); }
 
 const lac_op lac_op_select = {
     .name = "select",
@@ -58,6 +58,6 @@ const lac_op lac_op_select = {
     .jvp = select_jvp,
 };
 
-lac_var lac_select(lac_tape *tape, lac_selection selection, lac_var c, lac_var x) {
+lac_var lac_select(lac_tape *tape, lac_var c, lac_var x, lac_selection selection) {
   return lac_emit(tape, &(lac_spec){.op = &lac_op_select, .attrs.i = {selection}}, (lac_var[]){c, x});
 }

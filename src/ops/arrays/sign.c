@@ -23,7 +23,7 @@ static lac_var sign_turn(lac_rule *r, lac_var v) {
   if (!lac_dtype_is_complex(dtype)) return (lac_var){0};
   lac_var across = lac_imag(r->tape, lac_mul(r->tape, lac_conj(r->tape, s), v));
   lac_var angle = lac_div_or_zero(r->tape, across, lac_abs(r->tape, r->in[X]));
-  return lac_scale(r->tape, 0, 1, lac_mul(r->tape, s, lac_cast(r->tape, dtype, angle)));
+  return lac_scale(r->tape, lac_mul(r->tape, s, lac_cast(r->tape, angle, dtype)), 0, 1);
 }
 
 static void sign_vjp(lac_rule *r) { r->in_bar[X] = sign_turn(r, r->out_bar[S]); }

@@ -17,11 +17,11 @@ enum { Y };
 static lac_status sqrt_forward(lac_call *c) { return lac_call_unary(c, LAC_SQRT); }
 
 static void sqrt_vjp(lac_rule *r) {
-  r->in_bar[X] = lac_scale(r->tape, 0.5, 0, lac_div(r->tape, r->out_bar[Y], lac_conj(r->tape, r->out[Y])));
+  r->in_bar[X] = lac_scale(r->tape, lac_div(r->tape, r->out_bar[Y], lac_conj(r->tape, r->out[Y])), 0.5, 0);
 }
 
 static void sqrt_jvp(lac_rule *r) {
-  r->out_dot[Y] = lac_scale(r->tape, 0.5, 0, lac_div(r->tape, r->in_dot[X], r->out[Y]));
+  r->out_dot[Y] = lac_scale(r->tape, lac_div(r->tape, r->in_dot[X], r->out[Y]), 0.5, 0);
 }
 
 const lac_op lac_op_sqrt = {

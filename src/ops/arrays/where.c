@@ -27,13 +27,13 @@ static void where_vjp(lac_rule *r) {
   lac_var z_bar = r->out_bar[Z];
 
   lac_rule_nothing(r);  // for c
-  if (r->wants[X]) r->in_bar[X] = lac_select(r->tape, LAC_WHERE_NONZERO, r->in[C], z_bar);
-  if (r->wants[Y]) r->in_bar[Y] = lac_select(r->tape, LAC_WHERE_ZERO, r->in[C], z_bar);
+  if (r->wants[X]) r->in_bar[X] = lac_select(r->tape, r->in[C], z_bar, LAC_SELECT_NONZERO);
+  if (r->wants[Y]) r->in_bar[Y] = lac_select(r->tape, r->in[C], z_bar, LAC_SELECT_ZERO);
 }
 
 static void where_jvp(lac_rule *r) {
-  r->out_dot[Z] = lac_add(r->tape, lac_select(r->tape, LAC_WHERE_NONZERO, r->in[C], r->in_dot[X]),
-                          lac_select(r->tape, LAC_WHERE_ZERO, r->in[C], r->in_dot[Y]));
+  r->out_dot[Z] = lac_add(r->tape, lac_select(r->tape, r->in[C], r->in_dot[X], LAC_SELECT_NONZERO),
+                          lac_select(r->tape, r->in[C], r->in_dot[Y], LAC_SELECT_ZERO));
 }
 
 const lac_op lac_op_where = {

@@ -6,7 +6,7 @@
 ///     vjp       x_bar = sum(y_bar)                             over the same axes
 ///     jvp       y_dot = broadcast(x_dot)
 
-#include "autodiff/rule.h"
+#include "ops/axes.h"
 
 enum { X };
 enum { Y };
@@ -22,7 +22,7 @@ static lac_status broadcast_infer(lac_call *c) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
   const lac_meta *x = &c->in_meta[X], *like = &c->attrs->like;
-  bool keep = c->attrs->i[1] == LAC_KEEP_AXES, fits = true;
+  bool keep = c->attrs->i[1] == true, fits = true;
   char have[LAC_SHAPE_TEXT], want[LAC_SHAPE_TEXT];
   int e = 0;
 
@@ -49,13 +49,10 @@ static lac_status broadcast_forward(lac_call *c) {
   return KERNELS(c)->broadcast(c->ctx, c->in[X], (uint32_t)c->attrs->i[0], c->out[Y]);
 }
 
-static void broadcast_vjp(lac_rule *r) {
-  r->in_bar[X] = lac_sum_axes(r->tape, r->out_bar[Y], (uint32_t)r->attrs->i[0], (lac_axes)r->attrs->i[1]);
-}
+static void broadcast_vjp(lac_rule *r) { r->in_bar[X] = lac_sum_axes(r->tape, r->out_bar[Y], OVER(MASK(r)), KEEP(r)); }
 
 static void broadcast_jvp(lac_rule *r) {
-  r->out_dot[Y] =
-      lac_broadcast(r->tape, r->in_dot[X], &r->attrs->like, (uint32_t)r->attrs->i[0], (lac_axes)r->attrs->i[1]);
+  r->out_dot[Y] = lac_broadcast(r->tape, r->in_dot[X], &r->attrs->like, OVER(MASK(r)), KEEP(r));
 }
 
 const lac_op lac_op_broadcast = {
@@ -70,8 +67,9 @@ const lac_op lac_op_broadcast = {
     .jvp = broadcast_jvp,
 };
 
-lac_var lac_broadcast(lac_tape *tape, lac_var x, const lac_meta *like, uint32_t mask, lac_axes axes) {
-  lac_spec spec = {.op = &lac_op_broadcast, .attrs = {.i = {mask, axes}, .like = {.ndim = -1}}};
+lac_var lac_broadcast(lac_tape *tape, lac_var x, const lac_meta *like, int count, const int *axes, bool keepdims) {
+  uint32_t mask = lac_axes_mask(tape, "broadcast", like ? like->ndim : -1, count, axes);
+  lac_spec spec = {.op = &lac_op_broadcast, .attrs = {.i = {mask, keepdims}, .like = {.ndim = -1}}};
 
   if (like) spec.attrs.like = *like;
   return lac_emit(tape, &spec, &x);

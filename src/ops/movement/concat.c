@@ -6,7 +6,7 @@
 ///     vjp       x_bar = the slice of z_bar where x is   y_bar alike
 ///     jvp       z_dot = embed(x_dot) + embed(y_dot)     each where it is; [x_dot, y_dot] if both are there
 
-#include "autodiff/rule.h"
+#include "autodiff/axis.h"
 
 enum { X, Y };
 enum { Z };
@@ -46,16 +46,14 @@ static lac_status concat_infer(lac_call *c) {
             "concat: input 1 is %s and input 0 is %s; nothing is promoted silently: convert one of them",
             lac_dtype_name(y->dtype), lac_dtype_name(x->dtype));
   LAC_CHECK(axis >= 0 && axis < x->ndim && axis < y->ndim, LAC_ERR_SHAPE,
-            "concat: shapes %s and %s have no common axis %d; axes are counted from the end, 0 is the last", tx, ty,
-            axis);
+            "concat: shapes %s and %s have no common axis %d; -1 is the last", tx, ty, -1 - axis);
   LAC_CHECK(concat_is_spread_alike(x, y, axis), LAC_ERR_UNSUPPORTED,
-            "concat: both arrays must be spread over ranks alike, and not along axis %d from the end", axis);
+            "concat: both arrays must be spread over ranks alike, and not along axis %d", -1 - axis);
   for (int d = 0; d < z.ndim; ++d) {
     int64_t *size = &z.shape[z.ndim - 1 - d];
     *size = d == axis ? concat_size(x, d) + concat_size(y, d) : concat_join(x, y, d, axis);
-    LAC_CHECK(*size >= 0, LAC_ERR_SHAPE,
-              "concat: shapes %s and %s must agree but for axis %d from the end; axes before it may be 1", tx, ty,
-              axis);
+    LAC_CHECK(*size >= 0, LAC_ERR_SHAPE, "concat: shapes %s and %s must agree but for axis %d; axes before it may be 1",
+              tx, ty, -1 - axis);
   }
   c->out_meta[Z] = z;
 done:
@@ -79,8 +77,8 @@ static void concat_vjp(lac_rule *r) {
   int axis = AXIS(r);
   int64_t nx = concat_size(&r->in_meta[X], axis), n = nx + concat_size(&r->in_meta[Y], axis);
 
-  if (r->wants[X]) r->in_bar[X] = lac_slice(r->tape, r->out_bar[Z], axis, 0, nx, 1);
-  if (r->wants[Y]) r->in_bar[Y] = lac_slice(r->tape, r->out_bar[Z], axis, nx, n, 1);
+  if (r->wants[X]) r->in_bar[X] = lac_slice(r->tape, r->out_bar[Z], -1 - axis, 0, nx, 1);
+  if (r->wants[Y]) r->in_bar[Y] = lac_slice(r->tape, r->out_bar[Z], -1 - axis, nx, n, 1);
 }
 
 /// A tangent at its places among zeros; its batch is spread by who asked.
@@ -90,14 +88,14 @@ static lac_var concat_embed(lac_rule *r, int input, int64_t begin) {
   int64_t size = concat_size(&like, axis);
 
   like.shape[like.ndim - 1 - axis] = concat_size(&r->out_meta[Z], axis);
-  return lac_embed(r->tape, r->in_dot[input], &like, axis, begin, begin + size, 1);
+  return lac_embed(r->tape, r->in_dot[input], &like, -1 - axis, begin, begin + size, 1);
 }
 
 static void concat_jvp(lac_rule *r) {
   int64_t nx = concat_size(&r->in_meta[X], AXIS(r));
 
   if (r->in_dot[X].id && r->in_dot[Y].id) {
-    r->out_dot[Z] = lac_concat(r->tape, r->in_dot[X], r->in_dot[Y], AXIS(r));
+    r->out_dot[Z] = lac_concat(r->tape, r->in_dot[X], r->in_dot[Y], -1 - AXIS(r));
   } else {
     r->out_dot[Z] = r->in_dot[X].id ? concat_embed(r, X, 0) : concat_embed(r, Y, nx);
   }
@@ -116,5 +114,8 @@ const lac_op lac_op_concat = {
 };
 
 lac_var lac_concat(lac_tape *tape, lac_var x, lac_var y, int axis) {
-  return lac_emit(tape, &(lac_spec){.op = &lac_op_concat, .attrs.i = {axis}}, (lac_var[]){x, y});
+  int nx = lac_axes_of(tape, x), ny = lac_axes_of(tape, y);
+  int from_end = lac_axis_from_end(tape, "concat", nx > ny ? nx : ny, axis);
+
+  return lac_emit(tape, &(lac_spec){.op = &lac_op_concat, .attrs.i = {from_end}}, (lac_var[]){x, y});
 }

@@ -7,6 +7,7 @@
 ///     vjp       x_bar = slice(y_bar)                         from the same places
 ///     jvp       y_dot = embed(x_dot)
 
+#include "autodiff/axis.h"
 #include "ops/range.h"
 
 enum { X };
@@ -49,12 +50,13 @@ done:
 
 static void embed_vjp(lac_rule *r) {
   lac_range range = lac_range_of(r->attrs);
-  r->in_bar[X] = lac_slice(r->tape, r->out_bar[Y], range.axis, range.begin, range.end, range.step);
+  r->in_bar[X] = lac_slice(r->tape, r->out_bar[Y], -1 - range.axis, range.begin, range.end, range.step);
 }
 
 static void embed_jvp(lac_rule *r) {
   lac_range range = lac_range_of(r->attrs);
-  r->out_dot[Y] = lac_embed(r->tape, r->in_dot[X], &r->attrs->like, range.axis, range.begin, range.end, range.step);
+  r->out_dot[Y] =
+      lac_embed(r->tape, r->in_dot[X], &r->attrs->like, -1 - range.axis, range.begin, range.end, range.step);
 }
 
 const lac_op lac_op_embed = {
@@ -71,7 +73,8 @@ const lac_op lac_op_embed = {
 };
 
 lac_var lac_embed(lac_tape *tape, lac_var x, const lac_meta *like, int axis, int64_t begin, int64_t end, int64_t step) {
-  lac_spec spec = {.op = &lac_op_embed, .attrs = {.i = {axis, begin, end, step}, .like = {.ndim = -1}}};
+  int from_end = lac_axis_from_end(tape, "embed", like ? like->ndim : -1, axis);
+  lac_spec spec = {.op = &lac_op_embed, .attrs = {.i = {from_end, begin, end, step}, .like = {.ndim = -1}}};
 
   if (like) spec.attrs.like = *like;
   return lac_emit(tape, &spec, &x);

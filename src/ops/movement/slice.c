@@ -6,6 +6,7 @@
 ///     vjp       x_bar = embed(y_bar)                         back to the same places
 ///     jvp       y_dot = slice(x_dot)
 
+#include "autodiff/axis.h"
 #include "ops/range.h"
 
 enum { X };
@@ -38,12 +39,12 @@ done:
 
 static void slice_vjp(lac_rule *r) {
   lac_range range = lac_range_of(r->attrs);
-  r->in_bar[X] = lac_embed(r->tape, r->out_bar[Y], &r->in_meta[X], range.axis, range.begin, range.end, range.step);
+  r->in_bar[X] = lac_embed(r->tape, r->out_bar[Y], &r->in_meta[X], -1 - range.axis, range.begin, range.end, range.step);
 }
 
 static void slice_jvp(lac_rule *r) {
   lac_range range = lac_range_of(r->attrs);
-  r->out_dot[Y] = lac_slice(r->tape, r->in_dot[X], range.axis, range.begin, range.end, range.step);
+  r->out_dot[Y] = lac_slice(r->tape, r->in_dot[X], -1 - range.axis, range.begin, range.end, range.step);
 }
 
 const lac_op lac_op_slice = {
@@ -59,5 +60,7 @@ const lac_op lac_op_slice = {
 };
 
 lac_var lac_slice(lac_tape *tape, lac_var x, int axis, int64_t begin, int64_t end, int64_t step) {
-  return lac_emit(tape, &(lac_spec){.op = &lac_op_slice, .attrs.i = {axis, begin, end, step}}, &x);
+  int from_end = lac_axis_from_end(tape, "slice", lac_axes_of(tape, x), axis);
+
+  return lac_emit(tape, &(lac_spec){.op = &lac_op_slice, .attrs.i = {from_end, begin, end, step}}, &x);
 }

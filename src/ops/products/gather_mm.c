@@ -2,7 +2,7 @@
 /// @file gather_mm.c
 /// Rows times the matrix that each of them names.
 ///
-///     forward   y[i]  = a[i] op(b[target i])       i[0]: side; a (n, d), b (r, d, e), y (n, e); d and e change places for T, H
+///     forward   y[i]  = a[i] op(b[target i])       i[0]: form; a (n, d), b (r, d, e), y (n, e); d and e change places for T, H
 ///     vjp       a_bar = gather_mm(flip(op), y_bar, b)
 ///               b_bar = gather_outer(a, y_bar)     for op = N; alike for the others
 ///     jvp       y_dot = gather_mm(op, a_dot, b) + gather_mm(op, a, b_dot)
@@ -19,9 +19,9 @@ static lac_status gather_mm_infer(lac_call *c) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
   const lac_meta *b = &c->in_meta[B];
-  bool turned = lac_side_transposes(SIDE(c));
+  bool turned = lac_form_transposes(FORM(c));
 
-  LAC_TRY(lac_call_check_side(c, c->attrs->i[0]));
+  LAC_TRY(lac_call_check_form(c, c->attrs->i[0]));
   LAC_TRY(segment_bind(c, 'n', 'r'));
   if (b->ndim >= 3) {
     LAC_TRY(lac_call_bind(c, 'p', b->shape[b->ndim - (turned ? 1 : 2)], NULL));
@@ -37,38 +37,38 @@ static lac_status gather_mm_forward(lac_call *c) {
   lac_status status = LAC_OK;
 
   LAC_TRY(lac_call_needs_kernel(c, KERNELS(c)->gather_mm));
-  LAC_TRY(KERNELS(c)->gather_mm(ctx, c->object, SIDE(c), c->in[A], c->in[B], c->out[Y]));
+  LAC_TRY(KERNELS(c)->gather_mm(ctx, c->object, FORM(c), c->in[A], c->in[B], c->out[Y]));
 done:
   return status;
 }
 
 /// The adjoint of b: conj(a)^T y_bar for N, turned back through op for the others.
 static lac_var gather_mm_bar(lac_rule *r, lac_var a, lac_var y_bar) {
-  lac_side side = SIDE(r);
-  lac_var w = lac_side_transposes(side) ? lac_gather_outer(r->tape, r->object, y_bar, a)
+  lac_form form = FORM(r);
+  lac_var w = lac_form_transposes(form) ? lac_gather_outer(r->tape, r->object, y_bar, a)
                                         : lac_gather_outer(r->tape, r->object, a, y_bar);
-  return side == LAC_T || side == LAC_C ? lac_conj(r->tape, w) : w;
+  return form == LAC_TRANSPOSED || form == LAC_CONJUGATED ? lac_conj(r->tape, w) : w;
 }
 
 static void gather_mm_vjp(lac_rule *r) {
   lac_var y_bar = r->out_bar[Y];
 
-  if (r->wants[A]) r->in_bar[A] = lac_gather_mm(r->tape, r->object, flip(SIDE(r)), y_bar, r->in[B]);
+  if (r->wants[A]) r->in_bar[A] = lac_gather_mm(r->tape, r->object, y_bar, r->in[B], flip(FORM(r)));
   if (r->wants[B]) r->in_bar[B] = gather_mm_bar(r, r->in[A], y_bar);
 }
 
 static void gather_mm_jvp(lac_rule *r) {
-  r->out_dot[Y] = lac_add(r->tape, lac_gather_mm(r->tape, r->object, SIDE(r), r->in_dot[A], r->in[B]),
-                          lac_gather_mm(r->tape, r->object, SIDE(r), r->in[A], r->in_dot[B]));
+  r->out_dot[Y] = lac_add(r->tape, lac_gather_mm(r->tape, r->object, r->in_dot[A], r->in[B], FORM(r)),
+                          lac_gather_mm(r->tape, r->object, r->in[A], r->in_dot[B], FORM(r)));
 }
 
 const lac_op lac_op_gather_mm = {
     .name = "gather_mm",
     .signature = "(n,p),(r,d,e)->(n,q)",
-    .parameters = "map: map, a: array, b: array, side: side = N",
+    .parameters = "map: map, a: array, b: array, op: form = N",
     .about = "y[i] = a[i] op(b[target i]): a (n, d), b (r, d, e).",
     .order = LAC_ANY_ORDER,
-    .flags = LAC_SUMS_BATCH | LAC_WHOLE,
+    .flags = LAC_OP_SUMS_BATCH | LAC_OP_WHOLE,
     .vjp_needs = NEEDS_IN(A) | NEEDS_IN(B),
     .jvp_needs = NEEDS_IN(A) | NEEDS_IN(B),
     .infer = gather_mm_infer,
@@ -77,6 +77,6 @@ const lac_op lac_op_gather_mm = {
     .jvp = gather_mm_jvp,
 };
 
-lac_var lac_gather_mm(lac_tape *tape, const lac_map *map, lac_side side, lac_var a, lac_var b) {
-  return lac_emit(tape, &(lac_spec){.op = &lac_op_gather_mm, .object = map, .attrs.i = {side}}, (lac_var[]){a, b});
+lac_var lac_gather_mm(lac_tape *tape, const lac_map *map, lac_var a, lac_var b, lac_form op) {
+  return lac_emit(tape, &(lac_spec){.op = &lac_op_gather_mm, .object = map, .attrs.i = {op}}, (lac_var[]){a, b});
 }

@@ -37,8 +37,8 @@ done:
 static void gather_outer_vjp(lac_rule *r) {
   lac_var w_bar = r->out_bar[W];
 
-  if (r->wants[U]) r->in_bar[U] = lac_gather_mm(r->tape, r->object, LAC_H, r->in[V], w_bar);
-  if (r->wants[V]) r->in_bar[V] = lac_gather_mm(r->tape, r->object, LAC_N, r->in[U], w_bar);
+  if (r->wants[U]) r->in_bar[U] = lac_gather_mm(r->tape, r->object, r->in[V], w_bar, LAC_ADJOINT);
+  if (r->wants[V]) r->in_bar[V] = lac_gather_mm(r->tape, r->object, r->in[U], w_bar, LAC_PLAIN);
 }
 
 static void gather_outer_jvp(lac_rule *r) {
@@ -52,7 +52,7 @@ const lac_op lac_op_gather_outer = {
     .parameters = "map: map, u: array, v: array",
     .about = "w[j] = sum of conj(u[i])^T v[i] over the rows i that name j.",
     .order = LAC_ANY_ORDER,
-    .flags = LAC_SUMS_BATCH | LAC_WHOLE,
+    .flags = LAC_OP_SUMS_BATCH | LAC_OP_WHOLE,
     .vjp_needs = NEEDS_IN(U) | NEEDS_IN(V),
     .jvp_needs = NEEDS_IN(U) | NEEDS_IN(V),
     .infer = gather_outer_infer,

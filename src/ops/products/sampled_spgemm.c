@@ -2,7 +2,7 @@
 /// @file sampled_spgemm.c
 /// Sparse times sparse, at the entries of a given pattern alone: the backward of spgemm, and its own.
 ///
-///     forward   t     = (op(X) op(Y)) at T's entries       patterns: T, X, Y; i[0], i[1]: the sides of X and Y
+///     forward   t     = (op(X) op(Y)) at T's entries       patterns: T, X, Y; i[0], i[1]: the forms of X and Y
 ///     vjp       op(X)_bar = T_bar op(Y)^H                  at X's entries, turned back through op
 ///               op(Y)_bar = op(X)^H T_bar
 ///     jvp       t_dot = op(X_dot) op(Y) + op(X) op(Y_dot)
@@ -14,17 +14,17 @@
 enum { X, Y };
 enum { T };
 
-#define SIDE_X(r) ((lac_side)(r)->attrs->i[0])
-#define SIDE_Y(r) ((lac_side)(r)->attrs->i[1])
+#define FORM_X(r) ((lac_form)(r)->attrs->i[0])
+#define FORM_Y(r) ((lac_form)(r)->attrs->i[1])
 
 static lac_status sampled_spgemm_infer(lac_call *c) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
 
   for (int i = 0; i < 3; i++) LAC_TRY(lac_call_needs_pattern(c, i));
-  LAC_TRY(lac_call_bind_matrix(c, c->patterns[0], LAC_N, 'r', 'm', 'n'));
-  LAC_TRY(lac_call_bind_matrix(c, c->patterns[1], SIDE_X(c), 'p', 'm', 'l'));
-  LAC_TRY(lac_call_bind_matrix(c, c->patterns[2], SIDE_Y(c), 'q', 'l', 'n'));
+  LAC_TRY(lac_call_bind_matrix(c, c->patterns[0], LAC_PLAIN, 'r', 'm', 'n'));
+  LAC_TRY(lac_call_bind_matrix(c, c->patterns[1], FORM_X(c), 'p', 'm', 'l'));
+  LAC_TRY(lac_call_bind_matrix(c, c->patterns[2], FORM_Y(c), 'q', 'l', 'n'));
   LAC_TRY(lac_call_match(c));
 done:
   return status;
@@ -35,30 +35,34 @@ static lac_status sampled_spgemm_forward(lac_call *c) {
   lac_status status = LAC_OK;
 
   LAC_TRY(lac_call_needs_kernel(c, KERNELS(c)->sampled_spgemm));
-  LAC_TRY(KERNELS(c)->sampled_spgemm(ctx, c->patterns[0], c->patterns[1], SIDE_X(c), c->patterns[2], SIDE_Y(c),
+  LAC_TRY(KERNELS(c)->sampled_spgemm(ctx, c->patterns[0], c->patterns[1], FORM_X(c), c->patterns[2], FORM_Y(c),
                                      c->in[X], c->in[Y], c->out[T]));
 done:
   return status;
 }
 
-/// The side that undoes op on a matrix that was transposed or not.
-static lac_side with_conj(lac_side side, bool conj) { return conj ? (lac_side)(side ^ LAC_C) : side; }
+/// The form that undoes op on a matrix that was transposed or not.
+static lac_form with_conj(lac_form form, bool conj) { return conj ? (lac_form)(form ^ LAC_CONJUGATED) : form; }
 
 static void sampled_spgemm_vjp(lac_rule *r) {
   const lac_pattern *pt = r->patterns[0], *px = r->patterns[1], *py = r->patterns[2];
   lac_var x = r->in[X], y = r->in[Y], t_bar = r->out_bar[T];
-  lac_side sx = SIDE_X(r), sy = SIDE_Y(r);
-  bool cx = lac_side_conjugates(sx), cy = lac_side_conjugates(sy);
+  lac_form op_x = FORM_X(r), op_y = FORM_Y(r);
+  bool cx = lac_form_conjugates(op_x), cy = lac_form_conjugates(op_y);
 
   if (r->wants[X]) {
-    r->in_bar[X] = lac_side_transposes(sx)
-                       ? lac_sampled_spgemm(r->tape, px, py, with_conj(sy, !cx), y, pt, cx ? LAC_H : LAC_T, t_bar)
-                       : lac_sampled_spgemm(r->tape, px, pt, cx ? LAC_C : LAC_N, t_bar, py, with_conj(flip(sy), cx), y);
+    r->in_bar[X] =
+        lac_form_transposes(op_x)
+            ? lac_sampled_spgemm(r->tape, px, py, y, pt, t_bar, with_conj(op_y, !cx), cx ? LAC_ADJOINT : LAC_TRANSPOSED)
+            : lac_sampled_spgemm(r->tape, px, pt, t_bar, py, y, cx ? LAC_CONJUGATED : LAC_PLAIN,
+                                 with_conj(flip(op_y), cx));
   }
   if (r->wants[Y]) {
-    r->in_bar[Y] = lac_side_transposes(sy)
-                       ? lac_sampled_spgemm(r->tape, py, pt, cy ? LAC_H : LAC_T, t_bar, px, with_conj(sx, !cy), x)
-                       : lac_sampled_spgemm(r->tape, py, px, with_conj(flip(sx), cy), x, pt, cy ? LAC_C : LAC_N, t_bar);
+    r->in_bar[Y] =
+        lac_form_transposes(op_y)
+            ? lac_sampled_spgemm(r->tape, py, pt, t_bar, px, x, cy ? LAC_ADJOINT : LAC_TRANSPOSED, with_conj(op_x, !cy))
+            : lac_sampled_spgemm(r->tape, py, px, x, pt, t_bar, with_conj(flip(op_x), cy),
+                                 cy ? LAC_CONJUGATED : LAC_PLAIN);
   }
 }
 
@@ -66,17 +70,17 @@ static void sampled_spgemm_jvp(lac_rule *r) {
   const lac_pattern *pt = r->patterns[0], *px = r->patterns[1], *py = r->patterns[2];
 
   r->out_dot[T] =
-      lac_add(r->tape, lac_sampled_spgemm(r->tape, pt, px, SIDE_X(r), r->in_dot[X], py, SIDE_Y(r), r->in[Y]),
-              lac_sampled_spgemm(r->tape, pt, px, SIDE_X(r), r->in[X], py, SIDE_Y(r), r->in_dot[Y]));
+      lac_add(r->tape, lac_sampled_spgemm(r->tape, pt, px, r->in_dot[X], py, r->in[Y], FORM_X(r), FORM_Y(r)),
+              lac_sampled_spgemm(r->tape, pt, px, r->in[X], py, r->in_dot[Y], FORM_X(r), FORM_Y(r)));
 }
 
 const lac_op lac_op_sampled_spgemm = {
     .name = "sampled_spgemm",
     .signature = "(p),(q)->(r)",
-    .parameters = "target: pattern, px: pattern, x: values, py: pattern, y: values, sides: sides = N N",
+    .parameters = "target: pattern, px: pattern, x: values, py: pattern, y: values, op_x: form = N, op_y: form = N",
     .about = "t = op(X) op(Y) at the slots of `target` alone.",
     .order = LAC_ANY_ORDER,
-    .flags = LAC_SUMS_BATCH | LAC_WHOLE,
+    .flags = LAC_OP_SUMS_BATCH | LAC_OP_WHOLE,
     .vjp_needs = NEEDS_IN(X) | NEEDS_IN(Y),
     .jvp_needs = NEEDS_IN(X) | NEEDS_IN(Y),
     .infer = sampled_spgemm_infer,
@@ -85,8 +89,8 @@ const lac_op lac_op_sampled_spgemm = {
     .jvp = sampled_spgemm_jvp,
 };
 
-lac_var lac_sampled_spgemm(lac_tape *tape, const lac_pattern *target, const lac_pattern *px, lac_side sx, lac_var x,
-                           const lac_pattern *py, lac_side sy, lac_var y) {
-  lac_spec spec = {.op = &lac_op_sampled_spgemm, .patterns = {target, px, py}, .attrs.i = {sx, sy}};
+lac_var lac_sampled_spgemm(lac_tape *tape, const lac_pattern *target, const lac_pattern *px, lac_var x,
+                           const lac_pattern *py, lac_var y, lac_form op_x, lac_form op_y) {
+  lac_spec spec = {.op = &lac_op_sampled_spgemm, .patterns = {target, px, py}, .attrs.i = {op_x, op_y}};
   return lac_emit(tape, &spec, (lac_var[]){x, y});
 }

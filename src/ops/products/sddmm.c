@@ -19,7 +19,7 @@ static lac_status sddmm_infer(lac_call *c) {
   lac_status status = LAC_OK;
 
   LAC_TRY(lac_call_needs_pattern(c, 0));
-  LAC_TRY(lac_call_bind_matrix(c, c->patterns[0], LAC_N, 'z', 'm', 'n'));
+  LAC_TRY(lac_call_bind_matrix(c, c->patterns[0], LAC_PLAIN, 'z', 'm', 'n'));
   LAC_TRY(lac_call_match(c));
 done:
   return status;
@@ -32,8 +32,8 @@ static lac_status sddmm_forward(lac_call *c) {
 static void sddmm_vjp(lac_rule *r) {
   lac_var u = r->in[U], v = r->in[V], s_bar = r->out_bar[S];
 
-  if (r->wants[U]) r->in_bar[U] = lac_spmm(r->tape, r->patterns[0], LAC_N, s_bar, v);
-  if (r->wants[V]) r->in_bar[V] = lac_spmm(r->tape, r->patterns[0], LAC_H, s_bar, u);
+  if (r->wants[U]) r->in_bar[U] = lac_spmm(r->tape, r->patterns[0], s_bar, v, LAC_PLAIN);
+  if (r->wants[V]) r->in_bar[V] = lac_spmm(r->tape, r->patterns[0], s_bar, u, LAC_ADJOINT);
 }
 
 static void sddmm_jvp(lac_rule *r) {
@@ -47,7 +47,7 @@ const lac_op lac_op_sddmm = {
     .parameters = "pattern: pattern, u: array, v: array",
     .about = "s_z = sum_k u[row z, k] conj(v[col z, k]) for each slot z: u (rows, k), v (cols, k), s (nnz).",
     .order = LAC_ANY_ORDER,
-    .flags = LAC_SUMS_BATCH | LAC_COMMUNICATES | LAC_TAKES_BLOCKS,
+    .flags = LAC_OP_SUMS_BATCH | LAC_OP_COMMUNICATES | LAC_OP_TAKES_BLOCKS,
     .vjp_needs = NEEDS_IN(U) | NEEDS_IN(V),
     .jvp_needs = NEEDS_IN(U) | NEEDS_IN(V),
     .infer = sddmm_infer,

@@ -61,10 +61,10 @@ static lac_var sell_mm_slots_bar(lac_rule *r) {
 static void sell_mm_vjp(lac_rule *r) {
   const lac_format *f = r->object;
 
-  if (r->wants[A]) r->in_bar[A] = lac_remap(r->tape, f->map, LAC_N, sell_mm_slots_bar(r));
+  if (r->wants[A]) r->in_bar[A] = lac_remap(r->tape, f->map, sell_mm_slots_bar(r), LAC_PLAIN);
   if (r->wants[X]) {
-    lac_var slots = lac_remap(r->tape, f->map, LAC_T, r->in[A]);
-    r->in_bar[X] = lac_spmm(r->tape, f->pattern, LAC_H, slots, r->out_bar[Y]);
+    lac_var slots = lac_remap(r->tape, f->map, r->in[A], LAC_TRANSPOSED);
+    r->in_bar[X] = lac_spmm(r->tape, f->pattern, slots, r->out_bar[Y], LAC_ADJOINT);
   }
 }
 

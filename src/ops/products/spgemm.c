@@ -20,9 +20,9 @@ static lac_status spgemm_infer(lac_call *c) {
   lac_status status = LAC_OK;
 
   for (int i = 0; i < 3; i++) LAC_TRY(lac_call_needs_pattern(c, i));
-  LAC_TRY(lac_call_bind_matrix(c, c->patterns[A], LAC_N, 'p', 'm', 'l'));
-  LAC_TRY(lac_call_bind_matrix(c, c->patterns[B], LAC_N, 'q', 'l', 'n'));
-  LAC_TRY(lac_call_bind_matrix(c, c->patterns[2], LAC_N, 'r', 'm', 'n'));
+  LAC_TRY(lac_call_bind_matrix(c, c->patterns[A], LAC_PLAIN, 'p', 'm', 'l'));
+  LAC_TRY(lac_call_bind_matrix(c, c->patterns[B], LAC_PLAIN, 'q', 'l', 'n'));
+  LAC_TRY(lac_call_bind_matrix(c, c->patterns[2], LAC_PLAIN, 'r', 'm', 'n'));
   LAC_TRY(lac_call_match(c));
 done:
   return status;
@@ -33,8 +33,8 @@ static lac_status spgemm_forward(lac_call *c) {
   lac_status status = LAC_OK;
 
   LAC_TRY(lac_call_needs_kernel(c, KERNELS(c)->sampled_spgemm));
-  LAC_TRY(KERNELS(c)->sampled_spgemm(ctx, c->patterns[2], c->patterns[A], LAC_N, c->patterns[B], LAC_N, c->in[A],
-                                     c->in[B], c->out[C]));
+  LAC_TRY(KERNELS(c)->sampled_spgemm(ctx, c->patterns[2], c->patterns[A], LAC_PLAIN, c->patterns[B], LAC_PLAIN,
+                                     c->in[A], c->in[B], c->out[C]));
 done:
   return status;
 }
@@ -43,8 +43,8 @@ static void spgemm_vjp(lac_rule *r) {
   const lac_pattern *pa = r->patterns[A], *pb = r->patterns[B], *pc = r->patterns[2];
   lac_var a = r->in[A], b = r->in[B], c_bar = r->out_bar[C];
 
-  if (r->wants[A]) r->in_bar[A] = lac_sampled_spgemm(r->tape, pa, pc, LAC_N, c_bar, pb, LAC_H, b);
-  if (r->wants[B]) r->in_bar[B] = lac_sampled_spgemm(r->tape, pb, pa, LAC_H, a, pc, LAC_N, c_bar);
+  if (r->wants[A]) r->in_bar[A] = lac_sampled_spgemm(r->tape, pa, pc, c_bar, pb, b, LAC_PLAIN, LAC_ADJOINT);
+  if (r->wants[B]) r->in_bar[B] = lac_sampled_spgemm(r->tape, pb, pa, a, pc, c_bar, LAC_ADJOINT, LAC_PLAIN);
 }
 
 static void spgemm_jvp(lac_rule *r) {
@@ -58,7 +58,7 @@ const lac_op lac_op_spgemm = {
     .parameters = "pa: pattern, a: values, pb: pattern, b: values, pc: pattern",
     .about = "The values of C = A B on the pattern of the product.",
     .order = LAC_ANY_ORDER,
-    .flags = LAC_SUMS_BATCH | LAC_WHOLE,
+    .flags = LAC_OP_SUMS_BATCH | LAC_OP_WHOLE,
     .vjp_needs = NEEDS_IN(A) | NEEDS_IN(B),
     .jvp_needs = NEEDS_IN(A) | NEEDS_IN(B),
     .infer = spgemm_infer,

@@ -21,37 +21,38 @@ static lac_status spmm_infer(lac_call *c) {
   lac_status status = LAC_OK;
 
   LAC_TRY(lac_call_needs_pattern(c, 0));
-  LAC_TRY(lac_call_bind_matrix(c, c->patterns[0], SIDE(c), 'z', 'm', 'n'));
+  LAC_TRY(lac_call_bind_matrix(c, c->patterns[0], FORM(c), 'z', 'm', 'n'));
   LAC_TRY(lac_call_match(c));
 done:
   return status;
 }
 
 static lac_status spmm_forward(lac_call *c) {
-  return KERNELS(c)->spmm(c->ctx, c->patterns[0], SIDE(c), c->in[A], c->in[X], c->out[Y]);
+  return KERNELS(c)->spmm(c->ctx, c->patterns[0], FORM(c), c->in[A], c->in[X], c->out[Y]);
 }
 
 static void spmm_vjp(lac_rule *r) {
   lac_var a = r->in[A], x = r->in[X], y_bar = r->out_bar[Y];
 
-  if (r->wants[A]) r->in_bar[A] = lac_emit_matrix_bar(r->tape, r->patterns[0], SIDE(r), y_bar, x);
-  if (r->wants[X]) r->in_bar[X] = lac_spmm(r->tape, r->patterns[0], flip(SIDE(r)), a, y_bar);
+  if (r->wants[A]) r->in_bar[A] = lac_emit_matrix_bar(r->tape, r->patterns[0], FORM(r), y_bar, x);
+  if (r->wants[X]) r->in_bar[X] = lac_spmm(r->tape, r->patterns[0], a, y_bar, flip(FORM(r)));
 }
 
 static void spmm_jvp(lac_rule *r) {
-  r->out_dot[Y] = lac_add(r->tape, lac_spmm(r->tape, r->patterns[0], SIDE(r), r->in_dot[A], r->in[X]),
-                          lac_spmm(r->tape, r->patterns[0], SIDE(r), r->in[A], r->in_dot[X]));
+  r->out_dot[Y] = lac_add(r->tape, lac_spmm(r->tape, r->patterns[0], r->in_dot[A], r->in[X], FORM(r)),
+                          lac_spmm(r->tape, r->patterns[0], r->in[A], r->in_dot[X], FORM(r)));
 }
 
 const lac_op lac_op_spmm = {
     .name = "spmm",
     .signature = "(z),(n,k)->(m,k)",
-    .parameters = "pattern: pattern, a: values, x: columns, side: side = N",
+    .parameters = "pattern: pattern, a: values, x: columns, op: form = N",
     .about =
-        "y = op(A) x: a (nnz), x (n, k) or (n,); side is \"N\" (A), \"T\" (A^T), \"C\" (conj A) or \"H\" (A^H). A "
+        "y = op(A) x: a (nnz), x (n, k) or (n,); op is \"N\" (A), \"T\" (A^T), \"H\" (A^H) or \"conjugated\" (conj A). "
+        "A "
         "pattern with blocks takes a (nnz, *blocks).",
     .order = LAC_ANY_ORDER,
-    .flags = LAC_SUMS_BATCH | LAC_COMMUNICATES | LAC_TAKES_BLOCKS,
+    .flags = LAC_OP_SUMS_BATCH | LAC_OP_COMMUNICATES | LAC_OP_TAKES_BLOCKS,
     .vjp_needs = NEEDS_IN(A) | NEEDS_IN(X),
     .jvp_needs = NEEDS_IN(A) | NEEDS_IN(X),
     .infer = spmm_infer,
@@ -60,6 +61,6 @@ const lac_op lac_op_spmm = {
     .jvp = spmm_jvp,
 };
 
-lac_var lac_spmm(lac_tape *tape, const lac_pattern *pattern, lac_side side, lac_var a, lac_var x) {
-  return lac_emit(tape, &(lac_spec){.op = &lac_op_spmm, .patterns = {pattern}, .attrs.i = {side}}, (lac_var[]){a, x});
+lac_var lac_spmm(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_var x, lac_form op) {
+  return lac_emit(tape, &(lac_spec){.op = &lac_op_spmm, .patterns = {pattern}, .attrs.i = {op}}, (lac_var[]){a, x});
 }

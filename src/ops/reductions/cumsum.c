@@ -2,17 +2,17 @@
 /// @file cumsum.c
 /// Running sums along an axis.
 ///
-///     forward   y_i   = x_0 + ... + x_i            i[0]: axis from the end; i[1]: lac_direction, backwards from the last
+///     forward   y_i   = x_0 + ... + x_i            i[0]: axis from the end; i[1]: 1 for backwards, from the last
 ///     vjp       x_bar = cumsum(y_bar)              the other way
 ///     jvp       y_dot = cumsum(x_dot)
 
-#include "autodiff/rule.h"
+#include "autodiff/axis.h"
 
 enum { X };
 enum { Y };
 
 #define AXIS(r) ((int)(r)->attrs->i[0])
-#define DIRECTION(r) ((lac_direction)(r)->attrs->i[1])
+#define BACKWARDS(r) ((r)->attrs->i[1] != 0)
 
 static lac_status cumsum_infer(lac_call *c) {
   lac_context *ctx = c->ctx;
@@ -24,8 +24,8 @@ static lac_status cumsum_infer(lac_call *c) {
   LAC_CHECK(AXIS(c) >= 0 && axis >= 0, LAC_ERR_SHAPE,
             "cumsum: the array %s has no axis %d; axes are counted from the end, 0 is the last",
             lac_shape_text(x->ndim, x->shape, text), AXIS(c));
-  LAC_CHECK(DIRECTION(c) == LAC_FORWARDS || DIRECTION(c) == LAC_BACKWARDS, LAC_ERR_ARG,
-            "cumsum: the direction is LAC_FORWARDS or LAC_BACKWARDS, not %d", (int)DIRECTION(c));
+  LAC_CHECK(c->attrs->i[1] == 0 || c->attrs->i[1] == 1, LAC_ERR_ARG, "cumsum: backwards is %lld; it is 0 or 1",
+            (long long)c->attrs->i[1]);
   LAC_CHECK(!x->partition || x->partition_axis != axis, LAC_ERR_UNSUPPORTED,
             "cumsum: axis %d is spread over ranks and cannot be summed so yet; use a replicated array", axis);
   c->out_meta[Y] = *x;
@@ -38,17 +38,14 @@ static lac_status cumsum_forward(lac_call *c) {
   lac_status status = LAC_OK;
 
   LAC_TRY(lac_call_needs_kernel(c, KERNELS(c)->cumsum));
-  LAC_TRY(KERNELS(c)->cumsum(ctx, AXIS(c), DIRECTION(c) == LAC_BACKWARDS, c->in[X], c->out[Y]));
+  LAC_TRY(KERNELS(c)->cumsum(ctx, AXIS(c), BACKWARDS(c), c->in[X], c->out[Y]));
 done:
   return status;
 }
 
-static void cumsum_vjp(lac_rule *r) {
-  lac_direction other = DIRECTION(r) == LAC_FORWARDS ? LAC_BACKWARDS : LAC_FORWARDS;
-  r->in_bar[X] = lac_cumsum(r->tape, r->out_bar[Y], AXIS(r), other);
-}
+static void cumsum_vjp(lac_rule *r) { r->in_bar[X] = lac_cumsum(r->tape, r->out_bar[Y], -1 - AXIS(r), !BACKWARDS(r)); }
 
-static void cumsum_jvp(lac_rule *r) { r->out_dot[Y] = lac_cumsum(r->tape, r->in_dot[X], AXIS(r), DIRECTION(r)); }
+static void cumsum_jvp(lac_rule *r) { r->out_dot[Y] = lac_cumsum(r->tape, r->in_dot[X], -1 - AXIS(r), BACKWARDS(r)); }
 
 const lac_op lac_op_cumsum = {
     .name = "cumsum",
@@ -62,6 +59,7 @@ const lac_op lac_op_cumsum = {
     .jvp = cumsum_jvp,
 };
 
-lac_var lac_cumsum(lac_tape *tape, lac_var x, int axis, lac_direction direction) {
-  return lac_emit(tape, &(lac_spec){.op = &lac_op_cumsum, .attrs.i = {axis, direction}}, &x);
+lac_var lac_cumsum(lac_tape *tape, lac_var x, int axis, bool backwards) {
+  int from_end = lac_axis_from_end(tape, "cumsum", lac_axes_of(tape, x), axis);
+  return lac_emit(tape, &(lac_spec){.op = &lac_op_cumsum, .attrs.i = {from_end, backwards}}, &x);
 }

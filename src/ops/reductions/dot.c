@@ -19,7 +19,7 @@ static lac_var dot_spread(lac_rule *r, lac_var s, lac_var x) {
 
   like.shape[like.ndim++] = 1;
   like.shape[like.ndim++] = 1;
-  return lac_mul(r->tape, lac_broadcast(r->tape, s, &like, 3, LAC_DROP_AXES), x);
+  return lac_mul(r->tape, lac_broadcast(r->tape, s, &like, LAC_AXES(-2, -1), false), x);
 }
 
 static void dot_vjp(lac_rule *r) {
@@ -39,7 +39,7 @@ const lac_op lac_op_dot = {
     .parameters = "x: array, y: array",
     .about = "The sum of conj(x) y over the last two axes.",
     .order = LAC_ANY_ORDER,
-    .flags = LAC_COMMUNICATES,
+    .flags = LAC_OP_COMMUNICATES,
     .vjp_needs = NEEDS_IN(X) | NEEDS_IN(Y),
     .jvp_needs = NEEDS_IN(X) | NEEDS_IN(Y),
     .forward = dot_forward,

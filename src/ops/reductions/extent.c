@@ -57,6 +57,7 @@ const lac_op lac_op_extent = {
     .jvp = lac_rule_nothing,
 };
 
-lac_var lac_extent(lac_tape *tape, lac_var x, uint32_t mask, double power) {
+lac_var lac_extent(lac_tape *tape, lac_var x, int count, const int *axes, double power) {
+  uint32_t mask = lac_axes_mask(tape, "extent", lac_axes_of(tape, x), count, axes);
   return lac_emit(tape, &(lac_spec){.op = &lac_op_extent, .attrs = {.i = {mask}, .f = {power}}}, &x);
 }

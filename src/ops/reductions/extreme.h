@@ -30,17 +30,17 @@ done:
 
 /// Where the extremes are.
 static inline lac_var extreme_places(lac_rule *r) {
-  return lac_compare(r->tape, LAC_EQ, r->in[0], lac_emit_spread(r, r->out[0]));
+  return lac_compare(r->tape, r->in[0], lac_emit_spread(r, r->out[0]), LAC_RELATION_EQ);
 }
 
 static inline void extreme_vjp(lac_rule *r) {
-  lac_var e = extreme_places(r), n = lac_sum_axes(r->tape, e, MASK(r), AXES(r));
+  lac_var e = extreme_places(r), n = lac_sum_axes(r->tape, e, OVER(MASK(r)), KEEP(r));
   r->in_bar[0] = lac_mul(r->tape, e, lac_emit_spread(r, lac_div(r->tape, r->out_bar[0], n)));
 }
 
 static inline void extreme_jvp(lac_rule *r) {
-  lac_var e = extreme_places(r), n = lac_sum_axes(r->tape, e, MASK(r), AXES(r));
-  r->out_dot[0] = lac_div(r->tape, lac_sum_axes(r->tape, lac_mul(r->tape, e, r->in_dot[0]), MASK(r), AXES(r)), n);
+  lac_var e = extreme_places(r), n = lac_sum_axes(r->tape, e, OVER(MASK(r)), KEEP(r));
+  r->out_dot[0] = lac_div(r->tape, lac_sum_axes(r->tape, lac_mul(r->tape, e, r->in_dot[0]), OVER(MASK(r)), KEEP(r)), n);
 }
 
 #endif

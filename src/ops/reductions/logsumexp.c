@@ -2,7 +2,7 @@
 /// @file logsumexp.c
 /// The logarithm of a sum of exponentials over some axes.
 ///
-///     forward   y     = log(sum of exp(x))              over the axes of a mask; i[0]: mask, i[1]: lac_axes
+///     forward   y     = log(sum of exp(x))              over the axes of a mask; i[0]: mask, i[1]: keepdims
 ///     vjp       x_bar = softmax(x) y_bar
 ///     jvp       y_dot = sum of softmax(x) x_dot
 ///
@@ -16,12 +16,12 @@ enum { Y };
 static lac_status logsumexp_forward(lac_call *c) { return lac_call_reduce(c, LAC_REDUCE_LOGSUMEXP); }
 
 static void logsumexp_vjp(lac_rule *r) {
-  r->in_bar[X] = lac_mul(r->tape, lac_softmax(r->tape, r->in[X], MASK(r)), lac_emit_spread(r, r->out_bar[Y]));
+  r->in_bar[X] = lac_mul(r->tape, lac_softmax(r->tape, r->in[X], OVER(MASK(r))), lac_emit_spread(r, r->out_bar[Y]));
 }
 
 static void logsumexp_jvp(lac_rule *r) {
-  lac_var terms = lac_mul(r->tape, lac_softmax(r->tape, r->in[X], MASK(r)), r->in_dot[X]);
-  r->out_dot[Y] = lac_sum_axes(r->tape, terms, MASK(r), AXES(r));
+  lac_var terms = lac_mul(r->tape, lac_softmax(r->tape, r->in[X], OVER(MASK(r))), r->in_dot[X]);
+  r->out_dot[Y] = lac_sum_axes(r->tape, terms, OVER(MASK(r)), KEEP(r));
 }
 
 const lac_op lac_op_logsumexp = {
@@ -40,6 +40,7 @@ const lac_op lac_op_logsumexp = {
     .jvp = logsumexp_jvp,
 };
 
-lac_var lac_logsumexp(lac_tape *tape, lac_var x, uint32_t mask, lac_axes axes) {
-  return lac_emit(tape, &(lac_spec){.op = &lac_op_logsumexp, .attrs.i = {mask, axes}}, &x);
+lac_var lac_logsumexp(lac_tape *tape, lac_var x, int count, const int *axes, bool keepdims) {
+  uint32_t mask = lac_axes_mask(tape, "logsumexp", lac_axes_of(tape, x), count, axes);
+  return lac_emit(tape, &(lac_spec){.op = &lac_op_logsumexp, .attrs.i = {mask, keepdims}}, &x);
 }

@@ -2,7 +2,7 @@
 /// @file max.c
 /// The largest number over some axes.
 ///
-///     forward   y = the largest of x over the axes of a mask      i[0]: mask, i[1]: lac_axes; a NaN is it
+///     forward   y = the largest of x over the axes of a mask      i[0]: mask, i[1]: keepdims; a NaN is it
 ///     vjp, jvp  in extreme.h: shared evenly among ties
 
 #include "ops/reductions/extreme.h"
@@ -23,6 +23,7 @@ const lac_op lac_op_max = {
     .jvp = extreme_jvp,
 };
 
-lac_var lac_max(lac_tape *tape, lac_var x, uint32_t mask, lac_axes axes) {
-  return lac_emit(tape, &(lac_spec){.op = &lac_op_max, .attrs.i = {mask, axes}}, &x);
+lac_var lac_max(lac_tape *tape, lac_var x, int count, const int *axes, bool keepdims) {
+  uint32_t mask = lac_axes_mask(tape, "max", lac_axes_of(tape, x), count, axes);
+  return lac_emit(tape, &(lac_spec){.op = &lac_op_max, .attrs.i = {mask, keepdims}}, &x);
 }

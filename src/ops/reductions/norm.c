@@ -2,7 +2,7 @@
 /// @file norm.c
 /// The Euclidean norm over some axes.
 ///
-///     forward   y     = sqrt(sum of |x|^2)             over the axes of a mask, real; i[0]: mask, i[1]: lac_axes
+///     forward   y     = sqrt(sum of |x|^2)             over the axes of a mask, real; i[0]: mask, i[1]: keepdims
 ///     vjp       x_bar = u y_bar                        u = x / y, and 0 where y is 0
 ///     jvp       y_dot = sum of Re(conj(u) x_dot)
 ///
@@ -23,7 +23,7 @@ static lac_status norm_forward(lac_call *c) { return lac_call_reduce(c, LAC_REDU
 
 /// y spread over x, in its dtype.
 static lac_var norm_spread(lac_rule *r, lac_var y) {
-  return lac_cast(r->tape, r->in_meta[X].dtype, lac_emit_spread(r, y));
+  return lac_cast(r->tape, lac_emit_spread(r, y), r->in_meta[X].dtype);
 }
 
 static lac_var norm_direction(lac_rule *r) { return lac_div_or_zero(r->tape, r->in[X], norm_spread(r, r->out[Y])); }
@@ -32,7 +32,7 @@ static void norm_vjp(lac_rule *r) { r->in_bar[X] = lac_mul(r->tape, norm_directi
 
 static void norm_jvp(lac_rule *r) {
   lac_var along = lac_mul(r->tape, lac_conj(r->tape, norm_direction(r)), r->in_dot[X]);
-  r->out_dot[Y] = lac_sum_axes(r->tape, lac_real(r->tape, along), MASK(r), AXES(r));
+  r->out_dot[Y] = lac_sum_axes(r->tape, lac_real(r->tape, along), OVER(MASK(r)), KEEP(r));
 }
 
 const lac_op lac_op_norm = {
@@ -49,6 +49,7 @@ const lac_op lac_op_norm = {
     .jvp = norm_jvp,
 };
 
-lac_var lac_norm(lac_tape *tape, lac_var x, uint32_t mask, lac_axes axes) {
-  return lac_emit(tape, &(lac_spec){.op = &lac_op_norm, .attrs.i = {mask, axes}}, &x);
+lac_var lac_norm(lac_tape *tape, lac_var x, int count, const int *axes, bool keepdims) {
+  uint32_t mask = lac_axes_mask(tape, "norm", lac_axes_of(tape, x), count, axes);
+  return lac_emit(tape, &(lac_spec){.op = &lac_op_norm, .attrs.i = {mask, keepdims}}, &x);
 }

@@ -55,8 +55,8 @@ static inline lac_status segment_infer_extreme(lac_call *c) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
 
-  LAC_CHECK(EXTREME(c) == LAC_LARGEST || EXTREME(c) == LAC_SMALLEST, LAC_ERR_ARG,
-            "%s: the extreme is LAC_LARGEST or LAC_SMALLEST, not %d", c->op->name, (int)EXTREME(c));
+  LAC_CHECK(EXTREME(c) == LAC_EXTREME_LARGEST || EXTREME(c) == LAC_EXTREME_SMALLEST, LAC_ERR_ARG,
+            "%s: the extreme is LAC_EXTREME_LARGEST or LAC_EXTREME_SMALLEST, not %d", c->op->name, (int)EXTREME(c));
   LAC_TRY(segment_infer_ordered(c));
 done:
   return status;

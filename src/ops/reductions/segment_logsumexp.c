@@ -18,12 +18,12 @@ enum { Y };
 static lac_status segment_logsumexp_forward(lac_call *c) { return segment_run(c, LAC_SEGMENT_LOGSUMEXP); }
 
 static void segment_logsumexp_vjp(lac_rule *r) {
-  lac_var p = lac_segment_softmax(r->tape, r->object, FULL(r), r->in[X]);
+  lac_var p = lac_segment_softmax(r->tape, r->object, r->in[X], FULL(r));
   r->in_bar[X] = lac_segment_scale(r->tape, r->object, r->out_bar[Y], p);
 }
 
 static void segment_logsumexp_jvp(lac_rule *r) {
-  lac_var p = lac_segment_softmax(r->tape, r->object, FULL(r), r->in[X]);
+  lac_var p = lac_segment_softmax(r->tape, r->object, r->in[X], FULL(r));
   r->out_dot[Y] = lac_segment_dot(r->tape, r->object, r->in_dot[X], p);
 }
 
@@ -34,7 +34,7 @@ const lac_op lac_op_segment_logsumexp = {
     .about =
         "log of the sum of exp of each group; with `full`, groups have so many numbers, zeros where none is stored.",
     .order = LAC_ANY_ORDER,
-    .flags = LAC_WHOLE,
+    .flags = LAC_OP_WHOLE,
     .vjp_needs = NEEDS_IN(X),
     .jvp_needs = NEEDS_IN(X),
     .infer = segment_infer_ordered,
@@ -43,6 +43,6 @@ const lac_op lac_op_segment_logsumexp = {
     .jvp = segment_logsumexp_jvp,
 };
 
-lac_var lac_segment_logsumexp(lac_tape *tape, const lac_map *map, int64_t full, lac_var x) {
+lac_var lac_segment_logsumexp(lac_tape *tape, const lac_map *map, lac_var x, int64_t full) {
   return lac_emit(tape, &(lac_spec){.op = &lac_op_segment_logsumexp, .object = map, .attrs.i = {full}}, &x);
 }

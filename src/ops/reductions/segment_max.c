@@ -15,16 +15,16 @@ enum { X };
 enum { Y };
 
 static lac_status segment_max_forward(lac_call *c) {
-  return segment_run(c, EXTREME(c) == LAC_LARGEST ? LAC_SEGMENT_MAX : LAC_SEGMENT_MIN);
+  return segment_run(c, EXTREME(c) == LAC_EXTREME_LARGEST ? LAC_SEGMENT_MAX : LAC_SEGMENT_MIN);
 }
 
 static void segment_max_vjp(lac_rule *r) {
-  lac_var w = lac_segment_ties(r->tape, r->object, EXTREME(r), FULL(r), r->in[X]);
+  lac_var w = lac_segment_ties(r->tape, r->object, r->in[X], FULL(r), EXTREME(r));
   r->in_bar[X] = lac_segment_scale(r->tape, r->object, r->out_bar[Y], w);
 }
 
 static void segment_max_jvp(lac_rule *r) {
-  lac_var w = lac_segment_ties(r->tape, r->object, EXTREME(r), FULL(r), r->in[X]);
+  lac_var w = lac_segment_ties(r->tape, r->object, r->in[X], FULL(r), EXTREME(r));
   r->out_dot[Y] = lac_segment_dot(r->tape, r->object, r->in_dot[X], w);
 }
 
@@ -34,7 +34,7 @@ const lac_op lac_op_segment_max = {
     .parameters = "map: map, x: array, full: integer = 0, extreme: largest|smallest = largest",
     .about = "The largest of each group; ties share the gradient; `full` as in segment_logsumexp.",
     .order = LAC_ANY_ORDER,
-    .flags = LAC_WHOLE,
+    .flags = LAC_OP_WHOLE,
     .vjp_needs = NEEDS_IN(X),
     .jvp_needs = NEEDS_IN(X),
     .infer = segment_infer_extreme,
@@ -43,6 +43,6 @@ const lac_op lac_op_segment_max = {
     .jvp = segment_max_jvp,
 };
 
-lac_var lac_segment_max(lac_tape *tape, const lac_map *map, lac_extreme extreme, int64_t full, lac_var x) {
+lac_var lac_segment_max(lac_tape *tape, const lac_map *map, lac_var x, int64_t full, lac_extreme extreme) {
   return lac_emit(tape, &(lac_spec){.op = &lac_op_segment_max, .object = map, .attrs.i = {full, extreme}}, &x);
 }

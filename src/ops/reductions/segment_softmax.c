@@ -32,7 +32,7 @@ const lac_op lac_op_segment_softmax = {
     .parameters = "map: map, x: array, full: integer = 0",
     .about = "The weights exp(x) / sum within each group; `full` as in segment_logsumexp.",
     .order = LAC_ANY_ORDER,
-    .flags = LAC_WHOLE,
+    .flags = LAC_OP_WHOLE,
     .vjp_needs = NEEDS_OUT(P),
     .jvp_needs = NEEDS_OUT(P),
     .infer = segment_infer_ordered,
@@ -41,6 +41,6 @@ const lac_op lac_op_segment_softmax = {
     .jvp = segment_softmax_jvp,
 };
 
-lac_var lac_segment_softmax(lac_tape *tape, const lac_map *map, int64_t full, lac_var x) {
+lac_var lac_segment_softmax(lac_tape *tape, const lac_map *map, lac_var x, int64_t full) {
   return lac_emit(tape, &(lac_spec){.op = &lac_op_segment_softmax, .object = map, .attrs.i = {full}}, &x);
 }

@@ -13,7 +13,7 @@ enum { X };
 enum { W };
 
 static lac_status segment_ties_forward(lac_call *c) {
-  return segment_run(c, EXTREME(c) == LAC_LARGEST ? LAC_SEGMENT_MAX_TIES : LAC_SEGMENT_MIN_TIES);
+  return segment_run(c, EXTREME(c) == LAC_EXTREME_LARGEST ? LAC_SEGMENT_MAX_TIES : LAC_SEGMENT_MIN_TIES);
 }
 
 const lac_op lac_op_segment_ties = {
@@ -23,13 +23,13 @@ const lac_op lac_op_segment_ties = {
     .about =
         "The even share of each number that is the extreme of its group, 0 for the others; its derivative is zero.",
     .order = LAC_ANY_ORDER,
-    .flags = LAC_WHOLE,
+    .flags = LAC_OP_WHOLE,
     .infer = segment_infer_extreme,
     .forward = segment_ties_forward,
     .vjp = lac_rule_nothing,
     .jvp = lac_rule_nothing,
 };
 
-lac_var lac_segment_ties(lac_tape *tape, const lac_map *map, lac_extreme extreme, int64_t full, lac_var x) {
+lac_var lac_segment_ties(lac_tape *tape, const lac_map *map, lac_var x, int64_t full, lac_extreme extreme) {
   return lac_emit(tape, &(lac_spec){.op = &lac_op_segment_ties, .object = map, .attrs.i = {full, extreme}}, &x);
 }

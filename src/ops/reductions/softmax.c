@@ -36,7 +36,7 @@ done:
 
 /// y (v - sum(y v)): the derivative is symmetric.
 static lac_var softmax_derivative(lac_rule *r, lac_var v) {
-  lac_var y = r->out[Y], share = lac_sum_axes(r->tape, lac_mul(r->tape, y, v), MASK(r), LAC_KEEP_AXES);
+  lac_var y = r->out[Y], share = lac_sum_axes(r->tape, lac_mul(r->tape, y, v), OVER(MASK(r)), true);
   return lac_mul(r->tape, y, lac_sub(r->tape, v, share));
 }
 
@@ -58,6 +58,7 @@ const lac_op lac_op_softmax = {
     .jvp = softmax_jvp,
 };
 
-lac_var lac_softmax(lac_tape *tape, lac_var x, uint32_t mask) {
+lac_var lac_softmax(lac_tape *tape, lac_var x, int count, const int *axes) {
+  uint32_t mask = lac_axes_mask(tape, "softmax", lac_axes_of(tape, x), count, axes);
   return lac_emit(tape, &(lac_spec){.op = &lac_op_softmax, .attrs.i = {mask}}, &x);
 }

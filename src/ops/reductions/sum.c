@@ -2,7 +2,7 @@
 /// @file sum.c
 /// The sum over some axes.
 ///
-///     forward   y     = sum of x over the axes of a mask      i[0]: bit d is the d-th axis from the end; i[1]: lac_axes
+///     forward   y     = sum of x over the axes of a mask      i[0]: bit d is the d-th axis from the end; i[1]: keepdims
 ///     vjp       x_bar = broadcast(y_bar)                      back over the same axes
 ///     jvp       y_dot = sum(x_dot)
 ///
@@ -17,7 +17,7 @@ static lac_status sum_forward(lac_call *c) { return KERNELS(c)->sum(c->ctx, c->i
 
 static void sum_vjp(lac_rule *r) { r->in_bar[X] = lac_emit_spread(r, r->out_bar[Y]); }
 
-static void sum_jvp(lac_rule *r) { r->out_dot[Y] = lac_sum_axes(r->tape, r->in_dot[X], MASK(r), AXES(r)); }
+static void sum_jvp(lac_rule *r) { r->out_dot[Y] = lac_sum_axes(r->tape, r->in_dot[X], OVER(MASK(r)), KEEP(r)); }
 
 const lac_op lac_op_sum = {
     .name = "sum",
@@ -25,18 +25,16 @@ const lac_op lac_op_sum = {
     .parameters = "x: array, axes: axes = all, keepdims: flag = false",
     .about = "The sum over the given axes, all by default.",
     .order = LAC_ANY_ORDER,
-    .flags = LAC_COMMUNICATES,
+    .flags = LAC_OP_COMMUNICATES,
     .infer = lac_call_reduce_axes,
     .forward = sum_forward,
     .vjp = sum_vjp,
     .jvp = sum_jvp,
 };
 
-lac_var lac_sum_axes(lac_tape *tape, lac_var x, uint32_t mask, lac_axes axes) {
-  return lac_emit(tape, &(lac_spec){.op = &lac_op_sum, .attrs.i = {mask, axes}}, &x);
+lac_var lac_sum_axes(lac_tape *tape, lac_var x, int count, const int *axes, bool keepdims) {
+  uint32_t mask = lac_axes_mask(tape, "sum", lac_axes_of(tape, x), count, axes);
+  return lac_emit(tape, &(lac_spec){.op = &lac_op_sum, .attrs.i = {mask, keepdims}}, &x);
 }
 
-lac_var lac_sum(lac_tape *tape, lac_var x) {
-  const lac_meta *meta = lac_tape_meta(tape, x);
-  return lac_sum_axes(tape, x, meta ? (1u << meta->ndim) - 1 : 0, LAC_DROP_AXES);
-}
+lac_var lac_sum(lac_tape *tape, lac_var x) { return lac_sum_axes(tape, x, LAC_ALL_AXES, false); }

@@ -93,7 +93,7 @@ lac_status lac_tape_hermitian(lac_tape *tape, const lac_pattern *pattern, lac_va
   lac_map *map = NULL;
 
   LAC_TRY(lac_pattern_transpose(ctx, pattern, &transpose, &map));
-  x = lac_scale(tape, 0.5, 0, x);
+  x = lac_scale(tape, x, 0.5, 0);
   *out = lac_add(tape, x, lac_conj(tape, lac_emit_along(tape, map, x)));
 done:
   lac_map_destroy(&map);
@@ -102,8 +102,8 @@ done:
 }
 
 lac_var lac_emit_size(lac_tape *tape, lac_var x, lac_dtype dtype) {
-  lac_var size = lac_magnitude(tape, lac_norm_inf(tape, x, 1, LAC_KEEP_AXES));
-  return lac_dtype_is_complex(dtype) ? lac_cast(tape, dtype, size) : size;
+  lac_var size = lac_magnitude(tape, lac_norm_inf(tape, x, LAC_AXES(-1), true));
+  return lac_dtype_is_complex(dtype) ? lac_cast(tape, size, dtype) : size;
 }
 
 lac_var lac_emit_pairing(lac_tape *tape, lac_var x, lac_var y) {

@@ -31,14 +31,14 @@ void lac_tape_call_factored(lac_tape *tape, const char *function, const void *ob
                             lac_var *out);
 
 /// The operators solve_with and logdet, both outputs, so applied.
-lac_var lac_emit_solution(lac_tape *tape, const void *object, lac_side side, lac_var a, lac_var b);
+lac_var lac_emit_solution(lac_tape *tape, const void *object, lac_form form, lac_var a, lac_var b);
 void lac_emit_logdet(lac_tape *tape, const char *function, const void *object, lac_var a, lac_var out[2]);
 
 /// The operator solve_with by such an object.
 lac_var lac_emit_solve(lac_tape *tape, const void *object, const lac_attrs *attrs, lac_var a, lac_var b);
 
 /// The same as rules emit it: to the tolerance of derivatives where the solver iterates.
-lac_var lac_emit_derivative_solve(lac_tape *tape, const void *object, lac_side side, lac_var a, lac_var b);
+lac_var lac_emit_derivative_solve(lac_tape *tape, const void *object, lac_form form, lac_var a, lac_var b);
 
 /// The operator logdet_estimate, of values that are Hermitian.
 void lac_emit_logdet_estimate(lac_tape *tape, const lac_solver *solver, lac_var h, lac_var probes, int64_t steps,

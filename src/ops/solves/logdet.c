@@ -80,7 +80,7 @@ done:
 
 /// i Im(x).
 static lac_var logdet_turn(lac_rule *r, lac_var x) {
-  return lac_scale(r->tape, 0, 1, lac_cast(r->tape, r->in_meta[A].dtype, lac_imag(r->tape, x)));
+  return lac_scale(r->tape, lac_cast(r->tape, lac_imag(r->tape, x), r->in_meta[A].dtype), 0, 1);
 }
 
 static void logdet_vjp(lac_rule *r) {
@@ -113,7 +113,7 @@ const lac_op lac_op_logdet = {
     .parameters = "solver: factor, a: values",
     .about = "(log det A, its sign).",
     .order = LAC_ANY_ORDER,
-    .flags = LAC_WHOLE,
+    .flags = LAC_OP_WHOLE,
     .vjp_needs = NEEDS_IN(A) | NEEDS_OUT(SIGN),
     .jvp_needs = NEEDS_IN(A) | NEEDS_OUT(SIGN),
     .infer = logdet_infer,

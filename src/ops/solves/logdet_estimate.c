@@ -39,7 +39,7 @@ static lac_status logdet_estimate_infer(lac_call *c) {
   LAC_TRY(lac_call_needs_square(c));
   LAC_CHECK(c->attrs->i[0] >= 0, LAC_ERR_ARG, "logdet_estimate: %lld steps; give a positive number, or 0 for %d",
             (long long)c->attrs->i[0], ESTIMATE_STEPS);
-  LAC_TRY(lac_call_bind_matrix(c, lac_factored_pattern(c->object), LAC_N, 'z', 'n', 'n'));
+  LAC_TRY(lac_call_bind_matrix(c, lac_factored_pattern(c->object), LAC_PLAIN, 'z', 'n', 'n'));
   LAC_TRY(lac_call_match(c));
   LAC_CHECK(z->shape[z->ndim - 1] > 0, LAC_ERR_SHAPE, "logdet_estimate: there are no probes; give at least one column");
   c->out_meta[ESTIMATE].dtype = c->out_meta[ERROR].dtype = lac_dtype_real(c->in_meta[A].dtype);
@@ -64,7 +64,7 @@ static lac_status estimate_check(lac_call *c) {
   LAC_TRY(lac_array_make(ctx, &a->meta, &mirror));
   LAC_TRY(lac_array_make(ctx, &a->meta, &adjoint));
   LAC_TRY(lac_array_create(ctx, c->out_meta[ESTIMATE].dtype, 0, NULL, &norm));
-  LAC_TRY(KERNELS(c)->remap(ctx, map, LAC_N, 0, a, mirror));
+  LAC_TRY(KERNELS(c)->remap(ctx, map, LAC_PLAIN, 0, a, mirror));
   LAC_TRY(KERNELS(c)->conj(ctx, mirror, adjoint));
   LAC_TRY(KERNELS(c)->binary(ctx, LAC_SUB, a, adjoint, mirror));
   LAC_TRY(KERNELS(c)->reduce(ctx, LAC_REDUCE_NORM, a, (1U << a->meta.ndim) - 1, norm));
@@ -85,7 +85,7 @@ done:
 
 static lac_status estimate_product(lac_context *ctx, const void *self, const lac_array *x, lac_array *y) {
   const lac_call *c = self;
-  return ctx->kernels->spmm(ctx, lac_factored_pattern(c->object), LAC_N, c->in[A], x, y);
+  return ctx->kernels->spmm(ctx, lac_factored_pattern(c->object), LAC_PLAIN, c->in[A], x, y);
 }
 
 /// z^H log(A) z from the tridiagonal matrix, which is used up. False where an eigenvalue, *least, is not positive.
@@ -210,18 +210,18 @@ done:
 
 /// A^-H z.
 static lac_var estimate_solve(lac_rule *r) {
-  return lac_emit_derivative_solve(r->tape, r->object, LAC_H, r->in[A], r->in[Z]);
+  return lac_emit_derivative_solve(r->tape, r->object, LAC_ADJOINT, r->in[A], r->in[Z]);
 }
 
 /// x / k.
 static lac_var estimate_mean(lac_rule *r, lac_var x) {
   const lac_meta *z = &r->in_meta[Z];
-  return lac_scale(r->tape, 1 / (double)z->shape[z->ndim - 1], 0, x);
+  return lac_scale(r->tape, x, 1 / (double)z->shape[z->ndim - 1], 0);
 }
 
 static void logdet_estimate_vjp(lac_rule *r) {
   const lac_pattern *p = lac_factored_pattern(r->object);
-  lac_var bar = lac_cast(r->tape, r->in_meta[A].dtype, r->out_bar[ESTIMATE]);
+  lac_var bar = lac_cast(r->tape, r->out_bar[ESTIMATE], r->in_meta[A].dtype);
 
   lac_rule_nothing(r);  // of the probes, and of an estimate that nobody asks about
   if (!r->wants[A] || !r->out_bar[ESTIMATE].id) return;
@@ -232,7 +232,7 @@ static void logdet_estimate_vjp(lac_rule *r) {
 static void logdet_estimate_jvp(lac_rule *r) {
   lac_rule_nothing(r);
   if (!r->in_dot[A].id) return;
-  lac_var change = lac_spmm(r->tape, lac_factored_pattern(r->object), LAC_N, r->in_dot[A], r->in[Z]);
+  lac_var change = lac_spmm(r->tape, lac_factored_pattern(r->object), r->in_dot[A], r->in[Z], LAC_PLAIN);
   r->out_dot[ESTIMATE] = estimate_mean(r, lac_real(r->tape, lac_dot(r->tape, estimate_solve(r), change)));
 }
 
@@ -242,7 +242,7 @@ const lac_op lac_op_logdet_estimate = {
     .parameters = "solver: solver, a: values, probes: array, steps: integer = 0",
     .about = "(estimate, error) of log det of a Hermitian A from probes.",
     .order = LAC_ANY_ORDER,
-    .flags = LAC_WHOLE,
+    .flags = LAC_OP_WHOLE,
     .vjp_needs = NEEDS_IN(A) | NEEDS_IN(Z),
     .jvp_needs = NEEDS_IN(A) | NEEDS_IN(Z),
     .infer = logdet_estimate_infer,

@@ -14,7 +14,7 @@
 /// (Golub and Pereyra 1973.) B^+ is smooth where the rank does not change: a matrix whose pattern does not let it have
 /// full rank is differentiated like any other, and of one that could have it and has not, the derivative is that along
 /// matrices of its rank. Every inverse is this operator again, so that derivatives of every order are right to the
-/// tolerance of the solver. i[0] is the side; i[1] = 1: the solve is that of a derivative, as of solve_with.
+/// tolerance of the solver. i[0] is the form; i[1] = 1: the solve is that of a derivative, as of solve_with.
 
 #include "ops/solves/factored.h"
 
@@ -23,14 +23,14 @@ enum { X };
 
 enum { SIDE_AT, DERIVATIVE_AT };
 
-static lac_var lstsq_with_solve(const lac_rule *r, lac_side side, lac_var b);
+static lac_var lstsq_with_solve(const lac_rule *r, lac_form form, lac_var b);
 
 static lac_status lstsq_with_infer(lac_call *c) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
 
   LAC_TRY(lac_call_needs_factored(c));
-  LAC_TRY(lac_call_bind_matrix(c, lac_factored_pattern(c->object), SIDE(c), 'z', 'm', 'n'));
+  LAC_TRY(lac_call_bind_matrix(c, lac_factored_pattern(c->object), FORM(c), 'z', 'm', 'n'));
   LAC_TRY(lac_call_match(c));
 done:
   return status;
@@ -41,7 +41,7 @@ static lac_status lstsq_with_forward(lac_call *c) {
   lac_status status = LAC_OK;
   lac_factor *factor = NULL;
   lac_solve_job job = {
-      .side = SIDE(c), .is_derivative = c->attrs->i[DERIVATIVE_AT] != 0, .b = c->in[B], .x = c->out[X]};
+      .form = FORM(c), .is_derivative = c->attrs->i[DERIVATIVE_AT] != 0, .b = c->in[B], .x = c->out[X]};
 
   LAC_TRY(lac_call_factor(c, A, &factor));
   LAC_TRY(lac_factor_solve_job(ctx, factor, job));
@@ -50,12 +50,12 @@ done:
   return status;
 }
 
-static lac_var lstsq_with_product(const lac_rule *r, lac_side side, lac_var a, lac_var x) {
-  return lac_spmm(r->tape, lac_factored_pattern(r->object), side, a, x);
+static lac_var lstsq_with_product(const lac_rule *r, lac_form form, lac_var a, lac_var x) {
+  return lac_spmm(r->tape, lac_factored_pattern(r->object), a, x, form);
 }
 
 static lac_var lstsq_with_bar(const lac_rule *r, lac_var left, lac_var right) {
-  return lac_emit_matrix_bar(r->tape, lac_factored_pattern(r->object), SIDE(r), left, right);
+  return lac_emit_matrix_bar(r->tape, lac_factored_pattern(r->object), FORM(r), left, right);
 }
 
 /// Of full rank, as what is solved: no residual, and nothing across the rows.
@@ -65,7 +65,7 @@ static bool lstsq_with_is_square(const lac_rule *r) {
 }
 
 static lac_var lstsq_with_residual(const lac_rule *r) {
-  return lac_sub(r->tape, r->in[B], lstsq_with_product(r, SIDE(r), r->in[A], r->out[X]));
+  return lac_sub(r->tape, r->in[B], lstsq_with_product(r, FORM(r), r->in[A], r->out[X]));
 }
 
 /// The size of A, beside columns. Two inverses in a row are of the size of 1 / |A|^2, which may leave the range where
@@ -77,7 +77,7 @@ static lac_var lstsq_with_size(const lac_rule *r) {
 
 static void lstsq_with_vjp(lac_rule *r) {
   lac_tape *tape = r->tape;
-  lac_side side = SIDE(r), back = flip(side);
+  lac_form form = FORM(r), back = flip(form);
   lac_var lambda = lstsq_with_solve(r, back, r->out_bar[X]), bar, size, mu, nu, w;
 
   r->in_bar[B] = lambda;
@@ -85,7 +85,7 @@ static void lstsq_with_vjp(lac_rule *r) {
   bar = lac_neg(tape, lstsq_with_bar(r, lambda, r->out[X]));
   if (!lstsq_with_is_square(r)) {
     size = lstsq_with_size(r);
-    mu = lstsq_with_solve(r, side, lac_mul(tape, size, lambda));
+    mu = lstsq_with_solve(r, form, lac_mul(tape, size, lambda));
     nu = lstsq_with_solve(r, back, lac_mul(tape, size, r->out[X]));
     w = lac_sub(tape, r->out_bar[X], lstsq_with_product(r, back, r->in[A], lambda));
     bar = lac_add(tape, bar, lstsq_with_bar(r, lac_div(tape, lstsq_with_residual(r), size), mu));
@@ -96,23 +96,23 @@ static void lstsq_with_vjp(lac_rule *r) {
 
 /// B^+ (B^H)^+ B_dot^H r
 static lac_var lstsq_with_turn(const lac_rule *r, lac_var size) {
-  lac_side side = SIDE(r), back = flip(side);
+  lac_form form = FORM(r), back = flip(form);
   lac_var turned = lstsq_with_product(r, back, r->in_dot[A], lac_div(r->tape, lstsq_with_residual(r), size));
-  return lstsq_with_solve(r, side, lac_mul(r->tape, size, lstsq_with_solve(r, back, turned)));
+  return lstsq_with_solve(r, form, lac_mul(r->tape, size, lstsq_with_solve(r, back, turned)));
 }
 
 /// (1 - B^+ B) B_dot^H nu
 static lac_var lstsq_with_cross(const lac_rule *r, lac_var size) {
-  lac_side side = SIDE(r), back = flip(side);
+  lac_form form = FORM(r), back = flip(form);
   lac_var nu = lstsq_with_solve(r, back, lac_mul(r->tape, size, r->out[X]));
   lac_var turned = lac_div(r->tape, lstsq_with_product(r, back, r->in_dot[A], nu), size);
-  return lac_sub(r->tape, turned, lstsq_with_solve(r, side, lstsq_with_product(r, side, r->in[A], turned)));
+  return lac_sub(r->tape, turned, lstsq_with_solve(r, form, lstsq_with_product(r, form, r->in[A], turned)));
 }
 
 static void lstsq_with_jvp(lac_rule *r) {
-  lac_var change = lstsq_with_product(r, SIDE(r), r->in_dot[A], r->out[X]), size;
+  lac_var change = lstsq_with_product(r, FORM(r), r->in_dot[A], r->out[X]), size;
 
-  r->out_dot[X] = lstsq_with_solve(r, SIDE(r), lac_sub(r->tape, r->in_dot[B], change));
+  r->out_dot[X] = lstsq_with_solve(r, FORM(r), lac_sub(r->tape, r->in_dot[B], change));
   if (lstsq_with_is_square(r)) return;
   size = lstsq_with_size(r);
   r->out_dot[X] = lac_add(r->tape, r->out_dot[X], lstsq_with_turn(r, size));
@@ -122,10 +122,10 @@ static void lstsq_with_jvp(lac_rule *r) {
 const lac_op lac_op_lstsq_with = {
     .name = "lstsq_with",
     .signature = "(z),(m,k)->(n,k)",
-    .parameters = "solver: factor, a: values, b: columns, side: side = N",
+    .parameters = "solver: factor, a: values, b: columns, op: form = N",
     .about = "The least squares of LSMR and LSQR.",
     .order = LAC_ANY_ORDER,
-    .flags = LAC_WHOLE,
+    .flags = LAC_OP_WHOLE,
     .vjp_needs = NEEDS_IN(A) | NEEDS_IN(B) | NEEDS_OUT(X),
     .jvp_needs = NEEDS_IN(A) | NEEDS_IN(B) | NEEDS_OUT(X),
     .infer = lstsq_with_infer,
@@ -135,8 +135,8 @@ const lac_op lac_op_lstsq_with = {
 };
 
 /// op(A)^+ b, as a rule asks for it.
-static lac_var lstsq_with_solve(const lac_rule *r, lac_side side, lac_var b) {
-  lac_spec spec = {.op = &lac_op_lstsq_with, .object = r->object, .attrs.i = {[SIDE_AT] = side, [DERIVATIVE_AT] = 1}};
+static lac_var lstsq_with_solve(const lac_rule *r, lac_form form, lac_var b) {
+  lac_spec spec = {.op = &lac_op_lstsq_with, .object = r->object, .attrs.i = {[SIDE_AT] = form, [DERIVATIVE_AT] = 1}};
   return lac_emit(r->tape, &spec, (lac_var[]){r->in[A], b});
 }
 

@@ -124,7 +124,7 @@ static void lu_values_jvp(lac_rule *r) {
   lac_doubled *d = dual_pattern(r);
   if (!d) return;
   lac_var c = dual_number(r->tape, d, r->in[A], r->in_dot[A]);
-  r->out_dot[LU] = dual_derivative(r->tape, d, lac_lu_values(r->tape, d->pattern, LAC_PIVOTS_NONZERO, NULL, c));
+  r->out_dot[LU] = dual_derivative(r->tape, d, lac_lu_values(r->tape, d->pattern, c, NULL, LAC_PIVOTS_NONZERO));
   lac_object_release(d);
 }
 
@@ -134,7 +134,7 @@ const lac_op lac_op_lu_values = {
     .parameters = "pattern: pattern, c: values, steps: map = none, pivots: nonzero|positive = nonzero",
     .about = "L and U of C = L U without pivoting, L below the diagonal and U on and above.",
     .order = LAC_ANY_ORDER,
-    .flags = LAC_WHOLE,
+    .flags = LAC_OP_WHOLE,
     .vjp_needs = NEEDS_IN(A),
     .jvp_needs = NEEDS_IN(A),
     .infer = lu_values_infer,
@@ -143,7 +143,7 @@ const lac_op lac_op_lu_values = {
     .jvp = lu_values_jvp,
 };
 
-lac_var lac_lu_values(lac_tape *tape, const lac_pattern *pattern, lac_pivots pivots, const lac_map *steps, lac_var c) {
+lac_var lac_lu_values(lac_tape *tape, const lac_pattern *pattern, lac_var c, const lac_map *steps, lac_pivots pivots) {
   lac_spec spec = {.op = &lac_op_lu_values, .patterns = {pattern}, .object = steps, .attrs.i = {pivots}};
   return lac_emit(tape, &spec, &c);
 }

@@ -46,7 +46,7 @@ static void lu_values_adjoint_vjp(lac_rule *r) {
   if (!d) return;
   if (r->wants[LU_BAR]) {
     lac_var c = dual_number(r->tape, d, r->in[A], g);
-    r->in_bar[LU_BAR] = dual_derivative(r->tape, d, lac_lu_values(r->tape, d->pattern, LAC_PIVOTS_NONZERO, NULL, c));
+    r->in_bar[LU_BAR] = dual_derivative(r->tape, d, lac_lu_values(r->tape, d->pattern, c, NULL, LAC_PIVOTS_NONZERO));
   }
   if (r->wants[A]) r->in_bar[A] = lu_second(r, d, g);
   lac_object_release(d);
@@ -67,7 +67,7 @@ const lac_op lac_op_lu_values_adjoint = {
     .parameters = "pattern: pattern, c: values, lu_bar: values",
     .about = "The gradient in c of lu_values, given that of its result.",
     .order = LAC_ANY_ORDER,
-    .flags = LAC_WHOLE,
+    .flags = LAC_OP_WHOLE,
     .vjp_needs = NEEDS_IN(A) | NEEDS_IN(LU_BAR),
     .jvp_needs = NEEDS_IN(A) | NEEDS_IN(LU_BAR),
     .infer = lac_lu_infer,

@@ -34,7 +34,7 @@ static lac_status norm2_infer(lac_call *c) {
   LAC_CHECK(c->attrs->f[0] >= 0 && c->attrs->f[0] < 1 && c->attrs->i[0] >= 0, LAC_ERR_ARG,
             "norm2: tolerance %g and %lld steps; give 0 or more (0: the default), and a tolerance below 1",
             c->attrs->f[0], (long long)c->attrs->i[0]);
-  LAC_TRY(lac_call_bind_matrix(c, c->patterns[0], LAC_N, 'z', 'm', 'n'));
+  LAC_TRY(lac_call_bind_matrix(c, c->patterns[0], LAC_PLAIN, 'z', 'm', 'n'));
   LAC_TRY(lac_call_match(c));
   c->out_meta[SIGMA].dtype = lac_dtype_real(c->out_meta[SIGMA].dtype);
 done:
@@ -107,21 +107,21 @@ static lac_var norm2_refused(lac_rule *r) {
   lac_var sigma =
       lac_emit(r->tape, &(lac_spec){.op = r->op, .patterns = {r->patterns[0]}, .attrs.i = {0, NORM2_REFUSES}}, &t);
 
-  return lac_mul(r->tape, lac_cast(r->tape, r->in_meta[A].dtype, lac_emit_column(r->tape, sigma)), t);
+  return lac_mul(r->tape, lac_cast(r->tape, lac_emit_column(r->tape, sigma), r->in_meta[A].dtype), t);
 }
 
 static void norm2_vjp(lac_rule *r) {
   lac_var bar = lac_emit_column(r->tape, r->out_bar[SIGMA]);
 
-  bar = lac_mul(r->tape, lac_cast(r->tape, r->in_meta[A].dtype, bar), norm2_direction(r));
+  bar = lac_mul(r->tape, lac_cast(r->tape, bar, r->in_meta[A].dtype), norm2_direction(r));
   r->in_bar[A] = r->out_bar[U].id || r->out_bar[V].id ? lac_add(r->tape, bar, norm2_refused(r)) : bar;
 }
 
 static void norm2_jvp(lac_rule *r) {
   lac_var change = lac_mul(r->tape, lac_conj(r->tape, norm2_direction(r)), r->in_dot[A]);
-  r->out_dot[U] = lac_scale(r->tape, NAN, 0, r->out[U]);
-  r->out_dot[V] = lac_scale(r->tape, NAN, 0, r->out[V]);
-  r->out_dot[SIGMA] = lac_real(r->tape, lac_sum_axes(r->tape, change, 1, LAC_DROP_AXES));
+  r->out_dot[U] = lac_scale(r->tape, r->out[U], NAN, 0);
+  r->out_dot[V] = lac_scale(r->tape, r->out[V], NAN, 0);
+  r->out_dot[SIGMA] = lac_real(r->tape, lac_sum_axes(r->tape, change, LAC_AXES(-1), false));
 }
 
 const lac_op lac_op_norm2 = {
@@ -132,7 +132,7 @@ const lac_op lac_op_norm2 = {
     .order = 1,
     .vjp_needs = NEEDS_OUT(U) | NEEDS_OUT(V),
     .jvp_needs = NEEDS_OUT(U) | NEEDS_OUT(V),
-    .flags = LAC_WHOLE,
+    .flags = LAC_OP_WHOLE,
     .infer = norm2_infer,
     .forward = norm2_forward,
     .vjp = norm2_vjp,

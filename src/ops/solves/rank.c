@@ -156,7 +156,7 @@ static lac_status rank_step(lac_context *ctx, rank_look *l, const lac_array *val
   *is_settled = rank_normalise(l) < l->attrs->f[0] / (RANK_ROUNDINGS * RANK_ROUNDINGS * rounding);
   if (*is_settled) goto done;
   LAC_TRY(rank_write(ctx, l));
-  LAC_TRY(ctx->kernels->spmm(ctx, l->factor->core->pattern, LAC_N, values, l->y, l->z));
+  LAC_TRY(ctx->kernels->spmm(ctx, l->factor->core->pattern, LAC_PLAIN, values, l->y, l->z));
   LAC_TRY(rank_read(ctx, l));
   if (!(rank_sigma(l) > RANK_ROUNDINGS * rounding)) LAC_TRY(rank_refuse(ctx));
 done:

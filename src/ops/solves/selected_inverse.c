@@ -56,10 +56,10 @@ static lac_var selected_inverse_read(lac_rule *r, const lac_extension *e, lac_dt
   lac_var size = lac_emit_size(tape, r->in[A], dtype);
   lac_var a = lac_div(tape, r->in[A], size), z;
 
-  m = lac_scale(tape, share, 0, lac_div(tape, m, from));
-  z = lac_remap(tape, e->parts, LAC_T, lac_concat(tape, a, m, 0));
-  z = lac_remap(tape, e->block, LAC_N, lac_emit_selected_inverse(tape, e->solver, z));
-  z = lac_mul(tape, lac_scale(tape, 1 / share, 0, z), lac_div(tape, from, size));
+  m = lac_scale(tape, lac_div(tape, m, from), share, 0);
+  z = lac_remap(tape, e->parts, lac_concat(tape, a, m, -1), LAC_TRANSPOSED);
+  z = lac_remap(tape, e->block, lac_emit_selected_inverse(tape, e->solver, z), LAC_PLAIN);
+  z = lac_mul(tape, lac_scale(tape, z, 1 / share, 0), lac_div(tape, from, size));
   return lac_div(tape, z, size);
 }
 
@@ -91,7 +91,7 @@ const lac_op lac_op_selected_inverse = {
     .about =
         "A^-T where A has entries: in the slot of (i, j) stands (A^-1)(j, i). The gradient of log|det A|, conjugated.",
     .order = LAC_ANY_ORDER,
-    .flags = LAC_WHOLE,
+    .flags = LAC_OP_WHOLE,
     .vjp_needs = NEEDS_IN(A),
     .jvp_needs = NEEDS_IN(A),
     .infer = selected_inverse_infer,

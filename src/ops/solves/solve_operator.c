@@ -50,16 +50,16 @@ typedef struct operator_view {
 } operator_view;
 
 /// L of reals is its own conjugate.
-static bool operator_is_adjoint(const operator_solve *o, lac_side side) {
-  return lac_dtype_is_complex(o->meta.dtype) ? side == LAC_H : lac_side_transposes(side);
+static bool operator_is_adjoint(const operator_solve *o, lac_form form) {
+  return lac_dtype_is_complex(o->meta.dtype) ? form == LAC_ADJOINT : lac_form_transposes(form);
 }
 
-static lac_status operator_product(lac_context *ctx, const void *self, lac_side side, const lac_array *x,
+static lac_status operator_product(lac_context *ctx, const void *self, lac_form form, const lac_array *x,
                                    lac_array *y) {
   lac_status status = LAC_OK;
   const operator_view *v = self;
   const operator_solve *o = v->o;
-  const lac_program *program = o->programs[operator_is_adjoint(o, side)];
+  const lac_program *program = o->programs[operator_is_adjoint(o, form)];
   const lac_array **inputs = NULL;
   lac_array *from = NULL, *to = NULL;
 
@@ -103,14 +103,14 @@ static lac_status operator_run(lac_call *c, lac_array *b, lac_array *x, lac_solv
   const operator_solve *o = c->object;
   operator_view view = {o, c->in};
   lac_linear products = {.apply = operator_product, .self = &view, .rows = b->count, .cols = b->count};
-  lac_side side = c->attrs->i[0] ? LAC_H : LAC_N;
+  lac_form form = c->attrs->i[0] ? LAC_ADJOINT : LAC_PLAIN;
   lac_batch batch;
   lac_solve_job job = {
-      .side = side, .is_derivative = c->attrs->i[1] != 0, .only_reports = true, .batch = &batch, .b = b, .x = x};
+      .form = form, .is_derivative = c->attrs->i[1] != 0, .only_reports = true, .batch = &batch, .b = b, .x = x};
   lac_factor *factor = NULL;
 
   LAC_TRY(lac_factor_of_products(ctx, "solve_operator", &o->options, &products, o->meta.dtype, &factor));
-  LAC_TRY(lac_factor_fit(ctx, "solve_operator", factor, side, b, x, &batch));
+  LAC_TRY(lac_factor_fit(ctx, "solve_operator", factor, form, b, x, &batch));
   LAC_TRY(factor->table->solve(ctx, factor, &job, report));
 done:
   lac_object_release(factor);
@@ -196,7 +196,7 @@ static void operator_vjp(lac_rule *r) {
   }
   if (v.ins) status = operator_replay(r, &v, &y);
   if (status == LAC_OK && v.ins) {
-    status = lac_tape_vjp(r->tape, 1, &y, &lambda, v.ins, v.x, v.other, LAC_CREATE_GRAPH);
+    status = lac_tape_vjp(r->tape, 1, &y, &lambda, v.ins, v.x, v.other, LAC_GRAPH_CREATE);
   }
   for (int j = 0; j < v.ins && status == LAC_OK; j++) r->in_bar[v.from[j]] = lac_neg(r->tape, v.other[j]);
   if (status != LAC_OK) (void)lac_tape_fail(r->tape, status);
@@ -214,7 +214,7 @@ static void operator_jvp(lac_rule *r) {
   }
   if (v.ins) status = operator_replay(r, &v, &y);
   if (status == LAC_OK && v.ins) {
-    status = lac_tape_jvp(r->tape, v.ins, v.x, v.other, 1, &y, &change, LAC_CREATE_GRAPH);
+    status = lac_tape_jvp(r->tape, v.ins, v.x, v.other, 1, &y, &change, LAC_GRAPH_CREATE);
   }
   if (status == LAC_OK) {
     r->out_dot[0] = operator_emit(r, &v, false, lac_sub(r->tape, r->in_dot[o->thetas], change));
@@ -310,7 +310,7 @@ static lac_status operator_write_adjoint(lac_tape *tape, lac_tape_function funct
   LAC_TRY(operator_declare(tape, program, o, theta, o->thetas + 1, in));
   LAC_TRY(lac_program_declare(program, LAC_ROLE_IN, o->thetas, &o->meta, &v));
   LAC_TRY(operator_ask(ctx, program, function, data, o, in, &y));
-  LAC_TRY(lac_tape_vjp(program->tape, 1, &y, &v, 1, &in[o->thetas], &z, LAC_CREATE_GRAPH));
+  LAC_TRY(lac_tape_vjp(program->tape, 1, &y, &v, 1, &in[o->thetas], &z, LAC_GRAPH_CREATE));
   LAC_TRY(operator_close(ctx, program, z));
   for (int i = 0; i < program->inputs; i++) reads_x = reads_x || program->input[i].index > o->thetas;
   LAC_CHECK(!reads_x, LAC_ERR_ARG, "solve_operator: the function is not linear in x: its derivative depends on x");
@@ -328,7 +328,7 @@ static lac_status operator_make(lac_context *ctx, operator_solve *o) {
   o->op = (lac_op){.name = "solve_operator",
                    .signature = o->signature,
                    .order = LAC_ANY_ORDER,
-                   .flags = LAC_WHOLE,
+                   .flags = LAC_OP_WHOLE,
                    .vjp_needs = needs,
                    .jvp_needs = needs,
                    .infer = operator_infer,
@@ -388,8 +388,8 @@ done:
   return status;
 }
 
-lac_var lac_solve_operator(lac_tape *tape, lac_tape_function function, void *data, const lac_solver_options *options,
-                           int thetas, const lac_var *theta, lac_var b) {
+lac_var lac_solve_operator(lac_tape *tape, lac_tape_function function, void *data, int thetas, const lac_var *theta,
+                           lac_var b, const lac_solver_options *options) {
   lac_context *ctx = lac_tape_context(tape);
   lac_status status = LAC_OK;
   lac_solver_options chosen;

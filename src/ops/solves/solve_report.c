@@ -48,7 +48,7 @@ lac_status lac_tape_solve_report(const lac_tape *tape, lac_var var, lac_report *
   node = report_find(tape, tape->vars[place].node, asked);
   LAC_CHECK(node, LAC_ERR_ARG,
             "lac_tape_solve_report: no recorded call of a solver made this var; give one that lac_solve or its kin "
-            "made of a leaf on a LAC_RECORD tape, or ask the solver (lac_solver_last_solve)");
+            "made of a leaf on a LAC_TAPE_RECORD tape, or ask the solver (lac_solver_last_solve)");
   made = lac_factor_reported(report_factor(node));
   solved = node->told ? *node->told : (lac_solve_report){.residual = LAC_UNMEASURED};
   if (factor) LAC_TRY(lac_report_give(ctx, "lac_tape_solve_report", &made, factor));

@@ -10,7 +10,7 @@
 ///
 /// Where P has blocks it is the call's pattern, and a is (nnz, br, bc). Every order uses the same F. A factor that was
 /// not made of exactly these values is refused, never used. The values are independent parameters: for a symmetric A
-/// with both halves stored, each half has its own gradient. i[0] is the side; i[1], i[2], i[3] and f[0] may ask for
+/// with both halves stored, each half has its own gradient. i[0] is the form; i[1], i[2], i[3] and f[0] may ask for
 /// full rank (rank.c). i[4] = 1: the solve is that of a derivative, for which an iterative solver may have a tolerance
 /// of its own; it uses the preconditioner that was set up.
 
@@ -26,8 +26,8 @@ static const lac_pattern *solve_pattern(const lac_pattern *const *patterns, cons
   return patterns[0] ? patterns[0] : lac_factored_pattern(object);
 }
 
-lac_var lac_emit_derivative_solve(lac_tape *tape, const void *object, lac_side side, lac_var a, lac_var b) {
-  return lac_emit_solve(tape, object, &(lac_attrs){.i = {[SIDE_AT] = side, [DERIVATIVE_AT] = 1}}, a, b);
+lac_var lac_emit_derivative_solve(lac_tape *tape, const void *object, lac_form form, lac_var a, lac_var b) {
+  return lac_emit_solve(tape, object, &(lac_attrs){.i = {[SIDE_AT] = form, [DERIVATIVE_AT] = 1}}, a, b);
 }
 
 static lac_status solve_with_infer(lac_call *c) {
@@ -39,7 +39,7 @@ static lac_status solve_with_infer(lac_call *c) {
             "solve_with: the solver is one of another pattern; a pattern is given where the solver's own has blocks, "
             "and is that one");
   LAC_TRY(lac_rank_infer(c));
-  LAC_TRY(lac_call_bind_matrix(c, solve_pattern(c->patterns, c->object), SIDE(c), 'z', 'n', 'n'));
+  LAC_TRY(lac_call_bind_matrix(c, solve_pattern(c->patterns, c->object), FORM(c), 'z', 'n', 'n'));
   LAC_TRY(lac_call_match(c));
 done:
   return status;
@@ -51,7 +51,7 @@ static lac_status solve_with_forward(lac_call *c) {
   lac_factor *factor = NULL;
   const lac_solver_core *core = lac_factored_core(c->object);
   lac_solve_job job = {
-      .side = SIDE(c), .is_derivative = c->attrs->i[DERIVATIVE_AT] != 0, .b = c->in[B], .x = c->out[X]};
+      .form = FORM(c), .is_derivative = c->attrs->i[DERIVATIVE_AT] != 0, .b = c->in[B], .x = c->out[X]};
 
   LAC_TRY(lac_rank_judge(ctx, c->attrs, core, lac_call_factor(c, A, &factor)));
   LAC_TRY(lac_rank_check(ctx, c->attrs, factor, c->in[A], &job.judged_from));
@@ -62,29 +62,29 @@ done:
 }
 
 static void solve_with_vjp(lac_rule *r) {
-  lac_var lambda = lac_emit_derivative_solve(r->tape, r->object, flip(SIDE(r)), r->in[A], r->out_bar[X]);
+  lac_var lambda = lac_emit_derivative_solve(r->tape, r->object, flip(FORM(r)), r->in[A], r->out_bar[X]);
 
   r->in_bar[B] = lambda;
   if (r->wants[A]) {
     const lac_pattern *p = solve_pattern(r->patterns, r->object);
-    r->in_bar[A] = lac_neg(r->tape, lac_emit_matrix_bar(r->tape, p, SIDE(r), lambda, r->out[X]));
+    r->in_bar[A] = lac_neg(r->tape, lac_emit_matrix_bar(r->tape, p, FORM(r), lambda, r->out[X]));
   }
 }
 
 static void solve_with_jvp(lac_rule *r) {
-  lac_var change = lac_spmm(r->tape, solve_pattern(r->patterns, r->object), SIDE(r), r->in_dot[A], r->out[X]);
+  lac_var change = lac_spmm(r->tape, solve_pattern(r->patterns, r->object), r->in_dot[A], r->out[X], FORM(r));
   r->out_dot[X] =
-      lac_emit_derivative_solve(r->tape, r->object, SIDE(r), r->in[A], lac_sub(r->tape, r->in_dot[B], change));
+      lac_emit_derivative_solve(r->tape, r->object, FORM(r), r->in[A], lac_sub(r->tape, r->in_dot[B], change));
 }
 
 const lac_op lac_op_solve_with = {
     .name = "solve_with",
     .signature = "(z),(n,k)->(n,k)",
-    .parameters = "solver: factor, a: values, b: columns, side: side = N",
+    .parameters = "solver: factor, a: values, b: columns, op: form = N",
     .about =
         "x = op(A)^-1 b, with a Pattern (solver with default options), a Solver, or a Factor of just these values.",
     .order = LAC_ANY_ORDER,
-    .flags = LAC_WHOLE | LAC_TAKES_BLOCKS,
+    .flags = LAC_OP_WHOLE | LAC_OP_TAKES_BLOCKS,
     .vjp_needs = NEEDS_IN(A) | NEEDS_OUT(X),
     .jvp_needs = NEEDS_IN(A) | NEEDS_OUT(X),
     .infer = solve_with_infer,
@@ -99,12 +99,12 @@ lac_var lac_emit_solve(lac_tape *tape, const void *object, const lac_attrs *attr
   return lac_emit(tape, &spec, (lac_var[]){a, b});
 }
 
-lac_var lac_solve_with(lac_tape *tape, const lac_factor *factor, lac_side side, lac_var a, lac_var b) {
-  return lac_emit_solve(tape, factor, &(lac_attrs){.i = {side}}, a, b);
+lac_var lac_solve_with(lac_tape *tape, const lac_factor *factor, lac_var a, lac_var b, lac_form op) {
+  return lac_emit_solve(tape, factor, &(lac_attrs){.i = {op}}, a, b);
 }
 
-lac_var lac_emit_solution(lac_tape *tape, const void *object, lac_side side, lac_var a, lac_var b) {
-  lac_spec spec = {.op = &lac_op_solve_with, .attrs.i = {side}};
+lac_var lac_emit_solution(lac_tape *tape, const void *object, lac_form form, lac_var a, lac_var b) {
+  lac_spec spec = {.op = &lac_op_solve_with, .attrs.i = {form}};
   lac_var x;
 
   if (object) spec.patterns[0] = lac_factored_core(object)->blocks;
@@ -112,6 +112,6 @@ lac_var lac_emit_solution(lac_tape *tape, const void *object, lac_side side, lac
   return x;
 }
 
-lac_var lac_solve(lac_tape *tape, const lac_solver *solver, lac_side side, lac_var a, lac_var b) {
-  return lac_emit_solution(tape, solver, side, a, b);
+lac_var lac_solve(lac_tape *tape, const lac_solver *solver, lac_var a, lac_var b, lac_form op) {
+  return lac_emit_solution(tape, solver, op, a, b);
 }

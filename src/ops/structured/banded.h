@@ -13,12 +13,12 @@ static inline lac_banded lac_banded_of(const lac_attrs *attrs, int64_t cols) {
   return (lac_banded){.lower = attrs->i[1], .upper = attrs->i[2], .rows = attrs->i[3], .cols = cols};
 }
 
-/// Refuse a side or a band that is none.
-static inline lac_status lac_call_check_banded(lac_call *c, lac_side side, int64_t lower, int64_t upper, int64_t rows) {
+/// Refuse a form or a band that is none.
+static inline lac_status lac_call_check_banded(lac_call *c, lac_form form, int64_t lower, int64_t upper, int64_t rows) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
 
-  LAC_TRY(lac_call_check_side(c, side));
+  LAC_TRY(lac_call_check_form(c, form));
   LAC_CHECK(lower >= 0 && upper >= 0 && rows >= 0 && lower < LAC_MAX_COUNT && upper < LAC_MAX_COUNT, LAC_ERR_ARG,
             "%s: lower = %lld, upper = %lld, rows = %lld; each must be 0 or more, and a band below %lld", c->op->name,
             (long long)lower, (long long)upper, (long long)rows, (long long)LAC_MAX_COUNT);
@@ -30,11 +30,11 @@ done:
 static inline int64_t lac_meta_last(const lac_meta *meta) { return meta->ndim ? meta->shape[meta->ndim - 1] : 0; }
 
 /// The adjoint of the band in y = op(A) x.
-static inline lac_var lac_emit_banded_bar(lac_tape *tape, lac_side side, int64_t lower, int64_t upper, lac_var y_bar,
+static inline lac_var lac_emit_banded_bar(lac_tape *tape, lac_form form, int64_t lower, int64_t upper, lac_var y_bar,
                                           lac_var x) {
-  lac_var s = lac_side_transposes(side) ? lac_banded_outer(tape, lower, upper, x, y_bar)
+  lac_var s = lac_form_transposes(form) ? lac_banded_outer(tape, lower, upper, x, y_bar)
                                         : lac_banded_outer(tape, lower, upper, y_bar, x);
-  return side == LAC_T || side == LAC_C ? lac_conj(tape, s) : s;
+  return form == LAC_TRANSPOSED || form == LAC_CONJUGATED ? lac_conj(tape, s) : s;
 }
 
 #endif

@@ -2,10 +2,10 @@
 /// @file banded_gemm.c
 /// The product of two square banded matrices on a given band: what sampled_spgemm is to patterns.
 ///
-///     forward   T     = op(X) op(Y) on the band of T      i[0], i[1]: sides of X and Y; i[2] ... i[7]: lower and upper of
+///     forward   T     = op(X) op(Y) on the band of T      i[0], i[1]: forms of X and Y; i[2] ... i[7]: lower and upper of
 ///                                                         X, of Y, of T
 ///     vjp       X_bar = T_bar op(Y)^H on the band of X    Y_bar = op(X)^H T_bar on that of Y; transposed and conjugated
-///                                                         with the sides. T_bar is banded: the set is closed.
+///                                                         with the forms. T_bar is banded: the set is closed.
 ///     jvp       T_dot = op(X_dot) op(Y) + op(X) op(Y_dot)
 
 #include "ops/structured/banded.h"
@@ -13,12 +13,12 @@
 enum { X, Y };
 enum { T };
 
-#define SIDE_X(r) ((lac_side)(r)->attrs->i[0])
-#define SIDE_Y(r) ((lac_side)(r)->attrs->i[1])
+#define FORM_X(r) ((lac_form)(r)->attrs->i[0])
+#define FORM_Y(r) ((lac_form)(r)->attrs->i[1])
 
-/// A matrix as it goes into a product: a side, a band and the values.
+/// A matrix as it goes into a product: a form, a band and the values.
 typedef struct factor {
-  lac_side side;
+  lac_form form;
   int64_t lower, upper;
   lac_var ab;
 } factor;
@@ -30,10 +30,10 @@ static lac_status banded_gemm_infer(lac_call *c) {
   lac_status status = LAC_OK;
   const int64_t *i = c->attrs->i;
 
-  LAC_TRY(lac_call_check_side(c, i[0]));
-  LAC_TRY(lac_call_check_side(c, i[1]));
+  LAC_TRY(lac_call_check_form(c, i[0]));
+  LAC_TRY(lac_call_check_form(c, i[1]));
   for (int f = 0; f < 3; ++f) {
-    LAC_TRY(lac_call_check_banded(c, LAC_N, i[2 + 2 * f], i[3 + 2 * f], 0));
+    LAC_TRY(lac_call_check_banded(c, LAC_PLAIN, i[2 + 2 * f], i[3 + 2 * f], 0));
     LAC_TRY(lac_call_bind(c, "vwb"[f], i[2 + 2 * f] + i[3 + 2 * f] + 1, NULL));
   }
   LAC_TRY(lac_call_match(c));
@@ -48,38 +48,40 @@ static lac_status banded_gemm_forward(lac_call *c) {
   lac_banded x = {i[2], i[3], n, n}, y = {i[4], i[5], n, n}, t = {i[6], i[7], n, n};
 
   LAC_TRY(lac_call_needs_kernel(c, KERNELS(c)->banded_gemm));
-  LAC_TRY(KERNELS(c)->banded_gemm(ctx, &t, &x, SIDE_X(c), &y, SIDE_Y(c), c->in[X], c->in[Y], c->out[T]));
+  LAC_TRY(KERNELS(c)->banded_gemm(ctx, &t, &x, FORM_X(c), &y, FORM_Y(c), c->in[X], c->in[Y], c->out[T]));
 done:
   return status;
 }
 
-/// The factor on another side; `conj` conjugates besides.
-static factor turned(factor f, lac_side side, bool conj) {
-  f.side = conj ? (lac_side)(side ^ LAC_C) : side;
+/// The factor on another form; `conj` conjugates besides.
+static factor turned(factor f, lac_form form, bool conj) {
+  f.form = conj ? (lac_form)(form ^ LAC_CONJUGATED) : form;
   return f;
 }
 
 static void banded_gemm_vjp(lac_rule *r) {
   const int64_t *i = r->attrs->i;
-  factor x = {SIDE_X(r), i[2], i[3], r->in[X]}, y = {SIDE_Y(r), i[4], i[5], r->in[Y]};
-  factor t_bar = {LAC_N, i[6], i[7], r->out_bar[T]};
-  bool cx = lac_side_conjugates(x.side), cy = lac_side_conjugates(y.side);
+  factor x = {FORM_X(r), i[2], i[3], r->in[X]}, y = {FORM_Y(r), i[4], i[5], r->in[Y]};
+  factor t_bar = {LAC_PLAIN, i[6], i[7], r->out_bar[T]};
+  bool cx = lac_form_conjugates(x.form), cy = lac_form_conjugates(y.form);
 
   if (r->wants[X]) {
-    r->in_bar[X] = lac_side_transposes(x.side)
-                       ? banded_gemm_emit(r->tape, i[2], i[3], turned(y, y.side, !cx), turned(t_bar, LAC_T, cx))
-                       : banded_gemm_emit(r->tape, i[2], i[3], turned(t_bar, LAC_N, cx), turned(y, flip(y.side), cx));
+    r->in_bar[X] =
+        lac_form_transposes(x.form)
+            ? banded_gemm_emit(r->tape, i[2], i[3], turned(y, y.form, !cx), turned(t_bar, LAC_TRANSPOSED, cx))
+            : banded_gemm_emit(r->tape, i[2], i[3], turned(t_bar, LAC_PLAIN, cx), turned(y, flip(y.form), cx));
   }
   if (r->wants[Y]) {
-    r->in_bar[Y] = lac_side_transposes(y.side)
-                       ? banded_gemm_emit(r->tape, i[4], i[5], turned(t_bar, LAC_T, cy), turned(x, x.side, !cy))
-                       : banded_gemm_emit(r->tape, i[4], i[5], turned(x, flip(x.side), cy), turned(t_bar, LAC_N, cy));
+    r->in_bar[Y] =
+        lac_form_transposes(y.form)
+            ? banded_gemm_emit(r->tape, i[4], i[5], turned(t_bar, LAC_TRANSPOSED, cy), turned(x, x.form, !cy))
+            : banded_gemm_emit(r->tape, i[4], i[5], turned(x, flip(x.form), cy), turned(t_bar, LAC_PLAIN, cy));
   }
 }
 
 static void banded_gemm_jvp(lac_rule *r) {
   const int64_t *i = r->attrs->i;
-  factor x = {SIDE_X(r), i[2], i[3], r->in[X]}, y = {SIDE_Y(r), i[4], i[5], r->in[Y]};
+  factor x = {FORM_X(r), i[2], i[3], r->in[X]}, y = {FORM_Y(r), i[4], i[5], r->in[Y]};
   factor x_dot = x, y_dot = y;
 
   x_dot.ab = r->in_dot[X];
@@ -92,10 +94,11 @@ const lac_op lac_op_banded_gemm = {
     .name = "banded_gemm",
     .signature = "(v,n),(w,n)->(b,n)",
     .parameters =
-        "bands_of_x: bands @2, x: array, bands_of_y: bands @4, y: array, target: bands @6, sides: sides @0 = N N",
+        "bands_of_x: bands @2, x: array, bands_of_y: bands @4, y: array, target: bands @6, op_x: form @0 = N, op_y: "
+        "form @1 = N",
     .about = "The band `target` of op(X) op(Y).",
     .order = LAC_ANY_ORDER,
-    .flags = LAC_SUMS_BATCH | LAC_WHOLE,
+    .flags = LAC_OP_SUMS_BATCH | LAC_OP_WHOLE,
     .vjp_needs = NEEDS_IN(X) | NEEDS_IN(Y),
     .jvp_needs = NEEDS_IN(X) | NEEDS_IN(Y),
     .infer = banded_gemm_infer,
@@ -106,11 +109,11 @@ const lac_op lac_op_banded_gemm = {
 
 static lac_var banded_gemm_emit(lac_tape *tape, int64_t lower, int64_t upper, factor x, factor y) {
   lac_spec spec = {.op = &lac_op_banded_gemm,
-                   .attrs.i = {x.side, y.side, x.lower, x.upper, y.lower, y.upper, lower, upper}};
+                   .attrs.i = {x.form, y.form, x.lower, x.upper, y.lower, y.upper, lower, upper}};
   return lac_emit(tape, &spec, (lac_var[]){x.ab, y.ab});
 }
 
-lac_var lac_banded_gemm(lac_tape *tape, int64_t lower, int64_t upper, lac_side sx, int64_t lower_x, int64_t upper_x,
-                        lac_var x, lac_side sy, int64_t lower_y, int64_t upper_y, lac_var y) {
-  return banded_gemm_emit(tape, lower, upper, (factor){sx, lower_x, upper_x, x}, (factor){sy, lower_y, upper_y, y});
+lac_var lac_banded_gemm(lac_tape *tape, int64_t lower_x, int64_t upper_x, lac_var x, int64_t lower_y, int64_t upper_y,
+                        lac_var y, int64_t lower, int64_t upper, lac_form op_x, lac_form op_y) {
+  return banded_gemm_emit(tape, lower, upper, (factor){op_x, lower_x, upper_x, x}, (factor){op_y, lower_y, upper_y, y});
 }

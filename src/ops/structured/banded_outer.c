@@ -18,7 +18,7 @@ static lac_status banded_outer_infer(lac_call *c) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
 
-  LAC_TRY(lac_call_check_banded(c, LAC_N, LOWER(c), UPPER(c), 0));
+  LAC_TRY(lac_call_check_banded(c, LAC_PLAIN, LOWER(c), UPPER(c), 0));
   LAC_TRY(lac_call_bind(c, 'w', LOWER(c) + UPPER(c) + 1, NULL));
   LAC_TRY(lac_call_match(c));
 done:
@@ -45,8 +45,8 @@ static void banded_outer_vjp(lac_rule *r) {
   int64_t rows = banded_outer_rows(&r->in_meta[U]);
   lac_var s_bar = r->out_bar[S];
 
-  if (r->wants[U]) r->in_bar[U] = lac_banded_mm(r->tape, LAC_N, LOWER(r), UPPER(r), rows, s_bar, r->in[V]);
-  if (r->wants[V]) r->in_bar[V] = lac_banded_mm(r->tape, LAC_H, LOWER(r), UPPER(r), rows, s_bar, r->in[U]);
+  if (r->wants[U]) r->in_bar[U] = lac_banded_mm(r->tape, LOWER(r), UPPER(r), s_bar, r->in[V], rows, LAC_PLAIN);
+  if (r->wants[V]) r->in_bar[V] = lac_banded_mm(r->tape, LOWER(r), UPPER(r), s_bar, r->in[U], rows, LAC_ADJOINT);
 }
 
 static void banded_outer_jvp(lac_rule *r) {
@@ -60,7 +60,7 @@ const lac_op lac_op_banded_outer = {
     .parameters = "lower_and_upper: bands @1, u: column, v: column",
     .about = "The band of u v^H: u (rows, k), v (cols, k), or vectors.",
     .order = LAC_ANY_ORDER,
-    .flags = LAC_SUMS_BATCH | LAC_WHOLE,
+    .flags = LAC_OP_SUMS_BATCH | LAC_OP_WHOLE,
     .vjp_needs = NEEDS_IN(U) | NEEDS_IN(V),
     .jvp_needs = NEEDS_IN(U) | NEEDS_IN(V),
     .infer = banded_outer_infer,

@@ -2,8 +2,8 @@
 /// @file circulant_mm.c
 /// A circulant matrix, of which only the first column is stored, times a dense block: a circular convolution.
 ///
-///     forward   y     = op(C) x,  C[i, j] = c[(i - j) mod n]      i[0]: side
-///     vjp       c_bar = circulant_outer(y_bar, x)                 exchanged and conjugated with the side
+///     forward   y     = op(C) x,  C[i, j] = c[(i - j) mod n]      i[0]: form
+///     vjp       c_bar = circulant_outer(y_bar, x)                 exchanged and conjugated with the form
 ///               x_bar = op(C)^H y_bar
 ///     jvp       y_dot = op(C_dot) x + op(C) x_dot
 
@@ -17,28 +17,28 @@ static lac_status circulant_mm_forward(lac_call *c) {
   lac_status status = LAC_OK;
 
   LAC_TRY(lac_call_needs_kernel(c, KERNELS(c)->circulant_mm));
-  LAC_TRY(KERNELS(c)->circulant_mm(ctx, SIDE(c), c->in[C], c->in[X], c->out[Y]));
+  LAC_TRY(KERNELS(c)->circulant_mm(ctx, FORM(c), c->in[C], c->in[X], c->out[Y]));
 done:
   return status;
 }
 
 static void circulant_mm_vjp(lac_rule *r) {
-  if (r->wants[C]) r->in_bar[C] = lac_emit_circulant_bar(r->tape, SIDE(r), r->out_bar[Y], r->in[X]);
-  if (r->wants[X]) r->in_bar[X] = lac_circulant_mm(r->tape, flip(SIDE(r)), r->in[C], r->out_bar[Y]);
+  if (r->wants[C]) r->in_bar[C] = lac_emit_circulant_bar(r->tape, FORM(r), r->out_bar[Y], r->in[X]);
+  if (r->wants[X]) r->in_bar[X] = lac_circulant_mm(r->tape, r->in[C], r->out_bar[Y], flip(FORM(r)));
 }
 
 static void circulant_mm_jvp(lac_rule *r) {
-  r->out_dot[Y] = lac_add(r->tape, lac_circulant_mm(r->tape, SIDE(r), r->in_dot[C], r->in[X]),
-                          lac_circulant_mm(r->tape, SIDE(r), r->in[C], r->in_dot[X]));
+  r->out_dot[Y] = lac_add(r->tape, lac_circulant_mm(r->tape, r->in_dot[C], r->in[X], FORM(r)),
+                          lac_circulant_mm(r->tape, r->in[C], r->in_dot[X], FORM(r)));
 }
 
 const lac_op lac_op_circulant_mm = {
     .name = "circulant_mm",
     .signature = "(n),(n,k)->(n,k)",
-    .parameters = "c: array, x: columns, side: side = N",
+    .parameters = "c: array, x: columns, op: form = N",
     .about = "y = op(C) x with C[i, j] = c[(i - j) mod n], in O(n log n).",
     .order = LAC_ANY_ORDER,
-    .flags = LAC_WHOLE,
+    .flags = LAC_OP_WHOLE,
     .vjp_needs = NEEDS_IN(C) | NEEDS_IN(X),
     .jvp_needs = NEEDS_IN(C) | NEEDS_IN(X),
     .infer = lac_call_match_circulant,
@@ -47,6 +47,6 @@ const lac_op lac_op_circulant_mm = {
     .jvp = circulant_mm_jvp,
 };
 
-lac_var lac_circulant_mm(lac_tape *tape, lac_side side, lac_var c, lac_var x) {
-  return lac_emit(tape, &(lac_spec){.op = &lac_op_circulant_mm, .attrs.i = {side}}, (lac_var[]){c, x});
+lac_var lac_circulant_mm(lac_tape *tape, lac_var c, lac_var x, lac_form op) {
+  return lac_emit(tape, &(lac_spec){.op = &lac_op_circulant_mm, .attrs.i = {op}}, (lac_var[]){c, x});
 }

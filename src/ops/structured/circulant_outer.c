@@ -22,8 +22,8 @@ done:
 }
 
 static void circulant_outer_vjp(lac_rule *r) {
-  if (r->wants[U]) r->in_bar[U] = lac_circulant_mm(r->tape, LAC_N, r->out_bar[S], r->in[V]);
-  if (r->wants[V]) r->in_bar[V] = lac_circulant_mm(r->tape, LAC_H, r->out_bar[S], r->in[U]);
+  if (r->wants[U]) r->in_bar[U] = lac_circulant_mm(r->tape, r->out_bar[S], r->in[V], LAC_PLAIN);
+  if (r->wants[V]) r->in_bar[V] = lac_circulant_mm(r->tape, r->out_bar[S], r->in[U], LAC_ADJOINT);
 }
 
 static void circulant_outer_jvp(lac_rule *r) {
@@ -37,7 +37,7 @@ const lac_op lac_op_circulant_outer = {
     .parameters = "u: column, v: column",
     .about = "s[d] = sum_i sum_k u[i, k] conj(v[(i - d) mod n, k]).",
     .order = LAC_ANY_ORDER,
-    .flags = LAC_WHOLE,
+    .flags = LAC_OP_WHOLE,
     .vjp_needs = NEEDS_IN(U) | NEEDS_IN(V),
     .jvp_needs = NEEDS_IN(U) | NEEDS_IN(V),
     .forward = circulant_outer_forward,

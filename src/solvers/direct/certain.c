@@ -52,13 +52,13 @@ static bool certain_is_settled(const lac_factor *f, double condition, double bac
   return CERTAIN_MARGIN * condition * fmax(backward, lac_dtype_epsilon(f->meta.dtype)) < LAC_CERTAINTY_FEW;
 }
 
-static _Atomic double *certain_kept(const lac_factor *f, int64_t item, lac_side side, int what) {
-  return &lac_direct_of(f)->conditions[(what + (side == LAC_T)) * f->items + item];
+static _Atomic double *certain_kept(const lac_factor *f, int64_t item, lac_form form, int what) {
+  return &lac_direct_of(f)->conditions[(what + (form == LAC_TRANSPOSED)) * f->items + item];
 }
 
 /// Whether an earlier solve has found a condition that settles the matter.
-static bool certain_is_known(const lac_factor *f, int64_t item, lac_side side, double backward) {
-  double known = atomic_load(certain_kept(f, item, side, CERTAIN_PLAIN));
+static bool certain_is_known(const lac_factor *f, int64_t item, lac_form form, double backward) {
+  double known = atomic_load(certain_kept(f, item, form, CERTAIN_PLAIN));
   return known > 0 && certain_is_settled(f, known, backward);
 }
 
@@ -71,7 +71,7 @@ static lac_status certain_take_care(lac_certainty *c, lac_fault *fault) {
 /// The condition of op(A) in the units that `c` has, kept with the factor; several threads may find it at once.
 static lac_status certain_condition(const lac_factor *f, int64_t item, int what, lac_certainty *c, double *out,
                                     lac_fault *fault) {
-  _Atomic double *kept = certain_kept(f, item, c->side, what);
+  _Atomic double *kept = certain_kept(f, item, c->form, what);
   lac_status status = LAC_OK;
 
   *out = atomic_load(kept);
@@ -142,10 +142,10 @@ typedef struct certain_doubted {
 /// between its columns are units of its rows. Those have the same numbers, and are quicker to read.
 static bool certain_is_apart(const lac_factor *f, const lac_solved *s) {
   bool is_hermitian = lac_direct_of(f)->table->needs_hermitian;
-  lac_side side = is_hermitian ? LAC_T : s->side;
-  _Atomic double *kept = certain_kept(f, s->item, side, CERTAIN_UNIT);
+  lac_form form = is_hermitian ? LAC_TRANSPOSED : s->form;
+  _Atomic double *kept = certain_kept(f, s->item, form, CERTAIN_UNIT);
   double least = atomic_load(kept), enough = pow(certain_cause(f), is_hermitian ? 2 : 1);
-  if (least == 0) atomic_store(kept, least = lac_certainty_apart(s->system, side, enough));
+  if (least == 0) atomic_store(kept, least = lac_certainty_apart(s->system, form, enough));
   return least < enough;
 }
 
@@ -179,7 +179,7 @@ static lac_status certain_whole(const lac_factor *f, const lac_solved *s, const 
                                 lac_certainty *c, double *worst, lac_fault *fault) {
   double condition = 0, plain = 0;
   bool is_quick = false;
-  lac_status status = lac_certainty_open(s->system, certain_refines(f), s->side, c, fault);
+  lac_status status = lac_certainty_open(s->system, certain_refines(f), s->form, c, fault);
   if (status == LAC_OK) status = certain_look(f, s->item, doubted->backward, c, &is_quick, &condition, fault);
   if (status != LAC_OK || is_quick) return status;
   if (!certain_is_settled(f, condition, doubted->backward)) status = certain_columns(c, s, doubted, worst, fault);
@@ -194,7 +194,7 @@ static lac_status certain_whole(const lac_factor *f, const lac_solved *s, const 
 static lac_status certain_part(const lac_factor *f, const lac_solved *s, const certain_doubted *doubted,
                                lac_certainty *c, double *worst, lac_fault *fault) {
   bool is_poor = doubted->backward > REFINE_GOOD * lac_dtype_epsilon(f->meta.dtype);
-  lac_status status = lac_certainty_open(s->system, true, s->side, c, fault);
+  lac_status status = lac_certainty_open(s->system, true, s->form, c, fault);
   if (status != LAC_OK) return status;
   c->task.system.is_stable = false;  // solutions that are only mildly good show a null space where there is none
   lac_certainty_rows(c, s->judged_from);
@@ -210,7 +210,7 @@ lac_status lac_direct_certain(const lac_factor *f, const lac_solved *s, lac_doub
   lac_certainty c = {.memory = NULL};
   lac_status status;
 
-  if (!doubted.any || (is_whole && certain_is_known(f, s->item, s->side, doubted.backward))) return LAC_OK;
+  if (!doubted.any || (is_whole && certain_is_known(f, s->item, s->form, doubted.backward))) return LAC_OK;
   status = (is_whole ? certain_whole : certain_part)(f, s, &doubted, &c, &worst, fault);
   lac_certainty_close(&c);
   return status == LAC_OK ? certain_judge(f, worst, c.task.is_lost, "x", s->task, doubt, fault) : status;
@@ -231,13 +231,13 @@ static lac_status certain_item(const void *job, int64_t item, int thread, lac_fa
   lac_system a = lac_direct_system(w->f, item, w->threads, w->stop);
   lac_certainty c = {.memory = NULL};
   lac_status status = LAC_OK;
-  double condition = atomic_load(certain_kept(w->f, item, LAC_N, CERTAIN_CAREFUL)), error;
+  double condition = atomic_load(certain_kept(w->f, item, LAC_PLAIN, CERTAIN_CAREFUL)), error;
   bool is_quick;
 
   (void)thread;
-  if (!certain_is_doubtful(w->f, item) || certain_is_known(w->f, item, LAC_N, 0)) return LAC_OK;
+  if (!certain_is_doubtful(w->f, item) || certain_is_known(w->f, item, LAC_PLAIN, 0)) return LAC_OK;
   if (condition == 0) {
-    status = lac_certainty_open(&a, certain_refines(w->f), LAC_N, &c, fault);
+    status = lac_certainty_open(&a, certain_refines(w->f), LAC_PLAIN, &c, fault);
     if (status == LAC_OK) status = certain_look(w->f, item, 0, &c, &is_quick, &condition, fault);
     lac_certainty_close(&c);
   }

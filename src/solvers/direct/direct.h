@@ -82,7 +82,7 @@ typedef struct lac_doubt {
 typedef struct lac_solved {
   const lac_system *system;
   int64_t item, task;  // the matrix, and the task that solved
-  lac_side side;       // LAC_N or LAC_T
+  lac_form form;       // LAC_PLAIN or LAC_TRANSPOSED
   int width;
   void *const *blocks;  // REFINE_BLOCKS of them
   const lac_refined *refined;

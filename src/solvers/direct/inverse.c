@@ -130,7 +130,7 @@ static bool inverse_excuses(const lac_system *a, int width, const int32_t *rows,
   for (int i = 0; i < REFINE_BLOCKS; i++) blocks[i] = memory + (size_t)i * block;
   memset(blocks[REFINE_B], 0, block);
   for (int c = 0; c < width; c++) inverse_unit_kernels[a->dtype]((int64_t)rows[c] * width + c, blocks[REFINE_B]);
-  lac_status status = lac_refine_solve(a, LAC_N, width, blocks, NULL, &ignored);
+  lac_status status = lac_refine_solve(a, LAC_PLAIN, width, blocks, NULL, &ignored);
   for (int c = 0; c < width; c++) {
     excused = excused && inverse_excuse_kernels[a->dtype](a->structure, rows[c], inverse_allowed[a->dtype], a->values,
                                                           z, blocks[REFINE_X], width, c);

@@ -35,7 +35,7 @@ static lac_status rcond_item(const void *job, int64_t item, int thread, lac_faul
   if (s->n > 0) {
     task.root = lac_inverse_root(&task.system);
     norm = lac_inverse_given(&task.system, task.root);
-    status = lac_inverse_norm(&task, LAC_N, NULL, NULL, &inverse, fault);
+    status = lac_inverse_norm(&task, LAC_PLAIN, NULL, NULL, &inverse, fault);
     rcond = isfinite(inverse) ? fmin(1, 1 / norm / inverse) : 0;
   }
   lac_number_put(lac_dtype_real(w->f->meta.dtype), w->out, item, rcond);

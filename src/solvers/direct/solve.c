@@ -14,7 +14,7 @@
 
 typedef struct solve_plan {
   const lac_factor *factor;
-  lac_side side;
+  lac_form form;
   const lac_batch *batch;  // of values, b, x
   int64_t judged_from;
   int64_t k;       // columns of b
@@ -59,8 +59,8 @@ static lac_status solve_task(const void *job, int64_t task, int thread, lac_faul
   const lac_factor *f = plan->factor;
   int64_t n = lac_direct_structure(f)->n, item = task / plan->blocks, column = task % plan->blocks * LAC_BLOCK_WIDTH;
   int width = plan->k - column < LAC_BLOCK_WIDTH ? (int)(plan->k - column) : LAC_BLOCK_WIDTH;
-  bool conjugated = lac_side_conjugates(plan->side);
-  lac_side side = lac_side_transposes(plan->side) ? LAC_T : LAC_N;
+  bool conjugated = lac_form_conjugates(plan->form);
+  lac_form form = lac_form_transposes(plan->form) ? LAC_TRANSPOSED : LAC_PLAIN;
   char *memory = plan->memory + (size_t)thread * plan->share;
   void *blocks[REFINE_BLOCKS];
   lac_system system = lac_direct_system(f, lac_batch_item(plan->batch, 0, item), plan->threads, plan->stop);
@@ -70,9 +70,9 @@ static lac_status solve_task(const void *job, int64_t task, int thread, lac_faul
              width, blocks[REFINE_B]);
   if (conjugated) solve_conjugate(f->meta.dtype, n * width, blocks[REFINE_B]);
   lac_refined refined;
-  lac_status status = lac_refine_solve(&system, side, width, blocks, &refined, fault);
+  lac_status status = lac_refine_solve(&system, form, width, blocks, &refined, fault);
   if (status == LAC_OK && plan->judged_from != LAC_UNJUDGED) {
-    lac_solved solved = {&system,          lac_batch_item(plan->batch, 0, item), task, side, width, blocks, &refined,
+    lac_solved solved = {&system,          lac_batch_item(plan->batch, 0, item), task, form, width, blocks, &refined,
                          plan->judged_from};
     status = lac_direct_certain(f, &solved, plan->doubt, fault);
   }
@@ -158,7 +158,7 @@ lac_status lac_direct_solve(lac_context *ctx, const lac_factor *f, const lac_sol
   lac_stop stop;
   int64_t k = job->b->meta.shape[job->b->meta.ndim - 1], blocks = (k + LAC_BLOCK_WIDTH - 1) / LAC_BLOCK_WIDTH;
   solve_plan plan = {.factor = f,
-                     .side = job->side,
+                     .form = job->form,
                      .batch = job->batch,
                      .judged_from = job->judged_from,
                      .k = k,

@@ -140,9 +140,9 @@ static lac_status golub_round(golub *g, const lac_singular_options *o) {
   for (g->count = 0; g->count < g->most && g->steps < o->steps;) {
     int k = g->count;
     LAC_TRY(lac_context_look(ctx, o->function));
-    LAC_TRY(ctx->kernels->spmm(ctx, g->p, LAC_N, g->a, g->v[k], g->u[k]));
+    LAC_TRY(ctx->kernels->spmm(ctx, g->p, LAC_PLAIN, g->a, g->v[k], g->u[k]));
     LAC_TRY(golub_clean(g, g->u, k, g->u[k], &g->alpha[k]));
-    LAC_TRY(ctx->kernels->spmm(ctx, g->p, LAC_H, g->a, g->u[k], g->v[k + 1]));
+    LAC_TRY(ctx->kernels->spmm(ctx, g->p, LAC_ADJOINT, g->a, g->u[k], g->v[k + 1]));
     LAC_TRY(golub_clean(g, g->v, k + 1, g->v[k + 1], &g->beta[k]));
     ++g->steps;
     ++g->count;

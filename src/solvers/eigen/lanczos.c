@@ -120,8 +120,8 @@ static lac_status lanczos_orthogonalise(lac_context *ctx, lanczos_work *work, in
 
   for (int pass = 0; pass < LANCZOS_PASSES; pass++) {
     for (int64_t b = 0; b < blocks; b++) {
-      LAC_TRY(k->matmul(ctx, LAC_C, work->block[b], LAC_N, work->w, work->coefficients));
-      LAC_TRY(k->matmul(ctx, LAC_T, work->block[b], LAC_N, work->coefficients, work->t));
+      LAC_TRY(k->matmul(ctx, LAC_CONJUGATED, work->block[b], LAC_PLAIN, work->w, work->coefficients));
+      LAC_TRY(k->matmul(ctx, LAC_TRANSPOSED, work->block[b], LAC_PLAIN, work->coefficients, work->t));
       LAC_TRY(k->axpy(ctx, -1, 0, work->t, work->w));
     }
   }

@@ -40,25 +40,25 @@ lac_status krylov_step(krylov *k, lac_column_step step) {
 }
 
 /// y = op(A) x in units of A.
-static lac_status krylov_apply(krylov *k, lac_side side, const lac_array *x, lac_array *y) {
+static lac_status krylov_apply(krylov *k, lac_form form, const lac_array *x, lac_array *y) {
   lac_context *ctx = k->ctx;
   lac_status status = LAC_OK;
-  LAC_TRY(lac_linear_apply(ctx, &k->job->a, side, x, y));
+  LAC_TRY(lac_linear_apply(ctx, &k->job->a, form, x, y));
   if (k->unit != 1) LAC_TRY(ctx->kernels->scale(ctx, 1 / k->unit, 0, y, y));
 done:
   return status;
 }
 
-lac_status krylov_product(krylov *k, const lac_array *x, lac_array *y) { return krylov_apply(k, k->job->side, x, y); }
+lac_status krylov_product(krylov *k, const lac_array *x, lac_array *y) { return krylov_apply(k, k->job->form, x, y); }
 
 lac_status krylov_adjoint(krylov *k, const lac_array *x, lac_array *y) {
-  return krylov_apply(k, (lac_side)(k->job->side ^ LAC_H), x, y);
+  return krylov_apply(k, (lac_form)(k->job->form ^ LAC_ADJOINT), x, y);
 }
 
 lac_status krylov_precondition(krylov *k, const lac_array *x, lac_array *y) {
   lac_context *ctx = k->ctx;
   lac_status status = LAC_OK;
-  LAC_TRY(lac_linear_apply(ctx, &k->job->m, k->job->side, x, y));
+  LAC_TRY(lac_linear_apply(ctx, &k->job->m, k->job->form, x, y));
   LAC_TRY(krylov_free_of(k, &k->x_null, y));
 done:
   return status;
@@ -389,8 +389,8 @@ static lac_status krylov_open(krylov *k, const krylov_method *method) {
   bool is_double = !lac_dtype_is_single(job->dtype);
 
   k->columns = job->items * job->width;
-  k->b_rows = lac_side_transposes(job->side) ? job->cols : job->rows;
-  k->x_rows = lac_side_transposes(job->side) ? job->rows : job->cols;
+  k->b_rows = lac_form_transposes(job->form) ? job->cols : job->rows;
+  k->x_rows = lac_form_transposes(job->form) ? job->rows : job->cols;
   k->limit = krylov_limit(job);
   k->restart = method->restart;
   k->unit = method->squares ? krylov_unit(job) : 1;

@@ -22,11 +22,11 @@ typedef struct lac_onlooker {
 typedef struct lac_krylov_job {
   lac_linear a;
   lac_linear m;                    // op(M)^-1; apply NULL: none
-  lac_side side;                   // op(A) x = b
+  lac_form form;                   // op(A) x = b
   const lac_iteration *iteration;  // its rtol is the one to keep to
   int64_t items, rows, cols, width;
   lac_dtype dtype;
-  const lac_array *b;            // [items, rows, width] (side N)
+  const lac_array *b;            // [items, rows, width] (form N)
   lac_array *x;                  // [items, cols, width]; holds the start
   double largest;                // size of a number in A; 0: unknown
   bool starts_at_zero;           // x is all zero: its product is not computed

@@ -30,19 +30,19 @@ static lac_status solve_unfold(lac_context *ctx, const lac_batch *batch, const l
   return lac_array_reshape(ctx, (lac_array *)x, batch->ndim + 2, shape, out);
 }
 
-static lac_status solve_product(lac_context *ctx, const void *self, lac_side side, const lac_array *x, lac_array *y) {
+static lac_status solve_product(lac_context *ctx, const void *self, lac_form form, const lac_array *x, lac_array *y) {
   lac_status status = LAC_OK;
   const solve_view *v = self;
   const lac_pattern *pattern = v->f->core->pattern;
   lac_array *wide_x = NULL, *wide_y = NULL;
 
   if (v->is_flat) {
-    LAC_TRY(ctx->kernels->spmm(ctx, pattern, side, lac_krylov_of(v->f)->values, x, y));
+    LAC_TRY(ctx->kernels->spmm(ctx, pattern, form, lac_krylov_of(v->f)->values, x, y));
     goto done;
   }
   LAC_TRY(solve_unfold(ctx, v->batch, x, &wide_x));
   LAC_TRY(solve_unfold(ctx, v->batch, y, &wide_y));
-  LAC_TRY(ctx->kernels->spmm(ctx, pattern, side, v->f->values, wide_x, wide_y));
+  LAC_TRY(ctx->kernels->spmm(ctx, pattern, form, v->f->values, wide_x, wide_y));
 done:
   lac_array_destroy(&wide_x);
   lac_array_destroy(&wide_y);
@@ -65,19 +65,19 @@ static void solve_batch_of(const lac_factor *m, const lac_batch *batch, lac_batc
 }
 
 /// An inner iteration need not reach its tolerance.
-static lac_status solve_by_factor(lac_context *ctx, const void *self, lac_side side, const lac_array *x, lac_array *y) {
+static lac_status solve_by_factor(lac_context *ctx, const void *self, lac_form form, const lac_array *x, lac_array *y) {
   const solve_view *v = self;
   const lac_factor *m = lac_krylov_of(v->f)->m;
   lac_solve_job job = {
-      .side = side, .only_reports = true, .batch = &v->precondition, .b = x, .x = y, .judged_from = LAC_UNJUDGED};
+      .form = form, .only_reports = true, .batch = &v->precondition, .b = x, .x = y, .judged_from = LAC_UNJUDGED};
   lac_solve_report report;
   return m->table->solve(ctx, m, &job, &report);
 }
 
-static lac_status solve_by_function(lac_context *ctx, const void *self, lac_side side, const lac_array *x,
+static lac_status solve_by_function(lac_context *ctx, const void *self, lac_form form, const lac_array *x,
                                     lac_array *y) {
   const lac_precondition *p = &((const solve_view *)self)->f->core->options.preconditioner;
-  return p->apply(ctx, p->apply_data, side, x, y);
+  return p->apply(ctx, p->apply_data, x, form, y);
 }
 
 static lac_linear solve_preconditioner(const solve_view *v) {
@@ -104,7 +104,7 @@ static lac_status solve_run(lac_context *ctx, const lac_factor *f, const lac_sol
   lac_linear matrix = {.apply = solve_product, .self = &view};
   lac_krylov_job run = {.a = f->core->pattern ? matrix : k->products,
                         .m = solve_preconditioner(&view),
-                        .side = lac_side_of(job->side, k->is_hermitian),
+                        .form = lac_form_of(job->form, k->is_hermitian),
                         .iteration = iteration,
                         .items = job->batch->count,
                         .rows = f->core->rows,

@@ -35,7 +35,7 @@ static lac_status gk_adjoint(krylov *k, lac_array *to) {
   lac_status status = LAC_OK;
   bool has_m = krylov_is_preconditioned(k);
   LAC_TRY(krylov_adjoint(k, k->r[U], has_m ? k->v[Z] : to));
-  if (has_m) LAC_TRY(lac_linear_apply(ctx, &k->job->m, (lac_side)(k->job->side ^ LAC_H), k->v[Z], to));
+  if (has_m) LAC_TRY(lac_linear_apply(ctx, &k->job->m, (lac_form)(k->job->form ^ LAC_ADJOINT), k->v[Z], to));
 done:
   return status;
 }

@@ -49,7 +49,7 @@ static lac_status null_rows(krylov *k, const lac_array *space, int64_t n, c128 *
   lac_context *ctx = k->ctx;
   lac_status status = LAC_OK;
   lac_dtype dtype = k->job->dtype;
-  bool conjugates = lac_side_conjugates(k->job->side) != lac_side_transposes(k->job->side);
+  bool conjugates = lac_form_conjugates(k->job->form) != lac_form_transposes(k->job->form);
   int64_t m = space->meta.shape[1];
   void *host = lac_alloc(lac_array_bytes(space));
 
@@ -82,7 +82,8 @@ static lac_status null_open(krylov *k, const lac_array *space, int64_t n, krylov
   LAC_ALLOC(basis->vectors, count + 1);
   for (int64_t j = 0; j < count; ++j) {
     for (int64_t i = 0; i < n; ++i) lac_number_put(dtype, rows, i, rows[j * n + i]);  // never ahead of what is read
-    LAC_TRY(lac_array_from(ctx, dtype, 3, (int64_t[]){1, n, 1}, rows, LAC_COPY, &basis->vectors[basis->count]));
+    LAC_TRY(
+        lac_array_from(ctx, dtype, 3, (int64_t[]){1, n, 1}, rows, LAC_OWNERSHIP_COPY, &basis->vectors[basis->count]));
     ++basis->count;
   }
 done:
@@ -95,7 +96,7 @@ lac_status krylov_bases_open(krylov *k) {
   lac_status status = LAC_OK;
   const lac_array *right = k->job->iteration->null_space, *left = k->job->iteration->left_null_space;
   int64_t rows = k->b_rows > k->x_rows ? k->b_rows : k->x_rows;
-  bool turns = lac_side_transposes(k->job->side);
+  bool turns = lac_form_transposes(k->job->form);
 
   if (!left && k->b_rows == k->x_rows) left = right;
   LAC_TRY(null_open(k, turns ? left : right, k->x_rows, &k->x_null));

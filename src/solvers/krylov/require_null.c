@@ -28,14 +28,14 @@ done:
   return status;
 }
 
-static lac_status null_require(lac_context *ctx, const lac_factor *f, const char *name, lac_side side,
+static lac_status null_require(lac_context *ctx, const lac_factor *f, const char *name, lac_form form,
                                const lac_array *space) {
   lac_status status = LAC_OK;
   const lac_pattern *pattern = f->core->pattern;
   lac_array *product = NULL;
   double *norms[3] = {NULL, NULL, NULL};
   lac_meta meta = f->meta;
-  int64_t rows = lac_side_transposes(side) ? pattern->cols : pattern->rows, m = space ? space->meta.shape[1] : 0;
+  int64_t rows = lac_form_transposes(form) ? pattern->cols : pattern->rows, m = space ? space->meta.shape[1] : 0;
 
   // Another dtype is refused by the solve.
   if (!space || space->count == 0 || f->items == 0 || space->meta.dtype != meta.dtype) goto done;
@@ -45,7 +45,7 @@ static lac_status null_require(lac_context *ctx, const lac_factor *f, const char
   meta.shape[meta.ndim - 1] = rows;
   meta.shape[meta.ndim++] = m;
   LAC_TRY(lac_array_make(ctx, &meta, &product));
-  LAC_TRY(ctx->kernels->spmm(ctx, pattern, side, f->values, space, product));
+  LAC_TRY(ctx->kernels->spmm(ctx, pattern, form, f->values, space, product));
   LAC_TRY(lac_column_norms(ctx, f->values, f->items, pattern->nnz, 1, norms[0]));
   LAC_TRY(lac_column_norms(ctx, space, 1, space->meta.shape[0], m, norms[1]));
   LAC_TRY(lac_column_norms(ctx, product, f->items, rows, m, norms[2]));
@@ -60,8 +60,8 @@ lac_status lac_krylov_require_null(lac_context *ctx, const lac_factor *f) {
   lac_status status = LAC_OK;
   const lac_iteration *i = &f->core->options.iteration;
 
-  LAC_TRY(null_require(ctx, f, "null_space", LAC_N, i->null_space));
-  LAC_TRY(null_require(ctx, f, "left_null_space", LAC_H, i->left_null_space));
+  LAC_TRY(null_require(ctx, f, "null_space", LAC_PLAIN, i->null_space));
+  LAC_TRY(null_require(ctx, f, "left_null_space", LAC_ADJOINT, i->left_null_space));
 done:
   return status;
 }

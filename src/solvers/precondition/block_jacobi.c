@@ -126,7 +126,7 @@ static lac_status block_values(lac_context *ctx, const lac_setup *setup, block_p
   char *host = NULL;
 
   LAC_TRY(lac_array_create(ctx, dtype, 2, (const int64_t[]){job->items, numbers}, &made->inverse));
-  LAC_TRY(ctx->kernels->remap(ctx, made->map, LAC_N, 0, setup->values, made->inverse));
+  LAC_TRY(ctx->kernels->remap(ctx, made->map, LAC_PLAIN, 0, setup->values, made->inverse));
   LAC_ALLOC(host, (size_t)(job->items * numbers) * lac_dtype_size(dtype));
   LAC_TRY(lac_array_read(ctx, made->inverse, host));
   fault = block_invert_kernels[dtype](job, host);
@@ -160,9 +160,9 @@ static lac_status block_create(lac_context *ctx, const lac_setup *setup, void **
   return block_refresh(ctx, setup, NULL, part);
 }
 
-static lac_status block_apply(lac_context *ctx, const void *part, lac_side side, const lac_array *b, lac_array *x) {
+static lac_status block_apply(lac_context *ctx, const void *part, lac_form form, const lac_array *b, lac_array *x) {
   const block_part *block = part;
-  return ctx->kernels->spmm(ctx, block->pattern, side, block->inverse, b, x);
+  return ctx->kernels->spmm(ctx, block->pattern, form, block->inverse, b, x);
 }
 
 static void block_report(const void *part, lac_setup_figures *finding) {

@@ -80,13 +80,13 @@ done:
 }
 
 /// next = carry d + gain D^-1 (b - op(A) x), x += next; t is room.
-static lac_status chebyshev_step(lac_context *ctx, const chebyshev_part *c, lac_side side, const double factor[2],
+static lac_status chebyshev_step(lac_context *ctx, const chebyshev_part *c, lac_form form, const double factor[2],
                                  const lac_array *b, lac_array *x, const lac_array *d, lac_array *next, lac_array *t) {
   lac_status status = LAC_OK;
   const lac_kernels *k = ctx->kernels;
-  const lac_array *inverse = lac_side_conjugates(side) ? c->mirrored : c->inverse;
+  const lac_array *inverse = lac_form_conjugates(form) ? c->mirrored : c->inverse;
 
-  LAC_TRY(k->spmm(ctx, c->pattern, side, c->values, x, t));
+  LAC_TRY(k->spmm(ctx, c->pattern, form, c->values, x, t));
   LAC_TRY(k->binary(ctx, LAC_SUB, b, t, next));
   LAC_TRY(k->binary(ctx, LAC_MUL, inverse, next, t));
   LAC_TRY(k->scale(ctx, factor[0], 0, d, next));
@@ -96,13 +96,13 @@ done:
   return status;
 }
 
-static lac_status chebyshev_apply(lac_context *ctx, const void *part, lac_side side, const lac_array *b, lac_array *x) {
+static lac_status chebyshev_apply(lac_context *ctx, const void *part, lac_form form, const lac_array *b, lac_array *x) {
   lac_status status = LAC_OK;
   const chebyshev_part *c = part;
   double high = chebyshev_safety, low = 1.0 / CHEBYSHEV_RATIO, sigma = (high + low) / (high - low), rho = 1 / sigma;
   lac_array *d = NULL, *next = NULL, *t = NULL;
 
-  LAC_TRY(ctx->kernels->binary(ctx, LAC_MUL, lac_side_conjugates(side) ? c->mirrored : c->inverse, b, x));
+  LAC_TRY(ctx->kernels->binary(ctx, LAC_MUL, lac_form_conjugates(form) ? c->mirrored : c->inverse, b, x));
   if (c->degree == 1) goto done;
   LAC_TRY(lac_relax_like(ctx, b, &d));
   LAC_TRY(lac_relax_like(ctx, b, &next));
@@ -110,7 +110,7 @@ static lac_status chebyshev_apply(lac_context *ctx, const void *part, lac_side s
   LAC_TRY(ctx->backend->copy(ctx, x, d));
   for (int i = 1; i < c->degree; i++) {
     double following = 1 / (2 * sigma - rho), factor[] = {following * rho, 2 * following * sigma};
-    LAC_TRY(chebyshev_step(ctx, c, side, factor, b, x, d, next, t));
+    LAC_TRY(chebyshev_step(ctx, c, form, factor, b, x, d, next, t));
     lac_array *last = d;
     d = next, next = last, rho = following;
   }

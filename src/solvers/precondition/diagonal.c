@@ -48,7 +48,7 @@ static lac_status diagonal_take(lac_context *ctx, const lac_setup *setup, lac_ar
   LAC_TRY(lac_pattern_diagonal(ctx, setup->pattern, &map));
   LAC_TRY(lac_relax_array(ctx, values->meta.dtype, items, n, 1, &made));
   LAC_TRY(lac_array_reshape(ctx, made, 2, (const int64_t[]){items, n}, &flat));
-  LAC_TRY(ctx->kernels->remap(ctx, map, LAC_N, 0, values, flat));
+  LAC_TRY(ctx->kernels->remap(ctx, map, LAC_PLAIN, 0, values, flat));
   *out = made, made = NULL;
 done:
   lac_map_destroy(&map);

@@ -64,7 +64,7 @@ static lac_status ic0_shift(lac_context *ctx, const lac_setup *setup, const lac_
   LAC_TRY(ctx->backend->copy(ctx, setup->values, c));
   if (shift == 0) goto done;
   LAC_TRY(lac_relax_like(ctx, c, &more));
-  LAC_TRY(ctx->kernels->remap(ctx, on_diagonal, LAC_T, 0, diagonal, more));
+  LAC_TRY(ctx->kernels->remap(ctx, on_diagonal, LAC_TRANSPOSED, 0, diagonal, more));
   LAC_TRY(ctx->kernels->axpy(ctx, shift, 0, more, c));
 done:
   lac_array_destroy(&more);
@@ -84,7 +84,7 @@ static lac_status ic0_eliminate(lac_context *ctx, const lac_setup *setup, ic0_pa
   LAC_TRY(lac_relax_like(ctx, setup->values, &lu));
   LAC_TRY(lac_array_create(ctx, c->meta.dtype, 2, shape, &diagonal));
   LAC_TRY(lac_array_create(ctx, c->meta.dtype, 2, shape, &pivots));
-  LAC_TRY(ctx->kernels->remap(ctx, on_diagonal, LAC_N, 0, setup->values, diagonal));
+  LAC_TRY(ctx->kernels->remap(ctx, on_diagonal, LAC_PLAIN, 0, setup->values, diagonal));
   LAC_TRY(ic0_invert(ctx, diagonal, diagonal, made->inverse, fault));  // no shift helps where these are not positive
   for (int i = 0; *fault < 0 && i < IC0_TRIES; i++) {
     made->shift = i == 0 ? 0 : i == 1 ? ic0_first_shift : made->shift * ic0_growth;
@@ -92,13 +92,13 @@ static lac_status ic0_eliminate(lac_context *ctx, const lac_setup *setup, ic0_pa
     LAC_TRY(ctx->kernels->lu_values(ctx, setup->pattern, true, c, lu, &pivot));
     *fault = pivot.row < 0 ? -1 : pivot.item * n + pivot.row;
     if (*fault < 0) {
-      LAC_TRY(ctx->kernels->remap(ctx, on_diagonal, LAC_N, 0, lu, pivots));
+      LAC_TRY(ctx->kernels->remap(ctx, on_diagonal, LAC_PLAIN, 0, lu, pivots));
       LAC_TRY(ic0_invert(ctx, pivots, diagonal, made->inverse, fault));
     }
     if (*fault < 0) break;
     if (i + 1 < IC0_TRIES) *fault = -1;
   }
-  if (*fault < 0) LAC_TRY(ctx->kernels->remap(ctx, made->to_lower, LAC_N, 0, lu, made->l));
+  if (*fault < 0) LAC_TRY(ctx->kernels->remap(ctx, made->to_lower, LAC_PLAIN, 0, lu, made->l));
 done:
   lac_map_destroy(&on_diagonal);
   lac_array_destroy(&c);
@@ -117,7 +117,7 @@ static lac_status ic0_structure(lac_context *ctx, const lac_setup *setup, const 
     made->lower = lac_pattern_retain(like->lower);
     made->to_lower = lac_map_retain(like->to_lower);
   } else {
-    LAC_TRY(lac_pattern_triangle(ctx, setup->pattern, LAC_LOWER, -1, &made->lower, &made->to_lower));
+    LAC_TRY(lac_pattern_triangle(ctx, setup->pattern, LAC_TRIANGLE_LOWER, -1, &made->lower, &made->to_lower));
   }
   LAC_TRY(lac_array_create(ctx, dtype, 2, (const int64_t[]){items, made->lower->nnz}, &made->l));
   LAC_TRY(lac_relax_array(ctx, dtype, items, setup->pattern->rows, 1, &made->inverse));
@@ -153,17 +153,19 @@ static lac_status ic0_create(lac_context *ctx, const lac_setup *setup, void **pa
 }
 
 /// M is Hermitian: M^H = M, and M^T its conjugate.
-static lac_status ic0_apply(lac_context *ctx, const void *part, lac_side side, const lac_array *b, lac_array *x) {
+static lac_status ic0_apply(lac_context *ctx, const void *part, lac_form form, const lac_array *b, lac_array *x) {
   lac_status status = LAC_OK;
   const ic0_part *ic0 = part;
-  bool is_mirrored = side == LAC_T || side == LAC_C;
+  bool is_mirrored = form == LAC_TRANSPOSED || form == LAC_CONJUGATED;
   lac_array *t = NULL, *s = NULL;
 
   LAC_TRY(lac_relax_like(ctx, b, &t));
   LAC_TRY(lac_relax_like(ctx, b, &s));
-  LAC_TRY(ctx->kernels->trisolve(ctx, ic0->lower, LAC_LOWER, LAC_UNIT, is_mirrored ? LAC_C : LAC_N, ic0->l, b, t));
+  LAC_TRY(ctx->kernels->trisolve(ctx, ic0->lower, LAC_TRIANGLE_LOWER, LAC_DIAGONAL_UNIT,
+                                 is_mirrored ? LAC_CONJUGATED : LAC_PLAIN, ic0->l, b, t));
   LAC_TRY(ctx->kernels->binary(ctx, LAC_MUL, ic0->inverse, t, s));
-  LAC_TRY(ctx->kernels->trisolve(ctx, ic0->lower, LAC_LOWER, LAC_UNIT, is_mirrored ? LAC_T : LAC_H, ic0->l, s, x));
+  LAC_TRY(ctx->kernels->trisolve(ctx, ic0->lower, LAC_TRIANGLE_LOWER, LAC_DIAGONAL_UNIT,
+                                 is_mirrored ? LAC_TRANSPOSED : LAC_ADJOINT, ic0->l, s, x));
 done:
   lac_array_destroy(&t);
   lac_array_destroy(&s);

@@ -17,8 +17,8 @@ done:
   return status;
 }
 
-static lac_status identity_apply(lac_context *ctx, const void *part, lac_side side, const lac_array *b, lac_array *x) {
-  (void)part, (void)side;
+static lac_status identity_apply(lac_context *ctx, const void *part, lac_form form, const lac_array *b, lac_array *x) {
+  (void)part, (void)form;
   return ctx->backend->copy(ctx, b, x);
 }
 

@@ -29,7 +29,7 @@ static lac_status ilu0_check_pivots(lac_context *ctx, const lac_relax_split *s) 
 
   LAC_TRY(lac_pattern_diagonal(ctx, s->upper, &map));
   LAC_TRY(lac_array_create(ctx, s->u->meta.dtype, 2, (const int64_t[]){items, n}, &pivots));
-  LAC_TRY(ctx->kernels->remap(ctx, map, LAC_N, 0, s->u, pivots));
+  LAC_TRY(ctx->kernels->remap(ctx, map, LAC_PLAIN, 0, s->u, pivots));
   LAC_TRY(ctx->kernels->reciprocal(ctx, pivots, pivots, &fault));
   LAC_CHECK(
       fault < 0, LAC_ERR_SINGULAR,
@@ -54,8 +54,8 @@ static lac_status ilu0_refresh(lac_context *ctx, const lac_setup *setup, const v
   LAC_TRY(lac_relax_split_create(ctx, setup, like, &made));
   LAC_TRY(lac_relax_like(ctx, setup->values, &lu));
   LAC_TRY(ilu0_eliminate(ctx, setup, lu));
-  LAC_TRY(ctx->kernels->remap(ctx, made->to_lower, LAC_N, 0, lu, made->l));
-  LAC_TRY(ctx->kernels->remap(ctx, made->to_upper, LAC_N, 0, lu, made->u));
+  LAC_TRY(ctx->kernels->remap(ctx, made->to_lower, LAC_PLAIN, 0, lu, made->l));
+  LAC_TRY(ctx->kernels->remap(ctx, made->to_upper, LAC_PLAIN, 0, lu, made->u));
   LAC_TRY(ilu0_check_pivots(ctx, made));
   *part = made, made = NULL;
 done:

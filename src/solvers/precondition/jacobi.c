@@ -30,9 +30,9 @@ done:
   return status;
 }
 
-static lac_status jacobi_apply(lac_context *ctx, const void *part, lac_side side, const lac_array *b, lac_array *x) {
+static lac_status jacobi_apply(lac_context *ctx, const void *part, lac_form form, const lac_array *b, lac_array *x) {
   const jacobi_part *jacobi = part;
-  const lac_array *scale = lac_side_conjugates(side) ? jacobi->mirrored : jacobi->inverse;
+  const lac_array *scale = lac_form_conjugates(form) ? jacobi->mirrored : jacobi->inverse;
   return ctx->kernels->binary(ctx, LAC_MUL, scale, b, x);
 }
 

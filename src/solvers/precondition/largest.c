@@ -77,7 +77,7 @@ static lac_status limit_iterate(lac_context *ctx, largest_work *work, const lac_
   for (int64_t i = 0; i < from->count; i++) work->x[i] = 1;
   for (int k = 0; k < LIMIT_STEPS; k++) {
     LAC_TRY(lac_reals_write(ctx, from, work->x));
-    LAC_TRY(ctx->kernels->spmm(ctx, work->setup->pattern, LAC_N, sizes, from, to));
+    LAC_TRY(ctx->kernels->spmm(ctx, work->setup->pattern, LAC_PLAIN, sizes, from, to));
     LAC_TRY(lac_reals_read(ctx, to, y));
     for (int64_t i = 0; i < work->items; i++) {
       int64_t first = i * work->n;
@@ -135,7 +135,7 @@ static lac_status largest_product(lac_context *ctx, const void *self, const lac_
   const largest_work *work = self;
 
   LAC_TRY(ctx->kernels->binary(ctx, LAC_MUL, work->scale, x, y));
-  LAC_TRY(ctx->kernels->spmm(ctx, work->setup->pattern, LAC_N, work->setup->values, y, work->t));
+  LAC_TRY(ctx->kernels->spmm(ctx, work->setup->pattern, LAC_PLAIN, work->setup->values, y, work->t));
   LAC_TRY(ctx->kernels->binary(ctx, LAC_MUL, work->scale, work->t, y));
 done:
   return status;

@@ -95,7 +95,7 @@ typedef struct precondition_view {
   const lac_precondition_factor *p;
   const lac_batch *batch;
   int64_t items;  // matrices
-  lac_side side;
+  lac_form form;
   const lac_array *b;
   lac_array *x;
 } precondition_view;
@@ -106,7 +106,7 @@ static lac_status precondition_some(lac_context *ctx, const precondition_view *v
 
   LAC_TRY(lac_batch_items(ctx, v->b, first, v->items, &b));
   LAC_TRY(lac_batch_items(ctx, v->x, first, v->items, &x));
-  LAC_TRY(v->p->table->apply(ctx, v->p->part, v->side, b, x));
+  LAC_TRY(v->p->table->apply(ctx, v->p->part, v->form, b, x));
 done:
   lac_array_destroy(&b);
   lac_array_destroy(&x);
@@ -137,7 +137,7 @@ static lac_status precondition_gathered(lac_context *ctx, const precondition_vie
   LAC_TRY(lac_array_make(ctx, &meta, &b));
   LAC_TRY(lac_array_make(ctx, &meta, &x));
   for (int64_t m = 0; m < v->items; m++) LAC_TRY(precondition_move(ctx, v->b, served[m], b, m));
-  LAC_TRY(v->p->table->apply(ctx, v->p->part, v->side, b, x));
+  LAC_TRY(v->p->table->apply(ctx, v->p->part, v->form, b, x));
   for (int64_t m = 0; m < v->items; m++) LAC_TRY(precondition_move(ctx, x, m, v->x, served[m]));
 done:
   lac_array_destroy(&b);
@@ -168,7 +168,7 @@ static lac_status precondition_apply(lac_context *ctx, const precondition_view *
 
   for (int64_t i = 0; is_plain && i < v->items; i++) is_plain = lac_batch_item(v->batch, 0, i) == i;
   if (is_plain) {
-    LAC_TRY(v->p->table->apply(ctx, v->p->part, v->side, v->b, v->x));
+    LAC_TRY(v->p->table->apply(ctx, v->p->part, v->form, v->b, v->x));
   } else if (v->items == 1) {
     for (int64_t i = 0; i < v->batch->count; i++) LAC_TRY(precondition_some(ctx, v, i));
   } else {
@@ -182,7 +182,7 @@ static lac_status precondition_solve(lac_context *ctx, const lac_factor *f, cons
                                      lac_solve_report *report) {
   lac_status status = LAC_OK;
   const lac_precondition_factor *p = f->part;
-  precondition_view view = {p, job->batch, f->items, lac_side_of(job->side, p->is_hermitian), NULL, NULL};
+  precondition_view view = {p, job->batch, f->items, lac_form_of(job->form, p->is_hermitian), NULL, NULL};
   lac_array *b = NULL, *x = NULL;
 
   *report = (lac_solve_report){.ending = LAC_ENDING_CONVERGED, .residual = LAC_UNMEASURED};

@@ -53,7 +53,7 @@ typedef struct lac_preconditioner_table {
   /// also asked where this one fails, since what suited other values does not suit these.
   lac_status (*refresh)(lac_context *ctx, const lac_setup *setup, const void *like, void **part);
   /// x = op(M)^-1 b, arrays [items, n, k] of the matrix's dtype.
-  lac_status (*apply)(lac_context *ctx, const void *part, lac_side side, const lac_array *b, lac_array *x);
+  lac_status (*apply)(lac_context *ctx, const void *part, lac_form form, const lac_array *b, lac_array *x);
   void (*report)(const void *part, lac_setup_figures *finding);
   lac_status (*describe)(lac_context *ctx, const void *part, char **text);  // optional; by lac_alloc
   void (*destroy)(void *part);                                              // accepts NULL

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file relax.h
-/// What the simple preconditioners share: the diagonal and its reciprocal, arrays like others, sides of products.
+/// What the simple preconditioners share: the diagonal and its reciprocal, arrays like others, forms of products.
 
 #ifndef LACUNA_SOLVERS_PRECONDITION_RELAX_H
 #define LACUNA_SOLVERS_PRECONDITION_RELAX_H
@@ -42,7 +42,7 @@ lac_status lac_relax_split_create(lac_context *ctx, const lac_setup *setup, cons
 void lac_relax_split_destroy(void *split);
 
 /// The table's: x = op(L U)^-1 b, and bytes.
-lac_status lac_relax_split_apply(lac_context *ctx, const void *part, lac_side side, const lac_array *b, lac_array *x);
+lac_status lac_relax_split_apply(lac_context *ctx, const void *part, lac_form form, const lac_array *b, lac_array *x);
 void lac_relax_split_report(const void *part, lac_setup_figures *finding);
 
 #endif

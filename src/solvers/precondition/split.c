@@ -33,8 +33,8 @@ static lac_status split_structure(lac_context *ctx, const lac_pattern *pattern, 
     s->to_upper = lac_map_retain(like->to_upper);
     goto done;
   }
-  LAC_TRY(lac_pattern_triangle(ctx, pattern, LAC_LOWER, -1, &s->lower, &s->to_lower));
-  LAC_TRY(lac_pattern_triangle(ctx, pattern, LAC_UPPER, 0, &s->upper, &s->to_upper));
+  LAC_TRY(lac_pattern_triangle(ctx, pattern, LAC_TRIANGLE_LOWER, -1, &s->lower, &s->to_lower));
+  LAC_TRY(lac_pattern_triangle(ctx, pattern, LAC_TRIANGLE_UPPER, 0, &s->upper, &s->to_upper));
 done:
   return status;
 }
@@ -56,19 +56,19 @@ done:
   return status;
 }
 
-lac_status lac_relax_split_apply(lac_context *ctx, const void *part, lac_side side, const lac_array *b, lac_array *x) {
+lac_status lac_relax_split_apply(lac_context *ctx, const void *part, lac_form form, const lac_array *b, lac_array *x) {
   lac_status status = LAC_OK;
   const lac_relax_split *s = part;
   const lac_kernels *k = ctx->kernels;
   lac_array *t = NULL;
 
   LAC_TRY(lac_relax_like(ctx, b, &t));
-  if (lac_side_transposes(side)) {
-    LAC_TRY(k->trisolve(ctx, s->upper, LAC_UPPER, LAC_STORED, side, s->u, b, t));
-    LAC_TRY(k->trisolve(ctx, s->lower, LAC_LOWER, LAC_UNIT, side, s->l, t, x));
+  if (lac_form_transposes(form)) {
+    LAC_TRY(k->trisolve(ctx, s->upper, LAC_TRIANGLE_UPPER, LAC_DIAGONAL_STORED, form, s->u, b, t));
+    LAC_TRY(k->trisolve(ctx, s->lower, LAC_TRIANGLE_LOWER, LAC_DIAGONAL_UNIT, form, s->l, t, x));
   } else {
-    LAC_TRY(k->trisolve(ctx, s->lower, LAC_LOWER, LAC_UNIT, side, s->l, b, t));
-    LAC_TRY(k->trisolve(ctx, s->upper, LAC_UPPER, LAC_STORED, side, s->u, t, x));
+    LAC_TRY(k->trisolve(ctx, s->lower, LAC_TRIANGLE_LOWER, LAC_DIAGONAL_UNIT, form, s->l, b, t));
+    LAC_TRY(k->trisolve(ctx, s->upper, LAC_TRIANGLE_UPPER, LAC_DIAGONAL_STORED, form, s->u, t, x));
   }
 done:
   lac_array_destroy(&t);

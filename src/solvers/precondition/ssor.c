@@ -14,7 +14,7 @@ static lac_status ssor_scale(lac_context *ctx, const lac_map *lines, const lac_a
 
   LAC_TRY(lac_relax_like(ctx, y, &spread));
   LAC_TRY(lac_relax_like(ctx, y, &product));
-  LAC_TRY(ctx->kernels->remap(ctx, lines, LAC_T, 0, d, spread));
+  LAC_TRY(ctx->kernels->remap(ctx, lines, LAC_TRANSPOSED, 0, d, spread));
   LAC_TRY(ctx->kernels->binary(ctx, LAC_MUL, spread, y, product));
   LAC_TRY(ctx->backend->copy(ctx, product, y));
 done:
@@ -31,7 +31,7 @@ static lac_status ssor_lower(lac_context *ctx, const lac_setup *setup, double om
   lac_array *scaled = NULL;
 
   LAC_TRY(lac_pattern_col_map(ctx, s->lower, &cols));
-  LAC_TRY(ctx->kernels->remap(ctx, s->to_lower, LAC_N, 0, setup->values, s->l));
+  LAC_TRY(ctx->kernels->remap(ctx, s->to_lower, LAC_PLAIN, 0, setup->values, s->l));
   LAC_TRY(lac_relax_like(ctx, inverse, &scaled));
   LAC_TRY(ctx->kernels->scale(ctx, omega, 0, inverse, scaled));
   LAC_TRY(ssor_scale(ctx, cols, scaled, s->l));
@@ -49,14 +49,14 @@ static lac_status ssor_upper(lac_context *ctx, const lac_setup *setup, double om
   lac_array *raw = NULL, *more = NULL;
 
   if (omega == 1) {
-    LAC_TRY(ctx->kernels->remap(ctx, s->to_upper, LAC_N, 0, setup->values, s->u));
+    LAC_TRY(ctx->kernels->remap(ctx, s->to_upper, LAC_PLAIN, 0, setup->values, s->u));
     goto done;
   }
   LAC_TRY(lac_pattern_diagonal(ctx, s->upper, &on_diagonal));
   LAC_TRY(lac_relax_like(ctx, s->u, &raw));
   LAC_TRY(lac_relax_like(ctx, s->u, &more));
-  LAC_TRY(ctx->kernels->remap(ctx, s->to_upper, LAC_N, 0, setup->values, raw));
-  LAC_TRY(ctx->kernels->remap(ctx, on_diagonal, LAC_T, 0, diagonal, more));
+  LAC_TRY(ctx->kernels->remap(ctx, s->to_upper, LAC_PLAIN, 0, setup->values, raw));
+  LAC_TRY(ctx->kernels->remap(ctx, on_diagonal, LAC_TRANSPOSED, 0, diagonal, more));
   LAC_TRY(ctx->kernels->axpy(ctx, 1 / omega - 1, 0, more, raw));
   LAC_TRY(ctx->kernels->scale(ctx, 1 / (2 - omega), 0, raw, s->u));
 done:

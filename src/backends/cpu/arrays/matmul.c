@@ -20,7 +20,7 @@ enum { MATMUL_TILE = 64, MATMUL_TINY = 6 * 6 * 6 };
 typedef struct matmul_job {
   const void *x, *y;
   void *z;
-  lac_side side_x, side_y;
+  lac_form form_x, form_y;
   int64_t m, l, n;
   int64_t x_cols, y_cols;  // of X and Y as they are stored
   int64_t tiles;           // in a row of tiles of Z
@@ -33,14 +33,14 @@ typedef struct matmul_job {
 typedef struct matmul_step {
   int64_t m, l, n;
   int64_t x_cols, y_cols, z_cols;
-  lac_side side_x, side_y;
+  lac_form form_x, form_y;
   bool adds;
 } matmul_step;
 
 #define BLAS_GEMM(T, name, ALPHA)                                                                                    \
   static void blas_##T(const matmul_step *s, const T *x, const T *y, T *z) {                                         \
     const T one = 1, beta = s->adds ? 1 : 0;                                                                         \
-    lac_blas_found->name(LAC_BLAS_BY_ROWS, lac_blas_side(s->side_x), lac_blas_side(s->side_y), (int)s->m, (int)s->n, \
+    lac_blas_found->name(LAC_BLAS_BY_ROWS, lac_blas_side(s->form_x), lac_blas_side(s->form_y), (int)s->m, (int)s->n, \
                          (int)s->l, ALPHA one, x, (int)s->x_cols, y, (int)s->y_cols, ALPHA beta, z, (int)s->z_cols); \
   }
 BLAS_GEMM(f32, sgemm, )
@@ -53,15 +53,15 @@ BLAS_GEMM(c128, zgemm, &)
 
 static const cpu_part matmul_tiles[] = TABLE(matmul_tiles);
 
-lac_status cpu_matmul(lac_context *ctx, lac_side side_x, const lac_array *x, lac_side side_y, const lac_array *y,
+lac_status cpu_matmul(lac_context *ctx, lac_form form_x, const lac_array *x, lac_form form_y, const lac_array *y,
                       lac_array *z) {
   const lac_meta *metas[] = {&x->meta, &y->meta, &z->meta};
   const int64_t *shape_x = x->meta.shape + x->meta.ndim - 2, *shape_z = z->meta.shape + z->meta.ndim - 2;
-  matmul_job job = {.x = cpu_data(x), .y = cpu_data(y), .z = cpu_edit(z), .side_x = side_x, .side_y = side_y};
+  matmul_job job = {.x = cpu_data(x), .y = cpu_data(y), .z = cpu_edit(z), .form_x = form_x, .form_y = form_y};
 
-  if (!lac_dtype_is_complex(x->meta.dtype)) job.side_x &= LAC_T, job.side_y &= LAC_T;
+  if (!lac_dtype_is_complex(x->meta.dtype)) job.form_x &= LAC_TRANSPOSED, job.form_y &= LAC_TRANSPOSED;
   job.m = shape_z[0], job.n = shape_z[1];
-  job.l = shape_x[lac_side_transposes(side_x) ? 0 : 1];
+  job.l = shape_x[lac_form_transposes(form_x) ? 0 : 1];
   job.x_cols = shape_x[1], job.y_cols = y->meta.shape[y->meta.ndim - 1];
   job.tiles = (job.n + MATMUL_TILE - 1) / MATMUL_TILE;
   job.all_tiles = job.tiles * ((job.m + MATMUL_TILE - 1) / MATMUL_TILE);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps of tiles of dense products.
 
-/// z += op(x) op(y) by loops; sides are constants to the compiler where it pays, in the innermost one.
+/// z += op(x) op(y) by loops; forms are constants to the compiler where it pays, in the innermost one.
 static void FN(step_loops)(const matmul_step *s, const T *x, const T *y, T *z) {
-  bool tx = lac_side_transposes(s->side_x), ty = lac_side_transposes(s->side_y);
+  bool tx = lac_form_transposes(s->form_x), ty = lac_form_transposes(s->form_y);
   int64_t xi = tx ? 1 : s->x_cols, xl = tx ? s->x_cols : 1, yl = ty ? 1 : s->y_cols, yj = ty ? s->y_cols : 1;
-  real_f32 cx = lac_side_conjugates(s->side_x) ? -1 : 1, cy = lac_side_conjugates(s->side_y) ? -1 : 1;
+  real_f32 cx = lac_form_conjugates(s->form_x) ? -1 : 1, cy = lac_form_conjugates(s->form_y) ? -1 : 1;
   for (int64_t i = 0; i < s->m; ++i) {
     T *row = z + i * s->z_cols;
     for (int64_t j = 0; j < s->n && !s->adds; ++j) row[j] = 0;
@@ -31,13 +31,13 @@ static const T *FN(conjugated)(const T *a, int64_t rows, int64_t cols, int64_t s
 
 static void FN(step_blas)(matmul_step s, const T *x, const T *y, T *z) {
   T room_x[MATMUL_TILE * MATMUL_TILE], room_y[MATMUL_TILE * MATMUL_TILE];
-  if (s.side_x == LAC_C) {
+  if (s.form_x == LAC_CONJUGATED) {
     x = FN(conjugated)(x, s.m, s.l, s.x_cols, room_x);
-    s.side_x = LAC_N, s.x_cols = MATMUL_TILE;
+    s.form_x = LAC_PLAIN, s.x_cols = MATMUL_TILE;
   }
-  if (s.side_y == LAC_C) {
+  if (s.form_y == LAC_CONJUGATED) {
     y = FN(conjugated)(y, s.l, s.n, s.y_cols, room_y);
-    s.side_y = LAC_N, s.y_cols = MATMUL_TILE;
+    s.form_y = LAC_PLAIN, s.y_cols = MATMUL_TILE;
   }
   FN(blas)(&s, x, y, z);
 }
@@ -57,15 +57,15 @@ static void FN(matmul_tile)(const matmul_job *job, int64_t item, int64_t tile) {
   const T *x = (const T *)job->x + lac_batch_item(&job->batch, 0, item) * job->m * job->l;
   const T *y = (const T *)job->y + lac_batch_item(&job->batch, 1, item) * job->l * job->n;
   T *z = (T *)job->z + lac_batch_item(&job->batch, 2, item) * job->m * job->n + i * job->n + j;
-  matmul_step s = {.side_x = job->side_x, .side_y = job->side_y, .z_cols = job->n};
+  matmul_step s = {.form_x = job->form_x, .form_y = job->form_y, .z_cols = job->n};
   s.x_cols = job->x_cols, s.y_cols = job->y_cols;
   s.m = job->m - i < MATMUL_TILE ? job->m - i : MATMUL_TILE;
   s.n = job->n - j < MATMUL_TILE ? job->n - j : MATMUL_TILE;
   s.adds = !cpu_batch_is_first(&job->batch, 2, item);
   for (int64_t l = 0; l < job->l; l += s.l, s.adds = true) {
     s.l = job->l - l < MATMUL_TILE ? job->l - l : MATMUL_TILE;
-    int64_t at_x = lac_side_transposes(s.side_x) ? l * s.x_cols + i : i * s.x_cols + l;
-    int64_t at_y = lac_side_transposes(s.side_y) ? j * s.y_cols + l : l * s.y_cols + j;
+    int64_t at_x = lac_form_transposes(s.form_x) ? l * s.x_cols + i : i * s.x_cols + l;
+    int64_t at_y = lac_form_transposes(s.form_y) ? j * s.y_cols + l : l * s.y_cols + j;
     FN(step)(&s, x + at_x, y + at_y, z);
   }
 }

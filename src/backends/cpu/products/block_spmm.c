@@ -22,12 +22,12 @@ static bool block_streams(const lac_array *y, int64_t k, int64_t numbers) {
   return lines && cpu_streams(y) && y->count == numbers;
 }
 
-lac_status cpu_block_spmm(lac_context *ctx, const lac_pattern *p, lac_side side, const lac_array *a, const lac_array *x,
+lac_status cpu_block_spmm(lac_context *ctx, const lac_pattern *p, lac_form form, const lac_array *a, const lac_array *x,
                           lac_array *y) {
   lac_status status = LAC_OK;
-  bool transposed = lac_side_transposes(side);
+  bool transposed = lac_form_transposes(form);
   int64_t k = x->meta.shape[x->meta.ndim - 1];
-  cpu_passes passes = {.pass = {.k = k, .sign = lac_side_conjugates(side) ? -1 : 1}};
+  cpu_passes passes = {.pass = {.k = k, .sign = lac_form_conjugates(form) ? -1 : 1}};
   lac_rows rows;
 
   if (y->count == 0) return LAC_OK;

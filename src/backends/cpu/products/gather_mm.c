@@ -33,10 +33,10 @@ static void set_sizes(cpu_grouping *g, const lac_array *b) {
   g->work *= g->shared.d * g->shared.e;
 }
 
-lac_status cpu_gather_mm(lac_context *ctx, const lac_map *map, lac_side side, const lac_array *a, const lac_array *b,
+lac_status cpu_gather_mm(lac_context *ctx, const lac_map *map, lac_form form, const lac_array *a, const lac_array *b,
                          lac_array *y) {
   lac_status status = LAC_OK;
-  cpu_grouping g = {.shared.sign = lac_side_conjugates(side) ? -1 : 1};
+  cpu_grouping g = {.shared.sign = lac_form_conjugates(form) ? -1 : 1};
 
   if (y->count == 0) return LAC_OK;
   if (a->count == 0 || b->count == 0) return cpu_fill(ctx, y, 0, 0);
@@ -45,7 +45,7 @@ lac_status cpu_gather_mm(lac_context *ctx, const lac_map *map, lac_side side, co
   g.range = lac_buffer_get(g.offsets, map->outputs);  // places in the order of the groups
   if (g.range < map->inputs) LAC_TRY(cpu_fill(ctx, y, 0, 0));
   g.offsets = NULL;
-  g.kernel = (lac_side_transposes(side) ? transposed : plain)[map->target->type][y->meta.dtype];
+  g.kernel = (lac_form_transposes(form) ? transposed : plain)[map->target->type][y->meta.dtype];
   cpu_grouping_run(ctx, &g);
 done:
   return status;

@@ -39,10 +39,10 @@ static const cpu_part gathers[2][4] = TABLE_TYPES(gather);
 static const cpu_part scatters[2][4] = TABLE_TYPES(scatter);
 static const cpu_part groups[2][4] = TABLE_TYPES(group);
 
-lac_status cpu_remap(lac_context *ctx, const lac_map *map, lac_side side, int rest, const lac_array *x, lac_array *y) {
+lac_status cpu_remap(lac_context *ctx, const lac_map *map, lac_form form, int rest, const lac_array *x, lac_array *y) {
   lac_status status = LAC_OK;
   const lac_buffer *offsets = NULL, *sources = NULL;
-  bool transposed = lac_side_transposes(side);
+  bool transposed = lac_form_transposes(form);
   remap_job job = {NULL, NULL, cpu_data(x), cpu_edit(y), map->inputs, map->inputs, map->outputs, 1};
   const lac_array *cut = map->is_injective && !transposed ? x : y;
   const cpu_part *part = gathers[map->target->type];

@@ -91,8 +91,8 @@ static const cpu_part spgemm_rows_mixed[4] = {spgemm_rows_f32_any_any, spgemm_ro
 
 /// The products that each way needs, were all rows of a pattern as long, and the entries it marks.
 static double way_cost(spgemm_way way, const lac_pattern *target, const lac_pattern *px, const lac_pattern *py,
-                       lac_side sy) {
-  int64_t y_rows = lac_side_transposes(sy) ? py->cols : py->rows;
+                       lac_form sy) {
+  int64_t y_rows = lac_form_transposes(sy) ? py->cols : py->rows;
   double x = (double)px->nnz, y = (double)py->nnz, t = (double)target->nnz;
   switch (way) {
     case EXPAND:
@@ -104,27 +104,27 @@ static double way_cost(spgemm_way way, const lac_pattern *target, const lac_patt
   }
 }
 
-static lac_status walk_init(lac_context *ctx, const lac_pattern *p, bool transposed, lac_side side, const void *data,
+static lac_status walk_init(lac_context *ctx, const lac_pattern *p, bool transposed, lac_form form, const void *data,
                             spgemm_walk *walk) {
   lac_status status = LAC_OK;
   LAC_TRY(lac_pattern_walk(ctx, p, transposed, &walk->rows));
   walk->nnz = p->nnz;
-  walk->sign = lac_side_conjugates(side) ? -1 : 1;
+  walk->sign = lac_form_conjugates(form) ? -1 : 1;
   walk->data = data;
 done:
   return status;
 }
 
 /// The places of A B = C where the target, X and Y are those three in the roles of a product or one of its adjoints, or NULL.
-static lac_places *find_places(spgemm_way way, const lac_pattern *target, const lac_pattern *px, lac_side sx,
-                               const lac_pattern *py, lac_side sy) {
-  if (lac_side_transposes(sx) != (way == SCATTER) || lac_side_transposes(sy) != (way == DOT)) return NULL;
+static lac_places *find_places(spgemm_way way, const lac_pattern *target, const lac_pattern *px, lac_form sx,
+                               const lac_pattern *py, lac_form sy) {
+  if (lac_form_transposes(sx) != (way == SCATTER) || lac_form_transposes(sy) != (way == DOT)) return NULL;
   if (way == EXPAND) return lac_pattern_places(px, py, target);
   return way == DOT ? lac_pattern_places(target, py, px) : lac_pattern_places(px, target, py);
 }
 
-lac_status cpu_sampled_spgemm(lac_context *ctx, const lac_pattern *target, const lac_pattern *px, lac_side sx,
-                              const lac_pattern *py, lac_side sy, const lac_array *x, const lac_array *y,
+lac_status cpu_sampled_spgemm(lac_context *ctx, const lac_pattern *target, const lac_pattern *px, lac_form sx,
+                              const lac_pattern *py, lac_form sy, const lac_array *x, const lac_array *y,
                               lac_array *t) {
   lac_status status = LAC_OK;
   spgemm_job job = {.way = EXPAND, .t = cpu_edit(t)};
@@ -138,9 +138,9 @@ lac_status cpu_sampled_spgemm(lac_context *ctx, const lac_pattern *target, const
   for (spgemm_way way = DOT; way < WAYS; ++way) {
     if (way_cost(way, target, px, py, sy) < way_cost(job.way, target, px, py, sy)) job.way = way;
   }
-  LAC_TRY(walk_init(ctx, target, false, LAC_N, NULL, &job.target));
-  LAC_TRY(walk_init(ctx, px, lac_side_transposes(sx) != (job.way == SCATTER), sx, cpu_data(x), &job.x));
-  LAC_TRY(walk_init(ctx, py, lac_side_transposes(sy) != (job.way == DOT), sy, cpu_data(y), &job.y));
+  LAC_TRY(walk_init(ctx, target, false, LAC_PLAIN, NULL, &job.target));
+  LAC_TRY(walk_init(ctx, px, lac_form_transposes(sx) != (job.way == SCATTER), sx, cpu_data(x), &job.x));
+  LAC_TRY(walk_init(ctx, py, lac_form_transposes(sy) != (job.way == DOT), sy, cpu_data(y), &job.y));
   job.places = find_places(job.way, target, px, sx, py, sy);
   job.marks = job.way == EXPAND ? target->cols : job.way == DOT ? job.x.rows.cols : job.y.rows.cols;
   lac_batch_init(&job.batch, 3, metas, (const int[]){1, 1, 1});

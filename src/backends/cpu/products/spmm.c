@@ -53,19 +53,19 @@ static bool spmm_scatters(lac_context *ctx, const lac_pattern *p, const lac_arra
   return lac_pattern_walk(ctx, p, false, &rows) == LAC_OK && cpu_rows_ahead(&rows, (size_t)bytes) > 0;
 }
 
-lac_status cpu_spmm(lac_context *ctx, const lac_pattern *p, lac_side side, const lac_array *a, const lac_array *x,
+lac_status cpu_spmm(lac_context *ctx, const lac_pattern *p, lac_form form, const lac_array *a, const lac_array *x,
                     lac_array *y) {
   lac_status status = LAC_OK;
-  bool transposed = lac_side_transposes(side), scatters = false;
+  bool transposed = lac_form_transposes(form), scatters = false;
   int64_t k = x->meta.shape[x->meta.ndim - 1];
   lac_dtype dtype = y->meta.dtype;
   cpu_passes passes;
   lac_rows rows;
 
-  if (lac_pattern_has_blocks(p)) return cpu_block_spmm(ctx, p, side, a, x, y);
+  if (lac_pattern_has_blocks(p)) return cpu_block_spmm(ctx, p, form, a, x, y);
   if (y->count == 0) return LAC_OK;
   if (p->nnz == 0 || a->count == 0 || x->count == 0) return cpu_fill(ctx, y, 0, 0);
-  passes.pass = (cpu_pass){.k = k, .sign = lac_side_conjugates(side) ? -1 : 1};
+  passes.pass = (cpu_pass){.k = k, .sign = lac_form_conjugates(form) ? -1 : 1};
   scatters = transposed && spmm_scatters(ctx, p, a, x, y, k);
   LAC_TRY(lac_pattern_walk(ctx, p, transposed && !scatters, &rows));
   cpu_passes_init(&passes, &rows, (const lac_array *const[]){a, x}, y, (const int[]){1, 2, 2});

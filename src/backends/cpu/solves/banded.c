@@ -58,12 +58,12 @@ static void band_run(lac_context *ctx, band_job *job, const cpu_part *part, cons
 
 static int64_t band_width(const lac_banded *band) { return band->lower + band->upper + 1; }
 
-lac_status cpu_banded_mm(lac_context *ctx, const lac_banded *band, lac_side side, const lac_array *ab,
+lac_status cpu_banded_mm(lac_context *ctx, const lac_banded *band, lac_form form, const lac_array *ab,
                          const lac_array *x, lac_array *y) {
   band_job job = {.band = *band,
                   .k = x->meta.shape[x->meta.ndim - 1],
-                  .transposed = lac_side_transposes(side),
-                  .sign = lac_side_conjugates(side) ? -1 : 1};
+                  .transposed = lac_form_transposes(form),
+                  .sign = lac_form_conjugates(form) ? -1 : 1};
 
   if (y->count == 0) return LAC_OK;
   if (ab->count == 0 || x->count == 0) return cpu_fill(ctx, y, 0, 0);
@@ -82,15 +82,15 @@ lac_status cpu_banded_outer(lac_context *ctx, const lac_banded *band, const lac_
   return LAC_OK;
 }
 
-lac_status cpu_banded_gemm(lac_context *ctx, const lac_banded *band, const lac_banded *bx, lac_side sx,
-                           const lac_banded *by, lac_side sy, const lac_array *x, const lac_array *y, lac_array *t) {
+lac_status cpu_banded_gemm(lac_context *ctx, const lac_banded *band, const lac_banded *bx, lac_form sx,
+                           const lac_banded *by, lac_form sy, const lac_array *x, const lac_array *y, lac_array *t) {
   band_job job = {.band = *band,
                   .x = *bx,
                   .y = *by,
-                  .transposed = lac_side_transposes(sx),
-                  .transposed_y = lac_side_transposes(sy),
-                  .sign = lac_side_conjugates(sx) ? -1 : 1,
-                  .sign_y = lac_side_conjugates(sy) ? -1 : 1};
+                  .transposed = lac_form_transposes(sx),
+                  .transposed_y = lac_form_transposes(sy),
+                  .sign = lac_form_conjugates(sx) ? -1 : 1,
+                  .sign_y = lac_form_conjugates(sy) ? -1 : 1};
 
   if (t->count == 0) return LAC_OK;
   if (x->count == 0 || y->count == 0) return cpu_fill(ctx, t, 0, 0);

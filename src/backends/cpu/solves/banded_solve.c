@@ -59,10 +59,10 @@ done:
   return status;
 }
 
-lac_status cpu_banded_solve(lac_context *ctx, const lac_banded *band, lac_side side, const lac_array *ab,
+lac_status cpu_banded_solve(lac_context *ctx, const lac_banded *band, lac_form form, const lac_array *ab,
                             const lac_array *b, lac_array *x) {
   lac_status status = LAC_OK;
-  bool transposed = lac_side_transposes(side);
+  bool transposed = lac_form_transposes(form);
   int64_t n = band->cols, most = n > 0 ? n - 1 : 0;
   int64_t lower = transposed ? band->upper : band->lower, upper = transposed ? band->lower : band->upper;
   const lac_meta *metas[] = {&ab->meta, &b->meta, &x->meta};
@@ -76,7 +76,7 @@ lac_status cpu_banded_solve(lac_context *ctx, const lac_banded *band, lac_side s
                         .stored_upper = band->upper,
                         .stored = (band->lower + band->upper + 1) * n,
                         .transposed = transposed,
-                        .sign = lac_side_conjugates(side) ? -1 : 1,
+                        .sign = lac_form_conjugates(form) ? -1 : 1,
                         .ab = cpu_data(ab),
                         .b = cpu_data(b),
                         .x = cpu_edit(x),

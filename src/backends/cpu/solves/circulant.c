@@ -82,8 +82,8 @@ static void circulant_init(circulant_job *job, const lac_array *x, const lac_arr
   lac_batch_init(&job->batch, 3, metas, core);
 }
 
-lac_status cpu_circulant_mm(lac_context *ctx, lac_side side, const lac_array *c, const lac_array *x, lac_array *y) {
-  circulant_job job = {.transposed = lac_side_transposes(side), .sign = lac_side_conjugates(side) ? -1 : 1};
+lac_status cpu_circulant_mm(lac_context *ctx, lac_form form, const lac_array *c, const lac_array *x, lac_array *y) {
+  circulant_job job = {.transposed = lac_form_transposes(form), .sign = lac_form_conjugates(form) ? -1 : 1};
 
   if (y->count == 0) return LAC_OK;
   circulant_init(&job, c, x, y, (const int[]){1, 2, 2});
@@ -101,12 +101,12 @@ lac_status cpu_circulant_outer(lac_context *ctx, const lac_array *u, const lac_a
   return circulant_run(ctx, &job, circulant_sums[s->meta.dtype], job.batch.count);
 }
 
-lac_status cpu_circulant_solve(lac_context *ctx, lac_side side, const lac_array *c, const lac_array *b, lac_array *x) {
+lac_status cpu_circulant_solve(lac_context *ctx, lac_form form, const lac_array *c, const lac_array *b, lac_array *x) {
   lac_status status = LAC_OK;
   lac_dtype dtype = x->meta.dtype;
   _Atomic int64_t zero = INT64_MAX;
-  circulant_job job = {.transposed = lac_side_transposes(side),
-                       .sign = lac_side_conjugates(side) ? -1 : 1,
+  circulant_job job = {.transposed = lac_form_transposes(form),
+                       .sign = lac_form_conjugates(form) ? -1 : 1,
                        .divides = true,
                        .tolerance = lac_dtype_is_single(dtype) ? 1e-12 : 1e-15,
                        .zero = &zero};

@@ -50,11 +50,12 @@ static const solve_rows solve_level[4][4] = TABLE_INDEXED(solve_level);
 
 static lac_status require_diagonal(lac_context *ctx, const lac_band *band, lac_triangle triangle) {
   lac_status status = LAC_OK;
-  int64_t row = triangle == LAC_LOWER ? band->last_without : band->first_without;
+  int64_t row = triangle == LAC_TRIANGLE_LOWER ? band->last_without : band->first_without;
 
-  LAC_CHECK(row < 0, LAC_ERR_SINGULAR,
-            "trisolve: row %lld has no diagonal entry; store one in every row, or solve with LAC_UNIT for ones",
-            (long long)row);
+  LAC_CHECK(
+      row < 0, LAC_ERR_SINGULAR,
+      "trisolve: row %lld has no diagonal entry; store one in every row, or solve with LAC_DIAGONAL_UNIT for ones",
+      (long long)row);
 done:
   return status;
 }
@@ -68,7 +69,8 @@ static lac_status name_zero(lac_context *ctx, const lac_pattern *p, lac_triangle
   for (int64_t item = 0; item < items; ++item) {
     const char *values = (const char *)cpu_data(a) + (size_t)(item * p->nnz) * size;
     for (int64_t i = 0; i < p->rows; ++i) {
-      int64_t slot = lac_buffer_get(p->offsets, triangle == LAC_LOWER ? i + 1 : i) - (triangle == LAC_LOWER);
+      int64_t slot =
+          lac_buffer_get(p->offsets, triangle == LAC_TRIANGLE_LOWER ? i + 1 : i) - (triangle == LAC_TRIANGLE_LOWER);
       const char *d = values + (size_t)slot * size;
       bool is_zero = a->meta.dtype == LAC_F32   ? *(const float *)(const void *)d == 0
                      : a->meta.dtype == LAC_F64 ? *(const double *)(const void *)d == 0
@@ -90,8 +92,9 @@ done:
 
 /// Whether all of a bidiagonal is stored: its entries are counted, and none lies elsewhere.
 static bool is_chain(const lac_pattern *p, const lac_band *band, lac_triangle triangle, bool is_unit) {
-  int64_t away = triangle == LAC_LOWER ? band->low : band->high, near = triangle == LAC_LOWER ? band->high : band->low;
-  return p->rows > 1 && away == (triangle == LAC_LOWER ? -1 : 1) && near == (is_unit ? away : 0) &&
+  int64_t away = triangle == LAC_TRIANGLE_LOWER ? band->low : band->high,
+          near = triangle == LAC_TRIANGLE_LOWER ? band->high : band->low;
+  return p->rows > 1 && away == (triangle == LAC_TRIANGLE_LOWER ? -1 : 1) && near == (is_unit ? away : 0) &&
          p->nnz == (is_unit ? p->rows - 1 : 2 * p->rows - 1);
 }
 
@@ -110,9 +113,9 @@ static void run_levels(int threads, const cpu_levels *levels, solve_rows rows, c
 }
 
 /// Sweeps on as many threads as there are units for, else levels where they are wide.
-static lac_status run_sweeps(lac_context *ctx, const lac_pattern *p, lac_side side, lac_dtype dtype, solve_job *job) {
+static lac_status run_sweeps(lac_context *ctx, const lac_pattern *p, lac_form form, lac_dtype dtype, solve_job *job) {
   lac_status status = LAC_OK;
-  bool transposed = lac_side_transposes(side);
+  bool transposed = lac_form_transposes(form);
   int64_t units = job->batch.count * job->tiles;
   int threads = cpu_threads(ctx, (p->nnz + p->rows) * job->k * job->batch.count);
   cpu_levels *levels = NULL;
@@ -140,7 +143,7 @@ done:
 }
 
 lac_status cpu_trisolve(lac_context *ctx, const lac_pattern *p, lac_triangle triangle, lac_diagonal diagonal,
-                        lac_side side, const lac_array *a, const lac_array *b, lac_array *x) {
+                        lac_form form, const lac_array *a, const lac_array *b, lac_array *x) {
   lac_status status = LAC_OK;
   const lac_meta *metas[] = {&a->meta, &b->meta, &x->meta};
   lac_dtype dtype = x->meta.dtype;
@@ -150,9 +153,9 @@ lac_status cpu_trisolve(lac_context *ctx, const lac_pattern *p, lac_triangle tri
                    .nnz = p->nnz,
                    .k = k,
                    .tiles = (k + tile - 1) / tile,
-                   .sign = lac_side_conjugates(side) ? -1 : 1,
-                   .is_lower = (triangle == LAC_LOWER) != lac_side_transposes(side),
-                   .is_unit = diagonal == LAC_UNIT,
+                   .sign = lac_form_conjugates(form) ? -1 : 1,
+                   .is_lower = (triangle == LAC_TRIANGLE_LOWER) != lac_form_transposes(form),
+                   .is_unit = diagonal == LAC_DIAGONAL_UNIT,
                    .a = cpu_data(a),
                    .b = cpu_data(b),
                    .x = cpu_edit(x),
@@ -166,7 +169,7 @@ lac_status cpu_trisolve(lac_context *ctx, const lac_pattern *p, lac_triangle tri
   if (k == 1 && is_chain(p, band, triangle, job.is_unit)) {
     cpu_split(cpu_threads(ctx, p->nnz * job.batch.count), job.batch.count, 1, solve_chains[dtype], &job);
   } else {
-    LAC_TRY(run_sweeps(ctx, p, side, dtype, &job));
+    LAC_TRY(run_sweeps(ctx, p, form, dtype, &job));
   }
   if (atomic_load(&zero)) LAC_TRY(name_zero(ctx, p, triangle, a));
 done:

@@ -136,9 +136,9 @@ static int FN(ldlt_block)(lac_front *f, int begin) {
 static void FN(ldlt_update)(const lac_front *f, int begin, int k) {
   int m = f->p + f->r, left = f->p - k;
   T *a = f->l, *l = a + (int64_t)begin * m, *work = (T *)f->work + (int64_t)begin * m, *right = a + (int64_t)k * m;
-  FN(dense_gemmt)(LAC_H, left, k - begin, l + k, m, work + k, m, 1, right + k, m, f->threads);
+  FN(dense_gemmt)(LAC_ADJOINT, left, k - begin, l + k, m, work + k, m, 1, right + k, m, f->threads);
   FN(dense_gemm)
-  (LAC_N, LAC_H, f->r, left, k - begin, -1, l + f->p, m, work + k, m, 1, right + f->p, m, f->threads);
+  (LAC_PLAIN, LAC_ADJOINT, f->r, left, k - begin, -1, l + f->p, m, work + k, m, 1, right + f->p, m, f->threads);
 }
 
 // Rows and columns i < j of the whole front change places.
@@ -171,6 +171,7 @@ static bool FN(eliminate_ldlt)(lac_front *f) {
     end = FN(ldlt_block)(f, begin);
     if (end < p) FN(ldlt_update)(f, begin, end);
   }
-  if (r > 0) FN(dense_gemmt)(LAC_H, r, p, (T *)f->l + p, m, (T *)f->work + p, m, f->beta, f->update, r, f->threads);
+  if (r > 0)
+    FN(dense_gemmt)(LAC_ADJOINT, r, p, (T *)f->l + p, m, (T *)f->work + p, m, f->beta, f->update, r, f->threads);
   return isfinite(f->largest);
 }

@@ -59,9 +59,9 @@ static void FN(lu_halves)(lac_front *f, int begin, int end) {
   FN(lu_halves)(f, begin, half);
   FN(lu_exchange)(f, begin, half, half, end);
   FN(dense_trsm)
-  (DENSE_LEFT, DENSE_LOWER_UNIT, LAC_N, half - begin, end - half, left + begin, m, right + begin, m, f->threads);
+  (DENSE_LEFT, DENSE_LOWER_UNIT, LAC_PLAIN, half - begin, end - half, left + begin, m, right + begin, m, f->threads);
   FN(dense_gemm)
-  (LAC_N, LAC_N, m - half, end - half, half - begin, -1, left + half, m, right + begin, m, 1, right + half, m,
+  (LAC_PLAIN, LAC_PLAIN, m - half, end - half, half - begin, -1, left + half, m, right + begin, m, 1, right + half, m,
    f->threads);
   FN(lu_halves)(f, half, end);
   FN(lu_exchange)(f, half, end, begin, half);
@@ -90,7 +90,7 @@ static void FN(lu_right)(lac_front *f) {
     if (at != k) FN(front_swap)(r, 1, u + (int64_t)k * r, u + (int64_t)at * r);
   }
   if (r > 0 && p > 1) {
-    FN(dense_trsm)(DENSE_RIGHT, DENSE_LOWER_UNIT, LAC_T, r, p, f->l, p + r, u, r, f->threads);
+    FN(dense_trsm)(DENSE_RIGHT, DENSE_LOWER_UNIT, LAC_TRANSPOSED, r, p, f->l, p + r, u, r, f->threads);
   }
 }
 
@@ -117,7 +117,7 @@ static bool FN(lu_aside)(lac_front *f) {
   }
   for (int j = 0; j < p; j++) memcpy(a + (int64_t)j * m, room + j * p, (size_t)p * sizeof *room);
   f->smallest = smallest, f->where = f->first + where;
-  if (f->r > 0) FN(dense_trsm)(DENSE_RIGHT, DENSE_UPPER, LAC_N, f->r, p, a, m, a + p, m, f->threads);
+  if (f->r > 0) FN(dense_trsm)(DENSE_RIGHT, DENSE_UPPER, LAC_PLAIN, f->r, p, a, m, a + p, m, f->threads);
   return true;
 }
 
@@ -129,7 +129,8 @@ static bool FN(eliminate_lu)(lac_front *f) {
   if (p > LU_ASIDE || !FN(lu_aside)(f)) FN(lu_halves)(f, 0, p);
   FN(lu_right)(f);
   if (r > 0) {
-    FN(dense_gemm)(LAC_N, LAC_T, r, r, p, -1, (T *)f->l + p, p + r, f->u, r, (T)f->beta, f->update, r, f->threads);
+    FN(dense_gemm)
+    (LAC_PLAIN, LAC_TRANSPOSED, r, r, p, -1, (T *)f->l + p, p + r, f->u, r, (T)f->beta, f->update, r, f->threads);
   }
   return isfinite(f->largest);
 }

@@ -59,7 +59,7 @@ typedef void block_move_kernel(int64_t, const int64_t *, const void *, void *);
 typedef int32_t block_zero_kernel(const block_part *, const void *);
 typedef void block_singles_kernel(const block_part *, const void *, lac_determinant *);
 typedef void block_invert_kernel(const block_part *, const void *, void *);
-typedef lac_status block_solve_kernel(const block_part *, const block_numeric *, lac_side, int, int, const void *,
+typedef lac_status block_solve_kernel(const block_part *, const block_numeric *, lac_form, int, int, const void *,
                                       void *, void *, lac_fault *);
 static block_move_kernel *const block_gather_kernels[] = TABLE(block_gather);
 static block_move_kernel *const block_scatter_kernels[] = TABLE(block_scatter);
@@ -244,7 +244,7 @@ static bool block_is_stable(const lac_solver_options *options) {
   return lac_direct_lu.is_stable(options) && lac_direct_pivoting_lu.is_stable(options);
 }
 
-static lac_status block_solve(const void *part, const void *numeric, lac_side side, int width, int threads,
+static lac_status block_solve(const void *part, const void *numeric, lac_form form, int width, int threads,
                               const void *b, void *x, void *work, lac_fault *fault) {
   const block_part *p = part;
   const block_numeric *f = numeric;
@@ -255,7 +255,7 @@ static lac_status block_solve(const void *part, const void *numeric, lac_side si
     snprintf(fault->text, sizeof fault->text, "out of memory: %zu bytes to solve with blocks", bytes);
     return LAC_ERR_MEMORY;
   }
-  lac_status status = block_solve_kernels[f->dtype](p, f, side, width, threads, b, x, room, fault);
+  lac_status status = block_solve_kernels[f->dtype](p, f, form, width, threads, b, x, room, fault);
   lac_free(room);
   return status;
 }

@@ -70,8 +70,8 @@ static lac_status FN(block_one)(const block_part *part, const block_numeric *f, 
     for (int c = 0; c < width; c++) room[c] = FN(div)(room[c], a[part->single[block]]);
   } else {
     const block_piece *own = &part->pieces[piece];
-    lac_status status = own->table->solve(own->part, f->numerics[piece], transposed ? LAC_T : LAC_N, width, threads,
-                                          room, solution, room + 2 * size, fault);
+    lac_status status = own->table->solve(own->part, f->numerics[piece], transposed ? LAC_TRANSPOSED : LAC_PLAIN, width,
+                                          threads, room, solution, room + 2 * size, fault);
     if (status != LAC_OK) return status;
   }
   for (int32_t k = begin; k < end; k++) {
@@ -80,13 +80,13 @@ static lac_status FN(block_one)(const block_part *part, const block_numeric *f, 
   return LAC_OK;
 }
 
-static lac_status FN(block_solve)(const block_part *part, const block_numeric *f, lac_side side, int width, int threads,
+static lac_status FN(block_solve)(const block_part *part, const block_numeric *f, lac_form form, int width, int threads,
                                   const void *b, void *x, void *room, lac_fault *fault) {
   int32_t blocks = part->form->blocks;
   lac_status status = LAC_OK;
   for (int32_t t = 0; t < blocks && status == LAC_OK; t++) {
-    status =
-        FN(block_one)(part, f, side == LAC_T ? blocks - 1 - t : t, side == LAC_T, width, threads, b, x, room, fault);
+    status = FN(block_one)(part, f, form == LAC_TRANSPOSED ? blocks - 1 - t : t, form == LAC_TRANSPOSED, width, threads,
+                           b, x, room, fault);
   }
   return status;
 }

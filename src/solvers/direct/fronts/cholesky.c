@@ -74,10 +74,10 @@ static void cholesky_report(const void *part, const void *numeric, lac_finding *
   cholesky_add_norms(((const lac_fronts *)numeric)->s, finding);
 }
 
-static lac_status cholesky_solve(const void *part, const void *numeric, lac_side side, int width, int threads,
+static lac_status cholesky_solve(const void *part, const void *numeric, lac_form form, int width, int threads,
                                  const void *b, void *x, void *work, lac_fault *fault) {
   (void)part;
-  return lac_fronts_solve(numeric, side, width, threads, b, x, work, fault);
+  return lac_fronts_solve(numeric, form, width, threads, b, x, work, fault);
 }
 
 const lac_direct_table lac_direct_cholesky = {

@@ -58,8 +58,8 @@ typedef struct lac_fronts_job {
 /// LAC_ERR_MEMORY. LAC_ERR_INTERRUPTED.
 lac_status lac_fronts_factor(lac_fronts *f, const lac_fronts_job *job);
 
-/// x = A^-1 b (LAC_N) or A^-T b (LAC_T); see lac_direct_table.
-lac_status lac_fronts_solve(const lac_fronts *f, lac_side side, int width, int threads, const void *b, void *x,
+/// x = A^-1 b (LAC_PLAIN) or A^-T b (LAC_TRANSPOSED); see lac_direct_table.
+lac_status lac_fronts_solve(const lac_fronts *f, lac_form form, int width, int threads, const void *b, void *x,
                             void *work, lac_fault *fault);
 
 /// nnz, bytes, work_bytes and flops of a factor.

@@ -40,7 +40,7 @@ enum {
 
 /// One way through the tree.
 typedef struct fronts_pass {
-  lac_side side;
+  lac_form form;
   bool is_lower, is_unit;  // the triangle of the panel of L
   bool is_of_u;            // the block beside it is that of U
   bool is_conjugated;      // on the way down, M^H rather than M^T
@@ -67,22 +67,22 @@ static solve_tail_kernel *const solve_tail[] = TABLE(solve_tail);
 static solve_down_kernel *const solve_down[] = TABLE(solve_down);
 static solve_move_kernel *const solve_move[] = TABLE(solve_move);
 
-static void solve_plan(fronts_solve *w, lac_side side) {
+static void solve_plan(fronts_solve *w, lac_form form) {
   lac_front_kind kind = w->f->kind;
   bool unit = kind != LAC_FRONT_CHOLESKY, permutes = kind != LAC_FRONT_CHOLESKY;
-  if (kind == LAC_FRONT_LU && side == LAC_T) {
-    w->up = (fronts_pass){.side = LAC_T, .is_of_u = true};
-    w->down = (fronts_pass){.side = LAC_T, .is_lower = true, .is_unit = true, .permutes = true};
+  if (kind == LAC_FRONT_LU && form == LAC_TRANSPOSED) {
+    w->up = (fronts_pass){.form = LAC_TRANSPOSED, .is_of_u = true};
+    w->down = (fronts_pass){.form = LAC_TRANSPOSED, .is_lower = true, .is_unit = true, .permutes = true};
     return;
   }
-  w->up = (fronts_pass){.side = LAC_N, .is_lower = true, .is_unit = unit, .permutes = permutes};
+  w->up = (fronts_pass){.form = LAC_PLAIN, .is_lower = true, .is_unit = unit, .permutes = permutes};
   if (kind == LAC_FRONT_LU) {
-    w->down = (fronts_pass){.side = LAC_N, .is_of_u = true};
+    w->down = (fronts_pass){.form = LAC_PLAIN, .is_of_u = true};
     return;
   }
-  w->down = (fronts_pass){.side = LAC_H, .is_lower = true, .is_unit = unit, .permutes = permutes};
+  w->down = (fronts_pass){.form = LAC_ADJOINT, .is_lower = true, .is_unit = unit, .permutes = permutes};
   w->down.is_conjugated = true;
-  w->conjugates = side == LAC_T && lac_dtype_is_complex(w->f->dtype);
+  w->conjugates = form == LAC_TRANSPOSED && lac_dtype_is_complex(w->f->dtype);
 }
 
 // How many of the rows of supernode i come before a step.
@@ -179,14 +179,14 @@ static void solve_through(fronts_solve *w, int threads) {
   lac_tree_down_ranges(s, threads, solve_range_down, w);
 }
 
-lac_status lac_fronts_solve(const lac_fronts *f, lac_side side, int width, int threads, const void *b, void *x,
+lac_status lac_fronts_solve(const lac_fronts *f, lac_form form, int width, int threads, const void *b, void *x,
                             void *work, lac_fault *fault) {
   fronts_solve w = {.f = f, .width = width, .y = work, .x = x};
   const lac_supernodes *s = f->s;
-  bool turned = side == LAC_T;
+  bool turned = form == LAC_TRANSPOSED;
 
   if (!lac_blas_enter(threads)) return lac_fault_blas(fault);
-  solve_plan(&w, side);
+  solve_plan(&w, form);
   solve_move[f->dtype](&w, false, turned ? s->col_at : s->row_at, turned ? f->col_scale : f->row_scale, threads, b,
                        work);
   solve_through(&w, threads);

@@ -82,7 +82,7 @@ APART void FN(spread)(int width, int count, int cols, const T *m, int64_t ld, co
   }
   for (int i = 0; i < count; i += SOLVE_ROWS) {
     int part = count - i < SOLVE_ROWS ? count - i : SOLVE_ROWS;
-    FN(dense_thin)(LAC_T, width, part, cols, x, width, m + i, (int)ld, 0, room, width);
+    FN(dense_thin)(LAC_TRANSPOSED, width, part, cols, x, width, m + i, (int)ld, 0, room, width);
     for (int k = 0; k < part; k++) {
       T *to = y + (int64_t)(rows ? rows[i + k] : i + k) * width;
       for (int c = 0; c < width; c++) to[c] += room[k * width + c];
@@ -103,7 +103,8 @@ APART void FN(gather)(int width, bool conjugated, int count, int cols, const T *
       memset(room + part, 0, sizeof(FN(vec)));
       FN(gather_one)(conjugated, part, cols, m + i, ld, room, x);
     } else {
-      FN(dense_thin)(conjugated ? LAC_C : LAC_N, width, cols, part, room, width, m + i, (int)ld, 1, x, width);
+      FN(dense_thin)
+      (conjugated ? LAC_CONJUGATED : LAC_PLAIN, width, cols, part, room, width, m + i, (int)ld, 1, x, width);
     }
   }
 }
@@ -140,7 +141,7 @@ static void FN(gather_shared)(const fronts_solve *w, int threads, bool conjugate
 
 // op(T) x = x of at most SOLVE_COLS rows, one column: columns of T are taken off what is left, or inner products of them.
 static void FN(triangle_one)(const fronts_pass *pass, int n, const T *t, int64_t ld, T *x) {
-  bool lower = pass->is_lower, turned = lac_side_transposes(pass->side), conjugated = lac_side_conjugates(pass->side);
+  bool lower = pass->is_lower, turned = lac_form_transposes(pass->form), conjugated = lac_form_conjugates(pass->form);
   for (int step = 0; step < n; step++) {
     int j = lower != turned ? step : n - 1 - step, begin = lower ? j + 1 : 0, end = lower ? n : j;
     const T *column = t + j * ld;
@@ -157,13 +158,13 @@ static void FN(triangle_block)(const fronts_pass *pass, int width, int n, const 
     return;
   }
   dense_shape shape = pass->is_lower ? pass->is_unit ? DENSE_LOWER_UNIT : DENSE_LOWER : DENSE_UPPER;
-  FN(dense_trsm)(DENSE_RIGHT, shape, pass->side ^ LAC_T, width, n, t, (int)ld, x, width, 1);
+  FN(dense_trsm)(DENSE_RIGHT, shape, pass->form ^ LAC_TRANSPOSED, width, n, t, (int)ld, x, width, 1);
 }
 
 // op(T) x = x, block by block: each is solved and taken off the others, or the others off it before.
 static void FN(square)(const fronts_solve *w, const fronts_pass *pass, int threads, int p, const T *t, int64_t ld,
                        T *x) {
-  bool turned = lac_side_transposes(pass->side), forward = pass->is_lower != turned;
+  bool turned = lac_form_transposes(pass->form), forward = pass->is_lower != turned;
   int blocks = (p + SOLVE_COLS - 1) / SOLVE_COLS;
   for (int b = 0; b < blocks; b++) {
     int begin = (forward ? b : blocks - 1 - b) * SOLVE_COLS, size = p - begin < SOLVE_COLS ? p - begin : SOLVE_COLS;
@@ -171,7 +172,7 @@ static void FN(square)(const fronts_solve *w, const fronts_pass *pass, int threa
     const T *beside = t + other + begin * ld;
     T *own = x + (int64_t)begin * w->width, *others = x + (int64_t)other * w->width;
     if (turned && count > 0) {
-      FN(gather_shared)(w, threads, lac_side_conjugates(pass->side), count, size, beside, ld, NULL, others, own);
+      FN(gather_shared)(w, threads, lac_form_conjugates(pass->form), count, size, beside, ld, NULL, others, own);
     }
     FN(triangle_block)(pass, w->width, size, t + begin + begin * ld, ld, own);
     if (!turned && count > 0) FN(spread_shared)(w, threads, count, size, beside, ld, NULL, own, others);

@@ -106,10 +106,10 @@ lac_status lac_pivoted_factor(lac_pivoted_job *p, lac_fronts **out, lac_fault *f
 // What was in doubt was probed.
 bool lac_pivoted_is_stable(const lac_solver_options *options) { return (void)options, true; }
 
-lac_status lac_pivoted_solve(const void *part, const void *numeric, lac_side side, int width, int threads,
+lac_status lac_pivoted_solve(const void *part, const void *numeric, lac_form form, int width, int threads,
                              const void *b, void *x, void *work, lac_fault *fault) {
   (void)part;
-  return lac_fronts_solve(numeric, side, width, threads, b, x, work, fault);
+  return lac_fronts_solve(numeric, form, width, threads, b, x, work, fault);
 }
 
 void lac_pivoted_report(const void *part, const void *numeric, lac_finding *finding) {

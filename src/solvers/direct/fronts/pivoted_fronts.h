@@ -23,7 +23,7 @@ typedef struct lac_pivoted_job {
 lac_status lac_pivoted_factor(lac_pivoted_job *pivoted, lac_fronts **out, lac_fault *fault);
 
 /// Slots of lac_direct_table.
-lac_status lac_pivoted_solve(const void *part, const void *numeric, lac_side side, int width, int threads,
+lac_status lac_pivoted_solve(const void *part, const void *numeric, lac_form form, int width, int threads,
                              const void *b, void *x, void *work, lac_fault *fault);
 void lac_pivoted_report(const void *part, const void *numeric, lac_finding *finding);
 bool lac_pivoted_is_stable(const lac_solver_options *options);

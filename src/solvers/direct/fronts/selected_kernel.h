@@ -65,13 +65,13 @@ static void FN(selected_corner)(const selected_front *front, int k, int width, T
   for (int64_t j = 0; j < width; j++) {
     for (int64_t i = 0; i < width; i++) z[j * m + i] = i == j;
   }
-  FN(dense_trsm)(DENSE_LEFT, lower, LAC_N, width, width, l, m, z, m, threads);
+  FN(dense_trsm)(DENSE_LEFT, lower, LAC_PLAIN, width, width, l, m, z, m, threads);
   if (front->f->kind == LAC_FRONT_LU) {
-    FN(dense_trsm)(DENSE_LEFT, DENSE_UPPER, LAC_N, width, width, l, m, z, m, threads);
+    FN(dense_trsm)(DENSE_LEFT, DENSE_UPPER, LAC_PLAIN, width, width, l, m, z, m, threads);
     return;
   }
   if (front->f->kind == LAC_FRONT_LDLT) FN(selected_divide)(front, k, width, z, m);
-  FN(dense_trsm)(DENSE_LEFT, lower, LAC_H, width, width, l, m, z, m, threads);
+  FN(dense_trsm)(DENSE_LEFT, lower, LAC_ADJOINT, width, width, l, m, z, m, threads);
 }
 
 // Y = L_QK L_KK^-1, with leading dimension q.
@@ -80,7 +80,7 @@ static void FN(selected_left)(const selected_front *front, int k, int width, int
   const T *l = (const T *)front->f->l + front->f->s->panels[front->s] + (int64_t)k * (m + 1);
   dense_shape lower = front->f->kind == LAC_FRONT_CHOLESKY ? DENSE_LOWER : DENSE_LOWER_UNIT;
   for (int64_t j = 0; j < width; j++) memcpy(y + j * q, l + j * m + width, (size_t)q * sizeof *y);
-  FN(dense_trsm)(DENSE_RIGHT, lower, LAC_N, q, width, l, m, y, q, front->threads);
+  FN(dense_trsm)(DENSE_RIGHT, lower, LAC_PLAIN, q, width, l, m, y, q, front->threads);
 }
 
 // V^T = (U_KK^-1 U_KQ)^T: the columns of P among Q stand in the panel, the others in U_PR^T.
@@ -93,7 +93,7 @@ static void FN(selected_right)(const selected_front *front, int k, int width, in
     for (int64_t j = 0; j < width; j++) v[j * q + i] = l[(i + width) * m + j];
   }
   for (int64_t j = 0; j < width; j++) memcpy(v + j * q + rest, u + j * r, (size_t)r * sizeof *v);
-  FN(dense_trsm)(DENSE_RIGHT, DENSE_UPPER, LAC_T, q, width, l, (int)m, v, q, front->threads);
+  FN(dense_trsm)(DENSE_RIGHT, DENSE_UPPER, LAC_TRANSPOSED, q, width, l, (int)m, v, q, front->threads);
 }
 
 static void FN(selected_columns)(const selected_front *front, int k, int width) {
@@ -104,15 +104,15 @@ static void FN(selected_columns)(const selected_front *front, int k, int width) 
   FN(selected_corner)(front, k, width, corner);
   if (q > 0) {
     FN(selected_left)(front, k, width, q, y);
-    FN(dense_gemm)(LAC_N, LAC_N, q, width, q, -1, rest, m, y, q, 0, below, m, threads);
+    FN(dense_gemm)(LAC_PLAIN, LAC_PLAIN, q, width, q, -1, rest, m, y, q, 0, below, m, threads);
   }
   if (front->f->kind == LAC_FRONT_LU && q > 0) {
     FN(selected_right)(front, k, width, q, v);
-    FN(dense_gemm)(LAC_T, LAC_N, width, q, q, -1, v, q, rest, m, 0, beside, m, threads);
-    FN(dense_gemm)(LAC_T, LAC_N, width, width, q, -1, v, q, below, m, 1, corner, m, threads);
+    FN(dense_gemm)(LAC_TRANSPOSED, LAC_PLAIN, width, q, q, -1, v, q, rest, m, 0, beside, m, threads);
+    FN(dense_gemm)(LAC_TRANSPOSED, LAC_PLAIN, width, width, q, -1, v, q, below, m, 1, corner, m, threads);
   } else if (front->f->kind != LAC_FRONT_LU) {
     FN(selected_mirror)(q, width, below, m, beside, m);
-    if (q > 0) FN(dense_gemmt)(LAC_N, width, q, beside, m, y, q, 1, corner, m, threads);
+    if (q > 0) FN(dense_gemmt)(LAC_PLAIN, width, q, beside, m, y, q, 1, corner, m, threads);
     for (int64_t j = 0; j < width; j++) corner[j * (m + 1)] = FN(re)(corner[j * (m + 1)]);
     for (int64_t j = 0; j < width; j++)
       FN(selected_mirror)(width - j - 1, 1, corner + j * (m + 1) + 1, m, corner + j * (m + 1) + m, m);

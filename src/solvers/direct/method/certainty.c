@@ -35,8 +35,8 @@ static certainty_sizes_kernel *const certainty_sizes_kernels[] = TABLE(certainty
 static certainty_join_kernel *const certainty_join_kernels[] = TABLE(certainty_join);
 static certainty_apart_kernel *const certainty_apart_kernels[] = TABLE(certainty_apart);
 
-double lac_certainty_apart(const lac_system *a, lac_side side, double enough) {
-  return certainty_apart_kernels[a->dtype](a->structure, a->values, side == LAC_T, enough);
+double lac_certainty_apart(const lac_system *a, lac_form form, double enough) {
+  return certainty_apart_kernels[a->dtype](a->structure, a->values, form == LAC_TRANSPOSED, enough);
 }
 
 /// Units about the root: their exponents have the mean that those of the root have. Rows that have no column of their
@@ -49,7 +49,7 @@ static lac_status certainty_match(lac_certainty *c) {
   lac_status status = LAC_ERR_MEMORY;
 
   if (match && scales) status = lac_matching(a->structure, a->dtype, a->values, match, scales, scales + n, &rank);
-  own = c->side == LAC_T ? scales : scales + n;
+  own = c->form == LAC_TRANSPOSED ? scales : scales + n;
   for (int32_t j = 0; status == LAC_OK && j < n; j++) mean += log2(own[j]) / n;
   for (int32_t j = 0; status == LAC_OK && j < n; j++) c->right[j] = c->task.root * exp2(floor(mean)) / own[j];
   lac_free(match);
@@ -90,12 +90,12 @@ void lac_certainty_plain(lac_certainty *c) {
   for (int64_t j = 0; j < c->task.system.structure->n; j++) c->right[j] = c->task.root;
 }
 
-lac_status lac_certainty_open(const lac_system *a, bool refines, lac_side side, lac_certainty *out, lac_fault *fault) {
+lac_status lac_certainty_open(const lac_system *a, bool refines, lac_form form, lac_certainty *out, lac_fault *fault) {
   int64_t n = a->structure->n;
   size_t block = (size_t)(n * LAC_INVERSE_NORM_WIDTH) * lac_dtype_size(a->dtype), row = (size_t)n * sizeof(double);
   char *memory = lac_alloc(2 * row + REFINE_BLOCKS * block);
 
-  *out = (lac_certainty){.task = {.system = *a, .refines = refines}, .side = side, .memory = memory};
+  *out = (lac_certainty){.task = {.system = *a, .refines = refines}, .form = form, .memory = memory};
   if (!memory) {
     snprintf(fault->text, sizeof fault->text, "out of memory: %zu bytes to judge a solution",
              2 * row + REFINE_BLOCKS * block);
@@ -123,21 +123,22 @@ void lac_certainty_close(lac_certainty *c) {
 
 // || D A^-1 diag(left) ||_oo; what overflows is infinite.
 static lac_status certainty_norm(lac_certainty *c, double *norm, lac_fault *fault) {
-  lac_status status = lac_inverse_norm(&c->task, c->side == LAC_N ? LAC_T : LAC_N, c->left, c->right, norm, fault);
+  lac_status status =
+      lac_inverse_norm(&c->task, c->form == LAC_PLAIN ? LAC_TRANSPOSED : LAC_PLAIN, c->left, c->right, norm, fault);
   if (!isfinite(*norm)) *norm = (double)INFINITY;
   return status;
 }
 
 lac_status lac_certainty_condition(lac_certainty *c, double *condition, lac_fault *fault) {
   const lac_system *a = &c->task.system;
-  certainty_rows_kernels[a->dtype](a->structure, a->values, c->side == LAC_T, c->right, c->left);
+  certainty_rows_kernels[a->dtype](a->structure, a->values, c->form == LAC_TRANSPOSED, c->right, c->left);
   return certainty_norm(c, condition, fault);
 }
 
 /// Whose numbers: those of columns come first.
 static const int32_t *certainty_part(const lac_certainty *c, bool of_rows) {
   if (!c->part) return NULL;
-  return c->part + ((c->side == LAC_T) != of_rows ? c->task.system.structure->n : 0);
+  return c->part + ((c->form == LAC_TRANSPOSED) != of_rows ? c->task.system.structure->n : 0);
 }
 
 /// The size of x in each part, by which errors are measured.
@@ -165,7 +166,7 @@ lac_status lac_certainty_error(lac_certainty *c, int width, int column, const vo
     return LAC_ERR_MEMORY;
   }
   certainty_measure(c, width, column, b, x, sizes);
-  certainty_errors_kernels[a->dtype](a->structure, a->values, c->side == LAC_T, width, column, b, x, c->left);
+  certainty_errors_kernels[a->dtype](a->structure, a->values, c->form == LAC_TRANSPOSED, width, column, b, x, c->left);
   for (int64_t i = 0; i < a->structure->n; i++) {
     double size = sizes[part ? part[i] : 0];
     c->left[i] = size > 0 ? c->left[i] / size : 0;

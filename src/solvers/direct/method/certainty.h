@@ -13,12 +13,12 @@ static const double LAC_CERTAINTY_DOUBT = 0.29;  // as near to none as a warning
 
 /// How far apart the units of the unknowns of op(A) are, by the largest number before each: the smallest over the
 /// largest, or a number below that which is `enough`.
-double lac_certainty_apart(const lac_system *a, lac_side side, double enough);
+double lac_certainty_apart(const lac_system *a, lac_form form, double enough);
 
 /// Room for estimates about one matrix.
 typedef struct lac_certainty {
   lac_inverse_task task;
-  lac_side side;         // LAC_N or LAC_T: of the systems that are asked about
+  lac_form form;         // LAC_PLAIN or LAC_TRANSPOSED: of the systems that are asked about
   double *left, *right;  // weights
   bool counts_b;         // the size of x is at least that of b
   int32_t parts,
@@ -28,7 +28,7 @@ typedef struct lac_certainty {
 
 /// By solves as the factor has them, or refined. All units are one. Close it in any case. LAC_ERR_MEMORY, and where
 /// solves end early LAC_ERR_INTERRUPTED: the fault has a text.
-lac_status lac_certainty_open(const lac_system *a, bool refines, lac_side side, lac_certainty *out, lac_fault *fault);
+lac_status lac_certainty_open(const lac_system *a, bool refines, lac_form form, lac_certainty *out, lac_fault *fault);
 void lac_certainty_close(lac_certainty *c);
 
 /// Take units of the matrix, and look at its parts one by one. It costs a matching. Errors as above.

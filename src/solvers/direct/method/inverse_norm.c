@@ -40,22 +40,22 @@ double lac_inverse_given(const lac_system *a, double root) {
 }
 
 // Where refinement does not arrive, what it has is still the size of the solution.
-lac_status lac_inverse_solve(lac_inverse_task *t, lac_side side, int width, lac_fault *fault) {
+lac_status lac_inverse_solve(lac_inverse_task *t, lac_form form, int width, lac_fault *fault) {
   const lac_system *a = &t->system;
   lac_status status;
   if (lac_stop_is_set(a->stop)) return lac_fault_interrupted(fault);
   if (!t->refines) {
-    return a->table->solve(a->analysis, a->numeric, side, width, a->threads, t->blocks[REFINE_B], t->blocks[REFINE_X],
+    return a->table->solve(a->analysis, a->numeric, form, width, a->threads, t->blocks[REFINE_B], t->blocks[REFINE_X],
                            t->blocks[REFINE_WORK], fault);
   }
-  status = lac_refine_solve(a, side, width, t->blocks, NULL, fault);
+  status = lac_refine_solve(a, form, width, t->blocks, NULL, fault);
   t->is_lost = t->is_lost || status == LAC_ERR_CONVERGENCE;
   return status == LAC_ERR_CONVERGENCE || status == LAC_ERR_NONFINITE ? LAC_OK : status;
 }
 
 // From e_j for the j of the largest of B^H sign(y), y the solution that is there, to the next y; *is_done where it
 // grows no more.
-static lac_status norm_step(lac_inverse_task *t, lac_side side, int width, const double *left, const double *right,
+static lac_status norm_step(lac_inverse_task *t, lac_form form, int width, const double *left, const double *right,
                             int32_t *at, double *before, double *norm, bool *is_done, lac_fault *fault) {
   int32_t n = t->system.structure->n, next;
   lac_dtype dtype = t->system.dtype;
@@ -64,13 +64,13 @@ static lac_status norm_step(lac_inverse_task *t, lac_side side, int width, const
 
   *is_done = true;
   norm_signs_kernels[dtype](n, width, left, t->root, t->blocks[REFINE_X], t->blocks[REFINE_B]);
-  status = lac_inverse_solve(t, side == LAC_N ? LAC_T : LAC_N, 1, fault);
+  status = lac_inverse_solve(t, form == LAC_PLAIN ? LAC_TRANSPOSED : LAC_PLAIN, 1, fault);
   if (status != LAC_OK) return status;
   largest = norm_largest_kernels[dtype](n, right, t->root, t->blocks[REFINE_X], &next);
   if (next == *at || !(largest > *before)) return LAC_OK;
   *at = next, *before = largest;
   norm_unit_kernels[dtype](n, next, right ? right[next] : t->root, t->blocks[REFINE_B]);
-  status = lac_inverse_solve(t, side, 1, fault);
+  status = lac_inverse_solve(t, form, 1, fault);
   if (status != LAC_OK) return status;
   grown = norm_sum_kernels[dtype](n, 1, 0, left, t->root, t->blocks[REFINE_X]);
   *is_done = grown <= *norm;
@@ -78,7 +78,7 @@ static lac_status norm_step(lac_inverse_task *t, lac_side side, int width, const
   return LAC_OK;
 }
 
-lac_status lac_inverse_norm(lac_inverse_task *t, lac_side side, const double *left, const double *right, double *norm,
+lac_status lac_inverse_norm(lac_inverse_task *t, lac_form form, const double *left, const double *right, double *norm,
                             lac_fault *fault) {
   int32_t n = t->system.structure->n, at = -1;
   lac_dtype dtype = t->system.dtype;
@@ -87,12 +87,12 @@ lac_status lac_inverse_norm(lac_inverse_task *t, lac_side side, const double *le
   lac_status status;
 
   norm_start_kernels[dtype](n, right, t->root, t->blocks[REFINE_B]);
-  status = lac_inverse_solve(t, side, LAC_INVERSE_NORM_WIDTH, fault);
+  status = lac_inverse_solve(t, form, LAC_INVERSE_NORM_WIDTH, fault);
   if (status != LAC_OK) return status;
   *norm = norm_sum_kernels[dtype](n, LAC_INVERSE_NORM_WIDTH, 0, left, t->root, t->blocks[REFINE_X]);
   alternating = norm_sum_kernels[dtype](n, LAC_INVERSE_NORM_WIDTH, 1, left, t->root, t->blocks[REFINE_X]);
   for (int step = 0, width = LAC_INVERSE_NORM_WIDTH; step < NORM_STEPS && !is_done; step++, width = 1) {
-    status = norm_step(t, side, width, left, right, &at, &before, norm, &is_done, fault);
+    status = norm_step(t, form, width, left, right, &at, &before, norm, &is_done, fault);
     if (status != LAC_OK) return status;
   }
   if (!(alternating <= *norm)) *norm = alternating;

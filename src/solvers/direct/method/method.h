@@ -83,10 +83,10 @@ typedef struct lac_direct_table {
   /// Factor one matrix. On failure the fault has a text.
   lac_status (*factor)(const lac_direct_job *job, void **numeric, lac_fault *fault);
 
-  /// x = A^-1 b (LAC_N) or A^-T b (LAC_T) for a block of n rows and `width` columns, 1 <= width <= LAC_BLOCK_WIDTH.
+  /// x = A^-1 b (LAC_PLAIN) or A^-T b (LAC_TRANSPOSED) for a block of n rows and `width` columns, 1 <= width <= LAC_BLOCK_WIDTH.
   /// `work` is another such block; none may overlap. What needs no more memory than that cannot fail; on failure the
   /// fault has a text.
-  lac_status (*solve)(const void *part, const void *numeric, lac_side side, int width, int threads, const void *b,
+  lac_status (*solve)(const void *part, const void *numeric, lac_form form, int width, int threads, const void *b,
                       void *x, void *work, lac_fault *fault);
 
   /// The determinant, both permutations and all scalings counted (determinant.h). Never asked of a perturbed factor.

@@ -65,8 +65,8 @@ static refine_take_kernel *const refine_take_kernels[] = TABLE(refine_take);
 static refine_finite_kernel *const refine_finite_kernels[] = TABLE(refine_is_finite);
 static refine_sample_kernel *const refine_sample_kernels[] = TABLE(refine_sample);
 
-static void refine_measure(const lac_system *a, lac_side side, int width, void **blocks, int x, refine_gauge *gauge) {
-  refine_measure_kernels[a->dtype](a->structure, a->values, side == LAC_T, width, blocks[REFINE_B], blocks[x],
+static void refine_measure(const lac_system *a, lac_form form, int width, void **blocks, int x, refine_gauge *gauge) {
+  refine_measure_kernels[a->dtype](a->structure, a->values, form == LAC_TRANSPOSED, width, blocks[REFINE_B], blocks[x],
                                    blocks[REFINE_R], gauge);
   for (int c = 0; c < width; c++) gauge->mild[c] = gauge->error[c];
 }
@@ -77,20 +77,20 @@ static bool refine_is_bad(const lac_system *a, const refine_gauge *gauge, int c)
 
 // The same with the milder errors of columns that are bad. The block to work in, which solves need no longer, has room
 // for D.
-static void refine_measure_mildly(const lac_system *a, lac_side side, int width, void **blocks, int x,
+static void refine_measure_mildly(const lac_system *a, lac_form form, int width, void **blocks, int x,
                                   refine_gauge *gauge) {
   bool is_bad = false;
-  refine_measure(a, side, width, blocks, x, gauge);
+  refine_measure(a, form, width, blocks, x, gauge);
   for (int c = 0; c < width; c++) is_bad = is_bad || refine_is_bad(a, gauge, c);
   if (!is_bad || !a->is_stable) return;
   gauge->few = a->is_regular ? (double)REFINE_BAD / REFINE_GOOD : (double)INFINITY;
-  refine_soften_kernels[a->dtype](a->structure, a->values, side == LAC_T, width, blocks[REFINE_B], blocks[x],
+  refine_soften_kernels[a->dtype](a->structure, a->values, form == LAC_TRANSPOSED, width, blocks[REFINE_B], blocks[x],
                                   blocks[REFINE_R], blocks[REFINE_WORK], gauge);
 }
 
-static lac_status refine_apply(const lac_system *a, lac_side side, int width, void **blocks, int b, int x,
+static lac_status refine_apply(const lac_system *a, lac_form form, int width, void **blocks, int b, int x,
                                lac_fault *fault) {
-  return a->table->solve(a->analysis, a->numeric, side, width, a->threads, blocks[b], blocks[x], blocks[REFINE_WORK],
+  return a->table->solve(a->analysis, a->numeric, form, width, a->threads, blocks[b], blocks[x], blocks[REFINE_WORK],
                          fault);
 }
 
@@ -108,19 +108,19 @@ static bool refine_is_plain(const lac_system *a, int width, const refine_gauge *
 }
 
 // One correction. Columns that it betters take it; says whether it is worth another one.
-static lac_status refine_step(const lac_system *a, lac_side side, int width, void **blocks, refine_gauge *gauge,
+static lac_status refine_step(const lac_system *a, lac_form form, int width, void **blocks, refine_gauge *gauge,
                               bool *is_worth, lac_fault *fault) {
   int32_t n = a->structure->n;
   refine_gauge after;
-  lac_status status = refine_apply(a, side, width, blocks, REFINE_R, REFINE_Y, fault);
+  lac_status status = refine_apply(a, form, width, blocks, REFINE_R, REFINE_Y, fault);
 
   *is_worth = false;
   if (status != LAC_OK) return status;
   refine_add_kernels[a->dtype]((int64_t)n * width, blocks[REFINE_X], blocks[REFINE_Y]);
-  refine_measure(a, side, width, blocks, REFINE_Y, &after);
+  refine_measure(a, form, width, blocks, REFINE_Y, &after);
   if (!refine_is_plain(a, width, gauge, &after)) {
-    refine_measure_mildly(a, side, width, blocks, REFINE_X, gauge);
-    refine_measure_mildly(a, side, width, blocks, REFINE_Y, &after);
+    refine_measure_mildly(a, form, width, blocks, REFINE_X, gauge);
+    refine_measure_mildly(a, form, width, blocks, REFINE_Y, &after);
   }
   for (int c = 0; c < width; c++) {
     double before = refine_verdict(a, gauge, c);
@@ -163,27 +163,27 @@ static lac_status refine_judge(const lac_system *a, int width, void **blocks, co
   return LAC_OK;
 }
 
-static lac_status refine_run(const lac_system *a, lac_side side, int width, void *blocks[REFINE_BLOCKS],
+static lac_status refine_run(const lac_system *a, lac_form form, int width, void *blocks[REFINE_BLOCKS],
                              refine_gauge *gauge, lac_fault *fault) {
   bool is_worth = true, is_bad = false;
-  lac_status status = refine_apply(a, side, width, blocks, REFINE_B, REFINE_X, fault);
+  lac_status status = refine_apply(a, form, width, blocks, REFINE_B, REFINE_X, fault);
 
   if (status != LAC_OK) return status;
-  refine_measure(a, side, width, blocks, REFINE_X, gauge);
+  refine_measure(a, form, width, blocks, REFINE_X, gauge);
   for (int step = 0; is_worth && step < REFINE_STEPS && !refine_is_good(a, width, gauge); step++) {
     if (lac_stop_is_set(a->stop)) return lac_fault_interrupted(fault);
-    status = refine_step(a, side, width, blocks, gauge, &is_worth, fault);
+    status = refine_step(a, form, width, blocks, gauge, &is_worth, fault);
     if (status != LAC_OK) return status;
   }
   for (int c = 0; c < width; c++) is_bad = is_bad || refine_is_bad(a, gauge, c);
-  if (is_bad) refine_measure_mildly(a, side, width, blocks, REFINE_X, gauge);
+  if (is_bad) refine_measure_mildly(a, form, width, blocks, REFINE_X, gauge);
   return LAC_OK;
 }
 
-lac_status lac_refine_solve(const lac_system *a, lac_side side, int width, void *blocks[REFINE_BLOCKS],
+lac_status lac_refine_solve(const lac_system *a, lac_form form, int width, void *blocks[REFINE_BLOCKS],
                             lac_refined *out, lac_fault *fault) {
   refine_gauge gauge;
-  lac_status status = refine_run(a, side, width, blocks, &gauge, fault);
+  lac_status status = refine_run(a, form, width, blocks, &gauge, fault);
   for (int c = 0; out && status == LAC_OK && c < width; c++) {
     bool has_size = gauge.largest[c] > 0 && isfinite(gauge.largest[c]);
     out->growth[c] = has_size ? gauge.norm * gauge.largest[c] / gauge.given[c] : 0;
@@ -207,10 +207,10 @@ lac_status lac_refine_probe(const lac_system *a, bool both, const void *row_scal
     return LAC_ERR_MEMORY;
   }
   for (int i = 0; i < REFINE_BLOCKS; i++) blocks[i] = memory + (size_t)i * block;
-  for (int side = LAC_N; side <= (both ? LAC_T : LAC_N) && status == LAC_OK; side++) {
+  for (int form = LAC_PLAIN; form <= (both ? LAC_TRANSPOSED : LAC_PLAIN) && status == LAC_OK; form++) {
     refine_gauge gauge = {0};
-    refine_sample_kernels[a->dtype](a->structure->n, side == LAC_N ? row_scale : col_scale, blocks[REFINE_B]);
-    status = refine_run(a, (lac_side)side, 1, blocks, &gauge, fault);
+    refine_sample_kernels[a->dtype](a->structure->n, form == LAC_PLAIN ? row_scale : col_scale, blocks[REFINE_B]);
+    status = refine_run(a, (lac_form)form, 1, blocks, &gauge, fault);
     *error = refine_max(*error, gauge.error[0]);
   }
   if (status == LAC_OK && !(*error <= REFINE_PROBED * lac_dtype_epsilon(a->dtype))) {

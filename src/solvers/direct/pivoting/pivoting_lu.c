@@ -21,7 +21,7 @@
 typedef int32_t pivoting_scale_kernel(const lac_structure *, const pivoting_analysis *, const void *, void *, void *);
 typedef lac_status pivoting_column_kernel(const lac_structure *, const void *, int32_t, int32_t, int32_t, double,
                                           pivoting_work *, pivoting_numeric *);
-typedef void pivoting_solve_kernel(const pivoting_analysis *, const pivoting_numeric *, lac_side, int, const void *,
+typedef void pivoting_solve_kernel(const pivoting_analysis *, const pivoting_numeric *, lac_form, int, const void *,
                                    void *, void *);
 static pivoting_scale_kernel *const pivoting_scale_kernels[] = TABLE(pivoting_scale);
 static pivoting_column_kernel *const pivoting_column_kernels[] = TABLE(pivoting_column);
@@ -322,11 +322,11 @@ static lac_status pivoting_factor(const lac_direct_job *job, void **numeric, lac
   return pivoting_factor_by(job, lac_solver_options_defaults().pivot_tolerance, numeric, fault);
 }
 
-lac_status pivoting_solve(const void *analysis, const void *numeric, lac_side side, int width, int threads,
+lac_status pivoting_solve(const void *analysis, const void *numeric, lac_form form, int width, int threads,
                           const void *b, void *x, void *work, lac_fault *fault) {
   (void)threads, (void)fault;
   const pivoting_numeric *f = numeric;
-  pivoting_solve_kernels[f->dtype](analysis, f, side, width, b, x, work);
+  pivoting_solve_kernels[f->dtype](analysis, f, form, width, b, x, work);
   return LAC_OK;
 }
 

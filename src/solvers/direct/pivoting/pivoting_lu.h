@@ -126,7 +126,7 @@ int64_t pivoting_bytes(lac_dtype dtype, int32_t n, int64_t entries);
 /// Slots of the table, which LU of short columns shares (column_lu.c); the last two: pivoting_lu_inverse.c.
 void pivoting_forget(void *analysis);
 bool pivoting_is_stable(const lac_solver_options *options);
-lac_status pivoting_solve(const void *analysis, const void *numeric, lac_side side, int width, int threads,
+lac_status pivoting_solve(const void *analysis, const void *numeric, lac_form form, int width, int threads,
                           const void *b, void *x, void *work, lac_fault *fault);
 void pivoting_report(const void *analysis, const void *numeric, lac_finding *finding);
 lac_status pivoting_logdet(const void *analysis, const void *numeric, lac_polar *out);

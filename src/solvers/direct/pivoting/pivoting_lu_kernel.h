@@ -190,9 +190,9 @@ static inline __attribute__((always_inline)) void FN(pivoting_backward)(const pi
 }
 
 static inline __attribute__((always_inline)) void FN(pivoting_block)(const pivoting_analysis *a,
-                                                                     const pivoting_numeric *f, lac_side side,
+                                                                     const pivoting_numeric *f, lac_form form,
                                                                      const int width, const T *b, T *x, T *work) {
-  if (side == LAC_T) {
+  if (form == LAC_TRANSPOSED) {
     FN(pivoting_load)(f->n, a->order, f->col_scale, width, b, work);
     FN(pivoting_backward)(a, f, width, work);
     FN(pivoting_store)(f->n, f->shape->pivots, f->row_scale, width, work, x);
@@ -203,16 +203,16 @@ static inline __attribute__((always_inline)) void FN(pivoting_block)(const pivot
   }
 }
 
-static void FN(pivoting_solve)(const pivoting_analysis *a, const pivoting_numeric *f, lac_side side, int width,
+static void FN(pivoting_solve)(const pivoting_analysis *a, const pivoting_numeric *f, lac_form form, int width,
                                const void *b, void *x, void *work) {
   switch (width) {
     case 1:
-      FN(pivoting_block)(a, f, side, 1, b, x, work);
+      FN(pivoting_block)(a, f, form, 1, b, x, work);
       break;
     case LAC_BLOCK_WIDTH:
-      FN(pivoting_block)(a, f, side, LAC_BLOCK_WIDTH, b, x, work);
+      FN(pivoting_block)(a, f, form, LAC_BLOCK_WIDTH, b, x, work);
       break;
     default:
-      FN(pivoting_block)(a, f, side, width, b, x, work);
+      FN(pivoting_block)(a, f, form, width, b, x, work);
   }
 }

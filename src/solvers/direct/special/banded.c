@@ -27,7 +27,7 @@ typedef struct banded_numeric {
 
 typedef int32_t banded_scale_kernel(const lac_structure *, const void *, void *, void *);
 typedef int64_t banded_factor_kernel(const lac_structure *, const void *, banded_numeric *);
-typedef void banded_solve_kernel(const banded_numeric *, lac_side, int, const void *, void *);
+typedef void banded_solve_kernel(const banded_numeric *, lac_form, int, const void *, void *);
 typedef void banded_logdet_kernel(const banded_numeric *, lac_determinant *);
 static banded_scale_kernel *const banded_scale_kernels[] = TABLE(equilibrate);
 static banded_factor_kernel *const banded_factor_kernels[] = TABLE(banded_factor);
@@ -120,11 +120,11 @@ static lac_status banded_factor(const lac_direct_job *job, void **numeric, lac_f
 
 static bool banded_is_stable(const lac_solver_options *options) { return (void)options, true; }
 
-static lac_status banded_solve(const void *part, const void *numeric, lac_side side, int width, int threads,
+static lac_status banded_solve(const void *part, const void *numeric, lac_form form, int width, int threads,
                                const void *b, void *x, void *work, lac_fault *fault) {
   const banded_numeric *f = numeric;
   (void)part, (void)threads, (void)work, (void)fault;
-  banded_solve_kernels[f->dtype](f, side, width, b, x);
+  banded_solve_kernels[f->dtype](f, form, width, b, x);
   return LAC_OK;
 }
 

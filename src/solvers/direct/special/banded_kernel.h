@@ -53,8 +53,8 @@ INLINE void FN(banded_transposed)(const lac_band_lu *f, const int64_t width, T *
 }
 
 // x = A^-1 b = C (R A C)^-1 R b, or the same of A^T.
-INLINE void FN(banded_block)(const banded_numeric *f, lac_side side, const int64_t width, const T *b, T *x) {
-  bool is_transposed = side == LAC_T;
+INLINE void FN(banded_block)(const banded_numeric *f, lac_form form, const int64_t width, const T *b, T *x) {
+  bool is_transposed = form == LAC_TRANSPOSED;
   FN(banded_times)(f->lu.n, is_transposed ? f->col_scale : f->row_scale, width, b, x);
   if (is_transposed) {
     FN(banded_transposed)(&f->lu, width, x);
@@ -64,13 +64,13 @@ INLINE void FN(banded_block)(const banded_numeric *f, lac_side side, const int64
   FN(banded_times)(f->lu.n, is_transposed ? f->row_scale : f->col_scale, width, x, x);
 }
 
-static void FN(banded_solve)(const banded_numeric *f, lac_side side, int width, const void *b, void *x) {
+static void FN(banded_solve)(const banded_numeric *f, lac_form form, int width, const void *b, void *x) {
   if (width == 1) {
-    FN(banded_block)(f, side, 1, b, x);
+    FN(banded_block)(f, form, 1, b, x);
   } else if (width == LAC_BLOCK_WIDTH) {
-    FN(banded_block)(f, side, LAC_BLOCK_WIDTH, b, x);
+    FN(banded_block)(f, form, LAC_BLOCK_WIDTH, b, x);
   } else {
-    FN(banded_block)(f, side, width, b, x);
+    FN(banded_block)(f, form, width, b, x);
   }
 }
 

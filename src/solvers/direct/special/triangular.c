@@ -32,7 +32,7 @@ typedef struct triangular_numeric {
 #include "solvers/numbers/instantiate.h"
 
 typedef int32_t triangular_zero_kernel(const triangular_part *, const void *);
-typedef void triangular_solve_kernel(const triangular_part *, const void *, lac_side, int, const void *, void *);
+typedef void triangular_solve_kernel(const triangular_part *, const void *, lac_form, int, const void *, void *);
 typedef void triangular_logdet_kernel(const triangular_part *, const void *, lac_determinant *);
 typedef void triangular_inverse_kernel(const triangular_part *, const void *, void *);
 static triangular_zero_kernel *const triangular_zero_kernels[] = TABLE(triangular_zero);
@@ -127,11 +127,11 @@ static lac_status triangular_factor(const lac_direct_job *job, void **numeric, l
 
 static bool triangular_is_stable(const lac_solver_options *options) { return (void)options, true; }
 
-static lac_status triangular_solve(const void *part, const void *numeric, lac_side side, int width, int threads,
+static lac_status triangular_solve(const void *part, const void *numeric, lac_form form, int width, int threads,
                                    const void *b, void *x, void *work, lac_fault *fault) {
   const triangular_numeric *f = numeric;
   (void)threads, (void)work, (void)fault;
-  triangular_solve_kernels[f->dtype](part, f->values, side, width, b, x);
+  triangular_solve_kernels[f->dtype](part, f->values, form, width, b, x);
   return LAC_OK;
 }
 

@@ -47,23 +47,23 @@ static inline __attribute__((always_inline)) void FN(triangular_back)(const tria
 }
 
 static inline __attribute__((always_inline)) void FN(triangular_block)(const triangular_part *t, const T *a,
-                                                                       lac_side side, const int width, const T *b,
+                                                                       lac_form form, const int width, const T *b,
                                                                        T *x) {
-  if (side == LAC_T) {
+  if (form == LAC_TRANSPOSED) {
     FN(triangular_back)(t, a, width, b, x);
   } else {
     FN(triangular_forth)(t, a, width, b, x);
   }
 }
 
-static void FN(triangular_solve)(const triangular_part *t, const void *a, lac_side side, int width, const void *b,
+static void FN(triangular_solve)(const triangular_part *t, const void *a, lac_form form, int width, const void *b,
                                  void *x) {
   if (width == 1) {
-    FN(triangular_block)(t, a, side, 1, b, x);
+    FN(triangular_block)(t, a, form, 1, b, x);
   } else if (width == LAC_BLOCK_WIDTH) {
-    FN(triangular_block)(t, a, side, LAC_BLOCK_WIDTH, b, x);
+    FN(triangular_block)(t, a, form, LAC_BLOCK_WIDTH, b, x);
   } else {
-    FN(triangular_block)(t, a, side, width, b, x);
+    FN(triangular_block)(t, a, form, width, b, x);
   }
 }
 

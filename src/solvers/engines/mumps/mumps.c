@@ -126,7 +126,7 @@ static lac_status mumps_problem(int64_t code, int64_t detail, lac_fault *fault) 
 #define VARIANTS(name) \
   { name##_s, name##_d, name##_c, name##_z }  // as lac_dtype has them
 typedef lac_status mumps_factor_kernel(const lac_direct_job *, mumps_numeric *, lac_fault *);
-typedef lac_status mumps_solve_kernel(const mumps_numeric *, lac_side, int, void *, lac_fault *);
+typedef lac_status mumps_solve_kernel(const mumps_numeric *, lac_form, int, void *, lac_fault *);
 typedef void mumps_close_kernel(void *);
 static mumps_factor_kernel *const mumps_factor_kernels[] = VARIANTS(mumps_factor);
 static mumps_solve_kernel *const mumps_solve_kernels[] = VARIANTS(mumps_solve);
@@ -242,7 +242,7 @@ static lac_status engine_mumps_factor(const lac_direct_job *job, void **numeric,
   return status;
 }
 
-static lac_status engine_mumps_solve(const void *part, const void *numeric, lac_side side, int width, int threads,
+static lac_status engine_mumps_solve(const void *part, const void *numeric, lac_form form, int width, int threads,
                                      const void *b, void *x, void *work, lac_fault *fault) {
   const mumps_part *a = part;
   const mumps_numeric *f = numeric;
@@ -253,7 +253,7 @@ static lac_status engine_mumps_solve(const void *part, const void *numeric, lac_
   pthread_mutex_lock(&mumps_lock);
   status = plugin_enter(threads, fault);
   if (status == LAC_OK) {
-    status = mumps_solve_kernels[f->dtype](f, side, width, work, fault);
+    status = mumps_solve_kernels[f->dtype](f, form, width, work, fault);
     plugin_leave(threads);
   }
   pthread_mutex_unlock(&mumps_lock);

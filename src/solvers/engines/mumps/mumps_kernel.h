@@ -130,12 +130,12 @@ static lac_status FN(mumps_factor)(const lac_direct_job *job, mumps_numeric *f, 
 }
 
 // In place, by columns. The instance changes while it solves, under the lock, and is as before when it has.
-static lac_status FN(mumps_solve)(const mumps_numeric *f, lac_side side, int width, void *x, lac_fault *fault) {
+static lac_status FN(mumps_solve)(const mumps_numeric *f, lac_form form, int width, void *x, lac_fault *fault) {
   STRUC *id = f->instance;
   id->rhs = x;
   id->nrhs = width;
   id->lrhs = id->n;
-  id->icntl[8] = side == LAC_N;
+  id->icntl[8] = form == LAC_PLAIN;
   id->job = 3;
   CALL(id);
   id->rhs = NULL;

@@ -143,7 +143,7 @@ static void cholmod_conjugate(lac_dtype dtype, int64_t count, double *block) {
   for (int64_t i = 0; dtype == LAC_C128 && i < count; i++) block[2 * i + 1] = -block[2 * i + 1];
 }
 
-static lac_status engine_cholmod_solve(const void *part, const void *numeric, lac_side side, int width, int threads,
+static lac_status engine_cholmod_solve(const void *part, const void *numeric, lac_form form, int width, int threads,
                                        const void *b, void *x, void *work, lac_fault *fault) {
   const cholmod_part *a = part;
   const cholmod_numeric *f = numeric;
@@ -153,13 +153,13 @@ static lac_status engine_cholmod_solve(const void *part, const void *numeric, la
 
   if (a->n == 0) return LAC_OK;
   plugin_to_columns(a->n, width, size, b, work);
-  if (side == LAC_N) cholmod_conjugate(f->dtype, count, work);
+  if (form == LAC_PLAIN) cholmod_conjugate(f->dtype, count, work);
   status = plugin_enter(threads, fault);
   if (status != LAC_OK) return status;
   status = (a->is_wide ? cholmod_solve_wide : cholmod_solve_narrow)(f, width, work, x, fault);
   plugin_leave(threads);
   if (status != LAC_OK) return status;
-  if (side == LAC_N) cholmod_conjugate(f->dtype, count, x);
+  if (form == LAC_PLAIN) cholmod_conjugate(f->dtype, count, x);
   if (width == 1) return LAC_OK;
   plugin_to_rows(a->n, width, size, x, work);
   memcpy(x, work, (size_t)count * size);

@@ -103,7 +103,7 @@ static lac_status klu_problem(int64_t status, int64_t column, lac_fault *fault) 
 #define VARIANTS(name) \
   { name##_di, name##_zi, name##_dl, name##_zl }
 typedef int64_t klu_factor_kernel(const lac_direct_job *, const void *, klu_lu *, lac_fault *, lac_status *);
-typedef lac_status klu_solve_kernel(const void *, const klu_lu *, lac_side, int, double *, lac_fault *);
+typedef lac_status klu_solve_kernel(const void *, const klu_lu *, lac_form, int, double *, lac_fault *);
 typedef void klu_free_kernel(void **);
 static klu_factor_kernel *const klu_factor_kernels[] = VARIANTS(klu_factor);
 static klu_solve_kernel *const klu_solve_kernels[] = VARIANTS(klu_solve);
@@ -205,7 +205,7 @@ static lac_status engine_klu_factor(const lac_direct_job *job, void **numeric, l
   return status;
 }
 
-static lac_status engine_klu_solve(const void *part, const void *numeric, lac_side side, int width, int threads,
+static lac_status engine_klu_solve(const void *part, const void *numeric, lac_form form, int width, int threads,
                                    const void *b, void *x, void *work, lac_fault *fault) {
   const klu_part *a = part;
   const klu_lu *f = numeric;
@@ -215,7 +215,7 @@ static lac_status engine_klu_solve(const void *part, const void *numeric, lac_si
   (void)threads;
   if (a->n == 0) return LAC_OK;
   plugin_to_columns(a->n, width, size, b, work);
-  status = klu_solve_kernels[f->variant](klu_symbolic_of(a, f->variant), f, side, width, work, fault);
+  status = klu_solve_kernels[f->variant](klu_symbolic_of(a, f->variant), f, form, width, work, fault);
   if (status == LAC_OK) plugin_to_rows(a->n, width, size, work, x);
   return status;
 }

@@ -124,7 +124,7 @@ static int64_t FN(klu_factor)(const lac_direct_job *job, const void *analysis, k
 }
 
 // In place, by columns. KLU works in memory of the factor: here it gets other memory, so that threads share the factor.
-static lac_status FN(klu_solve)(const void *analysis, const klu_lu *f, lac_side side, int width, double *x,
+static lac_status FN(klu_solve)(const void *analysis, const klu_lu *f, lac_form form, int width, double *x,
                                 lac_fault *fault) {
   SYMBOLIC *symbolic = (SYMBOLIC *)analysis;
   NUMERIC own = *(const NUMERIC *)f->lu;
@@ -133,7 +133,7 @@ static lac_status FN(klu_solve)(const void *analysis, const klu_lu *f, lac_side 
   CALL_ANY(defaults)(&common);
   own.Xwork = lac_alloc(4 * PARTS * (size_t)own.n * sizeof *x);
   if (!own.Xwork) return plugin_fault(fault, LAC_ERR_MEMORY, "out of memory: a solve of KLU");
-  if (side == LAC_T) {
+  if (form == LAC_TRANSPOSED) {
     CALL(tsolve)(symbolic, &own, own.n, width, x CONJUGATE, &common);
   } else {
     CALL(solve)(symbolic, &own, own.n, width, x, &common);

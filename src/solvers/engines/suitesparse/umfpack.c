@@ -83,7 +83,7 @@ static void umfpack_choose(lac_ordering ordering, double tolerance, double *cont
   { name##_di, name##_zi, name##_dl, name##_zl }
 typedef lac_status umfpack_symbolic_kernel(const lac_structure *, lac_ordering, void **, lac_fault *);
 typedef lac_status umfpack_factor_kernel(const lac_direct_job *, void *, umfpack_numeric *, bool *, lac_fault *);
-typedef lac_status umfpack_solve_kernel(const umfpack_numeric *, int32_t, lac_side, int, const double *, double *,
+typedef lac_status umfpack_solve_kernel(const umfpack_numeric *, int32_t, lac_form, int, const double *, double *,
                                         lac_fault *);
 typedef void umfpack_free_kernel(void **);
 static umfpack_symbolic_kernel *const umfpack_symbolic_kernels[] = VARIANTS(umfpack_symbolic);
@@ -184,7 +184,7 @@ static lac_status engine_umfpack_factor(const lac_direct_job *job, void **numeri
   return status;
 }
 
-static lac_status engine_umfpack_solve(const void *part, const void *numeric, lac_side side, int width, int threads,
+static lac_status engine_umfpack_solve(const void *part, const void *numeric, lac_form form, int width, int threads,
                                        const void *b, void *x, void *work, lac_fault *fault) {
   const umfpack_numeric *f = numeric;
   int32_t n = ((const umfpack_part *)part)->n;
@@ -194,7 +194,7 @@ static lac_status engine_umfpack_solve(const void *part, const void *numeric, la
   (void)threads;
   if (n == 0) return LAC_OK;
   plugin_to_columns(n, width, size, b, work);
-  status = umfpack_solve_kernels[f->variant](f, n, side, width, work, x, fault);
+  status = umfpack_solve_kernels[f->variant](f, n, form, width, work, x, fault);
   if (status != LAC_OK || width == 1) return status;
   plugin_to_rows(n, width, size, x, work);
   memcpy(x, work, (size_t)n * (size_t)width * size);

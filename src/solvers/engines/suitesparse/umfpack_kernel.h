@@ -99,7 +99,7 @@ static lac_status FN(umfpack_factor)(const lac_direct_job *job, void *symbolic, 
 }
 
 // Columns x = op(A)^-1 b.
-static lac_status FN(umfpack_solve)(const umfpack_numeric *f, int32_t n, lac_side side, int width, const double *b,
+static lac_status FN(umfpack_solve)(const umfpack_numeric *f, int32_t n, lac_form form, int width, const double *b,
                                     double *x, lac_fault *fault) {
   double control[UMFPACK_CONTROL], info[UMFPACK_INFO];
   INT *indices = lac_alloc((size_t)n * sizeof *indices);
@@ -110,7 +110,7 @@ static lac_status FN(umfpack_solve)(const umfpack_numeric *f, int32_t n, lac_sid
   umfpack_choose(LAC_ORDER_AUTO, 0, control);
   if (!indices || !work) status = plugin_fault(fault, LAC_ERR_MEMORY, "out of memory: a solve of UMFPACK");
   for (int64_t c = 0; status == LAC_OK && c < width; c++) {
-    int code = (int)CALL(wsolve)(side == LAC_T ? UMFPACK_Aat : UMFPACK_A, NULL, NULL, NULL IMAGINARY,
+    int code = (int)CALL(wsolve)(form == LAC_TRANSPOSED ? UMFPACK_Aat : UMFPACK_A, NULL, NULL, NULL IMAGINARY,
                                  x + PARTS * c * n IMAGINARY, b + PARTS * c * n IMAGINARY, f->lu, control, info,
                                  indices, work);
     if (code < 0) status = umfpack_problem(code, fault);

@@ -77,9 +77,9 @@ bool lac_look_is_due(const lac_look *look, const char *kind) {
   return setup + look_iterations(kind) * iteration <= look_share * look->multigrid;
 }
 
-static lac_status look_apply(lac_context *ctx, const void *self, lac_side side, const lac_array *x, lac_array *y) {
+static lac_status look_apply(lac_context *ctx, const void *self, lac_form form, const lac_array *x, lac_array *y) {
   const lac_precondition_factor *p = self;
-  return p->table->apply(ctx, p->part, side, x, y);
+  return p->table->apply(ctx, p->part, form, x, y);
 }
 
 static lac_status look_probe(lac_context *ctx, const lac_look *look, const lac_factor *m, lac_krylov_pace *pace) {

@@ -98,9 +98,9 @@ done:
 
 // -- a few iterations ------------------------------------------------------------------------------------------------
 
-static lac_status multigrid_apply(lac_context *ctx, const void *self, lac_side side, const lac_array *x, lac_array *y) {
+static lac_status multigrid_apply(lac_context *ctx, const void *self, lac_form form, const lac_array *x, lac_array *y) {
   const multigrid_part *part = self;
-  return part->table->apply(ctx, part->inner, side, x, y);
+  return part->table->apply(ctx, part->inner, form, x, y);
 }
 
 /// The factor of the residual per iteration, from constants.

@@ -21,7 +21,7 @@ typedef struct room {
 typedef struct cycle {
   const lac_hierarchy *h;
   const lac_pairwise_kernels *kernels;
-  lac_side side;  // with A^H written as A where they are the same
+  lac_form form;  // with A^H written as A where they are the same
   lac_array *scale;
   lac_level_view views[LAC_LEVELS];
   room rooms[LAC_LEVELS];
@@ -46,12 +46,12 @@ static lac_status open_level(lac_context *ctx, cycle *s, int level, int64_t k) {
 
   *view = (lac_level_view){.values = h->values[level],
                            .weights = h->weights[level],
-                           .conjugates = lac_side_conjugates(s->side),
+                           .conjugates = lac_form_conjugates(s->form),
                            .is_ragged = h->levels->is_ragged[level],
                            .slices = h->is_sliced[level] ? h->levels->slices[level] : NULL,
                            .unit = level == 0 ? h->unit : NULL,
                            .scale = level == 0 ? s->scale : NULL};
-  LAC_TRY(lac_pattern_walk(ctx, h->levels->patterns[level], lac_side_transposes(s->side), &view->rows));
+  LAC_TRY(lac_pattern_walk(ctx, h->levels->patterns[level], lac_form_transposes(s->form), &view->rows));
   LAC_TRY(lac_array_create(ctx, h->narrow, 3, shape, &r->x));
   if (level == 0 && last_of(s) > 0) goto done;
   LAC_TRY(lac_array_create(ctx, h->narrow, 3, shape, &r->c));
@@ -103,7 +103,7 @@ static lac_status descend(lac_context *ctx, cycle *s, int level, const lac_array
   room *here = &s->rooms[level], *next = &s->rooms[level + 1];
   const lac_aggregation *aggregation = &s->h->levels->aggregates[level];
 
-  if (level == last_of(s) && s->h->inverse) return ctx->kernels->matmul(ctx, s->side, s->h->inverse, LAC_N, b, z);
+  if (level == last_of(s) && s->h->inverse) return ctx->kernels->matmul(ctx, s->form, s->h->inverse, LAC_PLAIN, b, z);
   if (level < last_of(s)) {
     const lac_array *weights = s->h->weights[level + 1];
     LAC_TRY(s->kernels->restricted(ctx, &s->views[level], aggregation, weights, b, here->x, z, next->b,
@@ -121,7 +121,7 @@ static lac_status run(lac_context *ctx, cycle *s, const lac_array *b, lac_array 
   lac_status status = LAC_OK;
   room *here = &s->rooms[0];
   const lac_array *weights = s->h->weights[0];
-  bool conjugates = lac_side_conjugates(s->side);
+  bool conjugates = lac_form_conjugates(s->form);
 
   LAC_TRY(s->kernels->magnitudes(ctx, b, s->h->unit, s->scale));
   LAC_TRY(s->kernels->scaled(ctx, weights, conjugates, s->scale, 0, b, here->x));
@@ -132,15 +132,15 @@ done:
   return status;
 }
 
-lac_status lac_hierarchy_cycle(lac_context *ctx, const lac_hierarchy *h, lac_side side, const lac_array *b,
+lac_status lac_hierarchy_cycle(lac_context *ctx, const lac_hierarchy *h, lac_form form, const lac_array *b,
                                lac_array *x) {
   lac_status status = LAC_OK;
   int64_t k = b->meta.shape[b->meta.ndim - 1];
-  cycle s = {.h = h, .kernels = ctx->kernels->pairwise, .side = side};
+  cycle s = {.h = h, .kernels = ctx->kernels->pairwise, .form = form};
 
   if (x->count == 0) return LAC_OK;
-  if (h->is_hermitian && lac_side_transposes(side)) s.side = lac_side_conjugates(side) ? LAC_N : LAC_C;
-  if (!lac_dtype_is_complex(h->dtype)) s.side = lac_side_transposes(s.side) ? LAC_T : LAC_N;
+  if (h->is_hermitian && lac_form_transposes(form)) s.form = lac_form_conjugates(form) ? LAC_PLAIN : LAC_CONJUGATED;
+  if (!lac_dtype_is_complex(h->dtype)) s.form = lac_form_transposes(s.form) ? LAC_TRANSPOSED : LAC_PLAIN;
   LAC_TRY(lac_array_create(ctx, LAC_F64, 3, (const int64_t[]){h->items, 2, k}, &s.scale));
   for (int level = 0; level < h->levels->count; ++level) LAC_TRY(open_level(ctx, &s, level, k));
   LAC_TRY(run(ctx, &s, b, x));

@@ -42,7 +42,7 @@ lac_status lac_hierarchy_create(lac_context *ctx, const lac_setup *setup, const 
 void lac_hierarchy_destroy(lac_hierarchy *hierarchy);
 
 /// x = op(M)^-1 b by one cycle (cycle.c).
-lac_status lac_hierarchy_cycle(lac_context *ctx, const lac_hierarchy *hierarchy, lac_side side, const lac_array *b,
+lac_status lac_hierarchy_cycle(lac_context *ctx, const lac_hierarchy *hierarchy, lac_form form, const lac_array *b,
                                lac_array *x);
 
 #endif

@@ -20,8 +20,8 @@ static lac_status pairwise_refresh(lac_context *ctx, const lac_setup *setup, con
   return status;
 }
 
-static lac_status pairwise_apply(lac_context *ctx, const void *part, lac_side side, const lac_array *b, lac_array *x) {
-  return lac_hierarchy_cycle(ctx, part, side, b, x);
+static lac_status pairwise_apply(lac_context *ctx, const void *part, lac_form form, const lac_array *b, lac_array *x) {
+  return lac_hierarchy_cycle(ctx, part, form, b, x);
 }
 
 static int64_t array_bytes(const lac_array *x) { return x ? x->count * (int64_t)lac_dtype_size(x->meta.dtype) : 0; }

@@ -131,7 +131,7 @@ lac_status smoothed_galerkin(lac_context *ctx, smoothed_part *part, int l, int64
 
 lac_status smoothed_create(lac_context *ctx, const lac_setup *setup, void **out);
 lac_status smoothed_refresh(lac_context *ctx, const lac_setup *setup, const void *like, void **out);
-lac_status smoothed_apply(lac_context *ctx, const void *self, lac_side side, const lac_array *b, lac_array *x);
+lac_status smoothed_apply(lac_context *ctx, const void *self, lac_form form, const lac_array *b, lac_array *x);
 void smoothed_destroy(void *part);
 
 #endif

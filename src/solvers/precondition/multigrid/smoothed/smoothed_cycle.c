@@ -226,10 +226,10 @@ done:
 }
 
 /// x = op(M)^-1 b for vectors of all places.
-static lac_status apply_whole(lac_context *ctx, const smoothed_part *part, lac_side side, const lac_array *b,
+static lac_status apply_whole(lac_context *ctx, const smoothed_part *part, lac_form form, const lac_array *b,
                               lac_array *x) {
   lac_status status = LAC_OK;
-  bool turns = lac_side_transposes(side), conjugates = lac_side_conjugates(side);
+  bool turns = lac_form_transposes(form), conjugates = lac_form_conjugates(form);
   lac_array *turned = NULL;
 
   if (lac_dtype_is_complex(part->outer) && turns != conjugates) {  // M^-T b = conj(M^-H conj b)
@@ -245,16 +245,16 @@ done:
   return status;
 }
 
-lac_status smoothed_apply(lac_context *ctx, const void *self, lac_side side, const lac_array *b, lac_array *x) {
+lac_status smoothed_apply(lac_context *ctx, const void *self, lac_form form, const lac_array *b, lac_array *x) {
   lac_status status = LAC_OK;
   const smoothed_part *part = self;
   const smoothed_places *places = &part->shape->places;
   lac_array *from = NULL, *to = NULL;
 
-  if (!places->rows) return apply_whole(ctx, part, side, b, x);
+  if (!places->rows) return apply_whole(ctx, part, form, b, x);
   LAC_TRY(smoothed_places_put(ctx, places, b, &from));
   LAC_TRY(lac_array_make(ctx, &from->meta, &to));
-  LAC_TRY(apply_whole(ctx, part, side, from, to));
+  LAC_TRY(apply_whole(ctx, part, form, from, to));
   LAC_TRY(smoothed_places_take(ctx, places, to, x));
 done:
   lac_array_destroy(&from);

@@ -119,7 +119,7 @@ static lac_status matrix_random(lac_context *ctx, lac_dtype dtype, int64_t count
 
   LAC_CHECK(numbers, LAC_ERR_MEMORY, "out of memory: a vector of %lld numbers", (long long)count);
   lac_random_fill(POWER_SEED, lac_dtype_real(dtype) == LAC_F64, reals, numbers);
-  LAC_TRY(lac_array_from(ctx, dtype, 1, &count, numbers, LAC_COPY, out));
+  LAC_TRY(lac_array_from(ctx, dtype, 1, &count, numbers, LAC_OWNERSHIP_COPY, out));
 done:
   lac_free(numbers);
   return status;

@@ -60,7 +60,7 @@ lac_status smoothed_places_put(lac_context *ctx, const smoothed_places *places, 
 
   meta.shape[meta.ndim - 2] = places->rows->outputs;
   LAC_TRY(lac_array_make(ctx, &meta, &made));
-  LAC_TRY(ctx->kernels->remap(ctx, places->rows, LAC_N, 1, x, made));
+  LAC_TRY(ctx->kernels->remap(ctx, places->rows, LAC_PLAIN, 1, x, made));
   *out = made, made = NULL;
 done:
   lac_array_destroy(&made);
@@ -68,5 +68,5 @@ done:
 }
 
 lac_status smoothed_places_take(lac_context *ctx, const smoothed_places *places, const lac_array *x, lac_array *out) {
-  return ctx->kernels->remap(ctx, places->rows, LAC_T, 1, x, out);
+  return ctx->kernels->remap(ctx, places->rows, LAC_TRANSPOSED, 1, x, out);
 }
