@@ -76,7 +76,8 @@ class System:
 
     def array(self, data):
         out, memory = ffi.new("lac_array **"), ffi.from_buffer(data)
-        self.ctx.check(lib.lac_array_from(self.ctx.c, lib.LAC_F64, data.ndim, data.shape, memory, lib.LAC_OWNERSHIP_COPY, out))
+        described = lib.LAC_F64, data.ndim, data.shape
+        self.ctx.check(lib.lac_array_from(self.ctx.c, *described, memory, lib.LAC_OWNERSHIP_COPY, out))
         return out
 
     def set_up(self):

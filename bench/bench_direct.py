@@ -82,7 +82,8 @@ class System:
         out = ffi.new("lac_array **")
         memory = ffi.from_buffer(data)
         self.held.append((data, memory))
-        self.ctx.check(lib.lac_array_from(self.ctx.c, lib.LAC_F64, data.ndim, data.shape, memory, lib.LAC_OWNERSHIP_BORROW, out))
+        described = lib.LAC_F64, data.ndim, data.shape
+        self.ctx.check(lib.lac_array_from(self.ctx.c, *described, memory, lib.LAC_OWNERSHIP_BORROW, out))
         return out
 
     def factor(self, values):

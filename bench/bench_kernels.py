@@ -173,7 +173,8 @@ def circulants(table, rng, columns=8):
 
 def array(ctx, data):
     out = ffi.new("lac_array **")
-    ctx.check(lib.lac_array_from(ctx.c, lib.LAC_F64, data.ndim, data.shape, ffi.from_buffer(data), lib.LAC_OWNERSHIP_COPY, out))
+    described = lib.LAC_F64, data.ndim, data.shape
+    ctx.check(lib.lac_array_from(ctx.c, *described, ffi.from_buffer(data), lib.LAC_OWNERSHIP_COPY, out))
     return out
 
 

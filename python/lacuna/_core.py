@@ -37,7 +37,7 @@ def _declarations(base, header, seen):
     text = (base / "lacuna" / header).read_text()
     text = re.sub(r"(?ms)^#ifdef __cplusplus.*?^#endif\n", "", text)
     included = re.findall(r'(?m)^#include "lacuna/(\w+\.h)"', text)
-    text = re.sub(r"(?m)^#.*$", "", text).replace("LAC_API ", "")
+    text = re.sub(r"(?m)^#(?:.*\\\n)*.*$", "", text).replace("LAC_API ", "")
     return "".join(_declarations(base, name, seen) for name in included) + text
 
 

@@ -30,8 +30,8 @@ def form(op):
     conj(A)."""
     if isinstance(op, str) and op == "C":
         raise ArgumentError(
-            'op is "C", which BLAS reads as the conjugate transpose and others as conj(A); say "H" (A^H) or "conjugated" '
-            "(conj A)"
+            'op is "C", which BLAS reads as the conjugate transpose and others as conj(A); say "H" (A^H) or '
+            '"conjugated" (conj A)'
         )
     return word("op", op, _FORMS)
 

@@ -173,7 +173,8 @@ def _owned(ctx, arrays):
     try:
         for name, array in arrays.items():
             shape, data = ffi.new("int64_t[]", array.shape), ffi.cast("void *", array.ctypes.data)
-            ctx.check(lib.lac_array_from(ctx.c, DTYPES[array.dtype], array.ndim, shape, data, lib.LAC_OWNERSHIP_COPY, made[name]))
+            described = DTYPES[array.dtype], array.ndim, shape
+            ctx.check(lib.lac_array_from(ctx.c, *described, data, lib.LAC_OWNERSHIP_COPY, made[name]))
         yield {name: out[0] for name, out in made.items()}
     finally:
         for out in made.values():

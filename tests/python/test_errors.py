@@ -58,8 +58,10 @@ def test_wrong_objects():
         lacuna.spmm(a, a, b)
     with pytest.raises(lacuna.ArgumentError, match=r"input 0 \(values\) is a ndarray"):
         lt.spmm(pattern, a, torch.tensor(b))
-    with pytest.raises(lacuna.ArgumentError, match="'N', 'T', 'C', 'H'"):
+    with pytest.raises(lacuna.ArgumentError, match="op is 'X'; it must be one of 'N', 'T', 'H', 'plain'"):
         lacuna.spmm(pattern, a, b, op="X")
+    with pytest.raises(lacuna.ArgumentError, match='say "H" \\(A\\^H\\) or "conjugated"'):
+        lacuna.spmm(pattern, a, b, op="C")  # A^H to who knows BLAS, conj(A) to others
     with pytest.raises(lacuna.ArgumentError, match="pass the values"):
         lt.add(torch.eye(2).to_sparse(), torch.ones(2, 2))
     with pytest.raises(lacuna.ArgumentError, match='no method "qr"; there are "auto"'):

@@ -96,7 +96,8 @@ def on_a_tape(name, arrays):
     for i, array in enumerate(arrays):
         c, array = ffi.new("lac_array **"), np.array(array, order="C")
         data, shape = ffi.cast("void *", array.ctypes.data), ffi.new("int64_t[]", array.shape)
-        ctx.check(lib.lac_array_from(ctx.c, _numpy.DTYPES[array.dtype], array.ndim, shape, data, lib.LAC_OWNERSHIP_COPY, c))
+        described = _numpy.DTYPES[array.dtype], array.ndim, shape
+        ctx.check(lib.lac_array_from(ctx.c, *described, data, lib.LAC_OWNERSHIP_COPY, c))
         held.append(ffi.gc(c[0], release(lib.lac_array_destroy, "lac_array")))
         ins[i] = lib.lac_tape_constant(tape, held[-1])
     call = ffi.new("lac_function_call *", {"tape": tape, "ins": len(arrays), "outs": 1, "in": ins, "out": outs})

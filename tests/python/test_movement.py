@@ -68,11 +68,11 @@ def test_rows_are_gathered_and_scattered(dtype):
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_matmul_is_that_of_numpy(dtype):
     turned = {"N": lambda m: m, "T": lambda m: m.mT, "conjugated": np.conj, "H": lambda m: m.mT.conj()}
-    for side_x in turned:
-        for side_y in turned:
-            x = numbers((90, 70) if side_x in "NC" else (70, 90), dtype)
-            y = numbers((3, 70, 80) if side_y in "NC" else (3, 80, 70), dtype)
-            got, expected = lacuna.matmul(x, y, side_x, side_y), turned[side_x](x) @ turned[side_y](y)
+    for op_x in turned:
+        for op_y in turned:
+            x = numbers((90, 70) if op_x in ("N", "conjugated") else (70, 90), dtype)
+            y = numbers((3, 70, 80) if op_y in ("N", "conjugated") else (3, 80, 70), dtype)
+            got, expected = lacuna.matmul(x, y, op_x, op_y), turned[op_x](x) @ turned[op_y](y)
             np.testing.assert_allclose(got, expected, rtol=0, atol=2000 * np.finfo(dtype).eps)
 
 
