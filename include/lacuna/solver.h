@@ -223,6 +223,19 @@ LAC_API lac_status lac_factor_solve(lac_context *ctx, const lac_factor *factor, 
 LAC_API lac_status lac_factor_iterate(lac_context *ctx, const lac_factor *factor, const lac_array *b,
                                       const lac_array *x0, lac_form op, lac_array *x, lac_solve_report *report);
 
+/// Solve op(A) x = b by iteration for a square matrix A that is known by its products alone.
+/// Arguments: `product` computes y = op(A) x of arrays with the shape of b, all of whose numbers together are one
+/// vector; it is called with this `op`, and by "lsmr" and "lsqr" with its adjoint too. x0 (NULL: zero) is the start. x
+/// has the shape of b and memory of its own.
+/// Options: a Krylov method (NULL: "gmres"), its iteration, and preconditioner.factor or .apply, which takes arrays
+/// [1, n, 1]; methods and preconditioners that need a matrix are LAC_ERR_ARG. `report` may be NULL.
+/// Derivatives: those of lac_solve_operator (ops.h), whose product is written on a tape.
+/// Errors: LAC_ERR_CONVERGENCE when the tolerance is not reached, unless accept_unconverged: the report is filled and x
+/// is the best there is; any status but LAC_OK of `product` ends the solve with that status.
+LAC_API lac_status lac_solve_products(lac_context *ctx, lac_apply product, void *data, const lac_array *b,
+                                      const lac_array *x0, lac_form op, const lac_solver_options *options, lac_array *x,
+                                      lac_solve_report *report);
+
 /// Compute log|det A|, real, and the sign (complex: the phase) of det A, in the factor's dtype: arrays [*batch] of the
 /// factor. Never overflows.
 /// Derivatives: those of lac_logdet and lac_slogdet (ops.h).

@@ -12,6 +12,7 @@ from . import _numpy, _operators
 from ._core import context as _context
 from ._core import memory_stats  # noqa: F401
 from ._core import version as _version
+from ._called import solve_operator  # noqa: F401
 from ._io import load_safetensors, read_matrix_market, save_safetensors, write_matrix_market  # noqa: F401
 from .errors import *  # noqa: F403
 from .errors import DtypeError, LacunaError

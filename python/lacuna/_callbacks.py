@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Python functions that a solver calls: preconditioners and progress.
+"""Python functions that a solver calls: preconditioners, products and progress.
 
 C gets one function for each kind, which lives for ever, and the name of the Python function as its data. Python
 functions live as long as their Solver and its Factors, or what these made; C that outlives them all meets an error, not
@@ -21,12 +21,12 @@ _FORMS = {lib.LAC_PLAIN: "N", lib.LAC_TRANSPOSED: "T", lib.LAC_CONJUGATED: "conj
 
 
 class Callback:
-    """A Python function with a name that C can hold."""
+    """A Python function with a name that C can hold, and one for sentences."""
 
-    __slots__ = ("function", "name", "__weakref__")
+    __slots__ = ("function", "called", "name", "__weakref__")
 
-    def __init__(self, function):
-        self.function, self.name = function, next(_names)
+    def __init__(self, function, called):
+        self.function, self.called, self.name = function, called, next(_names)
         _KNOWN[self.name] = self
 
     @property
@@ -34,25 +34,22 @@ class Callback:
         return ffi.cast("void *", self.name)
 
 
-def _function(what, data):
+def _known(data):
     found = _KNOWN.get(int(ffi.cast("uintptr_t", data)))
     if found is None:
-        raise StaleError(f"Solver: the function of {what}= is gone; keep the Solver, or a Factor of it, alive")
-    return found.function
+        raise StaleError("Solver: a function of its options is gone; keep the Solver, or a Factor of it, alive")
+    return found
 
 
-def _fitting(given, shape, dtype):
-    """What a preconditioner gave, as the numbers that C waits for."""
+def _fitting(called, given, shape, dtype):
+    """What a function gave, as the numbers that C waits for."""
     if given is None:
-        raise ArgumentError("Solver: the function of preconditioner= returned None; it must return an array")
+        raise ArgumentError(f"{called} returned None; it must return an array")
     given = np.asarray(given)
     if given.shape != shape:
-        raise ShapeError(
-            f"Solver: the function of preconditioner= returned an array of shape {given.shape}; it must be {shape}, "
-            "[items, rows, columns]"
-        )
+        raise ShapeError(f"{called} returned an array of shape {given.shape}; it must be {shape}, that of its argument")
     if not np.can_cast(given.dtype, dtype, "same_kind"):
-        raise DtypeError(f"Solver: the function of preconditioner= returned {given.dtype}; it must be {dtype}")
+        raise DtypeError(f"{called} returned {given.dtype}; it must be {dtype}")
     return np.ascontiguousarray(given, dtype)
 
 
@@ -70,10 +67,11 @@ def APPLY(ctx, data, x, op, y):
     status = lib.lac_array_read(ctx, x, ffi.from_buffer(numbers))
     if status:
         return status
-    answer = _fitting(_function("preconditioner", data)(numbers, _FORMS[op]), *_meta(y))
+    known = _known(data)
+    answer = _fitting(known.called, known.function(numbers, _FORMS[op]), *_meta(y))
     return lib.lac_array_write(ctx, y, ffi.from_buffer(answer))
 
 
 @ffi.callback("lac_iteration_progress", error=1, onerror=raise_later)
 def PROGRESS(data, iteration, residual):
-    return 1 if raised() or _function("progress", data)(iteration, residual) else 0
+    return 1 if raised() or _known(data).function(iteration, residual) else 0

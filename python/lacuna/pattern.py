@@ -508,7 +508,7 @@ class Pattern(Handle):
 
         gather by the last takes a vector to the order of the factors, scatter_add takes it back.
         """
-        from .solver import ORDERINGS
+        from ._options import ORDERINGS
 
         return derived("fill", (self.key,), word("ordering", ordering, ORDERINGS))
 

@@ -1,42 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Solvers and factors: analyse a pattern once, factor values, solve in every direction with the same factor."""
 
-import contextlib
-import operator
-
 import numpy as np
 
-from ._callbacks import APPLY, PROGRESS, Callback
 from ._core import check, context, ffi, fields, lib, sized, text
-from ._handle import expect, form, Handle, word
-from ._numpy import BY_CODE, DTYPES, contiguous
-from .errors import ArgumentError, DtypeError, IndexOverflowError, ShapeError
+from ._handle import Handle, expect, form
+from ._numpy import BY_CODE, contiguous
+from ._options import borrowed, filled, words
+from .errors import DtypeError, ShapeError
 from .pattern import Pattern
 
 
-
-def _words(enum, prefix):
-    """The words of a C enumeration: {"amd": LAC_ORDER_AMD, ...}."""
-    return {name[len(prefix) :].lower(): code for code, name in ffi.typeof(enum).elements.items()}
-
-
-_DIRECT = frozenset(
-    "direct diagonal triangular banded cholesky ldlt lu block_lu column_lu pivoting_lu "
-    "cholmod umfpack klu mumps".split()
-)
-ORDERINGS = _words("lac_ordering", "LAC_ORDER_")
-_KINDS = _words("lac_multigrid_kind", "LAC_MULTIGRID_")
-_ENDINGS = {code: name for name, code in _words("lac_ending", "LAC_ENDING_").items()}
-_ITERATION = ("rtol", "atol", "adjoint_rtol", "max_iterations", "restart", "look_every")
-_NUMBERS = ("omega", "block", "degree", "strength", "coarse_rows", "max_levels")
-_ITERATING = ("preconditioner", "null_space", "left_null_space", "near_null", "coordinates", "progress")
-_COLUMNS = ("null_space", "left_null_space", "near_null", "coordinates")
-_ALL = (
-    *("method", "ordering", "pivot_tolerance", "accept_singular", "assume_hermitian", "keep_bytes", "max_bytes"),
-    *_ITERATION, *_NUMBERS, *_ITERATING, "multigrid", "full_precision", "accept_unconverged",
-)  # fmt: skip
+_ENDINGS = {code: name for name, code in words("lac_ending", "LAC_ENDING_").items()}
 _TEXTS = ("method", "reason", "warning", "ordering", "preconditioner")
-_LARGEST, _LARGEST_INT = np.iinfo(np.int64).max, np.iinfo(np.intc).max
 
 
 def _report(ask, c):
@@ -52,133 +28,13 @@ def _known(report):
     return f"{report['method']}, factor_nnz={nnz}" if nnz >= 0 else report["method"]
 
 
-def _number(name, given):
-    try:
-        return float(given)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"Solver: {name} is {given!r}; it must be a number") from None
-
-
-def _integer(name, given, largest=_LARGEST, what="an integer"):
-    try:
-        given = operator.index(given)
-    except TypeError:
-        raise ArgumentError(f"Solver: {name} is {given!r}; it must be {what}") from None
-    if abs(given) > largest:
-        raise IndexOverflowError(f"Solver: {name} is {given}; it must be within 0..{largest}")
-    return given
-
-
-@contextlib.contextmanager
-def _borrowed(ctx, *arrays):
-    """C arrays over the memory of NumPy arrays, while they are used. Inputs that are not aligned are copied."""
-    made = [ffi.new("lac_array **") for _ in arrays]
-    try:
-        for array, out in zip(arrays, made):
-            shape, data = ffi.new("int64_t[]", array.shape), ffi.cast("void *", array.ctypes.data)
-            own = lib.LAC_OWNERSHIP_COPY if array.ctypes.data % array.itemsize else lib.LAC_OWNERSHIP_BORROW
-            ctx.check(lib.lac_array_from(ctx.c, DTYPES[array.dtype], array.ndim, shape, data, own, out))
-        yield [out[0] for out in made]
-    finally:
-        for out in made:
-            lib.lac_array_destroy(out)
-
-
 def _factor(name, make, owner, values):
     """What `make` factors, by a solver or like a factor, of NumPy values [*batch, nnz]."""
     values = contiguous(name, "values", values)
     ctx, out = context(), ffi.new("lac_factor **")
-    with _borrowed(ctx, values) as (array,):
+    with borrowed(ctx, values) as (array,):
         ctx.check(make(ctx.c, owner.c, array, out))
     return Factor.wrap(out[0], owner.held)
-
-
-def _set_given(struct, given, names):
-    """The options that are given, into a C struct."""
-    kinds = {name: field.type.cname for name, field in ffi.typeof(struct).fields}
-    for name in names:
-        if given.get(name) is None:
-            continue
-        value = given.pop(name)
-        if kinds[name] == "double":
-            setattr(struct, name, _number(name, value))
-        else:
-            setattr(struct, name, _integer(name, value, _LARGEST_INT if kinds[name] == "int" else _LARGEST))
-
-
-def _flag(name, given):
-    if given is None or isinstance(given, (bool, np.bool_)):
-        return bool(given)
-    raise ArgumentError(f"Solver: {name} is {given!r}; it must be True or False")
-
-
-def _require_iterating(method, given):
-    """A method that does not iterate would leave these options unread."""
-    if method in _DIRECT:
-        for name in _ITERATING:
-            if given.get(name) is not None:
-                raise ArgumentError(
-                    f"Solver: {name} is for methods that iterate, and {method!r} does not; leave it out"
-                )
-
-
-def _callbacks(options, given):
-    """The Python functions among the options, and those of a Factor; the solver must hold what comes back."""
-    held = []
-    chosen, progress = given.get("preconditioner"), given.pop("progress", None)
-    if isinstance(chosen, Factor):
-        held.append(chosen.c)
-    elif callable(chosen):
-        held.append(Callback(given.pop("preconditioner")))
-        options.preconditioner.apply, options.preconditioner.apply_data = APPLY, held[-1].data
-    if progress is not None:
-        if not callable(progress):
-            raise ArgumentError(f"Solver: progress is {progress!r}; it must be a function of (iteration, residual)")
-        held.append(Callback(progress))
-        options.iteration.progress, options.iteration.progress_data = PROGRESS, held[-1].data
-    return tuple(held)
-
-
-def _named(what, name):
-    """The name of a method as C reads it; C knows which there are. It lives as long as what comes back."""
-    if name is None:
-        return ffi.NULL
-    if not isinstance(name, str):
-        raise ArgumentError(f"Solver: {what} is {name!r}; it must be the name of one")
-    return ffi.new("char[]", name.encode())
-
-
-def _preconditioner(options, given):
-    """A name, a Factor, or nothing. What comes back must live while C reads the options."""
-    chosen, name = given.pop("preconditioner", None), None
-    if isinstance(chosen, Factor):
-        options.preconditioner.factor = chosen.c
-    else:
-        name = options.preconditioner.method = _named("preconditioner", chosen)
-    options.preconditioner.kind = word("multigrid", given.pop("multigrid", None) or "auto", _KINDS)
-    options.preconditioner.full_precision = _flag("full_precision", given.pop("full_precision", None))
-    options.iteration.accept_unconverged = _flag("accept_unconverged", given.pop("accept_unconverged", None))
-    return name
-
-
-def _columns(name, array):
-    array = contiguous("Solver", name, array)
-    return array[:, None].copy() if array.ndim == 1 else array
-
-
-@contextlib.contextmanager
-def _owned(ctx, arrays):
-    """C arrays with memory of their own, by name, while somebody takes hold of them."""
-    made = {name: ffi.new("lac_array **") for name in arrays}
-    try:
-        for name, array in arrays.items():
-            shape, data = ffi.new("int64_t[]", array.shape), ffi.cast("void *", array.ctypes.data)
-            described = DTYPES[array.dtype], array.ndim, shape
-            ctx.check(lib.lac_array_from(ctx.c, *described, data, lib.LAC_OWNERSHIP_COPY, made[name]))
-        yield {name: out[0] for name, out in made.items()}
-    finally:
-        for out in made.values():
-            lib.lac_array_destroy(out)
 
 
 class Solver(Handle):
@@ -202,7 +58,7 @@ class Solver(Handle):
     preconditioner: "auto", "identity", "jacobi", "block_jacobi" (block), "ssor" (omega), "ic0", "ilu0", "chebyshev"
     (degree), "multigrid" (multigrid="pairwise" or "smoothed", strength, full_precision, coarse_rows, max_levels), a
     direct method, a Factor, or a function (x, op) -> y of NumPy arrays [items, n, k] that applies op(M)^-1, op being
-    "N", "T", "C" or "H". Each that has a name is a method too: its factor's solve applies it once.
+    "N", "T", "H" or "conjugated". Each that has a name is a method too: its factor's solve applies it once.
 
     Hints for multigrid, which do not make "auto" iterate: near_null (n, m), vectors that the matrix takes nearly to
     zero, or coordinates (nodes, 2 or 3), from which the rigid motions of an elastic body follow.
@@ -216,34 +72,8 @@ class Solver(Handle):
     def __new__(cls, pattern, method="auto", ordering="auto", **given):
         expect("Solver", pattern, Pattern)
         ctx, out = context(), ffi.new("lac_solver **")
-        options, asked = sized("lac_solver_options"), _named("method", method)
-        options.method, options.ordering = asked, word("ordering", ordering, ORDERINGS)
-        _require_iterating(method, given)
-        arrays = {
-            name: _columns(name, given.pop(name))
-            for name in _COLUMNS
-            if given.get(name) is not None
-        }
-        if given.get("pivot_tolerance") is not None:
-            options.pivot_tolerance = _number("pivot_tolerance", given.pop("pivot_tolerance"))
-        for name in ("accept_singular", "assume_hermitian"):
-            setattr(options, name, _flag(name, given.pop(name, None)))
-        for name in ("keep_bytes", "max_bytes"):
-            if given.get(name) is not None:
-                setattr(options, name, _integer(name, given.pop(name), what="a number of bytes, an integer"))
-        _set_given(options.iteration, given, _ITERATION)
-        _set_given(options.preconditioner, given, _NUMBERS)
-        callbacks = _callbacks(options, given)
-        beside = _preconditioner(options, given)
-        left = [name for name, value in given.items() if value is not None]
-        if left:
-            raise TypeError(f"Solver: unexpected option {left[0]!r}; there are {', '.join(_ALL)}")
-        with _owned(ctx, arrays) as held:
-            for name, array in held.items():
-                is_hint = name in ("near_null", "coordinates")
-                setattr(options.preconditioner if is_hint else options.iteration, name, array)
+        with filled("Solver", ctx, method, ordering, given) as (options, callbacks):
             ctx.check(lib.lac_solver_create(ctx.c, pattern.c, options, out))
-        del asked, beside  # names that C has read
         return cls.wrap(out[0], callbacks)
 
     def _init(self):
@@ -300,7 +130,7 @@ class Factor(Handle):
 
     def _fill(self, function, *outs):
         ctx = context()
-        with _borrowed(ctx, *outs) as arrays:
+        with borrowed(ctx, *outs) as arrays:
             ctx.check(function(ctx.c, self.c, *arrays))
         ctx.warn()
         return [out[()] for out in outs]
@@ -336,7 +166,7 @@ class Factor(Handle):
         code = form(op)
         rows, x, is_vector = self._place("Factor.solve", b, code)
         ctx = context()
-        with _borrowed(ctx, rows, x) as arrays:
+        with borrowed(ctx, rows, x) as arrays:
             ctx.check(lib.lac_factor_solve(ctx.c, self.c, arrays[0], code, arrays[1]))
         ctx.warn()
         return x[..., 0] if is_vector else x
@@ -359,7 +189,7 @@ class Factor(Handle):
             x0 = self._promoted("Factor.iterate", "x0", x0)
             start = [self._start(x0[:, None] if x0.ndim == 1 else x0, x)]
         ctx, report = context(), sized("lac_solve_report")
-        with _borrowed(ctx, rows, x, *start) as arrays:
+        with borrowed(ctx, rows, x, *start) as arrays:
             begin = arrays[2] if start else ffi.NULL
             ctx.check(lib.lac_factor_iterate(ctx.c, self.c, arrays[0], begin, code, arrays[1], report))
         told = {name: getattr(report, name) for name in fields(report)}

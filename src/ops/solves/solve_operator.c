@@ -17,6 +17,7 @@
 #include "autodiff/rule.h"
 #include "autodiff/tape_impl.h"
 #include "solvers/options.h"
+#include "solvers/products.h"
 
 /// The object of a call. Its operator differs from others by its arity alone, and lives as long as the call.
 typedef struct operator_solve {
@@ -96,48 +97,24 @@ done:
   return status;
 }
 
-/// By a factor of the products, of which the options' method is made: L x = b, or L^H x = b.
-static lac_status operator_run(lac_call *c, lac_array *b, lac_array *x, lac_solve_report *report) {
-  lac_context *ctx = c->ctx;
-  lac_status status = LAC_OK;
-  const operator_solve *o = c->object;
-  operator_view view = {o, c->in};
-  lac_linear products = {.apply = operator_product, .self = &view, .rows = b->count, .cols = b->count};
-  lac_form form = c->attrs->i[0] ? LAC_ADJOINT : LAC_PLAIN;
-  lac_batch batch;
-  lac_solve_job job = {
-      .form = form, .is_derivative = c->attrs->i[1] != 0, .only_reports = true, .batch = &batch, .b = b, .x = x};
-  lac_factor *factor = NULL;
-
-  LAC_TRY(lac_factor_of_products(ctx, "solve_operator", &o->options, &products, o->meta.dtype, &factor));
-  LAC_TRY(lac_factor_fit(ctx, "solve_operator", factor, form, b, x, &batch));
-  LAC_TRY(factor->table->solve(ctx, factor, &job, report));
-done:
-  lac_object_release(factor);
-  return status;
-}
-
 static lac_status operator_forward(lac_call *c) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
   const operator_solve *o = c->object;
+  operator_view view = {o, c->in};
+  int64_t n = c->out[0]->count;
+  lac_linear products = {.apply = operator_product, .self = &view, .rows = n, .cols = n};
+  lac_solve_job job = {.form = c->attrs->i[0] ? LAC_ADJOINT : LAC_PLAIN, .is_derivative = c->attrs->i[1] != 0};
   lac_array *b = NULL, *x = NULL;
-  const int64_t shape[] = {1, c->out[0]->count, 1};
   lac_solve_report report = {.ending = LAC_ENDING_CONVERGED};
 
   LAC_TRY(lac_solver_require_here(ctx, "solve_operator", c->in[o->thetas]));
   LAC_TRY(ctx->backend->fill(ctx, c->out[0], 0, 0));
-  if (c->out[0]->count == 0) goto done;
-  LAC_TRY(lac_array_reshape(ctx, (lac_array *)c->in[o->thetas], 3, shape, &b));
-  LAC_TRY(lac_array_reshape(ctx, c->out[0], 3, shape, &x));
-  LAC_TRY(operator_run(c, b, x, &report));
-  lac_solve_tell(ctx, &report);
-  LAC_CHECK(report.ending == LAC_ENDING_CONVERGED || o->options.iteration.accept_unconverged,
-            lac_ending_status(report.ending),
-            "solve_operator: did not reach the tolerance%s: relative residual %.2e after %lld iterations: %s; raise "
-            "max_iterations or rtol, or give a preconditioner",
-            c->attrs->i[1] ? " in the solve of a derivative" : "", report.residual, (long long)report.iterations,
-            report.reason);
+  if (n == 0) goto done;
+  LAC_TRY(lac_array_reshape(ctx, (lac_array *)c->in[o->thetas], 3, (int64_t[]){1, n, 1}, &b));
+  LAC_TRY(lac_array_reshape(ctx, c->out[0], 3, (int64_t[]){1, n, 1}, &x));
+  job.b = b, job.x = x;
+  LAC_TRY(lac_products_solve(ctx, "solve_operator", &o->options, &products, job, &report));
 done:
   lac_array_destroy(&b);
   lac_array_destroy(&x);
@@ -339,30 +316,6 @@ done:
   return status;
 }
 
-/// GMRES where nothing is asked for: a map that is known by its products alone tells nothing of itself.
-static lac_status operator_take_options(lac_context *ctx, lac_solver_options *options) {
-  lac_status status = LAC_OK;
-  lac_precondition *p = &options->preconditioner;
-  const lac_solver_table *kind = NULL, *preconditioner = NULL;
-
-  if (!options->method || strcmp(options->method, "auto") == 0) options->method = "gmres";
-  LAC_TRY(lac_kind_find(ctx, "solve_operator", options->method, &kind));
-  LAC_CHECK(kind->flags & LAC_TAKES_PRODUCTS, LAC_ERR_ARG,
-            "solve_operator: %s needs a matrix; use a Krylov method, method = \"cg\" or method = \"gmres\" say",
-            kind->name);
-  options->method = kind->name;
-  LAC_TRY(lac_kind_of_preconditioner(ctx, "solve_operator", p->method, &preconditioner));
-  LAC_CHECK(!preconditioner || strcmp(preconditioner->name, "identity") == 0, LAC_ERR_ARG,
-            "solve_operator: this preconditioner needs a matrix; give preconditioner.factor, made of a matrix that is "
-            "near, or preconditioner.apply");
-  p->method = preconditioner ? preconditioner->name : NULL;
-  LAC_CHECK(!(p->factor && p->apply), LAC_ERR_ARG,
-            "solve_operator: the preconditioner is both a factor and a function; give one of them");
-  LAC_TRY(lac_options_check_iteration(ctx, &options->iteration));
-done:
-  return status;
-}
-
 static lac_status operator_create(lac_tape *tape, lac_tape_function function, void *data, lac_solver_options *options,
                                   int thetas, const lac_var *theta, lac_var b, operator_solve **out) {
   lac_context *ctx = lac_tape_context(tape);
@@ -372,7 +325,7 @@ static lac_status operator_create(lac_tape *tape, lac_tape_function function, vo
   LAC_CHECK(function && (theta || thetas == 0), LAC_ERR_ARG, "solve_operator: the function or theta is NULL");
   LAC_CHECK(thetas >= 0, LAC_ERR_ARG, "solve_operator: %d parameters; say how many there are", thetas);
   LAC_CHECK(lac_tape_meta(tape, b), LAC_ERR_ABSENT, "solve_operator: b is absent; give an array on this tape");
-  LAC_TRY(operator_take_options(ctx, options));
+  LAC_TRY(lac_products_take_options(ctx, "solve_operator", options));
   LAC_ALLOC(o, 1);
   lac_object_init(&o->object, &operator_kind);
   o->options = *options;

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Systems whose matrix nobody stores: a Python function computes its products, and C iterates."""
+
+import numpy as np
+
+from ._callbacks import APPLY, Callback
+from ._core import context, ffi, lib
+from ._numpy import contiguous
+from ._options import borrowed, filled
+from .errors import ArgumentError
+
+WHO = "solve_operator"
+_PROBE = -2.0  # what a probe is scaled by: neither 1 nor positive, so that |x|, relu(x) and x + c are found out
+
+
+def solve(product, b, method="auto", **options):
+    """x with A x = b, b any NumPy array, A x = product(x, "N") for arrays like b."""
+    b = contiguous(WHO, "b", b)
+    ctx, x = context(), np.empty_like(b)
+    held = Callback(product, f"{WHO}: the function")
+    with filled(WHO, ctx, method, "auto", options) as (c, callbacks), borrowed(ctx, b, x) as (c_b, c_x):
+        ctx.check(lib.lac_solve_products(ctx.c, APPLY, held.data, c_b, ffi.NULL, lib.LAC_PLAIN, c, c_x, ffi.NULL))
+        del callbacks  # C is done with them
+    ctx.warn()
+    return x
+
+
+def probe(like):
+    """Numbers without order, of the size of 1, in the shape and dtype of a NumPy array."""
+    rng = np.random.default_rng(like.size)
+    numbers = rng.uniform(-1, 1, like.shape)
+    return (numbers + 1j * rng.uniform(-1, 1, like.shape) if like.dtype.kind == "c" else numbers).astype(like.dtype)
+
+
+def check_linear(product, like):
+    """Refuse a function that does not give -2 y for -2 x where it gives y for x."""
+    x = probe(like)
+    y, scaled = product(x), product((_PROBE * x).astype(x.dtype))
+    if any(getattr(given, "shape", None) != x.shape for given in (y, scaled)):
+        return  # what the solve refuses, with a sentence
+    y, scaled = np.asarray(y), np.asarray(scaled)
+    size, apart = np.max(np.abs(y), initial=0.0), np.max(np.abs(scaled - _PROBE * y), initial=0.0)
+    if np.isfinite(size) and not apart <= 1e3 * np.finfo(x.dtype).eps * size:
+        raise ArgumentError(f"{WHO}: the function is not linear in x: it does not give {_PROBE} y for {_PROBE} x")
+
+
+def solve_operator(function, theta, b, method="auto", **options):
+    """x with L(theta) x = b, by iteration and without a matrix: function(*theta, x) computes L(theta) x.
+
+    theta is a list of arrays, b an array of any shape, all of whose numbers together are one vector. The function is
+    linear in x, and gives an array like x. method is a Krylov method, "gmres" by default; the other options are those
+    of Solver that need no matrix: rtol, max_iterations, preconditioner (a Factor, or a function), progress, ...
+    A tolerance that is not reached is a ConvergenceError. lacuna.torch.solve_operator is differentiable.
+    """
+    if not callable(function):
+        raise ArgumentError(f"{WHO}: the function is {function!r}; it must be a function of (*theta, x)")
+    theta, b = tuple(theta), contiguous(WHO, "b", b)
+    check_linear(lambda x: function(*theta, x), b)
+    return solve(lambda x, op: function(*theta, x), b, method, **options)

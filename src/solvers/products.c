@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file products.c
+/// Solves with a square matrix that is known by its products alone.
+
+#include <string.h>
+
+#include "solvers/options.h"
+#include "solvers/products.h"
+
+lac_status lac_products_take_options(lac_context *ctx, const char *function, lac_solver_options *options) {
+  lac_status status = LAC_OK;
+  lac_precondition *p = &options->preconditioner;
+  const lac_solver_table *kind = NULL, *preconditioner = NULL;
+
+  if (!options->method || strcmp(options->method, "auto") == 0) options->method = "gmres";
+  LAC_TRY(lac_kind_find(ctx, function, options->method, &kind));
+  LAC_CHECK(kind->flags & LAC_TAKES_PRODUCTS, LAC_ERR_ARG,
+            "%s: %s needs a matrix; use a Krylov method, method = \"cg\" or method = \"gmres\" say", function,
+            kind->name);
+  options->method = kind->name;
+  LAC_TRY(lac_kind_of_preconditioner(ctx, function, p->method, &preconditioner));
+  LAC_CHECK(!preconditioner || strcmp(preconditioner->name, "identity") == 0, LAC_ERR_ARG,
+            "%s: this preconditioner needs a matrix; give preconditioner.factor, made of a matrix that is near, or "
+            "preconditioner.apply",
+            function);
+  p->method = preconditioner ? preconditioner->name : NULL;
+  LAC_CHECK(!(p->factor && p->apply), LAC_ERR_ARG,
+            "%s: the preconditioner is both a factor and a function; give one of them", function);
+  LAC_TRY(lac_options_check_iteration(ctx, &options->iteration));
+done:
+  return status;
+}
+
+lac_status lac_products_solve(lac_context *ctx, const char *function, const lac_solver_options *options,
+                              const lac_linear *products, lac_solve_job job, lac_solve_report *report) {
+  lac_status status = LAC_OK;
+  lac_factor *factor = NULL;
+  lac_batch batch;
+
+  job.only_reports = true, job.batch = &batch;
+  LAC_TRY(lac_factor_of_products(ctx, function, options, products, job.b->meta.dtype, &factor));
+  LAC_TRY(lac_factor_fit(ctx, function, factor, job.form, job.b, job.x, &batch));
+  LAC_TRY(factor->table->solve(ctx, factor, &job, report));
+  lac_solve_tell(ctx, report);
+  LAC_CHECK(report->ending == LAC_ENDING_CONVERGED || options->iteration.accept_unconverged,
+            lac_ending_status(report->ending),
+            "%s: did not reach the tolerance%s: relative residual %.2e after %lld iterations: %s; raise max_iterations "
+            "or rtol, or give a preconditioner",
+            function, job.is_derivative ? " in the solve of a derivative" : "", report->residual,
+            (long long)report->iterations, report->reason);
+done:
+  lac_object_release(factor);
+  return status;
+}
+
+// -- by a function of the caller's -----------------------------------------------------------------------------------
+
+/// The caller's function, and the shape of the vectors that it takes.
+typedef struct products_call {
+  lac_apply product;
+  void *data;
+  const lac_meta *meta;
+} products_call;
+
+static lac_status products_apply(lac_context *ctx, const void *self, lac_form form, const lac_array *x, lac_array *y) {
+  lac_status status = LAC_OK;
+  const products_call *c = self;
+  lac_array *from = NULL, *to = NULL;
+
+  LAC_TRY(lac_array_reshape(ctx, (lac_array *)x, c->meta->ndim, c->meta->shape, &from));
+  LAC_TRY(lac_array_reshape(ctx, y, c->meta->ndim, c->meta->shape, &to));
+  ctx->status = LAC_OK;  // so that a code without a sentence does not borrow an older one
+  status = c->product(ctx, c->data, from, form, to);
+  LAC_CHECK(status == LAC_OK || ctx->status == status, status, "lac_solve_products: the product returned %s",
+            lac_status_name(status));
+done:
+  lac_array_destroy(&from);
+  lac_array_destroy(&to);
+  return status;
+}
+
+static lac_status products_check(lac_context *ctx, lac_apply product, const lac_array *b, const lac_array *x0,
+                                 const lac_array *x) {
+  lac_status status = LAC_OK;
+
+  LAC_CHECK(product && b && x, LAC_ERR_ARG, "lac_solve_products: the product, b or x is NULL");
+  LAC_TRY(lac_solver_require_here(ctx, "lac_solve_products", b));
+  LAC_CHECK(lac_meta_same(&b->meta, &x->meta) && (!x0 || lac_meta_same(&b->meta, &x0->meta)), LAC_ERR_SHAPE,
+            "lac_solve_products: x and x0 must have the shape and dtype of b: the matrix is square");
+  LAC_CHECK(!x0 || x0->storage != x->storage, LAC_ERR_ARG,
+            "lac_solve_products: x0 and x share memory; give x memory of its own");
+done:
+  return status;
+}
+
+/// With b, x0 (or NULL) and x as columns.
+static lac_status products_run(lac_context *ctx, const products_call *call, const lac_solver_options *options,
+                               lac_solve_job job, lac_solve_report *report) {
+  lac_status status = LAC_OK;
+  int64_t n = job.b->count;
+  const int64_t shape[] = {1, n, 1};
+  lac_linear products = {.apply = products_apply, .self = call, .rows = n, .cols = n};
+  lac_array *b = NULL, *x0 = NULL, *x = NULL;
+
+  LAC_TRY(lac_array_reshape(ctx, (lac_array *)job.b, 3, shape, &b));
+  if (job.x0) LAC_TRY(lac_array_reshape(ctx, (lac_array *)job.x0, 3, shape, &x0));
+  LAC_TRY(lac_array_reshape(ctx, job.x, 3, shape, &x));
+  (void)lac_array_edit(x);
+  job.b = b, job.x0 = x0, job.x = x;
+  LAC_TRY(lac_products_solve(ctx, "lac_solve_products", options, &products, job, report));
+done:
+  lac_array_destroy(&b);
+  lac_array_destroy(&x0);
+  lac_array_destroy(&x);
+  return status;
+}
+
+lac_status lac_solve_products(lac_context *ctx, lac_apply product, void *data, const lac_array *b, const lac_array *x0,
+                              lac_form op, const lac_solver_options *options, lac_array *x, lac_solve_report *report) {
+  lac_status status = LAC_OK, given = LAC_OK;
+  lac_solver_options chosen;
+  lac_solve_report own = {.ending = LAC_ENDING_CONVERGED};
+  double begin = lac_seconds();
+
+  LAC_CHECK_CONTEXT();
+  LAC_TRY(products_check(ctx, product, b, x0, x));
+  LAC_TRY(lac_options_take(ctx, "lac_solve_products", options, &chosen));
+  LAC_TRY(lac_products_take_options(ctx, "lac_solve_products", &chosen));
+  if (b->count > 0) {
+    products_call call = {product, data, &b->meta};
+    status = products_run(ctx, &call, &chosen, (lac_solve_job){.form = op, .b = b, .x0 = x0, .x = x}, &own);
+  }
+  own.seconds = lac_seconds() - begin;
+  if (report && (status == LAC_OK || status == LAC_ERR_CONVERGENCE))
+    given = lac_solve_report_give(ctx, "lac_solve_products", &own, report);
+  if (status == LAC_OK) status = given;
+done:
+  return status;
+}

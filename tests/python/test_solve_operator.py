@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Systems whose matrix nobody stores, by functions of NumPy and torch, against dense solves and differences."""
+
+import lacuna
+import lacuna.torch as lt
+import numpy as np
+import pytest
+import torch
+from torch.autograd import gradcheck, gradgradcheck
+
+OPTIONS = {"rtol": 1e-13, "max_iterations": 500}
+
+
+def stencil(c, w, x):
+    """c x - (left + right neighbours) + w (right - left): nonsymmetric for w != 0."""
+    pad = torch.cat([x.new_zeros(1), x, x.new_zeros(1)])
+    return c * x - pad[:-2] - pad[2:] + w * (pad[2:] - pad[:-2])
+
+
+def dense(c, w):
+    n = c.shape[0]
+    eye = torch.eye(n, dtype=c.dtype)
+    return torch.stack([stencil(c, w, e) for e in eye], 1)
+
+
+def system(dtype, n=7):
+    g = torch.Generator().manual_seed(3)
+    c = (4 + torch.rand(n, generator=g, dtype=torch.float64)).to(dtype)
+    if dtype.is_complex:
+        c = c + 0.5j * torch.rand(n, generator=g, dtype=torch.float64)
+    w, b = torch.tensor(0.3, dtype=dtype), torch.randn(n, generator=g, dtype=dtype)
+    return [t.requires_grad_() for t in (c, w, b)]
+
+
+def test_numpy_solves_for_any_shape_of_b():
+    a = np.random.default_rng(0).normal(size=(12, 12)) + 8 * np.eye(12)
+    b = np.random.default_rng(1).normal(size=(3, 4))
+    product = lambda m, x: (m @ x.ravel()).reshape(x.shape)  # noqa: E731
+    for method in ("auto", "gmres", "bicgstab"):
+        x = lacuna.solve_operator(product, (a,), b, method, **OPTIONS)
+        np.testing.assert_allclose(x.ravel(), np.linalg.solve(a, b.ravel()), rtol=1e-10)
+    spd = a @ a.T
+    x = lacuna.solve_operator(product, [spd], b, "cg", preconditioner=lambda x, op: x / 64, **OPTIONS)
+    np.testing.assert_allclose(x.ravel(), np.linalg.solve(spd, b.ravel()), rtol=1e-9)
+    assert lacuna.solve_operator(lambda x: x, [], np.empty((0, 3))).shape == (0, 3)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.complex128])
+def test_torch_solves_and_differentiates(dtype):
+    c, w, b = system(dtype)
+    f = lambda c, w, b: lt.solve_operator(stencil, (c, w), b, **OPTIONS)  # noqa: E731
+    x = f(c, w, b)
+    torch.testing.assert_close(x, torch.linalg.solve(dense(c, w), b), rtol=1e-10, atol=1e-12)
+    assert gradcheck(f, (c, w, b), check_forward_ad=True)
+    assert gradgradcheck(f, (c, w, b), check_fwd_over_rev=True, check_rev_over_rev=True)
+
+
+def test_torch_gradients_are_the_dense_ones():
+    c, w, b = system(torch.float64)
+    ours = torch.autograd.grad(lt.solve_operator(stencil, (c, w), b, **OPTIONS).square().sum(), (c, w, b))
+    theirs = torch.autograd.grad(torch.linalg.solve(dense(c, w), b).square().sum(), (c, w, b))
+    for mine, other in zip(ours, theirs):
+        torch.testing.assert_close(mine, other, rtol=1e-9, atol=1e-11)
+
+
+def test_torch_func_differentiates_and_maps():
+    c, w, b = [t.detach() for t in system(torch.float64)]
+    loss = lambda c, b: lt.solve_operator(stencil, (c, w), b, **OPTIONS).square().sum()  # noqa: E731
+    plain = lambda c, b: torch.linalg.solve(dense(c, w), b).square().sum()  # noqa: E731
+    near = {"rtol": 1e-9, "atol": 1e-11}
+    torch.testing.assert_close(torch.func.grad(loss)(c, b), torch.func.grad(plain)(c, b), **near)
+    many = torch.stack([b, 2 * b, -b])
+    mapped = torch.func.vmap(torch.func.grad(loss), (None, 0))(c, many)
+    torch.testing.assert_close(mapped, torch.stack([torch.func.grad(plain)(c, row) for row in many]), **near)
+
+
+def test_what_lacuna_computes_may_be_the_function():
+    pattern = lacuna.Pattern.from_coo([0, 0, 1, 2, 2], [0, 1, 1, 0, 2], (3, 3))
+    a = torch.tensor([4.0, 1, 5, -1, 6], dtype=torch.float64, requires_grad=True)
+    b = torch.tensor([1.0, 2, 3], dtype=torch.float64, requires_grad=True)
+    f = lambda a, b: lt.solve_operator(lambda a, x: lt.spmm(pattern, a, x), (a,), b, **OPTIONS)  # noqa: E731
+    torch.testing.assert_close(f(a, b), lt.solve(pattern, a, b), rtol=1e-12, atol=1e-13)
+    assert gradcheck(f, (a, b)) and gradgradcheck(f, (a, b))
+
+
+@pytest.mark.parametrize("bend", [lambda x: x + 1, lambda x: x.abs(), lambda x: x.relu(), lambda x: x**3 + x])
+def test_what_is_not_linear_is_refused(bend):
+    b = torch.ones(4, dtype=torch.float64)
+    with pytest.raises(lacuna.ArgumentError, match="not linear in x"):
+        lt.solve_operator(bend, (), b)
+
+
+def test_errors_name_what_is_wrong():
+    b = np.ones(4)
+    with pytest.raises(lacuna.ArgumentError, match="it must be a function"):
+        lacuna.solve_operator(b, (), b)
+    with pytest.raises(lacuna.ShapeError, match=r"solve_operator: the function returned an array of shape \(3,\)"):
+        lacuna.solve_operator(lambda x: x[:3], (), b)
+    with pytest.raises(lacuna.ArgumentError, match="returned None"):
+        lacuna.solve_operator(lambda x: None, (), b)
+    with pytest.raises(lacuna.ArgumentError, match="needs a matrix"):
+        lacuna.solve_operator(lambda x: x, (), b, "lu")
+    with pytest.raises(TypeError, match="unexpected option 'tol'"):
+        lacuna.solve_operator(lambda x: x, (), b, tol=1)
+    with pytest.raises(lacuna.ConvergenceError, match="did not reach the tolerance"):
+        lacuna.solve_operator(lambda x: np.arange(1, 5) * x, (), b, max_iterations=1)
+    with pytest.raises(ZeroDivisionError):
+        lacuna.solve_operator(lambda x: 1 / 0, (), b)
+    with pytest.raises(lacuna.ArgumentError, match=r"theta\[0\] is a float"):
+        lt.solve_operator(lambda t, x: t * x, (2.0,), torch.ones(3))
