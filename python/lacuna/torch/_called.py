@@ -137,7 +137,7 @@ def solve_operator(function, theta, b, method="auto", **options):
 
 
 _DIFFERENTIABLE = """Differentiable in b and in the
-    tensors of theta, to any order: the function is made of what torch differentiates. The iteration runs on the host."""
+    tensors of theta, to any order: the function is made of what torch differentiates. Iterations run on the host."""
 solve_operator.__doc__ = _called.solve_operator.__doc__.replace(
     "lacuna.torch.solve_operator is differentiable.", _DIFFERENTIABLE
 )
