@@ -234,3 +234,18 @@ def test_bad_cuda_indices_are_named_as_on_the_host():
         lacuna.Pattern.from_coo(row.cuda(), col, (9, 9))
     with pytest.raises(lacuna.LacunaError, match="integers"):
         lacuna.Pattern.from_coo(row.cuda().float(), col.cuda(), (9, 9))
+
+
+def test_solve_operator_cuda():
+    """Products are computed on the device, iterations on the host; values and gradients are those of the host."""
+    where = square()
+    a, b = values(where, torch.float64), torch.randn(where.shape[0], dtype=torch.float64)
+
+    def solved(device):
+        leaves = [t.detach().to(device).requires_grad_() for t in (a, b)]
+        x = lt.solve_operator(lambda a, x: lt.spmm(where, a, x), leaves[:1], leaves[1], rtol=1e-13)
+        assert x.device == leaves[1].device
+        return [t.cpu() for t in (x, *torch.autograd.grad(x.square().sum(), leaves))]
+
+    for here, there in zip(solved("cpu"), solved("cuda")):
+        torch.testing.assert_close(there, here, rtol=1e-9, atol=1e-11)
