@@ -121,9 +121,10 @@ LAC_API lac_var lac_matrix_constant(lac_tape *tape, const lac_matrix *matrix);
 
 // -- solving ---------------------------------------------------------------------------------------------------------
 
-/// A factor of the matrix: lac_solver_create and lac_solver_factor in one (solver.h has the options; NULL: the
-/// defaults). lac_factor_solve solves with it for any number of right-hand sides, lac_factor_logdet gives its
-/// determinant, lac_factor_refactor factors new values.
+/// A factor of the matrix: lac_solver_create and lac_solver_factor in one (solver.h). lac_factor_solve solves with it for
+/// any number of right-hand sides, lac_factor_logdet gives its determinant, lac_factor_refactor factors new values.
+/// Options: NULL stands for method "direct", since a factor is asked for; method "auto" would iterate where that is
+/// foreseen to be cheaper for one right-hand side.
 /// Ownership: the factor is the caller's, and holds what it needs.
 /// Cost: analysis, which stays with the pattern, and factorisation.
 /// Errors: those of the two.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lacuna: differentiable sparse linear algebra. Structure is frozen, values flow.
 
-pattern = lacuna.Pattern.from_scipy(A)
+pattern, values = lacuna.from_scipy(A)       # values in the order of the pattern's slots
 y = lacuna.spmm(pattern, values, x)          # NumPy in, NumPy out
 y = lacuna.torch.spmm(pattern, values, x)    # the same on torch tensors, with derivatives of every order
 """

@@ -22,11 +22,14 @@ _HEADERS = ("lacuna.h", "extend.h", "program.h")
 
 
 def _include_dir():
-    """Beside the package when installed, else in the source tree."""
-    for base in (_HERE / "include", _HERE.parent.parent / "include"):
+    """Beside the package when installed, beside the library that LACUNA_LIBRARY names, else in the source tree."""
+    named = os.environ.get("LACUNA_LIBRARY")
+    prefix = [Path(named).resolve().parent.parent / "include"] if named else []
+    places = [_HERE / "include", *prefix, _HERE.parent.parent / "include"]
+    for base in places:
         if (base / "lacuna" / "lacuna.h").exists():
             return base
-    raise ImportError(f"lacuna: the headers were found neither in {_HERE / 'include'} nor in the source tree")
+    raise ImportError(f"lacuna: the headers (lacuna/lacuna.h) are in none of {', '.join(map(str, places))}")
 
 
 def _declarations(base, header, seen):

@@ -226,7 +226,7 @@ lac_status lac_tape_checkpoint(lac_tape *tape, lac_tape_function function, void 
     return lac_context_fail(ctx, LAC_ERR_ARG, __func__, "lac_tape_checkpoint: tape, segment, in or out is NULL");
   }
   for (int i = 0; i < outs; i++) out[i] = (lac_var){0};
-  if (tape->status != LAC_OK) return tape->status;
+  if (tape->status != LAC_OK) return lac_tape_status(tape);
   LAC_CHECK(ins > 0 && outs > 0, LAC_ERR_ARG,
             "lac_tape_checkpoint: %d inputs and %d outputs; at least one of each is needed", ins, outs);
   LAC_TRY(segment_write(tape, function, data, ins, in, outs, &s));
@@ -291,7 +291,7 @@ lac_status lac_tape_checkpoint_steps(lac_tape *tape, lac_tape_function step, voi
   if (!tape || !step || !in || !out) {
     return lac_context_fail(ctx, LAC_ERR_ARG, __func__, "lac_tape_checkpoint_steps: tape, step, in or out is NULL");
   }
-  LAC_TRY(tape->status);
+  LAC_TRY(lac_tape_status(tape));
   LAC_CHECK(steps >= 0 && states > 0 && states <= ins, LAC_ERR_ARG,
             "lac_tape_checkpoint_steps: %d steps, %d inputs, %d states; at least one state is needed, and no more than "
             "there are inputs",

@@ -54,7 +54,7 @@ lac_status lac_sweep_open(lac_tape *tape, lac_graph_mode mode, const char *name,
   out->vars = tape->vars_count, out->nodes = tape->nodes_count;
   out->had_failed = tape->status != LAC_OK;
   out->heap = out->table = NULL;
-  LAC_TRY(tape->status);
+  LAC_TRY(lac_tape_status(tape));
   LAC_CHECK(mode == LAC_GRAPH_NONE || mode == LAC_GRAPH_CREATE, LAC_ERR_ARG,
             "%s: mode is LAC_GRAPH_NONE or LAC_GRAPH_CREATE, not %d", name, (int)mode);
   LAC_CHECK(tape->mode != TAPE_RUN, LAC_ERR_ARG, "%s: the tape does not record; create it with LAC_TAPE_RECORD", name);
@@ -79,8 +79,7 @@ lac_status lac_sweep_close(sweep *s, lac_status status, int answers, lac_var *ou
   if (!tape->ctx->agreed && !lac_tape_is_written(tape)) status = lac_call_agree(tape->ctx, status);
   if (status != LAC_OK && !s->had_failed) {
     lac_tape_truncate(tape, s->vars, s->nodes);
-    tape->status = LAC_OK;
-    tape->agreed = false;
+    lac_tape_forgive(tape);
   }
   tape->order = LAC_ANY_ORDER;
   for (int i = 0; out && i < answers; i++) out[i] = status == LAC_OK ? s->answers[i] : (lac_var){0};

@@ -287,6 +287,20 @@ done:
 }
 
 /// What the caller left open, tolerances by the precision of the leaves.
+static lac_status check_options(lac_context *ctx, const lac_gradcheck_options *o) {
+  lac_status status = LAC_OK;
+
+  LAC_CHECK(o->order >= 0 && o->order <= 2, LAC_ERR_ARG,
+            "lac_gradcheck: order is %d; it is 1, 2, or 0 for the default, 2", o->order);
+  LAC_CHECK(
+      o->step >= 0 && o->tolerance >= 0 && o->fd_tolerance >= 0, LAC_ERR_ARG,
+      "lac_gradcheck: step, tolerance and fd_tolerance are %g, %g and %g; none may be negative or NaN, and 0 is the "
+      "default",
+      o->step, o->tolerance, o->fd_tolerance);
+done:
+  return status;
+}
+
 static void check_settle(lac_gradcheck_options *options, double epsilon) {
   if (options->order == 0) options->order = lac_gradcheck_options_defaults().order;
   if (options->seed == 0) options->seed = lac_gradcheck_options_defaults().seed;
@@ -329,6 +343,7 @@ lac_status lac_gradcheck(lac_context *ctx, lac_gradcheck_function function, void
     LAC_CHECK(leaves[i], LAC_ERR_ARG, "lac_gradcheck: leaf %d of %d is NULL; give an array for each", i, count);
   }
   LAC_TRY(lac_sized_take(ctx, "lac_gradcheck", LAC_SIZED(lac_gradcheck_options, seed), options, &c.options));
+  LAC_TRY(check_options(ctx, &c.options));
   check_settle(&c.options, lac_dtype_epsilon(leaves[0]->meta.dtype));
   LAC_TRY(check_subset(&c, (1u << count) - 1, &seen));  // all leaves together, then each alone
   for (int i = 0; count > 1 && i < count; i++) LAC_TRY(check_subset(&c, 1u << i, &seen));

@@ -36,12 +36,17 @@ done:
   if (status != LAC_OK) (void)lac_tape_fail(&plain->tape, status);
 }
 
-static bool plain_overlaps(const lac_array *x, const lac_array *y) {
-  const char *from = x->storage->data, *to = y->storage->data;
-  return from < to + lac_array_bytes(y) && to < from + lac_array_bytes(x);
+lac_var lac_plain_in(lac_plain *plain, const char *name, const lac_array *array) {
+  lac_context *ctx = plain->tape.ctx;
+  lac_status status = LAC_OK;
+
+  LAC_CHECK(array, LAC_ERR_ARG, "%s: %s is NULL; give an array", plain->function, name);
+  return lac_plain_may(plain, array);
+done:
+  return lac_tape_fail(&plain->tape, status);
 }
 
-lac_var lac_plain_in(lac_plain *plain, const lac_array *array) {
+lac_var lac_plain_may(lac_plain *plain, const lac_array *array) {
   lac_tape *tape = &plain->tape;
   lac_context *ctx = tape->ctx;
   lac_status status = LAC_OK;
@@ -52,7 +57,7 @@ lac_var lac_plain_in(lac_plain *plain, const lac_array *array) {
   LAC_CHECK(array->storage->space == ctx->space, LAC_ERR_DEVICE,
             "%s: array %d is not on the context's device (%s %d); copy it there", plain->function, plain->inputs,
             lac_context_backend(ctx), ctx->device);
-  if (tape->given && plain_overlaps(array, tape->given)) tape->given = NULL;  // what will be read is not written to
+  if (tape->given && lac_array_overlaps(array, tape->given)) tape->given = NULL;  // what will be read is not written to
   LAC_TRY(lac_tape_push_var(tape, &array->meta, &borrowed, -1, false, &place));
   plain->inputs = place;
 done:
@@ -67,7 +72,7 @@ const lac_var *lac_plain_list(lac_plain *plain, int count, const lac_array *cons
   if (count <= 0) return NULL;
   LAC_CHECK(arrays, LAC_ERR_ARG, "%s: the list of %d arrays is NULL", plain->function, count);
   LAC_ALLOC(plain->list, count);
-  for (int i = 0; i < count; i++) plain->list[i] = lac_plain_in(plain, arrays[i]);
+  for (int i = 0; i < count; i++) plain->list[i] = lac_plain_in(plain, "an array of the list", arrays[i]);
 done:
   if (status != LAC_OK) (void)lac_tape_fail(&plain->tape, status);
   return plain->list;
@@ -122,7 +127,7 @@ static lac_status plain_check_apart(lac_plain *plain, int count, lac_array **con
   for (int i = 0; i < count; i++) {
     for (int j = 0; j < i; j++) {
       bool is_given = result[i] && result[j] && *result[i] && *result[j];
-      LAC_CHECK(!is_given || !plain_overlaps(*result[i], *result[j]), LAC_ERR_ARG,
+      LAC_CHECK(!is_given || !lac_array_overlaps(*result[i], *result[j]), LAC_ERR_ARG,
                 "%s: the arrays for results %d and %d share memory; give each its own, or NULL for a new one",
                 plain->function, j, i);
     }

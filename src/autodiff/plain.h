@@ -36,7 +36,10 @@ bool lac_plain_open(lac_plain *plain, lac_context *ctx, const char *function);
 void lac_plain_give(lac_plain *plain, lac_array **result);
 
 /// An input; NULL is the absent var. Several inputs, in a list that lives as long as the call: one such list a call.
-lac_var lac_plain_in(lac_plain *plain, const lac_array *array);
+lac_var lac_plain_in(lac_plain *plain, const char *name, const lac_array *array);
+
+/// The same for an array that may be NULL: the absent var.
+lac_var lac_plain_may(lac_plain *plain, const lac_array *array);
 const lac_var *lac_plain_list(lac_plain *plain, int count, const lac_array *const *arrays);
 
 /// End the call: each result goes to *result[i], into the array that stands there or as a new one. NULL for result[i]:

@@ -76,12 +76,18 @@ void lac_tape_truncate(lac_tape *tape, int vars, int nodes) {
   }
 }
 
+void lac_tape_forgive(lac_tape *tape) {
+  tape->status = LAC_OK;
+  tape->agreed = false;
+  lac_free(tape->sentence);
+  tape->sentence = NULL;
+}
+
 void lac_tape_clear(lac_tape *tape) {
   if (!tape) return;
   tape->base = tape_new_base();
   lac_tape_truncate(tape, 1, 0);
-  tape->status = LAC_OK;
-  tape->agreed = false;
+  lac_tape_forgive(tape);
 }
 
 void lac_tape_destroy(lac_tape **tape) {
@@ -90,14 +96,34 @@ void lac_tape_destroy(lac_tape **tape) {
   lac_free((*tape)->vars);
   lac_free((*tape)->nodes);
   lac_free((*tape)->places);
+  lac_free((*tape)->sentence);
   lac_free(*tape);
   *tape = NULL;
 }
 
-lac_status lac_tape_status(const lac_tape *tape) { return tape ? tape->status : LAC_ERR_ARG; }
+/// The context may have met other errors since: the tape's own sentence is put back.
+lac_status lac_tape_status(const lac_tape *tape) {
+  if (!tape) return LAC_ERR_ARG;
+  if (tape->sentence && strcmp(tape->sentence, tape->ctx->sentence) != 0) {
+    (void)lac_context_fail(tape->ctx, tape->status, __func__, "%s", tape->sentence);
+  }
+  return tape->status;
+}
+
+/// A copy of the context's sentence; NULL where there is no memory for it.
+static char *tape_sentence(const lac_context *ctx) {
+  size_t size = strlen(ctx->sentence) + 1;
+  char *copy = lac_alloc(size);
+
+  if (copy) memcpy(copy, ctx->sentence, size);
+  return copy;
+}
 
 lac_var lac_tape_fail(lac_tape *tape, lac_status status) {
-  if (tape && tape->status == LAC_OK) tape->status = status;
+  if (tape && tape->status == LAC_OK) {
+    tape->status = status;
+    if (status != LAC_OK && !tape->few) tape->sentence = tape_sentence(tape->ctx);
+  }
   return (lac_var){0};
 }
 
@@ -188,7 +214,7 @@ static lac_var tape_input(lac_tape *tape, const lac_array *array, bool different
   LAC_TRY(lac_tape_push_var(tape, &array->meta, &held, -1, differentiable && tape->mode == TAPE_RECORD, &place));
 done:
   lac_array_destroy(&held);
-  if (status != LAC_OK) tape->status = status;
+  if (status != LAC_OK) (void)lac_tape_fail(tape, status);
   return lac_tape_name(tape, place);
 }
 

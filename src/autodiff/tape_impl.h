@@ -37,10 +37,11 @@ struct lac_tape {
   lac_context *ctx;
   tape_mode mode;
   lac_status status;
-  bool agreed;   // all ranks know of that status: they do not speak of it again
-  int64_t base;  // of this tape's ids: a number of its own, changed by a clear, in the upper half
-  int order;     // cap on the order of nodes being recorded: they are a derivative of something
-  int widest;    // the most inputs or outputs that a node had
+  char *sentence;  // of that status; NULL: none, or no memory for it, and the context's has to do
+  bool agreed;     // all ranks know of that status: they do not speak of it again
+  int64_t base;    // of this tape's ids: a number of its own, changed by a clear, in the upper half
+  int order;       // cap on the order of nodes being recorded: they are a derivative of something
+  int widest;      // the most inputs or outputs that a node had
   int vars_count, vars_capacity;
   int nodes_count, nodes_capacity;
   int places_count, places_capacity;
@@ -50,6 +51,9 @@ struct lac_tape {
   tape_var *few;     // where the first vars stand, in memory of others (plain.h); NULL: all are the tape's own
   lac_array *given;  // borrowed: where the caller of a plain call wants the result; NULL: nowhere, or it is in use
 };
+
+/// Forget the error of a tape, if there is one.
+void lac_tape_forgive(lac_tape *tape);
 
 /// The places in vars of what a node reads and makes, until the tape grows.
 static inline const int *lac_node_in(const lac_tape *tape, const tape_node *node) { return tape->places + node->first; }

@@ -72,6 +72,12 @@ static inline size_t lac_array_bytes(const lac_array *array) {
   return (size_t)array->count * lac_dtype_size(array->meta.dtype);
 }
 
+/// Whether two arrays have memory in common.
+static inline bool lac_array_overlaps(const lac_array *x, const lac_array *y) {
+  const char *from = x->storage->data, *to = y->storage->data;
+  return from < to + lac_array_bytes(y) && to < from + lac_array_bytes(x);
+}
+
 /// "(3, 4)" into `text`, for sentences; returns `text`.
 enum { LAC_SHAPE_TEXT = 160 };
 const char *lac_shape_text(int ndim, const int64_t *shape, char text[LAC_SHAPE_TEXT]);

@@ -134,7 +134,8 @@ int lac_context_device(const lac_context *ctx) { return ctx ? ctx->device : -1; 
 lac_status lac_context_set_threads(lac_context *ctx, int threads) {
   lac_status status = LAC_OK;
   LAC_CHECK_CONTEXT();
-  LAC_CHECK(threads >= 1, LAC_ERR_ARG, "lac_context_set_threads: threads is %d; give 1 or more", threads);
+  LAC_CHECK(threads >= 1 && threads <= LAC_MAX_THREADS, LAC_ERR_ARG,
+            "lac_context_set_threads: threads is %d; give 1 to %d", threads, LAC_MAX_THREADS);
   ctx->threads = ctx->asked_threads = threads;
 done:
   return status;

@@ -103,6 +103,9 @@ lac_status lac_context_pass(lac_context *ctx, lac_status status, const char *fun
     if (!(condition)) LAC_FAIL((code), __VA_ARGS__); \
   } while (0)
 
+/// OpenMP ends the process where it cannot make a thread: no more are asked for than any machine has use for.
+enum { LAC_MAX_THREADS = 1024 };
+
 /// The first line of every public function that needs a context.
 #define LAC_CHECK_CONTEXT() \
   LAC_CHECK(ctx, LAC_ERR_ARG, "%s: the context is NULL; open one with lac_context_create", __func__)

@@ -11,8 +11,8 @@ lac_status lac_run_add(lac_context *ctx, const lac_array *x, const lac_array *y,
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
-  lac_var y_var = lac_plain_in(&plain, y);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
+  lac_var y_var = lac_plain_in(&plain, "y", y);
   lac_var made = lac_add(&plain.tape, x_var, y_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -22,8 +22,8 @@ lac_status lac_run_sub(lac_context *ctx, const lac_array *x, const lac_array *y,
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
-  lac_var y_var = lac_plain_in(&plain, y);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
+  lac_var y_var = lac_plain_in(&plain, "y", y);
   lac_var made = lac_sub(&plain.tape, x_var, y_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -33,8 +33,8 @@ lac_status lac_run_mul(lac_context *ctx, const lac_array *x, const lac_array *y,
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
-  lac_var y_var = lac_plain_in(&plain, y);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
+  lac_var y_var = lac_plain_in(&plain, "y", y);
   lac_var made = lac_mul(&plain.tape, x_var, y_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -44,8 +44,8 @@ lac_status lac_run_div(lac_context *ctx, const lac_array *x, const lac_array *y,
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
-  lac_var y_var = lac_plain_in(&plain, y);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
+  lac_var y_var = lac_plain_in(&plain, "y", y);
   lac_var made = lac_div(&plain.tape, x_var, y_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -55,7 +55,7 @@ lac_status lac_run_neg(lac_context *ctx, const lac_array *x, lac_array **result)
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_neg(&plain.tape, x_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -65,7 +65,7 @@ lac_status lac_run_scale(lac_context *ctx, const lac_array *x, double real, doub
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_scale(&plain.tape, x_var, real, imag);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -75,7 +75,7 @@ lac_status lac_run_offset(lac_context *ctx, const lac_array *x, double real, dou
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_offset(&plain.tape, x_var, real, imag);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -86,7 +86,7 @@ lac_status lac_run_full(lac_context *ctx, const lac_array *x, int ndim, const in
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_full(&plain.tape, x_var, ndim, shape, real, imag);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -96,8 +96,8 @@ lac_status lac_run_div_or_zero(lac_context *ctx, const lac_array *x, const lac_a
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
-  lac_var y_var = lac_plain_in(&plain, y);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
+  lac_var y_var = lac_plain_in(&plain, "y", y);
   lac_var made = lac_div_or_zero(&plain.tape, x_var, y_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -107,7 +107,7 @@ lac_status lac_run_conj(lac_context *ctx, const lac_array *x, lac_array **result
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_conj(&plain.tape, x_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -117,7 +117,7 @@ lac_status lac_run_real(lac_context *ctx, const lac_array *x, lac_array **result
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_real(&plain.tape, x_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -127,7 +127,7 @@ lac_status lac_run_imag(lac_context *ctx, const lac_array *x, lac_array **result
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_imag(&plain.tape, x_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -137,7 +137,7 @@ lac_status lac_run_abs(lac_context *ctx, const lac_array *x, lac_array **result)
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_abs(&plain.tape, x_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -147,7 +147,7 @@ lac_status lac_run_sign(lac_context *ctx, const lac_array *x, lac_array **result
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_sign(&plain.tape, x_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -157,7 +157,7 @@ lac_status lac_run_cast(lac_context *ctx, const lac_array *x, lac_dtype dtype, l
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_cast(&plain.tape, x_var, dtype);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -167,7 +167,7 @@ lac_status lac_run_magnitude(lac_context *ctx, const lac_array *x, lac_array **r
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_magnitude(&plain.tape, x_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -178,8 +178,8 @@ lac_status lac_run_compare(lac_context *ctx, const lac_array *x, const lac_array
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
-  lac_var y_var = lac_plain_in(&plain, y);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
+  lac_var y_var = lac_plain_in(&plain, "y", y);
   lac_var made = lac_compare(&plain.tape, x_var, y_var, relation);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -190,8 +190,8 @@ lac_status lac_run_select(lac_context *ctx, const lac_array *c, const lac_array 
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var c_var = lac_plain_in(&plain, c);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var c_var = lac_plain_in(&plain, "c", c);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_select(&plain.tape, c_var, x_var, selection);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -202,9 +202,9 @@ lac_status lac_run_where(lac_context *ctx, const lac_array *c, const lac_array *
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var c_var = lac_plain_in(&plain, c);
-  lac_var x_var = lac_plain_in(&plain, x);
-  lac_var y_var = lac_plain_in(&plain, y);
+  lac_var c_var = lac_plain_in(&plain, "c", c);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
+  lac_var y_var = lac_plain_in(&plain, "y", y);
   lac_var made = lac_where(&plain.tape, c_var, x_var, y_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -214,7 +214,7 @@ lac_status lac_run_exp(lac_context *ctx, const lac_array *x, lac_array **result)
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_exp(&plain.tape, x_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -224,7 +224,7 @@ lac_status lac_run_log(lac_context *ctx, const lac_array *x, lac_array **result)
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_log(&plain.tape, x_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -234,7 +234,7 @@ lac_status lac_run_sqrt(lac_context *ctx, const lac_array *x, lac_array **result
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_sqrt(&plain.tape, x_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -244,7 +244,7 @@ lac_status lac_run_sin(lac_context *ctx, const lac_array *x, lac_array **result)
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_sin(&plain.tape, x_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -254,7 +254,7 @@ lac_status lac_run_cos(lac_context *ctx, const lac_array *x, lac_array **result)
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_cos(&plain.tape, x_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -264,7 +264,7 @@ lac_status lac_run_tanh(lac_context *ctx, const lac_array *x, lac_array **result
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_tanh(&plain.tape, x_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -274,7 +274,7 @@ lac_status lac_run_sigmoid(lac_context *ctx, const lac_array *x, lac_array **res
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_sigmoid(&plain.tape, x_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -284,7 +284,7 @@ lac_status lac_run_square(lac_context *ctx, const lac_array *x, lac_array **resu
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_square(&plain.tape, x_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -294,7 +294,7 @@ lac_status lac_run_reciprocal(lac_context *ctx, const lac_array *x, lac_array **
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_reciprocal(&plain.tape, x_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -304,8 +304,8 @@ lac_status lac_run_pow(lac_context *ctx, const lac_array *x, const lac_array *y,
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
-  lac_var y_var = lac_plain_in(&plain, y);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
+  lac_var y_var = lac_plain_in(&plain, "y", y);
   lac_var made = lac_pow(&plain.tape, x_var, y_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -315,7 +315,7 @@ lac_status lac_run_power(lac_context *ctx, const lac_array *x, double exponent, 
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_power(&plain.tape, x_var, exponent);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -325,7 +325,7 @@ lac_status lac_run_expm1(lac_context *ctx, const lac_array *x, lac_array **resul
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_expm1(&plain.tape, x_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -335,7 +335,7 @@ lac_status lac_run_log1p(lac_context *ctx, const lac_array *x, lac_array **resul
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_log1p(&plain.tape, x_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -345,7 +345,7 @@ lac_status lac_run_softplus(lac_context *ctx, const lac_array *x, lac_array **re
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_softplus(&plain.tape, x_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -355,7 +355,7 @@ lac_status lac_run_relu(lac_context *ctx, const lac_array *x, lac_array **result
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_relu(&plain.tape, x_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -365,7 +365,7 @@ lac_status lac_run_heaviside(lac_context *ctx, const lac_array *x, lac_array **r
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_heaviside(&plain.tape, x_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -375,7 +375,7 @@ lac_status lac_run_clamp(lac_context *ctx, const lac_array *x, double low, doubl
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_clamp(&plain.tape, x_var, low, high);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -386,7 +386,7 @@ lac_status lac_run_sum_axes(lac_context *ctx, const lac_array *x, int count, con
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_sum_axes(&plain.tape, x_var, count, axes, keepdims);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -396,7 +396,7 @@ lac_status lac_run_sum(lac_context *ctx, const lac_array *x, lac_array **result)
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_sum(&plain.tape, x_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -407,7 +407,7 @@ lac_status lac_run_extent(lac_context *ctx, const lac_array *x, int count, const
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_extent(&plain.tape, x_var, count, axes, power);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -418,7 +418,7 @@ lac_status lac_run_mean(lac_context *ctx, const lac_array *x, int count, const i
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_mean(&plain.tape, x_var, count, axes, keepdims);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -429,7 +429,7 @@ lac_status lac_run_prod(lac_context *ctx, const lac_array *x, int count, const i
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_prod(&plain.tape, x_var, count, axes, keepdims);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -440,7 +440,7 @@ lac_status lac_run_max(lac_context *ctx, const lac_array *x, int count, const in
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_max(&plain.tape, x_var, count, axes, keepdims);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -451,7 +451,7 @@ lac_status lac_run_min(lac_context *ctx, const lac_array *x, int count, const in
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_min(&plain.tape, x_var, count, axes, keepdims);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -462,7 +462,7 @@ lac_status lac_run_norm(lac_context *ctx, const lac_array *x, int count, const i
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_norm(&plain.tape, x_var, count, axes, keepdims);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -473,7 +473,7 @@ lac_status lac_run_norm1(lac_context *ctx, const lac_array *x, int count, const 
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_norm1(&plain.tape, x_var, count, axes, keepdims);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -484,7 +484,7 @@ lac_status lac_run_norm_inf(lac_context *ctx, const lac_array *x, int count, con
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_norm_inf(&plain.tape, x_var, count, axes, keepdims);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -495,7 +495,7 @@ lac_status lac_run_logsumexp(lac_context *ctx, const lac_array *x, int count, co
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_logsumexp(&plain.tape, x_var, count, axes, keepdims);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -505,7 +505,7 @@ lac_status lac_run_softmax(lac_context *ctx, const lac_array *x, int count, cons
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_softmax(&plain.tape, x_var, count, axes);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -515,7 +515,7 @@ lac_status lac_run_log_softmax(lac_context *ctx, const lac_array *x, int count, 
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_log_softmax(&plain.tape, x_var, count, axes);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -525,7 +525,7 @@ lac_status lac_run_cumsum(lac_context *ctx, const lac_array *x, int axis, bool b
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_cumsum(&plain.tape, x_var, axis, backwards);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -536,7 +536,7 @@ lac_status lac_run_broadcast(lac_context *ctx, const lac_array *x, const lac_met
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_broadcast(&plain.tape, x_var, like, count, axes, keepdims);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -546,7 +546,7 @@ lac_status lac_run_reshape(lac_context *ctx, const lac_array *x, int ndim, const
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_reshape(&plain.tape, x_var, ndim, shape);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -557,7 +557,7 @@ lac_status lac_run_slice(lac_context *ctx, const lac_array *x, int axis, int64_t
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_slice(&plain.tape, x_var, axis, begin, end, step);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -568,7 +568,7 @@ lac_status lac_run_embed(lac_context *ctx, const lac_array *x, const lac_meta *l
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_embed(&plain.tape, x_var, like, axis, begin, end, step);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -578,8 +578,8 @@ lac_status lac_run_concat(lac_context *ctx, const lac_array *x, const lac_array 
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
-  lac_var y_var = lac_plain_in(&plain, y);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
+  lac_var y_var = lac_plain_in(&plain, "y", y);
   lac_var made = lac_concat(&plain.tape, x_var, y_var, axis);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -599,8 +599,8 @@ lac_status lac_run_dot(lac_context *ctx, const lac_array *x, const lac_array *y,
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
-  lac_var y_var = lac_plain_in(&plain, y);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
+  lac_var y_var = lac_plain_in(&plain, "y", y);
   lac_var made = lac_dot(&plain.tape, x_var, y_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -611,8 +611,8 @@ lac_status lac_run_matmul(lac_context *ctx, const lac_array *x, const lac_array 
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
-  lac_var y_var = lac_plain_in(&plain, y);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
+  lac_var y_var = lac_plain_in(&plain, "y", y);
   lac_var made = lac_matmul(&plain.tape, x_var, y_var, op_x, op_y);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -622,7 +622,7 @@ lac_status lac_run_remap(lac_context *ctx, const lac_map *map, const lac_array *
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_remap(&plain.tape, map, x_var, op);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -633,7 +633,7 @@ lac_status lac_run_remap_blocks(lac_context *ctx, const lac_map *map, const lac_
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_remap_blocks(&plain.tape, map, x_var, op, axes);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -643,7 +643,7 @@ lac_status lac_run_gather(lac_context *ctx, const lac_map *map, const lac_array 
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_gather(&plain.tape, map, x_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -653,7 +653,7 @@ lac_status lac_run_scatter_add(lac_context *ctx, const lac_map *map, const lac_a
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_scatter_add(&plain.tape, map, x_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -665,8 +665,8 @@ lac_status lac_run_spadd(lac_context *ctx, const lac_pattern *pa, const lac_arra
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var a_var = lac_plain_in(&plain, a);
-  lac_var b_var = lac_plain_in(&plain, b);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
+  lac_var b_var = lac_plain_in(&plain, "b", b);
   lac_var made = lac_spadd(&plain.tape, pa, a_var, pb, b_var, out ? out_made : NULL);
   lac_status status = lac_plain_close(&plain, 1, &made, &result);
   lac_plain_hand_over(status, 1, out_made, out);
@@ -680,8 +680,8 @@ lac_status lac_run_hadamard(lac_context *ctx, const lac_pattern *pa, const lac_a
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var a_var = lac_plain_in(&plain, a);
-  lac_var b_var = lac_plain_in(&plain, b);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
+  lac_var b_var = lac_plain_in(&plain, "b", b);
   lac_var made = lac_hadamard(&plain.tape, pa, a_var, pb, b_var, out ? out_made : NULL);
   lac_status status = lac_plain_close(&plain, 1, &made, &result);
   lac_plain_hand_over(status, 1, out_made, out);
@@ -695,8 +695,8 @@ lac_status lac_run_kron(lac_context *ctx, const lac_pattern *pa, const lac_array
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var a_var = lac_plain_in(&plain, a);
-  lac_var b_var = lac_plain_in(&plain, b);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
+  lac_var b_var = lac_plain_in(&plain, "b", b);
   lac_var made = lac_kron(&plain.tape, pa, a_var, pb, b_var, out ? out_made : NULL);
   lac_status status = lac_plain_close(&plain, 1, &made, &result);
   lac_plain_hand_over(status, 1, out_made, out);
@@ -722,7 +722,7 @@ lac_status lac_run_to_dense(lac_context *ctx, const lac_pattern *pattern, const 
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var a_var = lac_plain_in(&plain, a);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
   lac_var made = lac_to_dense(&plain.tape, pattern, a_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -732,7 +732,7 @@ lac_status lac_run_row_sum(lac_context *ctx, const lac_pattern *pattern, const l
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var a_var = lac_plain_in(&plain, a);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
   lac_var made = lac_row_sum(&plain.tape, pattern, a_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -742,7 +742,7 @@ lac_status lac_run_col_sum(lac_context *ctx, const lac_pattern *pattern, const l
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var a_var = lac_plain_in(&plain, a);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
   lac_var made = lac_col_sum(&plain.tape, pattern, a_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -752,7 +752,7 @@ lac_status lac_run_diagonal_of(lac_context *ctx, const lac_pattern *pattern, con
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var a_var = lac_plain_in(&plain, a);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
   lac_var made = lac_diagonal_of(&plain.tape, pattern, a_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -762,7 +762,7 @@ lac_status lac_run_trace(lac_context *ctx, const lac_pattern *pattern, const lac
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var a_var = lac_plain_in(&plain, a);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
   lac_var made = lac_trace(&plain.tape, pattern, a_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -773,8 +773,8 @@ lac_status lac_run_scale_rows(lac_context *ctx, const lac_pattern *pattern, cons
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var a_var = lac_plain_in(&plain, a);
-  lac_var d_var = lac_plain_in(&plain, d);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
+  lac_var d_var = lac_plain_in(&plain, "d", d);
   lac_var made = lac_scale_rows(&plain.tape, pattern, a_var, d_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -785,8 +785,8 @@ lac_status lac_run_scale_cols(lac_context *ctx, const lac_pattern *pattern, cons
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var a_var = lac_plain_in(&plain, a);
-  lac_var d_var = lac_plain_in(&plain, d);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
+  lac_var d_var = lac_plain_in(&plain, "d", d);
   lac_var made = lac_scale_cols(&plain.tape, pattern, a_var, d_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -797,7 +797,7 @@ lac_status lac_run_matrix_norm(lac_context *ctx, const lac_pattern *pattern, con
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var a_var = lac_plain_in(&plain, a);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
   lac_var made = lac_matrix_norm(&plain.tape, pattern, a_var, kind);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -808,7 +808,7 @@ lac_status lac_run_norm2(lac_context *ctx, const lac_pattern *pattern, const lac
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var a_var = lac_plain_in(&plain, a);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
   lac_var made = lac_norm2(&plain.tape, pattern, a_var, tolerance, steps);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -819,8 +819,8 @@ lac_status lac_run_segment_scale(lac_context *ctx, const lac_map *map, const lac
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var d_var = lac_plain_in(&plain, d);
-  lac_var a_var = lac_plain_in(&plain, a);
+  lac_var d_var = lac_plain_in(&plain, "d", d);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
   lac_var made = lac_segment_scale(&plain.tape, map, d_var, a_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -831,8 +831,8 @@ lac_status lac_run_segment_dot(lac_context *ctx, const lac_map *map, const lac_a
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var u_var = lac_plain_in(&plain, u);
-  lac_var v_var = lac_plain_in(&plain, v);
+  lac_var u_var = lac_plain_in(&plain, "u", u);
+  lac_var v_var = lac_plain_in(&plain, "v", v);
   lac_var made = lac_segment_dot(&plain.tape, map, u_var, v_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -842,7 +842,7 @@ lac_status lac_run_segment_mean(lac_context *ctx, const lac_map *map, const lac_
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_segment_mean(&plain.tape, map, x_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -853,7 +853,7 @@ lac_status lac_run_segment_logsumexp(lac_context *ctx, const lac_map *map, const
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_segment_logsumexp(&plain.tape, map, x_var, full);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -864,7 +864,7 @@ lac_status lac_run_segment_softmax(lac_context *ctx, const lac_map *map, const l
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_segment_softmax(&plain.tape, map, x_var, full);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -875,7 +875,7 @@ lac_status lac_run_segment_max(lac_context *ctx, const lac_map *map, const lac_a
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_segment_max(&plain.tape, map, x_var, full, extreme);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -886,7 +886,7 @@ lac_status lac_run_segment_ties(lac_context *ctx, const lac_map *map, const lac_
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_segment_ties(&plain.tape, map, x_var, full, extreme);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -897,7 +897,7 @@ lac_status lac_run_sparse_logsumexp(lac_context *ctx, const lac_pattern *pattern
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var a_var = lac_plain_in(&plain, a);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
   lac_var made = lac_sparse_logsumexp(&plain.tape, pattern, a_var, lines, absent);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -908,7 +908,7 @@ lac_status lac_run_sparse_softmax(lac_context *ctx, const lac_pattern *pattern, 
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var a_var = lac_plain_in(&plain, a);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
   lac_var made = lac_sparse_softmax(&plain.tape, pattern, a_var, lines, absent);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -919,7 +919,7 @@ lac_status lac_run_sparse_max(lac_context *ctx, const lac_pattern *pattern, cons
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var a_var = lac_plain_in(&plain, a);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
   lac_var made = lac_sparse_max(&plain.tape, pattern, a_var, lines, extreme, absent);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -931,7 +931,7 @@ lac_status lac_run_sparse_bidir_logsumexp(lac_context *ctx, const lac_pattern *p
   lac_var made[2] = {{0}};
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
-  lac_var a_var = lac_plain_in(&plain, a);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
   lac_sparse_bidir_logsumexp(&plain.tape, pattern, a_var, absent, made);
   return lac_plain_close(&plain, 2, made, to);
 }
@@ -942,8 +942,8 @@ lac_status lac_run_spmm(lac_context *ctx, const lac_pattern *pattern, const lac_
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var a_var = lac_plain_in(&plain, a);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_spmm(&plain.tape, pattern, a_var, x_var, op);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -954,8 +954,8 @@ lac_status lac_run_sddmm(lac_context *ctx, const lac_pattern *pattern, const lac
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var u_var = lac_plain_in(&plain, u);
-  lac_var v_var = lac_plain_in(&plain, v);
+  lac_var u_var = lac_plain_in(&plain, "u", u);
+  lac_var v_var = lac_plain_in(&plain, "v", v);
   lac_var made = lac_sddmm(&plain.tape, pattern, u_var, v_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -967,8 +967,8 @@ lac_status lac_run_spgemm(lac_context *ctx, const lac_pattern *pa, const lac_arr
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var a_var = lac_plain_in(&plain, a);
-  lac_var b_var = lac_plain_in(&plain, b);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
+  lac_var b_var = lac_plain_in(&plain, "b", b);
   lac_var made = lac_spgemm(&plain.tape, pa, a_var, pb, b_var, out ? out_made : NULL);
   lac_status status = lac_plain_close(&plain, 1, &made, &result);
   lac_plain_hand_over(status, 1, out_made, out);
@@ -982,8 +982,8 @@ lac_status lac_run_sampled_spgemm(lac_context *ctx, const lac_pattern *target, c
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
-  lac_var y_var = lac_plain_in(&plain, y);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
+  lac_var y_var = lac_plain_in(&plain, "y", y);
   lac_var made = lac_sampled_spgemm(&plain.tape, target, px, x_var, py, y_var, op_x, op_y);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -994,8 +994,8 @@ lac_status lac_run_sell_mm(lac_context *ctx, const lac_format *format, const lac
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var a_var = lac_plain_in(&plain, a);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_sell_mm(&plain.tape, format, a_var, x_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -1006,8 +1006,8 @@ lac_status lac_run_gather_mm(lac_context *ctx, const lac_map *map, const lac_arr
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var a_var = lac_plain_in(&plain, a);
-  lac_var b_var = lac_plain_in(&plain, b);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
+  lac_var b_var = lac_plain_in(&plain, "b", b);
   lac_var made = lac_gather_mm(&plain.tape, map, a_var, b_var, op);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -1018,8 +1018,8 @@ lac_status lac_run_gather_outer(lac_context *ctx, const lac_map *map, const lac_
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var u_var = lac_plain_in(&plain, u);
-  lac_var v_var = lac_plain_in(&plain, v);
+  lac_var u_var = lac_plain_in(&plain, "u", u);
+  lac_var v_var = lac_plain_in(&plain, "v", v);
   lac_var made = lac_gather_outer(&plain.tape, map, u_var, v_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -1030,8 +1030,8 @@ lac_status lac_run_segment_mm(lac_context *ctx, const lac_array *a, const lac_ar
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var a_var = lac_plain_in(&plain, a);
-  lac_var b_var = lac_plain_in(&plain, b);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
+  lac_var b_var = lac_plain_in(&plain, "b", b);
   lac_var made = lac_segment_mm(&plain.tape, a_var, b_var, r, lengths);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -1042,8 +1042,8 @@ lac_status lac_run_trisolve(lac_context *ctx, const lac_pattern *pattern, const 
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var a_var = lac_plain_in(&plain, a);
-  lac_var b_var = lac_plain_in(&plain, b);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
+  lac_var b_var = lac_plain_in(&plain, "b", b);
   lac_var made = lac_trisolve(&plain.tape, pattern, a_var, b_var, triangle, diagonal, op);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -1054,8 +1054,8 @@ lac_status lac_run_solve_with(lac_context *ctx, const lac_factor *factor, const 
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var a_var = lac_plain_in(&plain, a);
-  lac_var b_var = lac_plain_in(&plain, b);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
+  lac_var b_var = lac_plain_in(&plain, "b", b);
   lac_var made = lac_solve_with(&plain.tape, factor, a_var, b_var, op);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -1066,8 +1066,8 @@ lac_status lac_run_solve(lac_context *ctx, const lac_solver *solver, const lac_a
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var a_var = lac_plain_in(&plain, a);
-  lac_var b_var = lac_plain_in(&plain, b);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
+  lac_var b_var = lac_plain_in(&plain, "b", b);
   lac_var made = lac_solve(&plain.tape, solver, a_var, b_var, op);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -1080,7 +1080,7 @@ lac_status lac_run_solve_operator(lac_context *ctx, lac_tape_function function, 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
   const lac_var *theta_vars = lac_plain_list(&plain, thetas, theta);
-  lac_var b_var = lac_plain_in(&plain, b);
+  lac_var b_var = lac_plain_in(&plain, "b", b);
   lac_var made = lac_solve_operator(&plain.tape, function, data, thetas, theta_vars, b_var, options);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -1092,9 +1092,9 @@ lac_status lac_run_lstsq(lac_context *ctx, const lac_pattern *pattern, const lac
   lac_var made[2] = {{0}};
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
-  lac_var a_var = lac_plain_in(&plain, a);
-  lac_var b_var = lac_plain_in(&plain, b);
-  lac_var damp_var = lac_plain_in(&plain, damp);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
+  lac_var b_var = lac_plain_in(&plain, "b", b);
+  lac_var damp_var = lac_plain_may(&plain, damp);
   lac_lstsq(&plain.tape, pattern, a_var, b_var, damp_var, solver, made);
   return lac_plain_close(&plain, 2, made, to);
 }
@@ -1105,7 +1105,7 @@ lac_status lac_run_lu_values(lac_context *ctx, const lac_pattern *pattern, const
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var c_var = lac_plain_in(&plain, c);
+  lac_var c_var = lac_plain_in(&plain, "c", c);
   lac_var made = lac_lu_values(&plain.tape, pattern, c_var, steps, pivots);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -1116,8 +1116,8 @@ lac_status lac_run_lu_values_adjoint(lac_context *ctx, const lac_pattern *patter
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var c_var = lac_plain_in(&plain, c);
-  lac_var lu_bar_var = lac_plain_in(&plain, lu_bar);
+  lac_var c_var = lac_plain_in(&plain, "c", c);
+  lac_var lu_bar_var = lac_plain_in(&plain, "lu_bar", lu_bar);
   lac_var made = lac_lu_values_adjoint(&plain.tape, pattern, c_var, lu_bar_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -1130,7 +1130,7 @@ lac_status lac_run_lu(lac_context *ctx, const lac_pattern *pattern, const lac_ar
   lac_var made[2] = {{0}};
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
-  lac_var a_var = lac_plain_in(&plain, a);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
   lac_lu(&plain.tape, pattern, a_var, ordering, patterns ? patterns_made : NULL, made);
   lac_status status = lac_plain_close(&plain, 2, made, to);
   lac_plain_hand_over(status, 2, patterns_made, patterns);
@@ -1145,7 +1145,7 @@ lac_status lac_run_ldlt(lac_context *ctx, const lac_pattern *pattern, const lac_
   lac_var made[2] = {{0}};
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
-  lac_var a_var = lac_plain_in(&plain, a);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
   lac_ldlt(&plain.tape, pattern, a_var, ordering, lower ? lower_made : NULL, made);
   lac_status status = lac_plain_close(&plain, 2, made, to);
   lac_plain_hand_over(status, 1, lower_made, lower);
@@ -1159,7 +1159,7 @@ lac_status lac_run_cholesky(lac_context *ctx, const lac_pattern *pattern, const 
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var a_var = lac_plain_in(&plain, a);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
   lac_var made = lac_cholesky(&plain.tape, pattern, a_var, ordering, lower ? lower_made : NULL);
   lac_status status = lac_plain_close(&plain, 1, &made, &result);
   lac_plain_hand_over(status, 1, lower_made, lower);
@@ -1174,7 +1174,7 @@ lac_status lac_run_ilu0(lac_context *ctx, const lac_pattern *pattern, const lac_
   lac_var made[2] = {{0}};
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
-  lac_var a_var = lac_plain_in(&plain, a);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
   lac_ilu0(&plain.tape, pattern, a_var, patterns ? patterns_made : NULL, made);
   lac_status status = lac_plain_close(&plain, 2, made, to);
   lac_plain_hand_over(status, 2, patterns_made, patterns);
@@ -1188,7 +1188,7 @@ lac_status lac_run_ic0(lac_context *ctx, const lac_pattern *pattern, const lac_a
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var a_var = lac_plain_in(&plain, a);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
   lac_var made = lac_ic0(&plain.tape, pattern, a_var, lower ? lower_made : NULL);
   lac_status status = lac_plain_close(&plain, 1, &made, &result);
   lac_plain_hand_over(status, 1, lower_made, lower);
@@ -1200,7 +1200,7 @@ lac_status lac_run_logdet(lac_context *ctx, const lac_solver *solver, const lac_
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var a_var = lac_plain_in(&plain, a);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
   lac_var made = lac_logdet(&plain.tape, solver, a_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -1210,7 +1210,7 @@ lac_status lac_run_logdet_with(lac_context *ctx, const lac_factor *factor, const
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var a_var = lac_plain_in(&plain, a);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
   lac_var made = lac_logdet_with(&plain.tape, factor, a_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -1221,7 +1221,7 @@ lac_status lac_run_slogdet(lac_context *ctx, const lac_solver *solver, const lac
   lac_var made[2] = {{0}};
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
-  lac_var a_var = lac_plain_in(&plain, a);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
   lac_slogdet(&plain.tape, solver, a_var, made);
   return lac_plain_close(&plain, 2, made, to);
 }
@@ -1231,7 +1231,7 @@ lac_status lac_run_det(lac_context *ctx, const lac_solver *solver, const lac_arr
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var a_var = lac_plain_in(&plain, a);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
   lac_var made = lac_det(&plain.tape, solver, a_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -1242,7 +1242,7 @@ lac_status lac_run_selected_inverse(lac_context *ctx, const lac_solver *solver, 
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var a_var = lac_plain_in(&plain, a);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
   lac_var made = lac_selected_inverse(&plain.tape, solver, a_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -1253,7 +1253,7 @@ lac_status lac_run_selected_inverse_with(lac_context *ctx, const lac_factor *fac
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var a_var = lac_plain_in(&plain, a);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
   lac_var made = lac_selected_inverse_with(&plain.tape, factor, a_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -1264,7 +1264,7 @@ lac_status lac_run_inverse_on(lac_context *ctx, const lac_solver *solver, const 
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var a_var = lac_plain_in(&plain, a);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
   lac_var made = lac_inverse_on(&plain.tape, solver, a_var, target);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -1275,7 +1275,7 @@ lac_status lac_run_inverse_diagonal(lac_context *ctx, const lac_solver *solver, 
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var a_var = lac_plain_in(&plain, a);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
   lac_var made = lac_inverse_diagonal(&plain.tape, solver, a_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -1286,8 +1286,8 @@ lac_status lac_run_trace_solve(lac_context *ctx, const lac_solver *solver, const
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var a_var = lac_plain_in(&plain, a);
-  lac_var b_var = lac_plain_in(&plain, b);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
+  lac_var b_var = lac_plain_in(&plain, "b", b);
   lac_var made = lac_trace_solve(&plain.tape, solver, a_var, pb, b_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -1298,9 +1298,9 @@ lac_status lac_run_quadratic_form(lac_context *ctx, const lac_pattern *pattern, 
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var a_var = lac_plain_in(&plain, a);
-  lac_var x_var = lac_plain_in(&plain, x);
-  lac_var y_var = lac_plain_in(&plain, y);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
+  lac_var y_var = lac_plain_in(&plain, "y", y);
   lac_var made = lac_quadratic_form(&plain.tape, pattern, a_var, x_var, y_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -1311,9 +1311,9 @@ lac_status lac_run_inverse_quadratic_form(lac_context *ctx, const lac_solver *so
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var a_var = lac_plain_in(&plain, a);
-  lac_var x_var = lac_plain_in(&plain, x);
-  lac_var y_var = lac_plain_in(&plain, y);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
+  lac_var y_var = lac_plain_in(&plain, "y", y);
   lac_var made = lac_inverse_quadratic_form(&plain.tape, solver, a_var, x_var, y_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -1334,7 +1334,7 @@ lac_status lac_run_probes_like(lac_context *ctx, const lac_array *x, int64_t row
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_probes_like(&plain.tape, x_var, rows, count, seed);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -1346,8 +1346,8 @@ lac_status lac_run_logdet_estimate(lac_context *ctx, const lac_solver *solver, c
   lac_var made[2] = {{0}};
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
-  lac_var a_var = lac_plain_in(&plain, a);
-  lac_var probes_var = lac_plain_in(&plain, probes);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
+  lac_var probes_var = lac_plain_in(&plain, "probes", probes);
   lac_logdet_estimate(&plain.tape, solver, a_var, probes_var, steps, made);
   return lac_plain_close(&plain, 2, made, to);
 }
@@ -1360,9 +1360,9 @@ lac_status lac_run_trace_solve_estimate(lac_context *ctx, const lac_solver *solv
   lac_var made[2] = {{0}};
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
-  lac_var a_var = lac_plain_in(&plain, a);
-  lac_var b_var = lac_plain_in(&plain, b);
-  lac_var probes_var = lac_plain_in(&plain, probes);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
+  lac_var b_var = lac_plain_in(&plain, "b", b);
+  lac_var probes_var = lac_plain_in(&plain, "probes", probes);
   lac_trace_solve_estimate(&plain.tape, solver, a_var, pb, b_var, probes_var, made);
   return lac_plain_close(&plain, 2, made, to);
 }
@@ -1373,8 +1373,8 @@ lac_status lac_run_banded_mm(lac_context *ctx, int64_t lower, int64_t upper, con
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var ab_var = lac_plain_in(&plain, ab);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var ab_var = lac_plain_in(&plain, "ab", ab);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_banded_mm(&plain.tape, lower, upper, ab_var, x_var, rows, op);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -1385,8 +1385,8 @@ lac_status lac_run_banded_outer(lac_context *ctx, int64_t lower, int64_t upper, 
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var u_var = lac_plain_in(&plain, u);
-  lac_var v_var = lac_plain_in(&plain, v);
+  lac_var u_var = lac_plain_in(&plain, "u", u);
+  lac_var v_var = lac_plain_in(&plain, "v", v);
   lac_var made = lac_banded_outer(&plain.tape, lower, upper, u_var, v_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -1398,8 +1398,8 @@ lac_status lac_run_banded_gemm(lac_context *ctx, int64_t lower_x, int64_t upper_
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, x);
-  lac_var y_var = lac_plain_in(&plain, y);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
+  lac_var y_var = lac_plain_in(&plain, "y", y);
   lac_var made =
       lac_banded_gemm(&plain.tape, lower_x, upper_x, x_var, lower_y, upper_y, y_var, lower, upper, op_x, op_y);
   return lac_plain_close(&plain, 1, &made, &result);
@@ -1411,8 +1411,8 @@ lac_status lac_run_banded_solve(lac_context *ctx, int64_t lower, int64_t upper, 
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var ab_var = lac_plain_in(&plain, ab);
-  lac_var b_var = lac_plain_in(&plain, b);
+  lac_var ab_var = lac_plain_in(&plain, "ab", ab);
+  lac_var b_var = lac_plain_in(&plain, "b", b);
   lac_var made = lac_banded_solve(&plain.tape, lower, upper, ab_var, b_var, op);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -1423,10 +1423,10 @@ lac_status lac_run_tridiagonal_solve(lac_context *ctx, const lac_array *lower, c
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var lower_var = lac_plain_in(&plain, lower);
-  lac_var diag_var = lac_plain_in(&plain, diag);
-  lac_var upper_var = lac_plain_in(&plain, upper);
-  lac_var b_var = lac_plain_in(&plain, b);
+  lac_var lower_var = lac_plain_in(&plain, "lower", lower);
+  lac_var diag_var = lac_plain_in(&plain, "diag", diag);
+  lac_var upper_var = lac_plain_in(&plain, "upper", upper);
+  lac_var b_var = lac_plain_in(&plain, "b", b);
   lac_var made = lac_tridiagonal_solve(&plain.tape, lower_var, diag_var, upper_var, b_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -1436,8 +1436,8 @@ lac_status lac_run_diag_mm(lac_context *ctx, const lac_array *d, const lac_array
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var d_var = lac_plain_in(&plain, d);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var d_var = lac_plain_in(&plain, "d", d);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_diag_mm(&plain.tape, d_var, x_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -1447,8 +1447,8 @@ lac_status lac_run_diag_solve(lac_context *ctx, const lac_array *d, const lac_ar
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var d_var = lac_plain_in(&plain, d);
-  lac_var b_var = lac_plain_in(&plain, b);
+  lac_var d_var = lac_plain_in(&plain, "d", d);
+  lac_var b_var = lac_plain_in(&plain, "b", b);
   lac_var made = lac_diag_solve(&plain.tape, d_var, b_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -1459,8 +1459,8 @@ lac_status lac_run_circulant_mm(lac_context *ctx, const lac_array *c, const lac_
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var c_var = lac_plain_in(&plain, c);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var c_var = lac_plain_in(&plain, "c", c);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_circulant_mm(&plain.tape, c_var, x_var, op);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -1470,8 +1470,8 @@ lac_status lac_run_circulant_outer(lac_context *ctx, const lac_array *u, const l
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var u_var = lac_plain_in(&plain, u);
-  lac_var v_var = lac_plain_in(&plain, v);
+  lac_var u_var = lac_plain_in(&plain, "u", u);
+  lac_var v_var = lac_plain_in(&plain, "v", v);
   lac_var made = lac_circulant_outer(&plain.tape, u_var, v_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -1482,8 +1482,8 @@ lac_status lac_run_circulant_solve(lac_context *ctx, const lac_array *c, const l
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var c_var = lac_plain_in(&plain, c);
-  lac_var b_var = lac_plain_in(&plain, b);
+  lac_var c_var = lac_plain_in(&plain, "c", c);
+  lac_var b_var = lac_plain_in(&plain, "b", b);
   lac_var made = lac_circulant_solve(&plain.tape, c_var, b_var, op);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -1494,9 +1494,9 @@ lac_status lac_run_toeplitz_mm(lac_context *ctx, const lac_array *column, const 
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var column_var = lac_plain_in(&plain, column);
-  lac_var row_var = lac_plain_in(&plain, row);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var column_var = lac_plain_in(&plain, "column", column);
+  lac_var row_var = lac_plain_in(&plain, "row", row);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_toeplitz_mm(&plain.tape, column_var, row_var, x_var, op);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -1507,9 +1507,9 @@ lac_status lac_run_kron_mm(lac_context *ctx, const lac_pattern *pa, const lac_ar
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var a_var = lac_plain_in(&plain, a);
-  lac_var b_var = lac_plain_in(&plain, b);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
+  lac_var b_var = lac_plain_in(&plain, "b", b);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_kron_mm(&plain.tape, pa, a_var, pb, b_var, x_var, op);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -1520,9 +1520,9 @@ lac_status lac_run_kronsum_mm(lac_context *ctx, const lac_pattern *pa, const lac
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var a_var = lac_plain_in(&plain, a);
-  lac_var b_var = lac_plain_in(&plain, b);
-  lac_var x_var = lac_plain_in(&plain, x);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
+  lac_var b_var = lac_plain_in(&plain, "b", b);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
   lac_var made = lac_kronsum_mm(&plain.tape, pa, a_var, pb, b_var, x_var, op);
   return lac_plain_close(&plain, 1, &made, &result);
 }
@@ -1533,9 +1533,9 @@ lac_status lac_run_kron_solve(lac_context *ctx, const lac_solver *sa, const lac_
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var a_var = lac_plain_in(&plain, a);
-  lac_var b_var = lac_plain_in(&plain, b);
-  lac_var y_var = lac_plain_in(&plain, y);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
+  lac_var b_var = lac_plain_in(&plain, "b", b);
+  lac_var y_var = lac_plain_in(&plain, "y", y);
   lac_var made = lac_kron_solve(&plain.tape, sa, a_var, sb, b_var, y_var, op);
   return lac_plain_close(&plain, 1, &made, &result);
 }

@@ -87,7 +87,7 @@ static lac_status products_check(lac_context *ctx, lac_apply product, const lac_
   LAC_TRY(lac_solver_require_here(ctx, "lac_solve_products", b));
   LAC_CHECK(lac_meta_same(&b->meta, &x->meta) && (!x0 || lac_meta_same(&b->meta, &x0->meta)), LAC_ERR_SHAPE,
             "lac_solve_products: x and x0 must have the shape and dtype of b: the matrix is square");
-  LAC_CHECK(!x0 || x0->storage != x->storage, LAC_ERR_ARG,
+  LAC_CHECK(!x0 || !lac_array_overlaps(x0, x), LAC_ERR_ARG,
             "lac_solve_products: x0 and x share memory; give x memory of its own");
 done:
   return status;

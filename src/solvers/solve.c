@@ -73,7 +73,7 @@ lac_status lac_factor_fit(lac_context *ctx, const char *function, const lac_fact
   LAC_TRY(lac_factor_require_here(ctx, function, factor));
   LAC_TRY(lac_solver_require_here(ctx, function, b));
   LAC_TRY(lac_solver_require_here(ctx, function, x));
-  LAC_CHECK(b->storage != x->storage, LAC_ERR_ARG, "%s: b and x share memory; give x memory of its own", function);
+  LAC_CHECK(!lac_array_overlaps(b, x), LAC_ERR_ARG, "%s: b and x share memory; give x memory of its own", function);
   LAC_TRY(solve_fits(ctx, function, factor, form, &b->meta, &x->meta, batch));
 done:
   return status;
@@ -193,7 +193,7 @@ static lac_status iterate_check_start(lac_context *ctx, const lac_array *x0, con
   LAC_TRY(lac_solver_require_here(ctx, "lac_factor_iterate", x0));
   LAC_CHECK(lac_meta_same(&x0->meta, &x->meta), LAC_ERR_SHAPE,
             "lac_factor_iterate: the start x0 must have the shape and dtype of x");
-  LAC_CHECK(x0->storage != x->storage, LAC_ERR_ARG,
+  LAC_CHECK(!lac_array_overlaps(x0, x), LAC_ERR_ARG,
             "lac_factor_iterate: x0 and x share memory; give x memory of its own");
 done:
   return status;

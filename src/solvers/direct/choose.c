@@ -305,7 +305,7 @@ lac_status lac_choose_asked(lac_context *ctx, const lac_linear *a, const lac_dir
   if (is_refused) LAC_TRY(choose_asymmetry(ctx, a, f, &survey, text, sizeof text));
   LAC_CHECK(!is_refused, LAC_ERR_SYMMETRY,
             "%s: %s needs a Hermitian matrix, but %s; use method = \"lu\" or method = \"auto\", %s", f->function,
-            asked->name, text, lac_survey_symmetry_ways);
+            asked->name, text, lac_survey_symmetry_ways(&survey));
   lac_factor_say(f, "%s", f->core->why);
   if (table == &lac_direct_lu) LAC_TRY(choose_require_rank(ctx, f));
   LAC_TRY(choose_blocks(ctx, lac_direct_structure(f), &table));

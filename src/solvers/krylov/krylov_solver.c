@@ -59,7 +59,7 @@ static lac_status krylov_require_hermitian(lac_context *ctx, const lac_factor *f
   LAC_FAIL(
       LAC_ERR_SYMMETRY,
       "lac_solver_factor: %s needs a Hermitian matrix, but %s%s; use method = \"gmres\" or method = \"bicgstab\", %s",
-      method->name, text, lac_factor_item_text(f, s->asymmetric_item, which), lac_survey_symmetry_ways);
+      method->name, text, lac_factor_item_text(f, s->asymmetric_item, which), lac_survey_symmetry_ways(s));
 done:
   return status;
 }

@@ -47,8 +47,11 @@ done:
 
 // -- what is not Hermitian -------------------------------------------------------------------------------------------
 
-const char lac_survey_symmetry_ways[] =
-    "or, where it should be Hermitian, take the mean of the values and their transpose, or say assume_hermitian";
+const char *lac_survey_symmetry_ways(const lac_survey *survey) {
+  return survey->is_unpaired ? "or, where one triangle stands for the whole matrix, store the other one too"
+                             : "or, where it should be Hermitian, take the mean of the values and their transpose, or "
+                               "say assume_hermitian";
+}
 
 /// A number as a sentence has it; imaginary parts where there are any.
 static lac_status survey_number(lac_context *ctx, const lac_array *values, int64_t at, char text[64]) {

@@ -26,6 +26,6 @@ lac_status lac_survey_asymmetry(lac_context *ctx, const lac_pattern *pattern, co
                                 const lac_survey *survey, char *text, size_t size);
 
 /// The ways out of it, after those that another method is.
-extern const char lac_survey_symmetry_ways[];
+const char *lac_survey_symmetry_ways(const lac_survey *survey);
 
 #endif
