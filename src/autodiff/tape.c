@@ -104,7 +104,7 @@ void lac_tape_destroy(lac_tape **tape) {
 /// The context may have met other errors since: the tape's own sentence is put back.
 lac_status lac_tape_status(const lac_tape *tape) {
   if (!tape) return LAC_ERR_ARG;
-  if (tape->sentence && strcmp(tape->sentence, tape->ctx->sentence) != 0) {
+  if (tape->sentence && (tape->ctx->status != tape->status || strcmp(tape->sentence, tape->ctx->sentence) != 0)) {
     (void)lac_context_fail(tape->ctx, tape->status, __func__, "%s", tape->sentence);
   }
   return tape->status;
@@ -234,7 +234,7 @@ lac_var lac_tape_scalar(lac_tape *tape, lac_dtype dtype, double real, double ima
   var = lac_tape_constant(tape, array);
 done:
   lac_array_destroy(&array);
-  if (status != LAC_OK) tape->status = status;
+  if (status != LAC_OK) (void)lac_tape_fail(tape, status);
   return var;
 }
 
@@ -441,7 +441,8 @@ done:
   lac_call_end(&frame);
   if (status != LAC_OK) {
     tape_make_absent(spec, out);
-    tape->status = status, tape->agreed = ctx->agreed;
+    (void)lac_tape_fail(tape, status);
+    tape->agreed = ctx->agreed;
   }
   return status;
 }

@@ -222,6 +222,12 @@ static void bad_questions_are_refused(lac_context *ctx) {
               "absent var");
   CHECK_FAILS(lac_gradcheck(ctx, nothing, NULL, 2, (const lac_array *[]){x, NULL}, NULL, NULL), LAC_ERR_ARG,
               "leaf 1 of 2 is NULL");
+  lac_gradcheck_options wrong[] = {
+      {.order = 3}, {.order = -1}, {.step = -1e-5}, {.tolerance = NAN}, {.fd_tolerance = -1}};
+  for (int i = 0; i < 5; i++) {
+    const char *what = i < 2 ? "order is" : "none may be negative or NaN";
+    CHECK_FAILS(lac_gradcheck(ctx, nothing, NULL, 1, (const lac_array *const *)&x, &wrong[i], NULL), LAC_ERR_ARG, what);
+  }
   refuse_missing_context(NULL, x);
   lac_array_destroy(&x);
 }

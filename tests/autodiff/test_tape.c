@@ -309,6 +309,10 @@ static void calls_on_a_failed_tape_leave_its_sentence(lac_context *ctx) {
   for (int i = 0; i < 10; i++) bad = lac_mul(tape, a, bad);
   CHECK_TEXT(lac_context_trace(ctx), trace);
   CHECK_FAILS(lac_tape_status(tape), LAC_ERR_SHAPE, "add: input 1 has shape (2, 1)");
+  CHECK_FAILS(lac_context_set_threads(ctx, -3), LAC_ERR_ARG, "threads is -3");  // another error, not of this tape
+  CHECK_FAILS(lac_tape_vjp(tape, 1, &a, NULL, 1, &a, &bad, LAC_GRAPH_NONE), LAC_ERR_SHAPE, "add: input 1 has shape");
+  lac_context_clear_error(ctx);
+  CHECK_FAILS(lac_tape_status(tape), LAC_ERR_SHAPE, "add: input 1 has shape");
   lac_tape_destroy(&tape);
   lac_array_destroy(&x);
   lac_array_destroy(&y);

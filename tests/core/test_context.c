@@ -105,6 +105,7 @@ static void threads_are_set_and_refused(lac_context *ctx) {
   CHECK_OK(lac_context_set_threads(ctx, 2));
   CHECK_EQ(lac_context_threads(ctx), 2);
   CHECK_FAILS(lac_context_set_threads(ctx, 0), LAC_ERR_ARG, "threads is 0");
+  CHECK_FAILS(lac_context_set_threads(ctx, 20000), LAC_ERR_ARG, "threads is 20000; give 1 to 1024");
   CHECK_EQ(lac_context_threads(ctx), 2);
 }
 

@@ -252,11 +252,14 @@ static void a_matrix_is_factored_and_solved_without_a_tape(lac_context *ctx) {
   lac_matrix *m = NULL;
   lac_factor *factor = NULL, *second = NULL;
   lac_array *b = NULL, *x = NULL, *logdet = NULL;
+  lac_report report = {.size = sizeof report};
   double right[] = {6, 5, 9, 4, 7, 3}, numbers[6], expected[] = {1, 1, 2, 1, 3, 1}, log_det;
 
   CHECK_OK(lac_matrix_from_csc(ctx, 3, 3, LAC_I32, (int32_t[]){0, 2, 4, 6}, (int32_t[]){2, 0, 0, 1, 1, 2}, LAC_F64,
                                (double[]){1, 4, 1, 3, 1, 2}, LAC_OWNERSHIP_COPY, &m));
   CHECK_OK(lac_matrix_factor(ctx, m, NULL, &factor));
+  CHECK_OK(lac_factor_report(factor, &report));
+  CHECK(strstr(report.reason, "iterat") == NULL);  // a factor is asked for
   CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){3, 2}, right, LAC_OWNERSHIP_COPY, &b));
   CHECK_OK(lac_run_solve_with(ctx, factor, lac_matrix_values(m), b, LAC_PLAIN, &x));
   CHECK_OK(lac_array_read(ctx, x, numbers));

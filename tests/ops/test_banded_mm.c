@@ -121,6 +121,8 @@ static void banded_mm_equals_the_product_by_its_pattern(lac_context *ctx) {
 static void patterns_of_bands_refuse_what_is_none(lac_context *ctx) {
   lac_pattern *p = NULL;
   CHECK_FAILS(lac_pattern_banded(ctx, 3, 3, -1, 0, LAC_WIDTH_AUTO, &p, NULL), LAC_ERR_ARG, "lower = -1");
+  const int64_t huge = (int64_t)1 << 40;  // no count of its entries may take its time
+  CHECK_FAILS(lac_pattern_banded(ctx, huge, huge, 3, 3, LAC_WIDTH_AUTO, &p, NULL), LAC_ERR_MEMORY, "out of memory");
   CHECK_FAILS(lac_pattern_banded(ctx, 3, INT64_MAX / 64, 9, 9, LAC_WIDTH_AUTO, &p, NULL), LAC_ERR_OVERFLOW,
               "addressed");
   CHECK_OK(lac_pattern_banded(ctx, 0, 0, 2, 1, LAC_WIDTH_AUTO, &p, NULL));
