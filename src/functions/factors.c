@@ -141,7 +141,7 @@ void lac_lu(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_ordering 
   lac_status status = LAC_OK;
   factors_place place = {NULL, NULL, NULL};
 
-  out[0] = out[1] = (lac_var){0};
+  if (!lac_tape_results(tape, "lu", 2, out)) return;
   LAC_TRY(factors_fill(tape, "lu", pattern, ordering, a, &place));
   LAC_TRY(factors_lu(tape, &place, a, patterns, out));
 done:
@@ -154,7 +154,7 @@ void lac_ilu0(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_pattern
   lac_status status = LAC_OK;
   factors_place place = {NULL, NULL, NULL};
 
-  out[0] = out[1] = (lac_var){0};
+  if (!lac_tape_results(tape, "ilu0", 2, out)) return;
   LAC_TRY(factors_own(tape, "ilu0", pattern, false, a, &place));
   LAC_TRY(factors_lu(tape, &place, a, patterns, out));
 done:
@@ -187,7 +187,7 @@ void lac_ldlt(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_orderin
   lac_pattern *made = NULL;
   lac_var l = {0}, d = {0};
 
-  out[0] = out[1] = l;
+  if (!lac_tape_results(tape, "ldlt", 2, out)) return;
   LAC_TRY(factors_fill(tape, "ldlt", pattern, ordering, a, &place));
   LAC_TRY(factors_ldlt(tape, &place, LAC_PIVOTS_NONZERO, a, &made, &l, &d));
   out[0] = l, out[1] = d;
