@@ -78,7 +78,7 @@ static int64_t list_find(const block_list *list, const void *data) {
   return -1;
 }
 
-/// Whether a call succeeded. A failure here is nobody's news: the next to use CUDA shall not find it.
+/// Whether a call succeeded. CUDA's last error is cleared: it must not be reported by a later call.
 static bool succeeds(cudaError_t error) {
   if (error != cudaSuccess) (void)cudaGetLastError();
   return error == cudaSuccess;
