@@ -2,14 +2,14 @@
 /// @file factors.c
 /// The factors of a matrix as arrays, made of lu_values: derivatives come from the parts.
 ///
-///     lu         P A P^T = L U          remap of A to the filled pattern, lu_values, its two triangles; L has ones on its diagonal
+///     lu         P A P^T = L U          remap of A to the filled pattern, lu_values, two triangles; L stores its ones
 ///     ldlt       P H P^T = L D L^H      H = (A + A^H) / 2; D real
 ///     cholesky   P H P^T = L L^H        L of ldlt times sqrt(D)
 ///     ilu0, ic0  the same on the pattern of A itself (A and A^H), in its own order
 ///
 /// ldlt, cholesky and ic0 are functions of the Hermitian part of A: for a Hermitian A that is A, and the gradient is
-/// Hermitian, as torch.linalg.cholesky gives it. What is stored once, in one triangle, is therefore half of what is
-/// meant: store both.
+/// Hermitian, as that of torch.linalg.cholesky is. A matrix that is stored in one triangle counts as half of itself:
+/// store both triangles.
 
 #include "functions/function.h"
 #include "ops/solves/factored.h"

@@ -11,7 +11,7 @@
 
 // How many roundings the two numbers of a Hermitian pair, a_ij and a_ji, may be apart: of the larger of them, or of the
 // root of |a_ii a_jj|. They are often sums of the same terms in another order, and where such terms cancel, what is
-// left is rounding of the terms: an assembled matrix has 1e-15 in one place and 0 in the other beside a diagonal of
+// left is rounding of the terms: an assembled matrix has 1e-15 in one place and 0 in the other, with a diagonal of
 // 100.
 #define LAC_SURVEY_ROUNDINGS 8
 

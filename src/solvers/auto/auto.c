@@ -8,7 +8,7 @@
 ///     values       neither definite, nor like an M-matrix, nor dominant     ->  direct
 ///                  they jump, and a direct factor is not much more          ->  direct
 ///     memory       a direct factor has no room                              ->  iterate
-///     a solve      is foreseen to take longer than a direct factor          ->  its direct partner, and direct from then on
+///     a solve      is foreseen to take longer than a direct factor          ->  a direct partner, now and later
 ///                  does not converge                                        ->  the same
 ///                  was left, and there is no room for a direct factor       ->  goes on
 ///

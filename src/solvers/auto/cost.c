@@ -3,7 +3,7 @@
 /// What a direct factor will cost, without an ordering: the levels of a breadth-first search are separators.
 ///
 ///     w       rows of the narrowest level between a third and two thirds of the rows, from a row at the far end of the
-///             graph, and dense rows, which are left out of it: they are neighbours of all, and orderings put them last;
+///             graph, and dense rows, which the search leaves out: they join all rows, and orderings put them last;
 ///             no more than the graph has independent cycles, of which a tree has none
 ///     flops   6 w^3
 ///     nnz     4 n log2 w + 8 w^2

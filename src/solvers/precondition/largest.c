@@ -3,7 +3,7 @@
 /// The largest eigenvalue of D^-1 A, by a few products with it.
 ///
 ///     Hermitian, D > 0   Lanczos on W = D^-1/2 A D^-1/2:  the largest Ritz value, and the residual of its vector added
-///     always             at most max_i (B x)_i / x_i, B = |D^-1 A|, for x = 1, B 1, B^2 1, ... (Collatz, Wielandt): a true bound
+///     always             <= max_i (B x)_i / x_i, B = |D^-1 A|, x = 1, B 1, B^2 1, ...: a bound (Collatz, Wielandt)
 ///
 /// The bound is the first row sum at first and falls to the spectral radius of B, which diagonal scalings of A do not
 /// change. It alone serves the other matrices.

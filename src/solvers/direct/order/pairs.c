@@ -3,7 +3,7 @@
 /// Pairs from the cycles of a matching (Duff and Pralet 2005).
 ///
 ///     match            the largest product of |a_i,match(i)|, with R A C at most about 1 and about 1 where it matches
-///     cycle            i -> match(i) -> ... -> i: two after two of its rows are a pair; of an odd number one stays single
+///     cycle            i -> match(i) -> ... -> i: consecutive rows are pairs; of an odd number one stays single
 ///     scale            D A D, d_i = sqrt(r_i c_i), which does not exceed 1 either, for A is Hermitian
 ///
 /// A row whose diagonal is zero is eliminated with a row in which it has a strong entry.

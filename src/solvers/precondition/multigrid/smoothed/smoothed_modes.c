@@ -3,7 +3,7 @@
 /// What coarse levels must hold.
 ///
 ///     rigid motions of points x     translations e_c, and rotations: (-y, x) in the plane, e_c cross x in space
-///     translations                  e_c alone, where the matrix takes one unknown of all nodes nearly to zero, for each
+///     translations                  e_c alone, where the matrix takes one unknown of all nodes nearly to 0, for each
 ///                                   unknown that a node has
 ///
 /// Vectors that the user gives are taken; else a sample of rows shows whether there are nodes.
