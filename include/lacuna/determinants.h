@@ -2,7 +2,7 @@
 /// @file determinants.h
 /// Determinants, entries of the inverse, quadratic forms, and estimates from probes, of square sparse matrices.
 ///
-/// Solvers and factors are made by solver.h; those of patterns with blocks are LAC_ERR_UNSUPPORTED here.
+/// Solvers and factors are made by solver.h. For patterns with blocks determinants are LAC_ERR_UNSUPPORTED.
 /// ops.h says what holds for every function: ownership, derivatives, errors.
 
 #ifndef LACUNA_DETERMINANTS_H

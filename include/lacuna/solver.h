@@ -229,7 +229,7 @@ LAC_API lac_status lac_factor_iterate(lac_context *ctx, const lac_factor *factor
 /// has the shape of b and memory of its own.
 /// Options: a Krylov method (NULL: "gmres"), its iteration, and preconditioner.factor or .apply, which takes arrays
 /// [1, n, 1]; methods and preconditioners that need a matrix are LAC_ERR_ARG. `report` may be NULL.
-/// Derivatives: those of lac_solve_operator (ops.h), whose product is written on a tape.
+/// Derivatives: those of lac_solve_operator (solves.h), whose product is written on a tape.
 /// Errors: LAC_ERR_CONVERGENCE when the tolerance is not reached, unless accept_unconverged: the report is filled and x
 /// is the best there is; any status but LAC_OK of `product` ends the solve with that status.
 LAC_API lac_status lac_solve_products(lac_context *ctx, lac_apply product, void *data, const lac_array *b,
