@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file context.h
-/// A context is one thread's door to a device: kernels, stream, threads and the sentence of the last error.
+/// A context is one thread's access to a device: kernels, stream, threads, and the sentence of the last error.
 ///
-/// Contexts are cheap and are not shared between threads. Patterns, maps, solvers and factors are immutable and are.
+/// Contexts are cheap, and each belongs to one thread. Patterns, maps, solvers and factors are immutable and may be
+/// shared between threads.
 ///
-/// A NULL context is refused with LAC_ERR_ARG; lac_context_error(NULL) has the sentence.
+/// NULL: functions that return a status refuse a NULL context with LAC_ERR_ARG; lac_context_error(NULL) has the
+/// sentence. Getters return "", 0, -1 or LAC_OK.
 
 #ifndef LACUNA_CONTEXT_H
 #define LACUNA_CONTEXT_H
@@ -17,53 +19,65 @@ extern "C" {
 
 typedef struct lac_context lac_context;
 
-/// Open a context on a backend: "cpu" or "cuda". `device` is the ordinal of the CUDA device; the CPU takes 0 only.
-/// Errors: LAC_ERR_UNSUPPORTED when the backend is not built in or finds no device; lac_context_error(NULL) says why.
+/// Open a context on a backend, "cpu" or "cuda". `device` is the ordinal of the CUDA device, and 0 for the CPU.
+/// Ownership: the caller destroys *out.
+/// Errors: LAC_ERR_UNSUPPORTED where the backend is not built in or finds no device. On failure there is no context:
+/// lac_context_error(NULL) has the sentence.
 LAC_API lac_status lac_context_create(const char *backend, int device, lac_context **out);
 
-/// Close a context. Arrays, patterns and tapes' values made through it stay valid; tapes themselves must be gone.
+/// Close a context; accepts NULL and leaves NULL. Arrays and patterns that were made through it stay valid. Tapes and
+/// optimisers of the context must be destroyed before.
 LAC_API void lac_context_destroy(lac_context **ctx);
 
-/// The sentence of the context's last error: what was called, what was expected, what came, the way out; "" if none.
-/// With NULL: the same for this thread's last error without a context, such as a failed lac_context_create.
+// -- errors and warnings ---------------------------------------------------------------------------------------------
+
+/// The sentence of the context's last error: the function, what was expected, what was given, and the way out; "" where
+/// there was no error. Of NULL: the last error of this thread without a context, such as a failed lac_context_create.
+/// Ownership: borrowed until the next call through the context.
 LAC_API const char *lac_context_error(const lac_context *ctx);
 
-/// The chain of functions through which the last error came, innermost first: "spmm_infer < lac_tape_call < ...".
+/// The functions through which the last error came, innermost first: "spmm_infer < lac_tape_call < ...".
 LAC_API const char *lac_context_trace(const lac_context *ctx);
 
-/// The status of the last error; LAC_OK if none since lac_context_clear_error.
+/// The status of the last error, LAC_OK where there was none since lac_context_clear_error; and its removal.
 LAC_API lac_status lac_context_status(const lac_context *ctx);
 LAC_API void lac_context_clear_error(lac_context *ctx);
 
-/// Asked by what goes on for long, in the thread that called: iterations, orderings, factorisations, solves of many
-/// columns, selected inverses, set-ups, estimates; no more than ten times a second, and as soon as the piece of work in
-/// hand ends: an iteration, the columns of one front or band, a call of an engine or METIS. Anything but 0 ends the
-/// call with LAC_ERR_INTERRUPTED. Nothing is kept of it, and the next call works. So a program may honour Ctrl-C. NULL:
-/// nobody is asked.
-typedef int (*lac_interrupt)(void *data);
-LAC_API lac_status lac_context_set_interrupt(lac_context *ctx, lac_interrupt interrupt, void *data);
-
-/// The sentence of the context's last warning since lac_context_clear_warning: what came out is doubtful, as the
-/// solution of a nearly singular system is; "" if none. A warning is no error and stops nothing.
+/// The sentence of the context's last warning since lac_context_clear_warning: a result is doubtful, for example the
+/// solution of a nearly singular system; "" where there was none. A warning is no error, and ends no call.
 LAC_API const char *lac_context_warning(const lac_context *ctx);
 LAC_API void lac_context_clear_warning(lac_context *ctx);
 
-/// The backend's name, "cpu" or "cuda", and the device's ordinal; "" and -1 for NULL.
+/// Decide whether a long call goes on: a result other than 0 ends it with LAC_ERR_INTERRUPTED. Called in the thread of
+/// the call.
+typedef int (*lac_interrupt)(void *data);
+
+/// Set the function that long calls ask whether they should go on, for example to honour Ctrl-C; NULL removes it.
+/// Asked by iterations, orderings, factorisations, solves of many columns, selected inverses, set-ups and estimates, at
+/// most ten times a second, whenever a piece of work ends: an iteration, the columns of one front or band, a call of an
+/// engine or METIS. A call that is interrupted keeps nothing, and later calls work.
+LAC_API lac_status lac_context_set_interrupt(lac_context *ctx, lac_interrupt interrupt, void *data);
+
+// -- device, threads, stream -----------------------------------------------------------------------------------------
+
+/// The backend's name, "cpu" or "cuda", and the device's ordinal. Of NULL: "" and -1.
 LAC_API const char *lac_context_backend(const lac_context *ctx);
 LAC_API int lac_context_device(const lac_context *ctx);
 
-/// How many threads the CPU kernels use. Default: all that OpenMP offers. The results do not depend on it, to the bit.
-/// lac_context_threads(NULL) is 0.
+/// Set the number of threads of CPU kernels, and read it. Default: all that OpenMP offers. Results have the same bits
+/// on any number of threads.
+/// Errors: LAC_ERR_ARG for fewer than 1.
 LAC_API lac_status lac_context_set_threads(lac_context *ctx, int threads);
 LAC_API int lac_context_threads(const lac_context *ctx);
 
-/// The CUDA stream (a cudaStream_t) on which kernels run; NULL is the default stream. The CPU ignores it.
-/// It stays the caller's and must live until the context is given another one or destroyed. An array belongs to the
-/// stream under which it was made: another stream must wait for that one before it uses the array, and that one for the
-/// other before the array is destroyed (by events, or lac_context_synchronize under each).
+/// Set the CUDA stream (a cudaStream_t) on which kernels run; NULL is the default stream. The CPU ignores it.
+/// Ownership: the stream stays the caller's, and must live until the context has another one or is destroyed.
+/// An array belongs to the stream under which it was made. Another stream must wait for that stream before it uses the
+/// array, and that stream must wait for the other before the array is destroyed: by events, or by
+/// lac_context_synchronize under each.
 LAC_API lac_status lac_context_set_stream(lac_context *ctx, void *stream);
 
-/// Wait until everything that was started through this context is done, and report what went wrong on the device.
+/// Wait until all work that was started through this context is done, and report errors of the device.
 LAC_API lac_status lac_context_synchronize(lac_context *ctx);
 
 /// The names of the backends that this build contains, separated by spaces: "cpu" or "cpu cuda".

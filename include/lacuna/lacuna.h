@@ -4,8 +4,8 @@
 /// apart.
 ///
 /// NULL, everywhere: a function that returns a lac_status refuses a NULL object with LAC_ERR_ARG and a sentence, unless
-/// it says what NULL stands for. What only asks an object something answers 0, NULL or "". Destroying and retaining
-/// NULL does nothing.
+/// its comment says what NULL stands for; a function of a tape lets the tape fail. Getters return 0, NULL or "".
+/// Destroying and retaining NULL does nothing.
 ///
 /// Options and reports are structs that may get new fields at their end. Their first field is their size:
 ///
@@ -13,11 +13,12 @@
 ///     lac_report report = {.size = sizeof report};
 ///
 /// A size of 0, as in `= {0}`, stands for the fields of the struct's first version, which are all that there are today.
-/// What a program does not know of, since it was compiled with an earlier header, has its default; options that the
-/// library does not know of, since it is an earlier one, are LAC_ERR_ARG unless they are zero, and fields of a report
-/// are zero then. In options zero is the default of every field, and NULL for the struct stands for all defaults; where
-/// zero would be a choice too, a negative number makes it, and its field says so. The `_defaults` functions return a
-/// struct as the library knows it: they are for programs that run with the library they were compiled for.
+/// Options that a program does not know, because it was compiled with an earlier header, have their defaults. Options
+/// that the library does not know, because it is an earlier one, are LAC_ERR_ARG unless they are zero; fields of a
+/// report that it does not know are zero. In options zero is the default of every field, and NULL for the struct stands
+/// for all defaults; where zero would be a choice too, a negative number makes it, and its field says so. The
+/// `_defaults` functions return a struct as the library knows it: they are for programs that run with the library they
+/// were compiled for.
 
 #ifndef LACUNA_LACUNA_H
 #define LACUNA_LACUNA_H

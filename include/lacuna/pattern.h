@@ -2,19 +2,25 @@
 /// @file pattern.h
 /// A pattern is the immutable structure of a sparse matrix: which entries exist.
 ///
-/// Entries are kept by rows, columns ascending, each at most once: the place of an entry in that order is its *slot*, and the
-/// values of a matrix are an array with one number for each slot. Stored zeros are entries like any other. Because the
-/// order is canonical, equal structure means equal slots; what comes in another order (COO, CSC, an unsorted CSR, a
-/// transpose) is taken over by a map (map.h) that says where each input entry went, and `remap` moves values along it.
+/// Entries are stored by rows, columns ascending, each at most once. The place of an entry in that order is its *slot*,
+/// and the values of a matrix are an array [*batch, nnz], one number for each slot. Stored zeros are entries like any
+/// other. The order is canonical: equal structure means equal slots. Entries in another order (COO, CSC, an unsorted
+/// CSR, a transpose) come with a map (map.h) from input entries to slots, and lac_remap moves values along it.
 ///
-/// A pattern may have blocks: its slots then hold br x bc numbers each, values are [*batch, nnz, br, bc], and nnz counts blocks.
-/// `spmm`, `sddmm` and solves take such patterns; everything else wants single entries, says so, and lac_pattern_scalar
-/// gives them. Maps of block patterns are between the flattened numbers, nnz br bc of them: reshape, remap, reshape. A
-/// block of 1 x 1 is no block: values are [*batch, nnz].
+/// A pattern may have blocks: each slot then holds br x bc numbers, values are [*batch, nnz, br, bc], and nnz counts
+/// blocks. lac_spmm, lac_sddmm and solves take such patterns; other functions refuse them with LAC_ERR_UNSUPPORTED, and
+/// lac_pattern_scalar makes the pattern of single entries. Maps of block patterns are between the flattened numbers,
+/// nnz br bc of them: reshape, remap, reshape. A block of 1 x 1 is no block: values are [*batch, nnz].
 ///
-/// Patterns are context-free, reference counted and safe to share between threads. What depends on structure alone is
-/// computed when first needed and kept with the pattern: the transpose, the maps to diagonal, rows and
-/// columns, the four triangles used last, symbolic analyses. Asking for one of them again gives the same object.
+/// Patterns belong to no context, are immutable and reference counted, and may be shared between threads. Objects that
+/// depend on structure alone are computed when first needed and kept with the pattern: the transpose, the maps to
+/// diagonal, rows and columns, the four triangles used last, symbolic analyses. A second request returns the same
+/// object.
+///
+/// Ownership: the caller destroys every pattern and every map that a function hands out, kept ones too. A pointer for a
+/// map may be NULL where the map is not wanted, unless the map is the function's only result.
+/// Errors: LAC_ERR_ARG for NULL and sizes that are negative; LAC_ERR_OVERFLOW for counts that cannot be addressed or do
+/// not fit the width; LAC_ERR_MEMORY.
 
 #ifndef LACUNA_PATTERN_H
 #define LACUNA_PATTERN_H
@@ -32,10 +38,10 @@ extern "C" {
 
 typedef struct lac_pattern lac_pattern;
 
-/// The integers in which indices are handed in.
+/// The type of indices that are handed in.
 typedef enum lac_index_type { LAC_I32, LAC_I64 } lac_index_type;
 
-/// The integers in which a pattern keeps its offsets / columns. Slot maps use the offsets' type.
+/// The bits of the integers in which a pattern stores offsets and columns. Maps of slots have the type of the offsets.
 typedef enum lac_width {
   LAC_WIDTH_AUTO,  ///< the narrowest that fits
   LAC_WIDTH_32_32,
@@ -51,26 +57,34 @@ typedef enum lac_form {
   LAC_ADJOINT      ///< A^H, the conjugate transpose, which BLAS calls C
 } lac_form;
 
-/// Which triangle, and what stands on the diagonal.
+/// Which triangle of a matrix.
 typedef enum lac_triangle { LAC_TRIANGLE_LOWER, LAC_TRIANGLE_UPPER } lac_triangle;
+
+/// The diagonal of a triangle: as stored, or ones that are not read.
 typedef enum lac_diagonal { LAC_DIAGONAL_STORED, LAC_DIAGONAL_UNIT } lac_diagonal;
 
-/// From coordinates in any order. Duplicates share a slot: their values sum, and each gets the full cotangent. A row or
-/// a column of -1 drops its entry, as a fixed degree of freedom does: the map has -1 for it, its value goes nowhere and
-/// its cotangent is 0. `entries` (optional) receives the map from input entries to slots. Errors name the first
-/// offending position.
+// -- making patterns -------------------------------------------------------------------------------------------------
+
+// `entries` (may be NULL) receives the map from input entries to slots. Indices are in host memory and are copied.
+// Errors: LAC_ERR_PATTERN names the first position that is wrong.
+
+/// Make a pattern from coordinates in any order. Duplicates share a slot: their values sum, and each has the full
+/// cotangent. A row or column of -1 drops its entry, for example that of a fixed degree of freedom: the target of the
+/// entry is -1, its value is not used, and its cotangent is 0.
 LAC_API lac_status lac_pattern_from_coo(lac_context *ctx, int64_t rows, int64_t cols, int64_t count,
                                         lac_index_type type, const void *row, const void *col, lac_width width,
                                         lac_pattern **out, lac_map **entries);
 
-/// From compressed rows (rows + 1 offsets). Columns within a row may be unsorted and repeated.
+/// Make a pattern from compressed rows: rows + 1 offsets. Columns within a row may be unsorted and repeated.
 LAC_API lac_status lac_pattern_from_csr(lac_context *ctx, int64_t rows, int64_t cols, lac_index_type type,
                                         const void *offsets, const void *columns, lac_width width, lac_pattern **out,
                                         lac_map **entries);
 
-/// The same two with indices where the context's arrays lie: on a CUDA device they are read and sorted there, the pattern and its map
-/// are born there, and nothing but a few counts comes to the host. What algorithms on the host ask of such a pattern later is copied
-/// to it then, once. The indices belong to the context's stream, and are done with on return. Errors are those above.
+/// Make a pattern from coordinates, or from compressed rows, that lie in the memory space of the context. On a CUDA
+/// device the indices are read and sorted there, and the pattern and its map are made there; only a few counts are
+/// copied to the host. Indices that algorithms on the host need later are copied then, once.
+/// Ownership: the indices belong to the context's stream, and are not used after the call.
+/// Errors: LAC_ERR_UNSUPPORTED where the backend makes no patterns.
 LAC_API lac_status lac_pattern_from_coo_on(lac_context *ctx, int64_t rows, int64_t cols, int64_t count,
                                            lac_index_type type, const void *row, const void *col, lac_width width,
                                            lac_pattern **out, lac_map **entries);
@@ -78,94 +92,112 @@ LAC_API lac_status lac_pattern_from_csr_on(lac_context *ctx, int64_t rows, int64
                                            const void *offsets, const void *columns, lac_width width, lac_pattern **out,
                                            lac_map **entries);
 
-/// From compressed columns (cols + 1 offsets).
+/// Make a pattern from compressed columns: cols + 1 offsets. Rows within a column may be unsorted and repeated.
 LAC_API lac_status lac_pattern_from_csc(lac_context *ctx, int64_t rows, int64_t cols, lac_index_type type,
                                         const void *offsets, const void *rows_of, lac_width width, lac_pattern **out,
                                         lac_map **entries);
 
-/// From compressed rows of blocks of br x bc (rows / br + 1 offsets, columns of blocks), in any order and repeated. The size must
-/// divide rows and cols. `entries` is on the flattened numbers, offsets[last] br bc of them.
+/// Make a pattern from compressed rows of blocks of br x bc: rows / br + 1 offsets, and columns of blocks, in any order
+/// and repeated. `entries` is a map of the flattened numbers, offsets[last] br bc of them.
+/// Errors: LAC_ERR_SHAPE unless br divides rows and bc divides cols.
 LAC_API lac_status lac_pattern_from_bsr(lac_context *ctx, int64_t rows, int64_t cols, int64_t br, int64_t bc,
                                         lac_index_type type, const void *offsets, const void *columns, lac_width width,
                                         lac_pattern **out, lac_map **entries);
 
-/// The pattern of the k-th diagonal, entries (i, i + k): the matrix whose values are a vector.
+/// Make the pattern of the k-th diagonal: entries (i, i + k).
 LAC_API lac_status lac_pattern_eye(lac_context *ctx, int64_t rows, int64_t cols, int64_t k, lac_width width,
                                    lac_pattern **out);
 
-/// All entries of a rows x cols matrix with -lower <= col - row <= upper. `map` (optional) takes the band's storage (lac_banded_mm in
-/// ops.h, flattened) to the slots and, transposed, back: its corners are dropped.
+/// Make the pattern of a band: all entries of a rows x cols matrix with -lower <= col - row <= upper. `map` (may be
+/// NULL) takes the band's storage (structured.h), flattened, to the slots, and transposed back; corners are dropped.
 LAC_API lac_status lac_pattern_banded(lac_context *ctx, int64_t rows, int64_t cols, int64_t lower, int64_t upper,
                                       lac_width width, lac_pattern **out, lac_map **map);
 
-/// One more holder; one holder less (accepts NULL, leaves NULL).
+/// Add a holder, and remove one; both accept NULL. The last one that goes ends the pattern; *pattern is NULL
+/// afterwards.
+/// Threads: any.
 LAC_API lac_pattern *lac_pattern_retain(const lac_pattern *pattern);
 LAC_API void lac_pattern_destroy(lac_pattern **pattern);
+
+// -- reading patterns ------------------------------------------------------------------------------------------------
+
+// Of NULL: 0, and LAC_WIDTH_AUTO.
 
 LAC_API int64_t lac_pattern_rows(const lac_pattern *pattern);
 LAC_API int64_t lac_pattern_cols(const lac_pattern *pattern);
 LAC_API int64_t lac_pattern_nnz(const lac_pattern *pattern);  ///< slots: blocks, where there are blocks
 LAC_API void lac_pattern_blocks(const lac_pattern *pattern, int64_t *br, int64_t *bc);  ///< 1 and 1 without blocks
 LAC_API lac_width lac_pattern_width(const lac_pattern *pattern);
-LAC_API int64_t lac_pattern_bytes(const lac_pattern *pattern);  ///< host bytes held, caches included
+LAC_API int64_t lac_pattern_bytes(const lac_pattern *pattern);  ///< host bytes held, kept objects included
 
-/// A 64-bit name that no other pattern, map, format, solver or factor of this process has or will have.
+/// The number of a pattern, which no other object of the process has or will have.
 LAC_API int64_t lac_pattern_id(const lac_pattern *pattern);
 
-/// Host copies of the structure: rows + 1 offsets, nnz columns, nnz rows (each may be NULL). Of a block pattern: rows / br + 1
-/// offsets, columns and rows of blocks. Only a pattern that was made on a device can fail: LAC_ERR_MEMORY, or LAC_ERR_BACKEND when the
-/// device does.
+/// Copy the structure to host memory: rows + 1 offsets, nnz columns, nnz rows; each pointer may be NULL. Of a block
+/// pattern: rows / br + 1 offsets, columns and rows of blocks.
+/// Errors: LAC_ERR_ARG for a NULL pattern. A pattern that was made on a device is copied to the host first:
+/// LAC_ERR_MEMORY, LAC_ERR_BACKEND.
 LAC_API lac_status lac_pattern_read(const lac_pattern *pattern, int64_t *offsets, int64_t *columns, int64_t *rows_of);
 
-/// Equal structure and block size, and therefore equal slots: 1 or 0. Widths may differ.
+/// 1 where structure and block size, and therefore slots, are equal, else 0. Widths may differ.
 LAC_API int lac_pattern_same(const lac_pattern *a, const lac_pattern *b);
 
-// Patterns made of patterns. Each gives the new pattern and, when asked (the last pointer may be NULL), the map that takes
-// the old values to the new. No derivative passes through the structure; values follow by `remap`. A part that is the whole,
-// and a union that adds nothing, give the pattern itself, retained. Distributed patterns: LAC_ERR_UNSUPPORTED.
+// -- patterns made of patterns ---------------------------------------------------------------------------------------
 
-/// A^T. For a symmetric structure the result is the same pattern, and still the map is not the identity.
+// Each function makes a pattern and a map (may be NULL) that takes the old values to the new slots by lac_remap. No
+// derivative passes through the structure. Where the result equals the pattern it is that pattern, retained.
+// "Kept": the result stays with the pattern, or in the budget of pairs, and a second request costs nothing.
+// Errors: LAC_ERR_UNSUPPORTED for distributed patterns; LAC_ERR_SHAPE where shapes do not fit.
+
+/// Make the pattern of A^T. For a symmetric structure the result is the same pattern, though the map is not the
+/// identity. Kept.
 LAC_API lac_status lac_pattern_transpose(lac_context *ctx, const lac_pattern *pattern, lac_pattern **out,
                                          lac_map **map);
 
-/// The entries on and below (LAC_TRIANGLE_LOWER) or above (LAC_TRIANGLE_UPPER) the k-th diagonal, col - row <= k or >= k; same shape.
+/// Make the pattern of the entries on and below (LAC_TRIANGLE_LOWER, col - row <= k) or on and above
+/// (LAC_TRIANGLE_UPPER, col - row >= k) the k-th diagonal; the shape is the same. The four triangles used last are
+/// kept.
 LAC_API lac_status lac_pattern_triangle(lac_context *ctx, const lac_pattern *pattern, lac_triangle triangle, int64_t k,
                                         lac_pattern **out, lac_map **map);
 
-/// Rows [row0, row1) and columns [col0, col1). Not kept: every call makes a new pattern.
+/// Make the pattern of the rows [row0, row1) and columns [col0, col1). Not kept.
+/// Errors: LAC_ERR_ARG for a range outside the pattern.
 LAC_API lac_status lac_pattern_submatrix(lac_context *ctx, const lac_pattern *pattern, int64_t row0, int64_t row1,
                                          int64_t col0, int64_t col1, lac_pattern **out, lac_map **map);
 
-/// Entries of either: same shape. The maps take the values of a and of b to the slots of the union.
+/// Make the pattern of the entries of a or b, which have the same shape. The maps take the values of a and of b to the
+/// slots of the union. Kept for the pair.
 LAC_API lac_status lac_pattern_union(lac_context *ctx, const lac_pattern *a, const lac_pattern *b, lac_pattern **out,
                                      lac_map **from_a, lac_map **from_b);
 
-/// Entries of both: same shape. The maps take the values of a and of b there; what only one has is dropped. Kept for the pair.
+/// Make the pattern of the entries that both a and b have; they have the same shape. The maps take the values of a and
+/// of b to its slots, and drop the other entries. Kept for the pair.
 LAC_API lac_status lac_pattern_intersection(lac_context *ctx, const lac_pattern *a, const lac_pattern *b,
                                             lac_pattern **out, lac_map **from_a, lac_map **from_b);
 
-/// Where A B may be nonzero. Kept for the pair, so that asking again costs nothing.
+/// Make the pattern of A B: the entries with at least one term. Kept for the pair.
 LAC_API lac_status lac_pattern_product(lac_context *ctx, const lac_pattern *a, const lac_pattern *b, lac_pattern **out);
 
-/// The map from slots to the min(rows, cols) numbers of the diagonal; missing entries read 0.
+/// Make the map from slots to the min(rows, cols) numbers of the diagonal, which are 0 where no entry is stored. Kept.
 LAC_API lac_status lac_pattern_diagonal(lac_context *ctx, const lac_pattern *pattern, lac_map **map);
 
-/// The maps from slots to rows and to columns, kept with the pattern: remap by them sums each row or column.
+/// Make the map from slots to rows, or to columns: lac_remap along it sums each row or column. Kept.
 LAC_API lac_status lac_pattern_row_map(lac_context *ctx, const lac_pattern *pattern, lac_map **map);
 LAC_API lac_status lac_pattern_col_map(lac_context *ctx, const lac_pattern *pattern, lac_map **map);
 
-/// The map from slots to the rows * cols numbers of the dense matrix, row-major. It is made anew by every call, and
-/// `remap` by it is what makes an array of that size.
+/// Make the map from slots to the rows * cols numbers of the dense matrix, row-major. Not kept.
+/// Cost: the map is as large as the slots; lac_remap along it makes the dense array.
 LAC_API lac_status lac_pattern_dense(lac_context *ctx, const lac_pattern *pattern, lac_map **map);
 
-/// The Kronecker product: entry (i mb + k, j nb + l) where a has (i, j) and b has (k, l). The map takes the outer product of
-/// the values, nnz_a x nnz_b numbers by rows, to the slots. LAC_ERR_OVERFLOW before any memory is taken. Kept for the pair.
+/// Make the pattern of the Kronecker product: entry (i rows_b + k, j cols_b + l) where a has (i, j) and b has (k, l).
+/// The map takes the outer product of the values, nnz_a x nnz_b numbers by rows, to the slots. Kept for the pair.
+/// Errors: LAC_ERR_OVERFLOW, before any memory is taken.
 LAC_API lac_status lac_pattern_kron(lac_context *ctx, const lac_pattern *a, const lac_pattern *b, lac_pattern **out,
                                     lac_map **map);
 
-/// [A B ...], [A; B; ...], and A, B, ... along the diagonal of a matrix without other entries: at least one pattern, the same one
-/// as often as one likes. `maps` (optional) receives one map for each. The values of a vstack and of a block_diag are those of the
-/// patterns one after the other. Not kept.
+/// Make the pattern of [A B ...], of [A; B; ...], and of A, B, ... along the diagonal, from `count` >= 1 patterns,
+/// which may repeat. `maps` (may be NULL) receives one map for each. The values of a vstack and of a block_diag are
+/// those of the patterns one after the other. Not kept.
 LAC_API lac_status lac_pattern_hstack(lac_context *ctx, int64_t count, const lac_pattern *const *patterns,
                                       lac_pattern **out, lac_map **maps);
 LAC_API lac_status lac_pattern_vstack(lac_context *ctx, int64_t count, const lac_pattern *const *patterns,
@@ -173,35 +205,42 @@ LAC_API lac_status lac_pattern_vstack(lac_context *ctx, int64_t count, const lac
 LAC_API lac_status lac_pattern_block_diag(lac_context *ctx, int64_t count, const lac_pattern *const *patterns,
                                           lac_pattern **out, lac_map **maps);
 
-/// [[I, A], [A^T, I]], a square of rows + cols: the system of least squares (lac_lstsq). The map takes to its slots, one behind the
-/// other: the first diagonal (rows), the values of A, those of its mirror image in A's slots, the second diagonal (cols). Kept.
+/// Make the pattern of [[I, A], [A^T, I]], square, of rows + cols rows: the system of least squares (lac_lstsq). The
+/// map takes these values, one behind the other, to its slots: the first diagonal (rows), the values of A, the values
+/// of A^T in the order of A's slots, the second diagonal (cols). Kept.
 LAC_API lac_status lac_pattern_augmented(lac_context *ctx, const lac_pattern *pattern, lac_pattern **out,
                                          lac_map **map);
 
-/// B[i, j] = A[row[i], col[j]] with permutations of all rows and all columns; NULL leaves them. Not kept.
+/// Make the pattern of B[i, j] = A[row[i], col[j]], for permutations of all rows and of all columns; NULL is the
+/// identity. Not kept.
+/// Errors: LAC_ERR_ARG names the first index that is out of range or repeated.
 LAC_API lac_status lac_pattern_permute(lac_context *ctx, const lac_pattern *pattern, const int64_t *row,
                                        const int64_t *col, lac_pattern **out, lac_map **map);
 
-/// B = A[row, :][:, col] with any lists of indices, repeated ones too; NULL takes all. An entry of A may go to several of B, so
-/// this map runs from the slots of B to those of A: values follow by remap with LAC_TRANSPOSED. Not kept.
+/// Make the pattern of B = A[row, :][:, col], for lists of indices that may repeat; NULL takes all. An entry of A may
+/// be several of B; this map therefore goes from the slots of B to those of A, and lac_remap with LAC_TRANSPOSED takes
+/// the values of A to B. Not kept.
+/// Errors: LAC_ERR_ARG names the first index that is out of range.
 LAC_API lac_status lac_pattern_select(lac_context *ctx, const lac_pattern *pattern, int64_t rows, const int64_t *row,
                                       int64_t cols, const int64_t *col, lac_pattern **out, lac_map **map);
 
-/// The single entries of a block pattern, and the map from its nnz br bc numbers to their slots. A pattern without blocks gives
-/// itself.
+/// Make the pattern of the single entries of a block pattern, and the map from its nnz br bc numbers to their slots. Of
+/// a pattern without blocks the result is that pattern.
 LAC_API lac_status lac_pattern_scalar(lac_context *ctx, const lac_pattern *pattern, lac_pattern **out, lac_map **map);
 
-/// The blocks of br x bc that hold any entry of a pattern without blocks, and the map from its slots to the nnz br bc numbers, 0
-/// where there was no entry. The size must divide the shape. Not kept: every call makes a new pattern.
+/// Make the pattern of the blocks of br x bc that hold any entry of a pattern without blocks, and the map from its
+/// slots to the nnz br bc numbers, which are 0 where there is no entry. Not kept.
+/// Errors: LAC_ERR_SHAPE unless br divides rows and bc divides cols.
 LAC_API lac_status lac_pattern_blocked(lac_context *ctx, const lac_pattern *pattern, int64_t br, int64_t bc,
                                        lac_pattern **out, lac_map **map);
 
-/// Byte budget of the plans kept for pairs of patterns (least recently used go first). Default 256 MiB. A plan goes with either of
-/// its patterns, and keeps neither alive. The places of a product's terms, which make its values and adjoints fast, are part of
-/// its plan when they take at most a quarter of the budget: two bytes for each multiplication that a neighbouring row does not share.
+/// Set the budget, in bytes, of the results that are kept for pairs of patterns; the least recently used are dropped
+/// first. Default: 256 MiB. The result of a pair ends with either of its patterns, and keeps neither alive. The places
+/// of a product's terms, which make its values and adjoints fast, are kept where they take at most a quarter of the
+/// budget: two bytes for each multiplication that a neighbouring row does not share.
 LAC_API void lac_pattern_set_plan_budget(int64_t bytes);
 
-// -- what elimination makes of a pattern -----------------------------------------------------------------------------
+// -- elimination -----------------------------------------------------------------------------------------------------
 
 /// The order of elimination.
 typedef enum lac_ordering {

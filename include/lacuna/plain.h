@@ -28,7 +28,7 @@
 extern "C" {
 #endif
 
-// -- arrays, number by number ----------------------------------------------------------------------------------------
+// -- arithmetic ------------------------------------------------------------------------------------------------------
 
 LAC_API lac_status lac_run_add(lac_context *ctx, const lac_array *x, const lac_array *y, lac_array **result);
 LAC_API lac_status lac_run_sub(lac_context *ctx, const lac_array *x, const lac_array *y, lac_array **result);
@@ -40,6 +40,9 @@ LAC_API lac_status lac_run_offset(lac_context *ctx, const lac_array *x, double r
 LAC_API lac_status lac_run_full(lac_context *ctx, const lac_array *x, int ndim, const int64_t *shape, double real,
                                 double imag, lac_array **result);
 LAC_API lac_status lac_run_div_or_zero(lac_context *ctx, const lac_array *x, const lac_array *y, lac_array **result);
+
+// -- parts of numbers ------------------------------------------------------------------------------------------------
+
 LAC_API lac_status lac_run_conj(lac_context *ctx, const lac_array *x, lac_array **result);
 LAC_API lac_status lac_run_real(lac_context *ctx, const lac_array *x, lac_array **result);
 LAC_API lac_status lac_run_imag(lac_context *ctx, const lac_array *x, lac_array **result);
@@ -47,12 +50,18 @@ LAC_API lac_status lac_run_abs(lac_context *ctx, const lac_array *x, lac_array *
 LAC_API lac_status lac_run_sign(lac_context *ctx, const lac_array *x, lac_array **result);
 LAC_API lac_status lac_run_cast(lac_context *ctx, const lac_array *x, lac_dtype dtype, lac_array **result);
 LAC_API lac_status lac_run_magnitude(lac_context *ctx, const lac_array *x, lac_array **result);
+
+// -- comparisons and choices -----------------------------------------------------------------------------------------
+
 LAC_API lac_status lac_run_compare(lac_context *ctx, const lac_array *x, const lac_array *y, lac_relation relation,
                                    lac_array **result);
 LAC_API lac_status lac_run_select(lac_context *ctx, const lac_array *c, const lac_array *x, lac_selection selection,
                                   lac_array **result);
 LAC_API lac_status lac_run_where(lac_context *ctx, const lac_array *c, const lac_array *x, const lac_array *y,
                                  lac_array **result);
+
+// -- functions -------------------------------------------------------------------------------------------------------
+
 LAC_API lac_status lac_run_exp(lac_context *ctx, const lac_array *x, lac_array **result);
 LAC_API lac_status lac_run_log(lac_context *ctx, const lac_array *x, lac_array **result);
 LAC_API lac_status lac_run_sqrt(lac_context *ctx, const lac_array *x, lac_array **result);
@@ -70,6 +79,21 @@ LAC_API lac_status lac_run_softplus(lac_context *ctx, const lac_array *x, lac_ar
 LAC_API lac_status lac_run_relu(lac_context *ctx, const lac_array *x, lac_array **result);
 LAC_API lac_status lac_run_heaviside(lac_context *ctx, const lac_array *x, lac_array **result);
 LAC_API lac_status lac_run_clamp(lac_context *ctx, const lac_array *x, double low, double high, lac_array **result);
+
+// -- shapes and parts ------------------------------------------------------------------------------------------------
+
+LAC_API lac_status lac_run_broadcast(lac_context *ctx, const lac_array *x, const lac_meta *like, int count,
+                                     const int *axes, bool keepdims, lac_array **result);
+LAC_API lac_status lac_run_reshape(lac_context *ctx, const lac_array *x, int ndim, const int64_t *shape,
+                                   lac_array **result);
+LAC_API lac_status lac_run_slice(lac_context *ctx, const lac_array *x, int axis, int64_t begin, int64_t end,
+                                 int64_t step, lac_array **result);
+LAC_API lac_status lac_run_embed(lac_context *ctx, const lac_array *x, const lac_meta *like, int axis, int64_t begin,
+                                 int64_t end, int64_t step, lac_array **result);
+LAC_API lac_status lac_run_concat(lac_context *ctx, const lac_array *x, const lac_array *y, int axis,
+                                  lac_array **result);
+LAC_API lac_status lac_run_concat_all(lac_context *ctx, int n, const lac_array *const *vars, int axis,
+                                      lac_array **result);
 
 // -- reductions over axes --------------------------------------------------------------------------------------------
 
@@ -100,25 +124,34 @@ LAC_API lac_status lac_run_log_softmax(lac_context *ctx, const lac_array *x, int
                                        lac_array **result);
 LAC_API lac_status lac_run_cumsum(lac_context *ctx, const lac_array *x, int axis, bool backwards, lac_array **result);
 
-// -- shapes, parts and dense products --------------------------------------------------------------------------------
+// -- reductions over groups ------------------------------------------------------------------------------------------
 
-LAC_API lac_status lac_run_broadcast(lac_context *ctx, const lac_array *x, const lac_meta *like, int count,
-                                     const int *axes, bool keepdims, lac_array **result);
-LAC_API lac_status lac_run_reshape(lac_context *ctx, const lac_array *x, int ndim, const int64_t *shape,
-                                   lac_array **result);
-LAC_API lac_status lac_run_slice(lac_context *ctx, const lac_array *x, int axis, int64_t begin, int64_t end,
-                                 int64_t step, lac_array **result);
-LAC_API lac_status lac_run_embed(lac_context *ctx, const lac_array *x, const lac_meta *like, int axis, int64_t begin,
-                                 int64_t end, int64_t step, lac_array **result);
-LAC_API lac_status lac_run_concat(lac_context *ctx, const lac_array *x, const lac_array *y, int axis,
-                                  lac_array **result);
-LAC_API lac_status lac_run_concat_all(lac_context *ctx, int n, const lac_array *const *vars, int axis,
-                                      lac_array **result);
-LAC_API lac_status lac_run_dot(lac_context *ctx, const lac_array *x, const lac_array *y, lac_array **result);
-LAC_API lac_status lac_run_matmul(lac_context *ctx, const lac_array *x, const lac_array *y, lac_form op_x,
-                                  lac_form op_y, lac_array **result);
+LAC_API lac_status lac_run_segment_scale(lac_context *ctx, const lac_map *map, const lac_array *d, const lac_array *a,
+                                         lac_array **result);
+LAC_API lac_status lac_run_segment_dot(lac_context *ctx, const lac_map *map, const lac_array *u, const lac_array *v,
+                                       lac_array **result);
+LAC_API lac_status lac_run_segment_mean(lac_context *ctx, const lac_map *map, const lac_array *x, lac_array **result);
+LAC_API lac_status lac_run_segment_logsumexp(lac_context *ctx, const lac_map *map, const lac_array *x, int64_t full,
+                                             lac_array **result);
+LAC_API lac_status lac_run_segment_softmax(lac_context *ctx, const lac_map *map, const lac_array *x, int64_t full,
+                                           lac_array **result);
+LAC_API lac_status lac_run_segment_max(lac_context *ctx, const lac_map *map, const lac_array *x, int64_t full,
+                                       lac_extreme extreme, lac_array **result);
+LAC_API lac_status lac_run_segment_ties(lac_context *ctx, const lac_map *map, const lac_array *x, int64_t full,
+                                        lac_extreme extreme, lac_array **result);
 
-// -- structure -------------------------------------------------------------------------------------------------------
+// -- reductions over the lines of a matrix ---------------------------------------------------------------------------
+
+LAC_API lac_status lac_run_sparse_logsumexp(lac_context *ctx, const lac_pattern *pattern, const lac_array *a,
+                                            lac_lines lines, lac_absent absent, lac_array **result);
+LAC_API lac_status lac_run_sparse_softmax(lac_context *ctx, const lac_pattern *pattern, const lac_array *a,
+                                          lac_lines lines, lac_absent absent, lac_array **result);
+LAC_API lac_status lac_run_sparse_max(lac_context *ctx, const lac_pattern *pattern, const lac_array *a, lac_lines lines,
+                                      lac_extreme extreme, lac_absent absent, lac_array **result);
+LAC_API lac_status lac_run_sparse_bidir_logsumexp(lac_context *ctx, const lac_pattern *pattern, const lac_array *a,
+                                                  lac_absent absent, lac_array *out[2]);
+
+// -- values along maps -----------------------------------------------------------------------------------------------
 
 LAC_API lac_status lac_run_remap(lac_context *ctx, const lac_map *map, const lac_array *x, lac_form op,
                                  lac_array **result);
@@ -126,6 +159,9 @@ LAC_API lac_status lac_run_remap_blocks(lac_context *ctx, const lac_map *map, co
                                         lac_array **result);
 LAC_API lac_status lac_run_gather(lac_context *ctx, const lac_map *map, const lac_array *x, lac_array **result);
 LAC_API lac_status lac_run_scatter_add(lac_context *ctx, const lac_map *map, const lac_array *x, lac_array **result);
+
+// -- matrices made of matrices ---------------------------------------------------------------------------------------
+
 LAC_API lac_status lac_run_spadd(lac_context *ctx, const lac_pattern *pa, const lac_array *a, const lac_pattern *pb,
                                  const lac_array *b, lac_pattern **out, lac_array **result);
 LAC_API lac_status lac_run_hadamard(lac_context *ctx, const lac_pattern *pa, const lac_array *a, const lac_pattern *pb,
@@ -134,6 +170,9 @@ LAC_API lac_status lac_run_kron(lac_context *ctx, const lac_pattern *pa, const l
                                 const lac_array *b, lac_pattern **out, lac_array **result);
 LAC_API lac_status lac_run_block_diag(lac_context *ctx, int n, const lac_pattern *const *patterns,
                                       const lac_array *const *values, lac_pattern **out, lac_array **result);
+
+// -- sums, scalings and norms of a matrix ----------------------------------------------------------------------------
+
 LAC_API lac_status lac_run_to_dense(lac_context *ctx, const lac_pattern *pattern, const lac_array *a,
                                     lac_array **result);
 LAC_API lac_status lac_run_row_sum(lac_context *ctx, const lac_pattern *pattern, const lac_array *a,
@@ -152,31 +191,13 @@ LAC_API lac_status lac_run_matrix_norm(lac_context *ctx, const lac_pattern *patt
 LAC_API lac_status lac_run_norm2(lac_context *ctx, const lac_pattern *pattern, const lac_array *a, double tolerance,
                                  int64_t steps, lac_array **result);
 
-// -- reductions over groups ------------------------------------------------------------------------------------------
+// -- dense products --------------------------------------------------------------------------------------------------
 
-LAC_API lac_status lac_run_segment_scale(lac_context *ctx, const lac_map *map, const lac_array *d, const lac_array *a,
-                                         lac_array **result);
-LAC_API lac_status lac_run_segment_dot(lac_context *ctx, const lac_map *map, const lac_array *u, const lac_array *v,
-                                       lac_array **result);
-LAC_API lac_status lac_run_segment_mean(lac_context *ctx, const lac_map *map, const lac_array *x, lac_array **result);
-LAC_API lac_status lac_run_segment_logsumexp(lac_context *ctx, const lac_map *map, const lac_array *x, int64_t full,
-                                             lac_array **result);
-LAC_API lac_status lac_run_segment_softmax(lac_context *ctx, const lac_map *map, const lac_array *x, int64_t full,
-                                           lac_array **result);
-LAC_API lac_status lac_run_segment_max(lac_context *ctx, const lac_map *map, const lac_array *x, int64_t full,
-                                       lac_extreme extreme, lac_array **result);
-LAC_API lac_status lac_run_segment_ties(lac_context *ctx, const lac_map *map, const lac_array *x, int64_t full,
-                                        lac_extreme extreme, lac_array **result);
-LAC_API lac_status lac_run_sparse_logsumexp(lac_context *ctx, const lac_pattern *pattern, const lac_array *a,
-                                            lac_lines lines, lac_absent absent, lac_array **result);
-LAC_API lac_status lac_run_sparse_softmax(lac_context *ctx, const lac_pattern *pattern, const lac_array *a,
-                                          lac_lines lines, lac_absent absent, lac_array **result);
-LAC_API lac_status lac_run_sparse_max(lac_context *ctx, const lac_pattern *pattern, const lac_array *a, lac_lines lines,
-                                      lac_extreme extreme, lac_absent absent, lac_array **result);
-LAC_API lac_status lac_run_sparse_bidir_logsumexp(lac_context *ctx, const lac_pattern *pattern, const lac_array *a,
-                                                  lac_absent absent, lac_array *out[2]);
+LAC_API lac_status lac_run_dot(lac_context *ctx, const lac_array *x, const lac_array *y, lac_array **result);
+LAC_API lac_status lac_run_matmul(lac_context *ctx, const lac_array *x, const lac_array *y, lac_form op_x,
+                                  lac_form op_y, lac_array **result);
 
-// -- products --------------------------------------------------------------------------------------------------------
+// -- sparse products -------------------------------------------------------------------------------------------------
 
 LAC_API lac_status lac_run_spmm(lac_context *ctx, const lac_pattern *pattern, const lac_array *a, const lac_array *x,
                                 lac_form op, lac_array **result);
@@ -189,6 +210,9 @@ LAC_API lac_status lac_run_sampled_spgemm(lac_context *ctx, const lac_pattern *t
                                           lac_form op_y, lac_array **result);
 LAC_API lac_status lac_run_sell_mm(lac_context *ctx, const lac_format *format, const lac_array *a, const lac_array *x,
                                    lac_array **result);
+
+// -- products of grouped rows ----------------------------------------------------------------------------------------
+
 LAC_API lac_status lac_run_gather_mm(lac_context *ctx, const lac_map *map, const lac_array *a, const lac_array *b,
                                      lac_form op, lac_array **result);
 LAC_API lac_status lac_run_gather_outer(lac_context *ctx, const lac_map *map, const lac_array *u, const lac_array *v,
@@ -250,7 +274,7 @@ LAC_API lac_status lac_run_quadratic_form(lac_context *ctx, const lac_pattern *p
 LAC_API lac_status lac_run_inverse_quadratic_form(lac_context *ctx, const lac_solver *solver, const lac_array *a,
                                                   const lac_array *x, const lac_array *y, lac_array **result);
 
-// -- estimates of what cannot be factored ----------------------------------------------------------------------------
+// -- estimates from probes -------------------------------------------------------------------------------------------
 
 LAC_API lac_status lac_run_probes(lac_context *ctx, lac_dtype dtype, int64_t rows, int64_t count, int64_t seed,
                                   lac_array **result);
@@ -262,7 +286,7 @@ LAC_API lac_status lac_run_trace_solve_estimate(lac_context *ctx, const lac_solv
                                                 const lac_pattern *pb, const lac_array *b, const lac_array *probes,
                                                 lac_array *out[2]);
 
-// -- structured matrices ---------------------------------------------------------------------------------------------
+// -- banded matrices -------------------------------------------------------------------------------------------------
 
 LAC_API lac_status lac_run_banded_mm(lac_context *ctx, int64_t lower, int64_t upper, const lac_array *ab,
                                      const lac_array *x, int64_t rows, lac_form op, lac_array **result);
@@ -277,6 +301,9 @@ LAC_API lac_status lac_run_tridiagonal_solve(lac_context *ctx, const lac_array *
                                              const lac_array *upper, const lac_array *b, lac_array **result);
 LAC_API lac_status lac_run_diag_mm(lac_context *ctx, const lac_array *d, const lac_array *x, lac_array **result);
 LAC_API lac_status lac_run_diag_solve(lac_context *ctx, const lac_array *d, const lac_array *b, lac_array **result);
+
+// -- circulant and Toeplitz matrices ---------------------------------------------------------------------------------
+
 LAC_API lac_status lac_run_circulant_mm(lac_context *ctx, const lac_array *c, const lac_array *x, lac_form op,
                                         lac_array **result);
 LAC_API lac_status lac_run_circulant_outer(lac_context *ctx, const lac_array *u, const lac_array *v,
@@ -285,6 +312,9 @@ LAC_API lac_status lac_run_circulant_solve(lac_context *ctx, const lac_array *c,
                                            lac_array **result);
 LAC_API lac_status lac_run_toeplitz_mm(lac_context *ctx, const lac_array *column, const lac_array *row,
                                        const lac_array *x, lac_form op, lac_array **result);
+
+// -- Kronecker products ----------------------------------------------------------------------------------------------
+
 LAC_API lac_status lac_run_kron_mm(lac_context *ctx, const lac_pattern *pa, const lac_array *a, const lac_pattern *pb,
                                    const lac_array *b, const lac_array *x, lac_form op, lac_array **result);
 LAC_API lac_status lac_run_kronsum_mm(lac_context *ctx, const lac_pattern *pa, const lac_array *a,

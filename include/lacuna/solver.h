@@ -4,7 +4,7 @@
 ///
 /// A solver is the analysis of a pattern under given options; a factor is made of a solver and values. Both are
 /// immutable, reference counted and shareable between threads, each thread with a context of its own. Differentiable
-/// solves are made of them: lac_solve and lac_solve_with in ops.h; the functions here carry no derivatives. Direct
+/// solves are made of them: lac_solve, lac_solve_with (solves.h); the functions here carry no derivatives. Direct
 /// solvers work in host memory, for fewer than 2^30 rows; iterative ones (iterative.h) wherever the kernels of the
 /// backend suffice. Where a method cannot work where the context's arrays lie, values and right-hand sides travel to
 /// the host and solutions travel back; the report says so.
@@ -229,7 +229,7 @@ LAC_API lac_status lac_factor_iterate(lac_context *ctx, const lac_factor *factor
 /// has the shape of b and memory of its own.
 /// Options: a Krylov method (NULL: "gmres"), its iteration, and preconditioner.factor or .apply, which takes arrays
 /// [1, n, 1]; methods and preconditioners that need a matrix are LAC_ERR_ARG. `report` may be NULL.
-/// Derivatives: those of lac_solve_operator (ops.h), whose product is written on a tape.
+/// Derivatives: those of lac_solve_operator (solves.h), whose product is written on a tape.
 /// Errors: LAC_ERR_CONVERGENCE when the tolerance is not reached, unless accept_unconverged: the report is filled and x
 /// is the best there is; any status but LAC_OK of `product` ends the solve with that status.
 LAC_API lac_status lac_solve_products(lac_context *ctx, lac_apply product, void *data, const lac_array *b,
@@ -238,7 +238,7 @@ LAC_API lac_status lac_solve_products(lac_context *ctx, lac_apply product, void 
 
 /// Compute log|det A|, real, and the sign (complex: the phase) of det A, in the factor's dtype: arrays [*batch] of the
 /// factor. Never overflows.
-/// Derivatives: those of lac_logdet and lac_slogdet (ops.h).
+/// Derivatives: those of lac_logdet and lac_slogdet (determinants.h).
 /// Cost: nothing compared with the factor; an iterative factor needs a direct one besides, made once and kept with it.
 /// Errors: LAC_ERR_SINGULAR when no digit is certain; those of factoring, where another factor is needed; LAC_ERR_STALE
 /// when the values of an iterative factor were written to.
@@ -246,7 +246,7 @@ LAC_API lac_status lac_factor_logdet(lac_context *ctx, const lac_factor *factor,
 
 /// Compute A^-T where A has entries, [*batch, nnz] in its slots: the number in the slot of (i, j) is (A^-1)(j, i).
 /// Every row is checked: sum_j a_ij z_ij = 1.
-/// Derivatives: those of lac_selected_inverse (ops.h).
+/// Derivatives: those of lac_selected_inverse (determinants.h).
 /// Cost: Takahashi's recursion, about twice the work of the factorisation. Where the factor cannot serve (pivots were
 /// enlarged, an engine or method only solves, the check fails), another method factors the values once more; that
 /// factor is kept with this one.

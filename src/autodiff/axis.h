@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file axis.h
-/// Axes as users count them, and as attributes have them. Attributes count from the end, so that a batch before the axes changes
-/// nothing.
+/// Axes as users count them, and as attributes have them. Attributes count from the end, so that a batch before the
+/// axes changes nothing.
 
 #ifndef LACUNA_AUTODIFF_AXIS_H
 #define LACUNA_AUTODIFF_AXIS_H
 
 #include "autodiff/rule.h"
 
-/// An axis as attributes have it, counted from the end: 0 is the last. `axis` counts as NumPy does in an array of `ndim` axes; -1
-/// where that is not known, since the var is absent. What does not exist fails the tape.
+/// An axis as attributes have it, counted from the end: 0 is the last. `axis` counts as NumPy does in an array of
+/// `ndim` axes; -1 where that is not known, since the var is absent. What does not exist fails the tape.
 int lac_axis_from_end(lac_tape *tape, const char *name, int ndim, int axis);
 
 /// The mask of axes that are given as NumPy counts them; NULL and 0 for all.

@@ -154,7 +154,7 @@ done:
   return status;
 }
 
-/// The joint batch, which is that of output 0, beside an operand's own; returns how many numbers an item of that has.
+/// The joint batch, that of output 0, and an operand's own batch; returns how many numbers an item of the operand has.
 static int64_t call_batch(const lac_call *call, int operand, lac_batch *batch) {
   lac_operands operands = lac_operands_of(call->op, call->patterns);
   const lac_meta *metas[2] = {&call->out_meta[0], &call->in_meta[operand]};  // metas of outputs follow those of inputs

@@ -111,7 +111,7 @@ done:
   return status;
 }
 
-/// table[place] += term, in place where nobody else holds one of the two. Takes over `term`.
+/// table[place] += term, in place where one of the two has no other holder. Takes over `term`.
 static lac_status sweep_add_array(sweep *s, int place, lac_array **term) {
   lac_context *ctx = s->tape->ctx;
   lac_status status = LAC_OK;

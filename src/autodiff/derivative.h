@@ -64,7 +64,7 @@ lac_status lac_sweep_rule(sweep *s, int node, lac_role result);
 /// Find the answer that stands at a place, as a var of the tape; absent when it is zero.
 lac_status lac_sweep_take(sweep *s, int place, lac_var *out);
 
-/// Forget an adjoint that nobody reads any more.
+/// Forget an adjoint that is not read any more.
 void lac_sweep_drop(sweep *s, int place);
 
 #endif

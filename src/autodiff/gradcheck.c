@@ -23,7 +23,7 @@
 // much noise may explain for that to be no coincidence. Bounds of noise are several times what it does.
 static const double CHECK_EXCUSED = 4e-3, CHECK_NOISE = 3e-2;
 
-// Relative to the values: a derivative that is nothing but its own noise is zero, and judged beside this.
+// Relative to the values: a derivative that is only its own noise is zero, and judged relative to this.
 static const double CHECK_ZERO = 1e-3;
 
 /// One comparison: two numbers that should be equal, and by how much they are not, relative to what they are made of.
@@ -57,7 +57,7 @@ static const char *check_number_text(double complex number, char text[CHECK_TEXT
 
 // -- the adjoint identity --------------------------------------------------------------------------------------------
 
-/// Whether a deviation and what noise explains of it are small beside the derivative itself.
+/// Whether a deviation, and the part of it that noise explains, are small relative to the derivative.
 static bool check_is_certain(double deviation, double excuse, double derivative) {
   return deviation <= CHECK_EXCUSED * derivative && excuse <= CHECK_NOISE * derivative;
 }
@@ -110,7 +110,7 @@ static double check_largest(int64_t count, const double complex *numbers) {
 }
 
 /// What deviations of output i are relative to: the derivative, whose size is `derivative`, however small that is
-/// beside the values, as long as it is more than its own noise.
+/// relative to the values, as long as it is more than its own noise.
 static double check_scale(const evidence *e, int i, double derivative) {
   const int64_t count = e->base.count[i];
   const bool is_zero = e->noise.is_known && check_largest(count, e->base.tangent[i]) <= e->noise.tangent[i];
@@ -172,14 +172,14 @@ static bool check_has_values(const evidence *e) {
   return has;
 }
 
-/// No step serves. Where the function has no value beside x at all, that is its own failure.
+/// No step serves. Where the function has no value near x at all, that is its own failure.
 static lac_status check_refuse(check *c, const evidence *e) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
   char leaves[CHECK_TEXT], hint[LAC_SENTENCE_SIZE];
 
   LAC_CHECK(check_has_values(e), e->outside.status,
-            "lac_gradcheck: central difference, order %d, %s: the function has no value beside x; compute in "
+            "lac_gradcheck: central difference, order %d, %s: the function has no value near x; compute in "
             "f64, or check where the matrices are better conditioned; with step %.1e: %s",
             c->level, check_leaves_text(c, leaves), e->outside.step, e->outside.sentence);
   LAC_FAIL(

@@ -33,7 +33,7 @@ typedef struct check {
   double size[CHECK_MAX_LEAVES];  // of the leaves
 } check;
 
-/// Where a function is read: x + step x_dot. In a stirred reading, a rounding beside that, as are the directions of its
+/// Where a function is read: x + step x_dot. In a stirred reading, a rounding from that, as are the directions of its
 /// derivatives, and with iterative solves that show what their tolerance leaves open.
 typedef struct check_point {
   double step;
@@ -64,7 +64,7 @@ typedef struct rung {
   reading plus, minus;
 } rung;
 
-/// Why a function has no value beside x: the first failure among the rungs.
+/// Why a function has no value near x: the first failure among the rungs.
 typedef struct failure {
   lac_status status;  // LAC_OK: there was none
   double step;
@@ -81,11 +81,11 @@ typedef struct evidence {
 
 /// The best central difference of an output, and what it is good for.
 typedef struct difference {
-  double complex *quotient;  // NULL: there is none; the caller's
+  double complex *quotient;  // NULL: not wanted; the caller's
   double step;
   double truncation, noise;  // what the step and the scatter of values leave uncertain of the largest number
   double tangent;            // and the scatter of J x_dot
-  double rival;              // a longer step whose difference says otherwise, as certain as it is; 0: there is none
+  double rival;              // a longer step whose difference contradicts it with the same certainty; 0: no such step
 } difference;
 
 /// Whether `a` is worse than the worst so far. NaN is worse than any number, and stays the worst.

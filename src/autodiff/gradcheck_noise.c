@@ -11,7 +11,7 @@
 ///                  E(h) = (f(x + h x_dot) + f(x - h x_dot) - 2 f(x)) / 2h, a share of |E(4h) - 10 E(2h) + 16 E(h)|.
 ///                  Without E, a calm region on both sides of a peak would be taken for the peak.
 ///     noise        what is left over with smaller steps, where a polynomial leaves nothing; and measured: readings at
-///                  points a rounding beside x, with iterative solves stirred (solvers/krylov/stir.c), would differ by
+///                  points a rounding from x, with iterative solves stirred (solvers/krylov/stir.c), would differ by
 ///                  next to nothing if nothing were rounded and no solve ended early, so their scatter is noise. It is
 ///                  taken of readings and not foretold: conditions, tolerances and whatever else is inside the function
 ///                  are in it.
@@ -102,7 +102,7 @@ static bool rung_exists(const check *c, int j) {
 }
 
 /// Whether a failure says that a point lies where the function has no value, and that a shorter step may help. A matrix
-/// that is not symmetric beside x is so with every step: its leaf has both triangles.
+/// that is not symmetric near x is so with every step: its leaf has both triangles.
 static bool rung_is_outside(lac_status status) {
   return status == LAC_ERR_SINGULAR || status == LAC_ERR_DEFINITE || status == LAC_ERR_NONFINITE ||
          status == LAC_ERR_CONVERGENCE;
@@ -176,7 +176,7 @@ static double rung_noise(const check *c, const evidence *e, int j, int i) {
 }
 
 /// What is left over of output i at rung j. Infinite where the function ends nearby; and where it is neither noise nor
-/// small beside what the function varies by: that belongs to no polynomial, so far away the function is another one.
+/// small relative to the function's variation: it fits no polynomial, because so far away the function is another one.
 static lac_status rung_left_over(check *c, evidence *e, int j, int i, double *left) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;

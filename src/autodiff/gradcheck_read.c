@@ -127,7 +127,7 @@ static double read_rounding(check_point at, const lac_array *array, double size)
   return at.is_stirred ? lac_dtype_epsilon(array->meta.dtype) * size : 0;
 }
 
-/// A direction on the tape; in a stirred reading a rounding beside itself, since the derivative may not depend on x.
+/// A direction on the tape; in a stirred reading moved by a rounding, since the derivative may not depend on x.
 static lac_status read_put(check *c, lac_tape *tape, check_point at, const lac_array *direction, double size,
                            lac_var *out) {
   lac_context *ctx = c->ctx;

@@ -259,7 +259,7 @@ done:
   return status;
 }
 
-/// Keep a program, or take the one that another thread kept meanwhile: all who ask get the same.
+/// Keep a program, or take the one that another thread kept meanwhile: all requests return the same program.
 static lac_status program_keep(lac_context *ctx, const lac_request *q, const lac_request_key *k,
                                lac_program **program) {
   lac_status status = LAC_OK;

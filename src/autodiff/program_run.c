@@ -52,7 +52,7 @@ done:
 /// Whether a var is made by a step: its slot holds the array. Inputs and constants are held by others, and borrowed.
 static bool run_is_made(const lac_program *program, int v) { return program->tape->vars[v].node >= 0; }
 
-/// Let go of the temporaries that step n read last, and of what it made for nobody.
+/// Let go of the temporaries that step n read last, and of its results that no step reads.
 static void run_free_dead(const lac_program *program, int n, lac_array **slots) {
   const tape_node *node = &program->tape->nodes[n];
   const int *in = lac_node_in(program->tape, node), *out = lac_node_out(program->tape, node);
@@ -74,7 +74,7 @@ static lac_status run_steps(lac_context *ctx, const lac_program *program, lac_ar
     const tape_node *node = &program->tape->nodes[n];
     int in = lac_node_in(program->tape, node)[0], out = lac_node_out(program->tape, node)[0];
     if (!slots[out] && run_is_in_place(program, n) && lac_array_is_sole(slots[in])) {
-      (void)lac_array_edit(slots[in]);  // who knew the values by their version knows them no more
+      (void)lac_array_edit(slots[in]);  // the values of the old version are gone
       slots[out] = lac_array_retain(slots[in]);
     }
     status = run_step(ctx, program, n, slots);

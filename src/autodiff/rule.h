@@ -26,6 +26,10 @@ static inline lac_form flip(lac_form form) { return (lac_form)(form ^ LAC_ADJOIN
 /// Let the tape fail from outside a call; returns the absent var.
 lac_var lac_tape_fail(lac_tape *tape, lac_status status);
 
+/// Begin a function of several results: all are absent until they are made. False where the list is NULL: the tape
+/// fails then, and the function returns.
+bool lac_tape_results(lac_tape *tape, const char *function, int count, lac_var *out);
+
 /// Refuse what lac_tape_call would refuse before it runs: for functions that do costly work ahead of their call.
 lac_status lac_tape_judge(lac_tape *tape, const lac_spec *spec, const lac_var *in);
 
@@ -57,8 +61,8 @@ static inline lac_var lac_emit_column(lac_tape *tape, lac_var x) {
   return lac_emit_axes(tape, x, 0, 1, (int64_t[]){1});
 }
 
-/// Refuse values that are not one number for each slot of a pattern, matrix i of the function `name`: for functions whose
-/// parts would not notice.
+/// Refuse values that are not one number for each slot of a pattern, matrix i of the function `name`: for functions
+/// whose parts would not notice.
 lac_status lac_tape_check_values(lac_tape *tape, const char *name, int i, const lac_pattern *p, lac_var values);
 
 /// Refuse a call without its pattern.

@@ -127,6 +127,17 @@ lac_var lac_tape_fail(lac_tape *tape, lac_status status) {
   return (lac_var){0};
 }
 
+bool lac_tape_results(lac_tape *tape, const char *function, int count, lac_var *out) {
+  lac_context *ctx = lac_tape_context(tape);
+  lac_status status = LAC_OK;
+
+  LAC_CHECK(out, LAC_ERR_ARG, "%s: the list of results is NULL; give room for %d vars", function, count);
+  for (int i = 0; i < count; i++) out[i] = (lac_var){0};
+done:
+  if (status != LAC_OK) (void)lac_tape_fail(tape, status);
+  return status == LAC_OK;
+}
+
 lac_context *lac_tape_context(const lac_tape *tape) { return tape ? tape->ctx : NULL; }
 
 int lac_tape_place(const lac_tape *tape, lac_var var) {
@@ -149,7 +160,7 @@ done:
   return status;
 }
 
-/// Room for more vars, where there is none left. The first few of a plain call stand in memory of others: they move.
+/// Make room for more vars where it is used up. The first few of a plain call are in the caller's memory: they move.
 static lac_status tape_grow_vars(lac_tape *tape) {
   lac_context *ctx = tape->ctx;
   lac_status status = LAC_OK;
@@ -202,7 +213,7 @@ static lac_var tape_input(lac_tape *tape, const lac_array *array, bool different
       "a rule put an array on its tape; rules emit operators on what they are given (lac_scale has frozen factors)");
   LAC_CHECK(tape->mode != TAPE_FUNCTION, LAC_ERR_ARG,
             "a function put an array on its tape; functions emit operators on what they are given (lac_full makes "
-            "numbers beside an input)");
+            "numbers like an input)");
   LAC_CHECK(
       tape->mode != TAPE_SEGMENT || !differentiable, LAC_ERR_ARG,
       "lac_tape_leaf: a segment has no leaves of its own; make it an input of lac_tape_checkpoint, or a constant");
@@ -330,7 +341,7 @@ done:
   return status;
 }
 
-/// Record the call itself and what it told; there is room for it.
+/// Record the call itself and the report of its solve; there is room for it.
 static void tape_push_node(lac_tape *tape, const lac_call *call, const lac_spec *spec, const lac_var *in,
                            const lac_var *out, lac_solve_report *told) {
   tape_node *node = &tape->nodes[tape->nodes_count++];
@@ -388,7 +399,7 @@ static bool tape_emits_nothing(const lac_tape *tape, int ins, const lac_var *in)
 }
 
 static void tape_make_absent(const lac_spec *spec, lac_var *out) {
-  out[0] = (lac_var){0};  // where nobody knows how many there are
+  out[0] = (lac_var){0};  // where their number is unknown
   for (int i = 1; i < lac_op_outputs(spec->op); i++) out[i] = (lac_var){0};
 }
 

@@ -72,7 +72,7 @@ struct lac_program {
   int *last_use;         // of each var: the last node that reads it, or -1
   bool *is_result;       // of each var
   lac_meta *metas;       // of the operands of each node, as tape->places has them
-  lac_program_key *key;  // NULL: nobody keeps it
+  lac_program_key *key;  // NULL: it is not kept
 };
 
 /// The id of a var that a rule may not read, since its needs mask does not name it: a call that reads it fails.
@@ -110,7 +110,7 @@ void lac_tape_truncate(lac_tape *tape, int vars, int nodes);
 lac_status lac_tape_check_fresh(lac_context *ctx, const lac_tape *tape, int place, const char *what);
 
 /// Write a program by hand: open it, declare its inputs in order, emit on its tape, say how many results it delivers,
-/// set these, finish it. Finishing drops calls whose results nobody reads, and inputs that no call reads.
+/// set these, finish it. Finishing drops calls whose results are not read, and inputs that no call reads.
 lac_status lac_program_open(lac_context *ctx, tape_mode mode, lac_program **out);
 lac_status lac_program_declare(lac_program *program, lac_role role, int index, const lac_meta *meta, lac_var *out);
 lac_status lac_program_deliver(lac_program *program, int results);
@@ -139,7 +139,7 @@ lac_status lac_program_ask(lac_context *ctx, const lac_request *q, lac_program *
 /// Take what a kept program borrows out of it, before it is freed.
 void lac_program_key_destroy(lac_program *program);
 
-/// Hold and let go of the objects that a kept program borrows: for holders who do not hold them anyway.
+/// Hold and let go of the objects that a kept program borrows: for holders that do not hold them anyway.
 void lac_program_key_retain(const lac_program_key *key);
 void lac_program_key_release(const lac_program_key *key);
 

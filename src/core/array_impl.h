@@ -16,7 +16,7 @@
 typedef struct lac_storage {
   _Atomic int64_t holders;
   _Atomic int64_t version;
-  int64_t id;  // of memory that the library owns: never used again in this process; 0: it belongs to somebody else
+  int64_t id;  // of memory that the library owns: never used again in this process; 0: memory of others
   lac_space *space;
   void *data;
   size_t bytes;
@@ -37,7 +37,7 @@ lac_status lac_array_make(lac_context *ctx, const lac_meta *meta, lac_array **ou
 /// An array of a given meta over memory that lies on the context's device.
 lac_status lac_array_wrap(lac_context *ctx, const lac_meta *meta, void *data, lac_array **out);
 
-/// True when nobody but the caller holds the array or its memory: it may be written in place.
+/// True when the caller is the only holder of the array and its memory: it may be written in place.
 bool lac_array_is_sole(const lac_array *array);
 
 /// Refuse a meta that no array can have: an unknown dtype, too many or negative dimensions, more bytes than there are

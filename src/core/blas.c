@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file blas.c
-/// What a BLAS takes and does beside our own threads.
+/// The memory and the threads of a BLAS that is called by our own threads.
 ///
 /// OpenBLAS maps its buffers one by one and never gives them back: as many as threads were in it at once. So before
 /// more threads than ever go in, the address space for their buffers is asked for, and if it is there OpenBLAS takes

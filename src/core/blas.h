@@ -25,8 +25,8 @@ typedef void lac_blas_sgemm LAC_BLAS_GEMM(float, float);
 typedef void lac_blas_dgemm LAC_BLAS_GEMM(double, double);
 typedef void lac_blas_complex_gemm LAC_BLAS_GEMM(const void *, void);  // scalars by their address
 
-/// How many threads of its own a library uses: to ask and to tell, with integers of 32 bits or of 64. All NULL: it has
-/// none, or cannot be told.
+/// Functions that read and set the number of a library's own threads, with integers of 32 or 64 bits. All NULL: it has
+/// no such threads, or their number cannot be set.
 typedef struct lac_blas_team {
   int (*get)(void);
   void (*set)(int threads);
@@ -34,7 +34,7 @@ typedef struct lac_blas_team {
   void (*set_wide)(int64_t threads);
 } lac_blas_team;
 
-/// What OpenBLAS can be told and asked, beyond its products.
+/// Settings of OpenBLAS that can be set and read, beyond its products.
 typedef struct lac_openblas {
   lac_blas_team team;
   void *(*memory_alloc)(int position);

@@ -34,7 +34,7 @@ lac_status lac_context_fail(lac_context *ctx, lac_status status, const char *fun
 
 lac_status lac_context_pass(lac_context *ctx, lac_status status, const char *function) {
   lac_context *book = context_book(ctx);
-  if (book->status != status) {  // somebody returned a status and left no sentence
+  if (book->status != status) {  // a function returned a status without a sentence
     return lac_context_fail(ctx, status, function, "%s: failed with %s and no further word", function,
                             lac_status_name(status));
   }

@@ -31,13 +31,13 @@ struct lac_context {
   struct lac_object *kept;     // what others keep for each context (autodiff/program_keep.c); let go with it
   int device;
   int threads;
-  int asked_threads;  // by lac_context_set_threads; 0: nobody asked
+  int asked_threads;  // by lac_context_set_threads; 0: not set
   bool agreed;        // the last error is known to all ranks
   lac_status status;
   char sentence[LAC_SENTENCE_SIZE];
   char trace[LAC_TRACE_SIZE];
   char warning[LAC_SENTENCE_SIZE];
-  lac_interrupt interrupt;  // NULL: nobody asks
+  lac_interrupt interrupt;  // NULL: not set
   void *interrupt_data;
   double asked;                 // when it was called last, in seconds
   uint64_t stir;                // not 0: iterative solves show what their tolerance leaves open (krylov/stir.c); a seed
@@ -69,7 +69,7 @@ double lac_seconds(void);
 bool lac_context_is_interrupted(lac_context *ctx);
 
 /// The same for work of the calling thread alone: LAC_ERR_INTERRUPTED, and a sentence that names the work, where it
-/// shall end. ctx may be NULL: nobody is asked. What many threads do has a lac_stop (core/stop.h).
+/// shall end. ctx may be NULL: no function is asked. Work of many threads has a lac_stop (core/stop.h).
 lac_status lac_context_look(lac_context *ctx, const char *work);
 
 /// A context of the host that belongs to this one, for work that cannot be done where its arrays lie: itself where that

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-// No struct of ours will be as large: a larger size is memory that nobody has initialised.
+// No struct of the library will be as large: a larger size is memory that was not initialised.
 enum { SIZED_MOST = 1 << 16 };
 
 /// The bytes that a struct of the caller's has.

@@ -24,7 +24,7 @@ void lac_stop_init(lac_stop *stop, lac_context *ctx);
 /// shall not. Who finds so gives up with LAC_ERR_INTERRUPTED.
 bool lac_stop_is_set(lac_stop *stop);
 
-/// Whether a failure is no reason to try another way: there is no memory, no device, or nobody waits for it any more.
+/// Whether a failure is no reason to try another way: there is no memory, no device, or the call was interrupted.
 static inline bool lac_status_is_final(lac_status status) {
   return status == LAC_ERR_MEMORY || status == LAC_ERR_BACKEND || status == LAC_ERR_INTERRUPTED;
 }

@@ -30,7 +30,7 @@ static lac_var det_by(lac_tape *tape, const void *object, lac_var a) {
 }
 
 void lac_slogdet(lac_tape *tape, const lac_solver *solver, lac_var a, lac_var out[2]) {
-  slogdet_by(tape, solver, a, out);
+  if (lac_tape_results(tape, "slogdet", 2, out)) slogdet_by(tape, solver, a, out);
 }
 
 lac_var lac_det(lac_tape *tape, const lac_solver *solver, lac_var a) { return det_by(tape, solver, a); }

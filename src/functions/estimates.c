@@ -51,9 +51,10 @@ done:
 void lac_logdet_estimate(lac_tape *tape, const lac_solver *solver, lac_var a, lac_var probes, int64_t steps,
                          lac_var out[2]) {
   lac_var h = {0};
-  lac_status status = estimate_part(tape, solver, a, probes, &h);
+  lac_status status = LAC_OK;
 
-  out[0] = out[1] = (lac_var){0};
+  if (!lac_tape_results(tape, "logdet_estimate", 2, out)) return;
+  status = estimate_part(tape, solver, a, probes, &h);
   if (status == LAC_OK) {
     lac_emit_logdet_estimate(tape, solver, h, probes, steps, out);
   } else {
@@ -76,7 +77,7 @@ void lac_trace_solve_estimate(lac_tape *tape, const lac_solver *solver, lac_var 
   lac_status status = LAC_OK;
   lac_var x = {0};
 
-  out[0] = out[1] = x;
+  if (!lac_tape_results(tape, "trace_solve_estimate", 2, out)) return;
   LAC_TRY(lac_tape_status(tape));
   LAC_CHECK(solver, LAC_ERR_ARG, "trace_solve_estimate: the solver is NULL; see lac_solver_create");
   LAC_TRY(lac_pattern_require_host(ctx, pb, "trace_solve_estimate"));
@@ -88,7 +89,7 @@ done:
   if (status != LAC_OK) (void)lac_tape_fail(tape, status);
 }
 
-/// The probes that came as input n, or so many at random beside the values.
+/// The probes that came as input n, or `count` random ones in the dtype of the values.
 static lac_var estimate_probes(lac_function_call *c, const char *name, int n, int64_t count, int64_t seed) {
   const lac_solver *solver = SOLVER(c, 0);
   lac_context *ctx = lac_tape_context(c->tape);

@@ -2,14 +2,14 @@
 /// @file factors.c
 /// The factors of a matrix as arrays, made of lu_values: derivatives come from the parts.
 ///
-///     lu         P A P^T = L U          remap of A to the filled pattern, lu_values, its two triangles; L has ones on its diagonal
+///     lu         P A P^T = L U          remap of A to the filled pattern, lu_values, two triangles; L stores its ones
 ///     ldlt       P H P^T = L D L^H      H = (A + A^H) / 2; D real
 ///     cholesky   P H P^T = L L^H        L of ldlt times sqrt(D)
 ///     ilu0, ic0  the same on the pattern of A itself (A and A^H), in its own order
 ///
 /// ldlt, cholesky and ic0 are functions of the Hermitian part of A: for a Hermitian A that is A, and the gradient is
-/// Hermitian, as torch.linalg.cholesky gives it. What is stored once, in one triangle, is therefore half of what is
-/// meant: store both.
+/// Hermitian, as that of torch.linalg.cholesky is. A matrix that is stored in one triangle counts as half of itself:
+/// store both triangles.
 
 #include "functions/function.h"
 #include "ops/solves/factored.h"
@@ -141,7 +141,7 @@ void lac_lu(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_ordering 
   lac_status status = LAC_OK;
   factors_place place = {NULL, NULL, NULL};
 
-  out[0] = out[1] = (lac_var){0};
+  if (!lac_tape_results(tape, "lu", 2, out)) return;
   LAC_TRY(factors_fill(tape, "lu", pattern, ordering, a, &place));
   LAC_TRY(factors_lu(tape, &place, a, patterns, out));
 done:
@@ -154,7 +154,7 @@ void lac_ilu0(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_pattern
   lac_status status = LAC_OK;
   factors_place place = {NULL, NULL, NULL};
 
-  out[0] = out[1] = (lac_var){0};
+  if (!lac_tape_results(tape, "ilu0", 2, out)) return;
   LAC_TRY(factors_own(tape, "ilu0", pattern, false, a, &place));
   LAC_TRY(factors_lu(tape, &place, a, patterns, out));
 done:
@@ -187,7 +187,7 @@ void lac_ldlt(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_orderin
   lac_pattern *made = NULL;
   lac_var l = {0}, d = {0};
 
-  out[0] = out[1] = l;
+  if (!lac_tape_results(tape, "ldlt", 2, out)) return;
   LAC_TRY(factors_fill(tape, "ldlt", pattern, ordering, a, &place));
   LAC_TRY(factors_ldlt(tape, &place, LAC_PIVOTS_NONZERO, a, &made, &l, &d));
   out[0] = l, out[1] = d;

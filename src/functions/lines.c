@@ -115,6 +115,7 @@ lac_var lac_sparse_max(lac_tape *tape, const lac_pattern *pattern, lac_var a, la
 
 void lac_sparse_bidir_logsumexp(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_absent absent,
                                 lac_var out[2]) {
+  if (!lac_tape_results(tape, "sparse_bidir_logsumexp", 2, out)) return;
   out[0] = lac_sparse_logsumexp(tape, pattern, a, LAC_LINES_COLS, absent);
   out[1] = lac_sparse_logsumexp(tape, pattern, a, LAC_LINES_ROWS, absent);
 }

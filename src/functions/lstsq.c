@@ -7,10 +7,10 @@
 ///     [p I   A  ] [s]   [b]        A tall: p = alpha,            q = -delta^2 / alpha
 ///     [A^H   q I] [x] = [0]        A wide: p = -delta^2 / alpha, q = alpha            r = p s
 ///
-/// Eliminating s (tall) or x (wide) gives the normal equations, which nobody forms: alpha is small beside A, so that
-/// pivots are taken from A itself, and the accuracy is that of an orthogonal factorisation. x depends on alpha in no
-/// way. So it does not on scales of the shorter side, columns of a tall A and rows of a wide one, which are brought
-/// near 1 by powers of two, damp included: nothing is rounded, and no derivative passes through them (magnitude).
+/// Eliminating s (tall) or x (wide) gives the normal equations, which are not formed: alpha is small relative to A, so
+/// that pivots are taken from A itself, and the accuracy is that of an orthogonal factorisation. x depends on alpha in
+/// no way, nor on the scales of the shorter side, columns of a tall A and rows of a wide one, which are brought near 1
+/// by powers of two, damp included: nothing is rounded, and no derivative passes through them (magnitude).
 ///
 /// A solver of A itself, or of A over the identity where there is damp, is one that knows least squares, LSMR or LSQR:
 /// then it is lstsq_with, of A or [A; delta].
@@ -18,7 +18,7 @@
 #include "functions/function.h"
 #include "ops/solves/factored.h"
 
-/// Small beside A: a factor of the system is one of numbers that are off by eps of it, which refinement makes good for
+/// Small relative to A: a factor of the system has errors of eps in its numbers, for which refinement corrects
 /// where alpha eps / sigma^2 is less than 1 for the singular values sigma of A, and eps / alpha for the residual.
 static double lstsq_alpha_of(lac_dtype dtype) { return lac_dtype_real(dtype) == LAC_F32 ? 0x1p-13 : 0x1p-36; }
 
@@ -120,7 +120,7 @@ static lac_status lstsq_check(lac_tape *tape, const lac_solver *solver, const la
   LAC_CHECK(bm->dtype == am->dtype, LAC_ERR_DTYPE, "lstsq: a is %s and b is %s; they must agree",
             lac_dtype_name(am->dtype), lac_dtype_name(bm->dtype));
   LAC_CHECK(!dm || dm->dtype == lac_dtype_real(am->dtype), LAC_ERR_DTYPE,
-            "lstsq: damp has dtype %s beside %s values; it is a real number, %s", lac_dtype_name(dm->dtype),
+            "lstsq: damp has dtype %s and the values have %s; damp is a real number, %s", lac_dtype_name(dm->dtype),
             lac_dtype_name(am->dtype), lac_dtype_name(lac_dtype_real(am->dtype)));
 done:
   return status;
@@ -209,7 +209,7 @@ void lac_lstsq(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_var b,
   lac_status status = LAC_OK;
   bool is_of_matrix = false;
 
-  out[0] = out[1] = (lac_var){0};
+  if (!lac_tape_results(tape, "lstsq", 2, out)) return;
   LAC_TRY(lstsq_check(tape, solver, pattern, a, b, damp));
   LAC_TRY(lstsq_is_of_matrix(ctx, solver, pattern, damp.id != 0, &is_of_matrix));
   LAC_TRY((is_of_matrix ? lstsq_by_matrix : lstsq_by_system)(tape, solver, pattern, a, b, damp, out));

@@ -38,7 +38,8 @@ lac_var lac_log_softmax(lac_tape *tape, lac_var x, int count, const int *axes) {
   return lac_sub(tape, y, lac_logsumexp(tape, y, OVER(mask), true));
 }
 
-/// The product along one axis of n numbers (counted from the end by -1 and down), which is kept with size 1. An odd one out waits for the next round.
+/// The product along one axis of n numbers (counted from the end by -1 and down), which is kept with size 1. An odd one
+/// out waits for the next round.
 static lac_var prod_along(lac_tape *tape, lac_var x, int axis, int64_t n) {
   lac_var rest = {0};
 

@@ -4,7 +4,7 @@
 ///
 ///     tridiagonal   the three diagonals are brought together into a band
 ///     diagonal      a product number by number; a solve is that of a band of one diagonal
-///     Toeplitz      a corner of a circulant of n + m - 1 rows or more, a power of two: x is filled up with zeros and y cut off
+///     Toeplitz      a corner of a circulant of at least n + m - 1 rows, a power of two: x is padded by zeros, y cut
 
 #include "functions/function.h"
 #include "ops/structured/banded.h"

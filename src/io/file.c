@@ -90,7 +90,7 @@ struct io_writer {
   int file;
 };
 
-/// "PATH.<process>-<n>.part": nobody else writes there.
+/// "PATH.<process>-<n>.part": no other call writes there.
 static lac_status writer_name(lac_context *ctx, io_writer *w) {
   lac_status status = LAC_OK;
   static _Atomic int names;

@@ -35,7 +35,7 @@ lac_status io_bytes_unpack(lac_context *ctx, io_source from, io_bytes *bytes);
 
 void io_bytes_close(io_bytes *bytes);
 
-/// A file that is being written: beside its target until it is finished.
+/// A file that is being written: in the folder of its target until it is finished.
 typedef struct io_writer io_writer;
 
 typedef enum io_packing { IO_PLAIN, IO_GZIP } io_packing;

@@ -16,7 +16,7 @@
 
 enum { LONG_SHOWN = 24 };  // characters of a number that is too long
 
-/// What is wrong with a line. The first in the file is the one that is told.
+/// What is wrong with a line. The first in the file is reported.
 typedef struct mm_fault {
   enum { FAULT_NONE, FAULT_WORD, FAULT_MORE, FAULT_ROW, FAULT_COL, FAULT_SKEW, FAULT_HERMITIAN } kind;
   int64_t line, value;

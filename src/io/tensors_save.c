@@ -132,7 +132,7 @@ done:
   return status;
 }
 
-/// A name or key that comes twice would give a file that nobody can open.
+/// A name or key that comes twice would give a file that cannot be opened.
 static lac_status check_twice(lac_context *ctx, int64_t count, const char *const *names, int64_t stride) {
   lac_status status = LAC_OK;
   for (int64_t i = 0; i < count; ++i) {

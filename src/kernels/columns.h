@@ -2,10 +2,10 @@
 /// @file columns.h
 /// What Krylov methods do to vectors [items, n, k]: each column of each item has coefficients of its own.
 ///
-/// The coefficients are a state: pairs of doubles [slots, items, k] in backend memory, whatever the dtype of the vectors, so
-/// that those of f32 neither underflow nor lose digits. A pass is a list of operations on vectors of one shape, run one after
-/// the other on a block of rows while it is in the cache: each vector comes from memory once. A step (column_steps.h)
-/// computes new coefficients from old ones, column by column.
+/// The coefficients are a state: pairs of doubles [slots, items, k] in backend memory, whatever the dtype of the
+/// vectors, so that those of f32 neither underflow nor lose digits. A pass is a list of operations on vectors of one
+/// shape, run one after the other on a block of rows while it is in the cache: each vector comes from memory once. A
+/// step (column_steps.h) computes new coefficients from old ones, column by column.
 
 #ifndef LACUNA_KERNELS_COLUMNS_H
 #define LACUNA_KERNELS_COLUMNS_H
@@ -39,15 +39,15 @@ typedef struct lac_step_numbers {
   double low, high;    // norms outside are scaled
   int reach;           // by two to this power at most
   double epsilon;      // the rounding of the vectors' dtype
-  double floor;        // of a right-hand side that is all rounding, beside what it was
+  double floor;        // size of a right-hand side that is rounding alone, relative to the original one
   int64_t window;      // iterations without progress that are stagnation
   int64_t iteration;   // of this column's cycle
   int64_t restart;     // longest cycle
   int first, is_last;  // the first look at the residual; the last
   int has_m;           // there is a preconditioner
   int is_lsmr;         // not LSQR
-  int is_rectangular;  // a least-squares solution is what is asked for
-  double least;        // |A^H r| beside |A| |r| that is none
+  int is_rectangular;  // a least-squares solution is wanted
+  double least;        // |A^H r| / (|A| |r|) that counts as zero
 } lac_step_numbers;
 
 /// The steps, as solvers/krylov/krylov.def lists them with their methods.

@@ -20,7 +20,7 @@ enum { LAC_BLOCK_MOST = 32 };  // rows of a block
 
 /// What an entry is to the aggregates: a byte for each, in a buffer of 32-bit integers. A strong one joins rows to one
 /// aggregate; a leaning one is large in its row and not in the other's, whose unknowns it follows without joining them:
-/// a row of a soft material beside a stiff one.
+/// a row of a soft material next to a stiff one.
 enum { LAC_ENTRY_WEAK, LAC_ENTRY_STRONG, LAC_ENTRY_LEANING, LAC_ENTRY_DIAGONAL };
 
 /// A diagonal scaling S that makes I - S A a smoother.

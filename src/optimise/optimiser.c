@@ -5,7 +5,7 @@
 ///     gradient descent   v = momentum v + g            x = x - rate v
 ///     Adam               m = beta1 m + (1 - beta1) g   v = beta2 v + (1 - beta2) g^2
 ///                        x = x - rate m' / (sqrt(v') + epsilon)    m' = m / (1 - beta1^t), v' = v / (1 - beta2^t)
-///     decay              coupled: g + decay x instead of g; decoupled: x = (1 - rate decay) x beside the step
+///     decay              coupled: g + decay x instead of g; decoupled: x = (1 - rate decay) x before the step
 
 #include <math.h>
 

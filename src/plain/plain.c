@@ -380,6 +380,70 @@ lac_status lac_run_clamp(lac_context *ctx, const lac_array *x, double low, doubl
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
+lac_status lac_run_broadcast(lac_context *ctx, const lac_array *x, const lac_meta *like, int count, const int *axes,
+                             bool keepdims, lac_array **result) {
+  lac_plain plain;
+
+  if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
+  lac_plain_give(&plain, result);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
+  lac_var made = lac_broadcast(&plain.tape, x_var, like, count, axes, keepdims);
+  return lac_plain_close(&plain, 1, &made, &result);
+}
+
+lac_status lac_run_reshape(lac_context *ctx, const lac_array *x, int ndim, const int64_t *shape, lac_array **result) {
+  lac_plain plain;
+
+  if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
+  lac_plain_give(&plain, result);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
+  lac_var made = lac_reshape(&plain.tape, x_var, ndim, shape);
+  return lac_plain_close(&plain, 1, &made, &result);
+}
+
+lac_status lac_run_slice(lac_context *ctx, const lac_array *x, int axis, int64_t begin, int64_t end, int64_t step,
+                         lac_array **result) {
+  lac_plain plain;
+
+  if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
+  lac_plain_give(&plain, result);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
+  lac_var made = lac_slice(&plain.tape, x_var, axis, begin, end, step);
+  return lac_plain_close(&plain, 1, &made, &result);
+}
+
+lac_status lac_run_embed(lac_context *ctx, const lac_array *x, const lac_meta *like, int axis, int64_t begin,
+                         int64_t end, int64_t step, lac_array **result) {
+  lac_plain plain;
+
+  if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
+  lac_plain_give(&plain, result);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
+  lac_var made = lac_embed(&plain.tape, x_var, like, axis, begin, end, step);
+  return lac_plain_close(&plain, 1, &made, &result);
+}
+
+lac_status lac_run_concat(lac_context *ctx, const lac_array *x, const lac_array *y, int axis, lac_array **result) {
+  lac_plain plain;
+
+  if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
+  lac_plain_give(&plain, result);
+  lac_var x_var = lac_plain_in(&plain, "x", x);
+  lac_var y_var = lac_plain_in(&plain, "y", y);
+  lac_var made = lac_concat(&plain.tape, x_var, y_var, axis);
+  return lac_plain_close(&plain, 1, &made, &result);
+}
+
+lac_status lac_run_concat_all(lac_context *ctx, int n, const lac_array *const *vars, int axis, lac_array **result) {
+  lac_plain plain;
+
+  if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
+  lac_plain_give(&plain, result);
+  const lac_var *vars_vars = lac_plain_list(&plain, n, vars);
+  lac_var made = lac_concat_all(&plain.tape, n, vars_vars, axis);
+  return lac_plain_close(&plain, 1, &made, &result);
+}
+
 lac_status lac_run_sum_axes(lac_context *ctx, const lac_array *x, int count, const int *axes, bool keepdims,
                             lac_array **result) {
   lac_plain plain;
@@ -530,91 +594,127 @@ lac_status lac_run_cumsum(lac_context *ctx, const lac_array *x, int axis, bool b
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_broadcast(lac_context *ctx, const lac_array *x, const lac_meta *like, int count, const int *axes,
-                             bool keepdims, lac_array **result) {
+lac_status lac_run_segment_scale(lac_context *ctx, const lac_map *map, const lac_array *d, const lac_array *a,
+                                 lac_array **result) {
+  lac_plain plain;
+
+  if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
+  lac_plain_give(&plain, result);
+  lac_var d_var = lac_plain_in(&plain, "d", d);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
+  lac_var made = lac_segment_scale(&plain.tape, map, d_var, a_var);
+  return lac_plain_close(&plain, 1, &made, &result);
+}
+
+lac_status lac_run_segment_dot(lac_context *ctx, const lac_map *map, const lac_array *u, const lac_array *v,
+                               lac_array **result) {
+  lac_plain plain;
+
+  if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
+  lac_plain_give(&plain, result);
+  lac_var u_var = lac_plain_in(&plain, "u", u);
+  lac_var v_var = lac_plain_in(&plain, "v", v);
+  lac_var made = lac_segment_dot(&plain.tape, map, u_var, v_var);
+  return lac_plain_close(&plain, 1, &made, &result);
+}
+
+lac_status lac_run_segment_mean(lac_context *ctx, const lac_map *map, const lac_array *x, lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
   lac_var x_var = lac_plain_in(&plain, "x", x);
-  lac_var made = lac_broadcast(&plain.tape, x_var, like, count, axes, keepdims);
+  lac_var made = lac_segment_mean(&plain.tape, map, x_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_reshape(lac_context *ctx, const lac_array *x, int ndim, const int64_t *shape, lac_array **result) {
+lac_status lac_run_segment_logsumexp(lac_context *ctx, const lac_map *map, const lac_array *x, int64_t full,
+                                     lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
   lac_var x_var = lac_plain_in(&plain, "x", x);
-  lac_var made = lac_reshape(&plain.tape, x_var, ndim, shape);
+  lac_var made = lac_segment_logsumexp(&plain.tape, map, x_var, full);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_slice(lac_context *ctx, const lac_array *x, int axis, int64_t begin, int64_t end, int64_t step,
-                         lac_array **result) {
+lac_status lac_run_segment_softmax(lac_context *ctx, const lac_map *map, const lac_array *x, int64_t full,
+                                   lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
   lac_var x_var = lac_plain_in(&plain, "x", x);
-  lac_var made = lac_slice(&plain.tape, x_var, axis, begin, end, step);
+  lac_var made = lac_segment_softmax(&plain.tape, map, x_var, full);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_embed(lac_context *ctx, const lac_array *x, const lac_meta *like, int axis, int64_t begin,
-                         int64_t end, int64_t step, lac_array **result) {
+lac_status lac_run_segment_max(lac_context *ctx, const lac_map *map, const lac_array *x, int64_t full,
+                               lac_extreme extreme, lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
   lac_var x_var = lac_plain_in(&plain, "x", x);
-  lac_var made = lac_embed(&plain.tape, x_var, like, axis, begin, end, step);
+  lac_var made = lac_segment_max(&plain.tape, map, x_var, full, extreme);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_concat(lac_context *ctx, const lac_array *x, const lac_array *y, int axis, lac_array **result) {
+lac_status lac_run_segment_ties(lac_context *ctx, const lac_map *map, const lac_array *x, int64_t full,
+                                lac_extreme extreme, lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
   lac_var x_var = lac_plain_in(&plain, "x", x);
-  lac_var y_var = lac_plain_in(&plain, "y", y);
-  lac_var made = lac_concat(&plain.tape, x_var, y_var, axis);
+  lac_var made = lac_segment_ties(&plain.tape, map, x_var, full, extreme);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_concat_all(lac_context *ctx, int n, const lac_array *const *vars, int axis, lac_array **result) {
+lac_status lac_run_sparse_logsumexp(lac_context *ctx, const lac_pattern *pattern, const lac_array *a, lac_lines lines,
+                                    lac_absent absent, lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  const lac_var *vars_vars = lac_plain_list(&plain, n, vars);
-  lac_var made = lac_concat_all(&plain.tape, n, vars_vars, axis);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
+  lac_var made = lac_sparse_logsumexp(&plain.tape, pattern, a_var, lines, absent);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_dot(lac_context *ctx, const lac_array *x, const lac_array *y, lac_array **result) {
+lac_status lac_run_sparse_softmax(lac_context *ctx, const lac_pattern *pattern, const lac_array *a, lac_lines lines,
+                                  lac_absent absent, lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, "x", x);
-  lac_var y_var = lac_plain_in(&plain, "y", y);
-  lac_var made = lac_dot(&plain.tape, x_var, y_var);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
+  lac_var made = lac_sparse_softmax(&plain.tape, pattern, a_var, lines, absent);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_matmul(lac_context *ctx, const lac_array *x, const lac_array *y, lac_form op_x, lac_form op_y,
-                          lac_array **result) {
+lac_status lac_run_sparse_max(lac_context *ctx, const lac_pattern *pattern, const lac_array *a, lac_lines lines,
+                              lac_extreme extreme, lac_absent absent, lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, "x", x);
-  lac_var y_var = lac_plain_in(&plain, "y", y);
-  lac_var made = lac_matmul(&plain.tape, x_var, y_var, op_x, op_y);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
+  lac_var made = lac_sparse_max(&plain.tape, pattern, a_var, lines, extreme, absent);
   return lac_plain_close(&plain, 1, &made, &result);
+}
+
+lac_status lac_run_sparse_bidir_logsumexp(lac_context *ctx, const lac_pattern *pattern, const lac_array *a,
+                                          lac_absent absent, lac_array *out[2]) {
+  lac_plain plain;
+  lac_array **const to[] = {out ? &out[0] : NULL, out ? &out[1] : NULL};
+  lac_var made[2] = {{0}};
+
+  if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
+  lac_var a_var = lac_plain_in(&plain, "a", a);
+  lac_sparse_bidir_logsumexp(&plain.tape, pattern, a_var, absent, made);
+  return lac_plain_close(&plain, 2, made, to);
 }
 
 lac_status lac_run_remap(lac_context *ctx, const lac_map *map, const lac_array *x, lac_form op, lac_array **result) {
@@ -813,127 +913,27 @@ lac_status lac_run_norm2(lac_context *ctx, const lac_pattern *pattern, const lac
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_segment_scale(lac_context *ctx, const lac_map *map, const lac_array *d, const lac_array *a,
-                                 lac_array **result) {
-  lac_plain plain;
-
-  if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
-  lac_plain_give(&plain, result);
-  lac_var d_var = lac_plain_in(&plain, "d", d);
-  lac_var a_var = lac_plain_in(&plain, "a", a);
-  lac_var made = lac_segment_scale(&plain.tape, map, d_var, a_var);
-  return lac_plain_close(&plain, 1, &made, &result);
-}
-
-lac_status lac_run_segment_dot(lac_context *ctx, const lac_map *map, const lac_array *u, const lac_array *v,
-                               lac_array **result) {
-  lac_plain plain;
-
-  if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
-  lac_plain_give(&plain, result);
-  lac_var u_var = lac_plain_in(&plain, "u", u);
-  lac_var v_var = lac_plain_in(&plain, "v", v);
-  lac_var made = lac_segment_dot(&plain.tape, map, u_var, v_var);
-  return lac_plain_close(&plain, 1, &made, &result);
-}
-
-lac_status lac_run_segment_mean(lac_context *ctx, const lac_map *map, const lac_array *x, lac_array **result) {
+lac_status lac_run_dot(lac_context *ctx, const lac_array *x, const lac_array *y, lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
   lac_var x_var = lac_plain_in(&plain, "x", x);
-  lac_var made = lac_segment_mean(&plain.tape, map, x_var);
+  lac_var y_var = lac_plain_in(&plain, "y", y);
+  lac_var made = lac_dot(&plain.tape, x_var, y_var);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 
-lac_status lac_run_segment_logsumexp(lac_context *ctx, const lac_map *map, const lac_array *x, int64_t full,
-                                     lac_array **result) {
+lac_status lac_run_matmul(lac_context *ctx, const lac_array *x, const lac_array *y, lac_form op_x, lac_form op_y,
+                          lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
   lac_var x_var = lac_plain_in(&plain, "x", x);
-  lac_var made = lac_segment_logsumexp(&plain.tape, map, x_var, full);
+  lac_var y_var = lac_plain_in(&plain, "y", y);
+  lac_var made = lac_matmul(&plain.tape, x_var, y_var, op_x, op_y);
   return lac_plain_close(&plain, 1, &made, &result);
-}
-
-lac_status lac_run_segment_softmax(lac_context *ctx, const lac_map *map, const lac_array *x, int64_t full,
-                                   lac_array **result) {
-  lac_plain plain;
-
-  if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
-  lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, "x", x);
-  lac_var made = lac_segment_softmax(&plain.tape, map, x_var, full);
-  return lac_plain_close(&plain, 1, &made, &result);
-}
-
-lac_status lac_run_segment_max(lac_context *ctx, const lac_map *map, const lac_array *x, int64_t full,
-                               lac_extreme extreme, lac_array **result) {
-  lac_plain plain;
-
-  if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
-  lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, "x", x);
-  lac_var made = lac_segment_max(&plain.tape, map, x_var, full, extreme);
-  return lac_plain_close(&plain, 1, &made, &result);
-}
-
-lac_status lac_run_segment_ties(lac_context *ctx, const lac_map *map, const lac_array *x, int64_t full,
-                                lac_extreme extreme, lac_array **result) {
-  lac_plain plain;
-
-  if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
-  lac_plain_give(&plain, result);
-  lac_var x_var = lac_plain_in(&plain, "x", x);
-  lac_var made = lac_segment_ties(&plain.tape, map, x_var, full, extreme);
-  return lac_plain_close(&plain, 1, &made, &result);
-}
-
-lac_status lac_run_sparse_logsumexp(lac_context *ctx, const lac_pattern *pattern, const lac_array *a, lac_lines lines,
-                                    lac_absent absent, lac_array **result) {
-  lac_plain plain;
-
-  if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
-  lac_plain_give(&plain, result);
-  lac_var a_var = lac_plain_in(&plain, "a", a);
-  lac_var made = lac_sparse_logsumexp(&plain.tape, pattern, a_var, lines, absent);
-  return lac_plain_close(&plain, 1, &made, &result);
-}
-
-lac_status lac_run_sparse_softmax(lac_context *ctx, const lac_pattern *pattern, const lac_array *a, lac_lines lines,
-                                  lac_absent absent, lac_array **result) {
-  lac_plain plain;
-
-  if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
-  lac_plain_give(&plain, result);
-  lac_var a_var = lac_plain_in(&plain, "a", a);
-  lac_var made = lac_sparse_softmax(&plain.tape, pattern, a_var, lines, absent);
-  return lac_plain_close(&plain, 1, &made, &result);
-}
-
-lac_status lac_run_sparse_max(lac_context *ctx, const lac_pattern *pattern, const lac_array *a, lac_lines lines,
-                              lac_extreme extreme, lac_absent absent, lac_array **result) {
-  lac_plain plain;
-
-  if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
-  lac_plain_give(&plain, result);
-  lac_var a_var = lac_plain_in(&plain, "a", a);
-  lac_var made = lac_sparse_max(&plain.tape, pattern, a_var, lines, extreme, absent);
-  return lac_plain_close(&plain, 1, &made, &result);
-}
-
-lac_status lac_run_sparse_bidir_logsumexp(lac_context *ctx, const lac_pattern *pattern, const lac_array *a,
-                                          lac_absent absent, lac_array *out[2]) {
-  lac_plain plain;
-  lac_array **const to[] = {out ? &out[0] : NULL, out ? &out[1] : NULL};
-  lac_var made[2] = {{0}};
-
-  if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
-  lac_var a_var = lac_plain_in(&plain, "a", a);
-  lac_sparse_bidir_logsumexp(&plain.tape, pattern, a_var, absent, made);
-  return lac_plain_close(&plain, 2, made, to);
 }
 
 lac_status lac_run_spmm(lac_context *ctx, const lac_pattern *pattern, const lac_array *a, const lac_array *x,

@@ -152,8 +152,8 @@ done:
 
 // -- covering --------------------------------------------------------------------------------------------------------
 
-/// The union, and of a symmetric pattern one that stays symmetric, so that Cholesky remains possible. Where the solver does not iterate
-/// this one does not either.
+/// The union, and of a symmetric pattern one that stays symmetric, so that Cholesky remains possible. Where the solver
+/// does not iterate this one does not either.
 static lac_status extension_cover(lac_context *ctx, lac_solver_core *core, lac_extension *e) {
   lac_status status = LAC_OK;
   bool is_direct = !(core->table->flags & (LAC_ITERATES | LAC_APPROXIMATES | LAC_DELEGATES));

@@ -35,7 +35,7 @@ const lac_meta *lac_factor_meta(const lac_factor *factor) { return factor ? &fac
 
 // -- making one ------------------------------------------------------------------------------------------------------
 
-/// Share memory that the library owns; copy what belongs to somebody else, who may change it without a word.
+/// Share memory that the library owns; copy other memory, whose owner may change it unnoticed.
 static lac_status factor_take_values(lac_context *ctx, lac_factor *f, const lac_array *values) {
   lac_status status = LAC_OK;
 

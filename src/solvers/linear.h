@@ -20,10 +20,10 @@ typedef struct lac_linear {
   // Of a matrix (lac_linear_is_matrix) alone:
   const lac_pattern *pattern;
   const lac_array *values;        // [*batch, nnz]
-  const lac_survey *survey;       // of the values, where somebody has looked at them already; or NULL
+  const lac_survey *survey;       // of the values, where one was made already; or NULL
   const lac_array *largest;       // [items, 1, 1], f64: the largest size in each matrix; goes with the survey
-  int64_t levels;                 // of a breadth-first search: how far rows are apart; 0: nobody has looked
-  const struct lac_nodes *nodes;  // of several unknowns (precondition/preconditioner.h); NULL: nobody has looked
+  int64_t levels;                 // of a breadth-first search: how far rows are apart; 0: not yet known
+  const struct lac_nodes *nodes;  // of several unknowns (precondition/preconditioner.h); NULL: not yet known
 } lac_linear;
 
 static inline bool lac_linear_is_matrix(const lac_linear *a) { return a->pattern != NULL; }

@@ -13,8 +13,8 @@
 
 enum { PRICE_SAMPLES = 512 };  // pairs of rows that are looked at
 
-// What an entry costs in products, beside one of a grid whose rows lie line by line: those of blocks are read without
-// their columns, those that lie anywhere wait for memory.
+// The cost of an entry in products, relative to an entry of a grid with rows line by line: those of blocks are read
+// without their columns, those that lie anywhere wait for memory.
 static const double price_block = 0.45, price_scattered = 2.2;
 
 // Seconds an entry and a row, of an iteration with a point-wise preconditioner, with two triangles, with a multigrid of
@@ -34,7 +34,7 @@ static bool price_are_alike(const lac_pattern *p, int64_t row, int64_t *shift) {
   return lac_buffer_get(p->columns, last - 1) - lac_buffer_get(p->columns, end - 1) == *shift;
 }
 
-/// What an entry of this pattern costs beside one of a grid.
+/// The cost of an entry of this pattern relative to that of a grid.
 static double price_weight(const lac_pattern *p) {
   int64_t step = p->rows / PRICE_SAMPLES + 1, looked = 0, alike = 0, twins = 0, shift = 0;
 

@@ -95,7 +95,7 @@ typedef struct lac_solver_table {
   lac_status (*logdet)(lac_context *ctx, const lac_factor *f, lac_array *logabs, lac_array *sign);
   lac_status (*selected_inverse)(lac_context *ctx, const lac_factor *f, lac_array *values);
   lac_status (*rcond)(lac_context *ctx, const lac_factor *f, lac_array *rcond);
-  /// The kind and the options of a factor of the same values that can do more or is safer; NULL: there is none.
+  /// The kind and the options of a factor of the same values that can do more or is safer; NULL: no such kind.
   const struct lac_solver_table *(*partner)(const lac_factor *f, lac_solver_options *options);
   const lac_factor *(*inner)(const lac_factor *f);  // the factor of another kind that does its work. Optional.
   lac_status (*describe)(lac_context *ctx, const lac_factor *f, char **text);  // by lac_alloc. Optional.
@@ -199,7 +199,7 @@ struct lac_solver {
 
 /// Which values these are: memory that the library owns is known by its storage and version, and all by their bits.
 typedef struct lac_identity {
-  int64_t storage, version;  // storage 0: it belongs to somebody else
+  int64_t storage, version;  // storage 0: memory that the library does not own
   bool has_hash;
   uint64_t hash[2];
 } lac_identity;
@@ -233,10 +233,10 @@ struct lac_factor {
   pthread_mutex_t lock;
   _Atomic(lac_factor *) partner;  // made under the lock where this factor cannot serve; held
   char *text;                     // of lac_factor_describe, made under the lock when first asked for
-  _Atomic int64_t judged_from;    // what least squares found to be judged (ops/solves/rank.c); 0: nobody has looked
+  _Atomic int64_t judged_from;    // the first unknown that least squares judge (ops/solves/rank.c); 0: not yet known
 };
 
-/// The kinds of objects, by which an operator tells its objects apart.
+/// The kinds of objects, by which an operator distinguishes its objects.
 extern const lac_kind lac_solver_kind, lac_factor_kind;
 
 static inline int64_t lac_factor_rows(const lac_factor *factor) { return factor->core->rows; }
@@ -308,7 +308,7 @@ bool lac_factor_same_shape(const lac_meta *a, const lac_meta *b, int core);
 /// lac_factor_solve with more to say; the batch of the job is found here.
 lac_status lac_factor_solve_job(lac_context *ctx, const lac_factor *factor, lac_solve_job job);
 
-/// What a solve says of itself, for those who ask the context later.
+/// The report of a solve, which the context keeps for later questions.
 static inline void lac_solve_tell(lac_context *ctx, const lac_solve_report *report) {
   ctx->solves++;
   ctx->last_solve = *report;
@@ -369,7 +369,7 @@ static inline lac_form lac_form_of(lac_form form, bool is_hermitian) {
 lac_identity lac_identity_quick(const lac_array *values);
 lac_status lac_identity_hash(lac_context *ctx, const lac_array *values, lac_identity *identity);
 
-/// Whether both are of the same values: false where only the bits could tell, and one has none.
+/// Whether both are of the same values: false where that takes hashes and one of them has no hash.
 bool lac_identity_same(const lac_identity *a, const lac_identity *b);
 
 // -- kinds that work in host memory, for arrays that lie elsewhere (travel.c) ----------------------------------------

@@ -462,10 +462,33 @@ static void functions_without_a_tape_do_nothing(lac_context *ctx) {
   lac_pattern_destroy(&p);
 }
 
+/// The sentence names the function, and the outputs of later calls are absent until lac_tape_clear.
+static void a_list_of_results_that_is_null_fails_the_tape(lac_context *ctx) {
+  lac_pattern *p = NULL;
+  lac_solver *solver = NULL;
+  lac_tape *tape = NULL;
+  lac_array *values = NULL;
+
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){2}, (double[]){2, 3}, LAC_OWNERSHIP_COPY, &values));
+  CHECK_OK(lac_pattern_eye(ctx, 2, 2, 0, LAC_WIDTH_AUTO, &p));
+  CHECK_OK(lac_solver_create(ctx, p, NULL, &solver));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
+  lac_slogdet(tape, solver, lac_tape_leaf(tape, values), NULL);
+  CHECK_FAILS(lac_tape_status(tape), LAC_ERR_ARG, "slogdet: the list of results is NULL");
+  CHECK(!lac_tape_leaf(tape, values).id);
+  lac_tape_clear(tape);
+  lac_lu(tape, p, lac_tape_leaf(tape, values), LAC_ORDER_AUTO, NULL, NULL);
+  CHECK_FAILS(lac_tape_status(tape), LAC_ERR_ARG, "lu: the list of results is NULL");
+  lac_tape_destroy(&tape);
+  lac_solver_destroy(&solver);
+  lac_pattern_destroy(&p);
+  lac_array_destroy(&values);
+}
+
 CHECK_MAIN(tape_differentiates_a_quadratic, hessian_times_vector_is_the_same_three_ways,
            third_derivative_comes_from_the_same_rules, errors_stick_until_cleared, written_arrays_are_stale,
            absent_adjoints_are_absent, constants_are_not_differentiated, seeds_must_fit, seeds_are_not_written_to,
            released_vars_give_memory_back, vars_of_another_tape_are_refused, shared_values_need_no_batch_of_gradients,
            failed_derivatives_give_absent_vars, calls_on_a_failed_tape_leave_its_sentence,
            shapes_that_overflow_are_refused, wrong_rules_and_bare_codes_are_named, a_given_tangent_is_not_added_to,
-           bad_rules_are_refused, functions_without_a_tape_do_nothing)
+           bad_rules_are_refused, functions_without_a_tape_do_nothing, a_list_of_results_that_is_null_fails_the_tape)

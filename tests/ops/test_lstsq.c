@@ -292,7 +292,7 @@ static void lstsq_refuses_what_does_not_fit(lac_context *ctx) {
     CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
     if (wrong == 0) damp = lac_tape_scalar(tape, LAC_C128, 1, 0);
     lac_lstsq(tape, p, lac_tape_leaf(tape, a), lac_tape_leaf(tape, b), damp, wrong == 3 ? NULL : solver, out);
-    static const char *const words[] = {"it is a real number", "one of another pattern",
+    static const char *const words[] = {"damp is a real number", "one of another pattern",
                                         "must have shape (*batch, 4, k)", "lac_pattern_augmented", "they must agree"};
     static const lac_status statuses[] = {LAC_ERR_DTYPE, LAC_ERR_PATTERN, LAC_ERR_SHAPE, LAC_ERR_ARG, LAC_ERR_DTYPE};
     CHECK_FAILS(lac_tape_status(tape), statuses[wrong], words[wrong]);

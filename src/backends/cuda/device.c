@@ -24,7 +24,7 @@ void cuda_leave(cuda_scope scope) {
 lac_status cuda_end(lac_context *ctx, cuda_scope scope, cudaError_t error, const char *call) {
   cuda_leave(scope);
   if (error == cudaSuccess) return LAC_OK;
-  (void)cudaGetLastError();  // it is told here, and not once more to whoever uses CUDA next
+  (void)cudaGetLastError();  // it is reported here, and not once more by a later call of CUDA
   return lac_context_fail(ctx, error == cudaErrorMemoryAllocation ? LAC_ERR_MEMORY : LAC_ERR_BACKEND, call,
                           "cuda: %s on device %d: %s (%s)", call, scope.now, cudaGetErrorString(error),
                           cudaGetErrorName(error));

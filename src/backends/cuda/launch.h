@@ -3,7 +3,7 @@
 /// The launchers of the CUDA kernels, as C sees them: raw device pointers, sizes and words.
 ///
 /// A launcher starts kernels on `stream` and returns at once; it takes no memory and never waits, so that all of them can be captured
-/// into a CUDA graph. The current device is the stream's. Every sum has one fixed order, whatever runs beside it.
+/// into a CUDA graph. The current device is the stream's. Every sum has one fixed order, whatever else runs.
 
 #ifndef LACUNA_BACKENDS_CUDA_LAUNCH_H
 #define LACUNA_BACKENDS_CUDA_LAUNCH_H

@@ -2,21 +2,23 @@
 /// @file space.c
 /// Device memory in the order of streams.
 ///
-/// An array's block is taken from the device's pool on the stream of its context and given back on the same stream, so that it waits
-/// for the work that was started before and for nothing else. The pool keeps what is given back, up to a quarter of the
-/// device's memory, and all of it goes back to the device on lac_memory_trim or when memory is short: others live there too.
+/// An array's block is taken from the device's pool on the stream of its context and given back on the same stream, so
+/// that it waits for the work that was started before and for nothing else. The pool keeps what is given back, up to a
+/// quarter of the device's memory, and all of it goes back to the device on lac_memory_trim or when memory is short:
+/// others live there too.
 ///
-/// A stream belongs to the caller and may be gone when a block goes. So a block is given back on its stream only while the
-/// calling thread has a context that works on that stream: it must live as long as a context has it. All other blocks
-/// are *parked*: the next allocation on their stream gives them back, or, once the device has been waited for,
-/// synchronize, the end of a context, a lack of memory or too many parked bytes. With no context left the device is waited
-/// for at once. Nothing here ever calls CUDA with a stream that nobody vouches for.
+/// A stream belongs to the caller and may be gone when a block goes. So a block is given back on its stream only while
+/// the calling thread has a context that works on that stream: it must live as long as a context has it. All other
+/// blocks are *parked*: the next allocation on their stream gives them back, or, once the device has been waited for,
+/// synchronize, the end of a context, a lack of memory or too many parked bytes. With no context left the device is
+/// waited for at once. No function here calls CUDA with a stream that may be gone.
 ///
-/// Index buffers (LAC_EVERY_STREAM) are read from all streams: they are plain cudaMalloc blocks, given back after waiting for the
-/// device.
+/// Index buffers (LAC_EVERY_STREAM) are read from all streams: they are plain cudaMalloc blocks, given back after
+/// waiting for the device.
 ///
-/// While a stream is captured into a graph, allocations are nodes of the graph and must be given back inside it; blocks from
-/// before must not be. Blocks taken in a capture are therefore listed, and the others wait, parked, until it is over.
+/// While a stream is captured into a graph, allocations are nodes of the graph and must be given back inside it; blocks
+/// from before must not be. Blocks taken in a capture are therefore listed, and the others wait, parked, until it is
+/// over.
 
 #include <pthread.h>
 
@@ -78,7 +80,7 @@ static int64_t list_find(const block_list *list, const void *data) {
   return -1;
 }
 
-/// Whether a call succeeded. A failure here is nobody's news: the next to use CUDA shall not find it.
+/// Whether a call succeeded. CUDA's last error is cleared: it must not be reported by a later call.
 static bool succeeds(cudaError_t error) {
   if (error != cudaSuccess) (void)cudaGetLastError();
   return error == cudaSuccess;
@@ -115,7 +117,8 @@ static bool stream_is_captured(cudaStream_t stream) {
 
 // -- giving back -----------------------------------------------------------------------------------------------------
 
-/// Wait for everything on the device; false while a capture forbids it. To ask CUDA would spoil a capture of this thread's.
+/// Wait for everything on the device; false while a capture forbids it. To ask CUDA would spoil a capture of this
+/// thread's.
 static bool device_wait(const cuda_space *s) {
   for (cuda_data *data = s->contexts; data; data = data->next) {
     bool ours = atomic_load_explicit(&data->thread, memory_order_relaxed) == this_thread();
@@ -268,7 +271,8 @@ static void space_trim(lac_space *space) {
   pthread_mutex_unlock(&spaces_lock);
 }
 
-/// A pool of our own, which keeps a quarter of the device: the device's default pool is not ours to set up. The device is current.
+/// A pool of our own, which keeps a quarter of the device: the device's default pool is not ours to set up. The device
+/// is current.
 static cudaError_t space_make(cuda_space *s, int device) {
   struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
                                    .location = {.type = cudaMemLocationTypeDevice, .id = device}};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file pattern_stack.c
-/// Patterns beside, above and behind each other:
+/// Patterns next to each other, above each other and along the diagonal:
 ///
 ///     hstack       [A B ...]             col0 grows
 ///     vstack       [A; B; ...]           row0 grows

@@ -13,7 +13,7 @@ static inline lac_banded lac_banded_of(const lac_attrs *attrs, int64_t cols) {
   return (lac_banded){.lower = attrs->i[1], .upper = attrs->i[2], .rows = attrs->i[3], .cols = cols};
 }
 
-/// Refuse a form or a band that is none.
+/// Refuse an invalid form or band.
 static inline lac_status lac_call_check_banded(lac_call *c, lac_form form, int64_t lower, int64_t upper, int64_t rows) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;

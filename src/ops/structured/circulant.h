@@ -7,7 +7,7 @@
 
 #include "autodiff/rule.h"
 
-/// Refuse a form that is none, and match the signature.
+/// Refuse an invalid form, and match the signature.
 static inline lac_status lac_call_match_circulant(lac_call *c) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;

@@ -4,11 +4,11 @@
 ///
 ///     pattern      a direct factor is foreseen to be cheap                  ->  direct
 ///                  it is costly, or a preconditioner or null space is given ->  iterate
-///                  in doubt, and an analysis is cheap beside both           ->  by the analysis
+///                  in doubt, and an analysis is cheap relative to both      ->  by the analysis
 ///     values       neither definite, nor like an M-matrix, nor dominant     ->  direct
 ///                  they jump, and a direct factor is not much more          ->  direct
 ///     memory       a direct factor has no room                              ->  iterate
-///     a solve      is foreseen to take longer than a direct factor          ->  its direct partner, and direct from then on
+///     a solve      is foreseen to take longer than a direct factor          ->  a direct partner, now and later
 ///                  does not converge                                        ->  the same
 ///                  was left, and there is no room for a direct factor       ->  goes on
 ///
@@ -150,13 +150,13 @@ static lac_status auto_jumps(lac_context *ctx, const lac_linear *a, const lac_fa
   setup.values = values;
   LAC_TRY(lac_multigrid_look(ctx, &setup, &is_uneven, &jumps));
   if (is_uneven || jumps)
-    *finding = "its entries jump, and a direct factor is cheap beside the multigrid that they call for";
+    *finding = "its entries jump, and a direct factor is cheap relative to the multigrid that they call for";
 done:
   lac_array_destroy(&values);
   return status;
 }
 
-// A function may vary, nobody knows; where the library sees that a preconditioner does, GMRES becomes flexible.
+// Whether a function varies is unknown; where a preconditioner is known to vary, GMRES becomes flexible.
 static const lac_solver_table *auto_krylov(const lac_solver_options *o, const lac_survey *s) {
   if (s->asymmetric < 0 && s->not_positive < 0) return &lac_kind_flexible_cg;
   return o->preconditioner.apply ? &lac_kind_flexible_gmres : &lac_kind_gmres;

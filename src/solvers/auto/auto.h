@@ -24,13 +24,13 @@ typedef struct lac_auto_factor {
   lac_factor *taken;
   atomic_bool has_fallen;  // solves go to its partner: set once, after `fallen` was written under the factor's lock
   char fallen[LAC_REASON_SIZE];  // why
-  _Atomic int64_t lacking;  // bytes that were available when there was no room for a direct factor; 0: nobody asked
+  _Atomic int64_t lacking;       // bytes that were available when a direct factor did not fit into memory; 0: not tried
 } lac_auto_factor;
 
 static inline lac_auto_factor *lac_auto_of(const lac_factor *f) { return f->part; }
 
 /// What a direct factor takes, by an analysis, which is made where there is none yet and stays with the core; false:
-/// it cannot be told before there are values.
+/// it is not known before there are values.
 lac_status lac_auto_analyse(lac_context *ctx, lac_solver_core *core, lac_auto_cost *cost, bool *is_known);
 
 /// A direct factor knows of no null space: with one the matrix is singular, and what it gives would be rounding

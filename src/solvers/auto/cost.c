@@ -3,7 +3,7 @@
 /// What a direct factor will cost, without an ordering: the levels of a breadth-first search are separators.
 ///
 ///     w       rows of the narrowest level between a third and two thirds of the rows, from a row at the far end of the
-///             graph, and dense rows, which are left out of it: they are neighbours of all, and orderings put them last;
+///             graph, and dense rows, which the search leaves out: they join all rows, and orderings put them last;
 ///             no more than the graph has independent cycles, of which a tree has none
 ///     flops   6 w^3
 ///     nnz     4 n log2 w + 8 w^2
@@ -11,10 +11,10 @@
 /// Where an entry has no mirror, the search goes along rows and columns alike, as elimination does, and the factor is
 /// LU: twice as much; what iterates is GMRES.
 ///
-/// A guess: beside an analysis the flops were 0.2 times (nearest neighbours of random points) to 5 times (squares) what
-/// is foreseen, of long bars 20 times, of graphs with a power law a 300th. That is enough where direct and iterative
-/// solvers are far apart; where they are not, an analysis decides, and where that costs more than iterating does as a
-/// rule, iterating begins and is watched (watch.h). Two searches, 17 bytes a row while they last.
+/// A guess: compared with an analysis the flops were 0.2 times (nearest neighbours of random points) to 5 times
+/// (squares) what is foreseen, of long bars 20 times, of graphs with a power law a 300th. That is enough where direct
+/// and iterative solvers are far apart; where they are not, an analysis decides, and where that costs more than
+/// iterating does as a rule, iterating begins and is watched (watch.h). Two searches, 17 bytes a row while they last.
 
 #include <math.h>
 #include <string.h>
@@ -76,7 +76,7 @@ static bool cost_is_dense(const cost_search *s, int64_t row) {
   return false;
 }
 
-/// Entries of a row beside the diagonal that have a mirror.
+/// Off-diagonal entries of a row that have a mirror.
 static int64_t cost_mirrored(const cost_search *s, int64_t row) {
   const lac_rows *a = &s->halves[0], *t = &s->halves[1];
   int64_t p = cost_begin(a, row), q = cost_begin(t, row), count = 0;
@@ -220,7 +220,7 @@ static double cost_of_analysis(const lac_pattern *pattern, const lac_auto_cost *
 
 static bool cost_has_room(const lac_auto_cost *c) { return c->bytes <= 0.5 * (double)lac_memory_available(); }
 
-/// By what is yet to do beside what iterating takes, and by the memory that there is.
+/// By the remaining work relative to that of iterating, and by the free memory.
 static void cost_judge(const lac_pattern *pattern, lac_auto_cost *c) {
   double direct =
       cost_of_analysis(pattern, c) + lac_price_factor(pattern, c->flops, c->nnz) + lac_price_solve(pattern, c->nnz);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file cost.h
-/// What a direct solver would need, before there is one, and how much that is beside iterating (price.h).
+/// The forecast of a direct solver's memory and work, and the ratio of that work to iterating (price.h).
 
 #ifndef LACUNA_SOLVERS_AUTO_COST_H
 #define LACUNA_SOLVERS_AUTO_COST_H
@@ -12,9 +12,9 @@ typedef struct lac_auto_cost {
   double width;              // rows of a separator, about; 0: it was not looked at
   int64_t levels;            // of a breadth-first search from the far end: how far rows are apart; 0 as well
   double flops, bytes, nnz;  // of one factor of f64: of Cholesky, or where `has_both`, of LU with both triangles
-  bool is_lopsided;          // entries of the pattern lack their mirrors, as a look at some rows tells
+  bool is_lopsided;          // entries of the pattern lack their mirrors, by a sample of rows
   bool has_both;
-  double share;  // what is yet to do for a direct solution, beside iterating
+  double share;  // remaining work of a direct solution, relative to iterating
   bool is_costly;
   bool is_exact;  // by an ordering and an analysis; else a guess, which may be ten times too large or too small
 } lac_auto_cost;
@@ -22,14 +22,14 @@ typedef struct lac_auto_cost {
 /// From a breadth-first search, in a few bytes a row: no ordering, no symbolic factorisation.
 lac_status lac_auto_foresee(lac_context *ctx, const lac_pattern *pattern, lac_auto_cost *out);
 
-/// From what an analysis foresees; false where it cannot tell before there are values.
+/// From what an analysis foresees; false where that is not known before there are values.
 bool lac_auto_analysed(const lac_pattern *pattern, const lac_report *foreseen, lac_auto_cost *out);
 
 /// Whether a direct solution is the cheaper one all the same where values call for a multigrid that is dearer than
 /// most.
 bool lac_auto_is_cheap_beside(const lac_auto_cost *cost);
 
-/// Whether a guess is so near the border that an analysis should decide, and that is cheap beside both ways.
+/// Whether a guess is so near the border that an analysis should decide, and is cheap relative to both ways.
 bool lac_auto_is_in_doubt(const lac_pattern *pattern, const lac_auto_cost *guess);
 
 #endif

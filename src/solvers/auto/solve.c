@@ -4,7 +4,7 @@
 ///
 /// The watch (watch.h) asks for an analysis when the rate gives cause, in the middle of the iteration, which goes on
 /// unless it is left. On devices, whose speed is another, and with a preconditioner of the user's own, whose price is
-/// not known, nobody watches.
+/// not known, iterations are not watched.
 
 #include <math.h>
 #include <stdio.h>
@@ -153,7 +153,7 @@ static bool solve_is_done(const lac_factor *f, const lac_factor *last, const lac
          f->core->options.iteration.accept_unconverged;
 }
 
-/// Go on iterating from where it was left, within the limit of the whole: nobody watches any more.
+/// Go on iterating from where it was left, within the limit of the whole, and unwatched.
 static lac_status solve_go_on(lac_context *ctx, const lac_factor *f, const lac_solve_job *job,
                               lac_solve_report *report) {
   lac_status status = LAC_OK;

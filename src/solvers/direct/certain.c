@@ -28,7 +28,7 @@ static const double CERTAIN_MARGIN = 3;
 static double certain_cause(const lac_factor *f) { return pow(lac_dtype_epsilon(f->meta.dtype), 0.4); }
 static double certain_growth(const lac_factor *f) { return pow(lac_dtype_epsilon(f->meta.dtype), -0.65); }
 
-/// Whether pivots give cause to ask. Of what does not tell its pivots, the smallest is 0.
+/// Whether pivots give cause for an estimate. Where a method does not report its pivots, the smallest is 0.
 static bool certain_has_cause(const lac_factor *f, const lac_finding *finding) {
   return lac_finding_weakest(finding) < certain_cause(f);
 }
@@ -41,7 +41,7 @@ static bool certain_is_doubtful(const lac_factor *f, int64_t item) {
   return certain_has_cause(f, &one);
 }
 
-/// Whether solves must be refined to tell of the matrix: pivots were enlarged, or an engine chose them by rules of its
+/// Whether solves must be refined to judge the matrix: pivots were enlarged, or an engine chose them by rules of its
 /// own.
 static bool certain_refines(const lac_factor *f) {
   return lac_direct_of(f)->finding.perturbed > 0 || lac_direct_of(f)->table->is_foreign;
@@ -110,7 +110,7 @@ static void doubt_note(lac_doubt *doubt, double error, int64_t task) {
   pthread_mutex_unlock(&doubt->lock);
 }
 
-/// A partner shall tell; where there is none, it is a doubt.
+/// Ask a partner; without a partner the doubt stays.
 static lac_status certain_give_up(const lac_factor *f, double error, int64_t task, lac_doubt *doubt, lac_fault *fault) {
   if (!lac_direct_has_partner(f)) {
     doubt_note(doubt, fmax(error, LAC_CERTAINTY_FEW), task);
@@ -173,7 +173,7 @@ static lac_status certain_columns(lac_certainty *c, const lac_solved *s, const c
   return status;
 }
 
-/// All rows: nothing more where the condition settles it. Units of the matrix tell whether it is singular; what is lost
+/// All rows: nothing more where the condition settles it. Units of the matrix show whether it is singular; what is lost
 /// in those that x came in is a doubt too, and no more.
 static lac_status certain_whole(const lac_factor *f, const lac_solved *s, const certain_doubted *doubted,
                                 lac_certainty *c, double *worst, lac_fault *fault) {
@@ -190,13 +190,13 @@ static lac_status certain_whole(const lac_factor *f, const lac_solved *s, const 
   return status;
 }
 
-/// The unknowns of least squares. Where they are in doubt and the factor is a poor one, a partner shall tell.
+/// The unknowns of least squares. Where they are in doubt and the factor is inaccurate, a partner judges them.
 static lac_status certain_part(const lac_factor *f, const lac_solved *s, const certain_doubted *doubted,
                                lac_certainty *c, double *worst, lac_fault *fault) {
   bool is_poor = doubted->backward > REFINE_GOOD * lac_dtype_epsilon(f->meta.dtype);
   lac_status status = lac_certainty_open(s->system, true, s->form, c, fault);
   if (status != LAC_OK) return status;
-  c->task.system.is_stable = false;  // solutions that are only mildly good show a null space where there is none
+  c->task.system.is_stable = false;  // solutions that are only mildly good show a null space that does not exist
   lac_certainty_rows(c, s->judged_from);
   status = certain_columns(c, s, doubted, worst, fault);
   c->task.is_lost |= is_poor && *worst >= LAC_CERTAINTY_FEW && lac_direct_has_partner(f);
@@ -243,7 +243,7 @@ static lac_status certain_item(const void *job, int64_t item, int thread, lac_fa
   }
   error = condition * lac_dtype_epsilon(w->f->meta.dtype);
   if (c.task.is_lost && !lac_direct_has_partner(w->f))
-    error = fmax(error, 1), c.task.is_lost = false;  // nobody can tell
+    error = fmax(error, 1), c.task.is_lost = false;  // undecided: the error may be 1
   return status == LAC_OK ? certain_judge(w->f, error, c.task.is_lost, "this", item, w->doubt, fault) : status;
 }
 

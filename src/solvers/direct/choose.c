@@ -34,7 +34,7 @@ static bool choose_is_narrow(const lac_structure *s, int32_t most) {
   return s->lower <= most && s->upper <= most && 4 * band <= s->n && s->n * band <= CHOOSE_HOLES * s->nnz;
 }
 
-// A symmetric structure with a diagonal and anything beside it has a block of two rows at least: nothing to look for.
+// A symmetric structure with a diagonal and any other entry has a block of two rows at least: no search is needed.
 static lac_status choose_is_triangular(lac_context *ctx, const lac_structure *s, bool *out) {
   lac_status status = LAC_OK;
   const lac_block_form *form = NULL;
@@ -47,7 +47,7 @@ done:
   return status;
 }
 
-// The method that the pattern alone decides for, and why; NULL: values must tell.
+// The method that the pattern alone decides for, and why; NULL: the values decide.
 static lac_status choose_by_pattern(lac_context *ctx, const lac_structure *s, const lac_direct_table **table,
                                     const char **reason) {
   lac_status status = LAC_OK;

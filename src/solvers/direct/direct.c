@@ -161,7 +161,7 @@ static lac_status direct_one(const void *job, int64_t i, int thread, lac_fault *
   return d->table->factor(&one, &d->numerics[i], fault);
 }
 
-// The first matrix by itself: what it chooses may suit the others, and does not depend on who is faster.
+// The first matrix by itself: what it chooses may suit the others, and does not depend on which thread is faster.
 static lac_trial direct_items(lac_context *ctx, lac_factor *f, const lac_factor *like) {
   const lac_direct_factor *d = f->part;
   lac_stop stop;
@@ -266,7 +266,7 @@ lac_system lac_direct_system(const lac_factor *f, int64_t item, int threads, lac
 
 static const double direct_long = 1e10;  // operations that take seconds without a BLAS
 
-/// A BLAS that was asked for and does not serve is said; and that there is none, where it took long for want of one.
+/// Warn of a BLAS that was named and cannot be used, and of a missing BLAS where the factorisation was slow without it.
 static void direct_warn_of_blas(lac_factor *f) {
   const lac_direct_factor *d = f->part;
 

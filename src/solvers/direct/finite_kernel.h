@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers that are not finite, for one dtype. Included once for each.
 
-// The first of them, or -1. Most often there is none, which a loop without a way out tells sooner.
+// The first of them, or -1. Most often all are finite, which a loop without an early exit finds sooner.
 static int64_t FN(finite_first)(const void *values, int64_t count) {
   const T *a = values;
   int any = 0;

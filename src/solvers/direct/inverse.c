@@ -10,7 +10,7 @@
 ///
 /// A sum may have small terms although its column x of the inverse is large where the row has no entries: then E A^-1
 /// is large though E is rounding. So a row that is off is excused when it is off by no more than roundings of ||A_i||
-/// ||x||, which a solve tells. Of very many such rows some are tried. Where one has no excuse, a partner that pivots
+/// ||x||, which a solve gives. Of very many such rows some are tried. Where one has no excuse, a partner that pivots
 /// more carefully has its turn; with the last of them it is an error.
 
 #include <float.h>

@@ -4,10 +4,11 @@
 ///
 ///     A V = U B,   A^H U = V B^T + beta v e^T       B upper bidiagonal: alpha on the diagonal, beta above it
 ///
-/// From a start v the bases grow by one product with A and one with A^H a step, each new vector being made orthogonal to all
-/// before it. The largest singular triplet (s, p, q) of B gives sigma = s, u = U p, v = V q, whose residual |A^H u - sigma v| is beta
-/// |p_last|. Where that is not small enough yet the next round starts from v. The first start is a fixed vector without structure, so
-/// results repeat. Values are scaled by a power of two first: no square leaves the range, and thresholds are absolute.
+/// From a start v the bases grow by one product with A and one with A^H a step, each new vector being made orthogonal
+/// to all before it. The largest singular triplet (s, p, q) of B gives sigma = s, u = U p, v = V q, whose residual |A^H
+/// u - sigma v| is beta |p_last|. Where that is not small enough yet the next round starts from v. The first start is a
+/// fixed vector without structure, so results repeat. Values are scaled by a power of two first: no square leaves the
+/// range, and thresholds are absolute.
 
 #include "solvers/eigen/golub_kahan.h"
 
@@ -55,7 +56,8 @@ done:
   return status;
 }
 
-/// x orthogonal to `count` vectors (twice is enough), its length, and x at length 1; of a vector that vanishes, 0 and zeros.
+/// x orthogonal to `count` vectors (twice is enough), its length, and x at length 1; of a vector that vanishes, 0 and
+/// zeros.
 static lac_status golub_clean(const golub *g, lac_array *const *basis, int count, lac_array *x, double *length) {
   lac_context *ctx = g->ctx;
   lac_status status = LAC_OK;

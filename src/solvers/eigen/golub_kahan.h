@@ -13,8 +13,9 @@ typedef struct lac_singular_options {
   int64_t steps;         // at most: products with A and with A^H
 } lac_singular_options;
 
-/// sigma, u (m, 1) and v (n, 1) of the matrix with values a (nnz): A v = sigma u, A^H u = sigma v. All zero for a matrix without a
-/// nonzero. LAC_ERR_NONFINITE names a value that is not finite, LAC_ERR_CONVERGENCE says how far it came.
+/// sigma, u (m, 1) and v (n, 1) of the matrix with values a (nnz): A v = sigma u, A^H u = sigma v. All zero for a
+/// matrix without a nonzero. LAC_ERR_NONFINITE names a value that is not finite, LAC_ERR_CONVERGENCE says how far it
+/// came.
 lac_status lac_singular_largest(lac_context *ctx, const lac_pattern *p, const lac_array *a,
                                 const lac_singular_options *options, double *sigma, lac_array *u, lac_array *v);
 

@@ -4,9 +4,9 @@
 ///
 ///     w = A v_j,  alpha_j = v_j^H w,  w = w - V V^H w (twice),  beta_j = |w|,  v_j+1 = w / beta_j
 ///
-/// The vectors lie in blocks of a few, so that reorthogonalisation is a product with a dense matrix and reads each vector twice; places
-/// of a block that are not filled yet are zero. Where beta is rounding beside what came before, the space is exhausted: the
-/// vectors that follow are zero and change nothing.
+/// The vectors lie in blocks of a few, so that reorthogonalisation is a product with a dense matrix and reads each
+/// vector twice; places of a block that are not filled yet are zero. Where beta is rounding relative to earlier ones,
+/// the space is exhausted: the vectors that follow are zero and change nothing.
 
 #include "solvers/eigen/lanczos.h"
 
@@ -129,7 +129,7 @@ done:
   return status;
 }
 
-/// Keep alpha or beta of step j; a beta that is rounding beside what came before becomes 0.
+/// Keep alpha or beta of step j; a beta that is rounding relative to earlier ones becomes 0.
 static void lanczos_note(lanczos_work *work, int64_t j, bool is_beta) {
   const lac_lanczos *job = work->job;
   for (int64_t i = 0; i < work->items; i++) {

@@ -14,8 +14,8 @@ typedef struct lac_lanczos {
   const void *self;
   int64_t steps;  // at most: no more than n are made
   double *alpha;  // [items][steps]: the diagonal of the tridiagonal matrix
-  double *beta;  // [items][steps]: beside it; the last made is the norm of the residual, 0 where the space is exhausted
-  double *norm;  // [items]: of the start
+  double *beta;   // [items][steps]: off the diagonal; the last is the norm of the residual, 0: the space is exhausted
+  double *norm;   // [items]: of the start
   int64_t *made;  // [items]: how many steps it took or was given
 } lac_lanczos;
 

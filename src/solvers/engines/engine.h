@@ -17,7 +17,7 @@
 enum { LAC_ENGINE_STRUCTS = 12 };
 
 /// What a plug-in gets. It sees structs of the core, so both must have been compiled of the same text: `version` is
-/// Lacuna's, and the sizes tell builds of one version apart.
+/// Lacuna's, and the sizes distinguish builds of one version.
 typedef struct lac_engine_host {
   const char *version;
   size_t size;                       // of this struct

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file load.c
-/// Finds plug-ins: in the folder that LACUNA_ENGINES names, else beside the library that this code is in.
+/// Finds plug-ins: in the folder that LACUNA_ENGINES names, else in the folder of the library that has this code.
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -4,10 +4,10 @@
 ///
 ///     beta = (r0, r) / (r0, r)_old alpha / omega       p = r + beta (p - omega v)       y = M^-1 p       v = A y
 ///     alpha = (r0, r) / (r0, v)                        x += alpha y                     s = r - alpha v
-///     y = M^-1 s    t = A y                            omega = (t, s) / (t, t)          x += omega y     r = s - omega t
+///     y = M^-1 s    t = A y                            omega = (t, s) / (t, t)          x += omega y   r = s - omega t
 ///
-/// Where (r0, r) or (t, s) vanishes a cycle ends and the next begins with another r0. The residual is not monotone: the x
-/// of the smallest (to a factor of 0.7) is kept. Works in 6 vectors, 7 with a preconditioner; s is r.
+/// Where (r0, r) or (t, s) vanishes a cycle ends and the next begins with another r0. The residual is not monotone: the
+/// x of the smallest (to a factor of 0.7) is kept. Works in 6 vectors, 7 with a preconditioner; s is r.
 
 #include "solvers/krylov/frame.h"
 

@@ -5,9 +5,9 @@
 ///     z = M^-1 r      beta = (r, z) / (r, z)_old      or, flexible, -(q, z) / (p, q)      p = z + beta p
 ///     q = A p         alpha = (r, z) / (p, q)         x += alpha p      r -= alpha q
 ///
-/// The flexible beta (Polak and Ribiere; Notay 2000) needs no vector more: r - r_old is -alpha q. It keeps the last two directions
-/// conjugate where M varies. Works in 3 vectors, 4 with a preconditioner. x is the last iterate, whose error is the smallest in
-/// the norm of A.
+/// The flexible beta (Polak and Ribiere; Notay 2000) needs no vector more: r - r_old is -alpha q. It keeps the last two
+/// directions conjugate where M varies. Works in 3 vectors, 4 with a preconditioner. x is the last iterate, whose error
+/// is the smallest in the norm of A.
 
 #include "solvers/krylov/frame.h"
 

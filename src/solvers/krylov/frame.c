@@ -2,15 +2,17 @@
 /// @file frame.c
 /// Start, true residual, look and end of every Krylov method.
 ///
-/// Works in a vector for a start that is not zero, in at most r_count vectors like b, v_count like x, and slots pairs of doubles for each column.
+/// Works in a vector for a start that is not zero, in at most r_count vectors like b, v_count like x, and slots pairs
+/// of doubles for each column.
 
 #include "solvers/krylov/frame.h"
 
 #include "solvers/solver_impl.h"
 #include "solvers/vectors.h"
 
-// Unless the options say otherwise. In exact arithmetic n iterations are enough; rounding takes several times as many, and small systems
-// get the 10 and the 50 besides. Residuals of CG and BiCGSTAB may rise for long before they fall, but not for so long.
+// Unless the options say otherwise. In exact arithmetic n iterations are enough; rounding takes several times as many,
+// and small systems get the 10 and the 50 besides. Residuals of CG and BiCGSTAB may rise for long before they fall, but
+// not for so long.
 enum { KRYLOV_MOST = 10000, KRYLOV_WINDOW = 2000 };
 
 // A residual of so many roundings of |A| |x| + |b| is as small as it gets; and |A| |x|, so rounded, is at most this
@@ -80,7 +82,7 @@ static void krylov_worst(krylov *k, double *relative, double *excess) {
   }
 }
 
-/// Once an iteration: to those who asked for it.
+/// Report to `progress` and the onlooker, once an iteration.
 static lac_status krylov_say(krylov *k, double relative, double excess) {
   lac_context *ctx = k->ctx;
   lac_status status = LAC_OK;
@@ -316,7 +318,7 @@ static bool krylov_has_stagnated(const krylov *k) {
 }
 
 /// What the residual is measured by where it does not fall any more: r itself, and of least squares, where r is what b
-/// leaves over, A^H r beside |A|.
+/// leaves over, A^H r relative to |A|.
 static lac_status krylov_rest(krylov *k, double *rest) {
   lac_context *ctx = k->ctx;
   lac_status status = LAC_OK;

@@ -5,8 +5,9 @@
 ///     repeat   r = b - op(A) x     columns that are within their tolerance have converged
 ///              a cycle             until no column runs: each has claimed convergence or ended
 ///
-/// so that a claim of the recurrence is checked by the true residual, and a column whose claim does not hold starts again from
-/// there. Right-hand sides whose squares leave the range of numbers are scaled by powers of two, and x with them.
+/// so that a claim of the recurrence is checked by the true residual, and a column whose claim does not hold starts
+/// again from there. Right-hand sides whose squares leave the range of numbers are scaled by powers of two, and x with
+/// them.
 
 #ifndef LACUNA_SOLVERS_KRYLOV_FRAME_H
 #define LACUNA_SOLVERS_KRYLOV_FRAME_H

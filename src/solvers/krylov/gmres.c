@@ -4,10 +4,10 @@
 ///
 ///     v_0 = r / |r|      w = A M^-1 v_j = V h + |w'| v_j+1      min |g - H y|      x += M^-1 V y
 ///
-/// The right side keeps the residual that of A x = b. V is made orthogonal by the classical process, twice: each vector comes from
-/// memory three times, whatever j. H is rotated to a triangle as it grows, so that its last number is the residual. Works in
-/// m + 1 vectors and one for M; flexible: 2 m + 1, which keeps M^-1 v_j since M may vary. They are made as the first
-/// cycle grows. m^2 / 2 + 6 m pairs of doubles for each column.
+/// The right side keeps the residual that of A x = b. V is made orthogonal by the classical process, twice: each vector
+/// comes from memory three times, whatever j. H is rotated to a triangle as it grows, so that its last number is the
+/// residual. Works in m + 1 vectors and one for M; flexible: 2 m + 1, which keeps M^-1 v_j since M may vary. They are
+/// made as the first cycle grows. m^2 / 2 + 6 m pairs of doubles for each column.
 
 #include "solvers/krylov/frame.h"
 

@@ -39,7 +39,7 @@ typedef struct lac_krylov_table {
   bool needs_hermitian;
   bool takes_rectangles;                    // least squares
   bool is_flexible;                         // the preconditioner may vary
-  const struct lac_krylov_table *flexible;  // the form that takes a preconditioner which varies; NULL: there is none
+  const struct lac_krylov_table *flexible;  // the form for a preconditioner that varies; NULL: no such form
   lac_status (*run)(lac_context *ctx, const lac_krylov_job *job, lac_solve_report *report);
 } lac_krylov_table;
 

@@ -64,7 +64,7 @@ done:
   return status;
 }
 
-/// The largest of all matrices, by which rounding is told from what is left to solve.
+/// The largest of all matrices, which separates rounding from a residual that is left to solve.
 static lac_status krylov_take_largest(lac_context *ctx, lac_factor *f, const lac_array *largest) {
   lac_status status = LAC_OK;
   lac_krylov_factor *k = f->part;
@@ -97,7 +97,7 @@ static lac_status krylov_require_fit(lac_context *ctx, const lac_factor *f, cons
             "method = \"flexible_cg\" or method = \"flexible_gmres\"",
             name, method->name);
   LAC_CHECK(keeps_hermitian || !method->needs_hermitian, LAC_ERR_ARG,
-            "lac_solver_factor: %s needs a Hermitian positive definite preconditioner, and %s is none; use "
+            "lac_solver_factor: %s needs a Hermitian positive definite preconditioner, and %s is not; use "
             "preconditioner.method = \"ic0\" or preconditioner.method = \"ssor\", or method = \"gmres\" with this one",
             method->name, name);
 done:

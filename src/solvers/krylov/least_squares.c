@@ -6,9 +6,9 @@
 ///     LSQR   x += phi / rho w       w = v - theta / rho w           CG on A^H A x = A^H b: |r| falls
 ///     LSMR   h~ = h - .. h~         x += .. h~       h = v - .. h   MINRES on it: |A^H r| falls too
 ///
-/// It ends where |r| is within the tolerance, or where A^H r is nothing beside |A| |r|: then no x does better, which is
-/// convergence for a rectangular A and stagnation for a square one. A preconditioner stands at the right: A M^-1, and x = M^-1 y. Works
-/// in 2 vectors like b and 3 (LSMR: 4) like x, 2 more with a preconditioner.
+/// It ends where |r| is within the tolerance, or where A^H r is zero relative to |A| |r|: then no x does better, which
+/// is convergence for a rectangular A and stagnation for a square one. A preconditioner stands at the right: A M^-1,
+/// and x = M^-1 y. Works in 2 vectors like b and 3 (LSMR: 4) like x, 2 more with a preconditioner.
 
 #include "solvers/krylov/frame.h"
 

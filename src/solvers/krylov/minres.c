@@ -5,8 +5,8 @@
 ///     v = M^-1 r2 / beta      r = A v - alpha / beta r2 - beta / beta_old r1       the Lanczos process
 ///     w = (v - epsilon w1 - delta w2) / gamma      x += phi w                      the rotated tridiagonal matrix
 ///
-/// The least residual is in the norm of M^-1. Its 2-norm, which is asked for, is that of r = sine^2 r - phi cosine / beta r2,
-/// which is only kept where there is an M. Works in 6 vectors, 8 with a preconditioner.
+/// The least residual is in the norm of M^-1. Its 2-norm, which is asked for, is that of r = sine^2 r - phi cosine /
+/// beta r2, which is only kept where there is an M. Works in 6 vectors, 8 with a preconditioner.
 
 #include "solvers/krylov/frame.h"
 

@@ -2,8 +2,8 @@
 /// @file null_space.c
 /// Vectors freed of their part along a null space: y -= U U^H y, U orthonormal.
 ///
-/// b leaves the null space of op(A)^H and x that of op(A). For A^T and conj(A) the given columns are conjugated. Holds the
-/// basis in the vectors' dtype, and one vector where there are several columns.
+/// b leaves the null space of op(A)^H and x that of op(A). For A^T and conj(A) the given columns are conjugated. Holds
+/// the basis in the vectors' dtype, and one vector where there are several columns.
 
 #include <math.h>
 

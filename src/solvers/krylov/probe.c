@@ -13,7 +13,7 @@
 enum { PROBE_SEED = 5 };
 
 typedef struct probe_course {
-  double enough;   // the onlooker is told |r| over this times |b|
+  double enough;   // the onlooker sees |r| over this times |b|
   int64_t middle;  // of the iterations
   double halfway;  // the least |r| over |b| up to there: what only comes down from a hill is not fast
 } probe_course;

@@ -39,9 +39,9 @@ static const char *fault_text(lac_column_fault fault) {
     case LAC_FAULT_SINGULAR:
       return "the matrix (norm about %g) is singular on the Krylov space";
     case LAC_FAULT_SHADOW:
-      return "(r0, r) = %g is zero beside the norms of both";
+      return "(r0, r) = %g is zero relative to the norms of both";
     case LAC_FAULT_STABILISER:
-      return "(A s, s) = %g is zero beside the norms of both";
+      return "(A s, s) = %g is zero relative to the norms of both";
     case LAC_FAULT_NORMAL:
       return "A^H r is %g of |A| |r|: this is the least-squares solution, and b is not in the range";
     case LAC_FAULT_ROUNDING:
@@ -101,7 +101,7 @@ static const char *place(const krylov *k, int64_t column, char *text, size_t siz
   return text;
 }
 
-/// Of endings, the worse is the greater; who interrupts knows.
+/// Of endings, the worse is the greater; an interruption is the greatest.
 static int severity(lac_ending ending) { return (int)ending; }
 
 // A rounding to this power of b is more than what ill-conditioned matrices of practice lose.

@@ -7,7 +7,8 @@
 
 #include "core/numbers.h"
 
-/// r x c for two positive scales. They nearly undo each other, as a rule: where their product is out of range, x must help.
+/// r x c for two positive scales. They nearly undo each other, as a rule: where their product is out of range, x must
+/// help.
 #define NUMBERS_RESCALE(T)                                      \
   static inline T rescale_##T(T x, f64 r, f64 c) {              \
     if (isnormal(r * c)) return (T)((acc_##T)x * (r * c));      \

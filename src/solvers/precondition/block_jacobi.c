@@ -4,8 +4,8 @@
 ///
 ///     op(M)^-1 b = op(B)^-1 b          B: the entries of A within blocks of `size` rows along the diagonal
 ///
-/// The inverses of the blocks are dense, and kept as the values of a pattern, so that spmm applies them. They are made on the host,
-/// by elimination with partial pivoting.
+/// The inverses of the blocks are dense, and kept as the values of a pattern, so that spmm applies them. They are made
+/// on the host, by elimination with partial pivoting.
 
 #include <omp.h>
 

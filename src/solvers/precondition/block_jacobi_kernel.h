@@ -14,7 +14,7 @@ static bool FN(block_scale)(int64_t n, const T *a, double *row, double *col) {
   return true;
 }
 
-/// The row at or below `k` that is largest in column k beside its own scale.
+/// The row at or below `k` that is largest in column k relative to its own scale.
 static int64_t FN(block_pivot)(int64_t n, const T *a, const double *row, int64_t k) {
   int64_t best = k;
   for (int64_t i = k + 1; i < n; i++) {
@@ -44,8 +44,8 @@ static void FN(block_step)(int64_t n, T *a, int64_t k) {
   }
 }
 
-/// `swapped` has n places, `scales` 2 n. Rows were exchanged on the way: columns of the inverse are exchanged back, last
-/// first. A pivot that is only the rounding of its column is none.
+/// `swapped` has n places, `scales` 2 n. Rows were exchanged on the way: columns of the inverse are exchanged back,
+/// last first. A pivot that is only the rounding of its column is zero.
 static bool FN(block_invert)(int64_t n, T *a, int64_t *swapped, double *scales) {
   double *row = scales, *col = scales + n;
   if (!FN(block_scale)(n, a, row, col)) return false;

@@ -7,9 +7,9 @@
 ///     rho_k+1 = 1 / (2 sigma - rho_k)
 ///     d_k+1 = rho_k+1 rho_k d_k + 2 rho_k+1 sigma D^-1 (b - A x_k) / theta,  x_k+1 = x_k + d_k+1
 ///
-/// lmax is the largest eigenvalue of D^-1 A, estimated (largest.c). sigma is the same for every matrix, so that 1 / theta goes into the
-/// diagonal's reciprocal and a batch has common coefficients. p(D^-1 A) D^-1 = D^-1 p(A D^-1) and the coefficients are real: with
-/// op(A) and op(D) the same steps are op(M)^-1 exactly.
+/// lmax is the largest eigenvalue of D^-1 A, estimated (largest.c). sigma is the same for every matrix, so that 1 /
+/// theta goes into the diagonal's reciprocal and a batch has common coefficients. p(D^-1 A) D^-1 = D^-1 p(A D^-1) and
+/// the coefficients are real: with op(A) and op(D) the same steps are op(M)^-1 exactly.
 
 #include "solvers/precondition/relax.h"
 

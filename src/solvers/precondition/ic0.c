@@ -4,8 +4,9 @@
 ///
 ///     M = L D L^H          elimination of A + shift diag(A), of which only what falls on entries of A is kept
 ///
-/// L has ones on its diagonal, which are not stored, D is positive. The shift is 0; where a pivot is not positive it becomes the first
-/// of a few that does (Manteuffel 1980), the same for all matrices of a batch, and the report says so.
+/// L has ones on its diagonal, which are not stored, D is positive. The shift is 0; where a pivot is not positive it
+/// becomes the first of a few that does (Manteuffel 1980), the same for all matrices of a batch, and the report says
+/// so.
 
 #include <stdio.h>
 
@@ -38,7 +39,7 @@ static void ic0_destroy(void *part) {
   lac_free(ic0);
 }
 
-/// 1 / pivots; *fault is the first that is not positive beside the rounding of its diagonal entry.
+/// 1 / pivots; *fault is the first that does not exceed the rounding of its diagonal entry.
 static lac_status ic0_invert(lac_context *ctx, const lac_array *pivots, const lac_array *diagonal, lac_array *inverse,
                              int64_t *fault) {
   lac_status status = LAC_OK;
@@ -71,7 +72,8 @@ done:
   return status;
 }
 
-/// Eliminate until the pivots are positive; made->shift says with which shift. *fault is where the last try failed, or -1.
+/// Eliminate until the pivots are positive; made->shift says with which shift. *fault is where the last try failed, or
+/// -1.
 static lac_status ic0_eliminate(lac_context *ctx, const lac_setup *setup, ic0_part *made, int64_t *fault) {
   lac_status status = LAC_OK;
   int64_t n = setup->pattern->rows, shape[] = {setup->values->meta.shape[0], n};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reciprocals of real, positive pivots (ic0.c); returns the first that is none, beside the rounding of its diagonal entry, or -1.
+// Reciprocals of real, positive pivots (ic0.c). Returns the first pivot that is rounding of its diagonal entry, or -1.
 
 static int64_t FN(ic0_invert)(int64_t count, const void *pivots, const void *diagonal, void *to) {
   const T *d = pivots, *a = diagonal;

@@ -3,10 +3,10 @@
 /// The largest eigenvalue of D^-1 A, by a few products with it.
 ///
 ///     Hermitian, D > 0   Lanczos on W = D^-1/2 A D^-1/2:  the largest Ritz value, and the residual of its vector added
-///     always             at most max_i (B x)_i / x_i, B = |D^-1 A|, for x = 1, B 1, B^2 1, ... (Collatz, Wielandt): a true bound
+///     always             <= max_i (B x)_i / x_i, B = |D^-1 A|, x = 1, B 1, B^2 1, ...: a bound (Collatz, Wielandt)
 ///
-/// The bound is the first row sum at first and falls to the spectral radius of B, which diagonal scalings of A do not change. It alone
-/// serves the other matrices.
+/// The bound is the first row sum at first and falls to the spectral radius of B, which diagonal scalings of A do not
+/// change. It alone serves the other matrices.
 
 #include <float.h>
 #include <math.h>
@@ -53,7 +53,8 @@ done:
 
 // -- the bound -------------------------------------------------------------------------------------------------------
 
-/// x, positive, becomes inverse y over its largest; returns the largest inverse y / x. A number that is not finite makes it infinite.
+/// x, positive, becomes inverse y over its largest; returns the largest inverse y / x. A number that is not finite
+/// makes it infinite.
 static double limit_ratio(int64_t n, const double *inverse, const double *y, double *x) {
   double ratio = 0, most = 0;
   for (int64_t i = 0; i < n; i++) {

@@ -21,7 +21,7 @@ typedef struct lac_setup {
   bool is_hermitian;         // in values
   const lac_array *largest;  // [items, 1, 1]: sizes of numbers; NULL: not known
   double contrast;           // how much stiffer than a row its neighbours are (multigrid.c); 0: not known
-  const lac_nodes *nodes;    // that the values show; NULL: nobody has looked
+  const lac_nodes *nodes;    // that the values show; NULL: not yet known
 } lac_setup;
 
 /// How many matrices there are.
@@ -38,7 +38,7 @@ enum { LAC_SETUP_WARNING = 200 };  // characters
 typedef struct lac_setup_figures {
   int64_t bytes;      // that it holds, shared arrays not counted
   int levels;         // of a hierarchy
-  double complexity;  // entries of all levels beside those of the matrix
+  double complexity;  // entries of all levels over those of the matrix
   char
       warning[LAC_SETUP_WARNING];  // a sentence where something had to be changed: IC(0) enlarged the diagonal; else ""
 } lac_setup_figures;
@@ -93,7 +93,7 @@ lac_status lac_precondition_open(lac_context *ctx, lac_factor *f, const lac_line
 lac_status lac_multigrid_look(lac_context *ctx, const lac_setup *setup, bool *is_uneven, bool *jumps);
 
 /// Look for nodes, on a backend with the kernels of smoothed aggregation; how many unknowns they have, 1 where there
-/// are none or nobody has looked.
+/// are no nodes, or they are not known yet.
 lac_status lac_nodes_find(lac_context *ctx, const lac_setup *setup, lac_nodes **out);
 int64_t lac_nodes_unknowns(const lac_nodes *nodes);
 void lac_nodes_destroy(lac_nodes **nodes);

@@ -7,8 +7,9 @@
 
 #include "solvers/precondition/preconditioner.h"
 
-/// The diagonal D of each matrix as [items, n, 1], for `who`; LAC_ERR_SINGULAR names a row in which it is zero or missing.
-/// `inverse` has 1 / d; `mirrored` its conjugate, the same array for real dtypes. Each may be NULL where it is not wanted.
+/// The diagonal D of each matrix as [items, n, 1], for `who`; LAC_ERR_SINGULAR names a row in which it is zero or
+/// missing. `inverse` has 1 / d; `mirrored` its conjugate, the same array for real dtypes. Each may be NULL where it is
+/// not wanted.
 lac_status lac_relax_diagonal(lac_context *ctx, const char *who, const lac_setup *setup, lac_array **diagonal,
                               lac_array **inverse, lac_array **mirrored);
 
@@ -25,8 +26,9 @@ lac_status lac_relax_like(lac_context *ctx, const lac_array *like, lac_array **o
 /// Bytes of an array; 0 for NULL.
 int64_t lac_relax_bytes(const lac_array *array);
 
-/// The largest size of an eigenvalue of D^-1 A, for each matrix (room for `items`). Hermitian with a positive diagonal: ten steps of
-/// Lanczos and the residual on top, seldom too small. Else a bound, |D^-1 A| being all that is looked at. Deterministic.
+/// The largest size of an eigenvalue of D^-1 A, for each matrix (room for `items`). Hermitian with a positive diagonal:
+/// ten steps of Lanczos and the residual on top, seldom too small. Else a bound, |D^-1 A| being all that is looked at.
+/// Deterministic.
 lac_status lac_relax_largest(lac_context *ctx, const lac_setup *setup, double *largest);
 
 /// M = L U by triangles of the matrix's own pattern: L strictly below the diagonal, with ones on it; U on and above.

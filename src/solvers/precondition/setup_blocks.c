@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file setup_blocks.c
-/// The unknowns of a point, seen in the structure alone: rows that have the same columns, in whole runs. What a pattern of blocks was
-/// before lac_pattern_scalar took it apart.
+/// The unknowns of a point, seen in the structure alone: rows that have the same columns, in whole runs. What a pattern
+/// of blocks was before lac_pattern_scalar took it apart.
 
 #include "core/pattern/pattern_impl.h"
 #include "solvers/precondition/preconditioner.h"

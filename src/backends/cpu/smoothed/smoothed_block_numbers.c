@@ -14,7 +14,7 @@
 #include "backends/cpu/smoothed/smoothed_blocks.h"
 
 enum { NUMBERS_BLOCK = 512 };           // nodes whose sums and maxima are taken together, whatever the threads
-static const double NUMBERS_ZERO = 64;  // roundings: a pivot of a scaled block below them is none
+static const double NUMBERS_ZERO = 64;  // roundings: a pivot of a scaled block below them is zero
 
 typedef struct block_diagonals_job {
   const cpu_sparse *a;

@@ -3,9 +3,9 @@
 /// Dense matrices by columns: products, substitution, Cholesky.
 ///
 /// Everything is reduced to products by halving: a triangle is two triangles and a rectangle. Rectangles go to BLAS
-/// when they are large enough for a call to pay, and to kernels in registers else (dense_small_kernel.h); without a BLAS
-/// all do. What threads share are tiles at fixed places, each computed by one thread in one order: tall ones, since BLAS
-/// packs what it multiplies and columns are packed once for all rows.
+/// when they are large enough for a call to pay, and to kernels in registers else (dense_small_kernel.h); without a
+/// BLAS all do. What threads share are tiles at fixed places, each computed by one thread in one order: tall ones,
+/// since BLAS packs what it multiplies and columns are packed once for all rows.
 
 #include "solvers/direct/dense/dense.h"
 
@@ -50,7 +50,8 @@ BLAS_GEMM(f64, dgemm, )
 BLAS_GEMM(c64, cgemm, &)
 BLAS_GEMM(c128, zgemm, &)
 
-// From so many multiplications on BLAS, which knows the machine at run time, is faster than the small kernels: measured.
+// From so many multiplications on BLAS, which knows the machine at run time, is faster than the small kernels:
+// measured.
 enum {
   BLAS_FROM_real = DENSE_BYTES > 16 ? 64 * 64 * 64 : 8 * 8 * 8,
   BLAS_FROM_f32 = BLAS_FROM_real,

@@ -147,7 +147,7 @@ void FN(dense_gemmt)(lac_form form_b, int n, int k, const T *a, int lda, const T
 
 void FN(dense_herk)(int n, int k, const T *a, int lda, double beta, T *c, int ldc, int threads) {
   FN(dense_gemmt)(LAC_ADJOINT, n, k, a, lda, a, lda, beta, c, ldc, threads);
-  for (int64_t j = 0; j < n; j++) c[j + j * ldc] = FN(re)(c[j + j * ldc]);  // rounding leaves something beside it
+  for (int64_t j = 0; j < n; j++) c[j + j * ldc] = FN(re)(c[j + j * ldc]);  // rounding leaves an imaginary part
 }
 
 // -- substitution ----------------------------------------------------------------------------------------------------

@@ -35,7 +35,7 @@ typedef struct lac_front {
   double beta;  // 1: A_RR is there; 0: the driver adds it afterwards
   // What came of it.
   int32_t where;    // the step of
-  double smallest;  // the smallest pivot; Cholesky: beside its row's largest number
+  double smallest;  // the smallest pivot; Cholesky: relative to its row's largest number
   double largest;   // the largest number that stands in the front or comes of a pivot
   int perturbed;    // pivots enlarged,
   int zeros;        // and those of them that were zero with nothing but zeros to eliminate: `smallest` is 0 then

@@ -7,7 +7,7 @@
 ///                that would face; else the diagonal of that row; else the two together
 ///     block      A -= L W^H for what is right of it
 ///
-/// D has a real diagonal; a block of two has D(k + 1, k) beside it. The rows of R take part in everything but the choice
+/// D has a real diagonal; a block of two has D(k + 1, k) as well. The rows of R take part in everything but the choice
 /// of pivots. Only lower triangles are read.
 
 #include "solvers/direct/dense/eliminate.h"

@@ -70,7 +70,7 @@ static void FN(ldlt_one)(lac_front *f, int k) {
   for (int i = k + 1; i < m; i++) a[i] = w[i] * inverse;
 }
 
-// What stands beside the diagonal of a block of two: enlarged where the block could not bear what it eliminates, whose
+// The off-diagonal number of a block of two: enlarged where the block is too small for the entries it eliminates, whose
 // growth is (w^2 d22 + 2 w v d21 + v^2 d11) / det.
 static T FN(ldlt_beside)(lac_front *f, int k, T d, double one, double two, double w, double v) {
   double size = FN(size)(d), largest = lac_front_larger(size, lac_front_larger(fabs(one), fabs(two))),
@@ -87,7 +87,7 @@ static T FN(ldlt_beside)(lac_front *f, int k, T d, double one, double two, doubl
   return d;
 }
 
-// [w v] D^-1, where D is scaled by the number beside its diagonal so that nothing overflows.
+// [w v] D^-1, where D is scaled by its off-diagonal number so that nothing overflows.
 static void FN(ldlt_two)(lac_front *f, int k) {
   int m = f->p + f->r;
   T *a = (T *)f->l + (int64_t)k * m, *w = (T *)f->work + (int64_t)k * m, *v = w + m, *d_below = f->d_below;

@@ -5,7 +5,7 @@
 ///     [A_1 A_2]    A_1 = L_1 U_1 over all rows;   U_12 = L_11^-1 A_12;   A_22 -= L_21 U_12;   A_22 likewise
 ///
 /// The rows of R take part in everything but the choice of pivots, so that L_RP comes of itself and every pivot is seen
-/// beside what it eliminates. Where P is narrow, A_PP is factored aside first: as a rule its pivots are beyond doubt, and
+/// relative to its column. Where P is narrow, A_PP is factored aside first: as a rule its pivots are beyond doubt, and
 /// L_RP is a substitution.
 
 #include "solvers/direct/dense/eliminate.h"

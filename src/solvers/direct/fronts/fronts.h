@@ -38,7 +38,7 @@ typedef struct lac_fronts {
   bool lacks_blas;  // LAC_ERR_MEMORY for want of memory for BLAS
 } lac_fronts;
 
-/// Memory for a factor, which holds the analysis. NULL: there is none.
+/// Memory for a factor, which holds the analysis. NULL: out of memory.
 lac_fronts *lac_fronts_create(lac_supernodes *s, lac_front_kind kind, lac_dtype dtype);
 void lac_fronts_destroy(void *fronts);  // accepts NULL
 

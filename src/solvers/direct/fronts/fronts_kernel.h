@@ -39,8 +39,8 @@ static inline void FN(front_add)(int count, const int32_t *relative, const T *fr
   for (int a = 0; a < count; a++) to[relative[a]] += from[a];
 }
 
-// Column b of a child's update, rows x rows, into a column of P; `inner` of its rows are among those. Where LU has row b
-// above P, into U_PR^T.
+// Column b of a child's update, rows x rows, into a column of P; `inner` of its rows are among those. Where LU has row
+// b above P, into U_PR^T.
 static inline void FN(front_extend_column)(const lac_front *front, bool symmetric, int rows, int inner,
                                            const int32_t *relative, const T *from, int b) {
   int64_t p = front->p, r = front->r;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of pivots for one dtype; fronts_logdet.c has the equation. Included once for each.
 
-// The determinant of a block of two, scaled by the number beside its diagonal.
+// The determinant of a block of two, scaled by its off-diagonal number.
 static void FN(fronts_multiply_pair)(lac_determinant *det, double one, T beside, double two) {
   double size = FN(size)(beside), re = (double)FN(re)(beside) / size, im = (double)FN(im)(beside) / size;
   lac_determinant_times(det, one / size * (two / size) - (re * re + im * im), 0);

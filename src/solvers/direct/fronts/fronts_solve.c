@@ -11,8 +11,8 @@
 /// A^T = conj(A) for Hermitian matrices: their transposed solve is the plain one between two conjugations.
 ///
 /// Threads take subtrees. On the way down they only read what is above them. On the way up, what subtrees take off rows
-/// above them is left until all are done; then each thread takes some shares of those rows through all subtrees, so that
-/// every number is summed in one order by one thread, without memory. Shares are cut by the tree alone.
+/// above them is left until all are done; then each thread takes some shares of those rows through all subtrees, so
+/// that every number is summed in one order by one thread, without memory. Shares are cut by the tree alone.
 
 #include <omp.h>
 #include <stdio.h>
@@ -42,7 +42,7 @@ enum {
 typedef struct fronts_pass {
   lac_form form;
   bool is_lower, is_unit;  // the triangle of the panel of L
-  bool is_of_u;            // the block beside it is that of U
+  bool is_of_u;            // the off-diagonal block is that of U
   bool is_conjugated;      // on the way down, M^H rather than M^T
   bool permutes;
 } fronts_pass;

@@ -7,8 +7,8 @@
 //     gather    x -= M^T y[rows]            or M^H
 //
 // Every number is summed in one order. How its products are rounded may yet depend on which kernel meets it, full or in
-// part: compilers fuse products and sums in one and not in another. So pieces are cut at places that do not depend on the
-// number of threads, and within them at multiples of what a kernel takes.
+// part: compilers fuse products and sums in one and not in another. So pieces are cut at places that do not depend on
+// the number of threads, and within them at multiples of what a kernel takes.
 
 // -- one column ------------------------------------------------------------------------------------------------------
 
@@ -139,7 +139,8 @@ static void FN(gather_shared)(const fronts_solve *w, int threads, bool conjugate
 
 // -- triangles -------------------------------------------------------------------------------------------------------
 
-// op(T) x = x of at most SOLVE_COLS rows, one column: columns of T are taken off what is left, or inner products of them.
+// op(T) x = x of at most SOLVE_COLS rows, one column: columns of T are taken off what is left, or inner products of
+// them.
 static void FN(triangle_one)(const fronts_pass *pass, int n, const T *t, int64_t ld, T *x) {
   bool lower = pass->is_lower, turned = lac_form_transposes(pass->form), conjugated = lac_form_conjugates(pass->form);
   for (int step = 0; step < n; step++) {

@@ -45,7 +45,8 @@ static lac_status lu_factor(const lac_direct_job *job, void **numeric, lac_fault
   return status;
 }
 
-// The values decide where a matching is needed: then nothing is known, or what is known is that of the matrix as it stands.
+// The values decide where a matching is needed: then nothing is known, or what is known is that of the matrix as it
+// stands.
 static void lu_foresee(const void *part, lac_dtype dtype, lac_finding *finding) {
   const lac_front_analysis *a = part;
   *finding = (lac_finding){.nnz = -1, .bytes = -1, .work_bytes = -1, .flops = -1};

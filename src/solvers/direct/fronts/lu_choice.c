@@ -5,8 +5,8 @@
 ///     equilibrated   |a_ij| < 1 with a number of 1/2 or more in every row and column: strong where |a_ii| >= 1/100
 ///     matched        |a_ij| <= 2, about 1 where j = match(i)                          still so after small changes
 ///
-/// A diagonal that is weak but there has the first turn too: its order is at hand, and what is nearly skew needs no other
-/// (convection against little diffusion), where a matching would tear it apart.
+/// A diagonal that is weak but there has the first turn too: its order is at hand, and what is nearly skew needs no
+/// other (convection against little diffusion), where a matching would tear it apart.
 
 #include "solvers/direct/fronts/lu_choice.h"
 

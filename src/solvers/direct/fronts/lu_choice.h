@@ -17,11 +17,11 @@ typedef struct lac_lu_choice {
   double *row_power, *col_power;  // owned, where a matching is made: its scales
 } lac_lu_choice;
 
-/// The diagonal where it is strong, or nowhere nothing; else the matching of `near` or the one that is kept, where it suits these values; else
-/// a new one. With job->like, its choice.
+/// The diagonal where it is strong, or nowhere nothing; else the matching of `near` or the one that is kept, where it
+/// suits these values; else a new one. With job->like, its choice.
 lac_status lac_lu_choose(const lac_direct_job *job, lac_lu_choice *choice, lac_fault *fault);
 
-/// A matching of these values in place of the first choice. LAC_ERR_SINGULAR where there is none.
+/// A matching of these values in place of the first choice. LAC_ERR_SINGULAR where no matching exists.
 lac_status lac_lu_choose_matching(const lac_direct_job *job, lac_lu_choice *choice, lac_fault *fault);
 
 void lac_lu_choice_clear(lac_lu_choice *choice);

@@ -3,8 +3,8 @@
 /// Pivots inside supernodes, and the probe that says whether they suit.
 ///
 /// A pivot may be enlarged to sqrt(eps) of what it eliminates: the factor is then one of a matrix that differs by as
-/// much, and refinement makes good for it, as a rule. Growth loses digits likewise. Whether it did so is measured: by two
-/// solves where there is doubt, and by one where choices were taken over.
+/// much, and refinement makes good for it, as a rule. Growth loses digits likewise. Whether it did so is measured: by
+/// two solves where there is doubt, and by one where choices were taken over.
 
 #include "solvers/direct/fronts/pivoted_fronts.h"
 
@@ -43,7 +43,7 @@ static lac_status pivoted_eliminate(lac_pivoted_job *p, lac_fronts *f, lac_fault
 }
 
 // Where nothing else was enlarged, elimination has come to a column of zeros as it would with any choice of pivots.
-// Gaps on the diagonal leave open whether this is so for all values: a matching tells.
+// With gaps on the diagonal a matching decides whether this is so for all values.
 static lac_status pivoted_singular(const lac_pivoted_job *p, const lac_fronts *f, lac_fault *fault) {
   bool is_open = p->kind == LAC_FRONT_LDLT && p->job->structure->diagonals < p->job->structure->n;
   snprintf(fault->text, sizeof fault->text, "the matrix is singular: pivot 0 in column %lld", (long long)f->where);

@@ -8,9 +8,9 @@
 ///     L D L^H        the same with L_KK D_KK L_KK^H
 ///     LU             the same Y and Z_QK;   V = U_KK^-1 U_KQ     Z_KQ = -V Z_QQ      Z_KK = U_KK^-1 L_KK^-1 - V Z_QK
 ///
-/// So all is products of Z_QQ with few columns: twice the work of the factorisation. Inside a supernode Z is kept in the
-/// order of pivots; `place` says where that of a step stands. The number of (A^-1)(j, i) = c_j Z(j, i) r_i goes to the
-/// slot of a_ij (Takahashi, Fagan and Chin 1973; Erisman and Tinney 1975).
+/// So all is products of Z_QQ with few columns: twice the work of the factorisation. Inside a supernode Z is kept in
+/// the order of pivots; `place` says where that of a step stands. The number of (A^-1)(j, i) = c_j Z(j, i) r_i goes to
+/// the slot of a_ij (Takahashi, Fagan and Chin 1973; Erisman and Tinney 1975).
 ///
 /// A front of Z is needed until all its children have taken their part. Inside a subtree those alive lie on one path
 /// from its root: they are stacked in the memory of the thread. Above they are blocks, given back by the last child.

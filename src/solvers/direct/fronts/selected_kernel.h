@@ -33,7 +33,7 @@ static void FN(selected_mirror)(int64_t m, int64_t n, const T *a, int64_t lda, T
   }
 }
 
-// X = D^-1 X, D from column k on of the panel; a block of two is scaled by the number beside its diagonal.
+// X = D^-1 X, D from column k on of the panel; a block of two is scaled by its off-diagonal number.
 static void FN(selected_divide)(const selected_front *front, int k, int width, T *x, int64_t ldx) {
   const lac_supernodes *s = front->f->s;
   int64_t m = front->p + front->r;

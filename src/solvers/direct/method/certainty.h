@@ -38,7 +38,7 @@ lac_status lac_certainty_units(lac_certainty *c, lac_fault *fault);
 void lac_certainty_plain(lac_certainty *c);
 
 /// Ask for errors of the rows from `from` on alone, the unknowns of a least-squares system whose matrix has numbers
-/// near 1. They count beside b too: where all of b is residual, the unknowns are rightly noise.
+/// near 1. They count in b too: where all of b is residual, the unknowns are noise.
 void lac_certainty_rows(lac_certainty *c, int64_t from);
 
 /// The condition of op(A): the most that rounding of its numbers can do to a solution, in roundings.

@@ -43,8 +43,8 @@ static void FN(certainty_sizes)(int32_t n, int width, int column, const double *
   }
 }
 
-// The largest of `count` numbers, `slots` telling where they stand; NULL: side by side. They are few, mostly: too few for
-// vectors.
+// The largest of `count` numbers, `slots` telling where they stand; NULL: side by side. They are few, mostly: too few
+// for vectors.
 static inline double FN(certainty_largest)(const T *a, const int64_t *slots, int64_t count) {
   double largest = 0;
   for (int64_t p = 0; p < count; p++) {

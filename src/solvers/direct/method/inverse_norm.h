@@ -14,7 +14,7 @@ typedef struct lac_inverse_task {
   lac_system system;
   bool refines;                 // pivots were enlarged: what the factor says by itself is of another matrix
   double root;                  // a power of two, about the root of the largest number of A
-  bool is_lost;                 // a refinement did not arrive: the factor is too poor to tell of A
+  bool is_lost;                 // a refinement did not converge: the factor is too inaccurate to judge A
   void *blocks[REFINE_BLOCKS];  // n rows of LAC_INVERSE_NORM_WIDTH numbers each
 } lac_inverse_task;
 

@@ -13,7 +13,7 @@
 #include "lacuna/solver.h"
 #include "solvers/direct/order/structure.h"
 
-/// What went wrong with one matrix of a batch. Matrices are worked on by many threads, so there is no context to tell.
+/// The error of one matrix of a batch. Matrices are worked on by many threads, none of which may use the context.
 typedef struct lac_fault {
   char text[400];
   bool lacks_room;  // more memory is foreseen to be needed than there is, and nothing was begun
@@ -36,8 +36,8 @@ typedef struct lac_finding {
   bool is_rough;   // it grew for want of pivots that a safer method takes: logdet and inverse are refused
 } lac_finding;
 
-/// Pivots beside the numbers around them: where those grew, so did what is left of a pivot that should be zero. As the
-/// method measured it in each column, or by the growth of all.
+/// Pivots relative to the numbers around them: where those grew, so did what is left of a pivot that should be zero. As
+/// the method measured it in each column, or by the growth of all.
 static inline double lac_finding_weakest(const lac_finding *finding) {
   double growth = finding->growth > 1 ? finding->growth : 1;
   return finding->weakest > 0 ? finding->weakest : finding->smallest / growth;
@@ -83,9 +83,9 @@ typedef struct lac_direct_table {
   /// Factor one matrix. On failure the fault has a text.
   lac_status (*factor)(const lac_direct_job *job, void **numeric, lac_fault *fault);
 
-  /// x = A^-1 b (LAC_PLAIN) or A^-T b (LAC_TRANSPOSED) for a block of n rows and `width` columns, 1 <= width <= LAC_BLOCK_WIDTH.
-  /// `work` is another such block; none may overlap. What needs no more memory than that cannot fail; on failure the
-  /// fault has a text.
+  /// x = A^-1 b (LAC_PLAIN) or A^-T b (LAC_TRANSPOSED) for a block of n rows and `width` columns, 1 <= width <=
+  /// LAC_BLOCK_WIDTH. `work` is another such block; none may overlap. What needs no more memory than that cannot fail;
+  /// on failure the fault has a text.
   lac_status (*solve)(const void *part, const void *numeric, lac_form form, int width, int threads, const void *b,
                       void *x, void *work, lac_fault *fault);
 
@@ -125,14 +125,14 @@ typedef struct lac_trial {
 /// One task of many, by thread number `thread`; where it fails the fault has a text.
 typedef lac_status (*lac_task)(const void *job, int64_t task, int thread, lac_fault *fault);
 
-/// Give up work that shall end: LAC_ERR_INTERRUPTED. It is no LAC_ERR_CONVERGENCE, so that nobody tries another way.
+/// End interrupted work: LAC_ERR_INTERRUPTED. It is not LAC_ERR_CONVERGENCE, on which another method would be tried.
 lac_status lac_fault_interrupted(lac_fault *fault);
 
 /// BLAS may not be called, for want of memory of its own (core/blas.h): LAC_ERR_MEMORY.
 lac_status lac_fault_blas(lac_fault *fault);
 
 /// Tasks first .. count - 1, shared out among threads. All of them are run, until `stop` (or NULL) says that they shall
-/// end; of those that fail the first one is told, whatever the number of threads. `task` is `count` where none failed.
+/// end; of those that fail the first one is reported, on any number of threads. `task` is `count` where all succeeded.
 lac_trial lac_tasks_run(int threads, lac_stop *stop, int64_t first, int64_t count, lac_task task, const void *job);
 
 #endif

@@ -6,19 +6,19 @@
 ///     backward error = max_i |r_i| / (|A| |x| + |b|)_i        the denominator never below what underflow takes
 ///
 /// A solution whose backward error is a few roundings is the exact solution of a system that differs from the given one
-/// by as much, entry by entry, whatever the scale of rows and columns. This is what tells a good factor from a useless
+/// by as much, entry by entry, whatever the scale of rows and columns. This distinguishes a good factor from a useless
 /// one: a threshold on pivots, or no pivoting at all, is safe because of it. Corrections go on while this error falls.
 ///
 /// Where the factor is known to be stable the verdict is milder, after Arioli, Demmel and Duff (1989): a row whose
-/// denominator is small beside
+/// denominator is small relative to
 ///
 ///     s_i = ||A_i D^-1||_1 ||D x||_oo,   D_j = max_i |a_ij| / ||A_i||_oo
 ///
-/// cannot do better than rounding of s_i where the matrix is nearly singular, since corrections of the large components of
-/// x bring that much to all. So a row is also good whose residual is a few roundings of s_i, and where the denominator is
-/// noise beside it, as many as of the denominator elsewhere. Of a matrix that is singular to working precision anything is
-/// a solution in this sense, so there the first does not hold. D makes s_i, like the first measure, independent of the units of
-/// rows and columns. Residuals of single precision are summed in double.
+/// cannot do better than rounding of s_i where the matrix is nearly singular, since corrections of the large components
+/// of x bring that much to all. So a row is also good whose residual is a few roundings of s_i, and where the
+/// denominator is noise relative to s_i, as many as of the denominator elsewhere. Of a matrix that is singular to
+/// working precision anything is a solution in this sense, so there the first does not hold. D makes s_i, like the
+/// first measure, independent of the units of rows and columns. Residuals of single precision are summed in double.
 
 #include "solvers/direct/method/refine.h"
 

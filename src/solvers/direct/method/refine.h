@@ -31,9 +31,9 @@ typedef struct lac_refined {
   double error[LAC_BLOCK_WIDTH];   // the backward error that was accepted
 } lac_refined;
 
-/// Solve A x = b (LAC_PLAIN) or A^T x = b (LAC_TRANSPOSED). `out` may be NULL. Errors: LAC_ERR_CONVERGENCE when the backward error
-/// stays large, LAC_ERR_NONFINITE when a finite b gives an x that is not; and what the method's own solve fails with. A
-/// column of b with NaN or infinity passes through.
+/// Solve A x = b (LAC_PLAIN) or A^T x = b (LAC_TRANSPOSED). `out` may be NULL. Errors: LAC_ERR_CONVERGENCE when the
+/// backward error stays large, LAC_ERR_NONFINITE when a finite b gives an x that is not; and what the method's own
+/// solve fails with. A column of b with NaN or infinity passes through.
 lac_status lac_refine_solve(const lac_system *a, lac_form form, int width, void *blocks[REFINE_BLOCKS],
                             lac_refined *out, lac_fault *fault);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file amd.h
-/// The quotient graph of approximate minimum degree (ordering_amd.c), for those who load graphs into it.
+/// The quotient graph of approximate minimum degree (ordering_amd.c), for files that load graphs into it.
 
 #ifndef LACUNA_SOLVERS_DIRECT_ORDER_AMD_H
 #define LACUNA_SOLVERS_DIRECT_ORDER_AMD_H
@@ -42,8 +42,8 @@ typedef struct amd {
 lac_status lac_amd_init(lac_context *ctx, amd *graph, int32_t n, int32_t first_elements, int64_t entries);
 void lac_amd_clear(amd *graph);
 
-/// Eliminate all variables, then those that were set aside, which a weight of 0 says. The first `done_with` of the order
-/// are given, with a degree of -1.
+/// Eliminate all variables, then those that were set aside, which a weight of 0 says. The first `done_with` of the
+/// order are given, with a degree of -1.
 lac_status lac_amd_run(lac_context *ctx, amd *graph, int32_t done_with, int32_t *order);
 
 /// Variables with more neighbours would be visited at every step, and come last in any good order: they are set aside.

@@ -4,8 +4,8 @@
 ///
 /// Row i of L is the union of the paths from the entries of row i towards i: a subtree. Column j of L counts the row
 /// subtrees that hold j. Each is the paths from its leaves, which are found as they come in postorder; two leaves that
-/// follow one another share what is above their lowest common ancestor, so +1 at every leaf and -1 at every such ancestor
-/// sum up, over the subtree of j, to the number of row subtrees that pass j.
+/// follow one another share what is above their lowest common ancestor, so +1 at every leaf and -1 at every such
+/// ancestor sum up, over the subtree of j, to the number of row subtrees that pass j.
 
 #include "solvers/direct/order/elimination.h"
 
@@ -19,8 +19,8 @@ void lac_elimination_clear(lac_elimination *e) {
   *e = (lac_elimination){0};
 }
 
-// post[k] is the node that comes k-th when each subtree is left before its root; children in the order of their numbers.
-// `first` and `next` are work of n.
+// post[k] is the node that comes k-th when each subtree is left before its root; children in the order of their
+// numbers. `first` and `next` are work of n.
 static void elimination_walk(int32_t n, const int32_t *parent, int32_t *first, int32_t *next, int32_t *post) {
   for (int32_t j = 0; j < n; j++) first[j] = -1;
   for (int32_t j = n - 1; j >= 0; j--) {

@@ -26,8 +26,8 @@ typedef struct lac_elimination {
 } lac_elimination;
 
 /// Takes `order` into a postorder of its tree, which changes neither fill nor tree. `elimination` is zeroed before and
-/// cleared after, also where this fails. Time: nearly proportional to the entries of the graph (Gilbert, Ng and Peyton, SIAM J. Matrix
-/// Anal. Appl. 15, 1994).
+/// cleared after, also where this fails. Time: nearly proportional to the entries of the graph (Gilbert, Ng and Peyton,
+/// SIAM J. Matrix Anal. Appl. 15, 1994).
 lac_status lac_elimination_init(lac_context *ctx, const lac_graph *graph, const int32_t *order,
                                 lac_elimination *elimination);
 void lac_elimination_clear(lac_elimination *elimination);

@@ -2,7 +2,8 @@
 /// @file graph.h
 /// The graph of B + B^T, where B is A with its rows moved: what orderings and elimination trees read.
 ///
-/// Row i of A becomes row match[i] of B, so that nodes are columns of A. Each neighbour stands once, a node is not its own.
+/// Row i of A becomes row match[i] of B, so that nodes are columns of A. Each neighbour stands once, a node is not its
+/// own.
 
 #ifndef LACUNA_SOLVERS_DIRECT_ORDER_GRAPH_H
 #define LACUNA_SOLVERS_DIRECT_ORDER_GRAPH_H

@@ -91,8 +91,8 @@ typedef struct matching_work {
   int32_t heap_count, reached_count, open_count;
 } matching_work;
 
-// Places out of the heap, and how many stand below each in it; how often a row and those that lose by it bid; how many columns more than twice those before
-// the latest find a search may take until the next.
+// Places out of the heap, and how many stand below each in it; how often a row and those that lose by it bid; how many
+// columns more than twice those before the latest find a search may take until the next.
 enum { MATCHING_OUT = -1, MATCHING_DONE = -2, HEAP_WIDTH = 4, MATCHING_BIDS = 1000, MATCHING_PATIENCE = 1000 };
 
 static void matching_clear(matching_work *w) {

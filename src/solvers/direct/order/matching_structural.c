@@ -2,10 +2,10 @@
 /// @file matching_structural.c
 /// As many entries as possible, no two in a row or column (Pothen and Fan 1990).
 ///
-/// In phases: from every row without a column a depth-first search looks for a way to a free one, and no two searches of
-/// a phase visit the same column. A row looks for a free column of its own before it goes deeper; what it has passed it
-/// never looks at again, since columns do not become free. Every other phase searches from the other end of each row: on
-/// grids this is the difference between few phases and many.
+/// In phases: from every row without a column a depth-first search looks for a way to a free one, and no two searches
+/// of a phase visit the same column. A row looks for a free column of its own before it goes deeper; what it has passed
+/// it never looks at again, since columns do not become free. Every other phase searches from the other end of each
+/// row: on grids this is the difference between few phases and many.
 
 #include "solvers/direct/order/matching.h"
 

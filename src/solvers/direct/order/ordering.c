@@ -54,8 +54,8 @@ static const char ORDER_WORK[] = "the ordering of a matrix";
 
 // -- the better of two -----------------------------------------------------------------------------------------------
 
-// METIS takes about a microsecond for an entry of the graph. Where the factorisation takes as long, as on grids in three
-// dimensions, it saves half of that and more, each time.
+// METIS takes about a microsecond for an entry of the graph. Where the factorisation takes as long, as on grids in
+// three dimensions, it saves half of that and more, each time.
 enum { ORDER_FLOPS_AN_ENTRY = 20000 };
 
 static bool order_is_costly(const lac_graph *graph, const lac_cost *cost) {

@@ -19,8 +19,8 @@ lac_status lac_order_find(lac_context *ctx, const lac_graph *graph, lac_ordering
 lac_status lac_order_graph(lac_context *ctx, const lac_graph *graph, lac_ordering ordering, lac_elimination *out,
                            const char **name);
 
-/// The same where each node has a mate, or is its own: mates are eliminated one after the other. `joined`, zeroed before,
-/// is the graph of what is eliminated so: both of a pair beside all that one of them is.
+/// The same where each node has a mate, or is its own: mates are eliminated one after the other. `joined`, zeroed
+/// before, is the graph of that elimination: both rows of a pair are adjacent to all neighbours of either.
 lac_status lac_order_pairs(lac_context *ctx, const lac_graph *graph, const int32_t *mate, lac_ordering ordering,
                            lac_graph *joined, lac_elimination *out, const char **name);
 
@@ -36,8 +36,8 @@ bool lac_metis_find(void);
 lac_status lac_order_symmetric(lac_context *ctx, const lac_structure *structure, lac_ordering ordering, int32_t *order);
 
 /// Approximate minimum degree on the graph of A^T A, which is never formed: its rows are the first elements of the
-/// quotient graph. It bounds the fill of LU whatever rows are chosen as pivots. Column singletons come first. METIS is given
-/// the graph of A + A^T, which suits pivots near the diagonal.
+/// quotient graph. It bounds the fill of LU whatever rows are chosen as pivots. Column singletons come first. METIS is
+/// given the graph of A + A^T, which suits pivots near the diagonal.
 lac_status lac_order_columns(lac_context *ctx, const lac_structure *structure, lac_ordering ordering, int32_t *order);
 
 #endif

@@ -369,7 +369,7 @@ done:
 }
 
 // Elements are numbered anew, each right after those that it absorbed: that gives the same fill, and neighbours in the
-// tree stand side by side for all who walk along it. pivots[0 .. count - 1] are in the order of their elimination.
+// tree are neighbours in memory for every walk along it. pivots[0 .. count - 1] are in the order of their elimination.
 static void amd_postorder(amd *g, const int32_t *pivots, int32_t count, int32_t *order) {
   int32_t *child = g->head;
   for (int32_t k = 0; k < count; k++) child[pivots[k]] = NONE;

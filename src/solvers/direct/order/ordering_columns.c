@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file ordering_columns.c
-/// The order of columns for LU that may take its pivots from any row: minimum degree on the graph of A^T A, which is never
-/// formed, after columns with one entry left.
+/// The order of columns for LU that may take its pivots from any row: minimum degree on the graph of A^T A, which is
+/// never formed, after columns with one entry left.
 ///
-/// Eliminating such columns first fills nothing in, and lays bare the next ones: the matrix becomes [U11 U12; 0 A22] with
-/// U11 upper triangular, by permutations alone. A triangular matrix in disguise is taken apart completely.
+/// Eliminating such columns first fills nothing in, and lays bare the next ones: the matrix becomes [U11 U12; 0 A22]
+/// with U11 upper triangular, by permutations alone. A triangular matrix in disguise is taken apart completely.
 
 #include "solvers/direct/order/amd.h"
 #include "solvers/direct/order/ordering.h"
@@ -18,8 +18,8 @@ static int32_t singletons_drop_row(const lac_structure *s, int32_t i, int32_t *l
   return queued;
 }
 
-// Their number, and they at the begin of `order`. `left` becomes -1 for them, and `is_gone` (all false before) true for their
-// rows.
+// Their number, and they at the begin of `order`. `left` becomes -1 for them, and `is_gone` (all false before) true for
+// their rows.
 static int32_t columns_singletons(const lac_structure *s, int32_t *left, bool *is_gone, int32_t *order) {
   int32_t queued = 0, taken = 0;
 

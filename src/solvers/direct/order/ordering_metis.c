@@ -3,8 +3,8 @@
 /// Nested dissection by METIS 5, which is loaded where it is found and never linked: separators of the graph are
 /// eliminated last. Half the flops of minimum degree on three-dimensional grids, at ten times its time.
 ///
-/// METIS draws its random numbers from the C library's rand. The caller's stream is put aside meanwhile, and METIS starts
-/// from its own seed: so neither disturbs the other, and the order is the same each time.
+/// METIS draws its random numbers from the C library's rand. The caller's stream is put aside meanwhile, and METIS
+/// starts from its own seed: so neither disturbs the other, and the order is the same each time.
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -29,7 +29,8 @@ void lac_metis_hide(bool is_hidden) { atomic_store(&metis_is_hidden, is_hidden);
 
 // -- finding ---------------------------------------------------------------------------------------------------------
 
-// The integers of a build are 4 or 8 bytes wide, which nothing says; but how far the defaults of its options reach does.
+// The integers of a build are 4 or 8 bytes wide, which nothing says; but how far the defaults of its options reach
+// does.
 static size_t metis_measure(metis_defaults *defaults) {
   int32_t options[4 * METIS_OPTIONS] = {0};
   size_t reach = sizeof options / sizeof *options;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file ordering_pairs.c
-/// An order in which pairs of nodes are eliminated together: the graph of pairs and single nodes is ordered, and each pair
-/// takes the place of its node. Both of a pair get the neighbours of both, so that they always share a supernode.
+/// An order in which pairs of nodes are eliminated together: the graph of pairs and single nodes is ordered, and each
+/// pair takes the place of its node. Both of a pair get the neighbours of both, so that they always share a supernode.
 
 #include "solvers/direct/order/ordering.h"
 
@@ -48,7 +48,7 @@ static void pairs_quotient(const lac_graph *graph, const pairs_nodes *w, lac_gra
   quotient->offsets[quotient->n] = count;
 }
 
-// Every node beside all members of its node's neighbours, and beside its mate. Without `joined->columns` only counts.
+// Each row is adjacent to all members of its node's neighbours, and to its mate. Without `joined->columns`: counts.
 static void pairs_join(const lac_graph *quotient, const int32_t *mate, const pairs_nodes *w, lac_graph *joined) {
   int64_t count = 0;
   for (int32_t v = 0; v < joined->n; v++) {

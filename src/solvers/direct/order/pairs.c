@@ -3,10 +3,10 @@
 /// Pairs from the cycles of a matching (Duff and Pralet 2005).
 ///
 ///     match            the largest product of |a_i,match(i)|, with R A C at most about 1 and about 1 where it matches
-///     cycle            i -> match(i) -> ... -> i: two after two of its rows are a pair; of an odd number one stays single
+///     cycle            i -> match(i) -> ... -> i: consecutive rows are pairs; of an odd number one stays single
 ///     scale            D A D, d_i = sqrt(r_i c_i), which does not exceed 1 either, for A is Hermitian
 ///
-/// A row whose diagonal is zero is eliminated with one beside which it is strong.
+/// A row whose diagonal is zero is eliminated with a row in which it has a strong entry.
 
 #include "solvers/direct/order/pairs.h"
 
@@ -63,7 +63,7 @@ static void pairs_store(lac_dtype dtype, void *scale, int32_t i, int exponent) {
   lac_real_put(dtype, scale, i, power_of_two(exponent > limit ? limit : exponent < -limit ? -limit : exponent));
 }
 
-// Halves are rounded beside the largest number of the matrix, so that its scale does not matter to the bit.
+// Halves are rounded relative to the largest number of the matrix: its scale does not change a bit.
 static void pairs_scale(const lac_structure *s, lac_dtype dtype, const void *values, const double *r, const double *c,
                         void *row_scale, void *col_scale) {
   int exponent = lac_scaling_exponent(s, dtype, values), half = exponent / 2;

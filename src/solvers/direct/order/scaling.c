@@ -3,7 +3,7 @@
 /// Scalings by powers of two.
 ///
 ///     rows and columns   r_i = 2^-e with 2^e above max_j |a_ij|, then c_j likewise on R A
-///     symmetric          D A D / 2^g with 2^g above max |a_ij|, and d_i /= 2^(e / 2) with 2^e above the i-th row's largest,
+///     symmetric          D A D / 2^g with 2^g above max |a_ij|, and d_i /= 2^(e / 2) with 2^e above row i's largest,
 ///                        a few times (Ruiz 2001)
 
 #include "solvers/direct/order/scaling.h"

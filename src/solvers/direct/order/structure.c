@@ -53,7 +53,7 @@ static void structure_compare(lac_structure *s) {
   s->is_symmetric = s->unmatched < 0;
 }
 
-// Columns ascend: the first and the last entry of each row tell how far it reaches.
+// Columns ascend: the first and the last entry of each row are its extent.
 static void structure_measure(lac_structure *s) {
   for (int32_t i = 0; i < s->n; i++) {
     if (s->offsets[i] == s->offsets[i + 1]) continue;

@@ -36,16 +36,16 @@ typedef struct lac_structure {
 /// The structure of a square pattern, which keeps it; retained for the caller (lac_object_release).
 lac_status lac_structure_get(lac_context *ctx, const lac_pattern *pattern, lac_structure **out);
 
-/// A square part of a structure: row i of it is rows[i], and column j of A is its column place[j] - first, where that is
-/// in 0 .. n - 1; `place` keeps the order of columns. Held by the caller, as are the slots of A of its entries.
+/// A square part of a structure: row i of it is rows[i], and column j of A is its column place[j] - first, where that
+/// is in 0 .. n - 1; `place` keeps the order of columns. Held by the caller, as are the slots of A of its entries.
 lac_status lac_structure_part(lac_context *ctx, const lac_structure *structure, int32_t n, const int32_t *rows,
                               const int32_t *place, int32_t first, lac_structure **out, int64_t **slots);
 
 /// The row of a slot, for sentences.
 int64_t lac_structure_row(const lac_structure *structure, int64_t slot);
 
-/// "the matrix is structurally singular: row 3 is empty"; a row or column without entries is named before the column that
-/// could not be matched.
+/// "the matrix is structurally singular: row 3 is empty"; a row or column without entries is named before the column
+/// that could not be matched.
 void lac_structure_singular_text(const lac_structure *structure, int64_t column, char *text, size_t size);
 
 /// The root of a node of a forest, which is its own parent; paths are halved on the way.

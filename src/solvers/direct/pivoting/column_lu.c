@@ -2,7 +2,7 @@
 /// @file column_lu.c
 /// LU column by column where its columns are short, the way of KLU (Davis and Palamadai Natarajan 2010).
 ///
-///     P R A C Q = L U        Q from the outline of A: the fill is that of B + B^T while pivots stay on the diagonal of B
+///     P R A C Q = L U        Q from the outline of A: the fill is that of B + B^T while pivots are diagonal in B
 ///
 ///     [ A_00        ]        where the blocks of the block triangular form pay, A_bb = L_b U_b alone, and
 ///     [ A_10   A_11 ]        A_bb x_b = b_b - sum_{c < b} A_bc x_c: what stands below them fills nothing in

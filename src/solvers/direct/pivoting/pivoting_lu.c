@@ -313,8 +313,8 @@ lac_status pivoting_factor_by(const lac_direct_job *job, double tolerance, void 
 // Pivots that may be a thousand times smaller than what they eliminate are hardly chosen at all.
 bool pivoting_is_stable(const lac_solver_options *options) { return options->pivot_tolerance >= 1e-3; }
 
-// Numbers that grow beside small pivots swallow the others, and what is left may cancel though the matrix is regular: that
-// it is singular is for pivots to say that were chosen.
+// Numbers that grow because of small pivots swallow the others, and what is left may cancel though the matrix is
+// regular: that it is singular is for pivots to say that were chosen.
 static lac_status pivoting_factor(const lac_direct_job *job, void **numeric, lac_fault *fault) {
   if (job->like) return pivoting_factor_again(job, numeric, fault);
   lac_status status = pivoting_factor_by(job, job->options->pivot_tolerance, numeric, fault);

@@ -86,15 +86,15 @@ static const double PIVOTING_READY = 1e-3, PIVOTING_ROUGH = 32, PIVOTING_GROWTH 
 /// So many times larger a row must be that was not foreseen for its column.
 static const double PIVOTING_LEFT = 10;
 
-/// How large a pivot on the diagonal must be beside the largest candidate. More than that by default costs fill and
-/// gains little, for numbers that grow are noticed; who asks for stricter pivots gets them.
+/// How large a pivot on the diagonal must be relative to the largest candidate. More than that by default costs fill
+/// and gains little, because growing numbers are noticed; options may ask for stricter pivots.
 static inline double pivoting_readiness(const lac_solver_options *options) {
   double asked = options->pivot_tolerance;
   bool is_strict = asked > lac_solver_options_defaults().pivot_tolerance;
   return is_strict || asked < PIVOTING_READY ? asked : PIVOTING_READY;
 }
 
-/// What the pivot of a column tells: `most` is the largest number that it was chosen from, `above` that of U's column.
+/// What the pivot of a column shows: `most` is the largest number that it was chosen from, `above` that of U's column.
 static inline void pivoting_note(pivoting_numeric *f, int32_t column, double size, double most, double above) {
   double around = most > above ? most : above;
   if (around < 1) around = 1;

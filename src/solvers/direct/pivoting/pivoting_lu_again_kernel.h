@@ -65,7 +65,8 @@ static inline bool FN(again_column)(const lac_structure *s, const void *values, 
   return true;
 }
 
-// Columns from k on, at most to `last`; returns the first that is left to do, or that failed, which *is_done then denies.
+// Columns from k on, at most to `last`; returns the first that is left to do, or that failed, which *is_done then
+// denies.
 static int32_t FN(again_columns)(const lac_direct_job *job, int32_t k, int32_t last, double tolerance, void *work,
                                  pivoting_numeric *f, bool *is_done) {
   const pivoting_analysis *a = job->part;

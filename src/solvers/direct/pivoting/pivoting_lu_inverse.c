@@ -7,7 +7,8 @@
 ///                           z_ij = -sum_k z_ik l_kj,    z_ji = -sum_k u_jk z_ki / u_jj,    k > j
 ///
 /// From the last step to the first, z_ji where L + U has (i, j): all that a sum needs was computed before, since L + U
-/// has the fill (Erisman and Tinney 1975). Entries of F = L + U are kept by columns, rows ascending, and listed by rows.
+/// has the fill (Erisman and Tinney 1975). Entries of F = L + U are kept by columns, rows ascending, and listed by
+/// rows.
 
 #include <stdio.h>
 
@@ -15,7 +16,7 @@
 #include "solvers/direct/method/determinant.h"
 #include "solvers/direct/pivoting/pivoting_lu.h"
 
-// F, and Z beside it: where F has (i, j), z_ji.
+// F, and Z on the same structure: where F has (i, j), z_ji.
 typedef struct pivoting_fill {
   int32_t n;
   int64_t *offsets;  // by columns

@@ -42,8 +42,8 @@ static void FN(pivoting_copy)(const pivoting_numeric *f, pivoting_fill *x) {
   x->offsets[0] = 0;
 }
 
-// sums[t] += factor z[...] for the wanted indices among those of a row or column of F, begin .. end - 1; `places` where z
-// of each stands, NULL: there. Few wanted ones are searched for, many are met on the way.
+// sums[t] += factor z[...] for the wanted indices among those of a row or column of F, begin .. end - 1; `places` where
+// z of each stands, NULL: there. Few wanted ones are searched for, many are met on the way.
 static inline void FN(pivoting_add)(const pivoting_fill *x, const int32_t *indices, const int64_t *places,
                                     int64_t begin, int64_t end, int64_t count, const int32_t *wanted, T factor) {
   const T *z = x->z;

@@ -11,8 +11,8 @@ static int32_t FN(pivoting_scale)(const lac_structure *s, const pivoting_analysi
   return FN(equilibrate_parts)(s, values, a->row_block, a->col_block, rows, columns);
 }
 
-// The column in hand, scaled: into x, and what stands below its block to where it stays. False: in the units of its block
-// that is out of range.
+// The column in hand, scaled: into x, and what stands below its block to where it stays. False: in the units of its
+// block that is out of range.
 static bool FN(pivoting_read)(const lac_structure *s, const T *a, int32_t column, const pivoting_work *w,
                               pivoting_numeric *f) {
   T *x = w->x, *kept = f->below;
@@ -56,7 +56,7 @@ static double FN(pivoting_update)(int32_t top, const pivoting_work *w, pivoting_
 }
 
 // The row to eliminate with: the largest number, or the diagonal where it is not much smaller. -1: all are zero. The
-// largest of all is told.
+// largest of all is reported.
 static int32_t FN(pivoting_choose)(const pivoting_work *w, int32_t diagonal, double tolerance, double *size,
                                    double *most) {
   const T *x = w->x;

@@ -2,13 +2,13 @@
 /// @file amalgamation.c
 /// Fundamental supernodes, and mergers of children into parents where that costs few zeros.
 ///
-/// A supernode of p columns and r rows below is a trapezoid of p (p + 1) / 2 + p r numbers. Child c merged into its parent
-/// stands as high as the parent's front, p + r, plus its own columns:
+/// A supernode of p columns and r rows below is a trapezoid of p (p + 1) / 2 + p r numbers. Child c merged into its
+/// parent stands as high as the parent's front, p + r, plus its own columns:
 ///
 ///     zeros added = p_c (p + r - r_c)
 ///
-/// Children with many rows are tried first: they add least. Small trapezoids may hold many zeros, since what they cost is
-/// overhead; large ones few.
+/// Children with many rows are tried first: they add least. Small trapezoids may hold many zeros, since what they cost
+/// is overhead; large ones few.
 
 #include "solvers/direct/symbolic/amalgamation.h"
 

@@ -4,8 +4,8 @@
 ///
 ///     F = A[order, order] + its transpose + the diagonal + what elimination without pivoting fills in
 ///
-/// Row k of L is the union of the paths in the elimination tree from the entries of row k to k. The tree is that of a postorder,
-/// which fills in the same entries: under LAC_ORDER_NATURAL they go back to where they came from.
+/// Row k of L is the union of the paths in the elimination tree from the entries of row k to k. The tree is that of a
+/// postorder, which fills in the same entries: under LAC_ORDER_NATURAL they go back to where they came from.
 
 #include "core/pattern/pattern_impl.h"
 #include "core/search.h"

@@ -33,7 +33,8 @@ lac_status lac_front_analyse(lac_context *ctx, const lac_structure *structure, l
                              int64_t *bytes);
 void lac_front_forget(void *part);
 
-/// The kept choice: its supernodes, held for the caller, and its scales, copied; NULL where there is none for the dtype.
+/// The kept choice: its supernodes, held for the caller, and its scales, copied; NULL where no choice was kept for the
+/// dtype.
 lac_supernodes *lac_front_recall(const lac_front_analysis *analysis, lac_front_slot slot, lac_dtype dtype,
                                  void *row_scale, void *col_scale);
 

@@ -4,7 +4,8 @@
 ///
 /// B = A with its rows moved so that a chosen entry of each stands on the diagonal (a matching; none for symmetric
 /// methods). The structure of B + B^T is ordered, its elimination tree postordered, and columns whose structures below
-/// the diagonal agree, or nearly so, form a *supernode*: a dense trapezoid of the factor. Step k is the k-th elimination.
+/// the diagonal agree, or nearly so, form a *supernode*: a dense trapezoid of the factor. Step k is the k-th
+/// elimination.
 ///
 ///     supernode s   columns  P = first[s] .. first[s + 1] - 1          p of them
 ///                   rows     R = rows[row_offsets[s] ..]               r of them, ascending, all after P

@@ -23,8 +23,8 @@ typedef bool lac_tree_visit(void *job, int32_t s, int worker, int threads);
 bool lac_tree_up(const lac_supernodes *s, int threads, lac_tree_visit *visit, void *job);
 bool lac_tree_down(const lac_supernodes *s, int threads, lac_tree_visit *visit, void *job);
 
-/// The same for those who want to know where subtrees begin and end: ranges[range] holds whole subtrees, for one thread,
-/// or one supernode above them, for all. Inside a range, the visit goes through the supernodes itself.
+/// The same for callers that need to know where subtrees begin and end: ranges[range] holds whole subtrees, for one
+/// thread, or one supernode above them, for all. Inside a range, the visit goes through the supernodes itself.
 typedef bool lac_tree_visit_range(void *job, int32_t range, int worker, int threads);
 bool lac_tree_up_ranges(const lac_supernodes *s, int threads, lac_tree_visit_range *visit, void *job);
 bool lac_tree_down_ranges(const lac_supernodes *s, int threads, lac_tree_visit_range *visit, void *job);

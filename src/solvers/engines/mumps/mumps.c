@@ -2,11 +2,11 @@
 /// @file mumps.c
 /// MUMPS, sequential: multifrontal L D L^T and LU with delayed pivots, for all four dtypes.
 ///
-/// Which of them the values decide: real symmetric matrices with a positive diagonal are tried as positive definite, and
-/// taken as indefinite where a pivot turns out negative; other symmetric ones (complex: equal to their transpose) are L D
-/// L^T; the rest, Hermitian matrices included, is LU. Its analysis and its factor are one object, so that what is kept
-/// with the pattern is the order, which makes the analysis cheap. Where the diagonal is not full MUMPS chooses its order by
-/// the values, matching rows and columns, and each factor has its own.
+/// Which of them the values decide: real symmetric matrices with a positive diagonal are tried as positive definite,
+/// and taken as indefinite where a pivot turns out negative; other symmetric ones (complex: equal to their transpose)
+/// are L D L^T; the rest, Hermitian matrices included, is LU. Its analysis and its factor are one object, so that what
+/// is kept with the pattern is the order, which makes the analysis cheap. Where the diagonal is not full MUMPS chooses
+/// its order by the values, matching rows and columns, and each factor has its own.
 ///
 /// Its state is global: all calls are made under one lock. Memory that it lacks it reports (codes -5, -7, -13, ...), as
 /// far as its own checks reach; the buffers of its BLAS are had before it is called (plugin_enter).
@@ -229,7 +229,7 @@ static lac_status engine_mumps_factor(const lac_direct_job *job, void **numeric,
   if (!f) return plugin_fault(fault, LAC_ERR_MEMORY, "out of memory: a factor of MUMPS");
   f->dtype = job->dtype;
   f->det = (lac_polar){.sign_re = 1};
-  f->finding = (lac_finding){.smallest = 0, .where = -1};  // MUMPS does not tell its pivots: each factor is in doubt
+  f->finding = (lac_finding){.smallest = 0, .where = -1};  // MUMPS does not report its pivots: each factor is in doubt
   pthread_mutex_lock(&mumps_lock);
   status = plugin_enter(job->threads, fault);
   if (status == LAC_OK) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// MUMPS with one kind of numbers, made of PARTS times REAL; mumps.c says what is done. Included once for each, and without
-// a guard. The lock is held in all of it. MUMPS counts its parameters from 1: icntl[6] is ICNTL(7) of its manual.
+// MUMPS with one kind of numbers, made of PARTS times REAL; mumps.c says what is done. Included once for each, and
+// without a guard. The lock is held in all of it. MUMPS counts its parameters from 1: icntl[6] is ICNTL(7) of its
+// manual.
 
 static STRUC *FN(mumps_open)(int symmetry) {
   STRUC *id = lac_calloc(1, sizeof *id);

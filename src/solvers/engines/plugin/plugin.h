@@ -2,8 +2,8 @@
 /// @file plugin.h
 /// What all plug-ins share: the core's functions through the host, blocks of columns.
 ///
-/// plugin.c defines lac_alloc, lac_calloc, lac_free, lac_context_fail and lac_context_pass once more, as calls of the host,
-/// so that a plug-in is written like any other file of Lacuna.
+/// plugin.c defines lac_alloc, lac_calloc, lac_free, lac_context_fail and lac_context_pass once more, as calls of the
+/// host, so that a plug-in is written like any other file of Lacuna.
 
 #ifndef LACUNA_SOLVERS_ENGINES_PLUGIN_PLUGIN_H
 #define LACUNA_SOLVERS_ENGINES_PLUGIN_PLUGIN_H
@@ -11,8 +11,8 @@
 #include "core/blas.h"
 #include "solvers/engines/engine.h"
 
-/// Where the caller's threads are all there is, BLAS runs in the one that calls it: between these two, if `threads` is 1.
-/// LAC_ERR_MEMORY where BLAS has no memory: then there is nothing to leave.
+/// Where the caller's threads are all there is, BLAS runs in the one that calls it: between these two, if `threads` is
+/// 1. LAC_ERR_MEMORY where BLAS has no memory: then there is nothing to leave.
 lac_status plugin_enter(int threads, lac_fault *fault);
 void plugin_leave(int threads);
 
@@ -40,7 +40,7 @@ void plugin_gather(int64_t count, size_t size, const int64_t *slots, const void 
 void plugin_to_columns(int64_t n, int width, size_t size, const void *rows, void *columns);
 void plugin_to_rows(int64_t n, int width, size_t size, const void *columns, void *rows);
 
-/// A pivot beside the largest number of its row or column, taken down where it is the smallest so far.
+/// A pivot relative to the largest number of its row or column, noted where it is the smallest so far.
 void plugin_smallest(lac_finding *finding, double pivot, int64_t where);
 
 #endif

@@ -6,8 +6,8 @@
 ///     solve      A^-T b = P^T L^-H L^-1 P b,   A^-1 b = conj(A^-T conj(b))
 ///     logdet     2 sum log l_kk
 ///
-/// Every call has a cholmod_common of its own, so that threads share analysis and factor. AUTO is CHOLMOD's own choice of
-/// ordering; all others are the core's, handed in.
+/// Every call has a cholmod_common of its own, so that threads share analysis and factor. AUTO is CHOLMOD's own choice
+/// of ordering; all others are the core's, handed in.
 
 #include <cholmod.h>
 #include <math.h>

@@ -69,7 +69,7 @@ done:
   return status;
 }
 
-// The determinant and the smallest pivot beside the diagonal entry it was.
+// The determinant, and the smallest pivot relative to its diagonal entry.
 static void FN(cholmod_inspect)(const lac_direct_job *job, cholmod_numeric *f) {
   const lac_structure *s = job->structure;
   const INT *super = f->l->super, *pi = f->l->pi, *px = f->l->px, *order = f->l->Perm;

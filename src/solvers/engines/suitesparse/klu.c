@@ -5,8 +5,9 @@
 ///     P R A Q = L U + F          block by block; F above the blocks; R divides every row by its largest number
 ///     logdet     det A = sign(P) sign(Q) prod u_kk / prod r_i
 ///
-/// AUTO and AMD are KLU's own (block triangular form, AMD inside the blocks); other orderings are the core's, handed in,
-/// and there are no blocks then. A refactorisation keeps the pivots of the factor it is like, of which it takes a copy.
+/// AUTO and AMD are KLU's own (block triangular form, AMD inside the blocks); other orderings are the core's, handed
+/// in, and there are no blocks then. A refactorisation keeps the pivots of the factor it is like, of which it takes a
+/// copy.
 
 #include <klu.h>
 #include <math.h>

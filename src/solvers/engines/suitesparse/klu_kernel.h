@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// KLU with one kind of index, INT, and of numbers, made of PARTS reals; klu.c has the equations. Included once for each,
-// and without a guard.
+// KLU with one kind of index, INT, and of numbers, made of PARTS reals; klu.c has the equations. Included once for
+// each, and without a guard.
 
 #include "solvers/engines/suitesparse/indices_kernel.h"
 #include "solvers/engines/suitesparse/parity_kernel.h"

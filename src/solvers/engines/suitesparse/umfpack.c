@@ -5,8 +5,8 @@
 ///     P R A Q = L U              R divides every row by its largest number
 ///     logdet     det A = sign(P) sign(Q) prod u_kk / prod r_i
 ///
-/// Solves work in memory of their own, so that threads share a factor. Analyses of real and complex matrices, with narrow
-/// and wide indices, are different objects; each is made when it is first needed.
+/// Solves work in memory of their own, so that threads share a factor. Analyses of real and complex matrices, with
+/// narrow and wide indices, are different objects; each is made when it is first needed.
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// UMFPACK with one kind of index, INT, and of numbers, made of PARTS reals; umfpack.c has the equations. Included once for
-// each, and without a guard.
+// UMFPACK with one kind of index, INT, and of numbers, made of PARTS reals; umfpack.c has the equations. Included once
+// for each, and without a guard.
 
 #include "solvers/engines/suitesparse/indices_kernel.h"
 #include "solvers/engines/suitesparse/parity_kernel.h"

@@ -20,8 +20,8 @@ enum {
 
 static inline LAC_DEVICE int lac_is_positive(lac_pair a) { return a.re > 0 && fabs(a.im) <= 0.01 * a.re; }
 
-/// alpha = (p, r) / (p, q), where (p, r) is (z, r): complex where M is Hermitian only to its own rounding, as one of a lower
-/// precision is. Its real part alone would leave the rest of r along p, which the next direction is freed of.
+/// alpha = (p, r) / (p, q), where (p, r) is (z, r): complex where M is Hermitian only to its own rounding, as one of a
+/// lower precision is. Its real part alone would leave the rest of r along p, which the next direction is freed of.
 LAC_STEP_FUNCTION lac_step_cg_alpha(lac_pair *s, int64_t stride, const lac_step_numbers *numbers) {
   lac_pair pq = LAC_SLOT(LAC_CG_PQ), alpha = lac_pair_of(0, 0);
   (void)numbers;

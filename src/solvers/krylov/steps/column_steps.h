@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file column_steps.h
-/// The scalar part of Krylov methods: what becomes of the coefficients of one column. Plain C that a device compiler takes
-/// too; a backend runs it for all columns at once.
+/// The scalar part of Krylov methods: what becomes of the coefficients of one column. Plain C that a device compiler
+/// takes too; a backend runs it for all columns at once.
 ///
 /// A column runs until it claims convergence by its recurrence, or ends; from then on its coefficients are zero and it
 /// stands still. The true residual decides whether a claim holds.

@@ -94,7 +94,8 @@ static inline LAC_DEVICE void lac_column_end(lac_pair *s, int64_t stride, lac_co
   LAC_SLOT(LAC_SLOT_DETAIL) = lac_pair_of(detail, 0);
 }
 
-/// From (b, b) in SQUARE, or |b| in RESIDUAL where that is out of range: the scale. A b that is zero makes x zero; one that is not finite makes it NaN.
+/// From (b, b) in SQUARE, or |b| in RESIDUAL where that is out of range: the scale. A b that is zero makes x zero; one
+/// that is not finite makes it NaN.
 LAC_STEP_FUNCTION lac_step_open(lac_pair *s, int64_t stride, const lac_step_numbers *numbers) {
   double norm = sqrt(LAC_SLOT(LAC_SLOT_SQUARE).re), scale = 1;
   int exponent;
@@ -172,7 +173,8 @@ LAC_STEP_FUNCTION lac_column_stop(lac_pair *s, int64_t stride) {
   LAC_SLOT(LAC_SLOT_COUNT) = LAC_SLOT(LAC_SLOT_SPENT);
 }
 
-/// A column that has failed and is ten times farther off than it was goes back to its start, and shall end where it was best.
+/// A column that has failed and is ten times farther off than it was goes back to its start, and shall end where it was
+/// best.
 LAC_STEP_FUNCTION lac_step_again(lac_pair *s, int64_t stride, const lac_step_numbers *numbers) {
   double norm = LAC_SLOT(LAC_SLOT_RESIDUAL).re, b = LAC_SLOT(LAC_SLOT_B).re, first = LAC_SLOT(LAC_SLOT_B).im;
   double best = LAC_SLOT(LAC_SLOT_BEST).re, at = LAC_SLOT(LAC_SLOT_COUNT).im;

@@ -49,7 +49,7 @@ LAC_STEP_FUNCTION lac_step_gk_begin(lac_pair *s, int64_t stride, const lac_step_
   LAC_SLOT(LAC_GK_LIVE) = lac_pair_of(runs, 0);
 }
 
-/// Where A^H r is nothing beside |A| |r|, no x does better: of a rectangular matrix that is what was asked for.
+/// Where A^H r is zero relative to |A| |r|, no x does better: for a rectangular matrix x is then the solution.
 LAC_STEP_FUNCTION lac_gk_arrive(lac_pair *s, int64_t stride, const lac_step_numbers *numbers, double share) {
   lac_column_end(s, stride, numbers->is_rectangular ? LAC_COLUMN_CONVERGED : LAC_COLUMN_STAGNATED, LAC_FAULT_NORMAL,
                  share);
@@ -129,7 +129,8 @@ LAC_STEP_FUNCTION lac_step_lsqr_rotate(lac_pair *s, int64_t stride, const lac_st
   lac_gk_count(s, stride, numbers, fabs(rotation->im), fabs(rotation->im * alpha * cosine));
 }
 
-/// LSMR: |r| is that of the least-squares problem with the bidiagonal matrix, rotated twice (Fong and Saunders 2011, section 5).
+/// LSMR: |r| is that of the least-squares problem with the bidiagonal matrix, rotated twice (Fong and Saunders 2011,
+/// section 5).
 static inline LAC_DEVICE double lac_lsmr_norm(lac_pair *s, int64_t stride, double cosine, double sine, double theta_bar,
                                               double rho_bar, double zeta_old) {
   lac_pair *zeta = &LAC_SLOT(LAC_GK_ZETA), *dot = &LAC_SLOT(LAC_GK_DOT), *tau = &LAC_SLOT(LAC_GK_TAU);

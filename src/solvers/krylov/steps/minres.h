@@ -79,8 +79,8 @@ LAC_STEP_FUNCTION lac_minres_rest(lac_pair *s, int64_t stride) {
   LAC_SLOT(LAC_MINRES_KEEP) = lac_pair_of(1, 0);
 }
 
-/// |A r| / |r| of the last x, in the norms of M, is nothing beside |A|: that solves the least-squares problem. Where it is only
-/// small the true residual shall say so: once, a cycle ends for it.
+/// |A r| / |r| of the last x, in the norms of M, is zero relative to |A|: that solves the least-squares problem. Where
+/// it is only small the true residual shall say so: once, a cycle ends for it.
 static inline LAC_DEVICE int lac_minres_is_least(lac_pair *s, int64_t stride, const lac_step_numbers *numbers,
                                                  double size, double normal) {
   lac_pair *norm = &LAC_SLOT(LAC_MINRES_NORM);

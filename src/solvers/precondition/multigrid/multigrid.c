@@ -2,11 +2,11 @@
 /// @file multigrid.c
 /// Multigrid: pairwise or smoothed aggregation, as asked for or as the matrix wants it.
 ///
-/// Left to itself it looks at some rows. Even entries of one sign are what pairs are good at; entries that differ by
+/// By default some rows are examined. Entries of similar size and one sign suit pairs; entries that differ by
 /// orders of magnitude, or have the sign of the diagonal, call for smoothed aggregation, and so do near-null vectors.
-/// Where the look leaves a doubt, or some rows have neighbours that are much stiffer, or the matrix is uneven and not
+/// In doubt, or where some rows have neighbours that are much stiffer, or where the matrix is uneven and not
 /// Hermitian (pairs follow convection), a few iterations with pairs are measured: above 0.6 per iteration, the other is
-/// set up instead. Constants are measured with, for those are slow on stiff islands in what is soft.
+/// set up instead. The start is a constant vector, which converges slowly on stiff islands in soft material.
 
 #include <math.h>
 #include <stdio.h>
@@ -19,12 +19,12 @@
 extern const lac_preconditioner_table lac_preconditioner_pairwise;  // pairwise.c
 
 enum { CHOICE_SAMPLES = 2048, CHOICE_PROBE = 6 };
-#define CHOICE_EVEN 4  // the largest entry beside the diagonal over the smallest
+#define CHOICE_EVEN 4  // the largest off-diagonal entry over the smallest
 #define CHOICE_UNEVEN 12
 #define CHOICE_SIGN 0.05  // entries of the diagonal's sign over the largest
 #define CHOICE_SIGNS 0.5
 static const double CHOICE_FEW = 0.05, CHOICE_MANY = 0.3;  // shares of the rows looked at
-static const double CHOICE_STIFF = 100;                    // neighbours beside a row
+static const double CHOICE_STIFF = 100;                    // stiffness of a neighbour relative to a row
 static const double CHOICE_SHARE = 0.01;                   // of a row's diagonal makes a neighbour
 static const double CHOICE_SLOW = 0.6;                     // factor of the residual per iteration
 static const double CHOICE_ENOUGH = 1e-5;                  // of the residual: below, f32 measures its own rounding

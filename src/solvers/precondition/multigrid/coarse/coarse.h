@@ -4,8 +4,8 @@
 ///
 ///     P A Q = L U,  P = Q = I and U = D L^H where A is Hermitian and no pivot is negative
 ///
-/// A pivot that is zero to rounding counts as infinite: its unknown is 0. So A^+ stands for a generalised inverse, Hermitian and
-/// semi-definite where A is.
+/// A pivot that is zero to rounding counts as infinite: its unknown is 0. So A^+ stands for a generalised inverse,
+/// Hermitian and semi-definite where A is.
 
 #ifndef LACUNA_SOLVERS_PRECONDITION_MULTIGRID_COARSE_COARSE_H
 #define LACUNA_SOLVERS_PRECONDITION_MULTIGRID_COARSE_COARSE_H

@@ -32,7 +32,7 @@ static void FN(coarse_eliminate)(int64_t n, int64_t k, W *d, double pivot) {
   }
 }
 
-/// L D L^H from the lower triangle; false where a pivot is negative, or zero beside entries that are not.
+/// L D L^H from the lower triangle; false where a pivot is negative, or zero in a column of other entries.
 static bool FN(coarse_hermitian)(int64_t n, double share, void *dense) {
   W *d = dense;
   for (int64_t k = 0; k < n; ++k) {

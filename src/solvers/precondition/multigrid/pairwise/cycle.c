@@ -2,15 +2,16 @@
 /// @file cycle.c
 /// One cycle: smooth, restrict the residual, solve on the next level, interpolate, smooth.
 ///
-/// A large next level is solved by two steps of flexible conjugate gradients (generalised conjugate residuals where the matrix is not Hermitian)
-/// that have the cycle of that level as preconditioner: the K-cycle (Notay and Vassilevski, 2008). It makes up for the plain
-/// interpolation, which alone would need more and more iterations on ever larger problems. Small levels get
-/// one cycle. Sweeps before and after are the same, so that a cycle of op(A) is op of the cycle.
+/// A large next level is solved by two steps of flexible conjugate gradients (generalised conjugate residuals where the
+/// matrix is not Hermitian) that have the cycle of that level as preconditioner: the K-cycle (Notay and Vassilevski,
+/// 2008). It makes up for the plain interpolation, which alone would need more and more iterations on ever larger
+/// problems. Small levels get one cycle. Sweeps before and after are the same, so that a cycle of op(A) is op of the
+/// cycle.
 
 #include "solvers/precondition/multigrid/pairwise/hierarchy.h"
 
-// Levels from this size on take two steps: below, waking threads and starting loops would cost more than iterations do. Small problems
-// can afford them down to a 64th of their rows.
+// Levels from this size on take two steps: below, waking threads and starting loops would cost more than iterations do.
+// Small problems can afford them down to a 64th of their rows.
 enum { K_CYCLE_ROWS = 3000, K_CYCLE_FEWEST = 300 };
 
 /// What a level works in: [items, n, k] each, and the sums and coefficients of its two steps.

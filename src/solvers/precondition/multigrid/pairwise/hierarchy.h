@@ -2,9 +2,9 @@
 /// @file hierarchy.h
 /// A hierarchy of ever smaller matrices A, P^T A P, ... with plain interpolation along aggregates.
 ///
-/// What follows from the structure (aggregates, patterns) is one object that hierarchies of other values share. The finest level
-/// is the caller's matrix itself. Values of coarse levels are summed in f64 (c128) from level to level and kept in the
-/// hierarchy's dtype.
+/// What follows from the structure (aggregates, patterns) is one object that hierarchies of other values share. The
+/// finest level is the caller's matrix itself. Values of coarse levels are summed in f64 (c128) from level to level and
+/// kept in the hierarchy's dtype.
 
 #ifndef LACUNA_SOLVERS_PRECONDITION_MULTIGRID_PAIRWISE_HIERARCHY_H
 #define LACUNA_SOLVERS_PRECONDITION_MULTIGRID_PAIRWISE_HIERARCHY_H

@@ -8,7 +8,8 @@
 
 enum { COARSE_GOAL = 100 };  // rows of a dense inverse that is cheap to make and to apply
 
-// Pivots of the coarsest level below this are zero: what is left of a singular matrix in f32, and in f64 (times the root of n).
+// Pivots of the coarsest level below this are zero: what is left of a singular matrix in f32, and in f64 (times the
+// root of n).
 static const double ROUNDING_SINGLE = 2.4e-7, ROUNDING_DOUBLE = 2e-15;
 
 static const double OMEGA = 0.8;  // of Jacobi sweeps: the spectrum of D^-1 A ends at 2
@@ -53,7 +54,8 @@ done:
   return status;
 }
 
-/// Aggregates of the last level and the pattern of a next one, if there is to be one. Slices serve matrices whose adjoint needs no other walk.
+/// Aggregates of the last level and the pattern of a next one, if there is to be one. Slices serve matrices whose
+/// adjoint needs no other walk.
 static lac_status levels_grow(lac_context *ctx, lac_levels *levels, const lac_precondition *options, bool is_hermitian,
                               const lac_array *values) {
   lac_status status = LAC_OK;

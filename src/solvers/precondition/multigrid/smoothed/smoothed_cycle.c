@@ -4,7 +4,8 @@
 ///
 ///     u = S b;  u += P A_next^-1 R (b - A u);  x = u + S (b - A u)
 ///
-/// Its adjoint has A^H for A, S^H for S and the same P and R = P^H. With a Hermitian A the smoother may be a polynomial of degree 2 in S A.
+/// Its adjoint has A^H for A, S^H for S and the same P and R = P^H. With a Hermitian A the smoother may be a polynomial
+/// of degree 2 in S A.
 
 #include <math.h>
 

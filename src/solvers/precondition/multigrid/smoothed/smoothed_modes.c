@@ -3,10 +3,10 @@
 /// What coarse levels must hold.
 ///
 ///     rigid motions of points x     translations e_c, and rotations: (-y, x) in the plane, e_c cross x in space
-///     translations                  e_c alone, where the matrix takes one unknown of all nodes nearly to zero, for each
+///     translations                  e_c alone, where the matrix takes one unknown of all nodes nearly to 0, for each
 ///                                   unknown that a node has
 ///
-/// Whoever gives something is believed; else a look at some rows tells whether there are nodes.
+/// Vectors that the user gives are taken; else a sample of rows shows whether there are nodes.
 
 #include <math.h>
 #include <stdio.h>
@@ -118,7 +118,7 @@ void lac_nodes_destroy(lac_nodes **nodes) {
   *nodes = NULL;
 }
 
-/// The nodes that somebody has found, or a look now.
+/// The nodes that are known already, or else a search.
 static lac_status modes_look(lac_context *ctx, const lac_setup *setup, smoothed_modes *modes) {
   const lac_nodes *nodes = setup->nodes;
 
@@ -147,7 +147,7 @@ done:
   return status;
 }
 
-/// Vectors that somebody gave, in double precision.
+/// The user's vectors, in double precision.
 static lac_status modes_take(lac_context *ctx, const lac_setup *setup, const lac_array *given, smoothed_modes *modes) {
   lac_status status = LAC_OK;
   lac_dtype dtype = modes_dtype(setup);

@@ -11,10 +11,10 @@
 enum { SETUP_GOAL = 300 };  // rows of a dense factor that costs less than another level
 static const char SETUP_WORK[] = "the set-up of smoothed aggregation";
 static const double SETUP_THETA = 0.08, SETUP_BLOCK_THETA = 0.02;
-static const double SETUP_STALL = 0.85;  // a next level with more rows than this share is none
+static const double SETUP_STALL = 0.85;  // a next level with more rows than this share is not made
 // Of what stiff rows share with soft ones, a hierarchy in f32 loses this contrast times 6e-8 for each row of an island.
 static const double SETUP_STIFF = 1e5;
-static const double SETUP_ZERO = 100;  // roundings: a pivot of the last level below them is none
+static const double SETUP_ZERO = 100;  // roundings: a pivot of the last level below them is zero
 
 // -- what owns memory ------------------------------------------------------------------------------------------------
 
