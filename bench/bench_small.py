@@ -20,7 +20,7 @@ import scipy.sparse.linalg as spla
 from bench_direct import SPLU, THREADS, backward_error, settle
 from peers import klu
 from small_matrices import CIRCUITS, all_of_them
-from support import PEERS, Table, side_by_side, sized
+from support import ONLY, PEERS, Table, side_by_side, sized
 
 import lacuna
 
@@ -102,7 +102,8 @@ def main():
     settle()
     table = Table("small")
     for name, kind, A in all_of_them():
-        beside(table, name, kind, A)
+        if ONLY in name:
+            beside(table, name, kind, A)
     table.finish()
 
 

@@ -4,7 +4,7 @@
 LACUNA_BENCH_PEERS=0   times our own calls alone: peers and the triad are left out, and with them every bar on speed;
                        answers are checked as ever
 LACUNA_BENCH_QUICK=1   smaller sizes and shorter measurements where a benchmark takes long
-LACUNA_BENCH_ONLY=WORD only the problems whose names have the word, where a benchmark has many (hard)
+LACUNA_BENCH_ONLY=WORD only the problems whose names have the word, where a benchmark has many (hard, small)
 LACUNA_BENCH_ROWS      the file to which rows are appended (default: build/bench.jsonl)
 """
 
@@ -137,22 +137,28 @@ def triad():
 
 
 def side_by_side(*functions, seconds=2.0, rest=0.0):
-    """The best time of each function, run in turns so that all meet the same neighbours; each at least twice.
+    """The best time of each function, run in turns so that all meet the same neighbours; each at least twice, and what
+    takes longer than all the time there is no more often: it would leave the others a single turn, after its own.
 
     A function that is None is not run, and has no time. `rest` before each: threads of the one before, which may wait
     on a core of the next, fall asleep.
     """
     best = [float("inf") if f else None for f in functions]
-    there = [(i, f) for i, f in enumerate(functions) if f]
-    for _, f in there:
-        f()
-    end = time.perf_counter() + sized(seconds, 0.1 * seconds)
-    while float("inf") in best or time.perf_counter() < end:
+    there, seconds = [(i, f) for i, f in enumerate(functions) if f], sized(seconds, 0.1 * seconds)
+
+    def turn():
         for i, f in there:
             time.sleep(rest)
             begin = time.perf_counter()
             f()
             best[i] = min(best[i], time.perf_counter() - begin)
+
+    for _, f in there:
+        f()
+    turn()
+    there, end = [(i, f) for i, f in there if best[i] < seconds], time.perf_counter() + seconds
+    while there and time.perf_counter() < end:
+        turn()
     return best
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from ._callbacks import APPLY, Callback
 from ._core import context, ffi, lib
 from ._numpy import contiguous
-from ._options import borrowed, filled
+from ._options import Borrowed, filled
 from .errors import ArgumentError
 
 WHO = "solve_operator"
@@ -18,7 +18,7 @@ def solve(product, b, method="auto", **options):
     b = contiguous(WHO, "b", b)
     ctx, x = context(), np.empty_like(b)
     held = Callback(product, f"{WHO}: the function")
-    with filled(WHO, ctx, method, "auto", options) as (c, callbacks), borrowed(ctx, b, x) as (c_b, c_x):
+    with filled(WHO, ctx, method, "auto", options) as (c, callbacks), Borrowed(ctx, b, x) as (c_b, c_x):
         ctx.check(lib.lac_solve_products(ctx.c, APPLY, held.data, c_b, ffi.NULL, lib.LAC_PLAIN, c, c_x, ffi.NULL))
         del callbacks  # C is done with them
     ctx.warn()

@@ -20,9 +20,10 @@ BY_CODE = {code: dtype for dtype, code in DTYPES.items()}
 
 def contiguous(who, index, array):
     """The array as C reads it: row-major in one piece, aligned, one of four dtypes. Numbers are never converted."""
-    if isinstance(array, np.ma.MaskedArray):
-        raise ArgumentError(f"{place(who, index)} is a masked array; say what its masked numbers are with .filled()")
-    array = _array(f"{place(who, index)} is", array)
+    if type(array) is not np.ndarray:
+        if isinstance(array, np.ma.MaskedArray):
+            raise ArgumentError(f"{place(who, index)} is a masked array; say what its masked numbers are with .filled()")
+        array = _array(f"{place(who, index)} is", array)
     if array.dtype not in DTYPES:
         raise DtypeError(
             f"{place(who, index)} has dtype {array.dtype}; Lacuna computes in float32, float64, complex64 and "

@@ -39,19 +39,32 @@ def is_factor(given):
     return isinstance(given, Handle) and given.kind == "lac_factor"
 
 
-@contextlib.contextmanager
-def borrowed(ctx, *arrays):
+class Borrowed:
     """C arrays over the memory of NumPy arrays, while they are used. Inputs that are not aligned are copied."""
-    made = [ffi.new("lac_array **") for _ in arrays]
-    try:
-        for array, out in zip(arrays, made):
-            shape, data = ffi.new("int64_t[]", array.shape), ffi.cast("void *", array.ctypes.data)
-            own = lib.LAC_OWNERSHIP_COPY if array.ctypes.data % array.itemsize else lib.LAC_OWNERSHIP_BORROW
-            ctx.check(lib.lac_array_from(ctx.c, DTYPES[array.dtype], array.ndim, shape, data, own, out))
-        yield [out[0] for out in made]
-    finally:
-        for out in made:
+
+    def __init__(self, ctx, *arrays):
+        self.ctx, self.arrays, self.made = ctx, arrays, []
+
+    def __enter__(self):
+        try:
+            for array in self.arrays:
+                self.made.append(self._borrow(array))
+        except BaseException:
+            self.__exit__()
+            raise
+        return [out[0] for out in self.made]
+
+    def __exit__(self, *_):
+        for out in self.made:
             lib.lac_array_destroy(out)
+
+    def _borrow(self, array):
+        out, data = ffi.new("lac_array **"), ffi.from_buffer(array)  # quicker than asking NumPy for the address
+        is_aligned = int(ffi.cast("uintptr_t", data)) % array.itemsize == 0
+        own = lib.LAC_OWNERSHIP_BORROW if is_aligned else lib.LAC_OWNERSHIP_COPY
+        shape = ffi.new("int64_t[]", array.shape)
+        self.ctx.check(lib.lac_array_from(self.ctx.c, DTYPES[array.dtype], array.ndim, shape, data, own, out))
+        return out
 
 
 def _number(name, given):

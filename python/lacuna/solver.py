@@ -6,7 +6,7 @@ import numpy as np
 from ._core import check, context, ffi, fields, lib, sized, text
 from ._handle import Handle, expect, form
 from ._numpy import BY_CODE, contiguous
-from ._options import borrowed, filled, words
+from ._options import Borrowed, filled, words
 from .errors import DtypeError, ShapeError
 from .pattern import Pattern
 
@@ -32,7 +32,7 @@ def _factor(name, make, owner, values):
     """What `make` factors, by a solver or like a factor, of NumPy values [*batch, nnz]."""
     values = contiguous(name, "values", values)
     ctx, out = context(), ffi.new("lac_factor **")
-    with borrowed(ctx, values) as (array,):
+    with Borrowed(ctx, values) as (array,):
         ctx.check(make(ctx.c, owner.c, array, out))
     return Factor.wrap(out[0], owner.held)
 
@@ -115,8 +115,8 @@ class Factor(Handle):
     made_by = "Solver.factor makes one"
 
     def _init(self):
-        meta = lib.lac_factor_meta(self.c)
-        self._set(shape=self.pattern.shape, dtype=BY_CODE[meta.dtype])
+        meta, pattern = lib.lac_factor_meta(self.c), lib.lac_factor_pattern(self.c)
+        self._set(shape=(lib.lac_pattern_rows(pattern), lib.lac_pattern_cols(pattern)), dtype=BY_CODE[meta.dtype])
         self._set(batch=tuple(meta.shape[d] for d in range(meta.ndim - 1)), nnz=meta.shape[meta.ndim - 1])
 
     @property
@@ -130,7 +130,7 @@ class Factor(Handle):
 
     def _fill(self, function, *outs):
         ctx = context()
-        with borrowed(ctx, *outs) as arrays:
+        with Borrowed(ctx, *outs) as arrays:
             ctx.check(function(ctx.c, self.c, *arrays))
         ctx.warn()
         return [out[()] for out in outs]
@@ -166,7 +166,7 @@ class Factor(Handle):
         code = form(op)
         rows, x, is_vector = self._place("Factor.solve", b, code)
         ctx = context()
-        with borrowed(ctx, rows, x) as arrays:
+        with Borrowed(ctx, rows, x) as arrays:
             ctx.check(lib.lac_factor_solve(ctx.c, self.c, arrays[0], code, arrays[1]))
         ctx.warn()
         return x[..., 0] if is_vector else x
@@ -189,7 +189,7 @@ class Factor(Handle):
             x0 = self._promoted("Factor.iterate", "x0", x0)
             start = [self._start(x0[:, None] if x0.ndim == 1 else x0, x)]
         ctx, report = context(), sized("lac_solve_report")
-        with borrowed(ctx, rows, x, *start) as arrays:
+        with Borrowed(ctx, rows, x, *start) as arrays:
             begin = arrays[2] if start else ffi.NULL
             ctx.check(lib.lac_factor_iterate(ctx.c, self.c, arrays[0], begin, code, arrays[1], report))
         told = {name: getattr(report, name) for name in fields(report)}

@@ -138,6 +138,41 @@ static direct_case tree_of_pairs(int64_t pairs) {
   return c;
 }
 
+// The same matrix in other units of its rows and columns is as good: nothing is made afresh, and nothing is said of pivots
+// that are small in the old units.
+static void check_units(lac_context *ctx, direct_case c, int64_t row, double row_unit, double col_unit, double unit) {
+  direct_system system = open_by(ctx, &c, "pivoting_lu");
+  direct_case other = {c.s, ref_copy(&c.a)};
+  lac_array *values = NULL;
+  lac_factor *first = factor_of(ctx, &system), *second = NULL;
+  for (int64_t z = 0; z < c.s->nnz; z++) {
+    other.a.x[z] *= unit * (c.s->row[z] == row ? row_unit : 1) * (c.s->col[z] == 9 ? col_unit : 1);
+  }
+  CHECK_OK(ref_upload(ctx, &other.a, &values));
+  CHECK_OK(lac_factor_refactor(ctx, first, values, &second));
+  CHECK(strncmp(report_of_factor(second).reason, "as before", 9) == 0);
+  CHECK_TEXT(report_of_factor(second).warning, "");
+  for (int s = 0; s < 4; s++) direct_check(ctx, &other, second, FORMS[s], 2, 1e3);
+  lac_factor_destroy(&first);
+  lac_factor_destroy(&second);
+  lac_array_destroy(&values);
+  direct_close(&system);
+}
+
+static void values_in_other_units_are_refactored(lac_context *ctx) {
+  for (int d = 0; d < 4; d++) {
+    size_t mark = scratch_mark();
+    direct_case c = direct_convection(8, 1, DTYPES[d]), windy = direct_convection(8, 10, DTYPES[d]);
+    for (int64_t row = 0; row < c.s->rows; row++) check_units(ctx, windy, row, 0x1p-70, 1, 1);
+    check_units(ctx, c, 7, 0x1p40, 1, 1);
+    check_units(ctx, c, 7, 1, 0x1p-40, 1);
+    check_units(ctx, c, 7, 0x1p-30, 0x1p-30, 0x1p-20);
+    check_units(ctx, c, 7, 1, 1, 0x1p40);
+    check_units(ctx, c, 7, 2, 0.5, 1);
+    scratch_release(mark);
+  }
+}
+
 // A number that is 1e40 times its block is out of the range of single precision, in whatever units.
 static void what_overflows_below_blocks_is_not_kept(lac_context *ctx) {
   direct_case c = tree_of_pairs(80), other = {c.s, ref_copy(&c.a)};
@@ -249,5 +284,6 @@ static void refactor_names_itself_where_a_method_refuses(lac_context *ctx) {
 
 CHECK_MAIN_OF("direct", values_are_refactored_by_the_choices_made_before, choices_that_do_not_suit_are_made_afresh,
               a_row_that_was_left_is_taken_by_the_column_that_lost_its_own, old_pivots_are_as_strict_as_asked,
-              what_overflows_below_blocks_is_not_kept, refactor_refuses_what_does_not_fit,
-              values_that_are_not_finite_are_named, refactor_names_itself_where_a_method_refuses)
+              values_in_other_units_are_refactored, what_overflows_below_blocks_is_not_kept,
+              refactor_refuses_what_does_not_fit, values_that_are_not_finite_are_named,
+              refactor_names_itself_where_a_method_refuses)

@@ -47,11 +47,26 @@ static void solve_pack(const solve_plan *plan, int64_t n, const char *from, int 
 }
 
 static void solve_unpack(const solve_plan *plan, int64_t n, const char *block, int width, char *to) {
-  if (width == plan->k) memcpy(to, block, (size_t)(n * width) * plan->number), n = 0;
+  if (block == to) n = 0;
   for (int64_t i = 0; i < n; i++) {
     memcpy(to + (size_t)(i * plan->k) * plan->number, block + (size_t)(i * width) * plan->number,
            (size_t)width * plan->number);
   }
+}
+
+// The blocks of a task, with b in its place. Where all columns are in one, b and x are the caller's own memory, of which
+// b is only read.
+static void solve_place(const solve_plan *plan, int64_t n, int width, const char *b, char *x, char *memory,
+                        void *blocks[REFINE_BLOCKS]) {
+  bool is_whole = width == plan->k, conjugated = lac_form_conjugates(plan->form);
+  for (int i = 0; i < REFINE_BLOCKS; i++) blocks[i] = memory + (size_t)(i * n * width) * plan->number;
+  if (is_whole) blocks[REFINE_X] = x;
+  if (is_whole && !conjugated) {
+    blocks[REFINE_B] = (void *)b;
+  } else {
+    solve_pack(plan, n, b, width, blocks[REFINE_B]);
+  }
+  if (conjugated) solve_conjugate(plan->factor->meta.dtype, n * width, blocks[REFINE_B]);
 }
 
 static lac_status solve_task(const void *job, int64_t task, int thread, lac_fault *fault) {
@@ -59,16 +74,13 @@ static lac_status solve_task(const void *job, int64_t task, int thread, lac_faul
   const lac_factor *f = plan->factor;
   int64_t n = lac_direct_structure(f)->n, item = task / plan->blocks, column = task % plan->blocks * LAC_BLOCK_WIDTH;
   int width = plan->k - column < LAC_BLOCK_WIDTH ? (int)(plan->k - column) : LAC_BLOCK_WIDTH;
-  bool conjugated = lac_form_conjugates(plan->form);
   lac_form form = lac_form_transposes(plan->form) ? LAC_TRANSPOSED : LAC_PLAIN;
-  char *memory = plan->memory + (size_t)thread * plan->share;
+  const char *b = plan->b + (size_t)(lac_batch_item(plan->batch, 1, item) * n * plan->k + column) * plan->number;
+  char *x = plan->x + (size_t)(lac_batch_item(plan->batch, 2, item) * n * plan->k + column) * plan->number;
   void *blocks[REFINE_BLOCKS];
   lac_system system = lac_direct_system(f, lac_batch_item(plan->batch, 0, item), plan->threads, plan->stop);
 
-  for (int i = 0; i < REFINE_BLOCKS; i++) blocks[i] = memory + (size_t)(i * n * width) * plan->number;
-  solve_pack(plan, n, plan->b + (size_t)(lac_batch_item(plan->batch, 1, item) * n * plan->k + column) * plan->number,
-             width, blocks[REFINE_B]);
-  if (conjugated) solve_conjugate(f->meta.dtype, n * width, blocks[REFINE_B]);
+  solve_place(plan, n, width, b, x, plan->memory + (size_t)thread * plan->share, blocks);
   lac_refined refined;
   lac_status status = lac_refine_solve(&system, form, width, blocks, &refined, fault);
   if (status == LAC_OK && plan->judged_from != LAC_UNJUDGED) {
@@ -76,9 +88,8 @@ static lac_status solve_task(const void *job, int64_t task, int thread, lac_faul
                          plan->judged_from};
     status = lac_direct_certain(f, &solved, plan->doubt, fault);
   }
-  if (conjugated) solve_conjugate(f->meta.dtype, n * width, blocks[REFINE_X]);
-  solve_unpack(plan, n, blocks[REFINE_X], width,
-               plan->x + (size_t)(lac_batch_item(plan->batch, 2, item) * n * plan->k + column) * plan->number);
+  if (lac_form_conjugates(plan->form)) solve_conjugate(f->meta.dtype, n * width, blocks[REFINE_X]);
+  solve_unpack(plan, n, blocks[REFINE_X], width, x);
   return status;
 }
 

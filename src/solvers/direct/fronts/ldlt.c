@@ -102,14 +102,16 @@ static lac_status ldlt_choose_pairs(const lac_direct_job *job, ldlt_choice *c, l
   return status == LAC_ERR_MEMORY ? ldlt_memory(fault) : LAC_OK;
 }
 
-static lac_status ldlt_eliminate(const lac_direct_job *job, ldlt_choice *c, lac_fronts **out, lac_fault *fault) {
+static lac_status ldlt_eliminate(const lac_direct_job *job, ldlt_choice *c, bool is_tentative, lac_fronts **out,
+                                 lac_fault *fault) {
   lac_pivoted_job pivoted = {.job = job,
                              .table = &lac_direct_ldlt,
                              .kind = LAC_FRONT_LDLT,
                              .s = c->s,
                              .scaled = c->scaled,
                              .row_scale = c->row_scale,
-                             .col_scale = c->col_scale};
+                             .col_scale = c->col_scale,
+                             .is_tentative = is_tentative};
   lac_status status = lac_pivoted_factor(&pivoted, out, fault);
   c->row_scale = pivoted.row_scale, c->col_scale = pivoted.col_scale;
   return status;
@@ -131,35 +133,63 @@ static lac_status ldlt_settle(const lac_direct_job *job, const lac_fronts *f, la
   return is_kept ? LAC_OK : ldlt_memory(fault);
 }
 
+// A factor with enlarged pivots that pairs did not replace is probed now; none is left where it fails.
+static lac_status ldlt_probe(const lac_direct_job *job, lac_fronts **f, lac_fault *fault) {
+  lac_status status = lac_pivoted_probe(job, &lac_direct_ldlt, *f, fault);
+  if (status == LAC_OK) return LAC_OK;
+  lac_fronts_destroy(*f);
+  *f = NULL;
+  return status;
+}
+
+static bool ldlt_is_better(const lac_fronts *paired, const lac_fronts *f) {
+  return paired && (!f || paired->perturbed < f->perturbed);
+}
+
+// Pairs where they pay, or where *f fails its probe: *f is NULL, or has enlarged pivots and is not probed yet. The fault
+// of pairs is told only where it ends the work.
+static lac_status ldlt_compare(const lac_direct_job *job, ldlt_choice *c, lac_fronts **f, lac_fronts **paired,
+                               lac_fault *fault) {
+  lac_status status = LAC_OK;
+  lac_fault other = *fault;
+  bool pays = c->s && (!*f || ldlt_pays(job, c->s, *f));
+  if (pays) status = ldlt_eliminate(job, c, false, paired, &other);
+  if (!lac_status_is_final(status) && *f && !ldlt_is_better(*paired, *f)) {
+    status = ldlt_probe(job, f, fault);
+    if (*f || pays || !c->s || lac_status_is_final(status)) return status;
+    status = ldlt_eliminate(job, c, false, paired, &other);
+  }
+  if (lac_status_is_final(status)) *fault = other;
+  return status;
+}
+
 // A factor by pairs in place of *f, which is NULL or has enlarged pivots; it stays where pairs cost too much or do no
 // better.
 static lac_status ldlt_pair(const lac_direct_job *job, lac_fronts **f, lac_fault *fault) {
   ldlt_choice choice = {0};
   lac_fronts *paired = NULL;
-  lac_fault before = *fault;
   lac_status status = ldlt_choose_pairs(job, &choice, fault);
-  bool pays = status == LAC_OK && choice.s && (!*f || ldlt_pays(job, choice.s, *f));
-  if (pays) status = ldlt_eliminate(job, &choice, &paired, fault);
-  if (paired && (!*f || paired->perturbed < (*f)->perturbed)) {
+  if (status == LAC_OK) status = ldlt_compare(job, &choice, f, &paired, fault);
+  if (ldlt_is_better(paired, *f)) {
     lac_fronts *other = *f;
     *f = paired, paired = other;
   }
   lac_fronts_destroy(paired);
   ldlt_clear(&choice);
   if (lac_status_is_final(status)) return status;
-  if (*f) return ldlt_settle(job, *f, fault);
-  *fault = before;
-  return LAC_ERR_CONVERGENCE;
+  return *f ? ldlt_settle(job, *f, fault) : LAC_ERR_CONVERGENCE;
 }
 
 static lac_status ldlt_factor(const lac_direct_job *job, void **numeric, lac_fault *fault) {
   ldlt_choice choice = {0};
   lac_fronts *f = NULL;
   lac_status status = ldlt_choose(job, &choice, fault);
-  if (status == LAC_OK) status = ldlt_eliminate(job, &choice, &f, fault);
-  bool is_doubtful = status == LAC_ERR_CONVERGENCE || (status == LAC_OK && f->perturbed > 0 && !choice.is_settled);
+  bool may_pair = !job->like && !choice.is_settled;
+  if (status == LAC_OK) status = ldlt_eliminate(job, &choice, may_pair, &f, fault);
   ldlt_clear(&choice);
-  if (is_doubtful && !job->like) status = ldlt_pair(job, &f, fault);
+  if ((status == LAC_ERR_CONVERGENCE && !job->like) || (status == LAC_OK && f->perturbed > 0 && may_pair)) {
+    status = ldlt_pair(job, &f, fault);
+  }
   if (status == LAC_OK) {
     *numeric = f;
   } else {

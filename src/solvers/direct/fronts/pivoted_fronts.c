@@ -50,25 +50,20 @@ static lac_status pivoted_singular(const lac_pivoted_job *p, const lac_fronts *f
   return is_open ? LAC_ERR_CONVERGENCE : LAC_ERR_SINGULAR;
 }
 
-static lac_status pivoted_probe(const lac_pivoted_job *p, const lac_fronts *f, lac_fault *fault) {
-  lac_system system = {.table = p->table,
-                       .structure = p->job->structure,
-                       .analysis = p->job->part,
+static bool pivoted_is_sure(const lac_fronts *f) { return f->perturbed == 0 && f->growth <= PIVOTED_GROWTH; }
+
+lac_status lac_pivoted_probe(const lac_direct_job *job, const lac_direct_table *table, const lac_fronts *f,
+                             lac_fault *fault) {
+  lac_system system = {.table = table,
+                       .structure = job->structure,
+                       .analysis = job->part,
                        .numeric = f,
-                       .values = p->job->values,
-                       .dtype = p->job->dtype,
-                       .threads = p->job->threads,
-                       .stop = p->job->stop};
-  bool is_sure = f->perturbed == 0 && f->growth <= PIVOTED_GROWTH;
+                       .values = job->values,
+                       .dtype = job->dtype,
+                       .threads = job->threads,
+                       .stop = job->stop};
   double error;
-  if (is_sure && !p->job->like) return LAC_OK;
-  if (f->zeros > 0 && f->zeros == f->perturbed) return pivoted_singular(p, f, fault);
-  if (p->is_strict && f->perturbed > 0) {
-    snprintf(fault->text, sizeof fault->text, "pivots inside supernodes do not suit: %lld enlarged",
-             (long long)f->perturbed);
-    return LAC_ERR_CONVERGENCE;
-  }
-  lac_status status = lac_refine_probe(&system, !is_sure, f->row_scale, f->col_scale, &error, fault);
+  lac_status status = lac_refine_probe(&system, !pivoted_is_sure(f), f->row_scale, f->col_scale, &error, fault);
   if (status == LAC_ERR_CONVERGENCE) {
     snprintf(fault->text, sizeof fault->text,
              "pivots inside supernodes do not suit: %lld enlarged, growth %.1e, the backward error of a probe stays at "
@@ -76,6 +71,18 @@ static lac_status pivoted_probe(const lac_pivoted_job *p, const lac_fronts *f, l
              (long long)f->perturbed, f->growth, error);
   }
   return status;
+}
+
+static lac_status pivoted_judge(const lac_pivoted_job *p, const lac_fronts *f, lac_fault *fault) {
+  if (pivoted_is_sure(f) && !p->job->like) return LAC_OK;
+  if (f->zeros > 0 && f->zeros == f->perturbed) return pivoted_singular(p, f, fault);
+  if (p->is_strict && f->perturbed > 0) {
+    snprintf(fault->text, sizeof fault->text, "pivots inside supernodes do not suit: %lld enlarged",
+             (long long)f->perturbed);
+    return LAC_ERR_CONVERGENCE;
+  }
+  if (p->is_tentative && f->perturbed > 0) return LAC_OK;
+  return lac_pivoted_probe(p->job, p->table, f, fault);
 }
 
 // What is foreseen once the supernodes are chosen is no guess.
@@ -92,7 +99,7 @@ lac_status lac_pivoted_factor(lac_pivoted_job *p, lac_fronts **out, lac_fault *f
   if (!f) return pivoted_memory(p, fault);
   status = pivoted_eliminate(p, f, fault);
   f->row_scale = p->row_scale, f->col_scale = p->col_scale;
-  if (status == LAC_OK) status = pivoted_probe(p, f, fault);
+  if (status == LAC_OK) status = pivoted_judge(p, f, fault);
   if (status == LAC_OK) {
     p->row_scale = p->col_scale = NULL;
     *out = f;

@@ -16,11 +16,16 @@ typedef struct lac_pivoted_job {
   const void *scaled;           // R A C in the slots of A
   void *row_scale, *col_scale;  // owned by the factor when it is made; else taken back
   bool is_strict;               // no pivot may be enlarged
+  bool is_tentative;            // enlarged pivots are not probed yet: something better may come
 } lac_pivoted_job;
 
 /// Factor, and probe where pivots were enlarged, numbers grew or choices were taken over. LAC_ERR_CONVERGENCE where the
 /// factor fails: another method, or another choice, is the way out.
 lac_status lac_pivoted_factor(lac_pivoted_job *pivoted, lac_fronts **out, lac_fault *fault);
+
+/// The probe that a tentative factor was spared.
+lac_status lac_pivoted_probe(const lac_direct_job *job, const lac_direct_table *table, const lac_fronts *f,
+                             lac_fault *fault);
 
 /// Slots of lac_direct_table.
 lac_status lac_pivoted_solve(const void *part, const void *numeric, lac_form form, int width, int threads,

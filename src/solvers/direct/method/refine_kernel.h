@@ -1,27 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Residual and backward error for one dtype; refine.c has the equation. Included once for each.
 
-// The largest number of each column; infinite where one is not finite.
-static inline __attribute__((always_inline)) void FN(refine_largest)(int32_t n, const int width, const T *x,
-                                                                     double *largest) {
-  for (int c = 0; c < width; c++) largest[c] = 0;
-  for (int32_t i = 0; i < n; i++) {
-    for (int c = 0; c < width; c++) {
-      double size = FN(size)(x[(int64_t)i * width + c]);
-      if (!(size <= largest[c])) largest[c] = isfinite(size) ? size : (double)INFINITY;
-    }
-  }
-}
-
-// One row: r = b - A x from its sum, and its share of the errors.
-static inline void FN(refine_row)(refine_gauge *g, int width, double norm, const double *terms, const T *b,
+// One row: r = b - A x from its sum, its share of the errors, and the sizes of its b and x.
+static inline void FN(refine_row)(refine_gauge *g, int width, double norm, const double *terms, const T *b, const T *x,
                                   const WIDE *sum, T *r) {
   for (int c = 0; c < width; c++) {
-    double size = FN(size)(b[c]), residual = FN(wide_size)(sum[c]);
+    double size = FN(size)(b[c]), found = FN(size)(x[c]), residual = FN(wide_size)(sum[c]);
     double lost = (norm + 1) * g->tiny;  // what underflow may take from a row that is right
     double around = terms[c] + size + lost;
     r[c] = (T)sum[c];
     if (size > g->given[c]) g->given[c] = size;
+    if (!(found <= g->largest[c])) g->largest[c] = isfinite(found) ? found : (double)INFINITY;
     if (residual == 0 || residual < g->error[c] * around) continue;
     g->error[c] = refine_max(g->error[c], residual / around);
   }
@@ -47,7 +36,7 @@ static inline __attribute__((always_inline)) void FN(refine_rows)(const lac_stru
       }
     }
     if (norm > g->norm) g->norm = norm;
-    FN(refine_row)(g, width, norm, terms, b + i * width, sum, r + i * width);
+    FN(refine_row)(g, width, norm, terms, b + i * width, x + i * width, sum, r + i * width);
   }
 }
 
@@ -56,10 +45,8 @@ static void FN(refine_measure)(const lac_structure *s, const void *a, bool trans
                                const void *x, void *r, refine_gauge *g) {
   *g = (refine_gauge){.noise = REFINE_NOISE * FN(epsilon), .tiny = FN(tiny)};
   if (width == 1) {
-    FN(refine_largest)(s->n, 1, x, g->largest);
     FN(refine_rows)(s, a, transposed, 1, b, x, r, g);
   } else {
-    FN(refine_largest)(s->n, width, x, g->largest);
     FN(refine_rows)(s, a, transposed, width, b, x, r, g);
   }
   for (int c = 0; c < width; c++) {
