@@ -59,7 +59,7 @@ const lac_op lac_op_clamp = {
     .name = "clamp",
     .signature = "()->()",
     .parameters = "x: array, low: real = -inf, high: real = inf",
-    .about = "x moved into [low, high]; the derivative is 1 on the closed interval.",
+    .about = "x moved into [low, high]; the derivative is 1 inside it and 0 on its bounds.",
     .order = LAC_ANY_ORDER,
     .vjp_needs = NEEDS_IN(X),
     .jvp_needs = NEEDS_IN(X),
