@@ -155,7 +155,7 @@ static lac_status infer_output(lac_call *call, const lac_operand *operand, int i
   }
   for (int d = 0; d < core; d++) {
     int j = infer_find(call->symbols, letters[d]);
-    LAC_CHECK(j >= 0, LAC_ERR_ARG, "%s: nothing says what %c is in \"%s\"; bind it in infer (lac_call_bind)",
+    LAC_CHECK(j >= 0, LAC_ERR_ARG, "%s: nothing says what %c is in \"%s\"; say it in binds, or bind it in infer",
               call->op->name, letters[d], call->op->signature);
     out->shape[batch->ndim + d] = call->symbols->size[j];
     if (call->symbols->partition[j]) {
