@@ -108,7 +108,7 @@ lac_status lac_call_infer(lac_call *call) {
   lac_status status = LAC_OK;
   struct lac_symbols symbols;
 
-  symbols.count = 0;
+  symbols.bound = 0;
   call->symbols = &symbols;
   for (int i = 0; i < call->outs; i++) call->out_meta[i] = (lac_meta){.ndim = -1};
   LAC_TRY(call_take_blocks(call));

@@ -5,13 +5,8 @@
 #ifndef LACUNA_AUTODIFF_ROLES_H
 #define LACUNA_AUTODIFF_ROLES_H
 
+#include "autodiff/signature.h"
 #include "core/pattern/pattern_impl.h"
-
-/// One size; `partition` where that axis is spread over ranks.
-typedef struct lac_measure {
-  int64_t size;
-  const lac_partition *partition;
-} lac_measure;
 
 /// Of a matrix its slots, rows and columns, the latter two in numbers; of a map its inputs and outputs.
 typedef struct lac_measures {

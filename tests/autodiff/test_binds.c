@@ -78,6 +78,8 @@ static void forms_turn_rows_and_columns(lac_context *ctx) {
     expect(ctx, "m,n", "pattern 0: z, op1(m,n)", (lac_spec){.patterns = {p}, .attrs.i = {9, form}}, 2, sizes);
   }
   refuses(ctx, "pattern 0: z, op(m,n)", (lac_spec){.patterns = {p}, .attrs.i = {4}}, LAC_ERR_ARG, "op is 4");
+  refuses(ctx, "op; pattern 0: z", (lac_spec){.patterns = {p}, .attrs.i = {INT64_C(1) << 32}}, LAC_ERR_ARG,
+          "op is 4294967296");
   refuses(ctx, "op; op1; pattern 0: z", (lac_spec){.patterns = {p}, .attrs.i = {0, -1}}, LAC_ERR_ARG, "op is -1");
   lac_pattern_destroy(&p);
 }
@@ -148,6 +150,22 @@ static void letters_that_nothing_binds_are_named(lac_context *ctx) {
   refuses(ctx, NULL, (lac_spec){0}, LAC_ERR_ARG, "nothing says what z is in \"()->(z)\"");
 }
 
+static lac_status infer_of_a_digit(lac_call *c) {
+  lac_status status = lac_call_bind(c, '1', 3, NULL);
+  return status == LAC_OK ? lac_call_match(c) : status;
+}
+
+static void symbols_are_letters(lac_context *ctx) {
+  lac_op op = {.name = "digit", .signature = "()->()", .infer = infer_of_a_digit, .forward = probe_forward};
+  lac_tape *tape = NULL;
+  lac_var y = {0};
+
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RUN, &tape));
+  lac_var x = lac_tape_scalar(tape, LAC_F64, 0, 0);
+  CHECK_FAILS(lac_tape_call(tape, &(lac_spec){.op = &op}, &x, &y), LAC_ERR_ARG, "digit: lac_call_bind: the symbol '1'");
+  lac_tape_destroy(&tape);
+}
+
 static void what_cannot_be_read_is_refused(lac_context *ctx) {
   static const char *const texts[] = {"",
                                       "pattern",
@@ -184,4 +202,5 @@ static void what_cannot_be_read_is_refused(lac_context *ctx) {
 
 CHECK_MAIN(patterns_say_slots_rows_and_columns, forms_turn_rows_and_columns, rows_and_columns_of_blocks_count_numbers,
            maps_say_inputs_and_outputs, factors_say_the_sizes_of_their_matrix, formats_say_the_numbers_of_their_storage,
-           bands_say_their_diagonals, letters_that_nothing_binds_are_named, what_cannot_be_read_is_refused)
+           bands_say_their_diagonals, letters_that_nothing_binds_are_named, symbols_are_letters,
+           what_cannot_be_read_is_refused)
