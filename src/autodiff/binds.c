@@ -164,7 +164,7 @@ static inline lac_status binds_clause(binds_reader *r) {
   lac_status status = LAC_OK;
   const char *hint = "";
   lac_form form;
-  lac_measures sizes;
+  lac_measures sizes = {.blocks = NULL};
 
   if (*r->at == 'o') return binds_form(r, &form);
   LAC_TRY(binds_take(r, "pattern ") ? binds_pattern(r, &sizes) : binds_other(r, &sizes, &hint));
