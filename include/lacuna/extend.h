@@ -79,6 +79,17 @@ struct lac_op {
   /// "(z),(n,k)->(m,k)": core shapes. Dimensions before them are batch: aligned at the right, and equal or 1; outputs
   /// have the joint one.
   const char *signature;
+  /// Which letters are sizes of what is frozen, and which attributes are forms; others are refused: "pattern 0: z,
+  /// op(m,n)". Clauses, with "; " between them:
+  ///   pattern 0: z, op(m,n)      patterns[0] has z slots, and op(A) m rows and n columns; "(m,n)" are those of A
+  ///   factor: z, op(n,n)         the object is a solver or a factor: the same of its matrix, which is square here
+  ///   format: s, (m,n)           the object is a format: numbers of its storage, rows and columns
+  ///   map: p -> q                the object is a map from p entries to q
+  ///   bands 1: w                 attrs.i[1], i[2] are how far a band reaches below and above the diagonal: w diagonals
+  ///   op, op1                    attrs.i[0], i[1] is a lac_form; so it is where a clause above says op
+  /// Axes that are spread over ranks have the partitions of their pattern or map. NULL: inputs show all letters, or
+  /// infer binds the rest.
+  const char *binds;
   /// What a user gives, in order, as front ends take it: see lac_function.parameters. Integers go to attrs.i and
   /// numbers to attrs.f in the order in which they are named, or from the place that follows an @: "op: form @0 = N".
   /// NULL for an operator that only lac_tape_call applies.
@@ -89,14 +100,14 @@ struct lac_op {
   uint64_t jvp_needs;
   int order;       ///< how often it may be differentiated; LAC_ANY_ORDER, or 0 for an operator without rules
   uint32_t flags;  ///< lac_op_flag
-  lac_status (*infer)(lac_call *call);    ///< binds symbols, refuses what does not fit; NULL: lac_call_match alone
+  lac_status (*infer)(lac_call *call);    ///< after `binds`: refuses what does not fit; NULL: lac_call_match
   lac_status (*forward)(lac_call *call);  ///< runs kernels
   void (*vjp)(lac_rule *rule);
   void (*jvp)(lac_rule *rule);
 };
 
-/// Bind a letter of the signature to a size, before lac_call_match: 'z' to the number of slots, for example. The axes
-/// of blocks (LAC_OP_TAKES_BLOCKS) are bound already. `partition` is NULL except for distributed patterns.
+/// Bind a letter of the signature to a size, before lac_call_match, where lac_op.binds cannot express it. The axes of
+/// blocks (LAC_OP_TAKES_BLOCKS) are bound already. `partition` is NULL except for distributed patterns.
 /// Errors: LAC_ERR_SHAPE where the letter is bound to another size.
 LAC_API lac_status lac_call_bind(lac_call *call, char symbol, int64_t size, const lac_partition *partition);
 

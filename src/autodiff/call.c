@@ -108,11 +108,12 @@ lac_status lac_call_infer(lac_call *call) {
   lac_status status = LAC_OK;
   struct lac_symbols symbols;
 
-  symbols.count = 0;
+  symbols.bound = 0;
   call->symbols = &symbols;
   for (int i = 0; i < call->outs; i++) call->out_meta[i] = (lac_meta){.ndim = -1};
   LAC_TRY(call_take_blocks(call));
   LAC_TRY(call_check_whole(call));
+  if (call->op->binds) LAC_TRY(lac_call_bind_frozen(call));
   LAC_TRY(call->op->infer ? call->op->infer(call) : lac_call_match(call));
   for (int i = 0; i < call->outs; i++) {
     LAC_CHECK(call->out_meta[i].ndim >= 0, LAC_ERR_ARG,

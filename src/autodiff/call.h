@@ -30,6 +30,9 @@ lac_status lac_call_resume(lac_context *ctx, const lac_spec *spec, int ins, int 
 /// Give the lists back, after lac_call_begin or lac_call_resume, whatever these returned. Not the arrays in them.
 static inline void lac_call_end(lac_frame *frame) { lac_free(frame->heap); }
 
+/// Bind the letters that op->binds names.
+lac_status lac_call_bind_frozen(lac_call *call);
+
 /// Fill out_meta from in_meta.
 lac_status lac_call_infer(lac_call *call);
 

@@ -9,12 +9,10 @@
 
 #include "autodiff/call.h"
 
-/// The place of a letter among the bound symbols, or -1.
-static int infer_find(const struct lac_symbols *symbols, char symbol) {
-  for (int i = 0; i < symbols->count; i++) {
-    if (symbols->symbol[i] == symbol) return i;
-  }
-  return -1;
+/// The place of a letter where it is bound, or -1.
+static inline int infer_find(const struct lac_symbols *symbols, char symbol) {
+  int place = symbol - 'A';
+  return symbols->bound >> place & 1 ? place : -1;
 }
 
 lac_status lac_call_bind(lac_call *call, char symbol, int64_t size, const lac_partition *partition) {
@@ -25,20 +23,18 @@ lac_status lac_call_bind(lac_call *call, char symbol, int64_t size, const lac_pa
 
   LAC_CHECK(call, LAC_ERR_ARG, "lac_call_bind: the call is NULL");
   LAC_CHECK(s, LAC_ERR_ARG, "%s: lac_call_bind is for infer alone", call->op->name);
-  i = infer_find(s, symbol);
-  if (i < 0) {
-    LAC_CHECK(s->count < LAC_MAX_SYMBOLS, LAC_ERR_ARG, "%s: too many symbols in the signature", call->op->name);
-    i = s->count++;
-    s->symbol[i] = symbol;
-  } else {
-    LAC_CHECK(s->size[i] == size, LAC_ERR_SHAPE, "%s: the patterns do not fit together: %c is %lld and %lld",
-              call->op->name, symbol, (long long)s->size[i], (long long)size);
-    LAC_CHECK(s->partition[i] == partition, LAC_ERR_SHAPE,
+  i = symbol - 'A';
+  LAC_CHECK(i >= 0 && i < LAC_SYMBOLS, LAC_ERR_ARG, "%s: lac_call_bind: the symbol '%c' is no letter", call->op->name,
+            symbol);
+  if (s->bound >> i & 1) {
+    LAC_CHECK(s->at[i].size == size, LAC_ERR_SHAPE, "%s: the patterns do not fit together: %c is %lld and %lld",
+              call->op->name, symbol, (long long)s->at[i].size, (long long)size);
+    LAC_CHECK(s->at[i].partition == partition, LAC_ERR_SHAPE,
               "%s: the patterns do not fit together: %c is spread over ranks in two ways; use one partition for both",
               call->op->name, symbol);
   }
-  s->size[i] = size;
-  s->partition[i] = partition;
+  s->bound |= UINT64_C(1) << i;
+  s->at[i] = (lac_measure){size, partition};
 done:
   return status;
 }
@@ -91,14 +87,14 @@ static lac_status infer_core(lac_call *call, const lac_operand *operand, int i) 
       LAC_TRY(lac_call_bind(call, operand->symbol[d], in->shape[first + d], partition));
       continue;
     }
-    LAC_CHECK(in->shape[first + d] == s->size[j], LAC_ERR_SHAPE,
+    LAC_CHECK(in->shape[first + d] == s->at[j].size, LAC_ERR_SHAPE,
               "%s: input %d has shape %s; its dimension %d must be %lld (%c in \"%s\"%s)%s", call->op->name, i,
-              lac_shape_text(in->ndim, in->shape, text), first + d, (long long)s->size[j], s->symbol[j],
-              call->op->signature, infer_hint(call), infer_vectors(operand, in, d, s->size[j]));
-    LAC_CHECK(partition == s->partition[j], LAC_ERR_SHAPE,
+              lac_shape_text(in->ndim, in->shape, text), first + d, (long long)s->at[j].size, operand->symbol[d],
+              call->op->signature, infer_hint(call), infer_vectors(operand, in, d, s->at[j].size));
+    LAC_CHECK(partition == s->at[j].partition, LAC_ERR_SHAPE,
               "%s: dimension %d of input %d is %s where %c in \"%s\" is %s; use one partition for both", call->op->name,
-              first + d, i, partition ? "spread over ranks" : "replicated", s->symbol[j], call->op->signature,
-              s->partition[j] ? "spread over ranks by its own partition" : "replicated");
+              first + d, i, partition ? "spread over ranks" : "replicated", operand->symbol[d], call->op->signature,
+              s->at[j].partition ? "spread over ranks by its own partition" : "replicated");
   }
 done:
   return status;
@@ -155,11 +151,11 @@ static lac_status infer_output(lac_call *call, const lac_operand *operand, int i
   }
   for (int d = 0; d < core; d++) {
     int j = infer_find(call->symbols, letters[d]);
-    LAC_CHECK(j >= 0, LAC_ERR_ARG, "%s: nothing says what %c is in \"%s\"; bind it in infer (lac_call_bind)",
+    LAC_CHECK(j >= 0, LAC_ERR_ARG, "%s: nothing says what %c is in \"%s\"; say it in binds, or bind it in infer",
               call->op->name, letters[d], call->op->signature);
-    out->shape[batch->ndim + d] = call->symbols->size[j];
-    if (call->symbols->partition[j]) {
-      out->partition = call->symbols->partition[j];
+    out->shape[batch->ndim + d] = call->symbols->at[j].size;
+    if (call->symbols->at[j].partition) {
+      out->partition = call->symbols->at[j].partition;
       out->partition_axis = batch->ndim + d;
     }
   }

@@ -84,21 +84,6 @@ done:
   return status;
 }
 
-lac_status lac_call_bind_matrix(lac_call *call, const lac_pattern *p, lac_form form, char z, char m, char n) {
-  lac_context *ctx = call->ctx;
-  lac_status status = LAC_OK;
-  bool t = lac_form_transposes(form);
-
-  LAC_TRY(lac_call_check_form(call, form));
-  LAC_TRY(lac_call_bind(call, z, p->nnz, p->entry_partition));
-  LAC_TRY(
-      lac_call_bind(call, m, t ? lac_pattern_cols(p) : lac_pattern_rows(p), t ? p->col_partition : p->row_partition));
-  LAC_TRY(
-      lac_call_bind(call, n, t ? lac_pattern_rows(p) : lac_pattern_cols(p), t ? p->row_partition : p->col_partition));
-done:
-  return status;
-}
-
 lac_status lac_call_match_real(lac_call *call) {
   lac_status status = lac_call_match(call);
   call->out_meta[0].dtype = lac_dtype_real(call->out_meta[0].dtype);

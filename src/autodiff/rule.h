@@ -77,9 +77,6 @@ lac_status lac_call_check_ordered(lac_call *call);
 /// Refuse a call whose kernel this backend goes without: `has` says whether the slot is filled.
 lac_status lac_call_needs_kernel(lac_call *call, bool has);
 
-/// Bind z, and m x n as the shape of op(A), in rows and columns of numbers.
-lac_status lac_call_bind_matrix(lac_call *call, const lac_pattern *p, lac_form form, char z, char m, char n);
-
 /// Match, and give output 0 the reals of the inputs' dtype.
 lac_status lac_call_match_real(lac_call *call);
 

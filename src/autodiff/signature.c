@@ -22,24 +22,22 @@ static const char *signature_step(const char *c) {
   return c + 1;
 }
 
-bool lac_signature_count(const char *text, int *ins, int *outs) {
-  int counts[2] = {0, 0}, form = 0;
+/// Step over operands with commas between them; NULL when one is malformed.
+static const char *signature_list(const char *c, int *count) {
+  int operands = 1;
 
+  for (c = signature_step(c); c && *c == ','; c = signature_step(c + 1)) operands++;
+  *count = operands;
+  return c;
+}
+
+bool lac_signature_count(const char *text, int *ins, int *outs) {
   *ins = *outs = 0;
-  while (text && *text) {
-    text = signature_step(text);
-    if (!text) return false;
-    counts[form]++;
-    if (*text == ',') {
-      text++;
-    } else if (form == 0 && text[0] == '-' && text[1] == '>') {
-      form = 1, text += 2;
-    } else if (*text) {
-      return false;
-    }
-  }
-  *ins = counts[0], *outs = counts[1];
-  return *ins > 0 && *outs > 0;
+  if (!text) return false;
+  text = signature_list(text, ins);
+  if (!text || text[0] != '-' || text[1] != '>') return false;
+  text = signature_list(text + 2, outs);
+  return text && !*text;
 }
 
 lac_status lac_signature_plain(lac_context *ctx, int ins, int outs, char **out) {
@@ -73,12 +71,13 @@ static void operand_spread(lac_operand *operand) {
 
 void lac_operands_next(lac_operands *operands, lac_operand *out) {
   const char *c = operands->at;
+  int core = 0;  // not out->core, which a store to a char could be taken to change
 
-  out->core = 0;
   while (*c != '(') c++;  // a comma, or the arrow
   while (*++c != ')') {
-    if (*c != ',') out->symbol[out->core++] = *c;
+    if (*c != ',') out->symbol[core++] = *c;
   }
+  out->core = core;
   operands->at = c + 1;
   if (operands->has_blocks) operand_spread(out);
 }

@@ -9,7 +9,7 @@
 
 #include "lacuna/extend.h"
 
-enum { LAC_MAX_CORE = 8, LAC_MAX_SYMBOLS = 28 };  // all letters, and two for blocks
+enum { LAC_MAX_CORE = 8, LAC_SYMBOLS = 'z' - 'A' + 1 };
 
 // What stands behind z for the rows and columns of a block. Capitals, which a signature cannot have.
 enum { LAC_SYMBOL_BR = 'R', LAC_SYMBOL_BC = 'C' };
@@ -39,12 +39,16 @@ void lac_operands_next(lac_operands *operands, lac_operand *out);
 /// "(),()->()": the signature of an operator whose operands have no core dimensions in common. The caller frees it.
 lac_status lac_signature_plain(lac_context *ctx, int ins, int outs, char **out);
 
-/// What the letters stand for in one call. A symbol has a partition when the axis is spread over ranks.
+/// The size of an axis; `partition` where that is spread over ranks.
+typedef struct lac_measure {
+  int64_t size;
+  const lac_partition *partition;
+} lac_measure;
+
+/// What the letters stand for in one call, each in its place from 'A' on.
 struct lac_symbols {
-  int count;
-  char symbol[LAC_MAX_SYMBOLS];
-  int64_t size[LAC_MAX_SYMBOLS];
-  const lac_partition *partition[LAC_MAX_SYMBOLS];
+  uint64_t bound;  // a bit for each place
+  lac_measure at[LAC_SYMBOLS];
 };
 
 #endif

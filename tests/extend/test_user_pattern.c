@@ -24,16 +24,9 @@ static void expect(int holds, const char *what, const lac_context *ctx) {
 enum { A, X };
 
 static lac_status squared_infer(lac_call *c) {
-  const lac_pattern *p = c->patterns[0];
-  lac_status status = LAC_OK;
-
-  if (!p) return lac_call_fail(c, LAC_ERR_ARG, "needs a pattern; set spec.patterns[0]");
   if (c->in_meta[A].ndim > 1 || c->in_meta[X].ndim > 2) return lac_call_fail(c, LAC_ERR_SHAPE, "takes no batch");
   if (c->in_meta[A].dtype != LAC_F64) return lac_call_fail(c, LAC_ERR_DTYPE, "takes f64 alone");
-  status = lac_call_bind(c, 'z', lac_pattern_nnz(p), NULL);
-  if (status == LAC_OK) status = lac_call_bind(c, 'm', lac_pattern_rows(p), NULL);
-  if (status == LAC_OK) status = lac_call_bind(c, 'n', lac_pattern_cols(p), NULL);
-  return status == LAC_OK ? lac_call_match(c) : status;
+  return lac_call_match(c);
 }
 
 static lac_status squared_forward(lac_call *c) {
@@ -77,6 +70,7 @@ static void squared_jvp(lac_rule *r) {
 
 static const lac_op squared_op = {.name = "squared",
                                   .signature = "(z),(n,k)->(m,k)",
+                                  .binds = "pattern 0: z, (m,n)",
                                   .vjp_needs = 1 << A | 1 << X,
                                   .jvp_needs = 1 << A | 1 << X,
                                   .order = LAC_ANY_ORDER,
@@ -130,7 +124,7 @@ static void check_refusals(lac_context *ctx, const lac_pattern *p, const lac_arr
   values = lac_tape_leaf(tape, a), vectors = lac_tape_leaf(tape, x);
   (void)squared(tape, NULL, values, vectors);
   expect(lac_tape_status(tape) == LAC_ERR_ARG, "no pattern", ctx);
-  expect(strstr(lac_context_error(ctx), "squared: needs a pattern") != NULL, "its sentence", ctx);
+  expect(strstr(lac_context_error(ctx), "squared: pattern 0 is missing") != NULL, "its sentence", ctx);
   lac_tape_clear(tape);
   values = lac_tape_leaf(tape, a), vectors = lac_tape_leaf(tape, x);
   (void)squared(tape, p, values, lac_spmm(tape, p, values, vectors, LAC_PLAIN));

@@ -91,9 +91,7 @@ static lac_status suspect_infer(lac_call *c) {
     c->out_meta[Y] = c->in_meta[X];
     return LAC_OK;
   }
-  lac_status status = lac_call_needs_pattern(c, 0);
-  if (status == LAC_OK) status = lac_call_bind_matrix(c, c->patterns[0], LAC_PLAIN, 'z', 'm', 'n');
-  return status == LAC_OK ? lac_call_match(c) : status;
+  return lac_call_match(c);
 }
 
 /// Faults of a forward that needs memory of its own.
@@ -188,10 +186,11 @@ static void suspect_jvp(lac_rule *r) {
   if (FAULT(r) == FACTOR_TWO) r->out_dot[Y] = lac_scale(r->tape, r->out_dot[Y], 2, 0);
 }
 
-#define SUSPECT(needs)                                                                                               \
-  {                                                                                                                  \
-    .name = "suspect", .signature = "(z),(n,k)->(m,k)", .order = LAC_ANY_ORDER, .vjp_needs = (needs),                \
-    .jvp_needs = (needs), .infer = suspect_infer, .forward = suspect_forward, .vjp = suspect_vjp, .jvp = suspect_jvp \
+#define SUSPECT(needs)                                                                                          \
+  {                                                                                                             \
+    .name = "suspect", .signature = "(z),(n,k)->(m,k)", .binds = "pattern 0: z, (m,n)", .order = LAC_ANY_ORDER, \
+    .vjp_needs = (needs), .jvp_needs = (needs), .infer = suspect_infer, .forward = suspect_forward,             \
+    .vjp = suspect_vjp, .jvp = suspect_jvp                                                                      \
   }
 static const lac_op suspect = SUSPECT(NEEDS_IN(A) | NEEDS_IN(X)), needless = SUSPECT(NEEDS_IN(A));
 
@@ -303,18 +302,12 @@ static void pair_jvp(lac_rule *r) {
   r->out_dot[Z] = lac_scale(r->tape, r->in_dot[X], 3, 0);
 }
 
-static lac_status pair_infer(lac_call *c) {
-  lac_status status = lac_call_needs_pattern(c, 0);
-  if (status == LAC_OK) status = lac_call_bind_matrix(c, c->patterns[0], LAC_PLAIN, 'z', 'm', 'n');
-  return status == LAC_OK ? lac_call_match(c) : status;
-}
-
 static const lac_op pair = {.name = "pair",
                             .signature = "(z),(n,k)->(m,k),(n,k)",
+                            .binds = "pattern 0: z, (m,n)",
                             .order = LAC_ANY_ORDER,
                             .vjp_needs = NEEDS_IN(A) | NEEDS_IN(X),
                             .jvp_needs = NEEDS_IN(A) | NEEDS_IN(X),
-                            .infer = pair_infer,
                             .forward = pair_forward,
                             .vjp = pair_vjp,
                             .jvp = pair_jvp};

@@ -21,8 +21,6 @@ static lac_status gather_mm_infer(lac_call *c) {
   const lac_meta *b = &c->in_meta[B];
   bool turned = lac_form_transposes(FORM(c));
 
-  LAC_TRY(lac_call_check_form(c, c->attrs->i[0]));
-  LAC_TRY(segment_bind(c, 'n', 'r'));
   if (b->ndim >= 3) {
     LAC_TRY(lac_call_bind(c, 'p', b->shape[b->ndim - (turned ? 1 : 2)], NULL));
     LAC_TRY(lac_call_bind(c, 'q', b->shape[b->ndim - (turned ? 2 : 1)], NULL));
@@ -65,6 +63,7 @@ static void gather_mm_jvp(lac_rule *r) {
 const lac_op lac_op_gather_mm = {
     .name = "gather_mm",
     .signature = "(n,p),(r,d,e)->(n,q)",
+    .binds = "map: n -> r; op",
     .parameters = "map: map, a: array, b: array, op: form = N",
     .about = "y[i] = a[i] op(b[target i]): a (n, d), b (r, d, e).",
     .order = LAC_ANY_ORDER,

@@ -14,16 +14,6 @@
 enum { U, V };
 enum { W };
 
-static lac_status gather_outer_infer(lac_call *c) {
-  lac_context *ctx = c->ctx;
-  lac_status status = LAC_OK;
-
-  LAC_TRY(segment_bind(c, 'n', 'r'));
-  LAC_TRY(lac_call_match(c));
-done:
-  return status;
-}
-
 static lac_status gather_outer_forward(lac_call *c) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
@@ -49,13 +39,13 @@ static void gather_outer_jvp(lac_rule *r) {
 const lac_op lac_op_gather_outer = {
     .name = "gather_outer",
     .signature = "(n,d),(n,e)->(r,d,e)",
+    .binds = "map: n -> r",
     .parameters = "map: map, u: array, v: array",
     .about = "w[j] = sum of conj(u[i])^T v[i] over the rows i that name j.",
     .order = LAC_ANY_ORDER,
     .flags = LAC_OP_SUMS_BATCH | LAC_OP_WHOLE,
     .vjp_needs = NEEDS_IN(U) | NEEDS_IN(V),
     .jvp_needs = NEEDS_IN(U) | NEEDS_IN(V),
-    .infer = gather_outer_infer,
     .forward = gather_outer_forward,
     .vjp = gather_outer_vjp,
     .jvp = gather_outer_jvp,

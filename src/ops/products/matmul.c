@@ -27,14 +27,11 @@ static void matmul_turn(lac_meta *meta, lac_form form) {
 }
 
 static lac_status matmul_infer(lac_call *c) {
-  lac_context *ctx = c->ctx;
-  lac_status status = LAC_OK;
+  lac_status status;
 
-  for (int i = 0; i < 2; ++i) LAC_TRY(lac_call_check_form(c, c->attrs->i[i]));
   matmul_turn(&c->in_meta[X], FORM(c)), matmul_turn(&c->in_meta[Y], FORM_Y(c));
   status = lac_call_match(c);
   matmul_turn(&c->in_meta[X], FORM(c)), matmul_turn(&c->in_meta[Y], FORM_Y(c));
-done:
   return status;
 }
 
@@ -72,6 +69,7 @@ static void matmul_jvp(lac_rule *r) {
 const lac_op lac_op_matmul = {
     .name = "matmul",
     .signature = "(m,l),(l,n)->(m,n)",
+    .binds = "op; op1",
     .parameters = "x: array, y: array, op_x: form = N, op_y: form = N",
     .about = "op(X) op(Y), dense: \"N\", \"T\" (transpose), \"C\" (conjugate) or \"H\" (both) for each.",
     .order = LAC_ANY_ORDER,

@@ -17,19 +17,6 @@ enum { T };
 #define FORM_X(r) ((lac_form)(r)->attrs->i[0])
 #define FORM_Y(r) ((lac_form)(r)->attrs->i[1])
 
-static lac_status sampled_spgemm_infer(lac_call *c) {
-  lac_context *ctx = c->ctx;
-  lac_status status = LAC_OK;
-
-  for (int i = 0; i < 3; i++) LAC_TRY(lac_call_needs_pattern(c, i));
-  LAC_TRY(lac_call_bind_matrix(c, c->patterns[0], LAC_PLAIN, 'r', 'm', 'n'));
-  LAC_TRY(lac_call_bind_matrix(c, c->patterns[1], FORM_X(c), 'p', 'm', 'l'));
-  LAC_TRY(lac_call_bind_matrix(c, c->patterns[2], FORM_Y(c), 'q', 'l', 'n'));
-  LAC_TRY(lac_call_match(c));
-done:
-  return status;
-}
-
 static lac_status sampled_spgemm_forward(lac_call *c) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
@@ -77,13 +64,13 @@ static void sampled_spgemm_jvp(lac_rule *r) {
 const lac_op lac_op_sampled_spgemm = {
     .name = "sampled_spgemm",
     .signature = "(p),(q)->(r)",
+    .binds = "pattern 0: r, (m,n); pattern 1: p, op(m,l); pattern 2: q, op1(l,n)",
     .parameters = "target: pattern, px: pattern, x: values, py: pattern, y: values, op_x: form = N, op_y: form = N",
     .about = "t = op(X) op(Y) at the slots of `target` alone.",
     .order = LAC_ANY_ORDER,
     .flags = LAC_OP_SUMS_BATCH | LAC_OP_WHOLE,
     .vjp_needs = NEEDS_IN(X) | NEEDS_IN(Y),
     .jvp_needs = NEEDS_IN(X) | NEEDS_IN(Y),
-    .infer = sampled_spgemm_infer,
     .forward = sampled_spgemm_forward,
     .vjp = sampled_spgemm_vjp,
     .jvp = sampled_spgemm_jvp,

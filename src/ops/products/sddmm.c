@@ -14,17 +14,6 @@
 enum { U, V };
 enum { S };
 
-static lac_status sddmm_infer(lac_call *c) {
-  lac_context *ctx = c->ctx;
-  lac_status status = LAC_OK;
-
-  LAC_TRY(lac_call_needs_pattern(c, 0));
-  LAC_TRY(lac_call_bind_matrix(c, c->patterns[0], LAC_PLAIN, 'z', 'm', 'n'));
-  LAC_TRY(lac_call_match(c));
-done:
-  return status;
-}
-
 static lac_status sddmm_forward(lac_call *c) {
   return KERNELS(c)->sddmm(c->ctx, c->patterns[0], c->in[U], c->in[V], c->out[S]);
 }
@@ -44,13 +33,13 @@ static void sddmm_jvp(lac_rule *r) {
 const lac_op lac_op_sddmm = {
     .name = "sddmm",
     .signature = "(m,k),(n,k)->(z)",
+    .binds = "pattern 0: z, (m,n)",
     .parameters = "pattern: pattern, u: array, v: array",
     .about = "s_z = sum_k u[row z, k] conj(v[col z, k]) for each slot z: u (rows, k), v (cols, k), s (nnz).",
     .order = LAC_ANY_ORDER,
     .flags = LAC_OP_SUMS_BATCH | LAC_OP_COMMUNICATES | LAC_OP_TAKES_BLOCKS,
     .vjp_needs = NEEDS_IN(U) | NEEDS_IN(V),
     .jvp_needs = NEEDS_IN(U) | NEEDS_IN(V),
-    .infer = sddmm_infer,
     .forward = sddmm_forward,
     .vjp = sddmm_vjp,
     .jvp = sddmm_jvp,

@@ -26,11 +26,8 @@ static lac_status sell_mm_infer(lac_call *c) {
   lac_status status = LAC_OK;
   const lac_format *f = c->object;
 
-  LAC_CHECK(f && f->object.kind == &lac_format_object_kind && f->kind == LAC_FORMAT_SELL, LAC_ERR_ARG,
+  LAC_CHECK(f->kind == LAC_FORMAT_SELL, LAC_ERR_ARG,
             "sell_mm: the object must be a format of sliced ELL; lac_format_sell makes one");
-  LAC_TRY(lac_call_bind(c, 's', f->size, NULL));
-  LAC_TRY(lac_call_bind(c, 'm', f->pattern->rows, NULL));
-  LAC_TRY(lac_call_bind(c, 'n', f->pattern->cols, NULL));
   LAC_TRY(lac_call_match(c));
 done:
   return status;
@@ -76,6 +73,7 @@ static void sell_mm_jvp(lac_rule *r) {
 const lac_op lac_op_sell_mm = {
     .name = "sell_mm",
     .signature = "(s),(n,k)->(m,k)",
+    .binds = "format: s, (m,n)",
     .parameters = "format: format, a: array, x: columns",
     .about = "y = A x with A in sliced ELL: a is remap(format.map, values), x (n, k) or (n,).",
     .order = LAC_ANY_ORDER,

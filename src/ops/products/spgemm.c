@@ -15,19 +15,6 @@ enum { C };
 /// The call on a known product pattern, as rules emit it.
 static lac_var spgemm_on(lac_tape *tape, const lac_pattern *const *p, lac_var a, lac_var b);
 
-static lac_status spgemm_infer(lac_call *c) {
-  lac_context *ctx = c->ctx;
-  lac_status status = LAC_OK;
-
-  for (int i = 0; i < 3; i++) LAC_TRY(lac_call_needs_pattern(c, i));
-  LAC_TRY(lac_call_bind_matrix(c, c->patterns[A], LAC_PLAIN, 'p', 'm', 'l'));
-  LAC_TRY(lac_call_bind_matrix(c, c->patterns[B], LAC_PLAIN, 'q', 'l', 'n'));
-  LAC_TRY(lac_call_bind_matrix(c, c->patterns[2], LAC_PLAIN, 'r', 'm', 'n'));
-  LAC_TRY(lac_call_match(c));
-done:
-  return status;
-}
-
 static lac_status spgemm_forward(lac_call *c) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
@@ -55,13 +42,13 @@ static void spgemm_jvp(lac_rule *r) {
 const lac_op lac_op_spgemm = {
     .name = "spgemm",
     .signature = "(p),(q)->(r)",
+    .binds = "pattern 0: p, (m,l); pattern 1: q, (l,n); pattern 2: r, (m,n)",
     .parameters = "pa: pattern, a: values, pb: pattern, b: values, pc: pattern",
     .about = "The values of C = A B on the pattern of the product.",
     .order = LAC_ANY_ORDER,
     .flags = LAC_OP_SUMS_BATCH | LAC_OP_WHOLE,
     .vjp_needs = NEEDS_IN(A) | NEEDS_IN(B),
     .jvp_needs = NEEDS_IN(A) | NEEDS_IN(B),
-    .infer = spgemm_infer,
     .forward = spgemm_forward,
     .vjp = spgemm_vjp,
     .jvp = spgemm_jvp,

@@ -16,17 +16,6 @@
 enum { A, X };
 enum { Y };
 
-static lac_status spmm_infer(lac_call *c) {
-  lac_context *ctx = c->ctx;
-  lac_status status = LAC_OK;
-
-  LAC_TRY(lac_call_needs_pattern(c, 0));
-  LAC_TRY(lac_call_bind_matrix(c, c->patterns[0], FORM(c), 'z', 'm', 'n'));
-  LAC_TRY(lac_call_match(c));
-done:
-  return status;
-}
-
 static lac_status spmm_forward(lac_call *c) {
   return KERNELS(c)->spmm(c->ctx, c->patterns[0], FORM(c), c->in[A], c->in[X], c->out[Y]);
 }
@@ -46,6 +35,7 @@ static void spmm_jvp(lac_rule *r) {
 const lac_op lac_op_spmm = {
     .name = "spmm",
     .signature = "(z),(n,k)->(m,k)",
+    .binds = "pattern 0: z, op(m,n)",
     .parameters = "pattern: pattern, a: values, x: columns, op: form = N",
     .about =
         "y = op(A) x: a (nnz), x (n, k) or (n,); op is \"N\" (A), \"T\" (A^T), \"H\" (A^H) or \"conjugated\" (conj A). "
@@ -55,7 +45,6 @@ const lac_op lac_op_spmm = {
     .flags = LAC_OP_SUMS_BATCH | LAC_OP_COMMUNICATES | LAC_OP_TAKES_BLOCKS,
     .vjp_needs = NEEDS_IN(A) | NEEDS_IN(X),
     .jvp_needs = NEEDS_IN(A) | NEEDS_IN(X),
-    .infer = spmm_infer,
     .forward = spmm_forward,
     .vjp = spmm_vjp,
     .jvp = spmm_jvp,

@@ -7,42 +7,16 @@
 
 #include "autodiff/rule.h"
 
-/// Refuse an object that is no map, and bind symbols to its inputs and outputs.
-static inline lac_status segment_bind(lac_call *c, char inputs, char outputs) {
-  lac_context *ctx = c->ctx;
-  lac_status status = LAC_OK;
-  const lac_map *map = c->object;
-
-  LAC_CHECK(map && map->object.kind == &lac_map_kind, LAC_ERR_ARG,
-            "%s: the object must be a map (lac_map_create, lac_pattern_row_map)", c->op->name);
-  LAC_TRY(lac_call_bind(c, inputs, map->inputs, map->input_partition));
-  LAC_TRY(lac_call_bind(c, outputs, map->outputs, map->output_partition));
-done:
-  return status;
-}
-
-/// Bind p and q, and match.
-static inline lac_status segment_infer(lac_call *c) {
-  lac_context *ctx = c->ctx;
-  lac_status status = LAC_OK;
-
-  LAC_TRY(segment_bind(c, 'p', 'q'));
-  LAC_TRY(lac_call_match(c));
-done:
-  return status;
-}
-
 /// The length of a group with its implicit zeros, by convention the first attribute of reductions; 0: only what is stored.
 #define FULL(call_or_rule) ((call_or_rule)->attrs->i[0])
 
-/// Bind p and q for a reduction of reals.
+/// For a reduction of reals.
 static inline lac_status segment_infer_ordered(lac_call *c) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
 
   LAC_CHECK(FULL(c) >= 0, LAC_ERR_ARG, "%s: groups of %lld numbers; give their full length, or 0 for no implicit zeros",
             c->op->name, (long long)FULL(c));
-  LAC_TRY(segment_bind(c, 'p', 'q'));
   LAC_TRY(lac_call_match_ordered(c));
 done:
   return status;

@@ -30,6 +30,7 @@ static void segment_logsumexp_jvp(lac_rule *r) {
 const lac_op lac_op_segment_logsumexp = {
     .name = "segment_logsumexp",
     .signature = "(p)->(q)",
+    .binds = "map: p -> q",
     .parameters = "map: map, x: array, full: integer = 0",
     .about =
         "log of the sum of exp of each group; with `full`, groups have so many numbers, zeros where none is stored.",

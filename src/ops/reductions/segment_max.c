@@ -31,6 +31,7 @@ static void segment_max_jvp(lac_rule *r) {
 const lac_op lac_op_segment_max = {
     .name = "segment_max",
     .signature = "(p)->(q)",
+    .binds = "map: p -> q",
     .parameters = "map: map, x: array, full: integer = 0, extreme: largest|smallest = largest",
     .about = "The largest of each group; ties share the gradient; `full` as in segment_logsumexp.",
     .order = LAC_ANY_ORDER,

@@ -29,6 +29,7 @@ static void segment_softmax_jvp(lac_rule *r) { r->out_dot[P] = segment_softmax_a
 const lac_op lac_op_segment_softmax = {
     .name = "segment_softmax",
     .signature = "(p)->(p)",
+    .binds = "map: p -> q",
     .parameters = "map: map, x: array, full: integer = 0",
     .about = "The weights exp(x) / sum within each group; `full` as in segment_logsumexp.",
     .order = LAC_ANY_ORDER,

@@ -19,6 +19,7 @@ static lac_status segment_ties_forward(lac_call *c) {
 const lac_op lac_op_segment_ties = {
     .name = "segment_ties",
     .signature = "(p)->(p)",
+    .binds = "map: p -> q",
     .parameters = "map: map, x: array, full: integer = 0, extreme: largest|smallest = largest",
     .about =
         "The even share of each number that is the extreme of its group, 0 for the others; its derivative is zero.",

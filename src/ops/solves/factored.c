@@ -14,40 +14,6 @@ lac_solver_core *lac_factored_core(const void *object) {
 
 const lac_pattern *lac_factored_pattern(const void *object) { return lac_factored_core(object)->pattern; }
 
-lac_status lac_call_needs_factored(lac_call *call) {
-  lac_context *ctx = call->ctx;
-  lac_status status = LAC_OK;
-  const lac_pattern *blocks;
-
-  LAC_CHECK(call->object && (factored_is_factor(call->object) || factored_is_solver(call->object)), LAC_ERR_ARG,
-            "%s: the object must be a solver or a factor; see lac_solver_create", call->op->name);
-  LAC_CHECK(!(lac_factored_core(call->object)->table->flags & LAC_APPROXIMATES), LAC_ERR_ARG,
-            "%s: the object is a preconditioner, which is not the inverse of its matrix; use it with a Krylov method "
-            "(lac_solver_options.preconditioner)",
-            call->op->name);
-  blocks = lac_factored_core(call->object)->blocks;
-  LAC_CHECK(!blocks || blocks == call->patterns[0], LAC_ERR_UNSUPPORTED,
-            "%s: the solver's pattern has blocks, and one with single entries is needed; lac_pattern_scalar gives it, "
-            "and the map that takes values there",
-            call->op->name);
-done:
-  return status;
-}
-
-lac_status lac_call_needs_square(lac_call *call) {
-  lac_context *ctx = call->ctx;
-  lac_status status = LAC_OK;
-  const lac_pattern *pattern;
-
-  LAC_TRY(lac_call_needs_factored(call));
-  pattern = lac_factored_pattern(call->object);
-  LAC_CHECK(pattern->rows == pattern->cols, LAC_ERR_SHAPE,
-            "%s: the matrix is %lld x %lld, where a square one is needed; lac_lstsq differentiates least squares",
-            call->op->name, (long long)pattern->rows, (long long)pattern->cols);
-done:
-  return status;
-}
-
 lac_status lac_call_factor(lac_call *call, int a, lac_factor **out) {
   lac_context *ctx = call->ctx;
   lac_status status = LAC_OK;

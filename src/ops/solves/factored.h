@@ -17,10 +17,6 @@
 const lac_pattern *lac_factored_pattern(const void *object);
 lac_solver_core *lac_factored_core(const void *object);
 
-/// Refuse a call whose object is neither, or is no inverse; and whose matrix is not square.
-lac_status lac_call_needs_factored(lac_call *call);
-lac_status lac_call_needs_square(lac_call *call);
-
 /// The factor of the values in input `a`: the object if it was made of these values, else LAC_ERR_STALE; or what the
 /// solver makes or has kept. To be destroyed by the caller.
 lac_status lac_call_factor(lac_call *call, int a, lac_factor **out);

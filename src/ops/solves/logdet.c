@@ -21,17 +21,6 @@
 enum { A };
 enum { LOGDET, SIGN };
 
-static lac_status logdet_infer(lac_call *c) {
-  lac_context *ctx = c->ctx;
-  lac_status status = LAC_OK;
-
-  LAC_TRY(lac_call_needs_square(c));
-  LAC_TRY(lac_call_bind(c, 'z', lac_factored_pattern(c->object)->nnz, NULL));
-  LAC_TRY(lac_call_match(c));
-done:
-  return status;
-}
-
 /// log|det| + i arg of each, from the two: a number for each matrix, joined on the host.
 static lac_status logdet_join(lac_context *ctx, lac_array *out, const lac_array *logabs, const lac_array *sign) {
   lac_status status = LAC_OK;
@@ -110,13 +99,13 @@ static void logdet_jvp(lac_rule *r) {
 const lac_op lac_op_logdet = {
     .name = "logdet",
     .signature = "(z)->(),()",
+    .binds = "factor: z, (n,n)",
     .parameters = "solver: factor, a: values",
     .about = "(log det A, its sign).",
     .order = LAC_ANY_ORDER,
     .flags = LAC_OP_WHOLE,
     .vjp_needs = NEEDS_IN(A) | NEEDS_OUT(SIGN),
     .jvp_needs = NEEDS_IN(A) | NEEDS_OUT(SIGN),
-    .infer = logdet_infer,
     .forward = logdet_forward,
     .vjp = logdet_vjp,
     .jvp = logdet_jvp,

@@ -36,10 +36,8 @@ static lac_status logdet_estimate_infer(lac_call *c) {
   lac_status status = LAC_OK;
   const lac_meta *z = &c->in_meta[Z];
 
-  LAC_TRY(lac_call_needs_square(c));
   LAC_CHECK(c->attrs->i[0] >= 0, LAC_ERR_ARG, "logdet_estimate: %lld steps; give a positive number, or 0 for %d",
             (long long)c->attrs->i[0], ESTIMATE_STEPS);
-  LAC_TRY(lac_call_bind_matrix(c, lac_factored_pattern(c->object), LAC_PLAIN, 'z', 'n', 'n'));
   LAC_TRY(lac_call_match(c));
   LAC_CHECK(z->shape[z->ndim - 1] > 0, LAC_ERR_SHAPE, "logdet_estimate: there are no probes; give at least one column");
   c->out_meta[ESTIMATE].dtype = c->out_meta[ERROR].dtype = lac_dtype_real(c->in_meta[A].dtype);
@@ -239,6 +237,7 @@ static void logdet_estimate_jvp(lac_rule *r) {
 const lac_op lac_op_logdet_estimate = {
     .name = "logdet_estimate",
     .signature = "(z),(n,k)->(),()",
+    .binds = "factor: z, (n,n)",
     .parameters = "solver: solver, a: values, probes: array, steps: integer = 0",
     .about = "(estimate, error) of log det of a Hermitian A from probes.",
     .order = LAC_ANY_ORDER,

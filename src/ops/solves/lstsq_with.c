@@ -25,17 +25,6 @@ enum { SIDE_AT, DERIVATIVE_AT };
 
 static lac_var lstsq_with_solve(const lac_rule *r, lac_form form, lac_var b);
 
-static lac_status lstsq_with_infer(lac_call *c) {
-  lac_context *ctx = c->ctx;
-  lac_status status = LAC_OK;
-
-  LAC_TRY(lac_call_needs_factored(c));
-  LAC_TRY(lac_call_bind_matrix(c, lac_factored_pattern(c->object), FORM(c), 'z', 'm', 'n'));
-  LAC_TRY(lac_call_match(c));
-done:
-  return status;
-}
-
 static lac_status lstsq_with_forward(lac_call *c) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
@@ -122,13 +111,13 @@ static void lstsq_with_jvp(lac_rule *r) {
 const lac_op lac_op_lstsq_with = {
     .name = "lstsq_with",
     .signature = "(z),(m,k)->(n,k)",
+    .binds = "factor: z, op(m,n)",
     .parameters = "solver: factor, a: values, b: columns, op: form = N",
     .about = "The least squares of LSMR and LSQR.",
     .order = LAC_ANY_ORDER,
     .flags = LAC_OP_WHOLE,
     .vjp_needs = NEEDS_IN(A) | NEEDS_IN(B) | NEEDS_OUT(X),
     .jvp_needs = NEEDS_IN(A) | NEEDS_IN(B) | NEEDS_OUT(X),
-    .infer = lstsq_with_infer,
     .forward = lstsq_with_forward,
     .vjp = lstsq_with_vjp,
     .jvp = lstsq_with_jvp,

@@ -7,7 +7,7 @@
 
 #include "ops/dual.h"
 
-/// Refuse a pattern that is not square, and bind its slots.
+/// Refuse an object that is no map of steps.
 lac_status lac_lu_infer(lac_call *call);
 
 /// lu = L\U of a, or a sentence that names the row whose pivot does not do. The call's object, where there is one, is the map

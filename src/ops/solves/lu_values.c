@@ -26,14 +26,10 @@ lac_status lac_lu_infer(lac_call *c) {
   const lac_pattern *p = c->patterns[0];
   const lac_map *steps = c->object;
 
-  LAC_TRY(lac_call_needs_pattern(c, 0));
   LAC_TRY(lac_pattern_require_host(ctx, p, c->op->name));
-  LAC_CHECK(p->rows == p->cols, LAC_ERR_SHAPE, "%s: the matrix is %lld x %lld; it must be square", c->op->name,
-            (long long)p->rows, (long long)p->cols);
   LAC_CHECK(!steps || (steps->object.kind == &lac_map_kind && steps->inputs == p->rows), LAC_ERR_ARG,
             "%s: the object must be a map of the %lld steps to rows (lac_pattern_fill), or absent", c->op->name,
             (long long)p->rows);
-  LAC_TRY(lac_call_bind(c, 'z', p->nnz, NULL));
   LAC_TRY(lac_call_match(c));
 done:
   return status;
@@ -131,6 +127,7 @@ static void lu_values_jvp(lac_rule *r) {
 const lac_op lac_op_lu_values = {
     .name = "lu_values",
     .signature = "(z)->(z)",
+    .binds = "pattern 0: z, (n,n)",
     .parameters = "pattern: pattern, c: values, steps: map = none, pivots: nonzero|positive = nonzero",
     .about = "L and U of C = L U without pivoting, L below the diagonal and U on and above.",
     .order = LAC_ANY_ORDER,

@@ -64,6 +64,7 @@ static void lu_values_adjoint_jvp(lac_rule *r) {
 const lac_op lac_op_lu_values_adjoint = {
     .name = "lu_values_adjoint",
     .signature = "(z),(z)->(z)",
+    .binds = "pattern 0: z, (n,n)",
     .parameters = "pattern: pattern, c: values, lu_bar: values",
     .about = "The gradient in c of lu_values, given that of its result.",
     .order = LAC_ANY_ORDER,

@@ -30,11 +30,9 @@ static lac_status norm2_infer(lac_call *c) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
 
-  LAC_TRY(lac_call_needs_pattern(c, 0));
   LAC_CHECK(c->attrs->f[0] >= 0 && c->attrs->f[0] < 1 && c->attrs->i[0] >= 0, LAC_ERR_ARG,
             "norm2: tolerance %g and %lld steps; give 0 or more (0: the default), and a tolerance below 1",
             c->attrs->f[0], (long long)c->attrs->i[0]);
-  LAC_TRY(lac_call_bind_matrix(c, c->patterns[0], LAC_PLAIN, 'z', 'm', 'n'));
   LAC_TRY(lac_call_match(c));
   c->out_meta[SIGMA].dtype = lac_dtype_real(c->out_meta[SIGMA].dtype);
 done:
@@ -127,6 +125,7 @@ static void norm2_jvp(lac_rule *r) {
 const lac_op lac_op_norm2 = {
     .name = "norm2",
     .signature = "(z)->(),(m),(n)",
+    .binds = "pattern 0: z, (m,n)",
     .parameters = "pattern: pattern, a: values, tolerance: real = 0, steps: integer = 0",
     .about = "(the largest singular value, its two vectors), to a relative residual in so many steps.",
     .order = 1,

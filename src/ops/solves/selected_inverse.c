@@ -24,17 +24,6 @@
 enum { A };
 enum { Z };
 
-static lac_status selected_inverse_infer(lac_call *c) {
-  lac_context *ctx = c->ctx;
-  lac_status status = LAC_OK;
-
-  LAC_TRY(lac_call_needs_square(c));
-  LAC_TRY(lac_call_bind(c, 'z', lac_factored_pattern(c->object)->nnz, NULL));
-  LAC_TRY(lac_call_match(c));
-done:
-  return status;
-}
-
 static lac_status selected_inverse_forward(lac_call *c) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
@@ -87,6 +76,7 @@ static void selected_inverse_jvp(lac_rule *r) { r->out_dot[Z] = selected_inverse
 const lac_op lac_op_selected_inverse = {
     .name = "selected_inverse",
     .signature = "(z)->(z)",
+    .binds = "factor: z, (n,n)",
     .parameters = "solver: factor, a: values",
     .about =
         "A^-T where A has entries: in the slot of (i, j) stands (A^-1)(j, i). The gradient of log|det A|, conjugated.",
@@ -94,7 +84,6 @@ const lac_op lac_op_selected_inverse = {
     .flags = LAC_OP_WHOLE,
     .vjp_needs = NEEDS_IN(A),
     .jvp_needs = NEEDS_IN(A),
-    .infer = selected_inverse_infer,
     .forward = selected_inverse_forward,
     .vjp = selected_inverse_vjp,
     .jvp = selected_inverse_jvp,

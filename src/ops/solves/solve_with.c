@@ -34,12 +34,10 @@ static lac_status solve_with_infer(lac_call *c) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
 
-  LAC_TRY(lac_call_needs_square(c));
   LAC_CHECK(c->patterns[0] == lac_factored_core(c->object)->blocks, LAC_ERR_PATTERN,
             "solve_with: the solver is one of another pattern; a pattern is given where the solver's own has blocks, "
             "and is that one");
   LAC_TRY(lac_rank_infer(c));
-  LAC_TRY(lac_call_bind_matrix(c, solve_pattern(c->patterns, c->object), FORM(c), 'z', 'n', 'n'));
   LAC_TRY(lac_call_match(c));
 done:
   return status;
@@ -80,6 +78,7 @@ static void solve_with_jvp(lac_rule *r) {
 const lac_op lac_op_solve_with = {
     .name = "solve_with",
     .signature = "(z),(n,k)->(n,k)",
+    .binds = "factor: z, op(n,n)",
     .parameters = "solver: factor, a: values, b: columns, op: form = N",
     .about =
         "x = op(A)^-1 b, with a Pattern (solver with default options), a Solver, or a Factor of just these values.",

@@ -23,18 +23,13 @@ static lac_var trisolve_like(lac_rule *r, lac_form form, lac_var a, lac_var b);
 static lac_status trisolve_infer(lac_call *c) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
-  const lac_pattern *p = c->patterns[0];
 
-  LAC_TRY(lac_call_needs_pattern(c, 0));
   LAC_CHECK((TRIANGLE(c) == LAC_TRIANGLE_LOWER || TRIANGLE(c) == LAC_TRIANGLE_UPPER) &&
                 (DIAGONAL(c) == LAC_DIAGONAL_STORED || DIAGONAL(c) == LAC_DIAGONAL_UNIT),
             LAC_ERR_ARG,
             "trisolve: triangle %d is LAC_TRIANGLE_LOWER or LAC_TRIANGLE_UPPER, diagonal %d is LAC_DIAGONAL_STORED or "
             "LAC_DIAGONAL_UNIT",
             (int)TRIANGLE(c), (int)DIAGONAL(c));
-  LAC_CHECK(p->rows == p->cols, LAC_ERR_SHAPE, "trisolve: the matrix is %lld x %lld; it must be square",
-            (long long)p->rows, (long long)p->cols);
-  LAC_TRY(lac_call_bind_matrix(c, p, FORM(c), 'z', 'n', 'n'));
   LAC_TRY(lac_call_match(c));
 done:
   return status;
@@ -102,6 +97,7 @@ static void trisolve_jvp(lac_rule *r) {
 const lac_op lac_op_trisolve = {
     .name = "trisolve",
     .signature = "(z),(n,k)->(n,k)",
+    .binds = "pattern 0: z, op(n,n)",
     .parameters =
         "pattern: pattern, a: values, b: columns, op: form = N, triangle: lower|upper = lower, diagonal: stored|unit "
         "= stored",

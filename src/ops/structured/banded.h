@@ -13,19 +13,6 @@ static inline lac_banded lac_banded_of(const lac_attrs *attrs, int64_t cols) {
   return (lac_banded){.lower = attrs->i[1], .upper = attrs->i[2], .rows = attrs->i[3], .cols = cols};
 }
 
-/// Refuse an invalid form or band.
-static inline lac_status lac_call_check_banded(lac_call *c, lac_form form, int64_t lower, int64_t upper, int64_t rows) {
-  lac_context *ctx = c->ctx;
-  lac_status status = LAC_OK;
-
-  LAC_TRY(lac_call_check_form(c, form));
-  LAC_CHECK(lower >= 0 && upper >= 0 && rows >= 0 && lower < LAC_MAX_COUNT && upper < LAC_MAX_COUNT, LAC_ERR_ARG,
-            "%s: lower = %lld, upper = %lld, rows = %lld; each must be 0 or more, and a band below %lld", c->op->name,
-            (long long)lower, (long long)upper, (long long)rows, (long long)LAC_MAX_COUNT);
-done:
-  return status;
-}
-
 /// The last dimension of an input, or 0: the matching of shapes refuses an input without.
 static inline int64_t lac_meta_last(const lac_meta *meta) { return meta->ndim ? meta->shape[meta->ndim - 1] : 0; }
 

@@ -25,22 +25,6 @@ typedef struct factor {
 
 static lac_var banded_gemm_emit(lac_tape *tape, int64_t lower, int64_t upper, factor x, factor y);
 
-static lac_status banded_gemm_infer(lac_call *c) {
-  lac_context *ctx = c->ctx;
-  lac_status status = LAC_OK;
-  const int64_t *i = c->attrs->i;
-
-  LAC_TRY(lac_call_check_form(c, i[0]));
-  LAC_TRY(lac_call_check_form(c, i[1]));
-  for (int f = 0; f < 3; ++f) {
-    LAC_TRY(lac_call_check_banded(c, LAC_PLAIN, i[2 + 2 * f], i[3 + 2 * f], 0));
-    LAC_TRY(lac_call_bind(c, "vwb"[f], i[2 + 2 * f] + i[3 + 2 * f] + 1, NULL));
-  }
-  LAC_TRY(lac_call_match(c));
-done:
-  return status;
-}
-
 static lac_status banded_gemm_forward(lac_call *c) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
@@ -93,6 +77,7 @@ static void banded_gemm_jvp(lac_rule *r) {
 const lac_op lac_op_banded_gemm = {
     .name = "banded_gemm",
     .signature = "(v,n),(w,n)->(b,n)",
+    .binds = "op; op1; bands 2: v; bands 4: w; bands 6: b",
     .parameters =
         "bands_of_x: bands @2, x: array, bands_of_y: bands @4, y: array, target: bands @6, op_x: form @0 = N, op_y: "
         "form @1 = N",
@@ -101,7 +86,6 @@ const lac_op lac_op_banded_gemm = {
     .flags = LAC_OP_SUMS_BATCH | LAC_OP_WHOLE,
     .vjp_needs = NEEDS_IN(X) | NEEDS_IN(Y),
     .jvp_needs = NEEDS_IN(X) | NEEDS_IN(Y),
-    .infer = banded_gemm_infer,
     .forward = banded_gemm_forward,
     .vjp = banded_gemm_vjp,
     .jvp = banded_gemm_jvp,

@@ -18,8 +18,7 @@ static lac_status banded_mm_infer(lac_call *c) {
   bool transposed = lac_form_transposes(FORM(c));
   lac_banded band = lac_banded_of(c->attrs, lac_meta_last(&c->in_meta[AB]));
 
-  LAC_TRY(lac_call_check_banded(c, FORM(c), band.lower, band.upper, band.rows));
-  LAC_TRY(lac_call_bind(c, 'w', band.lower + band.upper + 1, NULL));
+  LAC_CHECK(band.rows >= 0, LAC_ERR_ARG, "banded_mm: rows = %lld; it must be 0 or more", (long long)band.rows);
   LAC_TRY(lac_call_bind(c, 'm', transposed ? band.cols : band.rows, NULL));
   LAC_TRY(lac_call_bind(c, 'n', transposed ? band.rows : band.cols, NULL));
   LAC_TRY(lac_call_match(c));
@@ -55,6 +54,7 @@ static void banded_mm_jvp(lac_rule *r) {
 const lac_op lac_op_banded_mm = {
     .name = "banded_mm",
     .signature = "(w,c),(n,k)->(m,k)",
+    .binds = "op; bands 1: w",
     .parameters = "lower_and_upper: bands @1, ab: array, x: columns, rows: integer @3, op: form @0 = N",
     .about = "y = op(A) x for a banded A of so many rows.",
     .order = LAC_ANY_ORDER,

@@ -14,17 +14,6 @@ enum { S };
 #define LOWER(r) ((r)->attrs->i[1])
 #define UPPER(r) ((r)->attrs->i[2])
 
-static lac_status banded_outer_infer(lac_call *c) {
-  lac_context *ctx = c->ctx;
-  lac_status status = LAC_OK;
-
-  LAC_TRY(lac_call_check_banded(c, LAC_PLAIN, LOWER(c), UPPER(c), 0));
-  LAC_TRY(lac_call_bind(c, 'w', LOWER(c) + UPPER(c) + 1, NULL));
-  LAC_TRY(lac_call_match(c));
-done:
-  return status;
-}
-
 static int64_t banded_outer_rows(const lac_meta *u) { return u->shape[u->ndim - 2]; }
 
 static lac_status banded_outer_forward(lac_call *c) {
@@ -57,13 +46,13 @@ static void banded_outer_jvp(lac_rule *r) {
 const lac_op lac_op_banded_outer = {
     .name = "banded_outer",
     .signature = "(m,k),(n,k)->(w,n)",
+    .binds = "bands 1: w",
     .parameters = "lower_and_upper: bands @1, u: column, v: column",
     .about = "The band of u v^H: u (rows, k), v (cols, k), or vectors.",
     .order = LAC_ANY_ORDER,
     .flags = LAC_OP_SUMS_BATCH | LAC_OP_WHOLE,
     .vjp_needs = NEEDS_IN(U) | NEEDS_IN(V),
     .jvp_needs = NEEDS_IN(U) | NEEDS_IN(V),
-    .infer = banded_outer_infer,
     .forward = banded_outer_forward,
     .vjp = banded_outer_vjp,
     .jvp = banded_outer_jvp,

@@ -11,18 +11,6 @@
 enum { AB, B };
 enum { X };
 
-static lac_status banded_solve_infer(lac_call *c) {
-  lac_context *ctx = c->ctx;
-  lac_status status = LAC_OK;
-  const int64_t *i = c->attrs->i;
-
-  LAC_TRY(lac_call_check_banded(c, FORM(c), i[1], i[2], 0));
-  LAC_TRY(lac_call_bind(c, 'w', i[1] + i[2] + 1, NULL));
-  LAC_TRY(lac_call_match(c));
-done:
-  return status;
-}
-
 static lac_status banded_solve_forward(lac_call *c) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
@@ -56,13 +44,13 @@ static void banded_solve_jvp(lac_rule *r) {
 const lac_op lac_op_banded_solve = {
     .name = "banded_solve",
     .signature = "(w,n),(n,k)->(n,k)",
+    .binds = "op; bands 1: w",
     .parameters = "lower_and_upper: bands @1, ab: array, b: columns, op: form @0 = N",
     .about = "x = op(A)^-1 b as scipy.linalg.solve_banded: (lower, upper), then the band, then b (n,) or (n, k).",
     .order = LAC_ANY_ORDER,
     .flags = LAC_OP_WHOLE,
     .vjp_needs = NEEDS_IN(AB) | NEEDS_OUT(X),
     .jvp_needs = NEEDS_IN(AB) | NEEDS_OUT(X),
-    .infer = banded_solve_infer,
     .forward = banded_solve_forward,
     .vjp = banded_solve_vjp,
     .jvp = banded_solve_jvp,

@@ -7,17 +7,6 @@
 
 #include "autodiff/rule.h"
 
-/// Refuse an invalid form, and match the signature.
-static inline lac_status lac_call_match_circulant(lac_call *c) {
-  lac_context *ctx = c->ctx;
-  lac_status status = LAC_OK;
-
-  LAC_TRY(lac_call_check_form(c, c->attrs->i[0]));
-  LAC_TRY(lac_call_match(c));
-done:
-  return status;
-}
-
 /// The adjoint of the first column in y = op(C) x.
 static inline lac_var lac_emit_circulant_bar(lac_tape *tape, lac_form form, lac_var y_bar, lac_var x) {
   lac_var s = lac_form_transposes(form) ? lac_circulant_outer(tape, x, y_bar) : lac_circulant_outer(tape, y_bar, x);
