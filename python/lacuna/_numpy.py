@@ -22,7 +22,8 @@ def contiguous(who, index, array):
     """The array as C reads it: row-major in one piece, aligned, one of four dtypes. Numbers are never converted."""
     if type(array) is not np.ndarray:
         if isinstance(array, np.ma.MaskedArray):
-            raise ArgumentError(f"{place(who, index)} is a masked array; say what its masked numbers are with .filled()")
+            what = "is a masked array; say what its masked numbers are with .filled()"
+            raise ArgumentError(f"{place(who, index)} {what}")
         array = _array(f"{place(who, index)} is", array)
     if array.dtype not in DTYPES:
         raise DtypeError(
