@@ -2,7 +2,7 @@
 /// @file bench_cuda.c
 /// Products on a CUDA device: the five-point matrix of a square grid in f64, checked, then timed with events.
 ///
-///     bench_cuda [form]      form^2 unknowns; 4000 unless said
+///     bench_cuda [side]      side^2 unknowns; 4000 unless said
 ///
 /// Bytes are the compulsory ones: each array read or written once, indices included. The share is of what a device-to-device copy
 /// moves in the same run.
@@ -21,7 +21,7 @@
 enum { COLUMNS = 32, WARM = 3, ROUNDS = 21, SAMPLES = 2000 };
 
 typedef struct bench {
-  int64_t form, n, nnz;
+  int64_t side, n, nnz;
   int32_t *offsets, *columns;
   double *a, *x;          // on the host
   double *ax, *atx, *xx;  // and what is expected: A x, A^T x, x_i x_j for each slot
@@ -67,9 +67,9 @@ static double noise(int64_t i) {
 static double weight(int c) { return 1 + c / 64.0; }  // q: column c of the block is x times this
 
 static void make_matrix(bench *b) {
-  int64_t form = b->form, step[] = {-form, -1, 0, 1, form};
+  int64_t side = b->side, step[] = {-side, -1, 0, 1, side};
 
-  b->n = form * form;
+  b->n = side * side;
   b->offsets = take((size_t)(b->n + 1) * sizeof *b->offsets);
   b->columns = take((size_t)b->n * 5 * sizeof *b->columns);
   b->a = take((size_t)b->n * 5 * sizeof *b->a);
@@ -78,7 +78,7 @@ static void make_matrix(bench *b) {
   for (int64_t i = 0; i < b->n; i++) {
     for (int s = 0; s < 5; s++) {
       int64_t j = i + step[s];
-      if (j < 0 || j >= b->n || (s == 1 && i % form == 0) || (s == 3 && i % form == form - 1)) continue;
+      if (j < 0 || j >= b->n || (s == 1 && i % side == 0) || (s == 3 && i % side == side - 1)) continue;
       b->columns[b->nnz] = (int32_t)j;
       b->a[b->nnz] = (s == 2 ? 4 : -1) + 0.25 * noise(b->nnz);
       b->nnz++;
@@ -316,7 +316,7 @@ static void bench_tape(bench *b, const char *forward, const char *both, const la
 }
 
 int main(int argc, char **argv) {
-  bench b = {.form = argc > 1 ? atoll(argv[1]) : 4000};
+  bench b = {.side = argc > 1 ? atoll(argv[1]) : 4000};
 
   if (lac_context_create("cuda", 0, &b.ctx) != LAC_OK) return printf("skip: %s\n", lac_context_error(NULL)), 0;
   open_bench(&b);

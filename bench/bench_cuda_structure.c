@@ -59,16 +59,16 @@ static double now(void) {
 
 // -- the problem -----------------------------------------------------------------------------------------------------
 
-static void grid_rows(grid *g, int64_t form) {
-  const int64_t step[] = {-form, -1, 0, 1, form};
-  g->n = form * form;
+static void grid_rows(grid *g, int64_t side) {
+  const int64_t step[] = {-side, -1, 0, 1, side};
+  g->n = side * side;
   g->offsets = take(g->n + 1, sizeof *g->offsets);
   g->columns = take(5 * g->n, sizeof *g->columns);
   g->offsets[0] = 0;
   for (int64_t i = 0; i < g->n; i++) {
     for (int s = 0; s < 5; s++) {
       int64_t j = i + step[s];
-      if (j < 0 || j >= g->n || (s == 1 && i % form == 0) || (s == 3 && i % form == form - 1)) continue;
+      if (j < 0 || j >= g->n || (s == 1 && i % side == 0) || (s == 3 && i % side == side - 1)) continue;
       g->columns[g->nnz++] = (int32_t)j;
     }
     g->offsets[i + 1] = (int32_t)g->nnz;
@@ -106,9 +106,9 @@ static void grid_shuffle(grid *g) {
   free(row);
 }
 
-static grid grid_open(int64_t form) {
+static grid grid_open(int64_t side) {
   grid g = {0};
-  grid_rows(&g, form);
+  grid_rows(&g, side);
   grid_shuffle(&g);
   size_t bytes = (size_t)g.nnz * sizeof *g.row;
   must_cuda(cudaMalloc((void **)&g.device_row, bytes));

@@ -132,19 +132,19 @@ static void rows_close(bench_row *rows, int count) {
 
 // -- matrices --------------------------------------------------------------------------------------------------------
 
-/// The five-point stencil on a grid of form x form.
-static lac_pattern *poisson(int64_t form, int64_t br) {
-  int64_t n = form * form, nnz = 0;
+/// The five-point stencil on a grid of side x side.
+static lac_pattern *poisson(int64_t side, int64_t br) {
+  int64_t n = side * side, nnz = 0;
   int64_t *offsets = malloc((size_t)(n + 1) * 8), *columns = malloc((size_t)(5 * n) * 8);
   lac_pattern *p = NULL;
   if (!offsets || !columns) exit(1);
   offsets[0] = 0;
   for (int64_t i = 0; i < n; ++i) {
-    if (i >= form) columns[nnz++] = i - form;
-    if (i % form) columns[nnz++] = i - 1;
+    if (i >= side) columns[nnz++] = i - side;
+    if (i % side) columns[nnz++] = i - 1;
     columns[nnz++] = i;
-    if (i % form < form - 1) columns[nnz++] = i + 1;
-    if (i < n - form) columns[nnz++] = i + form;
+    if (i % side < side - 1) columns[nnz++] = i + 1;
+    if (i < n - side) columns[nnz++] = i + side;
     offsets[i + 1] = nnz;
   }
   must(lac_pattern_from_bsr(ctx, n * br, n * br, br, br, LAC_I64, offsets, columns, LAC_WIDTH_AUTO, &p, NULL));
@@ -194,9 +194,9 @@ static void sell_table(const char *title, lac_pattern *p) {
   rows_close(rows, 4);
 }
 
-static void block_table(int64_t form, int64_t block, int64_t k) {
+static void block_table(int64_t side, int64_t block, int64_t k) {
   char title[80];
-  lac_pattern *p = poisson(form, block), *scalar = NULL;
+  lac_pattern *p = poisson(side, block), *scalar = NULL;
   lac_map *map = NULL;
   int64_t n = lac_pattern_rows(p), nnz = lac_pattern_nnz(p), numbers = nnz * block * block;
   double dense = 16. * (double)(n * k), seconds;

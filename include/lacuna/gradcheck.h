@@ -44,8 +44,8 @@ typedef struct lac_gradcheck_report {
 /// The default options, with `size` as this library has it.
 LAC_API lac_gradcheck_options lac_gradcheck_options_defaults(void);
 
-/// Check the derivatives of `function` at `leaves`, 1 to 16 of them, in random directions, all leaves together and each alone. A leaf
-/// that the function does not use has the gradient zero. The function may depend on its leaves alone.
+/// Check the derivatives of `function` at `leaves`, 1 to 16 of them, in random directions, all leaves together and each
+/// alone. A leaf that the function does not use has the gradient zero. The function may depend on its leaves alone.
 /// Options: NULL stands for the defaults. The report may be NULL; a leaf may not.
 /// Noise: a deviation above the tolerances is judged by measured noise. The function and its derivatives are computed
 /// again at points one rounding away from x, with iterative solves moved as far as their rtol reaches, and the central

@@ -13,9 +13,16 @@ WHO = "solve_operator"
 _PROBE = -2.0  # what a probe is scaled by: neither 1 nor positive, so that |x|, relu(x) and x + c are found out
 
 
+def require_function(given):
+    if not callable(given):
+        raise ArgumentError(f"{WHO}: the function is {given!r}; it must be a function of (*theta, x)")
+
+
 def solve(product, b, method="auto", **options):
-    """x with A x = b, b any NumPy array, A x = product(x, "N") for arrays like b."""
+    """x with A x = b, b any NumPy array, A x = product(x, "N") for arrays like b; a product that is not linear is
+    refused."""
     b = contiguous(WHO, "b", b)
+    _check_linear(product, b)
     ctx, x = context(), np.empty_like(b)
     held = Callback(product, f"{WHO}: the function")
     with filled(WHO, ctx, method, "auto", options) as (c, callbacks), Borrowed(ctx, b, x) as (c_b, c_x):
@@ -25,17 +32,17 @@ def solve(product, b, method="auto", **options):
     return x
 
 
-def probe(like):
+def _probe(like):
     """Numbers without order, of the size of 1, in the shape and dtype of a NumPy array."""
     rng = np.random.default_rng(like.size)
     numbers = rng.uniform(-1, 1, like.shape)
     return (numbers + 1j * rng.uniform(-1, 1, like.shape) if like.dtype.kind == "c" else numbers).astype(like.dtype)
 
 
-def check_linear(product, like):
+def _check_linear(product, like):
     """Refuse a function that does not give -2 y for -2 x where it gives y for x."""
-    x = probe(like)
-    y, scaled = product(x), product((_PROBE * x).astype(x.dtype))
+    x = _probe(like)
+    y, scaled = product(x, "N"), product((_PROBE * x).astype(x.dtype), "N")
     if any(getattr(given, "shape", None) != x.shape for given in (y, scaled)):
         return  # what the solve refuses, with a sentence
     y, scaled = np.asarray(y), np.asarray(scaled)
@@ -52,8 +59,6 @@ def solve_operator(function, theta, b, method="auto", **options):
     of Solver that need no matrix: rtol, max_iterations, preconditioner (a Factor, or a function), progress, ...
     A tolerance that is not reached is a ConvergenceError. lacuna.torch.solve_operator is differentiable.
     """
-    if not callable(function):
-        raise ArgumentError(f"{WHO}: the function is {function!r}; it must be a function of (*theta, x)")
-    theta, b = tuple(theta), contiguous(WHO, "b", b)
-    check_linear(lambda x: function(*theta, x), b)
+    require_function(function)
+    theta = tuple(theta)
     return solve(lambda x, op: function(*theta, x), b, method, **options)

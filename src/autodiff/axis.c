@@ -41,12 +41,6 @@ done:
   return 0;
 }
 
-int lac_mask_count(uint32_t mask) {
-  int count = 0;
-  for (; mask; mask &= mask - 1) ++count;
-  return count;
-}
-
 const int *lac_mask_axes(uint32_t mask, int axes[32]) {
   for (int d = 0, n = 0; mask >> d; ++d) {
     if (mask >> d & 1) axes[n++] = -1 - d;

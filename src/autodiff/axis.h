@@ -19,8 +19,7 @@ uint32_t lac_axes_mask(lac_tape *tape, const char *name, int ndim, int count, co
 int lac_axes_of(const lac_tape *tape, lac_var x);
 
 /// The axes of a mask, for rules and functions that have one, as two arguments of a public function.
-int lac_mask_count(uint32_t mask);
 const int *lac_mask_axes(uint32_t mask, int axes[32]);
-#define OVER(mask) lac_mask_count(mask), lac_mask_axes(mask, (int[32]){0})
+#define OVER(mask) __builtin_popcount(mask), lac_mask_axes(mask, (int[32]){0})
 
 #endif

@@ -67,7 +67,7 @@ const lac_openblas *lac_blas_openblas(void);
 void lac_blas_look_again(void);
 
 /// A form as cblas.h has it. conj(A) is not among its words and must not be asked for.
-static inline int lac_blas_side(lac_form form) {
+static inline int lac_blas_form(lac_form form) {
   return LAC_BLAS_PLAIN + (form == LAC_ADJOINT ? 2 : form == LAC_TRANSPOSED);
 }
 

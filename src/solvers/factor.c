@@ -131,9 +131,6 @@ lac_status lac_factor_of_products(lac_context *ctx, const char *function, const 
   lac_factor *f = NULL;
 
   LAC_TRY(lac_kind_find(ctx, function, options->method, &kind));
-  LAC_CHECK(kind->flags & LAC_TAKES_PRODUCTS, LAC_ERR_ARG,
-            "%s: %s needs a matrix; use a Krylov method, method = \"cg\" or method = \"gmres\" say", function,
-            kind->name);
   LAC_TRY(lac_core_of_products(ctx, kind, a, options, &core));
   LAC_TRY(factor_begin(ctx, function, core, kind, &f));
   f->meta = (lac_meta){.dtype = dtype, .ndim = 1};

@@ -250,7 +250,8 @@ lac_status lac_factor_make(lac_context *ctx, const char *function, lac_solver_co
 lac_status lac_factor_make_here(lac_context *ctx, const char *function, lac_solver_core *core, const lac_linear *a,
                                 const lac_factor *like, bool by_choices, lac_shortage *shortage, lac_factor **out);
 
-/// A factor of a map that is known by its products alone, by the kind that options ask for.
+/// A factor of a map that is known by its products alone, by the kind that options ask for, settled by
+/// lac_products_take_options.
 lac_status lac_factor_of_products(lac_context *ctx, const char *function, const lac_solver_options *options,
                                   const lac_linear *a, lac_dtype dtype, lac_factor **out);
 

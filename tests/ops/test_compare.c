@@ -26,7 +26,7 @@ static void compare_dense(const op_case *c, const ref *in, ref *out) {
   }
 }
 
-/// One form holds whole numbers, the other halves: differences do not change what holds.
+/// One side holds whole numbers, the other halves: differences do not change what holds.
 static void compare_fill(const op_case *c, int input, ref *x) {
   (void)c;
   for (int64_t i = 0; i < x->count; ++i) x->x[i] = round(2 * creal(x->x[i])) + (input ? 0.5 : 0);

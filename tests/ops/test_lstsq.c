@@ -241,7 +241,7 @@ static double largest(int64_t n, const double *x) {
   return most;
 }
 
-/// A matrix of a linear program, 223 x 472, on its form and upright.
+/// A matrix of a linear program, 223 x 472, on its side and upright.
 static void check_practice(lac_context *ctx, const char *method) {
   mm_matrix mm;
   mm_read("lp_e226", &mm);

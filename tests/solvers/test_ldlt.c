@@ -44,8 +44,8 @@ static void make_hermitian(direct_case *c) {
 }
 
 // -Laplacian - shift: indefinite; complex with a field through the grid.
-static direct_case helmholtz(int64_t form, double shift, lac_dtype dtype) {
-  direct_case c = direct_make(DIRECT_POISSON, form * form, dtype, 1);
+static direct_case helmholtz(int64_t side, double shift, lac_dtype dtype) {
+  direct_case c = direct_make(DIRECT_POISSON, side * side, dtype, 1);
   for (int64_t z = 0; z < c.s->nnz; z++) {
     if (c.s->row[z] == c.s->col[z]) c.a.x[z] -= shift;
     if (is_complex(dtype) && c.s->col[z] == c.s->row[z] + 1) c.a.x[z] *= 0.6 + 0.8 * I;
@@ -137,9 +137,9 @@ static void saddle_points_are_solved(lac_context *ctx) {
 
 // A grid with a constraint on every pair of neighbours in a row, and nothing on the diagonal there: elimination as it
 // comes meets zeros, pairs do not. Values to come go by the same pairs.
-static direct_case constrained(int64_t form, double weight) {
-  int64_t n = form * form, half = form / 2, size = n + half * form, at = 0;
-  direct_case grid = direct_convection(form, 0, LAC_F64);
+static direct_case constrained(int64_t side, double weight) {
+  int64_t n = side * side, half = side / 2, size = n + half * side, at = 0;
+  direct_case grid = direct_convection(side, 0, LAC_F64);
   sketch *s = scratch(sizeof *s);
   *s = (sketch){size, size, 0, scratch((size_t)(8 * size) * sizeof *s->row),
                 scratch((size_t)(8 * size) * sizeof *s->col)};
@@ -148,11 +148,11 @@ static direct_case constrained(int64_t form, double weight) {
     for (; at < grid.s->nnz && grid.s->row[at] == i; at++) {
       s->row[s->nnz] = i, s->col[s->nnz] = grid.s->col[at], x[s->nnz++] = grid.a.x[at] * weight;
     }
-    int64_t left = i >= n ? (i - n) / half * form + (i - n) % half * 2 : -1, own = i % form / 2 + i / form * half;
+    int64_t left = i >= n ? (i - n) / half * side + (i - n) % half * 2 : -1, own = i % side / 2 + i / side * half;
     for (int64_t m = 0; i >= n && m < 2; m++) {
       s->row[s->nnz] = i, s->col[s->nnz] = left + m, x[s->nnz++] = m ? 1 : -1;
     }
-    if (i < n && i % form < 2 * half) s->row[s->nnz] = i, s->col[s->nnz] = n + own, x[s->nnz++] = i % form % 2 ? 1 : -1;
+    if (i < n && i % side < 2 * half) s->row[s->nnz] = i, s->col[s->nnz] = n + own, x[s->nnz++] = i % side % 2 ? 1 : -1;
   }
   direct_case c = {s, ref_new(&(lac_meta){.dtype = LAC_F64, .ndim = 1, .shape = {s->nnz}})};
   memcpy(c.a.x, x, (size_t)s->nnz * sizeof *x);

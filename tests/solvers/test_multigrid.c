@@ -10,8 +10,8 @@
 #define TABLE (&lac_preconditioner_multigrid)
 
 /// A grid whose entries from row to row of it are `along`, and from column to column -1.
-static direct_case grid(int64_t form, double along) {
-  direct_case c = direct_make(DIRECT_POISSON, form * form, LAC_F64, 1);
+static direct_case grid(int64_t side, double along) {
+  direct_case c = direct_make(DIRECT_POISSON, side * side, LAC_F64, 1);
   for (int64_t z = 0; z < c.s->nnz; ++z) {
     int64_t apart = c.s->row[z] - c.s->col[z];
     c.a.x[z] = apart == 0 ? 2 + 2 * fabs(along) : apart == 1 || apart == -1 ? along : -1;

@@ -76,8 +76,8 @@ static void scales_of_matrix_and_right_hand_side_come_out_exactly(lac_context *c
 static void iterations_do_not_grow_with_the_grid(lac_context *ctx) {
   int64_t counts[2];
   for (int i = 0; i < 2; ++i) {
-    const int64_t form = i ? 200 : 50;  // the larger one takes two steps on its second level
-    direct_case c = direct_make(DIRECT_POISSON, form * form, LAC_F64, 1);
+    const int64_t side = i ? 200 : 50;  // the larger one takes two steps on its second level
+    direct_case c = direct_make(DIRECT_POISSON, side * side, LAC_F64, 1);
     multigrid_case s;
     case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, true), case_set_up(ctx, &s);
     counts[i] = case_iterations(ctx, &s, LAC_PLAIN, 1, NULL);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What pairwise multigrid makes of rows that are like their neighbours: coarse levels in slices, aggregates that share a shape.
+/// What pairwise multigrid makes of rows that are like their neighbours: coarse levels in slices, aggregates that share
+/// a shape.
 
 #include <stdlib.h>
 
@@ -12,14 +13,15 @@ static const lac_preconditioner_table *const TABLE = &lac_preconditioner_pairwis
 static const lac_dtype DTYPES[] = {LAC_F32, LAC_F64, LAC_C64, LAC_C128};
 static const lac_form FORMS[] = {LAC_PLAIN, LAC_TRANSPOSED, LAC_CONJUGATED, LAC_ADJOINT};
 
-/// A grid of form x form points; some rows of it have a neighbour more, far away, so that the coarse level has rows that are like no others.
-static direct_case grid_with_bridges(int64_t form, bool has_bridges, lac_dtype dtype) {
-  int64_t n = form * form;
+/// A grid of side x side points; some rows of it have a neighbour more, far away, so that the coarse level has rows
+/// that are like no others.
+static direct_case grid_with_bridges(int64_t side, bool has_bridges, lac_dtype dtype) {
+  int64_t n = side * side;
   double *full = scratch((size_t)(n * n) * sizeof *full);
   for (int64_t i = 0; i < n; ++i) {
     full[i * (n + 1)] = 4;
-    if (i % form) full[i * n + i - 1] = full[(i - 1) * n + i] = -1;
-    if (i >= form) full[i * n + i - form] = full[(i - form) * n + i] = -1;
+    if (i % side) full[i * n + i - 1] = full[(i - 1) * n + i] = -1;
+    if (i >= side) full[i * n + i - side] = full[(i - side) * n + i] = -1;
   }
   for (int64_t i = 0; has_bridges && i < 10; ++i) {
     int64_t j = n - 1 - 7 * i;
@@ -41,7 +43,8 @@ static double difference(lac_context *ctx, const lac_array *x, const lac_array *
   return worst / most;
 }
 
-/// The same cycle by slices and, told that the matrix is not Hermitian, by rows: small levels take no steps, so that both are linear.
+/// The same cycle by slices and, told that the matrix is not Hermitian, by rows: small levels take no steps, so that
+/// both are linear.
 static void check_slices(lac_context *ctx, const direct_case *c, bool full_precision, lac_form form, int64_t k) {
   multigrid_case s[2];
   lac_array *b = NULL, *x[2];
@@ -126,7 +129,8 @@ static void slices_come_and_go_with_new_values(lac_context *ctx) {
   lac_array_destroy(&b);
 }
 
-/// Rows of one entry, in line with each other from row to row, and a row of two before one of none: as many entries, in the same columns.
+/// Rows of one entry, in line with each other from row to row, and a row of two before one of none: as many entries, in
+/// the same columns.
 static void an_empty_row_is_not_on_a_diagonal(lac_context *ctx) {
   enum { N = 6 * LAC_SLICE, SHIFT = 2 * LAC_SLICE, ODD = LAC_SLICE + 3 };
   double *full = scratch((size_t)(N * N) * sizeof *full);
@@ -154,7 +158,8 @@ static float on_diagonal(const lac_slices *slices, const float *values, int64_t 
   return 0;
 }
 
-/// The coarse matrix in slices and, made anew as if it were not Hermitian, in rows: no diagonal has anything else, and none is outside.
+/// The coarse matrix in slices and, made anew as if it were not Hermitian, in rows: no diagonal has anything else, and
+/// none is outside.
 static void slices_have_the_entries_of_rows(lac_context *ctx) {
   direct_case c = grid_with_bridges(32, true, LAC_F64);
   int64_t on_diagonals = 0;
@@ -190,7 +195,8 @@ static void slices_have_the_entries_of_rows(lac_context *ctx) {
   case_close(&s);
 }
 
-/// P^T A P entry by entry, with slices of aggregates that are alike and some that are not; rows in no aggregate have no part in it.
+/// P^T A P entry by entry, with slices of aggregates that are alike and some that are not; rows in no aggregate have no
+/// part in it.
 static void check_triple_product(lac_context *ctx, const direct_case *c, bool has_holes) {
   enum { ITEMS = 2 };
   multigrid_case s;

@@ -45,8 +45,8 @@ static held_case held_of(const direct_case *c, const char *keeps, lac_dtype dtyp
 }
 
 /// Springs with all numbers of their blocks stored, those below the diagonal times `skew`.
-static direct_case full_springs(int64_t form, double skew, ref *motions) {
-  direct_case c = multigrid_springs(form, motions);
+static direct_case full_springs(int64_t side, double skew, ref *motions) {
+  direct_case c = multigrid_springs(side, motions);
   int64_t n = c.s->rows;
   number *full = scratch((size_t)(n * n) * sizeof *full);
   sketch *s = scratch(sizeof *s);
@@ -56,7 +56,7 @@ static direct_case full_springs(int64_t form, double skew, ref *motions) {
   for (int64_t i = 0; i < n; ++i) {
     for (int64_t j = 0; j < n; ++j) {
       int64_t p = i / 2, q = j / 2;
-      if (llabs((long long)(p % form - q % form)) > 1 || llabs((long long)(p / form - q / form)) > 1) continue;
+      if (llabs((long long)(p % side - q % side)) > 1 || llabs((long long)(p / side - q / side)) > 1) continue;
       values.x[s->nnz] = full[i * n + j] * (j < i ? skew : 1);
       s->row[s->nnz] = i, s->col[s->nnz++] = j;
     }
@@ -67,10 +67,10 @@ static direct_case full_springs(int64_t form, double skew, ref *motions) {
 }
 
 /// Springs on rollers: the first line of nodes does not move along y, the last node not along x.
-static held_case rollers(int64_t form, double skew, lac_dtype dtype, ref *motions) {
-  direct_case c = full_springs(form, skew, motions);
+static held_case rollers(int64_t side, double skew, lac_dtype dtype, ref *motions) {
+  direct_case c = full_springs(side, skew, motions);
   char *keeps = scratch((size_t)c.s->rows);
-  for (int64_t i = 0; i < c.s->rows; ++i) keeps[i] = !(i / 2 < form && i % 2 == 1) && i != c.s->rows - 2;
+  for (int64_t i = 0; i < c.s->rows; ++i) keeps[i] = !(i / 2 < side && i % 2 == 1) && i != c.s->rows - 2;
   return held_of(&c, keeps, dtype);
 }
 
@@ -192,12 +192,12 @@ static void coordinates_are_of_all_nodes(lac_context *ctx) {
   multigrid_case s;
   smoothed_modes modes;
   lac_array *x = NULL, *more = NULL;
-  int64_t form = 14, nodes = form * form;
+  int64_t side = 14, nodes = side * side;
   ref at = ref_new(&(lac_meta){.dtype = LAC_F64, .ndim = 2, .shape = {nodes, 2}});
   ref other = ref_new(&(lac_meta){.dtype = LAC_F64, .ndim = 2, .shape = {nodes + 3, 2}});
   for (int64_t p = 0; p < nodes; ++p) {
-    int64_t line = p / form;
-    at.x[2 * p] = (double)(p % form), at.x[2 * p + 1] = (double)line;
+    int64_t line = p / side;
+    at.x[2 * p] = (double)(p % side), at.x[2 * p + 1] = (double)line;
   }
   CHECK_OK(ref_upload(ctx, &at, &x));
   CHECK_OK(ref_upload(ctx, &other, &more));
@@ -208,7 +208,7 @@ static void coordinates_are_of_all_nodes(lac_context *ctx) {
   CHECK_EQ(modes.size, 2);
   CHECK_EQ(modes.m, 3);
   const double *u = lac_array_data(modes.vectors);
-  double middle = (double)(form - 1) / 2;
+  double middle = (double)(side - 1) / 2;
   for (int64_t i = 0, k = 0; i < h.whole; ++i) {  // (1, 0), (0, 1), and the turn (-y, x) about the middle
     bool is_there = h.kept[k] == i;
     double turn = i % 2 ? creal(at.x[i - 1]) - middle : middle - creal(at.x[i + 1]);

@@ -261,10 +261,10 @@ static void chebyshev_refuses_zeros_on_the_diagonal(lac_context *ctx) {
 
 static void the_largest_eigenvalue_is_found_nearly(lac_context *ctx) {
   if (!check_claimed("chebyshev")) return;
-  for (int64_t form = 3; form < 70; form *= 2) {  // the grid's is 1 + cos(pi / (form + 1))
-    direct_case c = direct_make(DIRECT_POISSON, form * form, LAC_F64, 1);
+  for (int64_t side = 3; side < 70; side *= 2) {  // the grid's is 1 + cos(pi / (side + 1))
+    direct_case c = direct_make(DIRECT_POISSON, side * side, LAC_F64, 1);
     ref values = ref_new(&(lac_meta){.dtype = LAC_F64, .ndim = 2, .shape = {1, c.s->nnz}});
-    double largest = 0, exact = 1 + cos(3.14159265358979323846 / (double)(form + 1));
+    double largest = 0, exact = 1 + cos(3.14159265358979323846 / (double)(side + 1));
     relax_setup r;
     memcpy(values.x, c.a.x, (size_t)values.count * sizeof *values.x);
     for (int is_hermitian = 0; is_hermitian < 2; is_hermitian++) {

@@ -182,8 +182,8 @@ static void every_matrix_of_a_batch_has_its_own_and_the_bits_do_not_depend_on_th
 }
 
 // A grid that is cut into subtrees for several threads. The wind makes it nonsymmetric.
-static direct_case windy_grid(int64_t form, double wind) {
-  direct_case c = direct_make(DIRECT_POISSON, form * form, LAC_F64, 1);
+static direct_case windy_grid(int64_t side, double wind) {
+  direct_case c = direct_make(DIRECT_POISSON, side * side, LAC_F64, 1);
   for (int64_t p = 0; p < c.s->nnz; p++)
     c.a.x[p] += wind * (double)((c.s->col[p] > c.s->row[p]) - (c.s->col[p] < c.s->row[p]));
   return c;

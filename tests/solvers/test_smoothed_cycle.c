@@ -84,8 +84,8 @@ static void scales_come_out_exactly(lac_context *ctx) {
 static void iterations_do_not_grow_with_the_grid(lac_context *ctx) {
   for (int i = 0; i < 2; ++i) {
     for (int degree = 1; degree <= 2; ++degree) {
-      int64_t form = i ? 120 : 40;
-      direct_case c = direct_make(DIRECT_POISSON, form * form, LAC_F64, 1);
+      int64_t side = i ? 120 : 40;
+      direct_case c = direct_make(DIRECT_POISSON, side * side, LAC_F64, 1);
       multigrid_case s;
       case_open(ctx, &s, TABLE, &c, LAC_WIDTH_AUTO, 1, true);
       s.options.preconditioner.degree = degree;

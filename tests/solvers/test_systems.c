@@ -53,8 +53,8 @@ static void nodes_are_seen_in_values(lac_context *ctx) {
 }
 
 /// A grid on which one direction is `weak`.
-static direct_case grid(int64_t form, double weak) {
-  direct_case c = direct_make(DIRECT_POISSON, form * form, LAC_F64, 1);
+static direct_case grid(int64_t side, double weak) {
+  direct_case c = direct_make(DIRECT_POISSON, side * side, LAC_F64, 1);
   for (int64_t z = 0; z < c.s->nnz; ++z) {
     int64_t apart = c.s->row[z] - c.s->col[z];
     c.a.x[z] = apart == 0 ? 2 + 2 * weak : apart == 1 || apart == -1 ? -weak : -1;
@@ -64,9 +64,9 @@ static direct_case grid(int64_t form, double weak) {
 
 static void scalar_matrices_have_no_nodes(lac_context *ctx) {
   static const double WEAK[] = {1, 0.1, 0.01, 1e-4};
-  for (int64_t form = 58; form <= 60; ++form) {  // 60: a whole number of nodes of 2 to 6 in each line
+  for (int64_t side = 58; side <= 60; ++side) {  // 60: a whole number of nodes of 2 to 6 in each line
     for (int w = 0; w < 4; ++w) {
-      direct_case c = grid(form, WEAK[w]);
+      direct_case c = grid(side, WEAK[w]);
       CHECK_EQ(unknowns_of(ctx, &c), 1);
     }
   }
@@ -125,10 +125,10 @@ static void coordinates_give_rigid_motions(lac_context *ctx) {
 }
 
 /// The coordinates of multigrid_springs.
-static lac_array *springs_points(lac_context *ctx, int64_t form) {
-  ref x = ref_new(&(lac_meta){.dtype = LAC_F64, .ndim = 2, .shape = {form * form, 2}});
+static lac_array *springs_points(lac_context *ctx, int64_t side) {
+  ref x = ref_new(&(lac_meta){.dtype = LAC_F64, .ndim = 2, .shape = {side * side, 2}});
   lac_array *out = NULL;
-  for (int64_t p = 0; p < form * form; ++p) x.x[2 * p] = (double)(p % form), x.x[2 * p + 1] = (double)(p / form);
+  for (int64_t p = 0; p < side * side; ++p) x.x[2 * p] = (double)(p % side), x.x[2 * p + 1] = (double)(p / side);
   CHECK_OK(ref_upload(ctx, &x, &out));
   return out;
 }
@@ -173,9 +173,9 @@ static dense tentative_of(const smoothed_structure *level) {
 }
 
 /// Springs of which every seventh node is held thousands of times as hard as its springs are.
-static direct_case held_springs(int64_t form) {
+static direct_case held_springs(int64_t side) {
   ref motions;
-  direct_case c = multigrid_springs(form, &motions);
+  direct_case c = multigrid_springs(side, &motions);
   for (int64_t z = 0; z < c.s->nnz; ++z) {
     if (c.s->row[z] == c.s->col[z] && c.s->row[z] / 2 % 7 == 0) c.a.x[z] += 1e4;
   }
@@ -251,9 +251,9 @@ static void elements_are_gathered_into_blocks(lac_context *ctx) {
 }
 
 /// Springs that pull one way a little more than the other, in any dtype.
-static direct_case uneven_springs(int64_t form, lac_dtype dtype) {
+static direct_case uneven_springs(int64_t side, lac_dtype dtype) {
   ref motions;
-  direct_case c = multigrid_springs(form, &motions);
+  direct_case c = multigrid_springs(side, &motions);
   double *full = scratch((size_t)(c.s->rows * c.s->rows) * sizeof *full);
   for (int64_t z = 0; z < c.s->nnz; ++z)
     full[c.s->row[z] * c.s->rows + c.s->col[z]] = creal(c.a.x[z]) * (c.s->row[z] < c.s->col[z] ? 1.02 : 1);

@@ -10,7 +10,8 @@
 #include "support/op_case.h"
 #include "support/scratch.h"
 
-/// The axes of a mask, bit d the d-th from the end, as two arguments. The axes count from the front and from the end by turns.
+/// The axes of a mask, bit d the d-th from the end, as two arguments. The axes count from the front and from the end by
+/// turns.
 static inline const int *axes_list(int64_t mask, int ndim, int axes[LAC_MAX_DIMS]) {
   for (int d = 0, n = 0; d < LAC_MAX_DIMS; ++d) {
     if (mask >> d & 1) axes[n] = n % 2 && d < ndim ? ndim - 1 - d : -1 - d, ++n;

@@ -40,14 +40,14 @@ static int64_t *shuffled(int64_t n, uint64_t seed) {
   return order;
 }
 
-static const sketch *sketch_grid(int64_t form) {
+static const sketch *sketch_grid(int64_t side) {
   sketch *s = scratch(sizeof *s);
-  int64_t n = form * form, step[] = {-form, -1, 0, 1, form};
+  int64_t n = side * side, step[] = {-side, -1, 0, 1, side};
   *s = (sketch){n, n, 0, scratch((size_t)(5 * n) * sizeof *s->row), scratch((size_t)(5 * n) * sizeof *s->col)};
   for (int64_t i = 0; i < n; i++) {
     for (int d = 0; d < 5; d++) {
       int64_t j = i + step[d];
-      if (j < 0 || j >= n || (llabs(step[d]) == 1 && j / form != i / form)) continue;
+      if (j < 0 || j >= n || (llabs(step[d]) == 1 && j / side != i / side)) continue;
       s->row[s->nnz] = i;
       s->col[s->nnz++] = j;
     }
@@ -154,19 +154,19 @@ direct_case direct_make(direct_kind kind, int64_t n, lac_dtype dtype, uint64_t s
 
 // -- cases of their own -----------------------------------------------------------------------------------------------
 
-direct_case direct_convection(int64_t form, double peclet, lac_dtype dtype) {
-  direct_case c = direct_make(DIRECT_POISSON, form * form, dtype, 1);
+direct_case direct_convection(int64_t side, double peclet, lac_dtype dtype) {
+  direct_case c = direct_make(DIRECT_POISSON, side * side, dtype, 1);
   for (int64_t z = 0; z < c.s->nnz; z++) {
     int64_t step = c.s->col[z] - c.s->row[z];
-    if (step == 1 || step == form) c.a.x[z] += peclet / 2;
-    if (step == -1 || step == -form) c.a.x[z] -= peclet / 2;
+    if (step == 1 || step == side) c.a.x[z] += peclet / 2;
+    if (step == -1 || step == -side) c.a.x[z] -= peclet / 2;
   }
   return c;
 }
 
-direct_case direct_turned(int64_t form, lac_dtype dtype) {
-  direct_case from = direct_convection(form, 3, dtype);
-  int64_t n = form * form, at = 0;
+direct_case direct_turned(int64_t side, lac_dtype dtype) {
+  direct_case from = direct_convection(side, 3, dtype);
+  int64_t n = side * side, at = 0;
   sketch *s = scratch(sizeof *s);
   direct_case c = {s, ref_copy(&from.a)};
   *s = (sketch){n, n, from.s->nnz, scratch((size_t)from.s->nnz * sizeof *s->row),

@@ -31,8 +31,8 @@ direct_case direct_make(direct_kind kind, int64_t n, lac_dtype dtype, uint64_t s
 
 /// The five-point grid with a wind across it, `peclet` times as strong as the diffusion between two points; and one with
 /// its rows moved, so that only a matching finds the strong numbers.
-direct_case direct_convection(int64_t form, double peclet, lac_dtype dtype);
-direct_case direct_turned(int64_t form, lac_dtype dtype);
+direct_case direct_convection(int64_t side, double peclet, lac_dtype dtype);
+direct_case direct_turned(int64_t side, lac_dtype dtype);
 
 /// A small matrix, row by row; zeros are no entries.
 direct_case direct_small(int64_t n, const double *full, lac_dtype dtype);

@@ -172,8 +172,8 @@ static inline void case_check_adjoint(lac_context *ctx, const lac_preconditioner
 }
 
 /// Diagonals so that rows sum up to zero.
-static inline direct_case multigrid_neumann(int64_t form, lac_dtype dtype) {
-  direct_case c = direct_make(DIRECT_POISSON, form * form, dtype, 1);
+static inline direct_case multigrid_neumann(int64_t side, lac_dtype dtype) {
+  direct_case c = direct_make(DIRECT_POISSON, side * side, dtype, 1);
   number *sum = scratch((size_t)c.s->rows * sizeof *sum);
   for (int64_t z = 0; z < c.s->nnz; ++z) {
     if (c.s->row[z] != c.s->col[z]) sum[c.s->row[z]] += c.a.x[z];
@@ -184,21 +184,21 @@ static inline direct_case multigrid_neumann(int64_t form, lac_dtype dtype) {
   return c;
 }
 
-/// A grid of form x form points with two unknowns each: springs along the edges and diagonals, held at one side.
-static inline direct_case multigrid_springs(int64_t form, ref *motions) {
+/// A grid of side x side points with two unknowns each: springs along the edges and diagonals, held at one side.
+static inline direct_case multigrid_springs(int64_t side, ref *motions) {
   static const int64_t AHEAD[4][2] = {{1, 0}, {0, 1}, {1, 1}, {1, -1}};
-  int64_t n = 2 * form * form;
+  int64_t n = 2 * side * side;
   number *full = scratch((size_t)(n * n) * sizeof *full);
   double *real = scratch((size_t)(n * n) * sizeof *real);
   *motions = ref_new(&(lac_meta){.dtype = LAC_F64, .ndim = 2, .shape = {n, 3}});
-  for (int64_t p = 0; p < form * form; ++p) {
-    int64_t x = p % form, y = p / form;
+  for (int64_t p = 0; p < side * side; ++p) {
+    int64_t x = p % side, y = p / side;
     motions->x[6 * p] = 1, motions->x[6 * p + 4] = 1;
     motions->x[6 * p + 2] = -(double)y, motions->x[6 * p + 5] = (double)x;
     for (int e = 0; e < 4; ++e) {
-      int64_t u = x + AHEAD[e][0], v = y + AHEAD[e][1], q = v * form + u;
+      int64_t u = x + AHEAD[e][0], v = y + AHEAD[e][1], q = v * side + u;
       double length = hypot((double)AHEAD[e][0], (double)AHEAD[e][1]);
-      if (u >= form || v < 0 || v >= form) continue;
+      if (u >= side || v < 0 || v >= side) continue;
       for (int i = 0; i < 4; ++i) {
         double k = (double)AHEAD[e][i / 2] * (double)AHEAD[e][i % 2] / (length * length);
         int64_t r = i / 2, c = i % 2;

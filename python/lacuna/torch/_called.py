@@ -42,12 +42,11 @@ class _System:
         """The solution, by iterations on the host; products are computed where b lies."""
         theta, function = [t.detach() for t in theta], self.products[is_adjoint]
 
-        def product(x, op=None):
+        def product(x, op):
             with torch.no_grad():
                 y = function(*theta, torch.from_numpy(x).to(b.device))
             return _numbers(y) if isinstance(y, torch.Tensor) else y
 
-        _called.check_linear(product, _numbers(b))
         return torch.from_numpy(_called.solve(product, _numbers(b), **self.options)).to(b.device)
 
 
@@ -128,8 +127,7 @@ class _Solve(torch.autograd.Function):
 
 @torch.compiler.disable
 def solve_operator(function, theta, b, method="auto", **options):
-    if not callable(function):
-        raise ArgumentError(f"{_called.WHO}: the function is {function!r}; it must be a function of (*theta, x)")
+    _called.require_function(function)
     for i, t in enumerate(theta):
         if not isinstance(t, torch.Tensor):
             raise ArgumentError(f"{_called.WHO}: theta[{i}] is a {type(t).__name__}; it must be a tensor")

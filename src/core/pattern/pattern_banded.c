@@ -21,8 +21,8 @@ static uint64_t banded_beyond(int64_t rows, int64_t cols, int64_t first) {
   return count * longest - shorter;
 }
 
-/// All entries without those above the band and those below it: a count that takes no time, however large the matrix. The
-/// terms may overflow; the count, which fits, is right.
+/// All entries without those above the band and those below it: a count that takes no time, however large the matrix.
+/// The terms may overflow; the count, which fits, is right.
 static int64_t banded_nnz(int64_t rows, int64_t cols, int64_t lower, int64_t upper) {
   return (int64_t)((uint64_t)rows * (uint64_t)cols - banded_beyond(rows, cols, upper + 1) -
                    banded_beyond(cols, rows, lower + 1));

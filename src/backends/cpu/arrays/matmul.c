@@ -40,7 +40,7 @@ typedef struct matmul_step {
 #define BLAS_GEMM(T, name, ALPHA)                                                                                    \
   static void blas_##T(const matmul_step *s, const T *x, const T *y, T *z) {                                         \
     const T one = 1, beta = s->adds ? 1 : 0;                                                                         \
-    lac_blas_found->name(LAC_BLAS_BY_ROWS, lac_blas_side(s->form_x), lac_blas_side(s->form_y), (int)s->m, (int)s->n, \
+    lac_blas_found->name(LAC_BLAS_BY_ROWS, lac_blas_form(s->form_x), lac_blas_form(s->form_y), (int)s->m, (int)s->n, \
                          (int)s->l, ALPHA one, x, (int)s->x_cols, y, (int)s->y_cols, ALPHA beta, z, (int)s->z_cols); \
   }
 BLAS_GEMM(f32, sgemm, )

@@ -42,7 +42,7 @@ static int dense_half(int n, int leaf) { return dense_pieces(n / 2, leaf) * leaf
 #define BLAS_GEMM(T, name, ALPHA)                                                                                    \
   static void blas_gemm_##T(lac_form form_a, lac_form form_b, int m, int n, int k, T alpha, const T *a, int lda,     \
                             const T *b, int ldb, T beta, T *c, int ldc) {                                            \
-    lac_blas_found->name(LAC_BLAS_BY_COLUMNS, lac_blas_side(form_a), lac_blas_side(form_b), m, n, k, ALPHA alpha, a, \
+    lac_blas_found->name(LAC_BLAS_BY_COLUMNS, lac_blas_form(form_a), lac_blas_form(form_b), m, n, k, ALPHA alpha, a, \
                          lda, b, ldb, ALPHA beta, c, ldc);                                                           \
   }
 BLAS_GEMM(f32, sgemm, )
