@@ -15,13 +15,12 @@ import time
 import numpy as np
 import peers
 import scipy.sparse as sp
-from support import PEERS, Call, Table, line, poisson2d, poisson3d, sized, sorted_csr
+from support import PEERS, Call, Table, ask, line, poisson2d, poisson3d, sized, sorted_csr
 
 import lacuna
 from lacuna import _core
 from lacuna._core import check, context, ffi, lib
 from lacuna._handle import form
-from lacuna._operators import resolve
 from lacuna._program import VJP
 
 THREADS = 2
@@ -210,11 +209,11 @@ def backward(table):
     A = poisson2d(SIDE)
     b, bar = np.random.default_rng(3).standard_normal((2, A.shape[0], 1))
     solver = lacuna.Solver(lacuna.Pattern.from_scipy(A), keep_bytes=8 << 30, **OURS)
-    solve = resolve("solve", (solver.key,), (form("N"),))
-    forward = Call(solve, (A.data, b))
+    solve = ask.solve(solver, A.data, b)
+    forward = Call(solve)
     forward()
     x = forward.outs[0].copy()
-    back = Call(solve, (A.data, b), VJP, (bar,), (x,))
+    back = Call(solve, VJP, (bar,), (x,))
     times = [float("inf")] * 2
     for _ in range(4):
         for i, call in enumerate((forward, back)):

@@ -25,12 +25,10 @@ import numpy as np
 import scipy.io
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
-from support import PEERS, ROOT, Call, Table, peer_call, poisson2d, poisson3d, sized, sorted_csr
+from support import PEERS, ROOT, Call, Table, ask, peer_call, poisson2d, poisson3d, sized, sorted_csr
 
 import lacuna
 from lacuna._core import context, ffi, lib
-from lacuna._handle import form
-from lacuna._operators import resolve
 from lacuna._program import VJP
 
 THREADS = 2
@@ -225,12 +223,12 @@ def backward_of_a_solve(table, name, A):
     b, bar = rng.standard_normal((2, n, 1))
     pattern = lacuna.Pattern.from_scipy(A)
     solver = lacuna.Solver(pattern, "direct", keep_bytes=8 << 30)
-    solve = resolve("solve", (solver.key,), (form("N"),))
-    forward = Call(solve, (A.data, b))
+    solve = ask.solve(solver, A.data, b)
+    forward = Call(solve)
     forward()
     x = forward.outs[0]
-    backward = Call(solve, (A.data, b), VJP, (bar,), (x,))
-    outer = Call(resolve("sddmm", (pattern.key,), (form("N"),)), (bar, x))
+    backward = Call(solve, VJP, (bar,), (x,))
+    outer = Call(ask.sddmm(pattern, bar, x))
     before = solver.factor(A.data).report
     forward_s, backward_s, outer_s = best_of(4, forward, backward, outer)
     after = solver.factor(A.data).report
@@ -250,10 +248,9 @@ def solve_again(table, name, A):
     b = np.random.default_rng(5).standard_normal((A.shape[0], 1))
     begin = time.perf_counter()
     solver = lacuna.Solver(lacuna.Pattern.from_scipy(A), "direct", keep_bytes=-1)
-    solve = resolve("solve", (solver.key,), (form("N"),))
-    Call(solve, (A.data, b))()
+    Call(ask.solve(solver, A.data, b))()
     first_s = time.perf_counter() - begin
-    changed = [Call(solve, (A.data * (2 + i), b)) for i in range(3)]
+    changed = [Call(ask.solve(solver, A.data * (2 + i), b)) for i in range(3)]
     again_s = min(best_of(1, *changed))
     table.row(f"{name}, re-solve with new values", n=A.shape[0], ours=again_s, peer="the first", peer_s=first_s,
               threads=THREADS, residual=backward_error(A * 4.0, changed[2].outs[0], b), ok=first_s >= 2 * again_s,
@@ -282,7 +279,7 @@ def logdet(table, name, A):
     factored.close()
     solver = lacuna.Solver(factored.pattern, "direct", keep_bytes=8 << 30)
     solver.factor(A.data)
-    gradient = Call(resolve("logdet", (solver.key,)), (A.data,), VJP, (np.array(1.0),), ())
+    gradient = Call(ask.apply("logdet", solver, A.data), VJP, (np.array(1.0),), ())
     gradient_s = best_of(3, gradient)[0]
     found = gradient.outs[0]
     trace = abs((A.data * found).sum() / n - 1)
@@ -346,7 +343,7 @@ def batch(table, count=sized(1000, 200), side=32):
     matrices = [sp.csr_matrix((v, A.indices, A.indptr), A.shape) for v in values]
     columns = [m.tocsc() for m in matrices]
     solver = lacuna.Solver(lacuna.Pattern.from_scipy(A), "direct", keep_bytes=-1)
-    call = Call(resolve("solve", (solver.key,), (form("N"),)), (values, b))
+    call = Call(ask.solve(solver, values, b))
 
     def peer():
         return [spla.splu(m, **SPLU).solve(c[:, 0]) for m, c in zip(columns, b)]

@@ -14,12 +14,12 @@ import time
 
 import numpy as np
 from scipy import fft
-from support import PEERS, PLAN_BYTES, Call, ColdProduct, Table, error, peer_call, poisson2d, side_by_side, sized, triad
+from support import (  # isort: skip
+    PEERS, PLAN_BYTES, Call, ColdProduct, Table, ask, error, peer_call, poisson2d, side_by_side, sized, triad,
+)  # fmt: skip
 
 import lacuna
 from lacuna._core import context, ffi, lib
-from lacuna._handle import form
-from lacuna._operators import NO_OBJECTS, resolve
 from lacuna._program import VJP
 
 try:
@@ -88,8 +88,8 @@ def spmv_calls(pattern, a, x):
     print(f"sliced ELL, n = {pattern.shape[0]}: layout {laid_out - begin:.3f} s once a pattern, "
           f"values {filled - laid_out:.4f} s each time they change")  # fmt: skip
     return [
-        ("CSR", 0.80, Call(resolve("spmm", (pattern.key,), (form("N"),)), (a, x))),
-        ("sliced ELL", 0.90, Call(resolve("sell_mm", (sell.key,)), (storage, x))),
+        ("CSR", 0.80, Call(ask.spmm(pattern, a, x))),
+        ("sliced ELL", 0.90, Call(ask.sell_mm(sell, storage, x))),
     ]
 
 
@@ -120,7 +120,7 @@ def spmm(table, peer, A, pattern, columns, rng):
         peer_s = side_by_side(peer.dense(rng.standard_normal((n, columns)), ("by_row",)), seconds=3.0)[0]
         tidy()
     x = rng.standard_normal((n, columns))
-    ours = Call(resolve("spmm", (pattern.key,), (form("N"),)), (A.data, x))
+    ours = Call(ask.spmm(pattern, A.data, x))
     bandwidth, ours_s = triad()[THREADS], side_by_side(ours, seconds=1.0)[0]
     more = {"n": n, "gbps": size / ours_s * 1e-9, "share": size / ours_s * 1e-9 / bandwidth}
     row, residual = f"SpMM {columns} columns", lambda: error(ours.outs[0][some], A[some] @ x)
@@ -143,14 +143,14 @@ def square(table, peer, A, rng):
     compare(table, "A A, cold", cold, peers, lambda: error(cold.outs[0], c.data), n=n)
     cold.close()
     pattern = lacuna.Pattern.from_scipy(A)
-    name = resolve("spgemm.c", (pattern.key, pattern.key))
-    ours = Call(name, (A.data, A.data))
+    product = ask.spgemm(pattern, A.data, pattern, A.data)
+    ours = Call(product)
     compare(table, "A A, cached plan", ours, peers, lambda: error(ours.outs[0], c.data), n=n)
     del cold, peers
     lib.lac_memory_trim()
     u, v = rng.standard_normal((2, n))
     row, row_c = (np.repeat(np.arange(n, dtype=np.int32), np.diff(m.indptr)) for m in (A, c))
-    adjoints = Call(name, (A.data, A.data), VJP, (u[row_c] * v[c.indices],))  # u v^T at C's entries, as in bench_table2
+    adjoints = Call(product, VJP, (u[row_c] * v[c.indices],))  # u v^T at C's entries, as in bench_table2
     expected = u[row] * (A @ v)[A.indices], (A.T @ u)[row] * v[A.indices]
     both_s = side_by_side(adjoints)[0]
     table.row("A A, both adjoints", n=n, ours=both_s, threads=THREADS,
@@ -165,7 +165,7 @@ def circulants(table, rng, columns=8):
         def theirs(c=c, x=x):
             return fft.irfft(fft.rfft(x, axis=0, workers=THREADS) * fft.rfft(c)[:, None], len(c), 0, workers=THREADS)
 
-        ours = Call(resolve("circulant_mm", NO_OBJECTS, (form("N"),)), (c, x))
+        ours = Call(ask.circulant_mm(c, x))
         expected = theirs()
         compare(table, f"circulant, {kind}", ours, [("SciPy fft", peer_call(theirs), 1)],
                 lambda ours=ours, expected=expected: error(ours.outs[0], expected), n=n, seconds=1.0)  # fmt: skip
@@ -191,7 +191,7 @@ def memory(table, columns=64):
     lib.lac_memory_reset_peak(b"cpu")
     begin = time.perf_counter()
     ins = ffi.new("lac_var[]", [lib.lac_tape_leaf(tape[0], each[0]) for each in arrays[:2]])
-    y = ffi.new("lac_var *", lib.lac_spmm(tape[0], pattern.c, lib.LAC_PLAIN, ins[0], ins[1]))
+    y = ffi.new("lac_var *", lib.lac_spmm(tape[0], pattern.c, ins[0], ins[1], lib.LAC_PLAIN))
     seed, bars = ffi.new("lac_var *", lib.lac_tape_constant(tape[0], arrays[2][0])), ffi.new("lac_var[2]")
     ctx.check(lib.lac_tape_vjp(tape[0], 1, y, seed, 2, ins, bars, lib.LAC_GRAPH_NONE))
     seconds = time.perf_counter() - begin

@@ -12,12 +12,10 @@ cold: the plan for the pair is thrown away each time, so that "ours" makes the p
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import spsolve_triangular
-from support import PLAN_BYTES, Call, ColdProduct, Table, error, peer_call, side_by_side, sized
+from support import PLAN_BYTES, Call, ColdProduct, Table, ask, error, peer_call, side_by_side, sized
 
 import lacuna
 from lacuna._core import context, lib
-from lacuna._handle import form
-from lacuna._operators import resolve
 from lacuna._program import VJP
 
 DTYPE = np.float32
@@ -70,10 +68,10 @@ def coordinates(a):
 def product(case, row, factors, a, x, y_bar):
     """y = A x, dense x."""
     pattern, (i, j) = lacuna.Pattern.from_scipy(a), coordinates(a)
-    name = resolve("spmm", (pattern.key,), (form("N"),))
-    ours = Call(name, (a.data, x))
+    asked = ask.spmm(pattern, a.data, x)
+    ours = Call(asked)
     case.forward(row, factors[0], len(x), ours, lambda: lacuna.spmm(pattern, a.data, x), lambda: a @ x)
-    backward = Call(name, (a.data, x), VJP, (y_bar,))
+    backward = Call(asked, VJP, (y_bar,))
     a_bar = np.concatenate([np.einsum("zk,zk->z", y_bar[i[s : s + 4096]], x[j[s : s + 4096]])
                             for s in range(0, a.nnz, 4096)])  # fmt: skip
     case.backward(row, factors[1], len(x), ours, backward, (a_bar, a.T @ y_bar))
@@ -91,36 +89,23 @@ def sparse_product(case, a, b, rng):
     case.forward("SpSpMM, cold", 1, n, cold, lambda: cold_in_python(a, b), lambda: a @ b, c.data)
     cold.close()
     pa, pb = (lacuna.Pattern.from_scipy(m) for m in (a, b))
-    name = resolve("spgemm.c", (pa.key, pb.key))
-    ours = Call(name, (a.data, b.data))
+    asked = ask.spgemm(pa, a.data, pb, b.data)
+    ours = Call(asked)
     case.forward("SpSpMM, cached", 3, n, ours, lambda: lacuna.spgemm(pa, a.data, pb, b.data), lambda: a @ b, c.data)
     # With c_bar = u v^T at C's entries the gradients are u (B v)^T at A's and (A^T u) v^T at B's: an independent check.
     u, v = numbers(rng, n), numbers(rng, n)
     (i, j), (ai, aj), (bi, bj) = coordinates(c), coordinates(a), coordinates(b)
-    backward = Call(name, (a.data, b.data), VJP, (u[i] * v[j],))
+    backward = Call(asked, VJP, (u[i] * v[j],))
     case.backward("SpSpMM, cached", 5, n, ours, backward, (u[ai] * (b @ v)[aj], (a.T @ u)[bi] * v[bj]))
 
 
 def addition(case, a, b, rng):
     pattern, n = lacuna.Pattern.from_scipy(a), a.shape[0]
-    name, c_bar = resolve("add", ("0",)), numbers(rng, a.nnz)
-    ours = Call(name, (a.data, b.data))
+    asked, c_bar = ask.spadd(pattern, a.data, pattern, b.data), numbers(rng, a.nnz)
+    ours = Call(asked)
     case.forward("Sp + Sp, equal patterns", 4, n, ours, lambda: lacuna.spadd(pattern, a.data, pattern, b.data),
                  lambda: (a + b).data, a.data + b.data)  # fmt: skip
-    case.backward("Sp + Sp", 3, n, ours, Call(name, (a.data, b.data), VJP, (c_bar,)), (c_bar, c_bar))
-
-
-class Sum:
-    """A + B on different patterns: both to the union along kept maps, then added."""
-
-    def __init__(self, pa, a, pb, b):
-        moves = [Call(resolve(step, (pa.key, pb.key)), (x,)) for step, x in (("spadd.a", a), ("spadd.b", b))]
-        add = Call(resolve("add", ("0",)), [move.outs[0] for move in moves])
-        self.calls, self.outs = [*moves, add], add.outs
-
-    def __call__(self):
-        for call in self.calls:
-            call()
+    case.backward("Sp + Sp", 3, n, ours, Call(asked, VJP, (c_bar,)), (c_bar, c_bar))
 
 
 def union(case, a, b):
@@ -130,19 +115,18 @@ def union(case, a, b):
     )
     i, j = coordinates(c)
     expected = np.asarray(sum(m.tolil()[i, j] if n < 1000 else m[i, j] for m in (a, b))).ravel()
-    case.forward("Sp + Sp, different patterns", 1, n, Sum(pa, a.data, pb, b.data),
+    case.forward("Sp + Sp, different patterns", 1, n, Call(ask.spadd(pa, a.data, pb, b.data)),
                  lambda: lacuna.spadd(pa, a.data, pb, b.data), lambda: a + b, expected)  # fmt: skip
 
 
 def triangular(case, low, b, x_bar):
     pattern, n = lacuna.Pattern.from_scipy(low), low.shape[0]
-    lower, stored = lib.LAC_TRIANGLE_LOWER, lib.LAC_DIAGONAL_STORED
-    name = resolve("trisolve.x", (pattern.key,), (form("N"), lower, stored))
-    ours = Call(name, (low.data, b))
+    asked = ask.trisolve(pattern, low.data, b, triangle="lower")
+    ours = Call(asked)
     case.forward("SpTRSV", 1, n, ours, lambda: lacuna.trisolve(pattern, low.data, b, triangle="lower"),
                  lambda: spsolve_triangular(low, b[:, 0], lower=True))  # fmt: skip
     x = ours.outs[0]
-    backward = Call(name, (low.data, b), VJP, (x_bar,), (x,))
+    backward = Call(asked, VJP, (x_bar,), (x,))
     b_bar = spsolve_triangular(low.T.tocsr(), x_bar[:, 0], lower=False)
     i, j = coordinates(low)
     case.backward("SpTRSV", 3.5, n, ours, backward, (-b_bar[i] * x[j, 0], b_bar))

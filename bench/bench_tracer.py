@@ -7,12 +7,10 @@ their lines first; kernels whose stores do not, such as the sum, can go beyond 1
 """
 
 import numpy as np
-from support import Call, Table, error, peer_call, poisson2d, side_by_side, triad
+from support import Call, Table, ask, error, peer_call, poisson2d, side_by_side, triad
 
 import lacuna
 from lacuna._core import context
-from lacuna._handle import form
-from lacuna._operators import resolve
 from lacuna._program import VJP
 
 N = 1000
@@ -67,16 +65,14 @@ def main():
     row, col = A.tocoo().row, A.tocoo().col
     size = 4 * nnz + 4 * (n + 1) + 8 * nnz + 16 * n  # structure, values, two vectors
 
-    spmm = {side: resolve("spmm", (pattern.key,), (form(side),)) for side in "NT"}
-    sddmm, add = resolve("sddmm", (pattern.key,)), resolve("add", ("0",))
     rows = [
-        ("spmv", Call(spmm["N"], (a, x)), lambda: A @ x[:, 0], size),
-        ("A^T v", Call(spmm["T"], (a, v)), lambda: A.T @ v[:, 0], size),
-        ("sddmm, 1 column", Call(sddmm, (v, x)), lambda: v[row, 0] * x[col, 0], size),
-        ("sparse + sparse, same pattern", Call(add, (a, b)), lambda: (A + B).data, 24 * nnz),
+        ("spmv", Call(ask.spmm(pattern, a, x)), lambda: A @ x[:, 0], size),
+        ("A^T v", Call(ask.spmm(pattern, a, v, op="T")), lambda: A.T @ v[:, 0], size),
+        ("sddmm, 1 column", Call(ask.sddmm(pattern, v, x)), lambda: v[row, 0] * x[col, 0], size),
+        ("sparse + sparse, same pattern", Call(ask.add(a, b)), lambda: (A + B).data, 24 * nnz),
     ]
     products(table, rows, n)
-    backward = Call(spmm["N"], (a, x), VJP, (v,))
+    backward = Call(ask.spmm(pattern, a, x), VJP, (v,))
     derivatives(table, rows[0][1], backward, (v[row, 0] * x[col, 0], A.T @ v[:, 0]), n)
     table.finish()
 

@@ -13,11 +13,13 @@ import os
 import subprocess
 import sys
 import time
+import types
 
 import numpy as np
 import scipy.sparse as sp
 
 import lacuna
+from lacuna import _numpy, _operators
 from lacuna._core import context, ffi, lib
 from lacuna._numpy import BY_CODE, DTYPES
 from lacuna._program import FORWARD, IN, OUT, OUT_BAR, VJP, find
@@ -62,13 +64,23 @@ def poisson3d(n):
     return sorted_csr(sp.kron(poisson2d(n), sp.eye(n)) + sp.kron(sp.eye(n * n), line(n)))
 
 
-class Call:
-    """One program on given arrays, inside the C library: inputs in the order of the operator, results in place."""
+# The functions of lacuna, which here run nothing: they give what they would have run, for Call.
+_numpy_but = {name: getattr(_numpy, name) for name in ("asarray", "number", "code", "convert")}
+_asking = types.SimpleNamespace(apply=lambda name, like, *arrays: (name, arrays), **_numpy_but)
+ask = types.SimpleNamespace(**_operators.of(_asking, __name__))
 
-    def __init__(self, name, arrays, mode=FORWARD, bars=(), outs=()):
+
+class Call:
+    """One program, ask.FUNCTION(...) of given arrays, inside the C library: results in place."""
+
+    def __init__(self, asked, mode=FORWARD, bars=(), outs=()):
+        name, arrays = asked
         metas = tuple((DTYPES[a.dtype], a.shape) for a in arrays)
         wants, given = ((1 << len(arrays)) - 1, 1) if mode == VJP else (0, 0)
-        self.program = find(name).program(mode, (), metas, wants, given)
+        spec = find(name)
+        if spec.is_composed and mode == VJP:  # rules are those of operators
+            spec = spec.program(FORWARD, (), metas).lone[0]
+        self.program = spec.program(mode, (), metas, wants, given)
         place = {IN: arrays, OUT: outs, OUT_BAR: bars}
         self.ins = [place[port.role][port.index] for port in self.program.inputs]
         self.outs = [np.zeros(port.shape, BY_CODE[port.code]) for port in self.program.results]
