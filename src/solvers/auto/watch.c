@@ -31,7 +31,7 @@ static double watch_iterations(const lac_watch *w, int64_t iteration) {
 }
 
 static bool watch_asks(const lac_watch *w) {
-  return w->spent >= w->analysis / 4 && w->spent + w->rest >= 2.5 * w->analysis &&
+  return w->spent >= w->analysis / 4 && w->spent + w->rest >= 4 * w->analysis &&
          w->rest > w->analysis + w->guess / watch_doubt;
 }
 
