@@ -2,7 +2,9 @@
 /// @file crowd.c
 /// Loops of the last few milliseconds, and a pause of working with several threads: ten times as long as what was lost,
 /// and longer each time while the cores stay taken, so that trying again costs little. Waiting alone does not tell:
-/// parts may be uneven. Each calling thread has its own account: threads that share its loops are its own, too.
+/// parts may be uneven. Nor does one look, for two threads of which one is late now and then are faster than one: the
+/// first pause takes two bad looks in a row. Each calling thread has its own account: threads that share its loops are
+/// its own, too.
 
 #define _GNU_SOURCE
 
@@ -27,6 +29,7 @@ static _Thread_local struct {
   double all, lost;     // seconds of loops, and those of waiting in vain, since the last judgement
   int64_t taken;        // at the last judgement,
   int threads;          // from so many threads; 0: there was none
+  bool was_bad;         // what was judged
   double pause, until;  // the last pause, and when it ends
   double good;          // seconds of loops since then
 } crowd;
@@ -49,15 +52,16 @@ int64_t lac_crowd_taken(void) {
 }
 
 static void crowd_judge(const lac_crowd_loop *loop) {
-  bool is_taken = crowd.threads == loop->threads && loop->taken > crowd.taken && crowd.lost > crowd_lost * crowd.all;
-  if (is_taken) {
+  bool is_bad = crowd.threads == loop->threads && loop->taken > crowd.taken && crowd.lost > crowd_lost * crowd.all;
+  if (is_bad && (crowd.was_bad || crowd.pause > 0)) {
     crowd.pause = fmin(fmax(crowd_longer * crowd.pause, crowd_pause * crowd.lost), crowd_most);
     crowd.until = loop->end + crowd.pause;
     crowd.good = 0;
-  } else {
+  } else if (!is_bad) {
     crowd.good += crowd.all;
     if (crowd.good > crowd.pause) crowd.pause = 0;
   }
+  crowd.was_bad = is_bad;
   crowd.all = crowd.lost = 0;
   crowd.taken = loop->taken;
   crowd.threads = loop->threads;

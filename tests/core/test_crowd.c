@@ -27,33 +27,42 @@ static void *taken_evenly(void *threads) {
   return threads;
 }
 
-static void *taken_once(void *threads) {
+static void *taken_for_long(void *threads) {
   for (int i = 0; i < 2; i++) note(0.5, 2);  // a first look: since when cores were taken is not known
-  for (int i = 0; i < 2; i++) note(0.1, 3);
+  for (int i = 0; i < 4; i++) note(0.1, 3 + i);  // two looks: each is taken in the loop after the one that was long
+  *(int *)threads = lac_crowd_threads(4);
+  return threads;
+}
+
+static void *bad_once(void *threads) {
+  for (int i = 0; i < 2; i++) note(0.5, 2);
+  for (int i = 0; i < 9; i++) note(i % 4 < 2 ? 0.1 : 0.5, 3 + i);  // every other look is bad
   *(int *)threads = lac_crowd_threads(4);
   return threads;
 }
 
 static void *worth(void *threads) {
-  taken_once(threads);
+  taken_for_long(threads);
   *(int *)threads = lac_threads_worth(4, 4, 1e9);
   return threads;
 }
 
-/// A loop of two milliseconds, of which the first thread was done after a tenth.
-static void note_short(int64_t taken) {
+/// A loop of two milliseconds, of which the first thread was done after `first`.
+static void note_short(double first, int64_t taken) {
   double end = lac_seconds();
-  lac_crowd_loop loop = {end - 2e-3, end - 1.8e-3, end, 2, taken, lac_crowd_looks()};
+  lac_crowd_loop loop = {end - 2e-3, end - 2e-3 + first, end, 2, taken, lac_crowd_looks()};
   lac_crowd_note(&loop);
 }
 
 /// Waits for the end of a pause, and then has uneven loops while nobody takes a core.
 static void *ends(void *threads) {
-  for (int k = 0; k < 6; k++) note_short(k);
+  int k = 0;
+  for (; k < 60 && lac_crowd_threads(2) == 2; k++) note_short(2e-4, k);
+  bool has_paused = lac_crowd_threads(2) == 1;
   while (lac_crowd_threads(2) == 1) {
   }
-  for (int k = 0; k < 6; k++) note_short(5);
-  *(int *)threads = lac_crowd_threads(2);
+  for (int more = 0; more < 60; more++) note_short(2e-4, k - 1);
+  *(int *)threads = has_paused ? lac_crowd_threads(2) : -1;
   return threads;
 }
 
@@ -77,7 +86,7 @@ static void even_loops_keep_their_threads(lac_context *ctx) {
 
 static void loops_that_wait_for_others_have_one_thread(lac_context *ctx) {
   (void)ctx;
-  CHECK_EQ(alone(taken_once), 1);
+  CHECK_EQ(alone(taken_for_long), 1);
   CHECK_EQ(alone(worth), 1);
 }
 
@@ -86,5 +95,10 @@ static void a_pause_ends(lac_context *ctx) {
   CHECK_EQ(alone(ends), 2);
 }
 
+static void a_core_that_is_away_now_and_then_leaves_the_threads(lac_context *ctx) {
+  (void)ctx;
+  CHECK_EQ(alone(bad_once), 4);
+}
+
 CHECK_MAIN(uneven_loops_keep_their_threads, even_loops_keep_their_threads, loops_that_wait_for_others_have_one_thread,
-           a_pause_ends)
+           a_pause_ends, a_core_that_is_away_now_and_then_leaves_the_threads)
