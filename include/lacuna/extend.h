@@ -73,7 +73,7 @@ typedef struct lac_rule {
 #define LAC_NEEDS_OUT(i) (LAC_NEEDS_IN(i) << 32)
 
 /// The table of an operator. It and its texts are constant, and live as long as anything that was recorded or written
-/// with it.
+/// with it. Unlike options it has no size: tables are compiled with the headers of the library that they run with.
 struct lac_op {
   const char *name;
   /// "(z),(n,k)->(m,k)": core shapes. Dimensions before them are batch: aligned at the right, and equal or 1; outputs

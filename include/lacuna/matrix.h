@@ -131,8 +131,8 @@ LAC_API lac_var lac_matrix_constant(lac_tape *tape, const lac_matrix *matrix);
 
 /// Factor a matrix: lac_solver_create and lac_solver_factor in one call. lac_factor_solve then solves for any number of
 /// right-hand sides, lac_factor_logdet gives the determinant, lac_factor_refactor factors new values (solver.h).
-/// Options: NULL stands for method "direct", since a factor is asked for; method "auto" iterates where that is foreseen
-/// to be cheaper for one right-hand side.
+/// Options: NULL stands for the defaults. The default of `method` is "direct" here, since a factor is asked for; method
+/// "auto" iterates where that is foreseen to be cheaper for one right-hand side.
 /// Ownership: the caller destroys *out, which does not need the matrix.
 /// Cost: the analysis, which is kept with the pattern, and the factorisation.
 /// Errors: those of lac_solver_create and lac_solver_factor.

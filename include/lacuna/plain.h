@@ -2,9 +2,9 @@
 /// @file plain.h
 /// Plain calls: the functions of ops.h without a tape. Made from their prototypes by scripts/check-plain --write.
 ///
-/// lac_run_NAME computes what lac_NAME does, once, on arrays: each var of the prototype is an array, NULL where it may
-/// be absent, and the result comes last. *result is read: where it is NULL it receives a new array; where it is an
-/// array of the right shape and dtype the result is written there, so that a loop makes no new memory:
+/// lac_run_NAME computes what lac_NAME does, once, on arrays: each var of the prototype is an array (NULL for the damp
+/// of lac_run_lstsq alone), and the result comes last. *result is read: where it is NULL it receives a new array; where
+/// it is an array of the right shape and dtype the result is written there, so that a loop makes no new memory:
 ///
 ///     lac_array *y = NULL;
 ///     for (int i = 0; i < steps; i++) lac_run_spmm(ctx, pattern, a, x, LAC_PLAIN, &y);

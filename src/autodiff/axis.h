@@ -9,10 +9,12 @@
 #include "autodiff/rule.h"
 
 /// An axis as attributes have it, counted from the end: 0 is the last. `axis` counts as NumPy does in an array of
-/// `ndim` axes; -1 where that is not known, since the var is absent. What does not exist fails the tape.
+/// `ndim` axes. An axis that does not exist fails the tape, and the result is -1. Where ndim is -1, since the var is
+/// absent, the result is 0: the call refuses the var, or emits nothing.
 int lac_axis_from_end(lac_tape *tape, const char *name, int ndim, int axis);
 
-/// The mask of axes that are given as NumPy counts them; NULL and 0 for all.
+/// The mask of axes that are given as NumPy counts them; NULL and 0 for all. 0 where no array has ndim axes, and
+/// where the tape failed.
 uint32_t lac_axes_mask(lac_tape *tape, const char *name, int ndim, int count, const int *axes);
 
 /// How many axes a var has; -1 for an absent one.

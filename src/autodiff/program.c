@@ -165,6 +165,9 @@ lac_status lac_program_function(lac_context *ctx, const lac_function_spec *spec,
   LAC_CHECK(ctx, LAC_ERR_ARG, "%s: the context is NULL; open one with lac_context_create", __func__);
   LAC_CHECK(spec && spec->function && spec->function->write && ins >= 0 && (in || !ins) && out, LAC_ERR_ARG,
             "%s: spec, its function, in or out is NULL", __func__);
+  LAC_CHECK(spec->objects >= 0 && spec->ints >= 0 && spec->reals >= 0, LAC_ERR_ARG,
+            "%s: %d objects, %d integers, %d numbers; counts are 0 or more", __func__, spec->objects, spec->ints,
+            spec->reals);
   LAC_CHECK((spec->object || !spec->objects) && (spec->i || !spec->ints) && (spec->f || !spec->reals), LAC_ERR_ARG,
             "%s: objects, integers or numbers are NULL, and their counts are not 0", __func__);
   LAC_TRY(lac_program_ask(ctx, &(lac_request){.function = spec, .in = in, .ins = ins, .result = LAC_ROLE_OUT}, out));

@@ -15,8 +15,8 @@ void lac_rule_nothing(lac_rule *rule) {
   }
 }
 
-lac_var lac_emit_along(lac_tape *tape, const lac_map *map, lac_var x) {
-  return lac_map_is_identity(map) ? x : lac_remap(tape, map, x, LAC_PLAIN);
+lac_var lac_emit_along(lac_tape *tape, const lac_map *map, lac_var x, lac_form form) {
+  return lac_map_is_identity(map) ? x : lac_remap(tape, map, x, form);
 }
 
 lac_var lac_emit_axes(lac_tape *tape, lac_var x, int drop, int count, const int64_t *sizes) {

@@ -30,6 +30,10 @@ lac_var lac_tape_fail(lac_tape *tape, lac_status status);
 /// fails then, and the function returns.
 bool lac_tape_results(lac_tape *tape, const char *function, int count, lac_var *out);
 
+/// Begin a function that looks at its inputs before its first call. False where one of them is absent or the tape has
+/// failed, and the function returns absent vars: in a rule its term is zero, elsewhere the tape fails.
+bool lac_tape_has(lac_tape *tape, const char *function, int count, const lac_var *in);
+
 /// Refuse what lac_tape_call would refuse before it runs: for functions that do costly work ahead of their call.
 lac_status lac_tape_judge(lac_tape *tape, const lac_spec *spec, const lac_var *in);
 
@@ -49,8 +53,8 @@ static inline lac_var lac_emit_matrix_bar(lac_tape *tape, const lac_pattern *p, 
   return form == LAC_TRANSPOSED || form == LAC_CONJUGATED ? lac_conj(tape, s) : s;
 }
 
-/// Values along a map; the identity costs nothing.
-lac_var lac_emit_along(lac_tape *tape, const lac_map *map, lac_var x);
+/// lac_remap, of which the identity costs nothing.
+lac_var lac_emit_along(lac_tape *tape, const lac_map *map, lac_var x, lac_form form);
 
 /// The numbers of x with axes of `count` sizes in place of its last `drop` ones. An x that is not there, or has fewer
 /// axes, comes back as it is: the call that takes it says what is wrong.

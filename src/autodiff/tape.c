@@ -280,6 +280,14 @@ done:
   return status;
 }
 
+/// What a var is that stands for no array of this tape.
+static const char *tape_what_is(lac_var var) {
+  if (var.id == TAPE_UNNAMED) {
+    return "a var that the rule reads but its needs mask does not name (vjp_needs, jvp_needs)";
+  }
+  return var.id ? "a var of another tape, or from before lac_tape_clear" : "absent; give it a value";
+}
+
 /// Check the input vars of a call and fill its metas, and its arrays unless the tape is only written.
 static lac_status tape_take_inputs(lac_tape *tape, lac_call *call, const lac_var *in) {
   lac_context *ctx = tape->ctx;
@@ -287,11 +295,7 @@ static lac_status tape_take_inputs(lac_tape *tape, lac_call *call, const lac_var
 
   for (int i = 0; i < call->ins; i++) {
     int place = lac_tape_place(tape, in[i]);
-    LAC_CHECK(place, LAC_ERR_ABSENT, "%s: input %d is %s", call->op->name, i,
-              in[i].id == TAPE_UNNAMED
-                  ? "a var that the rule reads but its needs mask does not name (vjp_needs, jvp_needs)"
-              : in[i].id ? "a var of another tape, or from before lac_tape_clear"
-                         : "absent; give it a value");
+    LAC_CHECK(place, LAC_ERR_ABSENT, "%s: input %d is %s", call->op->name, i, tape_what_is(in[i]));
     if (!lac_tape_is_written(tape)) LAC_TRY(lac_tape_check_fresh(ctx, tape, place, call->op->name));
     call->in_meta[i] = tape->vars[place].meta;
     call->in[i] = tape->vars[place].array;
@@ -395,6 +399,21 @@ static bool tape_emits_nothing(const lac_tape *tape, int ins, const lac_var *in)
   for (int i = 0; i < ins; i++) {
     if (tape->mode == TAPE_WRITE && lac_var_is_absent(in[i])) return true;
   }
+  return false;
+}
+
+bool lac_tape_has(lac_tape *tape, const char *function, int count, const lac_var *in) {
+  lac_context *ctx = lac_tape_context(tape);
+  lac_status status = LAC_OK;
+
+  LAC_TRY(lac_tape_status(tape));
+  if (tape_emits_nothing(tape, count, in)) return false;
+  for (int i = 0; i < count; i++) {
+    LAC_CHECK(lac_tape_place(tape, in[i]), LAC_ERR_ABSENT, "%s: input %d is %s", function, i, tape_what_is(in[i]));
+  }
+  return true;
+done:
+  (void)lac_tape_fail(tape, status);
   return false;
 }
 

@@ -13,11 +13,10 @@ lac_var lac_concat_all(lac_tape *tape, int n, const lac_var *vars, int axis) {
 
   LAC_TRY(lac_tape_status(tape));
   LAC_CHECK(n >= 1 && vars, LAC_ERR_ARG, "concat_all: %d arrays; give at least one", n);
+  if (!lac_tape_has(tape, "concat_all", n, vars)) return (lac_var){0};
   if (n == 1) {  // what no call looks at
-    const lac_meta *meta = lac_tape_meta(tape, vars[0]);
-    LAC_CHECK(meta, LAC_ERR_ABSENT, "concat_all: an array is absent, or of another tape; give it a value");
-    (void)lac_axis_from_end(tape, "concat_all", meta->ndim, axis);
-    return lac_tape_status(tape) == LAC_OK ? vars[0] : (lac_var){0};
+    int from_end = lac_axis_from_end(tape, "concat_all", lac_axes_of(tape, vars[0]), axis);
+    return from_end < 0 ? (lac_var){0} : vars[0];
   }
   return lac_concat(tape, lac_concat_all(tape, n / 2, vars, axis), lac_concat_all(tape, n - n / 2, vars + n / 2, axis),
                     axis);

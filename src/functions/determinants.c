@@ -14,7 +14,7 @@ enum { LOGDET, SIGN };
 static void slogdet_by(lac_tape *tape, const void *object, lac_var a, lac_var out[2]) {
   lac_var made[2];
 
-  lac_emit_logdet(tape, "lac_slogdet", object, a, made);
+  lac_emit_logdet(tape, "slogdet", object, a, made);
   out[0] = made[SIGN];
   out[1] = lac_real(tape, made[LOGDET]);
 }
@@ -24,7 +24,7 @@ static lac_var det_by(lac_tape *tape, const void *object, lac_var a) {
   bool is_complex = meta && lac_dtype_is_complex(meta->dtype);
   lac_var out[2];
 
-  lac_emit_logdet(tape, "lac_det", object, a, out);
+  lac_emit_logdet(tape, "det", object, a, out);
   lac_var size = lac_exp(tape, out[LOGDET]);
   return is_complex ? size : lac_mul(tape, out[SIGN], size);
 }

@@ -16,8 +16,6 @@ static lac_status estimate_check_probes(lac_tape *tape, const char *function, in
   const lac_meta *z = lac_tape_meta(tape, probes), *values = lac_tape_meta(tape, a);
   char text[LAC_SHAPE_TEXT];
 
-  LAC_TRY(lac_tape_status(tape));
-  LAC_CHECK(z && values, LAC_ERR_ABSENT, "%s: the values or the probes are absent; give both", function);
   LAC_CHECK(z->ndim > 1 && z->shape[z->ndim - 2] == rows && z->shape[z->ndim - 1] > 0, LAC_ERR_SHAPE,
             "%s: there are no probes in an array of shape %s; give columns (%lld, k), at least one", function,
             lac_shape_text(z->ndim, z->shape, text), (long long)rows);
@@ -34,7 +32,6 @@ static lac_status estimate_part(lac_tape *tape, const lac_solver *solver, lac_va
   const lac_pattern *p = NULL;
   lac_pattern *turned = NULL;
 
-  LAC_TRY(lac_tape_status(tape));
   LAC_CHECK(solver, LAC_ERR_ARG, "logdet_estimate: the solver is NULL; see lac_solver_create");
   p = lac_solver_pattern(solver);
   LAC_TRY(lac_tape_check_values(tape, "logdet_estimate", 0, p, a));
@@ -54,6 +51,7 @@ void lac_logdet_estimate(lac_tape *tape, const lac_solver *solver, lac_var a, la
   lac_status status = LAC_OK;
 
   if (!lac_tape_results(tape, "logdet_estimate", 2, out)) return;
+  if (!lac_tape_has(tape, "logdet_estimate", 2, (lac_var[]){a, probes})) return;
   status = estimate_part(tape, solver, a, probes, &h);
   if (status == LAC_OK) {
     lac_emit_logdet_estimate(tape, solver, h, probes, steps, out);
@@ -78,7 +76,7 @@ void lac_trace_solve_estimate(lac_tape *tape, const lac_solver *solver, lac_var 
   lac_var x = {0};
 
   if (!lac_tape_results(tape, "trace_solve_estimate", 2, out)) return;
-  LAC_TRY(lac_tape_status(tape));
+  if (!lac_tape_has(tape, "trace_solve_estimate", 3, (lac_var[]){a, b, probes})) return;
   LAC_CHECK(solver, LAC_ERR_ARG, "trace_solve_estimate: the solver is NULL; see lac_solver_create");
   LAC_TRY(lac_pattern_require_host(ctx, pb, "trace_solve_estimate"));
   LAC_TRY(lac_tape_check_values(tape, "trace_solve_estimate", 1, pb, b));

@@ -26,13 +26,12 @@ static void factors_leave(factors_place *place) {
   lac_map_destroy(&place->steps);
 }
 
-/// Refuse values that are not there, and find the filled pattern.
+/// Refuse values that do not fit, and find the filled pattern.
 static lac_status factors_fill(lac_tape *tape, const char *name, const lac_pattern *pattern, lac_ordering ordering,
                                lac_var a, factors_place *place) {
   lac_context *ctx = lac_tape_context(tape);
   lac_status status = LAC_OK;
 
-  LAC_TRY(lac_tape_status(tape));
   LAC_TRY(lac_pattern_fill(ctx, pattern, ordering, &place->pattern, &place->map, &place->steps));
   LAC_TRY(lac_tape_check_values(tape, name, 0, pattern, a));
 done:
@@ -46,7 +45,6 @@ static lac_status factors_own(lac_tape *tape, const char *name, const lac_patter
   lac_status status = LAC_OK;
   lac_pattern *transpose = NULL;
 
-  LAC_TRY(lac_tape_status(tape));
   LAC_TRY(lac_pattern_require_host(ctx, pattern, name));
   LAC_CHECK(pattern->rows == pattern->cols, LAC_ERR_SHAPE, "%s: the matrix is %lld x %lld; it must be square", name,
             (long long)pattern->rows, (long long)pattern->cols);
@@ -89,7 +87,7 @@ static lac_status factors_lower(lac_tape *tape, const lac_pattern *pattern, lac_
   LAC_TRY(lac_pattern_triangle(ctx, pattern, LAC_TRIANGLE_LOWER, -1, &below, &take));
   LAC_TRY(lac_pattern_triangle(ctx, *lower, LAC_TRIANGLE_LOWER, -1, &inside, &put));
   LAC_TRY(factors_ones(tape, *lower, lu, &ones));
-  l = lac_remap(tape, put, lac_emit_along(tape, take, lu), LAC_TRANSPOSED);
+  l = lac_remap(tape, put, lac_emit_along(tape, take, lu, LAC_PLAIN), LAC_TRANSPOSED);
   *out = lac_add(tape, l, ones);
   LAC_TRY(lac_tape_status(tape));
 done:
@@ -107,7 +105,7 @@ static lac_status factors_upper(lac_tape *tape, const lac_pattern *pattern, lac_
   lac_map *map = NULL;
 
   LAC_TRY(lac_pattern_triangle(ctx, pattern, LAC_TRIANGLE_UPPER, 0, upper, &map));
-  *out = lac_emit_along(tape, map, lu);
+  *out = lac_emit_along(tape, map, lu, LAC_PLAIN);
 done:
   lac_map_destroy(&map);
   return status;
@@ -123,7 +121,8 @@ static lac_status factors_lu(lac_tape *tape, const factors_place *place, lac_var
   lac_pattern *lower = NULL, *upper = NULL;
   lac_var lu = {0}, l = {0}, u = {0};
 
-  lu = lac_lu_values(tape, place->pattern, lac_emit_along(tape, place->map, a), place->steps, LAC_PIVOTS_NONZERO);
+  lu = lac_lu_values(tape, place->pattern, lac_emit_along(tape, place->map, a, LAC_PLAIN), place->steps,
+                     LAC_PIVOTS_NONZERO);
   LAC_TRY(factors_lower(tape, place->pattern, lu, &lower, &l));
   LAC_TRY(factors_upper(tape, place->pattern, lu, &upper, &u));
   LAC_TRY(lac_tape_status(tape));
@@ -141,7 +140,7 @@ void lac_lu(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_ordering 
   lac_status status = LAC_OK;
   factors_place place = {NULL, NULL, NULL};
 
-  if (!lac_tape_results(tape, "lu", 2, out)) return;
+  if (!lac_tape_results(tape, "lu", 2, out) || !lac_tape_has(tape, "lu", 1, &a)) return;
   LAC_TRY(factors_fill(tape, "lu", pattern, ordering, a, &place));
   LAC_TRY(factors_lu(tape, &place, a, patterns, out));
 done:
@@ -154,7 +153,7 @@ void lac_ilu0(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_pattern
   lac_status status = LAC_OK;
   factors_place place = {NULL, NULL, NULL};
 
-  if (!lac_tape_results(tape, "ilu0", 2, out)) return;
+  if (!lac_tape_results(tape, "ilu0", 2, out) || !lac_tape_has(tape, "ilu0", 1, &a)) return;
   LAC_TRY(factors_own(tape, "ilu0", pattern, false, a, &place));
   LAC_TRY(factors_lu(tape, &place, a, patterns, out));
 done:
@@ -171,7 +170,7 @@ static lac_status factors_ldlt(lac_tape *tape, const factors_place *place, lac_p
   lac_status status = LAC_OK;
   lac_var h = {0}, lu = {0};
 
-  LAC_TRY(lac_tape_hermitian(tape, place->pattern, lac_emit_along(tape, place->map, a), &h));
+  LAC_TRY(lac_tape_hermitian(tape, place->pattern, lac_emit_along(tape, place->map, a, LAC_PLAIN), &h));
   lu = lac_lu_values(tape, place->pattern, h, place->steps, pivots);
   *d = lac_real(tape, lac_diagonal_of(tape, place->pattern, lu));
   LAC_TRY(factors_lower(tape, place->pattern, lu, lower, l));
@@ -187,7 +186,7 @@ void lac_ldlt(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_orderin
   lac_pattern *made = NULL;
   lac_var l = {0}, d = {0};
 
-  if (!lac_tape_results(tape, "ldlt", 2, out)) return;
+  if (!lac_tape_results(tape, "ldlt", 2, out) || !lac_tape_has(tape, "ldlt", 1, &a)) return;
   LAC_TRY(factors_fill(tape, "ldlt", pattern, ordering, a, &place));
   LAC_TRY(factors_ldlt(tape, &place, LAC_PIVOTS_NONZERO, a, &made, &l, &d));
   out[0] = l, out[1] = d;
@@ -226,6 +225,7 @@ lac_var lac_cholesky(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_
   factors_place place = {NULL, NULL, NULL};
   lac_var l = {0};
 
+  if (!lac_tape_has(tape, "cholesky", 1, &a)) return l;
   LAC_TRY(factors_fill(tape, "cholesky", pattern, ordering, a, &place));
   LAC_TRY(factors_cholesky(tape, &place, a, lower, &l));
 done:
@@ -239,6 +239,7 @@ lac_var lac_ic0(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_patte
   factors_place place = {NULL, NULL, NULL};
   lac_var l = {0};
 
+  if (!lac_tape_has(tape, "ic0", 1, &a)) return l;
   LAC_TRY(factors_own(tape, "ic0", pattern, true, a, &place));
   LAC_TRY(factors_cholesky(tape, &place, a, lower, &l));
 done:

@@ -12,8 +12,8 @@ lac_var lac_segment_mean(lac_tape *tape, const lac_map *map, lac_var x) {
   lac_status status = LAC_OK;
   lac_var counts = {0};
 
-  LAC_TRY(lac_tape_status(tape));
-  LAC_CHECK(map && lac_tape_meta(tape, x), LAC_ERR_ARG, "segment_mean: the map or the array is missing");
+  if (!lac_tape_has(tape, "segment_mean", 1, &x)) return (lac_var){0};
+  LAC_CHECK(map, LAC_ERR_ARG, "segment_mean: the map is NULL; see lac_map_create and lac_pattern_row_map");
   counts = lac_remap(tape, map, lac_full(tape, x, 1, &map->inputs, 1, 0), LAC_PLAIN);
   return lac_div_or_zero(tape, lac_remap(tape, map, x, LAC_PLAIN), counts);
 done:
@@ -51,8 +51,8 @@ lac_var lac_segment_mm(lac_tape *tape, lac_var a, lac_var b, int64_t r, const in
   lac_map *map = NULL;
   lac_var y = {0};
 
-  LAC_TRY(lac_tape_status(tape));
-  LAC_CHECK(meta && meta->ndim >= 2, LAC_ERR_SHAPE, "segment_mm: a must be (n, d)");
+  if (!lac_tape_has(tape, "segment_mm", 2, (lac_var[]){a, b})) return (lac_var){0};
+  LAC_CHECK(meta->ndim >= 2, LAC_ERR_SHAPE, "segment_mm: a has %d dimensions; it must be (n, d)", meta->ndim);
   LAC_CHECK(r >= 0 && (lengths || r == 0), LAC_ERR_ARG, "segment_mm: %lld lengths came, or none where some are needed",
             (long long)r);
   LAC_TRY(groups_segments(ctx, meta->shape[meta->ndim - 2], r, lengths, &map));

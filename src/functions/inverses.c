@@ -25,7 +25,7 @@ static lac_var inverse_move(lac_tape *tape, const lac_pattern *from, const lac_p
 
   LAC_TRY(lac_tape_status(tape));
   LAC_TRY(lac_pattern_union(ctx, to, from, &same, NULL, &map));
-  y = lac_map_is_identity(map) ? x : lac_remap(tape, map, x, form);
+  y = lac_emit_along(tape, map, x, form);
 done:
   lac_map_destroy(&map);
   lac_pattern_destroy(&same);
@@ -59,7 +59,7 @@ lac_var lac_inverse_on(lac_tape *tape, const lac_solver *solver, lac_var a, cons
   lac_map *map = NULL;
   lac_var z = {0};
 
-  LAC_TRY(lac_tape_status(tape));
+  if (!lac_tape_has(tape, "inverse_on", 1, &a)) return z;
   LAC_TRY(lac_pattern_transpose(ctx, target, &turned, &map));
   z = lac_remap(tape, map, inverse_at(tape, "inverse_on", solver, turned, a), LAC_TRANSPOSED);
 done:
@@ -75,7 +75,7 @@ lac_var lac_inverse_diagonal(lac_tape *tape, const lac_solver *solver, lac_var a
   int64_t n = solver ? lac_pattern_rows(lac_solver_pattern(solver)) : 0;
   lac_var z = {0};
 
-  LAC_TRY(lac_tape_status(tape));
+  if (!lac_tape_has(tape, "inverse_diagonal", 1, &a)) return z;
   LAC_TRY(lac_pattern_eye(ctx, n, n, 0, LAC_WIDTH_AUTO, &diagonal));
   z = inverse_at(tape, "inverse_diagonal", solver, diagonal, a);
 done:
@@ -88,10 +88,10 @@ lac_var lac_trace_solve(lac_tape *tape, const lac_solver *solver, lac_var a, con
   lac_status status = LAC_OK;
   const lac_meta *ma = lac_tape_meta(tape, a), *mb = lac_tape_meta(tape, b);
 
-  LAC_TRY(lac_tape_status(tape));
+  if (!lac_tape_has(tape, "trace_solve", 2, (lac_var[]){a, b})) return (lac_var){0};
   LAC_TRY(lac_pattern_require_host(ctx, pb, "trace_solve"));
   LAC_TRY(lac_tape_check_values(tape, "trace_solve", 1, pb, b));
-  LAC_CHECK(!ma || ma->dtype == mb->dtype, LAC_ERR_DTYPE,
+  LAC_CHECK(ma->dtype == mb->dtype, LAC_ERR_DTYPE,
             "trace_solve: the values of A are %s and those of B are %s; cast one of them (lac_cast)",
             lac_dtype_name(ma->dtype), lac_dtype_name(mb->dtype));
   return lac_emit_pairing(tape, inverse_at(tape, "trace_solve", solver, pb, a), b);
@@ -107,8 +107,6 @@ static lac_status form_check(lac_tape *tape, const char *function, int64_t rows,
   const lac_meta *mx = lac_tape_meta(tape, x), *my = lac_tape_meta(tape, y);
   char text[LAC_SHAPE_TEXT], other[LAC_SHAPE_TEXT];
 
-  LAC_TRY(lac_tape_status(tape));
-  LAC_CHECK(mx && my, LAC_ERR_ABSENT, "%s: x or y is absent; give both a value", function);
   LAC_CHECK(mx->ndim > 1 && my->ndim > 1, LAC_ERR_SHAPE,
             "%s: x has shape %s and y %s; they must be two vectors, or both have columns, (.., n, k)", function,
             lac_shape_text(mx->ndim, mx->shape, text), lac_shape_text(my->ndim, my->shape, other));
@@ -127,8 +125,10 @@ static lac_var form_of_columns(lac_tape *tape, lac_var x, lac_var y) {
 }
 
 lac_var lac_quadratic_form(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_var x, lac_var y) {
-  lac_status status = pattern ? form_check(tape, "quadratic_form", lac_pattern_rows(pattern), x, y) : LAC_OK;
+  lac_status status = LAC_OK;
 
+  if (!lac_tape_has(tape, "quadratic_form", 3, (lac_var[]){a, x, y})) return (lac_var){0};
+  if (pattern) status = form_check(tape, "quadratic_form", lac_pattern_rows(pattern), x, y);
   if (status != LAC_OK) return lac_tape_fail(tape, status);
   return form_of_columns(tape, x, lac_spmm(tape, pattern, a, y, LAC_PLAIN));
 }
@@ -136,8 +136,10 @@ lac_var lac_quadratic_form(lac_tape *tape, const lac_pattern *pattern, lac_var a
 /// By a solver or a factor.
 static lac_var form_of_inverse(lac_tape *tape, const void *object, lac_var x, lac_var a, lac_var y) {
   const lac_pattern *p = object ? lac_factored_pattern(object) : NULL;
-  lac_status status = p ? form_check(tape, "inverse_quadratic_form", lac_pattern_rows(p), x, y) : LAC_OK;
+  lac_status status = LAC_OK;
 
+  if (!lac_tape_has(tape, "inverse_quadratic_form", 3, (lac_var[]){a, x, y})) return (lac_var){0};
+  if (p) status = form_check(tape, "inverse_quadratic_form", lac_pattern_rows(p), x, y);
   if (status != LAC_OK) return lac_tape_fail(tape, status);
   return form_of_columns(tape, x, lac_emit_solution(tape, object, LAC_PLAIN, a, y));
 }

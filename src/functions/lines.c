@@ -139,8 +139,8 @@ LAC_WRITES(trace, "pattern: pattern, a: values", "The sum of the diagonal.") {
   c->out[0] = lac_trace(c->tape, PATTERN(c, 0), IN(c, 0));
 }
 
-LAC_WRITES(scale_rows, "pattern: pattern, d: array, a: values", "The values of diag(d) A.") {
-  c->out[0] = lac_scale_rows(c->tape, PATTERN(c, 0), IN(c, 1), IN(c, 0));
+LAC_WRITES(scale_rows, "pattern: pattern, a: values, d: array", "The values of diag(d) A.") {
+  c->out[0] = lac_scale_rows(c->tape, PATTERN(c, 0), IN(c, 0), IN(c, 1));
 }
 
 LAC_WRITES(scale_cols, "pattern: pattern, a: values, d: array", "The values of A diag(d).") {

@@ -108,12 +108,10 @@ static lac_status lstsq_check(lac_tape *tape, const lac_solver *solver, const la
   const lac_meta *am = lac_tape_meta(tape, a), *bm = lac_tape_meta(tape, b), *dm = lac_tape_meta(tape, damp);
   char text[LAC_SHAPE_TEXT];
 
-  LAC_TRY(lac_tape_status(tape));
   LAC_TRY(lac_pattern_require_host(ctx, pattern, "lstsq"));
   LAC_TRY(lac_tape_check_values(tape, "lstsq", 0, pattern, a));
   LAC_CHECK(solver, LAC_ERR_ARG,
             "lstsq: the solver is NULL; lac_solver_create makes one of the pattern that lac_pattern_augmented gives");
-  LAC_CHECK(bm, LAC_ERR_ABSENT, "lstsq: b is absent; give an array on this tape");
   LAC_CHECK(bm->ndim >= 2 && bm->shape[bm->ndim - 2] == pattern->rows, LAC_ERR_SHAPE,
             "lstsq: b has shape %s; it must have shape (*batch, %lld, k)", lac_shape_text(bm->ndim, bm->shape, text),
             (long long)pattern->rows);
@@ -209,7 +207,7 @@ void lac_lstsq(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_var b,
   lac_status status = LAC_OK;
   bool is_of_matrix = false;
 
-  if (!lac_tape_results(tape, "lstsq", 2, out)) return;
+  if (!lac_tape_results(tape, "lstsq", 2, out) || !lac_tape_has(tape, "lstsq", 2, (lac_var[]){a, b})) return;
   LAC_TRY(lstsq_check(tape, solver, pattern, a, b, damp));
   LAC_TRY(lstsq_is_of_matrix(ctx, solver, pattern, damp.id != 0, &is_of_matrix));
   LAC_TRY((is_of_matrix ? lstsq_by_matrix : lstsq_by_system)(tape, solver, pattern, a, b, damp, out));

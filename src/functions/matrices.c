@@ -26,11 +26,11 @@ static lac_var compose_on_pair(lac_tape *tape, const compose_pair *kind, const l
   lac_map *from_a = NULL, *from_b = NULL;
   lac_var y = {0};
 
-  LAC_TRY(lac_tape_status(tape));
+  if (!lac_tape_has(tape, kind->name, kind->takes_absent ? 0 : 2, (lac_var[]){a, b})) return y;
   LAC_TRY(kind->join(ctx, pa, pb, &both, &from_a, &from_b));
-  if (a.id || !kind->takes_absent) LAC_TRY(lac_tape_check_values(tape, kind->name, 0, pa, a));
-  if (b.id || !kind->takes_absent) LAC_TRY(lac_tape_check_values(tape, kind->name, 1, pb, b));
-  y = kind->combine(tape, lac_emit_along(tape, from_a, a), lac_emit_along(tape, from_b, b));
+  if (a.id) LAC_TRY(lac_tape_check_values(tape, kind->name, 0, pa, a));
+  if (b.id) LAC_TRY(lac_tape_check_values(tape, kind->name, 1, pb, b));
+  y = kind->combine(tape, lac_emit_along(tape, from_a, a, LAC_PLAIN), lac_emit_along(tape, from_b, b, LAC_PLAIN));
   LAC_TRY(lac_tape_status(tape));
   if (out) *out = both, both = NULL;
 done:
@@ -60,14 +60,14 @@ lac_var lac_kron(lac_tape *tape, const lac_pattern *pa, lac_var a, const lac_pat
   lac_map *map = NULL;
   lac_var y = {0};
 
-  LAC_TRY(lac_tape_status(tape));
+  if (!lac_tape_has(tape, "kron", 2, (lac_var[]){a, b})) return y;
   LAC_TRY(lac_pattern_kron(ctx, pa, pb, &made, &map));
   LAC_TRY(lac_tape_check_values(tape, "kron", 0, pa, a));
   LAC_TRY(lac_tape_check_values(tape, "kron", 1, pb, b));
   a = lac_emit_axes(tape, a, 1, 2, (int64_t[]){pa->nnz, 1});
   b = lac_emit_axes(tape, b, 1, 2, (int64_t[]){1, pb->nnz});
   y = lac_emit_axes(tape, lac_mul(tape, a, b), 2, 1, &made->nnz);
-  y = lac_emit_along(tape, map, y);
+  y = lac_emit_along(tape, map, y, LAC_PLAIN);
   LAC_TRY(lac_tape_status(tape));
   if (out) *out = made, made = NULL;
 done:
@@ -86,6 +86,7 @@ lac_var lac_block_diag(lac_tape *tape, int n, const lac_pattern *const *patterns
   LAC_TRY(lac_tape_status(tape));
   LAC_CHECK(patterns && values, LAC_ERR_ARG,
             "block_diag: the patterns or the values are NULL; give one of each for all");
+  if (!lac_tape_has(tape, "block_diag", n, values)) return y;
   LAC_TRY(lac_pattern_block_diag(ctx, n, patterns, &made, NULL));
   for (int i = 0; i < n; ++i) LAC_TRY(lac_tape_check_values(tape, "block_diag", i, patterns[i], values[i]));
   y = lac_concat_all(tape, n, values, -1);
@@ -139,6 +140,7 @@ LAC_WRITES(block_diag, "patterns: pattern[], arrays: values[]",
   LAC_CHECK(c->objects == c->ins && c->ins > 0, LAC_ERR_ARG,
             "block_diag: %d patterns and %d arrays; give as many of one as of the other, and at least one of each",
             c->objects, c->ins);
+  for (int i = 0; i < c->objects; i++) LAC_CHECK(PATTERN(c, i), LAC_ERR_ARG, "block_diag: object %d is no pattern", i);
   c->out[0] = lac_block_diag(c->tape, c->ins, (const lac_pattern *const *)c->object, c->in, NULL);
 done:
   if (status != LAC_OK) (void)lac_tape_fail(c->tape, status);

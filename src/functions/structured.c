@@ -33,9 +33,9 @@ lac_var lac_tridiagonal_solve(lac_tape *tape, lac_var lower, lac_var diag, lac_v
   int64_t n, off;
   lac_var ab = {0};
 
-  LAC_TRY(lac_tape_status(tape));
-  LAC_CHECK(dm && lm && um && dm->ndim && lm->ndim && um->ndim, LAC_ERR_SHAPE,
-            "tridiagonal_solve: lower (n - 1), diag (n) and upper (n - 1) must be there, with one dimension at least");
+  if (!lac_tape_has(tape, "tridiagonal_solve", 4, (lac_var[]){lower, diag, upper, b})) return (lac_var){0};
+  LAC_CHECK(dm->ndim && lm->ndim && um->ndim, LAC_ERR_SHAPE,
+            "tridiagonal_solve: lower (n - 1), diag (n) and upper (n - 1) must have one dimension at least");
   n = lac_meta_last(dm), off = n > 0 ? n - 1 : 0;
   LAC_CHECK(lac_meta_last(lm) == off && lac_meta_last(um) == off, LAC_ERR_SHAPE,
             "tridiagonal_solve: diag has %lld numbers, lower %lld and upper %lld; lower and upper must have %lld",
@@ -92,9 +92,10 @@ lac_var lac_toeplitz_mm(lac_tape *tape, lac_var column, lac_var row, lac_var x, 
   lac_map *map = NULL;
   lac_var y = {0};
 
-  LAC_TRY(lac_tape_status(tape));
-  LAC_CHECK(cm && rm && xm && cm->ndim && rm->ndim && xm->ndim > 1, LAC_ERR_SHAPE,
-            "toeplitz_mm: column (m), row (n) and x (n, k) must be there");
+  if (!lac_tape_has(tape, "toeplitz_mm", 3, (lac_var[]){column, row, x})) return (lac_var){0};
+  LAC_CHECK(cm->ndim && rm->ndim && xm->ndim > 1, LAC_ERR_SHAPE,
+            "toeplitz_mm: the inputs have %d, %d and %d dimensions; they must be column (m), row (n) and x (n, k)",
+            cm->ndim, rm->ndim, xm->ndim);
   m = lac_meta_last(cm), n = lac_meta_last(rm), in = lac_form_transposes(op) ? m : n;
   LAC_CHECK(xm->shape[xm->ndim - 2] == in, LAC_ERR_SHAPE, "toeplitz_mm: x has %lld rows; op(T) has %lld columns",
             (long long)xm->shape[xm->ndim - 2], (long long)in);
@@ -119,9 +120,11 @@ LAC_WRITES(banded_mm, "lower_and_upper: bands, ab: array, x: columns, rows: inte
   c->out[0] = lac_banded_mm(c->tape, INT(c, 0), INT(c, 1), IN(c, 0), IN(c, 1), rows, (lac_form)INT(c, 3));
 }
 
-/// How far op of a band reaches below (0) and above (1) the diagonal.
+/// How far op of a band reaches below (0) and above (1) the diagonal. A reach that the operator refuses is cut off, so
+/// that the sum of two exists.
 static int64_t band_reach(const lac_function_call *c, int first, int64_t form, int above) {
-  return INT(c, first + (lac_form_transposes((lac_form)form) ? !above : above));
+  int64_t reach = INT(c, first + (lac_form_transposes((lac_form)form) ? !above : above));
+  return reach < 0 ? -1 : reach < LAC_MAX_COUNT ? reach : LAC_MAX_COUNT;
 }
 
 LAC_WRITES(

@@ -118,10 +118,24 @@ static void matrix_exchange(lac_matrix *m, lac_array **given, lac_array **values
   m->values = *values, *values = NULL;
 }
 
+/// An array in the shape of the caller's entries. Blocks that come in the order of the slots have no map, and may come
+/// flat like those that have one.
+static lac_status matrix_shape_given(lac_context *ctx, const lac_matrix *m, const lac_array *array, lac_array **out) {
+  int batch = array->meta.ndim - 1;
+  lac_meta meta = lac_matrix_slots_meta(m->pattern, &array->meta, batch);
+  bool is_flat = !m->entries && lac_pattern_has_blocks(m->pattern) && batch >= 0 &&
+                 array->meta.shape[batch] == matrix_numbers(m->pattern) && !matrix_is_by_slots(m->pattern, array);
+
+  if (is_flat) return lac_array_reshape(ctx, (lac_array *)array, meta.ndim, meta.shape, out);
+  *out = lac_array_retain(array);
+  return LAC_OK;
+}
+
 static lac_status matrix_take(lac_context *ctx, const char *function, lac_matrix *m, const lac_array *array) {
   lac_status status = LAC_OK;
-  lac_array *given = lac_array_retain(array), *values = NULL;
+  lac_array *given = NULL, *values = NULL;
 
+  LAC_TRY(matrix_shape_given(ctx, m, array, &given));
   LAC_TRY(matrix_check_given(ctx, function, m, given));
   LAC_TRY(matrix_by_slots(ctx, m, given, &values));
   matrix_exchange(m, &given, &values);

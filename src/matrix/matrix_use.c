@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "autodiff/rule.h"
+#include "core/sized.h"
 #include "lacuna/io.h"
 #include "matrix/matrix_impl.h"
 
@@ -37,12 +38,14 @@ lac_var lac_matrix_constant(lac_tape *tape, const lac_matrix *matrix) {
 lac_status lac_matrix_factor(lac_context *ctx, const lac_matrix *matrix, const lac_solver_options *options,
                              lac_factor **out) {
   lac_status status = LAC_OK;
-  const lac_solver_options direct = {.size = sizeof direct, .method = "direct"};
+  lac_solver_options chosen;
   lac_solver *solver = NULL;
 
   LAC_CHECK_CONTEXT();
   LAC_CHECK(matrix && out, LAC_ERR_ARG, "lac_matrix_factor: %s is NULL", matrix ? "out" : "the matrix");
-  LAC_TRY(lac_solver_create(ctx, matrix->pattern, options ? options : &direct, &solver));
+  LAC_TRY(lac_sized_take(ctx, __func__, LAC_SIZED(lac_solver_options, preconditioner), options, &chosen));
+  if (!chosen.method) chosen.method = "direct";
+  LAC_TRY(lac_solver_create(ctx, matrix->pattern, &chosen, &solver));
   LAC_TRY(lac_solver_factor(ctx, solver, matrix->values, out));
 done:
   lac_solver_destroy(&solver);

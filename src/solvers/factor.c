@@ -380,8 +380,9 @@ lac_status lac_factor_report(const lac_factor *factor, lac_report *out) {
   lac_report report;
 
   LAC_CHECK(factor, LAC_ERR_ARG, "lac_factor_report: the factor is NULL");
+  LAC_TRY(lac_sized_check(ctx, "lac_factor_report", LAC_REPORT, out));
   report = lac_factor_reported(factor);
-  LAC_TRY(lac_report_give(ctx, "lac_factor_report", &report, out));
+  lac_sized_give(LAC_REPORT, &report, out);
 done:
   return status;
 }

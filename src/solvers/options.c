@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "core/number_at.h"
-#include "core/sized.h"
 
 // The triangle of GMRES is counted in 32-bit numbers, and is 50 million of them then.
 enum { OPTIONS_RESTART_MOST = 10000 };
@@ -82,21 +81,21 @@ void lac_options_let_go(const lac_solver_options *o) {
 
 // -- numbers ---------------------------------------------------------------------------------------------------------
 
-lac_status lac_options_check_iteration(lac_context *ctx, const lac_iteration *i) {
+lac_status lac_options_check_iteration(lac_context *ctx, const char *function, const lac_iteration *i) {
   lac_status status = LAC_OK;
 
   LAC_CHECK(i->rtol >= 0 && i->rtol < 1 && i->adjoint_rtol >= 0 && i->adjoint_rtol < 1, LAC_ERR_ARG,
-            "lac_solver_create: rtol and adjoint_rtol must lie between 0 and 1, they are %g and %g", i->rtol,
+            "%s: rtol and adjoint_rtol must lie between 0 and 1, they are %g and %g", function, i->rtol,
             i->adjoint_rtol);
   LAC_CHECK(i->atol >= 0 && isfinite(i->atol), LAC_ERR_ARG,
-            "lac_solver_create: atol must be a finite number that is not negative, it is %g", i->atol);
+            "%s: atol must be a finite number that is not negative, it is %g", function, i->atol);
   LAC_CHECK(i->max_iterations >= 0, LAC_ERR_ARG,
-            "lac_solver_create: max_iterations must not be negative, it is %lld; 0 is the default",
+            "%s: max_iterations must not be negative, it is %lld; 0 is the default", function,
             (long long)i->max_iterations);
   LAC_CHECK(i->restart >= 0 && i->restart <= OPTIONS_RESTART_MOST && i->look_every >= 0, LAC_ERR_ARG,
-            "lac_solver_create: restart must lie between 0 and %d and look_every must not be negative, they are %d and "
+            "%s: restart must lie between 0 and %d and look_every must not be negative, they are %d and "
             "%d; 0 is the default",
-            (int)OPTIONS_RESTART_MOST, i->restart, i->look_every);
+            function, (int)OPTIONS_RESTART_MOST, i->restart, i->look_every);
 done:
   return status;
 }
@@ -133,7 +132,7 @@ lac_status lac_options_check(lac_context *ctx, const lac_solver_options *o) {
       o->pivot_tolerance);
   LAC_CHECK(o->max_bytes >= 0, LAC_ERR_ARG, "lac_solver_create: max_bytes must not be negative, it is %lld",
             (long long)o->max_bytes);
-  LAC_TRY(lac_options_check_iteration(ctx, &o->iteration));
+  LAC_TRY(lac_options_check_iteration(ctx, "lac_solver_create", &o->iteration));
   LAC_TRY(options_check_precondition(ctx, &o->preconditioner));
 done:
   return status;

@@ -12,9 +12,9 @@
 lac_status lac_options_take(lac_context *ctx, const char *function, const lac_solver_options *given,
                             lac_solver_options *out);
 
-/// Refuse numbers that no kind can mean; and those of an iteration alone.
+/// Refuse numbers that no kind can mean; and those of an iteration alone, for `function`.
 lac_status lac_options_check(lac_context *ctx, const lac_solver_options *options);
-lac_status lac_options_check_iteration(lac_context *ctx, const lac_iteration *iteration);
+lac_status lac_options_check_iteration(lac_context *ctx, const char *function, const lac_iteration *iteration);
 
 /// Refuse a preconditioner, null spaces and near-null vectors that do not fit a pattern: for kinds that look at them.
 lac_status lac_options_check_iterating(lac_context *ctx, const lac_pattern *pattern, const lac_solver_options *options);

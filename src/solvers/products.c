@@ -26,7 +26,7 @@ lac_status lac_products_take_options(lac_context *ctx, const char *function, lac
   p->method = preconditioner ? preconditioner->name : NULL;
   LAC_CHECK(!(p->factor && p->apply), LAC_ERR_ARG,
             "%s: the preconditioner is both a factor and a function; give one of them", function);
-  LAC_TRY(lac_options_check_iteration(ctx, &options->iteration));
+  LAC_TRY(lac_options_check_iteration(ctx, function, &options->iteration));
 done:
   return status;
 }
@@ -80,15 +80,15 @@ done:
 }
 
 static lac_status products_check(lac_context *ctx, lac_apply product, const lac_array *b, const lac_array *x0,
-                                 const lac_array *x) {
+                                 const lac_array *x, const lac_solve_report *report) {
   lac_status status = LAC_OK;
 
   LAC_CHECK(product && b && x, LAC_ERR_ARG, "lac_solve_products: the product, b or x is NULL");
   LAC_TRY(lac_solver_require_here(ctx, "lac_solve_products", b));
-  LAC_CHECK(lac_meta_same(&b->meta, &x->meta) && (!x0 || lac_meta_same(&b->meta, &x0->meta)), LAC_ERR_SHAPE,
-            "lac_solve_products: x and x0 must have the shape and dtype of b: the matrix is square");
-  LAC_CHECK(!x0 || !lac_array_overlaps(x0, x), LAC_ERR_ARG,
-            "lac_solve_products: x0 and x share memory; give x memory of its own");
+  LAC_CHECK(lac_meta_same(&b->meta, &x->meta), LAC_ERR_SHAPE,
+            "lac_solve_products: x must have the shape and dtype of b: the matrix is square");
+  LAC_TRY(lac_solve_check_start(ctx, "lac_solve_products", x0, x));
+  if (report) LAC_TRY(lac_sized_check(ctx, "lac_solve_products", LAC_SOLVE_REPORT, report));
 done:
   return status;
 }
@@ -117,13 +117,13 @@ done:
 
 lac_status lac_solve_products(lac_context *ctx, lac_apply product, void *data, const lac_array *b, const lac_array *x0,
                               lac_form op, const lac_solver_options *options, lac_array *x, lac_solve_report *report) {
-  lac_status status = LAC_OK, given = LAC_OK;
+  lac_status status = LAC_OK;
   lac_solver_options chosen;
   lac_solve_report own = {.ending = LAC_ENDING_CONVERGED};
   double begin = lac_seconds();
 
   LAC_CHECK_CONTEXT();
-  LAC_TRY(products_check(ctx, product, b, x0, x));
+  LAC_TRY(products_check(ctx, product, b, x0, x, report));
   LAC_TRY(lac_options_take(ctx, "lac_solve_products", options, &chosen));
   LAC_TRY(lac_products_take_options(ctx, "lac_solve_products", &chosen));
   if (b->count > 0) {
@@ -131,9 +131,7 @@ lac_status lac_solve_products(lac_context *ctx, lac_apply product, void *data, c
     status = products_run(ctx, &call, &chosen, (lac_solve_job){.form = op, .b = b, .x0 = x0, .x = x}, &own);
   }
   own.seconds = lac_seconds() - begin;
-  if (report && (status == LAC_OK || status == LAC_ERR_CONVERGENCE))
-    given = lac_solve_report_give(ctx, "lac_solve_products", &own, report);
-  if (status == LAC_OK) status = given;
+  if (report && (status == LAC_OK || status == LAC_ERR_CONVERGENCE)) lac_sized_give(LAC_SOLVE_REPORT, &own, report);
 done:
   return status;
 }

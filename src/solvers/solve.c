@@ -3,7 +3,6 @@
 /// What factors are asked: solves, reports of solves, determinants, inverses, condition numbers. Arrays are checked
 /// here; the kind of the factor does the work, or its partner where the kind cannot.
 
-#include "core/sized.h"
 #include <math.h>
 #include <stdio.h>
 
@@ -89,25 +88,17 @@ static void solve_remember(lac_context *ctx, const lac_factor *factor, const lac
   pthread_mutex_unlock(&core->lock);
 }
 
-#define SOLVE_REPORT LAC_SIZED(lac_solve_report, warning)
-
-lac_status lac_solve_report_give(lac_context *ctx, const char *function, const lac_solve_report *report,
-                                 lac_solve_report *out) {
-  lac_status status = lac_sized_check(ctx, function, SOLVE_REPORT, out);
-  if (status == LAC_OK) lac_sized_give(SOLVE_REPORT, report, out);
-  return status;
-}
-
 lac_status lac_solver_last_solve(const lac_solver *solver, lac_solve_report *out) {
   lac_context *ctx = NULL;
   lac_status status = LAC_OK;
   lac_solve_report last;
 
   LAC_CHECK(solver, LAC_ERR_ARG, "lac_solver_last_solve: the solver is NULL");
+  LAC_TRY(lac_sized_check(ctx, "lac_solver_last_solve", LAC_SOLVE_REPORT, out));
   pthread_mutex_lock(&solver->core->lock);
   last = solver->core->last;
   pthread_mutex_unlock(&solver->core->lock);
-  LAC_TRY(lac_solve_report_give(ctx, "lac_solver_last_solve", &last, out));
+  lac_sized_give(LAC_SOLVE_REPORT, &last, out);
 done:
   return status;
 }
@@ -186,15 +177,14 @@ done:
   return status;
 }
 
-static lac_status iterate_check_start(lac_context *ctx, const lac_array *x0, const lac_array *x) {
+lac_status lac_solve_check_start(lac_context *ctx, const char *function, const lac_array *x0, const lac_array *x) {
   lac_status status = LAC_OK;
 
   if (!x0) goto done;
-  LAC_TRY(lac_solver_require_here(ctx, "lac_factor_iterate", x0));
-  LAC_CHECK(lac_meta_same(&x0->meta, &x->meta), LAC_ERR_SHAPE,
-            "lac_factor_iterate: the start x0 must have the shape and dtype of x");
-  LAC_CHECK(!lac_array_overlaps(x0, x), LAC_ERR_ARG,
-            "lac_factor_iterate: x0 and x share memory; give x memory of its own");
+  LAC_TRY(lac_solver_require_here(ctx, function, x0));
+  LAC_CHECK(lac_meta_same(&x0->meta, &x->meta), LAC_ERR_SHAPE, "%s: the start x0 must have the shape and dtype of x",
+            function);
+  LAC_CHECK(!lac_array_overlaps(x0, x), LAC_ERR_ARG, "%s: x0 and x share memory; give x memory of its own", function);
 done:
   return status;
 }
@@ -209,15 +199,15 @@ lac_status lac_factor_iterate(lac_context *ctx, const lac_factor *factor, const 
   lac_solve_report own;
 
   LAC_CHECK_CONTEXT();
-  if (report) LAC_TRY(lac_sized_check(ctx, "lac_factor_iterate", SOLVE_REPORT, report));
+  if (report) LAC_TRY(lac_sized_check(ctx, "lac_factor_iterate", LAC_SOLVE_REPORT, report));
   LAC_TRY(lac_factor_fit(ctx, "lac_factor_iterate", factor, op, b, x, &batch));
-  LAC_TRY(iterate_check_start(ctx, x0, x));
+  LAC_TRY(lac_solve_check_start(ctx, "lac_factor_iterate", x0, x));
   (void)lac_array_edit(x);
   LAC_TRY(factor->table->solve(ctx, factor, &job, &own));
   if (own.residual == LAC_UNMEASURED) LAC_TRY(lac_factor_measure(ctx, factor, &job, &own));
   own.seconds = lac_seconds() - begin;
   solve_remember(ctx, factor, &own);
-  if (report) lac_sized_give(SOLVE_REPORT, &own, report);
+  if (report) lac_sized_give(LAC_SOLVE_REPORT, &own, report);
 done:
   return status;
 }

@@ -2,7 +2,6 @@
 /// @file solver.c
 /// Solvers: their life, the factors they make and keep, what they foresee.
 
-#include "core/sized.h"
 #include "solvers/options.h"
 
 // -- life ------------------------------------------------------------------------------------------------------------
@@ -294,13 +293,6 @@ lac_report lac_report_empty(void) {
   return (lac_report){.method = "", .reason = "", .warning = "", .ordering = "", .preconditioner = ""};
 }
 
-lac_status lac_report_give(lac_context *ctx, const char *function, const lac_report *report, lac_report *out) {
-  const lac_sized type = LAC_SIZED(lac_report, iterations);
-  lac_status status = lac_sized_check(ctx, function, type, out);
-  if (status == LAC_OK) lac_sized_give(type, report, out);
-  return status;
-}
-
 static lac_report solver_foresee(const lac_solver_core *core) {
   lac_report report = {.method = core->table->name,
                        .reason = core->why,
@@ -326,8 +318,9 @@ lac_status lac_solver_report(const lac_solver *solver, lac_report *out) {
   lac_report report;
 
   LAC_CHECK(solver, LAC_ERR_ARG, "lac_solver_report: the solver is NULL");
+  LAC_TRY(lac_sized_check(ctx, "lac_solver_report", LAC_REPORT, out));
   report = solver_foresee(solver->core);
-  LAC_TRY(lac_report_give(ctx, "lac_solver_report", &report, out));
+  lac_sized_give(LAC_REPORT, &report, out);
 done:
   return status;
 }

@@ -22,6 +22,7 @@
 #include <pthread.h>
 
 #include "core/array_impl.h"
+#include "core/sized.h"
 #include "lacuna/solver.h"
 #include "solvers/linear.h"
 
@@ -337,10 +338,12 @@ lac_status lac_solver_make(lac_context *ctx, const lac_pattern *pattern, const l
 lac_report lac_factor_reported(const lac_factor *factor);
 lac_report lac_report_empty(void);
 
-/// Hand a report to a caller, for `function`.
-lac_status lac_report_give(lac_context *ctx, const char *function, const lac_report *report, lac_report *out);
-lac_status lac_solve_report_give(lac_context *ctx, const char *function, const lac_solve_report *report,
-                                 lac_solve_report *out);
+/// The structs of reports, by which lac_sized_check refuses and lac_sized_give fills those of a caller.
+#define LAC_REPORT LAC_SIZED(lac_report, iterations)
+#define LAC_SOLVE_REPORT LAC_SIZED(lac_solve_report, warning)
+
+/// Refuse a start x0 (may be NULL) that does not fit x, for `function`.
+lac_status lac_solve_check_start(lac_context *ctx, const char *function, const lac_array *x0, const lac_array *x);
 
 // -- what the values are like (surveyed.c) ---------------------------------------------------------------------------
 

@@ -254,6 +254,27 @@ static void what_is_missing_or_of_another_kind_is_refused(lac_context *ctx) {
   world_close(&w);
 }
 
+/// Numbers that no front end of the library hands over, and an object of another kind in a list.
+static void numbers_and_lists_that_cannot_be_are_refused(lac_context *ctx) {
+  world w = world_open(ctx);
+  const void *object[] = {w.solver};
+  lac_meta in[2] = {SHAPE1(NNZ), SHAPE1(NNZ)};
+  lac_program *program = NULL;
+  lac_function_spec spec = {.function = lac_function_find("block_diag"), .objects = 1, .object = object};
+  CHECK_FAILS(lac_program_function(ctx, &spec, 1, in, &program), LAC_ERR_ARG, "block_diag: object 0 is no pattern");
+  spec = (lac_function_spec){.function = lac_function_find("norm"), .ints = 3, .i = (int64_t[]){1, 0, 9}};
+  CHECK_FAILS(lac_program_function(ctx, &spec, 1, in, &program), LAC_ERR_ARG, "norm: order 9");
+  spec.i = (int64_t[]){INT64_C(1) << 31, 0, 0};
+  CHECK_FAILS(lac_program_function(ctx, &spec, 1, in, &program), LAC_ERR_SHAPE, "no axis -32");
+  spec.ints = -3;
+  CHECK_FAILS(lac_program_function(ctx, &spec, 1, in, &program), LAC_ERR_ARG, "-3 integers");
+  in[0] = in[1] = (lac_meta)SHAPE2(1, NNZ);
+  spec = (lac_function_spec){.function = lac_function_find("banded_gemm"), .ints = 8};
+  spec.i = (int64_t[]){INT64_MAX, INT64_MIN, INT64_MAX, INT64_MIN, -1, -1, 0, 0};
+  CHECK_FAILS(lac_program_function(ctx, &spec, 2, in, &program), LAC_ERR_ARG, "banded_gemm: lower");
+  world_close(&w);
+}
+
 static void constant_write(lac_function_call *c) {
   c->out[0] = lac_add(c->tape, c->in[0], lac_tape_scalar(c->tape, LAC_F64, 1, 0));
 }
@@ -277,4 +298,4 @@ static void functions_that_break_the_contract_are_refused(lac_context *ctx) {
 CHECK_MAIN(every_line_is_found_under_its_name_and_says_what_it_takes, programs_give_the_bits_of_the_tape,
            a_program_is_written_once_for_its_objects_numbers_and_shapes, kept_programs_keep_nothing_alive,
            every_failing_allocation_is_told, what_is_missing_or_of_another_kind_is_refused,
-           functions_that_break_the_contract_are_refused)
+           numbers_and_lists_that_cannot_be_are_refused, functions_that_break_the_contract_are_refused)

@@ -3,6 +3,7 @@
 
 #include <complex.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/number_at.h"
@@ -252,14 +253,11 @@ static void a_matrix_is_factored_and_solved_without_a_tape(lac_context *ctx) {
   lac_matrix *m = NULL;
   lac_factor *factor = NULL, *second = NULL;
   lac_array *b = NULL, *x = NULL, *logdet = NULL;
-  lac_report report = {.size = sizeof report};
   double right[] = {6, 5, 9, 4, 7, 3}, numbers[6], expected[] = {1, 1, 2, 1, 3, 1}, log_det;
 
   CHECK_OK(lac_matrix_from_csc(ctx, 3, 3, LAC_I32, (int32_t[]){0, 2, 4, 6}, (int32_t[]){2, 0, 0, 1, 1, 2}, LAC_F64,
                                (double[]){1, 4, 1, 3, 1, 2}, LAC_OWNERSHIP_COPY, &m));
   CHECK_OK(lac_matrix_factor(ctx, m, NULL, &factor));
-  CHECK_OK(lac_factor_report(factor, &report));
-  CHECK(strstr(report.reason, "iterat") == NULL);  // a factor is asked for
   CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){3, 2}, right, LAC_OWNERSHIP_COPY, &b));
   CHECK_OK(lac_run_solve_with(ctx, factor, lac_matrix_values(m), b, LAC_PLAIN, &x));
   CHECK_OK(lac_array_read(ctx, x, numbers));
@@ -278,7 +276,65 @@ static void a_matrix_is_factored_and_solved_without_a_tape(lac_context *ctx) {
   lac_matrix_destroy(&m);
 }
 
+/// One byte is too little for a factor, and enough for an iteration: "auto" iterates, the default does not, whatever
+/// else the options say.
+static void a_factor_is_direct_unless_a_method_is_asked_for(lac_context *ctx) {
+  enum { SIDE = 12, COUNT = SIDE * SIDE };
+  lac_solver_options options = {.size = sizeof options, .max_bytes = 1};
+  lac_report report = {.size = sizeof report};
+  lac_matrix *m = NULL;
+  lac_factor *factor = NULL;
+  double *numbers = calloc(COUNT * COUNT, sizeof *numbers);
+
+  for (int i = 0; i < COUNT; i++) {
+    numbers[i * COUNT + i] = 5;
+    if (i % SIDE) numbers[i * COUNT + i - 1] = numbers[(i - 1) * COUNT + i] = -1;
+    if (i >= SIDE) numbers[i * COUNT + i - SIDE] = numbers[(i - SIDE) * COUNT + i] = -1;
+  }
+  CHECK_OK(lac_matrix_from_dense(ctx, COUNT, COUNT, LAC_F64, numbers, 0, &m));
+  CHECK_EQ(lac_matrix_factor(ctx, m, &options, &factor), LAC_ERR_MEMORY);
+  CHECK(!factor);
+  options.method = "auto";
+  CHECK_OK(lac_matrix_factor(ctx, m, &options, &factor));
+  CHECK_OK(lac_factor_report(factor, &report));
+  CHECK(strstr(report.method, "cg"));
+  options.size = 3;
+  CHECK_FAILS(lac_matrix_factor(ctx, m, &options, &factor), LAC_ERR_ARG, "lac_matrix_factor: the size");
+  lac_factor_destroy(&factor);
+  lac_matrix_destroy(&m);
+  free(numbers);
+}
+
+/// Two blocks in the order of the slots: their map is the identity, and the numbers may come flat, as the map's inputs,
+/// or block by block.
+static void blocks_in_order_come_flat_or_block_by_block(lac_context *ctx) {
+  const int32_t offsets[] = {0, 1, 2}, columns[] = {0, 1};
+  double numbers[] = {1, 2, 3, 4, 5, 6, 7, 8}, dense[16];
+  const double whole[] = {1, 2, 0, 0, 3, 4, 0, 0, 0, 0, 5, 6, 0, 0, 7, 8};
+  lac_pattern *pattern = NULL;
+  lac_map *entries = NULL;
+  lac_array *flat = NULL, *blocks = NULL;
+
+  CHECK_OK(lac_pattern_from_bsr(ctx, 4, 4, 2, 2, LAC_I32, offsets, columns, LAC_WIDTH_AUTO, &pattern, &entries));
+  CHECK(lac_map_is_identity(entries));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){8}, numbers, LAC_OWNERSHIP_COPY, &flat));
+  CHECK_OK(lac_array_reshape(ctx, flat, 3, (int64_t[]){2, 2, 2}, &blocks));
+  for (int i = 0; i < 2; i++) {
+    lac_matrix *m = NULL;
+    CHECK_OK(lac_matrix_create(ctx, pattern, entries, i ? blocks : flat, &m));
+    CHECK_OK(lac_matrix_update_array(ctx, m, i ? flat : blocks));
+    CHECK_OK(lac_matrix_read_dense(ctx, m, dense));
+    CHECK(memcmp(dense, whole, sizeof whole) == 0);
+    CHECK_EQ(lac_matrix_count(m), 8);
+    CHECK_FAILS(lac_matrix_update(ctx, m, 2, numbers, LAC_OWNERSHIP_COPY), LAC_ERR_SHAPE, "8");
+    lac_matrix_destroy(&m);
+  }
+  lac_array_destroy(&flat), lac_array_destroy(&blocks);
+  lac_map_destroy(&entries), lac_pattern_destroy(&pattern);
+}
+
 CHECK_MAIN(every_layout_gives_the_same_matrix, every_layout_comes_out_again, the_callers_order_is_kept,
            a_threshold_drops_small_numbers, updates_come_in_the_callers_order, what_was_made_of_old_values_keeps_them,
            gradients_come_back_in_the_callers_order, every_layout_goes_onto_a_tape,
-           a_matrix_is_factored_and_solved_without_a_tape)
+           a_matrix_is_factored_and_solved_without_a_tape, a_factor_is_direct_unless_a_method_is_asked_for,
+           blocks_in_order_come_flat_or_block_by_block)

@@ -126,7 +126,7 @@ static void a_missing_solver_is_said(lac_context *ctx) {
   lac_var out[2];
   lac_slogdet(s.tape, NULL, lac_tape_leaf(s.tape, s.a), out);
   CHECK(!out[0].id && !out[1].id);
-  CHECK_FAILS(lac_tape_status(s.tape), LAC_ERR_ARG, "lac_slogdet: the solver is NULL");
+  CHECK_FAILS(lac_tape_status(s.tape), LAC_ERR_ARG, "slogdet: the solver is NULL");
   two_by_two_close(&s);
 }
 

@@ -51,7 +51,7 @@ CASES = {
     "hadamard": lambda f: f(P, A, SYMMETRIC, S), "kron": lambda f: f(P, A, TALL, T),
     "block_diag": lambda f: f([P, TALL, P], [A, T, A]), "spgemm": lambda f: f(P, A, SYMMETRIC, S),
     "row_sum": lambda f: f(P, A), "col_sum": lambda f: f(TALL, T), "diagonal": lambda f: f(P, matrix(P, 2)),
-    "trace": lambda f: f(P, A), "scale_rows": lambda f: f(P, X[:, 0], A), "scale_cols": lambda f: f(P, A, X[:, 0]),
+    "trace": lambda f: f(P, A), "scale_rows": lambda f: f(P, A, X[:, 0]), "scale_cols": lambda f: f(P, A, X[:, 0]),
     "matrix_norm": lambda f: f(P, A, 2), "segment_mean": lambda f: f(MAP, X[:, 0]), "sparse_logsumexp": OF_LINES,
     "sparse_bidir_logsumexp": lambda f: f(TALL, T, output_layout="padded"), "sparse_softmax": lambda f: f(P, A, 1),
     "sparse_max": OF_LINES, "trisolve": lambda f: f(P, A, X, "upper", "unit", "H"),

@@ -63,6 +63,15 @@ def test_torch_gradients_are_the_dense_ones():
         torch.testing.assert_close(mine, other, rtol=1e-9, atol=1e-11)
 
 
+def test_theta_may_be_a_generator_as_the_parameters_of_a_module_are():
+    c, w, b = system(torch.float64)
+    module = torch.nn.ParameterList([c.detach(), w.detach()])
+    x = lt.solve_operator(stencil, module.parameters(), b.detach(), **OPTIONS)
+    torch.testing.assert_close(x, torch.linalg.solve(dense(c, w), b).detach(), rtol=1e-9, atol=1e-11)
+    x.sum().backward()
+    assert all(p.grad is not None for p in module.parameters())
+
+
 def test_torch_func_differentiates_and_maps():
     c, w, b = [t.detach() for t in system(torch.float64)]
     loss = lambda c, b: lt.solve_operator(stencil, (c, w), b, **OPTIONS).square().sum()  # noqa: E731

@@ -96,7 +96,7 @@ def test_lines_and_norms_are_scipys():
     np.testing.assert_allclose(lacuna.col_sum(P, a), A.sum(0))
     np.testing.assert_allclose(lacuna.diagonal(P, a), A.diagonal())
     np.testing.assert_allclose(lacuna.trace(P, a), A.diagonal().sum())
-    equal(P, lacuna.scale_rows(P, d, a), (sp.diags(d) @ A).tocsr())
+    equal(P, lacuna.scale_rows(P, a, d), (sp.diags(d) @ A).tocsr())
     equal(P, lacuna.scale_cols(P, a, e), (A @ sp.diags(e)).tocsr())
     for ord in ("fro", 1, np.inf, 2):
         np.testing.assert_allclose(lacuna.matrix_norm(P, a, ord), np.linalg.norm(A.toarray(), ord), rtol=1e-12)
@@ -129,7 +129,7 @@ LINES = {
     "norm inf": (lambda a: lt.matrix_norm(P, a, "inf"), lambda A: torch.linalg.matrix_norm(A, torch.inf)),
     "trace": (lambda a: lt.trace(P, a), lambda A: A.diagonal().sum()),
     "kron": (lambda a: lt.kron(P, a, P, a).sum(), lambda A: torch.kron(A, A).sum()),
-    "scale": (lambda a: lt.scale_rows(P, lt.row_sum(P, a), a), lambda A: (A.sum(1, True) * A)[MASK]),
+    "scale": (lambda a: lt.scale_rows(P, a, lt.row_sum(P, a)), lambda A: (A.sum(1, True) * A)[MASK]),
 }
 
 

@@ -105,7 +105,15 @@ static void what_goes_wrong_is_said(lac_context *ctx) {
   options = (lac_solver_options){.size = sizeof options, .method = "lu"};
   CHECK_FAILS(lac_solve_products(ctx, product, &m, w.b, NULL, LAC_PLAIN, &options, w.x, NULL), LAC_ERR_ARG,
               "lu needs a matrix");
+  options = (lac_solver_options){.size = sizeof options, .iteration.rtol = 7};
+  CHECK_FAILS(lac_solve_products(ctx, product, &m, w.b, NULL, LAC_PLAIN, &options, w.x, NULL), LAC_ERR_ARG,
+              "lac_solve_products: rtol");
+  report.size = 1 << 20;  // refused before the product is asked, which would fail
+  CHECK_FAILS(lac_solve_products(ctx, product, &m, w.b, NULL, LAC_PLAIN, NULL, w.x, &report), LAC_ERR_ARG,
+              "the size of the lac_solve_report");
+  CHECK_FAILS(lac_solve_products(ctx, product, &m, w.b, w.x, LAC_PLAIN, NULL, w.x, NULL), LAC_ERR_ARG, "x0 and x");
   CHECK_OK(lac_array_create(ctx, LAC_F64, 1, (int64_t[]){N}, &other));
+  CHECK_FAILS(lac_solve_products(ctx, product, &m, w.b, other, LAC_PLAIN, NULL, w.x, NULL), LAC_ERR_SHAPE, "x0");
   CHECK_FAILS(lac_solve_products(ctx, product, &m, w.b, NULL, LAC_PLAIN, NULL, other, NULL), LAC_ERR_SHAPE, "of b");
   lac_array_destroy(&other);
   world_close(&w);

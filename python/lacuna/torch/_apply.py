@@ -6,8 +6,9 @@
       |                                                               (_registered.py)
       +----- a function of operators ----- C where nobody watches, else its steps, each by `apply`
 
-Derivatives are programs that C writes. Where nobody asks for their derivatives, a program is one call; else its steps
-go through `apply` again, so that their derivatives are torch's too. No operator is named here.
+Derivatives are programs that C writes. Where their own derivatives are not needed, a program is one call; else its
+steps go through `apply` again, so that their derivatives are torch's too. No operator is named here except reshape,
+which torch has as a view.
 """
 
 import functools

@@ -128,6 +128,7 @@ class _Solve(torch.autograd.Function):
 @torch.compiler.disable
 def solve_operator(function, theta, b, method="auto", **options):
     _called.require_function(function)
+    theta = tuple(theta)  # the parameters of a module come as a generator
     for i, t in enumerate(theta):
         if not isinstance(t, torch.Tensor):
             raise ArgumentError(f"{_called.WHO}: theta[{i}] is a {type(t).__name__}; it must be a tensor")

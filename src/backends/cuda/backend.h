@@ -43,7 +43,7 @@ void cuda_space_part(lac_space *space, cuda_data *data);
 /// Wait for the device and give back what could not be given back in the order of a stream.
 void cuda_space_settle(lac_space *space);
 
-/// Device memory that is given back in the order of the context's stream; `call` begins the sentence if there is none.
+/// Device memory that is given back in the order of the context's stream; `call` begins the sentence of a failure.
 typedef struct cuda_scratch {
   void *data;
   size_t bytes;

@@ -45,7 +45,7 @@ typedef struct cuda_rows {
   cuda_index offsets, columns, slots;
 } cuda_rows;
 
-/// What is done number by number with x, z and a factor alpha.
+/// An operation on x, z and a factor alpha, number by number.
 typedef enum cuda_map {
   CUDA_FILL,   // alpha
   CUDA_COPY,   // x
@@ -126,7 +126,7 @@ cudaError_t cuda_launch_reciprocal(cudaStream_t stream, lac_dtype dtype, int64_t
 /// The sums over blocks of kernels/hash.h: two words.
 cudaError_t cuda_launch_hash(cudaStream_t stream, const void *data, size_t bytes, uint64_t *leaves);
 
-/// What rows of a matrix say, or all of them (kernels/survey.h). Slots and rows are the first offender or INT64_MAX.
+/// The survey of some rows of a matrix, or of all (kernels/survey.h). Slots and rows: the first offender or INT64_MAX.
 typedef struct cuda_survey_part {
   int64_t nonfinite;
   int64_t asymmetric;  // twice the slot, and 1 if its mirror is not stored
@@ -141,12 +141,12 @@ typedef struct cuda_survey_shares {
   const double *rows, *columns;
 } cuda_survey_shares;
 
-/// A slot or a row, and the first item that has one; INT64_MAX: there is none.
+/// A slot or a row, and the first item with such an offender; INT64_MAX: no item has one.
 typedef struct cuda_survey_place {
   int64_t at, item;
 } cuda_survey_place;
 
-/// What all items say.
+/// The survey of all items.
 typedef struct cuda_survey_all {
   cuda_survey_place nonfinite, asymmetric, not_positive, without;
   double dominance;
@@ -170,7 +170,7 @@ cudaError_t cuda_launch_survey_shares(cudaStream_t stream, lac_dtype dtype, cons
 cudaError_t cuda_launch_survey_all(cudaStream_t stream, int64_t items, const cuda_survey_part *of_items,
                                    cuda_survey_shares shares, cuda_survey_all *out);
 
-/// The first entry whose mirror is not stored; the first number that is not finite. -1: there is none.
+/// The first entry whose mirror is not stored; the first number that is not finite; else -1.
 cudaError_t cuda_launch_survey_unpaired(cudaStream_t stream, const cuda_rows *rows, int64_t *first);
 cudaError_t cuda_launch_survey_finite(cudaStream_t stream, lac_dtype dtype, int64_t count, const void *values,
                                       int64_t *first);

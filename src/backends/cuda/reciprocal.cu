@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file reciprocal.cu
-/// Reciprocals, and the first number that has none: the least of integers, which no order changes.
+/// Reciprocals, and the place of the first zero: a minimum of integers, which no order changes.
 
 #include "backends/cuda/grid.cuh"
 

@@ -235,7 +235,7 @@ static void *space_allocate(lac_space *space, size_t bytes, void *stream) {
 
 // -- spaces ----------------------------------------------------------------------------------------------------------
 
-/// What all streams read is complete, and no stream of ours is waited for.
+/// Memory that all streams read is complete; the library waits for none of its streams.
 static bool space_fetch(lac_space *space, void *to_host, const void *from, size_t bytes) {
   cuda_scope scope = cuda_enter(space->device);
   bool is_done = succeeds(cudaMemcpy(to_host, from, bytes, cudaMemcpyDeviceToHost));

@@ -38,7 +38,7 @@ __device__ void put(const cuda_integers &to, int64_t i, int64_t value) {
   }
 }
 
-/// Integer i of a list, or i itself where there is none.
+/// Integer i of a list, or i itself where the list is NULL.
 __device__ int64_t get_or_count(const cuda_index &index, int64_t i) { return index.data ? get(index, i) : i; }
 
 /// The least place so far; -1, the largest without a sign, is nowhere.

@@ -65,7 +65,7 @@ __device__ bool mirrors(T here, T there) {
   return size_of(here - there) <= LAC_SURVEY_ROUNDINGS * epsilon<T>() * fmax(size_of(here), size_of(there));
 }
 
-/// What stands off a diagonal entry, as a share of it; nothing dominates zero.
+/// The sum off a diagonal entry, as a share of the entry; a zero entry does not dominate.
 __device__ double share_of(double beside, double diagonal) {
   return diagonal > 0 && isfinite(beside) ? beside / diagonal : static_cast<double>(INFINITY);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file values.c
-/// What values are, found where they lie: their hash, and a survey of matrices. A few words come to the host.
+/// The hash of values and the survey of a matrix, made where the values are. A few words come to the host.
 
 #include <math.h>
 

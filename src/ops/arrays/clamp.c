@@ -41,7 +41,7 @@ static lac_var clamp_where_positive(lac_rule *r, lac_var x, lac_var v) {
   return lac_select(r->tape, lac_heaviside(r->tape, x), v, LAC_SELECT_NONZERO);
 }
 
-/// v where low < x < high; an infinite bound is none.
+/// v where low < x < high; an infinite bound does not bind.
 static lac_var clamp_inside(lac_rule *r, lac_var v) {
   double low = r->attrs->f[0], high = r->attrs->f[1];
   lac_var x = r->in[X];

@@ -3,7 +3,7 @@
 /// An array where a condition holds, and exact zeros elsewhere.
 ///
 ///     forward   z     = x where c != 0, else 0        i[0]: lac_selection, which may turn the condition round
-///     vjp       x_bar = select(c, z_bar)              none for c
+///     vjp       x_bar = select(c, z_bar)              zero for c
 ///     jvp       z_dot = select(c, x_dot)
 ///
 /// Nothing is multiplied: what x, z_bar and x_dot hold where they are not selected, NaN and infinity too, is not seen.

@@ -3,10 +3,10 @@
 /// A choice between two arrays, number by number.
 ///
 ///     forward   z     = x where c != 0, else y          all dimensions broadcast
-///     vjp       x_bar = select(c != 0, z_bar)           y_bar = select(c == 0, z_bar); none for c
+///     vjp       x_bar = select(c != 0, z_bar)           y_bar = select(c == 0, z_bar); zero for c
 ///     jvp       z_dot = select(c != 0, x_dot) + select(c == 0, y_dot)
 ///
-/// What is not chosen is not seen, whatever it holds. c is of the dtype of x and y, as `compare` makes it.
+/// A number that is not chosen is not read, whatever it is. c is of the dtype of x and y, as `compare` makes it.
 
 #include "autodiff/rule.h"
 

@@ -81,7 +81,7 @@ static void concat_vjp(lac_rule *r) {
   if (r->wants[Y]) r->in_bar[Y] = lac_slice(r->tape, r->out_bar[Z], -1 - axis, nx, n, 1);
 }
 
-/// A tangent at its places among zeros; its batch is spread by who asked.
+/// A tangent at its places among zeros; the caller spreads its batch.
 static lac_var concat_embed(lac_rule *r, int input, int64_t begin) {
   int axis = AXIS(r);
   lac_meta like = r->in_meta[input];

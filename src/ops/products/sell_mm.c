@@ -13,7 +13,7 @@
 /// the time by rows on the 2-D Poisson stencil of 1M and 4M rows, where both run at the memory's bandwidth, 0.84 to
 /// 1.03 on rows of 8 random columns, and the same time where all is in cache; moving the values costs as much as 3
 /// products or more whenever they change, the layout as much as 20 and more once, and both stay in memory beside the
-/// original. Only who keeps one matrix for some hundred products may gain, and knows it.
+/// original. It may pay for a matrix that is kept for some hundred products.
 
 #include "autodiff/rule.h"
 #include "core/pattern/format_impl.h"

@@ -6,7 +6,7 @@
 ///     vjp       x_bar = softmax(x) y_bar
 ///     jvp       y_dot = sum of softmax(x) x_dot
 ///
-/// Exponentials are of x - max(x): none overflows. Where all numbers are -inf the result is, and the gradient is zero.
+/// Exponentials are of x - max(x) and do not overflow. Of numbers that all are -inf it is -inf, its gradient zero.
 
 #include "ops/axes.h"
 

@@ -6,7 +6,7 @@
 ///     vjp       x_bar = y (y_bar - sum(y y_bar))
 ///     jvp       y_dot = y (x_dot - sum(y x_dot))
 ///
-/// Where all numbers are -inf, all results are 0: nothing is there to be shared. Among +inf it is shared evenly.
+/// Where all numbers are -inf, all results are 0: there is no weight to share. Numbers +inf have equal shares.
 
 #include "ops/axes.h"
 

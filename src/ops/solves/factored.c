@@ -38,7 +38,7 @@ void lac_tape_call_factored(lac_tape *tape, const char *function, const void *ob
   lac_factor *factor = NULL;
 
   for (int i = 0; i < lac_op_outputs(spec.op); i++) out[i] = (lac_var){0};
-  LAC_TRY(lac_tape_status(tape));
+  if (!lac_tape_has(tape, function, lac_op_inputs(spec.op), in)) return;
   LAC_CHECK(object, LAC_ERR_ARG, "%s: the solver is NULL; see lac_solver_create", function);
   spec.object = object;
   LAC_TRY(lac_tape_judge(tape, &spec, in));
@@ -60,7 +60,7 @@ lac_status lac_tape_hermitian(lac_tape *tape, const lac_pattern *pattern, lac_va
 
   LAC_TRY(lac_pattern_transpose(ctx, pattern, &transpose, &map));
   x = lac_scale(tape, x, 0.5, 0);
-  *out = lac_add(tape, x, lac_conj(tape, lac_emit_along(tape, map, x)));
+  *out = lac_add(tape, x, lac_conj(tape, lac_emit_along(tape, map, x, LAC_PLAIN)));
 done:
   lac_map_destroy(&map);
   lac_pattern_destroy(&transpose);

@@ -4,7 +4,7 @@
 /// selected_inverse and others.
 ///
 /// A public function factors where there are values, so that the recorded call holds its factor and no derivative
-/// factors again. A program has no values yet: its calls hold the solver, which knows values again that it has
+/// factors again. A program has no values yet: its calls hold the solver, which recognises values that it has
 /// factored.
 
 #ifndef LACUNA_OPS_SOLVES_FACTORED_H
@@ -45,7 +45,7 @@ lac_var lac_emit_lstsq(lac_tape *tape, const lac_solver *solver, lac_var a, lac_
 
 /// The rank of a least-squares system (rank.c), where attributes of solve_with ask for it: i[1] = 1, its shorter side
 /// is rows i[2] to i[3] - 1, f[0] is alpha. Refuse others; what a factorisation or a solve ended with, LAC_ERR_SINGULAR
-/// in the words of least squares; the look at a factor, which also tells what of a solution must be judged
+/// in the words of least squares; the check of a factor, which also sets the part of a solution to be judged
 /// (lac_solve_job).
 lac_status lac_rank_infer(lac_call *call);
 lac_status lac_rank_judge(lac_context *ctx, const lac_attrs *attrs, const lac_solver_core *core, lac_status given);

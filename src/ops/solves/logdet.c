@@ -122,6 +122,6 @@ lac_var lac_logdet_with(lac_tape *tape, const lac_factor *factor, lac_var a) {
 lac_var lac_logdet(lac_tape *tape, const lac_solver *solver, lac_var a) {
   lac_var out[2];
 
-  lac_emit_logdet(tape, "lac_logdet", solver, a, out);
+  lac_emit_logdet(tape, "logdet", solver, a, out);
   return out[LOGDET];
 }

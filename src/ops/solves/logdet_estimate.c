@@ -13,7 +13,7 @@
 /// q_j; the two agree where the probes do not leave it to chance (Z Z^H = k I: a Hadamard matrix, all unit vectors) and for a diagonal A.
 /// It is made of solves and sddmm, so that derivatives of every order are estimates of those of log det A, and agree with each other. The
 /// object is a solver: the value factors nothing, a derivative asks it for solves. The probes are data: no derivative passes
-/// through them, nor through the error, which is that of chance alone and knows nothing of too few steps.
+/// through them, nor through the error, which is that of chance alone, without that of too few steps.
 ///
 /// The public function (functions/estimates.c) takes the Hermitian part of A, as lac_cholesky does: its gradient is
 /// Hermitian.
@@ -221,7 +221,7 @@ static void logdet_estimate_vjp(lac_rule *r) {
   const lac_pattern *p = lac_factored_pattern(r->object);
   lac_var bar = lac_cast(r->tape, r->out_bar[ESTIMATE], r->in_meta[A].dtype);
 
-  lac_rule_nothing(r);  // of the probes, and of an estimate that nobody asks about
+  lac_rule_nothing(r);  // of the probes, and of an estimate that is not wanted
   if (!r->wants[A] || !r->out_bar[ESTIMATE].id) return;
   bar = lac_emit_column(r->tape, estimate_mean(r, bar));
   r->in_bar[A] = lac_mul(r->tape, bar, lac_sddmm(r->tape, p, estimate_solve(r), r->in[Z]));

@@ -57,7 +57,7 @@ static lac_var lstsq_with_residual(const lac_rule *r) {
   return lac_sub(r->tape, r->in[B], lstsq_with_product(r, FORM(r), r->in[A], r->out[X]));
 }
 
-/// The size of A, beside columns. Two inverses in a row are of the size of 1 / |A|^2, which may leave the range where
+/// The size of A, for columns. Two inverses in a row are of the size of 1 / |A|^2, which may leave the range where
 /// the result does not: one of them works on what is multiplied by it.
 static lac_var lstsq_with_size(const lac_rule *r) {
   const lac_meta *meta = lac_tape_meta(r->tape, r->in[A]);
@@ -132,6 +132,6 @@ static lac_var lstsq_with_solve(const lac_rule *r, lac_form form, lac_var b) {
 lac_var lac_emit_lstsq(lac_tape *tape, const lac_solver *solver, lac_var a, lac_var b) {
   lac_var x;
 
-  lac_tape_call_factored(tape, "lac_lstsq", solver, (lac_spec){.op = &lac_op_lstsq_with}, (lac_var[]){a, b}, &x);
+  lac_tape_call_factored(tape, "lstsq", solver, (lac_spec){.op = &lac_op_lstsq_with}, (lac_var[]){a, b}, &x);
   return x;
 }

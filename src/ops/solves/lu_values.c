@@ -35,7 +35,7 @@ done:
   return status;
 }
 
-/// Refuse a row without a diagonal entry: the groups of a kept map tell.
+/// Refuse a row without a diagonal entry, which the groups of a kept map show.
 static lac_status lu_check_diagonal(lac_call *c) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;

@@ -8,12 +8,12 @@
 ///     jvp       sigma_dot = Re(u^H A_dot v)
 ///
 /// Order 1: u and v are outputs for the rules alone. An adjoint of theirs is refused, and so is a second derivative of sigma
-/// (LAC_ERR_ORDER); their tangents, which come beside sigma's, are NaN. lac_norm2 hands out sigma alone.
+/// (LAC_ERR_ORDER); their tangents, which come with sigma's, are NaN. lac_norm2 hands out sigma alone.
 ///
 /// Where sigma is a multiple singular value the norm has no gradient; u and v are then one pair out of many, which the fixed
 /// start decides, and a_bar is a subgradient. At A = 0 it is 0. The tolerance is that of |A^H u - sigma v| / sigma: sigma is good to
 /// its square over the gap to the next value, the gradient to the tolerance over the gap. A tolerance of 0 stands for 1e-12 (f32:
-/// 1e-5), 0 steps for 10000. What does not get there is LAC_ERR_CONVERGENCE.
+/// 1e-5), 0 steps for 10000. A residual that stays larger is LAC_ERR_CONVERGENCE.
 
 #include <math.h>
 

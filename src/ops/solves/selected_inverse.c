@@ -100,6 +100,6 @@ lac_var lac_selected_inverse_with(lac_tape *tape, const lac_factor *factor, lac_
 lac_var lac_selected_inverse(lac_tape *tape, const lac_solver *solver, lac_var a) {
   lac_var z;
 
-  lac_tape_call_factored(tape, "lac_selected_inverse", solver, (lac_spec){.op = &lac_op_selected_inverse}, &a, &z);
+  lac_tape_call_factored(tape, "selected_inverse", solver, (lac_spec){.op = &lac_op_selected_inverse}, &a, &z);
   return z;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file solve_operator.c
-/// The solution of a linear system whose matrix nobody stores: the user's function emits its product.
+/// The solution of a linear system without a stored matrix: the user's function emits its product.
 ///
 ///     forward   x         = op(L(theta))^-1 b             a Krylov method; op = N or H
 ///     vjp       lambda    = flip(op)(L(theta))^-1 x_bar
@@ -272,7 +272,7 @@ done:
   return status;
 }
 
-/// L^H v: the vjp of the product in x. What is linear does not read x.
+/// L^H v: the vjp of the product in x. The vjp of a linear function does not read x.
 static lac_status operator_write_adjoint(lac_tape *tape, lac_tape_function function, void *data, const lac_var *theta,
                                          operator_solve *o) {
   lac_context *ctx = lac_tape_context(tape);

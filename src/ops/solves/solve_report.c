@@ -18,7 +18,7 @@ static bool report_makes(const lac_tape *tape, const tape_node *node, const bool
   return false;
 }
 
-/// Backwards over the calls that went into what is asked for, to the last that has something to tell.
+/// Backwards over the calls that the var depends on, to the last that has a factor or the report of a solve.
 static const tape_node *report_find(const lac_tape *tape, int last, bool *asked) {
   for (int n = last; n >= 0; n--) {
     const tape_node *node = &tape->nodes[n];
@@ -40,6 +40,8 @@ lac_status lac_tape_solve_report(const lac_tape *tape, lac_var var, lac_report *
   lac_solve_report solved;
 
   LAC_CHECK(tape, LAC_ERR_ARG, "lac_tape_solve_report: the tape is NULL");
+  if (factor) LAC_TRY(lac_sized_check(ctx, "lac_tape_solve_report", LAC_REPORT, factor));
+  if (solve) LAC_TRY(lac_sized_check(ctx, "lac_tape_solve_report", LAC_SOLVE_REPORT, solve));
   LAC_CHECK(
       place, LAC_ERR_ABSENT, "lac_tape_solve_report: the var is %s",
       var.id ? "one of another tape, or from before lac_tape_clear" : "absent: its call failed, or it was never set");
@@ -51,8 +53,8 @@ lac_status lac_tape_solve_report(const lac_tape *tape, lac_var var, lac_report *
             "made of a leaf on a LAC_TAPE_RECORD tape, or ask the solver (lac_solver_last_solve)");
   made = lac_factor_reported(report_factor(node));
   solved = node->told ? *node->told : (lac_solve_report){.residual = LAC_UNMEASURED};
-  if (factor) LAC_TRY(lac_report_give(ctx, "lac_tape_solve_report", &made, factor));
-  if (solve) LAC_TRY(lac_solve_report_give(ctx, "lac_tape_solve_report", &solved, solve));
+  if (factor) lac_sized_give(LAC_REPORT, &made, factor);
+  if (solve) lac_sized_give(LAC_SOLVE_REPORT, &solved, solve);
 done:
   lac_free(asked);
   return status;

@@ -107,7 +107,7 @@ lac_var lac_emit_solution(lac_tape *tape, const void *object, lac_form form, lac
   lac_var x;
 
   if (object) spec.patterns[0] = lac_factored_core(object)->blocks;
-  lac_tape_call_factored(tape, "lac_solve", object, spec, (lac_var[]){a, b}, &x);
+  lac_tape_call_factored(tape, "solve", object, spec, (lac_var[]){a, b}, &x);
   return x;
 }
 

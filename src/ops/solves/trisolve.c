@@ -35,7 +35,7 @@ done:
   return status;
 }
 
-/// Name the first entry outside the triangle: rows are sorted, so the first or last of each row tells.
+/// Name the first entry outside the triangle: rows are sorted, so it is the first or the last of its row.
 static lac_status trisolve_name_outside(lac_call *c) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
@@ -55,7 +55,7 @@ done:
   return status;
 }
 
-/// Refuse a pattern that is not the triangle. Its band, which is kept, tells.
+/// Refuse a pattern that is not the triangle, by its band, which is kept.
 static lac_status trisolve_check_structure(lac_call *c) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
@@ -129,7 +129,7 @@ lac_var lac_trisolve(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_
   LAC_TRY(lac_tape_status(tape));
   LAC_TRY(lac_pattern_triangle(ctx, pattern, triangle, k, &part, &map));
   x = lac_emit(tape, &(lac_spec){.op = &lac_op_trisolve, .patterns = {part}, .attrs.i = {op, triangle, diagonal}},
-               (lac_var[]){lac_emit_along(tape, map, a), b});
+               (lac_var[]){lac_emit_along(tape, map, a, LAC_PLAIN), b});
 done:
   lac_map_destroy(&map);
   lac_pattern_destroy(&part);

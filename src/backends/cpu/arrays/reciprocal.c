@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file reciprocal.c
-/// Reciprocals, and the first number that has none.
+/// Reciprocals, and the place of the first zero.
 
 #include "backends/cpu/base/cpu.h"
 #include "backends/cpu/base/types.h"

@@ -37,7 +37,7 @@ typedef struct softmax_job {
 /// The larger of two; a NaN is larger. Written for vectors: no branch.
 static inline double larger(double a, double b) { return ((a > b) | (a != a)) ? a : b; }
 
-/// What x counts for when the largest is sought.
+/// The value of x in the search for the largest.
 static inline double candidate(lac_reduction op, double x, double size) {
   return op == LAC_REDUCE_MIN ? -x : op == LAC_REDUCE_NORM ? size : x;
 }

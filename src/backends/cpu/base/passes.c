@@ -11,7 +11,7 @@
 enum { PASS_CHUNK = 16384 };  // entries of a chunk of rows
 
 // Operands up to this size stay in a second-level cache. Of larger ones so many rows of the matrix are looked at, and
-// so many bytes are asked for at a time.
+// so many bytes are prefetched at a time.
 enum { PASS_CACHED_BYTES = 1 << 19, PASS_SAMPLES = 32, PASS_ASKED_BYTES = 1024, PASS_MOST_AHEAD = 64 };
 
 void cpu_passes_init(cpu_passes *passes, const lac_rows *rows, const lac_array *const in[2], lac_array *out,

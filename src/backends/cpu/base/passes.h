@@ -7,25 +7,25 @@
 
 #include "backends/cpu/base/cpu.h"
 
-enum { CPU_BYTES_AHEAD = 1024 };  // of a row that is asked for: hardware sees the rest coming
+enum { CPU_BYTES_AHEAD = 1024 };  // of a row that is prefetched: hardware foresees the rest
 
 /// One walk: one item of the batch.
 typedef struct cpu_pass {
   const void *offsets, *columns, *slots;  // slots == NULL: entry p has slot p
   int64_t rows, cols, k;
   int64_t br, bc;                   // rows and columns of a block, for the kernels of blocks
-  bool wide_offsets, wide_columns;  // 64-bit integers, for kernels that do not know from their type
+  bool wide_offsets, wide_columns;  // 64-bit integers, for kernels whose type does not show it
   double sign;                      // -1 conjugates the values
   bool adds;                        // to what the output holds
   bool streams;                     // the output past the caches
   bool is_large;                    // the matrix is beyond the caches
-  int64_t ahead;                    // entries by which rows of a dense operand are asked for early; 0: not at all
+  int64_t ahead;                    // entries by which rows of a dense operand are prefetched; 0: not at all
   const void *in[2];
   void *out;
 } cpu_pass;
 
-// Reading the structure where the type does not tell the width: the branch is foreseen, and a block is work enough
-// beside it.
+// Reading the structure where the type does not show the width: the branch is predicted, and its cost is small
+// relative to the work of a block.
 static inline int64_t cpu_pass_offset(const cpu_pass *pass, int64_t i) {
   return pass->wide_offsets ? ((const int64_t *)pass->offsets)[i] : ((const int32_t *)pass->offsets)[i];
 }
@@ -52,7 +52,7 @@ typedef struct cpu_passes {
 void cpu_passes_init(cpu_passes *passes, const lac_rows *rows, const lac_array *const in[2], lac_array *out,
                      const int core[3]);
 
-/// How many entries ahead rows of `bytes` bytes of a dense operand should be asked for: 0 where neighbouring rows of
+/// How many entries ahead rows of `bytes` bytes of a dense operand should be prefetched: 0 where neighbouring rows of
 /// the matrix read neighbouring rows of the operand, or all of it fits a cache.
 int64_t cpu_rows_ahead(const lac_rows *rows, size_t bytes);
 

@@ -10,8 +10,8 @@
 
 enum { GRID_BLOCK = 2048 };            // rows: sums are taken block by block
 enum { GRID_COLUMNS = 8 };             // that are worked on at once
-enum { GRID_CACHED_BYTES = 4 << 20 };  // values that need not be asked for
-enum { GRID_AHEAD = 256 };             // entries by which a matrix beyond the caches is asked for early
+enum { GRID_CACHED_BYTES = 4 << 20 };  // values that need no prefetch
+enum { GRID_AHEAD = 256 };             // entries by which a matrix beyond the caches is prefetched
 
 _Static_assert(GRID_BLOCK % LAC_SLICE == 0, "blocks of rows begin with a slice");
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file pairwise_evenness.c
-/// Whether entries beside the diagonal are alike, by a look at some rows.
+/// Whether entries off the diagonal are of similar size, by a look at some rows.
 
 #include <math.h>
 
 #include "backends/cpu/pairwise/pairwise.h"
 #include "core/number_at.h"
 
-/// One row: its largest and smallest size beside the diagonal, and the size of what has the diagonal's sign.
+/// One row: its largest and smallest size off the diagonal, and the size of entries with the diagonal's sign.
 static void look_at_row(const lac_pattern *p, const lac_array *array, int64_t i, double *largest, double *smallest,
                         double *positive) {
   lac_dtype dtype = array->meta.dtype;

@@ -26,7 +26,7 @@ INLINE T MN(up_to_eight)(const grid_job *g, const T *values, int64_t p, const H 
   return s;
 }
 
-/// Row i of A x for one column. Lengths that grids have are told apart, which spares the loop.
+/// Row i of A x for one column. Lengths that grids have are distinguished, which spares the loop.
 INLINE T MN(row_one)(const grid_job *g, const T *values, int64_t i, const H *x) {
   const O *offsets = g->offsets;
   int64_t p = offsets[i], length = offsets[i + 1] - p;

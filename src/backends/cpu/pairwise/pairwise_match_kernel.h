@@ -36,7 +36,7 @@ INLINE bool FN(comes_first)(const match *m, int64_t a, int64_t b) {
   return m->place ? m->place[a] < m->place[b] : a < b;
 }
 
-/// The strongest neighbour of a row among those that are free (`joins` false) or have a pair; -1: none.
+/// The strongest neighbour of a row among those that are free (`joins` false) or have a pair; else -1.
 INLINE int64_t FN(partner)(const match *m, int64_t i, const bool joins) {
   const T *values = m->values;
   int64_t begin = match_offset(m, i), end = match_offset(m, i + 1), best = -1;

@@ -13,7 +13,7 @@ typedef struct cpu_grouped {
   const void *offsets, *sources;  // of each output; sources == NULL: a group is a run of inputs
   int64_t inputs, outputs;
   int64_t d, e;  // sizes of a matrix (gather_mm)
-  int64_t full;  // length of a group with its implicit zeros; 0: none
+  int64_t full;  // length of a group with its implicit zeros; 0: there are no such zeros
   double sign;   // -1 conjugates, or turns max into min
   bool adds;     // to what the output holds
   const void *in[2];

@@ -157,12 +157,12 @@ static void XN(scatter)(const spgemm_job *job, int64_t begin, int64_t end, O *ma
 /// A, B and C = A B as a placed walk reads them, whichever of them is wanted.
 typedef struct XN(placed) {
   XN(view) a, b, c;
-  int64_t asks;  // entries of A up to which rows of B are asked for
+  int64_t asks;  // entries of A up to which rows of B are prefetched
   const int64_t *start;
   const uint16_t *place;
 } XN(placed);
 
-/// Rows of B may stand anywhere: the values of one that comes soon are asked for.
+/// Rows of B may stand anywhere: the values of a row that comes soon are prefetched.
 INLINE void XN(ask_ahead)(const XN(placed) * w, int64_t p) {
   if (p >= w->asks) return;
   ASK(w->b.offsets, AT(w->a.columns, p + SPGEMM_FAR_AHEAD));

@@ -87,8 +87,8 @@ INLINE void XN(outer_span)(const cpu_pass *pass, const T *u, int64_t p, int64_t 
   for (; p < end; ++p, ++u) s[p] = FN(mul)(*u, FN(signed)(v[column[p]], -1));
 }
 
-/// Rows of any lengths: the number of each row is first laid out beside its entries, SHORT of them at a time whatever the
-/// length, so that nothing branches on it. What one row has too many the next one overwrites.
+/// Rows of any lengths: the number of each row is first written for its entries, SHORT of them at a time whatever the
+/// length, so that nothing branches on it. The next row overwrites what is beyond the end of a row.
 INLINE void XN(outer_mixed)(const cpu_pass *pass, int64_t i, int64_t end, const bool streams) {
   enum { SHORT = 8, ENTRIES = 1024 };
   const O *offsets = pass->offsets;
@@ -110,7 +110,7 @@ INLINE void XN(outer_mixed)(const cpu_pass *pass, int64_t i, int64_t end, const 
   }
 }
 
-/// Whether rows differ in length so often that a branch on it could not be foretold. Lines want numbers that fill them.
+/// Whether rows differ in length so often that a branch on it could not be predicted.
 static bool XN(outer_is_mixed)(const cpu_pass *pass, int64_t begin, int64_t end) {
   enum { LOOKED_AT = 64 };
   const O *offsets = pass->offsets;

@@ -20,7 +20,7 @@ typedef struct sell_job {
   int64_t k;
 } sell_job;
 
-/// The row of a lane, -1 for none.
+/// The row of a lane, -1 for a lane without one.
 static inline int64_t sell_row(const sell_job *job, int64_t lane) {
   if (job->f->in_order) return lane < job->f->pattern->rows ? lane : -1;
   return lac_buffer_get(job->f->arrays[LAC_FORMAT_ROWS], lane);

@@ -12,7 +12,7 @@
 // How long before they are needed entries, and rows of x, are asked for: far enough for memory to answer, near enough to still
 // be in the first cache.
 enum { SPMM_AHEAD = 256, SPMM_ROWS_AHEAD = 8 };
-enum { SPMM_CACHED_BYTES = 4 << 20 };  // values up to which nothing need be asked for
+enum { SPMM_CACHED_BYTES = 4 << 20 };  // values up to which nothing need be prefetched
 
 static inline void ask_for_row(const void *x, int64_t row, size_t bytes) {
   const char *line = (const char *)x + (size_t)row * bytes;

@@ -19,7 +19,7 @@ INLINE FN(acc) XN(short_row)(const cpu_pass *pass, int64_t p, FN(acc) s, const i
 }
 
 /// Rows of the same length from row i on; returns the first row that is not. Hardware does not foresee four streams at once,
-/// so what comes next is asked for, unless it is in a cache anyway.
+/// so the next values are prefetched, unless they are in a cache anyway.
 INLINE int64_t XN(short_rows)(const cpu_pass *pass, int64_t i, int64_t end, const int length, const bool asks) {
   const O *offsets = pass->offsets;
   T *y = pass->out;
@@ -96,7 +96,7 @@ static void XN(spmv)(const cpu_pass *shared, int64_t begin, int64_t end) {
   }
 }
 
-/// Rows of A^T: entries in order. A column's last entry leads through the values, so the place behind it is asked for.
+/// Rows of A^T: entries in order. A column's last entry leads through the values, so the place behind it is prefetched.
 static void XN(spmv_gathered)(const cpu_pass *shared, int64_t begin, int64_t end) {
   const cpu_pass local = *shared, *pass = &local;
   const O *offsets = pass->offsets, *slots = pass->slots;

@@ -6,7 +6,7 @@
 typedef struct FN(block_table) {
   int size;
   W a[2 * LAC_BLOCK_MOST * LAC_BLOCK_MOST];  // [A | I], by rows of 2 size
-  int column[LAC_BLOCK_MOST];                // the pivot's column in each row; -1: none yet
+  int column[LAC_BLOCK_MOST];                // the pivot's column in each row; -1: not chosen yet
   bool taken[LAC_BLOCK_MOST];                // columns that have a pivot
 } FN(block_table);
 

@@ -5,7 +5,7 @@
 ///     (A P)_i     = sum_k A_ik P_k
 ///     (R A P)_I   = sum_i R_Ii (A P)_i
 ///
-/// As of single numbers (smoothed_product.c), rows of A P are made when a row of the result asks for them and kept for
+/// As of single numbers (smoothed_product.c), rows of A P are made when a row of the result reads them and kept for
 /// a chunk of rows; but a column is looked up once for a block.
 
 #include "backends/cpu/smoothed/smoothed_blocks.h"
@@ -20,7 +20,7 @@ typedef struct block_product {
   void *out;
 } block_product;
 
-/// What one thread works in: the rows of A P of the present chunk.
+/// The workspace of one thread: the rows of A P of the present chunk.
 typedef struct block_work {
   int64_t begin, end;  // rows of the result
   int64_t *where;      // for each row of A: its place among the chunk's; or -1

@@ -40,7 +40,7 @@ INLINE bool XN(block_make_row)(const block_product *j, block_work *w, int64_t i,
   return true;
 }
 
-/// A row of the result: all rows of A P that it wants are made before its own columns are marked.
+/// A row of the result: all rows of A P that it reads are made before its own columns are marked.
 INLINE bool XN(block_row_of)(const block_product *j, block_work *w, int64_t row, int size, int m) {
   const O *r_offsets = j->r->offsets, *c_offsets = j->c->offsets;
   const C *r_columns = j->r->columns, *c_columns = j->c->columns;

@@ -14,7 +14,7 @@ INLINE int64_t XN(next_node)(const nodes_job *j, int64_t node, const int64_t *at
   return least;
 }
 
-/// The nodes that the rows of a node have entries in: how many, and which (NULL: nobody asks).
+/// The nodes that the rows of a node have entries in: how many, and which (NULL: only counted).
 INLINE int64_t XN(nodes_of)(const nodes_job *j, int64_t node, C *which) {
   const O *offsets = j->a->offsets;
   const C *columns = j->a->columns;

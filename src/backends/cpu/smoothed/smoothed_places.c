@@ -40,7 +40,7 @@ static const cpu_part places_nodes[4][4] = TABLE_INDEXED(places_nodes);
 static const cpu_part spread_offsets[4][4] = TABLE_INDEXED(spread_offsets);
 static const cpu_part spread_columns[4][4] = TABLE_INDEXED(spread_columns);
 
-/// Whether runs are to be expected: most matrices of single unknowns have none in the rows that are looked at.
+/// Whether runs are to be expected: most matrices of single unknowns have no run in the rows that are looked at.
 static bool places_are_likely(const places_job *j, int64_t most) {
   int64_t rows = j->a->rows, step = rows / PLACES_SAMPLES + 1, looked = 0, runs = 0;
   for (int64_t i = 0; i < rows; i += step, ++looked) {

@@ -23,7 +23,7 @@ typedef struct galerkin_job {
   int64_t *lengths;  // of the result's rows, where it is not
 } galerkin_job;
 
-/// What one thread works in.
+/// The workspace of one thread.
 typedef struct galerkin_work {
   int64_t begin, end;                   // rows of the result
   void *where;                          // for each row of A: when its row of A P was made, counted from 1
@@ -39,7 +39,7 @@ typedef struct galerkin_work {
   bool failed;
 } galerkin_work;
 
-/// Room for so many items of a size: half as much again as there was, or what is asked for.
+/// Room for so many items of a size: half as much again as there was, or the size that is needed.
 static bool grow(void **block, int64_t *room, int64_t need, size_t size) {
   if (need <= *room) return true;
   int64_t more = need + need / 2 + 256;
@@ -91,7 +91,7 @@ static void transpose_run(int threads, const transpose_job *job, cpu_part part) 
   }
 }
 
-/// From the counts of each thread to where its entries begin; offsets of all where asked for.
+/// From the counts of each thread to where its entries begin; offsets of all where the caller wants them.
 static void transpose_scan(int threads, const transpose_job *job, void *offsets) {
   bool narrow = job->p->width == LAC_WIDTH_32_32;
   int64_t sum = 0, cols = job->p->cols;

@@ -18,7 +18,7 @@ static bool XN(make_row)(const galerkin_job *j, galerkin_work *w, int64_t i) {
   for (int64_t n = begin - base; n < begin - base + most; ++n) numbers[n] = 0;
   for (int64_t q = offsets[i]; q < offsets[i + 1]; ++q) {
     T value = values[q];
-    for (int64_t s = p_offsets[columns[q]]; s < p_offsets[columns[q] + 1]; ++s) {  // no branch: none could be foreseen
+    for (int64_t s = p_offsets[columns[q]]; s < p_offsets[columns[q] + 1]; ++s) {  // no branch: it is unpredictable
       C column = p_columns[s];
       int64_t at = mark[column], is_new = at < begin;
       at = is_new ? count : at;

@@ -5,7 +5,7 @@
   const int64_t from = (b)*STRENGTH_BLOCK; \
   const int64_t to = from + STRENGTH_BLOCK < (rows) ? from + STRENGTH_BLOCK : (rows)
 
-/// sqrt |a_ii|; 0 where there is none.
+/// sqrt |a_ii|; 0 where the diagonal entry is not stored.
 static void XN(root_blocks)(const void *job, int64_t begin, int64_t end) {
   const rows_job *j = job;
   const O *offsets = j->a->offsets;
@@ -72,7 +72,7 @@ static void XN(contrast_blocks)(const void *job, int64_t begin, int64_t end) {
   }
 }
 
-/// What a row adds up to.
+/// The sums of a row.
 typedef struct XN(row_sums) {
   T diagonal, weak;
   double all, strong, largest;  // sums of |a_ij|, the second over strong entries; the largest
@@ -113,7 +113,7 @@ INLINE T XN(smoother_of)(const diagonals_job *j, int64_t i, const XN(row_sums) *
 
 enum { XN(LUMP_LIMIT) = 10 };
 
-/// 1 / (a_ii + weak entries), or 1 / a_ii where that is small beside the strong entries; 0 where this is, too.
+/// 1 / (a_ii + weak entries), or 1 / a_ii where that sum is small relative to the strong entries; 0 where a_ii is, too.
 INLINE T XN(filtered_of)(const XN(row_sums) * sums) {
   T lumped = sums->diagonal + sums->weak;
   if (FN(modulus)(lumped) * XN(LUMP_LIMIT) > sums->strong) return FN(div)(1, lumped);

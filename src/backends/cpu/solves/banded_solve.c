@@ -20,7 +20,7 @@ typedef struct band_solve_job {
   const void *ab, *b;
   void *x;
   lac_batch batch;
-  _Atomic int64_t *failed;  // the first item without a pivot; INT64_MAX: none
+  _Atomic int64_t *failed;  // the first item without a pivot; else INT64_MAX
   atomic_bool *out_of_memory;
 } band_solve_job;
 

@@ -20,7 +20,7 @@ typedef struct circulant_job {
   void *out;
   lac_batch batch;
   cpu_dft dft;            // not when direct
-  _Atomic int64_t *zero;  // item n + frequency of an eigenvalue that is zero; INT64_MAX: none
+  _Atomic int64_t *zero;  // item n + frequency of an eigenvalue that is zero; else INT64_MAX
   atomic_bool *out_of_memory;
 } circulant_job;
 
@@ -31,7 +31,7 @@ static void circulant_note_zero(const circulant_job *job, int64_t item, int64_t 
   }
 }
 
-/// c^ becomes 1 / c^. What is zero to rounding, against the largest, is noted.
+/// c^ becomes 1 / c^. An eigenvalue that is zero to rounding, relative to the largest, is noted.
 static void circulant_invert(const circulant_job *job, int64_t item, c128 *c) {
   double most = 0;
   for (int64_t f = 0; f < job->n; ++f) most = fmax(most, hypot(creal(c[f]), cimag(c[f])));

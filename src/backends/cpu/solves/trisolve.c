@@ -90,7 +90,7 @@ done:
 
 // -- ways ------------------------------------------------------------------------------------------------------------
 
-/// Whether all of a bidiagonal is stored: its entries are counted, and none lies elsewhere.
+/// Whether all of a bidiagonal is stored: its entries are counted, and no entry lies elsewhere.
 static bool is_chain(const lac_pattern *p, const lac_band *band, lac_triangle triangle, bool is_unit) {
   int64_t away = triangle == LAC_TRIANGLE_LOWER ? band->low : band->high,
           near = triangle == LAC_TRIANGLE_LOWER ? band->high : band->low;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file hash.c
-/// The hash of an array's bits (kernels/hash.h): threads take blocks, and sums of integers do not know the order.
+/// The hash of an array's bits (kernels/hash.h): threads take blocks, and sums of integers depend on no order.
 
 #include <pthread.h>
 

@@ -12,7 +12,7 @@
 
 enum { SURVEY_BLOCK = 4096 };  // rows that are looked at together
 enum { SURVEY_SHORT = 16 };    // entries that are searched one by one
-enum { SURVEY_AHEAD = 256 };   // entries that are asked for early
+enum { SURVEY_AHEAD = 256 };   // entries that are prefetched
 
 typedef struct survey_rows {
   int64_t rows, nnz;
@@ -38,7 +38,7 @@ static inline int64_t survey_column(const survey_rows *s, bool narrow, int64_t p
   return narrow || s->columns32 ? s->columns32[p] : s->columns64[p];
 }
 
-// What stands off a diagonal entry, as a share of it; nothing dominates zero.
+// The sum off a diagonal entry, as a share of the entry; a zero entry does not dominate.
 static inline double survey_part_of(double beside, double diagonal) {
   if (!(diagonal > 0)) return INFINITY;
   return isfinite(beside) ? beside / diagonal : INFINITY;
@@ -72,7 +72,7 @@ typedef int64_t survey_finite_kernel(const void *, int64_t, int64_t);
 typedef void survey_rows_kernel(const survey_rows *, const void *, int64_t, int64_t, survey_part *);
 typedef double survey_largest_kernel(int64_t, const void *);
 typedef double survey_shares_kernel(const survey_rows *, const void *, bool, double *);
-static survey_finite_kernel *const survey_finite_kernels[] = TABLE(survey_nonfinite);
+static survey_finite_kernel *const survey_finite_kernels[] = TABLE(finite_first);
 static survey_largest_kernel *const survey_largest_kernels[] = TABLE(survey_largest);
 static survey_rows_kernel *const survey_rows_kernels[] = TABLE(survey_rows);
 static survey_shares_kernel *const survey_shares_kernels[] = TABLE(survey_shares);

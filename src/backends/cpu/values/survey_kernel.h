@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rows of one matrix for one dtype; survey.c. Included once for each.
 
-static int64_t FN(survey_nonfinite)(const void *values, int64_t begin, int64_t end) {
-  const T *a = values;
-  for (int64_t p = begin; p < end; p++) {
-    if (!FN(finite)(a[p])) return p;
-  }
-  return -1;
-}
+#include "core/finite_kernel.h"
 
 static bool FN(survey_mirrors)(T here, T there) {
   if (here == FN(conj)(there)) return true;
@@ -46,7 +40,7 @@ static inline void FN(survey_add)(T a, double *positive, double *beside, double 
 static inline void FN(survey_pair)(const survey_rows *s, bool narrow, const T *a, int64_t i, int64_t p, int64_t begin,
                                    survey_part *part) {
   int64_t mirror = survey_mirror(s, narrow, i, survey_column(s, narrow, p), p - begin);
-  if (narrow) {  // mirrors run ahead of the rows: what comes behind them is asked for
+  if (narrow) {  // mirrors run ahead of the rows: entries behind them are prefetched
     __builtin_prefetch(a + mirror + SURVEY_AHEAD, 0, 3);
     __builtin_prefetch(s->columns32 + mirror + SURVEY_AHEAD, 0, 3);
   }
@@ -83,7 +77,7 @@ static inline void FN(survey_row)(const survey_rows *s, bool narrow, const T *a,
   if (!(FN(re)(diagonal) > 0)) part->not_positive = survey_first(part->not_positive, i);
   if (FN(size)(diagonal) == 0) part->without = survey_first(part->without, i);
   if (!isfinite(beside + FN(size)(diagonal)))
-    part->nonfinite = survey_first(part->nonfinite, FN(survey_nonfinite)(a, begin, end));
+    part->nonfinite = survey_first(part->nonfinite, FN(finite_first)(a, begin, end));
 }
 
 static void FN(survey_rows)(const survey_rows *s, const void *values, int64_t begin, int64_t end, survey_part *part) {
