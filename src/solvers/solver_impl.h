@@ -326,6 +326,10 @@ lac_status lac_factor_require_here(lac_context *ctx, const char *function, const
 lac_status lac_factor_fit(lac_context *ctx, const char *function, const lac_factor *factor, lac_form form,
                           const lac_array *b, const lac_array *x, lac_batch *batch);
 
+/// Refuse an array that does not hold one number of `dtype` for each matrix of a factor, for `function`.
+lac_status lac_factor_fit_batch(lac_context *ctx, const char *function, const lac_factor *factor,
+                                const lac_array *array, lac_dtype dtype, const char *name);
+
 /// Refuse an array that does not lie where the context's arrays lie, or that is spread over ranks.
 lac_status lac_solver_require_here(lac_context *ctx, const char *function, const lac_array *array);
 
