@@ -241,6 +241,12 @@ extern const lac_kind lac_solver_kind, lac_factor_kind;
 
 static inline int64_t lac_factor_rows(const lac_factor *factor) { return factor->core->rows; }
 
+/// The core of an object that is a solver or a factor.
+static inline lac_solver_core *lac_core_of(const void *object) {
+  bool is_factor = ((const lac_object *)object)->kind == &lac_factor_kind;
+  return is_factor ? ((const lac_factor *)object)->core : ((const lac_solver *)object)->core;
+}
+
 /// A factor by a core's kind, of a linear map; keeps nothing. `like` may be NULL; `by_choices`: all choices of `like`
 /// are taken over where they suit. *shortage (may be NULL): of memory, where it failed.
 lac_status lac_factor_make(lac_context *ctx, const char *function, lac_solver_core *core, const lac_linear *a,

@@ -8,11 +8,7 @@ static bool factored_is_factor(const void *object) { return ((const lac_object *
 
 static bool factored_is_solver(const void *object) { return ((const lac_object *)object)->kind == &lac_solver_kind; }
 
-lac_solver_core *lac_factored_core(const void *object) {
-  return factored_is_factor(object) ? ((const lac_factor *)object)->core : ((const lac_solver *)object)->core;
-}
-
-const lac_pattern *lac_factored_pattern(const void *object) { return lac_factored_core(object)->pattern; }
+const lac_pattern *lac_factored_pattern(const void *object) { return lac_core_of(object)->pattern; }
 
 lac_status lac_call_factor(lac_call *call, int a, lac_factor **out) {
   lac_context *ctx = call->ctx;

@@ -236,7 +236,7 @@ static lac_trial direct_try_like(lac_context *ctx, lac_factor *f, const lac_fact
 // -- factors ---------------------------------------------------------------------------------------------------------
 
 // Pivots below so much of their column are little more than rounding.
-static double direct_doubt(const lac_factor *f) { return 8 * (lac_dtype_epsilon(f->meta.dtype)); }
+static double direct_doubt(const lac_factor *f) { return 8 * lac_dtype_epsilon(f->meta.dtype); }
 
 bool lac_direct_is_exact(const lac_factor *f) {
   return lac_direct_of(f)->finding.perturbed == 0 && !lac_direct_of(f)->finding.is_rough;
