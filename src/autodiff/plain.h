@@ -10,7 +10,7 @@
 ///
 ///     if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
 ///     lac_plain_give(&plain, result);
-///     lac_var made = lac_neg(&plain.tape, lac_plain_in(&plain, x));
+///     lac_var made = lac_neg(&plain.tape, lac_plain_in(&plain, "x", x));
 ///     return lac_plain_close(&plain, 1, &made, &result);
 
 #ifndef LACUNA_AUTODIFF_PLAIN_H
@@ -35,11 +35,11 @@ bool lac_plain_open(lac_plain *plain, lac_context *ctx, const char *function);
 /// Let the one result be written to *result where that is an array. Comes before the inputs.
 void lac_plain_give(lac_plain *plain, lac_array **result);
 
-/// An input; NULL is the absent var. Several inputs, in a list that lives as long as the call: one such list a call.
+/// An input, which a refusal calls by its name; and one that may be NULL, the absent var.
 lac_var lac_plain_in(lac_plain *plain, const char *name, const lac_array *array);
-
-/// The same for an array that may be NULL: the absent var.
 lac_var lac_plain_may(lac_plain *plain, const lac_array *array);
+
+/// Several inputs, in a list that lives as long as the call: one such list a call.
 const lac_var *lac_plain_list(lac_plain *plain, int count, const lac_array *const *arrays);
 
 /// End the call: each result goes to *result[i], into the array that stands there or as a new one. NULL for result[i]:

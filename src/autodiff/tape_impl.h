@@ -100,6 +100,9 @@ static inline lac_var lac_tape_name(const lac_tape *tape, int place) {
 lac_status lac_tape_push_var(lac_tape *tape, const lac_meta *meta, lac_array **array, int node, bool differentiable,
                              int *place);
 
+/// Count the vars that a node's rules read, which are kept while it is recorded: `by` is +1 or -1.
+void lac_tape_count_needs(lac_tape *tape, const tape_node *node, int by);
+
 /// Room for `more` items behind the `count` of a list that grows.
 lac_status lac_tape_grow(lac_context *ctx, void **items, size_t size, int count, int more, int *capacity);
 
