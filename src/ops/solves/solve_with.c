@@ -12,7 +12,7 @@
 /// not made of exactly these values is refused, never used. The values are independent parameters: for a symmetric A
 /// with both halves stored, each half has its own gradient. i[0] is the form; i[1], i[2], i[3] and f[0] may ask for
 /// full rank (rank.c). i[4] = 1: the solve is that of a derivative, for which an iterative solver may have a tolerance
-/// of its own; it uses the preconditioner that was set up. factored.h has names for these places.
+/// of its own; it uses the preconditioner that was set up.
 
 #include "ops/solves/factored.h"
 

@@ -103,11 +103,18 @@ lac_status lac_direct_certain_partner(lac_context *ctx, const char *function, bo
 /// The ways out of LAC_ERR_SINGULAR and LAC_ERR_INTERRUPTED.
 extern const char lac_direct_singular_ways[], lac_direct_interrupted_ways[];
 
-// -- by one method (direct.c) ----------------------------------------------------------------------------------------
+// -- by one method (numerics.c) --------------------------------------------------------------------------------------
 
 /// Numeric factors of all matrices by one method, in place of those that are there. What the method cannot take is a
-/// failed trial; lac_direct_explain makes an error of it.
+/// failed trial, of which lac_direct_explain makes an error.
 lac_status lac_direct_try(lac_context *ctx, lac_factor *f, const lac_direct_table *table, lac_trial *trial);
+
+/// The same by the method and the choices of an earlier factor of the same shape and dtype.
+lac_trial lac_direct_try_like(lac_context *ctx, lac_factor *f, const lac_factor *like);
+
+/// Let go of the numerics and of the method.
+void lac_direct_drop(lac_factor *f);
+
 lac_status lac_direct_explain(lac_context *ctx, const lac_factor *f, const lac_trial *trial);
 
 // -- the choice (choose.c) -------------------------------------------------------------------------------------------
