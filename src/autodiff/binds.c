@@ -15,8 +15,6 @@
 #include "autodiff/frozen.h"
 #include "autodiff/rule.h"
 
-enum { BINDS_INTS = sizeof((lac_attrs *)NULL)->i / sizeof *((lac_attrs *)NULL)->i };
-
 /// A reader of the text of a call's operator.
 typedef struct binds_reader {
   lac_call *call;
@@ -55,7 +53,7 @@ static inline lac_status binds_letter(binds_reader *r, const lac_measure *measur
 
 /// "op", the form in attrs.i[0], or "op1", that in attrs.i[1]: refuse what is none.
 static inline lac_status binds_form(binds_reader *r, lac_form *out) {
-  int place = binds_take(r, "op") ? binds_digit(r, BINDS_INTS, 0) : -1;
+  int place = binds_take(r, "op") ? binds_digit(r, LAC_ATTR_INTS, 0) : -1;
 
   if (place < 0) return binds_refuse(*r);
   *out = (lac_form)r->call->attrs->i[place];
@@ -151,7 +149,7 @@ static const lac_frozen *binds_find_object(binds_reader *r) {
 /// The sizes of a source that is no pattern.
 static inline lac_status binds_other(binds_reader *r, lac_measures *out, const char **hint) {
   bool is_band = binds_take(r, "bands ");
-  int k = is_band ? binds_digit(r, BINDS_INTS - 1, -1) : -1;
+  int k = is_band ? binds_digit(r, LAC_ATTR_INTS - 1, -1) : -1;
   const lac_frozen *wanted = is_band ? NULL : binds_find_object(r);
 
   if (k < 0 && !wanted) return binds_refuse(*r);

@@ -139,11 +139,6 @@ done:
 
 lac_context *lac_tape_context(const lac_tape *tape) { return tape ? tape->ctx : NULL; }
 
-int lac_tape_place(const lac_tape *tape, lac_var var) {
-  int64_t place = tape ? var.id - tape->base : 0;
-  return place > 0 && place < tape->vars_count ? (int)place : 0;
-}
-
 lac_status lac_tape_grow(lac_context *ctx, void **items, size_t size, int count, int more, int *capacity) {
   lac_status status = LAC_OK;
   int larger = 2 * *capacity < 16 ? 16 : 2 * *capacity;

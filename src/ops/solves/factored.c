@@ -37,8 +37,8 @@ void lac_tape_call_factored(lac_tape *tape, const char *function, const void *ob
   LAC_TRY(lac_tape_status(tape));
   LAC_CHECK(object, LAC_ERR_ARG, "%s: the solver is NULL; see lac_solver_create", function);
   spec.object = object;
-  LAC_TRY(lac_tape_judge(tape, &spec, in));
   if (factored_is_solver(object) && lac_tape_value(tape, in[0])) {
+    LAC_TRY(lac_tape_judge(tape, &spec, in));
     LAC_TRY(lac_solver_factor(ctx, object, lac_tape_value(tape, in[0]), &factor));
     spec.object = factor;
   }

@@ -100,7 +100,8 @@ bool lac_direct_is_exact(const lac_factor *f) {
   return lac_direct_of(f)->finding.perturbed == 0 && !lac_direct_of(f)->finding.is_rough;
 }
 
-bool lac_direct_is_regular(const lac_factor *f, int64_t item) {
+/// Whether all pivots of one matrix are more than rounding.
+static bool direct_is_regular(const lac_factor *f, int64_t item) {
   const lac_direct_factor *d = f->part;
   lac_finding one = {0};
   if (d->finding.smallest >= direct_doubt(f)) return true;
@@ -119,7 +120,7 @@ lac_system lac_direct_system(const lac_factor *f, int64_t item, int threads, lac
                       .threads = threads,
                       .stop = stop,
                       .is_stable = d->table->is_stable(&f->core->options),
-                      .is_regular = lac_direct_is_regular(f, item)};
+                      .is_regular = direct_is_regular(f, item)};
 }
 
 static const double direct_long = 1e10;  // operations that take seconds without a BLAS

@@ -62,9 +62,6 @@ bool lac_direct_has_partner(const lac_factor *f);
 /// Whether what is read off the factor, without a solve that refines, is that of the matrix to rounding.
 bool lac_direct_is_exact(const lac_factor *f);
 
-/// Whether all pivots of one matrix are more than rounding.
-bool lac_direct_is_regular(const lac_factor *f, int64_t item);
-
 // -- how much is certain (certain.c) ---------------------------------------------------------------------------------
 
 /// What is kept of each matrix and of its transpose: the condition in units of x, that in units of the matrix, and the
