@@ -17,7 +17,8 @@ from ._io import load_safetensors, read_matrix_market, save_safetensors, write_m
 from .errors import *  # noqa: F403
 from .errors import DtypeError, LacunaError
 from .format import Format
-from .pattern import Map, Pattern
+from .map import Map
+from .pattern import Pattern
 from .solver import Factor, Solver
 
 __version__ = _version()

@@ -17,8 +17,9 @@ import struct
 import threading
 import weakref
 
-from ._core import RAISED, context, ffi, lib, release, survive_fork, text
-from ._words import SIGNATURES, said
+from ._core import RAISED, context, ffi, lib, release, survive_fork
+from ._tables import BY_ADDRESS, address
+from ._words import said
 from .errors import ArgumentError, ShapeError, StaleError
 
 FORWARD, VJP, JVP = range(3)
@@ -41,43 +42,6 @@ _count_anew()
 os.register_at_fork(after_in_child=_count_anew)
 
 
-class _Row:
-    """A row of a table of C, read once."""
-
-    def __init__(self, c):
-        self.c = c
-        self.name, self.parameters, self.about = text(c.name), text(c.parameters), text(c.about)
-        self.is_doubtful = ": solver" in self.parameters or ": factor" in self.parameters  # it may warn
-
-
-class Operator(_Row):
-    """One of the operator table."""
-
-    def __init__(self, c):
-        super().__init__(c)
-        self.signature = text(c.signature)
-        ins, outs = self.signature.split("->")
-        self.ins, self.outs = ins.count("("), outs.count("(")
-        self.is_flat = c.vjp == ffi.addressof(lib, "lac_rule_nothing")  # its derivative is zero
-
-
-class Function(_Row):
-    """One of the table of functions that are composed of operators."""
-
-
-def _address(pointer):
-    return int(ffi.cast("uintptr_t", pointer))
-
-
-OPERATORS = {op.name: op for op in (Operator(lib.lac_op_at(i)) for i in range(lib.lac_op_count()))}
-# as they are asked for: an operator may have the same name
-FUNCTIONS = {
-    "functions." + f.name: f for f in (Function(lib.lac_function_at(i)) for i in range(lib.lac_function_count()))
-}
-SIGNATURES.update((op.name, op.signature) for op in OPERATORS.values())
-_BY_ADDRESS = {_address(op.c): op for op in OPERATORS.values()}
-
-
 class Family:
     """All specs made of one pattern, map, solver or factor, derivatives of derivatives included."""
 
@@ -94,14 +58,14 @@ class Family:
         """The spec of this content. `keep` holds what its pointers point to."""
         attrs = c_spec.attrs
         content = (
-            _address(c_spec.op), tuple(map(_address, c_spec.patterns)), _address(c_spec.object),
+            address(c_spec.op), tuple(map(address, c_spec.patterns)), address(c_spec.object),
             tuple(attrs.i), struct.pack("2d", *attrs.f), attrs.fit, attrs.like.dtype,
         )  # fmt: skip
         return self._kept(content, lambda: Spec(self, c_spec, keep))
 
     def intern_function(self, row, objects, ints, floats):
         """The spec of a function with these C objects and numbers."""
-        content = row.name, tuple(map(_address, objects)), ints, struct.pack(f"{len(floats)}d", *floats)
+        content = row.name, tuple(map(address, objects)), ints, struct.pack(f"{len(floats)}d", *floats)
         return self._kept(content, lambda: FunctionSpec(self, row, objects, ints, floats))
 
     def _kept(self, content, make):
@@ -167,7 +131,7 @@ class Spec(_Frozen):
     __slots__ = ("name", "op", "fit", "ints", "in_cores", "out_cores", "_c", "_keep", "_home", "__weakref__")
 
     def __init__(self, family, c_spec, keep):
-        super().__init__(family, _BY_ADDRESS[_address(c_spec.op)], ffi.new("lac_spec *", c_spec), keep)
+        super().__init__(family, BY_ADDRESS[address(c_spec.op)], ffi.new("lac_spec *", c_spec), keep)
         self.fit, self.ints = bool(c_spec.attrs.fit), tuple(c_spec.attrs.i)
         cores = tuple(lib.lac_spec_core(self._c, i) for i in range(self.op.ins + self.op.outs))
         self.in_cores, self.out_cores = cores[: self.op.ins], cores[self.op.ins :]
@@ -188,7 +152,7 @@ class Spec(_Frozen):
     @property
     def objects(self):
         """The addresses of its patterns and its object."""
-        return [_address(c) for c in (*self._c.patterns, self._c.object) if c]
+        return [address(c) for c in (*self._c.patterns, self._c.object) if c]
 
     def _write(self, mode, like, metas, wants, given):
         """The C program."""

@@ -9,7 +9,7 @@ from . import _parameters as parameters
 from ._core import ffi
 from ._derived import found, youngest
 from ._handle import Handle
-from ._program import FUNCTIONS, OPERATORS
+from ._tables import FUNCTIONS, OPERATORS
 from .errors import ArgumentError
 from .pattern import Pattern
 

@@ -5,7 +5,9 @@ import numpy as np
 
 from ._core import ffi, lib
 from ._handle import Handle
-from .pattern import Map, Pattern, _data
+from ._indices import _data
+from .map import Map
+from .pattern import Pattern
 
 _KINDS = {lib.LAC_FORMAT_ELL: "ell", lib.LAC_FORMAT_SELL: "sell", lib.LAC_FORMAT_HYB: "hyb", lib.LAC_FORMAT_DIA: "dia"}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Patterns and maps: the frozen objects. Immutable, counted by C, safe to share between threads."""
+"""Patterns: the frozen structure of matrices. Immutable, counted by C, safe to share between threads."""
 
 import operator
 
@@ -8,141 +8,16 @@ import numpy as np
 from ._core import check, context, ffi, fields, lib, sized
 from ._derived import derived
 from ._handle import Handle, expect, word
-from .errors import ArgumentError, IndexOverflowError
+from ._indices import _data, _index, _indices, _list, _placed_indices, _pointer, _ready, _sizes
+from .errors import ArgumentError
+from .map import Map
 
-_LARGEST = np.iinfo(np.int64).max
 _WIDTHS = {
     "auto": lib.LAC_WIDTH_AUTO,
     "32/32": lib.LAC_WIDTH_32_32,
     "64/32": lib.LAC_WIDTH_64_32,
     "64/64": lib.LAC_WIDTH_64_64,
 }
-
-
-def _ready(array, dtype=None):
-    """The array as C reads it: in one piece and aligned, copied if need be."""
-    return np.require(array, dtype, ("C", "ALIGNED", "ENSUREARRAY"))
-
-
-def _index(array, what):
-    """One-dimensional integers as C reads them, and their type. Nothing is rounded, flattened, wrapped or unmasked."""
-    if isinstance(array, np.ma.MaskedArray):
-        raise ArgumentError(f"{what} is a masked array; take out what is masked with .compressed()")
-    array = _ready(array)
-    if array.ndim != 1:
-        raise ArgumentError(f"{what} must be one-dimensional, got shape {array.shape}")
-    if array.dtype == np.int32:
-        return array, lib.LAC_I32
-    if array.dtype.kind not in "iu" and array.size:
-        raise ArgumentError(f"{what} must be integers, got {array.dtype}")
-    if array.dtype == np.uint64 and array.size and array.max() > _LARGEST:
-        where = int(array.argmax())
-        raise IndexOverflowError(f"{what}[{where}] = {array[where]} is beyond 64-bit signed integers ({_LARGEST})")
-    return _ready(array, np.int64), lib.LAC_I64
-
-
-def _indices(first, second, what):
-    """Two index arrays in one integer type."""
-    (a, ta), (b, tb) = _index(first, what[0]), _index(second, what[1])
-    if ta != tb:
-        a, b, ta = a.astype(np.int64), b.astype(np.int64), lib.LAC_I64
-    return a, b, ta
-
-
-def _is_cuda(array):
-    """Whether indices are a torch tensor on a CUDA device."""
-    return bool(getattr(array, "is_cuda", False))
-
-
-def _device_indices(first, second, what):
-    """Two one-dimensional CUDA tensors in one integer type, and the context of their device on torch's stream."""
-    import torch
-
-    from .torch._tensors import context_on
-
-    given = first, second
-    for tensor, name in zip(given, what):
-        if not _is_cuda(tensor) or tensor.device != next(t.device for t in given if _is_cuda(t)):
-            raise ArgumentError(f"{what[0]} and {what[1]} must lie on one device; {name} does not: move it there")
-        if tensor.dim() != 1:
-            raise ArgumentError(f"{name} must be one-dimensional, got shape {tuple(tensor.shape)}")
-        if tensor.is_floating_point() or tensor.is_complex() or tensor.dtype == torch.bool:
-            raise ArgumentError(f"{name} must be integers, got {tensor.dtype}")
-    narrow = all(tensor.dtype == torch.int32 for tensor in given)
-    first, second = (t.to(torch.int32 if narrow else torch.int64).contiguous() for t in given)
-    return first, second, lib.LAC_I32 if narrow else lib.LAC_I64, context_on(first.device)
-
-
-def _device_data(tensor):
-    return ffi.cast("void *", tensor.data_ptr())
-
-
-def _sizes(shape):
-    try:
-        rows, cols = (operator.index(size) for size in shape)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"a pattern's shape is (rows, cols), two integers; got {shape!r}") from None
-    if not 0 <= min(rows, cols) <= max(rows, cols) <= _LARGEST:
-        raise IndexOverflowError(f"a pattern's shape {(rows, cols)} is not within 0..{_LARGEST}")
-    return rows, cols
-
-
-def _list(given, size, what):
-    """A list of indices as C reads it, or None; negative ones count from the end."""
-    if given is None:
-        return None
-    array = _ready(_index(given, what)[0], np.int64)
-    return np.where(array < 0, array + size, array)
-
-
-def _pointer(array):
-    return ffi.NULL if array is None else ffi.cast("const int64_t *", ffi.from_buffer(array))
-
-
-def _data(array):
-    return ffi.from_buffer(array)
-
-
-class Map(Handle):
-    """A frozen index map between entries: out[j] = sum of in[i] over the sources i of j. `remap` applies it.
-
-    `inputs` and `outputs` are how many there are.
-    """
-
-    kind = "lac_map"
-
-    def __new__(cls, target, outputs):
-        """Entry i is added to out[target[i]]; a target of -1 drops it."""
-        target = _ready(_index(target, "target")[0], np.int64)
-        ctx, out = context(), ffi.new("lac_map **")
-        pointer = ffi.cast("const int64_t *", _data(target))
-        ctx.check(lib.lac_map_create(ctx.c, target.size, outputs, pointer, out))
-        return cls.wrap(out[0])
-
-    def _init(self):
-        self._set(inputs=lib.lac_map_inputs(self.c), outputs=lib.lac_map_outputs(self.c))
-        self._set(sizes=(self.inputs, self.outputs))
-
-    @staticmethod
-    def sized(inputs, outputs):
-        return {"inputs": inputs, "outputs": outputs}
-
-    @property
-    def is_identity(self):
-        return bool(lib.lac_map_is_identity(self.c))
-
-    @property
-    def target(self):
-        """The target of each input entry, -1 where it is dropped."""
-        target = np.empty(self.inputs, np.int64)
-        check(lib.lac_map_read(self.c, ffi.cast("int64_t *", _data(target))))
-        return target
-
-    def __reduce__(self):
-        return Map, (self.target, self.outputs)
-
-    def __repr__(self):
-        return f"Map({self.inputs} -> {self.outputs})"
 
 
 class Pattern(Handle):
@@ -187,39 +62,25 @@ class Pattern(Handle):
         `remap` leaves its value out and its gradient is 0.
         CUDA tensors are read and sorted on their device, and the pattern is born there.
         """
-        if _is_cuda(row) or _is_cuda(col):
-            row, col, kind, ctx = _device_indices(row, col, ("row", "col"))
-            if row.numel() != col.numel():
-                raise ArgumentError(f"from_coo: row has {row.numel()} entries and col {col.numel()}")
-            arguments = *_sizes(shape), row.numel(), kind, _device_data(row), _device_data(col)
-            return cls._build(lib.lac_pattern_from_coo_on, *arguments, width=width, ctx=ctx)
-        row, col, kind = _indices(row, col, ("row", "col"))
-        if row.size != col.size:
-            raise ArgumentError(f"from_coo: row has {row.size} entries and col {col.size}")
-        return cls._build(lib.lac_pattern_from_coo, *_sizes(shape), row.size, kind, _data(row), _data(col), width=width)
+        row, col, kind, ctx = _placed_indices(row, col, ("row", "col"))
+        if len(row) != len(col):
+            raise ArgumentError(f"from_coo: row has {len(row)} entries and col {len(col)}")
+        function = lib.lac_pattern_from_coo_on if ctx else lib.lac_pattern_from_coo
+        return cls._build(function, *_sizes(shape), len(row), kind, _data(row), _data(col), width=width, ctx=ctx)
 
     @classmethod
     def from_csr(cls, offsets, columns, shape, width="auto"):
         """From compressed rows; columns within a row may be unsorted and repeated. CUDA tensors stay on their
         device."""
-        if _is_cuda(offsets) or _is_cuda(columns):
-            offsets, columns, kind, ctx = _device_indices(offsets, columns, ("offsets", "columns"))
-            rows, cols = _sizes(shape)
-            if offsets.numel() != rows + 1:
-                raise ArgumentError(
-                    f"from_csr: a shape of {(rows, cols)} needs {rows + 1} offsets, got {offsets.numel()}"
-                )
-            last = int(offsets[-1])
-            if last > columns.numel():
-                raise ArgumentError(f"from_csr: the last offset is {last}, but there are {columns.numel()} indices")
-            arguments = rows, cols, kind, _device_data(offsets), _device_data(columns)
-            return cls._build(lib.lac_pattern_from_csr_on, *arguments, width=width, ctx=ctx)
-        return cls._compressed(lib.lac_pattern_from_csr, offsets, columns, shape, 0, "from_csr", width)
+        *indices, ctx = _placed_indices(offsets, columns, ("offsets", "indices"))
+        function = lib.lac_pattern_from_csr_on if ctx else lib.lac_pattern_from_csr
+        return cls._compressed(function, *indices, shape, 0, "from_csr", width, ctx)
 
     @classmethod
     def from_csc(cls, offsets, rows, shape, width="auto"):
         """From compressed columns."""
-        return cls._compressed(lib.lac_pattern_from_csc, offsets, rows, shape, 1, "from_csc", width)
+        indices = _indices(offsets, rows, ("offsets", "indices"))
+        return cls._compressed(lib.lac_pattern_from_csc, *indices, shape, 1, "from_csc", width)
 
     @classmethod
     def from_bsr(cls, offsets, columns, shape, blocksize, width="auto"):
@@ -294,15 +155,14 @@ class Pattern(Handle):
         )
 
     @classmethod
-    def _compressed(cls, function, offsets, indices, shape, axis, who, width):
-        offsets, indices, kind = _indices(offsets, indices, ("offsets", "indices"))
+    def _compressed(cls, function, offsets, indices, kind, shape, axis, who, width, ctx=None):
         shape = _sizes(shape)
-        lines = shape[axis]
-        if offsets.size != lines + 1:
-            raise ArgumentError(f"{who}: a shape of {tuple(shape)} needs {lines + 1} offsets, got {offsets.size}")
-        if offsets[-1] > indices.size:
-            raise ArgumentError(f"{who}: the last offset is {offsets[-1]}, but there are {indices.size} indices")
-        return cls._build(function, *shape, kind, _data(offsets), _data(indices), width=width)
+        if len(offsets) != shape[axis] + 1:
+            raise ArgumentError(f"{who}: a shape of {shape} needs {shape[axis] + 1} offsets, got {len(offsets)}")
+        last = int(offsets[-1])
+        if last > len(indices):
+            raise ArgumentError(f"{who}: the last offset is {last}, but there are {len(indices)} indices")
+        return cls._build(function, *shape, kind, _data(offsets), _data(indices), width=width, ctx=ctx)
 
     @classmethod
     def from_scipy(cls, matrix, width="auto"):

@@ -3,7 +3,7 @@
 /// The bindings of an operator, "pattern 0: z, op(m,n)": which letters of its signature are sizes of what is frozen.
 ///
 /// Grammar: clause ("; " clause)*; clause: source ": " letters, or form
-///   source    "pattern " digit, "bands " digit, or the word of a role (roles.h: "map", "factor", "format")
+///   source    "pattern " digit, "bands " digit, or the word of an object (frozen.h: "map", "factor", "format")
 ///   letters   letter [" -> " letter], or letter ", " [form] "(" letter "," letter ")"
 ///   form      "op" [digit]
 ///
@@ -12,10 +12,8 @@
 
 #include <string.h>
 
-#include "autodiff/roles.h"
+#include "autodiff/frozen.h"
 #include "autodiff/rule.h"
-
-enum { BINDS_INTS = sizeof((lac_attrs *)NULL)->i / sizeof *((lac_attrs *)NULL)->i };
 
 /// A reader of the text of a call's operator.
 typedef struct binds_reader {
@@ -55,7 +53,7 @@ static inline lac_status binds_letter(binds_reader *r, const lac_measure *measur
 
 /// "op", the form in attrs.i[0], or "op1", that in attrs.i[1]: refuse what is none.
 static inline lac_status binds_form(binds_reader *r, lac_form *out) {
-  int place = binds_take(r, "op") ? binds_digit(r, BINDS_INTS, 0) : -1;
+  int place = binds_take(r, "op") ? binds_digit(r, LAC_ATTR_INTS, 0) : -1;
 
   if (place < 0) return binds_refuse(*r);
   *out = (lac_form)r->call->attrs->i[place];
@@ -122,14 +120,15 @@ done:
   return status;
 }
 
-static lac_status binds_object(lac_call *call, const lac_role *role, lac_measures *out) {
+static lac_status binds_object(lac_call *call, const lac_frozen *wanted, lac_measures *out) {
   lac_context *ctx = call->ctx;
   lac_status status = LAC_OK;
   const lac_object *object = call->object;
   const char *refusal = NULL;
 
-  LAC_CHECK(object && role->fits(object), LAC_ERR_ARG, "%s: the object must be %s", call->op->name, role->wanted);
-  refusal = role->measure(object, out);
+  LAC_CHECK(object && wanted->fits(object), LAC_ERR_ARG, "%s: the object must be %s", call->op->name,
+            wanted->asked_for);
+  refusal = wanted->measure(object, out);
   LAC_CHECK(!refusal, LAC_ERR_ARG, "%s: %s", call->op->name, refusal);
   LAC_CHECK(!out->blocks || out->blocks == call->patterns[0], LAC_ERR_UNSUPPORTED,
             "%s: the %s's pattern has blocks, and one with single entries is needed; lac_pattern_scalar gives it, and "
@@ -139,10 +138,10 @@ done:
   return status;
 }
 
-/// The role that comes next, or NULL.
-static const lac_role *binds_find_role(binds_reader *r) {
-  for (const lac_role *role = lac_roles; role->word; role++) {
-    if (binds_take(r, role->word)) return role;
+/// The object whose word comes next, or NULL.
+static const lac_frozen *binds_find_object(binds_reader *r) {
+  for (const lac_frozen *one = lac_frozen_objects; one->word; one++) {
+    if (binds_take(r, one->word)) return one;
   }
   return NULL;
 }
@@ -150,13 +149,13 @@ static const lac_role *binds_find_role(binds_reader *r) {
 /// The sizes of a source that is no pattern.
 static inline lac_status binds_other(binds_reader *r, lac_measures *out, const char **hint) {
   bool is_band = binds_take(r, "bands ");
-  int k = is_band ? binds_digit(r, BINDS_INTS - 1, -1) : -1;
-  const lac_role *role = is_band ? NULL : binds_find_role(r);
+  int k = is_band ? binds_digit(r, LAC_ATTR_INTS - 1, -1) : -1;
+  const lac_frozen *wanted = is_band ? NULL : binds_find_object(r);
 
-  if (k < 0 && !role) return binds_refuse(*r);
+  if (k < 0 && !wanted) return binds_refuse(*r);
   if (is_band) return binds_bands(r->call, k, out);
-  *hint = role->hint;
-  return binds_object(r->call, role, out);
+  *hint = wanted->hint;
+  return binds_object(r->call, wanted, out);
 }
 
 static inline lac_status binds_clause(binds_reader *r) {

@@ -7,14 +7,10 @@
 #include "autodiff/rule.h"
 #include "core/backend.h"
 
-enum { PLAIN_RESULTS = 4 };
-
 bool lac_plain_open(lac_plain *plain, lac_context *ctx, const char *function) {
-  if (!ctx) {
-    (void)lac_context_fail(NULL, LAC_ERR_ARG, function, "%s: the context is NULL; open one with lac_context_create",
-                           function);
-    return false;
-  }
+  lac_status status = LAC_OK;
+
+  LAC_CHECK_CONTEXT_OF(function);
   ctx->agreed = false;
   lac_tape_init(&plain->tape, ctx, TAPE_RUN);
   plain->tape.vars = plain->tape.few = plain->few;
@@ -22,7 +18,8 @@ bool lac_plain_open(lac_plain *plain, lac_context *ctx, const char *function) {
   plain->function = function;
   plain->list = NULL;
   plain->inputs = 0;
-  return true;
+done:
+  return status == LAC_OK;
 }
 
 void lac_plain_give(lac_plain *plain, lac_array **result) {
@@ -160,7 +157,7 @@ static void plain_release(lac_plain *plain) {
 
 lac_status lac_plain_close(lac_plain *plain, int count, const lac_var *made, lac_array **const *result) {
   lac_context *ctx = plain->tape.ctx;
-  lac_array *fresh[PLAIN_RESULTS] = {NULL};
+  lac_array *fresh[LAC_FUNCTION_OUTS] = {NULL};
   lac_status status = plain_take_all(plain, count, made, result, fresh);
 
   plain_release(plain);

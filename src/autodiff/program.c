@@ -145,7 +145,7 @@ static lac_status program_request(lac_context *ctx, const char *function, const 
   lac_status status = LAC_OK;
   lac_request q = *asked;
 
-  LAC_CHECK(ctx, LAC_ERR_ARG, "%s: the context is NULL; open one with lac_context_create", function);
+  LAC_CHECK_CONTEXT_OF(function);
   LAC_CHECK(q.spec && q.in && out, LAC_ERR_ARG, "%s: spec, in or out is NULL", function);
   q.ins = lac_op_inputs(q.spec->op), q.outs = lac_op_outputs(q.spec->op);
   if (!q.ins) {  // there is no such call, and writing it says why
@@ -162,7 +162,7 @@ lac_status lac_program_function(lac_context *ctx, const lac_function_spec *spec,
                                 lac_program **out) {
   lac_status status = LAC_OK;
 
-  LAC_CHECK(ctx, LAC_ERR_ARG, "%s: the context is NULL; open one with lac_context_create", __func__);
+  LAC_CHECK_CONTEXT();
   LAC_CHECK(spec && spec->function && spec->function->write && ins >= 0 && (in || !ins) && out, LAC_ERR_ARG,
             "%s: spec, its function, in or out is NULL", __func__);
   LAC_CHECK(spec->objects >= 0 && spec->ints >= 0 && spec->reals >= 0, LAC_ERR_ARG,

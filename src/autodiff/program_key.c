@@ -26,14 +26,14 @@ static void key_add_meta(lac_request_key *k, const lac_meta *meta, unsigned bits
   if (spread) key_add_object(k, meta->partition);
 }
 
-enum { ATTRS = 10 };  // integers, then numbers
+enum { ATTRS = LAC_ATTR_INTS + LAC_ATTR_REALS };  // integers, then numbers
 
 /// Most attributes are zero, and stand there as bits alone.
 static void key_add_spec(lac_request_key *k, const lac_spec *spec, lac_role result) {
   uint64_t numbers[ATTRS], filled = 0;
 
   memcpy(numbers, spec->attrs.i, sizeof spec->attrs.i);
-  memcpy(numbers + ATTRS - 2, spec->attrs.f, sizeof spec->attrs.f);
+  memcpy(numbers + LAC_ATTR_INTS, spec->attrs.f, sizeof spec->attrs.f);
   key_add(k, (uint64_t)(uintptr_t)spec->op);
   for (int i = 0; i < LAC_MAX_PATTERNS; i++) key_add_object(k, spec->patterns[i]);
   key_add_object(k, spec->object);
@@ -61,7 +61,7 @@ static void key_add_function(lac_request_key *k, const lac_function_spec *spec) 
 /// No more words than this are needed for what a request names besides its inputs.
 static size_t key_room(const lac_request *q) {
   if (q->function) return 2 + (size_t)q->function->objects + (size_t)q->function->ints + (size_t)q->function->reals;
-  return 4 + LAC_MAX_PATTERNS + 8 + 2 + 2 + LAC_MAX_DIMS + (size_t)q->outs;
+  return 4 + LAC_MAX_PATTERNS + ATTRS + 2 + LAC_MAX_DIMS + (size_t)q->outs;
 }
 
 /// Two lanes, so that the products of one do not wait for those of the other.

@@ -14,6 +14,12 @@ enum { LAC_MAX_CORE = 8, LAC_SYMBOLS = 'z' - 'A' + 1 };
 // What stands behind z for the rows and columns of a block. Capitals, which a signature cannot have.
 enum { LAC_SYMBOL_BR = 'R', LAC_SYMBOL_BC = 'C' };
 
+/// How many integers and numbers the attributes of a call have.
+enum {
+  LAC_ATTR_INTS = sizeof((lac_attrs *)NULL)->i / sizeof *((lac_attrs *)NULL)->i,
+  LAC_ATTR_REALS = sizeof((lac_attrs *)NULL)->f / sizeof *((lac_attrs *)NULL)->f
+};
+
 /// One operand: how many core dimensions it has, and their letters.
 typedef struct lac_operand {
   int core;

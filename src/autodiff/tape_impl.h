@@ -91,7 +91,10 @@ void lac_tape_init(lac_tape *tape, lac_context *ctx, tape_mode mode);
 static inline bool lac_tape_is_written(const lac_tape *tape) { return tape->mode >= TAPE_WRITE; }
 
 /// The place of a var, or 0 when it is absent or not of this tape.
-int lac_tape_place(const lac_tape *tape, lac_var var);
+static inline int lac_tape_place(const lac_tape *tape, lac_var var) {
+  int64_t place = tape ? var.id - tape->base : 0;
+  return place > 0 && place < tape->vars_count ? (int)place : 0;
+}
 static inline lac_var lac_tape_name(const lac_tape *tape, int place) {
   return (lac_var){place ? tape->base + place : 0};
 }
@@ -99,6 +102,9 @@ static inline lac_var lac_tape_name(const lac_tape *tape, int place) {
 /// Add a var; takes over `array` (may be NULL) on success.
 lac_status lac_tape_push_var(lac_tape *tape, const lac_meta *meta, lac_array **array, int node, bool differentiable,
                              int *place);
+
+/// Count the vars that a node's rules read, which are kept while it is recorded: `by` is +1 or -1.
+void lac_tape_count_needs(lac_tape *tape, const tape_node *node, int by);
 
 /// Room for `more` items behind the `count` of a list that grows.
 lac_status lac_tape_grow(lac_context *ctx, void **items, size_t size, int count, int more, int *capacity);

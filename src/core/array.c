@@ -232,7 +232,7 @@ static lac_status array_here(lac_context *ctx, const char *function, const lac_a
   lac_status status = LAC_OK;
   const lac_space *space = NULL;
 
-  LAC_CHECK(ctx, LAC_ERR_ARG, "%s: the context is NULL; open one with lac_context_create", function);
+  LAC_CHECK_CONTEXT_OF(function);
   LAC_CHECK(array, LAC_ERR_ARG, "%s: the array is NULL", function);
   space = array->storage->space;
   LAC_CHECK(space == ctx->space, LAC_ERR_DEVICE, "%s: the array lies on %s:%d, the context is on %s:%d", function,

@@ -106,9 +106,10 @@ lac_status lac_context_pass(lac_context *ctx, lac_status status, const char *fun
 /// OpenMP ends the process where it cannot make a thread: no more are asked for than any machine has use for.
 enum { LAC_MAX_THREADS = 1024 };
 
-/// The first line of every public function that needs a context.
-#define LAC_CHECK_CONTEXT() \
-  LAC_CHECK(ctx, LAC_ERR_ARG, "%s: the context is NULL; open one with lac_context_create", __func__)
+/// The first line of every public function that needs a context, and of those that work for a public `function`.
+#define LAC_CHECK_CONTEXT() LAC_CHECK_CONTEXT_OF(__func__)
+#define LAC_CHECK_CONTEXT_OF(function) \
+  LAC_CHECK(ctx, LAC_ERR_ARG, "%s: the context is NULL; open one with lac_context_create", function)
 
 /// Take memory or fail: LAC_ALLOC(ptr, count) where ptr is typed and owned.
 #define LAC_ALLOC(pointer, count)                                                                      \

@@ -88,12 +88,13 @@ static lac_status lstsq_solve(lac_tape *tape, const lac_solver *solver, const ls
   lac_status status = LAC_OK;
   const lac_array *values = lac_tape_value(tape, k);
   int64_t m = t->pattern->rows, begin = t->tall ? m : 0, end = t->tall ? m + t->pattern->cols : m;
-  lac_attrs attrs = {.i = {LAC_PLAIN, 1, begin, end}, .f = {t->alpha}};
+  lac_attrs attrs = {.i = {[SOLVE_FORM] = LAC_PLAIN, [SOLVE_RANK] = 1, [SOLVE_BEGIN] = begin, [SOLVE_END] = end},
+                     .f = {t->alpha}};
   lac_factor *factor = NULL;
 
   LAC_TRY(lac_tape_status(tape));
   if (values)
-    LAC_TRY(lac_rank_judge(ctx, &attrs, lac_factored_core(solver), lac_solver_factor(ctx, solver, values, &factor)));
+    LAC_TRY(lac_rank_judge(ctx, &attrs, lac_core_of(solver), lac_solver_factor(ctx, solver, values, &factor)));
   *out = lac_emit_solve(tape, factor ? (const void *)factor : solver, &attrs, k, right);
   LAC_TRY(lac_tape_status(tape));
 done:

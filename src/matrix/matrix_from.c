@@ -12,7 +12,7 @@
 static lac_status from_check(lac_context *ctx, const char *function, lac_dtype dtype, lac_matrix **out) {
   lac_status status = LAC_OK;
 
-  LAC_CHECK(ctx, LAC_ERR_ARG, "%s: the context is NULL; open one with lac_context_create", function);
+  LAC_CHECK_CONTEXT_OF(function);
   LAC_CHECK(out, LAC_ERR_ARG, "%s: out is NULL", function);
   LAC_CHECK(lac_dtype_size(dtype), LAC_ERR_DTYPE, "%s: dtype %d is none of LAC_F32, LAC_F64, LAC_C64, LAC_C128",
             function, (int)dtype);

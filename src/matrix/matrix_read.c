@@ -8,7 +8,7 @@
 static lac_status read_check(lac_context *ctx, const char *function, const lac_matrix *m) {
   lac_status status = LAC_OK;
 
-  LAC_CHECK(ctx, LAC_ERR_ARG, "%s: the context is NULL; open one with lac_context_create", function);
+  LAC_CHECK_CONTEXT_OF(function);
   LAC_CHECK(m, LAC_ERR_ARG, "%s: the matrix is NULL", function);
   LAC_TRY(lac_pattern_require_here(ctx, m->pattern, function));
 done:

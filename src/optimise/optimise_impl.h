@@ -28,9 +28,6 @@ bool lac_point_shares(int count, lac_array *const *x, const lac_array *array);
 /// Re sum conj(x) y over all arrays.
 lac_status lac_point_dot(lac_context *ctx, int count, lac_array *const *x, lac_array *const *y, double *out);
 
-/// The real part of an array of one number.
-lac_status lac_point_read(lac_context *ctx, const lac_array *number, double *out);
-
 /// What one run of lac_minimise carries along.
 typedef struct lac_search {
   lac_context *ctx;

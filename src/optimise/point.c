@@ -75,7 +75,8 @@ static lac_status point_columns(lac_context *ctx, lac_array *x, lac_array **out)
   return LAC_OK;
 }
 
-lac_status lac_point_read(lac_context *ctx, const lac_array *number, double *out) {
+/// The real part of an array of one number.
+static lac_status point_read(lac_context *ctx, const lac_array *number, double *out) {
   lac_number host = {.c128 = 0};
   lac_status status = lac_array_read(ctx, number, &host);
 
@@ -98,7 +99,7 @@ static lac_status point_dot_arrays(lac_context *ctx, lac_array *x, lac_array *y,
   LAC_TRY(ctx->kernels->dot(ctx, u, v, items));
   LAC_TRY(lac_array_create(ctx, meta.dtype, 0, NULL, &total));
   LAC_TRY(ctx->kernels->sum(ctx, items, (1u << meta.ndim) - 1, total));
-  LAC_TRY(lac_point_read(ctx, total, out));
+  LAC_TRY(point_read(ctx, total, out));
 done:
   lac_array_destroy(&u);
   lac_array_destroy(&v);

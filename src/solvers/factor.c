@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file factor.c
-/// Factors: their life, whose values they have, their partners, what they say of themselves.
+/// Factors: their life, how they are made, of values and by an earlier one, and what they are made of.
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -114,15 +114,6 @@ lac_status lac_factor_make_here(lac_context *ctx, const char *function, lac_solv
   return factor_make(ctx, core->table, function, core, a, like, by_choices, shortage, out);
 }
 
-lac_status lac_factor_identify(lac_context *ctx, lac_factor *f, const lac_array *values, const lac_identity *known) {
-  lac_status status = LAC_OK;
-
-  f->identity = known ? *known : lac_identity_quick(values);
-  if ((!f->values || f->core->blocks) && !f->identity.has_hash) LAC_TRY(lac_identity_hash(ctx, values, &f->identity));
-done:
-  return status;
-}
-
 lac_status lac_factor_of_products(lac_context *ctx, const char *function, const lac_solver_options *options,
                                   const lac_linear *a, lac_dtype dtype, lac_factor **out) {
   lac_status status = LAC_OK;
@@ -199,140 +190,7 @@ done:
   return status;
 }
 
-// -- whose values ----------------------------------------------------------------------------------------------------
-
-bool lac_factor_is_fresh(const lac_factor *f) {
-  return !f->shares_values || atomic_load(&f->values->storage->version) == f->version;
-}
-
-lac_status lac_factor_require_fresh(lac_context *ctx, const char *function, const lac_factor *f) {
-  lac_status status = LAC_OK;
-
-  LAC_CHECK(lac_factor_is_fresh(f), LAC_ERR_STALE,
-            "%s: the values have changed since they were factored, and the factor shares them; factor them again "
-            "(lac_solver_factor), or factor a copy (lac_array_clone)",
-            function);
-done:
-  return status;
-}
-
-lac_status lac_factor_values(lac_context *ctx, const lac_factor *f, lac_array **out) {
-  lac_status status = LAC_OK;
-
-  LAC_TRY(lac_factor_require_fresh(ctx, __func__, f));
-  *out = lac_array_retain(f->values);
-done:
-  return status;
-}
-
-bool lac_factor_same_shape(const lac_meta *a, const lac_meta *b, int core) {
-  int skip_a = 0, skip_b = 0;
-
-  while (skip_a < a->ndim - core && a->shape[skip_a] == 1) skip_a++;
-  while (skip_b < b->ndim - core && b->shape[skip_b] == 1) skip_b++;
-  return a->ndim - skip_a == b->ndim - skip_b &&
-         memcmp(a->shape + skip_a, b->shape + skip_b, (size_t)(a->ndim - skip_a) * sizeof *a->shape) == 0;
-}
-
-// The bits of a factor that was made without them, computed from its values and kept.
-static lac_status factor_hash(lac_context *ctx, lac_factor *f, lac_identity *out) {
-  lac_status status = LAC_OK;
-
-  pthread_mutex_lock(&f->lock);
-  *out = f->identity.has_hash ? f->identity : f->late;
-  if (!out->has_hash && f->values) status = lac_identity_hash(ctx, f->values, &f->late), *out = f->late;
-  pthread_mutex_unlock(&f->lock);
-  return status == LAC_OK ? status : lac_context_pass(ctx, status, __func__);
-}
-
-lac_status lac_factor_matches(lac_context *ctx, const char *function, const lac_factor *factor, const lac_array *values,
-                              int *matches) {
-  lac_status status = LAC_OK;
-  lac_identity identity, own;
-  lac_array *flat = NULL;
-
-  LAC_TRY(lac_solver_require_here(ctx, function, values));
-  LAC_TRY(lac_core_flatten(ctx, function, factor->core, values, &flat));
-  *matches = flat->meta.dtype == factor->meta.dtype && lac_factor_same_shape(&factor->meta, &flat->meta, 1) &&
-             lac_factor_is_fresh(factor);
-  if (!*matches) goto done;
-  identity = lac_identity_quick(flat);
-  if (lac_identity_same(&factor->identity, &identity)) goto done;
-  LAC_TRY(lac_identity_hash(ctx, flat, &identity));
-  LAC_TRY(factor_hash(ctx, (lac_factor *)factor, &own));
-  *matches = lac_identity_same(&own, &identity);
-done:
-  lac_array_destroy(&flat);
-  return status;
-}
-
-lac_status lac_solver_require_here(lac_context *ctx, const char *function, const lac_array *array) {
-  lac_status status = LAC_OK;
-
-  LAC_CHECK(array, LAC_ERR_ARG, "%s: an array is NULL", function);
-  LAC_CHECK(array->storage->space == ctx->space, LAC_ERR_DEVICE,
-            "%s: an array lies on %s, the context on %s; make it through this context", function,
-            array->storage->space->backend, lac_context_backend(ctx));
-  LAC_CHECK(!array->meta.partition, LAC_ERR_UNSUPPORTED,
-            "%s: the built-in solvers work in one process, an array is partitioned over ranks", function);
-done:
-  return status;
-}
-
-// -- partners --------------------------------------------------------------------------------------------------------
-
-const lac_solver_table *lac_partner_direct(const lac_factor *factor, lac_solver_options *options) {
-  extern const lac_solver_table lac_kind_direct;
-  (void)factor, (void)options;
-  return &lac_kind_direct;
-}
-
-static lac_status partner_make(lac_context *ctx, lac_factor *f, const lac_solver_table *kind,
-                               const lac_solver_options *options, lac_shortage *shortage) {
-  lac_status status = LAC_OK;
-  lac_solver_core *core = NULL;
-  lac_factor *partner = NULL;
-  lac_linear a;
-
-  LAC_CHECK(f->core->rows == f->core->cols, LAC_ERR_SHAPE,
-            "lac_solver_factor: a matrix of %lld x %lld has no direct factor, determinant or inverse",
-            (long long)f->core->rows, (long long)f->core->cols);
-  a = lac_linear_matrix(f->core->pattern, f->values);
-  LAC_TRY(lac_core_create(ctx, kind, f->core->pattern, options, "asked for", &core));
-  core->counts = f->core->counts;  // f holds its core and the partner
-  LAC_TRY(lac_factor_make(ctx, "lac_solver_factor", core, &a, NULL, false, shortage, &partner));
-  atomic_store(&f->partner, partner);
-  atomic_fetch_add(&f->core->counts->factorisations, 1);
-done:
-  lac_object_release(core);
-  return status;
-}
-
-lac_status lac_factor_partner(lac_context *ctx, const lac_factor *factor, lac_shortage *shortage,
-                              const lac_factor **out) {
-  lac_status status = LAC_OK;
-  lac_factor *f = (lac_factor *)factor;  // its partner comes under its lock; what it is does not change
-  lac_solver_options options = f->core->options;
-  const lac_solver_table *kind = f->table->partner ? f->table->partner(f, &options) : NULL;
-
-  *out = NULL;
-  if (shortage) *shortage = LAC_SHORT_OF_NOTHING;
-  if (!kind) return LAC_OK;
-  pthread_mutex_lock(&f->lock);
-  status = lac_factor_require_fresh(ctx, "lac_solver_factor", f);  // whether there is a partner already or not
-  if (status == LAC_OK && !f->partner) status = partner_make(ctx, f, kind, &options, shortage);
-  if (status == LAC_OK) *out = f->partner;
-  pthread_mutex_unlock(&f->lock);
-  return status == LAC_OK ? status : lac_context_pass(ctx, status, __func__);
-}
-
-// Without the lock, which is held for as long as a partner is being made.
-int64_t lac_factor_partner_bytes(const lac_factor *factor) {
-  const lac_factor *partner = atomic_load(&factor->partner);
-  return partner ? lac_factor_bytes(partner) + lac_factor_partner_bytes(partner) : 0;
-}
-
-// -- what it says ----------------------------------------------------------------------------------------------------
+// -- what it is made of ----------------------------------------------------------------------------------------------
 
 const lac_factor *lac_factor_innermost(const lac_factor *f) {
   for (const lac_factor *next = f; next; next = f->table->inner ? f->table->inner(f) : NULL) f = next;
@@ -345,46 +203,6 @@ bool lac_factor_varies(const lac_factor *f) { return lac_factor_innermost(f)->ta
 int64_t lac_factor_bytes_of(const lac_solver_core *core, lac_dtype dtype, int64_t items, int64_t part_bytes) {
   int64_t values = core->pattern ? core->pattern->nnz * (int64_t)lac_dtype_size(dtype) : 0;
   return (int64_t)sizeof(lac_factor) + part_bytes + items * ((int64_t)sizeof(void *) + values);
-}
-
-static lac_report factor_report(const lac_factor *f) {
-  const lac_counts *counts = f->core->counts;
-  lac_report report = {.method = f->table->name,
-                       .reason = f->reason,
-                       .warning = f->warning,
-                       .ordering = "natural",
-                       .analyse_seconds = f->core->seconds,
-                       .factor_seconds = f->seconds,
-                       .factorisations = atomic_load(&counts->factorisations),
-                       .reuses = atomic_load(&counts->reuses),
-                       .preconditioner = "",
-                       .setups = atomic_load(&counts->setups),
-                       .refreshes = atomic_load(&counts->refreshes)};
-  f->table->report(f, &report);
-  return report;
-}
-
-int64_t lac_factor_bytes(const lac_factor *factor) { return factor_report(factor).factor_bytes; }
-
-lac_report lac_factor_reported(const lac_factor *factor) {
-  lac_report report;
-  if (!factor) return lac_report_empty();
-  report = factor_report(factor);
-  report.factor_bytes += lac_factor_partner_bytes(factor);
-  return report;
-}
-
-lac_status lac_factor_report(const lac_factor *factor, lac_report *out) {
-  lac_context *ctx = NULL;
-  lac_status status = LAC_OK;
-  lac_report report;
-
-  LAC_CHECK(factor, LAC_ERR_ARG, "lac_factor_report: the factor is NULL");
-  LAC_TRY(lac_sized_check(ctx, "lac_factor_report", LAC_REPORT, out));
-  report = lac_factor_reported(factor);
-  lac_sized_give(LAC_REPORT, &report, out);
-done:
-  return status;
 }
 
 lac_status lac_factor_describe(lac_context *ctx, const lac_factor *factor, const char **text) {

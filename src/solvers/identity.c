@@ -26,3 +26,70 @@ bool lac_identity_same(const lac_identity *a, const lac_identity *b) {
   if (a->storage && a->storage == b->storage && a->version == b->version) return true;
   return a->has_hash && b->has_hash && a->hash[0] == b->hash[0] && a->hash[1] == b->hash[1];
 }
+
+// -- of a factor -----------------------------------------------------------------------------------------------------
+
+lac_status lac_factor_identify(lac_context *ctx, lac_factor *f, const lac_array *values, const lac_identity *known) {
+  lac_status status = LAC_OK;
+
+  f->identity = known ? *known : lac_identity_quick(values);
+  if ((!f->values || f->core->blocks) && !f->identity.has_hash) LAC_TRY(lac_identity_hash(ctx, values, &f->identity));
+done:
+  return status;
+}
+
+bool lac_factor_is_fresh(const lac_factor *f) {
+  return !f->shares_values || atomic_load(&f->values->storage->version) == f->version;
+}
+
+lac_status lac_factor_require_fresh(lac_context *ctx, const char *function, const lac_factor *f) {
+  lac_status status = LAC_OK;
+
+  LAC_CHECK(lac_factor_is_fresh(f), LAC_ERR_STALE,
+            "%s: the values have changed since they were factored, and the factor shares them; factor them again "
+            "(lac_solver_factor), or factor a copy (lac_array_clone)",
+            function);
+done:
+  return status;
+}
+
+lac_status lac_factor_values(lac_context *ctx, const lac_factor *f, lac_array **out) {
+  lac_status status = LAC_OK;
+
+  LAC_TRY(lac_factor_require_fresh(ctx, __func__, f));
+  *out = lac_array_retain(f->values);
+done:
+  return status;
+}
+
+/// The bits of a factor that was made without them, computed from its values and kept.
+static lac_status identity_of(lac_context *ctx, lac_factor *f, lac_identity *out) {
+  lac_status status = LAC_OK;
+
+  pthread_mutex_lock(&f->lock);
+  *out = f->identity.has_hash ? f->identity : f->late;
+  if (!out->has_hash && f->values) status = lac_identity_hash(ctx, f->values, &f->late), *out = f->late;
+  pthread_mutex_unlock(&f->lock);
+  return status == LAC_OK ? status : lac_context_pass(ctx, status, __func__);
+}
+
+lac_status lac_factor_matches(lac_context *ctx, const char *function, const lac_factor *factor, const lac_array *values,
+                              int *matches) {
+  lac_status status = LAC_OK;
+  lac_identity identity, own;
+  lac_array *flat = NULL;
+
+  LAC_TRY(lac_solver_require_here(ctx, function, values));
+  LAC_TRY(lac_core_flatten(ctx, function, factor->core, values, &flat));
+  *matches = flat->meta.dtype == factor->meta.dtype && lac_factor_same_shape(&factor->meta, &flat->meta, 1) &&
+             lac_factor_is_fresh(factor);
+  if (!*matches) goto done;
+  identity = lac_identity_quick(flat);
+  if (lac_identity_same(&factor->identity, &identity)) goto done;
+  LAC_TRY(lac_identity_hash(ctx, flat, &identity));
+  LAC_TRY(identity_of(ctx, (lac_factor *)factor, &own));
+  *matches = lac_identity_same(&own, &identity);
+done:
+  lac_array_destroy(&flat);
+  return status;
+}

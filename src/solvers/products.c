@@ -31,14 +31,35 @@ done:
   return status;
 }
 
-lac_status lac_products_solve(lac_context *ctx, const char *function, const lac_solver_options *options,
-                              const lac_linear *products, lac_solve_job job, lac_solve_report *report) {
+/// Vectors as Krylov methods have them, [1, n, 1], in the shape that the products take.
+typedef struct products_view {
+  const lac_products *products;
+  const lac_meta *meta;
+} products_view;
+
+static lac_status products_apply(lac_context *ctx, const void *self, lac_form form, const lac_array *x, lac_array *y) {
+  lac_status status = LAC_OK;
+  const products_view *v = self;
+  lac_array *from = NULL, *to = NULL;
+
+  LAC_TRY(lac_array_reshape(ctx, (lac_array *)x, v->meta->ndim, v->meta->shape, &from));
+  LAC_TRY(lac_array_reshape(ctx, y, v->meta->ndim, v->meta->shape, &to));
+  LAC_TRY(v->products->apply(ctx, v->products->self, form, from, to));
+done:
+  lac_array_destroy(&from);
+  lac_array_destroy(&to);
+  return status;
+}
+
+/// With b, x0 and x as columns.
+static lac_status products_iterate(lac_context *ctx, const char *function, const lac_solver_options *options,
+                                   const lac_linear *a, lac_solve_job job, lac_solve_report *report) {
   lac_status status = LAC_OK;
   lac_factor *factor = NULL;
   lac_batch batch;
 
   job.only_reports = true, job.batch = &batch;
-  LAC_TRY(lac_factor_of_products(ctx, function, options, products, job.b->meta.dtype, &factor));
+  LAC_TRY(lac_factor_of_products(ctx, function, options, a, job.b->meta.dtype, &factor));
   LAC_TRY(lac_factor_fit(ctx, function, factor, job.form, job.b, job.x, &batch));
   LAC_TRY(factor->table->solve(ctx, factor, &job, report));
   lac_solve_tell(ctx, report);
@@ -53,29 +74,46 @@ done:
   return status;
 }
 
+lac_status lac_products_solve(lac_context *ctx, const char *function, const lac_solver_options *options,
+                              const lac_products *products, lac_solve_job job, lac_solve_report *report) {
+  lac_status status = LAC_OK;
+  int64_t n = job.b->count;
+  const int64_t shape[] = {1, n, 1};
+  products_view view = {products, &job.b->meta};
+  lac_linear a = {.apply = products_apply, .self = &view, .rows = n, .cols = n};
+  lac_array *b = NULL, *x0 = NULL, *x = NULL;
+
+  if (n == 0) goto done;
+  LAC_TRY(lac_array_reshape(ctx, (lac_array *)job.b, 3, shape, &b));
+  if (job.x0) LAC_TRY(lac_array_reshape(ctx, (lac_array *)job.x0, 3, shape, &x0));
+  LAC_TRY(lac_array_reshape(ctx, job.x, 3, shape, &x));
+  (void)lac_array_edit(x);
+  job.b = b, job.x0 = x0, job.x = x;
+  LAC_TRY(products_iterate(ctx, function, options, &a, job, report));
+done:
+  lac_array_destroy(&b);
+  lac_array_destroy(&x0);
+  lac_array_destroy(&x);
+  return status;
+}
+
 // -- by a function of the caller's -----------------------------------------------------------------------------------
 
-/// The caller's function, and the shape of the vectors that it takes.
 typedef struct products_call {
   lac_apply product;
   void *data;
-  const lac_meta *meta;
 } products_call;
 
-static lac_status products_apply(lac_context *ctx, const void *self, lac_form form, const lac_array *x, lac_array *y) {
+static lac_status products_call_apply(lac_context *ctx, const void *self, lac_form form, const lac_array *x,
+                                      lac_array *y) {
   lac_status status = LAC_OK;
   const products_call *c = self;
-  lac_array *from = NULL, *to = NULL;
 
-  LAC_TRY(lac_array_reshape(ctx, (lac_array *)x, c->meta->ndim, c->meta->shape, &from));
-  LAC_TRY(lac_array_reshape(ctx, y, c->meta->ndim, c->meta->shape, &to));
   ctx->status = LAC_OK;  // so that a code without a sentence does not borrow an older one
-  status = c->product(ctx, c->data, from, form, to);
+  status = c->product(ctx, c->data, x, form, y);
   LAC_CHECK(status == LAC_OK || ctx->status == status, status, "lac_solve_products: the product returned %s",
             lac_status_name(status));
 done:
-  lac_array_destroy(&from);
-  lac_array_destroy(&to);
   return status;
 }
 
@@ -93,32 +131,12 @@ done:
   return status;
 }
 
-/// With b, x0 (or NULL) and x as columns.
-static lac_status products_run(lac_context *ctx, const products_call *call, const lac_solver_options *options,
-                               lac_solve_job job, lac_solve_report *report) {
-  lac_status status = LAC_OK;
-  int64_t n = job.b->count;
-  const int64_t shape[] = {1, n, 1};
-  lac_linear products = {.apply = products_apply, .self = call, .rows = n, .cols = n};
-  lac_array *b = NULL, *x0 = NULL, *x = NULL;
-
-  LAC_TRY(lac_array_reshape(ctx, (lac_array *)job.b, 3, shape, &b));
-  if (job.x0) LAC_TRY(lac_array_reshape(ctx, (lac_array *)job.x0, 3, shape, &x0));
-  LAC_TRY(lac_array_reshape(ctx, job.x, 3, shape, &x));
-  (void)lac_array_edit(x);
-  job.b = b, job.x0 = x0, job.x = x;
-  LAC_TRY(lac_products_solve(ctx, "lac_solve_products", options, &products, job, report));
-done:
-  lac_array_destroy(&b);
-  lac_array_destroy(&x0);
-  lac_array_destroy(&x);
-  return status;
-}
-
 lac_status lac_solve_products(lac_context *ctx, lac_apply product, void *data, const lac_array *b, const lac_array *x0,
                               lac_form op, const lac_solver_options *options, lac_array *x, lac_solve_report *report) {
   lac_status status = LAC_OK;
   lac_solver_options chosen;
+  products_call call = {product, data};
+  const lac_products products = {products_call_apply, &call};
   lac_solve_report own = {.ending = LAC_ENDING_CONVERGED};
   double begin = lac_seconds();
 
@@ -126,10 +144,8 @@ lac_status lac_solve_products(lac_context *ctx, lac_apply product, void *data, c
   LAC_TRY(products_check(ctx, product, b, x0, x, report));
   LAC_TRY(lac_options_take(ctx, "lac_solve_products", options, &chosen));
   LAC_TRY(lac_products_take_options(ctx, "lac_solve_products", &chosen));
-  if (b->count > 0) {
-    products_call call = {product, data, &b->meta};
-    status = products_run(ctx, &call, &chosen, (lac_solve_job){.form = op, .b = b, .x0 = x0, .x = x}, &own);
-  }
+  status = lac_products_solve(ctx, "lac_solve_products", &chosen, &products,
+                              (lac_solve_job){.form = op, .b = b, .x0 = x0, .x = x}, &own);
   own.seconds = lac_seconds() - begin;
   if (report && (status == LAC_OK || status == LAC_ERR_CONVERGENCE)) lac_sized_give(LAC_SOLVE_REPORT, &own, report);
 done:

@@ -1,82 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file solve.c
-/// What factors are asked: solves, reports of solves, determinants, inverses, condition numbers. Arrays are checked
-/// here; the kind of the factor does the work, or its partner where the kind cannot.
+/// What factors are asked: solves, reports of solves, determinants, inverses, condition numbers. The kind of the factor
+/// does the work, or its partner where the kind cannot.
 
 #include <math.h>
-#include <stdio.h>
 
-#include "solvers/vectors.h"
 #include "solvers/options.h"
-
-lac_status lac_factor_require_here(lac_context *ctx, const char *function, const lac_factor *factor) {
-  lac_status status = LAC_OK;
-
-  LAC_CHECK(factor->space == ctx->space, LAC_ERR_DEVICE,
-            "%s: the factor takes arrays on %s, the context has them on %s; factor the values through this context",
-            function, factor->space->backend, lac_context_backend(ctx));
-done:
-  return status;
-}
-
-// -- what fits -------------------------------------------------------------------------------------------------------
-
-/// Whether the batch of x is the joint one of values and b.
-static bool solve_batch_fits(const lac_meta *const metas[3], const int core[3], const lac_batch *batch) {
-  bool fits = true;
-  for (int o = 0; o < 3; o++) {
-    int own = metas[o]->ndim - core[o];
-    fits = fits && own <= batch->ndim && (o < 2 || own == batch->ndim);
-    for (int d = 0; fits && d < own; d++) {
-      int64_t size = metas[o]->shape[d], joint = batch->shape[batch->ndim - own + d];
-      fits = size == joint || (o < 2 && size == 1);
-    }
-  }
-  return fits;
-}
-
-// b and x fit the factor: dtype, rows, columns, and the batch of x is the joint one of values and b.
-static lac_status solve_fits(lac_context *ctx, const char *who, const lac_factor *factor, lac_form form,
-                             const lac_meta *b, const lac_meta *x, lac_batch *batch) {
-  lac_status status = LAC_OK;
-  const lac_meta *metas[] = {&factor->meta, b, x};
-  const int core[] = {1, 2, 2};
-  bool turns = lac_form_transposes(form);
-  long long m = turns ? factor->core->cols : factor->core->rows, n = turns ? factor->core->rows : factor->core->cols;
-  char text[LAC_SHAPE_TEXT], other[LAC_SHAPE_TEXT];
-
-  LAC_CHECK(b->dtype == factor->meta.dtype && x->dtype == factor->meta.dtype, LAC_ERR_DTYPE,
-            "%s: the factor is %s, b is %s and x is %s; they must agree", who, lac_dtype_name(factor->meta.dtype),
-            lac_dtype_name(b->dtype), lac_dtype_name(x->dtype));
-  LAC_CHECK(b->ndim >= 2 && b->shape[b->ndim - 2] == m, LAC_ERR_SHAPE,
-            "%s: b must have shape (*batch, %lld, k), it has %s", who, m, lac_shape_text(b->ndim, b->shape, text));
-  LAC_CHECK(x->ndim >= 2 && x->shape[x->ndim - 2] == n && x->shape[x->ndim - 1] == b->shape[b->ndim - 1], LAC_ERR_SHAPE,
-            "%s: x must have shape (*batch, %lld, %lld), it has %s", who, n, (long long)b->shape[b->ndim - 1],
-            lac_shape_text(x->ndim, x->shape, text));
-  lac_batch_init(batch, 2, metas, core);
-  LAC_CHECK(solve_batch_fits(metas, core, batch), LAC_ERR_SHAPE,
-            "%s: the batch dimensions of x, %s, must be the joint ones of the factored values and of b, %s", who,
-            lac_shape_text(x->ndim, x->shape, text), lac_shape_text(b->ndim, b->shape, other));
-  lac_batch_init(batch, 3, metas, core);
-done:
-  return status;
-}
-
-lac_status lac_factor_fit(lac_context *ctx, const char *function, const lac_factor *factor, lac_form form,
-                          const lac_array *b, const lac_array *x, lac_batch *batch) {
-  lac_status status = LAC_OK;
-
-  LAC_CHECK(factor, LAC_ERR_ARG, "%s: the factor is NULL", function);
-  LAC_CHECK(form >= LAC_PLAIN && form <= LAC_ADJOINT, LAC_ERR_ARG,
-            "%s: op is %d; it must be LAC_PLAIN, LAC_TRANSPOSED, LAC_CONJUGATED or LAC_ADJOINT", function, (int)form);
-  LAC_TRY(lac_factor_require_here(ctx, function, factor));
-  LAC_TRY(lac_solver_require_here(ctx, function, b));
-  LAC_TRY(lac_solver_require_here(ctx, function, x));
-  LAC_CHECK(!lac_array_overlaps(b, x), LAC_ERR_ARG, "%s: b and x share memory; give x memory of its own", function);
-  LAC_TRY(solve_fits(ctx, function, factor, form, &b->meta, &x->meta, batch));
-done:
-  return status;
-}
+#include "solvers/vectors.h"
 
 // -- solves ----------------------------------------------------------------------------------------------------------
 
@@ -214,35 +144,14 @@ done:
 
 // -- determinants, inverses, condition numbers -----------------------------------------------------------------------
 
-/// Refuse an array that does not hold one number of `dtype` for each matrix of a factor, for `function`.
-static lac_status solve_check_batch(lac_context *ctx, const char *function, const lac_factor *factor,
-                                    const lac_array *array, lac_dtype dtype, const char *name) {
-  lac_status status = LAC_OK;
-  lac_meta wanted = factor->meta;
-  char text[LAC_SHAPE_TEXT], other[LAC_SHAPE_TEXT];
-
-  LAC_TRY(lac_factor_require_here(ctx, function, factor));
-  LAC_TRY(lac_solver_require_here(ctx, function, array));
-  LAC_CHECK(array->meta.dtype == dtype, LAC_ERR_DTYPE, "%s: the factor is %s, so %s must be %s; it is %s", function,
-            lac_dtype_name(factor->meta.dtype), name, lac_dtype_name(dtype), lac_dtype_name(array->meta.dtype));
-  wanted.dtype = dtype;
-  wanted.ndim--;
-  LAC_CHECK(lac_factor_same_shape(&wanted, &array->meta, 0), LAC_ERR_SHAPE,
-            "%s: %s must have the batch shape of the factor, %s; it has %s", function, name,
-            lac_shape_text(wanted.ndim, wanted.shape, text),
-            lac_shape_text(array->meta.ndim, array->meta.shape, other));
-done:
-  return status;
-}
-
 lac_status lac_factor_logdet(lac_context *ctx, const lac_factor *factor, lac_array *logabs, lac_array *sign) {
   lac_status status = LAC_OK;
   const lac_factor *f = factor;
 
   LAC_CHECK_CONTEXT();
   LAC_CHECK(factor, LAC_ERR_ARG, "lac_factor_logdet: the factor is NULL");
-  LAC_TRY(solve_check_batch(ctx, __func__, factor, logabs, lac_dtype_real(factor->meta.dtype), "logabs"));
-  LAC_TRY(solve_check_batch(ctx, __func__, factor, sign, factor->meta.dtype, "sign"));
+  LAC_TRY(lac_factor_fit_batch(ctx, __func__, factor, logabs, lac_dtype_real(factor->meta.dtype), "logabs"));
+  LAC_TRY(lac_factor_fit_batch(ctx, __func__, factor, sign, factor->meta.dtype, "sign"));
   LAC_CHECK(logabs->storage != sign->storage, LAC_ERR_ARG,
             "lac_factor_logdet: logabs and sign share memory; give each its own");
   while (f && !f->table->logdet) LAC_TRY(lac_factor_partner(ctx, f, NULL, &f));
@@ -281,7 +190,7 @@ lac_status lac_factor_rcond(lac_context *ctx, const lac_factor *factor, lac_arra
 
   LAC_CHECK_CONTEXT();
   LAC_CHECK(factor, LAC_ERR_ARG, "lac_factor_rcond: the factor is NULL");
-  LAC_TRY(solve_check_batch(ctx, __func__, factor, rcond, lac_dtype_real(factor->meta.dtype), "rcond"));
+  LAC_TRY(lac_factor_fit_batch(ctx, __func__, factor, rcond, lac_dtype_real(factor->meta.dtype), "rcond"));
   while (f && !f->table->rcond) LAC_TRY(lac_factor_partner(ctx, f, NULL, &f));
   LAC_CHECK(f, LAC_ERR_UNSUPPORTED, "lac_factor_rcond: no method gives the condition number");
   LAC_TRY(f->table->rcond(ctx, f, rcond));

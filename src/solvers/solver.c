@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file solver.c
-/// Solvers: their life, the factors they make and keep, what they foresee.
+/// Solvers: their life, and the factors that they make.
 
+#include "solvers/kept.h"
 #include "solvers/options.h"
 
 // -- life ------------------------------------------------------------------------------------------------------------
 
 static void solver_destroy(lac_object *object) {
   lac_solver *solver = (lac_solver *)object;
-  while (solver->kept) {
-    lac_factor *first = solver->kept;
-    solver->kept = first->next;
-    lac_object_release(first);
-  }
+  lac_kept_drop(solver);
   pthread_mutex_destroy(&solver->lock);
   lac_object_release(solver->core);
   lac_free(solver);
@@ -113,153 +110,25 @@ int64_t lac_solver_id(const lac_solver *solver) { return solver ? solver->object
 
 const lac_pattern *lac_solver_pattern(const lac_solver *solver) { return solver ? lac_core_given(solver->core) : NULL; }
 
-// -- factors that are kept -------------------------------------------------------------------------------------------
-
-static bool kept_is(const lac_factor *factor, const lac_array *values, const lac_identity *identity) {
-  return factor->space == values->storage->space && lac_meta_same(&factor->meta, &values->meta) &&
-         lac_factor_is_fresh(factor) && lac_identity_same(&factor->identity, identity);
-}
-
-static void kept_drop_last(lac_solver *solver) {
-  lac_factor **link = &solver->kept, *last;
-  while (*link && (*link)->next) link = &(*link)->next;
-  last = *link;
-  if (!last) return;
-  *link = NULL;
-  solver->kept_count--;
-  lac_object_release(last);
-}
-
-// Let go of the oldest ones until the others fit the budget, with the partners they have by now. The last one stays
-// whatever its size, and drives nothing out: a backward wants it, and others are refreshed from it. The lock is held.
-static void kept_fit(lac_solver *solver) {
-  int64_t budget = solver->core->options.keep_bytes, bytes = 0, count = 0;
-  solver->kept_bytes = 0;
-  for (const lac_factor *f = solver->kept; f && count < LAC_KEPT_FACTORS; f = f->next, count++) {
-    int64_t own = lac_factor_bytes(f) + lac_factor_partner_bytes(f);
-    bool is_large = count == 0 && own > budget;
-    if (!is_large && own > budget - bytes) break;
-    if (!is_large) bytes += own;
-    solver->kept_bytes += own;
-  }
-  while (solver->kept_count > count) kept_drop_last(solver);
-}
-
-// Before another is made: let go of a last one that is beyond the budget, unless the next is refreshed from it. The
-// lock is held.
-static void kept_make_room(lac_solver *solver) {
-  lac_factor *last = solver->kept;
-  if (!last || lac_factor_is_seed(last) || lac_factor_bytes(last) <= solver->core->options.keep_bytes) return;
-  solver->kept = last->next;
-  solver->kept_count--;
-  lac_object_release(last);
-  kept_fit(solver);
-}
-
-// The kept factor of these values, which moves to the front; retained, or NULL. The lock is held.
-static lac_factor *kept_find(lac_solver *solver, const lac_array *values, const lac_identity *identity) {
-  for (lac_factor **link = &solver->kept; *link; link = &(*link)->next) {
-    lac_factor *factor = *link;
-    if (!kept_is(factor, values, identity)) continue;
-    *link = factor->next;
-    factor->next = solver->kept;
-    solver->kept = lac_factor_retain(factor);
-    kept_fit(solver);
-    return factor;
-  }
-  return NULL;
-}
-
-// Factors whose values have changed since will never be asked for again. The lock is held.
-static void kept_drop_stale(lac_solver *solver) {
-  lac_factor **link = &solver->kept;
-  while (*link) {
-    lac_factor *factor = *link;
-    if (lac_factor_is_fresh(factor)) {
-      link = &factor->next;
-      continue;
-    }
-    *link = factor->next;
-    solver->kept_count--;
-    lac_object_release(factor);
-  }
-}
-
-// Keep a factor at the front. The lock is held.
-static void kept_add(lac_solver *solver, lac_factor *factor) {
-  if (solver->core->options.keep_bytes == 0) return;
-  kept_drop_stale(solver);
-  factor->next = solver->kept;
-  solver->kept = lac_factor_retain(factor);
-  solver->kept_count++;
-  kept_fit(solver);
-}
-
-static lac_factor *solver_find(lac_solver *solver, const lac_array *values, const lac_identity *identity) {
-  pthread_mutex_lock(&solver->lock);
-  lac_factor *factor = kept_find(solver, values, identity);
-  pthread_mutex_unlock(&solver->lock);
-  return factor;
-}
-
-// Recognised at no cost where the library owns the memory, else by a hash.
-static lac_status solver_recall(lac_context *ctx, lac_solver *solver, const lac_array *values, lac_identity *identity,
-                                lac_factor **out) {
-  lac_status status = LAC_OK;
-
-  *identity = lac_identity_quick(values);
-  if (solver->core->options.keep_bytes == 0) goto done;
-  if (identity->storage) *out = solver_find(solver, values, identity);
-  if (*out) goto done;
-  LAC_TRY(lac_identity_hash(ctx, values, identity));
-  *out = solver_find(solver, values, identity);
-done:
-  return status;
-}
-
-// Another thread may have been faster with the same values: then its factor is everyone's.
-static lac_factor *solver_keep(lac_solver *solver, const lac_array *values, lac_factor *made) {
-  pthread_mutex_lock(&solver->lock);
-  lac_factor *factor = kept_find(solver, values, &made->identity);
-  if (!factor) kept_add(solver, made);
-  pthread_mutex_unlock(&solver->lock);
-  if (!factor) return made;
-  lac_object_release(made);
-  return factor;
-}
-
-// The last seed of this dtype and shape where these values lie, retained; or NULL.
-static lac_factor *solver_last(lac_solver *solver, const lac_array *values) {
-  lac_factor *last = NULL;
-  pthread_mutex_lock(&solver->lock);
-  for (lac_factor *f = solver->kept; f && !last; f = f->next) {
-    bool suits = f->space == values->storage->space && lac_meta_same(&f->meta, &values->meta);
-    if (suits && lac_factor_is_seed(f)) last = lac_factor_retain(f);
-  }
-  pthread_mutex_unlock(&solver->lock);
-  return last;
-}
+// -- factors ---------------------------------------------------------------------------------------------------------
 
 static lac_status solver_make(lac_context *ctx, lac_solver *solver, const lac_array *values,
                               const lac_identity *identity, lac_factor **out) {
   lac_status status = LAC_OK;
-  lac_factor *last = solver_last(solver, values), *made = NULL;
+  lac_factor *seed = lac_kept_seed(solver, values), *made = NULL;
   lac_array *sorted = NULL;
   lac_linear a;
 
-  pthread_mutex_lock(&solver->lock);
-  kept_make_room(solver);
-  pthread_mutex_unlock(&solver->lock);
   LAC_TRY(lac_core_sort(ctx, solver->core, values, &sorted));
   a = lac_linear_matrix(solver->core->pattern, sorted);
-  LAC_TRY(lac_factor_make(ctx, "lac_solver_factor", solver->core, &a, last, false, NULL, &made));
+  LAC_TRY(lac_factor_make(ctx, "lac_solver_factor", solver->core, &a, seed, false, NULL, &made));
   LAC_TRY(lac_factor_identify(ctx, made, values, identity));
   atomic_fetch_add(&solver->core->counts->factorisations, 1);
-  *out = solver_keep(solver, values, made), made = NULL;
+  *out = lac_kept_share(solver, values, made), made = NULL;
 done:
   lac_array_destroy(&sorted);
   lac_object_release(made);
-  lac_object_release(last);
+  lac_object_release(seed);
   return status;
 }
 
@@ -275,7 +144,7 @@ lac_status lac_solver_factor(lac_context *ctx, const lac_solver *solver, const l
   LAC_CHECK(solver, LAC_ERR_ARG, "lac_solver_factor: the solver is NULL");
   LAC_TRY(lac_solver_require_here(ctx, "lac_solver_factor", values));
   LAC_TRY(lac_core_flatten(ctx, "lac_solver_factor", solver->core, values, &flat));
-  LAC_TRY(solver_recall(ctx, keeper, flat, &identity, &factor));
+  LAC_TRY(lac_kept_recall(ctx, keeper, flat, &identity, &factor));
   if (factor) {
     atomic_fetch_add(&solver->core->counts->reuses, 1);
   } else {
@@ -284,43 +153,5 @@ lac_status lac_solver_factor(lac_context *ctx, const lac_solver *solver, const l
   *out = factor, factor = NULL;
 done:
   lac_array_destroy(&flat);
-  return status;
-}
-
-// -- what it foresees ------------------------------------------------------------------------------------------------
-
-lac_report lac_report_empty(void) {
-  return (lac_report){.method = "", .reason = "", .warning = "", .ordering = "", .preconditioner = ""};
-}
-
-static lac_report solver_foresee(const lac_solver_core *core) {
-  lac_report report = {.method = core->table->name,
-                       .reason = core->why,
-                       .warning = "",
-                       .ordering = "natural",
-                       .factor_nnz = -1,
-                       .factor_bytes = -1,
-                       .work_bytes = -1,
-                       .flops = -1,
-                       .analyse_seconds = core->seconds,
-                       .factorisations = atomic_load(&core->counts->factorisations),
-                       .reuses = atomic_load(&core->counts->reuses),
-                       .preconditioner = "",
-                       .setups = atomic_load(&core->counts->setups),
-                       .refreshes = atomic_load(&core->counts->refreshes)};
-  core->table->foresee(core, &report);
-  return report;
-}
-
-lac_status lac_solver_report(const lac_solver *solver, lac_report *out) {
-  lac_context *ctx = NULL;
-  lac_status status = LAC_OK;
-  lac_report report;
-
-  LAC_CHECK(solver, LAC_ERR_ARG, "lac_solver_report: the solver is NULL");
-  LAC_TRY(lac_sized_check(ctx, "lac_solver_report", LAC_REPORT, out));
-  report = solver_foresee(solver->core);
-  lac_sized_give(LAC_REPORT, &report, out);
-done:
   return status;
 }

@@ -242,6 +242,12 @@ extern const lac_kind lac_solver_kind, lac_factor_kind;
 
 static inline int64_t lac_factor_rows(const lac_factor *factor) { return factor->core->rows; }
 
+/// The core of an object that is a solver or a factor.
+static inline lac_solver_core *lac_core_of(const void *object) {
+  bool is_factor = ((const lac_object *)object)->kind == &lac_factor_kind;
+  return is_factor ? ((const lac_factor *)object)->core : ((const lac_solver *)object)->core;
+}
+
 /// A factor by a core's kind, of a linear map; keeps nothing. `like` may be NULL; `by_choices`: all choices of `like`
 /// are taken over where they suit. *shortage (may be NULL): of memory, where it failed.
 lac_status lac_factor_make(lac_context *ctx, const char *function, lac_solver_core *core, const lac_linear *a,
@@ -259,27 +265,11 @@ lac_status lac_factor_of_products(lac_context *ctx, const char *function, const 
 /// Share the values of the factor that does the work.
 void lac_factor_share(lac_factor *factor, const lac_factor *taken);
 
-/// Note which values a factor was made of: what is known of them (NULL: nothing), and their hash where the factor does
-/// not hold them.
-lac_status lac_factor_identify(lac_context *ctx, lac_factor *factor, const lac_array *values,
-                               const lac_identity *known);
-
 /// Add to the reason of a factor.
 void lac_factor_say(lac_factor *factor, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /// " (matrix 3 of the batch)", or nothing for a single one.
 const char *lac_factor_item_text(const lac_factor *factor, int64_t item, char text[64]);
-
-/// Whether the values are those that were factored; refuse a factor whose values have changed since, for `function`.
-bool lac_factor_is_fresh(const lac_factor *factor);
-lac_status lac_factor_require_fresh(lac_context *ctx, const char *function, const lac_factor *factor);
-
-/// The values, if they are fresh; retained for the caller.
-lac_status lac_factor_values(lac_context *ctx, const lac_factor *factor, lac_array **out);
-
-/// 1 when the factor was made of values with exactly these bits in the same batch, else 0; for `function`.
-lac_status lac_factor_matches(lac_context *ctx, const char *function, const lac_factor *factor, const lac_array *values,
-                              int *matches);
 
 /// The factor that does the work in the end: itself, or what an automatic choice took, what travelled.
 const lac_factor *lac_factor_innermost(const lac_factor *factor);
@@ -289,23 +279,6 @@ bool lac_factor_is_seed(const lac_factor *factor);
 
 /// Whether solves by a factor are another linear map each time, or none: inner iterations, K-cycles.
 bool lac_factor_varies(const lac_factor *factor);
-
-/// A factor of the same values by a kind that can do more, or that is safer: made once, kept by the factor, and living
-/// as long. NULL where there is none. *shortage (may be NULL) as of lac_factor_make.
-lac_status lac_factor_partner(lac_context *ctx, const lac_factor *factor, lac_shortage *shortage,
-                              const lac_factor **out);
-
-/// The partner of all but direct kinds: the choice among direct ones.
-const lac_solver_table *lac_partner_direct(const lac_factor *factor, lac_solver_options *options);
-
-/// Bytes that a factor holds by itself, and those of its partners, as far as they are made; and what one of `items`
-/// matrices holds whose parts have so many bytes.
-int64_t lac_factor_bytes(const lac_factor *factor);
-int64_t lac_factor_partner_bytes(const lac_factor *factor);
-int64_t lac_factor_bytes_of(const lac_solver_core *core, lac_dtype dtype, int64_t items, int64_t part_bytes);
-
-/// Equal shapes but for leading dimensions of size 1 before the last `core` ones: those broadcast alike.
-bool lac_factor_same_shape(const lac_meta *a, const lac_meta *b, int core);
 
 /// lac_factor_solve with more to say; the batch of the job is found here.
 lac_status lac_factor_solve_job(lac_context *ctx, const lac_factor *factor, lac_solve_job job);
@@ -320,19 +293,40 @@ static inline void lac_solve_tell(lac_context *ctx, const lac_solve_report *repo
 lac_status lac_factor_measure(lac_context *ctx, const lac_factor *factor, const lac_solve_job *job,
                               lac_solve_report *report);
 
+/// A solver by options that lac_options_take has settled (options.h).
+lac_status lac_solver_make(lac_context *ctx, const lac_pattern *pattern, const lac_solver_options *options,
+                           lac_solver **out);
+
+// -- what fits a factor (fit.c) --------------------------------------------------------------------------------------
+
+/// Refuse an array that does not lie where the context's arrays lie, or that is spread over ranks.
+lac_status lac_solver_require_here(lac_context *ctx, const char *function, const lac_array *array);
+
 /// Refuse a factor that takes arrays of other memory than the context's, for `function`.
 lac_status lac_factor_require_here(lac_context *ctx, const char *function, const lac_factor *factor);
+
+/// Equal shapes but for leading dimensions of size 1 before the last `core` ones: those broadcast alike.
+bool lac_factor_same_shape(const lac_meta *a, const lac_meta *b, int core);
 
 /// The batch of values, b and x of a factor; refuse what does not fit, for `function`.
 lac_status lac_factor_fit(lac_context *ctx, const char *function, const lac_factor *factor, lac_form form,
                           const lac_array *b, const lac_array *x, lac_batch *batch);
 
-/// Refuse an array that does not lie where the context's arrays lie, or that is spread over ranks.
-lac_status lac_solver_require_here(lac_context *ctx, const char *function, const lac_array *array);
+/// Refuse an array that does not hold one number of `dtype` for each matrix of a factor, for `function`.
+lac_status lac_factor_fit_batch(lac_context *ctx, const char *function, const lac_factor *factor,
+                                const lac_array *array, lac_dtype dtype, const char *name);
 
-/// A solver by options that lac_options_take has settled (options.h).
-lac_status lac_solver_make(lac_context *ctx, const lac_pattern *pattern, const lac_solver_options *options,
-                           lac_solver **out);
+// -- partners (partner.c) --------------------------------------------------------------------------------------------
+
+/// A factor of the same values by a kind that can do more, or that is safer: made once, kept by the factor, and living
+/// as long. NULL where there is none. *shortage (may be NULL) as of lac_factor_make.
+lac_status lac_factor_partner(lac_context *ctx, const lac_factor *factor, lac_shortage *shortage,
+                              const lac_factor **out);
+
+/// The partner of all but direct kinds: the choice among direct ones.
+const lac_solver_table *lac_partner_direct(const lac_factor *factor, lac_solver_options *options);
+
+// -- reports (report.c) ----------------------------------------------------------------------------------------------
 
 /// The report of a factor; of NULL, one whose texts are "".
 lac_report lac_factor_reported(const lac_factor *factor);
@@ -344,6 +338,12 @@ lac_report lac_report_empty(void);
 
 /// Refuse a start x0 (may be NULL) that does not fit x, for `function`.
 lac_status lac_solve_check_start(lac_context *ctx, const char *function, const lac_array *x0, const lac_array *x);
+
+/// Bytes that a factor holds by itself, and those of its partners, as far as they are made; and what one of `items`
+/// matrices holds whose parts have so many bytes.
+int64_t lac_factor_bytes(const lac_factor *factor);
+int64_t lac_factor_partner_bytes(const lac_factor *factor);
+int64_t lac_factor_bytes_of(const lac_solver_core *core, lac_dtype dtype, int64_t items, int64_t part_bytes);
 
 // -- what the values are like (surveyed.c) ---------------------------------------------------------------------------
 
@@ -375,6 +375,22 @@ lac_status lac_identity_hash(lac_context *ctx, const lac_array *values, lac_iden
 
 /// Whether both are of the same values: false where that takes hashes and one of them has no hash.
 bool lac_identity_same(const lac_identity *a, const lac_identity *b);
+
+/// Note which values a factor was made of: what is known of them (NULL: nothing), and their hash where the factor does
+/// not hold them.
+lac_status lac_factor_identify(lac_context *ctx, lac_factor *factor, const lac_array *values,
+                               const lac_identity *known);
+
+/// Whether the values are those that were factored; refuse a factor whose values have changed since, for `function`.
+bool lac_factor_is_fresh(const lac_factor *factor);
+lac_status lac_factor_require_fresh(lac_context *ctx, const char *function, const lac_factor *factor);
+
+/// The values, if they are fresh; retained for the caller.
+lac_status lac_factor_values(lac_context *ctx, const lac_factor *factor, lac_array **out);
+
+/// 1 when the factor was made of values with exactly these bits in the same batch, else 0; for `function`.
+lac_status lac_factor_matches(lac_context *ctx, const char *function, const lac_factor *factor, const lac_array *values,
+                              int *matches);
 
 // -- kinds that work in host memory, for arrays that lie elsewhere (travel.c) ----------------------------------------
 

@@ -13,7 +13,8 @@ import lacuna
 import lacuna.torch as lt
 from lacuna import _numpy, _operators, _parameters
 from lacuna._core import context, ffi, lib, release
-from lacuna._program import FUNCTIONS, OPERATORS, find
+from lacuna._program import find
+from lacuna._tables import FUNCTIONS, OPERATORS
 
 N = 6
 

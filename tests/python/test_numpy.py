@@ -208,7 +208,8 @@ def test_unaligned_arrays_are_copied_before_c_sees_them(dtype, monkeypatch):
 @pytest.mark.parametrize("index", [np.int32, np.int64])
 def test_unaligned_indices_are_copied_before_c_sees_them(index, monkeypatch):
     crossed, data = [], lacuna.pattern._data
-    monkeypatch.setattr(lacuna.pattern, "_data", lambda array: crossed.append(array) or data(array))
+    for module in (lacuna.pattern, lacuna.map):
+        monkeypatch.setattr(module, "_data", lambda array: crossed.append(array) or data(array))
     row, col = np.array([2, 0, 1], index), np.array([1, 3, 2], index)
     pattern = lacuna.Pattern.from_coo(unaligned(row), unaligned(col), (3, 4))
     assert pattern.same(lacuna.Pattern.from_coo(row, col, (3, 4)))

@@ -7,8 +7,8 @@ import functools
 
 from .. import _parameters as parameters
 from .._handle import Handle
-from .._program import FUNCTIONS, OPERATORS
 from .._requests import ARRAYS, resolve  # noqa: F401
+from .._tables import FUNCTIONS, OPERATORS
 from ..errors import ArgumentError
 from . import names
 from .front import CONSTANT, NO_OBJECTS, scope  # noqa: F401

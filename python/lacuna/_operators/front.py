@@ -9,7 +9,8 @@ import numpy as np
 from .._handle import expect, form, word
 from ..errors import ArgumentError, ShapeError
 from ..format import Format
-from ..pattern import Map, Pattern
+from ..map import Map
+from ..pattern import Pattern
 from ..solver import Factor, Solver
 from .._parameters import words
 

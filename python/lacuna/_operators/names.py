@@ -9,8 +9,10 @@ import numpy as np
 
 from .._derived import derived
 from .._handle import expect, word
+from .._indices import _index
 from ..errors import ArgumentError, ShapeError
-from ..pattern import Map, Pattern, _index
+from ..map import Map
+from ..pattern import Pattern
 from ..solver import Solver
 from .front import from_end, of_integers
 

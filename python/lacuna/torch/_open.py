@@ -27,9 +27,11 @@ import torch
 
 from .. import _derived, _operators
 from .._derived import fixed, found
-from .._program import FORWARD, FUNCTIONS, IN_BAR, find
+from .._program import FORWARD, IN_BAR, find
+from .._tables import FUNCTIONS
 from ..errors import LacunaError, ShapeError, StaleError, UnsupportedError
-from ..pattern import Map, Pattern
+from ..map import Map
+from ..pattern import Pattern
 from ..solver import Solver
 from ._symbolic import Plan, fixed_size, plan, present_size
 

@@ -440,7 +440,7 @@ done:
 static lac_status build_find_backend(lac_context *ctx, const char *function, const lac_structure_kernels **there) {
   lac_status status = LAC_OK;
 
-  LAC_CHECK(ctx, LAC_ERR_ARG, "%s: the context is NULL; open one with lac_context_create", function);
+  LAC_CHECK_CONTEXT_OF(function);
   LAC_CHECK(ctx->space->is_host || ctx->backend->structure, LAC_ERR_UNSUPPORTED,
             "%s: the backend %s makes no patterns; copy the indices to the host and hand them in there", function,
             ctx->backend->name);

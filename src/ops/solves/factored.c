@@ -8,11 +8,7 @@ static bool factored_is_factor(const void *object) { return ((const lac_object *
 
 static bool factored_is_solver(const void *object) { return ((const lac_object *)object)->kind == &lac_solver_kind; }
 
-lac_solver_core *lac_factored_core(const void *object) {
-  return factored_is_factor(object) ? ((const lac_factor *)object)->core : ((const lac_solver *)object)->core;
-}
-
-const lac_pattern *lac_factored_pattern(const void *object) { return lac_factored_core(object)->pattern; }
+const lac_pattern *lac_factored_pattern(const void *object) { return lac_core_of(object)->pattern; }
 
 lac_status lac_call_factor(lac_call *call, int a, lac_factor **out) {
   lac_context *ctx = call->ctx;
@@ -41,8 +37,8 @@ void lac_tape_call_factored(lac_tape *tape, const char *function, const void *ob
   if (!lac_tape_has(tape, function, lac_op_inputs(spec.op), in)) return;
   LAC_CHECK(object, LAC_ERR_ARG, "%s: the solver is NULL; see lac_solver_create", function);
   spec.object = object;
-  LAC_TRY(lac_tape_judge(tape, &spec, in));
   if (factored_is_solver(object) && lac_tape_value(tape, in[0])) {
+    LAC_TRY(lac_tape_judge(tape, &spec, in));
     LAC_TRY(lac_solver_factor(ctx, object, lac_tape_value(tape, in[0]), &factor));
     spec.object = factor;
   }

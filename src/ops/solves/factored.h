@@ -13,9 +13,8 @@
 #include "autodiff/rule.h"
 #include "solvers/solver_impl.h"
 
-/// The pattern of such an object, and what solvers and their factors share.
+/// The pattern of such an object.
 const lac_pattern *lac_factored_pattern(const void *object);
-lac_solver_core *lac_factored_core(const void *object);
 
 /// The factor of the values in input `a`: the object if it was made of these values, else LAC_ERR_STALE; or what the
 /// solver makes or has kept. To be destroyed by the caller.
@@ -43,10 +42,14 @@ void lac_emit_logdet_estimate(lac_tape *tape, const lac_solver *solver, lac_var 
 /// The operator lstsq_with for lac_lstsq, by a factor where there are values.
 lac_var lac_emit_lstsq(lac_tape *tape, const lac_solver *solver, lac_var a, lac_var b);
 
-/// The rank of a least-squares system (rank.c), where attributes of solve_with ask for it: i[1] = 1, its shorter side
-/// is rows i[2] to i[3] - 1, f[0] is alpha. Refuse others; what a factorisation or a solve ended with, LAC_ERR_SINGULAR
-/// in the words of least squares; the check of a factor, which also sets the part of a solution to be judged
-/// (lac_solve_job).
+/// The attributes of solve_with: places in attrs.i, and SOLVE_ALPHA in attrs.f.
+enum { SOLVE_FORM, SOLVE_RANK, SOLVE_BEGIN, SOLVE_END, SOLVE_DERIVATIVE };
+enum { SOLVE_ALPHA };
+
+/// The rank of a least-squares system (rank.c), where attributes of solve_with ask for it: SOLVE_RANK is 1, its shorter
+/// side is rows SOLVE_BEGIN to SOLVE_END - 1, SOLVE_ALPHA is alpha. Refuse others; what a factorisation or a solve
+/// ended with, LAC_ERR_SINGULAR in the words of least squares; the check of a factor, which also sets the part of a
+/// solution to be judged (lac_solve_job).
 lac_status lac_rank_infer(lac_call *call);
 lac_status lac_rank_judge(lac_context *ctx, const lac_attrs *attrs, const lac_solver_core *core, lac_status given);
 lac_status lac_rank_check(lac_context *ctx, const lac_attrs *attrs, const lac_factor *factor, const lac_array *values,

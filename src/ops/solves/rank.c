@@ -29,16 +29,16 @@ typedef struct rank_look {
   double *numbers;      // room for those of one of them in their own dtype
 } rank_look;
 
-static bool rank_is_asked(const lac_attrs *attrs) { return attrs->i[1] == 1; }
+static bool rank_is_asked(const lac_attrs *attrs) { return attrs->i[SOLVE_RANK] == 1; }
 
 lac_status lac_rank_infer(lac_call *c) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
-  int64_t rows = lac_factored_pattern(c->object)->rows, begin = c->attrs->i[2], end = c->attrs->i[3];
+  int64_t rows = lac_factored_pattern(c->object)->rows, begin = c->attrs->i[SOLVE_BEGIN], end = c->attrs->i[SOLVE_END];
 
-  LAC_CHECK(c->attrs->i[1] == 0 || (rank_is_asked(c->attrs) && 0 <= begin && begin <= end && end <= rows), LAC_ERR_ARG,
-            "%s: i[1] is 0, or 1 with rows i[2] = %lld to i[3] = %lld within 0..%lld", c->op->name, (long long)begin,
-            (long long)end, (long long)rows);
+  LAC_CHECK(c->attrs->i[SOLVE_RANK] == 0 || (rank_is_asked(c->attrs) && 0 <= begin && begin <= end && end <= rows),
+            LAC_ERR_ARG, "%s: i[1] is 0, or 1 with rows i[2] = %lld to i[3] = %lld within 0..%lld", c->op->name,
+            (long long)begin, (long long)end, (long long)rows);
 done:
   return status;
 }
@@ -62,8 +62,8 @@ lac_status lac_rank_judge(lac_context *ctx, const lac_attrs *attrs, const lac_so
 /// The numbers [*begin, *end) of the shorter side, and where the matrix `item` has its first and last.
 static void rank_side(const rank_look *l, int64_t item, int64_t *first, int64_t *begin, int64_t *end, int64_t *last) {
   *first = item * l->rows * l->parts;
-  *begin = *first + l->attrs->i[2] * l->parts;
-  *end = *first + l->attrs->i[3] * l->parts;
+  *begin = *first + l->attrs->i[SOLVE_BEGIN] * l->parts;
+  *end = *first + l->attrs->i[SOLVE_END] * l->parts;
   *last = *first + l->rows * l->parts;
 }
 
@@ -101,7 +101,7 @@ static double rank_sigma(const rank_look *l) {
     rank_side(l, item, &first, &begin, &end, &last);
     for (int64_t i = first; i < last; i++) {
       double z = l->at_z[i];
-      square += i < begin || i >= end ? z * z : l->attrs->f[0] * fabs(z * l->at_y[i]);
+      square += i < begin || i >= end ? z * z : l->attrs->f[SOLVE_ALPHA] * fabs(z * l->at_y[i]);
     }
     smallest = fmin(smallest, sqrt(square));
   }
@@ -153,7 +153,7 @@ static lac_status rank_step(lac_context *ctx, rank_look *l, const lac_array *val
   solved = lac_factor_solve_job(ctx, l->factor, (lac_solve_job){.b = l->y, .x = l->z, .judged_from = LAC_UNJUDGED});
   LAC_TRY(solved == LAC_ERR_NONFINITE ? rank_refuse(ctx) : lac_rank_judge(ctx, l->attrs, l->factor->core, solved));
   LAC_TRY(rank_read(ctx, l));
-  *is_settled = rank_normalise(l) < l->attrs->f[0] / (RANK_ROUNDINGS * RANK_ROUNDINGS * rounding);
+  *is_settled = rank_normalise(l) < l->attrs->f[SOLVE_ALPHA] / (RANK_ROUNDINGS * RANK_ROUNDINGS * rounding);
   if (*is_settled) goto done;
   LAC_TRY(rank_write(ctx, l));
   LAC_TRY(ctx->kernels->spmm(ctx, l->factor->core->pattern, LAC_PLAIN, values, l->y, l->z));
@@ -164,7 +164,9 @@ done:
 }
 
 /// The first row of the unknowns: they are the shorter side, or behind it.
-static int64_t rank_unknowns(const lac_attrs *attrs) { return attrs->i[2] > 0 ? attrs->i[2] : attrs->i[3]; }
+static int64_t rank_unknowns(const lac_attrs *attrs) {
+  return attrs->i[SOLVE_BEGIN] > 0 ? attrs->i[SOLVE_BEGIN] : attrs->i[SOLVE_END];
+}
 
 lac_status lac_rank_check(lac_context *ctx, const lac_attrs *attrs, const lac_factor *factor, const lac_array *values,
                           int64_t *judged_from) {
@@ -172,7 +174,7 @@ lac_status lac_rank_check(lac_context *ctx, const lac_attrs *attrs, const lac_fa
   rank_look look = {.attrs = attrs, .factor = factor};
   bool is_settled = false;
 
-  if (!rank_is_asked(attrs) || factor->items == 0 || attrs->i[2] == attrs->i[3]) return LAC_OK;
+  if (!rank_is_asked(attrs) || factor->items == 0 || attrs->i[SOLVE_BEGIN] == attrs->i[SOLVE_END]) return LAC_OK;
   *judged_from = atomic_load(&factor->judged_from);
   if (*judged_from != 0) return LAC_OK;
   LAC_TRY(rank_open(ctx, &look));

@@ -60,7 +60,7 @@ static lac_var selected_inverse_change(lac_rule *r, lac_var m) {
   lac_extension *e = NULL;
 
   if (!meta || lac_factored_pattern(r->object)->nnz == 0) return m;  // absent, or of no numbers
-  LAC_TRY(lac_extension_doubled(ctx, lac_factored_core(r->object), &e));
+  LAC_TRY(lac_extension_doubled(ctx, lac_core_of(r->object), &e));
   m = selected_inverse_read(r, e, meta->dtype, m);
 done:
   lac_object_release(e);

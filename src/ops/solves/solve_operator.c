@@ -62,20 +62,15 @@ static lac_status operator_product(lac_context *ctx, const void *self, lac_form 
   const operator_solve *o = v->o;
   const lac_program *program = o->programs[operator_is_adjoint(o, form)];
   const lac_array **inputs = NULL;
-  lac_array *from = NULL, *to = NULL;
 
   LAC_ALLOC(inputs, program->inputs);
-  LAC_TRY(lac_array_reshape(ctx, (lac_array *)x, o->meta.ndim, o->meta.shape, &from));
-  LAC_TRY(lac_array_reshape(ctx, y, o->meta.ndim, o->meta.shape, &to));
   for (int i = 0; i < program->inputs; i++) {
     int index = program->input[i].index;
-    inputs[i] = index < o->thetas ? v->thetas[index] : from;
+    inputs[i] = index < o->thetas ? v->thetas[index] : x;
   }
-  LAC_TRY(lac_program_execute(ctx, program, inputs, &to));
+  LAC_TRY(lac_program_execute(ctx, program, inputs, &y));
 done:
   lac_free(inputs);
-  lac_array_destroy(&from);
-  lac_array_destroy(&to);
   return status;
 }
 
@@ -102,22 +97,16 @@ static lac_status operator_forward(lac_call *c) {
   lac_status status = LAC_OK;
   const operator_solve *o = c->object;
   operator_view view = {o, c->in};
-  int64_t n = c->out[0]->count;
-  lac_linear products = {.apply = operator_product, .self = &view, .rows = n, .cols = n};
-  lac_solve_job job = {.form = c->attrs->i[0] ? LAC_ADJOINT : LAC_PLAIN, .is_derivative = c->attrs->i[1] != 0};
-  lac_array *b = NULL, *x = NULL;
+  const lac_products products = {operator_product, &view};
+  lac_solve_job job = {.form = c->attrs->i[0] ? LAC_ADJOINT : LAC_PLAIN,
+                       .is_derivative = c->attrs->i[1] != 0,
+                       .b = c->in[o->thetas],
+                       .x = c->out[0]};
   lac_solve_report report = {.ending = LAC_ENDING_CONVERGED};
 
-  LAC_TRY(lac_solver_require_here(ctx, "solve_operator", c->in[o->thetas]));
-  LAC_TRY(ctx->backend->fill(ctx, c->out[0], 0, 0));
-  if (n == 0) goto done;
-  LAC_TRY(lac_array_reshape(ctx, (lac_array *)c->in[o->thetas], 3, (int64_t[]){1, n, 1}, &b));
-  LAC_TRY(lac_array_reshape(ctx, c->out[0], 3, (int64_t[]){1, n, 1}, &x));
-  job.b = b, job.x = x;
+  LAC_TRY(lac_solver_require_here(ctx, "solve_operator", job.b));
   LAC_TRY(lac_products_solve(ctx, "solve_operator", &o->options, &products, job, &report));
 done:
-  lac_array_destroy(&b);
-  lac_array_destroy(&x);
   return status;
 }
 

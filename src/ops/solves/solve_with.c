@@ -19,22 +19,20 @@
 enum { A, B };
 enum { X };
 
-enum { SIDE_AT, RANK_AT, BEGIN_AT, END_AT, DERIVATIVE_AT };
-
 /// The pattern of the values: with blocks, where the solver was made of one.
 static const lac_pattern *solve_pattern(const lac_pattern *const *patterns, const void *object) {
   return patterns[0] ? patterns[0] : lac_factored_pattern(object);
 }
 
 lac_var lac_emit_derivative_solve(lac_tape *tape, const void *object, lac_form form, lac_var a, lac_var b) {
-  return lac_emit_solve(tape, object, &(lac_attrs){.i = {[SIDE_AT] = form, [DERIVATIVE_AT] = 1}}, a, b);
+  return lac_emit_solve(tape, object, &(lac_attrs){.i = {[SOLVE_FORM] = form, [SOLVE_DERIVATIVE] = 1}}, a, b);
 }
 
 static lac_status solve_with_infer(lac_call *c) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
 
-  LAC_CHECK(c->patterns[0] == lac_factored_core(c->object)->blocks, LAC_ERR_PATTERN,
+  LAC_CHECK(c->patterns[0] == lac_core_of(c->object)->blocks, LAC_ERR_PATTERN,
             "solve_with: the solver is one of another pattern; a pattern is given where the solver's own has blocks, "
             "and is that one");
   LAC_TRY(lac_rank_infer(c));
@@ -47,9 +45,9 @@ static lac_status solve_with_forward(lac_call *c) {
   lac_context *ctx = c->ctx;
   lac_status status = LAC_OK;
   lac_factor *factor = NULL;
-  const lac_solver_core *core = lac_factored_core(c->object);
+  const lac_solver_core *core = lac_core_of(c->object);
   lac_solve_job job = {
-      .form = FORM(c), .is_derivative = c->attrs->i[DERIVATIVE_AT] != 0, .b = c->in[B], .x = c->out[X]};
+      .form = FORM(c), .is_derivative = c->attrs->i[SOLVE_DERIVATIVE] != 0, .b = c->in[B], .x = c->out[X]};
 
   LAC_TRY(lac_rank_judge(ctx, c->attrs, core, lac_call_factor(c, A, &factor)));
   LAC_TRY(lac_rank_check(ctx, c->attrs, factor, c->in[A], &job.judged_from));
@@ -94,7 +92,7 @@ const lac_op lac_op_solve_with = {
 
 lac_var lac_emit_solve(lac_tape *tape, const void *object, const lac_attrs *attrs, lac_var a, lac_var b) {
   lac_spec spec = {.op = &lac_op_solve_with, .object = object, .attrs = *attrs};
-  if (object) spec.patterns[0] = lac_factored_core(object)->blocks;
+  if (object) spec.patterns[0] = lac_core_of(object)->blocks;
   return lac_emit(tape, &spec, (lac_var[]){a, b});
 }
 
@@ -106,7 +104,7 @@ lac_var lac_emit_solution(lac_tape *tape, const void *object, lac_form form, lac
   lac_spec spec = {.op = &lac_op_solve_with, .attrs.i = {form}};
   lac_var x;
 
-  if (object) spec.patterns[0] = lac_factored_core(object)->blocks;
+  if (object) spec.patterns[0] = lac_core_of(object)->blocks;
   lac_tape_call_factored(tape, "solve", object, spec, (lac_var[]){a, b}, &x);
   return x;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file direct.c
-/// Kinds of solvers that are direct methods: cores, factors with a numeric for each matrix of a batch, and who serves
-/// where a factor cannot.
+/// Kinds of solvers that are direct methods: cores, factors, and who serves where a factor cannot.
 ///
 /// Enlarged pivots are made good for by refinement in a solve, but a determinant or an inverse of such a factor is that
 /// of another matrix; and some methods only solve. Then a partner has the same values factored once more, by
@@ -17,8 +16,6 @@
 
 #include "solvers/direct/direct.h"
 
-#include <float.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -94,155 +91,17 @@ static bool direct_is_here(const lac_context *ctx, const lac_solver_table *table
   return lac_context_is_host(ctx);
 }
 
-// -- by one method ---------------------------------------------------------------------------------------------------
-
-const void *lac_direct_item(const lac_factor *f, int64_t item) {
-  return (const char *)lac_array_data(f->values) +
-         (size_t)(item * lac_direct_structure(f)->nnz) * lac_dtype_size(f->meta.dtype);
-}
-
-static void direct_drop_numerics(lac_factor *f) {
-  lac_direct_factor *d = f->part;
-  for (int64_t i = 0; d->numerics && d->table && i < f->items; i++) {
-    d->table->destroy(d->numerics[i]);
-    d->numerics[i] = NULL;
-  }
-  lac_object_release(d->analysis);
-  d->analysis = NULL;
-  d->table = NULL;
-}
-
-static void direct_destroy(lac_factor *f) {
-  lac_direct_factor *d = f->part;
-  if (!d) return;
-  direct_drop_numerics(f);
-  lac_free(d->numerics);
-  lac_free((void *)d->conditions);
-  lac_free(d);
-  f->part = NULL;
-}
-
-const char lac_direct_interrupted_ways[] = "call again to begin anew";
-
-lac_status lac_direct_explain(lac_context *ctx, const lac_factor *f, const lac_trial *trial) {
-  lac_status status = trial->status;
-  char which[64] = "";
-  const char *way_out = "";
-  if (status == LAC_ERR_DEFINITE) way_out = "use method = \"ldlt\", or method = \"auto\" which falls back to it";
-  if (status == LAC_ERR_SINGULAR) way_out = lac_direct_singular_ways;
-  if (status == LAC_ERR_CONVERGENCE) way_out = "use method = \"pivoting_lu\", which may pivot anywhere";
-  if (status == LAC_ERR_NONFINITE) way_out = "scale the values, or use a wider dtype";
-  if (status == LAC_ERR_INTERRUPTED) way_out = lac_direct_interrupted_ways;
-  return lac_context_fail(ctx, status, f->function, "%s: %s%s%s%s", f->function, trial->fault.text,
-                          trial->task < f->items ? lac_factor_item_text(f, trial->task, which) : which,
-                          *way_out ? "; " : "", way_out);
-}
-
-/// The matrices of a factor on the way to their numerics.
-typedef struct direct_work {
-  const lac_factor *f, *like;  // `like` may be NULL
-  int threads;                 // of each matrix
-  lac_stop *stop;
-} direct_work;
-
-static lac_status direct_one(const void *job, int64_t i, int thread, lac_fault *fault) {
-  const direct_work *w = job;
-  const lac_direct_factor *d = w->f->part;
-  lac_direct_job one = {.structure = lac_direct_structure(w->f),
-                        .part = d->analysis->part,
-                        .options = &w->f->core->options,
-                        .dtype = w->f->meta.dtype,
-                        .values = lac_direct_item(w->f, i),
-                        .like = w->like ? lac_direct_of(w->like)->numerics[i] : NULL,
-                        .near = i > 0 ? d->numerics[0] : NULL,
-                        .threads = w->threads,
-                        .stop = w->stop};
-  (void)thread;
-  return d->table->factor(&one, &d->numerics[i], fault);
-}
-
-// The first matrix by itself: what it chooses may suit the others, and does not depend on which thread is faster.
-static lac_trial direct_items(lac_context *ctx, lac_factor *f, const lac_factor *like) {
-  const lac_direct_factor *d = f->part;
-  lac_stop stop;
-  direct_work work = {f, like, f->items < ctx->threads ? ctx->threads : 1, &stop};
-  lac_trial trial = {.status = LAC_OK, .task = f->items};
-  lac_finding one = lac_foresee(d->table, d->analysis, f->meta.dtype);
-  double flops = fmax(one.flops, (double)lac_direct_structure(f)->nnz);  // those that are not foreseen are -1
-  int threads = lac_threads_worth(ctx->threads, f->items, (double)f->items * flops);
-
-  trial.status = lac_foresee_check(d->table, &f->core->options, f->meta.dtype, f->items, threads, &one, &trial.fault);
-  if (trial.status != LAC_OK) return trial;
-  lac_stop_init(&stop, ctx);
-  trial = lac_tasks_run(1, &stop, 0, f->items < 1 ? f->items : 1, direct_one, &work);
-  return trial.status == LAC_OK ? lac_tasks_run(threads, &stop, 1, f->items, direct_one, &work) : trial;
-}
-
-static void direct_sum_up(lac_factor *f) {
-  lac_direct_factor *d = f->part;
-  d->finding = (lac_finding){.smallest = 1, .where = -1, .weakest = 1};
-  for (int64_t i = 0; i < f->items; i++) {
-    lac_finding one = {0};
-    d->table->report(d->analysis->part, d->numerics[i], &one);
-    d->finding.nnz += one.nnz;
-    d->finding.bytes += one.bytes;
-    d->finding.flops += one.flops;
-    d->finding.perturbed += one.perturbed;
-    d->finding.ordering = one.ordering;
-    if (one.work_bytes > d->finding.work_bytes) d->finding.work_bytes = one.work_bytes;
-    if (one.growth > d->finding.growth) d->finding.growth = one.growth;
-    d->finding.is_rough |= one.is_rough;
-    d->finding.weakest = fmin(d->finding.weakest, lac_finding_weakest(&one));
-    if (one.smallest < d->finding.smallest) {
-      d->finding.smallest = one.smallest, d->finding.where = one.where, d->finding.item = i;
-    }
-  }
-}
-
-// A method may find out only by the values, or on the way, that it has no room.
-static void direct_conclude(lac_factor *f, const lac_trial *trial) {
-  f->shortage = LAC_SHORT_OF_NOTHING;
-  if (trial->status == LAC_ERR_MEMORY) f->shortage = trial->fault.lacks_room ? LAC_SHORT_FORESEEN : LAC_SHORT_MET;
-  if (trial->status == LAC_OK) direct_sum_up(f);
-}
-
-lac_status lac_direct_try(lac_context *ctx, lac_factor *f, const lac_direct_table *table, lac_trial *trial) {
-  lac_status status = LAC_OK, made;
-  lac_direct_factor *d = f->part;
-
-  direct_drop_numerics(f);
-  made =
-      lac_analysis_get(ctx, f->core->pattern, lac_direct_structure(f), table, f->core->options.ordering, &d->analysis);
-  f->shortage = made == LAC_ERR_MEMORY ? LAC_SHORT_MET : LAC_SHORT_OF_NOTHING;
-  LAC_TRY(made);
-  d->table = table;
-  *trial = direct_items(ctx, f, NULL);
-  direct_conclude(f, trial);
-done:
-  return status;
-}
-
-/// By the method and the choices of an earlier factor of the same shape and dtype.
-static lac_trial direct_try_like(lac_context *ctx, lac_factor *f, const lac_factor *like) {
-  lac_direct_factor *d = f->part;
-  direct_drop_numerics(f);
-  d->analysis = lac_object_retain(lac_direct_of(like)->analysis);
-  d->table = lac_direct_of(like)->table;
-  lac_trial trial = direct_items(ctx, f, like);
-  direct_conclude(f, &trial);
-  return trial;
-}
-
 // -- factors ---------------------------------------------------------------------------------------------------------
 
 // Pivots below so much of their column are little more than rounding.
-static double direct_doubt(const lac_factor *f) { return 8 * (lac_dtype_epsilon(f->meta.dtype)); }
+static double direct_doubt(const lac_factor *f) { return 8 * lac_dtype_epsilon(f->meta.dtype); }
 
 bool lac_direct_is_exact(const lac_factor *f) {
   return lac_direct_of(f)->finding.perturbed == 0 && !lac_direct_of(f)->finding.is_rough;
 }
 
-bool lac_direct_is_regular(const lac_factor *f, int64_t item) {
+/// Whether all pivots of one matrix are more than rounding.
+static bool direct_is_regular(const lac_factor *f, int64_t item) {
   const lac_direct_factor *d = f->part;
   lac_finding one = {0};
   if (d->finding.smallest >= direct_doubt(f)) return true;
@@ -261,7 +120,7 @@ lac_system lac_direct_system(const lac_factor *f, int64_t item, int threads, lac
                       .threads = threads,
                       .stop = stop,
                       .is_stable = d->table->is_stable(&f->core->options),
-                      .is_regular = lac_direct_is_regular(f, item)};
+                      .is_regular = direct_is_regular(f, item)};
 }
 
 static const double direct_long = 1e10;  // operations that take seconds without a BLAS
@@ -297,6 +156,16 @@ static void direct_warn(lac_factor *f) {
   one.nnz /= f->items, one.bytes /= f->items;
   lac_foresee_warn(lac_direct_structure(f), d->table, f->meta.dtype, &one, f->warning, sizeof f->warning);
   direct_warn_of_blas(f);
+}
+
+static void direct_destroy(lac_factor *f) {
+  lac_direct_factor *d = f->part;
+  if (!d) return;
+  lac_direct_drop(f);
+  lac_free(d->numerics);
+  lac_free((void *)d->conditions);
+  lac_free(d);
+  f->part = NULL;
 }
 
 static lac_status direct_begin(lac_context *ctx, lac_factor *f) {
@@ -347,7 +216,7 @@ static lac_status direct_refresh(lac_context *ctx, const lac_linear *a, const la
 
   LAC_TRY(direct_begin(ctx, f));
   LAC_TRY(lac_choose_fits(ctx, a, f, lac_direct_of(like)->table, &fits));
-  if (fits) trial = direct_try_like(ctx, f, like);
+  if (fits) trial = lac_direct_try_like(ctx, f, like);
   if (lac_status_is_final(trial.status)) LAC_TRY(lac_direct_explain(ctx, f, &trial));
   if (trial.status == LAC_OK) {
     direct_say_again(f, like);

@@ -62,9 +62,6 @@ bool lac_direct_has_partner(const lac_factor *f);
 /// Whether what is read off the factor, without a solve that refines, is that of the matrix to rounding.
 bool lac_direct_is_exact(const lac_factor *f);
 
-/// Whether all pivots of one matrix are more than rounding.
-bool lac_direct_is_regular(const lac_factor *f, int64_t item);
-
 // -- how much is certain (certain.c) ---------------------------------------------------------------------------------
 
 /// What is kept of each matrix and of its transpose: the condition in units of x, that in units of the matrix, and the
@@ -103,11 +100,18 @@ lac_status lac_direct_certain_partner(lac_context *ctx, const char *function, bo
 /// The ways out of LAC_ERR_SINGULAR and LAC_ERR_INTERRUPTED.
 extern const char lac_direct_singular_ways[], lac_direct_interrupted_ways[];
 
-// -- by one method (direct.c) ----------------------------------------------------------------------------------------
+// -- by one method (numerics.c) --------------------------------------------------------------------------------------
 
 /// Numeric factors of all matrices by one method, in place of those that are there. What the method cannot take is a
-/// failed trial; lac_direct_explain makes an error of it.
+/// failed trial, of which lac_direct_explain makes an error.
 lac_status lac_direct_try(lac_context *ctx, lac_factor *f, const lac_direct_table *table, lac_trial *trial);
+
+/// The same by the method and the choices of an earlier factor of the same shape and dtype.
+lac_trial lac_direct_try_like(lac_context *ctx, lac_factor *f, const lac_factor *like);
+
+/// Let go of the numerics and of the method.
+void lac_direct_drop(lac_factor *f);
+
 lac_status lac_direct_explain(lac_context *ctx, const lac_factor *f, const lac_trial *trial);
 
 // -- the choice (choose.c) -------------------------------------------------------------------------------------------

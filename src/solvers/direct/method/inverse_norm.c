@@ -39,8 +39,9 @@ double lac_inverse_given(const lac_system *a, double root) {
   return norm_given_kernels[a->dtype](a->structure, a->values, root);
 }
 
-// Where refinement does not arrive, what it has is still the size of the solution.
-lac_status lac_inverse_solve(lac_inverse_task *t, lac_form form, int width, lac_fault *fault) {
+/// Solve for the first `width` columns of block REFINE_B, into REFINE_X: by the factor as it is, or refined. Where
+/// refinement does not arrive, what it has is still the size of the solution.
+static lac_status inverse_solve(lac_inverse_task *t, lac_form form, int width, lac_fault *fault) {
   const lac_system *a = &t->system;
   lac_status status;
   if (lac_stop_is_set(a->stop)) return lac_fault_interrupted(fault);
@@ -64,13 +65,13 @@ static lac_status norm_step(lac_inverse_task *t, lac_form form, int width, const
 
   *is_done = true;
   norm_signs_kernels[dtype](n, width, left, t->root, t->blocks[REFINE_X], t->blocks[REFINE_B]);
-  status = lac_inverse_solve(t, form == LAC_PLAIN ? LAC_TRANSPOSED : LAC_PLAIN, 1, fault);
+  status = inverse_solve(t, form == LAC_PLAIN ? LAC_TRANSPOSED : LAC_PLAIN, 1, fault);
   if (status != LAC_OK) return status;
   largest = norm_largest_kernels[dtype](n, right, t->root, t->blocks[REFINE_X], &next);
   if (next == *at || !(largest > *before)) return LAC_OK;
   *at = next, *before = largest;
   norm_unit_kernels[dtype](n, next, right ? right[next] : t->root, t->blocks[REFINE_B]);
-  status = lac_inverse_solve(t, form, 1, fault);
+  status = inverse_solve(t, form, 1, fault);
   if (status != LAC_OK) return status;
   grown = norm_sum_kernels[dtype](n, 1, 0, left, t->root, t->blocks[REFINE_X]);
   *is_done = grown <= *norm;
@@ -87,7 +88,7 @@ lac_status lac_inverse_norm(lac_inverse_task *t, lac_form form, const double *le
   lac_status status;
 
   norm_start_kernels[dtype](n, right, t->root, t->blocks[REFINE_B]);
-  status = lac_inverse_solve(t, form, LAC_INVERSE_NORM_WIDTH, fault);
+  status = inverse_solve(t, form, LAC_INVERSE_NORM_WIDTH, fault);
   if (status != LAC_OK) return status;
   *norm = norm_sum_kernels[dtype](n, LAC_INVERSE_NORM_WIDTH, 0, left, t->root, t->blocks[REFINE_X]);
   alternating = norm_sum_kernels[dtype](n, LAC_INVERSE_NORM_WIDTH, 1, left, t->root, t->blocks[REFINE_X]);

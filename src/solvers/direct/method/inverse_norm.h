@@ -22,9 +22,6 @@ typedef struct lac_inverse_task {
 double lac_inverse_root(const lac_system *a);
 double lac_inverse_given(const lac_system *a, double root);
 
-/// Solve for the first `width` columns of block REFINE_B, into REFINE_X: by the factor as it is, or refined.
-lac_status lac_inverse_solve(lac_inverse_task *t, lac_form form, int width, lac_fault *fault);
-
 /// An estimate, from below, of || diag(left) op(A)^-1 diag(right) ||_1, op by `form`; infinity or NaN where a solution
 /// overflows. `left` and `right` are best of the unit of the root, so that nothing leaves the range of numbers; NULL:
 /// all are `root`.

@@ -73,8 +73,8 @@ typedef struct pivoting_work {
   int32_t block;             // that is eliminated
 } pivoting_work;
 
-/// With room for so many entries of L and U, or in the shape that is given; NULL: there is no memory. And its end,
-/// which accepts NULL.
+/// A factor with room for so many entries of L and U, or in the shape of another one; NULL: there is no memory. And its
+/// end, which accepts NULL. See pivoting_lu_memory.c.
 pivoting_numeric *pivoting_create(const pivoting_analysis *analysis, lac_dtype dtype, int64_t l_count, int64_t u_count);
 pivoting_numeric *pivoting_create_like(const pivoting_numeric *like);
 void pivoting_destroy(void *numeric);
@@ -120,7 +120,12 @@ bool pivoting_reserve(pivoting_index *index, void **values, int64_t count, size_
 int32_t pivoting_reach(const lac_structure *a, int32_t column, int32_t k, const pivoting_shape *shape,
                        pivoting_work *w);
 
-/// Of a factor with so many entries, those below the blocks too.
+/// The room of an elimination, zero before; false: there is no memory. And its end.
+bool pivoting_work_init(pivoting_work *w, size_t n, lac_dtype dtype);
+void pivoting_work_clear(pivoting_work *w);
+
+/// Of a factor with so many entries, those below the blocks too; and of its shape alone.
+int64_t pivoting_shape_bytes(int32_t n, int64_t entries);
 int64_t pivoting_bytes(lac_dtype dtype, int32_t n, int64_t entries);
 
 /// Slots of the table, which LU of short columns shares (column_lu.c); the last two: pivoting_lu_inverse.c.

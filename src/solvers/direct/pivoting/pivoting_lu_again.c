@@ -8,7 +8,6 @@
 /// A pivot suits where it would be taken on the diagonal, however readily, and numbers do not grow much more than they
 /// did.
 
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -39,9 +38,7 @@ static lac_status again_columns(const lac_direct_job *job, void *x, pivoting_num
 }
 
 /// The growth that old pivots may cause: it must leave digits of the dtype.
-static double again_growth(lac_dtype dtype) {
-  return fmin(PIVOTING_GROWTH, 1e-3 / (lac_dtype_is_single(dtype) ? FLT_EPSILON : DBL_EPSILON));
-}
+static double again_growth(lac_dtype dtype) { return fmin(PIVOTING_GROWTH, 1e-3 / lac_dtype_epsilon(dtype)); }
 
 static lac_status again_eliminate(const lac_direct_job *job, void *x, pivoting_numeric *f, lac_fault *fault) {
   const pivoting_numeric *like = job->like;

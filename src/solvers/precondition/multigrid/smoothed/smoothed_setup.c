@@ -3,7 +3,6 @@
 /// The set-up of smoothed aggregation, level by level. Structure (kinds of entries, aggregates, patterns) goes into a
 /// shape that refreshments share; they redo the numbers alone (smoothed_numbers.c).
 
-#include <float.h>
 #include <string.h>
 
 #include "solvers/precondition/multigrid/smoothed/smoothed.h"
@@ -235,7 +234,7 @@ static lac_status setup_last(lac_context *ctx, const lac_setup *setup, smoothed_
   lac_array *found = NULL;
   int l = part->shape->levels - 1;
   smoothed_structure *structure = &part->shape->level[l];
-  double rounding = SETUP_ZERO * (lac_dtype_real(part->dtype) == LAC_F32 ? FLT_EPSILON : DBL_EPSILON);
+  double rounding = SETUP_ZERO * lac_dtype_epsilon(part->dtype);
 
   if (smoothed_rows(structure) <= lac_coarse_rows(&setup->options->preconditioner)) {
     LAC_TRY(

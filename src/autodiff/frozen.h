@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file roles.h
+/// @file frozen.h
 /// What is frozen in a call, and the sizes of it that letters of an operator's signature can stand for (lac_op.binds).
 
-#ifndef LACUNA_AUTODIFF_ROLES_H
-#define LACUNA_AUTODIFF_ROLES_H
+#ifndef LACUNA_AUTODIFF_FROZEN_H
+#define LACUNA_AUTODIFF_FROZEN_H
 
 #include "autodiff/signature.h"
 #include "core/pattern/pattern_impl.h"
@@ -22,15 +22,15 @@ static inline void lac_pattern_measure(const lac_pattern *p, lac_measures *out) 
 }
 
 /// What the object of a call can be.
-typedef struct lac_role {
-  const char *word;    // for it in the text
-  const char *wanted;  // what a refusal asks for
-  const char *hint;    // what it adds where a matrix is not square
+typedef struct lac_frozen {
+  const char *word;       // for it in the text
+  const char *asked_for;  // in a refusal of others
+  const char *hint;       // what it adds where a matrix is not square
   bool (*fits)(const lac_object *object);
   const char *(*measure)(const lac_object *object, lac_measures *out);  // NULL, or why the object cannot be taken
-} lac_role;
+} lac_frozen;
 
-/// All of them (ops/roles.c), which ends with one without a word.
-extern const lac_role lac_roles[];
+/// All of them (ops/frozen.c), which ends with one without a word.
+extern const lac_frozen lac_frozen_objects[];
 
 #endif

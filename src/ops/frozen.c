@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file roles.c
+/// @file frozen.c
 /// The objects that operators take: the words for them in lac_op.binds, their sizes, and what is said of others.
 
-#include "autodiff/roles.h"
+#include "autodiff/frozen.h"
 
 #include "core/pattern/format_impl.h"
 #include "solvers/solver_impl.h"
@@ -18,13 +18,12 @@ static const char *map_measure(const lac_object *object, lac_measures *out) {
   return NULL;
 }
 
-static bool is_factor(const lac_object *object) { return object->kind == &lac_factor_kind; }
-
-static bool factor_fits(const lac_object *object) { return is_factor(object) || object->kind == &lac_solver_kind; }
+static bool factor_fits(const lac_object *object) {
+  return object->kind == &lac_factor_kind || object->kind == &lac_solver_kind;
+}
 
 static const char *factor_measure(const lac_object *object, lac_measures *out) {
-  const lac_solver_core *core =
-      is_factor(object) ? ((const lac_factor *)object)->core : ((const lac_solver *)object)->core;
+  const lac_solver_core *core = lac_core_of(object);
 
   if (core->table->flags & LAC_APPROXIMATES)
     return "the object is a preconditioner, which is not the inverse of its matrix; use it with a Krylov method "
@@ -44,7 +43,7 @@ static const char *format_measure(const lac_object *object, lac_measures *out) {
   return NULL;
 }
 
-const lac_role lac_roles[] = {
+const lac_frozen lac_frozen_objects[] = {
     {"map", "a map (lac_map_create, lac_pattern_row_map)", "", map_fits, map_measure},
     {"factor", "a solver or a factor; see lac_solver_create", "; lac_lstsq differentiates least squares", factor_fits,
      factor_measure},

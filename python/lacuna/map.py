@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Maps: frozen index maps between entries."""
+
+import numpy as np
+
+from ._core import check, context, ffi, lib
+from ._handle import Handle
+from ._indices import _data, _index, _ready
+
+
+class Map(Handle):
+    """A frozen index map between entries: out[j] = sum of in[i] over the sources i of j. `remap` applies it.
+
+    `inputs` and `outputs` are how many there are.
+    """
+
+    kind = "lac_map"
+
+    def __new__(cls, target, outputs):
+        """Entry i is added to out[target[i]]; a target of -1 drops it."""
+        target = _ready(_index(target, "target")[0], np.int64)
+        ctx, out = context(), ffi.new("lac_map **")
+        pointer = ffi.cast("const int64_t *", _data(target))
+        ctx.check(lib.lac_map_create(ctx.c, target.size, outputs, pointer, out))
+        return cls.wrap(out[0])
+
+    def _init(self):
+        self._set(inputs=lib.lac_map_inputs(self.c), outputs=lib.lac_map_outputs(self.c))
+        self._set(sizes=(self.inputs, self.outputs))
+
+    @staticmethod
+    def sized(inputs, outputs):
+        return {"inputs": inputs, "outputs": outputs}
+
+    @property
+    def is_identity(self):
+        return bool(lib.lac_map_is_identity(self.c))
+
+    @property
+    def target(self):
+        """The target of each input entry, -1 where it is dropped."""
+        target = np.empty(self.inputs, np.int64)
+        check(lib.lac_map_read(self.c, ffi.cast("int64_t *", _data(target))))
+        return target
+
+    def __reduce__(self):
+        return Map, (self.target, self.outputs)
+
+    def __repr__(self):
+        return f"Map({self.inputs} -> {self.outputs})"

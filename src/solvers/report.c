@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file report.c
+/// What solvers foresee, and what factors say of themselves: figures that all kinds have, and those of the kind.
+
+#include "solvers/solver_impl.h"
+
+lac_report lac_report_empty(void) {
+  return (lac_report){.method = "", .reason = "", .warning = "", .ordering = "", .preconditioner = ""};
+}
+
+/// What is known of every core: by a kind, why, with a warning.
+static lac_report report_of(const lac_solver_core *core, const char *method, const char *reason, const char *warning) {
+  return (lac_report){.method = method,
+                      .reason = reason,
+                      .warning = warning,
+                      .ordering = "natural",
+                      .analyse_seconds = core->seconds,
+                      .factorisations = atomic_load(&core->counts->factorisations),
+                      .reuses = atomic_load(&core->counts->reuses),
+                      .preconditioner = "",
+                      .setups = atomic_load(&core->counts->setups),
+                      .refreshes = atomic_load(&core->counts->refreshes)};
+}
+
+static lac_report report_solver(const lac_solver_core *core) {
+  lac_report report = report_of(core, core->table->name, core->why, "");
+  report.factor_nnz = report.factor_bytes = report.work_bytes = -1;
+  report.flops = -1;
+  core->table->foresee(core, &report);
+  return report;
+}
+
+lac_status lac_solver_report(const lac_solver *solver, lac_report *out) {
+  lac_context *ctx = NULL;
+  lac_status status = LAC_OK;
+  lac_report report;
+
+  LAC_CHECK(solver, LAC_ERR_ARG, "lac_solver_report: the solver is NULL");
+  LAC_TRY(lac_sized_check(ctx, "lac_solver_report", LAC_REPORT, out));
+  report = report_solver(solver->core);
+  lac_sized_give(LAC_REPORT, &report, out);
+done:
+  return status;
+}
+
+static lac_report report_factor(const lac_factor *f) {
+  lac_report report = report_of(f->core, f->table->name, f->reason, f->warning);
+  report.factor_seconds = f->seconds;
+  f->table->report(f, &report);
+  return report;
+}
+
+int64_t lac_factor_bytes(const lac_factor *factor) { return report_factor(factor).factor_bytes; }
+
+lac_report lac_factor_reported(const lac_factor *factor) {
+  lac_report report;
+  if (!factor) return lac_report_empty();
+  report = report_factor(factor);
+  report.factor_bytes += lac_factor_partner_bytes(factor);
+  return report;
+}
+
+lac_status lac_factor_report(const lac_factor *factor, lac_report *out) {
+  lac_context *ctx = NULL;
+  lac_status status = LAC_OK;
+  lac_report report;
+
+  LAC_CHECK(factor, LAC_ERR_ARG, "lac_factor_report: the factor is NULL");
+  LAC_TRY(lac_sized_check(ctx, "lac_factor_report", LAC_REPORT, out));
+  report = lac_factor_reported(factor);
+  lac_sized_give(LAC_REPORT, &report, out);
+done:
+  return status;
+}
