@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Systems whose matrix nobody stores: a Python function computes its products, and C iterates."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from ._callbacks import APPLY, Callback
@@ -13,9 +15,13 @@ WHO = "solve_operator"
 _PROBE = -2.0  # what a probe is scaled by: neither 1 nor positive, so that |x|, relu(x) and x + c are found out
 
 
-def require_function(given):
-    if not callable(given):
-        raise ArgumentError(f"{WHO}: the function is {given!r}; it must be a function of (*theta, x)")
+def require(function, theta):
+    """theta as a tuple, where both are what they should be. The parameters of a module come as a generator."""
+    if not callable(function):
+        raise ArgumentError(f"{WHO}: the function is a {type(function).__name__}; it must be a function of (*theta, x)")
+    if not isinstance(theta, (list, tuple, Iterator)):
+        raise ArgumentError(f"{WHO}: theta is a {type(theta).__name__}; it must be a list or tuple of arrays: [theta]")
+    return tuple(theta)
 
 
 def solve(product, b, method="auto", **options):
@@ -42,12 +48,12 @@ def _probe(like):
 def _check_linear(product, like):
     """Refuse a function that does not give -2 y for -2 x where it gives y for x."""
     x = _probe(like)
-    y, scaled = product(x, "N"), product((_PROBE * x).astype(x.dtype), "N")
-    if any(getattr(given, "shape", None) != x.shape for given in (y, scaled)):
+    probes = x, np.asarray(_PROBE * x, x.dtype)  # both before a call, in which the function may write to its argument
+    y, scaled = (np.array(product(probe, "N")) for probe in probes)  # and may give the same memory twice
+    if any(given.shape != like.shape for given in (y, scaled)):
         return  # what the solve refuses, with a sentence
-    y, scaled = np.asarray(y), np.asarray(scaled)
     size, apart = np.max(np.abs(y), initial=0.0), np.max(np.abs(scaled - _PROBE * y), initial=0.0)
-    if np.isfinite(size) and not apart <= 1e3 * np.finfo(x.dtype).eps * size:
+    if np.isfinite(size) and not apart <= 1e3 * np.finfo(like.dtype).eps * size:
         raise ArgumentError(f"{WHO}: the function is not linear in x: it does not give {_PROBE} y for {_PROBE} x")
 
 
@@ -59,6 +65,5 @@ def solve_operator(function, theta, b, method="auto", **options):
     of Solver that need no matrix: rtol, max_iterations, preconditioner (a Factor, or a function), progress, ...
     A tolerance that is not reached is a ConvergenceError. lacuna.torch.solve_operator is differentiable.
     """
-    require_function(function)
-    theta = tuple(theta)
+    theta = require(function, theta)
     return solve(lambda x, op: function(*theta, x), b, method, **options)

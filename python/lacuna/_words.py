@@ -4,12 +4,15 @@
     lac_solver_factor, lac_lstsq       Solver.factor, lstsq
     method = "lu", LAC_ORDER_AMD       method="lu", ordering="amd"
     solve_with: input 0 has ...        solve: input 0 (values) has ...
+    iteration.null_space               null_space=
 """
 
 import re
 
 SIGNATURES = {}  # operator -> signature, of those in the table of C
-_SAID = {"solve_with": "solve", "lstsq_with": "lstsq"}  # operators that users call by another name
+# operators and functions that users call by another name
+_SAID = {"solve_with": "solve", "lstsq_with": "lstsq", "lac_solve_products": "solve_operator"}
+_FIELDS = {"preconditioner.factor": "preconditioner=factor", "preconditioner.apply": "preconditioner=function"}
 _VALUES = "z"  # the letter of values in signatures
 
 
@@ -46,6 +49,8 @@ def spoken(sentence):
     sentence = re.sub(r"\blac_solver_options\.(\w+)", r"\1=", sentence)
     sentence = re.sub(r"\blac_(solver|factor|pattern|map|format)_(\w+)", _method, sentence)
     sentence = re.sub(r"\b(?:(preconditioner)\.)?method = ", lambda m: f"{m[1] or 'method'}=", sentence)
+    sentence = re.sub(r"\bpreconditioner\.(?:factor|apply)\b", lambda m: _FIELDS[m[0]], sentence)
+    sentence = re.sub(r"\biteration\.(\w+)", r"\1=", sentence)
     sentence = re.sub(r"\bLAC_ORDER_(\w+)", lambda m: f'ordering="{m[1].lower()}"', sentence)
     sentence = re.sub(r"\bLAC_(PLAIN|TRANSPOSED|CONJUGATED|ADJOINT)\b", lambda m: f'"{m[1].lower()}"', sentence)
     return re.sub(r"\blac_(\w+)", r"\1", sentence)

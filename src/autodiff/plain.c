@@ -123,7 +123,7 @@ static lac_status plain_check_apart(lac_plain *plain, int count, lac_array **con
 
   for (int i = 0; i < count; i++) {
     for (int j = 0; j < i; j++) {
-      bool is_given = result[i] && result[j] && *result[i] && *result[j];
+      bool is_given = *result[i] && *result[j];
       LAC_CHECK(!is_given || !lac_array_overlaps(*result[i], *result[j]), LAC_ERR_ARG,
                 "%s: the arrays for results %d and %d share memory; give each its own, or NULL for a new one",
                 plain->function, j, i);
@@ -139,10 +139,12 @@ static lac_status plain_take_all(lac_plain *plain, int count, const lac_var *mad
   lac_status status = LAC_OK;
 
   LAC_TRY(plain->tape.status);
-  if (count > 1) LAC_TRY(plain_check_apart(plain, count, result));
   for (int i = 0; i < count; i++) {
-    if (result[i]) LAC_TRY(plain_take(plain, made[i], *result[i], &fresh[i]));
+    LAC_CHECK(result[i], LAC_ERR_ARG, "%s: the list of results is NULL; give %d places, each with an array or NULL",
+              plain->function, count);
   }
+  if (count > 1) LAC_TRY(plain_check_apart(plain, count, result));
+  for (int i = 0; i < count; i++) LAC_TRY(plain_take(plain, made[i], *result[i], &fresh[i]));
 done:
   return status;
 }

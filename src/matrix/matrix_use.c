@@ -3,9 +3,9 @@
 /// Matrices on tapes and in solvers.
 
 #include "autodiff/rule.h"
+#include "core/sized.h"
 #include "matrix/matrix_impl.h"
 
-#include "core/sized.h"
 // -- on a tape -------------------------------------------------------------------------------------------------------
 
 static lac_var use_no_matrix(lac_tape *tape, const char *function) {

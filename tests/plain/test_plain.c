@@ -208,6 +208,8 @@ static void what_may_be_absent_is_null(lac_context *ctx) {
   CHECK(!y);
   CHECK_OK(lac_pattern_augmented(ctx, w.pattern, &system, NULL));
   CHECK_OK(lac_solver_create(ctx, system, NULL, &solver));
+  CHECK_FAILS(lac_run_lstsq(ctx, w.pattern, w.a, b, NULL, solver, NULL), LAC_ERR_ARG,
+              "lac_run_lstsq: the list of results is NULL");
   CHECK_OK(lac_run_lstsq(ctx, w.pattern, w.a, b, NULL, solver, out));
   check_numbers(ctx, out[0], N, (double[]){1, 2, 3});
   lac_array_destroy(&y), lac_array_destroy(&b), lac_array_destroy(&out[0]), lac_array_destroy(&out[1]);

@@ -196,6 +196,22 @@ def test_least_squares_of_any_shape():
                 np.testing.assert_allclose(factor.solve(b, form), np.linalg.lstsq(full, b, rcond=None)[0], atol=1e-6)
 
 
+@pytest.mark.parametrize("shape", [(3, 4), (4, 3), (0, 0)])
+@pytest.mark.parametrize("batch", [(), (2,)])
+def test_a_matrix_without_entries_is_differentiated(shape, batch):
+    """x = 0 for every b, whatever the method; second derivatives of the determinant of nothing are empty."""
+    empty = lacuna.Pattern.from_coo([], [], shape)
+    a = torch.zeros(*batch, 0, dtype=torch.float64, requires_grad=True)
+    b = torch.ones(*batch, shape[0], 1, dtype=torch.float64, requires_grad=True)
+    x = lt.lstsq(empty, a, b, solver="lsmr")
+    assert x.shape == (*batch, shape[1], 1) and not x.any()
+    a_bar, b_bar = torch.autograd.grad(x.sum(), (a, b), create_graph=True)
+    assert a_bar.shape == a.shape and not b_bar.any()
+    if shape == (0, 0):
+        (bar,) = torch.autograd.grad(lt.logdet(empty, a).sum(), a, create_graph=True)
+        assert torch.autograd.grad(bar.sum(), a)[0].shape == a.shape
+
+
 def test_rectangles_have_no_inverse():
     m = sp.csr_matrix(sp.eye(6, 4))
     factor, solver = made(m, "lsmr")

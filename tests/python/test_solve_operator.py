@@ -83,6 +83,82 @@ def test_torch_func_differentiates_and_maps():
     torch.testing.assert_close(mapped, torch.stack([torch.func.grad(plain)(c, row) for row in many]), **near)
 
 
+@pytest.mark.parametrize("order", ["jacfwd", "jacrev", "jacfwd jacrev", "jacrev jacfwd", "jacrev jacrev", "vmap grad grad"])
+def test_torch_func_differentiates_in_all_modes(order):
+    c, w, b = [t.detach() for t in system(torch.float64, n=4)]
+    loss = lambda w: lt.solve_operator(stencil, (c, w), b * w, **OPTIONS).square().sum()  # noqa: E731
+    plain = lambda w: torch.linalg.solve(dense(c, w), b * w).square().sum()  # noqa: E731
+    at = torch.stack([w, 2 * w]) if "vmap" in order else w
+    for name in reversed(order.split()):
+        loss, plain = (getattr(torch.func, name)(f) for f in (loss, plain))
+    torch.testing.assert_close(loss(at), plain(at), rtol=1e-8, atol=1e-10)
+
+
+def test_forward_mode_inside_forward_mode_is_refused():
+    c, w, b = [t.detach() for t in system(torch.float64, n=4)]
+    f = lambda w: lt.solve_operator(stencil, (c, w), b, **OPTIONS)  # noqa: E731
+    with pytest.raises(lacuna.OrderError, match="jacfwd of jacrev"):
+        torch.func.jacfwd(torch.func.jacfwd(f))(w)
+
+
+def jvp(f):
+    return lambda w: torch.func.jvp(f, (w,), (w,))[1]
+
+
+@pytest.mark.parametrize("transform", [torch.func.grad, torch.func.vmap, jvp, lambda f: torch.func.grad(jvp(f))])
+def test_a_transformed_tensor_that_is_not_in_theta_is_refused(transform):
+    c, w, b = [t.detach() for t in system(torch.float64, n=4)]
+    f = lambda w: lt.solve_operator(lambda x: stencil(c, w, x), (), b, **OPTIONS).sum()  # noqa: E731
+    with pytest.raises(lacuna.ArgumentError, match="give it in theta, or take its .detach()"):
+        transform(f)(torch.stack([w, w]) if transform is torch.func.vmap else w)
+
+
+def test_a_tensor_with_a_gradient_that_is_not_in_theta_is_refused():
+    c, w, b = system(torch.float64, n=4)
+    for of in (w, 2 * w):
+        with pytest.raises(lacuna.ArgumentError, match="give it in theta, or take its .detach()"):
+            lt.solve_operator(lambda c, x: stencil(c, of, x), (c,), b, **OPTIONS)  # noqa: B023
+    taken = lt.solve_operator(lambda c, x: stencil(c, w.detach(), x), (c,), b, **OPTIONS)
+    torch.testing.assert_close(taken, torch.linalg.solve(dense(c, w), b), rtol=1e-10, atol=1e-12)
+    with torch.no_grad():
+        torch.testing.assert_close(lt.solve_operator(lambda x: stencil(c, w, x), (), b, **OPTIONS), taken)
+
+
+def test_a_function_may_differentiate_inside():
+    """The Jacobian of u^3 + 4 u, transposed, by a gradient that the function takes: its own leaf is no tensor of the
+    caller's."""
+    u = torch.linspace(0.5, 1.5, 4, dtype=torch.float64)
+
+    def product(theta, x):
+        at = u.clone().requires_grad_()
+        return torch.autograd.grad(theta * at**3 + 4 * at, at, x, create_graph=True)[0]
+
+    theta = torch.tensor(0.7, dtype=torch.float64, requires_grad=True)
+    b = torch.ones(4, dtype=torch.float64, requires_grad=True)
+    f = lambda theta, b: lt.solve_operator(product, (theta,), b, **OPTIONS)  # noqa: E731
+    torch.testing.assert_close(f(theta, b), b / (3 * theta * u**2 + 4))
+    assert gradcheck(f, (theta, b)) and gradgradcheck(f, (theta, b))
+
+
+def test_a_function_may_write_to_its_argument_and_give_one_buffer():
+    a = np.random.default_rng(0).normal(size=(5, 5)) + 8 * np.eye(5)
+    b, buffer = np.arange(1.0, 6), np.empty(5)
+
+    def product(x):
+        buffer[:] = a @ x
+        x[:] = np.nan
+        return buffer
+
+    np.testing.assert_allclose(lacuna.solve_operator(product, (), b, **OPTIONS), np.linalg.solve(a, b), rtol=1e-10)
+    assert b.tolist() == [1, 2, 3, 4, 5]
+
+
+def test_b_may_be_a_single_number():
+    assert lacuna.solve_operator(lambda x: 2 * x, (), np.array(3.0)) == 1.5
+    b = torch.tensor(3.0, dtype=torch.float64, requires_grad=True)
+    assert gradcheck(lambda b: lt.solve_operator(lambda x: 2 * x, (), b), (b,), check_forward_ad=True)
+
+
 def test_what_lacuna_computes_may_be_the_function():
     pattern = lacuna.Pattern.from_coo([0, 0, 1, 2, 2], [0, 1, 1, 0, 2], (3, 3))
     a = torch.tensor([4.0, 1, 5, -1, 6], dtype=torch.float64, requires_grad=True)
@@ -103,11 +179,15 @@ def test_errors_name_what_is_wrong():
     b = np.ones(4)
     with pytest.raises(lacuna.ArgumentError, match="it must be a function"):
         lacuna.solve_operator(b, (), b)
+    with pytest.raises(lacuna.ArgumentError, match="theta is a ndarray; it must be a list or tuple of arrays"):
+        lacuna.solve_operator(lambda t, x: t * x, b, b)
+    with pytest.raises(lacuna.ArgumentError, match="theta is a Tensor; it must be a list or tuple of arrays"):
+        lt.solve_operator(lambda t, x: t * x, torch.ones(3), torch.ones(3))
     with pytest.raises(lacuna.ShapeError, match=r"solve_operator: the function returned an array of shape \(3,\)"):
         lacuna.solve_operator(lambda x: x[:3], (), b)
     with pytest.raises(lacuna.ArgumentError, match="returned None"):
         lacuna.solve_operator(lambda x: None, (), b)
-    with pytest.raises(lacuna.ArgumentError, match="needs a matrix"):
+    with pytest.raises(lacuna.ArgumentError, match="^solve_operator: lu needs a matrix"):
         lacuna.solve_operator(lambda x: x, (), b, "lu")
     with pytest.raises(TypeError, match="unexpected option 'tol'"):
         lacuna.solve_operator(lambda x: x, (), b, tol=1)

@@ -31,6 +31,10 @@ def told(function, *arguments, **keywords):
     ("spmm: input 1 is f32 and input 0 is f64", "spmm: input 1 is f32 and input 0 (values) is f64"),
     ('lac_solver_create: use method = "lu" or LAC_ORDER_AMD', 'Solver: use method="lu" or ordering="amd"'),
     ("lac_solver_factor: x; lac_pattern_scalar gives it", "Solver.factor: x; Pattern.scalar gives it"),
+    ("lac_solve_products: give preconditioner.factor, or preconditioner.apply",
+     "solve_operator: give preconditioner=factor, or preconditioner=function"),
+    ("lac_solver_factor: give its null space (iteration.null_space)",
+     "Solver.factor: give its null space (null_space=)"),
     ("a sentence: of other words", "a sentence: of other words"),
     ("none", "none"),
 ])  # fmt: skip

@@ -11,10 +11,41 @@ L and L^H are both functions that torch differentiates, so that every order foll
 """
 
 import torch
+from torch._C import _are_functorch_transforms_active as _in_transform
+from torch._C import _functorch
+from torch.autograd.forward_ad import unpack_dual
 
 from .. import _called
-from ..errors import ArgumentError
+from ..errors import ArgumentError, OrderError
 from ._tensors import asarray
+
+
+def _pulled(function, given, seed):
+    """The vjp of a function of tensors, None where it is zero. Inside a transform it is that of torch.func, as autograd
+    does not see the tensors of a transform; elsewhere it is autograd's, which takes functions of every kind."""
+    if _in_transform():
+        return torch.func.vjp(function, *given)[1](seed)
+    is_watched = torch.is_grad_enabled()
+    with torch.enable_grad():
+        # Other names: what depends on a tensor by another way than its name is differentiated by who asks for more.
+        own = [t.view_as(t) if is_watched and t.requires_grad else t.detach().requires_grad_() for t in given]
+        y = function(*own)
+        if not y.requires_grad:
+            return [None] * len(own)
+        return torch.autograd.grad(y, own, seed, create_graph=is_watched, allow_unused=True)
+
+
+def _along(function, given, dots):
+    """The jvp of a function of tensors. Outside of transforms: a vjp is linear in its seed, and its own vjp is the
+    jvp, so that functions need no forward mode."""
+    if _in_transform():
+        return torch.func.jvp(function, tuple(given), tuple(dots))[1]
+    with torch.enable_grad():
+        seed = torch.zeros_like(function(*given), requires_grad=True)
+        pairs = [(bar, dot) for bar, dot in zip(_pulled(function, given, seed), dots) if bar is not None]
+        if not pairs:
+            return torch.zeros_like(seed)
+        return torch.autograd.grad([bar for bar, _ in pairs], seed, [dot for _, dot in pairs], create_graph=True)[0]
 
 
 def _adjoint(function):
@@ -22,14 +53,22 @@ def _adjoint(function):
 
     def product(*given):
         *theta, v = given
-        with torch.enable_grad():
-            x = torch.zeros_like(v, requires_grad=True)
-            y = function(*theta, x)
-            if not y.requires_grad:
-                raise ArgumentError(f"{_called.WHO}: the function does not depend on x by what torch differentiates")
-            return torch.autograd.grad(y, x, v, create_graph=True)[0]
+        (bar,) = _pulled(lambda x: function(*theta, x), [torch.zeros_like(v)], v)
+        if bar is None:
+            raise ArgumentError(f"{_called.WHO}: the function does not depend on x by what torch differentiates")
+        return bar
 
     return product
+
+
+def _of_some(function, theta, x, wanted):
+    """function(*theta, x) as a function of the wanted ones of theta, and these."""
+
+    def of(*some):
+        some = iter(some)
+        return function(*[next(some) if want else t for t, want in zip(theta, wanted)], x)
+
+    return of, [t for t, want in zip(theta, wanted) if want]
 
 
 class _System:
@@ -43,7 +82,7 @@ class _System:
         theta, function = [t.detach() for t in theta], self.products[is_adjoint]
 
         def product(x, op):
-            with torch.no_grad():
+            with torch.enable_grad():  # for functions that differentiate inside; theta has no history
                 y = function(*theta, torch.from_numpy(x).to(b.device))
             return _numbers(y) if isinstance(y, torch.Tensor) else y
 
@@ -52,38 +91,6 @@ class _System:
 
 def _numbers(tensor):
     return tensor.detach().cpu().resolve_conj().resolve_neg().numpy()
-
-
-def _own(tensors, wanted):
-    """Other names of tensors, those that are wanted with a gradient: what depends on a tensor by another way than its
-    name is not followed, and is differentiated by who asks for more."""
-    return [
-        (t.view_as(t) if t.requires_grad else t.detach().requires_grad_()) if want else t
-        for t, want in zip(tensors, wanted)
-    ]
-
-
-def _pulled(function, theta, x, wanted, seed):
-    """The vjp of function(*theta, x) in the wanted ones of theta, None where it is zero or not wanted."""
-    is_watched = torch.is_grad_enabled()
-    with torch.enable_grad():
-        own = _own(theta if is_watched else [t.detach() for t in theta], wanted)
-        y = function(*own, x if is_watched else x.detach())
-        asked = [t for t, want in zip(own, wanted) if want]
-        made = iter(torch.autograd.grad(y, asked, seed, create_graph=is_watched, allow_unused=True))
-    return [next(made) if want else None for want in wanted]
-
-
-def _along(function, theta, x, theta_dot):
-    """The jvp of function(*theta, x) in theta: a vjp is linear in its seed, and its own vjp is the jvp."""
-    moves = [dot is not None for dot in theta_dot]
-    with torch.enable_grad():
-        seed = torch.zeros_like(x, requires_grad=True)
-        bars = _pulled(function, theta, x, moves, seed)
-        pairs = [(bar, dot) for bar, dot in zip(bars, theta_dot) if bar is not None]
-        if not pairs:
-            return torch.zeros_like(x)
-        return torch.autograd.grad([bar for bar, _ in pairs], seed, [dot for _, dot in pairs], create_graph=True)[0]
 
 
 class _Solve(torch.autograd.Function):
@@ -104,15 +111,18 @@ class _Solve(torch.autograd.Function):
         wanted = ctx.needs_input_grad[3:]
         bars = [None] * len(theta)
         if any(wanted):
-            bars = _pulled(ctx.system.products[ctx.is_adjoint], theta, x, wanted, -adjoint)
+            made = iter(_pulled(*_of_some(ctx.system.products[ctx.is_adjoint], theta, x, wanted), -adjoint))
+            bars = [next(made) if want else None for want in wanted]
         return None, None, adjoint, *bars
 
     @staticmethod
     def jvp(ctx, _system, _is_adjoint, b_dot, *theta_dot):
         x, *theta = ctx.saved_tensors
         rest = torch.zeros_like(x) if b_dot is None else b_dot
-        if any(dot is not None for dot in theta_dot):
-            rest = rest - _along(ctx.system.products[ctx.is_adjoint], theta, x, theta_dot)
+        moves = [dot is not None for dot in theta_dot]
+        if any(moves):
+            dots = [dot for dot in theta_dot if dot is not None]
+            rest = rest - _along(*_of_some(ctx.system.products[ctx.is_adjoint], theta, x, moves), dots)
         return _Solve.apply(ctx.system, ctx.is_adjoint, rest, *theta)
 
     @staticmethod
@@ -125,14 +135,76 @@ class _Solve(torch.autograd.Function):
         return torch.stack([_Solve.apply(system, is_adjoint, *row) for row in rows]), 0
 
 
+def _require_one_forward_mode():
+    """Refuse forward mode of forward mode, of which torch tells a function the inner one alone."""
+    levels = [level.key() for level in _functorch.get_interpreter_stack() or ()]
+    if levels.count(_functorch.TransformType.Jvp) > 1:
+        raise OrderError(
+            f"{_called.WHO}: forward mode inside forward mode (jacfwd of jacfwd) is not differentiated; take "
+            "torch.func.hessian, jacfwd of jacrev, or jacrev of jacfwd"
+        )
+
+
+def _plain(tensor):
+    """A tensor without its transforms; one of those that vmap maps."""
+    while _functorch.is_functorch_wrapped_tensor(tensor):
+        axis = _functorch.maybe_get_bdim(tensor)
+        tensor = _functorch.get_unwrapped(tensor)
+        tensor = tensor if axis < 0 else tensor.select(axis, 0)
+    return tensor.detach()
+
+
+def _is_followed(tensor):
+    """Whether a transform or forward mode follows a tensor, on any level."""
+    while _functorch.is_functorch_wrapped_tensor(tensor):
+        if _functorch.is_batchedtensor(tensor) or tensor.requires_grad or unpack_dual(tensor).tangent is not None:
+            return True
+        tensor = _functorch.get_unwrapped(tensor)
+    return unpack_dual(tensor).tangent is not None
+
+
+def _leaves(y):
+    """The tensors that the graph of y begins with, by their ids."""
+    found, seen, waiting = {id(y): y} if y.grad_fn is None else {}, set(), [y.grad_fn]
+    while waiting:
+        node = waiting.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        if hasattr(node, "variable"):
+            found[id(node.variable)] = node.variable
+        waiting += [before for before, _ in node.next_functions]
+    return found
+
+
+def _require_own(function, theta, b):
+    """Refuse a function that takes more than theta from a transform or from autograd: that part of the derivative would
+    be zero. Tensors that the function itself makes to differentiate by are others in a second call."""
+    given = [_plain(t) for t in (*theta, b)]
+    with torch.enable_grad():
+        y = function(*given)
+        if not isinstance(y, torch.Tensor):
+            return  # what the solve refuses, with a sentence
+        is_taken = _is_followed(y)
+        if y.requires_grad and not is_taken:
+            is_taken = bool(_leaves(y).keys() & _leaves(function(*given)).keys())
+    if is_taken:
+        raise ArgumentError(
+            f"{_called.WHO}: the function takes a tensor from outside that is differentiated or mapped, and the result "
+            "would have no derivative by it; give it in theta, or take its .detach()"
+        )
+
+
 @torch.compiler.disable
 def solve_operator(function, theta, b, method="auto", **options):
-    _called.require_function(function)
-    theta = tuple(theta)  # the parameters of a module come as a generator
+    theta, b = _called.require(function, theta), asarray(b)
     for i, t in enumerate(theta):
         if not isinstance(t, torch.Tensor):
             raise ArgumentError(f"{_called.WHO}: theta[{i}] is a {type(t).__name__}; it must be a tensor")
-    return _Solve.apply(_System(function, {"method": method, **options}), False, asarray(b), *theta)
+    _require_one_forward_mode()
+    if torch.is_grad_enabled() or _in_transform():
+        _require_own(function, theta, b)
+    return _Solve.apply(_System(function, {"method": method, **options}), False, b, *theta)
 
 
 _DIFFERENTIABLE = """Differentiable in b and in the

@@ -64,7 +64,11 @@ done:
 }
 
 lac_var lac_emit_size(lac_tape *tape, lac_var x, lac_dtype dtype) {
-  lac_var size = lac_magnitude(tape, lac_norm_inf(tape, x, LAC_AXES(-1), true));
+  const lac_meta *meta = lac_tape_meta(tape, x);
+  lac_var size = {0};
+
+  if (meta && meta->shape[meta->ndim - 1] == 0) return lac_full(tape, x, 1, (int64_t[]){1}, 1, 0);
+  size = lac_magnitude(tape, lac_norm_inf(tape, x, LAC_AXES(-1), true));
   return lac_dtype_is_complex(dtype) ? lac_cast(tape, size, dtype) : size;
 }
 

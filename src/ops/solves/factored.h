@@ -61,8 +61,8 @@ lac_var lac_emit_selected_inverse(lac_tape *tape, const void *object, lac_var a)
 /// The Hermitian part of values, x / 2 + (x / 2)^H, on a pattern that is symmetric.
 lac_status lac_tape_hermitian(lac_tape *tape, const lac_pattern *pattern, lac_var x, lac_var *out);
 
-/// The power of two below the largest number of the last axis, (.., 1) in the dtype: nothing is rounded by it, and no
-/// derivative passes through.
+/// The power of two below the largest number of the last axis, (.., 1) in the dtype, that of x: nothing is rounded by
+/// it, and no derivative passes through. Where the axis is empty: one 1 for the whole batch.
 lac_var lac_emit_size(lac_tape *tape, lac_var x, lac_dtype dtype);
 
 /// The sum of x_k y_k over the slots, the last axis, without conjugates.
