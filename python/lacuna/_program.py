@@ -18,7 +18,8 @@ import threading
 import weakref
 
 from ._core import RAISED, context, ffi, lib, release, survive_fork, text
-from ._words import SIGNATURES, said
+from ._parameters import ARRAYS, read
+from ._words import INPUTS, said
 from .errors import ArgumentError, ShapeError, StaleError
 
 FORWARD, VJP, JVP = range(3)
@@ -74,7 +75,7 @@ OPERATORS = {op.name: op for op in (Operator(lib.lac_op_at(i)) for i in range(li
 FUNCTIONS = {
     "functions." + f.name: f for f in (Function(lib.lac_function_at(i)) for i in range(lib.lac_function_count()))
 }
-SIGNATURES.update((op.name, op.signature) for op in OPERATORS.values())
+INPUTS.update((op.name, [p.name for p in read(op.parameters) if p.kind in ARRAYS]) for op in OPERATORS.values())
 _BY_ADDRESS = {_address(op.c): op for op in OPERATORS.values()}
 
 

@@ -284,10 +284,11 @@ done:
 static lac_status tape_take_inputs(lac_tape *tape, lac_call *call, const lac_var *in) {
   lac_context *ctx = tape->ctx;
   lac_status status = LAC_OK;
+  char name[LAC_INPUT_NAME];
 
   for (int i = 0; i < call->ins; i++) {
     int place = lac_tape_place(tape, in[i]);
-    LAC_CHECK(place, LAC_ERR_ABSENT, "%s: input %d is %s", call->op->name, i,
+    LAC_CHECK(place, LAC_ERR_ABSENT, "%s: %s is %s", call->op->name, lac_op_input_name(call->op, i, name),
               in[i].id == TAPE_UNNAMED
                   ? "a var that the rule reads but its needs mask does not name (vjp_needs, jvp_needs)"
               : in[i].id ? "a var of another tape, or from before lac_tape_clear"

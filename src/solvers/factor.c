@@ -183,7 +183,7 @@ lac_status lac_factor_refactor(lac_context *ctx, const lac_factor *like, const l
   LAC_CHECK_CONTEXT();
   LAC_CHECK(out, LAC_ERR_ARG, "lac_factor_refactor: out is NULL");
   LAC_CHECK(like, LAC_ERR_ARG, "lac_factor_refactor: the factor is NULL");
-  LAC_TRY(lac_solver_require_here(ctx, "lac_factor_refactor", values));
+  LAC_TRY(lac_solver_require_here(ctx, "lac_factor_refactor", "values", values));
   LAC_TRY(lac_core_flatten(ctx, "lac_factor_refactor", like->core, values, &flat));
   LAC_TRY(refactor_check(ctx, like, flat));
   LAC_TRY(lac_core_sort(ctx, like->core, flat, &sorted));
@@ -251,7 +251,7 @@ lac_status lac_factor_matches(lac_context *ctx, const char *function, const lac_
   lac_identity identity, own;
   lac_array *flat = NULL;
 
-  LAC_TRY(lac_solver_require_here(ctx, function, values));
+  LAC_TRY(lac_solver_require_here(ctx, function, "values", values));
   LAC_TRY(lac_core_flatten(ctx, function, factor->core, values, &flat));
   *matches = flat->meta.dtype == factor->meta.dtype && lac_factor_same_shape(&factor->meta, &flat->meta, 1) &&
              lac_factor_is_fresh(factor);
@@ -266,15 +266,15 @@ done:
   return status;
 }
 
-lac_status lac_solver_require_here(lac_context *ctx, const char *function, const lac_array *array) {
+lac_status lac_solver_require_here(lac_context *ctx, const char *function, const char *name, const lac_array *array) {
   lac_status status = LAC_OK;
 
-  LAC_CHECK(array, LAC_ERR_ARG, "%s: an array is NULL", function);
+  LAC_CHECK(array, LAC_ERR_ARG, "%s: %s is NULL; give an array", function, name);
   LAC_CHECK(array->storage->space == ctx->space, LAC_ERR_DEVICE,
-            "%s: an array lies on %s, the context on %s; make it through this context", function,
+            "%s: %s lies on %s, the context on %s; make it through this context", function, name,
             array->storage->space->backend, lac_context_backend(ctx));
   LAC_CHECK(!array->meta.partition, LAC_ERR_UNSUPPORTED,
-            "%s: the built-in solvers work in one process, an array is partitioned over ranks", function);
+            "%s: the built-in solvers work in one process, and %s is partitioned over ranks", function, name);
 done:
   return status;
 }

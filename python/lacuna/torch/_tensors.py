@@ -21,6 +21,8 @@ CODES = {
 DTYPES = {code: dtype for dtype, code in CODES.items()}
 _DEVICES = {"cpu", "cuda"}
 _CPU, _STRIDED, _ALIGNED = torch.device("cpu"), torch.strided, 16
+ARRAY = torch.Tensor
+RENAMED = (("axis", "dim"), ("keepdims", "keepdim"))  # as torch's own functions have them
 _NUMBERS = (int, float, complex, np.number, torch.SymInt, torch.SymFloat)
 
 
@@ -88,15 +90,15 @@ def number(factor, x, who="scale"):
     """A frozen number beside x, as a tensor of its dtype without dimensions."""
     if not isinstance(factor, _NUMBERS):
         raise ArgumentError(
-            f"{who}: the factor is a frozen number, not a {type(factor).__name__}; make it one with float(), or take "
-            "mul, which has derivatives in both"
+            f"{who}: {factor!r} is a {type(factor).__name__} where a frozen number is taken; make it one with float(), "
+            "or take mul, which has derivatives in both"
         )
     if not isinstance(x, torch.Tensor) or x.dtype not in CODES:
         raise refusal(who, (x,))
     factor = factor.item() if isinstance(factor, np.generic) else factor
     if isinstance(factor, complex) and not x.is_complex():
         if factor.imag:
-            raise DtypeError(f"{who}: the factor {factor} is complex and the tensor is {x.dtype}; convert the tensor")
+            raise DtypeError(f"{who}: the number {factor} is complex and the tensor is {x.dtype}; convert the tensor")
         factor = factor.real
     return torch.ones((), dtype=x.dtype, device=x.device) * factor  # a product: compilers keep its number open
 

@@ -22,7 +22,7 @@ static void sum_jvp(lac_rule *r) { r->out_dot[Y] = lac_sum_axes(r->tape, r->in_d
 const lac_op lac_op_sum = {
     .name = "sum",
     .signature = "()->()",
-    .parameters = "x: array, axes: axes = all, keepdims: flag = false",
+    .parameters = "x: array, axis: axes = all, keepdims: flag = false",
     .about = "The sum over the given axes, all by default.",
     .order = LAC_ANY_ORDER,
     .flags = LAC_OP_COMMUNICATES,

@@ -108,7 +108,7 @@ static lac_status operator_forward(lac_call *c) {
   lac_array *b = NULL, *x = NULL;
   lac_solve_report report = {.ending = LAC_ENDING_CONVERGED};
 
-  LAC_TRY(lac_solver_require_here(ctx, "solve_operator", c->in[o->thetas]));
+  LAC_TRY(lac_solver_require_here(ctx, "solve_operator", "b", c->in[o->thetas]));
   LAC_TRY(ctx->backend->fill(ctx, c->out[0], 0, 0));
   if (n == 0) goto done;
   LAC_TRY(lac_array_reshape(ctx, (lac_array *)c->in[o->thetas], 3, (int64_t[]){1, n, 1}, &b));
