@@ -78,7 +78,7 @@ def number(factor, x, who="scale"):
     given, factor = factor, np.asarray(factor)
     if factor.ndim or factor.dtype.kind not in "biufc":
         raise ArgumentError(
-            f"{who}: {given!r} is not a number; give one, or an array to a function that takes two (mul, add)"
+            f"{who}: {given!r} is not a number; give a number"
             if factor.ndim == 0
             else f"{who}: the factor is one frozen number, not a {factor.dtype} array of shape {factor.shape}; "
             "mul takes arrays"

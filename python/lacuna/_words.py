@@ -42,6 +42,7 @@ def spoken(sentence):
     sentence = re.sub(r"\blac_solver_options\.(\w+)", r"\1=", sentence)
     sentence = re.sub(r"\blac_(solver|factor|pattern|map|format)_(\w+)", _method, sentence)
     sentence = re.sub(r"\b(?:(preconditioner)\.)?method = ", lambda m: f"{m[1] or 'method'}=", sentence)
+    sentence = sentence.replace("preconditioner = ", "preconditioner=")
     sentence = re.sub(r"\bLAC_ORDER_(\w+)", lambda m: f'ordering="{m[1].lower()}"', sentence)
     sentence = re.sub(r"\bLAC_(PLAIN|TRANSPOSED|CONJUGATED|ADJOINT)\b", lambda m: f'"{m[1].lower()}"', sentence)
     return re.sub(r"\blac_(\w+)", r"\1", sentence)

@@ -382,8 +382,8 @@ class Pattern(Handle):
         return derived("triu", (self.key,), operator.index(k))
 
     def mirror(self, triangle="lower"):
-        """(the whole of a symmetric or Hermitian matrix known by one triangle, the map of the triangle's values, the map
-        of those off the diagonal to their mirror images); lacuna.mirror gives the values."""
+        """(the whole of a symmetric or Hermitian matrix known by one triangle, the map of the triangle's values, the
+        map of those off the diagonal to their mirror images); lacuna.mirror gives the values."""
         return derived("mirror", (self.key,), word("triangle", triangle, _TRIANGLES))
 
     def submatrix(self, rows, cols):

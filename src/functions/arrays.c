@@ -12,8 +12,8 @@ lac_var lac_concat_all(lac_tape *tape, int n, const lac_var *vars, int axis) {
   lac_status status = LAC_OK;
 
   LAC_TRY(lac_tape_status(tape));
-  LAC_CHECK(vars, LAC_ERR_ARG, "concat_all: vars is NULL; give a list of %d arrays", n);
   LAC_CHECK(n >= 1, LAC_ERR_ARG, "concat_all: n = %d arrays; give at least one", n);
+  LAC_CHECK(vars, LAC_ERR_ARG, "concat_all: vars is NULL; give a list of %d arrays", n);
   if (n == 1) {  // what no call looks at
     const lac_meta *meta = lac_tape_meta(tape, vars[0]);
     LAC_CHECK(meta, LAC_ERR_ABSENT, "concat_all: an array of vars is absent, or of another tape; give it a value");

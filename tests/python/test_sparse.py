@@ -234,7 +234,7 @@ def test_what_does_not_fit_is_refused():
         lacuna.segment_mm(a, b, [4])
     with pytest.raises(lacuna.DtypeError, match="real arrays"):
         lacuna.sparse_logsumexp(P, np.ones(P.nnz, complex), 1)
-    with pytest.raises(lacuna.ArgumentError, match="dim is 2"):
+    with pytest.raises(lacuna.ArgumentError, match="axis is 2"):
         lacuna.sparse_logsumexp(P, np.ones(P.nnz), 2)
     with pytest.raises(lacuna.ShapeError, match="last dimension"):
         lacuna.hadamard(P, np.ones(1), P, np.ones(P.nnz))

@@ -109,13 +109,11 @@ def test_a_factor_is_a_linear_operator_without_a_dtype():
 @pytest.mark.parametrize("front, make", [(lacuna, np.asarray), (lt, torch.tensor)], ids=["numpy", "torch"])
 def test_what_is_no_axis_or_number_is_named(front, make):
     x = make(np.ones((3, 2)))
-    for axis in ("all", 1.5, None):
-        if axis is not None:
-            assert f"sum: the axis is {axis!r}" in told(front.sum, x, axis)
-            assert f"the axis is {axis!r}" in told(front.sum, x, (0, axis))
-    damped = told(front.lstsq, pattern, make(a), make(b), "a")
-    assert damped.startswith("lstsq: 'a' is") and "number" in damped
-    assert "mul" in told(front.mul, x, "a") and "complex" in told(front.mul, x, 2j)
+    for axis in ("all", 1.5):
+        assert f"sum: the axis is {axis!r}" in told(front.sum, x, axis)
+        assert f"sum: the axis is {axis!r}" in told(front.sum, x, (0, axis))
+    assert told(front.lstsq, pattern, make(a), make(b), "a") == "lstsq: 'a' is not a number; give a number"
+    assert told(front.mul, x, "a").startswith("mul: ") and "complex" in told(front.mul, x, 2j)
     assert "the number" in told(front.add, 1j, x)
 
 

@@ -24,7 +24,7 @@ def from_end(who, x, axis):
             raise ArgumentError(f"{who}: no arrays; give at least one")
         x = x[0]
     if not isinstance(axis, Integral):
-        raise ArgumentError(f"{who}: the axis is {axis!r}; it must be an integer, and where several are reduced, a tuple")
+        raise ArgumentError(f"{who}: the axis is {axis!r}; give an integer, and for several axes a tuple of them")
     if not -x.ndim <= axis < x.ndim:
         raise ShapeError(f"{who}: axis {axis} of an array with {x.ndim} dimensions")
     return -1 - axis if axis < 0 else x.ndim - 1 - axis
@@ -82,7 +82,7 @@ def scope(module, resolve):
             y = asarray(y)
             return number(x, y, who), y
         x = asarray(x)
-        return x, number(y, x, who) if isinstance(y, Number) else asarray(y)
+        return x, number(y, x, who) if isinstance(y, Number) else y
 
     return {
         "apply": module.apply, "asarray": asarray, "number": number, "code": module.code, "convert": module.convert,

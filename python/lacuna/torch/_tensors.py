@@ -89,9 +89,11 @@ def convert(c, x):
 def number(factor, x, who="scale"):
     """A frozen number beside x, as a tensor of its dtype without dimensions."""
     if not isinstance(factor, _NUMBERS):
+        if not isinstance(factor, torch.Tensor):
+            raise ArgumentError(f"{who}: {factor!r} is not a number; give a number")
         raise ArgumentError(
-            f"{who}: {factor!r} is a {type(factor).__name__} where a frozen number is taken; make it one with float(), "
-            "or take mul, which has derivatives in both"
+            f"{who}: the factor is a frozen number, not a {type(factor).__name__}; make it one with float(), or take "
+            "mul, which has derivatives in both"
         )
     if not isinstance(x, torch.Tensor) or x.dtype not in CODES:
         raise refusal(who, (x,))
