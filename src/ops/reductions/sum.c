@@ -2,7 +2,8 @@
 /// @file sum.c
 /// The sum over some axes.
 ///
-///     forward   y     = sum of x over the axes of a mask      i[0]: bit d is the d-th axis from the end; i[1]: keepdims
+///     forward   y     = sum of x over the axes of a mask      i[0]: bit d is the d-th axis from the end; i[1]:
+///                                                             keepdims
 ///     vjp       x_bar = broadcast(y_bar)                      back over the same axes
 ///     jvp       y_dot = sum(x_dot)
 ///

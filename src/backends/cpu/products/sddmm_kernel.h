@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// s_z = sum_k u[row z, k] conj(v[col z, k]) for the entries of rows. Several columns are summed in accumulators (f64 for f32 and
-// c64); what comes from several items of a batch is added in T.
+// s_z = sum_k u[row z, k] conj(v[col z, k]) for the entries of rows. Several columns are summed in accumulators (f64
+// for f32 and c64); what comes from several items of a batch is added in T.
 
 /// The entries of one row, one column: `length` is a constant to the compiler where rows are short.
 INLINE void XN(outer_row)(const cpu_pass *pass, int64_t i, int64_t p, const int64_t length, const bool streams) {
@@ -87,8 +87,8 @@ INLINE void XN(outer_span)(const cpu_pass *pass, const T *u, int64_t p, int64_t 
   for (; p < end; ++p, ++u) s[p] = FN(mul)(*u, FN(signed)(v[column[p]], -1));
 }
 
-/// Rows of any lengths: the number of each row is first laid out beside its entries, SHORT of them at a time whatever the
-/// length, so that nothing branches on it. What one row has too many the next one overwrites.
+/// Rows of any lengths: the number of each row is first laid out beside its entries, SHORT of them at a time whatever
+/// the length, so that nothing branches on it. What one row has too many the next one overwrites.
 INLINE void XN(outer_mixed)(const cpu_pass *pass, int64_t i, int64_t end, const bool streams) {
   enum { SHORT = 8, ENTRIES = 1024 };
   const O *offsets = pass->offsets;

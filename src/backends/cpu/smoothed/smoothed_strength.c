@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file smoothed_strength.c
-/// What smoothed aggregation asks of the entries of a matrix: which are strong, its diagonal scalings, how large S A is.
+/// What smoothed aggregation asks of the entries of a matrix: which are strong, its diagonal scalings, how large S A
+/// is.
 
 #include <math.h>
 
