@@ -124,7 +124,8 @@ typedef struct outcome {
   int missed;
 } outcome;
 
-/// One row: checked, timed, printed, and appended to build/bench.jsonl. It is missed when it is wrong or over its bar (0: none).
+/// One row: checked, timed, printed, and appended to build/bench.jsonl. It is missed when it is wrong or over its bar
+/// (0: none).
 static outcome row(small *s, const char *name, void (*call)(small *), double (*check)(small *), double bar) {
   call(s);
   double residual = check(s), ours = seconds(s, call);

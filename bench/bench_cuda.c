@@ -4,8 +4,8 @@
 ///
 ///     bench_cuda [side]      side^2 unknowns; 4000 unless said
 ///
-/// Bytes are the compulsory ones: each array read or written once, indices included. The share is of what a device-to-device copy
-/// moves in the same run.
+/// Bytes are the compulsory ones: each array read or written once, indices included. The share is of what a
+/// device-to-device copy moves in the same run.
 
 #include <stdio.h>
 
@@ -232,8 +232,8 @@ static void row(bench *b, const char *name, double ours, double bytes, double re
   fclose(file);
 }
 
-/// The largest deviation of a result from `want` at spread places, relative to the largest number. Column c of a block is weighted
-/// by weight(c), and all numbers by `factor`.
+/// The largest deviation of a result from `want` at spread places, relative to the largest number. Column c of a block
+/// is weighted by weight(c), and all numbers by `factor`.
 static double deviation(bench *b, const lac_array *got, const double *want, double factor, int columns) {
   const double *data = lac_array_data(got);
   double line[COLUMNS], worst = 0, size = 0;

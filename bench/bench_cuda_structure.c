@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file bench_cuda_structure.c
-/// Structure on a CUDA device: the pattern of a five-point grid from shuffled coordinates, its transpose, and what is asked of values. Checked
-/// against the host's pattern, then timed.
+/// Structure on a CUDA device: the pattern of a five-point grid from shuffled coordinates, its transpose, and what is
+/// asked of values. Checked against the host's pattern, then timed.
 ///
 ///     bench_cuda_structure [form]      form^2 unknowns; 4000 unless said, which has 80 million entries
 ///
-/// Times are of whole calls, from the host's clock: they end with the device idle. The bar is 0.15 s for the pattern and its map.
+/// Times are of whole calls, from the host's clock: they end with the device idle. The bar is 0.15 s for the pattern
+/// and its map.
 
 #include <stdio.h>
 
@@ -75,7 +76,8 @@ static void grid_rows(grid *g, int64_t side) {
   }
 }
 
-/// A random permutation of 0 .. count - 1 by place: four rounds of Feistel on twice `half` bits, again until the result is inside.
+/// A random permutation of 0 .. count - 1 by place: four rounds of Feistel on twice `half` bits, again until the result
+/// is inside.
 static int64_t shuffled(int64_t i, int64_t count, int half) {
   const uint64_t mask = ((uint64_t)1 << half) - 1;
   uint64_t left = (uint64_t)i >> half, right = (uint64_t)i & mask;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file bench_formats.c
-/// What formats bring: one column by rows and by sliced ELL, blocks and single entries of the same matrix. Each row is checked, then
-/// all take turns, best of many rounds. Bytes are those that must move at least once: values, indices, x and y.
+/// What formats bring: one column by rows and by sliced ELL, blocks and single entries of the same matrix. Each row is
+/// checked, then all take turns, best of many rounds. Bytes are those that must move at least once: values, indices, x
+/// and y.
 ///
 ///     bench_formats [threads [rounds]]        default: all, 60
 

@@ -47,14 +47,16 @@ def _overtime(_signal, _frame):
 
 def ours_once(problem, options):
     """(Ran, factor's report); Overtime after LIMIT."""
-    near = {} if problem.near_null is None or options.get("method") == "direct" else {"near_null": problem.near_null}
+    iterating = {} if options.get("method") == "direct" else {"rtol": RTOL}  # what a direct method cannot follow
+    if iterating and problem.near_null is not None:
+        iterating["near_null"] = problem.near_null
     if "preconditioner" in options:
         options = {**options, "method": "flexible_cg" if problem.symmetric and problem.definite else "gmres"}
     pattern, b = lacuna.Pattern.from_scipy(problem.A), problem.b
     signal.setitimer(signal.ITIMER_REAL, LIMIT)
     try:
         begin = time.perf_counter()
-        factor = lacuna.Solver(pattern, rtol=RTOL, keep_bytes=-1, **near, **options).factor(problem.A.data)
+        factor = lacuna.Solver(pattern, keep_bytes=-1, **iterating, **options).factor(problem.A.data)
         ready = time.perf_counter()
         x = factor.solve(b)
         end = time.perf_counter()

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file bench_triad.c
-/// The machine's own memory bandwidth: a = b + s c on arrays beyond every cache, best of ten rounds, on each number of threads.
-/// Once with plain stores, as usual, and once with stores past the caches, which do not read what they overwrite.
+/// The machine's own memory bandwidth: a = b + s c on arrays beyond every cache, best of ten rounds, on each number of
+/// threads. Once with plain stores, as usual, and once with stores past the caches, which do not read what they
+/// overwrite.
 ///
 ///     bench_triad           prints "threads plain streamed" lines, in GB/s; 24 bytes a number count, as is usual
 

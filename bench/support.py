@@ -65,8 +65,7 @@ def poisson3d(n):
 
 
 # The functions of lacuna, which here run nothing: they give what they would have run, for Call.
-_numpy_but = {name: getattr(_numpy, name) for name in ("asarray", "number", "code", "convert")}
-_asking = types.SimpleNamespace(apply=lambda name, like, *arrays: (name, arrays), **_numpy_but)
+_asking = types.SimpleNamespace(**{**vars(_numpy), "apply": lambda name, like, *arrays: (name, arrays)})
 ask = types.SimpleNamespace(**_operators.of(_asking, __name__))
 
 

@@ -17,16 +17,15 @@ static lac_status solve(lac_context *ctx, int n, const int32_t *offsets, const i
   int64_t shape[2] = {n, k};
   lac_matrix *a = NULL;
   lac_factor *factor = NULL;
-  lac_array *right = NULL, *solution = NULL, *determinant = NULL;
+  lac_array *right = NULL, *solution = NULL;
   lac_status status = lac_matrix_from_csc(ctx, n, n, LAC_I32, offsets, rows, LAC_F64, values, LAC_OWNERSHIP_COPY, &a);
 
   if (status == LAC_OK) status = lac_matrix_factor(ctx, a, NULL, &factor);
   if (status == LAC_OK) status = lac_array_from(ctx, LAC_F64, 2, shape, b, LAC_OWNERSHIP_BORROW, &right);
   if (status == LAC_OK) status = lac_array_from(ctx, LAC_F64, 2, shape, x, LAC_OWNERSHIP_BORROW, &solution);
   if (status == LAC_OK) status = lac_factor_solve(ctx, factor, right, LAC_PLAIN, solution);
-  if (status == LAC_OK) status = lac_run_logdet_with(ctx, factor, lac_matrix_values(a), &determinant);
-  if (status == LAC_OK) status = lac_array_read(ctx, determinant, logdet);
-  lac_array_destroy(&right), lac_array_destroy(&solution), lac_array_destroy(&determinant);
+  if (status == LAC_OK) status = lac_factor_slogdet(ctx, factor, logdet, NULL);
+  lac_array_destroy(&right), lac_array_destroy(&solution);
   lac_factor_destroy(&factor), lac_matrix_destroy(&a);
   return status;
 }

@@ -7,10 +7,11 @@
 ///     a(k)  = M k                the entries of the matrix: conductivities of faces are means of two cells
 ///     loss  = |W (A(k)^-1 F - D)|^2 / (2 noise^2) + |w|^2 / 2
 ///
-/// W picks the observed points, D are the observations. w is white, so theta is a smooth random field that deviates by DEVIATION from 0 on a
-/// length of l cells: L-BFGS looks for the most probable w, and stops where the misfit is what the noise alone would leave (the discrepancy
-/// principle): from there on it would fit the noise. Both systems are solved by CG with multigrid. The pattern is frozen: new
-/// values only refresh the hierarchy, and the adjoint uses that of the forward.
+/// W picks the observed points, D are the observations. w is white, so theta is a smooth random field that deviates by
+/// DEVIATION from 0 on a length of l cells: L-BFGS looks for the most probable w, and stops where the misfit is what
+/// the noise alone would leave (the discrepancy principle): from there on it would fit the noise. Both systems are
+/// solved by CG with multigrid. The pattern is frozen: new values only refresh the hierarchy, and the adjoint uses that
+/// of the forward.
 ///
 ///     demo [n]       512 by default
 
@@ -80,7 +81,7 @@ static void *take(size_t count, size_t size) {
   exit(1);
 }
 
-// -- the matrices ------------------------------------------------------------------------------------------------------
+// -- the matrices ----------------------------------------------------------------------------------------------------
 
 static void add(triplets *t, int64_t row, int64_t col, double value) {
   t->row[t->count] = (int32_t)row, t->col[t->count] = (int32_t)col, t->value[t->count++] = value;
@@ -173,7 +174,7 @@ static lac_solver *make_solver(problem *p) {
 }
 // [end]
 
-// -- the experiment ----------------------------------------------------------------------------------------------------
+// -- the experiment --------------------------------------------------------------------------------------------------
 
 /// What is to be found: a background that varies slowly, a warm block, a cold ring.
 static void true_conductivity(const problem *p, double *k) {
@@ -244,7 +245,7 @@ static void observe(problem *p, const double *truth) {
   free(u), free(f), free(mask);
 }
 
-// -- the fit -----------------------------------------------------------------------------------------------------------
+// -- the fit ---------------------------------------------------------------------------------------------------------
 
 /// k = exp(scale (I + l^2 L)^-1 w)
 static lac_var conductivity(problem *p, lac_tape *tape, lac_var w) {
@@ -277,7 +278,8 @@ static double seconds_since(const struct timespec *begin) {
   return (double)(now.tv_sec - begin->tv_sec) + 1e-9 * (double)(now.tv_nsec - begin->tv_nsec);
 }
 
-/// A bar that moves on a terminal, a few lines elsewhere: misfit, time, time left. Ends the fit when only noise is left.
+/// A bar that moves on a terminal, a few lines elsewhere: misfit, time, time left. Ends the fit when only noise is
+/// left.
 static int progress(void *data, const lac_optimise_report *report) {
   static const char full[] = "##############################", empty[] = "..............................";
   const problem *p = data;
@@ -322,7 +324,7 @@ static int fit(problem *p, double *k) {
   return report.outcome <= LAC_OUTCOME_STOPPED;
 }
 
-// -- what came of it ---------------------------------------------------------------------------------------------------
+// -- what came of it -------------------------------------------------------------------------------------------------
 
 /// The size of the difference of two fields, relative to the second.
 static double relative(int64_t n, const double *a, const double *b) {

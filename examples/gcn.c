@@ -5,8 +5,8 @@
 ///     Z    = S relu(S X W0 + b0) W1 + b1      S = D^-1/2 (A + I) D^-1/2, X: bags of words, rows of sum 1
 ///     loss = cross entropy on 120 labelled papers; L2 on W0; dropout on X and on the hidden layer; Adam, 200 epochs
 ///
-/// Both the graph and the features are sparse matrices on frozen patterns. Prints the test accuracy of each seed and their mean,
-/// which must reach 69 %. Usage: gcn [SEEDS [FOLDER]]; the data lies in data/citeseer.
+/// Both the graph and the features are sparse matrices on frozen patterns. Prints the test accuracy of each seed and
+/// their mean, which must reach 69 %. Usage: gcn [SEEDS [FOLDER]]; the data lies in data/citeseer.
 
 #include <lacuna/lacuna.h>
 #include <math.h>
@@ -37,7 +37,8 @@ typedef struct problem {
 
 // -- data ------------------------------------------------------------------------------------------------------------
 
-/// values = left_i values_ij right_j for d^power the scaling of rows and, where asked, of columns; d = row sums, at least 1.
+/// values = left_i values_ij right_j for d^power the scaling of rows and, where asked, of columns; d = row sums, at
+/// least 1.
 static lac_status normalise(problem *p, matrix *m, double power, int both) {
   lac_tape *tape = p->tape;
 

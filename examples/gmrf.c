@@ -7,10 +7,10 @@
 ///     likelihood   -2 log p(y) = logdet(Q + s I) - logdet Q - n log s + s y^T y - s^2 y^T (Q + s I)^-1 y + n log 2 pi,
 ///                  s = 1 / sigma^2
 ///
-/// tau, kappa and sigma are found by L-BFGS over their logarithms, with the exact gradient: that of a log-determinant is
-/// the inverse on the pattern, never dense. The second derivatives, through the same rules once more, give the observed
-/// information and with it standard errors. Known: the parameters that made the data, and the log-determinant of Q in
-/// closed form, since G is diagonal in the cosine basis.
+/// tau, kappa and sigma are found by L-BFGS over their logarithms, with the exact gradient: that of a log-determinant
+/// is the inverse on the pattern, never dense. The second derivatives, through the same rules once more, give the
+/// observed information and with it standard errors. Known: the parameters that made the data, and the log-determinant
+/// of Q in closed form, since G is diagonal in the cosine basis.
 
 #include <lacuna/lacuna.h>
 #include <math.h>
@@ -225,7 +225,8 @@ static void close_problem(problem *p) {
 
 // -- what is known ---------------------------------------------------------------------------------------------------
 
-/// logdet Q at the true parameters against sum log tau (kappa^2 + lambda), lambda = 4 - 2 cos(pi i / n) - 2 cos(pi j / n).
+/// logdet Q at the true parameters against sum log tau (kappa^2 + lambda), lambda = 4 - 2 cos(pi i / n) - 2 cos(pi j /
+/// n).
 static lac_status check_logdet(problem *p, double *difference) {
   double known = 0, found = 0;
   lac_var theta[PARAMETERS];

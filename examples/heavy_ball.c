@@ -3,9 +3,11 @@
 /// The best step and momentum of twelve heavy-ball iterations.
 ///
 ///     x_{k+1} = x_k - alpha A x_k + beta (x_k - x_{k-1})      A = tridiag(-1, 2, -1), n = 16, k < 12, x_{-1} = x_0
-///     loss    = sum over x_0 of x_12^T A x_12                 x_0 over the unit vectors: the mean over random x_0 ~ N(0, I)
+///     loss    = sum over x_0 of x_12^T A x_12                 x_0 over the unit vectors: the mean over random x_0 ~
+///                                                             N(0, I)
 ///
-/// The iteration is unrolled on the tape in checkpointed segments and differentiated through; L-BFGS moves (alpha, beta).
+/// The iteration is unrolled on the tape in checkpointed segments and differentiated through; L-BFGS moves (alpha,
+/// beta).
 
 #include <lacuna/lacuna.h>
 #include <math.h>

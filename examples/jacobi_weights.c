@@ -5,8 +5,8 @@
 ///     e(omega) = (I - diag(omega) D^-1 A) x        A = tridiag(-1, 2, -1), n = 16
 ///     loss     = sum over x of e^T A e             x over the unit vectors: the mean over random x ~ N(0, I)
 ///
-/// The tape gives the gradient, L-BFGS the minimum. The loss is quadratic, so its curvature, forward over reverse, is the same at
-/// the start and at the end.
+/// The tape gives the gradient, L-BFGS the minimum. The loss is quadratic, so its curvature, forward over reverse, is
+/// the same at the start and at the end.
 
 #include <lacuna/lacuna.h>
 #include <math.h>

@@ -7,8 +7,8 @@
 ///     loss = sum_i w_i log10(1 + |r_i| / |b|)                 w_i ~ 0.7^(3 - i), i = 0..3, summing to 1
 ///
 /// AdamW with rate 1e-3 and decay 0.01. One right-hand side is learned; two that were never seen are shown as well.
-/// Known: the published trace of the product (loss and |r_3|/|b| at iterations 0 and 100), plain CG's residuals, and for the solve
-/// the same run in PyTorch.
+/// Known: the published trace of the product (loss and |r_3|/|b| at iterations 0 and 100), plain CG's residuals, and
+/// for the solve the same run in PyTorch.
 
 #include <lacuna/lacuna.h>
 #include <math.h>

@@ -93,7 +93,7 @@ static void picture_curve(picture *p, int x0, int y0, int form, int count, const
   }
 }
 
-// -- PNG: stored, not compressed ---------------------------------------------------------------------------------------
+// -- PNG: stored, not compressed -------------------------------------------------------------------------------------
 
 static uint32_t png_crc(uint32_t crc, const uint8_t *data, size_t count) {
   for (size_t i = 0; i < count; i++) {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file petsc.c
-/// A peer: PETSc's CG on a system in a file, preconditioned as its options say (hypre BoomerAMG, GAMG), on as many ranks as it is
-/// started on.
+/// A peer: PETSc's CG on a system in a file, preconditioned as its options say (hypre BoomerAMG, GAMG), on as many
+/// ranks as it is started on.
 ///
 ///     mpirun -n 2 petsc FILE RTOL SECONDS [-pc_type hypre ...]
 ///
-/// Prints a line for each repetition until the time is over: set-up seconds, solve seconds, iterations, |b - A x| / |b|. The
-/// matrix is assembled once; each repetition makes a new KSP, so that set-up is what new values on a new pattern cost.
-/// The norm is the unpreconditioned one: PETSc's default stops too early. Near-null vectors in the file are the
-/// matrix's.
+/// Prints a line for each repetition until the time is over: set-up seconds, solve seconds, iterations, |b - A x| /
+/// |b|. The matrix is assembled once; each repetition makes a new KSP, so that set-up is what new values on a new
+/// pattern cost. The norm is the unpreconditioned one: PETSc's default stops too early. Near-null vectors in the file
+/// are the matrix's.
 
 #include <petscksp.h>
 #include <stdint.h>

@@ -27,6 +27,11 @@ typedef enum lac_dtype { LAC_F32, LAC_F64, LAC_C64, LAC_C128 } lac_dtype;
 
 /// What a successful call does with memory that is handed in. A call that fails has neither freed nor kept the memory,
 /// which is still the caller's. Borrowed and adopted memory must be aligned to the size of its numbers.
+///
+/// Borrowed memory changes only through lac_array_edit, or after all uses of its old numbers have ended. A solver
+/// compares the numbers themselves and sees a change by other means; a tape does not: it holds the array, and the
+/// derivatives of calls that it recorded would be computed from the new numbers. After lac_array_edit they are
+/// LAC_ERR_STALE. Adopted memory changes only through lac_array_edit.
 typedef enum lac_ownership {
   LAC_OWNERSHIP_COPY,    ///< the data, in host memory, is copied to the context's device
   LAC_OWNERSHIP_BORROW,  ///< the data, on the context's device, is used in place and must outlive the array

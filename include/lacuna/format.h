@@ -14,9 +14,12 @@
 ///     HYB    ELL of a given width, then what is beyond it as COO, by rows
 ///     DIA    cols numbers a diagonal        position of A[i, i + offsets[d]]: d cols + i + offsets[d], as in SciPy
 ///
-/// Formats are immutable, reference counted, shareable between threads, and hold their pattern. What makes one costs a
-/// pass over the entries, is destroyed by the caller, and refuses patterns with blocks and distributed ones with
-/// LAC_ERR_UNSUPPORTED.
+/// Formats are immutable, reference counted, shareable between threads, and hold their pattern.
+///
+/// Ownership: the caller destroys a format that a function makes.
+/// Cost: a pass over the entries and over the storage.
+/// Errors: LAC_ERR_UNSUPPORTED for patterns with blocks and distributed patterns; LAC_ERR_MEMORY for a storage whose
+/// padding the machine has no memory for, before the memory is taken.
 
 #ifndef LACUNA_FORMAT_H
 #define LACUNA_FORMAT_H
@@ -43,12 +46,13 @@ typedef enum lac_format_array {
 LAC_API lac_status lac_format_ell(lac_context *ctx, const lac_pattern *pattern, lac_format **out);
 
 /// Make a sliced ELL layout: slices of `slice` rows, sorted by length within windows of `window` rows. A window of 1
-/// keeps the order, one of all rows sorts all.
-/// Errors: LAC_ERR_ARG for sizes below 1.
+/// keeps the order, a window of all rows or more sorts all.
+/// Errors: LAC_ERR_ARG for sizes below 1, and for slices of more rows than the pattern has, unless 4096 or fewer.
 LAC_API lac_status lac_format_sell(lac_context *ctx, const lac_pattern *pattern, int64_t slice, int64_t window,
                                    lac_format **out);
 
 /// Make ELL of a width, and COO for the rest; -1 takes the largest width that a third of the rows fill.
+/// Errors: LAC_ERR_ARG for a width below -1, and for one of more entries than there are columns.
 LAC_API lac_status lac_format_hyb(lac_context *ctx, const lac_pattern *pattern, int64_t width, lac_format **out);
 
 /// Make a layout of all diagonals that hold an entry.

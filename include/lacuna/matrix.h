@@ -75,6 +75,15 @@ LAC_API lac_status lac_matrix_from_dense(lac_context *ctx, int64_t rows, int64_t
 LAC_API lac_status lac_matrix_create(lac_context *ctx, const lac_pattern *pattern, const lac_map *entries,
                                      const lac_array *values, lac_matrix **out);
 
+/// Make the whole of a Hermitian (LAC_ADJOINT) or symmetric (LAC_TRANSPOSED) matrix of which another matrix has one
+/// triangle: A = T + op(T without its diagonal). Its entries are those of the other matrix, in the same order: numbers
+/// of the one triangle update it, and gradients come back to them. Entries outside the triangle are not read.
+/// Ownership: the caller destroys *out, which shares the numbers with `matrix`.
+/// Cost: that of the pattern (lac_pattern_mirror), and an array of values.
+/// Errors: LAC_ERR_SHAPE for a matrix that is not square; LAC_ERR_ARG for another op; LAC_ERR_UNSUPPORTED for blocks.
+LAC_API lac_status lac_matrix_mirror(lac_context *ctx, const lac_matrix *matrix, lac_triangle triangle, lac_form op,
+                                     lac_matrix **out);
+
 /// Read a matrix from a file: Matrix Market (".mtx", ".mtx.gz"), or safetensors (".safetensors") that
 /// lac_matrix_to_file wrote. io.h has functions with options.
 /// Ownership: the caller destroys *out.
@@ -94,6 +103,7 @@ LAC_API const lac_pattern *lac_matrix_pattern(const lac_matrix *matrix);
 LAC_API const lac_array *lac_matrix_values(const lac_matrix *matrix);  ///< by slots
 LAC_API const lac_array *lac_matrix_given(const lac_matrix *matrix);   ///< in the caller's order
 LAC_API const lac_map *lac_matrix_entries(const lac_matrix *matrix);   ///< from there to slots; NULL: identity
+LAC_API const lac_map *lac_matrix_mirrored(const lac_matrix *matrix);  ///< to mirror images; NULL: there are none
 LAC_API lac_dtype lac_matrix_dtype(const lac_matrix *matrix);
 LAC_API int64_t lac_matrix_rows(const lac_matrix *matrix);
 LAC_API int64_t lac_matrix_cols(const lac_matrix *matrix);

@@ -160,6 +160,14 @@ LAC_API lac_status lac_pattern_transpose(lac_context *ctx, const lac_pattern *pa
 LAC_API lac_status lac_pattern_triangle(lac_context *ctx, const lac_pattern *pattern, lac_triangle triangle, int64_t k,
                                         lac_pattern **out, lac_map **map);
 
+/// Make the pattern of the whole of a symmetric or Hermitian matrix of which one triangle is given: the entries of that
+/// triangle, and their mirror images. Entries outside the triangle are not read, as with CHOLMOD's stype. `stored`
+/// takes values to the triangle of the whole, `mirrored` takes those off the diagonal to their mirror images;
+/// lac_mirror (structure.h) and lac_matrix_mirror (matrix.h) add both. Not kept.
+/// Errors: LAC_ERR_SHAPE for a pattern that is not square.
+LAC_API lac_status lac_pattern_mirror(lac_context *ctx, const lac_pattern *pattern, lac_triangle triangle,
+                                      lac_pattern **out, lac_map **stored, lac_map **mirrored);
+
 /// Make the pattern of the rows [row0, row1) and columns [col0, col1). Not kept.
 /// Errors: LAC_ERR_ARG for a range outside the pattern.
 LAC_API lac_status lac_pattern_submatrix(lac_context *ctx, const lac_pattern *pattern, int64_t row0, int64_t row1,

@@ -168,6 +168,8 @@ LAC_API lac_status lac_run_hadamard(lac_context *ctx, const lac_pattern *pa, con
                                     const lac_array *b, lac_pattern **out, lac_array **result);
 LAC_API lac_status lac_run_kron(lac_context *ctx, const lac_pattern *pa, const lac_array *a, const lac_pattern *pb,
                                 const lac_array *b, lac_pattern **out, lac_array **result);
+LAC_API lac_status lac_run_mirror(lac_context *ctx, const lac_pattern *pattern, const lac_array *a,
+                                  lac_triangle triangle, lac_form op, lac_pattern **out, lac_array **result);
 LAC_API lac_status lac_run_block_diag(lac_context *ctx, int n, const lac_pattern *const *patterns,
                                       const lac_array *const *values, lac_pattern **out, lac_array **result);
 

@@ -18,7 +18,7 @@ extern "C" {
 
 // -- dense products --------------------------------------------------------------------------------------------------
 
-/// The inner product: the sum of conj(x) y over the last two axes.
+/// The inner product: the sum of conj(x) y over the last two axes, or of two vectors (n).
 LAC_API lac_var lac_dot(lac_tape *tape, lac_var x, lac_var y);
 
 /// Z = op(X) op(Y), dense.

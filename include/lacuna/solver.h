@@ -50,13 +50,17 @@ extern "C" {
 
 typedef struct lac_solver lac_solver;
 
-/// What a solver is asked for. Zero in a field is its default. `size`: see "Options and reports" in lacuna.h.
+/// What a solver is asked for. Zero in a field is its default. `size`: see "Options and reports" in lacuna.h. An option
+/// that differs from its default and that the method asked for cannot follow is LAC_ERR_ARG, with the methods that can;
+/// "auto" takes every option that one of its ways follows. Budgets (keep_bytes, max_bytes) and assume_hermitian hold
+/// for every method.
 typedef struct lac_solver_options {
-  size_t size;         ///< sizeof(lac_solver_options), or 0
-  const char *method;  ///< a name of the list above, or an engine's; NULL: "auto". Read by the call that takes it
-  lac_ordering ordering;
-  /// "pivoting_lu" and engines take the diagonal as pivot when it is at least this share of the column's largest, up to
-  /// 1: strict partial pivoting. 0: 0.1, which gives sparser factors. Below 0: any diagonal that is not zero.
+  size_t size;            ///< sizeof(lac_solver_options), or 0
+  const char *method;     ///< a name of the list above, or an engine's; NULL: "auto". Read by the call that takes it
+  lac_ordering ordering;  ///< for direct methods and engines, except for "diagonal", "triangular" and "banded"
+  /// "pivoting_lu", "column_lu", "block_lu" and engines take the diagonal as pivot when it is at least this share of
+  /// the column's largest, up to 1: strict partial pivoting. 0: 0.1, which gives sparser factors. Below 0: any diagonal
+  /// that is not zero.
   double pivot_tolerance;
   /// Bytes of factors that a solver keeps to recognise their values (lac_solver_factor). The last factor is kept
   /// whatever its size, so that the backward of a solve does not factor again; it goes when others are factored, if it
@@ -67,8 +71,8 @@ typedef struct lac_solver_options {
   /// A factorisation that is foreseen to need more bytes is LAC_ERR_MEMORY before it begins; "auto" iterates instead on
   /// what is suited for it. 0: what the machine has free.
   int64_t max_bytes;
-  /// A solution without any certain digit, as the matrix is singular to working precision, is returned with a warning;
-  /// else it is LAC_ERR_SINGULAR.
+  /// For direct methods and engines: a solution without any certain digit, as the matrix is singular to working
+  /// precision, is returned with a warning; else it is LAC_ERR_SINGULAR.
   bool accept_singular;
   /// Values on a symmetric pattern are taken as Hermitian, whatever rounding has made of them, and methods may read one
   /// triangle alone. Else a_ij and conj(a_ji) may differ by 8 roundings of the larger one or of sqrt(|a_ii a_jj|).
@@ -120,8 +124,9 @@ LAC_API lac_status lac_engine_find(lac_context *ctx, const char *name);
 /// Cost: the ordering, and a step for each entry and each row of each supernode. It is kept with the pattern: a second
 /// solver of the same ordering costs nothing. Iterative methods need no analysis; "auto" makes one only where a direct
 /// factor is likely or an analysis is cheap compared with both ways.
-/// Errors: LAC_ERR_SHAPE for a pattern that is not square; LAC_ERR_ARG for options that are out of range, unknown names
-/// and methods that do not fit the pattern; LAC_ERR_UNSUPPORTED for an engine or METIS that is not found.
+/// Errors: LAC_ERR_SHAPE for a pattern that is not square; LAC_ERR_ARG for options that are out of range, options that
+/// do not act on the method (see lac_solver_options), unknown names and methods that do not fit the pattern;
+/// LAC_ERR_UNSUPPORTED for an engine or METIS that is not found.
 LAC_API lac_status lac_solver_create(lac_context *ctx, const lac_pattern *pattern, const lac_solver_options *options,
                                      lac_solver **out);
 
@@ -243,6 +248,11 @@ LAC_API lac_status lac_solve_products(lac_context *ctx, lac_apply product, void 
 /// Errors: LAC_ERR_SINGULAR when no digit is certain; those of factoring, where another factor is needed; LAC_ERR_STALE
 /// when the values of an iterative factor were written to.
 LAC_API lac_status lac_factor_logdet(lac_context *ctx, const lac_factor *factor, lac_array *logabs, lac_array *sign);
+
+/// Compute log|det A| and the sign of det A of one matrix as numbers: *logabs, and sign[0] + i sign[1], two numbers,
+/// the second of which is 0 for a real matrix. `sign` may be NULL.
+/// Cost, Errors: those of lac_factor_logdet; LAC_ERR_SHAPE for a factor of several matrices.
+LAC_API lac_status lac_factor_slogdet(lac_context *ctx, const lac_factor *factor, double *logabs, double *sign);
 
 /// Compute A^-T where A has entries, [*batch, nnz] in its slots: the number in the slot of (i, j) is (A^-1)(j, i).
 /// Every row is checked: sum_j a_ij z_ij = 1.

@@ -51,6 +51,13 @@ LAC_API lac_var lac_hadamard(lac_tape *tape, const lac_pattern *pa, lac_var a, c
 LAC_API lac_var lac_kron(lac_tape *tape, const lac_pattern *pa, lac_var a, const lac_pattern *pb, lac_var b,
                          lac_pattern **out);
 
+/// The whole of a Hermitian (LAC_ADJOINT) or symmetric (LAC_TRANSPOSED) matrix, of which `pattern` and `a` have one
+/// triangle: A = T + op(T without its diagonal), on the pattern of lac_pattern_mirror. Entries outside the triangle are
+/// not read: their gradient is zero.
+/// Errors: LAC_ERR_SHAPE for a matrix that is not square; LAC_ERR_ARG for another op.
+LAC_API lac_var lac_mirror(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_triangle triangle, lac_form op,
+                           lac_pattern **out);
+
 /// The matrix with n others along its diagonal, n >= 1.
 LAC_API lac_var lac_block_diag(lac_tape *tape, int n, const lac_pattern *const *patterns, const lac_var *values,
                                lac_pattern **out);

@@ -69,19 +69,25 @@ def convert(c, x):
     return c if c.dtype == x.dtype else (c != 0).astype(x.dtype)
 
 
+ARRAY = np.ndarray
+RENAMED = ()
+
+
 def number(factor, x, who="scale"):
     """A frozen number beside x, as an array of its dtype without dimensions."""
-    factor = np.asarray(factor)
+    given, factor = factor, np.asarray(factor)
     if factor.ndim or factor.dtype.kind not in "biufc":
         raise ArgumentError(
-            f"{who}: the factor is one frozen number, not a {factor.dtype} array of shape {factor.shape}; "
+            f"{who}: {given!r} is not a number; give a number"
+            if factor.ndim == 0
+            else f"{who}: the factor is one frozen number, not a {factor.dtype} array of shape {factor.shape}; "
             "mul takes arrays"
         )
     if x.dtype not in DTYPES:
         contiguous(who, 0, x)
     if factor.dtype.kind == "c" and x.dtype.kind != "c":
         if factor.imag:
-            raise DtypeError(f"{who}: the factor {factor} is complex and the array is {x.dtype}; convert the array")
+            raise DtypeError(f"{who}: the number {factor} is complex and the array is {x.dtype}; convert the array")
         factor = factor.real
     return factor.astype(x.dtype)
 

@@ -18,19 +18,15 @@ def words(enum, prefix):
     return {name[len(prefix) :].lower(): code for code, name in ffi.typeof(enum).elements.items()}
 
 
-_DIRECT = frozenset(
-    "direct diagonal triangular banded cholesky ldlt lu block_lu column_lu pivoting_lu "
-    "cholmod umfpack klu mumps".split()
-)
 ORDERINGS = words("lac_ordering", "LAC_ORDER_")
 _KINDS = words("lac_multigrid_kind", "LAC_MULTIGRID_")
 _ITERATION = ("rtol", "atol", "adjoint_rtol", "max_iterations", "restart", "look_every")
 _NUMBERS = ("omega", "block", "degree", "strength", "coarse_rows", "max_levels")
-_ITERATING = ("preconditioner", "null_space", "left_null_space", "near_null", "coordinates", "progress")
 _COLUMNS = ("null_space", "left_null_space", "near_null", "coordinates")
 _ALL = (
     *("method", "ordering", "pivot_tolerance", "accept_singular", "assume_hermitian", "keep_bytes", "max_bytes"),
-    *_ITERATION, *_NUMBERS, *_ITERATING, "multigrid", "full_precision", "accept_unconverged",
+    *_ITERATION, *_NUMBERS, "preconditioner", *_COLUMNS, "progress", "multigrid", "full_precision",
+    "accept_unconverged",
 )  # fmt: skip
 _LARGEST, _LARGEST_INT = np.iinfo(np.int64).max, np.iinfo(np.intc).max
 
@@ -103,16 +99,6 @@ def _flag(name, given):
     raise ArgumentError(f"Solver: {name} is {given!r}; it must be True or False")
 
 
-def _require_iterating(method, given):
-    """A method that does not iterate would leave these options unread."""
-    if method in _DIRECT:
-        for name in _ITERATING:
-            if given.get(name) is not None:
-                raise ArgumentError(
-                    f"Solver: {name} is for methods that iterate, and {method!r} does not; leave it out"
-                )
-
-
 def _callbacks(options, given):
     """The Python functions among the options, and those of a Factor; the solver must hold what comes back."""
     held = []
@@ -177,7 +163,6 @@ def filled(who, ctx, method, ordering, given):
     """(options, what must live as long as their solver) of keywords, while C takes them over."""
     options, asked = sized("lac_solver_options"), _named("method", method)
     options.method, options.ordering = asked, word("ordering", ordering, ORDERINGS)
-    _require_iterating(method, given)
     arrays = {name: _columns(name, given.pop(name)) for name in _COLUMNS if given.get(name) is not None}
     if given.get("pivot_tolerance") is not None:
         options.pivot_tolerance = _number("pivot_tolerance", given.pop("pivot_tolerance"))

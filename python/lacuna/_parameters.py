@@ -132,9 +132,10 @@ def _passed(p):
     return f", *{p.name}" if p.is_list else f", *{p.name}_" if p.is_optional else f", {p.name}"
 
 
-def source(name, request, text, fixed):
-    """The Python text of a function `name` that makes a request of C; `fixed` are parameters that it gives itself."""
-    parameters = read(text)
+def source(name, request, text, fixed, renamed=()):
+    """The Python text of a function `name` that makes a request of C; `fixed` are parameters that it gives itself, and
+    `renamed`, pairs, those that have another name in this front end."""
+    parameters = [p._replace(name=dict(renamed).get(p.name, p.name)) for p in read(text)]
     arrays = [p for p in parameters if p.kind in ARRAYS]
     keys = "".join(_key(p, name) for p in parameters if p.kind in OBJECTS)
     ints = [_integers(p, name, arrays[0].name if arrays else "") for p in parameters]

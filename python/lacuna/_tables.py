@@ -2,7 +2,8 @@
 """The tables of C: operators, and functions that are composed of them, each row read once."""
 
 from ._core import ffi, lib, text
-from ._words import SIGNATURES
+from ._parameters import ARRAYS, read
+from ._words import INPUTS
 
 
 class _Row:
@@ -38,5 +39,5 @@ OPERATORS = {op.name: op for op in (Operator(lib.lac_op_at(i)) for i in range(li
 FUNCTIONS = {
     "functions." + f.name: f for f in (Function(lib.lac_function_at(i)) for i in range(lib.lac_function_count()))
 }
-SIGNATURES.update((op.name, op.signature) for op in OPERATORS.values())
+INPUTS.update((op.name, [p.name for p in read(op.parameters) if p.kind in ARRAYS]) for op in OPERATORS.values())
 BY_ADDRESS = {address(op.c): op for op in OPERATORS.values()}

@@ -3,17 +3,16 @@
 
     lac_solver_factor, lac_lstsq       Solver.factor, lstsq
     method = "lu", LAC_ORDER_AMD       method="lu", ordering="amd"
-    solve_with: input 0 has ...        solve: input 0 (values) has ...
+    solve_with: a has shape ...        solve: a has shape ...
     iteration.null_space               null_space=
 """
 
 import re
 
-SIGNATURES = {}  # operator -> signature, of those in the table of C
+INPUTS = {}  # operator -> names of its inputs, of those in the table of C
 # operators and functions that users call by another name
 _SAID = {"solve_with": "solve", "lstsq_with": "lstsq", "lac_solve_products": "solve_operator"}
 _FIELDS = {"preconditioner.factor": "preconditioner=factor", "preconditioner.apply": "preconditioner=function"}
-_VALUES = "z"  # the letter of values in signatures
 
 
 def said(who):
@@ -22,11 +21,10 @@ def said(who):
 
 
 def input_of(who, index):
-    """An input of an operator: its number, and what it is where the signature tells; or a name, as it is."""
+    """An input of an operator by its name, or by its number where it has none; a name, as it is."""
     if isinstance(index, str):
         return index
-    cores = re.findall(r"\(([^)]*)\)", SIGNATURES.get(who, "").split("->")[0])
-    return f"input {index}" + (" (values)" if cores[index : index + 1] == [_VALUES] else "")
+    return next(iter(INPUTS.get(who, ())[index : index + 1]), f"input {index}")
 
 
 def place(who, index):
@@ -42,8 +40,6 @@ def _method(match):
 def spoken(sentence):
     """A sentence of C as Python says it."""
     who, colon, rest = sentence.partition(": ")
-    if who in SIGNATURES:
-        rest = re.sub(r"input (\d+)", lambda match: input_of(who, int(match[1])), rest)
     sentence = said(who) + colon + rest
     sentence = sentence.replace(", of 1, at the end", ", of 1, at the end: b[..., None]")
     sentence = re.sub(r"\blac_solver_options\.(\w+)", r"\1=", sentence)
@@ -51,6 +47,7 @@ def spoken(sentence):
     sentence = re.sub(r"\b(?:(preconditioner)\.)?method = ", lambda m: f"{m[1] or 'method'}=", sentence)
     sentence = re.sub(r"\bpreconditioner\.(?:factor|apply)\b", lambda m: _FIELDS[m[0]], sentence)
     sentence = re.sub(r"\biteration\.(\w+)", r"\1=", sentence)
+    sentence = sentence.replace("preconditioner = ", "preconditioner=")
     sentence = re.sub(r"\bLAC_ORDER_(\w+)", lambda m: f'ordering="{m[1].lower()}"', sentence)
     sentence = re.sub(r"\bLAC_(PLAIN|TRANSPOSED|CONJUGATED|ADJOINT)\b", lambda m: f'"{m[1].lower()}"', sentence)
     return re.sub(r"\blac_(\w+)", r"\1", sentence)

@@ -18,6 +18,7 @@ _WIDTHS = {
     "64/32": lib.LAC_WIDTH_64_32,
     "64/64": lib.LAC_WIDTH_64_64,
 }
+_TRIANGLES = {"lower": lib.LAC_TRIANGLE_LOWER, "upper": lib.LAC_TRIANGLE_UPPER}
 
 
 class Pattern(Handle):
@@ -217,10 +218,10 @@ class Pattern(Handle):
         ctx.check(function(ctx.c, self.c, *arguments, out, map_))
         return Pattern.wrap(out[0]), Map.wrap(map_[0])
 
-    def _join(self, function, other):
+    def _join(self, function, argument):
         ctx, out = context(), ffi.new("lac_pattern **")
         maps = ffi.new("lac_map **"), ffi.new("lac_map **")
-        ctx.check(function(ctx.c, self.c, other.c, out, *maps))
+        ctx.check(function(ctx.c, self.c, argument, out, *maps))
         return Pattern.wrap(out[0]), Map.wrap(maps[0][0]), Map.wrap(maps[1][0])
 
     def _product(self, other):
@@ -239,6 +240,11 @@ class Pattern(Handle):
     def triu(self, k=0):
         """(the entries on and above the k-th diagonal, the map that takes values there)."""
         return derived("triu", (self.key,), operator.index(k))
+
+    def mirror(self, triangle="lower"):
+        """(the whole of a symmetric or Hermitian matrix known by one triangle, the map of the triangle's values, the
+        map of those off the diagonal to their mirror images); lacuna.mirror gives the values."""
+        return derived("mirror", (self.key,), word("triangle", triangle, _TRIANGLES))
 
     def submatrix(self, rows, cols):
         """(rows [r0, r1) and columns [c0, c1), the map that takes values there)."""
@@ -270,9 +276,13 @@ class Pattern(Handle):
 
     @staticmethod
     def _stack(function, who, patterns):
+        if not hasattr(patterns, "__iter__"):
+            raise ArgumentError(f"Pattern.{who}: got a {type(patterns).__name__}; give a list of patterns")
         patterns = list(patterns)
+        if not patterns:
+            raise ArgumentError(f"Pattern.{who}: the list is empty; give at least one pattern")
         for pattern in patterns:
-            expect(who, pattern, Pattern)
+            expect(f"Pattern.{who}", pattern, Pattern)
         ctx, out = context(), ffi.new("lac_pattern **")
         maps = ffi.new("lac_map *[]", max(len(patterns), 1))
         given = ffi.new("const lac_pattern *[]", [p.c for p in patterns])

@@ -44,7 +44,7 @@ static lac_status checkpoint_infer(lac_call *c) {
   for (int i = 0; i < c->ins; i++) {
     const lac_meta *in = &c->in_meta[i], *written = &program->tape->vars[1 + i].meta;  // inputs were declared first
     LAC_CHECK(lac_meta_same(in, written), LAC_ERR_SHAPE,
-              "checkpoint: input %d is %s %s where the segment was written for %s %s", i, lac_dtype_name(in->dtype),
+              "checkpoint: in[%d] is %s %s where the segment was written for %s %s", i, lac_dtype_name(in->dtype),
               lac_shape_text(in->ndim, in->shape, have), lac_dtype_name(written->dtype),
               lac_shape_text(written->ndim, written->shape, want));
   }
@@ -169,7 +169,7 @@ static lac_status segment_declare(lac_tape *tape, lac_program *program, int ins,
 
   for (int i = 0; i < ins; i++) {
     const lac_meta *meta = lac_tape_meta(tape, in[i]);
-    LAC_CHECK(meta, LAC_ERR_ABSENT, "lac_tape_checkpoint: input %d is %s", i,
+    LAC_CHECK(meta, LAC_ERR_ABSENT, "lac_tape_checkpoint: in[%d] is %s", i,
               in[i].id ? "a var of another tape, or from before lac_tape_clear" : "absent; give it a value");
     LAC_TRY(lac_program_declare(program, LAC_ROLE_IN, i, meta, &x[i]));
   }

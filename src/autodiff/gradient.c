@@ -14,8 +14,12 @@ lac_status lac_tape_gradient(lac_tape *tape, lac_var loss, int count, const lac_
   lac_number number = {.c128 = 0};
   const lac_meta *meta;
 
-  LAC_CHECK(tape && leaves && value && gradient && count > 0, LAC_ERR_ARG,
-            "lac_tape_gradient: tape, leaves, value or gradient is NULL, or there are no leaves");
+  LAC_CHECK(tape && leaves && value && gradient, LAC_ERR_ARG, "lac_tape_gradient: %s is NULL",
+            !tape     ? "tape"
+            : !leaves ? "leaves"
+            : !value  ? "value"
+                      : "gradient");
+  LAC_CHECK(count > 0, LAC_ERR_ARG, "lac_tape_gradient: count = %d; name at least one leaf", count);
   LAC_TRY(lac_tape_status(tape));
   meta = lac_tape_meta(tape, loss);
   LAC_CHECK(meta && lac_meta_count(meta) == 1 && lac_tape_value(tape, loss), LAC_ERR_ARG,

@@ -42,11 +42,13 @@ done:
 static lac_status infer_dtypes(lac_call *call) {
   lac_context *ctx = call->ctx;
   lac_status status = LAC_OK;
+  char name[LAC_INPUT_NAME], first[LAC_INPUT_NAME];
 
   for (int i = 1; i < call->ins; i++) {
     LAC_CHECK(call->in_meta[i].dtype == call->in_meta[0].dtype, LAC_ERR_DTYPE,
-              "%s: input %d is %s and input 0 is %s; nothing is promoted silently: convert one of them", call->op->name,
-              i, lac_dtype_name(call->in_meta[i].dtype), lac_dtype_name(call->in_meta[0].dtype));
+              "%s: %s is %s and %s is %s; nothing is promoted silently: convert one of them", call->op->name,
+              lac_op_input_name(call->op, i, name), lac_dtype_name(call->in_meta[i].dtype),
+              lac_op_input_name(call->op, 0, first), lac_dtype_name(call->in_meta[0].dtype));
   }
 done:
   return status;
@@ -76,10 +78,11 @@ static lac_status infer_core(lac_call *call, const lac_operand *operand, int i) 
   struct lac_symbols *s = call->symbols;
   const lac_meta *in = &call->in_meta[i];
   int core = operand->core, first = in->ndim - core;
-  char text[LAC_SHAPE_TEXT];
+  char text[LAC_SHAPE_TEXT], name[LAC_INPUT_NAME];
 
-  LAC_CHECK(first >= 0, LAC_ERR_SHAPE, "%s: input %d has shape %s, but \"%s\" asks for at least %d dimensions%s",
-            call->op->name, i, lac_shape_text(in->ndim, in->shape, text), call->op->signature, core, infer_hint(call));
+  LAC_CHECK(first >= 0, LAC_ERR_SHAPE, "%s: %s has shape %s, but \"%s\" asks for at least %d dimensions%s",
+            call->op->name, lac_op_input_name(call->op, i, name), lac_shape_text(in->ndim, in->shape, text),
+            call->op->signature, core, infer_hint(call));
   for (int d = 0; d < core; d++) {
     const lac_partition *partition = infer_partition(in, first + d);
     int j = infer_find(s, operand->symbol[d]);
@@ -88,12 +91,14 @@ static lac_status infer_core(lac_call *call, const lac_operand *operand, int i) 
       continue;
     }
     LAC_CHECK(in->shape[first + d] == s->at[j].size, LAC_ERR_SHAPE,
-              "%s: input %d has shape %s; its dimension %d must be %lld (%c in \"%s\"%s)%s", call->op->name, i,
-              lac_shape_text(in->ndim, in->shape, text), first + d, (long long)s->at[j].size, operand->symbol[d],
-              call->op->signature, infer_hint(call), infer_vectors(operand, in, d, s->at[j].size));
+              "%s: %s has shape %s; its dimension %d must be %lld (%c in \"%s\"%s)%s", call->op->name,
+              lac_op_input_name(call->op, i, name), lac_shape_text(in->ndim, in->shape, text), first + d,
+              (long long)s->at[j].size, operand->symbol[d], call->op->signature, infer_hint(call),
+              infer_vectors(operand, in, d, s->at[j].size));
     LAC_CHECK(partition == s->at[j].partition, LAC_ERR_SHAPE,
-              "%s: dimension %d of input %d is %s where %c in \"%s\" is %s; use one partition for both", call->op->name,
-              first + d, i, partition ? "spread over ranks" : "replicated", operand->symbol[d], call->op->signature,
+              "%s: dimension %d of %s is %s where %c in \"%s\" is %s; use one partition for both", call->op->name,
+              first + d, lac_op_input_name(call->op, i, name), partition ? "spread over ranks" : "replicated",
+              operand->symbol[d], call->op->signature,
               s->at[j].partition ? "spread over ranks by its own partition" : "replicated");
   }
 done:
@@ -106,7 +111,7 @@ static lac_status infer_batch(lac_call *call, const lac_operand *operand, int i,
   lac_status status = LAC_OK;
   const lac_meta *in = &call->in_meta[i];
   int ndim = in->ndim - operand->core;
-  char text[LAC_SHAPE_TEXT];
+  char text[LAC_SHAPE_TEXT], name[LAC_INPUT_NAME];
 
   for (int d = 0; d < ndim; d++) {  // d counts from the right
     int axis = ndim - 1 - d;
@@ -116,16 +121,16 @@ static lac_status infer_batch(lac_call *call, const lac_operand *operand, int i,
     if (is_new) batch->shape[batch->ndim++] = 1;
     if (size == 1 && !partition) continue;  // broadcast
     LAC_CHECK((batch->shape[d] == 1 && !was_spread) || batch->shape[d] == size, LAC_ERR_SHAPE,
-              "%s: input %d has shape %s; its dimension %d must be 1 or %lld to go with the inputs before it",
-              call->op->name, i, lac_shape_text(in->ndim, in->shape, text), axis, (long long)batch->shape[d]);
+              "%s: %s has shape %s; its dimension %d must be 1 or %lld to go with the inputs before it", call->op->name,
+              lac_op_input_name(call->op, i, name), lac_shape_text(in->ndim, in->shape, text), axis,
+              (long long)batch->shape[d]);
     LAC_CHECK(partition ? !batch->partition || (was_spread && batch->partition == partition) : !was_spread,
-              LAC_ERR_SHAPE,
-              "%s: dimension %d of input %d is %s, unlike the inputs before it; use one partition for all",
-              call->op->name, axis, i, partition ? "spread over ranks" : "replicated");
-    LAC_CHECK(
-        !partition || was_spread || is_new || batch->shape[d] == 1, LAC_ERR_SHAPE,
-        "%s: dimension %d of input %d is spread over ranks, unlike the inputs before it; use one partition for all",
-        call->op->name, axis, i);
+              LAC_ERR_SHAPE, "%s: dimension %d of %s is %s, unlike the inputs before it; use one partition for all",
+              call->op->name, axis, lac_op_input_name(call->op, i, name),
+              partition ? "spread over ranks" : "replicated");
+    LAC_CHECK(!partition || was_spread || is_new || batch->shape[d] == 1, LAC_ERR_SHAPE,
+              "%s: dimension %d of %s is spread over ranks, unlike the inputs before it; use one partition for all",
+              call->op->name, axis, lac_op_input_name(call->op, i, name));
     batch->shape[d] = size;
     if (partition) batch->partition = partition, batch->partition_axis = d;
   }

@@ -38,8 +38,14 @@ lac_status lac_tape_jvp(lac_tape *tape, int ins, const lac_var *in, const lac_va
 
   if (!tape) return lac_context_fail(NULL, LAC_ERR_ARG, __func__, "lac_tape_jvp: the tape is NULL");
   LAC_TRY(lac_sweep_open(tape, mode, "lac_tape_jvp", outs > 0 ? outs : 0, &s));
-  LAC_CHECK(in && in_dot && out && out_dot && ins > 0 && outs > 0, LAC_ERR_ARG,
-            "lac_tape_jvp: name at least one input with its tangent and one output");
+  LAC_CHECK(in && in_dot && out && out_dot, LAC_ERR_ARG, "lac_tape_jvp: %s is NULL; give a list of %d vars",
+            !in       ? "in"
+            : !in_dot ? "in_dot"
+            : !out    ? "out"
+                      : "out_dot",
+            !in || !in_dot ? ins : outs);
+  LAC_CHECK(ins > 0 && outs > 0, LAC_ERR_ARG, "lac_tape_jvp: ins = %d, outs = %d; name at least one of each", ins,
+            outs);
   for (int i = 0; i < outs; i++) LAC_TRY(lac_sweep_find(&s, out[i], "lac_tape_jvp: out", i, &s.places[i]));
   jvp_mark(&s, outs);
   for (int j = 0; j < ins; j++) {

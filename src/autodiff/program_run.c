@@ -250,14 +250,16 @@ static lac_status run_borrow_ports(lac_context *ctx, const lac_program *program,
 
   for (int i = 0; i < program->inputs; i++) {
     run_borrow(ctx, &ports[i], &program->input[i].meta, (void *)in[i]);
-    LAC_CHECK(in[i] || !ports[i].array.count, LAC_ERR_ARG, "lac_program_run: the pointer of input %d is NULL", i);
+    LAC_CHECK(in[i] || !ports[i].array.count, LAC_ERR_ARG,
+              "lac_program_run: in[%d] is NULL; give the memory of this input", i);
     slots[program->input[i].var] = &ports[i].array;
   }
   for (int i = 0; i < program->results; i++) {
     int v = program->result[i].var;
     if (!v) continue;
     run_borrow(ctx, &results[i], &program->result[i].meta, out[i]);
-    LAC_CHECK(out[i] || !results[i].array.count, LAC_ERR_ARG, "lac_program_run: the pointer of result %d is NULL", i);
+    LAC_CHECK(out[i] || !results[i].array.count, LAC_ERR_ARG,
+              "lac_program_run: out[%d] is NULL; give memory for this result", i);
     if (!slots[v]) slots[v] = &results[i].array;
   }
 done:

@@ -4,6 +4,7 @@
 
 #include "autodiff/signature.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "core/pattern/pattern_impl.h"
@@ -102,4 +103,31 @@ int lac_op_inputs(const lac_op *op) {
 int lac_op_outputs(const lac_op *op) {
   int ins, outs;
   return op && lac_signature_count(op->signature, &ins, &outs) ? outs : 0;
+}
+
+// -- names -----------------------------------------------------------------------------------------------------------
+
+/// Whether a parameter is an input, by its kind, which ends at a space, a bracket or the text's end (lac_function).
+static bool parameter_is_input(const char *kind, size_t length) {
+  static const char *const kinds[] = {"array", "values", "columns", "column", "number", "condition"};
+
+  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+    if (strlen(kinds[k]) == length && strncmp(kinds[k], kind, length) == 0) return true;
+  }
+  return false;
+}
+
+const char *lac_op_input_name(const lac_op *op, int input, char text[LAC_INPUT_NAME]) {
+  const char *at = op->parameters ? op->parameters : "";
+
+  (void)snprintf(text, LAC_INPUT_NAME, "input %d", input);
+  for (int seen = 0; *at; at += strspn(at, ", ")) {
+    size_t name = strcspn(at, ":");
+    const char *kind = at + name + strspn(at + name, ": ");
+    if (parameter_is_input(kind, strcspn(kind, " [,=@")) && seen++ == input) {
+      (void)snprintf(text, LAC_INPUT_NAME, "%.*s", (int)name, at);
+    }
+    at = kind + strcspn(kind, ",");
+  }
+  return text;
 }

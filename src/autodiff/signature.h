@@ -42,6 +42,12 @@ lac_operands lac_operands_of(const lac_op *op, const lac_pattern *const *pattern
 /// Read the next operand.
 void lac_operands_next(lac_operands *operands, lac_operand *out);
 
+enum { LAC_INPUT_NAME = 40 };
+
+/// The name of an input by the operator's parameters, as its function in ops.h has it: "x"; "input 2" where it has no
+/// name there.
+const char *lac_op_input_name(const lac_op *op, int input, char text[LAC_INPUT_NAME]);
+
 /// "(),()->()": the signature of an operator whose operands have no core dimensions in common. The caller frees it.
 lac_status lac_signature_plain(lac_context *ctx, int ins, int outs, char **out);
 

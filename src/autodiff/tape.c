@@ -17,10 +17,12 @@ static const char *tape_what_is(lac_var var) {
 static lac_status tape_take_inputs(lac_tape *tape, lac_call *call, const lac_var *in) {
   lac_context *ctx = tape->ctx;
   lac_status status = LAC_OK;
+  char name[LAC_INPUT_NAME];
 
   for (int i = 0; i < call->ins; i++) {
     int place = lac_tape_place(tape, in[i]);
-    LAC_CHECK(place, LAC_ERR_ABSENT, "%s: input %d is %s", call->op->name, i, tape_what_is(in[i]));
+    LAC_CHECK(place, LAC_ERR_ABSENT, "%s: %s is %s", call->op->name, lac_op_input_name(call->op, i, name),
+              tape_what_is(in[i]));
     if (!lac_tape_is_written(tape)) LAC_TRY(lac_tape_check_fresh(ctx, tape, place, call->op->name));
     call->in_meta[i] = tape->vars[place].meta;
     call->in[i] = tape->vars[place].array;

@@ -71,8 +71,13 @@ lac_status lac_tape_vjp(lac_tape *tape, int outs, const lac_var *out, const lac_
 
   if (!tape) return lac_context_fail(NULL, LAC_ERR_ARG, __func__, "lac_tape_vjp: the tape is NULL");
   LAC_TRY(lac_sweep_open(tape, mode, "lac_tape_vjp", ins > 0 ? ins : 0, &s));
-  LAC_CHECK(out && in && in_bar && outs > 0 && ins > 0, LAC_ERR_ARG,
-            "lac_tape_vjp: name at least one output and one input");
+  LAC_CHECK(out && in && in_bar, LAC_ERR_ARG, "lac_tape_vjp: %s is NULL; give a list of %d vars",
+            !out  ? "out"
+            : !in ? "in"
+                  : "in_bar",
+            !out ? outs : ins);
+  LAC_CHECK(outs > 0 && ins > 0, LAC_ERR_ARG, "lac_tape_vjp: outs = %d, ins = %d; name at least one of each", outs,
+            ins);
   for (int j = 0; j < ins; j++) LAC_TRY(lac_sweep_find_end(&s, in[j], "lac_tape_vjp: in", j, &s.places[j]));
   vjp_mark(&s, ins);
   for (int i = 0; i < outs; i++) {

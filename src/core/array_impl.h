@@ -82,8 +82,8 @@ static inline bool lac_array_overlaps(const lac_array *x, const lac_array *y) {
 enum { LAC_SHAPE_TEXT = 160 };
 const char *lac_shape_text(int ndim, const int64_t *shape, char text[LAC_SHAPE_TEXT]);
 
-// Batches. Leading dimensions are batch: aligned at the right, equal or 1. A kernel loops over the joint batch of all its
-// operands; an output that has 1 where an input has more sums over it.
+// Batches. Leading dimensions are batch: aligned at the right, equal or 1. A kernel loops over the joint batch of all
+// its operands; an output that has 1 where an input has more sums over it.
 
 enum { LAC_MAX_OPERANDS = 6 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file backend.h
-/// What a backend is to the core: a door to its devices, the bytes in their memory, and a table of kernels that the core
-/// hands on without looking into it.
+/// What a backend is to the core: a door to its devices, the bytes in their memory, and a table of kernels that the
+/// core hands on without looking into it.
 
 #ifndef LACUNA_CORE_BACKEND_H
 #define LACUNA_CORE_BACKEND_H

@@ -55,7 +55,8 @@ static inline int lac_threads_worth(int threads, int64_t tasks, double work) {
   return lac_crowd_threads(tasks < threads ? (int)tasks : threads);
 }
 
-/// Keep the sentence of an error and start its trace; returns `status`. ctx may be NULL: the sentence is then the thread's.
+/// Keep the sentence of an error and start its trace; returns `status`. ctx may be NULL: the sentence is then the
+/// thread's.
 lac_status lac_context_fail(lac_context *ctx, lac_status status, const char *function, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 

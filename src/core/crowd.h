@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file crowd.h
-/// Whether the cores are taken by others. Threads that share a loop wait for the last of them; where another program has
-/// its core, they wait for that program as well, and one thread alone would be quicker. So waiting is measured, and
+/// Whether the cores are taken by others. Threads that share a loop wait for the last of them; where another program
+/// has its core, they wait for that program as well, and one thread alone would be quicker. So waiting is measured, and
 /// where it takes much of the time while the system takes cores away, loops have one thread for a while. Results do not
 /// depend on it.
 

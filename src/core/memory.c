@@ -2,10 +2,10 @@
 /// @file memory.c
 /// Recycled host memory.
 ///
-/// Every block has a head of 64 bytes that remembers its size and its source. Freed blocks wait in bins, four to an octave:
-/// small ones have their bin's exact size, large ones their own, and serve requests of at least four fifths of it. What lives
-/// and what waits together are hardly ever more than what lived at once before; the block that waited longest goes first.
-/// Sources are called without the lock, since they may take locks of their own.
+/// Every block has a head of 64 bytes that remembers its size and its source. Freed blocks wait in bins, four to an
+/// octave: small ones have their bin's exact size, large ones their own, and serve requests of at least four fifths of
+/// it. What lives and what waits together are hardly ever more than what lived at once before; the block that waited
+/// longest goes first. Sources are called without the lock, since they may take locks of their own.
 
 #include "core/memory_impl.h"
 
@@ -65,8 +65,8 @@ static struct {
   int64_t asked, fail_at;
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/// Large blocks lie on huge pages where the system has them: a fresh one costs a third of the small ones it replaces, and
-/// scattered access misses fewer translations.
+/// Large blocks lie on huge pages where the system has them: a fresh one costs a third of the small ones it replaces,
+/// and scattered access misses fewer translations.
 static void *default_allocate(void *self, size_t bytes) {
   void *block = NULL;
   (void)self;
@@ -174,7 +174,8 @@ static void give_back(head *chain) {
   }
 }
 
-/// Give all that waits on the host back. Devices are left alone, since their spaces call lac_alloc under their own lock.
+/// Give all that waits on the host back. Devices are left alone, since their spaces call lac_alloc under their own
+/// lock.
 static void pool_trim(void) {
   pool_lock();
   head *chain = bins_evict(0);

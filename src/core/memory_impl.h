@@ -34,8 +34,8 @@ struct lac_space {
   void *(*allocate)(lac_space *space, size_t bytes, void *stream);
   void (*release)(lac_space *space, void *data, size_t bytes, void *stream);
   void (*adopted)(lac_space *space, void *data);  // frees what LAC_OWNERSHIP_ADOPT took over
-  /// Copy what is complete on the device to the host, without a context: for blocks that all streams read. False: it failed.
-  /// NULL where the host reads by itself.
+  /// Copy what is complete on the device to the host, without a context: for blocks that all streams read. False: it
+  /// failed. NULL where the host reads by itself.
   bool (*fetch)(lac_space *space, void *to_host, const void *from, size_t bytes);
   // Of spaces that have joined below: what waits there for re-use, in bytes, and how to give it back to the device.
   int64_t (*cached)(lac_space *space);
@@ -57,8 +57,8 @@ void lac_memory_count(lac_space *space, int64_t bytes);
 /// Which way bytes are copied, seen from a device.
 typedef enum lac_transfer { LAC_TO_HOST, LAC_TO_DEVICE } lac_transfer;
 
-/// Bytes were copied between the host and a device: counted by the door of the backend. And how many of them were numbers of an array:
-/// counted by who knows that.
+/// Bytes were copied between the host and a device: counted by the door of the backend. And how many of them were
+/// numbers of an array: counted by who knows that.
 void lac_memory_count_transfer(lac_space *space, lac_transfer transfer, size_t bytes);
 void lac_memory_count_values(lac_space *space, lac_transfer transfer, size_t bytes);
 

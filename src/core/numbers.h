@@ -32,8 +32,8 @@ typedef double _Complex acc_c128;
 
 #define INLINE static inline __attribute__((always_inline))
 
-// A function with one body. Compilers fuse products and sums as they like in each copy they inline, so that copies for one
-// and for many threads may round differently.
+// A function with one body. Compilers fuse products and sums as they like in each copy they inline, so that copies for
+// one and for many threads may round differently.
 #define APART static __attribute__((noinline))
 
 // CMPLX of complex.h, which not every compiler's library has.

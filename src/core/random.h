@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file random.h
-/// Random numbers by place: the i-th of a seed is a function of both, whatever was drawn before. The same on every machine.
+/// Random numbers by place: the i-th of a seed is a function of both, whatever was drawn before. The same on every
+/// machine.
 
 #ifndef LACUNA_CORE_RANDOM_H
 #define LACUNA_CORE_RANDOM_H

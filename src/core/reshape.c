@@ -2,13 +2,13 @@
 /// @file reshape.c
 /// The same numbers under another shape, and which axis is then spread over ranks.
 ///
-/// Each rank sees its own rows alone, and all must choose the same axis: rows of {1, 3} that become (1, rows) are (1, 1) here and
-/// (1, 3) there. What all ranks have in common are the other sizes. Axis d can be the spread one if
+/// Each rank sees its own rows alone, and all must choose the same axis: rows of {1, 3} that become (1, rows) are (1,
+/// 1) here and (1, 3) there. What all ranks have in common are the other sizes. Axis d can be the spread one if
 ///
 ///     product of the sizes before d = that before the old axis      product behind d = that behind the old axis
 ///
-/// and the choice is taken for certain only if, whatever rows a rank has, no other axis could be. Otherwise the caller says
-/// which it is, by writing -1 for its size.
+/// and the choice is taken for certain only if, whatever rows a rank has, no other axis could be. Otherwise the caller
+/// says which it is, by writing -1 for its size.
 
 #include "core/array_impl.h"
 

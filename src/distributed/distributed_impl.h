@@ -2,8 +2,8 @@
 /// @file distributed_impl.h
 /// The inside of partitions and halos, and what the distributed kernel table is made of.
 ///
-/// Everything that communicates follows one form: what may fail on one rank alone is done first, ranks agree on how it went, and
-/// only then do they talk:
+/// Everything that communicates follows one form: what may fail on one rank alone is done first, ranks agree on how it
+/// went, and only then do they talk:
 ///
 ///     LAC_TRY(lac_agree(ctx, prepare(...)));
 ///     LAC_TRY(lac_comm_check(ctx, ctx->comm->exchange(...)));
@@ -35,8 +35,8 @@ int lac_partition_owner(const lac_partition *partition, int64_t row);
 
 /// What a rank needs of others to apply its rows, and what others need of it.
 ///
-/// Ghosts are the columns that its rows touch and other ranks own, ascending by global index and so grouped by owner. The
-/// local columns are [ghosts of lower ranks | owned | ghosts of higher ranks]: renumbering keeps the order of
+/// Ghosts are the columns that its rows touch and other ranks own, ascending by global index and so grouped by owner.
+/// The local columns are [ghosts of lower ranks | owned | ghosts of higher ranks]: renumbering keeps the order of
 /// global columns, so the slots of `local` are the canonical slots of the global matrix, cut at the rank's rows.
 struct lac_halo {
   lac_object object;

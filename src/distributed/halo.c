@@ -231,7 +231,8 @@ done:
   return status;
 }
 
-/// Say how the entry map's inputs and outputs are spread. Input entries that are slots everywhere share the slots' partition.
+/// Say how the entry map's inputs and outputs are spread. Input entries that are slots everywhere share the slots'
+/// partition.
 static lac_status halo_spread_map(lac_context *ctx, lac_map *map, const lac_partition *entries) {
   lac_status status = LAC_OK;
   lac_partition *inputs = NULL;

@@ -3,12 +3,13 @@
 /// The kernel table of a context with a communicator: the backend's own, but for
 ///
 ///     spmm N, C             y = A H x: fetch ghost rows of x, then the local product
-///     spmm T, H             y = H^T A^T x: the local transposed product, then ghost rows return to their owners and add
+///     spmm T, H             y = H^T A^T x: the local transposed product, then ghost rows return to their owners and
+///                           add
 ///     sddmm                 fetch ghost rows of v, then the local products
 ///     sum, dot, matmul      locally, then over ranks where a contracted axis is partitioned: the result is replicated
 ///
-/// What works number by number works on the local part, and needs nothing here. Operators that cannot do with a part say
-/// LAC_OP_WHOLE.
+/// What works number by number works on the local part, and needs nothing here. Operators that cannot do with a part
+/// say LAC_OP_WHOLE.
 ///
 /// Rules and tape do not change: the vjp of spmm emits sddmm and spmm with the flipped form, and these communicate.
 
@@ -37,7 +38,8 @@ static lac_status distributed_dot(lac_context *ctx, const lac_array *x, const la
 
 // -- products --------------------------------------------------------------------------------------------------------
 
-/// After a product with a pattern of one process: the sum over ranks where a partitioned axis went into an output that is replicated.
+/// After a product with a pattern of one process: the sum over ranks where a partitioned axis went into an output that
+/// is replicated.
 static lac_status product_finish(lac_context *ctx, lac_status status, const lac_array *x, const lac_array *y,
                                  lac_array *out) {
   const bool contracted = (x->meta.partition || y->meta.partition) && !out->meta.partition;

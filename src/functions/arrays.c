@@ -12,7 +12,8 @@ lac_var lac_concat_all(lac_tape *tape, int n, const lac_var *vars, int axis) {
   lac_status status = LAC_OK;
 
   LAC_TRY(lac_tape_status(tape));
-  LAC_CHECK(n >= 1 && vars, LAC_ERR_ARG, "concat_all: %d arrays; give at least one", n);
+  LAC_CHECK(n >= 1, LAC_ERR_ARG, "concat_all: n = %d arrays; give at least one", n);
+  LAC_CHECK(vars, LAC_ERR_ARG, "concat_all: vars is NULL; give a list of %d arrays", n);
   if (!lac_tape_has(tape, "concat_all", n, vars)) return (lac_var){0};
   if (n == 1) {  // what no call looks at
     int from_end = lac_axis_from_end(tape, "concat_all", lac_axes_of(tape, vars[0]), axis);

@@ -149,7 +149,7 @@ LAC_WRITES(scale_cols, "pattern: pattern, a: values, d: array", "The values of A
 
 #define LINES(c) (INT(c, 0) % 2 ? LAC_LINES_ROWS : LAC_LINES_COLS)
 #define ABSENT(flag) ((flag) ? LAC_ABSENT_IS_ZERO : LAC_ABSENT_IS_NOTHING)
-#define DIM "dim: 0|1|-2|-1"
+#define AXIS "axis: 0|1|-2|-1"
 
 /// A number for each line, where asked with an axis of size 1 in place of the one that was reduced.
 static lac_var lines_kept(lac_tape *tape, lac_var y, lac_lines lines, bool keeps) {
@@ -160,23 +160,23 @@ static lac_var lines_kept(lac_tape *tape, lac_var y, lac_lines lines, bool keeps
 }
 
 LAC_WRITES(
-    sparse_logsumexp, "pattern: pattern, a: values, " DIM ", keepdim: flag = false, include_zeros: flag = true",
-    "log of the sum of exp of each row (dim=1) or column (dim=0), the reduced dimension kept with size 1 if asked. "
+    sparse_logsumexp, "pattern: pattern, a: values, " AXIS ", keepdims: flag = false, include_zeros: flag = true",
+    "log of the sum of exp of each row (axis 1) or column (axis 0), the reduced dimension kept with size 1 if asked. "
     "include_zeros: absent entries are zeros, as in the dense matrix; else they are nothing, an empty line is -inf.") {
   lac_var y = lac_sparse_logsumexp(c->tape, PATTERN(c, 0), IN(c, 0), LINES(c), ABSENT(INT(c, 2)));
   c->out[0] = lines_kept(c->tape, y, LINES(c), INT(c, 1));
 }
 
-LAC_WRITES(sparse_softmax, "pattern: pattern, a: values, " DIM ", include_zeros: flag = false",
-           "The weights exp(a) / sum of the stored entries of each row (dim=1) or column (dim=0).") {
+LAC_WRITES(sparse_softmax, "pattern: pattern, a: values, " AXIS ", include_zeros: flag = false",
+           "The weights exp(a) / sum of the stored entries of each row (axis 1) or column (axis 0).") {
   c->out[0] = lac_sparse_softmax(c->tape, PATTERN(c, 0), IN(c, 0), LINES(c), ABSENT(INT(c, 1)));
 }
 
 LAC_WRITES(sparse_max,
-           "pattern: pattern, a: values, " DIM
-           ", keepdim: flag = false, include_zeros: flag = true, "
+           "pattern: pattern, a: values, " AXIS
+           ", keepdims: flag = false, include_zeros: flag = true, "
            "extreme: largest|smallest = largest",
-           "The largest number of each row (dim=1) or column (dim=0); ties share the gradient.") {
+           "The largest number of each row (axis 1) or column (axis 0); ties share the gradient.") {
   lac_extreme extreme = (lac_extreme)INT(c, 3);
   lac_var y = lac_sparse_max(c->tape, PATTERN(c, 0), IN(c, 0), LINES(c), extreme, ABSENT(INT(c, 2)));
   c->out[0] = lines_kept(c->tape, y, LINES(c), INT(c, 1));
@@ -193,7 +193,7 @@ static lac_var lines_padded(lac_tape *tape, lac_var y, int64_t length) {
 
 LAC_WRITES(
     sparse_bidir_logsumexp,
-    "pattern: pattern, a: values, keepdim: flag = false, include_zeros: flag = true, "
+    "pattern: pattern, a: values, keepdims: flag = false, include_zeros: flag = true, "
     "output_layout: tuple|padded = tuple",
     "(over each column, over each row); output_layout \"padded\": (2, max(rows, cols)), the shorter ends with -inf.") {
   const lac_pattern *p = PATTERN(c, 0);

@@ -5,6 +5,7 @@
 ///     spadd        remap(from_a, a) + remap(from_b, b)      on the union
 ///     hadamard     remap(from_a, a) * remap(from_b, b)      on the intersection
 ///     kron         remap(map, outer product of a and b)     one array of all entries besides the result
+///     mirror       remap(stored, a) + conj(remap(mirrored, a))     without the conjugate for a symmetric matrix
 ///     block_diag   concat(a, b, ...)
 ///     to_dense     remap(dense map, a), as (rows, cols)
 
@@ -76,6 +77,41 @@ done:
   return status == LAC_OK ? y : lac_tape_fail(tape, status);
 }
 
+/// Refuse what is no way to mirror a triangle.
+static lac_status mirror_check(lac_context *ctx, lac_form op) {
+  lac_status status = LAC_OK;
+
+  LAC_CHECK(
+      op == LAC_ADJOINT || op == LAC_TRANSPOSED, LAC_ERR_ARG,
+      "mirror: op = %d; give LAC_ADJOINT (\"H\") for a Hermitian matrix, LAC_TRANSPOSED (\"T\") for a symmetric one",
+      (int)op);
+done:
+  return status;
+}
+
+lac_var lac_mirror(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_triangle triangle, lac_form op,
+                   lac_pattern **out) {
+  lac_context *ctx = lac_tape_context(tape);
+  lac_status status = LAC_OK;
+  lac_pattern *whole = NULL;
+  lac_map *stored = NULL, *mirrored = NULL;
+  lac_var y = {0}, image;
+
+  if (!lac_tape_has(tape, "mirror", 1, &a)) return y;
+  LAC_TRY(mirror_check(ctx, op));
+  LAC_TRY(lac_pattern_mirror(ctx, pattern, triangle, &whole, &stored, &mirrored));
+  LAC_TRY(lac_tape_check_values(tape, "mirror", 0, pattern, a));
+  image = lac_remap(tape, mirrored, a, LAC_PLAIN);
+  y = lac_add(tape, lac_emit_along(tape, stored, a, LAC_PLAIN), op == LAC_ADJOINT ? lac_conj(tape, image) : image);
+  LAC_TRY(lac_tape_status(tape));
+  if (out) *out = whole, whole = NULL;
+done:
+  lac_map_destroy(&stored);
+  lac_map_destroy(&mirrored);
+  lac_pattern_destroy(&whole);
+  return status == LAC_OK ? y : lac_tape_fail(tape, status);
+}
+
 lac_var lac_block_diag(lac_tape *tape, int n, const lac_pattern *const *patterns, const lac_var *values,
                        lac_pattern **out) {
   lac_context *ctx = lac_tape_context(tape);
@@ -129,6 +165,12 @@ LAC_WRITES(kron, PAIR, "The values of the Kronecker product on the first of pa.k
 
 LAC_WRITES(spgemm, PAIR, "The values of C = A B on pa.product(pb).") {
   c->out[0] = lac_spgemm(c->tape, PATTERN(c, 0), IN(c, 0), PATTERN(c, 1), IN(c, 1), NULL);
+}
+
+LAC_WRITES(mirror, "pattern: pattern, a: values, triangle: lower|upper = lower, op: form = H",
+           "The values of T + op(T without its diagonal), T one triangle of the matrix, on the first of "
+           "pattern.mirror(triangle): op \"H\" for Hermitian matrices, \"T\" for symmetric ones.") {
+  c->out[0] = lac_mirror(c->tape, PATTERN(c, 0), IN(c, 0), (lac_triangle)INT(c, 0), (lac_form)INT(c, 1), NULL);
 }
 
 /// Patterns and arrays are lists: as many of one as of the other.

@@ -69,7 +69,7 @@ lac_var lac_prod(lac_tape *tape, lac_var x, int count, const int *axes, bool kee
   return lac_sum_axes(tape, x, OVER(mask), keepdims);  // axes of size 1 go or stay; an absent x is refused
 }
 
-#define AXES "x: array, axes: axes = all, keepdims: flag = false"
+#define AXES "x: array, axis: axes = all, keepdims: flag = false"
 #define MASK(c) ((uint32_t)INT(c, 0))
 #define KEEP(c) (INT(c, 1) != 0)
 
@@ -96,7 +96,7 @@ done:
   if (status != LAC_OK) (void)lac_tape_fail(c->tape, status);
 }
 
-LAC_WRITES(log_softmax, "x: array, axes: axes = -1",
+LAC_WRITES(log_softmax, "x: array, axis: axes = -1",
            "log(softmax(x)) = y - logsumexp(y) for y = x - max(x), which loses no digits however large x is.") {
   c->out[0] = lac_log_softmax(c->tape, IN(c, 0), OVER(MASK(c)));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file mm_chunks.c
-/// The body of a Matrix Market file in pieces. A first pass counts the entries and lines of each piece, so that the second can
-/// put every entry in its place and name every line, and nothing is allocated on the word of a header.
+/// The body of a Matrix Market file in pieces. A first pass counts the entries and lines of each piece, so that the
+/// second can put every entry in its place and name every line, and nothing is allocated on the word of a header.
 
 #include <string.h>
 

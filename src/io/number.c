@@ -3,7 +3,8 @@
 /// Text to f64:  w 10^e  with an integer w of at most 19 digits.
 ///
 ///     |e| <= 22, w <= 2^53   both factors are exact: one multiplication or division rounds once
-///     |e| <= 27              5^|e| fits 64 bits: an exact product of 128 bits, or a quotient and whether a remainder is left
+///     |e| <= 27              5^|e| fits 64 bits: an exact product of 128 bits, or a quotient and whether a remainder
+///                            is left
 ///     else                   strtod, in the C locale
 ///
 /// f64 to text: as few digits as are read back to the same bits, found by trying.
@@ -152,7 +153,8 @@ static double power_of_two(int k) {
   return x;
 }
 
-/// (x + a fraction, if `more`) 2^k to the nearest f64, ties to even; x > 0, and has more than 53 bits if there is a fraction.
+/// (x + a fraction, if `more`) 2^k to the nearest f64, ties to even; x > 0, and has more than 53 bits if there is a
+/// fraction.
 static double round_to_nearest(u128 x, bool more, int k) {
   uint64_t high = (uint64_t)(x >> 64);
   int bits = high ? 128 - __builtin_clzll(high) : 64 - __builtin_clzll((uint64_t)x), drop = bits - MANTISSA;

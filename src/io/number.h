@@ -10,8 +10,8 @@
 
 enum { IO_NUMBER_TEXT = 40, IO_LONGEST_NUMBER = 4095 };
 
-/// Scan the number that begins at `p`: the nearest f64, ties to even. Words nan, inf and infinity count, also signed; exponents
-/// may be written with d. NULL when there is none, or one that is longer than IO_LONGEST_NUMBER.
+/// Scan the number that begins at `p`: the nearest f64, ties to even. Words nan, inf and infinity count, also signed;
+/// exponents may be written with d. NULL when there is none, or one that is longer than IO_LONGEST_NUMBER.
 const char *io_scan_number(const char *p, const char *end, double *out);
 
 /// Scan an integer with an optional sign; what does not fit saturates. NULL when there is none.

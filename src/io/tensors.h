@@ -3,7 +3,8 @@
 /// Safetensors files inside:
 ///
 ///     8 bytes    the length n of the header, little-endian
-///     n bytes    JSON: {"NAME": {"dtype": "F64", "shape": [2, 3], "data_offsets": [begin, end]}, ..., "__metadata__": {...}}
+///     n bytes    JSON: {"NAME": {"dtype": "F64", "shape": [2, 3], "data_offsets": [begin, end]}, ..., "__metadata__":
+///                {...}}
 ///     the rest   the data, without gaps
 
 #ifndef LACUNA_IO_TENSORS_H

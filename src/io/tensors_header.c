@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file tensors_header.c
-/// The header of a safetensors file: JSON of one shape, read by a parser that knows no other. It does not recurse, so no
-/// nesting is too deep for it, and what it keeps is never longer than what it reads.
+/// The header of a safetensors file: JSON of one shape, read by a parser that knows no other. It does not recurse, so
+/// no nesting is too deep for it, and what it keeps is never longer than what it reads.
 
 #include <inttypes.h>
 #include <string.h>

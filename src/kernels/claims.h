@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file claims.h
-/// What a backend says that it has. Tests hold it to that: what is claimed must not answer LAC_ERR_UNSUPPORTED, and what is not
-/// claimed is skipped. A slot of its table may serve some operations, dtypes or patterns and not others, so that the slots alone do not
-/// say it.
+/// What a backend says that it has. Tests hold it to that: what is claimed must not answer LAC_ERR_UNSUPPORTED, and
+/// what is not claimed is skipped. A slot of its table may serve some operations, dtypes or patterns and not others, so
+/// that the slots alone do not say it.
 ///
-/// A backend's list is its claims.def: LAC_HAS(slot) for each kernel of kernels.def that it has, from which its prototypes and its table
-/// are made, and LAC_CLAIM(kind, name, dtypes, blocks) for each thing that works on it, derivatives included.
+/// A backend's list is its claims.def: LAC_HAS(slot) for each kernel of kernels.def that it has, from which its
+/// prototypes and its table are made, and LAC_CLAIM(kind, name, dtypes, blocks) for each thing that works on it,
+/// derivatives included.
 
 #ifndef LACUNA_KERNELS_CLAIMS_H
 #define LACUNA_KERNELS_CLAIMS_H

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file hash.h
-/// 128 bits of an array's bits, the same on every backend and in any order of work. Plain C that a device compiler takes as well.
+/// 128 bits of an array's bits, the same on every backend and in any order of work. Plain C that a device compiler
+/// takes as well.
 ///
 /// Words w of 64 bits are cut into blocks. Of a block, with random keys k by the place in it, comes
 ///
 ///     A = sum over p of (w[2p] + k[2p]) (w[2p + 1] + k[2p + 1])     modulo 2^128, sums in brackets modulo 2^64
 ///
-/// (NH of Black, Halevi, Krawczyk, Krovetz and Rogaway 1999: any two different blocks agree for one of 2^64 choices of the keys at
-/// most, which takes that they differ in one pair alone; where all differ, as after a step of an optimiser, it is one of 2^128). The words of A
-/// and the number of the block are mixed into two words, these are summed over all blocks, and the sums are mixed with the count
-/// of bytes. What is missing from the last pair is zero.
+/// (NH of Black, Halevi, Krawczyk, Krovetz and Rogaway 1999: any two different blocks agree for one of 2^64 choices of
+/// the keys at most, which takes that they differ in one pair alone; where all differ, as after a step of an optimiser,
+/// it is one of 2^128). The words of A and the number of the block are mixed into two words, these are summed over all
+/// blocks, and the sums are mixed with the count of bytes. What is missing from the last pair is zero.
 
 #ifndef LACUNA_KERNELS_HASH_H
 #define LACUNA_KERNELS_HASH_H

@@ -3,12 +3,13 @@
 /// The table that a backend fills. A kernel is a loop over memory: no derivative, no policy, no shape check.
 ///
 /// Operands have been checked (by `infer`) when a kernel is called: dtypes agree, core shapes fit, batches broadcast
-/// (array_impl.h). Outputs have undefined contents unless said otherwise. The slots are listed and described in kernels.def.
+/// (array_impl.h). Outputs have undefined contents unless said otherwise. The slots are listed and described in
+/// kernels.def.
 ///
-/// Precision: `sum` and `dot` accumulate in f64, also for f32 and c64. The other kernels that add up (remap, the products,
-/// trisolve, and any kernel over the batch dimensions its output lacks) do so in the dtype's own precision or better; which
-/// of them does better differs between backends and shapes, and nothing may rely on it. On one backend every sum has one
-/// order: the same bits on any number of threads, in every run.
+/// Precision: `sum` and `dot` accumulate in f64, also for f32 and c64. The other kernels that add up (remap, the
+/// products, trisolve, and any kernel over the batch dimensions its output lacks) do so in the dtype's own precision or
+/// better; which of them does better differs between backends and shapes, and nothing may rely on it. On one backend
+/// every sum has one order: the same bits on any number of threads, in every run.
 
 #ifndef LACUNA_KERNELS_KERNELS_H
 #define LACUNA_KERNELS_KERNELS_H
@@ -22,7 +23,8 @@
 #include "kernels/survey.h"
 
 /// What `binary` computes. A backend has the first three; what it does not have, it answers with LAC_ERR_UNSUPPORTED.
-/// Comparisons give 1 or 0 in the operands' dtype, in the order of lac_relation (ops.h); complex numbers are only equal or not.
+/// Comparisons give 1 or 0 in the operands' dtype, in the order of lac_relation (ops.h); complex numbers are only equal
+/// or not.
 typedef enum lac_binary {
   LAC_ADD,
   LAC_SUB,
@@ -59,8 +61,8 @@ typedef enum lac_unary {
   LAC_HEAVISIDE
 } lac_unary;
 
-/// What `reduce` computes. Norms are real, also of complex numbers; the others take reals alone. A NaN is the largest and the
-/// smallest. Over nothing the norm is 0 and log(sum(exp)) is -inf; max and min are not asked for.
+/// What `reduce` computes. Norms are real, also of complex numbers; the others take reals alone. A NaN is the largest
+/// and the smallest. Over nothing the norm is 0 and log(sum(exp)) is -inf; max and min are not asked for.
 typedef enum lac_reduction { LAC_REDUCE_MAX, LAC_REDUCE_MIN, LAC_REDUCE_NORM, LAC_REDUCE_LOGSUMEXP } lac_reduction;
 
 /// Places along an axis: begin, begin + step, ...
@@ -83,7 +85,8 @@ typedef struct lac_banded {
   int64_t lower, upper, rows, cols;
 } lac_banded;
 
-/// Where an elimination met a pivot that does not do: in which item of the batch and row, and what it was. row < 0: nowhere.
+/// Where an elimination met a pivot that does not do: in which item of the batch and row, and what it was. row < 0:
+/// nowhere.
 typedef struct lac_pivot_fault {
   int64_t item, row;
   double pivot;  // its real part
@@ -118,10 +121,11 @@ struct lac_kernels {
   const lac_claims *claims;  // what works with these kernels; NULL: everything
 
   // -- ranks ---------------------------------------------------------------------------------------------------------
-  /// All ranks exchange their status before a call that communicates, also those whose tape has failed already, and on leaving
-  /// vjp and jvp. If any status is not LAC_OK, a failing rank gets its own back and the others LAC_ERR_REMOTE with the failing
-  /// rank's sentence. From then on all ranks know: a tape does not agree again on that failure (until it is cleared), so
-  /// that a rank which left early and one which met the news in its next call have agreed equally often.
+  /// All ranks exchange their status before a call that communicates, also those whose tape has failed already, and on
+  /// leaving vjp and jvp. If any status is not LAC_OK, a failing rank gets its own back and the others LAC_ERR_REMOTE
+  /// with the failing rank's sentence. From then on all ranks know: a tape does not agree again on that failure (until
+  /// it is cleared), so that a rank which left early and one which met the news in its next call have agreed equally
+  /// often.
   lac_status (*agree)(lac_context *ctx, lac_status mine);  // optional: NULL in one process
 };
 

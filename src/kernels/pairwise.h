@@ -2,10 +2,10 @@
 /// @file pairwise.h
 /// The loops of pairwise aggregation, a table of its own that a backend may have (pairwise.def), and what they walk.
 ///
-/// Vectors are [items, n, k]. Those of a hierarchy have its dtype H, the same as the matrix's dtype T or that of half the bytes; on the
-/// finest level the matrix, b and z have T, on all others H. The finest level works with scaled numbers: the matrix times
-/// unit[item, 0], b times scale[item, 0, column], and what comes out times scale[item, 1, column]; these are powers of two, so
-/// that no scale of a problem leaves the range of H. NULL stands for ones.
+/// Vectors are [items, n, k]. Those of a hierarchy have its dtype H, the same as the matrix's dtype T or that of half
+/// the bytes; on the finest level the matrix, b and z have T, on all others H. The finest level works with scaled
+/// numbers: the matrix times unit[item, 0], b times scale[item, 0, column], and what comes out times scale[item, 1,
+/// column]; these are powers of two, so that no scale of a problem leaves the range of H. NULL stands for ones.
 
 #ifndef LACUNA_KERNELS_PAIRWISE_H
 #define LACUNA_KERNELS_PAIRWISE_H
@@ -16,12 +16,12 @@
 enum { LAC_SLICE = 16 };
 enum { LAC_SHAPE = 64 };  // entries that the members of an aggregate may have where it is to be like others
 
-/// The aggregates of a level: those rows that `aggregates` sends to I are members[starts[I]] ... members[starts[I + 1] - 1], ascending.
-/// Rows sent to -1 have no part in the coarse level. All are 32-bit.
+/// The aggregates of a level: those rows that `aggregates` sends to I are members[starts[I]] ... members[starts[I + 1]
+/// - 1], ascending. Rows sent to -1 have no part in the coarse level. All are 32-bit.
 ///
-/// Slices of coarse rows whose aggregates are alike have a shape, others a 0: shapes[firsts[s]] is the number of members, behind it are the
-/// length of a coarse row and its columns, less the row; then the length of each member's row, and the place in the coarse row that each
-/// of their entries, at most LAC_SHAPE, adds up in.
+/// Slices of coarse rows whose aggregates are alike have a shape, others a 0: shapes[firsts[s]] is the number of
+/// members, behind it are the length of a coarse row and its columns, less the row; then the length of each member's
+/// row, and the place in the coarse row that each of their entries, at most LAC_SHAPE, adds up in.
 typedef struct lac_aggregation {
   int64_t fine, coarse;
   lac_buffer *aggregates, *starts, *members;
@@ -37,11 +37,11 @@ static inline const int32_t *lac_aggregation_shape(const lac_aggregation *aggreg
   return *shape ? shape : NULL;
 }
 
-/// How a coarse level holds its values in slices of LAC_SLICE rows. On a grid neighbouring rows have neighbouring columns, so that the
-/// entries of a slice lie on a few diagonals: it holds LAC_SLICE values of each, one diagonal behind the other, and zeros
-/// where a row has no entry there. Columns need not be read: lists[firsts[s]] is the number of diagonals, and their shifts,
-/// columns less rows and ascending, are behind it; no column on them is outside of the matrix. A slice with none holds its rows one
-/// behind the other.
+/// How a coarse level holds its values in slices of LAC_SLICE rows. On a grid neighbouring rows have neighbouring
+/// columns, so that the entries of a slice lie on a few diagonals: it holds LAC_SLICE values of each, one diagonal
+/// behind the other, and zeros where a row has no entry there. Columns need not be read: lists[firsts[s]] is the number
+/// of diagonals, and their shifts, columns less rows and ascending, are behind it; no column on them is outside of the
+/// matrix. A slice with none holds its rows one behind the other.
 typedef struct lac_slices {
   int64_t count, room;                  // slices; values of all of them
   lac_buffer *firsts, *lists, *starts;  // the list of each slice, and where its values begin: 32-bit
@@ -59,7 +59,8 @@ typedef struct lac_level_view {
   const lac_array *scale;    // [items, 2, k], f64
 } lac_level_view;
 
-/// Of a K-cycle's two steps: its sums and the coefficients from them, [items, LAC_CYCLE_SUMS, k] and [items, LAC_CYCLE_STEPS, k] in f64 or c128.
+/// Of a K-cycle's two steps: its sums and the coefficients from them, [items, LAC_CYCLE_SUMS, k] and [items,
+/// LAC_CYCLE_STEPS, k] in f64 or c128.
 enum { LAC_CYCLE_RHO, LAC_CYCLE_ALPHA, LAC_CYCLE_GAMMA, LAC_CYCLE_BETA, LAC_CYCLE_ALPHA2, LAC_CYCLE_SUMS };
 enum { LAC_CYCLE_FIRST, LAC_CYCLE_C, LAC_CYCLE_D, LAC_CYCLE_STEPS };
 

@@ -12,6 +12,7 @@ static void matrix_free(lac_object *object) {
   lac_array_destroy(&m->given);
   lac_array_destroy(&m->values);
   lac_object_release(m->entries);
+  lac_object_release(m->mirrored);
   lac_object_release(m->pattern);
   lac_free(m);
 }
@@ -26,8 +27,7 @@ void lac_matrix_destroy(lac_matrix **matrix) {
   *matrix = NULL;
 }
 
-/// A matrix without values yet.
-static lac_status matrix_open(lac_context *ctx, const lac_pattern *pattern, const lac_map *entries, lac_matrix **out) {
+lac_status lac_matrix_open(lac_context *ctx, const lac_pattern *pattern, const lac_map *entries, lac_matrix **out) {
   lac_status status = LAC_OK;
   lac_matrix *m = NULL;
 
@@ -89,18 +89,20 @@ done:
   return status;
 }
 
-/// The caller's numbers by slots: along the map, in the shape of the slots.
+/// The caller's numbers by slots: along the map, in the shape of the slots, with their mirror images.
 static lac_status matrix_by_slots(lac_context *ctx, const lac_matrix *m, const lac_array *given, lac_array **out) {
   lac_status status = LAC_OK;
   lac_array *flat = NULL;
   lac_meta meta = lac_matrix_slots_meta(m->pattern, &given->meta, given->meta.ndim - 1);
 
   if (!m->entries) {
-    *out = lac_array_retain(given);
-    goto done;
+    flat = lac_array_retain(given);
+  } else {
+    LAC_TRY(lac_run_remap(ctx, m->entries, given, LAC_PLAIN, &flat));
   }
-  LAC_TRY(lac_run_remap(ctx, m->entries, given, LAC_PLAIN, &flat));
-  if (lac_pattern_has_blocks(m->pattern)) {
+  if (m->mirrored) {
+    LAC_TRY(lac_matrix_add_image(ctx, m, given, flat, out));
+  } else if (m->entries && lac_pattern_has_blocks(m->pattern)) {
     LAC_TRY(lac_array_reshape(ctx, flat, meta.ndim, meta.shape, out));
   } else {
     *out = flat, flat = NULL;
@@ -131,7 +133,7 @@ static lac_status matrix_shape_given(lac_context *ctx, const lac_matrix *m, cons
   return LAC_OK;
 }
 
-static lac_status matrix_take(lac_context *ctx, const char *function, lac_matrix *m, const lac_array *array) {
+lac_status lac_matrix_take(lac_context *ctx, const char *function, lac_matrix *m, const lac_array *array) {
   lac_status status = LAC_OK;
   lac_array *given = NULL, *values = NULL;
 
@@ -184,7 +186,7 @@ lac_status lac_matrix_make(lac_context *ctx, const char *function, const lac_pat
   lac_matrix *m = NULL;
   lac_meta meta = lac_matrix_slots_meta(pattern, &(lac_meta){.ndim = 0}, 0);
 
-  LAC_TRY(matrix_open(ctx, pattern, entries, &m));
+  LAC_TRY(lac_matrix_open(ctx, pattern, entries, &m));
   if (m->entries) meta = (lac_meta){.ndim = 1, .shape = {m->entries->inputs}};
   LAC_TRY(matrix_take_numbers(ctx, function, m, numbers, meta.ndim, meta.shape));
   *out = m, m = NULL;
@@ -207,8 +209,8 @@ lac_status lac_matrix_create(lac_context *ctx, const lac_pattern *pattern, const
             "lac_matrix_create: the map leads to %" PRId64 " places, and the pattern has %" PRId64
             "; give the map that came with the pattern",
             entries->outputs, matrix_numbers(pattern));
-  LAC_TRY(matrix_open(ctx, pattern, entries, &m));
-  LAC_TRY(matrix_take(ctx, "lac_matrix_create", m, values));
+  LAC_TRY(lac_matrix_open(ctx, pattern, entries, &m));
+  LAC_TRY(lac_matrix_take(ctx, "lac_matrix_create", m, values));
   *out = m, m = NULL;
 done:
   lac_object_release(m);
@@ -237,7 +239,7 @@ lac_status lac_matrix_update_array(lac_context *ctx, lac_matrix *matrix, const l
 
   LAC_CHECK_CONTEXT();
   LAC_CHECK(matrix && values, LAC_ERR_ARG, "lac_matrix_update_array: %s is NULL", matrix ? "values" : "the matrix");
-  LAC_TRY(matrix_take(ctx, "lac_matrix_update_array", matrix, values));
+  LAC_TRY(lac_matrix_take(ctx, "lac_matrix_update_array", matrix, values));
 done:
   return status;
 }
@@ -248,6 +250,7 @@ const lac_pattern *lac_matrix_pattern(const lac_matrix *matrix) { return matrix 
 const lac_array *lac_matrix_values(const lac_matrix *matrix) { return matrix ? matrix->values : NULL; }
 const lac_array *lac_matrix_given(const lac_matrix *matrix) { return matrix ? matrix->given : NULL; }
 const lac_map *lac_matrix_entries(const lac_matrix *matrix) { return matrix ? matrix->entries : NULL; }
+const lac_map *lac_matrix_mirrored(const lac_matrix *matrix) { return matrix ? matrix->mirrored : NULL; }
 lac_dtype lac_matrix_dtype(const lac_matrix *matrix) { return matrix ? matrix->given->meta.dtype : LAC_F32; }
 int64_t lac_matrix_rows(const lac_matrix *matrix) { return lac_pattern_rows(lac_matrix_pattern(matrix)); }
 int64_t lac_matrix_cols(const lac_matrix *matrix) { return lac_pattern_cols(lac_matrix_pattern(matrix)); }

@@ -13,6 +13,12 @@ static lac_var use_no_matrix(lac_tape *tape, const char *function) {
       tape, lac_context_fail(lac_tape_context(tape), LAC_ERR_ARG, function, "%s: the matrix is NULL", function));
 }
 
+/// The mirror images of the caller's numbers, by slots.
+static lac_var use_image(lac_tape *tape, const lac_matrix *matrix, lac_var given) {
+  lac_var image = lac_remap(tape, matrix->mirrored, given, LAC_PLAIN);
+  return matrix->mirror == LAC_ADJOINT ? lac_conj(tape, image) : image;
+}
+
 lac_var lac_matrix_leaf(lac_tape *tape, const lac_matrix *matrix, lac_var *leaf) {
   lac_var given, flat;
 
@@ -20,9 +26,9 @@ lac_var lac_matrix_leaf(lac_tape *tape, const lac_matrix *matrix, lac_var *leaf)
   if (!matrix) return use_no_matrix(tape, __func__);
   given = lac_tape_leaf(tape, matrix->given);
   if (leaf) *leaf = given;
-  if (!matrix->entries) return given;
-  flat = lac_remap(tape, matrix->entries, given, LAC_PLAIN);
-  if (!lac_pattern_has_blocks(matrix->pattern)) return flat;
+  flat = matrix->entries ? lac_remap(tape, matrix->entries, given, LAC_PLAIN) : given;
+  if (matrix->mirrored) return lac_add(tape, flat, use_image(tape, matrix, given));
+  if (!matrix->entries || !lac_pattern_has_blocks(matrix->pattern)) return flat;
   return lac_reshape(tape, flat, matrix->values->meta.ndim, matrix->values->meta.shape);
 }
 

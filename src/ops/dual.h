@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file dual.h
-/// Derivatives by dual numbers: a rational function F of the values of a matrix, run on the doubled pattern (pattern_impl.h) at
-/// [[c, m], [0, c]], gives F(c) on the diagonals of its blocks and F'(c) m beside them. An operator that has F for every pattern has
-/// its derivatives of every order.
+/// Derivatives by dual numbers: a rational function F of the values of a matrix, run on the doubled pattern
+/// (pattern_impl.h) at [[c, m], [0, c]], gives F(c) on the diagonals of its blocks and F'(c) m beside them. An operator
+/// that has F for every pattern has its derivatives of every order.
 
 #ifndef LACUNA_OPS_DUAL_H
 #define LACUNA_OPS_DUAL_H

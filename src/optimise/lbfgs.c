@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file lbfgs.c
-/// L-BFGS: d = -H g by the two-loop recursion over the last steps s = x' - x and y = g' - g, then a line search along d.
+/// L-BFGS: d = -H g by the two-loop recursion over the last steps s = x' - x and y = g' - g, then a line search along
+/// d.
 ///
 ///     a_k = <s_k, d> / <s_k, y_k>,  d -= a_k y_k       newest first
 ///     d  *= <s, y> / <y, y>                            of the newest

@@ -4,8 +4,9 @@
 ///
 ///     f(t) <= f(0) + armijo t f'(0)    and    |f'(t)| <= curvature |f'(0)|
 ///
-/// Where f no longer differs from f(0) by more than rounding, the first is replaced by what it says of the slope, f'(t) <= (2
-/// armijo - 1) f'(0) (Hager and Zhang), so that the search reaches the bottom. A point that is not finite lies too far.
+/// Where f no longer differs from f(0) by more than rounding, the first is replaced by what it says of the slope, f'(t)
+/// <= (2 armijo - 1) f'(0) (Hager and Zhang), so that the search reaches the bottom. A point that is not finite lies
+/// too far.
 
 #include <math.h>
 

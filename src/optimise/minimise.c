@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file minimise.c
-/// What all methods of lac_minimise share: evaluations, tests for the end, the report; and the loop of first-order methods.
+/// What all methods of lac_minimise share: evaluations, tests for the end, the report; and the loop of first-order
+/// methods.
 
 #include <math.h>
 #include <stdarg.h>

@@ -42,7 +42,8 @@ typedef struct lac_search {
 /// The objective at x: value, gradient (an empty list of `count`, filled) and its norm; either may be infinite or NaN.
 lac_status lac_search_evaluate(lac_search *s, double *value, lac_point gradient, double *norm);
 
-/// Whether the search ends at a point with this value and gradient, `before` being the value one step ago. Sets the outcome.
+/// Whether the search ends at a point with this value and gradient, `before` being the value one step ago. Sets the
+/// outcome.
 bool lac_search_ends(lac_search *s, double value, double before, double norm);
 
 /// Set the outcome and its sentence.
@@ -57,8 +58,8 @@ typedef struct lac_trial {
   lac_point gradient;
 } lac_trial;
 
-/// Find t that fulfils the strong Wolfe conditions, starting with `first`. `start` is the trial t = 0. `found` receives the
-/// trial, at which x then is; its t is 0, and x is x0, when there is none.
+/// Find t that fulfils the strong Wolfe conditions, starting with `first`. `start` is the trial t = 0. `found` receives
+/// the trial, at which x then is; its t is 0, and x is x0, when there is none.
 lac_status lac_line_search(lac_search *s, lac_array *const *x0, lac_array *const *d, const lac_trial *start,
                            double first, lac_trial *found);
 

@@ -803,6 +803,20 @@ lac_status lac_run_kron(lac_context *ctx, const lac_pattern *pa, const lac_array
   return status;
 }
 
+lac_status lac_run_mirror(lac_context *ctx, const lac_pattern *pattern, const lac_array *a, lac_triangle triangle,
+                          lac_form op, lac_pattern **out, lac_array **result) {
+  lac_plain plain;
+  lac_pattern *out_made[1] = {NULL};
+
+  if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
+  lac_plain_give(&plain, result);
+  lac_var a_var = lac_plain_in(&plain, "a", a);
+  lac_var made = lac_mirror(&plain.tape, pattern, a_var, triangle, op, out ? out_made : NULL);
+  lac_status status = lac_plain_close(&plain, 1, &made, &result);
+  lac_plain_hand_over(status, 1, out_made, out);
+  return status;
+}
+
 lac_status lac_run_block_diag(lac_context *ctx, int n, const lac_pattern *const *patterns,
                               const lac_array *const *values, lac_pattern **out, lac_array **result) {
   lac_plain plain;

@@ -174,7 +174,7 @@ lac_status lac_factor_refactor(lac_context *ctx, const lac_factor *like, const l
   LAC_CHECK_CONTEXT();
   LAC_CHECK(out, LAC_ERR_ARG, "lac_factor_refactor: out is NULL");
   LAC_CHECK(like, LAC_ERR_ARG, "lac_factor_refactor: the factor is NULL");
-  LAC_TRY(lac_solver_require_here(ctx, "lac_factor_refactor", values));
+  LAC_TRY(lac_solver_require_here(ctx, "lac_factor_refactor", "values", values));
   LAC_TRY(lac_core_flatten(ctx, "lac_factor_refactor", like->core, values, &flat));
   LAC_TRY(refactor_check(ctx, like, flat));
   LAC_TRY(lac_core_sort(ctx, like->core, flat, &sorted));

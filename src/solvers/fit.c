@@ -6,15 +6,15 @@
 
 #include "solvers/solver_impl.h"
 
-lac_status lac_solver_require_here(lac_context *ctx, const char *function, const lac_array *array) {
+lac_status lac_solver_require_here(lac_context *ctx, const char *function, const char *name, const lac_array *array) {
   lac_status status = LAC_OK;
 
-  LAC_CHECK(array, LAC_ERR_ARG, "%s: an array is NULL", function);
+  LAC_CHECK(array, LAC_ERR_ARG, "%s: %s is NULL; give an array", function, name);
   LAC_CHECK(array->storage->space == ctx->space, LAC_ERR_DEVICE,
-            "%s: an array lies on %s, the context on %s; make it through this context", function,
+            "%s: %s lies on %s, the context on %s; make it through this context", function, name,
             array->storage->space->backend, lac_context_backend(ctx));
   LAC_CHECK(!array->meta.partition, LAC_ERR_UNSUPPORTED,
-            "%s: the built-in solvers work in one process, an array is partitioned over ranks", function);
+            "%s: the built-in solvers work in one process, and %s is partitioned over ranks", function, name);
 done:
   return status;
 }
@@ -78,8 +78,8 @@ lac_status lac_factor_fit(lac_context *ctx, const char *function, const lac_fact
   LAC_CHECK(form >= LAC_PLAIN && form <= LAC_ADJOINT, LAC_ERR_ARG,
             "%s: op is %d; it must be LAC_PLAIN, LAC_TRANSPOSED, LAC_CONJUGATED or LAC_ADJOINT", function, (int)form);
   LAC_TRY(lac_factor_require_here(ctx, function, factor));
-  LAC_TRY(lac_solver_require_here(ctx, function, b));
-  LAC_TRY(lac_solver_require_here(ctx, function, x));
+  LAC_TRY(lac_solver_require_here(ctx, function, "b", b));
+  LAC_TRY(lac_solver_require_here(ctx, function, "x", x));
   LAC_CHECK(!lac_array_overlaps(b, x), LAC_ERR_ARG, "%s: b and x share memory; give x memory of its own", function);
   LAC_TRY(fit_columns(ctx, function, factor, form, &b->meta, &x->meta, batch));
 done:
@@ -102,7 +102,7 @@ lac_status lac_factor_fit_batch(lac_context *ctx, const char *function, const la
   char text[LAC_SHAPE_TEXT], other[LAC_SHAPE_TEXT];
 
   LAC_TRY(lac_factor_require_here(ctx, function, factor));
-  LAC_TRY(lac_solver_require_here(ctx, function, array));
+  LAC_TRY(lac_solver_require_here(ctx, function, name, array));
   LAC_CHECK(array->meta.dtype == dtype, LAC_ERR_DTYPE, "%s: the factor is %s, so %s must be %s; it is %s", function,
             lac_dtype_name(factor->meta.dtype), name, lac_dtype_name(dtype), lac_dtype_name(array->meta.dtype));
   wanted.dtype = dtype;

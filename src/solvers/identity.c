@@ -79,7 +79,7 @@ lac_status lac_factor_matches(lac_context *ctx, const char *function, const lac_
   lac_identity identity, own;
   lac_array *flat = NULL;
 
-  LAC_TRY(lac_solver_require_here(ctx, function, values));
+  LAC_TRY(lac_solver_require_here(ctx, function, "values", values));
   LAC_TRY(lac_core_flatten(ctx, function, factor->core, values, &flat));
   *matches = flat->meta.dtype == factor->meta.dtype && lac_factor_same_shape(&factor->meta, &flat->meta, 1) &&
              lac_factor_is_fresh(factor);

@@ -197,7 +197,7 @@ static lac_status options_check_columns(lac_context *ctx, const char *name, cons
   char text[LAC_SHAPE_TEXT];
 
   if (!array) goto done;
-  LAC_TRY(lac_solver_require_here(ctx, "lac_solver_create", array));
+  LAC_TRY(lac_solver_require_here(ctx, "lac_solver_create", name, array));
   LAC_CHECK(array->meta.ndim == 2 && array->meta.shape[0] == rows, LAC_ERR_SHAPE,
             "lac_solver_create: %s must have shape (%lld, m), one column for each vector; it has %s", name,
             (long long)rows, lac_shape_text(array->meta.ndim, array->meta.shape, text));
@@ -213,7 +213,7 @@ static lac_status options_check_coordinates(lac_context *ctx, const lac_array *a
   int64_t axes;
 
   if (!array) goto done;
-  LAC_TRY(lac_solver_require_here(ctx, "lac_solver_create", array));
+  LAC_TRY(lac_solver_require_here(ctx, "lac_solver_create", "coordinates", array));
   axes = array->meta.ndim == 2 ? array->meta.shape[1] : 0;
   LAC_CHECK(
       (axes == 2 || axes == 3) && array->count >= rows && array->meta.shape[0] <= rows, LAC_ERR_SHAPE,

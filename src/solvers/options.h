@@ -16,6 +16,11 @@ lac_status lac_options_take(lac_context *ctx, const char *function, const lac_so
 lac_status lac_options_check(lac_context *ctx, const lac_solver_options *options);
 lac_status lac_options_check_iteration(lac_context *ctx, const char *function, const lac_iteration *iteration);
 
+/// Refuse, for `function`, an option that is given and that neither the method nor its preconditioner reads: who gives
+/// it believes that it acts. What a choice is left to, by method "auto" or by a preconditioner that is left open, may
+/// take any of its ways.
+lac_status lac_options_check_acting(lac_context *ctx, const char *function, const lac_solver_options *options);
+
 /// Refuse a preconditioner, null spaces and near-null vectors that do not fit a pattern: for kinds that look at them.
 lac_status lac_options_check_iterating(lac_context *ctx, const lac_pattern *pattern, const lac_solver_options *options);
 

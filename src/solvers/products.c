@@ -26,6 +26,7 @@ lac_status lac_products_take_options(lac_context *ctx, const char *function, lac
   p->method = preconditioner ? preconditioner->name : NULL;
   LAC_CHECK(!(p->factor && p->apply), LAC_ERR_ARG,
             "%s: the preconditioner is both a factor and a function; give one of them", function);
+  LAC_TRY(lac_options_check_acting(ctx, function, options));
   LAC_TRY(lac_options_check_iteration(ctx, function, &options->iteration));
 done:
   return status;
@@ -122,7 +123,7 @@ static lac_status products_check(lac_context *ctx, lac_apply product, const lac_
   lac_status status = LAC_OK;
 
   LAC_CHECK(product && b && x, LAC_ERR_ARG, "lac_solve_products: the product, b or x is NULL");
-  LAC_TRY(lac_solver_require_here(ctx, "lac_solve_products", b));
+  LAC_TRY(lac_solver_require_here(ctx, "lac_solve_products", "b", b));
   LAC_CHECK(lac_meta_same(&b->meta, &x->meta), LAC_ERR_SHAPE,
             "lac_solve_products: x must have the shape and dtype of b: the matrix is square");
   LAC_TRY(lac_solve_check_start(ctx, "lac_solve_products", x0, x));

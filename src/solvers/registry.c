@@ -17,8 +17,6 @@ static const lac_solver_table *const registry_kinds[] = {
 #undef LAC_KIND
 };
 
-enum { REGISTRY_TEXT = 640 };
-
 const lac_solver_table *lac_kind_built_in(const char *name) {
   for (size_t i = 0; i < sizeof registry_kinds / sizeof *registry_kinds; i++) {
     if (strcmp(registry_kinds[i]->name, name) == 0) return registry_kinds[i];
@@ -27,13 +25,13 @@ const lac_solver_table *lac_kind_built_in(const char *name) {
 }
 
 /// Add a name to a list of names: "lu", "qr".
-static void registry_add(char text[REGISTRY_TEXT], const char *name) {
+static void registry_add(char text[LAC_KIND_NAMES], const char *name) {
   size_t length = strlen(text);
-  (void)snprintf(text + length, REGISTRY_TEXT - length, "%s\"%s\"", length ? ", " : "", name);
+  (void)snprintf(text + length, LAC_KIND_NAMES - length, "%s\"%s\"", length ? ", " : "", name);
 }
 
 /// The names of all kinds that have none of these flags, those of engines too.
-static void registry_list(unsigned without, char text[REGISTRY_TEXT]) {
+static void registry_list(unsigned without, char text[LAC_KIND_NAMES]) {
   text[0] = 0;
   for (size_t i = 0; i < sizeof registry_kinds / sizeof *registry_kinds; i++) {
     if (!(registry_kinds[i]->flags & without)) registry_add(text, registry_kinds[i]->name);
@@ -41,10 +39,21 @@ static void registry_list(unsigned without, char text[REGISTRY_TEXT]) {
   for (int i = 0; lac_engine_name(i); i++) registry_add(text, lac_engine_name(i));
 }
 
+const char *lac_kind_names(unsigned flags, char text[LAC_KIND_NAMES]) {
+  text[0] = 0;
+  for (size_t i = 0; i < sizeof registry_kinds / sizeof *registry_kinds; i++) {
+    if (registry_kinds[i]->flags & flags) registry_add(text, registry_kinds[i]->name);
+  }
+  for (int i = 0; lac_engine_name(i); i++) {
+    if (lac_engine_flags(i) & flags) registry_add(text, lac_engine_name(i));
+  }
+  return text;
+}
+
 static lac_status registry_find(lac_context *ctx, const char *function, const char *what, unsigned without,
                                 const char *name, const lac_solver_table **out) {
   lac_status status = LAC_OK;
-  char names[REGISTRY_TEXT];
+  char names[LAC_KIND_NAMES];
 
   *out = lac_kind_built_in(name);
   if (!*out) LAC_TRY(lac_engine_kind(ctx, function, name, out));

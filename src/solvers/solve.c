@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "core/number_at.h"
 #include "solvers/options.h"
 #include "solvers/vectors.h"
 
@@ -111,7 +112,7 @@ lac_status lac_solve_check_start(lac_context *ctx, const char *function, const l
   lac_status status = LAC_OK;
 
   if (!x0) goto done;
-  LAC_TRY(lac_solver_require_here(ctx, function, x0));
+  LAC_TRY(lac_solver_require_here(ctx, function, "x0", x0));
   LAC_CHECK(lac_meta_same(&x0->meta, &x->meta), LAC_ERR_SHAPE, "%s: the start x0 must have the shape and dtype of x",
             function);
   LAC_CHECK(!lac_array_overlaps(x0, x), LAC_ERR_ARG, "%s: x0 and x share memory; give x memory of its own", function);
@@ -161,6 +162,40 @@ done:
   return status;
 }
 
+/// A number of an array of one number, on the host.
+static lac_status solve_read_number(lac_context *ctx, const lac_array *array, c128 *out) {
+  lac_status status = LAC_OK;
+  c128 room = 0;
+
+  LAC_TRY(lac_array_read(ctx, array, &room));
+  *out = lac_number_get(array->meta.dtype, &room, 0);
+done:
+  return status;
+}
+
+lac_status lac_factor_slogdet(lac_context *ctx, const lac_factor *factor, double *logabs, double *sign) {
+  lac_status status = LAC_OK;
+  lac_array *size = NULL, *phase = NULL;
+  c128 size_there, phase_there;
+
+  LAC_CHECK_CONTEXT();
+  LAC_CHECK(factor && logabs, LAC_ERR_ARG, "lac_factor_slogdet: %s is NULL", factor ? "logabs" : "the factor");
+  LAC_CHECK(factor->items == 1, LAC_ERR_SHAPE,
+            "lac_factor_slogdet: the factor is of a batch of %lld matrices; lac_factor_logdet takes arrays for them",
+            (long long)factor->items);
+  LAC_TRY(lac_array_create(ctx, lac_dtype_real(factor->meta.dtype), 0, NULL, &size));
+  LAC_TRY(lac_array_create(ctx, factor->meta.dtype, 0, NULL, &phase));
+  LAC_TRY(lac_factor_logdet(ctx, factor, size, phase));
+  LAC_TRY(solve_read_number(ctx, size, &size_there));
+  LAC_TRY(solve_read_number(ctx, phase, &phase_there));
+  *logabs = creal(size_there);
+  if (sign) sign[0] = creal(phase_there), sign[1] = cimag(phase_there);
+done:
+  lac_array_destroy(&size);
+  lac_array_destroy(&phase);
+  return status;
+}
+
 lac_status lac_factor_selected_inverse(lac_context *ctx, const lac_factor *factor, lac_array *values) {
   lac_status status = LAC_OK;
   const lac_factor *f = factor;
@@ -169,7 +204,7 @@ lac_status lac_factor_selected_inverse(lac_context *ctx, const lac_factor *facto
   LAC_CHECK_CONTEXT();
   LAC_CHECK(factor, LAC_ERR_ARG, "lac_factor_selected_inverse: the factor is NULL");
   LAC_TRY(lac_factor_require_here(ctx, "lac_factor_selected_inverse", factor));
-  LAC_TRY(lac_solver_require_here(ctx, "lac_factor_selected_inverse", values));
+  LAC_TRY(lac_solver_require_here(ctx, "lac_factor_selected_inverse", "values", values));
   LAC_CHECK(values->meta.dtype == factor->meta.dtype, LAC_ERR_DTYPE,
             "lac_factor_selected_inverse: the factor is %s and values are %s; they must agree",
             lac_dtype_name(factor->meta.dtype), lac_dtype_name(values->meta.dtype));

@@ -93,6 +93,7 @@ lac_status lac_solver_create(lac_context *ctx, const lac_pattern *pattern, const
   LAC_CHECK_CONTEXT();
   LAC_CHECK(out, LAC_ERR_ARG, "lac_solver_create: out is NULL");
   LAC_TRY(lac_options_take(ctx, "lac_solver_create", options, &settled));
+  LAC_TRY(lac_options_check_acting(ctx, "lac_solver_create", &settled));
   LAC_TRY(lac_solver_make(ctx, pattern, &settled, out));
 done:
   return status;
@@ -142,7 +143,7 @@ lac_status lac_solver_factor(lac_context *ctx, const lac_solver *solver, const l
   LAC_CHECK_CONTEXT();
   LAC_CHECK(out, LAC_ERR_ARG, "lac_solver_factor: out is NULL");
   LAC_CHECK(solver, LAC_ERR_ARG, "lac_solver_factor: the solver is NULL");
-  LAC_TRY(lac_solver_require_here(ctx, "lac_solver_factor", values));
+  LAC_TRY(lac_solver_require_here(ctx, "lac_solver_factor", "values", values));
   LAC_TRY(lac_core_flatten(ctx, "lac_solver_factor", solver->core, values, &flat));
   LAC_TRY(lac_kept_recall(ctx, keeper, flat, &identity, &factor));
   if (factor) {

@@ -26,14 +26,14 @@
 #include "lacuna/solver.h"
 #include "solvers/linear.h"
 
-enum { LAC_REASON_SIZE = 400, LAC_WARNING_SIZE = 600 };
+enum { LAC_REASON_SIZE = 400, LAC_WARNING_SIZE = 600, LAC_KIND_NAMES = 640 };
 
 typedef struct lac_solver_core lac_solver_core;
 typedef struct lac_extension lac_extension;
 
 // -- kinds -----------------------------------------------------------------------------------------------------------
 
-/// What a kind takes and what its factors are like.
+/// What a kind takes, what its factors are like, and which options it reads (acting.c).
 enum {
   LAC_TAKES_RECTANGLES = 1 << 0,  // matrices that are not square
   LAC_TAKES_PRODUCTS = 1 << 1,    // linear maps that are known by their products alone
@@ -41,10 +41,20 @@ enum {
   LAC_APPROXIMATES = 1 << 3,      // a solve applies an approximate inverse once
   LAC_VARIES = 1 << 4,  // solves are another map each time: flexible methods alone may be preconditioned by it
   LAC_KEEPS_HERMITIAN =
-      1 << 5,             // Hermitian positive definite where the matrix is: CG and MINRES may be preconditioned by it
-  LAC_COPIES = 1 << 6,    // a factor keeps a copy of its values; others share the array where the library owns it
-  LAC_IS_SEED = 1 << 7,   // the last factor stays with its solver whatever its size: others are refreshed from it
-  LAC_DELEGATES = 1 << 8  // a factor of another kind does the work, and holds the values
+      1 << 5,              // Hermitian positive definite where the matrix is: CG and MINRES may be preconditioned by it
+  LAC_COPIES = 1 << 6,     // a factor keeps a copy of its values; others share the array where the library owns it
+  LAC_IS_SEED = 1 << 7,    // the last factor stays with its solver whatever its size: others are refreshed from it
+  LAC_DELEGATES = 1 << 8,  // a factor of another kind does the work, and holds the values
+  LAC_READS_ORDERING = 1 << 9,
+  LAC_READS_PIVOTING = 1 << 10,   // pivot_tolerance
+  LAC_READS_SINGULAR = 1 << 11,   // accept_singular
+  LAC_READS_ITERATION = 1 << 12,  // lac_iteration, and which preconditioner
+  LAC_READS_RESTART = 1 << 13,
+  LAC_READS_OMEGA = 1 << 14,
+  LAC_READS_BLOCK = 1 << 15,
+  LAC_READS_DEGREE = 1 << 16,
+  LAC_READS_MULTIGRID = 1 << 17,                                            // the numbers and the hints of multigrid
+  LAC_DIRECT_FLAGS = LAC_COPIES | LAC_KEEPS_HERMITIAN | LAC_READS_SINGULAR  // of every direct method and engine
 };
 
 /// One solve: op(A) x = b, b and x [*batch, n, k]. Shapes have been checked.
@@ -114,6 +124,9 @@ lac_status lac_kind_find(lac_context *ctx, const char *function, const char *nam
 lac_status lac_kind_of_preconditioner(lac_context *ctx, const char *function, const char *name,
                                       const lac_solver_table **out);
 
+/// The names of all kinds that have one of these flags, those of engines too, as a list.
+const char *lac_kind_names(unsigned flags, char text[LAC_KIND_NAMES]);
+
 /// The kind of a name that is built in; NULL: none has it.
 const lac_solver_table *lac_kind_built_in(const char *name);
 
@@ -123,6 +136,7 @@ lac_status lac_engine_kind(lac_context *ctx, const char *function, const char *n
 
 /// The names of kinds that engines may bring, i from 0; NULL: there are no more.
 const char *lac_engine_name(int i);
+unsigned lac_engine_flags(int i);  // of that kind
 
 // -- cores -----------------------------------------------------------------------------------------------------------
 
@@ -299,8 +313,9 @@ lac_status lac_solver_make(lac_context *ctx, const lac_pattern *pattern, const l
 
 // -- what fits a factor (fit.c) --------------------------------------------------------------------------------------
 
-/// Refuse an array that does not lie where the context's arrays lie, or that is spread over ranks.
-lac_status lac_solver_require_here(lac_context *ctx, const char *function, const lac_array *array);
+/// Refuse an array, the parameter `name` of `function`, that does not lie where the context's arrays lie, or that is
+/// spread over ranks.
+lac_status lac_solver_require_here(lac_context *ctx, const char *function, const char *name, const lac_array *array);
 
 /// Refuse a factor that takes arrays of other memory than the context's, for `function`.
 lac_status lac_factor_require_here(lac_context *ctx, const char *function, const lac_factor *factor);

@@ -388,13 +388,13 @@ static void errors_inside_stick_and_leave_nothing(lac_context *ctx) {
   static const struct {
     lac_status status;
     const char *words;
-  } expected[] = {{LAC_ERR_SHAPE, "add: input 1 has shape (2, 1)"},
+  } expected[] = {{LAC_ERR_SHAPE, "add: y has shape (2, 1)"},
                   {LAC_ERR_CONVERGENCE, "the segment returned LAC_ERR_CONVERGENCE"},
                   {LAC_ERR_ARG, "a segment has no leaves"},
                   {LAC_ERR_ABSENT, "left output 0 absent"},
-                  {LAC_ERR_ABSENT, "mul: input 1 is a var of another tape"},
+                  {LAC_ERR_ABSENT, "mul: y is a var of another tape"},
                   {LAC_ERR_ARG, "cleared its tape"},
-                  {LAC_ERR_ABSENT, "mul: input 1 is absent"}};
+                  {LAC_ERR_ABSENT, "mul: y is absent"}};
   lac_array *x = random_array(ctx, 3, 1, 1), *other = random_array(ctx, 2, 1, 1);
   lac_tape *tape = NULL;
 
@@ -413,7 +413,7 @@ static void errors_inside_stick_and_leave_nothing(lac_context *ctx) {
   }
   lac_var in = lac_tape_leaf(tape, x), none = {0};
   lac_context_clear_error(ctx);
-  CHECK_FAILS(lac_tape_checkpoint(tape, square_step, NULL, 1, &none, 1, &in), LAC_ERR_ABSENT, "input 0 is absent");
+  CHECK_FAILS(lac_tape_checkpoint(tape, square_step, NULL, 1, &none, 1, &in), LAC_ERR_ABSENT, "in[0] is absent");
   lac_tape_clear(tape);
   in = lac_tape_leaf(tape, x);
   CHECK_FAILS(lac_tape_checkpoint(tape, square_step, NULL, 0, &in, 1, &in), LAC_ERR_ARG, "0 inputs");

@@ -169,7 +169,8 @@ static lac_var sum_of_nan(lac_tape *tape, const lac_var *leaves, void *user) {
   return lac_sum(tape, lac_scale(tape, leaves[0], NAN, 0));
 }
 
-/// Its derivative is finite, its value is not: NaN in the middle, so that neither the first nor the last number shows it.
+/// Its derivative is finite, its value is not: NaN in the middle, so that neither the first nor the last number shows
+/// it.
 static lac_var plus_nan(lac_tape *tape, const lac_var *leaves, void *user) {
   return lac_add(tape, leaves[0], lac_tape_constant(tape, user));
 }

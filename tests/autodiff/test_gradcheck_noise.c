@@ -122,8 +122,7 @@ static void make_parts(lac_context *ctx, const system_case *s, parts *p) {
   make_structure(ctx, p);
   options.method = s->method;
   options.iteration.rtol = s->rtol;
-  options.iteration.max_iterations = 5000;
-  if (s->rtol > 0) options.preconditioner.method = "jacobi";
+  if (s->rtol > 0) options.iteration.max_iterations = 5000, options.preconditioner.method = "jacobi";
   CHECK_OK(lac_solver_create(ctx, p->pattern, &options, &p->solver));
   p->triangle = upload(ctx, s->dtype, 1, TRIANGLE, triangle);
   p->b = upload(ctx, s->dtype, 2, N, b);

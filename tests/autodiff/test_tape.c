@@ -111,7 +111,7 @@ static void errors_stick_until_cleared(lac_context *ctx) {
   lac_var a = lac_tape_leaf(tape, x), b = lac_tape_leaf(tape, y);
   lac_var bad = lac_add(tape, a, b);
   CHECK_EQ(bad.id, 0);
-  CHECK_FAILS(lac_tape_status(tape), LAC_ERR_SHAPE, "add: input 1 has shape (2, 1)");
+  CHECK_FAILS(lac_tape_status(tape), LAC_ERR_SHAPE, "add: y has shape (2, 1)");
   CHECK_EQ(lac_mul(tape, a, a).id, 0);  // nothing runs on a failed tape
   lac_tape_clear(tape);
   CHECK_OK(lac_tape_status(tape));
@@ -121,6 +121,51 @@ static void errors_stick_until_cleared(lac_context *ctx) {
   lac_tape_destroy(&tape);
   lac_array_destroy(&x);
   lac_array_destroy(&y);
+}
+
+/// Borrowed memory that is opened for writing: derivatives do not mix old results with new numbers.
+static void borrowed_memory_that_is_edited_is_stale(lac_context *ctx) {
+  double data[2] = {1, 2}, got[2];
+  lac_array *x = NULL;
+  lac_tape *tape = NULL;
+  lac_var g;
+
+  if (strcmp(lac_context_backend(ctx), "cpu") != 0) return;  // host memory cannot be borrowed elsewhere
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){2, 1}, data, LAC_OWNERSHIP_BORROW, &x));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
+  lac_var a = lac_tape_leaf(tape, x), s = lac_dot(tape, a, a);
+  CHECK_OK(lac_tape_vjp(tape, 1, &s, NULL, 1, &a, &g, LAC_GRAPH_NONE));
+  CHECK_OK(lac_array_read(ctx, lac_tape_value(tape, g), got));
+  CHECK_NEAR(got[1], 4, 0);
+  ((double *)lac_array_edit(x))[1] = 7;
+  CHECK_EQ(data[1], 7);
+  CHECK_FAILS(lac_tape_vjp(tape, 1, &s, NULL, 1, &a, &g, LAC_GRAPH_NONE), LAC_ERR_STALE, "");
+  lac_tape_destroy(&tape);
+  lac_array_destroy(&x);
+}
+
+/// Each list that is NULL is named.
+static void lists_that_are_null_are_named(lac_context *ctx) {
+  lac_array *x = array_of(ctx, 2, 1, (double[]){1, 2});
+  lac_tape *tape = NULL;
+  lac_var g;
+
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
+  lac_var a = lac_tape_leaf(tape, x), s = lac_dot(tape, a, a);
+  CHECK_FAILS(lac_tape_vjp(tape, 1, NULL, NULL, 1, &a, &g, LAC_GRAPH_NONE), LAC_ERR_ARG, "vjp: out is NULL");
+  CHECK_FAILS(lac_tape_vjp(tape, 1, &s, NULL, 1, NULL, &g, LAC_GRAPH_NONE), LAC_ERR_ARG, "vjp: in is NULL");
+  CHECK_FAILS(lac_tape_vjp(tape, 1, &s, NULL, 1, &a, NULL, LAC_GRAPH_NONE), LAC_ERR_ARG, "vjp: in_bar is NULL");
+  CHECK_FAILS(lac_tape_vjp(tape, 0, &s, NULL, 1, &a, &g, LAC_GRAPH_NONE), LAC_ERR_ARG, "outs = 0");
+  CHECK_FAILS(lac_tape_jvp(tape, 1, &a, NULL, 1, &s, &g, LAC_GRAPH_NONE), LAC_ERR_ARG, "jvp: in_dot is NULL");
+  CHECK_FAILS(lac_tape_jvp(tape, 1, &a, &a, 1, &s, NULL, LAC_GRAPH_NONE), LAC_ERR_ARG, "jvp: out_dot is NULL");
+  CHECK_FAILS(lac_tape_gradient(tape, s, 1, &a, NULL, NULL), LAC_ERR_ARG, "gradient: value is NULL");
+  CHECK_EQ(lac_reshape(tape, a, 2, NULL).id, 0);
+  CHECK_FAILS(lac_tape_status(tape), LAC_ERR_ARG, "reshape: shape is NULL; give a list of 2 sizes");
+  lac_tape_clear(tape);
+  CHECK_EQ(lac_concat_all(tape, 2, NULL, 0).id, 0);
+  CHECK_FAILS(lac_tape_status(tape), LAC_ERR_ARG, "concat_all: vars is NULL; give a list of 2 arrays");
+  lac_tape_destroy(&tape);
+  lac_array_destroy(&x);
 }
 
 static void written_arrays_are_stale(lac_context *ctx) {
@@ -242,7 +287,7 @@ static void vars_of_another_tape_are_refused(lac_context *ctx) {
   lac_tape_clear(tape);
   a = lac_tape_leaf(tape, x);
   CHECK_EQ(lac_mul(tape, a, (lac_var){0}).id, 0);
-  CHECK_FAILS(lac_tape_status(tape), LAC_ERR_ABSENT, "input 1 is absent");
+  CHECK_FAILS(lac_tape_status(tape), LAC_ERR_ABSENT, "y is absent");
   lac_tape_destroy(&tape);
   lac_array_destroy(&x);
 }
@@ -308,11 +353,11 @@ static void calls_on_a_failed_tape_leave_its_sentence(lac_context *ctx) {
   trace[sizeof trace - 1] = '\0';
   for (int i = 0; i < 10; i++) bad = lac_mul(tape, a, bad);
   CHECK_TEXT(lac_context_trace(ctx), trace);
-  CHECK_FAILS(lac_tape_status(tape), LAC_ERR_SHAPE, "add: input 1 has shape (2, 1)");
+  CHECK_FAILS(lac_tape_status(tape), LAC_ERR_SHAPE, "add: y has shape (2, 1)");
   CHECK_FAILS(lac_context_set_threads(ctx, -3), LAC_ERR_ARG, "threads is -3");  // another error, not of this tape
-  CHECK_FAILS(lac_tape_vjp(tape, 1, &a, NULL, 1, &a, &bad, LAC_GRAPH_NONE), LAC_ERR_SHAPE, "add: input 1 has shape");
+  CHECK_FAILS(lac_tape_vjp(tape, 1, &a, NULL, 1, &a, &bad, LAC_GRAPH_NONE), LAC_ERR_SHAPE, "add: y has shape");
   lac_context_clear_error(ctx);
-  CHECK_FAILS(lac_tape_status(tape), LAC_ERR_SHAPE, "add: input 1 has shape");
+  CHECK_FAILS(lac_tape_status(tape), LAC_ERR_SHAPE, "add: y has shape");
   lac_tape_destroy(&tape);
   lac_array_destroy(&x);
   lac_array_destroy(&y);
@@ -488,7 +533,8 @@ static void a_list_of_results_that_is_null_fails_the_tape(lac_context *ctx) {
 CHECK_MAIN(tape_differentiates_a_quadratic, hessian_times_vector_is_the_same_three_ways,
            third_derivative_comes_from_the_same_rules, errors_stick_until_cleared, written_arrays_are_stale,
            absent_adjoints_are_absent, constants_are_not_differentiated, seeds_must_fit, seeds_are_not_written_to,
-           released_vars_give_memory_back, vars_of_another_tape_are_refused, shared_values_need_no_batch_of_gradients,
+           released_vars_give_memory_back, lists_that_are_null_are_named, borrowed_memory_that_is_edited_is_stale,
+           vars_of_another_tape_are_refused, shared_values_need_no_batch_of_gradients,
            failed_derivatives_give_absent_vars, calls_on_a_failed_tape_leave_its_sentence,
            shapes_that_overflow_are_refused, wrong_rules_and_bare_codes_are_named, a_given_tangent_is_not_added_to,
            bad_rules_are_refused, functions_without_a_tape_do_nothing, a_list_of_results_that_is_null_fails_the_tape)

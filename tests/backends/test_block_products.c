@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The products with blocks, for every size that has a kernel of its own and some that have not: beside the dense formula, in all
-/// dtypes, on all forms, with columns in whole lines and beside them.
+/// The products with blocks, for every size that has a kernel of its own and some that have not: beside the dense
+/// formula, in all dtypes, on all forms, with columns in whole lines and beside them.
 
 #include <math.h>
 

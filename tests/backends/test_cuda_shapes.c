@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The kernels of the CUDA backend at the sizes where they change their ways, beside the CPU's.
 ///
-/// Every kernel has a few forms, chosen by row length, columns, alignment, batch and count. Each case runs on both backends with
-/// the same random numbers; outputs are filled with NaN before. Two runs must give the same bits.
+/// Every kernel has a few forms, chosen by row length, columns, alignment, batch and count. Each case runs on both
+/// backends with the same random numbers; outputs are filled with NaN before. Two runs must give the same bits.
 
 #include <math.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The CUDA backend between other people's pointers, streams, threads and graphs.
 ///
-/// The work is y = A x with the five-point matrix of a grid, its gradients and sums, on streams that do not wait for the default
-/// one. Expected values come from the CPU.
+/// The work is y = A x with the five-point matrix of a grid, its gradients and sums, on streams that do not wait for
+/// the default one. Expected values come from the CPU.
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The hash of an array's bits: the formula of kernels/hash.h, every bit and every place counts, and no two of many are alike.
+/// The hash of an array's bits: the formula of kernels/hash.h, every bit and every place counts, and no two of many are
+/// alike.
 
 #include "kernels/hash.h"
 

@@ -146,7 +146,8 @@ static void check_sampled(lac_context *ctx, const product *c, const lac_width wi
   lac_pattern_destroy(&pt), lac_pattern_destroy(&px), lac_pattern_destroy(&py);
 }
 
-/// Densities that make each of the three patterns the largest in turn, so that every way of computing is the cheapest once.
+/// Densities that make each of the three patterns the largest in turn, so that every way of computing is the cheapest
+/// once.
 static const double densities[][3] = {
     {0.9, 0.2, 0.2}, {0.2, 0.9, 0.3}, {0.2, 0.3, 0.9}, {0.4, 0.4, 0.4}, {0.05, 0.9, 0.9}};
 

@@ -149,8 +149,8 @@ static void sum_and_broadcast_take_any_axes(lac_context *ctx) {
   }
 }
 
-/// Large numbers and many small ones, in turn in every lane: f32 would lose the small ones, an f64 accumulator does not.
-/// The dot product with powers of two has the same terms, exactly.
+/// Large numbers and many small ones, in turn in every lane: f32 would lose the small ones, an f64 accumulator does
+/// not. The dot product with powers of two has the same terms, exactly.
 static void sums_and_dots_of_floats_are_taken_in_doubles(lac_context *ctx) {
   lac_meta meta = meta_of(LAC_F32, "2", 2, 40000, 1), one = meta_of(LAC_F32, "2", 0, 0, 0);
   ref x = ref_new(&meta), left = ref_new(&meta), right = ref_new(&meta);

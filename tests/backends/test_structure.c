@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Patterns from indices where a backend has them, beside those that the host makes: slots, maps, transposes, groups, sentences.
+/// Patterns from indices where a backend has them, beside those that the host makes: slots, maps, transposes, groups,
+/// sentences.
 
 #include "core/pattern/structure.h"
 

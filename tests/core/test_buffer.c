@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Buffers that are born elsewhere: they come to the host when asked, once, or fail cleanly. The devices here are pretended: memory
-/// that the library may not read but through their space.
+/// Buffers that are born elsewhere: they come to the host when asked, once, or fail cleanly. The devices here are
+/// pretended: memory that the library may not read but through their space.
 
 #include <stdlib.h>
 #include <string.h>

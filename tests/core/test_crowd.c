@@ -28,7 +28,7 @@ static void *taken_evenly(void *threads) {
 }
 
 static void *taken_for_long(void *threads) {
-  for (int i = 0; i < 2; i++) note(0.5, 2);  // a first look: since when cores were taken is not known
+  for (int i = 0; i < 2; i++) note(0.5, 2);      // a first look: since when cores were taken is not known
   for (int i = 0; i < 4; i++) note(0.1, 3 + i);  // two looks: each is taken in the loop after the one that was long
   *(int *)threads = lac_crowd_threads(4);
   return threads;

@@ -147,9 +147,10 @@ static void formats_go_out_and_come_back(lac_context *ctx) {
     lac_pattern *p = NULL;
     CHECK_OK(sketch_pattern(ctx, s, (lac_width)(LAC_WIDTH_32_32 + trial % 3), &p));
     check_ell(ctx, p, s);
-    check_hyb(ctx, p, s, random_below(&r, 4));
+    check_hyb(ctx, p, s, random_below(&r, cols + 1));
     check_hyb(ctx, p, s, -1);
     check_sell(ctx, p, s, 1 + random_below(&r, 5), 1 + random_below(&r, 13));
+    check_sell(ctx, p, s, 1 + random_below(&r, 40), INT64_MAX - random_below(&r, 2));
     check_dia(ctx, p, s);
     lac_pattern_destroy(&p);
     scratch_release(mark);
@@ -253,6 +254,29 @@ static void formats_refuse_what_they_cannot_lay_out(lac_context *ctx) {
   lac_pattern_destroy(&p), lac_pattern_destroy(&blocks);
 }
 
+/// Sizes whose storage no machine has, or that would be padding: refused at once, before memory is taken.
+static void sizes_beyond_the_matrix_are_refused(lac_context *ctx) {
+  enum { ROWS = 1 << 20 };
+  int64_t *offsets = scratch((ROWS + 1) * sizeof *offsets), *columns = scratch(ROWS * sizeof *columns);
+  lac_pattern *p = NULL;
+  lac_format *f = NULL;
+  for (int64_t i = 0; i < ROWS; ++i) offsets[i] = 0, columns[i] = i;
+  offsets[ROWS] = ROWS;  // the last row is full, the others are empty
+  CHECK_OK(lac_pattern_from_csr(ctx, ROWS, ROWS, LAC_I64, offsets, columns, LAC_WIDTH_AUTO, &p, NULL));
+  CHECK_FAILS(lac_format_sell(ctx, p, ROWS + 1, 1, &f), LAC_ERR_ARG, "slice = 1048577, and the pattern has 1048576");
+  CHECK_FAILS(lac_format_sell(ctx, p, INT64_MAX, 1, &f), LAC_ERR_ARG, "padding");
+  CHECK_FAILS(lac_format_hyb(ctx, p, ROWS + 1, &f), LAC_ERR_ARG, "at most 1048576 entries");
+  CHECK_FAILS(lac_format_hyb(ctx, p, INT64_MAX, &f), LAC_ERR_ARG, "-1 to have it chosen");
+  CHECK_FAILS(lac_format_hyb(ctx, p, ROWS, &f), LAC_ERR_MEMORY, "padding");
+  CHECK_FAILS(lac_format_sell(ctx, p, ROWS, 1, &f), LAC_ERR_MEMORY, "padding");
+  CHECK_FAILS(lac_format_ell(ctx, p, &f), LAC_ERR_MEMORY, "1099511627776 numbers for 1048576 entries");
+  CHECK(!f);
+  CHECK_OK(lac_format_sell(ctx, p, 8, INT64_MAX, &f));
+  CHECK_EQ(lac_format_size(f), 8 * (int64_t)ROWS);
+  lac_format_destroy(&f);
+  lac_pattern_destroy(&p);
+}
+
 static lac_status make_all(lac_context *ctx, const lac_pattern *p) {
   const int64_t columns[] = {0, 1, -1, 0}, offsets[] = {0, 4}, rows[] = {1, 0};
   lac_format *f[4] = {NULL};
@@ -310,4 +334,4 @@ static void formats_are_shared_and_have_numbers_of_their_own(lac_context *ctx) {
 CHECK_MAIN(formats_are_shared_and_have_numbers_of_their_own, formats_go_out_and_come_back,
            the_width_of_a_hybrid_follows_the_rows, sliced_ell_is_laid_out_as_drawn, diagonals_may_be_of_any_length,
            entries_that_come_twice_sum, wrong_layouts_are_refused_by_name, formats_refuse_what_they_cannot_lay_out,
-           failing_allocations_leave_nothing)
+           sizes_beyond_the_matrix_are_refused, failing_allocations_leave_nothing)

@@ -52,7 +52,8 @@ static void check_built(const mask *m, int64_t count, const int64_t *row, const 
   lac_map_destroy(&map);
 }
 
-/// Build from coordinates and, where the entries come line by line, from compressed rows or columns; all types and widths.
+/// Build from coordinates and, where the entries come line by line, from compressed rows or columns; all types and
+/// widths.
 static void check_entries(lac_context *ctx, int64_t rows, int64_t cols, int64_t count, const int64_t *row,
                           const int64_t *col) {
   size_t mark = scratch_mark();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Patterns made of one pattern for an operator's sake: the augmented one of least squares, the doubled one of dual numbers.
+/// Patterns made of one pattern for an operator's sake: the augmented one of least squares, the doubled one of dual
+/// numbers.
 
 #include "core/memory_impl.h"
 #include "core/pattern/pattern_impl.h"

@@ -192,7 +192,8 @@ static void functions_of_single_entries_refuse_blocks(lac_context *ctx) {
   lac_pattern_destroy(&p);
 }
 
-/// Every operator with patterns but the two that take blocks, with inputs that would fit a scalar reading of the numbers.
+/// Every operator with patterns but the two that take blocks, with inputs that would fit a scalar reading of the
+/// numbers.
 static void operators_of_single_entries_refuse_blocks(lac_context *ctx) {
   const int64_t offsets[] = {0, 1, 2}, columns[] = {0, 1}, shape[] = {2, 2, 2};
   lac_pattern *p = NULL;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Patterns of many entries, of odd shapes and of wide indices, beside a plain sort; the same on any number of threads; and what
-/// building them costs in memory.
+/// Patterns of many entries, of odd shapes and of wide indices, beside a plain sort; the same on any number of threads;
+/// and what building them costs in memory.
 
 #include <stdlib.h>
 #include <string.h>
@@ -226,7 +226,8 @@ static void compressed_rows_and_columns_give_the_same_pattern(lac_context *ctx) 
   }
 }
 
-/// Ten shuffled entries a row, 8 bytes each: the results, and all that is live on the way, are at most three times that.
+/// Ten shuffled entries a row, 8 bytes each: the results, and all that is live on the way, are at most three times
+/// that.
 static void building_takes_at_most_three_times_its_input(lac_context *ctx) {
   enum { COUNT = 400000 };
   random_state r = random_start(15);

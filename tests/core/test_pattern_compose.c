@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Patterns made of several, or of lists: intersection, kron, stacks, permutations, selections, diagonals, and the maps to lines.
-/// The oracle is a table of all cells.
+/// Patterns made of several, or of lists: intersection, kron, stacks, permutations, selections, diagonals, and the maps
+/// to lines. The oracle is a table of all cells.
 
 #include "core/pattern/pattern_impl.h"
 #include "support/check.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Thousands of small random inputs, most of them spoilt in some way: each gives the pattern that brute force gives, or the
-/// error that brute force finds first. Never anything else, and nothing is lost.
+/// Thousands of small random inputs, most of them spoilt in some way: each gives the pattern that brute force gives, or
+/// the error that brute force finds first. Never anything else, and nothing is lost.
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,8 +2,9 @@
 /// @file mpi_check.h
 /// Checks, and the main function of a test program that runs on several ranks.
 ///
-/// Tests are functions of a fresh context with MPI attached, named by the sentence that they prove; every rank runs all of them.
-/// A failing check prints rank, place and reason, and ends all ranks: those that wait for each other cannot go on alone.
+/// Tests are functions of a fresh context with MPI attached, named by the sentence that they prove; every rank runs all
+/// of them. A failing check prints rank, place and reason, and ends all ranks: those that wait for each other cannot go
+/// on alone.
 
 #ifndef LACUNA_TESTS_DISTRIBUTED_MPI_CHECK_H
 #define LACUNA_TESTS_DISTRIBUTED_MPI_CHECK_H

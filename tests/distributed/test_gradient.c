@@ -230,7 +230,8 @@ static void samples_may_be_spread_over_ranks(lac_context *ctx) {
   samples_agree(ctx, LAC_GRAPH_CREATE);
 }
 
-/// z = x + w with x spread and w replicated: the tangent of w alone is spread like z, also where this rank has one row of it.
+/// z = x + w with x spread and w replicated: the tangent of w alone is spread like z, also where this rank has one row
+/// of it.
 static void tangent_of_a_replicated_term_is_spread(lac_context *ctx) {
   spread s = spread_create(ctx, 1, world.size, 0.4, DEAL_EVEN, DEAL_EVEN, LAC_WIDTH_AUTO);
   const int64_t shape[] = {world.size, WIDTH}, row[] = {1, WIDTH};

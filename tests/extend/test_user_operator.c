@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// A user's operators, written with public headers and linked to the library alone.
 ///
-/// `cube` emits its rules and may be differentiated without end. `sine` has a VJP that is computed, not emitted: it is the
-/// forward of a second operator without rules, so it can be differentiated once, and says so the second time. `blend`
-/// has 36 inputs, `spread` broadcasts, and the derivative of `floored` is zero.
+/// `cube` emits its rules and may be differentiated without end. `sine` has a VJP that is computed, not emitted: it is
+/// the forward of a second operator without rules, so it can be differentiated once, and says so the second time.
+/// `blend` has 36 inputs, `spread` broadcasts, and the derivative of `floored` is zero.
 
 #include <lacuna/extend.h>
 #include <lacuna/lacuna.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Claims are tested: a backend that lacks what it claims does not pass the battery, nor one that has what it does not claim.
+/// Claims are tested: a backend that lacks what it claims does not pass the battery, nor one that has what it does not
+/// claim.
 
 #include <string.h>
 

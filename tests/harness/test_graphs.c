@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Random graphs of operators, differentiated by the tape and by differences.
 ///
-/// A seed draws leaves and nodes (support/graph_makers.def). For random directions x_dot and cotangents y_bar three numbers agree:
+/// A seed draws leaves and nodes (support/graph_makers.def). For random directions x_dot and cotangents y_bar three
+/// numbers agree:
 ///
 ///     Re <x_bar, x_dot> by vjp        Re <y_bar, y_dot> by jvp        d/dt Re <y_bar, y(x + t x_dot)> by differences
 ///
-/// and on a part of the graphs the same three for the gradient itself. A graph where they do not is printed with its seed;
-/// GRAPH_SEED=n in the environment draws that one alone.
+/// and on a part of the graphs the same three for the gradient itself. A graph where they do not is printed with its
+/// seed; GRAPH_SEED=n in the environment draws that one alone.
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Matrix Market files that were spoilt at random: each is read, or refused with a sentence; nothing crashes, hangs or leaks. A file
-/// that is read after all says the same on three threads.
+/// Matrix Market files that were spoilt at random: each is read, or refused with a sentence; nothing crashes, hangs or
+/// leaks. A file that is read after all says the same on three threads.
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Safetensors files that were spoilt at random: each opens, with every byte of every tensor inside the file, or is refused with a
-/// sentence; nothing crashes, hangs or leaks.
+/// Safetensors files that were spoilt at random: each opens, with every byte of every tensor inside the file, or is
+/// refused with a sentence; nothing crashes, hangs or leaks.
 
 #include <string.h>
 

@@ -262,6 +262,8 @@ static void a_matrix_is_factored_and_solved_without_a_tape(lac_context *ctx) {
   CHECK_OK(lac_run_solve_with(ctx, factor, lac_matrix_values(m), b, LAC_PLAIN, &x));
   CHECK_OK(lac_array_read(ctx, x, numbers));
   for (int i = 0; i < 6; i++) CHECK_NEAR(numbers[i], expected[i], 1e-14);
+  CHECK_OK(lac_factor_slogdet(ctx, factor, &log_det, NULL));
+  CHECK_NEAR(log_det, log(25), 1e-14);
   CHECK_OK(lac_run_logdet_with(ctx, factor, lac_matrix_values(m), &logdet));
   CHECK_OK(lac_array_read(ctx, logdet, &log_det));
   CHECK_NEAR(log_det, log(25), 1e-14);
@@ -333,8 +335,85 @@ static void blocks_in_order_come_flat_or_block_by_block(lac_context *ctx) {
   lac_map_destroy(&entries), lac_pattern_destroy(&pattern);
 }
 
+// -- one triangle ----------------------------------------------------------------------------------------------------
+
+// The lower triangle of [[4, 1 - i, 0], [1 + i, 5, 2i], [0, -2i, 6]] by columns as CHOLMOD has it, unsorted, the entry
+// (1, 0) in two parts, and one entry above the diagonal that is not read. Its determinant is 92.
+static const int64_t lower_offsets[] = {0, 3, 6, 7}, lower_rows[] = {1, 0, 1, 0, 2, 1, 2};
+static const c128 lower_values[] = {CMPLX(0.25, 1), 4, 0.75, 9, CMPLX(0, -2), 5, 6};
+static const c128 lower_whole[] = {4, CMPLX(1, -1), 0, CMPLX(1, 1), 5, CMPLX(0, 2), 0, CMPLX(0, -2), 6};
+
+static lac_matrix *lower_matrix(lac_context *ctx, lac_dtype dtype) {
+  lac_matrix *triangle = NULL, *m = NULL;
+  double real[7];
+  for (int k = 0; k < 7; k++) real[k] = creal(lower_values[k]);
+  CHECK_OK(lac_matrix_from_csc(ctx, 3, 3, LAC_I64, lower_offsets, lower_rows, dtype,
+                               dtype == LAC_C128 ? (const void *)lower_values : real, LAC_OWNERSHIP_COPY, &triangle));
+  CHECK_OK(lac_matrix_mirror(ctx, triangle, LAC_TRIANGLE_LOWER, LAC_ADJOINT, &m));
+  lac_matrix_destroy(&triangle);
+  return m;
+}
+
+static void a_triangle_makes_a_whole_matrix(lac_context *ctx) {
+  lac_matrix *m = lower_matrix(ctx, LAC_C128), *again = NULL;
+  c128 whole[9], doubled[7];
+  CHECK_EQ(lac_matrix_nnz(m), 7);
+  CHECK_EQ(lac_matrix_count(m), 7);
+  CHECK_OK(lac_matrix_read_dense(ctx, m, whole));
+  for (int k = 0; k < 9; k++) CHECK(whole[k] == lower_whole[k]);
+  for (int k = 0; k < 7; k++) doubled[k] = 2 * lower_values[k];
+  CHECK_OK(lac_matrix_update(ctx, m, 7, doubled, LAC_OWNERSHIP_COPY));
+  CHECK_OK(lac_matrix_read_dense(ctx, m, whole));
+  for (int k = 0; k < 9; k++) CHECK(whole[k] == 2 * lower_whole[k]);
+  CHECK_FAILS(lac_matrix_mirror(ctx, m, LAC_TRIANGLE_LOWER, LAC_ADJOINT, &again), LAC_ERR_ARG, "mirrored before");
+  CHECK_FAILS(lac_matrix_mirror(ctx, NULL, LAC_TRIANGLE_LOWER, LAC_ADJOINT, &again), LAC_ERR_ARG, "matrix is NULL");
+  lac_matrix_destroy(&m);
+  CHECK(!again && lac_matrix_mirrored(NULL) == NULL);
+}
+
+static void a_triangle_is_factored_and_has_a_determinant(lac_context *ctx) {
+  lac_matrix *m = lower_matrix(ctx, LAC_C128);
+  lac_solver_options options = {.method = "cholesky"};
+  lac_factor *factor = NULL;
+  double logabs, sign[2];
+  CHECK_OK(lac_matrix_factor(ctx, m, &options, &factor));
+  CHECK_OK(lac_factor_slogdet(ctx, factor, &logabs, sign));
+  CHECK_NEAR(logabs, log(92), 1e-14);
+  CHECK_NEAR(sign[0], 1, 1e-14);
+  CHECK_NEAR(sign[1], 0, 1e-14);
+  CHECK_OK(lac_factor_slogdet(ctx, factor, &logabs, NULL));
+  CHECK_NEAR(logabs, log(92), 1e-14);
+  lac_factor_destroy(&factor);
+  lac_matrix_destroy(&m);
+}
+
+/// The gradient of |A x|^2 / 2 in a number of the triangle: (A x)_i x_j, and (A x)_j x_i for the image; 0 outside it.
+static void gradients_come_back_to_the_triangle(lac_context *ctx) {
+  lac_matrix *m = lower_matrix(ctx, LAC_F64);
+  double x[3] = {1, -1, 2}, y[3] = {0}, bar[7];
+  lac_array *right = NULL;
+  lac_tape *tape = NULL;
+  lac_var leaf, a_bar;
+  for (int k = 0; k < 9; k++) y[k / 3] += creal(lower_whole[k]) * x[k % 3];
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 2, (int64_t[]){3, 1}, x, LAC_OWNERSHIP_COPY, &right));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
+  lac_var a = lac_matrix_leaf(tape, m, &leaf);
+  lac_var product = lac_spmm(tape, lac_matrix_pattern(m), a, lac_tape_constant(tape, right), LAC_PLAIN);
+  lac_var loss = lac_scale(tape, lac_dot(tape, product, product), 0.5, 0);
+  CHECK_OK(lac_tape_vjp(tape, 1, &loss, NULL, 1, &leaf, &a_bar, LAC_GRAPH_NONE));
+  CHECK_OK(lac_array_read(ctx, lac_tape_value(tape, a_bar), bar));
+  for (int k = 0; k < 7; k++) {
+    int64_t i = lower_rows[k], j = k < 3 ? 0 : k < 6 ? 1 : 2;
+    CHECK_NEAR(bar[k], i < j ? 0 : y[i] * x[j] + (i > j) * y[j] * x[i], 1e-14);
+  }
+  lac_tape_destroy(&tape);
+  lac_array_destroy(&right);
+  lac_matrix_destroy(&m);
+}
+
 CHECK_MAIN(every_layout_gives_the_same_matrix, every_layout_comes_out_again, the_callers_order_is_kept,
            a_threshold_drops_small_numbers, updates_come_in_the_callers_order, what_was_made_of_old_values_keeps_them,
            gradients_come_back_in_the_callers_order, every_layout_goes_onto_a_tape,
            a_matrix_is_factored_and_solved_without_a_tape, a_factor_is_direct_unless_a_method_is_asked_for,
-           blocks_in_order_come_flat_or_block_by_block)
+           blocks_in_order_come_flat_or_block_by_block, a_triangle_makes_a_whole_matrix,
+           a_triangle_is_factored_and_has_a_determinant, gradients_come_back_to_the_triangle)

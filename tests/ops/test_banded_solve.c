@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The operator banded_solve: its values with and without exchanged rows, its refusals, its derivatives; tridiagonal and diagonal.
+/// The operator banded_solve: its values with and without exchanged rows, its refusals, its derivatives; tridiagonal
+/// and diagonal.
 
 #include "support/banded.h"
 #include "support/op_case.h"
@@ -19,7 +20,8 @@ static void banded_solve_dense(const op_case *c, const ref *in, ref *out) {
   }
 }
 
-/// A large diagonal; with i[4] the large numbers stand one place below it, and at the end of the first row, so that rows are exchanged.
+/// A large diagonal; with i[4] the large numbers stand one place below it, and at the end of the first row, so that
+/// rows are exchanged.
 static void banded_solve_fill(const op_case *c, int input, ref *x) {
   int64_t n = x->meta.shape[x->meta.ndim - 1], width = c->i[1] + c->i[2] + 1;
   if (input != 0) return;
@@ -125,7 +127,8 @@ static void banded_solve_does_not_depend_on_threads(lac_context *ctx) {
   check_op_large(ctx, &c);
 }
 
-/// Forward: x, and a copy of the band with room for exchanged rows. Gradient: x, lambda, and that copy, or ab_bar after it.
+/// Forward: x, and a copy of the band with room for exchanged rows. Gradient: x, lambda, and that copy, or ab_bar after
+/// it.
 static void banded_solve_takes_what_it_states(lac_context *ctx) {
   if (!check_claimed("banded_solve")) return;
   op_case c = {.op = "banded_solve", .i = {LAC_PLAIN, 2, 2}, .shapes = {"5,3000", "3000,2"}, .result = {"3000,2"}};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What is made of operators over several patterns and over lines: hadamard, kron, block_diag, sums, diagonal, trace, means.
+/// What is made of operators over several patterns and over lines: hadamard, kron, block_diag, mirror, sums, diagonal,
+/// trace, means.
 
 #include "support/groups.h"
 #include "support/scratch.h"
@@ -154,6 +155,75 @@ static void groups_have_means(lac_context *ctx) {
   }
 }
 
+// -- one triangle ----------------------------------------------------------------------------------------------------
+
+/// i[0] of a case is the triangle, i[1] the op; its data is the sketch of the whole.
+static void mirror_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
+  const op_case *c = setup->c;
+  const sketch *want = c->data;
+  lac_pattern *made = NULL;
+  out[0] = lac_mirror(tape, setup->patterns[0], in[0], (lac_triangle)c->i[0], (lac_form)c->i[1], &made);
+  if (made) CHECK(lac_pattern_rows(made) == want->rows && lac_pattern_nnz(made) == want->nnz);
+  lac_pattern_destroy(&made);
+}
+
+/// The slot from which entry (i, j) of the whole comes, or -1.
+static int64_t mirror_source(const op_case *c, int64_t i, int64_t j) {
+  bool is_inside = c->i[0] == LAC_TRIANGLE_LOWER ? j <= i : j >= i;
+  return is_inside ? sketch_find(c->patterns[0], i, j) : sketch_find(c->patterns[0], j, i);
+}
+
+static void mirror_dense(const op_case *c, const ref *in, ref *out) {
+  const sketch *made = c->data;
+  for (walk w = walk_batch(out, 1); walk_next(&w);) {
+    const number *x = walk_item(&w, in, 1);
+    number *y = walk_item(&w, out, 1);
+    for (int64_t e = 0; e < made->nnz; ++e) {
+      int64_t i = made->row[e], j = made->col[e];
+      bool is_image = c->i[0] == LAC_TRIANGLE_LOWER ? j > i : j < i;
+      number from = x[mirror_source(c, i, j)];
+      y[e] = is_image && c->i[1] == LAC_ADJOINT ? conj(from) : from;
+    }
+  }
+}
+
+static void check_mirror(lac_context *ctx, const sketch *s, lac_triangle triangle, lac_form op, const char *batch) {
+  op_case c = {.op = "remap", .patterns = {s}, .apply = mirror_apply, .dense = mirror_dense, .i = {triangle, op}};
+  sketch *made = scratch(sizeof *made);
+  int64_t n = s->rows;
+  *made = (sketch){n, n, 0, scratch((size_t)(n * n) * 8 + 1), scratch((size_t)(n * n) * 8 + 1)};
+  for (int64_t z = 0; z < n * n; ++z) {
+    if (mirror_source(&c, z / n, z % n) < 0) continue;
+    made->row[made->nnz] = z / n, made->col[made->nnz++] = z % n;
+  }
+  c.data = made, c.shapes[0] = op_text("%snnz", batch), c.fixed[0] = 1;
+  c.result[0] = op_text("%s%lld", batch, (long long)made->nnz);
+  check_op(ctx, &c);
+}
+
+static void a_triangle_is_mirrored(lac_context *ctx) {
+  const lac_form ops[] = {LAC_ADJOINT, LAC_TRANSPOSED};
+  for (int k = 0; k < 4; ++k) {
+    lac_triangle triangle = k < 2 ? LAC_TRIANGLE_LOWER : LAC_TRIANGLE_UPPER;
+    check_mirror(ctx, sketch_random(5, 5, 0.5, 4), triangle, ops[k % 2], k == 1 ? "2," : "");
+  }
+  check_mirror(ctx, sketch_empty(3, 3), LAC_TRIANGLE_LOWER, LAC_ADJOINT, "");
+}
+
+static void mirror_refuses_what_has_no_image(lac_context *ctx) {
+  lac_pattern *wide = NULL, *square = NULL;
+  lac_array *a = NULL, *y = NULL;
+  CHECK_OK(lac_pattern_eye(ctx, 2, 3, 0, LAC_WIDTH_AUTO, &wide));
+  CHECK_OK(lac_pattern_eye(ctx, 2, 2, 0, LAC_WIDTH_AUTO, &square));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){2}, (double[]){1, 2}, LAC_OWNERSHIP_COPY, &a));
+  CHECK_FAILS(lac_run_mirror(ctx, wide, a, LAC_TRIANGLE_LOWER, LAC_ADJOINT, NULL, &y), LAC_ERR_SHAPE, "2 x 3");
+  CHECK_FAILS(lac_run_mirror(ctx, square, a, LAC_TRIANGLE_LOWER, LAC_PLAIN, NULL, &y), LAC_ERR_ARG, "LAC_ADJOINT");
+  CHECK_FAILS(lac_run_mirror(ctx, square, a, (lac_triangle)7, LAC_ADJOINT, NULL, &y), LAC_ERR_ARG, "triangle = 7");
+  CHECK(!y);
+  lac_array_destroy(&a);
+  lac_pattern_destroy(&wide), lac_pattern_destroy(&square);
+}
+
 static void block_diag_refuses_values_that_are_not_there(lac_context *ctx) {
   lac_pattern *p = NULL;
   lac_tape *tape = NULL;
@@ -166,4 +236,5 @@ static void block_diag_refuses_values_that_are_not_there(lac_context *ctx) {
 }
 
 CHECK_MAIN(hadamard_multiplies_on_the_intersection, kron_multiplies_all_with_all, block_diag_puts_one_behind_the_other,
-           rows_columns_and_diagonals_are_summed, groups_have_means, block_diag_refuses_values_that_are_not_there)
+           rows_columns_and_diagonals_are_summed, groups_have_means, a_triangle_is_mirrored,
+           mirror_refuses_what_has_no_image, block_diag_refuses_values_that_are_not_there)

@@ -58,6 +58,28 @@ static void dot_with_itself_adds_both_gradients(lac_context *ctx) {
   check_op(ctx, &(op_case){.op = "dot", .shapes = {"3,4"}, .result = {""}, .apply = norm, .dense = norm_dense});
 }
 
+/// Vectors are columns: 1*4 + 2*5 + 3*6 = 32, and the gradient in x is y.
+static void dot_takes_vectors(lac_context *ctx) {
+  double x[] = {1, 2, 3}, y[] = {4, 5, 6}, s, bar[3];
+  lac_array *a = NULL, *b = NULL;
+  lac_tape *tape = NULL;
+  lac_var x_bar;
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){3}, x, LAC_OWNERSHIP_COPY, &a));
+  CHECK_OK(lac_array_from(ctx, LAC_F64, 1, (int64_t[]){3}, y, LAC_OWNERSHIP_COPY, &b));
+  CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
+  lac_var u = lac_tape_leaf(tape, a), dot = lac_dot(tape, u, lac_tape_constant(tape, b));
+  CHECK_OK(lac_tape_status(tape));
+  CHECK_EQ(lac_tape_meta(tape, dot)->ndim, 0);
+  CHECK_OK(lac_array_read(ctx, lac_tape_value(tape, dot), &s));
+  CHECK_NEAR(s, 32, 0);
+  CHECK_OK(lac_tape_vjp(tape, 1, &dot, NULL, 1, &u, &x_bar, LAC_GRAPH_NONE));
+  CHECK_EQ(lac_tape_meta(tape, x_bar)->ndim, 1);
+  CHECK_OK(lac_array_read(ctx, lac_tape_value(tape, x_bar), bar));
+  for (int i = 0; i < 3; i++) CHECK_NEAR(bar[i], y[i], 0);
+  lac_tape_destroy(&tape);
+  lac_array_destroy(&a), lac_array_destroy(&b);
+}
+
 static void dot_does_not_depend_on_threads(lac_context *ctx) {
   op_case c = {.op = "dot", .shapes = {"70000,1", "70000,1"}, .result = {""}, .apply = dot_apply};
   check_op_large(ctx, &c);
@@ -72,4 +94,5 @@ static void dot_takes_its_results_alone(lac_context *ctx) {
 }
 
 CHECK_MAIN(dot_differentiates, dot_broadcasts_batches_both_ways, dot_takes_what_is_empty, dot_takes_a_single_number,
-           dot_with_itself_adds_both_gradients, dot_does_not_depend_on_threads, dot_takes_its_results_alone)
+           dot_with_itself_adds_both_gradients, dot_takes_vectors, dot_does_not_depend_on_threads,
+           dot_takes_its_results_alone)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What is read off an inverse: lac_inverse_on, lac_inverse_diagonal, lac_trace_solve; and quadratic forms. All against dense matrices.
+/// What is read off an inverse: lac_inverse_on, lac_inverse_diagonal, lac_trace_solve; and quadratic forms. All against
+/// dense matrices.
 
 #include "support/reports.h"
 #include "support/square.h"

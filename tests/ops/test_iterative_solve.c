@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The operator solve_with by iterative solvers: values and derivatives of every order with every method and preconditioner, by the
-/// set-up of the forward.
+/// The operator solve_with by iterative solvers: values and derivatives of every order with every method and
+/// preconditioner, by the set-up of the forward.
 
 #include <float.h>
 #include <math.h>

@@ -138,8 +138,8 @@ static void logdet_does_not_depend_on_threads(lac_context *ctx) {
   check_op_large(ctx, &c);
 }
 
-/// Forward: two numbers. Gradient: those, z and a_bar. What the factor takes, and works in for z, is not the operator's: a diagonal
-/// needs nothing.
+/// Forward: two numbers. Gradient: those, z and a_bar. What the factor takes, and works in for z, is not the
+/// operator's: a diagonal needs nothing.
 static void logdet_takes_what_it_states(lac_context *ctx) {
   if (!check_claimed("logdet")) return;
   op_case c = logdet_case(sketch_square(4000, 0, 1), GENERAL, "nnz", "");

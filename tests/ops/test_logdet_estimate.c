@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The operator logdet_estimate, and lac_logdet_estimate: exact where probes leave nothing to chance, near with random ones.
+/// The operator logdet_estimate, and lac_logdet_estimate: exact where probes leave nothing to chance, near with random
+/// ones.
 
 #include <math.h>
 #include <stdlib.h>
@@ -133,7 +134,8 @@ static void random_probes_come_as_near_as_they_say(lac_context *ctx) {
   grid_close(&g);
 }
 
-/// The gradient along A itself is z^H z / k = n; along the identity it estimates tr A^-1, and the tangent agrees with it.
+/// The gradient along A itself is z^H z / k = n; along the identity it estimates tr A^-1, and the tangent agrees with
+/// it.
 static void the_gradient_estimates_that_of_logdet(lac_context *ctx) {
   if (!check_claimed("logdet_estimate")) return;
   grid g = grid_open(ctx, 12, 1);

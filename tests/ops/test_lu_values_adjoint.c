@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The operator lu_values_adjoint: its values, its refusals, its derivatives, which are the second and third of lu_values.
+/// The operator lu_values_adjoint: its values, its refusals, its derivatives, which are the second and third of
+/// lu_values.
 
 #include "support/elimination.h"
 

@@ -41,7 +41,7 @@ static void reshape_refuses_another_count(lac_context *ctx) {
   CHECK_FAILS(lac_tape_status(tape), LAC_ERR_SHAPE, "(2, 3)");
   lac_tape_clear(tape);
   CHECK(!lac_reshape(tape, lac_tape_scalar(tape, LAC_F64, 3, 0), 2, NULL).id);
-  CHECK_FAILS(lac_tape_status(tape), LAC_ERR_SHAPE, "-1 dimensions");
+  CHECK_FAILS(lac_tape_status(tape), LAC_ERR_ARG, "shape is NULL; give a list of 2 sizes");
   lac_tape_clear(tape);
   CHECK(!lac_reshape(tape, lac_tape_scalar(tape, LAC_F64, 3, 0), 9, (int64_t[]){1, 1, 1, 1, 1, 1, 1, 1, 1}).id);
   CHECK_FAILS(lac_tape_status(tape), LAC_ERR_SHAPE, "9 dimensions");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The operator segment_scale: its values, its refusals, its derivatives; scale_rows and scale_cols, which are made of it.
+/// The operator segment_scale: its values, its refusals, its derivatives; scale_rows and scale_cols, which are made of
+/// it.
 
 #include "support/groups.h"
 

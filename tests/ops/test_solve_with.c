@@ -209,8 +209,8 @@ static void solve_with_does_not_depend_on_threads(lac_context *ctx) {
   check_op_large(ctx, &c);
 }
 
-/// Forward: x, and the blocks in which a solve is refined. Gradient: x and lambda, which is b_bar; the blocks, and after them
-/// a_bar with its sign turned in place. What the factor takes is not counted.
+/// Forward: x, and the blocks in which a solve is refined. Gradient: x and lambda, which is b_bar; the blocks, and
+/// after them a_bar with its sign turned in place. What the factor takes is not counted.
 static void solve_with_takes_what_it_states(lac_context *ctx) {
   if (!check_claimed("solve")) return;
   op_case c = solve_case(sketch_square(400, 0.02, 7), LAC_PLAIN, GENERAL, "nnz", "400,3", "400,3");

@@ -66,7 +66,8 @@ static void trisolve_differentiates_on_every_side(lac_context *ctx) {
   }
 }
 
-/// The pattern has both triangles and a diagonal: what is not read gets a gradient of exactly zero, as the dense formula says.
+/// The pattern has both triangles and a diagonal: what is not read gets a gradient of exactly zero, as the dense
+/// formula says.
 static void trisolve_gives_no_gradient_to_what_it_does_not_read(lac_context *ctx) {
   const sketch *s = sketch_square(5, 0.5, 3);
   check_trisolve(ctx, s, LAC_TRIANGLE_LOWER, LAC_DIAGONAL_STORED, LAC_PLAIN, "nnz", "5,2", "5,2");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Optimisers: known minima are found, Adam and momentum equal their textbook, and whatever goes wrong is in the report.
+/// Optimisers: known minima are found, Adam and momentum equal their textbook, and whatever goes wrong is in the
+/// report.
 
 #include <complex.h>
 #include <math.h>

@@ -229,7 +229,7 @@ static void errors_are_the_status_and_do_not_stick(lac_context *ctx) {
   CHECK_FAILS(lac_run_spmm(ctx, w.pattern, w.a, NULL, LAC_PLAIN, &y), LAC_ERR_ARG, "lac_run_spmm: x is NULL");
   CHECK_FAILS(lac_run_spmm(ctx, NULL, w.a, w.x, LAC_PLAIN, &y), LAC_ERR_ARG, "spmm: pattern 0 is missing");
   CHECK_FAILS(lac_run_sum_axes(ctx, w.x, LAC_AXES(7, -1), false, &y), LAC_ERR_SHAPE, "no axis 7");  // the first fault
-  CHECK_FAILS(lac_run_spmm(ctx, w.pattern, w.x, w.x, LAC_PLAIN, &y), LAC_ERR_SHAPE, "spmm: input 0");
+  CHECK_FAILS(lac_run_spmm(ctx, w.pattern, w.x, w.x, LAC_PLAIN, &y), LAC_ERR_SHAPE, "spmm: a has shape");
   CHECK_FAILS(lac_run_concat_all(ctx, 2, NULL, -1, &y), LAC_ERR_ARG, "the list of 2 arrays is NULL");
   CHECK(!y);
   CHECK_FAILS(lac_run_spmm(ctx, w.pattern, w.a, w.x, LAC_PLAIN, &wrong), LAC_ERR_SHAPE,

@@ -137,3 +137,32 @@ def test_a_formula_compiles_with_its_gradient():
     expected = torch.where(x > y, x**3, torch.sigmoid(x / y)).sum()
     torch.testing.assert_close(loss, expected)
     torch.testing.assert_close(torch.autograd.grad(loss, (x, y)), torch.autograd.grad(expected, (x, y)))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
+def test_numbers_go_with_arrays_as_in_numpy(dtype):
+    x = np.arange(1, 7).reshape(2, 3).astype(dtype)
+    for front, make in ((lacuna, np.asarray), (lt, torch.tensor)):
+        for name, ours in (("mul", np.multiply), ("add", np.add), ("sub", np.subtract), ("div", np.divide)):
+            for pair in ((x, 2), (3.5, x), (x, np.float64(0.5)), (np.int32(4), x)):
+                got = getattr(front, name)(*[make(p) if isinstance(p, np.ndarray) else p for p in pair])
+                assert np.asarray(got).dtype == dtype
+                np.testing.assert_allclose(got, ours(*pair).astype(dtype), rtol=1e-6)
+    if np.dtype(dtype).kind == "c":
+        np.testing.assert_allclose(lacuna.mul(x, 2j), 2j * x, rtol=1e-6)
+
+
+def test_a_number_has_no_derivative_and_the_array_has_its_own():
+    x = torch.tensor([1.0, 2.0, 4.0], dtype=torch.float64, requires_grad=True)
+    lt.div(3, x).sum().backward()
+    torch.testing.assert_close(x.grad, -3 / x.detach() ** 2)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+def test_dot_takes_vectors(dtype):
+    rng = np.random.default_rng(1)
+    x, y = (rng.standard_normal((2, 5)) + 1j * rng.standard_normal((2, 5))).astype(dtype)
+    np.testing.assert_allclose(lacuna.dot(x, y), np.vdot(x, y), rtol=1e-14)
+    u, v = (torch.tensor(z, requires_grad=True) for z in (x, y))
+    np.testing.assert_allclose(lt.dot(u, v).detach(), np.vdot(x, y), rtol=1e-14)
+    assert torch.autograd.gradcheck(lt.dot, (u, v))

@@ -36,11 +36,11 @@ def test_every_status_has_an_exception():
 def test_wrong_shapes():
     error = both(lambda front, a, b: front.spmm(pattern, a, b), a, np.ones((4, 1)))
     assert isinstance(error, lacuna.ShapeError) and isinstance(error, ValueError)
-    assert str(error).startswith("spmm: input 1 has shape (4, 1)") and "lac_call_infer" in error.trace
+    assert str(error).startswith("spmm: x has shape (4, 1)") and "lac_call_infer" in error.trace
     both(lambda front, a, b: front.solve(pattern, a, b), a[:3], b)
     both(lambda front, a, b: front.spmm(pattern, a, b), np.ones((2, 4)), np.ones((3, 3, 1)))
     both(lambda front, a: front.spadd(pattern, a, pattern, a), a[:3])
-    both(lambda front, a: front.sum(a, axes=5), a)
+    both(lambda front, a: front.sum(a, 5), a)
     with pytest.raises(lacuna.ShapeError, match="dimensions"):
         lacuna.add(np.ones((1,) * 9), np.ones(1))
 
@@ -49,14 +49,14 @@ def test_wrong_dtypes():
     error = both(lambda front, a, b: front.spmm(pattern, a, b), a, b.astype(np.float32))
     assert isinstance(error, lacuna.DtypeError) and isinstance(error, TypeError) and "f32" in str(error)
     for front, x in ((lacuna, np.ones((3, 1), int)), (lt, torch.ones(3, 1, dtype=torch.int64))):
-        with pytest.raises(lacuna.DtypeError, match="spmm: input 1 has dtype .*int64.*float32, float64, complex64"):
+        with pytest.raises(lacuna.DtypeError, match="spmm: x has dtype .*int64.*float32, float64, complex64"):
             front.spmm(pattern, a if front is lacuna else torch.tensor(a), x)
 
 
 def test_wrong_objects():
     with pytest.raises(lacuna.ArgumentError, match="expected a lacuna.Pattern, got ndarray"):
         lacuna.spmm(a, a, b)
-    with pytest.raises(lacuna.ArgumentError, match=r"input 0 \(values\) is a ndarray"):
+    with pytest.raises(lacuna.ArgumentError, match=r"spmm: a is a ndarray"):
         lt.spmm(pattern, a, torch.tensor(b))
     with pytest.raises(lacuna.ArgumentError, match="op is 'X'; it must be one of 'N', 'T', 'H', 'plain'"):
         lacuna.spmm(pattern, a, b, op="X")
@@ -100,18 +100,18 @@ def test_singular_and_nonfinite_systems():
 
 def test_errors_pass_through_autograd_and_compilers():
     leaf = torch.tensor(a, requires_grad=True)
-    with pytest.raises(lacuna.ShapeError, match="input 1 has shape"):
+    with pytest.raises(lacuna.ShapeError, match="spmm: x has shape"):
         lt.spmm(pattern, leaf, torch.ones(4, 1).double())
     with pytest.raises(lacuna.SingularError):
         lt.solve(pattern, leaf * 0, torch.tensor(b))
-    with pytest.raises(Exception, match="input 1 has shape"):
+    with pytest.raises(Exception, match="spmm: x has shape"):
         torch.compile(lambda x: lt.spmm(pattern, leaf, x), fullgraph=True, backend="eager")(torch.ones(4, 1).double())
-    with pytest.raises(lacuna.ShapeError, match="input 1 has shape"):
+    with pytest.raises(lacuna.ShapeError, match="spmm: x has shape"):
         torch.func.vmap(lambda x: lt.spmm(pattern, leaf, x))(torch.ones(2, 4, 1).double())
 
 
 def test_other_devices_are_refused():
-    with pytest.raises(lacuna.DeviceError, match=r"input 1 lies on meta and input 0 \(values\) on cpu"):
+    with pytest.raises(lacuna.DeviceError, match="spmm: x lies on meta and a on cpu"):
         ready("spmm", [torch.ones(4), torch.ones(3, 1, device="meta")])
 
 

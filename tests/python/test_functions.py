@@ -43,13 +43,14 @@ def matrix(pattern, *batch):
 
 A, S, T = matrix(P), matrix(SYMMETRIC), numbers(TALL.nnz)
 X, B = numbers(N, 3), numbers(N * N, 2)
-OF_LINES = lambda f: f(P, A, 0, keepdim=True, include_zeros=False)  # noqa: E731
+OF_LINES = lambda f: f(P, A, 0, True, False)  # noqa: E731
 CASES = {
     "neg": lambda f: f(X), "square": lambda f: f(X), "reciprocal": lambda f: f(X),
-    "mean": lambda f: f(X, axes=0, keepdims=True), "prod": lambda f: f(X), "norm": lambda f: f(X, -1, order=1),
+    "mean": lambda f: f(X, 0, True), "prod": lambda f: f(X), "norm": lambda f: f(X, -1, order=1),
     "log_softmax": lambda f: f(100 * X), "concat": lambda f: f([X, X[:2], X[:1]], 0),
     "to_dense": lambda f: f(TALL, numbers(2, TALL.nnz)), "spadd": lambda f: f(P, A, SYMMETRIC, S),
-    "hadamard": lambda f: f(P, A, SYMMETRIC, S), "kron": lambda f: f(P, A, TALL, T),
+    "mirror": lambda f: f(P, A, "upper", "T"), "hadamard": lambda f: f(P, A, SYMMETRIC, S),
+    "kron": lambda f: f(P, A, TALL, T),
     "block_diag": lambda f: f([P, TALL, P], [A, T, A]), "spgemm": lambda f: f(P, A, SYMMETRIC, S),
     "row_sum": lambda f: f(P, A), "col_sum": lambda f: f(TALL, T), "diagonal": lambda f: f(P, matrix(P, 2)),
     "trace": lambda f: f(P, A), "scale_rows": lambda f: f(P, A, X[:, 0]), "scale_cols": lambda f: f(P, A, X[:, 0]),
@@ -185,7 +186,7 @@ def test_sizes_that_functions_compute_stay_open(dynamic):
     """n k in the reshapes of kron_mm, the number of numbers in mean: one graph for all."""
     a, b = torch.tensor(T), torch.tensor(A)
     counter = CompileCounterWithBackend("aot_eager")
-    function = lambda x: (lt.kron_mm(TALL, a, P, b, x), lt.mean(x, axes=-1), lt.log_softmax(x, 0))  # noqa: E731
+    function = lambda x: (lt.kron_mm(TALL, a, P, b, x), lt.mean(x, dim=-1), lt.log_softmax(x, 0))  # noqa: E731
     compiled = torch.compile(function, fullgraph=True, backend=counter, dynamic=dynamic)
     dense = torch.kron(lt.to_dense(TALL, a), lt.to_dense(P, b))
     for k in (2, 5, 7, 3):

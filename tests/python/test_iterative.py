@@ -262,11 +262,16 @@ def test_options_are_checked():
     ):
         with pytest.raises(error, match=words):
             made(m, "gmres", **wrong)
-    for name in ("preconditioner", "null_space", "left_null_space", "near_null", "progress"):
+    for name, given in (
+        ("preconditioner", "jacobi"), ("null_space", np.ones(9)), ("near_null", np.ones(9)), ("rtol", 1e-3),
+        ("left_null_space", np.ones(9)), ("progress", lambda iteration, residual: False), ("restart", 5),
+    ):  # fmt: skip
         for method in ("lu", "direct", "mumps"):
-            told = f"{name} is for methods that iterate, and '{method}' does not"
-            with pytest.raises(lacuna.ArgumentError, match=told):
-                made(m, method, **{name: "jacobi" if name == "preconditioner" else np.ones(9)})
+            with pytest.raises(lacuna.ArgumentError, match=f'{name} does not act on method="{method}"'):
+                made(m, method, **{name: given})
+    for name, given in (("ordering", "amd"), ("pivot_tolerance", 0.5), ("accept_singular", True)):
+        with pytest.raises(lacuna.ArgumentError, match=f'{name} does not act on method="gmres".*"pivoting_lu"'):
+            made(m, "gmres", **{name: given})
     factor, _ = made(m, "gmres")
     for b, x0, error, words in (
         (np.float64(3), None, lacuna.ShapeError, "b is one number"),

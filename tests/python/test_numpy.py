@@ -146,8 +146,8 @@ def test_array_operators():
     close(lacuna.scale(2 - 1j, x), (2 - 1j) * x)
     close(lacuna.dot(x, y), (x.conj() * y).sum((-1, -2)))
     close(lacuna.sum(x), x.sum())
-    close(lacuna.sum(x, axes=(0, -1)), x.sum((0, -1)))
-    close(lacuna.sum(x, axes=1, keepdims=True), x.sum(1, keepdims=True))
+    close(lacuna.sum(x, axis=(0, -1)), x.sum((0, -1)))
+    close(lacuna.sum(x, axis=1, keepdims=True), x.sum(1, keepdims=True))
     close(lacuna.reshape(x, (8, 3)), x.reshape(8, 3))
 
 

@@ -45,6 +45,23 @@ def test_matrices_of_matrices_are_scipys(complex_):
         equal(made, stacked, getattr(sp, name)([A, B]).tocsr())
 
 
+@pytest.mark.parametrize("complex_", [False, True])
+@pytest.mark.parametrize("triangle", ["lower", "upper"])
+def test_a_triangle_makes_the_whole_matrix_of_scipy(triangle, complex_):
+    p = lacuna.Pattern.from_coo([0, 1, 2, 3, 2, 0, 1, 3], [0, 1, 0, 1, 3, 3, 2, 3], (4, 4))  # entries on both sides
+    a = RNG.standard_normal(p.nnz) + (1j * RNG.standard_normal(p.nnz) if complex_ else 0)
+    cut = (sp.tril, sp.triu) if triangle == "lower" else (sp.triu, sp.tril)
+    for op, turned in (("H", lambda t: t.conj().T), ("T", lambda t: t.T)):
+        part, strict = cut[0](p.to_scipy(a)), cut[0](p.to_scipy(a), -1 if triangle == "lower" else 1)
+        equal(p.mirror(triangle)[0], lacuna.mirror(p, a, triangle, op), (part + turned(strict)).tocsr())
+        made = lambda v: lt.mirror(p, v, triangle, op)  # noqa: B023, E731
+        assert torch.autograd.gradcheck(made, (torch.tensor(a, requires_grad=True),))
+    with pytest.raises(lacuna.ShapeError, match="square"):
+        lacuna.mirror(P, np.ones(P.nnz))
+    with pytest.raises(lacuna.ArgumentError, match='op = 0; give "adjoint"'):
+        lacuna.mirror(p, a, op="N")
+
+
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])
 def test_entries_of_fixed_rows_and_columns_are_left_out(dtype):
     """-1 as row or column: the matrix is SciPy's of what is kept, and the gradient of what is dropped is 0."""
@@ -217,7 +234,7 @@ def test_what_does_not_fit_is_refused():
         lacuna.segment_mm(a, b, [4])
     with pytest.raises(lacuna.DtypeError, match="real arrays"):
         lacuna.sparse_logsumexp(P, np.ones(P.nnz, complex), 1)
-    with pytest.raises(lacuna.ArgumentError, match="dim is 2"):
+    with pytest.raises(lacuna.ArgumentError, match="axis is 2"):
         lacuna.sparse_logsumexp(P, np.ones(P.nnz), 2)
     with pytest.raises(lacuna.ShapeError, match="last dimension"):
         lacuna.hadamard(P, np.ones(1), P, np.ones(P.nnz))

@@ -129,7 +129,7 @@ def test_every_operator_compiles():
         "trisolve": lambda: lt.trisolve(q, b, x, triangle="upper"),
         "solve": lambda: lt.solve(q, b, x[:, 0]),
         "arrays": lambda: lt.add(lt.sub(x, lt.scale(0.5, x)), lt.mul(x, lt.conj(x))),
-        "reductions": lambda: lt.sum(x, axes=(0,), keepdims=True) + lt.dot(x, x) + lt.reshape(x, (2, 5))[0, :2],
+        "reductions": lambda: lt.sum(x, dim=(0,), keepdim=True) + lt.dot(x, x) + lt.reshape(x, (2, 5))[0, :2],
     }
     everything = lambda: {name: function() for name, function in functions.items()}  # noqa: E731
     same(compiled(everything)(), everything())

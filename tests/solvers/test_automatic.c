@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The automatic choice between direct and iterative solvers: what is foreseen, what the values say, what follows a failure.
+/// The automatic choice between direct and iterative solvers: what is foreseen, what the values say, what follows a
+/// failure.
 
 #include <math.h>
 #include <string.h>
@@ -126,7 +127,8 @@ static void a_pattern_without_its_mirror_costs_what_elimination_makes_of_it(lac_
   lac_pattern_destroy(&cube);
 }
 
-/// Five entries a row anywhere, and a diagonal that is `share` times their sum, by rows or by columns: a factor fills in.
+/// Five entries a row anywhere, and a diagonal that is `share` times their sum, by rows or by columns: a factor fills
+/// in.
 static direct_system scattered_open(lac_context *ctx, int32_t n, double share, bool by_columns) {
   enum { BESIDE = 5 };
   direct_system s = {0};
@@ -231,7 +233,8 @@ static void an_iteration_that_fails_falls_back_on_a_direct_factor(lac_context *c
   iterative_close(&s);
 }
 
-/// Two factors of a solver whose iterations must fail: by AUTO the second is direct at once; a method by name tries again.
+/// Two factors of a solver whose iterations must fail: by AUTO the second is direct at once; a method by name tries
+/// again.
 static void a_solver_remembers_that_iterating_failed(lac_context *ctx) {
   if (!check_claimed("direct solvers")) return;
   direct_case c = direct_make(DIRECT_POISSON, 400, LAC_F64, 1);
@@ -420,8 +423,8 @@ static lac_status make_and_solve_twice(lac_context *ctx, const lac_pattern *patt
   return status;
 }
 
-/// No room for a factor; no convergence, twice. What fails for want of memory is told as that, or as no convergence without room for a
-/// factor.
+/// No room for a factor; no convergence, twice. What fails for want of memory is told as that, or as no convergence
+/// without room for a factor.
 static void every_failing_allocation_is_told(lac_context *ctx) {
   if (!check_claimed("direct solvers")) return;
   direct_case c = direct_make(DIRECT_POISSON, 100, LAC_F64, 1);

@@ -61,6 +61,8 @@ static void every_method_and_ordering_that_may_be_forced_solves(lac_context *ctx
       check_all_sides(ctx, &definite, LAC_WIDTH_AUTO, &options);
       check_all_sides(ctx, &indefinite, LAC_WIDTH_AUTO, &options);
       options.method = "lu";
+      check_all_sides(ctx, &any, LAC_WIDTH_AUTO, &options);
+      options.method = "pivoting_lu";
       // A tolerance of 0 keeps every pivot on the diagonal, however small: that it goes well is luck of the order.
       for (int half = ordering == LAC_ORDER_METIS; half <= 2; half++) {
         options.pivot_tolerance = half ? 0.5 * half : -1;
@@ -133,8 +135,9 @@ static direct_case nearly_singular(int64_t n, uint64_t seed, double *full) {
   return direct_small(n, full, LAC_F64);
 }
 
-// The solution with A^T is large in its first and last component, but there are rows that meet only the others. No factor in
-// this precision gets those right to rounding of themselves: the solution is as good as there is one, row by row.
+// The solution with A^T is large in its first and last component, but there are rows that meet only the others. No
+// factor in this precision gets those right to rounding of themselves: the solution is as good as there is one, row by
+// row.
 static void nearly_singular_systems_are_solved(lac_context *ctx) {
   static const char *const METHODS[] = {"auto", "banded", "lu", "pivoting_lu"};
   enum { N = 24 };

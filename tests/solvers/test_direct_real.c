@@ -101,7 +101,8 @@ static void engines_solve_them_too(lac_context *ctx) {
   lac_context_clear_error(ctx);
 }
 
-// Of the columns of the inverse of west0479, whose condition is 1e12, many vanish in some components and nearly in others.
+// Of the columns of the inverse of west0479, whose condition is 1e12, many vanish in some components and nearly in
+// others.
 static void unit_vectors_are_solved_for_however_pivots_are_chosen(lac_context *ctx) {
   mm_matrix m;
   mm_read("west0479", &m);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Engines shared by threads, what they refuse, and memory that fails; one that is not here is named with the package that
-/// brings it.
+/// Engines shared by threads, what they refuse, and memory that fails; one that is not here is named with the package
+/// that brings it.
 
 #include <math.h>
 #include <pthread.h>

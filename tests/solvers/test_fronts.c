@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Fronts: walks over the tree, factors that multiply to the matrix, substitution in all directions, the same bits on any
-/// number of threads.
+/// Fronts: walks over the tree, factors that multiply to the matrix, substitution in all directions, the same bits on
+/// any number of threads.
 
 #include <math.h>
 #include <string.h>

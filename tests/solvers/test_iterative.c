@@ -281,7 +281,8 @@ static void nothing_is_a_size_too(lac_context *ctx) {
   }
 }
 
-/// The hierarchy, in a lower precision, is Hermitian to that only: CG must take all that is left along the one direction there is.
+/// The hierarchy, in a lower precision, is Hermitian to that only: CG must take all that is left along the one
+/// direction there is.
 static void one_is_a_size_too(lac_context *ctx) {
   for (int d = LAC_F32; d <= LAC_C128; d++) {
     direct_case one = direct_small(1, (double[]){3}, (lac_dtype)d);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// How Krylov methods end: tolerances kept exactly, zero and empty systems, limits, breakdowns, stagnation, NaN, interruption,
-/// null spaces, scales, memory that fails.
+/// How Krylov methods end: tolerances kept exactly, zero and empty systems, limits, breakdowns, stagnation, NaN,
+/// interruption, null spaces, scales, memory that fails.
 
 #include <math.h>
 #include <stdio.h>

@@ -242,7 +242,7 @@ static void arrays_that_do_not_fit_are_refused(lac_context *ctx) {
   CHECK_OK(lac_array_create(ctx, LAC_C64, 1, (int64_t[]){2}, &row));
   CHECK_OK(lac_factor_logdet(ctx, factor, real, phase));
   CHECK_FAILS(lac_factor_logdet(ctx, NULL, real, phase), LAC_ERR_ARG, "the factor is NULL");
-  CHECK_FAILS(lac_factor_logdet(ctx, factor, NULL, phase), LAC_ERR_ARG, "an array is NULL");
+  CHECK_FAILS(lac_factor_logdet(ctx, factor, NULL, phase), LAC_ERR_ARG, "logabs is NULL");
   CHECK_FAILS(lac_factor_logdet(ctx, factor, wide, phase), LAC_ERR_DTYPE, "logabs must be f32; it is f64");
   CHECK_FAILS(lac_factor_logdet(ctx, factor, real, wide), LAC_ERR_DTYPE, "sign must be c64; it is f64");
   CHECK_FAILS(lac_factor_logdet(ctx, factor, real, row), LAC_ERR_SHAPE, "sign must have the batch shape");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// LU inside supernodes: right against a dense solve, matched where it must be, enlarged pivots told, and what it cannot
-/// take passed on or refused.
+/// LU inside supernodes: right against a dense solve, matched where it must be, enlarged pivots told, and what it
+/// cannot take passed on or refused.
 
 #include <math.h>
 #include <pthread.h>

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,6 +86,108 @@ static void defaults_and_zero_are_one_solver(lac_context *ctx) {
     CHECK_TEXT(report.method, first.method);
     CHECK_TEXT(report.ordering, first.ordering);
     CHECK_EQ(report.factor_nnz, first.factor_nnz);
+    lac_solver_destroy(&solver);
+  }
+  direct_close(&t.s);
+}
+
+// -- options that cannot act -----------------------------------------------------------------------------------------
+
+/// An option, a method and perhaps a preconditioner that it acts on, and others that it does not act on.
+typedef struct acting {
+  const char *name;
+  lac_solver_options given;
+  const char *on[3], *not_on[3];  // "method" or "method+preconditioner"
+} acting;
+
+static const acting acting_cases[] = {
+    {"ordering", {.ordering = LAC_ORDER_AMD}, {"lu", "cg+cholesky", "auto"}, {"cg", "banded", "jacobi"}},
+    {"pivot_tolerance",
+     {.pivot_tolerance = 0.5},
+     {"pivoting_lu", "direct", "gmres+block_lu"},
+     {"lu", "cholesky", "cg"}},
+    {"accept_singular", {.accept_singular = true}, {"diagonal", "ldlt", "auto"}, {"minres", "ilu0", "gmres+jacobi"}},
+    {"rtol", {.iteration = {.rtol = 1e-3}}, {"cg", "auto", "lsmr"}, {"lu", "direct", "multigrid"}},
+    {"atol", {.iteration = {.atol = 1e-3}}, {"gmres+jacobi", "lsqr", "auto"}, {"cholesky", "triangular", "ssor"}},
+    {"adjoint_rtol", {.iteration = {.adjoint_rtol = 1e-3}}, {"bicgstab", "cg", "auto"}, {"lu", "ldlt", "ic0"}},
+    {"max_iterations", {.iteration = {.max_iterations = 9}}, {"minres", "cg", "auto"}, {"direct", "lu", "jacobi"}},
+    {"restart", {.iteration = {.restart = 9}}, {"gmres", "flexible_gmres", "auto"}, {"cg", "lu", "bicgstab"}},
+    {"look_every", {.iteration = {.look_every = 2}}, {"cg", "auto", "lsmr"}, {"lu", "banded", "chebyshev"}},
+    {"accept_unconverged", {.iteration = {.accept_unconverged = true}}, {"cg", "auto", "gmres"}, {"lu", "ldlt", "ic0"}},
+    {"preconditioner", {.preconditioner = {.method = "jacobi"}}, {"cg", "auto", "gmres"}, {"lu", "direct", "ssor"}},
+    {"omega", {.preconditioner = {.omega = 1.2}}, {"cg+ssor", "ssor", "auto+ssor"}, {"cg", "cg+jacobi", "lu"}},
+    {"block", {.preconditioner = {.block = 2}}, {"cg+block_jacobi", "block_jacobi"}, {"auto", "gmres+ilu0", "lu"}},
+    {"degree", {.preconditioner = {.degree = 3}}, {"cg+chebyshev", "cg", "chebyshev"}, {"cg+ic0", "ssor", "lu"}},
+    {"strength",
+     {.preconditioner = {.strength = 0.1}},
+     {"auto", "cg+multigrid", "multigrid"},
+     {"cg+ssor", "lu", "ic0"}},
+    {"coarse_rows", {.preconditioner = {.coarse_rows = 9}}, {"auto", "gmres", "multigrid"}, {"cg+lu", "lu", "jacobi"}},
+    {"max_levels", {.preconditioner = {.max_levels = 3}}, {"auto", "gmres", "multigrid"}, {"cg+ic0", "lu", "jacobi"}},
+    {"full_precision", {.preconditioner = {.full_precision = true}}, {"cg", "multigrid"}, {"cg+ic0", "lu", "direct"}},
+    {"multigrid (preconditioner.kind)",
+     {.preconditioner = {.kind = LAC_MULTIGRID_SMOOTHED}},
+     {"cg", "multigrid"},
+     {"cg+ilu0", "lu", "ssor"}},
+};
+
+/// Create a solver with an option on a method; `who` has a preconditioner behind a plus.
+static lac_status create_acting(lac_context *ctx, const trial *t, const acting *a, const char *who) {
+  char method[32] = {0};
+  const char *plus = strchr(who, '+');
+  lac_solver_options options = a->given;
+  lac_solver *solver = NULL;
+  memcpy(method, who, plus ? (size_t)(plus - who) : strlen(who));
+  options.method = method;
+  if (plus) options.preconditioner.method = plus + 1;
+  lac_status status = lac_solver_create(ctx, t->s.pattern, &options, &solver);
+  lac_solver_destroy(&solver);
+  return status;
+}
+
+/// The message has the option and the method; a structure that a method does not take is another error.
+static void an_option_that_cannot_act_is_refused(lac_context *ctx) {
+  trial t = trial_open(ctx);
+  for (size_t i = 0; i < sizeof acting_cases / sizeof *acting_cases; i++) {
+    const acting *a = &acting_cases[i];
+    for (int k = 0; k < 3 && a->on[k]; k++) {
+      lac_status status = create_acting(ctx, &t, a, a->on[k]);
+      CHECK(status == LAC_OK || !strstr(lac_context_error(ctx), "does not act"));
+    }
+    char words[80];
+    snprintf(words, sizeof words, "%s does not act on method = ", a->name);
+    for (int k = 0; k < 3; k++) CHECK_FAILS(create_acting(ctx, &t, a, a->not_on[k]), LAC_ERR_ARG, words);
+  }
+  direct_close(&t.s);
+}
+
+static void the_refusal_names_methods_on_which_an_option_acts(lac_context *ctx) {
+  trial t = trial_open(ctx);
+  lac_solver *solver = NULL;
+  lac_solver_options lu = {.method = "lu", .iteration = {.rtol = 1e-6}};
+  lac_solver_options pivots = {.method = "lu", .pivot_tolerance = 1};
+  lac_solver_options omega = {.method = "cg", .preconditioner = {.method = "jacobi", .omega = 1.5}};
+  CHECK_FAILS(lac_solver_create(ctx, t.s.pattern, &lu, &solver), LAC_ERR_ARG,
+              "rtol does not act on method = \"lu\"; leave it out, or use a method on which it acts: \"auto\", \"cg\"");
+  CHECK_FAILS(lac_solver_create(ctx, t.s.pattern, &pivots, &solver), LAC_ERR_ARG,
+              "\"pivoting_lu\", \"umfpack\", \"klu\", \"mumps\"");
+  CHECK_FAILS(lac_solver_create(ctx, t.s.pattern, &omega, &solver), LAC_ERR_ARG,
+              "omega does not act on method = \"cg\" with preconditioner = \"jacobi\"; leave it out, or use a "
+              "preconditioner on which it acts: \"ssor\"");
+  CHECK(!solver);
+  direct_close(&t.s);
+}
+
+/// Budgets, what is known of the values, and every default in full hold for each method.
+static void defaults_and_budgets_act_on_every_method(lac_context *ctx) {
+  const char *const methods[] = {"auto", "direct", "lu", "pivoting_lu", "cg", "gmres", "jacobi", "multigrid"};
+  trial t = trial_open(ctx);
+  for (int i = 0; i < 8; i++) {
+    lac_solver_options options = lac_solver_options_defaults();
+    lac_solver *solver = NULL;
+    options.method = methods[i], options.preconditioner.method = "auto";
+    options.keep_bytes = -1, options.max_bytes = INT64_C(1) << 40, options.assume_hermitian = true;
+    CHECK_OK(lac_solver_create(ctx, t.s.pattern, &options, &solver));
     lac_solver_destroy(&solver);
   }
   direct_close(&t.s);
@@ -187,5 +290,7 @@ static void nothing_has_no_report(lac_context *ctx) {
 }
 
 CHECK_MAIN(a_factor_is_kept_by_default, the_pivot_tolerance_is_a_tenth_by_default, defaults_and_zero_are_one_solver,
-           an_earlier_struct_is_taken, a_later_struct_is_taken_as_far_as_it_is_zero, a_size_that_cannot_be_is_refused,
-           reserved_numbers_are_zero, a_report_is_as_long_as_its_caller_knows_it, nothing_has_no_report)
+           an_option_that_cannot_act_is_refused, the_refusal_names_methods_on_which_an_option_acts,
+           defaults_and_budgets_act_on_every_method, an_earlier_struct_is_taken,
+           a_later_struct_is_taken_as_far_as_it_is_zero, a_size_that_cannot_be_is_refused, reserved_numbers_are_zero,
+           a_report_is_as_long_as_its_caller_knows_it, nothing_has_no_report)

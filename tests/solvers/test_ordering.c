@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Orders of elimination, the tree and the counts: always permutations, little fill, and exactly the fill that elimination
-/// makes.
+/// Orders of elimination, the tree and the counts: always permutations, little fill, and exactly the fill that
+/// elimination makes.
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Multigrid by pairwise aggregation: a linear cycle is Hermitian, its transpose its adjoint; few iterations whatever the size; and
-/// everything that a matrix may be.
+/// Multigrid by pairwise aggregation: a linear cycle is Hermitian, its transpose its adjoint; few iterations whatever
+/// the size; and everything that a matrix may be.
 
 #include <stdlib.h>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The condition that a factor estimates: beside that of the dense inverse, whatever the scale; of real matrices; refusals.
+/// The condition that a factor estimates: beside that of the dense inverse, whatever the scale; of real matrices;
+/// refusals.
 
 #include <math.h>
 #include <stdio.h>
@@ -182,7 +183,7 @@ static void what_does_not_fit_is_refused_and_failing_allocations_are_said(lac_co
   CHECK_OK(lac_array_create(ctx, LAC_F32, 0, NULL, &fits));
   CHECK_OK(lac_array_create(ctx, LAC_F32, 1, (int64_t[]){2}, &row));
   CHECK_FAILS(lac_factor_rcond(ctx, NULL, wide), LAC_ERR_ARG, "the factor is NULL");
-  CHECK_FAILS(lac_factor_rcond(ctx, factor, NULL), LAC_ERR_ARG, "an array is NULL");
+  CHECK_FAILS(lac_factor_rcond(ctx, factor, NULL), LAC_ERR_ARG, "rcond is NULL");
   CHECK_FAILS(lac_factor_rcond(ctx, factor, wide), LAC_ERR_DTYPE, "rcond must be f32; it is f64");
   CHECK_FAILS(lac_factor_rcond(ctx, factor, row), LAC_ERR_SHAPE, "rcond must have the batch shape");
   long long before = check_live_blocks();

@@ -138,8 +138,8 @@ static direct_case tree_of_pairs(int64_t pairs) {
   return c;
 }
 
-// The same matrix in other units of its rows and columns is as good: nothing is made afresh, and nothing is said of pivots
-// that are small in the old units.
+// The same matrix in other units of its rows and columns is as good: nothing is made afresh, and nothing is said of
+// pivots that are small in the old units.
 static void check_units(lac_context *ctx, direct_case c, int64_t row, double row_unit, double col_unit, double unit) {
   direct_system system = open_by(ctx, &c, "pivoting_lu");
   direct_case other = {c.s, ref_copy(&c.a)};

@@ -297,7 +297,7 @@ static void arrays_that_do_not_fit_are_refused(lac_context *ctx) {
   CHECK_OK(lac_array_create(ctx, LAC_F64, 1, (int64_t[]){c.s->nnz}, &wide));
   CHECK_OK(lac_array_create(ctx, LAC_F32, 2, (int64_t[]){2, c.s->nnz}, &row));
   CHECK_FAILS(lac_factor_selected_inverse(ctx, NULL, row), LAC_ERR_ARG, "the factor is NULL");
-  CHECK_FAILS(lac_factor_selected_inverse(ctx, factor, NULL), LAC_ERR_ARG, "an array is NULL");
+  CHECK_FAILS(lac_factor_selected_inverse(ctx, factor, NULL), LAC_ERR_ARG, "values is NULL");
   CHECK_FAILS(lac_factor_selected_inverse(ctx, factor, wide), LAC_ERR_DTYPE, "the factor is f32 and values are f64");
   CHECK_FAILS(lac_factor_selected_inverse(ctx, factor, row), LAC_ERR_SHAPE, "the shape of those that were factored");
   lac_array_destroy(&wide);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The inverse on the pattern of real matrices, beside solves with unit vectors. Skipped as a whole where there are none.
+/// The inverse on the pattern of real matrices, beside solves with unit vectors. Skipped as a whole where there are
+/// none.
 
 #include <float.h>
 #include <math.h>

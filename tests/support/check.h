@@ -2,8 +2,8 @@
 /// @file check.h
 /// Checks, and the main function of a test program.
 ///
-/// Tests are functions of a fresh context, named by the sentence that they prove. A failing check prints where and why and ends
-/// its test; the others still run. Every test must give back every block it took.
+/// Tests are functions of a fresh context, named by the sentence that they prove. A failing check prints where and why
+/// and ends its test; the others still run. Every test must give back every block it took.
 ///
 ///     test_spmm [backend [name of one test]]        exit 0: all hold, 1: some fail, 77: the backend is not here
 ///

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file composed_columns.c
-/// The kernels columns and column_step composed of binary, conj and sum, with coefficients that travel through the host: what
-/// a backend's own are compared with.
+/// The kernels columns and column_step composed of binary, conj and sum, with coefficients that travel through the
+/// host: what a backend's own are compared with.
 ///
-/// Zero coefficients shut out what they multiply where the backend has `where`; without it, NaN in a column that has diverged
-/// goes into its x, and into no other. Works in two vectors, which it gives back.
+/// Zero coefficients shut out what they multiply where the backend has `where`; without it, NaN in a column that has
+/// diverged goes into its x, and into no other. Works in two vectors, which it gives back.
 
 #include "support/composed_columns.h"
 

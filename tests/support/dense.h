@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file dense.h
-/// References: arrays and matrices in complex double, and the textbook's way with them. Nothing here uses the library's kernels.
+/// References: arrays and matrices in complex double, and the textbook's way with them. Nothing here uses the library's
+/// kernels.
 
 #ifndef LACUNA_TESTS_DENSE_H
 #define LACUNA_TESTS_DENSE_H

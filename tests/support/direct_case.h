@@ -29,17 +29,17 @@ typedef struct direct_case {
 /// About n rows. Kept in scratch memory.
 direct_case direct_make(direct_kind kind, int64_t n, lac_dtype dtype, uint64_t seed);
 
-/// The five-point grid with a wind across it, `peclet` times as strong as the diffusion between two points; and one with
-/// its rows moved, so that only a matching finds the strong numbers.
+/// The five-point grid with a wind across it, `peclet` times as strong as the diffusion between two points; and one
+/// with its rows moved, so that only a matching finds the strong numbers.
 direct_case direct_convection(int64_t side, double peclet, lac_dtype dtype);
 direct_case direct_turned(int64_t side, lac_dtype dtype);
 
 /// A small matrix, row by row; zeros are no entries.
 direct_case direct_small(int64_t n, const double *full, lac_dtype dtype);
 
-/// Pairs of rows [1 1; 1 1 + tiny], each beside a few rows that many pairs share: strong on the diagonal, but the second
-/// pivot of some pairs vanishes, and what could help stands in another supernode. Where those pairs are `alike`, the
-/// condition is 1 / tiny. Hermitian, or only nearly so.
+/// Pairs of rows [1 1; 1 1 + tiny], each beside a few rows that many pairs share: strong on the diagonal, but the
+/// second pivot of some pairs vanishes, and what could help stands in another supernode. Where those pairs are `alike`,
+/// the condition is 1 / tiny. Hermitian, or only nearly so.
 direct_case direct_treacherous(int64_t pairs, double tiny, int alike, int is_hermitian);
 
 /// Pattern, values and solver of a case; `options` may be NULL. Fails the test where one cannot be made.

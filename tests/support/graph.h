@@ -2,8 +2,8 @@
 /// @file graph.h
 /// Random graphs of operators: drawn from a seed, built on any tape, at any point along a line.
 ///
-/// A graph is never stored: building it draws the same numbers again. What must not depend on the point (factors that keep numbers
-/// small, offsets that keep them off kinks) is found in a first build and frozen.
+/// A graph is never stored: building it draws the same numbers again. What must not depend on the point (factors that
+/// keep numbers small, offsets that keep them off kinks) is found in a first build and frozen.
 
 #ifndef LACUNA_TESTS_GRAPH_H
 #define LACUNA_TESTS_GRAPH_H
@@ -84,7 +84,8 @@ void graph_sample_open(lac_context *ctx, graph_world *w, uint64_t seed, int orde
 /// The graph in words, one line a node.
 const char *graph_sample_text(graph_sample *s);
 
-/// Build the graph on a tape at x + t x_dot: leaves that are not constant, their tangents and cotangents, outputs, cotangents.
+/// Build the graph on a tape at x + t x_dot: leaves that are not constant, their tangents and cotangents, outputs,
+/// cotangents.
 typedef struct graph_run {
   int leaves, outs;
   int of[GRAPH_MOST_LEAVES];  // which leaf of the sample
@@ -93,7 +94,8 @@ typedef struct graph_run {
 } graph_run;
 void graph_sample_run(graph_sample *s, lac_tape *tape, double t, graph_run *r);
 
-/// Re <a, var> of numbers and a var like them; an absent var is zero. Adds the sum of |terms| to *size, unless it is NULL.
+/// Re <a, var> of numbers and a var like them; an absent var is zero. Adds the sum of |terms| to *size, unless it is
+/// NULL.
 double graph_inner(graph_sample *s, const lac_tape *tape, const graph_array *a, lac_var var, double *size);
 
 /// Stop with the seed and the graph when a call failed.

@@ -158,7 +158,8 @@ static lac_status inner_graph(lac_tape *tape, void *data, int step, const lac_va
   return lac_tape_status(tape);
 }
 
-/// Three random nodes as a checkpointed segment, once they have run without one. What the first two inputs are is known.
+/// Three random nodes as a checkpointed segment, once they have run without one. What the first two inputs are is
+/// known.
 static lac_var checkpointed(graph *g, lac_var *in) {
   lac_var out = {0};
   double scale;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file matrix_market.c
-/// Real matrices through the library's own reader, which tests/python/test_io.py holds against SciPy's on the same files.
+/// Real matrices through the library's own reader, which tests/python/test_io.py holds against SciPy's on the same
+/// files.
 
 #include "support/matrix_market.h"
 

@@ -217,9 +217,9 @@ static bool has_operator(const op_run *r, lac_dtype dtype) {
   return lac_claims_have(r->ctx->kernels->claims, LAC_CLAIM_OPERATOR, r->c->op, dtype, has_blocks);
 }
 
-/// What a backend does not claim is left out, and must say itself that it is not there: a list of claims is neither too long
-/// nor too short. A function may do without its operator, as conj does on reals; and what needs a solver may work by
-/// one on the host, to which arrays travel.
+/// What a backend does not claim is left out, and must say itself that it is not there: a list of claims is neither too
+/// long nor too short. A function may do without its operator, as conj does on reals; and what needs a solver may work
+/// by one on the host, to which arrays travel.
 static void leave_out(op_run *r, lac_dtype dtype) {
   lac_status status;
   bool is_called = false, may_work = r->c->needs != NULL;

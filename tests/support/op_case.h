@@ -2,8 +2,8 @@
 /// @file op_case.h
 /// One case of an operator, and the battery that it passes (docs/design.md, "What is checked").
 ///
-/// A case says which patterns and shapes go in, how the operator is applied and what a dense textbook would give. check_op then
-/// proves, for every dtype, every index width and every subset of inputs:
+/// A case says which patterns and shapes go in, how the operator is applied and what a dense textbook would give.
+/// check_op then proves, for every dtype, every index width and every subset of inputs:
 ///
 ///     operator    `apply` calls the operator that the case names; one with LAC_OP_POINTWISE is linear
 ///     values      the forward equals the dense formula
@@ -12,10 +12,11 @@
 ///     gradient    J^H y_bar equals the derivative of the dense formula, number by number
 ///     second      adjoint and tangent of the gradient itself; Hessian-vector products three ways
 ///     memory      every failing allocation gives LAC_ERR_MEMORY, leaks nothing and leaves everything usable
-///     scale       inputs, cotangents and directions in other units, powers of two far from 1, give the same values, first
-///                 and second derivatives in the units that follow
+///     scale       inputs, cotangents and directions in other units, powers of two far from 1, give the same values,
+///                 first and second derivatives in the units that follow
 ///     input       wrong shapes, dtypes, patterns and absent vars are refused with a sentence
-///     claims      on a backend that does not claim the operator, it is refused with LAC_ERR_UNSUPPORTED and the case left out
+///     claims      on a backend that does not claim the operator, it is refused with LAC_ERR_UNSUPPORTED and the case
+///                 left out
 ///     threads     the same bits on 1 and 2 threads; other backends agree with the CPU and with themselves, to the bit
 ///
 /// A forward or first derivative that ends with an error is said once for each dtype, and ends the case there.
@@ -86,17 +87,19 @@ struct op_case {
   uint32_t dtypes;  ///< those that the operator takes (bit LAC_F32 ...), the others must be refused; 0 is all four
 };
 
-/// Run the battery and fail the test when a check fails. Prints `count: operator=... cases=...` for each dtype and width.
+/// Run the battery and fail the test when a check fails. Prints `count: operator=... cases=...` for each dtype and
+/// width.
 void check_op(lac_context *ctx, const op_case *c);
 
 /// Run only what large cases are for: threads, agreement of backends, and the operator's name. Needs no dense formula.
 void check_op_large(lac_context *ctx, const op_case *c);
 
-/// Run the battery and return the sections that failed: for those who test the battery. What it says goes to `out`; NULL is silence.
+/// Run the battery and return the sections that failed: for those who test the battery. What it says goes to `out`;
+/// NULL is silence.
 uint32_t check_op_sections(lac_context *ctx, const op_case *c, FILE *out);
 
-/// The operator's own statement of its memory: bytes of arrays beyond its inputs, `forward` at the peak of the forward with its
-/// result, `gradient` at the peak of a forward and a vjp for all inputs. Heads of structs may add a few KiB.
+/// The operator's own statement of its memory: bytes of arrays beyond its inputs, `forward` at the peak of the forward
+/// with its result, `gradient` at the peak of a forward and a vjp for all inputs. Heads of structs may add a few KiB.
 void check_op_peak(lac_context *ctx, const op_case *c, lac_dtype dtype, int64_t forward, int64_t gradient);
 
 /// Text in scratch memory, for shapes that are computed.

@@ -50,7 +50,8 @@ void op_expect_close(op_run *r, op_section section, const ref *got, const ref *w
                      const char *format, ...) __attribute__((format(printf, 6, 7)));
 void op_expect_bits(op_run *r, op_section section, const ref *got, const ref *want, const char *what, int i);
 
-/// A forward or a derivative succeeded. If not, the case stops at this dtype: what follows would only say the same again.
+/// A forward or a derivative succeeded. If not, the case stops at this dtype: what follows would only say the same
+/// again.
 bool op_succeeded(op_run *r, op_section section, lac_status status, const char *what);
 
 /// The rounding unit of the run's dtype, times `factor`, times the case's slack.

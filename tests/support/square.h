@@ -2,7 +2,8 @@
 /// @file square.h
 /// Cases of operators on factors: square matrices that have one, as the patterns[0] and the input 0 of an op_case.
 ///
-/// i[1] says whether the object is a factor or a solver, i[2] how the matrix looks, `data` are lac_solver_options (NULL: defaults).
+/// i[1] says whether the object is a factor or a solver, i[2] how the matrix looks, `data` are lac_solver_options
+/// (NULL: defaults).
 
 #ifndef LACUNA_TESTS_SQUARE_H
 #define LACUNA_TESTS_SQUARE_H
@@ -11,8 +12,8 @@
 
 enum { FACTOR, SOLVER };
 
-/// GENERAL: nonsymmetric, the diagonal is largest. SHUFFLED: what is largest in row i stands in column i + 1, so that pivoting is
-/// needed. DEFINITE: Hermitian with a large diagonal.
+/// GENERAL: nonsymmetric, the diagonal is largest. SHUFFLED: what is largest in row i stands in column i + 1, so that
+/// pivoting is needed. DEFINITE: Hermitian with a large diagonal.
 typedef enum look { GENERAL, SHUFFLED, DEFINITE } look;
 
 /// op_case.object and op_case.fill.

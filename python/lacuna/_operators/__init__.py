@@ -44,10 +44,12 @@ def _rows():
 
 
 @functools.lru_cache(None)
-def _code(scoped):
+def _code(scoped, renamed):
     """All functions as one piece of Python, over what a front end brings."""
-    rows = _rows().items()
-    texts = [parameters.source(name, request, row.parameters, fixed) for name, (request, row, fixed, _) in rows]
+    texts = [
+        parameters.source(name, request, row.parameters, fixed, renamed)
+        for name, (request, row, fixed, _) in _rows().items()
+    ]
     text = f"def made({', '.join(scoped)}):\n{''.join(texts)}    return locals()\n"
     return compile(text, "<lacuna functions>", "exec")
 
@@ -55,7 +57,7 @@ def _code(scoped):
 def of(module, package):
     """Every operator and function as a function of a package, by name, over the module of a front end (front.scope)."""
     front, space = scope(module, getattr(module, "resolve", resolve)), {"__name__": __name__}
-    exec(_code(tuple(front)), space)
+    exec(_code(tuple(front), module.RENAMED), space)
     made = space["made"](**front)
     rows = _rows()
     table = {name: made[name] for name in rows}

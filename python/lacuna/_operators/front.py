@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the functions of a front end are made over: what its module brings, and how arguments become what C takes."""
 
-from numbers import Real
+from numbers import Integral, Number
 from operator import index
 
 import numpy as np
@@ -24,6 +24,8 @@ def from_end(who, x, axis):
         if not x:
             raise ArgumentError(f"{who}: no arrays; give at least one")
         x = x[0]
+    if not isinstance(axis, Integral):
+        raise ArgumentError(f"{who}: the axis is {axis!r}; give an integer, and for several axes a tuple of them")
     if not -x.ndim <= axis < x.ndim:
         raise ShapeError(f"{who}: axis {axis} of an array with {x.ndim} dimensions")
     return -1 - axis if axis < 0 else x.ndim - 1 - axis
@@ -66,18 +68,22 @@ def scope(module, resolve):
     apply(name, like, *arrays)  runs the operator or function of a spec's name
     asarray(x)  an array of anything
     number(factor, x, who)  an array of a frozen number beside x
+    ARRAY  the type of its arrays
+    RENAMED  parameters of C's texts that have another name here
     code(dtype)  the code of a dtype
     convert(c, x)  a condition as an array of x's dtype
     """
-    asarray, number = module.asarray, module.number
+    asarray, number, array = module.asarray, module.number, module.ARRAY
 
     def beside(who, x, y):
         """Both as arrays; one of them may be a frozen number."""
-        if isinstance(x, Real):
+        if isinstance(x, array) and isinstance(y, array):
+            return x, y
+        if isinstance(x, Number):
             y = asarray(y)
             return number(x, y, who), y
         x = asarray(x)
-        return x, number(y, x, who) if isinstance(y, Real) else y
+        return x, number(y, x, who) if isinstance(y, Number) else y
 
     return {
         "apply": module.apply, "asarray": asarray, "number": number, "code": module.code, "convert": module.convert,

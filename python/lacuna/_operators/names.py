@@ -30,7 +30,7 @@ NAMED = {
     "segment_min": ("segment_max", {"extreme": "smallest"}, "The smallest of each group; ties share the gradient."),
     "sparse_min": (
         "sparse_max", {"extreme": "smallest"},
-        "The smallest number of each row (dim=1) or column (dim=0); ties share the gradient.",
+        "The smallest number of each row (axis 1) or column (axis 0); ties share the gradient.",
     ),
 }  # fmt: skip
 # The functions below, and why C has not all of their text.

@@ -25,7 +25,8 @@ from ..errors import ShapeError
 from ._levels import beneath, in_forward_mode, lone_grad, on_one_level, unwrap
 from ._open import call_of, resolve  # noqa: F401
 from ._symbolic import plan
-from ._tensors import DTYPES, all_dense, asarray, code, convert, metas_of, number, refusal, run  # noqa: F401
+from ._tensors import ARRAY, RENAMED, asarray, code, convert, number  # noqa: F401
+from ._tensors import DTYPES, all_dense, metas_of, refusal, run
 
 library = torch.library.Library("lacuna", "DEF")
 for _schema in (

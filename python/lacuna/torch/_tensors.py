@@ -21,6 +21,8 @@ CODES = {
 DTYPES = {code: dtype for dtype, code in CODES.items()}
 _DEVICES = {"cpu", "cuda"}
 _CPU, _STRIDED, _ALIGNED = torch.device("cpu"), torch.strided, 16
+ARRAY = torch.Tensor
+RENAMED = (("axis", "dim"), ("keepdims", "keepdim"))  # as torch's own functions have them
 _NUMBERS = (int, float, complex, np.number, torch.SymInt, torch.SymFloat)
 
 
@@ -87,6 +89,8 @@ def convert(c, x):
 def number(factor, x, who="scale"):
     """A frozen number beside x, as a tensor of its dtype without dimensions."""
     if not isinstance(factor, _NUMBERS):
+        if not isinstance(factor, torch.Tensor):
+            raise ArgumentError(f"{who}: {factor!r} is not a number; give a number")
         raise ArgumentError(
             f"{who}: the factor is a frozen number, not a {type(factor).__name__}; make it one with float(), or take "
             "mul, which has derivatives in both"
@@ -96,7 +100,7 @@ def number(factor, x, who="scale"):
     factor = factor.item() if isinstance(factor, np.generic) else factor
     if isinstance(factor, complex) and not x.is_complex():
         if factor.imag:
-            raise DtypeError(f"{who}: the factor {factor} is complex and the tensor is {x.dtype}; convert the tensor")
+            raise DtypeError(f"{who}: the number {factor} is complex and the tensor is {x.dtype}; convert the tensor")
         factor = factor.real
     return torch.ones((), dtype=x.dtype, device=x.device) * factor  # a product: compilers keep its number open
 

@@ -66,7 +66,7 @@ lac_status cuda_index_of(lac_context *ctx, const lac_buffer *buffer, cuda_index 
 /// A walk over A or A^T where kernels reach it.
 lac_status cuda_rows_of(lac_context *ctx, const lac_pattern *pattern, bool transposed, cuda_rows *out);
 
-// -- the kernels that claims.def names, as in kernels/kernels.def ------------------------------------------------------
+// -- the kernels that claims.def names, as in kernels/kernels.def ----------------------------------------------------
 
 #define LAC_HAS(slot) lac_kernel_##slot cuda_##slot;
 #define LAC_CLAIM(kind, name, dtypes, blocks)

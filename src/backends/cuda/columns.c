@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file columns.c
-/// The kernels columns and column_step on CUDA: passes of at most CUDA_COLUMN_OPS operations, and room for the sums of blocks.
+/// The kernels columns and column_step on CUDA: passes of at most CUDA_COLUMN_OPS operations, and room for the sums of
+/// blocks.
 
 #include "backends/cuda/backend.h"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file columns.cu
-/// What Krylov methods do to vectors [items, n, k] (kernels/columns.h): all operations of a pass on a number before the next one, so that
-/// every vector comes from memory once; and steps, a thread for each column.
+/// What Krylov methods do to vectors [items, n, k] (kernels/columns.h): all operations of a pass on a number before the
+/// next one, so that every vector comes from memory once; and steps, a thread for each column.
 ///
-/// A thread keeps to one column. Inner products are summed by threads, blocks and then over blocks, each by a tree; the cut depends
-/// on the shape alone, so the bits never change.
+/// A thread keeps to one column. Inner products are summed by threads, blocks and then over blocks, each by a tree; the
+/// cut depends on the shape alone, so the bits never change.
 
 #define LAC_DEVICE __device__
 
@@ -17,7 +17,8 @@ namespace {
 
 constexpr int MOST = CUDA_COLUMN_OPS;
 
-/// Of all numbers of a pass: a block takes `wide` columns of an item, from `tile` times as many on, and every so many rows.
+/// Of all numbers of a pass: a block takes `wide` columns of an item, from `tile` times as many on, and every so many
+/// rows.
 struct Cut {
   int64_t items, n, k;
   int64_t tiles, blocks;  // of columns; of rows

@@ -2,9 +2,9 @@
 /// @file device.c
 /// The CUDA backend: its table, its door, its bytes.
 ///
-/// A context works on one device and on the stream it was given. Every entry makes that device current and restores the caller's.
-/// Nothing waits but synchronize, upload and download. What goes wrong in a kernel comes out of the first of these after it, or
-/// of a later launch: CUDA reports it there.
+/// A context works on one device and on the stream it was given. Every entry makes that device current and restores the
+/// caller's. Nothing waits but synchronize, upload and download. What goes wrong in a kernel comes out of the first of
+/// these after it, or of a later launch: CUDA reports it there.
 
 #include "backends/cuda/backend.h"
 

@@ -73,8 +73,8 @@ struct Offsets {
   int64_t x, y;
 };
 
-/// Where the i-th index of `axes` lies in both operands. Not unrolled: this is rare, and its registers are wanted elsewhere.
-/// Unsigned divisions are short where their operands are.
+/// Where the i-th index of `axes` lies in both operands. Not unrolled: this is rare, and its registers are wanted
+/// elsewhere. Unsigned divisions are short where their operands are.
 __device__ inline Offsets locate(const cuda_axes &axes, int64_t index) {
   Offsets at = {0, 0};
   uint64_t i = static_cast<uint64_t>(index);
@@ -112,8 +112,8 @@ cudaError_t with_sums(const cuda_batch *batch, F f) {
   return batch->summed.count == 1 ? f(std::false_type{}) : f(std::true_type{});
 }
 
-/// Groups of G threads, 32 / G of them in a warp. A warp steps through items together, so that all its lanes take part in each
-/// shuffle: `item` may lie behind the end.
+/// Groups of G threads, 32 / G of them in a warp. A warp steps through items together, so that all its lanes take part
+/// in each shuffle: `item` may lie behind the end.
 template <int G>
 struct Groups {
   int lane;

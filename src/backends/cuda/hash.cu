@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file hash.cu
-/// The hash of an array's bits (kernels/hash.h): a warp takes a block of words, 16 bytes a lane, and integers are summed atomically, which
-/// no order changes.
+/// The hash of an array's bits (kernels/hash.h): a warp takes a block of words, 16 bytes a lane, and integers are
+/// summed atomically, which no order changes.
 
 #define LAC_DEVICE __host__ __device__
 

@@ -2,8 +2,9 @@
 /// @file launch.h
 /// The launchers of the CUDA kernels, as C sees them: raw device pointers, sizes and words.
 ///
-/// A launcher starts kernels on `stream` and returns at once; it takes no memory and never waits, so that all of them can be captured
-/// into a CUDA graph. The current device is the stream's. Every sum has one fixed order, whatever else runs.
+/// A launcher starts kernels on `stream` and returns at once; it takes no memory and never waits, so that all of them
+/// can be captured into a CUDA graph. The current device is the stream's. Every sum has one fixed order, whatever else
+/// runs.
 
 #ifndef LACUNA_BACKENDS_CUDA_LAUNCH_H
 #define LACUNA_BACKENDS_CUDA_LAUNCH_H
@@ -61,8 +62,8 @@ typedef enum cuda_map {
 cudaError_t cuda_launch_map(cudaStream_t stream, lac_dtype dtype, cuda_map map, const double alpha[2],
                             const cuda_axes *axes, const void *x, const void *z, void *y);
 
-/// out_j = sum of x over `summed`, or of conj(x) y when y is given, for the indices j of `kept`, in f64. `scratch` has the
-/// bytes that cuda_reduce_scratch says (0: it may be NULL).
+/// out_j = sum of x over `summed`, or of conj(x) y when y is given, for the indices j of `kept`, in f64. `scratch` has
+/// the bytes that cuda_reduce_scratch says (0: it may be NULL).
 size_t cuda_reduce_scratch(lac_dtype dtype, const cuda_batch *axes);
 cudaError_t cuda_launch_reduce(cudaStream_t stream, lac_dtype dtype, const cuda_batch *axes, const void *x,
                                const void *y, void *scratch, void *out);
@@ -81,8 +82,8 @@ typedef struct cuda_column_pass {
   cuda_column_op op[CUDA_COLUMN_OPS];
 } cuda_column_pass;
 
-/// All operations of a pass over vectors [items, n, k], with a state [., items, k]. `scratch` has the bytes that cuda_columns_scratch says
-/// for so many inner products (0: it may be NULL).
+/// All operations of a pass over vectors [items, n, k], with a state [., items, k]. `scratch` has the bytes that
+/// cuda_columns_scratch says for so many inner products (0: it may be NULL).
 size_t cuda_columns_scratch(int64_t items, int64_t n, int64_t k, int dots);
 cudaError_t cuda_launch_columns(cudaStream_t stream, lac_dtype dtype, int64_t items, int64_t n, int64_t k,
                                 const cuda_column_pass *ops, lac_pair *state, void *scratch);
@@ -113,8 +114,8 @@ cudaError_t cuda_launch_sddmm(cudaStream_t stream, lac_dtype dtype, int64_t slot
                               cuda_index columns, const cuda_batch *batch, int64_t k, const void *u, const void *v,
                               void *s);
 
-/// t[b, z] = sum over l, and over `summed`, of X[row z, l] Y^T[column z, l]: both factors are walked by rows, columns ascending.
-/// Bit 0 of `conj` conjugates X, bit 1 Y. `batch` leads through the values x and y.
+/// t[b, z] = sum over l, and over `summed`, of X[row z, l] Y^T[column z, l]: both factors are walked by rows, columns
+/// ascending. Bit 0 of `conj` conjugates X, bit 1 Y. `batch` leads through the values x and y.
 cudaError_t cuda_launch_sampled(cudaStream_t stream, lac_dtype dtype, int64_t slots, cuda_index rows_of,
                                 cuda_index columns, const cuda_rows *left, const cuda_rows *right_t, int conj,
                                 const cuda_batch *batch, const void *x, const void *y, void *t);
@@ -158,7 +159,8 @@ typedef struct cuda_survey_all {
 /// The parts of one matrix before they are joined.
 int64_t cuda_survey_parts(const cuda_rows *rows);
 
-/// Square matrices, one or more: parts [items, cuda_survey_parts] are joined to one part and the largest size of each item.
+/// Square matrices, one or more: parts [items, cuda_survey_parts] are joined to one part and the largest size of each
+/// item.
 cudaError_t cuda_launch_survey(cudaStream_t stream, lac_dtype dtype, const cuda_rows *rows, int64_t items,
                                const void *values, cuda_survey_part *parts, cuda_survey_part *of_items,
                                double *largest);
@@ -199,19 +201,20 @@ cudaError_t cuda_launch_count_up(cudaStream_t stream, int64_t count, cuda_intege
 cudaError_t cuda_launch_take(cudaStream_t stream, int64_t count, cuda_index from, cuda_index at, cuda_integers out);
 cudaError_t cuda_launch_invert(cudaStream_t stream, int64_t count, cuda_index at, cuda_integers out);
 
-/// lines[p] = the i with offsets[i] <= p < offsets[i + 1]; and back, from lines that do not descend: offsets[i] = the first p with
-/// lines[p] >= i, of i = 0 .. outputs.
+/// lines[p] = the i with offsets[i] <= p < offsets[i + 1]; and back, from lines that do not descend: offsets[i] = the
+/// first p with lines[p] >= i, of i = 0 .. outputs.
 cudaError_t cuda_launch_lines_of(cudaStream_t stream, int64_t count, int64_t lines, cuda_index offsets,
                                  cuda_integers out);
 cudaError_t cuda_launch_offsets_of(cudaStream_t stream, int64_t count, int64_t outputs, cuda_index lines,
                                    cuda_integers offsets);
 
-/// key[i] = high[at[i]] << shift | low[at[i]], where `at`, high or low without data are i itself and 0. A negative integer counts as `none`.
+/// key[i] = high[at[i]] << shift | low[at[i]], where `at`, high or low without data are i itself and 0. A negative
+/// integer counts as `none`.
 cudaError_t cuda_launch_keys(cudaStream_t stream, int64_t count, cuda_index at, cuda_index high, int shift,
                              cuda_index low, int64_t none, uint64_t *keys);
 
-/// Sort keys of so many bits, stably, with the integers that go with them. Both are double: the result is in place *which, 0 or 1.
-/// `scratch` has the bytes that cuda_sort_scratch says.
+/// Sort keys of so many bits, stably, with the integers that go with them. Both are double: the result is in place
+/// *which, 0 or 1. `scratch` has the bytes that cuda_sort_scratch says.
 size_t cuda_sort_scratch(int64_t count, int bits, lac_index_type type);
 cudaError_t cuda_launch_sort(cudaStream_t stream, int64_t count, int bits, uint64_t *const keys[2],
                              const cuda_integers values[2], void *scratch, size_t bytes, int *which);
@@ -220,8 +223,8 @@ cudaError_t cuda_launch_sort(cudaStream_t stream, int64_t count, int bits, uint6
 cudaError_t cuda_launch_set_aside(cudaStream_t stream, int64_t rows, int64_t count, cuda_index row, cuda_index col,
                                   cuda_integers to_row, cuda_integers to_col);
 
-/// Of sorted entries (order[i] is the i-th of them): slots[i] is one more than the slot of the i-th, which those with the same row and
-/// column share. `scratch` has the bytes that cuda_slots_scratch says.
+/// Of sorted entries (order[i] is the i-th of them): slots[i] is one more than the slot of the i-th, which those with
+/// the same row and column share. `scratch` has the bytes that cuda_slots_scratch says.
 size_t cuda_slots_scratch(int64_t count, lac_index_type type);
 cudaError_t cuda_launch_slots(cudaStream_t stream, int64_t count, cuda_index order, cuda_index row, cuda_index col,
                               cuda_integers slots, void *scratch, size_t bytes);

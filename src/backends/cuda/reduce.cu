@@ -4,8 +4,8 @@
 ///
 ///     out_j = sum over r of x[j, r]    or    conj(x[j, r]) y[j, r]        in f64
 ///
-/// The range of r is cut into segments, each summed by a group of threads that adds every G-th term in order and then folds by a
-/// tree; a second pass sums the segments. The cut depends on the shape alone, so the bits never change.
+/// The range of r is cut into segments, each summed by a group of threads that adds every G-th term in order and then
+/// folds by a tree; a second pass sums the segments. The cut depends on the shape alone, so the bits never change.
 
 #include "backends/cuda/grid.cuh"
 
@@ -38,7 +38,8 @@ __device__ W term(const T *x, const T *y, Offsets at) {
   return y ? conj_of(value) * cast<W>(y[at.y]) : value;
 }
 
-/// The terms [begin, end) of one output, every G-th from the lane's on. One axis needs no division, and its loads overlap.
+/// The terms [begin, end) of one output, every G-th from the lane's on. One axis needs no division, and its loads
+/// overlap.
 template <int G, class W, class T>
 __device__ W segment_sum(const cuda_axes &summed, Offsets base, int lane, int64_t begin, int64_t end, const T *x,
                          const T *y) {

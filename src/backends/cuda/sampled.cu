@@ -4,8 +4,8 @@
 ///
 ///     t_z = sum over l of X[row z, l] Y[l, column z]
 ///
-/// Row z of X and row column z of Y^T are both sorted by l. Short rows: a thread merges the two. Long rows: the lanes of a warp take
-/// entries of X and look each up in Y^T by bisection. Nothing but t is written.
+/// Row z of X and row column z of Y^T are both sorted by l. Short rows: a thread merges the two. Long rows: the lanes
+/// of a warp take entries of X and look each up in Y^T by bisection. Nothing but t is written.
 
 #include "backends/cuda/grid.cuh"
 

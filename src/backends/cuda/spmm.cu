@@ -4,9 +4,10 @@
 ///
 ///     y[i, :] = sum over the entries p of row i of a[slot p] x[column p, :]
 ///
-/// One column, short rows: a block multiplies the entries of its rows side by side into shared memory, from where each thread adds
-/// up a row. Longer rows: a part of a warp, or a warp, to a row. Several columns: neighbouring threads take neighbouring columns of
-/// x, 16 bytes each where they are aligned, and all read the same entry. A^T is walked by its own rows through slots: no atomics.
+/// One column, short rows: a block multiplies the entries of its rows side by side into shared memory, from where each
+/// thread adds up a row. Longer rows: a part of a warp, or a warp, to a row. Several columns: neighbouring threads take
+/// neighbouring columns of x, 16 bytes each where they are aligned, and all read the same entry. A^T is walked by its
+/// own rows through slots: no atomics.
 
 #include "backends/cuda/grid.cuh"
 
@@ -27,7 +28,8 @@ struct Rows {
   __device__ T value(int64_t base, int64_t p) const { return conj_if(conj, a[base + (slots ? slots[p] : p)]); }
 };
 
-/// The terms of one row that a lane adds up: `U` entries are on their way at a time. Unsigned, for the last step to overshoot.
+/// The terms of one row that a lane adds up: `U` entries are on their way at a time. Unsigned, for the last step to
+/// overshoot.
 template <int G, int U, class T, class O, class C>
 __device__ T row_sum(const Rows<T, O, C> &m, Offsets at, O begin, O end_of_row, const T *__restrict__ x, T sum) {
   using Count = std::make_unsigned_t<O>;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file structure.c
-/// Structure on the device (core/pattern/structure.h): the memory of a sort, the buffers that come out, and the few words that steer.
+/// Structure on the device (core/pattern/structure.h): the memory of a sort, the buffers that come out, and the few
+/// words that steer.
 ///
 ///     build     look at the entries; set aside what is dropped; sort their numbers by (row, column), stably; number
 ///               those that differ; emit
 ///     group     sort 0, 1, ... by key, stably; offsets by bisection
-///     products  a sum over the entries of A says where the products of each begin; each product finds its entry by bisection
+///     products  a sum over the entries of A says where the products of each begin; each product finds its entry by
+///               bisection
 ///
 /// Every buffer is complete when it is handed over: all streams may read it.
 
@@ -438,7 +440,8 @@ done:
   return status;
 }
 
-/// Entries in canonical order are numbered as they come; the others are sorted, and then their keys are no longer needed.
+/// Entries in canonical order are numbered as they come; the others are sorted, and then their keys are no longer
+/// needed.
 static lac_status building_number(lac_context *ctx, const lac_entries *e, sorting *s, cuda_integers *slots) {
   lac_status status = LAC_OK;
   cudaError_t error;

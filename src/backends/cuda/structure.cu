@@ -2,8 +2,9 @@
 /// @file structure.cu
 /// Loops over indices: checks, keys, a radix sort, slots, offsets, fingerprints (core/pattern/structure.h).
 ///
-/// Integers are read and written in the width they have; the branch on it is the same for all threads. Flags are only ever set to 1, first
-/// places are minima and fingerprints sums of integers, so that no result depends on the order of threads.
+/// Integers are read and written in the width they have; the branch on it is the same for all threads. Flags are only
+/// ever set to 1, first places are minima and fingerprints sums of integers, so that no result depends on the order of
+/// threads.
 
 #define LAC_DEVICE __host__ __device__
 

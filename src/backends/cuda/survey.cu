@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file survey.cu
-/// What the numbers of matrices say (kernels/survey.h), on the device: parts of rows by blocks of threads, joined by trees that depend
-/// on the shape alone.
+/// What the numbers of matrices say (kernels/survey.h), on the device: parts of rows by blocks of threads, joined by
+/// trees that depend on the shape alone.
 
 #include <cfloat>
 
@@ -130,8 +130,8 @@ __device__ int64_t find(const M &m, int64_t i, int64_t j) {
   return low < end && m.columns[low] == j ? low : -1;
 }
 
-/// The place of (j, i), the mirror of the entry (i, j) that is `from_begin` behind the first of its row. Rows of a stencil mirror each
-/// other: there it is as far from the end of its own.
+/// The place of (j, i), the mirror of the entry (i, j) that is `from_begin` behind the first of its row. Rows of a
+/// stencil mirror each other: there it is as far from the end of its own.
 template <class M>
 __device__ int64_t mirror_of(const M &m, int64_t i, int64_t j, int64_t from_begin) {
   int64_t guess = m.offsets[j + 1] - 1 - from_begin;
@@ -212,7 +212,8 @@ __global__ void __launch_bounds__(BLOCK)
   }
 }
 
-/// The largest share of a row, by moduli, of the items that want a closer look. Numbers that are not negative are ordered as their bits.
+/// The largest share of a row, by moduli, of the items that want a closer look. Numbers that are not negative are
+/// ordered as their bits.
 template <int G, class M>
 __global__ void __launch_bounds__(BLOCK)
     survey_shares(M m, int64_t nnz, int64_t items, const cuda_survey_part *of_items, double *shares) {

@@ -11,7 +11,8 @@
 #define LAC_DEVICE
 #endif
 
-/// A well mixed image of 64 bits (a multiply and two folds), and of a value and its place: what fingerprints are summed of.
+/// A well mixed image of 64 bits (a multiply and two folds), and of a value and its place: what fingerprints are summed
+/// of.
 static inline LAC_DEVICE uint64_t lac_fingerprint_mix(uint64_t x) {
   x = (x ^ (x >> 32)) * UINT64_C(0x9e3779b97f4a7c15);
   x = (x ^ (x >> 29)) * UINT64_C(0xbf58476d1ce4e5b9);

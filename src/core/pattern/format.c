@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file format.c
-/// Layouts for the values of a pattern: ELL, ELL + COO, diagonals; and the life of all formats. Sliced ELL is in format_sell.c.
+/// Layouts for the values of a pattern: ELL, ELL + COO, diagonals; and the life of all formats. Sliced ELL is in
+/// format_sell.c.
 
 #include "core/pattern/format_impl.h"
 
@@ -46,6 +47,9 @@ void lac_format_read(const lac_format *format, lac_format_array array, int64_t *
   for (int64_t i = 0; buffer && out && i < buffer->count; ++i) out[i] = lac_buffer_get(buffer, i);
 }
 
+// Padding is looked at in storages of more numbers than this, which have more than so many times the entries.
+enum { FORMAT_SMALL = 1 << 20, FORMAT_PADDED = 4 };
+
 // -- what all of them need -------------------------------------------------------------------------------------------
 
 lac_status lac_format_begin(lac_context *ctx, const char *function, lac_format_kind kind, const lac_pattern *pattern,
@@ -63,6 +67,22 @@ done:
   return status;
 }
 
+/// Refuse a storage that is nearly all padding before its memory is taken, which may lock up the machine.
+static lac_status format_check_room(lac_context *ctx, const char *function, const lac_format *f) {
+  lac_status status = LAC_OK;
+  int64_t number = (int64_t)sizeof(int64_t), there = 0;
+
+  if (f->size <= FORMAT_SMALL || f->size / FORMAT_PADDED <= f->pattern->nnz) goto done;
+  there = lac_memory_available() / number;
+  LAC_CHECK(f->size <= there, LAC_ERR_MEMORY,
+            "%s: the layout has %" PRId64 " numbers for %" PRId64
+            " entries, the rest is padding, and there is room for %" PRId64
+            "; use a layout that pads less: sliced ELL with small slices, ELL + COO with a small width, or the pattern",
+            function, f->size, f->pattern->nnz, there);
+done:
+  return status;
+}
+
 lac_status lac_format_make_room(lac_context *ctx, const char *function, lac_format *format, int64_t count,
                                 int64_t width, int64_t more, bool columns, lac_buffer **target) {
   lac_status status = LAC_OK;
@@ -72,6 +92,7 @@ lac_status lac_format_make_room(lac_context *ctx, const char *function, lac_form
             LAC_ERR_OVERFLOW, "%s: %" PRId64 " x %" PRId64 " numbers are beyond what can be addressed", function, count,
             width);
   format->size += more;
+  LAC_TRY(format_check_room(ctx, function, format));
   LAC_TRY(lac_buffer_create(ctx, lac_map_type(p->nnz, format->size), p->nnz, target));
   if (columns) {
     LAC_TRY(lac_buffer_create(ctx, p->columns->type, format->size, &format->arrays[LAC_FORMAT_COLUMNS]));
@@ -92,7 +113,8 @@ int64_t lac_format_longest(const lac_pattern *p) {
 
 // -- ELL, and ELL with the rest as COO -------------------------------------------------------------------------------
 
-/// The largest width that at least a third of the rows fill: where rows differ little, hardly any padding and hardly any rest.
+/// The largest width that at least a third of the rows fill: where rows differ little, hardly any padding and hardly
+/// any rest.
 static lac_status hyb_choose(lac_context *ctx, const lac_pattern *p, int64_t *width) {
   lac_status status = LAC_OK;
   int64_t longest = lac_format_longest(p), *reach = NULL, rows = 0;
@@ -169,6 +191,10 @@ lac_status lac_format_hyb(lac_context *ctx, const lac_pattern *pattern, int64_t 
             "lac_format_hyb: width = %" PRId64 "; give 0 or more, or -1 to have it chosen by the lengths of the rows",
             width);
   LAC_TRY(lac_format_begin(ctx, "lac_format_hyb", LAC_FORMAT_HYB, pattern, &f));
+  LAC_CHECK(width <= pattern->cols, LAC_ERR_ARG,
+            "lac_format_hyb: width = %" PRId64 ", and a row has at most %" PRId64
+            " entries, one for each column; give no more, or -1 to have it chosen by the lengths of the rows",
+            width, pattern->cols);
   f->width = width;
   if (width < 0) LAC_TRY(hyb_choose(ctx, pattern, &f->width));
   LAC_TRY(hyb_make(ctx, "lac_format_hyb", f));

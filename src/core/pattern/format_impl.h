@@ -26,8 +26,8 @@ extern const lac_kind lac_format_object_kind;
 lac_status lac_format_begin(lac_context *ctx, const char *function, lac_format_kind kind, const lac_pattern *pattern,
                             lac_format **out);
 
-/// Room for the storage: `count` lines of `width` numbers and `more`, columns all padding unless `columns` is false, and targets
-/// to be filled.
+/// Room for the storage: `count` lines of `width` numbers and `more`, columns all padding unless `columns` is false,
+/// and targets to be filled.
 lac_status lac_format_make_room(lac_context *ctx, const char *function, lac_format *format, int64_t count,
                                 int64_t width, int64_t more, bool columns, lac_buffer **target);
 

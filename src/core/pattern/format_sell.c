@@ -4,8 +4,8 @@
 ///
 ///     position of entry j in lane l of slice s     offsets[s] + j C + l
 ///
-/// Within windows of sigma rows the longest come first (rows of one length stay in order), so that slices hold rows of about one
-/// length and padding is little.
+/// Within windows of sigma rows the longest come first (rows of one length stay in order), so that slices hold rows of
+/// about one length and padding is little.
 
 #include <inttypes.h>
 
@@ -21,6 +21,9 @@ static void sell_merge(const lac_pattern *p, const int64_t *from, int64_t *to, i
     to[i] = takes_left ? from[left++] : from[right++];
   }
 }
+
+// A slice of more rows than this and than the matrix has is padding, and no machine works on so many lanes at once.
+enum { SELL_SLICE_MOST = 4096 };
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
@@ -115,19 +118,32 @@ done:
   return status;
 }
 
+static lac_status sell_check(lac_context *ctx, const lac_pattern *p, int64_t slice, int64_t window) {
+  lac_status status = LAC_OK;
+
+  LAC_CHECK(slice >= 1 && window >= 1, LAC_ERR_ARG,
+            "lac_format_sell: slice = %" PRId64 ", window = %" PRId64
+            "; give at least 1 row a slice (8 suits most machines) and windows of at least 1 row (1 keeps the order)",
+            slice, window);
+  LAC_CHECK(slice <= p->rows || slice <= SELL_SLICE_MOST, LAC_ERR_ARG,
+            "lac_format_sell: slice = %" PRId64 ", and the pattern has %" PRId64
+            " rows: the rest of the slice would be padding; give at most the rows of the pattern, or %d (8 suits most "
+            "machines)",
+            slice, p->rows, (int)SELL_SLICE_MOST);
+done:
+  return status;
+}
+
 lac_status lac_format_sell(lac_context *ctx, const lac_pattern *pattern, int64_t slice, int64_t window,
                            lac_format **out) {
   lac_status status = LAC_OK;
   lac_format *f = NULL;
 
   LAC_CHECK(out, LAC_ERR_ARG, "lac_format_sell: out is NULL");
-  LAC_CHECK(slice >= 1 && slice <= INT32_MAX && window >= 1, LAC_ERR_ARG,
-            "lac_format_sell: slice = %" PRId64 ", window = %" PRId64
-            "; give at least 1 row a slice (8 suits most machines) and windows of at least 1 row (1 keeps the order)",
-            slice, window);
   LAC_TRY(lac_format_begin(ctx, "lac_format_sell", LAC_FORMAT_SELL, pattern, &f));
+  LAC_TRY(sell_check(ctx, pattern, slice, window));
   f->width = slice;
-  LAC_TRY(sell_make(ctx, f, window));
+  LAC_TRY(sell_make(ctx, f, least(window, pattern->rows)));
   *out = f, f = NULL;
 done:
   lac_format_destroy(&f);

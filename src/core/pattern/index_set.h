@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file index_set.h
-/// A set of indices that is filled in any order, read in ascending order, and then tells the rank of each, in time linear in what
-/// it holds.
+/// A set of indices that is filled in any order, read in ascending order, and then tells the rank of each, in time
+/// linear in what it holds.
 ///
-/// Bits in levels: bit w of level l + 1 says that word w of level l is not zero. Adding stops at the first level that knows
-/// already; sorting visits non-zero words only. About cols / 3 bytes, a tenth of what a number for each index would take.
+/// Bits in levels: bit w of level l + 1 says that word w of level l is not zero. Adding stops at the first level that
+/// knows already; sorting visits non-zero words only. About cols / 3 bytes, a tenth of what a number for each index
+/// would take.
 
 #ifndef LACUNA_CORE_PATTERN_INDEX_SET_H
 #define LACUNA_CORE_PATTERN_INDEX_SET_H

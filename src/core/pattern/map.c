@@ -5,8 +5,8 @@
 ///     M x    out[j] = sum of x[i] over target[i] = j        one target at most for each input
 ///     M^T y  out[i] = y[target[i]], or 0 where it is -1
 ///
-/// Where inputs share a target, `groups` lists the sources of each output in ascending order, so that a kernel can sum them
-/// in one fixed order whatever the number of threads.
+/// Where inputs share a target, `groups` lists the sources of each output in ascending order, so that a kernel can sum
+/// them in one fixed order whatever the number of threads.
 
 #include "core/pattern/structure.h"
 
@@ -128,6 +128,28 @@ lac_status lac_map_adopt(lac_context *ctx, int64_t outputs, lac_buffer **target,
   if (!injective) LAC_TRY(map_target_is_distinct(ctx, *target, outputs, &injective));
   LAC_TRY(map_make(ctx, outputs, injective, target, out));
 done:
+  return status;
+}
+
+lac_status lac_map_follow(lac_context *ctx, int64_t inputs, int count, const lac_map *const *steps, lac_map **out) {
+  lac_status status = LAC_OK;
+  lac_buffer *target = NULL;
+  int64_t outputs = inputs;
+
+  for (int s = 0; s < count; ++s) {
+    if (!steps[s]) continue;
+    LAC_TRY(lac_map_host(ctx, steps[s]));
+    outputs = steps[s]->outputs;
+  }
+  LAC_TRY(lac_buffer_create(ctx, lac_map_type(inputs, outputs), inputs, &target));
+  for (int64_t i = 0; i < inputs; ++i) {
+    int64_t to = i;
+    for (int s = 0; s < count && to >= 0; ++s) to = steps[s] ? lac_buffer_get(steps[s]->target, to) : to;
+    lac_buffer_set(target, i, to);
+  }
+  LAC_TRY(lac_map_adopt(ctx, outputs, &target, out));
+done:
+  lac_object_release(target);
   return status;
 }
 

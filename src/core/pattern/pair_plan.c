@@ -2,8 +2,9 @@
 /// @file pair_plan.c
 /// Plans for pairs of patterns, kept for the process: tables that find them, and a list by last use.
 ///
-/// The budget is in bytes; what was used longest ago goes first. Ids are never used again, so a plan cannot be taken for that of
-/// another pair; plans hold neither a nor b, and go when one of them goes. Plans are made, and let go, without the lock.
+/// The budget is in bytes; what was used longest ago goes first. Ids are never used again, so a plan cannot be taken
+/// for that of another pair; plans hold neither a nor b, and go when one of them goes. Plans are made, and let go,
+/// without the lock.
 
 #include <string.h>
 
@@ -98,8 +99,8 @@ static plan_entry *plans_shrink(void) {
 
 // -- letting go; the lock is not held --------------------------------------------------------------------------------
 
-/// Letting a plan go may end its pattern, which lets go of plans kept under that pattern's id, and so on: they queue up here
-/// instead of calling each other ever deeper.
+/// Letting a plan go may end its pattern, which lets go of plans kept under that pattern's id, and so on: they queue up
+/// here instead of calling each other ever deeper.
 static void plans_release(plan_entry *gone) {
   static _Thread_local plan_entry *queue;
   static _Thread_local bool busy;
@@ -160,7 +161,8 @@ static int64_t plan_bytes(const plan_entry *e) {
          map_bytes(plan->from_b);
 }
 
-/// The plan that is kept, retained, or NULL. It is weighed again, since its pattern may have derived things from itself.
+/// The plan that is kept, retained, or NULL. It is weighed again, since its pattern may have derived things from
+/// itself.
 static plan_entry *plans_use(const char *purpose, int64_t a, int64_t b) {
   pthread_mutex_lock(&plans.lock);
   plan_entry *e = lac_object_retain(plan_find(purpose, a, b)), *gone = NULL;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file pattern_augmented.c
-/// The pattern of [[I, A], [A^T, I]]. Its slots are known in closed form: row i has its diagonal, then row i of A; row m + j has row j
-/// of A^T, then its diagonal.
+/// The pattern of [[I, A], [A^T, I]]. Its slots are known in closed form: row i has its diagonal, then row i of A; row
+/// m + j has row j of A^T, then its diagonal.
 
 #include "core/pattern/pattern_impl.h"
 

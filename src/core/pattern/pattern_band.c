@@ -2,8 +2,8 @@
 /// @file pattern_band.c
 /// The band of a pattern: how far below and above the diagonal its entries reach, and whether the diagonal is there.
 ///
-/// Columns ascend within a row, so the first and the last entry of each row tell all. A triangle, a chain (a bidiagonal matrix)
-/// and the storage of a band are recognised by it.
+/// Columns ascend within a row, so the first and the last entry of each row tell all. A triangle, a chain (a bidiagonal
+/// matrix) and the storage of a band are recognised by it.
 
 #include "core/pattern/pattern_impl.h"
 

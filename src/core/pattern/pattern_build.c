@@ -2,8 +2,8 @@
 /// @file pattern_build.c
 /// Patterns from what users have: coordinates, compressed rows, compressed columns.
 ///
-/// Input is checked once, here; errors name the first offending position and its value. What is canonical already is copied and its
-/// entry map is the identity; everything else is sorted (pattern_sort.h).
+/// Input is checked once, here; errors name the first offending position and its value. What is canonical already is
+/// copied and its entry map is the identity; everything else is sorted (pattern_sort.h).
 
 #include <inttypes.h>
 

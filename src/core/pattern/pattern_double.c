@@ -2,10 +2,12 @@
 /// @file pattern_double.c
 /// Dual numbers as matrices: c + eps m is the block [[c, m], [0, c]].
 ///
-///     A (x) [[1, 1], [0, 1]]     rows 2i and 2i + 1 are row i; entry (i, j) becomes (2i, 2j), (2i, 2j + 1), (2i + 1, 2j + 1)
+///     A (x) [[1, 1], [0, 1]]     rows 2i and 2i + 1 are row i; entry (i, j) becomes (2i, 2j), (2i, 2j + 1), (2i + 1,
+///                                2j + 1)
 ///
-/// Such blocks add, multiply and divide as dual numbers do. A function of the values of a matrix that is made of these alone, run on
-/// the doubled pattern, therefore gives its value on the diagonals of the blocks and its derivative off them.
+/// Such blocks add, multiply and divide as dual numbers do. A function of the values of a matrix that is made of these
+/// alone, run on the doubled pattern, therefore gives its value on the diagonals of the blocks and its derivative off
+/// them.
 
 #include "core/pattern/pattern_impl.h"
 

@@ -17,7 +17,8 @@
 /// The most rows, columns or entries that anything here counts: sums and sizes in bytes stay within 64 bits.
 #define LAC_MAX_COUNT (INT64_MAX / 64)
 
-/// A counted, immutable block of integers. It is born on the host or on a device, and copied to where it is asked for, once.
+/// A counted, immutable block of integers. It is born on the host or on a device, and copied to where it is asked for,
+/// once.
 typedef struct lac_buffer {
   lac_object object;
   lac_index_type type;
@@ -36,8 +37,9 @@ lac_status lac_buffer_create_on(lac_context *ctx, lac_index_type type, int64_t c
 /// The integers where the context's kernels can read them. Copies to a device once, synchronously.
 lac_status lac_buffer_on(lac_context *ctx, const lac_buffer *buffer, const void **out);
 
-/// The integers on the host, for algorithms that run there: from then on buffer->host, lac_buffer_get and lac_buffer_set can be used. Costs
-/// nothing where they are there already. NULL (for `buffer`) is let through; ctx may be NULL.
+/// The integers on the host, for algorithms that run there: from then on buffer->host, lac_buffer_get and
+/// lac_buffer_set can be used. Costs nothing where they are there already. NULL (for `buffer`) is let through; ctx may
+/// be NULL.
 lac_status lac_buffer_host(lac_context *ctx, const lac_buffer *buffer);
 
 /// Whether they are there.
@@ -98,8 +100,8 @@ struct lac_pattern {
   struct lac_cached *cached;                 // what others keep here: symbolic analyses (solvers/), ...
   atomic_bool has_plans;                     // a pair plan was kept under this pattern's id
 
-  // A distributed pattern (distributed/): `local` walks owned rows over owned + ghost columns; rows and cols above count
-  // what this rank owns, and these are the partitions of rows, columns and slots. All NULL in one process.
+  // A distributed pattern (distributed/): `local` walks owned rows over owned + ghost columns; rows and cols above
+  // count what this rank owns, and these are the partitions of rows, columns and slots. All NULL in one process.
   lac_object *halo;
   const lac_partition *row_partition, *col_partition, *entry_partition;
 };
@@ -121,8 +123,8 @@ lac_status lac_pattern_compress(lac_context *ctx, const char *function, int64_t 
                                 lac_map **entries);
 
 /// The rows of A (transposed = false) or of A^T, computing and keeping the transpose when first asked. Rows of
-/// blocks, where the pattern has blocks. Buffers of this and of what follows are where the context's kernels read them, by lac_buffer_on;
-/// through a context on the host they are there.
+/// blocks, where the pattern has blocks. Buffers of this and of what follows are where the context's kernels read them,
+/// by lac_buffer_on; through a context on the host they are there.
 lac_status lac_pattern_walk(lac_context *ctx, const lac_pattern *pattern, bool transposed, lac_rows *out);
 
 /// The row of each slot, computed when first asked; a borrowed buffer.
@@ -155,14 +157,16 @@ lac_status lac_map_host(lac_context *ctx, const lac_map *map);
 
 // Objects that others derive from the structure and keep with the pattern: they must not hold the pattern (no cycles).
 
-/// The first kept object of a kind for which `match(object, key)` is true (match NULL: any), retained for the caller; or NULL.
+/// The first kept object of a kind for which `match(object, key)` is true (match NULL: any), retained for the caller;
+/// or NULL.
 lac_object *lac_pattern_find_cached(const lac_pattern *pattern, const lac_kind *kind,
                                     int (*match)(const lac_object *object, const void *key), const void *key);
 
 /// Keep an object: the pattern becomes one more holder. `bytes` is what lac_pattern_bytes shall count for it.
 lac_status lac_pattern_add_cached(lac_context *ctx, const lac_pattern *pattern, lac_object *object, int64_t bytes);
 
-/// A width that holds these counts: `width` itself if it is wide enough (LAC_WIDTH_AUTO: the narrowest), else LAC_ERR_OVERFLOW.
+/// A width that holds these counts: `width` itself if it is wide enough (LAC_WIDTH_AUTO: the narrowest), else
+/// LAC_ERR_OVERFLOW.
 lac_status lac_width_choose(lac_context *ctx, const char *function, lac_width width, int64_t rows, int64_t cols,
                             int64_t nnz, lac_width *out);
 
@@ -197,14 +201,17 @@ lac_status lac_map_adopt_injective(lac_context *ctx, int64_t outputs, lac_buffer
 /// The same where it is known that some two do.
 lac_status lac_map_adopt_shared(lac_context *ctx, int64_t outputs, lac_buffer **target, lac_map **out);
 
+/// The map of `inputs` entries that follows `count` maps, one after the other, each of which may be NULL: the identity.
+lac_status lac_map_follow(lac_context *ctx, int64_t inputs, int count, const lac_map *const *steps, lac_map **out);
+
 /// The integers in which a map between so many entries keeps its targets.
 lac_index_type lac_map_type(int64_t inputs, int64_t outputs);
 
 /// Inputs grouped by target, computed when first asked; borrowed buffers.
 lac_status lac_map_groups(lac_context *ctx, const lac_map *map, const lac_buffer **offsets, const lac_buffer **sources);
 
-/// The same for kernels that know runs: of a sorted map the sources of output j are offsets[j], offsets[j] + 1, ... themselves,
-/// and *sources is NULL.
+/// The same for kernels that know runs: of a sorted map the sources of output j are offsets[j], offsets[j] + 1, ...
+/// themselves, and *sources is NULL.
 lac_status lac_map_runs(lac_context *ctx, const lac_map *map, const lac_buffer **offsets, const lac_buffer **sources);
 
 /// The first output with the most sources, and how many these are; looked for when first asked.
@@ -229,8 +236,8 @@ struct lac_part {
   lac_map *map;
 };
 
-/// A part of a pattern, made by `make` when it is not there: it sets part->pattern (may be `pattern` itself) and part->map.
-/// Both are retained for the caller; `out` and `map` may be NULL.
+/// A part of a pattern, made by `make` when it is not there: it sets part->pattern (may be `pattern` itself) and
+/// part->map. Both are retained for the caller; `out` and `map` may be NULL.
 lac_status lac_pattern_part(lac_context *ctx, const lac_pattern *pattern, lac_part_name name, int64_t k,
                             lac_status (*make)(lac_context *, const lac_pattern *, lac_part *), lac_pattern **out,
                             lac_map **map);
@@ -239,8 +246,9 @@ lac_status lac_pattern_part(lac_context *ctx, const lac_pattern *pattern, lac_pa
 lac_status lac_pattern_part_map(lac_context *ctx, const char *function, const lac_pattern *pattern, lac_part_name name,
                                 lac_status (*make)(lac_context *, const lac_pattern *, lac_part *), lac_map **map);
 
-/// A pattern whose entries are the dual numbers [[c, m], [0, c]] (pattern_double.c): 2 rows x 2 cols, 3 nnz. The maps run from its slots
-/// to those of the pattern: `twice` from the places of c, `once` from that of m, `pair` from both to (c, m) one behind the other.
+/// A pattern whose entries are the dual numbers [[c, m], [0, c]] (pattern_double.c): 2 rows x 2 cols, 3 nnz. The maps
+/// run from its slots to those of the pattern: `twice` from the places of c, `once` from that of m, `pair` from both to
+/// (c, m) one behind the other.
 typedef struct lac_doubled {
   lac_object object;
   lac_pattern *pattern;
@@ -251,7 +259,8 @@ typedef struct lac_doubled {
 lac_status lac_pattern_doubled(lac_context *ctx, const lac_pattern *pattern, lac_doubled **out);
 
 // Plans for pairs of patterns: a cache with a byte budget, least recently used first. `purpose` names the plan and is a
-// literal. Plans are kept under the ids of a and b and hold neither; they go when a or b goes, or when the budget is short.
+// literal. Plans are kept under the ids of a and b and hold neither; they go when a or b goes, or when the budget is
+// short.
 typedef struct lac_pair_plan {
   lac_object object;
   lac_pattern *pattern;      // NULL where it would be a (then from_a is the identity) or b

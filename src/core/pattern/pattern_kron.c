@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file pattern_kron.c
-/// The Kronecker product of two patterns (A x B), kept as a plan for the pair: row (i, k) has the columns (j, l), j of A's row i, l of
-/// B's row k. Its slots are known in closed form,
+/// The Kronecker product of two patterns (A x B), kept as a plan for the pair: row (i, k) has the columns (j, l), j of
+/// A's row i, l of B's row k. Its slots are known in closed form,
 ///
 ///     offsets[i mb + k] = oa[i] nnz_b + (oa[i + 1] - oa[i]) ob[k]
 ///

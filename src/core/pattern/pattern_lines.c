@@ -5,7 +5,8 @@
 ///     row_map   slot -> row: ascending, so a group is a run of slots
 ///     col_map   slot -> column: groups are the rows of the transpose
 ///
-/// Both are kept with the pattern and share its buffers where the integers agree: sums over lines are remaps by these maps.
+/// Both are kept with the pattern and share its buffers where the integers agree: sums over lines are remaps by these
+/// maps.
 
 #include "core/pattern/structure.h"
 

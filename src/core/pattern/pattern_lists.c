@@ -5,10 +5,10 @@
 ///     select    B = A[rows, :][:, cols]; an index may come several times, or never
 ///     permute   the same with lists that have each index once
 ///
-/// Each column of A knows its places in the list of columns, so an entry of A becomes as many entries of B as there are such
-/// places. A row of B has its entries in the order of A's row; sorting them is the work of lac_pattern_from_csr.
-/// Where an index repeats, one slot of A goes to several of B, which no map can say. The map of `select` therefore runs from the
-/// slots of B to those of A, and values follow by its transpose.
+/// Each column of A knows its places in the list of columns, so an entry of A becomes as many entries of B as there are
+/// such places. A row of B has its entries in the order of A's row; sorting them is the work of lac_pattern_from_csr.
+/// Where an index repeats, one slot of A goes to several of B, which no map can say. The map of `select` therefore runs
+/// from the slots of B to those of A, and values follow by its transpose.
 
 #include "core/pattern/pattern_impl.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file pattern_pair.c
-/// The union (A + B) and the intersection (A .* B) of two patterns, kept as plans for the pair: row i of A and row i of B are
-/// merged, and every column stays, or those that both have.
+/// The union (A + B) and the intersection (A .* B) of two patterns, kept as plans for the pair: row i of A and row i of
+/// B are merged, and every column stays, or those that both have.
 ///
 /// It is done twice, first to count and then to fill. Rows are independent: the number of threads changes nothing.
 /// Where a backend builds patterns on its device, a union is built there, of the entries of both.

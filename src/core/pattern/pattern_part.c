@@ -3,10 +3,10 @@
 /// What is derived from a pattern and kept with it: its transpose, its latest triangles, the maps to its diagonal, its
 /// rows and its columns, the scalar pattern of a block pattern.
 ///
-/// Whoever asks again gets the same objects, so that what these keep themselves (a triangle's own transpose, copies on devices)
-/// is kept too. A part holds buffers and never the pattern it is of: there are no cycles, not through the transpose of a
-/// transpose either, which is a pattern of its own. A pattern that was made as part of a part of a part keeps nothing, so that
-/// `p = transpose(p)` over and over does not grow a chain.
+/// Whoever asks again gets the same objects, so that what these keep themselves (a triangle's own transpose, copies on
+/// devices) is kept too. A part holds buffers and never the pattern it is of: there are no cycles, not through the
+/// transpose of a transpose either, which is a pattern of its own. A pattern that was made as part of a part of a part
+/// keeps nothing, so that `p = transpose(p)` over and over does not grow a chain.
 
 #include <string.h>
 

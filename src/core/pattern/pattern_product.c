@@ -5,12 +5,13 @@
 ///     row i has the columns of B's rows k over the columns k of A's row i, collected in an index set
 ///     product n of row i belongs to entry place[start[i] + n] of that row
 ///
-/// On grids and bands most rows repeat the one above: they have its columns one further, and so have B's rows under them. Such a
-/// row of the product is its neighbour's, one column further, with the same places: nothing is collected, and nothing new is kept.
+/// On grids and bands most rows repeat the one above: they have its columns one further, and so have B's rows under
+/// them. Such a row of the product is its neighbour's, one column further, with the same places: nothing is collected,
+/// and nothing new is kept.
 ///
-/// Each thread makes a range of rows in memory of its own, and then all are put together. What comes out does not depend on the
-/// ranges, because columns ascend. Where a backend builds patterns on its device, the product is built there, of an
-/// entry for each product of numbers; it has no places, which only the host's kernels read.
+/// Each thread makes a range of rows in memory of its own, and then all are put together. What comes out does not
+/// depend on the ranges, because columns ascend. Where a backend builds patterns on its device, the product is built
+/// there, of an entry for each product of numbers; it has no places, which only the host's kernels read.
 
 #include <omp.h>
 #include <string.h>

@@ -2,13 +2,14 @@
 /// @file pattern_sort.c
 /// Entries into canonical order, in time linear in entries and rows.
 ///
-///     partition   entries into blocks of consecutive rows, keeping their order          one pass, many sequential writers
+///     partition   entries into blocks of consecutive rows, keeping their order          one pass, many sequential
+///                 writers
 ///     group       the entries of a block by row, keeping their order                    within the cache
 ///     sort        the entries of a row by column, keeping their order                   insertion or radix
 ///     emit        a slot for each distinct column
 ///
-/// Every step is stable, so the order that comes out is unique and does not depend on the number of threads. Work is by blocks: a
-/// block's memory is taken when its turn comes.
+/// Every step is stable, so the order that comes out is unique and does not depend on the number of threads. Work is by
+/// blocks: a block's memory is taken when its turn comes.
 
 #include "core/pattern/pattern_sort.h"
 

@@ -35,7 +35,8 @@ static inline bool lac_entries_drops(const lac_entries *e, int64_t i) {
 
 /// Bring entries into order: by row, by column, by place of input. Those that are dropped are left out.
 ///
-///     bounds   rows + 1: where each row begins among the sorted entries; given for entries that come by row, else found
+///     bounds   rows + 1: where each row begins among the sorted entries; given for entries that come by row, else
+///              found
 ///     offsets  rows + 1: where each row begins among the slots, which duplicates share
 ///     sorted   the entries themselves, for lac_entries_emit; to be freed by lac_free
 lac_status lac_entries_sort(lac_context *ctx, const lac_entries *e, lac_buffer *bounds, lac_buffer *offsets,

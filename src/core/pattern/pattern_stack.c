@@ -6,9 +6,9 @@
 ///     vstack       [A; B; ...]           row0 grows
 ///     block_diag   A, B, ... on the diagonal; both grow
 ///
-/// Block b stands at (row0, col0). Where blocks share rows they come with ascending columns, so that going over the blocks in
-/// order fills every row in order. Linear in entries and rows. The slots of a vstack and of a block_diag are those of the blocks one
-/// after the other: their values are a concatenation.
+/// Block b stands at (row0, col0). Where blocks share rows they come with ascending columns, so that going over the
+/// blocks in order fills every row in order. Linear in entries and rows. The slots of a vstack and of a block_diag are
+/// those of the blocks one after the other: their values are a concatenation.
 
 #include "core/pattern/pattern_impl.h"
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file comm_mpi.c
-/// The communication table over MPI, on a duplicate of the caller's communicator: its messages cannot meet the caller's, and
-/// its errors come back as codes. `self` is the duplicate's handle, not a pointer to it: no memory is taken here.
+/// The communication table over MPI, on a duplicate of the caller's communicator: its messages cannot meet the
+/// caller's, and its errors come back as codes. `self` is the duplicate's handle, not a pointer to it: no memory is
+/// taken here.
 ///
 /// MPI counts are int, so that longer messages go in pieces.
 
@@ -38,7 +39,8 @@ static int mpi_add_from(MPI_Comm comm, int rank, double *values, int count) {
   return MPI_SUCCESS;
 }
 
-/// A binary tree over ranks, fixed by their number, down to rank 0: MPI_Allreduce promises neither order nor equal bits.
+/// A binary tree over ranks, fixed by their number, down to rank 0: MPI_Allreduce promises neither order nor equal
+/// bits.
 static int mpi_reduce(MPI_Comm comm, double *values, int count) {
   int rank, size;
 

@@ -52,7 +52,7 @@ static void div_jvp(lac_rule *r) {
 const lac_op lac_op_div = {
     .name = "div",
     .signature = "(),()->()",
-    .parameters = "x: array, y: array, zeros: plain|zero = plain",
+    .parameters = "x: number, y: number, zeros: plain|zero = plain",
     .about = "x / y; zeros=\"zero\": exactly 0, with all derivatives, where y is 0.",
     .order = LAC_ANY_ORDER,
     .vjp_needs = NEEDS_IN(Y) | NEEDS_OUT(Z),

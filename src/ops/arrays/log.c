@@ -6,7 +6,8 @@
 ///     vjp       x_bar = y_bar / conj(x)
 ///     jvp       y_dot = x_dot / x
 ///
-/// Of negative reals it is NaN. Of complex numbers it is log|x| + i arg(x) with -pi < arg(x) <= pi: the cut is the negative real axis.
+/// Of negative reals it is NaN. Of complex numbers it is log|x| + i arg(x) with -pi < arg(x) <= pi: the cut is the
+/// negative real axis.
 
 #include "autodiff/rule.h"
 

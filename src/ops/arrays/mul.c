@@ -29,7 +29,7 @@ static void mul_jvp(lac_rule *r) {
 const lac_op lac_op_mul = {
     .name = "mul",
     .signature = "(),()->()",
-    .parameters = "x: array, y: array",
+    .parameters = "x: number, y: number",
     .about = "x y, number by number.",
     .order = LAC_ANY_ORDER,
     .vjp_needs = NEEDS_IN(X) | NEEDS_IN(Y),

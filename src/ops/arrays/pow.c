@@ -4,7 +4,8 @@
 ///
 ///     forward   z     = x^y                               all dimensions broadcast; 0^0 = 1
 ///     vjp       x_bar = z_bar conj(y x^(y-1))             0 where x = y = 0
-///               y_bar = z_bar conj(z log(x))              0 where x = 0 and y >= 0; real: -infinity where x = 0 and y < 0
+///               y_bar = z_bar conj(z log(x))              0 where x = 0 and y >= 0; real: -infinity where x = 0 and y
+///                                                         < 0
 ///     jvp       z_dot = y x^(y-1) x_dot + z log(x) y_dot
 ///
 /// Of a finite negative real x, z is NaN unless y is whole, and the derivative in y is NaN; (-infinity)^y is what C's
@@ -25,7 +26,8 @@ static lac_var pow_is_zero(lac_rule *r, lac_var v) {
   return lac_compare(r->tape, v, lac_scale(r->tape, v, 0, 0), LAC_RELATION_EQ);
 }
 
-/// y x^(y-1). Where both are 0, x is taken for 1: 0 times infinity would be NaN, and so would be all that is made of it.
+/// y x^(y-1). Where both are 0, x is taken for 1: 0 times infinity would be NaN, and so would be all that is made of
+/// it.
 static lac_var pow_slope(lac_rule *r) {
   lac_var x = r->in[X], y = r->in[Y];
   lac_var base = lac_add(r->tape, x, lac_mul(r->tape, pow_is_zero(r, x), pow_is_zero(r, y)));

@@ -6,7 +6,8 @@
 ///     vjp       x_bar = y_bar conj(y sigmoid(-x))
 ///     jvp       y_dot = y sigmoid(-x) x_dot
 ///
-/// No exponential overflows: exp(-|x|) is all that is computed. Of complex numbers it has poles at odd multiples of i pi.
+/// No exponential overflows: exp(-|x|) is all that is computed. Of complex numbers it has poles at odd multiples of i
+/// pi.
 
 #include "autodiff/rule.h"
 

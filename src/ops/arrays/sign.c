@@ -6,7 +6,8 @@
 ///     vjp       x_bar = i s Im(conj(s) s_bar) / |x|        0 at 0; nothing for reals
 ///     jvp       s_dot = i s Im(conj(s) x_dot) / |x|
 ///
-/// Moving x along itself does not change s; moving it across, along i s, turns s by the angle. That map is its own adjoint.
+/// Moving x along itself does not change s; moving it across, along i s, turns s by the angle. That map is its own
+/// adjoint.
 
 #include "autodiff/rule.h"
 

@@ -6,8 +6,8 @@
 ///     vjp       x_bar = y_bar / (2 conj(y))
 ///     jvp       y_dot = x_dot / (2 y)
 ///
-/// Its derivative at 0 is infinite. Of negative reals it is NaN; of complex numbers it is the root with a real part >= 0: the cut is
-/// the negative real axis.
+/// Its derivative at 0 is infinite. Of negative reals it is NaN; of complex numbers it is the root with a real part >=
+/// 0: the cut is the negative real axis.
 
 #include "autodiff/rule.h"
 

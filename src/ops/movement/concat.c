@@ -43,8 +43,8 @@ static lac_status concat_infer(lac_call *c) {
 
   lac_shape_text(x->ndim, x->shape, tx), lac_shape_text(y->ndim, y->shape, ty);
   LAC_CHECK(x->dtype == y->dtype, LAC_ERR_DTYPE,
-            "concat: input 1 is %s and input 0 is %s; nothing is promoted silently: convert one of them",
-            lac_dtype_name(y->dtype), lac_dtype_name(x->dtype));
+            "concat: y is %s and x is %s; nothing is promoted silently: convert one of them", lac_dtype_name(y->dtype),
+            lac_dtype_name(x->dtype));
   LAC_CHECK(axis >= 0 && axis < x->ndim && axis < y->ndim, LAC_ERR_SHAPE,
             "concat: shapes %s and %s have no common axis %d; -1 is the last", tx, ty, -1 - axis);
   LAC_CHECK(concat_is_spread_alike(x, y, axis), LAC_ERR_UNSUPPORTED,

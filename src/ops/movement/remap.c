@@ -6,9 +6,9 @@
 ///     vjp       x_bar = remap(map, flip, y_bar)
 ///     jvp       y_dot = remap(map, form, x_dot)
 ///
-/// The object is the map. Maps hold ones, so conjugation does not touch them and T is all that N flips to. Entries are numbers,
-/// or blocks of numbers that travel together: i[1] says how many axes behind the entries' axis these have. With rows of a
-/// matrix as entries this is gather (T) and scatter_add (N).
+/// The object is the map. Maps hold ones, so conjugation does not touch them and T is all that N flips to. Entries are
+/// numbers, or blocks of numbers that travel together: i[1] says how many axes behind the entries' axis these have.
+/// With rows of a matrix as entries this is gather (T) and scatter_add (N).
 
 #include "autodiff/rule.h"
 

@@ -2,7 +2,8 @@
 /// @file slice.c
 /// A part of an array: every step-th place of a range along one axis.
 ///
-///     forward   y[.., i, ..] = x[.., begin + i step, ..]     i[0]: axis from the end; i[1], i[2], i[3]: begin, end, step
+///     forward   y[.., i, ..] = x[.., begin + i step, ..]     i[0]: axis from the end; i[1], i[2], i[3]: begin, end,
+///                                                            step
 ///     vjp       x_bar = embed(y_bar)                         back to the same places
 ///     jvp       y_dot = slice(x_dot)
 

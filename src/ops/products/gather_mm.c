@@ -2,13 +2,14 @@
 /// @file gather_mm.c
 /// Rows times the matrix that each of them names.
 ///
-///     forward   y[i]  = a[i] op(b[target i])       i[0]: form; a (n, d), b (r, d, e), y (n, e); d and e change places for T, H
+///     forward   y[i]  = a[i] op(b[target i])       i[0]: form; a (n, d), b (r, d, e), y (n, e); d and e change places
+///                                                  for T, H
 ///     vjp       a_bar = gather_mm(flip(op), y_bar, b)
 ///               b_bar = gather_outer(a, y_bar)     for op = N; alike for the others
 ///     jvp       y_dot = gather_mm(op, a_dot, b) + gather_mm(op, a, b_dot)
 ///
-/// The object is the map from n rows to r matrices; a row with target -1 is 0. Rows that name the same matrix are multiplied
-/// together: O(n d e), whatever r is.
+/// The object is the map from n rows to r matrices; a row with target -1 is 0. Rows that name the same matrix are
+/// multiplied together: O(n d e), whatever r is.
 
 #include "ops/reductions/segment.h"
 

@@ -7,7 +7,8 @@
 ///               op(Y)_bar = op(X)^H T_bar
 ///     jvp       t_dot = op(X_dot) op(Y) + op(X) op(Y_dot)
 ///
-/// Turning back: for op = N, X_bar = T_bar op(Y)^H; for T its transpose conj(op(Y)) T_bar^T; for C its conjugate; for H both.
+/// Turning back: for op = N, X_bar = T_bar op(Y)^H; for T its transpose conj(op(Y)) T_bar^T; for C its conjugate; for H
+/// both.
 
 #include "autodiff/rule.h"
 

@@ -2,7 +2,8 @@
 /// @file sell_mm.c
 /// Sliced ELL matrix times a block of dense vectors.
 ///
-///     forward   y     = A x                             the object is a format F of kind LAC_FORMAT_SELL, a the numbers of its storage
+///     forward   y     = A x                             the object is a format F of kind LAC_FORMAT_SELL, a the
+///                                                       numbers of its storage
 ///     vjp       a_bar = remap(F, sddmm(P, y_bar, x))    zero in padding, which is never read
 ///               x_bar = spmm(P, H, remap(F, T, a), y_bar)
 ///     jvp       y_dot = sell_mm(F, a_dot, x) + sell_mm(F, a, x_dot)

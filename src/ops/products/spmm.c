@@ -3,11 +3,13 @@
 /// Sparse matrix times a block of dense vectors.
 ///
 ///     forward   y     = op(A) x                   op = N, T, C or H
-///     vjp       a_bar = sddmm(P, y_bar, x)        a_bar_z = <y_bar[row z], conj x[col z]>, only where A stores an entry
+///     vjp       a_bar = sddmm(P, y_bar, x)        a_bar_z = <y_bar[row z], conj x[col z]>, only where A stores an
+///                                                 entry
 ///               x_bar = spmm(P, flip(op), a, y_bar)
 ///     jvp       y_dot = spmm(P, op, a_dot, x) + spmm(P, op, a, x_dot)
 ///
-/// Where P has blocks, a is (nnz, br, bc) and z runs over blocks: A_z is a block of A, a_bar_z = y_bar[rows z] x[cols z]^H.
+/// Where P has blocks, a is (nnz, br, bc) and z runs over blocks: A_z is a block of A, a_bar_z = y_bar[rows z] x[cols
+/// z]^H.
 ///
 /// A is (pattern P, values a). The pattern is data; only the values carry derivatives.
 

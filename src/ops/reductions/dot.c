@@ -36,8 +36,8 @@ static void dot_jvp(lac_rule *r) {
 const lac_op lac_op_dot = {
     .name = "dot",
     .signature = "(n,k),(n,k)->()",
-    .parameters = "x: array, y: array",
-    .about = "The sum of conj(x) y over the last two axes.",
+    .parameters = "x: column, y: column",
+    .about = "The sum of conj(x) y over the last two axes, or of two vectors.",
     .order = LAC_ANY_ORDER,
     .flags = LAC_OP_COMMUNICATES,
     .vjp_needs = NEEDS_IN(X) | NEEDS_IN(Y),
@@ -47,6 +47,15 @@ const lac_op lac_op_dot = {
     .jvp = dot_jvp,
 };
 
+/// A vector as one column.
+static lac_var dot_column(lac_tape *tape, lac_var x) {
+  const lac_meta *meta = lac_tape_meta(tape, x);
+
+  if (!meta || meta->ndim != 1) return x;
+  return lac_reshape(tape, x, 2, (int64_t[]){meta->partition ? -1 : meta->shape[0], 1});
+}
+
 lac_var lac_dot(lac_tape *tape, lac_var x, lac_var y) {
+  x = dot_column(tape, x), y = dot_column(tape, y);
   return lac_emit(tape, &(lac_spec){.op = &lac_op_dot}, (lac_var[]){x, y});
 }

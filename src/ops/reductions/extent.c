@@ -48,7 +48,7 @@ static lac_status extent_forward(lac_call *c) {
 const lac_op lac_op_extent = {
     .name = "extent",
     .signature = "()->()",
-    .parameters = "x: array, axes: axes = all, power: real = 1",
+    .parameters = "x: array, axis: axes = all, power: real = 1",
     .about = "How many numbers stand along the given axes, to a power, in the dtype of x.",
     .order = LAC_ANY_ORDER,
     .infer = extent_infer,

@@ -21,7 +21,7 @@ static inline lac_status extreme_infer(lac_call *c) {
   LAC_TRY(lac_call_reduce_ordered(c));
   for (int d = 0; d < x->ndim; ++d) {
     LAC_CHECK(x->shape[d] || !(MASK(c) >> (x->ndim - 1 - d) & 1), LAC_ERR_SHAPE,
-              "%s: axis %d is empty, and no number is the %simum of none; name other axes", c->op->name, d,
+              "%s: axis %d is empty, and no number is the %simum of none; reduce over other axes", c->op->name, d,
               c->op->name);
   }
 done:

@@ -27,7 +27,7 @@ static void logsumexp_jvp(lac_rule *r) {
 const lac_op lac_op_logsumexp = {
     .name = "logsumexp",
     .signature = "()->()",
-    .parameters = "x: array, axes: axes = all, keepdims: flag = false",
+    .parameters = "x: array, axis: axes = all, keepdims: flag = false",
     .about =
         "log(sum(exp(x))) over the given axes, of reals, without overflow; all -inf gives -inf, with a gradient of "
         "zero.",

@@ -12,7 +12,7 @@ static lac_status min_forward(lac_call *c) { return lac_call_reduce(c, LAC_REDUC
 const lac_op lac_op_min = {
     .name = "min",
     .signature = "()->()",
-    .parameters = "x: array, axes: axes = all, keepdims: flag = false",
+    .parameters = "x: array, axis: axes = all, keepdims: flag = false",
     .about = "The smallest number over the given axes, of reals; ties share the gradient evenly, NaN is handed on.",
     .order = LAC_ANY_ORDER,
     .vjp_needs = NEEDS_IN(0) | NEEDS_OUT(0),

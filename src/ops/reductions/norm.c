@@ -6,7 +6,8 @@
 ///     vjp       x_bar = u y_bar                        u = x / y, and 0 where y is 0
 ///     jvp       y_dot = sum of Re(conj(u) x_dot)
 ///
-/// Squares are scaled: neither 1e200 nor 1e-200 leaves the range. At zero, where the norm has no derivative, 0 is taken.
+/// Squares are scaled: neither 1e200 nor 1e-200 leaves the range. At zero, where the norm has no derivative, 0 is
+/// taken.
 
 #include "ops/axes.h"
 
@@ -38,7 +39,7 @@ static void norm_jvp(lac_rule *r) {
 const lac_op lac_op_norm = {
     .name = "norm",
     .signature = "()->()",
-    .parameters = "x: array, axes: axes = all, keepdims: flag = false",
+    .parameters = "x: array, axis: axes = all, keepdims: flag = false",
     .about = "sqrt(sum |x|^2) over the given axes, all by default: real, its gradient at zero is zero.",
     .order = LAC_ANY_ORDER,
     .vjp_needs = NEEDS_IN(X) | NEEDS_OUT(Y),

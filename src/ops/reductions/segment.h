@@ -7,7 +7,8 @@
 
 #include "autodiff/rule.h"
 
-/// The length of a group with its implicit zeros, by convention the first attribute of reductions; 0: only what is stored.
+/// The length of a group with its implicit zeros, by convention the first attribute of reductions; 0: only what is
+/// stored.
 #define FULL(call_or_rule) ((call_or_rule)->attrs->i[0])
 
 /// For a reduction of reals.

@@ -6,9 +6,9 @@
 ///     vjp       x_bar = segment_scale(y_bar, p)      p = segment_softmax(x)
 ///     jvp       y_dot = segment_dot(x_dot, p)
 ///
-/// The object is the map. With n = 0 only what is stored counts, and a group of nothing gives -inf. Else zeros = n - count
-/// absent entries take part as exp(0): the result is that of the dense row. The largest exponent is taken out first; infinities
-/// and NaN come out as they would of the plain formula.
+/// The object is the map. With n = 0 only what is stored counts, and a group of nothing gives -inf. Else zeros = n -
+/// count absent entries take part as exp(0): the result is that of the dense row. The largest exponent is taken out
+/// first; infinities and NaN come out as they would of the plain formula.
 
 #include "ops/reductions/segment.h"
 

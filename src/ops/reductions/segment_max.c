@@ -6,8 +6,9 @@
 ///     vjp       x_bar = segment_scale(y_bar, w)                    w = segment_ties(x)
 ///     jvp       y_dot = segment_dot(x_dot, w)
 ///
-/// The object is the map. Where several numbers are the extreme, each has an even share of the derivative. With i[0] = 0 a group of
-/// nothing gives -inf (max) or +inf (min); else the zeros that are not stored take part, also in sharing. NaN wins.
+/// The object is the map. Where several numbers are the extreme, each has an even share of the derivative. With i[0] =
+/// 0 a group of nothing gives -inf (max) or +inf (min); else the zeros that are not stored take part, also in sharing.
+/// NaN wins.
 
 #include "ops/reductions/segment.h"
 

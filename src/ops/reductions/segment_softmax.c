@@ -6,8 +6,8 @@
 ///     vjp       x_bar = p p_bar - segment_scale(segment_dot(p_bar, p), p)
 ///     jvp       p_dot = p x_dot - segment_scale(segment_dot(x_dot, p), p)
 ///
-/// The object is the map; implicit zeros as in segment_logsumexp, they have weight and no derivative. Entries that the map drops,
-/// and groups without mass (all -inf), have weights of 0. Among +inf they are shared evenly.
+/// The object is the map; implicit zeros as in segment_logsumexp, they have weight and no derivative. Entries that the
+/// map drops, and groups without mass (all -inf), have weights of 0. Among +inf they are shared evenly.
 
 #include "ops/reductions/segment.h"
 

@@ -47,7 +47,7 @@ static void softmax_jvp(lac_rule *r) { r->out_dot[Y] = softmax_derivative(r, r->
 const lac_op lac_op_softmax = {
     .name = "softmax",
     .signature = "()->()",
-    .parameters = "x: array, axes: axes = -1",
+    .parameters = "x: array, axis: axes = -1",
     .about = "exp(x) / sum(exp(x)), the sum over the given axes, of reals; 0 where all are -inf.",
     .order = LAC_ANY_ORDER,
     .vjp_needs = NEEDS_OUT(Y),

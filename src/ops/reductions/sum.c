@@ -2,7 +2,8 @@
 /// @file sum.c
 /// The sum over some axes.
 ///
-///     forward   y     = sum of x over the axes of a mask      i[0]: bit d is the d-th axis from the end; i[1]: keepdims
+///     forward   y     = sum of x over the axes of a mask      i[0]: bit d is the d-th axis from the end; i[1]:
+///                                                             keepdims
 ///     vjp       x_bar = broadcast(y_bar)                      back over the same axes
 ///     jvp       y_dot = sum(x_dot)
 ///
@@ -22,7 +23,7 @@ static void sum_jvp(lac_rule *r) { r->out_dot[Y] = lac_sum_axes(r->tape, r->in_d
 const lac_op lac_op_sum = {
     .name = "sum",
     .signature = "()->()",
-    .parameters = "x: array, axes: axes = all, keepdims: flag = false",
+    .parameters = "x: array, axis: axes = all, keepdims: flag = false",
     .about = "The sum over the given axes, all by default.",
     .order = LAC_ANY_ORDER,
     .flags = LAC_OP_COMMUNICATES,

@@ -2,16 +2,18 @@
 /// @file logdet.c
 /// The logarithm of the determinant of a sparse matrix, and its sign.
 ///
-///     forward   det A  = sign exp(log|det A|)          the object is a factor of A, or a solver that factors when asked
+///     forward   det A  = sign exp(log|det A|)          the object is a factor of A, or a solver that factors when
+///                                                      asked
 ///               logdet = log|det A|                    complex: + i arg det A, in (-pi, pi]
 ///               sign   = +1 or -1                      complex: det A / |det A|
-///     vjp       a_bar  = (logdet_bar + i Im(conj(sign) sign_bar)) conj(Z)       Z = A^-T on the pattern = selected_inverse(a)
+///     vjp       a_bar  = (logdet_bar + i Im(conj(sign) sign_bar)) conj(Z)       Z = A^-T on the pattern =
+///                                                                               selected_inverse(a)
 ///     jvp       logdet_dot = sum_k Z_k a_dot_k                                  = tr(A^-1 A_dot)
 ///               sign_dot   = i sign Im(logdet_dot)
 ///
-/// Of reals the sign is constant, and its terms are absent. Nothing overflows: det A itself is nowhere. Every order uses the factor
-/// of the forward; the second derivative is that of selected_inverse. The values are independent parameters: for a symmetric A
-/// with both halves stored, each half has its own gradient.
+/// Of reals the sign is constant, and its terms are absent. Nothing overflows: det A itself is nowhere. Every order
+/// uses the factor of the forward; the second derivative is that of selected_inverse. The values are independent
+/// parameters: for a symmetric A with both halves stored, each half has its own gradient.
 
 #include <math.h>
 

@@ -9,11 +9,12 @@
 ///     jvp       estimate_dot = Re(lambda^H A_dot z) / k
 ///
 /// The derivative is an estimate too, with the same probes: that of the gradient A^-H of log det A, by Hutchinson's
-/// (A^-H z) z^H. It is unbiased as the value is, and it is not the derivative of the value at these probes, which would be that of
-/// q_j; the two agree where the probes do not leave it to chance (Z Z^H = k I: a Hadamard matrix, all unit vectors) and for a diagonal A.
-/// It is made of solves and sddmm, so that derivatives of every order are estimates of those of log det A, and agree with each other. The
-/// object is a solver: the value factors nothing, a derivative asks it for solves. The probes are data: no derivative passes
-/// through them, nor through the error, which is that of chance alone, without that of too few steps.
+/// (A^-H z) z^H. It is unbiased as the value is, and it is not the derivative of the value at these probes, which would
+/// be that of q_j; the two agree where the probes do not leave it to chance (Z Z^H = k I: a Hadamard matrix, all unit
+/// vectors) and for a diagonal A. It is made of solves and sddmm, so that derivatives of every order are estimates of
+/// those of log det A, and agree with each other. The object is a solver: the value factors nothing, a derivative asks
+/// it for solves. The probes are data: no derivative passes through them, nor through the error, which is that of
+/// chance alone, without that of too few steps.
 ///
 /// The public function (functions/estimates.c) takes the Hermitian part of A, as lac_cholesky does: its gradient is
 /// Hermitian.

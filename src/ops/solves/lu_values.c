@@ -6,12 +6,13 @@
 ///     vjp       c_bar  = lu_values_adjoint(P, c, lu_bar)
 ///     jvp       lu_dot = the derivative's part of lu_values(P2, [[c, c_dot], [0, c]])
 ///
-/// L, whose diagonal is one and not stored, stands below the diagonal, U on and above; P is square with a full diagonal. Where P is
-/// closed under elimination (lac_pattern_fill) these are the factors; elsewhere they are those of ILU(0), a function of c like any
-/// other and with the same rules. P2 is P with a block of 2 x 2 in place of each entry: elimination is made of products, differences
-/// and quotients, which such blocks have as dual numbers do.
+/// L, whose diagonal is one and not stored, stands below the diagonal, U on and above; P is square with a full
+/// diagonal. Where P is closed under elimination (lac_pattern_fill) these are the factors; elsewhere they are those of
+/// ILU(0), a function of c like any other and with the same rules. P2 is P with a block of 2 x 2 in place of each
+/// entry: elimination is made of products, differences and quotients, which such blocks have as dual numbers do.
 ///
-/// i[0] is lac_pivots. The object, which may be absent, is a map whose target says which row a step eliminates, for sentences.
+/// i[0] is lac_pivots. The object, which may be absent, is a map whose target says which row a step eliminates, for
+/// sentences.
 
 #include "ops/solves/lu.h"
 

@@ -2,15 +2,18 @@
 /// @file lu_values_adjoint.c
 /// The adjoint of elimination on a pattern: the gradient of a matrix from that of its factors.
 ///
-///     forward   c_bar = J(c)^H lu_bar           J(c) the derivative of lu_values at c: elimination backwards, row by row
-///     vjp       lu_bar_bar = J(c) g             g the adjoint of c_bar: the derivative's part of lu_values(P2, [[c, g], [0, c]])
+///     forward   c_bar = J(c)^H lu_bar           J(c) the derivative of lu_values at c: elimination backwards, row by
+///                                               row
+///     vjp       lu_bar_bar = J(c) g             g the adjoint of c_bar: the derivative's part of lu_values(P2, [[c,
+///                                               g], [0, c]])
 ///               c_bar_bar  = H(c, lu_bar, g)
 ///     jvp       c_bar_dot  = lu_values_adjoint(P, c, lu_bar_dot) + H(c, lu_bar, c_dot)
 ///
-/// H(c, w, m) = d/dc <w, J(c) m>: on the doubled pattern P2 (dual.h) J(c) m is a part of the factors of [[c, m], [0, c]], so H is what
-/// lu_values_adjoint(P2, [[c, m], [0, c]], eps w) gives at the two places of c. It is symmetric in g and c_dot, as a second
-/// derivative is; conjugates are inside, as J is that of a function which has none. The factors are computed anew from c:
-/// taken as an input they would be a second way in which c comes in, and the rules would have to undo elimination.
+/// H(c, w, m) = d/dc <w, J(c) m>: on the doubled pattern P2 (dual.h) J(c) m is a part of the factors of [[c, m], [0,
+/// c]], so H is what lu_values_adjoint(P2, [[c, m], [0, c]], eps w) gives at the two places of c. It is symmetric in g
+/// and c_dot, as a second derivative is; conjugates are inside, as J is that of a function which has none. The factors
+/// are computed anew from c: taken as an input they would be a second way in which c comes in, and the rules would have
+/// to undo elimination.
 
 #include "ops/solves/lu.h"
 

@@ -7,13 +7,13 @@
 ///     vjp       a_bar = sigma_bar u v^H on the pattern = sigma_bar sddmm(P, u, v)
 ///     jvp       sigma_dot = Re(u^H A_dot v)
 ///
-/// Order 1: u and v are outputs for the rules alone. An adjoint of theirs is refused, and so is a second derivative of sigma
-/// (LAC_ERR_ORDER); their tangents, which come with sigma's, are NaN. lac_norm2 hands out sigma alone.
+/// Order 1: u and v are outputs for the rules alone. An adjoint of theirs is refused, and so is a second derivative of
+/// sigma (LAC_ERR_ORDER); their tangents, which come with sigma's, are NaN. lac_norm2 hands out sigma alone.
 ///
-/// Where sigma is a multiple singular value the norm has no gradient; u and v are then one pair out of many, which the fixed
-/// start decides, and a_bar is a subgradient. At A = 0 it is 0. The tolerance is that of |A^H u - sigma v| / sigma: sigma is good to
-/// its square over the gap to the next value, the gradient to the tolerance over the gap. A tolerance of 0 stands for 1e-12 (f32:
-/// 1e-5), 0 steps for 10000. A residual that stays larger is LAC_ERR_CONVERGENCE.
+/// Where sigma is a multiple singular value the norm has no gradient; u and v are then one pair out of many, which the
+/// fixed start decides, and a_bar is a subgradient. At A = 0 it is 0. The tolerance is that of |A^H u - sigma v| /
+/// sigma: sigma is good to its square over the gap to the next value, the gradient to the tolerance over the gap. A
+/// tolerance of 0 stands for 1e-12 (f32: 1e-5), 0 steps for 10000. A residual that stays larger is LAC_ERR_CONVERGENCE.
 
 #include <math.h>
 
@@ -95,8 +95,8 @@ static lac_var norm2_direction(lac_rule *r) {
   return lac_sddmm(r->tape, r->patterns[0], lac_emit_column(r->tape, r->out[U]), lac_emit_column(r->tape, r->out[V]));
 }
 
-/// A rule may be written for adjoints that never come, so it is the run that refuses those of u and v: what they would give goes through
-/// a call that fails.
+/// A rule may be written for adjoints that never come, so it is the run that refuses those of u and v: what they would
+/// give goes through a call that fails.
 static lac_var norm2_refused(lac_rule *r) {
   lac_var u_bar = lac_emit_column(r->tape, r->out_bar[U]), u = lac_emit_column(r->tape, r->out[U]);
   lac_var v_bar = lac_emit_column(r->tape, r->out_bar[V]), v = lac_emit_column(r->tape, r->out[V]);

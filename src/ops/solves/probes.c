@@ -2,8 +2,9 @@
 /// @file probes.c
 /// Random signs, for estimates of traces. Of x the dtype and the place are read, its numbers are not.
 ///
-///     forward   z_ij  = 1 or -1     a function of the seed i[0], i and j alone: more columns leave the first ones as they
-///                                   are; `like` is the shape of z, (.., rows, columns), the same in each of the batch
+///     forward   z_ij  = 1 or -1     a function of the seed i[0], i and j alone: more columns leave the first ones as
+///                                   they are; `like` is the shape of z, (.., rows, columns), the same in each of the
+///                                   batch
 ///     vjp       x_bar = 0
 ///     jvp       z_dot = 0
 

@@ -5,11 +5,11 @@
 ///     K = [alpha I, A; A^H, -delta^2 / alpha I]       K^-1 [0; v] = [.; y],   y = -alpha (A^H A + delta^2)^-1 v
 ///     sigma^2 = |A y|^2 + |delta y|^2                 for y of length 1; K [0; y] = [A y; -delta^2 / alpha y]
 ///
-/// (or the other way round, where A is wide.) Each solve turns y towards the vector of the smallest singular value, of which sigma is
-/// never less; it is measured and not concluded from pivots, since those of a singular system are rounding errors times anything.
-/// The lines of A are near 1 in size. Where y is not much longer than v the matter is settled at once: the usual case
-/// costs one solve. Else the unknowns of every solution are judged, for how much the residual takes from them depends
-/// on b.
+/// (or the other way round, where A is wide.) Each solve turns y towards the vector of the smallest singular value, of
+/// which sigma is never less; it is measured and not concluded from pivots, since those of a singular system are
+/// rounding errors times anything. The lines of A are near 1 in size. Where y is not much longer than v the matter is
+/// settled at once: the usual case costs one solve. Else the unknowns of every solution are judged, for how much the
+/// residual takes from them depends on b.
 
 #include <math.h>
 

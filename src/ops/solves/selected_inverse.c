@@ -13,10 +13,11 @@
 ///     [A M]^-T   [A^-T    0 ]
 ///     [0 A]    = [S(M)  A^-T]
 ///
-/// with every entry of A a block of two by two, the zeros stored: remap, selected_inverse, remap. So the set is closed to any
-/// order; each order doubles the size. S is linear, and M goes in scaled by a power of two, far below A: then all pivots are A's,
-/// elimination is that of dual numbers, and S(M) is as accurate as A^-T. With an M as large as A the larger matrix has the square of
-/// A's condition. An M with NaN or infinity has no factor, and is refused with LAC_ERR_NONFINITE.
+/// with every entry of A a block of two by two, the zeros stored: remap, selected_inverse, remap. So the set is closed
+/// to any order; each order doubles the size. S is linear, and M goes in scaled by a power of two, far below A: then
+/// all pivots are A's, elimination is that of dual numbers, and S(M) is as accurate as A^-T. With an M as large as A
+/// the larger matrix has the square of A's condition. An M with NaN or infinity has no factor, and is refused with
+/// LAC_ERR_NONFINITE.
 
 #include "ops/solves/factored.h"
 #include "solvers/extension.h"

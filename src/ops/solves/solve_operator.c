@@ -104,7 +104,7 @@ static lac_status operator_forward(lac_call *c) {
                        .x = c->out[0]};
   lac_solve_report report = {.ending = LAC_ENDING_CONVERGED};
 
-  LAC_TRY(lac_solver_require_here(ctx, "solve_operator", job.b));
+  LAC_TRY(lac_solver_require_here(ctx, "solve_operator", "b", job.b));
   LAC_TRY(lac_products_solve(ctx, "solve_operator", &o->options, &products, job, &report));
 done:
   return status;

@@ -2,7 +2,8 @@
 /// @file solve_with.c
 /// The solution of a linear system with a factor.
 ///
-///     forward   x      = op(A)^-1 b                    the object is a factor of A, or a solver that factors when asked
+///     forward   x      = op(A)^-1 b                    the object is a factor of A, or a solver that factors when
+///                                                      asked
 ///     vjp       lambda = solve_with(F, flip(op), a, x_bar)
 ///               b_bar  = lambda
 ///               a_bar  = -sddmm(P, lambda, x)          only where A stores an entry

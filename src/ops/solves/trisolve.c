@@ -6,8 +6,9 @@
 ///     vjp       lambda = op(T)^-H x_bar           b_bar = lambda,  t_bar = -sddmm(lambda, x)
 ///     jvp       x_dot  = op(T)^-1 (b_dot - op(T_dot) x)
 ///
-/// The operator takes a pattern that *is* the triangle (without a diagonal under LAC_DIAGONAL_UNIT). The public function brings any
-/// pattern to that by a remap, so entries that are not read get a gradient of exactly zero, in every order.
+/// The operator takes a pattern that *is* the triangle (without a diagonal under LAC_DIAGONAL_UNIT). The public
+/// function brings any pattern to that by a remap, so entries that are not read get a gradient of exactly zero, in
+/// every order.
 
 #include "autodiff/rule.h"
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file banded.h
-/// What the rooms of banded matrices share. A band is stored as LAPACK and SciPy store it: ab[upper + i - j, j] = A[i, j], an array
-/// (lower + upper + 1, cols). Its corners, which lie outside the matrix, are not read, and their gradient is exactly zero.
+/// What the rooms of banded matrices share. A band is stored as LAPACK and SciPy store it: ab[upper + i - j, j] = A[i,
+/// j], an array (lower + upper + 1, cols). Its corners, which lie outside the matrix, are not read, and their gradient
+/// is exactly zero.
 
 #ifndef LACUNA_OPS_STRUCTURED_BANDED_H
 #define LACUNA_OPS_STRUCTURED_BANDED_H

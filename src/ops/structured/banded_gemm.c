@@ -2,10 +2,11 @@
 /// @file banded_gemm.c
 /// The product of two square banded matrices on a given band: what sampled_spgemm is to patterns.
 ///
-///     forward   T     = op(X) op(Y) on the band of T      i[0], i[1]: forms of X and Y; i[2] ... i[7]: lower and upper of
-///                                                         X, of Y, of T
-///     vjp       X_bar = T_bar op(Y)^H on the band of X    Y_bar = op(X)^H T_bar on that of Y; transposed and conjugated
-///                                                         with the forms. T_bar is banded: the set is closed.
+///     forward   T     = op(X) op(Y) on the band of T      i[0], i[1]: forms of X and Y; i[2] ... i[7]: lower and upper
+///                                                         of X, of Y, of T
+///     vjp       X_bar = T_bar op(Y)^H on the band of X    Y_bar = op(X)^H T_bar on that of Y; transposed and
+///                                                         conjugated with the forms. T_bar is banded: the set is
+///                                                         closed.
 ///     jvp       T_dot = op(X_dot) op(Y) + op(X) op(Y_dot)
 
 #include "ops/structured/banded.h"

@@ -2,7 +2,8 @@
 /// @file banded_mm.c
 /// A banded matrix times a dense block.
 ///
-///     forward   y      = op(A) x                          i[0]: form, i[1], i[2]: lower, upper, i[3]: rows of A; ops/structured/banded.h
+///     forward   y      = op(A) x                          i[0]: form, i[1], i[2]: lower, upper, i[3]: rows of A;
+///                                                         ops/structured/banded.h
 ///     vjp       ab_bar = banded_outer(y_bar, x)           transposed and conjugated with the form
 ///               x_bar  = op(A)^H y_bar
 ///     jvp       y_dot  = op(A_dot) x + op(A) x_dot

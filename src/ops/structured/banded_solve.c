@@ -2,7 +2,8 @@
 /// @file banded_solve.c
 /// The solution of a banded system, by elimination with partial pivoting within the band.
 ///
-///     forward   op(A) x = b                               i[0]: form, i[1], i[2]: lower, upper; ops/structured/banded.h
+///     forward   op(A) x = b                               i[0]: form, i[1], i[2]: lower, upper;
+///                                                         ops/structured/banded.h
 ///     vjp       lambda  = op(A)^-H x_bar                  b_bar = lambda,  ab_bar = -banded_outer(lambda, x)
 ///     jvp       x_dot   = op(A)^-1 (b_dot - op(A_dot) x)
 

@@ -345,7 +345,9 @@ static void auto_report(const lac_factor *f, lac_report *report) {
 }
 
 const lac_solver_table lac_kind_auto = {.name = "auto",
-                                        .flags = LAC_DELEGATES | LAC_KEEPS_HERMITIAN,
+                                        .flags = LAC_DELEGATES | LAC_KEEPS_HERMITIAN | LAC_READS_ORDERING |
+                                                 LAC_READS_PIVOTING | LAC_READS_SINGULAR | LAC_READS_ITERATION |
+                                                 LAC_READS_RESTART,
                                         .analyse = auto_analyse,
                                         .forget = auto_forget,
                                         .foresee = auto_foresee,

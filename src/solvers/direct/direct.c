@@ -22,7 +22,7 @@
 #include "core/blas.h"
 #include "lacuna/lacuna.h"
 
-#define LAC_DIRECT(name) extern const lac_solver_table lac_kind_##name;
+#define LAC_DIRECT(name, flags) extern const lac_solver_table lac_kind_##name;
 #include "solvers/direct/direct.def"
 #undef LAC_DIRECT
 extern const lac_solver_table lac_kind_direct;
@@ -278,23 +278,24 @@ bool lac_direct_has_partner(const lac_factor *f) {
 
 // -- the kinds -------------------------------------------------------------------------------------------------------
 
-#define DIRECT_KIND(kind_name, kind_method, kind_analyse, kind_factor)                                            \
-  {                                                                                                               \
-    .name = kind_name, .flags = LAC_COPIES | LAC_KEEPS_HERMITIAN, .method = kind_method, .analyse = kind_analyse, \
-    .forget = direct_forget, .foresee = direct_foresee, .is_here = direct_is_here, .factor = kind_factor,         \
-    .refresh = direct_refresh, .solve = lac_direct_solve, .logdet = lac_direct_logdet,                            \
-    .selected_inverse = lac_direct_selected_inverse, .rcond = lac_direct_rcond, .partner = direct_partner,        \
-    .report = direct_report, .destroy = direct_destroy                                                            \
+#define DIRECT_KIND(kind_name, kind_flags, kind_method, kind_analyse, kind_factor)                               \
+  {                                                                                                              \
+    .name = kind_name, .flags = (kind_flags) | LAC_DIRECT_FLAGS, .method = kind_method, .analyse = kind_analyse, \
+    .forget = direct_forget, .foresee = direct_foresee, .is_here = direct_is_here, .factor = kind_factor,        \
+    .refresh = direct_refresh, .solve = lac_direct_solve, .logdet = lac_direct_logdet,                           \
+    .selected_inverse = lac_direct_selected_inverse, .rcond = lac_direct_rcond, .partner = direct_partner,       \
+    .report = direct_report, .destroy = direct_destroy                                                           \
   }
 
-const lac_solver_table lac_kind_direct = DIRECT_KIND("direct", NULL, direct_analyse, direct_factor);
+const lac_solver_table lac_kind_direct =
+    DIRECT_KIND("direct", LAC_READS_ORDERING | LAC_READS_PIVOTING, NULL, direct_analyse, direct_factor);
 
-#define LAC_DIRECT(name)                   \
+#define LAC_DIRECT(name, flags)            \
   const lac_solver_table lac_kind_##name = \
-      DIRECT_KIND(#name, &lac_direct_##name, direct_analyse_asked, direct_factor_asked);
+      DIRECT_KIND(#name, flags, &lac_direct_##name, direct_analyse_asked, direct_factor_asked);
 #include "solvers/direct/direct.def"
 #undef LAC_DIRECT
 
-lac_solver_table lac_direct_kind(const lac_direct_table *method) {
-  return (lac_solver_table)DIRECT_KIND(method->name, method, direct_analyse_asked, direct_factor_asked);
+lac_solver_table lac_direct_kind(const lac_direct_table *method, unsigned flags) {
+  return (lac_solver_table)DIRECT_KIND(method->name, flags, method, direct_analyse_asked, direct_factor_asked);
 }

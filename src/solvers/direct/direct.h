@@ -144,6 +144,6 @@ lac_status lac_direct_selected_inverse(lac_context *ctx, const lac_factor *f, la
 lac_status lac_direct_rcond(lac_context *ctx, const lac_factor *f, lac_array *rcond);
 
 /// The kind of a method that an engine brings.
-lac_solver_table lac_direct_kind(const lac_direct_table *method);
+lac_solver_table lac_direct_kind(const lac_direct_table *method, unsigned flags);
 
 #endif

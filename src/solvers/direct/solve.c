@@ -54,8 +54,8 @@ static void solve_unpack(const solve_plan *plan, int64_t n, const char *block, i
   }
 }
 
-// The blocks of a task, with b in its place. Where all columns are in one, b and x are the caller's own memory, of which
-// b is only read.
+// The blocks of a task, with b in its place. Where all columns are in one, b and x are the caller's own memory, of
+// which b is only read.
 static void solve_place(const solve_plan *plan, int64_t n, int width, const char *b, char *x, char *memory,
                         void *blocks[REFINE_BLOCKS]) {
   bool is_whole = width == plan->k, conjugated = lac_form_conjugates(plan->form);

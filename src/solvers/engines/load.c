@@ -31,11 +31,13 @@ typedef struct engine_plugin {
   int count;
 } engine_plugin;
 
-/// A kind, the plug-in that brings it, and what serves where that is missing.
+/// A kind, the plug-in that brings it, what serves where that is missing, and the flags of the options that it reads,
+/// which are known before it is loaded.
 typedef struct engine_entry {
   const char *kind, *name;
   engine_plugin *plugin;
   const char *instead;
+  unsigned reads;
 } engine_entry;
 
 static engine_plugin engine_suitesparse = {
@@ -43,10 +45,10 @@ static engine_plugin engine_suitesparse = {
 static engine_plugin engine_mumps = {.name = "mumps", .project = "sequential MUMPS", .package = "libmumps-seq-dev"};
 
 static const engine_entry engine_entries[] = {
-    {"cholmod", "CHOLMOD", &engine_suitesparse, "cholesky"},
-    {"umfpack", "UMFPACK", &engine_suitesparse, "lu"},
-    {"klu", "KLU", &engine_suitesparse, "lu"},
-    {"mumps", "MUMPS", &engine_mumps, "lu"},
+    {"cholmod", "CHOLMOD", &engine_suitesparse, "cholesky", LAC_READS_ORDERING},
+    {"umfpack", "UMFPACK", &engine_suitesparse, "lu", LAC_READS_ORDERING | LAC_READS_PIVOTING},
+    {"klu", "KLU", &engine_suitesparse, "lu", LAC_READS_ORDERING | LAC_READS_PIVOTING},
+    {"mumps", "MUMPS", &engine_mumps, "lu", LAC_READS_ORDERING | LAC_READS_PIVOTING},
 };
 
 static pthread_mutex_t engine_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -101,12 +103,19 @@ static int engine_flags(void) {
   return flags;
 }
 
+static unsigned engine_reads(const char *kind) {
+  for (size_t i = 0; i < sizeof engine_entries / sizeof *engine_entries; i++) {
+    if (strcmp(engine_entries[i].kind, kind) == 0) return engine_entries[i].reads;
+  }
+  return 0;
+}
+
 // A method becomes a kind, as those that are built in do; kinds are taken as they are.
 // Says whether there was room for all.
 static bool engine_enlist(engine_plugin *plugin, const lac_engine *e) {
   for (int i = 0; e->methods && e->methods[i]; i++) {
     if (plugin->count == ENGINE_KINDS) return false;
-    plugin->kinds[plugin->count++] = lac_direct_kind(e->methods[i]);
+    plugin->kinds[plugin->count++] = lac_direct_kind(e->methods[i], engine_reads(e->methods[i]->name));
   }
   for (int i = 0; e->kinds && e->kinds[i]; i++) {
     if (plugin->count == ENGINE_KINDS) return false;
@@ -163,6 +172,8 @@ const char *lac_engine_name(int i) {
   const int count = sizeof engine_entries / sizeof *engine_entries;
   return i < count ? engine_entries[i].kind : NULL;
 }
+
+unsigned lac_engine_flags(int i) { return engine_entries[i].reads | LAC_DIRECT_FLAGS; }
 
 lac_status lac_engine_kind(lac_context *ctx, const char *function, const char *name, const lac_solver_table **out) {
   lac_status status = LAC_OK;

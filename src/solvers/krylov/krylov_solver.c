@@ -259,21 +259,21 @@ static lac_status krylov_describe(lac_context *ctx, const lac_factor *f, char **
 
 // -- the kinds -------------------------------------------------------------------------------------------------------
 
-#define LAC_KRYLOV(kind, kind_flags)                                                                              \
-  extern const lac_solver_table lac_kind_##kind;                                                                  \
-  const lac_solver_table lac_kind_##kind = {                                                                      \
-      .name = #kind,                                                                                              \
-      .flags = (kind_flags) | LAC_TAKES_PRODUCTS | LAC_ITERATES | LAC_VARIES | LAC_KEEPS_HERMITIAN | LAC_IS_SEED, \
-      .method = &lac_krylov_##kind,                                                                               \
-      .analyse = krylov_analyse,                                                                                  \
-      .forget = krylov_forget,                                                                                    \
-      .foresee = krylov_foresee,                                                                                  \
-      .is_here = krylov_is_here,                                                                                  \
-      .factor = krylov_factor,                                                                                    \
-      .solve = lac_krylov_solve,                                                                                  \
-      .partner = lac_partner_direct,                                                                              \
-      .describe = krylov_describe,                                                                                \
-      .report = krylov_report,                                                                                    \
-      .destroy = krylov_destroy};
+#define LAC_KRYLOV(kind, kind_flags)                                                                                 \
+  extern const lac_solver_table lac_kind_##kind;                                                                     \
+  const lac_solver_table lac_kind_##kind = {.name = #kind,                                                           \
+                                            .flags = (kind_flags) | LAC_TAKES_PRODUCTS | LAC_ITERATES | LAC_VARIES | \
+                                                     LAC_KEEPS_HERMITIAN | LAC_IS_SEED | LAC_READS_ITERATION,        \
+                                            .method = &lac_krylov_##kind,                                            \
+                                            .analyse = krylov_analyse,                                               \
+                                            .forget = krylov_forget,                                                 \
+                                            .foresee = krylov_foresee,                                               \
+                                            .is_here = krylov_is_here,                                               \
+                                            .factor = krylov_factor,                                                 \
+                                            .solve = lac_krylov_solve,                                               \
+                                            .partner = lac_partner_direct,                                           \
+                                            .describe = krylov_describe,                                             \
+                                            .report = krylov_report,                                                 \
+                                            .destroy = krylov_destroy};
 #include "solvers/krylov/krylov.def"
 #undef LAC_KRYLOV

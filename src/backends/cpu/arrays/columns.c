@@ -2,8 +2,8 @@
 /// @file columns.c
 /// The kernels columns and column_step: what Krylov methods do to many columns with coefficients of their own.
 ///
-/// Vectors are cut into blocks of about 2048 numbers, which do not depend on the number of threads. All operations of a pass are
-/// done on a block before the next: it comes from memory once. Sums of blocks are added pair by pair.
+/// Vectors are cut into blocks of about 2048 numbers, which do not depend on the number of threads. All operations of a
+/// pass are done on a block before the next: it comes from memory once. Sums of blocks are added pair by pair.
 
 #include "backends/cpu/base/cpu.h"
 #include "backends/cpu/base/types.h"

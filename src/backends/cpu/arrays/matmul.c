@@ -2,14 +2,14 @@
 /// @file matmul.c
 /// Z = op(X) op(Y), dense, tile by tile.
 ///
-/// Z is cut into tiles of 64 x 64 and the sum of each into steps of 64; threads share the tiles. Neither depends on how many
-/// threads there are, and each tile is summed by one thread in one order: the same bits on any number of them. The steps go
-/// to BLAS. A product of 64 x 64 x 64 is the largest that OpenBLAS computes in the thread that calls it, whatever number of
-/// threads it was told to use; so neither its global setting, which is the user's, nor its pool of threads is touched. Other
-/// libraries are sequential when called by many threads at once.
+/// Z is cut into tiles of 64 x 64 and the sum of each into steps of 64; threads share the tiles. Neither depends on how
+/// many threads there are, and each tile is summed by one thread in one order: the same bits on any number of them. The
+/// steps go to BLAS. A product of 64 x 64 x 64 is the largest that OpenBLAS computes in the thread that calls it,
+/// whatever number of threads it was told to use; so neither its global setting, which is the user's, nor its pool of
+/// threads is touched. Other libraries are sequential when called by many threads at once.
 ///
-/// Tiny products, for which a call of BLAS takes longer than the work, and matrices whose rows are beyond its integers are
-/// loops of our own; without a BLAS all are.
+/// Tiny products, for which a call of BLAS takes longer than the work, and matrices whose rows are beyond its integers
+/// are loops of our own; without a BLAS all are.
 
 #include "backends/cpu/base/cpu.h"
 #include "backends/cpu/base/types.h"

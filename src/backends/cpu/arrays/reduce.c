@@ -2,8 +2,8 @@
 /// @file reduce.c
 /// Sums and dot products by a fixed tree.
 ///
-/// What belongs to one output is cut into blocks of at most 4096 numbers, or rows of numbers; the sums of the blocks are added
-/// pair by pair. Neither depends on the number of threads, which only share the blocks among them.
+/// What belongs to one output is cut into blocks of at most 4096 numbers, or rows of numbers; the sums of the blocks
+/// are added pair by pair. Neither depends on the number of threads, which only share the blocks among them.
 
 #include "backends/cpu/base/cpu.h"
 #include "backends/cpu/base/loop.h"

@@ -2,8 +2,8 @@
 /// @file states.c
 /// Reductions that are not plain sums: max, min, norm, log(sum(exp)), and softmax.
 ///
-/// What belongs to one output is cut into blocks as for sums (reduce.h). A block gives a state of two numbers, which stays in
-/// range whatever x holds:
+/// What belongs to one output is cut into blocks as for sums (reduce.h). A block gives a state of two numbers, which
+/// stays in range whatever x holds:
 ///
 ///     max, min         most = the largest of x or -x; a NaN is the largest
 ///     norm             most = a power of two above the largest |x|      total = the sum of (|x| / most)^2
@@ -50,14 +50,15 @@ static double state_most(lac_reduction op, double largest) {
   return ldexp(1, exponent < -1000 ? -1000 : exponent > 1000 ? 1000 : exponent);
 }
 
-/// What x adds to the total of a state; inverse = 1 / most, exact for a norm. The largest itself is exp(0), also where it is
-/// infinite.
+/// What x adds to the total of a state; inverse = 1 / most, exact for a norm. The largest itself is exp(0), also where
+/// it is infinite.
 static inline double state_term(lac_reduction op, double x, double size, double most, double inverse) {
   double r = size * inverse;
   return op == LAC_REDUCE_LOGSUMEXP ? exp_f64(x == most ? 0 : x - most) : r * r;
 }
 
-/// Whether terms are to be added: there are none for max and min, for norms that are 0, inf or NaN, and where all is -inf.
+/// Whether terms are to be added: there are none for max and min, for norms that are 0, inf or NaN, and where all is
+/// -inf.
 static inline bool state_has_total(lac_reduction op, double most) {
   if (op == LAC_REDUCE_NORM) return isfinite(most) && most > 0;
   return op == LAC_REDUCE_LOGSUMEXP && most != -INFINITY;

@@ -122,8 +122,8 @@ done:
   return status;
 }
 
-/// In one pass by aggregates where their rows lie in order: else memory would be read all over, and the residual comes first. So it does
-/// where rows are taken in slices.
+/// In one pass by aggregates where their rows lie in order: else memory would be read all over, and the residual comes
+/// first. So it does where rows are taken in slices.
 lac_status cpu_pairwise_restricted(lac_context *ctx, const lac_level_view *level, const lac_aggregation *aggregation,
                                    const lac_array *weights, const lac_array *b, const lac_array *x, lac_array *room,
                                    lac_array *rc, lac_array *xc) {

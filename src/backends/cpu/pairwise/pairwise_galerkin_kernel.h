@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of P^T A P. The columns of a coarse row are marked with their places, and the entries of its members add up there. Slices of rows
-// that have a shape need no marks: their entries are walked side by side.
+// Values of P^T A P. The columns of a coarse row are marked with their places, and the entries of its members add up
+// there. Slices of rows that have a shape need no marks: their entries are walked side by side.
 
 /// The values of a slice from its first row i on.
 static void XN(galerkin_slice)(const galerkin_job *g, const int32_t *shape, int64_t i, const T *values, double unit,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One kernel source for the pairs of numbers of pairwise_pairs.h: includes KERNEL_FILE six times for each width of indices (O and C as
-// in instantiate_widths.h), with
+// One kernel source for the pairs of numbers of pairwise_pairs.h: includes KERNEL_FILE six times for each width of
+// indices (O and C as in instantiate_widths.h), with
 //
 //     MN(name)                name_<T>_<H>_<O>_<C>: for functions of the text
 //     TABLE_PAIRWISE(name)   afterwards: by lac_dtype of T, whether H is narrower, and lac_width

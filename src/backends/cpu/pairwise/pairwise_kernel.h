@@ -12,8 +12,8 @@ INLINE T MN(few)(const grid_job *g, const T *values, int64_t p, const H *x, cons
   return s;
 }
 
-/// The sum of 1 to 8 entries without a branch on how many there are: where that changes from row to row, branches are guessed wrong. Places
-/// behind the last hold zero times the first.
+/// The sum of 1 to 8 entries without a branch on how many there are: where that changes from row to row, branches are
+/// guessed wrong. Places behind the last hold zero times the first.
 INLINE T MN(up_to_eight)(const grid_job *g, const T *values, int64_t p, const H *x, const int64_t length) {
   const C *columns = (const C *)g->columns + p;
   values += p;
@@ -166,7 +166,8 @@ INLINE void MN(smooth_some)(const grid_job *g, int64_t i, int64_t count, const i
   }
 }
 
-/// The sum of conj(a) b over `count` rows, at most LAC_SLICE, in eight parts: one after another they would wait for each other.
+/// The sum of conj(a) b over `count` rows, at most LAC_SLICE, in eight parts: one after another they would wait for
+/// each other.
 INLINE FN(acc) MN(dot)(const T *a, const int64_t a_stride, const T *b, const int64_t b_stride, const int64_t count) {
   FN(acc) parts[8] = {0};
   int64_t r = 0;

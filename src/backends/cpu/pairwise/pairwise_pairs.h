@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Includes KERNEL_FILE for the six pairs of numbers of a matrix, T, and of a hierarchy, H, which are as wide or half as wide, with
+// Includes KERNEL_FILE for the six pairs of numbers of a matrix, T, and of a hierarchy, H, which are as wide or half as
+// wide, with
 //
 //     FN(name), HN(name), VN(name)   name_<T>, name_<H>, name_<T>_<H>
 //     TABLE_PAIRS(name)              afterwards: name_<T>_<H> by lac_dtype of T and whether H is narrower

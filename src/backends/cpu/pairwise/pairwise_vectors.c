@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file pairwise_vectors.c
-/// What multigrid does with vectors alone: scaling into the hierarchy and out of it, interpolation, the steps of a K-cycle.
+/// What multigrid does with vectors alone: scaling into the hierarchy and out of it, interpolation, the steps of a
+/// K-cycle.
 
 #include <float.h>
 
@@ -110,7 +111,8 @@ lac_status cpu_pairwise_prolonged(lac_context *ctx, const lac_aggregation *aggre
 /// a / b, and 0 where b is 0: a right-hand side of zeros
 static c128 share(c128 a, c128 b) { return b == 0 ? PAIR(0.0, 0.0) : div_c128(a, b); }
 
-/// The steps along the two directions that solve the problem of two unknowns. The second is left out where it is the first again.
+/// The steps along the two directions that solve the problem of two unknowns. The second is left out where it is the
+/// first again.
 static void set_steps(const c128 sums[LAC_CYCLE_SUMS], bool second, c128 steps[LAC_CYCLE_STEPS]) {
   const c128 rho = sums[LAC_CYCLE_RHO], gamma = sums[LAC_CYCLE_GAMMA], beta = sums[LAC_CYCLE_BETA];
   steps[LAC_CYCLE_FIRST] = share(sums[LAC_CYCLE_ALPHA], rho);

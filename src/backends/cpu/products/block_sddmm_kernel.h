@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// s_z = u[rows z] v[cols z]^H for the blocks of rows. Several columns are summed in accumulators (f64 for f32 and c64); what comes
-// from several items of a batch is added in T.
+// s_z = u[rows z] v[cols z]^H for the blocks of rows. Several columns are summed in accumulators (f64 for f32 and c64);
+// what comes from several items of a batch is added in T.
 
 /// One column: the blocks are outer products. The size is a constant to the compiler where it is common.
 INLINE void FN(outer_blocks)(const cpu_pass *pass, int64_t begin, int64_t end, const int64_t br, const int64_t bc) {

@@ -2,8 +2,8 @@
 /// @file block_spmm.c
 /// y = op(A) x where A has blocks
 ///
-/// Rows of blocks are cut among threads. A^T and A^H are gathered by the rows of the kept transpose, and the blocks are read
-/// turned round.
+/// Rows of blocks are cut among threads. A^T and A^H are gathered by the rows of the kept transpose, and the blocks are
+/// read turned round.
 
 #include "backends/cpu/base/passes.h"
 #include "backends/cpu/products/block.h"

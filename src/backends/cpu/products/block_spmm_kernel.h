@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of op(A) times a dense block x of k columns, where A has blocks. op(block) has br rows and bc columns, constants to the
-// compiler for the sizes that are common; `tile` rows of it are computed at a time: all of them, or one where the size is not
-// known. Walks with slots are transposes: the block is stored as bc x br, and read turned.
+// Rows of op(A) times a dense block x of k columns, where A has blocks. op(block) has br rows and bc columns, constants
+// to the compiler for the sizes that are common; `tile` rows of it are computed at a time: all of them, or one where
+// the size is not known. Walks with slots are transposes: the block is stored as bc x br, and read turned.
 //
-// One column is summed in accumulators (f64 for f32 and c64), several in T: block by block, from left to right within a block.
+// One column is summed in accumulators (f64 for f32 and c64), several in T: block by block, from left to right within a
+// block.
 
 #define REAL FN(real)
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks of up to four rows times a tile of columns. Every number is one chain of fused products in a fixed order, whatever the
-// block it is computed in: cuts among threads change nothing.
+// Blocks of up to four rows times a tile of columns. Every number is one chain of fused products in a fixed order,
+// whatever the block it is computed in: cuts among threads change nothing.
 
 enum { IN(TILE) = 64 / sizeof(T) };
 

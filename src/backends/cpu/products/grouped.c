@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file grouped.c
-/// Groups and items of a batch, cut among threads. Items are cut where each has an output of its own and there are enough; else the
-/// range is, and every output sees the items in their order.
+/// Groups and items of a batch, cut among threads. Items are cut where each has an output of its own and there are
+/// enough; else the range is, and every output sees the items in their order.
 
 #include "backends/cpu/products/grouped.h"
 

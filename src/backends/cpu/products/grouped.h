@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file grouped.h
-/// Kernels over the groups of a map: its inputs, or its outputs with their sources, once for each item of a joint batch.
+/// Kernels over the groups of a map: its inputs, or its outputs with their sources, once for each item of a joint
+/// batch.
 
 #ifndef LACUNA_BACKENDS_CPU_PRODUCTS_GROUPED_H
 #define LACUNA_BACKENDS_CPU_PRODUCTS_GROUPED_H

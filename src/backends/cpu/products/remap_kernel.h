@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Entries of k numbers along a map whose integers are C. Ranges count entries over all items of the batch; `n` is how many one
-// item has. k is 1 to the compiler where it is 1.
+// Entries of k numbers along a map whose integers are C. Ranges count entries over all items of the batch; `n` is how
+// many one item has. k is 1 to the compiler where it is 1.
 
 /// y[i] = x[target[i]], or 0 where the target is -1.
 INLINE void IN(gather_span)(const C *target, const T *x, T *y, int64_t n, const int64_t k) {
@@ -49,7 +49,8 @@ static void IN(scatter)(const void *opaque, int64_t begin, int64_t end) {
   }
 }
 
-/// The sum of entries of x, in the order of their sources: `width` numbers of each. `runs`: entries [g, end) themselves.
+/// The sum of entries of x, in the order of their sources: `width` numbers of each. `runs`: entries [g, end)
+/// themselves.
 INLINE void IN(group_sum)(const C *sources, int64_t g, int64_t end, const T *x, int64_t k, T *y, const int64_t width,
                           const bool runs) {
   FN(acc) sum[REMAP_TILE];

@@ -3,11 +3,13 @@
 /// t = op(X) op(Y) where the target has entries
 ///
 ///     expand    t_i  += x_ik y_k          for each entry of row i of op(X): the product itself
-///     dot       t_ij  = <x_i, y_:j>       for each entry of the target, column j of op(Y) being a row of its transpose: X = C_bar, Y = B^H
-///     scatter   t_k  += x_ik y_i          for each entry of row i of op(X)^T, at the entries of row k of the target: X = A^H, Y = C_bar
+///     dot       t_ij  = <x_i, y_:j>       for each entry of the target, column j of op(Y) being a row of its
+///                                         transpose: X = C_bar, Y = B^H
+///     scatter   t_k  += x_ik y_i          for each entry of row i of op(X)^T, at the entries of row k of the target: X
+///                                         = A^H, Y = C_bar
 ///
-/// The patterns' sizes tell which needs the fewest products. For a product and both its adjoints no transpose is walked. Each
-/// thread owns rows of the target, and each number of t is summed in one fixed order.
+/// The patterns' sizes tell which needs the fewest products. For a product and both its adjoints no transpose is
+/// walked. Each thread owns rows of the target, and each number of t is summed in one fixed order.
 
 #include "backends/cpu/base/cpu.h"
 #include "backends/cpu/base/types.h"
@@ -115,7 +117,8 @@ done:
   return status;
 }
 
-/// The places of A B = C where the target, X and Y are those three in the roles of a product or one of its adjoints, or NULL.
+/// The places of A B = C where the target, X and Y are those three in the roles of a product or one of its adjoints, or
+/// NULL.
 static lac_places *find_places(spgemm_way way, const lac_pattern *target, const lac_pattern *px, lac_form sx,
                                const lac_pattern *py, lac_form sy) {
   if (lac_form_transposes(sx) != (way == SCATTER) || lac_form_transposes(sy) != (way == DOT)) return NULL;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Three ways to a product at given places. Where the entries of one row stand is kept in `mark`; as positions ascend from row to
-// row, one before the start of the current row is an old one, and nothing has to be cleared.
+// Three ways to a product at given places. Where the entries of one row stand is kept in `mark`; as positions ascend
+// from row to row, one before the start of the current row is an old one, and nothing has to be cleared.
 //
-// Where the target, X and Y are a product and its factors, in any roles, their places say where each product goes, and nothing is
-// marked (core/pattern/pattern_impl.h). The order of the sums is the same.
+// Where the target, X and Y are a product and its factors, in any roles, their places say where each product goes, and
+// nothing is marked (core/pattern/pattern_impl.h). The order of the sums is the same.
 //
-// INDEX(type) is an array of integers, OPEN makes one of a buffer, AT reads it and ASK asks for one that comes soon: all of one
-// width, or each of its own.
+// INDEX(type) is an array of integers, OPEN makes one of a buffer, AT reads it and ASK asks for one that comes soon:
+// all of one width, or each of its own.
 
 #define REAL FN(real)
 

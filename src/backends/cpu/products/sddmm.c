@@ -2,7 +2,8 @@
 /// @file sddmm.c
 /// s_z = sum_k u[row z, k] conj(v[col z, k])
 ///
-/// Where s lacks dimensions of the batch, a row's entries are summed over it while they are in cache: no s for each item.
+/// Where s lacks dimensions of the batch, a row's entries are summed over it while they are in cache: no s for each
+/// item.
 
 #include "backends/cpu/base/passes.h"
 #include "backends/cpu/products/block.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// s_z = sum_k u[row z, k] conj(v[col z, k]) for the entries of rows. Several columns are summed in accumulators (f64 for f32 and
-// c64); what comes from several items of a batch is added in T.
+// s_z = sum_k u[row z, k] conj(v[col z, k]) for the entries of rows. Several columns are summed in accumulators (f64
+// for f32 and c64); what comes from several items of a batch is added in T.
 
 /// The entries of one row, one column: `length` is a constant to the compiler where rows are short.
 INLINE void XN(outer_row)(const cpu_pass *pass, int64_t i, int64_t p, const int64_t length, const bool streams) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products between the inputs of a map and one number for each of its groups. Sums are taken in accumulators (f64 for f32 and
-// c64), in the order of the sources; what comes from several items of a batch is added in T.
+// Products between the inputs of a map and one number for each of its groups. Sums are taken in accumulators (f64 for
+// f32 and c64), in the order of the sources; what comes from several items of a batch is added in T.
 
 /// y_i = d[target i] a_i, or 0 where the target is -1.
 static void IN(segment_scale)(const cpu_grouped *g, int64_t begin, int64_t end) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions of reals over the groups of a map. A group of `full` numbers has zeros where no input is; sums are taken in f64.
+// Reductions of reals over the groups of a map. A group of `full` numbers has zeros where no input is; sums are taken
+// in f64.
 //
-// `runs` is a constant at each place where a text is inlined: a group is then a run of inputs, and its loop a plain one.
+// `runs` is a constant at each place where a text is inlined: a group is then a run of inputs, and its loop a plain
+// one.
 
 /// The largest of the group's numbers and its implicit zeros times `sign`; NaN if one is NaN, -inf of nothing.
 INLINE T IN(group_extreme)(const T *x, const C *sources, int64_t p, int64_t last, int64_t zeros, T sign,
@@ -21,7 +23,8 @@ INLINE int64_t IN(group_zeros)(const cpu_grouped *g, int64_t count) { return g->
 /// What is taken from every exponent: the largest, or 0 where that is -inf or NaN, so that these show in the sum.
 INLINE T IN(group_shift)(T most) { return most > -(T)INFINITY ? most : 0; }
 
-/// e = x - shift of entries [p, last), whose places in x are p itself or sources[p]; 0 also for what is +inf like the shift.
+/// e = x - shift of entries [p, last), whose places in x are p itself or sources[p]; 0 also for what is +inf like the
+/// shift.
 INLINE void IN(group_differences)(const T *x, const C *sources, int64_t p, int64_t last, T shift, T *e,
                                   const bool runs) {
   for (; p < last; ++p) {
@@ -62,14 +65,15 @@ INLINE int64_t IN(groups_at_once)(const C *offsets, int64_t begin, int64_t end) 
   return j;
 }
 
-/// What a pass over groups knows of them: exponents less the shift, then the exponentials; the shift and the sum of each.
+/// What a pass over groups knows of them: exponents less the shift, then the exponentials; the shift and the sum of
+/// each.
 typedef struct IN(segment_pass) {
   T e[SEGMENT_BUFFER], shift[SEGMENT_GROUPS];
   double sum[SEGMENT_GROUPS];
 } IN(segment_pass);
 
-/// Shifts, exponentials and sums of groups [begin, end), which fit; one that does not fit keeps its exponentials in y, if given.
-/// Short groups share the loop over exponentials, which has vectors to fill.
+/// Shifts, exponentials and sums of groups [begin, end), which fit; one that does not fit keeps its exponentials in y,
+/// if given. Short groups share the loop over exponentials, which has vectors to fill.
 INLINE void IN(segment_exps)(const cpu_grouped *g, int64_t begin, int64_t end, IN(segment_pass) * pass, T *y,
                              const bool runs) {
   const C *offsets = g->offsets, *sources = g->sources;

@@ -2,8 +2,8 @@
 /// @file sell_mm.c
 /// y = A x with A in sliced ELL
 ///
-/// Slices are cut among threads. One column goes through eight lanes at a time, whose sums are independent; several columns go
-/// through one lane at a time.
+/// Slices are cut among threads. One column goes through eight lanes at a time, whose sums are independent; several
+/// columns go through one lane at a time.
 
 #include "backends/cpu/base/cpu.h"
 #include "backends/cpu/base/types.h"

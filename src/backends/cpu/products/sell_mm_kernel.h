@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Slices of sliced ELL times a dense block x of k columns. The first `full` entries of every lane are no padding, so that they
-// need no question. One column is summed in accumulators (f64 for f32 and c64), several in T.
+// Slices of sliced ELL times a dense block x of k columns. The first `full` entries of every lane are no padding, so
+// that they need no question. One column is summed in accumulators (f64 for f32 and c64), several in T.
 
 /// Lanes [lane, lane + lanes) of slice s, one column; `lanes` is a constant to the compiler.
 INLINE void IN(sell_lanes)(const sell_job *job, const T *a, const T *x, T *y, int64_t s, int64_t lane,

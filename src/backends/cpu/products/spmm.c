@@ -2,15 +2,15 @@
 /// @file spmm.c
 /// y = op(A) x
 ///
-/// A and conj(A) are walked by rows. A^T and A^H are gathered by the rows of the kept transpose, or scattered by the rows of A
-/// where one thread works on one column, or on many columns of a matrix whose entries stand anywhere.
+/// A and conj(A) are walked by rows. A^T and A^H are gathered by the rows of the kept transpose, or scattered by the
+/// rows of A where one thread works on one column, or on many columns of a matrix whose entries stand anywhere.
 
 #include "backends/cpu/base/passes.h"
 #include "backends/cpu/products/block.h"
 #include "backends/cpu/base/types.h"
 
-// How long before they are needed entries, and rows of x, are asked for: far enough for memory to answer, near enough to still
-// be in the first cache.
+// How long before they are needed entries, and rows of x, are asked for: far enough for memory to answer, near enough
+// to still be in the first cache.
 enum { SPMM_AHEAD = 256, SPMM_ROWS_AHEAD = 8 };
 enum { SPMM_CACHED_BYTES = 4 << 20 };  // values up to which nothing need be prefetched
 
@@ -38,8 +38,8 @@ static bool rows_are_lines(const lac_array *y, int64_t k) {
 
 static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/// Whether A^T x shall be scattered by one thread: for several columns only real numbers in whole blocks and a single item, so that
-/// the bits are those of gathering, and only where gathering would ask for values and rows from anywhere.
+/// Whether A^T x shall be scattered by one thread: for several columns only real numbers in whole blocks and a single
+/// item, so that the bits are those of gathering, and only where gathering would ask for values and rows from anywhere.
 static bool spmm_scatters(lac_context *ctx, const lac_pattern *p, const lac_array *a, const lac_array *x,
                           const lac_array *y, int64_t k) {
   int64_t bytes = k * (int64_t)lac_dtype_size(y->meta.dtype);

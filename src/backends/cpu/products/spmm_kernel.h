@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of op(A) times a dense block x of k columns. Walks without slots are A or conj(A), walks with slots their transposes.
+// Rows of op(A) times a dense block x of k columns. Walks without slots are A or conj(A), walks with slots their
+// transposes.
 //
-// One column: rows of A are summed in accumulators (f64 for f32 and c64), in four lanes when they are long; rows of A^T are summed
-// in T from the first entry to the last, which is also what scattering does. Several columns are summed in T, entry by entry.
+// One column: rows of A are summed in accumulators (f64 for f32 and c64), in four lanes when they are long; rows of A^T
+// are summed in T from the first entry to the last, which is also what scattering does. Several columns are summed in
+// T, entry by entry.
 
 #define REAL FN(real)
 
@@ -18,8 +20,8 @@ INLINE FN(acc) XN(short_row)(const cpu_pass *pass, int64_t p, FN(acc) s, const i
   return s;
 }
 
-/// Rows of the same length from row i on; returns the first row that is not. Hardware does not foresee four streams at once,
-/// so the next values are prefetched, unless they are in a cache anyway.
+/// Rows of the same length from row i on; returns the first row that is not. Hardware does not foresee four streams at
+/// once, so the next values are prefetched, unless they are in a cache anyway.
 INLINE int64_t XN(short_rows)(const cpu_pass *pass, int64_t i, int64_t end, const int length, const bool asks) {
   const O *offsets = pass->offsets;
   T *y = pass->out;
@@ -132,7 +134,8 @@ static void XN(spmv_scattered)(const cpu_pass *shared, int64_t begin, int64_t en
   }
 }
 
-/// Columns [j, j + n blocks of 64 bytes) of row i. A complex product is two real ones with the parts of a, put together at the end.
+/// Columns [j, j + n blocks of 64 bytes) of row i. A complex product is two real ones with the parts of a, put together
+/// at the end.
 INLINE void XN(row_blocks)(const cpu_pass *pass, const int64_t k, int64_t i, int64_t j, const int n) {
   enum { REALS = sizeof(T) / sizeof(REAL), WIDTH = 64 / sizeof(REAL) };
   const O *offsets = pass->offsets, *slots = pass->slots;
@@ -163,7 +166,8 @@ INLINE void XN(row_blocks)(const cpu_pass *pass, const int64_t k, int64_t i, int
   }
 }
 
-/// A^T x on one thread, by the rows of A, for real numbers in whole blocks: every y gets the same products in the same order.
+/// A^T x on one thread, by the rows of A, for real numbers in whole blocks: every y gets the same products in the same
+/// order.
 static void XN(spmm_scattered)(const cpu_pass *shared, int64_t begin, int64_t end) {
   enum { WIDTH = 64 / sizeof(REAL) };
   const cpu_pass local = *shared, *pass = &local;

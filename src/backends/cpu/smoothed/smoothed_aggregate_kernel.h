@@ -90,7 +90,8 @@ static int64_t XN(roots_along)(const aggregate_job *j) {
   return count;
 }
 
-/// Roots whose neighbours are all free; the rest joins its strongest neighbour; what has none by then makes aggregates of its own.
+/// Roots whose neighbours are all free; the rest joins its strongest neighbour; what has none by then makes aggregates
+/// of its own.
 static int64_t XN(aggregate_greedily)(const aggregate_job *j) {
   int64_t rows = j->a->rows, count;
   C *member = j->member;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of the conversions in smoothed_cycle.c, for one dtype T (instantiate.h): the wide numbers are its accumulators.
+// The text of the conversions in smoothed_cycle.c, for one dtype T (instantiate.h): the wide numbers are its
+// accumulators.
 
 static void FN(narrow_part)(const void *job, int64_t begin, int64_t end) {
   const convert_job *j = job;

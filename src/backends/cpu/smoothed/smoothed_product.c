@@ -5,8 +5,8 @@
 ///     (A P)_i     = sum_k a_ik P_k
 ///     (R A P)_I   = sum_i r_Ii (A P)_i
 ///
-/// Rows of A P are made when a row of the result asks for them, and kept while a chunk of rows is under way: neighbours ask for the same
-/// ones, and a chunk's share stays in the cache. A P as a whole is never there.
+/// Rows of A P are made when a row of the result asks for them, and kept while a chunk of rows is under way: neighbours
+/// ask for the same ones, and a chunk's share stays in the cache. A P as a whole is never there.
 
 #include <omp.h>
 

@@ -97,8 +97,8 @@ static bool XN(known_row)(const galerkin_job *j, galerkin_work *w, int64_t row) 
   return true;
 }
 
-/// Start a chunk. Entries are counted on from chunk to chunk, so that marks of earlier ones are old; before they would not fit, marks
-/// are made anew.
+/// Start a chunk. Entries are counted on from chunk to chunk, so that marks of earlier ones are old; before they would
+/// not fit, marks are made anew.
 static void XN(open_chunk)(const galerkin_job *j, galerkin_work *w) {
   O *mark = w->mark;
   if (w->entries > GALERKIN_COUNT) {

@@ -2,9 +2,9 @@
 /// @file banded.c
 /// Products of banded matrices, ab[upper + i - j, j] = A[i, j].
 ///
-/// A diagonal of the matrix is a run of numbers in a row of ab, and so is what it meets in a vector or in another band, transposed
-/// or not: everything is done diagonal by diagonal, on chunks of outputs that stay in cache. Threads share the outputs; each is
-/// summed in the order of the diagonals, item after item of a batch that is summed over.
+/// A diagonal of the matrix is a run of numbers in a row of ab, and so is what it meets in a vector or in another band,
+/// transposed or not: everything is done diagonal by diagonal, on chunks of outputs that stay in cache. Threads share
+/// the outputs; each is summed in the order of the diagonals, item after item of a batch that is summed over.
 
 #include "backends/cpu/base/cpu.h"
 #include "backends/cpu/base/types.h"

@@ -80,8 +80,9 @@ static void FN(banded_outer)(const void *opaque, int64_t begin, int64_t end) {
   }
 }
 
-/// Columns `range` of diagonal d of op(X) op(Y): T[j + d, j] is the sum over e of op(X)[j + d, j + e] op(Y)[j + e, j]. A number of
-/// op(X) or op(Y) stands in the column of its band that is its own column, or its row where it is transposed.
+/// Columns `range` of diagonal d of op(X) op(Y): T[j + d, j] is the sum over e of op(X)[j + d, j + e] op(Y)[j + e, j].
+/// A number of op(X) or op(Y) stands in the column of its band that is its own column, or its row where it is
+/// transposed.
 INLINE void FN(gemm_run)(const band_job *job, const T *x, const T *y, T *t, int64_t d, band_range range) {
   const lac_banded *bx = &job->x, *by = &job->y;
   const int64_t n = job->band.cols, down = job->transposed ? bx->upper : bx->lower,

@@ -83,7 +83,8 @@ INLINE int64_t FN(three_eliminate)(const band_solve_job *job, const T *ab, T *wo
   return diag[n - 1] == 0 ? n - 1 : -1;
 }
 
-/// Rows are divided before the unknown that was found last is taken out, so that the chain of rows does not wait for divisions.
+/// Rows are divided before the unknown that was found last is taken out, so that the chain of rows does not wait for
+/// divisions.
 INLINE void FN(three_substitute)(const band_solve_job *job, const T *work, T *x, const int64_t k) {
   const int64_t n = job->n;
   const T *diag = work, *up = work + n, *far = work + 2 * n;

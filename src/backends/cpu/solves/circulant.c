@@ -2,8 +2,8 @@
 /// @file circulant.c
 /// Circulant matrices, C[i, j] = c[(i - j) mod n], which Fourier transforms make diagonal: y^ = c^ x^.
 ///
-/// The transpose has the first column c[-i mod n]. Few unknowns are multiplied directly. Everything is in double precision.
-/// Threads share columns of all items, or items.
+/// The transpose has the first column c[-i mod n]. Few unknowns are multiplied directly. Everything is in double
+/// precision. Threads share columns of all items, or items.
 
 #include <stdatomic.h>
 

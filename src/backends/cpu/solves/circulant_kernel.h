@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Columns to and from Fourier space. Two columns of reals travel as one of complex numbers: a real matrix keeps them apart.
+// Columns to and from Fourier space. Two columns of reals travel as one of complex numbers: a real matrix keeps them
+// apart.
 
 /// Column j, and column j + 1 as imaginary part where there is one and numbers are real.
 INLINE void FN(column_load)(const circulant_job *job, const T *x, int64_t j, c128 *to) {

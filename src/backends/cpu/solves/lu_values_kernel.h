@@ -21,7 +21,8 @@ INLINE void XN(lu_take_few)(const lu_job *job, int64_t k, T l, const T *lu, int6
   }
 }
 
-/// L\U of c; returns the row of the first pivot that does not do, or -1. `row` has as many numbers as the matrix has columns.
+/// L\U of c; returns the row of the first pivot that does not do, or -1. `row` has as many numbers as the matrix has
+/// columns.
 static int64_t XN(lu_eliminate)(const lu_job *job, const T *c, T *lu, T *row) {
   const O *offsets = job->offsets, *diagonal = job->diagonal;
   const C *columns = job->columns;

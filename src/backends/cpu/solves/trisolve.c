@@ -3,13 +3,14 @@
 /// op(T) x = b, T lower or upper triangular
 ///
 ///     one column     a chain needs no indices; other triangles are swept row by row, transposed ones by scattering
-///     many columns   SOLVE_TILE bytes of columns at a time stay in registers; transposed triangles by the kept transpose
+///     many columns   SOLVE_TILE bytes of columns at a time stay in registers; transposed triangles by the kept
+///                    transpose
 ///     threads        share items of a batch and tiles of columns; where there are too few, the rows of each level set
 ///
-/// Levels take the rows out of the order in which they lie in memory, and a sweep in that order is fast. Measured on random triangles (a
-/// million rows, 8 entries each, 200 levels): 26 ms swept, by levels 15, 9 and 5 on 4, 8 and 16 threads; two threads need longer than
-/// one. So levels are used from LEVEL_THREADS threads on, where one has LEVEL_WORK entries and rows on average to pay for its
-/// barrier. Those of a five-point grid have fewer.
+/// Levels take the rows out of the order in which they lie in memory, and a sweep in that order is fast. Measured on
+/// random triangles (a million rows, 8 entries each, 200 levels): 26 ms swept, by levels 15, 9 and 5 on 4, 8 and 16
+/// threads; two threads need longer than one. So levels are used from LEVEL_THREADS threads on, where one has
+/// LEVEL_WORK entries and rows on average to pay for its barrier. Those of a five-point grid have fewer.
 
 #include "backends/cpu/solves/levels.h"
 #include "backends/cpu/base/types.h"

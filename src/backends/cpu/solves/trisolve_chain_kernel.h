@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A chain: every row has its diagonal and one neighbour, so that slots need no looking up. The diagonal of row i is slot 2 i, and
-// the slot after it couples unknowns i and i + 1, in a lower and in an upper matrix, as it is and transposed. Under LAC_DIAGONAL_UNIT there are
-// the couplings alone.
+// A chain: every row has its diagonal and one neighbour, so that slots need no looking up. The diagonal of row i is
+// slot 2 i, and the slot after it couples unknowns i and i + 1, in a lower and in an upper matrix, as it is and
+// transposed. Under LAC_DIAGONAL_UNIT there are the couplings alone.
 
 /// b_i / a_ii and a_ij / a_ii for the n rows from `first` on, whose couplings are slots 2 i + `to`.
 INLINE void FN(chain_divide)(const solve_job *job, const T *a, const T *b, int64_t first, int64_t n, const int64_t to,

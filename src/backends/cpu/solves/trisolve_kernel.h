@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Substitution by rows: x_i = (b_i - sum of a_ij x_j over the triangle) / a_ii.
 //
-// A neighbour is the entry beside the diagonal: the unknown that was found last. It comes last in its row, and the row is divided
-// before it: x_i = (b_i - ...) / a_ii - (a_ij / a_ii) x_j. A chain of rows then waits for one fused product a row and not
-// for a division. Rows, levels and scattering do the same operations in the same order: the bits do not depend on the way.
+// A neighbour is the entry beside the diagonal: the unknown that was found last. It comes last in its row, and the row
+// is divided before it: x_i = (b_i - ...) / a_ii - (a_ij / a_ii) x_j. A chain of rows then waits for one fused product
+// a row and not for a division. Rows, levels and scattering do the same operations in the same order: the bits do not
+// depend on the way.
 
 #define REAL FN(real)
 
@@ -88,7 +89,8 @@ INLINE void XN(level_one)(const solve_job *job, const T *a, const T *b, T *x, in
   if (zero) solve_note_zero(job);
 }
 
-/// T^T x = b by the rows of T, last unknown first for a lower T: each unknown, once found, is taken out of those it appears in.
+/// T^T x = b by the rows of T, last unknown first for a lower T: each unknown, once found, is taken out of those it
+/// appears in.
 INLINE void XN(scatter_one)(const solve_job *job, const T *a, const T *b, T *x, const bool is_lower) {
   const O *offsets = job->offsets;
   const C *column = job->columns;

@@ -2,8 +2,9 @@
 /// @file survey.c
 /// Finite? Hermitian? A positive diagonal? Like an M-matrix? Diagonally dominant?
 ///
-/// Rows are looked at in blocks that do not depend on the number of threads, and the first offender counts: the answer is the
-/// same on any number of them. Needs a number for each row where columns or moduli must be summed, and else no memory for rows.
+/// Rows are looked at in blocks that do not depend on the number of threads, and the first offender counts: the answer
+/// is the same on any number of them. Needs a number for each row where columns or moduli must be summed, and else no
+/// memory for rows.
 
 #include <math.h>
 
@@ -57,8 +58,8 @@ static inline int64_t survey_find(const survey_rows *s, bool narrow, int64_t i, 
   return low < survey_offset(s, narrow, i + 1) && survey_column(s, narrow, low) == j ? low : -1;
 }
 
-// The slot of (j, i), the mirror of slot p of (i, j), or -1. Rows of a stencil mirror each other: there it is as far from the end
-// as p is from the beginning of its row, and nothing is searched.
+// The slot of (j, i), the mirror of slot p of (i, j), or -1. Rows of a stencil mirror each other: there it is as far
+// from the end as p is from the beginning of its row, and nothing is searched.
 static inline int64_t survey_mirror(const survey_rows *s, bool narrow, int64_t i, int64_t j, int64_t from_begin) {
   int64_t guess = survey_offset(s, narrow, j + 1) - 1 - from_begin;
   if (guess >= survey_offset(s, narrow, j) && survey_column(s, narrow, guess) == i) return guess;
@@ -128,8 +129,8 @@ static bool survey_is_m_like(const survey_part *part) {
   return part->not_positive < 0 && part->positive <= LAC_SURVEY_SHARE * part->beside;
 }
 
-// Whether complex rows dominate by moduli, which take longer than sizes, and whether columns do, is asked where nothing else is in favour
-// of iterating. Columns of a Hermitian matrix are its rows.
+// Whether complex rows dominate by moduli, which take longer than sizes, and whether columns do, is asked where nothing
+// else is in favour of iterating. Columns of a Hermitian matrix are its rows.
 static lac_status survey_closer(lac_context *ctx, const survey_rows *s, lac_dtype dtype, const void *values,
                                 survey_part *part) {
   lac_status status = LAC_OK;

@@ -16,23 +16,24 @@
 typedef enum dense_place { DENSE_LEFT, DENSE_RIGHT } dense_place;
 typedef enum dense_shape { DENSE_LOWER, DENSE_LOWER_UNIT, DENSE_UPPER, DENSE_UPPER_UNIT } dense_shape;
 
-#define DENSE_DECLARE(T)                                                                                                  \
-  /* C = beta C + alpha op(A) op(B), C m x n, k the inner size; C is not read where beta is 0. LAC_CONJUGATED is slow. */ \
-  void dense_gemm_##T(lac_form form_a, lac_form form_b, int m, int n, int k, T alpha, const T *a, int lda, const T *b,    \
-                      int ldb, T beta, T *c, int ldc, int threads);                                                       \
-  /* C = beta C - A op(B) for few rows m: each number is summed in one order whatever m and n are, without BLAS */        \
-  void dense_thin_##T(lac_form form_b, int m, int n, int k, const T *a, int lda, const T *b, int ldb, T beta, T *c,       \
-                      int ldc);                                                                                           \
-  /* the lower triangle of C = beta C - A A^H, C n x n, A n x k; C is not read where beta is 0 */                         \
-  void dense_herk_##T(int n, int k, const T *a, int lda, double beta, T *c, int ldc, int threads);                        \
-  /* the lower triangle of C = beta C - A op(B), C n x n, A n x k, op(B) k x n: for products known to be Hermitian */     \
-  void dense_gemmt_##T(lac_form form_b, int n, int k, const T *a, int lda, const T *b, int ldb, double beta, T *c,        \
-                       int ldc, int threads);                                                                             \
-  /* B = op(T)^-1 B (left) or B op(T)^-1 (right), B m x n */                                                              \
-  void dense_trsm_##T(dense_place place, dense_shape shape, lac_form form, int m, int n, const T *t, int ldt, T *b,       \
-                      int ldb, int threads);                                                                              \
-  /* The first n columns of L, L L^H = A, in the lower trapezoid of A, m x n: the rows below the n-th are solved for.  \
-     Returns the first column whose pivot is not positive and finite, with the pivot, or -1. */  \
+#define DENSE_DECLARE(T)                                                                                               \
+  /* C = beta C + alpha op(A) op(B), C m x n, k the inner size; C is not read where beta is 0. */                      \
+  /* LAC_CONJUGATED is slow. */                                                                                        \
+  void dense_gemm_##T(lac_form form_a, lac_form form_b, int m, int n, int k, T alpha, const T *a, int lda, const T *b, \
+                      int ldb, T beta, T *c, int ldc, int threads);                                                    \
+  /* C = beta C - A op(B) for few rows m: each number is summed in one order whatever m and n are, without BLAS */     \
+  void dense_thin_##T(lac_form form_b, int m, int n, int k, const T *a, int lda, const T *b, int ldb, T beta, T *c,    \
+                      int ldc);                                                                                        \
+  /* the lower triangle of C = beta C - A A^H, C n x n, A n x k; C is not read where beta is 0 */                      \
+  void dense_herk_##T(int n, int k, const T *a, int lda, double beta, T *c, int ldc, int threads);                     \
+  /* the lower triangle of C = beta C - A op(B), C n x n, A n x k, op(B) k x n: for Hermitian products */              \
+  void dense_gemmt_##T(lac_form form_b, int n, int k, const T *a, int lda, const T *b, int ldb, double beta, T *c,     \
+                       int ldc, int threads);                                                                          \
+  /* B = op(T)^-1 B (left) or B op(T)^-1 (right), B m x n */                                                           \
+  void dense_trsm_##T(dense_place place, dense_shape shape, lac_form form, int m, int n, const T *t, int ldt, T *b,    \
+                      int ldb, int threads);                                                                           \
+  /* The first n columns of L, L L^H = A, in the lower trapezoid of A, m x n: rows below the n-th are solved for. */   \
+  /* Returns the first column whose pivot is not positive and finite, with the pivot, or -1. */                        \
   int dense_cholesky_##T(int m, int n, T *a, int lda, double *pivot, int threads);
 
 DENSE_DECLARE(f32)

@@ -146,8 +146,8 @@ static bool ldlt_is_better(const lac_fronts *paired, const lac_fronts *f) {
   return paired && (!f || paired->perturbed < f->perturbed);
 }
 
-// Pairs where they pay, or where *f fails its probe: *f is NULL, or has enlarged pivots and is not probed yet. The fault
-// of pairs is told only where it ends the work.
+// Pairs where they pay, or where *f fails its probe: *f is NULL, or has enlarged pivots and is not probed yet. The
+// fault of pairs is told only where it ends the work.
 static lac_status ldlt_compare(const lac_direct_job *job, ldlt_choice *c, lac_fronts **f, lac_fronts **paired,
                                lac_fault *fault) {
   lac_status status = LAC_OK;

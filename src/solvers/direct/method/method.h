@@ -102,7 +102,7 @@ typedef struct lac_direct_table {
   void (*destroy)(void *numeric);  // accepts NULL
 } lac_direct_table;
 
-#define LAC_DIRECT(name) extern const lac_direct_table lac_direct_##name;
+#define LAC_DIRECT(name, flags) extern const lac_direct_table lac_direct_##name;
 #include "solvers/direct/direct.def"
 #undef LAC_DIRECT
 
