@@ -78,7 +78,7 @@ foreach(test ${tests})
 endforeach()
 
 # Stubs of BLAS libraries, by which tests/core/test_blas.c looks how one is found.
-foreach(stub MKL BLIS MKL_WIDE)
+foreach(stub MKL BLIS SCIPY MKL_WIDE)
   string(TOLOWER ${stub} name)
   string(REPLACE "_WIDE" ";STUB_WIDE" definitions STUB_${stub})
   add_library(blas_stub_${name} MODULE ${PROJECT_SOURCE_DIR}/tests/core/blas_stub.c)
