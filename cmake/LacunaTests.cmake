@@ -184,3 +184,7 @@ foreach(file ${python_examples})
   get_filename_component(name ${file} NAME_WE)
   lacuna_python_test(example.${name} ${file})
 endforeach()
+if(NOT CMAKE_BUILD_TYPE STREQUAL "Release")   # one build's wheel is enough
+  lacuna_test(wheel scripts/test-wheel ${CMAKE_BINARY_DIR})
+  set_tests_properties(wheel PROPERTIES COST 100)
+endif()

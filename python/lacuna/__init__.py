@@ -9,6 +9,7 @@ y = lacuna.torch.spmm(pattern, values, x)    # the same on torch tensors, with d
 import importlib as _importlib
 
 from . import _numpy, _operators
+from ._backends import Backend, backends, show_backends  # noqa: F401
 from ._core import context as _context
 from ._core import memory_stats  # noqa: F401
 from ._core import version as _version
