@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the public headers declare, as cffi takes it: read when Lacuna is imported from its tree, and written as a Python
-module once when a wheel is built, since reading takes longer than the rest of an import.
+"""What the public headers declare, as cffi takes it: read when Lacuna is imported from its tree, written as a Python
+module once when a wheel is built. Reading takes longer than the rest of an import.
 
     python _declarations.py INCLUDE OUTPUT      writes the module
 """

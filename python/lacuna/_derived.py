@@ -104,4 +104,4 @@ def _promised(what, keys, arguments):
     """What is derived when compiled code runs: a compiler knows its sizes, and names it by the pattern's own key, which
     it may hold open."""
     parts = _PROMISED[what](*keys[0][1:])
-    return tuple([KINDS[kind].promised((what, keys, arguments, i), sizes) for i, (kind, sizes) in enumerate(parts)])
+    return tuple([KINDS[kind].Promise((what, keys, arguments, i), sizes) for i, (kind, sizes) in enumerate(parts)])

@@ -16,8 +16,13 @@ import torch as _torch
 
 from .. import _operators
 from .._derived import made_of as _made_of
-from . import _apply, _registered  # noqa: F401
+from . import _apply, _private
 from ._called import solve_operator  # noqa: F401
+
+if _private.is_whole:
+    from . import _registered  # noqa: F401
+else:
+    from . import _public  # noqa: F401
 
 for _constant in (_operators.resolve, _made_of, *_operators.CONSTANT):
     _torch.compiler.assume_constant_result(_constant)

@@ -31,7 +31,8 @@ from .._program import FORWARD, FUNCTIONS, IN_BAR, find
 from ..errors import LacunaError, ShapeError, StaleError, UnsupportedError
 from ..pattern import Map, Pattern
 from ..solver import Solver
-from ._symbolic import Plan, fixed_size, plan, present_size
+from ._private import fixed_size, present_size
+from ._symbolic import Plan, plan
 
 is_dynamo_compiling = torch.compiler.is_dynamo_compiling
 _derived.is_traced = is_dynamo_compiling
