@@ -16,7 +16,7 @@ import torch as _torch
 
 from .. import _operators
 from .._derived import made_of as _made_of
-from . import _apply, _private
+from . import _private
 from ._called import solve_operator  # noqa: F401
 
 if _private.is_whole:
@@ -26,4 +26,4 @@ else:
 
 for _constant in (_operators.resolve, _made_of, *_operators.CONSTANT):
     _torch.compiler.assume_constant_result(_constant)
-globals().update(_operators.of(_apply, __name__))
+from ._made import *  # noqa: E402, F403
