@@ -54,9 +54,10 @@ def _promise(cls):
     class Promise(cls, is_promise=True):
         __new__ = object.__new__
 
-        def __init__(self, name, sizes):
+        def named(self, name, sizes):
             for attribute, value in {"key": (name, *sizes), "sizes": sizes, **self.sized(*sizes)}.items():
                 object.__setattr__(self, attribute, value)
+            return self
 
     Promise.__name__, Promise.__qualname__, Promise.__module__ = cls.__name__, cls.__qualname__, cls.__module__
     return Promise

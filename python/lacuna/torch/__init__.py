@@ -6,7 +6,8 @@
 
 Names and meanings are those of the NumPy front end. Values are the leaf: their gradient has one number for each slot.
 Tensors on the CPU and on CUDA devices. A function made by torch.compile, torch.export or torch.func.linearize needs its
-patterns alive, in the process that made it, until its backward has run; the graph of autograd keeps them alive itself.
+patterns alive until its backward has run; the graph of autograd keeps them alive itself. What torch.export.save wrote
+runs in any process where patterns with the same entries are alive.
 A pattern that is an argument of a compiled function may be another one in each call: it is an input, as a tensor is,
 and compiles anew where a tensor of another size would. What an nn.Module holds is a constant for the compiler, a
 pattern too.

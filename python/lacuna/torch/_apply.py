@@ -319,8 +319,6 @@ def apply_spec(spec, like, *tensors):
         lone = below_lone_grad(tensors)
         if lone is not None:
             return on_one_level(Lone, (spec, *lone), like, *tensors)
-        if _modes_active():
-            spec.stay()
         return Dispatch.apply(spec, like, tensors)
     if is_watched(tensors):
         return Eager.apply(spec, like, *tensors)

@@ -33,16 +33,19 @@ for _schema in (
 APPLY, RUN = torch.ops.lacuna.apply.default, torch.ops.lacuna.run.default
 
 
+def _named(spec):
+    """The name by which the dispatcher gets a spec; tracers put it into a graph."""
+    return spec.stay() if _private.modes_active() else spec.name
+
+
 def _apply(spec, like, tensors):
-    return bare(APPLY(spec.name, spec.keys, like, tensors))
+    return bare(APPLY(_named(spec), spec.keys, like, tensors))
 
 
 def _run(rule, tensors):
     """The dispatcher knows at each level whether steps are needed."""
-    if _private.modes_active():
-        rule.spec.stay()
     sizes = [number for code, shape in rule.metas for number in (code, len(shape), *shape)]
-    made = iter(RUN(rule.spec.name, rule.spec.keys, rule.choice, rule.like, sizes, tensors))
+    made = iter(RUN(_named(rule.spec), rule.spec.keys, rule.choice, rule.like, sizes, tensors))
     return [next(made) if port.var else None for port in rule.program.results]
 
 
