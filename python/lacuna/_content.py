@@ -89,8 +89,8 @@ def _found(identity):
             return handle
     what = "pattern" if kind == "lac_pattern" else "map"
     raise StaleError(
-        f"lacuna: a graph needs the {what} of sizes {sizes} and digest {digest}, which no longer exists, or never did in "
-        "this process; make it again (it pickles), and keep it alive for as long as the graph is used"
+        f"lacuna: a graph needs the {what} of sizes {sizes} and digest {digest}, which no longer exists, or never did "
+        "in this process; make it again (it pickles), and keep it alive for as long as the graph is used"
     )
 
 

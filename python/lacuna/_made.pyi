@@ -4,7 +4,6 @@
 from collections.abc import Sequence
 from typing import Any, Literal
 
-import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from .format import Format

@@ -4,11 +4,11 @@
 A spec has a name, a decimal 64-bit number that is never used again: each process counts from a random number of its
 own, so that a graph which outlives its process, in a file or a compiler's cache, meets no other spec of the same name.
 Names are what crosses into compiled graphs: those that say what is in the spec (_content.py), which other processes
-understand, or the number where there is no such name. Specs live in the family of a pattern (or map, solver, factor) and die with
-it, those that stand in a graph never before; a family holds C objects and never the Python object that owns it, so
-nothing here is a cycle. Shapes are no part of a spec: `like` goes along with every call, so that one spec serves all
-batch sizes. Programs are written and kept by C (program.h); a family remembers what it has read of them, which spares a
-call the translation of its shapes.
+understand, or the number where there is no such name. Specs live in the family of a pattern (or map, solver, factor)
+and die with it, those that stand in a graph never before; a family holds C objects and never the Python object that
+owns it, so nothing here is a cycle. Shapes are no part of a spec: `like` goes along with every call, so that one spec
+serves all batch sizes. Programs are written and kept by C (program.h); a family remembers what it has read of them,
+which spares a call the translation of its shapes.
 """
 
 import itertools
@@ -297,7 +297,8 @@ class Program:
     """A short list of calls, made from shapes alone. It holds the C program, and with it what the spec holds."""
 
     __slots__ = (
-        "c", "key", "inputs", "results", "shapes", "codes", "reads", "takes", "warns", "outputs", "_steps", "_lone", "_family",
+        "c", "key", "inputs", "results", "shapes", "codes", "reads", "takes", "warns", "outputs", "_steps", "_lone",
+        "_family",
     )  # fmt: skip
 
     def __init__(self, spec, c, key):
