@@ -19,7 +19,7 @@ test:
 	@scripts/test $(PRESET)
 
 test-long:
-	@scripts/bootstrap --python
+	@scripts/bootstrap --long
 	@scripts/build dev
 	@scripts/test-long
 

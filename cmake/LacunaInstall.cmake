@@ -8,7 +8,11 @@ if(TARGET lacuna_mpi)
   list(APPEND libraries lacuna_mpi)
 endif()
 install(TARGETS ${libraries} EXPORT lacuna-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-foreach(plugin lacuna_suitesparse lacuna_mumps)   # found beside the library; nothing links them
+set(alone lacuna_suitesparse lacuna_mumps)   # found beside the library; nothing links them
+foreach(level ${LACUNA_LEVELS})
+  list(APPEND alone lacuna-${level})
+endforeach()
+foreach(plugin ${alone})
   if(TARGET ${plugin})
     install(TARGETS ${plugin} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
   endif()

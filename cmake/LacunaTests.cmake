@@ -78,7 +78,7 @@ foreach(test ${tests})
 endforeach()
 
 # Stubs of BLAS libraries, by which tests/core/test_blas.c looks how one is found.
-foreach(stub MKL BLIS MKL_WIDE)
+foreach(stub MKL BLIS SCIPY MKL_WIDE)
   string(TOLOWER ${stub} name)
   string(REPLACE "_WIDE" ";STUB_WIDE" definitions STUB_${stub})
   add_library(blas_stub_${name} MODULE ${PROJECT_SOURCE_DIR}/tests/core/blas_stub.c)
@@ -184,3 +184,7 @@ foreach(file ${python_examples})
   get_filename_component(name ${file} NAME_WE)
   lacuna_python_test(example.${name} ${file})
 endforeach()
+if(NOT CMAKE_BUILD_TYPE STREQUAL "Release")   # one build's wheel is enough
+  lacuna_test(wheel scripts/test-wheel ${CMAKE_BINARY_DIR})
+  set_tests_properties(wheel PROPERTIES COST 100)
+endif()

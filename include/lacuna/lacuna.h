@@ -49,10 +49,15 @@ LAC_API const char *lac_version(void);
 
 /// The BLAS that does dense products: "OpenBLAS 0.3.21". "": none was found, and loops of the library's own do, with
 /// which direct solvers take several times as long. The first fast one that the system has is loaded when it is first
-/// wanted; LACUNA_BLAS in the environment names another, or "none". Where that one cannot be loaded or used, none is,
-/// and this says "none: " and why; so do the reports of direct factors. The reference BLAS and those with integers of
-/// 64 bits are never taken.
+/// wanted; one that is suggested goes before it, and LACUNA_BLAS in the environment names another, or "none". Where the
+/// one that is named cannot be loaded or used, none is, and this says "none: " and why; so do the reports of direct
+/// factors. The reference BLAS and those with integers of 64 bits are never taken.
 LAC_API const char *lac_blas_name(void);
+
+/// Suggest a BLAS, by name or path: it is loaded before those that the system has, unless LACUNA_BLAS names one, and
+/// left alone where it does not serve. NULL: none. A BLAS is loaded once: what is suggested after that has no effect.
+/// Errors: LAC_ERR_ARG for a path that is too long; lac_context_error(NULL) has the sentence.
+LAC_API lac_status lac_blas_suggest(const char *library);
 
 #ifdef __cplusplus
 }

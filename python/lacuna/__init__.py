@@ -8,11 +8,13 @@ y = lacuna.torch.spmm(pattern, values, x)    # the same on torch tensors, with d
 
 import importlib as _importlib
 
-from . import _numpy, _operators
+from . import _numpy
+from ._backends import Backend, backends, show_backends  # noqa: F401
 from ._core import context as _context
 from ._core import memory_stats  # noqa: F401
 from ._core import version as _version
 from ._called import solve_operator  # noqa: F401
+from ._made import *  # noqa: F403
 from ._io import load_safetensors, read_matrix_market, save_safetensors, write_matrix_market  # noqa: F401
 from .errors import *  # noqa: F403
 from .errors import DtypeError, LacunaError
@@ -22,7 +24,6 @@ from .pattern import Pattern
 from .solver import Factor, Solver
 
 __version__ = _version()
-globals().update(_operators.of(_numpy, __name__))
 
 
 def from_scipy(matrix, width="auto"):

@@ -6,70 +6,14 @@ cffi lets go of the interpreter's lock around every call, so other threads run w
 
 import atexit
 import os
-import re
 import sys
 import threading
 import warnings
-from pathlib import Path
 
-import cffi
-
+from ._library import ffi, lib
 from ._words import spoken
 from .errors import BY_STATUS, AccuracyWarning, LacunaError, UnsupportedError
 
-_HERE = Path(__file__).resolve().parent
-_HEADERS = ("lacuna.h", "extend.h", "program.h")
-
-
-def _include_dir():
-    """Beside the package when installed, beside the library that LACUNA_LIBRARY names, else in the source tree."""
-    named = os.environ.get("LACUNA_LIBRARY")
-    prefix = [Path(named).resolve().parent.parent / "include"] if named else []
-    places = [_HERE / "include", *prefix, _HERE.parent.parent / "include"]
-    for base in places:
-        if (base / "lacuna" / "lacuna.h").exists():
-            return base
-    raise ImportError(f"lacuna: the headers (lacuna/lacuna.h) are in none of {', '.join(map(str, places))}")
-
-
-def _declarations(base, header, seen):
-    """The text of a header and of what it includes, each once, without what only a compiler needs."""
-    if header in seen:
-        return ""
-    seen.add(header)
-    text = (base / "lacuna" / header).read_text()
-    text = re.sub(r"(?ms)^#ifdef __cplusplus.*?^#endif\n", "", text)
-    included = re.findall(r'(?m)^#include "lacuna/(\w+\.h)"', text)
-    text = re.sub(r"(?m)^#(?:.*\\\n)*.*$", "", text).replace("LAC_API ", "")
-    return "".join(_declarations(base, name, seen) for name in included) + text
-
-
-def _open_library(ffi):
-    """LACUNA_LIBRARY, else beside the package, else the builds of the source tree."""
-    named = os.environ.get("LACUNA_LIBRARY")
-    root = _HERE.parent.parent
-    places = (
-        [named]
-        if named
-        else [_HERE / "liblacuna.so"] + [root / "build" / p / "lib/liblacuna.so" for p in ("release", "dev")]
-    )
-    for place in places:
-        if named or Path(place).exists():
-            try:
-                return ffi.dlopen(str(place))
-            except OSError as error:
-                raise ImportError(f"lacuna: cannot load {place}: {error}") from None
-    raise ImportError("lacuna: liblacuna.so was not found; build it (make) or set LACUNA_LIBRARY to its path")
-
-
-def _bind():
-    ffi = cffi.FFI()
-    base, seen = _include_dir(), {"plain.h"}  # plain calls are for C: Python runs programs
-    ffi.cdef("".join(_declarations(base, header, seen) for header in _HEADERS))
-    return ffi, _open_library(ffi)
-
-
-ffi, lib = _bind()
 _STATUS = ffi.typeof("lac_status").elements
 
 

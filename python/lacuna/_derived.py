@@ -61,6 +61,9 @@ def made_of(what, keys, arguments):
         while len(kept) >= _MAX_DERIVED:
             kept.pop(next(iter(kept)), None)
         made = kept.setdefault(request, tuple([handle.key if handle in patterns else handle for handle in made]))
+        for place, handle in enumerate(made):
+            if not isinstance(handle, tuple):
+                handle._set(origin=(what, keys, arguments, place))  # by which other processes find it (_content.py)
     return tuple([found(handle) if isinstance(handle, tuple) else handle for handle in made])
 
 
@@ -105,4 +108,6 @@ def _promised(what, keys, arguments):
     """What is derived when compiled code runs: a compiler knows its sizes, and names it by the pattern's own key, which
     it may hold open."""
     parts = _PROMISED[what](*keys[0][1:])
-    return tuple([KINDS[kind].promised((what, keys, arguments, i), sizes) for i, (kind, sizes) in enumerate(parts)])
+    return tuple([
+        KINDS[kind].Promise().named((what, keys, arguments, i), sizes) for i, (kind, sizes) in enumerate(parts)
+    ])  # fmt: skip

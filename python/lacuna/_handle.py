@@ -45,6 +45,24 @@ def expect(who, given, *kinds):
     return given.key
 
 
+def _promise(cls):
+    """The class of objects that a compiler takes for those that compiled code will find by their names: they have no
+    `c`. What comes out of compiled code finds it when it is first asked for more than sizes (Handle.__getattr__). It is
+    made by calling the class, which compilers follow; they do not where a class has its own way to be called.
+    """
+
+    class Promise(cls, is_promise=True):
+        __new__ = object.__new__
+
+        def named(self, name, sizes):
+            for attribute, value in {"key": (name, *sizes), "sizes": sizes, **self.sized(*sizes)}.items():
+                object.__setattr__(self, attribute, value)
+            return self
+
+    Promise.__name__, Promise.__qualname__, Promise.__module__ = cls.__name__, cls.__qualname__, cls.__module__
+    return Promise
+
+
 class Handle:
     """A C object, frozen: `c` is the pointer, `family` what was made of it, `key` its 64-bit number and its sizes.
 
@@ -54,8 +72,10 @@ class Handle:
 
     kind, sizes = None, ()
 
-    def __init_subclass__(cls):
-        KINDS.setdefault(cls.kind, cls)
+    def __init_subclass__(cls, is_promise=False):
+        if not is_promise:
+            KINDS.setdefault(cls.kind, cls)
+            cls.Promise = _promise(cls)
 
     def __new__(cls, *_, **__):
         raise ArgumentError(f"a lacuna.{cls.__name__} is not made by calling the class; {cls.made_by}")
@@ -94,15 +114,6 @@ class Handle:
 
     def _init(self):
         """What a kind reads from C once."""
-
-    @classmethod
-    def promised(cls, name, sizes):
-        """An object that a compiler takes for the one that compiled code will find by this name: it has no `c`. What
-        comes out of compiled code finds it when it is first asked for more than sizes (__getattr__)."""
-        made = object.__new__(cls)
-        for attribute, value in {"key": (name, *sizes), "sizes": sizes, **cls.sized(*sizes)}.items():
-            object.__setattr__(made, attribute, value)
-        return made
 
     def __getattr__(self, name):
         """What a promised object lacks when it has left compiled code: it gets all that the one that it names has."""

@@ -3,11 +3,12 @@
 
 A spec has a name, a decimal 64-bit number that is never used again: each process counts from a random number of its
 own, so that a graph which outlives its process, in a file or a compiler's cache, meets no other spec of the same name.
-Names are what crosses into compiled graphs. Specs live in the family of a pattern (or map, solver, factor) and die with
-it, those that stand in a graph never before; a family holds C objects and never the Python object that owns it, so
-nothing here is a cycle. Shapes are no part of a spec: `like` goes along with every call, so that one spec serves all
-batch sizes. Programs are written and kept by C (program.h); a family remembers what it has read of them, which spares a
-call the translation of its shapes.
+Names are what crosses into compiled graphs: those that say what is in the spec (_content.py), which other processes
+understand, or the number where there is no such name. Specs live in the family of a pattern (or map, solver, factor)
+and die with it, those that stand in a graph never before; a family holds C objects and never the Python object that
+owns it, so nothing here is a cycle. Shapes are no part of a spec: `like` goes along with every call, so that one spec
+serves all batch sizes. Programs are written and kept by C (program.h); a family remembers what it has read of them,
+which spares a call the translation of its shapes.
 """
 
 import itertools
@@ -92,6 +93,7 @@ class _Frozen:
 
     def __init__(self, family, op, c, keep):
         self.name, self.op, self._c, self._keep, self._home = str(next(_names)), op, c, keep, weakref.ref(family)
+        self.graph_name, self.origin = None, None
 
     @property
     def family(self):
@@ -109,12 +111,18 @@ class _Frozen:
         if found is None:
             if len(programs) >= _MAX_PROGRAMS:
                 programs.clear()
-            found = programs[key] = Program(self, self._write(mode, like, metas, wants, given))
+            found = programs[key] = Program(self, self._write(mode, like, metas, wants, given), key)
         return found
 
     def stay(self):
-        """A graph is about to name this spec: it lives as long as its family."""
+        """A graph is about to name this spec: it lives as long as its family. The name for the graph."""
+        if self.graph_name is None:
+            from ._content import name_of
+
+            self.graph_name = name_of(self) or self.name
         self.family.named[self.name] = self
+        _SPECS.setdefault(self.graph_name, self)  # one of several with the same content
+        return self.graph_name
 
     def _metas(self, metas):
         made = ffi.new("lac_meta[]", max(len(metas), 1))
@@ -128,7 +136,10 @@ class Spec(_Frozen):
     """An application of an operator without its inputs and without shapes."""
 
     is_composed = False
-    __slots__ = ("name", "op", "fit", "ints", "in_cores", "out_cores", "_c", "_keep", "_home", "__weakref__")
+    __slots__ = (
+        "name", "graph_name", "origin", "op", "fit", "ints", "in_cores", "out_cores", "_c", "_keep", "_home",
+        "__weakref__",
+    )  # fmt: skip
 
     def __init__(self, family, c_spec, keep):
         super().__init__(family, BY_ADDRESS[address(c_spec.op)], ffi.new("lac_spec *", c_spec), keep)
@@ -174,8 +185,8 @@ class FunctionSpec(_Frozen):
     """An application of a function of operators without its inputs and without shapes. It has no rules of its own:
     front ends run its program, or replay its steps."""
 
-    is_composed = True
-    __slots__ = ("name", "op", "ints", "_c", "_keep", "_home", "__weakref__")
+    is_composed, dtype, fit = True, 0, False
+    __slots__ = ("name", "graph_name", "origin", "op", "ints", "_c", "_keep", "_home", "__weakref__")
 
     def __init__(self, family, row, objects, ints, floats):
         held = ffi.new("void *[]", objects), ffi.new("int64_t[]", ints), ffi.new("double[]", floats)
@@ -184,6 +195,15 @@ class FunctionSpec(_Frozen):
         super().__init__(family, row, ffi.new("lac_function_spec *", c), (held, objects))
         self.ints = ints
 
+    @property
+    def floats(self):
+        return tuple(self._c.f[0 : self._c.reals])
+
+    @property
+    def objects(self):
+        """The addresses of its objects."""
+        return [_address(c) for c in self._c.object[0 : self._c.objects]]
+
     def _write(self, _mode, _like, metas, _wants, _given):
         ctx, out = context(), ffi.new("lac_program **")
         ctx.check(lib.lac_program_function(ctx.c, self._c, len(metas), self._metas(metas), out))
@@ -191,18 +211,24 @@ class FunctionSpec(_Frozen):
 
 
 def find(name):
-    """The spec of a name."""
-    try:
-        return _SPECS[name]
-    except KeyError:
-        raise _dead(name) from None
+    """The spec of a name. One that says what is in it is found wherever its objects are there again."""
+    spec = _SPECS.get(name)
+    if spec is None or spec.graph_name == name and spec._home() is None:
+        from ._content import restored
+
+        spec = restored(name)
+        if spec is None:
+            raise _dead(name)
+        _SPECS[name] = spec
+        spec.stay()
+    return spec
 
 
 def _dead(name):
     return StaleError(
         f"lacuna: call {name} belongs to a pattern, map, solver or factor that no longer exists, or never did in this "
-        "process; keep the object alive for as long as a compiled or exported function that uses it, and export again "
-        "in the process that is to run it"
+        "process; keep the object alive for as long as a compiled or exported function that uses it; one that names a "
+        "solver with options or a factor is exported again in the process that is to run it"
     )
 
 
@@ -235,11 +261,12 @@ class Program:
     """A short list of calls, made from shapes alone. It holds the C program, and with it what the spec holds."""
 
     __slots__ = (
-        "c", "inputs", "results", "shapes", "codes", "reads", "takes", "warns", "outputs", "_steps", "_lone", "_family",
+        "c", "key", "inputs", "results", "shapes", "codes", "reads", "takes", "warns", "outputs", "_steps", "_lone",
+        "_family",
     )  # fmt: skip
 
-    def __init__(self, spec, c):
-        self.c = ffi.gc(c, _destroy)
+    def __init__(self, spec, c, key):
+        self.c, self.key = ffi.gc(c, _destroy), key
         self.inputs = [Port(lib.lac_program_input(self.c, i)) for i in range(lib.lac_program_inputs(self.c))]
         self.results = [Port(lib.lac_program_result(self.c, i)) for i in range(lib.lac_program_results(self.c))]
         self.shapes = tuple(port.shape for port in self.results)
@@ -254,7 +281,7 @@ class Program:
     def steps(self):
         """[(spec, like, input vars, output vars)], for those who run a program call by call."""
         if self._steps is None:
-            self._steps = [self._step(lib.lac_program_step(self.c, i)) for i in range(lib.lac_program_steps(self.c))]
+            self._steps = [self._step(i) for i in range(lib.lac_program_steps(self.c))]
         return self._steps
 
     @property
@@ -266,8 +293,11 @@ class Program:
             self._lone = (spec, like) if is_lone and outs == tuple([p.var for p in self.results]) else None
         return self._lone
 
-    def _step(self, c):
+    def _step(self, index):
+        c = lib.lac_program_step(self.c, index)
         spec = self._family().intern(c.spec[0], self.c)
+        if spec.origin is None and spec.name != self.key[0]:
+            spec.origin = *self.key, index  # what it is a step of, for objects that the program made (_content.py)
         like = c.spec.attrs.like
         return spec, tuple(like.shape[0 : like.ndim]), tuple(getattr(c, "in")[0 : c.ins]), tuple(c.out[0 : c.outs])
 

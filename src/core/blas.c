@@ -15,9 +15,11 @@
 enum { BLAS_MOST = 32 };  // buffers that are taken beforehand: fewer than OpenBLAS has room for, which has at least 50
 
 static pthread_mutex_t blas_lock = PTHREAD_MUTEX_INITIALIZER;
-static int blas_users;             // of lac_blas_enter
-static int blas_team, blas_open;   // threads that the BLAS which serves, and OpenBLAS, had before us; 0: they keep them
-static int blas_inside, blas_had;  // threads of ours that may be in BLAS; buffers that it is known to have
+static int blas_users;                    // of lac_blas_enter
+static int blas_inside;                   // threads of ours that may be in BLAS
+static int blas_team;                     // threads that the BLAS which serves had before us; 0: it keeps them
+static int blas_open[LAC_OPENBLAS_MOST];  // the same of each OpenBLAS
+static int blas_had[LAC_OPENBLAS_MOST];   // buffers that it is known to have
 
 // -- memory ----------------------------------------------------------------------------------------------------------
 
@@ -63,22 +65,26 @@ static int blas_own(const lac_openblas *o) { return team_get(&o->team) - 1; }
 
 // -- doors -----------------------------------------------------------------------------------------------------------
 
-/// The lock is held. Room for `threads` more, in buffers that OpenBLAS has or gets now.
-static bool blas_fits(const lac_openblas *o, int threads) {
+/// The lock is held. Room for `threads` more in buffers that an OpenBLAS has or gets now. One that hides its memory, or
+/// has more than are taken beforehand, is asked each time whether there is room.
+static bool blas_fits(const lac_openblas *o, int *had, int threads) {
   int wants = blas_inside + threads + blas_own(o);
-  if (wants <= blas_had) return true;
-  bool fits = blas_ask(wants - blas_had + blas_inside + blas_own(o));  // and what others hold while these are taken
-  if (fits && blas_had < BLAS_MOST) blas_take(o, wants < BLAS_MOST ? wants : BLAS_MOST);
-  if (fits && wants <= BLAS_MOST) blas_had = wants;  // of more it is asked each time whether there is room
-  return fits;
+  if (wants <= *had) return true;
+  bool fits = blas_ask(wants - *had + blas_inside + blas_own(o));  // and what others hold while these are taken
+  if (!fits || !o->memory_alloc) return fits;
+  if (*had < BLAS_MOST) blas_take(o, wants < BLAS_MOST ? wants : BLAS_MOST);
+  if (wants <= BLAS_MOST) *had = wants;
+  return true;
 }
 
 // Threads are counted without OpenBLAS too: an engine may bring it while they are inside.
 bool lac_blas_hold(int threads) {
+  const lac_openblas *all;
   if (!lac_blas_find()) return false;
-  const lac_openblas *o = lac_blas_openblas();
+  int count = lac_blas_openblas(&all);
+  bool fits = true;
   pthread_mutex_lock(&blas_lock);
-  bool fits = !o || blas_fits(o, threads);
+  for (int i = 0; i < count && fits; i++) fits = blas_fits(&all[i], &blas_had[i], threads);
   if (fits && blas_inside == 0) blas_team = lac_blas_found ? team_rest(&lac_blas_found->team) : 0;
   if (fits) blas_inside += threads;
   pthread_mutex_unlock(&blas_lock);
@@ -93,18 +99,25 @@ void lac_blas_drop(int threads) {
 }
 
 bool lac_blas_enter(int threads) {
+  const lac_openblas *all;
   if (!lac_blas_hold(threads)) return false;
-  const lac_openblas *o = lac_blas_openblas();
+  int count = lac_blas_openblas(&all);
   pthread_mutex_lock(&blas_lock);
-  if (blas_users++ == 0) blas_open = o ? team_rest(&o->team) : 0;
+  for (int i = 0; i < count && blas_users == 0; i++) blas_open[i] = team_rest(&all[i].team);
+  blas_users++;
   pthread_mutex_unlock(&blas_lock);
   return true;
 }
 
 void lac_blas_leave(int threads) {
-  const lac_openblas *o = lac_blas_openblas();
+  const lac_openblas *all;
+  int count = lac_blas_openblas(&all);
   lac_blas_drop(threads);
   pthread_mutex_lock(&blas_lock);
-  if (--blas_users == 0 && blas_open) team_set(&o->team, blas_open);
+  blas_users--;
+  for (int i = 0; i < count && blas_users == 0; i++) {
+    if (blas_open[i]) team_set(&all[i].team, blas_open[i]);
+    blas_open[i] = 0;
+  }
   pthread_mutex_unlock(&blas_lock);
 }

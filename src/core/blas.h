@@ -37,7 +37,7 @@ typedef struct lac_blas_team {
 /// Settings of OpenBLAS that can be set and read, beyond its products.
 typedef struct lac_openblas {
   lac_blas_team team;
-  void *(*memory_alloc)(int position);
+  void *(*memory_alloc)(int position);  // NULL: it hides these two
   void (*memory_free)(void *buffer);
 } lac_openblas;
 
@@ -60,11 +60,14 @@ bool lac_blas_find(void);
 /// looked yet.
 const char *lac_blas_refusal(void);
 
-/// OpenBLAS, where it is in the process: as the BLAS that serves, or because an engine has it; else NULL.
-const lac_openblas *lac_blas_openblas(void);
+/// Builds of OpenBLAS that are used in the process: the BLAS that serves, and those that plug-ins were linked with.
+enum { LAC_OPENBLAS_MOST = 4 };
+
+/// Those that are known; returns how many. More come, none goes.
+int lac_blas_openblas(const lac_openblas **out);
 
 /// A library was loaded that may have brought OpenBLAS.
-void lac_blas_look_again(void);
+void lac_blas_look_into(void *library);
 
 /// A form as cblas.h has it. conj(A) is not among its words and must not be asked for.
 static inline int lac_blas_form(lac_form form) {

@@ -4,7 +4,10 @@
 ///
 ///     LACUNA_BLAS in the environment   that one, by name or path; "none": none
 ///     LACUNA_BLAS when it was built    the same
+///     lac_blas_suggest                 that one, where it serves
 ///     else                             the first of a list of fast ones that the system finds
+///
+/// The OpenBLAS that comes with Python packages has `scipy_` before its names, and is looked up with and without it.
 ///
 /// The reference BLAS, which many systems have as libblas, is known by its globals and left alone: our own loops are
 /// faster. So is one whose integers have 64 bits: it would read past what it is given. Where one is asked for and does
@@ -20,6 +23,7 @@
 #include <sys/mman.h>
 
 #include "core/blas.h"
+#include "core/context_impl.h"
 #include "lacuna/lacuna.h"
 
 #define FIND_NONE "none: "
@@ -46,15 +50,25 @@ static const struct find_mark {
 
 static pthread_mutex_t find_lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_bool find_is_done;
-static atomic_bool find_is_due = true;  // OpenBLAS may be in the process, and has not been looked for
 static lac_blas find_blas;
-static void *find_library;   // if it is OpenBLAS
-static char find_none[320];  // "none: " and why the one that is asked for does not serve; else ""
+static lac_openblas find_open[LAC_OPENBLAS_MOST];
+static atomic_int find_opened;     // how many of them there are
+static char find_none[320];        // "none: " and why the one that is asked for does not serve; else ""
+static char find_suggested[4096];  // "": none
 const lac_blas *lac_blas_found;
+
+/// Where a symbol of the library is, under its own name or with the prefix of Python packages; NULL: nowhere.
+static void *find_address(void *library, const char *symbol) {
+  char prefixed[64];
+  void *address = dlsym(library, symbol);
+  if (address) return address;
+  snprintf(prefixed, sizeof prefixed, "scipy_%s", symbol);
+  return dlsym(library, prefixed);
+}
 
 /// *function = a symbol of the library; ISO C has no cast from an object to a function.
 static bool find_symbol(void *library, const char *symbol, void *function) {
-  void *address = dlsym(library, symbol);
+  void *address = find_address(library, symbol);
   memcpy(function, &address, sizeof address);
   return address != NULL;
 }
@@ -73,7 +87,7 @@ static bool find_is_narrow(void *library, const char *config) {
 /// What a library is called by its marks; NULL: it has none.
 static const char *find_mark_of(void *library) {
   for (size_t i = 0; i < sizeof find_marks / sizeof *find_marks; i++) {
-    if (dlsym(library, find_marks[i].symbol)) return find_marks[i].name;
+    if (find_address(library, find_marks[i].symbol)) return find_marks[i].name;
   }
   return NULL;
 }
@@ -118,6 +132,22 @@ static const char *find_functions(void *library, lac_blas *blas) {
   return NULL;
 }
 
+/// OpenBLAS, if that is what the library is or needs: dlsym looks through what a library was linked with too. The lock
+/// is held.
+static void find_enlist(void *library) {
+  lac_openblas o = {0};
+  int count = atomic_load(&find_opened);
+  bool is_new = find_symbol(library, "openblas_set_num_threads", &o.team.set) &&
+                find_symbol(library, "openblas_get_num_threads", &o.team.get) && count < LAC_OPENBLAS_MOST;
+  for (int i = 0; i < count; i++) is_new = is_new && find_open[i].team.set != o.team.set;
+  if (!is_new) return;
+  bool has_memory = find_symbol(library, "blas_memory_alloc", &o.memory_alloc) &&
+                    find_symbol(library, "blas_memory_free", &o.memory_free);
+  if (!has_memory) o.memory_alloc = NULL;
+  find_open[count] = o;
+  atomic_store_explicit(&find_opened, count + 1, memory_order_release);
+}
+
 static void find_refuse(const char *name, const char *why) {
   snprintf(find_none, sizeof find_none, FIND_NONE "LACUNA_BLAS names '%.100s', which does not serve: %.160s", name,
            why);
@@ -131,8 +161,7 @@ static bool find_load(const char *name, bool is_asked) {
   if (!library) return false;
   if (why) return dlclose(library), false;
   find_blas = blas;
-  atomic_store(&find_is_due, true);
-  find_library = strncmp(blas.name, "OpenBLAS", 8) == 0 ? library : NULL;
+  find_enlist(library);
   lac_blas_found = &find_blas;
   return true;
 }
@@ -149,6 +178,7 @@ static void find_choose(void) {
     if (strcmp(asked, "none") != 0) (void)find_load(asked, true);
     return;
   }
+  if (*find_suggested && find_load(find_suggested, false)) return;
   for (size_t i = 0; i < sizeof find_names / sizeof *find_names; i++) {
     if (find_load(find_names[i], false)) return;
   }
@@ -191,30 +221,31 @@ bool lac_blas_find(void) {
   return fits;
 }
 
-// -- OpenBLAS --------------------------------------------------------------------------------------------------------
+lac_status lac_blas_suggest(const char *library) {
+  lac_status status = LAC_OK;
+  lac_context *ctx = NULL;
+  size_t length = library ? strlen(library) : 0;
 
-static bool find_openblas(void *library, lac_openblas *out) {
-  return find_symbol(library, "openblas_set_num_threads", &out->team.set) &&
-         find_symbol(library, "openblas_get_num_threads", &out->team.get) &&
-         find_symbol(library, "blas_memory_alloc", &out->memory_alloc) &&
-         find_symbol(library, "blas_memory_free", &out->memory_free);
+  LAC_CHECK(length < sizeof find_suggested, LAC_ERR_ARG,
+            "lac_blas_suggest: the path has %zu characters; %zu are the most", length, sizeof find_suggested - 1);
+  pthread_mutex_lock(&find_lock);
+  snprintf(find_suggested, sizeof find_suggested, "%s", library ? library : "");
+  pthread_mutex_unlock(&find_lock);
+done:
+  return status;
 }
 
-void lac_blas_look_again(void) { atomic_store(&find_is_due, true); }
+// -- OpenBLAS --------------------------------------------------------------------------------------------------------
 
-const lac_openblas *lac_blas_openblas(void) {
-  static lac_openblas there;
-  static atomic_bool is_there;
-  if (atomic_load_explicit(&is_there, memory_order_acquire)) return &there;
-  if (!atomic_load(&find_is_due)) return NULL;
+void lac_blas_look_into(void *library) {
   pthread_mutex_lock(&find_lock);
-  void *library = find_library ? find_library : dlopen("libopenblas.so.0", RTLD_NOW | RTLD_NOLOAD);
-  if (!atomic_load(&is_there) && library && find_openblas(library, &there)) {
-    atomic_store_explicit(&is_there, true, memory_order_release);
-  }
-  atomic_store(&find_is_due, false);
+  find_enlist(library);
   pthread_mutex_unlock(&find_lock);
-  return atomic_load(&is_there) ? &there : NULL;
+}
+
+int lac_blas_openblas(const lac_openblas **out) {
+  *out = find_open;
+  return atomic_load_explicit(&find_opened, memory_order_acquire);
 }
 
 // -- names -----------------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// A BLAS for tests of how one is found: products by plain loops, and threads that are only counted. Built once for
-/// each of what libraries are told apart by: STUB_MKL, STUB_BLIS, and with STUB_WIDE integers of 64 bits.
+/// each of what libraries are told apart by: STUB_MKL, STUB_BLIS, STUB_SCIPY (OpenBLAS whose names have a prefix, and
+/// whose memory is hidden), and with STUB_WIDE integers of 64 bits.
 
 #include <complex.h>
 #include <stdint.h>
@@ -35,6 +36,18 @@ void bli_thread_set_num_threads(int64_t threads);
 const char *bli_info_get_version_str(void) { return "a stub"; }
 int64_t bli_thread_get_num_threads(void) { return stub_team; }
 void bli_thread_set_num_threads(int64_t threads) { stub_team = (int)threads; }
+#elif defined(STUB_SCIPY)
+const char *scipy_openblas_get_config(void);
+int scipy_openblas_get_num_threads(void);
+void scipy_openblas_set_num_threads(int threads);
+const char *scipy_openblas_get_config(void) { return "OpenBLAS 9.8.7 DYNAMIC_ARCH a stub"; }
+int scipy_openblas_get_num_threads(void) { return stub_team; }
+void scipy_openblas_set_num_threads(int threads) { stub_team = threads; }
+#define cblas_dasum scipy_cblas_dasum
+#define cblas_sgemm scipy_cblas_sgemm
+#define cblas_dgemm scipy_cblas_dgemm
+#define cblas_cgemm scipy_cblas_cgemm
+#define cblas_zgemm scipy_cblas_zgemm
 #endif
 
 double cblas_dasum(integer n, const double *x, integer stride);

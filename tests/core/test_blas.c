@@ -144,10 +144,13 @@ static void integers_of_64_bits_are_found_out(lac_context *ctx) {
 
 // -- threads of its own ----------------------------------------------------------------------------------------------
 
-/// What a stub says, where it is loaded.
+#define SCIPY BLAS_STUBS "scipy.so"
+
+/// What a stub says, where it is loaded: the one that LACUNA_BLAS names, else the one that was suggested.
 static int stub_says(const char *symbol) {
   int (*ask)(void) = NULL;
-  void *library = dlopen(getenv("LACUNA_BLAS"), RTLD_NOW | RTLD_NOLOAD), *address;
+  const char *named = getenv("LACUNA_BLAS");
+  void *library = dlopen(named ? named : SCIPY, RTLD_NOW | RTLD_NOLOAD), *address;
   if (!library || !(address = dlsym(library, symbol))) return -1;
   memcpy(&ask, &address, sizeof ask);
   return ask();
@@ -170,6 +173,44 @@ static void threads_of_others_rest_while_ours_are_inside(lac_context *ctx) {
   (void)ctx;
   CHECK_EQ(trial(BLAS_STUBS "mkl.so", threads_are_multiplied), 0);
   CHECK_EQ(trial(BLAS_STUBS "blis.so", threads_are_multiplied), 0);
+}
+
+// -- one that is suggested, with a prefix before its names -----------------------------------------------------------
+
+/// 0: products are right and done by the stub, whose threads rest while an elimination is inside.
+static int suggestion_is_left(void) {
+  if (lac_blas_suggest(SCIPY) != LAC_OK || product_is_wrong()) return 1;
+  if (strcmp(lac_blas_name(), "OpenBLAS 9.8.7") != 0) return 2;
+  if (stub_says("stub_products") < 1) return 3;
+  if (stub_says("stub_threads") != 4 || !lac_blas_enter(2)) return 4;
+  if (stub_says("stub_threads") != 1) return 5;
+  lac_blas_leave(2);
+  return stub_says("stub_threads") == 4 ? 0 : 6;
+}
+
+static int is_name_of_mkl(void) { return lac_blas_suggest(SCIPY) == LAC_OK && strcmp(lac_blas_name(), "MKL") == 0; }
+
+static int is_found_beside_a_bad_suggestion(void) { return lac_blas_suggest(MISSING) == LAC_OK && is_found(); }
+
+static int is_found_after_a_suggestion_is_taken_back(void) {
+  return lac_blas_suggest(SCIPY) == LAC_OK && lac_blas_suggest(NULL) == LAC_OK && stub_says("stub_threads") == -1 &&
+         is_found() && strcmp(lac_blas_name(), "OpenBLAS 9.8.7") != 0;
+}
+
+static void a_suggestion_goes_before_the_systems(lac_context *ctx) {
+  (void)ctx;
+  CHECK_EQ(trial(NULL, suggestion_is_left), 0);
+  CHECK_EQ(trial(BLAS_STUBS "mkl.so", is_name_of_mkl), 1);  // LACUNA_BLAS goes before it
+  CHECK_EQ(trial(NULL, is_found_beside_a_bad_suggestion), trial(NULL, is_found));
+  CHECK_EQ(trial(NULL, is_found_after_a_suggestion_is_taken_back), trial(NULL, is_found));
+}
+
+static void a_path_that_is_too_long_is_refused(lac_context *ctx) {
+  static char path[5000];
+  (void)ctx;
+  memset(path, 'x', sizeof path - 1);
+  CHECK_EQ(lac_blas_suggest(path), LAC_ERR_ARG);
+  CHECK(strstr(lac_context_error(NULL), "4999 characters") != NULL);
 }
 
 // -- room ------------------------------------------------------------------------------------------------------------
@@ -202,4 +243,5 @@ static void room_is_asked_for_by_threads(lac_context *ctx) {
 
 CHECK_MAIN(none_is_none, a_name_is_found, the_reference_is_left_alone, products_are_right_with_and_without,
            one_that_does_not_serve_is_told, integers_of_64_bits_are_found_out,
-           threads_of_others_rest_while_ours_are_inside, room_is_asked_for_by_threads)
+           threads_of_others_rest_while_ours_are_inside, a_suggestion_goes_before_the_systems,
+           a_path_that_is_too_long_is_refused, room_is_asked_for_by_threads)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names that Python has besides those of C's tables, and the few functions whose arguments need a word here."""
 
-import builtins
 from numbers import Real
 from operator import index
 
@@ -66,6 +65,14 @@ def _segments(lengths):
     return Map(np.repeat(np.arange(lengths.size), lengths), lengths.size)
 
 
+def _place(given, missing, size):
+    """An end of a slice, as NumPy counts it; compilers do not follow slice.indices in all versions of torch."""
+    if given is None:
+        return missing
+    given = index(given)
+    return max(given + size, 0) if given < 0 else min(given, size)
+
+
 def functions(front, made):
     """The functions that stay, over those that are made of C's texts."""
     asarray, number = front["asarray"], front["number"]
@@ -91,7 +98,7 @@ def functions(front, made):
         if step < 1:
             raise ArgumentError(f"slice: the step is {step}; it must be positive")
         size = x.shape[x.ndim - 1 - from_end("slice", x, axis)]
-        begin, end, step = builtins.slice(begin, end, step).indices(size)
+        begin, end = _place(begin, 0, size), _place(end, size, size)
         return of_slice(x, axis, begin, max(begin, end), step)
 
     def rows(who, given, x, outputs, op):

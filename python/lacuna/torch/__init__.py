@@ -6,7 +6,8 @@
 
 Names and meanings are those of the NumPy front end. Values are the leaf: their gradient has one number for each slot.
 Tensors on the CPU and on CUDA devices. A function made by torch.compile, torch.export or torch.func.linearize needs its
-patterns alive, in the process that made it, until its backward has run; the graph of autograd keeps them alive itself.
+patterns alive until its backward has run; the graph of autograd keeps them alive itself. What torch.export.save wrote
+runs in any process where patterns with the same entries are alive.
 A pattern that is an argument of a compiled function may be another one in each call: it is an input, as a tensor is,
 and compiles anew where a tensor of another size would. What an nn.Module holds is a constant for the compiler, a
 pattern too.
@@ -16,9 +17,14 @@ import torch as _torch
 
 from .. import _operators
 from .._derived import made_of as _made_of
-from . import _apply, _registered  # noqa: F401
+from . import _private
 from ._called import solve_operator  # noqa: F401
+
+if _private.is_whole:
+    from . import _registered  # noqa: F401
+else:
+    from . import _public  # noqa: F401
 
 for _constant in (_operators.resolve, _made_of, *_operators.CONSTANT):
     _torch.compiler.assume_constant_result(_constant)
-globals().update(_operators.of(_apply, __name__))
+from ._made import *  # noqa: E402, F403

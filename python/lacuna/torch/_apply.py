@@ -14,27 +14,21 @@ which torch has as a view.
 import functools
 
 import torch
-from torch._C import _are_functorch_transforms_active as _transforms_active
-from torch._C import _len_torch_dispatch_stack as _modes_active
-from torch._C._functorch import is_legacy_batchedtensor as _is_grads_batched
 from torch.autograd import forward_ad
-from torch.autograd.function import _SingleLevelFunction
 
 from .._program import FORWARD, IN, IN_DOT, JVP, OUT, OUT_BAR, VJP, find
 from ..errors import ShapeError
-from ._levels import beneath, in_forward_mode, lone_grad, on_one_level, unwrap
+from . import _private
+from ._levels import beneath, on_one_level, unwrap
 from ._open import call_of, resolve  # noqa: F401
+from ._private import SingleLevelFunction, in_forward_mode, lone_grad
+from ._private import is_grads_batched as _is_grads_batched
+from ._private import modes_active as _modes_active
+from ._private import transforms_active as _transforms_active
 from ._symbolic import plan
 from ._tensors import ARRAY, RENAMED, asarray, code, convert, number  # noqa: F401
 from ._tensors import DTYPES, all_dense, metas_of, refusal, run
 
-library = torch.library.Library("lacuna", "DEF")
-for _schema in (
-    "apply(str name, SymInt[] keys, SymInt[] like, Tensor[] inputs) -> Tensor[]",
-    "run(str name, SymInt[] keys, int[] choice, SymInt[] like, SymInt[] metas, Tensor[] inputs) -> Tensor[]",
-):
-    library.define(_schema, tags=torch.Tag.pt2_compliant_tag)
-APPLY, RUN = torch.ops.lacuna.apply.default, torch.ops.lacuna.run.default
 _PLAIN = {torch.Tensor, torch.nn.Parameter}
 
 
@@ -86,6 +80,16 @@ def replayed(program, symbolic, tensors, call):
     return values
 
 
+class Dispatch:
+    """What takes a call that somebody watches; _registered.py or, where that cannot be, _public.py puts it here.
+
+    apply(spec, like, tensors) gives what an operator does, run(derivative, tensors) the results of a derivative, None
+    where absent.
+    """
+
+    apply = run = None
+
+
 class Derivative:
     """A program of an operator's derivative, (mode, wants, given), in a call with these metas."""
 
@@ -104,7 +108,7 @@ class Derivative:
         if not self.program.steps:
             return self.replay(tensors)
         if not is_plain(tensors):
-            return self.on_lone_level(tensors) or self.registered(tensors)
+            return self.on_lone_level(tensors) or Dispatch.run(self, tensors)
         return self.replay(tensors) if asked(tensors) else self.run(tensors)
 
     def run(self, tensors):
@@ -120,14 +124,6 @@ class Derivative:
         if lone is None:
             return None
         made = iter(on_one_level(LoneProgram, (self, *lone), *tensors))
-        return [next(made) if port.var else None for port in self.program.results]
-
-    def registered(self, tensors):
-        """Through torch's dispatcher, which knows at each level whether steps are needed."""
-        if _modes_active():
-            self.spec.stay()
-        sizes = [number for code, shape in self.metas for number in (code, len(shape), *shape)]
-        made = iter(RUN(self.spec.name, self.spec.keys, self.choice, self.like, sizes, tensors))
         return [next(made) if port.var else None for port in self.program.results]
 
     def replay(self, tensors, call=None):
@@ -181,7 +177,7 @@ class Rules:
         saved = [forward_ad.unpack_dual(t, level=0).primal for t in ctx.saved_tensors]
         place = {IN: saved, OUT: saved[len(metas) :], IN_DOT: in_dots}
         tensors = [place[p.role][p.index] for p in rule.program.inputs]
-        with forward_ad._set_fwd_grad_enabled(True):
+        with _private.forward_mode(True):
             outs = rule(tensors, is_tracked)
         one = next(t for t in in_dots if t is not None)
         # forward mode takes no None
@@ -220,7 +216,7 @@ def below_lone_grad(tensors):
     return (level, below) if below is not None and _have_data(below) else None
 
 
-class Lone(Rules, _SingleLevelFunction):
+class Lone(Rules, SingleLevelFunction):
     """Under torch.func.grad alone: what is below its level goes straight to C."""
 
     @staticmethod
@@ -232,7 +228,7 @@ class Lone(Rules, _SingleLevelFunction):
         return bare(outs)
 
 
-class LoneProgram(_SingleLevelFunction):
+class LoneProgram(SingleLevelFunction):
     """A rule there, in one call. Few ask for its own derivative: for them the steps are made, and differentiated."""
 
     @staticmethod
@@ -265,19 +261,19 @@ def apply_batched(size, dims, spec, like, tensors):
 
 
 def _apply_grads_batched(spec, like, *tensors):
-    """For torch.autograd.grad(is_grads_batched=True), whose batched tensors torch.func does not know."""
-    level = torch._C._vmapmode_increment_nesting() - 1
-    torch._C._vmapmode_decrement_nesting()
+    """For torch.autograd.grad(is_grads_batched=True)."""
+    level = _private.enter_vmap() - 1
+    _private.leave_vmap()
     dims = [0 if _is_grads_batched(t) else None for t in tensors]
     if not any(dim == 0 for dim in dims):
         return apply_spec(spec, like, *tensors)
-    tensors = [t if dim is None else torch._remove_batch_dim(t, level, 1, 0) for t, dim in zip(tensors, dims)]
+    tensors = [t if dim is None else _private.remove_batch_dim(t, level, 1, 0) for t, dim in zip(tensors, dims)]
     size = next(t.shape[0] for t, dim in zip(tensors, dims) if dim == 0)
     out = apply_batched(size, dims, spec, like, tensors)
-    return bare([torch._add_batch_dim(t, 0, level) for t in (out if isinstance(out, tuple) else (out,))])
+    return bare([_private.add_batch_dim(t, 0, level) for t in (out if isinstance(out, tuple) else (out,))])
 
 
-@torch.compiler.allow_in_graph
+@torch.compiler.allow_in_graph if _private.is_whole else torch.compiler.disable
 def apply(name, like, *tensors):
     """The operator or function of a spec's name, or of a request, on tensors."""
     return apply_spec(find(name) if type(name) is str else call_of(name), like, *tensors)
@@ -325,9 +321,7 @@ def apply_spec(spec, like, *tensors):
         lone = below_lone_grad(tensors)
         if lone is not None:
             return on_one_level(Lone, (spec, *lone), like, *tensors)
-        if _modes_active():
-            spec.stay()
-        return bare(APPLY(spec.name, spec.keys, like, tensors))
+        return Dispatch.apply(spec, like, tensors)
     if is_watched(tensors):
         return Eager.apply(spec, like, *tensors)
     return bare(forward(spec, like, metas_of(spec.op.name, tensors), tensors))

@@ -33,7 +33,8 @@ from ..errors import LacunaError, ShapeError, StaleError, UnsupportedError
 from ..map import Map
 from ..pattern import Pattern
 from ..solver import Solver
-from ._symbolic import Plan, fixed_size, plan, present_size
+from ._private import fixed_size, present_size
+from ._symbolic import Plan, plan
 
 is_dynamo_compiling = torch.compiler.is_dynamo_compiling
 _derived.is_traced = is_dynamo_compiling
@@ -160,6 +161,7 @@ class Open:
 
     def stay(self):
         """A graph finds it by its objects, which it is given."""
+        return self.name
 
     def closed(self):
         """The spec, for good."""

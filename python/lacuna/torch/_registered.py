@@ -15,25 +15,47 @@ transforms: that one makes a class in each call.
 import functools
 
 import torch
-from torch import _C
-from torch._C import _functorch
-from torch.autograd import forward_ad
-from torch.autograd.function import _SingleLevelFunction
 
 from .._program import FORWARD
-from ._apply import APPLY, RUN, Derivative, Rules, apply_batched, bare, forward, is_plain, is_watched, library, record
+from . import _private
+from ._apply import Derivative, Dispatch, Rules, apply_batched, bare, forward, is_plain, is_watched, record
 from ._levels import on_one_level
 from ._open import find_call
 from ._symbolic import plan
 from ._tensors import DTYPES, metas_of, one_device, run
 
-_BATCHED = _C.DispatchKeySet(_C.DispatchKey.FuncTorchBatched)
+library = torch.library.Library("lacuna", "DEF")
+for _schema in (
+    "apply(str name, SymInt[] keys, SymInt[] like, Tensor[] inputs) -> Tensor[]",
+    "run(str name, SymInt[] keys, int[] choice, SymInt[] like, SymInt[] metas, Tensor[] inputs) -> Tensor[]",
+):
+    library.define(_schema, tags=torch.Tag.pt2_compliant_tag)
+APPLY, RUN = torch.ops.lacuna.apply.default, torch.ops.lacuna.run.default
+
+
+def _named(spec):
+    """The name by which the dispatcher gets a spec; tracers put it into a graph."""
+    return spec.stay() if _private.modes_active() else spec.name
+
+
+def _apply(spec, like, tensors):
+    return bare(APPLY(_named(spec), spec.keys, like, tensors))
+
+
+def _run(rule, tensors):
+    """The dispatcher knows at each level whether steps are needed."""
+    sizes = [number for code, shape in rule.metas for number in (code, len(shape), *shape)]
+    made = iter(RUN(_named(rule.spec), rule.spec.keys, rule.choice, rule.like, sizes, tensors))
+    return [next(made) if port.var else None for port in rule.program.results]
+
+
+Dispatch.apply, Dispatch.run = _apply, _run
 
 
 def _below(op, keyset, *arguments):
     """On to what comes after autograd."""
-    with _C._AutoDispatchBelowAutograd():
-        return op.redispatch(keyset & _C._after_autograd_keyset, *arguments)
+    with _private.below_autograd():
+        return op.redispatch(keyset & _private.after_autograd, *arguments)
 
 
 def _unwatched(op, backend, keyset, *arguments):
@@ -41,13 +63,13 @@ def _unwatched(op, backend, keyset, *arguments):
     return backend(*arguments) if is_plain(arguments[-1]) else _below(op, keyset, *arguments)
 
 
-class Recorded(Rules, _SingleLevelFunction):
+class Recorded(Rules, _private.SingleLevelFunction):
     """One level of autograd or torch.func; `forward` leaves the modes of the levels below as they were."""
 
     @staticmethod
     def forward(ctx, call, like, *tensors):
         keyset, name, keys, backward_mode, forward_mode = call
-        with torch.set_grad_enabled(backward_mode), forward_ad._set_fwd_grad_enabled(forward_mode):
+        with torch.set_grad_enabled(backward_mode), _private.forward_mode(forward_mode):
             outs = _below(APPLY, keyset, name, keys, like, tensors)
         spec = find_call(name, keys)
         record(ctx, spec, like, metas_of(spec.op.name, tensors), tensors, outs)
@@ -57,7 +79,7 @@ class Recorded(Rules, _SingleLevelFunction):
 def _apply_recorded(keyset, name, keys, like, tensors):
     if not is_watched(tensors):
         return _unwatched(APPLY, _apply_backend, keyset, name, keys, like, tensors)
-    call = keyset, name, keys, torch.is_grad_enabled(), _C._is_fwd_grad_enabled()
+    call = keyset, name, keys, torch.is_grad_enabled(), _private.is_forward_enabled()
     out = on_one_level(Recorded, call, tuple(like), *tensors)
     return list(out) if isinstance(out, tuple) else [out]
 
@@ -76,14 +98,14 @@ def _apply_fake(name, keys, like, tensors):
 
 
 def _apply_batched(name, keys, like, tensors):
-    level = _functorch.peek_interpreter_stack().level()
-    below, dims = zip(*[_functorch._unwrap_batched(t, level) for t in tensors])
+    level = _private.top_level().level()
+    below, dims = zip(*[_private.unwrap_batched(t, level) for t in tensors])
     sizes = [t.shape[dim] for t, dim in zip(below, dims) if dim is not None]
-    with _C._ExcludeDispatchKeyGuard(_BATCHED):
+    with _private.without_keys(_private.BATCHED):
         if not sizes:  # of another level
             return APPLY(name, keys, like, tensors)
         out = apply_batched(sizes[0], dims, find_call(name, keys), tuple(like), below)
-        return [_functorch._add_batch_dim(t, 0, level) for t in (out if isinstance(out, tuple) else (out,))]
+        return [_private.add_batched(t, 0, level) for t in (out if isinstance(out, tuple) else (out,))]
 
 
 def _empty(program, symbolic, tensors):
@@ -92,7 +114,7 @@ def _empty(program, symbolic, tensors):
 
 
 def _read_metas(sizes):
-    """The metas that `Derivative.registered` wrote as a list."""
+    """The metas that `_run` wrote as a list."""
     metas, at = [], 0
     while at < len(sizes):
         dims = int(sizes[at + 1])
@@ -105,7 +127,7 @@ _metas_read = functools.lru_cache(4096)(_read_metas)  # of numbers; symbols have
 
 
 def _derivative(name, keys, choice, like, sizes):
-    """The program that `Derivative.registered` named."""
+    """The program that `_run` named."""
     return Derivative(find_call(name, keys), tuple(choice), tuple(like), _read_metas(sizes))
 
 
@@ -131,16 +153,9 @@ def _run_fake(name, keys, choice, like, sizes, tensors):
     return _empty(rule.program, rule.symbolic, tensors)
 
 
-def _shorten(op, backend):
-    """Let a call with plain tensors that nobody records go straight to the backend."""
-    through_dispatcher = op._op
-
-    def call(*arguments, **named):
-        if not named and is_plain(arguments[-1]) and not is_watched(arguments[-1]):
-            return backend(*arguments)
-        return through_dispatcher(*arguments, **named)
-
-    op._op = call
+def _is_short(*arguments):
+    """Whether a call has plain tensors that nobody records."""
+    return is_plain(arguments[-1]) and not is_watched(arguments[-1])
 
 
 for _name, _op, _backend, _fake, _autograd in (
@@ -150,6 +165,6 @@ for _name, _op, _backend, _fake, _autograd in (
     library.impl(_name, _backend, "CompositeExplicitAutograd")
     library.impl(_name, _autograd, "Autograd", with_keyset=True)
     torch.library.register_fake(f"lacuna::{_name}", _fake, lib=library)
-    _shorten(_op, _backend)
+    _private.shorten(_op, _is_short, _backend)
 library.impl("apply", _apply_batched, "FuncTorchBatched")
 library.impl("run", _run_steps, "FuncTorchBatched")

@@ -13,6 +13,7 @@ from itertools import combinations
 from math import prod
 
 from ..errors import LacunaError
+from ._private import expression_of, fixed_size, present_size, symbols_of
 
 _FIRST, _SECOND = 4_000, 24_000  # stand-ins start here; four of them multiplied are a size that C can address
 _MOST_TRIALS = 256  # of products
@@ -24,33 +25,6 @@ def _primes(start, taken):
         if start not in taken and all(start % d for d in range(2, int(start**0.5) + 1)):
             yield start
         start += 1
-
-
-def fixed_size(size):
-    """The number behind a size, or None for a symbol."""
-    return size if type(size) is int else size.node.maybe_as_int()
-
-
-def present_size(size):
-    """The number that a size is now; nothing is guarded."""
-    fixed = fixed_size(size)
-    return size.node.hint if fixed is None else fixed
-
-
-def _symbols(size):
-    """{symbol: its size} of what a size is computed from."""
-    expression, env = size.node.expr, size.node.shape_env
-    if expression.is_Symbol:
-        return {expression: size}
-    return {s: env.create_symintnode(s, hint=_hint(env, s)) for s in expression.free_symbols}
-
-
-def _hint(env, symbol):
-    """The number that a symbol is now; None where nothing is known."""
-    try:
-        return int(getattr(env, "guarding_hint_or_throw", env.size_hint)(symbol))  # the name since torch 2.10
-    except RuntimeError:
-        return None
 
 
 def _parts(group):
@@ -95,8 +69,8 @@ class Plan:
         self.symbols = {}  # symbol -> a symbolic size
         for size in sizes:
             if fixed_size(size) is None:
-                self.symbols.update({s: one for s, one in _symbols(size).items() if s not in self.symbols})
-        self.sizes = {size.node.expr: size for size in sizes if fixed_size(size) is None} | self.symbols
+                self.symbols.update({s: one for s, one in symbols_of(size).items() if s not in self.symbols})
+        self.sizes = {expression_of(size): size for size in sizes if fixed_size(size) is None} | self.symbols
         taken = {fixed_size(size) for size in sizes}
         self.stand_ins = dict(zip(self.symbols, zip(_primes(_FIRST, taken), _primes(_SECOND, taken))))
 
@@ -105,12 +79,14 @@ class Plan:
         fixed = fixed_size(size)
         if fixed is not None:
             return fixed
-        expression = size.node.expr
+        expression = expression_of(size)
         if expression in moving:
             return moving[expression][which]
         from sympy import Integer  # slow to import, and there where symbols are
 
-        numbers = {s: moving[s][which] if s in moving else self.symbols[s].node.hint for s in expression.free_symbols}
+        numbers = {
+            s: moving[s][which] if s in moving else present_size(self.symbols[s]) for s in expression.free_symbols
+        }
         if None in numbers.values():
             return None
         return int(expression.xreplace({s: Integer(n) for s, n in numbers.items()}))
@@ -159,8 +135,8 @@ class Plan:
         """{present size: the symbols of that size} of those that do not move yet."""
         groups = {}
         for e, size in self.symbols.items():
-            if e not in moving and size.node.hint is not None:
-                groups.setdefault(size.node.hint, []).append(e)
+            if e not in moving and present_size(size) is not None:
+                groups.setdefault(present_size(size), []).append(e)
         return groups
 
     def move(self, moving, *groups, product=()):

@@ -11,6 +11,7 @@ import torch
 from .._core import context, lib
 from .._words import input_of, place
 from ..errors import ArgumentError, DeviceError, DtypeError
+from ._private import current_stream, empty_on, empty_on_cpu
 
 CODES = {
     torch.float32: lib.LAC_F32,
@@ -20,18 +21,10 @@ CODES = {
 }
 DTYPES = {code: dtype for dtype, code in CODES.items()}
 _DEVICES = {"cpu", "cuda"}
-_CPU, _STRIDED, _ALIGNED = torch.device("cpu"), torch.strided, 16
+_STRIDED, _ALIGNED = torch.strided, 16
 ARRAY = torch.Tensor
 RENAMED = (("axis", "dim"), ("keepdims", "keepdim"))  # as torch's own functions have them
 _NUMBERS = (int, float, complex, np.number, torch.SymInt, torch.SymFloat)
-
-
-def _empty(device, shape, strides, dtype):
-    return torch.empty_strided(shape, strides, dtype=dtype, device=device)
-
-
-# what compiled code allocates with: no dispatcher, no default device
-_empty_on_cpu = getattr(torch._C._dynamo.guards, "_empty_strided_cpu", functools.partial(_empty, _CPU))
 
 
 def metas_of(who, tensors):
@@ -110,7 +103,7 @@ def context_on(device):
     if device.type == "cpu":
         return context()
     ctx = context("cuda", device.index)
-    ctx.set_stream(torch._C._cuda_getCurrentRawStream(device.index))
+    ctx.set_stream(current_stream(device.index))
     return ctx
 
 
@@ -182,10 +175,10 @@ def run(who, program, tensors):
     """A program on plain tensors, in one C call. Absent results are None."""
     addresses = addresses_on_cpu(tensors)
     if addresses is not None:
-        ctx, empty = context(), _empty_on_cpu
+        ctx, empty = context(), empty_on_cpu
     else:
         device, tensors = ready(who, tensors)
-        ctx, empty, addresses = context_on(device), functools.partial(_empty, device), [t.data_ptr() for t in tensors]
+        ctx, empty, addresses = context_on(device), functools.partial(empty_on, device), [t.data_ptr() for t in tensors]
     outs = [made and empty(*made) for made in outputs_of(program)]
     program.run(ctx, addresses, [0 if t is None else t.data_ptr() for t in outs])
     return outs

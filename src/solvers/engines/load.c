@@ -137,7 +137,7 @@ static void engine_load(engine_plugin *plugin, char *why, size_t size) {
     snprintf(why, size, "%.400s", error ? error : path);
     return;
   }
-  lac_blas_look_again();
+  lac_blas_look_into(library);
   snprintf(symbol, sizeof symbol, "lac_engine_%s", plugin->name);
   *(void **)&open = dlsym(library, symbol);
   const lac_engine *engine = open ? open(&engine_host) : NULL;

@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The functions of the NumPy front end, made from C's tables. Type checkers read _made.pyi, which is made of the same
+tables (scripts/check-stubs)."""
+
+from . import _numpy, _operators
+
+globals().update(_operators.of(_numpy, __package__))

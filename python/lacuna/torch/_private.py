@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All that Lacuna takes from torch and torch does not promise, in one file. torch 2.4 to 2.15 have it.
+
+`is_whole` says whether this torch has all of it. Where it has not, `missing` names what it lacks, what is here says
+that somebody watches every call, and calls go by what torch promises (_public.py). LACUNA_TORCH_PUBLIC=1 in the
+environment has the same effect, for tests.
+"""
+
+import contextlib
+import functools
+import os
+
+import torch
+
+
+def _take():
+    """Names from inside torch, which may go with any version of it."""
+    from torch import _C
+    from torch._C import _functorch
+    from torch.autograd import forward_ad
+    from torch.autograd.function import _SingleLevelFunction
+
+    if os.environ.get("LACUNA_TORCH_PUBLIC") == "1":
+        raise ImportError("LACUNA_TORCH_PUBLIC is 1")
+    return {
+        # Who watches a call: levels of torch.func; modes, which tracers are.
+        "transforms_active": _C._are_functorch_transforms_active, "modes_active": _C._len_torch_dispatch_stack,
+        "is_forward_enabled": _C._is_fwd_grad_enabled, "forward_mode": forward_ad._set_fwd_grad_enabled,
+        # Autograd functions that take one level at a time, which torch asks to be told.
+        "SingleLevelFunction": _SingleLevelFunction,
+        "is_single_allowed": _functorch.get_single_level_autograd_function_allowed,
+        "allow_single": _functorch.set_single_level_autograd_function_allowed,
+        # The levels themselves.
+        "GRAD": _functorch.TransformType.Grad, "JVP": _functorch.TransformType.Jvp,
+        "top_level": _functorch.peek_interpreter_stack, "level_of": _functorch.maybe_get_level,
+        "unwrapped": _functorch._unwrap_for_grad, "wrapped": _functorch._wrap_for_grad,
+        "pop_level": _functorch.pop_dynamic_layer_stack, "push_level": _functorch.push_dynamic_layer_stack,
+        "unwrap_batched": _functorch._unwrap_batched, "add_batched": _functorch._add_batch_dim,
+        # torch.autograd.grad(is_grads_batched=True), whose batched tensors torch.func does not know.
+        "is_grads_batched": _functorch.is_legacy_batchedtensor, "enter_vmap": _C._vmapmode_increment_nesting,
+        "leave_vmap": _C._vmapmode_decrement_nesting, "remove_batch_dim": torch._remove_batch_dim,
+        "add_batch_dim": torch._add_batch_dim,
+        # The dispatcher below autograd and below vmap.
+        "BATCHED": _C.DispatchKeySet(_C.DispatchKey.FuncTorchBatched), "without_keys": _C._ExcludeDispatchKeyGuard,
+        "below_autograd": _C._AutoDispatchBelowAutograd, "after_autograd": _C._after_autograd_keyset,
+    }  # fmt: skip
+
+
+def _watched():
+    """What stands in their place: everybody may watch, and nothing of levels is known."""
+    return {
+        "transforms_active": lambda: True, "modes_active": lambda: 1, "is_grads_batched": lambda tensor: False,
+        "forward_mode": lambda is_on: contextlib.nullcontext(), "SingleLevelFunction": torch.autograd.Function,
+    }  # fmt: skip
+
+
+is_whole, missing = True, ""
+try:
+    globals().update(_take())
+except (ImportError, AttributeError) as error:
+    is_whole, missing = False, str(error)
+    globals().update(_watched())
+
+
+def in_forward_mode():
+    """Whether tensors may have tangents. A graph that is traced enters forward mode without the word of forward_ad."""
+    if not is_whole or torch.autograd.forward_ad._current_level >= 0:
+        return True
+    return transforms_active() and top_level().key() == JVP  # noqa: F821
+
+
+def lone_grad():
+    """The level of a transform in backward mode that no other is around or inside of; None where it is not so."""
+    top = top_level() if torch.autograd.forward_ad._current_level < 0 else None  # noqa: F821
+    return 1 if top is not None and top.level() == 1 and top.key() == GRAD else None  # noqa: F821
+
+
+# -- memory and streams -----------------------------------------------------------------------------------------------
+
+
+def empty_on(device, shape, strides, dtype):
+    return torch.empty_strided(shape, strides, dtype=dtype, device=device)
+
+
+def _empty_on_cpu():
+    """What compiled code allocates with: no dispatcher, no default device."""
+    guards = getattr(getattr(torch._C, "_dynamo", None), "guards", None)
+    slow = functools.partial(empty_on, torch.device("cpu"))
+    return getattr(guards, "_empty_strided_cpu", slow) if is_whole else slow
+
+
+empty_on_cpu = _empty_on_cpu()
+_raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+
+
+def current_stream(index):
+    """The address of torch's current stream on a CUDA device."""
+    return _raw_stream(index) if _raw_stream else torch.cuda.current_stream(index).cuda_stream
+
+
+# -- symbolic sizes ---------------------------------------------------------------------------------------------------
+
+
+def fixed_size(size):
+    """The number behind a size, or None for a symbol."""
+    return size if type(size) is int else size.node.maybe_as_int()
+
+
+def present_size(size):
+    """The number that a size is now; nothing is guarded."""
+    fixed = fixed_size(size)
+    return size.node.hint if fixed is None else fixed
+
+
+def expression_of(size):
+    """What a symbolic size is computed from, as sympy has it."""
+    return size.node.expr
+
+
+def symbols_of(size):
+    """{symbol: its size} of what a size is computed from."""
+    expression, env = size.node.expr, size.node.shape_env
+    if expression.is_Symbol:
+        return {expression: size}
+    return {s: env.create_symintnode(s, hint=_hint(env, s)) for s in expression.free_symbols}
+
+
+def _hint(env, symbol):
+    """The number that a symbol is now; None where nothing is known."""
+    try:
+        return int(getattr(env, "guarding_hint_or_throw", env.size_hint)(symbol))  # the name since torch 2.10
+    except RuntimeError:
+        return None
+
+
+# -- the dispatcher ---------------------------------------------------------------------------------------------------
+
+
+def shorten(op, is_short, short):
+    """Let calls of an operator of torch's for which is_short(*arguments) holds go to `short`, past the dispatcher."""
+    through_dispatcher = op._op
+
+    def call(*arguments, **named):
+        if not named and is_short(*arguments):
+            return short(*arguments)
+        return through_dispatcher(*arguments, **named)
+
+    op._op = call

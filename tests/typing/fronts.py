@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What type checkers make of both front ends (scripts/check-stubs): each line that is ignored is a mistake, and an
+ignored line without one is a mistake too."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+import lacuna
+import lacuna.torch as lt
+
+pattern = lacuna.Pattern.from_coo([0, 1], [0, 1], (2, 2))
+values, b = np.ones(2), np.ones(2)
+product: NDArray[Any] = lacuna.spmm(pattern, values, b)
+product = lacuna.spmm(pattern, values, b, op="H")
+product = lacuna.solve(pattern, values, [1.0, 2.0])
+sign, logarithm = lacuna.slogdet(pattern, values)
+total: NDArray[Any] = lacuna.sum(b, axes=(0,))
+lacuna.slice(b, 0, None, 1)
+lacuna.show_backends()
+
+lacuna.spmm(values, pattern, b)  # type: ignore[arg-type]
+lacuna.spmm(pattern, values)  # type: ignore[call-arg]
+lacuna.spmm(pattern, values, b, op="C")  # type: ignore[arg-type]
+lacuna.solve(pattern, values, b, tolerance=1e-9)  # type: ignore[call-arg]
+number: float = lacuna.spmm(pattern, values, b)  # type: ignore[assignment]
+
+tensor = torch.ones(2)
+lt.spmm(pattern, tensor, tensor, op="T")
+lt.spmm(pattern, tensor, tensor, op="C")  # type: ignore[arg-type]
+lt.no_such_function(tensor)  # type: ignore[attr-defined]
