@@ -8,7 +8,8 @@ import numpy as np
 from ._core import check, context, ffi, fields, lib, sized
 from ._derived import derived
 from ._handle import Handle, expect, word
-from .errors import ArgumentError, IndexOverflowError
+from ._pairs import pairs_of
+from .errors import ArgumentError, IndexOverflowError, ShapeError
 
 _LARGEST = np.iinfo(np.int64).max
 _WIDTHS = {
@@ -121,7 +122,7 @@ class Map(Handle):
 
     def _init(self):
         self._set(inputs=lib.lac_map_inputs(self.c), outputs=lib.lac_map_outputs(self.c))
-        self._set(sizes=(self.inputs, self.outputs))
+        self._set(sizes=(self.inputs, self.outputs), _derived={})
 
     @staticmethod
     def sized(inputs, outputs):
@@ -137,6 +138,26 @@ class Map(Handle):
         target = np.empty(self.inputs, np.int64)
         check(lib.lac_map_read(self.c, ffi.cast("int64_t *", _data(target))))
         return target
+
+    def followed_by(self, other):
+        """The map that does both: first this one, then the other. It lives with them."""
+        return derived("followed", (self.key, expect("followed_by", other, Map)))[0]
+
+    def _followed(self, other):
+        if self.outputs != other.inputs:
+            raise ShapeError(f"followed_by: a map to {self.outputs} entries, and then one of {other.inputs}")
+        target = self.target
+        return Map(np.where(target < 0, -1, other.target[target]) if other.inputs else target, other.outputs)
+
+    def pairs(self):
+        """(firsts, seconds, firsts, seconds, ..., groups): maps that join the inputs of each output two by two until
+        one is left, and the one from there to the outputs."""
+        return derived("pairs", (self.key,))
+
+    def _pairs(self):
+        levels, groups = pairs_of(self.target)
+        maps = [Map(side, count) for *sides, count in levels for side in sides]
+        return *maps, Map(groups, self.outputs)
 
     def __reduce__(self):
         return Map, (self.target, self.outputs)
@@ -553,13 +574,24 @@ class Pattern(Handle):
         """Whether the solver with default options is made."""
         return self._solver is not None
 
-    def solver(self):
-        """The solver with default options, analysed once."""
+    def solver(self, **options):
+        """The solver with default options, analysed once and kept; with options, those of Solver, a new one."""
         from .solver import Solver
 
+        if options:
+            return Solver(self, **options)
         if self._solver is None:
             self._set(_solver=Solver(self))
         return self._solver
+
+    def spread(self, blocksize):
+        """The pattern with a block of (br, bc) in place of each entry: values are (nnz, br, bc), slot by slot."""
+        return derived("spread", (self.key,), *_sizes(blocksize))[0]
+
+    def _spread(self, blocksize):
+        offsets, columns, _ = self.structure()
+        shape = tuple([size * block for size, block in zip(self.shape, blocksize)])
+        return (Pattern.from_bsr(offsets, columns, shape, blocksize),)
 
     def __reduce__(self):
         offsets, columns, _ = self.structure()

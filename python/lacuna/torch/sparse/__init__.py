@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sparse matrices as tensors: lacuna.torch.SparseTensor, one file for each of the things that it does."""
+
+from .factors import Factorization
+from .interned import forget
+from .iterated import SolveInfo
+from .shapes import stack
+from .stored import register as _register
+from .tensor import SparseTensor
+
+_register(SparseTensor)
+__all__ = ["Factorization", "SolveInfo", "SparseTensor", "forget", "stack"]

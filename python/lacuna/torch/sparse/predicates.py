@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What can be said of each matrix of a batch: symmetric, Hermitian, positive definite; and of their graph."""
+
+import torch
+
+from ...errors import DefiniteError, NonfiniteError, SingularError, SymmetryError
+from .iterated import factored
+from .sides import together
+from .solves import solver_of
+
+_ROUNDINGS = 8  # of the larger of two entries that count as the same, as solvers count
+
+
+class Predicates:
+    """Predicates of SparseTensor: bool tensors of the shape of the batch, without derivatives."""
+
+    @torch.no_grad()
+    def is_symmetric(self, rtol=None, atol=0.0):
+        """Whether |a_ij - a_ji| <= atol + rtol max(|a_ij|, |a_ji|); rtol is 8 roundings of the dtype by default."""
+        return self._is_like(self.T, rtol, atol)
+
+    @torch.no_grad()
+    def is_hermitian(self, rtol=None, atol=0.0):
+        """Whether |a_ij - conj(a_ji)| <= atol + rtol max(|a_ij|, |a_ji|), as is_symmetric."""
+        return self._is_like(self.H, rtol, atol)
+
+    def _is_like(self, other, rtol, atol):
+        if not self.is_square:
+            return torch.zeros(self.batch_shape, dtype=torch.bool, device=self.device)
+        ours, theirs = self.flatten_blocks(), other.flatten_blocks()
+        rtol = _ROUNDINGS * torch.finfo(self.dtype).eps if rtol is None else rtol
+        near = ours._joined(theirs, "union", lambda a, b: (a - b).abs() <= atol + rtol * torch.maximum(a.abs(), b.abs()))
+        return near.values.all(-1)
+
+    @torch.no_grad()
+    def is_positive_definite(self):
+        """Whether each matrix is Hermitian positive definite, by a trial Cholesky factorisation."""
+        if not self.is_square:
+            return torch.zeros(self.batch_shape, dtype=torch.bool, device=self.device)
+        pattern, slots = self._single()
+        solver = solver_of(pattern, {"method": "cholesky", "keep_bytes": -1})
+        items = together(slots)[1][0].reshape(-1, pattern.nnz)
+        found = [_succeeds(solver, one) for one in items] if not _succeeds(solver, items) else [True] * len(items)
+        return torch.tensor(found, dtype=torch.bool, device=self.device).reshape(self.batch_shape)
+
+    @property
+    def nature(self):
+        """What can be read off the pattern of a square matrix, as a dict: bandwidths, structural rank, components."""
+        return self._single()[0].nature
+
+
+def _succeeds(solver, slots):
+    try:
+        factored(solver, slots)
+    except (DefiniteError, SymmetryError, SingularError, NonfiniteError):
+        return False
+    return True
