@@ -32,6 +32,7 @@ _MAKE = {
     "col_map": lambda p: p._map(lib.lac_pattern_col_map),
     "diagonal": lambda p: p._map(lib.lac_pattern_diagonal),
     "dense": lambda p: p._map(lib.lac_pattern_dense),
+    "components": lambda p: p._map(lib.lac_pattern_components),
 }
 _MAX_DERIVED = 64  # of a pattern; the one that was made first goes
 

@@ -496,6 +496,10 @@ class Pattern(Handle):
         """The map from slots to the rows * cols numbers of the dense matrix."""
         return derived("dense", (self.key,))[0]
 
+    def components(self):
+        """The map from the rows of a square pattern to its connected components, in the order of their first rows."""
+        return derived("components", (self.key,))[0]
+
     def _map(self, function):
         ctx, out = context(), ffi.new("lac_map **")
         ctx.check(function(ctx.c, self.c, out))

@@ -22,4 +22,5 @@ from ._called import solve_operator  # noqa: F401
 for _constant in (_operators.resolve, _made_of, *_operators.CONSTANT):
     _torch.compiler.assume_constant_result(_constant)
 globals().update(_operators.of(_apply, __name__))
-from .sparse import Factorization, SolveInfo, SparseTensor  # noqa: E402, F401
+from . import nn  # noqa: E402, F401
+from .sparse import Factorization, SolveInfo, SparseTensor, SparseTensorList  # noqa: E402, F401

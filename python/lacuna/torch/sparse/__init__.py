@@ -4,9 +4,10 @@
 from .factors import Factorization
 from .interned import forget
 from .iterated import SolveInfo
+from .lists import SparseTensorList
 from .shapes import stack
 from .stored import register as _register
 from .tensor import SparseTensor
 
 _register(SparseTensor)
-__all__ = ["Factorization", "SolveInfo", "SparseTensor", "forget", "stack"]
+__all__ = ["Factorization", "SolveInfo", "SparseTensor", "SparseTensorList", "forget", "stack"]

@@ -18,16 +18,15 @@ def product(tensor, rows, columns, include_zeros):
     (m, n), trailing = tensor.sparse_shape, tensor.trailing
     dtype, (x,) = together(tensor.slots())
     if rows and columns:
-        dim = x.ndim - 1 - trailing
-        made = x.prod(dim, keepdim=True)
-        made = made if tensor.nnz == m * n or not include_zeros else torch.zeros_like(made)
-        return made.unsqueeze(dim).to(dtype)
-    groups = tensor._groups(rows, columns)
-    lines = _of_groups(groups, x, trailing)
-    if include_zeros:
+        made = x.prod(x.ndim - 1 - trailing, keepdim=True)
+        is_full = torch.tensor(tensor.nnz == m * n, device=x.device)
+    else:
+        groups = tensor._groups(rows, columns)
+        made = _of_groups(groups, x, trailing)
         counts = remap(groups, _ones(x.real, groups.inputs, trailing), axes=trailing)
-        lines = torch.where(counts == (m if rows else n), lines, torch.zeros_like(lines))
-    return tensor._lined(lines, rows, columns).to(dtype)
+        is_full = counts == (m if rows else n)
+    made = torch.where(is_full, made, torch.zeros_like(made)) if include_zeros else made
+    return tensor._lined(made, rows, columns).to(dtype)
 
 
 def _of_groups(groups, x, trailing):

@@ -43,6 +43,22 @@ class Predicates:
         found = [_succeeds(solver, one) for one in items] if not _succeeds(solver, items) else [True] * len(items)
         return torch.tensor(found, dtype=torch.bool, device=self.device).reshape(self.batch_shape)
 
+    def connected_components(self):
+        """(label of each row, how many components): rows are the nodes of a graph, or rows of blocks, and an entry
+        joins its row and its column. Labels are numbered by their first rows."""
+        map_ = self.structure.pattern.components()
+        return torch.from_numpy(map_.target).to(self.device), map_.outputs
+
+    def has_isolated_components(self):
+        """Whether there is more than one."""
+        return self.connected_components()[1] > 1
+
+    def to_connected_components(self):
+        """The matrices of the components, as a list of SparseTensors in the order of their labels."""
+        labels, count = self.connected_components()
+        order, sizes = labels.argsort(stable=True), labels.bincount(minlength=count)
+        return [self[(..., rows, rows)] for rows in order.cpu().split(sizes.tolist())]
+
     @property
     def nature(self):
         """What can be read off the pattern of a square matrix, as a dict: bandwidths, structural rank, components."""

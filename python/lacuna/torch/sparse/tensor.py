@@ -18,6 +18,7 @@ from .shapes import Shapes
 from .solves import Solves
 from .stored import Stored
 from .structure import Structure, moved
+from .traced import traced
 
 _SHOWN = 6  # entries in a repr
 
@@ -43,7 +44,10 @@ class SparseTensor(
     def __init__(self, values, row_indices, col_indices, shape, sparse_dim=(-2, -1)):
         shape = tuple(shape)
         at = _first_sparse(shape, sparse_dim)
-        self.structure = interned("coo", row_indices, col_indices, shape[at : at + 2])
+        if torch.compiler.is_dynamo_compiling():
+            self.structure, values = traced("coo", row_indices, col_indices, shape[at : at + 2], values)
+        else:
+            self.structure = interned("coo", row_indices, col_indices, shape[at : at + 2])
         self.values, self.trailing = _tensor(values), len(shape) - at - 2
         self._check(shape)
 
