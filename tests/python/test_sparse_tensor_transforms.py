@@ -93,7 +93,10 @@ FUNCTIONS = {
     "reductions": lambda a, b: a.sum(0) + a.max(1) + b * a.norm("fro") + a.diagonal(),
     "determinant": lambda a, b: b * a.logdet(),
     "dense": lambda a, b: a.to_dense() @ b,
-    "part": lambda a, b: a[1:4, 0:5] @ b,
+    "part": lambda a, b: a[0:5, 1:4].T @ b,
+    "left_part": lambda a, b: b @ a[0:5, 1:4],
+    "numbers": lambda a, b: (1 - a / 2 + b[0] * a - a * b[1]) @ b,
+    "dense_operands": lambda a, b: (b - a).sum(0) + (a - b).sum(1) + (a * b[:, None]) @ b,
     "mean": lambda a, b: a.mean(0) + a.prod(1, include_zeros=False),
 }
 
@@ -131,7 +134,7 @@ def test_a_tensor_made_of_indices_within_compiled_code_checks_them(compiled):
         same(got, twin(values, b, given))
         same(torch.autograd.grad(got.pow(3).sum(), values), torch.autograd.grad(twin(values, b, given).pow(3).sum(), values))
     with pytest.raises(lacuna.StaleError, match="compiled for other indices"):
-        solve(given.values, columns, rows, b)
+        solve(given.values.clone().requires_grad_(), columns, rows, b)
 
 
 # -- files, pickles, processes ----------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from numbers import Number
 import torch
 
 from ...errors import ArgumentError, ShapeError
-from .structure import Structure, moved
+from .structure import Structure, made_of, moved
 
 _UNARY = (
     "abs sqrt square exp expm1 log log1p log2 log10 sin cos tan sinh cosh tanh asin acos atan sigmoid relu sign floor "
@@ -83,7 +83,7 @@ class Arithmetic:
         a, b = self.slots(), other.slots()
         if ours.pattern is theirs.pattern:
             return self._on(ours.by_slots(), function(a, b), self.trailing)
-        pattern, from_a, from_b = getattr(ours.pattern, join)(theirs.pattern)
+        pattern, from_a, from_b = made_of(join, ours.pattern, theirs.pattern)
         made = function(moved(from_a, a, self.trailing), moved(from_b, b, self.trailing))
         return self._on(Structure(pattern), made, self.trailing)
 

@@ -5,7 +5,7 @@ import torch
 
 from ...errors import ArgumentError, ShapeError
 from ...pattern import Pattern
-from .structure import Structure, moved
+from .structure import Structure, made_of, moved
 
 
 class Conversions:
@@ -15,7 +15,8 @@ class Conversions:
         """The dense tensor of the same shape; batch_index: one matrix of the batch."""
         slots = self.slots() if batch_index is None else self.slots()[batch_index]
         dim = slots.ndim - 1 - self.trailing
-        return moved(self.structure.pattern.dense(), slots, self.trailing).unflatten(dim, tuple(self.sparse_shape))
+        (places,) = made_of("dense", self.structure.pattern)
+        return moved(places, slots, self.trailing).unflatten(dim, tuple(self.sparse_shape))
 
     @classmethod
     def from_dense(cls, dense, sparse_dim=(-2, -1), threshold=0.0, top_k=None):

@@ -7,6 +7,7 @@ import torch
 
 from .. import remap
 from .sides import together
+from .structure import made_of
 
 
 def _ones(like, count, trailing):
@@ -31,7 +32,7 @@ def product(tensor, rows, columns, include_zeros):
 
 def _of_groups(groups, x, trailing):
     """The product of each group of a map; 1 of an empty one."""
-    *levels, last = groups.pairs()
+    *levels, last = made_of("pairs", groups)
     for first, second in zip(levels[::2], levels[1::2]):
         x = remap(first, x, axes=trailing) * _or_one(second, x, trailing)
     return _or_one(last, x, trailing)

@@ -6,7 +6,7 @@ import operator
 import torch
 
 from ...errors import ArgumentError, ShapeError
-from .structure import Structure, moved
+from .structure import Structure, made_of, moved
 
 
 class Indexing:
@@ -94,7 +94,7 @@ def _taken(tensor, rows, columns):
 
 def _part(tensor, pattern, rows, columns, spans):
     if None not in spans:
-        return tensor._part(pattern.submatrix(*spans))
+        return tensor._part(made_of("submatrix", pattern, arguments=(*spans[0], *spans[1])))
     spans = [index if span is None else slice(*span) for index, span in zip((rows, columns), spans)]
     chosen, back = pattern.select(*[_listed(index, size) for index, size in zip(spans, pattern.shape)])
     values = moved(back, tensor.slots(), tensor.trailing, "T")

@@ -6,6 +6,7 @@ import torch
 from ...errors import ShapeError
 from .. import kron, quadratic_form, sddmm, spgemm, spmm
 from .sides import columns, together, without_columns
+from .structure import made_of
 
 
 class Products:
@@ -45,7 +46,7 @@ class Products:
                              "must be as many as the rows of the second")  # fmt: skip
         (pa, a), (pb, b) = self._single(), other._single()
         dtype, (a, b) = together(a, b)
-        return self._by_slots(pa.product(pb), spgemm(pa, a, pb, b).to(dtype))
+        return self._by_slots(made_of("product", pa, pb)[0], spgemm(pa, a, pb, b).to(dtype))
 
     def sddmm(self, u, v):
         """u v^H where A has entries, as a SparseTensor: u [..., M, k] and v [..., N, k], or vectors. Values of A are
@@ -73,7 +74,7 @@ class Products:
         """The Kronecker product with another sparse matrix."""
         (pa, a), (pb, b) = self._single(), self.of(other)._single()
         dtype, (a, b) = together(a, b)
-        return self._by_slots(pa.kron(pb)[0], kron(pa, a, pb, b).to(dtype))
+        return self._by_slots(made_of("kron", pa, pb)[0], kron(pa, a, pb, b).to(dtype))
 
 
 _TURNED = ("T", "H", "transposed", "adjoint")

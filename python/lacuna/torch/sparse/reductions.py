@@ -16,7 +16,7 @@ import torch
 from ...errors import ArgumentError, ShapeError
 from .. import matrix_norm, sparse_logsumexp, sparse_max, sparse_min, trace
 from .grouped import product
-from .structure import moved
+from .structure import made_of, moved
 
 
 class _Dims(NamedTuple):
@@ -62,7 +62,7 @@ class Reductions:
 
     def _groups(self, rows, columns):
         """The map from slots to the lines that are left, columns where rows are reduced."""
-        return self.structure.pattern.col_map() if rows else self.structure.pattern.row_map()
+        return made_of("col_map" if rows else "row_map", self.structure.pattern)[0]
 
     def _lined(self, lines, rows, columns):
         """Lines [*batch, lines, *block] in the place of the matrix, a 1 for what is reduced."""

@@ -5,7 +5,7 @@ import torch
 
 from ...errors import ArgumentError, ShapeError
 from .. import diagonal
-from .structure import Structure, moved
+from .structure import Structure, made_of, moved
 
 
 class Shapes:
@@ -59,11 +59,11 @@ class Shapes:
 
     def tril(self, k=0):
         """The entries on and below the k-th diagonal, of blocks where it has them."""
-        return self._part(self.structure.pattern.tril(k))
+        return self._part(made_of("tril", self.structure.pattern, arguments=(k,)))
 
     def triu(self, k=0):
         """The entries on and above the k-th diagonal, of blocks where it has them."""
-        return self._part(self.structure.pattern.triu(k))
+        return self._part(made_of("triu", self.structure.pattern, arguments=(k,)))
 
     def diagonal(self):
         """The main diagonal as a dense tensor [*batch, min(rows, columns)], 0 where it is not stored."""
@@ -80,7 +80,7 @@ class Shapes:
         whole."""
         if self.trailing:
             raise ArgumentError("unflatten_blocks: the entries are blocks already; flatten_blocks() takes them apart")
-        pattern, map_ = self.structure.pattern.blocked(block_shape)
+        pattern, map_ = made_of("blocked", self.structure.pattern, arguments=tuple(block_shape))
         values = moved(map_, self.slots()).unflatten(-1, (pattern.nnz, *block_shape))
         return self.from_pattern(pattern, values if pattern.blocks != (1, 1) else values[..., 0, 0])
 

@@ -10,6 +10,7 @@ A structure is shared by all tensors with these entries, and is frozen. Structur
 import numpy as np
 import torch
 
+from ..._derived import derived
 from ...errors import ArgumentError, ShapeError
 from ...pattern import Pattern
 from .. import remap
@@ -22,11 +23,14 @@ class Structure:
     """A pattern, the map from the caller's entries to its slots (None: they are the slots), and the indices as given.
 
     `given` is (layout, first, second): "coo" with rows and columns, "csr" with offsets and columns, "csc" with offsets
-    and rows. `origin` is the structure that this one is the transpose of.
+    and rows. `origin` is the structure that this one is the transpose of. `count` is how many entries the caller has;
+    where it `is_merged`, each has a slot of its own, so that a function of values is one of slots.
     """
 
     def __init__(self, pattern, entries=None, given=None, origin=None):
         self.pattern, self.entries, self.given, self.origin = pattern, entries, given, origin
+        self.count = pattern.nnz if entries is None else entries.inputs
+        self.is_merged = self.count == pattern.nnz
         self.coordinates = {}
 
     @classmethod
@@ -36,16 +40,6 @@ class Structure:
         on_host = own if own[0].is_cuda and layout != "csc" else [t.cpu().numpy() for t in own]
         pattern = _MAKERS[layout](*on_host, shape)
         return cls(pattern, None if pattern.entries.is_identity else pattern.entries, (layout, *own))
-
-    @property
-    def count(self):
-        """How many entries the caller has."""
-        return self.pattern.nnz if self.entries is None else self.entries.inputs
-
-    @property
-    def is_merged(self):
-        """Whether every entry has a slot of its own, so that a function of values is one of slots."""
-        return self.entries is None or self.entries.inputs == self.pattern.nnz
 
     def is_same(self, other):
         """Whether values of both are in the same order on one pattern."""
@@ -63,10 +57,10 @@ class Structure:
         """The structure of the transpose, entries in the same order."""
         if self.origin is not None:
             return self.origin
-        pattern, turn = self.pattern.transpose()
+        pattern, turn = made_of("transpose", self.pattern)
         if self.entries is not None:
-            turn = self.entries.followed_by(turn)
-        return Structure(pattern, None if turn.is_identity else turn, origin=self)
+            (turn,) = made_of("followed", self.entries, turn)
+        return Structure(pattern, turn, origin=self)
 
     def has(self, layout, first, second, shape):
         """Whether it was made of just these indices."""
@@ -109,6 +103,11 @@ class Structure:
     def __repr__(self):
         rows, columns = self.pattern.shape
         return f"Structure({rows} x {columns}, {self.count} entries, nnz={self.pattern.nnz})"
+
+
+def made_of(what, *handles, arguments=()):
+    """What is derived of patterns and maps. Compilers do not follow their methods where they have made them."""
+    return derived(what, tuple([handle.key for handle in handles]), *arguments)
 
 
 def moved(map_, values, trailing=0, op="N"):

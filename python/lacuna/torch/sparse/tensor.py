@@ -6,6 +6,7 @@ import torch
 from ...errors import ArgumentError, ShapeError, UnsupportedError
 from .arithmetic import Arithmetic
 from .conversions import Conversions
+from .dispatched import Dispatched
 from .indexing import Indexing
 from .interned import interned
 from .layouts import Layouts
@@ -17,15 +18,16 @@ from .reductions import Reductions
 from .shapes import Shapes
 from .solves import Solves
 from .stored import Stored
-from .structure import Structure, moved
+from .structure import Structure, made_of, moved
 from .traced import traced
 
 _SHOWN = 6  # entries in a repr
 
 
 class SparseTensor(
-    Makers, Moves, Arithmetic, Products, Shapes, Indexing, Reductions, Solves, Predicates, Layouts, Conversions, Stored
-):
+    Makers, Moves, Arithmetic, Products, Shapes, Indexing, Reductions, Solves, Predicates, Layouts, Conversions, Stored,
+    Dispatched,
+):  # fmt: skip
     """A sparse matrix, or a batch of them on one pattern, whose values are a tensor of the caller's.
 
     SparseTensor(values, row_indices, col_indices, shape): values [*batch, entries, *block] and shape [*batch, M, N,
@@ -175,7 +177,9 @@ class SparseTensor(
     def _matrix_pattern(self):
         self._require_matrix()
         pattern = self.structure.pattern
-        return pattern if not self.trailing or self.block_shape == (1, 1) else pattern.spread(self.block_shape)
+        if not self.trailing or self.block_shape == (1, 1):
+            return pattern
+        return made_of("spread", pattern, arguments=tuple(self.block_shape))[0]
 
     def _matrix(self):
         """(pattern, values by slots), with blocks where it has them: what spmm, sddmm and solve take."""
@@ -187,7 +191,7 @@ class SparseTensor(
         pattern, slots = self._matrix()
         if pattern.blocks == (1, 1):
             return pattern, slots
-        pattern, order = pattern.scalar()
+        pattern, order = made_of("scalar", pattern)
         return pattern, moved(order, slots.flatten(-3))
 
     @classmethod

@@ -9,19 +9,17 @@ import torch
 
 from ...errors import StaleError
 from . import interned as found
+from .structure import Structure
 
 _named, _numbers = {}, itertools.count(1)  # structures that stand in graphs, for as long as the process
 
 
 def _named_structure(layout, first, second, *shape):
-    """(structure, its number) of indices as they are while a compiler reads."""
+    """(pattern, entries, number) of the structure of indices as they are while a compiler reads."""
     structure = found.interned(layout, first, second, shape)
-    for number, other in _named.items():
-        if other is structure:
-            return structure, number
-    number = next(_numbers)
+    number = next((number for number, other in _named.items() if other is structure), None) or next(_numbers)
     _named[number] = structure
-    return structure, number
+    return structure.pattern, structure.entries, number
 
 
 torch.compiler.assume_constant_result(_named_structure)
@@ -46,5 +44,5 @@ def _(first, second, number):
 
 def traced(layout, first, second, shape, values):
     """(structure, values that depend on the check) while a compiler reads."""
-    structure, number = _named_structure(layout, first, second, *shape)
-    return structure, values + _same_indices(first, second, number)
+    pattern, entries, number = _named_structure(layout, first, second, *shape)
+    return Structure(pattern, entries), values + _same_indices(first, second, number)
