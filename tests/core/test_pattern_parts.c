@@ -457,51 +457,6 @@ static void distributed_patterns_are_refused(lac_context *ctx) {
   lac_pattern_destroy(&p);
 }
 
-/// Which nodes of a square mask reach each other, whichever way entries point, by closure.
-static mask mask_closed(const mask *m) {
-  mask c = mask_empty(m->rows, m->rows);
-  for (int64_t i = 0; i < m->rows; ++i) {
-    for (int64_t j = 0; j < m->rows; ++j) {
-      *mask_at(&c, i, j) = i == j || *mask_at(m, i, j) >= 0 || *mask_at(m, j, i) >= 0 ? 0 : -1;
-    }
-  }
-  for (int64_t k = 0; k < m->rows; ++k) {
-    for (int64_t i = 0; i < m->rows; ++i) {
-      for (int64_t j = 0; j < m->rows; ++j) {
-        if (*mask_at(&c, i, k) >= 0 && *mask_at(&c, k, j) >= 0) *mask_at(&c, i, j) = 0;
-      }
-    }
-  }
-  return c;
-}
-
-static void components_match_brute_force(lac_context *ctx) {
-  random_state r = random_start(41);
-  for (int trial = 0; trial < TRIALS; ++trial) {
-    lac_pattern *p = draw(ctx, &r, trial);
-    lac_map *map = NULL;
-    if (lac_pattern_rows(p) != lac_pattern_cols(p)) {
-      CHECK_FAILS(lac_pattern_components(ctx, p, &map), LAC_ERR_SHAPE, "square");
-    } else {
-      size_t mark = scratch_mark();
-      mask m = mask_read(p), c = mask_closed(&m);
-      int64_t *label = scratch((size_t)(m.rows + 1) * sizeof *label), count = 0;
-      CHECK_OK(lac_pattern_components(ctx, p, &map));
-      CHECK_EQ(lac_map_inputs(map), m.rows);
-      lac_map_read(map, label);
-      for (int64_t i = 0; i < m.rows; ++i) {
-        if (label[i] == count) ++count;  // the first row of each comes in turn
-        CHECK(label[i] < count);
-        for (int64_t j = 0; j < m.rows; ++j) CHECK_EQ(label[i] == label[j], *mask_at(&c, i, j) >= 0);
-      }
-      CHECK_EQ(lac_map_outputs(map), count);
-      scratch_release(mark);
-    }
-    lac_map_destroy(&map);
-    lac_pattern_destroy(&p);
-  }
-}
-
 static lac_status make_part(lac_context *ctx, int which, const lac_pattern *p, lac_pattern **out, lac_map **map) {
   lac_rows rows;
   const lac_buffer *rows_of = NULL;
@@ -520,16 +475,14 @@ static lac_status make_part(lac_context *ctx, int which, const lac_pattern *p, l
       return lac_pattern_triangle(ctx, p, LAC_TRIANGLE_LOWER, 99, out, map);
     case 6:
       return lac_pattern_walk(ctx, p, true, &rows);
-    case 7:
-      return lac_pattern_components(ctx, p, map);
     default:
       return lac_pattern_rows_of(ctx, p, &rows_of);
   }
 }
 
 static void failing_allocations_lose_nothing(lac_context *ctx) {
-  for (int which = 0; which < 9; ++which) {
-    const sketch *s = sketch_random(4, which == 7 ? 4 : 6, 0.5, 31);
+  const sketch *s = sketch_random(4, 6, 0.5, 31);
+  for (int which = 0; which < 8; ++which) {
     for (int64_t n = 1;; ++n) {
       lac_pattern *p = NULL, *out = NULL;
       lac_map *map = NULL;
@@ -555,5 +508,5 @@ CHECK_MAIN(transposes_match_brute_force, large_transposes_do_not_depend_on_threa
            parts_are_kept_and_go_with_their_pattern, triangles_used_last_are_kept,
            parts_of_parts_make_no_cycles_and_no_chains, kept_parts_count_as_bytes_once, threads_get_the_same_parts,
            triangles_match_brute_force, submatrices_match_brute_force, maps_to_diagonal_and_dense_match_brute_force,
-           components_match_brute_force, a_dense_map_beyond_32_bits_is_wide, what_does_not_fit_is_refused, distributed_patterns_are_refused,
+           a_dense_map_beyond_32_bits_is_wide, what_does_not_fit_is_refused, distributed_patterns_are_refused,
            failing_allocations_lose_nothing)
