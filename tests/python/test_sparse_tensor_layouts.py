@@ -242,6 +242,9 @@ def test_definiteness_is_judged_by_a_factorisation():
     assert batch.is_positive_definite().tolist() == [True, False, True]
     assert not GIVEN["square"].tensor().is_positive_definite()  # not symmetric
     assert not GIVEN["wide"].tensor().is_positive_definite()
+    assert plane.detect_matrix_type() == "spd" and (-plane).detect_matrix_type() == "hermitian"
+    assert (plane.to(torch.complex128) * 1j).detect_matrix_type() == "symmetric"
+    assert GIVEN["batched"].tensor().detect_matrix_type() == "general"
 
 
 def _order(tensor):

@@ -164,8 +164,8 @@ class Arithmetic:
             return NotImplemented
         made = self._joined(other, "intersection", function)
         if made.nnz != self.nnz:
-            raise ArgumentError(f"SparseTensor: division by entries that are not stored, {self.nnz - made.nnz} of them; "
-                                "what is not stored is 0")  # fmt: skip
+            missing = self.nnz - made.nnz
+            raise ArgumentError(f"SparseTensor: division by {missing} entries that are not stored, which are 0")
         return made
 
     # -- comparisons ----------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ class Makers:
         trailing = 0 if pattern.blocks == (1, 1) else 2
         if trailing:
             if entries is not None:
-                raise ArgumentError("from_pattern: values of blocks go by slots; remap(pattern.entries, ...) orders them")
+                raise ArgumentError("from_pattern: values of blocks go by slots; remap(pattern.entries, ...) helps")
             offsets, columns, _ = pattern.structure()
             shape = [size // block for size, block in zip(pattern.shape, pattern.blocks)]
             pattern = Pattern.from_csr(offsets, columns, shape)

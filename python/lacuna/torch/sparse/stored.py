@@ -79,3 +79,12 @@ def register(kind):
         serialized_type_name="lacuna.torch.SparseTensor",
     )  # fmt: skip
     torch.serialization.add_safe_globals([kind])
+
+
+def register_list(kind):
+    """The same for lists: their children are the sparse tensors."""
+    pytree.register_pytree_node(
+        kind, lambda listed: (listed.tensors, None), lambda children, _: kind._of_parts(list(children)),
+        serialized_type_name="lacuna.torch.SparseTensorList",
+    )  # fmt: skip
+    torch.serialization.add_safe_globals([kind])

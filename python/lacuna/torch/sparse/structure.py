@@ -111,7 +111,7 @@ def made_of(what, *handles, arguments=()):
 
 
 def moved(map_, values, trailing=0, op="N"):
-    """Values [..., entries, *trailing] along a map. Dtypes that C does not have, integers and bools too, keep theirs."""
+    """Values [..., entries, *trailing] along a map, in their own dtype, which may be one that C does not have."""
     if values.dtype in CODES:
         return remap(map_, values, op, trailing)
     wider = torch.float32 if values.dtype.is_floating_point else torch.float64
