@@ -3,6 +3,7 @@
 
 import itertools
 
+import numpy as np
 import pytest
 import torch
 from reference import same
@@ -77,6 +78,7 @@ def test_numbers_act_on_stored_entries_once():
                       (a % 0.7, dense % 0.7), (a**2, dense**2), (abs(a), dense.abs()),
                       (a.exp(), dense.exp())):  # fmt: skip
         same(got.to_dense(), torch.where(stored, twin, zero))
+    same((np.float64(2) * a - a * np.float32(1)).to_dense(), dense)
     scale = torch.tensor(3.0, dtype=torch.float64, requires_grad=True)
     same((a * scale).to_dense(), dense * 3)
     (grad,) = torch.autograd.grad((a * scale).to_dense().pow(2).sum(), scale)
@@ -140,6 +142,16 @@ def test_dense_operands(name):
         differentiates(lambda values, d: (given.tensor(values) * d).values, given.values, row)
     with pytest.raises(lacuna.ShapeError, match="broadcast"):
         a * torch.ones(4, 4)
+
+
+def test_gradients_in_a_row_of_factors_are_not_dense():
+    n = 40_000  # a dense matrix of which would not fit
+    a = SparseTensor.tridiagonal(n)
+    factors = torch.arange(1.0, n + 1, dtype=torch.float64).requires_grad_()
+    (a * factors).sum().backward()
+    expected = torch.zeros(n, dtype=torch.float64)
+    expected[0] = expected[-1] = 1.0
+    same(factors.grad, expected)
 
 
 def test_operands_that_do_not_fit_are_said():

@@ -200,6 +200,14 @@ def test_workers_of_a_data_loader(method):
         same(a @ x, torch.ones(5, dtype=torch.float64))
 
 
+def test_batches_of_a_data_loader():
+    for a, x in torch.utils.data.DataLoader(Systems(), 4):
+        assert a.shape == (4, 5, 5)
+        same(a @ x, torch.ones(4, 5, dtype=torch.float64))
+    other = [GIVEN["square"].tensor(), GIVEN["wide"].tensor()]
+    assert isinstance(torch.utils.data.default_collate(other), lt.SparseTensorList)
+
+
 # -- modules ----------------------------------------------------------------------------------------------------------
 
 

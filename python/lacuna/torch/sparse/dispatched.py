@@ -50,6 +50,7 @@ _REVERSED = [
 class Dispatched:
     """__torch_function__: what torch's functions do with a SparseTensor."""
 
+    __array_ufunc__ = None  # NumPy's numbers leave operators to us
     neg = lambda self: -self  # noqa: E731
 
     @classmethod

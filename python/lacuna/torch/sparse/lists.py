@@ -4,9 +4,11 @@ them, by which they are multiplied and solved together.
 """
 
 import torch
+from torch.utils.data._utils.collate import default_collate_fn_map
 
 from ...errors import ShapeError
 from ...pattern import Pattern
+from .shapes import stack
 from .tensor import SparseTensor
 
 _EACH = (  # methods that are called of each
@@ -130,6 +132,15 @@ class SparseTensorList:
 
     def __repr__(self):
         return f"SparseTensorList({len(self)} matrices, nnz={self.total_nnz}, shapes={[tuple(s) for s in self.shapes]})"
+
+
+def collated(batch, *, collate_fn_map=None):
+    """What a DataLoader makes of several sparse tensors: a batch where they have one structure, else a list."""
+    first = batch[0].structure
+    return stack(batch) if all([one.structure.is_same(first) for one in batch]) else SparseTensorList(batch)
+
+
+default_collate_fn_map[SparseTensor] = collated
 
 
 def _gathered(parts):
