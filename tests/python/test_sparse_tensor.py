@@ -69,6 +69,16 @@ def test_entries_of_minus_one_are_dropped():
     same(a.exp().to_dense(), torch.tensor([[1.0, 0], [0, 0]]).exp() * torch.tensor([[1.0, 0], [0, 0]]))
 
 
+def test_other_values_must_fit():
+    a = GIVEN["blocks"].tensor()
+    assert a.with_values(torch.ones(7, 11, 2, 2)).shape == (7, 5, 5, 2, 2)
+    for wrong in (torch.ones(11), torch.ones(10, 2, 2), torch.ones(11, 2, 3)):
+        with pytest.raises(lacuna.ShapeError, match=r"end with \(11, 2, 2\)"):
+            a.with_values(wrong)
+    with pytest.raises(lacuna.ShapeError, match="from_pattern"):
+        SparseTensor.from_pattern(a.structure.pattern, torch.ones(3))
+
+
 @pytest.mark.parametrize(
     "arguments, error, said",
     [

@@ -107,6 +107,7 @@ def test_hybrid_tensors_have_dense_dimensions():
     same(a.to_dense(), given.to_dense())
     same(a.to_sparse_coo().to_dense(), given.to_dense())
     same(a.sum(1), given.to_dense().sum(1))
+    same(SparseTensor.from_torch(a.to_sparse_csr()).to_dense(), given.to_dense())
     with pytest.raises(lacuna.ArgumentError, match="sparse dimensions"):
         SparseTensor.from_torch(torch.ones(3).to_sparse())
     with pytest.raises(lacuna.ArgumentError, match="from_dense"):

@@ -170,6 +170,14 @@ def test_files(name, tmp_path):
         same(SparseTensor.load(tmp_path / "a.mtx").to_dense(), GIVEN[name].matrix())
 
 
+def test_files_of_short_numbers(tmp_path):
+    a = GIVEN["square"].tensor()
+    a.half().save(tmp_path / "a.safetensors")
+    assert SparseTensor.load(tmp_path / "a.safetensors").dtype == torch.float16
+    with pytest.raises(lacuna.DtypeError, match="A.float()"):
+        a.bfloat16().save(tmp_path / "a.safetensors")
+
+
 def test_files_of_patterns(tmp_path):
     a = GIVEN["square"].tensor().coalesce()
     pairs = {name: (a.pattern, a.values.numpy()) for name in ("one", "two")}

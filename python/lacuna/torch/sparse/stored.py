@@ -8,7 +8,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from ..._io import load_safetensors, read_matrix_market, save_safetensors, write_matrix_market
-from ...errors import ArgumentError
+from ...errors import ArgumentError, DtypeError
 
 _NAMES = ("values", "row_indices", "col_indices", "shape")
 
@@ -61,6 +61,8 @@ class Stored:
 
 
 def _numbers(tensor):
+    if tensor.dtype == torch.bfloat16:
+        raise DtypeError("save: values are bfloat16, which the files do not have; save A.float()")
     return tensor.detach().cpu().resolve_conj().resolve_neg().contiguous().numpy()
 
 
