@@ -25,8 +25,8 @@ _MIRRORED = {"eq": "eq", "ne": "ne", "lt": "gt", "gt": "lt", "le": "ge", "ge": "
 
 
 def _teach_dynamo():
-    """Dynamo exchanges the sides of an operator whose first one is no tensor, and names the reversed operator; of `A @ x`
-    it names __matmul__ all the same. Returns whether it names __rmatmul__ now."""
+    """Dynamo exchanges the sides of an operator whose first one is no tensor, and names the reversed operator; but of
+    `A @ x` it names __matmul__ all the same. Returns whether it names __rmatmul__ now."""
     try:
         from torch._dynamo.variables import builtin
 
