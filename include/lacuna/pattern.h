@@ -197,6 +197,12 @@ LAC_API lac_status lac_pattern_col_map(lac_context *ctx, const lac_pattern *patt
 /// Cost: the map is as large as the slots; lac_remap along it makes the dense array.
 LAC_API lac_status lac_pattern_dense(lac_context *ctx, const lac_pattern *pattern, lac_map **map);
 
+/// Make the map from the rows of a square pattern to its connected components, where an entry (i, j) joins row i and
+/// row j: lac_map_outputs of them, numbered by their first rows. Not kept.
+/// Cost: nearly proportional to the entries.
+/// Errors: LAC_ERR_SHAPE for a pattern that is not square.
+LAC_API lac_status lac_pattern_components(lac_context *ctx, const lac_pattern *pattern, lac_map **map);
+
 /// Make the pattern of the Kronecker product: entry (i rows_b + k, j cols_b + l) where a has (i, j) and b has (k, l).
 /// The map takes the outer product of the values, nnz_a x nnz_b numbers by rows, to the slots. Kept for the pair.
 /// Errors: LAC_ERR_OVERFLOW, before any memory is taken.

@@ -21,6 +21,10 @@ _MAKE = {
     "augmented": lambda p: p._derive(lib.lac_pattern_augmented),
     "fill": lambda p, ordering: p._fill(ordering),
     "lstsq_solver": lambda p, method, damped: (p.lstsq_solver(method, damped),),
+    "solver": lambda p, *options: (p.solver(**dict(options)),),
+    "spread": lambda p, *blocksize: p._spread(blocksize),
+    "followed": lambda m, n: (m._followed(n),),
+    "pairs": lambda m: m._pairs(),
     "kron": lambda p, q: p._derive(lib.lac_pattern_kron, q.c),
     "union": lambda p, q: p._join(lib.lac_pattern_union, q.c),
     "intersection": lambda p, q: p._join(lib.lac_pattern_intersection, q.c),
@@ -29,6 +33,7 @@ _MAKE = {
     "col_map": lambda p: p._map(lib.lac_pattern_col_map),
     "diagonal": lambda p: p._map(lib.lac_pattern_diagonal),
     "dense": lambda p: p._map(lib.lac_pattern_dense),
+    "components": lambda p: p._map(lib.lac_pattern_components),
 }
 _MAX_DERIVED = 64  # of a pattern; the one that was made first goes
 

@@ -4,8 +4,11 @@
 import numpy as np
 
 from ._core import check, context, ffi, lib
-from ._handle import Handle
+from ._derived import derived
+from ._handle import Handle, expect
 from ._indices import _data, _index, _ready
+from ._pairs import pairs_of
+from .errors import ShapeError
 
 
 class Map(Handle):
@@ -26,7 +29,7 @@ class Map(Handle):
 
     def _init(self):
         self._set(inputs=lib.lac_map_inputs(self.c), outputs=lib.lac_map_outputs(self.c))
-        self._set(sizes=(self.inputs, self.outputs))
+        self._set(sizes=(self.inputs, self.outputs), _derived={})
 
     @staticmethod
     def sized(inputs, outputs):
@@ -42,6 +45,26 @@ class Map(Handle):
         target = np.empty(self.inputs, np.int64)
         check(lib.lac_map_read(self.c, ffi.cast("int64_t *", _data(target))))
         return target
+
+    def followed_by(self, other):
+        """The map that does both: first this one, then the other. It lives with them."""
+        return derived("followed", (self.key, expect("followed_by", other, Map)))[0]
+
+    def _followed(self, other):
+        if self.outputs != other.inputs:
+            raise ShapeError(f"followed_by: a map to {self.outputs} entries, and then one of {other.inputs}")
+        target = self.target
+        return Map(np.where(target < 0, -1, other.target[target]) if other.inputs else target, other.outputs)
+
+    def pairs(self):
+        """(firsts, seconds, firsts, seconds, ..., groups): maps that join the inputs of each output two by two until
+        one is left, and the one from there to the outputs."""
+        return derived("pairs", (self.key,))
+
+    def _pairs(self):
+        levels, groups = pairs_of(self.target)
+        maps = [Map(side, count) for *sides, count in levels for side in sides]
+        return *maps, Map(groups, self.outputs)
 
     def __reduce__(self):
         return Map, (self.target, self.outputs)

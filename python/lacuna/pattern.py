@@ -345,6 +345,10 @@ class Pattern(Handle):
         """The map from slots to the rows * cols numbers of the dense matrix."""
         return derived("dense", (self.key,))[0]
 
+    def components(self):
+        """The map from the rows of a square pattern to its connected components, in the order of their first rows."""
+        return derived("components", (self.key,))[0]
+
     def _map(self, function):
         ctx, out = context(), ffi.new("lac_map **")
         ctx.check(function(ctx.c, self.c, out))
@@ -423,13 +427,24 @@ class Pattern(Handle):
         """Whether the solver with default options is made."""
         return self._solver is not None
 
-    def solver(self):
-        """The solver with default options, analysed once."""
+    def solver(self, **options):
+        """The solver with default options, analysed once and kept; with options, those of Solver, a new one."""
         from .solver import Solver
 
+        if options:
+            return Solver(self, **options)
         if self._solver is None:
             self._set(_solver=Solver(self))
         return self._solver
+
+    def spread(self, blocksize):
+        """The pattern with a block of (br, bc) in place of each entry: values are (nnz, br, bc), slot by slot."""
+        return derived("spread", (self.key,), *_sizes(blocksize))[0]
+
+    def _spread(self, blocksize):
+        offsets, columns, _ = self.structure()
+        shape = tuple([size * block for size, block in zip(self.shape, blocksize)])
+        return (Pattern.from_bsr(offsets, columns, shape, blocksize),)
 
     def __reduce__(self):
         offsets, columns, _ = self.structure()

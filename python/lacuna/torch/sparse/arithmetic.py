@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arithmetic: number by number on stored entries, and of two matrices on the union or intersection of their places.
+
+A function that is not linear acts on each stored place once: where several entries share a place, exp(A) is exp of
+their sum, and the result has the values by slots. What is not stored stays so: A + 1 adds 1 to stored entries, and
+exp(A) has no ones elsewhere. `A + D` of a dense D is dense; `A * D` is sparse.
+"""
+
+import operator
+from numbers import Number
+
+import torch
+
+from ...errors import ArgumentError, ShapeError
+from .structure import Structure, made_of, moved
+
+_UNARY = (
+    "abs sqrt square exp expm1 log log1p log2 log10 sin cos tan sinh cosh tanh asin acos atan sigmoid relu sign floor "
+    "ceil round trunc reciprocal rsqrt erf isnan isinf isfinite logical_not real imag angle"
+).split()
+_COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+
+
+def is_number(given):
+    """Whether it is one number for all entries: Python's, or a tensor without dimensions."""
+    return isinstance(given, Number) or (isinstance(given, torch.Tensor) and given.ndim == 0)
+
+
+class Arithmetic:
+    """Operators and functions of entries."""
+
+    __hash__ = object.__hash__
+
+    def __bool__(self):
+        raise ArgumentError("SparseTensor: a matrix is neither true nor false; compare with A.equal(B), or ask for "
+                            ".values.any()")  # fmt: skip
+
+    # -- one tensor -----------------------------------------------------------------------------------------------
+
+    def map(self, function):
+        """The function of torch tensors on the numbers of stored places, each place once."""
+        merged = self.merged()
+        return merged._with(function(merged.values))
+
+    def __neg__(self):
+        return self._with(-self.values)
+
+    def __pos__(self):
+        return self
+
+    __abs__ = lambda self: self.abs()  # noqa: E731
+
+    def clamp(self, min=None, max=None):
+        """Stored numbers moved into [min, max]."""
+        return self.map(lambda values: values.clamp(min, max))
+
+    def pow(self, exponent):
+        """Stored numbers to a power, a number or a tensor without dimensions."""
+        return self.map(lambda values: values**exponent)
+
+    __pow__ = pow
+
+    def softmax(self, dim=-1):
+        """exp(A) / sum of the stored numbers of each row (dim=-1) or column (dim=-2)."""
+        from .. import sparse_softmax
+
+        pattern, slots = self._single()
+        return self._by_slots(pattern, sparse_softmax(pattern, slots, self._side("softmax", dim)))
+
+    # -- two ------------------------------------------------------------------------------------------------------
+
+    def _both(self, other, who):
+        if self.sparse_shape != other.sparse_shape or self.block_shape != other.block_shape:
+            raise ShapeError(f"{who}: shapes {tuple(self.shape)} and {tuple(other.shape)}; those of the matrices must "
+                             "agree")  # fmt: skip
+        return self.structure, other.structure
+
+    def _joined(self, other, join, function):
+        """The function of two values on what a method of patterns joins, "union" or "intersection"."""
+        ours, theirs = self._both(other, join)
+        if ours.is_same(theirs) and (ours.is_merged or join == "union"):
+            return self._with(function(self.values, other.values))
+        a, b = self.slots(), other.slots()
+        if ours.pattern is theirs.pattern:
+            return self._on(ours.by_slots(), function(a, b), self.trailing)
+        pattern, from_a, from_b = made_of(join, ours.pattern, theirs.pattern)
+        made = function(moved(from_a, a, self.trailing), moved(from_b, b, self.trailing))
+        return self._on(Structure(pattern), made, self.trailing)
+
+    def _plus(self, other, function):
+        if is_number(other):
+            return self.map(lambda values: function(values, other))
+        if isinstance(other, type(self)):
+            return self._joined(other, "union", function)
+        if isinstance(other, torch.Tensor):
+            if other.layout is torch.strided:
+                return function(self.to_dense(), other)
+            return self._joined(self.of(other), "union", function)
+        return NotImplemented
+
+    def __add__(self, other):
+        return self._plus(other, torch.add)
+
+    def __radd__(self, other):
+        return self._plus(other, lambda a, b: b + a)
+
+    def __sub__(self, other):
+        return self._plus(other, torch.sub)
+
+    def __rsub__(self, other):
+        return self._plus(other, lambda a, b: b - a)
+
+    def __mul__(self, other):
+        if is_number(other):
+            return self._with(self.values * other)
+        if isinstance(other, type(self)):
+            return self._joined(other, "intersection", torch.mul)
+        if isinstance(other, torch.Tensor):
+            if other.layout is torch.strided:
+                return self._times_dense(other, torch.mul)
+            return self._joined(self.of(other), "intersection", torch.mul)
+        return NotImplemented
+
+    __rmul__ = __mul__
+
+    def _times_dense(self, other, function):
+        """The function of entries and the numbers of a dense tensor at their places, which broadcasts to the shape."""
+        return self.coalesce()._with(function(self.slots(), self._sampled(other)))
+
+    def _sampled(self, dense):
+        """The numbers of a dense tensor where entries are stored, [..., nnz, *block]; it broadcasts to shape, and its
+        gradient is not larger than itself."""
+        core = (*self.sparse_shape, *self.block_shape)
+        given = dense[(None,) * (len(core) - dense.ndim)] if dense.ndim < len(core) else dense
+        at = given.ndim - len(core)
+        if any([size not in (1, own) for size, own in zip(given.shape[at:], core)]):
+            raise ShapeError(f"SparseTensor: a dense tensor of shape {tuple(dense.shape)} does not broadcast to "
+                             f"{tuple(self.shape)}")  # fmt: skip
+        sides = self.structure.by_slots().rows_and_columns(given.device)
+        sides = [torch.zeros_like(side) if size == 1 else side for side, size in zip(sides, given.shape[at:])]
+        return given[(slice(None),) * at + tuple(sides)]
+
+    def __truediv__(self, other):
+        if is_number(other):
+            return self._with(self.values / other)
+        return self._over(other, torch.true_divide)
+
+    def __floordiv__(self, other):
+        return self._over(other, torch.floor_divide)
+
+    def __mod__(self, other):
+        return self._over(other, torch.remainder)
+
+    def __rtruediv__(self, other):
+        return self.map(lambda values: other / values) if is_number(other) else NotImplemented
+
+    def _over(self, other, function):
+        """The function of stored numbers and another's at their places, all of which the other must store."""
+        if is_number(other):
+            return self.map(lambda values: function(values, other))
+        if isinstance(other, torch.Tensor):
+            return self._times_dense(other, function)
+        if not isinstance(other, type(self)):
+            return NotImplemented
+        made = self._joined(other, "intersection", function)
+        if made.nnz != self.nnz:
+            missing = self.nnz - made.nnz
+            raise ArgumentError(f"SparseTensor: division by {missing} entries that are not stored, which are 0")
+        return made
+
+    # -- comparisons ----------------------------------------------------------------------------------------------
+
+    def equal(self, other):
+        """Whether both have the same shape and the same number at every stored place: one bool."""
+        return (
+            self.shape == other.shape
+            and self.structure.pattern.same(other.structure.pattern)
+            and torch.equal(self.slots(), other.slots())
+        )
+
+    def allclose(self, other, rtol=1e-5, atol=1e-8):
+        """Whether both are the same matrix within tolerances, whatever is stored: one bool."""
+        difference = (self - other).merged()
+        size = other.slots().abs().amax() if other.nnz else 0.0
+        return bool((difference.values.abs() <= atol + rtol * size).all())
+
+
+def _unary(name):
+    def function(self):
+        return self.map(getattr(torch, name))
+
+    function.__name__, function.__qualname__ = name, f"SparseTensor.{name}"
+    function.__doc__ = f"torch.{name} of stored numbers, each place once."
+    return function
+
+
+def _comparison(name):
+    of_values = getattr(operator, name)
+
+    def function(self, other):
+        if is_number(other):
+            return self.map(lambda values: of_values(values, other))
+        return self._joined(other, "union", of_values) if isinstance(other, type(self)) else NotImplemented
+
+    function.__name__ = name
+    function.__doc__ = "Compare stored numbers with a number, or with another's, on the places that either stores."
+    return function
+
+
+def _logical(name):
+    def function(self, other):
+        return self._joined(other, "union", getattr(torch, name))
+
+    function.__name__ = name
+    function.__doc__ = f"torch.{name} of stored numbers and another's, on the places that either stores."
+    return function
+
+
+for _name in _UNARY:
+    setattr(Arithmetic, _name, _unary(_name))
+for _name in _COMPARISONS:
+    setattr(Arithmetic, _name, _comparison(_name))
+    setattr(Arithmetic, f"__{_name}__", _comparison(_name))
+for _name in ("logical_and", "logical_or", "logical_xor"):
+    setattr(Arithmetic, _name, _logical(_name))

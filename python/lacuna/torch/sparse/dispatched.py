@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Torch's functions of sparse tensors: torch.matmul(A, x) is A @ x, and compilers find operators by the same way."""
+
+import operator
+
+import torch
+
+from ...errors import ArgumentError, UnsupportedError
+
+_BINARY = {
+    "matmul": "matmul", "mm": "matmul", "mv": "matmul", "bmm": "matmul", "add": "add", "sub": "sub", "subtract": "sub",
+    "mul": "mul", "multiply": "mul", "div": "truediv", "divide": "truediv", "true_divide": "truediv",
+    "truediv": "truediv", "floor_divide": "floordiv", "floordiv": "floordiv", "remainder": "mod", "mod": "mod",
+    "pow": "pow", "eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge",
+}  # fmt: skip
+_METHODS = frozenset(
+    "abs sqrt square exp expm1 log log1p log2 log10 sin cos tan sinh cosh tanh asin acos atan sigmoid relu sign floor "
+    "ceil round trunc reciprocal rsqrt erf isnan isinf isfinite logical_not logical_and logical_or logical_xor real "
+    "imag angle clamp conj clone detach sum mean prod amax amin norm trace diagonal tril triu det logdet slogdet t "
+    "transpose softmax logsumexp equal allclose kron index_select unsqueeze squeeze neg".split()
+)
+
+
+_MIRRORED = {"eq": "eq", "ne": "ne", "lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
+
+
+def _teach_dynamo():
+    """Dynamo exchanges the sides of an operator whose first one is no tensor, and names the reversed operator; but of
+    `A @ x` it names __matmul__ all the same. Returns whether it names __rmatmul__ now."""
+    try:
+        from torch._dynamo.variables import builtin
+
+        builtin.populate_builtin_to_tensor_fn_map()
+        builtin.BUILTIN_TO_TENSOR_RFN_MAP.setdefault(operator.matmul, torch.Tensor.__rmatmul__)
+    except (ImportError, AttributeError):
+        return False
+    return True
+
+
+_is_taught = _teach_dynamo()
+
+
+_REVERSED = [
+    (name, getattr(torch.Tensor, f"__r{name}__"))
+    for name in ("matmul", "add", "sub", "mul", "div", "truediv", "floordiv", "mod", "pow")
+    if hasattr(torch.Tensor, f"__r{name}__")
+]
+
+
+class Dispatched:
+    """__torch_function__: what torch's functions do with a SparseTensor."""
+
+    __array_ufunc__ = None  # NumPy's numbers leave operators to us
+    neg = lambda self: -self  # noqa: E731
+
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None):
+        is_reversed = [name for name, one in _REVERSED if one is function]
+        name = is_reversed[0] if is_reversed else function.__name__.strip("_")
+        if name in _BINARY and len(args) == 2:
+            first, second = args[::-1] if is_reversed else args
+            return _applied(cls, _BINARY[name], first, second)
+        if name in _METHODS and isinstance(args[0], cls):
+            return getattr(args[0], name)(*args[1:], **(kwargs or {}))
+        return NotImplemented
+
+
+def _applied(cls, name, first, second):
+    """An operator of which at least one side is sparse."""
+    if isinstance(first, cls):
+        return getattr(first, f"__{name}__")(second)
+    if name == "matmul" and not _is_taught and torch.compiler.is_dynamo_compiling():
+        raise UnsupportedError("SparseTensor: this torch's compiler does not say which side of @ is sparse; write "
+                               "A.matmul(x), or A.T.matmul(x) for x @ A")  # fmt: skip
+    if name in _MIRRORED:
+        return getattr(second, f"__{_MIRRORED[name]}__")(first)
+    if not hasattr(second, f"__r{name}__"):
+        raise ArgumentError(f"SparseTensor: torch's {name} takes it as its first argument alone")
+    return getattr(second, f"__r{name}__")(first)

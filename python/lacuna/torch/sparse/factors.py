@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Factorizations: a sparse tensor that is factored, for many right-hand sides."""
+
+import torch
+
+from ...solver import Solver
+from .. import logdet, slogdet, solve
+from .iterated import factored
+from .sides import columns, together, without_columns
+
+
+class Factorization:
+    """A factor of the values that a SparseTensor has now. Solves by it are differentiable in b and in those values, to
+    every order, and do not factor again; once the values are changed in place they are refused (StaleError)."""
+
+    def __init__(self, tensor, by):
+        self.tensor = tensor
+        self.solver = by if isinstance(by, Solver) else by.solver()
+        slots = self._slots()
+        self.factor, self.dtype = factored(self.solver, slots), slots.dtype
+
+    def _slots(self):
+        return together(self.tensor._matrix()[1])[1][0]
+
+    @property
+    def shape(self):
+        return torch.Size((*self.tensor.batch_shape, *self.factor.shape))
+
+    @property
+    def report(self):
+        """What the factor says of itself, as a dict: method, factor_nnz, ..."""
+        return self.factor.report
+
+    def solve(self, b, op="N"):
+        """op(A)^-1 b: a vector for each matrix or columns, as SparseTensor.solve."""
+        b, is_vector = columns("solve", "b", b, self.tensor.batch_shape, self.factor.shape[0])
+        dtype, (slots, b) = together(self._slots(), b)
+        by = self.factor if slots.dtype == self.dtype else self.solver  # b is wider: factored anew, in its dtype
+        return without_columns(solve(by, slots, b, op), is_vector).to(dtype)
+
+    __call__ = solve
+
+    def slogdet(self):
+        """(sign, log|det A|) of each matrix, differentiable."""
+        return slogdet(self.solver, self._slots())
+
+    def logdet(self):
+        """log|det A| of each matrix, differentiable."""
+        return logdet(self.solver, self._slots())
+
+    def rcond(self):
+        """An estimate of 1 / (norm(A, 1) norm(inv(A), 1)) of each matrix; no derivative."""
+        return torch.as_tensor(self.factor.rcond).to(self.tensor.device)
+
+    def refactor(self, values):
+        """The factorization of other values in the same order, by the same solver."""
+        return Factorization(self.tensor.with_values(values), self.solver)
+
+    def __repr__(self):
+        return f"Factorization(shape={tuple(self.shape)}, method={self.report['method']!r})"

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Solves from a start, and with a report: what C says of each solve, forward and adjoint.
+
+    x       = A^-1 b                         lac_factor_iterate, from x0
+    lambda  = A^-H x_bar                     the same with the adjoint form, and a report of its own
+    b_bar   = lambda
+    a_bar   = - sddmm(P, lambda, x)          of A^H x = b, roles are exchanged: - sddmm(P, x, lambda)
+    x_dot   = A^-1 (b_dot - A_dot x)
+
+The start has no derivative: the solution does not depend on it.
+"""
+
+import dataclasses
+
+import torch
+
+from ..._core import ffi, lib, sized, text
+from ...errors import ConvergenceError
+from ...solver import _ENDINGS, Factor
+from .. import sddmm, spmm
+from .._tensors import CODES, context_on, ready
+
+_ADJOINT = {"N": "H", "H": "N"}
+_FORMS = {"N": lib.LAC_PLAIN, "H": lib.LAC_ADJOINT}
+
+
+@dataclasses.dataclass
+class SolveInfo:
+    """What became of a solve, and, once backward has run, of the solve for its derivative (`adjoint`).
+
+    `residual` is |b - A x| / |b|, measured at the end, the largest of all columns and matrices; `iterations` are those
+    of the slowest column, 0 of a direct method. Before there is anything to say, `method` is "".
+    """
+
+    method: str = ""
+    preconditioner: str = ""
+    converged: bool = False
+    iterations: int = 0
+    residual: float = float("nan")
+    ending: str = ""
+    reason: str = ""
+    warning: str = ""
+    seconds: float = 0.0
+    adjoint: "SolveInfo | None" = None
+
+    def fill(self, told, factor):
+        """From a report of C and the factor that solved."""
+        of_factor = factor.report
+        self.method, self.preconditioner = of_factor["method"], of_factor["preconditioner"]
+        self.ending, self.iterations, self.residual = _ENDINGS[told.ending], told.iterations, told.residual
+        self.converged = told.ending == lib.LAC_ENDING_CONVERGED
+        self.reason, self.warning, self.seconds = text(told.reason), text(told.warning), told.seconds
+
+    @property
+    def iter_count(self):
+        return self.iterations
+
+
+class _Borrowed:
+    """C arrays over tensors, while they are used."""
+
+    def __init__(self, ctx, tensors):
+        self.ctx, self.tensors, self.made = ctx, tensors, []
+
+    def __enter__(self):
+        try:
+            return [self._borrow(tensor) for tensor in self.tensors]
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def _borrow(self, tensor):
+        if tensor is None:
+            return ffi.NULL
+        out, shape = ffi.new("lac_array **"), ffi.new("int64_t[]", list(tensor.shape))
+        described = CODES[tensor.dtype], tensor.ndim, shape, ffi.cast("void *", tensor.data_ptr())
+        self.ctx.check(lib.lac_array_from(self.ctx.c, *described, lib.LAC_OWNERSHIP_BORROW, out))
+        self.made.append(out)
+        return out[0]
+
+    def __exit__(self, *_):
+        for out in self.made:
+            lib.lac_array_destroy(out)
+
+
+def factored(solver, slots):
+    """The Factor of values by slots, on the CPU or a device; one that the solver keeps is not made again."""
+    device, (slots,) = ready("factor", [slots.detach()])
+    ctx, out = context_on(device), ffi.new("lac_factor **")
+    with _Borrowed(ctx, [slots]) as (array,):
+        ctx.check(lib.lac_solver_factor(ctx.c, solver.c, array, out))
+    ctx.warn()
+    return Factor.wrap(out[0], solver.held)
+
+
+def _iterate(asked, slots, b, x0):
+    """x, of which C says what became of it."""
+    solver, info, op = asked.solver, asked.info, asked.op
+    factor = factored(solver, slots)
+    device, given = ready("solve", [b.detach()] if x0 is None else [b.detach(), x0.detach()])
+    batch = torch.broadcast_shapes(slots.shape[: slots.ndim - asked.core], b.shape[:-2])
+    x = torch.empty(*batch, solver.shape[1], b.shape[-1], dtype=b.dtype, device=device)
+    ctx, told = context_on(device), sized("lac_solve_report")
+    start = [None] if x0 is None else [given[1].expand(x.shape).contiguous()]
+    with _Borrowed(ctx, [given[0], *start, x]) as (right, begin, out):
+        ctx.check(lib.lac_factor_iterate(ctx.c, factor.c, right, begin, _FORMS[op], out, told))
+    lib.lac_context_clear_warning(ctx.c)  # the report has it
+    info.fill(told, factor)
+    return x
+
+
+class _Asked:
+    """Which solve is asked for: by what, and who is to be told of it and of its adjoint."""
+
+    def __init__(self, solver, pattern, info, op="N", must_converge=False):
+        self.solver, self.pattern, self.info, self.op, self.must_converge = solver, pattern, info, op, must_converge
+        self.core = 1 if pattern.blocks == (1, 1) else 3  # dimensions of the values of one matrix
+
+    def run(self, slots, b, x0):
+        x = _iterate(self, slots, b, x0)
+        if self.must_converge and not self.info.converged:
+            raise ConvergenceError(f"solve: {self.info.reason}")
+        return x
+
+    def adjoint(self):
+        if self.info.adjoint is None:
+            self.info.adjoint = SolveInfo()
+        return _Asked(self.solver, self.pattern, self.info.adjoint, _ADJOINT[self.op], self.must_converge)
+
+
+class _Iterated(torch.autograd.Function):
+    @staticmethod
+    def forward(asked, slots, b, x0):
+        return asked.run(slots, b, x0)
+
+    @staticmethod
+    def setup_context(ctx, inputs, x):
+        ctx.asked, slots, b, _ = inputs
+        ctx.right_shape = b.shape
+        ctx.save_for_backward(slots, x)
+        ctx.save_for_forward(slots, x)
+
+    @staticmethod
+    def backward(ctx, x_bar):
+        slots, x = ctx.saved_tensors
+        adjoint = _Iterated.apply(ctx.asked.adjoint(), slots, x_bar, None)
+        slots_bar = None
+        if ctx.needs_input_grad[1]:
+            pair = (adjoint, x) if ctx.asked.op == "N" else (x, adjoint)
+            slots_bar = _summed(-sddmm(ctx.asked.pattern, *pair), slots.shape)
+        return None, slots_bar, _summed(adjoint, ctx.right_shape), None
+
+    @staticmethod
+    def jvp(ctx, _asked, slots_dot, b_dot, _x0_dot):
+        slots, x = ctx.saved_tensors
+        right = torch.zeros_like(x) if b_dot is None else b_dot
+        if slots_dot is not None:
+            right = right - spmm(ctx.asked.pattern, slots_dot, x, ctx.asked.op)
+        asked = ctx.asked
+        return _Iterated.apply(_Asked(asked.solver, asked.pattern, SolveInfo(), asked.op), slots, right, None)
+
+    @staticmethod
+    def vmap(info, in_dims, asked, slots, b, x0):
+        """One more dimension of the batch, in front."""
+        tensors = [(slots, asked.core), (b, 2), (x0, 2)]
+        ranks = [0 if t is None else t.ndim - core - (dim is not None) for (t, core), dim in zip(tensors, in_dims[1:])]
+        moved = [t if dim is None else _in_front(t, dim, max(ranks) - rank)
+                 for (t, _), dim, rank in zip(tensors, in_dims[1:], ranks)]  # fmt: skip
+        return _Iterated.apply(asked, *moved), 0
+
+
+def _in_front(tensor, dim, missing):
+    """The dimension first, and then as many of size 1 as other batches have more."""
+    return tensor.movedim(dim, 0)[(slice(None), *[None] * missing)]
+
+
+def _summed(bar, shape):
+    """An adjoint of what was broadcast."""
+    return bar.sum_to_size(shape)
+
+
+def iterate(solver, pattern, slots, b, x0=None, info=None, op="N"):
+    """x = op(A)^-1 b from x0, differentiable to every order in slots and b; op is "N" or "H". `info` is filled; where
+    there is none, not to converge is an error."""
+    asked = _Asked(solver, pattern, SolveInfo() if info is None else info, op, must_converge=info is None)
+    return _Iterated.apply(asked, slots, b, x0)

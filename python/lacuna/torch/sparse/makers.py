@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sparse tensors of diagonals, of patterns, and of whatever else holds a matrix."""
+
+import torch
+
+from ..._handle import word
+from ...errors import ArgumentError, ShapeError
+from ...pattern import Pattern
+from .structure import Structure, require_entries
+
+_ORDERS = dict.fromkeys(("slots", "entries"))
+
+
+class Makers:
+    """Constructors of SparseTensor."""
+
+    @classmethod
+    def from_pattern(cls, pattern, values, order="slots"):
+        """Of a lacuna.Pattern and values [*batch, nnz], or [*batch, nnz, br, bc] where it has blocks.
+
+        order: "slots", or "entries" for values in the order of what the pattern was made of (`pattern.entries`).
+        """
+        word("order", order, _ORDERS)
+        entries = pattern.entries if order == "entries" and not pattern.entries.is_identity else None
+        blocks = pattern.blocks
+        trailing = 0 if blocks == (1, 1) else 2
+        if trailing:
+            if entries is not None:
+                raise ArgumentError("from_pattern: values of blocks go by slots; remap(pattern.entries, ...) helps")
+            offsets, columns, _ = pattern.structure()
+            shape = [size // block for size, block in zip(pattern.shape, blocks)]
+            pattern = Pattern.from_csr(offsets, columns, shape)
+        structure = Structure(pattern, entries)
+        require_entries("from_pattern", values, structure.count, blocks if trailing else ())
+        return cls._on(structure, values, trailing)
+
+    @classmethod
+    def eye(cls, n, m=None, dtype=torch.float64, device=None):
+        """The identity, n x n or n x m."""
+        pattern = Pattern.eye(n, m)
+        return cls._by_slots(pattern, torch.ones(pattern.nnz, dtype=dtype, device=device))
+
+    @classmethod
+    def diag(cls, values, offset=0):
+        """The square matrix with these values on the diagonal `offset` above the main one, each of a batch."""
+        n = values.shape[-1] + abs(offset)
+        return cls._by_slots(Pattern.eye(n, k=offset), values)
+
+    @classmethod
+    def tridiagonal(cls, n, diag=2.0, off_diag=-1.0, dtype=torch.float64, device=None):
+        """The symmetric tridiagonal matrix of numbers, or of tensors [..., n] and [..., n - 1], which keep their
+        gradients."""
+        like = next((t for t in (diag, off_diag) if isinstance(t, torch.Tensor)), torch.zeros(0, dtype=dtype))
+        device = like.device if device is None else device
+        main, off = (_line(t, size, like.dtype, device) for t, size in ((diag, n), (off_diag, max(n - 1, 0))))
+        batch = torch.broadcast_shapes(main.shape[:-1], off.shape[:-1])
+        values = torch.cat([off.expand(*batch, -1), main.expand(*batch, -1), off.expand(*batch, -1)], -1)
+        at = torch.arange(n)
+        rows, columns = torch.cat([at[1:], at, at[:-1]]), torch.cat([at[:-1], at, at[1:]])
+        return cls(values, rows, columns, (*batch, n, n))
+
+    @classmethod
+    def of(cls, given, who="SparseTensor.of"):
+        """Of anything that holds a matrix: a SparseTensor (itself), a torch tensor of any layout, a SciPy matrix, or
+        (values, row_indices, col_indices, shape)."""
+        if isinstance(given, cls):
+            return given
+        if isinstance(given, torch.Tensor):
+            return cls.from_dense(given) if given.layout is torch.strided else cls.from_torch(given)
+        if isinstance(given, (tuple, list)) and len(given) == 4:
+            return cls(*given)
+        if hasattr(given, "tocoo"):
+            return cls.from_scipy(given)
+        raise ArgumentError(
+            f"{who}: no matrix can be read from a {type(given).__name__}; a SparseTensor, a torch tensor, a SciPy "
+            "matrix and (values, row_indices, col_indices, shape) are matrices"
+        )
+
+
+def _line(given, size, dtype, device):
+    """A diagonal of a number or of a tensor."""
+    if not isinstance(given, torch.Tensor):
+        return torch.full((size,), given, dtype=dtype, device=device)
+    if given.ndim == 0:
+        return given.to(device, dtype).expand(size)
+    if given.shape[-1] != size:
+        raise ShapeError(f"tridiagonal: a diagonal has {given.shape[-1]} numbers; it must have {size}")
+    return given.to(device, dtype)

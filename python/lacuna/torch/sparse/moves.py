@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Devices, dtypes and gradients: those of the values."""
+
+import torch
+
+
+class Moves:
+    """What a SparseTensor does as its values do. The structure stays; indices follow when they are asked for."""
+
+    @property
+    def dtype(self):
+        return self.values.dtype
+
+    @property
+    def device(self):
+        return self.values.device
+
+    @property
+    def is_cuda(self):
+        return self.values.is_cuda
+
+    def is_complex(self):
+        return self.values.is_complex()
+
+    def is_floating_point(self):
+        return self.values.is_floating_point()
+
+    def to(self, *args, **kwargs):
+        """On another device or in another dtype, as torch.Tensor.to; itself where nothing changes."""
+        values = self.values.to(*args, **kwargs)
+        return self if values is self.values else self._with(values)
+
+    def cuda(self, device=None):
+        return self.to(torch.device("cuda") if device is None else torch.device(device))
+
+    def cpu(self):
+        return self.to("cpu")
+
+    def float(self):
+        return self.to(torch.float32)
+
+    def double(self):
+        return self.to(torch.float64)
+
+    def half(self):
+        """Values in float16, which are kept so; products and solves compute in float32."""
+        return self.to(torch.float16)
+
+    def bfloat16(self):
+        """Values in bfloat16, which are kept so; products and solves compute in float32."""
+        return self.to(torch.bfloat16)
+
+    @property
+    def requires_grad(self):
+        return self.values.requires_grad
+
+    def requires_grad_(self, requires_grad=True):
+        """Ask for the gradient in the values: it comes in values.grad, and in grad as a SparseTensor."""
+        self.values.requires_grad_(requires_grad)
+        return self
+
+    @property
+    def is_leaf(self):
+        return self.values.is_leaf
+
+    @property
+    def grad(self):
+        """The gradient in the values as a SparseTensor; None where there is none yet."""
+        return None if self.values.grad is None else self._with(self.values.grad)
+
+    def backward(self, gradient=None, **options):
+        """Backward from the values, for a gradient that is a SparseTensor with these entries or a tensor of values."""
+        self.values.backward(getattr(gradient, "values", gradient) if type(gradient) is type(self) else gradient,
+                             **options)  # fmt: skip
+
+    def retain_grad(self):
+        self.values.retain_grad()
+        return self
+
+    def clone(self):
+        return self._with(self.values.clone())
+
+    def detach(self):
+        return self._with(self.values.detach())
+
+    def contiguous(self):
+        values = self.values.contiguous()
+        return self if values is self.values else self._with(values)
+
+    def share_memory_(self):
+        self.values.share_memory_()
+        return self
+
+    def pin_memory(self):
+        return self._with(self.values.pin_memory())

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Other shapes of the same entries: transposes, conjugates, triangles, blocks, batches."""
+
+import torch
+
+from ...errors import ArgumentError, ShapeError
+from .. import diagonal
+from .structure import Structure, made_of, moved
+
+
+class Shapes:
+    """What has the entries of a SparseTensor, or some of them, in other places."""
+
+    @property
+    def T(self):
+        """The transpose of each matrix; the values are the same tensor where there are no blocks."""
+        values = self.values.mT if self.trailing == 2 else self.values
+        return self._on(self.structure.transposed(), values, self.trailing)
+
+    mT = T
+
+    @property
+    def H(self):
+        """The conjugate transpose of each matrix."""
+        return self.T.conj()
+
+    mH = H
+
+    def t(self):
+        return self.T
+
+    def transpose(self, dim0=-2, dim1=-1):
+        """The transpose; the two dimensions must be those of the matrix."""
+        if {dim % self.ndim for dim in (dim0, dim1)} != set(self.sparse_dim):
+            raise ShapeError(f"transpose: dimensions {(dim0, dim1)}; those of the matrix are {self.sparse_dim}")
+        return self.T
+
+    def conj(self):
+        return self._with(self.values.conj()) if self.is_complex() else self
+
+    def coalesce(self):
+        """The same matrix with values by slots: rows in order, columns ascending, each place once."""
+        return self if self.structure.entries is None else self._on(
+            self.structure.by_slots(), self.slots(), self.trailing
+        )
+
+    @property
+    def is_coalesced(self):
+        return self.structure.entries is None
+
+    def merged(self):
+        """Itself where each place has one entry; else coalesce()."""
+        return self if self.structure.is_merged else self.coalesce()
+
+    def _part(self, derived):
+        """The tensor of (pattern, the map that takes slots there)."""
+        pattern, map_ = derived
+        return self._on(Structure(pattern), moved(map_, self.slots(), self.trailing), self.trailing)
+
+    def tril(self, k=0):
+        """The entries on and below the k-th diagonal, of blocks where it has them."""
+        return self._part(made_of("tril", self.structure.pattern, arguments=(k,)))
+
+    def triu(self, k=0):
+        """The entries on and above the k-th diagonal, of blocks where it has them."""
+        return self._part(made_of("triu", self.structure.pattern, arguments=(k,)))
+
+    def diagonal(self):
+        """The main diagonal as a dense tensor [*batch, min(rows, columns)], 0 where it is not stored."""
+        return diagonal(*self._single())
+
+    diag_part = diagonal
+
+    def flatten_blocks(self):
+        """The matrix of single numbers, [*batch, M br, N bc]."""
+        return self._by_slots(*self._single())
+
+    def unflatten_blocks(self, block_shape):
+        """The matrix of blocks (br, bc), [*batch, M / br, N / bc, br, bc]: every block that holds an entry is stored
+        whole."""
+        if self.trailing:
+            raise ArgumentError("unflatten_blocks: the entries are blocks already; flatten_blocks() takes them apart")
+        pattern, map_ = made_of("blocked", self.structure.pattern, arguments=tuple(block_shape))
+        values = moved(map_, self.slots()).unflatten(-1, (pattern.nnz, *block_shape))
+        return self.from_pattern(pattern, values if pattern.blocks != (1, 1) else values[..., 0, 0])
+
+    def expand(self, *batch_shape):
+        """The same matrices for a larger batch, as torch.Tensor.expand, without copying values."""
+        batch = batch_shape[0] if len(batch_shape) == 1 and not isinstance(batch_shape[0], int) else batch_shape
+        core = self.values.shape[self.values.ndim - 1 - self.trailing :]
+        return self._with(self.values.expand(*batch, *core))
+
+    def unsqueeze(self, dim=0):
+        """One more dimension of the batch."""
+        return self._with(self.values.unsqueeze(self._batch_dim("unsqueeze", dim, len(self.batch_shape) + 1)))
+
+    def squeeze(self, dim=0):
+        """Without a dimension of the batch that has the size 1."""
+        return self._with(self.values.squeeze(self._batch_dim("squeeze", dim, len(self.batch_shape))))
+
+    def _batch_dim(self, who, dim, count):
+        at = dim + count if dim < 0 else dim
+        if not 0 <= at < count:
+            raise ShapeError(f"{who}: dimension {dim}; the batch has {count}, and those of the matrix stay")
+        return at
+
+
+def stack(tensors):
+    """Sparse tensors of one structure as a batch of them."""
+    first = tensors[0]
+    if all([other.structure.is_same(first.structure) for other in tensors]):
+        return first._with(torch.stack([tensor.values for tensor in tensors]))
+    raise ArgumentError("stack: the tensors have different entries; SparseTensorList takes those")

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Right-hand sides: what their rank means, and the dtype in which they meet a matrix."""
+
+import torch
+
+from ...errors import ArgumentError, ShapeError
+
+_WIDER = {torch.float16: torch.float32, torch.bfloat16: torch.float32}
+
+
+def together(*tensors):
+    """(dtype of the result, the tensors in the dtype that is computed in): as torch promotes; float16 and bfloat16 are
+    computed in float32, and integers in torch's default dtype."""
+    dtype = tensors[0].dtype
+    for tensor in tensors[1:]:
+        dtype = torch.promote_types(dtype, tensor.dtype)
+    if not dtype.is_floating_point and not dtype.is_complex:
+        dtype = torch.get_default_dtype()
+    inside = _WIDER.get(dtype, dtype)
+    return dtype, [tensor if tensor.dtype == inside else tensor.to(inside) for tensor in tensors]
+
+
+def require_tensor(who, name, given):
+    if not isinstance(given, torch.Tensor) or given.layout is not torch.strided:
+        what = f"a tensor of layout {given.layout}" if isinstance(given, torch.Tensor) else f"a {type(given).__name__}"
+        raise ArgumentError(f"{who}: {name} is {what}; it must be a dense torch.Tensor")
+    return given
+
+
+def columns(who, name, given, batch, size):
+    """(given as [..., size, k], whether it was one vector for each matrix). Its rank decides: as many dimensions as the
+    batch and one more are vectors, and so is a single one; two more and beyond have columns."""
+    rank = require_tensor(who, name, given).ndim - len(batch)
+    is_vector = rank == 1 or given.ndim == 1
+    if not is_vector and rank < 2:
+        raise ShapeError(
+            f"{who}: {name} has shape {tuple(given.shape)} and the batch is {tuple(batch)}; it must be "
+            f"{(*batch, size)}, a vector for each matrix, or {(*batch, size, 'k')}, columns"
+        )
+    if given.shape[-1 if is_vector else -2] != size:
+        raise ShapeError(
+            f"{who}: {name} has shape {tuple(given.shape)}; with a batch of {tuple(batch)} it must be "
+            f"{(*batch, size)}, a vector for each matrix, or {(*batch, size, 'k')}, columns"
+        )
+    return (given.unsqueeze(-1) if is_vector else given), is_vector
+
+
+def without_columns(x, is_vector):
+    return x.squeeze(-1) if is_vector else x

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Linear systems, least squares, determinants, inverses: the solvers and factors of a sparse tensor's pattern."""
+
+import torch
+
+from ..._derived import derived
+from ..._handle import Handle
+from ...errors import ArgumentError, ShapeError
+from ...solver import Solver
+from .. import det, inverse_diagonal, inverse_on, logdet, logdet_estimate, lstsq, slogdet, solve, trisolve
+from .factors import Factorization
+from .iterated import SolveInfo, iterate
+from .sides import columns, together, without_columns
+
+_CONSTANTS = (str, int, float, bool, type(None), Handle)
+
+
+def solver_of(pattern, options):
+    """The solver of a pattern with options, analysed once: the pattern keeps it, but for one with arrays among its
+    options. Without options it is the pattern, whose own is meant."""
+    given = {name: value for name, value in options.items() if value is not None}
+    if not given or given == {"method": "auto"}:
+        return pattern
+    if all([isinstance(value, _CONSTANTS) or callable(value) for value in given.values()]):
+        return derived("solver", (pattern.key,), *sorted(given.items(), key=lambda item: item[0]))[0]
+    return Solver(pattern, **{name: _on_host(value) for name, value in given.items()})
+
+
+def _on_host(value):
+    return value.detach().cpu().numpy() if isinstance(value, torch.Tensor) else value
+
+
+class Solves:
+    """What needs a factor of the matrix or iterates with it."""
+
+    def solver(self, **options):
+        """The lacuna.Solver of the pattern with these options, which are those of lacuna.Solver; analysed once."""
+        found = solver_of(self._square("solver"), options)
+        return found if isinstance(found, Solver) else found.solver()
+
+    def _square(self, who):
+        """The pattern, if the matrix is square."""
+        rows, cols = self._matrix_shape()
+        if rows != cols:
+            raise ShapeError(f"{who}: the matrix is {rows} x {cols}; it must be square, and lstsq takes any")
+        return self._matrix_pattern()
+
+    def solve(self, b, method="auto", preconditioner=None, x0=None, rtol=None, atol=None, max_iterations=None, op="N",
+              return_info=False, **options):  # fmt: skip
+        """x with op(A) x = b: b and x are a vector for each matrix, [*batch, n], or columns, [*batch, n, k].
+
+        Differentiable in values and b, to every order, and factored once for all of it. method, preconditioner and
+        further options are those of lacuna.Solver; the analysis is kept with the structure. x0 is where an iteration
+        starts, and has no derivative. return_info: (x, SolveInfo), whose `adjoint` is filled by backward; not to
+        converge is then no error but said there. op is "N", "T" or "H".
+        """
+        pattern = self._square("solve")
+        b, is_vector = columns("solve", "b", b, self.batch_shape, self._matrix_shape()[0])
+        named = {"method": method, "preconditioner": preconditioner, "rtol": rtol, "atol": atol}
+        by = solver_of(pattern, {**named, "max_iterations": max_iterations, **options})
+        dtype, (slots, b) = together(self._matrix()[1], b)
+        if x0 is None and not return_info:
+            return without_columns(solve(by, slots, b, op), is_vector).to(dtype)
+        x0 = None if x0 is None else columns("solve", "x0", x0, self.batch_shape, b.shape[-2])[0].to(b.dtype)
+        info = SolveInfo() if return_info else None
+        x = without_columns(_from_start(by, pattern, slots, b, x0, op, info), is_vector).to(dtype)
+        return (x, info) if return_info else x
+
+    def solve_batch(self, values, b, **options):
+        """x of many matrices with these entries: values [*batch, entries] and b [*batch, n] or [*batch, n, k]. One
+        analysis serves all; options are those of solve."""
+        return self.with_values(values).solve(b, **options)
+
+    def factor(self, method="direct", **options):
+        """A Factorization by a direct method of lacuna.Solver, by default the one that fits the values."""
+        return Factorization(self, solver_of(self._square("factor"), {"method": method, **options}))
+
+    def lu(self, **options):
+        """A Factorization by pivoting LU, whose solve is differentiable in b and in these values."""
+        return self.factor("lu", **options)
+
+    def cholesky(self, **options):
+        """A Factorization by Cholesky; a matrix that is not Hermitian positive definite is an error."""
+        return self.factor("cholesky", **options)
+
+    def triangular_solve(self, b, upper=False, unitriangular=False, op="N"):
+        """x with op(T) x = b, T the lower or upper triangle of A; unitriangular: its diagonal is ones, and is not
+        read."""
+        rows, _ = self._matrix_shape()
+        b, is_vector = columns("triangular_solve", "b", b, self.batch_shape, rows)
+        pattern, slots = self._single()
+        dtype, (slots, b) = together(slots, b)
+        x = trisolve(pattern, slots, b, "upper" if upper else "lower", "unit" if unitriangular else "stored", op)
+        return without_columns(x, is_vector).to(dtype)
+
+    def lstsq(self, b, damp=None, method=None, residual=False):
+        """x that minimises |A x - b|^2 + |damp x|^2, the shortest where there are many. method: None, a direct one;
+        "lsmr" or "lsqr". residual: (x, b - A x)."""
+        b, is_vector = columns("lstsq", "b", b, self.batch_shape, self._matrix_shape()[0])
+        pattern, slots = self._single()
+        dtype, (slots, b) = together(slots, b)
+        made = lstsq(pattern, slots, b, damp, method, residual)
+        if residual:
+            return tuple([without_columns(part, is_vector).to(dtype) for part in made])
+        return without_columns(made, is_vector).to(dtype)
+
+    def _determined(self, who, function, options):
+        self._square(who)
+        pattern, slots = self._single()
+        return function(solver_of(pattern, options), together(slots)[1][0])
+
+    def det(self, **options):
+        """det A of each matrix; 0 and infinity come where the number is beyond the dtype, which slogdet avoids."""
+        return self._determined("det", det, options)
+
+    def logdet(self, **options):
+        """log|det A| of each matrix; of complex ones log|det A| + i arg(det A)."""
+        return self._determined("logdet", logdet, options)
+
+    def slogdet(self, **options):
+        """(sign, log|det A|) of each matrix."""
+        return self._determined("slogdet", slogdet, options)
+
+    def logdet_estimate(self, probes=20, steps=0, seed=0):
+        """(estimate, standard error) of log det of a Hermitian positive definite A, by Lanczos quadrature."""
+        self._square("logdet_estimate")
+        return logdet_estimate(*self._single(), probes, steps, seed)
+
+    def inverse_diagonal(self, **options):
+        """The diagonal of the inverse, without the inverse."""
+        return self._determined("inverse_diagonal", inverse_diagonal, options)
+
+    def inverse_on(self, target=None, **options):
+        """The inverse where `target`, a SparseTensor (default: A itself), has entries, as a SparseTensor."""
+        wanted = (self if target is None else target)._single()[0]
+        made = self._determined("inverse_on", lambda by, slots: inverse_on(by, slots, wanted), options)
+        return self._by_slots(wanted, made)
+
+
+def _from_start(by, pattern, slots, b, x0, op, info):
+    """A solve with a report or a start. A^T x = b is A^H conj(x) = conj(b)."""
+    if op not in ("N", "T", "H"):
+        raise ArgumentError(f'solve: op is {op!r}; with x0 or return_info it is "N", "T" or "H"')
+    solver = by if isinstance(by, Solver) else by.solver()
+    if op == "T":
+        start = None if x0 is None else x0.conj()
+        return iterate(solver, pattern, slots, b.conj(), start, info, "H").conj()
+    return iterate(solver, pattern, slots, b, x0, info, op)

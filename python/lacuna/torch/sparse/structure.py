@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Structures: where the entries of a sparse tensor are, in the order of whoever gave them.
+
+    slots = remap(entries, values)         values by slots of the pattern; the values themselves where entries is None
+
+A structure is shared by all tensors with these entries, and is frozen. Structures of the same indices are one object
+(_interned.py), so that what is made of a pattern, analyses and plans, is made once.
+"""
+
+import numpy as np
+import torch
+
+from ..._derived import derived
+from ...errors import ArgumentError, ShapeError
+from ...pattern import Pattern
+from .. import remap
+from .._tensors import CODES
+
+_MAKERS = {"coo": Pattern.from_coo, "csr": Pattern.from_csr, "csc": Pattern.from_csc}
+
+
+class Structure:
+    """A pattern, the map from the caller's entries to its slots (None: they are the slots), and the indices as given.
+
+    `given` is (layout, first, second): "coo" with rows and columns, "csr" with offsets and columns, "csc" with offsets
+    and rows. `origin` is the structure that this one is the transpose of. `count` is how many entries the caller has;
+    where it `is_merged`, each has a slot of its own, so that a function of values is one of slots.
+    """
+
+    def __init__(self, pattern, entries=None, given=None, origin=None):
+        self.pattern, self.entries, self.given, self.origin = pattern, entries, given, origin
+        self.count = pattern.nnz if entries is None else entries.inputs
+        self.is_merged = self.count == pattern.nnz
+        self.coordinates = {}
+
+    @classmethod
+    def made(cls, layout, first, second, shape):
+        """From indices, which are checked and copied."""
+        own = first.clone(), second.clone()
+        on_host = own if own[0].is_cuda and layout != "csc" else [t.cpu().numpy() for t in own]
+        pattern = _MAKERS[layout](*on_host, shape)
+        return cls(pattern, None if pattern.entries.is_identity else pattern.entries, (layout, *own))
+
+    def is_same(self, other):
+        """Whether values of both are in the same order on one pattern."""
+        return self is other or (self.pattern is other.pattern and self.entries is other.entries)
+
+    def slots(self, values, trailing=0):
+        """Values [*batch, entries, *trailing] by slots."""
+        return values if self.entries is None else moved(self.entries, values, trailing)
+
+    def by_slots(self):
+        """The structure whose entries are the slots."""
+        return self if self.entries is None else Structure(self.pattern)
+
+    def transposed(self):
+        """The structure of the transpose, entries in the same order."""
+        if self.origin is not None:
+            return self.origin
+        pattern, turn = made_of("transpose", self.pattern)
+        if self.entries is not None:
+            (turn,) = made_of("followed", self.entries, turn)
+        return Structure(pattern, turn, origin=self)
+
+    def has(self, layout, first, second, shape):
+        """Whether it was made of just these indices."""
+        if self.given is None or self.given[0] != layout or self.pattern.shape != shape:
+            return False
+        own = self.given[1:]
+        if any(a.dtype != b.dtype or a.device != b.device for a, b in zip(own, (first, second))):
+            return False
+        return torch.equal(own[0], first) and torch.equal(own[1], second)
+
+    def rows_and_columns(self, device):
+        """The row and the column of each entry as tensors on a device, -1 where an entry is dropped."""
+        device = torch.device(device)
+        found = self.coordinates.get(device)
+        if found is None:
+            found = self.coordinates[device] = tuple([t.to(device) for t in self._coordinates()])
+        return found
+
+    def _coordinates(self):
+        if self.origin is not None:
+            return self.origin._coordinates()[::-1]
+        if self.given is not None and self.given[0] == "coo":
+            return self.given[1:]
+        return self._found()
+
+    def _found(self):
+        """Rows and columns as the pattern has them."""
+        _, columns, rows = self.pattern.structure()
+        if self.entries is not None:
+            target = self.entries.target
+            rows, columns = (np.where(target < 0, -1, side[target]) for side in (rows, columns))
+        return [torch.from_numpy(np.array(side)) for side in (rows, columns)]
+
+    def __eq__(self, other):
+        return isinstance(other, Structure) and self.is_same(other)
+
+    def __hash__(self):
+        return hash((self.pattern.key, self.entries and self.entries.key))
+
+    def __repr__(self):
+        rows, columns = self.pattern.shape
+        return f"Structure({rows} x {columns}, {self.count} entries, nnz={self.pattern.nnz})"
+
+
+def made_of(what, *handles, arguments=()):
+    """What is derived of patterns and maps. Compilers do not follow their methods where they have made them."""
+    return derived(what, tuple([handle.key for handle in handles]), *arguments)
+
+
+def moved(map_, values, trailing=0, op="N"):
+    """Values [..., entries, *trailing] along a map, in their own dtype, which may be one that C does not have."""
+    if values.dtype in CODES:
+        return remap(map_, values, op, trailing)
+    wider = torch.float32 if values.dtype.is_floating_point else torch.float64
+    return remap(map_, values.to(wider), op, trailing).to(values.dtype)
+
+
+def indices(given, what):
+    """One-dimensional integers as a tensor, the caller's own where they are one."""
+    if not isinstance(given, torch.Tensor):
+        given = torch.from_numpy(np.ascontiguousarray(given))
+    if given.dtype.is_floating_point or given.is_complex() or given.dtype == torch.bool:
+        if given.numel():
+            raise ArgumentError(f"SparseTensor: {what} must be integers, got {given.dtype}")
+        given = given.long()
+    if given.ndim != 1:
+        raise ShapeError(f"SparseTensor: {what} must be one-dimensional, got shape {tuple(given.shape)}")
+    return given if given.dtype in (torch.int32, torch.int64) else given.long()
+
+
+def require_entries(who, values, count, block):
+    """Refuse values that do not end with the entries and their block."""
+    expected = (count, *block)
+    if tuple(values.shape[max(values.ndim - len(expected), 0) :]) != expected:
+        raise ShapeError(f"{who}: values have shape {tuple(values.shape)}; they must end with {expected}")

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Structures of indices within compiled code: they are found while the graph is made, and the graph checks, each time
+that it runs, that the indices are still those.
+"""
+
+import itertools
+
+import torch
+
+from ...errors import StaleError
+from . import interned as found
+from .structure import Structure
+
+_named, _numbers = {}, itertools.count(1)  # structures that stand in graphs, for as long as the process
+
+
+def _named_structure(layout, first, second, *shape):
+    """(pattern, entries, number) of the structure of indices as they are while a compiler reads."""
+    structure = found.interned(layout, first, second, shape)
+    number = next((number for number, other in _named.items() if other is structure), None) or next(_numbers)
+    _named[number] = structure
+    return structure.pattern, structure.entries, number
+
+
+torch.compiler.assume_constant_result(_named_structure)
+
+
+@torch.library.custom_op("lacuna::same_indices", mutates_args=())
+def _same_indices(first: torch.Tensor, second: torch.Tensor, number: int) -> torch.Tensor:
+    """False, or an error where the indices are not those of a structure."""
+    structure = _named.get(number)
+    if structure is None or not structure.has(structure.given[0], first, second, structure.pattern.shape):
+        raise StaleError(
+            "SparseTensor: it is made within a compiled function, which was compiled for other indices; make it "
+            "outside and pass it in, or pass values and use A.with_values(values)"
+        )
+    return torch.zeros((), dtype=torch.bool, device=first.device)
+
+
+@_same_indices.register_fake
+def _(first, second, number):
+    return torch.zeros((), dtype=torch.bool, device=first.device)
+
+
+def traced(layout, first, second, shape, values):
+    """(structure, values that depend on the check) while a compiler reads."""
+    pattern, entries, number = _named_structure(layout, first, second, *shape)
+    return Structure(pattern, entries), values + _same_indices(first, second, number)

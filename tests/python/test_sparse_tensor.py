@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0
+"""lacuna.torch.SparseTensor: making it, what it says of itself, whose values it has, and structures that are shared."""
+
+import gc
+import threading
+
+import numpy as np
+import pytest
+import scipy.sparse
+import torch
+from reference import same
+from sparse_cases import GIVEN, Given
+
+import lacuna
+import lacuna.torch as lt
+from lacuna.torch import SparseTensor
+from lacuna.torch.sparse import forget, interned
+
+every = pytest.mark.parametrize("name", GIVEN)
+
+
+@every
+def test_shapes_and_numbers_are_those_of_the_entries(name):
+    given = GIVEN[name]
+    a = given.tensor()
+    assert a.shape == torch.Size(given.shape) and a.ndim == a.dim() == len(given.shape)
+    assert a.batch_shape == torch.Size(given.batch) and a.block_shape == torch.Size(given.block)
+    assert a.sparse_shape == torch.Size(given.shape[len(given.batch) :][:2])
+    assert a.is_batched == bool(given.batch) and a.is_block == bool(given.block)
+    assert a.batch_size == int(np.prod(given.batch)) and a.size(0) == given.shape[0]
+    assert a.nnz == len({*zip(given.rows.tolist(), given.columns.tolist())}) < len(given.rows)
+    assert a.is_square == (given.matrix().shape[-1] == given.matrix().shape[-2])
+    same(a.to_dense(), given.dense())
+    same(a.row_indices, given.rows)
+    same(a.col_indices, given.columns)
+    assert a.values is given.values
+
+
+def test_values_are_the_callers_own_and_gradients_come_in_their_order():
+    given = Given([2, 0, 0, 1, 1, 2, 0], [2, 0, 1, 1, 2, 0, 0], (3, 3))
+    values = given.values.clone()
+    a = given.tensor(values)
+    values.requires_grad_()  # after A was made
+    b = torch.ones(3, dtype=torch.float64)
+    (a.solve(b) ** 3).sum().backward()
+    twin = given.values.clone().requires_grad_()
+    (torch.linalg.solve(given.dense(twin), b) ** 3).sum().backward()
+    same(values.grad, twin.grad)
+    same(a.grad.values, twin.grad)
+    assert a.requires_grad and a.grad.structure is a.structure
+
+
+def test_values_that_are_changed_in_place_are_the_matrix():
+    given = GIVEN["square"]
+    values = given.values.clone()
+    a, b = given.tensor(values), torch.ones(5, dtype=torch.float64)
+    a.solve(b)
+    with torch.no_grad():
+        values.mul_(2)
+    same(a.solve(b), torch.linalg.solve(2 * given.dense(), b))
+
+
+def test_entries_of_minus_one_are_dropped():
+    values = torch.tensor([1.0, 2, 3], requires_grad=True)
+    a = SparseTensor(values, torch.tensor([0, -1, 1]), torch.tensor([0, 0, -1]), (2, 2))
+    same(a.to_dense(), torch.tensor([[1.0, 0], [0, 0]]))
+    a.to_dense().sum().backward()
+    same(values.grad, torch.tensor([1.0, 0, 0]))
+    same(a.exp().to_dense(), torch.tensor([[1.0, 0], [0, 0]]).exp() * torch.tensor([[1.0, 0], [0, 0]]))
+
+
+def test_other_values_must_fit():
+    a = GIVEN["blocks"].tensor()
+    assert a.with_values(torch.ones(7, 11, 2, 2)).shape == (7, 5, 5, 2, 2)
+    for wrong in (torch.ones(11), torch.ones(10, 2, 2), torch.ones(11, 2, 3)):
+        with pytest.raises(lacuna.ShapeError, match=r"end with \(11, 2, 2\)"):
+            a.with_values(wrong)
+    with pytest.raises(lacuna.ShapeError, match="from_pattern"):
+        SparseTensor.from_pattern(a.structure.pattern, torch.ones(3))
+
+
+@pytest.mark.parametrize(
+    "arguments, error, said",
+    [
+        ((torch.ones(1), [5], [0], (2, 2)), lacuna.PatternError, "row"),
+        ((torch.ones(2), [0], [0], (2, 2)), lacuna.ShapeError, r"need \(1,\)"),
+        ((torch.ones(3, 1), [0], [0], (2, 2, 2)), lacuna.ShapeError, r"need \(2, 1\)"),
+        ((torch.ones(1, 2, 2), [0], [0], (2, 2, 2, 2)), lacuna.ShapeError, "sparse_dim"),
+        ((torch.ones(1), [0.5], [0], (2, 2)), lacuna.ArgumentError, "row_indices must be integers"),
+        ((torch.ones(1), [[0]], [0], (2, 2)), lacuna.ShapeError, "one-dimensional"),
+        (([1.0], [0], [0], (2, 2)), lacuna.ArgumentError, "torch.Tensor"),
+        ((torch.ones(1), [0], [0], (2,)), lacuna.ShapeError, "two dimensions"),
+        ((torch.ones(1), [0], [0], (2, 2), (1, 0)), lacuna.ShapeError, "follow each other"),
+        ((torch.ones(2), [0, 1], [0], (2, 2)), lacuna.ArgumentError, "entries"),
+    ],
+)
+def test_what_is_wrong_is_said(arguments, error, said):
+    with pytest.raises(error, match=said):
+        SparseTensor(*arguments)
+
+
+def test_eye_diag_and_tridiagonal():
+    same(SparseTensor.eye(3).to_dense(), torch.eye(3, dtype=torch.float64))
+    v = torch.randn(2, 3, dtype=torch.float64)
+    same(SparseTensor.diag(v).to_dense(), torch.diag_embed(v))
+    same(SparseTensor.diag(v, offset=-1).to_dense(), torch.diag_embed(v, offset=-1))
+    main, off = torch.randn(4, dtype=torch.float64).requires_grad_(), torch.randn(2, 3, dtype=torch.float64)
+    twin = torch.diag_embed(main) + torch.diag_embed(off, 1) + torch.diag_embed(off, -1)
+    made = SparseTensor.tridiagonal(4, main, off)
+    same(made.to_dense(), twin)
+    same(torch.autograd.grad(made.to_dense().pow(3).sum(), main), torch.autograd.grad(twin.pow(3).sum(), main))
+    plain = torch.diag(torch.full((3,), 2.0)) - torch.diag(torch.ones(2), 1) - torch.diag(torch.ones(2), -1)
+    same(SparseTensor.tridiagonal(3).to_dense(), plain.double())
+
+
+def test_of_takes_whatever_holds_a_matrix():
+    given = GIVEN["square"]
+    dense = given.dense()
+    parts = given.values, given.rows, given.columns, given.shape
+    for whole in (given.tensor(), parts, dense, dense.to_sparse(), dense.to_sparse_csr(),
+                  scipy.sparse.csr_array(dense.numpy()), scipy.sparse.dia_array(dense.numpy())):  # fmt: skip
+        same(SparseTensor.of(whole).to_dense(), dense)
+    with pytest.raises(lacuna.ArgumentError, match="no matrix"):
+        SparseTensor.of("matrix")
+
+
+def test_of_patterns_by_slots_and_by_entries():
+    given = GIVEN["square"]
+    pattern = lacuna.Pattern.from_coo(given.rows, given.columns, (5, 5))
+    same(SparseTensor.from_pattern(pattern, given.values, "entries").to_dense(), given.dense())
+    slots = lt.remap(pattern.entries, given.values)
+    same(SparseTensor.from_pattern(pattern, slots).to_dense(), given.dense())
+    blocked, order = pattern.blocked((5, 5))
+    whole = SparseTensor.from_pattern(blocked, lt.remap(order, slots).reshape(-1, 5, 5))
+    assert whole.shape == (1, 1, 5, 5)
+    same(whole.flatten_blocks().to_dense(), given.dense())
+
+
+def test_dtypes_devices_and_gradients_are_those_of_values():
+    a = GIVEN["square"].tensor()
+    assert a.float().dtype == torch.float32 and a.float().double().dtype == torch.float64
+    assert a.to("cpu") is a and a.double() is a and a.cpu() is a and not a.is_cuda
+    assert a.to(torch.complex64).is_complex() and a.is_floating_point()
+    assert a.half().dtype == torch.float16 and a.bfloat16().dtype == torch.bfloat16
+    assert a.clone().values is not a.values and a.clone().structure is a.structure
+    b = a.clone().requires_grad_()
+    assert b.is_leaf and b.grad is None and not b.detach().requires_grad
+    (b * 2).backward(b.detach())
+    same(b.grad.values, 2 * a.values)
+
+
+def test_halves_and_integers_are_computed_in_wider_dtypes():
+    given = GIVEN["square"]
+    x = torch.ones(5)
+    half = given.tensor(given.values.half())
+    assert (half @ x.half()).dtype == torch.float16 and (half @ x).dtype == torch.float32
+    same((half @ x.half()).float(), (given.dense(given.values.half().float()) @ x).half().float(), 1e-3)
+    whole = given.tensor(torch.arange(11))
+    same(whole @ torch.ones(5, dtype=torch.float64), given.dense(torch.arange(11.0, dtype=torch.float64)).sum(1))
+    assert (given.tensor() @ torch.ones(5, dtype=torch.complex64)).dtype == torch.complex128
+    same(whole.to_dense(), given.dense(torch.arange(11)))
+
+
+def test_repr_shows_shape_dtype_device_and_entries():
+    text = repr(GIVEN["batched"].tensor().requires_grad_())
+    assert "shape=(3, 5, 5)" in text and "torch.float64" in text and "cpu" in text and "(3, 3): " in text
+    assert "requires_grad=True" in text and "..." in text
+    GIVEN["batched"].values.requires_grad_(False)
+    assert "no entries" in repr(SparseTensor(torch.ones(0), [], [], (2, 2)))
+    assert "[[" in repr(GIVEN["blocks"].tensor())
+
+
+# -- structures -------------------------------------------------------------------------------------------------------
+
+
+def test_the_same_indices_are_one_structure():
+    given = GIVEN["square"]
+    a = given.tensor()
+    assert given.tensor(given.values * 2).structure is a.structure
+    again = SparseTensor(given.values, given.rows.clone(), given.columns.clone(), (5, 5))
+    assert again.structure is a.structure
+    assert SparseTensor(given.values, given.rows, given.columns, (6, 5)).structure is not a.structure
+    assert SparseTensor(given.values, given.columns, given.rows, (5, 5)).structure is not a.structure
+
+
+def test_indices_that_agree_in_every_sample_are_compared_in_full():
+    at = torch.arange(100)
+    tensors = []
+    for place in range(7):  # more than are remembered for one sample
+        rows = at.clone()
+        rows[3 + place] = 50
+        assert interned._sample(rows) == interned._sample(at)
+        tensors.append(SparseTensor(torch.ones(100), rows, at, (100, 100)))
+        expected = torch.zeros(100, 100).index_put((rows, at), torch.ones(100))
+        same(tensors[-1].to_dense(), expected)
+    assert len({id(tensor.structure) for tensor in tensors}) == 7
+
+
+def test_indices_that_numpy_writes_to_are_noticed():
+    rows, columns = np.array([0, 1]), np.array([0, 1])
+    values = torch.tensor([1.0, 2])
+    first = SparseTensor(values, torch.from_numpy(rows), torch.from_numpy(columns), (2, 2))
+    columns[:] = columns[::-1].copy()
+    second = SparseTensor(values, torch.from_numpy(rows), torch.from_numpy(columns), (2, 2))
+    same(first.to_dense(), torch.diag(values))
+    same(second.to_dense(), torch.diag(values).flip(1))
+
+
+def test_a_loop_of_solves_analyses_once():
+    given = GIVEN["square"]
+    b = torch.ones(5, dtype=torch.float64)
+    forget()
+    patterns = set()
+    for i in range(4):
+        a = SparseTensor(given.values + i * 0.01, given.rows.clone(), given.columns.clone(), (5, 5))
+        a.solve(b)
+        patterns.add(a.structure.pattern.key)
+        del a
+        gc.collect()
+    assert len(patterns) == 1
+
+
+def test_what_is_kept_is_bounded_and_can_be_forgotten():
+    for n in range(3, 40):
+        SparseTensor.tridiagonal(n)
+    assert len(interned._kept) <= interned._MAX_KEPT
+    forget()
+    gc.collect()
+    assert not interned._kept
+    at = torch.arange(interned._MAX_ENTRIES // 2 + 1)
+    for _ in range(3):
+        SparseTensor(torch.zeros(at.numel()), at, at, (at.numel(), at.numel()))
+        at = at.clone().roll(1)
+    assert len(interned._kept) == 1
+    forget()
+
+
+def test_threads_share_structures():
+    given, found = GIVEN["square"], []
+    forget()
+    start = threading.Barrier(8)
+
+    def make():
+        start.wait()
+        for _ in range(50):
+            found.append(SparseTensor(given.values, given.rows.clone(), given.columns.clone(), (5, 5)).structure)
+
+    threads = [threading.Thread(target=make) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 400 and len({id(s) for s in found}) == 1
+
+
+def test_indices_on_two_devices_are_refused():
+    with pytest.raises(lacuna.ArgumentError, match="lies on"):
+        SparseTensor(torch.ones(1), torch.zeros(1, dtype=torch.long, device="meta"), torch.zeros(1).long(), (1, 1))

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SparseTensorList against what each of its matrices does; torch's own functions of sparse tensors."""
+
+import io
+
+import pytest
+import torch
+from reference import same
+from sparse_cases import GIVEN, random
+
+import lacuna
+from lacuna.torch import SparseTensor, SparseTensorList
+
+NAMES = ["square", "int32", "blocks"]
+
+
+def listed(names=NAMES):
+    return SparseTensorList([GIVEN[name].tensor() for name in names])
+
+
+def test_a_list_is_its_matrices():
+    parts = listed()
+    assert len(parts) == 3 and [part.shape for part in parts] == parts.shapes == parts.block_sizes
+    assert parts[1] is parts.tensors[1] and isinstance(parts[:2], SparseTensorList) and len(parts.to_list()) == 3
+    assert parts.total_nnz == sum(part.nnz for part in parts) and parts.total_shape == (20, 20)
+    assert parts.dtype == torch.float64 and parts.device == torch.device("cpu") and "3 matrices" in repr(parts)
+    given = GIVEN["wide"]
+    coo = [(given.values, given.rows, given.columns, given.shape)]
+    same(SparseTensorList.from_coo_list(coo)[0].to_dense(), given.dense())
+    same(SparseTensorList.from_torch_sparse_list([given.dense().to_sparse()])[0].to_dense(), given.dense())
+    assert len(SparseTensorList([])) == 0 and SparseTensorList([]).total_shape == (0, 0)
+
+
+def test_operators_and_methods_act_on_each():
+    parts, twins = listed(), [GIVEN[name].dense() for name in NAMES]
+    for got, expected in (((parts + parts), [2 * d for d in twins]), (parts * 3, [3 * d for d in twins]),
+                          (-parts, [-d for d in twins]), (parts - parts * 0.5, [d / 2 for d in twins]),
+                          (2 * parts, [2 * d for d in twins]), (parts.abs(), [d.abs() for d in twins])):  # fmt: skip
+        assert isinstance(got, SparseTensorList)
+        same([part.to_dense() for part in got], expected)
+    same(parts.sum(), [d.sum() for d in twins])
+    same(parts.det(), [torch.linalg.det(GIVEN[name].matrix()) for name in NAMES])
+    same(parts.norm("fro"), [d.norm() for d in twins])
+    assert parts.clamp(min=0)[0].values.min() >= 0 and [bool(s) for s in parts.is_symmetric()] == [False] * 3
+    same([part.flatten_blocks().to_dense() for part in parts.T], [GIVEN[name].matrix().mT for name in NAMES])
+    same([part.to_dense() for part in parts[:2].H], [d.mH for d in twins[:2]])
+
+
+def test_products_and_solves_of_each():
+    parts, right = listed(), [random(GIVEN[name].matrix().shape[0], like=GIVEN[name].values) for name in NAMES]
+    twins = [GIVEN[name].matrix() for name in NAMES]
+    same(parts @ right, [d @ b for d, b in zip(twins, right)])
+    same(parts.solve(right), [torch.linalg.solve(d, b) for d, b in zip(twins, right)])
+    assert isinstance(parts @ parts, SparseTensorList)
+    with pytest.raises(lacuna.ShapeError, match="one for each"):
+        parts.solve(right[:2])
+
+
+def test_block_diagonals_there_and_back():
+    names = ["wide", "square", "blocks"]
+    values = [GIVEN[name].values.clone().requires_grad_() for name in names]
+    parts = SparseTensorList([GIVEN[name].tensor(v) for name, v in zip(names, values)])
+    whole = parts.to_block_diagonal()
+    same(whole.to_dense(), torch.block_diag(*[GIVEN[name].matrix() for name in names]))
+    whole.to_dense().pow(3).sum().backward()
+    twins = [GIVEN[name].values.clone().requires_grad_() for name in names]
+    sum(GIVEN[name].matrix(v).pow(3).sum() for name, v in zip(names, twins)).backward()
+    same([v.grad for v in values], [v.grad for v in twins])
+    back = SparseTensorList.from_block_diagonal(whole, [GIVEN[name].matrix().shape for name in names])
+    same([part.to_dense() for part in back], [GIVEN[name].matrix() for name in names])
+    with pytest.raises(lacuna.ShapeError, match="add up"):
+        SparseTensorList.from_block_diagonal(whole, [(2, 2)])
+    with pytest.raises(lacuna.ShapeError, match="batch"):
+        listed(["batched"]).to_block_diagonal()
+
+
+def test_lists_are_trees_and_pickles():
+    parts = listed(["square", "wide"])
+    doubled = torch.utils._pytree.tree_map(lambda t: 2 * t, parts)
+    same([part.to_dense() for part in doubled], [2 * part.to_dense() for part in parts])
+    stream = io.BytesIO()
+    torch.save(parts, stream)
+    stream.seek(0)
+    same([part.to_dense() for part in torch.load(stream)], [part.to_dense() for part in parts])
+
+
+def test_torchs_functions_take_sparse_tensors():
+    given = GIVEN["square"]
+    a, dense, x = given.tensor(), given.dense(), random(5, 2, like=given.values)
+    same(torch.matmul(a, x), dense @ x)
+    same(torch.mm(a, x), dense @ x)
+    same(torch.matmul(x.T, a), x.T @ dense)
+    same(torch.mv(a, x[:, 0]), dense @ x[:, 0])
+    same(torch.add(a, a).to_dense(), 2 * dense)
+    same(torch.sub(dense, a), torch.zeros_like(dense))
+    same(torch.mul(dense, a).to_dense(), dense * dense)
+    same(torch.exp(a).to_dense(), a.exp().to_dense())
+    same(torch.sum(a), dense.sum())
+    same(torch.abs(a).to_dense(), dense.abs())
+    same(torch.trace(a), dense.trace())
+    same(torch.neg(a).to_dense(), -dense)
+    assert torch.equal(a, a) and torch.equal(torch.gt(torch.tensor(0), a).values, (a < 0).values)
+    with pytest.raises(TypeError):
+        torch.fft.fft(a)
+    with pytest.raises(lacuna.ArgumentError, match="first argument"):
+        torch.pow(dense, a)
+
+
+def test_sparse_tensors_of_no_entries_and_no_rows():
+    empty = SparseTensor(torch.zeros(0, dtype=torch.float64), [], [], (3, 4))
+    x = torch.ones(4, dtype=torch.float64)
+    same(empty @ x, torch.zeros(3, dtype=torch.float64))
+    same(empty.to_dense(), torch.zeros(3, 4, dtype=torch.float64))
+    same((empty + SparseTensor.eye(3, 4)).to_dense(), torch.eye(3, 4, dtype=torch.float64))
+    same(empty.sum(0), torch.zeros(4, dtype=torch.float64))
+    same(empty.prod(1, include_zeros=False), torch.ones(3, dtype=torch.float64))
+    same(empty.T.to_dense(), torch.zeros(4, 3, dtype=torch.float64))
+    nothing = SparseTensor(torch.zeros(0, dtype=torch.float64), [], [], (0, 0))
+    assert nothing.to_dense().shape == (0, 0) and nothing.nnz == 0
+    same(SparseTensor.from_dense(torch.zeros(2, 2)).to_dense(), torch.zeros(2, 2))

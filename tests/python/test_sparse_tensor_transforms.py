@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SparseTensor in trees, files, pickles, workers, torch.func and torch.compile."""
+
+import copy
+import io
+import multiprocessing
+import pickle
+
+import pytest
+import torch
+from reference import same
+from sparse_cases import GIVEN, random
+
+import lacuna
+import lacuna.torch as lt
+from lacuna.torch import SparseTensor
+
+F = torch.func
+
+
+def twin(values, b, given):
+    return torch.linalg.inv(given.dense(values)) @ b
+
+
+# -- trees and torch.func ---------------------------------------------------------------------------------------------
+
+
+def test_a_tree_has_the_values_as_its_leaf():
+    a = GIVEN["square"].tensor()
+    leaves, spec = torch.utils._pytree.tree_flatten({"a": a})
+    assert leaves == [a.values]
+    back = torch.utils._pytree.tree_unflatten(leaves, spec)["a"]
+    assert isinstance(back, SparseTensor) and back.structure is a.structure
+    doubled = torch.utils._pytree.tree_map(lambda t: 2 * t, a)
+    same(doubled.to_dense(), 2 * a.to_dense())
+    assert torch.utils._pytree.tree_flatten(a.T)[1] == torch.utils._pytree.tree_flatten(a.T)[1]
+
+
+def test_gradients_in_a_sparse_tensor_are_sparse_tensors():
+    given = GIVEN["square"]
+    a, b = given.tensor(), random(5, like=given.values)
+    grad = F.grad(lambda a: a.solve(b).pow(3).sum())(a)
+    assert isinstance(grad, SparseTensor) and grad.structure is a.structure
+    same(grad.values, F.grad(lambda v: twin(v, b, given).pow(3).sum())(given.values))
+    tangent = a.with_values(given.values.sin())
+    got = F.jvp(lambda a: a @ b, (a,), (tangent,))
+    same(got, F.jvp(lambda v: given.dense(v) @ b, (given.values,), (given.values.sin(),)))
+
+
+@pytest.mark.parametrize("info", [False, True], ids=["plain", "start"])
+def test_vmap_over_values_and_right_hand_sides(info):
+    given = GIVEN["square"]
+    values, b = torch.stack([given.values * (i + 1) for i in range(3)]), random(3, 5, like=given.values)
+    more = {"x0": torch.zeros(5, dtype=torch.float64), "method": "gmres", "rtol": 1e-14} if info else {}
+    solve = lambda v, b: given.tensor(v).solve(b, **more)  # noqa: E731
+    each = lambda v, b: twin(v, b, given)  # noqa: E731
+    for dims, arguments in (((0, 0), (values, b)), ((0, None), (values, b[0])), ((None, 0), (values[0], b)),
+                            ((1, 1), (values.T, b.T))):  # fmt: skip
+        same(F.vmap(solve, dims)(*arguments), F.vmap(each, dims)(*arguments))
+    loss = lambda f: lambda v, b: f(v, b).pow(3).sum()  # noqa: E731
+    same(F.vmap(F.grad(loss(solve)))(values, b), F.vmap(F.grad(loss(each)))(values, b))
+    whole = given.tensor().with_values(values)
+    same(F.vmap(lambda a, b: a.solve(b, **more))(whole, b), F.vmap(each)(values, b))
+
+
+def test_second_derivatives_under_func():
+    given = GIVEN["square"]
+    b = random(5, like=given.values)
+    loss = lambda v: (given.tensor(v).solve(b) ** 3).sum()  # noqa: E731
+    other = lambda v: (twin(v, b, given) ** 3).sum()  # noqa: E731
+    same(F.hessian(loss)(given.values), F.hessian(other)(given.values))
+    same(F.jacfwd(F.jacfwd(loss))(given.values), F.hessian(other)(given.values))
+
+
+# -- torch.compile ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def compiled():
+    torch._dynamo.reset()
+    return lambda function: torch.compile(function, fullgraph=True, backend="aot_eager")
+
+
+FUNCTIONS = {
+    "product": lambda a, b: a @ b,
+    "left": lambda a, b: b @ a,
+    "solve": lambda a, b: a.solve(b),
+    "options": lambda a, b: a.solve(b, method="lu"),
+    "transpose": lambda a, b: a.T @ b,
+    "sum": lambda a, b: (a + a.T) @ b,
+    "square": lambda a, b: (a @ a) @ b,
+    "functions": lambda a, b: (2 * a.exp() - a) @ b,
+    "reductions": lambda a, b: a.sum(0) + a.max(1) + b * a.norm("fro") + a.diagonal(),
+    "determinant": lambda a, b: b * a.logdet(),
+    "dense": lambda a, b: a.to_dense() @ b,
+    "part": lambda a, b: a[0:5, 1:4].T @ b,
+    "left_part": lambda a, b: b @ a[0:5, 1:4],
+    "numbers": lambda a, b: (1 - a / 2 + b[0] * a - a * b[1]) @ b,
+    "dense_operands": lambda a, b: (b - a).sum(0) + (a - b).sum(1) + (a * b[:, None]) @ b,
+    "mean": lambda a, b: a.mean(0) + a.prod(1, include_zeros=False),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_compiled_methods_of_a_tensor_made_outside_and_inside(name, compiled):
+    given, function = GIVEN["square"], FUNCTIONS[name]
+    b = random(5, like=given.values)
+    a = given.tensor(given.values.clone().requires_grad_())
+    expected = function(a, b)
+    grad = torch.autograd.grad(expected.pow(3).sum(), a.values)
+    got = compiled(function)(a, b)
+    same(got, expected)
+    same(torch.autograd.grad(got.pow(3).sum(), a.values), grad)
+    values = given.values.clone().requires_grad_()
+    got = compiled(lambda v, b: function(a.with_values(v), b))(values, b)
+    same(torch.autograd.grad(got.pow(3).sum(), values), grad)
+
+
+def test_compiled_functions_return_sparse_tensors(compiled):
+    given = GIVEN["square"]
+    a = given.tensor()
+    out = compiled(lambda a: (a * 2 + a.T).exp())(a)
+    assert isinstance(out, SparseTensor)
+    same(out.to_dense(), (a * 2 + a.T).exp().to_dense())
+
+
+def test_a_tensor_made_of_indices_within_compiled_code_checks_them(compiled):
+    given = GIVEN["square"]
+    solve = compiled(lambda v, row, col, b: SparseTensor(v, row, col, (5, 5)).solve(b))
+    b, rows, columns = random(5, like=given.values), given.rows.clone(), given.columns.clone()
+    for scale in (1, 2):
+        values = (given.values * scale).requires_grad_()
+        got = solve(values, rows, columns, b)
+        same(got, twin(values, b, given))
+        expected = torch.autograd.grad(twin(values, b, given).pow(3).sum(), values)
+        same(torch.autograd.grad(got.pow(3).sum(), values), expected)
+    with pytest.raises(lacuna.StaleError, match="compiled for other indices"):
+        solve(given.values.clone().requires_grad_(), columns, rows, b)
+
+
+# -- files, pickles, processes ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", GIVEN)
+def test_pickles_copies_and_safe_loading(name):
+    a = GIVEN[name].tensor()
+    stream = io.BytesIO()
+    torch.save({"a": a}, stream)
+    stream.seek(0)
+    loaded = torch.load(stream, weights_only=True)["a"]
+    for back in (loaded, pickle.loads(pickle.dumps(a)), copy.deepcopy(a), copy.copy(a)):
+        assert back.shape == a.shape and back.structure is a.structure
+        same(back.values, a.values)
+    assert copy.copy(a).values is a.values and copy.deepcopy(a).values is not a.values
+    parameter = SparseTensor(torch.nn.Parameter(GIVEN[name].values.clone()), a.row_indices, a.col_indices, a.shape,
+                             a.sparse_dim)  # fmt: skip
+    assert copy.deepcopy(parameter).requires_grad
+
+
+@pytest.mark.parametrize("name", GIVEN)
+def test_files(name, tmp_path):
+    a = GIVEN[name].tensor()
+    a.save(tmp_path / "a.safetensors", {"by": "test"})
+    back = SparseTensor.load(tmp_path / "a.safetensors")
+    assert back.shape == a.shape and back.structure is a.structure
+    same(back.values, a.values)
+    assert SparseTensor.load(tmp_path / "a.safetensors", dtype=torch.complex64).dtype == torch.complex64
+    if not a.is_batched:
+        a.save(tmp_path / "a.mtx")
+        same(SparseTensor.load(tmp_path / "a.mtx").to_dense(), GIVEN[name].matrix())
+
+
+def test_files_of_short_numbers(tmp_path):
+    a = GIVEN["square"].tensor()
+    a.half().save(tmp_path / "a.safetensors")
+    assert SparseTensor.load(tmp_path / "a.safetensors").dtype == torch.float16
+    with pytest.raises(lacuna.DtypeError, match="A.float()"):
+        a.bfloat16().save(tmp_path / "a.safetensors")
+
+
+def test_files_of_patterns(tmp_path):
+    a = GIVEN["square"].tensor().coalesce()
+    pairs = {name: (a.pattern, a.values.numpy()) for name in ("one", "two")}
+    lacuna.save_safetensors(tmp_path / "m.safetensors", pairs)
+    same(SparseTensor.load(tmp_path / "m.safetensors", name="two").to_dense(), a.to_dense())
+    with pytest.raises(lacuna.ArgumentError, match="'one', 'two'"):
+        SparseTensor.load(tmp_path / "m.safetensors")
+
+
+class Systems(torch.utils.data.Dataset):
+    """A matrix for each index."""
+
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, index):
+        given = GIVEN["square"]
+        a = given.tensor(given.values * (index + 1))
+        return a, a.solve(torch.ones(5, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_workers_of_a_data_loader(method):
+    context = multiprocessing.get_context(method)
+    loader = torch.utils.data.DataLoader(Systems(), None, num_workers=1, multiprocessing_context=context)
+    for index, (a, x) in enumerate(loader):
+        same(a.to_dense(), GIVEN["square"].dense() * (index + 1))
+        same(a @ x, torch.ones(5, dtype=torch.float64))
+
+
+def test_batches_of_a_data_loader():
+    for a, x in torch.utils.data.DataLoader(Systems(), 4):
+        assert a.shape == (4, 5, 5)
+        same(a @ x, torch.ones(4, 5, dtype=torch.float64))
+    other = [GIVEN["square"].tensor(), GIVEN["wide"].tensor()]
+    assert isinstance(torch.utils.data.default_collate(other), lt.SparseTensorList)
+
+
+# -- modules ----------------------------------------------------------------------------------------------------------
+
+
+class Model(torch.nn.Module):
+    def __init__(self, given):
+        super().__init__()
+        self.linear = lt.nn.SparseLinear(given.tensor())
+        self.solve = lt.nn.SparseSolve(given.tensor(), method="lu")
+
+    def forward(self, x):
+        return self.solve(self.linear(x).mT).mT
+
+
+def test_modules_train_save_and_load():
+    given = GIVEN["square"]
+    model, x = Model(given), random(4, 5, like=given.values)
+    dense = given.dense()
+    same(model(x), torch.linalg.solve(dense, (x @ dense.T).T).T)
+    names = {name for name, _ in model.named_parameters()}
+    assert names == {"linear.weight.values", "linear.bias", "solve.matrix.values"}
+    model(x).pow(2).sum().backward()
+    assert all(p.grad is not None for p in model.parameters())
+    torch.optim.SGD(model.parameters(), 0.01).step()
+    stream = io.BytesIO()
+    torch.save(model.state_dict(), stream)
+    stream.seek(0)
+    other = Model(GIVEN["square"])
+    other.load_state_dict(torch.load(stream, weights_only=True))
+    same(other(x), model(x))
+    same(copy.deepcopy(model)(x), model(x))
+    same(pickle.loads(pickle.dumps(model))(x), model(x))
+    assert model.float()(x.float()).dtype == torch.float32
+
+
+def test_modules_compile_and_export(compiled):
+    given = GIVEN["square"]
+    model, x = Model(given), random(4, 5, like=given.values)
+    for one in (model, copy.deepcopy(model)):
+        same(compiled(one)(x), model(x))
+    same(torch.export.export(model, (x,), strict=False).module()(x), model(x))
+    torch._dynamo.reset()
+
+
+def test_a_state_may_have_other_entries():
+    given, wide = GIVEN["square"], GIVEN["wide"]
+    one, two = lt.nn.SparseParameter(given.tensor()), lt.nn.SparseParameter(wide.tensor(), trainable=False)
+    assert not list(two.parameters())
+    one.load_state_dict(two.state_dict())
+    same(one().to_dense(), wide.dense())
+    assert "nnz=" in repr(one)
+    with pytest.raises(lacuna.ShapeError, match="must be a matrix"):
+        lt.nn.SparseLinear(GIVEN["blocks"].tensor())
