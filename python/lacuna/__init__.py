@@ -13,32 +13,18 @@ from ._core import context as _context
 from ._core import memory_stats  # noqa: F401
 from ._core import version as _version
 from ._called import solve_operator  # noqa: F401
+from ._interned import forget_patterns  # noqa: F401
 from ._io import load_safetensors, read_matrix_market, save_safetensors, write_matrix_market  # noqa: F401
+from ._scipy import from_scipy  # noqa: F401
+from ._scipy import taking_matrices as _taking_matrices
 from .errors import *  # noqa: F403
-from .errors import DtypeError, LacunaError
+from .errors import LacunaError  # noqa: F401
 from .format import Format
 from .pattern import Map, Pattern
 from .solver import Factor, Solver
 
 __version__ = _version()
-globals().update(_operators.of(_numpy, __name__))
-
-
-def from_scipy(matrix, width="auto"):
-    """(pattern, values) of a SciPy sparse matrix or array in CSR, CSC, COO or BSR format; others are converted to COO.
-
-    BSR keeps its blocks, values being (nnz, *pattern.blocks); of matrix.tocsr() come single entries.
-    """
-    pattern = Pattern.from_scipy(matrix, width)
-    data = (matrix if matrix.format in ("csr", "csc", "coo", "bsr") else matrix.tocoo()).data.reshape(-1)
-    if data.dtype not in _numpy.DTYPES:
-        raise DtypeError(
-            f"from_scipy: the matrix holds {data.dtype}; Lacuna computes in float32, float64, complex64 and "
-            "complex128: convert it with .astype(float), or take Pattern.from_scipy(matrix) alone"
-        )
-    data = data[: pattern.entries.inputs]  # a compressed matrix may hold room for more
-    values = data if pattern.entries.is_identity else remap(pattern.entries, data)  # noqa: F821
-    return pattern, values if pattern.blocks == (1, 1) else values.reshape(-1, *pattern.blocks)
+globals().update(_taking_matrices(_operators.of(_numpy, __name__), _operators.takes()))
 
 
 def set_threads(threads):

@@ -210,7 +210,7 @@ WRONG = {
     "is a NoneType; it must be an array": lambda a, x: lacuna.solve(pattern, a, None),
     "an input is a NoneType; it must": lambda a, x: lacuna.lstsq(pattern, a, None),
     "Solver.factor: values is a csr_array": lambda a, x: lacuna.Solver(pattern).factor(SPARSE),
-    "expected a lacuna.Pattern .* got csr_array": lambda a, x: lacuna.solve(SPARSE, a, x),
+    "stands for its pattern and its values": lambda a, x: lacuna.solve(SPARSE, a, x),
     "max_bytes is '1 GB'; it must be": lambda a, x: lacuna.Solver(pattern, max_bytes="1 GB"),
     "max_bytes is 1000000000.0; .* integer": lambda a, x: lacuna.Solver(pattern, max_bytes=1e9),
     "keep_bytes is 118.*; it must be within": lambda a, x: lacuna.Solver(pattern, keep_bytes=1 << 70),
