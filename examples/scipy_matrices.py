@@ -29,3 +29,12 @@ out = pattern.to_scipy(inverse, like=A)  # format, class and index type of A
 assert out.format == "csc" and out.indices.dtype == A.indices.dtype
 assert np.allclose(out.toarray(), np.linalg.inv(A.toarray()).T * (A.toarray() != 0))
 # [end]
+
+# [dropins]
+from lacuna.scipy import cg, splu, spsolve  # in place of scipy.sparse.linalg
+
+x = spsolve(A, b)
+lu = splu(A)
+y, info = cg(A, b, rtol=1e-10, M="multigrid")
+assert info == 0 and np.allclose(x, lu.solve(b)) and np.allclose(x, y)
+# [end]

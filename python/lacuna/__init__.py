@@ -33,6 +33,6 @@ def set_threads(threads):
 
 
 def __getattr__(name):
-    if name == "torch":  # imported when first used: NumPy users need no torch
-        return _importlib.import_module(".torch", __name__)
+    if name in ("torch", "scipy"):  # imported when first used: NumPy users need neither
+        return _importlib.import_module(f".{name}", __name__)
     raise AttributeError(f"module 'lacuna' has no attribute {name!r}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Patterns interned by the content of their index arrays: a loop that names a matrix anew in each step analyses it once.
+"""Patterns interned by the content of their index arrays: a loop that makes a matrix anew in each step analyses once.
 
 Index arrays belong to the caller, who may write to them: they are known again by their numbers and not by their
 identity. Each is compared with a copy, at the speed of memory. The table holds the last few patterns, and what these

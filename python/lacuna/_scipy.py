@@ -148,7 +148,7 @@ def _spread(who, places, given, named):
             spread[place.name], values = from_scipy(value)
             spread.update({place.values: values} if place.values else {})
     if left or spread.keys() & named.keys():
-        raise ArgumentError(f"{who}: too many arguments: a matrix stands for its pattern and its values; leave these out")
+        raise ArgumentError(f"{who}: too many arguments; a matrix stands for its pattern and its values: leave them out")
     return spread | named
 
 

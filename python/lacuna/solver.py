@@ -22,6 +22,12 @@ def _report(ask, c):
     return {name: text(getattr(out, name)) if name in _TEXTS else getattr(out, name) for name in fields(out)}
 
 
+def read_report(report):
+    """What is reported of a solve, as a dict."""
+    told = {name: getattr(report, name) for name in fields(report)}
+    return told | {"ending": _ENDINGS[report.ending], "reason": text(report.reason), "warning": text(report.warning)}
+
+
 def _known(report):
     """What a repr says of a report; some methods foresee no fill."""
     nnz = report["factor_nnz"]
@@ -192,10 +198,8 @@ class Factor(Handle):
         with Borrowed(ctx, rows, x, *start) as arrays:
             begin = arrays[2] if start else ffi.NULL
             ctx.check(lib.lac_factor_iterate(ctx.c, self.c, arrays[0], begin, code, arrays[1], report))
-        told = {name: getattr(report, name) for name in fields(report)}
-        told.update(ending=_ENDINGS[report.ending], reason=text(report.reason), warning=text(report.warning))
         lib.lac_context_clear_warning(ctx.c)  # the report has it
-        return (x[..., 0] if is_vector else x), told
+        return (x[..., 0] if is_vector else x), read_report(report)
 
     def describe(self):
         """The levels of a multigrid hierarchy as a table; "" for other factors."""
