@@ -5,7 +5,7 @@ import numpy as np
 
 from ._callbacks import APPLY, Callback
 from ._core import context, ffi, lib, sized
-from ._numpy import contiguous
+from ._numpy import promoted
 from ._options import Borrowed, filled
 from .errors import ArgumentError
 from .solver import read_report
@@ -24,9 +24,9 @@ def iterate(product, b, x0=None, method="auto", **options):
 
     A tolerance that is not reached is a ConvergenceError unless accept_unconverged.
     """
-    b = contiguous(WHO, "b", b)
+    b = promoted(WHO, "b", b)
     ctx, x, report = context(), np.empty_like(b), sized("lac_solve_report")
-    start = () if x0 is None else (contiguous(WHO, "x0", x0),)
+    start = () if x0 is None else (promoted(WHO, "x0", x0),)
     held = Callback(product, f"{WHO}: the function")
     with filled(WHO, ctx, method, "auto", options) as (c, callbacks), Borrowed(ctx, b, x, *start) as (c_b, c_x, *c_x0):
         begin = c_x0[0] if c_x0 else ffi.NULL
@@ -38,7 +38,7 @@ def iterate(product, b, x0=None, method="auto", **options):
 def solve(product, b, method="auto", **options):
     """x with A x = b, b any NumPy array, A x = product(x, "N") for arrays like b; a product that is not linear is
     refused."""
-    b = contiguous(WHO, "b", b)
+    b = promoted(WHO, "b", b)
     _check_linear(product, b)
     x, _ = iterate(product, b, None, method, **options)
     context().warn()

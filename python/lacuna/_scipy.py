@@ -11,7 +11,7 @@ import numpy as np
 
 from ._core import check, ffi, lib
 from ._interned import interned
-from ._numpy import DTYPES
+from ._dtypes import computed
 from ._parameters import ARRAYS
 from .errors import ArgumentError, DtypeError
 from .pattern import Pattern, _sizes
@@ -55,17 +55,18 @@ def from_scipy(matrix, width="auto"):
     to COO.
 
     The same indices give the same pattern, with all that was analysed of it, while it is one of the last 16 that were
-    asked for. BSR keeps its blocks, values being (nnz, *pattern.blocks); of matrix.tocsr() come single entries.
+    asked for. Integers and booleans become float64, float16 float32. BSR keeps its blocks, values being (nnz, *pattern.blocks); of matrix.tocsr() come single entries.
     """
     from . import remap
 
     matrix = readable(matrix)
     pattern, data = pattern_of(matrix, width), matrix.data.reshape(-1)
-    if data.dtype not in DTYPES:
+    if computed(data.dtype) is None:
         raise DtypeError(
             f"from_scipy: the matrix holds {data.dtype}; Lacuna computes in float32, float64, complex64 and "
             "complex128: convert it with .astype(float), or take Pattern.from_scipy(matrix) alone"
         )
+    data = data.astype(computed(data.dtype), copy=False)
     data = data[: pattern.entries.inputs]  # a compressed matrix may hold room for more
     values = data if pattern.entries.is_identity else remap(pattern.entries, data)
     return pattern, values if pattern.blocks == (1, 1) else values.reshape(-1, *pattern.blocks)
@@ -148,7 +149,7 @@ def _spread(who, places, given, named):
             spread[place.name], values = from_scipy(value)
             spread.update({place.values: values} if place.values else {})
     if left or spread.keys() & named.keys():
-        raise ArgumentError(f"{who}: too many arguments; a matrix stands for its pattern and its values: leave them out")
+        raise ArgumentError(f"{who}: too many arguments; a matrix stands for pattern and values: leave them out")
     return spread | named
 
 

@@ -5,7 +5,7 @@ import numpy as np
 
 from ._core import check, context, ffi, fields, lib, sized, text
 from ._handle import Handle, expect, form
-from ._numpy import BY_CODE, contiguous
+from ._numpy import BY_CODE, contiguous, promoted
 from ._options import Borrowed, filled, words
 from .errors import DtypeError, ShapeError
 from .pattern import Pattern
@@ -36,7 +36,7 @@ def _known(report):
 
 def _factor(name, make, owner, values):
     """What `make` factors, by a solver or like a factor, of NumPy values [*batch, nnz]."""
-    values = contiguous(name, "values", values)
+    values = promoted(name, "values", values)
     ctx, out = context(), ffi.new("lac_factor **")
     with Borrowed(ctx, values) as (array,):
         ctx.check(make(ctx.c, owner.c, array, out))

@@ -8,17 +8,11 @@ import functools
 import numpy as np
 import torch
 
-from .._core import context, lib
+from .._core import context
 from .._words import input_of, place
 from ..errors import ArgumentError, DeviceError, DtypeError
+from ._dtypes import CODES, DTYPES, computed
 
-CODES = {
-    torch.float32: lib.LAC_F32,
-    torch.float64: lib.LAC_F64,
-    torch.complex64: lib.LAC_C64,
-    torch.complex128: lib.LAC_C128,
-}
-DTYPES = {code: dtype for dtype, code in CODES.items()}
 _DEVICES = {"cpu", "cuda"}
 _CPU, _STRIDED, _ALIGNED = torch.device("cpu"), torch.strided, 16
 _NUMBERS = (int, float, complex, np.number, torch.SymInt, torch.SymFloat)
@@ -47,17 +41,9 @@ def refusal(who, tensors):
         if t.dtype not in CODES:
             return DtypeError(
                 f"{place(who, i)} has dtype {t.dtype}; Lacuna computes in float32, float64, complex64 and complex128: "
-                f"convert it with .to(){_autocast(t)}"
+                "convert it with .to()"
             )
     return None
-
-
-def _autocast(tensor):
-    """What else may help where torch itself has chosen the dtype."""
-    kind = tensor.device.type
-    if tensor.dtype not in (torch.bfloat16, torch.float16) or not torch.is_autocast_enabled(kind):
-        return ""
-    return f", or make it outside of autocast, which is on: with torch.autocast({kind!r}, enabled=False)"
 
 
 def code(dtype):
@@ -91,14 +77,15 @@ def number(factor, x, who="scale"):
             f"{who}: the factor is a frozen number, not a {type(factor).__name__}; make it one with float(), or take "
             "mul, which has derivatives in both"
         )
-    if not isinstance(x, torch.Tensor) or x.dtype not in CODES:
+    if not isinstance(x, torch.Tensor) or computed(x.dtype) is None:
         raise refusal(who, (x,))
     factor = factor.item() if isinstance(factor, np.generic) else factor
     if isinstance(factor, complex) and not x.is_complex():
         if factor.imag:
             raise DtypeError(f"{who}: the factor {factor} is complex and the tensor is {x.dtype}; convert the tensor")
         factor = factor.real
-    return torch.ones((), dtype=x.dtype, device=x.device) * factor  # a product: compilers keep its number open
+    dtype = x.dtype if x.is_floating_point() or x.is_complex() else computed(x.dtype)
+    return torch.ones((), dtype=dtype, device=x.device) * factor  # a product: compilers keep its number open
 
 
 def context_on(device):
