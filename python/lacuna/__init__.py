@@ -9,8 +9,7 @@ y = lacuna.torch.spmm(pattern, values, x)    # the same on torch tensors, with d
 import importlib as _importlib
 
 from . import _numpy, _operators
-from ._core import context as _context
-from ._core import memory_stats  # noqa: F401
+from ._core import get_threads, memory_stats, set_threads, threads  # noqa: F401
 from ._core import version as _version
 from ._called import solve_operator  # noqa: F401
 from ._interned import forget_patterns  # noqa: F401
@@ -25,11 +24,6 @@ from .solver import Factor, Solver
 
 __version__ = _version()
 globals().update(_taking_matrices(_operators.of(_numpy, __name__), _operators.takes()))
-
-
-def set_threads(threads):
-    """How many threads this thread's CPU kernels use. The results do not depend on it, to the bit."""
-    _context().set_threads(threads)
 
 
 def __getattr__(name):

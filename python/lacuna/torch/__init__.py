@@ -16,7 +16,7 @@ import torch as _torch
 
 from .. import _operators
 from .._derived import made_of as _made_of
-from . import _apply, _registered  # noqa: F401
+from . import _apply, _errors, _registered  # noqa: F401
 from ._called import solve_operator  # noqa: F401
 
 for _constant in (_operators.resolve, _made_of, *_operators.CONSTANT):

@@ -15,6 +15,7 @@ from ._dtypes import CODES, DTYPES, computed
 
 _DEVICES = {"cpu", "cuda"}
 _CPU, _STRIDED, _ALIGNED = torch.device("cpu"), torch.strided, 16
+_torch_threads = torch.get_num_threads
 _NUMBERS = (int, float, complex, np.number, torch.SymInt, torch.SymFloat)
 
 
@@ -88,10 +89,17 @@ def number(factor, x, who="scale"):
     return torch.ones((), dtype=dtype, device=x.device) * factor  # a product: compilers keep its number open
 
 
+def _context_on_cpu():
+    """This thread's context on the CPU, with as many threads as torch has where Lacuna was not asked for a number."""
+    ctx = context()
+    ctx.follow(_torch_threads())
+    return ctx
+
+
 def context_on(device):
     """This thread's context on a device, on torch's current stream."""
     if device.type == "cpu":
-        return context()
+        return _context_on_cpu()
     ctx = context("cuda", device.index)
     ctx.set_stream(torch._C._cuda_getCurrentRawStream(device.index))
     return ctx
@@ -165,7 +173,7 @@ def run(who, program, tensors):
     """A program on plain tensors, in one C call. Absent results are None."""
     addresses = addresses_on_cpu(tensors)
     if addresses is not None:
-        ctx, empty = context(), _empty_on_cpu
+        ctx, empty = _context_on_cpu(), _empty_on_cpu
     else:
         device, tensors = ready(who, tensors)
         ctx, empty, addresses = context_on(device), functools.partial(_empty, device), [t.data_ptr() for t in tensors]
