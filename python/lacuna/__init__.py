@@ -2,7 +2,8 @@
 """Lacuna: differentiable sparse linear algebra. Structure is frozen, values flow.
 
 pattern, values = lacuna.from_scipy(A)       # values in the order of the pattern's slots
-y = lacuna.spmm(pattern, values, x)          # NumPy in, NumPy out
+y = lacuna.spmm(pattern, values, x)          # NumPy in, NumPy out; lacuna.spmm(A, x) for a SciPy matrix A
+g = lacuna.grad(f)(values)                   # derivatives of functions of NumPy arrays, to every order
 y = lacuna.torch.spmm(pattern, values, x)    # the same on torch tensors, with derivatives of every order
 """
 
@@ -12,9 +13,12 @@ from . import _numpy, _operators
 from ._core import get_threads, memory_stats, set_threads, threads  # noqa: F401
 from ._core import version as _version
 from ._called import solve_operator  # noqa: F401
+from ._derivatives import grad, hvp, jvp, value_and_grad, vjp  # noqa: F401
 from ._interned import forget_patterns  # noqa: F401
 from ._io import load_safetensors, read_matrix_market, save_safetensors, write_matrix_market  # noqa: F401
+from ._recorded import Array  # noqa: F401
 from ._scipy import from_scipy  # noqa: F401
+from ._searches import checkpoint, gradcheck, minimise  # noqa: F401
 from ._scipy import taking_matrices as _taking_matrices
 from .errors import *  # noqa: F403
 from .errors import LacunaError  # noqa: F401
@@ -24,6 +28,7 @@ from .solver import Factor, Solver
 
 __version__ = _version()
 globals().update(_taking_matrices(_operators.of(_numpy, __name__), _operators.takes()))
+_importlib.import_module("._array_operators", __name__).install()
 
 
 def __getattr__(name):

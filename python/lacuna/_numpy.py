@@ -5,9 +5,11 @@ already.
 
 import numpy as np
 
+from . import _recorded
 from ._core import context, ffi
 from ._dtypes import BY_CODE, DTYPES, computed, promotions, rounded
 from ._program import FORWARD, find
+from ._recorded import Array
 from ._words import place
 from .errors import ArgumentError, DtypeError
 
@@ -42,12 +44,29 @@ def promoted(who, index, array):
 
 
 def _array(what, given):
-    """NumPy's array of something that has numbers: of None and of SciPy's matrices it makes arrays of objects."""
+    """NumPy's array of something that has numbers, by __array__ or __dlpack__: of None and of SciPy's matrices NumPy
+    makes arrays of objects."""
+    if hasattr(given, "__dlpack__") and not isinstance(given, np.ndarray):
+        given = _exchanged(what, given)
     array = np.asarray(given)
     if array.dtype != object or isinstance(given, np.ndarray):
         return array
     way = " (lacuna.from_scipy gives the pattern and the values of a sparse matrix)" if hasattr(given, "tocoo") else ""
     raise ArgumentError(f"{what} a {type(given).__name__}; it must be an array of numbers{way}")
+
+
+def _exchanged(what, given):
+    """The array of what follows the DLPack protocol, without a copy where that can be."""
+    ways = [np.from_dlpack, *([np.asarray] if hasattr(given, "__array__") else [])]
+    for read in ways:
+        try:
+            return read(given)
+        except (BufferError, RuntimeError, TypeError, ValueError) as error:  # a device, a gradient, a dtype of its own
+            why = error
+    raise ArgumentError(
+        f"{what} a {type(given).__name__} that NumPy cannot read ({why}); copy it to the host first, as x.get() of "
+        "CuPy does, or take lacuna.torch, which computes on CUDA devices"
+    )
 
 
 def _is_ready(flags):
@@ -66,6 +85,8 @@ def code(dtype):
 
 def asarray(x):
     """An array of anything but a masked array, whose mask would be lost."""
+    if type(x) is np.ndarray or isinstance(x, Array):
+        return x
     if isinstance(x, np.ma.MaskedArray):
         raise ArgumentError("lacuna: a masked array came; say what its masked numbers are with .filled()")
     return _array("lacuna: an input is", x)
@@ -73,6 +94,8 @@ def asarray(x):
 
 def convert(c, x):
     """A condition as an array of x's dtype: 1 where it holds."""
+    if isinstance(c, Array):
+        return c if c.dtype == x.dtype else _recorded.cast(c, x.dtype)
     c = np.asarray(c)
     return c if c.dtype == x.dtype else (c != 0).astype(x.dtype)
 
@@ -100,11 +123,15 @@ def apply(name, like, *arrays):
     try:
         for index, array in enumerate(arrays):
             if type(array) is not np.ndarray or array.dtype not in DTYPES or not _is_ready(array.flags):
+                if isinstance(array, Array):
+                    return _recorded.apply(name, like, arrays)
                 array = contiguous(spec.op.name, index, array)
             ready.append(array)
             metas.append((DTYPES[array.dtype], array.shape))
         program = spec.program(FORWARD, like, tuple(metas))
     except DtypeError as error:
+        if any([isinstance(array, Array) for array in arrays]):
+            return _recorded.apply(name, like, arrays)
         return _apply_promoted(error, name, like, [_given(spec.op.name, i, array) for i, array in enumerate(arrays)])
     outs = [np.empty(shape, BY_CODE[code]) for shape, code in zip(program.shapes, program.codes)]
     if spec.is_composed:

@@ -55,7 +55,8 @@ def from_scipy(matrix, width="auto"):
     to COO.
 
     The same indices give the same pattern, with all that was analysed of it, while it is one of the last 16 that were
-    asked for. Integers and booleans become float64, float16 float32. BSR keeps its blocks, values being (nnz, *pattern.blocks); of matrix.tocsr() come single entries.
+    asked for. Integers and booleans become float64, float16 float32. BSR keeps its blocks, values being
+    (nnz, *pattern.blocks); of matrix.tocsr() come single entries.
     """
     from . import remap
 
