@@ -68,8 +68,8 @@ def APPLY(ctx, data, x, op, y):
     status = lib.lac_array_read(ctx, x, ffi.from_buffer(numbers))
     if status:
         return status
-    known = known(data)
-    answer = _fitting(known.called, known.function(numbers, _FORMS[op]), *_meta(y))
+    held = known(data)
+    answer = _fitting(held.called, held.function(numbers, _FORMS[op]), *_meta(y))
     return lib.lac_array_write(ctx, y, ffi.from_buffer(answer))
 
 

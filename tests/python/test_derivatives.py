@@ -166,7 +166,7 @@ def test_gradcheck_finds_what_is_wrong():
         lacuna.gradcheck(lambda x: x * x.value, b)  # half of the derivative of x^2
     with pytest.raises(ZeroDivisionError):
         lacuna.gradcheck(lambda x: 1 / 0, b)
-    with pytest.raises(lacuna.ArgumentError, match="one array"):
+    with pytest.raises(lacuna.ArgumentError, match="one recorded array"):
         lacuna.gradcheck(lambda x: (x, x), b)
 
 

@@ -34,6 +34,7 @@ def elsewhere(function):
 
 
 def test_threads_are_set_for_all_and_given_back():
+    lacuna.set_threads(None)  # torch may have been followed before
     most = lacuna.get_threads()
     lacuna.set_threads(3)
     assert lacuna.get_threads() == elsewhere(lacuna.get_threads) == 3
