@@ -40,6 +40,7 @@ def _factor(name, make, owner, values):
     ctx, out = context(), ffi.new("lac_factor **")
     with Borrowed(ctx, values) as (array,):
         ctx.check(make(ctx.c, owner.c, array, out))
+    ctx.warn()
     return Factor.wrap(out[0], owner.held)
 
 
@@ -76,6 +77,7 @@ class Solver(Handle):
     kind = "lac_solver"
 
     def __new__(cls, pattern, method="auto", ordering="auto", **given):
+        pattern = Pattern.from_scipy(pattern) if hasattr(pattern, "tocoo") else pattern  # a matrix stands for its own
         expect("Solver", pattern, Pattern)
         ctx, out = context(), ffi.new("lac_solver **")
         with filled("Solver", ctx, method, ordering, given) as (options, callbacks):

@@ -54,6 +54,8 @@ def test_matrices_anywhere_by_place_and_by_name():
     tall = rng.standard_normal(9)
     np.testing.assert_allclose(lacuna.lstsq(a, tall), np.linalg.lstsq(a.toarray(), tall)[0])
     square = matrix()
+    right = lacuna.solve(lacuna.Solver(square, "gmres"), lacuna.from_scipy(square)[1], np.ones(12))
+    np.testing.assert_allclose(square @ right, np.ones(12), rtol=1e-8)
     np.testing.assert_allclose(lacuna.logdet(square), np.linalg.slogdet(square.toarray())[1])
 
 
