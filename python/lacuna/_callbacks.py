@@ -34,7 +34,8 @@ class Callback:
         return ffi.cast("void *", self.name)
 
 
-def _known(data):
+def known(data):
+    """The Callback of a name that C holds."""
     found = _KNOWN.get(int(ffi.cast("uintptr_t", data)))
     if found is None:
         raise StaleError("Solver: a function of its options is gone; keep the Solver, or a Factor of it, alive")
@@ -67,11 +68,11 @@ def APPLY(ctx, data, x, op, y):
     status = lib.lac_array_read(ctx, x, ffi.from_buffer(numbers))
     if status:
         return status
-    known = _known(data)
-    answer = _fitting(known.called, known.function(numbers, _FORMS[op]), *_meta(y))
+    held = known(data)
+    answer = _fitting(held.called, held.function(numbers, _FORMS[op]), *_meta(y))
     return lib.lac_array_write(ctx, y, ffi.from_buffer(answer))
 
 
 @ffi.callback("lac_iteration_progress", error=1, onerror=raise_later)
 def PROGRESS(data, iteration, residual):
-    return 1 if raised() or _known(data).function(iteration, residual) else 0
+    return 1 if raised() or known(data).function(iteration, residual) else 0

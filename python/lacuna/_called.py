@@ -6,10 +6,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from ._callbacks import APPLY, Callback
-from ._core import context, ffi, lib
-from ._numpy import contiguous
+from ._core import context, ffi, lib, sized
+from ._numpy import promoted
 from ._options import Borrowed, filled
 from .errors import ArgumentError
+from .solver import read_report
 
 WHO = "solve_operator"
 _PROBE = -2.0  # what a probe is scaled by: neither 1 nor positive, so that |x|, relu(x) and x + c are found out
@@ -24,17 +25,29 @@ def require(function, theta):
     return tuple(theta)
 
 
+def iterate(product, b, x0=None, method="auto", **options):
+    """(x, report) with A x = b, b any NumPy array, A x = product(x, "N") for arrays like b, from a start x0.
+
+    A tolerance that is not reached is a ConvergenceError unless accept_unconverged.
+    """
+    b = promoted(WHO, "b", b)
+    ctx, x, report = context(), np.empty_like(b), sized("lac_solve_report")
+    start = () if x0 is None else (promoted(WHO, "x0", x0),)
+    held = Callback(product, f"{WHO}: the function")
+    with filled(WHO, ctx, method, "auto", options) as (c, callbacks), Borrowed(ctx, b, x, *start) as (c_b, c_x, *c_x0):
+        begin = c_x0[0] if c_x0 else ffi.NULL
+        ctx.check(lib.lac_solve_products(ctx.c, APPLY, held.data, c_b, begin, lib.LAC_PLAIN, c, c_x, report))
+        del callbacks  # C is done with them
+    return x, read_report(report)
+
+
 def solve(product, b, method="auto", **options):
     """x with A x = b, b any NumPy array, A x = product(x, "N") for arrays like b; a product that is not linear is
     refused."""
-    b = contiguous(WHO, "b", b)
+    b = promoted(WHO, "b", b)
     _check_linear(product, b)
-    ctx, x = context(), np.empty_like(b)
-    held = Callback(product, f"{WHO}: the function")
-    with filled(WHO, ctx, method, "auto", options) as (c, callbacks), Borrowed(ctx, b, x) as (c_b, c_x):
-        ctx.check(lib.lac_solve_products(ctx.c, APPLY, held.data, c_b, ffi.NULL, lib.LAC_PLAIN, c, c_x, ffi.NULL))
-        del callbacks  # C is done with them
-    ctx.warn()
+    x, _ = iterate(product, b, None, method, **options)
+    context().warn()
     return x
 
 

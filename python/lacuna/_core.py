@@ -5,6 +5,8 @@ cffi lets go of the interpreter's lock around every call, so other threads run w
 """
 
 import atexit
+import contextlib
+import operator
 import os
 import sys
 import threading
@@ -120,9 +122,10 @@ def _interrupt(_data):
 
 
 class Context:
-    """A thread's door to a device, with the tables of pointers that no call is using."""
+    """A thread's door to a device, with the tables of pointers that no call is using. `asked` is the number of threads
+    that it was last asked for by set_threads of the package, `threads` what it has."""
 
-    __slots__ = ("c", "stream", "tables")
+    __slots__ = ("c", "stream", "tables", "asked", "threads", "most")
 
     def __init__(self, backend, device):
         out = ffi.new("lac_context **")
@@ -132,8 +135,8 @@ class Context:
         self.c = ffi.gc(out[0], _closer())
         self.stream, self.tables = 0, []
         lib.lac_context_set_interrupt(self.c, _interrupt, ffi.NULL)
-        if _forked:
-            self.set_threads(1)
+        self.asked, self.most = None, 1 if _forked else lib.lac_context_threads(self.c)
+        self.set_threads(self.most)
 
     def table(self, ports=0):
         """A table for one call, which gives it back to `tables` when done. A signal handler or finalizer that runs
@@ -173,6 +176,17 @@ class Context:
                 "start processes with the method 'spawn' to have more"
             )
         self.check(lib.lac_context_set_threads(self.c, threads))
+        self.threads = threads
+
+    def obey(self, asked):
+        """Have as many threads as all contexts are asked to; None: as many as there are."""
+        self.set_threads(self.most if asked is None else asked)
+        self.asked = asked
+
+    def follow(self, threads):
+        """Have as many threads as another library, unless Lacuna was asked for a number, or in a forked process."""
+        if threads != self.threads and self.asked is None and not _forked:
+            self.set_threads(threads)
 
 
 class _Local(threading.local):
@@ -182,12 +196,13 @@ class _Local(threading.local):
 
 _local = _Local()
 _forked = False
+_asked = None  # how many threads contexts have, all of them; None: as many as there are
 
 
 def _after_fork():
     """The threads of OpenMP stayed in the parent, and a kernel would wait for them for ever: begin anew, with one."""
-    global _forked
-    _forked, _local.contexts = True, {}
+    global _forked, _asked
+    _forked, _asked, _local.contexts = True, None, {}
 
 
 os.register_at_fork(after_in_child=_after_fork)
@@ -205,7 +220,34 @@ def context(backend="cpu", device=0):
     found = contexts.get((backend, device))
     if found is None:
         found = contexts[backend, device] = Context(backend, device)
+    if found.asked is not _asked:
+        found.obey(_asked)
     return found
+
+
+def set_threads(threads):
+    """How many threads CPU kernels use, in all threads of Python; None: as many as there are, and with torch's tensors
+    torch.get_num_threads(). The results do not depend on it, to the bit."""
+    global _asked
+    threads = None if threads is None else operator.index(threads)
+    context().obey(threads)
+    _asked = threads
+
+
+def get_threads():
+    """How many threads CPU kernels use that this thread of Python calls."""
+    return context().threads
+
+
+@contextlib.contextmanager
+def threads(count):
+    """As many threads within a `with` as set_threads(count) gives, in all threads of Python; then as many as before."""
+    before = _asked
+    set_threads(count)
+    try:
+        yield
+    finally:
+        set_threads(before)
 
 
 def version():

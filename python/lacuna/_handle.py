@@ -28,12 +28,19 @@ _FORMS = {"N": lib.LAC_PLAIN, "T": lib.LAC_TRANSPOSED, "H": lib.LAC_ADJOINT, "pl
 def form(op):
     """The code of op: "N" or "plain" for A, "T" or "transposed" for A^T, "H" or "adjoint" for A^H, "conjugated" for
     conj(A)."""
+    try:
+        return _FORMS[op]
+    except (KeyError, TypeError):
+        raise _no_form(op) from None
+
+
+def _no_form(op):
     if isinstance(op, str) and op == "C":
-        raise ArgumentError(
+        return ArgumentError(
             'op is "C", which BLAS reads as the conjugate transpose and others as conj(A); say "H" (A^H) or '
             '"conjugated" (conj A)'
         )
-    return word("op", op, _FORMS)
+    return ArgumentError(f"op is {op!r}; it must be one of {', '.join(map(repr, _FORMS))}")
 
 
 def expect(who, given, *kinds):

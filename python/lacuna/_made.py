@@ -3,5 +3,6 @@
 tables (scripts/check-stubs)."""
 
 from . import _numpy, _operators
+from ._scipy import taking_matrices
 
-globals().update(_operators.of(_numpy, __package__))
+globals().update(taking_matrices(_operators.of(_numpy, __package__), _operators.takes()))

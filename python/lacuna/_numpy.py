@@ -5,26 +5,30 @@ already.
 
 import numpy as np
 
-from ._core import context, ffi, lib
+from . import _recorded
+from ._core import context, ffi
+from ._dtypes import BY_CODE, DTYPES, computed, promotions, rounded
 from ._program import FORWARD, find
+from ._recorded import Array
 from ._words import place
 from .errors import ArgumentError, DtypeError
 
-DTYPES = {
-    np.dtype(np.float32): lib.LAC_F32, np.dtype(np.float64): lib.LAC_F64,
-    np.dtype(np.complex64): lib.LAC_C64, np.dtype(np.complex128): lib.LAC_C128,
-}  # fmt: skip
 _buffer = ffi.from_buffer  # several times faster than asking NumPy for the address
-BY_CODE = {code: dtype for dtype, code in DTYPES.items()}
 
 
-def contiguous(who, index, array):
-    """The array as C reads it: row-major in one piece, aligned, one of four dtypes. Numbers are never converted."""
+def _given(who, index, array):
+    """An array of what came, in any dtype."""
     if type(array) is not np.ndarray:
         if isinstance(array, np.ma.MaskedArray):
             what = "is a masked array; say what its masked numbers are with .filled()"
             raise ArgumentError(f"{place(who, index)} {what}")
         array = _array(f"{place(who, index)} is", array)
+    return array
+
+
+def contiguous(who, index, array):
+    """The array as C reads it: row-major in one piece, aligned, one of four dtypes. Numbers are never converted."""
+    array = _given(who, index, array)
     if array.dtype not in DTYPES:
         raise DtypeError(
             f"{place(who, index)} has dtype {array.dtype}; Lacuna computes in float32, float64, complex64 and "
@@ -33,13 +37,36 @@ def contiguous(who, index, array):
     return array if _is_ready(array.flags) else array.copy(order="C")
 
 
+def promoted(who, index, array):
+    """The same, of any numbers: in the dtype that they are computed in (_dtypes.py)."""
+    array = _given(who, index, array)
+    return contiguous(who, index, array.astype(computed(array.dtype) or array.dtype, copy=False))
+
+
 def _array(what, given):
-    """NumPy's array of something that has numbers: of None and of SciPy's matrices it makes arrays of objects."""
+    """NumPy's array of something that has numbers, by __array__ or __dlpack__: of None and of SciPy's matrices NumPy
+    makes arrays of objects."""
+    if hasattr(given, "__dlpack__") and not isinstance(given, np.ndarray):
+        given = _exchanged(what, given)
     array = np.asarray(given)
     if array.dtype != object or isinstance(given, np.ndarray):
         return array
     way = " (lacuna.from_scipy gives the pattern and the values of a sparse matrix)" if hasattr(given, "tocoo") else ""
     raise ArgumentError(f"{what} a {type(given).__name__}; it must be an array of numbers{way}")
+
+
+def _exchanged(what, given):
+    """The array of what follows the DLPack protocol, without a copy where that can be."""
+    ways = [np.from_dlpack, *([np.asarray] if hasattr(given, "__array__") else [])]
+    for read in ways:
+        try:
+            return read(given)
+        except (BufferError, RuntimeError, TypeError, ValueError) as error:  # a device, a gradient, a dtype of its own
+            why = error
+    raise ArgumentError(
+        f"{what} a {type(given).__name__} that NumPy cannot read ({why}); copy it to the host first, as x.get() of "
+        "CuPy does, or take lacuna.torch, which computes on CUDA devices"
+    )
 
 
 def _is_ready(flags):
@@ -58,6 +85,8 @@ def code(dtype):
 
 def asarray(x):
     """An array of anything but a masked array, whose mask would be lost."""
+    if type(x) is np.ndarray or isinstance(x, Array):
+        return x
     if isinstance(x, np.ma.MaskedArray):
         raise ArgumentError("lacuna: a masked array came; say what its masked numbers are with .filled()")
     return _array("lacuna: an input is", x)
@@ -65,6 +94,8 @@ def asarray(x):
 
 def convert(c, x):
     """A condition as an array of x's dtype: 1 where it holds."""
+    if isinstance(c, Array):
+        return c if c.dtype == x.dtype else _recorded.cast(c, x.dtype)
     c = np.asarray(c)
     return c if c.dtype == x.dtype else (c != 0).astype(x.dtype)
 
@@ -83,25 +114,31 @@ def number(factor, x, who="scale"):
             else f"{who}: the factor is one frozen number, not a {factor.dtype} array of shape {factor.shape}; "
             "mul takes arrays"
         )
-    if x.dtype not in DTYPES:
-        contiguous(who, 0, x)
-    if factor.dtype.kind == "c" and x.dtype.kind != "c":
+    dtype = computed(x.dtype) or contiguous(who, 0, x).dtype
+    if factor.dtype.kind == "c" and dtype.kind != "c":
         if factor.imag:
             raise DtypeError(f"{who}: the number {factor} is complex and the array is {x.dtype}; convert the array")
         factor = factor.real
-    return factor.astype(x.dtype)
+    return factor.astype(dtype if x.dtype.kind in "biu" else x.dtype)
 
 
 def apply(name, like, *arrays):
     """Run the operator or function of a spec's name on arrays."""
     spec, ctx = find(name), context()
     ready, metas = [], []
-    for index, array in enumerate(arrays):
-        if type(array) is not np.ndarray or array.dtype not in DTYPES or not _is_ready(array.flags):
-            array = contiguous(spec.op.name, index, array)
-        ready.append(array)
-        metas.append((DTYPES[array.dtype], array.shape))
-    program = spec.program(FORWARD, like, tuple(metas))
+    try:
+        for index, array in enumerate(arrays):
+            if type(array) is not np.ndarray or array.dtype not in DTYPES or not _is_ready(array.flags):
+                if isinstance(array, Array):
+                    return _recorded.apply(name, like, arrays)
+                array = contiguous(spec.op.name, index, array)
+            ready.append(array)
+            metas.append((DTYPES[array.dtype], array.shape))
+        program = spec.program(FORWARD, like, tuple(metas))
+    except DtypeError as error:
+        if any([isinstance(array, Array) for array in arrays]):
+            return _recorded.apply(name, like, arrays)
+        return _apply_promoted(error, name, like, [_given(spec.op.name, i, array) for i, array in enumerate(arrays)])
     outs = [np.empty(shape, BY_CODE[code]) for shape, code in zip(program.shapes, program.codes)]
     if spec.is_composed:
         ready = [ready[i] for i in program.takes]
@@ -111,3 +148,16 @@ def apply(name, like, *arrays):
             pointers[index] = _buffer(array)
     program.run_prepared(ctx, table)
     return outs[0] if len(outs) == 1 else tuple(outs)
+
+
+def _apply_promoted(error, name, like, arrays):
+    """The same with the arrays in dtypes that go together; the first error where none do."""
+    tries, result = promotions([array.dtype for array in arrays])
+    for dtypes in tries:
+        spec, metas = find(name), tuple([(DTYPES[dtype], array.shape) for array, dtype in zip(arrays, dtypes)])
+        try:
+            spec.program(FORWARD, like, metas)
+        except DtypeError:
+            continue
+        return rounded(apply(name, like, *[a.astype(dtype) for a, dtype in zip(arrays, dtypes)]), result)
+    raise error

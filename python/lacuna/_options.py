@@ -9,7 +9,7 @@ import numpy as np
 from ._callbacks import APPLY, PROGRESS, Callback
 from ._core import ffi, lib, sized
 from ._handle import Handle, word
-from ._numpy import DTYPES, contiguous
+from ._numpy import DTYPES, promoted
 from .errors import ArgumentError, IndexOverflowError
 
 
@@ -139,7 +139,7 @@ def _preconditioner(options, given):
 
 
 def _columns(name, array):
-    array = contiguous("Solver", name, array)
+    array = promoted("Solver", name, array)
     return array[:, None].copy() if array.ndim == 1 else array
 
 

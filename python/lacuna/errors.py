@@ -2,6 +2,8 @@
 """One exception for each status of the C library. The message is the context's sentence, in
 the words of Python (_words.py)."""
 
+from numpy.linalg import LinAlgError
+
 
 class LacunaError(Exception):
     """What every error of Lacuna is. `status` names the code, `trace` the chain of C functions, innermost first."""
@@ -10,7 +12,11 @@ class LacunaError(Exception):
     trace = ""
 
 
-class AccuracyWarning(UserWarning):
+class LacunaWarning(UserWarning):
+    """What every warning of Lacuna is."""
+
+
+class AccuracyWarning(LacunaWarning):
     """What came out is doubtful: the matrix is nearly singular, and few digits of the result are certain."""
 
 
@@ -42,11 +48,15 @@ class IndexOverflowError(LacunaError, OverflowError):
     status = "LAC_ERR_OVERFLOW"
 
 
-class SingularError(LacunaError, ArithmeticError):
+class SingularError(LacunaError, ArithmeticError, LinAlgError):
+    """numpy.linalg.LinAlgError too, and where lacuna.torch is imported torch.linalg.LinAlgError."""
+
     status = "LAC_ERR_SINGULAR"
 
 
-class DefiniteError(LacunaError, ArithmeticError):
+class DefiniteError(LacunaError, ArithmeticError, LinAlgError):
+    """LinAlgError as SingularError is."""
+
     status = "LAC_ERR_DEFINITE"
 
 
@@ -101,4 +111,4 @@ class InterruptError(LacunaError):
 
 
 BY_STATUS = {error.status: error for error in LacunaError.__subclasses__()}
-__all__ = ["AccuracyWarning", "LacunaError", *(error.__name__ for error in BY_STATUS.values())]
+__all__ = ["AccuracyWarning", "LacunaError", "LacunaWarning", *(error.__name__ for error in BY_STATUS.values())]

@@ -167,21 +167,11 @@ class Pattern(Handle):
 
     @classmethod
     def from_scipy(cls, matrix, width="auto"):
-        """From any SciPy sparse matrix or array, BSR with its blocks; lacuna.from_scipy gives the values too."""
-        if not hasattr(matrix, "tocoo"):
-            raise ArgumentError(
-                f"from_scipy: expected a SciPy sparse matrix or array, got {type(matrix).__name__}; "
-                "scipy.sparse.csr_array makes one of a dense array"
-            )
-        _sizes(matrix.shape)
-        if matrix.format == "csc":
-            return cls.from_csc(matrix.indptr, matrix.indices, matrix.shape, width)
-        if matrix.format == "csr":
-            return cls.from_csr(matrix.indptr, matrix.indices, matrix.shape, width)
-        if matrix.format == "bsr":
-            return cls.from_bsr(matrix.indptr, matrix.indices, matrix.shape, matrix.blocksize, width)
-        coo = matrix.tocoo()
-        return cls.from_coo(*coo.coords if hasattr(coo, "coords") else (coo.row, coo.col), coo.shape, width)
+        """From any SciPy sparse matrix or array, BSR with its blocks; lacuna.from_scipy gives the values too, and says
+        more."""
+        from ._scipy import pattern_of, readable
+
+        return pattern_of(readable(matrix), width)
 
     @property
     def width(self):
@@ -204,14 +194,14 @@ class Pattern(Handle):
         expect("same", other, Pattern)
         return bool(lib.lac_pattern_same(self.c, other.c))
 
-    def to_scipy(self, values):
-        """A SciPy CSR array, or BSR for blocks, over these values, without copying them."""
-        from scipy.sparse import bsr_array, csr_array
+    def to_scipy(self, values, like=None):
+        """A SciPy CSR array, or BSR for blocks, over these values, without copying them.
 
-        offsets, columns, _ = self.structure()
-        if self.blocks != (1, 1):
-            return bsr_array((values, columns, offsets), shape=self.shape, blocksize=self.blocks)
-        return csr_array((values, columns, offsets), shape=self.shape)
+        like: a SciPy matrix or array; the result then has its format, its class (matrix or array) and its index type.
+        """
+        from ._scipy import to_scipy
+
+        return to_scipy(self, values, like)
 
     def _derive(self, function, *arguments):
         ctx, out, map_ = context(), ffi.new("lac_pattern **"), ffi.new("lac_map **")

@@ -5,7 +5,7 @@ import numpy as np
 
 from ._core import check, context, ffi, fields, lib, sized, text
 from ._handle import Handle, expect, form
-from ._numpy import BY_CODE, contiguous
+from ._numpy import BY_CODE, contiguous, promoted
 from ._options import Borrowed, filled, words
 from .errors import DtypeError, ShapeError
 from .pattern import Pattern
@@ -22,6 +22,12 @@ def _report(ask, c):
     return {name: text(getattr(out, name)) if name in _TEXTS else getattr(out, name) for name in fields(out)}
 
 
+def read_report(report):
+    """What is reported of a solve, as a dict."""
+    told = {name: getattr(report, name) for name in fields(report)}
+    return told | {"ending": _ENDINGS[report.ending], "reason": text(report.reason), "warning": text(report.warning)}
+
+
 def _known(report):
     """What a repr says of a report; some methods foresee no fill."""
     nnz = report["factor_nnz"]
@@ -30,10 +36,11 @@ def _known(report):
 
 def _factor(name, make, owner, values):
     """What `make` factors, by a solver or like a factor, of NumPy values [*batch, nnz]."""
-    values = contiguous(name, "values", values)
+    values = promoted(name, "values", values)
     ctx, out = context(), ffi.new("lac_factor **")
     with Borrowed(ctx, values) as (array,):
         ctx.check(make(ctx.c, owner.c, array, out))
+    ctx.warn()
     return Factor.wrap(out[0], owner.held)
 
 
@@ -70,6 +77,7 @@ class Solver(Handle):
     kind = "lac_solver"
 
     def __new__(cls, pattern, method="auto", ordering="auto", **given):
+        pattern = Pattern.from_scipy(pattern) if hasattr(pattern, "tocoo") else pattern  # a matrix stands for its own
         expect("Solver", pattern, Pattern)
         ctx, out = context(), ffi.new("lac_solver **")
         with filled("Solver", ctx, method, ordering, given) as (options, callbacks):
@@ -192,10 +200,8 @@ class Factor(Handle):
         with Borrowed(ctx, rows, x, *start) as arrays:
             begin = arrays[2] if start else ffi.NULL
             ctx.check(lib.lac_factor_iterate(ctx.c, self.c, arrays[0], begin, code, arrays[1], report))
-        told = {name: getattr(report, name) for name in fields(report)}
-        told.update(ending=_ENDINGS[report.ending], reason=text(report.reason), warning=text(report.warning))
         lib.lac_context_clear_warning(ctx.c)  # the report has it
-        return (x[..., 0] if is_vector else x), told
+        return (x[..., 0] if is_vector else x), read_report(report)
 
     def describe(self):
         """The levels of a multigrid hierarchy as a table; "" for other factors."""

@@ -417,7 +417,7 @@ def test_least_squares_refuse():
             lacuna.lstsq(q, c, b[: q.shape[0]])
         assert np.isfinite(lacuna.lstsq(q, c, b[: q.shape[0]], 1e-3)).all()
     with pytest.raises(lacuna.DtypeError, match="damp has dtype"):
-        lacuna.lstsq(p, a.astype(np.float32), b.astype(np.float32), np.array(1.0))
+        lacuna.lstsq(p, a, b, np.array(1.0j))
     with pytest.raises(lacuna.PatternError, match="one of another pattern"):
         lacuna.lstsq(p, a, b, 1.0, solver=pattern.solver())
     np.testing.assert_allclose(

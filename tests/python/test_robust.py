@@ -57,7 +57,7 @@ def test_factors_of_scale_keep_their_imaginary_part_and_have_no_derivative():
         assert torch.equal(lt.scale(factor, t.real), 2 * t.real)
     refuses(lacuna.DtypeError, "complex", lacuna.scale, 1j, z.real)
     refuses(lacuna.DtypeError, "complex", lt.scale, 1j, t.real)
-    refuses(lacuna.DtypeError, "scale: x has dtype int64", lacuna.scale, 2.0, np.ones(2, int))
+    refuses(lacuna.DtypeError, "scale: x has dtype datetime64", lacuna.scale, 2.0, np.ones(2, "M8[s]"))
     refuses(lacuna.ArgumentError, "mul", lacuna.scale, np.ones(2), z)
     refuses(lacuna.ArgumentError, "frozen number, not a Tensor.*mul", lt.scale, torch.ones((), requires_grad=True), t)
 
@@ -165,7 +165,7 @@ def test_scipy_matrices_with_slack_and_with_integers(make):
     m.data, m.indices = np.append(m.data, 99.0), np.append(m.indices, 0)  # room that no entry uses
     p, values = lacuna.from_scipy(m)
     np.testing.assert_array_equal(lacuna.to_dense(p, values), [[0, 2], [3, 0]])
-    refuses(lacuna.DtypeError, r"int64.*\.astype\(float\)", lacuna.from_scipy, make(np.eye(3, dtype=np.int64)))
+    refuses(lacuna.DtypeError, r"\.astype\(float\)", lacuna.from_scipy, make(np.eye(3, dtype=np.longdouble)))
     assert lacuna.Pattern.from_scipy(make(np.eye(3, dtype=np.int64))).nnz == 3
     with pytest.raises(lacuna.ArgumentError, match="two integers"):
         lacuna.from_scipy(sp.coo_array(np.ones(3)))

@@ -49,8 +49,8 @@ def test_errors_have_no_words_of_c():
         told(lacuna.solve, lacuna.Solver(pattern).factor(a), 2 * a, b),
         told(lacuna.Solver, pattern, method="diagonal"),
         told(lt.solve, pattern, torch.tensor(a[1:]), torch.tensor(b)),
-        told(lacuna.solve, pattern, a.astype(np.float32), b),
-        told(lacuna.Solver(pattern).factor, a.astype(int)),
+        told(lacuna.solve, pattern, a.astype(np.longdouble), b),
+        told(lacuna.Solver(pattern).factor, a.astype(np.longdouble)),
     ]
     for sentence in sentences:
         assert not re.search(r"lac_|LAC_|solve_with|input \d", sentence), sentence
@@ -64,16 +64,6 @@ def test_a_batch_of_vectors_is_told_its_way_out():
     expected = np.linalg.solve(matrix.toarray(), b)
     np.testing.assert_allclose(x[..., 0], [expected, expected / 2])
     assert "b[..., None]" not in told(lacuna.solve, pattern, a, b[:-1])
-
-
-def test_autocast_is_named_where_it_chose_the_dtype():
-    values, x = torch.tensor(a).float(), torch.ones(N, 2)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        assert "torch.autocast('cpu', enabled=False)" in told(lt.spmm, pattern, values, x @ torch.ones(2, 2))
-        with torch.autocast("cpu", enabled=False):
-            y = lt.spmm(pattern, values, x @ torch.ones(2, 2))
-    torch.testing.assert_close(y, torch.tensor(matrix.toarray()).float() @ (x @ torch.ones(2, 2)))
-    assert "autocast" not in told(lt.spmm, pattern, values, x.bfloat16())
 
 
 def test_options_that_are_not_there_are_answered_with_those_that_are():

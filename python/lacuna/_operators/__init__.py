@@ -43,6 +43,14 @@ def _rows():
     return rows
 
 
+def takes():
+    """{name: its parameters}, without those that the name gives itself."""
+    return {
+        name: [p for p in parameters.read(row.parameters) if p.name not in fixed]
+        for name, (_, row, fixed, _) in _rows().items()
+    }
+
+
 @functools.lru_cache(None)
 def _code(scoped, renamed):
     """All functions as one piece of Python, over what a front end brings."""

@@ -18,7 +18,7 @@ import torch as _torch
 
 from .. import _operators
 from .._derived import made_of as _made_of
-from . import _private
+from . import _errors, _private  # noqa: F401
 from ._called import solve_operator  # noqa: F401
 
 if _private.is_whole:

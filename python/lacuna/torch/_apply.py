@@ -17,8 +17,9 @@ import torch
 from torch.autograd import forward_ad
 
 from .._program import FORWARD, IN, IN_DOT, JVP, OUT, OUT_BAR, VJP, find
-from ..errors import ShapeError
+from ..errors import DtypeError, ShapeError
 from . import _private
+from ._dtypes import apply_promoted
 from ._levels import beneath, on_one_level, unwrap
 from ._open import call_of, resolve  # noqa: F401
 from ._private import SingleLevelFunction, in_forward_mode, lone_grad
@@ -276,7 +277,11 @@ def _apply_grads_batched(spec, like, *tensors):
 @torch.compiler.allow_in_graph if _private.is_whole else torch.compiler.disable
 def apply(name, like, *tensors):
     """The operator or function of a spec's name, or of a request, on tensors."""
-    return apply_spec(find(name) if type(name) is str else call_of(name), like, *tensors)
+    spec = find(name) if type(name) is str else call_of(name)
+    try:
+        return apply_spec(spec, like, *tensors)
+    except DtypeError as error:
+        return apply_promoted(functools.partial(apply_spec, spec, like), error, tensors)
 
 
 def _apply_step(spec, like, *tensors):

@@ -11,12 +11,12 @@ L and L^H are both functions that torch differentiates, so that every order foll
 """
 
 import torch
-from torch._C import _are_functorch_transforms_active as _in_transform
-from torch._C import _functorch
 from torch.autograd.forward_ad import unpack_dual
 
 from .. import _called
 from ..errors import ArgumentError, OrderError
+from . import _private
+from ._private import transforms_active as _in_transform
 from ._tensors import asarray
 
 
@@ -137,8 +137,8 @@ class _Solve(torch.autograd.Function):
 
 def _require_one_forward_mode():
     """Refuse forward mode of forward mode, of which torch tells a function the inner one alone."""
-    levels = [level.key() for level in _functorch.get_interpreter_stack() or ()]
-    if levels.count(_functorch.TransformType.Jvp) > 1:
+    levels = [level.key() for level in _private.levels() or ()]
+    if levels.count(_private.JVP) > 1:
         raise OrderError(
             f"{_called.WHO}: forward mode inside forward mode (jacfwd of jacfwd) is not differentiated; take "
             "torch.func.hessian, jacfwd of jacrev, or jacrev of jacfwd"
@@ -147,19 +147,19 @@ def _require_one_forward_mode():
 
 def _plain(tensor):
     """A tensor without its transforms; one of those that vmap maps."""
-    while _functorch.is_functorch_wrapped_tensor(tensor):
-        axis = _functorch.maybe_get_bdim(tensor)
-        tensor = _functorch.get_unwrapped(tensor)
+    while _private.is_wrapped(tensor):
+        axis = _private.batch_axis(tensor)
+        tensor = _private.unwrapped_once(tensor)
         tensor = tensor if axis < 0 else tensor.select(axis, 0)
     return tensor.detach()
 
 
 def _is_followed(tensor):
     """Whether a transform or forward mode follows a tensor, on any level."""
-    while _functorch.is_functorch_wrapped_tensor(tensor):
-        if _functorch.is_batchedtensor(tensor) or tensor.requires_grad or unpack_dual(tensor).tangent is not None:
+    while _private.is_wrapped(tensor):
+        if _private.is_batched(tensor) or tensor.requires_grad or unpack_dual(tensor).tangent is not None:
             return True
-        tensor = _functorch.get_unwrapped(tensor)
+        tensor = _private.unwrapped_once(tensor)
     return unpack_dual(tensor).tangent is not None
 
 

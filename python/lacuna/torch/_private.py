@@ -35,6 +35,9 @@ def _take():
         "top_level": _functorch.peek_interpreter_stack, "level_of": _functorch.maybe_get_level,
         "unwrapped": _functorch._unwrap_for_grad, "wrapped": _functorch._wrap_for_grad,
         "pop_level": _functorch.pop_dynamic_layer_stack, "push_level": _functorch.push_dynamic_layer_stack,
+        "levels": _functorch.get_interpreter_stack, "is_wrapped": _functorch.is_functorch_wrapped_tensor,
+        "is_batched": _functorch.is_batchedtensor, "batch_axis": _functorch.maybe_get_bdim,
+        "unwrapped_once": _functorch.get_unwrapped,
         "unwrap_batched": _functorch._unwrap_batched, "add_batched": _functorch._add_batch_dim,
         # torch.autograd.grad(is_grads_batched=True), whose batched tensors torch.func does not know.
         "is_grads_batched": _functorch.is_legacy_batchedtensor, "enter_vmap": _C._vmapmode_increment_nesting,
@@ -51,6 +54,7 @@ def _watched():
     return {
         "transforms_active": lambda: True, "modes_active": lambda: 1, "is_grads_batched": lambda tensor: False,
         "forward_mode": lambda is_on: contextlib.nullcontext(), "SingleLevelFunction": torch.autograd.Function,
+        "levels": lambda: (), "is_wrapped": lambda tensor: False, "JVP": None,
     }  # fmt: skip
 
 
@@ -73,6 +77,16 @@ def lone_grad():
     """The level of a transform in backward mode that no other is around or inside of; None where it is not so."""
     top = top_level() if torch.autograd.forward_ad._current_level < 0 else None  # noqa: F821
     return 1 if top is not None and top.level() == 1 and top.key() == GRAD else None  # noqa: F821
+
+
+# -- tables of torch's compiler ---------------------------------------------------------------------------------------
+
+
+def compiled_operators():
+    """The module in which torch's compiler keeps what operators of Python do; an ImportError where there is none."""
+    from torch._dynamo.variables import builtin
+
+    return builtin
 
 
 # -- memory and streams -----------------------------------------------------------------------------------------------

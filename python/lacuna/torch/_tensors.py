@@ -8,22 +8,17 @@ import functools
 import numpy as np
 import torch
 
-from .._core import context, lib
+from .._core import context
 from .._words import input_of, place
 from ..errors import ArgumentError, DeviceError, DtypeError
+from ._dtypes import CODES, DTYPES, computed
 from ._private import current_stream, empty_on, empty_on_cpu
 
-CODES = {
-    torch.float32: lib.LAC_F32,
-    torch.float64: lib.LAC_F64,
-    torch.complex64: lib.LAC_C64,
-    torch.complex128: lib.LAC_C128,
-}
-DTYPES = {code: dtype for dtype, code in CODES.items()}
 _DEVICES = {"cpu", "cuda"}
 _STRIDED, _ALIGNED = torch.strided, 16
 ARRAY = torch.Tensor
 RENAMED = (("axis", "dim"), ("keepdims", "keepdim"))  # as torch's own functions have them
+_torch_threads = torch.get_num_threads
 _NUMBERS = (int, float, complex, np.number, torch.SymInt, torch.SymFloat)
 
 
@@ -42,17 +37,9 @@ def refusal(who, tensors):
         if t.dtype not in CODES:
             return DtypeError(
                 f"{place(who, i)} has dtype {t.dtype}; Lacuna computes in float32, float64, complex64 and complex128: "
-                f"convert it with .to(){_autocast(t)}"
+                "convert it with .to()"
             )
     return None
-
-
-def _autocast(tensor):
-    """What else may help where torch itself has chosen the dtype."""
-    kind = tensor.device.type
-    if tensor.dtype not in (torch.bfloat16, torch.float16) or not torch.is_autocast_enabled(kind):
-        return ""
-    return f", or make it outside of autocast, which is on: with torch.autocast({kind!r}, enabled=False)"
 
 
 def code(dtype):
@@ -88,20 +75,28 @@ def number(factor, x, who="scale"):
             f"{who}: the factor is a frozen number, not a {type(factor).__name__}; make it one with float(), or take "
             "mul, which has derivatives in both"
         )
-    if not isinstance(x, torch.Tensor) or x.dtype not in CODES:
+    if not isinstance(x, torch.Tensor) or computed(x.dtype) is None:
         raise refusal(who, (x,))
     factor = factor.item() if isinstance(factor, np.generic) else factor
     if isinstance(factor, complex) and not x.is_complex():
         if factor.imag:
             raise DtypeError(f"{who}: the number {factor} is complex and the tensor is {x.dtype}; convert the tensor")
         factor = factor.real
-    return torch.ones((), dtype=x.dtype, device=x.device) * factor  # a product: compilers keep its number open
+    dtype = x.dtype if x.is_floating_point() or x.is_complex() else computed(x.dtype)
+    return torch.ones((), dtype=dtype, device=x.device) * factor  # a product: compilers keep its number open
+
+
+def _context_on_cpu():
+    """This thread's context on the CPU, with as many threads as torch has where Lacuna was not asked for a number."""
+    ctx = context()
+    ctx.follow(_torch_threads())
+    return ctx
 
 
 def context_on(device):
     """This thread's context on a device, on torch's current stream."""
     if device.type == "cpu":
-        return context()
+        return _context_on_cpu()
     ctx = context("cuda", device.index)
     ctx.set_stream(current_stream(device.index))
     return ctx
@@ -175,7 +170,7 @@ def run(who, program, tensors):
     """A program on plain tensors, in one C call. Absent results are None."""
     addresses = addresses_on_cpu(tensors)
     if addresses is not None:
-        ctx, empty = context(), empty_on_cpu
+        ctx, empty = _context_on_cpu(), empty_on_cpu
     else:
         device, tensors = ready(who, tensors)
         ctx, empty, addresses = context_on(device), functools.partial(empty_on, device), [t.data_ptr() for t in tensors]

@@ -6,6 +6,7 @@ import operator
 import torch
 
 from ...errors import ArgumentError, UnsupportedError
+from .._private import compiled_operators
 
 _BINARY = {
     "matmul": "matmul", "mm": "matmul", "mv": "matmul", "bmm": "matmul", "add": "add", "sub": "sub", "subtract": "sub",
@@ -28,8 +29,7 @@ def _teach_dynamo():
     """Dynamo exchanges the sides of an operator whose first one is no tensor, and names the reversed operator; but of
     `A @ x` it names __matmul__ all the same. Returns whether it names __rmatmul__ now."""
     try:
-        from torch._dynamo.variables import builtin
-
+        builtin = compiled_operators()
         builtin.populate_builtin_to_tensor_fn_map()
         builtin.BUILTIN_TO_TENSOR_RFN_MAP.setdefault(operator.matmul, torch.Tensor.__rmatmul__)
     except (ImportError, AttributeError):

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SciPy's sparse matrices and arrays: in as a pattern with values, straight into functions, and out again.
+
+One rule: a matrix in the place of a pattern or solver stands for its pattern, and for the values that belong to it,
+which are then left out: spmm(A, x) is spmm(pattern, values, x) with pattern, values = from_scipy(A).
+"""
+
+import functools
+
+import numpy as np
+
+from ._core import check, ffi, lib
+from ._interned import interned
+from ._dtypes import computed
+from ._parameters import ARRAYS
+from .errors import ArgumentError, DtypeError
+from .pattern import Pattern, _sizes
+from .solver import Factor, Solver
+
+_READ = ("csr", "csc", "coo", "bsr", "dia")  # formats whose data is read as it is
+
+
+def is_matrix(given):
+    """Whether it is a sparse matrix or array of SciPy, or what has its methods."""
+    return hasattr(given, "tocoo")
+
+
+def readable(matrix):
+    """The matrix, in a format that is read as it is."""
+    if not is_matrix(matrix):
+        raise ArgumentError(
+            f"from_scipy: expected a SciPy sparse matrix or array, got {type(matrix).__name__}; "
+            "scipy.sparse.csr_array makes one of a dense array"
+        )
+    return matrix if matrix.format in _READ else matrix.tocoo()
+
+
+def pattern_of(matrix, width="auto"):
+    """The pattern of a matrix in one of these formats: the same object for the same indices."""
+    form, shape = matrix.format, tuple(matrix.shape)
+    _sizes(shape)
+    if form == "coo":
+        indices = matrix.coords if hasattr(matrix, "coords") else (matrix.row, matrix.col)
+        return interned(Pattern.from_coo, form, indices, shape, width)
+    if form == "dia":
+        return interned(Pattern.from_dia, form, (matrix.offsets,), shape, matrix.data.shape[1], width)
+    more = (shape, matrix.blocksize) if form == "bsr" else (shape,)
+    make = {"csr": Pattern.from_csr, "csc": Pattern.from_csc, "bsr": Pattern.from_bsr}[form]
+    used = matrix.indices[: max(matrix.indptr[-1], 0)]  # there may be room for more
+    return interned(make, form, (matrix.indptr, used), *more, width)
+
+
+def from_scipy(matrix, width="auto"):
+    """(pattern, values) of a SciPy sparse matrix or array in CSR, CSC, COO, BSR or DIA format; others are converted
+    to COO.
+
+    The same indices give the same pattern, with all that was analysed of it, while it is one of the last 16 that were
+    asked for. Integers and booleans become float64, float16 float32. BSR keeps its blocks, values being
+    (nnz, *pattern.blocks); of matrix.tocsr() come single entries.
+    """
+    from . import remap
+
+    matrix = readable(matrix)
+    pattern, data = pattern_of(matrix, width), matrix.data.reshape(-1)
+    if computed(data.dtype) is None:
+        raise DtypeError(
+            f"from_scipy: the matrix holds {data.dtype}; Lacuna computes in float32, float64, complex64 and "
+            "complex128: convert it with .astype(float), or take Pattern.from_scipy(matrix) alone"
+        )
+    data = data.astype(computed(data.dtype), copy=False)
+    data = data[: pattern.entries.inputs]  # a compressed matrix may hold room for more
+    values = data if pattern.entries.is_identity else remap(pattern.entries, data)
+    return pattern, values if pattern.blocks == (1, 1) else values.reshape(-1, *pattern.blocks)
+
+
+def _indices(pattern, dtype):
+    """(offsets, columns) of a pattern in an integer type."""
+    arrays = [np.empty(n, np.int64) for n in (pattern.shape[0] // pattern.blocks[0] + 1, pattern.nnz)]
+    check(lib.lac_pattern_read(pattern.c, *(ffi.cast("int64_t *", ffi.from_buffer(a)) for a in arrays), ffi.NULL))
+    return [array.astype(dtype, copy=False) for array in arrays]
+
+
+def _index_dtype(pattern, like):
+    """That of the indices of a matrix, else the one that SciPy chooses."""
+    from scipy.sparse import get_index_dtype
+
+    if like is not None and hasattr(like, "indices"):
+        return like.indices.dtype
+    return like.coords[0].dtype if hasattr(like, "coords") else get_index_dtype(maxval=max(*pattern.shape, pattern.nnz))
+
+
+def _indexed(matrix, dtype):
+    """The matrix with indices of that type: the older classes choose their own."""
+    if matrix.format == "coo":
+        matrix.coords = tuple([indices.astype(dtype, copy=False) for indices in matrix.coords])
+    elif hasattr(matrix, "indices"):
+        matrix.indices, matrix.indptr = (a.astype(dtype, copy=False) for a in (matrix.indices, matrix.indptr))
+    return matrix
+
+
+def to_scipy(pattern, values, like=None):
+    """A SciPy matrix of a pattern with values; Pattern.to_scipy says more."""
+    import scipy.sparse as sparse
+
+    if like is not None and not is_matrix(like):
+        raise ArgumentError(
+            f"to_scipy: like is a {type(like).__name__}; it must be a SciPy matrix or array, whose format, class and "
+            "index type the result then has"
+        )
+    offsets, columns = _indices(pattern, _index_dtype(pattern, like))
+    form, more = ("csr", {}) if pattern.blocks == (1, 1) else ("bsr", {"blocksize": pattern.blocks})
+    make = getattr(sparse, form + ("_matrix" if isinstance(like, sparse.spmatrix) else "_array"))
+    made = make((values, columns, offsets), shape=pattern.shape, **more)
+    return made if like is None else _indexed(made.asformat(like.format), columns.dtype)
+
+
+class _Place:
+    """A parameter of a function: whether a matrix may stand there, and which parameter has the values of it."""
+
+    def __init__(self, parameter):
+        self.name, self.values = parameter.name, None
+        self.is_array = parameter.kind in ARRAYS
+        self.is_object = parameter.kind in ("pattern", "solver", "factor") and not parameter.is_list
+
+
+def _places(parameters):
+    """The parameters of a function; the values of an object are the first ones after it."""
+    places, last = [], None
+    for parameter in parameters:
+        places.append(_Place(parameter))
+        if places[-1].is_object:
+            last = places[-1]
+        elif parameter.kind == "values" and last is not None and not parameter.is_list:
+            last.values, last = parameter.name, None
+    return places
+
+
+def _spread(who, places, given, named):
+    """All arguments by name, matrices as patterns and values."""
+    spread, left, named = {}, list(given), dict(named)
+    for place in places:
+        if place.name in spread or not left and place.name not in named:
+            continue
+        value = left.pop(0) if left else named.pop(place.name)
+        if isinstance(value, np.ndarray) and not place.is_array:
+            left.append(value)
+            break
+        spread[place.name] = value
+        if place.is_object and is_matrix(value):
+            spread[place.name], values = from_scipy(value)
+            spread.update({place.values: values} if place.values else {})
+    if left or spread.keys() & named.keys():
+        raise ArgumentError(f"{who}: too many arguments; a matrix stands for pattern and values: leave them out")
+    return spread | named
+
+
+def _taking_one(function, places):
+    """A function whose only object comes first, as of most: one look at its type."""
+    objects = {Pattern, Solver, Factor}
+
+    @functools.wraps(function)
+    def taking(*given, **named):
+        if given and type(given[0]) in objects or not any(map(is_matrix, (*given[:1], *named.values()))):
+            return function(*given, **named)
+        return function(**_spread(function.__name__, places, given, named))
+
+    return taking
+
+
+def _taking_several(function, places):
+    @functools.wraps(function)
+    def taking(*given, **named):
+        if not any(map(is_matrix, (*given, *named.values()))):
+            return function(*given, **named)
+        return function(**_spread(function.__name__, places, given, named))
+
+    return taking
+
+
+def _taking(function, places):
+    """The function, as one that takes matrices where it takes objects."""
+    at = [i for i, place in enumerate(places) if place.is_object]
+    return function if not at else _taking_one(function, places) if at == [0] else _taking_several(function, places)
+
+
+def taking_matrices(functions, takes):
+    """The functions, by name, as ones that take matrices where they take objects."""
+    return {name: _taking(function, _places(takes.get(name, ()))) for name, function in functions.items()}

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Drop-ins for scipy.sparse.linalg: SciPy's names, signatures, results, warnings and exceptions, Lacuna's solvers.
+
+    from lacuna.scipy import spsolve, splu, cg          # in place of scipy.sparse.linalg
+
+What a parameter of SciPy means for SuperLU alone (panel_size, drop_tol, ...) is refused where it is not the default.
+docs/scipy.md has the differences. `lacuna.solve` and the other functions of Lacuna are what has derivatives.
+"""
+
+from scipy.sparse.linalg import LinearOperator, MatrixRankWarning, aslinearoperator
+
+from ._direct import LU, factorized, inv, spilu, splu, spsolve, spsolve_triangular
+from ._iterative import bicgstab, cg, gmres, minres
+from ._least_squares import lsmr, lsqr
+from ._norms import norm, onenormest
+
+__all__ = [
+    "LU", "LinearOperator", "MatrixRankWarning", "aslinearoperator", "bicgstab", "cg", "factorized", "gmres", "inv",
+    "lsmr", "lsqr", "minres", "norm", "onenormest", "spilu", "splu", "spsolve", "spsolve_triangular",
+]  # fmt: skip

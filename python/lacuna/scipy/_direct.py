@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Direct solvers with SciPy's signatures. A pattern is analysed once: a loop over matrices with the same indices
+factors and solves alone."""
+
+import functools
+import warnings
+import weakref
+
+import numpy as np
+import scipy.sparse as sparse
+from scipy.sparse.linalg import MatrixRankWarning
+
+import lacuna
+
+from ..errors import SingularError
+from ..solver import Solver
+from ._matrix import check_rows, entries, promoted, square, unsupported
+
+_ORDERINGS = {None: "auto", "COLAMD": "auto", "MMD_ATA": "auto", "MMD_AT_PLUS_A": "auto", "NATURAL": "natural"}
+_solvers = weakref.WeakKeyDictionary()  # pattern -> {ordering: its direct solver}
+
+
+def _solver(who, pattern, permc_spec):
+    if permc_spec not in _ORDERINGS:
+        raise ValueError(f"{who}: permc_spec is {permc_spec!r}; it must be one of {', '.join(map(repr, _ORDERINGS))}")
+    ordering, kept = _ORDERINGS[permc_spec], _solvers.setdefault(pattern, {})
+    if ordering not in kept:
+        kept[ordering] = Solver(pattern, "direct", ordering)
+    return kept[ordering]
+
+
+def spsolve(A, b, permc_spec=None, use_umfpack=True):
+    """x with A x = b, as scipy.sparse.linalg.spsolve: dense for a dense b, sparse for a sparse one.
+
+    A matrix that is singular to working precision gives a MatrixRankWarning and NaN. use_umfpack is not read: Lacuna
+    chooses its method.
+    """
+    A, is_sparse = square("spsolve", A), sparse.issparse(b)
+    dense = b.toarray() if is_sparse else np.asarray(b)
+    check_rows("spsolve", A, dense)
+    A, dense = promoted(A, dense)
+    is_vector = dense.ndim == 1 or dense.shape[1] == 1
+    pattern, values = entries(A)
+    try:
+        x = lacuna.solve(_solver("spsolve", pattern, permc_spec), values, dense)
+    except SingularError as error:
+        warnings.warn(f"Matrix is exactly singular, or nearly so ({error})", MatrixRankWarning, stacklevel=2)
+        x = np.full_like(dense, np.nan)
+    if is_vector:
+        return x.ravel()
+    return A.__class__(x) if is_sparse else x
+
+
+class LU:
+    """The factors of a matrix, as SciPy's SuperLU object: solve, shape, nnz, and L, U, perm_r, perm_c.
+
+    L, U and the permutations are those of a factorisation without pivoting, Pr A Pc = L U, made when first asked for;
+    solve has one with pivoting, which is stable.
+    """
+
+    def __init__(self, factor, values, ordering="auto"):
+        self.factor, self.shape, self._values, self._ordering = factor, factor.shape, values, ordering
+
+    def solve(self, rhs, trans="N"):
+        """x with op(A) x = rhs, rhs (n,) or (n, k); trans is "N", "T" or "H"."""
+        if trans not in ("N", "T", "H"):
+            raise ValueError(f"solve: trans is {trans!r}; it must be 'N', 'T' or 'H'")
+        rhs = np.asarray(rhs)
+        check_rows("solve", self, rhs)
+        return self.factor.solve(rhs, trans)
+
+    @property
+    def nnz(self):
+        """Numbers that the factors hold."""
+        return self.factor.report["factor_nnz"]
+
+    @functools.cached_property
+    def _parts(self):
+        """(L, U, where each row of A went): triangles of the filled pattern."""
+        pattern = self.factor.pattern
+        lower, upper = lacuna.lu(pattern, self._values, self._ordering)
+        filled, _, order = pattern.fill(self._ordering)
+        triangles = (filled.tril()[0], lower), (filled.triu()[0], upper)
+        made = [part.to_scipy(values).tocsc() for part, values in triangles]
+        place = np.empty(order.inputs, np.intc)
+        place[order.target] = np.arange(order.inputs)
+        return *made, place
+
+    L = property(lambda self: self._parts[0], doc="The lower triangle, with ones on its diagonal.")
+    U = property(lambda self: self._parts[1], doc="The upper triangle.")
+    perm_r = property(lambda self: self._parts[2], doc="The row of Pr A that each row of A is.")
+    perm_c = property(lambda self: self._parts[2], doc="The column of A Pc that each column of A is.")
+
+    def __repr__(self):
+        return f"<lacuna.scipy.LU of {self.shape[0]} x {self.shape[1]}, {self.factor.report['method']}, nnz={self.nnz}>"
+
+
+def splu(A, permc_spec=None, diag_pivot_thresh=None, relax=None, panel_size=None, options=None):
+    """The factors of a square matrix, as scipy.sparse.linalg.splu; a singular one is a RuntimeError."""
+    given = {"relax": relax, "panel_size": panel_size, "diag_pivot_thresh": diag_pivot_thresh, "options": options}
+    unsupported("splu", given, dict.fromkeys(given))
+    pattern, values = entries(square("splu", A))
+    try:
+        return LU(_solver("splu", pattern, permc_spec).factor(values), values, _ORDERINGS[permc_spec])
+    except SingularError as error:
+        raise RuntimeError(f"Factor is exactly singular, or nearly so ({error})") from error
+
+
+def spilu(A, drop_tol=None, fill_factor=None, drop_rule=None, permc_spec=None, diag_pivot_thresh=None, relax=None,
+          panel_size=None, options=None):  # fmt: skip
+    """An incomplete factorisation whose solve is a preconditioner, in the place of scipy.sparse.linalg.spilu: ILU(0),
+    which has the entries of A and drops all others."""
+    given = {"drop_tol": drop_tol, "fill_factor": fill_factor, "drop_rule": drop_rule, "relax": relax,
+             "diag_pivot_thresh": diag_pivot_thresh, "panel_size": panel_size, "options": options}  # fmt: skip
+    unsupported("spilu", given, dict.fromkeys(given))
+    pattern, values = entries(square("spilu", A))
+    try:
+        return LU(Solver(pattern, "ilu0").factor(values), values)
+    except SingularError as error:
+        raise RuntimeError(f"Factor is exactly singular ({error})") from error
+
+
+def factorized(A):
+    """A function that solves A x = b for any b, as scipy.sparse.linalg.factorized."""
+    return splu(A).solve
+
+
+def spsolve_triangular(A, b, lower=True, overwrite_A=False, overwrite_b=False, unit_diagonal=False):
+    """x with A x = b, A triangular, as scipy.sparse.linalg.spsolve_triangular; nothing is overwritten."""
+    A = square("spsolve_triangular", A)
+    check_rows("spsolve_triangular", A, np.asarray(b))
+    A, b = promoted(A, b)
+    outside = sparse.triu(A, 1) if lower else sparse.tril(A, -1)
+    if outside.nnz and outside.count_nonzero():
+        raise np.linalg.LinAlgError(f"A is not {'lower' if lower else 'upper'} triangular")
+    pattern, values = entries(A)
+    try:
+        return lacuna.trisolve(
+            pattern, values, b, "lower" if lower else "upper", "unit" if unit_diagonal else "stored"
+        )
+    except SingularError as error:
+        raise np.linalg.LinAlgError(f"A is singular: {error}") from error
+
+
+def inv(A):
+    """Refused: the inverse of a sparse matrix is dense."""
+    raise NotImplementedError(
+        "inv: the inverse of a sparse matrix is dense; solve with splu(A).solve(b), take the entries of the inverse "
+        "where A has any with lacuna.selected_inverse(A), or its diagonal with lacuna.inverse_diagonal(A)"
+    )

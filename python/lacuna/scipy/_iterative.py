@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Krylov methods with SciPy's signatures: (x, info), converged when |b - A x| <= max(rtol |b|, atol)."""
+
+import numpy as np
+import scipy.sparse as sparse
+from scipy.sparse.linalg import LinearOperator, aslinearoperator
+
+from .._called import iterate as iterate_products
+from ..solver import Solver
+from ._matrix import FLOATS, entries, promoted, square
+
+_BROKE_DOWN = -10  # SciPy's code of BiCGSTAB
+
+
+def _is_operator(A):
+    return isinstance(A, LinearOperator) or not sparse.issparse(A) and hasattr(A, "matvec")
+
+
+def _columns(who, b, n):
+    """A vector of (n,) or (n, 1), flat."""
+    b = np.asarray(b)
+    if b.shape not in ((n,), (n, 1)):
+        raise ValueError(f"{who}: shapes of A {(n, n)} and b {b.shape} are incompatible")
+    return b.reshape(n)
+
+
+def _preconditioner(who, M, shape):
+    """M, which is near the inverse of A, as an option of Solver: a function, or a name that Lacuna has."""
+    if M is None or isinstance(M, str):
+        return M or "identity"
+    M = aslinearoperator(M)
+    if M.shape != shape:
+        raise ValueError(f"{who}: matrix and preconditioner have different shapes, {shape} and {M.shape}")
+
+    def apply(x, op):
+        times = {"N": M.matmat, "H": M.rmatmat}[op]
+        return np.stack([times(item) for item in x]).astype(x.dtype, copy=False)
+
+    return apply
+
+
+def _of_products(method, A, b, x0, options):
+    """(x, report) for a LinearOperator."""
+    b = b if b.dtype.char in FLOATS else b.astype(np.float64)
+    dtype = np.promote_types(b.dtype, A.dtype if A.dtype is not None else A.matvec(b).dtype)
+    dtype = dtype if dtype.char in FLOATS else np.dtype(np.float64)
+
+    def product(x, op):
+        return {"N": A.matvec, "H": A.rmatvec}[op](x).reshape(x.shape).astype(dtype, copy=False)
+
+    if options.get("preconditioner") == "identity":
+        del options["preconditioner"]
+    x0 = None if x0 is None else np.asarray(x0, dtype).reshape(b.shape)
+    return iterate_products(product, b.astype(dtype), x0, method, **options)
+
+
+def _of_matrix(method, A, b, x0, options):
+    """(x, report) for a matrix."""
+    A, b = promoted(A, b)
+    pattern, values = entries(A)
+    return Solver(pattern, method, **options).factor(values).iterate(b, None if x0 is None else np.asarray(x0, b.dtype))
+
+
+def _solved(method, A, b, x0, rtol, atol, maxiter, M, callback, progress, **more):
+    """(x, info) of a method."""
+    is_operator = _is_operator(A)
+    A = A if is_operator else square(method, A)
+    n = A.shape[0]
+    if A.shape[0] != A.shape[1]:
+        raise ValueError(f"{method}: expected square matrix, but got shape={A.shape}")
+    if callback is not None and progress is None:
+        raise NotImplementedError(
+            f"{method}: callback gets the iterate, which stays in C; give progress=, a function of (iteration, "
+            "relative residual), which ends the solve where its result is true"
+        )
+    b = _columns(method, b, n)
+    options = {"rtol": max(rtol, np.finfo(float).tiny), "atol": atol, "max_iterations": maxiter or 10 * n, **more}
+    options.update(preconditioner=_preconditioner(method, M, A.shape), progress=progress, accept_unconverged=True)
+    if x0 is not None:
+        x0 = _columns(method, x0, n)
+    x, report = (_of_products if is_operator else _of_matrix)(method, A, b, x0, options)
+    return x, _info(report)
+
+
+def _info(report):
+    """SciPy's code: 0, the iterations of a solve that did not converge, or that the method broke down."""
+    if report["ending"] == "converged":
+        return 0
+    return _BROKE_DOWN if report["ending"] == "broke_down" else max(int(report["iterations"]), 1)
+
+
+def cg(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=None, progress=None):
+    """(x, info) by conjugate gradients, as scipy.sparse.linalg.cg: A Hermitian and positive definite.
+
+    A and M may be matrices or LinearOperators. M may also be the name of a preconditioner of Lacuna, "multigrid" or
+    "auto" for one. progress is a function of (iteration, relative residual), which ends the solve where its result is
+    true; callback is refused.
+    """
+    return _solved("cg", A, b, x0, rtol, atol, maxiter, M, callback, progress)
+
+
+def bicgstab(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=None, progress=None):
+    """(x, info) by BiCGSTAB, as scipy.sparse.linalg.bicgstab; info is -10 where the method breaks down. See cg."""
+    return _solved("bicgstab", A, b, x0, rtol, atol, maxiter, M, callback, progress)
+
+
+def gmres(A, b, x0=None, *, rtol=1e-5, atol=0.0, restart=None, maxiter=None, M=None, callback=None, callback_type=None,
+          progress=None):  # fmt: skip
+    """(x, info) by restarted GMRES, as scipy.sparse.linalg.gmres: maxiter counts cycles of `restart` iterations.
+
+    With callback_type="pr_norm", callback gets the relative residual. See cg.
+    """
+    if callback_type not in (None, "x", "pr_norm", "legacy"):
+        raise ValueError(f"Unknown callback_type: {callback_type!r}")
+    if callback is not None and callback_type in ("pr_norm", "legacy") and progress is None:
+        progress = lambda _, residual: callback(residual) and False  # noqa: E731
+    n = A.shape[0]
+    restart = min(20 if restart is None else restart, max(n, 1))
+    inner = restart * (10 * n if maxiter is None else maxiter)
+    return _solved("gmres", A, b, x0, rtol, atol, inner, M, callback, progress, restart=restart)
+
+
+def minres(A, b, x0=None, *, rtol=1e-5, shift=0.0, maxiter=None, M=None, callback=None, show=False, check=False,
+           progress=None):  # fmt: skip
+    """(x, info) by MINRES, as scipy.sparse.linalg.minres: A Hermitian, of A - shift I. The residual alone decides when
+    it ends. See cg."""
+    if shift:
+        identity = sparse.eye_array(A.shape[0])
+        A = A - shift * (aslinearoperator(identity) if _is_operator(A) else identity)
+    maxiter = 5 * A.shape[0] if maxiter is None else maxiter
+    return _solved("minres", A, b, x0, rtol, 0.0, maxiter, M, callback, progress)

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""LSQR and LSMR with SciPy's signatures and results: x that minimises |A x - b|^2 + damp^2 |x - x0|^2."""
+
+import numpy as np
+import scipy.sparse as sparse
+
+import lacuna
+
+from ..solver import Solver
+from ._matrix import as_sparse, entries, promoted, unsupported
+
+_LIMIT = 7  # SciPy's code of a solve that met its limit
+
+
+class _Problem:
+    """A least-squares problem from the start x0, and the norms of its solution."""
+
+    def __init__(self, who, A, b, damp, x0):
+        if not sparse.issparse(A) and hasattr(A, "matvec"):
+            raise NotImplementedError(f"{who}: a LinearOperator; least squares need the matrix itself")
+        A, b = promoted(as_sparse(A), np.squeeze(np.asarray(b)))
+        if b.shape != (A.shape[0],):
+            raise ValueError(f"{who}: shapes of A {A.shape} and b {b.shape} are incompatible")
+        self.who, self.b, self.damp, (self.pattern, self.values) = who, b, damp, entries(A)
+        self.start = None if x0 is None else np.asarray(x0, A.dtype).reshape(A.shape[1])
+        self.first = b if x0 is None else b - lacuna.spmm(self.pattern, self.values, self.start)
+
+    def iterate(self, tolerances, limit):
+        """(x, whether it converged, iterations)."""
+        rtol = max(min(tolerances), np.finfo(self.b.dtype).eps)
+        pattern, values, right = self.pattern, self.values, self.first
+        if self.damp:
+            pattern, zeros = pattern.damped(), np.zeros(pattern.shape[1], right.dtype)
+            values, right = np.concatenate([values, zeros + self.damp]), np.concatenate([right, zeros])
+        solver = Solver(pattern, self.who, rtol=rtol, max_iterations=limit, accept_unconverged=True)
+        step, report = solver.factor(values).iterate(right)
+        self.rtol, self.step, self.x = rtol, step, step if self.start is None else self.start + step
+        return self.x, report["ending"] == "converged", int(report["iterations"])
+
+    def norms(self):
+        """|b - A x|, the same with the damping, |A| (Frobenius, with the damping), |A^H r - damp^2 (x - x0)|, |x|."""
+        r = self.b - lacuna.spmm(self.pattern, self.values, self.x)
+        slope = lacuna.spmm(self.pattern, self.values, r, "H") - self.damp**2 * self.step
+        plain, whole = (float(lacuna.norm(v)) for v in (r, np.append(r, self.damp * self.step)))
+        size = np.hypot(lacuna.matrix_norm(self.pattern, self.values), self.damp * np.sqrt(self.pattern.shape[1]))
+        return plain, whole, float(size), float(lacuna.norm(slope)), float(lacuna.norm(self.x))
+
+    def code(self, is_converged, residual):
+        """Why it ended: 0, x0 is the solution; 1, A x = b; 2, least squares; 7, the limit."""
+        if not is_converged:
+            return _LIMIT
+        if not self.step.any():
+            return 0
+        return 1 if residual <= 10 * self.rtol * float(lacuna.norm(self.b)) else 2
+
+
+def lsqr(A, b, damp=0.0, atol=1e-6, btol=1e-6, conlim=1e8, iter_lim=None, show=False, calc_var=False, x0=None):
+    """(x, istop, itn, r1norm, r2norm, anorm, acond, arnorm, xnorm, var) by LSQR, as scipy.sparse.linalg.lsqr.
+
+    It ends at the smaller of atol and btol; conlim is not read. anorm is the Frobenius norm itself; acond is NaN and
+    var is zero, because Lacuna does not estimate them; calc_var is refused.
+    """
+    unsupported("lsqr", {"calc_var": calc_var, "show": show}, {"calc_var": False, "show": False})
+    problem = _Problem("lsqr", A, b, damp, x0)
+    x, is_converged, iterations = problem.iterate((atol, btol), iter_lim)
+    plain, whole, size, slope, length = problem.norms()
+    istop, var = problem.code(is_converged, plain), np.zeros(x.size)
+    return x, istop, iterations, plain, whole, size, np.nan, slope, length, var
+
+
+def lsmr(A, b, damp=0.0, atol=1e-6, btol=1e-6, conlim=1e8, maxiter=None, show=False, x0=None):
+    """(x, istop, itn, normr, normar, norma, conda, normx) by LSMR, as scipy.sparse.linalg.lsmr; see lsqr."""
+    unsupported("lsmr", {"show": show}, {"show": False})
+    problem = _Problem("lsmr", A, b, damp, x0)
+    x, is_converged, iterations = problem.iterate((atol, btol), maxiter)
+    plain, whole, size, slope, length = problem.norms()
+    return x, problem.code(is_converged, plain), iterations, whole, slope, size, np.nan, length

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Matrices and right-hand sides as SciPy's functions take them: dense or sparse, of any numbers, promoted as there."""
+
+import numpy as np
+import scipy.sparse as sparse
+
+from .._scipy import from_scipy
+
+FLOATS = "fdFD"  # the dtypes of LAPACK, SciPy's too
+
+
+def unsupported(who, given, defaults):
+    """Refuse parameters that mean something for SciPy's own code alone, where they are not as SciPy has them."""
+    for name, default in defaults.items():
+        if given[name] is not default and given[name] != default:
+            raise NotImplementedError(
+                f"{who}: {name}={given[name]!r} is for SciPy's own code and has no meaning here; leave it out, or "
+                f"call scipy.sparse.linalg.{who}"
+            )
+
+
+def as_sparse(A):
+    """A sparse matrix of floating-point numbers: integers and booleans become float64, float16 float32."""
+    A = A if sparse.issparse(A) else sparse.csr_array(np.atleast_2d(np.asarray(A)))
+    if A.dtype.char in FLOATS:
+        return A
+    return A.astype(np.float32 if A.dtype == np.float16 else np.promote_types(A.dtype, np.float64))
+
+
+def square(who, A):
+    """The matrix as a sparse one, which must be square."""
+    A = as_sparse(A)
+    if A.shape[0] != A.shape[1]:
+        raise ValueError(f"{who}: matrix must be square (has shape {A.shape})")
+    return A
+
+
+def promoted(A, b):
+    """The matrix and the dense b in their common dtype."""
+    b = np.asarray(b)
+    dtype = np.promote_types(A.dtype, b.dtype)
+    if dtype.char not in FLOATS:
+        raise TypeError(f"numbers of {dtype} are none that Lacuna computes in: float32, float64, complex64, complex128")
+    return A.astype(dtype, copy=False), b.astype(dtype, copy=False)
+
+
+def check_rows(who, A, b):
+    if b.ndim not in (1, 2) or A.shape[0] != b.shape[0]:
+        raise ValueError(f"{who}: matrix - rhs dimension mismatch ({A.shape} - {b.shape})")
+
+
+def entries(A):
+    """(pattern, values) by single entries: blocks are for functions that take blocks."""
+    return from_scipy(A.tocsr() if A.format == "bsr" else A)

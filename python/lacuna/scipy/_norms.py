@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Norms of matrices with SciPy's signatures."""
+
+import numpy as np
+import scipy.sparse as sparse
+
+import lacuna
+
+from ._matrix import as_sparse, entries
+
+_MATRIX = {None: "fro", "f": "fro", "fro": "fro", 1: "1", np.inf: "inf", 2: "2"}
+
+
+def _lines(pattern, values, ord, axis):
+    """The norm of each row (axis 1) or column (axis 0)."""
+    sums = lacuna.row_sum if axis == 1 else lacuna.col_sum
+    if ord in (None, "f", "fro", 2):
+        return lacuna.sqrt(sums(pattern, lacuna.square(lacuna.abs(values))))
+    if ord == 1:
+        return sums(pattern, lacuna.abs(values))
+    if ord == np.inf:
+        return lacuna.sparse_max(pattern, lacuna.abs(values), axis)
+    raise ValueError(f"norm: ord={ord!r} of rows or columns; it must be None, 1, 2 or inf")
+
+
+def norm(x, ord=None, axis=None):
+    """A norm of a sparse matrix, or of each of its columns (axis=0) or rows (axis=1), as scipy.sparse.linalg.norm:
+    "fro", 1, 2 or inf; of matrices the smallest sums, -1 and -inf, too."""
+    if not sparse.issparse(x):
+        raise TypeError("input is not sparse. use numpy.linalg.norm")
+    pattern, values = entries(as_sparse(x))
+    if axis is not None and not isinstance(axis, tuple):
+        return _lines(pattern, values, ord, range(2)[axis])
+    if axis is not None and sorted(range(2)[a] for a in axis) != [0, 1]:
+        raise ValueError(f"norm: axis={axis!r}; two different axes of a matrix are 0 and 1")
+    if axis is not None and range(2)[axis[0]] == 1:
+        pattern, places = pattern.transpose()
+        values = lacuna.remap(places, values)
+    if ord in (-1, -np.inf):
+        return lacuna.min(_lines(pattern, values, 1, 0 if ord == -1 else 1))[()]
+    if ord not in _MATRIX:
+        raise ValueError(f"Invalid norm order for matrices: {ord!r}")
+    return lacuna.matrix_norm(pattern, values, _MATRIX[ord])[()]
+
+
+def onenormest(A, t=2, itmax=5, compute_v=False, compute_w=False):
+    """The 1-norm of a square matrix, in the place of scipy.sparse.linalg.onenormest: exact, so that t and itmax are not
+    read. (The 1-norm of an inverse: 1 / (norm(A, 1) * lacuna.Solver(pattern).factor(values).rcond).)"""
+    if not sparse.issparse(A) and hasattr(A, "matvec"):
+        raise NotImplementedError("onenormest: a LinearOperator; the exact norm needs the matrix itself")
+    A = as_sparse(A)
+    if A.shape[0] != A.shape[1]:
+        raise ValueError("expected the operator to act like a square matrix")
+    sums = norm(A, 1, axis=0)
+    at = int(sums.argmax())
+    unit = np.zeros(A.shape[1])
+    unit[at] = 1
+    wanted = [sums[at]] + [unit] * compute_v + [A @ unit] * compute_w
+    return tuple(wanted) if len(wanted) > 1 else wanted[0]
