@@ -13,7 +13,8 @@ from ._core import context as _context
 from ._core import memory_stats  # noqa: F401
 from ._core import version as _version
 from ._called import solve_operator  # noqa: F401
-from ._io import load_safetensors, read_matrix_market, save_safetensors, write_matrix_market  # noqa: F401
+from ._io import load_safetensors, matrix_market_info, read_matrix_market  # noqa: F401
+from ._io import save_safetensors, write_matrix_market  # noqa: F401
 from .errors import *  # noqa: F403
 from .errors import DtypeError, LacunaError
 from .format import Format
@@ -47,6 +48,6 @@ def set_threads(threads):
 
 
 def __getattr__(name):
-    if name == "torch":  # imported when first used: NumPy users need no torch
-        return _importlib.import_module(".torch", __name__)
+    if name in ("torch", "compat"):  # imported when first used: NumPy users need no torch
+        return _importlib.import_module(f".{name}", __name__)
     raise AttributeError(f"module 'lacuna' has no attribute {name!r}")
