@@ -19,6 +19,11 @@ def test_installed_packages_are_ours():
 
         assert torch_sla is compat.torch_sla and torch_sla.SolverConfig is SolverConfig
         assert laplacian_1d(3).shape == (3, 3)
+        import numml.sparse.linalg
+        from torchsparsegradutils.utils.random_sparse import rand_sparse
+
+        assert numml.sparse.linalg.spsolve is compat.numml.sparse.spsolve
+        assert rand_sparse is compat.torchsparsegradutils.utils.rand_sparse
         compat.install()  # again is nothing
     finally:
         compat.uninstall()
