@@ -69,6 +69,16 @@ def test_entries_of_minus_one_are_dropped():
     same(a.exp().to_dense(), torch.tensor([[1.0, 0], [0, 0]]).exp() * torch.tensor([[1.0, 0], [0, 0]]))
 
 
+def test_other_values_must_fit():
+    a = GIVEN["blocks"].tensor()
+    assert a.with_values(torch.ones(7, 11, 2, 2)).shape == (7, 5, 5, 2, 2)
+    for wrong in (torch.ones(11), torch.ones(10, 2, 2), torch.ones(11, 2, 3)):
+        with pytest.raises(lacuna.ShapeError, match=r"end with \(11, 2, 2\)"):
+            a.with_values(wrong)
+    with pytest.raises(lacuna.ShapeError, match="from_pattern"):
+        SparseTensor.from_pattern(a.structure.pattern, torch.ones(3))
+
+
 @pytest.mark.parametrize(
     "arguments, error, said",
     [
@@ -171,9 +181,19 @@ def test_the_same_indices_are_one_structure():
     assert again.structure is a.structure
     assert SparseTensor(given.values, given.rows, given.columns, (6, 5)).structure is not a.structure
     assert SparseTensor(given.values, given.columns, given.rows, (5, 5)).structure is not a.structure
-    other = given.rows.clone()
-    other[4] = 2  # agrees in every sample
-    assert SparseTensor(given.values, other, given.columns, (5, 5)).structure is not a.structure
+
+
+def test_indices_that_agree_in_every_sample_are_compared_in_full():
+    at = torch.arange(100)
+    tensors = []
+    for place in range(7):  # more than are remembered for one sample
+        rows = at.clone()
+        rows[3 + place] = 50
+        assert interned._sample(rows) == interned._sample(at)
+        tensors.append(SparseTensor(torch.ones(100), rows, at, (100, 100)))
+        expected = torch.zeros(100, 100).index_put((rows, at), torch.ones(100))
+        same(tensors[-1].to_dense(), expected)
+    assert len({id(tensor.structure) for tensor in tensors}) == 7
 
 
 def test_indices_that_numpy_writes_to_are_noticed():

@@ -107,6 +107,7 @@ def test_hybrid_tensors_have_dense_dimensions():
     same(a.to_dense(), given.to_dense())
     same(a.to_sparse_coo().to_dense(), given.to_dense())
     same(a.sum(1), given.to_dense().sum(1))
+    same(SparseTensor.from_torch(a.to_sparse_csr()).to_dense(), given.to_dense())
     with pytest.raises(lacuna.ArgumentError, match="sparse dimensions"):
         SparseTensor.from_torch(torch.ones(3).to_sparse())
     with pytest.raises(lacuna.ArgumentError, match="from_dense"):
@@ -242,6 +243,9 @@ def test_definiteness_is_judged_by_a_factorisation():
     assert batch.is_positive_definite().tolist() == [True, False, True]
     assert not GIVEN["square"].tensor().is_positive_definite()  # not symmetric
     assert not GIVEN["wide"].tensor().is_positive_definite()
+    assert plane.detect_matrix_type() == "spd" and (-plane).detect_matrix_type() == "hermitian"
+    assert (plane.to(torch.complex128) * 1j).detect_matrix_type() == "symmetric"
+    assert GIVEN["batched"].tensor().detect_matrix_type() == "general"
 
 
 def _order(tensor):

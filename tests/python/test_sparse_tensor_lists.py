@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """SparseTensorList against what each of its matrices does; torch's own functions of sparse tensors."""
 
+import io
+
 import pytest
 import torch
 from reference import same
@@ -70,6 +72,16 @@ def test_block_diagonals_there_and_back():
         SparseTensorList.from_block_diagonal(whole, [(2, 2)])
     with pytest.raises(lacuna.ShapeError, match="batch"):
         listed(["batched"]).to_block_diagonal()
+
+
+def test_lists_are_trees_and_pickles():
+    parts = listed(["square", "wide"])
+    doubled = torch.utils._pytree.tree_map(lambda t: 2 * t, parts)
+    same([part.to_dense() for part in doubled], [2 * part.to_dense() for part in parts])
+    stream = io.BytesIO()
+    torch.save(parts, stream)
+    stream.seek(0)
+    same([part.to_dense() for part in torch.load(stream)], [part.to_dense() for part in parts])
 
 
 def test_torchs_functions_take_sparse_tensors():

@@ -132,7 +132,8 @@ def test_a_tensor_made_of_indices_within_compiled_code_checks_them(compiled):
         values = (given.values * scale).requires_grad_()
         got = solve(values, rows, columns, b)
         same(got, twin(values, b, given))
-        same(torch.autograd.grad(got.pow(3).sum(), values), torch.autograd.grad(twin(values, b, given).pow(3).sum(), values))
+        expected = torch.autograd.grad(twin(values, b, given).pow(3).sum(), values)
+        same(torch.autograd.grad(got.pow(3).sum(), values), expected)
     with pytest.raises(lacuna.StaleError, match="compiled for other indices"):
         solve(given.values.clone().requires_grad_(), columns, rows, b)
 
@@ -169,6 +170,14 @@ def test_files(name, tmp_path):
         same(SparseTensor.load(tmp_path / "a.mtx").to_dense(), GIVEN[name].matrix())
 
 
+def test_files_of_short_numbers(tmp_path):
+    a = GIVEN["square"].tensor()
+    a.half().save(tmp_path / "a.safetensors")
+    assert SparseTensor.load(tmp_path / "a.safetensors").dtype == torch.float16
+    with pytest.raises(lacuna.DtypeError, match="A.float()"):
+        a.bfloat16().save(tmp_path / "a.safetensors")
+
+
 def test_files_of_patterns(tmp_path):
     a = GIVEN["square"].tensor().coalesce()
     pairs = {name: (a.pattern, a.values.numpy()) for name in ("one", "two")}
@@ -197,6 +206,14 @@ def test_workers_of_a_data_loader(method):
     for index, (a, x) in enumerate(loader):
         same(a.to_dense(), GIVEN["square"].dense() * (index + 1))
         same(a @ x, torch.ones(5, dtype=torch.float64))
+
+
+def test_batches_of_a_data_loader():
+    for a, x in torch.utils.data.DataLoader(Systems(), 4):
+        assert a.shape == (4, 5, 5)
+        same(a @ x, torch.ones(4, 5, dtype=torch.float64))
+    other = [GIVEN["square"].tensor(), GIVEN["wide"].tensor()]
+    assert isinstance(torch.utils.data.default_collate(other), lt.SparseTensorList)
 
 
 # -- modules ----------------------------------------------------------------------------------------------------------
@@ -231,6 +248,15 @@ def test_modules_train_save_and_load():
     same(copy.deepcopy(model)(x), model(x))
     same(pickle.loads(pickle.dumps(model))(x), model(x))
     assert model.float()(x.float()).dtype == torch.float32
+
+
+def test_modules_compile_and_export(compiled):
+    given = GIVEN["square"]
+    model, x = Model(given), random(4, 5, like=given.values)
+    for one in (model, copy.deepcopy(model)):
+        same(compiled(one)(x), model(x))
+    same(torch.export.export(model, (x,), strict=False).module()(x), model(x))
+    torch._dynamo.reset()
 
 
 def test_a_state_may_have_other_entries():

@@ -25,17 +25,11 @@ class SparseParameter(torch.nn.Module):
             self.register_buffer("values", values)
         self.register_buffer("row_indices", tensor.row_indices.clone())
         self.register_buffer("col_indices", tensor.col_indices.clone())
-        self.sparse_shape, self.trailing, self._structure = tuple(tensor.sparse_shape), tensor.trailing, tensor.structure
-
-    @property
-    def structure(self):
-        """The structure of the indices, looked up once."""
-        if self._structure is None:
-            self._structure = interned("coo", self.row_indices, self.col_indices, self.sparse_shape)
-        return self._structure
+        self.sparse_shape, self.trailing = tuple(tensor.sparse_shape), tensor.trailing
+        self._structure = tensor.structure
 
     def forward(self):
-        return SparseTensor._on(self.structure, self.values, self.trailing)
+        return SparseTensor._on(self._structure, self.values, self.trailing)
 
     tensor = forward
 
@@ -52,13 +46,22 @@ class SparseParameter(torch.nn.Module):
             if loaded is not None and loaded.shape != own.shape:
                 own.data = torch.empty(loaded.shape, dtype=own.dtype, device=own.device)
         super()._load_from_state_dict(state_dict, prefix, *arguments)
-        self._structure = None
+        self._find()
+
+    def _find(self):
+        """Look the structure up, here and not in forward, so that a compiler finds it there."""
+        if not self.row_indices.is_meta:
+            self._structure = interned("coo", self.row_indices, self.col_indices, self.sparse_shape)
 
     def __getstate__(self):
         return {**self.__dict__, "_structure": None}
 
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        self._find()
+
     def extra_repr(self):
-        return f"shape={tuple(self.forward().shape)}, nnz={self.structure.pattern.nnz}, dtype={self.values.dtype}"
+        return f"shape={tuple(self.forward().shape)}, nnz={self._structure.pattern.nnz}, dtype={self.values.dtype}"
 
 
 class SparseLinear(torch.nn.Module):

@@ -128,17 +128,17 @@ class Arithmetic:
         return self.coalesce()._with(function(self.slots(), self._sampled(other)))
 
     def _sampled(self, dense):
-        """The numbers of a dense tensor where entries are stored, [*batch, nnz, *block]."""
-        count = 2 + self.trailing
-        dense = dense[(None,) * (count - dense.ndim)] if dense.ndim < count else dense
-        batch = dense.shape[: dense.ndim - count]
-        try:
-            whole = dense.expand(*batch, *self.sparse_shape, *self.block_shape)
-        except RuntimeError:
+        """The numbers of a dense tensor where entries are stored, [..., nnz, *block]; it broadcasts to shape, and its
+        gradient is not larger than itself."""
+        core = (*self.sparse_shape, *self.block_shape)
+        given = dense[(None,) * (len(core) - dense.ndim)] if dense.ndim < len(core) else dense
+        at = given.ndim - len(core)
+        if any([size not in (1, own) for size, own in zip(given.shape[at:], core)]):
             raise ShapeError(f"SparseTensor: a dense tensor of shape {tuple(dense.shape)} does not broadcast to "
-                             f"{tuple(self.shape)}") from None  # fmt: skip
-        rows, columns = self.structure.by_slots().rows_and_columns(dense.device)
-        return whole[(slice(None),) * len(batch) + (rows, columns)]
+                             f"{tuple(self.shape)}")  # fmt: skip
+        sides = self.structure.by_slots().rows_and_columns(given.device)
+        sides = [torch.zeros_like(side) if size == 1 else side for side, size in zip(sides, given.shape[at:])]
+        return given[(slice(None),) * at + tuple(sides)]
 
     def __truediv__(self, other):
         if is_number(other):
@@ -164,8 +164,8 @@ class Arithmetic:
             return NotImplemented
         made = self._joined(other, "intersection", function)
         if made.nnz != self.nnz:
-            raise ArgumentError(f"SparseTensor: division by entries that are not stored, {self.nnz - made.nnz} of them; "
-                                "what is not stored is 0")  # fmt: skip
+            missing = self.nnz - made.nnz
+            raise ArgumentError(f"SparseTensor: division by {missing} entries that are not stored, which are 0")
         return made
 
     # -- comparisons ----------------------------------------------------------------------------------------------

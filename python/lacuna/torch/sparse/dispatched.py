@@ -25,8 +25,8 @@ _MIRRORED = {"eq": "eq", "ne": "ne", "lt": "gt", "gt": "lt", "le": "ge", "ge": "
 
 
 def _teach_dynamo():
-    """Dynamo exchanges the sides of `A @ x` where A is no tensor, and says __matmul__ of what is __rmatmul__ then, as it
-    says of the other operators. Returns whether it is taught."""
+    """Dynamo exchanges the sides of an operator whose first one is no tensor, and names the reversed operator; but of
+    `A @ x` it names __matmul__ all the same. Returns whether it names __rmatmul__ now."""
     try:
         from torch._dynamo.variables import builtin
 
@@ -50,6 +50,7 @@ _REVERSED = [
 class Dispatched:
     """__torch_function__: what torch's functions do with a SparseTensor."""
 
+    __array_ufunc__ = None  # NumPy's numbers leave operators to us
     neg = lambda self: -self  # noqa: E731
 
     @classmethod

@@ -37,7 +37,7 @@ class Indexing:
         if dots:
             index[dots[0] : dots[0] + 1] = [slice(None)] * (count + 1 - len(index))
         if len(index) > count or len(dots) > 1:
-            raise ShapeError(f"SparseTensor: an index for {len(index)} dimensions; the batch and the matrix have {count}")
+            raise ShapeError(f"SparseTensor: an index for {len(index)} dimensions; batch and matrix have {count}")
         index += [slice(None)] * (count - len(index))
         return [one for one in index[:-2]], index[-2], index[-1]
 

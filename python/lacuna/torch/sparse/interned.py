@@ -17,7 +17,7 @@ from .structure import Structure, indices
 
 _MAX_KEPT, _MAX_ENTRIES = 8, 4_000_000
 _MAX_ALIKE = 4  # structures whose samples agree
-_SAMPLES = 8
+_SAMPLES, _MAX_ADDRESSES = 8, 1024
 _lock = survive_fork(threading.RLock())
 _by_sample = weakref.WeakValueDictionary()  # (sample, place) -> Structure
 _by_address = weakref.WeakValueDictionary()  # where indices lay when they were last asked for -> Structure
@@ -40,6 +40,8 @@ def interned(layout, first, second, shape):
     elif id(found) in _kept:
         return found
     with _lock:
+        if len(_by_address) >= _MAX_ADDRESSES:
+            _by_address.clear()
         _by_address[address] = found
         _keep(found)
     return found

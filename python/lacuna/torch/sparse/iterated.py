@@ -14,7 +14,7 @@ import dataclasses
 
 import torch
 
-from ..._core import ffi, fields, lib, sized, text
+from ..._core import ffi, lib, sized, text
 from ...errors import ConvergenceError
 from ...solver import _ENDINGS, Factor
 from .. import sddmm, spmm

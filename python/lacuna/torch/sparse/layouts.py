@@ -86,26 +86,26 @@ class Layouts:
 
     def to_sparse_csr(self):
         """A torch CSR tensor; blocks are taken apart, and to_sparse_bsr keeps them."""
-        pattern, slots = self._single() if self.trailing == 2 else (self.structure.pattern, self.slots())
-        return self._compressed(torch.sparse_csr, pattern, slots, pattern.shape, self.block_shape[2:])
+        if self.trailing in (0, 2):
+            return self._compressed(torch.sparse_csr, *self._single())
+        return self._compressed(torch.sparse_csr, self.structure.pattern, self.slots(), self.block_shape)
 
     def to_sparse_csc(self):
         """A torch CSC tensor; blocks are taken apart, and to_sparse_bsc keeps them."""
-        turned, order = self._single()[0].transpose()
-        slots = moved(order, self._single()[1])
-        return self._compressed(torch.sparse_csc, turned, slots, turned.shape[::-1])
+        pattern, slots = self._single()
+        turned, order = pattern.transpose()
+        return self._compressed(torch.sparse_csc, turned, moved(order, slots))
 
     def to_sparse_bsr(self, blocksize=None):
         """A torch BSR tensor of these blocks, or of others."""
         whole = self._blocked(blocksize)
-        return whole._compressed(torch.sparse_bsr, whole.structure.pattern, whole.slots(), whole._matrix_shape())
+        return whole._compressed(torch.sparse_bsr, whole.structure.pattern, whole.slots())
 
     def to_sparse_bsc(self, blocksize=None):
         """A torch BSC tensor of these blocks, or of others."""
         whole = self._blocked(blocksize)
         turned, order = whole.structure.pattern.transpose()
-        slots = moved(order, whole.slots(), 2)
-        return whole._compressed(torch.sparse_bsc, turned, slots, whole._matrix_shape())
+        return whole._compressed(torch.sparse_bsc, turned, moved(order, whole.slots(), 2))
 
     def _blocked(self, blocksize):
         if self.trailing == 2 and (blocksize is None or tuple(blocksize) == tuple(self.block_shape)):
@@ -114,10 +114,10 @@ class Layouts:
             raise ArgumentError("to_sparse_bsr: entries are single numbers; say which blocks, blocksize=(br, bc)")
         return self.flatten_blocks().unflatten_blocks(tuple(blocksize))
 
-    def _compressed(self, layout, pattern, values, shape, dense=()):
+    def _compressed(self, layout, pattern, values, dense=()):
         """The tensor of a pattern's lines."""
         offsets, inner, _ = pattern.structure()
-        batch = self.batch_shape
+        batch, shape = self.batch_shape, self.sparse_shape if dense else self._matrix_shape()
         lines = [torch.tensor(side, device=self.device).expand(*batch, -1).contiguous() for side in (offsets, inner)]
         block = tuple(self.block_shape) if layout in BLOCKS else (1, 1)
         return Assembled.apply(Places(layout, lines, (*batch, *shape, *dense), block=block), values)

@@ -4,10 +4,11 @@ them, by which they are multiplied and solved together.
 """
 
 import torch
+from torch.utils.data._utils.collate import default_collate_fn_map
 
-from ...errors import ArgumentError, ShapeError
+from ...errors import ShapeError
 from ...pattern import Pattern
-from .structure import moved
+from .shapes import stack
 from .tensor import SparseTensor
 
 _EACH = (  # methods that are called of each
@@ -24,6 +25,16 @@ class SparseTensorList:
 
     def __init__(self, tensors):
         self.tensors = [SparseTensor.of(tensor, "SparseTensorList") for tensor in tensors]
+
+    @classmethod
+    def _of_parts(cls, parts):
+        """Of parts as they are, which trees may have filled with anything."""
+        made = object.__new__(cls)
+        made.tensors = parts
+        return made
+
+    def __reduce__(self):
+        return type(self), (self.tensors,)
 
     @classmethod
     def from_coo_list(cls, matrices):
@@ -76,9 +87,8 @@ class SparseTensorList:
     def to_block_diagonal(self):
         """One matrix with these along its diagonal, differentiable in the values of all."""
         parts = [self._part(tensor) for tensor in self.tensors]
-        pattern, maps = Pattern.block_diag([pattern for pattern, _ in parts])
-        values = [moved(map_, slots) for map_, (_, slots) in zip(maps, parts)]
-        return SparseTensor._by_slots(pattern, torch.stack(values).sum(0) if len(values) > 1 else values[0])
+        pattern, _ = Pattern.block_diag([pattern for pattern, _ in parts])
+        return SparseTensor._by_slots(pattern, torch.cat([slots for _, slots in parts]))  # rows do not interleave
 
     def _part(self, tensor):
         if tensor.is_batched:
@@ -87,7 +97,7 @@ class SparseTensorList:
 
     @classmethod
     def from_block_diagonal(cls, tensor, sizes):
-        """The parts along the diagonal of a matrix, of sizes (rows, columns) each; what lies beside them is left out."""
+        """The parts along the diagonal of a matrix, of (rows, columns) each; what lies beside them is left out."""
         row, column, parts = 0, 0, []
         for rows, columns in [tuple(size)[-2:] for size in sizes]:
             parts.append(tensor[..., row : row + rows, column : column + columns])
@@ -122,6 +132,15 @@ class SparseTensorList:
 
     def __repr__(self):
         return f"SparseTensorList({len(self)} matrices, nnz={self.total_nnz}, shapes={[tuple(s) for s in self.shapes]})"
+
+
+def collated(batch, *, collate_fn_map=None):
+    """What a DataLoader makes of several sparse tensors: a batch where they have one structure, else a list."""
+    first = batch[0].structure
+    return stack(batch) if all([one.structure.is_same(first) for one in batch]) else SparseTensorList(batch)
+
+
+default_collate_fn_map[SparseTensor] = collated
 
 
 def _gathered(parts):

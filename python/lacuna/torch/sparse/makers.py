@@ -6,7 +6,7 @@ import torch
 from ..._handle import word
 from ...errors import ArgumentError, ShapeError
 from ...pattern import Pattern
-from .structure import Structure
+from .structure import Structure, require_entries
 
 _ORDERS = dict.fromkeys(("slots", "entries"))
 
@@ -22,16 +22,17 @@ class Makers:
         """
         word("order", order, _ORDERS)
         entries = pattern.entries if order == "entries" and not pattern.entries.is_identity else None
-        trailing = 0 if pattern.blocks == (1, 1) else 2
+        blocks = pattern.blocks
+        trailing = 0 if blocks == (1, 1) else 2
         if trailing:
             if entries is not None:
-                raise ArgumentError("from_pattern: values of blocks go by slots; remap(pattern.entries, ...) orders them")
+                raise ArgumentError("from_pattern: values of blocks go by slots; remap(pattern.entries, ...) helps")
             offsets, columns, _ = pattern.structure()
-            shape = [size // block for size, block in zip(pattern.shape, pattern.blocks)]
+            shape = [size // block for size, block in zip(pattern.shape, blocks)]
             pattern = Pattern.from_csr(offsets, columns, shape)
-        made = cls._on(Structure(pattern, entries), values, trailing)
-        made._check(made.shape)
-        return made
+        structure = Structure(pattern, entries)
+        require_entries("from_pattern", values, structure.count, blocks if trailing else ())
+        return cls._on(structure, values, trailing)
 
     @classmethod
     def eye(cls, n, m=None, dtype=torch.float64, device=None):

@@ -29,8 +29,11 @@ class Predicates:
             return torch.zeros(self.batch_shape, dtype=torch.bool, device=self.device)
         ours, theirs = self.flatten_blocks(), other.flatten_blocks()
         rtol = _ROUNDINGS * torch.finfo(self.dtype).eps if rtol is None else rtol
-        near = ours._joined(theirs, "union", lambda a, b: (a - b).abs() <= atol + rtol * torch.maximum(a.abs(), b.abs()))
-        return near.values.all(-1)
+
+        def are_near(a, b):
+            return (a - b).abs() <= atol + rtol * torch.maximum(a.abs(), b.abs())
+
+        return ours._joined(theirs, "union", are_near).values.all(-1)
 
     @torch.no_grad()
     def is_positive_definite(self):
@@ -42,6 +45,11 @@ class Predicates:
         items = together(slots)[1][0].reshape(-1, pattern.nnz)
         found = [_succeeds(solver, one) for one in items] if not _succeeds(solver, items) else [True] * len(items)
         return torch.tensor(found, dtype=torch.bool, device=self.device).reshape(self.batch_shape)
+
+    def detect_matrix_type(self):
+        """"spd", "hermitian", "symmetric" or "general": the most that is true of every matrix of the batch."""
+        kinds = ("spd", self.is_positive_definite), ("hermitian", self.is_hermitian), ("symmetric", self.is_symmetric)
+        return next((name for name, holds in kinds if bool(holds().all())), "general")
 
     def connected_components(self):
         """(label of each row, how many components): rows are the nodes of a graph, or rows of blocks, and an entry

@@ -8,7 +8,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from ..._io import load_safetensors, read_matrix_market, save_safetensors, write_matrix_market
-from ...errors import ArgumentError
+from ...errors import ArgumentError, DtypeError
 
 _NAMES = ("values", "row_indices", "col_indices", "shape")
 
@@ -61,6 +61,8 @@ class Stored:
 
 
 def _numbers(tensor):
+    if tensor.dtype == torch.bfloat16:
+        raise DtypeError("save: values are bfloat16, which the files do not have; save A.float()")
     return tensor.detach().cpu().resolve_conj().resolve_neg().contiguous().numpy()
 
 
@@ -77,5 +79,14 @@ def register(kind):
     pytree.register_pytree_node(
         kind, lambda tensor: ([tensor.values], (tensor.structure, tensor.trailing)), rebuilt,
         serialized_type_name="lacuna.torch.SparseTensor",
+    )  # fmt: skip
+    torch.serialization.add_safe_globals([kind])
+
+
+def register_list(kind):
+    """The same for lists: their children are the sparse tensors."""
+    pytree.register_pytree_node(
+        kind, lambda listed: (listed.tensors, None), lambda children, _: kind._of_parts(list(children)),
+        serialized_type_name="lacuna.torch.SparseTensorList",
     )  # fmt: skip
     torch.serialization.add_safe_globals([kind])

@@ -111,7 +111,7 @@ def made_of(what, *handles, arguments=()):
 
 
 def moved(map_, values, trailing=0, op="N"):
-    """Values [..., entries, *trailing] along a map. Dtypes that C does not have, integers and bools too, keep theirs."""
+    """Values [..., entries, *trailing] along a map, in their own dtype, which may be one that C does not have."""
     if values.dtype in CODES:
         return remap(map_, values, op, trailing)
     wider = torch.float32 if values.dtype.is_floating_point else torch.float64
@@ -129,3 +129,10 @@ def indices(given, what):
     if given.ndim != 1:
         raise ShapeError(f"SparseTensor: {what} must be one-dimensional, got shape {tuple(given.shape)}")
     return given if given.dtype in (torch.int32, torch.int64) else given.long()
+
+
+def require_entries(who, values, count, block):
+    """Refuse values that do not end with the entries and their block."""
+    expected = (count, *block)
+    if tuple(values.shape[max(values.ndim - len(expected), 0) :]) != expected:
+        raise ShapeError(f"{who}: values have shape {tuple(values.shape)}; they must end with {expected}")

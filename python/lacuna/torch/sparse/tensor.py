@@ -18,7 +18,7 @@ from .reductions import Reductions
 from .shapes import Shapes
 from .solves import Solves
 from .stored import Stored
-from .structure import Structure, made_of, moved
+from .structure import Structure, made_of, moved, require_entries
 from .traced import traced
 
 _SHOWN = 6  # entries in a repr
@@ -62,9 +62,8 @@ class SparseTensor(
 
     def with_values(self, values):
         """The same entries with other values, [*batch, entries, *block] for any batch."""
-        made = self._on(self.structure, _tensor(values), self.trailing)
-        made._check(made.shape if values.ndim > self.trailing else ())
-        return made
+        require_entries("with_values", _tensor(values), self.structure.count, tuple(self.block_shape))
+        return self._with(values)
 
     def _with(self, values):
         return self._on(self.structure, values, self.trailing)

@@ -31,8 +31,8 @@ def _same_indices(first: torch.Tensor, second: torch.Tensor, number: int) -> tor
     structure = _named.get(number)
     if structure is None or not structure.has(structure.given[0], first, second, structure.pattern.shape):
         raise StaleError(
-            "SparseTensor: it is made within a compiled function, which was compiled for other indices; make it outside "
-            "and pass it in, or pass values and use A.with_values(values)"
+            "SparseTensor: it is made within a compiled function, which was compiled for other indices; make it "
+            "outside and pass it in, or pass values and use A.with_values(values)"
         )
     return torch.zeros((), dtype=torch.bool, device=first.device)
 
