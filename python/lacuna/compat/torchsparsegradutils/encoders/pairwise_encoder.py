@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """torchsparsegradutils.encoders: names of what is to come."""
 
-from .._later import later, later_class
+from ..._later import later, later_class
 
 _WHAT = "pairwise encoders"
 PairwiseEncoder, PairwiseVoxelEncoder = later_class("PairwiseEncoder", _WHAT), later_class("PairwiseVoxelEncoder", _WHAT)

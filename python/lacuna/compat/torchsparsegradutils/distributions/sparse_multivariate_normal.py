@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """torchsparsegradutils.distributions: names of what is to come."""
 
-from .._later import later_class
+from ..._later import later_class
 
 _WHAT = "distributions"
 SparseMultivariateNormal = later_class("SparseMultivariateNormal", _WHAT)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torch_sla.datasets: model problems on grids of the unit interval, square and cube, with zero boundary values.
+"""torch_sla.datasets.problems: model problems on grids of the unit interval, square and cube, with zero boundary values.
 
     laplacian   K = tridiag(-1, 2, -1), and its Kronecker sums
     poisson     K / h^2 with h = 1 / (m + 1), and u = prod sin(pi x) with its right-hand side
@@ -10,9 +10,9 @@ import math
 
 import torch
 
-from .._later import later
-from .._words import word
-from .sparse_tensor import SparseTensor
+from ..._later import later
+from ..._words import word
+from ..sparse_tensor import SparseTensor
 
 _SPD = {"spd": True, "symmetric": True, "complex": False}
 
@@ -151,7 +151,6 @@ def laplacian_2d_eigenvalues(m):
 
 
 bratu_1d = later("bratu_1d", "nonlinear solves")
-load_suitesparse = later("load_suitesparse", "a loader of collections; load_mtx reads their files")
 PROBLEMS = {
     f.__name__: f
     for f in (laplacian_1d, laplacian_2d, laplacian_3d, poisson_2d, poisson_3d, helmholtz_1d, anisotropic_diffusion_2d,
@@ -174,8 +173,3 @@ def default_sizes(name):
     """Sizes to try a problem with, as arguments."""
     word("default_sizes: name", name, PROBLEMS)
     return _SIZES[int(name[-2])]
-
-
-def is_suitesparse_available(name=None, group=None):
-    """False: files of the collection are read with load_mtx."""
-    return False
