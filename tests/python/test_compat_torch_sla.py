@@ -91,6 +91,15 @@ def test_files_of_both_formats(tmp_path):
         sla.load_mtx_info(tmp_path / "none.mtx")
 
 
+def test_files_of_the_peer_are_read(tmp_path):
+    """Theirs hold values, row_indices, col_indices and shape, and no more."""
+    case, (val, row, col, shape) = given()
+    parts = dict(values=val, row_indices=row, col_indices=col, shape=torch.tensor(shape))
+    lacuna.save_safetensors(tmp_path / "theirs.safetensors", {name: part.numpy() for name, part in parts.items()})
+    A = sla.load_sparse(tmp_path / "theirs.safetensors")
+    same(A.to_dense(), case.dense()), same(A.values, val)
+
+
 def test_matrix_operations():
     case, parts = given()
     A, x = SparseTensor(*parts), random(5, like=parts[0])
@@ -232,6 +241,24 @@ def test_options_of_solve_are_used():
     assert not info.converged and info.iter_count == 3
     with pytest.raises(lacuna.ConvergenceError):
         sla.solve(A, b, method="cg", preconditioner="none", rtol=1e-12, maxiter=3)
+
+
+def test_no_option_is_dropped(capsys):
+    case, parts = given()
+    A, b, dense = SparseTensor(*parts), random(5, like=parts[0]), case.dense()
+    want = torch.linalg.solve(dense, b)
+    x, info = A.solve(b, method="lsqr", tol=1e-12, return_info=True, x0=want)
+    assert info.method == "lsqr" and info.iter_count <= 1
+    same(x, want, 1e-8)
+    same(sla.solve(lambda x: dense @ x, b, x0=want + 0.1, rtol=1e-12), want, 1e-8)
+    sla.solve(A, b, method="gmres", preconditioner="none", verbose=True)
+    assert "residual" in capsys.readouterr().out
+    with pytest.raises(NotImplementedError, match="return_info"):
+        sla.solve(lambda x: dense @ x, b, return_info=True)
+    with pytest.raises(NotImplementedError, match="x0"):
+        SparseTensor.from_dense(dense[:, :3]).solve(b, method="lsmr", x0=want[:3])
+    with pytest.raises(lacuna.ArgumentError, match="shape"):
+        sla.solve(lambda x: dense @ x, b, shape=(4, 4))
 
 
 @pytest.mark.parametrize("method", ["cg", "bicgstab", "gmres", "minres"])

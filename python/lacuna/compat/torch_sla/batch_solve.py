@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch_sla.batch_solve: many systems, on one pattern (analysed once) or on patterns of their own."""
 
+import torch
+
 from .solve import native, solved
 from .sparse_tensor import SparseTensor
 
@@ -33,7 +35,7 @@ class ParallelBatchSolver:
 
     def __init__(self, row, col, shape, method="auto", device=None):
         self.row, self.col, self.shape, self.method, self.device = row, col, tuple(shape), method, device
-        ones = row.new_ones(row.shape).to(device=device, dtype=None).double()
+        ones = torch.ones(row.shape, dtype=torch.float64, device=device)
         options = native(method=method)
         self.template = SparseTensor(ones, row, col, self.shape)
         if "method" in options:

@@ -9,6 +9,7 @@ from lacuna.errors import ArgumentError
 from lacuna.solver import Solver
 from lacuna.torch import SolveInfo  # noqa: F401
 
+from .._later import later
 from .._scoped import Scoped
 from .._words import BACKENDS, HERMITIAN, ITERATIVE, LEAST_SQUARES, METHODS, PRECONDITIONERS, iteration, word
 
@@ -141,8 +142,8 @@ def solved(A, b, x0=None, return_info=False, verbose=False, mixed_precision=Fals
     options = native(**words)
     if verbose:
         options["progress"] = _said
-    if options.get("method") in LEAST_SQUARES:
-        return _least_squares(A, b, options)
+    if options.get("method") in LEAST_SQUARES and not A.is_square:
+        return _least_squares(A, b, options, x0, return_info)
     made = lt.SparseTensor.solve(A, b, x0=x0, return_info=return_info, **options)
     if return_info:
         made[1].backend = "lacuna"
@@ -155,20 +156,29 @@ def _said(iteration, residual):
     return False
 
 
-def _least_squares(A, b, options):
+def _least_squares(A, b, options, x0, return_info):
     """By LSQR or LSMR, with the whole gradient."""
+    _refuse("a matrix that is not square", x0=x0, return_info=return_info)
     method = options.pop("method")
     return A.lstsq(b, method=Solver(A.flatten_blocks().pattern, method, **options) if options else method)
 
 
-def _called(A, b, shape, words):
-    """A function's system, by iteration."""
+def _refuse(what, **options):
+    for name, value in options.items():
+        if value is not None and value is not False:
+            later(f"solve({name}=...) of {what}", "it")()
+
+
+def _called(A, b, shape, x0=None, return_info=None, verbose=False, mixed_precision=False, **words):
+    """A function's system, by iteration: from x0, what is left of b is solved for."""
     if shape is not None and tuple(shape) != (b.shape[0], b.shape[0]):
         raise ArgumentError(f"solve: shape is {tuple(shape)}, and b has {b.shape[0]} rows")
-    words = {name: value for name, value in words.items() if name not in ("x0", "return_info", "verbose")}
-    words.pop("mixed_precision", None)
+    _refuse("a function", return_info=return_info)
     options = {"method": "gmres", **native(**words)}
-    return lt.solve_operator(A, (), b, **options)
+    if verbose:
+        options["progress"] = _said
+    x = lt.solve_operator(A, (), b if x0 is None else b - A(x0), **options)
+    return x if x0 is None else x0 + x
 
 
 def solve(A, b, *, shape=None, method=None, backend=None, preconditioner=None, atol=None, rtol=None, maxiter=None,
@@ -182,5 +192,5 @@ def solve(A, b, *, shape=None, method=None, backend=None, preconditioner=None, a
                  verbose=verbose, restart=restart)  # fmt: skip
     words = SolverConfig.merged(given)
     if callable(A) and not isinstance(A, lt.SparseTensor):
-        return _called(A, b, shape, words)
+        return _called(A, b, shape, **words)
     return solved(SparseTensor.of(A, "solve"), b, **words)
