@@ -36,7 +36,7 @@ def test_every_way_to_make_one():
         "dense": SparseCSRTensor(dense), "coo": SparseCSRTensor(dense.to_sparse_coo()), "scipy": SparseCSRTensor(scipy),
         "triple": SparseCSRTensor((GIVEN_SQUARE.values, (GIVEN_SQUARE.rows, GIVEN_SQUARE.columns)), (5, 5)),
         "csr": SparseCSRTensor((scipy.data, scipy.indices, scipy.indptr), (5, 5)),
-        "torch": SparseCSRTensor((torch.tensor(scipy.data), torch.tensor(scipy.indices), torch.tensor(scipy.indptr)), (5, 5)),
+        "torch": SparseCSRTensor(tuple(map(torch.tensor, (scipy.data, scipy.indices, scipy.indptr))), (5, 5)),
     }  # fmt: skip
     for name, A in ways.items():
         same(A.to_dense(), dense), same(A @ torch.ones(5, dtype=D), dense.sum(1))
@@ -206,7 +206,9 @@ def test_products_with_jacobians_and_differences():
     A.requires_grad = True
     v = random(5, like=b, seed=3)
     by_matrix, by_vector, by_number = autograd.vjp(lambda A, x, s: s * (A @ x), (A, b.requires_grad_(), 2.0), v)
-    same(by_matrix.to_dense(), torch.where(A.to_dense() != 0, 2 * torch.outer(v, b), torch.zeros(5, 5, dtype=D)).detach())
+    same(
+        by_matrix.to_dense(), torch.where(A.to_dense() != 0, 2 * torch.outer(v, b), torch.zeros(5, 5, dtype=D)).detach()
+    )
     same(by_vector, 2 * A.to_dense().detach().T @ v)
     assert by_number is None
     same(autograd.vjp_single(lambda A, x: A @ x, (A, b), 1, v), A.to_dense().detach().T @ v)

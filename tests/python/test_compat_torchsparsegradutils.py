@@ -202,7 +202,9 @@ def test_products_by_segments_and_by_index():
     with pytest.raises(lacuna.ShapeError, match="add up"):
         tsgu.segment_mm(a, b, torch.tensor([4, 0, 4]))
     inputs = a.requires_grad_(), b.requires_grad_()
-    assert check(lambda a, b: tsgu.gather_mm(a, b, index), inputs) and check(lambda a, b: tsgu.segment_mm(a, b, lengths), inputs)
+    assert check(lambda a, b: tsgu.gather_mm(a, b, index), inputs) and check(
+        lambda a, b: tsgu.segment_mm(a, b, lengths), inputs
+    )
 
 
 @pytest.mark.parametrize("layout", [*LAYOUTS, torch.sparse_csc], ids=["coo", "csr", "csc"])

@@ -19,8 +19,8 @@ METHODS = {
 }  # fmt: skip
 # backend -> the method that it stands for where none is named; where tensors lie is theirs to say
 BACKENDS = {
-    "auto": "auto", "scipy": "direct", "umfpack": "direct", "eigen": "iterative", "cupy": "direct", "cusolver": "direct",
-    "cudss": "direct", "strumpack": "lu", "pytorch": "iterative", "pyamg": "amg", "amgx": "amg",
+    "auto": "auto", "scipy": "direct", "umfpack": "direct", "eigen": "iterative", "cupy": "direct",
+    "cusolver": "direct", "cudss": "direct", "strumpack": "lu", "pytorch": "iterative", "pyamg": "amg", "amgx": "amg",
 }  # fmt: skip
 PRECONDITIONERS = {
     "auto": "auto", "none": "identity", "identity": "identity", "jacobi": "jacobi", "jacobi_l1": "jacobi",

@@ -25,7 +25,9 @@ def _pulled(f, inputs, wanted, v):
         y = f(*leaves)
         values = [a.values if isinstance(a, SparseTensor) else a for a in asked]
         bars = torch.autograd.grad(y, values, grad_outputs=v, allow_unused=True)
-    return [a.with_values(bar) if isinstance(a, SparseTensor) and bar is not None else bar for a, bar in zip(asked, bars)]
+    return [
+        a.with_values(bar) if isinstance(a, SparseTensor) and bar is not None else bar for a, bar in zip(asked, bars)
+    ]
 
 
 def vjp_single(f, inputs, d_idx, v, cleaned=False):

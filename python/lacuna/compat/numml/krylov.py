@@ -59,5 +59,3 @@ def conjugate_residual(A, b, x=None, M=None, rtol=1e-6, iterations=None):
     """(x, residual norms): A x = b for A Hermitian, indefinite too, by minimal residuals."""
     solution, history = _solved("minres", A, b, x, M, rtol, iterations)
     return solution, list(history)
-
-

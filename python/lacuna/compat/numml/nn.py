@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """numml.nn: graph convolutions whose graph is a sparse matrix.
 
-    GCNConv   Y = S X W + c              S = D^-1/2 (A + I) D^-1/2, D = diag(row sums of A + I)
-    TAGConv   Y = sum_k S^k X W_k + c    k = 1..K
+GCNConv   Y = S X W + c              S = D^-1/2 (A + I) D^-1/2, D = diag(row sums of A + I)
+TAGConv   Y = sum_k S^k X W_k + c    k = 1..K
 """
 
 import torch

@@ -42,7 +42,7 @@ def load_mtx(path, dtype=None, device="cpu"):
 
 
 def load_mtx_info(path):
-    """{"shape", "nnz", "field", "symmetry", "format"} of a Matrix Market file; nnz counts entries as they are stored."""
+    """{"shape", "nnz", "field", "symmetry", "format"} of a Matrix Market file; nnz counts stored entries."""
     info = matrix_market_info(path)
     return {"shape": info.pop("shape"), "nnz": info.pop("entries"), **info}
 

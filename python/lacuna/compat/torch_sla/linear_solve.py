@@ -10,7 +10,8 @@ def _hint(matrix_type, is_symmetric, is_spd):
 
 
 def spsolve(val, row, col, shape, b, backend=None, method=None, atol=None, maxiter=None, tol=None, matrix_type=None,
-            is_symmetric=False, is_spd=False, preconditioner=None, mixed_precision=None, verbose=None, **more):  # fmt: skip
+            is_symmetric=False, is_spd=False, preconditioner=None, mixed_precision=None, verbose=None,
+            **more):  # fmt: skip
     """x with A x = b for A's entries in any order: b [m] or [m, K]. tol bounds |b - A x| / |b|."""
     given = dict(backend=backend, method=method, atol=atol, maxiter=maxiter, rtol=tol, preconditioner=preconditioner,
                  matrix_type=_hint(matrix_type, is_symmetric, is_spd), mixed_precision=mixed_precision,

@@ -106,7 +106,7 @@ class SparseTensor(lt.SparseTensor):
         return super().is_positive_definite()
 
     def detect_matrix_type(self):
-        """"spd", "hpd", "symmetric", "hermitian" or "general": what all matrices of a batch are."""
+        """ "spd", "hpd", "symmetric", "hermitian" or "general": what all matrices of a batch are."""
         names = ("hpd", "hermitian") if self.is_complex() else ("spd", "symmetric")
         if not self.is_hermitian().all():
             return "general"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """torchsparsegradutils.sparse_logsumexp: log of sums of exp over rows and columns of torch sparse tensors.
 
-    include_zeros=True     of the whole matrix, what is not stored being 0 (the default)
-    include_zeros=False    of stored numbers alone; of none, -inf
+include_zeros=True     of the whole matrix, what is not stored being 0 (the default)
+include_zeros=False    of stored numbers alone; of none, -inf
 """
 
 import torch

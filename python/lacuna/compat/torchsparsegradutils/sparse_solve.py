@@ -17,9 +17,11 @@ from lacuna.torch import SparseTensor
 
 
 def sparse_triangular_solve(A, B, upper=True, unitriangular=False, transpose=False):
-    """x with op(A) x = B, A's upper or lower triangle. unitriangular: the diagonal is ones; what is stored there is not
-    read and has no gradient."""
-    return SparseTensor.of(A, "sparse_triangular_solve").triangular_solve(B, upper, unitriangular, "T" if transpose else "N")
+    """x with op(A) x = B, A's upper or lower triangle. unitriangular: the diagonal is ones; what is stored there is
+    not read and has no gradient."""
+    return SparseTensor.of(A, "sparse_triangular_solve").triangular_solve(
+        B, upper, unitriangular, "T" if transpose else "N"
+    )
 
 
 def _turned(A):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torch_sla.datasets.problems: model problems on grids of the unit interval, square and cube, with zero boundary values.
+"""torch_sla.datasets.problems: model problems on grids of the unit interval, square and cube, with zero boundaries.
 
-    laplacian   K = tridiag(-1, 2, -1), and its Kronecker sums
-    poisson     K / h^2 with h = 1 / (m + 1), and u = prod sin(pi x) with its right-hand side
+laplacian   K = tridiag(-1, 2, -1), and its Kronecker sums
+poisson     K / h^2 with h = 1 / (m + 1), and u = prod sin(pi x) with its right-hand side
 """
 
 import dataclasses
@@ -136,7 +136,9 @@ def advection_diffusion_2d(m=30, peclet=20.0):
     h = 1 / (m + 1)
     line = _line(m, 1 / h**2) + _upwind(m, peclet / h)
     kind = {"spd": False, "symmetric": False, "complex": False}
-    return _problem("advection_diffusion_2d", _kronecker_sum([line] * 2), kind, pde="advdiff2d", m=m, h=h, peclet=peclet)
+    return _problem(
+        "advection_diffusion_2d", _kronecker_sum([line] * 2), kind, pde="advdiff2d", m=m, h=h, peclet=peclet
+    )
 
 
 def laplacian_1d_eigenvalues(n):

@@ -4,6 +4,9 @@
 from ..._later import later, later_class
 
 _WHAT = "pairwise encoders"
-PairwiseEncoder, PairwiseVoxelEncoder = later_class("PairwiseEncoder", _WHAT), later_class("PairwiseVoxelEncoder", _WHAT)
+PairwiseEncoder, PairwiseVoxelEncoder = (
+    later_class("PairwiseEncoder", _WHAT),
+    later_class("PairwiseVoxelEncoder", _WHAT),
+)
 calc_pairwise_coo_indices_nd = later("calc_pairwise_coo_indices_nd", _WHAT)
 calc_pairwise_coo_indices = later("calc_pairwise_coo_indices", _WHAT)

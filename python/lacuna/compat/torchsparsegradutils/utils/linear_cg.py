@@ -53,7 +53,8 @@ def linear_cg(matmul_closure, rhs, n_tridiag=0, tolerance=None, eps=None, stop_u
               max_tridiag_iter=None, initial_guess=None, preconditioner=None, settings=LinearCGSettings(),
               convergence_reduction="all", min_iter=0, return_info=False):  # fmt: skip
     """x with A x = rhs, (n) or (..., n, k), A Hermitian positive definite: every column to |r| <= tolerance |b|, with
-    derivatives in rhs and, of a tensor, in A. return_info: (x, CGInfo), and not to converge is then no error."""
+    derivatives in rhs and, of a tensor, in A. return_info: (x, CGInfo), and not to converge is then no error.
+    eps, stop_updating_after and min_iter are not needed: breakdowns are found by what they do."""
     if n_tridiag:
         return later("linear_cg(n_tridiag=...)", "tridiagonal matrices of Lanczos")()
     if convergence_reduction not in _REDUCTIONS:

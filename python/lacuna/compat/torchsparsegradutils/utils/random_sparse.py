@@ -30,12 +30,16 @@ def _matrix(size, nnz, triangle, between, diagonal, dtype, who):
     rows, columns = size
     row, col = _places(rows, columns, nnz, triangle, who)
     low, high = between
-    values = torch.rand(nnz, dtype=dtype) * (high - low) + low if between != (0.0, 0.0) else torch.randn(nnz, dtype=dtype)
+    values = (
+        torch.rand(nnz, dtype=dtype) * (high - low) + low if between != (0.0, 0.0) else torch.randn(nnz, dtype=dtype)
+    )
     made = SparseTensor(values, row, col, size)
     if diagonal is None:
         return made
     off = row != col
-    unit = SparseTensor.diag(torch.full((min(size),), float(diagonal), dtype=dtype) + torch.rand(min(size), dtype=dtype))
+    unit = SparseTensor.diag(
+        torch.full((min(size),), float(diagonal), dtype=dtype) + torch.rand(min(size), dtype=dtype)
+    )
     kept = SparseTensor(values[off] / max(1, nnz // max(rows, 1) + 1), row[off], col[off], size)
     return kept + unit
 
