@@ -325,6 +325,14 @@ def test_least_squares_has_the_whole_gradient(method):
     assert check(function, val, rtol=1e-4)
 
 
+@pytest.mark.parametrize("method", ["lsqr", "lsmr"])
+def test_least_squares_with_damping(method):
+    dense = random(8, 4, like=torch.zeros(1, dtype=D))
+    b = random(8, like=dense)
+    x = SparseTensor.from_dense(dense).solve(b, method=method, damp=0.5)
+    same(x, torch.linalg.solve(dense.T @ dense + 0.25 * torch.eye(4, dtype=D), dense.T @ b), 1e-7)
+
+
 def test_a_factorization_is_differentiable():
     """The peer's detaches b."""
     case, (val, row, col, shape) = given()

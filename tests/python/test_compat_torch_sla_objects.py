@@ -226,5 +226,10 @@ def test_problems():
     same(wind.matvec(torch.ones(25, dtype=D)), wind.to_dense().sum(1))
     assert datasets.anisotropic_diffusion_2d(4).tensor().is_positive_definite()
     assert {len(datasets.default_sizes(name)) > 0 for name in datasets.list_problems()} == {True}
-    with pytest.raises(NotImplementedError):
-        datasets.bratu_1d()
+    errors = []
+    for n in (20, 40):
+        problem = datasets.bratu_1d(n, lam=1.5)
+        errors.append((problem.matvec(problem.exact) - 1.5 * problem.exact.exp()).abs().max())
+    assert errors[1] < 0.3 * errors[0] < 0.1  # second order
+    with pytest.raises(ValueError, match="lam"):
+        datasets.bratu_1d(lam=4.0)

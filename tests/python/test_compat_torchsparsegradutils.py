@@ -256,6 +256,7 @@ def test_conjugate_gradients_with_functions_and_matrices():
     same(small, want, 1e-8)
     x, info = utils.linear_cg(dense, b, tolerance=1e-10, return_info=True)
     assert info.converged.all() and info.reason == "converged" and info.true_relative_residual.shape == (2,)
+    assert 0 < info.iterations <= 7 <= info.matvecs  # a matrix of six rows
     preconditioned = utils.linear_cg(dense, b, tolerance=1e-11, preconditioner=lambda r: r / dense.diagonal()[:, None])
     same(preconditioned, want, 1e-8)
     with pytest.warns(UserWarning, match="linear_cg"):

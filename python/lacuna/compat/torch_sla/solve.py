@@ -60,6 +60,7 @@ class SolverConfig(Scoped):
     mixed_precision: bool | None = None
     return_info: bool | None = None
     verbose: bool | None = None
+    damp: float | None = None
 
     @staticmethod
     def spd():
@@ -137,13 +138,14 @@ def native(backend="auto", method="auto", matrix_type=None, preconditioner=None,
     return {**found, **iteration(**tolerances)}
 
 
-def solved(A, b, x0=None, return_info=False, verbose=False, mixed_precision=False, **words):
-    """A.solve of a SparseTensor in the peer's words; mixed_precision is what multigrid does anyway."""
+def solved(A, b, x0=None, return_info=False, verbose=False, mixed_precision=False, damp=None, **words):
+    """A.solve of a SparseTensor in the peer's words; mixed_precision is what multigrid does anyway. damp is of lsqr and
+    lsmr: x minimises |A x - b|^2 + |damp x|^2."""
     options = native(**words)
     if verbose:
         options["progress"] = _said
-    if options.get("method") in LEAST_SQUARES and not A.is_square:
-        return _least_squares(A, b, options, x0, return_info)
+    if options.get("method") in LEAST_SQUARES and (damp or not A.is_square):
+        return _least_squares(A, b, options, x0, return_info, damp)
     made = lt.SparseTensor.solve(A, b, x0=x0, return_info=return_info, **options)
     if return_info:
         made[1].backend = "lacuna"
@@ -156,11 +158,11 @@ def _said(iteration, residual):
     return False
 
 
-def _least_squares(A, b, options, x0, return_info):
+def _least_squares(A, b, options, x0, return_info, damp):
     """By LSQR or LSMR, with the whole gradient."""
     _refuse("a matrix that is not square", x0=x0, return_info=return_info)
     method = options.pop("method")
-    return A.lstsq(b, method=Solver(A.flatten_blocks().pattern, method, **options) if options else method)
+    return A.lstsq(b, damp or None, method=Solver(A.flatten_blocks().pattern, method, **options) if options else method)
 
 
 def _refuse(what, **options):

@@ -10,7 +10,8 @@ import math
 
 import torch
 
-from ..._later import later
+from lacuna.errors import ArgumentError
+
 from ..._words import word
 from ..sparse_tensor import SparseTensor
 
@@ -141,6 +142,22 @@ def advection_diffusion_2d(m=30, peclet=20.0):
     )
 
 
+def bratu_1d(n=100, lam=1.0):
+    """-u'' = lam exp(u): the matrix of -u'', and the lower of its solutions, for lam below 3.51.
+
+    u = -2 log(cosh((x - 1/2) theta / 2) / cosh(theta / 4)), theta = sqrt(2 lam) cosh(theta / 4)
+    """
+    h, theta = 1 / (n + 1), 0.0
+    x = torch.arange(1, n + 1, dtype=torch.float64) * h
+    for _ in range(1000):  # the map contracts up to the lower solution
+        theta = math.sqrt(2 * lam) * math.cosh(min(theta, 40.0) / 4)
+    if theta >= 40:
+        raise ArgumentError(f"bratu_1d: lam is {lam}; there are solutions up to 3.5138")
+    exact = -2 * torch.log(torch.cosh((x - 0.5) * theta / 2) / math.cosh(theta / 4))
+    about = {"nonlinear": True, "residual": "A@u - lam*exp(u)", "x": x}
+    return _problem("bratu_1d", _line(n, 1 / h**2), _SPD, None, exact, pde="bratu1d", n=n, h=h, lam=lam, **about)
+
+
 def laplacian_1d_eigenvalues(n):
     """2 - 2 cos(k pi / (n + 1)), k = 1..n, in ascending order."""
     return 2 - 2 * torch.cos(math.pi * torch.arange(1, n + 1, dtype=torch.float64) / (n + 1))
@@ -152,11 +169,10 @@ def laplacian_2d_eigenvalues(m):
     return (line[:, None] + line).flatten().sort().values
 
 
-bratu_1d = later("bratu_1d", "nonlinear solves")
 PROBLEMS = {
     f.__name__: f
-    for f in (laplacian_1d, laplacian_2d, laplacian_3d, poisson_2d, poisson_3d, helmholtz_1d, anisotropic_diffusion_2d,
-              advection_diffusion_2d)
+    for f in (bratu_1d, laplacian_1d, laplacian_2d, laplacian_3d, poisson_2d, poisson_3d, helmholtz_1d,
+              anisotropic_diffusion_2d, advection_diffusion_2d)
 }  # fmt: skip
 _SIZES = {1: [{"n": n} for n in (100, 500, 2000)], 2: [{"m": m} for m in (16, 32, 64)], 3: [{"m": m} for m in (8, 16)]}
 

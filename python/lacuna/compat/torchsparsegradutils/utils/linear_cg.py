@@ -42,7 +42,12 @@ class _Counted:
     """A function that counts its calls."""
 
     def __init__(self, function):
-        self.function, self.calls = function, 0
+        self.function, self.calls, self.steps = function, 0, 0
+
+    def step(self, iteration, residual):
+        """Called after each iteration; it goes on. Of several columns the longest counts."""
+        self.steps = max(self.steps, iteration)
+        return False
 
     def __call__(self, *given):
         self.calls += 1
@@ -65,6 +70,8 @@ def linear_cg(matmul_closure, rhs, n_tridiag=0, tolerance=None, eps=None, stop_u
     counted = _Counted(function)
     start = None if initial_guess is None else initial_guess.reshape(right.shape)
     options = {"rtol": tolerance, "max_iterations": most, "accept_unconverged": return_info}
+    if return_info:
+        options.update(progress=counted.step, look_every=1)
     x = iterate(counted, theta, right, start, "cg", preconditioner, **options)
     info = _info(counted, residuals(function, theta, x, right), tolerance) if return_info else None
     x = x[:, 0] if is_vector else x
@@ -72,9 +79,8 @@ def linear_cg(matmul_closure, rhs, n_tridiag=0, tolerance=None, eps=None, stop_u
 
 
 def _info(counted, left, tolerance):
-    matvecs = counted.calls
     converged = left <= tolerance
     if not converged.all():
         warnings.warn(f"linear_cg: relative residual {left.max():.1e}; asked for {tolerance:.1e}", stacklevel=3)
     reason = "converged" if converged.all() else "max_iter"
-    return CGInfo(matvecs, matvecs, converged, left, left, tolerance, reason)
+    return CGInfo(counted.steps, counted.calls, converged, left, left, tolerance, reason)
