@@ -368,3 +368,20 @@ def test_compiled_as_one_graph():
     compiled = torch.compile(function, fullgraph=True, backend="aot_eager")
     same(compiled(val, b), function(val, b))
     same(torch.autograd.grad(compiled(val, b).sum(), val)[0], torch.autograd.grad(function(val, b).sum(), val)[0])
+
+
+def test_low_precision_blocks_and_numbers_that_are_none():
+    """There: an error, an error, and ten thousand iterations."""
+    case, parts = given()
+    half, x = SparseTensor(parts[0].to(torch.bfloat16), *parts[1:]), random(5, like=parts[0]).to(torch.bfloat16)
+    assert (half @ x).dtype == torch.bfloat16
+    same((half @ x).double(), case.dense(parts[0].to(torch.bfloat16).double()) @ x.double(), 2e-2)
+    blocks = GIVEN["blocks"]
+    B = SparseTensor(blocks.values, blocks.rows, blocks.columns, blocks.shape, (0, 1))
+    b = random(10, like=blocks.values)
+    same(B @ b, blocks.matrix() @ b), same(B.solve(b), torch.linalg.solve(blocks.matrix(), b))
+    with pytest.raises(lacuna.LacunaError):  # which dimensions are blocks must be said
+        SparseTensor(blocks.values, blocks.rows, blocks.columns, blocks.shape)
+    nan = torch.full((5,), torch.nan, dtype=D)
+    with pytest.raises(lacuna.LacunaError):
+        SparseTensor(*parts).solve(nan, method="bicgstab")
