@@ -16,7 +16,8 @@ from ._called import solve_operator  # noqa: F401
 from ._derivatives import grad, hvp, jvp, value_and_grad, vjp  # noqa: F401
 from ._interned import forget_patterns  # noqa: F401
 from ._made import *  # noqa: F403
-from ._io import load_safetensors, read_matrix_market, save_safetensors, write_matrix_market  # noqa: F401
+from ._io import load_safetensors, matrix_market_info, read_matrix_market  # noqa: F401
+from ._io import save_safetensors, write_matrix_market  # noqa: F401
 from ._recorded import Array  # noqa: F401
 from ._scipy import from_scipy  # noqa: F401
 from ._searches import checkpoint, gradcheck, minimise  # noqa: F401

@@ -78,6 +78,28 @@ def read_matrix_market(path, dtype=None, width="auto", expand=True, most_bytes=0
     return Pattern.wrap(pattern[0]) if pattern[0] else None, _array_out(ctx, values[0])
 
 
+def matrix_market_info(path):
+    """What the head of a Matrix Market file says, as a dict: shape, entries (as stored), format, field, symmetry.
+
+    The whole file is read, and refused where it does not hold what its head says.
+    """
+    ctx, info = context(), sized("lac_mm_info")
+    pattern = ffi.new("lac_pattern **")
+    ctx.check(lib.lac_read_matrix_market(ctx.c, _path(path), ffi.NULL, pattern, ffi.NULL, info))
+    if pattern[0]:
+        Pattern.wrap(pattern[0])  # which lets go of it
+    words = {name: _named(name, getattr(info, name)) for name in ("format", "field", "symmetry")}
+    return {"shape": (info.rows, info.cols), "entries": info.entries, **words}
+
+
+def _named(name, code):
+    """The word of the format for a code of C."""
+    if name == "symmetry":
+        return next(word_ for word_, one in _SYMMETRIES.items() if one == code)
+    found = ffi.typeof(f"lac_mm_{name}").elements[code]
+    return found.removeprefix("LAC_MM_").lower()
+
+
 def write_matrix_market(path, pattern=None, values=None, symmetry="general", comment=""):
     """Write a matrix (pattern and values), a pattern alone, or an array (values alone, two-dimensional).
 

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""numml.sparse: SparseCSRTensor, which is lacuna.torch.SparseTensor by its compressed rows."""
+
+import numpy as np
+import torch
+from torch.utils import _pytree
+
+from lacuna.errors import ArgumentError
+from lacuna.pattern import Pattern
+from lacuna.torch import SparseTensor
+from lacuna.torch.sparse.interned import interned
+from lacuna.torch.sparse.structure import Structure
+
+
+def _tensor(given, dtype, device):
+    tensor = given if isinstance(given, torch.Tensor) else torch.from_numpy(np.ascontiguousarray(given))
+    return tensor.to(device=device, dtype=dtype)
+
+
+class SparseCSRTensor(SparseTensor):
+    """A sparse matrix of a dense tensor, a torch sparse tensor, a SciPy matrix, (data, (row, col)) or
+    (data, indices, indptr). data is the caller's own tensor where rows are in order and each place comes once."""
+
+    def __init__(self, arg1, shape=None, clone=False, dtype=None, device=None):
+        made = self._made(arg1, shape, dtype, device)
+        self.structure, self.values, self.trailing = made.structure, made.values, made.trailing
+        if clone:
+            self.values = self.values.clone()
+
+    @classmethod
+    def _made(cls, given, shape, dtype, device):
+        """The matrix by slots, as a SparseTensor."""
+        if isinstance(given, (tuple, list)) and len(given) == 3:
+            return cls._compressed(given, shape, dtype, device)
+        if isinstance(given, (tuple, list)) and len(given) == 2:
+            data, (row, col) = given
+            made = SparseTensor(_tensor(data, dtype, device), row, col, cls._required(shape))
+        elif isinstance(given, torch.Tensor) or hasattr(given, "tocoo"):
+            made = SparseTensor.of(given).to(device=device, dtype=dtype)
+        else:
+            made = cls._other(given, dtype, device)
+        return made.flatten_blocks().coalesce()
+
+    @classmethod
+    def _compressed(cls, given, shape, dtype, device):
+        data, indices, indptr = given
+        structure = interned("csr", indptr, indices, cls._required(shape))
+        made = SparseTensor._on(structure, _tensor(data, dtype, device))
+        made._check(made.shape)
+        return made.coalesce()
+
+    @staticmethod
+    def _other(given, dtype, device):
+        if isinstance(given, SparseTensor):
+            return given.to(device=device, dtype=dtype)
+        raise ArgumentError(f"SparseCSRTensor: no matrix can be read from a {type(given).__name__}; a tensor, a SciPy "
+                            "matrix, (data, (row, col)) and (data, indices, indptr) are matrices")  # fmt: skip
+
+    @staticmethod
+    def _required(shape):
+        if shape is None:
+            raise ArgumentError("SparseCSRTensor: shape=(rows, columns) is needed beside indices")
+        return tuple(shape)
+
+    def __reduce__(self):
+        return type(self), ((self.data, self.indices, self.indptr), tuple(self.shape))
+
+    # -- its parts ------------------------------------------------------------------------------------------------
+
+    @property
+    def data(self):
+        """The values by rows."""
+        return self.values
+
+    def _lines(self, at):
+        return torch.from_numpy(np.array(self.structure.pattern.structure()[at])).to(self.device)
+
+    @property
+    def indptr(self):
+        """Where each row begins."""
+        return self._lines(0)
+
+    @property
+    def indices(self):
+        """The column of each value."""
+        return self._lines(1)
+
+    @property
+    def requires_grad(self):
+        return self.values.requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, wanted):
+        self.values.requires_grad_(wanted)
+
+    @property
+    def grad_fn(self):
+        return self.values.grad_fn
+
+    def copy(self):
+        return self.clone()
+
+    def row_sum(self):
+        """The sum of each row."""
+        return self.sum(-1)
+
+    @property
+    def T(self):
+        return super().T.coalesce()
+
+    def hermitian(self):
+        return self.H
+
+    def transpose(self, dim0=-2, dim1=-1):
+        return self.T
+
+    def __call__(self):
+        return self
+
+    def __matmul__(self, other):
+        if isinstance(other, torch.Tensor) and other.ndim == 0:
+            return self * other
+        if isinstance(other, torch.Tensor) and other.layout is torch.strided and other.ndim >= 3:
+            return self.matmul(other)
+        return super().__matmul__(other)
+
+    def solve_triangular(self, upper, unit, b):
+        """x with T x = b, T the triangle; what lies outside of it, or on a diagonal of ones, has no gradient."""
+        return self.triangular_solve(b, upper, unit)
+
+    def to_coo(self):
+        """A torch COO tensor, differentiable."""
+        return self.to_sparse_coo()
+
+    def to_scipy_csr(self):
+        """A SciPy CSR array."""
+        return self.to_scipy()
+
+    tocsr = to_scipy_csr
+
+    def tocoo(self):
+        """A SciPy COO array."""
+        return self.to_scipy().tocoo()
+
+    def to_cupy_csr(self, device=None):
+        """A CuPy CSR matrix on the values' CUDA device."""
+        import cupy
+        import cupyx.scipy.sparse as on_device
+
+        parts = [cupy.from_dlpack(t.detach()) for t in (self.data, self.indices, self.indptr)]
+        return on_device.csr_matrix(tuple(parts), shape=tuple(self.shape))
+
+
+def eye(N, k=0, dtype=torch.float32, device=None):
+    """Ones on the k-th diagonal, N x N."""
+    pattern = Pattern.eye(N, k=k)
+    return SparseCSRTensor._by_slots(pattern, torch.ones(pattern.nnz, dtype=dtype, device=device))
+
+
+def diag(x, k=0):
+    """The square matrix with x on its k-th diagonal."""
+    return SparseCSRTensor._by_slots(Pattern.eye(x.shape[-1] + abs(k), k=k), x)
+
+
+def spouter(x, y):
+    """x y^T where both are not zero, as a sparse matrix, differentiable in their numbers."""
+    rows, columns = (t.detach().nonzero()[:, 0] for t in (x, y))
+    row, col = rows.repeat_interleave(len(columns)), columns.repeat(len(rows))
+    pattern = Pattern.from_coo(row.cpu().numpy(), col.cpu().numpy(), (len(x), len(y)))
+    made = SparseCSRTensor._on(Structure(pattern), x.new_zeros(pattern.nnz))
+    return made.sddmm(x, y.conj())
+
+
+def unpack_csr(A):
+    """(shape, data, indices, indptr)."""
+    return A.shape, A.data, A.indices, A.indptr
+
+
+def repack_csr(shape, data, indices, indptr):
+    """The matrix of unpack_csr's parts."""
+    return SparseCSRTensor((data, indices, indptr), tuple(shape))
+
+
+def row_indices(A):
+    """The row of each value."""
+    return A.row_indices
+
+
+def diagonal_idx(A):
+    """Where each number of the diagonal stands among the values, -1 where it is not stored."""
+    on = A.row_indices == A.col_indices
+    found = torch.full((min(A.shape),), -1, dtype=torch.int64, device=A.device)
+    found[A.row_indices[on]] = on.nonzero()[:, 0]
+    return found
+
+
+_pytree.register_pytree_node(
+    SparseCSRTensor,
+    lambda tensor: ([tensor.values], (tensor.structure, tensor.trailing)),
+    lambda children, context: SparseCSRTensor._on(context[0], list(children)[0], context[1]),
+    serialized_type_name="lacuna.compat.numml.SparseCSRTensor",
+)
+torch.serialization.add_safe_globals([SparseCSRTensor])

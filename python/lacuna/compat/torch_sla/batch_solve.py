@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""torch_sla.batch_solve: many systems, on one pattern (analysed once) or on patterns of their own."""
+
+import torch
+
+from .solve import native, solved
+from .sparse_tensor import SparseTensor
+
+
+def spsolve_batch_same_layout(val_batch, row, col, shape, b_batch, method="auto", atol=None, maxiter=None, **more):
+    """x [B, m] with A_i x_i = b_i, values [B, nnz] on one pattern; b may have columns, [B, m, K]."""
+    A = SparseTensor(val_batch, row, col, (*val_batch.shape[:-1], *shape[-2:]))
+    return solved(A, b_batch, method=method, atol=atol, maxiter=maxiter, **more)
+
+
+def spsolve_batch_different_layout(matrices, b_list, method="auto", atol=None, maxiter=None, **more):
+    """[x_i] with A_i x_i = b_i for [(values, rows, columns, shape)]."""
+    words = dict(method=method, atol=atol, maxiter=maxiter, **more)
+    return [solved(SparseTensor(*matrix), b, **words) for matrix, b in zip(matrices, b_list, strict=True)]
+
+
+def spsolve_batch_coo_same_layout(A_template, val_batch, b_batch, method="auto", **kwargs):
+    """As spsolve_batch_same_layout, on the places of a torch COO tensor: values in their order."""
+    rows, columns = A_template._indices()
+    return spsolve_batch_same_layout(val_batch, rows, columns, A_template.shape, b_batch, method, **kwargs)
+
+
+def spsolve_batch_coo_different_layout(A_list, b_list, method="auto", **kwargs):
+    """[x_i] with A_i x_i = b_i for torch sparse tensors."""
+    return [solved(SparseTensor.from_torch(A), b, method=method, **kwargs) for A, b in zip(A_list, b_list, strict=True)]
+
+
+class ParallelBatchSolver:
+    """Systems on one pattern, which is analysed when the solver is made."""
+
+    def __init__(self, row, col, shape, method="auto", device=None):
+        self.row, self.col, self.shape, self.method, self.device = row, col, tuple(shape), method, device
+        ones = torch.ones(row.shape, dtype=torch.float64, device=device)
+        options = native(method=method)
+        self.template = SparseTensor(ones, row, col, self.shape)
+        if "method" in options:
+            self.template.solver(**options)
+
+    def solve(self, val_batch, b_batch, atol=None, maxiter=None):
+        """x [B, m] of values [B, nnz] and b [B, m] or [B, m, K]."""
+        A = self.template.with_values(val_batch)
+        return solved(A, b_batch, method=self.method, atol=atol, maxiter=maxiter)

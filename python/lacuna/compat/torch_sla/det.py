@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""torch_sla.det: how log-determinants are computed, as a bundle of options."""
+
+import dataclasses
+
+from .._scoped import Scoped
+from .._words import word
+
+_METHODS = {"auto": {}, "lu": {"method": "lu"}, "cholesky": {"method": "cholesky"}, "hutchinson": None}
+
+
+@dataclasses.dataclass(frozen=True)
+class DetConfig(Scoped):
+    """Options of A.logdet within a `with` block. Numbers are computed where a factor is, and components need no
+    detecting: backend, cpu_fallback and detect_components change nothing."""
+
+    method: str | None = None
+    backend: str | None = None
+    num_probes: int | None = None
+    lanczos_iter: int | None = None
+    distribution: str | None = None
+    cpu_fallback: bool | None = None
+    detect_components: bool | None = None
+
+
+def logdet(A, **explicit):
+    """log|det A| from a factor; method="hutchinson" is the estimate of A.logdet_estimate."""
+    said = DetConfig.merged(explicit)
+    options = word("logdet: method", said.get("method", "auto"), _METHODS)
+    if options is not None:
+        return A._logdet(**options)
+    word("logdet: distribution", said.get("distribution", "rademacher"), {"rademacher": None})
+    return A.logdet_estimate(said.get("num_probes", 20), said.get("lanczos_iter", 30))[0]

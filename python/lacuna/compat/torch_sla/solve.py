@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""torch_sla.solve: one function for whatever holds a matrix, and bundles of its options."""
+
+import dataclasses
+from typing import Any
+
+import lacuna.torch as lt
+from lacuna.errors import ArgumentError
+from lacuna.solver import Solver
+from lacuna.torch import SolveInfo  # noqa: F401
+
+from .._later import later
+from .._scoped import Scoped
+from .._words import BACKENDS, HERMITIAN, ITERATIVE, LEAST_SQUARES, METHODS, PRECONDITIONERS, iteration, word
+
+MatrixLike = Any
+# what is known of a matrix -> the iteration that fits it
+_FITTING = {"spd": "cg", "hpd": "cg", "symmetric": "minres", "hermitian": "minres", "general": "bicgstab"}
+_COARSENINGS = {"classical": "pairwise", "smoothed_aggregation": "smoothed"}
+
+
+@dataclasses.dataclass(frozen=True)
+class PreconditionerConfig:
+    """A preconditioner with its numbers, all of which are used. amg_smoother is one for all hierarchies here."""
+
+    kind: str = "jacobi"
+    omega: float = 1.0
+    block_size: int = 32
+    amg_strength: float = 0.25
+    amg_smoother: str = "gauss_seidel"
+    amg_coarsening: str = "classical"
+
+    @classmethod
+    def from_string(cls, kind):
+        return cls(kind)
+
+    def options(self):
+        """As options of lacuna.Solver."""
+        found = {"preconditioner": word("solve: preconditioner", self.kind, PRECONDITIONERS)}
+        if found["preconditioner"] == "multigrid":
+            coarsening = word("solve: amg_coarsening", self.amg_coarsening, _COARSENINGS)
+            return {**found, "strength": self.amg_strength, "multigrid": coarsening}
+        own = {"ssor": {"omega": self.omega}, "block_jacobi": {"block": self.block_size}}
+        return {**found, **own.get(found["preconditioner"], {})}
+
+
+@dataclasses.dataclass(frozen=True)
+class SolverConfig(Scoped):
+    """Options of solve, A.solve and spsolve that hold within a `with` block or a decorated function."""
+
+    method: str | None = None
+    backend: str | None = None
+    preconditioner: Any = None
+    atol: float | None = None
+    rtol: float | None = None
+    maxiter: int | None = None
+    restart: int | None = None
+    x0: Any = None
+    matrix_type: str | None = None
+    mixed_precision: bool | None = None
+    return_info: bool | None = None
+    verbose: bool | None = None
+    damp: float | None = None
+
+    @staticmethod
+    def spd():
+        """For symmetric positive definite matrices."""
+        return SolverConfig(matrix_type="spd")
+
+    @staticmethod
+    def general():
+        """For matrices of which nothing is known."""
+        return SolverConfig(matrix_type="general")
+
+    @staticmethod
+    def indefinite():
+        """For symmetric matrices that are not definite."""
+        return SolverConfig(matrix_type="symmetric")
+
+    @staticmethod
+    def convection_diffusion():
+        """For nonsymmetric matrices of transport: GMRES where it iterates."""
+        return SolverConfig(matrix_type="general", method="gmres", preconditioner="ilu0")
+
+    @staticmethod
+    def auto(A, *, device=None, size_hint=None):
+        """For this matrix: what its values say."""
+        return SolverConfig(matrix_type=A.detect_matrix_type())
+
+    def gpu(self):
+        """The same: it is computed where the tensors lie."""
+        return self
+
+    cpu = gpu
+
+    def direct(self):
+        """By a factorisation that fits the kind of matrix."""
+        method = {"spd": "cholesky", "hpd": "cholesky", "symmetric": "ldlt"}.get(self.matrix_type, "lu")
+        return self.replace(method=method, preconditioner=None)
+
+    def iterative(self):
+        """By an iteration that fits the kind of matrix."""
+        return self.replace(method=self.method if self.method in ITERATIVE else _FITTING[self.matrix_type or "general"])
+
+    def high_accuracy(self, *, atol=1e-12, rtol=1e-10, maxiter=5000):
+        """The same to smaller residuals."""
+        return self.replace(atol=atol, rtol=rtol, maxiter=maxiter)
+
+
+def _method(backend, method, matrix_type):
+    """Options of the method that the words name."""
+    asked = word("solve: backend", backend, BACKENDS)
+    if method != "auto":
+        return dict(word("solve: method", method, METHODS))
+    if asked == "iterative":
+        return {"method": word("solve: matrix_type", matrix_type or "general", _FITTING)}
+    return dict(METHODS[asked])
+
+
+def _preconditioner(given):
+    if isinstance(given, PreconditionerConfig):
+        return given.options()
+    if isinstance(given, str):
+        return {"preconditioner": word("solve: preconditioner", given, PRECONDITIONERS)}
+    return {"preconditioner": given}
+
+
+def native(backend="auto", method="auto", matrix_type=None, preconditioner=None, **tolerances):
+    """Options of SparseTensor.solve for words of the peer. A direct method has no tolerances; an absolute one that is
+    not given is none, so that a small right-hand side is solved as well as a large one."""
+    found = _method(backend, method, matrix_type)
+    if found.get("method") not in (*ITERATIVE, *LEAST_SQUARES):
+        return found
+    if preconditioner is not None and found["method"] in ITERATIVE:
+        found.update(_preconditioner(preconditioner))
+        if found["method"] in ("cg", "minres"):
+            found["preconditioner"] = HERMITIAN.get(found["preconditioner"], found["preconditioner"])
+    return {**found, **iteration(**tolerances)}
+
+
+def solved(A, b, x0=None, return_info=False, verbose=False, mixed_precision=False, damp=None, **words):
+    """A.solve of a SparseTensor in the peer's words; mixed_precision is what multigrid does anyway. damp is of lsqr and
+    lsmr: x minimises |A x - b|^2 + |damp x|^2."""
+    options = native(**words)
+    if verbose:
+        options["progress"] = _said
+    if options.get("method") in LEAST_SQUARES and (damp or not A.is_square):
+        return _least_squares(A, b, options, x0, return_info, damp)
+    made = lt.SparseTensor.solve(A, b, x0=x0, return_info=return_info, **options)
+    if return_info:
+        made[1].backend = "lacuna"
+    return made
+
+
+def _said(iteration, residual):
+    """A line for each look at the residual; it goes on."""
+    print(f"iteration {iteration}: residual {residual:.3e}")
+    return False
+
+
+def _least_squares(A, b, options, x0, return_info, damp):
+    """By LSQR or LSMR, with the whole gradient."""
+    _refuse("a matrix that is not square", x0=x0, return_info=return_info)
+    method = options.pop("method")
+    return A.lstsq(b, damp or None, method=Solver(A.flatten_blocks().pattern, method, **options) if options else method)
+
+
+def _refuse(what, **options):
+    for name, value in options.items():
+        if value is not None and value is not False:
+            later(f"solve({name}=...) of {what}", "it")()
+
+
+def _called(A, b, shape, x0=None, return_info=None, verbose=False, mixed_precision=False, **words):
+    """A function's system, by iteration: from x0, what is left of b is solved for."""
+    if shape is not None and tuple(shape) != (b.shape[0], b.shape[0]):
+        raise ArgumentError(f"solve: shape is {tuple(shape)}, and b has {b.shape[0]} rows")
+    _refuse("a function", return_info=return_info)
+    options = {"method": "gmres", **native(**words)}
+    if verbose:
+        options["progress"] = _said
+    x = lt.solve_operator(A, (), b if x0 is None else b - A(x0), **options)
+    return x if x0 is None else x0 + x
+
+
+def solve(A, b, *, shape=None, method=None, backend=None, preconditioner=None, atol=None, rtol=None, maxiter=None,
+          x0=None, matrix_type=None, mixed_precision=None, return_info=None, verbose=None, restart=None):  # fmt: skip
+    """x with A x = b, A a SparseTensor (batched too), (values, rows, columns, shape), a SciPy matrix, a torch tensor of
+    any layout, or a function of x. Options that are not given come from SolverConfig scopes; all are used."""
+    from .sparse_tensor import SparseTensor
+
+    given = dict(method=method, backend=backend, preconditioner=preconditioner, atol=atol, rtol=rtol, maxiter=maxiter,
+                 x0=x0, matrix_type=matrix_type, mixed_precision=mixed_precision, return_info=return_info,
+                 verbose=verbose, restart=restart)  # fmt: skip
+    words = SolverConfig.merged(given)
+    if callable(A) and not isinstance(A, lt.SparseTensor):
+        return _called(A, b, shape, **words)
+    return solved(SparseTensor.of(A, "solve"), b, **words)

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""torch_sla.sparse_tensor: lacuna.torch.SparseTensor with the peer's signatures."""
+
+import torch
+
+import lacuna.torch as lt
+from lacuna.errors import ArgumentError
+from lacuna.torch import Factorization as LUFactorization  # noqa: F401
+from torch.utils import _pytree
+
+from .._later import later
+from .det import logdet
+from .solve import SolverConfig, solved
+
+_SPECTRA, _NONLINEAR, _DISTRIBUTED = "eigenvalues and singular values", "nonlinear solves", "distributed matrices"
+
+
+class SparseTensor(lt.SparseTensor):
+    """lacuna.torch.SparseTensor, whose docstring says what it is, with torch_sla's options and words. T and H are both
+    properties and, as there, methods."""
+
+    def __call__(self):
+        return self  # A.T() is A.T
+
+    @classmethod
+    def of(cls, given, who="SparseTensor.of"):
+        """Of anything that holds a matrix, as lacuna.torch.SparseTensor.of."""
+        if isinstance(given, lt.SparseTensor) and not isinstance(given, cls):
+            return cls._on(given.structure, given.values, given.trailing)
+        return super().of(given, who)
+
+    @classmethod
+    def diag(cls, values, device=None, offset=0):
+        """The square matrix with these values on a diagonal."""
+        return super().diag(values.to(device), offset)
+
+    def __radd__(self, other):
+        return super().__radd__(self.of(other) if isinstance(other, lt.SparseTensor) else other)
+
+    # -- solves ---------------------------------------------------------------------------------------------------
+
+    def solve(self, b, backend=None, method=None, atol=None, maxiter=None, tol=None, verbose=None, **more):
+        """x with A x = b: vectors [*batch, n] or columns [*batch, n, k]. tol bounds |b - A x| / |b|; further options
+        are those of torch_sla.solve."""
+        given = dict(backend=backend, method=method, atol=atol, maxiter=maxiter, rtol=tol, verbose=verbose)
+        words = SolverConfig.merged({**given, **more})
+        if words.get("backend") in ("pytorch", "eigen") and words.get("method", "auto") == "auto":
+            words.setdefault("matrix_type", self.detect_matrix_type())
+        return solved(self, b, **words)
+
+    def det(self):
+        """det A of each matrix."""
+        return super().det()
+
+    def _logdet(self, **options):
+        return super().logdet(**options)
+
+    def logdet(self, **options):
+        """log|det A| of each matrix, exact unless method="hutchinson"; options are those of DetConfig."""
+        return logdet(self, **options)
+
+    def condition_number(self, ord=2):
+        """An estimate of norm(A, 1) norm(inv(A), 1) for ord=1; other norms belong to singular values."""
+        if ord != 1:
+            return later("condition_number(ord != 1)", _SPECTRA)()
+        return 1 / self.factor().rcond()
+
+    # -- reductions: of stored values, as the peer documents them -------------------------------------------------
+
+    def sum(self, axis=None, keepdim=False):
+        """The sum over dimensions of shape."""
+        return super().sum(axis, keepdim)
+
+    def mean(self, axis=None, keepdim=False, include_zeros=False):
+        """The mean of stored values over dimensions of shape, of each matrix for itself."""
+        return super().mean(axis, keepdim, include_zeros)
+
+    def prod(self, axis=None, keepdim=False, include_zeros=False):
+        """The product of stored values over dimensions of shape."""
+        return super().prod(axis, keepdim, include_zeros)
+
+    def max(self, axis=None, keepdim=False, include_zeros=False):
+        """The largest stored value over dimensions of shape."""
+        return super().max(axis, keepdim, include_zeros)
+
+    def min(self, axis=None, keepdim=False, include_zeros=False):
+        """The smallest stored value over dimensions of shape."""
+        return super().min(axis, keepdim, include_zeros)
+
+    # -- predicates -----------------------------------------------------------------------------------------------
+
+    def is_symmetric(self, atol=0.0, rtol=None, force_recompute=False):
+        """Whether each matrix is symmetric, within 8 roundings unless rtol says otherwise; never remembered."""
+        return super().is_symmetric(rtol, atol)
+
+    def is_hermitian(self, atol=0.0, rtol=None, force_recompute=False):
+        """Whether each matrix is Hermitian, as is_symmetric."""
+        return super().is_hermitian(rtol, atol)
+
+    def is_positive_definite(self, method="cholesky", force_recompute=False):
+        """Whether each matrix is Hermitian positive definite. It is tried out by a factorisation, whatever the
+        method."""
+        if method not in ("gershgorin", "cholesky", "eigenvalue"):
+            raise ArgumentError(f"is_positive_definite: method is {method!r}; it must be one of 'gershgorin', "
+                                "'cholesky', 'eigenvalue'")  # fmt: skip
+        return super().is_positive_definite()
+
+    def detect_matrix_type(self):
+        """ "spd", "hpd", "symmetric", "hermitian" or "general": what all matrices of a batch are."""
+        names = ("hpd", "hermitian") if self.is_complex() else ("spd", "symmetric")
+        if not self.is_hermitian().all():
+            return "general"
+        return names[0] if self.is_positive_definite().all() else names[1]
+
+    def to_connected_components(self):
+        """The matrices of the components, as a SparseTensorList."""
+        return SparseTensorList(super().to_connected_components())
+
+    # -- conversions ----------------------------------------------------------------------------------------------
+
+    def _item(self, batch_idx):
+        return self if batch_idx is None else self._with(self.values[batch_idx])
+
+    def to_dense(self, batch_idx=None):
+        """The dense tensor, of one matrix or of the batch."""
+        return super().to_dense(batch_idx)
+
+    def to_csr(self, batch_idx=None):
+        """A torch CSR tensor, of one matrix or of the batch."""
+        return self._item(batch_idx).to_sparse_csr()
+
+    def to_torch_sparse(self, batch_idx=None):
+        """A torch COO tensor, of one matrix or of the batch."""
+        return self._item(batch_idx).to_sparse_coo()
+
+    def spy(self, batch_idx=None, ax=None, title=None, cmap="viridis", show_grid=True, grid_color="#cccccc",
+            grid_linewidth=0.5, show_colorbar=True, figsize=(8, 8), save_path=None, dpi=150):  # fmt: skip
+        """Draw where entries are; returns the axes."""
+        if ax is None:
+            import matplotlib.pyplot as plt
+
+            ax = plt.subplots(figsize=figsize)[1]
+        ax.grid(show_grid, color=grid_color, linewidth=grid_linewidth)
+        return super().spy(batch_idx, ax, title, cmap, show_colorbar, save_path, dpi)
+
+    eigsh = later("SparseTensor.eigsh", _SPECTRA)
+    eigs = later("SparseTensor.eigs", _SPECTRA)
+    svd = later("SparseTensor.svd", _SPECTRA)
+    nonlinear_solve = later("SparseTensor.nonlinear_solve", _NONLINEAR)
+    extract_partition = later("SparseTensor.extract_partition", _DISTRIBUTED)
+    partition_for_rank = later("SparseTensor.partition_for_rank", _DISTRIBUTED)
+    save_distributed = later("SparseTensor.save_distributed", _DISTRIBUTED)
+
+
+class SparseTensorList(lt.SparseTensorList):
+    """lacuna.torch.SparseTensorList, whose parts have torch_sla's signatures."""
+
+    def __init__(self, tensors):
+        self.tensors = [SparseTensor.of(tensor, "SparseTensorList") for tensor in tensors]
+
+    @classmethod
+    def from_coo_list(cls, matrices):
+        """Of (values, row_indices, col_indices, shape) of each."""
+        return cls([SparseTensor(*matrix) for matrix in matrices])
+
+    @classmethod
+    def from_torch_sparse_list(cls, A_list):
+        """Of torch sparse tensors of any layouts."""
+        return cls([SparseTensor.from_torch(A) for A in A_list])
+
+    @property
+    def block_sizes(self):
+        return [tuple(tensor.shape) for tensor in self.tensors]
+
+    def to_block_diagonal(self):
+        """One matrix with these along its diagonal."""
+        return SparseTensor.of(super().to_block_diagonal())
+
+    def condition_number(self, ord=2):
+        """SparseTensor.condition_number of each."""
+        return [tensor.condition_number(ord) for tensor in self.tensors]
+
+    eigs = later("SparseTensorList.eigs", _SPECTRA)
+    eigsh = later("SparseTensorList.eigsh", _SPECTRA)
+    svd = later("SparseTensorList.svd", _SPECTRA)
+
+
+def auto_select_method(nnz, n, dtype, is_cuda, is_spd=False, memory_threshold=0.8):
+    """(backend, method) in the peer's words; what a solve really takes is in the report of A.solver()."""
+    direct = ("cudss" if is_cuda else "scipy", "cholesky" if is_spd else "lu")
+    if not is_cuda or estimate_direct_solver_memory(nnz, n, dtype) <= memory_threshold * get_available_gpu_memory():
+        return direct
+    return "pytorch", "cg" if is_spd else "bicgstab"
+
+
+def estimate_direct_solver_memory(nnz, n, dtype):
+    """Bytes of a factor of a grid with these numbers, about; the exact number is in A.solver().report."""
+    number = torch.empty(0, dtype=dtype).element_size()
+    return int(nnz * max(1.0, 0.5 * n**0.5) * (number + 4))
+
+
+def get_available_gpu_memory():
+    """Bytes that are free on the CUDA device, 0 where there is none."""
+    return torch.cuda.mem_get_info()[0] if torch.cuda.is_available() else 0
+
+
+_pytree.register_pytree_node(
+    SparseTensor,
+    lambda tensor: ([tensor.values], (tensor.structure, tensor.trailing)),
+    lambda children, context: SparseTensor._on(context[0], list(children)[0], context[1]),
+    serialized_type_name="lacuna.compat.torch_sla.SparseTensor",
+)
+torch.serialization.add_safe_globals([SparseTensor])

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""torchsparsegradutils.sparse_logsumexp: log of sums of exp over rows and columns of torch sparse tensors.
+
+include_zeros=True     of the whole matrix, what is not stored being 0 (the default)
+include_zeros=False    of stored numbers alone; of none, -inf
+"""
+
+import torch
+
+import lacuna.torch as lt
+from lacuna.errors import ArgumentError
+
+_OUTPUTS = ("tuple", "padded", "nested")
+
+
+def _matrix(who, given):
+    tensor = lt.SparseTensor.of(given, who)
+    if tensor.is_block:
+        raise ArgumentError(f"{who}: entries have dense dimensions; they must be single numbers")
+    return tensor
+
+
+def sparse_logsumexp(input, dim, keepdim=False, include_zeros=True):
+    """log(sum(exp(x))) over one dimension of each matrix, or over both."""
+    tensor = _matrix("sparse_logsumexp", input)
+    dims = sorted({d % tensor.ndim for d in ([dim] if isinstance(dim, int) else dim)})
+    if not set(dims) <= set(tensor.sparse_dim):
+        raise ArgumentError(f"sparse_logsumexp: dim is {dim}; those of the matrix are {tensor.sparse_dim}")
+    if len(dims) == 1:
+        return tensor.logsumexp(dims[0], keepdim, include_zeros)
+    return torch.logsumexp(tensor.logsumexp(dims[1], True, include_zeros), dims, keepdim)
+
+
+def sparse_bidir_logsumexp(input, keepdim=False, include_zeros=True, output_layout="tuple"):
+    """(over rows, for each column; over columns, for each row), as "tuple", as "padded" (2, ..., max of both) with -inf
+    behind the shorter, or "nested"."""
+    if output_layout not in _OUTPUTS:
+        raise ArgumentError(f"sparse_bidir_logsumexp: output_layout is {output_layout!r}; it must be one of {_OUTPUTS}")
+    tensor = _matrix("sparse_bidir_logsumexp", input)
+    rows, columns = tensor.sparse_dim
+    is_tuple = output_layout == "tuple"
+    of_columns = tensor.logsumexp(rows, keepdim and is_tuple, include_zeros)
+    of_rows = tensor.logsumexp(columns, keepdim and is_tuple, include_zeros)
+    if is_tuple:
+        return of_columns, of_rows
+    if output_layout == "nested":
+        return torch.nested.as_nested_tensor([of_columns, of_rows])
+    size = max(of_columns.shape[-1], of_rows.shape[-1])
+    padded = [torch.nn.functional.pad(t, (0, size - t.shape[-1]), value=-torch.inf) for t in (of_columns, of_rows)]
+    return torch.stack(padded)

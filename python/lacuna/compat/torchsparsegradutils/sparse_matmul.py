@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+"""torchsparsegradutils.sparse_matmul: products whose gradient in a torch sparse tensor has its layout and places."""
+
+from lacuna.torch import SparseTensor
+
+
+def sparse_mm(A, B):
+    """A B for a torch sparse tensor A, (n, m) or (b, n, m), and a dense B with as many dimensions, or one vector each.
+    Matrices of a batch may have different places. Within torch.func and torch.compile, which do not take torch's sparse
+    tensors, A is a lacuna.torch.SparseTensor; so it is in every function here."""
+    return SparseTensor.of(A, "sparse_mm") @ B

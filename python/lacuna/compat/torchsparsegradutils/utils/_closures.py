@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Iterations with a matrix, a torch sparse tensor or a function: lacuna.torch.solve_operator for all of them."""
+
+import torch
+
+import lacuna.torch as lt
+from lacuna.errors import ArgumentError, ShapeError
+
+
+def product(who, given):
+    """(function of (*theta, x), theta) from a matrix of any layout, whose values are theta, or from a function of x."""
+    if isinstance(given, torch.Tensor) and given.layout is torch.strided:
+        return torch.matmul, (given,)
+    if isinstance(given, torch.Tensor):
+        tensor = lt.SparseTensor.from_torch(given)
+        return lambda values, x: tensor.with_values(values) @ x, (tensor.values,)
+    if not callable(given):
+        raise ArgumentError(f"{who}: the matrix is a {type(given).__name__}; it must be a tensor or a function of x")
+    return given, ()
+
+
+def columns(who, rhs):
+    """(right-hand side [*batch, n, k], whether it was a vector)."""
+    if not isinstance(rhs, torch.Tensor) or rhs.ndim == 0:
+        raise ShapeError(f"{who}: rhs must be a tensor, (n) or (..., n, k)")
+    return (rhs[:, None], True) if rhs.ndim == 1 else (rhs, False)
+
+
+def iterate(function, theta, rhs, x0, method, preconditioner=None, **options):
+    """x with L(theta) x = rhs [..., n, k] from x0, column by column: what is left of the right-hand side is solved
+    for."""
+    right = rhs if x0 is None else rhs - function(*theta, x0)
+    if preconditioner is not None:
+        options["preconditioner"] = _inverse(preconditioner, rhs)
+
+    def of_column(*given):  # the columns of a batch are one system
+        return function(*given[:-1], given[-1][..., None])[..., 0]
+
+    each = [lt.solve_operator(of_column, theta, one.clone(), method=method, **options) for one in right.unbind(-1)]
+    made = torch.stack(each, -1)
+    return made if x0 is None else x0 + made
+
+
+def _inverse(given, rhs):
+    """A preconditioner of C's form: NumPy in and out."""
+    function, theta = product("preconditioner", given)
+    theta = [t.detach() for t in theta]
+
+    def inverse(x, op):
+        y = function(*theta, torch.from_numpy(x).to(rhs.device).reshape(*rhs.shape[:-1], 1))
+        return y.detach().cpu().reshape(x.shape).numpy()
+
+    return inverse
+
+
+def residuals(function, theta, x, rhs):
+    """|rhs - L x| / |rhs| of each column."""
+    with torch.no_grad():
+        size = torch.linalg.vector_norm(rhs, dim=-2)
+        left = torch.linalg.vector_norm(rhs - function(*theta, x), dim=-2)
+        return left / torch.where(size == 0, torch.ones_like(size), size)

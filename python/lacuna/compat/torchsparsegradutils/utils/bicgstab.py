@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""torchsparsegradutils.utils.bicgstab: stabilised biconjugate gradients for any matrix or function."""
+
+import logging
+from typing import Any, NamedTuple
+
+from ._closures import columns, iterate, product
+
+
+class BICGSTABSettings(NamedTuple):
+    """Defaults of bicgstab. An absolute tolerance of 0 is the default here: small right-hand sides are solved too."""
+
+    matvec_max: int | None = None
+    abstol: float = 0.0
+    reltol: float = 1e-6
+    precon: Any = None
+    logger: logging.Logger = logging.getLogger("bicgstab")
+
+
+def bicgstab(matmul_closure, rhs, initial_guess=None, settings=BICGSTABSettings()):
+    """x with A x = rhs, (n) or (n, k), to |r| <= max(reltol |b|, abstol). What is not reached is an error."""
+    right, is_vector = columns("bicgstab", rhs)
+    start = None if initial_guess is None else initial_guess.reshape(right.shape)
+    options = {"rtol": settings.reltol, "atol": settings.abstol}
+    if settings.matvec_max is not None:
+        options["max_iterations"] = max(1, settings.matvec_max // 2)
+    x = iterate(*product("bicgstab", matmul_closure), right, start, "bicgstab", settings.precon, **options)
+    return x[:, 0] if is_vector else x

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""torchsparsegradutils.utils.linear_cg: conjugate gradients with a matrix or a function of x."""
+
+import dataclasses
+import warnings
+from typing import NamedTuple
+
+import torch
+
+from lacuna.errors import ArgumentError
+
+from ..._later import later
+from ._closures import columns, iterate, product, residuals
+
+_REDUCTIONS = ("all", "mean")
+
+
+class LinearCGSettings(NamedTuple):
+    """Defaults of linear_cg."""
+
+    max_cg_iterations: int = 1000
+    max_lanczos_quadrature_iterations: int = 20
+    cg_tolerance: float = 1e-5
+    terminate_cg_by_size: bool = False
+    verbose_linalg: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class CGInfo:
+    """What became of an iteration, residuals for each column."""
+
+    iterations: int
+    matvecs: int
+    converged: torch.Tensor
+    recursive_relative_residual: torch.Tensor
+    true_relative_residual: torch.Tensor
+    tolerance: float
+    reason: str
+
+
+class _Counted:
+    """A function that counts its calls."""
+
+    def __init__(self, function):
+        self.function, self.calls, self.steps = function, 0, 0
+
+    def step(self, iteration, residual):
+        """Called after each iteration; it goes on. Of several columns the longest counts."""
+        self.steps = max(self.steps, iteration)
+        return False
+
+    def __call__(self, *given):
+        self.calls += 1
+        return self.function(*given)
+
+
+def linear_cg(matmul_closure, rhs, n_tridiag=0, tolerance=None, eps=None, stop_updating_after=None, max_iter=None,
+              max_tridiag_iter=None, initial_guess=None, preconditioner=None, settings=LinearCGSettings(),
+              convergence_reduction="all", min_iter=0, return_info=False):  # fmt: skip
+    """x with A x = rhs, (n) or (..., n, k), A Hermitian positive definite: every column to |r| <= tolerance |b|, with
+    derivatives in rhs and, of a tensor, in A. return_info: (x, CGInfo), and not to converge is then no error.
+    eps, stop_updating_after and min_iter are not needed: breakdowns are found by what they do."""
+    if n_tridiag:
+        return later("linear_cg(n_tridiag=...)", "tridiagonal matrices of Lanczos")()
+    if convergence_reduction not in _REDUCTIONS:
+        raise ArgumentError(f"linear_cg: convergence_reduction is {convergence_reduction!r}; one of {_REDUCTIONS}")
+    tolerance = settings.cg_tolerance if tolerance is None else tolerance
+    most = settings.max_cg_iterations if max_iter is None else max_iter
+    (right, is_vector), (function, theta) = columns("linear_cg", rhs), product("linear_cg", matmul_closure)
+    counted = _Counted(function)
+    start = None if initial_guess is None else initial_guess.reshape(right.shape)
+    options = {"rtol": tolerance, "max_iterations": most, "accept_unconverged": return_info}
+    if return_info:
+        options.update(progress=counted.step, look_every=1)
+    x = iterate(counted, theta, right, start, "cg", preconditioner, **options)
+    info = _info(counted, residuals(function, theta, x, right), tolerance) if return_info else None
+    x = x[:, 0] if is_vector else x
+    return (x, info) if return_info else x
+
+
+def _info(counted, left, tolerance):
+    converged = left <= tolerance
+    if not converged.all():
+        warnings.warn(f"linear_cg: relative residual {left.max():.1e}; asked for {tolerance:.1e}", stacklevel=3)
+    reason = "converged" if converged.all() else "max_iter"
+    return CGInfo(counted.steps, counted.calls, converged, left, left, tolerance, reason)

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""torchsparsegradutils.utils.minres: minimal residuals for Hermitian matrices, with shifts."""
+
+from typing import NamedTuple
+
+import torch
+
+from ._closures import columns, iterate, product
+
+
+class MINRESSettings(NamedTuple):
+    """Defaults of minres; the tolerance is of the residual."""
+
+    max_cg_iterations: int = 1000
+    minres_tolerance: float = 1e-4
+    verbose_linalg: bool = False
+
+
+def minres(matmul_closure, rhs, eps=1e-25, shifts=None, value=None, max_iter=None, preconditioner=None,
+           settings=MINRESSettings()):  # fmt: skip
+    """x with (value A + shift I) x = rhs, to |r| <= minres_tolerance |b|; shifts [s]: x [s, ...]."""
+    (right, is_vector), (function, theta) = columns("minres", rhs), product("minres", matmul_closure)
+    most = settings.max_cg_iterations if max_iter is None else max_iter
+    options = {"rtol": settings.minres_tolerance, "max_iterations": most}
+
+    def solved(shift):
+        def shifted(*given):
+            y = function(*given) if value is None else value * function(*given)
+            return y if shift is None else y + shift * given[-1]
+
+        x = iterate(shifted, theta, right, None, "minres", preconditioner, **options)
+        return x[:, 0] if is_vector else x
+
+    if shifts is None:
+        return solved(None)
+    made = [solved(shift) for shift in shifts.reshape(-1).tolist()]
+    return torch.stack(made).reshape(*shifts.shape, *made[0].shape)
