@@ -33,6 +33,6 @@ _importlib.import_module("._array_operators", __name__).install()
 
 
 def __getattr__(name):
-    if name in ("torch", "scipy"):  # imported when first used: NumPy users need neither
+    if name in ("torch", "scipy", "compat"):  # imported when first used: NumPy users need none of them
         return _importlib.import_module(f".{name}", __name__)
     raise AttributeError(f"module 'lacuna' has no attribute {name!r}")

@@ -18,7 +18,8 @@ import hashlib
 from ._core import ffi, lib, text
 from ._derived import made_of, youngest
 from ._handle import HANDLES
-from ._program import FUNCTIONS, OPERATORS, find
+from ._program import find
+from ._tables import FUNCTIONS, OPERATORS
 from ._requests import ARRAYS
 from .errors import StaleError
 from .pattern import Map, Pattern

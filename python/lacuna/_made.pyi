@@ -15,7 +15,7 @@ _Form = Literal["N", "T", "H", "plain", "transposed", "conjugated", "adjoint"]
 def abs(x: ArrayLike) -> NDArray[Any]:
     """|x|, of a real dtype; its gradient x / |x| is 0 at 0."""
 
-def add(x: ArrayLike, y: ArrayLike) -> NDArray[Any]:
+def add(x: ArrayLike | float, y: ArrayLike | float) -> NDArray[Any]:
     """x + y."""
 
 def apply(
@@ -115,14 +115,14 @@ def diag_solve(d: ArrayLike, b: ArrayLike) -> NDArray[Any]:
 def diagonal(pattern: Pattern, a: ArrayLike) -> NDArray[Any]:
     """The diagonal, 0 where it is not stored: (nnz) -> (min(rows, cols))."""
 
-def div(x: ArrayLike, y: ArrayLike, zeros: Literal["plain", "zero"] = "plain") -> NDArray[Any]:
+def div(x: ArrayLike | float, y: ArrayLike | float, zeros: Literal["plain", "zero"] = "plain") -> NDArray[Any]:
     """x / y; zeros="zero": exactly 0, with all derivatives, where y is 0."""
 
-def div_or_zero(x: ArrayLike, y: ArrayLike) -> NDArray[Any]:
+def div_or_zero(x: ArrayLike | float, y: ArrayLike | float) -> NDArray[Any]:
     """x / y, and exactly 0, with all derivatives, where y is 0."""
 
 def dot(x: ArrayLike, y: ArrayLike) -> NDArray[Any]:
-    """The sum of conj(x) y over the last two axes."""
+    """The sum of conj(x) y over the last two axes, or of two vectors."""
 
 def equal(x: ArrayLike | float, y: ArrayLike | float) -> NDArray[Any]:
     """1 where x = y, else 0."""
@@ -217,7 +217,7 @@ def log(x: ArrayLike) -> NDArray[Any]:
 def log1p(x: ArrayLike) -> NDArray[Any]:
     """log(1 + x), exact for small x, of reals."""
 
-def log_softmax(x: ArrayLike, axes: int | Sequence[int] | None = -1) -> NDArray[Any]:
+def log_softmax(x: ArrayLike, axis: int | Sequence[int] | None = -1) -> NDArray[Any]:
     """log(softmax(x)) = y - logsumexp(y) for y = x - max(x), which loses no digits however large x is."""
 
 def logdet(solver: Pattern | Solver | Factor, a: ArrayLike) -> NDArray[Any]:
@@ -235,7 +235,7 @@ def logdet_estimate(
     an unbiased estimate of that of log det A, (A^-1 z) z^H with the same probes, and not the derivative of the
     estimate: with random probes gradcheck finds the two apart. Higher orders are derivatives of the gradient."""
 
-def logsumexp(x: ArrayLike, axes: int | Sequence[int] | None = None, keepdims: bool = False) -> NDArray[Any]:
+def logsumexp(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> NDArray[Any]:
     """log(sum(exp(x))) over the given axes, of reals, without overflow; all -inf gives -inf, with a gradient of
     zero."""
 
@@ -280,16 +280,25 @@ def matrix_norm(
     """The norm of a matrix: "fro", 1, inf, or 2: the largest singular value, to a relative residual in so many steps
     (0: the defaults), else a ConvergenceError. Norm 2 can be differentiated once."""
 
-def max(x: ArrayLike, axes: int | Sequence[int] | None = None, keepdims: bool = False) -> NDArray[Any]:
+def max(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> NDArray[Any]:
     """The largest number over the given axes, of reals; ties share the gradient evenly, NaN is handed on."""
 
-def mean(x: ArrayLike, axes: int | Sequence[int] | None = None, keepdims: bool = False) -> NDArray[Any]:
+def mean(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> NDArray[Any]:
     """The mean over the given axes, all by default; NaN of no numbers."""
 
-def min(x: ArrayLike, axes: int | Sequence[int] | None = None, keepdims: bool = False) -> NDArray[Any]:
+def min(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> NDArray[Any]:
     """The smallest number over the given axes, of reals; ties share the gradient evenly, NaN is handed on."""
 
-def mul(x: ArrayLike, y: ArrayLike) -> NDArray[Any]:
+def mirror(
+    pattern: Pattern,
+    a: ArrayLike,
+    triangle: Literal["lower", "upper"] = "lower",
+    op: _Form = "H",
+) -> NDArray[Any]:
+    """The values of T + op(T without its diagonal), T one triangle of the matrix, on the first of
+    pattern.mirror(triangle): op "H" for Hermitian matrices, "T" for symmetric ones."""
+
+def mul(x: ArrayLike | float, y: ArrayLike | float) -> NDArray[Any]:
     """x y, number by number."""
 
 def neg(x: ArrayLike) -> NDArray[Any]:
@@ -297,7 +306,7 @@ def neg(x: ArrayLike) -> NDArray[Any]:
 
 def norm(
     x: ArrayLike,
-    axes: int | Sequence[int] | None = None,
+    axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
     order: Literal[2, 1, "inf"] | float = 2,
 ) -> NDArray[Any]:
@@ -313,7 +322,7 @@ def probes(like: ArrayLike, rows: int, count: int, seed: int = 0) -> NDArray[Any
     """Signs at random in the dtype, and on the device, of the array `like`: the same for the same seed, and more
     columns leave the first ones as they are."""
 
-def prod(x: ArrayLike, axes: int | Sequence[int] | None = None, keepdims: bool = False) -> NDArray[Any]:
+def prod(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> NDArray[Any]:
     """The product over the given axes, all by default, pair by pair: exact with zeros; 1 of no numbers."""
 
 def quadratic_form(pattern: Pattern, a: ArrayLike, x: ArrayLike, y: ArrayLike | None = None) -> NDArray[Any]:
@@ -354,7 +363,7 @@ def scale(factor: float, x: ArrayLike) -> NDArray[Any]:
 def scale_cols(pattern: Pattern, a: ArrayLike, d: ArrayLike) -> NDArray[Any]:
     """The values of A diag(d)."""
 
-def scale_rows(pattern: Pattern, d: ArrayLike, a: ArrayLike) -> NDArray[Any]:
+def scale_rows(pattern: Pattern, a: ArrayLike, d: ArrayLike) -> NDArray[Any]:
     """The values of diag(d) A."""
 
 def scatter_add(index: Map | ArrayLike, x: ArrayLike, n: int | None = None) -> NDArray[Any]:
@@ -427,7 +436,7 @@ def slice(x: ArrayLike, axis: int, begin: int | None = None, end: int | None = N
 def slogdet(solver: Pattern | Solver | Factor, a: ArrayLike) -> NDArray[Any]:
     """(sign, logabs) with det A = sign exp(logabs): sign is 1 or -1, of complex matrices the phase; logabs is real."""
 
-def softmax(x: ArrayLike, axes: int | Sequence[int] | None = -1) -> NDArray[Any]:
+def softmax(x: ArrayLike, axis: int | Sequence[int] | None = -1) -> NDArray[Any]:
     """exp(x) / sum(exp(x)), the sum over the given axes, of reals; 0 where all are -inf."""
 
 def softplus(x: ArrayLike) -> NDArray[Any]:
@@ -442,7 +451,7 @@ def spadd(pa: Pattern, a: ArrayLike, pb: Pattern, b: ArrayLike) -> NDArray[Any]:
 def sparse_bidir_logsumexp(
     pattern: Pattern,
     a: ArrayLike,
-    keepdim: bool = False,
+    keepdims: bool = False,
     include_zeros: bool = True,
     output_layout: Literal["tuple", "padded"] = "tuple",
 ) -> NDArray[Any]:
@@ -451,39 +460,39 @@ def sparse_bidir_logsumexp(
 def sparse_logsumexp(
     pattern: Pattern,
     a: ArrayLike,
-    dim: Literal[0, 1, -2, -1] | float,
-    keepdim: bool = False,
+    axis: Literal[0, 1, -2, -1] | float,
+    keepdims: bool = False,
     include_zeros: bool = True,
 ) -> NDArray[Any]:
-    """log of the sum of exp of each row (dim=1) or column (dim=0), the reduced dimension kept with size 1 if asked.
+    """log of the sum of exp of each row (axis 1) or column (axis 0), the reduced dimension kept with size 1 if asked.
     include_zeros: absent entries are zeros, as in the dense matrix; else they are nothing, an empty line is -inf."""
 
 def sparse_max(
     pattern: Pattern,
     a: ArrayLike,
-    dim: Literal[0, 1, -2, -1] | float,
-    keepdim: bool = False,
+    axis: Literal[0, 1, -2, -1] | float,
+    keepdims: bool = False,
     include_zeros: bool = True,
     extreme: Literal["largest", "smallest"] = "largest",
 ) -> NDArray[Any]:
-    """The largest number of each row (dim=1) or column (dim=0); ties share the gradient."""
+    """The largest number of each row (axis 1) or column (axis 0); ties share the gradient."""
 
 def sparse_min(
     pattern: Pattern,
     a: ArrayLike,
-    dim: Literal[0, 1, -2, -1] | float,
-    keepdim: bool = False,
+    axis: Literal[0, 1, -2, -1] | float,
+    keepdims: bool = False,
     include_zeros: bool = True,
 ) -> NDArray[Any]:
-    """The smallest number of each row (dim=1) or column (dim=0); ties share the gradient."""
+    """The smallest number of each row (axis 1) or column (axis 0); ties share the gradient."""
 
 def sparse_softmax(
     pattern: Pattern,
     a: ArrayLike,
-    dim: Literal[0, 1, -2, -1] | float,
+    axis: Literal[0, 1, -2, -1] | float,
     include_zeros: bool = False,
 ) -> NDArray[Any]:
-    """The weights exp(a) / sum of the stored entries of each row (dim=1) or column (dim=0)."""
+    """The weights exp(a) / sum of the stored entries of each row (axis 1) or column (axis 0)."""
 
 def spgemm(pa: Pattern, a: ArrayLike, pb: Pattern, b: ArrayLike) -> NDArray[Any]:
     """The values of C = A B on pa.product(pb)."""
@@ -498,10 +507,10 @@ def sqrt(x: ArrayLike) -> NDArray[Any]:
 def square(x: ArrayLike) -> NDArray[Any]:
     """x^2."""
 
-def sub(x: ArrayLike, y: ArrayLike) -> NDArray[Any]:
+def sub(x: ArrayLike | float, y: ArrayLike | float) -> NDArray[Any]:
     """x - y."""
 
-def sum(x: ArrayLike, axes: int | Sequence[int] | None = None, keepdims: bool = False) -> NDArray[Any]:
+def sum(x: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> NDArray[Any]:
     """The sum over the given axes, all by default."""
 
 def tanh(x: ArrayLike) -> NDArray[Any]:

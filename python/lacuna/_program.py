@@ -202,7 +202,7 @@ class FunctionSpec(_Frozen):
     @property
     def objects(self):
         """The addresses of its objects."""
-        return [_address(c) for c in self._c.object[0 : self._c.objects]]
+        return [address(c) for c in self._c.object[0 : self._c.objects]]
 
     def _write(self, _mode, _like, metas, _wants, _given):
         ctx, out = context(), ffi.new("lac_program **")

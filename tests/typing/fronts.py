@@ -17,7 +17,7 @@ product: NDArray[Any] = lacuna.spmm(pattern, values, b)
 product = lacuna.spmm(pattern, values, b, op="H")
 product = lacuna.solve(pattern, values, [1.0, 2.0])
 sign, logarithm = lacuna.slogdet(pattern, values)
-total: NDArray[Any] = lacuna.sum(b, axes=(0,))
+total: NDArray[Any] = lacuna.sum(b, axis=(0,))
 lacuna.slice(b, 0, None, 1)
 lacuna.show_backends()
 

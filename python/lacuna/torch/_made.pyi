@@ -15,7 +15,7 @@ _Form = Literal["N", "T", "H", "plain", "transposed", "conjugated", "adjoint"]
 def abs(x: torch.Tensor) -> torch.Tensor:
     """|x|, of a real dtype; its gradient x / |x| is 0 at 0."""
 
-def add(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+def add(x: torch.Tensor | float, y: torch.Tensor | float) -> torch.Tensor:
     """x + y."""
 
 def apply(
@@ -120,14 +120,14 @@ def diag_solve(d: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 def diagonal(pattern: Pattern, a: torch.Tensor) -> torch.Tensor:
     """The diagonal, 0 where it is not stored: (nnz) -> (min(rows, cols))."""
 
-def div(x: torch.Tensor, y: torch.Tensor, zeros: Literal["plain", "zero"] = "plain") -> torch.Tensor:
+def div(x: torch.Tensor | float, y: torch.Tensor | float, zeros: Literal["plain", "zero"] = "plain") -> torch.Tensor:
     """x / y; zeros="zero": exactly 0, with all derivatives, where y is 0."""
 
-def div_or_zero(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+def div_or_zero(x: torch.Tensor | float, y: torch.Tensor | float) -> torch.Tensor:
     """x / y, and exactly 0, with all derivatives, where y is 0."""
 
 def dot(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """The sum of conj(x) y over the last two axes."""
+    """The sum of conj(x) y over the last two axes, or of two vectors."""
 
 def equal(x: torch.Tensor | float, y: torch.Tensor | float) -> torch.Tensor:
     """1 where x = y, else 0."""
@@ -236,7 +236,7 @@ def log(x: torch.Tensor) -> torch.Tensor:
 def log1p(x: torch.Tensor) -> torch.Tensor:
     """log(1 + x), exact for small x, of reals."""
 
-def log_softmax(x: torch.Tensor, axes: int | Sequence[int] | None = -1) -> torch.Tensor:
+def log_softmax(x: torch.Tensor, axis: int | Sequence[int] | None = -1) -> torch.Tensor:
     """log(softmax(x)) = y - logsumexp(y) for y = x - max(x), which loses no digits however large x is."""
 
 def logdet(solver: Pattern | Solver | Factor, a: torch.Tensor) -> torch.Tensor:
@@ -254,7 +254,7 @@ def logdet_estimate(
     an unbiased estimate of that of log det A, (A^-1 z) z^H with the same probes, and not the derivative of the
     estimate: with random probes gradcheck finds the two apart. Higher orders are derivatives of the gradient."""
 
-def logsumexp(x: torch.Tensor, axes: int | Sequence[int] | None = None, keepdims: bool = False) -> torch.Tensor:
+def logsumexp(x: torch.Tensor, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> torch.Tensor:
     """log(sum(exp(x))) over the given axes, of reals, without overflow; all -inf gives -inf, with a gradient of
     zero."""
 
@@ -303,16 +303,25 @@ def matrix_norm(
     """The norm of a matrix: "fro", 1, inf, or 2: the largest singular value, to a relative residual in so many steps
     (0: the defaults), else a ConvergenceError. Norm 2 can be differentiated once."""
 
-def max(x: torch.Tensor, axes: int | Sequence[int] | None = None, keepdims: bool = False) -> torch.Tensor:
+def max(x: torch.Tensor, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> torch.Tensor:
     """The largest number over the given axes, of reals; ties share the gradient evenly, NaN is handed on."""
 
-def mean(x: torch.Tensor, axes: int | Sequence[int] | None = None, keepdims: bool = False) -> torch.Tensor:
+def mean(x: torch.Tensor, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> torch.Tensor:
     """The mean over the given axes, all by default; NaN of no numbers."""
 
-def min(x: torch.Tensor, axes: int | Sequence[int] | None = None, keepdims: bool = False) -> torch.Tensor:
+def min(x: torch.Tensor, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> torch.Tensor:
     """The smallest number over the given axes, of reals; ties share the gradient evenly, NaN is handed on."""
 
-def mul(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+def mirror(
+    pattern: Pattern,
+    a: torch.Tensor,
+    triangle: Literal["lower", "upper"] = "lower",
+    op: _Form = "H",
+) -> torch.Tensor:
+    """The values of T + op(T without its diagonal), T one triangle of the matrix, on the first of
+    pattern.mirror(triangle): op "H" for Hermitian matrices, "T" for symmetric ones."""
+
+def mul(x: torch.Tensor | float, y: torch.Tensor | float) -> torch.Tensor:
     """x y, number by number."""
 
 def neg(x: torch.Tensor) -> torch.Tensor:
@@ -320,7 +329,7 @@ def neg(x: torch.Tensor) -> torch.Tensor:
 
 def norm(
     x: torch.Tensor,
-    axes: int | Sequence[int] | None = None,
+    axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
     order: Literal[2, 1, "inf"] | float = 2,
 ) -> torch.Tensor:
@@ -336,7 +345,7 @@ def probes(like: torch.Tensor, rows: int, count: int, seed: int = 0) -> torch.Te
     """Signs at random in the dtype, and on the device, of the array `like`: the same for the same seed, and more
     columns leave the first ones as they are."""
 
-def prod(x: torch.Tensor, axes: int | Sequence[int] | None = None, keepdims: bool = False) -> torch.Tensor:
+def prod(x: torch.Tensor, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> torch.Tensor:
     """The product over the given axes, all by default, pair by pair: exact with zeros; 1 of no numbers."""
 
 def quadratic_form(pattern: Pattern, a: torch.Tensor, x: torch.Tensor, y: torch.Tensor | None = None) -> torch.Tensor:
@@ -377,7 +386,7 @@ def scale(factor: float, x: torch.Tensor) -> torch.Tensor:
 def scale_cols(pattern: Pattern, a: torch.Tensor, d: torch.Tensor) -> torch.Tensor:
     """The values of A diag(d)."""
 
-def scale_rows(pattern: Pattern, d: torch.Tensor, a: torch.Tensor) -> torch.Tensor:
+def scale_rows(pattern: Pattern, a: torch.Tensor, d: torch.Tensor) -> torch.Tensor:
     """The values of diag(d) A."""
 
 def scatter_add(index: Map | torch.Tensor | Sequence[int], x: torch.Tensor, n: int | None = None) -> torch.Tensor:
@@ -456,7 +465,7 @@ def slice(
 def slogdet(solver: Pattern | Solver | Factor, a: torch.Tensor) -> torch.Tensor:
     """(sign, logabs) with det A = sign exp(logabs): sign is 1 or -1, of complex matrices the phase; logabs is real."""
 
-def softmax(x: torch.Tensor, axes: int | Sequence[int] | None = -1) -> torch.Tensor:
+def softmax(x: torch.Tensor, axis: int | Sequence[int] | None = -1) -> torch.Tensor:
     """exp(x) / sum(exp(x)), the sum over the given axes, of reals; 0 where all are -inf."""
 
 def softplus(x: torch.Tensor) -> torch.Tensor:
@@ -471,7 +480,7 @@ def spadd(pa: Pattern, a: torch.Tensor, pb: Pattern, b: torch.Tensor) -> torch.T
 def sparse_bidir_logsumexp(
     pattern: Pattern,
     a: torch.Tensor,
-    keepdim: bool = False,
+    keepdims: bool = False,
     include_zeros: bool = True,
     output_layout: Literal["tuple", "padded"] = "tuple",
 ) -> torch.Tensor:
@@ -480,39 +489,39 @@ def sparse_bidir_logsumexp(
 def sparse_logsumexp(
     pattern: Pattern,
     a: torch.Tensor,
-    dim: Literal[0, 1, -2, -1] | float,
-    keepdim: bool = False,
+    axis: Literal[0, 1, -2, -1] | float,
+    keepdims: bool = False,
     include_zeros: bool = True,
 ) -> torch.Tensor:
-    """log of the sum of exp of each row (dim=1) or column (dim=0), the reduced dimension kept with size 1 if asked.
+    """log of the sum of exp of each row (axis 1) or column (axis 0), the reduced dimension kept with size 1 if asked.
     include_zeros: absent entries are zeros, as in the dense matrix; else they are nothing, an empty line is -inf."""
 
 def sparse_max(
     pattern: Pattern,
     a: torch.Tensor,
-    dim: Literal[0, 1, -2, -1] | float,
-    keepdim: bool = False,
+    axis: Literal[0, 1, -2, -1] | float,
+    keepdims: bool = False,
     include_zeros: bool = True,
     extreme: Literal["largest", "smallest"] = "largest",
 ) -> torch.Tensor:
-    """The largest number of each row (dim=1) or column (dim=0); ties share the gradient."""
+    """The largest number of each row (axis 1) or column (axis 0); ties share the gradient."""
 
 def sparse_min(
     pattern: Pattern,
     a: torch.Tensor,
-    dim: Literal[0, 1, -2, -1] | float,
-    keepdim: bool = False,
+    axis: Literal[0, 1, -2, -1] | float,
+    keepdims: bool = False,
     include_zeros: bool = True,
 ) -> torch.Tensor:
-    """The smallest number of each row (dim=1) or column (dim=0); ties share the gradient."""
+    """The smallest number of each row (axis 1) or column (axis 0); ties share the gradient."""
 
 def sparse_softmax(
     pattern: Pattern,
     a: torch.Tensor,
-    dim: Literal[0, 1, -2, -1] | float,
+    axis: Literal[0, 1, -2, -1] | float,
     include_zeros: bool = False,
 ) -> torch.Tensor:
-    """The weights exp(a) / sum of the stored entries of each row (dim=1) or column (dim=0)."""
+    """The weights exp(a) / sum of the stored entries of each row (axis 1) or column (axis 0)."""
 
 def spgemm(pa: Pattern, a: torch.Tensor, pb: Pattern, b: torch.Tensor) -> torch.Tensor:
     """The values of C = A B on pa.product(pb)."""
@@ -527,10 +536,10 @@ def sqrt(x: torch.Tensor) -> torch.Tensor:
 def square(x: torch.Tensor) -> torch.Tensor:
     """x^2."""
 
-def sub(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+def sub(x: torch.Tensor | float, y: torch.Tensor | float) -> torch.Tensor:
     """x - y."""
 
-def sum(x: torch.Tensor, axes: int | Sequence[int] | None = None, keepdims: bool = False) -> torch.Tensor:
+def sum(x: torch.Tensor, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> torch.Tensor:
     """The sum over the given axes, all by default."""
 
 def tanh(x: torch.Tensor) -> torch.Tensor:
