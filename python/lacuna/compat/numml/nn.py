@@ -66,17 +66,16 @@ class SeqWrapper(torch.nn.Module):
         return self.module(X)
 
 
-class Sequential(torch.nn.Module):
+class Sequential(torch.nn.ModuleList):
     """Layers of (A, X), one after the other."""
 
-    def __init__(self, *args):
-        super().__init__()
-        self.modlist = torch.nn.ModuleList(args)
+    def __init__(self, *layers):
+        super().__init__(layers)
 
     def forward(self, A, X):
-        for layer in self.modlist:
+        for layer in self:
             X = layer(A, X)
-        return torch.squeeze(X)
+        return X.squeeze()
 
 
 def model_to_vector(model):
