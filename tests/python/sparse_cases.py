@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sparse tensors to try things on, and their dense twins, which are built by index_put from the caller's entries."""
 
+import numpy as np
+import scipy.sparse as sp
 import torch
 
 from lacuna.torch import SparseTensor
@@ -66,3 +68,18 @@ def differentiates(function, *inputs, second=True):
     inputs = [t.detach().clone().requires_grad_() for t in inputs]
     assert check(function, inputs, check_forward_ad=True)
     assert not second or check2(function, inputs)
+
+
+def grid(m=8, scale=1.0):
+    """The five-point matrix, by SciPy."""
+    line = sp.diags_array([-np.ones(m - 1), 2 * np.ones(m), -np.ones(m - 1)], offsets=[-1, 0, 1])
+    return (scale * (sp.kron(line, sp.eye(m)) + sp.kron(sp.eye(m), line))).tocoo()
+
+
+def entries(matrix):
+    return (torch.tensor(matrix.data), torch.tensor(matrix.row).long(), torch.tensor(matrix.col).long(), matrix.shape)
+
+
+def given(name="square"):
+    case = GIVEN[name]
+    return case, (case.values, case.rows, case.columns, case.shape)

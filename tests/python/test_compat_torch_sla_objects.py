@@ -7,32 +7,15 @@ import pickle
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 import torch
 from reference import same
-from sparse_cases import GIVEN, check, check2, random
+from sparse_cases import check, check2, entries, given, grid, random
 
 import lacuna
 import lacuna.compat.torch_sla as sla
 from lacuna.compat.torch_sla import DetConfig, PreconditionerConfig, SolverConfig, SparseTensor, SparseTensorList
 
 D = torch.float64
-
-
-def grid(m=8, scale=1.0):
-    """The five-point matrix, by SciPy."""
-    line = sp.diags_array([-np.ones(m - 1), 2 * np.ones(m), -np.ones(m - 1)], offsets=[-1, 0, 1])
-    return (scale * (sp.kron(line, sp.eye(m)) + sp.kron(sp.eye(m), line))).tocoo()
-
-
-def entries(matrix):
-    return (torch.tensor(matrix.data), torch.tensor(matrix.row).long(), torch.tensor(matrix.col).long(), matrix.shape)
-
-
-def given(name="square"):
-    case = GIVEN[name]
-    return case, (case.values, case.rows, case.columns, case.shape)
-
 
 # -- determinants, reductions, predicates -----------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ import torch
 import lacuna.torch as lt
 from lacuna.errors import ArgumentError
 from lacuna.torch import Factorization as LUFactorization  # noqa: F401
-from torch.utils import _pytree
+from lacuna.torch.sparse.stored import register
 
 from .._later import later
 from .det import logdet
@@ -204,10 +204,4 @@ def get_available_gpu_memory():
     return torch.cuda.mem_get_info()[0] if torch.cuda.is_available() else 0
 
 
-_pytree.register_pytree_node(
-    SparseTensor,
-    lambda tensor: ([tensor.values], (tensor.structure, tensor.trailing)),
-    lambda children, context: SparseTensor._on(context[0], list(children)[0], context[1]),
-    serialized_type_name="lacuna.compat.torch_sla.SparseTensor",
-)
-torch.serialization.add_safe_globals([SparseTensor])
+register(SparseTensor, "lacuna.compat.torch_sla.SparseTensor")

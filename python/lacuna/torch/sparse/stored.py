@@ -70,15 +70,16 @@ def _placed(values, device, dtype):
     return torch.from_numpy(values).to(device=device, dtype=dtype)
 
 
-def register(kind):
-    """Let trees of tensors, and torch.load, know the class: its child is the tensor of values."""
+def register(kind, name):
+    """Let trees of tensors, and torch.load, know the class by its public name: its child is the tensor of values."""
 
     def rebuilt(children, context):
-        return kind._on(context[0], children[0], context[1])
+        (values,) = children
+        return kind._on(context[0], values, context[1])
 
     pytree.register_pytree_node(
         kind, lambda tensor: ([tensor.values], (tensor.structure, tensor.trailing)), rebuilt,
-        serialized_type_name="lacuna.torch.SparseTensor",
+        serialized_type_name=name,
     )  # fmt: skip
     torch.serialization.add_safe_globals([kind])
 

@@ -3,12 +3,12 @@
 
 import numpy as np
 import torch
-from torch.utils import _pytree
 
 from lacuna.errors import ArgumentError
 from lacuna.pattern import Pattern
 from lacuna.torch import SparseTensor
 from lacuna.torch.sparse.interned import interned
+from lacuna.torch.sparse.stored import register
 from lacuna.torch.sparse.structure import Structure
 
 
@@ -194,10 +194,4 @@ def diagonal_idx(A):
     return found
 
 
-_pytree.register_pytree_node(
-    SparseCSRTensor,
-    lambda tensor: ([tensor.values], (tensor.structure, tensor.trailing)),
-    lambda children, context: SparseCSRTensor._on(context[0], list(children)[0], context[1]),
-    serialized_type_name="lacuna.compat.numml.SparseCSRTensor",
-)
-torch.serialization.add_safe_globals([SparseCSRTensor])
+register(SparseCSRTensor, "lacuna.compat.numml.SparseCSRTensor")
