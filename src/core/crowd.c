@@ -22,9 +22,9 @@ static const double crowd_waking = 5e-5;  // seconds that waking a thread may ta
 static const double crowd_look = 3e-3;    // seconds of loops after which they are judged
 static const double crowd_paid = 0.25;    // of the seconds of loops pay off a debt
 static const double crowd_debt = 2e-2;    // seconds of debt are too many
-static const double crowd_first = 0.1;    // seconds of the first pause,
+static const double crowd_pause = 10;     // times the debt is the first pause,
 static const double crowd_longer = 4;     // times the last one the next,
-static const double crowd_most = 1;       // seconds the longest
+static const double crowd_most = 2;       // seconds the longest
 
 static _Thread_local struct {
   double all, lost;     // seconds of loops, and those of waiting in vain, since the last judgement
@@ -53,7 +53,7 @@ int64_t lac_crowd_taken(void) {
 
 /// Half of a debt is left, so that cores that stay taken are noticed sooner the next time.
 static void crowd_stop(double now) {
-  crowd.pause = crowd.pause > 0 ? fmin(crowd_longer * crowd.pause, crowd_most) : crowd_first;
+  crowd.pause = fmin(fmax(crowd_longer * crowd.pause, crowd_pause * crowd.debt), crowd_most);
   crowd.until = now + crowd.pause;
   crowd.debt = crowd_debt / 2;
 }
