@@ -58,7 +58,7 @@ class Progress:
     """One piece of work after the other, in one thread, each shown once it has taken a while."""
 
     def __init__(self, work):
-        self.work, self.begin, self.shown, self.line = work, None, 0, None
+        self.work, self.begin, self.shown, self.line, self.last = work, None, 0, None, ()
 
     def show(self, told="", share=None):
         """What is told of the work now, after the seconds that it has taken, and which share of it is done."""
@@ -66,12 +66,14 @@ class Progress:
         if self.begin is None:
             self.begin = now
             WAITING.append((get_ident(), self))
+        self.last = f"{now - self.begin:.1f} s{told}", share
         if now - self.begin >= DELAY and now - self.shown >= PAUSE:
             self.line, self.shown = self.line or _opened(self.work), now
-            self.line.show(f"{now - self.begin:.1f} s{told}", share)
+            self.line.show(*self.last)
 
     def close(self):
         if self.line:
+            self.line.show(*self.last)
             self.line.close()
         self.begin, self.shown, self.line = None, 0, None
 

@@ -44,8 +44,8 @@ def _method(match):
 
 def spoken(sentence):
     """A sentence of C as Python says it."""
-    who, colon, rest = sentence.partition(": ")
-    sentence = said(who) + colon + rest
+    *whos, rest = sentence.split(": ", 2)  # a function, and what it works with
+    sentence = ": ".join([*map(said, whos), rest])
     sentence = sentence.replace(", of 1, at the end", ", of 1, at the end: b[..., None]")
     sentence = re.sub(r"\blac_solver_options\.(\w+)", r"\1=", sentence)
     sentence = re.sub(r"\blac_(solver|factor|pattern|map|format)_(\w+)", _method, sentence)

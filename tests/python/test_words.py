@@ -72,7 +72,7 @@ def test_a_batch_of_vectors_is_told_its_way_out():
     (lambda: lt.spmm(pattern, torch.tensor(a), b), "spmm: x is a ndarray; it must be a torch.Tensor"),
     (lambda: lt.lstsq(pattern, torch.tensor(a), None), "lstsq: b is a NoneType; it must be a torch.Tensor"),
     (lambda: lacuna.sum(np.ma.masked_array([1.0], [True])), "sum: x is a masked array"),
-    (lambda: lacuna.sparse_max(pattern, 1j * a, 0), "segment_max: takes real arrays, and x is complex128"),
+    (lambda: lacuna.sparse_max(pattern, 1j * a, 0), "sparse_max: segment_max: takes real arrays, and x is complex128"),
     (lambda: lacuna.sparse_softmax(pattern, a, 7), "axis is 7; it must be one of 0, 1, -2, -1"),
     (lambda: lacuna.Solver(pattern, ordering="x"), "it must be one of 'auto', 'amd', 'metis', 'natural'"),
     (lambda: lacuna.Solver(pattern).factor(a).solve(1j * b), "the factor is float64, b is complex128"),
