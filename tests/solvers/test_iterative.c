@@ -428,8 +428,7 @@ static void options_are_checked(lac_context *ctx) {
   direct_close(&s);
 }
 
-/// As solver.h has it: x is NaN in the column of b that is not finite, the others are solved, and a Krylov method says
-/// so.
+/// As solver.h has it: x is NaN in the column of b that is not finite, and the others are solved.
 static void check_nan_column(lac_context *ctx, const direct_case *c, const lac_solver_options *options, bool is_error) {
   enum { K = 3, BAD = 1 };
   int64_t n = c->s->rows;
