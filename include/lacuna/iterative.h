@@ -114,9 +114,6 @@ typedef struct lac_precondition {
   int64_t reserved[8];  ///< zero: room for fields of later versions
 } lac_precondition;
 
-/// The default iteration: all fields are zero.
-LAC_API lac_iteration lac_iteration_defaults(void);
-
 #ifdef __cplusplus
 }
 #endif

@@ -147,7 +147,7 @@ LAC_API lac_status lac_run_sparse_logsumexp(lac_context *ctx, const lac_pattern 
 LAC_API lac_status lac_run_sparse_softmax(lac_context *ctx, const lac_pattern *pattern, const lac_array *a,
                                           lac_lines lines, lac_absent absent, lac_array **result);
 LAC_API lac_status lac_run_sparse_max(lac_context *ctx, const lac_pattern *pattern, const lac_array *a, lac_lines lines,
-                                      lac_extreme extreme, lac_absent absent, lac_array **result);
+                                      lac_absent absent, lac_extreme extreme, lac_array **result);
 LAC_API lac_status lac_run_sparse_bidir_logsumexp(lac_context *ctx, const lac_pattern *pattern, const lac_array *a,
                                                   lac_absent absent, lac_array *out[2]);
 

@@ -124,7 +124,7 @@ LAC_API lac_var lac_sparse_logsumexp(lac_tape *tape, const lac_pattern *pattern,
 LAC_API lac_var lac_sparse_softmax(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_lines lines,
                                    lac_absent absent);
 LAC_API lac_var lac_sparse_max(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_lines lines,
-                               lac_extreme extreme, lac_absent absent);
+                               lac_absent absent, lac_extreme extreme);
 
 /// lac_sparse_logsumexp over the columns, out[0] (cols), and over the rows, out[1] (rows).
 LAC_API void lac_sparse_bidir_logsumexp(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_absent absent,

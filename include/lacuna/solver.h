@@ -81,7 +81,8 @@ typedef struct lac_solver_options {
   lac_precondition preconditioner;  ///< for Krylov methods, and for preconditioners by themselves
 } lac_solver_options;
 
-/// The default options: every field with the value that zero stands for, and `size` as this library has it.
+/// The default options: `size` as this library has it, keep_bytes and pivot_tolerance with the numbers that zero stands
+/// for, and zero elsewhere, where pattern, values or dtype decide.
 LAC_API lac_solver_options lac_solver_options_defaults(void);
 
 /// Report of a solver or a factor. Its texts live as long as the solver or factor that gave it; one that says nothing
@@ -210,8 +211,10 @@ LAC_API lac_status lac_factor_describe(lac_context *ctx, const lac_factor *facto
 
 /// Solve op(A) x = b for arrays [*batch, n, k]. The batch of x is the joint batch of factor and b; x may not overlap b.
 /// Accuracy: a direct factor measures the backward error of every column and refines x where it is larger than
-/// rounding. An iterative factor starts from zero and goes on until every column is within its tolerance. Columns of b
-/// with NaN or infinity pass through.
+/// rounding. An iterative factor starts from zero and goes on until every column is within its tolerance.
+/// Columns of b with NaN or infinity: x has NaN there, and the other columns are solved. To a direct factor, and so to
+/// "auto", that is no error; to a Krylov method it is LAC_ERR_CONVERGENCE (LAC_ENDING_DIVERGED), unless
+/// accept_unconverged.
 /// Cost: 5 n min(k, 16) numbers of memory for each thread while it works.
 /// Bits: the same on any number of threads. "auto" leaves an iteration for a direct factor where that fails, or where
 /// its rate foretells more work; work is counted, not timed, so a system is solved in the same way each time.

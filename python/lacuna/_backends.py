@@ -12,7 +12,9 @@ Backend = namedtuple("Backend", "kind name is_here about")
 Backend.__doc__ = "One line of show_backends: `about` is what it is where it is here, else what brings it."
 
 _ENGINES = ("cholmod", "umfpack", "klu", "mumps")
-_PACKAGES = {"torch": "lacuna.torch", "scipy": "lacuna.from_scipy and Pattern.to_scipy"}
+_PACKAGES = {
+    "torch": "lacuna.torch", "scipy": "lacuna.from_scipy and Pattern.to_scipy", "tqdm": "the bars of progress=True",
+}  # fmt: skip
 
 
 def _way_out(error):

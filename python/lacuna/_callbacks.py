@@ -11,7 +11,7 @@ import weakref
 
 import numpy as np
 
-from ._core import ffi, lib, raise_later, raised
+from ._core import aside, ffi, lib, raise_later, raised
 from ._numpy import BY_CODE
 from .errors import ArgumentError, DtypeError, ShapeError, StaleError
 
@@ -69,7 +69,9 @@ def APPLY(ctx, data, x, op, y):
     if status:
         return status
     held = known(data)
-    answer = _fitting(held.called, held.function(numbers, _FORMS[op]), *_meta(y))
+    with aside():
+        given = held.function(numbers, _FORMS[op])
+    answer = _fitting(held.called, given, *_meta(y))
     return lib.lac_array_write(ctx, y, ffi.from_buffer(answer))
 
 

@@ -33,21 +33,48 @@ def fields(struct):
     return [name for name, _ in ffi.typeof(struct).item.fields if name != "size"]
 
 
-RAISED = []  # (thread, exception): what Python functions raised that C called, until C is back
+# (thread, what waits for C to be back): exceptions of Python functions that C called, and bars of progress to close.
+WAITING = []
+TICKS = {}  # thread: a function that is called now and then while C works in it
 
 
 def raise_later(_kind, exception, _trace):
     """Keep an exception that cannot pass through C, for the call that brought us there. What ffi.callback calls."""
-    RAISED.append((threading.get_ident(), exception))
+    WAITING.append((threading.get_ident(), exception))
 
 
-def raised(take=False):
-    """The first exception that waits for this thread; `take` forgets all of them."""
+def raised():
+    """The first exception that waits for this thread."""
     me = threading.get_ident()
-    mine = [pair for pair in RAISED if pair[0] == me]
-    for pair in mine if take else ():
-        RAISED.remove(pair)
-    return mine[0][1] if mine else None
+    return next((what for thread, what in WAITING if thread == me and isinstance(what, BaseException)), None)
+
+
+def _taken():
+    """What waits for this thread, which waits no longer."""
+    me = threading.get_ident()
+    mine = [pair for pair in WAITING if pair[0] == me]
+    for pair in mine:
+        WAITING.remove(pair)
+    return mine
+
+
+def arrived():
+    """C is back: close bars. Returns the first exception that waited."""
+    first = raised()
+    for _, what in _taken():
+        if not isinstance(what, BaseException):
+            what.close()
+    return first
+
+
+@contextlib.contextmanager
+def aside():
+    """What waits goes on waiting while a Python function that C called makes calls of its own."""
+    mine = _taken() if WAITING else ()
+    try:
+        yield
+    finally:
+        WAITING.extend(mine)
 
 
 def failure(status, ctx=ffi.NULL):
@@ -118,6 +145,9 @@ def _interrupt(_data):
     """Let signal handlers run, which Python does between its own instructions alone: what they raise ends the call."""
     for _ in range(2):
         pass
+    tick = TICKS.get(threading.get_ident())
+    if tick:
+        tick()
     return 0
 
 
@@ -150,7 +180,7 @@ class Context:
 
     def check(self, status):
         """Raise what a call failed with, or what a Python function raised that it called."""
-        first = raised(take=True) if RAISED else None
+        first = arrived() if WAITING else None
         if first is not None:
             raise first
         if status:

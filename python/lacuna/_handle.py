@@ -18,7 +18,8 @@ def word(what, given, table):
     try:
         return table[given]
     except (KeyError, TypeError):
-        raise ArgumentError(f"{what} is {given!r}; it must be one of {', '.join(map(repr, table))}") from None
+        words = [key if key.removeprefix("-").isdigit() else repr(key) for key in table if isinstance(key, str)]
+        raise ArgumentError(f"{what} is {given!r}; it must be one of {', '.join(words)}") from None
 
 
 _FORMS = {"N": lib.LAC_PLAIN, "T": lib.LAC_TRANSPOSED, "H": lib.LAC_ADJOINT, "plain": lib.LAC_PLAIN,

@@ -83,13 +83,13 @@ def code(dtype):
         ) from None
 
 
-def asarray(x):
+def asarray(x, who="lacuna", name="an input"):
     """An array of anything but a masked array, whose mask would be lost."""
     if type(x) is np.ndarray or isinstance(x, Array):
         return x
     if isinstance(x, np.ma.MaskedArray):
-        raise ArgumentError("lacuna: a masked array came; say what its masked numbers are with .filled()")
-    return _array("lacuna: an input is", x)
+        raise ArgumentError(f"{who}: {name} is a masked array; say what its masked numbers are with .filled()")
+    return _array(f"{who}: {name} is", x)
 
 
 def convert(c, x):

@@ -10,12 +10,13 @@ from ._callbacks import APPLY, PROGRESS, Callback
 from ._core import ffi, lib, sized
 from ._handle import Handle, word
 from ._numpy import DTYPES, promoted
+from ._progress import Bars
 from .errors import ArgumentError, IndexOverflowError
 
 
 def words(enum, prefix):
     """The words of a C enumeration: {"amd": LAC_ORDER_AMD, ...}."""
-    return {name[len(prefix) :].lower(): code for code, name in ffi.typeof(enum).elements.items()}
+    return {name[len(prefix) :].lower(): code for code, name in sorted(ffi.typeof(enum).elements.items())}
 
 
 ORDERINGS = words("lac_ordering", "LAC_ORDER_")
@@ -27,6 +28,10 @@ _ALL = (
     *("method", "ordering", "pivot_tolerance", "accept_singular", "assume_hermitian", "keep_bytes", "max_bytes"),
     *_ITERATION, *_NUMBERS, "preconditioner", *_COLUMNS, "progress", "multigrid", "full_precision",
     "accept_unconverged",
+)  # fmt: skip
+# The methods that iterate, or may.
+ITERATES = (
+    None, "auto", "cg", "flexible_cg", "minres", "bicgstab", "gmres", "flexible_gmres", "lsmr", "lsqr",
 )  # fmt: skip
 _LARGEST, _LARGEST_INT = np.iinfo(np.int64).max, np.iinfo(np.intc).max
 
@@ -99,7 +104,7 @@ def _flag(name, given):
     raise ArgumentError(f"Solver: {name} is {given!r}; it must be True or False")
 
 
-def _callbacks(options, given):
+def _callbacks(options, method, given):
     """The Python functions among the options, and those of a Factor; the solver must hold what comes back."""
     held = []
     chosen, progress = given.get("preconditioner"), given.pop("progress", None)
@@ -108,11 +113,16 @@ def _callbacks(options, given):
     elif callable(chosen):
         held.append(Callback(given.pop("preconditioner"), "Solver: the function of preconditioner="))
         options.preconditioner.apply, options.preconditioner.apply_data = APPLY, held[-1].data
-    if progress is not None:
+    if progress is True:
+        progress = Bars(options.iteration.rtol)
+    if progress not in (None, False):
         if not callable(progress):
-            raise ArgumentError(f"Solver: progress is {progress!r}; it must be a function of (iteration, residual)")
+            raise ArgumentError(
+                f"Solver: progress is {progress!r}; it must be True, for a bar, or a function of (iteration, residual)"
+            )
         held.append(Callback(progress, "Solver: the function of progress="))
-        options.iteration.progress, options.iteration.progress_data = PROGRESS, held[-1].data
+        if method in ITERATES or not isinstance(progress, Bars):  # what C would never call, it refuses
+            options.iteration.progress, options.iteration.progress_data = PROGRESS, held[-1].data
     return tuple(held)
 
 
@@ -173,7 +183,7 @@ def filled(who, ctx, method, ordering, given):
             setattr(options, name, _integer(name, given.pop(name), what="a number of bytes, an integer"))
     _set_given(options.iteration, given, _ITERATION)
     _set_given(options.preconditioner, given, _NUMBERS)
-    callbacks = _callbacks(options, given)
+    callbacks = _callbacks(options, method, given)
     beside = _preconditioner(options, given)
     left = [name for name, value in given.items() if value is not None]
     if left:

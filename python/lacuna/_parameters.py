@@ -93,26 +93,26 @@ def _at_their_places(parameters, expressions):
     return "".join(f"{slots.get(i, '0')}, " for i in range(max(slots, default=-1) + 1))
 
 
-def _array(p, is_measured):
+def _array(p, who, is_measured):
     """The statements that make an array of what came, where its shape or dtype is looked at here."""
     if p.is_list:
-        return [f"{p.name} = [asarray(x) for x in {p.name}]"]
+        return [f"{p.name} = [asarray(x, {who!r}, {p.name!r}) for x in {p.name}]"]
     if p.is_optional:
         is_there = f"hasattr({p.name}, 'shape')" if p.is_counted else f"{p.name} is not None"
-        return [f"{p.name}_ = [asarray({p.name})] if {is_there} else []"]
-    made = [f"{p.name} = asarray({p.given})"] * (is_measured or p.kind in ("columns", "column"))
+        return [f"{p.name}_ = [asarray({p.name}, {who!r}, {p.name!r})] if {is_there} else []"]
+    made = [f"{p.name} = asarray({p.given}, {who!r}, {p.name!r})"] * (is_measured or p.kind in ("columns", "column"))
     return made + [f"{p.name} = {p.name}[:, None] if {p.name}.ndim == 1 else {p.name}"] * (p.kind == "column")
 
 
 def _statements(who, arrays, has_axes):
     """What is done to the arrays before the call."""
-    lines = [line for p in arrays for line in _array(p, has_axes and p is arrays[0])]
+    lines = [line for p in arrays for line in _array(p, who, has_axes and p is arrays[0])]
     numbers, columns = ([p.name for p in arrays if p.kind == kind] for kind in ("number", "columns"))
     if numbers:
         lines.append(f"{', '.join(numbers)} = beside({who!r}, {', '.join(numbers)})")
     if arrays and arrays[0].kind == "condition":
         condition, x = arrays[0].name, arrays[1].name
-        lines += [f"{x} = asarray({x})", f"{condition} = convert({condition}, {x})"]
+        lines += [f"{x} = asarray({x}, {who!r}, {x!r})", f"{condition} = convert({condition}, {x})"]
     if columns:
         lines += ["is_vector = " + " and ".join(f"{x}.ndim == 1" for x in columns), "if is_vector:"]
         lines += [f"    {x} = {x}[:, None]" for x in columns]

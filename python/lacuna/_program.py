@@ -18,7 +18,7 @@ import struct
 import threading
 import weakref
 
-from ._core import RAISED, context, ffi, lib, release, survive_fork
+from ._core import WAITING, context, ffi, lib, release, survive_fork
 from ._tables import BY_ADDRESS, address
 from ._words import said
 from .errors import ArgumentError, ShapeError, StaleError
@@ -315,7 +315,7 @@ class Program:
     def run_prepared(self, ctx, table):
         """Run all steps on the pointers of a table, which goes back to the context."""
         status = lib.lac_program_run(ctx.c, self.c, table.in_pointers, table.out_pointers)
-        if status or RAISED:
+        if status or WAITING:
             ctx.check(status)
         if self.warns:
             ctx.warn()

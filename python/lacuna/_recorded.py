@@ -13,7 +13,7 @@ from collections import Counter
 
 import numpy as np
 
-from ._core import context, ffi, lib, raised, release
+from ._core import WAITING, context, ffi, lib, release
 from ._dtypes import BY_CODE, DTYPES, promotions
 from ._program import FORWARD, find
 from .errors import ArgumentError, DtypeError
@@ -61,7 +61,7 @@ class Tape:
     def check(self, status=0):
         """Raise what a call on the tape failed with."""
         status = status or lib.lac_tape_status(self.c)
-        if status or raised():
+        if status or WAITING:
             self.ctx.check(status)
 
     def put(self, numbers, is_leaf):

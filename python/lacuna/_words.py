@@ -5,13 +5,18 @@
     method = "lu", LAC_ORDER_AMD       method="lu", ordering="amd"
     solve_with: a has shape ...        solve: a has shape ...
     iteration.null_space               null_space=
+    f64                                float64
 """
 
 import re
 
 INPUTS = {}  # operator -> names of its inputs, of those in the table of C
 # operators and functions that users call by another name
-_SAID = {"solve_with": "solve", "lstsq_with": "lstsq", "lac_solve_products": "solve_operator"}
+_SAID = {
+    "solve_with": "solve", "lstsq_with": "lstsq", "lac_solve_products": "solve_operator",
+    "lac_context_set_threads": "set_threads",
+}  # fmt: skip
+_DTYPES = {"f32": "float32", "f64": "float64", "c64": "complex64", "c128": "complex128"}
 _FIELDS = {"preconditioner.factor": "preconditioner=factor", "preconditioner.apply": "preconditioner=function"}
 
 
@@ -39,8 +44,8 @@ def _method(match):
 
 def spoken(sentence):
     """A sentence of C as Python says it."""
-    who, colon, rest = sentence.partition(": ")
-    sentence = said(who) + colon + rest
+    *whos, rest = sentence.split(": ", 2)  # a function, and what it works with
+    sentence = ": ".join([*map(said, whos), rest])
     sentence = sentence.replace(", of 1, at the end", ", of 1, at the end: b[..., None]")
     sentence = re.sub(r"\blac_solver_options\.(\w+)", r"\1=", sentence)
     sentence = re.sub(r"\blac_(solver|factor|pattern|map|format)_(\w+)", _method, sentence)
@@ -50,4 +55,5 @@ def spoken(sentence):
     sentence = sentence.replace("preconditioner = ", "preconditioner=")
     sentence = re.sub(r"\bLAC_ORDER_(\w+)", lambda m: f'ordering="{m[1].lower()}"', sentence)
     sentence = re.sub(r"\bLAC_(PLAIN|TRANSPOSED|CONJUGATED|ADJOINT)\b", lambda m: f'"{m[1].lower()}"', sentence)
+    sentence = re.sub(r"\b(f32|f64|c64|c128)\b", lambda m: _DTYPES[m[0]], sentence)
     return re.sub(r"\blac_(\w+)", r"\1", sentence)

@@ -7,6 +7,7 @@ from ._core import check, context, ffi, fields, lib, sized, text
 from ._handle import Handle, expect, form
 from ._numpy import BY_CODE, contiguous, promoted
 from ._options import Borrowed, filled, words
+from ._progress import Bars, ticking
 from .errors import DtypeError, ShapeError
 from .pattern import Pattern
 
@@ -34,11 +35,15 @@ def _known(report):
     return f"{report['method']}, factor_nnz={nnz}" if nnz >= 0 else report["method"]
 
 
+def _has_bars(held):
+    return any(isinstance(getattr(what, "function", None), Bars) for what in held)
+
+
 def _factor(name, make, owner, values):
     """What `make` factors, by a solver or like a factor, of NumPy values [*batch, nnz]."""
     values = promoted(name, "values", values)
     ctx, out = context(), ffi.new("lac_factor **")
-    with Borrowed(ctx, values) as (array,):
+    with Borrowed(ctx, values) as (array,), ticking("lacuna: factor", _has_bars(owner.held)):
         ctx.check(make(ctx.c, owner.c, array, out))
     ctx.warn()
     return Factor.wrap(out[0], owner.held)
@@ -70,8 +75,9 @@ class Solver(Handle):
     Hints for multigrid, which do not make "auto" iterate: near_null (n, m), vectors that the matrix takes nearly to
     zero, or coordinates (nodes, 2 or 3), from which the rigid motions of an elastic body follow.
 
-    progress: a function (iteration, residual) that is called at each look at the residual; a true result ends the
-    solve. What such a function raises ends the solve and is raised by it.
+    progress: True shows analyses, factorisations (Solver.factor) and iterations that take more than half a second, by
+    tqdm where it is installed, else in a line on stderr. Or a function (iteration, residual) that is called at each
+    look at the residual; a true result ends the solve. What it raises ends the solve and is raised by it.
     """
 
     kind = "lac_solver"
@@ -80,7 +86,8 @@ class Solver(Handle):
         pattern = Pattern.from_scipy(pattern) if hasattr(pattern, "tocoo") else pattern  # a matrix stands for its own
         expect("Solver", pattern, Pattern)
         ctx, out = context(), ffi.new("lac_solver **")
-        with filled("Solver", ctx, method, ordering, given) as (options, callbacks):
+        bars = given.get("progress") is True
+        with filled("Solver", ctx, method, ordering, given) as (options, callbacks), ticking("lacuna: analysis", bars):
             ctx.check(lib.lac_solver_create(ctx.c, pattern.c, options, out))
         return cls.wrap(out[0], callbacks)
 

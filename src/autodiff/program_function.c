@@ -2,6 +2,9 @@
 /// @file program_function.c
 /// Writing programs: a function composed of operators emits on a tape that only writes.
 
+#include <stdio.h>
+#include <string.h>
+
 #include "autodiff/rule.h"
 #include "autodiff/tape_impl.h"
 
@@ -36,6 +39,17 @@ done:
   return status;
 }
 
+/// Let the sentence of an operator, pattern or solver that a function works with begin with the function's name, which
+/// alone the caller knows.
+static lac_status function_name(lac_context *ctx, const char *name, lac_status status) {
+  char sentence[LAC_SENTENCE_SIZE];
+  size_t length = strlen(name);
+
+  snprintf(sentence, sizeof sentence, "%s", lac_context_error(ctx));
+  if (status == LAC_OK || (strncmp(sentence, name, length) == 0 && sentence[length] == ':')) return status;
+  return lac_context_fail(ctx, status, __func__, "%s: %s", name, sentence);
+}
+
 lac_status lac_program_write_function(lac_context *ctx, const lac_request *q, lac_program **out) {
   lac_status status = LAC_OK;
   const lac_function_spec *spec = q->function;
@@ -50,7 +64,7 @@ lac_status lac_program_write_function(lac_context *ctx, const lac_request *q, la
   call.objects = spec->objects, call.object = spec->object;
   call.ints = spec->ints, call.i = spec->i, call.reals = spec->reals, call.f = spec->f;
   spec->function->write(&call);
-  LAC_TRY(program->tape->status);
+  LAC_TRY(function_name(ctx, spec->function->name, program->tape->status));
   LAC_TRY(function_deliver(program, spec->function->name, call.outs, results));
   LAC_TRY(lac_program_finish(program));
   *out = program, program = NULL;

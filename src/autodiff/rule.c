@@ -15,6 +15,16 @@ void lac_rule_nothing(lac_rule *rule) {
   }
 }
 
+lac_var lac_tape_lacks(lac_tape *tape, const char *function, const char *what, const char *give) {
+  lac_context *ctx = lac_tape_context(tape);
+  lac_status status = LAC_OK;
+
+  LAC_TRY(lac_tape_status(tape));
+  LAC_FAIL(LAC_ERR_ARG, "%s: %s is NULL; give %s", function, what, give);
+done:
+  return lac_tape_fail(tape, status);
+}
+
 lac_var lac_emit_along(lac_tape *tape, const lac_map *map, lac_var x, lac_form form) {
   return lac_map_is_identity(map) ? x : lac_remap(tape, map, x, form);
 }
@@ -76,10 +86,11 @@ done:
 lac_status lac_call_check_ordered(lac_call *call) {
   lac_context *ctx = call->ctx;
   lac_status status = LAC_OK;
+  char name[LAC_INPUT_NAME];
 
   LAC_CHECK(!lac_dtype_is_complex(call->in_meta[0].dtype), LAC_ERR_DTYPE,
-            "%s: takes real arrays, and input 0 is %s; take its real part, imaginary part or size (real, imag, abs)",
-            call->op->name, lac_dtype_name(call->in_meta[0].dtype));
+            "%s: takes real arrays, and %s is %s; take its real part, imaginary part or size (real, imag, abs)",
+            call->op->name, lac_op_input_name(call->op, 0, name), lac_dtype_name(call->in_meta[0].dtype));
 done:
   return status;
 }

@@ -53,6 +53,9 @@ static inline lac_var lac_emit_matrix_bar(lac_tape *tape, const lac_pattern *p, 
   return form == LAC_TRANSPOSED || form == LAC_CONJUGATED ? lac_conj(tape, s) : s;
 }
 
+/// Fail for an argument that is NULL, LAC_ERR_ARG with the ways out: `what` it is, and what to `give`.
+lac_var lac_tape_lacks(lac_tape *tape, const char *function, const char *what, const char *give);
+
 /// lac_remap, of which the identity costs nothing.
 lac_var lac_emit_along(lac_tape *tape, const lac_map *map, lac_var x, lac_form form);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers that are not finite, for one dtype. Included once for each, by surveys and by direct solvers.
+// Numbers that are not finite, for one dtype. Included once for each, by finite.c and by the survey of rows.
 
 // The place of the first such number in [begin, end), or -1. Most often all numbers are finite, which a loop without an
 // early exit finds sooner.

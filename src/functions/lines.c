@@ -104,8 +104,8 @@ lac_var lac_sparse_softmax(lac_tape *tape, const lac_pattern *pattern, lac_var a
   return y;
 }
 
-lac_var lac_sparse_max(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_lines lines, lac_extreme extreme,
-                       lac_absent absent) {
+lac_var lac_sparse_max(lac_tape *tape, const lac_pattern *pattern, lac_var a, lac_lines lines, lac_absent absent,
+                       lac_extreme extreme) {
   lac_map *map = lines_of(tape, "sparse_max", pattern, lines, absent);
   lac_var y = map ? lac_segment_max(tape, map, a, lines_full(pattern, lines, absent), extreme) : (lac_var){0};
 
@@ -178,7 +178,7 @@ LAC_WRITES(sparse_max,
            "extreme: largest|smallest = largest",
            "The largest number of each row (axis 1) or column (axis 0); ties share the gradient.") {
   lac_extreme extreme = (lac_extreme)INT(c, 3);
-  lac_var y = lac_sparse_max(c->tape, PATTERN(c, 0), IN(c, 0), LINES(c), extreme, ABSENT(INT(c, 2)));
+  lac_var y = lac_sparse_max(c->tape, PATTERN(c, 0), IN(c, 0), LINES(c), ABSENT(INT(c, 2)), extreme);
   c->out[0] = lines_kept(c->tape, y, LINES(c), INT(c, 1));
 }
 

@@ -38,7 +38,7 @@ static lac_var lstsq_in_dtype(lac_tape *tape, const lstsq_task *t, lac_var x) {
 /// One over the power of two below the largest number of each line of the shorter side and damp.
 static lac_var lstsq_scale(lac_tape *tape, const lstsq_task *t, lac_var a, lac_var damp) {
   lac_var most = lac_sparse_max(tape, t->pattern, lac_abs(tape, a), t->tall ? LAC_LINES_COLS : LAC_LINES_ROWS,
-                                LAC_EXTREME_LARGEST, LAC_ABSENT_IS_ZERO);
+                                LAC_ABSENT_IS_ZERO, LAC_EXTREME_LARGEST);
   if (damp.id) most = lac_add(tape, most, lac_abs(tape, damp));
   return lstsq_in_dtype(tape, t, lac_reciprocal(tape, lac_magnitude(tape, most)));
 }

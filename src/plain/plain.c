@@ -695,13 +695,13 @@ lac_status lac_run_sparse_softmax(lac_context *ctx, const lac_pattern *pattern, 
 }
 
 lac_status lac_run_sparse_max(lac_context *ctx, const lac_pattern *pattern, const lac_array *a, lac_lines lines,
-                              lac_extreme extreme, lac_absent absent, lac_array **result) {
+                              lac_absent absent, lac_extreme extreme, lac_array **result) {
   lac_plain plain;
 
   if (!lac_plain_open(&plain, ctx, __func__)) return LAC_ERR_ARG;
   lac_plain_give(&plain, result);
   lac_var a_var = lac_plain_in(&plain, "a", a);
-  lac_var made = lac_sparse_max(&plain.tape, pattern, a_var, lines, extreme, absent);
+  lac_var made = lac_sparse_max(&plain.tape, pattern, a_var, lines, absent, extreme);
   return lac_plain_close(&plain, 1, &made, &result);
 }
 

@@ -55,6 +55,7 @@ lac_status lac_core_create(lac_context *ctx, const lac_solver_table *table, cons
   core->pattern = lac_pattern_retain(pattern);
   core->rows = pattern->rows, core->cols = pattern->cols;
   LAC_TRY(table->analyse(ctx, core));
+  for (lac_solver_core *inner = core->inner; inner; inner = inner->next) inner->is_counted = true;
   core->seconds = lac_seconds() - begin;
   *out = core, core = NULL;
 done:

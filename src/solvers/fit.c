@@ -57,7 +57,10 @@ static lac_status fit_columns(lac_context *ctx, const char *who, const lac_facto
             "%s: the factor is %s, b is %s and x is %s; they must agree", who, lac_dtype_name(factor->meta.dtype),
             lac_dtype_name(b->dtype), lac_dtype_name(x->dtype));
   LAC_CHECK(b->ndim >= 2 && b->shape[b->ndim - 2] == m, LAC_ERR_SHAPE,
-            "%s: b must have shape (*batch, %lld, k), it has %s", who, m, lac_shape_text(b->ndim, b->shape, text));
+            "%s: b must have shape (*batch, %lld, k), it has %s%s", who, m, lac_shape_text(b->ndim, b->shape, text),
+            b->ndim >= 2 && b->shape[b->ndim - 1] == m
+                ? "; a batch of vectors wants one more dimension, of 1, at the end"
+                : "");
   LAC_CHECK(x->ndim >= 2 && x->shape[x->ndim - 2] == n && x->shape[x->ndim - 1] == b->shape[b->ndim - 1], LAC_ERR_SHAPE,
             "%s: x must have shape (*batch, %lld, %lld), it has %s", who, n, (long long)b->shape[b->ndim - 1],
             lac_shape_text(x->ndim, x->shape, text));

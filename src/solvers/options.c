@@ -12,8 +12,6 @@
 // The triangle of GMRES is counted in 32-bit numbers, and is 50 million of them then.
 enum { OPTIONS_RESTART_MOST = 10000 };
 
-lac_iteration lac_iteration_defaults(void) { return (lac_iteration){0}; }
-
 /// Zero is the default, and below it stands zero.
 static void options_settle(lac_solver_options *o) {
   if (o->keep_bytes == 0) o->keep_bytes = INT64_C(512) << 20;

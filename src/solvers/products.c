@@ -66,10 +66,8 @@ static lac_status products_iterate(lac_context *ctx, const char *function, const
   lac_solve_tell(ctx, report);
   LAC_CHECK(report->ending == LAC_ENDING_CONVERGED || options->iteration.accept_unconverged,
             lac_ending_status(report->ending),
-            "%s: did not reach the tolerance%s: relative residual %.2e after %lld iterations: %s; raise max_iterations "
-            "or rtol, or give a preconditioner",
-            function, job.is_derivative ? " in the solve of a derivative" : "", report->residual,
-            (long long)report->iterations, report->reason);
+            "%s: did not reach the tolerance%s: %s; raise max_iterations or rtol, or give a preconditioner", function,
+            job.is_derivative ? " in the solve of a derivative" : "", report->reason);
 done:
   lac_object_release(factor);
   return status;

@@ -30,17 +30,21 @@ static lac_report report_solver(const lac_solver_core *core) {
   return report;
 }
 
-lac_status lac_solver_report(const lac_solver *solver, lac_report *out) {
+/// Give out what is reported of a solver or factor, which may be NULL.
+static lac_status report_give(const char *function, const void *object, lac_report report, lac_report *out) {
   lac_context *ctx = NULL;
   lac_status status = LAC_OK;
-  lac_report report;
 
-  LAC_CHECK(solver, LAC_ERR_ARG, "lac_solver_report: the solver is NULL");
-  LAC_TRY(lac_sized_check(ctx, "lac_solver_report", LAC_REPORT, out));
-  report = report_solver(solver->core);
+  LAC_CHECK(object, LAC_ERR_ARG, "%s: NULL has no report; give a solver or a factor", function);
+  LAC_TRY(lac_sized_check(ctx, function, LAC_REPORT, out));
   lac_sized_give(LAC_REPORT, &report, out);
 done:
   return status;
+}
+
+lac_status lac_solver_report(const lac_solver *solver, lac_report *out) {
+  lac_report report = solver ? report_solver(solver->core) : lac_report_empty();
+  return report_give("lac_solver_report", solver, report, out);
 }
 
 static lac_report report_factor(const lac_factor *f) {
@@ -61,14 +65,5 @@ lac_report lac_factor_reported(const lac_factor *factor) {
 }
 
 lac_status lac_factor_report(const lac_factor *factor, lac_report *out) {
-  lac_context *ctx = NULL;
-  lac_status status = LAC_OK;
-  lac_report report;
-
-  LAC_CHECK(factor, LAC_ERR_ARG, "lac_factor_report: the factor is NULL");
-  LAC_TRY(lac_sized_check(ctx, "lac_factor_report", LAC_REPORT, out));
-  report = lac_factor_reported(factor);
-  lac_sized_give(LAC_REPORT, &report, out);
-done:
-  return status;
+  return report_give("lac_factor_report", factor, lac_factor_reported(factor), out);
 }

@@ -155,7 +155,8 @@ struct lac_solver_core {
   lac_map *entries;            // from the numbers of its values to the slots of `pattern`
   lac_solver_options options;  // whose arrays and factor are held
   void *part;                  // the kind's own
-  double seconds;              // that `analyse` took
+  double seconds;              // that `analyse` took, those of cores that it made for itself included
+  bool is_counted;             // it was made in the analysis of the core that it works for, which has its seconds too
   char why[LAC_REASON_SIZE];   // this kind
   lac_counts *counts;          // own_counts, or those of the core that this one works for, which outlives it
   lac_counts own_counts;

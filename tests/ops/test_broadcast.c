@@ -51,6 +51,9 @@ static void broadcast_refuses_what_does_not_fit(lac_context *ctx) {
   CHECK_OK(lac_tape_create(ctx, LAC_TAPE_RECORD, &tape));
   CHECK(!lac_broadcast(tape, lac_tape_scalar(tape, LAC_F64, 3, 0), &like, LAC_AXES(-1), false).id);
   CHECK_FAILS(lac_tape_status(tape), LAC_ERR_SHAPE, "(3, 4)");
+  lac_tape_clear(tape);
+  CHECK(!lac_broadcast(tape, lac_tape_scalar(tape, LAC_F64, 3, 0), NULL, LAC_AXES(-1), false).id);
+  CHECK_FAILS(lac_tape_status(tape), LAC_ERR_ARG, "broadcast: like is NULL");
   lac_tape_destroy(&tape);
 }
 

@@ -99,7 +99,7 @@ static void ties_share_and_nothing_is_infinite(lac_context *ctx) {
 static void lines_apply(lac_tape *tape, const op_setup *setup, const lac_var *in, lac_var *out) {
   const op_case *c = setup->c;
   out[0] = lac_sparse_max(tape, setup->patterns[0], in[0], c->i[5] == BY_ROW ? LAC_LINES_ROWS : LAC_LINES_COLS,
-                          (lac_extreme)c->i[1], c->i[0] ? LAC_ABSENT_IS_ZERO : LAC_ABSENT_IS_NOTHING);
+                          c->i[0] ? LAC_ABSENT_IS_ZERO : LAC_ABSENT_IS_NOTHING, (lac_extreme)c->i[1]);
 }
 
 static void rows_and_columns_have_extremes(lac_context *ctx) {

@@ -25,7 +25,7 @@ def run(*command, **environment):
 def test_the_cpu_is_here_and_every_engine_has_its_line():
     found = {backend.name: backend for backend in lacuna.backends()}
     assert found["cpu"].is_here and str(_library.path) in found["cpu"].about
-    assert {"cuda", "cholmod", "umfpack", "klu", "mumps", "metis", "torch", "scipy"} <= set(found)
+    assert {"cuda", "cholmod", "umfpack", "klu", "mumps", "metis", "torch", "scipy", "tqdm"} <= set(found)
     for name in ("cholmod", "umfpack", "klu", "mumps"):
         pattern = lacuna.Pattern.from_coo([0, 1], [0, 1], (2, 2))
         try:

@@ -28,7 +28,7 @@ def told(function, *arguments, **keywords):
 
 @pytest.mark.parametrize("sentence, said", [
     ("solve_with: a has shape (2)", "solve: a has shape (2)"),
-    ("mine: input 1 is f32 and input 0 is f64", "mine: input 1 is f32 and input 0 is f64"),
+    ("mine: input 1 is f32 and input 0 is c128", "mine: input 1 is float32 and input 0 is complex128"),
     ('lac_solver_create: use method = "lu" or LAC_ORDER_AMD', 'Solver: use method="lu" or ordering="amd"'),
     ("lac_solver_factor: x; lac_pattern_scalar gives it", "Solver.factor: x; Pattern.scalar gives it"),
     ("lac_solve_products: give preconditioner.factor, or preconditioner.apply",
@@ -64,6 +64,22 @@ def test_a_batch_of_vectors_is_told_its_way_out():
     expected = np.linalg.solve(matrix.toarray(), b)
     np.testing.assert_allclose(x[..., 0], [expected, expected / 2])
     assert "b[..., None]" not in told(lacuna.solve, pattern, a, b[:-1])
+    factor = lacuna.Solver(pattern).factor(a)
+    assert "b[..., None]" in told(factor.solve, np.stack([b, b])) and "None" not in told(factor.solve, b[:-1])
+
+
+@pytest.mark.parametrize("call, said", [
+    (lambda: lt.spmm(pattern, torch.tensor(a), b), "spmm: x is a ndarray; it must be a torch.Tensor"),
+    (lambda: lt.lstsq(pattern, torch.tensor(a), None), "lstsq: b is a NoneType; it must be a torch.Tensor"),
+    (lambda: lacuna.sum(np.ma.masked_array([1.0], [True])), "sum: x is a masked array"),
+    (lambda: lacuna.sparse_max(pattern, 1j * a, 0), "sparse_max: segment_max: takes real arrays, and x is complex128"),
+    (lambda: lacuna.sparse_softmax(pattern, a, 7), "axis is 7; it must be one of 0, 1, -2, -1"),
+    (lambda: lacuna.Solver(pattern, ordering="x"), "it must be one of 'auto', 'amd', 'metis', 'natural'"),
+    (lambda: lacuna.Solver(pattern).factor(a).solve(1j * b), "the factor is float64, b is complex128"),
+    (lambda: lacuna.set_threads(0), "set_threads: "),
+])  # fmt: skip
+def test_arguments_are_called_by_their_names(call, said):
+    assert said in told(call)
 
 
 def test_options_that_are_not_there_are_answered_with_those_that_are():

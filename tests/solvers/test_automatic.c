@@ -453,8 +453,27 @@ static void every_failing_allocation_is_told(lac_context *ctx) {
   direct_close(&s);
 }
 
-CHECK_MAIN(small_systems_are_solved_directly, a_large_cube_is_iterated_on_without_a_direct_analysis,
-           a_dense_row_does_not_make_a_factor_costly, a_pattern_without_its_mirror_costs_what_elimination_makes_of_it,
+/// Of sizes where the pattern alone decides, and where an analysis does: no more seconds than went by.
+static void an_analysis_is_counted_once(lac_context *ctx) {
+  if (!check_claimed("direct solvers")) return;
+  for (int64_t n = 10; n <= 28; n += 18) {
+    double begin = lac_seconds();
+    direct_system s = cube_open(ctx, n, NULL);
+    lac_factor *factor = NULL;
+    double *a = lac_array_edit(s.values);
+    for (int64_t p = 0; p < s.pattern->nnz; p++) a[p] *= -1;  // not for iterating
+    CHECK_OK(lac_solver_factor(ctx, s.solver, s.values, &factor));
+    lac_report report = report_of_factor(factor);
+    CHECK(!iterates(factor) && report.analyse_seconds + report.factor_seconds <= lac_seconds() - begin);
+    CHECK(report.analyse_seconds >= report_of_solver(s.solver).analyse_seconds);
+    lac_factor_destroy(&factor);
+    direct_close(&s);
+  }
+}
+
+CHECK_MAIN(an_analysis_is_counted_once, small_systems_are_solved_directly,
+           a_large_cube_is_iterated_on_without_a_direct_analysis, a_dense_row_does_not_make_a_factor_costly,
+           a_pattern_without_its_mirror_costs_what_elimination_makes_of_it,
            scattered_matrices_with_a_dominant_diagonal_are_iterated_on,
            only_what_dominates_in_all_rows_or_all_columns_is_dominant, what_is_not_for_iterating_is_solved_directly,
            an_iteration_that_fails_falls_back_on_a_direct_factor,

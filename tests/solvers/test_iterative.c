@@ -428,7 +428,69 @@ static void options_are_checked(lac_context *ctx) {
   direct_close(&s);
 }
 
-CHECK_MAIN(progress_may_end_a_solve, every_method_solves_with_every_preconditioner,
+/// As solver.h has it: x is NaN in the column of b that is not finite, and the others are solved.
+static void check_nan_column(lac_context *ctx, const direct_case *c, const lac_solver_options *options, bool is_error) {
+  enum { K = 3, BAD = 1 };
+  int64_t n = c->s->rows;
+  iterative_system system = iterative_open(ctx, c, options);
+  lac_array *good = direct_random(ctx, LAC_F64, 2, (int64_t[]){n, K}, 5), *b = NULL, *x[2] = {NULL, NULL};
+  lac_solve_report report = {.size = sizeof report};
+  ref rb, want, got;
+
+  for (int i = 0; i < 2; i++) CHECK_OK(lac_array_create(ctx, LAC_F64, 2, (int64_t[]){n, K}, &x[i]));
+  CHECK_OK(lac_factor_solve(ctx, system.factor, good, LAC_PLAIN, x[0]));
+  CHECK_OK(ref_download(ctx, good, &rb));
+  rb.x[4 * K + BAD] = NAN;
+  CHECK_OK(ref_upload(ctx, &rb, &b));
+  if (is_error) {
+    CHECK_FAILS(lac_factor_solve(ctx, system.factor, b, LAC_PLAIN, x[1]), LAC_ERR_CONVERGENCE, "column 1: NaN");
+    CHECK_OK(lac_factor_iterate(ctx, system.factor, b, NULL, LAC_PLAIN, x[1], &report));
+    CHECK_EQ(report.ending, LAC_ENDING_DIVERGED);
+  } else {
+    CHECK_OK(lac_factor_solve(ctx, system.factor, b, LAC_PLAIN, x[1]));
+  }
+  CHECK_OK(ref_download(ctx, x[0], &want));
+  CHECK_OK(ref_download(ctx, x[1], &got));
+  for (int64_t i = 0; i < n * K; i++) {
+    CHECK(i % K == BAD ? isnan(creal(got.x[i])) : cabs(got.x[i] - want.x[i]) <= 1e-8 * (1 + cabs(want.x[i])));
+  }
+  for (int i = 0; i < 2; i++) lac_array_destroy(&x[i]);
+  lac_array_destroy(&b);
+  lac_array_destroy(&good);
+  iterative_close(&system);
+}
+
+static void a_column_with_nan_is_nan_and_the_others_are_solved(lac_context *ctx) {
+  direct_case c = direct_make(DIRECT_POISSON, 80, LAC_F64, 1);
+  for (int m = 0; m < KRYLOV_COUNT; m++) {
+    lac_solver_options options = iterative_options(KRYLOV[m], "jacobi");
+    check_nan_column(ctx, &c, &options, true);
+  }
+  if (!check_claimed("direct solvers")) return;
+  lac_solver_options direct = iterative_options("direct", NULL), any = iterative_options("auto", "jacobi");
+  check_nan_column(ctx, &c, &direct, false);
+  check_nan_column(ctx, &c, &any, false);
+}
+
+/// Once each: what a caller reads who has only the sentence.
+static void a_failure_names_residual_method_and_preconditioner_once(lac_context *ctx) {
+  direct_case c = direct_make(DIRECT_POISSON, 400, LAC_F64, 1);
+  lac_solver_options options = iterative_options("cg", "jacobi");
+  options.iteration.max_iterations = 2;
+  iterative_system system = iterative_open(ctx, &c, &options);
+  lac_array *b = direct_random(ctx, LAC_F64, 2, (int64_t[]){c.s->rows, 1}, 5), *x = NULL;
+  CHECK_OK(lac_array_create(ctx, LAC_F64, 2, (int64_t[]){c.s->rows, 1}, &x));
+  CHECK_EQ(lac_factor_solve(ctx, system.factor, b, LAC_PLAIN, x), LAC_ERR_CONVERGENCE);
+  const char *first = strstr(lac_context_error(ctx), "relative residual");
+  CHECK(first && strstr(first, "after 2 iterations of cg with jacobi"));
+  CHECK(first && !strstr(first + strlen("relative residual"), "residual"));
+  lac_array_destroy(&b);
+  lac_array_destroy(&x);
+  iterative_close(&system);
+}
+
+CHECK_MAIN(a_column_with_nan_is_nan_and_the_others_are_solved, a_failure_names_residual_method_and_preconditioner_once,
+           progress_may_end_a_solve, every_method_solves_with_every_preconditioner,
            what_does_not_go_together_is_refused, what_is_left_open_is_chosen,
            a_zero_right_hand_side_has_the_solution_zero, the_limit_is_an_error_unless_it_is_accepted,
            a_singular_system_without_its_null_space_does_not_converge, a_singular_system_with_its_null_space_is_solved,

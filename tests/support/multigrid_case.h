@@ -113,7 +113,7 @@ static inline lac_status case_precondition(lac_context *ctx, const void *self, l
 static inline int64_t case_iterations(lac_context *ctx, const multigrid_case *s, lac_form form, int64_t k,
                                       const lac_array *b) {
   lac_matrix_linear matrix = {s->pattern, s->values};
-  lac_iteration iteration = lac_iteration_defaults();
+  lac_iteration iteration = {0};
   lac_solve_report report = {0};
   lac_dtype dtype = s->values->meta.dtype;
   lac_array *x = NULL, *random = b ? NULL : case_random(ctx, s, k, 9);

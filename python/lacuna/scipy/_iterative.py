@@ -93,8 +93,8 @@ def cg(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=Non
     """(x, info) by conjugate gradients, as scipy.sparse.linalg.cg: A Hermitian and positive definite.
 
     A and M may be matrices or LinearOperators. M may also be the name of a preconditioner of Lacuna, "multigrid" or
-    "auto" for one. progress is a function of (iteration, relative residual), which ends the solve where its result is
-    true; callback is refused.
+    "auto" for one. progress is True, for a bar, or a function of (iteration, relative residual), which ends the solve
+    where its result is true; callback is refused.
     """
     return _solved("cg", A, b, x0, rtol, atol, maxiter, M, callback, progress)
 

@@ -33,7 +33,7 @@ def metas_of(who, tensors):
 def refusal(who, tensors):
     for i, t in enumerate(tensors):
         if not isinstance(t, torch.Tensor):
-            return ArgumentError(f"{place(who, i)} is a {type(t).__name__}; it must be a torch.Tensor")
+            return _not_a_tensor(place(who, i), t)
         if t.dtype not in CODES:
             return DtypeError(
                 f"{place(who, i)} has dtype {t.dtype}; Lacuna computes in float32, float64, complex64 and complex128: "
@@ -51,10 +51,15 @@ def code(dtype):
     return CODES[dtype]
 
 
-def asarray(x):
+def _not_a_tensor(where, given):
+    way = ": torch.as_tensor makes one" if isinstance(given, (np.ndarray, list)) else ""
+    return ArgumentError(f"{where} is a {type(given).__name__}; it must be a torch.Tensor{way}")
+
+
+def asarray(x, who="lacuna", name="an input"):
     """A tensor, as it is; nothing else is made one."""
     if not isinstance(x, torch.Tensor):
-        raise refusal("lacuna", (x,))
+        raise _not_a_tensor(f"{who}: {name}", x)
     return x
 
 

@@ -21,7 +21,7 @@ static lac_status compare_infer(lac_call *c) {
   LAC_CHECK(relation >= LAC_RELATION_EQ && relation <= LAC_RELATION_GE, LAC_ERR_ARG,
             "compare: the relation is LAC_RELATION_EQ, NE, LT, LE, GT or GE, not %lld", (long long)relation);
   LAC_CHECK(relation <= LAC_RELATION_NE || !lac_dtype_is_complex(c->in_meta[X].dtype), LAC_ERR_DTYPE,
-            "compare: complex numbers have no order, and input 0 is %s; take LAC_RELATION_EQ or LAC_RELATION_NE, or "
+            "compare: complex numbers have no order, and x is %s; take LAC_RELATION_EQ or LAC_RELATION_NE, or "
             "compare sizes (abs)",
             lac_dtype_name(c->in_meta[X].dtype));
   LAC_TRY(lac_call_match(c));

@@ -68,9 +68,10 @@ const lac_op lac_op_broadcast = {
 };
 
 lac_var lac_broadcast(lac_tape *tape, lac_var x, const lac_meta *like, int count, const int *axes, bool keepdims) {
-  uint32_t mask = lac_axes_mask(tape, "broadcast", like ? like->ndim : -1, count, axes);
-  lac_spec spec = {.op = &lac_op_broadcast, .attrs = {.i = {mask, keepdims}, .like = {.ndim = -1}}};
+  lac_spec spec = {.op = &lac_op_broadcast, .attrs.i[1] = keepdims};
 
-  if (like) spec.attrs.like = *like;
+  if (!like) return lac_tape_lacks(tape, "broadcast", "like", "the meta of an array that has the shape");
+  spec.attrs.i[0] = lac_axes_mask(tape, "broadcast", like->ndim, count, axes);
+  spec.attrs.like = *like;
   return lac_emit(tape, &spec, &x);
 }

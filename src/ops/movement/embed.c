@@ -73,9 +73,10 @@ const lac_op lac_op_embed = {
 };
 
 lac_var lac_embed(lac_tape *tape, lac_var x, const lac_meta *like, int axis, int64_t begin, int64_t end, int64_t step) {
-  int from_end = lac_axis_from_end(tape, "embed", like ? like->ndim : -1, axis);
-  lac_spec spec = {.op = &lac_op_embed, .attrs = {.i = {from_end, begin, end, step}, .like = {.ndim = -1}}};
+  lac_spec spec = {.op = &lac_op_embed, .attrs.i = {0, begin, end, step}};
 
-  if (like) spec.attrs.like = *like;
+  if (!like) return lac_tape_lacks(tape, "embed", "like", "the meta of an array that has the shape");
+  spec.attrs.i[0] = lac_axis_from_end(tape, "embed", like->ndim, axis);
+  spec.attrs.like = *like;
   return lac_emit(tape, &spec, &x);
 }

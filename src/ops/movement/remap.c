@@ -24,7 +24,7 @@ static lac_status remap_infer_partition(lac_call *c, int axis, const lac_partiti
   const lac_meta *x = &c->in_meta[X];
   const lac_partition *have = x->partition && x->partition_axis == axis ? x->partition : NULL;
 
-  LAC_CHECK(have == from, LAC_ERR_SHAPE, "remap: dimension %d of input 0 is %s where the map's entries are %s", axis,
+  LAC_CHECK(have == from, LAC_ERR_SHAPE, "remap: dimension %d of x is %s where the map's entries are %s", axis,
             have ? "spread over ranks" : "replicated",
             from ? "spread over ranks by their own partition" : "replicated");
   c->out_meta[Y] = *x;
@@ -47,10 +47,10 @@ static lac_status remap_infer(lac_call *c) {
   LAC_CHECK(FORM(c) == LAC_PLAIN || FORM(c) == LAC_TRANSPOSED, LAC_ERR_ARG,
             "remap: op is LAC_PLAIN or LAC_TRANSPOSED, not %d", (int)FORM(c));
   LAC_CHECK(axis >= 0, LAC_ERR_SHAPE,
-            "remap: input 0 has shape %s; entries that are blocks of %d axes need at least %lld dimensions",
+            "remap: x has shape %s; entries that are blocks of %d axes need at least %lld dimensions",
             lac_shape_text(x->ndim, x->shape, text), REST(c), (long long)REST(c) + 1);
   LAC_CHECK(x->shape[axis] == (forth ? map->inputs : map->outputs), LAC_ERR_SHAPE,
-            "remap: input 0 has shape %s; its dimension %d must be %lld, as many as the map %s",
+            "remap: x has shape %s; its dimension %d must be %lld, as many as the map %s",
             lac_shape_text(x->ndim, x->shape, text), axis, (long long)(forth ? map->inputs : map->outputs),
             forth ? "takes" : "gives");
   LAC_TRY(remap_infer_partition(c, axis, forth ? map->input_partition : map->output_partition,

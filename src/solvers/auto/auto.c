@@ -321,18 +321,15 @@ static lac_status auto_describe(lac_context *ctx, const lac_factor *f, char **te
   return taken->table->describe ? taken->table->describe(ctx, taken, text) : LAC_OK;
 }
 
-/// That of what was taken; and of its partner what it says of itself, once that serves.
+/// That of what was taken, whose factorisation has its own seconds: those of `f` may include an analysis; and of its
+/// partner what it says of itself, once that serves.
 static void auto_report(const lac_factor *f, lac_report *report) {
   const lac_auto_factor *part = f->part;
+  const lac_solver_core *taken = part->taken->core;
   lac_report inner = lac_factor_reported(part->taken);
 
   inner.reason = report->reason;
-  inner.analyse_seconds += report->analyse_seconds;
-  if (!((const lac_auto_core *)f->core->part)->begins_iterating &&
-      part->taken->core->table == &lac_kind_direct) {  // its own analysis was that of the direct core
-    inner.analyse_seconds -= part->taken->core->seconds;
-  }
-  inner.factor_seconds = report->factor_seconds;
+  inner.analyse_seconds += report->analyse_seconds - (taken->is_counted ? taken->seconds : 0);
   *report = inner;
   if (!atomic_load(&part->has_fallen)) return;
   inner = lac_factor_reported(part->taken->partner);

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/finite.h"
 #include "solvers/direct/direct.h"
 #include "solvers/direct/order/block_form.h"
 #include "solvers/direct/order/outline.h"
@@ -207,7 +208,9 @@ static lac_status choose_look(lac_context *ctx, const lac_linear *a, const lac_f
   if (a->survey) {
     *out = *a->survey;
   } else if (!matters || !s->is_symmetric) {
-    *out = lac_direct_finite(f);
+    *out = lac_survey_begin();
+    out->nonfinite =
+        lac_nonfinite_first(ctx, f->meta.dtype, lac_direct_item(f, 0), f->items, s->nnz, &out->nonfinite_item);
   } else {
     LAC_TRY(lac_array_reshape(ctx, (lac_array *)a->values, 2, (int64_t[]){f->items, s->nnz}, &flat));
     LAC_TRY(lac_survey_glance(ctx, a->pattern, flat, out));

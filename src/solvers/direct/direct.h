@@ -49,9 +49,6 @@ static inline const lac_structure *lac_direct_structure(const lac_factor *f) {
 /// The values of one matrix.
 const void *lac_direct_item(const lac_factor *f, int64_t item);
 
-/// Which of its values is not finite, and nothing else of a survey.
-lac_survey lac_direct_finite(const lac_factor *f);
-
 /// One matrix with its numeric, for solves that measure their error, by so many threads, until `stop` (or NULL) ends
 /// them.
 lac_system lac_direct_system(const lac_factor *f, int64_t item, int threads, lac_stop *stop);

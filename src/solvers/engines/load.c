@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/beside.h"
 #include "core/blas.h"
 #include "core/memory_impl.h"
 #include "solvers/direct/dense/dense.h"
@@ -77,20 +78,16 @@ void lac_engine_set_narrow(int64_t narrow) { atomic_store(&engine_narrow, narrow
 
 // -- loading ---------------------------------------------------------------------------------------------------------
 
-// The path of a plug-in. A bare file name, where nothing says which folder, is looked for where the system looks.
-static void engine_path(const engine_plugin *plugin, char *path, size_t size) {
+static void engine_path(const engine_plugin *plugin, char path[LAC_PATH_SIZE]) {
   const char *folder = getenv("LACUNA_ENGINES");
-  Dl_info info = {0};
-  int length = 0;
+  char name[64];
 
+  snprintf(name, sizeof name, "liblacuna_%s.so", plugin->name);
   if (folder && *folder) {
-    snprintf(path, size, "%s/liblacuna_%s.so", folder, plugin->name);
-    return;
+    snprintf(path, LAC_PATH_SIZE, "%s/%s", folder, name);
+  } else {
+    lac_path_beside(name, path);
   }
-  if (dladdr(&engine_lock, &info) && info.dli_fname && strrchr(info.dli_fname, '/')) {
-    length = (int)(strrchr(info.dli_fname, '/') - info.dli_fname) + 1;
-  }
-  snprintf(path, size, "%.*sliblacuna_%s.so", length, length ? info.dli_fname : "", plugin->name);
 }
 
 // Sequential MUMPS brings an MPI of its own, for one process. Where the program has a true one, whose Fortran names are
@@ -127,10 +124,10 @@ static bool engine_enlist(engine_plugin *plugin, const lac_engine *e) {
 
 // Why a plug-in could not be loaded goes to `why`. The lock is held.
 static void engine_load(engine_plugin *plugin, char *why, size_t size) {
-  char path[4096], symbol[64];
+  char path[LAC_PATH_SIZE], symbol[64];
   lac_engine_open *open = NULL;
 
-  engine_path(plugin, path, sizeof path);
+  engine_path(plugin, path);
   void *library = dlopen(path, engine_flags());
   if (!library) {
     const char *error = dlerror();

@@ -121,13 +121,9 @@ static lac_status solve_run(lac_context *ctx, const lac_factor *f, const lac_sol
 }
 
 void lac_krylov_explain(const lac_factor *f, bool is_derivative, const lac_solve_report *r, char *text, size_t size) {
-  lac_iteration asked = lac_options_iteration(&f->core->options.iteration, f->meta.dtype, is_derivative);
-  snprintf(
-      text, size,
-      "did not reach the tolerance%s: relative residual %.2e after %lld iterations of %s with %s (asked: %.1e%s): %s",
-      is_derivative ? " in the solve of a derivative" : "", r->residual, (long long)r->iterations,
-      lac_krylov_of(f)->method->name, lac_factor_reported(f).preconditioner, asked.rtol,
-      asked.atol > 0 ? " or atol" : "", r->reason);
+  snprintf(text, size, "did not reach the tolerance%s: %s of %s with %s",
+           is_derivative ? " in the solve of a derivative" : "", r->reason, lac_krylov_of(f)->method->name,
+           lac_factor_reported(f).preconditioner);
 }
 
 lac_status lac_krylov_fail(lac_context *ctx, const lac_solve_report *report, const char *text) {

@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "backends/cpu/base/cpu.h"
+#include "core/finite.h"
 #include "core/search.h"
 
 enum { SURVEY_BLOCK = 4096 };  // rows that are looked at together
@@ -69,11 +70,9 @@ static inline int64_t survey_mirror(const survey_rows *s, bool narrow, int64_t i
 #define KERNEL_FILE "backends/cpu/values/survey_kernel.h"
 #include "backends/cpu/base/instantiate.h"
 
-typedef int64_t survey_finite_kernel(const void *, int64_t, int64_t);
 typedef void survey_rows_kernel(const survey_rows *, const void *, int64_t, int64_t, survey_part *);
 typedef double survey_largest_kernel(int64_t, const void *);
 typedef double survey_shares_kernel(const survey_rows *, const void *, bool, double *);
-static survey_finite_kernel *const survey_finite_kernels[] = TABLE(finite_first);
 static survey_largest_kernel *const survey_largest_kernels[] = TABLE(survey_largest);
 static survey_rows_kernel *const survey_rows_kernels[] = TABLE(survey_rows);
 static survey_shares_kernel *const survey_shares_kernels[] = TABLE(survey_shares);
@@ -85,20 +84,6 @@ static survey_rows survey_open(const lac_pattern *p) {
   if (p->columns->type == LAC_I32) s.columns32 = p->columns->host;
   if (p->columns->type != LAC_I32) s.columns64 = p->columns->host;
   return s;
-}
-
-static int64_t survey_nonfinite_in(const lac_context *ctx, lac_dtype dtype, const void *values, int64_t count) {
-  int64_t first = -1, blocks = (count + SURVEY_BLOCK - 1) / SURVEY_BLOCK;
-  int threads = lac_threads_worth(ctx->threads, blocks, (double)count);
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1 && blocks > 8)
-  for (int64_t block = 0; block < blocks; block++) {
-    int64_t begin = block * SURVEY_BLOCK, end = begin + SURVEY_BLOCK < count ? begin + SURVEY_BLOCK : count;
-    int64_t found = survey_finite_kernels[dtype](values, begin, end);
-    if (found < 0) continue;
-#pragma omp critical(lac_survey)
-    first = survey_first(first, found);
-  }
-  return first;
 }
 
 // An entry below the diagonal without its mirror, where all above have theirs.
@@ -207,14 +192,14 @@ lac_status cpu_survey(lac_context *ctx, const lac_pattern *p, const lac_array *v
                       lac_survey *out) {
   lac_status status = LAC_OK;
   const void *data = cpu_data(values);
+  const int64_t items = p->nnz > 0 ? values->count / p->nnz : 0;
 
   LAC_TRY(lac_pattern_host(ctx, p));
   *out = lac_survey_begin();
   if (p->rows == p->cols) return survey_items(ctx, p, values, is_closer, largest, out);
-  out->nonfinite = survey_nonfinite_in(ctx, values->meta.dtype, data, values->count);
-  if (out->nonfinite >= 0) out->nonfinite_item = out->nonfinite / p->nnz, out->nonfinite %= p->nnz;
+  out->nonfinite = lac_nonfinite_first(ctx, values->meta.dtype, data, items, p->nnz, &out->nonfinite_item);
   out->asymmetric = out->not_positive = out->without = 0, out->is_m_like = false, out->dominance = INFINITY;
-  for (int64_t item = 0; largest && p->nnz > 0 && item < values->count / p->nnz; item++) {
+  for (int64_t item = 0; largest && item < items; item++) {
     const char *own = (const char *)data + (size_t)(item * p->nnz) * lac_dtype_size(values->meta.dtype);
     largest[item] = survey_largest_kernels[values->meta.dtype](p->nnz, own);
   }

@@ -29,7 +29,8 @@ lac_status lac_order_pairs(lac_context *ctx, const lac_graph *graph, const int32
 lac_status lac_order_amd(lac_context *ctx, const lac_graph *graph, int32_t *order, lac_cost *cost);
 lac_status lac_order_metis(lac_context *ctx, const lac_graph *graph, int32_t *order);
 
-/// Whether METIS can be loaded: what LACUNA_METIS in the environment names, else libmetis.so where the system looks.
+/// Whether METIS can be loaded: what LACUNA_METIS in the environment names, else libmetis.so in the folder of this
+/// library, as in a wheel, else where the system looks.
 bool lac_metis_find(void);
 
 /// The order of the graph of A + A^T.

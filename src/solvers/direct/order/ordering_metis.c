@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/beside.h"
 #include "solvers/direct/order/ordering.h"
 
 enum { METIS_OK = 1, METIS_ERROR_MEMORY = -3, METIS_OPTIONS = 40 };
@@ -43,11 +44,16 @@ static size_t metis_measure(metis_defaults *defaults) {
 // The lock is held. METIS 4 has no METIS_SetDefaultOptions, and another way of being called.
 static void metis_load(void) {
   const char *named = getenv("LACUNA_METIS");
-  const char *const names[] = {"libmetis.so.5", "libmetis.so"};
-  void *library = named && *named ? dlopen(named, RTLD_NOW | RTLD_LOCAL) : NULL;
+  char beside[LAC_PATH_SIZE];
+  const char *names[] = {beside, "libmetis.so.5", "libmetis.so"};
+  bool is_named = named && *named;
+  int count = is_named ? 1 : sizeof names / sizeof *names;
+  void *library = NULL;
   metis_defaults *defaults = NULL;
 
-  for (int i = 0; i < 2 && !library && !(named && *named); i++) library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+  lac_path_beside("libmetis.so", beside);
+  if (is_named) names[0] = named;
+  for (int i = 0; i < count && !library; i++) library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
   metis_width = sizeof(int32_t);
   if (!library) return;
   *(void **)&defaults = dlsym(library, "METIS_SetDefaultOptions");

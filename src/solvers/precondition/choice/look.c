@@ -85,7 +85,7 @@ static lac_status look_apply(lac_context *ctx, const void *self, lac_form form, 
 static lac_status look_probe(lac_context *ctx, const lac_look *look, const lac_factor *m, lac_krylov_pace *pace) {
   const lac_precondition_factor *p = lac_precondition_of(m);
   lac_matrix_linear matrix = {look->a->pattern, p->values};
-  lac_iteration iteration = lac_iteration_defaults();
+  lac_iteration iteration = {0};
   lac_krylov_job job = {.iteration = &iteration, .rows = look->a->pattern->rows, .items = m->items};
 
   iteration.rtol = look_enough;

@@ -108,7 +108,7 @@ static lac_status choice_probe(lac_context *ctx, const lac_setup *setup, const l
                                const void *inner, double *factor) {
   lac_status status = LAC_OK;
   lac_matrix_linear matrix = {setup->pattern, setup->values};
-  lac_iteration iteration = lac_iteration_defaults();
+  lac_iteration iteration = {0};
   multigrid_part part = {.table = table, .inner = (void *)inner};
   lac_krylov_job job = {.iteration = &iteration, .rows = setup->pattern->rows, .items = lac_setup_items(setup)};
   lac_krylov_pace pace = {0};
