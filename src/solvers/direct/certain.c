@@ -137,6 +137,14 @@ typedef struct certain_doubted {
   double backward;  // the largest error of theirs
 } certain_doubted;
 
+/// How far apart units of the unknowns are: as the method measured it on its way, or measured now.
+static double certain_apart(const lac_factor *f, const lac_solved *s, lac_form form, double enough) {
+  const lac_direct_factor *d = f->part;
+  lac_finding one = {0};
+  if (form == LAC_PLAIN) d->table->report(d->analysis->part, d->numerics[s->item], &one);
+  return one.apart > 0 ? one.apart : lac_certainty_apart(s->system, form, enough);
+}
+
 /// Whether unknowns are of units so far apart that x may be lost as it stands, though not in units of the matrix. A
 /// Hermitian matrix is D H D with no number in H above 1, where D^2 has the largest of each column: half of what is
 /// between its columns are units of its rows. Those have the same numbers, and are quicker to read.
@@ -145,7 +153,7 @@ static bool certain_is_apart(const lac_factor *f, const lac_solved *s) {
   lac_form form = is_hermitian ? LAC_TRANSPOSED : s->form;
   _Atomic double *kept = certain_kept(f, s->item, form, CERTAIN_UNIT);
   double least = atomic_load(kept), enough = pow(certain_cause(f), is_hermitian ? 2 : 1);
-  if (least == 0) atomic_store(kept, least = lac_certainty_apart(s->system, form, enough));
+  if (least == 0) atomic_store(kept, least = certain_apart(f, s, form, enough));
   return least < enough;
 }
 

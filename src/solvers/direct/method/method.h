@@ -33,6 +33,7 @@ typedef struct lac_finding {
       perturbed;   // pivots that were too small and were enlarged: solves must refine, logdet and inverse are refused
   double growth;   // the largest number of the factor over the largest of the (scaled) matrix; 0: not measured
   double weakest;  // the smallest pivot relative to the largest number that its column came to; 0: not measured
+  double apart;    // the smallest over the largest of what is the largest number in each column; 0: not measured
   bool is_rough;   // it grew for want of pivots that a safer method takes: logdet and inverse are refused
 } lac_finding;
 

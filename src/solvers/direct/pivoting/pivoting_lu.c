@@ -18,7 +18,8 @@
 #define KERNEL_FILE "solvers/direct/pivoting/pivoting_lu_kernel.h"
 #include "solvers/numbers/instantiate.h"
 
-typedef int32_t pivoting_scale_kernel(const lac_structure *, const pivoting_analysis *, const void *, void *, void *);
+typedef int32_t pivoting_scale_kernel(const lac_structure *, const pivoting_analysis *, const void *, void *, void *,
+                                      double *);
 typedef lac_status pivoting_column_kernel(const lac_structure *, const void *, int32_t, int32_t, int32_t, double,
                                           pivoting_work *, pivoting_numeric *);
 typedef void pivoting_solve_kernel(const pivoting_analysis *, const pivoting_numeric *, lac_form, int, const void *,
@@ -94,7 +95,8 @@ static lac_status pivoting_explain(lac_status status, const pivoting_work *w, in
 }
 
 int32_t pivoting_scale(const lac_direct_job *job, pivoting_numeric *f) {
-  return pivoting_scale_kernels[f->dtype](job->structure, job->part, job->values, f->row_scale, f->col_scale);
+  return pivoting_scale_kernels[f->dtype](job->structure, job->part, job->values, f->row_scale, f->col_scale,
+                                          &f->apart);
 }
 
 static int32_t pivoting_foreseen(const pivoting_analysis *a, int32_t column) {
@@ -215,6 +217,7 @@ void pivoting_report(const void *analysis, const void *numeric, lac_finding *fin
   finding->growth = f->growth;
   finding->weakest = f->weakest;
   finding->is_rough = f->is_rough;
+  finding->apart = f->apart;
   finding->smallest = f->smallest;
   finding->where = f->where;
 }

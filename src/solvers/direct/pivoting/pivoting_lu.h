@@ -50,6 +50,7 @@ typedef struct pivoting_numeric {
   void *diagonal;         // of U
   void *row_scale;        // real powers of two that bring the largest number of every row and column of a block near 1:
   void *col_scale;        // what is factored is R A C
+  double apart;           // as of lac_finding
   double smallest;        // pivot, of a column whose largest number is near 1
   int64_t where;
   double growth;   // the largest number that was met below the diagonal; those of R A C are near 1

@@ -6,9 +6,9 @@
 #include "solvers/direct/pivoting/eliminate_column_kernel.h"
 
 static int32_t FN(pivoting_scale)(const lac_structure *s, const pivoting_analysis *a, const void *values, void *rows,
-                                  void *columns) {
-  if (!a->row_block) return FN(equilibrate)(s, values, rows, columns);
-  return FN(equilibrate_parts)(s, values, a->row_block, a->col_block, rows, columns);
+                                  void *columns, double *apart) {
+  if (!a->row_block) return FN(equilibrate_parts)(s, values, NULL, NULL, rows, columns, apart);
+  return FN(equilibrate_parts)(s, values, a->row_block, a->col_block, rows, columns, apart);
 }
 
 // The column in hand, scaled: into x, and what stands below its block to where it stays. False: in the units of its
@@ -163,15 +163,21 @@ static inline __attribute__((always_inline)) void FN(pivoting_store)(int32_t n, 
   }
 }
 
-// Block after block: its own system, then what it contributes to those below.
+// Block after block: its own system, then what it contributes to those below. Most are of one row, without L and U.
 static inline __attribute__((always_inline)) void FN(pivoting_forward)(const pivoting_analysis *a,
                                                                        const pivoting_numeric *f, const int width,
                                                                        T *x) {
   const pivoting_index *l = &f->shape->l, *u = &f->shape->u, *below = &f->shape->below;
+  const T *diagonal = f->diagonal;
   for (int32_t b = 0; b < (a->row_block ? a->blocks : 1); b++) {
     int32_t begin = a->row_block ? a->first[b] : 0, end = a->row_block ? a->first[b + 1] : f->n;
-    FN(lower)(begin, end, l->offsets, l->rows, f->l, width, x);
-    FN(upper)(begin, end, u->offsets, u->rows, f->u, f->diagonal, width, x);
+    if (end - begin == 1) {
+      T *own = x + (int64_t)begin * width;
+      for (int c = 0; c < width; c++) own[c] = FN(div)(own[c], diagonal[begin]);
+    } else {
+      FN(lower)(begin, end, l->offsets, l->rows, f->l, width, x);
+      FN(upper)(begin, end, u->offsets, u->rows, f->u, diagonal, width, x);
+    }
     if (a->row_block) FN(lower)(begin, end, below->offsets, below->rows, f->below, width, x);
   }
 }
