@@ -57,6 +57,13 @@ def from_scipy(matrix, width="auto"):
     The same indices give the same pattern, with all that was analysed of it, while it is one of the last 16 that were
     asked for. Integers and booleans become float64, float16 float32. BSR keeps its blocks, values being
     (nnz, *pattern.blocks); of matrix.tocsr() come single entries.
+
+    >>> pattern, values = lacuna.from_scipy(scipy.sparse.csr_array([[4.0, 0.0], [1.0, 2.0]]))
+    >>> pattern, values
+    (Pattern(2 x 2, nnz=3), array([4., 1., 2.]))
+    >>> pattern.to_scipy(2 * values).toarray()
+    array([[8., 0.],
+           [2., 4.]])
     """
     from . import remap
 
