@@ -42,6 +42,9 @@ lacuna.Pattern.from_coo([0], [0], (1, 1), width="32")  # type: ignore[arg-type]
 pattern.union(values)  # type: ignore[arg-type]
 pattern.no_such_method()  # type: ignore[attr-defined]
 factor.solve(b, op="C")  # type: ignore[arg-type]
+read, numbers = lacuna.from_scipy(object())
+column: lacuna.Map = read.col_map()
+lacuna.save_safetensors(7, {"a": numbers})  # type: ignore[arg-type]
 one: lacuna.Pattern = pattern.transpose()  # type: ignore[assignment]
 
 A = lt.SparseTensor(tensor, tensor, tensor, (2, 2))
