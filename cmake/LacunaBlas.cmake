@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Dense products are done by a BLAS that is loaded at run time (src/core/blas_find.c): none has to be here when the library
-# is built. LACUNA_BLAS names the one to load (AUTO: the first
-# that is found; OFF: none). What this machine has is looked for only to say so.
+# Dense products are done by a BLAS that is loaded at run time (src/core/blas_find.c): none has to be here when the
+# library is built. LACUNA_BLAS names the one to load (AUTO: the first that is found; OFF: none). What this machine has
+# is looked for only to say so.
 if(LACUNA_BLAS STREQUAL "AUTO" OR LACUNA_BLAS STREQUAL "ON")
   set(LACUNA_BLAS "")
 elseif(LACUNA_BLAS STREQUAL "OFF")
@@ -15,6 +15,6 @@ elseif(LACUNA_FAST_BLAS)
   set(LACUNA_BLAS_IS "at run time, here ${LACUNA_FAST_BLAS}")
 else()
   set(LACUNA_BLAS_IS "at run time, none here")
-  message(WARNING "No fast BLAS was found: direct solvers run loops of their own here, five times slower than with OpenBLAS "
-                  "(Debian: libopenblas0). The library looks again when it runs.")
+  message(WARNING "No fast BLAS was found: direct solvers run loops of their own here, five times slower "
+                  "than with OpenBLAS (Debian: libopenblas0). The library looks again when it runs.")
 endif()

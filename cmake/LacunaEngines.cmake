@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# liblacuna_suitesparse and liblacuna_mumps: direct solvers of others as plug-ins that liblacuna loads when they are asked for.
-# They are apart because of their licences (CHOLMOD's supernodal part and UMFPACK are GPL), and nothing links them.
+# liblacuna_suitesparse and liblacuna_mumps: direct solvers of others as plug-ins that liblacuna loads when they are
+# asked for. They are apart because of their licences (CHOLMOD's supernodal part and UMFPACK are GPL), and nothing links
+# them.
 set(LACUNA_HAVE_SUITESPARSE OFF)
 set(LACUNA_HAVE_MUMPS OFF)
 set(engine_room ${PROJECT_SOURCE_DIR}/src/solvers/engines)
@@ -25,7 +26,8 @@ function(lacuna_engine name option header suffix package)
   mark_as_advanced(LACUNA_${upper}_INCLUDE)
   if(NOT found)
     if(NOT option STREQUAL "AUTO")
-      message(FATAL_ERROR "LACUNA_${upper}=${option}, but ${header} or its libraries were not found (Debian: ${package})")
+      message(FATAL_ERROR "LACUNA_${upper}=${option}, but ${header} or its libraries were not found "
+                          "(Debian: ${package})")
     endif()
     return()
   endif()

@@ -13,8 +13,8 @@ target_compile_definitions(lacuna_flags INTERFACE $<$<COMPILE_LANGUAGE:C>:_GNU_S
 
 set(c_flags -Wall -Wextra -Wpedantic -Wshadow -Wmissing-prototypes -fno-math-errno -ffp-contract=fast)
 # Not every compiler has these. Limited range: complex products without the NaN recovery that no kernel could vectorise.
-# Aligned functions: else the speed of a loop depends on what stands before it in the file (seen: 7 % of a sparse product whose
-# instructions were the same).
+# Aligned functions: else the speed of a loop depends on what stands before it in the file (seen: 7 % of a sparse
+# product whose instructions were the same).
 foreach(flag -Wjump-misses-init -fcx-limited-range -falign-functions=64)
   string(MAKE_C_IDENTIFIER "LACUNA_HAS${flag}" known)
   check_c_compiler_flag("-Werror ${flag}" ${known})

@@ -25,7 +25,8 @@ write_basic_package_version_file(lacuna-config-version.cmake COMPATIBILITY SameM
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/lacuna-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/lacuna-config-version.cmake
         DESTINATION ${package_dir})
 
-# Relative to the file itself, so that `cmake --install --prefix` and moved trees work; only folders named absolutely stay so.
+# Relative to the file itself, so that `cmake --install --prefix` and moved trees work; only folders named absolutely
+# stay so.
 set(pc_prefix ${CMAKE_INSTALL_PREFIX})
 if(NOT IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR})
   file(RELATIVE_PATH up /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)

@@ -36,8 +36,8 @@ if(EXISTS ${ops_def})
       "has no case of its operator; give check_op one with .op = \"${op}\"")
   endforeach()
 endif()
-# src/functions/functions.def is the one list of functions composed of operators: each entry has its line. (A line without its
-# entry does not link.)
+# src/functions/functions.def is the one list of functions composed of operators: each entry has its line. (A line
+# without its entry does not link.)
 set(functions_def ${PROJECT_SOURCE_DIR}/src/functions/functions.def)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${functions_def})
 file(READ ${functions_def} functions)

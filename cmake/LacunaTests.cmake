@@ -58,7 +58,8 @@ endif()
 file(GLOB_RECURSE tests RELATIVE ${PROJECT_SOURCE_DIR}/tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/test_*.c)
 list(FILTER tests EXCLUDE REGEX "^(distributed|extend|support|python)/")
 # What works on host memory inside a solver, or is of one backend alone, knows no other.
-set(host_only "^(backends/test_fft|solvers/test_(dense|eliminate|engines|engines_use|fronts|matching|ordering|selected_fronts|starved|supernodes))\\.c$")
+set(host_solvers "dense|eliminate|engines|engines_use|fronts|matching|ordering|selected_fronts|starved|supernodes")
+set(host_only "^(backends/test_fft|solvers/test_(${host_solvers}))\\.c$")
 foreach(test ${tests})
   get_filename_component(folder ${test} DIRECTORY)
   string(REGEX REPLACE "(^|/)test_([^/]*)\\.c$" "\\1\\2" name ${test})
@@ -135,7 +136,8 @@ if(TARGET lacuna_mpi)
     endif()
     foreach(ranks 1 2 3 4)
       set(test distributed.${name}.np${ranks})
-      lacuna_test(${test} ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks} $<TARGET_FILE:test.distributed.${name}> cpu)
+      set(program $<TARGET_FILE:test.distributed.${name}>)
+      lacuna_test(${test} ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks} ${program} cpu)
       set_tests_properties(${test} PROPERTIES TIMEOUT 120 PROCESSORS ${ranks} ENVIRONMENT
         "${test_environment};OMP_NUM_THREADS=1;ASAN_OPTIONS=detect_leaks=0;\
 OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1;\
@@ -148,13 +150,14 @@ elseif(distributed AND NOT LACUNA_SANITIZE MATCHES "thread")
 endif()
 
 # Python: one ctest test for all that pytest finds, one for what needs the GPU, one for each example.
-set(python_environment "${test_environment};LACUNA_LIBRARY=$<TARGET_FILE:lacuna>;PYTHONPATH=${PROJECT_SOURCE_DIR}/python;\
-PYTHONDONTWRITEBYTECODE=1")
+set(python_environment "${test_environment};LACUNA_LIBRARY=$<TARGET_FILE:lacuna>;\
+PYTHONPATH=${PROJECT_SOURCE_DIR}/python;PYTHONDONTWRITEBYTECODE=1")
 function(lacuna_python_test name)
   if(LACUNA_PYTHON)
     lacuna_test(${name} ${LACUNA_PYTHON} ${ARGN})
   else()
-    lacuna_test(${name} sh -c "echo 'skip: no Python with pytest, cffi and torch (scripts/bootstrap --python)' && exit 77")
+    set(why "no Python with pytest, cffi and torch (scripts/bootstrap --python)")
+    lacuna_test(${name} sh -c "echo 'skip: ${why}' && exit 77")
   endif()
   # The longest come first, so that the others run beside them.
   set_tests_properties(${name} PROPERTIES ENVIRONMENT "${python_environment}" COST 100)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# What a wheel holds besides what is installed everywhere: the headers as a Python module (python/lacuna/_declarations.py), whose
-# reading would take most of an import, and METIS, which the library looks for in its own folder. With LACUNA_BUILT, which tests
-# use, the libraries of a build and the headers are all the rest.
+# What a wheel holds besides what is installed everywhere: the headers as a Python module
+# (python/lacuna/_declarations.py), whose reading would take most of an import, and METIS, which the library looks for in
+# its own folder. With LACUNA_BUILT, which tests use, the libraries of a build and the headers are all the rest.
 find_package(Python COMPONENTS Interpreter REQUIRED)
 file(GLOB headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/lacuna/*.h)
 set(declarations ${PROJECT_SOURCE_DIR}/python/lacuna/_declarations.py)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lacuna: differentiable sparse linear algebra. Structure is frozen, values flow.
 
-pattern, values = lacuna.from_scipy(A)       # values in the order of the pattern's slots
-y = lacuna.spmm(pattern, values, x)          # NumPy in, NumPy out; lacuna.spmm(A, x) for a SciPy matrix A
-g = lacuna.grad(f)(values)                   # derivatives of functions of NumPy arrays, to every order
-y = lacuna.torch.spmm(pattern, values, x)    # the same on torch tensors, with derivatives of every order
+    pattern, values = lacuna.from_scipy(A)       # values in the order of the pattern's slots
+    y = lacuna.spmm(pattern, values, x)          # NumPy in, NumPy out; lacuna.spmm(A, x) for a SciPy matrix A
+    g = lacuna.grad(f)(values)                   # derivatives of functions of NumPy arrays, to every order
+    y = lacuna.torch.spmm(pattern, values, x)    # the same on torch tensors, with derivatives of every order
 """
 
 import importlib as _importlib

@@ -148,6 +148,7 @@ def reshape(self, *shape):
 
 
 def _transposed(self):
+    """The transpose of a matrix; a vector as it is."""
     if self.ndim > 2:
         raise ValueError(".T of a recorded array with more than two dimensions")
     if self.ndim < 2:
@@ -161,6 +162,7 @@ def _reduction(name):
     def reduced(self, axis=None, keepdims=False):
         return getattr(lacuna, name)(self, axis, keepdims)
 
+    reduced.__name__, reduced.__doc__ = name, f"lacuna.{name} over axes, all by default."
     return reduced
 
 

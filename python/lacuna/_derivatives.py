@@ -7,7 +7,10 @@
 f gets recorded arrays (Array) and returns one, or a tuple of them. All numbers are computed in C.
 """
 
+from __future__ import annotations
+
 import functools
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +18,9 @@ from ._core import lib
 from ._numpy import asarray, promoted
 from ._recorded import ACTIVE, Array, Tape, ids
 from .errors import ArgumentError, ShapeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 
 class _Level:
@@ -105,10 +111,14 @@ class _Level:
         return self.results([found.get(y.number, 0) for y in self.outputs], self.outputs)
 
 
-def vjp(function, *arrays):
+def vjp(function: Callable[..., Any], *arrays: Any) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
     """(y, pull): y = function(*arrays), and pull(*y_bar) gives a tuple of J^H y_bar, one for each array.
 
     The function returns one array or a tuple of them; pull may be called any number of times.
+
+    >>> y, pull = lacuna.vjp(lambda x: x**2, np.array([1.0, 2.0]))
+    >>> y, pull(np.array([1.0, 10.0]))
+    (array([1., 4.]), (array([ 2., 40.]),))
     """
     level = _Level("vjp", function, arrays)
 
@@ -118,16 +128,26 @@ def vjp(function, *arrays):
     return level.values(), pull
 
 
-def jvp(function, arrays, tangents):
-    """(y, y_dot): y = function(*arrays), and J tangents; a tangent of None is zero."""
+def jvp(function: Callable[..., Any], arrays: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+    """(y, y_dot): y = function(*arrays), and J tangents; a tangent of None is zero.
+
+    >>> lacuna.jvp(lambda x: x**2, [np.array([1.0, 2.0])], [np.array([1.0, 0.5])])
+    (array([1., 4.]), array([2., 2.]))
+    """
     level = _Level("jvp", function, arrays)
     made = level.push(level.given(tangents, level.leaves, "tangents"))
     return level.values(), made[0] if level.is_one else tuple(made)
 
 
-def value_and_grad(function, argnums=0):
+def value_and_grad(
+    function: Callable[..., Any], argnums: int | Sequence[int] = 0
+) -> Callable[..., tuple[Any, Any]]:
     """A function that gives (value, gradient) of a function of one number, by its argument `argnums`, or by several of
-    them as a tuple. Other arguments are passed on as they are."""
+    them as a tuple. Other arguments are passed on as they are.
+
+    >>> lacuna.value_and_grad(lambda x, y: lacuna.dot(x, y), argnums=(0, 1))(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+    (array(11.), (array([3., 4.]), array([1., 2.])))
+    """
     places = (argnums,) if isinstance(argnums, int) else tuple(argnums)
 
     @functools.wraps(function)
@@ -149,9 +169,15 @@ def value_and_grad(function, argnums=0):
     return both
 
 
-def grad(function, argnums=0):
+def grad(function: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
     """A function that gives the gradient of a function of one number; see value_and_grad. grad(grad(f)) is the second
-    derivative where f takes and gives one number."""
+    derivative where f takes and gives one number.
+
+    >>> pattern = lacuna.Pattern.from_coo([0, 1, 1], [0, 0, 1], (2, 2))
+    >>> b = np.array([2.0, 3.0])
+    >>> lacuna.grad(lambda a: lacuna.sum(lacuna.solve(pattern, a, b) ** 2))(np.array([2.0, 1.0, 1.0]))
+    array([ 1., -4., -8.])
+    """
     both = value_and_grad(function, argnums)
 
     @functools.wraps(function)
@@ -161,7 +187,13 @@ def grad(function, argnums=0):
     return gradient
 
 
-def hvp(function, arrays, vectors):
+def hvp(
+    function: Callable[..., Any], arrays: Sequence[Any], vectors: Sequence[Any]
+) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """(gradients, H vectors) of a function of one number at arrays, as tuples, forward over reverse: the Hessian is
-    never formed."""
+    never formed.
+
+    >>> lacuna.hvp(lambda x: lacuna.sum(x**3), [np.array([1.0, 2.0])], [np.array([1.0, 1.0])])
+    ((array([ 3., 12.]),), (array([ 6., 12.]),))
+    """
     return jvp(grad(function, tuple(range(len(arrays)))), arrays, vectors)

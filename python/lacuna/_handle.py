@@ -3,6 +3,7 @@
 
 import threading
 import weakref
+from typing import TYPE_CHECKING
 
 from ._core import ffi, lib, release, survive_fork
 from ._program import Family
@@ -103,6 +104,7 @@ class Handle:
 
     @property
     def address(self):
+        """The address of the C object, for other bindings of it."""
         return int(ffi.cast("uintptr_t", self.c))
 
     def _set(self, **attributes):
@@ -123,16 +125,19 @@ class Handle:
     def _init(self):
         """What a kind reads from C once."""
 
-    def __getattr__(self, name):
-        """What a promised object lacks when it has left compiled code: it gets all that the one that it names has."""
-        key = self.__dict__.get("key")
-        if key is None or not isinstance(key[0], tuple):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        from ._derived import found
+    if not TYPE_CHECKING:  # to a type checker every name would be an attribute
 
-        whole = found(key)
-        self.__dict__.update(whole.__dict__, _whole=whole)
-        return getattr(self, name)
+        def __getattr__(self, name):
+            """What a promised object lacks when it has left compiled code: it gets all that the one that it names
+            has."""
+            key = self.__dict__.get("key")
+            if key is None or not isinstance(key[0], tuple):
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            from ._derived import found
+
+            whole = found(key)
+            self.__dict__.update(whole.__dict__, _whole=whole)
+            return getattr(self, name)
 
     @staticmethod
     def sized(*_):

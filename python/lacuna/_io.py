@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Matrices and arrays in files: Matrix Market (also gzipped) and safetensors, read and written by the C library."""
 
+from __future__ import annotations
+
 import os
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,6 +13,13 @@ from ._handle import expect, word
 from ._numpy import BY_CODE, DTYPES, asarray, contiguous
 from .errors import ArgumentError, DtypeError, UnsupportedError
 from .pattern import _WIDTHS, Pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    Path = str | os.PathLike[str]
 
 _SYMMETRIES = {
     "general": lib.LAC_MM_GENERAL, "symmetric": lib.LAC_MM_SYMMETRIC,
@@ -61,7 +71,9 @@ def _array_in(ctx, who, array):
     return ffi.gc(out[0], release(lib.lac_array_destroy, "lac_array")), array
 
 
-def read_matrix_market(path, dtype=None, width="auto", expand=True, most_bytes=0):
+def read_matrix_market(
+    path: Path, dtype: Any = None, width: str = "auto", expand: bool = True, most_bytes: int = 0
+) -> tuple[Pattern | None, NDArray[Any]]:
     """(pattern, values) of a Matrix Market file, gzipped or not; (None, array) of one in the array format.
 
     A file of one triangle is expanded to the whole matrix unless `expand` is false; duplicates sum; a file without
@@ -78,7 +90,7 @@ def read_matrix_market(path, dtype=None, width="auto", expand=True, most_bytes=0
     return Pattern.wrap(pattern[0]) if pattern[0] else None, _array_out(ctx, values[0])
 
 
-def matrix_market_info(path):
+def matrix_market_info(path: Path) -> dict[str, Any]:
     """What the head of a Matrix Market file says, as a dict: shape, entries (as stored), format, field, symmetry.
 
     The whole file is read, and refused where it does not hold what its head says.
@@ -100,7 +112,9 @@ def _named(name, code):
     return found.removeprefix("LAC_MM_").lower()
 
 
-def write_matrix_market(path, pattern=None, values=None, symmetry="general", comment=""):
+def write_matrix_market(
+    path: Path, pattern: Pattern | None = None, values: Any = None, symmetry: str = "general", comment: str = ""
+) -> None:
     """Write a matrix (pattern and values), a pattern alone, or an array (values alone, two-dimensional).
 
     Gzipped when the path ends in .gz. A symmetry other than "general" is checked, and one triangle is written.
@@ -133,7 +147,7 @@ def _tensor_out(tensors, tensor):
     return np.array(array)
 
 
-def load_safetensors(path):
+def load_safetensors(path: Path) -> dict[str, Any]:
     """{name: array} of a safetensors file; a matrix saved under a name is (pattern, values), or a pattern if it has
     none."""
     ctx, out = context(), ffi.new("lac_tensors **")
@@ -180,7 +194,7 @@ def _flatten(tensors):
             yield name + ".values", values
 
 
-def save_safetensors(path, tensors, metadata=None):
+def save_safetensors(path: Path, tensors: Mapping[str, Any], metadata: Mapping[str, str] | None = None) -> None:
     """Write {name: array, (pattern, values) or pattern}, and texts {key: text}, as a safetensors file.
 
     The format has no complex128: such an array becomes F64 with a last axis of 2, marked in the metadata.

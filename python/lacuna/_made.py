@@ -3,6 +3,7 @@
 tables (scripts/check-stubs)."""
 
 from . import _numpy, _operators
+from ._docstrings import with_examples
 from ._scipy import taking_matrices
 
-globals().update(taking_matrices(_operators.of(_numpy, __package__), _operators.takes()))
+globals().update(with_examples(taking_matrices(_operators.of(_numpy, __package__), _operators.takes())))

@@ -268,7 +268,7 @@ def magnitude(x: ArrayLike) -> NDArray[Any]:
     """The power of two at or below |x|, of a real dtype; its derivative is zero."""
 
 def matmul(x: ArrayLike, y: ArrayLike, op_x: _Form = "N", op_y: _Form = "N") -> NDArray[Any]:
-    """op(X) op(Y), dense: "N", "T" (transpose), "C" (conjugate) or "H" (both) for each."""
+    """op(X) op(Y), dense: "N", "T" (transpose), "conjugated" or "H" (both) for each."""
 
 def matrix_norm(
     pattern: Pattern,
@@ -367,7 +367,8 @@ def scale_rows(pattern: Pattern, a: ArrayLike, d: ArrayLike) -> NDArray[Any]:
     """The values of diag(d) A."""
 
 def scatter_add(index: Map | ArrayLike, x: ArrayLike, n: int | None = None) -> NDArray[Any]:
-    """y[index[i]] += x[i]: the adjoint of gather, in one order on any number of threads. Integers need n, the rows"""
+    """y[index[i]] += x[i]: the adjoint of gather, in one order on any number of threads. Integers need n, the rows of
+    y; a Map has them."""
 
 def sddmm(pattern: Pattern, u: ArrayLike, v: ArrayLike) -> NDArray[Any]:
     """s_z = sum_k u[row z, k] conj(v[col z, k]) for each slot z: u (rows, k), v (cols, k), s (nnz)."""

@@ -139,14 +139,17 @@ class Array:
 
     @property
     def ndim(self):
+        """How many dimensions it has."""
         return len(self.shape)
 
     @property
     def size(self):
+        """How many numbers it has."""
         return int(np.prod(self.shape))
 
     @property
     def value(self):
+        """The numbers, as a NumPy array of its own."""
         return self.tape.read(self.number)
 
     def __array__(self, *_, **__):

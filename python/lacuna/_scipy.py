@@ -5,7 +5,10 @@ One rule: a matrix in the place of a pattern or solver stands for its pattern, a
 which are then left out: spmm(A, x) is spmm(pattern, values, x) with pattern, values = from_scipy(A).
 """
 
+from __future__ import annotations
+
 import functools
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +19,9 @@ from ._parameters import ARRAYS
 from .errors import ArgumentError, DtypeError
 from .pattern import Pattern, _sizes
 from .solver import Factor, Solver
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _READ = ("csr", "csc", "coo", "bsr", "dia")  # formats whose data is read as it is
 
@@ -50,13 +56,20 @@ def pattern_of(matrix, width="auto"):
     return interned(make, form, (matrix.indptr, used), *more, width)
 
 
-def from_scipy(matrix, width="auto"):
+def from_scipy(matrix: Any, width: str = "auto") -> tuple[Pattern, NDArray[Any]]:
     """(pattern, values) of a SciPy sparse matrix or array in CSR, CSC, COO, BSR or DIA format; others are converted
     to COO.
 
     The same indices give the same pattern, with all that was analysed of it, while it is one of the last 16 that were
     asked for. Integers and booleans become float64, float16 float32. BSR keeps its blocks, values being
     (nnz, *pattern.blocks); of matrix.tocsr() come single entries.
+
+    >>> pattern, values = lacuna.from_scipy(scipy.sparse.csr_array([[4.0, 0.0], [1.0, 2.0]]))
+    >>> pattern, values
+    (Pattern(2 x 2, nnz=3), array([4., 1., 2.]))
+    >>> pattern.to_scipy(2 * values).toarray()
+    array([[8., 0.],
+           [2., 4.]])
     """
     from . import remap
 

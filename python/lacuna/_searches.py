@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What C does with a whole function of recorded arrays: checks its derivatives, minimises it, runs it in segments."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from ._callbacks import Callback, known
 from ._core import context, ffi, fields, lib, raise_later, raised, sized, text
 from ._handle import word
@@ -8,6 +12,9 @@ from ._numpy import promoted
 from ._options import Borrowed, words
 from ._recorded import ACTIVE, Array, Tape, ids, var
 from .errors import ArgumentError, ShapeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _METHODS = words("lac_optimise_method", "LAC_OPTIMISE_")
 _DECAYS = words("lac_decay", "LAC_DECAY_")
@@ -34,12 +41,19 @@ def _CHECKED(c_tape, leaves, data):
         return var(_one("gradcheck", function(*_leaves(tape, [leaves[i].id for i in range(count)]))))
 
 
-def gradcheck(function, *arrays, order=2, step=0.0, tolerance=0.0, fd_tolerance=0.0, seed=0):
+def gradcheck(
+    function: Callable[..., Any], *arrays: Any, order: int = 2, step: float = 0.0, tolerance: float = 0.0,
+    fd_tolerance: float = 0.0, seed: int = 0,
+) -> dict[str, Any]:  # fmt: skip
     """Check the derivatives of a function of 1 to 16 arrays that gives one array: backward against forward mode, and
     forward mode against central differences, in random directions; order 2 checks those of the gradient too.
 
     The result is a report of the worst deviations, a dict. A derivative that is wrong is a ConvergenceError that names
     the check and both numbers. Zero is the default of every number.
+
+    >>> report = lacuna.gradcheck(lambda x: lacuna.sum(lacuna.exp(x)), np.array([0.5, -1.0]))
+    >>> report["adjoint"] < 1e-12
+    True
     """
     arrays = [promoted("gradcheck", i, array) for i, array in enumerate(arrays)]
     ctx, options, report = context(), sized("lac_gradcheck_options"), sized("lac_gradcheck_report")
@@ -76,13 +90,20 @@ def _PROGRESS(data, report):
     return 1 if raised() or known(data).function(_report(report)) else 0
 
 
-def minimise(function, *arrays, method="lbfgs", decay_kind="coupled", progress=None, **options):
+def minimise(
+    function: Callable[..., Any], *arrays: Any, method: str = "lbfgs", decay_kind: str = "coupled",
+    progress: Callable[[dict[str, Any]], Any] | None = None, **options: Any,
+) -> tuple[tuple[Any, ...], dict[str, Any]]:  # fmt: skip
     """(arrays, report): the arrays where a function of them that gives one number is smallest, from these on.
 
     method: "lbfgs", "gradient_descent" or "adam". Other options are those of optimise.h by name: rate, momentum, beta1,
     beta2, epsilon, decay, memory, max_iterations, max_evaluations, gradient_tolerance, gradient_absolute,
     value_tolerance, ... The report is a dict: its outcome is "small_gradient" or "small_decrease" where the search
     converged. progress is a function of the report so far, which ends the search where its result is true.
+
+    >>> (x,), report = lacuna.minimise(lambda x: lacuna.sum((x - 3.0) ** 2), np.zeros(2))
+    >>> x.round(4), report["outcome"]
+    (array([3., 3.]), 'small_gradient')
     """
     x = [promoted("minimise", i, array).copy() for i, array in enumerate(arrays)]
     ctx, report, c = context(), sized("lac_optimise_report"), sized("lac_optimise_options")
@@ -115,7 +136,7 @@ def _SEGMENT(c_tape, data, _step, given, out):
     return lib.LAC_OK
 
 
-def checkpoint(function, *arrays, outputs=1):
+def checkpoint(function: Callable[..., Any], *arrays: Any, outputs: int = 1) -> Any:
     """function(*arrays), of which a derivative keeps inputs and outputs alone, and computes again what is in between.
 
     `outputs` is how many arrays the function returns. It is called once, before any number is computed: it branches on

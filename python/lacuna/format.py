@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Formats: where the values of a pattern stand in ELL, sliced ELL, ELL + COO and diagonals."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ._core import ffi, lib
@@ -8,6 +12,9 @@ from ._handle import Handle
 from ._indices import _data
 from .map import Map
 from .pattern import Pattern
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _KINDS = {lib.LAC_FORMAT_ELL: "ell", lib.LAC_FORMAT_SELL: "sell", lib.LAC_FORMAT_HYB: "hyb", lib.LAC_FORMAT_DIA: "dia"}
 
@@ -19,6 +26,12 @@ class Format(Handle):
     back; `shape` is what to reshape it to. `width` is the entries a row (ell, hyb), the rows a slice (sell), the
     numbers a diagonal (dia). `columns` is -1 in padding.
     """
+
+    name: str
+    size: int
+    width: int
+    pattern: Pattern
+    map: Map
 
     kind = "lac_format"
     made_by = "Pattern.to_ell, to_sell, to_hyb and to_dia make one"
@@ -32,7 +45,7 @@ class Format(Handle):
         )  # fmt: skip
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, ...]:
         """(rows, width) for ell, (diagonals, cols) for dia, (size,) for the others."""
         if self.name == "ell":
             return self.pattern.shape[0], self.width
@@ -44,18 +57,18 @@ class Format(Handle):
         return out
 
     @property
-    def columns(self):
+    def columns(self) -> NDArray[np.int64]:
         """Of every storage position, -1 in padding; dia has none."""
         columns = self._read(lib.LAC_FORMAT_COLUMNS)
         return columns.reshape(self.shape) if self.name == "ell" else columns
 
     @property
-    def offsets(self):
+    def offsets(self) -> NDArray[np.int64]:
         """Where slices begin (sell); col - row of the diagonals (dia)."""
         return self._read(lib.LAC_FORMAT_OFFSETS)
 
     @property
-    def rows(self):
+    def rows(self) -> NDArray[np.int64]:
         """The row of each lane (sell), of each entry beyond the width (hyb)."""
         return self._read(lib.LAC_FORMAT_ROWS)
 

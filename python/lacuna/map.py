@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Maps: frozen index maps between entries."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ._core import check, context, ffi, lib
@@ -10,16 +14,25 @@ from ._indices import _data, _index, _ready
 from ._pairs import pairs_of
 from .errors import ShapeError
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
 
 class Map(Handle):
     """A frozen index map between entries: out[j] = sum of in[i] over the sources i of j. `remap` applies it.
 
     `inputs` and `outputs` are how many there are.
+
+    >>> lacuna.remap(lacuna.Map([1, 0, 1, -1], 2), np.array([1.0, 2.0, 3.0, 4.0]))
+    array([2., 4.])
     """
+
+    inputs: int
+    outputs: int
 
     kind = "lac_map"
 
-    def __new__(cls, target, outputs):
+    def __new__(cls, target: ArrayLike, outputs: int) -> Map:
         """Entry i is added to out[target[i]]; a target of -1 drops it."""
         target = _ready(_index(target, "target")[0], np.int64)
         ctx, out = context(), ffi.new("lac_map **")
@@ -36,17 +49,18 @@ class Map(Handle):
         return {"inputs": inputs, "outputs": outputs}
 
     @property
-    def is_identity(self):
+    def is_identity(self) -> bool:
+        """Whether each entry is its own target."""
         return bool(lib.lac_map_is_identity(self.c))
 
     @property
-    def target(self):
+    def target(self) -> NDArray[np.int64]:
         """The target of each input entry, -1 where it is dropped."""
         target = np.empty(self.inputs, np.int64)
         check(lib.lac_map_read(self.c, ffi.cast("int64_t *", _data(target))))
         return target
 
-    def followed_by(self, other):
+    def followed_by(self, other: Map) -> Map:
         """The map that does both: first this one, then the other. It lives with them."""
         return derived("followed", (self.key, expect("followed_by", other, Map)))[0]
 
@@ -56,7 +70,7 @@ class Map(Handle):
         target = self.target
         return Map(np.where(target < 0, -1, other.target[target]) if other.inputs else target, other.outputs)
 
-    def pairs(self):
+    def pairs(self) -> tuple[Map, ...]:
         """(firsts, seconds, firsts, seconds, ..., groups): maps that join the inputs of each output two by two until
         one is left, and the one from there to the outputs."""
         return derived("pairs", (self.key,))

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Patterns: the frozen structure of matrices. Immutable, counted by C, safe to share between threads."""
 
+from __future__ import annotations
+
 import operator
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -11,6 +14,17 @@ from ._handle import Handle, expect, word
 from ._indices import _data, _index, _indices, _list, _placed_indices, _pointer, _ready, _sizes
 from .errors import ArgumentError
 from .map import Map
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from .format import Format
+    from .solver import Solver
+
+    Width = Literal["auto", "32/32", "64/32", "64/64"]
+    Indices = ArrayLike | None
 
 _WIDTHS = {
     "auto": lib.LAC_WIDTH_AUTO,
@@ -28,6 +42,11 @@ class Pattern(Handle):
     slots (duplicates share one), None for derived patterns. Where `blocks` is not (1, 1), a slot holds a block of that
     shape, values are (nnz, *blocks), and maps are between the flattened numbers.
     """
+
+    shape: tuple[int, int]
+    nnz: int
+    blocks: tuple[int, int]
+    entries: Map | None
 
     kind = "lac_pattern"
     made_by = (
@@ -56,11 +75,18 @@ class Pattern(Handle):
         return pattern
 
     @classmethod
-    def from_coo(cls, row, col, shape, width="auto"):
+    def from_coo(cls, row: ArrayLike, col: ArrayLike, shape: Sequence[int], width: Width = "auto") -> Pattern:
         """From coordinates in any order. Duplicates share a slot; their values sum.
 
         A row or a column of -1 drops its entry, as a fixed degree of freedom does: `entries` has -1 for it, so that
         `remap` leaves its value out and its gradient is 0.
+
+        >>> pattern = lacuna.Pattern.from_coo([2, 0, 0], [2, 0, 0], (3, 3))
+        >>> pattern, pattern.entries.target
+        (Pattern(3 x 3, nnz=2), array([1, 0, 0]))
+        >>> lacuna.remap(pattern.entries, np.array([5.0, 1.0, 2.0]))
+        array([3., 5.])
+
         CUDA tensors are read and sorted on their device, and the pattern is born there.
         """
         row, col, kind, ctx = _placed_indices(row, col, ("row", "col"))
@@ -70,7 +96,9 @@ class Pattern(Handle):
         return cls._build(function, *_sizes(shape), len(row), kind, _data(row), _data(col), width=width, ctx=ctx)
 
     @classmethod
-    def from_csr(cls, offsets, columns, shape, width="auto"):
+    def from_csr(
+        cls, offsets: ArrayLike, columns: ArrayLike, shape: Sequence[int], width: Width = "auto"
+    ) -> Pattern:
         """From compressed rows; columns within a row may be unsorted and repeated. CUDA tensors stay on their
         device."""
         *indices, ctx = _placed_indices(offsets, columns, ("offsets", "indices"))
@@ -78,13 +106,16 @@ class Pattern(Handle):
         return cls._compressed(function, *indices, shape, 0, "from_csr", width, ctx)
 
     @classmethod
-    def from_csc(cls, offsets, rows, shape, width="auto"):
+    def from_csc(cls, offsets: ArrayLike, rows: ArrayLike, shape: Sequence[int], width: Width = "auto") -> Pattern:
         """From compressed columns."""
         indices = _indices(offsets, rows, ("offsets", "indices"))
         return cls._compressed(lib.lac_pattern_from_csc, *indices, shape, 1, "from_csc", width)
 
     @classmethod
-    def from_bsr(cls, offsets, columns, shape, blocksize, width="auto"):
+    def from_bsr(
+        cls, offsets: ArrayLike, columns: ArrayLike, shape: Sequence[int], blocksize: Sequence[int],
+        width: Width = "auto",
+    ) -> Pattern:  # fmt: skip
         """From compressed rows of blocks, in any order and repeated, as SciPy's indptr, indices, shape and blocksize.
 
         `entries` takes the flattened numbers of SciPy's data to those of values (nnz, *blocks).
@@ -101,7 +132,7 @@ class Pattern(Handle):
         return cls._build(function, rows, cols, br, bc, kind, _data(offsets), _data(columns), width=width)
 
     @classmethod
-    def from_ell(cls, columns, shape, width="auto"):
+    def from_ell(cls, columns: ArrayLike, shape: Sequence[int], width: Width = "auto") -> Pattern:
         """From ELL: `columns` is (rows, entries a row), negative in padding. `entries` is on its flattened
         positions."""
         rows, cols = _sizes(shape)
@@ -112,7 +143,10 @@ class Pattern(Handle):
         return cls._build(lib.lac_pattern_from_ell, rows, cols, columns.shape[1], kind, _data(flat), width=width)
 
     @classmethod
-    def from_sell(cls, offsets, columns, shape, slice, rows=None, width="auto"):
+    def from_sell(
+        cls, offsets: ArrayLike, columns: ArrayLike, shape: Sequence[int], slice: int, rows: Indices = None,
+        width: Width = "auto",
+    ) -> Pattern:  # fmt: skip
         """From sliced ELL: where slices of `slice` rows begin, columns by positions, the row of each lane or None."""
         offsets, columns, kind = _indices(offsets, columns, ("offsets", "columns"))
         lanes = columns[:0] if rows is None else _ready(_index(rows, "rows")[0], columns.dtype)
@@ -130,7 +164,9 @@ class Pattern(Handle):
         return cls._build(lib.lac_pattern_from_sell, count, cols, slice, kind, *arrays, width=width)
 
     @classmethod
-    def from_hyb(cls, columns, rows, shape, entries_a_row, width="auto"):
+    def from_hyb(
+        cls, columns: ArrayLike, rows: ArrayLike, shape: Sequence[int], entries_a_row: int, width: Width = "auto"
+    ) -> Pattern:
         """From ELL + COO: columns of rows x entries_a_row positions and then of the COO entries, whose rows are
         `rows`."""
         columns, tail, kind = _indices(columns, rows, ("columns", "rows"))
@@ -143,7 +179,9 @@ class Pattern(Handle):
         return cls._build(lib.lac_pattern_from_hyb, count, cols, each, tail.size, kind, *arrays, width=width)
 
     @classmethod
-    def from_dia(cls, offsets, shape, length=None, width="auto"):
+    def from_dia(
+        cls, offsets: ArrayLike, shape: Sequence[int], length: int | None = None, width: Width = "auto"
+    ) -> Pattern:
         """From diagonals as SciPy keeps them: data is (len(offsets), length), by default as long as there are columns.
 
         What lies inside the matrix is an entry, zeros too. `entries` is on the flattened positions of data.
@@ -166,7 +204,7 @@ class Pattern(Handle):
         return cls._build(function, *shape, kind, _data(offsets), _data(indices), width=width, ctx=ctx)
 
     @classmethod
-    def from_scipy(cls, matrix, width="auto"):
+    def from_scipy(cls, matrix: Any, width: Width = "auto") -> Pattern:
         """From any SciPy sparse matrix or array, BSR with its blocks; lacuna.from_scipy gives the values too, and says
         more."""
         from ._scipy import pattern_of, readable
@@ -174,11 +212,11 @@ class Pattern(Handle):
         return pattern_of(readable(matrix), width)
 
     @property
-    def width(self):
+    def width(self) -> str:
         """How offsets and columns are kept: "32/32", "64/32" or "64/64"."""
         return {code: name for name, code in _WIDTHS.items()}[lib.lac_pattern_width(self.c)]
 
-    def structure(self):
+    def structure(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """(offsets, columns, rows) as read-only int64 arrays: rows + 1, nnz and nnz of them; in blocks if it has
         any."""
         if self._structure is None:
@@ -189,12 +227,12 @@ class Pattern(Handle):
             self._set(_structure=tuple(arrays))
         return self._structure
 
-    def same(self, other):
+    def same(self, other: Pattern) -> bool:
         """Whether both have equal structure, and therefore equal slots."""
         expect("same", other, Pattern)
         return bool(lib.lac_pattern_same(self.c, other.c))
 
-    def to_scipy(self, values, like=None):
+    def to_scipy(self, values: ArrayLike, like: Any = None) -> Any:
         """A SciPy CSR array, or BSR for blocks, over these values, without copying them.
 
         like: a SciPy matrix or array; the result then has its format, its class (matrix or array) and its index type.
@@ -219,48 +257,53 @@ class Pattern(Handle):
         ctx.check(lib.lac_pattern_product(ctx.c, self.c, other.c, out))
         return (Pattern.wrap(out[0]),)
 
-    def transpose(self):
-        """(A^T, the map that takes values there)."""
+    def transpose(self) -> tuple[Pattern, Map]:
+        """(A^T, the map that takes values there).
+
+        >>> turned, to = lacuna.Pattern.from_coo([0, 0, 1], [0, 2, 1], (2, 3)).transpose()
+        >>> turned, lacuna.remap(to, np.array([1.0, 2.0, 3.0]))
+        (Pattern(3 x 2, nnz=3), array([1., 3., 2.]))
+        """
         return derived("transpose", (self.key,))
 
-    def tril(self, k=0):
+    def tril(self, k: int = 0) -> tuple[Pattern, Map]:
         """(the entries on and below the k-th diagonal, the map that takes values there)."""
         return derived("tril", (self.key,), operator.index(k))
 
-    def triu(self, k=0):
+    def triu(self, k: int = 0) -> tuple[Pattern, Map]:
         """(the entries on and above the k-th diagonal, the map that takes values there)."""
         return derived("triu", (self.key,), operator.index(k))
 
-    def mirror(self, triangle="lower"):
+    def mirror(self, triangle: Literal["lower", "upper"] = "lower") -> tuple[Pattern, Map, Map]:
         """(the whole of a symmetric or Hermitian matrix known by one triangle, the map of the triangle's values, the
         map of those off the diagonal to their mirror images); lacuna.mirror gives the values."""
         return derived("mirror", (self.key,), word("triangle", triangle, _TRIANGLES))
 
-    def submatrix(self, rows, cols):
+    def submatrix(self, rows: tuple[int, int], cols: tuple[int, int]) -> tuple[Pattern, Map]:
         """(rows [r0, r1) and columns [c0, c1), the map that takes values there)."""
         return derived("submatrix", (self.key,), *rows, *cols)
 
-    def scalar(self):
+    def scalar(self) -> tuple[Pattern, Map]:
         """(the single entries of a pattern of blocks, the map that takes flattened values there)."""
         return derived("scalar", (self.key,))
 
-    def blocked(self, blocksize):
+    def blocked(self, blocksize: Sequence[int]) -> tuple[Pattern, Map]:
         """(the blocks of (br, bc) that hold any entry, the map that takes values to their flattened numbers)."""
         return derived("blocked", (self.key,), *_sizes(blocksize))
 
-    def union(self, other):
+    def union(self, other: Pattern) -> tuple[Pattern, Map, Map]:
         """(entries of either, the map of our values, the map of the other's)."""
         return derived("union", (self.key, expect("union", other, Pattern)))
 
-    def product(self, other):
+    def product(self, other: Pattern) -> Pattern:
         """Where A B may be nonzero."""
         return derived("product", (self.key, expect("product", other, Pattern)))[0]
 
-    def intersection(self, other):
+    def intersection(self, other: Pattern) -> tuple[Pattern, Map, Map]:
         """(entries of both, the map of our values, the map of the other's)."""
         return derived("intersection", (self.key, expect("intersection", other, Pattern)))
 
-    def kron(self, other):
+    def kron(self, other: Pattern) -> tuple[Pattern, Map]:
         """(the Kronecker product, the map that takes the outer product of the values, by rows, to its slots)."""
         return derived("kron", (self.key, expect("kron", other, Pattern)))
 
@@ -280,29 +323,29 @@ class Pattern(Handle):
         return Pattern.wrap(out[0]), [Map.wrap(maps[i]) for i in range(len(patterns))]
 
     @classmethod
-    def hstack(cls, patterns):
+    def hstack(cls, patterns: Iterable[Pattern]) -> tuple[Pattern, list[Map]]:
         """([A B ...], the maps that take the values of each there)."""
         return cls._stack(lib.lac_pattern_hstack, "hstack", patterns)
 
     @classmethod
-    def vstack(cls, patterns):
+    def vstack(cls, patterns: Iterable[Pattern]) -> tuple[Pattern, list[Map]]:
         """([A; B; ...], the maps that take the values of each there)."""
         return cls._stack(lib.lac_pattern_vstack, "vstack", patterns)
 
     @classmethod
-    def block_diag(cls, patterns):
+    def block_diag(cls, patterns: Iterable[Pattern]) -> tuple[Pattern, list[Map]]:
         """(A, B, ... along the diagonal, the maps that take the values of each there)."""
         return cls._stack(lib.lac_pattern_block_diag, "block_diag", patterns)
 
     @classmethod
-    def eye(cls, rows, cols=None, k=0, width="auto"):
+    def eye(cls, rows: int, cols: int | None = None, k: int = 0, width: Width = "auto") -> Pattern:
         """The pattern of the k-th diagonal: a matrix whose values are a vector."""
         rows, cols = _sizes((rows, rows if cols is None else cols))
         ctx, out = context(), ffi.new("lac_pattern **")
         ctx.check(lib.lac_pattern_eye(ctx.c, rows, cols, operator.index(k), word("width", width, _WIDTHS), out))
         return cls.wrap(out[0])
 
-    def permute(self, rows=None, cols=None):
+    def permute(self, rows: Indices = None, cols: Indices = None) -> tuple[Pattern, Map]:
         """(A[rows, :][:, cols] for permutations, the map that takes values there); None leaves the order."""
         lists = [_list(given, size, what) for given, size, what in zip((rows, cols), self.shape, ("rows", "cols"))]
         for given, size, what in zip(lists, self.shape, ("rows", "cols")):
@@ -310,7 +353,7 @@ class Pattern(Handle):
                 raise ArgumentError(f"permute: {given.size} {what} came; a permutation has all {size}")
         return self._derive(lib.lac_pattern_permute, *map(_pointer, lists))
 
-    def select(self, rows=None, cols=None):
+    def select(self, rows: Indices = None, cols: Indices = None) -> tuple[Pattern, Map]:
         """(A[rows, :][:, cols] for any lists of indices, the map from its slots to ours); None takes all.
 
         Indices may repeat, so this map runs backwards: values follow by remap(map, a, "T").
@@ -319,23 +362,23 @@ class Pattern(Handle):
         sizes = (0 if row is None else row.size, 0 if col is None else col.size)
         return self._derive(lib.lac_pattern_select, sizes[0], _pointer(row), sizes[1], _pointer(col))
 
-    def row_map(self):
+    def row_map(self) -> Map:
         """The map from slots to rows: remap by it sums each row."""
         return derived("row_map", (self.key,))[0]
 
-    def col_map(self):
+    def col_map(self) -> Map:
         """The map from slots to columns: remap by it sums each column."""
         return derived("col_map", (self.key,))[0]
 
-    def diagonal(self):
+    def diagonal(self) -> Map:
         """The map from slots to the min(rows, cols) numbers of the diagonal."""
         return derived("diagonal", (self.key,))[0]
 
-    def dense(self):
+    def dense(self) -> Map:
         """The map from slots to the rows * cols numbers of the dense matrix."""
         return derived("dense", (self.key,))[0]
 
-    def components(self):
+    def components(self) -> Map:
         """The map from the rows of a square pattern to its connected components, in the order of their first rows."""
         return derived("components", (self.key,))[0]
 
@@ -344,19 +387,19 @@ class Pattern(Handle):
         ctx.check(function(ctx.c, self.c, out))
         return (Map.wrap(out[0]),)
 
-    def to_ell(self):
+    def to_ell(self) -> Format:
         """The Format of ELL: as many entries a row as the longest has."""
         return self._format(lib.lac_format_ell)
 
-    def to_sell(self, slice=8, window=1):
+    def to_sell(self, slice: int = 8, window: int = 1) -> Format:
         """The Format of sliced ELL, rows sorted by length within windows of so many; sell_mm multiplies by it."""
         return self._format(lib.lac_format_sell, slice, window)
 
-    def to_hyb(self, entries_a_row=-1):
+    def to_hyb(self, entries_a_row: int = -1) -> Format:
         """The Format of ELL + COO; by default as wide as a third of the rows fill."""
         return self._format(lib.lac_format_hyb, entries_a_row)
 
-    def to_dia(self):
+    def to_dia(self) -> Format:
         """The Format of diagonals, as SciPy keeps them: reshape the storage to format.shape."""
         return self._format(lib.lac_format_dia)
 
@@ -367,7 +410,7 @@ class Pattern(Handle):
         ctx.check(function(ctx.c, self.c, *arguments, out))
         return Format.wrap(out[0])
 
-    def fill(self, ordering="auto"):
+    def fill(self, ordering: str = "auto") -> tuple[Pattern, Map, Map]:
         """(the structure of the factors in that order, the map that takes values there, the map of its rows to ours).
 
         gather by the last takes a vector to the order of the factors, scatter_add takes it back.
@@ -382,12 +425,12 @@ class Pattern(Handle):
         ctx.check(lib.lac_pattern_fill(ctx.c, self.c, ordering, out, *maps))
         return Pattern.wrap(out[0]), Map.wrap(maps[0][0]), Map.wrap(maps[1][0])
 
-    def augmented(self):
+    def augmented(self) -> tuple[Pattern, Map]:
         """([[I, A], [A^T, I]], the map that takes (first diagonal, a, its mirror image, second diagonal) there)."""
         return derived("augmented", (self.key,))
 
     @property
-    def nature(self):
+    def nature(self) -> dict[str, Any]:
         """What can be read off a square pattern, as a dict: is_diagonal, is_triangular (by some permutation of rows and
         of columns), is_symmetric, lower and upper bandwidth, diagonals, structural_rank, blocks, components. Found
         once."""
@@ -395,13 +438,13 @@ class Pattern(Handle):
         ctx.check(lib.lac_pattern_nature(ctx.c, self.c, out))
         return {name: getattr(out, name) for name in fields(out)}
 
-    def damped(self):
+    def damped(self) -> Pattern:
         """This pattern over the identity, made once: least squares with damp are those of [A; damp]."""
         if self._damped is None:
             self._set(_damped=Pattern.vstack([self, Pattern.eye(self.shape[1])])[0])
         return self._damped
 
-    def lstsq_solver(self, method=None, damped=False):
+    def lstsq_solver(self, method: Literal["lsmr", "lsqr"] | None = None, damped: bool = False) -> Solver:
         """The solver of least squares with default options, analysed once. method: None, the direct one of the system
         that augmented() gives; "lsmr" or "lsqr", of the pattern itself or of damped()."""
         from .solver import Solver
@@ -413,11 +456,11 @@ class Pattern(Handle):
         return self._lstsq[key]
 
     @property
-    def is_solved(self):
+    def is_solved(self) -> bool:
         """Whether the solver with default options is made."""
         return self._solver is not None
 
-    def solver(self, **options):
+    def solver(self, **options: Any) -> Solver:
         """The solver with default options, analysed once and kept; with options, those of Solver, a new one."""
         from .solver import Solver
 
@@ -427,7 +470,7 @@ class Pattern(Handle):
             self._set(_solver=Solver(self))
         return self._solver
 
-    def spread(self, blocksize):
+    def spread(self, blocksize: Sequence[int]) -> Pattern:
         """The pattern with a block of (br, bc) in place of each entry: values are (nnz, br, bc), slot by slot."""
         return derived("spread", (self.key,), *_sizes(blocksize))[0]
 

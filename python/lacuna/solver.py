@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Solvers and factors: analyse a pattern once, factor values, solve in every direction with the same factor."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
 import numpy as np
 
 from ._core import check, context, ffi, fields, lib, sized, text
@@ -11,6 +15,10 @@ from ._progress import Bars, ticking
 from .errors import DtypeError, ShapeError
 from .pattern import Pattern
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Form = Literal["N", "T", "H", "plain", "transposed", "conjugated", "adjoint"]
 
 _ENDINGS = {code: name for name, code in words("lac_ending", "LAC_ENDING_").items()}
 _TEXTS = ("method", "reason", "warning", "ordering", "preconditioner")
@@ -78,11 +86,18 @@ class Solver(Handle):
     progress: True shows analyses, factorisations (Solver.factor) and iterations that take more than half a second, by
     tqdm where it is installed, else in a line on stderr. Or a function (iteration, residual) that is called at each
     look at the residual; a true result ends the solve. What it raises ends the solve and is raised by it.
+
+    >>> pattern = lacuna.Pattern.from_coo([0, 0, 1, 1], [0, 1, 0, 1], (2, 2))
+    >>> solver = lacuna.Solver(pattern, method="cg", preconditioner="jacobi", rtol=1e-12)
+    >>> lacuna.solve(solver, np.array([2.0, 1.0, 1.0, 2.0]), np.array([3.0, 3.0])).round(6)
+    array([1., 1.])
     """
+
+    shape: tuple[int, int]
 
     kind = "lac_solver"
 
-    def __new__(cls, pattern, method="auto", ordering="auto", **given):
+    def __new__(cls, pattern: Any, method: str = "auto", ordering: str = "auto", **given: Any) -> Solver:
         pattern = Pattern.from_scipy(pattern) if hasattr(pattern, "tocoo") else pattern  # a matrix stands for its own
         expect("Solver", pattern, Pattern)
         ctx, out = context(), ffi.new("lac_solver **")
@@ -96,10 +111,11 @@ class Solver(Handle):
         self._set(shape=pattern.shape, sizes=pattern.sizes)
 
     @property
-    def pattern(self):
+    def pattern(self) -> Pattern:
+        """What it was made of."""
         return Pattern.wrap(lib.lac_pattern_retain(lib.lac_solver_pattern(self.c)))
 
-    def covering(self, target):
+    def covering(self, target: Pattern) -> Solver:
         """A solver of this one's pattern with the entries of another besides; itself where it has them."""
         expect("covering", target, Pattern)
         ctx, out = context(), ffi.new("lac_solver **")
@@ -107,13 +123,13 @@ class Solver(Handle):
         return Solver.wrap(out[0], self.held)
 
     @property
-    def report(self):
+    def report(self) -> dict[str, Any]:
         """What is foreseen before there are values, as a dict: the method that they will probably need and why,
         factor_nnz, factor_bytes, flops, warning, ..."""
         return _report(lib.lac_solver_report, self.c)
 
-    def factor(self, values):
-        """The factor of NumPy values [*batch, nnz]."""
+    def factor(self, values: ArrayLike) -> Factor:
+        """The factor of NumPy values [*batch, nnz]: what solve(factor, values, b) takes, and Factor.solve uses."""
         return _factor("Solver.factor", lib.lac_solver_factor, self, values)
 
     def __repr__(self):
@@ -126,6 +142,11 @@ class Factor(Handle):
     Its own methods take and give NumPy arrays and are not differentiable; dtype and batch are those of the values.
     """
 
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+    batch: tuple[int, ...]
+    nnz: int
+
     kind = "lac_factor"
     made_by = "Solver.factor makes one"
 
@@ -135,11 +156,12 @@ class Factor(Handle):
         self._set(batch=tuple(meta.shape[d] for d in range(meta.ndim - 1)), nnz=meta.shape[meta.ndim - 1])
 
     @property
-    def pattern(self):
+    def pattern(self) -> Pattern:
+        """What it was made of."""
         return Pattern.wrap(lib.lac_pattern_retain(lib.lac_factor_pattern(self.c)))
 
     @property
-    def report(self):
+    def report(self) -> dict[str, Any]:
         """What the solver says of its work, as a dict: method, reason, factor_nnz, factorisations, reuses, ..."""
         return _report(lib.lac_factor_report, self.c)
 
@@ -175,9 +197,15 @@ class Factor(Handle):
         n = self.shape[1 if code in (lib.LAC_PLAIN, lib.LAC_CONJUGATED) else 0]
         return np.ascontiguousarray(rows), np.empty((*batch, n, rows.shape[-1]), rows.dtype), b.ndim == 1
 
-    def solve(self, b, op="N"):
+    def solve(self, b: ArrayLike, op: Form = "N") -> NDArray[Any]:
         """op(A)^-1 b: b (*batch, n, k), or one vector (n), in the factor's dtype or one that goes into it without
-        loss."""
+        loss. Not differentiable: lacuna.solve(factor, values, b) is.
+
+        >>> pattern = lacuna.Pattern.from_coo([0, 0, 1], [0, 1, 1], (2, 2))
+        >>> factor = pattern.solver().factor(np.array([2.0, 1.0, 4.0]))
+        >>> factor.solve([4, 4]), factor.solve([4, 4], op="T"), factor.slogdet()
+        (array([1.5, 1. ]), array([2. , 0.5]), (1.0, 2.0794415416798357))
+        """
         code = form(op)
         rows, x, is_vector = self._place("Factor.solve", b, code)
         ctx = context()
@@ -195,7 +223,9 @@ class Factor(Handle):
         except ValueError:
             raise ShapeError(f"Factor.iterate: x0 has shape {x0.shape}; it must go with that of x, {x.shape}") from None
 
-    def iterate(self, b, x0=None, op="N"):
+    def iterate(
+        self, b: ArrayLike, x0: ArrayLike | None = None, op: Form = "N"
+    ) -> tuple[NDArray[Any], dict[str, Any]]:
         """(x, report): the same from a start x0. What was not reached is in the report, a dict, and is no error."""
         code = form(op)
         rows, x, is_vector = self._place("Factor.iterate", b, code)
@@ -210,32 +240,32 @@ class Factor(Handle):
         lib.lac_context_clear_warning(ctx.c)  # the report has it
         return (x[..., 0] if is_vector else x), read_report(report)
 
-    def describe(self):
+    def describe(self) -> str:
         """The levels of a multigrid hierarchy as a table; "" for other factors."""
         ctx, out = context(), ffi.new("const char **")
         ctx.check(lib.lac_factor_describe(ctx.c, self.c, out))
         return text(out[0])
 
-    def slogdet(self):
+    def slogdet(self) -> tuple[Any, Any]:
         """(sign, logabs) of each matrix: det A = sign exp(logabs)."""
         logabs, sign = self._fill(lib.lac_factor_logdet, self._real(), np.empty(self.batch, self.dtype))
         return sign, logabs
 
-    def logdet(self):
+    def logdet(self) -> Any:
         """log|det A| of each matrix; of complex matrices log|det A| + i arg(det A)."""
         sign, logabs = self.slogdet()
         return logabs + 1j * np.angle(sign) if self.dtype.kind == "c" else logabs
 
-    def selected_inverse(self):
+    def selected_inverse(self) -> NDArray[Any]:
         """A^-T where A has entries: in the slot of (i, j) stands (A^-1)(j, i)."""
         return self._fill(lib.lac_factor_selected_inverse, np.empty((*self.batch, self.nnz), self.dtype))[0]
 
     @property
-    def rcond(self):
+    def rcond(self) -> Any:
         """An estimate of 1 / (norm(A, 1) norm(inv(A), 1)) of each matrix."""
         return self._fill(lib.lac_factor_rcond, self._real())[0]
 
-    def refactor(self, values):
+    def refactor(self, values: ArrayLike) -> Factor:
         """A factor of other NumPy values of the same shape and dtype, by the choices of this one."""
         return _factor("Factor.refactor", lib.lac_factor_refactor, self, values)
 

@@ -190,6 +190,26 @@ static void run_sections(op_run *r) {
   scratch_release(mark);
 }
 
+/// The highest order of derivatives that the battery compares.
+static int order_of(const op_run *r) {
+  return r->sections & OP_SECOND ? 2 : r->sections & (OP_ADJOINT | OP_TANGENT | OP_GRADIENT) ? 1 : 0;
+}
+
+static bool has_blocks(const op_case *c) {
+  for (int p = 0; p < LAC_MAX_PATTERNS; ++p) {
+    if (c->blocks[p][0] > 0) return true;
+  }
+  return false;
+}
+
+/// What was checked, for scripts/test and scripts/check-support.
+static void print_count(const op_run *r) {
+  (void)fprintf(r->out, "count: operator=%s cases=%d dtype=%s width=%s backend=%s order=%d batch=%d blocks=%d\n",
+                r->c->op, r->checks, lac_dtype_name(r->setup.dtype), width_name(r->setup.width),
+                check_is_shadow() ? "shadow" : lac_context_backend(r->ctx), order_of(r), r->is_batched,
+                has_blocks(r->c));
+}
+
 /// All widths of one dtype. A case without patterns has one, and so has a shadow.
 static void run_dtype(op_run *r, lac_dtype dtype) {
   lac_width last = r->c->patterns[0] && !check_is_shadow() ? LAC_WIDTH_64_64 : LAC_WIDTH_32_32;
@@ -197,24 +217,21 @@ static void run_dtype(op_run *r, lac_dtype dtype) {
   r->is_stopped = false;
   for (int width = LAC_WIDTH_32_32; width <= (int)last && !r->is_stopped; ++width) {
     r->setup = (op_setup){.c = r->c, .ctx = r->ctx, .dtype = dtype, .width = (lac_width)width};
-    r->checks = 0;
+    r->checks = 0, r->is_batched = false;
     lac_status status = op_setup_open(r, &r->setup);
     if (status == LAC_OK) run_sections(r);
     if (status != LAC_OK) op_expect(r, OP_VALUES, false, "patterns: %s", lac_context_error(r->ctx));
+    if (r->out && !r->is_stopped) {
+      check_battery(1);
+      print_count(r);
+    }
     op_setup_close(&r->setup);
-    if (!r->out || r->is_stopped) continue;
-    check_battery(1);
-    (void)fprintf(r->out, "count: operator=%s cases=%d dtype=%s width=%s backend=%s\n", r->c->op, r->checks,
-                  lac_dtype_name(dtype), width_name((lac_width)width),
-                  check_is_shadow() ? "shadow" : lac_context_backend(r->ctx));
   }
 }
 
 /// Whether the backend claims the operator for a dtype and these patterns.
 static bool has_operator(const op_run *r, lac_dtype dtype) {
-  bool has_blocks = false;
-  for (int p = 0; p < LAC_MAX_PATTERNS; ++p) has_blocks |= r->c->blocks[p][0] > 0;
-  return lac_claims_have(r->ctx->kernels->claims, LAC_CLAIM_OPERATOR, r->c->op, dtype, has_blocks);
+  return lac_claims_have(r->ctx->kernels->claims, LAC_CLAIM_OPERATOR, r->c->op, dtype, has_blocks(r->c));
 }
 
 /// What a backend does not claim is left out, and must say itself that it is not there: a list of claims is neither too

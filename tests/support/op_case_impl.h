@@ -32,6 +32,7 @@ typedef struct op_run {
   op_oracle oracle;
   const lac_op *op;   // the one that the case names
   bool is_called;     // by `apply`, in some dtype
+  bool is_batched;    // called with more dimensions than its signature has, at this dtype and width
   bool is_stopped;    // by an error, at this dtype
   FILE *out;          // what is said; NULL is silence
   uint32_t sections;  // those to run

@@ -2,8 +2,20 @@
 /// @file op_case_operator.c
 /// The case is one of the operator that it names, and that operator's flags are true.
 
+#include "autodiff/signature.h"
 #include "autodiff/tape_impl.h"
 #include "support/op_case_impl.h"
+
+/// Whether an input of a call has more dimensions than the signature gives it.
+static bool is_batched(const lac_tape *tape, const tape_node *node) {
+  lac_operands operands = lac_operands_of(node->spec.op, node->spec.patterns);
+  for (int i = 0; i < node->ins; ++i) {
+    lac_operand operand;
+    lac_operands_next(&operands, &operand);
+    if (tape->vars[lac_node_in(tape, node)[i]].meta.ndim > operand.core) return true;
+  }
+  return false;
+}
 
 /// A public function may do without its operator, as conj does on reals: one dtype in which it is called is enough.
 bool op_is_called(op_run *r, lac_status *status) {
@@ -11,7 +23,11 @@ bool op_is_called(op_run *r, lac_status *status) {
   bool is_called = false;
   op_stage_open(r, &r->setup, &r->point, op_all_inputs(r), &s);
   *status = s.status;
-  for (int n = 0; s.status == LAC_OK && n < s.tape->nodes_count; ++n) is_called |= s.tape->nodes[n].spec.op == r->op;
+  for (int n = 0; s.status == LAC_OK && n < s.tape->nodes_count; ++n) {
+    if (s.tape->nodes[n].spec.op != r->op) continue;
+    is_called = true;
+    r->is_batched |= is_batched(s.tape, &s.tape->nodes[n]);
+  }
   op_stage_close(&s);
   return is_called;
 }

@@ -31,3 +31,31 @@ tensor = torch.ones(2)
 lt.spmm(pattern, tensor, tensor, op="T")
 lt.spmm(pattern, tensor, tensor, op="C")  # type: ignore[arg-type]
 lt.no_such_function(tensor)  # type: ignore[attr-defined]
+
+triple: tuple[lacuna.Pattern, lacuna.Map] = pattern.transpose()
+shape: tuple[int, int] = pattern.shape
+factor: lacuna.Factor = lacuna.Solver(pattern, method="lu", pivot_tolerance=0.1).factor(values)
+solved: NDArray[Any] = factor.solve(b, op="H")
+report: dict[str, Any] = factor.report
+target: NDArray[np.int64] = lacuna.Map([0, -1], 1).followed_by(lacuna.Map([0], 1)).target
+lacuna.Pattern.from_coo([0], [0], (1, 1), width="32")  # type: ignore[arg-type]
+pattern.union(values)  # type: ignore[arg-type]
+pattern.no_such_method()  # type: ignore[attr-defined]
+factor.solve(b, op="C")  # type: ignore[arg-type]
+read, numbers = lacuna.from_scipy(object())
+column: lacuna.Map = read.col_map()
+lacuna.save_safetensors(7, {"a": numbers})  # type: ignore[arg-type]
+one: lacuna.Pattern = pattern.transpose()  # type: ignore[assignment]
+
+A = lt.SparseTensor(tensor, tensor, tensor, (2, 2))
+B: lt.SparseTensor = (A + A.T) * 2.0
+x: torch.Tensor = A.solve(tensor, method="cg", rtol=1e-9)
+y, info = A.solve(tensor, return_info=True)
+converged: bool = info.converged
+factors: lt.Factorization = A.lu()
+dets: list[torch.Tensor] = lt.SparseTensorList([A, B]).det()
+lt.nn.SparseLinear(A, bias=False)
+A.no_such_method()  # type: ignore[attr-defined]
+A.solve(tensor, rtol="small")  # type: ignore[call-overload]
+A.sum(dim="rows")  # type: ignore[arg-type]
+C: lt.SparseTensor = A.lu()  # type: ignore[assignment]

@@ -6,6 +6,7 @@ end (_parameters.py). What Python has besides: other names, and a few functions 
 import functools
 
 from .. import _parameters as parameters
+from .._docstrings import written
 from .._handle import Handle
 from .._requests import ARRAYS, resolve  # noqa: F401
 from .._tables import FUNCTIONS, OPERATORS
@@ -70,9 +71,10 @@ def of(module, package):
     rows = _rows()
     table = {name: made[name] for name in rows}
     for name, function in table.items():
-        function.__doc__ = rows[name][3]
+        _, row, fixed, about = rows[name]
+        function.__doc__ = written(row, fixed, about)
     table.update({function.__name__: function for function in names.functions(front, table)})
-    table["cast"].__doc__ = rows["cast"][3]
+    table["cast"].__doc__ = written(rows["cast"][1], {}, rows["cast"][3])
     table["apply"] = _by_name(front)
     for function in table.values():  # where users find it: for help, messages and pickles
         function.__module__, function.__qualname__ = package, function.__name__

@@ -34,6 +34,10 @@ def spsolve(A, b, permc_spec=None, use_umfpack=True):
 
     A matrix that is singular to working precision gives a MatrixRankWarning and NaN. use_umfpack is not read: Lacuna
     chooses its method.
+
+    >>> A = scipy.sparse.csc_array([[4.0, 1.0], [0.0, 2.0]])
+    >>> lacuna.scipy.spsolve(A, np.array([6.0, 4.0]))
+    array([1., 2.])
     """
     A, is_sparse = square("spsolve", A), sparse.issparse(b)
     dense = b.toarray() if is_sparse else np.asarray(b)
@@ -96,7 +100,12 @@ class LU:
 
 
 def splu(A, permc_spec=None, diag_pivot_thresh=None, relax=None, panel_size=None, options=None):
-    """The factors of a square matrix, as scipy.sparse.linalg.splu; a singular one is a RuntimeError."""
+    """The factors of a square matrix, as scipy.sparse.linalg.splu; a singular one is a RuntimeError.
+
+    >>> lu = lacuna.scipy.splu(scipy.sparse.csc_array([[4.0, 1.0], [0.0, 2.0]]))
+    >>> lu.solve(np.array([6.0, 4.0])), lu.solve(np.array([4.0, 3.0]), trans="T")
+    (array([1., 2.]), array([1., 1.]))
+    """
     given = {"relax": relax, "panel_size": panel_size, "diag_pivot_thresh": diag_pivot_thresh, "options": options}
     unsupported("splu", given, dict.fromkeys(given))
     pattern, values = entries(square("splu", A))
@@ -121,7 +130,11 @@ def spilu(A, drop_tol=None, fill_factor=None, drop_rule=None, permc_spec=None, d
 
 
 def factorized(A):
-    """A function that solves A x = b for any b, as scipy.sparse.linalg.factorized."""
+    """A function that solves A x = b for any b, as scipy.sparse.linalg.factorized.
+
+    >>> lacuna.scipy.factorized(scipy.sparse.csc_array([[4.0, 1.0], [0.0, 2.0]]))(np.array([6.0, 4.0]))
+    array([1., 2.])
+    """
     return splu(A).solve
 
 

@@ -95,6 +95,11 @@ def cg(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=Non
     A and M may be matrices or LinearOperators. M may also be the name of a preconditioner of Lacuna, "multigrid" or
     "auto" for one. progress is True, for a bar, or a function of (iteration, relative residual), which ends the solve
     where its result is true; callback is refused.
+
+    >>> A = scipy.sparse.csr_array([[2.0, -1.0], [-1.0, 2.0]])
+    >>> x, info = lacuna.scipy.cg(A, np.array([1.0, 1.0]), rtol=1e-12)
+    >>> x.round(6), info
+    (array([1., 1.]), 0)
     """
     return _solved("cg", A, b, x0, rtol, atol, maxiter, M, callback, progress)
 

@@ -291,7 +291,7 @@ def magnitude(x: torch.Tensor) -> torch.Tensor:
     """The power of two at or below |x|, of a real dtype; its derivative is zero."""
 
 def matmul(x: torch.Tensor, y: torch.Tensor, op_x: _Form = "N", op_y: _Form = "N") -> torch.Tensor:
-    """op(X) op(Y), dense: "N", "T" (transpose), "C" (conjugate) or "H" (both) for each."""
+    """op(X) op(Y), dense: "N", "T" (transpose), "conjugated" or "H" (both) for each."""
 
 def matrix_norm(
     pattern: Pattern,
@@ -390,7 +390,8 @@ def scale_rows(pattern: Pattern, a: torch.Tensor, d: torch.Tensor) -> torch.Tens
     """The values of diag(d) A."""
 
 def scatter_add(index: Map | torch.Tensor | Sequence[int], x: torch.Tensor, n: int | None = None) -> torch.Tensor:
-    """y[index[i]] += x[i]: the adjoint of gather, in one order on any number of threads. Integers need n, the rows"""
+    """y[index[i]] += x[i]: the adjoint of gather, in one order on any number of threads. Integers need n, the rows of
+    y; a Map has them."""
 
 def sddmm(pattern: Pattern, u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
     """s_z = sum_k u[row z, k] conj(v[col z, k]) for each slot z: u (rows, k), v (cols, k), s (nnz)."""

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Modules that own sparse matrices: values are Parameters or buffers, indices are in state_dict."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import torch
 
 from ..errors import ShapeError
@@ -13,9 +17,13 @@ class SparseParameter(torch.nn.Module):
     SparseTensor. Its indices are buffers: state_dict has them, and load_state_dict takes others of any number.
 
     SparseParameter(A) of a SparseTensor, or of what SparseTensor.of takes; trainable=False keeps values as a buffer.
+
+    >>> weight = lacuna.torch.nn.SparseParameter(lacuna.torch.SparseTensor.tridiagonal(3))
+    >>> [name for name, _ in weight.named_parameters()], weight().shape
+    (['values'], torch.Size([3, 3]))
     """
 
-    def __init__(self, tensor, trainable=True):
+    def __init__(self, tensor: Any, trainable: bool = True) -> None:
         super().__init__()
         tensor = SparseTensor.of(tensor, "SparseParameter")
         values = tensor.values.detach().clone()
@@ -28,7 +36,8 @@ class SparseParameter(torch.nn.Module):
         self.sparse_shape, self.trailing = tuple(tensor.sparse_shape), tensor.trailing
         self._structure = tensor.structure
 
-    def forward(self):
+    def forward(self) -> SparseTensor:
+        """The SparseTensor of the values as they are now."""
         return SparseTensor._on(self._structure, self.values, self.trailing)
 
     tensor = forward
@@ -67,7 +76,7 @@ class SparseParameter(torch.nn.Module):
 class SparseLinear(torch.nn.Module):
     """y = x A^T + bias with a sparse weight A (out_features, in_features), for x [..., in_features]."""
 
-    def __init__(self, weight, bias=True):
+    def __init__(self, weight: Any, bias: bool = True) -> None:
         super().__init__()
         self.weight = SparseParameter(weight)
         made = self.weight()
@@ -77,7 +86,8 @@ class SparseLinear(torch.nn.Module):
         zeros = torch.zeros(self.out_features, dtype=made.dtype, device=made.device)
         self.bias = torch.nn.Parameter(zeros) if bias else None
 
-    def forward(self, x):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """x A^T + bias of x [..., in_features]."""
         y = (self.weight() @ x.reshape(-1, self.in_features).mT).mT.reshape(*x.shape[:-1], self.out_features)
         return y if self.bias is None else y + self.bias
 
@@ -88,9 +98,10 @@ class SparseLinear(torch.nn.Module):
 class SparseSolve(torch.nn.Module):
     """x = A^-1 b with a sparse matrix that is trained; options are those of SparseTensor.solve."""
 
-    def __init__(self, matrix, trainable=True, **options):
+    def __init__(self, matrix: Any, trainable: bool = True, **options: Any) -> None:
         super().__init__()
         self.matrix, self.options = SparseParameter(matrix, trainable), options
 
-    def forward(self, b):
+    def forward(self, b: torch.Tensor) -> torch.Tensor:
+        """x of a right-hand side [*batch, n] or [*batch, n, k]."""
         return self.matrix().solve(b, **self.options)

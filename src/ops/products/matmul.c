@@ -71,7 +71,7 @@ const lac_op lac_op_matmul = {
     .signature = "(m,l),(l,n)->(m,n)",
     .binds = "op; op1",
     .parameters = "x: array, y: array, op_x: form = N, op_y: form = N",
-    .about = "op(X) op(Y), dense: \"N\", \"T\" (transpose), \"C\" (conjugate) or \"H\" (both) for each.",
+    .about = "op(X) op(Y), dense: \"N\", \"T\" (transpose), \"conjugated\" or \"H\" (both) for each.",
     .order = LAC_ANY_ORDER,
     .flags = LAC_OP_SUMS_BATCH | LAC_OP_COMMUNICATES,
     .vjp_needs = NEEDS_IN(X) | NEEDS_IN(Y),

@@ -51,7 +51,10 @@ class Dispatched:
     """__torch_function__: what torch's functions do with a SparseTensor."""
 
     __array_ufunc__ = None  # NumPy's numbers leave operators to us
-    neg = lambda self: -self  # noqa: E731
+
+    def neg(self):
+        """The negative of each number."""
+        return -self
 
     @classmethod
     def __torch_function__(cls, function, types, args=(), kwargs=None):

@@ -24,6 +24,7 @@ class Factorization:
 
     @property
     def shape(self):
+        """The shape of the SparseTensor that was factored."""
         return torch.Size((*self.tensor.batch_shape, *self.factor.shape))
 
     @property

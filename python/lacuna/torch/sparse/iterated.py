@@ -53,6 +53,7 @@ class SolveInfo:
 
     @property
     def iter_count(self):
+        """The same as `iterations`."""
         return self.iterations
 
 

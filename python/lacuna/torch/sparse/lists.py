@@ -21,7 +21,12 @@ _EACH = (  # methods that are called of each
 
 class SparseTensorList:
     """Sparse matrices of any structures. What a SparseTensor does, a list does with each: operators and methods give
-    a SparseTensorList where the parts are sparse, else a list; another list is taken part by part."""
+    a SparseTensorList where the parts are sparse, else a list; another list is taken part by part.
+
+    >>> parts = lacuna.torch.SparseTensorList([lacuna.torch.SparseTensor.eye(n) for n in (1, 2)])
+    >>> parts.to_block_diagonal().shape, parts.trace()
+    (torch.Size([3, 3]), [tensor(1., dtype=torch.float64), tensor(2., dtype=torch.float64)])
+    """
 
     def __init__(self, tensors):
         self.tensors = [SparseTensor.of(tensor, "SparseTensorList") for tensor in tensors]
@@ -47,6 +52,7 @@ class SparseTensorList:
         return cls([SparseTensor.from_torch(tensor) for tensor in tensors])
 
     def to_list(self):
+        """The matrices as a list."""
         return list(self.tensors)
 
     def __len__(self):
@@ -61,20 +67,24 @@ class SparseTensorList:
 
     @property
     def shapes(self):
+        """The shape of each."""
         return [tensor.shape for tensor in self.tensors]
 
     block_sizes = shapes
 
     @property
     def dtype(self):
+        """The dtype of the first, None of an empty list."""
         return self.tensors[0].dtype if self.tensors else None
 
     @property
     def device(self):
+        """The device of the first, None of an empty list."""
         return self.tensors[0].device if self.tensors else None
 
     @property
     def total_nnz(self):
+        """The stored places of all."""
         return sum(tensor.nnz for tensor in self.tensors)
 
     @property
@@ -121,10 +131,12 @@ class SparseTensorList:
 
     @property
     def T(self):
+        """The transpose of each."""
         return type(self)([tensor.T for tensor in self.tensors])
 
     @property
     def H(self):
+        """The conjugate transpose of each."""
         return type(self)([tensor.H for tensor in self.tensors])
 
     def __neg__(self):

@@ -9,20 +9,25 @@ class Moves:
 
     @property
     def dtype(self):
+        """The dtype of the values."""
         return self.values.dtype
 
     @property
     def device(self):
+        """The device of the values."""
         return self.values.device
 
     @property
     def is_cuda(self):
+        """Whether values lie on a CUDA device."""
         return self.values.is_cuda
 
     def is_complex(self):
+        """Whether values are complex."""
         return self.values.is_complex()
 
     def is_floating_point(self):
+        """Whether values are real floating-point numbers."""
         return self.values.is_floating_point()
 
     def to(self, *args, **kwargs):
@@ -31,15 +36,19 @@ class Moves:
         return self if values is self.values else self._with(values)
 
     def cuda(self, device=None):
+        """The same on a CUDA device, by default the current one."""
         return self.to(torch.device("cuda") if device is None else torch.device(device))
 
     def cpu(self):
+        """The same on the CPU."""
         return self.to("cpu")
 
     def float(self):
+        """The same with values in float32."""
         return self.to(torch.float32)
 
     def double(self):
+        """The same with values in float64."""
         return self.to(torch.float64)
 
     def half(self):
@@ -52,6 +61,7 @@ class Moves:
 
     @property
     def requires_grad(self):
+        """Whether the values ask for a gradient."""
         return self.values.requires_grad
 
     def requires_grad_(self, requires_grad=True):
@@ -61,6 +71,7 @@ class Moves:
 
     @property
     def is_leaf(self):
+        """Whether the values are a leaf of the graph."""
         return self.values.is_leaf
 
     @property
@@ -74,22 +85,28 @@ class Moves:
                              **options)  # fmt: skip
 
     def retain_grad(self):
+        """Keep the gradient of values that are not a leaf."""
         self.values.retain_grad()
         return self
 
     def clone(self):
+        """The same with copied values, differentiable."""
         return self._with(self.values.clone())
 
     def detach(self):
+        """The same with values that are cut off from the graph; they share memory."""
         return self._with(self.values.detach())
 
     def contiguous(self):
+        """The same with contiguous values."""
         values = self.values.contiguous()
         return self if values is self.values else self._with(values)
 
     def share_memory_(self):
+        """Move the values into memory that processes share."""
         self.values.share_memory_()
         return self
 
     def pin_memory(self):
+        """The same with values in pinned memory."""
         return self._with(self.values.pin_memory())

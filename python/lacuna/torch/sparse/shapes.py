@@ -27,6 +27,7 @@ class Shapes:
     mH = H
 
     def t(self):
+        """The transpose."""
         return self.T
 
     def transpose(self, dim0=-2, dim1=-1):
@@ -36,6 +37,7 @@ class Shapes:
         return self.T
 
     def conj(self):
+        """The conjugate, differentiable."""
         return self._with(self.values.conj()) if self.is_complex() else self
 
     def coalesce(self):
@@ -46,6 +48,7 @@ class Shapes:
 
     @property
     def is_coalesced(self):
+        """Whether entries are in the order of slots, each place once."""
         return self.structure.entries is None
 
     def merged(self):

@@ -53,6 +53,15 @@ class Solves:
         further options are those of lacuna.Solver; the analysis is kept with the structure. x0 is where an iteration
         starts, and has no derivative. return_info: (x, SolveInfo), whose `adjoint` is filled by backward; not to
         converge is then no error but said there. op is "N", "T" or "H".
+
+        >>> A = lacuna.torch.SparseTensor.tridiagonal(3).requires_grad_()
+        >>> b = torch.tensor([1.0, 0.0, 1.0], dtype=torch.float64)
+        >>> x, info = A.solve(b, method="cg", rtol=1e-12, return_info=True)
+        >>> x.detach().round(decimals=6), info.converged
+        (tensor([1., 1., 1.], dtype=torch.float64), True)
+        >>> A.solve(b).sum().backward()
+        >>> A.grad.shape
+        torch.Size([3, 3])
         """
         pattern = self._square("solve")
         b, is_vector = columns("solve", "b", b, self.batch_shape, self._matrix_shape()[0])
@@ -76,7 +85,12 @@ class Solves:
         return Factorization(self, solver_of(self._square("factor"), {"method": method, **options}))
 
     def lu(self, **options):
-        """A Factorization by pivoting LU, whose solve is differentiable in b and in these values."""
+        """A Factorization by pivoting LU, whose solve is differentiable in b and in these values.
+
+        >>> factor = lacuna.torch.SparseTensor.diag(torch.tensor([2.0, 4.0])).lu()
+        >>> factor.solve(torch.tensor([2.0, 2.0]))
+        tensor([1.0000, 0.5000])
+        """
         return self.factor("lu", **options)
 
     def cholesky(self, **options):

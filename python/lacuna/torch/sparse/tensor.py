@@ -41,6 +41,17 @@ class SparseTensor(
 
     The rank says what a right-hand side is: one vector for each matrix where it has one dimension more than the batch,
     columns where it has two.
+
+    >>> values = torch.tensor([2.0, 1.0, 4.0], requires_grad=True)
+    >>> A = lacuna.torch.SparseTensor(values, torch.tensor([0, 0, 1]), torch.tensor([0, 1, 1]), (2, 2))
+    >>> A
+    SparseTensor(shape=(2, 2), nnz=3, dtype=torch.float32, device=cpu, requires_grad=True,
+      (0, 0): 2, (0, 1): 1, (1, 1): 4)
+    >>> (A @ torch.tensor([1.0, 10.0])).detach()
+    tensor([12., 40.])
+    >>> A.solve(torch.tensor([4.0, 4.0])).sum().backward()
+    >>> values.grad
+    tensor([-0.7500, -0.5000, -0.1250])
     """
 
     def __init__(self, values, row_indices, col_indices, shape, sparse_dim=(-2, -1)):
@@ -87,6 +98,7 @@ class SparseTensor(
 
     @property
     def batch_shape(self):
+        """The dimensions before M and N, () where there is one matrix."""
         return self.values.shape[: self.values.ndim - 1 - self.trailing]
 
     @property
@@ -100,13 +112,16 @@ class SparseTensor(
         return torch.Size((*self.batch_shape, *self.sparse_shape, *self.block_shape))
 
     def size(self, dim=None):
+        """The shape, or one of its sizes."""
         return self.shape if dim is None else self.shape[dim]
 
     @property
     def ndim(self):
+        """How many dimensions the shape has."""
         return self.values.ndim + 1
 
     def dim(self):
+        """How many dimensions the shape has."""
         return self.ndim
 
     @property
@@ -141,14 +156,17 @@ class SparseTensor(
 
     @property
     def is_batched(self):
+        """Whether it is a batch of matrices."""
         return len(self.batch_shape) > 0
 
     @property
     def is_block(self):
+        """Whether entries have dimensions of their own."""
         return self.trailing > 0
 
     @property
     def is_square(self):
+        """Whether the matrix has as many rows as columns."""
         rows, columns = self._matrix_shape()
         return rows == columns
 

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The stub of the classes of lacuna.torch.sparse, many of whose methods are made in loops (scripts/check-stubs).
+
+A parameter has the type of its name, a method the result that is listed for its name: one concept, one name. A name
+that is not listed is a fault.
+"""
+import inspect
+
+PARAMETERS = {
+    "Tensor": "b dense exponent index right u v values x row_indices col_indices gradient others",
+    "Tensor | None": "x0 y",
+    "_Matrix": "tensor given matrix target",
+    "SparseTensor | Tensor | _Real": "other",
+    "Sequence[int]": "shape block_shape sparse_dim", "Sequence[int] | None": "blocksize",
+    "int": "dim0 dim1 n k offset probes steps seed dpi order", "int | None": "m max_iterations batch_index top_k",
+    "int | Sequence[int] | None": "dim",
+    "_Real": "threshold residual", "_Real | None": "rtol atol min max",
+    "_Real | Tensor": "diag off_diag", "_Real | Tensor | None": "damp",
+    "_Real | str": "ord",
+    "bool": "keepdim include_zeros requires_grad return_info upper unitriangular show_colorbar trainable",
+    "str": "method cmap", "str | None": "title name save_path", "str | PathLike[str]": "path",
+    "torch.dtype": "dtype", "torch.device | str | None": "device", "dict[str, str] | None": "metadata",
+    "_Form": "op", "Pattern": "pattern", "Callable[[Tensor], Tensor]": "function",
+    "Iterable[_Matrix]": "tensors", "Iterable[tuple[Any, ...]]": "matrices", "Sequence[Sequence[int]]": "sizes",
+    "Solver | Pattern": "by", "str | Factor | Callable[..., Any] | None": "preconditioner",
+    "Any": "args kwargs options ax batch_shape who told", "Factor": "factor",
+}  # fmt: skip
+# Where a name means something else in one method.
+OF_METHOD = {
+    ("__getitem__", "index"): "Any", ("select_matrix", "index"): "int", ("index_select", "dim"): "int",
+    ("softmax", "dim"): "int", ("logsumexp", "dim"): "int", ("squeeze", "dim"): "int", ("unsqueeze", "dim"): "int",
+    ("size", "dim"): "int | None", ("solve", "right"): "Sequence[Tensor]",
+    ("lstsq", "method"): 'Literal["lsmr", "lsqr"] | None', ("lstsq", "residual"): "bool",
+    ("from_scipy", "dtype"): "torch.dtype | None", ("load", "dtype"): "torch.dtype | None",
+    ("from_scipy", "matrix"): "Any", ("from_torch", "tensor"): "Tensor", ("from_torch_sparse", "tensor"): "Tensor",
+    ("from_pattern", "order"): 'Literal["slots", "entries"]', ("pow", "exponent"): "_Real | Tensor",
+    ("__pow__", "exponent"): "_Real | Tensor", ("backward", "gradient"): "Tensor | None",
+    ("from_block_diagonal", "tensor"): "SparseTensor", ("from_torch_sparse_list", "tensors"): "Iterable[Tensor]",
+}  # fmt: skip
+RESULTS = {
+    "SparseTensor": """__abs__ __add__ __eq__ __floordiv__ __ge__ __gt__ __le__ __lt__ __mod__ __mul__ __ne__ __neg__
+        __pos__ __pow__ __radd__ __rmul__ __rsub__ __rtruediv__ __sub__ __truediv__ H T mH mT abs
+        acos angle asin atan bfloat16 ceil clamp clone coalesce conj contiguous cos cosh cpu cuda
+        detach diag double eq erf exp expand expm1 eye flatten_blocks float floor from_dense
+        from_pattern from_scipy from_torch from_torch_sparse ge gt half imag index_select
+        inverse_on isfinite isinf isnan kron le load log log10 log1p log2 logical_and logical_not
+        logical_or logical_xor lt map merged ne neg of pin_memory pow real reciprocal relu
+        requires_grad_ retain_grad round rsqrt sddmm select_matrix share_memory_ sigmoid sign sin
+        sinh softmax sqrt square squeeze t tan tanh to transpose tridiagonal tril triu trunc
+        unflatten_blocks unsqueeze with_values to_block_diagonal""",
+    "Tensor": """__rmatmul__ amax amin bmm col_indices count_nonzero det diag_part diagonal inverse_diagonal logdet
+        logsumexp matmul max mean min mm mv norm prod quadratic_form row_indices slots solve_batch sum
+        to_dense to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr to_torch_sparse trace
+        triangular_solve solve __call__ rcond""",
+    "tuple[Tensor, Tensor]": "slogdet logdet_estimate", "tuple[Tensor, int]": "connected_components",
+    "SparseTensor | None": "grad", "SparseTensorList": "from_block_diagonal from_coo_list from_torch_sparse_list",
+    "Factorization": "lu cholesky factor refactor", 
+    "list[SparseTensor]": "to_connected_components to_list", "Solver": "solver", "Pattern": "pattern",
+    "torch.Size": "batch_shape block_shape shape sparse_shape", "tuple[int, int]": "sparse_dim total_shape",
+    "list[torch.Size]": "shapes block_sizes",
+    "torch.dtype": "dtype", "torch.device": "device", "dict[str, Any]": "nature report",
+    "int": "__len__ __hash__ batch_size dim ndim nnz total_nnz iter_count",
+    "bool": """__bool__ allclose equal has_isolated_components is_batched is_block is_coalesced is_complex is_cuda
+        is_floating_point is_leaf is_square requires_grad""",
+    "bool | Tensor": "is_hermitian is_positive_definite is_symmetric", "str": "__repr__ detect_matrix_type",
+    "None": "__init__ backward save fill",
+    "Iterator[SparseTensor]": "__iter__",
+    "Any": "__getitem__ __matmul__ numpy size spy to_scipy lstsq",
+}  # fmt: skip
+RESULT_OF = {name: result for result, names in RESULTS.items() for name in names.split()}
+TYPE_OF = {name: kind for kind, names in PARAMETERS.items() for name in names.split()}
+HEAD = '''# SPDX-License-Identifier: Apache-2.0
+"""Made by scripts/check-stubs --write from the classes."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from os import PathLike
+from typing import Any, Literal, overload
+
+import torch
+from torch import Tensor
+
+from ...pattern import Pattern
+from ...solver import Factor, Solver
+
+_Real = float  # which is a method below
+_Form = Literal["N", "T", "H", "plain", "transposed", "conjugated", "adjoint"]
+_Matrix = SparseTensor | Tensor | Any
+
+def forget() -> None: ...
+def stack(tensors: Iterable[SparseTensor]) -> SparseTensor: ...
+'''
+# The result of solve depends on a flag.
+SOLVE = """    @overload
+    def solve(
+        {given},
+        return_info: Literal[False] = False,
+        **options: Any,
+    ) -> Tensor: ...
+    @overload
+    def solve(
+        {given},
+        *,
+        return_info: Literal[True],
+        **options: Any,
+    ) -> tuple[Tensor, SolveInfo]: ...
+"""
+
+
+SPECIAL = {name for name in RESULT_OF if name.startswith("__")} - {"__repr__", "__hash__"}
+
+
+class Unknown(Exception):
+    """A name that is not listed."""
+
+
+def listed(table, where, name):
+    if name not in table:
+        raise Unknown(f"scripts/class_stubs.py: no type is listed for {where}")
+    return table[name]
+
+
+def parameter(method, p):
+    """A parameter as it stands in a stub."""
+    star = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
+    if p.name in ("self", "cls"):
+        return p.name
+    kind = OF_METHOD.get((method, p.name)) or listed(TYPE_OF, f"the parameter {p.name} of {method}", p.name)
+    kind = "object" if method in ("__eq__", "__ne__") else kind
+    if p.default is p.empty:
+        return f"{star}{p.name}: {kind}"
+    return f"{p.name}: {kind} = {repr(p.default) if type(p.default) in (int, str, bool, type(None)) else '...'}"
+
+
+def of_list(name, result, is_of_each):
+    """The result of a method of SparseTensorList: of each matrix, or of all."""
+    if result == "SparseTensor" and name != "to_block_diagonal":
+        return "SparseTensorList"
+    return f"list[{result}]" if is_of_each or name == "solve" else result
+
+
+def method_stub(cls, name, static):
+    is_class = isinstance(static, (classmethod, staticmethod))
+    function = static.fget if isinstance(static, property) else static.__func__ if is_class else static
+    parameters = list(inspect.signature(function).parameters.values())
+    names, given = [p.name for p in parameters], [parameter(name, p) for p in parameters]
+    if "return_info" in names:
+        return SOLVE.format(given=",\n        ".join(given[: names.index("return_info")]))
+    result = listed(RESULT_OF, f"the result of {cls.__name__}.{name}", name)
+    if cls.__name__ == "SparseTensorList":
+        result = of_list(name, result, names[1:] == ["args", "kwargs"])
+    mark = "    @property\n" if isinstance(static, property) else "    @classmethod\n" if is_class else ""
+    wrong = "  # type: ignore[override]" if name in ("__eq__", "__ne__") else ""
+    line = f"    def {name}({', '.join(given)}) -> {result}: ...{wrong}\n"
+    if len(line) > 120:
+        line = f"    def {name}(\n        " + ",\n        ".join(given) + f",\n    ) -> {result}: ...\n"
+    return mark + line
+
+
+def own(cls):
+    """{name: attribute} of a class and its bases in this package, without what is private or made by dataclass."""
+    found = {}
+    for base in reversed([c for c in cls.__mro__ if c.__module__.startswith("lacuna.")]):
+        found |= {name: one for name, one in vars(base).items() if not name.startswith("_") or name in SPECIAL}
+    kinds = (property, classmethod, staticmethod)
+    is_data = hasattr(cls, "__dataclass_fields__")
+    return {
+        name: one for name, one in sorted(found.items())
+        if (callable(one) or isinstance(one, kinds)) and not (is_data and name.startswith("__"))
+    }  # fmt: skip
+
+
+def class_stub(cls, fields):
+    lines = [f"    {name}: {kind}\n" for name, kind in fields.items()]
+    lines += [method_stub(cls, name, static) for name, static in own(cls).items()]
+    return f"class {cls.__name__}:\n" + "".join(lines)
+
+
+def stub():
+    """The text of python/lacuna/torch/sparse/__init__.pyi."""
+    from lacuna.torch import sparse
+
+    told = {name: field.type if isinstance(field.type, str) else field.type.__name__
+            for name, field in sparse.SolveInfo.__dataclass_fields__.items()}  # fmt: skip
+    fields = {
+        sparse.SolveInfo: told, sparse.SparseTensor: {"values": "Tensor"},
+        sparse.SparseTensorList: {"tensors": "list[SparseTensor]"},
+        sparse.Factorization: {"tensor": "SparseTensor", "factor": "Factor", "solver": "Solver"},
+    }  # fmt: skip
+    return HEAD + "".join("\n" + class_stub(cls, attributes) for cls, attributes in fields.items())
