@@ -2,7 +2,6 @@
 """Sparse matrices as tensors: lacuna.torch.SparseTensor, one file for each of the things that it does."""
 
 from .factors import Factorization
-from .interned import forget
 from .iterated import SolveInfo
 from .lists import SparseTensorList
 from .shapes import stack
@@ -12,4 +11,4 @@ from .tensor import SparseTensor
 
 _register(SparseTensor, "lacuna.torch.SparseTensor")
 _register_list(SparseTensorList)
-__all__ = ["Factorization", "SolveInfo", "SparseTensor", "SparseTensorList", "forget", "stack"]
+__all__ = ["Factorization", "SolveInfo", "SparseTensor", "SparseTensorList", "stack"]
