@@ -283,3 +283,31 @@ def test_threads_share_structures():
 def test_indices_on_two_devices_are_refused():
     with pytest.raises(lacuna.ArgumentError, match="lies on"):
         SparseTensor(torch.ones(1), torch.zeros(1, dtype=torch.long, device="meta"), torch.zeros(1).long(), (1, 1))
+
+
+@pytest.mark.parametrize("batch", [(), (3,)], ids=str)
+@pytest.mark.parametrize("layout", ["csr", "csc"])
+def test_compressed_lines_in_any_order_with_entries_twice(layout, batch):
+    offsets, inner = torch.tensor([0, 3, 3, 5]), torch.tensor([2, 0, 2, 1, 0])
+    values = torch.arange(1.0, 6).expand(*batch, 5)
+    dense = torch.zeros(*batch, 3, 4)
+    for line, at, value in zip([0, 0, 0, 2, 2], inner.tolist(), range(5)):
+        dense[..., line, at] += values[..., value]
+    shape, whole = ((3, 4), dense) if layout == "csr" else ((4, 3), dense.mT)
+    a = getattr(SparseTensor, f"from_{layout}")(values, offsets, inner, shape)
+    assert a.values is values
+    same(a.to_dense(), whole)
+    with pytest.raises(lacuna.ShapeError, match=f"from_{layout}: values have shape"):
+        getattr(SparseTensor, f"from_{layout}")(values[..., :4], offsets, inner, shape)
+
+
+class Named(SparseTensor):
+    """A user's own kind."""
+
+
+def test_subclasses_are_sparse_tensors_in_every_respect():
+    given = GIVEN["square"]
+    a = Named.of(given.tensor())
+    assert type(a) is Named and a.values is given.values and Named.of(a) is a and SparseTensor.of(a) is a
+    assert type(a.T) is type(a @ a) is type(a + a) is type(torch.utils._pytree.tree_map(torch.neg, a)) is Named
+    assert type(torch.func.grad(lambda a: a.logdet())(a)) is Named

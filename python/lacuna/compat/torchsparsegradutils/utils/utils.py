@@ -5,7 +5,7 @@ import torch
 
 from lacuna.errors import ArgumentError, ShapeError
 from lacuna.torch import SparseTensor, SparseTensorList
-from lacuna.torch.sparse.places import Places, assembled, values_of
+from lacuna.torch.sparse import Places, assembled, values_of
 
 _LAYOUTS = {torch.sparse_coo: SparseTensor.to_sparse_coo, torch.sparse_csr: SparseTensor.to_sparse_csr}
 
