@@ -8,10 +8,12 @@ import itertools
 import torch
 
 from ...errors import StaleError
+from ...pattern import Pattern
 from .interned import interned
 from .structure import Structure
 
 _named, _numbers = {}, itertools.count(1)  # structures that stand in graphs, for as long as the process
+_eyes = {}  # and patterns of diagonals
 
 
 def _named_structure(layout, first, second, *shape):
@@ -23,6 +25,18 @@ def _named_structure(layout, first, second, *shape):
 
 
 torch.compiler.assume_constant_result(_named_structure)
+
+
+def _named_eye(*sizes):
+    return _eyes.setdefault(sizes, Pattern.eye(*sizes))
+
+
+torch.compiler.assume_constant_result(_named_eye)
+
+
+def eye_pattern(rows, columns=None, k=0):
+    """Pattern.eye, one and the same in all graphs."""
+    return (_named_eye if torch.compiler.is_dynamo_compiling() else Pattern.eye)(rows, columns, k)
 
 
 def _described(structure, first, second):
@@ -46,7 +60,9 @@ def _(first, second, number):
     return torch.zeros((), dtype=torch.bool, device=first.device)
 
 
-def traced(layout, first, second, shape, values):
-    """(structure, values that depend on the check) while a compiler reads."""
+def structured(layout, first, second, shape, values):
+    """(the structure of indices, values): while a compiler reads, values that depend on the check."""
+    if not torch.compiler.is_dynamo_compiling():
+        return interned(layout, first, second, shape), values
     pattern, entries, number = _named_structure(layout, first, second, *shape)
     return Structure(pattern, entries), values + _same_indices(first, second, number)
