@@ -134,6 +134,9 @@ def test_of_patterns_by_slots_and_by_entries():
     whole = SparseTensor.from_pattern(blocked, lt.remap(order, slots).reshape(-1, 5, 5))
     assert whole.shape == (1, 1, 5, 5)
     same(whole.flatten_blocks().to_dense(), given.dense())
+    csr = given.dense().to_sparse_csr()
+    derived = SparseTensor.from_torch(csr).structure.pattern  # whose entries are the slots
+    same(SparseTensor.from_pattern(derived, csr.values(), "entries").to_dense(), given.dense())
 
 
 def test_dtypes_devices_and_gradients_are_those_of_values():

@@ -21,7 +21,8 @@ class Makers:
         order: "slots", or "entries" for values in the order of what the pattern was made of (`pattern.entries`).
         """
         word("order", order, _ORDERS)
-        entries = pattern.entries if order == "entries" and not pattern.entries.is_identity else None
+        entries = pattern.entries if order == "entries" else None
+        entries = None if entries is None or entries.is_identity else entries
         blocks = pattern.blocks
         trailing = 0 if blocks == (1, 1) else 2
         if trailing:

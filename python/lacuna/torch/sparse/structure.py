@@ -41,7 +41,9 @@ class Structure:
         own = first.clone(), second.clone()
         on_host = own if own[0].is_cuda and layout != "csc" else [t.cpu().numpy() for t in own]
         pattern = _MAKERS[layout](*on_host, shape)
-        return cls(pattern, None if pattern.entries.is_identity else pattern.entries, (layout, *own))
+        if pattern.entries.is_identity:
+            pattern._set(entries=None)  # a number for each entry
+        return cls(pattern, pattern.entries, (layout, *own))
 
     def is_same(self, other):
         """Whether values of both are in the same order on one pattern."""
