@@ -56,7 +56,8 @@ def from_scipy(matrix, width="auto"):
 
     The same indices give the same pattern, with all that was analysed of it, while it is one of the last 16 that were
     asked for. Integers and booleans become float64, float16 float32. BSR keeps its blocks, values being
-    (nnz, *pattern.blocks); of matrix.tocsr() come single entries.
+    (nnz, *pattern.blocks); of matrix.tocsr() come single entries. Values of a matrix whose entries lie as slots do, CSR
+    with sorted columns, are its own data and not a copy: what is written to either is in both.
     """
     from . import remap
 

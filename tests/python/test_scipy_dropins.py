@@ -121,6 +121,15 @@ def test_splu_solves_and_has_its_factors(dtype, trans, order):
     assert not sp.triu(ours.L, 1).nnz and not sp.tril(ours.U, -1).nnz
 
 
+def test_factors_are_those_of_the_matrix_that_was_given():
+    a, b = definite(), numbers(30)
+    a.sort_indices()
+    lu, given, before = ls.splu(a), a.toarray(), sl.spsolve(a.tocsc(), b)
+    a.data *= 100
+    close(lu.solve(b), before)
+    close((lu.L @ lu.U).toarray()[np.ix_(lu.perm_r, lu.perm_c)], given)
+
+
 def test_factorized_and_a_loop():
     a, b = system(form="csc"), numbers(30)
     close(ls.factorized(a)(b), sl.factorized(a)(b))

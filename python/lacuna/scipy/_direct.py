@@ -59,7 +59,8 @@ class LU:
     """
 
     def __init__(self, factor, values, ordering="auto"):
-        self.factor, self.shape, self._values, self._ordering = factor, factor.shape, values, ordering
+        self.factor, self.shape, self._ordering = factor, factor.shape, ordering
+        self._values = values.copy()  # they may be the matrix's own data, which the caller goes on writing to
 
     def solve(self, rhs, trans="N"):
         """x with op(A) x = rhs, rhs (n,) or (n, k); trans is "N", "T" or "H"."""
