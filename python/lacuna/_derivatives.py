@@ -13,7 +13,7 @@ import numpy as np
 
 from ._core import lib
 from ._numpy import asarray, promoted
-from ._recorded import ACTIVE, Array, Tape, ids
+from ._recorded import ACTIVE, Array, Tape, expect_one_real, ids
 from .errors import ArgumentError, ShapeError
 
 
@@ -126,8 +126,8 @@ def jvp(function, arrays, tangents):
 
 
 def value_and_grad(function, argnums=0):
-    """A function that gives (value, gradient) of a function of one number, by its argument `argnums`, or by several of
-    them as a tuple. Other arguments are passed on as they are."""
+    """A function that gives (value, gradient) of a function that returns one real number, by its argument `argnums`, or
+    by several of them as a tuple. Other arguments are passed on as they are."""
     places = (argnums,) if isinstance(argnums, int) else tuple(argnums)
 
     @functools.wraps(function)
@@ -140,9 +140,11 @@ def value_and_grad(function, argnums=0):
 
         level = _Level("grad", of_leaves, [given[place] for place in places])
         y = level.outputs[0]
-        if not level.is_one or y.size != 1:
-            what = f"an array of shape {y.shape}" if level.is_one else f"{len(level.outputs)} arrays"
-            raise ShapeError(f"grad: the function returned {what}; it must be one number: vjp takes any")
+        if not level.is_one:
+            raise ShapeError(
+                f"grad: the function returned {len(level.outputs)} arrays; it must be one number: vjp takes any"
+            )
+        expect_one_real("grad", y, ": vjp takes any")
         made = level.pull([level.tape.put(np.ones(y.shape, y.dtype), False)])
         return level.values(), made[0] if isinstance(argnums, int) else tuple(made)
 

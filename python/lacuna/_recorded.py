@@ -16,7 +16,7 @@ import numpy as np
 from ._core import context, ffi, lib, raised, release
 from ._dtypes import BY_CODE, DTYPES, promotions
 from ._program import FORWARD, find
-from .errors import ArgumentError, DtypeError
+from .errors import ArgumentError, DtypeError, ShapeError
 
 
 class _Active(threading.local):
@@ -177,6 +177,17 @@ class Array:
 
     def __repr__(self):
         return f"lacuna.Array(shape={self.shape}, dtype={self.dtype})"
+
+
+def expect_one_real(who, y, otherwise=""):
+    """Refuse a result whose gradient is none: several numbers, or a complex one."""
+    if y.size != 1:
+        raise ShapeError(f"{who}: the function returned an array of shape {y.shape}; it must be one number{otherwise}")
+    if y.dtype.kind == "c":
+        raise DtypeError(
+            f"{who}: the function returned a complex number ({y.dtype}), which has no direction of steepest ascent; "
+            f"return lacuna.real of it, or lacuna.abs{otherwise}"
+        )
 
 
 def _on(tape, array):

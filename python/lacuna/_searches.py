@@ -6,8 +6,8 @@ from ._core import context, ffi, fields, lib, raise_later, raised, sized, text
 from ._handle import word
 from ._numpy import promoted
 from ._options import Borrowed, words
-from ._recorded import ACTIVE, Array, Tape, ids, var
-from .errors import ArgumentError, ShapeError
+from ._recorded import ACTIVE, Array, Tape, expect_one_real, ids, var
+from .errors import ArgumentError
 
 _METHODS = words("lac_optimise_method", "LAC_OPTIMISE_")
 _DECAYS = words("lac_decay", "LAC_DECAY_")
@@ -61,8 +61,7 @@ def _OBJECTIVE(_ctx, data, count, x, value, gradient):
         leaves = _leaves(tape, numbers)
         loss = known(data).function(*leaves)
         number = _one("minimise", loss)
-        if loss.size != 1:
-            raise ShapeError(f"minimise: the function returned an array of shape {loss.shape}; it must be one number")
+        expect_one_real("minimise", loss)
         return lib.lac_tape_gradient(tape.c, var(number), count, ids(numbers), value, gradient)
 
 

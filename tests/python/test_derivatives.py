@@ -148,6 +148,20 @@ def test_what_cannot_be_differentiated_says_so():
         lacuna.grad(lambda x: (x * kept[0]).sum())(b)
 
 
+def test_gradients_are_of_real_numbers():
+    z = np.array([1 + 2j, 3.0])
+    squared = lambda z: lacuna.sum(z * z)  # noqa: E731
+    for derivative in (lacuna.grad, lacuna.value_and_grad):
+        with pytest.raises(lacuna.DtypeError, match="complex.*lacuna.real.*vjp"):
+            derivative(squared)(z)
+    with pytest.raises(lacuna.DtypeError):
+        lacuna.minimise(squared, z)
+    real = lacuna.grad(lambda z: lacuna.real(squared(z)))(z)  # Re z^2 = x^2 - y^2: its gradient is 2 x - 2 i y
+    np.testing.assert_allclose(real, 2 * z.conj(), rtol=1e-14)
+    np.testing.assert_allclose(lacuna.grad(lambda z: lacuna.sum(lacuna.square(lacuna.abs(z))))(z), 2 * z, rtol=1e-14)
+    np.testing.assert_allclose(lacuna.vjp(squared, z)[1](np.array(1j))[0], 2 * z.conj() * 1j, rtol=1e-14)
+
+
 def test_values_are_constants_and_inputs_are_copied():
     x = b.copy()
 
