@@ -180,6 +180,23 @@ def test_krylov_methods_end_as_scipys(method):
     assert seen and seen[-1] <= 1e-5
 
 
+@pytest.mark.parametrize("make", [lambda a: a, sl.aslinearoperator])
+def test_no_iteration_is_none(make):
+    a, b, x0 = definite(), numbers(30), numbers(30)
+    for method in KRYLOV:
+        for start in (None, x0):
+            x, info = getattr(ls, method)(make(a), b, start, maxiter=0)
+            np.testing.assert_array_equal(x, np.zeros(30) if start is None else start)
+            assert info > 0  # SciPy returns its own maxiter, 0, which would mean success
+            if method != "gmres":  # SciPy's fails
+                np.testing.assert_array_equal(x, getattr(sl, method)(make(a), b, start, maxiter=0)[0])
+    if make(a) is a:
+        for ours, theirs, limit in ((ls.lsqr, sl.lsqr, "iter_lim"), (ls.lsmr, sl.lsmr, "maxiter")):
+            got, expected = (solve(a, b, x0=x0, **{limit: 0}) for solve in (ours, theirs))
+            np.testing.assert_array_equal(got[0], expected[0])
+            assert got[1] == 7 and got[2] == expected[2] == 0
+
+
 @pytest.mark.parametrize("method", KRYLOV)
 @pytest.mark.parametrize("make", [lambda a: a, sl.aslinearoperator])
 def test_preconditioners(method, make):
@@ -303,6 +320,7 @@ def test_what_is_not_here_says_so():
     for call in (
         lambda: ls.inv(a), lambda: ls.splu(a, relax=1), lambda: ls.splu(a, options={"SymmetricMode": True}),
         lambda: ls.spilu(a, drop_tol=0.1), lambda: ls.onenormest(sl.aslinearoperator(a)),
+        lambda: ls.minres(a, np.ones(30), show=True), lambda: ls.minres(a, np.ones(30), check=True),
     ):  # fmt: skip
         with pytest.raises(NotImplementedError):
             call()
