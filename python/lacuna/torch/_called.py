@@ -191,7 +191,8 @@ def _require_own(function, theta, b):
     if is_taken:
         raise ArgumentError(
             f"{_called.WHO}: the function takes a tensor from outside that is differentiated or mapped, and the result "
-            "would have no derivative by it; give it in theta, or take its .detach()"
+            "would have no derivative by it; give it in theta, lacuna.torch.solve_operator(function, theta, b), or "
+            "take its .detach()"
         )
 
 
