@@ -26,7 +26,7 @@ def limited(iterations, progress=None):
         return {"max_iterations": iterations, "progress": progress}
 
     def ends(*look):
-        if progress is not None:
+        if callable(progress):
             progress(*look)
         return True
 

@@ -43,10 +43,7 @@ class SparseTensor(lt.SparseTensor):
         """x with A x = b: vectors [*batch, n] or columns [*batch, n, k]. tol bounds |b - A x| / |b|; further options
         are those of torch_sla.solve."""
         given = dict(backend=backend, method=method, atol=atol, maxiter=maxiter, rtol=tol, verbose=verbose)
-        words = SolverConfig.merged({**given, **more})
-        if words.get("backend") in ("pytorch", "eigen") and words.get("method", "auto") == "auto":
-            words.setdefault("matrix_type", self.detect_matrix_type())
-        return solved(self, b, **words)
+        return solved(self, b, **SolverConfig.merged({**given, **more}))
 
     def det(self):
         """det A of each matrix."""
