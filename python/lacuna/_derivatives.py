@@ -82,6 +82,7 @@ class _Level:
 
     def pull(self, seeds):
         """J^H seeds, one array for each leaf."""
+        self.tape.own()
         pairs = [(y, seed) for y, seed in zip(self.outputs, seeds) if seed is not None and y.is_tracked]
         outs, ins = [y.number for y, _ in pairs], [x.number for x in self.leaves]
         bars = ids([0] * len(ins))
@@ -93,6 +94,7 @@ class _Level:
 
     def push(self, tangents):
         """J tangents, one array for each output."""
+        self.tape.own()
         dots, found = [0 if t is None else t.number for t in tangents], {}
         tracked = [y.number for y in self.outputs if y.is_tracked]
         if tracked and any(dots):

@@ -124,6 +124,7 @@ def checkpoint(function, *arrays, outputs=1):
     if tape is None:
         return function(*arrays)
     given = [a if isinstance(a, Array) else tape.put(promoted("checkpoint", i, a), False) for i, a in enumerate(arrays)]
+    tape.own()
     held, out = Callback((function, len(given), outputs), "checkpoint: the function"), ids([0] * outputs)
     ins = ids([a.number for a in given])
     tape.check(lib.lac_tape_checkpoint(tape.c, _SEGMENT, held.data, len(given), ins, outputs, out))

@@ -251,6 +251,60 @@ def test_threads_have_tapes_of_their_own():
         np.testing.assert_array_equal(gradient, expected)
 
 
+def elsewhere(work):
+    """What comes of work in another thread, or what it raises."""
+    made = []
+
+    def run():
+        try:
+            made.append(work())
+        except Exception as error:  # noqa: BLE001
+            made.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    return made[0]
+
+
+def test_recorded_arrays_stay_in_their_thread(monkeypatch):
+    released = []
+
+    class Spy:
+        def __getattr__(self, name):
+            if name == "lac_tape_release":
+                released.append(threading.get_ident())
+            return getattr(lacuna._core.lib, name)
+
+    monkeypatch.setattr(lacuna._recorded, "lib", Spy())
+
+    def function(x):
+        for use in (lambda: lacuna.sum(x * x), lambda: x + 1, lambda: x.value, lambda: lacuna.grad(lacuna.sum)(x)):
+            refused = elsewhere(use)
+            assert isinstance(refused, lacuna.ArgumentError) and "thread" in str(refused)
+        passing = [x * 2]
+        elsewhere(passing.clear)  # the last holder of that array ends there
+        return lacuna.sum(x * x)
+
+    np.testing.assert_array_equal(lacuna.grad(function)(b), 2 * b)
+    assert released and set(released) == {threading.get_ident()}
+    _, pull = lacuna.vjp(lambda x: x * x, b)
+    assert isinstance(elsewhere(lambda: pull(b)), lacuna.ArgumentError)
+    np.testing.assert_array_equal(pull(b)[0], 2 * b * b)
+
+
+def test_tapes_within_tapes_come_back():
+    """A search inside a derivative, with derivatives of its own: the outer tape is there again afterwards."""
+
+    def outer(x):
+        lacuna.minimise(lambda y: (y * y).sum() + lacuna.grad(lambda z: (z * z).sum())(np.ones(2)).sum(), np.ones(2))
+        return lacuna.grad(lambda z: (z * x * x).sum())(np.ones(2)).sum()
+
+    np.testing.assert_allclose(lacuna.grad(outer)(np.array([3.0, 4])), [6, 8])
+    report = lacuna.gradcheck(lambda x: lacuna.grad(lambda z: (z * z * z).sum())(x) * x, np.array([1.0, 2]))
+    assert report["adjoint"] < 1e-10
+
+
 class Exchanged:
     """An array of another library: it has the protocol, and nothing else."""
 
