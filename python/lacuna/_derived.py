@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is made of patterns: transposes, triangles, unions, maps. It lives with them, and has their names.
+"""What is made of patterns: transposes, triangles, unions, maps, solvers. It lives with them, and has their names.
 
-A key names an object: (number, *sizes), or, of what is derived, ((what, keys, arguments, place), *sizes).
+A pattern has two tables of the latest requests: of solvers, whose analyses are dear, and of all else. A key names an
+object: (number, *sizes), or, of what is derived, ((what, keys, arguments, place), *sizes).
 """
 
+import contextlib
 import operator
+import threading
 
-from ._core import lib
+from ._core import lib, survive_fork
 from ._handle import HANDLES, KINDS
 from .errors import StaleError
 
@@ -20,8 +23,9 @@ _MAKE = {
     "blocked": lambda p, *sizes: p._derive(lib.lac_pattern_blocked, *sizes),
     "augmented": lambda p: p._derive(lib.lac_pattern_augmented),
     "fill": lambda p, ordering: p._fill(ordering),
-    "lstsq_solver": lambda p, method, damped: (p.lstsq_solver(method, damped),),
-    "solver": lambda p, *options: (p.solver(**dict(options)),),
+    "damped": lambda p: p._over_identity(),
+    "lstsq_solver": lambda p, method, damped: p._lstsq_solver(method, damped),
+    "solver": lambda p, *options: p._solver(dict(options)),
     "spread": lambda p, *blocksize: p._spread(blocksize),
     "followed": lambda m, n: (m._followed(n),),
     "pairs": lambda m: m._pairs(),
@@ -35,7 +39,9 @@ _MAKE = {
     "dense": lambda p: p._map(lib.lac_pattern_dense),
     "components": lambda p: p._map(lib.lac_pattern_components),
 }
-_MAX_DERIVED = 64  # of a pattern; the one that was made first goes
+_SOLVERS = ("solver", "lstsq_solver")
+_MAX_SOLVERS, _MAX_DERIVED = 16, 64  # of a pattern; the one that was asked for longest ago goes
+_lock = survive_fork(threading.RLock())
 
 
 def is_traced():
@@ -59,17 +65,31 @@ def made_of(what, keys, arguments):
     two would hold each other.
     """
     patterns = [found(key) for key in keys]
-    kept, request = youngest(patterns)._derived, (what, keys, arguments)
+    home, request = youngest(patterns), (what, keys, arguments)
+    kept = home._solvers if what in _SOLVERS else home._derived
     made = kept.get(request)
-    if made is None:
+    if made is not None:
+        with contextlib.suppress(KeyError):  # another thread has let go of it
+            kept.move_to_end(request)
+    else:
         made = _MAKE[what](*patterns, *arguments)
-        while len(kept) >= _MAX_DERIVED:
-            kept.pop(next(iter(kept)), None)
-        made = kept.setdefault(request, tuple([handle.key if handle in patterns else handle for handle in made]))
+        made = _keep(kept, request, tuple([handle.key if handle in patterns else handle for handle in made]))
         for place, handle in enumerate(made):
             if not isinstance(handle, tuple):
                 handle._set(origin=(what, keys, arguments, place))  # by which other processes find it (_content.py)
     return tuple([found(handle) if isinstance(handle, tuple) else handle for handle in made])
+
+
+def _keep(kept, request, made):
+    """What is in a table for a request, which is `made` unless another thread was quicker. The solver without options
+    stays: compiled code takes a pattern for it."""
+    most = _MAX_SOLVERS if request[0] in _SOLVERS else _MAX_DERIVED
+    with _lock:
+        made = kept.setdefault(request, made)
+        over = [old for old in kept if old != request and old[0::2] != ("solver", ())][: max(len(kept) - most, 0)]
+        for old in over:
+            del kept[old]
+        return made
 
 
 def found(key):

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Maps: frozen index maps between entries."""
 
+from collections import OrderedDict
+
 import numpy as np
 
 from ._core import check, context, ffi, lib
@@ -29,7 +31,7 @@ class Map(Handle):
 
     def _init(self):
         self._set(inputs=lib.lac_map_inputs(self.c), outputs=lib.lac_map_outputs(self.c))
-        self._set(sizes=(self.inputs, self.outputs), _derived={})
+        self._set(sizes=(self.inputs, self.outputs), _derived=OrderedDict())
 
     @staticmethod
     def sized(inputs, outputs):

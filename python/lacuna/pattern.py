@@ -2,6 +2,7 @@
 """Patterns: the frozen structure of matrices. Immutable, counted by C, safe to share between threads."""
 
 import operator
+from collections import OrderedDict
 
 import numpy as np
 
@@ -18,6 +19,7 @@ _WIDTHS = {
     "64/32": lib.LAC_WIDTH_64_32,
     "64/64": lib.LAC_WIDTH_64_64,
 }
+_WORDS, _AUTO = (str, int, float, np.generic, Handle), ("method", "auto")
 _TRIANGLES = {"lower": lib.LAC_TRIANGLE_LOWER, "upper": lib.LAC_TRIANGLE_UPPER}
 
 
@@ -41,7 +43,7 @@ class Pattern(Handle):
         lib.lac_pattern_blocks(self.c, br, bc)
         self._set(blocks=(br[0], bc[0]), shape=shape, nnz=lib.lac_pattern_nnz(self.c))
         self._set(sizes=(*shape, self.nnz) if self.blocks == (1, 1) else ())
-        self._set(entries=None, _structure=None, _solver=None, _lstsq={}, _damped=None, _derived={})
+        self._set(entries=None, _structure=None, _derived=OrderedDict(), _solvers=OrderedDict())
 
     @staticmethod
     def sized(rows, cols, nnz):
@@ -397,35 +399,37 @@ class Pattern(Handle):
 
     def damped(self):
         """This pattern over the identity, made once: least squares with damp are those of [A; damp]."""
-        if self._damped is None:
-            self._set(_damped=Pattern.vstack([self, Pattern.eye(self.shape[1])])[0])
-        return self._damped
+        return derived("damped", (self.key,))[0]
+
+    def _over_identity(self):
+        return (Pattern.vstack([self, Pattern.eye(self.shape[1])])[0],)
 
     def lstsq_solver(self, method=None, damped=False):
         """The solver of least squares with default options, analysed once. method: None, the direct one of the system
         that augmented() gives; "lsmr" or "lsqr", of the pattern itself or of damped()."""
-        from .solver import Solver
+        return derived("lstsq_solver", (self.key,), method, damped and method is not None)[0]
 
-        key = method, damped and method is not None
-        if key not in self._lstsq:
-            of = self.augmented()[0] if method is None else self.damped() if damped else self
-            self._lstsq[key] = Solver(of, method or "auto")
-        return self._lstsq[key]
+    def _lstsq_solver(self, method, damped):
+        of = self.augmented()[0] if method is None else self.damped() if damped else self
+        return (of.solver(method=method),)
 
     @property
     def is_solved(self):
         """Whether the solver with default options is made."""
-        return self._solver is not None
+        return ("solver", (self.key,), ()) in self._solvers
 
     def solver(self, **options):
-        """The solver with default options, analysed once and kept; with options, those of Solver, a new one."""
+        """The solver with these options, those of Solver, analysed once: the pattern keeps the one without options, and
+        the latest 16 of those with words and numbers. One with functions or arrays is a new one each time."""
+        given = {name: value for name, value in options.items() if value is not None and (name, value) != _AUTO}
+        if all([isinstance(value, _WORDS) for value in given.values()]):
+            return derived("solver", (self.key,), *sorted(given.items(), key=lambda item: item[0]))[0]
+        return self._solver(given)[0]
+
+    def _solver(self, options):
         from .solver import Solver
 
-        if options:
-            return Solver(self, **options)
-        if self._solver is None:
-            self._set(_solver=Solver(self))
-        return self._solver
+        return (Solver(self, **options),)
 
     def spread(self, blocksize):
         """The pattern with a block of (br, bc) in place of each entry: values are (nnz, br, bc), slot by slot."""

@@ -6,7 +6,6 @@ import scipy.sparse as sparse
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from .._called import iterate as iterate_products
-from ..solver import Solver
 from ._matrix import FLOATS, entries, limited, promoted, square, unsupported
 
 _BROKE_DOWN = -10  # SciPy's code of BiCGSTAB
@@ -58,7 +57,9 @@ def _of_matrix(method, A, b, x0, options):
     """(x, report) for a matrix."""
     A, b = promoted(A, b)
     pattern, values = entries(A)
-    return Solver(pattern, method, **options).factor(values).iterate(b, None if x0 is None else np.asarray(x0, b.dtype))
+    return pattern.solver(method=method, **options).factor(values).iterate(
+        b, None if x0 is None else np.asarray(x0, b.dtype)
+    )
 
 
 def _solved(method, A, b, x0, rtol, atol, maxiter, M, callback, progress, **more):

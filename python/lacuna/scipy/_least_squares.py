@@ -6,7 +6,6 @@ import scipy.sparse as sparse
 
 import lacuna
 
-from ..solver import Solver
 from ._matrix import as_sparse, entries, limited, promoted, unsupported
 
 _LIMIT = 7  # SciPy's code of a solve that met its limit
@@ -32,7 +31,7 @@ class _Problem:
         if self.damp:
             pattern, zeros = pattern.damped(), np.zeros(pattern.shape[1], right.dtype)
             values, right = np.concatenate([values, zeros + self.damp]), np.concatenate([right, zeros])
-        solver = Solver(pattern, self.who, rtol=rtol, accept_unconverged=True, **limited(limit))
+        solver = pattern.solver(method=self.who, rtol=rtol, accept_unconverged=True, **limited(limit))
         step, report = solver.factor(values).iterate(right)
         self.rtol, self.step, self.x = rtol, step, step if self.start is None else self.start + step
         return self.x, report["ending"] == "converged", int(report["iterations"])

@@ -6,7 +6,6 @@ from typing import Any
 
 import lacuna.torch as lt
 from lacuna.errors import ArgumentError
-from lacuna.solver import Solver
 from lacuna.torch import SolveInfo  # noqa: F401
 
 from .._later import later
@@ -171,7 +170,7 @@ def _least_squares(A, b, options, x0, return_info, damp):
     """By LSQR or LSMR, with the whole gradient."""
     _refuse("a matrix that is not square", x0=x0, return_info=return_info)
     pattern = A.flatten_blocks().pattern
-    return A.lstsq(b, damp or None, method=Solver(pattern.damped() if damp else pattern, **options))
+    return A.lstsq(b, damp or None, method=(pattern.damped() if damp else pattern).solver(**options))
 
 
 def _refuse_damp(damp, options):

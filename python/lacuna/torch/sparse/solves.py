@@ -3,8 +3,6 @@
 
 import torch
 
-from ..._derived import derived
-from ..._handle import Handle
 from ...errors import ArgumentError, ShapeError
 from ...solver import Solver
 from .. import det, inverse_diagonal, inverse_on, logdet, logdet_estimate, lstsq, slogdet, solve, trisolve
@@ -12,18 +10,14 @@ from .factors import Factorization
 from .iterated import SolveInfo, iterate
 from .sides import columns, together, without_columns
 
-_CONSTANTS = (str, int, float, bool, type(None), Handle)
-
 
 def solver_of(pattern, options):
-    """The solver of a pattern with options, analysed once: the pattern keeps it, but for one with arrays among its
-    options. Without options it is the pattern, whose own is meant."""
+    """The solver of a pattern with options, as Pattern.solver. Without options it is the pattern, whose own is
+    meant."""
     given = {name: value for name, value in options.items() if value is not None}
     if not given or given == {"method": "auto"}:
         return pattern
-    if all([isinstance(value, _CONSTANTS) or callable(value) for value in given.values()]):
-        return derived("solver", (pattern.key,), *sorted(given.items(), key=lambda item: item[0]))[0]
-    return Solver(pattern, **{name: _on_host(value) for name, value in given.items()})
+    return pattern.solver(**{name: _on_host(value) for name, value in given.items()})
 
 
 def _on_host(value):
