@@ -82,18 +82,22 @@ def _indices(pattern, dtype):
 
 
 def _index_dtype(pattern, like):
-    """That of the indices of a matrix, else the one that SciPy chooses."""
-    from scipy.sparse import get_index_dtype
-
+    """That of the indices of a matrix, else the one that SciPy chooses, the narrower that holds them."""
     if like is not None and hasattr(like, "indices"):
         return like.indices.dtype
-    return like.coords[0].dtype if hasattr(like, "coords") else get_index_dtype(maxval=max(*pattern.shape, pattern.nnz))
+    if hasattr(like, "row"):
+        return like.row.dtype
+    return np.dtype(np.int32 if max(*pattern.shape, pattern.nnz) <= np.iinfo(np.int32).max else np.int64)
 
 
 def _indexed(matrix, dtype):
     """The matrix with indices of that type: the older classes choose their own."""
     if matrix.format == "coo":
-        matrix.coords = tuple([indices.astype(dtype, copy=False) for indices in matrix.coords])
+        row, col = (indices.astype(dtype, copy=False) for indices in (matrix.row, matrix.col))
+        if hasattr(matrix, "coords"):
+            matrix.coords = row, col
+        else:  # before SciPy 1.13
+            matrix.row, matrix.col = row, col
     elif hasattr(matrix, "indices"):
         matrix.indices, matrix.indptr = (a.astype(dtype, copy=False) for a in (matrix.indices, matrix.indptr))
     return matrix

@@ -215,3 +215,16 @@ def test_scipys_functions_analyse_a_pattern_once(call, monkeypatch):
     a = (m + m.T + 20 * sp.eye_array(30)).tocsr()
     call(a, np.ones(30)), call(2 * a, np.ones(30))
     assert len(made) == 1
+
+
+def test_what_scipy_1_10_has_is_enough(monkeypatch):
+    """pyproject.toml asks for no more; get_index_dtype is public since 1.15, eye_array there since 1.12."""
+    a, b = matrix(), np.ones(12)
+    shifted = (a + a.T - 0.5 * sp.eye_array(12)).toarray()
+    for name in ("get_index_dtype", "eye_array"):
+        monkeypatch.delattr(sp, name, raising=False)
+    pattern, values = lacuna.from_scipy(a)
+    for like in (None, a, a.tocoo(), sp.coo_matrix(a)):
+        np.testing.assert_array_equal(pattern.to_scipy(values, like).toarray(), a.toarray())
+    x, info = ls.minres(a + a.T, b, shift=0.5, rtol=1e-11)
+    assert info == 0 and np.linalg.norm(shifted @ x - b) < 1e-9

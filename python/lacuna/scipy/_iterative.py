@@ -128,7 +128,7 @@ def minres(A, b, x0=None, *, rtol=1e-5, shift=0.0, maxiter=None, M=None, callbac
     it ends; show and check are refused. See cg."""
     unsupported("minres", {"show": show, "check": check}, {"show": False, "check": False})
     if shift:
-        identity = sparse.eye_array(A.shape[0])
+        identity = sparse.dia_array((np.ones((1, A.shape[0])), [0]), shape=A.shape)
         A = A - shift * (aslinearoperator(identity) if _is_operator(A) else identity)
     maxiter = 5 * A.shape[0] if maxiter is None else maxiter
     return _solved("minres", A, b, x0, rtol, 0.0, maxiter, M, callback, progress)
