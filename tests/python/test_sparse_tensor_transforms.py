@@ -138,6 +138,31 @@ def test_a_tensor_made_of_indices_within_compiled_code_checks_them(compiled):
         solve(given.values.clone().requires_grad_(), columns, rows, b)
 
 
+INDEXED = {  # functions that do not read the values that the tensor was made of
+    "with_values": lambda v, row, col, b: SparseTensor(v, row, col, (3, 3)).with_values(b) @ b,
+    "sddmm": lambda v, row, col, b: SparseTensor(v, row, col, (3, 3)).sddmm(b, b).values,
+    "gradient": lambda v, row, col, b: F.grad(lambda w: (SparseTensor(w, row, col, (3, 3)) @ b).pow(3).sum())(v),
+}
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "inductor"])
+@pytest.mark.parametrize("name", INDEXED)
+def test_indices_are_checked_where_values_are_not_read(name, backend):
+    torch._dynamo.reset()
+    function = torch.compile(INDEXED[name], fullgraph=True, backend=backend)
+    at, columns = torch.arange(3), torch.arange(3)
+    v, b = torch.tensor([1.0, 2, 3], dtype=torch.float64), torch.tensor([1.0, 10, 100], dtype=torch.float64)
+    same(function(v, at, columns, b), {"with_values": b * b, "sddmm": b * b, "gradient": 3 * v**2 * b**3}[name])
+    with pytest.raises(lacuna.StaleError, match="compiled for other indices"):
+        function(v, at.flip(0), columns, b)
+
+
+def test_compiled_code_leaves_values_as_they_are(compiled):
+    values = torch.tensor([-0.0, 1.0])
+    got = compiled(lambda v, at: SparseTensor(v, at, at, (2, 2)).values)(values, torch.arange(2))
+    assert torch.equal(got.signbit(), values.signbit())
+
+
 # -- files, pickles, processes ----------------------------------------------------------------------------------------
 
 

@@ -7,7 +7,8 @@ import itertools
 
 import torch
 
-from ...errors import StaleError
+from ...errors import StaleError, UnsupportedError
+from .._private import keep_in_graphs
 from . import interned as found
 from .structure import Structure
 
@@ -42,7 +43,14 @@ def _(first, second, number):
     return torch.zeros((), dtype=torch.bool, device=first.device)
 
 
+_is_kept = keep_in_graphs(torch.ops.lacuna.same_indices.default)  # nobody reads what the check returns
+
+
 def traced(layout, first, second, shape, values):
-    """(structure, values that depend on the check) while a compiler reads."""
+    """(structure, values) while a compiler reads."""
+    if not _is_kept:
+        raise UnsupportedError("SparseTensor: this torch's compiler cannot check indices when compiled code runs; make "
+                               "the tensor outside and pass it in")  # fmt: skip
     pattern, entries, number = _named_structure(layout, first, second, *shape)
-    return Structure(pattern, entries), values + _same_indices(first, second, number)
+    _same_indices(first, second, number)
+    return Structure(pattern, entries), values
