@@ -106,6 +106,20 @@ def test_torchs_functions_take_sparse_tensors():
         torch.pow(dense, a)
 
 
+@pytest.mark.parametrize("call", [
+    lambda a, x: torch.add(a, a, alpha=2), lambda a, x: torch.sub(x, a, alpha=2),
+    lambda a, x: torch.div(a, 2.0, rounding_mode="floor"), lambda a, x: torch.mv(a, x[0], out=x[1]),
+    lambda a, x: torch.add(a, x, out=x), lambda a, x: x.add_(a), lambda a, x: x.mul_(a), lambda a, x: torch.relu_(a),
+    lambda a, x: torch.matmul(input=a, other=x), lambda a, x: torch.exp(a, out=x),
+])  # fmt: skip
+def test_what_torchs_functions_ask_beyond_operators_is_refused(call):
+    a, x = GIVEN["square"].tensor(), torch.ones(5, 5, dtype=torch.float64)
+    values = a.values.clone()
+    with pytest.raises((TypeError, lacuna.ArgumentError)):
+        call(a, x)
+    assert torch.equal(x, torch.ones_like(x)) and torch.equal(a.values, values)
+
+
 def test_sparse_tensors_of_no_entries_and_no_rows():
     empty = SparseTensor(torch.zeros(0, dtype=torch.float64), [], [], (3, 4))
     x = torch.ones(4, dtype=torch.float64)

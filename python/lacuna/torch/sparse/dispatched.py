@@ -56,13 +56,21 @@ class Dispatched:
     @classmethod
     def __torch_function__(cls, function, types, args=(), kwargs=None):
         is_reversed = [name for name, one in _REVERSED if one is function]
-        name = is_reversed[0] if is_reversed else function.__name__.strip("_")
+        name = is_reversed[0] if is_reversed else _operator_name(function.__name__)
         if name in _BINARY and len(args) == 2:
+            if kwargs:
+                raise ArgumentError(f"SparseTensor: torch's {name} of a sparse tensor has no {', '.join(kwargs)}; write "
+                                    "it with operators of Python")  # fmt: skip
             first, second = args[::-1] if is_reversed else args
             return _applied(cls, _BINARY[name], first, second)
-        if name in _METHODS and isinstance(args[0], cls):
+        if name in _METHODS and args and isinstance(args[0], cls):
             return getattr(args[0], name)(*args[1:], **(kwargs or {}))
         return NotImplemented
+
+
+def _operator_name(name):
+    """"add" of add and __add__, and of nothing else: add_ changes its argument."""
+    return name[2:-2] if name.startswith("__") and name.endswith("__") else name
 
 
 def _applied(cls, name, first, second):
