@@ -2,6 +2,7 @@
 """Arithmetic, shapes, parts and reductions of SparseTensor against dense twins, and their derivatives."""
 
 import itertools
+import operator
 
 import numpy as np
 import pytest
@@ -122,6 +123,51 @@ def test_comparisons_are_of_entries():
     with pytest.raises(lacuna.ArgumentError, match="neither true nor false"):
         bool(a == a)
     assert len({a, a}) == 1  # hashed by identity
+
+
+def twice(values):
+    """Two entries of one place."""
+    return Given([0, 0], [0, 0], (1, 1)).tensor(torch.tensor(values, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("name", ["eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor"])
+@pytest.mark.parametrize("values", [((1, 2), (2, 1)), ((1, -1), (3, 4)), ((1, 2), (0, 4))])
+def test_comparisons_are_of_the_sum_of_entries_of_a_place(name, values):
+    a, b = (twice(v) for v in values)
+    expected = getattr(torch, name)(*[torch.tensor([[float(sum(v))]]) for v in values])
+    assert torch.equal(getattr(a, name)(b).to_dense(), expected)
+
+
+@pytest.mark.parametrize("name", ["eq", "ne", "lt", "le", "gt", "ge"])
+@pytest.mark.parametrize("case", ["square", "batched", "blocks"])
+def test_comparisons_with_dense_tensors_are_at_stored_places(name, case):
+    given = GIVEN[case]
+    a, dense, stored, of = given.tensor(), given.dense(), places(given), getattr(operator, name)
+    for twin in (dense, dense.roll(1, 0), dense[:1]):
+        assert torch.equal(of(a, twin).to_dense(), of(dense, twin) & stored)
+        assert torch.equal(of(twin, a).to_dense(), of(twin, dense) & stored)
+    assert a.__eq__("one") is NotImplemented
+
+
+def test_torchs_sparse_operands():
+    given = GIVEN["square"]
+    a, dense, stored = given.tensor(), given.dense(), places(given)
+    for other in (a.to_sparse_csr(), a.to_sparse_coo()):
+        assert torch.equal((a == other).to_dense(), stored)
+        same((a / other).to_dense(), stored.double())
+        assert a.allclose(other)
+
+
+@pytest.mark.parametrize("near", [1e-12, 1e-5, 1e-4, 2])
+def test_allclose_is_of_each_number(near):
+    diagonal = torch.tensor([1e6, 1, 1e-9, torch.inf], dtype=torch.float64)
+    other = diagonal * torch.tensor([1, 1 + near, 1, 1])
+    a, b = SparseTensor.diag(diagonal), SparseTensor.diag(other)
+    assert a.allclose(b) == torch.allclose(a, b) == torch.allclose(a.to_dense(), b.to_dense())
+    few = b.tril(-1) + SparseTensor.eye(4)  # stores other places
+    assert few.allclose(few + b.triu(1)) and not few.allclose(b)
+    nan = a * torch.nan
+    assert not nan.allclose(nan) and nan.allclose(nan, equal_nan=True)
 
 
 @pytest.mark.parametrize("name", ["square", "batched", "blocks"])
