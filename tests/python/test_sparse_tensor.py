@@ -206,6 +206,21 @@ def test_indices_that_numpy_writes_to_are_noticed():
     same(second.to_dense(), torch.diag(values).flip(1))
 
 
+def test_indices_that_are_read_may_be_written_to():
+    n = 100
+    at, values = torch.arange(n), torch.ones(n, dtype=torch.float64)
+    a = SparseTensor(values, at, at.clone(), (n, n))
+    a.row_indices[1] = a.col_indices[1] = 0
+    same(a.to_dense(), torch.eye(n, dtype=torch.float64))
+    assert torch.equal(a.row_indices, at) and torch.equal(a.col_indices, at)
+    rows = at.clone()
+    rows[1] = 0
+    other = SparseTensor(values, rows, at.clone(), (n, n))
+    expected = torch.eye(n, dtype=torch.float64)
+    expected[0, 1], expected[1, 1] = 1, 0
+    same(other.to_dense(), expected)
+
+
 def test_a_loop_of_solves_analyses_once():
     given = GIVEN["square"]
     b = torch.ones(5, dtype=torch.float64)

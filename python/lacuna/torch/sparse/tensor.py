@@ -121,13 +121,13 @@ class SparseTensor(
 
     @property
     def row_indices(self):
-        """The row of each entry of `values`, on their device."""
-        return self.structure.rows_and_columns(self.values.device)[0]
+        """The row of each entry of `values`, on their device, as a copy."""
+        return self.structure.rows_and_columns(self.values.device)[0].clone()
 
     @property
     def col_indices(self):
-        """The column of each entry of `values`, on their device."""
-        return self.structure.rows_and_columns(self.values.device)[1]
+        """The column of each entry of `values`, on their device, as a copy."""
+        return self.structure.rows_and_columns(self.values.device)[1].clone()
 
     @property
     def pattern(self):
