@@ -161,6 +161,21 @@ def test_halves_and_integers_are_computed_in_wider_dtypes():
     same(whole.to_dense(), given.dense(torch.arange(11)))
 
 
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int32, torch.uint8, torch.bool, torch.complex32, torch.float16])
+def test_numbers_of_every_dtype_are_kept(dtype):
+    given = Given([2, 0, 1, 0, 2], [1, 0, 1, 0, 1], (3, 2))
+    numbers = {
+        torch.int64: [2**53 + 1, -(2**62), 2**62 + 3, 2**61 - 1, -3], torch.int32: [2**31 - 1, -7, -(2**31), 3, 0],
+        torch.uint8: [200, 3, 4, 5, 7], torch.bool: [True, False, True, True, True],
+    }  # fmt: skip
+    values = torch.tensor(numbers.get(dtype, [1 + 1j, 2, -3j, 0.5, 4] if dtype.is_complex else [1, 2, -3, 0.5, 4]))
+    wide = values.long() if dtype not in (torch.complex32, torch.float16) else values
+    a, expected = given.tensor(values.to(dtype)), given.dense(wide)
+    expected = (expected != 0).to(wide.dtype) if dtype == torch.bool else expected
+    assert a.to_dense().dtype == dtype and torch.equal(a.to_dense().to(wide.dtype), expected)
+    assert torch.equal(a.slots().to(wide.dtype), expected[[0, 1, 2], [0, 1, 1]])
+
+
 def test_repr_shows_shape_dtype_device_and_entries():
     text = repr(GIVEN["batched"].tensor().requires_grad_())
     assert "shape=(3, 5, 5)" in text and "torch.float64" in text and "cpu" in text and "(3, 3): " in text

@@ -114,8 +114,18 @@ def moved(map_, values, trailing=0, op="N"):
     """Values [..., entries, *trailing] along a map, in their own dtype, which may be one that C does not have."""
     if values.dtype in CODES:
         return remap(map_, values, op, trailing)
-    wider = torch.float32 if values.dtype.is_floating_point else torch.float64
-    return remap(map_, values.to(wider), op, trailing).to(values.dtype)
+    if values.dtype == torch.int64:  # C's widest dtype holds its halves exactly, and not the whole
+        halves = values >> 32, values & 0xFFFFFFFF
+        high, low = (remap(map_, half.double(), op, trailing).long() for half in halves)
+        return (high << 32) + low
+    return remap(map_, values.to(_wider(values.dtype)), op, trailing).to(values.dtype)
+
+
+def _wider(dtype):
+    """A dtype of C that holds every number of another."""
+    if dtype.is_complex:
+        return torch.complex64
+    return torch.float32 if dtype.is_floating_point else torch.float64
 
 
 def indices(given, what):
