@@ -186,6 +186,14 @@ def test_from_dense_stores_what_any_matrix_of_a_batch_needs():
         SparseTensor.from_dense(dense, top_k=10)
 
 
+def test_from_dense_keeps_nan():
+    dense = torch.tensor([[1, torch.nan], [0, 1]], dtype=torch.float64)
+    a = SparseTensor.from_dense(dense)
+    assert a.nnz == dense.to_sparse()._nnz() == 3
+    torch.testing.assert_close(a.to_dense(), dense, equal_nan=True)
+    assert SparseTensor.from_dense(dense[:, :, None, None].expand(2, 2, 3, 3), (0, 1)).nnz == 3
+
+
 def test_scipy_there_and_back():
     given = GIVEN["square"]
     out = given.tensor().to_scipy()

@@ -20,7 +20,7 @@ class Conversions:
 
     @classmethod
     def from_dense(cls, dense, sparse_dim=(-2, -1), threshold=0.0, top_k=None):
-        """Of a dense tensor: the entries whose size is above `threshold`, or the top_k largest of each matrix.
+        """Of a dense tensor: the entries whose size is above `threshold`, NaN too, or the top_k largest of each matrix.
 
         Which entries are stored is decided outside of the graph, for all matrices of a batch together: what one of them
         needs is stored for all. The values are differentiable in the dense tensor.
@@ -31,7 +31,7 @@ class Conversions:
         sizes = dense.detach().abs()
         if dense.ndim > at + 2:
             sizes = sizes.flatten(at + 2).amax(-1)
-        kept = sizes > threshold if top_k is None else _largest(sizes, top_k)
+        kept = ~(sizes <= threshold) if top_k is None else _largest(sizes, top_k)
         kept = kept.flatten(0, at - 1).any(0) if at else kept
         rows, columns = kept.nonzero(as_tuple=True)
         values = dense[(slice(None),) * at + (rows, columns)]
