@@ -90,6 +90,26 @@ def test_not_to_converge_is_an_error_or_is_said():
     assert info.residual == pytest.approx(float((b - a @ x).norm() / b.norm()))
 
 
+@pytest.mark.parametrize("mode", ["backward", "forward"])
+def test_a_derivative_that_does_not_converge_is_an_error(mode):
+    a, b = SparseTensor.tridiagonal(400), torch.ones(400, dtype=torch.float64)
+    start = torch.linalg.solve(a.to_dense(), b)
+    solve = lambda b: a.solve(b, method="cg", preconditioner="identity", max_iterations=3, x0=start)  # noqa: E731
+    same(solve(b), start)
+    direction = torch.arange(400, dtype=torch.float64).sin()
+    with pytest.raises(lacuna.ConvergenceError):
+        torch.func.jvp(solve, (b,), (direction,)) if mode == "forward" else torch.func.grad(
+            lambda b: solve(b) @ direction
+        )(b)
+
+
+@pytest.mark.parametrize("more", [{}, {"x0": torch.zeros(2, dtype=torch.float64)}])
+def test_what_a_solve_warns_of_is_a_warning_where_no_report_is_asked_for(more):
+    a = SparseTensor.from_dense(torch.tensor([[1.0, 1], [1, 1 + 3e-15]], dtype=torch.float64))
+    with pytest.warns(lacuna.AccuracyWarning):
+        a.solve(torch.tensor([1, 1.001], dtype=torch.float64), accept_singular=True, **more)
+
+
 def test_small_right_hand_sides_are_solved_as_large_ones_are():
     a = poisson(50)
     for size in (1e-12, 1e-200):

@@ -104,28 +104,38 @@ def _iterate(asked, slots, b, x0):
     start = [None] if x0 is None else [given[1].expand(x.shape).contiguous()]
     with _Borrowed(ctx, [given[0], *start, x]) as (right, begin, out):
         ctx.check(lib.lac_factor_iterate(ctx.c, factor.c, right, begin, _FORMS[op], out, told))
-    lib.lac_context_clear_warning(ctx.c)  # the report has it
+    if asked.is_silent:
+        ctx.warn()
+    else:
+        lib.lac_context_clear_warning(ctx.c)  # the report has it
     info.fill(told, factor)
     return x
 
 
 class _Asked:
-    """Which solve is asked for: by what, and who is to be told of it and of its adjoint."""
+    """Which solve is asked for: by what, and who is to be told of it and of its adjoint. Where nobody reads the report
+    it `is_silent`: not to converge is an error, and what C warns of is a warning."""
 
-    def __init__(self, solver, pattern, info, op="N", must_converge=False):
-        self.solver, self.pattern, self.info, self.op, self.must_converge = solver, pattern, info, op, must_converge
+    def __init__(self, solver, pattern, info, op="N", is_silent=False):
+        self.solver, self.pattern, self.info, self.op, self.is_silent = solver, pattern, info, op, is_silent
         self.core = 1 if pattern.blocks == (1, 1) else 3  # dimensions of the values of one matrix
 
     def run(self, slots, b, x0):
         x = _iterate(self, slots, b, x0)
-        if self.must_converge and not self.info.converged:
+        if self.is_silent and not self.info.converged:
             raise ConvergenceError(f"solve: {self.info.reason}")
         return x
 
     def adjoint(self):
         if self.info.adjoint is None:
             self.info.adjoint = SolveInfo()
-        return _Asked(self.solver, self.pattern, self.info.adjoint, _ADJOINT[self.op], self.must_converge)
+        return self._other(self.info.adjoint, _ADJOINT[self.op])
+
+    def tangent(self):
+        return self._other(SolveInfo(), self.op)
+
+    def _other(self, info, op):
+        return _Asked(self.solver, self.pattern, info, op, self.is_silent)
 
 
 class _Iterated(torch.autograd.Function):
@@ -156,8 +166,7 @@ class _Iterated(torch.autograd.Function):
         right = torch.zeros_like(x) if b_dot is None else b_dot
         if slots_dot is not None:
             right = right - spmm(ctx.asked.pattern, slots_dot, x, ctx.asked.op)
-        asked = ctx.asked
-        return _Iterated.apply(_Asked(asked.solver, asked.pattern, SolveInfo(), asked.op), slots, right, None)
+        return _Iterated.apply(ctx.asked.tangent(), slots, right, None)
 
     @staticmethod
     def vmap(info, in_dims, asked, slots, b, x0):
@@ -182,5 +191,5 @@ def _summed(bar, shape):
 def iterate(solver, pattern, slots, b, x0=None, info=None, op="N"):
     """x = op(A)^-1 b from x0, differentiable to every order in slots and b; op is "N" or "H". `info` is filled; where
     there is none, not to converge is an error."""
-    asked = _Asked(solver, pattern, SolveInfo() if info is None else info, op, must_converge=info is None)
+    asked = _Asked(solver, pattern, SolveInfo() if info is None else info, op, is_silent=info is None)
     return _Iterated.apply(asked, slots, b, x0)
