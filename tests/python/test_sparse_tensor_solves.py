@@ -188,6 +188,21 @@ def symmetric(batch=()):
     return (a + a.T) * 1.0, given.dense() + given.dense().T
 
 
+@pytest.mark.parametrize("ask, formula", [
+    (lambda factor: factor.solve(torch.ones(2)), torch.reciprocal),
+    (lambda factor: factor.solve(torch.ones(2, dtype=torch.float64)).float(), torch.reciprocal),
+    (lambda factor: factor.logdet(), lambda values: values.log().sum()),
+    (lambda factor: factor.slogdet()[1], lambda values: values.log().sum()),
+])
+def test_a_factorization_refuses_changed_values_whatever_is_asked(ask, formula):
+    values = torch.tensor([2.0, 3.0])
+    factor = SparseTensor.diag(values).lu()
+    torch.testing.assert_close(ask(factor), formula(values))
+    values.mul_(10)
+    with pytest.raises(lacuna.StaleError, match="other values"):
+        ask(factor)
+
+
 def test_cholesky_refuses_what_is_not_definite():
     a, dense = symmetric()
     b = random(5, like=dense)

@@ -10,8 +10,9 @@ from .sides import columns, together, without_columns
 
 
 class Factorization:
-    """A factor of the values that a SparseTensor has now. Solves by it are differentiable in b and in those values, to
-    every order, and do not factor again; once the values are changed in place they are refused (StaleError)."""
+    """A factor of the values that a SparseTensor has now. Solves and determinants by it are differentiable in b and in
+    those values, to every order, and do not factor again, unless b has a wider dtype; once the values are changed in
+    place they are refused (StaleError)."""
 
     def __init__(self, tensor, by):
         self.tensor = tensor
@@ -35,18 +36,25 @@ class Factorization:
         """op(A)^-1 b: a vector for each matrix or columns, as SparseTensor.solve."""
         b, is_vector = columns("solve", "b", b, self.tensor.batch_shape, self.factor.shape[0])
         dtype, (slots, b) = together(self._slots(), b)
-        by = self.factor if slots.dtype == self.dtype else self.solver  # b is wider: factored anew, in its dtype
-        return without_columns(solve(by, slots, b, op), is_vector).to(dtype)
+        return without_columns(solve(self._by(slots.dtype), slots, b, op), is_vector).to(dtype)
+
+    def _by(self, dtype):
+        """The factor; for a wider dtype its solver, which factors the values anew, if they are still the factor's."""
+        if dtype == self.dtype:
+            return self.factor
+        slots = self._slots()
+        solve(self.factor, slots, slots.new_zeros(self.factor.shape[0], 0))  # refuses other values
+        return self.solver
 
     __call__ = solve
 
     def slogdet(self):
         """(sign, log|det A|) of each matrix, differentiable."""
-        return slogdet(self.solver, self._slots())
+        return slogdet(self.factor, self._slots())
 
     def logdet(self):
         """log|det A| of each matrix, differentiable."""
-        return logdet(self.solver, self._slots())
+        return logdet(self.factor, self._slots())
 
     def rcond(self):
         """An estimate of 1 / (norm(A, 1) norm(inv(A), 1)) of each matrix; no derivative."""
