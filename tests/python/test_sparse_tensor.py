@@ -136,6 +136,12 @@ def test_of_patterns_by_slots_and_by_entries():
     same(whole.flatten_blocks().to_dense(), given.dense())
 
 
+def test_a_derived_pattern_has_no_order_of_entries():
+    pattern = SparseTensor.tridiagonal(5).pattern.transpose()[0].tril()[0]
+    with pytest.raises(lacuna.ArgumentError, match="derived from another"):
+        SparseTensor.from_pattern(pattern, torch.ones(pattern.nnz), order="entries")
+
+
 def test_dtypes_devices_and_gradients_are_those_of_values():
     a = GIVEN["square"].tensor()
     assert a.float().dtype == torch.float32 and a.float().double().dtype == torch.float64

@@ -99,6 +99,10 @@ def test_torchs_functions_take_sparse_tensors():
     same(torch.abs(a).to_dense(), dense.abs())
     same(torch.trace(a), dense.trace())
     same(torch.neg(a).to_dense(), -dense)
+    for name in ("square", "batched", "blocks", "complex"):
+        same(torch.norm(GIVEN[name].tensor()), torch.norm(GIVEN[name].dense()))
+    with pytest.raises(lacuna.ArgumentError, match="of all its numbers"):
+        torch.norm(a, p=1)
     assert torch.equal(a, a) and torch.equal(torch.gt(torch.tensor(0), a).values, (a < 0).values)
     with pytest.raises(TypeError):
         torch.fft.fft(a)

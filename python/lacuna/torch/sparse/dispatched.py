@@ -17,7 +17,7 @@ _BINARY = {
 _METHODS = frozenset(
     "abs sqrt square exp expm1 log log1p log2 log10 sin cos tan sinh cosh tanh asin acos atan sigmoid relu sign floor "
     "ceil round trunc reciprocal rsqrt erf isnan isinf isfinite logical_not logical_and logical_or logical_xor real "
-    "imag angle clamp conj clone detach sum mean prod amax amin norm trace diagonal tril triu det logdet slogdet t "
+    "imag angle clamp conj clone detach sum mean prod amax amin trace diagonal tril triu det logdet slogdet t "
     "transpose softmax logsumexp equal allclose kron index_select unsqueeze squeeze neg".split()
 )
 
@@ -59,10 +59,12 @@ class Dispatched:
         name = is_reversed[0] if is_reversed else _operator_name(function.__name__)
         if name in _BINARY and len(args) == 2:
             if kwargs:
-                raise ArgumentError(f"SparseTensor: torch's {name} of a sparse tensor has no {', '.join(kwargs)}; write "
-                                    "it with operators of Python")  # fmt: skip
+                raise ArgumentError(f"SparseTensor: torch's {name} of a sparse tensor has no {', '.join(kwargs)}; "
+                                    "write it with operators")  # fmt: skip
             first, second = args[::-1] if is_reversed else args
             return _applied(cls, _BINARY[name], first, second)
+        if name == "norm":
+            return _norm(*args, **(kwargs or {}))
         if name in _METHODS and args and isinstance(args[0], cls):
             return getattr(args[0], name)(*args[1:], **(kwargs or {}))
         return NotImplemented
@@ -71,6 +73,14 @@ class Dispatched:
 def _operator_name(name):
     """"add" of add and __add__, and of nothing else: add_ changes its argument."""
     return name[2:-2] if name.startswith("__") and name.endswith("__") else name
+
+
+def _norm(tensor, p="fro", dim=None, keepdim=False, out=None, dtype=None):
+    """torch.norm, which is of all numbers; norms of each matrix are A.norm(ord)."""
+    if p not in ("fro", 2, None) or dim is not None or keepdim or out is not None or dtype is not None:
+        raise ArgumentError('SparseTensor: torch.norm of a sparse tensor is that of all its numbers, p="fro"; each '
+                            "matrix has others, A.norm(ord)")  # fmt: skip
+    return torch.linalg.vector_norm(tensor.slots())
 
 
 def _applied(cls, name, first, second):
