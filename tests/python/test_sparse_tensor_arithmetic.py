@@ -286,6 +286,60 @@ def test_parts_of_a_batch():
             wrong()
 
 
+@pytest.mark.parametrize("wrong", [
+    lambda a: a.index_select(2, torch.tensor([1])), lambda a: a.index_select(-3, [0]),
+    lambda a: torch.transpose(a, 0, 3), lambda a: a.transpose(-3, 0),
+])  # fmt: skip
+def test_dimensions_that_are_not_there_are_said(wrong):
+    with pytest.raises(lacuna.ShapeError, match="of a tensor with 2"):
+        wrong(GIVEN["square"].tensor())
+
+
+@pytest.mark.parametrize("name", ["square", "batched", "blocks"])
+def test_no_dimensions_are_all_of_them(name):
+    given = GIVEN[name]
+    for function in ("sum", "mean", "amax", "amin"):
+        same(getattr(given.tensor(), function)(dim=()), getattr(given.dense(), function)(dim=()))
+        same(getattr(given.tensor(), function)(()), getattr(torch, function)(given.dense(), ()))
+
+
+def test_lists_of_rows_and_columns_give_a_submatrix():
+    given = GIVEN["square"]
+    same(given.tensor()[[0, 3], [0, 4]].to_dense(), given.dense()[[0, 3]][:, [0, 4]])
+
+
+def test_rows_are_made_one_by_one(monkeypatch):
+    made, take = [], SparseTensor.__getitem__
+    monkeypatch.setattr(SparseTensor, "__getitem__", lambda self, i: made.append(i) or take(self, i))
+    rows = iter(GIVEN["square"].tensor())
+    assert made == []
+    same(next(rows), GIVEN["square"].dense()[0])
+    assert made == [0]
+    same(torch.stack(list(rows)), GIVEN["square"].dense()[1:])
+
+
+def test_tensors_with_the_same_entries_stack():
+    x = GIVEN["square"].dense()
+    made = stack([SparseTensor.from_dense(x), SparseTensor.from_dense(2 * x)])
+    same(made.to_dense(), torch.stack([x, 2 * x]))
+    at, turned = torch.arange(3), torch.tensor([2, 0, 1])
+    values = torch.tensor([1.0, 2, 3], dtype=torch.float64)
+    parts = [SparseTensor(values, at, at, (3, 3)), SparseTensor(values, turned, turned, (3, 3))]
+    for order in (parts, parts[::-1]):  # the same places in two orders
+        same(stack(order).to_dense(), torch.stack([part.to_dense() for part in order]))
+
+
+def test_a_gradient_must_have_the_entries():
+    at = torch.arange(3)
+    values = torch.zeros(3, dtype=torch.float64, requires_grad=True)
+    a = SparseTensor(values, at.flip(0), at.flip(0), (3, 3))
+    bar = torch.tensor([1.0, 2, 3], dtype=torch.float64)
+    with pytest.raises(lacuna.ArgumentError, match="another order"):
+        (a * 1).backward(SparseTensor(bar, at, at, (3, 3)))
+    (a * 1).backward(a.with_values(bar))
+    same(values.grad, bar)
+
+
 # -- reductions -------------------------------------------------------------------------------------------------------
 
 

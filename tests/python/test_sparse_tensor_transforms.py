@@ -233,6 +233,13 @@ def test_workers_of_a_data_loader(method):
         same(a @ x, torch.ones(5, dtype=torch.float64))
 
 
+def test_a_data_loader_stacks_what_has_the_same_entries():
+    matrices = [SparseTensor.from_dense(k * torch.eye(3, dtype=torch.float64)) for k in (1.0, 2.0)]
+    (batch,) = torch.utils.data.DataLoader(matrices, batch_size=2)
+    assert isinstance(batch, SparseTensor)
+    same(batch.to_dense(), torch.stack([matrix.to_dense() for matrix in matrices]))
+
+
 def test_batches_of_a_data_loader():
     for a, x in torch.utils.data.DataLoader(Systems(), 4):
         assert a.shape == (4, 5, 5)

@@ -10,17 +10,18 @@ from .structure import Structure, made_of, moved
 
 
 class Indexing:
-    """A[...] with an index for each dimension of shape, batch first, as torch has it.
+    """A[...] with an index for each dimension of shape, batch first.
 
-    Slices and lists of rows and columns give a SparseTensor; an integer gives a dense row, column or number. Dimensions
-    of the batch are indexed as those of a tensor, one by one; trailing dimensions cannot be.
+    Slices and lists of rows and columns give a SparseTensor; an integer gives a dense row, column or number. Lists for
+    both give the submatrix of all those rows and all those columns, and not, as in torch, one number for each pair.
+    Dimensions of the batch are indexed as those of a tensor, one by one; trailing dimensions cannot be.
     """
 
     def __len__(self):
         return self.shape[0]
 
     def __iter__(self):
-        return iter([self[i] for i in range(len(self))])
+        return (self[i] for i in range(len(self)))
 
     def __getitem__(self, index):
         batch, rows, columns = self._indices(index)
@@ -43,8 +44,8 @@ class Indexing:
 
     def index_select(self, dim, index):
         """The rows or columns, or matrices of the batch, that are listed, in that order; they may repeat."""
-        at = dim % self.ndim
-        return self[(slice(None),) * at + (index,)]
+        self._dims("index_select", dim)
+        return self[(slice(None),) * (dim % self.ndim) + (index,)]
 
     def select_matrix(self, index):
         """One matrix of the batch, counted through all its dimensions."""

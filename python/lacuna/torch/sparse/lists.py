@@ -8,7 +8,7 @@ from torch.utils.data._utils.collate import default_collate_fn_map
 
 from ...errors import ShapeError
 from ...pattern import Pattern
-from .shapes import stack
+from .shapes import are_on_one_pattern, stack
 from .tensor import SparseTensor
 
 _EACH = (  # methods that are called of each
@@ -135,9 +135,8 @@ class SparseTensorList:
 
 
 def collated(batch, *, collate_fn_map=None):
-    """What a DataLoader makes of several sparse tensors: a batch where they have one structure, else a list."""
-    first = batch[0].structure
-    return stack(batch) if all([one.structure.is_same(first) for one in batch]) else SparseTensorList(batch)
+    """What a DataLoader makes of several sparse tensors: a batch where they store the same places, else a list."""
+    return stack(batch) if are_on_one_pattern(batch) else SparseTensorList(batch)
 
 
 default_collate_fn_map[SparseTensor] = collated

@@ -43,10 +43,11 @@ class _Dims(NamedTuple):
 
 
 class Reductions:
-    """Reductions of SparseTensor. `dim` counts the dimensions of `shape`; None takes all of them."""
+    """Reductions of SparseTensor. `dim` counts the dimensions of `shape`; None and () take all, as in torch."""
 
     def _dims(self, who, dim):
-        asked = range(self.ndim) if dim is None else (dim if isinstance(dim, (tuple, list)) else (dim,))
+        asked = dim if isinstance(dim, (tuple, list)) else () if dim is None else (dim,)
+        asked = asked or range(self.ndim)
         for one in asked:
             if not -self.ndim <= one < self.ndim:
                 raise ShapeError(f"{who}: dimension {one} of a tensor with {self.ndim}")

@@ -31,7 +31,8 @@ class Shapes:
 
     def transpose(self, dim0=-2, dim1=-1):
         """The transpose; the two dimensions must be those of the matrix."""
-        if {dim % self.ndim for dim in (dim0, dim1)} != set(self.sparse_dim):
+        dims = self._dims("transpose", (dim0, dim1))
+        if dims.others or not dims.rows or not dims.columns:
             raise ShapeError(f"transpose: dimensions {(dim0, dim1)}; those of the matrix are {self.sparse_dim}")
         return self.T
 
@@ -106,8 +107,16 @@ class Shapes:
 
 
 def stack(tensors):
-    """Sparse tensors of one structure as a batch of them."""
+    """Sparse tensors with the same entries as a batch of them; by slots where the entries come in different orders."""
     first = tensors[0]
-    if all([other.structure.is_same(first.structure) for other in tensors]):
+    if all([first.structure.is_alike(other.structure) for other in tensors]):
         return first._with(torch.stack([tensor.values for tensor in tensors]))
+    if are_on_one_pattern(tensors):
+        return first.coalesce()._with(torch.stack([tensor.slots() for tensor in tensors]))
     raise ArgumentError("stack: the tensors have different entries; SparseTensorList takes those")
+
+
+def are_on_one_pattern(tensors):
+    """Whether the same places are stored in all of them."""
+    first = tensors[0].structure.pattern
+    return all([first.same(other.structure.pattern) for other in tensors])

@@ -45,6 +45,18 @@ class Structure:
         """Whether values of both are in the same order on one pattern."""
         return self is other or (self.pattern is other.pattern and self.entries is other.entries)
 
+    def is_alike(self, other):
+        """The same by what they hold: patterns that were made one by one may have the same entries."""
+        if self.is_same(other):
+            return True
+        if self.count != other.count or not self.pattern.same(other.pattern):
+            return False
+        return np.array_equal(self._target(), other._target())
+
+    def _target(self):
+        """The slot of each entry."""
+        return np.arange(self.count) if self.entries is None else self.entries.target
+
     def slots(self, values, trailing=0):
         """Values [*batch, entries, *trailing] by slots."""
         return values if self.entries is None else moved(self.entries, values, trailing)
