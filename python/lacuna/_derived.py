@@ -4,7 +4,9 @@
 A key names an object: (number, *sizes), or, of what is derived, ((what, keys, arguments, place), *sizes).
 """
 
+import contextlib
 import operator
+from collections import OrderedDict
 
 from ._core import lib
 from ._handle import HANDLES, KINDS
@@ -35,7 +37,36 @@ _MAKE = {
     "dense": lambda p: p._map(lib.lac_pattern_dense),
     "components": lambda p: p._map(lib.lac_pattern_components),
 }
-_MAX_DERIVED = 64  # of a pattern; the one that was made first goes
+_SOLVERS = ("solver", "lstsq_solver")
+
+
+class Kept:
+    """What is made of one pattern or map; what was used longest ago goes first. Solvers, which hold analyses and factors, are
+    fewer, and nothing else takes their place."""
+
+    _MAX_DERIVED, _MAX_SOLVERS = 64, 16
+
+    def __init__(self):
+        self.derived, self.solvers = OrderedDict(), OrderedDict()
+
+    def _table(self, request):
+        return (self.solvers, self._MAX_SOLVERS) if request[0] in _SOLVERS else (self.derived, self._MAX_DERIVED)
+
+    def get(self, request):
+        table, _ = self._table(request)
+        made = table.get(request)
+        if made is not None:
+            with contextlib.suppress(KeyError):  # another thread may have let it go
+                table.move_to_end(request)
+        return made
+
+    def keep(self, request, made):
+        """What is kept for a request: `made`, or what another thread was quicker to make."""
+        table, most = self._table(request)
+        while len(table) >= most:
+            with contextlib.suppress(KeyError):
+                table.popitem(last=False)
+        return table.setdefault(request, made)
 
 
 def is_traced():
@@ -54,6 +85,11 @@ def derived(what, keys, *arguments):
     return made_of(what, tuple([fixed(key) for key in keys]), arguments)
 
 
+def made_once(what, keys, *arguments):
+    """The same for what few ask for again: nobody keeps it, but for compiled code, which names it."""
+    return derived(what, keys, *arguments) if is_traced() else _MAKE[what](*map(found, keys), *arguments)
+
+
 def made_of(what, keys, arguments):
     """Constant: tracers call it once, and guard on the keys. A pattern that comes back as it went in is not held, or
     two would hold each other.
@@ -63,9 +99,7 @@ def made_of(what, keys, arguments):
     made = kept.get(request)
     if made is None:
         made = _MAKE[what](*patterns, *arguments)
-        while len(kept) >= _MAX_DERIVED:
-            kept.pop(next(iter(kept)), None)
-        made = kept.setdefault(request, tuple([handle.key if handle in patterns else handle for handle in made]))
+        made = kept.keep(request, tuple([handle.key if handle in patterns else handle for handle in made]))
         for place, handle in enumerate(made):
             if not isinstance(handle, tuple):
                 handle._set(origin=(what, keys, arguments, place))  # by which other processes find it (_content.py)

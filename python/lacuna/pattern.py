@@ -6,7 +6,7 @@ import operator
 import numpy as np
 
 from ._core import check, context, ffi, fields, lib, sized
-from ._derived import derived
+from ._derived import Kept, derived
 from ._handle import Handle, expect, word
 from ._indices import _data, _index, _indices, _list, _placed_indices, _pointer, _ready, _sizes
 from .errors import ArgumentError
@@ -41,7 +41,7 @@ class Pattern(Handle):
         lib.lac_pattern_blocks(self.c, br, bc)
         self._set(blocks=(br[0], bc[0]), shape=shape, nnz=lib.lac_pattern_nnz(self.c))
         self._set(sizes=(*shape, self.nnz) if self.blocks == (1, 1) else ())
-        self._set(entries=None, _structure=None, _solver=None, _lstsq={}, _damped=None, _derived={})
+        self._set(entries=None, _structure=None, _solver=None, _lstsq={}, _damped=None, _derived=Kept())
 
     @staticmethod
     def sized(rows, cols, nnz):

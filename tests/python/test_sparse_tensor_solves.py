@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Solves, factorizations, determinants and least squares of SparseTensor against dense twins, and their derivatives."""
 
+import gc
+import weakref
+
 import pytest
 import torch
 from reference import same
@@ -133,6 +136,41 @@ def test_one_analysis_serves_a_batch_and_a_solver_is_kept():
     assert a.solver(method="cg", rtol=1e-8) is a.solver(rtol=1e-8, method="cg")
     assert a.solver() is a.pattern.solver()
     assert a.solver(method="cg") is not a.solver(method="gmres")
+
+
+def test_parts_and_other_solvers_do_not_take_the_place_of_a_solver():
+    a = SparseTensor.tridiagonal(50)
+    key = a.solver(method="lu").key
+    transposed = a.pattern.transpose()[0].key
+    for i in range(40):
+        same(a[i], a.to_dense()[i])
+        a[:, i], a[i, i]
+    assert a.solver(method="lu").key == key and a.pattern.transpose()[0].key == transposed
+    for i in range(30):
+        a.solver(method="cg", max_iterations=i + 1)
+        assert a.solver(method="lu").key == key  # the one that was used longest ago goes
+    for i in range(100):
+        a[i % 7 : 10 + i, 3:]
+    assert a.solver(method="lu").key == key
+
+
+def test_functions_among_options_are_not_kept():
+    a, b = SparseTensor.tridiagonal(40), torch.ones(40, dtype=torch.float64)
+    seen = []
+
+    class Watch:
+        __hash__ = None
+
+        def __call__(self, iteration, residual):
+            seen.append(iteration)
+            return False
+
+    watch = Watch()
+    gone = weakref.ref(watch)
+    same(a.solve(b, method="cg", progress=watch), torch.linalg.solve(a.to_dense(), b))
+    del watch
+    gc.collect()
+    assert seen and gone() is None
 
 
 def test_options_are_those_of_solvers():

@@ -5,8 +5,9 @@ import operator
 
 import torch
 
+from ..._derived import derived, made_once
 from ...errors import ArgumentError, ShapeError
-from .structure import Structure, made_of, moved
+from .structure import Structure, moved
 
 
 class Indexing:
@@ -95,7 +96,9 @@ def _taken(tensor, rows, columns):
 
 def _part(tensor, pattern, rows, columns, spans):
     if None not in spans:
-        return tensor._part(made_of("submatrix", pattern, arguments=(*spans[0], *spans[1])))
+        is_line = not isinstance(rows, slice) or not isinstance(columns, slice)
+        derive = made_once if is_line else derived
+        return tensor._part(derive("submatrix", (pattern.key,), *spans[0], *spans[1]))
     spans = [index if span is None else slice(*span) for index, span in zip((rows, columns), spans)]
     chosen, back = pattern.select(*[_listed(index, size) for index, size in zip(spans, pattern.shape)])
     values = moved(back, tensor.slots(), tensor.trailing, "T")

@@ -16,12 +16,12 @@ _CONSTANTS = (str, int, float, bool, type(None), Handle)
 
 
 def solver_of(pattern, options):
-    """The solver of a pattern with options, analysed once: the pattern keeps it, but for one with arrays among its
-    options. Without options it is the pattern, whose own is meant."""
+    """The solver of a pattern with options, analysed once: the pattern keeps it, but for one with arrays or functions
+    among its options, which may be others the next time. Without options it is the pattern, whose own is meant."""
     given = {name: value for name, value in options.items() if value is not None}
     if not given or given == {"method": "auto"}:
         return pattern
-    if all([isinstance(value, _CONSTANTS) or callable(value) for value in given.values()]):
+    if all([isinstance(value, _CONSTANTS) for value in given.values()]):
         return derived("solver", (pattern.key,), *sorted(given.items(), key=lambda item: item[0]))[0]
     return Solver(pattern, **{name: _on_host(value) for name, value in given.items()})
 
