@@ -167,6 +167,30 @@ def test_halves_and_integers_are_computed_in_wider_dtypes():
     same(whole.to_dense(), given.dense(torch.arange(11)))
 
 
+HALVES = {
+    "product": lambda a, x: a @ x, "columns": lambda a, x: a @ x[:, None], "sparse": lambda a, x: (a @ a).values,
+    "solve": lambda a, x: a.solve(x), "start": lambda a, x: a.solve(x, method="cg", x0=x), "det": lambda a, x: a.det(),
+    "factor": lambda a, x: a.lu().solve(x), "logdet": lambda a, x: a.lu().logdet(), "lstsq": lambda a, x: a.lstsq(x),
+    "triangle": lambda a, x: a.triangular_solve(x), "norm": lambda a, x: a.norm(), "trace": lambda a, x: a.trace(),
+    "prod": lambda a, x: a.prod(0, include_zeros=False), "form": lambda a, x: a.quadratic_form(x),
+    "kron": lambda a, x: a.kron(a).values, "sddmm": lambda a, x: a.sddmm(x, x).values,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HALVES)
+def test_halves_have_one_rule(name):
+    a, x = SparseTensor.tridiagonal(6, 4.0), torch.linspace(1, 2, 6, dtype=torch.float64)
+    twin = HALVES[name](a, x)
+    for dtype in (torch.bfloat16, torch.float16):
+        got = HALVES[name](a.to(dtype), x.to(dtype))
+        assert got.dtype == dtype
+        torch.testing.assert_close(got.double(), twin, rtol=0.02, atol=0.02)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        got = HALVES[name](a.bfloat16(), x.bfloat16())
+    assert got.dtype == torch.float32
+    torch.testing.assert_close(got.double(), twin, rtol=0.02, atol=0.02)
+
+
 @pytest.mark.parametrize("dtype", [torch.int64, torch.int32, torch.uint8, torch.bool, torch.complex32, torch.float16])
 def test_numbers_of_every_dtype_are_kept(dtype):
     given = Given([2, 0, 1, 0, 2], [1, 0, 1, 0, 1], (3, 2))

@@ -5,8 +5,9 @@ import torch
 
 from ...solver import Solver
 from .. import logdet, slogdet, solve
+from .._dtypes import computed
 from .iterated import factored
-from .sides import columns, together, without_columns
+from .sides import columns, without_columns
 
 
 class Factorization:
@@ -21,7 +22,9 @@ class Factorization:
         self.factor, self.dtype = factored(self.solver, slots), slots.dtype
 
     def _slots(self):
-        return together(self.tensor._matrix()[1])[1][0]
+        """The values by slots, and in the dtype in which they are computed."""
+        slots = self.tensor._matrix()[1]
+        return slots.to(computed(slots.dtype))
 
     @property
     def shape(self):
@@ -35,8 +38,9 @@ class Factorization:
     def solve(self, b, op="N"):
         """op(A)^-1 b: a vector for each matrix or columns, as SparseTensor.solve."""
         b, is_vector = columns("solve", "b", b, self.tensor.batch_shape, self.factor.shape[0])
-        dtype, (slots, b) = together(self._slots(), b)
-        return without_columns(solve(self._by(slots.dtype), slots, b, op), is_vector).to(dtype)
+        slots = self.tensor._matrix()[1]
+        by = self._by(computed(torch.promote_types(slots.dtype, b.dtype)))
+        return without_columns(solve(by, slots, b, op), is_vector)
 
     def _by(self, dtype):
         """The factor; for a wider dtype its solver, which factors the values anew, if they are still the factor's."""
@@ -50,11 +54,11 @@ class Factorization:
 
     def slogdet(self):
         """(sign, log|det A|) of each matrix, differentiable."""
-        return slogdet(self.factor, self._slots())
+        return slogdet(self.factor, self.tensor._matrix()[1])
 
     def logdet(self):
         """log|det A| of each matrix, differentiable."""
-        return logdet(self.factor, self._slots())
+        return logdet(self.factor, self.tensor._matrix()[1])
 
     def rcond(self):
         """An estimate of 1 / (norm(A, 1) norm(inv(A), 1)) of each matrix; no derivative."""

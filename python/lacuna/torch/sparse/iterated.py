@@ -18,6 +18,7 @@ from ..._core import ffi, lib, sized, text
 from ...errors import ConvergenceError
 from ...solver import _ENDINGS, Factor
 from .. import sddmm, spmm
+from .._dtypes import in_one_dtype
 from .._tensors import CODES, context_on, ready
 
 _ADJOINT = {"N": "H", "H": "N"}
@@ -192,4 +193,5 @@ def iterate(solver, pattern, slots, b, x0=None, info=None, op="N"):
     """x = op(A)^-1 b from x0, differentiable to every order in slots and b; op is "N" or "H". `info` is filled; where
     there is none, not to converge is an error."""
     asked = _Asked(solver, pattern, SolveInfo() if info is None else info, op, is_silent=info is None)
-    return _Iterated.apply(asked, slots, b, x0)
+    start = lambda b: None if x0 is None else x0.to(b.dtype)  # noqa: E731
+    return in_one_dtype("solve", lambda slots, b: _Iterated.apply(asked, slots, b, start(b)), slots, b)

@@ -4,8 +4,8 @@
 import torch
 
 from ...errors import DefiniteError, NonfiniteError, SingularError, SymmetryError
+from .._dtypes import computed
 from .iterated import factored
-from .sides import together
 from .solves import solver_of
 
 _ROUNDINGS = 8  # of the larger of two entries that count as the same, as solvers count
@@ -42,7 +42,7 @@ class Predicates:
             return torch.zeros(self.batch_shape, dtype=torch.bool, device=self.device)
         pattern, slots = self._single()
         solver = solver_of(pattern, {"method": "cholesky", "keep_bytes": -1})
-        items = together(slots)[1][0].reshape(-1, pattern.nnz)
+        items = slots.to(computed(slots.dtype)).reshape(-1, pattern.nnz)
         found = [_succeeds(solver, one) for one in items] if not _succeeds(solver, items) else [True] * len(items)
         return torch.tensor(found, dtype=torch.bool, device=self.device).reshape(self.batch_shape)
 
