@@ -6,7 +6,7 @@ import io
 import pytest
 import torch
 from reference import same
-from sparse_cases import GIVEN, random
+from sparse_cases import GIVEN, Given, random
 
 import lacuna
 from lacuna.torch import SparseTensor, SparseTensorList
@@ -54,6 +54,59 @@ def test_products_and_solves_of_each():
     assert isinstance(parts @ parts, SparseTensorList)
     with pytest.raises(lacuna.ShapeError, match="one for each"):
         parts.solve(right[:2])
+
+
+def test_lists_have_the_methods_of_their_parts():
+    """All but what needs an index of the parts, or makes sense of one matrix alone."""
+    public = {name for name in dir(SparseTensor) if not name.startswith("_")}
+    single = {name for name in public if isinstance(getattr(SparseTensor, name), property)}
+    alone = set("eye diag tridiagonal of from_pattern from_dense from_scipy from_torch from_torch_sparse load save "
+                "with_values solve_batch size dim backward sparse_dim expand unsqueeze squeeze index_select "
+                "select_matrix is_complex is_floating_point inverse_on to_connected_components neg mv mm bmm diag_part "
+                "to_torch_sparse eq ne lt le gt ge logical_and logical_or logical_xor".split())  # fmt: skip
+    assert not {name for name in public - single - alone if not hasattr(SparseTensorList, name)}
+
+
+@pytest.mark.parametrize("name", "expm1 log1p asin atan isnan rsqrt bfloat16 tril triu softmax".split())
+def test_further_methods_act_on_each(name):
+    cases = [Given([0, 1, 2], [0, 1, 2], (3, 3)), Given([0, 1], [1, 0], (2, 2))]
+    made = getattr(SparseTensorList([case.tensor() for case in cases]), name)()
+    assert type(made) is SparseTensorList
+    for got, case in zip(made, cases):
+        twin = getattr(case.tensor(), name)()
+        assert got.structure.is_alike(twin.structure) and torch.equal(got.slots().isnan(), twin.slots().isnan())
+        torch.testing.assert_close(got.slots(), twin.slots(), equal_nan=True)
+
+
+def test_products_and_least_squares_of_pairs():
+    cases = [GIVEN["square"], Given([0, 1, 2, 2], [0, 1, 0, 1], (3, 2))]
+    listed = SparseTensorList([case.tensor() for case in cases])
+    x = [random(case.dense().shape[1], like=case.values) for case in cases]
+    b = [case.dense() @ one for case, one in zip(cases, x)]
+    for got, twin in zip(listed.matmul(x), b):
+        same(got, twin)
+    for got, case, one in zip(listed.lstsq(b), cases, b):
+        same(got, torch.linalg.pinv(case.dense()) @ one, 1e-8)
+
+
+class Named(SparseTensorList):
+    """A list of a class of its own."""
+
+
+def test_subclasses_stay_and_are_trees_and_load():
+    a = GIVEN["square"].tensor()
+    listed = Named([a, a.T])
+    for made in (listed * 2, listed.exp(), -listed, listed @ listed, listed[:1], listed.T, listed + 1):
+        assert type(made) is Named
+    leaves, spec = torch.utils._pytree.tree_flatten(listed)
+    assert len(leaves) == 2 and leaves[0] is a.values
+    assert type(torch.utils._pytree.tree_unflatten(leaves, spec)) is Named
+    file = io.BytesIO()
+    torch.save(listed, file)
+    file.seek(0)
+    loaded = torch.load(file, weights_only=False)
+    assert type(loaded) is Named
+    same(loaded[1].to_dense(), a.T.to_dense())
 
 
 def test_block_diagonals_there_and_back():

@@ -7,9 +7,7 @@ from .iterated import SolveInfo
 from .lists import SparseTensorList
 from .shapes import stack
 from .stored import register as _register
-from .stored import register_list as _register_list
 from .tensor import SparseTensor
 
 _register(SparseTensor, "lacuna.torch.SparseTensor")
-_register_list(SparseTensorList)
 __all__ = ["Factorization", "SolveInfo", "SparseTensor", "SparseTensorList", "forget", "stack"]

@@ -15,7 +15,7 @@ import torch
 from ...errors import ArgumentError, ShapeError
 from .structure import Structure, made_of, moved
 
-_UNARY = (
+UNARY = (  # torch's functions of one tensor that are methods, here, of lists and as torch's functions
     "abs sqrt square exp expm1 log log1p log2 log10 sin cos tan sinh cosh tanh asin acos atan sigmoid relu sign floor "
     "ceil round trunc reciprocal rsqrt erf isnan isinf isfinite logical_not real imag angle"
 ).split()
@@ -92,7 +92,7 @@ class Arithmetic:
     def _plus(self, other, function):
         if is_number(other):
             return self.map(lambda values: function(values, other))
-        if isinstance(other, type(self)):
+        if isinstance(other, Arithmetic):
             return self._joined(other, "union", function, is_linear=True)
         if isinstance(other, torch.Tensor):
             if other.layout is torch.strided:
@@ -115,7 +115,7 @@ class Arithmetic:
     def __mul__(self, other):
         if is_number(other):
             return self._with(self.values * other)
-        if isinstance(other, type(self)):
+        if isinstance(other, Arithmetic):
             return self._joined(other, "intersection", torch.mul)
         if isinstance(other, torch.Tensor):
             if other.layout is torch.strided:
@@ -227,7 +227,7 @@ def _logical(name):
     return function
 
 
-for _name in _UNARY:
+for _name in UNARY:
     setattr(Arithmetic, _name, _unary(_name))
 for _name in _COMPARISONS:
     setattr(Arithmetic, _name, _comparison(_name))

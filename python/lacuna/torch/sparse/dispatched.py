@@ -7,6 +7,7 @@ import torch
 
 from ...errors import ArgumentError, UnsupportedError
 from .._private import compiled_operators
+from .arithmetic import UNARY
 
 _BINARY = {
     "matmul": "matmul", "mm": "matmul", "mv": "matmul", "bmm": "matmul", "add": "add", "sub": "sub", "subtract": "sub",
@@ -14,11 +15,9 @@ _BINARY = {
     "truediv": "truediv", "floor_divide": "floordiv", "floordiv": "floordiv", "remainder": "mod", "mod": "mod",
     "pow": "pow", "eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge",
 }  # fmt: skip
-_METHODS = frozenset(
-    "abs sqrt square exp expm1 log log1p log2 log10 sin cos tan sinh cosh tanh asin acos atan sigmoid relu sign floor "
-    "ceil round trunc reciprocal rsqrt erf isnan isinf isfinite logical_not logical_and logical_or logical_xor real "
-    "imag angle clamp conj clone detach sum mean prod amax amin trace diagonal tril triu det logdet slogdet t "
-    "transpose softmax logsumexp equal allclose kron index_select unsqueeze squeeze neg".split()
+_METHODS = frozenset(UNARY) | frozenset(
+    "logical_and logical_or logical_xor clamp conj clone detach sum mean prod amax amin trace diagonal tril triu det "
+    "logdet slogdet t transpose softmax logsumexp equal allclose kron index_select unsqueeze squeeze neg".split()
 )
 
 

@@ -15,7 +15,7 @@ class Products:
     def __matmul__(self, other):
         if isinstance(other, torch.Tensor) and other.layout is torch.strided:
             return self.matmul(other)
-        if isinstance(other, (type(self), torch.Tensor)):
+        if isinstance(other, (Products, torch.Tensor)):
             return self._times(self.of(other))
         return NotImplemented
 

@@ -84,10 +84,10 @@ def register(kind, name):
     torch.serialization.add_safe_globals([kind])
 
 
-def register_list(kind):
+def register_list(kind, name):
     """The same for lists: their children are the sparse tensors."""
     pytree.register_pytree_node(
         kind, lambda listed: (listed.tensors, None), lambda children, _: kind._of_parts(list(children)),
-        serialized_type_name="lacuna.torch.SparseTensorList",
+        serialized_type_name=name,
     )  # fmt: skip
     torch.serialization.add_safe_globals([kind])
