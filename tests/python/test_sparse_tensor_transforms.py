@@ -97,6 +97,8 @@ FUNCTIONS = {
     "left_part": lambda a, b: b @ a[0:5, 1:4],
     "numbers": lambda a, b: (1 - a / 2 + b[0] * a - a * b[1]) @ b,
     "dense_operands": lambda a, b: (b - a).sum(0) + (a - b).sum(1) + (a * b[:, None]) @ b,
+    "start": lambda a, b: a.solve(b, x0=b) + a.solve(b, method="gmres", x0=b, op="H") + a.solve(b, op="T", x0=0 * b),
+    "factorization": lambda a, b: a.lu().solve(b) + a.factor().solve(b, op="T") + a.lu().logdet(),
     "mean": lambda a, b: a.mean(0) + a.prod(1, include_zeros=False),
 }
 
@@ -114,6 +116,29 @@ def test_compiled_methods_of_a_tensor_made_outside_and_inside(name, compiled):
     values = given.values.clone().requires_grad_()
     got = compiled(lambda v, b: function(a.with_values(v), b))(values, b)
     same(torch.autograd.grad(got.pow(3).sum(), values), grad)
+
+
+@pytest.mark.parametrize("function, said", [
+    (lambda a, b: a.solve(b, return_info=True)[0], "return_info"), (lambda a, b: a.lu().rcond(), "make it outside"),
+])  # fmt: skip
+def test_what_compiled_code_does_not_have_is_said(function, said, compiled):
+    given = GIVEN["square"]
+    with pytest.raises(Exception, match=said):
+        compiled(function)(given.tensor(), random(5, like=given.values))
+
+
+@pytest.mark.parametrize("name", ["batched", "blocks", "complex"])
+def test_compiled_solves_from_a_start(name, compiled):
+    given = GIVEN[name]
+    b = random(*given.batch, given.matrix().shape[-1], like=given.values)
+    a = given.tensor(given.values.clone().requires_grad_())
+    matrix = given.matrix(a.values)
+    for op, turned in (("N", matrix), ("T", matrix.mT), ("H", matrix.mH)):
+        got = compiled(lambda a, b, op=op: a.solve(b, x0=torch.zeros_like(b), op=op))(a, b)
+        expected = torch.linalg.solve(turned, b)
+        same(got, expected)
+        loss, twin_loss = got.abs().pow(3).sum(), expected.abs().pow(3).sum()
+        same(torch.autograd.grad(loss, a.values), torch.autograd.grad(twin_loss, a.values, retain_graph=True))
 
 
 def test_compiled_functions_return_sparse_tensors(compiled):

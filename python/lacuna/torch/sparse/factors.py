@@ -3,6 +3,8 @@
 
 import torch
 
+from ..._derived import derived
+from ...errors import UnsupportedError
 from ...solver import Solver
 from .. import logdet, slogdet, solve
 from .._dtypes import computed
@@ -16,10 +18,21 @@ class Factorization:
     place they are refused (StaleError)."""
 
     def __init__(self, tensor, by):
-        self.tensor = tensor
-        self.solver = by if isinstance(by, Solver) else by.solver()
-        slots = self._slots()
-        self.factor, self.dtype = factored(self.solver, slots), slots.dtype
+        self.solver = by if isinstance(by, Solver) else derived("solver", (by.key,))[0]
+        if torch.compiler.is_dynamo_compiling():  # there are no values yet: the solver factors them when code runs
+            self.tensor, self._factor = tensor.clone(), None
+        else:
+            self.tensor = tensor
+            self._factor = factored(self.solver, self._slots())
+        self.dtype = computed(tensor.dtype)
+
+    @property
+    def factor(self):
+        """The lacuna.Factor."""
+        if self._factor is None:
+            raise UnsupportedError("Factorization: compiled code has solves and determinants by a factor, and not the "
+                                   "factor itself; make it outside, A.lu()")  # fmt: skip
+        return self._factor
 
     def _slots(self):
         """The values by slots, and in the dtype in which they are computed."""
@@ -28,7 +41,7 @@ class Factorization:
 
     @property
     def shape(self):
-        return torch.Size((*self.tensor.batch_shape, *self.factor.shape))
+        return torch.Size((*self.tensor.batch_shape, *self.solver.shape))
 
     @property
     def report(self):
@@ -37,28 +50,30 @@ class Factorization:
 
     def solve(self, b, op="N"):
         """op(A)^-1 b: a vector for each matrix or columns, as SparseTensor.solve."""
-        b, is_vector = columns("solve", "b", b, self.tensor.batch_shape, self.factor.shape[0])
+        b, is_vector = columns("solve", "b", b, self.tensor.batch_shape, self.solver.shape[0])
         slots = self.tensor._matrix()[1]
         by = self._by(computed(torch.promote_types(slots.dtype, b.dtype)))
         return without_columns(solve(by, slots, b, op), is_vector)
 
     def _by(self, dtype):
         """The factor; for a wider dtype its solver, which factors the values anew, if they are still the factor's."""
+        if self._factor is None:
+            return self.solver
         if dtype == self.dtype:
-            return self.factor
+            return self._factor
         slots = self._slots()
-        solve(self.factor, slots, slots.new_zeros(self.factor.shape[0], 0))  # refuses other values
+        solve(self.factor, slots, slots.new_zeros(self.solver.shape[0], 0))  # refuses other values
         return self.solver
 
     __call__ = solve
 
     def slogdet(self):
         """(sign, log|det A|) of each matrix, differentiable."""
-        return slogdet(self.factor, self.tensor._matrix()[1])
+        return slogdet(self._by(self.dtype), self.tensor._matrix()[1])
 
     def logdet(self):
         """log|det A| of each matrix, differentiable."""
-        return logdet(self.factor, self.tensor._matrix()[1])
+        return logdet(self._by(self.dtype), self.tensor._matrix()[1])
 
     def rcond(self):
         """An estimate of 1 / (norm(A, 1) norm(inv(A), 1)) of each matrix; no derivative."""

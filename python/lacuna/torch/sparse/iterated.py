@@ -11,11 +11,13 @@ The start has no derivative: the solution does not depend on it.
 """
 
 import dataclasses
+from typing import Optional
 
 import torch
 
 from ..._core import ffi, lib, sized, text
-from ...errors import ConvergenceError
+from ..._derived import found
+from ...errors import ConvergenceError, UnsupportedError
 from ...solver import _ENDINGS, Factor
 from .. import sddmm, spmm
 from .._dtypes import in_one_dtype
@@ -189,9 +191,67 @@ def _summed(bar, shape):
     return bar.sum_to_size(shape)
 
 
+# -- within compiled code ---------------------------------------------------------------------------------------------
+
+_held = {}  # the solvers that stand in graphs, by their numbers, for as long as the process
+
+
+def _hold(number):
+    _held[number] = found((number,))
+    return number
+
+
+torch.compiler.assume_constant_result(_hold)
+
+
+@torch.library.custom_op("lacuna::iterate", mutates_args=())
+def _iterate_held(
+    slots: torch.Tensor, b: torch.Tensor, x0: Optional[torch.Tensor], number: int, op: str
+) -> torch.Tensor:
+    """x by a solver that is held."""
+    solver = _held[number]
+    return _Asked(solver, solver.pattern, SolveInfo(), op, is_silent=True).run(slots, b, x0)
+
+
+@_iterate_held.register_fake
+def _(slots, b, x0, number, op):
+    solver = _held[number]
+    core = 1 if solver.pattern.blocks == (1, 1) else 3
+    batch = torch.broadcast_shapes(slots.shape[: slots.ndim - core], b.shape[:-2])
+    return b.new_empty(*batch, solver.shape[1], b.shape[-1])
+
+
+def _keep(ctx, inputs, output):
+    slots, b, _, *ctx.asked = inputs
+    ctx.right_shape = b.shape
+    ctx.save_for_backward(slots, output)
+
+
+def _backward(ctx, x_bar):
+    (slots, x), (number, op) = ctx.saved_tensors, ctx.asked
+    adjoint = _iterate_held(slots, x_bar, None, number, _ADJOINT[op])
+    pair = (adjoint, x) if op == "N" else (x, adjoint)
+    slots_bar = _summed(-sddmm(_held[number].pattern, *pair), slots.shape) if ctx.needs_input_grad[0] else None
+    return slots_bar, _summed(adjoint, ctx.right_shape), None, None, None
+
+
+_iterate_held.register_autograd(_backward, setup_context=_keep)
+
+
+def _compiled(solver, info, op):
+    """What iterates while a compiler reads."""
+    if info is not None:
+        raise UnsupportedError("solve: compiled code fills no SolveInfo; ask for return_info outside of it")
+    number = _hold(solver.key[0])
+    return lambda slots, b, x0: _iterate_held(slots, b, x0, number, op)
+
+
 def iterate(solver, pattern, slots, b, x0=None, info=None, op="N"):
     """x = op(A)^-1 b from x0, differentiable to every order in slots and b; op is "N" or "H". `info` is filled; where
     there is none, not to converge is an error."""
+    if torch.compiler.is_dynamo_compiling():
+        run = _compiled(solver, info, op)
+        return in_one_dtype("solve", lambda slots, b: run(slots, b, None if x0 is None else x0.to(b.dtype)), slots, b)
     asked = _Asked(solver, pattern, SolveInfo() if info is None else info, op, is_silent=info is None)
     start = lambda b: None if x0 is None else x0.to(b.dtype)  # noqa: E731
     return in_one_dtype("solve", lambda slots, b: _Iterated.apply(asked, slots, b, start(b)), slots, b)

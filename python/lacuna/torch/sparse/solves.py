@@ -138,7 +138,7 @@ def _from_start(by, pattern, slots, b, x0, op, info):
     """A solve with a report or a start. A^T x = b is A^H conj(x) = conj(b)."""
     if op not in ("N", "T", "H"):
         raise ArgumentError(f'solve: op is {op!r}; with x0 or return_info it is "N", "T" or "H"')
-    solver = by if isinstance(by, Solver) else by.solver()
+    solver = by if isinstance(by, Solver) else derived("solver", (by.key,))[0]
     if op == "T":
         start = None if x0 is None else x0.conj()
         return iterate(solver, pattern, slots, b.conj(), start, info, "H").conj()
