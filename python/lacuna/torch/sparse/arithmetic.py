@@ -13,6 +13,7 @@ from numbers import Number
 import torch
 
 from ...errors import ArgumentError, ShapeError
+from .. import sparse_softmax
 from .structure import Structure, made_of, moved
 
 UNARY = (  # torch's functions of one tensor that are methods, here, of lists and as torch's functions
@@ -63,8 +64,6 @@ class Arithmetic:
 
     def softmax(self, dim=-1):
         """exp(A) / sum of the stored numbers of each row (dim=-1) or column (dim=-2)."""
-        from .. import sparse_softmax
-
         pattern, slots = self._single()
         return self._by_slots(pattern, sparse_softmax(pattern, slots, self._side("softmax", dim)))
 

@@ -5,6 +5,7 @@ import torch
 
 from ...errors import ArgumentError, ShapeError
 from ...pattern import Pattern
+from .shapes import first_sparse
 from .structure import Structure, made_of, moved
 
 
@@ -25,9 +26,7 @@ class Conversions:
         Which entries are stored is decided outside of the graph, for all matrices of a batch together: what one of them
         needs is stored for all. The values are differentiable in the dense tensor.
         """
-        from .tensor import _first_sparse
-
-        at = _first_sparse(dense.shape, sparse_dim)
+        at = first_sparse(dense.shape, sparse_dim)
         sizes = dense.detach().abs()
         if dense.ndim > at + 2:
             sizes = sizes.flatten(at + 2).amax(-1)

@@ -26,12 +26,12 @@ def _product(tensor, x, rows, columns, include_zeros):
         made = x.prod(x.ndim - 1 - trailing, keepdim=True)
         is_full = torch.tensor(tensor.nnz == m * n, device=x.device)
     else:
-        groups = tensor._groups(rows, columns)
+        groups = tensor._groups(rows)
         made = _of_groups(groups, x, trailing)
         counts = remap(groups, _ones(x.real, groups.inputs, trailing), axes=trailing)
         is_full = counts == (m if rows else n)
     made = torch.where(is_full, made, torch.zeros_like(made)) if include_zeros else made
-    return tensor._lined(made, rows, columns)
+    return tensor._lined(made, rows)
 
 
 def _of_groups(groups, x, trailing):

@@ -87,18 +87,18 @@ def _taken(tensor, rows, columns):
     spans = _span(rows, m, "row"), _span(columns, n, "column")
     lines = [not isinstance(one, slice) and span is not None for one, span in zip((rows, columns), spans)]
     if not _is_whole(rows, m) or not _is_whole(columns, n):
-        tensor = _part(tensor, pattern, rows, columns, spans)
+        tensor = _submatrix(tensor, pattern, rows, columns, spans)
     if not any(lines):
         return tensor
     at, dense = tensor.sparse_dim[0], tensor.to_dense()
     return dense.squeeze([at + i for i, is_line in enumerate(lines) if is_line])
 
 
-def _part(tensor, pattern, rows, columns, spans):
+def _submatrix(tensor, pattern, rows, columns, spans):
     if None not in spans:
         is_line = not isinstance(rows, slice) or not isinstance(columns, slice)
         derive = made_once if is_line else derived
-        return tensor._part(derive("submatrix", (pattern.key,), *spans[0], *spans[1]))
+        return tensor._moved_to(derive("submatrix", (pattern.key,), *spans[0], *spans[1]))
     spans = [index if span is None else slice(*span) for index, span in zip((rows, columns), spans)]
     chosen, back = pattern.select(*[_listed(index, size) for index, size in zip(spans, pattern.shape)])
     values = moved(back, tensor.slots(), tensor.trailing, "T")

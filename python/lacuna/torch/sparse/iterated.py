@@ -15,10 +15,11 @@ from typing import Optional
 
 import torch
 
-from ..._core import ffi, lib, sized, text
+from ..._core import ffi, lib, sized
 from ..._derived import found
+from ..._options import Borrowed
 from ...errors import ConvergenceError, UnsupportedError
-from ...solver import _ENDINGS, Factor
+from ...solver import Factor, read_report
 from .. import sddmm, spmm
 from .._dtypes import in_one_dtype
 from .._tensors import CODES, context_on, ready
@@ -46,51 +47,36 @@ class SolveInfo:
     seconds: float = 0.0
     adjoint: "SolveInfo | None" = None
 
-    def fill(self, told, factor):
+    def fill(self, report, factor):
         """From a report of C and the factor that solved."""
-        of_factor = factor.report
+        told, of_factor = read_report(report), factor.report
         self.method, self.preconditioner = of_factor["method"], of_factor["preconditioner"]
-        self.ending, self.iterations, self.residual = _ENDINGS[told.ending], told.iterations, told.residual
-        self.converged = told.ending == lib.LAC_ENDING_CONVERGED
-        self.reason, self.warning, self.seconds = text(told.reason), text(told.warning), told.seconds
+        for name in ("iterations", "residual", "ending", "reason", "warning", "seconds"):
+            setattr(self, name, told[name])
+        self.converged = self.ending == "converged"
 
     @property
     def iter_count(self):
         return self.iterations
 
 
-class _Borrowed:
-    """C arrays over tensors, while they are used."""
-
-    def __init__(self, ctx, tensors):
-        self.ctx, self.tensors, self.made = ctx, tensors, []
-
-    def __enter__(self):
-        try:
-            return [self._borrow(tensor) for tensor in self.tensors]
-        except BaseException:
-            self.__exit__()
-            raise
+class _Borrowed(Borrowed):
+    """C arrays over tensors, NULL for None, while they are used."""
 
     def _borrow(self, tensor):
-        if tensor is None:
-            return ffi.NULL
-        out, shape = ffi.new("lac_array **"), ffi.new("int64_t[]", list(tensor.shape))
-        described = CODES[tensor.dtype], tensor.ndim, shape, ffi.cast("void *", tensor.data_ptr())
-        self.ctx.check(lib.lac_array_from(self.ctx.c, *described, lib.LAC_OWNERSHIP_BORROW, out))
-        self.made.append(out)
-        return out[0]
-
-    def __exit__(self, *_):
-        for out in self.made:
-            lib.lac_array_destroy(out)
+        out = ffi.new("lac_array **")
+        if tensor is not None:
+            shape, data = ffi.new("int64_t[]", list(tensor.shape)), ffi.cast("void *", tensor.data_ptr())
+            described = CODES[tensor.dtype], tensor.ndim, shape, data, lib.LAC_OWNERSHIP_BORROW
+            self.ctx.check(lib.lac_array_from(self.ctx.c, *described, out))
+        return out
 
 
 def factored(solver, slots):
     """The Factor of values by slots, on the CPU or a device; one that the solver keeps is not made again."""
     device, (slots,) = ready("factor", [slots.detach()])
     ctx, out = context_on(device), ffi.new("lac_factor **")
-    with _Borrowed(ctx, [slots]) as (array,):
+    with _Borrowed(ctx, slots) as (array,):
         ctx.check(lib.lac_solver_factor(ctx.c, solver.c, array, out))
     ctx.warn()
     return Factor.wrap(out[0], solver.held)
@@ -105,7 +91,7 @@ def _iterate(asked, slots, b, x0):
     x = torch.empty(*batch, solver.shape[1], b.shape[-1], dtype=b.dtype, device=device)
     ctx, told = context_on(device), sized("lac_solve_report")
     start = [None] if x0 is None else [given[1].expand(x.shape).contiguous()]
-    with _Borrowed(ctx, [given[0], *start, x]) as (right, begin, out):
+    with _Borrowed(ctx, given[0], *start, x) as (right, begin, out):
         ctx.check(lib.lac_factor_iterate(ctx.c, factor.c, right, begin, _FORMS[op], out, told))
     if asked.is_silent:
         ctx.warn()

@@ -95,11 +95,11 @@ class SparseTensorList:
 
     def to_block_diagonal(self):
         """One matrix with these along its diagonal, differentiable in the values of all."""
-        parts = [self._part(tensor) for tensor in self.tensors]
+        parts = [self._single_of(tensor) for tensor in self.tensors]
         pattern, _ = Pattern.block_diag([pattern for pattern, _ in parts])
         return SparseTensor._by_slots(pattern, torch.cat([slots for _, slots in parts]))  # rows do not interleave
 
-    def _part(self, tensor):
+    def _single_of(self, tensor):
         if tensor.is_batched:
             raise ShapeError(f"to_block_diagonal: a part has the batch {tuple(tensor.batch_shape)}; parts are matrices")
         return tensor._single()

@@ -53,18 +53,18 @@ class Shapes:
         """Itself where each place has one entry; else coalesce()."""
         return self if self.structure.is_merged else self.coalesce()
 
-    def _part(self, derived):
+    def _moved_to(self, derived):
         """The tensor of (pattern, the map that takes slots there)."""
         pattern, map_ = derived
         return self._on(Structure(pattern), moved(map_, self.slots(), self.trailing), self.trailing)
 
     def tril(self, k=0):
         """The entries on and below the k-th diagonal, of blocks where it has them."""
-        return self._part(made_of("tril", self.structure.pattern, arguments=(k,)))
+        return self._moved_to(made_of("tril", self.structure.pattern, arguments=(k,)))
 
     def triu(self, k=0):
         """The entries on and above the k-th diagonal, of blocks where it has them."""
-        return self._part(made_of("triu", self.structure.pattern, arguments=(k,)))
+        return self._moved_to(made_of("triu", self.structure.pattern, arguments=(k,)))
 
     def diagonal(self):
         """The main diagonal as a dense tensor [*batch, min(rows, columns)], 0 where it is not stored."""
@@ -120,3 +120,18 @@ def are_on_one_pattern(tensors):
     """Whether the same places are stored in all of them."""
     first = tensors[0].structure.pattern
     return all([first.same(other.structure.pattern) for other in tensors])
+
+
+def first_sparse(shape, sparse_dim):
+    """The place of M in a shape."""
+    count = len(shape)
+    try:
+        first, second = (dim + count if dim < 0 else dim for dim in sparse_dim)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"SparseTensor: sparse_dim is {sparse_dim!r}; it must be two dimensions") from None
+    if count < 2 or not 0 <= first < count or second != first + 1:
+        raise ShapeError(
+            f"SparseTensor: sparse_dim {tuple(sparse_dim)} of the shape {tuple(shape)}; it must name two dimensions "
+            "that follow each other"
+        )
+    return first

@@ -15,7 +15,7 @@ from .moves import Moves
 from .predicates import Predicates
 from .products import Products
 from .reductions import Reductions
-from .shapes import Shapes
+from .shapes import Shapes, first_sparse
 from .solves import Solves
 from .stored import Stored
 from .structure import Structure, made_of, moved, require_entries
@@ -45,7 +45,7 @@ class SparseTensor(
 
     def __init__(self, values, row_indices, col_indices, shape, sparse_dim=(-2, -1)):
         shape = tuple(shape)
-        at = _first_sparse(shape, sparse_dim)
+        at = first_sparse(shape, sparse_dim)
         if torch.compiler.is_dynamo_compiling():
             self.structure, values = traced("coo", row_indices, col_indices, shape[at : at + 2], values)
         else:
@@ -218,21 +218,6 @@ def _tensor(values):
     if not isinstance(values, torch.Tensor):
         raise ArgumentError(f"SparseTensor: values are a {type(values).__name__}; they must be a torch.Tensor")
     return values
-
-
-def _first_sparse(shape, sparse_dim):
-    """The place of M in a shape."""
-    count = len(shape)
-    try:
-        first, second = (dim + count if dim < 0 else dim for dim in sparse_dim)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"SparseTensor: sparse_dim is {sparse_dim!r}; it must be two dimensions") from None
-    if count < 2 or not 0 <= first < count or second != first + 1:
-        raise ShapeError(
-            f"SparseTensor: sparse_dim {tuple(sparse_dim)} of the shape {tuple(shape)}; it must name two dimensions "
-            "that follow each other"
-        )
-    return first
 
 
 def _hint(trailing):
