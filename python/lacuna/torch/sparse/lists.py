@@ -10,7 +10,7 @@ from ...errors import ShapeError
 from ...pattern import Pattern
 from .arithmetic import UNARY
 from .shapes import are_on_one_pattern, stack
-from .stored import register_list
+from .stored import StoredList
 from .tensor import SparseTensor
 
 _EACH = UNARY + (  # methods that are called of each
@@ -24,7 +24,7 @@ _EACH = UNARY + (  # methods that are called of each
 _PAIRED = "matmul solve lstsq triangular_solve sddmm quadratic_form kron equal allclose".split()  # with one for each
 
 
-class SparseTensorList:
+class SparseTensorList(StoredList, public_name="lacuna.torch.SparseTensorList"):
     """Sparse matrices of any structures. What a SparseTensor does, a list does with each: operators and methods give
     a SparseTensorList where the parts are sparse, else a list; another list is taken part by part."""
 
@@ -37,10 +37,6 @@ class SparseTensorList:
         made = object.__new__(cls)
         made.tensors = parts
         return made
-
-    def __init_subclass__(cls, **options):
-        super().__init_subclass__(**options)
-        register_list(cls, f"{cls.__module__}.{cls.__qualname__}")
 
     def __reduce__(self):
         return type(self), (self.tensors,)
@@ -149,7 +145,6 @@ def collated(batch, *, collate_fn_map=None):
 
 
 default_collate_fn_map[SparseTensor] = collated
-register_list(SparseTensorList, "lacuna.torch.SparseTensorList")
 
 
 def _each(name):

@@ -6,6 +6,7 @@ import torch
 from ..._handle import word
 from ...errors import ArgumentError, ShapeError
 from ...pattern import Pattern
+from .interned import interned
 from .structure import Structure, require_entries
 
 _ORDERS = dict.fromkeys(("slots", "entries"))
@@ -35,6 +36,23 @@ class Makers:
         return cls._on(structure, values, trailing)
 
     @classmethod
+    def from_csr(cls, values, crow_indices, col_indices, shape):
+        """Of compressed rows: row i has the entries crow_indices[i] to crow_indices[i + 1] of values [*batch, entries],
+        in any order; shape is (M, N)."""
+        return cls._from_lines("csr", values, crow_indices, col_indices, shape)
+
+    @classmethod
+    def from_csc(cls, values, ccol_indices, row_indices, shape):
+        """Of compressed columns, as from_csr has rows."""
+        return cls._from_lines("csc", values, ccol_indices, row_indices, shape)
+
+    @classmethod
+    def _from_lines(cls, layout, values, offsets, inner, shape):
+        structure = interned(layout, offsets, inner, shape)
+        require_entries(f"from_{layout}", values, structure.count, ())
+        return cls._on(structure, values)
+
+    @classmethod
     def eye(cls, n, m=None, dtype=torch.float64, device=None):
         """The identity, n x n or n x m."""
         pattern = Pattern.eye(n, m)
@@ -61,10 +79,10 @@ class Makers:
 
     @classmethod
     def of(cls, given, who="SparseTensor.of"):
-        """Of anything that holds a matrix: a SparseTensor (itself), a torch tensor of any layout, a SciPy matrix, or
-        (values, row_indices, col_indices, shape)."""
-        if isinstance(given, cls):
-            return given
+        """Of anything that holds a matrix: a SparseTensor (itself, or as one of this class), a torch tensor of any
+        layout, a SciPy matrix, or (values, row_indices, col_indices, shape)."""
+        if isinstance(given, Makers):
+            return given if isinstance(given, cls) else cls._on(given.structure, given.values, given.trailing)
         if isinstance(given, torch.Tensor):
             return cls.from_dense(given) if given.layout is torch.strided else cls.from_torch(given)
         if isinstance(given, (tuple, list)) and len(given) == 4:

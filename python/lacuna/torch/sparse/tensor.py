@@ -26,7 +26,7 @@ _SHOWN = 6  # entries in a repr
 
 class SparseTensor(
     Makers, Moves, Arithmetic, Products, Shapes, Indexing, Reductions, Solves, Predicates, Layouts, Conversions, Stored,
-    Dispatched,
+    Dispatched, public_name="lacuna.torch.SparseTensor",
 ):  # fmt: skip
     """A sparse matrix, or a batch of them on one pattern, whose values are a tensor of the caller's.
 

@@ -9,7 +9,7 @@ import torch
 
 from ...errors import StaleError, UnsupportedError
 from .._private import keep_in_graphs
-from . import interned as found
+from .interned import interned
 from .structure import Structure
 
 _named, _numbers = {}, itertools.count(1)  # structures that stand in graphs, for as long as the process
@@ -17,7 +17,7 @@ _named, _numbers = {}, itertools.count(1)  # structures that stand in graphs, fo
 
 def _named_structure(layout, first, second, *shape):
     """(pattern, entries, number) of the structure of indices as they are while a compiler reads."""
-    structure = found.interned(layout, first, second, shape)
+    structure = interned(layout, first, second, shape)
     number = next((number for number, other in _named.items() if other is structure), None) or next(_numbers)
     _named[number] = structure
     return structure.pattern, structure.entries, number
@@ -26,11 +26,15 @@ def _named_structure(layout, first, second, *shape):
 torch.compiler.assume_constant_result(_named_structure)
 
 
+def _described(structure, first, second):
+    return Structure.described(structure.given[0], first, second, structure.pattern.shape)
+
+
 @torch.library.custom_op("lacuna::same_indices", mutates_args=())
 def _same_indices(first: torch.Tensor, second: torch.Tensor, number: int) -> torch.Tensor:
     """False, or an error where the indices are not those of a structure."""
     structure = _named.get(number)
-    if structure is None or not structure.has(structure.given[0], first, second, structure.pattern.shape):
+    if structure is None or not structure.is_of(*_described(structure, first, second)):
         raise StaleError(
             "SparseTensor: it is made within a compiled function, which was compiled for other indices; make it "
             "outside and pass it in, or pass values and use A.with_values(values)"
