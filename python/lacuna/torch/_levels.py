@@ -3,6 +3,8 @@
 unwrapped here and go straight to C; all else is left to torch's dispatcher, which takes any levels in turn.
 """
 
+import torch
+
 from . import _private
 
 
@@ -36,7 +38,10 @@ def beneath(function, level, *arguments):
 
 
 def outside(function, *arguments):
-    """What a function makes of tensors that no level has wrapped, where no level is there."""
+    """What a function makes of tensors that no level has wrapped, where no level is there. A compiler reads the
+    function alone: it has no levels of its own here."""
+    if torch.compiler.is_dynamo_compiling():
+        return function(*arguments)
     popped = []
     try:
         while _private.is_whole and _private.transforms_active():

@@ -131,6 +131,8 @@ def ready(who, tensors):
     for t in tensors:
         if t.is_conj() or t.is_neg():
             t = t.resolve_conj().resolve_neg()
+        if not t.data_ptr() and t.numel():  # zeros without memory, which torch's derivatives of flat functions are
+            t = torch.zeros(t.shape, dtype=t.dtype, device=t.device)
         if not t.is_contiguous() or t.data_ptr() % t.element_size():
             t = t.clone(memory_format=torch.contiguous_format)
         made.append(t)
@@ -147,7 +149,7 @@ def addresses_on_cpu(tensors):
             address = t.data_ptr()
         except RuntimeError:  # a level of torch.func that is gone has wrapped it
             return None
-        if address % _ALIGNED:
+        if address % _ALIGNED or not address and t.numel():
             return None
         found.append(address)
     return found

@@ -72,13 +72,15 @@ def _span(index, size, what):
 
 
 def _listed(index, size):
-    """Any index of lines as a list of them, None for all."""
+    """Any index of lines as a tuple of them, None for all."""
     if _is_whole(index, size):
         return None
     if isinstance(index, slice):
-        return list(range(*index.indices(size)))
+        return tuple(range(*index.indices(size)))
+    if isinstance(index, (list, tuple)) and all([type(one) is int for one in index]):
+        return tuple(index)
     index = index.cpu() if isinstance(index, torch.Tensor) else torch.as_tensor(index)
-    return (index.nonzero()[:, 0] if index.dtype == torch.bool else index).tolist()
+    return tuple((index.nonzero()[:, 0] if index.dtype == torch.bool else index).tolist())
 
 
 def _taken(tensor, rows, columns):
@@ -100,6 +102,7 @@ def _submatrix(tensor, pattern, rows, columns, spans):
         derive = made_once if is_line else derived
         return tensor._moved_to(derive("submatrix", (pattern.key,), *spans[0], *spans[1]))
     spans = [index if span is None else slice(*span) for index, span in zip((rows, columns), spans)]
-    chosen, back = pattern.select(*[_listed(index, size) for index, size in zip(spans, pattern.shape)])
+    lists = [_listed(index, size) for index, size in zip(spans, pattern.shape)]
+    chosen, back = made_once("select", (pattern.key,), *lists)
     values = moved(back, tensor.slots(), tensor.trailing, "T")
     return tensor._on(Structure(chosen), values, tensor.trailing)

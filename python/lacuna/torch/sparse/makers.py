@@ -5,9 +5,8 @@ import torch
 
 from ..._handle import word
 from ...errors import ArgumentError, ShapeError
-from ...pattern import Pattern
-from .interned import interned
-from .structure import Structure, require_entries
+from .structure import Structure, made_of, require_entries
+from .traced import eye_pattern, structured
 
 _ORDERS = dict.fromkeys(("slots", "entries"))
 
@@ -28,9 +27,7 @@ class Makers:
         if trailing:
             if entries is not None:
                 raise ArgumentError("from_pattern: values of blocks go by slots; remap(pattern.entries, ...) helps")
-            offsets, columns, _ = pattern.structure()
-            shape = [size // block for size, block in zip(pattern.shape, blocks)]
-            pattern = Pattern.from_csr(offsets, columns, shape)
+            (pattern,) = made_of("block_places", pattern)
         structure = Structure(pattern, entries)
         require_entries("from_pattern", values, structure.count, blocks if trailing else ())
         return cls._on(structure, values, trailing)
@@ -48,21 +45,21 @@ class Makers:
 
     @classmethod
     def _from_lines(cls, layout, values, offsets, inner, shape):
-        structure = interned(layout, offsets, inner, shape)
+        structure = structured(layout, offsets, inner, shape)
         require_entries(f"from_{layout}", values, structure.count, ())
         return cls._on(structure, values)
 
     @classmethod
     def eye(cls, n, m=None, dtype=torch.float64, device=None):
         """The identity, n x n or n x m."""
-        pattern = Pattern.eye(n, m)
+        pattern = eye_pattern(n, m)
         return cls._by_slots(pattern, torch.ones(pattern.nnz, dtype=dtype, device=device))
 
     @classmethod
     def diag(cls, values, offset=0):
         """The square matrix with these values on the diagonal `offset` above the main one, each of a batch."""
         n = values.shape[-1] + abs(offset)
-        return cls._by_slots(Pattern.eye(n, k=offset), values)
+        return cls._by_slots(eye_pattern(n, k=offset), values)
 
     @classmethod
     def tridiagonal(cls, n, diag=2.0, off_diag=-1.0, dtype=torch.float64, device=None):

@@ -8,7 +8,6 @@ from .arithmetic import Arithmetic
 from .conversions import Conversions
 from .dispatched import Dispatched
 from .indexing import Indexing
-from .interned import interned
 from .layouts import Layouts
 from .makers import Makers
 from .moves import Moves
@@ -19,7 +18,7 @@ from .shapes import Shapes, first_sparse
 from .solves import Solves
 from .stored import Stored
 from .structure import Structure, made_of, moved, require_entries
-from .traced import traced
+from .traced import structured
 
 _SHOWN = 6  # entries in a repr
 
@@ -46,10 +45,7 @@ class SparseTensor(
     def __init__(self, values, row_indices, col_indices, shape, sparse_dim=(-2, -1)):
         shape = tuple(shape)
         at = first_sparse(shape, sparse_dim)
-        if torch.compiler.is_dynamo_compiling():
-            self.structure, values = traced("coo", row_indices, col_indices, shape[at : at + 2], values)
-        else:
-            self.structure = interned("coo", row_indices, col_indices, shape[at : at + 2])
+        self.structure = structured("coo", row_indices, col_indices, shape[at : at + 2])
         self.values, self.trailing = _tensor(values), len(shape) - at - 2
         self._check(shape)
 

@@ -8,11 +8,13 @@ import itertools
 import torch
 
 from ...errors import StaleError, UnsupportedError
+from ...pattern import Pattern
 from .._private import keep_in_graphs
 from .interned import interned
 from .structure import Structure
 
 _named, _numbers = {}, itertools.count(1)  # structures that stand in graphs, for as long as the process
+_eyes = {}  # and patterns of diagonals
 
 
 def _named_structure(layout, first, second, *shape):
@@ -24,6 +26,18 @@ def _named_structure(layout, first, second, *shape):
 
 
 torch.compiler.assume_constant_result(_named_structure)
+
+
+def _named_eye(*sizes):
+    return _eyes.setdefault(sizes, Pattern.eye(*sizes))
+
+
+torch.compiler.assume_constant_result(_named_eye)
+
+
+def eye_pattern(rows, columns=None, k=0):
+    """Pattern.eye, one and the same in all graphs."""
+    return (_named_eye if torch.compiler.is_dynamo_compiling() else Pattern.eye)(rows, columns, k)
 
 
 def _described(structure, first, second):
@@ -50,11 +64,13 @@ def _(first, second, number):
 _is_kept = keep_in_graphs(torch.ops.lacuna.same_indices.default)  # nobody reads what the check returns
 
 
-def traced(layout, first, second, shape, values):
-    """(structure, values) while a compiler reads."""
+def structured(layout, first, second, shape):
+    """The structure of indices; while a compiler reads, the graph gets the check of them."""
+    if not torch.compiler.is_dynamo_compiling():
+        return interned(layout, first, second, shape)
     if not _is_kept:
         raise UnsupportedError("SparseTensor: this torch's compiler cannot check indices when compiled code runs; make "
                                "the tensor outside and pass it in")  # fmt: skip
     pattern, entries, number = _named_structure(layout, first, second, *shape)
     _same_indices(first, second, number)
-    return Structure(pattern, entries), values
+    return Structure(pattern, entries)

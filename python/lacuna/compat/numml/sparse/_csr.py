@@ -100,7 +100,7 @@ class SparseCSRTensor(SparseTensor, public_name="lacuna.compat.numml.SparseCSRTe
 
     @property
     def T(self):
-        return super().T.coalesce()
+        return self.transposed().coalesce()
 
     def hermitian(self):
         return self.H
