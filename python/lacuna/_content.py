@@ -16,7 +16,7 @@ import ast
 import hashlib
 
 from ._core import ffi, lib, text
-from ._derived import made_of, youngest
+from ._derived import kept_or_made, youngest
 from ._handle import HANDLES
 from ._program import find
 from ._tables import FUNCTIONS, OPERATORS
@@ -83,7 +83,7 @@ def _found(identity):
         return _found(identity[1]).solver()
     if len(identity) == 4:
         what, parts, arguments, place = identity
-        return made_of(what, tuple([_found(part).key for part in parts]), arguments)[place]
+        return kept_or_made(what, tuple([_found(part).key for part in parts]), arguments)[place]
     kind, sizes, digest = identity
     for handle in list(HANDLES.values()):
         if (handle.kind, handle.sizes) == (kind, sizes) and _digest(handle) == digest:

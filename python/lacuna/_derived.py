@@ -43,8 +43,8 @@ _SOLVERS = ("solver", "lstsq_solver")
 
 
 class Kept:
-    """What is made of one pattern or map; what was used longest ago goes first. Solvers, which hold analyses and factors, are
-    fewer, and nothing else takes their place."""
+    """What is made of one pattern or map; what was used longest ago goes first. Solvers, which hold analyses and
+    factors, are fewer, and nothing else takes their place."""
 
     _MAX_DERIVED, _MAX_SOLVERS = 64, 16
 
@@ -81,10 +81,10 @@ def derived(what, keys, *arguments):
     that names a temporary, P.row_map() within a function, is good for as long as P.
     """
     if not is_traced():
-        return made_of(what, keys, arguments)
+        return kept_or_made(what, keys, arguments)
     if what in _PROMISED and len(keys[0]) > 1:
         return _promised(what, keys, arguments)
-    return made_of(what, tuple([fixed(key) for key in keys]), arguments)
+    return kept_or_made(what, tuple([fixed(key) for key in keys]), arguments)
 
 
 def made_once(what, keys, *arguments):
@@ -92,7 +92,7 @@ def made_once(what, keys, *arguments):
     return derived(what, keys, *arguments) if is_traced() else _MAKE[what](*map(found, keys), *arguments)
 
 
-def made_of(what, keys, arguments):
+def kept_or_made(what, keys, arguments):
     """Constant: tracers call it once, and guard on the keys. A pattern that comes back as it went in is not held, or
     two would hold each other.
     """
@@ -113,7 +113,7 @@ def found(key):
     name = key[0]
     if type(name) is tuple:
         what, keys, arguments, place = name
-        return made_of(what, keys, arguments)[place]
+        return kept_or_made(what, keys, arguments)[place]
     try:
         return HANDLES[name]
     except KeyError:

@@ -16,10 +16,10 @@ from .tensor import SparseTensor
 _EACH = UNARY + (  # methods that are called of each
     "map clamp pow softmax conj coalesce merged clone detach contiguous float double half bfloat16 to cuda cpu "
     "pin_memory share_memory_ retain_grad requires_grad_ t transpose transposed tril triu flatten_blocks "
-    "unflatten_blocks sum mean prod max min amax amin logsumexp norm trace count_nonzero diagonal det logdet slogdet logdet_estimate solver "
-    "factor lu cholesky inverse_diagonal is_symmetric is_hermitian is_positive_definite detect_matrix_type "
-    "connected_components has_isolated_components spy slots to_dense to_scipy numpy to_sparse_coo to_sparse_csr "
-    "to_sparse_csc to_sparse_bsr to_sparse_bsc"
+    "unflatten_blocks sum mean prod max min amax amin logsumexp norm trace count_nonzero diagonal det logdet slogdet "
+    "logdet_estimate solver factor lu cholesky inverse_diagonal is_symmetric is_hermitian is_positive_definite "
+    "detect_matrix_type connected_components has_isolated_components spy slots to_dense to_scipy numpy "
+    "to_sparse_coo to_sparse_csr to_sparse_csc to_sparse_bsr to_sparse_bsc"
 ).split()
 _PAIRED = "matmul solve lstsq triangular_solve sddmm quadratic_form kron equal allclose".split()  # with one for each
 
