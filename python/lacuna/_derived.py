@@ -8,6 +8,7 @@ object: (number, *sizes), or, of what is derived, ((what, keys, arguments, place
 import contextlib
 import operator
 import threading
+from collections import OrderedDict
 
 from ._core import lib, survive_fork
 from ._handle import HANDLES, KINDS
@@ -26,6 +27,8 @@ _MAKE = {
     "damped": lambda p: p._over_identity(),
     "lstsq_solver": lambda p, method, damped: p._lstsq_solver(method, damped),
     "solver": lambda p, *options: p._solver(dict(options)),
+    "select": lambda p, rows, cols: p.select(rows, cols),
+    "block_places": lambda p: p._block_places(),
     "spread": lambda p, *blocksize: p._spread(blocksize),
     "followed": lambda m, n: (m._followed(n),),
     "pairs": lambda m: m._pairs(),
@@ -40,8 +43,39 @@ _MAKE = {
     "components": lambda p: p._map(lib.lac_pattern_components),
 }
 _SOLVERS = ("solver", "lstsq_solver")
-_MAX_SOLVERS, _MAX_DERIVED = 16, 64  # of a pattern; the one that was asked for longest ago goes
 _lock = survive_fork(threading.RLock())
+
+
+class Kept:
+    """What is made of one pattern or map; what was used longest ago goes first. Solvers, which hold analyses and
+    factors, are fewer, and nothing else takes their place."""
+
+    _MAX_DERIVED, _MAX_SOLVERS = 64, 16
+
+    def __init__(self):
+        self.derived, self.solvers = OrderedDict(), OrderedDict()
+
+    def _table(self, request):
+        return (self.solvers, self._MAX_SOLVERS) if request[0] in _SOLVERS else (self.derived, self._MAX_DERIVED)
+
+    def get(self, request):
+        table, _ = self._table(request)
+        made = table.get(request)
+        if made is not None:
+            with contextlib.suppress(KeyError):  # another thread may have let it go
+                table.move_to_end(request)
+        return made
+
+    def keep(self, request, made):
+        """What is kept for a request: `made`, or what another thread was quicker to make. The solver without options
+        stays: compiled code takes a pattern for it."""
+        table, most = self._table(request)
+        with _lock:
+            made = table.setdefault(request, made)
+            others = [old for old in table if old != request and old[0::2] != ("solver", ())]
+            for old in others[: max(len(table) - most, 0)]:
+                del table[old]
+            return made
 
 
 def is_traced():
@@ -54,42 +88,31 @@ def derived(what, keys, *arguments):
     that names a temporary, P.row_map() within a function, is good for as long as P.
     """
     if not is_traced():
-        return made_of(what, keys, arguments)
+        return kept_or_made(what, keys, arguments)
     if what in _PROMISED and len(keys[0]) > 1:
         return _promised(what, keys, arguments)
-    return made_of(what, tuple([fixed(key) for key in keys]), arguments)
+    return kept_or_made(what, tuple([fixed(key) for key in keys]), arguments)
 
 
-def made_of(what, keys, arguments):
+def made_once(what, keys, *arguments):
+    """The same for what few ask for again: nobody keeps it, but for compiled code, which names it."""
+    return derived(what, keys, *arguments) if is_traced() else _MAKE[what](*map(found, keys), *arguments)
+
+
+def kept_or_made(what, keys, arguments):
     """Constant: tracers call it once, and guard on the keys. A pattern that comes back as it went in is not held, or
     two would hold each other.
     """
     patterns = [found(key) for key in keys]
-    home, request = youngest(patterns), (what, keys, arguments)
-    kept = home._solvers if what in _SOLVERS else home._derived
+    kept, request = youngest(patterns)._derived, (what, keys, arguments)
     made = kept.get(request)
-    if made is not None:
-        with contextlib.suppress(KeyError):  # another thread has let go of it
-            kept.move_to_end(request)
-    else:
+    if made is None:
         made = _MAKE[what](*patterns, *arguments)
-        made = _keep(kept, request, tuple([handle.key if handle in patterns else handle for handle in made]))
+        made = kept.keep(request, tuple([handle.key if handle in patterns else handle for handle in made]))
         for place, handle in enumerate(made):
             if not isinstance(handle, tuple):
                 handle._set(origin=(what, keys, arguments, place))  # by which other processes find it (_content.py)
     return tuple([found(handle) if isinstance(handle, tuple) else handle for handle in made])
-
-
-def _keep(kept, request, made):
-    """What is in a table for a request, which is `made` unless another thread was quicker. The solver without options
-    stays: compiled code takes a pattern for it."""
-    most = _MAX_SOLVERS if request[0] in _SOLVERS else _MAX_DERIVED
-    with _lock:
-        made = kept.setdefault(request, made)
-        over = [old for old in kept if old != request and old[0::2] != ("solver", ())][: max(len(kept) - most, 0)]
-        for old in over:
-            del kept[old]
-        return made
 
 
 def found(key):
@@ -97,7 +120,7 @@ def found(key):
     name = key[0]
     if type(name) is tuple:
         what, keys, arguments, place = name
-        return made_of(what, keys, arguments)[place]
+        return kept_or_made(what, keys, arguments)[place]
     try:
         return HANDLES[name]
     except KeyError:

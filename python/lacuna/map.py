@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Maps: frozen index maps between entries."""
 
-from collections import OrderedDict
-
 import numpy as np
 
 from ._core import check, context, ffi, lib
-from ._derived import derived
+from ._derived import Kept, derived
 from ._handle import Handle, expect
 from ._indices import _data, _index, _ready
 from ._pairs import pairs_of
@@ -31,7 +29,7 @@ class Map(Handle):
 
     def _init(self):
         self._set(inputs=lib.lac_map_inputs(self.c), outputs=lib.lac_map_outputs(self.c))
-        self._set(sizes=(self.inputs, self.outputs), _derived=OrderedDict())
+        self._set(sizes=(self.inputs, self.outputs), _derived=Kept())
 
     @staticmethod
     def sized(inputs, outputs):

@@ -2,12 +2,11 @@
 """Patterns: the frozen structure of matrices. Immutable, counted by C, safe to share between threads."""
 
 import operator
-from collections import OrderedDict
 
 import numpy as np
 
 from ._core import check, context, ffi, fields, lib, sized
-from ._derived import derived
+from ._derived import Kept, derived
 from ._handle import Handle, expect, word
 from ._indices import _data, _index, _indices, _list, _placed_indices, _pointer, _ready, _sizes
 from .errors import ArgumentError
@@ -43,7 +42,7 @@ class Pattern(Handle):
         lib.lac_pattern_blocks(self.c, br, bc)
         self._set(blocks=(br[0], bc[0]), shape=shape, nnz=lib.lac_pattern_nnz(self.c))
         self._set(sizes=(*shape, self.nnz) if self.blocks == (1, 1) else ())
-        self._set(entries=None, _structure=None, _derived=OrderedDict(), _solvers=OrderedDict())
+        self._set(entries=None, _structure=None, _derived=Kept())
 
     @staticmethod
     def sized(rows, cols, nnz):
@@ -416,15 +415,12 @@ class Pattern(Handle):
     @property
     def is_solved(self):
         """Whether the solver with default options is made."""
-        return ("solver", (self.key,), ()) in self._solvers
+        return ("solver", (self.key,), ()) in self._derived.solvers
 
     def solver(self, **options):
         """The solver with these options, those of Solver, analysed once: the pattern keeps the one without options, and
         the latest 16 of those with words and numbers. One with functions or arrays is a new one each time."""
-        given = {name: value for name, value in options.items() if value is not None and (name, value) != _AUTO}
-        if all([isinstance(value, _WORDS) for value in given.values()]):
-            return derived("solver", (self.key,), *sorted(given.items(), key=lambda item: item[0]))[0]
-        return self._solver(given)[0]
+        return solver_of(self, options)
 
     def _solver(self, options):
         from .solver import Solver
@@ -440,6 +436,11 @@ class Pattern(Handle):
         shape = tuple([size * block for size, block in zip(self.shape, blocksize)])
         return (Pattern.from_bsr(offsets, columns, shape, blocksize),)
 
+    def _block_places(self):
+        """The pattern of its blocks, each of which counts as one."""
+        offsets, columns, _ = self.structure()
+        return (Pattern.from_csr(offsets, columns, [size // b for size, b in zip(self.shape, self.blocks)]),)
+
     def __reduce__(self):
         offsets, columns, _ = self.structure()
         return _restore, (offsets, columns, self.shape, self.width, self.entries, self.blocks)
@@ -447,6 +448,14 @@ class Pattern(Handle):
     def __repr__(self):
         blocks = "" if self.blocks == (1, 1) else f", blocks of {self.blocks[0]} x {self.blocks[1]}"
         return f"Pattern({self.shape[0]} x {self.shape[1]}, nnz={self.nnz}{blocks})"
+
+
+def solver_of(pattern, options):
+    """Pattern.solver, of which a compiler needs no more than the pattern's key."""
+    given = {name: value for name, value in options.items() if value is not None and (name, value) != _AUTO}
+    if all([isinstance(value, _WORDS) for value in given.values()]):
+        return derived("solver", (pattern.key,), *sorted(given.items(), key=lambda item: item[0]))[0]
+    return pattern._solver(given)[0]
 
 
 def _restore(offsets, columns, shape, width, entries, blocks=(1, 1)):

@@ -179,6 +179,19 @@ def test_lists():
     assert [tuple(y.shape) for y in tensors @ bs] == [(4,), (9,)]
 
 
+def test_lists_and_matrices_go_with_those_of_lacuna(tmp_path):
+    base = lacuna.torch.SparseTensor.tridiagonal(3)
+    A = sla.SparseTensor.of(base)
+    for made in (A @ base, A + base, A * base, A / base, A == base):
+        assert type(made) is sla.SparseTensor
+    same((A @ base).to_dense(), base.to_dense() @ base.to_dense())
+    listed = sla.SparseTensorList([base])
+    assert type(listed * 2) is type(listed.exp()) is sla.SparseTensorList
+    assert [type(leaf) for leaf in torch.utils._pytree.tree_leaves(listed)] == [torch.Tensor]
+    torch.save(listed, tmp_path / "list.pt")
+    assert type(torch.load(tmp_path / "list.pt", weights_only=True)) is sla.SparseTensorList
+
+
 def test_copies_pickles_and_trees():
     _, parts = given()
     A = SparseTensor(*parts)

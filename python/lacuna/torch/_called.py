@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Differentiable systems whose matrix nobody stores: a torch function computes its products, and C iterates.
 
-The adjoint of the function is its vjp in x; _solved.py has the derivatives.
+The adjoint of the function is its vjp in x; solved.py has the derivatives.
 """
 
 import torch
@@ -11,7 +11,7 @@ from .. import _called
 from ..errors import ArgumentError, OrderError
 from . import _private
 from ._private import transforms_active as _in_transform
-from ._solved import Solve, System, pulled
+from .solved import Solve, System, pulled
 from ._tensors import asarray
 
 

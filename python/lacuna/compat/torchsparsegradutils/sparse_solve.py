@@ -11,8 +11,8 @@ import torch
 
 from lacuna.errors import ArgumentError, ShapeError
 from lacuna.torch import SparseTensor
-from lacuna.torch._solved import Solve as SparseGenericSolve
-from lacuna.torch._solved import System
+from lacuna.torch.solved import Solve as SparseGenericSolve
+from lacuna.torch.solved import System
 
 
 def sparse_triangular_solve(A, B, upper=True, unitriangular=False, transpose=False):

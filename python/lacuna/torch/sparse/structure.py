@@ -14,6 +14,7 @@ from ..._derived import derived
 from ...errors import ArgumentError, ShapeError
 from ...pattern import Pattern
 from .. import remap
+from .._levels import outside
 from .._tensors import CODES
 
 _MAKERS = {"coo": Pattern.from_coo, "csr": Pattern.from_csr, "csc": Pattern.from_csc}
@@ -32,6 +33,7 @@ class Structure:
         self.count = pattern.nnz if entries is None else entries.inputs
         self.is_merged = self.count == pattern.nnz
         self.coordinates = {}
+        self.bytes = 0 if given is None else sum([side.numel() * side.element_size() for side in given[1:]])
 
     @classmethod
     def made(cls, layout, first, second, shape):
@@ -44,6 +46,18 @@ class Structure:
     def is_same(self, other):
         """Whether values of both are in the same order on one pattern."""
         return self is other or (self.pattern is other.pattern and self.entries is other.entries)
+
+    def is_alike(self, other):
+        """The same by what they hold: patterns that were made one by one may have the same entries."""
+        if self.is_same(other):
+            return True
+        if self.count != other.count or not self.pattern.same(other.pattern):
+            return False
+        return np.array_equal(self._target(), other._target())
+
+    def _target(self):
+        """The slot of each entry."""
+        return np.arange(self.count) if self.entries is None else self.entries.target
 
     def slots(self, values, trailing=0):
         """Values [*batch, entries, *trailing] by slots."""
@@ -62,21 +76,24 @@ class Structure:
             (turn,) = made_of("followed", self.entries, turn)
         return Structure(pattern, turn, origin=self)
 
-    def has(self, layout, first, second, shape):
+    @staticmethod
+    def described(layout, first, second, shape):
+        """(what is frozen of a structure, its indices), as is_of takes them."""
+        return (layout, shape, first.dtype, first.device), (first, second)
+
+    def is_of(self, frozen, indices):
         """Whether it was made of just these indices."""
-        if self.given is None or self.given[0] != layout or self.pattern.shape != shape:
+        if self.given is None:
             return False
-        own = self.given[1:]
-        if any(a.dtype != b.dtype or a.device != b.device for a, b in zip(own, (first, second))):
-            return False
-        return torch.equal(own[0], first) and torch.equal(own[1], second)
+        own, sides = self.described(*self.given, self.pattern.shape)
+        return own == frozen and all([torch.equal(a, b) for a, b in zip(sides, indices)])
 
     def rows_and_columns(self, device):
         """The row and the column of each entry as tensors on a device, -1 where an entry is dropped."""
         device = torch.device(device)
         found = self.coordinates.get(device)
         if found is None:
-            found = self.coordinates[device] = tuple([t.to(device) for t in self._coordinates()])
+            found = self.coordinates[device] = outside(lambda: tuple([t.to(device) for t in self._coordinates()]))
         return found
 
     def _coordinates(self):
@@ -114,8 +131,18 @@ def moved(map_, values, trailing=0, op="N"):
     """Values [..., entries, *trailing] along a map, in their own dtype, which may be one that C does not have."""
     if values.dtype in CODES:
         return remap(map_, values, op, trailing)
-    wider = torch.float32 if values.dtype.is_floating_point else torch.float64
-    return remap(map_, values.to(wider), op, trailing).to(values.dtype)
+    if values.dtype == torch.int64:  # C's widest dtype holds its halves exactly, and not the whole
+        halves = values >> 32, values & 0xFFFFFFFF
+        high, low = (remap(map_, half.double(), op, trailing).long() for half in halves)
+        return (high << 32) + low
+    return remap(map_, values.to(_wider(values.dtype)), op, trailing).to(values.dtype)
+
+
+def _wider(dtype):
+    """A dtype of C that holds every number of another."""
+    if dtype.is_complex:
+        return torch.complex64
+    return torch.float32 if dtype.is_floating_point else torch.float64
 
 
 def indices(given, what):

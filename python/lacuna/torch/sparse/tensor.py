@@ -8,25 +8,24 @@ from .arithmetic import Arithmetic
 from .conversions import Conversions
 from .dispatched import Dispatched
 from .indexing import Indexing
-from .interned import interned
 from .layouts import Layouts
 from .makers import Makers
 from .moves import Moves
 from .predicates import Predicates
 from .products import Products
 from .reductions import Reductions
-from .shapes import Shapes
+from .shapes import Shapes, first_sparse
 from .solves import Solves
 from .stored import Stored
 from .structure import Structure, made_of, moved, require_entries
-from .traced import traced
+from .traced import structured
 
 _SHOWN = 6  # entries in a repr
 
 
 class SparseTensor(
     Makers, Moves, Arithmetic, Products, Shapes, Indexing, Reductions, Solves, Predicates, Layouts, Conversions, Stored,
-    Dispatched,
+    Dispatched, public_name="lacuna.torch.SparseTensor",
 ):  # fmt: skip
     """A sparse matrix, or a batch of them on one pattern, whose values are a tensor of the caller's.
 
@@ -45,11 +44,8 @@ class SparseTensor(
 
     def __init__(self, values, row_indices, col_indices, shape, sparse_dim=(-2, -1)):
         shape = tuple(shape)
-        at = _first_sparse(shape, sparse_dim)
-        if torch.compiler.is_dynamo_compiling():
-            self.structure, values = traced("coo", row_indices, col_indices, shape[at : at + 2], values)
-        else:
-            self.structure = interned("coo", row_indices, col_indices, shape[at : at + 2])
+        at = first_sparse(shape, sparse_dim)
+        self.structure = structured("coo", row_indices, col_indices, shape[at : at + 2])
         self.values, self.trailing = _tensor(values), len(shape) - at - 2
         self._check(shape)
 
@@ -121,13 +117,13 @@ class SparseTensor(
 
     @property
     def row_indices(self):
-        """The row of each entry of `values`, on their device."""
-        return self.structure.rows_and_columns(self.values.device)[0]
+        """The row of each entry of `values`, on their device, as a copy."""
+        return self.structure.rows_and_columns(self.values.device)[0].clone()
 
     @property
     def col_indices(self):
-        """The column of each entry of `values`, on their device."""
-        return self.structure.rows_and_columns(self.values.device)[1]
+        """The column of each entry of `values`, on their device, as a copy."""
+        return self.structure.rows_and_columns(self.values.device)[1].clone()
 
     @property
     def pattern(self):
@@ -218,21 +214,6 @@ def _tensor(values):
     if not isinstance(values, torch.Tensor):
         raise ArgumentError(f"SparseTensor: values are a {type(values).__name__}; they must be a torch.Tensor")
     return values
-
-
-def _first_sparse(shape, sparse_dim):
-    """The place of M in a shape."""
-    count = len(shape)
-    try:
-        first, second = (dim + count if dim < 0 else dim for dim in sparse_dim)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"SparseTensor: sparse_dim is {sparse_dim!r}; it must be two dimensions") from None
-    if count < 2 or not 0 <= first < count or second != first + 1:
-        raise ShapeError(
-            f"SparseTensor: sparse_dim {tuple(sparse_dim)} of the shape {tuple(shape)}; it must name two dimensions "
-            "that follow each other"
-        )
-    return first
 
 
 def _hint(trailing):
