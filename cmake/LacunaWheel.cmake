@@ -12,8 +12,8 @@ add_custom_target(lacuna_declared ALL DEPENDS ${declared})
 install(FILES ${declared} DESTINATION .)
 
 # Nested dissection is worth half the flops of large factors, and users of a wheel cannot be asked for a package of the
-# system. METIS is under the Apache licence, parts of it under others that ask for their notices: without them it is left
-# out.
+# system. METIS is under the Apache licence, parts of it under others that ask for their notices: without them it is
+# left out.
 if(LACUNA_METIS STREQUAL "AUTO")
   find_library(LACUNA_LIBRARY_metis NAMES metis libmetis.so.5)
 else()
