@@ -188,6 +188,26 @@ def test_preconditioners(method, make):
             assert info == 0 and np.linalg.norm(b - a @ x) <= 1.1e-10 * np.linalg.norm(b)
 
 
+class Jacobi(sl.LinearOperator):
+    def __init__(self, a):
+        super().__init__(a.dtype, a.shape)
+        self.diagonal = a.diagonal()
+
+    def _matvec(self, x):
+        assert x.shape == self.diagonal.shape
+        return x / self.diagonal
+
+
+@pytest.mark.parametrize("method", KRYLOV)
+@pytest.mark.parametrize("make", [lambda a: a, sl.aslinearoperator])
+def test_preconditioners_that_take_vectors_alone(method, make):
+    a, b = definite(), numbers(30)
+    diagonal = a.diagonal()
+    for given in (sl.LinearOperator(a.shape, lambda v: v / diagonal), Jacobi(a)):
+        x, info = getattr(ls, method)(make(a), b, rtol=1e-10, M=given)
+        assert info == 0 and np.linalg.norm(b - a @ x) <= 1.1e-10 * np.linalg.norm(b)
+
+
 def test_gmres_counts_cycles_and_calls_back():
     a, b = system() + sp.diags_array(np.linspace(0, 500, 30)), numbers(30)
     seen, theirs = [], []

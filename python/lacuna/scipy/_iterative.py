@@ -32,9 +32,9 @@ def _preconditioner(who, M, shape):
     if M.shape != shape:
         raise ValueError(f"{who}: matrix and preconditioner have different shapes, {shape} and {M.shape}")
 
-    def apply(x, op):
-        times = {"N": M.matmat, "H": M.rmatmat}[op]
-        return np.stack([times(item) for item in x]).astype(x.dtype, copy=False)
+    def apply(x, op):  # x is one vector in more dimensions, and M's function may be one of vectors alone
+        times = {"N": M.matvec, "H": M.rmatvec}[op]
+        return times(x.reshape(-1)).reshape(x.shape).astype(x.dtype, copy=False)
 
     return apply
 
