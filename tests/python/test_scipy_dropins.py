@@ -321,6 +321,17 @@ def test_what_is_not_here_says_so():
         ls.splu(a, permc_spec="RANDOM")
 
 
+def test_names_that_lacuna_has_no_solver_for_are_scipys():
+    from lacuna.scipy import eigsh, qmr
+
+    assert (eigsh, qmr) == (sl.eigsh, sl.qmr)
+    for name in sl.__all__:
+        assert hasattr(ls, name), name
+        assert name in ls.__all__ or getattr(ls, name) is getattr(sl, name)
+    with pytest.raises(AttributeError, match="'spsolv'.*scipy.sparse.linalg has none either"):
+        ls.spsolv
+
+
 def test_no_warning_where_scipy_has_none():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
