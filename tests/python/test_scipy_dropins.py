@@ -264,6 +264,24 @@ def test_codes_of_least_squares():
             call()
 
 
+def test_least_squares_end_where_scipys_do():
+    a, b = sp.random_array((40, 30), density=0.3, rng=np.random.default_rng(0), format="csr"), numbers(40)
+    a = (a * np.logspace(0, 6, 30)).tocsr()  # ill-conditioned: neither is there in time
+    for name, limit in (("lsqr", 60), ("lsmr", 30)):
+        ours, theirs = (getattr(module, name)(a, b, atol=1e-15, btol=1e-15) for module in (ls, sl))
+        assert ours[1] == 7 and ours[2] == theirs[2] == limit
+
+
+def test_wrong_shapes_are_named():
+    a, b = definite(), numbers(30)
+    for method in (*KRYLOV, "lsqr", "lsmr"):
+        solve = getattr(ls, method)
+        with pytest.raises(ValueError, match=rf"{method}: shapes of A \(30, 30\) and x0 \(3,\) are incompatible"):
+            solve(a, b, x0=np.ones(3))
+        with pytest.raises(ValueError, match=rf"{method}: shapes of A \(30, 30\) and b \(3,\) are incompatible"):
+            solve(a, b[:3])
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("lower", [True, False])
 @pytest.mark.parametrize("unit", [True, False])

@@ -7,21 +7,13 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from .._called import iterate as iterate_products
 from ..solver import Solver
-from ._matrix import FLOATS, entries, promoted, square
+from ._matrix import FLOATS, column, entries, promoted, square
 
 _BROKE_DOWN = -10  # SciPy's code of BiCGSTAB
 
 
 def _is_operator(A):
     return isinstance(A, LinearOperator) or not sparse.issparse(A) and hasattr(A, "matvec")
-
-
-def _columns(who, b, n):
-    """A vector of (n,) or (n, 1), flat."""
-    b = np.asarray(b)
-    if b.shape not in ((n,), (n, 1)):
-        raise ValueError(f"{who}: shapes of A {(n, n)} and b {b.shape} are incompatible")
-    return b.reshape(n)
 
 
 def _preconditioner(who, M, shape):
@@ -73,11 +65,11 @@ def _solved(method, A, b, x0, rtol, atol, maxiter, M, callback, progress, **more
             f"{method}: callback gets the iterate, which stays in C; give progress=, a function of (iteration, "
             "relative residual), which ends the solve where its result is true"
         )
-    b = _columns(method, b, n)
+    b = column(method, "b", b, A.shape, n)
     options = {"rtol": max(rtol, np.finfo(float).tiny), "atol": atol, "max_iterations": maxiter or 10 * n, **more}
     options.update(preconditioner=_preconditioner(method, M, A.shape), progress=progress, accept_unconverged=True)
     if x0 is not None:
-        x0 = _columns(method, x0, n)
+        x0 = column(method, "x0", x0, A.shape, n)
     x, report = (_of_products if is_operator else _of_matrix)(method, A, b, x0, options)
     return x, _info(report)
 
